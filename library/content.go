@@ -1,0 +1,175 @@
+package library
+
+// ContentKind says what an item is: a LINK to something, or a NOTE with text.
+type ContentKind uint8
+
+// The kinds of content.
+const (
+	Link ContentKind = 1
+	Note ContentKind = 2
+)
+
+// String is the contract's name of the kind.
+func (k ContentKind) String() string {
+	switch k {
+	case Link:
+		return "LINK"
+	case Note:
+		return "NOTE"
+	}
+	return ""
+}
+
+// ParseContentKind reads the contract's name; ok is false for any other text.
+func ParseContentKind(s string) (k ContentKind, ok bool) {
+	switch s {
+	case "LINK":
+		return Link, true
+	case "NOTE":
+		return Note, true
+	}
+	return 0, false
+}
+
+// ContentRole is what a principal may do with an item. Ordered by strength; 0
+// is no role.
+type ContentRole uint8
+
+// The roles on an item.
+const (
+	NoRole  ContentRole = 0
+	Viewing ContentRole = 1 // may look, and keeps sight of it when it turns PRIVATE
+	Editing ContentRole = 2 // may save and publish revisions
+	Manages ContentRole = 3 // may change, share and delete it
+)
+
+// String is the contract's name of the role, empty for none.
+func (r ContentRole) String() string {
+	switch r {
+	case Viewing:
+		return "VIEWER"
+	case Editing:
+		return "EDITOR"
+	case Manages:
+		return "MANAGER"
+	}
+	return ""
+}
+
+// ParseContentRole reads the contract's name; ok is false for any other text.
+func ParseContentRole(s string) (r ContentRole, ok bool) {
+	for _, r := range []ContentRole{Viewing, Editing, Manages} {
+		if r.String() == s {
+			return r, true
+		}
+	}
+	return 0, false
+}
+
+// Content is an item as its readers know it.
+type Content struct {
+	ID          ContentID
+	Kind        ContentKind
+	Title       string
+	Description *string
+	Link        *string // only of a Link
+	Visibility  Visibility
+	Creator     PrincipalID
+	CreatedAt   Instant
+	// LastModified moves with title, description, link and visibility.
+	LastModified Instant
+	Version      int      // from 1, up by one whenever LastModified moves
+	ExpiresAt    *Instant // after it the item is seen by nobody
+}
+
+// Tenant is the item's tenant.
+func (c *Content) Tenant() string { return c.ID.Tenant() }
+
+// State says what a header stands for.
+type State uint8
+
+// The states of a header, of content and of principals alike.
+const (
+	Absent  State = 0 // there is no header
+	Live    State = 1
+	Void    State = 2 // a fence on an id that does not exist: counts as absent everywhere
+	Deleted State = 3 // final; keeps late writers out
+)
+
+// Superseded is a position that an item has left and that may still stand in
+// libraries, with the widest visibility it has had: no bucket beyond it can
+// hold an entry there.
+type Superseded struct {
+	Position Instant
+	Widest   Visibility
+}
+
+// Writer tells which in-flight entry made the compare-and-set that led to Seq.
+type Writer struct {
+	Seq   int64
+	Entry EntryID
+}
+
+// MaxWriters is how many of the last writers a header keeps. An unknown
+// outcome older than that stays unknown.
+const MaxWriters = 32
+
+// Header is the authoritative row of an item, changed by compare-and-set on
+// Seq only. The rest of the package calls one reading of it, with member rows
+// of the same reading, a snapshot.
+type Header struct {
+	Content
+	State State
+	// Seq is 0 where there is no header and goes up by one with each
+	// compare-and-set.
+	Seq int64
+	// MTS is max(now, previous+1) in microseconds: the write timestamp of
+	// everything derived from this state. No two states share one.
+	MTS Instant
+	// Position is where the item stands in libraries. It equals LastModified,
+	// except for hot items, whose moves are deferred.
+	Position Instant
+	// Widest is the widest visibility the item has had at Position.
+	Widest Visibility
+	// Unsettled are superseded positions, ascending, that may still stand
+	// somewhere.
+	Unsettled []Superseded
+	// Writers are the makers of the last MaxWriters states, ascending.
+	Writers []Writer
+	// Moves counts moves in the hour that began at MovesSince.
+	MovesSince Instant
+	Moves      int
+	// Managers and Members count active member rows.
+	Managers int
+	Members  int
+}
+
+// Exists tells whether the header stands for an item that readers could meet
+// at now: live, and not expired.
+func (h *Header) Exists(now Instant) bool {
+	return h.State == Live && (h.ExpiresAt == nil || *h.ExpiresAt > now)
+}
+
+// Member is a member row of an item: a principal's role on it.
+type Member struct {
+	Principal PrincipalID
+	Role      ContentRole
+	// Leaving rows are not members any more; they stay until their principal's
+	// library is known to be clean, so that every fan-out reaches it.
+	Leaving bool
+	// Seq is that of the compare-and-set that last wrote the row; 0 means that
+	// there is no row.
+	Seq int64
+}
+
+// Active tells whether the row makes its principal a member.
+func (m Member) Active() bool { return m.Seq != 0 && !m.Leaving }
+
+// Entry is a row of a library: derived, and never believed without its header.
+type Entry struct {
+	Position Instant
+	Content  ContentID
+	// MTS is that of the state which wrote the row; Role is the owner's in it.
+	MTS  Instant
+	Role ContentRole
+}

@@ -1,0 +1,55 @@
+package library
+
+// LibraryKey is a place in one principal's library.
+type LibraryKey struct {
+	Bucket   Bucket
+	Position Instant
+}
+
+// Derived is what one member row makes of its principal's library: the keys
+// where the item stands, and those where it must not. No key is in both.
+type Derived struct {
+	Put    []LibraryKey
+	Delete []LibraryKey
+	// Role is what content_by_principal tells; NoRole deletes the row.
+	Role ContentRole
+}
+
+// Derive fills d, whose slices are reused, from a header and a member row of
+// one snapshot. h must be e.Header or a newer reading of it.
+//
+// The current position is put into the buckets that the visibility allows, if
+// the row is active and the item is live. Deleted are every unsettled position
+// in the buckets up to its widest, and the current one in those buckets, up to
+// its widest, in which it must not stand. Nothing else: a private item never
+// puts a tombstone into the PUBLIC bucket.
+func (e *Enforcement) Derive(h *Header, m Member, d *Derived) {
+	d.Put, d.Delete, d.Role = d.Put[:0], d.Delete[:0], NoRole
+	stands := m.Active() && h.State == Live
+	if stands {
+		d.Role = m.Role
+	}
+	widest := h.Widest
+	if e.without == UnmovedLastVisibility {
+		widest = h.Visibility
+	}
+	for _, b := range allBuckets {
+		switch {
+		case stands && StandsIn(b, h.Visibility, h.ID, m.Principal):
+			d.Put = append(d.Put, LibraryKey{b, h.Position})
+		case b <= widest:
+			d.Delete = append(d.Delete, LibraryKey{b, h.Position})
+		}
+	}
+	unsettled := h.Unsettled
+	if e.without == OnlyLastPosition && len(unsettled) > 1 {
+		unsettled = unsettled[len(unsettled)-1:]
+	}
+	for _, u := range unsettled {
+		for _, b := range allBuckets {
+			if b <= u.Widest {
+				d.Delete = append(d.Delete, LibraryKey{b, u.Position})
+			}
+		}
+	}
+}

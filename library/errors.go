@@ -1,0 +1,181 @@
+package library
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+)
+
+// Code is the class of an error: what its receiver can do about it.
+type Code uint8
+
+// The classes of errors.
+const (
+	Internal        Code = iota // a defect; told to nobody but the log
+	Invalid                     // malformed input
+	Unauthenticated             // who is asking must be known first
+	Forbidden                   // visible, but not the viewer's to change
+	NotFound                    // does not exist, or may not be seen
+	Conflict                    // collides with what stands
+	Exhausted                   // more than a limit allows
+	Unavailable                 // the service cannot do it now; may be tried again
+)
+
+// Reason tells more than the class: a closed list, which the edge maps to the
+// codes of the API contract.
+type Reason string
+
+// The reasons. The empty one means that the Code says all.
+const (
+	ReasonTaken               Reason = "TAKEN"
+	ReasonLastManager         Reason = "LAST_MANAGER"
+	ReasonNotAMember          Reason = "NOT_A_MEMBER"
+	ReasonTooMany             Reason = "TOO_MANY"
+	ReasonBadCursor           Reason = "BAD_CURSOR"
+	ReasonBadInput            Reason = "BAD_USER_INPUT" // a fault of the caller's program, not of a person
+	ReasonVersion             Reason = "CONFLICT"
+	ReasonContention          Reason = "CONTENTION"
+	ReasonOutcomeUnknown      Reason = "OUTCOME_UNKNOWN"
+	ReasonIdempotencyMismatch Reason = "IDEMPOTENCY_MISMATCH"
+	ReasonTimeout             Reason = "TIMEOUT"
+)
+
+// Error is the one error type of the domain. A mutation's faults that a person
+// can mend come as several Errors joined in a Faults.
+type Error struct {
+	Code   Code
+	Reason Reason
+	Path   []string // into the input; list positions in decimal
+	Msg    string   // safe to show: never a secret, a host or a statement
+	Err    error    // the cause; never shown
+	// RetryAfter is in seconds; 0 means no advice.
+	RetryAfter int
+}
+
+// Error gives the message with its cause, for logs.
+func (e *Error) Error() string {
+	if e.Err != nil {
+		return e.Msg + ": " + e.Err.Error()
+	}
+	return e.Msg
+}
+
+// Unwrap gives the cause.
+func (e *Error) Unwrap() error { return e.Err }
+
+// Faults are all faults of one class of an input, in the order of the input.
+type Faults []*Error
+
+// Error joins the messages.
+func (f Faults) Error() string {
+	msgs := make([]string, len(f))
+	for i, e := range f {
+		msgs[i] = e.Msg
+		if len(e.Path) > 0 {
+			msgs[i] = strings.Join(e.Path, ".") + ": " + e.Msg
+		}
+	}
+	return strings.Join(msgs, "; ")
+}
+
+// OrNil is the faults as an error, nil when there are none.
+func (f Faults) OrNil() error {
+	if len(f) == 0 {
+		return nil
+	}
+	return f
+}
+
+// add appends err's faults below path; nil adds nothing.
+func (f *Faults) add(err error, path ...string) {
+	if err == nil {
+		return
+	}
+	for _, e := range FaultsOf(err) {
+		c := *e
+		c.Path = append(append([]string(nil), path...), e.Path...)
+		*f = append(*f, &c)
+	}
+}
+
+// FaultsOf takes err apart into its domain errors; what is none of the
+// domain's becomes one Internal error.
+func FaultsOf(err error) Faults {
+	if err == nil {
+		return nil
+	}
+	var fs Faults
+	if errors.As(err, &fs) {
+		return fs
+	}
+	var e *Error
+	if errors.As(err, &e) {
+		return Faults{e}
+	}
+	return Faults{{Code: Internal, Msg: "internal error", Err: err}}
+}
+
+// CodeOf is the class of the (first) error; Internal for what is none of the domain's.
+func CodeOf(err error) Code {
+	fs := FaultsOf(err)
+	if len(fs) == 0 {
+		return Internal
+	}
+	return fs[0].Code
+}
+
+// ReasonOf is the reason of the (first) error.
+func ReasonOf(err error) Reason {
+	fs := FaultsOf(err)
+	if len(fs) == 0 {
+		return ""
+	}
+	return fs[0].Reason
+}
+
+// Invalidf is an error of code Invalid.
+func Invalidf(path []string, format string, args ...any) *Error {
+	return &Error{Code: Invalid, Path: path, Msg: fmt.Sprintf(format, args...)}
+}
+
+// BadInputf is an error in the caller's program: BAD_USER_INPUT, not a userError.
+func BadInputf(format string, args ...any) *Error {
+	return &Error{Code: Invalid, Reason: ReasonBadInput, Msg: fmt.Sprintf(format, args...)}
+}
+
+// NotFoundf is an error of code NotFound.
+func NotFoundf(path []string, format string, args ...any) *Error {
+	return &Error{Code: NotFound, Path: path, Msg: fmt.Sprintf(format, args...)}
+}
+
+// Forbiddenf is an error of code Forbidden.
+func Forbiddenf(path []string, format string, args ...any) *Error {
+	return &Error{Code: Forbidden, Path: path, Msg: fmt.Sprintf(format, args...)}
+}
+
+// TooManyf is an error of code Exhausted with reason TOO_MANY.
+func TooManyf(path []string, format string, args ...any) *Error {
+	return &Error{Code: Exhausted, Reason: ReasonTooMany, Path: path, Msg: fmt.Sprintf(format, args...)}
+}
+
+// Unavailablef is an error of code Unavailable, with its cause.
+func Unavailablef(cause error, format string, args ...any) *Error {
+	return &Error{Code: Unavailable, Msg: fmt.Sprintf(format, args...), Err: cause, RetryAfter: 1}
+}
+
+// uncertain marks an error of a conditional write that may have been applied.
+type uncertain struct{ err error }
+
+func (u *uncertain) Error() string { return "outcome unknown: " + u.err.Error() }
+func (u *uncertain) Unwrap() error { return u.err }
+
+// Uncertain wraps the error of a conditional write whose outcome the store
+// does not know: it may apply now, later or never.
+func Uncertain(err error) error { return &uncertain{err} }
+
+// MayHaveCommitted tells whether the write that failed with err may have been
+// applied all the same, or may still be.
+func MayHaveCommitted(err error) bool {
+	var u *uncertain
+	return errors.As(err, &u)
+}

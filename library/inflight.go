@@ -1,0 +1,57 @@
+package library
+
+import "context"
+
+// EntryID names a change under way: 16 random bytes. Each attempt has its own.
+type EntryID [16]byte
+
+// Scope says whose derived rows a change concerns.
+type Scope uint8
+
+// The scopes, each including the ones before it.
+const (
+	ScopeNone   Scope = 0 // nobody's: nothing derived depends on what changed
+	ScopeListed Scope = 1 // InFlight.Principals
+	ScopeAll    Scope = 2 // all member rows, leaving ones included
+)
+
+// InFlight is a change under way: durable before its compare-and-set can
+// apply, gone only after a snapshot with Seq > Base was enforced on its scope.
+type InFlight struct {
+	ID EntryID
+	// Content or Principal is the partition that changes; the other is empty.
+	Content   ContentID
+	Principal PrincipalID
+	Base      int64
+	Scope     Scope
+	// Principals in order of id, for ScopeListed.
+	Principals []PrincipalID
+	// Reverse: content_by_principal rows are concerned too.
+	Reverse bool
+	// Due is when the deferred move of a hot item shall run; 0: not deferred.
+	Due Instant
+	// Decided: the compare-and-set is known to have been applied. Entries of
+	// one content that are decided may be merged.
+	Decided bool
+}
+
+// Journal is the process's list of changes under way, as the Service uses it.
+// Package journal implements it.
+type Journal interface {
+	// Begin puts e on the list and returns once a write of the list whose copy
+	// held e was acknowledged. Too many entries: Unavailable.
+	Begin(ctx context.Context, e InFlight) error
+	// End takes the entry off; the next write of the list carries that.
+	End(id EntryID)
+	// Replace puts e, decided, in the place of the entries named, and returns
+	// once that was acknowledged; it is how a deferred move is kept.
+	Replace(ctx context.Context, e InFlight, instead ...EntryID) error
+	// Leave hands the entry to the background: it is resumed as recovery would,
+	// with growing pauses, until it is done.
+	Leave(e InFlight)
+	// MayDefer tells whether there is room for deferred moves: the list is not
+	// half full.
+	MayDefer() bool
+	// Repair asks for an enforcement of c's state on p's library, some time.
+	Repair(p PrincipalID, c ContentID)
+}

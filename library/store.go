@@ -1,0 +1,290 @@
+package library
+
+import "context"
+
+// The stores are narrow and their verbs are intentions. Every "must" below is
+// a subtest, of the same words, of the conformance suite library/storetest,
+// which runs unchanged against every backend.
+//
+// Every method may fail with any error. One of a conditional write (Commit,
+// Settle, CommitPrincipal, SettleGroup, FixCreation, FixSetting) that may have
+// been applied must satisfy MayHaveCommitted.
+
+// RequestKey identifies an answered request: a hash of viewer and idempotency key.
+type RequestKey [32]byte
+
+// RequestRow is the first outcome of a keyed mutation, kept for a day.
+type RequestRow struct {
+	Key       RequestKey
+	InputHash [32]byte
+	Answer    []byte
+	// Until is when the row may be forgotten; stores may keep it longer.
+	Until Instant
+}
+
+// ContentQuery says which rows of a content partition to read beside the header.
+type ContentQuery struct {
+	Members []PrincipalID // at most 100
+	Request *RequestKey
+	// Serial reads the last decided state, finishing a conditional write under
+	// way; without it the read is a quorum one.
+	Serial bool
+}
+
+// ContentRows is one reading of a content partition.
+type ContentRows struct {
+	Header Header
+	// Members are in the order asked for; Seq is 0 where there is no row.
+	Members []Member
+	Request *RequestRow // nil where there is none
+}
+
+// ContentCommit is one conditional write of a content partition.
+type ContentCommit struct {
+	ID ContentID
+	// Base is the Seq the partition must have; 0: no header must exist.
+	Base int64
+	// Header is the new one, Header.Seq == Base+1. Its Unsettled and Writers
+	// are not written: Supersede and Writer say what is added to those standing.
+	Header    Header
+	Supersede *Superseded
+	Writer    EntryID
+	Members   []Member // rows written, Seq == Header.Seq
+	Request   *RequestRow
+}
+
+// Verdict is the outcome of a conditional write.
+type Verdict struct {
+	Applied bool
+	// Seq and Writers are the standing ones where it was refused.
+	Seq     int64
+	Writers []Writer
+}
+
+// Enforcement brings the derived rows of some principals in line with a snapshot.
+type Enforcement struct {
+	Header *Header
+	// Rows are of one snapshot with Header; Seq 0 for a principal without a row.
+	Rows []Member
+	// Reverse also writes the content_by_principal rows.
+	Reverse bool
+
+	without Ablation
+}
+
+// Settlement removes what a finished fan-out has made needless.
+type Settlement struct {
+	ID        ContentID
+	Positions []Instant // leave Unsettled
+	// Leaving rows are removed iff they are leaving and of the Seq given.
+	Leaving []Member
+	// Bury removes the rows of Leaving whatever their state, iff the header is
+	// Deleted; Final then reduces it to Seq, MTS, Writers and the fact.
+	Bury, Final bool
+}
+
+// ContentStore keeps the authoritative rows of content.
+type ContentStore interface {
+	// Read must return a zero Header (Seq 0, State Absent) for an unknown id,
+	// without an error, and one atomic reading of all rows asked for.
+	Read(ctx context.Context, id ContentID, q ContentQuery) (*ContentRows, error)
+	// ReadMany reads the headers of ids with the rows of members, in order of
+	// ids. It must see everything acknowledged before it was called.
+	ReadMany(ctx context.Context, ids []ContentID, members []PrincipalID) ([]ContentRows, error)
+	// MembersPage reads at most limit member rows, leaving ones too, after a
+	// principal in order of id, with the header of the same reading.
+	MembersPage(ctx context.Context, id ContentID, after PrincipalID, limit int, serial bool) (*ContentRows, error)
+	// Commit must apply whole or not at all, iff Seq is Base. It must be durable
+	// when it returns, with everything this process wrote before it.
+	Commit(ctx context.Context, c *ContentCommit) (Verdict, error)
+	// Enforce writes the derived rows that e.Derive says, atomically for each
+	// principal. An older snapshot must never undo what a newer one wrote.
+	Enforce(ctx context.Context, e *Enforcement) error
+	// EnforceBatch is the number of rows that one Enforce call takes at most.
+	EnforceBatch() int
+	// Settle must not change Seq, and must be harmless when repeated.
+	Settle(ctx context.Context, s *Settlement) error
+	// ScanContents lists ids after one, in order of id, deleted ones too.
+	ScanContents(ctx context.Context, after ContentID, limit int) ([]ContentID, error)
+}
+
+// EntryKey is a place in a library's order: by position, then by id.
+type EntryKey struct {
+	Position Instant
+	Content  ContentID
+}
+
+// Less tells whether k is older than l.
+func (k EntryKey) Less(l EntryKey) bool {
+	return k.Position < l.Position || k.Position == l.Position && k.Content < l.Content
+}
+
+// Slice is a run of entries of one bucket.
+type Slice struct {
+	Owner  PrincipalID
+	Bucket Bucket
+	// Newer walks from older to newer entries; otherwise from newer to older.
+	Newer bool
+	// From is where the walk begins, not included; nil: at the end of the bucket.
+	From *EntryKey
+	// Bound is where a walk to newer entries stops, included; nil: nowhere.
+	Bound *EntryKey
+	Limit int
+}
+
+// BucketEntry is an entry with the bucket it stands in.
+type BucketEntry struct {
+	Bucket Bucket
+	Entry
+}
+
+// Shared is a row of content_by_principal: what a principal has a role on.
+type Shared struct {
+	Content ContentID
+	Role    ContentRole
+}
+
+// LibraryStore keeps the derived rows: libraries, and what was shared with whom.
+type LibraryStore interface {
+	// PageLibrary must return the entries of the slice in the order of the walk.
+	PageLibrary(ctx context.Context, s Slice) ([]Entry, error)
+	// CountLibrary counts the entries of a bucket, at most limit.
+	CountLibrary(ctx context.Context, owner PrincipalID, b Bucket, limit int) (int, error)
+	// Built tells whether the library is complete; false for one that is missing.
+	Built(ctx context.Context, owner PrincipalID) (bool, error)
+	// SetBuilt says that the library is complete.
+	SetBuilt(ctx context.Context, owner PrincipalID) error
+	// DropEntries must remove an entry iff its MTS is the one given.
+	DropEntries(ctx context.Context, owner PrincipalID, es []BucketEntry) error
+	// SharedWith lists what owner has a role on, after a content in order of id.
+	SharedWith(ctx context.Context, owner PrincipalID, after ContentID, limit int) ([]Shared, error)
+	// Roles are owner's rows of content_by_principal for ids, in their order.
+	Roles(ctx context.Context, owner PrincipalID, ids []ContentID) ([]ContentRole, error)
+}
+
+// PrincipalQuery says which rows of a principal's partition to read.
+type PrincipalQuery struct {
+	Members []PrincipalID // of a group; at most 100
+	Request *RequestKey
+	Serial  bool
+}
+
+// PrincipalRows is one reading of a principal's partition.
+type PrincipalRows struct {
+	Header  PrincipalHeader
+	Members []GroupMemberRow // in the order asked for; Seq 0 where there is no row
+	Request *RequestRow
+}
+
+// PrincipalCommit is one conditional write of a principal's partition.
+type PrincipalCommit struct {
+	ID      PrincipalID
+	Base    int64
+	Header  PrincipalHeader // Header.Seq == Base+1; Writers are not written
+	Writer  EntryID
+	Members []GroupMemberRow
+	Request *RequestRow
+}
+
+// GroupEnforcement brings the derived memberships of some principals in line
+// with a snapshot of the group.
+type GroupEnforcement struct {
+	Header *PrincipalHeader
+	Rows   []GroupMemberRow
+}
+
+// GroupSettlement removes leaving rows, iff they are leaving and of the Seq given.
+type GroupSettlement struct {
+	ID      PrincipalID
+	Leaving []GroupMemberRow
+}
+
+// MemberOf asks whether Member is a direct member of Group.
+type MemberOf struct{ Group, Member PrincipalID }
+
+// PrincipalStore keeps users, groups, and who is a member of what.
+type PrincipalStore interface {
+	// ReadPrincipal must return a zero Header for an unknown id, without an error.
+	ReadPrincipal(ctx context.Context, id PrincipalID, q PrincipalQuery) (*PrincipalRows, error)
+	// ReadPrincipals reads headers in the order of ids, zero ones for unknown ids.
+	ReadPrincipals(ctx context.Context, ids []PrincipalID) ([]PrincipalHeader, error)
+	// GroupMembersPage reads at most limit member rows, leaving ones too, after
+	// a principal in order of id, with the header of the same reading.
+	GroupMembersPage(ctx context.Context, group, after PrincipalID, limit int, serial bool) (*PrincipalRows, error)
+	// Confirm reads the groups' own rows, in the order asked for.
+	Confirm(ctx context.Context, claims []MemberOf) ([]GroupMemberRow, error)
+	// CommitPrincipal must apply whole or not at all, iff Seq is Base, and be
+	// durable when it returns.
+	CommitPrincipal(ctx context.Context, c *PrincipalCommit) (Verdict, error)
+	// EnforceGroup writes the derived memberships. An older snapshot must never
+	// undo what a newer one wrote.
+	EnforceGroup(ctx context.Context, e *GroupEnforcement) error
+	// SettleGroup must not change Seq, and must be harmless when repeated.
+	SettleGroup(ctx context.Context, s *GroupSettlement) error
+	// Memberships lists the derived memberships of a principal, after a group in
+	// order of id.
+	Memberships(ctx context.Context, p, after PrincipalID, limit int) ([]Membership, error)
+	// ScanPrincipals lists ids after one, in order of id.
+	ScanPrincipals(ctx context.Context, after PrincipalID, limit int) ([]PrincipalID, error)
+}
+
+// LaneID names the in-flight list of one process incarnation.
+type LaneID string
+
+// Lane is a process's whole list of changes under way.
+type Lane struct {
+	ID      LaneID
+	Stamp   int64 // its write time, in microseconds, rising with each write
+	Entries []InFlight
+}
+
+// Due is an item that expires: a hint, judged by the item itself.
+type Due struct {
+	At      Instant
+	Content ContentID
+}
+
+// JournalStore keeps what is under way and what is due.
+type JournalStore interface {
+	// PutLane replaces the lane's list. It must be durable no later than a
+	// Commit of this process that follows it; a lane without entries is removed.
+	PutLane(ctx context.Context, l Lane) error
+	// Lanes reads all lanes with the stamps of their last writes.
+	Lanes(ctx context.Context) ([]Lane, error)
+	// DropLane must remove the lane iff nothing newer than stamp was written.
+	DropLane(ctx context.Context, id LaneID, stamp int64) error
+	// PutDue must be durable no later than a Commit of this process that follows it.
+	PutDue(ctx context.Context, d Due) error
+	// DueUntil lists what is due at or before an instant, earliest first.
+	DueUntil(ctx context.Context, until Instant, limit int) ([]Due, error)
+	// DropDue removes a hint.
+	DropDue(ctx context.Context, d Due) error
+}
+
+// Creation fixes the id of a keyed creation before it runs.
+type Creation struct {
+	Key       RequestKey
+	InputHash [32]byte
+	ID        string // of what is created
+	Until     Instant
+}
+
+// RegisterStore keeps small rows written by compare-and-set.
+type RegisterStore interface {
+	// FixCreation stores c unless a row of its key stands, and returns the one
+	// that stands then. With replace, c must be stored iff the standing row is
+	// *replace.
+	FixCreation(ctx context.Context, c Creation, replace *Creation) (Creation, error)
+	// FixSetting stores value under name unless one stands, and must return the
+	// one that stands then.
+	FixSetting(ctx context.Context, name string, value []byte) ([]byte, error)
+}
+
+// Store is everything the Service needs of a backend.
+type Store interface {
+	ContentStore
+	LibraryStore
+	PrincipalStore
+	JournalStore
+	RegisterStore
+}
