@@ -1,0 +1,101 @@
+import { useEffect, useMemo, useRef, useState } from 'react';
+import { GraphiQL } from 'graphiql';
+import { createFetcher, loadViewers } from './viewers.js';
+import { exampleTabs, firstVariables } from './examples.js';
+
+const CHOICE = 'carrel.viewer';
+const ANONYMOUS = { name: 'Anonymous', description: 'Not signed in.', token: '' };
+
+export function App() {
+  const { viewers, state, chosen, choose, renew } = useViewers();
+  // The fetcher must stay the same object, or GraphiQL would read the schema
+  // again at every change of viewer; so it looks the token up when it sends.
+  const token = useRef('');
+  token.current = chosen.token;
+  const renewing = useRef(renew);
+  renewing.current = renew;
+  const fetcher = useMemo(
+    () => createFetcher({ currentToken: () => token.current, renewToken: () => renewing.current() }),
+    [],
+  );
+  const firstVisit = useMemo(() => localStorage.getItem('graphiql:tabState') === null, []);
+
+  return (
+    <div className="carrel">
+      <header className="carrel-bar">
+        <h1>Carrel</h1>
+        <ViewerMenu viewers={viewers} state={state} chosen={chosen} choose={choose} />
+      </header>
+      <main className="carrel-main">
+        <GraphiQL
+          fetcher={fetcher}
+          defaultTabs={exampleTabs}
+          initialVariables={firstVisit ? firstVariables : undefined}
+          defaultEditorToolsVisibility="variables"
+        />
+      </main>
+    </div>
+  );
+}
+
+function ViewerMenu({ viewers, state, chosen, choose }) {
+  return (
+    <div className="carrel-viewer">
+      <label htmlFor="viewer">Ask as</label>
+      <select
+        id="viewer"
+        value={chosen.name}
+        disabled={state === 'loading'}
+        aria-describedby="viewer-about"
+        onChange={(event) => choose(event.target.value)}
+      >
+        {viewers.map((viewer) => (
+          <option key={viewer.name} value={viewer.name}>
+            {viewer.name}
+          </option>
+        ))}
+      </select>
+      <span id="viewer-about" role="status" className={state === 'failed' ? 'carrel-failed' : undefined}>
+        {about(state, chosen)}
+      </span>
+    </div>
+  );
+}
+
+function about(state, chosen) {
+  if (state === 'loading') return 'Loading the demo viewers…';
+  if (state === 'failed') return 'No demo viewers here. Put a token of your own into Headers: {"authorization": "Bearer …"}';
+  return chosen.description;
+}
+
+// useViewers loads the demo viewers and keeps the choice for this tab of the
+// browser. "Anonymous" can be chosen even where the list cannot be had.
+function useViewers() {
+  const [viewers, setViewers] = useState([ANONYMOUS]);
+  const [state, setState] = useState('loading');
+  const [name, setName] = useState(() => sessionStorage.getItem(CHOICE) ?? ANONYMOUS.name);
+
+  const load = async () => {
+    const list = await loadViewers();
+    if (list.length > 0) setViewers(list);
+    return list;
+  };
+  useEffect(() => {
+    load().then(
+      (list) => setState(list.length > 0 ? 'ready' : 'failed'),
+      () => setState('failed'),
+    );
+  }, []);
+
+  const find = (list) => list.find((viewer) => viewer.name === name) ?? list[0] ?? ANONYMOUS;
+  return {
+    viewers,
+    state,
+    chosen: find(viewers),
+    choose(next) {
+      sessionStorage.setItem(CHOICE, next);
+      setName(next);
+    },
+    renew: async () => find(await load()).token,
+  };
+}

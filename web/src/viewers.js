@@ -1,0 +1,50 @@
+// Who is asking. The server mints a fresh token for each demo viewer; it does
+// so in development only, elsewhere /dev/viewers does not exist.
+
+export async function loadViewers() {
+  const answer = await fetch('/dev/viewers', { headers: { accept: 'application/json' } });
+  if (!answer.ok) throw new Error(`/dev/viewers answered ${answer.status}`);
+  return (await answer.json()).viewers;
+}
+
+// createFetcher sends operations to /graphql as whoever currentToken names.
+// An Authorization header typed into the headers editor wins over the menu.
+// Tokens expire: after a 401 to a token of the menu, renewToken is asked once
+// for a new one and the operation is sent again. That is safe for mutations
+// too: a 401 is answered before anything is executed.
+export function createFetcher({ currentToken, renewToken }) {
+  const send = (params, headers) =>
+    fetch('/graphql', {
+      method: 'POST',
+      headers: {
+        'content-type': 'application/json',
+        accept: 'application/graphql-response+json, application/json;q=0.9',
+        ...headers,
+      },
+      body: JSON.stringify(params),
+    });
+
+  return async (params, opts) => {
+    const typed = opts?.headers ?? {};
+    const own = Object.keys(typed).some((name) => name.toLowerCase() === 'authorization');
+    const token = own ? '' : currentToken();
+    let answer = await send(params, { ...bearer(token), ...typed });
+    if (answer.status === 401 && token) {
+      answer = await send(params, { ...bearer(await renewToken()), ...typed });
+    }
+    return readAnswer(answer);
+  };
+}
+
+function bearer(token) {
+  return token ? { authorization: `Bearer ${token}` } : {};
+}
+
+async function readAnswer(answer) {
+  const text = await answer.text();
+  try {
+    return JSON.parse(text);
+  } catch {
+    throw new Error(`HTTP ${answer.status} ${answer.statusText}: ${text.slice(0, 500)}`);
+  }
+}

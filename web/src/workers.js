@@ -1,0 +1,13 @@
+// Monaco asks for its workers by label. They are bundled, so that they come
+// from our own origin and the editor works without a network.
+import EditorWorker from 'monaco-editor/esm/vs/editor/editor.worker.js?worker';
+import JsonWorker from 'monaco-editor/esm/vs/language/json/json.worker.js?worker';
+import GraphQLWorker from 'monaco-graphql/esm/graphql.worker.js?worker';
+
+const workers = { json: JsonWorker, graphql: GraphQLWorker };
+
+globalThis.MonacoEnvironment = {
+  getWorker(_id, label) {
+    return new (workers[label] ?? EditorWorker)();
+  },
+};

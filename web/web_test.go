@@ -1,0 +1,227 @@
+package web
+
+import (
+	"encoding/json"
+	"errors"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"regexp"
+	"strings"
+	"testing"
+	"testing/fstest"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// built stands for what vite makes of the page.
+func built() fstest.MapFS {
+	return fstest.MapFS{
+		".keep":                      {},
+		"index.html":                 {Data: []byte(`<script type="module" src="/assets/index-Ab12.js" nonce="CARREL-NONCE"></script>`)},
+		"favicon.svg":                {Data: []byte("<svg/>")},
+		"assets/index-Ab12.js":       {Data: []byte("export {}")},
+		"assets/index-Cd34.css":      {Data: []byte("body{}")},
+		"assets/codicon-Ef56.ttf":    {Data: []byte("font")},
+		"assets/json.worker-Gh78.js": {Data: []byte("self")},
+	}
+}
+
+func demoViewers() ([]Viewer, error) {
+	return []Viewer{{Name: "Anonymous", Description: "Not signed in."}, {Name: "Ann", Description: "A manager.", Token: "a.b.c"}}, nil
+}
+
+func ask(t *testing.T, h http.Handler, method, path string, header http.Header) (*http.Response, string) {
+	t.Helper()
+	r := httptest.NewRequest(method, path, nil)
+	for name, values := range header {
+		r.Header[name] = values
+	}
+	rec := httptest.NewRecorder()
+	h.ServeHTTP(rec, r)
+	answer := rec.Result()
+	body, err := io.ReadAll(answer.Body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return answer, string(body)
+}
+
+func TestStatusTypeAndCaching(t *testing.T) {
+	dev := handler(Options{Dev: true, Viewers: demoViewers}, built())
+	forever := "public, max-age=31536000, immutable"
+	for _, tc := range []struct {
+		name, method, path      string
+		status                  int
+		mediaType, cache, allow string
+		hasPolicy, nobody       bool
+	}{
+		{name: "page", method: "GET", path: "/", status: 200, mediaType: "text/html; charset=utf-8", cache: "no-store", hasPolicy: true},
+		{name: "head of the page", method: "HEAD", path: "/", status: 200, mediaType: "text/html; charset=utf-8", cache: "no-store", hasPolicy: true, nobody: true},
+		{name: "script", method: "GET", path: "/assets/index-Ab12.js", status: 200, mediaType: "text/javascript; charset=utf-8", cache: forever, hasPolicy: true},
+		{name: "worker", method: "GET", path: "/assets/json.worker-Gh78.js", status: 200, mediaType: "text/javascript; charset=utf-8", cache: forever, hasPolicy: true},
+		{name: "style", method: "GET", path: "/assets/index-Cd34.css", status: 200, mediaType: "text/css; charset=utf-8", cache: forever, hasPolicy: true},
+		{name: "font", method: "GET", path: "/assets/codicon-Ef56.ttf", status: 200, mediaType: "font/ttf", cache: forever, hasPolicy: true},
+		{name: "icon, whose name has no hash", method: "GET", path: "/favicon.svg", status: 200, mediaType: "image/svg+xml", cache: "no-cache", hasPolicy: true},
+		{name: "viewers", method: "GET", path: "/dev/viewers", status: 200, mediaType: "application/json; charset=utf-8", cache: "no-store"},
+		{name: "post to the page", method: "POST", path: "/", status: 405, allow: "GET, HEAD"},
+		{name: "post to the viewers", method: "POST", path: "/dev/viewers", status: 405, allow: "GET, HEAD"},
+		{name: "the page by its file name", method: "GET", path: "/index.html", status: 404},
+		{name: "folder", method: "GET", path: "/assets/", status: 404},
+		{name: "hidden file", method: "GET", path: "/.keep", status: 404},
+		{name: "way out", method: "GET", path: "/assets/../web.go", status: 404},
+		{name: "unknown", method: "GET", path: "/assets/none.js", status: 404},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			answer, body := ask(t, dev, tc.method, tc.path, nil)
+			if answer.StatusCode != tc.status {
+				t.Fatalf("status %d, want %d", answer.StatusCode, tc.status)
+			}
+			if got := answer.Header.Get("X-Content-Type-Options"); got != "nosniff" {
+				t.Errorf("X-Content-Type-Options is %q", got)
+			}
+			if got := answer.Header.Get("Allow"); got != tc.allow {
+				t.Errorf("Allow is %q, want %q", got, tc.allow)
+			}
+			if tc.status != 200 {
+				return
+			}
+			if got := answer.Header.Get("Content-Type"); got != tc.mediaType {
+				t.Errorf("Content-Type is %q, want %q", got, tc.mediaType)
+			}
+			if got := answer.Header.Get("Cache-Control"); got != tc.cache {
+				t.Errorf("Cache-Control is %q, want %q", got, tc.cache)
+			}
+			if got := answer.Header.Get("Content-Security-Policy") != ""; got != tc.hasPolicy {
+				t.Errorf("a policy: %v, want %v", got, tc.hasPolicy)
+			}
+			if (body == "") != tc.nobody {
+				t.Errorf("the body is %q", body)
+			}
+		})
+	}
+}
+
+func TestProductionServesNothing(t *testing.T) {
+	for _, path := range []string{"/", "/dev/viewers", "/assets/index-Ab12.js", "/favicon.svg"} {
+		answer, body := ask(t, Handler(Options{Viewers: demoViewers}), "GET", path, nil)
+		if answer.StatusCode != http.StatusNotFound || strings.Contains(body, "a.b.c") {
+			t.Errorf("%s answered %d: %s", path, answer.StatusCode, body)
+		}
+	}
+}
+
+func TestDevelopmentServesThePageOfThisBuild(t *testing.T) {
+	answer, body := ask(t, Handler(Options{Dev: true}), "GET", "/", nil)
+	if answer.StatusCode != 200 || !strings.Contains(body, "<title>Carrel</title>") {
+		t.Fatalf("answered %d: %s", answer.StatusCode, body)
+	}
+	if strings.Contains(body, nonceMark) {
+		t.Error("the nonce's mark was left in the page")
+	}
+}
+
+var nonceInPolicy = regexp.MustCompile(`script-src 'self' 'nonce-([A-Za-z0-9]{22,})'`)
+
+func TestPolicyHoldsThePageToItsOrigin(t *testing.T) {
+	for name, h := range map[string]http.Handler{
+		"graphiql": handler(Options{Dev: true}, built()),
+		"form":     handler(Options{Dev: true}, fstest.MapFS{".keep": {}}),
+	} {
+		t.Run(name, func(t *testing.T) {
+			seen := map[string]bool{}
+			for range 3 {
+				answer, body := ask(t, h, "GET", "/", nil)
+				policy := answer.Header.Get("Content-Security-Policy")
+				for _, part := range []string{"default-src 'none'", "connect-src 'self'", "worker-src 'self'", "base-uri 'none'", "form-action 'none'", "frame-ancestors 'none'"} {
+					if !strings.Contains(policy, part) {
+						t.Errorf("%s is missing in %s", part, policy)
+					}
+				}
+				if strings.Contains(policy, "unsafe-eval") || strings.Contains(policy, "http") {
+					t.Errorf("too wide: %s", policy)
+				}
+				nonce := nonceInPolicy.FindStringSubmatch(policy)
+				if nonce == nil {
+					t.Fatalf("no nonce in %s", policy)
+				}
+				if seen[nonce[1]] {
+					t.Error("a nonce was used twice")
+				}
+				seen[nonce[1]] = true
+				if strings.Count(body, "<script") != strings.Count(body, `nonce="`+nonce[1]+`"`)-strings.Count(body, "<style") {
+					t.Errorf("a script without the nonce:\n%s", body)
+				}
+			}
+		})
+	}
+}
+
+func TestFormWhereNothingWasBuilt(t *testing.T) {
+	h := handler(Options{Dev: true, Viewers: demoViewers}, fstest.MapFS{".keep": {}})
+	answer, body := ask(t, h, "GET", "/", nil)
+	if answer.StatusCode != 200 {
+		t.Fatalf("answered %d", answer.StatusCode)
+	}
+	for _, part := range []string{`id="query"`, `id="variables"`, `id="token"`, `type="submit"`, "'/graphql'", "without npm"} {
+		if !strings.Contains(body, part) {
+			t.Errorf("%s is missing", part)
+		}
+	}
+	if answer, _ := ask(t, h, "GET", "/dev/viewers", nil); answer.StatusCode != 200 {
+		t.Errorf("/dev/viewers answered %d", answer.StatusCode)
+	}
+}
+
+func TestViewers(t *testing.T) {
+	calls := 0
+	h := handler(Options{Dev: true, Viewers: func() ([]Viewer, error) {
+		calls++
+		return demoViewers()
+	}}, built())
+	for range 2 {
+		_, body := ask(t, h, "GET", "/dev/viewers", http.Header{"Sec-Fetch-Site": {"same-origin"}})
+		var got struct{ Viewers []Viewer }
+		if err := json.Unmarshal([]byte(body), &got); err != nil {
+			t.Fatal(err)
+		}
+		want, _ := demoViewers()
+		if diff := cmp.Diff(want, got.Viewers); diff != "" {
+			t.Error(diff)
+		}
+	}
+	if calls != 2 {
+		t.Errorf("tokens were minted %d times for 2 answers: they must be fresh", calls)
+	}
+}
+
+func TestViewersAreToldToThePageOnly(t *testing.T) {
+	h := handler(Options{Dev: true, Viewers: demoViewers}, built())
+	for site, status := range map[string]int{"": 200, "none": 200, "same-origin": 200, "same-site": 403, "cross-site": 403} {
+		header := http.Header{}
+		if site != "" {
+			header.Set("Sec-Fetch-Site", site)
+		}
+		answer, body := ask(t, h, "GET", "/dev/viewers", header)
+		if answer.StatusCode != status || status != 200 && strings.Contains(body, "a.b.c") {
+			t.Errorf("from %q: %d %s", site, answer.StatusCode, body)
+		}
+	}
+}
+
+func TestViewersThatCannotBeMade(t *testing.T) {
+	broken := handler(Options{Dev: true, Viewers: func() ([]Viewer, error) {
+		return nil, errors.New("secret file: not found")
+	}}, built())
+	answer, body := ask(t, broken, "GET", "/dev/viewers", nil)
+	if answer.StatusCode != 500 || strings.Contains(body, "secret") {
+		t.Errorf("answered %d: %s", answer.StatusCode, body)
+	}
+	if answer, _ := ask(t, handler(Options{Dev: true}, built()), "GET", "/dev/viewers", nil); answer.StatusCode != 404 {
+		t.Errorf("without viewers it answered %d", answer.StatusCode)
+	}
+	none := handler(Options{Dev: true, Viewers: func() ([]Viewer, error) { return nil, nil }}, built())
+	if _, body := ask(t, none, "GET", "/dev/viewers", nil); body != `{"viewers":[]}` {
+		t.Errorf("no viewers: %s", body)
+	}
+}
