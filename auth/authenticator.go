@@ -1,0 +1,255 @@
+package auth
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"strings"
+	"time"
+
+	"github.com/lestrrat-go/jwx/v3/jwa"
+	"github.com/lestrrat-go/jwx/v3/jws"
+	"github.com/lestrrat-go/jwx/v3/jwt"
+
+	"carrel/library"
+)
+
+const (
+	// DefaultName is the issuer and the audience that are expected where the
+	// operator names none.
+	DefaultName = "carrel"
+	// Leeway is by how much the clocks of issuer and gateway may differ.
+	Leeway = 30 * time.Second
+	// maxTokenBytes bounds the work a token can cause. Real ones have less than
+	// 2 KiB; the request header as a whole is bounded by 16 KiB anyway.
+	maxTokenBytes = 8 << 10
+
+	roleAdmin       = "admin"
+	roleGlobalAdmin = "global-admin"
+)
+
+// Config is what an Authenticator is made of.
+type Config struct {
+	// Secret verifies HS256; nil: such tokens are refused.
+	Secret []byte
+	// Keys verify RS256, ES256 and EdDSA; nil: such tokens are refused.
+	Keys *KeySet
+	// Issuer and Audience are always checked; empty means DefaultName.
+	Issuer, Audience string
+	// Now is the clock.
+	Now func() time.Time
+}
+
+// Authenticator verifies bearer tokens. It is safe for concurrent use.
+type Authenticator struct {
+	secret   []byte
+	keys     *KeySet
+	issuer   string
+	audience string
+	now      func() time.Time
+	known    *verified
+}
+
+// New makes an Authenticator.
+func New(c Config) (*Authenticator, error) {
+	if c.Now == nil {
+		return nil, errors.New("authenticator: it needs a clock")
+	}
+	if c.Secret != nil && len(c.Secret) < MinSecretBytes {
+		return nil, fmt.Errorf("authenticator: a secret has at least %d bytes, this one %d", MinSecretBytes, len(c.Secret))
+	}
+	if c.Issuer == "" {
+		c.Issuer = DefaultName
+	}
+	if c.Audience == "" {
+		c.Audience = DefaultName
+	}
+	return &Authenticator{
+		secret: c.Secret, keys: c.Keys, issuer: c.Issuer, audience: c.Audience,
+		now: c.Now, known: newVerified(),
+	}, nil
+}
+
+// Viewer is who sent the request; anonymous when it carries no token. A token
+// that is present but bad is an error of code Unauthenticated, never an
+// anonymous viewer. While the signing keys have never been reachable the error
+// is of code Unavailable.
+func (a *Authenticator) Viewer(r *http.Request) (*library.Viewer, error) {
+	header, present := r.Header["Authorization"]
+	if !present {
+		return &library.Viewer{}, nil
+	}
+	if len(header) != 1 {
+		return nil, refused("the Authorization header is there more than once")
+	}
+	scheme, token, _ := strings.Cut(header[0], " ")
+	if !strings.EqualFold(scheme, "Bearer") {
+		return nil, refused("the Authorization header takes the form: Bearer <token>")
+	}
+	return a.Token(r.Context(), strings.TrimSpace(token))
+}
+
+// Token is the viewer whom a token names. Errors are those of Viewer.
+func (a *Authenticator) Token(ctx context.Context, token string) (*library.Viewer, error) {
+	if token == "" {
+		return nil, refused("the token is empty")
+	}
+	if len(token) > maxTokenBytes {
+		return nil, refused(fmt.Sprintf("the token has more than %d bytes", maxTokenBytes))
+	}
+	digest := sha256.Sum256([]byte(token))
+	id, ok := a.known.get(digest, a.keys.standing())
+	if !ok {
+		var err error
+		if id, err = a.verify(ctx, token); err != nil {
+			return nil, err
+		}
+		a.known.put(digest, id)
+	}
+	// The time is checked again each time, also for a token that is known.
+	now := a.now()
+	if !now.Before(id.expires.Add(Leeway)) {
+		return nil, refused("the token has expired")
+	}
+	if now.Add(Leeway).Before(id.notBefore) {
+		return nil, refused("the token is not valid yet")
+	}
+	return &library.Viewer{User: id.user, Admin: id.admin, GlobalAdmin: id.globalAdmin}, nil
+}
+
+// identity is what a good token says.
+type identity struct {
+	user               library.PrincipalID
+	admin, globalAdmin bool
+	notBefore, expires time.Time
+	// keys is the key set that verified the token; nil for the secret. When
+	// the set changes the token must be verified anew.
+	keys *keys
+}
+
+// verify checks the signature and the claims, the times excepted.
+func (a *Authenticator) verify(ctx context.Context, token string) (identity, error) {
+	// The JSON forms of a token begin with a brace; an encrypted one has five parts.
+	if strings.Count(token, ".") != 2 || token[0] == '{' {
+		return identity{}, refused("the token is not a signed JWT in compact form")
+	}
+	compact := []byte(token)
+	alg, kid, err := readHeader(compact)
+	if err != nil {
+		return identity{}, err
+	}
+	key, set, err := a.key(ctx, alg, kid)
+	if err != nil {
+		return identity{}, err
+	}
+	payload, err := jws.Verify(compact, jws.WithCompact(), jws.WithKey(alg, key))
+	if err != nil {
+		return identity{}, refused("the token's signature does not fit")
+	}
+	id, err := a.claims(payload)
+	id.keys = set
+	return id, err
+}
+
+// readHeader reads the algorithm and the key id. Everything else that a header
+// may name a key by (jku, x5u, jwk, x5c) is ignored: the keys are ours.
+func readHeader(compact []byte) (jwa.SignatureAlgorithm, string, error) {
+	none := jwa.SignatureAlgorithm{}
+	msg, err := jws.Parse(compact, jws.WithCompact())
+	if err != nil || len(msg.Signatures()) != 1 {
+		return none, "", refused("the token is not a signed JWT in compact form")
+	}
+	header := msg.Signatures()[0].ProtectedHeaders()
+	if header.Has(jws.CriticalKey) {
+		return none, "", refused("the token demands an extension (crit) that is not known here")
+	}
+	alg, ok := header.Algorithm()
+	if !ok {
+		return none, "", refused("the token names no algorithm")
+	}
+	kid, _ := header.KeyID()
+	return alg, kid, nil
+}
+
+// key is the one that tokens of this algorithm and key id are verified with.
+// The algorithm chooses the kind of key, so that a public key can never serve
+// as a secret.
+func (a *Authenticator) key(ctx context.Context, alg jwa.SignatureAlgorithm, kid string) (any, *keys, error) {
+	switch alg {
+	case jwa.HS256():
+		if a.secret == nil {
+			return nil, nil, refused("tokens signed with HS256 are not accepted here")
+		}
+		return a.secret, nil, nil
+	case jwa.RS256(), jwa.ES256(), jwa.EdDSA():
+		if a.keys == nil {
+			return nil, nil, refused("tokens signed with " + alg.String() + " are not accepted here")
+		}
+		return a.keys.find(ctx, alg, kid)
+	}
+	return nil, nil, refused("the token's algorithm is not accepted: HS256, RS256, ES256 or EdDSA")
+}
+
+// claims reads what the token says. The times are left to Token.
+func (a *Authenticator) claims(payload []byte) (identity, error) {
+	tok := jwt.New()
+	if err := json.Unmarshal(payload, tok); err != nil {
+		return identity{}, refused("the token's claims cannot be read")
+	}
+	expires, ok := tok.Expiration()
+	if !ok {
+		return identity{}, refused("the token has no expiry (exp)")
+	}
+	err := jwt.Validate(tok, jwt.WithResetValidators(true),
+		jwt.WithIssuer(a.issuer), jwt.WithAudience(a.audience))
+	switch {
+	case errors.Is(err, jwt.InvalidIssuerError()):
+		return identity{}, refused("the token is of another issuer (iss)")
+	case errors.Is(err, jwt.InvalidAudienceError()):
+		return identity{}, refused("the token is for another audience (aud)")
+	case err != nil:
+		return identity{}, refused("the token's claims are not accepted")
+	}
+	sub, _ := tok.Subject()
+	user, err := library.ParsePrincipalID(sub)
+	if err != nil || !user.IsUser() {
+		return identity{}, refused("the token's subject (sub) is not the id of a user, u:<tenant>:<name>")
+	}
+	id := identity{user: user, expires: expires}
+	id.notBefore, _ = tok.NotBefore()
+	if !tok.Has("roles") {
+		return id, nil
+	}
+	var roles any
+	if err := tok.Get("roles", &roles); err != nil {
+		return identity{}, refused("the token's roles are not a list of strings")
+	}
+	return id, id.takeRoles(roles)
+}
+
+// takeRoles reads the roles; those that are not known mean nothing here.
+func (id *identity) takeRoles(roles any) error {
+	list, ok := roles.([]any)
+	if !ok {
+		return refused("the token's roles are not a list of strings")
+	}
+	for _, r := range list {
+		switch role, ok := r.(string); {
+		case !ok:
+			return refused("the token's roles are not a list of strings")
+		case role == roleAdmin:
+			id.admin = true
+		case role == roleGlobalAdmin:
+			id.globalAdmin = true
+		}
+	}
+	return nil
+}
+
+// refused is the error of a bad token; why is told to the caller.
+func refused(why string) error {
+	return &library.Error{Code: library.Unauthenticated, Msg: why}
+}

@@ -1,0 +1,270 @@
+package auth
+
+import (
+	"bytes"
+	"context"
+	"crypto/ecdsa"
+	"crypto/ed25519"
+	"crypto/elliptic"
+	"crypto/rsa"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"net/http"
+	"net/url"
+	"os"
+	"strings"
+	"sync/atomic"
+	"time"
+
+	"github.com/lestrrat-go/jwx/v3/jwa"
+	"github.com/lestrrat-go/jwx/v3/jwk"
+
+	"carrel/library"
+)
+
+const (
+	// refreshPause is the least time between two readings of a key set, however
+	// many tokens with unknown keys arrive.
+	refreshPause = 30 * time.Second
+	// RefreshEvery is how often a key set is read anyway, so that withdrawn keys go.
+	RefreshEvery = 10 * time.Minute
+	// fetchWithin bounds one reading; requests may wait for it.
+	fetchWithin = 5 * time.Second
+	// maxSetBytes bounds a key set; one key has less than 1 KB.
+	maxSetBytes = 1 << 20
+	// minRSABits is the least that NIST SP 800-131A allows.
+	minRSABits = 2048
+)
+
+// KeySet is a set of public signing keys that is read from a file or a URL,
+// and read again when a token names a key that is not in it. The last good set
+// is kept while the source is down.
+type KeySet struct {
+	read func(ctx context.Context) ([]byte, error)
+	now  func() time.Time
+	log  *slog.Logger
+
+	current atomic.Pointer[keys]
+	// gate is held by the one that reads; lastTry belongs to its holder.
+	gate    chan struct{}
+	lastTry time.Time
+}
+
+// keys is one state of a key set.
+type keys struct {
+	source []byte
+	list   []signingKey
+}
+
+type signingKey struct {
+	alg jwa.SignatureAlgorithm
+	kid string
+	raw any
+}
+
+// OpenKeySet reads the key set at source, a path or an http(s) URL. A file
+// that cannot be read or holds no usable key is an error; a URL that cannot be
+// read is logged and tried again, so that the gateway starts while the key
+// host is down.
+func OpenKeySet(ctx context.Context, source string, now func() time.Time, log *slog.Logger) (*KeySet, error) {
+	s := &KeySet{now: now, log: log, gate: make(chan struct{}, 1)}
+	remote := strings.HasPrefix(source, "http://") || strings.HasPrefix(source, "https://")
+	if remote {
+		if u, err := url.Parse(source); err != nil || u.Host == "" {
+			return nil, errors.New("key set: not a URL")
+		}
+		client := &http.Client{Timeout: fetchWithin}
+		s.read = func(ctx context.Context) ([]byte, error) { return fetch(ctx, client, source) }
+	} else {
+		s.read = func(context.Context) ([]byte, error) { return os.ReadFile(source) }
+	}
+	s.gate <- struct{}{}
+	err := s.reload(ctx)
+	<-s.gate
+	if err != nil && !remote {
+		return nil, fmt.Errorf("key set: %w", err)
+	}
+	return s, nil
+}
+
+// Run reads the set again from time to time, until ctx ends.
+func (s *KeySet) Run(ctx context.Context) {
+	tick := time.NewTicker(RefreshEvery)
+	defer tick.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-tick.C:
+			s.refresh(ctx, s.current.Load(), 0)
+		}
+	}
+}
+
+// standing is the present state; nil where there is none.
+func (s *KeySet) standing() *keys {
+	if s == nil {
+		return nil
+	}
+	return s.current.Load()
+}
+
+// find is the key for tokens of alg and kid, with the state it is in.
+func (s *KeySet) find(ctx context.Context, alg jwa.SignatureAlgorithm, kid string) (any, *keys, error) {
+	set := s.current.Load()
+	if key := set.find(alg, kid); key != nil {
+		return key, set, nil
+	}
+	s.refresh(ctx, set, refreshPause)
+	set = s.current.Load()
+	if set == nil {
+		return nil, nil, &library.Error{Code: library.Unavailable, RetryAfter: int(refreshPause / time.Second),
+			Msg: "the keys that tokens are verified with cannot be read now"}
+	}
+	if key := set.find(alg, kid); key != nil {
+		return key, set, nil
+	}
+	return nil, nil, refused("the token's key (kid) is not known")
+}
+
+// find is the raw key, nil if there is none. A token without a key id is
+// accepted where one key alone can be meant.
+func (k *keys) find(alg jwa.SignatureAlgorithm, kid string) any {
+	if k == nil {
+		return nil
+	}
+	var found any
+	for _, key := range k.list {
+		if key.alg != alg || kid != "" && key.kid != kid {
+			continue
+		}
+		if kid != "" {
+			return key.raw
+		}
+		if found != nil {
+			return nil
+		}
+		found = key.raw
+	}
+	return found
+}
+
+// refresh reads the set, unless it has changed since seen or the last try is
+// younger than pause. Callers that come meanwhile wait for the one that reads.
+func (s *KeySet) refresh(ctx context.Context, seen *keys, pause time.Duration) {
+	select {
+	case s.gate <- struct{}{}:
+	case <-ctx.Done():
+		return
+	}
+	defer func() { <-s.gate }()
+	if s.current.Load() != seen || s.now().Sub(s.lastTry) < pause {
+		return
+	}
+	// One request's end must not take the new keys from the others.
+	_ = s.reload(context.WithoutCancel(ctx)) // logged there; the last good set stays
+}
+
+// reload reads the set. The gate is held.
+func (s *KeySet) reload(ctx context.Context) error {
+	s.lastTry = s.now()
+	ctx, cancel := context.WithTimeout(ctx, fetchWithin)
+	defer cancel()
+	source, err := s.read(ctx)
+	if err == nil {
+		if last := s.current.Load(); last != nil && bytes.Equal(last.source, source) {
+			return nil
+		}
+		var set *keys
+		if set, err = parseKeys(source); err == nil {
+			s.current.Store(set)
+			return nil
+		}
+	}
+	s.log.Warn("the key set could not be read", "err", err.Error(), "kept", s.current.Load() != nil)
+	return err
+}
+
+// fetch reads a key set over HTTP.
+func fetch(ctx context.Context, client *http.Client, source string) ([]byte, error) {
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, source, nil)
+	if err != nil {
+		return nil, err
+	}
+	resp, err := client.Do(req)
+	if err != nil {
+		return nil, err
+	}
+	defer resp.Body.Close()
+	if resp.StatusCode != http.StatusOK {
+		return nil, fmt.Errorf("the key host answered %d", resp.StatusCode)
+	}
+	b, err := io.ReadAll(io.LimitReader(resp.Body, maxSetBytes+1))
+	if err == nil && len(b) > maxSetBytes {
+		err = fmt.Errorf("the key set has more than %d bytes", maxSetBytes)
+	}
+	return b, err
+}
+
+// parseKeys takes from a JWKS the public keys that tokens can be verified with.
+// Others (for encryption, symmetric, of other curves) are left out: a set is
+// often shared with services that use them.
+func parseKeys(source []byte) (*keys, error) {
+	set, err := jwk.Parse(source, jwk.WithIgnoreParseError(true))
+	if err != nil {
+		// The library's message may quote the source.
+		return nil, errors.New("it is not a JSON Web Key Set")
+	}
+	k := &keys{source: source}
+	for i := range set.Len() {
+		key, ok := set.Key(i)
+		if !ok {
+			continue
+		}
+		if usable, ok := signingKeyOf(key); ok {
+			k.list = append(k.list, usable)
+		}
+	}
+	if len(k.list) == 0 {
+		return nil, errors.New("it holds no public key for RS256, ES256 or EdDSA")
+	}
+	return k, nil
+}
+
+// signingKeyOf tells the algorithm of a key by its type.
+func signingKeyOf(key jwk.Key) (signingKey, bool) {
+	if use, ok := key.KeyUsage(); ok && use != "sig" {
+		return signingKey{}, false
+	}
+	public, err := key.PublicKey()
+	if err != nil {
+		return signingKey{}, false
+	}
+	var out signingKey
+	if err := jwk.Export(public, &out.raw); err != nil {
+		return signingKey{}, false
+	}
+	switch raw := out.raw.(type) {
+	case *rsa.PublicKey:
+		if raw.N.BitLen() < minRSABits {
+			return signingKey{}, false
+		}
+		out.alg = jwa.RS256()
+	case *ecdsa.PublicKey:
+		if raw.Curve != elliptic.P256() {
+			return signingKey{}, false
+		}
+		out.alg = jwa.ES256()
+	case ed25519.PublicKey:
+		out.alg = jwa.EdDSA()
+	default:
+		return signingKey{}, false
+	}
+	if alg, ok := key.Algorithm(); ok && alg.String() != out.alg.String() {
+		return signingKey{}, false
+	}
+	out.kid, _ = key.KeyID()
+	return out, true
+}

@@ -1,0 +1,234 @@
+package auth
+
+import (
+	"context"
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	"crypto/rand"
+	"crypto/rsa"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/lestrrat-go/jwx/v3/jwa"
+
+	"carrel/library"
+)
+
+// keyHost serves a key set, counts how often it is read, and can be down.
+type keyHost struct {
+	*httptest.Server
+	reads atomic.Int32
+	down  atomic.Bool
+	set   atomic.Pointer[[]byte]
+}
+
+func newKeyHost(t *testing.T, set []byte) *keyHost {
+	h := &keyHost{}
+	h.set.Store(&set)
+	h.Server = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		h.reads.Add(1)
+		if h.down.Load() {
+			w.WriteHeader(http.StatusBadGateway)
+			return
+		}
+		_, _ = w.Write(*h.set.Load())
+	}))
+	t.Cleanup(func() {
+		http.DefaultTransport.(*http.Transport).CloseIdleConnections()
+		h.Close()
+	})
+	return h
+}
+
+func (h *keyHost) open(t *testing.T, c *clock) *KeySet {
+	t.Helper()
+	keys, err := OpenKeySet(context.Background(), h.URL, c.now, quiet())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return keys
+}
+
+func TestUnknownKeysCauseOneReadingIn30Seconds(t *testing.T) {
+	c, s := newClock(), makeSigners()
+	host := newKeyHost(t, s.set(t))
+	a := newAuthenticator(t, Config{Keys: host.open(t, c), Now: c.now})
+	c.advance(refreshPause)
+	flood := func() {
+		var wg sync.WaitGroup
+		for i := range 20 {
+			token := sign(t, jwa.ES256(), s.ec, map[string]any{"kid": fmt.Sprint("unknown", i)}, goodClaims(c, nil))
+			wg.Go(func() {
+				if _, err := a.Token(context.Background(), token); library.CodeOf(err) != library.Unauthenticated {
+					t.Errorf("got %v", err)
+				}
+			})
+		}
+		wg.Wait()
+	}
+	flood()
+	flood()
+	if n := host.reads.Load(); n != 2 { // one at the start, one for the flood
+		t.Errorf("%d readings", n)
+	}
+	c.advance(refreshPause)
+	flood()
+	if n := host.reads.Load(); n != 3 {
+		t.Errorf("%d readings after another 30 s", n)
+	}
+}
+
+func TestRotation(t *testing.T) {
+	c, s := newClock(), makeSigners()
+	next, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	if err != nil {
+		t.Fatal(err)
+	}
+	host := newKeyHost(t, keySetJSON(t, map[string]any{"old": s.ec}))
+	a := newAuthenticator(t, Config{Keys: host.open(t, c), Now: c.now})
+	old := sign(t, jwa.ES256(), s.ec, map[string]any{"kid": "old"}, goodClaims(c, nil))
+	if _, err := a.Token(context.Background(), old); err != nil {
+		t.Fatal(err)
+	}
+	set := keySetJSON(t, map[string]any{"new": next})
+	host.set.Store(&set)
+	c.advance(refreshPause)
+	if _, err := a.Token(context.Background(), sign(t, jwa.ES256(), next, map[string]any{"kid": "new"}, goodClaims(c, nil))); err != nil {
+		t.Fatalf("the new key's token: %v", err)
+	}
+	// The old key is gone, and with it what was remembered of its tokens.
+	_, err = a.Token(context.Background(), old)
+	wantCode(t, err, library.Unauthenticated)
+}
+
+func TestTheLastGoodSetIsKept(t *testing.T) {
+	c, s := newClock(), makeSigners()
+	host := newKeyHost(t, s.set(t))
+	a := newAuthenticator(t, Config{Keys: host.open(t, c), Now: c.now})
+	unknown := func() {
+		c.advance(refreshPause)
+		_, err := a.Token(context.Background(), sign(t, jwa.ES256(), s.ec, map[string]any{"kid": "x"}, goodClaims(c, nil)))
+		wantCode(t, err, library.Unauthenticated)
+	}
+	good := func() {
+		t.Helper()
+		if _, err := a.Token(context.Background(), sign(t, jwa.ES256(), s.ec, map[string]any{"kid": "e"}, goodClaims(c, nil))); err != nil {
+			t.Error(err)
+		}
+	}
+	host.down.Store(true)
+	unknown()
+	good()
+	host.down.Store(false)
+	for _, set := range []string{"garbage", `{"keys":[]}`, strings.Repeat(" ", maxSetBytes+1)} {
+		b := []byte(set)
+		host.set.Store(&b)
+		unknown()
+		good()
+	}
+}
+
+func TestAKeyHostThatIsDownAtTheStart(t *testing.T) {
+	c, s := newClock(), makeSigners()
+	host := newKeyHost(t, s.set(t))
+	host.down.Store(true)
+	a := newAuthenticator(t, Config{Keys: host.open(t, c), Now: c.now})
+	token := sign(t, jwa.ES256(), s.ec, map[string]any{"kid": "e"}, goodClaims(c, nil))
+	_, err := a.Token(context.Background(), token)
+	wantCode(t, err, library.Unavailable)
+	host.down.Store(false)
+	c.advance(refreshPause)
+	if _, err := a.Token(context.Background(), token); err != nil {
+		t.Error(err)
+	}
+}
+
+func TestTheSetIsReadAgainFromTimeToTime(t *testing.T) {
+	s := makeSigners()
+	synctest.Test(t, func(t *testing.T) {
+		path := filepath.Join(t.TempDir(), "keys.json")
+		if err := os.WriteFile(path, keySetJSON(t, map[string]any{"e": s.ec}), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		keys, err := OpenKeySet(t.Context(), path, time.Now, quiet())
+		if err != nil {
+			t.Fatal(err)
+		}
+		ctx, stop := context.WithCancel(t.Context())
+		done := make(chan struct{})
+		go func() { defer close(done); keys.Run(ctx) }()
+		before := keys.standing()
+		if err := os.WriteFile(path, keySetJSON(t, map[string]any{"d": s.ed}), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		<-time.After(RefreshEvery + time.Second)
+		synctest.Wait()
+		if keys.standing() == before {
+			t.Error("the set was not read again")
+		}
+		stop()
+		<-done
+	})
+}
+
+func TestUnusableKeys(t *testing.T) {
+	weak, err := rsa.GenerateKey(rand.Reader, 1024)
+	if err != nil {
+		t.Fatal(err)
+	}
+	wide, err := ecdsa.GenerateKey(elliptic.P384(), rand.Reader)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := makeSigners()
+	for name, set := range map[string][]byte{
+		"not JSON":       []byte("garbage"),
+		"empty":          []byte(`{"keys":[]}`),
+		"symmetric":      keySetJSON(t, map[string]any{"s": testSecret}),
+		"weak RSA":       []byte(`{"keys":[{"kty":"RSA","kid":"w","e":"AQAB","n":"` + b64(string(weak.N.Bytes())) + `"}]}`),
+		"another curve":  keySetJSON(t, map[string]any{"c": wide}),
+		"for encryption": []byte(strings.Replace(string(keySetJSON(t, map[string]any{"e": s.ec})), `"kid"`, `"use":"enc","kid"`, 1)),
+		"for ES512":      []byte(strings.Replace(string(keySetJSON(t, map[string]any{"e": s.ec})), `"kid"`, `"alg":"ES512","kid"`, 1)),
+		"unknown kind":   []byte(`{"keys":[{"kty":"XX"}]}`),
+	} {
+		t.Run(name, func(t *testing.T) {
+			path := filepath.Join(t.TempDir(), "keys.json")
+			if err := os.WriteFile(path, set, 0o600); err != nil {
+				t.Fatal(err)
+			}
+			if _, err := OpenKeySet(context.Background(), path, newClock().now, quiet()); err == nil {
+				t.Error("no error")
+			} else if strings.Contains(err.Error(), "garbage") {
+				t.Errorf("the error quotes the source: %v", err)
+			}
+		})
+	}
+	t.Run("no file", func(t *testing.T) {
+		if _, err := OpenKeySet(context.Background(), filepath.Join(t.TempDir(), "none"), newClock().now, quiet()); err == nil {
+			t.Error("no error")
+		}
+	})
+	t.Run("not a URL", func(t *testing.T) {
+		if _, err := OpenKeySet(context.Background(), "http://", newClock().now, quiet()); err == nil {
+			t.Error("no error")
+		}
+	})
+}
+
+func TestUnusableKeysBesideGoodOnes(t *testing.T) {
+	c, s := newClock(), makeSigners()
+	set := strings.Replace(string(s.set(t)), `[`, `[{"kty":"XX","kid":"odd"},`, 1)
+	keys, _ := setFile(t, c, []byte(set))
+	if n := len(keys.standing().list); n != 3 {
+		t.Errorf("%d usable keys", n)
+	}
+}

@@ -1,0 +1,47 @@
+package auth
+
+import "sync"
+
+// maxVerified bounds the tokens that are remembered, in each of two
+// generations: about 1 MB in all, and more viewers than one process serves
+// within the life of a token.
+const maxVerified = 4096
+
+// verified remembers what good tokens say, so that a signature is verified
+// once and not with every request. Tokens are known by their digest: no token
+// is kept, and a look-up tells nothing by the time it takes. When the younger
+// generation is full it becomes the older one and that one is forgotten.
+type verified struct {
+	mu             sync.Mutex
+	younger, older map[[32]byte]identity
+}
+
+func newVerified() *verified {
+	return &verified{younger: map[[32]byte]identity{}}
+}
+
+// get finds a token that was verified by the secret or by the key set standing.
+func (v *verified) get(digest [32]byte, standing *keys) (identity, bool) {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	id, ok := v.younger[digest]
+	if !ok {
+		if id, ok = v.older[digest]; ok {
+			v.add(digest, id)
+		}
+	}
+	return id, ok && (id.keys == nil || id.keys == standing)
+}
+
+func (v *verified) put(digest [32]byte, id identity) {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	v.add(digest, id)
+}
+
+func (v *verified) add(digest [32]byte, id identity) {
+	if len(v.younger) >= maxVerified {
+		v.older, v.younger = v.younger, make(map[[32]byte]identity, maxVerified)
+	}
+	v.younger[digest] = id
+}
