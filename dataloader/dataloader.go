@@ -1,0 +1,100 @@
+// Package dataloader answers many small questions of one operation with few
+// large ones: who created these items, what may the viewer do with them.
+//
+// There is no timer. Whoever answers a list announces the ids that its
+// elements may ask for (Expect); the first element that does ask loads all
+// announced ids at once, and the others find theirs. What nobody asks for is
+// never read. So a page costs one call, at the moment it is needed, and a
+// single object costs one call too.
+//
+// Results are kept by id, for one operation and one viewer, and are asked of
+// the Services, never of a Store: a loader shows nothing that the viewer may
+// not see.
+package dataloader
+
+import (
+	"context"
+	"fmt"
+
+	"carrel/library"
+)
+
+// Source is the part of the domain that is loaded from.
+type Source interface {
+	Principals(ctx context.Context, v *library.Viewer, ids []library.PrincipalID) ([]library.Principal, error)
+	Standings(ctx context.Context, v *library.Viewer, ids []library.ContentID) ([]*library.Standing, error)
+}
+
+// Loaders are those of one operation.
+type Loaders struct {
+	// Principals gives nil for a principal that the viewer may not see.
+	Principals Loader[library.PrincipalID, library.Principal]
+	// Standings gives nil for an item that the viewer may not see.
+	Standings Loader[library.ContentID, *library.Standing]
+}
+
+// New makes the loaders of one operation.
+func New(from Source, v *library.Viewer) *Loaders {
+	return &Loaders{
+		Principals: newLoader(func(ctx context.Context, ids []library.PrincipalID) ([]library.Principal, error) {
+			return from.Principals(ctx, v, ids)
+		}),
+		Standings: newLoader(func(ctx context.Context, ids []library.ContentID) ([]*library.Standing, error) {
+			return from.Standings(ctx, v, ids)
+		}),
+	}
+}
+
+// Forget drops everything that was loaded or announced. Mutations of one
+// operation run one after another, and each must show things as it left them.
+func (l *Loaders) Forget() {
+	l.Principals.forget()
+	l.Standings.forget()
+}
+
+// Page announces what the items of a page may ask for.
+func (l *Loaders) Page(edges []*library.LibraryEdge) {
+	creators := make([]library.PrincipalID, len(edges))
+	for i, e := range edges {
+		creators[i] = e.Node.Creator
+	}
+	l.Principals.Expect(creators)
+	ids := make([]library.ContentID, 0, len(edges))
+	for _, e := range edges {
+		if e.Standing != nil {
+			l.Standings.Prime(e.Node.ID, e.Standing)
+		} else {
+			ids = append(ids, e.Node.ID)
+		}
+	}
+	l.Standings.Expect(ids)
+}
+
+// Items announces what single items may ask for.
+func (l *Loaders) Items(items ...*library.Content) {
+	creators := make([]library.PrincipalID, 0, len(items))
+	ids := make([]library.ContentID, 0, len(items))
+	for _, c := range items {
+		creators = append(creators, c.Creator)
+		ids = append(ids, c.ID)
+	}
+	l.Principals.Expect(creators)
+	l.Standings.Expect(ids)
+}
+
+type contextKey struct{}
+
+// With gives ctx the loaders of its operation.
+func With(ctx context.Context, l *Loaders) context.Context {
+	return context.WithValue(ctx, contextKey{}, l)
+}
+
+// From is the loaders of the operation. It is a defect to run a resolver
+// without them, and the panic says so.
+func From(ctx context.Context) *Loaders {
+	l, ok := ctx.Value(contextKey{}).(*Loaders)
+	if !ok {
+		panic(fmt.Errorf("an operation without loaders: run it by resolvers.NewSchema"))
+	}
+	return l
+}

@@ -1,0 +1,127 @@
+package graph
+
+import (
+	"io"
+
+	"github.com/99designs/gqlgen/graphql"
+
+	"carrel/library"
+)
+
+// name writes the name of an enum value, which needs no escaping.
+type name string
+
+// MarshalGQL writes the name in quotes.
+func (n name) MarshalGQL(w io.Writer) {
+	_, _ = io.WriteString(w, `"`)
+	_, _ = io.WriteString(w, string(n))
+	_, _ = io.WriteString(w, `"`)
+}
+
+// nameOrNull writes null for a number of the domain that has no name.
+func nameOrNull(s string) graphql.Marshaler {
+	if s == "" {
+		return graphql.Null
+	}
+	return name(s)
+}
+
+// unmarshalEnum reads a name by parse. The validator has refused unknown names
+// in documents and variables before; what still comes is the caller's fault.
+func unmarshalEnum[T any](v any, enum string, parse func(string) (T, bool)) (T, error) {
+	s, _ := v.(string)
+	t, ok := parse(s)
+	if !ok {
+		return t, library.BadInputf("not a value of %s", enum)
+	}
+	return t, nil
+}
+
+// MarshalLibraryVisibility writes a visibility.
+func MarshalLibraryVisibility(v library.Visibility) graphql.Marshaler { return nameOrNull(v.String()) }
+
+// UnmarshalLibraryVisibility reads a visibility.
+func UnmarshalLibraryVisibility(v any) (library.Visibility, error) {
+	return unmarshalEnum(v, "LibraryVisibility", library.ParseVisibility)
+}
+
+// MarshalContentKind writes a kind.
+func MarshalContentKind(k library.ContentKind) graphql.Marshaler { return nameOrNull(k.String()) }
+
+// UnmarshalContentKind reads a kind.
+func UnmarshalContentKind(v any) (library.ContentKind, error) {
+	return unmarshalEnum(v, "ContentKind", library.ParseContentKind)
+}
+
+// MarshalContentRole writes a role on an item; no role is null.
+func MarshalContentRole(r library.ContentRole) graphql.Marshaler { return nameOrNull(r.String()) }
+
+// UnmarshalContentRole reads a role on an item.
+func UnmarshalContentRole(v any) (library.ContentRole, error) {
+	return unmarshalEnum(v, "ContentRole", library.ParseContentRole)
+}
+
+// MarshalGroupRole writes a role in a group; no role is null.
+func MarshalGroupRole(r library.GroupRole) graphql.Marshaler { return nameOrNull(r.String()) }
+
+// UnmarshalGroupRole reads a role in a group.
+func UnmarshalGroupRole(v any) (library.GroupRole, error) {
+	return unmarshalEnum(v, "GroupRole", library.ParseGroupRole)
+}
+
+// either names the two values of an enum that is a bool in the domain.
+func either(b bool, yes, no name) graphql.Marshaler {
+	if b {
+		return yes
+	}
+	return no
+}
+
+// parseEither reads one of two names.
+func parseEither(yes, no string) func(string) (bool, bool) {
+	return func(s string) (bool, bool) { return s == yes, s == yes || s == no }
+}
+
+// MarshalCountPrecision writes whether a count is exact.
+func MarshalCountPrecision(exact bool) graphql.Marshaler { return either(exact, "EXACT", "AT_LEAST") }
+
+// UnmarshalCountPrecision reads whether a count is exact.
+func UnmarshalCountPrecision(v any) (bool, error) {
+	return unmarshalEnum(v, "CountPrecision", parseEither("EXACT", "AT_LEAST"))
+}
+
+// MarshalFanOutState writes whether a change has reached every library.
+func MarshalFanOutState(complete bool) graphql.Marshaler {
+	return either(complete, "COMPLETE", "RUNNING")
+}
+
+// UnmarshalFanOutState reads whether a change has reached every library.
+func UnmarshalFanOutState(v any) (bool, error) {
+	return unmarshalEnum(v, "FanOutState", parseEither("COMPLETE", "RUNNING"))
+}
+
+// MarshalOrderDirection writes whether the order is descending.
+func MarshalOrderDirection(descending bool) graphql.Marshaler {
+	return either(descending, "DESC", "ASC")
+}
+
+// UnmarshalOrderDirection reads whether the order is descending.
+func UnmarshalOrderDirection(v any) (bool, error) {
+	return unmarshalEnum(v, "OrderDirection", parseEither("DESC", "ASC"))
+}
+
+// LibraryOrderField is what a library is ordered by.
+type LibraryOrderField uint8
+
+// LastModified is the one order there is.
+const LastModified LibraryOrderField = 0
+
+// MarshalLibraryOrderField writes what a library is ordered by.
+func MarshalLibraryOrderField(LibraryOrderField) graphql.Marshaler { return name("LAST_MODIFIED") }
+
+// UnmarshalLibraryOrderField reads what a library is ordered by.
+func UnmarshalLibraryOrderField(v any) (LibraryOrderField, error) {
+	return unmarshalEnum(v, "LibraryOrderField", func(s string) (LibraryOrderField, bool) {
+		return LastModified, s == "LAST_MODIFIED"
+	})
+}

@@ -1,0 +1,112 @@
+package graph
+
+import "carrel/library"
+
+// Payloads of mutations. Everything but UserErrors and ClientMutationID is nil
+// where UserErrors is not empty.
+
+// CreateUserPayload is the outcome of createUser.
+type CreateUserPayload struct {
+	User             *library.User
+	UserErrors       []UserError
+	ClientMutationID *string
+}
+
+// UpdateUserPayload is the outcome of updateUser.
+type UpdateUserPayload struct {
+	User             *library.User
+	UserErrors       []UserError
+	ClientMutationID *string
+}
+
+// CreateGroupPayload is the outcome of createGroup.
+type CreateGroupPayload struct {
+	Group            *library.Group
+	UserErrors       []UserError
+	ClientMutationID *string
+}
+
+// UpdateGroupPayload is the outcome of updateGroup.
+type UpdateGroupPayload struct {
+	Group            *library.Group
+	UserErrors       []UserError
+	ClientMutationID *string
+}
+
+// SetGroupMembersPayload is the outcome of setGroupMembers.
+type SetGroupMembersPayload struct {
+	Group            *library.Group
+	UserErrors       []UserError
+	ClientMutationID *string
+}
+
+// CreateContentPayload is the outcome of createContent.
+type CreateContentPayload struct {
+	Content          *library.Content
+	LibraryEdge      *library.LibraryEdge
+	FanOut           *library.FanOut
+	UserErrors       []UserError
+	ClientMutationID *string
+}
+
+// UpdateContentPayload is the outcome of updateContent.
+type UpdateContentPayload struct {
+	Content          *library.Content
+	LibraryEdge      *library.LibraryEdge
+	FanOut           *library.FanOut
+	UserErrors       []UserError
+	ClientMutationID *string
+}
+
+// ShareContentPayload is the outcome of shareContent.
+type ShareContentPayload struct {
+	Content          *library.Content
+	Edges            []*library.LibraryEdge
+	FanOut           *library.FanOut
+	UserErrors       []UserError
+	ClientMutationID *string
+}
+
+// SetContentMembersPayload is the outcome of setContentMembers.
+type SetContentMembersPayload struct {
+	Content          *library.Content
+	FanOut           *library.FanOut
+	UserErrors       []UserError
+	ClientMutationID *string
+}
+
+// RemoveFromLibraryPayload is the outcome of removeFromLibrary.
+type RemoveFromLibraryPayload struct {
+	RemovedContentID *library.ContentID
+	Principal        library.Principal
+	FanOut           *library.FanOut
+	UserErrors       []UserError
+	ClientMutationID *string
+}
+
+// DeleteContentPayload is the outcome of deleteContent.
+type DeleteContentPayload struct {
+	DeletedContentID *library.ContentID
+	FanOut           *library.FanOut
+	UserErrors       []UserError
+	ClientMutationID *string
+}
+
+// RebuildLibraryPayload is the outcome of rebuildLibrary.
+type RebuildLibraryPayload struct {
+	Principal        library.Principal
+	Restored         *int
+	Removed          *int
+	UserErrors       []UserError
+	ClientMutationID *string
+}
+
+// Limits are the limits in force. The edge enforces them and tells them here.
+type Limits struct {
+	DefaultPageSize int // edges
+	MaxPageSize     int // edges
+	MaxDepth        int // levels of fields, the leaf counted
+	MaxCost         int // points
+	MaxShareTargets int // principals
+	MaxBodyBytes    int // bytes of a request
+}

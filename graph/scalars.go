@@ -1,0 +1,104 @@
+package graph
+
+import (
+	"bytes"
+	"encoding/json"
+	"io"
+	"math"
+	"strconv"
+
+	"github.com/99designs/gqlgen/graphql"
+
+	"carrel/library"
+)
+
+// MarshalContentID writes the id of a content.
+func MarshalContentID(id library.ContentID) graphql.Marshaler {
+	return graphql.MarshalID(string(id))
+}
+
+// UnmarshalContentID reads an id as it came; the Service checks it.
+func UnmarshalContentID(v any) (library.ContentID, error) {
+	id, err := graphql.UnmarshalID(v)
+	return library.ContentID(id), err
+}
+
+// MarshalPrincipalID writes the id of a user or a group.
+func MarshalPrincipalID(id library.PrincipalID) graphql.Marshaler {
+	return graphql.MarshalID(string(id))
+}
+
+// UnmarshalPrincipalID reads an id as it came; the Service checks it.
+func UnmarshalPrincipalID(v any) (library.PrincipalID, error) {
+	id, err := graphql.UnmarshalID(v)
+	return library.PrincipalID(id), err
+}
+
+// MarshalInt writes an Int.
+func MarshalInt(i int) graphql.Marshaler { return graphql.MarshalInt(i) }
+
+// UnmarshalInt reads an Int. GraphQL's has 32 bits, and what is beyond them or
+// has a fraction is refused instead of cut.
+func UnmarshalInt(v any) (int, error) {
+	var n int64
+	switch v := v.(type) {
+	case int:
+		n = int64(v)
+	case int64:
+		n = v
+	case int32:
+		n = int64(v)
+	case float64:
+		if v != math.Trunc(v) || math.Abs(v) > math.MaxInt32 {
+			return 0, notAnInt()
+		}
+		n = int64(v)
+	case json.Number:
+		parsed, err := strconv.ParseInt(string(v), 10, 32)
+		if err != nil {
+			return 0, notAnInt()
+		}
+		n = parsed
+	default:
+		return 0, notAnInt()
+	}
+	if n < math.MinInt32 || n > math.MaxInt32 {
+		return 0, notAnInt()
+	}
+	return int(n), nil
+}
+
+func notAnInt() error {
+	return library.BadInputf("not an Int: a whole number between -2147483648 and 2147483647")
+}
+
+// dateTime writes an instant.
+type dateTime library.Instant
+
+// MarshalGQL writes RFC 3339 with exactly six decimals.
+func (d dateTime) MarshalGQL(w io.Writer) {
+	// Responses are built in a bytes.Buffer, whose spare room saves a copy.
+	var room []byte
+	if b, ok := w.(*bytes.Buffer); ok {
+		room = b.AvailableBuffer()
+	}
+	room = append(room, '"')
+	room = library.Instant(d).Time().AppendFormat(room, "2006-01-02T15:04:05.000000Z")
+	_, _ = w.Write(append(room, '"'))
+}
+
+// MarshalDateTime writes RFC 3339 in UTC with exactly six decimals.
+func MarshalDateTime(i library.Instant) graphql.Marshaler { return dateTime(i) }
+
+// UnmarshalDateTime reads RFC 3339 in any zone; anything else is BAD_USER_INPUT.
+func UnmarshalDateTime(v any) (library.Instant, error) {
+	s, ok := v.(string)
+	if !ok {
+		return 0, library.BadInputf("a DateTime is a string, such as \"2026-11-21T09:30:00.123456Z\"")
+	}
+	i, err := library.ParseInstant(s)
+	if err != nil {
+		return 0, library.BadInputf("%s", err.Error())
+	}
+	return i, nil
+}

@@ -1,0 +1,96 @@
+package graph
+
+import (
+	"io"
+
+	"carrel/library"
+)
+
+// UserError is a fault that a person can put right.
+type UserError struct {
+	Message string
+	Field   []string // nil where the fault lies in no field
+	Code    UserErrorCode
+}
+
+// UserErrorCode is the kind of a UserError, as the contract names it.
+type UserErrorCode string
+
+// The codes that the domain's errors are shown as.
+const (
+	CodeInvalid     UserErrorCode = "INVALID"
+	CodeNotFound    UserErrorCode = "NOT_FOUND"
+	CodeForbidden   UserErrorCode = "FORBIDDEN"
+	CodeTaken       UserErrorCode = "TAKEN"
+	CodeConflict    UserErrorCode = "CONFLICT"
+	CodeLastManager UserErrorCode = "LAST_MANAGER"
+	CodeNotAMember  UserErrorCode = "NOT_A_MEMBER"
+	CodeTooMany     UserErrorCode = "TOO_MANY"
+)
+
+// MarshalGQL writes the code.
+func (c UserErrorCode) MarshalGQL(w io.Writer) { name(c).MarshalGQL(w) }
+
+// UnmarshalGQL is needed by the binding; the code is never an input.
+func (c *UserErrorCode) UnmarshalGQL(v any) error {
+	s, ok := v.(string)
+	if !ok {
+		return library.BadInputf("not a value of UserErrorCode")
+	}
+	*c = UserErrorCode(s)
+	return nil
+}
+
+// UserErrors is the one place that decides which errors of a mutation a person
+// can put right. It gives all faults of err, or err itself where one of them
+// is a fault of the caller's program or of the service: that one is a
+// top-level error, and the payload null.
+func UserErrors(err error) ([]UserError, error) {
+	if err == nil {
+		return nil, nil
+	}
+	faults := library.FaultsOf(err)
+	shown := make([]UserError, len(faults))
+	for i, f := range faults {
+		code, ok := userErrorCode(f)
+		if !ok {
+			return nil, err
+		}
+		shown[i] = UserError{Message: f.Msg, Field: f.Path, Code: code}
+	}
+	return shown, nil
+}
+
+// userErrorCode maps what a person can put right; ok is false for all else.
+func userErrorCode(e *library.Error) (code UserErrorCode, ok bool) {
+	switch e.Code {
+	case library.Invalid:
+		return CodeInvalid, e.Reason == ""
+	case library.NotFound:
+		return CodeNotFound, e.Reason == ""
+	case library.Forbidden:
+		return CodeForbidden, e.Reason == ""
+	case library.Exhausted:
+		return CodeTooMany, e.Reason == library.ReasonTooMany
+	case library.Conflict:
+		return conflictCode(e.Reason)
+	}
+	return "", false
+}
+
+// conflictCode leaves out the conflicts that only a program can answer:
+// CONTENTION and OUTCOME_UNKNOWN by trying again, IDEMPOTENCY_MISMATCH by
+// sending the right key.
+func conflictCode(r library.Reason) (code UserErrorCode, ok bool) {
+	switch r {
+	case library.ReasonTaken:
+		return CodeTaken, true
+	case library.ReasonVersion:
+		return CodeConflict, true
+	case library.ReasonLastManager:
+		return CodeLastManager, true
+	case library.ReasonNotAMember:
+		return CodeNotAMember, true
+	}
+	return "", false
+}

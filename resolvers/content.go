@@ -1,0 +1,52 @@
+package resolvers
+
+import (
+	"context"
+
+	"carrel/auth"
+	"carrel/dataloader"
+	"carrel/library"
+)
+
+// CreatedBy is null where the creator may not be seen.
+func (r contents) CreatedBy(ctx context.Context, c *library.Content) (*library.User, error) {
+	p, err := dataloader.From(ctx).Principals.Load(ctx, c.Creator)
+	u, _ := p.(*library.User)
+	return u, err
+}
+
+// Members answers a page of the item's members.
+func (r contents) Members(ctx context.Context, c *library.Content, first *int, after *string) (*library.ContentMemberConnection, error) {
+	return r.Library.Members(ctx, auth.ViewerFrom(ctx), c.ID, library.PageArgs{First: first, After: after})
+}
+
+// ViewerRole is null where the viewer has none.
+func (r contents) ViewerRole(ctx context.Context, c *library.Content) (*library.ContentRole, error) {
+	s, err := standing(ctx, c)
+	if err != nil || s.Role == library.NoRole {
+		return nil, err
+	}
+	return &s.Role, nil
+}
+
+// ViewerCanShare tells whether the viewer may share the item.
+func (r contents) ViewerCanShare(ctx context.Context, c *library.Content) (bool, error) {
+	s, err := standing(ctx, c)
+	return err == nil && s.CanShare, err
+}
+
+// ViewerCanManage tells whether the viewer may change the item.
+func (r contents) ViewerCanManage(ctx context.Context, c *library.Content) (bool, error) {
+	s, err := standing(ctx, c)
+	return err == nil && s.CanManage, err
+}
+
+// standing is never nil without an error: an item that has just become
+// invisible is one that the viewer may do nothing with.
+func standing(ctx context.Context, c *library.Content) (*library.Standing, error) {
+	s, err := dataloader.From(ctx).Standings.Load(ctx, c.ID)
+	if err == nil && s == nil {
+		s = &library.Standing{}
+	}
+	return s, err
+}

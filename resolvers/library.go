@@ -1,0 +1,38 @@
+package resolvers
+
+import (
+	"context"
+
+	"carrel/auth"
+	"carrel/dataloader"
+	"carrel/graph"
+	"carrel/library"
+)
+
+// page answers a page of owner's library, with as much of it as is selected.
+func (r *Root) page(ctx context.Context, owner library.PrincipalID, args library.PageArgs, orderBy *graph.LibraryOrder, includeShared *bool) (*library.LibraryConnection, error) {
+	want := selected(ctx, args)
+	conn, err := r.Library.Library(ctx, auth.ViewerFrom(ctx), owner, library.LibraryQuery{
+		PageArgs:      args,
+		Descending:    orderBy != nil && orderBy.Descending,
+		IncludeShared: includeShared != nil && *includeShared,
+		NoEntries:     !want.page,
+		OtherSide:     want.otherSide,
+		WithStanding:  want.standing,
+	})
+	if err != nil {
+		return nil, err
+	}
+	dataloader.From(ctx).Page(conn.Edges)
+	return conn, nil
+}
+
+// Count counts the bucket; it is a resolver so that nothing is counted unless
+// it is asked for.
+func (r connections) Count(ctx context.Context, c *library.LibraryConnection) (*library.Count, error) {
+	count, err := r.Library.LibraryCount(ctx, c)
+	if err != nil {
+		return nil, err
+	}
+	return &count, nil
+}

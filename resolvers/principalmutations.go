@@ -1,0 +1,68 @@
+package resolvers
+
+import (
+	"context"
+
+	"carrel/graph"
+	"carrel/library"
+)
+
+// CreateUser creates a user.
+func (m mutations) CreateUser(ctx context.Context, in graph.CreateUserInput) (*graph.CreateUserPayload, error) {
+	user, err := m.Library.CreateUser(ctx, m.begin(ctx), library.CreateUser{
+		Tenant: in.Tenant, Name: in.Name, DisplayName: in.DisplayName, Email: in.Email,
+		Visibility: given(in.Visibility), IdempotencyKey: in.IdempotencyKey,
+	})
+	faults, err := graph.UserErrors(err)
+	return &graph.CreateUserPayload{User: user, UserErrors: faults, ClientMutationID: in.ClientMutationID}, err
+}
+
+// UpdateUser changes a user.
+func (m mutations) UpdateUser(ctx context.Context, in graph.UpdateUserInput) (*graph.UpdateUserPayload, error) {
+	user, err := m.Library.UpdateUser(ctx, m.begin(ctx), library.UpdateUser{
+		ID: in.ID, DisplayName: optional(in.DisplayName), Email: optional(in.Email),
+		Visibility: optional(in.Visibility), IdempotencyKey: in.IdempotencyKey,
+	})
+	faults, err := graph.UserErrors(err)
+	return &graph.UpdateUserPayload{User: user, UserErrors: faults, ClientMutationID: in.ClientMutationID}, err
+}
+
+// CreateGroup creates a group.
+func (m mutations) CreateGroup(ctx context.Context, in graph.CreateGroupInput) (*graph.CreateGroupPayload, error) {
+	group, err := m.Library.CreateGroup(ctx, m.begin(ctx), library.CreateGroup{
+		Tenant: in.Tenant, Name: in.Name, DisplayName: in.DisplayName,
+		Visibility: given(in.Visibility), IdempotencyKey: in.IdempotencyKey,
+	})
+	faults, err := graph.UserErrors(err)
+	return &graph.CreateGroupPayload{Group: group, UserErrors: faults, ClientMutationID: in.ClientMutationID}, err
+}
+
+// UpdateGroup changes a group.
+func (m mutations) UpdateGroup(ctx context.Context, in graph.UpdateGroupInput) (*graph.UpdateGroupPayload, error) {
+	group, err := m.Library.UpdateGroup(ctx, m.begin(ctx), library.UpdateGroup{
+		ID: in.ID, DisplayName: optional(in.DisplayName),
+		Visibility: optional(in.Visibility), IdempotencyKey: in.IdempotencyKey,
+	})
+	faults, err := graph.UserErrors(err)
+	return &graph.UpdateGroupPayload{Group: group, UserErrors: faults, ClientMutationID: in.ClientMutationID}, err
+}
+
+// SetGroupMembers changes who is in a group.
+func (m mutations) SetGroupMembers(ctx context.Context, in graph.SetGroupMembersInput) (*graph.SetGroupMembersPayload, error) {
+	group, err := m.Library.SetGroupMembers(ctx, m.begin(ctx), library.SetGroupMembers{
+		Group: in.GroupID, Members: in.Members, IdempotencyKey: in.IdempotencyKey,
+	})
+	faults, err := graph.UserErrors(err)
+	return &graph.SetGroupMembersPayload{Group: group, UserErrors: faults, ClientMutationID: in.ClientMutationID}, err
+}
+
+// RebuildLibrary brings a library back from the record of what was shared.
+func (m mutations) RebuildLibrary(ctx context.Context, in graph.RebuildLibraryInput) (*graph.RebuildLibraryPayload, error) {
+	out, err := m.Library.RebuildLibrary(ctx, m.begin(ctx), in.PrincipalID)
+	faults, err := graph.UserErrors(err)
+	payload := &graph.RebuildLibraryPayload{UserErrors: faults, ClientMutationID: in.ClientMutationID}
+	if out != nil {
+		payload.Principal, payload.Restored, payload.Removed = out.Principal, &out.Restored, &out.Removed
+	}
+	return payload, err
+}

@@ -1,0 +1,43 @@
+package resolvers
+
+import (
+	"context"
+
+	"carrel/auth"
+	"carrel/graph"
+	"carrel/library"
+)
+
+// Email is null for those who may not read it.
+func (r users) Email(ctx context.Context, u *library.User) (*string, error) {
+	return r.Root.Library.Email(auth.ViewerFrom(ctx), u), nil
+}
+
+// Library answers a page of the user's library.
+func (r users) Library(ctx context.Context, u *library.User, first *int, after *string, last *int, before *string, orderBy *graph.LibraryOrder, includeShared *bool) (*library.LibraryConnection, error) {
+	return r.page(ctx, u.ID, library.PageArgs{First: first, After: after, Last: last, Before: before}, orderBy, includeShared)
+}
+
+// Groups answers a page of the groups that the user is in.
+func (r users) Groups(ctx context.Context, u *library.User, first *int, after *string) (*library.GroupConnection, error) {
+	return r.Root.Library.Groups(ctx, auth.ViewerFrom(ctx), u.ID, library.PageArgs{First: first, After: after})
+}
+
+// Library answers a page of the group's library.
+func (r groups) Library(ctx context.Context, g *library.Group, first *int, after *string, last *int, before *string, orderBy *graph.LibraryOrder, includeShared *bool) (*library.LibraryConnection, error) {
+	return r.page(ctx, g.ID, library.PageArgs{First: first, After: after, Last: last, Before: before}, orderBy, includeShared)
+}
+
+// Members answers a page of the group's members.
+func (r groups) Members(ctx context.Context, g *library.Group, first *int, after *string) (*library.GroupMemberConnection, error) {
+	return r.Root.Library.GroupMembers(ctx, auth.ViewerFrom(ctx), g.ID, library.PageArgs{First: first, After: after})
+}
+
+// ViewerRole is null where the viewer is not in the group.
+func (r groups) ViewerRole(ctx context.Context, g *library.Group) (*library.GroupRole, error) {
+	role, err := r.Root.Library.GroupRoleOf(ctx, auth.ViewerFrom(ctx), g.ID)
+	if err != nil || role == library.NotInGroup {
+		return nil, err
+	}
+	return &role, nil
+}

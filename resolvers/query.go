@@ -1,0 +1,109 @@
+package resolvers
+
+import (
+	"context"
+
+	"carrel/auth"
+	"carrel/dataloader"
+	"carrel/graph"
+	"carrel/library"
+)
+
+// Viewer answers the signed-in viewer's own user.
+func (q queries) Viewer(ctx context.Context) (*library.User, error) {
+	return q.Library.ViewerUser(ctx, auth.ViewerFrom(ctx))
+}
+
+// Node answers the object of an id of any kind.
+func (q queries) Node(ctx context.Context, id string) (library.Node, error) {
+	if library.KindOfID(id) == library.IDMalformed {
+		return nil, malformed("node")
+	}
+	nodes, err := q.Nodes(ctx, []string{id})
+	if err != nil {
+		return nil, err
+	}
+	return nodes[0], nil
+}
+
+// Nodes answers objects in the order of their ids.
+func (q queries) Nodes(ctx context.Context, ids []string) ([]library.Node, error) {
+	nodes, err := q.Library.Nodes(ctx, auth.ViewerFrom(ctx), ids)
+	loaders := dataloader.From(ctx)
+	for _, n := range nodes {
+		if c, ok := n.(*library.Content); ok && c != nil {
+			loaders.Items(c)
+		}
+	}
+	return nodes, err
+}
+
+// Principal answers a user or a group.
+func (q queries) Principal(ctx context.Context, id string) (library.Principal, error) {
+	return q.principal(ctx, "principal", id, library.IDUser, library.IDGroup)
+}
+
+// User answers a user.
+func (q queries) User(ctx context.Context, id string) (*library.User, error) {
+	p, err := q.principal(ctx, "user", id, library.IDUser)
+	u, _ := p.(*library.User)
+	return u, err
+}
+
+// Group answers a group.
+func (q queries) Group(ctx context.Context, id string) (*library.Group, error) {
+	p, err := q.principal(ctx, "group", id, library.IDGroup)
+	g, _ := p.(*library.Group)
+	return g, err
+}
+
+// Content answers an item.
+func (q queries) Content(ctx context.Context, id string) (*library.Content, error) {
+	if kind := library.KindOfID(id); kind == library.IDMalformed {
+		return nil, malformed("content")
+	} else if kind != library.IDContent {
+		return nil, nil
+	}
+	items, err := q.Library.Contents(ctx, auth.ViewerFrom(ctx), []library.ContentID{library.ContentID(id)})
+	if err != nil || items[0] == nil {
+		return nil, err
+	}
+	dataloader.From(ctx).Items(items[0])
+	return items[0], nil
+}
+
+// Limits tells the limits in force.
+func (q queries) Limits(context.Context) (*graph.Limits, error) {
+	limits := q.Root.Limits
+	return &limits, nil
+}
+
+// principal answers nil for a well-formed id of a kind that was not asked for.
+func (q queries) principal(ctx context.Context, field, id string, kinds ...library.IDKind) (library.Principal, error) {
+	kind := library.KindOfID(id)
+	if kind == library.IDMalformed {
+		return nil, malformed(field)
+	}
+	for _, k := range kinds {
+		if k == kind {
+			return q.principalOf(ctx, id)
+		}
+	}
+	return nil, nil
+}
+
+func (q queries) principalOf(ctx context.Context, id string) (library.Principal, error) {
+	parsed, err := library.ParsePrincipalID(id)
+	if err != nil {
+		return nil, err
+	}
+	found, err := q.Library.Principals(ctx, auth.ViewerFrom(ctx), []library.PrincipalID{parsed})
+	if err != nil {
+		return nil, err
+	}
+	return found[0], nil
+}
+
+func malformed(field string) error {
+	return library.BadInputf("%s: the id is malformed; ids have the form u:<tenant>:<name>, g:<tenant>:<name> or c:<tenant>:<name>", field)
+}

@@ -1,0 +1,75 @@
+// Package resolvers answers the fields of the schema: the viewer in, one call
+// of the domain, its result out. There is one file for each noun.
+//
+// It must not hold a rule: who may see or change what is the domain's, how an
+// error is shown is graph's and the edge's. What it does add is the look-ahead
+// that tells the domain which parts of a page the client has asked for.
+package resolvers
+
+import (
+	"context"
+
+	"github.com/99designs/gqlgen/graphql"
+
+	"carrel/auth"
+	"carrel/dataloader"
+	"carrel/graph"
+	"carrel/library"
+)
+
+// Root is what resolvers use.
+type Root struct {
+	Library library.API
+	// Limits are told by the query of that name; the edge enforces them.
+	Limits graph.Limits
+}
+
+var _ graph.ResolverRoot = (*Root)(nil)
+
+// The types whose fields need more than their Go value. Each is the Root.
+type (
+	queries     struct{ *Root }
+	mutations   struct{ *Root }
+	users       struct{ *Root }
+	groups      struct{ *Root }
+	contents    struct{ *Root }
+	connections struct{ *Root }
+)
+
+// Query answers the root fields of queries.
+func (r *Root) Query() graph.QueryResolver { return queries{r} }
+
+// Mutation answers the root fields of mutations.
+func (r *Root) Mutation() graph.MutationResolver { return mutations{r} }
+
+// User answers fields of users.
+func (r *Root) User() graph.UserResolver { return users{r} }
+
+// Group answers fields of groups.
+func (r *Root) Group() graph.GroupResolver { return groups{r} }
+
+// Content answers fields of content.
+func (r *Root) Content() graph.ContentResolver { return contents{r} }
+
+// LibraryConnection answers fields of a page of a library.
+func (r *Root) LibraryConnection() graph.LibraryConnectionResolver { return connections{r} }
+
+// NewSchema is the schema, ready to be executed: each operation with loaders
+// of its own, for the viewer of its context.
+func NewSchema(r *Root) graphql.ExecutableSchema {
+	return schema{graph.NewExecutableSchema(graph.Config{Resolvers: r}), r.Library}
+}
+
+type schema struct {
+	graphql.ExecutableSchema
+	source dataloader.Source
+}
+
+// Exec gives the operation its loaders.
+func (s schema) Exec(ctx context.Context) graphql.ResponseHandler {
+	loaders := dataloader.New(s.source, auth.ViewerFrom(ctx))
+	handle := s.ExecutableSchema.Exec(ctx)
+	return func(ctx context.Context) *graphql.Response {
+		return handle(dataloader.With(ctx, loaders))
+	}
+}
