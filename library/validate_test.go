@@ -1,0 +1,234 @@
+package library
+
+import (
+	"strings"
+	"testing"
+)
+
+func TestOneLineFields(t *testing.T) {
+	for _, c := range []struct {
+		name  string
+		value string
+		valid bool
+	}{
+		{"plain", "Go by example", true},
+		{"one character", "x", true},
+		{"as long as may be, in code points", strings.Repeat("ü", maxTitle), true},
+		{"one too long", strings.Repeat("ü", maxTitle+1), false},
+		{"empty", "", false},
+		{"blanks", " \u00a0\u2003", false},
+		{"nothing visible", "\u200b\u2060\ufeff", false},
+		{"blanks around", "  x  ", true},
+		{"line feed", "a\nb", false},
+		{"tab", "a\tb", false},
+		{"null", "a\x00", false},
+		{"escape", "a\x1b[31m", false},
+		{"delete", "a\x7f", false},
+		{"C1", "a\u0085b", false},
+		{"direction marks are data", "a\u202eb\u2066c\u2069", true},
+		{"markup is data", "<script>alert(1)</script>", true},
+		{"emoji", "👩‍👩‍👧", true},
+		{"not UTF-8", "a\xff", false},
+		{"half a surrogate", "a\xed\xa0\x80", false},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			wantInvalid(t, checkTitle(c.value), !c.valid)
+		})
+	}
+	wantInvalid(t, checkDisplayName(strings.Repeat("x", maxDisplayName)), false)
+	wantInvalid(t, checkDisplayName(strings.Repeat("x", maxDisplayName+1)), true)
+}
+
+func TestDescriptions(t *testing.T) {
+	for _, c := range []struct {
+		name  string
+		value string
+		valid bool
+	}{
+		{"empty", "", true},
+		{"several lines", "one\n\ttwo\r\nthree", true},
+		{"as long as may be", strings.Repeat("é", maxDescription), true},
+		{"one too long", strings.Repeat("é", maxDescription+1), false},
+		{"null", "a\x00b", false},
+		{"vertical tab", "a\vb", false},
+		{"escape", "\x1b", false},
+		{"C1", "\u009f", false},
+		{"not UTF-8", "\xc3", false},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			wantInvalid(t, checkDescription(c.value), !c.valid)
+		})
+	}
+}
+
+func TestLinks(t *testing.T) {
+	for _, c := range []struct {
+		name  string
+		value string
+		valid bool
+	}{
+		{"https", "https://example.com/page?q=1#part", true},
+		{"http", "http://example.com", true},
+		{"upper case", "HTTPS://EXAMPLE.COM/", true},
+		{"port", "http://example.com:8080/", true},
+		{"IPv6", "http://[2001:db8::1]/", true},
+		{"other scripts", "https://bücher.example/ü", true},
+		{"as long as may be", "https://e.com/" + strings.Repeat("x", maxLink-14), true},
+		{"one too long", "https://e.com/" + strings.Repeat("x", maxLink-13), false},
+		{"empty", "", false},
+		{"no scheme", "example.com/page", false},
+		{"relative", "/page", false},
+		{"no scheme, but slashes", "//example.com/", false},
+		{"another scheme", "ftp://example.com/", false},
+		{"a script", "javascript:alert(1)", false},
+		{"data", "data:text/html,x", false},
+		{"no host", "https:///page", false},
+		{"only a port", "https://:443/", false},
+		{"only dots", "https://./", false},
+		{"opaque", "http:example.com", false},
+		{"port 0", "http://example.com:0/", false},
+		{"port too large", "http://example.com:65536/", false},
+		{"port of letters", "http://example.com:http/", false},
+		{"blank", "https://example.com/a b", false},
+		{"blank in front", " https://example.com/", false},
+		{"no-break space", "https://example.com/\u00a0", false},
+		{"line feed", "https://example.com/\n", false},
+		{"bad escape", "https://example.com/%zz", false},
+		{"not UTF-8", "https://example.com/\xff", false},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			wantInvalid(t, checkLink(c.value), !c.valid)
+		})
+	}
+}
+
+func TestEmailNormalization(t *testing.T) {
+	label := strings.Repeat("x", 60)
+	for _, c := range []struct {
+		name  string
+		value string
+		want  string // empty: INVALID
+	}{
+		{"plain", "ann@example.com", "ann@example.com"},
+		{"trimmed and lower-cased", "  Ann.Lee+Books@Example.COM\n", "ann.lee+books@example.com"},
+		{"IDNA", "ann@Bücher.example", "ann@xn--bcher-kva.example"},
+		{"IDNA already", "ann@xn--bcher-kva.example", "ann@xn--bcher-kva.example"},
+		{"wide full stop", "ann@example。com", "ann@example.com"},
+		{"letters of other scripts", "Ärger@example.com", "ärger@example.com"},
+		{"composed and decomposed are one", "a\u0308rger@example.com", "ärger@example.com"},
+		{"a host", "root@localhost", "root@localhost"},
+		{"as long as may be", "a@" + label + "." + label + "." + label + "." + label + ".abcdefgh", "a@" + label + "." + label + "." + label + "." + label + ".abcdefgh"},
+		{"one too long", "ab@" + label + "." + label + "." + label + "." + label + ".abcdefgh", ""},
+		{"long local part", strings.Repeat("a", 65) + "@example.com", ""},
+		{"too long in ASCII form only", "a@" + strings.Repeat("ü", 240) + ".de", ""},
+		{"empty", "", ""},
+		{"blank", "  ", ""},
+		{"no @", "ann.example.com", ""},
+		{"no local part", "@example.com", ""},
+		{"no domain", "ann@", ""},
+		{"two @", "ann@lee@example.com", ""},
+		{"two addresses", "ann@example.com,bob@example.com", ""},
+		{"with a name", "Ann <ann@example.com>", ""},
+		{"blank inside", "ann lee@example.com", ""},
+		{"quoted", `"ann lee"@example.com`, ""},
+		{"dot in front", ".ann@example.com", ""},
+		{"two dots", "ann..lee@example.com", ""},
+		{"dot at the end", "ann.@example.com", ""},
+		{"final dot of the domain", "ann@example.com.", ""},
+		{"empty label", "ann@example..com", ""},
+		{"dash in front", "ann@-example.com", ""},
+		{"underscore in the domain", "ann@exa_mple.com", ""},
+		{"address literal", "ann@[127.0.0.1]", ""},
+		{"long label", "ann@" + strings.Repeat("x", 64) + ".com", ""},
+		{"bad punycode", "ann@xn--zzzzzz99999.com", ""},
+		{"control", "an\x00n@example.com", ""},
+		{"not UTF-8", "ann\xff@example.com", ""},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			got, err := normalizeEmail(c.value)
+			wantInvalid(t, err, c.want == "")
+			if got != c.want {
+				t.Fatalf("normalizeEmail(%q) = %q, want %q", c.value, got, c.want)
+			}
+			if err != nil {
+				return
+			}
+			if again, err := normalizeEmail(got); again != got || err != nil {
+				t.Fatalf("normalizing %q again gives %q, %v", got, again, err)
+			}
+		})
+	}
+}
+
+func TestVisibilitiesAndKeys(t *testing.T) {
+	for v := range Visibility(6) {
+		wantInvalid(t, checkVisibility(v), v < Private || v > Public)
+	}
+	ann := &Viewer{User: "u:acme:ann"}
+	for _, c := range []struct {
+		name  string
+		key   string
+		valid bool
+	}{
+		{"one character", "k", true},
+		{"as long as may be", strings.Repeat("é", maxIdempotencyKey), true},
+		{"empty", "", false},
+		{"one too long", strings.Repeat("é", maxIdempotencyKey+1), false},
+		{"not UTF-8", "\xff", false},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			wantInvalid(t, checkIdempotencyKey(ann, &c.key), !c.valid)
+		})
+	}
+	if err := checkIdempotencyKey(ann, nil); err != nil {
+		t.Errorf("no key is refused: %v", err)
+	}
+	key := "k"
+	if got := CodeOf(checkIdempotencyKey(&Viewer{}, &key)); got != Unauthenticated {
+		t.Errorf("a key of an anonymous viewer: code %d, want Unauthenticated", got)
+	}
+}
+
+// TestRequestsAreTold holds apart what must not be taken for one request.
+func TestRequestsAreTold(t *testing.T) {
+	ann, bob := &Viewer{User: "u:acme:ann"}, &Viewer{User: "u:acme:bob"}
+	if requestKey(ann, "k") == requestKey(bob, "k") {
+		t.Error("two viewers share a key")
+	}
+	if requestKey(ann, "k") == requestKey(ann, "l") {
+		t.Error("two keys are one")
+	}
+	if requestKey(ann, "k") != requestKey(&Viewer{User: "u:acme:ann", Admin: true}, "k") {
+		t.Error("a viewer whose token has got another role has lost its keys")
+	}
+	name := "x"
+	inputs := map[string][32]byte{
+		"left out": inputHash("updateUser", UpdateUser{ID: "u:acme:ann"}),
+		"null":     inputHash("updateUser", UpdateUser{ID: "u:acme:ann", DisplayName: Some[*string](nil)}),
+		"a value":  inputHash("updateUser", UpdateUser{ID: "u:acme:ann", DisplayName: Some(&name)}),
+		"mutation": inputHash("updateGroup", UpdateUser{ID: "u:acme:ann"}),
+	}
+	seen := map[[32]byte]string{}
+	for what, hash := range inputs {
+		if other, twice := seen[hash]; twice {
+			t.Errorf("%q and %q have one hash", what, other)
+		}
+		seen[hash] = what
+	}
+	same := "x"
+	if inputHash("updateUser", UpdateUser{ID: "u:acme:ann", DisplayName: Some(&same)}) != inputs["a value"] {
+		t.Error("equal inputs have two hashes")
+	}
+}
+
+func wantInvalid(t *testing.T, err error, invalid bool) {
+	t.Helper()
+	switch {
+	case invalid && err == nil:
+		t.Fatal("accepted, want INVALID")
+	case invalid && (CodeOf(err) != Invalid || ReasonOf(err) != ""):
+		t.Fatalf("code %d, reason %q, want INVALID: %v", CodeOf(err), ReasonOf(err), err)
+	case !invalid && err != nil:
+		t.Fatalf("refused: %v", err)
+	}
+}
