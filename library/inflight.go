@@ -43,9 +43,9 @@ type Journal interface {
 	Begin(ctx context.Context, e InFlight) error
 	// End takes the entry off; the next write of the list carries that.
 	End(id EntryID)
-	// Replace puts e, decided, in the place of the entries named, and returns
-	// once that was acknowledged; it is how a deferred move is kept.
-	Replace(ctx context.Context, e InFlight, instead ...EntryID) error
+	// Defer keeps e, which is decided, until e.Due, when the Service's Move runs.
+	// It joins the deferred entry of its content, if there is one.
+	Defer(e InFlight)
 	// Leave hands the entry to the background: it is resumed as recovery would,
 	// with growing pauses, until it is done.
 	Leave(e InFlight)

@@ -2,6 +2,7 @@ package library
 
 import (
 	"context"
+	"fmt"
 	"log/slog"
 	"time"
 )
@@ -52,5 +53,54 @@ type Service struct {
 	log     *slog.Logger
 	tune    Tuning
 	seals   *sealer
-	width   chan struct{}
+	permits *permits // of enforcements, for the process
+
+	fans     fanTable
+	rebuilds rebuildTable
 }
+
+var _ API = (*Service)(nil)
+
+// New makes the Service. It reads the cursor keys from the store, and makes
+// them where the store is new.
+func New(ctx context.Context, c Config) (*Service, error) {
+	s := &Service{
+		store: c.Store, rt: c.Runtime, journal: c.Journal, names: c.Names,
+		log: c.Log, tune: c.Tuning.withDefaults(),
+	}
+	if s.log == nil {
+		s.log = slog.New(slog.DiscardHandler)
+	}
+	s.permits = newPermits(s.rt, s.tune.ProcessWidth)
+	s.fans.jobs = map[ContentID]*fanQueue{}
+	s.rebuilds.running = map[PrincipalID]*rebuildRun{}
+	seals, err := newSealer(ctx, c.Store, c.Runtime)
+	if err != nil {
+		return nil, fmt.Errorf("reading the cursor keys: %w", err)
+	}
+	s.seals = seals
+	return s, nil
+}
+
+func (t Tuning) withDefaults() Tuning {
+	orDefault := func(v *int, d int) {
+		if *v == 0 {
+			*v = d
+		}
+	}
+	orDefault(&t.HotMoves, 30)
+	orDefault(&t.MaxUnsettled, 16)
+	orDefault(&t.SnapshotPage, 500)
+	orDefault(&t.FanOutWidth, 64)
+	orDefault(&t.ProcessWidth, 512)
+	if t.HotPause == 0 {
+		t.HotPause = time.Minute
+	}
+	if t.AnswerWithin == 0 {
+		t.AnswerWithin = 250 * time.Millisecond
+	}
+	return t
+}
+
+// now is this process's wall clock.
+func (s *Service) now() Instant { return InstantOf(s.rt.Now()) }

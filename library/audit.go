@@ -1,0 +1,167 @@
+package library
+
+import (
+	"context"
+	"fmt"
+)
+
+// auditList is how many mismatches a report spells out; all are counted.
+const auditList = 100
+
+// AuditReport is what an audit found. With nobody writing and nothing in
+// flight, all of Mismatches, Unsettled, Leaving and InFlight are 0.
+type AuditReport struct {
+	Principals  int `json:"principals"`
+	Contents    int `json:"contents"` // live ones
+	Entries     int `json:"entries"`  // of all buckets
+	Memberships int `json:"memberships"`
+	// Mismatches counts entries that no header justifies, entries that are
+	// missing, and rows of the reverse indexes that are wrong.
+	Mismatches int `json:"mismatches"`
+	Unsettled  int `json:"unsettled"` // positions
+	Leaving    int `json:"leaving"`   // rows
+	InFlight   int `json:"inFlight"`  // entries that are not deferred to a later time
+	Deferred   int `json:"deferred"`  // moves not yet due
+	// Details spells out the first mismatches.
+	Details []string `json:"details,omitempty"`
+}
+
+// Clean tells whether nothing is wrong and nothing is left to do.
+func (r *AuditReport) Clean() bool {
+	return r.Mismatches == 0 && r.Unsettled == 0 && r.Leaving == 0 && r.InFlight == 0
+}
+
+func (r *AuditReport) mismatch(format string, args ...any) {
+	r.Mismatches++
+	if len(r.Details) < auditList {
+		r.Details = append(r.Details, fmt.Sprintf(format, args...))
+	}
+}
+
+// holdings counts what one principal must have, by the authoritative rows.
+type holdings struct {
+	entries [Public + 1]int // by bucket
+	shared  int
+	groups  int
+}
+
+// ledger is what every principal must have.
+type ledger map[PrincipalID]*holdings
+
+func (l ledger) of(p PrincipalID) *holdings {
+	if l[p] == nil {
+		l[p] = &holdings{}
+	}
+	return l[p]
+}
+
+func (o *holdings) holds(h *Header, owner PrincipalID) {
+	o.shared++
+	for _, b := range allBuckets {
+		if StandsIn(b, h.Visibility, h.ID, owner) {
+			o.entries[b]++
+		}
+	}
+}
+
+// Audit compares every library with what the headers justify: the same set, in
+// the same order, in each bucket; likewise the record of what was shared with
+// whom, and the memberships of groups. It reads everything and changes nothing.
+//
+// It works in two passes with one counter a bucket: a first over the items
+// counts what each library must hold; a second over the libraries checks each
+// entry against its header. Entries differ in their keys, so as many justified
+// ones as there must be are exactly those that must be.
+func (s *Service) Audit(ctx context.Context) (*AuditReport, error) {
+	r := &AuditReport{}
+	must := ledger{}
+	if err := s.auditLanes(ctx, r); err != nil {
+		return nil, fmt.Errorf("auditing the changes in flight: %w", err)
+	}
+	if err := s.auditContents(ctx, r, must); err != nil {
+		return nil, fmt.Errorf("auditing the items: %w", err)
+	}
+	if err := s.auditGroups(ctx, r, must); err != nil {
+		return nil, fmt.Errorf("auditing the groups: %w", err)
+	}
+	if err := s.auditLibraries(ctx, r, must); err != nil {
+		return nil, fmt.Errorf("auditing the libraries: %w", err)
+	}
+	return r, nil
+}
+
+func (s *Service) auditLanes(ctx context.Context, r *AuditReport) error {
+	lanes, err := s.store.Lanes(ctx)
+	if err != nil {
+		return err
+	}
+	for _, l := range lanes {
+		for _, e := range l.Entries {
+			if e.Due > s.now() {
+				r.Deferred++
+			} else {
+				r.InFlight++
+			}
+		}
+	}
+	return nil
+}
+
+func (s *Service) auditContents(ctx context.Context, r *AuditReport, must ledger) error {
+	var after ContentID
+	for {
+		ids, err := s.store.ScanContents(ctx, after, rebuildPage)
+		if err != nil {
+			return err
+		}
+		for _, id := range ids {
+			if err := s.auditContent(ctx, r, must, id); err != nil {
+				return err
+			}
+			after = id
+		}
+		if len(ids) < rebuildPage {
+			return nil
+		}
+	}
+}
+
+// auditContent checks an item's own rows and counts what they make of libraries.
+func (s *Service) auditContent(ctx context.Context, r *AuditReport, must ledger, id ContentID) error {
+	var after PrincipalID
+	members, managers := 0, 0
+	for {
+		page, err := s.store.MembersPage(ctx, id, after, rebuildPage, false)
+		if err != nil {
+			return err
+		}
+		h := &page.Header
+		if after == "" {
+			r.Unsettled += len(h.Unsettled)
+			if h.State == Live {
+				r.Contents++
+			}
+		}
+		for _, m := range page.Members {
+			after = m.Principal
+			if m.Leaving {
+				r.Leaving++
+				continue
+			}
+			if h.State != Live {
+				r.mismatch("%s is not live but has the member %s", id, m.Principal)
+				continue
+			}
+			if members++; m.Role == Manages {
+				managers++
+			}
+			must.of(m.Principal).holds(h, m.Principal)
+		}
+		if len(page.Members) < rebuildPage {
+			if h.State == Live && (h.Members != members || h.Managers != managers) {
+				r.mismatch("%s counts %d members and %d managers but has %d and %d", id, h.Members, h.Managers, members, managers)
+			}
+			return nil
+		}
+	}
+}

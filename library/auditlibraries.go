@@ -1,0 +1,167 @@
+package library
+
+import "context"
+
+// auditGroups checks the groups' own rows and counts what they make of
+// memberships.
+func (s *Service) auditGroups(ctx context.Context, r *AuditReport, must ledger) error {
+	return s.eachPrincipal(ctx, func(p PrincipalID) error {
+		r.Principals++
+		if !p.IsGroup() {
+			return nil
+		}
+		var after PrincipalID
+		members, managers := 0, 0
+		for {
+			page, err := s.store.GroupMembersPage(ctx, p, after, rebuildPage, false)
+			if err != nil {
+				return err
+			}
+			for _, m := range page.Members {
+				after = m.Principal
+				if m.Leaving {
+					r.Leaving++
+					continue
+				}
+				if members++; m.Role == GroupManager {
+					managers++
+				}
+				must.of(m.Principal).groups++
+			}
+			if len(page.Members) < rebuildPage {
+				if h := &page.Header; h.Members != members || h.Managers != managers {
+					r.mismatch("%s counts %d members and %d managers but has %d and %d", p, h.Members, h.Managers, members, managers)
+				}
+				return nil
+			}
+		}
+	})
+}
+
+// auditLibraries checks every derived row, and that none is missing.
+func (s *Service) auditLibraries(ctx context.Context, r *AuditReport, must ledger) error {
+	return s.eachPrincipal(ctx, func(p PrincipalID) error {
+		holds := must[p]
+		if holds == nil {
+			holds = &holdings{}
+		}
+		for _, b := range allBuckets {
+			if err := s.auditBucket(ctx, r, p, b, holds.entries[b]); err != nil {
+				return err
+			}
+		}
+		if err := s.auditShared(ctx, r, p, holds.shared); err != nil {
+			return err
+		}
+		return s.auditMemberships(ctx, r, p, holds.groups)
+	})
+}
+
+func (s *Service) auditBucket(ctx context.Context, r *AuditReport, p PrincipalID, b Bucket, want int) error {
+	found := 0
+	err := s.walkBucket(ctx, p, b, func(entries []Entry, rows []ContentRows) error {
+		for i, e := range entries {
+			r.Entries++
+			if !justified(e, b, p, &rows[i]) {
+				r.mismatch("the %s bucket of %s shows %s at %s without right", b, p, e.Content, e.Position)
+				continue
+			}
+			found++
+			if role := rows[i].Members[0].Role; e.Role != role {
+				r.mismatch("the %s bucket of %s tells the role %s on %s, which is %s", b, p, e.Role, e.Content, role)
+			}
+		}
+		return nil
+	})
+	if err == nil && found != want {
+		r.mismatch("the %s bucket of %s shows %d items and must show %d", b, p, found, want)
+	}
+	return err
+}
+
+func (s *Service) auditShared(ctx context.Context, r *AuditReport, p PrincipalID, want int) error {
+	var after ContentID
+	found := 0
+	for {
+		shared, err := s.store.SharedWith(ctx, p, after, rebuildPage)
+		if err != nil {
+			return err
+		}
+		ids := make([]ContentID, len(shared))
+		for i, sh := range shared {
+			ids[i], after = sh.Content, sh.Content
+		}
+		rows, err := s.store.ReadMany(ctx, ids, []PrincipalID{p})
+		if err != nil {
+			return err
+		}
+		for i, sh := range shared {
+			if m := rows[i].Members[0]; rows[i].Header.State != Live || !m.Active() || m.Role != sh.Role {
+				r.mismatch("%s is recorded to have the role %s on %s without right", p, sh.Role, sh.Content)
+				continue
+			}
+			found++
+		}
+		if len(shared) < rebuildPage {
+			break
+		}
+	}
+	if found != want {
+		r.mismatch("%s is recorded to have a role on %d items and has one on %d", p, found, want)
+	}
+	return nil
+}
+
+func (s *Service) auditMemberships(ctx context.Context, r *AuditReport, p PrincipalID, want int) error {
+	var after PrincipalID
+	found := 0
+	for {
+		groups, err := s.store.Memberships(ctx, p, after, rebuildPage)
+		if err != nil {
+			return err
+		}
+		claims := make([]MemberOf, len(groups))
+		for i, m := range groups {
+			claims[i], after = MemberOf{m.Group, p}, m.Group
+		}
+		rows, err := s.store.Confirm(ctx, claims)
+		if err != nil {
+			return err
+		}
+		for i, m := range groups {
+			r.Memberships++
+			if !rows[i].Active() || rows[i].Role != m.Role {
+				r.mismatch("%s is recorded as a %s of %s without right", p, m.Role, m.Group)
+				continue
+			}
+			found++
+		}
+		if len(groups) < rebuildPage {
+			break
+		}
+	}
+	if found != want {
+		r.mismatch("%s is recorded as a member of %d groups and is one of %d", p, found, want)
+	}
+	return nil
+}
+
+// eachPrincipal walks over all users and groups that exist, in order of id.
+func (s *Service) eachPrincipal(ctx context.Context, see func(PrincipalID) error) error {
+	var after PrincipalID
+	for {
+		ids, err := s.store.ScanPrincipals(ctx, after, rebuildPage)
+		if err != nil {
+			return err
+		}
+		for _, id := range ids {
+			after = id
+			if err := see(id); err != nil {
+				return err
+			}
+		}
+		if len(ids) < rebuildPage {
+			return nil
+		}
+	}
+}

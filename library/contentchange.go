@@ -1,0 +1,359 @@
+package library
+
+import (
+	"context"
+	"slices"
+)
+
+// UpdateContent changes an item. Only what differs counts: the version and the
+// place in libraries move with title, description, link and visibility, not
+// with expiresAt.
+func (s *Service) UpdateContent(ctx context.Context, v *Viewer, in UpdateContent) (*ContentOutcome, error) {
+	v.forget()
+	defer v.forget()
+	if !v.SignedIn() {
+		return nil, unauthenticated()
+	}
+	id, faults := in.check(v)
+	if err := faults.OrNil(); err != nil {
+		return nil, err
+	}
+	key := in.IdempotencyKey
+	in.IdempotencyKey = nil
+	if err := s.requireActor(ctx, v, id.Tenant()); err != nil {
+		return nil, err
+	}
+	r := keyed(v, key, "updateContent", in)
+	var first *contentAnswer
+	var libraries int
+	e, decided, err := s.decide(ctx, string(id), func(ctx context.Context) (*attempt, error) {
+		t, err := s.readTarget(ctx, v, id, nil, r, "id")
+		if err != nil {
+			return nil, err
+		}
+		if first = t.repeated; first != nil {
+			return nothingToChange, nil
+		}
+		a, n, err := s.planUpdate(ctx, v, t, &in, r)
+		libraries = n
+		return a, err
+	})
+	if err != nil {
+		return nil, err
+	}
+	if first != nil {
+		return s.repeatedAnswer(ctx, v, id, first)
+	}
+	return s.answer(ctx, v, id, e, decided, libraries)
+}
+
+// check is the shape of the input.
+func (in *UpdateContent) check(v *Viewer) (ContentID, Faults) {
+	var faults Faults
+	id, err := ParseContentID(in.ID)
+	faults.add(err, "id")
+	faults.add(checkIdempotencyKey(v, in.IdempotencyKey), "idempotencyKey")
+	if in.Title.Set {
+		faults.add(required(in.Title.Value, "a title", checkTitle), "title")
+	}
+	if in.Description.Set && in.Description.Value != nil {
+		faults.add(checkDescription(*in.Description.Value), "description")
+	}
+	if in.Link.Set {
+		faults.add(required(in.Link.Value, "a link", checkLink), "link")
+	}
+	if in.Visibility.Set && (in.Visibility.Value == nil || !in.Visibility.Value.Valid()) {
+		faults = append(faults, Invalidf([]string{"visibility"}, "a visibility cannot be null: leave it out to keep it"))
+	}
+	if !in.Title.Set && !in.Description.Set && !in.Link.Set && !in.Visibility.Set && !in.ExpiresAt.Set {
+		faults = append(faults, Invalidf(nil, "nothing to change: give at least one of title, description, link, visibility and expiresAt"))
+	}
+	return id, faults
+}
+
+// required checks a field that takes no null.
+func required(value *string, what string, check func(string) error) error {
+	if value == nil {
+		return Invalidf(nil, "%s cannot be null: leave it out to keep it", what)
+	}
+	return check(*value)
+}
+
+// planUpdate is the pure part: before and input to after and scope, with the
+// number of libraries it concerns.
+func (s *Service) planUpdate(ctx context.Context, v *Viewer, t *target, in *UpdateContent, r *keyedRequest) (*attempt, int, error) {
+	h, now := &t.header, s.now()
+	if err := s.requireContentManager(ctx, v, t, "id"); err != nil {
+		return nil, 0, err
+	}
+	if err := requireVersion(h, in.ExpectedVersion); err != nil {
+		return nil, 0, err
+	}
+	if err := in.fits(h, now); err != nil {
+		return nil, 0, err
+	}
+	after := *h
+	after.Seq, after.MTS = h.Seq+1, s.mts(h.MTS)
+	visible := in.apply(&after.Content)
+	expiry := in.ExpiresAt.Set && !equalInstants(h.ExpiresAt, in.ExpiresAt.Value)
+	if expiry {
+		after.ExpiresAt = in.ExpiresAt.Value
+	}
+	if !visible && !expiry && r == nil {
+		return nothingToChange, 0, nil
+	}
+	e := InFlight{Content: h.ID, Base: h.Seq}
+	c := &ContentCommit{ID: h.ID, Base: h.Seq}
+	libraries := 0
+	if visible {
+		after.Version++
+		after.LastModified = after.MTS
+		e.Due = s.deferUntil(h, now)
+		if e.Due == 0 {
+			move(&after, after.MTS)
+			c.Supersede = &Superseded{h.Position, h.Widest}
+		} else {
+			after.Widest = max(h.Widest, after.Visibility)
+		}
+		if e.Due == 0 || after.Visibility != h.Visibility {
+			e.Scope, libraries = ScopeAll, h.Members
+		}
+	}
+	if expiry && after.ExpiresAt != nil {
+		// A hint that is there before anybody can rely on it; a stale one is
+		// dropped when its time comes.
+		if err := s.store.PutDue(ctx, Due{At: *after.ExpiresAt, Content: h.ID}); err != nil {
+			return nil, 0, Unavailablef(err, "the store did not take the change; nothing was changed, try again")
+		}
+	}
+	c.Header, c.Request = after, r.row(now, contentAnswer{libraries}.encode())
+	return s.contentAttempt(e, c), libraries, nil
+}
+
+// fits checks what depends on the item and the time.
+func (in *UpdateContent) fits(h *Header, now Instant) error {
+	var faults Faults
+	if in.Link.Set && h.Kind == Note {
+		faults = append(faults, Invalidf([]string{"link"}, "a NOTE has no link"))
+	}
+	if in.ExpiresAt.Set && in.ExpiresAt.Value != nil && *in.ExpiresAt.Value <= now {
+		faults = append(faults, Invalidf([]string{"expiresAt"}, "expiresAt must lie in the future; to take the item away now, delete it"))
+	}
+	return faults.OrNil()
+}
+
+// apply sets what the input gives and tells whether anything that readers sort
+// or know by has changed.
+func (in *UpdateContent) apply(c *Content) bool {
+	changed := false
+	if in.Title.Set && *in.Title.Value != c.Title {
+		c.Title, changed = *in.Title.Value, true
+	}
+	if in.Description.Set && !equalStrings(in.Description.Value, c.Description) {
+		c.Description, changed = in.Description.Value, true
+	}
+	if in.Link.Set && !equalStrings(in.Link.Value, c.Link) {
+		c.Link, changed = in.Link.Value, true
+	}
+	if in.Visibility.Set && *in.Visibility.Value != c.Visibility {
+		c.Visibility, changed = *in.Visibility.Value, true
+	}
+	return changed
+}
+
+func equalStrings(a, b *string) bool {
+	return a == b || a != nil && b != nil && *a == *b
+}
+
+func equalInstants(a, b *Instant) bool {
+	return a == b || a != nil && b != nil && *a == *b
+}
+
+// DeleteContent ends an item for ever: its header stays as a mark that keeps
+// late writers out.
+func (s *Service) DeleteContent(ctx context.Context, v *Viewer, in DeleteContent) (*ContentOutcome, error) {
+	v.forget()
+	defer v.forget()
+	if !v.SignedIn() {
+		return nil, unauthenticated()
+	}
+	var faults Faults
+	id, err := ParseContentID(in.ID)
+	faults.add(err, "id")
+	faults.add(checkIdempotencyKey(v, in.IdempotencyKey), "idempotencyKey")
+	if err := faults.OrNil(); err != nil {
+		return nil, err
+	}
+	key := in.IdempotencyKey
+	in.IdempotencyKey = nil
+	if err := s.requireActor(ctx, v, id.Tenant()); err != nil {
+		return nil, err
+	}
+	r := keyed(v, key, "deleteContent", in)
+	var first *contentAnswer
+	var libraries int
+	e, decided, err := s.decide(ctx, string(id), func(ctx context.Context) (*attempt, error) {
+		t, err := s.readTarget(ctx, v, id, nil, r, "id")
+		if err != nil {
+			return nil, err
+		}
+		if first = t.repeated; first != nil {
+			return nothingToChange, nil
+		}
+		if err := s.requireContentManager(ctx, v, t, "id"); err != nil {
+			return nil, err
+		}
+		if err := requireVersion(&t.header, in.ExpectedVersion); err != nil {
+			return nil, err
+		}
+		libraries = t.header.Members
+		return s.planDelete(&t.header, r.row(s.now(), contentAnswer{libraries}.encode())), nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	if first != nil {
+		return &ContentOutcome{ID: id, FanOut: FanOut{Complete: !s.fansOut(id), Libraries: first.Libraries}}, nil
+	}
+	done := !decided || s.complete(ctx, e, v.User)
+	return &ContentOutcome{ID: id, FanOut: FanOut{Complete: done, Libraries: libraries}}, nil
+}
+
+// planDelete keeps the item's last places in the header: the fan-out finds in
+// it what to clean, and reduces it afterwards.
+func (s *Service) planDelete(h *Header, request *RequestRow) *attempt {
+	after := *h
+	after.Seq, after.MTS, after.State = h.Seq+1, s.mts(h.MTS), Deleted
+	after.Managers, after.Members = 0, 0
+	return s.contentAttempt(
+		InFlight{Content: h.ID, Base: h.Seq, Scope: ScopeAll, Reverse: true},
+		&ContentCommit{ID: h.ID, Base: h.Seq, Header: after, Request: request})
+}
+
+// Expire deletes an item whose time has come, by the ordinary way. due is a
+// hint: the item's own expiresAt decides. It tells whether the hint is needless
+// now; where it is not, the clock has not reached the instant yet.
+func (s *Service) Expire(ctx context.Context, due Due) (bool, error) {
+	early := false
+	e, decided, err := s.decide(ctx, string(due.Content), func(ctx context.Context) (*attempt, error) {
+		rows, err := s.store.Read(ctx, due.Content, ContentQuery{Serial: true})
+		if err != nil {
+			return nil, err
+		}
+		h := &rows.Header
+		if h.State != Live || h.ExpiresAt == nil || *h.ExpiresAt != due.At {
+			return nothingToChange, nil
+		}
+		if early = *h.ExpiresAt > s.now(); early {
+			return nothingToChange, nil
+		}
+		return s.planDelete(h, nil), nil
+	})
+	if err != nil || early {
+		return false, err
+	}
+	if decided {
+		if err := s.finishContent(ctx, e, nil, func() {}, false); err != nil {
+			s.journal.Leave(e)
+			return true, nil
+		}
+		s.journal.End(e.ID)
+	}
+	return true, nil
+}
+
+// RemoveFromLibrary takes an item out of a library, by taking the membership
+// that put it there.
+func (s *Service) RemoveFromLibrary(ctx context.Context, v *Viewer, in RemoveFromLibrary) (*ContentOutcome, error) {
+	v.forget()
+	defer v.forget()
+	if !v.SignedIn() {
+		return nil, unauthenticated()
+	}
+	var faults Faults
+	p, err := ParsePrincipalID(in.Principal)
+	faults.add(err, "principalId")
+	id, err := ParseContentID(in.Content)
+	faults.add(err, "contentId")
+	faults.add(checkIdempotencyKey(v, in.IdempotencyKey), "idempotencyKey")
+	if err := faults.OrNil(); err != nil {
+		return nil, err
+	}
+	if err := s.requireActor(ctx, v, p.Tenant()); err != nil {
+		return nil, err
+	}
+	key := in.IdempotencyKey
+	in.IdempotencyKey = nil
+	r := keyed(v, key, "removeFromLibrary", in)
+	var first *contentAnswer
+	e, decided, err := s.decide(ctx, string(id), func(ctx context.Context) (*attempt, error) {
+		t, err := s.readTarget(ctx, v, id, []PrincipalID{p}, r, "contentId")
+		if err != nil {
+			return nil, err
+		}
+		if first = t.repeated; first != nil {
+			return nothingToChange, nil
+		}
+		return s.planRemove(ctx, v, t, p, r)
+	})
+	if err != nil {
+		return nil, err
+	}
+	if first != nil {
+		return s.repeatedAnswer(ctx, v, id, first)
+	}
+	return s.answer(ctx, v, id, e, decided, 1)
+}
+
+func (s *Service) planRemove(ctx context.Context, v *Viewer, t *target, p PrincipalID, r *keyedRequest) (*attempt, error) {
+	faults, err := s.principalsFor(ctx, v, []PrincipalID{p}, func(int) bool { return false }, func(int) []string { return []string{"principalId"} })
+	if err != nil {
+		return nil, err
+	}
+	if err := faults.OrNil(); err != nil {
+		return nil, err
+	}
+	may := p == v.User || v.Administers(p.Tenant())
+	if !may && p.IsGroup() {
+		groups, err := s.groupsOf(ctx, v)
+		if err != nil {
+			return nil, err
+		}
+		may = groups[p] == GroupManager
+	}
+	if !may {
+		return nil, Forbiddenf([]string{"principalId"}, "only the user itself, a manager of the group or an administrator may take something out of this library")
+	}
+	if !t.named[0].Active() {
+		return nil, &Error{Code: Conflict, Reason: ReasonNotAMember, Path: []string{"contentId"}, Msg: "the item is not in this library"}
+	}
+	a, _, err := s.planRoles(t, []PrincipalID{p}, func(int) ContentRole { return NoRole }, r)
+	return a, err
+}
+
+// planRoles plans a change of member rows alone, with the rows it changes.
+// There is always at least one manager.
+func (s *Service) planRoles(t *target, ps []PrincipalID, role func(i int) ContentRole, r *keyedRequest) (*attempt, int, error) {
+	h := &t.header
+	after := *h
+	after.Seq, after.MTS = h.Seq+1, s.mts(h.MTS)
+	before := slices.Clone(t.named)
+	for i := range before {
+		before[i].Principal = ps[i]
+	}
+	changed := changeRows(&after, before, role)
+	if after.Managers == 0 && h.Managers > 0 {
+		return nil, 0, &Error{Code: Conflict, Reason: ReasonLastManager, Msg: "an item needs at least one manager: make somebody else a manager first"}
+	}
+	if len(changed) == 0 && r == nil {
+		return nothingToChange, 0, nil
+	}
+	e := InFlight{Content: h.ID, Base: h.Seq}
+	if len(changed) > 0 {
+		e.Scope, e.Principals, e.Reverse = ScopeListed, principalsOf(changed), true
+	}
+	return s.contentAttempt(e, &ContentCommit{
+		ID: h.ID, Base: h.Seq, Header: after, Members: changed,
+		Request: r.row(s.now(), contentAnswer{len(changed)}.encode()),
+	}), len(changed), nil
+}

@@ -1,0 +1,222 @@
+package library
+
+import (
+	"context"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// CreateContent makes an item. Its creator is a manager; the initial members
+// are all or nothing.
+func (s *Service) CreateContent(ctx context.Context, v *Viewer, in CreateContent) (*ContentOutcome, error) {
+	v.forget()
+	defer v.forget()
+	if !v.SignedIn() {
+		return nil, unauthenticated()
+	}
+	members, err := in.check(v, s.now())
+	if err != nil {
+		return nil, err
+	}
+	// Whoever creates must exist, administrators too.
+	if err := s.requireStored(ctx, v); err != nil {
+		return nil, err
+	}
+	tenant := v.User.Tenant()
+	if in.Tenant != nil && *in.Tenant != tenant {
+		if tenant = *in.Tenant; !v.GlobalAdmin {
+			return nil, Forbiddenf([]string{"tenant"}, "content is created in one's own tenant")
+		}
+	}
+	key := in.IdempotencyKey
+	in.IdempotencyKey = nil
+	r := keyed(v, key, "createContent", in)
+	fresh := func() (string, error) { return s.nameFor(ctx, tenant, in.Name) }
+	var id string
+	if r != nil {
+		id, err = s.fixCreation(ctx, v, *key, r.hash, fresh, nil)
+	} else {
+		id, err = fresh()
+	}
+	if err != nil {
+		return nil, err
+	}
+	return s.createAs(ctx, v, ContentID(id), &in, members, r)
+}
+
+// nameFor is the id of a creation: of the chosen name, or a generated one.
+func (s *Service) nameFor(ctx context.Context, tenant string, name *string) (string, error) {
+	if name != nil {
+		return "c:" + tenant + ":" + *name, nil
+	}
+	generated, err := s.names.ContentName(ctx)
+	if err != nil {
+		return "", Unavailablef(err, "no name could be made; nothing was created, try again")
+	}
+	return "c:" + tenant + ":" + generated, nil
+}
+
+// createAs runs a creation under its id.
+func (s *Service) createAs(ctx context.Context, v *Viewer, id ContentID, in *CreateContent, members []Member, r *keyedRequest) (*ContentOutcome, error) {
+	all := withCreator(v.User, members)
+	var first *contentAnswer
+	e, decided, err := s.decide(ctx, string(id), func(ctx context.Context) (*attempt, error) {
+		rows, err := s.store.Read(ctx, id, ContentQuery{Request: r.lookup()})
+		if err != nil {
+			return nil, err
+		}
+		again, err := r.answered(rows.Request, s.now())
+		if err != nil {
+			return nil, err
+		}
+		if again {
+			first = &contentAnswer{Libraries: len(all)}
+			return nothingToChange, nil
+		}
+		if rows.Header.State == Live || rows.Header.State == Deleted {
+			return nil, &Error{Code: Conflict, Reason: ReasonTaken, Path: []string{"name"}, Msg: "this name is taken; choose another one, or leave it out"}
+		}
+		if err := s.checkMembers(ctx, v, in, members); err != nil {
+			return nil, err
+		}
+		return s.planCreate(ctx, v.User, id, in, all, &rows.Header, r)
+	})
+	if err != nil {
+		return nil, err
+	}
+	if first != nil {
+		return s.repeatedAnswer(ctx, v, id, first)
+	}
+	return s.answer(ctx, v, id, e, decided, len(all))
+}
+
+// check is the shape of the input; it gives the initial members.
+func (in *CreateContent) check(v *Viewer, now Instant) ([]Member, error) {
+	var faults Faults
+	if in.Tenant != nil {
+		faults.add(CheckTenant(*in.Tenant), "tenant")
+	}
+	if in.Name != nil {
+		faults.add(checkContentName(*in.Name), "name")
+	}
+	faults.add(checkIdempotencyKey(v, in.IdempotencyKey), "idempotencyKey")
+	faults.add(checkTitle(in.Title), "title")
+	if in.Description != nil {
+		faults.add(checkDescription(*in.Description), "description")
+	}
+	switch {
+	case in.Kind == Link && in.Link == nil:
+		faults = append(faults, Invalidf([]string{"link"}, "a LINK needs a link"))
+	case in.Kind == Note && in.Link != nil:
+		faults = append(faults, Invalidf([]string{"link"}, "a NOTE has no link"))
+	case in.Kind == Link:
+		faults.add(checkLink(*in.Link), "link")
+	case in.Kind != Note:
+		faults = append(faults, Invalidf([]string{"kind"}, "a kind is LINK or NOTE"))
+	}
+	if !in.Visibility.Valid() {
+		faults = append(faults, Invalidf([]string{"visibility"}, "a visibility is PUBLIC, LOGGEDIN or PRIVATE"))
+	}
+	if in.ExpiresAt != nil && *in.ExpiresAt <= now {
+		faults = append(faults, Invalidf([]string{"expiresAt"}, "expiresAt must lie in the future"))
+	}
+	members, more := rolesGiven(in.Members, "members", true)
+	faults = append(faults, more...)
+	return members, faults.OrNil()
+}
+
+// checkContentName checks a chosen name: generated ones alone hold a slash.
+func checkContentName(name string) error {
+	if strings.Contains(name, "/") {
+		return Invalidf(nil, "the name of a content holds no /")
+	}
+	return checkName(name)
+}
+
+// rolesGiven reads a list of role changes: ids well-formed, none twice. With
+// creation a null role is a fault, and the list may be empty.
+func rolesGiven(changes []ContentMemberChange, field string, creation bool) ([]Member, Faults) {
+	var faults Faults
+	if len(changes) == 0 && !creation {
+		return nil, Faults{Invalidf([]string{field}, "name at least one principal")}
+	}
+	if len(changes) > MaxList {
+		return nil, Faults{TooManyf([]string{field}, "at most %d principals at once; send the rest in further calls", MaxList)}
+	}
+	seen := make(map[PrincipalID]bool, len(changes))
+	rows := make([]Member, 0, len(changes))
+	for i, c := range changes {
+		at := strconv.Itoa(i)
+		p, err := ParsePrincipalID(c.Principal)
+		faults.add(err, field, at, "principalId")
+		if err == nil && seen[p] {
+			faults = append(faults, Invalidf([]string{field, at, "principalId"}, "this principal is named twice"))
+		}
+		seen[p] = true
+		row := Member{Principal: p}
+		if c.Role != nil {
+			row.Role = *c.Role
+		} else if creation {
+			faults = append(faults, Invalidf([]string{field, at, "role"}, "a role is needed: there is nothing to take away yet"))
+		}
+		rows = append(rows, row)
+	}
+	return rows, faults
+}
+
+// withCreator is the initial members with the creator as a manager among them.
+func withCreator(creator PrincipalID, members []Member) []Member {
+	all := []Member{{Principal: creator, Role: Manages}}
+	for _, m := range members {
+		if m.Principal != creator {
+			all = append(all, m)
+		}
+	}
+	return all
+}
+
+// checkMembers is existence, visibility and rights of the initial members.
+func (s *Service) checkMembers(ctx context.Context, v *Viewer, in *CreateContent, members []Member) error {
+	ps := make([]PrincipalID, len(members))
+	for i, m := range members {
+		ps[i] = m.Principal
+	}
+	faults, err := s.principalsFor(ctx, v, ps,
+		func(i int) bool { return ps[i] == v.User },
+		func(i int) []string { return []string{"members", strconv.Itoa(i), "principalId"} })
+	if err != nil {
+		return err
+	}
+	return faults.OrNil()
+}
+
+// planCreate is the first state of an item, on nothing or on a fence.
+func (s *Service) planCreate(ctx context.Context, creator PrincipalID, id ContentID, in *CreateContent, members []Member, before *Header, r *keyedRequest) (*attempt, error) {
+	mts := s.mts(before.MTS)
+	h := Header{
+		Content: Content{
+			ID: id, Kind: in.Kind, Title: in.Title, Description: in.Description, Link: in.Link,
+			Visibility: in.Visibility, Creator: creator, CreatedAt: mts, LastModified: mts, Version: 1, ExpiresAt: in.ExpiresAt,
+		},
+		State: Live, Seq: before.Seq + 1, MTS: mts, Position: mts, Widest: in.Visibility,
+	}
+	rows := changeRows(&h, absentRows(members), func(i int) ContentRole { return members[i].Role })
+	if h.ExpiresAt != nil {
+		if err := s.store.PutDue(ctx, Due{At: *h.ExpiresAt, Content: id}); err != nil {
+			return nil, Unavailablef(err, "the store did not take the change; nothing was created, try again")
+		}
+	}
+	return s.contentAttempt(
+		InFlight{Content: id, Base: before.Seq, Scope: ScopeListed, Principals: principalsOf(rows), Reverse: true},
+		&ContentCommit{ID: id, Base: before.Seq, Header: h, Members: rows, Request: r.row(s.now(), contentAnswer{len(rows)}.encode())}), nil
+}
+
+// absentRows are the rows of principals that have none yet.
+func absentRows(members []Member) []Member {
+	rows := slices.Clone(members)
+	for i := range rows {
+		rows[i] = Member{Principal: rows[i].Principal}
+	}
+	return rows
+}

@@ -1,0 +1,276 @@
+package library
+
+import (
+	"context"
+	"encoding/json"
+	"slices"
+)
+
+// target is what a mutation of an item has read: the header, the actor's
+// standing, and the rows of the principals it names, all of one state.
+type target struct {
+	header Header
+	own    Member
+	named  []Member // in the order asked for
+	// repeated is the answer of the first outcome, where the request was
+	// answered before; nothing else is to be checked then.
+	repeated *contentAnswer
+}
+
+// contentAnswer is what a request row keeps of an outcome. The rest is told as
+// it is now.
+type contentAnswer struct {
+	Libraries int `json:"libraries"`
+}
+
+func (a contentAnswer) encode() []byte {
+	b, err := json.Marshal(a)
+	if err != nil {
+		panic(err) // a struct of one number
+	}
+	return b
+}
+
+// readTarget is step 1 of a mutation of an item. A request that was answered
+// before is told before existence; an item that does not exist or may not be
+// seen is NOT_FOUND at path.
+func (s *Service) readTarget(ctx context.Context, v *Viewer, id ContentID, named []PrincipalID, r *keyedRequest, path string) (*target, error) {
+	rows, err := s.readState(ctx, id, append([]PrincipalID{v.User}, named...), r.lookup())
+	if err != nil {
+		return nil, err
+	}
+	t := &target{header: rows.Header, own: rows.Members[0], named: rows.Members[1:]}
+	again, err := r.answered(rows.Request, s.now())
+	if err != nil {
+		return nil, err
+	}
+	if again {
+		t.repeated = &contentAnswer{}
+		if err := json.Unmarshal(rows.Request.Answer, t.repeated); err != nil {
+			return nil, &Error{Code: Internal, Msg: "the answer of an earlier request cannot be read", Err: err}
+		}
+		return t, nil
+	}
+	sees := false
+	if t.header.Exists(s.now()) {
+		if sees, err = s.seesContent(ctx, v, &t.header, t.own); err != nil {
+			return nil, err
+		}
+	}
+	if !sees {
+		return nil, contentNotFound(path)
+	}
+	return t, nil
+}
+
+func contentNotFound(path string) *Error {
+	return NotFoundf([]string{path}, "there is no such content, or you may not see it")
+}
+
+// readState reads rows of one state of an item, in as many reads as the longest
+// IN list allows. The compare-and-set refuses a plan made from mixed states, so
+// it is enough that all reads told the same seq.
+func (s *Service) readState(ctx context.Context, id ContentID, members []PrincipalID, request *RequestKey) (*ContentRows, error) {
+	for range maxTries {
+		var whole *ContentRows
+		mixed := false
+		for part := range slices.Chunk(members, MaxList) {
+			rows, err := s.store.Read(ctx, id, ContentQuery{Members: part, Request: request})
+			if err != nil {
+				return nil, err
+			}
+			if whole == nil {
+				whole = rows
+				continue
+			}
+			mixed = mixed || rows.Header.Seq != whole.Header.Seq
+			whole.Members = append(whole.Members, rows.Members...)
+		}
+		if !mixed {
+			return whole, nil
+		}
+	}
+	return nil, ErrQueueFull
+}
+
+// effectiveRole is the strongest role of the viewer on an item: its own row,
+// its groups' rows, and administration, which counts as a manager's.
+func (s *Service) effectiveRole(ctx context.Context, v *Viewer, id ContentID, own Member) (ContentRole, error) {
+	if v.Administers(id.Tenant()) {
+		return Manages, nil
+	}
+	if own.Active() && own.Role == Manages {
+		return Manages, nil
+	}
+	role, err := s.roleThroughGroups(ctx, v, id)
+	if err != nil {
+		return NoRole, err
+	}
+	if own.Active() {
+		role = max(role, own.Role)
+	}
+	return role, nil
+}
+
+// requireContentManager is FORBIDDEN for whoever sees the item but does not manage it.
+func (s *Service) requireContentManager(ctx context.Context, v *Viewer, t *target, path string) error {
+	role, err := s.effectiveRole(ctx, v, t.header.ID, t.own)
+	if err != nil {
+		return err
+	}
+	if role != Manages {
+		return Forbiddenf([]string{path}, "only a manager of the item may do this")
+	}
+	return nil
+}
+
+// requireVersion is CONFLICT where the caller expected another version.
+func requireVersion(h *Header, expected *int) error {
+	if expected == nil || *expected == h.Version {
+		return nil
+	}
+	return &Error{Code: Conflict, Reason: ReasonVersion, Path: []string{"expectedVersion"},
+		Msg: "the item has changed since: read it again, look at the change, and repeat yours with its version"}
+}
+
+// principalsFor reads the principals that a mutation names. Those that do not
+// exist or may not be seen come back as NOT_FOUND faults, at the path that
+// pathOf gives for their index; known says whom to accept unseen.
+func (s *Service) principalsFor(ctx context.Context, v *Viewer, ids []PrincipalID, known func(i int) bool, pathOf func(i int) []string) (Faults, error) {
+	var faults Faults
+	for base := 0; base < len(ids); base += MaxList {
+		part := ids[base:min(base+MaxList, len(ids))]
+		headers, err := s.store.ReadPrincipals(ctx, part)
+		if err != nil {
+			return nil, err
+		}
+		for i := range headers {
+			if known(base + i) {
+				continue
+			}
+			sees, err := s.seesPrincipal(ctx, v, &headers[i])
+			if err != nil {
+				return nil, err
+			}
+			if !sees {
+				faults = append(faults, NotFoundf(pathOf(base+i), "there is no such user or group, or you may not see it"))
+			}
+		}
+	}
+	return faults, nil
+}
+
+// outcome is what a mutation answers: the item as the actor may see it now,
+// and its place in the actor's own library.
+func (s *Service) outcome(ctx context.Context, v *Viewer, id ContentID) (*ContentOutcome, error) {
+	v.forget()
+	out := &ContentOutcome{ID: id}
+	rows, err := s.store.Read(ctx, id, ContentQuery{Members: []PrincipalID{v.User}})
+	if err != nil {
+		return nil, err
+	}
+	h, own := rows.Header, rows.Members[0]
+	if !h.Exists(s.now()) {
+		return out, nil
+	}
+	sees, err := s.seesContent(ctx, v, &h, own)
+	if err != nil || !sees {
+		return out, err
+	}
+	out.Content = &h.Content
+	if own.Active() {
+		out.Edge = s.edgeFor(v.User, Private, &h.Content, own.Role, EntryKey{h.Position, id})
+	}
+	return out, nil
+}
+
+// answer finishes a mutation of an item: the fan-out of what was decided, and
+// the outcome.
+func (s *Service) answer(ctx context.Context, v *Viewer, id ContentID, e InFlight, decided bool, libraries int) (*ContentOutcome, error) {
+	complete := true
+	if decided {
+		complete = s.complete(ctx, e, v.User)
+	}
+	out, err := s.outcome(ctx, v, id)
+	if err != nil && decided {
+		// The change stands; that the item cannot be told now does not undo it.
+		s.log.WarnContext(ctx, "reading back a change that was made", "content", string(id), "error", err)
+		out, err = &ContentOutcome{ID: id}, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	out.FanOut = FanOut{Complete: complete, Libraries: libraries}
+	return out, nil
+}
+
+// repeatedAnswer tells the outcome of a request that was answered before.
+func (s *Service) repeatedAnswer(ctx context.Context, v *Viewer, id ContentID, first *contentAnswer) (*ContentOutcome, error) {
+	out, err := s.outcome(ctx, v, id)
+	if err != nil {
+		return nil, err
+	}
+	out.FanOut = FanOut{Complete: !s.fansOut(id), Libraries: first.Libraries}
+	return out, nil
+}
+
+// complete fans a decided change out as far as its scope says. It tells
+// whether everything is done.
+func (s *Service) complete(ctx context.Context, e InFlight, actor PrincipalID) bool {
+	if s.tune.Without == MemberDroppedAtOnce && e.Scope == ScopeListed {
+		_ = s.dropEarly(ctx, e)
+	}
+	switch {
+	case e.Scope != ScopeNone:
+		return s.fanOut(ctx, e, actorInScope(e, actor))
+	case e.Due != 0:
+		s.journal.Defer(e)
+	}
+	return true
+}
+
+// actorInScope is the actor where its library is one of those concerned.
+func actorInScope(e InFlight, actor PrincipalID) PrincipalID {
+	if e.Scope == ScopeListed && !slices.Contains(e.Principals, actor) {
+		return ""
+	}
+	return actor
+}
+
+// changeRows applies role changes to the member rows of a header that has its
+// new Seq: the rows to write, and the header's counts.
+func changeRows(h *Header, before []Member, role func(i int) ContentRole) (changed []Member) {
+	for i, m := range before {
+		to := role(i)
+		if m.Active() && m.Role == to || !m.Active() && to == NoRole {
+			continue
+		}
+		if m.Active() {
+			h.Members--
+			if m.Role == Manages {
+				h.Managers--
+			}
+		}
+		row := Member{Principal: m.Principal, Role: to, Seq: h.Seq}
+		if to == NoRole {
+			row.Role, row.Leaving = m.Role, true
+		} else {
+			h.Members++
+			if to == Manages {
+				h.Managers++
+			}
+		}
+		changed = append(changed, row)
+	}
+	return changed
+}
+
+// principalsOf are the principals of rows, in order of id.
+func principalsOf(rows []Member) []PrincipalID {
+	ps := make([]PrincipalID, len(rows))
+	for i, m := range rows {
+		ps[i] = m.Principal
+	}
+	slices.Sort(ps)
+	return ps
+}

@@ -1,0 +1,230 @@
+package library
+
+import (
+	"context"
+	"slices"
+	"strconv"
+)
+
+// ShareContent gives principals a role on an item. It never demotes.
+func (s *Service) ShareContent(ctx context.Context, v *Viewer, in ShareContent) (*ContentOutcome, error) {
+	v.forget()
+	defer v.forget()
+	if !v.SignedIn() {
+		return nil, unauthenticated()
+	}
+	id, ps, places, err := in.check(v)
+	if err != nil {
+		return nil, err
+	}
+	if err := s.requireActor(ctx, v, id.Tenant()); err != nil {
+		return nil, err
+	}
+	key := in.IdempotencyKey
+	in.IdempotencyKey = nil
+	r := keyed(v, key, "shareContent", in)
+	var first *contentAnswer
+	var libraries int
+	var before *Header
+	e, decided, err := s.decide(ctx, string(id), func(ctx context.Context) (*attempt, error) {
+		t, err := s.readTarget(ctx, v, id, ps, r, "contentId")
+		if err != nil {
+			return nil, err
+		}
+		if first = t.repeated; first != nil {
+			return nothingToChange, nil
+		}
+		if before == nil {
+			before = &t.header
+		}
+		if err := s.checkShare(ctx, v, t, in.Role, ps, places); err != nil {
+			return nil, err
+		}
+		a, n, err := s.planRoles(t, ps, func(i int) ContentRole {
+			if m := t.named[i]; m.Active() {
+				return max(m.Role, in.Role)
+			}
+			return in.Role
+		}, r)
+		libraries = n
+		return a, err
+	})
+	if err != nil {
+		return nil, err
+	}
+	if decided && s.tune.Without == PlainShare {
+		s.plainShare(ctx, e, before)
+		decided = false
+	}
+	var out *ContentOutcome
+	if first != nil {
+		out, err = s.repeatedAnswer(ctx, v, id, first)
+	} else {
+		out, err = s.answer(ctx, v, id, e, decided, libraries)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return out, s.shareEdges(ctx, v, out, ps)
+}
+
+// check is the shape of the input: the item, the principals without
+// repetitions, and the place of each in the input.
+func (in *ShareContent) check(v *Viewer) (ContentID, []PrincipalID, []int, error) {
+	var faults Faults
+	id, err := ParseContentID(in.Content)
+	faults.add(err, "contentId")
+	faults.add(checkIdempotencyKey(v, in.IdempotencyKey), "idempotencyKey")
+	if in.Role < Viewing || in.Role > Manages {
+		faults = append(faults, Invalidf([]string{"role"}, "a role is VIEWER, EDITOR or MANAGER"))
+	}
+	if len(in.Principals) == 0 {
+		faults = append(faults, Invalidf([]string{"principalIds"}, "name at least one principal to share with"))
+	}
+	if len(in.Principals) > MaxList {
+		faults = append(faults, TooManyf([]string{"principalIds"}, "at most %d principals at once; send the rest in further calls", MaxList))
+		return id, nil, nil, faults
+	}
+	var ps []PrincipalID
+	var places []int
+	for i, given := range in.Principals {
+		p, err := ParsePrincipalID(given)
+		faults.add(err, "principalIds", strconv.Itoa(i))
+		if err == nil && !slices.Contains(ps, p) {
+			ps, places = append(ps, p), append(places, i)
+		}
+	}
+	return id, ps, places, faults.OrNil()
+}
+
+// checkShare is existence, visibility and rights of a share. Whoever sees a
+// PUBLIC or LOGGEDIN item may share it on, but only so that nobody gets more
+// sight of it than they could have anyway; a PRIVATE one is its managers' to
+// share.
+func (s *Service) checkShare(ctx context.Context, v *Viewer, t *target, role ContentRole, ps []PrincipalID, places []int) error {
+	pathOf := func(i int) []string { return []string{"principalIds", strconv.Itoa(places[i])} }
+	faults, err := s.principalsFor(ctx, v, ps, func(i int) bool { return ps[i] == v.User }, pathOf)
+	if err != nil {
+		return err
+	}
+	if err := faults.OrNil(); err != nil {
+		return err
+	}
+	own, err := s.effectiveRole(ctx, v, t.header.ID, t.own)
+	if err != nil || own == Manages {
+		return err
+	}
+	if t.header.Visibility == Private {
+		return Forbiddenf([]string{"contentId"}, "only a manager may share a PRIVATE item")
+	}
+	if role != Viewing {
+		faults = append(faults, Forbiddenf([]string{"role"}, "only a manager may give another role than VIEWER"))
+	}
+	for i, p := range ps {
+		sees := t.header.Visibility == Public || p.Tenant() == t.header.ID.Tenant() || p == v.User || t.named[i].Active()
+		if !sees {
+			faults = append(faults, Forbiddenf(pathOf(i), "only a manager may share the item with somebody who could not see it otherwise"))
+		}
+	}
+	return faults.OrNil()
+}
+
+// shareEdges are the item's places in the libraries of those it was shared
+// with, as the bucket in which the actor reads each of them has them.
+func (s *Service) shareEdges(ctx context.Context, v *Viewer, out *ContentOutcome, ps []PrincipalID) error {
+	if out.Content == nil {
+		return nil
+	}
+	rows, err := s.readState(ctx, out.ID, ps, nil)
+	if err != nil {
+		return err
+	}
+	headers, err := s.store.ReadPrincipals(ctx, ps)
+	if err != nil {
+		return err
+	}
+	at := EntryKey{rows.Header.Position, out.ID}
+	for i, p := range ps {
+		if m := rows.Members[i]; m.Active() {
+			bucket, err := s.bucketFor(ctx, v, &headers[i])
+			if err != nil {
+				return err
+			}
+			out.Edges = append(out.Edges, s.edgeFor(p, bucket, out.Content, m.Role, at))
+		}
+	}
+	return nil
+}
+
+// SetContentMembers gives, changes and takes roles on an item.
+func (s *Service) SetContentMembers(ctx context.Context, v *Viewer, in SetContentMembers) (*ContentOutcome, error) {
+	v.forget()
+	defer v.forget()
+	if !v.SignedIn() {
+		return nil, unauthenticated()
+	}
+	var faults Faults
+	id, err := ParseContentID(in.Content)
+	faults.add(err, "contentId")
+	faults.add(checkIdempotencyKey(v, in.IdempotencyKey), "idempotencyKey")
+	wanted, more := rolesGiven(in.Members, "members", false)
+	if err := append(faults, more...).OrNil(); err != nil {
+		return nil, err
+	}
+	if err := s.requireActor(ctx, v, id.Tenant()); err != nil {
+		return nil, err
+	}
+	key := in.IdempotencyKey
+	in.IdempotencyKey = nil
+	r := keyed(v, key, "setContentMembers", in)
+	ps := make([]PrincipalID, len(wanted))
+	for i, m := range wanted {
+		ps[i] = m.Principal
+	}
+	var first *contentAnswer
+	var libraries int
+	e, decided, err := s.decide(ctx, string(id), func(ctx context.Context) (*attempt, error) {
+		t, err := s.readTarget(ctx, v, id, ps, r, "contentId")
+		if err != nil {
+			return nil, err
+		}
+		if first = t.repeated; first != nil {
+			return nothingToChange, nil
+		}
+		if err := s.checkSetMembers(ctx, v, t, wanted); err != nil {
+			return nil, err
+		}
+		a, n, err := s.planRoles(t, ps, func(i int) ContentRole { return wanted[i].Role }, r)
+		libraries = n
+		return a, err
+	})
+	if err != nil {
+		return nil, err
+	}
+	if first != nil {
+		return s.repeatedAnswer(ctx, v, id, first)
+	}
+	return s.answer(ctx, v, id, e, decided, libraries)
+}
+
+// checkSetMembers is existence, visibility and rights. One already in may be
+// changed unseen; whoever is not in and is taken out needs no looking at.
+func (s *Service) checkSetMembers(ctx context.Context, v *Viewer, t *target, wanted []Member) error {
+	ps := make([]PrincipalID, len(wanted))
+	for i, m := range wanted {
+		ps[i] = m.Principal
+	}
+	faults, err := s.principalsFor(ctx, v, ps,
+		func(i int) bool { return t.named[i].Active() || wanted[i].Role == NoRole || ps[i] == v.User },
+		func(i int) []string { return []string{"members", strconv.Itoa(i), "principalId"} })
+	if err != nil {
+		return err
+	}
+	if err := faults.OrNil(); err != nil {
+		return err
+	}
+	if leavesItself := len(wanted) == 1 && wanted[0].Principal == v.User && wanted[0].Role == NoRole; leavesItself {
+		return nil
+	}
+	return s.requireContentManager(ctx, v, t, "contentId")
+}

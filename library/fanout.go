@@ -1,0 +1,334 @@
+package library
+
+import (
+	"context"
+	"slices"
+	"sync"
+	"time"
+)
+
+// Enforcement is retried this often, with growing pauses, before the entry is
+// left to the background.
+const (
+	enforceTries = 6
+	enforcePause = 20 * time.Millisecond
+)
+
+// fanTable queues the fan-outs of each item in this process: entries that
+// arrive while a fan-out runs are done by the next one, together, so that many
+// quick updates cost one or two walks over the members.
+type fanTable struct {
+	mu   sync.Mutex
+	jobs map[ContentID]*fanQueue
+}
+
+type fanQueue struct{ waiting []*fanJob }
+
+// fanJob is an entry whose fan-out somebody may wait for.
+type fanJob struct {
+	entry InFlight
+	actor PrincipalID // whose library goes first; may be empty
+	own   Latch       // the actor's library is done
+	all   Latch       // everything is done, or was left to the background
+	ok    bool        // after all: everything is done
+}
+
+// fanOut starts the fan-out of a decided change and waits for as much of it as
+// an answer waits for. It tells whether everything is done.
+func (s *Service) fanOut(ctx context.Context, e InFlight, actor PrincipalID) bool {
+	j := &fanJob{entry: e, actor: actor, own: s.rt.Latch(), all: s.rt.Latch()}
+	background := s.rt.Detach(ctx)
+	if s.enqueue(j) {
+		s.rt.Go(func() { s.runFanOuts(background, e.Content) })
+	} else if err := s.enforceListed(background, e, []PrincipalID{actor}, false); err == nil {
+		// A long fan-out runs: the actor's own library does not wait for it.
+		j.own.Open()
+	}
+	// Bounded, because the change is decided and a slow library must not hold
+	// the answer for ever.
+	if _, err := s.rt.Wait(ctx, j.own, prepareWithin); err != nil {
+		return false
+	}
+	done, err := s.rt.Wait(ctx, j.all, s.tune.AnswerWithin)
+	return err == nil && done && j.ok
+}
+
+// enqueue adds a job; it tells whether the caller must run the queue.
+func (s *Service) enqueue(j *fanJob) bool {
+	s.fans.mu.Lock()
+	defer s.fans.mu.Unlock()
+	q := s.fans.jobs[j.entry.Content]
+	if q == nil {
+		s.fans.jobs[j.entry.Content] = &fanQueue{waiting: []*fanJob{j}}
+		return true
+	}
+	q.waiting = append(q.waiting, j)
+	return false
+}
+
+// fansOut tells whether a fan-out of the item runs in this process.
+func (s *Service) fansOut(id ContentID) bool {
+	s.fans.mu.Lock()
+	defer s.fans.mu.Unlock()
+	return s.fans.jobs[id] != nil
+}
+
+// runFanOuts does all jobs of an item, those that wait together in one walk.
+func (s *Service) runFanOuts(ctx context.Context, id ContentID) {
+	for {
+		s.fans.mu.Lock()
+		q := s.fans.jobs[id]
+		batch := q.waiting
+		q.waiting = nil
+		if len(batch) == 0 {
+			delete(s.fans.jobs, id)
+			s.fans.mu.Unlock()
+			return
+		}
+		s.fans.mu.Unlock()
+		s.runBatch(ctx, batch)
+	}
+}
+
+func (s *Service) runBatch(ctx context.Context, batch []*fanJob) {
+	union, first := batch[0].entry, []PrincipalID(nil)
+	for _, j := range batch {
+		union = unite(union, j.entry)
+		if j.actor != "" && !slices.Contains(first, j.actor) {
+			first = append(first, j.actor)
+		}
+	}
+	if s.tune.Without == EntryEndsBeforeEnforce {
+		for _, j := range batch {
+			s.journal.End(j.entry.ID)
+		}
+	}
+	own := func() {
+		for _, j := range batch {
+			j.own.Open()
+		}
+	}
+	err := s.finishContent(ctx, union, first, own, false)
+	if err != nil {
+		s.log.WarnContext(ctx, "fan-out left to the background", "content", string(union.Content), "error", err)
+	}
+	for _, j := range batch {
+		switch {
+		case err != nil:
+			s.journal.Leave(j.entry)
+		case j.entry.Due != 0:
+			s.journal.Defer(j.entry)
+		default:
+			s.journal.End(j.entry.ID)
+		}
+		j.ok = err == nil
+		j.own.Open()
+		j.all.Open()
+	}
+}
+
+// unite is an entry that asks for what either asks for.
+func unite(a, b InFlight) InFlight {
+	a.Reverse = a.Reverse || b.Reverse
+	a.Scope = max(a.Scope, b.Scope)
+	if a.Scope == ScopeAll {
+		a.Principals = nil
+		return a
+	}
+	ps := append(slices.Clone(a.Principals), b.Principals...)
+	slices.Sort(ps)
+	a.Principals = slices.Compact(ps)
+	return a
+}
+
+// finishContent is steps 4 to 6 of a mutation: snapshot, enforce, settle. The
+// libraries of first are done first; own is called when they are. Errors mean
+// that it is to be done again, from the start.
+func (s *Service) finishContent(ctx context.Context, e InFlight, first []PrincipalID, own func(), serial bool) error {
+	if e.Scope == ScopeNone {
+		own()
+		return nil
+	}
+	if s.tune.Without == SettleBeforeEnforce {
+		if err := s.settleEarly(ctx, e); err != nil {
+			return err
+		}
+	}
+	w := &walk{s: s, entry: e, serial: serial}
+	if e.Scope == ScopeListed {
+		err := w.listed(ctx, e.Principals)
+		own()
+		if err != nil {
+			return err
+		}
+		return w.settle(ctx)
+	}
+	if len(first) > 0 {
+		if err := w.listed(ctx, first); err != nil {
+			return err
+		}
+		w.done = first
+	}
+	own()
+	if err := w.everyone(ctx); err != nil {
+		return err
+	}
+	return w.settle(ctx)
+}
+
+// walk is one fan-out under way.
+type walk struct {
+	s      *Service
+	entry  InFlight
+	serial bool
+	done   []PrincipalID // enforced already
+	// oldest is the header of the oldest snapshot used: only what it had
+	// superseded is known to be gone from all libraries.
+	oldest  *Header
+	leaving []Member // rows seen leaving
+	newest  *Header
+	rows    []Member // all rows seen, when the item is deleted
+}
+
+// saw keeps what a snapshot tells for the settling.
+func (w *walk) saw(h *Header, rows []Member) {
+	if w.oldest == nil || h.Seq < w.oldest.Seq {
+		w.oldest = h
+	}
+	if w.newest == nil || h.Seq >= w.newest.Seq {
+		w.newest = h
+	}
+	for _, m := range rows {
+		switch {
+		case m.Seq == 0:
+		case h.State == Deleted:
+			w.rows = append(w.rows, m)
+		case m.Leaving:
+			w.leaving = append(w.leaving, m)
+		}
+	}
+}
+
+// listed enforces some principals, with or without a member row.
+func (w *walk) listed(ctx context.Context, ps []PrincipalID) error {
+	for part := range slices.Chunk(ps, MaxList) {
+		rows, err := w.s.store.Read(ctx, w.entry.Content, ContentQuery{Members: part, Serial: w.serial})
+		if err != nil {
+			return err
+		}
+		if err := w.enforce(ctx, &rows.Header, rows.Members); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// everyone enforces all member rows, page by page. Each page is a snapshot of
+// its own, so the walk goes on with what is newest from the member reached.
+func (w *walk) everyone(ctx context.Context) error {
+	var after PrincipalID
+	for {
+		page, err := w.s.store.MembersPage(ctx, w.entry.Content, after, w.s.tune.SnapshotPage, w.serial)
+		if err != nil {
+			return err
+		}
+		rows := slices.DeleteFunc(slices.Clone(page.Members), func(m Member) bool {
+			return slices.Contains(w.done, m.Principal)
+		})
+		if err := w.enforce(ctx, &page.Header, rows); err != nil {
+			return err
+		}
+		if len(page.Members) < w.s.tune.SnapshotPage {
+			return nil
+		}
+		after = page.Members[len(page.Members)-1].Principal
+	}
+}
+
+// enforce writes the derived rows of one snapshot, several store calls at once.
+func (w *walk) enforce(ctx context.Context, h *Header, rows []Member) error {
+	w.saw(h, rows)
+	if h.State == Absent || h.State == Void || len(rows) == 0 {
+		return nil
+	}
+	batches := slices.Collect(slices.Chunk(rows, w.s.store.EnforceBatch()))
+	return w.s.eachAtOnce(ctx, len(batches), w.s.tune.FanOutWidth, func(i int) error {
+		return w.s.enforceOnce(ctx, &Enforcement{Header: h, Rows: batches[i], Reverse: w.entry.Reverse, without: w.s.tune.Without})
+	})
+}
+
+// enforceListed enforces some principals of a change, without settling.
+func (s *Service) enforceListed(ctx context.Context, e InFlight, ps []PrincipalID, serial bool) error {
+	w := &walk{s: s, entry: e, serial: serial}
+	return w.listed(ctx, ps)
+}
+
+// enforceOnce sends one enforcement until it is acknowledged, or the tries end.
+func (s *Service) enforceOnce(ctx context.Context, e *Enforcement) error {
+	return s.insist(ctx, func() error {
+		if err := s.permits.take(ctx); err != nil {
+			return err
+		}
+		defer s.permits.give()
+		return s.store.Enforce(ctx, e)
+	})
+}
+
+// insist repeats a write that may be repeated, with growing pauses.
+func (s *Service) insist(ctx context.Context, write func() error) error {
+	pause := enforcePause
+	for n := 1; ; n++ {
+		err := write()
+		if err == nil || n == enforceTries {
+			return err
+		}
+		if stop := s.rt.After(ctx, pause); stop != nil {
+			return stop
+		}
+		pause *= 3
+	}
+}
+
+// eachAtOnce calls do for 0..n-1, at most width at a time, and waits for all.
+// It returns the error of the lowest index that has one.
+func (s *Service) eachAtOnce(ctx context.Context, n, width int, do func(i int) error) error {
+	if n == 1 {
+		return do(0)
+	}
+	var (
+		mu    sync.Mutex
+		next  int
+		open  = min(n, width)
+		errs  = make([]error, n)
+		ended = s.rt.Latch()
+	)
+	worker := func() {
+		for {
+			mu.Lock()
+			i := next
+			next++
+			if i >= n {
+				if open--; open == 0 {
+					ended.Open()
+				}
+				mu.Unlock()
+				return
+			}
+			mu.Unlock()
+			errs[i] = do(i)
+		}
+	}
+	for range min(n, width) {
+		s.rt.Go(worker)
+	}
+	// Not abandoned when ctx ends: the workers see that themselves.
+	if _, err := s.rt.Wait(s.rt.Detach(ctx), ended, 0); err != nil {
+		return err
+	}
+	for _, err := range errs {
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}

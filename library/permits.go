@@ -1,0 +1,62 @@
+package library
+
+import (
+	"context"
+	"sync"
+)
+
+// permits is a counting semaphore over Runtime. Waiters are served in order.
+type permits struct {
+	rt      Runtime
+	mu      sync.Mutex
+	free    int
+	waiting []Latch
+}
+
+func newPermits(rt Runtime, n int) *permits { return &permits{rt: rt, free: n} }
+
+// take blocks until there is a permit, or ctx ends.
+func (p *permits) take(ctx context.Context) error {
+	p.mu.Lock()
+	if p.free > 0 {
+		p.free--
+		p.mu.Unlock()
+		return nil
+	}
+	l := p.rt.Latch()
+	p.waiting = append(p.waiting, l)
+	p.mu.Unlock()
+	if _, err := p.rt.Wait(ctx, l, 0); err != nil {
+		p.abandon(l)
+		return err
+	}
+	return nil
+}
+
+// give returns a permit, to the first who waits.
+func (p *permits) give() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if len(p.waiting) > 0 {
+		l := p.waiting[0]
+		p.waiting = p.waiting[1:]
+		l.Open()
+		return
+	}
+	p.free++
+}
+
+// abandon takes a waiter out of the queue. Where it was served at that very
+// moment, its permit goes back.
+func (p *permits) abandon(l Latch) {
+	p.mu.Lock()
+	for i, w := range p.waiting {
+		if w == l {
+			p.waiting = append(p.waiting[:i], p.waiting[i+1:]...)
+			p.mu.Unlock()
+			return
+		}
+	}
+	p.mu.Unlock()
+	p.give()
+}

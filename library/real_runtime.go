@@ -1,0 +1,143 @@
+package library
+
+import (
+	"context"
+	"crypto/rand"
+	"sync"
+	"time"
+)
+
+// RealRuntime is the Runtime of a running process: goroutines and real clocks.
+type RealRuntime struct {
+	start time.Time
+	tasks sync.WaitGroup
+
+	mu    sync.Mutex
+	locks map[string]*keyedLock
+}
+
+var _ Runtime = (*RealRuntime)(nil)
+
+// NewRealRuntime starts its monotonic clock.
+func NewRealRuntime() *RealRuntime {
+	return &RealRuntime{start: time.Now(), locks: map[string]*keyedLock{}}
+}
+
+// Now is the wall clock.
+func (r *RealRuntime) Now() time.Time { return time.Now() }
+
+// Elapsed is the time since NewRealRuntime.
+func (r *RealRuntime) Elapsed() time.Duration { return time.Since(r.start) }
+
+// Go starts a goroutine that Close waits for.
+func (r *RealRuntime) Go(task func()) { r.tasks.Go(task) }
+
+// Close waits for all tasks. Who started them has told them to end.
+func (r *RealRuntime) Close() { r.tasks.Wait() }
+
+type channelLatch struct {
+	once sync.Once
+	done chan struct{}
+}
+
+func (l *channelLatch) Open() { l.once.Do(func() { close(l.done) }) }
+
+func (l *channelLatch) IsOpen() bool {
+	select {
+	case <-l.done:
+		return true
+	default:
+		return false
+	}
+}
+
+// Latch is a new one-shot signal.
+func (r *RealRuntime) Latch() Latch { return &channelLatch{done: make(chan struct{})} }
+
+// Wait blocks until the latch opens, d has passed, or ctx ends.
+func (r *RealRuntime) Wait(ctx context.Context, l Latch, d time.Duration) (bool, error) {
+	done := l.(*channelLatch).done
+	var timeout <-chan time.Time
+	if d > 0 {
+		t := time.NewTimer(d)
+		defer t.Stop()
+		timeout = t.C
+	}
+	select {
+	case <-done:
+		return true, nil
+	default:
+	}
+	select {
+	case <-done:
+		return true, nil
+	case <-timeout:
+		return false, nil
+	case <-ctx.Done():
+		return false, ctx.Err()
+	}
+}
+
+// keyedLock is held while waiting has its holder's token out.
+type keyedLock struct {
+	token   chan struct{}
+	callers int // holder and waiters
+}
+
+// Lock takes the mutex named by key.
+func (r *RealRuntime) Lock(ctx context.Context, key string, queue int) (func(), error) {
+	r.mu.Lock()
+	l := r.locks[key]
+	if l == nil {
+		l = &keyedLock{token: make(chan struct{}, 1)}
+		l.token <- struct{}{}
+		r.locks[key] = l
+	}
+	if l.callers > queue {
+		r.mu.Unlock()
+		return nil, ErrQueueFull
+	}
+	l.callers++
+	r.mu.Unlock()
+
+	leave := func() {
+		r.mu.Lock()
+		if l.callers--; l.callers == 0 {
+			delete(r.locks, key)
+		}
+		r.mu.Unlock()
+	}
+	select {
+	case <-l.token:
+		return func() { l.token <- struct{}{}; leave() }, nil
+	case <-ctx.Done():
+		leave()
+		return nil, ctx.Err()
+	}
+}
+
+// After blocks for d, or until ctx ends.
+func (r *RealRuntime) After(ctx context.Context, d time.Duration) error {
+	t := time.NewTimer(d)
+	defer t.Stop()
+	select {
+	case <-t.C:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+// Deadline bounds ctx by d.
+func (r *RealRuntime) Deadline(ctx context.Context, d time.Duration) (context.Context, context.CancelFunc) {
+	return context.WithTimeout(ctx, d)
+}
+
+// Detach keeps ctx's values without its cancellation.
+func (r *RealRuntime) Detach(ctx context.Context) context.Context { return context.WithoutCancel(ctx) }
+
+// Random fills b from the operating system.
+func (r *RealRuntime) Random(b []byte) {
+	// Read never fails: it ends the process where there is no randomness.
+	_, _ = rand.Read(b)
+}

@@ -1,0 +1,102 @@
+package library
+
+import (
+	"context"
+	"fmt"
+)
+
+// Resume finishes a change that its process may not finish any more: one of a
+// dead process, one of unknown outcome, or one whose fan-out failed. It may run
+// beside its owner and beside other recoverers. After it the entry is needless;
+// where it fails it must be called again.
+func (s *Service) Resume(ctx context.Context, e InFlight) (fenced bool, err error) {
+	if e.Principal != "" {
+		if err := s.fencePrincipal(ctx, e); err != nil {
+			return false, fmt.Errorf("fencing %s: %w", e.Principal, err)
+		}
+		return false, s.finishPrincipal(ctx, e, true)
+	}
+	if !e.Decided && s.tune.Without != NoFence {
+		if fenced, err = s.fence(ctx, e); err != nil {
+			return fenced, fmt.Errorf("fencing %s: %w", e.Content, err)
+		}
+	}
+	if e.Due != 0 {
+		moved, err := s.Move(ctx, e.Content)
+		if err != nil || moved {
+			return fenced, err
+		}
+	}
+	return fenced, s.finishContent(ctx, e, nil, func() {}, true)
+}
+
+// fence makes sure that a compare-and-set with e.Base can apply no more: where
+// the base still stands, it takes the place of that state with an equal one.
+func (s *Service) fence(ctx context.Context, e InFlight) (bool, error) {
+	for n := 0; n < maxTries; n++ {
+		rows, err := s.store.Read(ctx, e.Content, ContentQuery{Serial: true})
+		if err != nil {
+			return false, err
+		}
+		h := rows.Header
+		if h.Seq > e.Base {
+			return false, nil
+		}
+		if h.Seq < e.Base {
+			return false, fmt.Errorf("the store forgot a state: seq %d, entry of base %d", h.Seq, e.Base)
+		}
+		if h.State == Absent {
+			h = Header{Content: Content{ID: e.Content}, State: Void}
+		}
+		h.Seq = e.Base + 1
+		h.MTS = s.mts(h.MTS)
+		v, err := s.store.Commit(ctx, &ContentCommit{ID: e.Content, Base: e.Base, Header: h, Writer: s.newEntryID()})
+		if err != nil && !MayHaveCommitted(err) {
+			return false, err
+		}
+		if err == nil && v.Applied {
+			return true, nil
+		}
+	}
+	return false, ErrQueueFull
+}
+
+// Move carries out the deferred move of an item, as a mutation of its own. It
+// tells whether it moved: not where the item stands where it should, is
+// deleted, or is absent.
+func (s *Service) Move(ctx context.Context, id ContentID) (bool, error) {
+	e, ok, err := s.decide(ctx, string(id), func(ctx context.Context) (*attempt, error) {
+		rows, err := s.store.Read(ctx, id, ContentQuery{Serial: true})
+		if err != nil {
+			return nil, err
+		}
+		h := rows.Header
+		if h.State != Live || h.Position == h.LastModified {
+			return nothingToChange, nil
+		}
+		after := h
+		after.Seq, after.MTS = h.Seq+1, s.mts(h.MTS)
+		move(&after, h.LastModified)
+		return s.contentAttempt(InFlight{Content: id, Base: h.Seq, Scope: ScopeAll}, &ContentCommit{
+			ID: id, Base: h.Seq, Header: after, Supersede: &Superseded{h.Position, h.Widest},
+		}), nil
+	})
+	if err != nil || !ok {
+		return false, err
+	}
+	if err := s.finishContent(ctx, e, nil, func() {}, false); err != nil {
+		s.journal.Leave(e)
+		// The move itself is decided, and the background finishes it.
+		return true, nil
+	}
+	s.journal.End(e.ID)
+	return true, nil
+}
+
+// contentAttempt is an attempt that commits c under e's id.
+func (s *Service) contentAttempt(e InFlight, c *ContentCommit) *attempt {
+	return &attempt{entry: e, commit: func(ctx context.Context, id EntryID) (Verdict, error) {
+		c.Writer = id
+		return s.store.Commit(ctx, c)
+	}}
+}
