@@ -1,0 +1,282 @@
+package library
+
+import (
+	"context"
+	"crypto/aes"
+	"crypto/cipher"
+	"crypto/hmac"
+	"crypto/sha256"
+	"encoding/base64"
+	"encoding/binary"
+	"fmt"
+	"hash"
+	"sync"
+	"time"
+)
+
+// A cursor is a place in one connection. It is encrypted and authenticated, so
+// that it tells a reader nothing of entries that are hidden from it and so
+// that nobody can make one up:
+//
+//	base64url( version | key id | nonce (12) | AES-256-GCM(place) with its tag )
+//
+// What the cursor is bound to (kind of connection, its owner, class of viewer)
+// is authenticated with it but not carried in it. The nonce is an HMAC of all
+// that is sealed, under a second key: the same edge has the same cursor, and no
+// nonce serves two different texts.
+const (
+	cursorVersion = 1
+	cursorHead    = 2 // version and key id
+	cursorNonce   = 12
+	cursorTag     = 16
+	// placeStep rounds the size of a sealed place up, so that the length of a
+	// cursor does not give the length of a hidden item's id away. With it the
+	// usual cursor has 78 bytes, 104 characters.
+	placeStep = 48
+	placeHead = 1 + 8 + 8 + 1 // order and flag, position, bound, length of the id
+	// longestID is that of "c:" and "g:" ids alike.
+	longestID     = 2 + maxTenantLength + 1 + maxNameLength
+	longestPlace  = (placeHead + longestID + placeStep - 1) / placeStep * placeStep
+	longestCursor = (cursorHead + cursorNonce + longestPlace + cursorTag + 2) / 3 * 4
+)
+
+// cursorText is strict: of the spellings that decode to the same bytes it
+// takes one.
+var cursorText = base64.RawURLEncoding.Strict()
+
+// cursorKind is the kind of connection that a cursor belongs to.
+type cursorKind byte
+
+const (
+	cursorOfLibrary      cursorKind = 1
+	cursorOfMembers      cursorKind = 2
+	cursorOfGroupMembers cursorKind = 3
+	cursorOfGroups       cursorKind = 4
+)
+
+// cursorOrder is the order in which the connection was read.
+type cursorOrder byte
+
+const (
+	orderAny        cursorOrder = 0 // of mutations and events: works in either
+	orderAscending  cursorOrder = 1
+	orderDescending cursorOrder = 2
+
+	placeBounded = 0x80 // flag beside the order
+)
+
+// cursorClass is the class of viewers that share a cursor: the bucket they
+// read, and whether with includeShared. Connections without classes have 0.
+type cursorClass byte
+
+func classOf(b Bucket, includeShared bool) cursorClass {
+	c := cursorClass(b)
+	if includeShared {
+		c |= 0x80
+	}
+	return c
+}
+
+// place is what a cursor holds. Lists of principals leave Position 0 and keep
+// the principal's id in At.Content.
+type place struct {
+	Order cursorOrder
+	At    EntryKey
+	// Bound is the newest position that the walk goes to; nothing where it is
+	// not Bounded.
+	Bounded bool
+	Bound   Instant
+}
+
+// append appends the place, padded to whole steps.
+func (p *place) append(b []byte) []byte {
+	start := len(b)
+	first := byte(p.Order)
+	if p.Bounded {
+		first |= placeBounded
+	}
+	b = append(b, first)
+	b = binary.BigEndian.AppendUint64(b, uint64(p.At.Position))
+	b = binary.BigEndian.AppendUint64(b, uint64(p.Bound))
+	b = append(b, byte(len(p.At.Content)))
+	b = append(b, p.At.Content...)
+	for (len(b)-start)%placeStep != 0 {
+		b = append(b, 0)
+	}
+	return b
+}
+
+// readPlace is the reverse of append; ok is false for what append does not make.
+func readPlace(b []byte) (p place, ok bool) {
+	if len(b) < placeHead {
+		return p, false
+	}
+	p.Bounded = b[0]&placeBounded != 0
+	p.Order = cursorOrder(b[0] &^ placeBounded)
+	p.At.Position = Instant(binary.BigEndian.Uint64(b[1:]))
+	p.Bound = Instant(binary.BigEndian.Uint64(b[9:]))
+	n := int(b[17])
+	if p.Order > orderDescending || len(b) < placeHead+n {
+		return place{}, false
+	}
+	p.At.Content = ContentID(b[placeHead : placeHead+n])
+	return p, true
+}
+
+// binding is what a cursor is bound to, as authenticated data. The length
+// before the owner keeps it apart from what is sealed.
+func binding(kind cursorKind, class cursorClass, owner string) []byte {
+	b := make([]byte, 0, 4+len(owner))
+	b = append(b, cursorVersion, byte(kind), byte(class), byte(len(owner)))
+	return append(b, owner...)
+}
+
+// cursorKeys is the setting under which a store keeps the key ring.
+const cursorKeys = "cursor-keys"
+
+// The key ring: a format version, then keys of an id, an encryption key and a
+// key of the nonces. New cursors are sealed with the first; all of them open.
+const (
+	ringVersion = 1
+	ringSecret  = 32
+	ringKey     = 1 + 2*ringSecret
+)
+
+// sealer makes and reads cursors with the keys of the store, so that every
+// gateway and every restart knows them.
+type sealer struct {
+	keys []*cursorKey
+}
+
+type cursorKey struct {
+	id      byte
+	aead    cipher.AEAD
+	scribes sync.Pool // of *scribe; its mac carries the key
+}
+
+// scribe is what sealing needs besides the key, reused: a page seals twenty.
+type scribe struct {
+	mac               hash.Hash
+	plain, sum, bytes []byte
+	text              []byte
+}
+
+// newSealer reads the key ring of the store, or makes the store's first.
+func newSealer(ctx context.Context, store RegisterStore, rt Runtime) (*sealer, error) {
+	ring := make([]byte, 1+ringKey)
+	rt.Random(ring)
+	ring[0], ring[1] = ringVersion, 1
+	standing, err := store.FixSetting(ctx, cursorKeys, ring)
+	// Repeating it is harmless: the ring that stands then is the answer.
+	for try := 0; try < 5 && MayHaveCommitted(err); try++ {
+		if err := rt.After(ctx, 50*time.Millisecond); err != nil {
+			return nil, fmt.Errorf("read cursor keys: %w", err)
+		}
+		standing, err = store.FixSetting(ctx, cursorKeys, ring)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("read cursor keys: %w", err)
+	}
+	return sealerOf(standing)
+}
+
+// sealerOf reads a key ring.
+func sealerOf(ring []byte) (*sealer, error) {
+	if len(ring) < 1+ringKey || ring[0] != ringVersion || (len(ring)-1)%ringKey != 0 {
+		return nil, fmt.Errorf("read cursor keys: the setting %q of the store is not a key ring of version %d", cursorKeys, ringVersion)
+	}
+	s := &sealer{}
+	for b := ring[1:]; len(b) > 0; b = b[ringKey:] {
+		k, err := newCursorKey(b[0], b[1:1+ringSecret], b[1+ringSecret:ringKey])
+		if err != nil {
+			return nil, fmt.Errorf("read cursor keys: %w", err)
+		}
+		if s.key(k.id) != nil {
+			return nil, fmt.Errorf("read cursor keys: two keys have the id %d", k.id)
+		}
+		s.keys = append(s.keys, k)
+	}
+	return s, nil
+}
+
+func newCursorKey(id byte, seal, nonce []byte) (*cursorKey, error) {
+	block, err := aes.NewCipher(seal)
+	if err != nil {
+		return nil, err
+	}
+	aead, err := cipher.NewGCM(block)
+	if err != nil {
+		return nil, err
+	}
+	k := &cursorKey{id: id, aead: aead}
+	secret := append([]byte(nil), nonce...)
+	k.scribes.New = func() any { return &scribe{mac: hmac.New(sha256.New, secret)} }
+	return k, nil
+}
+
+func (s *sealer) key(id byte) *cursorKey {
+	for _, k := range s.keys {
+		if k.id == id {
+			return k
+		}
+	}
+	return nil
+}
+
+// seal is the cursor of a place in the connection that bound names.
+func (s *sealer) seal(bound []byte, p place) string {
+	k := s.keys[0]
+	w := k.scribes.Get().(*scribe)
+	defer k.scribes.Put(w)
+	w.plain = p.append(w.plain[:0])
+	w.mac.Reset()
+	w.mac.Write(bound)
+	w.mac.Write(w.plain)
+	w.sum = w.mac.Sum(w.sum[:0])
+	nonce := w.sum[:cursorNonce]
+	w.bytes = append(w.bytes[:0], cursorVersion, k.id)
+	w.bytes = append(w.bytes, nonce...)
+	w.bytes = k.aead.Seal(w.bytes, nonce, w.plain, bound)
+	w.text = cursorText.AppendEncode(w.text[:0], w.bytes)
+	return string(w.text)
+}
+
+// open reads a cursor of the connection that bound names, for a page in order.
+func (s *sealer) open(bound []byte, order cursorOrder, cursor string) (place, error) {
+	if cursor == "" || len(cursor) > longestCursor {
+		return place{}, badCursor()
+	}
+	b, err := cursorText.DecodeString(cursor)
+	// The decoder skips line breaks, which would be one more spelling.
+	if err != nil || len(b) != cursorText.DecodedLen(len(cursor)) {
+		return place{}, badCursor()
+	}
+	if len(b) < cursorHead+cursorNonce+cursorTag || b[0] != cursorVersion {
+		return place{}, badCursor()
+	}
+	k := s.key(b[1])
+	if k == nil {
+		return place{}, badCursor()
+	}
+	sealed := b[cursorHead+cursorNonce:]
+	plain, err := k.aead.Open(nil, b[cursorHead:cursorHead+cursorNonce], sealed, bound)
+	if err != nil {
+		return place{}, badCursor()
+	}
+	p, ok := readPlace(plain)
+	if !ok || p.Order != orderAny && p.Order != order {
+		return place{}, badCursor()
+	}
+	return p, nil
+}
+
+// badCursor says the same of every cursor that does not fit: what is wrong
+// with it is not told, because a cursor is nothing to be taken apart.
+func badCursor() *Error {
+	return &Error{
+		Code:   Invalid,
+		Reason: ReasonBadCursor,
+		Msg: "this is no cursor of this connection: pass a cursor back unchanged, to the connection it came from, " +
+			"with the same orderBy and includeShared and as a viewer who may read the same part of the library; or start without a cursor",
+	}
+}

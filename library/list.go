@@ -1,0 +1,133 @@
+package library
+
+import "context"
+
+// list is a connection of principals, in order of id: the members of an item
+// or of a group, the groups of a user. It shows those that the viewer may see.
+type list struct {
+	s     *Service
+	v     *Viewer
+	bound []byte
+	read  readList
+}
+
+// readList reads at most limit rows after an id, in order of id; ended tells
+// that there are no more after them.
+type readList func(ctx context.Context, after PrincipalID, limit int) (rows []listed, ended bool, err error)
+
+// listed is a row of a list.
+type listed struct {
+	id     PrincipalID
+	role   uint8 // of the list's kind
+	active bool
+	header *PrincipalHeader // once it was read
+}
+
+func (s *Service) newList(v *Viewer, kind cursorKind, owner string, read readList) *list {
+	return &list{s: s, v: v, bound: binding(kind, 0, owner), read: read}
+}
+
+// cursor seals the place of a row, when asked for.
+func (l *list) cursor(id PrincipalID) func() string {
+	return func() string {
+		return l.s.seals.seal(l.bound, place{Order: orderAny, At: EntryKey{Content: ContentID(id)}})
+	}
+}
+
+// page reads a page with its flags.
+func (l *list) page(ctx context.Context, p page) ([]listed, PageInfo, error) {
+	var info PageInfo
+	after := PrincipalID("")
+	if p.cursor != nil {
+		at, err := l.s.seals.open(l.bound, orderAny, *p.cursor)
+		if err != nil {
+			return nil, info, err
+		}
+		after = PrincipalID(at.At.Content)
+	}
+	found, last, cut, err := l.scan(ctx, after, p.size+1)
+	if err != nil {
+		return nil, info, err
+	}
+	shown := found[:min(len(found), p.size)]
+	info.HasNextPage = cut || len(found) > p.size
+	if len(shown) > 0 {
+		info.start, info.end = l.cursor(shown[0].id), l.cursor(shown[len(shown)-1].id)
+	}
+	if cut {
+		info.end = l.cursor(last)
+		if info.start == nil {
+			info.start = info.end
+		}
+	}
+	if p.cursor != nil {
+		info.HasPreviousPage, err = l.anyUpTo(ctx, after)
+	}
+	return shown, info, err
+}
+
+// scan finds rows that the viewer may see, until it has as many as wanted, the
+// list ends or the budget does (cut; last is the last row scanned then).
+func (l *list) scan(ctx context.Context, after PrincipalID, want int) (found []listed, last PrincipalID, cut bool, err error) {
+	left := listBudget
+	for last = after; len(found) < want; {
+		if left <= 0 {
+			beyond, _, err := l.read(ctx, last, 1)
+			return found, last, len(beyond) > 0, err
+		}
+		rows, ended, err := l.read(ctx, last, min(want-len(found)+sliceSlack, MaxList, left))
+		if err != nil {
+			return nil, "", false, err
+		}
+		if len(rows) > 0 {
+			last = rows[len(rows)-1].id
+		}
+		left -= len(rows)
+		visible, err := l.visible(ctx, rows)
+		if err != nil {
+			return nil, "", false, err
+		}
+		found = append(found, visible...)
+		if ended {
+			break
+		}
+	}
+	return found[:min(len(found), want)], last, false, nil
+}
+
+// visible are those of the rows that are in force and that the viewer may see.
+func (l *list) visible(ctx context.Context, rows []listed) ([]listed, error) {
+	active := make([]listed, 0, len(rows))
+	ids := make([]PrincipalID, 0, len(rows))
+	for _, row := range rows {
+		if row.active {
+			active, ids = append(active, row), append(ids, row.id)
+		}
+	}
+	hs, err := l.s.visiblePrincipals(ctx, l.v, ids)
+	if err != nil {
+		return nil, err
+	}
+	visible := active[:0]
+	for i, row := range active {
+		if row.header = hs[i]; row.header != nil {
+			visible = append(visible, row)
+		}
+	}
+	return visible, nil
+}
+
+// anyUpTo tells whether there is anything to see up to an id, the id included.
+// The list is read from its start, because the first one that can be seen
+// decides.
+func (l *list) anyUpTo(ctx context.Context, id PrincipalID) (bool, error) {
+	found, last, cut, err := l.scan(ctx, "", 1)
+	switch {
+	case err != nil:
+		return false, err
+	case len(found) > 0:
+		return found[0].id <= id, nil
+	}
+	// The budget ended before the id was reached: there may be something.
+	return cut && last < id, nil
+}

@@ -1,0 +1,172 @@
+package library
+
+import (
+	"context"
+	"fmt"
+	"slices"
+)
+
+// ViewerUser is the viewer's own stored user, nil where there is none.
+func (s *Service) ViewerUser(ctx context.Context, v *Viewer) (*User, error) {
+	if !v.User.IsUser() {
+		return nil, nil
+	}
+	hs, err := s.store.ReadPrincipals(ctx, []PrincipalID{v.User})
+	if err != nil {
+		return nil, fmt.Errorf("read the viewer: %w", err)
+	}
+	if hs[0].State != Live {
+		return nil, nil
+	}
+	return &User{hs[0]}, nil
+}
+
+// Email is the user's address, for itself and for administrators of its
+// tenant; nil for everybody else.
+func (s *Service) Email(v *Viewer, u *User) *string {
+	if v.User != u.ID && !v.Administers(u.Tenant()) {
+		return nil
+	}
+	email := u.Email
+	return &email
+}
+
+// Nodes answers global ids of any kind, in their order; nil in the place of
+// what is malformed, does not exist or may not be seen.
+func (s *Service) Nodes(ctx context.Context, v *Viewer, ids []string) ([]Node, error) {
+	if len(ids) > MaxList {
+		return nil, BadInputf("%d ids: at most %d can be asked for at once", len(ids), MaxList)
+	}
+	var (
+		principals []PrincipalID
+		contents   []ContentID
+	)
+	kinds := make([]IDKind, len(ids))
+	for i, id := range ids {
+		switch kinds[i] = KindOfID(id); kinds[i] {
+		case IDContent:
+			contents = append(contents, ContentID(id))
+		case IDUser, IDGroup:
+			p, err := ParsePrincipalID(id)
+			if err != nil {
+				return nil, fmt.Errorf("read nodes: %w", err)
+			}
+			principals = append(principals, p)
+		}
+	}
+	ps, err := s.Principals(ctx, v, principals)
+	if err != nil {
+		return nil, err
+	}
+	cs, err := s.Contents(ctx, v, contents)
+	if err != nil {
+		return nil, err
+	}
+	nodes := make([]Node, len(ids))
+	for i, kind := range kinds {
+		switch kind {
+		case IDContent:
+			if cs[0] != nil {
+				nodes[i] = cs[0]
+			}
+			cs = cs[1:]
+		case IDUser, IDGroup:
+			if ps[0] != nil {
+				nodes[i] = ps[0]
+			}
+			ps = ps[1:]
+		}
+	}
+	return nodes, nil
+}
+
+// Principals answers in the order of ids, nil for whom v may not see.
+func (s *Service) Principals(ctx context.Context, v *Viewer, ids []PrincipalID) ([]Principal, error) {
+	hs, err := s.visiblePrincipals(ctx, v, ids)
+	if err != nil {
+		return nil, err
+	}
+	ps := make([]Principal, len(ids))
+	for i, h := range hs {
+		if h != nil {
+			ps[i] = principalOf(*h)
+		}
+	}
+	return ps, nil
+}
+
+// visiblePrincipals are the headers of ids, in their order, nil for whom v may
+// not see.
+func (s *Service) visiblePrincipals(ctx context.Context, v *Viewer, ids []PrincipalID) ([]*PrincipalHeader, error) {
+	visible := make([]*PrincipalHeader, 0, len(ids))
+	for list := range slices.Chunk(ids, MaxList) {
+		hs, err := s.store.ReadPrincipals(ctx, list)
+		if err != nil {
+			return nil, fmt.Errorf("read principals: %w", err)
+		}
+		for i := range hs {
+			sees, err := s.seesPrincipal(ctx, v, &hs[i])
+			if err != nil {
+				return nil, err
+			}
+			if sees {
+				visible = append(visible, &hs[i])
+			} else {
+				visible = append(visible, nil)
+			}
+		}
+	}
+	return visible, nil
+}
+
+// visiblePrincipal is one of them; NOT_FOUND where v may not see it.
+func (s *Service) visiblePrincipal(ctx context.Context, v *Viewer, id PrincipalID) (*PrincipalHeader, error) {
+	hs, err := s.visiblePrincipals(ctx, v, []PrincipalID{id})
+	if err != nil {
+		return nil, err
+	}
+	if hs[0] == nil {
+		return nil, NotFoundf(nil, "there is no such user or group, or it may not be seen")
+	}
+	return hs[0], nil
+}
+
+// Contents answers in the order of ids, nil for what v may not see.
+func (s *Service) Contents(ctx context.Context, v *Viewer, ids []ContentID) ([]*Content, error) {
+	rows, err := s.readContents(ctx, v, ids)
+	if err != nil {
+		return nil, err
+	}
+	sees, err := s.seesContents(ctx, v, rows)
+	if err != nil {
+		return nil, err
+	}
+	cs := make([]*Content, len(ids))
+	for i := range rows {
+		if sees[i] {
+			cs[i] = &rows[i].Header.Content
+		}
+	}
+	return cs, nil
+}
+
+// readContents reads items with v's own member row, where v is signed in.
+func (s *Service) readContents(ctx context.Context, v *Viewer, ids []ContentID) ([]ContentRows, error) {
+	var own []PrincipalID
+	if v.SignedIn() {
+		own = []PrincipalID{v.User}
+	}
+	var rows []ContentRows
+	for list := range slices.Chunk(ids, MaxList) {
+		some, err := s.store.ReadMany(ctx, list, own)
+		if err != nil {
+			return nil, fmt.Errorf("read contents: %w", err)
+		}
+		if rows == nil {
+			rows = some
+		} else {
+			rows = append(rows, some...)
+		}
+	}
+	return rows, nil
+}

@@ -1,0 +1,299 @@
+package library
+
+import (
+	"context"
+	"fmt"
+	"slices"
+)
+
+// Library reads a page of the owner's library, as much of it as v may see.
+func (s *Service) Library(ctx context.Context, v *Viewer, owner PrincipalID, q LibraryQuery) (*LibraryConnection, error) {
+	args, err := q.resolve()
+	if err != nil {
+		return nil, err
+	}
+	h, err := s.visiblePrincipal(ctx, v, owner)
+	if err != nil {
+		return nil, err
+	}
+	r, err := s.startReading(ctx, v, h, &q)
+	if err != nil {
+		return nil, err
+	}
+	from, err := r.begin(args.cursor)
+	if err != nil {
+		return nil, err
+	}
+	conn := &LibraryConnection{Bucket: r.bucket, Owner: owner}
+	if q.NoEntries {
+		return conn, nil
+	}
+	if err := s.requireBuilt(ctx, owner); err != nil {
+		return nil, err
+	}
+	return conn, r.page(ctx, conn, args, from, &q)
+}
+
+// LibraryCount counts the bucket that the connection reads, before the check
+// of each entry.
+func (s *Service) LibraryCount(ctx context.Context, c *LibraryConnection) (Count, error) {
+	if err := s.requireBuilt(ctx, c.Owner); err != nil {
+		return Count{}, err
+	}
+	n, err := s.store.CountLibrary(ctx, c.Owner, c.Bucket, MaxCount+1)
+	if err != nil {
+		return Count{}, fmt.Errorf("count library: %w", err)
+	}
+	if n > MaxCount {
+		return Count{Value: MaxCount}, nil
+	}
+	return Count{Value: n, Exact: true}, nil
+}
+
+// requireBuilt refuses to read a library that was lost as if it were empty: it
+// has it rebuilt, and answers UNAVAILABLE where that takes long.
+func (s *Service) requireBuilt(ctx context.Context, owner PrincipalID) error {
+	built, err := s.store.Built(ctx, owner)
+	if err != nil {
+		return fmt.Errorf("read library: %w", err)
+	}
+	if built {
+		return nil
+	}
+	return s.rebuildMissing(ctx, owner)
+}
+
+// reading is what is settled for all reads of one page: who reads what.
+type reading struct {
+	s     *Service
+	v     *Viewer
+	owner PrincipalID
+	// bucket is the viewer's; source the one whose entries are read, which
+	// differs with includeShared.
+	bucket, source Bucket
+	// asOwner: the owner's role on an item is the viewer's too.
+	asOwner bool
+	// members are the rows read with each header, the owner's first and then
+	// the viewer's, where it is signed in, another, and matters.
+	members []PrincipalID
+	order   cursorOrder
+	bound   []byte // what cursors are bound to
+	// until is the newest position of the walk; nil where it has no bound.
+	until *Instant
+}
+
+func (s *Service) startReading(ctx context.Context, v *Viewer, owner *PrincipalHeader, q *LibraryQuery) (*reading, error) {
+	bucket, asOwner, err := s.bucketAndWhy(ctx, v, owner)
+	if err != nil {
+		return nil, err
+	}
+	r := &reading{
+		s: s, v: v, owner: owner.ID, bucket: bucket, source: bucket, asOwner: asOwner,
+		order: orderAscending,
+		bound: binding(cursorOfLibrary, classOf(bucket, q.IncludeShared), string(owner.ID)),
+	}
+	if q.Descending {
+		r.order = orderDescending
+	}
+	if q.IncludeShared && v.SignedIn() {
+		r.source = Private
+	}
+	r.members = append(make([]PrincipalID, 0, 2), owner.ID)
+	if v.SignedIn() && v.User != owner.ID && (q.WithStanding || r.source == Private && !asOwner) {
+		r.members = append(r.members, v.User)
+	}
+	return r, nil
+}
+
+// begin reads the cursor that the page starts from; nil without one.
+func (r *reading) begin(cursor *string) (*EntryKey, error) {
+	if cursor == nil {
+		return nil, nil
+	}
+	p, err := r.s.seals.open(r.bound, r.order, *cursor)
+	if err != nil {
+		return nil, err
+	}
+	if p.Bounded {
+		r.until = &p.Bound
+	}
+	return &p.At, nil
+}
+
+// page reads the page into conn.
+func (r *reading) page(ctx context.Context, conn *LibraryConnection, args page, from *EntryKey, q *LibraryQuery) error {
+	w := &scan{
+		newer: args.backward == q.Descending,
+		from:  from,
+		want:  args.size + 1,
+		left:  readBudget(args.size),
+	}
+	w.fresh = from == nil && !w.newer
+	if err := r.bind(ctx, w); err != nil {
+		return err
+	}
+	if err := r.run(ctx, w); err != nil {
+		return err
+	}
+	more := w.cut || len(w.found) > args.size
+	shown := w.found[:min(len(w.found), args.size)]
+	other := false
+	if q.OtherSide && from != nil {
+		var err error
+		if other, err = r.otherSide(ctx, !w.newer, *from, shown, args.size); err != nil {
+			return err
+		}
+	}
+	edges := r.edges(shown, w.newer && !more)
+	if q.WithStanding {
+		if err := r.fillStandings(ctx, shown, edges); err != nil {
+			return err
+		}
+	}
+	first, last := r.ends(w, edges, args.size)
+	if args.backward {
+		slices.Reverse(edges)
+		conn.PageInfo = PageInfo{HasNextPage: other, HasPreviousPage: more, start: last, end: first}
+	} else {
+		conn.PageInfo = PageInfo{HasNextPage: more, HasPreviousPage: other, start: first, end: last}
+	}
+	conn.Edges = make([]*LibraryEdge, len(edges))
+	for i, e := range edges {
+		conn.Edges[i] = &e.LibraryEdge
+	}
+	return nil
+}
+
+// readBudget is how many entries a page may scan: libraries with many entries
+// that the viewer may not see must not make a page without bounds.
+func readBudget(size int) int { return 5*size + 50 }
+
+// bind gives a walk towards newer entries the newest position that the bucket
+// has as it begins: an item that changes during the walk would be met again.
+func (r *reading) bind(ctx context.Context, w *scan) error {
+	if !w.newer || r.until != nil {
+		return nil
+	}
+	es, err := r.s.store.PageLibrary(ctx, Slice{Owner: r.owner, Bucket: r.source, Limit: 1})
+	if err != nil {
+		return fmt.Errorf("read the newest entry: %w", err)
+	}
+	if len(es) == 0 {
+		w.ended = true
+		return nil
+	}
+	r.until = &es[0].Position
+	return nil
+}
+
+// otherSide tells whether there is anything to see on the side of the page
+// that the walk came from.
+func (r *reading) otherSide(ctx context.Context, newer bool, from EntryKey, shown []finding, size int) (bool, error) {
+	back := &scan{newer: newer, want: 1, left: readBudget(size)}
+	if len(shown) > 0 {
+		back.from = &shown[0].at
+	} else {
+		// The entry of the cursor itself is on the other side of an empty page.
+		back.from, back.skipTo = from.outermost(newer), &from
+	}
+	err := r.run(ctx, back)
+	return back.cut || len(back.found) > 0, err
+}
+
+// outermost is a key from which a walk meets every entry of k's position.
+func (k EntryKey) outermost(newer bool) *EntryKey {
+	if newer {
+		return &EntryKey{Position: k.Position}
+	}
+	return &EntryKey{Position: k.Position + 1}
+}
+
+// pageEdge is an edge with what its cursor is made from, when asked for.
+type pageEdge struct {
+	LibraryEdge
+	r         *reading
+	at        EntryKey
+	unbounded bool
+}
+
+func (e *pageEdge) cursor() string { return e.r.cursor(e.at, e.unbounded) }
+
+// cursor seals a place of this reading.
+func (r *reading) cursor(at EntryKey, unbounded bool) string {
+	p := place{Order: r.order, At: at}
+	if r.until != nil && !unbounded {
+		p.Bounded, p.Bound = true, *r.until
+	}
+	return r.s.seals.seal(r.bound, p)
+}
+
+// edges are the edges of findings, in the order of the walk. Where the walk is
+// over, the last cursor carries no bound: from it a client gets what has moved
+// since.
+func (r *reading) edges(shown []finding, over bool) []*pageEdge {
+	slab := make([]pageEdge, len(shown))
+	edges := make([]*pageEdge, len(shown))
+	for i := range shown {
+		e := &slab[i]
+		e.Node = &shown[i].rows.Header.Content
+		e.Role = shown[i].rows.Members[0].Role
+		e.r, e.at = r, shown[i].at
+		e.unbounded = over && i == len(shown)-1
+		e.seal = e.cursor
+		edges[i] = e
+	}
+	return edges
+}
+
+// ends are the cursors of both ends of the page, in the order of the walk; nil
+// on an empty page. Where the budget cut it short they go on from the last
+// entry scanned, even if the page shows nothing.
+func (r *reading) ends(w *scan, edges []*pageEdge, size int) (first, last func() string) {
+	if len(edges) > 0 {
+		first, last = edges[0].seal, edges[len(edges)-1].seal
+	}
+	if !w.cut || len(w.found) > size {
+		return first, last
+	}
+	if first == nil {
+		first = func() string { return r.cursor(w.first, false) }
+	}
+	return first, func() string { return r.cursor(w.last, false) }
+}
+
+// fillStandings tells of each edge what the viewer may do, from the rows that
+// the page has read.
+func (r *reading) fillStandings(ctx context.Context, shown []finding, edges []*pageEdge) error {
+	items := make([]standingOf, len(shown))
+	for i, f := range shown {
+		items[i] = standingOf{&f.rows.Header, r.ownRow(f.rows)}
+	}
+	found, err := r.s.standings(ctx, r.v, items)
+	if err != nil {
+		return err
+	}
+	for i := range found {
+		edges[i].Standing = &found[i]
+	}
+	return nil
+}
+
+// ownRow is the viewer's own member row, where it was read.
+func (r *reading) ownRow(rows *ContentRows) Member {
+	switch {
+	case r.v.User == r.owner:
+		return rows.Members[0]
+	case len(r.members) > 1:
+		return rows.Members[1]
+	}
+	return Member{}
+}
+
+// edgeFor is the edge of an item in owner's library as a mutation answers it:
+// its cursor works in either order, for those who read the bucket.
+func (s *Service) edgeFor(owner PrincipalID, bucket Bucket, c *Content, role ContentRole, at EntryKey) *LibraryEdge {
+	return &LibraryEdge{Node: c, Role: role, seal: func() string {
+		bound := binding(cursorOfLibrary, classOf(bucket, false), string(owner))
+		return s.seals.seal(bound, place{Order: orderAny, At: at})
+	}}
+}

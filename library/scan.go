@@ -1,0 +1,216 @@
+package library
+
+import (
+	"context"
+	"fmt"
+	"slices"
+)
+
+// Sizes of the reads of a scan. A slice asks for a little more entries than
+// are wanted, because an entry costs little and one more slice much; headers
+// are read for no more than are wanted, at first.
+const (
+	sliceSlack = 4
+	// scanBatch is the least number of headers read at once after the first time.
+	scanBatch = 8
+)
+
+// scan walks through a bucket from one place in one direction, until it has
+// found enough that the viewer may see, the bucket ends or the budget does.
+type scan struct {
+	newer bool
+	from  *EntryKey
+	// fresh: the page has no cursor and starts at the newest end. An item that
+	// has moved since its entry was read is shown once, where it stands now.
+	fresh bool
+	// skipTo: entries before it, in the direction of the walk, are none of it.
+	skipTo *EntryKey
+	want   int
+	left   int // entries that may still be scanned
+
+	found []finding
+	// first and last are the entries scanned first and last.
+	first, last EntryKey
+	scanned     bool
+	ended       bool // the bucket has no more
+	cut         bool // the budget ended before
+	moved       bool // an item was found elsewhere than at its entry
+}
+
+// finding is an item that the viewer may see, with the place it is shown at.
+type finding struct {
+	rows *ContentRows
+	at   EntryKey
+}
+
+// run walks.
+func (r *reading) run(ctx context.Context, w *scan) error {
+	var pending []Entry
+	w.found = make([]finding, 0, w.want)
+	for least := 1; len(w.found) < w.want; least = scanBatch {
+		if len(pending) == 0 {
+			if w.ended {
+				break
+			}
+			var err error
+			if pending, err = r.slice(ctx, w); err != nil {
+				return err
+			}
+			continue
+		}
+		n := min(len(pending), max(w.want-len(w.found), least), w.left)
+		if n == 0 {
+			w.cut = true
+			break
+		}
+		if err := r.verify(ctx, w, pending[:n]); err != nil {
+			return err
+		}
+		pending = pending[n:]
+	}
+	if w.moved {
+		// Newest first: only a fresh page has moved items.
+		slices.SortFunc(w.found, func(a, b finding) int {
+			if b.at.Less(a.at) {
+				return -1
+			}
+			return 1
+		})
+	}
+	w.found = w.found[:min(len(w.found), w.want)]
+	return nil
+}
+
+// slice reads entries on from where the scan has got to: one beyond the budget
+// at most, which tells whether the budget cuts anything off.
+func (r *reading) slice(ctx context.Context, w *scan) ([]Entry, error) {
+	q := Slice{
+		Owner: r.owner, Bucket: r.source, Newer: w.newer, From: w.from,
+		Limit: min(w.want-len(w.found)+sliceSlack, w.left+1),
+	}
+	if w.newer && r.until != nil {
+		// Everything at the position and before it: no id is the empty one.
+		q.Bound = &EntryKey{Position: *r.until + 1}
+		if w.from != nil && !w.from.Less(*q.Bound) {
+			w.ended = true
+			return nil, nil
+		}
+	}
+	es, err := r.s.store.PageLibrary(ctx, q)
+	if err != nil {
+		return nil, fmt.Errorf("read library: %w", err)
+	}
+	w.ended = len(es) < q.Limit
+	if len(es) > 0 {
+		end := es[len(es)-1]
+		w.from = &EntryKey{end.Position, end.Content}
+	}
+	if w.skipTo != nil {
+		es = slices.DeleteFunc(es, func(e Entry) bool { return w.skips(EntryKey{e.Position, e.Content}) })
+	}
+	return es, nil
+}
+
+func (w *scan) skips(k EntryKey) bool {
+	if w.newer {
+		return k.Less(*w.skipTo)
+	}
+	return w.skipTo.Less(k)
+}
+
+// verify reads the items of entries and adds those to the findings that the
+// viewer may see.
+func (r *reading) verify(ctx context.Context, w *scan, es []Entry) error {
+	ids := make([]ContentID, len(es))
+	for i := range es {
+		ids[i] = es[i].Content
+	}
+	rows, err := r.s.store.ReadMany(ctx, ids, r.members)
+	if err != nil {
+		return fmt.Errorf("read the items of a library: %w", err)
+	}
+	if !w.scanned {
+		w.scanned, w.first = true, EntryKey{es[0].Position, es[0].Content}
+	}
+	end := es[len(es)-1]
+	w.last = EntryKey{end.Position, end.Content}
+	w.left -= len(es)
+	sights, err := r.judge(ctx, es, rows)
+	if err != nil {
+		return err
+	}
+	for i := range es {
+		if sights[i] == seen {
+			w.add(es[i], &rows[i])
+		}
+	}
+	return nil
+}
+
+// judge tells which items the viewer may see in this library. It asks for the
+// repair of entries that should not be there.
+func (r *reading) judge(ctx context.Context, es []Entry, rows []ContentRows) ([]sight, error) {
+	now := r.s.now()
+	sights := make([]sight, len(es))
+	var open []int
+	for i := range es {
+		h := &rows[i].Header
+		stands := h.State == Live && rows[i].Members[0].Active() && StandsIn(r.source, h.Visibility, h.ID, r.owner)
+		if !stands || es[i].Position != h.Position {
+			r.s.journal.Repair(r.owner, es[i].Content)
+		}
+		if !stands || !h.Exists(now) {
+			continue
+		}
+		if sights[i] = r.sightOf(&rows[i], now); sights[i] == seenByMembers {
+			open = append(open, i)
+		}
+	}
+	roles, err := r.s.rolesThroughGroups(ctx, r.v, idsAt(rows, open))
+	if err != nil {
+		return nil, err
+	}
+	for n, role := range roles {
+		if role != NoRole {
+			sights[open[n]] = seen
+		}
+	}
+	return sights, nil
+}
+
+// sightOf decides of an item that stands in the bucket read, as far as the
+// rows read with it decide.
+func (r *reading) sightOf(rows *ContentRows, now Instant) sight {
+	h := &rows.Header
+	switch {
+	case r.asOwner:
+		return seen
+	case r.bucket == Private:
+		// An administrator: of another tenant's items only what it may see.
+		return sightOf(r.v, h, r.ownRow(rows), now)
+	case StandsIn(r.bucket, h.Visibility, h.ID, r.owner):
+		// Who reads this bucket may see what stands in it, by its definition.
+		return seen
+	case r.ownRow(rows).Active():
+		return seen
+	}
+	// Of includeShared: a role counts here, not mere visibility.
+	return seenByMembers
+}
+
+// add shows an item, if its entry is where the item stands. A fresh page also
+// shows those that have moved, each once.
+func (w *scan) add(e Entry, rows *ContentRows) {
+	h := &rows.Header
+	at := EntryKey{h.Position, h.ID}
+	if e.Position != h.Position {
+		if !w.fresh {
+			return
+		}
+		w.moved = true
+	}
+	if w.moved && slices.ContainsFunc(w.found, func(f finding) bool { return f.at.Content == h.ID }) {
+		return
+	}
+	w.found = append(w.found, finding{rows, at})
+}

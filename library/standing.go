@@ -1,0 +1,268 @@
+package library
+
+import (
+	"context"
+	"fmt"
+	"slices"
+)
+
+// seesPrincipal tells whether v may see the principal. Whoever a PRIVATE one
+// lets in sees a wider one too: a member from another tenant sees its LOGGEDIN
+// group.
+func (s *Service) seesPrincipal(ctx context.Context, v *Viewer, h *PrincipalHeader) (bool, error) {
+	switch {
+	case h.State != Live:
+		return false, nil
+	case h.Visibility == Public, v.User == h.ID, v.Administers(h.Tenant()):
+		return true, nil
+	case !v.SignedIn():
+		return false, nil
+	case h.Visibility == LoggedIn && v.User.Tenant() == h.Tenant():
+		return true, nil
+	case !h.ID.IsGroup():
+		return false, nil
+	}
+	groups, err := s.groupsOf(ctx, v)
+	return groups[h.ID] != NotInGroup, err
+}
+
+// bucketFor is the bucket of owner's library that v reads.
+func (s *Service) bucketFor(ctx context.Context, v *Viewer, owner *PrincipalHeader) (Bucket, error) {
+	bucket, _, err := s.bucketAndWhy(ctx, v, owner)
+	return bucket, err
+}
+
+// bucketAndWhy is bucketFor; asOwner tells that v reads the PRIVATE bucket as
+// the owner or a member of it, so that the owner's role on an item is v's too.
+func (s *Service) bucketAndWhy(ctx context.Context, v *Viewer, owner *PrincipalHeader) (b Bucket, asOwner bool, err error) {
+	switch {
+	case !v.SignedIn() && !v.GlobalAdmin:
+		return Public, false, nil
+	case v.User == owner.ID:
+		return Private, true, nil
+	case v.Administers(owner.Tenant()):
+		return Private, false, nil
+	}
+	if owner.ID.IsGroup() {
+		groups, err := s.groupsOf(ctx, v)
+		if err != nil {
+			return 0, false, err
+		}
+		if groups[owner.ID] != NotInGroup {
+			return Private, true, nil
+		}
+	}
+	if v.User.Tenant() == owner.Tenant() {
+		return LoggedIn, false, nil
+	}
+	return Public, false, nil
+}
+
+// sight is what one reading of an item says of whether a viewer sees it.
+type sight uint8
+
+const (
+	unseen        sight = iota
+	seen                // whatever the viewer's groups are
+	seenByMembers       // if the viewer has a role through its groups
+)
+
+// sightOf decides from a header and the viewer's own member row alone.
+func sightOf(v *Viewer, h *Header, own Member, now Instant) sight {
+	switch {
+	case !h.Exists(now):
+		return unseen
+	case h.Visibility == Public, v.Administers(h.Tenant()):
+		return seen
+	case !v.SignedIn():
+		return unseen
+	case h.Visibility == LoggedIn && v.User.Tenant() == h.Tenant(), own.Active():
+		return seen
+	}
+	return seenByMembers
+}
+
+// seesContent tells whether v may see the item; own is v's own member row, of
+// the same reading. The groups are asked only where that does not decide.
+func (s *Service) seesContent(ctx context.Context, v *Viewer, h *Header, own Member) (bool, error) {
+	switch sightOf(v, h, own, s.now()) {
+	case unseen:
+		return false, nil
+	case seen:
+		return true, nil
+	}
+	role, err := s.roleThroughGroups(ctx, v, h.ID)
+	return role != NoRole, err
+}
+
+// seesContents is seesContent for readings made with v's own member row as
+// the first one, where v is signed in. Groups are asked for all of them at once.
+func (s *Service) seesContents(ctx context.Context, v *Viewer, rows []ContentRows) ([]bool, error) {
+	sees := make([]bool, len(rows))
+	now := s.now()
+	var open []int
+	for i := range rows {
+		switch sightOf(v, &rows[i].Header, ownRow(v, &rows[i]), now) {
+		case seen:
+			sees[i] = true
+		case seenByMembers:
+			open = append(open, i)
+		}
+	}
+	roles, err := s.rolesThroughGroups(ctx, v, idsAt(rows, open))
+	if err != nil {
+		return nil, err
+	}
+	for n, role := range roles {
+		sees[open[n]] = role != NoRole
+	}
+	return sees, nil
+}
+
+// ownRow is the viewer's row of a reading that asked for it first.
+func ownRow(v *Viewer, rows *ContentRows) Member {
+	if !v.SignedIn() {
+		return Member{}
+	}
+	return rows.Members[0]
+}
+
+func idsAt(rows []ContentRows, at []int) []ContentID {
+	ids := make([]ContentID, len(at))
+	for n, i := range at {
+		ids[n] = rows[i].Header.ID
+	}
+	return ids
+}
+
+// roleThroughGroups is the strongest role that v's groups have on the item.
+func (s *Service) roleThroughGroups(ctx context.Context, v *Viewer, id ContentID) (ContentRole, error) {
+	roles, err := s.rolesThroughGroups(ctx, v, []ContentID{id})
+	if err != nil {
+		return NoRole, err
+	}
+	return roles[0], nil
+}
+
+// rolesThroughGroups is roleThroughGroups for items, in the order of ids.
+func (s *Service) rolesThroughGroups(ctx context.Context, v *Viewer, ids []ContentID) ([]ContentRole, error) {
+	if len(ids) == 0 {
+		return nil, nil
+	}
+	closure, err := s.groupsOf(ctx, v)
+	if err != nil {
+		return nil, err
+	}
+	roles := make([]ContentRole, len(ids))
+	groups := inOrder(closure)
+	for from := 0; from < len(ids); from += MaxList {
+		some := ids[from:min(from+MaxList, len(ids))]
+		for list := range slices.Chunk(groups, MaxList) {
+			rows, err := s.store.ReadMany(ctx, some, list)
+			if err != nil {
+				return nil, fmt.Errorf("read roles of groups: %w", err)
+			}
+			for i := range rows {
+				roles[from+i] = max(roles[from+i], strongest(&rows[i]))
+			}
+		}
+	}
+	return roles, nil
+}
+
+// strongest is the strongest role of the active members of a reading.
+func strongest(rows *ContentRows) ContentRole {
+	role := NoRole
+	if rows.Header.State != Live {
+		return role
+	}
+	for _, m := range rows.Members {
+		if m.Active() {
+			role = max(role, m.Role)
+		}
+	}
+	return role
+}
+
+// Standings tells what v may do with items, in the order of ids; nil for those
+// that it may not see.
+func (s *Service) Standings(ctx context.Context, v *Viewer, ids []ContentID) ([]*Standing, error) {
+	rows, err := s.readContents(ctx, v, ids)
+	if err != nil {
+		return nil, err
+	}
+	sees, err := s.seesContents(ctx, v, rows)
+	if err != nil {
+		return nil, err
+	}
+	var seen []standingOf
+	at := make([]int, 0, len(rows))
+	for i := range rows {
+		if sees[i] {
+			seen = append(seen, standingOf{&rows[i].Header, ownRow(v, &rows[i])})
+			at = append(at, i)
+		}
+	}
+	standings := make([]*Standing, len(ids))
+	found, err := s.standings(ctx, v, seen)
+	if err != nil {
+		return nil, err
+	}
+	for n := range found {
+		standings[at[n]] = &found[n]
+	}
+	return standings, nil
+}
+
+// standingOf asks for the viewer's standing with an item that it sees; own is
+// its own member row.
+type standingOf struct {
+	header *Header
+	own    Member
+}
+
+// standings answers in the order of the items.
+func (s *Service) standings(ctx context.Context, v *Viewer, items []standingOf) ([]Standing, error) {
+	found := make([]Standing, len(items))
+	if len(items) == 0 || !v.SignedIn() && !v.GlobalAdmin {
+		return found, nil
+	}
+	var open []int
+	var ids []ContentID
+	for i, it := range items {
+		if it.own.Active() {
+			found[i].Role = it.own.Role
+		}
+		if found[i].Role != Manages && v.SignedIn() {
+			open, ids = append(open, i), append(ids, it.header.ID)
+		}
+	}
+	roles, err := s.rolesThroughGroups(ctx, v, ids)
+	if err != nil {
+		return nil, err
+	}
+	for n, role := range roles {
+		found[open[n]].Role = max(found[open[n]].Role, role)
+	}
+	stored, err := s.isStored(ctx, v)
+	if err != nil {
+		return nil, err
+	}
+	for i, it := range items {
+		found[i].grant(v, stored, it.header)
+	}
+	return found, nil
+}
+
+// grant fills in what the role allows. Administrators need no stored user;
+// everybody else does.
+func (t *Standing) grant(v *Viewer, stored bool, h *Header) {
+	t.CanManage = v.Administers(h.Tenant()) || stored && t.Role == Manages
+	t.CanShare = t.CanManage || stored && h.Visibility != Private
+}
+
+// isStored tells whether the viewer's user exists.
+func (s *Service) isStored(ctx context.Context, v *Viewer) (bool, error) {
+	u, err := s.ViewerUser(ctx, v)
+	return u != nil, err
+}
