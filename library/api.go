@@ -31,6 +31,8 @@ type groupMemo struct {
 	mu     sync.Mutex
 	known  bool
 	groups map[PrincipalID]GroupRole
+	// busy is shut while somebody resolves them; nil otherwise.
+	busy Latch
 }
 
 // SignedIn tells whether the viewer is known by name.
@@ -41,8 +43,9 @@ func (v *Viewer) Administers(tenant string) bool {
 	return v.GlobalAdmin || v.Admin && v.User.Tenant() == tenant
 }
 
-// Node is what the global query fields answer: *User, *Group or *Content.
-type Node any
+// Node is what the global query fields answer: *User, *Group or *Content. All
+// of them belong to a tenant.
+type Node interface{ Tenant() string }
 
 // PageArgs are the arguments of a connection, as the client gave them.
 type PageArgs struct {
