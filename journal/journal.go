@@ -1,0 +1,289 @@
+package journal
+
+import (
+	"context"
+	"encoding/hex"
+	"log/slog"
+	"sync"
+	"time"
+
+	"carrel/library"
+)
+
+// Times and numbers of the journal (PROTOCOL.md).
+const (
+	maxUndecided   = 1000             // entries of one process; then mutations are refused
+	laneWait       = 2 * time.Second  // for the write that carries an entry
+	heartbeat      = time.Second      // a non-empty lane is rewritten as often
+	deadAfter      = 15 * time.Second // a lane that was not written for so long is taken over
+	pollEvery      = time.Second
+	backOffAtLeast = time.Second
+	backOffAtMost  = 5 * time.Minute
+	duePage        = 100
+	scrubPage      = 50
+	scrubEvery     = 10 * time.Second
+	maxRepairs     = 1000 // waiting; more are dropped, reads find them again
+)
+
+// Service is what the journal has the domain do.
+type Service interface {
+	Resume(ctx context.Context, e library.InFlight) (fenced bool, err error)
+	Move(ctx context.Context, id library.ContentID) (bool, error)
+	Expire(ctx context.Context, due library.Due) (bool, error)
+	RepairEntry(ctx context.Context, p library.PrincipalID, id library.ContentID) error
+	Scrub(ctx context.Context, after library.ContentID, limit int) (library.ScrubReport, error)
+}
+
+// Journal is the in-flight list of this process incarnation. It implements
+// library.Journal; Run does what is due in the background.
+type Journal struct {
+	store   library.JournalStore
+	rt      library.Runtime
+	log     *slog.Logger
+	without library.Ablation
+	life    context.Context // of the process: a lane write belongs to no one request
+
+	lane library.LaneID
+
+	mu       sync.Mutex
+	entries  []*entry // in the order in which they began
+	stamp    int64    // of the last write
+	writing  bool
+	next     *write // the write that is to be begun; nil when nobody waits
+	dirty    bool   // entries were taken off since the last write
+	repairs  []repair
+	resumed  int64
+	fenced   int64
+	draining bool
+}
+
+// entry is a change on the list, with what the background knows of it.
+type entry struct {
+	library.InFlight
+	since time.Duration // on the monotonic clock
+	// left: nobody but the background will finish it. It is tried again at
+	// retry, after failures in a row.
+	left     bool
+	deferred bool
+	busy     bool
+	failures int
+	retry    time.Duration
+}
+
+// write is one write of the lane, and those who wait for it.
+type write struct {
+	done library.Latch
+	err  error // after done
+}
+
+type repair struct {
+	principal library.PrincipalID
+	content   library.ContentID
+}
+
+var _ library.Journal = (*Journal)(nil)
+
+// New makes the journal of this process incarnation, with a lane of its own.
+// ctx lends its values to what no request asks for; its end cancels nothing.
+func New(ctx context.Context, store library.JournalStore, rt library.Runtime, log *slog.Logger, without library.Ablation) *Journal {
+	var id [16]byte
+	rt.Random(id[:])
+	if log == nil {
+		log = slog.New(slog.DiscardHandler)
+	}
+	return &Journal{store: store, rt: rt, log: log, without: without, life: rt.Detach(ctx),
+		lane: library.LaneID(hex.EncodeToString(id[:]))}
+}
+
+// Lane is the id of this process's lane.
+func (j *Journal) Lane() library.LaneID { return j.lane }
+
+// Begin puts e on the list and returns once a write of the list whose copy held
+// e was acknowledged. UNAVAILABLE: nothing is on the list, or will be.
+func (j *Journal) Begin(ctx context.Context, e library.InFlight) error {
+	j.mu.Lock()
+	if j.undecided() >= maxUndecided {
+		j.mu.Unlock()
+		return library.Unavailablef(nil, "too many changes are under way; try again in a moment")
+	}
+	j.entries = append(j.entries, &entry{InFlight: e, since: j.rt.Elapsed()})
+	w := j.request()
+	j.mu.Unlock()
+	acknowledged, err := j.rt.Wait(ctx, w.done, laneWait)
+	switch {
+	case err == nil && acknowledged && w.err == nil:
+		return nil
+	case err == nil && acknowledged:
+		err = w.err
+	}
+	j.End(e.ID)
+	return library.Unavailablef(err, "the change could not be recorded; nothing was changed, try again")
+}
+
+// undecided counts the entries that keep mutations from beginning.
+func (j *Journal) undecided() int {
+	n := 0
+	for _, e := range j.entries {
+		if !e.deferred {
+			n++
+		}
+	}
+	return n
+}
+
+// request is the next write of the lane; the writer is started where none
+// runs. The caller holds mu.
+func (j *Journal) request() *write {
+	if j.next == nil {
+		j.next = &write{done: j.rt.Latch()}
+	}
+	w := j.next
+	if !j.writing {
+		j.writing = true
+		j.rt.Go(j.writeLane)
+	}
+	return w
+}
+
+// writeLane writes the whole list, again and again while somebody waits: those
+// who come during a write share the next one.
+func (j *Journal) writeLane() {
+	for {
+		j.mu.Lock()
+		w := j.next
+		if w == nil {
+			j.writing = false
+			j.mu.Unlock()
+			return
+		}
+		j.next = nil
+		lane := j.copyLane()
+		j.mu.Unlock()
+
+		ctx, cancel := j.rt.Deadline(j.life, laneWait)
+		w.err = j.store.PutLane(ctx, lane)
+		cancel()
+		w.done.Open()
+	}
+}
+
+// copyLane is the list as it is to be written. The caller holds mu.
+func (j *Journal) copyLane() library.Lane {
+	j.stamp = max(j.stamp+1, int64(library.InstantOf(j.rt.Now())))
+	lane := library.Lane{ID: j.lane, Stamp: j.stamp, Entries: make([]library.InFlight, len(j.entries))}
+	for i, e := range j.entries {
+		lane.Entries[i] = e.InFlight
+	}
+	j.dirty = false
+	return lane
+}
+
+// End takes the entry off; the next write of the lane carries that.
+func (j *Journal) End(id library.EntryID) {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	for i, e := range j.entries {
+		if e.ID == id {
+			j.entries = append(j.entries[:i:i], j.entries[i+1:]...)
+			j.dirty = true
+			break
+		}
+	}
+}
+
+// Defer keeps e until e.Due. It joins the deferred entry of its content: one
+// move carries all updates before it.
+func (j *Journal) Defer(e library.InFlight) {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	var mine, waiting *entry
+	for _, x := range j.entries {
+		switch {
+		case x.ID == e.ID:
+			mine = x
+		case x.deferred && !x.busy && x.Content == e.Content:
+			waiting = x
+		}
+	}
+	switch {
+	case mine == nil:
+	case waiting != nil:
+		waiting.Due = min(waiting.Due, e.Due)
+		j.remove(mine)
+	default:
+		mine.deferred, mine.Decided = true, true
+		// Whatever it was to enforce is enforced: what remains is the move.
+		mine.Scope, mine.Principals = library.ScopeNone, nil
+	}
+	j.dirty = true
+}
+
+// remove takes an entry off. The caller holds mu.
+func (j *Journal) remove(gone *entry) {
+	kept := j.entries[:0:0]
+	for _, e := range j.entries {
+		if e != gone {
+			kept = append(kept, e)
+		}
+	}
+	j.entries = kept
+}
+
+// Leave hands the entry to the background.
+func (j *Journal) Leave(e library.InFlight) {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	for _, x := range j.entries {
+		if x.ID == e.ID {
+			x.InFlight, x.left = e, true
+			x.retry = j.rt.Elapsed() + backOffAtLeast
+			return
+		}
+	}
+}
+
+// MayDefer tells whether the list is not half full.
+func (j *Journal) MayDefer() bool {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	return !j.draining && len(j.entries) < maxUndecided/2
+}
+
+// Repair asks for an enforcement of c's state on p's library, some time.
+func (j *Journal) Repair(p library.PrincipalID, c library.ContentID) {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	r := repair{p, c}
+	for _, waiting := range j.repairs {
+		if waiting == r {
+			return
+		}
+	}
+	if len(j.repairs) < maxRepairs {
+		j.repairs = append(j.repairs, r)
+	}
+}
+
+// Stats tells of the list, for operators.
+type Stats struct {
+	Entries  int           // on the list, deferred ones included
+	Deferred int           // moves that wait
+	Oldest   time.Duration // age of the oldest that is not deferred
+	Resumed  int64         // entries finished in place of their owners
+	Fenced   int64         // of them, whose writer was shut out
+}
+
+// Stats counts what is on the list now.
+func (j *Journal) Stats() Stats {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	st := Stats{Entries: len(j.entries), Resumed: j.resumed, Fenced: j.fenced}
+	for _, e := range j.entries {
+		if e.deferred {
+			st.Deferred++
+			continue
+		}
+		st.Oldest = max(st.Oldest, j.rt.Elapsed()-e.since)
+	}
+	return st
+}

@@ -1,0 +1,92 @@
+package journal
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"carrel/library"
+)
+
+// watch looks for lanes whose owners are dead. Waiting saves double work, no
+// more: a take-over is right beside a living owner too.
+type watch struct {
+	j    *Journal
+	seen map[library.LaneID]sighting
+}
+
+// sighting is the last write that was seen of a lane, and when it was first
+// seen, on our own monotonic clock: clocks of others are not compared.
+type sighting struct {
+	stamp int64
+	at    time.Duration
+}
+
+func newWatch(j *Journal) *watch { return &watch{j: j, seen: map[library.LaneID]sighting{}} }
+
+func (w *watch) step(ctx context.Context, s Service) error {
+	lanes, err := w.j.store.Lanes(ctx)
+	if err != nil {
+		return err
+	}
+	now := w.j.rt.Elapsed()
+	seen := make(map[library.LaneID]sighting, len(lanes))
+	var errs []error
+	for _, l := range lanes {
+		if l.ID == w.j.lane {
+			continue
+		}
+		last, known := w.seen[l.ID]
+		if !known || last.stamp != l.Stamp {
+			last = sighting{l.Stamp, now}
+		}
+		seen[l.ID] = last
+		if now-last.at >= deadAfter {
+			errs = append(errs, w.j.TakeOver(ctx, s, l))
+		}
+	}
+	w.seen = seen
+	return errors.Join(errs...)
+}
+
+// Recover takes over all lanes but our own, at once: for a store that one
+// process uses at a time, whoever wrote them is dead.
+func (j *Journal) Recover(ctx context.Context, s Service) error {
+	lanes, err := j.store.Lanes(ctx)
+	if err != nil {
+		return fmt.Errorf("reading the changes in flight: %w", err)
+	}
+	for _, l := range lanes {
+		if l.ID == j.lane {
+			continue
+		}
+		if err := j.TakeOver(ctx, s, l); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// TakeOver finishes every entry of a lane and then deletes the lane as it was
+// read: what its owner wrote since stays, and every compare-and-set under the
+// deleted list is fenced.
+func (j *Journal) TakeOver(ctx context.Context, s Service, l library.Lane) error {
+	for _, e := range l.Entries {
+		fenced, err := s.Resume(ctx, e)
+		if err != nil {
+			return fmt.Errorf("taking over lane %s: %w", l.ID, err)
+		}
+		j.mu.Lock()
+		j.count(fenced)
+		j.mu.Unlock()
+	}
+	stamp := l.Stamp
+	if j.without == library.LaneDroppedNewer {
+		stamp = max(stamp, int64(library.InstantOf(j.rt.Now()))) + 1
+	}
+	if err := j.store.DropLane(ctx, l.ID, stamp); err != nil {
+		return fmt.Errorf("dropping lane %s: %w", l.ID, err)
+	}
+	return nil
+}
