@@ -69,6 +69,7 @@ type Membership struct {
 // Principal is a user or a group as its readers know it: *User or *Group.
 type Principal interface {
 	PrincipalID() PrincipalID
+	Tenant() string
 	// Head is the header that was read.
 	Head() *PrincipalHeader
 }

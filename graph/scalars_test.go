@@ -1,0 +1,122 @@
+package graph
+
+import (
+	"bytes"
+	"encoding/json"
+	"math"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/99designs/gqlgen/graphql"
+
+	"carrel/library"
+)
+
+func written(m graphql.Marshaler) string {
+	var b bytes.Buffer
+	m.MarshalGQL(&b)
+	var other strings.Builder
+	m.MarshalGQL(&other)
+	if b.String() != other.String() {
+		return "differs by writer: " + b.String() + " and " + other.String()
+	}
+	return b.String()
+}
+
+func TestDateTimeHasSixDecimals(t *testing.T) {
+	at := func(h, m, s, ns int) library.Instant {
+		return library.InstantOf(time.Date(2026, 11, 21, h, m, s, ns, time.UTC))
+	}
+	cases := []struct {
+		name string
+		in   library.Instant
+		want string
+	}{
+		{"microseconds", at(9, 30, 0, 123456000), `"2026-11-21T09:30:00.123456Z"`},
+		{"whole second", at(9, 30, 0, 0), `"2026-11-21T09:30:00.000000Z"`},
+		{"trailing zeros", at(23, 59, 59, 100000000), `"2026-11-21T23:59:59.100000Z"`},
+		{"before 1970", library.InstantOf(time.Date(1, 1, 1, 0, 0, 0, 1000, time.UTC)), `"0001-01-01T00:00:00.000001Z"`},
+	}
+	for _, c := range cases {
+		t.Run(c.name, func(t *testing.T) {
+			if got := written(MarshalDateTime(c.in)); got != c.want {
+				t.Errorf("got %s, want %s", got, c.want)
+			}
+			back, err := UnmarshalDateTime(strings.Trim(c.want, `"`))
+			if err != nil || back != c.in {
+				t.Errorf("read back: %v, %v; want %v", back, err, c.in)
+			}
+		})
+	}
+}
+
+func TestDateTimeInput(t *testing.T) {
+	zoned, err := UnmarshalDateTime("2026-11-21T10:30:00.1234569+01:00")
+	if want := "2026-11-21T09:30:00.123456Z"; err != nil || zoned.String() != want {
+		t.Errorf("zoned: %v, %v; want %s", zoned, err, want)
+	}
+	for _, bad := range []any{"", "yesterday", "2026-11-21", "2026-11-21T10:30:00", "10000-01-01T00:00:00Z", 17, nil, true} {
+		if _, err := UnmarshalDateTime(bad); library.ReasonOf(err) != library.ReasonBadInput {
+			t.Errorf("%v: got %v, want BAD_USER_INPUT", bad, err)
+		}
+	}
+}
+
+func TestIntHas32Bits(t *testing.T) {
+	good := []struct {
+		in   any
+		want int
+	}{
+		{7, 7}, {int64(-1), -1}, {json.Number("2147483647"), math.MaxInt32}, {int64(math.MinInt32), math.MinInt32}, {3.0, 3}, {json.Number("-0"), 0},
+	}
+	for _, c := range good {
+		if got, err := UnmarshalInt(c.in); err != nil || got != c.want {
+			t.Errorf("%v: got %d, %v; want %d", c.in, got, err, c.want)
+		}
+	}
+	bad := []any{int64(math.MaxInt32 + 1), int64(math.MinInt32 - 1), 0.5, math.NaN(), math.Inf(1), 1e10,
+		json.Number("1e400"), json.Number("2147483648"), json.Number("1.5"), "7", true, nil}
+	for _, v := range bad {
+		if got, err := UnmarshalInt(v); library.ReasonOf(err) != library.ReasonBadInput {
+			t.Errorf("%v: got %d, %v; want BAD_USER_INPUT", v, got, err)
+		}
+	}
+}
+
+func TestEnumsAreTheContractsNames(t *testing.T) {
+	schema := schemaFiles(t)
+	round := map[string]func(string) (string, error){
+		"LibraryVisibility": roundTrip(UnmarshalLibraryVisibility, MarshalLibraryVisibility),
+		"ContentKind":       roundTrip(UnmarshalContentKind, MarshalContentKind),
+		"ContentRole":       roundTrip(UnmarshalContentRole, MarshalContentRole),
+		"GroupRole":         roundTrip(UnmarshalGroupRole, MarshalGroupRole),
+		"CountPrecision":    roundTrip(UnmarshalCountPrecision, MarshalCountPrecision),
+		"FanOutState":       roundTrip(UnmarshalFanOutState, MarshalFanOutState),
+		"OrderDirection":    roundTrip(UnmarshalOrderDirection, MarshalOrderDirection),
+		"LibraryOrderField": roundTrip(UnmarshalLibraryOrderField, MarshalLibraryOrderField),
+	}
+	for enum, through := range round {
+		for _, v := range schema.Types[enum].EnumValues {
+			if got, err := through(v.Name); err != nil || got != `"`+v.Name+`"` {
+				t.Errorf("%s.%s: got %s, %v", enum, v.Name, got, err)
+			}
+		}
+		if _, err := through("SOMETHING"); library.ReasonOf(err) != library.ReasonBadInput {
+			t.Errorf("%s: an unknown name gives %v, want BAD_USER_INPUT", enum, err)
+		}
+	}
+	if got := written(MarshalContentRole(library.NoRole)); got != "null" {
+		t.Errorf("no role is %s, want null", got)
+	}
+}
+
+func roundTrip[T any](in func(any) (T, error), out func(T) graphql.Marshaler) func(string) (string, error) {
+	return func(name string) (string, error) {
+		v, err := in(name)
+		if err != nil {
+			return "", err
+		}
+		return written(out(v)), nil
+	}
+}

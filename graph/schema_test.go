@@ -1,0 +1,178 @@
+package graph
+
+import (
+	"flag"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/vektah/gqlparser/v2"
+	"github.com/vektah/gqlparser/v2/ast"
+)
+
+var update = flag.Bool("update", false, "write the goldens anew")
+
+// schemaFiles reads the files themselves, so that it also tells of changes
+// that were not generated yet.
+func schemaFiles(t *testing.T) *ast.Schema {
+	t.Helper()
+	var sources []*ast.Source
+	for _, name := range []string{"schema.graphqls", "federation.graphqls"} {
+		text, err := os.ReadFile(filepath.Join("..", name))
+		if err != nil {
+			t.Fatal(err)
+		}
+		sources = append(sources, &ast.Source{Name: name, Input: string(text)})
+	}
+	schema, err := gqlparser.LoadSchema(sources...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return schema
+}
+
+// definitions are ours, in order of name, without the language's own.
+func definitions(schema *ast.Schema) []*ast.Definition {
+	var defs []*ast.Definition
+	for _, d := range schema.Types {
+		if !d.BuiltIn {
+			defs = append(defs, d)
+		}
+	}
+	slices.SortFunc(defs, func(a, b *ast.Definition) int { return strings.Compare(a.Name, b.Name) })
+	return defs
+}
+
+func TestEveryPartOfTheSchemaHasADescription(t *testing.T) {
+	schema := schemaFiles(t)
+	seen := 0
+	check := func(description, part string, args ...any) {
+		seen++
+		if text := strings.TrimSpace(description); !strings.HasSuffix(text, ".") {
+			t.Errorf("%s: no description in whole sentences: %q", fmt.Sprintf(part, args...), text)
+		}
+	}
+	for _, d := range definitions(schema) {
+		check(d.Description, "%s", d.Name)
+		for _, v := range d.EnumValues {
+			check(v.Description, "%s.%s", d.Name, v.Name)
+		}
+		for _, f := range d.Fields {
+			if strings.HasPrefix(f.Name, "__") {
+				continue
+			}
+			check(f.Description, "%s.%s", d.Name, f.Name)
+			for _, a := range f.Arguments {
+				check(a.Description, "%s.%s(%s)", d.Name, f.Name, a.Name)
+			}
+		}
+	}
+	for name, d := range schema.Directives {
+		if d.Position.Src.BuiltIn {
+			continue
+		}
+		check(d.Description, "@%s", name)
+		for _, a := range d.Arguments {
+			check(a.Description, "@%s(%s)", name, a.Name)
+		}
+	}
+	if seen < 300 {
+		t.Errorf("looked at %d parts only: the walk has missed most of the schema", seen)
+	}
+}
+
+// TestTheSchemaIsTheContract keeps names, types, arguments and defaults as
+// clients know them. The golden was made from the contract, not from
+// schema.graphqls; what is added to the schema is added there by hand.
+func TestTheSchemaIsTheContract(t *testing.T) {
+	got := strings.Join(outline(schemaFiles(t)), "\n") + "\n"
+	golden := filepath.Join("testdata", "contract.txt")
+	if *update {
+		if err := os.WriteFile(golden, []byte(got), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want, err := os.ReadFile(golden)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(string(want), got); diff != "" {
+		t.Errorf("the schema is not the contract (-contract +schema):\n%s", diff)
+	}
+}
+
+// outline is the schema without descriptions, a line for each part.
+func outline(schema *ast.Schema) []string {
+	var lines []string
+	for _, d := range definitions(schema) {
+		head := fmt.Sprintf("%s %s", strings.ToLower(string(d.Kind)), d.Name)
+		if len(d.Interfaces) > 0 {
+			head += " implements " + strings.Join(d.Interfaces, " & ")
+		}
+		lines = append(lines, head+applied(d.Directives))
+		for _, v := range d.EnumValues {
+			lines = append(lines, fmt.Sprintf("%s.%s%s", d.Name, v.Name, applied(v.Directives)))
+		}
+		for _, f := range d.Fields {
+			if !strings.HasPrefix(f.Name, "__") {
+				lines = append(lines, d.Name+"."+outlineOfField(f))
+			}
+		}
+	}
+	return lines
+}
+
+func outlineOfField(f *ast.FieldDefinition) string {
+	args := make([]string, len(f.Arguments))
+	for i, a := range f.Arguments {
+		args[i] = a.Name + ": " + a.Type.String() + defaultOf(a.DefaultValue)
+	}
+	text := f.Name
+	if len(args) > 0 {
+		text += "(" + strings.Join(args, ", ") + ")"
+	}
+	return text + ": " + f.Type.String() + defaultOf(f.DefaultValue) + applied(f.Directives)
+}
+
+func defaultOf(v *ast.Value) string {
+	if v == nil {
+		return ""
+	}
+	return " = " + v.String()
+}
+
+func applied(ds ast.DirectiveList) string {
+	text := ""
+	for _, d := range ds {
+		args := make([]string, len(d.Arguments))
+		for i, a := range d.Arguments {
+			args[i] = a.Name + ": " + a.Value.String()
+		}
+		text += " @" + d.Name
+		if len(args) > 0 {
+			text += "(" + strings.Join(args, ", ") + ")"
+		}
+	}
+	return text
+}
+
+func TestTheSchemaLinksFederation(t *testing.T) {
+	link := schemaFiles(t).SchemaDirectives.ForName("link")
+	if link == nil {
+		t.Fatal("the schema has no @link")
+	}
+	if got, want := link.Arguments.ForName("url").Value.Raw, "https://specs.apollo.dev/federation/v2.7"; got != want {
+		t.Errorf("linked %q, want %q", got, want)
+	}
+}
+
+// TestNoModelLayer holds that every type is bound to one of ours.
+func TestNoModelLayer(t *testing.T) {
+	if _, err := os.Stat("models_gen.go"); !os.IsNotExist(err) {
+		t.Errorf("graph/models_gen.go: a type of the schema has no type of ours to be bound to (stat: %v)", err)
+	}
+}
