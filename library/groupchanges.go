@@ -1,0 +1,142 @@
+package library
+
+import "context"
+
+// CreateGroup creates a group in the viewer's own tenant, a global
+// administrator in any. Its creator becomes its manager, and must therefore
+// exist.
+func (s *Service) CreateGroup(ctx context.Context, v *Viewer, in CreateGroup) (*Group, error) {
+	v.forget()
+	defer v.forget()
+	if !v.SignedIn() {
+		return nil, unauthenticated()
+	}
+	var faults Faults
+	id := newID(GroupID, in.Tenant, in.Name, &faults)
+	faults.add(checkDisplayName(in.DisplayName), "displayName")
+	faults.add(checkVisibility(in.Visibility), "visibility")
+	faults.add(checkIdempotencyKey(v, in.IdempotencyKey), "idempotencyKey")
+	if err := faults.OrNil(); err != nil {
+		return nil, err
+	}
+	plain := in
+	plain.IdempotencyKey = nil
+	h, err := s.create(ctx, v, keyed(v, in.IdempotencyKey, "createGroup", plain), creation{
+		what: "group",
+		header: PrincipalHeader{
+			ID: id, DisplayName: in.DisplayName, Visibility: in.Visibility, State: Live, Managers: 1, Members: 1,
+		},
+		rows:    []GroupMemberRow{{Principal: v.User, Role: GroupManager}},
+		allowed: func(ctx context.Context) error { return s.mayCreateGroup(ctx, v, id.Tenant()) },
+		rules:   func(ctx context.Context) error { return newRoom(s, id).check(ctx, v.User) },
+	})
+	if err != nil {
+		return nil, err
+	}
+	v.forget()
+	return s.shownGroup(ctx, v, h)
+}
+
+// mayCreateGroup lets stored users of the tenant pass, and global
+// administrators that are stored users.
+func (s *Service) mayCreateGroup(ctx context.Context, v *Viewer, tenant string) error {
+	if err := s.requireUser(ctx, v); err != nil {
+		return err
+	}
+	if v.GlobalAdmin || v.User.Tenant() == tenant {
+		return nil
+	}
+	return Forbiddenf([]string{"tenant"}, "you create groups in your own tenant, %s", v.User.Tenant())
+}
+
+// UpdateGroup changes a group: its effective managers, and administrators of
+// its tenant.
+func (s *Service) UpdateGroup(ctx context.Context, v *Viewer, in UpdateGroup) (*Group, error) {
+	v.forget()
+	defer v.forget()
+	if !v.SignedIn() {
+		return nil, unauthenticated()
+	}
+	var faults Faults
+	id, err := parseOf(IDGroup, in.ID)
+	faults.add(err, "id")
+	change := headerChange{
+		displayName: needed(&faults, in.DisplayName, checkDisplayName, "displayName"),
+		visibility:  needed(&faults, in.Visibility, checkVisibility, "visibility"),
+	}
+	faults.add(checkIdempotencyKey(v, in.IdempotencyKey), "idempotencyKey")
+	if !in.DisplayName.Set && !in.Visibility.Set {
+		faults.add(Invalidf(nil, "there is nothing to change: give at least one of displayName and visibility"))
+	}
+	if err := faults.OrNil(); err != nil {
+		return nil, err
+	}
+	if err := s.requireActor(ctx, v, id.Tenant()); err != nil {
+		return nil, err
+	}
+	plain := in
+	plain.IdempotencyKey = nil
+	rows, err := s.changePrincipal(ctx, id, keyed(v, in.IdempotencyKey, "updateGroup", plain), []PrincipalID{v.User},
+		func(ctx context.Context, rows *PrincipalRows) (*principalPlan, error) {
+			if err := s.requireGroup(ctx, v, rows, "id"); err != nil {
+				return nil, err
+			}
+			if err := s.requireGroupManager(ctx, v, rows, "id"); err != nil {
+				return nil, err
+			}
+			return change.plan(rows.Header), nil
+		})
+	if err != nil {
+		return nil, err
+	}
+	return s.shownGroupOf(ctx, v, rows)
+}
+
+// requireGroup is NOT_FOUND where the group does not exist or the viewer may
+// not see it. rows.Members[0] is the viewer's own row.
+func (s *Service) requireGroup(ctx context.Context, v *Viewer, rows *PrincipalRows, path string) error {
+	if rows.Header.State == Live && rows.Members[0].Active() {
+		return nil
+	}
+	visible, err := s.seesPrincipal(ctx, v, &rows.Header)
+	if err == nil && !visible {
+		return noSuchPrincipal(path)
+	}
+	return err
+}
+
+// requireGroupManager is FORBIDDEN for who is neither an effective manager of the
+// group (directly, or through a group that is MANAGER of it) nor an
+// administrator. rows.Members[0] is the viewer's own row.
+func (s *Service) requireGroupManager(ctx context.Context, v *Viewer, rows *PrincipalRows, path string) error {
+	own := rows.Members[0]
+	if v.Administers(rows.Header.Tenant()) || own.Active() && own.Role == GroupManager {
+		return nil
+	}
+	through, err := s.groupsOf(ctx, v)
+	if err != nil {
+		return err
+	}
+	// What the groups are in this one is read in its own partition: that is
+	// where it is decided.
+	groups, err := s.readMembers(ctx, rows.Header.ID, inOrder(through), nil)
+	if err != nil {
+		return err
+	}
+	for _, row := range groups.Members {
+		if row.Active() && row.Role == GroupManager {
+			return nil
+		}
+	}
+	return Forbiddenf([]string{path}, "only managers of the group and administrators of its tenant may do this")
+}
+
+// shownGroup is the group as a mutation answers it: nil where the actor may not
+// see it any more.
+func (s *Service) shownGroup(ctx context.Context, v *Viewer, h PrincipalHeader) (*Group, error) {
+	visible, err := s.seesPrincipal(ctx, v, &h)
+	if err != nil || !visible {
+		return nil, err
+	}
+	return &Group{h}, nil
+}

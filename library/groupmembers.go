@@ -1,0 +1,177 @@
+package library
+
+import (
+	"cmp"
+	"context"
+	"slices"
+	"strconv"
+)
+
+// SetGroupMembers gives, changes and takes away roles in a group. Effective
+// managers and administrators may; anyone may take itself out.
+func (s *Service) SetGroupMembers(ctx context.Context, v *Viewer, in SetGroupMembers) (*Group, error) {
+	v.forget()
+	defer v.forget()
+	if !v.SignedIn() {
+		return nil, unauthenticated()
+	}
+	var faults Faults
+	id, err := parseOf(IDGroup, in.Group)
+	faults.add(err, "groupId")
+	changes := parseMemberChanges(id, in.Members, &faults)
+	faults.add(checkIdempotencyKey(v, in.IdempotencyKey), "idempotencyKey")
+	if err := faults.OrNil(); err != nil {
+		return nil, err
+	}
+	if err := s.requireActor(ctx, v, id.Tenant()); err != nil {
+		return nil, err
+	}
+	plain := in
+	plain.IdempotencyKey = nil
+	members := []PrincipalID{v.User}
+	for _, c := range changes {
+		members = append(members, c.principal)
+	}
+	rows, err := s.changePrincipal(ctx, id, keyed(v, in.IdempotencyKey, "setGroupMembers", plain), members,
+		func(ctx context.Context, rows *PrincipalRows) (*principalPlan, error) {
+			return s.planGroupMembers(ctx, v, rows, changes)
+		})
+	if err != nil {
+		return nil, err
+	}
+	v.forget()
+	return s.shownGroupOf(ctx, v, rows)
+}
+
+// memberChange is a change of one principal's role in a group.
+type memberChange struct {
+	principal PrincipalID
+	role      GroupRole // NotInGroup takes it out
+}
+
+// parseMemberChanges checks the shape of a list of changes.
+func parseMemberChanges(group PrincipalID, list []GroupMemberChange, faults *Faults) []memberChange {
+	switch {
+	case len(list) == 0:
+		faults.add(Invalidf(nil, "name at least one member to change"), "members")
+		return nil
+	case len(list) > MaxList:
+		faults.add(TooManyf(nil, "at most %d members are changed at once; this names %d", MaxList, len(list)), "members")
+		return nil
+	}
+	changes := make([]memberChange, len(list))
+	named := make(map[PrincipalID]bool, len(list))
+	for i, c := range list {
+		at := strconv.Itoa(i)
+		p, err := ParsePrincipalID(c.Principal)
+		switch {
+		case err != nil:
+			faults.add(err, "members", at, "principalId")
+		case named[p]:
+			faults.add(Invalidf(nil, "%s is named twice; say once what shall become of it", p), "members", at, "principalId")
+		case p == group:
+			faults.add(Invalidf(nil, "a group cannot be a member of itself"), "members", at, "principalId")
+		}
+		named[p] = true
+		changes[i].principal = p
+		if c.Role != nil {
+			changes[i].role = *c.Role
+			if *c.Role != GroupMember && *c.Role != GroupManager {
+				faults.add(Invalidf(nil, "a role in a group is MEMBER or MANAGER; null takes the member out"), "members", at, "role")
+			}
+		}
+	}
+	return changes
+}
+
+// planGroupMembers decides a list of changes on the rows that were read:
+// rows.Members[0] is the actor's, the others are those of the changes.
+func (s *Service) planGroupMembers(ctx context.Context, v *Viewer, rows *PrincipalRows, changes []memberChange) (*principalPlan, error) {
+	if err := s.requireGroup(ctx, v, rows, "groupId"); err != nil {
+		return nil, err
+	}
+	if err := s.requireAddable(ctx, v, rows, changes); err != nil {
+		return nil, err
+	}
+	if len(changes) != 1 || changes[0].principal != v.User || changes[0].role != NotInGroup {
+		if err := s.requireGroupManager(ctx, v, rows, "groupId"); err != nil {
+			return nil, err
+		}
+	}
+	return s.applyMembers(ctx, rows, changes)
+}
+
+// requireAddable is NOT_FOUND for each principal that would come in and that
+// the actor may not see. One already in may be given another role though it
+// has become invisible.
+func (s *Service) requireAddable(ctx context.Context, v *Viewer, rows *PrincipalRows, changes []memberChange) error {
+	ps := make([]PrincipalID, len(changes))
+	for i, c := range changes {
+		ps[i] = c.principal
+	}
+	faults, err := s.principalsFor(ctx, v, ps,
+		func(i int) bool { return changes[i].role == NotInGroup || rows.Members[i+1].Active() },
+		func(i int) []string { return []string{"members", strconv.Itoa(i), "principalId"} })
+	if err != nil {
+		return err
+	}
+	return faults.OrNil()
+}
+
+// applyMembers plans the rows, under the rules that hold for everybody: a
+// manager stays, and nobody is in too many groups.
+func (s *Service) applyMembers(ctx context.Context, rows *PrincipalRows, changes []memberChange) (*principalPlan, error) {
+	p := &principalPlan{after: rows.Header}
+	var faults Faults
+	var demoted []int // changes that take a manager away
+	room := newRoom(s, rows.Header.ID)
+	for i, c := range changes {
+		old := rows.Members[i+1]
+		was := NotInGroup
+		if old.Active() {
+			was = old.Role
+		}
+		if was == c.role {
+			continue
+		}
+		if was == GroupManager {
+			p.after.Managers--
+			demoted = append(demoted, i)
+		}
+		if c.role == GroupManager {
+			p.after.Managers++
+		}
+		switch {
+		case was == NotInGroup:
+			p.after.Members++
+			if err := room.check(ctx, c.principal); CodeOf(err) == Exhausted {
+				faults.add(err, "members", strconv.Itoa(i), "principalId")
+			} else if err != nil {
+				return nil, err
+			}
+		case c.role == NotInGroup:
+			p.after.Members--
+		}
+		p.rows = append(p.rows, GroupMemberRow{Principal: c.principal, Role: c.role, Leaving: c.role == NotInGroup})
+	}
+	if p.after.Managers < 1 {
+		for _, i := range demoted {
+			faults.add(&Error{Code: Conflict, Reason: ReasonLastManager,
+				Msg: "a group keeps at least one manager; make somebody else a manager first"}, "members", strconv.Itoa(i))
+		}
+	}
+	if err := faults.OrNil(); err != nil {
+		return nil, err
+	}
+	slices.SortFunc(p.rows, func(a, b GroupMemberRow) int { return cmp.Compare(a.Principal, b.Principal) })
+	p.changed = len(p.rows) > 0
+	return p, nil
+}
+
+// shownGroupOf is shownGroup where the actor's own row, the first one, is known.
+func (s *Service) shownGroupOf(ctx context.Context, v *Viewer, rows *PrincipalRows) (*Group, error) {
+	if rows.Header.State == Live && rows.Members[0].Active() {
+		return &Group{rows.Header}, nil
+	}
+	return s.shownGroup(ctx, v, rows.Header)
+}

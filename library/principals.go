@@ -1,0 +1,231 @@
+package library
+
+import (
+	"context"
+	"fmt"
+	"slices"
+)
+
+// unauthenticated is what a mutation that needs a signed-in viewer answers an
+// anonymous one.
+func unauthenticated() *Error {
+	return &Error{Code: Unauthenticated, Msg: "sign in first: this needs a token"}
+}
+
+// unstored is what a viewer is told whose token is valid but whose user was
+// never created.
+func unstored(v *Viewer) *Error {
+	return Forbiddenf(nil, "your user %s does not exist yet; create it with createUser first", v.User)
+}
+
+// requireUser lets only those pass who are signed in as a stored user:
+// UNAUTHENTICATED for anonymous viewers, FORBIDDEN for a token whose user does
+// not exist.
+func (s *Service) requireUser(ctx context.Context, v *Viewer) error {
+	if !v.SignedIn() {
+		return unauthenticated()
+	}
+	hs, err := s.store.ReadPrincipals(ctx, []PrincipalID{v.User})
+	if err != nil {
+		return fmt.Errorf("reading the viewer's user: %w", err)
+	}
+	if hs[0].State != Live {
+		return unstored(v)
+	}
+	return nil
+}
+
+// requireStored is requireUser for mutations in which administrators act
+// without a stored user.
+func (s *Service) requireStored(ctx context.Context, v *Viewer) error {
+	if v.SignedIn() && (v.Admin || v.GlobalAdmin) {
+		return nil
+	}
+	return s.requireUser(ctx, v)
+}
+
+// requireActor is requireStored for a mutation that is known to concern one
+// tenant: the administrators of another are users like all others there.
+func (s *Service) requireActor(ctx context.Context, v *Viewer, tenant string) error {
+	if v.SignedIn() && v.Administers(tenant) {
+		return nil
+	}
+	return s.requireUser(ctx, v)
+}
+
+// noSuchPrincipal is the same for what does not exist and what may not be seen.
+func noSuchPrincipal(path ...string) *Error {
+	return NotFoundf(path, "there is no such user or group, or you may not see it")
+}
+
+// parseOf reads the id of a user or a group that a mutation names: one of
+// another kind is INVALID there.
+func parseOf(kind IDKind, id string) (PrincipalID, error) {
+	p, err := ParsePrincipalID(id)
+	switch {
+	case err != nil:
+		return "", err
+	case kind == IDUser && !p.IsUser():
+		return "", Invalidf(nil, "this is the id of a group; a user is needed: u:<tenant>:<name>")
+	case kind == IDGroup && !p.IsGroup():
+		return "", Invalidf(nil, "this is the id of a user; a group is needed: g:<tenant>:<name>")
+	}
+	return p, nil
+}
+
+// principalPlan is what a mutation wants of one principal's partition.
+type principalPlan struct {
+	after PrincipalHeader  // Seq, MTS and Writers are those read
+	rows  []GroupMemberRow // rows to write, in order of id; without Seq
+	// changed tells that after or rows differ from what stands.
+	changed bool
+	// created tells that the principal, and so its library, is new.
+	created bool
+}
+
+// attemptOf turns a plan on a state that was read into a conditional write. A
+// keyed mutation writes its request row also where it changes nothing. The Seq
+// and MTS of the new state are filled into the plan.
+func (s *Service) attemptOf(p *principalPlan, req *keyedRequest) *attempt {
+	if !p.changed && req == nil {
+		return nothingToChange
+	}
+	base := p.after.Seq
+	p.after.Seq, p.after.MTS = base+1, s.mts(p.after.MTS)
+	if p.created && p.after.CreatedAt == 0 {
+		p.after.CreatedAt = p.after.MTS // an import tells another one
+	}
+	// Reverse tells finishPrincipal that the library is new.
+	entry := InFlight{Principal: p.after.ID, Base: base, Reverse: p.created}
+	for i := range p.rows {
+		p.rows[i].Seq = p.after.Seq
+		entry.Principals = append(entry.Principals, p.rows[i].Principal)
+	}
+	if p.created || len(p.rows) > 0 {
+		entry.Scope = ScopeListed
+	}
+	c := PrincipalCommit{
+		ID: p.after.ID, Base: base, Header: p.after, Members: p.rows,
+		Request: req.row(s.now(), nil),
+	}
+	return &attempt{entry: entry, commit: func(ctx context.Context, id EntryID) (Verdict, error) {
+		c.Writer = id
+		return s.store.CommitPrincipal(ctx, &c)
+	}}
+}
+
+// changePrincipal decides a mutation of one principal's partition and brings
+// what is derived from it in line. plan sees the rows of members and may run
+// several times. What is answered are those rows as they stand afterwards; a
+// repetition gets them without plan being asked.
+func (s *Service) changePrincipal(ctx context.Context, id PrincipalID, req *keyedRequest, members []PrincipalID,
+	plan func(ctx context.Context, rows *PrincipalRows) (*principalPlan, error)) (*PrincipalRows, error) {
+	var rows *PrincipalRows
+	var planned *principalPlan
+	e, changed, err := s.decide(ctx, string(id), func(ctx context.Context) (*attempt, error) {
+		var err error
+		if rows, err = s.readMembers(ctx, id, members, req.lookup()); err != nil {
+			return nil, err
+		}
+		done, err := req.answered(rows.Request, s.now())
+		if err != nil || done {
+			return nothingToChange, err
+		}
+		if planned, err = plan(ctx, rows); err != nil {
+			return nil, err
+		}
+		return s.attemptOf(planned, req), nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	if changed {
+		rows.Header = planned.after
+		for _, row := range planned.rows {
+			for i, m := range members {
+				if m == row.Principal {
+					rows.Members[i] = row
+				}
+			}
+		}
+		s.answerPrincipal(ctx, e)
+	}
+	return rows, nil
+}
+
+// readMembers reads a header with the rows of any number of members, all of
+// one state.
+func (s *Service) readMembers(ctx context.Context, id PrincipalID, members []PrincipalID, req *RequestKey) (*PrincipalRows, error) {
+	for range maxTries {
+		all, err := s.store.ReadPrincipal(ctx, id, PrincipalQuery{Members: members[:min(len(members), MaxList)], Request: req})
+		if err != nil {
+			return nil, fmt.Errorf("reading %s: %w", id, err)
+		}
+		same := true
+		for rest := members[min(len(members), MaxList):]; same && len(rest) > 0; rest = rest[min(len(rest), MaxList):] {
+			more, err := s.store.ReadPrincipal(ctx, id, PrincipalQuery{Members: rest[:min(len(rest), MaxList)]})
+			if err != nil {
+				return nil, fmt.Errorf("reading %s: %w", id, err)
+			}
+			same = more.Header.Seq == all.Header.Seq
+			all.Members = append(all.Members, more.Members...)
+		}
+		if same {
+			return all, nil
+		}
+	}
+	return nil, &Error{Code: Unavailable, Reason: ReasonContention, RetryAfter: 1,
+		Msg: "too many others change this at the same time; try again"}
+}
+
+// creation is the creation of a user or a group under a name that was chosen.
+type creation struct {
+	header PrincipalHeader
+	rows   []GroupMemberRow // its first members
+	what   string
+	// allowed is asked once it is known that this is no repetition, rules when
+	// the name is free.
+	allowed func(ctx context.Context) error
+	rules   func(ctx context.Context) error
+}
+
+// create carries a creation out. It answers the header that stands afterwards.
+func (s *Service) create(ctx context.Context, v *Viewer, req *keyedRequest, c creation) (PrincipalHeader, error) {
+	id := c.header.ID
+	if req != nil {
+		rows, err := s.readMembers(ctx, id, nil, req.lookup())
+		if err != nil {
+			return PrincipalHeader{}, err
+		}
+		if done, err := req.answered(rows.Request, s.now()); err != nil || done {
+			return rows.Header, err
+		}
+	}
+	if err := c.allowed(ctx); err != nil {
+		return PrincipalHeader{}, err
+	}
+	if req != nil {
+		// The name is the id, so what a key fixes is only which name it created.
+		_, err := s.fixCreation(ctx, v, req.given, req.hash, func() (string, error) { return string(id), nil }, nil)
+		if err != nil {
+			return PrincipalHeader{}, err
+		}
+	}
+	rows, err := s.changePrincipal(ctx, id, req, nil, func(ctx context.Context, rows *PrincipalRows) (*principalPlan, error) {
+		if rows.Header.State == Live {
+			// It goes only to those who may create under this name.
+			return nil, &Error{Code: Conflict, Reason: ReasonTaken, Path: []string{"name"},
+				Msg: fmt.Sprintf("a %s of this name exists already; choose another name", c.what)}
+		}
+		if err := c.rules(ctx); err != nil {
+			return nil, err
+		}
+		after := c.header
+		after.Seq, after.MTS = rows.Header.Seq, rows.Header.MTS
+		return &principalPlan{after: after, rows: slices.Clone(c.rows), changed: true, created: true}, nil
+	})
+	if err != nil {
+		return PrincipalHeader{}, err
+	}
+	return rows.Header, nil
+}

@@ -1,0 +1,163 @@
+package library
+
+import (
+	"context"
+	"strings"
+)
+
+// CreateUser creates a user: an administrator of the tenant any, a token the
+// one it names. The e-mail address is checked and normalized.
+func (s *Service) CreateUser(ctx context.Context, v *Viewer, in CreateUser) (*User, error) {
+	v.forget()
+	defer v.forget()
+	if !v.SignedIn() {
+		return nil, unauthenticated()
+	}
+	var faults Faults
+	id := newID(UserID, in.Tenant, in.Name, &faults)
+	faults.add(checkDisplayName(in.DisplayName), "displayName")
+	email, err := normalizeEmail(in.Email)
+	faults.add(err, "email")
+	faults.add(checkVisibility(in.Visibility), "visibility")
+	faults.add(checkIdempotencyKey(v, in.IdempotencyKey), "idempotencyKey")
+	if err := faults.OrNil(); err != nil {
+		return nil, err
+	}
+	plain := in
+	plain.IdempotencyKey = nil
+	h, err := s.create(ctx, v, keyed(v, in.IdempotencyKey, "createUser", plain), creation{
+		what:    "user",
+		header:  PrincipalHeader{ID: id, DisplayName: in.DisplayName, Visibility: in.Visibility, Email: email, State: Live},
+		allowed: func(ctx context.Context) error { return s.mayCreateUser(ctx, v, id) },
+		rules:   func(context.Context) error { return nil },
+	})
+	if err != nil {
+		return nil, err
+	}
+	return s.shownUser(ctx, v, h)
+}
+
+// mayCreateUser lets administrators and the token itself pass.
+func (s *Service) mayCreateUser(ctx context.Context, v *Viewer, id PrincipalID) error {
+	if v.User == id || v.Administers(id.Tenant()) {
+		return nil
+	}
+	if err := s.requireUser(ctx, v); err != nil {
+		return err
+	}
+	return Forbiddenf(nil, "only administrators of tenant %s create users in it; a token may create the user that it names, %s", id.Tenant(), v.User)
+}
+
+// newID is the id of a new principal. Its parts are checked before they are
+// put together, because a colon in one would shift the others.
+func newID(form func(tenant, name string) PrincipalID, tenant, name string, faults *Faults) PrincipalID {
+	faults.add(CheckTenant(strings.ToLower(tenant)), "tenant")
+	faults.add(checkName(strings.ToLower(name)), "name")
+	return form(tenant, name)
+}
+
+// UpdateUser changes a user: the user itself, and administrators of its tenant.
+func (s *Service) UpdateUser(ctx context.Context, v *Viewer, in UpdateUser) (*User, error) {
+	v.forget()
+	defer v.forget()
+	if !v.SignedIn() {
+		return nil, unauthenticated()
+	}
+	var faults Faults
+	id, err := parseOf(IDUser, in.ID)
+	faults.add(err, "id")
+	change := headerChange{
+		displayName: needed(&faults, in.DisplayName, checkDisplayName, "displayName"),
+		visibility:  needed(&faults, in.Visibility, checkVisibility, "visibility"),
+	}
+	change.email = needed(&faults, in.Email, func(s string) error {
+		_, err := normalizeEmail(s)
+		return err
+	}, "email")
+	faults.add(checkIdempotencyKey(v, in.IdempotencyKey), "idempotencyKey")
+	if !in.DisplayName.Set && !in.Visibility.Set && !in.Email.Set {
+		faults.add(Invalidf(nil, "there is nothing to change: give at least one of displayName, email and visibility"))
+	}
+	if err := faults.OrNil(); err != nil {
+		return nil, err
+	}
+	if change.email != nil {
+		normal, err := normalizeEmail(*change.email)
+		if err != nil {
+			return nil, err
+		}
+		change.email = &normal
+	}
+	if err := s.requireActor(ctx, v, id.Tenant()); err != nil {
+		return nil, err
+	}
+	plain := in
+	plain.IdempotencyKey = nil
+	rows, err := s.changePrincipal(ctx, id, keyed(v, in.IdempotencyKey, "updateUser", plain), nil,
+		func(ctx context.Context, rows *PrincipalRows) (*principalPlan, error) {
+			visible, err := s.seesPrincipal(ctx, v, &rows.Header)
+			switch {
+			case err != nil:
+				return nil, err
+			case !visible:
+				return nil, noSuchPrincipal("id")
+			case v.User != id && !v.Administers(id.Tenant()):
+				return nil, Forbiddenf([]string{"id"}, "only the user itself and administrators of its tenant may change it")
+			}
+			return change.plan(rows.Header), nil
+		})
+	if err != nil {
+		return nil, err
+	}
+	return s.shownUser(ctx, v, rows.Header)
+}
+
+// headerChange is what an update sets; nil leaves a field as it is.
+type headerChange struct {
+	displayName, email *string
+	visibility         *Visibility
+}
+
+// plan applies the change. Setting a value to what it is changes nothing.
+func (c headerChange) plan(h PrincipalHeader) *principalPlan {
+	changed := set(&h.DisplayName, c.displayName)
+	changed = set(&h.Email, c.email) || changed
+	changed = set(&h.Visibility, c.visibility) || changed
+	return &principalPlan{after: h, changed: changed}
+}
+
+// set gives a field its new value; it tells whether that is another one.
+func set[T comparable](field *T, value *T) bool {
+	if value == nil || *value == *field {
+		return false
+	}
+	*field = *value
+	return true
+}
+
+// needed is the value of an input field that takes no null; nil where the
+// field was left out or is at fault.
+func needed[T any](faults *Faults, field Optional[*T], check func(T) error, path string) *T {
+	switch {
+	case !field.Set:
+		return nil
+	case field.Value == nil:
+		faults.add(Invalidf(nil, "%s takes no null; leave it out to keep it as it is", path), path)
+		return nil
+	}
+	if err := check(*field.Value); err != nil {
+		faults.add(err, path)
+		return nil
+	}
+	return field.Value
+}
+
+// shownUser is the user as a mutation answers it: nil where the actor may not
+// see it.
+func (s *Service) shownUser(ctx context.Context, v *Viewer, h PrincipalHeader) (*User, error) {
+	visible, err := s.seesPrincipal(ctx, v, &h)
+	if err != nil || !visible {
+		return nil, err
+	}
+	return &User{h}, nil
+}
