@@ -1,0 +1,211 @@
+package resolvers_test
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"sync"
+	"testing"
+
+	"github.com/99designs/gqlgen/graphql"
+	"github.com/99designs/gqlgen/graphql/executor"
+	"github.com/cockroachdb/pebble/v2/vfs"
+	"go.uber.org/goleak"
+
+	"carrel/auth"
+	"carrel/graph"
+	"carrel/journal"
+	"carrel/library"
+	"carrel/naming"
+	"carrel/pebblestore"
+	"carrel/resolvers"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+// gateway is the schema over the real domain on a real store, without HTTP.
+type gateway struct {
+	t    testing.TB
+	spy  *spy
+	exec *executor.Executor
+}
+
+// spy passes every call on to the Service and remembers what was asked of it.
+type spy struct {
+	library.API
+	mu         sync.Mutex
+	pages      []library.LibraryQuery
+	principals [][]library.PrincipalID
+	standings  [][]library.ContentID
+	counts     int
+}
+
+func (s *spy) Library(ctx context.Context, v *library.Viewer, owner library.PrincipalID, q library.LibraryQuery) (*library.LibraryConnection, error) {
+	s.mu.Lock()
+	s.pages = append(s.pages, q)
+	s.mu.Unlock()
+	return s.API.Library(ctx, v, owner, q)
+}
+
+func (s *spy) Principals(ctx context.Context, v *library.Viewer, ids []library.PrincipalID) ([]library.Principal, error) {
+	s.mu.Lock()
+	s.principals = append(s.principals, ids)
+	s.mu.Unlock()
+	return s.API.Principals(ctx, v, ids)
+}
+
+func (s *spy) Standings(ctx context.Context, v *library.Viewer, ids []library.ContentID) ([]*library.Standing, error) {
+	s.mu.Lock()
+	s.standings = append(s.standings, ids)
+	s.mu.Unlock()
+	return s.API.Standings(ctx, v, ids)
+}
+
+func (s *spy) LibraryCount(ctx context.Context, c *library.LibraryConnection) (library.Count, error) {
+	s.mu.Lock()
+	s.counts++
+	s.mu.Unlock()
+	return s.API.LibraryCount(ctx, c)
+}
+
+func (s *spy) reset() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.pages, s.principals, s.standings, s.counts = nil, nil, nil, 0
+}
+
+func newGateway(t testing.TB) *gateway {
+	t.Helper()
+	store, err := pebblestore.Open("gateway", pebblestore.Options{FS: vfs.NewMem(), FreeReserve: -1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	rt := library.NewRealRuntime()
+	t.Cleanup(func() {
+		rt.Close()
+		if err := store.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	names, err := naming.New(store, "test", 100)
+	if err != nil {
+		t.Fatal(err)
+	}
+	service, err := library.New(t.Context(), library.Config{
+		Store: store, Runtime: rt, Names: names,
+		Journal: journal.New(t.Context(), store, rt, nil, library.WholeProtocol),
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	watched := &spy{API: service}
+	root := &resolvers.Root{Library: watched, Limits: graph.Limits{DefaultPageSize: 20, MaxPageSize: 100, MaxDepth: 12, MaxCost: 5000, MaxShareTargets: 100, MaxBodyBytes: 1 << 20}}
+	return &gateway{t: t, spy: watched, exec: executor.New(resolvers.NewSchema(root))}
+}
+
+// answer is a response; code is that of the n-th error.
+type answer struct {
+	data map[string]any
+	raw  string
+	errs []error
+}
+
+// do runs an operation with variables as pairs of name and value.
+func (g *gateway) do(v *library.Viewer, query string, variables ...any) answer {
+	g.t.Helper()
+	params := &graphql.RawParams{Query: query, Variables: map[string]any{}}
+	for i := 0; i < len(variables); i += 2 {
+		params.Variables[variables[i].(string)] = variables[i+1]
+	}
+	ctx := graphql.StartOperationTrace(auth.WithViewer(g.t.Context(), v))
+	op, errs := g.exec.CreateOperationContext(ctx, params)
+	if errs != nil {
+		g.t.Fatalf("the query is refused: %v\n%s", errs, query)
+	}
+	respond, ctx := g.exec.DispatchOperation(ctx, op)
+	resp := respond(ctx)
+	a := answer{raw: string(resp.Data)}
+	for _, e := range resp.Errors {
+		a.errs = append(a.errs, e)
+	}
+	if err := json.Unmarshal(resp.Data, &a.data); err != nil {
+		g.t.Fatalf("%v in %s", err, resp.Data)
+	}
+	return a
+}
+
+// must runs an operation that has to succeed, without userErrors.
+func (g *gateway) must(v *library.Viewer, query string, variables ...any) answer {
+	g.t.Helper()
+	a := g.do(v, query, variables...)
+	if len(a.errs) > 0 {
+		g.t.Fatalf("errors %v from\n%s", a.errs, query)
+	}
+	for field, payload := range a.data {
+		if p, ok := payload.(map[string]any); ok {
+			if faults, _ := p["userErrors"].([]any); len(faults) > 0 {
+				g.t.Fatalf("%s: userErrors %v from\n%s", field, faults, query)
+			}
+		}
+	}
+	return a
+}
+
+// at follows a path of names and list positions.
+func (a answer) at(path ...any) any {
+	var v any = a.data
+	for _, p := range path {
+		switch p := p.(type) {
+		case string:
+			m, _ := v.(map[string]any)
+			v = m[p]
+		case int:
+			l, _ := v.([]any)
+			if p >= len(l) {
+				return nil
+			}
+			v = l[p]
+		}
+	}
+	return v
+}
+
+func as(id string) *library.Viewer { return &library.Viewer{User: library.PrincipalID(id)} }
+
+func admin() *library.Viewer {
+	return &library.Viewer{User: "u:acme:root", Admin: true}
+}
+
+// people creates users of those names in acme; ghost is PRIVATE.
+func (g *gateway) people(names ...string) {
+	g.t.Helper()
+	for _, name := range names {
+		visibility := "PUBLIC"
+		if name == "ghost" {
+			visibility = "PRIVATE"
+		}
+		g.must(admin(), `mutation($n: String!, $e: String!, $v: LibraryVisibility) { createUser(input: {tenant: "acme", name: $n, displayName: $n, email: $e, visibility: $v}) { userErrors { message } } }`,
+			"n", name, "e", name+"@example.com", "v", visibility)
+	}
+}
+
+// link creates an item of that name, and shares it.
+func (g *gateway) link(v *library.Viewer, name string, with ...string) {
+	g.t.Helper()
+	members := make([]any, len(with))
+	for i, p := range with {
+		members[i] = map[string]any{"principalId": p, "role": "VIEWER"}
+	}
+	g.must(v, `mutation($n: String!, $m: [ContentMemberChange!]) { createContent(input: {name: $n, kind: LINK, title: $n, link: "https://example.com/", members: $m}) { userErrors { field message } } }`,
+		"n", name, "m", members)
+}
+
+// shelf fills eve's library with n items by ann, bob and ghost.
+func (g *gateway) shelf(n int) {
+	g.t.Helper()
+	g.people("root", "ann", "bob", "ghost", "eve")
+	for i := range n {
+		g.link(as([]string{"u:acme:ann", "u:acme:bob", "u:acme:ghost"}[i%3]), fmt.Sprintf("item%03d", i), "u:acme:eve")
+	}
+	g.spy.reset()
+}
