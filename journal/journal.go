@@ -163,6 +163,12 @@ func (j *Journal) writeLane() {
 		ctx, cancel := j.rt.Deadline(j.life, laneWait)
 		w.err = j.store.PutLane(ctx, lane)
 		cancel()
+		if w.err != nil {
+			// What the store holds is unknown; an empty list must be written too.
+			j.mu.Lock()
+			j.dirty = true
+			j.mu.Unlock()
+		}
 		w.done.Open()
 	}
 }

@@ -251,9 +251,12 @@ func (w *walk) enforce(ctx context.Context, h *Header, rows []Member) error {
 	if h.State == Absent || h.State == Void || len(rows) == 0 {
 		return nil
 	}
+	// Rows of a deleted item are buried by whoever has enforced them, so what was
+	// shared with whom must be cleared with them, whatever brought the walk here.
+	reverse := w.entry.Reverse || h.State == Deleted
 	batches := slices.Collect(slices.Chunk(rows, w.s.store.EnforceBatch()))
 	return w.s.eachAtOnce(ctx, len(batches), w.s.tune.FanOutWidth, func(i int) error {
-		return w.s.enforceOnce(ctx, &Enforcement{Header: h, Rows: batches[i], Reverse: w.entry.Reverse, without: w.s.tune.Without})
+		return w.s.enforceOnce(ctx, &Enforcement{Header: h, Rows: batches[i], Reverse: reverse, without: w.s.tune.Without})
 	})
 }
 
