@@ -1,0 +1,185 @@
+package resolvers_test
+
+import (
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"carrel/library"
+)
+
+// TestMutationsRefuse: what a person can mend stands in userErrors with its
+// path, with every object null and the clientMutationId echoed.
+func TestMutationsRefuse(t *testing.T) {
+	g := newGateway(t)
+	g.people("root", "ann", "bob")
+	g.link(as("u:acme:ann"), "page", "u:acme:bob")
+	fault := func(code string, field ...any) map[string]any {
+		return map[string]any{"code": code, "field": field}
+	}
+	cases := []struct {
+		name, mutation string
+		want           []any
+	}{
+		{"a null visibility", `createGroup(input: {tenant: "acme", name: "g", displayName: "G", visibility: null, clientMutationId: "x"}) { group { id }`, []any{fault("INVALID", "visibility")}},
+		{"all faults at once", `createContent(input: {name: "a/b", kind: LINK, title: " ", link: "ftp://x", clientMutationId: "x"}) { content { id } libraryEdge { cursor } fanOut { state }`,
+			[]any{fault("INVALID", "name"), fault("INVALID", "title"), fault("INVALID", "link")}},
+		{"a name that is taken", `createContent(input: {name: "page", kind: NOTE, title: "t", clientMutationId: "x"}) { content { id } libraryEdge { cursor } fanOut { state }`, []any{fault("TAKEN", "name")}},
+		{"a malformed id", `updateContent(input: {id: "page", title: "t", clientMutationId: "x"}) { content { id } libraryEdge { cursor } fanOut { state }`, []any{fault("INVALID", "id")}},
+		{"an unknown id", `deleteContent(input: {id: "c:acme:none", clientMutationId: "x"}) { deletedContentId fanOut { state }`, []any{fault("NOT_FOUND", "id")}},
+		{"not a manager", `updateContent(input: {id: "c:acme:page", title: "t", clientMutationId: "x"}) { content { id } libraryEdge { cursor } fanOut { state }`, []any{fault("FORBIDDEN", "id")}},
+		{"an unknown target", `shareContent(input: {contentId: "c:acme:page", principalIds: ["u:acme:bob", "u:acme:none"], clientMutationId: "x"}) { content { id } edges { cursor } fanOut { state }`, []any{fault("NOT_FOUND", "principalIds", "1")}},
+		{"another's library", `removeFromLibrary(input: {principalId: "u:acme:root", contentId: "c:acme:page", clientMutationId: "x"}) { removedContentId principal { id } fanOut { state }`, []any{fault("FORBIDDEN", "principalId")}},
+	}
+	for _, c := range cases {
+		t.Run(c.name, func(t *testing.T) {
+			a := g.do(as("u:acme:bob"), `mutation { m: `+c.mutation+` userErrors { code field } clientMutationId } }`)
+			if len(a.errs) > 0 {
+				t.Fatalf("top-level errors: %v", a.errs)
+			}
+			payload := a.at("m").(map[string]any)
+			if diff := cmp.Diff(c.want, payload["userErrors"]); diff != "" {
+				t.Errorf("userErrors (-want +got):\n%s", diff)
+			}
+			if payload["clientMutationId"] != "x" {
+				t.Errorf("clientMutationId is %v, want x", payload["clientMutationId"])
+			}
+			delete(payload, "userErrors")
+			delete(payload, "clientMutationId")
+			for field, object := range payload {
+				if object != nil {
+					t.Errorf("%s is %v beside userErrors, want null", field, object)
+				}
+			}
+		})
+	}
+}
+
+// TestMutationsFail: what only a program or the service can mend is a
+// top-level error, and the payload null.
+func TestMutationsFail(t *testing.T) {
+	g := newGateway(t)
+	g.people("root", "ann")
+	g.link(as("u:acme:ann"), "page")
+	const create = `mutation($t: String!) { createContent(input: {kind: NOTE, title: $t, idempotencyKey: "k"}) { content { id } userErrors { code } } }`
+	g.must(as("u:acme:ann"), create, "t", "one")
+	cases := []struct {
+		name   string
+		answer answer
+		code   library.Code
+		reason library.Reason
+	}{
+		{"anonymous", g.do(&library.Viewer{}, `mutation { m: deleteContent(input: {id: "c:acme:page"}) { deletedContentId userErrors { code } } }`), library.Unauthenticated, ""},
+		{"another input under one key", g.do(as("u:acme:ann"), create, "t", "two"), library.Conflict, library.ReasonIdempotencyMismatch},
+		{"not a date", g.do(as("u:acme:ann"), `mutation { m: updateContent(input: {id: "c:acme:page", expiresAt: "soon"}) { userErrors { code } } }`), library.Invalid, library.ReasonBadInput},
+		{"a version beyond an Int", g.do(as("u:acme:ann"), `mutation { m: deleteContent(input: {id: "c:acme:page", expectedVersion: 4294967297}) { userErrors { code } } }`), library.Invalid, library.ReasonBadInput},
+	}
+	for _, c := range cases {
+		t.Run(c.name, func(t *testing.T) {
+			if len(c.answer.errs) != 1 || library.CodeOf(c.answer.errs[0]) != c.code || library.ReasonOf(c.answer.errs[0]) != c.reason {
+				t.Errorf("errors %v, want one of code %d and reason %q", c.answer.errs, c.code, c.reason)
+			}
+			for field, payload := range c.answer.data {
+				if payload != nil {
+					t.Errorf("%s is %v, want null", field, payload)
+				}
+			}
+		})
+	}
+}
+
+// TestAbsentIsNotNull: a field left out stays as it is, null clears it.
+func TestAbsentIsNotNull(t *testing.T) {
+	g := newGateway(t)
+	g.people("root", "ann")
+	g.link(as("u:acme:ann"), "page")
+	const update = `mutation($in: UpdateContentInput!) { updateContent(input: $in) { content { title description link expiresAt version } libraryEdge { role } fanOut { state libraries } userErrors { code field } } }`
+	steps := []struct {
+		name  string
+		input map[string]any
+		want  map[string]any // of the content; nil: INVALID
+	}{
+		{"set", map[string]any{"description": "d", "expiresAt": "2999-01-01T00:00:00Z"},
+			map[string]any{"title": "page", "description": "d", "link": "https://example.com/", "expiresAt": "2999-01-01T00:00:00.000000Z", "version": 2.0}},
+		{"left out", map[string]any{"title": "t"},
+			map[string]any{"title": "t", "description": "d", "link": "https://example.com/", "expiresAt": "2999-01-01T00:00:00.000000Z", "version": 3.0}},
+		{"cleared", map[string]any{"description": nil, "expiresAt": nil},
+			map[string]any{"title": "t", "description": nil, "link": "https://example.com/", "expiresAt": nil, "version": 4.0}},
+		{"a title cannot be cleared", map[string]any{"title": nil}, nil},
+	}
+	for _, s := range steps {
+		t.Run(s.name, func(t *testing.T) {
+			s.input["id"] = "c:acme:page"
+			a := g.do(as("u:acme:ann"), update, "in", s.input)
+			if len(a.errs) > 0 {
+				t.Fatal(a.errs)
+			}
+			if s.want == nil {
+				if got := a.at("updateContent", "userErrors", 0, "code"); got != "INVALID" {
+					t.Errorf("got %s, want INVALID", a.raw)
+				}
+				return
+			}
+			if diff := cmp.Diff(s.want, a.at("updateContent", "content")); diff != "" {
+				t.Errorf("content (-want +got):\n%s", diff)
+			}
+			want := map[string]any{"state": "COMPLETE", "libraries": 1.0}
+			if diff := cmp.Diff(want, a.at("updateContent", "fanOut")); diff != "" {
+				t.Errorf("fanOut (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+// TestMutationsOfOneOperationSeeEachOther: the second shows what it has done
+// itself, not what was loaded for the first.
+func TestMutationsOfOneOperationSeeEachOther(t *testing.T) {
+	g := newGateway(t)
+	g.people("root", "ann", "bob")
+	a := g.must(as("u:acme:ann"), `mutation {
+		a: createContent(input: {name: "page", kind: NOTE, title: "t", members: [{principalId: "u:acme:bob", role: MANAGER}]}) { content { createdBy { displayName } viewerRole viewerCanManage } libraryEdge { role node { id } } userErrors { code } }
+		b: updateUser(input: {id: "u:acme:ann", displayName: "Ann"}) { user { displayName } userErrors { code } }
+		c: setContentMembers(input: {contentId: "c:acme:page", members: [{principalId: "u:acme:ann", role: VIEWER}]}) { content { createdBy { displayName } viewerRole viewerCanManage } userErrors { code } }
+		d: removeFromLibrary(input: {principalId: "u:acme:ann", contentId: "c:acme:page"}) { removedContentId principal { displayName } fanOut { libraries } userErrors { code } } }`)
+	for path, want := range map[string]any{
+		"a content createdBy displayName": "ann",
+		"a content viewerRole":            "MANAGER",
+		"a content viewerCanManage":       true,
+		"a libraryEdge role":              "MANAGER",
+		"a libraryEdge node id":           "c:acme:page",
+		"b user displayName":              "Ann",
+		"c content createdBy displayName": "Ann",
+		"c content viewerRole":            "VIEWER",
+		"c content viewerCanManage":       false,
+		"d removedContentId":              "c:acme:page",
+		"d principal displayName":         "Ann",
+		"d fanOut libraries":              1.0,
+	} {
+		if got := a.at(parts(path)...); got != want {
+			t.Errorf("%s: got %v, want %v in %s", path, got, want, a.raw)
+		}
+	}
+}
+
+func TestShareAnswersAnEdgeForEach(t *testing.T) {
+	g := newGateway(t)
+	g.people("root", "ann", "bob")
+	g.link(as("u:acme:ann"), "page")
+	a := g.must(as("u:acme:ann"), `mutation { shareContent(input: {contentId: "c:acme:page", principalIds: ["u:acme:bob", "u:acme:ann"]}) { content { id } edges { cursor role node { id } } fanOut { libraries state } userErrors { code } } }`)
+	for path, want := range map[string]any{
+		"shareContent edges 0 role":     "VIEWER",
+		"shareContent edges 1 role":     "MANAGER", // sharing never demotes
+		"shareContent edges 1 node id":  "c:acme:page",
+		"shareContent fanOut libraries": 1.0,
+		"shareContent content id":       "c:acme:page",
+	} {
+		if got := a.at(parts(path)...); got != want {
+			t.Errorf("%s: got %v, want %v in %s", path, got, want, a.raw)
+		}
+	}
+	rebuilt := g.must(admin(), `mutation { rebuildLibrary(input: {principalId: "u:acme:bob"}) { principal { id } restored removed userErrors { code } } }`)
+	want := map[string]any{"principal": map[string]any{"id": "u:acme:bob"}, "restored": 0.0, "removed": 0.0, "userErrors": []any{}}
+	if diff := cmp.Diff(want, rebuilt.at("rebuildLibrary")); diff != "" {
+		t.Errorf("rebuildLibrary (-want +got):\n%s", diff)
+	}
+}

@@ -1,0 +1,166 @@
+package resolvers_test
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"carrel/library"
+)
+
+func TestLookUps(t *testing.T) {
+	g := newGateway(t)
+	g.people("root", "ann", "ghost")
+	g.must(as("u:acme:ann"), `mutation { createGroup(input: {tenant: "acme", name: "crew", displayName: "Crew"}) { userErrors { message } } }`)
+	g.link(as("u:acme:ann"), "Page")
+	const bad = "BAD_USER_INPUT"
+	ids := []string{"u:acme:ann", "U:ACME:Ann", "g:acme:crew", "c:acme:Page", "u:acme:ghost", "u:acme:nobody", "c:acme:page", "", "ann", "c:acme", "x:acme:ann", "u:acme:an n"}
+	want := map[string][]any{
+		"node":      {"u:acme:ann", "u:acme:ann", "g:acme:crew", "c:acme:Page", nil, nil, nil, bad, bad, bad, bad, bad},
+		"principal": {"u:acme:ann", "u:acme:ann", "g:acme:crew", nil, nil, nil, nil, bad, bad, bad, bad, bad},
+		"user":      {"u:acme:ann", "u:acme:ann", nil, nil, nil, nil, nil, bad, bad, bad, bad, bad},
+		"group":     {nil, nil, "g:acme:crew", nil, nil, nil, nil, bad, bad, bad, bad, bad},
+		"content":   {nil, nil, nil, "c:acme:Page", nil, nil, nil, bad, bad, bad, bad, bad},
+	}
+	for field, wants := range want {
+		for i, id := range ids {
+			a := g.do(as("u:acme:ann"), `query($id: ID!) { `+field+`(id: $id) { id } }`, "id", id)
+			got := a.at(field, "id")
+			if len(a.errs) > 0 {
+				got = string(library.ReasonOf(a.errs[0]))
+			}
+			if got != wants[i] {
+				t.Errorf("%s(%q): got %v, want %v", field, id, got, wants[i])
+			}
+		}
+	}
+	a := g.must(as("u:acme:ann"), `query($ids: [ID!]!) { nodes(ids: $ids) { id __typename } }`, "ids", ids)
+	node := func(id, kind string) any { return map[string]any{"id": id, "__typename": kind} }
+	all := []any{node("u:acme:ann", "User"), node("u:acme:ann", "User"), node("g:acme:crew", "Group"), node("c:acme:Page", "Content"), nil, nil, nil, nil, nil, nil, nil, nil}
+	if diff := cmp.Diff(all, a.at("nodes")); diff != "" {
+		t.Errorf("nodes (-want +got):\n%s", diff)
+	}
+}
+
+func TestNodesTakesAHundred(t *testing.T) {
+	g := newGateway(t)
+	ids := make([]string, 101)
+	for i := range ids {
+		ids[i] = fmt.Sprintf("c:acme:%d", i)
+	}
+	if a := g.must(as("u:acme:ann"), `query($ids: [ID!]!) { nodes(ids: $ids) { id } }`, "ids", ids[:100]); len(a.at("nodes").([]any)) != 100 {
+		t.Errorf("100 ids: %s", a.raw)
+	}
+	a := g.do(as("u:acme:ann"), `query($ids: [ID!]!) { nodes(ids: $ids) { id } }`, "ids", ids)
+	if len(a.errs) != 1 || library.ReasonOf(a.errs[0]) != library.ReasonBadInput {
+		t.Errorf("101 ids: errors %v, want one of BAD_USER_INPUT", a.errs)
+	}
+}
+
+// TestNodesLoadTogether: what the items of a list ask for is one call.
+func TestNodesLoadTogether(t *testing.T) {
+	g := newGateway(t)
+	g.shelf(6)
+	ids := make([]string, 6)
+	for i := range ids {
+		ids[i] = fmt.Sprintf("c:acme:item%03d", i)
+	}
+	a := g.must(as("u:acme:eve"), `query($ids: [ID!]!) { nodes(ids: $ids) { ... on Content { createdBy { displayName } viewerRole viewerCanManage } } }`, "ids", ids)
+	if got := a.at("nodes", 4, "createdBy", "displayName"); got != "bob" {
+		t.Errorf("the creator is %v, want bob", got)
+	}
+	// One call for the principals among ids (there is none), one for creators.
+	calls := 0
+	for _, asked := range g.spy.principals {
+		if len(asked) > 0 {
+			calls++
+		}
+	}
+	if calls != 1 || len(g.spy.standings) != 1 {
+		t.Errorf("%d calls for creators, %d for standings; want 1 each", calls, len(g.spy.standings))
+	}
+}
+
+func TestViewer(t *testing.T) {
+	g := newGateway(t)
+	g.people("root", "ann", "bob")
+	cases := []struct {
+		name   string
+		viewer *library.Viewer
+		want   any
+	}{
+		{"signed in", as("u:acme:ann"), map[string]any{"id": "u:acme:ann", "email": "ann@example.com", "groups": map[string]any{"nodes": []any{}}}},
+		{"anonymous", &library.Viewer{}, nil},
+		{"a token without a user", as("u:acme:new"), nil},
+	}
+	for _, c := range cases {
+		t.Run(c.name, func(t *testing.T) {
+			a := g.must(c.viewer, `{ viewer { id email groups { nodes { id } } } }`)
+			if diff := cmp.Diff(c.want, a.at("viewer")); diff != "" {
+				t.Errorf("viewer (-want +got):\n%s", diff)
+			}
+		})
+	}
+	if got := g.must(as("u:acme:bob"), `{ user(id: "u:acme:ann") { email } }`).at("user", "email"); got != nil {
+		t.Errorf("bob reads ann's address: %v", got)
+	}
+}
+
+func TestLimitsAreTold(t *testing.T) {
+	g := newGateway(t)
+	a := g.must(&library.Viewer{}, `{ limits { defaultPageSize maxPageSize maxDepth maxCost maxShareTargets maxBodyBytes } }`)
+	want := map[string]any{"defaultPageSize": 20.0, "maxPageSize": 100.0, "maxDepth": 12.0, "maxCost": 5000.0, "maxShareTargets": 100.0, "maxBodyBytes": float64(1 << 20)}
+	if diff := cmp.Diff(want, a.at("limits")); diff != "" {
+		t.Errorf("limits (-want +got):\n%s", diff)
+	}
+}
+
+func TestMembersOfGroupsAndItems(t *testing.T) {
+	g := newGateway(t)
+	g.people("root", "ann", "bob")
+	g.must(as("u:acme:ann"), `mutation {
+		createGroup(input: {tenant: "acme", name: "crew", displayName: "Crew"}) { userErrors { message } }
+		setGroupMembers(input: {groupId: "g:acme:crew", members: [{principalId: "u:acme:bob", role: MEMBER}]}) { userErrors { message } } }`)
+	g.link(as("u:acme:ann"), "page", "g:acme:crew")
+	a := g.must(as("u:acme:bob"), `{
+		group(id: "g:acme:crew") { viewerRole members(first: 1) { edges { role node { id } } pageInfo { hasNextPage endCursor } } }
+		content(id: "c:acme:page") { viewerRole members { edges { cursor role node { __typename id } } nodes { displayName } } }
+		user(id: "u:acme:bob") { groups { edges { cursor role node { id } } } } }`)
+	for path, want := range map[string]any{
+		"group viewerRole":                        "MEMBER",
+		"group members edges 0 node id":           "u:acme:ann",
+		"group members edges 0 role":              "MANAGER",
+		"group members pageInfo hasNextPage":      true,
+		"content viewerRole":                      "VIEWER",
+		"content members edges 0 node __typename": "Group",
+		"content members edges 0 role":            "VIEWER",
+		"content members edges 1 node id":         "u:acme:ann",
+		"content members nodes 1 displayName":     "ann",
+		"user groups edges 0 node id":             "g:acme:crew",
+		"user groups edges 0 role":                "MEMBER",
+	} {
+		if got := a.at(parts(path)...); got != want {
+			t.Errorf("%s: got %v, want %v in %s", path, got, want, a.raw)
+		}
+	}
+	next := g.must(as("u:acme:bob"), `query($c: Cursor) { group(id: "g:acme:crew") { members(first: 1, after: $c) { nodes { id } pageInfo { hasNextPage } } } }`,
+		"c", a.at("group", "members", "pageInfo", "endCursor"))
+	if got := next.at("group", "members", "nodes", 0, "id"); got != "u:acme:bob" {
+		t.Errorf("the second page begins with %v, want u:acme:bob", got)
+	}
+}
+
+// parts makes a path of words; digits are list positions.
+func parts(path string) []any {
+	var p []any
+	for _, word := range strings.Fields(path) {
+		if n := word[0] - '0'; len(word) == 1 && n < 10 {
+			p = append(p, int(n))
+		} else {
+			p = append(p, word)
+		}
+	}
+	return p
+}
