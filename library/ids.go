@@ -20,7 +20,7 @@ type ContentID string
 // ParsePrincipalID lower-cases and checks the id of a user or a group. Its
 // error has code Invalid.
 func ParsePrincipalID(s string) (PrincipalID, error) {
-	s = strings.ToLower(s)
+	s = lowerASCII(s)
 	if len(s) < 2 || (s[:2] != "u:" && s[:2] != "g:") {
 		return "", Invalidf(nil, "not the id of a user or a group: it has the form u:<tenant>:<name> or g:<tenant>:<name>")
 	}
@@ -43,12 +43,12 @@ func ParseContentID(s string) (ContentID, error) {
 
 // UserID is the id of the user of that name; it is not checked.
 func UserID(tenant, name string) PrincipalID {
-	return PrincipalID("u:" + strings.ToLower(tenant) + ":" + strings.ToLower(name))
+	return PrincipalID("u:" + lowerASCII(tenant) + ":" + lowerASCII(name))
 }
 
 // GroupID is the id of the group of that name; it is not checked.
 func GroupID(tenant, name string) PrincipalID {
-	return PrincipalID("g:" + strings.ToLower(tenant) + ":" + strings.ToLower(name))
+	return PrincipalID("g:" + lowerASCII(tenant) + ":" + lowerASCII(name))
 }
 
 // IDKind tells what a global id names.
@@ -73,7 +73,7 @@ func KindOfID(s string) IDKind {
 			return IDContent
 		}
 	case "u:", "g:", "U:", "G:":
-		if lower := strings.ToLower(s); checkID(lower) == nil {
+		if lower := lowerASCII(s); checkID(lower) == nil {
 			return IDKind(lower[0])
 		}
 	}
@@ -121,6 +121,23 @@ func checkName(n string) error {
 		}
 	}
 	return nil
+}
+
+// lowerASCII lower-cases A to Z alone. Unicode has other letters whose lower
+// case is an ASCII one (the Kelvin sign); they must not become part of an id.
+func lowerASCII(s string) string {
+	for i := 0; i < len(s); i++ {
+		if c := s[i]; c >= 'A' && c <= 'Z' {
+			b := []byte(s)
+			for ; i < len(b); i++ {
+				if c := b[i]; c >= 'A' && c <= 'Z' {
+					b[i] = c + 'a' - 'A'
+				}
+			}
+			return string(b)
+		}
+	}
+	return s
 }
 
 // Tenant is the tenant part of the id.

@@ -2,7 +2,6 @@ package library
 
 import (
 	"context"
-	"strings"
 )
 
 // CreateUser creates a user: an administrator of the tenant any, a token the
@@ -51,8 +50,8 @@ func (s *Service) mayCreateUser(ctx context.Context, v *Viewer, id PrincipalID) 
 // newID is the id of a new principal. Its parts are checked before they are
 // put together, because a colon in one would shift the others.
 func newID(form func(tenant, name string) PrincipalID, tenant, name string, faults *Faults) PrincipalID {
-	faults.add(CheckTenant(strings.ToLower(tenant)), "tenant")
-	faults.add(checkName(strings.ToLower(name)), "name")
+	faults.add(CheckTenant(lowerASCII(tenant)), "tenant")
+	faults.add(checkName(lowerASCII(name)), "name")
 	return form(tenant, name)
 }
 

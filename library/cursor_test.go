@@ -1,0 +1,278 @@
+package library_test
+
+import (
+	"encoding/base64"
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/cockroachdb/pebble/v2/vfs"
+
+	"carrel/library"
+	"carrel/pebblestore"
+)
+
+// cursorRoom is a library of ten items.
+func cursorRoom(t testing.TB) *room {
+	r := newRoom(t)
+	r.principals("u:acme:ann", "u:acme:bob", "g:acme:team")
+	for i := range 10 {
+		r.item(numberedID(i), library.Instant(10*i+10), library.Public,
+			has("u:acme:ann", library.Viewing), has("u:acme:bob", library.Viewing))
+	}
+	return r
+}
+
+func (r *room) after(v *library.Viewer, owner library.PrincipalID, cursor string, q library.LibraryQuery) (*library.LibraryConnection, error) {
+	q.PageArgs = firstAfter(20, &cursor)
+	return r.svc.Library(r.t.Context(), v, owner, q)
+}
+
+// TestCursorsAreBound: a cursor works for whoever reads the same connection in
+// the same way, and for nobody else.
+func TestCursorsAreBound(t *testing.T) {
+	r := cursorRoom(t)
+	r.item("c:acme:group", 5, library.Public, has("g:acme:team", library.Viewing))
+	cursor := r.read(anonymous(), "u:acme:ann", library.LibraryQuery{}).Edges[4].Cursor()
+	for _, c := range []struct {
+		name   string
+		viewer *library.Viewer
+		owner  library.PrincipalID
+		q      library.LibraryQuery
+		good   bool
+	}{
+		{"the same", anonymous(), "u:acme:ann", library.LibraryQuery{}, true},
+		{"another viewer of the same bucket", eve(), "u:acme:ann", library.LibraryQuery{}, true},
+		{"another bucket", bob(), "u:acme:ann", library.LibraryQuery{}, false},
+		{"the owner", ann(), "u:acme:ann", library.LibraryQuery{}, false},
+		{"another order", anonymous(), "u:acme:ann", library.LibraryQuery{Descending: true}, false},
+		{"with includeShared", anonymous(), "u:acme:ann", library.LibraryQuery{IncludeShared: true}, false},
+		{"another library", anonymous(), "u:acme:bob", library.LibraryQuery{}, false},
+		{"a group's library", anonymous(), "g:acme:team", library.LibraryQuery{}, false},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			conn, err := r.after(c.viewer, c.owner, cursor, c.q)
+			if !c.good {
+				wantReason(t, err, library.Invalid, library.ReasonBadCursor)
+				return
+			}
+			if err != nil || len(conn.Edges) != 5 {
+				t.Errorf("%v, %v", conn, err)
+			}
+		})
+	}
+	t.Run("another kind of connection", func(t *testing.T) {
+		members, err := r.svc.Members(t.Context(), anonymous(), numberedID(0), first(1))
+		r.must(err)
+		_, err = r.after(anonymous(), "u:acme:ann", members.Edges[0].Cursor(), library.LibraryQuery{})
+		wantReason(t, err, library.Invalid, library.ReasonBadCursor)
+		_, err = r.svc.Members(t.Context(), anonymous(), numberedID(1), firstAfter(1, ptrTo(members.Edges[0].Cursor())))
+		wantReason(t, err, library.Invalid, library.ReasonBadCursor)
+		_, err = r.svc.Members(t.Context(), anonymous(), numberedID(0), firstAfter(1, &cursor))
+		wantReason(t, err, library.Invalid, library.ReasonBadCursor)
+	})
+}
+
+func ptrTo[T any](v T) *T { return &v }
+
+// TestCursorsCannotBeMade: no change of a cursor, however small, is taken.
+func TestCursorsCannotBeMade(t *testing.T) {
+	r := cursorRoom(t)
+	conn := r.read(anonymous(), "u:acme:ann", library.LibraryQuery{})
+	cursor := conn.Edges[4].Cursor()
+	if _, err := r.after(anonymous(), "u:acme:ann", cursor, library.LibraryQuery{}); err != nil {
+		t.Fatalf("the cursor itself: %v", err)
+	}
+	bytes, err := base64.RawURLEncoding.DecodeString(cursor)
+	if err != nil {
+		t.Fatalf("not base64url without padding: %v", err)
+	}
+	if strings.Contains(string(bytes), "acme") {
+		t.Error("the cursor shows what is in it")
+	}
+	bad := map[string]string{
+		"cut": cursor[:len(cursor)-4], "padded": cursor + "=", "twice": cursor + cursor, "line break": cursor[:9] + "\n" + cursor[9:],
+		"longer": cursor + "AAAA", "very long": strings.Repeat("A", 1<<20), "one character": "A", "NUL": "\x00", "not ASCII": "ü" + cursor,
+		"upper case": strings.ToUpper(cursor),
+	}
+	for i := range bytes {
+		for bit := range 8 {
+			changed := append([]byte(nil), bytes...)
+			changed[i] ^= 1 << bit
+			bad[fmt.Sprintf("bit %d of byte %d", bit, i)] = base64.RawURLEncoding.EncodeToString(changed)
+		}
+	}
+	for name, c := range bad {
+		if _, err := r.after(anonymous(), "u:acme:ann", c, library.LibraryQuery{}); library.ReasonOf(err) != library.ReasonBadCursor {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
+// TestCursorsAreTheSame: a walk's edge has one cursor, however often and by
+// whichever process it is read, and edges have different ones of one length.
+func TestCursorsAreTheSame(t *testing.T) {
+	fs := vfs.NewMem()
+	store, err := pebblestore.Open("store", pebblestore.Options{FS: fs})
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := newRoom(t)
+	r.store = store
+	r.svc = r.service(store)
+	r.principals("u:acme:ann")
+	r.numbered(10)
+	q := library.LibraryQuery{Descending: true}
+	before := r.read(ann(), "u:acme:ann", q)
+	again := r.service(store)
+	r.must(store.Close())
+	if store, err = pebblestore.Open("store", pebblestore.Options{FS: fs}); err != nil {
+		t.Fatal(err)
+	}
+	defer func() { r.must(store.Close()) }()
+	r.store = store
+	r.svc = r.service(store)
+	after := r.read(ann(), "u:acme:ann", q)
+	seen := map[string]bool{}
+	for i, e := range before.Edges {
+		if e.Cursor() != after.Edges[i].Cursor() {
+			t.Errorf("edge %d has another cursor after a restart", i)
+		}
+		if seen[e.Cursor()] || len(e.Cursor()) != 104 {
+			t.Errorf("edge %d has the cursor %s", i, e.Cursor())
+		}
+		seen[e.Cursor()] = true
+	}
+	if again == nil || len(seen) != 10 {
+		t.Errorf("%d cursors", len(seen))
+	}
+	conn, err := r.after(ann(), "u:acme:ann", before.Edges[4].Cursor(), q)
+	if err != nil || len(conn.Edges) != 5 {
+		t.Errorf("a cursor from before the restart: %v, %v", conn, err)
+	}
+	// Another store has other keys.
+	foreign := cursorRoom(t)
+	_, err = foreign.after(ann(), "u:acme:ann", before.Edges[4].Cursor(), q)
+	wantReason(t, err, library.Invalid, library.ReasonBadCursor)
+}
+
+// TestLongestIDs: cursors hold ids of any legal length.
+func TestLongestIDs(t *testing.T) {
+	r := newRoom(t)
+	r.principals("u:acme:ann")
+	for i, n := range []int{1, 128, 60} {
+		id := library.ContentID("c:" + strings.Repeat("t", 32) + ":" + strings.Repeat("x", n))
+		r.item(id, library.Instant(i+1), library.Public, has("u:acme:ann", library.Viewing))
+	}
+	got := r.walkAll(anonymous(), "u:acme:ann", library.LibraryQuery{}, 1, true)
+	r.wantSame([]string{strings.Repeat("x", 1), strings.Repeat("x", 128), strings.Repeat("x", 60)}, got)
+}
+
+// TestBadKeyRing: a setting that is no key ring stops the process at start
+// instead of making cursors that nobody else can read.
+func TestBadKeyRing(t *testing.T) {
+	ring := func(n int, ids ...byte) []byte {
+		b := []byte{1}
+		for _, id := range ids {
+			b = append(b, append([]byte{id}, make([]byte, n)...)...)
+		}
+		return b
+	}
+	for _, c := range []struct {
+		name string
+		ring []byte
+		good bool
+	}{
+		{"one key", ring(64, 1), true},
+		{"three keys", ring(64, 3, 1, 2), true},
+		{"empty", nil, false},
+		{"no key", []byte{1}, false},
+		{"short key", ring(63, 1), false},
+		{"another version", append([]byte{2}, ring(64, 1)[1:]...), false},
+		{"two keys of one id", ring(64, 1, 1), false},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			store, err := pebblestore.Open("", pebblestore.Options{FS: vfs.NewMem()})
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer func() {
+				if err := store.Close(); err != nil {
+					t.Error(err)
+				}
+			}()
+			if _, err := store.FixSetting(t.Context(), "cursor-keys", c.ring); err != nil {
+				t.Fatal(err)
+			}
+			_, err = library.New(t.Context(), library.Config{Store: store, Runtime: library.NewRealRuntime(), Journal: &repairs{}})
+			if (err == nil) != c.good {
+				t.Errorf("error %v, want none: %v", err, c.good)
+			}
+		})
+	}
+}
+
+// TestRotatedKeys: what an older key of the ring has sealed can still be read.
+func TestRotatedKeys(t *testing.T) {
+	key := func(id byte) []byte {
+		b := make([]byte, 65)
+		for i := range b {
+			b[i] = id
+		}
+		return b
+	}
+	build := func(ring []byte) *room {
+		r := newRoom(t)
+		store, err := pebblestore.Open("", pebblestore.Options{FS: vfs.NewMem()})
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { _ = store.Close() })
+		_, err = store.FixSetting(t.Context(), "cursor-keys", ring)
+		r.must(err)
+		r.store = store
+		r.svc = r.service(store)
+		r.principals("u:acme:ann")
+		r.numbered(3)
+		return r
+	}
+	old := build(append([]byte{1}, key(1)...))
+	rotated := build(append(append([]byte{1}, key(2)...), key(1)...))
+	cursor := old.read(anonymous(), "u:acme:ann", library.LibraryQuery{}).Edges[0].Cursor()
+	conn, err := rotated.after(anonymous(), "u:acme:ann", cursor, library.LibraryQuery{})
+	if err != nil {
+		t.Fatalf("a cursor of the older key: %v", err)
+	}
+	rotated.wantNames(conn, "n01", "n02")
+	_, err = old.after(anonymous(), "u:acme:ann", conn.Edges[0].Cursor(), library.LibraryQuery{})
+	wantReason(t, err, library.Invalid, library.ReasonBadCursor)
+}
+
+// FuzzCursor: whatever a client sends is one of the cursors that were given
+// out, or BAD_CURSOR; it is never a crash.
+func FuzzCursor(f *testing.F) {
+	r := cursorRoom(f)
+	given := map[string]bool{}
+	for range 2 {
+		conn, err := r.svc.Library(f.Context(), anonymous(), "u:acme:ann", library.LibraryQuery{})
+		if err != nil {
+			f.Fatal(err)
+		}
+		for _, e := range conn.Edges {
+			given[e.Cursor()] = true
+			f.Add(e.Cursor())
+		}
+	}
+	for _, s := range []string{"", "A", "AQE", "====", "AQH_", strings.Repeat("A", 104), strings.Repeat("_", 296), "ü", "\n", "eyJhIjoxfQ"} {
+		f.Add(s)
+	}
+	f.Fuzz(func(t *testing.T, cursor string) {
+		_, err := r.svc.Library(t.Context(), anonymous(), "u:acme:ann", library.LibraryQuery{PageArgs: library.PageArgs{After: &cursor}})
+		if given[cursor] != (err == nil) {
+			t.Errorf("cursor %q, given out: %v: %v", cursor, given[cursor], err)
+		}
+		if err != nil && library.ReasonOf(err) != library.ReasonBadCursor {
+			t.Errorf("cursor %q: %v", cursor, err)
+		}
+	})
+}
