@@ -1,0 +1,93 @@
+package edge
+
+import (
+	"fmt"
+	"net/http"
+	"net/url"
+	"strings"
+
+	"github.com/rs/cors"
+)
+
+// preflightSeconds is how long browsers may remember what they asked.
+const preflightSeconds = 600
+
+// CrossOrigin says which other sites may call, and guards what carries cookies
+// against those that may not.
+type CrossOrigin struct {
+	cors        *cors.Cors // nil: no other site may call
+	credentials bool
+	protect     *http.CrossOriginProtection
+}
+
+// sameOriginOnly lets no other site call.
+func sameOriginOnly() *CrossOrigin {
+	return &CrossOrigin{protect: http.NewCrossOriginProtection()}
+}
+
+// NewCrossOrigin lets the origins call, with cookies if credentials are on. An
+// origin is http(s)://host[:port]; its host may begin with "*." for all names
+// below it; "*" alone stands for all sites, without credentials only. No
+// origins at all: no other site may call.
+func NewCrossOrigin(origins []string, credentials bool) (*CrossOrigin, error) {
+	c := sameOriginOnly()
+	if len(origins) == 0 {
+		return c, nil
+	}
+	for _, o := range origins {
+		if o == "*" && credentials {
+			return nil, fmt.Errorf("origin %q cannot be combined with credentials: name the sites that may send cookies", o)
+		}
+		if o != "*" && !wellFormedOrigin(o) {
+			return nil, fmt.Errorf("origin %q is not one: it takes https://host, https://host:port, https://*.domain or *", o)
+		}
+	}
+	c.credentials = credentials
+	c.cors = cors.New(cors.Options{
+		AllowedOrigins:   origins,
+		AllowedMethods:   []string{http.MethodPost},
+		AllowedHeaders:   []string{"Accept", "Authorization", "Content-Type", "Apollo-Require-Preflight", "X-Apollo-Operation-Name"},
+		ExposedHeaders:   []string{"Retry-After"},
+		AllowCredentials: credentials,
+		MaxAge:           preflightSeconds,
+	})
+	return c, nil
+}
+
+// wellFormedOrigin tells whether o is scheme, host and port and nothing more.
+// A wildcard may only stand for whole labels in front of a domain, so that
+// "https://*example.com" does not let "https://evilexample.com" in.
+func wellFormedOrigin(o string) bool {
+	u, err := url.Parse(strings.Replace(o, "://*.", "://wildcard.", 1))
+	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Hostname() == "" {
+		return false
+	}
+	if strings.Contains(o, "://*.") && !strings.Contains(strings.TrimPrefix(u.Hostname(), "wildcard."), ".") {
+		return false // "*.com" is no site
+	}
+	return u.User == nil && u.Path == "" && u.RawQuery == "" && !u.ForceQuery && u.Fragment == "" &&
+		!strings.ContainsAny(u.Host, "* ") && !strings.HasSuffix(o, "#") && u.Scheme+"://"+u.Host == strings.ToLower(strings.Replace(o, "://*.", "://wildcard.", 1))
+}
+
+// Wrap answers preflight requests and adds what browsers ask for.
+func (c *CrossOrigin) Wrap(next http.Handler) http.Handler {
+	if c.cors == nil {
+		return next
+	}
+	return c.cors.Handler(next)
+}
+
+// check refuses a request that carries cookies and comes from a site that may
+// not call. Without cookies another site's request is nobody's in particular.
+func (c *CrossOrigin) check(r *http.Request) *refusal {
+	if _, cookies := r.Header["Cookie"]; !cookies {
+		return nil
+	}
+	if c.credentials && c.cors.OriginAllowed(r) {
+		return nil
+	}
+	if c.protect.Check(r) != nil {
+		return refuse(http.StatusForbidden, codeCSRFBlocked, "Requests with cookies are not taken from other sites.")
+	}
+	return nil
+}

@@ -1,0 +1,233 @@
+package edge
+
+import (
+	"container/list"
+	"fmt"
+	"strings"
+	"sync"
+	"unicode/utf8"
+
+	"github.com/vektah/gqlparser/v2/ast"
+	"github.com/vektah/gqlparser/v2/gqlerror"
+	"github.com/vektah/gqlparser/v2/parser"
+	"github.com/vektah/gqlparser/v2/validator"
+	"github.com/vektah/gqlparser/v2/validator/rules"
+)
+
+// document is a query text that was found good: parsed, within the limits and
+// valid. It is shared by all requests that send the text, and never changed.
+type document struct {
+	text string
+	ast  *ast.QueryDocument
+	// sizes are the arguments that say how large a page shall be.
+	sizes []*ast.Argument
+}
+
+// operation finds the one to run: the named one, or the only one.
+func (d *document) operation(name string) (*ast.OperationDefinition, *refusal) {
+	if name == "" && len(d.ast.Operations) > 1 {
+		return nil, refuseDocument(codeOperationResolution, "The document has several operations: operationName must say which one to run.")
+	}
+	if op := d.ast.Operations.ForName(name); op != nil {
+		return op, nil
+	}
+	return nil, refuseDocument(codeOperationResolution, "The document has no operation of the name in operationName.")
+}
+
+// compiler turns query texts into documents, once a text.
+type compiler struct {
+	schema        *ast.Schema
+	rules         *rules.Rules
+	limits        *Limits
+	introspection bool
+	cache         *documentCache
+}
+
+// newCompiler makes a compiler. With development on, introspection is allowed
+// and errors suggest what may have been meant; that tells of the schema too.
+func newCompiler(schema *ast.Schema, limits *Limits, development bool) *compiler {
+	r := rules.NewDefaultRules()
+	if !development {
+		for _, without := range []validator.Rule{
+			rules.FieldsOnCorrectTypeRuleWithoutSuggestions, rules.KnownArgumentNamesRuleWithoutSuggestions,
+			rules.KnownTypeNamesRuleWithoutSuggestions, rules.ScalarLeafsRuleWithoutSuggestions,
+			rules.ValuesOfCorrectTypeRuleWithoutSuggestions,
+		} {
+			r.RemoveRule(strings.TrimSuffix(without.Name, "WithoutSuggestions"))
+			r.AddRule(without.Name, without.RuleFunc)
+		}
+	}
+	return &compiler{
+		schema: schema, rules: r, limits: limits, introspection: development,
+		cache: newDocumentCache(limits.CachedDocuments, limits.CachedBytes),
+	}
+}
+
+// document is the one of the text, from the cache or compiled. Only good ones
+// are kept: refusing one again costs little, and many cannot push others out.
+func (c *compiler) document(text string) (*document, *refusal) {
+	if d := c.cache.get(text); d != nil {
+		return d, nil
+	}
+	d, r := c.compile(text)
+	if r != nil {
+		return nil, r
+	}
+	c.cache.put(d)
+	return d, nil
+}
+
+// compile parses, inspects and validates, in the order of their cost.
+func (c *compiler) compile(text string) (*document, *refusal) {
+	if len(text) > c.limits.QueryChars && utf8.RuneCountInString(text) > c.limits.QueryChars {
+		return nil, refuseDocument(codeQueryTooLong, fmt.Sprintf("The query has more than %d characters.", c.limits.QueryChars))
+	}
+	doc, err := parser.ParseQueryWithTokenLimit(&ast.Source{Input: text}, c.limits.Tokens)
+	if err != nil {
+		return nil, c.parseRefusal(err)
+	}
+	if len(doc.Operations)+len(doc.Fragments) == 0 {
+		return nil, refuseDocument(codeParseFailed, "The query is empty.")
+	}
+	if r := inspect(doc, c.limits, c.introspection); r != nil {
+		return nil, r
+	}
+	if len(doc.Operations) == 0 {
+		return nil, refuseDocument(codeOperationResolution, "The document has no operation.")
+	}
+	if errs := validator.ValidateWithRules(c.schema, doc, c.rules); len(errs) > 0 {
+		return nil, &refusal{errs: c.presentable(errs, codeValidationFailed)}
+	}
+	d := &document{text: text, ast: doc}
+	if name := d.collect(doc); name != "" {
+		return nil, refuseDocument(codeValidationFailed, fmt.Sprintf("The directive @%s is not supported.", name))
+	}
+	return d, nil
+}
+
+// parseRefusal tells the parser's own limits from errors of syntax.
+func (c *compiler) parseRefusal(err error) *refusal {
+	switch message := err.Error(); {
+	case strings.Contains(message, "exceeded token limit"):
+		return refuseDocument(codeTokenLimit, fmt.Sprintf("The query has more than %d tokens.", c.limits.Tokens))
+	case strings.Contains(message, "exceeded maximum nesting depth"):
+		return refuseDocument(codeDepthLimit, fmt.Sprintf("The operation is more than %d fields deep.", c.limits.Depth))
+	}
+	if e, ok := err.(*gqlerror.Error); ok {
+		return &refusal{errs: c.presentable(gqlerror.List{e}, codeParseFailed)}
+	}
+	return refuseDocument(codeParseFailed, "The query cannot be parsed.")
+}
+
+// maxMessage bounds what a message repeats of the query, in bytes.
+const maxMessage = 300
+
+// presentable gives the first errors of a list a code, and bounds them.
+func (c *compiler) presentable(errs gqlerror.List, code string) gqlerror.List {
+	shown := make(gqlerror.List, 0, min(len(errs), c.limits.Errors))
+	for _, e := range errs[:cap(shown)] {
+		message := e.Message
+		if len(message) > maxMessage {
+			message = strings.ToValidUTF8(message[:maxMessage], "") + "..."
+		}
+		locations := e.Locations
+		if len(locations) > 2 {
+			locations = locations[:2]
+		}
+		shown = append(shown, &gqlerror.Error{Message: message, Locations: locations, Extensions: map[string]any{"code": code}})
+	}
+	return shown
+}
+
+// collect finds the arguments that the limit of page sizes is for. It returns
+// the name of a directive that the answers cannot follow: gqlparser's prelude
+// declares @defer, which needs an answer in parts.
+func (d *document) collect(doc *ast.QueryDocument) (unsupported string) {
+	for _, op := range doc.Operations {
+		if unsupported = d.collectSet(op.SelectionSet); unsupported != "" {
+			return unsupported
+		}
+	}
+	for _, f := range doc.Fragments {
+		if unsupported = d.collectSet(f.SelectionSet); unsupported != "" {
+			return unsupported
+		}
+	}
+	return ""
+}
+
+func (d *document) collectSet(set ast.SelectionSet) (unsupported string) {
+	var directives ast.DirectiveList
+	var below ast.SelectionSet
+	for _, sel := range set {
+		switch sel := sel.(type) {
+		case *ast.Field:
+			directives, below = sel.Directives, sel.SelectionSet
+			if sel.Definition != nil && strings.HasSuffix(sel.Definition.Type.Name(), "Connection") {
+				for _, arg := range sel.Arguments {
+					if arg.Name == "first" || arg.Name == "last" {
+						d.sizes = append(d.sizes, arg)
+					}
+				}
+			}
+		case *ast.InlineFragment:
+			directives, below = sel.Directives, sel.SelectionSet
+		case *ast.FragmentSpread:
+			directives, below = sel.Directives, nil
+		}
+		if directives.ForName("defer") != nil {
+			return "defer"
+		}
+		if unsupported = d.collectSet(below); unsupported != "" {
+			return unsupported
+		}
+	}
+	return ""
+}
+
+// weight estimates the bytes that a document takes in memory: a syntax tree
+// with positions has some thirty times those of its text (measured).
+func (d *document) weight() int { return 30*len(d.text) + 1024 }
+
+// documentCache keeps the documents used last, bounded by number and bytes.
+type documentCache struct {
+	maxDocuments, maxBytes int
+
+	mu    sync.Mutex
+	byKey map[string]*list.Element // of *document
+	order *list.List               // the one used last in front
+	bytes int
+}
+
+func newDocumentCache(maxDocuments, maxBytes int) *documentCache {
+	return &documentCache{maxDocuments: maxDocuments, maxBytes: maxBytes, byKey: map[string]*list.Element{}, order: list.New()}
+}
+
+// get finds a document; nil if it is not kept.
+func (c *documentCache) get(text string) *document {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	e, ok := c.byKey[text]
+	if !ok {
+		return nil
+	}
+	c.order.MoveToFront(e)
+	return e.Value.(*document)
+}
+
+// put keeps d; what was not used for longest goes for it.
+func (c *documentCache) put(d *document) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if _, ok := c.byKey[d.text]; ok {
+		return
+	}
+	c.byKey[d.text] = c.order.PushFront(d)
+	c.bytes += d.weight()
+	for c.order.Len() > c.maxDocuments || c.bytes > c.maxBytes {
+		last := c.order.Back()
+		old := c.order.Remove(last).(*document)
+		delete(c.byKey, old.text)
+		c.bytes -= old.weight()
+	}
+}

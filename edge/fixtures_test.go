@@ -1,0 +1,192 @@
+package edge
+
+import (
+	"bytes"
+	"context"
+	"crypto/rand"
+	"encoding/json"
+	"errors"
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"sync/atomic"
+	"testing"
+
+	"go.uber.org/goleak"
+
+	"carrel/auth"
+	"carrel/graph"
+	"carrel/library"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+// root resolves the few fields that the edge's tests need, counts how often it
+// is asked, and can be told what to do. Everything else of the contract
+// panics: that would be a call that should not be there.
+type root struct {
+	graph.ResolverRoot
+	calls  atomic.Int64
+	onUser func(ctx context.Context, id string) (*library.User, error)
+	onMake func(ctx context.Context, in graph.CreateUserInput) (*graph.CreateUserPayload, error)
+}
+
+type queries struct {
+	graph.QueryResolver
+	*root
+}
+
+type mutations struct {
+	graph.MutationResolver
+	*root
+}
+
+type users struct {
+	graph.UserResolver
+	*root
+}
+
+func (r *root) Query() graph.QueryResolver       { return queries{root: r} }
+func (r *root) Mutation() graph.MutationResolver { return mutations{root: r} }
+func (r *root) User() graph.UserResolver         { return users{root: r} }
+
+func (q queries) Viewer(ctx context.Context) (*library.User, error) {
+	q.calls.Add(1)
+	v := auth.ViewerFrom(ctx)
+	if !v.SignedIn() {
+		return nil, nil
+	}
+	return user(string(v.User)), nil
+}
+
+func (q queries) User(ctx context.Context, id string) (*library.User, error) {
+	q.calls.Add(1)
+	if q.onUser != nil {
+		return q.onUser(ctx, id)
+	}
+	return user(id), nil
+}
+
+func (m mutations) CreateUser(ctx context.Context, in graph.CreateUserInput) (*graph.CreateUserPayload, error) {
+	m.calls.Add(1)
+	if m.onMake != nil {
+		return m.onMake(ctx, in)
+	}
+	return &graph.CreateUserPayload{User: user("u:" + in.Tenant + ":" + in.Name)}, nil
+}
+
+func (u users) Library(_ context.Context, _ *library.User, _ *int, _ *string, _ *int, _ *string, _ *graph.LibraryOrder, _ *bool) (*library.LibraryConnection, error) {
+	u.calls.Add(1)
+	return &library.LibraryConnection{Bucket: library.Public}, nil
+}
+
+func (u users) Email(context.Context, *library.User) (*string, error) {
+	u.calls.Add(1)
+	return nil, nil
+}
+
+func user(id string) *library.User {
+	u := &library.User{}
+	u.ID, u.DisplayName = library.PrincipalID(id), "Ann"
+	return u
+}
+
+// edgeUnderTest is a handler with its resolvers and its log.
+type edgeUnderTest struct {
+	*root
+	log     bytes.Buffer
+	handler *Handler
+}
+
+func newEdge(t testing.TB, change func(*Config)) *edgeUnderTest {
+	t.Helper()
+	e := &edgeUnderTest{root: &root{}}
+	c := Config{
+		Schema:       graph.NewExecutableSchema(graph.Config{Resolvers: e.root}),
+		Authenticate: authenticate,
+		Limits:       DefaultLimits(),
+		Log:          slog.New(slog.NewJSONHandler(&e.log, nil)),
+		Random:       func(b []byte) { _, _ = rand.Read(b) },
+	}
+	if change != nil {
+		change(&c)
+	}
+	h, err := New(c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	e.handler = h
+	return e
+}
+
+// authenticate takes "Bearer ann"; every other token is bad.
+func authenticate(r *http.Request) (*library.Viewer, error) {
+	switch r.Header.Get("Authorization") {
+	case "":
+		return &library.Viewer{}, nil
+	case "Bearer ann":
+		return &library.Viewer{User: "u:acme:ann"}, nil
+	case "Bearer later":
+		return nil, &library.Error{Code: library.Unavailable, Msg: "no keys", RetryAfter: 30}
+	case "Bearer broken":
+		return nil, errors.New("SELECT secret")
+	}
+	return nil, &library.Error{Code: library.Unauthenticated, Msg: "the token is bad"}
+}
+
+// answer is a response taken apart.
+type answerUnderTest struct {
+	*httptest.ResponseRecorder
+	Errors []struct {
+		Message    string
+		Path       []any
+		Extensions map[string]any
+	}
+	Data json.RawMessage
+	keys map[string]json.RawMessage
+}
+
+// code is that of the first error, "" where there is none.
+func (a *answerUnderTest) code() string {
+	if len(a.Errors) == 0 {
+		return ""
+	}
+	code, _ := a.Errors[0].Extensions["code"].(string)
+	return code
+}
+
+// send posts a body with header lines "Name: value".
+func (e *edgeUnderTest) send(t testing.TB, body string, header ...string) *answerUnderTest {
+	t.Helper()
+	r := httptest.NewRequest(http.MethodPost, "/graphql", strings.NewReader(body))
+	r.Header.Set("Content-Type", "application/json")
+	for _, h := range header {
+		name, value, _ := strings.Cut(h, ": ")
+		r.Header.Set(name, value)
+	}
+	return e.do(t, r)
+}
+
+func (e *edgeUnderTest) do(t testing.TB, r *http.Request) *answerUnderTest {
+	t.Helper()
+	a := &answerUnderTest{ResponseRecorder: httptest.NewRecorder()}
+	e.handler.ServeHTTP(a.ResponseRecorder, r)
+	if err := json.Unmarshal(a.Body.Bytes(), a); err != nil {
+		t.Fatalf("the answer is not JSON: %v: %s", err, a.Body)
+	}
+	if err := json.Unmarshal(a.Body.Bytes(), &a.keys); err != nil {
+		t.Fatal(err)
+	}
+	return a
+}
+
+// query posts a query with variables.
+func (e *edgeUnderTest) query(t testing.TB, query string, variables map[string]any, header ...string) *answerUnderTest {
+	t.Helper()
+	body, err := json.Marshal(map[string]any{"query": query, "variables": variables})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return e.send(t, string(body), header...)
+}

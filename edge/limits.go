@@ -1,0 +1,88 @@
+package edge
+
+import (
+	"time"
+
+	"carrel/library"
+)
+
+// Limits are all limits of the edge. They keep one request from costing what
+// a thousand would; a limit that is hit names itself in extensions.code.
+type Limits struct {
+	// BodyBytes of a request (PAYLOAD_TOO_LARGE). 1 MiB holds the largest text
+	// of the contract, 512 KiB, with every character escaped to two.
+	BodyBytes int
+	// QueryChars of a document (QUERY_TOO_LONG). The longest one that GraphiQL
+	// and Relay send, the introspection query, has below 2,000.
+	QueryChars int
+	// Tokens of a document (TOKEN_LIMIT): what bounds the parser's work.
+	Tokens int
+	// Depth of an operation, the leaf counted (DEPTH_LIMIT). The deepest useful
+	// path of the contract has 9: group, members, edges, node, library, edges,
+	// node, createdBy, id.
+	Depth int
+	// IntrospectionDepth is that of __schema and __type: the introspection
+	// query of graphql-js has 15, with types wrapped nine times.
+	IntrospectionDepth int
+	// Aliases of an operation, fragments counted each time they are spread
+	// (ALIAS_LIMIT): what lets a request ask for one costly field many times.
+	Aliases int
+	// RootFields of a query, and RootMutations of a mutation (ROOT_FIELD_LIMIT).
+	// Mutations run one after the other, so few fit into their deadline.
+	RootFields, RootMutations int
+	// Operations in a document (OPERATION_LIMIT).
+	Operations int
+	// Directives in a document (DIRECTIVE_LIMIT).
+	Directives int
+	// Repetitions of one response key in one selection set (DUPLICATE_LIMIT);
+	// validation compares them pair by pair.
+	Repetitions int
+	// PageSize is the most entries that a page may be asked for (BAD_USER_INPUT);
+	// the very constant that the Service uses.
+	PageSize int
+	// Errors shown in one answer.
+	Errors int
+	// Concurrent is how many operations run at once; one more is UNAVAILABLE.
+	// It is the journal's bound of undecided changes.
+	Concurrent int
+	// Query and Mutation are how long an operation may take (TIMEOUT). The write
+	// protocol answers within 15 s by itself.
+	Query, Mutation time.Duration
+	// CachedDocuments and CachedBytes bound the document cache. An application
+	// has tens of documents, or hundreds; the bytes are an estimate (document.go).
+	CachedDocuments, CachedBytes int
+
+	// HeaderBytes of a request, and the times of its parts: see Server.
+	HeaderBytes                         int
+	ReadHeader, Read, Write, Idle, Stop time.Duration
+}
+
+// DefaultLimits are the limits of the API's documentation.
+func DefaultLimits() Limits {
+	return Limits{
+		BodyBytes:          1 << 20,
+		QueryChars:         15_000,
+		Tokens:             2_000,
+		Depth:              12,
+		IntrospectionDepth: 16,
+		Aliases:            30,
+		RootFields:         10,
+		RootMutations:      5,
+		Operations:         20,
+		Directives:         20,
+		Repetitions:        1_000,
+		PageSize:           library.MaxPageSize,
+		Errors:             10,
+		Concurrent:         1_000,
+		Query:              10 * time.Second,
+		Mutation:           15 * time.Second,
+		CachedDocuments:    1_000,
+		CachedBytes:        32 << 20,
+		HeaderBytes:        16 << 10,
+		ReadHeader:         5 * time.Second,
+		Read:               15 * time.Second,
+		Write:              30 * time.Second,
+		Idle:               60 * time.Second,
+		Stop:               20 * time.Second,
+	}
+}

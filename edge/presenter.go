@@ -1,0 +1,161 @@
+package edge
+
+import (
+	"context"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"log/slog"
+	"runtime/debug"
+
+	"github.com/99designs/gqlgen/graphql"
+	"github.com/vektah/gqlparser/v2/ast"
+	"github.com/vektah/gqlparser/v2/gqlerror"
+
+	"carrel/library"
+)
+
+// presenter decides what is shown of an error. It is an allowlist: what is not
+// one of the domain's errors becomes "Internal error." with an id, under which
+// the log tells all.
+type presenter struct {
+	log *slog.Logger
+	// random fills b; the ids of errors are made of it.
+	random func(b []byte)
+}
+
+// present is the error as the client sees it.
+func (p *presenter) present(ctx context.Context, err error) *gqlerror.Error {
+	shown := p.shown(ctx, err)
+	var located *gqlerror.Error
+	if errors.As(err, &located) {
+		shown.Path, shown.Locations = located.Path, located.Locations
+	}
+	if shown.Path == nil && graphql.GetFieldContext(ctx) != nil {
+		shown.Path = graphql.GetPath(ctx)
+	}
+	if shown.Extensions["code"] == codeInternal {
+		p.report(ctx, shown, err)
+	}
+	return shown
+}
+
+// shown is the error without its place.
+func (p *presenter) shown(ctx context.Context, err error) *gqlerror.Error {
+	var faults library.Faults
+	var fault *library.Error
+	switch {
+	case errors.As(err, &faults) && len(faults) > 0:
+		return presentFaults(faults)
+	case errors.As(err, &fault):
+		return presentFaults(library.Faults{fault})
+	case library.MayHaveCommitted(err):
+		return coded(codeOutcomeUnknown, "It is not known whether the change was made: look, and try again with the same idempotency key.")
+	case errors.Is(err, context.DeadlineExceeded):
+		return coded(codeTimeout, "The operation took longer than it may.")
+	case errors.Is(err, context.Canceled) && ctx.Err() != nil:
+		return coded(codeTimeout, "The operation was given up, because its client is gone.")
+	}
+	return internalError()
+}
+
+func internalError() *gqlerror.Error { return coded(codeInternal, "Internal error.") }
+
+// presentFaults shows the domain's errors as one: the first one's code, and
+// the messages of all.
+func presentFaults(faults library.Faults) *gqlerror.Error {
+	var message string
+	for _, f := range faults {
+		if codeOf(f) == codeInternal {
+			return internalError()
+		}
+		if message != "" {
+			message += "; "
+		}
+		message += f.Msg
+	}
+	first := faults[0]
+	shown := coded(codeOf(first), message)
+	if first.RetryAfter > 0 {
+		shown.Extensions["retryAfter"] = first.RetryAfter
+	}
+	return shown
+}
+
+// codeOf maps the domain's classes and reasons to the contract's codes. The
+// reason is more precise where it has a code of its own.
+func codeOf(e *library.Error) string {
+	switch e.Reason {
+	case library.ReasonBadCursor:
+		return codeBadCursor
+	case library.ReasonBadInput, library.ReasonTooMany:
+		return codeBadUserInput
+	case library.ReasonVersion, library.ReasonTaken, library.ReasonLastManager:
+		return codeConflict
+	case library.ReasonNotAMember:
+		return codeNotFound
+	case library.ReasonContention:
+		return codeContention
+	case library.ReasonOutcomeUnknown:
+		return codeOutcomeUnknown
+	case library.ReasonIdempotencyMismatch:
+		return codeIdempotencyMismatch
+	case library.ReasonTimeout:
+		return codeTimeout
+	}
+	switch e.Code {
+	case library.Invalid, library.Exhausted:
+		return codeBadUserInput
+	case library.Unauthenticated:
+		return codeUnauthenticated
+	case library.Forbidden:
+		return codeForbidden
+	case library.NotFound:
+		return codeNotFound
+	case library.Conflict:
+		return codeConflict
+	case library.Unavailable:
+		return codeUnavailable
+	}
+	return codeInternal
+}
+
+// report gives an internal error its id and writes the log line of it.
+func (p *presenter) report(ctx context.Context, shown *gqlerror.Error, err error) {
+	var b [16]byte
+	p.random(b[:])
+	id := hex.EncodeToString(b[:])
+	shown.Extensions["errorId"] = id
+	attrs := []any{"error_id", id, "path", shown.Path.String(), "err", err.Error()}
+	if graphql.HasOperationContext(ctx) {
+		if op := graphql.GetOperationContext(ctx).Operation; op != nil {
+			attrs = append(attrs, "type", string(op.Operation), "operation", op.Name)
+		}
+	}
+	var panicked *panicError
+	if errors.As(err, &panicked) {
+		attrs = append(attrs, "stack", panicked.stack)
+	}
+	p.log.Error("internal error", attrs...)
+}
+
+// panicError is a panic of a resolver, with where it came from.
+type panicError struct {
+	value any
+	stack string
+}
+
+func (e *panicError) Error() string { return fmt.Sprintf("panic: %v", e.value) }
+
+// recovered turns a panic into an error, which is then presented like others.
+func recovered(_ context.Context, value any) error {
+	return &panicError{value: value, stack: string(debug.Stack())}
+}
+
+// withLocation adds the place in the query.
+func withLocation(e *gqlerror.Error, at *ast.Position) gqlerror.List {
+	if at != nil {
+		e.Locations = []gqlerror.Location{{Line: at.Line, Column: at.Column}}
+	}
+	return gqlerror.List{e}
+}

@@ -1,0 +1,219 @@
+package edge
+
+import (
+	"fmt"
+
+	"github.com/vektah/gqlparser/v2/ast"
+)
+
+// shape is what a selection set amounts to when its fragments are put in their
+// places. It is computed once a fragment, so that a document in which each
+// fragment spreads the next one twice costs no more than its text.
+type shape struct {
+	depth   int // the longest path of fields, the leaf counted
+	intro   int // the same below __schema and __type
+	aliases int // in the whole of it, at most enough
+	// keys are the response keys of the set itself, with their repetitions, at
+	// most enough.
+	keys map[string]int
+}
+
+// enough is where counting stops: beyond every limit, and far from overflow.
+const enough = 1 << 30
+
+func (s *shape) join(o shape, times int) {
+	s.depth = max(s.depth, o.depth)
+	s.intro = max(s.intro, o.intro)
+	s.aliases = min(enough, s.aliases+o.aliases*times)
+}
+
+// inspector computes shapes of one document.
+type inspector struct {
+	limits    *Limits
+	fragments map[string]*fragmentShape
+	// widest are the most repetitions of a key in any one set.
+	widest int
+	// directives of the whole document.
+	directives int
+}
+
+type fragmentShape struct {
+	def   *ast.FragmentDefinition
+	shape shape
+	state inspectState
+}
+
+type inspectState uint8
+
+const (
+	notInspected inspectState = iota
+	underInspection
+	inspected
+)
+
+// inspect refuses a document that goes beyond the limits, before it is
+// validated: some rules of validation cost more than the square of its size.
+func inspect(doc *ast.QueryDocument, limits *Limits, introspection bool) *refusal {
+	if len(doc.Operations) > limits.Operations {
+		return refuseDocument(codeOperationLimit, fmt.Sprintf("The document has %d operations; at most %d are allowed.", len(doc.Operations), limits.Operations))
+	}
+	in := &inspector{limits: limits, fragments: make(map[string]*fragmentShape, len(doc.Fragments))}
+	for _, def := range doc.Fragments {
+		in.fragments[def.Name] = &fragmentShape{def: def}
+		in.directives += len(def.Directives)
+	}
+	shapes := make([]shape, len(doc.Operations))
+	for i, op := range doc.Operations {
+		in.directives += len(op.Directives)
+		for _, v := range op.VariableDefinitions {
+			in.directives += len(v.Directives)
+		}
+		var cycle string
+		if shapes[i], cycle = in.set(op.SelectionSet); cycle != "" {
+			return fragmentCycle(cycle)
+		}
+	}
+	// What no operation spreads is refused later, but must not cost much either.
+	for _, def := range doc.Fragments {
+		if _, cycle := in.fragment(def.Name); cycle != "" {
+			return fragmentCycle(cycle)
+		}
+	}
+	if in.directives > limits.Directives {
+		return refuseDocument(codeDirectiveLimit, fmt.Sprintf("The document has %d directives; at most %d are allowed.", in.directives, limits.Directives))
+	}
+	if in.widest >= limits.Repetitions {
+		return refuseDocument(codeDuplicateLimit, fmt.Sprintf("A field is repeated in one selection set, fragments counted, %s times; it must be fewer than %d.", atMost(in.widest), limits.Repetitions))
+	}
+	for i, op := range doc.Operations {
+		if r := checkShape(op, shapes[i], limits, introspection); r != nil {
+			return r
+		}
+	}
+	return nil
+}
+
+func fragmentCycle(name string) *refusal {
+	return refuseDocument(codeValidationFailed, fmt.Sprintf("The fragment %q spreads itself, directly or through others.", name))
+}
+
+// atMost writes a count that may have stopped.
+func atMost(n int) string {
+	if n >= enough {
+		return "more than a billion"
+	}
+	return fmt.Sprint(n)
+}
+
+// checkShape refuses an operation beyond the limits.
+func checkShape(op *ast.OperationDefinition, s shape, limits *Limits, introspection bool) *refusal {
+	if s.intro > 0 && !introspection {
+		return refuseDocument(codeIntrospection, "Introspection is switched off here.")
+	}
+	if s.aliases > limits.Aliases {
+		return refuseDocument(codeAliasLimit, fmt.Sprintf("The operation has, fragments counted, %s aliases; at most %d are allowed.", atMost(s.aliases), limits.Aliases))
+	}
+	roots, what := limits.RootFields, "root fields"
+	if op.Operation == ast.Mutation {
+		roots, what = limits.RootMutations, "mutations"
+	}
+	if len(s.keys) > roots {
+		return refuseDocument(codeRootFieldLimit, fmt.Sprintf("The operation has %d %s; at most %d are allowed.", len(s.keys), what, roots))
+	}
+	if s.depth > limits.Depth {
+		return refuseDocument(codeDepthLimit, fmt.Sprintf("The operation is %d fields deep; at most %d are allowed.", s.depth, limits.Depth))
+	}
+	if s.intro > limits.IntrospectionDepth {
+		return refuseDocument(codeDepthLimit, fmt.Sprintf("The introspection is %d fields deep; at most %d are allowed.", s.intro, limits.IntrospectionDepth))
+	}
+	return nil
+}
+
+// set computes the shape of a selection set; cycle names a fragment that
+// spreads itself.
+func (in *inspector) set(set ast.SelectionSet) (s shape, cycle string) {
+	s.keys = make(map[string]int, len(set))
+	spreads := map[string]int{}
+	if cycle = in.gather(set, &s, spreads); cycle != "" {
+		return s, cycle
+	}
+	// A fragment is put in once, with the number of times that it is spread.
+	for name, times := range spreads {
+		f, cycle := in.fragment(name)
+		if cycle != "" {
+			return s, cycle
+		}
+		s.join(f, times)
+		for key, n := range f.keys {
+			s.keys[key] = min(enough, s.keys[key]+n*times)
+		}
+	}
+	for _, n := range s.keys {
+		in.widest = max(in.widest, n)
+	}
+	return s, ""
+}
+
+// gather adds the fields of the set and of its inline fragments to s, and
+// counts its spreads.
+func (in *inspector) gather(set ast.SelectionSet, s *shape, spreads map[string]int) (cycle string) {
+	for _, sel := range set {
+		switch sel := sel.(type) {
+		case *ast.Field:
+			in.directives += len(sel.Directives)
+			s.keys[sel.Alias]++
+			below, cycle := in.field(sel)
+			if cycle != "" {
+				return cycle
+			}
+			s.join(below, 1)
+		case *ast.InlineFragment:
+			in.directives += len(sel.Directives)
+			if cycle := in.gather(sel.SelectionSet, s, spreads); cycle != "" {
+				return cycle
+			}
+		case *ast.FragmentSpread:
+			in.directives += len(sel.Directives)
+			spreads[sel.Name]++
+		}
+	}
+	return ""
+}
+
+// field is the shape of a field with all below it.
+func (in *inspector) field(f *ast.Field) (s shape, cycle string) {
+	if len(f.SelectionSet) > 0 {
+		if s, cycle = in.set(f.SelectionSet); cycle != "" {
+			return s, cycle
+		}
+	}
+	if f.Alias != f.Name {
+		s.aliases = min(enough, s.aliases+1)
+	}
+	if f.Name == "__schema" || f.Name == "__type" {
+		s.intro, s.depth = max(s.intro, s.depth)+1, 0
+		return s, ""
+	}
+	s.depth++
+	return s, ""
+}
+
+// fragment is the shape of a fragment's selection set; an unknown one has none.
+func (in *inspector) fragment(name string) (s shape, cycle string) {
+	f := in.fragments[name]
+	if f == nil {
+		return shape{}, ""
+	}
+	switch f.state {
+	case inspected:
+		return f.shape, ""
+	case underInspection:
+		return shape{}, name
+	}
+	f.state = underInspection
+	if f.shape, cycle = in.set(f.def.SelectionSet); cycle != "" {
+		return shape{}, cycle
+	}
+	f.state = inspected
+	return f.shape, ""
+}

@@ -1,0 +1,162 @@
+package edge
+
+import (
+	"encoding/json"
+	"fmt"
+	"math"
+	"strconv"
+	"strings"
+
+	"github.com/vektah/gqlparser/v2/ast"
+	"github.com/vektah/gqlparser/v2/validator"
+)
+
+// coerce checks the variables against their types and fills in defaults. The
+// library's own check comes second: it takes strings for numbers, numbers for
+// strings and enum values in any case, which the resolvers' types then refuse
+// one by one in the middle of the execution.
+func coerce(schema *ast.Schema, op *ast.OperationDefinition, given map[string]any) (values map[string]any, r *refusal) {
+	if len(op.VariableDefinitions) == 0 {
+		return map[string]any{}, nil
+	}
+	for _, v := range op.VariableDefinitions {
+		value, ok := given[v.Variable]
+		if !ok || value == nil {
+			continue // the library's check knows which must be there
+		}
+		if path, want := mismatch(schema, v.Type, value, "$"+v.Variable); path != "" {
+			return nil, badVariable(fmt.Sprintf("The variable %s is not %s.", path, want))
+		}
+	}
+	// The library panics on what a validated document cannot hold.
+	defer func() {
+		if recover() != nil {
+			values, r = nil, badVariable("The variables do not fit their types.")
+		}
+	}()
+	values, err := validator.VariableValues(schema, op, given)
+	if err != nil {
+		return nil, badVariable("A variable does not fit its type: " + clip(strings.TrimPrefix(err.Error(), "input: ")) + ".")
+	}
+	return values, nil
+}
+
+func badVariable(message string) *refusal { return refuseDocument(codeBadUserInput, message) }
+
+func clip(message string) string {
+	if len(message) <= maxMessage {
+		return message
+	}
+	return strings.ToValidUTF8(message[:maxMessage], "") + "..."
+}
+
+// mismatch finds the first value that does not fit its type: where it is, and
+// what it should be; "" where all fit. What is missing or null is not judged.
+func mismatch(schema *ast.Schema, typ *ast.Type, value any, path string) (where, want string) {
+	if value == nil {
+		return "", ""
+	}
+	if typ.Elem != nil {
+		items, ok := value.([]any)
+		if !ok { // a single value stands for a list of one
+			return mismatch(schema, typ.Elem, value, path)
+		}
+		for i, item := range items {
+			if where, want := mismatch(schema, typ.Elem, item, path+"["+strconv.Itoa(i)+"]"); where != "" {
+				return where, want
+			}
+		}
+		return "", ""
+	}
+	def := schema.Types[typ.NamedType]
+	if def == nil {
+		return path, "of a known type"
+	}
+	switch def.Kind {
+	case ast.Enum:
+		if s, ok := value.(string); !ok || def.EnumValues.ForName(s) == nil {
+			return path, "a value of the enum " + def.Name
+		}
+	case ast.Scalar:
+		return scalarMismatch(def.Name, value, path)
+	case ast.InputObject:
+		fields, ok := value.(map[string]any)
+		if !ok {
+			return path, "an object of type " + def.Name
+		}
+		for _, f := range def.Fields {
+			if where, want := mismatch(schema, f.Type, fields[f.Name], path+"."+f.Name); where != "" {
+				return where, want
+			}
+		}
+	}
+	return "", ""
+}
+
+// scalarMismatch judges a scalar; the contract's own ones are strings.
+func scalarMismatch(name string, value any, path string) (where, want string) {
+	ok := false
+	switch name {
+	case "Int":
+		want = "an Int, a whole number of 32 bits"
+		var n json.Number
+		if n, ok = value.(json.Number); ok {
+			i, err := n.Int64()
+			ok = err == nil && i >= math.MinInt32 && i <= math.MaxInt32
+		}
+	case "Float":
+		want = "a Float"
+		var n json.Number
+		if n, ok = value.(json.Number); ok {
+			_, err := n.Float64()
+			ok = err == nil
+		}
+	case "Boolean":
+		want = "a Boolean"
+		_, ok = value.(bool)
+	case "ID":
+		want = "an ID, a string"
+		if _, ok = value.(string); !ok {
+			var n json.Number
+			if n, ok = value.(json.Number); ok {
+				_, err := n.Int64()
+				ok = err == nil
+			}
+		}
+	default:
+		want = "a " + name + ", a string"
+		_, ok = value.(string)
+	}
+	if ok {
+		return "", ""
+	}
+	return path, want
+}
+
+// checkSizes refuses pages that are larger than any may be, before anything is
+// read. The Service has the last word on the arguments of a page.
+func (d *document) checkSizes(values map[string]any, limit int) *refusal {
+	for _, arg := range d.sizes {
+		value := arg.Value
+		var size int64
+		switch value.Kind {
+		case ast.IntValue:
+			var err error
+			if size, err = strconv.ParseInt(value.Raw, 10, 64); err != nil {
+				size = math.MaxInt64
+			}
+		case ast.Variable:
+			switch v := values[value.Raw].(type) {
+			case int64:
+				size = v
+			case json.Number:
+				size, _ = v.Int64() // coerce has seen that it is one
+			}
+		}
+		if size < 0 || size > int64(limit) {
+			return &refusal{errs: withLocation(coded(codeBadUserInput,
+				fmt.Sprintf("%s is %d: it takes 0 to %d; page with cursors to read more", arg.Name, size, limit)), arg.Position)}
+		}
+	}
+	return nil
+}
