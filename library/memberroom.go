@@ -58,7 +58,7 @@ func (r *room) checkClosure(ctx context.Context, p PrincipalID) (grows bool, err
 			total++
 		}
 	}
-	if total > maxGroups {
+	if total > maxGroups && total > len(groups) {
 		return true, TooManyf(nil, "%s would be in %d groups, directly and through others; at most %d are possible", p, total, maxGroups)
 	}
 	return total > len(groups), nil

@@ -1,0 +1,84 @@
+package library_test
+
+import (
+	"fmt"
+	"testing"
+
+	"carrel/library"
+)
+
+// crowd makes n PUBLIC groups of tenant acme, written to the store as their
+// creations would leave them, in each of which p is the manager.
+func (h *house) crowd(prefix string, n int, p library.PrincipalID) {
+	h.t.Helper()
+	for i := range n {
+		head := library.PrincipalHeader{
+			ID: library.GroupID("acme", fmt.Sprintf("%s%d", prefix, i)), DisplayName: "x", Visibility: library.Public,
+			State: library.Live, Seq: 1, MTS: library.Instant(i + 1), CreatedAt: library.Instant(i + 1), Managers: 1, Members: 1,
+		}
+		rows := []library.GroupMemberRow{{Principal: p, Role: library.GroupManager, Seq: 1}}
+		v, err := h.store.CommitPrincipal(h.t.Context(), &library.PrincipalCommit{ID: head.ID, Header: head, Members: rows})
+		if err != nil || !v.Applied {
+			h.t.Fatalf("writing %s: %+v, %v", head.ID, v, err)
+		}
+		if err := h.store.EnforceGroup(h.t.Context(), &library.GroupEnforcement{Header: &head, Rows: rows}); err != nil {
+			h.t.Fatalf("enforcing %s: %v", head.ID, err)
+		}
+	}
+}
+
+func TestDirectMembershipsAreBounded(t *testing.T) {
+	h := newHouse(t, nil)
+	for _, u := range []string{"u:acme:ann", "u:acme:bob"} {
+		h.user(u, library.Public)
+	}
+	h.crowd("a", 999, "u:acme:ann")
+	h.group("g:acme:bobs", "u:acme:bob", library.Public)
+	h.group("g:acme:last", "u:acme:ann", library.Public)
+	_, err := h.svc.CreateGroup(t.Context(), as("u:acme:ann"), library.CreateGroup{Tenant: "acme", Name: "more", DisplayName: "x", Visibility: library.Public})
+	wantTold(t, err, "TOO_MANY")
+	if got := h.header("g:acme:more").State; got != library.Absent {
+		t.Errorf("state of the refused group: %d", got)
+	}
+	_, err = h.set(as("u:acme:bob"), "g:acme:bobs", "u:acme:bob=MANAGER", "u:acme:ann=MEMBER")
+	wantTold(t, err, "TOO_MANY members.1.principalId")
+	// Being in already needs no room.
+	h.mustSet(as("u:acme:ann"), "g:acme:last", "u:acme:bob=MANAGER")
+	h.mustSet(as("u:acme:bob"), "g:acme:last", "u:acme:ann=MEMBER")
+	// One out makes room for one.
+	h.mustSet(as("u:acme:ann"), "g:acme:last", "u:acme:ann=")
+	h.mustSet(as("u:acme:bob"), "g:acme:bobs", "u:acme:ann=MEMBER")
+	// Rules are told together.
+	_, err = h.set(as("u:acme:bob"), "g:acme:last", "u:acme:ann=MEMBER", "u:acme:bob=")
+	wantTold(t, err, "TOO_MANY members.0.principalId", "LAST_MANAGER members.1")
+}
+
+func TestClosuresAreBounded(t *testing.T) {
+	h := newHouse(t, nil)
+	for _, u := range []string{"u:acme:ann", "u:acme:bob", "u:acme:cat", "u:acme:dan"} {
+		h.user(u, library.Public)
+	}
+	root := func() *library.Viewer { return admin("u:acme:root") }
+	h.group("g:acme:wide", "u:acme:cat", library.Public)
+	for _, g := range []string{"g:acme:broad", "g:acme:pair", "g:acme:tall"} {
+		h.group(g, "u:acme:dan", library.Public)
+	}
+	h.crowd("w", 999, "g:acme:wide")
+	h.crowd("b", 999, "g:acme:broad")
+	// 999 groups and wide itself.
+	h.mustSet(root(), "g:acme:wide", "u:acme:ann=MEMBER", "u:acme:bob=MEMBER")
+	// 999 and broad: 2,000 in all for ann, as many as may be.
+	h.mustSet(root(), "g:acme:broad", "u:acme:ann=MEMBER")
+	_, err := h.set(root(), "g:acme:tall", "u:acme:ann=MEMBER")
+	wantTold(t, err, "TOO_MANY members.0.principalId")
+	_, err = h.svc.CreateGroup(t.Context(), as("u:acme:ann"), library.CreateGroup{Tenant: "acme", Name: "more", DisplayName: "x", Visibility: library.Public})
+	wantTold(t, err, "TOO_MANY")
+	// bob, in wide and pair, would get beyond it when pair gets into broad.
+	h.mustSet(root(), "g:acme:pair", "u:acme:bob=MEMBER")
+	_, err = h.set(root(), "g:acme:broad", "g:acme:pair=MEMBER")
+	wantTold(t, err, "TOO_MANY members.0.principalId")
+	h.mustSet(root(), "g:acme:pair", "u:acme:bob=")
+	// Now nobody would: ann is in all of it already, bob and cat get to 2,000.
+	h.mustSet(root(), "g:acme:broad", "g:acme:pair=MEMBER")
+	h.mustSet(root(), "g:acme:broad", "g:acme:wide=MEMBER")
+}

@@ -1,0 +1,140 @@
+package library_test
+
+import (
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"carrel/library"
+)
+
+// TestMembershipsFollow sees that a failing store delays what is derived from
+// a change, and that nothing of the change is lost.
+func TestMembershipsFollow(t *testing.T) {
+	t.Run("retried before the answer", func(t *testing.T) {
+		f := &failing{}
+		h := staffHouse(t, func(s library.Store) library.Store { f.Store = s; return f })
+		f.enforceGroup = 2
+		h.mustSet(as("u:acme:ann"), "g:acme:staff", "u:acme:dan=MEMBER", "u:acme:bob=")
+		h.wantIndexed("g:acme:staff")
+		h.wantSettled()
+	})
+	t.Run("left to the background", func(t *testing.T) {
+		f := &failing{}
+		h := staffHouse(t, func(s library.Store) library.Store { f.Store = s; return f })
+		f.enforceGroup = 1000
+		h.mustSet(as("u:acme:ann"), "g:acme:staff", "u:acme:dan=MEMBER", "u:acme:bob=")
+		lanes, err := h.store.Lanes(t.Context())
+		if err != nil || len(lanes) != 1 || len(lanes[0].Entries) != 1 {
+			t.Fatalf("in flight: %+v, %v", lanes, err)
+		}
+		want := []string{"g:acme:crew=MEMBER", "u:acme:ann=MANAGER", "u:acme:bob leaving", "u:acme:dan=MEMBER"}
+		if diff := cmp.Diff(want, h.members("g:acme:staff")); diff != "" {
+			t.Errorf("members (-want +got):\n%s", diff)
+		}
+		// Who was taken out is out at once, whatever the index still says.
+		_, err = h.svc.UpdateGroup(t.Context(), as("u:acme:bob"), library.UpdateGroup{ID: "g:acme:staff", DisplayName: library.Some(ptr("x"))})
+		wantTold(t, err, "FORBIDDEN id")
+		f.enforceGroup = 0
+		for range 2 { // whoever resumes it a second time does no harm
+			if _, err := h.svc.Resume(t.Context(), lanes[0].Entries[0]); err != nil {
+				t.Fatal(err)
+			}
+		}
+		h.wantIndexed("g:acme:staff")
+	})
+}
+
+// TestUnknownOutcomes sees that a compare-and-set whose answer was lost is
+// made once.
+func TestUnknownOutcomes(t *testing.T) {
+	f := &failing{}
+	h := staffHouse(t, func(s library.Store) library.Store { f.Store = s; return f })
+	f.uncertain = 1
+	h.group("g:acme:new", "u:acme:ann", library.Public)
+	f.uncertain = 1
+	h.mustSet(as("u:acme:ann"), "g:acme:new", "u:acme:bob=MANAGER")
+	if got := h.header("g:acme:new").Seq; got != 2 {
+		t.Errorf("seq %d, want 2", got)
+	}
+	if diff := cmp.Diff([]string{"u:acme:ann=MANAGER", "u:acme:bob=MANAGER"}, h.members("g:acme:new")); diff != "" {
+		t.Errorf("members (-want +got):\n%s", diff)
+	}
+	h.wantSettled()
+}
+
+// TestResumingPrincipals covers entries of dead processes, whose
+// compare-and-set was applied or was not.
+func TestResumingPrincipals(t *testing.T) {
+	creation := func(id library.PrincipalID) (library.InFlight, *library.PrincipalCommit) {
+		e := library.InFlight{ID: library.EntryID{1}, Principal: id, Scope: library.ScopeListed, Principals: []library.PrincipalID{"u:acme:ann"}, Reverse: true}
+		return e, &library.PrincipalCommit{
+			ID: id, Writer: e.ID,
+			Header:  library.PrincipalHeader{ID: id, DisplayName: "x", Visibility: library.Public, State: library.Live, Seq: 1, MTS: 7, CreatedAt: 7, Managers: 1, Members: 1},
+			Members: []library.GroupMemberRow{{Principal: "u:acme:ann", Role: library.GroupManager, Seq: 1}},
+		}
+	}
+	t.Run("a creation that was decided", func(t *testing.T) {
+		h := staffHouse(t, nil)
+		e, c := creation("g:acme:new")
+		if v, err := h.store.CommitPrincipal(t.Context(), c); err != nil || !v.Applied {
+			t.Fatalf("%+v, %v", v, err)
+		}
+		if _, err := h.svc.Resume(t.Context(), e); err != nil {
+			t.Fatal(err)
+		}
+		if diff := cmp.Diff([]string{"g:acme:new=MANAGER", "g:acme:staff=MANAGER"}, h.memberships("u:acme:ann")); diff != "" {
+			t.Errorf("memberships (-want +got):\n%s", diff)
+		}
+		if built, err := h.store.Built(t.Context(), "g:acme:new"); err != nil || !built {
+			t.Errorf("the library counts as missing: %v", err)
+		}
+		if got := h.header("g:acme:new").Seq; got != 1 {
+			t.Errorf("what was decided was fenced: seq %d", got)
+		}
+	})
+	t.Run("a creation that never was", func(t *testing.T) {
+		h := staffHouse(t, nil)
+		e, c := creation("g:acme:new")
+		for range 2 {
+			if _, err := h.svc.Resume(t.Context(), e); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if got := h.header("g:acme:new"); got.State != library.Void || got.Seq != 1 {
+			t.Fatalf("want a void header, got %+v", got)
+		}
+		if v, err := h.store.CommitPrincipal(t.Context(), c); err != nil || v.Applied {
+			t.Fatalf("the dead writer came through the fence: %+v, %v", v, err)
+		}
+		// It counts as not existing, to readers and to a new creation.
+		_, err := h.set(as("u:acme:ann"), "g:acme:new", "u:acme:ann=")
+		wantTold(t, err, "NOT_FOUND groupId")
+		_, err = h.set(as("u:acme:ann"), "g:acme:staff", "g:acme:new=MEMBER")
+		wantTold(t, err, "NOT_FOUND members.0.principalId")
+		h.group("g:acme:new", "u:acme:bob", library.Public)
+		if got := h.header("g:acme:new"); got.State != library.Live || got.Seq != 2 {
+			t.Errorf("after the creation: %+v", got)
+		}
+		if built, err := h.store.Built(t.Context(), "g:acme:new"); err != nil || !built {
+			t.Errorf("the library counts as missing: %v", err)
+		}
+	})
+	t.Run("a change that never was", func(t *testing.T) {
+		h := staffHouse(t, nil)
+		before := h.header("g:acme:staff")
+		e := library.InFlight{ID: library.EntryID{1}, Principal: "g:acme:staff", Base: before.Seq, Scope: library.ScopeListed, Principals: []library.PrincipalID{"u:acme:dan"}}
+		if _, err := h.svc.Resume(t.Context(), e); err != nil {
+			t.Fatal(err)
+		}
+		after := h.header("g:acme:staff")
+		if after.Seq != before.Seq+1 || after.MTS <= before.MTS {
+			t.Errorf("no fence: from %+v to %+v", before, after)
+		}
+		after.Seq, after.MTS, after.Writers = before.Seq, before.MTS, before.Writers
+		if diff := cmp.Diff(before, after); diff != "" {
+			t.Errorf("the fence changed:\n%s", diff)
+		}
+		h.wantIndexed("g:acme:staff")
+	})
+}
