@@ -1,0 +1,117 @@
+# Everything that is done to this project has a target here. `make` lists them.
+# All of them need Go 1.26; web and browser need Node 20 with npm.
+
+SHELL := /bin/bash
+.SHELLFLAGS := -eu -o pipefail -c
+.DEFAULT_GOAL := help
+
+# make run: where to listen, and where the store is.
+ADDR ?= 127.0.0.1:8080
+DATA ?= data
+# make sim: the schedule to replay.
+SEED ?= 1
+# make test: how many schedules the simulator plays, and flags for go test.
+SCHEDULES ?= 200000
+TESTFLAGS ?=
+# make fuzz: how long each target is tried.
+FUZZTIME ?= 20s
+CHROMIUM ?= $(shell command -v chromium || command -v chromium-browser || command -v google-chrome)
+
+GO_FILES = $(shell git ls-files --cached --others --exclude-standard '*.go')
+WEB_FILES = $(shell git ls-files --cached --others --exclude-standard web | grep -vE '\.go$$|^web/(dist|e2e)/')
+# What is concurrent, and therefore run under the race detector.
+CONCURRENT = ./library/... ./journal/... ./pebblestore/... ./naming/... ./dataloader/... ./auth/... ./edge/... ./resolvers/... ./interchange/... .
+
+.PHONY: help
+help: ## list the targets
+	@echo 'Carrel: a GraphQL gateway for libraries of shared content.'; echo
+	@sed -nE 's/^([a-z-]+):.*## (.*)/  make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 20
+	@echo; echo 'Variables: ADDR=$(ADDR) DATA=$(DATA) SEED=$(SEED) SCHEDULES=$(SCHEDULES) FUZZTIME=$(FUZZTIME)'
+
+.PHONY: run
+run: build $(DATA)/secret ## start the gateway with demo data, and print a token for each demo viewer
+	@if [ ! -d $(DATA)/store ]; then \
+		echo 'making the demo data of the standard library of this Go'; \
+		go run ./demo/generate > $(DATA)/demo.jsonl; \
+		bin/carrel import $(DATA)/demo.jsonl --store pebble:$(DATA)/store.new; \
+		mv $(DATA)/store.new $(DATA)/store; \
+	fi
+	bin/carrel serve --dev --listen $(ADDR) --store pebble:$(DATA)/store --auth-hs256-file $(DATA)/secret
+
+# The secret is made once and readable by its owner alone.
+$(DATA)/secret:
+	@mkdir -p $(DATA)
+	@(umask 077; head -c 48 /dev/urandom | base64 -w 0 > $@)
+
+.PHONY: build
+build: web ## build bin/carrel, web page included
+	go build -o bin/carrel .
+
+.PHONY: web
+web: web/dist/index.html ## build the GraphiQL page from npm
+
+# Without npm the binary is built all the same and serves a plain form.
+web/dist/index.html: $(WEB_FILES)
+	@if command -v npm > /dev/null; then \
+		cd web && npm ci --no-audit --no-fund && npx vite build && touch dist/index.html; \
+	else \
+		echo 'npm is missing: the gateway will serve a plain form instead of GraphiQL'; \
+	fi
+
+.PHONY: test
+test: ## run everything that must hold, and print a summary
+	@TESTFLAGS='$(TESTFLAGS)' SCHEDULES=$(SCHEDULES) .ci/stages lint generated build unit simulate race browser
+
+.PHONY: lint
+lint: ## check formatting and run go vet
+	@unformatted=$$(gofmt -l $(GO_FILES)); \
+	if [ -n "$$unformatted" ]; then echo "not formatted (gofmt -w):"; echo "$$unformatted"; exit 1; fi
+	go vet ./...
+
+.PHONY: generate
+generate: ## make graph/generated.go of the schema
+	go generate ./graph
+
+.PHONY: generated
+generated: ## check that graph/generated.go is what the schema makes
+	go test $(TESTFLAGS) ./graph/internal/generate
+
+.PHONY: unit
+unit: ## run the tests of all packages
+	go test -p 2 -timeout 10m $(TESTFLAGS) ./...
+
+.PHONY: simulate
+simulate: ## play SCHEDULES schedules of the write protocol, and every ablation
+	go test -timeout 10m $(TESTFLAGS) ./simulator -args -count $(SCHEDULES)
+
+.PHONY: sim
+sim: ## replay one schedule of the simulator, step by step: make sim SEED=n
+	go test -count 1 -v -run '^TestReplay$$' ./simulator -args -seed $(SEED)
+
+.PHONY: race
+race: ## run the concurrent packages under the race detector (needs gcc)
+	@command -v $$(go env CC) > /dev/null || { echo "the race detector needs a C compiler: install gcc"; exit 1; }
+	CGO_ENABLED=1 go test -race -p 2 -timeout 10m $(TESTFLAGS) $(CONCURRENT)
+
+.PHONY: browser
+browser: build ## page through a library in GraphiQL, in a real browser (needs chromium)
+	@[ -n "$(CHROMIUM)" ] || { echo 'the browser test needs chromium: apt-get install chromium'; exit 1; }
+	CHROMIUM=$(CHROMIUM) .ci/browser
+
+.PHONY: fuzz
+fuzz: ## try every fuzz target for FUZZTIME
+	@go list -f '{{.Dir}}' ./... | while read -r dir; do \
+		grep -hoE '^func Fuzz[A-Za-z0-9_]+' "$$dir"/*_test.go 2> /dev/null | cut -c 6- | while read -r target; do \
+			echo "$$dir $$target"; \
+			(cd "$$dir" && go test -run '^$$' -fuzz "^$$target\$$" -fuzztime $(FUZZTIME) . < /dev/null); \
+		done; \
+	done
+
+.PHONY: bench
+bench: ## measure pages, updates, shares, start, memory and import, beside what is wanted
+	go run ./bench
+
+.PHONY: clean
+clean: ## remove what was built; the demo store in DATA stays
+	rm -rf bin web/node_modules
+	find web/dist -mindepth 1 ! -name .keep -delete

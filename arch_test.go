@@ -1,0 +1,345 @@
+package main_test
+
+import (
+	"bytes"
+	"fmt"
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"os"
+	"os/exec"
+	"path"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+)
+
+// The shape of the house (ARCHITECTURE.md), as far as a program can see it.
+// What needs reading stays with the reviewer; this keeps the mechanical part.
+// The smells inside the rooms are in smells_test.go.
+
+const module = "carrel"
+
+// A source is a Go file of the project, in version control or about to be.
+type source struct {
+	path   string // from the root, with slashes
+	room   string // its first folder; "main" for the root
+	test   bool
+	syntax *ast.File
+	lines  int
+}
+
+// generated tells whether the file was written by a program.
+func (s *source) generated() bool { return ast.IsGenerated(s.syntax) }
+
+// imports are the paths that the file imports.
+func (s *source) imports() []string {
+	paths := make([]string, len(s.syntax.Imports))
+	for i, spec := range s.syntax.Imports {
+		paths[i], _ = strconv.Unquote(spec.Path.Value) // the parser has checked it
+	}
+	return paths
+}
+
+// house is the tree as it stands, read once for all tests of this package.
+type house struct {
+	files   []string // all that git would take, Go or not
+	fset    *token.FileSet
+	sources []*source
+}
+
+var readHouse = sync.OnceValues(func() (*house, error) {
+	// Untracked files count too, unless they are ignored: what is not yet
+	// committed is judged before it is.
+	list, err := exec.Command("git", "ls-files", "-z", "--cached", "--others", "--exclude-standard").Output()
+	if err != nil {
+		return nil, fmt.Errorf("listing the files of the project with git: %w", err)
+	}
+	h := &house{fset: token.NewFileSet()}
+	for name := range strings.SplitSeq(string(list), "\x00") {
+		if _, err := os.Stat(name); name == "" || err != nil {
+			continue // deleted, and not yet committed as deleted
+		}
+		h.files = append(h.files, name)
+		if path.Ext(name) != ".go" {
+			continue
+		}
+		text, err := os.ReadFile(name)
+		if err != nil {
+			return nil, err
+		}
+		syntax, err := parser.ParseFile(h.fset, name, text, parser.ParseComments|parser.SkipObjectResolution)
+		if err != nil {
+			return nil, err
+		}
+		room, _, inFolder := strings.Cut(name, "/")
+		if !inFolder {
+			room = "main"
+		}
+		h.sources = append(h.sources, &source{
+			path: name, room: room, test: strings.HasSuffix(name, "_test.go"),
+			syntax: syntax, lines: bytes.Count(text, []byte("\n")),
+		})
+	}
+	return h, nil
+})
+
+func theHouse(t *testing.T) *house {
+	t.Helper()
+	h, err := readHouse()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return h
+}
+
+// at is the place of a node, for a message.
+func (h *house) at(n ast.Node) string { return h.fset.Position(n.Pos()).String() }
+
+// domain are the rooms that hold rules. They may import one another.
+var domain = []string{"library", "naming", "page", "paste", "lease"}
+
+// mayImport says which rooms of the project each room may import, besides its
+// own and the domain's. "main" imports all of them, and nobody imports main.
+var mayImport = map[string][]string{
+	"library":     {},
+	"naming":      {},
+	"journal":     {},
+	"pebblestore": {},
+	"cassandra":   {},
+	"interchange": {},
+	"graph":       {},
+	"auth":        {},
+	"observe":     {"journal"},
+	"dataloader":  {},
+	"resolvers":   {"graph", "dataloader", "auth"},
+	"edge":        {"graph", "auth", "dataloader", "observe"},
+	"web":         {},
+	"demo":        {"interchange"},
+	"simulator":   {"journal"},
+}
+
+// anyRoom may import whatever it tests or wires.
+var anyRoom = []string{"main", "bench"}
+
+// standard says which rooms import nothing but the standard library, the two
+// packages named, and the domain. The suites of a contract are no part of it.
+var standard = []string{"library", "journal", "naming"}
+
+var standardAlso = []string{"golang.org/x/net/idna", "golang.org/x/text/unicode/norm"}
+
+// libraries says which rooms may import a library, by the prefix of its path,
+// outside tests. What is not listed may be imported by nobody: a new
+// dependency is a decision (docs/adr), and gets its line here.
+var libraries = []struct {
+	prefix string
+	rooms  []string
+}{
+	{"golang.org/x/net/idna", domain},
+	{"golang.org/x/text/unicode/norm", domain},
+	{"github.com/cockroachdb/pebble/v2", []string{"pebblestore"}},
+	{"github.com/gocql/gocql", []string{"cassandra"}},
+	{"github.com/apache/cassandra-gocql-driver", []string{"cassandra"}},
+	{"github.com/99designs/gqlgen", []string{"graph", "resolvers", "dataloader", "edge", "observe", "main"}},
+	{"github.com/vektah/gqlparser/v2", []string{"graph", "resolvers", "dataloader", "edge", "observe", "main"}},
+	{"github.com/lestrrat-go/jwx/v3", []string{"auth"}},
+	{"github.com/alecthomas/kong", []string{"main"}},
+	{"github.com/rs/cors", []string{"edge", "main"}},
+	{"github.com/schollz/progressbar/v3", []string{"interchange", "main"}},
+	{"golang.org/x/term", []string{"main"}},
+	{"github.com/google/go-cmp", []string{"library/storetest"}},
+	{"pgregory.net/rapid", []string{"library/storetest"}},
+}
+
+// testing is what tests of every room may import besides, and what they may
+// not: drivers stay in their rooms even there, but for Pebble's file systems,
+// on which tests of other rooms open a store.
+var forTests = []string{
+	"github.com/google/go-cmp", "pgregory.net/rapid", "go.uber.org/goleak",
+	"github.com/cockroachdb/pebble/v2/vfs",
+}
+
+func TestImportsPointOneWay(t *testing.T) {
+	h := theHouse(t)
+	for _, s := range h.sources {
+		if s.test || slices.Contains(anyRoom, s.room) {
+			continue
+		}
+		allowed, known := mayImport[s.room]
+		if !known {
+			t.Errorf("%s: the room %q is not in the plan of the house (mayImport in arch_test.go)", s.path, s.room)
+			continue
+		}
+		for _, imp := range s.imports() {
+			rest, ours := strings.CutPrefix(imp, module+"/")
+			if !ours {
+				continue
+			}
+			room, _, _ := strings.Cut(rest, "/")
+			if room != s.room && !slices.Contains(domain, room) && !slices.Contains(allowed, room) {
+				t.Errorf("%s imports %s: %s may import the domain and %v", s.path, imp, s.room, allowed)
+			}
+		}
+	}
+}
+
+func TestLibrariesStayInTheirRooms(t *testing.T) {
+	h := theHouse(t)
+	for _, s := range h.sources {
+		for _, imp := range s.imports() {
+			if !strings.Contains(strings.Split(imp, "/")[0], ".") || s.test && under(imp, forTests) {
+				continue
+			}
+			if slices.Contains(standard, s.room) && !s.test && path.Dir(s.path) == s.room && !slices.Contains(standardAlso, imp) {
+				t.Errorf("%s imports %s: %s takes the standard library and %v only", s.path, imp, s.room, standardAlso)
+			}
+			rooms, known := roomsOf(imp)
+			switch {
+			case !known:
+				t.Errorf("%s imports %s: a new dependency needs a reason in docs/adr and a line in arch_test.go", s.path, imp)
+			case !slices.Contains(rooms, s.room) && !slices.Contains(rooms, path.Dir(s.path)):
+				t.Errorf("%s imports %s, which belongs in %v", s.path, imp, rooms)
+			}
+		}
+	}
+}
+
+// under tells whether the import path lies at or below one of the prefixes.
+func under(imp string, prefixes []string) bool {
+	return slices.ContainsFunc(prefixes, func(p string) bool {
+		return imp == p || strings.HasPrefix(imp, p+"/")
+	})
+}
+
+func roomsOf(imp string) (rooms []string, known bool) {
+	for _, l := range libraries {
+		if under(imp, []string{l.prefix}) {
+			return l.rooms, true
+		}
+	}
+	return nil, false
+}
+
+// The compiler refuses cycles of packages; a room is made of several.
+func TestRoomsHaveNoCycles(t *testing.T) {
+	h := theHouse(t)
+	uses := map[string]map[string]bool{}
+	for _, s := range h.sources {
+		for _, imp := range s.imports() {
+			rest, ours := strings.CutPrefix(imp, module+"/")
+			room, _, _ := strings.Cut(rest, "/")
+			if s.test || !ours || room == s.room {
+				continue
+			}
+			if uses[s.room] == nil {
+				uses[s.room] = map[string]bool{}
+			}
+			uses[s.room][room] = true
+		}
+	}
+	var walk func(room string, above []string)
+	walk = func(room string, above []string) {
+		if i := slices.Index(above, room); i >= 0 {
+			if room == slices.Min(above[i:]) { // each cycle is told once
+				t.Errorf("rooms import one another: %s", strings.Join(append(above[i:], room), " -> "))
+			}
+			return
+		}
+		for next := range uses[room] {
+			walk(next, append(slices.Clone(above), room))
+		}
+	}
+	for room := range uses {
+		walk(room, nil)
+	}
+}
+
+// A folder says what is in it; these words do not.
+var emptyWords = []string{"util", "utils", "helper", "helpers", "common", "misc", "model", "models", "shared", "lib", "pkg", "base", "core"}
+
+func TestFoldersAndPackagesSayWhatTheyAreFor(t *testing.T) {
+	h := theHouse(t)
+	documented := map[string]bool{}
+	for _, s := range h.sources {
+		documented[path.Dir(s.path)] = documented[path.Dir(s.path)] || s.syntax.Doc != nil
+	}
+	for _, name := range h.files {
+		for word := range strings.SplitSeq(path.Dir(name), "/") {
+			if slices.Contains(emptyWords, word) {
+				t.Errorf("%s: a folder named %q says nothing about what is in it", name, word)
+			}
+		}
+	}
+	for dir, has := range documented {
+		if !has {
+			t.Errorf("%s: the package has no comment saying what it answers for and what it must not know", dir)
+		}
+	}
+}
+
+func TestGeneratedCodeIsOneFile(t *testing.T) {
+	h := theHouse(t)
+	for _, s := range h.sources {
+		if s.generated() && s.path != "graph/generated.go" {
+			t.Errorf("%s: graph/generated.go is the only generated file", s.path)
+		}
+	}
+	if slices.Contains(h.files, "graph/models_gen.go") {
+		t.Error("graph/models_gen.go: gqlgen made up a type; bind it to one of the domain instead (gqlgen.yml)")
+	}
+}
+
+// Files longer than this hide a second concept.
+const maxFileLines = 450
+
+// longFiles are the exceptions, with their reasons.
+var longFiles = map[string]string{}
+
+func TestFilesAreOfOneConcept(t *testing.T) {
+	for _, s := range theHouse(t).sources {
+		if s.lines > maxFileLines && !s.generated() && longFiles[s.path] == "" {
+			t.Errorf("%s has %d lines, at most %d are readable as one concept", s.path, s.lines, maxFileLines)
+		}
+	}
+	for name, reason := range longFiles {
+		if _, err := os.Stat(name); err != nil || reason == "" {
+			t.Errorf("longFiles names %s, which is gone or has no reason", name)
+		}
+	}
+}
+
+const maxFileBytes = 1 << 20
+
+// machinePlaces are names of the place a file was made at. The pieces are
+// joined here so that this file does not name them itself.
+var machinePlaces = regexp.MustCompile(strings.Join([]string{
+	`(^|[^\w./-])/(work|root|home/\w+|Users/\w+)/`,
+	`registry\.` + `npmjs\.org`, `registry\.` + `yarnpkg\.com`, `proxy\.` + `golang\.org`, `sum\.` + `golang\.org`,
+	`artifact` + `ory`, `\bnex` + `us[.:/]`,
+}, "|"))
+
+func TestFilesKnowNoMachine(t *testing.T) {
+	for _, name := range theHouse(t).files {
+		text, err := os.ReadFile(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if len(text) > maxFileBytes {
+			t.Errorf("%s has %d bytes: large files are made by the build, not kept", name, len(text))
+		}
+		if bytes.IndexByte(text, 0) >= 0 {
+			continue // a picture
+		}
+		for n, line := range bytes.Split(text, []byte("\n")) {
+			if found := machinePlaces.Find(line); found != nil {
+				t.Errorf("%s:%d names a machine's path or a registry: %q", name, n+1, found)
+			}
+			if path.Base(name) == "package-lock.json" && bytes.Contains(line, []byte(`"resolved"`)) {
+				t.Errorf("%s:%d tells where a package came from; its integrity is enough (npm: omit-lockfile-registry-resolved)", name, n+1)
+			}
+		}
+	}
+}

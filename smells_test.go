@@ -1,0 +1,253 @@
+package main_test
+
+import (
+	"go/ast"
+	"go/token"
+	"path"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// Smells that the syntax of one file shows. Those that need to know what a
+// name stands for are in typedsmells_test.go.
+
+// maxFunctionLines is where a function hides a second one; maxResolverLines
+// where a resolver begins to hold rules.
+const (
+	maxFunctionLines = 60
+	maxTestLines     = 100 // a table of cases is data
+	maxResolverLines = 25
+	maxRootFields    = 4
+	maxStoreMethods  = 15
+)
+
+// longFunctions are the exceptions, with their reasons.
+var longFunctions = map[string]string{}
+
+func TestFunctionsAreShort(t *testing.T) {
+	h := theHouse(t)
+	met := map[string]bool{}
+	for _, s := range h.sources {
+		if s.generated() {
+			continue
+		}
+		most := maxFunctionLines
+		switch {
+		case s.test:
+			most = maxTestLines
+		case s.room == "resolvers":
+			most = maxResolverLines
+		}
+		for f := range functions(s) {
+			name := s.path + ":" + f.Name.Name
+			lines := h.fset.Position(f.End()).Line - h.fset.Position(f.Pos()).Line + 1
+			met[name] = lines > most
+			if lines > most && longFunctions[name] == "" {
+				t.Errorf("%s: %s has %d lines, at most %d are good here", h.at(f), f.Name.Name, lines, most)
+			}
+		}
+	}
+	for name, reason := range longFunctions {
+		if !met[name] || reason == "" {
+			t.Errorf("longFunctions names %s, which is gone, short, or has no reason", name)
+		}
+	}
+}
+
+// functions are the declared functions and methods of a file.
+func functions(s *source) func(func(*ast.FuncDecl) bool) {
+	return func(yield func(*ast.FuncDecl) bool) {
+		for _, d := range s.syntax.Decls {
+			if f, ok := d.(*ast.FuncDecl); ok && !yield(f) {
+				return
+			}
+		}
+	}
+}
+
+func TestNamesAndStart(t *testing.T) {
+	h := theHouse(t)
+	for _, s := range h.sources {
+		if s.generated() {
+			continue
+		}
+		for f := range functions(s) {
+			name := f.Name.Name
+			if f.Recv == nil && name == "init" {
+				t.Errorf("%s: init() runs unasked; let main or a constructor do it", h.at(f))
+			}
+			for _, prefix := range []string{"Get", "get"} {
+				rest := strings.TrimPrefix(name, prefix)
+				if rest != name && rest != "" && strings.ToUpper(rest[:1]) == rest[:1] {
+					t.Errorf("%s: %s: name it for what it gives", h.at(f), name)
+				}
+			}
+		}
+	}
+}
+
+// forbiddenCalls are calls by package and name that a room must not make, the
+// reason being what is told to whoever makes one.
+var forbiddenCalls = []struct {
+	pkg, name string
+	where     func(*source) bool
+	reason    string
+}{
+	{"context", "Background", product, "a context comes from the caller"},
+	{"context", "TODO", everywhere, "a context comes from the caller"},
+	{"time", "Sleep", everywhere, "wait for what is waited for: a latch, a channel, synctest"},
+	{"os", "Exit", product, "only main ends the process"},
+	{"log", "Fatal", everywhere, "only main ends the process, with an exit code"},
+	{"log", "Fatalf", everywhere, "only main ends the process, with an exit code"},
+	{"log", "Fatalln", everywhere, "only main ends the process, with an exit code"},
+	{"time", "Now", rules, "time comes from the Runtime"},
+	{"time", "Since", rules, "time comes from the Runtime"},
+	{"time", "Until", rules, "time comes from the Runtime"},
+	{"time", "After", rules, "waiting goes through the Runtime"},
+	{"time", "AfterFunc", rules, "waiting goes through the Runtime"},
+	{"time", "NewTimer", rules, "waiting goes through the Runtime"},
+	{"time", "NewTicker", rules, "waiting goes through the Runtime"},
+	{"time", "Tick", rules, "waiting goes through the Runtime"},
+	{"context", "WithTimeout", rules, "deadlines come from the Runtime"},
+	{"context", "WithDeadline", rules, "deadlines come from the Runtime"},
+	{"context", "WithoutCancel", rules, "the Runtime detaches"},
+	{"context", "AfterFunc", rules, "it starts a goroutine; tasks are started by the Runtime"},
+}
+
+func everywhere(*source) bool { return true }
+
+// product is what runs in the gateway below main.
+func product(s *source) bool {
+	return !s.test && s.syntax.Name.Name != "main" && s.room != "bench"
+}
+
+// rules are the rooms that the simulator drives step by step, but for the one
+// file by which they meet the real world.
+func rules(s *source) bool {
+	return !s.test && slices.Contains(standard, path.Dir(s.path)) && s.path != "library/real_runtime.go"
+}
+
+func TestNobodyReachesAroundItsParameters(t *testing.T) {
+	h := theHouse(t)
+	for _, s := range h.sources {
+		names := importNames(s)
+		ast.Inspect(s.syntax, func(n ast.Node) bool {
+			sel, ok := n.(*ast.SelectorExpr)
+			if !ok {
+				return true
+			}
+			base, ok := sel.X.(*ast.Ident)
+			if !ok {
+				return true
+			}
+			for _, f := range forbiddenCalls {
+				if names[base.Name] == f.pkg && sel.Sel.Name == f.name && f.where(s) {
+					t.Errorf("%s: %s.%s: %s", h.at(n), f.pkg, f.name, f.reason)
+				}
+			}
+			if s.test && slices.Contains([]string{"Skip", "Skipf", "SkipNow"}, sel.Sel.Name) && slices.Contains([]string{"t", "tb", "b", "f", "rt"}, base.Name) {
+				t.Errorf("%s: a test that cannot run says why and fails", h.at(n))
+			}
+			return true
+		})
+	}
+}
+
+// importNames maps the names by which a file knows packages to their paths.
+func importNames(s *source) map[string]string {
+	names := map[string]string{}
+	for i, imp := range s.imports() {
+		name := path.Base(imp)
+		if given := s.syntax.Imports[i].Name; given != nil {
+			name = given.Name
+		}
+		names[name] = imp
+	}
+	return names
+}
+
+// The simulator takes the product's code one step at a time, so that code must
+// not start, wait or choose by itself.
+func TestRulesLeaveConcurrencyToTheRuntime(t *testing.T) {
+	h := theHouse(t)
+	for _, s := range h.sources {
+		if !rules(s) {
+			continue
+		}
+		for _, imp := range s.imports() {
+			if slices.Contains([]string{"math/rand", "math/rand/v2", "crypto/rand"}, imp) {
+				t.Errorf("%s imports %s: randomness comes from the Runtime", s.path, imp)
+			}
+		}
+		ast.Inspect(s.syntax, func(n ast.Node) bool {
+			switch n := n.(type) {
+			case *ast.GoStmt:
+				t.Errorf("%s: a bare go statement: use Runtime.Go", h.at(n))
+			case *ast.SelectStmt:
+				t.Errorf("%s: a select: use Runtime.Wait", h.at(n))
+			case *ast.SendStmt, *ast.ChanType:
+				t.Errorf("%s: a channel: use a Latch", h.at(n))
+			case *ast.UnaryExpr:
+				if n.Op == token.ARROW {
+					t.Errorf("%s: a channel: use a Latch", h.at(n))
+				}
+			}
+			return true
+		})
+	}
+}
+
+func TestStoresAreNarrowAndRootsSmall(t *testing.T) {
+	h := theHouse(t)
+	roots := 0
+	for _, s := range h.sources {
+		for name, typ := range types(s) {
+			switch typ := typ.(type) {
+			case *ast.InterfaceType:
+				if n := methods(typ); strings.HasSuffix(name, "Store") && n > maxStoreMethods {
+					t.Errorf("%s: %s has %d methods: a narrow interface has at most %d", h.at(typ), name, n, maxStoreMethods)
+				}
+			case *ast.StructType:
+				if s.room != "resolvers" || s.test || name != "Root" {
+					continue
+				}
+				roots++
+				if n := typ.Fields.NumFields(); n > maxRootFields {
+					t.Errorf("%s: the root resolver has %d fields, at most %d: it knows the services, not the world", h.at(typ), n, maxRootFields)
+				}
+			}
+		}
+	}
+	if roots != 1 {
+		t.Errorf("found %d root resolvers in resolvers/, want the one type Root", roots)
+	}
+}
+
+// types are the type declarations of a file.
+func types(s *source) func(func(string, ast.Expr) bool) {
+	return func(yield func(string, ast.Expr) bool) {
+		for _, d := range s.syntax.Decls {
+			g, ok := d.(*ast.GenDecl)
+			if !ok || g.Tok != token.TYPE {
+				continue
+			}
+			for _, spec := range g.Specs {
+				spec := spec.(*ast.TypeSpec)
+				if !yield(spec.Name.Name, spec.Type) {
+					return
+				}
+			}
+		}
+	}
+}
+
+// methods counts what the interface declares itself; what it embeds is
+// counted where it is declared.
+func methods(i *ast.InterfaceType) int {
+	n := 0
+	for _, m := range i.Methods.List {
+		n += len(m.Names)
+	}
+	return n
+}
