@@ -1,0 +1,167 @@
+package storetest
+
+import (
+	"fmt"
+
+	"carrel/library"
+)
+
+func commitAreas() []area {
+	return []area{{"Commit", []check{
+		{"Commit must apply whole or not at all, iff Seq is Base", commitWhole},
+		{"Base is the Seq the partition must have; 0: no header must exist", commitBase},
+		{"the header's own Unsettled and Writers are not written", commitIgnoresLists},
+		{"Supersede is added to the standing ones, ascending", commitSupersede},
+		{"Writer is added to the standing ones, of which the last MaxWriters stay", commitWriters},
+		{"a refusal tells the standing Seq and Writers", commitRefusal},
+		{"a void header is a header", commitVoid},
+		{"member rows that are not written stay", commitKeepsMembers},
+		{"2,000 member rows go in one commit", commitMany},
+	}}}
+}
+
+func commitWhole(s *stage) {
+	a, b := s.user("a"), s.user("b")
+	it := s.newItem("item", library.Private, a)
+	for _, base := range []int64{0, 2, 7} {
+		r := library.RequestRow{Key: library.RequestKey{9}, Answer: []byte("x"), Until: s.later()}
+		c := it.next(func(c *library.ContentCommit) {
+			c.Base, c.Header.Seq = base, base+1
+			c.Header.Title = "refused"
+			moved(c, library.Public)
+			c.Request = &r
+			c.Members = []library.Member{{Principal: a, Role: library.Viewing}, {Principal: b, Role: library.Viewing}}
+		})
+		if v := s.commit(c); v.Applied {
+			s.Fatalf("a commit on base %d was applied to seq 1", base)
+		}
+		it.stands(fmt.Sprintf("item after a commit on base %d was refused", base))
+		if got := s.read(it.head.ID, library.ContentQuery{Request: &r.Key}).Request; got != nil {
+			s.Fatalf("a refused commit has written its request row: %+v", got)
+		}
+	}
+	r := library.RequestRow{Key: library.RequestKey{9}, Answer: []byte("y"), Until: s.later()}
+	it.write(func(c *library.ContentCommit) {
+		c.Header.Title = "applied"
+		moved(c, library.Public)
+		c.Request = &r
+		c.Members = []library.Member{{Principal: a, Role: library.Viewing}, {Principal: b, Role: library.Viewing}}
+	})
+	it.stands("item after a commit")
+	s.same("request row", s.read(it.head.ID, library.ContentQuery{Request: &r.Key}).Request, &r)
+}
+
+func commitBase(s *stage) {
+	it := s.newItem("item", library.Private, s.user("a"))
+	again := it.next(func(c *library.ContentCommit) { c.Base, c.Header.Seq = 0, 1 })
+	if v := s.commit(again); v.Applied {
+		s.Fatal("a creation was applied where a header stands")
+	}
+	missing := it.next(func(c *library.ContentCommit) { c.ID, c.Header.ID = s.content("missing"), s.content("missing") })
+	if v := s.commit(missing); v.Applied || v.Seq != 0 || len(v.Writers) != 0 {
+		s.Fatalf("a commit on base 1 where there is no header: %+v", v)
+	}
+	s.same("rows of the missing one", s.read(s.content("missing"), library.ContentQuery{}), new(library.ContentRows))
+	it.stands("item")
+}
+
+func commitIgnoresLists(s *stage) {
+	it := s.newItem("item", library.Private, s.user("a"))
+	it.move()
+	c := it.next(func(c *library.ContentCommit) {
+		c.Header.Unsettled = []library.Superseded{{Position: 5, Widest: library.Public}}
+		c.Header.Writers = []library.Writer{{Seq: 1, Entry: library.EntryID{9}}}
+	})
+	if v := s.commit(c); !v.Applied {
+		s.Fatalf("refused: %+v", v)
+	}
+	it.applied(c)
+	it.stands("item")
+}
+
+func commitSupersede(s *stage) {
+	it := s.newItem("item", library.Private, s.user("a"))
+	for n, v := range []library.Visibility{library.Public, library.LoggedIn, library.Private, library.Public} {
+		it.write(func(c *library.ContentCommit) { moved(c, v) })
+		it.stands(fmt.Sprintf("item after move %d", n))
+	}
+	if len(it.head.Unsettled) != 4 {
+		s.Fatalf("unsettled: %+v", it.head.Unsettled)
+	}
+	it.turn(library.Private)
+	it.stands("item after a turn, which supersedes nothing")
+}
+
+func commitWriters(s *stage) {
+	it := s.newItem("item", library.Private, s.user("a"))
+	for range library.MaxWriters + 5 {
+		it.turn(library.Private)
+	}
+	it.stands("item")
+	rows := s.read(it.head.ID, library.ContentQuery{})
+	if n := len(rows.Header.Writers); n != library.MaxWriters {
+		s.Fatalf("%d writers", n)
+	}
+	if first := rows.Header.Writers[0].Seq; first != it.head.Seq-library.MaxWriters+1 {
+		s.Fatalf("the first writer made seq %d of %d", first, it.head.Seq)
+	}
+}
+
+func commitRefusal(s *stage) {
+	it := s.newItem("item", library.Private, s.user("a"))
+	it.move()
+	it.move()
+	late := it.next(func(c *library.ContentCommit) { c.Base, c.Header.Seq = 1, 2 })
+	s.same("verdict", s.commit(late), library.Verdict{Seq: 3, Writers: it.head.Writers})
+}
+
+func commitVoid(s *stage) {
+	it := &item{s: s, rows: make(map[library.PrincipalID]library.Member)}
+	it.head.ID = s.content("fenced")
+	it.write(func(c *library.ContentCommit) { c.Header.State = library.Void })
+	it.stands("void header")
+	create := func(c *library.ContentCommit) {
+		c.Header.State, c.Header.Kind, c.Header.Title = library.Live, library.Note, "late"
+		c.Members = []library.Member{{Principal: s.user("a"), Role: library.Manages}}
+	}
+	late := it.next(create)
+	late.Base, late.Header.Seq = 0, 1
+	if v := s.commit(late); v.Applied {
+		s.Fatal("a creation with base 0 was applied over a void header")
+	}
+	it.write(create)
+	it.stands("item created over a void header")
+}
+
+func commitKeepsMembers(s *stage) {
+	a, b, c := s.user("a"), s.user("b"), s.user("c")
+	it := s.newItem("item", library.Private, a, b, c)
+	it.remove(b)
+	it.move()
+	it.stands("item")
+	rows := s.read(it.head.ID, library.ContentQuery{Members: []library.PrincipalID{a, b, c}})
+	for i, seq := range []int64{1, 2, 1} {
+		if rows.Members[i].Seq != seq {
+			s.Fatalf("member %d has seq %d, not %d", i, rows.Members[i].Seq, seq)
+		}
+	}
+}
+
+func commitMany(s *stage) {
+	it := s.newItem("item", library.Private, s.user("a"))
+	it.write(func(c *library.ContentCommit) {
+		for n := range 2000 {
+			c.Members = append(c.Members, library.Member{Principal: s.user(fmt.Sprintf("m%04d", n)), Role: library.Viewing})
+		}
+	})
+	var got []library.Member
+	for after := library.PrincipalID(""); ; after = got[len(got)-1].Principal {
+		rows, err := s.MembersPage(s.ctx, it.head.ID, after, 500, true)
+		s.ok(err)
+		if len(rows.Members) == 0 {
+			break
+		}
+		got = append(got, rows.Members...)
+	}
+	s.same("members", got, it.members(it.principals()...))
+}

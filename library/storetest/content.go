@@ -1,0 +1,266 @@
+package storetest
+
+import (
+	"fmt"
+	"slices"
+
+	"carrel/library"
+)
+
+func contentAreas() []area {
+	return []area{
+		{"Read", []check{
+			{"Read must return a zero Header (Seq 0, State Absent) for an unknown id, without an error, and one atomic reading of all rows asked for", readUnknown},
+			{"members are in the order asked for, with Seq 0 where there is no row", readMembers},
+			{"a request row is read by its key, nil where there is none", readRequest},
+			{"every field of a header comes back", readEveryField},
+			{"ids that are prefixes of each other are apart", readPrefixes},
+		}},
+		{"ReadMany", []check{
+			{"It must see everything acknowledged before it was called", readManyFresh},
+			{"headers and members are in the order of ids, zero for unknown ones", readManyOrder},
+		}},
+		{"MembersPage", []check{
+			{"it reads at most limit member rows, leaving ones too, after a principal in order of id", membersPage},
+			{"it gives the header of the same reading, and no rows of an unknown id", membersPageHeader},
+		}},
+		{"ScanContents", []check{
+			{"it lists ids after one, in order of id, deleted ones too", scanContents},
+		}},
+	}
+}
+
+func readUnknown(s *stage) {
+	key := library.RequestKey{1}
+	p := s.user("a")
+	for _, serial := range []bool{true, false} {
+		rows := s.read(s.content("unknown"), library.ContentQuery{Members: []library.PrincipalID{p}, Request: &key, Serial: serial})
+		s.same("rows of an unknown id", rows, &library.ContentRows{Members: []library.Member{{Principal: p}}})
+	}
+	readsAreAtomic(s)
+}
+
+// readsAreAtomic reads while commits write the header and two member rows at
+// once: every reading must show rows of one state.
+func readsAreAtomic(s *stage) {
+	a, b := s.user("a"), s.user("b")
+	it := s.newItem("changing", library.Private, a, b)
+	const rounds = 50
+	done := make(chan error, 1)
+	go func() {
+		for range rounds {
+			c := it.next(func(c *library.ContentCommit) {
+				c.Members = []library.Member{{Principal: a, Role: library.Manages}, {Principal: b, Role: library.Manages}}
+			})
+			v, err := s.Commit(s.ctx, c)
+			if err == nil && !v.Applied {
+				err = fmt.Errorf("seq %d was refused", c.Header.Seq)
+			}
+			if err != nil && !library.MayHaveCommitted(err) {
+				done <- err
+				return
+			}
+			it.applied(c)
+		}
+		done <- nil
+	}()
+	for {
+		select {
+		case err := <-done:
+			s.ok(err)
+			return
+		default:
+		}
+		rows, err := s.Read(s.ctx, s.content("changing"), library.ContentQuery{Members: []library.PrincipalID{a, b}})
+		s.ok(err)
+		if seq := rows.Header.Seq; rows.Members[0].Seq != seq || rows.Members[1].Seq != seq {
+			s.Fatalf("header of seq %d with member rows of seq %d and %d", seq, rows.Members[0].Seq, rows.Members[1].Seq)
+		}
+	}
+}
+
+func readMembers(s *stage) {
+	a, b, c, none := s.user("a"), s.user("b"), s.group("c"), s.user("none")
+	it := s.newItem("item", library.Private, a)
+	it.share(c, library.Viewing)
+	it.share(b, library.Editing)
+	it.remove(b)
+	asked := []library.PrincipalID{none, c, a, b}
+	rows := s.read(it.head.ID, library.ContentQuery{Members: asked})
+	s.same("members", rows.Members, []library.Member{
+		{Principal: none},
+		{Principal: c, Role: library.Viewing, Seq: 2},
+		{Principal: a, Role: library.Manages, Seq: 1},
+		{Principal: b, Role: library.Editing, Leaving: true, Seq: 4},
+	})
+	s.same("members that were not asked for", s.read(it.head.ID, library.ContentQuery{}).Members, []library.Member(nil))
+}
+
+func readRequest(s *stage) {
+	it := s.newItem("item", library.Private, s.user("a"))
+	r := library.RequestRow{Key: library.RequestKey{1, 2}, InputHash: [32]byte{31: 3}, Answer: []byte("answer \x00\x01\xff"), Until: s.later()}
+	it.write(func(c *library.ContentCommit) { c.Request = &r })
+	for _, serial := range []bool{true, false} {
+		s.same("request row", s.read(it.head.ID, library.ContentQuery{Request: &r.Key, Serial: serial}).Request, &r)
+	}
+	other := library.RequestKey{1, 2, 3}
+	if got := s.read(it.head.ID, library.ContentQuery{Request: &other}).Request; got != nil {
+		s.Fatalf("a request row of another key: %+v", got)
+	}
+	second := s.newItem("second", library.Private, s.user("a"))
+	if got := s.read(second.head.ID, library.ContentQuery{Request: &r.Key}).Request; got != nil {
+		s.Fatalf("a request row of another content: %+v", got)
+	}
+	if got := s.read(it.head.ID, library.ContentQuery{}).Request; got != nil {
+		s.Fatalf("a request row that was not asked for: %+v", got)
+	}
+	it.move()
+	s.same("request row after a further commit", s.read(it.head.ID, library.ContentQuery{Request: &r.Key}).Request, &r)
+}
+
+func readEveryField(s *stage) {
+	description, link, expires := "Description, with 𝄞 and\ntwo lines", "https://example.com/?a=b", start+77
+	it := s.newItem("full", library.LoggedIn, s.user("a"))
+	it.write(func(c *library.ContentCommit) {
+		h := &c.Header
+		h.Kind, h.Title, h.Description, h.Link, h.ExpiresAt = library.Link, "Ti\u0301tle", &description, &link, &expires
+		h.Visibility, h.Widest, h.Creator = library.LoggedIn, library.Public, s.user("someone/else")
+		h.Version, h.Managers, h.Members, h.Moves, h.MovesSince = 12, 345, 6789, 30, start-5
+	})
+	it.stands("full header")
+	empty := ""
+	it.write(func(c *library.ContentCommit) {
+		h := &c.Header
+		h.Kind, h.Title, h.Description, h.Link, h.ExpiresAt = library.Note, "", &empty, nil, nil
+	})
+	it.stands("header with an empty description")
+	it.write(func(c *library.ContentCommit) { c.Header.Description = nil })
+	it.stands("header without a description")
+	it.write(func(c *library.ContentCommit) { c.Header.State = library.Void })
+	it.stands("void header")
+}
+
+func readPrefixes(s *stage) {
+	var items []*item
+	for _, name := range []string{"b", "b/", "b/c", "b.", "B", "b/c/d"} {
+		p := s.user(name)
+		items = append(items, s.newItem(name, library.Private, p, s.user("all")))
+	}
+	for _, it := range items {
+		it.stands("item " + string(it.head.ID))
+		rows, err := s.MembersPage(s.ctx, it.head.ID, "", 100, false)
+		s.ok(err)
+		s.same("members of "+string(it.head.ID), rows.Members, it.members(it.principals()...))
+	}
+}
+
+func readManyFresh(s *stage) {
+	a := s.user("a")
+	var ids []library.ContentID
+	var items []*item
+	for n := range 20 {
+		items = append(items, s.newItem(fmt.Sprintf("i%02d", n), library.Private, a))
+		ids = append(ids, items[n].head.ID)
+	}
+	for _, it := range items {
+		it.move()
+		rows, err := s.ReadMany(s.ctx, ids, []library.PrincipalID{a})
+		s.ok(err)
+		for n, r := range rows {
+			s.same("rows of "+string(ids[n]), r, library.ContentRows{Header: items[n].head, Members: items[n].members(a)})
+		}
+	}
+}
+
+func readManyOrder(s *stage) {
+	a, b := s.user("a"), s.user("b")
+	first, second := s.newItem("first", library.Public, a), s.newItem("second", library.Private, b)
+	second.share(a, library.Viewing)
+	ids := []library.ContentID{second.head.ID, s.content("unknown"), first.head.ID, second.head.ID}
+	rows, err := s.ReadMany(s.ctx, ids, []library.PrincipalID{b, a})
+	s.ok(err)
+	none := []library.Member{{Principal: b}, {Principal: a}}
+	of := func(it *item) library.ContentRows {
+		return library.ContentRows{Header: it.head, Members: it.members(b, a)}
+	}
+	s.same("rows", rows, []library.ContentRows{of(second), {Members: none}, of(first), of(second)})
+	rows, err = s.ReadMany(s.ctx, nil, nil)
+	s.ok(err)
+	s.same("rows of no ids", rows, []library.ContentRows(nil))
+}
+
+func membersPage(s *stage) {
+	names := []string{"a", "a.", "a/b", "b", "c", "d", "e"}
+	it := s.newItem("item", library.Private, s.group("z"))
+	for _, n := range names {
+		it.share(s.user(n), library.Viewing)
+	}
+	it.remove(s.user("b"))
+	all := it.principals()
+	for limit := 1; limit <= len(all)+1; limit++ {
+		var got []library.Member
+		after := library.PrincipalID("")
+		for {
+			rows, err := s.MembersPage(s.ctx, it.head.ID, after, limit, limit%2 == 0)
+			s.ok(err)
+			if len(rows.Members) > limit {
+				s.Fatalf("%d rows for a limit of %d", len(rows.Members), limit)
+			}
+			if len(rows.Members) == 0 {
+				break
+			}
+			got = append(got, rows.Members...)
+			after = got[len(got)-1].Principal
+		}
+		s.same(fmt.Sprintf("pages of %d", limit), got, it.members(all...))
+	}
+	rows, err := s.MembersPage(s.ctx, it.head.ID, s.user("a0"), 2, false)
+	s.ok(err)
+	s.same("members after one that is none", rows.Members, it.members(s.user("b"), s.user("c")))
+}
+
+func membersPageHeader(s *stage) {
+	it := s.newItem("item", library.Private, s.user("a"), s.user("b"))
+	it.move()
+	for _, serial := range []bool{true, false} {
+		rows, err := s.MembersPage(s.ctx, it.head.ID, s.user("a"), 10, serial)
+		s.ok(err)
+		s.same("page", rows, &library.ContentRows{Header: it.head, Members: it.members(s.user("b"))})
+		rows, err = s.MembersPage(s.ctx, s.content("unknown"), "", 10, serial)
+		s.ok(err)
+		s.same("page of an unknown id", rows, new(library.ContentRows))
+	}
+}
+
+func scanContents(s *stage) {
+	var want []library.ContentID
+	for _, name := range []string{"b", "a", "a/b", "A", "c", "a."} {
+		it := s.newItem(name, library.Private, s.user("a"))
+		if name == "c" {
+			it.delete()
+		}
+		want = append(want, it.head.ID)
+	}
+	slices.Sort(want)
+	for _, limit := range []int{1, 2, 5, 100} {
+		var got []library.ContentID
+		after := s.content("")
+		for {
+			ids, err := s.ScanContents(s.ctx, after, limit)
+			s.ok(err)
+			if len(ids) > limit {
+				s.Fatalf("%d ids for a limit of %d", len(ids), limit)
+			}
+			own := ownIDs(s, ids)
+			got = append(got, own...)
+			if len(own) < len(ids) || len(ids) == 0 {
+				break
+			}
+			after = ids[len(ids)-1]
+		}
+		s.same(fmt.Sprintf("ids by %d", limit), got, want)
+	}
+	ids, err := s.ScanContents(s.ctx, "", 1000)
+	s.ok(err)
+	s.same("all ids", ownIDs(s, ids), want)
+}

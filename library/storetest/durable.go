@@ -1,0 +1,143 @@
+package storetest
+
+import (
+	"fmt"
+	"testing"
+
+	"carrel/library"
+)
+
+// durableAreas are the checks that need a process to die.
+func durableAreas() []durableArea {
+	return []durableArea{
+		{"Commit", []durableCheck{
+			{"It must be durable when it returns, with everything this process wrote before it", durableCommit},
+		}},
+		{"CommitPrincipal", []durableCheck{
+			{"CommitPrincipal must apply whole or not at all, iff Seq is Base, and be durable when it returns", durablePrincipal},
+		}},
+		{"PutLane", []durableCheck{
+			{"It must be durable no later than a Commit of this process that follows it; a lane without entries is removed", durableLane},
+		}},
+		{"PutDue", []durableCheck{
+			{"PutDue must be durable no later than a Commit of this process that follows it", durableDue},
+		}},
+		{"Registers", []durableCheck{
+			{"a creation and a setting that were told are durable", durableRegisters},
+		}},
+	}
+}
+
+type durableArea struct {
+	name   string
+	checks []durableCheck
+}
+
+type durableCheck struct {
+	name string
+	run  func(s *stage, crash func())
+}
+
+// RunDurable runs the checks of durability. open gives an empty store, and
+// crash, which ends its process without a warning, loses all it may lose, and
+// gives the store as the next process finds it.
+func RunDurable(t *testing.T, open func(t *testing.T) (s library.Store, crash func() library.Store)) {
+	for n, a := range durableAreas() {
+		t.Run(a.name, func(t *testing.T) {
+			for m, c := range a.checks {
+				t.Run(c.name, func(t *testing.T) {
+					store, crash := open(t)
+					s := newStage(t, store, fmt.Sprintf("t%d-%d", 900+n, m))
+					c.run(s, func() { s.Store = crash() })
+				})
+			}
+		})
+	}
+}
+
+func durableCommit(s *stage, crash func()) {
+	a := s.user("a")
+	it, before := s.newItem("item", library.Public, a), s.newItem("before", library.Public, a)
+	for range 5 {
+		before.move()
+		e := before.snapshot(a)
+		e.Reverse = true
+		s.ok(s.Enforce(s.ctx, e))
+		s.ok(s.SetBuilt(s.ctx, a))
+		settled := before.head.Unsettled[0].Position
+		s.ok(s.Settle(s.ctx, &library.Settlement{ID: before.head.ID, Positions: []library.Instant{settled}}))
+		before.settled(settled)
+		r := library.RequestRow{Key: library.RequestKey{1}, Answer: []byte("x"), Until: s.later()}
+		it.write(func(c *library.ContentCommit) {
+			moved(c, library.Public)
+			c.Members = []library.Member{{Principal: s.user("b"), Role: library.Viewing}}
+			c.Request = &r
+		})
+		crash()
+		it.stands("item after a crash")
+		before.stands("what was settled before it")
+		s.same("request row after a crash", s.read(it.head.ID, library.ContentQuery{Request: &r.Key}).Request, &r)
+		s.library(a, buckets(library.Public, before.entryOf(a)))
+		s.reverse(a, []library.Shared{{Content: before.head.ID, Role: library.Manages}})
+		built, err := s.Built(s.ctx, a)
+		s.ok(err)
+		if !built {
+			s.Fatal("built was lost")
+		}
+	}
+}
+
+func durablePrincipal(s *stage, crash func()) {
+	a := s.user("a")
+	g := s.newCircle(s.group("g"), a)
+	for range 3 {
+		s.ok(s.EnforceGroup(s.ctx, g.snapshot(a)))
+		g.put(s.user("b"), library.GroupMember, false)
+		crash()
+		g.stands("group after a crash")
+		s.memberOf(a, library.Membership{Group: g.head.ID, Role: library.GroupManager})
+	}
+}
+
+func durableLane(s *stage, crash func()) {
+	it := s.newItem("item", library.Private, s.user("a"))
+	l := library.Lane{ID: s.laneID(1), Stamp: int64(s.tick()), Entries: []library.InFlight{s.inFlight(1)}}
+	s.ok(s.PutLane(s.ctx, l))
+	it.move()
+	crash()
+	it.stands("item after a crash")
+	s.same("lanes after a crash", s.lanes(), []library.Lane{l})
+	l.Stamp, l.Entries = int64(s.tick()), append(l.Entries, s.inFlight(2))
+	s.ok(s.PutLane(s.ctx, l))
+	s.newCircle(s.user("a"))
+	crash()
+	s.same("lanes after a crash behind CommitPrincipal", s.lanes(), []library.Lane{l})
+	s.ok(s.PutLane(s.ctx, library.Lane{ID: l.ID, Stamp: int64(s.tick())}))
+	it.move()
+	crash()
+	s.same("lanes after they were emptied", s.lanes(), []library.Lane(nil))
+}
+
+func durableDue(s *stage, crash func()) {
+	it := s.newItem("item", library.Private, s.user("a"))
+	d := library.Due{At: start + 5, Content: it.head.ID}
+	s.ok(s.PutDue(s.ctx, d))
+	it.move()
+	crash()
+	s.same("dues after a crash", s.dues(start+10, 1000), []library.Due{d})
+}
+
+func durableRegisters(s *stage, crash func()) {
+	c, late := s.creation("a", "c:x:1"), s.creation("a", "c:x:2")
+	s.same("creation", s.fix(c, nil), c)
+	crash()
+	s.same("creation after a crash", s.fix(late, nil), c)
+	name := "setting of " + s.tenant
+	if _, err := s.FixSetting(s.ctx, name, []byte("one")); err != nil {
+		s.Fatal(err)
+	}
+	crash()
+	got, err := s.FixSetting(s.ctx, name, []byte("two"))
+	s.ok(err)
+	s.same("setting after a crash", got, []byte("one"))
+}

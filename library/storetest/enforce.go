@@ -1,0 +1,275 @@
+package storetest
+
+import (
+	"fmt"
+
+	"carrel/library"
+)
+
+func enforceAreas() []area {
+	return []area{{"Enforce", []check{
+		{"An older snapshot must never undo what a newer one wrote", enforceOlder},
+		{"an item stands in the buckets that its visibility allows", enforceBuckets},
+		{"a LOGGEDIN item stands only in the PRIVATE bucket of another tenant", enforceTenant},
+		{"a move leaves one entry, at the new position", enforceMove},
+		{"every unsettled position is deleted, not only the last", enforceUnsettled},
+		{"a turn at an unmoved position reaches every bucket up to the widest", enforceTurn},
+		{"a leaving, a missing and a deleted one lose every entry", enforceGone},
+		{"an entry tells the mts of its state and the owner's role", enforceEntry},
+		{"only Reverse writes content_by_principal", enforceReverse},
+		{"principals that are not named are untouched", enforceNamed},
+		{"a batch of EnforceBatch rows is written at once", enforceWhole},
+		{"repeated it changes nothing", enforceRepeated},
+	}}}
+}
+
+// buckets is what a library holds of one item that stands in all buckets up to v.
+func buckets(v library.Visibility, e library.Entry) map[library.Bucket][]library.Entry {
+	m := make(map[library.Bucket][]library.Entry)
+	for b := library.Private; b <= v; b++ {
+		m[b] = []library.Entry{e}
+	}
+	return m
+}
+
+func enforceOlder(s *stage) {
+	a, b := s.user("a"), s.user("b")
+	steps := []struct {
+		name   string
+		change func(it *item)
+	}{
+		{"move", func(it *item) { it.move() }},
+		{"turn to private", func(it *item) { it.turn(library.Private) }},
+		{"turn to public", func(it *item) { it.turn(library.Public) }},
+		{"share", func(it *item) { it.share(b, library.Viewing) }},
+		{"remove", func(it *item) { it.remove(b) }},
+		{"move and settle", func(it *item) {
+			it.move()
+			it.enforce(a, b)
+			old := it.head.Unsettled[0].Position
+			it.s.ok(it.s.Settle(it.s.ctx, &library.Settlement{ID: it.head.ID, Positions: []library.Instant{old}}))
+			it.settled(old)
+		}},
+		{"delete", func(it *item) { it.delete() }},
+	}
+	it := s.newItem("item", library.LoggedIn, a)
+	var older []*library.Enforcement
+	for _, step := range steps {
+		snapshot := it.snapshot(a, b)
+		snapshot.Reverse = true
+		older = append(older, snapshot)
+		step.change(it)
+		now := it.snapshot(a, b)
+		now.Reverse = true
+		s.ok(s.Enforce(s.ctx, now))
+		for n, e := range older {
+			s.ok(s.Enforce(s.ctx, e))
+			for _, p := range []library.PrincipalID{a, b} {
+				if it.head.State != library.Live || !it.rows[p].Active() {
+					s.library(p, nil)
+					s.reverse(p, nil)
+					continue
+				}
+				s.library(p, buckets(it.head.Visibility, it.entryOf(p)))
+				s.reverse(p, []library.Shared{{Content: it.head.ID, Role: it.rows[p].Role}})
+			}
+			if s.Failed() {
+				s.Fatalf("after %s, snapshot %d", step.name, n)
+			}
+		}
+	}
+}
+
+// reverse checks owner's rows of content_by_principal.
+func (s *stage) reverse(owner library.PrincipalID, want []library.Shared) {
+	s.Helper()
+	got, err := s.SharedWith(s.ctx, owner, "", 1000)
+	s.ok(err)
+	s.same("content_by_principal of "+string(owner), got, want)
+}
+
+func enforceBuckets(s *stage) {
+	for _, v := range []library.Visibility{library.Private, library.LoggedIn, library.Public} {
+		a := s.user("a" + v.String())
+		it := s.newItem("item-"+v.String(), v, a)
+		s.library(a, nil)
+		it.enforce(a)
+		s.library(a, buckets(v, it.entryOf(a)))
+	}
+}
+
+func enforceTenant(s *stage) {
+	stranger := library.UserID("other", s.tenant)
+	it := s.newItem("item", library.LoggedIn, stranger)
+	it.enforce(stranger)
+	s.library(stranger, buckets(library.Private, it.entryOf(stranger)))
+	it.write(func(c *library.ContentCommit) { moved(c, library.Public) })
+	it.enforce(stranger)
+	s.library(stranger, buckets(library.Public, it.entryOf(stranger)))
+	it.turn(library.LoggedIn)
+	it.enforce(stranger)
+	s.library(stranger, buckets(library.Private, it.entryOf(stranger)))
+}
+
+func enforceMove(s *stage) {
+	a := s.user("a")
+	it := s.newItem("item", library.Public, a)
+	it.enforce(a)
+	for n, v := range []library.Visibility{library.Public, library.Private, library.LoggedIn, library.Public, library.Private} {
+		it.write(func(c *library.ContentCommit) { moved(c, v) })
+		it.enforce(a)
+		s.library(a, buckets(v, it.entryOf(a)))
+		if s.Failed() {
+			s.Fatalf("after move %d", n)
+		}
+	}
+}
+
+func enforceUnsettled(s *stage) {
+	a := s.user("a")
+	it := s.newItem("item", library.Public, a)
+	it.enforce(a)
+	first := it.snapshot(a)
+	it.move()
+	it.turn(library.Private)
+	it.move()
+	it.move()
+	it.enforce(a)
+	s.library(a, buckets(library.Private, it.entryOf(a)))
+	s.ok(s.Enforce(s.ctx, first))
+	s.library(a, buckets(library.Private, it.entryOf(a)))
+}
+
+func enforceTurn(s *stage) {
+	a := s.user("a")
+	it := s.newItem("item", library.Public, a)
+	it.enforce(a)
+	for _, v := range []library.Visibility{library.Private, library.LoggedIn, library.Public, library.LoggedIn, library.Private} {
+		it.turn(v)
+		it.enforce(a)
+		s.library(a, buckets(v, it.entryOf(a)))
+	}
+	// A public entry that no enforcement took away is taken by the next one,
+	// though the visibility has been private in between.
+	it.turn(library.Public)
+	it.enforce(a)
+	it.turn(library.LoggedIn)
+	it.turn(library.Private)
+	it.enforce(a)
+	s.library(a, buckets(library.Private, it.entryOf(a)))
+}
+
+func enforceGone(s *stage) {
+	a, b, c := s.user("a"), s.user("b"), s.user("c")
+	it := s.newItem("item", library.Public, a, b, c)
+	it.enforce(a, b, c)
+	it.remove(b)
+	it.enforce(b)
+	s.library(b, nil)
+	it.share(b, library.Viewing)
+	it.enforce(b)
+	s.library(b, buckets(library.Public, it.entryOf(b)))
+	it.remove(b)
+	it.move()
+	it.enforce(b)
+	s.library(b, nil)
+	it.share(b, library.Viewing)
+	it.enforce(a, b, c)
+	it.delete()
+	it.enforce(a, b, c)
+	for _, p := range []library.PrincipalID{a, b, c} {
+		s.library(p, nil)
+	}
+	// One without a row has no entry, whatever stands in its library.
+	other := s.newItem("other", library.Public, a)
+	other.enforce(s.user("d"))
+	s.library(s.user("d"), nil)
+}
+
+func enforceEntry(s *stage) {
+	a := s.user("a")
+	it := s.newItem("item", library.LoggedIn, a)
+	for _, role := range []library.ContentRole{library.Viewing, library.Editing, library.Manages} {
+		it.share(a, role)
+		it.enforce(a)
+		want := library.Entry{Position: it.head.Position, Content: it.head.ID, MTS: it.head.MTS, Role: role}
+		if want.MTS == want.Position {
+			s.Fatal("a share must not move the item")
+		}
+		s.library(a, buckets(library.LoggedIn, want))
+	}
+}
+
+func enforceReverse(s *stage) {
+	a, b := s.user("a"), s.user("b")
+	it := s.newItem("item", library.Public, a)
+	it.enforce(a)
+	s.reverse(a, nil)
+	reversed := func() {
+		e := it.snapshot(a, b)
+		e.Reverse = true
+		s.ok(s.Enforce(s.ctx, e))
+	}
+	reversed()
+	s.reverse(a, []library.Shared{{Content: it.head.ID, Role: library.Manages}})
+	s.reverse(b, nil)
+	it.share(a, library.Viewing)
+	it.enforce(a)
+	s.reverse(a, []library.Shared{{Content: it.head.ID, Role: library.Manages}})
+	reversed()
+	s.reverse(a, []library.Shared{{Content: it.head.ID, Role: library.Viewing}})
+	it.remove(a)
+	it.enforce(a)
+	s.reverse(a, []library.Shared{{Content: it.head.ID, Role: library.Viewing}})
+	reversed()
+	s.reverse(a, nil)
+}
+
+func enforceNamed(s *stage) {
+	a, b := s.user("a"), s.user("b")
+	it := s.newItem("item", library.Public, a, b)
+	it.enforce(a, b)
+	before := it.entryOf(b)
+	it.move()
+	it.enforce(a)
+	s.library(a, buckets(library.Public, it.entryOf(a)))
+	s.library(b, buckets(library.Public, before))
+	other := s.newItem("other", library.Private, a)
+	other.enforce(a)
+	want := buckets(library.Public, it.entryOf(a))
+	want[library.Private] = append(want[library.Private], other.entryOf(a))
+	s.library(a, want)
+}
+
+func enforceWhole(s *stage) {
+	n := s.EnforceBatch()
+	if n < 1 {
+		s.Fatalf("EnforceBatch is %d", n)
+	}
+	n = min(n, 1000)
+	it := s.newItem("item", library.LoggedIn, s.user("creator"))
+	var all []library.PrincipalID
+	it.write(func(c *library.ContentCommit) {
+		for i := range n {
+			all = append(all, s.user(fmt.Sprintf("m%04d", i)))
+			c.Members = append(c.Members, library.Member{Principal: all[i], Role: library.Viewing})
+		}
+	})
+	it.enforce(all...)
+	it.move()
+	it.enforce(all...)
+	for _, p := range []library.PrincipalID{all[0], all[n/2], all[n-1]} {
+		s.library(p, buckets(library.LoggedIn, it.entryOf(p)))
+	}
+}
+
+func enforceRepeated(s *stage) {
+	a := s.user("a")
+	it := s.newItem("item", library.LoggedIn, a)
+	it.move()
+	for range 3 {
+		it.enforce(a)
+		s.library(a, buckets(library.LoggedIn, it.entryOf(a)))
+	}
+	it.stands("item")
+}

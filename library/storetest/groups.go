@@ -1,0 +1,185 @@
+package storetest
+
+import (
+	"fmt"
+
+	"carrel/library"
+)
+
+func groupAreas() []area {
+	return []area{
+		{"GroupMembersPage", []check{
+			{"GroupMembersPage reads at most limit member rows, leaving ones too, after a principal in order of id, with the header of the same reading", groupMembersPage},
+		}},
+		{"Confirm", []check{
+			{"Confirm reads the groups' own rows, in the order asked for", confirm},
+		}},
+		{"EnforceGroup", []check{
+			{"An older snapshot must never undo what a newer one wrote", enforceGroupOlder},
+			{"EnforceGroup writes the derived memberships", enforceGroup},
+		}},
+		{"SettleGroup", []check{
+			{"SettleGroup must not change Seq, and must be harmless when repeated", settleGroup},
+		}},
+		{"Memberships", []check{
+			{"Memberships lists the derived memberships of a principal, after a group in order of id", memberships},
+		}},
+	}
+}
+
+func groupMembersPage(s *stage) {
+	g := s.newCircle(s.group("g"), s.user("b"), s.user("a"), s.group("g/h"))
+	g.put(s.user("a/b"), library.GroupMember, false)
+	g.put(s.user("b"), library.GroupManager, true)
+	s.newCircle(s.group("g/h"), s.user("x"))
+	all := g.principals()
+	for limit := 1; limit <= len(all)+1; limit++ {
+		var got []library.GroupMemberRow
+		after := library.PrincipalID("")
+		for {
+			rows, err := s.GroupMembersPage(s.ctx, g.head.ID, after, limit, limit%2 == 0)
+			s.ok(err)
+			s.same("header", rows.Header, g.head)
+			if len(rows.Members) > limit {
+				s.Fatalf("%d rows for a limit of %d", len(rows.Members), limit)
+			}
+			if len(rows.Members) == 0 {
+				break
+			}
+			got = append(got, rows.Members...)
+			after = got[len(got)-1].Principal
+		}
+		s.same(fmt.Sprintf("pages of %d", limit), got, g.members(all...))
+	}
+	rows, err := s.GroupMembersPage(s.ctx, s.group("unknown"), "", 5, true)
+	s.ok(err)
+	s.same("page of an unknown group", rows, new(library.PrincipalRows))
+}
+
+func confirm(s *stage) {
+	a, b := s.user("a"), s.user("b")
+	g, h := s.newCircle(s.group("g"), a), s.newCircle(s.group("h"), b)
+	h.put(a, library.GroupMember, true)
+	rows, err := s.Confirm(s.ctx, []library.MemberOf{
+		{Group: h.head.ID, Member: a}, {Group: g.head.ID, Member: b}, {Group: g.head.ID, Member: a},
+		{Group: s.group("unknown"), Member: a}, {Group: h.head.ID, Member: b},
+	})
+	s.ok(err)
+	s.same("rows", rows, []library.GroupMemberRow{
+		{Principal: a, Role: library.GroupMember, Leaving: true, Seq: 2},
+		{Principal: b},
+		{Principal: a, Role: library.GroupManager, Seq: 1},
+		{Principal: a},
+		{Principal: b, Role: library.GroupManager, Seq: 1},
+	})
+}
+
+// snapshot is what an enforcement of principals is made of, in the group's
+// present state.
+func (c *circle) snapshot(principals ...library.PrincipalID) *library.GroupEnforcement {
+	h := c.head
+	return &library.GroupEnforcement{Header: &h, Rows: c.members(principals...)}
+}
+
+// memberOf checks p's derived memberships.
+func (s *stage) memberOf(p library.PrincipalID, want ...library.Membership) {
+	s.Helper()
+	got, err := s.Memberships(s.ctx, p, "", 1000)
+	s.ok(err)
+	s.same("memberships of "+string(p), got, want)
+}
+
+func enforceGroup(s *stage) {
+	a, b, c := s.user("a"), s.user("b"), s.user("c")
+	g := s.newCircle(s.group("g"), a, b)
+	s.memberOf(a)
+	s.ok(s.EnforceGroup(s.ctx, g.snapshot(a, c)))
+	s.memberOf(a, library.Membership{Group: g.head.ID, Role: library.GroupManager})
+	s.memberOf(b)
+	s.memberOf(c)
+	g.put(a, library.GroupMember, false)
+	g.put(b, library.GroupManager, true)
+	s.ok(s.EnforceGroup(s.ctx, g.snapshot(a, b)))
+	s.memberOf(a, library.Membership{Group: g.head.ID, Role: library.GroupMember})
+	s.memberOf(b)
+	g.put(a, library.GroupMember, true)
+	s.ok(s.EnforceGroup(s.ctx, g.snapshot(a)))
+	s.memberOf(a)
+	g.stands("group")
+}
+
+func enforceGroupOlder(s *stage) {
+	a := s.user("a")
+	g := s.newCircle(s.group("g"), s.user("b"))
+	var older []*library.GroupEnforcement
+	for _, step := range []struct {
+		role    library.GroupRole
+		leaving bool
+	}{{library.GroupMember, false}, {library.GroupManager, false}, {library.GroupManager, true}, {library.GroupMember, false}} {
+		older = append(older, g.snapshot(a))
+		g.put(a, step.role, step.leaving)
+		s.ok(s.EnforceGroup(s.ctx, g.snapshot(a)))
+		for _, e := range older {
+			s.ok(s.EnforceGroup(s.ctx, e))
+			if step.leaving {
+				s.memberOf(a)
+			} else {
+				s.memberOf(a, library.Membership{Group: g.head.ID, Role: step.role})
+			}
+		}
+	}
+}
+
+func settleGroup(s *stage) {
+	a, b, c := s.user("a"), s.user("b"), s.user("c")
+	g := s.newCircle(s.group("g"), a, b, c)
+	g.put(b, library.GroupManager, true)
+	early := g.members(b)[0]
+	g.put(b, library.GroupManager, false)
+	g.put(b, library.GroupManager, true)
+	g.put(c, library.GroupManager, true)
+	pretended := g.members(a)[0]
+	pretended.Leaving = true
+	s.ok(s.SettleGroup(s.ctx, &library.GroupSettlement{ID: g.head.ID, Leaving: []library.GroupMemberRow{early, pretended, {Principal: s.user("none"), Leaving: true, Seq: 1}}}))
+	g.stands("group, of which nothing was to be removed")
+	t := &library.GroupSettlement{ID: g.head.ID, Leaving: g.members(b)}
+	for range 3 {
+		s.ok(s.SettleGroup(s.ctx, t))
+	}
+	delete(g.rows, b)
+	g.stands("group without the leaving row")
+	g.put(b, library.GroupMember, false)
+	s.ok(s.SettleGroup(s.ctx, t))
+	g.stands("group after a late settlement came again")
+	s.ok(s.SettleGroup(s.ctx, &library.GroupSettlement{ID: s.group("unknown"), Leaving: t.Leaving}))
+	hs, err := s.ReadPrincipals(s.ctx, []library.PrincipalID{s.group("unknown")})
+	s.ok(err)
+	s.same("unknown group", hs, []library.PrincipalHeader{{}})
+}
+
+func memberships(s *stage) {
+	a := s.user("a")
+	var want []library.Membership
+	for _, name := range []string{"a", "a/b", "b", "c"} {
+		g := s.newCircle(s.group(name), a, s.user("a/b"))
+		s.ok(s.EnforceGroup(s.ctx, g.snapshot(a, s.user("a/b"))))
+		want = append(want, library.Membership{Group: g.head.ID, Role: library.GroupManager})
+	}
+	for _, limit := range []int{1, 3, 4, 5} {
+		var got []library.Membership
+		after := library.PrincipalID("")
+		for {
+			page, err := s.Memberships(s.ctx, a, after, limit)
+			s.ok(err)
+			if len(page) > limit {
+				s.Fatalf("%d rows for a limit of %d", len(page), limit)
+			}
+			if len(page) == 0 {
+				break
+			}
+			got = append(got, page...)
+			after = page[len(page)-1].Group
+		}
+		s.same(fmt.Sprintf("pages of %d", limit), got, want)
+	}
+}

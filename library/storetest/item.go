@@ -1,0 +1,188 @@
+package storetest
+
+import (
+	"maps"
+	"slices"
+
+	"carrel/library"
+)
+
+// item is a content whose rows a subtest knows: what it committed is what the
+// store must give.
+type item struct {
+	s    *stage
+	head library.Header
+	rows map[library.PrincipalID]library.Member
+}
+
+// newItem commits a new content with managers.
+func (s *stage) newItem(name string, v library.Visibility, members ...library.PrincipalID) *item {
+	s.Helper()
+	it := &item{s: s, rows: make(map[library.PrincipalID]library.Member)}
+	it.head.ID = s.content(name)
+	it.write(func(c *library.ContentCommit) {
+		h := &c.Header
+		link := "https://example.com/" + name
+		h.Kind, h.Title, h.Link, h.Creator = library.Link, "Title of "+name, &link, s.user("creator")
+		h.State, h.Visibility, h.Widest, h.Version = library.Live, v, v, 1
+		h.CreatedAt, h.LastModified, h.Position, h.MovesSince = h.MTS, h.MTS, h.MTS, h.MTS
+		h.Managers, h.Members = len(members), len(members)
+		for _, p := range members {
+			c.Members = append(c.Members, library.Member{Principal: p, Role: library.Manages})
+		}
+	})
+	return it
+}
+
+// next is the commit that follows the state of the item, as change makes it.
+func (it *item) next(change func(c *library.ContentCommit)) *library.ContentCommit {
+	c := &library.ContentCommit{ID: it.head.ID, Base: it.head.Seq, Header: it.head, Writer: it.s.entry()}
+	c.Header.Seq++
+	c.Header.MTS = it.s.tick()
+	// What a caller leaves in these two is not to be written.
+	c.Header.Unsettled, c.Header.Writers = nil, nil
+	if change != nil {
+		change(c)
+	}
+	for i := range c.Members {
+		c.Members[i].Seq = c.Header.Seq
+	}
+	return c
+}
+
+// write commits a change, which must apply.
+func (it *item) write(change func(c *library.ContentCommit)) {
+	it.s.Helper()
+	c := it.next(change)
+	if v := it.s.commit(c); !v.Applied {
+		it.s.Fatalf("commit of seq %d on base %d was refused: %+v", c.Header.Seq, c.Base, v)
+	}
+	it.applied(c)
+}
+
+// applied takes over what c has written.
+func (it *item) applied(c *library.ContentCommit) {
+	unsettled, writers := it.head.Unsettled, it.head.Writers
+	it.head = c.Header
+	it.head.Unsettled = slices.Clone(unsettled)
+	if c.Supersede != nil {
+		it.head.Unsettled = append(it.head.Unsettled, *c.Supersede)
+	}
+	it.head.Writers = append(slices.Clone(writers), library.Writer{Seq: c.Header.Seq, Entry: c.Writer})
+	if n := len(it.head.Writers); n > library.MaxWriters {
+		it.head.Writers = it.head.Writers[n-library.MaxWriters:]
+	}
+	for _, m := range c.Members {
+		it.rows[m.Principal] = m
+	}
+}
+
+// move changes the item so that it stands at a new position.
+func (it *item) move() {
+	it.s.Helper()
+	it.write(func(c *library.ContentCommit) { moved(c, c.Header.Visibility) })
+}
+
+// moved makes c a move to a new position with visibility v.
+func moved(c *library.ContentCommit, v library.Visibility) {
+	h := &c.Header
+	c.Supersede = &library.Superseded{Position: h.Position, Widest: h.Widest}
+	h.Position, h.LastModified, h.Version = h.MTS, h.MTS, h.Version+1
+	h.Visibility, h.Widest = v, v
+}
+
+// turn changes the visibility at the unmoved position, as a hot item does.
+func (it *item) turn(v library.Visibility) {
+	it.s.Helper()
+	it.write(func(c *library.ContentCommit) {
+		c.Header.Visibility, c.Header.Widest = v, max(v, c.Header.Widest)
+	})
+}
+
+// share gives p a role.
+func (it *item) share(p library.PrincipalID, role library.ContentRole) {
+	it.s.Helper()
+	it.write(func(c *library.ContentCommit) {
+		c.Header.Members++
+		c.Members = []library.Member{{Principal: p, Role: role}}
+	})
+}
+
+// remove makes p's row a leaving one.
+func (it *item) remove(p library.PrincipalID) {
+	it.s.Helper()
+	it.write(func(c *library.ContentCommit) {
+		c.Header.Members--
+		c.Members = []library.Member{{Principal: p, Role: it.rows[p].Role, Leaving: true}}
+	})
+}
+
+// delete makes the item a deleted one.
+func (it *item) delete() {
+	it.s.Helper()
+	it.write(func(c *library.ContentCommit) { c.Header.State = library.Deleted })
+}
+
+// principals are those with a row, in order of id.
+func (it *item) principals() []library.PrincipalID {
+	return slices.Sorted(maps.Keys(it.rows))
+}
+
+// members are the rows of principals; Seq is 0 where there is none.
+func (it *item) members(principals ...library.PrincipalID) []library.Member {
+	ms := make([]library.Member, len(principals))
+	for i, p := range principals {
+		ms[i] = it.rows[p]
+		ms[i].Principal = p
+	}
+	return ms
+}
+
+// snapshot is what an enforcement of principals is made of, in the item's
+// present state.
+func (it *item) snapshot(principals ...library.PrincipalID) *library.Enforcement {
+	h := it.head
+	h.Unsettled, h.Writers = slices.Clone(h.Unsettled), slices.Clone(h.Writers)
+	return &library.Enforcement{Header: &h, Rows: it.members(principals...)}
+}
+
+// enforce brings the libraries of principals in line with the item's state.
+func (it *item) enforce(principals ...library.PrincipalID) {
+	it.s.Helper()
+	it.s.ok(it.s.Enforce(it.s.ctx, it.snapshot(principals...)))
+}
+
+// settled takes positions off what the item knows to be unsettled.
+func (it *item) settled(positions ...library.Instant) {
+	it.head.Unsettled = slices.DeleteFunc(slices.Clone(it.head.Unsettled), func(u library.Superseded) bool {
+		return slices.Contains(positions, u.Position)
+	})
+}
+
+// stands checks that the store has the item as it was committed.
+func (it *item) stands(what string) {
+	it.s.Helper()
+	all := append(it.principals(), it.s.user("no-member"))
+	want := &library.ContentRows{Header: it.head, Members: it.members(all...)}
+	for _, serial := range []bool{true, false} {
+		it.s.same(what, it.s.read(it.head.ID, library.ContentQuery{Members: all, Serial: serial}), want)
+	}
+}
+
+// entryOf is the entry that the item's present state makes of p's row.
+func (it *item) entryOf(p library.PrincipalID) library.Entry {
+	return library.Entry{Position: it.head.Position, Content: it.head.ID, MTS: it.head.MTS, Role: it.rows[p].Role}
+}
+
+// library checks that p's buckets hold these entries, from old to new. Buckets
+// that are not named hold none.
+func (s *stage) library(p library.PrincipalID, want map[library.Bucket][]library.Entry) {
+	s.Helper()
+	for _, b := range []library.Bucket{library.Private, library.LoggedIn, library.Public} {
+		got := s.page(library.Slice{Owner: p, Bucket: b, Newer: true, Limit: 1000})
+		s.same("bucket "+b.String()+" of "+string(p), got, want[b])
+		slices.Reverse(got)
+		s.same("bucket "+b.String()+" of "+string(p)+" from its newest end",
+			s.page(library.Slice{Owner: p, Bucket: b, Limit: 1000}), got)
+	}
+}

@@ -1,0 +1,180 @@
+package storetest
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"carrel/library"
+)
+
+func journalAreas() []area {
+	return []area{
+		{"PutLane", []check{
+			{"PutLane replaces the lane's list; a lane without entries is removed", putLane},
+			{"every field of an entry comes back", laneFields},
+			{"a write that comes late, behind a newer stamp, changes nothing", putLaneLate},
+			{"1,000 entries go in one lane", laneMany},
+		}},
+		{"DropLane", []check{
+			{"DropLane must remove the lane iff nothing newer than stamp was written", dropLane},
+		}},
+		{"Due", []check{
+			{"DueUntil lists what is due at or before an instant, earliest first", dueUntil},
+			{"DropDue removes a hint", dropDue},
+		}},
+	}
+}
+
+// laneID is the id of a lane of this subtest. It has the form of a uuid, as
+// the product's have.
+func (s *stage) laneID(n int) library.LaneID {
+	var tenant, check int
+	_, err := fmt.Sscanf(s.tenant, "t%d-%d", &tenant, &check)
+	s.ok(err)
+	return library.LaneID(fmt.Sprintf("%08d-%04d-4000-8000-%012d", tenant, check, n))
+}
+
+// lanes are the lanes of this subtest, by id.
+func (s *stage) lanes() []library.Lane {
+	s.Helper()
+	all, err := s.Lanes(s.ctx)
+	s.ok(err)
+	prefix := string(s.laneID(0))[:13]
+	all = slices.DeleteFunc(all, func(l library.Lane) bool { return !strings.HasPrefix(string(l.ID), prefix) })
+	slices.SortFunc(all, func(a, b library.Lane) int { return strings.Compare(string(a.ID), string(b.ID)) })
+	return all
+}
+
+func (s *stage) inFlight(base int64) library.InFlight {
+	return library.InFlight{ID: s.entry(), Content: s.content("item"), Base: base, Scope: library.ScopeAll}
+}
+
+func putLane(s *stage) {
+	one, two := s.laneID(1), s.laneID(2)
+	l := library.Lane{ID: one, Stamp: int64(s.tick()), Entries: []library.InFlight{s.inFlight(0), s.inFlight(7)}}
+	m := library.Lane{ID: two, Stamp: int64(s.tick()), Entries: []library.InFlight{s.inFlight(1)}}
+	s.ok(s.PutLane(s.ctx, l))
+	s.ok(s.PutLane(s.ctx, m))
+	s.same("lanes", s.lanes(), []library.Lane{l, m})
+	l.Stamp, l.Entries = int64(s.tick()), l.Entries[1:]
+	s.ok(s.PutLane(s.ctx, l))
+	s.same("lanes after one was replaced", s.lanes(), []library.Lane{l, m})
+	l.Stamp, l.Entries = int64(s.tick()), nil
+	s.ok(s.PutLane(s.ctx, l))
+	s.same("lanes after one was emptied", s.lanes(), []library.Lane{m})
+	l.Stamp, l.Entries = int64(s.tick()), []library.InFlight{s.inFlight(3)}
+	s.ok(s.PutLane(s.ctx, l))
+	s.same("lanes after one came again", s.lanes(), []library.Lane{l, m})
+}
+
+func laneFields(s *stage) {
+	l := library.Lane{ID: s.laneID(1), Stamp: int64(s.tick()), Entries: []library.InFlight{
+		{ID: library.EntryID{1, 2, 15: 0xff}, Content: s.content("a/b"), Base: 1 << 40, Scope: library.ScopeListed,
+			Principals: []library.PrincipalID{s.group("g"), s.user("a"), s.user("b")}, Reverse: true, Due: start + 5, Decided: true},
+		{ID: library.EntryID{3}, Principal: s.group("g"), Scope: library.ScopeNone},
+		{ID: library.EntryID{4}, Content: s.content("c"), Scope: library.ScopeAll, Decided: true},
+		{ID: library.EntryID{5}, Content: s.content("d"), Scope: library.ScopeAll, Reverse: true},
+	}}
+	s.ok(s.PutLane(s.ctx, l))
+	s.same("lanes", s.lanes(), []library.Lane{l})
+}
+
+func putLaneLate(s *stage) {
+	id := s.laneID(1)
+	early := library.Lane{ID: id, Stamp: int64(s.tick()), Entries: []library.InFlight{s.inFlight(0)}}
+	late := library.Lane{ID: id, Stamp: int64(s.tick()), Entries: []library.InFlight{s.inFlight(1)}}
+	s.ok(s.PutLane(s.ctx, late))
+	s.ok(s.PutLane(s.ctx, early))
+	s.same("lanes", s.lanes(), []library.Lane{late})
+	s.ok(s.PutLane(s.ctx, library.Lane{ID: id, Stamp: early.Stamp}))
+	s.same("lanes after a late removal", s.lanes(), []library.Lane{late})
+	s.ok(s.PutLane(s.ctx, library.Lane{ID: id, Stamp: int64(s.tick())}))
+	s.ok(s.PutLane(s.ctx, late))
+	s.same("lanes after a late write behind a removal", s.lanes(), []library.Lane(nil))
+}
+
+func laneMany(s *stage) {
+	l := library.Lane{ID: s.laneID(1), Stamp: int64(s.tick())}
+	for n := range 1000 {
+		e := s.inFlight(int64(n))
+		e.ID = library.EntryID{14: byte(n >> 8), 15: byte(n)}
+		l.Entries = append(l.Entries, e)
+	}
+	s.ok(s.PutLane(s.ctx, l))
+	s.same("lanes", s.lanes(), []library.Lane{l})
+	l.Stamp, l.Entries = int64(s.tick()), l.Entries[:1]
+	s.ok(s.PutLane(s.ctx, l))
+	s.same("lanes after they became few", s.lanes(), []library.Lane{l})
+}
+
+func dropLane(s *stage) {
+	id := s.laneID(1)
+	l := library.Lane{ID: id, Stamp: int64(s.tick()), Entries: []library.InFlight{s.inFlight(0)}}
+	s.ok(s.PutLane(s.ctx, l))
+	s.ok(s.DropLane(s.ctx, id, l.Stamp-1))
+	s.same("lanes after a drop with an older stamp", s.lanes(), []library.Lane{l})
+	read := l.Stamp
+	l.Stamp, l.Entries = int64(s.tick()), append(l.Entries, s.inFlight(1))
+	s.ok(s.PutLane(s.ctx, l))
+	s.ok(s.DropLane(s.ctx, id, read))
+	s.same("lanes after a drop of what has been replaced", s.lanes(), []library.Lane{l})
+	s.ok(s.DropLane(s.ctx, id, l.Stamp))
+	s.same("lanes after a drop", s.lanes(), []library.Lane(nil))
+	s.ok(s.DropLane(s.ctx, id, l.Stamp))
+	s.ok(s.DropLane(s.ctx, s.laneID(2), l.Stamp))
+	l.Stamp = int64(s.tick())
+	s.ok(s.PutLane(s.ctx, l))
+	s.same("lanes after its owner woke", s.lanes(), []library.Lane{l})
+}
+
+// dues are this subtest's dues among those until an instant.
+func (s *stage) dues(until library.Instant, limit int) []library.Due {
+	s.Helper()
+	ds, err := s.DueUntil(s.ctx, until, limit)
+	s.ok(err)
+	if len(ds) > limit {
+		s.Fatalf("%d dues for a limit of %d", len(ds), limit)
+	}
+	return slices.DeleteFunc(ds, func(d library.Due) bool { return d.Content.Tenant() != s.tenant })
+}
+
+func dueUntil(s *stage) {
+	const day = library.Instant(24 * 60 * 60 * 1e6)
+	var ds []library.Due
+	for n, at := range []library.Instant{start + 3*day, start + 5, start + 5, start + day, start} {
+		d := library.Due{At: at, Content: s.content(string(rune('f' - n)))}
+		s.ok(s.PutDue(s.ctx, d))
+		s.ok(s.PutDue(s.ctx, d))
+		ds = append(ds, d)
+	}
+	ordered := []library.Due{ds[4], ds[2], ds[1], ds[3], ds[0]}
+	for _, c := range []struct {
+		until library.Instant
+		want  int
+	}{{start - 1, 0}, {start, 1}, {start + 4, 1}, {start + 5, 3}, {start + day - 1, 3}, {start + day, 4}, {start + 9*day, 5}} {
+		s.same(fmt.Sprintf("dues until %v", c.until), s.dues(c.until, 1000), ordered[:c.want])
+	}
+	first, err := s.DueUntil(s.ctx, start+9*day, 1)
+	s.ok(err)
+	if len(first) != 1 || first[0].At > start {
+		s.Fatalf("the first due is %+v", first)
+	}
+}
+
+func dropDue(s *stage) {
+	a := library.Due{At: start + 1, Content: s.content("a")}
+	b := library.Due{At: start + 1, Content: s.content("b")}
+	later := library.Due{At: start + 2, Content: s.content("a")}
+	for _, d := range []library.Due{a, b, later} {
+		s.ok(s.PutDue(s.ctx, d))
+	}
+	s.ok(s.DropDue(s.ctx, a))
+	s.ok(s.DropDue(s.ctx, a))
+	s.ok(s.DropDue(s.ctx, library.Due{At: start + 9, Content: s.content("b")}))
+	s.same("dues", s.dues(start+10, 1000), []library.Due{b, later})
+	// They go, so that the subtests of a shared store do not fill its head.
+	s.ok(s.DropDue(s.ctx, b))
+	s.ok(s.DropDue(s.ctx, later))
+	s.same("dues after all were dropped", s.dues(start+10, 1000), []library.Due(nil))
+}

@@ -1,0 +1,321 @@
+package storetest
+
+import (
+	"fmt"
+	"slices"
+
+	"carrel/library"
+)
+
+func libraryAreas() []area {
+	return []area{
+		{"PageLibrary", []check{
+			{"PageLibrary must return the entries of the slice in the order of the walk", pageOrder},
+			{"From is not included, Bound is, and neither needs an entry there", pageEdges},
+			{"entries at the same position stand in order of id", pageTies},
+			{"buckets are apart", pageBuckets},
+			{"owners whose ids are prefixes of each other are apart", pageOwners},
+			{"an unknown library is empty", pageUnknown},
+			{"instants before 1970 sort before later ones", pageEarly},
+		}},
+		{"CountLibrary", []check{
+			{"CountLibrary counts the entries of a bucket, at most limit", countLibrary},
+		}},
+		{"Built", []check{
+			{"Built is false for a library that is missing, and true after SetBuilt", built},
+		}},
+		{"DropEntries", []check{
+			{"DropEntries must remove an entry iff its MTS is the one given", dropEntries},
+		}},
+	}
+}
+
+func sharedAreas() []area {
+	return []area{
+		{"SharedWith", []check{
+			{"SharedWith lists what owner has a role on, after a content in order of id", sharedWith},
+		}},
+		{"Roles", []check{
+			{"Roles are owner's rows of content_by_principal for ids, in their order", roles},
+		}},
+	}
+}
+
+// place enforces a new item at a position of its own into p's library, and
+// gives its entry.
+func (s *stage) place(name string, v library.Visibility, at library.Instant, p library.PrincipalID) library.Entry {
+	s.Helper()
+	it := s.newItem(name, v, p)
+	it.write(func(c *library.ContentCommit) {
+		moved(c, v)
+		c.Header.Position = at
+	})
+	it.enforce(p)
+	return it.entryOf(p)
+}
+
+// keyOf is where an entry stands.
+func keyOf(e library.Entry) *library.EntryKey {
+	return &library.EntryKey{Position: e.Position, Content: e.Content}
+}
+
+// sliceOf is what a slice of sorted entries must be.
+func sliceOf(sorted []library.Entry, p library.Slice) []library.Entry {
+	var walk []library.Entry
+	for _, e := range sorted {
+		k := *keyOf(e)
+		switch {
+		case p.From != nil && p.Newer && !p.From.Less(k):
+		case p.From != nil && !p.Newer && !k.Less(*p.From):
+		case p.Bound != nil && p.Newer && p.Bound.Less(k):
+		default:
+			walk = append(walk, e)
+		}
+	}
+	if !p.Newer {
+		slices.Reverse(walk)
+	}
+	return walk[:min(len(walk), p.Limit)]
+}
+
+// slices checks every slice of a bucket against its sorted entries.
+func (s *stage) slices(owner library.PrincipalID, b library.Bucket, sorted []library.Entry, keys []*library.EntryKey) {
+	s.Helper()
+	for _, limit := range []int{1, 2, len(sorted), len(sorted) + 1} {
+		for _, from := range append(keys, nil) {
+			older := library.Slice{Owner: owner, Bucket: b, From: from, Limit: limit}
+			s.same(fmt.Sprintf("%d to older ones from %+v", limit, from), s.page(older), sliceOf(sorted, older))
+			for _, bound := range append(keys, nil) {
+				newer := library.Slice{Owner: owner, Bucket: b, Newer: true, From: from, Bound: bound, Limit: limit}
+				s.same(fmt.Sprintf("%d to newer ones from %+v to %+v", limit, from, bound), s.page(newer), sliceOf(sorted, newer))
+			}
+		}
+	}
+}
+
+func pageOrder(s *stage) {
+	p := s.user("a")
+	var sorted []library.Entry
+	var keys []*library.EntryKey
+	for _, n := range []int{4, 1, 5, 2, 3} {
+		sorted = append(sorted, s.place(fmt.Sprintf("i%d", 9-n), library.LoggedIn, start+library.Instant(n), p))
+	}
+	slices.SortFunc(sorted, func(a, b library.Entry) int { return int(a.Position - b.Position) })
+	for _, e := range sorted {
+		keys = append(keys, keyOf(e))
+	}
+	s.slices(p, library.Private, sorted, keys)
+	s.slices(p, library.LoggedIn, sorted, keys)
+	s.slices(p, library.Public, nil, keys[:2])
+}
+
+func pageEdges(s *stage) {
+	p := s.user("a")
+	var sorted []library.Entry
+	var keys []*library.EntryKey
+	for n := range 3 {
+		e := s.place(fmt.Sprintf("i%d", n), library.Private, start+library.Instant(10*n), p)
+		sorted = append(sorted, e)
+		keys = append(keys, keyOf(e),
+			&library.EntryKey{Position: e.Position, Content: e.Content + "0"},
+			&library.EntryKey{Position: e.Position},
+			&library.EntryKey{Position: e.Position + 1},
+			&library.EntryKey{Position: e.Position - 1, Content: "d"})
+	}
+	s.slices(p, library.Private, sorted, keys)
+}
+
+func pageTies(s *stage) {
+	p := s.user("a")
+	var sorted []library.Entry
+	var keys []*library.EntryKey
+	for _, name := range []string{"b", "a/b", "a", "B", "a."} {
+		sorted = append(sorted, s.place(name, library.Private, start+5, p))
+	}
+	slices.SortFunc(sorted, func(a, b library.Entry) int {
+		if a.Content < b.Content {
+			return -1
+		}
+		return 1
+	})
+	for _, e := range sorted {
+		keys = append(keys, keyOf(e))
+	}
+	s.slices(p, library.Private, sorted, keys)
+}
+
+func pageBuckets(s *stage) {
+	p := s.user("a")
+	e1 := s.place("private", library.Private, start+1, p)
+	e2 := s.place("loggedin", library.LoggedIn, start+2, p)
+	e3 := s.place("public", library.Public, start+3, p)
+	s.library(p, map[library.Bucket][]library.Entry{
+		library.Private:  {e1, e2, e3},
+		library.LoggedIn: {e2, e3},
+		library.Public:   {e3},
+	})
+}
+
+func pageOwners(s *stage) {
+	want := make(map[library.PrincipalID]map[library.Bucket][]library.Entry)
+	for n, owner := range []library.PrincipalID{s.user("b"), s.user("b/c"), s.user("b/"), s.user("b."), s.user("bb"), s.group("b"), s.user("b/c/d")} {
+		want[owner] = buckets(library.Public, s.place(fmt.Sprintf("i%d", n), library.Public, start+library.Instant(n), owner))
+	}
+	for owner, w := range want {
+		s.library(owner, w)
+	}
+}
+
+func pageUnknown(s *stage) {
+	s.library(s.user("unknown"), nil)
+	k := &library.EntryKey{Position: start, Content: s.content("x")}
+	for _, newer := range []bool{true, false} {
+		if es := s.page(library.Slice{Owner: s.user("unknown"), Bucket: library.Private, Newer: newer, From: k, Limit: 5}); len(es) != 0 {
+			s.Fatalf("entries of an unknown library: %+v", es)
+		}
+	}
+}
+
+func pageEarly(s *stage) {
+	p := s.user("a")
+	var sorted []library.Entry
+	for n, at := range []library.Instant{-62135596800000000, -1, 0, 1, start, 253402300799999999} {
+		sorted = append(sorted, s.place(fmt.Sprintf("i%d", n), library.Private, at, p))
+	}
+	s.slices(p, library.Private, sorted, []*library.EntryKey{keyOf(sorted[1]), keyOf(sorted[2]), keyOf(sorted[5])})
+}
+
+func countLibrary(s *stage) {
+	p := s.user("a")
+	for n := range 7 {
+		s.place(fmt.Sprintf("i%d", n), []library.Visibility{library.Private, library.Public}[n%2], start+library.Instant(n), p)
+	}
+	s.place("other", library.Public, start, s.user("a/b"))
+	for _, c := range []struct {
+		bucket      library.Bucket
+		limit, want int
+	}{
+		{library.Private, 100, 7}, {library.Private, 7, 7}, {library.Private, 6, 6}, {library.Private, 1, 1},
+		{library.LoggedIn, 100, 3}, {library.Public, 100, 3}, {library.Public, 2, 2},
+	} {
+		n, err := s.CountLibrary(s.ctx, p, c.bucket, c.limit)
+		s.ok(err)
+		if n != c.want {
+			s.Errorf("%v, at most %d: %d, not %d", c.bucket, c.limit, n, c.want)
+		}
+	}
+	n, err := s.CountLibrary(s.ctx, s.user("unknown"), library.Private, 10)
+	s.ok(err)
+	if n != 0 {
+		s.Errorf("an unknown library has %d entries", n)
+	}
+}
+
+func built(s *stage) {
+	a, b := s.user("a"), s.user("a/b")
+	isBuilt := func(p library.PrincipalID, want bool) {
+		got, err := s.Built(s.ctx, p)
+		s.ok(err)
+		if got != want {
+			s.Fatalf("library of %q: built is %v", p, got)
+		}
+	}
+	s.place("item", library.Private, start, a)
+	isBuilt(a, false)
+	s.ok(s.SetBuilt(s.ctx, a))
+	s.ok(s.SetBuilt(s.ctx, a))
+	isBuilt(a, true)
+	isBuilt(b, false)
+}
+
+func dropEntries(s *stage) {
+	p := s.user("a")
+	it, other := s.newItem("item", library.LoggedIn, p), s.newItem("other", library.Private, p)
+	it.enforce(p)
+	other.enforce(p)
+	first := it.entryOf(p)
+	it.share(p, library.Viewing)
+	it.enforce(p)
+	now := it.entryOf(p)
+	both := func(e library.Entry) []library.BucketEntry {
+		return []library.BucketEntry{{Bucket: library.Private, Entry: e}, {Bucket: library.LoggedIn, Entry: e}}
+	}
+	all := map[library.Bucket][]library.Entry{
+		library.Private:  {now, other.entryOf(p)},
+		library.LoggedIn: {now},
+	}
+	s.ok(s.DropEntries(s.ctx, p, both(first)))
+	s.library(p, all)
+	missing := now
+	missing.Content = s.content("missing")
+	s.ok(s.DropEntries(s.ctx, p, append(both(missing), library.BucketEntry{Bucket: library.Public, Entry: now})))
+	s.ok(s.DropEntries(s.ctx, s.user("b"), both(now)))
+	s.library(p, all)
+	s.ok(s.DropEntries(s.ctx, p, both(now)[1:]))
+	delete(all, library.LoggedIn)
+	s.library(p, all)
+	s.ok(s.DropEntries(s.ctx, p, both(now)))
+	s.library(p, map[library.Bucket][]library.Entry{library.Private: {other.entryOf(p)}})
+	it.move()
+	it.enforce(p)
+	s.ok(s.DropEntries(s.ctx, p, both(now)))
+	s.library(p, map[library.Bucket][]library.Entry{
+		library.Private:  {other.entryOf(p), it.entryOf(p)},
+		library.LoggedIn: {it.entryOf(p)},
+	})
+}
+
+// shareAll enforces items of these names, reverse rows too, for p.
+func (s *stage) shareAll(p library.PrincipalID, names ...string) []library.Shared {
+	var all []library.Shared
+	for n, name := range names {
+		it := s.newItem(name, library.Private, s.user("creator"))
+		role := library.ContentRole(1 + n%3)
+		it.share(p, role)
+		e := it.snapshot(p)
+		e.Reverse = true
+		s.ok(s.Enforce(s.ctx, e))
+		all = append(all, library.Shared{Content: it.head.ID, Role: role})
+	}
+	slices.SortFunc(all, func(a, b library.Shared) int {
+		if a.Content < b.Content {
+			return -1
+		}
+		return 1
+	})
+	return all
+}
+
+func sharedWith(s *stage) {
+	a, ab := s.user("a"), s.user("a/b")
+	all := s.shareAll(a, "b", "a", "a/b", "A", "c", "d")
+	others := s.shareAll(ab, "x")
+	for _, limit := range []int{1, 2, 6, 7} {
+		var got []library.Shared
+		after := library.ContentID("")
+		for {
+			page, err := s.SharedWith(s.ctx, a, after, limit)
+			s.ok(err)
+			if len(page) > limit {
+				s.Fatalf("%d rows for a limit of %d", len(page), limit)
+			}
+			if len(page) == 0 {
+				break
+			}
+			got = append(got, page...)
+			after = page[len(page)-1].Content
+		}
+		s.same(fmt.Sprintf("pages of %d", limit), got, all)
+	}
+	s.reverse(ab, others)
+	s.reverse(s.user("unknown"), nil)
+}
+
+func roles(s *stage) {
+	a := s.user("a")
+	all := s.shareAll(a, "b", "a", "c")
+	s.shareAll(s.user("a/b"), "x")
+	got, err := s.Roles(s.ctx, a, []library.ContentID{all[2].Content, s.content("x"), all[0].Content, s.content("unknown"), all[1].Content})
+	s.ok(err)
+	s.same("roles", got, []library.ContentRole{all[2].Role, library.NoRole, all[0].Role, library.NoRole, all[1].Role})
+}

@@ -1,0 +1,232 @@
+package storetest
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+
+	"carrel/library"
+)
+
+func principalAreas() []area {
+	return []area{
+		{"ReadPrincipal", []check{
+			{"ReadPrincipal must return a zero Header for an unknown id, without an error", readPrincipalUnknown},
+			{"header, members in the order asked for, and request row come back", readPrincipal},
+		}},
+		{"ReadPrincipals", []check{
+			{"ReadPrincipals reads headers in the order of ids, zero ones for unknown ids", readPrincipals},
+		}},
+		{"CommitPrincipal", []check{
+			{"CommitPrincipal must apply whole or not at all, iff Seq is Base, and be durable when it returns", commitPrincipal},
+			{"the last MaxWriters writers stay, and a refusal tells them", commitPrincipalWriters},
+		}},
+		{"ScanPrincipals", []check{
+			{"ScanPrincipals lists ids after one, in order of id", scanPrincipals},
+		}},
+	}
+}
+
+// circle is a principal whose rows a subtest knows.
+type circle struct {
+	s    *stage
+	head library.PrincipalHeader
+	rows map[library.PrincipalID]library.GroupMemberRow
+}
+
+// newCircle commits a new user or group with managers.
+func (s *stage) newCircle(id library.PrincipalID, managers ...library.PrincipalID) *circle {
+	s.Helper()
+	c := &circle{s: s, rows: make(map[library.PrincipalID]library.GroupMemberRow)}
+	c.head.ID = id
+	c.write(func(p *library.PrincipalCommit) {
+		h := &p.Header
+		h.DisplayName, h.Visibility, h.CreatedAt, h.State = "Name of "+string(id), library.LoggedIn, h.MTS, library.Live
+		h.Managers, h.Members = len(managers), len(managers)
+		for _, m := range managers {
+			p.Members = append(p.Members, library.GroupMemberRow{Principal: m, Role: library.GroupManager})
+		}
+	})
+	return c
+}
+
+// next is the commit that follows the state of the circle, as change makes it.
+func (c *circle) next(change func(p *library.PrincipalCommit)) *library.PrincipalCommit {
+	p := &library.PrincipalCommit{ID: c.head.ID, Base: c.head.Seq, Header: c.head, Writer: c.s.entry()}
+	p.Header.Seq++
+	p.Header.MTS = c.s.tick()
+	p.Header.Writers = nil
+	if change != nil {
+		change(p)
+	}
+	for i := range p.Members {
+		p.Members[i].Seq = p.Header.Seq
+	}
+	return p
+}
+
+// commitPrincipal commits a principal.
+func (s *stage) commitPrincipal(p *library.PrincipalCommit) library.Verdict {
+	s.Helper()
+	return s.decide(
+		func() (library.Verdict, error) { return s.CommitPrincipal(s.ctx, p) },
+		func(v library.Verdict) bool { return made(v, p.Header.Seq, p.Writer) })
+}
+
+// write commits a change, which must apply.
+func (c *circle) write(change func(p *library.PrincipalCommit)) {
+	c.s.Helper()
+	p := c.next(change)
+	if v := c.s.commitPrincipal(p); !v.Applied {
+		c.s.Fatalf("commit of seq %d on base %d was refused: %+v", p.Header.Seq, p.Base, v)
+	}
+	writers := append(slices.Clone(c.head.Writers), library.Writer{Seq: p.Header.Seq, Entry: p.Writer})
+	c.head = p.Header
+	c.head.Writers = writers[max(0, len(writers)-library.MaxWriters):]
+	for _, m := range p.Members {
+		c.rows[m.Principal] = m
+	}
+}
+
+// put writes a member row.
+func (c *circle) put(p library.PrincipalID, role library.GroupRole, leaving bool) {
+	c.s.Helper()
+	c.write(func(w *library.PrincipalCommit) {
+		w.Members = []library.GroupMemberRow{{Principal: p, Role: role, Leaving: leaving}}
+	})
+}
+
+// members are the rows of principals; Seq is 0 where there is none.
+func (c *circle) members(principals ...library.PrincipalID) []library.GroupMemberRow {
+	ms := make([]library.GroupMemberRow, len(principals))
+	for i, p := range principals {
+		ms[i] = c.rows[p]
+		ms[i].Principal = p
+	}
+	return ms
+}
+
+// principals are those with a row, in order of id.
+func (c *circle) principals() []library.PrincipalID { return slices.Sorted(maps.Keys(c.rows)) }
+
+// stands checks that the store has the circle as it was committed.
+func (c *circle) stands(what string) {
+	c.s.Helper()
+	all := append(c.principals(), c.s.user("no-member"))
+	want := &library.PrincipalRows{Header: c.head, Members: c.members(all...)}
+	for _, serial := range []bool{true, false} {
+		rows, err := c.s.ReadPrincipal(c.s.ctx, c.head.ID, library.PrincipalQuery{Members: all, Serial: serial})
+		c.s.ok(err)
+		c.s.same(what, rows, want)
+	}
+}
+
+func readPrincipalUnknown(s *stage) {
+	key := library.RequestKey{1}
+	for _, serial := range []bool{true, false} {
+		rows, err := s.ReadPrincipal(s.ctx, s.group("unknown"), library.PrincipalQuery{Members: []library.PrincipalID{s.user("a")}, Request: &key, Serial: serial})
+		s.ok(err)
+		s.same("rows", rows, &library.PrincipalRows{Members: []library.GroupMemberRow{{Principal: s.user("a")}}})
+	}
+}
+
+func readPrincipal(s *stage) {
+	a, b, c := s.user("a"), s.user("a/b"), s.group("c")
+	g := s.newCircle(s.group("g"), a)
+	u := s.newCircle(s.user("g"))
+	g.put(c, library.GroupMember, false)
+	g.put(b, library.GroupManager, true)
+	r := library.RequestRow{Key: library.RequestKey{7}, InputHash: [32]byte{8}, Answer: []byte("{}"), Until: s.later()}
+	g.write(func(p *library.PrincipalCommit) { p.Request = &r })
+	u.write(func(p *library.PrincipalCommit) {
+		p.Header.Email, p.Header.DisplayName, p.Header.Visibility = "a@example.com", "Ä \u202e b", library.Public
+	})
+	g.stands("group")
+	u.stands("user of the same name")
+	asked := []library.PrincipalID{c, s.user("none"), b, a}
+	rows, err := s.ReadPrincipal(s.ctx, g.head.ID, library.PrincipalQuery{Members: asked, Request: &r.Key})
+	s.ok(err)
+	s.same("rows", rows, &library.PrincipalRows{Header: g.head, Members: g.members(asked...), Request: &r})
+	rows, err = s.ReadPrincipal(s.ctx, u.head.ID, library.PrincipalQuery{Request: &r.Key})
+	s.ok(err)
+	s.same("rows of the user", rows, &library.PrincipalRows{Header: u.head})
+}
+
+func readPrincipals(s *stage) {
+	a, b := s.newCircle(s.user("a")), s.newCircle(s.group("b"), s.user("a"))
+	hs, err := s.ReadPrincipals(s.ctx, []library.PrincipalID{b.head.ID, s.user("unknown"), a.head.ID, b.head.ID})
+	s.ok(err)
+	s.same("headers", hs, []library.PrincipalHeader{b.head, {}, a.head, b.head})
+	hs, err = s.ReadPrincipals(s.ctx, nil)
+	s.ok(err)
+	s.same("headers of no ids", hs, []library.PrincipalHeader(nil))
+}
+
+func commitPrincipal(s *stage) {
+	a, b := s.user("a"), s.user("b")
+	g := s.newCircle(s.group("g"), a)
+	for _, base := range []int64{0, 2, 9} {
+		r := library.RequestRow{Key: library.RequestKey{3}, Answer: []byte("x"), Until: s.later()}
+		p := g.next(func(p *library.PrincipalCommit) {
+			p.Base, p.Header.Seq, p.Header.DisplayName, p.Request = base, base+1, "refused", &r
+			p.Members = []library.GroupMemberRow{{Principal: a, Role: library.GroupMember}, {Principal: b, Role: library.GroupMember}}
+		})
+		s.same("verdict", s.commitPrincipal(p), library.Verdict{Seq: 1, Writers: g.head.Writers})
+		g.stands(fmt.Sprintf("group after a commit on base %d was refused", base))
+		rows, err := s.ReadPrincipal(s.ctx, g.head.ID, library.PrincipalQuery{Request: &r.Key})
+		s.ok(err)
+		if rows.Request != nil {
+			s.Fatalf("a refused commit has written its request row: %+v", rows.Request)
+		}
+	}
+	g.write(func(p *library.PrincipalCommit) {
+		p.Header.DisplayName = "applied"
+		p.Members = []library.GroupMemberRow{{Principal: a, Role: library.GroupMember}, {Principal: b, Role: library.GroupManager}}
+	})
+	g.stands("group after a commit")
+	missing := g.next(func(p *library.PrincipalCommit) { p.ID, p.Header.ID = s.group("missing"), s.group("missing") })
+	s.same("verdict on a missing one", s.commitPrincipal(missing), library.Verdict{})
+	fenced := &circle{s: s, rows: make(map[library.PrincipalID]library.GroupMemberRow)}
+	fenced.head.ID = s.user("fenced")
+	fenced.write(func(p *library.PrincipalCommit) { p.Header.State = library.Void })
+	fenced.stands("void header")
+}
+
+func commitPrincipalWriters(s *stage) {
+	u := s.newCircle(s.user("u"))
+	for range library.MaxWriters + 3 {
+		u.write(nil)
+	}
+	u.stands("user")
+	late := u.next(func(p *library.PrincipalCommit) { p.Base, p.Header.Seq = 1, 2 })
+	s.same("verdict", s.commitPrincipal(late), library.Verdict{Seq: u.head.Seq, Writers: u.head.Writers})
+	if n := len(u.head.Writers); n != library.MaxWriters {
+		s.Fatalf("%d writers", n)
+	}
+}
+
+func scanPrincipals(s *stage) {
+	var want []library.PrincipalID
+	for _, id := range []library.PrincipalID{s.user("b"), s.group("b"), s.user("a/b"), s.user("a"), s.group("a")} {
+		s.newCircle(id, s.user("m1"), s.user("m2"))
+		want = append(want, id)
+	}
+	slices.Sort(want)
+	for _, limit := range []int{1, 2, 100} {
+		var got []library.PrincipalID
+		after := library.PrincipalID("")
+		for {
+			ids, err := s.ScanPrincipals(s.ctx, after, limit)
+			s.ok(err)
+			if len(ids) > limit {
+				s.Fatalf("%d ids for a limit of %d", len(ids), limit)
+			}
+			if len(ids) == 0 {
+				break
+			}
+			got = append(got, ownIDs(s, ids)...)
+			after = ids[len(ids)-1]
+		}
+		s.same(fmt.Sprintf("ids by %d", limit), got, want)
+	}
+}

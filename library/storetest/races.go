@@ -1,0 +1,220 @@
+package storetest
+
+import (
+	"context"
+	"fmt"
+	"sync"
+
+	"carrel/library"
+)
+
+func raceAreas() []area {
+	return []area{{"Races", []check{
+		{"of 16 commits on one base exactly one is applied, each round", raceCommits},
+		{"of 16 commits of one principal exactly one is applied, each round", racePrincipals},
+		{"of 16 creations of one key all are told the same one", raceCreations},
+		{"of 16 values of one setting all are told the same one", raceSettings},
+		{"enforcements of all states, in whatever order, leave the newest", raceEnforcements},
+		{"drops beside enforcements never take a newer entry", raceDrops},
+	}}}
+}
+
+// racers is how many goroutines meet on one key.
+const racers = 16
+
+// together runs f once for each racer at the same time and waits for all.
+func together(f func(n int)) {
+	var ready, done sync.WaitGroup
+	ready.Add(racers)
+	for n := range racers {
+		done.Go(func() {
+			ready.Done()
+			ready.Wait()
+			f(n)
+		})
+	}
+	done.Wait()
+}
+
+// winner checks a round of conditional writes: one was applied, as the writers
+// that are told by the standing header say, and every other one was refused or
+// is of unknown outcome.
+func (s *stage) winner(verdicts []library.Verdict, errs []error, entries []library.EntryID, standing []library.Writer, seq int64) int {
+	s.Helper()
+	won := -1
+	for n := range verdicts {
+		mine := made(library.Verdict{Writers: standing}, seq, entries[n])
+		switch {
+		case errs[n] != nil && !library.MayHaveCommitted(errs[n]):
+			s.Fatal(errs[n])
+		case errs[n] == nil && verdicts[n].Applied != mine:
+			s.Fatalf("racer %d was told applied=%v of seq %d, whose writer it is: %v", n, verdicts[n].Applied, seq, mine)
+		}
+		if mine {
+			won = n
+		}
+	}
+	if won < 0 {
+		s.Fatalf("no racer has written seq %d: %+v", seq, standing)
+	}
+	return won
+}
+
+func raceCommits(s *stage) {
+	it := s.newItem("item", library.Private, s.user("a"))
+	for round := range 20 {
+		var commits []*library.ContentCommit
+		var entries []library.EntryID
+		for n := range racers {
+			c := it.next(func(c *library.ContentCommit) {
+				moved(c, library.Private)
+				c.Header.Title = fmt.Sprintf("%d by %d", round, n)
+				c.Members = []library.Member{{Principal: s.user(fmt.Sprintf("m%d", n)), Role: library.Viewing}}
+			})
+			commits, entries = append(commits, c), append(entries, c.Writer)
+		}
+		verdicts, errs := make([]library.Verdict, racers), make([]error, racers)
+		together(func(n int) { verdicts[n], errs[n] = s.Commit(s.ctx, commits[n]) })
+		rows := s.read(it.head.ID, library.ContentQuery{Serial: true})
+		it.applied(commits[s.winner(verdicts, errs, entries, rows.Header.Writers, it.head.Seq+1)])
+		it.stands(fmt.Sprintf("item after round %d", round))
+	}
+}
+
+func racePrincipals(s *stage) {
+	g := s.newCircle(s.group("g"), s.user("a"))
+	for round := range 10 {
+		var commits []*library.PrincipalCommit
+		var entries []library.EntryID
+		for n := range racers {
+			c := g.next(func(c *library.PrincipalCommit) { c.Header.DisplayName = fmt.Sprintf("%d by %d", round, n) })
+			commits, entries = append(commits, c), append(entries, c.Writer)
+		}
+		verdicts, errs := make([]library.Verdict, racers), make([]error, racers)
+		together(func(n int) { verdicts[n], errs[n] = s.CommitPrincipal(s.ctx, commits[n]) })
+		rows, err := s.ReadPrincipal(s.ctx, g.head.ID, library.PrincipalQuery{Serial: true})
+		s.ok(err)
+		won := s.winner(verdicts, errs, entries, rows.Header.Writers, g.head.Seq+1)
+		if want := commits[won].Header.DisplayName; rows.Header.DisplayName != want || rows.Header.Seq != g.head.Seq+1 {
+			s.Fatalf("round %d: %q of seq %d stands, not %q", round, rows.Header.DisplayName, rows.Header.Seq, want)
+		}
+		g.head = rows.Header
+	}
+}
+
+func raceCreations(s *stage) {
+	for round := range 10 {
+		key := fmt.Sprintf("key %d", round)
+		var cs []library.Creation
+		for n := range racers {
+			cs = append(cs, s.creation(key, fmt.Sprintf("c:x:%d", n)))
+		}
+		got, errs := make([]library.Creation, racers), make([]error, racers)
+		together(func(n int) { got[n], errs[n] = s.FixCreation(s.ctx, cs[n], nil) })
+		stands := s.fix(cs[0], nil)
+		for n := range racers {
+			if errs[n] != nil && library.MayHaveCommitted(errs[n]) {
+				continue
+			}
+			s.ok(errs[n])
+			s.same(fmt.Sprintf("what racer %d was told", n), got[n], stands)
+		}
+	}
+}
+
+func raceSettings(s *stage) {
+	for round := range 10 {
+		name := fmt.Sprintf("race %d of %s", round, s.tenant)
+		got, errs := make([][]byte, racers), make([]error, racers)
+		together(func(n int) { got[n], errs[n] = s.FixSetting(s.ctx, name, []byte{byte(n)}) })
+		stands, err := s.FixSetting(s.ctx, name, []byte("late"))
+		s.ok(err)
+		for n := range racers {
+			if errs[n] != nil && library.MayHaveCommitted(errs[n]) {
+				continue
+			}
+			s.ok(errs[n])
+			s.same(fmt.Sprintf("what racer %d was told", n), got[n], stands)
+		}
+	}
+}
+
+// raceEnforcements makes a state a racer, in order, and enforces them all at
+// once, while the states after them are committed.
+func raceEnforcements(s *stage) {
+	a, b := s.user("a"), s.user("b")
+	for round := range 5 {
+		it := s.newItem(fmt.Sprintf("item%d", round), library.Public, a)
+		var snapshots []*library.Enforcement
+		for n := range racers {
+			switch n % 4 {
+			case 0:
+				it.share(b, library.Viewing)
+			case 1:
+				it.move()
+			case 2:
+				it.turn(library.Visibility(1 + n%3))
+			case 3:
+				it.remove(b)
+			}
+			e := it.snapshot(a, b)
+			e.Reverse = true
+			snapshots = append(snapshots, e)
+		}
+		errs := make([]error, racers)
+		together(func(n int) { errs[n] = s.Enforce(s.ctx, snapshots[(n*7+round)%racers]) })
+		for _, err := range errs {
+			s.ok(err)
+		}
+		ours := func(es []library.Entry) (own []library.Entry) {
+			for _, e := range es {
+				if e.Content == it.head.ID {
+					own = append(own, e)
+				}
+			}
+			return own
+		}
+		for bucket := library.Private; bucket <= library.Public; bucket++ {
+			var want []library.Entry
+			if bucket <= it.head.Visibility {
+				want = []library.Entry{it.entryOf(a)}
+			}
+			s.same("entries of a", ours(s.page(library.Slice{Owner: a, Bucket: bucket, Limit: 100})), want)
+			s.same("entries of b", ours(s.page(library.Slice{Owner: b, Bucket: bucket, Limit: 100})), []library.Entry(nil))
+		}
+		roles, err := s.Roles(s.ctx, b, []library.ContentID{it.head.ID})
+		s.ok(err)
+		s.same("role of b", roles, []library.ContentRole{library.NoRole})
+	}
+}
+
+// raceDrops rewrites an entry in place while the older ones are dropped.
+func raceDrops(s *stage) {
+	a := s.user("a")
+	it := s.newItem("item", library.Private, a)
+	it.enforce(a)
+	for range 20 {
+		old := it.entryOf(a)
+		it.share(a, library.Viewing)
+		now := it.snapshot(a)
+		errs := make([]error, racers)
+		together(func(n int) {
+			if n == racers/2 {
+				errs[n] = s.Enforce(s.ctx, now)
+				return
+			}
+			errs[n] = s.DropEntries(s.ctx, a, []library.BucketEntry{{Bucket: library.Private, Entry: old}})
+		})
+		for _, err := range errs {
+			s.ok(err)
+		}
+		s.library(a, buckets(library.Private, it.entryOf(a)))
+	}
+}
+
+// given is a context that ended before the call.
+func given(ctx context.Context) context.Context {
+	ended, cancel := context.WithCancel(ctx)
+	cancel()
+	return ended
+}

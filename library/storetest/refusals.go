@@ -1,0 +1,95 @@
+package storetest
+
+import (
+	"carrel/library"
+)
+
+func refusalAreas() []area {
+	return []area{{"Errors", []check{
+		{"One of a conditional write (Commit, Settle, CommitPrincipal, SettleGroup, FixCreation, FixSetting) that may have been applied must satisfy MayHaveCommitted", uncertainty},
+		{"reads answer a context that has ended with an error, not with nothing", endedReads},
+	}}}
+}
+
+// uncertainty makes each conditional write with a context that has ended: it
+// either tells that it may have been applied, or it was not.
+func uncertainty(s *stage) {
+	a, b := s.user("a"), s.user("b")
+	ended := given(s.ctx)
+	refused := func(what string, err error) bool {
+		s.Helper()
+		if err == nil {
+			s.Fatalf("%s: no error though the context had ended", what)
+		}
+		return !library.MayHaveCommitted(err)
+	}
+
+	it := s.newItem("item", library.Private, a)
+	it.move()
+	it.share(b, library.Viewing)
+	it.remove(b)
+	c := it.next(func(c *library.ContentCommit) { c.Header.Title = "changed" })
+	if _, err := s.Commit(ended, c); refused("Commit", err) {
+		it.stands("item after Commit was refused")
+	}
+	t := &library.Settlement{ID: it.head.ID, Positions: []library.Instant{it.head.Unsettled[0].Position}, Leaving: it.members(b)}
+	if refused("Settle", s.Settle(ended, t)) {
+		it.stands("item after Settle was refused")
+	}
+
+	g := s.newCircle(s.group("g"), a)
+	g.put(b, library.GroupMember, true)
+	p := g.next(func(p *library.PrincipalCommit) { p.Header.DisplayName = "changed" })
+	if _, err := s.CommitPrincipal(ended, p); refused("CommitPrincipal", err) {
+		g.stands("group after CommitPrincipal was refused")
+	}
+	if refused("SettleGroup", s.SettleGroup(ended, &library.GroupSettlement{ID: g.head.ID, Leaving: g.members(b)})) {
+		g.stands("group after SettleGroup was refused")
+	}
+
+	one, two := s.creation("a", "c:x:1"), s.creation("a", "c:x:2")
+	if _, err := s.FixCreation(ended, one, nil); refused("FixCreation", err) {
+		s.same("creation after FixCreation was refused", s.fix(two, nil), two)
+	}
+	name := "uncertain " + s.tenant
+	if _, err := s.FixSetting(ended, name, []byte("one")); refused("FixSetting", err) {
+		got, err := s.FixSetting(s.ctx, name, []byte("two"))
+		s.ok(err)
+		s.same("setting after FixSetting was refused", got, []byte("two"))
+	}
+}
+
+func endedReads(s *stage) {
+	a := s.user("a")
+	it := s.newItem("item", library.Public, a)
+	ended := given(s.ctx)
+	for _, r := range []struct {
+		name string
+		read func() error
+	}{
+		{"Read", func() error { _, err := s.Read(ended, it.head.ID, library.ContentQuery{}); return err }},
+		{"ReadMany", func() error { _, err := s.ReadMany(ended, []library.ContentID{it.head.ID}, nil); return err }},
+		{"MembersPage", func() error { _, err := s.MembersPage(ended, it.head.ID, "", 10, false); return err }},
+		{"ScanContents", func() error { _, err := s.ScanContents(ended, "", 10); return err }},
+		{"PageLibrary", func() error {
+			_, err := s.PageLibrary(ended, library.Slice{Owner: a, Bucket: library.Private, Limit: 10})
+			return err
+		}},
+		{"CountLibrary", func() error { _, err := s.CountLibrary(ended, a, library.Private, 10); return err }},
+		{"Built", func() error { _, err := s.Built(ended, a); return err }},
+		{"SharedWith", func() error { _, err := s.SharedWith(ended, a, "", 10); return err }},
+		{"Roles", func() error { _, err := s.Roles(ended, a, []library.ContentID{it.head.ID}); return err }},
+		{"ReadPrincipal", func() error { _, err := s.ReadPrincipal(ended, a, library.PrincipalQuery{}); return err }},
+		{"ReadPrincipals", func() error { _, err := s.ReadPrincipals(ended, []library.PrincipalID{a}); return err }},
+		{"GroupMembersPage", func() error { _, err := s.GroupMembersPage(ended, a, "", 10, false); return err }},
+		{"Confirm", func() error { _, err := s.Confirm(ended, []library.MemberOf{{Group: a, Member: a}}); return err }},
+		{"Memberships", func() error { _, err := s.Memberships(ended, a, "", 10); return err }},
+		{"ScanPrincipals", func() error { _, err := s.ScanPrincipals(ended, "", 10); return err }},
+		{"Lanes", func() error { _, err := s.Lanes(ended); return err }},
+		{"DueUntil", func() error { _, err := s.DueUntil(ended, start, 10); return err }},
+	} {
+		if r.read() == nil {
+			s.Errorf("%s gives no error", r.name)
+		}
+	}
+}

@@ -1,0 +1,95 @@
+package storetest
+
+import (
+	"crypto/sha256"
+
+	"carrel/library"
+)
+
+func registerAreas() []area {
+	return []area{
+		{"FixCreation", []check{
+			{"FixCreation stores c unless a row of its key stands, and returns the one that stands then", fixCreation},
+			{"With replace, c must be stored iff the standing row is *replace", replaceCreation},
+		}},
+		{"FixSetting", []check{
+			{"FixSetting stores value under name unless one stands, and must return the one that stands then", fixSetting},
+		}},
+	}
+}
+
+// creation is a creation of this subtest's own key.
+func (s *stage) creation(key, id string) library.Creation {
+	return library.Creation{
+		Key:       sha256.Sum256([]byte(s.tenant + " " + key)),
+		InputHash: sha256.Sum256([]byte(id)),
+		ID:        id,
+		Until:     s.later(),
+	}
+}
+
+// fix fixes a creation; a repetition after an unknown outcome is harmless,
+// because what stands then is the answer.
+func (s *stage) fix(c library.Creation, replace *library.Creation) library.Creation {
+	s.Helper()
+	for range 8 {
+		got, err := s.FixCreation(s.ctx, c, replace)
+		if err == nil {
+			return got
+		}
+		if !library.MayHaveCommitted(err) {
+			s.Fatal(err)
+		}
+	}
+	s.Fatal("the outcome stayed unknown")
+	return library.Creation{}
+}
+
+func fixCreation(s *stage) {
+	one, two := s.creation("a", "c:x:1"), s.creation("a", "c:x:2")
+	s.same("the first", s.fix(one, nil), one)
+	s.same("the second of a key", s.fix(two, nil), one)
+	s.same("the first again", s.fix(one, nil), one)
+	other := s.creation("b", "c:x:3")
+	s.same("another key", s.fix(other, nil), other)
+}
+
+func replaceCreation(s *stage) {
+	one, two, three := s.creation("a", "c:x:1"), s.creation("a", "c:x:2"), s.creation("a", "c:x:3")
+	s.same("the first", s.fix(one, nil), one)
+	s.same("in place of one that does not stand", s.fix(three, &two), one)
+	almost := one
+	almost.Until++
+	s.same("in place of one with another time", s.fix(three, &almost), one)
+	almost = one
+	almost.InputHash[0]++
+	s.same("in place of one with another hash", s.fix(three, &almost), one)
+	s.same("in place of the one that stands", s.fix(two, &one), two)
+	s.same("in place of one that stood", s.fix(three, &one), two)
+	s.same("what stands", s.fix(three, nil), two)
+	missing := s.creation("b", "c:x:4")
+	s.same("in place of one where none stands", s.fix(missing, &missing), library.Creation{})
+	next := s.creation("b", "c:x:5")
+	s.same("after it", s.fix(next, nil), next)
+}
+
+func fixSetting(s *stage) {
+	name := "setting of " + s.tenant
+	for n, value := range [][]byte{[]byte("first \x00\xff"), []byte("second"), []byte("first")} {
+		got, err := s.FixSetting(s.ctx, name, value)
+		for library.MayHaveCommitted(err) {
+			got, err = s.FixSetting(s.ctx, name, value)
+		}
+		s.ok(err)
+		if string(got) != "first \x00\xff" {
+			s.Fatalf("call %d gives %q", n, got)
+		}
+		clear(got)
+		clear(value)
+	}
+	got, err := s.FixSetting(s.ctx, name+"/b", []byte("other"))
+	s.ok(err)
+	if string(got) != "other" {
+		s.Fatalf("another name gives %q", got)
+	}
+}

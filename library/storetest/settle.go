@@ -1,0 +1,128 @@
+package storetest
+
+import (
+	"carrel/library"
+)
+
+func settleAreas() []area {
+	return []area{{"Settle", []check{
+		{"Settle must not change Seq, and must be harmless when repeated", settleRepeated},
+		{"Positions leave Unsettled, others stay", settlePositions},
+		{"Leaving rows are removed iff they are leaving and of the Seq given", settleLeaving},
+		{"Bury removes the rows of Leaving whatever their state, iff the header is Deleted", settleBury},
+		{"Final then reduces it to Seq, MTS, Writers and the fact", settleFinal},
+		{"of an unknown id it does nothing", settleUnknown},
+	}}}
+}
+
+// settle settles, twice, since that is to be harmless.
+func (it *item) settle(t library.Settlement) {
+	it.s.Helper()
+	t.ID = it.head.ID
+	it.s.ok(it.s.Settle(it.s.ctx, &t))
+	it.s.ok(it.s.Settle(it.s.ctx, &t))
+}
+
+func settleRepeated(s *stage) {
+	a, b := s.user("a"), s.user("b")
+	it := s.newItem("item", library.Private, a, b)
+	it.move()
+	it.remove(b)
+	t := &library.Settlement{ID: it.head.ID, Positions: []library.Instant{it.head.Unsettled[0].Position}, Leaving: it.members(b)}
+	for range 3 {
+		s.ok(s.Settle(s.ctx, t))
+	}
+	it.settled(t.Positions...)
+	delete(it.rows, b)
+	it.stands("item after it was settled")
+	it.move()
+	it.share(b, library.Viewing)
+	s.ok(s.Settle(s.ctx, t))
+	it.stands("item after a late settlement came again")
+}
+
+func settlePositions(s *stage) {
+	it := s.newItem("item", library.Private, s.user("a"))
+	for range 4 {
+		it.move()
+	}
+	u := it.head.Unsettled
+	it.settle(library.Settlement{Positions: []library.Instant{u[2].Position, u[0].Position, 12345}})
+	it.settled(u[2].Position, u[0].Position)
+	it.stands("item")
+	it.settle(library.Settlement{})
+	it.stands("item after nothing was settled")
+	it.settle(library.Settlement{Positions: []library.Instant{u[1].Position, u[3].Position}})
+	it.settled(u[1].Position, u[3].Position)
+	it.stands("item without unsettled positions")
+	it.move()
+	it.stands("item after a further move")
+}
+
+func settleLeaving(s *stage) {
+	a, b, c, d := s.user("a"), s.user("b"), s.user("c"), s.user("d")
+	it := s.newItem("item", library.Private, a, b, c, d)
+	it.remove(b)
+	early := it.members(b)[0]
+	it.share(b, library.Viewing)
+	it.remove(b)
+	it.remove(c)
+	active := it.members(d)[0]
+	it.settle(library.Settlement{Leaving: []library.Member{early, active, {Principal: s.user("none"), Leaving: true, Seq: 1}}})
+	it.stands("item, of which nothing was to be removed")
+	pretended := active
+	pretended.Leaving = true
+	it.settle(library.Settlement{Leaving: []library.Member{pretended}})
+	it.stands("item whose active row was named as leaving")
+	it.settle(library.Settlement{Leaving: it.members(b, c)})
+	delete(it.rows, b)
+	delete(it.rows, c)
+	it.stands("item without leaving rows")
+}
+
+func settleBury(s *stage) {
+	a, b, c := s.user("a"), s.user("b"), s.user("c")
+	it := s.newItem("item", library.Private, a, b, c)
+	it.remove(b)
+	it.settle(library.Settlement{Bury: true, Leaving: it.members(a)})
+	it.stands("live item that was to be buried")
+	it.delete()
+	stale := it.members(a, b)
+	stale[0].Seq += 7
+	it.settle(library.Settlement{Bury: true, Leaving: stale})
+	delete(it.rows, a)
+	delete(it.rows, b)
+	it.stands("deleted item of which two rows were buried")
+}
+
+func settleFinal(s *stage) {
+	a, b := s.user("a"), s.user("b")
+	it := s.newItem("item", library.Public, a, b)
+	r := library.RequestRow{Key: library.RequestKey{5}, Answer: []byte("z"), Until: s.later()}
+	it.move()
+	it.settle(library.Settlement{Bury: true, Final: true, Leaving: it.members(a, b)})
+	it.stands("live item that was to be reduced")
+	it.write(func(c *library.ContentCommit) { c.Header.State, c.Request = library.Deleted, &r })
+	it.settle(library.Settlement{Bury: true, Final: true, Leaving: it.members(a, b)})
+	reduced := library.Header{State: library.Deleted, Seq: it.head.Seq, MTS: it.head.MTS, Writers: it.head.Writers}
+	reduced.ID = it.head.ID
+	it.head = reduced
+	clear(it.rows)
+	it.stands("reduced item")
+	s.same("request row of a reduced item", s.read(it.head.ID, library.ContentQuery{Request: &r.Key}).Request, &r)
+	late := it.next(func(c *library.ContentCommit) { c.Base, c.Header.Seq = 0, 1 })
+	s.same("verdict on a creation", s.commit(late), library.Verdict{Seq: 3, Writers: it.head.Writers})
+	ids, err := s.ScanContents(s.ctx, "", 1000)
+	s.ok(err)
+	s.same("ids", ownIDs(s, ids), []library.ContentID{it.head.ID})
+}
+
+func settleUnknown(s *stage) {
+	id := s.content("unknown")
+	s.ok(s.Settle(s.ctx, &library.Settlement{ID: id, Bury: true, Final: true, Positions: []library.Instant{1},
+		Leaving: []library.Member{{Principal: s.user("a"), Leaving: true, Seq: 1}}}))
+	s.same("rows", s.read(id, library.ContentQuery{}), new(library.ContentRows))
+	ids, err := s.ScanContents(s.ctx, "", 1000)
+	s.ok(err)
+	s.same("ids", ownIDs(s, ids), []library.ContentID(nil))
+}

@@ -1,0 +1,70 @@
+package storetest
+
+import (
+	"go/parser"
+	"go/token"
+	"regexp"
+	"strings"
+	"testing"
+)
+
+// TestEveryMustIsASubtest holds the suite to the contract: every sentence of
+// store.go with a "must" is the name of a subtest, under the method it is about.
+func TestEveryMustIsASubtest(t *testing.T) {
+	names := make(map[string]bool)
+	for _, a := range areas() {
+		for _, c := range a.checks {
+			names[c.name] = true
+		}
+	}
+	for _, a := range durableAreas() {
+		for _, c := range a.checks {
+			names[c.name] = true
+		}
+	}
+	musts := sentences(t, "../store.go")
+	if len(musts) < 15 {
+		t.Fatalf("only %d sentences with a must were found: %q", len(musts), musts)
+	}
+	for _, m := range musts {
+		if !names[m] {
+			t.Errorf("no subtest is named %q", m)
+		}
+	}
+}
+
+// sentences are those of a file's comments that hold a "must".
+func sentences(t *testing.T, file string) []string {
+	t.Helper()
+	f, err := parser.ParseFile(token.NewFileSet(), file, nil, parser.ParseComments)
+	if err != nil {
+		t.Fatal(err)
+	}
+	end := regexp.MustCompile(`\.(\s+|$)`)
+	must := regexp.MustCompile(`\bmust\b`)
+	var found []string
+	for _, group := range f.Comments {
+		for _, s := range end.Split(group.Text(), -1) {
+			s = strings.Join(strings.Fields(s), " ")
+			// The one sentence that speaks of this rule has the word in quotes.
+			if must.MatchString(s) && !strings.Contains(s, `"must"`) {
+				found = append(found, s)
+			}
+		}
+	}
+	return found
+}
+
+// TestNamesAreUnique keeps a subtest from hiding another one.
+func TestNamesAreUnique(t *testing.T) {
+	seen := make(map[string]bool)
+	for _, a := range areas() {
+		for _, c := range a.checks {
+			name := a.name + "/" + c.name
+			if seen[name] {
+				t.Errorf("two subtests are named %q", name)
+			}
+			seen[name] = true
+		}
+	}
+}

@@ -1,0 +1,44 @@
+package pebblestore
+
+import (
+	"testing"
+
+	"github.com/cockroachdb/pebble/v2/vfs"
+	"go.uber.org/goleak"
+
+	"carrel/library"
+	"carrel/library/storetest"
+)
+
+func TestMain(m *testing.M) {
+	goleak.VerifyTestMain(m)
+}
+
+// openStore opens a store that is closed at the end of the test.
+func openStore(t testing.TB, dir string, opts Options) *Store {
+	t.Helper()
+	if opts.Fatal == nil {
+		opts.Fatal = func(msg string) { t.Error(msg) }
+	}
+	s, err := Open(dir, opts)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := s.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return s
+}
+
+func TestConformanceInMemory(t *testing.T) {
+	storetest.Run(t, func(t *testing.T) library.Store {
+		return openStore(t, "", Options{FS: vfs.NewMem()})
+	})
+}
+
+func TestConformanceOnDisk(t *testing.T) {
+	shared := openStore(t, t.TempDir(), Options{})
+	storetest.Run(t, func(*testing.T) library.Store { return shared })
+}

@@ -1,0 +1,318 @@
+package pebblestore
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/cockroachdb/pebble/v2"
+
+	"carrel/library"
+)
+
+// Read implements library.ContentStore.
+func (s *Store) Read(ctx context.Context, id library.ContentID, q library.ContentQuery) (*library.ContentRows, error) {
+	if err := s.enter(ctx); err != nil {
+		return nil, err
+	}
+	defer s.leave()
+	v, err := s.openDecided(q.Serial, tableContent, string(id))
+	if err != nil {
+		return nil, fault("read a content", err)
+	}
+	rows := new(library.ContentRows)
+	err = v.readContent(id, q.Members, rows)
+	if err == nil && q.Request != nil {
+		rows.Request, err = v.readRequest(tableContent, string(id), q.Request)
+	}
+	if err := errors.Join(err, s.done(v)); err != nil {
+		return nil, fault("read a content", err)
+	}
+	return rows, nil
+}
+
+// openDecided begins a reading of a partition. A serial one waits for the
+// conditional write under way, so that it shows only what lasts.
+func (s *Store) openDecided(serial bool, table byte, id string) (*view, error) {
+	if serial {
+		mu := s.locks.of(appendHeaderKey(nil, table, id))
+		mu.Lock()
+		defer mu.Unlock()
+	}
+	return s.open()
+}
+
+// readContent reads a header and the rows of members into rows.
+func (v *view) readContent(id library.ContentID, members []library.PrincipalID, rows *library.ContentRows) error {
+	v.key = appendHeaderKey(v.key[:0], tableContent, string(id))
+	value, found, err := v.get()
+	if err != nil {
+		return err
+	}
+	if found {
+		if err := decodeHeader(id, value, &rows.Header); err != nil {
+			return fmt.Errorf("header of content %q: %w", id, err)
+		}
+	}
+	if len(members) == 0 {
+		return nil
+	}
+	rows.Members = make([]library.Member, len(members))
+	for i, p := range members {
+		rows.Members[i].Principal = p
+		if !found {
+			continue
+		}
+		if err := v.readMember(id, &rows.Members[i]); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// readMember reads the row of m.Principal into m.
+func (v *view) readMember(id library.ContentID, m *library.Member) error {
+	v.key = appendMemberKey(v.key[:0], tableContent, string(id), m.Principal)
+	value, found, err := v.get()
+	if err != nil || !found {
+		return err
+	}
+	role, leaving, seq, err := decodeMember(value)
+	if err != nil {
+		return fmt.Errorf("member %q of content %q: %w", m.Principal, id, err)
+	}
+	m.Role, m.Leaving, m.Seq = library.ContentRole(role), leaving, seq
+	return nil
+}
+
+// readRequest reads an answered request of a partition; nil where there is none.
+func (v *view) readRequest(table byte, id string, key *library.RequestKey) (*library.RequestRow, error) {
+	v.key = appendRequestKey(v.key[:0], table, id, key)
+	value, found, err := v.get()
+	if err != nil || !found {
+		return nil, err
+	}
+	r, err := decodeRequest(*key, value)
+	if err != nil {
+		return nil, fmt.Errorf("answered request of %q: %w", id, err)
+	}
+	return r, nil
+}
+
+// ReadMany implements library.ContentStore. All rows are of one reading.
+func (s *Store) ReadMany(ctx context.Context, ids []library.ContentID, members []library.PrincipalID) ([]library.ContentRows, error) {
+	if err := s.enter(ctx); err != nil {
+		return nil, err
+	}
+	defer s.leave()
+	v, err := s.open()
+	if err != nil {
+		return nil, fault("read contents", err)
+	}
+	rows := make([]library.ContentRows, len(ids))
+	for i, id := range ids {
+		if err = v.readContent(id, members, &rows[i]); err != nil {
+			break
+		}
+	}
+	if err := errors.Join(err, s.done(v)); err != nil {
+		return nil, fault("read contents", err)
+	}
+	return rows, nil
+}
+
+// MembersPage implements library.ContentStore.
+func (s *Store) MembersPage(ctx context.Context, id library.ContentID, after library.PrincipalID, limit int, serial bool) (*library.ContentRows, error) {
+	if err := s.enter(ctx); err != nil {
+		return nil, err
+	}
+	defer s.leave()
+	v, err := s.openDecided(serial, tableContent, string(id))
+	if err != nil {
+		return nil, fault("read members", err)
+	}
+	rows := new(library.ContentRows)
+	err = v.readContent(id, nil, rows)
+	if err == nil {
+		err = v.memberRows(tableContent, string(id), after, limit, func(p library.PrincipalID, value []byte) error {
+			role, leaving, seq, err := decodeMember(value)
+			rows.Members = append(rows.Members, library.Member{Principal: p, Role: library.ContentRole(role), Leaving: leaving, Seq: seq})
+			return err
+		})
+	}
+	if err := errors.Join(err, s.done(v)); err != nil {
+		return nil, fault("read members", err)
+	}
+	return rows, nil
+}
+
+// memberRows walks at most limit member rows of a partition, after a principal.
+func (v *view) memberRows(table byte, id string, after library.PrincipalID, limit int, row func(p library.PrincipalID, value []byte) error) error {
+	if limit <= 0 {
+		return nil
+	}
+	v.key = append(appendPartition(v.key[:0], table, id), kindMember)
+	prefix := len(v.key)
+	v.end = prefixEnd(append(v.end[:0], v.key...))
+	if after != "" {
+		v.key = appendAfter(append(v.key, after...))
+	}
+	v.it.SetBounds(v.key, v.end)
+	n := 0
+	for ok := v.it.First(); ok && n < limit; ok = v.it.Next() {
+		value, err := v.it.ValueAndErr()
+		if err != nil {
+			return err
+		}
+		if err := row(library.PrincipalID(v.it.Key()[prefix:]), value); err != nil {
+			return fmt.Errorf("member of %q: %w", id, err)
+		}
+		n++
+	}
+	return v.it.Error()
+}
+
+// Commit implements library.ContentStore.
+func (s *Store) Commit(ctx context.Context, c *library.ContentCommit) (library.Verdict, error) {
+	if err := s.enter(ctx); err != nil {
+		return library.Verdict{}, err
+	}
+	defer s.leave()
+	if c.Header.Seq != c.Base+1 {
+		return library.Verdict{}, wrongSeq(c.Header.Seq, c.Base)
+	}
+	// A deletion is let through: it is how room is made.
+	if c.Header.State != library.Deleted {
+		if err := s.space.room(s.now()); err != nil {
+			return library.Verdict{}, err
+		}
+	}
+	v, err := s.commitContent(c)
+	if err == nil && v.Applied && c.Request != nil {
+		s.forgetExpired(c.Request.Until)
+	}
+	return v, err
+}
+
+func wrongSeq(seq, base int64) error {
+	return &library.Error{Code: library.Internal, Msg: fmt.Sprintf("commit: seq %d does not follow base %d", seq, base)}
+}
+
+// commitContent compares and sets under the partition's lock.
+func (s *Store) commitContent(c *library.ContentCommit) (library.Verdict, error) {
+	key := appendHeaderKey(nil, tableContent, string(c.ID))
+	mu := s.locks.of(key)
+	mu.Lock()
+	defer mu.Unlock()
+	standing, err := s.header(c.ID, key)
+	if err != nil {
+		return library.Verdict{}, fault("commit", err)
+	}
+	if standing.Seq != c.Base {
+		return library.Verdict{Seq: standing.Seq, Writers: standing.Writers}, nil
+	}
+	h := c.Header
+	h.Unsettled = withSuperseded(standing.Unsettled, c.Supersede)
+	h.Writers = withWriter(standing.Writers, h.Seq, c.Writer)
+
+	b := s.db.NewBatch()
+	defer func() { _ = b.Close() }()
+	row := appendHeader(nil, &h)
+	if err := b.Set(key, row, nil); err != nil {
+		return library.Verdict{}, fault("commit", err)
+	}
+	for _, m := range c.Members {
+		key = appendMemberKey(key[:0], tableContent, string(c.ID), m.Principal)
+		row = appendMember(row[:0], byte(m.Role), m.Leaving, h.Seq)
+		if err := b.Set(key, row, nil); err != nil {
+			return library.Verdict{}, fault("commit", err)
+		}
+	}
+	if err := putRequest(b, tableContent, string(c.ID), c.Request); err != nil {
+		return library.Verdict{}, fault("commit", err)
+	}
+	if err := s.commitSynced(b); err != nil {
+		return library.Verdict{}, err
+	}
+	return library.Verdict{Applied: true}, nil
+}
+
+// header reads the header of a content; a zero one where there is none.
+func (s *Store) header(id library.ContentID, key []byte) (*library.Header, error) {
+	h := new(library.Header)
+	value, closer, err := s.db.Get(key)
+	if errors.Is(err, pebble.ErrNotFound) {
+		return h, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	err = decodeHeader(id, value, h)
+	return h, errors.Join(err, closer.Close())
+}
+
+// withSuperseded adds a superseded position to the standing ones, in order.
+func withSuperseded(standing []library.Superseded, add *library.Superseded) []library.Superseded {
+	if add == nil {
+		return standing
+	}
+	at, found := slices.BinarySearchFunc(standing, add.Position, func(u library.Superseded, p library.Instant) int {
+		return int(min(max(u.Position-p, -1), 1))
+	})
+	if found {
+		standing[at].Widest = max(standing[at].Widest, add.Widest)
+		return standing
+	}
+	return slices.Insert(standing, at, *add)
+}
+
+// withWriter adds the writer of seq to the standing ones and drops those that
+// are too old to be asked for.
+func withWriter(standing []library.Writer, seq int64, entry library.EntryID) []library.Writer {
+	kept := slices.DeleteFunc(standing, func(w library.Writer) bool { return w.Seq <= seq-library.MaxWriters })
+	return append(kept, library.Writer{Seq: seq, Entry: entry})
+}
+
+// ScanContents implements library.ContentStore.
+func (s *Store) ScanContents(ctx context.Context, after library.ContentID, limit int) ([]library.ContentID, error) {
+	ids, err := s.scanPartitions(ctx, tableContent, string(after), limit)
+	if err != nil {
+		return nil, fault("list contents", err)
+	}
+	contents := make([]library.ContentID, len(ids))
+	for i, id := range ids {
+		contents[i] = library.ContentID(id)
+	}
+	return contents, nil
+}
+
+// scanPartitions lists the ids of a table's partitions after one.
+func (s *Store) scanPartitions(ctx context.Context, table byte, after string, limit int) ([]string, error) {
+	if err := s.enter(ctx); err != nil {
+		return nil, err
+	}
+	defer s.leave()
+	v, err := s.openRange(func(v *view) {
+		v.key = append(v.key[:0], table)
+		v.end = append(v.end[:0], table+1)
+		if after != "" {
+			v.key = prefixEnd(appendPartition(v.key[:0], table, after))
+		}
+	})
+	if err != nil || v == nil {
+		return nil, err
+	}
+	var ids []string
+	for ok := v.it.First(); ok && len(ids) < limit; {
+		id, _, cut := cutString(v.it.Key()[1:])
+		if cut != nil {
+			err = cut
+			break
+		}
+		ids = append(ids, id)
+		v.key = prefixEnd(appendPartition(v.key[:0], table, id))
+		ok = v.it.SeekGE(v.key)
+	}
+	return ids, errors.Join(err, s.done(v))
+}

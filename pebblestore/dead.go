@@ -1,0 +1,66 @@
+package pebblestore
+
+import (
+	"sync"
+
+	"carrel/library"
+)
+
+// A deleted row stays in memory, and costs every slice that passes it, until
+// its table is flushed and merged. So a flush is started when one library has
+// seen deadPerOwner deletions since the last one, or when more owners than
+// deadOwners have seen any.
+const (
+	deadPerOwner = 1000
+	deadOwners   = 1 << 16
+)
+
+// dead counts the deletions of each library since the last flush.
+type dead struct {
+	mu    sync.Mutex
+	rows  map[library.PrincipalID]int
+	flush chan struct{} // of one place: a flush is wanted
+}
+
+func (d *dead) init() {
+	d.rows = make(map[library.PrincipalID]int)
+	d.flush = make(chan struct{}, 1)
+}
+
+// add counts n deletions in owner's library. The caller holds mu.
+func (d *dead) add(owner library.PrincipalID, n int) {
+	rows := d.rows[owner] + n
+	d.rows[owner] = rows
+	if rows >= deadPerOwner || len(d.rows) >= deadOwners {
+		clear(d.rows)
+		select {
+		case d.flush <- struct{}{}:
+		default:
+		}
+	}
+}
+
+// flushDead flushes when a library has seen enough deletions, until Close.
+func (s *Store) flushDead() {
+	defer s.tasks.Done()
+	for {
+		select {
+		case <-s.stop:
+			return
+		case <-s.dead.flush:
+		}
+		if s.broken.Load() != nil {
+			return
+		}
+		flushed, err := s.db.AsyncFlush()
+		if err != nil {
+			s.log.Error("store: flush", "cause", err.Error())
+			continue
+		}
+		select {
+		case <-s.stop:
+			return
+		case <-flushed:
+		}
+	}
+}

@@ -1,0 +1,195 @@
+package pebblestore
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/cockroachdb/pebble/v2"
+
+	"carrel/library"
+)
+
+// EnforceBatch implements library.ContentStore.
+func (s *Store) EnforceBatch() int { return enforceBatch }
+
+// Enforce implements library.ContentStore. Under the content's lock it writes
+// what the stored rows say: those given, if the stored header has their Seq,
+// and newer ones otherwise. So nothing older can follow what is newer, without
+// a timestamp on each row.
+func (s *Store) Enforce(ctx context.Context, e *library.Enforcement) error {
+	if err := s.enter(ctx); err != nil {
+		return err
+	}
+	defer s.leave()
+	id := e.Header.ID
+	key := appendHeaderKey(nil, tableContent, string(id))
+	mu := s.locks.of(key)
+	mu.Lock()
+	defer mu.Unlock()
+	h, rows, err := s.newest(e, key)
+	if err != nil {
+		return fault("enforce", err)
+	}
+	b := s.db.NewBatch()
+	defer func() { _ = b.Close() }()
+	if err := s.derive(b, e, h, rows); err != nil {
+		return fault("enforce", err)
+	}
+	return s.commitLater(b)
+}
+
+// newest gives the snapshot of e, or a newer one of the same principals.
+func (s *Store) newest(e *library.Enforcement, key []byte) (*library.Header, []library.Member, error) {
+	value, closer, err := s.db.Get(key)
+	switch {
+	case err == nil:
+		seq, err := decodeSeq(value)
+		if err := errors.Join(err, closer.Close()); err != nil {
+			return nil, nil, fmt.Errorf("header of content %q: %w", e.Header.ID, err)
+		}
+		if seq == e.Header.Seq {
+			return e.Header, e.Rows, nil
+		}
+	case !errors.Is(err, pebble.ErrNotFound):
+		return nil, nil, err
+	}
+	v, err := s.open()
+	if err != nil {
+		return nil, nil, err
+	}
+	principals := make([]library.PrincipalID, len(e.Rows))
+	for i, m := range e.Rows {
+		principals[i] = m.Principal
+	}
+	var stored library.ContentRows
+	err = v.readContent(e.Header.ID, principals, &stored)
+	stored.Header.ID = e.Header.ID
+	return &stored.Header, stored.Members, errors.Join(err, s.done(v))
+}
+
+// derive fills the batch with the derived rows of each principal.
+func (s *Store) derive(b *pebble.Batch, e *library.Enforcement, h *library.Header, rows []library.Member) error {
+	var (
+		d   library.Derived
+		key []byte
+		row []byte
+	)
+	s.dead.mu.Lock()
+	defer s.dead.mu.Unlock()
+	for _, m := range rows {
+		e.Derive(h, m, &d)
+		for _, k := range d.Delete {
+			key = appendEntryKey(key[:0], m.Principal, k.Bucket, library.EntryKey{Position: k.Position, Content: h.ID})
+			if err := b.Delete(key, nil); err != nil {
+				return err
+			}
+		}
+		if len(d.Delete) > 0 {
+			s.dead.add(m.Principal, len(d.Delete))
+		}
+		row = appendEntry(row[:0], m.Role, h.MTS)
+		for _, k := range d.Put {
+			key = appendEntryKey(key[:0], m.Principal, k.Bucket, library.EntryKey{Position: k.Position, Content: h.ID})
+			if err := b.Set(key, row, nil); err != nil {
+				return err
+			}
+		}
+		if !e.Reverse {
+			continue
+		}
+		key = appendPair(key[:0], tableShared, string(m.Principal), string(h.ID))
+		if err := setRole(b, key, byte(d.Role)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// setRole writes a row that is a role alone, and deletes it for no role.
+func setRole(b *pebble.Batch, key []byte, role byte) error {
+	if role == 0 {
+		return b.Delete(key, nil)
+	}
+	return b.Set(key, appendRole(nil, role), nil)
+}
+
+// Settle implements library.ContentStore.
+func (s *Store) Settle(ctx context.Context, t *library.Settlement) error {
+	if err := s.enter(ctx); err != nil {
+		return err
+	}
+	defer s.leave()
+	key := appendHeaderKey(nil, tableContent, string(t.ID))
+	mu := s.locks.of(key)
+	mu.Lock()
+	defer mu.Unlock()
+	h, err := s.header(t.ID, key)
+	if err != nil {
+		return fault("settle", err)
+	}
+	if h.Seq == 0 {
+		return nil
+	}
+	b := s.db.NewBatch()
+	defer func() { _ = b.Close() }()
+	if err := s.settle(b, t, h, key); err != nil {
+		return fault("settle", err)
+	}
+	if b.Empty() {
+		return nil
+	}
+	return s.commitLater(b)
+}
+
+// settle fills the batch with what t changes of the standing rows.
+func (s *Store) settle(b *pebble.Batch, t *library.Settlement, h *library.Header, key []byte) error {
+	bury := t.Bury && h.State == library.Deleted
+	for _, given := range t.Leaving {
+		m := library.Member{Principal: given.Principal}
+		memberKey := appendMemberKey(nil, tableContent, string(t.ID), given.Principal)
+		if !bury {
+			value, found, err := s.get(memberKey)
+			if err != nil {
+				return err
+			}
+			if !found {
+				continue
+			}
+			if _, m.Leaving, m.Seq, err = decodeMember(value); err != nil {
+				return err
+			}
+			if !m.Leaving || m.Seq != given.Seq {
+				continue
+			}
+		}
+		if err := b.Delete(memberKey, nil); err != nil {
+			return err
+		}
+	}
+	if t.Final && h.State == library.Deleted {
+		reduced := library.Header{State: h.State, Seq: h.Seq, MTS: h.MTS, Writers: h.Writers}
+		return b.Set(key, appendHeader(nil, &reduced), nil)
+	}
+	if unsettled := without(h.Unsettled, t.Positions); len(unsettled) != len(h.Unsettled) {
+		settled := *h
+		settled.Unsettled = unsettled
+		return b.Set(key, appendHeader(nil, &settled), nil)
+	}
+	return nil
+}
+
+// without gives the superseded positions that are not among gone.
+func without(standing []library.Superseded, gone []library.Instant) []library.Superseded {
+	var kept []library.Superseded
+	for _, u := range standing {
+		found := false
+		for _, p := range gone {
+			found = found || p == u.Position
+		}
+		if !found {
+			kept = append(kept, u)
+		}
+	}
+	return kept
+}

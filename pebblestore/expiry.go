@@ -1,0 +1,136 @@
+package pebblestore
+
+import (
+	"bytes"
+	"errors"
+	"sync"
+
+	"github.com/cockroachdb/pebble/v2"
+
+	"carrel/library"
+)
+
+// forgetAtOnce is how many expired rows one write takes away. It adds one, so
+// that two keep the store from growing and catch up after a pause.
+const forgetAtOnce = 2
+
+// expiry remembers up to where expired rows have been taken away, so that the
+// next look does not pass over their tombstones.
+type expiry struct {
+	mu sync.Mutex
+	at []byte // key of tableExpiry
+}
+
+// putRequest adds an answered request to a batch, and when it may go; nil adds
+// nothing.
+func putRequest(b *pebble.Batch, table byte, id string, r *library.RequestRow) error {
+	if r == nil {
+		return nil
+	}
+	key := appendRequestKey(nil, table, id, &r.Key)
+	if err := b.Set(key, appendRequest(nil, r), nil); err != nil {
+		return err
+	}
+	return b.Set(appendExpiryKey(nil, r.Until, key), nil, nil)
+}
+
+// forgetExpired takes a few rows away whose time has passed: request rows and
+// fixed creations. It runs behind a write that added one, which may go at
+// until, outside that row's lock, and never fails it: what stays is taken by a
+// later one.
+func (s *Store) forgetExpired(until library.Instant) {
+	s.expiry.mu.Lock()
+	defer s.expiry.mu.Unlock()
+	// A clock that was set back makes rows that go before those taken away.
+	if added := appendInstant(nil, until); bytes.Compare(added, s.expiry.at) < 0 {
+		s.expiry.at = added
+	}
+	keys, err := s.expired(forgetAtOnce)
+	for _, key := range keys {
+		if err == nil {
+			err = s.forget(key)
+		}
+	}
+	if err != nil {
+		s.log.Error("store: forget expired requests", "cause", err.Error())
+	}
+}
+
+// expired lists the keys of tableExpiry whose time has passed.
+func (s *Store) expired(limit int) ([][]byte, error) {
+	v, err := s.openRange(func(v *view) {
+		v.key = append(append(v.key[:0], tableExpiry), s.expiry.at...)
+		v.end = appendInstant(append(v.end[:0], tableExpiry), s.now())
+	})
+	if err != nil || v == nil {
+		return nil, err
+	}
+	var keys [][]byte
+	for ok := v.it.First(); ok && len(keys) < limit; ok = v.it.Next() {
+		keys = append(keys, append([]byte(nil), v.it.Key()...))
+	}
+	return keys, errors.Join(v.it.Error(), s.done(v))
+}
+
+// forget takes away the row that a key of tableExpiry names, unless it was
+// written again with a later time, and the key itself.
+func (s *Store) forget(expiryKey []byte) error {
+	until, key, err := cutInstant(expiryKey[1:])
+	if err != nil {
+		return err
+	}
+	lock, stands, err := s.expiryLock(key)
+	if err != nil {
+		return err
+	}
+	mu := s.locks.of(lock)
+	mu.Lock()
+	defer mu.Unlock()
+	b := s.db.NewBatch()
+	defer func() { _ = b.Close() }()
+	row, found, err := s.get(key)
+	if err != nil {
+		return err
+	}
+	if found {
+		standing, err := stands(row)
+		if err != nil {
+			return err
+		}
+		if standing <= until {
+			if err := b.Delete(key, nil); err != nil {
+				return err
+			}
+		}
+	}
+	if err := b.Delete(expiryKey, nil); err != nil {
+		return err
+	}
+	s.expiry.at = expiryKey[1:]
+	return s.commitLater(b)
+}
+
+// expiryLock gives the key of the lock under which a row is written, and how
+// its time is read.
+func (s *Store) expiryLock(key []byte) (lock []byte, until func(row []byte) (library.Instant, error), err error) {
+	request := func(row []byte) (library.Instant, error) {
+		r, err := decodeRequest(library.RequestKey{}, row)
+		if err != nil {
+			return 0, err
+		}
+		return r.Until, nil
+	}
+	switch {
+	case len(key) == 0:
+		return nil, nil, errKey
+	case key[0] == tableCreation:
+		return key, func(row []byte) (library.Instant, error) {
+			c, err := decodeCreation(library.RequestKey{}, row)
+			return c.Until, err
+		}, nil
+	case key[0] == tableContent, key[0] == tablePrincipal:
+		id, _, err := cutString(key[1:])
+		return appendHeaderKey(nil, key[0], id), request, err
+	}
+	return nil, nil, errKey
+}

@@ -1,0 +1,108 @@
+package pebblestore
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	iofs "io/fs"
+	"regexp"
+	"strings"
+
+	"github.com/cockroachdb/pebble/v2"
+
+	"carrel/library"
+)
+
+// foreign wraps an error of Pebble as text: its types must not leave this
+// package, and no caller could do more with them than log them.
+func foreign(err error) error {
+	if err == nil {
+		return nil
+	}
+	return errors.New(strings.Join(strings.Fields(err.Error()), " "))
+}
+
+// fault makes a domain error of what went wrong while doing something.
+func fault(doing string, err error) error {
+	var e *library.Error
+	switch {
+	case errors.As(err, &e):
+		return err
+	case errors.Is(err, errRow), errors.Is(err, errKey):
+		return &library.Error{Code: library.Internal, Msg: doing + ": a row of the store cannot be read", Err: err}
+	case pebble.IsCorruptionError(err):
+		return library.Unavailablef(foreign(err), "%s: %s of the store is damaged", doing, fileKind(err))
+	}
+	return library.Unavailablef(foreign(err), "%s: the store failed", doing)
+}
+
+// contextFault is the error of a call whose time has run out or that nobody
+// waits for any more. Nothing was done.
+func contextFault(err error) error {
+	if errors.Is(err, context.DeadlineExceeded) {
+		return &library.Error{Code: library.Unavailable, Reason: library.ReasonTimeout, Msg: "the time for this request has run out", Err: err, RetryAfter: 1}
+	}
+	return &library.Error{Code: library.Unavailable, Reason: library.ReasonTimeout, Msg: "the request was given up", Err: err, RetryAfter: 1}
+}
+
+// lockFault explains why the lock of a directory could not be had.
+func lockFault(dir string, err error) error {
+	if errors.Is(err, iofs.ErrPermission) && !strings.Contains(err.Error(), "temporarily") {
+		return openFault(dir, err)
+	}
+	var path *iofs.PathError
+	if errors.As(err, &path) {
+		return openFault(dir, err)
+	}
+	return library.Unavailablef(foreign(err), "pebble:%s is in use by another process", dir)
+}
+
+// openFault explains why a store could not be opened. Its message is for the
+// operator who named dir.
+func openFault(dir string, err error) error {
+	var e *library.Error
+	if errors.As(err, &e) {
+		return err
+	}
+	if damaged(err) {
+		return library.Unavailablef(foreign(err), "pebble:%s cannot be opened: %s is damaged; restore it from a copy, nothing was changed", dir, fileKind(err))
+	}
+	return library.Unavailablef(foreign(err), "pebble:%s cannot be opened", dir)
+}
+
+// damaged tells whether an error at opening comes from what a file holds,
+// rather than from the file system.
+func damaged(err error) bool {
+	var path *iofs.PathError
+	if errors.As(err, &path) {
+		return errors.Is(err, iofs.ErrNotExist)
+	}
+	return true
+}
+
+// fileName finds the name of a file of Pebble in the text of its error.
+var fileName = regexp.MustCompile(`\b(\d{6,}\.(sst|log|blob)|MANIFEST-\d+|OPTIONS-\d+|marker\.[a-z-]+\.[0-9A-Za-z.-]+)`)
+
+// fileKind says what kind of file an error of Pebble is about, with its name
+// where the error tells it.
+func fileKind(err error) string {
+	text := err.Error()
+	name := fileName.FindString(text)
+	kind := "a file"
+	switch {
+	case strings.HasSuffix(name, ".sst"), strings.HasSuffix(name, ".blob"), strings.Contains(text, "pebble/table"):
+		kind = "a table file"
+	case strings.HasSuffix(name, ".log"), strings.Contains(text, "WAL"), strings.Contains(text, "log file"):
+		kind = "the write-ahead log"
+	case strings.HasPrefix(name, "MANIFEST"), strings.Contains(strings.ToLower(text), "manifest"):
+		kind = "the manifest"
+	case strings.HasPrefix(name, "OPTIONS"), strings.Contains(text, "OPTIONS"):
+		kind = "the options file"
+	case strings.HasPrefix(name, "marker"), strings.Contains(text, "marker"):
+		kind = "a marker file"
+	}
+	if name == "" {
+		return kind
+	}
+	return fmt.Sprintf("%s (%s)", kind, name)
+}

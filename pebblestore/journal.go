@@ -1,0 +1,177 @@
+package pebblestore
+
+import (
+	"context"
+	"errors"
+	"sync"
+
+	"github.com/cockroachdb/pebble/v2"
+
+	"carrel/library"
+)
+
+// laneStamps remember the newest stamp that this process has written for each
+// lane: the lanes of the incarnations it has taken over, and its own.
+type laneStamps struct {
+	mu   sync.Mutex
+	last map[library.LaneID]int64
+}
+
+// PutLane implements library.JournalStore. A write that comes late, behind one
+// with a newer stamp, changes nothing.
+func (s *Store) PutLane(ctx context.Context, l library.Lane) error {
+	if err := s.enter(ctx); err != nil {
+		return err
+	}
+	defer s.leave()
+	s.lanes.mu.Lock()
+	defer s.lanes.mu.Unlock()
+	key := appendSingle(nil, tableLane, string(l.ID))
+	last, err := s.laneStamp(l.ID, key)
+	if err != nil {
+		return fault("write the in-flight list", err)
+	}
+	if l.Stamp < last {
+		return nil
+	}
+	b := s.db.NewBatch()
+	defer func() { _ = b.Close() }()
+	if len(l.Entries) == 0 {
+		err = b.Delete(key, nil)
+	} else {
+		err = b.Set(key, appendLane(nil, &l), nil)
+	}
+	if err != nil {
+		return fault("write the in-flight list", err)
+	}
+	if err := s.commitLater(b); err != nil {
+		return err
+	}
+	s.lanes.last[l.ID] = l.Stamp
+	return nil
+}
+
+// laneStamp is the stamp of the lane's last write. The caller holds lanes.mu.
+func (s *Store) laneStamp(id library.LaneID, key []byte) (int64, error) {
+	if last, ok := s.lanes.last[id]; ok {
+		return last, nil
+	}
+	value, found, err := s.get(key)
+	if err != nil || !found {
+		return 0, err
+	}
+	d := decode(value)
+	stamp := d.int()
+	if d.bad {
+		return 0, errRow
+	}
+	s.lanes.last[id] = stamp
+	return stamp, nil
+}
+
+// Lanes implements library.JournalStore.
+func (s *Store) Lanes(ctx context.Context) ([]library.Lane, error) {
+	if err := s.enter(ctx); err != nil {
+		return nil, err
+	}
+	defer s.leave()
+	v, err := s.openRange(func(v *view) {
+		v.key = append(v.key[:0], tableLane)
+		v.end = append(v.end[:0], tableLane+1)
+	})
+	if err != nil {
+		return nil, fault("read in-flight lists", err)
+	}
+	var lanes []library.Lane
+	for ok := v.it.First(); ok; {
+		id := library.LaneID(v.it.Key()[1:])
+		value, bad := v.it.ValueAndErr()
+		var l library.Lane
+		if bad == nil {
+			l, bad = decodeLane(id, value)
+		}
+		if bad != nil {
+			err = bad
+			break
+		}
+		lanes = append(lanes, l)
+		// A seek passes over the many older versions of this row in one go.
+		v.key = appendAfter(appendSingle(v.key[:0], tableLane, string(id)))
+		ok = v.it.SeekGE(v.key)
+	}
+	if err := errors.Join(err, v.it.Error(), s.done(v)); err != nil {
+		return nil, fault("read in-flight lists", err)
+	}
+	return lanes, nil
+}
+
+// DropLane implements library.JournalStore.
+func (s *Store) DropLane(ctx context.Context, id library.LaneID, stamp int64) error {
+	if err := s.enter(ctx); err != nil {
+		return err
+	}
+	defer s.leave()
+	s.lanes.mu.Lock()
+	defer s.lanes.mu.Unlock()
+	key := appendSingle(nil, tableLane, string(id))
+	last, err := s.laneStamp(id, key)
+	if err != nil {
+		return fault("drop an in-flight list", err)
+	}
+	if last > stamp {
+		return nil
+	}
+	b := s.db.NewBatch()
+	defer func() { _ = b.Close() }()
+	if err := b.Delete(key, nil); err != nil {
+		return fault("drop an in-flight list", err)
+	}
+	return s.commitLater(b)
+}
+
+// PutDue implements library.JournalStore.
+func (s *Store) PutDue(ctx context.Context, d library.Due) error {
+	return s.writeLater(ctx, "write a due", func(b *pebble.Batch) error {
+		return b.Set(appendDueKey(nil, d.At, d.Content), []byte{rowVersion}, nil)
+	})
+}
+
+// DueUntil implements library.JournalStore.
+func (s *Store) DueUntil(ctx context.Context, until library.Instant, limit int) ([]library.Due, error) {
+	if err := s.enter(ctx); err != nil {
+		return nil, err
+	}
+	defer s.leave()
+	v, err := s.openRange(func(v *view) {
+		v.key = append(v.key[:0], tableDue)
+		// One instant beyond until is the first that is not wanted; an instant is
+		// never the greatest number there is.
+		v.end = appendInstant(append(v.end[:0], tableDue), until+1)
+	})
+	if err != nil {
+		return nil, fault("read dues", err)
+	}
+	if v == nil {
+		return nil, nil
+	}
+	var dues []library.Due
+	for ok := v.it.First(); ok && len(dues) < limit; ok = v.it.Next() {
+		at, content, bad := cutInstant(v.it.Key()[1:])
+		if bad != nil {
+			err = bad
+			break
+		}
+		dues = append(dues, library.Due{At: at, Content: library.ContentID(content)})
+	}
+	if err := errors.Join(err, v.it.Error(), s.done(v)); err != nil {
+		return nil, fault("read dues", err)
+	}
+	return dues, nil
+}
+
+// DropDue implements library.JournalStore.
+func (s *Store) DropDue(ctx context.Context, d library.Due) error {
+	return s.writeLater(ctx, "drop a due", func(b *pebble.Batch) error {
+		return b.Delete(appendDueKey(nil, d.At, d.Content), nil)
+	})
+}

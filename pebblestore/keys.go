@@ -1,0 +1,198 @@
+package pebblestore
+
+import (
+	"encoding/binary"
+	"errors"
+	"strings"
+
+	"carrel/library"
+)
+
+// A key is a table's byte, then its parts in order. Keys sort as their parts
+// do, part by part:
+//
+//	a string that another part follows: its bytes, 0x00 and 0x01 escaped as
+//	    0x01 0x01 and 0x01 0x02, then 0x00, so that "a:b" sorts before "a:b/c"
+//	    and no string's rows lie among those of another one
+//	a string that ends the key: its bytes as they are
+//	an instant: 8 bytes, big-endian, sign bit inverted
+//	a hash: its 32 bytes
+//	a kind, a bucket: 1 byte
+//
+// The tables. They are never renamed and a byte is never used again.
+//
+//	'b' owner                               library is built
+//	'c' content, kindHeader                 header of a content
+//	'c' content, kindMember, principal      member row of a content
+//	'c' content, kindRequest, hash          answered request of a content
+//	'd' instant, content                    due
+//	'f'                                     format version of this store
+//	'g' member, group                       group that a principal is in (derived)
+//	'j' lane                                in-flight list of a process
+//	'k' hash                                fixed creation
+//	'l' owner, bucket, position, content    entry of a library (derived)
+//	'n' host                                next number of a host's id blocks
+//	'p' principal, kindHeader               header of a user or a group
+//	'p' group, kindMember, principal        member row of a group
+//	'p' principal, kindRequest, hash        answered request of a principal
+//	'r' owner, content                      role on a content (derived)
+//	's' name                                setting
+//	'x' instant, key                        when the request row or creation of that key may go
+const (
+	tableBuilt      = 'b'
+	tableContent    = 'c'
+	tableDue        = 'd'
+	tableFormat     = 'f'
+	tableMembership = 'g'
+	tableLane       = 'j'
+	tableCreation   = 'k'
+	tableLibrary    = 'l'
+	tableBlock      = 'n'
+	tablePrincipal  = 'p'
+	tableShared     = 'r'
+	tableSetting    = 's'
+	tableExpiry     = 'x'
+)
+
+// The kinds of rows of a partition, in the order in which they stand.
+const (
+	kindHeader  = 0
+	kindMember  = 1
+	kindRequest = 2
+)
+
+// errKey says that a key read from the store is none of those above.
+var errKey = errors.New("a key of an unknown form")
+
+// appendString appends a string that another part follows.
+func appendString(b []byte, s string) []byte {
+	if strings.IndexByte(s, 0) < 0 && strings.IndexByte(s, 1) < 0 {
+		return append(append(b, s...), 0)
+	}
+	for i := 0; i < len(s); i++ {
+		if s[i] <= 1 {
+			b = append(b, 1, s[i]+1)
+			continue
+		}
+		b = append(b, s[i])
+	}
+	return append(b, 0)
+}
+
+// cutString takes a string that another part follows off k.
+func cutString(k []byte) (s string, rest []byte, err error) {
+	escaped := false
+	for i, c := range k {
+		switch c {
+		case 0:
+			if !escaped {
+				return string(k[:i]), k[i+1:], nil
+			}
+			s, err = unescape(k[:i])
+			return s, k[i+1:], err
+		case 1:
+			escaped = true
+		}
+	}
+	return "", nil, errKey
+}
+
+// unescape takes the escapes of appendString out.
+func unescape(k []byte) (string, error) {
+	b := make([]byte, 0, len(k))
+	for i := 0; i < len(k); i++ {
+		if k[i] != 1 {
+			b = append(b, k[i])
+			continue
+		}
+		i++
+		if i == len(k) || k[i] != 1 && k[i] != 2 {
+			return "", errKey
+		}
+		b = append(b, k[i]-1)
+	}
+	return string(b), nil
+}
+
+// appendInstant appends an instant so that earlier ones sort first.
+func appendInstant(b []byte, i library.Instant) []byte {
+	return binary.BigEndian.AppendUint64(b, uint64(i)^(1<<63))
+}
+
+// cutInstant takes an instant off k.
+func cutInstant(k []byte) (library.Instant, []byte, error) {
+	if len(k) < 8 {
+		return 0, nil, errKey
+	}
+	return library.Instant(binary.BigEndian.Uint64(k) ^ (1 << 63)), k[8:], nil
+}
+
+// appendPartition appends what all keys of a partition begin with.
+func appendPartition(b []byte, table byte, id string) []byte {
+	return appendString(append(b, table), id)
+}
+
+// appendHeaderKey appends the key of a partition's header, table being
+// tableContent or tablePrincipal.
+func appendHeaderKey(b []byte, table byte, id string) []byte {
+	return append(appendPartition(b, table, id), kindHeader)
+}
+
+// appendMemberKey appends the key of a member row.
+func appendMemberKey(b []byte, table byte, id string, member library.PrincipalID) []byte {
+	return append(append(appendPartition(b, table, id), kindMember), member...)
+}
+
+// appendRequestKey appends the key of an answered request.
+func appendRequestKey(b []byte, table byte, id string, key *library.RequestKey) []byte {
+	return append(append(appendPartition(b, table, id), kindRequest), key[:]...)
+}
+
+// appendBucket appends what all keys of a bucket begin with.
+func appendBucket(b []byte, owner library.PrincipalID, bucket library.Bucket) []byte {
+	return append(appendPartition(b, tableLibrary, string(owner)), byte(bucket))
+}
+
+// appendEntryKey appends the key of an entry of a library.
+func appendEntryKey(b []byte, owner library.PrincipalID, bucket library.Bucket, k library.EntryKey) []byte {
+	return append(appendInstant(appendBucket(b, owner, bucket), k.Position), k.Content...)
+}
+
+// cutEntryKey reads what follows the bucket in the key of an entry. The content
+// aliases k.
+func cutEntryKey(k []byte) (position library.Instant, content []byte, err error) {
+	return cutInstant(k)
+}
+
+// appendPair appends a key of two strings: tableShared, tableMembership.
+func appendPair(b []byte, table byte, first, second string) []byte {
+	return append(appendPartition(b, table, first), second...)
+}
+
+// appendSingle appends a key of one string or hash: tableBuilt, tableLane,
+// tableCreation, tableBlock, tableSetting.
+func appendSingle(b []byte, table byte, part string) []byte {
+	return append(append(b, table), part...)
+}
+
+// appendDueKey appends the key of a due.
+func appendDueKey(b []byte, at library.Instant, c library.ContentID) []byte {
+	return append(appendInstant(append(b, tableDue), at), c...)
+}
+
+// appendExpiryKey appends the key that tells when the row of key may go.
+func appendExpiryKey(b []byte, until library.Instant, key []byte) []byte {
+	return append(appendInstant(append(b, tableExpiry), until), key...)
+}
+
+// appendAfter turns k into the smallest key beyond it, so that a walk can begin
+// after k as a lower bound, or include it below an upper one.
+func appendAfter(k []byte) []byte { return append(k, 0) }
+
+// prefixEnd turns a prefix that ends in a byte below 0xff into the smallest key
+// beyond all keys of the prefix, in place. All prefixes here end so: in a
+// table's byte, the end of a string, a kind or a bucket.
+func prefixEnd(k []byte) []byte {
+	k[len(k)-1]++
+	return k
+}

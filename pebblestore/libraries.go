@@ -1,0 +1,265 @@
+package pebblestore
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/cockroachdb/pebble/v2"
+
+	"carrel/library"
+)
+
+// PageLibrary implements library.LibraryStore.
+func (s *Store) PageLibrary(ctx context.Context, p library.Slice) ([]library.Entry, error) {
+	if err := s.enter(ctx); err != nil {
+		return nil, err
+	}
+	defer s.leave()
+	if p.Limit <= 0 {
+		return nil, nil
+	}
+	v, err := s.openRange(func(v *view) { v.sliceBounds(&p) })
+	if err != nil {
+		return nil, fault("page a library", err)
+	}
+	if v == nil {
+		return nil, nil
+	}
+	entries, err := v.entries(&p)
+	if err := errors.Join(err, s.done(v)); err != nil {
+		return nil, fault("page a library", err)
+	}
+	return entries, nil
+}
+
+// sliceBounds sets the bounds within which every row is of the slice.
+func (v *view) sliceBounds(p *library.Slice) {
+	v.key = appendBucket(v.key[:0], p.Owner, p.Bucket)
+	v.end = prefixEnd(append(v.end[:0], v.key...))
+	switch {
+	case p.Newer && p.From != nil:
+		v.key = appendAfter(appendEntryKey(v.key[:0], p.Owner, p.Bucket, *p.From))
+	case p.From != nil:
+		v.end = appendEntryKey(v.end[:0], p.Owner, p.Bucket, *p.From)
+	}
+	if p.Newer && p.Bound != nil {
+		v.end = appendAfter(appendEntryKey(v.end[:0], p.Owner, p.Bucket, *p.Bound))
+	}
+}
+
+// entries walks the slice. The ids of a page share one piece of memory.
+func (v *view) entries(p *library.Slice) ([]library.Entry, error) {
+	v.end = appendBucket(v.end[:0], p.Owner, p.Bucket)
+	prefix := len(v.end)
+	es := make([]library.Entry, 0, min(p.Limit, 128))
+	ids, ends := v.key[:0], make([]int, 0, cap(es))
+	step, ok := v.it.Next, false
+	if p.Newer {
+		ok = v.it.First()
+	} else {
+		step, ok = v.it.Prev, v.it.Last()
+	}
+	for ; ok; ok = step() {
+		position, content, err := cutEntryKey(v.it.Key()[prefix:])
+		if err != nil {
+			return nil, err
+		}
+		value, err := v.it.ValueAndErr()
+		if err != nil {
+			return nil, err
+		}
+		role, mts, err := decodeEntry(value)
+		if err != nil {
+			return nil, fmt.Errorf("entry of %q in the library of %q: %w", content, p.Owner, err)
+		}
+		ids = append(ids, content...)
+		ends = append(ends, len(ids))
+		es = append(es, library.Entry{Position: position, MTS: mts, Role: role})
+		if len(es) == p.Limit {
+			break
+		}
+	}
+	all, begin := string(ids), 0
+	for i := range es {
+		es[i].Content = library.ContentID(all[begin:ends[i]])
+		begin = ends[i]
+	}
+	v.key = ids
+	return es, v.it.Error()
+}
+
+// CountLibrary implements library.LibraryStore. It reads keys alone.
+func (s *Store) CountLibrary(ctx context.Context, owner library.PrincipalID, bucket library.Bucket, limit int) (int, error) {
+	if err := s.enter(ctx); err != nil {
+		return 0, err
+	}
+	defer s.leave()
+	v, err := s.openRange(func(v *view) { v.sliceBounds(&library.Slice{Owner: owner, Bucket: bucket}) })
+	if err != nil {
+		return 0, fault("count a library", err)
+	}
+	n := 0
+	for ok := v.it.First(); ok && n < limit; ok = v.it.Next() {
+		n++
+	}
+	if err := errors.Join(v.it.Error(), s.done(v)); err != nil {
+		return 0, fault("count a library", err)
+	}
+	return n, nil
+}
+
+// Built implements library.LibraryStore.
+func (s *Store) Built(ctx context.Context, owner library.PrincipalID) (bool, error) {
+	if err := s.enter(ctx); err != nil {
+		return false, err
+	}
+	defer s.leave()
+	_, found, err := s.get(appendSingle(nil, tableBuilt, string(owner)))
+	if err != nil {
+		return false, fault("read a library", err)
+	}
+	return found, nil
+}
+
+// SetBuilt implements library.LibraryStore.
+func (s *Store) SetBuilt(ctx context.Context, owner library.PrincipalID) error {
+	return s.writeLater(ctx, "mark a library as built", func(b *pebble.Batch) error {
+		return b.Set(appendSingle(nil, tableBuilt, string(owner)), []byte{rowVersion}, nil)
+	})
+}
+
+// writeLater makes an unconditional write that the next synced one makes durable.
+func (s *Store) writeLater(ctx context.Context, doing string, fill func(b *pebble.Batch) error) error {
+	if err := s.enter(ctx); err != nil {
+		return err
+	}
+	defer s.leave()
+	b := s.db.NewBatch()
+	defer func() { _ = b.Close() }()
+	if err := fill(b); err != nil {
+		return fault(doing, err)
+	}
+	return s.commitLater(b)
+}
+
+// DropEntries implements library.LibraryStore. Each entry is compared under the
+// lock of its content, as Enforce writes it.
+func (s *Store) DropEntries(ctx context.Context, owner library.PrincipalID, es []library.BucketEntry) error {
+	if err := s.enter(ctx); err != nil {
+		return err
+	}
+	defer s.leave()
+	for i := range es {
+		if err := s.dropEntry(owner, &es[i]); err != nil {
+			return fault("drop an entry", err)
+		}
+	}
+	return nil
+}
+
+func (s *Store) dropEntry(owner library.PrincipalID, e *library.BucketEntry) error {
+	mu := s.locks.of(appendHeaderKey(nil, tableContent, string(e.Content)))
+	mu.Lock()
+	defer mu.Unlock()
+	key := appendEntryKey(nil, owner, e.Bucket, library.EntryKey{Position: e.Position, Content: e.Content})
+	value, found, err := s.get(key)
+	if err != nil || !found {
+		return err
+	}
+	_, mts, err := decodeEntry(value)
+	if err != nil {
+		return err
+	}
+	if mts != e.MTS {
+		return nil
+	}
+	b := s.db.NewBatch()
+	defer func() { _ = b.Close() }()
+	if err := b.Delete(key, nil); err != nil {
+		return err
+	}
+	s.dead.mu.Lock()
+	s.dead.add(owner, 1)
+	s.dead.mu.Unlock()
+	return s.commitLater(b)
+}
+
+// SharedWith implements library.LibraryStore.
+func (s *Store) SharedWith(ctx context.Context, owner library.PrincipalID, after library.ContentID, limit int) ([]library.Shared, error) {
+	var shared []library.Shared
+	err := s.pairs(ctx, tableShared, string(owner), string(after), limit, func(second string, role byte) {
+		shared = append(shared, library.Shared{Content: library.ContentID(second), Role: library.ContentRole(role)})
+	})
+	if err != nil {
+		return nil, fault("list what is shared", err)
+	}
+	return shared, nil
+}
+
+// pairs walks the rows of a table of pairs that begin with first, after a
+// second part.
+func (s *Store) pairs(ctx context.Context, table byte, first, after string, limit int, row func(second string, role byte)) error {
+	if err := s.enter(ctx); err != nil {
+		return err
+	}
+	defer s.leave()
+	prefix := 0
+	v, err := s.openRange(func(v *view) {
+		v.key = appendPartition(v.key[:0], table, first)
+		prefix = len(v.key)
+		v.end = prefixEnd(append(v.end[:0], v.key...))
+		if after != "" {
+			v.key = appendAfter(append(v.key, after...))
+		}
+	})
+	if err != nil || v == nil {
+		return err
+	}
+	n := 0
+	for ok := v.it.First(); ok && n < limit; ok = v.it.Next() {
+		value, bad := v.it.ValueAndErr()
+		if bad != nil {
+			err = bad
+			break
+		}
+		role, bad := decodeRole(value)
+		if bad != nil {
+			err = fmt.Errorf("row of %q: %w", first, bad)
+			break
+		}
+		row(string(v.it.Key()[prefix:]), role)
+		n++
+	}
+	return errors.Join(err, v.it.Error(), s.done(v))
+}
+
+// Roles implements library.LibraryStore.
+func (s *Store) Roles(ctx context.Context, owner library.PrincipalID, ids []library.ContentID) ([]library.ContentRole, error) {
+	if err := s.enter(ctx); err != nil {
+		return nil, err
+	}
+	defer s.leave()
+	v, err := s.open()
+	if err != nil {
+		return nil, fault("read roles", err)
+	}
+	roles := make([]library.ContentRole, len(ids))
+	for i, id := range ids {
+		v.key = appendPair(v.key[:0], tableShared, string(owner), string(id))
+		value, found, bad := v.get()
+		if bad == nil && found {
+			var role byte
+			role, bad = decodeRole(value)
+			roles[i] = library.ContentRole(role)
+		}
+		if bad != nil {
+			err = bad
+			break
+		}
+	}
+	if err := errors.Join(err, s.done(v)); err != nil {
+		return nil, fault("read roles", err)
+	}
+	return roles, nil
+}

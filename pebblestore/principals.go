@@ -1,0 +1,317 @@
+package pebblestore
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"carrel/library"
+)
+
+// ReadPrincipal implements library.PrincipalStore.
+func (s *Store) ReadPrincipal(ctx context.Context, id library.PrincipalID, q library.PrincipalQuery) (*library.PrincipalRows, error) {
+	if err := s.enter(ctx); err != nil {
+		return nil, err
+	}
+	defer s.leave()
+	v, err := s.openDecided(q.Serial, tablePrincipal, string(id))
+	if err != nil {
+		return nil, fault("read a principal", err)
+	}
+	rows := new(library.PrincipalRows)
+	err = v.readPrincipal(id, q.Members, rows)
+	if err == nil && q.Request != nil {
+		rows.Request, err = v.readRequest(tablePrincipal, string(id), q.Request)
+	}
+	if err := errors.Join(err, s.done(v)); err != nil {
+		return nil, fault("read a principal", err)
+	}
+	return rows, nil
+}
+
+// readPrincipal reads a header and the rows of members into rows.
+func (v *view) readPrincipal(id library.PrincipalID, members []library.PrincipalID, rows *library.PrincipalRows) error {
+	if err := v.readPrincipalHeader(id, &rows.Header); err != nil {
+		return err
+	}
+	if len(members) > 0 {
+		rows.Members = make([]library.GroupMemberRow, len(members))
+	}
+	for i, p := range members {
+		rows.Members[i].Principal = p
+		if err := v.readGroupMember(id, &rows.Members[i]); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (v *view) readPrincipalHeader(id library.PrincipalID, h *library.PrincipalHeader) error {
+	v.key = appendHeaderKey(v.key[:0], tablePrincipal, string(id))
+	value, found, err := v.get()
+	if err != nil || !found {
+		return err
+	}
+	if err := decodePrincipal(id, value, h); err != nil {
+		return fmt.Errorf("header of principal %q: %w", id, err)
+	}
+	return nil
+}
+
+// readGroupMember reads the row of m.Principal into m.
+func (v *view) readGroupMember(group library.PrincipalID, m *library.GroupMemberRow) error {
+	v.key = appendMemberKey(v.key[:0], tablePrincipal, string(group), m.Principal)
+	value, found, err := v.get()
+	if err != nil || !found {
+		return err
+	}
+	role, leaving, seq, err := decodeMember(value)
+	if err != nil {
+		return fmt.Errorf("member %q of group %q: %w", m.Principal, group, err)
+	}
+	m.Role, m.Leaving, m.Seq = library.GroupRole(role), leaving, seq
+	return nil
+}
+
+// ReadPrincipals implements library.PrincipalStore.
+func (s *Store) ReadPrincipals(ctx context.Context, ids []library.PrincipalID) ([]library.PrincipalHeader, error) {
+	if err := s.enter(ctx); err != nil {
+		return nil, err
+	}
+	defer s.leave()
+	v, err := s.open()
+	if err != nil {
+		return nil, fault("read principals", err)
+	}
+	headers := make([]library.PrincipalHeader, len(ids))
+	for i, id := range ids {
+		if err = v.readPrincipalHeader(id, &headers[i]); err != nil {
+			break
+		}
+	}
+	if err := errors.Join(err, s.done(v)); err != nil {
+		return nil, fault("read principals", err)
+	}
+	return headers, nil
+}
+
+// GroupMembersPage implements library.PrincipalStore.
+func (s *Store) GroupMembersPage(ctx context.Context, group, after library.PrincipalID, limit int, serial bool) (*library.PrincipalRows, error) {
+	if err := s.enter(ctx); err != nil {
+		return nil, err
+	}
+	defer s.leave()
+	v, err := s.openDecided(serial, tablePrincipal, string(group))
+	if err != nil {
+		return nil, fault("read members", err)
+	}
+	rows := new(library.PrincipalRows)
+	err = v.readPrincipalHeader(group, &rows.Header)
+	if err == nil {
+		err = v.memberRows(tablePrincipal, string(group), after, limit, func(p library.PrincipalID, value []byte) error {
+			role, leaving, seq, err := decodeMember(value)
+			rows.Members = append(rows.Members, library.GroupMemberRow{Principal: p, Role: library.GroupRole(role), Leaving: leaving, Seq: seq})
+			return err
+		})
+	}
+	if err := errors.Join(err, s.done(v)); err != nil {
+		return nil, fault("read members", err)
+	}
+	return rows, nil
+}
+
+// Confirm implements library.PrincipalStore. All rows are of one reading.
+func (s *Store) Confirm(ctx context.Context, claims []library.MemberOf) ([]library.GroupMemberRow, error) {
+	if err := s.enter(ctx); err != nil {
+		return nil, err
+	}
+	defer s.leave()
+	v, err := s.open()
+	if err != nil {
+		return nil, fault("confirm memberships", err)
+	}
+	rows := make([]library.GroupMemberRow, len(claims))
+	for i, c := range claims {
+		rows[i].Principal = c.Member
+		if err = v.readGroupMember(c.Group, &rows[i]); err != nil {
+			break
+		}
+	}
+	if err := errors.Join(err, s.done(v)); err != nil {
+		return nil, fault("confirm memberships", err)
+	}
+	return rows, nil
+}
+
+// CommitPrincipal implements library.PrincipalStore.
+func (s *Store) CommitPrincipal(ctx context.Context, c *library.PrincipalCommit) (library.Verdict, error) {
+	if err := s.enter(ctx); err != nil {
+		return library.Verdict{}, err
+	}
+	defer s.leave()
+	if c.Header.Seq != c.Base+1 {
+		return library.Verdict{}, wrongSeq(c.Header.Seq, c.Base)
+	}
+	if err := s.space.room(s.now()); err != nil {
+		return library.Verdict{}, err
+	}
+	v, err := s.commitPrincipal(c)
+	if err == nil && v.Applied && c.Request != nil {
+		s.forgetExpired(c.Request.Until)
+	}
+	return v, err
+}
+
+// commitPrincipal compares and sets under the partition's lock.
+func (s *Store) commitPrincipal(c *library.PrincipalCommit) (library.Verdict, error) {
+	key := appendHeaderKey(nil, tablePrincipal, string(c.ID))
+	mu := s.locks.of(key)
+	mu.Lock()
+	defer mu.Unlock()
+	standing, err := s.principal(c.ID)
+	if err != nil {
+		return library.Verdict{}, fault("commit", err)
+	}
+	if standing.Seq != c.Base {
+		return library.Verdict{Seq: standing.Seq, Writers: standing.Writers}, nil
+	}
+	h := c.Header
+	h.Writers = withWriter(standing.Writers, h.Seq, c.Writer)
+
+	b := s.db.NewBatch()
+	defer func() { _ = b.Close() }()
+	row := appendPrincipal(nil, &h)
+	if err := b.Set(key, row, nil); err != nil {
+		return library.Verdict{}, fault("commit", err)
+	}
+	for _, m := range c.Members {
+		key = appendMemberKey(key[:0], tablePrincipal, string(c.ID), m.Principal)
+		row = appendMember(row[:0], byte(m.Role), m.Leaving, h.Seq)
+		if err := b.Set(key, row, nil); err != nil {
+			return library.Verdict{}, fault("commit", err)
+		}
+	}
+	if err := putRequest(b, tablePrincipal, string(c.ID), c.Request); err != nil {
+		return library.Verdict{}, fault("commit", err)
+	}
+	if err := s.commitSynced(b); err != nil {
+		return library.Verdict{}, err
+	}
+	return library.Verdict{Applied: true}, nil
+}
+
+// principal reads the header of a principal; a zero one where there is none.
+func (s *Store) principal(id library.PrincipalID) (*library.PrincipalHeader, error) {
+	v, err := s.open()
+	if err != nil {
+		return nil, err
+	}
+	h := new(library.PrincipalHeader)
+	err = v.readPrincipalHeader(id, h)
+	return h, errors.Join(err, s.done(v))
+}
+
+// EnforceGroup implements library.PrincipalStore, as Enforce does for content.
+func (s *Store) EnforceGroup(ctx context.Context, e *library.GroupEnforcement) error {
+	if err := s.enter(ctx); err != nil {
+		return err
+	}
+	defer s.leave()
+	group := e.Header.ID
+	mu := s.locks.of(appendHeaderKey(nil, tablePrincipal, string(group)))
+	mu.Lock()
+	defer mu.Unlock()
+	state, rows, err := s.newestGroup(e)
+	if err != nil {
+		return fault("enforce", err)
+	}
+	b := s.db.NewBatch()
+	defer func() { _ = b.Close() }()
+	for _, m := range rows {
+		role := byte(0)
+		if m.Active() && state == library.Live {
+			role = byte(m.Role)
+		}
+		key := appendPair(nil, tableMembership, string(m.Principal), string(group))
+		if err := setRole(b, key, role); err != nil {
+			return fault("enforce", err)
+		}
+	}
+	return s.commitLater(b)
+}
+
+// newestGroup gives the snapshot of e, or a newer one of the same principals.
+func (s *Store) newestGroup(e *library.GroupEnforcement) (library.State, []library.GroupMemberRow, error) {
+	v, err := s.open()
+	if err != nil {
+		return 0, nil, err
+	}
+	var stored library.PrincipalRows
+	err = v.readPrincipalHeader(e.Header.ID, &stored.Header)
+	state, rows := e.Header.State, e.Rows
+	if err == nil && stored.Header.Seq != e.Header.Seq {
+		principals := make([]library.PrincipalID, len(e.Rows))
+		for i, m := range e.Rows {
+			principals[i] = m.Principal
+		}
+		err = v.readPrincipal(e.Header.ID, principals, &stored)
+		state, rows = stored.Header.State, stored.Members
+	}
+	return state, rows, errors.Join(err, s.done(v))
+}
+
+// SettleGroup implements library.PrincipalStore.
+func (s *Store) SettleGroup(ctx context.Context, t *library.GroupSettlement) error {
+	if err := s.enter(ctx); err != nil {
+		return err
+	}
+	defer s.leave()
+	mu := s.locks.of(appendHeaderKey(nil, tablePrincipal, string(t.ID)))
+	mu.Lock()
+	defer mu.Unlock()
+	b := s.db.NewBatch()
+	defer func() { _ = b.Close() }()
+	for _, given := range t.Leaving {
+		key := appendMemberKey(nil, tablePrincipal, string(t.ID), given.Principal)
+		value, found, err := s.get(key)
+		if err == nil && found {
+			var leaving bool
+			var seq int64
+			if _, leaving, seq, err = decodeMember(value); err == nil && leaving && seq == given.Seq {
+				err = b.Delete(key, nil)
+			}
+		}
+		if err != nil {
+			return fault("settle", err)
+		}
+	}
+	if b.Empty() {
+		return nil
+	}
+	return s.commitLater(b)
+}
+
+// Memberships implements library.PrincipalStore.
+func (s *Store) Memberships(ctx context.Context, p, after library.PrincipalID, limit int) ([]library.Membership, error) {
+	var ms []library.Membership
+	err := s.pairs(ctx, tableMembership, string(p), string(after), limit, func(second string, role byte) {
+		ms = append(ms, library.Membership{Group: library.PrincipalID(second), Role: library.GroupRole(role)})
+	})
+	if err != nil {
+		return nil, fault("list memberships", err)
+	}
+	return ms, nil
+}
+
+// ScanPrincipals implements library.PrincipalStore.
+func (s *Store) ScanPrincipals(ctx context.Context, after library.PrincipalID, limit int) ([]library.PrincipalID, error) {
+	ids, err := s.scanPartitions(ctx, tablePrincipal, string(after), limit)
+	if err != nil {
+		return nil, fault("list principals", err)
+	}
+	principals := make([]library.PrincipalID, len(ids))
+	for i, id := range ids {
+		principals[i] = library.PrincipalID(id)
+	}
+	return principals, nil
+}

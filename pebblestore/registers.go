@@ -1,0 +1,133 @@
+package pebblestore
+
+import (
+	"context"
+	"fmt"
+	"math"
+
+	"carrel/library"
+)
+
+// FixCreation implements library.RegisterStore. With replace and no standing
+// row nothing is stored, and the Creation returned is zero.
+func (s *Store) FixCreation(ctx context.Context, c library.Creation, replace *library.Creation) (library.Creation, error) {
+	if err := s.enter(ctx); err != nil {
+		return library.Creation{}, err
+	}
+	defer s.leave()
+	stands, stored, err := s.fixCreation(&c, replace)
+	if err != nil {
+		return library.Creation{}, fault("fix a creation", err)
+	}
+	if stored {
+		s.forgetExpired(c.Until)
+	}
+	return stands, nil
+}
+
+// fixCreation compares and sets under the row's lock.
+func (s *Store) fixCreation(c, replace *library.Creation) (stands library.Creation, stored bool, err error) {
+	key := appendSingle(nil, tableCreation, string(c.Key[:]))
+	mu := s.locks.of(key)
+	mu.Lock()
+	defer mu.Unlock()
+	value, found, err := s.get(key)
+	if err != nil {
+		return stands, false, err
+	}
+	if found {
+		if stands, err = decodeCreation(c.Key, value); err != nil {
+			return stands, false, err
+		}
+	}
+	wanted := !found && replace == nil || found && replace != nil && stands == *replace
+	if !wanted {
+		return stands, false, nil
+	}
+	if err := s.space.room(s.now()); err != nil {
+		return stands, false, err
+	}
+	b := s.db.NewBatch()
+	defer func() { _ = b.Close() }()
+	if err := b.Set(key, appendCreation(nil, c), nil); err != nil {
+		return stands, false, err
+	}
+	if err := b.Set(appendExpiryKey(nil, c.Until, key), nil, nil); err != nil {
+		return stands, false, err
+	}
+	if err := s.commitSynced(b); err != nil {
+		return stands, false, err
+	}
+	return *c, true, nil
+}
+
+// FixSetting implements library.RegisterStore.
+func (s *Store) FixSetting(ctx context.Context, name string, value []byte) ([]byte, error) {
+	if err := s.enter(ctx); err != nil {
+		return nil, err
+	}
+	defer s.leave()
+	key := appendSingle(nil, tableSetting, name)
+	mu := s.locks.of(key)
+	mu.Lock()
+	defer mu.Unlock()
+	row, found, err := s.get(key)
+	if err != nil {
+		return nil, fault("fix a setting", err)
+	}
+	if found {
+		if len(row) == 0 || row[0] != rowVersion {
+			return nil, fault("fix a setting", fmt.Errorf("setting %q: %w", name, errRow))
+		}
+		return row[1:], nil
+	}
+	if err := s.space.room(s.now()); err != nil {
+		return nil, err
+	}
+	b := s.db.NewBatch()
+	defer func() { _ = b.Close() }()
+	if err := b.Set(key, appendSetting(nil, value), nil); err != nil {
+		return nil, fault("fix a setting", err)
+	}
+	if err := s.commitSynced(b); err != nil {
+		return nil, err
+	}
+	return append([]byte(nil), value...), nil
+}
+
+// ReserveBlock reserves size numbers for the names that host generates and
+// gives the first of them; the first block of a host begins at 1. No number is
+// given out twice, whatever happens to the process after it.
+func (s *Store) ReserveBlock(ctx context.Context, host string, size int64) (first int64, err error) {
+	if err := s.enter(ctx); err != nil {
+		return 0, err
+	}
+	defer s.leave()
+	key := appendSingle(nil, tableBlock, host)
+	mu := s.locks.of(key)
+	mu.Lock()
+	defer mu.Unlock()
+	first = 1
+	row, found, err := s.get(key)
+	if err == nil && found {
+		first, err = decodeNext(row)
+	}
+	if err != nil {
+		return 0, fault("reserve numbers", err)
+	}
+	if size <= 0 || first > math.MaxInt64-size {
+		return 0, &library.Error{Code: library.Internal, Msg: fmt.Sprintf("reserve numbers: no block of %d numbers follows %d", size, first)}
+	}
+	if err := s.space.room(s.now()); err != nil {
+		return 0, err
+	}
+	b := s.db.NewBatch()
+	defer func() { _ = b.Close() }()
+	if err := b.Set(key, appendNext(nil, first+size), nil); err != nil {
+		return 0, fault("reserve numbers", err)
+	}
+	if err := s.commitSynced(b); err != nil {
+		return 0, err
+	}
+	return first, nil
+}

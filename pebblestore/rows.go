@@ -1,0 +1,342 @@
+package pebblestore
+
+import (
+	"encoding/binary"
+
+	"carrel/library"
+)
+
+// Values. Each begins with rowVersion; numbers are varints, instants and what
+// may be negative zigzag varints, strings have their length in front, and the
+// last part of a row may run to its end.
+
+// The optional parts of a content's header, as bits of one byte.
+const (
+	hasDescription = 1 << iota
+	hasLink
+	hasExpiry
+)
+
+// appendHeader appends the header of a content; its id is in the key.
+func appendHeader(b []byte, h *library.Header) []byte {
+	b = append(b, rowVersion)
+	b = binary.AppendUvarint(b, uint64(h.Seq))
+	var has byte
+	if h.Description != nil {
+		has |= hasDescription
+	}
+	if h.Link != nil {
+		has |= hasLink
+	}
+	if h.ExpiresAt != nil {
+		has |= hasExpiry
+	}
+	b = append(b, byte(h.State), byte(h.Kind), byte(h.Visibility), byte(h.Widest), has)
+	b = binary.AppendVarint(b, int64(h.MTS))
+	b = binary.AppendVarint(b, int64(h.Position))
+	b = binary.AppendVarint(b, int64(h.CreatedAt))
+	b = binary.AppendVarint(b, int64(h.LastModified))
+	b = binary.AppendVarint(b, int64(h.Version))
+	b = binary.AppendVarint(b, int64(h.MovesSince))
+	b = binary.AppendVarint(b, int64(h.Moves))
+	b = binary.AppendVarint(b, int64(h.Managers))
+	b = binary.AppendVarint(b, int64(h.Members))
+	b = appendText(b, string(h.Creator))
+	b = appendText(b, h.Title)
+	if h.Description != nil {
+		b = appendText(b, *h.Description)
+	}
+	if h.Link != nil {
+		b = appendText(b, *h.Link)
+	}
+	if h.ExpiresAt != nil {
+		b = binary.AppendVarint(b, int64(*h.ExpiresAt))
+	}
+	b = binary.AppendUvarint(b, uint64(len(h.Unsettled)))
+	for _, u := range h.Unsettled {
+		b = append(binary.AppendVarint(b, int64(u.Position)), byte(u.Widest))
+	}
+	return appendWriters(b, h.Writers)
+}
+
+// optional holds what a header points to, so that it is one allocation.
+type optional struct {
+	description, link string
+	expiry            library.Instant
+}
+
+// decodeHeader reads the header of a content.
+func decodeHeader(id library.ContentID, value []byte, h *library.Header) error {
+	d := decode(value)
+	h.ID = id
+	h.Seq = int64(d.uint())
+	h.State = library.State(d.byte())
+	h.Kind = library.ContentKind(d.byte())
+	h.Visibility = library.Visibility(d.byte())
+	h.Widest = library.Visibility(d.byte())
+	has := d.byte()
+	h.MTS = library.Instant(d.int())
+	h.Position = library.Instant(d.int())
+	h.CreatedAt = library.Instant(d.int())
+	h.LastModified = library.Instant(d.int())
+	h.Version = int(d.int())
+	h.MovesSince = library.Instant(d.int())
+	h.Moves = int(d.int())
+	h.Managers = int(d.int())
+	h.Members = int(d.int())
+	h.Creator = library.PrincipalID(d.text())
+	h.Title = d.text()
+	if has != 0 {
+		o := new(optional)
+		if has&hasDescription != 0 {
+			o.description = d.text()
+			h.Description = &o.description
+		}
+		if has&hasLink != 0 {
+			o.link = d.text()
+			h.Link = &o.link
+		}
+		if has&hasExpiry != 0 {
+			o.expiry = library.Instant(d.int())
+			h.ExpiresAt = &o.expiry
+		}
+	}
+	if n := d.count(2); n > 0 {
+		h.Unsettled = make([]library.Superseded, n)
+		for i := range h.Unsettled {
+			h.Unsettled[i].Position = library.Instant(d.int())
+			h.Unsettled[i].Widest = library.Visibility(d.byte())
+		}
+	}
+	h.Writers = d.writers()
+	return d.end()
+}
+
+// decodeSeq reads only the Seq, which stands first in a header of either kind.
+func decodeSeq(value []byte) (int64, error) {
+	if len(value) == 0 || value[0] != rowVersion {
+		return 0, errRow
+	}
+	seq, n := binary.Uvarint(value[1:])
+	if n <= 0 {
+		return 0, errRow
+	}
+	return int64(seq), nil
+}
+
+// appendWriters appends the makers of the last states.
+func appendWriters(b []byte, ws []library.Writer) []byte {
+	b = binary.AppendUvarint(b, uint64(len(ws)))
+	last := int64(0)
+	for _, w := range ws {
+		b = binary.AppendVarint(b, w.Seq-last)
+		b = append(b, w.Entry[:]...)
+		last = w.Seq
+	}
+	return b
+}
+
+func (d *decoder) writers() []library.Writer {
+	n := d.count(1 + len(library.EntryID{}))
+	if n == 0 {
+		return nil
+	}
+	ws := make([]library.Writer, n)
+	last := int64(0)
+	for i := range ws {
+		last += d.int()
+		ws[i].Seq = last
+		copy(ws[i].Entry[:], d.raw(len(library.EntryID{})))
+	}
+	return ws
+}
+
+// appendMember appends a member row, of content or of a group.
+func appendMember(b []byte, role byte, leaving bool, seq int64) []byte {
+	state := byte(0)
+	if leaving {
+		state = 1
+	}
+	return binary.AppendUvarint(append(b, rowVersion, role, state), uint64(seq))
+}
+
+// decodeMember reads a member row.
+func decodeMember(value []byte) (role byte, leaving bool, seq int64, err error) {
+	if len(value) < 4 || value[0] != rowVersion || value[2] > 1 {
+		return 0, false, 0, errRow
+	}
+	u, n := binary.Uvarint(value[3:])
+	if n <= 0 || 3+n != len(value) {
+		return 0, false, 0, errRow
+	}
+	return value[1], value[2] == 1, int64(u), nil
+}
+
+// appendRequest appends an answered request.
+func appendRequest(b []byte, r *library.RequestRow) []byte {
+	b = append(append(b, rowVersion), r.InputHash[:]...)
+	b = binary.AppendVarint(b, int64(r.Until))
+	return append(b, r.Answer...)
+}
+
+// decodeRequest reads an answered request.
+func decodeRequest(key library.RequestKey, value []byte) (*library.RequestRow, error) {
+	d := decode(value)
+	r := &library.RequestRow{Key: key}
+	copy(r.InputHash[:], d.raw(len(r.InputHash)))
+	r.Until = library.Instant(d.int())
+	if rest := d.rest(); rest != "" {
+		r.Answer = []byte(rest)
+	}
+	return r, d.end()
+}
+
+// appendEntry appends an entry of a library; its place is in the key.
+func appendEntry(b []byte, role library.ContentRole, mts library.Instant) []byte {
+	return binary.AppendVarint(append(b, rowVersion, byte(role)), int64(mts))
+}
+
+// decodeEntry reads an entry of a library.
+func decodeEntry(value []byte) (role library.ContentRole, mts library.Instant, err error) {
+	if len(value) < 3 || value[0] != rowVersion {
+		return 0, 0, errRow
+	}
+	m, n := binary.Varint(value[2:])
+	if n <= 0 || 2+n != len(value) {
+		return 0, 0, errRow
+	}
+	return library.ContentRole(value[1]), library.Instant(m), nil
+}
+
+// appendRole appends a row that is a role alone: tableShared, tableMembership.
+func appendRole(b []byte, role byte) []byte { return append(b, rowVersion, role) }
+
+// decodeRole reads a row that is a role alone.
+func decodeRole(value []byte) (byte, error) {
+	if len(value) != 2 || value[0] != rowVersion {
+		return 0, errRow
+	}
+	return value[1], nil
+}
+
+// appendPrincipal appends the header of a user or a group.
+func appendPrincipal(b []byte, h *library.PrincipalHeader) []byte {
+	b = append(b, rowVersion)
+	b = binary.AppendUvarint(b, uint64(h.Seq))
+	b = append(b, byte(h.State), byte(h.Visibility))
+	b = binary.AppendVarint(b, int64(h.MTS))
+	b = binary.AppendVarint(b, int64(h.CreatedAt))
+	b = binary.AppendVarint(b, int64(h.Managers))
+	b = binary.AppendVarint(b, int64(h.Members))
+	b = appendText(b, h.DisplayName)
+	b = appendText(b, h.Email)
+	return appendWriters(b, h.Writers)
+}
+
+// decodePrincipal reads the header of a user or a group.
+func decodePrincipal(id library.PrincipalID, value []byte, h *library.PrincipalHeader) error {
+	d := decode(value)
+	h.ID = id
+	h.Seq = int64(d.uint())
+	h.State = library.State(d.byte())
+	h.Visibility = library.Visibility(d.byte())
+	h.MTS = library.Instant(d.int())
+	h.CreatedAt = library.Instant(d.int())
+	h.Managers = int(d.int())
+	h.Members = int(d.int())
+	h.DisplayName = d.text()
+	h.Email = d.text()
+	h.Writers = d.writers()
+	return d.end()
+}
+
+// The facts of an in-flight entry, as bits of one byte.
+const (
+	entryReverse = 1 << iota
+	entryDecided
+)
+
+// appendLane appends the in-flight list of a process.
+func appendLane(b []byte, l *library.Lane) []byte {
+	b = binary.AppendVarint(append(b, rowVersion), l.Stamp)
+	b = binary.AppendUvarint(b, uint64(len(l.Entries)))
+	for i := range l.Entries {
+		e := &l.Entries[i]
+		var facts byte
+		if e.Reverse {
+			facts |= entryReverse
+		}
+		if e.Decided {
+			facts |= entryDecided
+		}
+		b = append(append(b, e.ID[:]...), byte(e.Scope), facts)
+		b = appendText(b, string(e.Content))
+		b = appendText(b, string(e.Principal))
+		b = binary.AppendVarint(b, e.Base)
+		b = binary.AppendVarint(b, int64(e.Due))
+		b = binary.AppendUvarint(b, uint64(len(e.Principals)))
+		for _, p := range e.Principals {
+			b = appendText(b, string(p))
+		}
+	}
+	return b
+}
+
+// decodeLane reads the in-flight list of a process.
+func decodeLane(id library.LaneID, value []byte) (library.Lane, error) {
+	d := decode(value)
+	l := library.Lane{ID: id, Stamp: d.int()}
+	if n := d.count(len(library.EntryID{}) + 7); n > 0 {
+		l.Entries = make([]library.InFlight, n)
+	}
+	for i := range l.Entries {
+		e := &l.Entries[i]
+		copy(e.ID[:], d.raw(len(e.ID)))
+		e.Scope = library.Scope(d.byte())
+		facts := d.byte()
+		e.Reverse, e.Decided = facts&entryReverse != 0, facts&entryDecided != 0
+		e.Content = library.ContentID(d.text())
+		e.Principal = library.PrincipalID(d.text())
+		e.Base = d.int()
+		e.Due = library.Instant(d.int())
+		if n := d.count(1); n > 0 {
+			e.Principals = make([]library.PrincipalID, n)
+		}
+		for j := range e.Principals {
+			e.Principals[j] = library.PrincipalID(d.text())
+		}
+	}
+	return l, d.end()
+}
+
+// appendCreation appends a fixed creation.
+func appendCreation(b []byte, c *library.Creation) []byte {
+	b = append(append(b, rowVersion), c.InputHash[:]...)
+	b = binary.AppendVarint(b, int64(c.Until))
+	return append(b, c.ID...)
+}
+
+// decodeCreation reads a fixed creation.
+func decodeCreation(key library.RequestKey, value []byte) (library.Creation, error) {
+	d := decode(value)
+	c := library.Creation{Key: key}
+	copy(c.InputHash[:], d.raw(len(c.InputHash)))
+	c.Until = library.Instant(d.int())
+	c.ID = d.rest()
+	return c, d.end()
+}
+
+// appendSetting appends a setting.
+func appendSetting(b, value []byte) []byte { return append(append(b, rowVersion), value...) }
+
+// appendNext appends the next free number of a host.
+func appendNext(b []byte, next int64) []byte {
+	return binary.AppendVarint(append(b, rowVersion), next)
+}
+
+// decodeNext reads the next free number of a host.
+func decodeNext(value []byte) (int64, error) {
+	d := decode(value)
+	next := d.int()
+	return next, d.end()
+}

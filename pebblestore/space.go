@@ -1,0 +1,75 @@
+package pebblestore
+
+import (
+	"sync/atomic"
+	"time"
+
+	"github.com/cockroachdb/pebble/v2/vfs"
+
+	"carrel/library"
+)
+
+// defaultReserve is the free space below which the store does not grow: enough
+// for every write that is already decided, the merging of files, and an
+// operator's own work.
+const defaultReserve = 256 << 20
+
+// The free space is asked for again after so many bytes or so much time. Both
+// are small against the reserve.
+const (
+	spaceEveryBytes = 4 << 20
+	spaceEvery      = time.Second
+)
+
+// space watches the free space of the disk.
+type space struct {
+	fs      vfs.FS
+	dir     string
+	reserve uint64
+
+	written atomic.Int64 // since the last look
+	looked  atomic.Int64 // when, as an Instant
+	free    atomic.Uint64
+}
+
+func (s *space) init(fs vfs.FS, dir string, reserve int64) {
+	s.fs, s.dir = fs, dir
+	switch {
+	case reserve == 0:
+		s.reserve = defaultReserve
+	case reserve > 0:
+		s.reserve = uint64(reserve)
+	}
+	s.written.Store(spaceEveryBytes)
+}
+
+// wrote counts what is written.
+func (s *space) wrote(bytes int) { s.written.Add(int64(bytes)) }
+
+// room refuses, with code Unavailable, a write that grows the store when less
+// than the reserve is free. A file system that cannot tell refuses none.
+func (s *space) room(now library.Instant) error {
+	if s.reserve == 0 {
+		return nil
+	}
+	age := now - library.Instant(s.looked.Load())
+	if s.written.Load() >= spaceEveryBytes || age < 0 || age >= library.Instant(spaceEvery.Microseconds()) {
+		s.look(now)
+	}
+	if free := s.free.Load(); free < s.reserve {
+		return &library.Error{Code: library.Unavailable, RetryAfter: 60,
+			Msg: "the disk of the store is almost full: nothing can be added or changed until there is room, deleting still works"}
+	}
+	return nil
+}
+
+// look asks the file system.
+func (s *space) look(now library.Instant) {
+	s.written.Store(0)
+	s.looked.Store(int64(now))
+	usage, err := s.fs.GetDiskUsage(s.dir)
+	if err != nil {
+		usage.AvailBytes = s.reserve
+	}
+	s.free.Store(usage.AvailBytes)
+}

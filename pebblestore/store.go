@@ -1,0 +1,270 @@
+package pebblestore
+
+import (
+	"context"
+	"errors"
+	"io"
+	"log/slog"
+	"strconv"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/cockroachdb/pebble/v2"
+	"github.com/cockroachdb/pebble/v2/vfs"
+
+	"carrel/library"
+)
+
+// formatVersion is what this code reads and writes. A change that older code
+// cannot read raises it.
+const formatVersion = 1
+
+// enforceBatch is the number of rows that one Enforce writes at most: with
+// names of ordinary length about 200 KiB of log.
+const enforceBatch = 500
+
+// Options are what a Store takes from its process. The zero value is a store
+// on the machine's own file system.
+type Options struct {
+	// FS is where the files are; nil: the machine's file system.
+	FS vfs.FS
+	// Log gets what operators should know; nil: nothing is logged.
+	Log *slog.Logger
+	// FreeReserve is the free disk space, in bytes, below which writes that
+	// grow the store are refused; 0: 256 MiB; negative: none are.
+	FreeReserve int64
+	// Now is the clock by which request rows expire; nil: the machine's.
+	Now func() library.Instant
+	// Fatal is told, once, when the log of writes can no longer be written:
+	// nothing that was acknowledged is lost, and nothing more can be. The
+	// process should end. If Fatal returns, the store answers Unavailable to
+	// everything from then on; nil panics with the message.
+	Fatal func(msg string)
+}
+
+// Store implements library.Store, and the blocks of generated names, over
+// Pebble. It is safe for concurrent use.
+type Store struct {
+	dir   string
+	db    *pebble.DB
+	lock  *pebble.Lock
+	log   *slog.Logger
+	now   func() library.Instant
+	fatal func(msg string)
+
+	locks  locks
+	space  space
+	dead   dead
+	expiry expiry
+	lanes  laneStamps
+	views  sync.Pool // of *view
+
+	broken atomic.Pointer[library.Error]
+
+	// life is held shared by every call and alone by Close.
+	life   sync.RWMutex
+	closed bool
+	stop   chan struct{}
+	tasks  sync.WaitGroup
+}
+
+var _ library.Store = (*Store)(nil)
+
+// Open opens the store in dir, and creates it there if dir holds none. The
+// error is of code Unavailable, with a message for an operator: another process
+// has dir open, a file is damaged, or the store is of another version.
+func Open(dir string, opts Options) (*Store, error) {
+	s := newStore(dir, opts)
+	fs := opts.FS
+	if fs == nil {
+		fs = vfs.Default
+	}
+	if err := fs.MkdirAll(dir, 0o750); err != nil && dir != "" {
+		return nil, openFault(dir, err)
+	}
+	lock, err := pebble.LockDirectory(dir, fs)
+	if err != nil {
+		return nil, lockFault(dir, err)
+	}
+	s.lock = lock
+	s.space.init(fs, dir, opts.FreeReserve)
+	if err := s.openDB(fs); err != nil {
+		return nil, errors.Join(err, closeQuietly(lock))
+	}
+	s.tasks.Add(1)
+	go s.flushDead()
+	return s, nil
+}
+
+func newStore(dir string, opts Options) *Store {
+	s := &Store{dir: dir, log: opts.Log, now: opts.Now, fatal: opts.Fatal, stop: make(chan struct{})}
+	if s.log == nil {
+		s.log = slog.New(slog.DiscardHandler)
+	}
+	if s.now == nil {
+		s.now = func() library.Instant { return library.InstantOf(time.Now()) }
+	}
+	if s.fatal == nil {
+		s.fatal = func(msg string) { panic(msg) }
+	}
+	s.dead.init()
+	s.lanes.last = make(map[library.LaneID]int64)
+	s.views.New = func() any { return new(view) }
+	return s
+}
+
+// openDB opens the database and checks its format.
+func (s *Store) openDB(fs vfs.FS) error {
+	db, err := pebble.Open(s.dir, s.engineOptions(fs))
+	if err != nil {
+		return openFault(s.dir, err)
+	}
+	s.db = db
+	if err := s.checkFormat(); err != nil {
+		return errors.Join(err, closeQuietly(db))
+	}
+	return nil
+}
+
+// closeQuietly closes what was opened for nothing; only a failure that is not
+// a consequence of the first one would matter, and there is none such.
+func closeQuietly(c io.Closer) error {
+	_ = c.Close()
+	return nil
+}
+
+// checkFormat compares the store's format version with this code's, and writes
+// it into a store that is empty.
+func (s *Store) checkFormat() error {
+	value, found, err := s.get([]byte{tableFormat})
+	if err != nil {
+		return openFault(s.dir, err)
+	}
+	if found {
+		if v, err := strconv.Atoi(string(value)); err != nil || v != formatVersion {
+			return library.Unavailablef(nil, "pebble:%s has format version %q, and this program reads version %d only: use the program that wrote it, or carrel copy", s.dir, value, formatVersion)
+		}
+		return nil
+	}
+	empty, err := s.empty()
+	if err != nil {
+		return openFault(s.dir, err)
+	}
+	if !empty {
+		return library.Unavailablef(nil, "pebble:%s holds a database that is not a carrel store", s.dir)
+	}
+	err = s.db.Set([]byte{tableFormat}, strconv.AppendInt(nil, formatVersion, 10), pebble.Sync)
+	if err != nil {
+		return openFault(s.dir, err)
+	}
+	return s.standing()
+}
+
+// empty tells whether the database holds no key.
+func (s *Store) empty() (bool, error) {
+	it, err := s.db.NewIter(nil)
+	if err != nil {
+		return false, err
+	}
+	found := it.First()
+	return !found, it.Close()
+}
+
+// Close waits for the calls under way, syncs, and closes the store. Calls after
+// it get Unavailable. Closing twice is harmless.
+func (s *Store) Close() error {
+	s.life.Lock()
+	if s.closed {
+		s.life.Unlock()
+		return nil
+	}
+	s.closed = true
+	s.life.Unlock()
+	close(s.stop)
+	s.tasks.Wait()
+	if s.broken.Load() != nil {
+		// Pebble cannot be closed in order once its log has failed: the files
+		// stay as a crash would leave them, and the lock goes with the process.
+		return s.standing()
+	}
+	err := s.db.LogData(nil, pebble.Sync)
+	if err == nil {
+		err = s.db.Close()
+	}
+	err = errors.Join(err, s.lock.Close())
+	if err != nil {
+		return fault("close the store", err)
+	}
+	return nil
+}
+
+// enter begins a call: it refuses one whose time has run out, one on a closed
+// store, and any on a store whose log has failed. A call that has entered must
+// leave.
+func (s *Store) enter(ctx context.Context) error {
+	if err := ctx.Err(); err != nil {
+		return contextFault(err)
+	}
+	s.life.RLock()
+	if s.closed {
+		s.life.RUnlock()
+		return &library.Error{Code: library.Unavailable, Msg: "the store is closed", RetryAfter: 1}
+	}
+	if err := s.standing(); err != nil {
+		s.life.RUnlock()
+		return err
+	}
+	return nil
+}
+
+// leave ends a call.
+func (s *Store) leave() { s.life.RUnlock() }
+
+// standing is the error of a store whose log has failed, nil otherwise.
+func (s *Store) standing() error {
+	if e := s.broken.Load(); e != nil {
+		return e
+	}
+	return nil
+}
+
+// get reads one row. The value is a copy.
+func (s *Store) get(key []byte) ([]byte, bool, error) {
+	value, closer, err := s.db.Get(key)
+	if errors.Is(err, pebble.ErrNotFound) {
+		return nil, false, nil
+	}
+	if err != nil {
+		return nil, false, err
+	}
+	copied := append([]byte(nil), value...)
+	return copied, true, closer.Close()
+}
+
+// commitSynced applies a conditional write and returns when it is durable, with
+// everything written before it. An error is Uncertain: the log may hold it.
+func (s *Store) commitSynced(b *pebble.Batch) error {
+	s.space.wrote(b.Len())
+	err := b.Commit(pebble.Sync)
+	if err == nil {
+		err = s.standing()
+	}
+	if err != nil {
+		return library.Uncertain(fault("commit", err))
+	}
+	return nil
+}
+
+// commitLater applies a write that the next synced one makes durable.
+func (s *Store) commitLater(b *pebble.Batch) error {
+	s.space.wrote(b.Len())
+	err := b.Commit(pebble.NoSync)
+	if err == nil {
+		err = s.standing()
+	}
+	if err != nil {
+		return fault("write", err)
+	}
+	return nil
+}

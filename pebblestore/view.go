@@ -1,0 +1,61 @@
+package pebblestore
+
+import (
+	"bytes"
+
+	"github.com/cockroachdb/pebble/v2"
+)
+
+// view is one reading of the database: all rows that it gives are of one state.
+type view struct {
+	it *pebble.Iterator
+	// key and end are scratch for the keys that the caller looks for.
+	key, end []byte
+}
+
+// open begins a reading of single rows of whatever table.
+func (s *Store) open() (*view, error) {
+	v := s.views.Get().(*view)
+	it, err := s.db.NewIter(&pebble.IterOptions{UseL6Filters: true})
+	if err != nil {
+		s.views.Put(v)
+		return nil, err
+	}
+	v.it = it
+	return v, nil
+}
+
+// openRange begins a reading of the rows whose keys lie in [v.key, v.end) as
+// bounds filled them; it gives no view where there can be none.
+func (s *Store) openRange(bounds func(v *view)) (*view, error) {
+	v := s.views.Get().(*view)
+	bounds(v)
+	if bytes.Compare(v.key, v.end) >= 0 {
+		s.views.Put(v)
+		return nil, nil
+	}
+	it, err := s.db.NewIter(&pebble.IterOptions{LowerBound: v.key, UpperBound: v.end})
+	if err != nil {
+		s.views.Put(v)
+		return nil, err
+	}
+	v.it = it
+	return v, nil
+}
+
+// done ends the reading. Its error is that of any read before it.
+func (s *Store) done(v *view) error {
+	err := v.it.Close()
+	v.it = nil
+	s.views.Put(v)
+	return err
+}
+
+// get reads the row of v.key. The value is valid until the next read.
+func (v *view) get() (value []byte, found bool, err error) {
+	if !v.it.SeekPrefixGE(v.key) {
+		return nil, false, v.it.Error()
+	}
+	value, err = v.it.ValueAndErr()
+	return value, err == nil, err
+}
