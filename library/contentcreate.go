@@ -20,7 +20,7 @@ func (s *Service) CreateContent(ctx context.Context, v *Viewer, in CreateContent
 		return nil, err
 	}
 	// Whoever creates must exist, administrators too.
-	if err := s.requireStored(ctx, v); err != nil {
+	if err := s.requireUser(ctx, v); err != nil {
 		return nil, err
 	}
 	tenant := v.User.Tenant()

@@ -35,17 +35,9 @@ func (s *Service) requireUser(ctx context.Context, v *Viewer) error {
 	return nil
 }
 
-// requireStored is requireUser for mutations in which administrators act
-// without a stored user.
-func (s *Service) requireStored(ctx context.Context, v *Viewer) error {
-	if v.SignedIn() && (v.Admin || v.GlobalAdmin) {
-		return nil
-	}
-	return s.requireUser(ctx, v)
-}
-
-// requireActor is requireStored for a mutation that is known to concern one
-// tenant: the administrators of another are users like all others there.
+// requireActor is requireUser for a mutation of something of a tenant, whose
+// administrators act without a stored user. Those of another tenant are users
+// like all others there.
 func (s *Service) requireActor(ctx context.Context, v *Viewer, tenant string) error {
 	if v.SignedIn() && v.Administers(tenant) {
 		return nil
