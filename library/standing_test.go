@@ -1,0 +1,164 @@
+package library_test
+
+import (
+	"fmt"
+	"testing"
+
+	"carrel/library"
+)
+
+// TestWhoSeesAnItem is the table of BEHAVIOUR.md section 2 in full: who asks,
+// the item's visibility, the item's tenant.
+func TestWhoSeesAnItem(t *testing.T) {
+	r := newRoom(t)
+	r.principals("u:acme:ann", "u:acme:bob", "u:other:eve", "u:other:sam", "g:acme:team", "g:other:outer")
+	r.join("g:acme:team", true, in("u:other:sam", library.GroupMember))
+	r.join("g:other:outer", true, in("g:acme:team", library.GroupMember))
+	gone := library.Member{Principal: "u:acme:bob", Role: library.Manages, Leaving: true}
+	for _, tenant := range []string{"acme", "other"} {
+		for _, vis := range []library.Visibility{library.Public, library.LoggedIn, library.Private} {
+			id := library.ContentID(fmt.Sprintf("c:%s:%s", tenant, vis))
+			r.item(id, 10, vis, has("u:acme:ann", library.Viewing), has("g:other:outer", library.Viewing), gone)
+		}
+	}
+	sam := func() *library.Viewer { return &library.Viewer{User: "u:other:sam"} }
+	ghost := func() *library.Viewer { return &library.Viewer{User: "u:acme:ghost"} }
+	const yes, no = true, false
+	for _, c := range []struct {
+		name        string
+		viewer      func() *library.Viewer
+		acme, other [3]bool // PUBLIC, LOGGEDIN, PRIVATE
+	}{
+		{"anonymous", anonymous, [3]bool{yes, no, no}, [3]bool{yes, no, no}},
+		{"same tenant, was a member once", bob, [3]bool{yes, yes, no}, [3]bool{yes, no, no}},
+		{"a token without a user", ghost, [3]bool{yes, yes, no}, [3]bool{yes, no, no}},
+		{"other tenant", eve, [3]bool{yes, no, no}, [3]bool{yes, yes, no}},
+		{"direct role", ann, [3]bool{yes, yes, yes}, [3]bool{yes, yes, yes}},
+		{"role through groups of groups", sam, [3]bool{yes, yes, yes}, [3]bool{yes, yes, yes}},
+		{"administrator of acme", root, [3]bool{yes, yes, yes}, [3]bool{yes, no, no}},
+		{"administrator of other", otherRoot, [3]bool{yes, no, no}, [3]bool{yes, yes, yes}},
+		{"global administrator", globe, [3]bool{yes, yes, yes}, [3]bool{yes, yes, yes}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			for tenant, want := range map[string][3]bool{"acme": c.acme, "other": c.other} {
+				for i, vis := range []library.Visibility{library.Public, library.LoggedIn, library.Private} {
+					id := library.ContentID(fmt.Sprintf("c:%s:%s", tenant, vis))
+					cs, err := r.svc.Contents(t.Context(), c.viewer(), []library.ContentID{id})
+					if err != nil || (cs[0] != nil) != want[i] {
+						t.Errorf("%s: %v, %v; want seen: %v", id, cs, err, want[i])
+					}
+					ss, err := r.svc.Standings(t.Context(), c.viewer(), []library.ContentID{id})
+					if err != nil || (ss[0] != nil) != want[i] {
+						t.Errorf("standing with %s: %v, %v; want one: %v", id, ss, err, want[i])
+					}
+				}
+			}
+		})
+	}
+}
+
+func TestGoneItemsAreSeenByNobody(t *testing.T) {
+	r := newRoom(t)
+	r.principals("u:acme:ann", "g:acme:team")
+	r.join("g:acme:team", true, in("u:acme:ann", library.GroupMember))
+	manager, group := has("u:acme:ann", library.Manages), has("g:acme:team", library.Manages)
+	soon := roomStart + 1
+	now := roomStart
+	for id, change := range map[library.ContentID]func(h *library.Header){
+		"c:acme:deleted": func(h *library.Header) { h.State = library.Deleted },
+		"c:acme:void":    func(h *library.Header) { h.State = library.Void },
+		"c:acme:expired": func(h *library.Header) { h.ExpiresAt = &now },
+		"c:acme:expires": func(h *library.Header) { h.ExpiresAt = &soon },
+	} {
+		r.item(id, 10, library.Public, manager, group)
+		r.change(id, change)
+	}
+	ids := []library.ContentID{"c:acme:deleted", "c:acme:void", "c:acme:expired", "c:acme:absent", "c:acme:expires"}
+	for _, c := range []struct {
+		name string
+		now  library.Instant
+		last bool
+	}{
+		{"a microsecond before", roomStart, true},
+		{"at the instant", soon, false},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			r.t = t
+			r.clock.now.Store(int64(c.now))
+			for _, v := range []*library.Viewer{ann(), globe(), root(), anonymous()} {
+				cs, err := r.svc.Contents(t.Context(), v, ids)
+				r.must(err)
+				ss, err := r.svc.Standings(t.Context(), v, ids)
+				r.must(err)
+				for i := range ids {
+					want := c.last && i == 4
+					if (cs[i] != nil) != want || (ss[i] != nil) != want {
+						t.Errorf("%s for %q: %v, %v; want seen: %v", ids[i], v.User, cs[i], ss[i], want)
+					}
+				}
+			}
+			want := []string{}
+			if c.last {
+				want = append(want, "expires")
+			}
+			r.wantNames(r.read(ann(), "u:acme:ann", library.LibraryQuery{}), want...)
+		})
+	}
+}
+
+func TestWhatAViewerMayDo(t *testing.T) {
+	r := newRoom(t)
+	r.principals("u:acme:ann", "u:acme:bob", "u:other:eve", "g:acme:managers")
+	r.join("g:acme:managers", true, in("u:other:eve", library.GroupMember))
+	members := []library.Member{
+		has("u:acme:ann", library.Manages), has("u:acme:bob", library.Editing), has("u:other:eve", library.Viewing), has("g:acme:managers", library.Manages),
+	}
+	r.item("c:acme:public", 10, library.Public, members...)
+	r.item("c:acme:private", 10, library.Private, members...)
+	ids := []library.ContentID{"c:acme:private", "c:acme:public"}
+	role := func(r library.ContentRole, share, manage bool) *library.Standing {
+		return &library.Standing{Role: r, CanShare: share, CanManage: manage}
+	}
+	for _, c := range []struct {
+		name            string
+		viewer          *library.Viewer
+		private, public *library.Standing
+	}{
+		{"manager", ann(), role(library.Manages, true, true), role(library.Manages, true, true)},
+		{"editor", bob(), role(library.Editing, false, false), role(library.Editing, true, false)},
+		{"viewer who manages through a group", eve(), role(library.Manages, true, true), role(library.Manages, true, true)},
+		{"anonymous", anonymous(), nil, role(library.NoRole, false, false)},
+		{"no role", &library.Viewer{User: "u:acme:ghost"}, nil, role(library.NoRole, false, false)},
+		{"administrator", root(), role(library.NoRole, true, true), role(library.NoRole, true, true)},
+		{"administrator of another tenant, not stored", otherRoot(), nil, role(library.NoRole, false, false)},
+		{"stored administrator of another tenant", &library.Viewer{User: "u:other:eve", Admin: true}, role(library.Manages, true, true), role(library.Manages, true, true)},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			got, err := r.svc.Standings(t.Context(), c.viewer, ids)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for i, want := range []*library.Standing{c.private, c.public} {
+				if (got[i] == nil) != (want == nil) || want != nil && *got[i] != *want {
+					t.Errorf("%s: %+v, want %+v", ids[i], got[i], want)
+				}
+			}
+		})
+	}
+}
+
+// TestRolesThroughManyGroups: more groups than one list of a store takes.
+func TestRolesThroughManyGroups(t *testing.T) {
+	r := newRoom(t)
+	r.principals("u:acme:ann")
+	r.item("c:acme:secret", 10, library.Private, has("g:acme:g249", library.Viewing), has("g:acme:g120", library.Editing))
+	for i := range 250 {
+		g := library.PrincipalID(fmt.Sprintf("g:acme:g%03d", i))
+		r.principal(g, library.Public)
+		r.join(g, true, in("u:acme:ann", library.GroupMember))
+	}
+	got, err := r.svc.Standings(t.Context(), ann(), []library.ContentID{"c:acme:secret"})
+	if err != nil || got[0] == nil || got[0].Role != library.Editing {
+		t.Errorf("%+v, %v", got, err)
+	}
+}
