@@ -1,0 +1,390 @@
+package journal
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/cockroachdb/pebble/v2/vfs"
+	"go.uber.org/goleak"
+
+	"carrel/library"
+	"carrel/pebblestore"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+// clockwork is the real runtime with hands that the test moves.
+type clockwork struct {
+	*library.RealRuntime
+	mu      sync.Mutex
+	elapsed time.Duration
+}
+
+func (c *clockwork) Elapsed() time.Duration {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.elapsed
+}
+
+func (c *clockwork) Now() time.Time { return time.Unix(1_800_000_000, 0).Add(c.Elapsed()) }
+
+func (c *clockwork) pass(d time.Duration) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.elapsed += d
+}
+
+// domain records what the journal has it do, and fails as often as told.
+type domain struct {
+	failing          int
+	resumed          []library.EntryID
+	moved, expired   []library.ContentID
+	repaired         []library.PrincipalID
+	movesBeforeMerge func()
+}
+
+var errDown = errors.New("the store is down")
+
+func (d *domain) fail() error {
+	if d.failing > 0 {
+		d.failing--
+		return errDown
+	}
+	return nil
+}
+
+func (d *domain) Resume(_ context.Context, e library.InFlight) (bool, error) {
+	if err := d.fail(); err != nil {
+		return false, err
+	}
+	d.resumed = append(d.resumed, e.ID)
+	return true, nil
+}
+
+func (d *domain) Move(_ context.Context, id library.ContentID) (bool, error) {
+	if err := d.fail(); err != nil {
+		return false, err
+	}
+	d.moved = append(d.moved, id)
+	if d.movesBeforeMerge != nil {
+		d.movesBeforeMerge()
+	}
+	return true, nil
+}
+
+func (d *domain) Expire(_ context.Context, due library.Due) (bool, error) {
+	d.expired = append(d.expired, due.Content)
+	return due.Content != "c:acme:early", nil
+}
+
+func (d *domain) RepairEntry(_ context.Context, p library.PrincipalID, _ library.ContentID) error {
+	d.repaired = append(d.repaired, p)
+	return nil
+}
+
+func (d *domain) Scrub(context.Context, library.ContentID, int) (library.ScrubReport, error) {
+	return library.ScrubReport{}, nil
+}
+
+func open(t *testing.T) (*pebblestore.Store, *clockwork) {
+	t.Helper()
+	store, err := pebblestore.Open("", pebblestore.Options{FS: vfs.NewMem()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	rt := &clockwork{RealRuntime: library.NewRealRuntime()}
+	t.Cleanup(func() {
+		rt.Close()
+		if err := store.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return store, rt
+}
+
+func change(n byte) library.InFlight {
+	return library.InFlight{ID: library.EntryID{n}, Content: library.ContentID(fmt.Sprintf("c:acme:%d", n)), Base: int64(n), Scope: library.ScopeAll}
+}
+
+// lanes are the ids on each lane of the store.
+func lanes(t *testing.T, store library.JournalStore) map[library.LaneID][]library.EntryID {
+	t.Helper()
+	all, err := store.Lanes(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	found := map[library.LaneID][]library.EntryID{}
+	for _, l := range all {
+		for _, e := range l.Entries {
+			found[l.ID] = append(found[l.ID], e.ID)
+		}
+	}
+	return found
+}
+
+func TestBeginReturnsOnceTheEntryIsOnTheLane(t *testing.T) {
+	store, rt := open(t)
+	j := New(t.Context(), store, rt, nil, library.WholeProtocol)
+	var wg sync.WaitGroup
+	for n := range byte(50) {
+		wg.Go(func() {
+			e := change(n)
+			if err := j.Begin(t.Context(), e); err != nil {
+				t.Errorf("beginning %d: %v", n, err)
+			}
+			if !slices.Contains(lanes(t, store)[j.Lane()], e.ID) {
+				t.Errorf("%d began before its lane was written", n)
+			}
+		})
+	}
+	wg.Wait()
+	for n := range byte(50) {
+		j.End(library.EntryID{n})
+	}
+	if err := j.Beat(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if left := lanes(t, store); len(left) != 0 {
+		t.Errorf("a lane without entries stays: %v", left)
+	}
+}
+
+// broken refuses lanes.
+type broken struct{ library.JournalStore }
+
+func (broken) PutLane(context.Context, library.Lane) error { return errDown }
+
+func TestBeginRefusesWhatIsNotRecorded(t *testing.T) {
+	store, rt := open(t)
+	j := New(t.Context(), broken{store}, rt, nil, library.WholeProtocol)
+	if err := j.Begin(t.Context(), change(1)); library.CodeOf(err) != library.Unavailable {
+		t.Errorf("a lane that was not written: %v", err)
+	}
+	if st := j.Stats(); st.Entries != 0 {
+		t.Errorf("%d entries stay", st.Entries)
+	}
+}
+
+func TestTooManyUndecidedChangesAreRefused(t *testing.T) {
+	store, rt := open(t)
+	j := New(t.Context(), store, rt, nil, library.WholeProtocol)
+	for n := range maxUndecided {
+		if got, want := j.MayDefer(), n < maxUndecided/2; got != want {
+			t.Fatalf("with %d entries MayDefer is %v", n, got)
+		}
+		j.entries = append(j.entries, &entry{InFlight: library.InFlight{ID: library.EntryID{1, byte(n), byte(n >> 8)}}})
+	}
+	if err := j.Begin(t.Context(), change(1)); library.CodeOf(err) != library.Unavailable {
+		t.Errorf("one more: %v", err)
+	}
+}
+
+func TestDeferredMovesRunWhenDueAndOncePerItem(t *testing.T) {
+	store, rt := open(t)
+	j := New(t.Context(), store, rt, nil, library.WholeProtocol)
+	d := &domain{failing: 1}
+	due := library.InstantOf(rt.Now()).Add(time.Minute)
+	for n := range byte(3) {
+		e := change(n)
+		e.Content, e.Due, e.Scope = "c:acme:hot", due, library.ScopeNone
+		if err := j.Begin(t.Context(), e); err != nil {
+			t.Fatal(err)
+		}
+		j.Defer(e)
+	}
+	if st := j.Stats(); st.Entries != 1 || st.Deferred != 1 {
+		t.Fatalf("three deferred updates of one item make %+v", st)
+	}
+	step := func(pass time.Duration, want int) {
+		t.Helper()
+		rt.pass(pass)
+		if err := j.DoDue(t.Context(), d); err != nil {
+			t.Fatal(err)
+		}
+		if len(d.moved) != want {
+			t.Fatalf("%d moves, want %d", len(d.moved), want)
+		}
+	}
+	step(59*time.Second, 0)
+	step(time.Second, 0) // fails once
+	step(0, 0)           // and waits
+	// An update that is deferred while the move runs must not be lost with it.
+	d.movesBeforeMerge = func() {
+		d.movesBeforeMerge = nil
+		e := change(9)
+		e.Content, e.Due = "c:acme:hot", due.Add(time.Minute)
+		if err := j.Begin(t.Context(), e); err != nil {
+			t.Error(err)
+		}
+		j.Defer(e)
+	}
+	step(backOffAtLeast, 1)
+	step(2*time.Minute, 2)
+	if st := j.Stats(); st.Entries != 0 {
+		t.Errorf("afterwards %+v", st)
+	}
+}
+
+func TestLeftEntriesAreTriedAgainWithGrowingPauses(t *testing.T) {
+	store, rt := open(t)
+	j := New(t.Context(), store, rt, nil, library.WholeProtocol)
+	d := &domain{failing: 12}
+	e := change(1)
+	if err := j.Begin(t.Context(), e); err != nil {
+		t.Fatal(err)
+	}
+	j.Leave(e)
+	tries := 0
+	for pause := backOffAtLeast; len(d.resumed) == 0; tries++ {
+		if tries > 20 {
+			t.Fatal("it is never finished")
+		}
+		before := d.failing
+		if err := j.DoDue(t.Context(), d); err != nil {
+			t.Fatal(err)
+		}
+		if d.failing != before {
+			t.Fatalf("try %d came before its pause was over", tries)
+		}
+		rt.pass(pause)
+		if err := j.DoDue(t.Context(), d); err != nil {
+			t.Fatal(err)
+		}
+		if tries > 0 {
+			pause = min(2*pause, backOffAtMost)
+		}
+	}
+	if tries != 13 || j.Stats().Entries != 0 || j.Stats().Resumed != 1 || j.Stats().Fenced != 1 {
+		t.Errorf("finished at try %d: %+v", tries, j.Stats())
+	}
+}
+
+func TestLanesOfTheDeadAreTakenOver(t *testing.T) {
+	store, rt := open(t)
+	dead := New(t.Context(), store, rt, nil, library.WholeProtocol)
+	living := New(t.Context(), store, rt, nil, library.WholeProtocol)
+	mine := New(t.Context(), store, rt, nil, library.WholeProtocol)
+	for n, j := range []*Journal{dead, living, mine} {
+		if err := j.Begin(t.Context(), change(byte(n))); err != nil {
+			t.Fatal(err)
+		}
+	}
+	d, w := &domain{}, newWatch(mine)
+	for range 16 {
+		if len(d.resumed) > 0 {
+			t.Fatal("a lane was taken over too early")
+		}
+		if err := living.Beat(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		if err := w.step(t.Context(), d); err != nil {
+			t.Fatal(err)
+		}
+		rt.pass(time.Second)
+	}
+	if !slices.Equal(d.resumed, []library.EntryID{{0}}) {
+		t.Errorf("resumed %v, want that of the dead alone", d.resumed)
+	}
+	if left := lanes(t, store); len(left) != 2 || len(left[dead.Lane()]) != 0 {
+		t.Errorf("lanes that stay: %v", left)
+	}
+}
+
+func TestRecoverTakesOverAtOnce(t *testing.T) {
+	store, rt := open(t)
+	dead := New(t.Context(), store, rt, nil, library.WholeProtocol)
+	for n := range byte(3) {
+		if err := dead.Begin(t.Context(), change(n)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	next := New(t.Context(), store, rt, nil, library.WholeProtocol)
+	d := &domain{failing: 1}
+	if err := next.Recover(t.Context(), d); !errors.Is(err, errDown) {
+		t.Errorf("a failed take-over must be told: %v", err)
+	}
+	if left := lanes(t, store); len(left[dead.Lane()]) != 3 {
+		t.Errorf("a failed take-over must keep the lane: %v", left)
+	}
+	if err := next.Recover(t.Context(), d); err != nil || len(d.resumed) != 3 {
+		t.Errorf("resumed %v, %v", d.resumed, err)
+	}
+	if left := lanes(t, store); len(left) != 0 {
+		t.Errorf("lanes that stay: %v", left)
+	}
+}
+
+func TestAWokenOwnersNewerListStays(t *testing.T) {
+	store, rt := open(t)
+	slow := New(t.Context(), store, rt, nil, library.WholeProtocol)
+	if err := slow.Begin(t.Context(), change(1)); err != nil {
+		t.Fatal(err)
+	}
+	read, err := store.Lanes(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	rt.pass(time.Second)
+	if err := slow.Begin(t.Context(), change(2)); err != nil {
+		t.Fatal(err)
+	}
+	next := New(t.Context(), store, rt, nil, library.WholeProtocol)
+	if err := next.TakeOver(t.Context(), &domain{}, read[0]); err != nil {
+		t.Fatal(err)
+	}
+	if left := lanes(t, store); len(left[slow.Lane()]) != 2 {
+		t.Errorf("the woken owner's list: %v", left)
+	}
+}
+
+func TestHintsOfExpiryAreDroppedOnceJudged(t *testing.T) {
+	store, rt := open(t)
+	j := New(t.Context(), store, rt, nil, library.WholeProtocol)
+	now := library.InstantOf(rt.Now())
+	for _, due := range []library.Due{{At: now, Content: "c:acme:now"}, {At: now - 1, Content: "c:acme:early"}, {At: now + 1, Content: "c:acme:later"}} {
+		if err := store.PutDue(t.Context(), due); err != nil {
+			t.Fatal(err)
+		}
+	}
+	d := &domain{}
+	if err := j.ExpireDue(t.Context(), d); err != nil {
+		t.Fatal(err)
+	}
+	if !slices.Equal(d.expired, []library.ContentID{"c:acme:early", "c:acme:now"}) {
+		t.Errorf("judged %v", d.expired)
+	}
+	left, err := store.DueUntil(t.Context(), now+1, 10)
+	if err != nil || !slices.Equal(left, []library.Due{{At: now - 1, Content: "c:acme:early"}, {At: now + 1, Content: "c:acme:later"}}) {
+		t.Errorf("hints that stay: %v, %v", left, err)
+	}
+}
+
+func TestRepairsAreDoneOnce(t *testing.T) {
+	store, rt := open(t)
+	j := New(t.Context(), store, rt, nil, library.WholeProtocol)
+	for range 3 {
+		j.Repair("u:acme:ann", "c:acme:a")
+	}
+	d := &domain{}
+	for range 2 {
+		if err := j.DoDue(t.Context(), d); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if !slices.Equal(d.repaired, []library.PrincipalID{"u:acme:ann"}) {
+		t.Errorf("repaired %v", d.repaired)
+	}
+}
+
+func TestRunEndsWithItsContext(t *testing.T) {
+	store, rt := open(t)
+	j := New(t.Context(), store, rt, nil, library.WholeProtocol)
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	j.Run(ctx, &domain{}) // the leak check of this package sees what stays
+}
