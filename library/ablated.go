@@ -40,3 +40,13 @@ func (s *Service) plainShare(ctx context.Context, e InFlight, before *Header) {
 	}
 	s.journal.End(e.ID)
 }
+
+// headerFor is LaterLeavingDropped: the rows of all pages are taken for those
+// of the first page's header. Otherwise a page's own header goes with its rows,
+// and a row of a later page is enforced by a state that knows it.
+func (w *walk) headerFor(page *Header) *Header {
+	if w.s.tune.Without == LaterLeavingDropped && w.oldest != nil {
+		return w.oldest
+	}
+	return page
+}
