@@ -3,6 +3,7 @@ package library_test
 import (
 	"context"
 	"fmt"
+	"runtime"
 	"slices"
 	"sync"
 	"testing"
@@ -534,5 +535,72 @@ func TestRebuildLibrary(t *testing.T) {
 		t.Errorf("restored %d, removed %d; want 2 and 0", out.Restored, out.Removed)
 	}
 	h.wantTitles(as("u:acme:ben"), "u:acme:ben", "a", "b")
+	h.wantClean()
+}
+
+// slowCommits holds back the first commit of an item until told to go on, and
+// counts all of them.
+type slowCommits struct {
+	library.Store
+	id      library.ContentID
+	began   chan struct{}
+	goOn    chan struct{}
+	once    sync.Once
+	mu      sync.Mutex
+	commits int
+}
+
+func (s *slowCommits) Commit(ctx context.Context, c *library.ContentCommit) (library.Verdict, error) {
+	if c.ID == s.id {
+		s.mu.Lock()
+		s.commits++
+		s.mu.Unlock()
+		s.once.Do(func() {
+			close(s.began)
+			<-s.goOn
+		})
+	}
+	return s.Store.Commit(ctx, c)
+}
+
+func TestSharesThatWaitGoTogether(t *testing.T) {
+	slow := &slowCommits{began: make(chan struct{}), goOn: make(chan struct{})}
+	h := newHouse(t, func(s library.Store) library.Store { slow.Store = s; return slow })
+	h.user("u:acme:ann", library.Public)
+	const many = 20
+	for n := range many {
+		h.user(fmt.Sprintf("u:acme:p%d", n), library.Public)
+	}
+	id := h.note("a", library.Public)
+	slow.id = id
+	share := func(p string) (*library.ContentOutcome, error) {
+		return h.svc.ShareContent(t.Context(), as(p), library.ShareContent{Content: string(id), Principals: []string{p}, Role: library.Viewing})
+	}
+	var wg sync.WaitGroup
+	wg.Go(func() { _, _ = share("u:acme:p0") })
+	<-slow.began
+	for n := 1; n < many; n++ {
+		wg.Go(func() {
+			out, err := share(fmt.Sprintf("u:acme:p%d", n))
+			if err != nil || out.Edge == nil || out.FanOut.Libraries != 1 {
+				t.Errorf("share %d: %+v, %v", n, out, err)
+			}
+		})
+	}
+	wg.Go(func() {
+		_, err := h.svc.ShareContent(t.Context(), as("u:acme:p1"), library.ShareContent{Content: string(id), Principals: []string{"u:acme:p1"}, Role: library.Manages})
+		wantTold(t, err, "FORBIDDEN role")
+	})
+	for h.svc.SharesWaiting(id) < many {
+		runtime.Gosched()
+		if t.Context().Err() != nil {
+			return
+		}
+	}
+	close(slow.goOn)
+	wg.Wait()
+	if got := h.content(id); got.Members != many+1 || slow.commits != 2 {
+		t.Errorf("%d members by %d commits, want %d by 2", got.Members, slow.commits, many+1)
+	}
 	h.wantClean()
 }

@@ -40,16 +40,25 @@ func (s *Service) readTarget(ctx context.Context, v *Viewer, id ContentID, named
 		return nil, err
 	}
 	t := &target{header: rows.Header, own: rows.Members[0], named: rows.Members[1:]}
-	again, err := r.answered(rows.Request, s.now())
+	if t.repeated, err = s.known(ctx, v, t, r, rows.Request, path); err != nil {
+		return nil, err
+	}
+	return t, nil
+}
+
+// known tells the answer of a request that was answered before; otherwise the
+// item must exist and be seen by v.
+func (s *Service) known(ctx context.Context, v *Viewer, t *target, r *keyedRequest, row *RequestRow, path string) (*contentAnswer, error) {
+	again, err := r.answered(row, s.now())
 	if err != nil {
 		return nil, err
 	}
 	if again {
-		t.repeated = &contentAnswer{}
-		if err := json.Unmarshal(rows.Request.Answer, t.repeated); err != nil {
+		first := &contentAnswer{}
+		if err := json.Unmarshal(row.Answer, first); err != nil {
 			return nil, &Error{Code: Internal, Msg: "the answer of an earlier request cannot be read", Err: err}
 		}
-		return t, nil
+		return first, nil
 	}
 	sees := false
 	if t.header.Exists(s.now()) {
@@ -60,7 +69,7 @@ func (s *Service) readTarget(ctx context.Context, v *Viewer, id ContentID, named
 	if !sees {
 		return nil, contentNotFound(path)
 	}
-	return t, nil
+	return nil, nil
 }
 
 func contentNotFound(path string) *Error {
@@ -191,6 +200,11 @@ func (s *Service) answer(ctx context.Context, v *Viewer, id ContentID, e InFligh
 	if decided {
 		complete = s.complete(ctx, e, v.User)
 	}
+	return s.told(ctx, v, id, decided, FanOut{Complete: complete, Libraries: libraries})
+}
+
+// told is the outcome of a mutation whose fan-out has been waited for.
+func (s *Service) told(ctx context.Context, v *Viewer, id ContentID, decided bool, fan FanOut) (*ContentOutcome, error) {
 	out, err := s.outcome(ctx, v, id)
 	if err != nil && decided {
 		// The change stands; that the item cannot be told now does not undo it.
@@ -200,7 +214,7 @@ func (s *Service) answer(ctx context.Context, v *Viewer, id ContentID, e InFligh
 	if err != nil {
 		return nil, err
 	}
-	out.FanOut = FanOut{Complete: complete, Libraries: libraries}
+	out.FanOut = fan
 	return out, nil
 }
 

@@ -23,44 +23,19 @@ func (s *Service) ShareContent(ctx context.Context, v *Viewer, in ShareContent) 
 	key := in.IdempotencyKey
 	in.IdempotencyKey = nil
 	r := keyed(v, key, "shareContent", in)
-	var first *contentAnswer
-	var libraries int
-	var before *Header
-	e, decided, err := s.decide(ctx, string(id), func(ctx context.Context) (*attempt, error) {
-		t, err := s.readTarget(ctx, v, id, ps, r, "contentId")
-		if err != nil {
-			return nil, err
-		}
-		if first = t.repeated; first != nil {
-			return nothingToChange, nil
-		}
-		if before == nil {
-			before = &t.header
-		}
-		if err := s.checkShare(ctx, v, t, in.Role, ps, places); err != nil {
-			return nil, err
-		}
-		a, n, err := s.planRoles(t, ps, func(i int) ContentRole {
-			if m := t.named[i]; m.Active() {
-				return max(m.Role, in.Role)
-			}
-			return in.Role
-		}, r)
-		libraries = n
-		return a, err
-	})
-	if err != nil {
+	j := &shareJob{v: v, role: in.Role, ps: ps, places: places, r: r}
+	if err := s.share(ctx, id, j); err != nil {
 		return nil, err
 	}
-	if decided && s.tune.Without == PlainShare {
-		s.plainShare(ctx, e, before)
-		decided = false
+	if j.err != nil {
+		return nil, j.err
 	}
 	var out *ContentOutcome
-	if first != nil {
-		out, err = s.repeatedAnswer(ctx, v, id, first)
+	if j.first != nil {
+		out, err = s.repeatedAnswer(ctx, v, id, j.first)
 	} else {
-		out, err = s.answer(ctx, v, id, e, decided, libraries)
+		complete := j.fan == nil || s.awaitFanOut(ctx, j.fan)
+		out, err = s.told(ctx, v, id, j.decided, FanOut{Complete: complete, Libraries: j.libraries})
 	}
 	if err != nil {
 		return nil, err

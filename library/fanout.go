@@ -36,14 +36,29 @@ type fanJob struct {
 // fanOut starts the fan-out of a decided change and waits for as much of it as
 // an answer waits for. It tells whether everything is done.
 func (s *Service) fanOut(ctx context.Context, e InFlight, actor PrincipalID) bool {
+	return s.awaitFanOut(ctx, s.startFanOut(ctx, e, actor))
+}
+
+// startFanOut puts a decided change into its item's queue of fan-outs.
+func (s *Service) startFanOut(ctx context.Context, e InFlight, actor PrincipalID) *fanJob {
 	j := &fanJob{entry: e, actor: actor, own: s.rt.Latch(), all: s.rt.Latch()}
 	background := s.rt.Detach(ctx)
-	if s.enqueue(j) {
+	switch {
+	case s.enqueue(j):
 		s.rt.Go(func() { s.runFanOuts(background, e.Content) })
-	} else if err := s.enforceListed(background, e, []PrincipalID{actor}, false); err == nil {
-		// A long fan-out runs: the actor's own library does not wait for it.
+	case actor == "":
 		j.own.Open()
+	default:
+		// A long fan-out may run: the actor's own library does not wait for it.
+		if err := s.enforceListed(background, e, []PrincipalID{actor}, false); err == nil {
+			j.own.Open()
+		}
 	}
+	return j
+}
+
+// awaitFanOut waits for the actor's own library, and a little for all.
+func (s *Service) awaitFanOut(ctx context.Context, j *fanJob) bool {
 	// Bounded, because the change is decided and a slow library must not hold
 	// the answer for ever.
 	if _, err := s.rt.Wait(ctx, j.own, prepareWithin); err != nil {
@@ -235,7 +250,7 @@ func (w *walk) everyone(ctx context.Context) error {
 		rows := slices.DeleteFunc(slices.Clone(page.Members), func(m Member) bool {
 			return slices.Contains(w.done, m.Principal)
 		})
-		if err := w.enforce(ctx, &page.Header, rows); err != nil {
+		if err := w.enforce(ctx, w.headerFor(&page.Header), rows); err != nil {
 			return err
 		}
 		if len(page.Members) < w.s.tune.SnapshotPage {

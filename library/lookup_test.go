@@ -9,8 +9,8 @@ import (
 	"carrel/library"
 )
 
-// told is what a node is, as short text.
-func told(nodes []library.Node) []string {
+// nodesTold is what a node is, as short text.
+func nodesTold(nodes []library.Node) []string {
 	list := make([]string, len(nodes))
 	for i, n := range nodes {
 		switch n := n.(type) {
@@ -51,7 +51,7 @@ func TestNodes(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if diff := cmp.Diff(c.want, told(got)); diff != "" {
+			if diff := cmp.Diff(c.want, nodesTold(got)); diff != "" {
 				t.Errorf("(-want +got):\n%s", diff)
 			}
 		})

@@ -56,6 +56,7 @@ type Service struct {
 	permits *permits // of enforcements, for the process
 
 	fans     fanTable
+	shares   shareTable
 	rebuilds rebuildTable
 }
 
@@ -73,6 +74,7 @@ func New(ctx context.Context, c Config) (*Service, error) {
 	}
 	s.permits = newPermits(s.rt, s.tune.ProcessWidth)
 	s.fans.jobs = map[ContentID]*fanQueue{}
+	s.shares.waiting = map[ContentID][]*shareJob{}
 	s.rebuilds.running = map[PrincipalID]*rebuildRun{}
 	seals, err := newSealer(ctx, c.Store, c.Runtime)
 	if err != nil {
