@@ -79,7 +79,7 @@ func (c *compiler) document(text string) (*document, *refusal) {
 
 // compile parses, inspects and validates, in the order of their cost.
 func (c *compiler) compile(text string) (*document, *refusal) {
-	if len(text) > c.limits.QueryChars && utf8.RuneCountInString(text) > c.limits.QueryChars {
+	if len(text) > c.limits.QueryChars && (len(text) > utf8.UTFMax*c.limits.QueryChars || utf8.RuneCountInString(text) > c.limits.QueryChars) {
 		return nil, refuseDocument(codeQueryTooLong, fmt.Sprintf("The query has more than %d characters.", c.limits.QueryChars))
 	}
 	doc, err := parser.ParseQueryWithTokenLimit(&ast.Source{Input: text}, c.limits.Tokens)
@@ -94,6 +94,10 @@ func (c *compiler) compile(text string) (*document, *refusal) {
 	}
 	if len(doc.Operations) == 0 {
 		return nil, refuseDocument(codeOperationResolution, "The document has no operation.")
+	}
+	mergeRepeated(doc)
+	if overlaps(doc, c.limits.Overlap) {
+		return nil, refuseDocument(codeDuplicateLimit, "The same fields are selected too often in different fragments.")
 	}
 	if errs := validator.ValidateWithRules(c.schema, doc, c.rules); len(errs) > 0 {
 		return nil, &refusal{errs: c.presentable(errs, codeValidationFailed)}

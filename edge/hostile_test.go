@@ -29,6 +29,24 @@ func fieldBomb(levels int) string {
 	return q
 }
 
+// overlapping spreads n fragments with the same selection.
+func overlapping(n int, selection string) string {
+	spreads, fragments := "", ""
+	for i := range n {
+		spreads += fmt.Sprintf("...F%d ", i)
+		fragments += fmt.Sprintf(" fragment F%d on User{%s}", i, selection)
+	}
+	return "{viewer{" + spreads + "}}" + fragments
+}
+
+func otherArguments(n int) string {
+	var q strings.Builder
+	for i := range n {
+		fmt.Fprintf(&q, "library(first:%d){bucket} ", i)
+	}
+	return q.String()
+}
+
 // nested is a query of the given depth, the leaf counted.
 func nested(depth int) string {
 	// user, library, edges, node and createdBy repeat; an even number of
@@ -89,6 +107,12 @@ func TestLimits(t *testing.T) {
 		"a field 999 times":                {wide(999), ""},
 		"a field 1,000 times":              {wide(1000), "DUPLICATE_LIMIT"},
 		"a field 4,000 times":              {wide(4000), "TOKEN_LIMIT"},
+		"30 fragments share three fields":  {overlapping(30, "id tenant displayName"), ""},
+		"120 fragments share a connection": {overlapping(120, "library{bucket}"), "DUPLICATE_LIMIT"},
+		"inline fragments share a field":   {"{viewer{" + strings.Repeat("...{id}", 450) + "}}", "DUPLICATE_LIMIT"},
+		"the same with other arguments":    {`{viewer{` + otherArguments(150) + `}}`, "DUPLICATE_LIMIT"},
+		"a connection 480 times":           {"{viewer{" + strings.Repeat("library{bucket}", 480) + "}}", ""},
+		"fields that conflict":             {`{viewer{library(first:1){bucket} library(first:2){bucket}}}`, "GRAPHQL_VALIDATION_FAILED"},
 		"20 directives":                    {"{viewer{id" + strings.Repeat(" ...@include(if:true){id}", 20) + "}}", ""},
 		"21 directives":                    {"{viewer{id" + strings.Repeat(" ...@include(if:true){id}", 21) + "}}", "DIRECTIVE_LIMIT"},
 		"1,000 unknown directives":         {"{viewer{id" + strings.Repeat("@x", 900) + "}}", "DIRECTIVE_LIMIT"},
@@ -235,6 +259,23 @@ func TestDeepJSONIsNoPanic(t *testing.T) {
 		a := e.send(t, body)
 		if a.Code != 200 && a.Code != 400 || strings.Contains(a.Body.String(), strings.Repeat("[", 100)) {
 			t.Errorf("got %d %.200s", a.Code, a.Body)
+		}
+	}
+}
+
+func TestMergingKeepsAnswersAsTheyAre(t *testing.T) {
+	e := newEdge(t, nil)
+	for query, want := range map[string]string{
+		`{user(id:"x"){id} user(id:"x"){displayName id}}`:                    `{"user":{"id":"x","displayName":"Ann"}}`,
+		`{user(id:"x"){displayName id displayName}}`:                         `{"user":{"displayName":"Ann","id":"x"}}`,
+		`{a:user(id:"x"){id} b:user(id:"y"){id} a:user(id:"x"){id}}`:         `{"a":{"id":"x"},"b":{"id":"y"}}`,
+		`{user(id:"x"){id @skip(if:true) id @include(if:false)}}`:            `{"user":{}}`,
+		`{user(id:"x"){id @skip(if:true) id}}`:                               `{"user":{"id":"x"}}`,
+		`{user(id:"x"){...A displayName ...A}} fragment A on User{id}`:       `{"user":{"id":"x","displayName":"Ann"}}`,
+		`{user(id:"x"){...A @skip(if:true) ...A}} fragment A on User{id id}`: `{"user":{"id":"x"}}`,
+	} {
+		if a := e.query(t, query, nil); string(a.Data) != want {
+			t.Errorf("%s: %s", query, a.Body)
 		}
 	}
 }

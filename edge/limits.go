@@ -37,6 +37,11 @@ type Limits struct {
 	// Repetitions of one response key in one selection set (DUPLICATE_LIMIT);
 	// validation compares them pair by pair.
 	Repetitions int
+	// Overlap of selections from different fragments, in pairs of fields
+	// (DUPLICATE_LIMIT): 1 us to 2 us of validation each, so that no document
+	// costs more than a few ms. Thirty fragments that share three fields have
+	// 2,700.
+	Overlap int
 	// PageSize is the most entries that a page may be asked for (BAD_USER_INPUT);
 	// the very constant that the Service uses.
 	PageSize int
@@ -71,6 +76,7 @@ func DefaultLimits() Limits {
 		Operations:         20,
 		Directives:         20,
 		Repetitions:        1_000,
+		Overlap:            5_000,
 		PageSize:           library.MaxPageSize,
 		Errors:             10,
 		Concurrent:         1_000,

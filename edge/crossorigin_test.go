@@ -1,0 +1,127 @@
+package edge
+
+import (
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+)
+
+func TestOriginsThatAreRefusedAtStart(t *testing.T) {
+	for _, c := range []struct {
+		origin      string
+		credentials bool
+	}{
+		{"*", true}, {"", false}, {"null", false}, {"example.org", false}, {"*.example.org", false}, {"https://", false},
+		{"https://*", false}, {"https://*.org", false}, {"https://*example.org", false}, {"https://www.*.org", false}, {"https://example.*", false},
+		{"https://example.org/", false}, {"https://example.org/path", false}, {"https://u@example.org", false}, {"https://example.org?x", false},
+		{"https://example.org#", false}, {"ftp://example.org", false}, {"file://", false}, {"https://a b", false}, {"https://example.org,https://b.org", false},
+		{"//example.org", false}, {"https:example.org", false},
+	} {
+		if _, err := NewCrossOrigin([]string{"https://good.org", c.origin}, c.credentials); err == nil || !strings.Contains(err.Error(), c.origin) {
+			t.Errorf("%q: %v", c.origin, err)
+		}
+	}
+	for _, origin := range []string{"*", "https://example.org", "http://localhost:3000", "https://*.example.org", "https://*.example.org:8443", "http://[::1]:3000", "HTTPS://Example.org"} {
+		if _, err := NewCrossOrigin([]string{origin}, false); err != nil {
+			t.Errorf("%q: %v", origin, err)
+		}
+	}
+}
+
+func TestPreflight(t *testing.T) {
+	sites, err := NewCrossOrigin([]string{"https://app.example.org", "https://*.example.com"}, true)
+	if err != nil {
+		t.Fatal(err)
+	}
+	h := Mux(Routes{GraphQL: newEdge(t, nil).handler, Sites: sites})
+	for origin, allowed := range map[string]bool{
+		"https://app.example.org":          true,
+		"https://a.example.com":            true,
+		"https://a.b.example.com":          true,
+		"https://example.com":              false,
+		"http://app.example.org":           false,
+		"https://app.example.org:444":      false,
+		"https://app.example.org.evil.com": false,
+		"https://evilapp.example.org":      false,
+		"https://evilexample.com":          false,
+		"http://a.example.com":             false,
+		"https://evil.com":                 false,
+		"null":                             false,
+		"":                                 false,
+	} {
+		for _, method := range []string{http.MethodOptions, http.MethodPost} {
+			r := httptest.NewRequest(method, "/graphql", strings.NewReader(`{"query":"{__typename}"}`))
+			r.Header.Set("Content-Type", "application/json")
+			r.Header["Origin"] = []string{origin}
+			if method == http.MethodOptions {
+				r.Header.Set("Access-Control-Request-Method", "POST")
+				r.Header.Set("Access-Control-Request-Headers", "authorization,content-type")
+			}
+			w := httptest.NewRecorder()
+			h.ServeHTTP(w, r)
+			want := ""
+			if allowed {
+				want = origin
+			}
+			if got := w.Header().Get("Access-Control-Allow-Origin"); got != want {
+				t.Errorf("%s %s: allowed %q", method, origin, got)
+			}
+			if !strings.Contains(strings.Join(w.Header().Values("Vary"), ","), "Origin") {
+				t.Errorf("%s %s: Vary is %q", method, origin, w.Header().Values("Vary"))
+			}
+		}
+	}
+}
+
+func TestAPreflightOfCommasIsCheap(t *testing.T) {
+	sites, err := NewCrossOrigin([]string{"https://app.example.org"}, false)
+	if err != nil {
+		t.Fatal(err)
+	}
+	h := Mux(Routes{GraphQL: newEdge(t, nil).handler, Sites: sites})
+	r := httptest.NewRequest(http.MethodOptions, "/graphql", nil)
+	r.Header.Set("Origin", "https://app.example.org")
+	r.Header.Set("Access-Control-Request-Method", "POST")
+	r.Header.Set("Access-Control-Request-Headers", strings.Repeat(",", 100<<10))
+	allocations := testing.AllocsPerRun(10, func() { h.ServeHTTP(httptest.NewRecorder(), r) })
+	if allocations > 100 {
+		t.Errorf("%.0f allocations", allocations)
+	}
+}
+
+func TestCookiesFromOtherSites(t *testing.T) {
+	trusting, err := NewCrossOrigin([]string{"https://app.example.org"}, true)
+	if err != nil {
+		t.Fatal(err)
+	}
+	everybody, err := NewCrossOrigin([]string{"*"}, false)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, c := range map[string]struct {
+		sites  *CrossOrigin
+		header []string
+		status int
+	}{
+		"own page":                      {nil, []string{"Cookie: a=b", "Sec-Fetch-Site: same-origin"}, 200},
+		"no browser":                    {nil, []string{"Cookie: a=b"}, 200},
+		"other site":                    {nil, []string{"Cookie: a=b", "Sec-Fetch-Site: cross-site"}, 403},
+		"a sibling":                     {nil, []string{"Cookie: a=b", "Sec-Fetch-Site: same-site"}, 403},
+		"old browser, other origin":     {nil, []string{"Cookie: a=b", "Origin: https://evil.com"}, 403},
+		"old browser, own origin":       {nil, []string{"Cookie: a=b", "Origin: http://example.com"}, 200},
+		"null origin":                   {nil, []string{"Cookie: a=b", "Origin: null"}, 403},
+		"other site without cookies":    {nil, []string{"Sec-Fetch-Site: cross-site"}, 200},
+		"a trusted site":                {trusting, []string{"Cookie: a=b", "Sec-Fetch-Site: cross-site", "Origin: https://app.example.org"}, 200},
+		"one that is not":               {trusting, []string{"Cookie: a=b", "Sec-Fetch-Site: cross-site", "Origin: https://evil.com"}, 403},
+		"everybody, but not as someone": {everybody, []string{"Cookie: a=b", "Sec-Fetch-Site: cross-site", "Origin: https://evil.com"}, 403},
+	} {
+		t.Run(name, func(t *testing.T) {
+			e := newEdge(t, func(cfg *Config) { cfg.CrossOrigin = c.sites })
+			a := e.send(t, `{"query":"{viewer{id}}"}`, c.header...)
+			if a.Code != c.status || c.status == 403 && (a.code() != "CSRF_BLOCKED" || e.calls.Load() > 0) {
+				t.Errorf("got %d %s", a.Code, a.Body)
+			}
+		})
+	}
+}

@@ -1,0 +1,117 @@
+package edge
+
+import (
+	"fmt"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+func kept(c *documentCache) []string {
+	var texts []string
+	for e := c.order.Front(); e != nil; e = e.Next() {
+		texts = append(texts, e.Value.(*document).text)
+	}
+	return texts
+}
+
+func TestTheDocumentUsedLongestAgoGoes(t *testing.T) {
+	c := newDocumentCache(3, 1<<30)
+	for _, text := range []string{"a", "b", "c"} {
+		c.put(&document{text: text})
+	}
+	c.get("a")
+	c.put(&document{text: "d"})
+	c.put(&document{text: "d"})
+	if diff := cmp.Diff([]string{"d", "a", "c"}, kept(c)); diff != "" {
+		t.Error(diff)
+	}
+	if c.get("b") != nil {
+		t.Error("b is still there")
+	}
+}
+
+func TestTheCacheIsBoundedByBytes(t *testing.T) {
+	c := newDocumentCache(1000, 100_000)
+	for i := range 100 {
+		c.put(&document{text: fmt.Sprint(i, strings.Repeat("x", 500))})
+	}
+	if c.bytes > 100_000 || c.order.Len() != len(c.byKey) || c.order.Len() < 5 {
+		t.Errorf("%d bytes, %d documents, %d keys", c.bytes, c.order.Len(), len(c.byKey))
+	}
+	c.put(&document{text: strings.Repeat("y", 1_000_000)})
+	if c.order.Len() != 0 || c.bytes != 0 {
+		t.Errorf("one that is too large: %d documents, %d bytes", c.order.Len(), c.bytes)
+	}
+}
+
+func TestADocumentIsCompiledOnce(t *testing.T) {
+	e := newEdge(t, nil)
+	const text = `{user(id:"x"){id}}`
+	first, r := e.handler.compiler.document(text)
+	if r != nil {
+		t.Fatal(r.errs)
+	}
+	again, _ := e.handler.compiler.document(text)
+	if first != again {
+		t.Error("it was compiled twice")
+	}
+}
+
+func TestBadDocumentsAreNotKept(t *testing.T) {
+	e := newEdge(t, nil)
+	for _, text := range []string{"{", "{nothing}", bomb(26, "id"), "{__schema{types{name}}}"} {
+		if _, r := e.handler.compiler.document(text); r == nil {
+			t.Errorf("%s: accepted", text)
+		}
+	}
+	if n := e.handler.compiler.cache.order.Len(); n != 0 {
+		t.Errorf("%d are kept", n)
+	}
+}
+
+func TestADocumentServesManyAtOnce(t *testing.T) {
+	e := newEdge(t, nil)
+	var wg sync.WaitGroup
+	for range 8 {
+		wg.Go(func() {
+			for range 100 {
+				a := e.query(t, `query($n:Int=20){user(id:"x"){...A library(first:$n){bucket}}} fragment A on User{id displayName}`, nil)
+				if string(a.Data) != `{"user":{"id":"x","displayName":"Ann","library":{"bucket":"PUBLIC"}}}` {
+					t.Errorf("got %s", a.Body)
+					return
+				}
+			}
+		})
+	}
+	wg.Wait()
+}
+
+func TestMessagesRepeatLittleOfTheQuery(t *testing.T) {
+	e := newEdge(t, nil)
+	long := strings.Repeat("ü", 10_000)
+	for _, query := range []string{
+		"{" + strings.Repeat("a", 14_000) + "}",
+		`{user(id:` + strings.Repeat("A", 14_000) + `){id}}`,
+		`{"` + long + `"}`,
+	} {
+		a := e.query(t, query, nil)
+		if a.code() == "" || a.Body.Len() > 1000 {
+			t.Errorf("%d bytes: %.200s", a.Body.Len(), a.Body)
+		}
+	}
+	many := "{viewer{" + manyNames(300) + "}}"
+	if a := e.query(t, many, nil); len(a.Errors) != 10 {
+		t.Errorf("%d errors", len(a.Errors))
+	}
+}
+
+func manyNames(n int) string {
+	var q strings.Builder
+	for i := range n {
+		fmt.Fprintf(&q, "n%d ", i)
+	}
+	return q.String()
+}

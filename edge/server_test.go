@@ -1,0 +1,139 @@
+package edge
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+	"time"
+)
+
+func TestHealth(t *testing.T) {
+	var down error
+	h := Mux(Routes{
+		GraphQL: newEdge(t, nil).handler, Sites: sameOriginOnly(),
+		Ready: func(context.Context) error { return down },
+	})
+	get := func(path string) *httptest.ResponseRecorder {
+		w := httptest.NewRecorder()
+		h.ServeHTTP(w, httptest.NewRequest(http.MethodGet, path, nil))
+		return w
+	}
+	if w := get("/livez"); w.Code != 200 || w.Body.String() != "alive\n" {
+		t.Errorf("livez: %d %s", w.Code, w.Body)
+	}
+	if w := get("/readyz"); w.Code != 200 || w.Body.String() != "ready\n" {
+		t.Errorf("readyz: %d %s", w.Code, w.Body)
+	}
+	down = errors.New("10.0.0.1 is down")
+	if w := get("/readyz"); w.Code != 503 || w.Body.String() != "not ready\n" {
+		t.Errorf("readyz: %d %s", w.Code, w.Body)
+	}
+	if w := get("/"); w.Code != 404 {
+		t.Errorf("/: %d", w.Code)
+	}
+	if w := get("/debug/pprof/"); w.Code != 404 {
+		t.Errorf("pprof: %d", w.Code)
+	}
+}
+
+// start serves h on a port of its own and returns the address.
+func start(t *testing.T, h http.Handler, l Limits) string {
+	t.Helper()
+	ln, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	srv := Server(h, l, slog.New(slog.DiscardHandler))
+	done := make(chan error, 1)
+	go func() { done <- srv.Serve(ln) }()
+	t.Cleanup(func() {
+		_ = srv.Close()
+		if err := <-done; !errors.Is(err, http.ErrServerClosed) {
+			t.Error(err)
+		}
+	})
+	return ln.Addr().String()
+}
+
+func dial(t *testing.T, addr string) net.Conn {
+	t.Helper()
+	c, err := net.Dial("tcp", addr)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = c.Close() })
+	return c
+}
+
+func TestSlowHeadersAreCutOff(t *testing.T) {
+	l := DefaultLimits()
+	l.ReadHeader = 50 * time.Millisecond
+	c := dial(t, start(t, newEdge(t, nil).handler, l))
+	_, _ = io.WriteString(c, "POST /graphql HTTP/1.1\r\nHost: x\r\n")
+	// The server closes without an answer; reading ends by itself.
+	if b, err := io.ReadAll(c); err != nil || bytes.Contains(b, []byte("200 OK")) {
+		t.Errorf("got %q, %v", b, err)
+	}
+}
+
+func TestASlowBodyIsAnsweredWith408(t *testing.T) {
+	l := DefaultLimits()
+	l.Read = 50 * time.Millisecond
+	c := dial(t, start(t, newEdge(t, nil).handler, l))
+	_, _ = io.WriteString(c, "POST /graphql HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: 100\r\n\r\n{")
+	resp, err := http.ReadResponse(bufio.NewReader(c), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer resp.Body.Close()
+	if resp.StatusCode != http.StatusRequestTimeout {
+		t.Errorf("got %d", resp.StatusCode)
+	}
+}
+
+func TestEndlessHeadersAreRefused(t *testing.T) {
+	c := dial(t, start(t, newEdge(t, nil).handler, DefaultLimits()))
+	go func() {
+		_, _ = io.WriteString(c, "POST /graphql HTTP/1.1\r\nHost: x\r\n")
+		for i := range 100_000 {
+			if _, err := fmt.Fprintf(c, "X-%d: %s\r\n", i, strings.Repeat("a", 100)); err != nil {
+				return
+			}
+		}
+	}()
+	resp, err := http.ReadResponse(bufio.NewReader(c), nil)
+	if err != nil {
+		// The connection may be reset before the answer is read.
+		return
+	}
+	defer resp.Body.Close()
+	if resp.StatusCode != http.StatusRequestHeaderFieldsTooLarge {
+		t.Errorf("got %d", resp.StatusCode)
+	}
+}
+
+func TestAKeepAliveConnectionSurvivesRefusals(t *testing.T) {
+	addr := start(t, newEdge(t, nil).handler, DefaultLimits())
+	client := &http.Client{Transport: &http.Transport{}}
+	defer client.CloseIdleConnections()
+	for _, body := range []string{`{`, `{"query":"{nothing}"}`, `{"query":"{viewer{id}}"}`} {
+		resp, err := client.Post("http://"+addr+"/graphql", "application/json", strings.NewReader(body))
+		if err != nil {
+			t.Fatal(err)
+		}
+		b, _ := io.ReadAll(resp.Body)
+		_ = resp.Body.Close()
+		if resp.ContentLength != int64(len(b)) || len(b) == 0 {
+			t.Errorf("Content-Length %d for %d bytes", resp.ContentLength, len(b))
+		}
+	}
+}

@@ -1,0 +1,56 @@
+package edge
+
+import (
+	"encoding/json"
+	"strings"
+	"testing"
+)
+
+func TestVariables(t *testing.T) {
+	const mutation = `mutation($in:CreateUserInput!){createUser(input:$in){user{id}}}`
+	in := func(field string, value any) map[string]any {
+		m := map[string]any{"tenant": "a", "name": "b", "displayName": "B", "email": "b@example.org"}
+		m[field] = value
+		return map[string]any{"in": m}
+	}
+	const library = `query($o:LibraryOrder,$s:Boolean){user(id:"x"){library(orderBy:$o,includeShared:$s){bucket}}}`
+	order := func(v any) map[string]any { return map[string]any{"o": v} }
+	for name, c := range map[string]struct {
+		query     string
+		variables map[string]any
+		good      bool
+		where     string
+	}{
+		"an input":                 {mutation, in("name", "c"), true, ""},
+		"an enum":                  {mutation, in("visibility", "PRIVATE"), true, ""},
+		"a null where it may":      {mutation, in("clientMutationId", nil), true, ""},
+		"more than is used":        {mutation, map[string]any{"in": in("name", "c")["in"], "x": 1}, true, ""},
+		"a number for a string":    {mutation, in("name", 7), false, "$in.name"},
+		"a list for a string":      {mutation, in("name", []any{"a"}), false, "$in.name"},
+		"an enum in lower case":    {mutation, in("visibility", "private"), false, "$in.visibility"},
+		"an enum that is not one":  {mutation, in("visibility", "x"), false, "$in.visibility"},
+		"a number for an enum":     {mutation, in("visibility", 1), false, "$in.visibility"},
+		"an unknown field":         {mutation, in("nick", "x"), false, ""},
+		"a null where it must not": {mutation, in("name", nil), false, ""},
+		"a string for an object":   {mutation, map[string]any{"in": "x"}, false, "$in"},
+		"nothing":                  {mutation, nil, false, ""},
+		"a nested object":          {library, order(map[string]any{"field": "LAST_MODIFIED", "direction": "DESC"}), true, ""},
+		"a nested enum":            {library, order(map[string]any{"field": "LAST_MODIFIED", "direction": "DOWN"}), false, "$o.direction"},
+		"null for an object":       {library, order(nil), true, ""},
+		"a boolean":                {library, map[string]any{"s": true}, true, ""},
+		"a string for a boolean":   {library, map[string]any{"s": "true"}, false, "$s"},
+		"an id of a fraction":      {`query($i:ID!){user(id:$i){id}}`, map[string]any{"i": 1.5}, false, "$i"},
+		"an id beyond numbers":     {`query($i:ID!){user(id:$i){id}}`, map[string]any{"i": json.Number("1e400")}, false, "$i"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			e := newEdge(t, nil)
+			a := e.query(t, c.query, c.variables)
+			if good := a.code() == ""; good != c.good || !good && a.code() != "BAD_USER_INPUT" {
+				t.Fatalf("got %s", a.Body)
+			}
+			if !c.good && (e.calls.Load() > 0 || !strings.Contains(a.Errors[0].Message, c.where)) {
+				t.Errorf("%d calls: %s", e.calls.Load(), a.Body)
+			}
+		})
+	}
+}
