@@ -28,6 +28,7 @@ type gateway struct {
 	t    testing.TB
 	spy  *spy
 	exec *executor.Executor
+	slow *executor.Executor // the same without plans
 }
 
 // spy passes every call on to the Service and remembers what was asked of it.
@@ -100,7 +101,20 @@ func newGateway(t testing.TB) *gateway {
 	}
 	watched := &spy{API: service}
 	root := &resolvers.Root{Library: watched, Limits: graph.Limits{DefaultPageSize: 20, MaxPageSize: 100, MaxDepth: 12, MaxCost: 5000, MaxShareTargets: 100, MaxBodyBytes: 1 << 20}}
-	return &gateway{t: t, spy: watched, exec: executor.New(resolvers.NewSchema(root))}
+	schema := resolvers.NewSchema(root)
+	return &gateway{t: t, spy: watched, exec: executor.New(schema), slow: executor.New(unplanned{schema})}
+}
+
+// unplanned is the schema without what NewSchema puts between a page and the
+// generated code.
+type unplanned struct{ graphql.ExecutableSchema }
+
+func (u unplanned) Exec(ctx context.Context) graphql.ResponseHandler {
+	op := graphql.GetOperationContext(ctx)
+	plain := op.ResolverMiddleware
+	handle := u.ExecutableSchema.Exec(ctx)
+	op.ResolverMiddleware = plain
+	return handle
 }
 
 // answer is a response; code is that of the n-th error.
@@ -113,16 +127,21 @@ type answer struct {
 // do runs an operation with variables as pairs of name and value.
 func (g *gateway) do(v *library.Viewer, query string, variables ...any) answer {
 	g.t.Helper()
+	return g.doWith(g.exec, v, query, variables...)
+}
+
+func (g *gateway) doWith(exec *executor.Executor, v *library.Viewer, query string, variables ...any) answer {
+	g.t.Helper()
 	params := &graphql.RawParams{Query: query, Variables: map[string]any{}}
 	for i := 0; i < len(variables); i += 2 {
 		params.Variables[variables[i].(string)] = variables[i+1]
 	}
 	ctx := graphql.StartOperationTrace(auth.WithViewer(g.t.Context(), v))
-	op, errs := g.exec.CreateOperationContext(ctx, params)
+	op, errs := exec.CreateOperationContext(ctx, params)
 	if errs != nil {
 		g.t.Fatalf("the query is refused: %v\n%s", errs, query)
 	}
-	respond, ctx := g.exec.DispatchOperation(ctx, op)
+	respond, ctx := exec.DispatchOperation(ctx, op)
 	resp := respond(ctx)
 	a := answer{raw: string(resp.Data)}
 	for _, e := range resp.Errors {

@@ -7,12 +7,6 @@
 package resolvers
 
 import (
-	"context"
-
-	"github.com/99designs/gqlgen/graphql"
-
-	"carrel/auth"
-	"carrel/dataloader"
 	"carrel/graph"
 	"carrel/library"
 )
@@ -53,23 +47,3 @@ func (r *Root) Content() graph.ContentResolver { return contents{r} }
 
 // LibraryConnection answers fields of a page of a library.
 func (r *Root) LibraryConnection() graph.LibraryConnectionResolver { return connections{r} }
-
-// NewSchema is the schema, ready to be executed: each operation with loaders
-// of its own, for the viewer of its context.
-func NewSchema(r *Root) graphql.ExecutableSchema {
-	return schema{graph.NewExecutableSchema(graph.Config{Resolvers: r}), r.Library}
-}
-
-type schema struct {
-	graphql.ExecutableSchema
-	source dataloader.Source
-}
-
-// Exec gives the operation its loaders.
-func (s schema) Exec(ctx context.Context) graphql.ResponseHandler {
-	loaders := dataloader.New(s.source, auth.ViewerFrom(ctx))
-	handle := s.ExecutableSchema.Exec(ctx)
-	return func(ctx context.Context) *graphql.Response {
-		return handle(dataloader.With(ctx, loaders))
-	}
-}

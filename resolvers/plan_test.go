@@ -1,0 +1,174 @@
+package resolvers_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/99designs/gqlgen/graphql"
+	"github.com/google/go-cmp/cmp"
+	"pgregory.net/rapid"
+
+	"carrel/library"
+)
+
+// shape is what can be selected of a type: leaves by name, objects with theirs.
+type shape struct {
+	typename string
+	leaves   []string
+	objects  map[string]*shape
+	on       []string // interfaces whose leaves can be asked for by a fragment
+}
+
+func shapes() *shape {
+	user := &shape{typename: "User", leaves: strings.Fields("__typename id tenant displayName visibility createdAt email"), on: []string{"Node", "Principal"}}
+	content := &shape{typename: "Content", on: []string{"Node"},
+		leaves:  strings.Fields("__typename id tenant kind title description link visibility createdAt lastModified version viewerRole viewerCanShare viewerCanManage expiresAt"),
+		objects: map[string]*shape{"createdBy": user}}
+	edge := &shape{typename: "LibraryEdge", leaves: strings.Fields("__typename cursor role"), objects: map[string]*shape{"node": content}}
+	return &shape{typename: "LibraryConnection", leaves: []string{"__typename", "bucket"}, objects: map[string]*shape{
+		"edges": edge, "nodes": content,
+		"pageInfo": {typename: "PageInfo", leaves: strings.Fields("__typename hasNextPage hasPreviousPage startCursor endCursor")},
+		"count":    {typename: "Count", leaves: strings.Fields("__typename value precision")},
+	}}
+}
+
+// draw gives a selection set of s. Response names are those of their fields or
+// say which field they are, so that equal ones merge and others cannot clash.
+func (s *shape) draw(t *rapid.T, depth int) string {
+	var b strings.Builder
+	b.WriteString("{ ")
+	for range rapid.IntRange(1, 5).Draw(t, "fields") {
+		alias := ""
+		if n := rapid.IntRange(0, 8).Draw(t, "alias"); n == 0 {
+			alias = "x_"
+		}
+		directive := rapid.SampledFrom([]string{"", "", "", "", " @skip(if: $no)", " @include(if: $no)", " @include(if: $yes)"}).Draw(t, "directive")
+		kind := rapid.IntRange(0, 9).Draw(t, "kind")
+		switch {
+		case kind < 4 && len(s.objects) > 0 && depth > 0:
+			names := make([]string, 0, len(s.objects))
+			for _, name := range []string{"edges", "nodes", "pageInfo", "count", "node", "createdBy"} {
+				if s.objects[name] != nil {
+					names = append(names, name)
+				}
+			}
+			name := rapid.SampledFrom(names).Draw(t, "object")
+			fmt.Fprintf(&b, "%s%s%s ", prefixed(alias, name), directive, " "+s.objects[name].draw(t, depth-1))
+		case kind == 8 && len(s.on) > 0:
+			fmt.Fprintf(&b, "... on %s%s { id } ", rapid.SampledFrom(s.on).Draw(t, "interface"), directive)
+		case kind == 9 && depth > 0:
+			fmt.Fprintf(&b, "... on %s%s %s ", s.typename, directive, s.draw(t, depth-1))
+		default:
+			name := rapid.SampledFrom(s.leaves).Draw(t, "leaf")
+			fmt.Fprintf(&b, "%s%s ", prefixed(alias, name), directive)
+		}
+	}
+	b.WriteString("}")
+	return b.String()
+}
+
+func prefixed(alias, name string) string {
+	if alias == "" {
+		return name
+	}
+	return alias + name + ": " + name
+}
+
+// TestPlansWriteTheSameBytes compares planned pages with those of the generated
+// code, for whatever may be selected.
+func TestPlansWriteTheSameBytes(t *testing.T) {
+	g := newGateway(t)
+	g.shelf(7)
+	for i, text := range []string{`"quoted" \ back`, "tab\tline\nreturn\r", "<script>&\u2028 ünï 漢字"} {
+		g.must(as("u:acme:ann"), `mutation($id: ID!, $d: String) { updateContent(input: {id: $id, description: $d, expiresAt: "2999-01-01T00:00:00Z"}) { userErrors { code field } } }`,
+			"id", fmt.Sprintf("c:acme:item%03d", 3*i), "d", text)
+	}
+	page := shapes()
+	viewers := map[string]*library.Viewer{"the owner": as("u:acme:eve"), "a colleague": as("u:acme:bob"), "anonymous": {}, "an administrator": admin()}
+	rapid.Check(t, func(rt *rapid.T) {
+		viewer := viewers[rapid.SampledFrom([]string{"the owner", "a colleague", "anonymous", "an administrator"}).Draw(rt, "viewer")]
+		arguments := rapid.SampledFrom([]string{"", "(first: 3)", "(last: 2)", "(first: 0)", "(first: 4, orderBy: {field: LAST_MODIFIED, direction: DESC})"}).Draw(rt, "arguments")
+		query := `query($yes: Boolean = true, $no: Boolean = false) { user(id: "u:acme:eve") { library` + arguments + ` ` + page.draw(rt, 5) + ` id @include(if: $yes) @skip(if: $no) } }`
+		fast, slow := g.doWith(g.exec, viewer, query), g.doWith(g.slow, viewer, query)
+		if diff := cmp.Diff(slow.raw, fast.raw); diff != "" {
+			rt.Fatalf("%s\n(-generated +planned):\n%s", query, diff)
+		}
+		if len(fast.errs)+len(slow.errs) > 0 {
+			rt.Fatalf("%s\nerrors %v and %v", query, fast.errs, slow.errs)
+		}
+	})
+}
+
+// failing fails at what a page needs beside its edges.
+type failing struct{ library.API }
+
+var errDown = errors.New("down")
+
+func (failing) Standings(context.Context, *library.Viewer, []library.ContentID) ([]*library.Standing, error) {
+	return nil, errDown
+}
+
+func (failing) LibraryCount(context.Context, *library.LibraryConnection) (library.Count, error) {
+	return library.Count{}, errDown
+}
+
+// Library leaves standings to be loaded.
+func (f failing) Library(ctx context.Context, v *library.Viewer, owner library.PrincipalID, q library.LibraryQuery) (*library.LibraryConnection, error) {
+	q.WithStanding = false
+	return f.API.Library(ctx, v, owner, q)
+}
+
+// TestErrorsBelowAPageAreTheGeneratedCodes: each with its own path, and nulls
+// where the schema has them.
+func TestErrorsBelowAPageAreTheGeneratedCodes(t *testing.T) {
+	g := newGateway(t)
+	g.shelf(2)
+	g.spy.API = failing{g.spy.API}
+	a := g.do(as("u:acme:eve"), `{ user(id: "u:acme:eve") { library { nodes { id viewerRole } } } }`)
+	want := `{"user":{"library":{"nodes":[{"id":"c:acme:item000","viewerRole":null},{"id":"c:acme:item001","viewerRole":null}]}}}`
+	if a.raw != want {
+		t.Errorf("got %s, want %s", a.raw, want)
+	}
+	paths := map[string]bool{}
+	for _, err := range a.errs {
+		paths[err.Error()] = errors.Is(err, errDown)
+	}
+	wantPaths := map[string]bool{"input:1:49: user.library.nodes[0].viewerRole down": true, "input:1:49: user.library.nodes[1].viewerRole down": true}
+	if diff := cmp.Diff(wantPaths, paths); diff != "" {
+		t.Errorf("errors (-want +got):\n%s", diff)
+	}
+	b := g.do(as("u:acme:eve"), `{ user(id: "u:acme:eve") { id library { bucket count { value } } } }`)
+	if b.raw != `{"user":null}` || len(b.errs) != 1 {
+		t.Errorf("a count that fails: %s with %v; want a null user and one error", b.raw, b.errs)
+	}
+}
+
+// TestAPageIsPlanned holds that the usual page is: of its fields only those
+// above it go through a resolver.
+func TestAPageIsPlanned(t *testing.T) {
+	g := newGateway(t)
+	g.shelf(20)
+	for query, want := range map[string]int{
+		pageQuery: 2,
+		`{ viewer { library(last: 20) { nodes { id viewerRole } count { value } bucket } } }`: 2,
+		`{ viewer { library(first: 1) { nodes { id createdBy { email } } } } }`:               6, // an address is asked of the domain
+		`{ viewer { library(first: 1) { nodes { id members { nodes { id } } } } } }`:          8, // as members are
+	} {
+		resolved := 0
+		var mu sync.Mutex
+		g.exec.AroundFields(func(ctx context.Context, next graphql.Resolver) (any, error) {
+			mu.Lock()
+			resolved++
+			mu.Unlock()
+			return next(ctx)
+		})
+		g.must(as("u:acme:eve"), query, "id", "u:acme:eve")
+		if resolved != want {
+			t.Errorf("%d fields went through resolvers, want %d:\n%s", resolved, want, query)
+		}
+	}
+}

@@ -1,0 +1,46 @@
+package resolvers
+
+import (
+	"context"
+
+	"github.com/99designs/gqlgen/graphql"
+
+	"carrel/auth"
+	"carrel/dataloader"
+	"carrel/graph"
+	"carrel/library"
+)
+
+// NewSchema is the schema, ready to be executed: each operation with loaders
+// of its own for the viewer of its context, and with planned pages.
+func NewSchema(r *Root) graphql.ExecutableSchema {
+	return schema{graph.NewExecutableSchema(graph.Config{Resolvers: r}), r.Library}
+}
+
+type schema struct {
+	graphql.ExecutableSchema
+	source source
+}
+
+// Exec prepares one operation; its OperationContext belongs to it alone.
+func (s schema) Exec(ctx context.Context) graphql.ResponseHandler {
+	loaders := dataloader.New(s.source, auth.ViewerFrom(ctx))
+	op := graphql.GetOperationContext(ctx)
+	op.ResolverMiddleware = s.withPlans(op.ResolverMiddleware)
+	handle := s.ExecutableSchema.Exec(ctx)
+	return func(ctx context.Context) *graphql.Response {
+		return handle(dataloader.With(ctx, loaders))
+	}
+}
+
+// withPlans lets a page be answered by its plan: gqlgen takes what a middleware
+// answers in the place of a value as it is, if it can write itself.
+func (s schema) withPlans(resolve graphql.FieldMiddleware) graphql.FieldMiddleware {
+	return func(ctx context.Context, next graphql.Resolver) (any, error) {
+		res, err := resolve(ctx, next)
+		if conn, ok := res.(*library.LibraryConnection); ok && err == nil {
+			return planned(ctx, s.source, conn), nil
+		}
+		return res, err
+	}
+}
