@@ -143,7 +143,7 @@ var libraries = []struct {
 	{"github.com/cockroachdb/pebble/v2", []string{"pebblestore"}},
 	{"github.com/gocql/gocql", []string{"cassandra"}},
 	{"github.com/apache/cassandra-gocql-driver", []string{"cassandra"}},
-	{"github.com/99designs/gqlgen", []string{"graph", "resolvers", "dataloader", "edge", "observe", "main"}},
+	{"github.com/99designs/gqlgen", []string{"graph", "resolvers", "dataloader", "edge", "observe", "main", "bench"}},
 	{"github.com/vektah/gqlparser/v2", []string{"graph", "resolvers", "dataloader", "edge", "observe", "main"}},
 	{"github.com/lestrrat-go/jwx/v3", []string{"auth"}},
 	{"github.com/alecthomas/kong", []string{"main"}},

@@ -1,0 +1,89 @@
+package main
+
+import (
+	"context"
+	"sync/atomic"
+
+	"carrel/library"
+)
+
+// counting is a store that counts what a change of content costs it.
+type counting struct {
+	library.Store
+
+	commits  atomic.Int64 // conditional writes, each synced
+	lanes    atomic.Int64 // writes of the in-flight list
+	enforces atomic.Int64 // calls
+	enforced atomic.Int64 // member rows brought in line
+	settles  atomic.Int64
+	pages    atomic.Int64 // of member rows
+	rows     atomic.Int64 // single rows read, but for pages of member rows
+}
+
+func (c *counting) reset() {
+	for _, n := range []*atomic.Int64{&c.commits, &c.lanes, &c.enforces, &c.enforced, &c.settles, &c.pages, &c.rows} {
+		n.Store(0)
+	}
+}
+
+// Read implements library.ContentStore.
+func (c *counting) Read(ctx context.Context, id library.ContentID, q library.ContentQuery) (*library.ContentRows, error) {
+	c.rows.Add(int64(1 + len(q.Members)))
+	return c.Store.Read(ctx, id, q)
+}
+
+// ReadMany implements library.ContentStore.
+func (c *counting) ReadMany(ctx context.Context, ids []library.ContentID, members []library.PrincipalID) ([]library.ContentRows, error) {
+	c.rows.Add(int64(len(ids) * (1 + len(members))))
+	return c.Store.ReadMany(ctx, ids, members)
+}
+
+// MembersPage implements library.ContentStore.
+func (c *counting) MembersPage(ctx context.Context, id library.ContentID, after library.PrincipalID, limit int, serial bool) (*library.ContentRows, error) {
+	c.pages.Add(1)
+	return c.Store.MembersPage(ctx, id, after, limit, serial)
+}
+
+// Commit implements library.ContentStore.
+func (c *counting) Commit(ctx context.Context, commit *library.ContentCommit) (library.Verdict, error) {
+	c.commits.Add(1)
+	return c.Store.Commit(ctx, commit)
+}
+
+// Enforce implements library.ContentStore.
+func (c *counting) Enforce(ctx context.Context, e *library.Enforcement) error {
+	c.enforces.Add(1)
+	c.enforced.Add(int64(len(e.Rows)))
+	return c.Store.Enforce(ctx, e)
+}
+
+// Settle implements library.ContentStore.
+func (c *counting) Settle(ctx context.Context, s *library.Settlement) error {
+	c.settles.Add(1)
+	return c.Store.Settle(ctx, s)
+}
+
+// PutLane implements library.JournalStore.
+func (c *counting) PutLane(ctx context.Context, l library.Lane) error {
+	c.lanes.Add(1)
+	return c.Store.PutLane(ctx, l)
+}
+
+// PageLibrary implements library.LibraryStore.
+func (c *counting) PageLibrary(ctx context.Context, s library.Slice) ([]library.Entry, error) {
+	es, err := c.Store.PageLibrary(ctx, s)
+	c.rows.Add(int64(len(es)))
+	return es, err
+}
+
+// Roles implements library.LibraryStore.
+func (c *counting) Roles(ctx context.Context, owner library.PrincipalID, ids []library.ContentID) ([]library.ContentRole, error) {
+	c.rows.Add(int64(len(ids)))
+	return c.Store.Roles(ctx, owner, ids)
+}
+
+// ReadPrincipals implements library.PrincipalStore.
+func (c *counting) ReadPrincipals(ctx context.Context, ids []library.PrincipalID) ([]library.PrincipalHeader, error) {
+	c.rows.Add(int64(len(ids)))
+	return c.Store.ReadPrincipals(ctx, ids)
+}

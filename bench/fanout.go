@@ -1,0 +1,122 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"slices"
+	"time"
+
+	"carrel/library"
+)
+
+const (
+	// wantedUpdate is how long an update of an item with the most members may take.
+	wantedUpdate = time.Second
+	mostMembers  = 10_000
+	updatesEach  = 5
+	sharedWith   = 100
+)
+
+// measureFanOut times updates of items with few and with many members until
+// every library is right, counts what they cost the store, and times a share.
+func measureFanOut(ctx context.Context, o *options, t *table) error {
+	// The answer waits for the whole fan-out, so that its time is what is measured.
+	g, err := o.fresh(ctx, filepath.Join(o.dir, "fanout"), library.Tuning{AnswerWithin: time.Minute, HotMoves: 1 << 20})
+	if err != nil {
+		return err
+	}
+	defer g.close()
+	if err := g.user(ctx, mediumOwner); err != nil {
+		return err
+	}
+	if err := parallel(mostMembers, func(n int) error { return g.user(ctx, reader(n)) }); err != nil {
+		return err
+	}
+	t.title("An update until every member's library is right (wall time, median of %d)", updatesEach)
+	for i, members := range []int{10, 1000, mostMembers} {
+		if err := g.measureUpdate(ctx, t, i, members); err != nil {
+			return err
+		}
+	}
+	return g.measureShare(ctx, t)
+}
+
+func reader(n int) library.PrincipalID {
+	return library.UserID("bench", fmt.Sprintf("reader%05d", n))
+}
+
+func (g *gateway) measureUpdate(ctx context.Context, t *table, n, members int) error {
+	if err := g.item(ctx, mediumOwner, n); err != nil {
+		return err
+	}
+	item := itemID(mediumOwner, n)
+	for from := 1; from < members; from += library.MaxList {
+		if err := g.share(ctx, item, from, min(library.MaxList, members-from)); err != nil {
+			return err
+		}
+	}
+	var times []time.Duration
+	for range updatesEach {
+		g.counts.reset()
+		begin := time.Now()
+		title := fmt.Sprintf("Changed at %s", begin)
+		outcome, err := g.service.UpdateContent(ctx, &library.Viewer{User: mediumOwner}, library.UpdateContent{
+			ID: string(item), Title: library.Some(&title),
+		})
+		if err != nil {
+			return err
+		}
+		if !outcome.FanOut.Complete || outcome.FanOut.Libraries != members {
+			return fmt.Errorf("an update of %d members: %+v", members, outcome.FanOut)
+		}
+		times = append(times, time.Since(begin))
+	}
+	slices.Sort(times)
+	took, name := times[len(times)/2], fmt.Sprintf("%d members", members)
+	if members == mostMembers {
+		t.atMost(name, millis(took), "<= 1 s", took <= wantedUpdate)
+	} else {
+		t.figure(name, millis(took))
+	}
+	c := g.counts
+	written, read := float64(c.enforced.Load())/float64(members), c.rows.Load()
+	t.atMost("  library writes a member", fmt.Sprintf("%.2f", written), "1", written == 1)
+	// What is read is of the item and its actor, the same for any number of members.
+	t.atMost("  rows read one by one, for all members together", fmt.Sprint(read), "<= 20", read <= 20)
+	t.figure("  synced writes, batches of libraries, pages of members", fmt.Sprintf("%d, %d, %d", c.commits.Load(), c.enforces.Load(), c.pages.Load()))
+	return nil
+}
+
+// share shares an item with readers by their numbers.
+func (g *gateway) share(ctx context.Context, item library.ContentID, from, n int) error {
+	in := library.ShareContent{Content: string(item), Role: library.Viewing}
+	for i := range n {
+		in.Principals = append(in.Principals, string(reader(from+i)))
+	}
+	outcome, err := g.service.ShareContent(ctx, &library.Viewer{User: mediumOwner}, in)
+	if err == nil && !outcome.FanOut.Complete {
+		err = errors.New("a share whose fan-out did not end")
+	}
+	return err
+}
+
+func (g *gateway) measureShare(ctx context.Context, t *table) error {
+	var times []time.Duration
+	for n := range updatesEach {
+		number := 100 + n
+		if err := g.item(ctx, mediumOwner, number); err != nil {
+			return err
+		}
+		begin := time.Now()
+		if err := g.share(ctx, itemID(mediumOwner, number), 0, sharedWith); err != nil {
+			return err
+		}
+		times = append(times, time.Since(begin))
+	}
+	slices.Sort(times)
+	t.title("A share until every library is right (wall time, median of %d)", updatesEach)
+	t.figure(fmt.Sprintf("with %d", sharedWith), millis(times[len(times)/2]))
+	return nil
+}

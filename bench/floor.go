@@ -1,0 +1,121 @@
+package main
+
+import (
+	"encoding/base64"
+	"encoding/binary"
+	"net/http"
+	"strconv"
+	"sync"
+
+	"carrel/library"
+)
+
+// floor is the least that can answer a page of 20 edges with creator from this
+// store: a handler written by hand for this one page, without authentication,
+// visibility, GraphQL, cursor keys or limits. All that the gateway costs above
+// it is the price of those.
+type floor struct {
+	store library.Store
+	pool  sync.Pool // of *[]byte
+}
+
+const pageSize = 20
+
+func newFloor(store library.Store) *floor {
+	return &floor{store: store, pool: sync.Pool{New: func() any { return new([]byte) }}}
+}
+
+// ServeHTTP answers GET ?owner=ID.
+func (f *floor) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	out := f.pool.Get().(*[]byte)
+	defer f.pool.Put(out)
+	var err error
+	if *out, err = f.page(r, (*out)[:0]); err != nil {
+		http.Error(w, err.Error(), http.StatusInternalServerError)
+		return
+	}
+	w.Header()["Content-Type"] = []string{"application/json"}
+	w.Header()["Content-Length"] = []string{strconv.Itoa(len(*out))}
+	_, _ = w.Write(*out)
+}
+
+// page reads a slice, its headers and their creators, and appends the answer.
+func (f *floor) page(r *http.Request, out []byte) ([]byte, error) {
+	owner := library.PrincipalID(r.URL.Query().Get("owner"))
+	entries, err := f.store.PageLibrary(r.Context(), library.Slice{
+		Owner: owner, Bucket: library.Private, Newer: true, Limit: pageSize + 1,
+	})
+	if err != nil {
+		return out, err
+	}
+	more := len(entries) > pageSize
+	if more {
+		entries = entries[:pageSize]
+	}
+	ids := make([]library.ContentID, len(entries))
+	for i, e := range entries {
+		ids[i] = e.Content
+	}
+	items, err := f.store.ReadMany(r.Context(), ids, nil)
+	if err != nil {
+		return out, err
+	}
+	authors := make([]library.PrincipalID, len(items))
+	for i := range items {
+		authors[i] = items[i].Header.Creator
+	}
+	people, err := f.store.ReadPrincipals(r.Context(), authors)
+	if err != nil {
+		return out, err
+	}
+	out = append(out, `{"data":{"user":{"library":{"edges":[`...)
+	for i := range items {
+		if i > 0 {
+			out = append(out, ',')
+		}
+		out = appendEdge(out, entries[i], &items[i].Header.Content, &people[i])
+	}
+	out = append(out, `],"pageInfo":{"hasNextPage":`...)
+	out = strconv.AppendBool(out, more)
+	out = append(out, `,"endCursor":"`...)
+	if n := len(entries); n > 0 {
+		out = appendCursor(out, entries[n-1])
+	}
+	return append(out, `"}}}}}`...), nil
+}
+
+func appendEdge(out []byte, e library.Entry, c *library.Content, by *library.PrincipalHeader) []byte {
+	out = append(out, `{"cursor":"`...)
+	out = appendCursor(out, e)
+	out = append(out, `","node":{"id":`...)
+	out = strconv.AppendQuote(out, string(c.ID))
+	out = append(out, `,"title":`...)
+	out = strconv.AppendQuote(out, c.Title)
+	out = append(out, `,"link":`...)
+	out = strconv.AppendQuote(out, linkOf(c))
+	out = append(out, `,"visibility":"`...)
+	out = append(out, c.Visibility.String()...)
+	out = append(out, `","lastModified":"`...)
+	out, _ = c.LastModified.AppendText(out) // it never fails
+	out = append(out, `","createdBy":{"id":`...)
+	out = strconv.AppendQuote(out, string(by.ID))
+	out = append(out, `,"displayName":`...)
+	out = strconv.AppendQuote(out, by.DisplayName)
+	return append(out, `}}}`...)
+}
+
+// appendCursor writes the place of an entry in the open: a reader of it learns
+// its time and id, which the gateway's sealed cursors do not tell.
+func appendCursor(out []byte, e library.Entry) []byte {
+	var place [8 + 160]byte
+	binary.BigEndian.PutUint64(place[:], uint64(e.Position))
+	n := 8 + copy(place[8:], e.Content)
+	return base64.RawURLEncoding.AppendEncode(out, place[:n])
+}
+
+func linkOf(c *library.Content) string {
+	if c.Link == nil {
+		return ""
+	}
+	return *c.Link
+}

@@ -1,0 +1,79 @@
+package main
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"log/slog"
+	"time"
+
+	"carrel/auth"
+	"carrel/edge"
+	"carrel/journal"
+	"carrel/library"
+	"carrel/naming"
+	"carrel/pebblestore"
+	"carrel/resolvers"
+)
+
+// A gateway is a store with everything that is above it, as main wires it.
+type gateway struct {
+	pebble  *pebblestore.Store
+	counts  *counting
+	runtime *library.RealRuntime
+	journal *journal.Journal
+	service *library.Service
+	stop    context.CancelFunc
+}
+
+// open opens the store in dir and puts the domain above it.
+func open(ctx context.Context, dir string, tuning library.Tuning) (*gateway, error) {
+	ctx, stop := context.WithCancel(ctx)
+	pebble, err := pebblestore.Open(dir, pebblestore.Options{})
+	if err != nil {
+		stop()
+		return nil, err
+	}
+	g := &gateway{pebble: pebble, counts: &counting{Store: pebble}, runtime: library.NewRealRuntime(), stop: stop}
+	log := slog.New(slog.DiscardHandler)
+	names, err := naming.New(pebble, "bench", naming.DefaultBlockSize)
+	if err == nil {
+		g.journal = journal.New(ctx, g.counts, g.runtime, log, library.WholeProtocol)
+		g.service, err = library.New(ctx, library.Config{
+			Store: g.counts, Runtime: g.runtime, Journal: g.journal, Names: names, Log: log, Tuning: tuning,
+		})
+	}
+	if err != nil {
+		return nil, errors.Join(err, g.close())
+	}
+	g.runtime.Go(func() { g.journal.Run(ctx, g.service) })
+	return g, nil
+}
+
+func (g *gateway) close() error {
+	g.stop()
+	g.runtime.Close()
+	return g.pebble.Close()
+}
+
+// handler is the whole edge, with authentication, and the token of a viewer.
+func (g *gateway) handler(viewer library.PrincipalID) (h *edge.Handler, token string, err error) {
+	secret := make([]byte, auth.MinSecretBytes)
+	g.runtime.Random(secret)
+	known, err := auth.New(auth.Config{Secret: secret, Now: time.Now})
+	if err != nil {
+		return nil, "", err
+	}
+	token, err = auth.Mint(secret, auth.Claims{Subject: string(viewer), IssuedAt: time.Now(), TTL: time.Hour})
+	if err != nil {
+		return nil, "", err
+	}
+	h, err = edge.New(edge.Config{
+		Schema:       resolvers.NewSchema(&resolvers.Root{Library: g.service}),
+		Authenticate: known.Viewer,
+		Limits:       edge.DefaultLimits(),
+		Log:          slog.New(slog.DiscardHandler),
+		Random:       func(b []byte) { _, _ = rand.Read(b) }, // it never fails
+	})
+	return h, token, err
+}

@@ -1,0 +1,201 @@
+package main
+
+import (
+	"bufio"
+	"context"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"os"
+	"os/exec"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"syscall"
+	"time"
+
+	"carrel/library"
+)
+
+const (
+	clients = 4 // connections, kept open
+	loadFor = 3 * time.Second
+)
+
+// serveLarge is the process that is measured over HTTP: floor and gateway above
+// one store, by the same net/http server. It tells its address and a token.
+func serveLarge(ctx context.Context, o *options) error {
+	g, err := open(ctx, o.largeDir(), library.Tuning{})
+	if err != nil {
+		return err
+	}
+	defer g.close()
+	h, token, err := g.handler(mediumOwner)
+	if err != nil {
+		return err
+	}
+	mux := http.NewServeMux()
+	mux.Handle("/floor", newFloor(g.pebble))
+	mux.Handle("/graphql", h)
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		return err
+	}
+	fmt.Println(listener.Addr(), token)
+	server := &http.Server{Handler: mux}
+	g.runtime.Go(func() {
+		<-ctx.Done()
+		_ = server.Close() // it ends Serve, whose error is the one that counts
+	})
+	if err := server.Serve(listener); ctx.Err() == nil {
+		return err
+	}
+	return nil
+}
+
+// measureOverHTTP starts such a process and asks it for pages.
+func measureOverHTTP(ctx context.Context, o *options, t *table) error {
+	self, err := os.Executable()
+	if err != nil {
+		return err
+	}
+	child, err := start(ctx, self, "-serve", "-dir", o.dir)
+	if err != nil {
+		return err
+	}
+	defer child.stop()
+	address, token, found := strings.Cut(child.first, " ")
+	if !found {
+		return fmt.Errorf("the process to be measured said %q", child.first)
+	}
+	floorURL := "http://" + address + "/floor?owner=" + string(mediumOwner)
+	body := pageBody(place{owner: mediumOwner})
+	least, err := child.load(ctx, func() (*http.Request, error) {
+		return http.NewRequestWithContext(ctx, http.MethodGet, floorURL, nil)
+	})
+	if err != nil {
+		return err
+	}
+	page, err := child.load(ctx, func() (*http.Request, error) {
+		return newPageRequest(ctx, "http://"+address+"/graphql", token, body)
+	})
+	if err != nil {
+		return err
+	}
+	t.title("The same over HTTP, with %d connections from another process (CPU of the gateway)", clients)
+	t.figure("floor", micros(least.cpu)+" CPU")
+	t.figure("floor, throughput beside its clients", perSecond(least))
+	t.ratio("the gateway", micros(page.cpu)+" CPU", ratio(page, least), wantedOfFloor)
+	t.ratio("the gateway, throughput beside its clients", perSecond(page), float64(least.wall)/float64(page.wall), 0)
+	return nil
+}
+
+func perSecond(c cost) string {
+	return fmt.Sprintf("%.0f pages/s", float64(time.Second)/float64(c.wall))
+}
+
+// A process is one that was started to be measured.
+type process struct {
+	command *exec.Cmd
+	first   string // line of its output
+	took    time.Duration
+}
+
+// start runs a program and waits for the first line it prints.
+func start(ctx context.Context, program string, args ...string) (*process, error) {
+	p := &process{command: exec.CommandContext(ctx, program, args...)}
+	p.command.Stderr = os.Stderr
+	out, err := p.command.StdoutPipe()
+	if err != nil {
+		return nil, err
+	}
+	begin := time.Now()
+	if err := p.command.Start(); err != nil {
+		return nil, err
+	}
+	lines := bufio.NewReader(out)
+	p.first, err = lines.ReadString('\n')
+	p.took = time.Since(begin)
+	p.first = strings.TrimSpace(p.first)
+	if err != nil {
+		p.stop()
+		return nil, fmt.Errorf("%s ended before it said anything: %w", program, err)
+	}
+	go func() { _, _ = io.Copy(io.Discard, lines) }() // ends with the process
+	return p, nil
+}
+
+// stop asks the process to end, and waits until it has. How it ends is not
+// what is measured.
+func (p *process) stop() {
+	_ = p.command.Process.Signal(syscall.SIGTERM)
+	_ = p.command.Wait()
+}
+
+// load asks the process from several connections, and tells what an answer
+// cost it.
+func (p *process) load(ctx context.Context, request func() (*http.Request, error)) (cost, error) {
+	transport := &http.Transport{MaxIdleConnsPerHost: clients}
+	defer transport.CloseIdleConnections()
+	client := &http.Client{Transport: transport}
+	if _, err := ask(ctx, client, request, loadFor/3); err != nil { // warms up
+		return cost{}, err
+	}
+	before, err := cpuOf(p.command.Process.Pid)
+	if err != nil {
+		return cost{}, err
+	}
+	begin := time.Now()
+	n, err := ask(ctx, client, request, loadFor)
+	if err != nil {
+		return cost{}, err
+	}
+	took := time.Since(begin)
+	after, err := cpuOf(p.command.Process.Pid)
+	return cost{cpu: (after - before) / time.Duration(n), wall: took / time.Duration(n)}, err
+}
+
+// ask sends requests for a while and counts the answers.
+func ask(ctx context.Context, client *http.Client, request func() (*http.Request, error), long time.Duration) (int64, error) {
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	var (
+		n    atomic.Int64
+		wg   sync.WaitGroup
+		over = time.Now().Add(long)
+	)
+	for range clients {
+		wg.Go(func() {
+			for time.Now().Before(over) && ctx.Err() == nil {
+				if err := askOnce(client, request, nil); err != nil {
+					cancel(err)
+				}
+				n.Add(1)
+			}
+		})
+	}
+	wg.Wait()
+	return n.Load(), context.Cause(ctx)
+}
+
+// askOnce asks for one page; the answer is left in got, where that is not nil.
+func askOnce(client *http.Client, request func() (*http.Request, error), got *[]byte) error {
+	r, err := request()
+	if err != nil {
+		return err
+	}
+	answer, err := client.Do(r)
+	if err != nil {
+		return err
+	}
+	defer answer.Body.Close()
+	body, err := io.ReadAll(answer.Body)
+	if err != nil {
+		return err
+	}
+	if got != nil {
+		*got = body
+	}
+	return whole(answer.StatusCode, body)
+}

@@ -1,0 +1,110 @@
+// Command bench measures what README and the issues promise of speed and
+// memory, and prints each figure beside what is wanted: `make bench`.
+//
+// It answers for how figures are taken: CPU of the process, in turns and as
+// medians, so that a busy machine changes ratios little. It must not decide
+// whether a build is good: nothing here is a test, and nothing here fails
+// because a machine is slow.
+package main
+
+import (
+	"context"
+	"flag"
+	"fmt"
+	"os"
+	"os/signal"
+	"path/filepath"
+	"runtime/pprof"
+	"strings"
+)
+
+// options are the flags.
+type options struct {
+	dir     string // of the stores
+	binary  string // of the gateway, for start and memory
+	entries int    // of the large library
+	updates int    // of one item, before the page is measured again
+	only    string
+	profile string
+}
+
+// A section measures one thing and adds rows to the table.
+type section struct {
+	name    string
+	measure func(ctx context.Context, o *options, t *table) error
+}
+
+func sections() []section {
+	return []section{
+		{"page", measurePages},
+		{"flat", measureFlatness},
+		{"update", measureFanOut},
+		{"import", measureImport},
+		{"start", measureStart},
+	}
+}
+
+func main() {
+	var o options
+	flag.StringVar(&o.dir, "dir", "", "where the stores are made; a temporary folder when left out. A large store found there is used again")
+	flag.StringVar(&o.binary, "binary", "bin/carrel", "the gateway whose start and memory are measured")
+	flag.IntVar(&o.entries, "entries", 1_000_000, "entries of the large library")
+	flag.IntVar(&o.updates, "updates", 100_000, "updates of one item")
+	flag.StringVar(&o.only, "only", "", "sections to run, with commas: page,flat,update,import,start")
+	flag.StringVar(&o.profile, "cpuprofile", "", "write a CPU profile of the whole run here")
+	serve := flag.Bool("serve", false, "serve the large store of -dir instead, for another bench to measure")
+	flag.Parse()
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
+	defer stop()
+	var err error
+	if *serve {
+		err = serveLarge(ctx, &o)
+	} else {
+		err = run(ctx, &o)
+	}
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "bench:", err)
+		os.Exit(1)
+	}
+}
+
+// run measures the chosen sections and prints the table.
+func run(ctx context.Context, o *options) error {
+	if o.dir == "" {
+		dir, err := os.MkdirTemp("", "carrel-bench-")
+		if err != nil {
+			return err
+		}
+		defer os.RemoveAll(dir)
+		o.dir = dir
+	}
+	if o.profile != "" {
+		f, err := os.Create(o.profile)
+		if err != nil {
+			return err
+		}
+		if err := pprof.StartCPUProfile(f); err != nil {
+			return err
+		}
+		defer pprof.StopCPUProfile()
+	}
+	t := &table{out: os.Stdout}
+	t.head()
+	for _, s := range sections() {
+		if o.only != "" && !strings.Contains(","+o.only+",", ","+s.name+",") {
+			continue
+		}
+		if err := s.measure(ctx, o, t); err != nil {
+			return fmt.Errorf("%s: %w", s.name, err)
+		}
+	}
+	return nil
+}
+
+// note tells of progress, beside the table and not in it.
+func note(format string, args ...any) {
+	fmt.Fprintf(os.Stderr, format+"\n", args...)
+}
+
+// largeDir is where the store with the large library is.
+func (o *options) largeDir() string { return filepath.Join(o.dir, "large") }

@@ -1,0 +1,127 @@
+package main
+
+import (
+	"bytes"
+	"fmt"
+	"os"
+	"runtime"
+	"slices"
+	"strconv"
+	"strings"
+	"syscall"
+	"time"
+)
+
+// How long and how often each thing is measured. The things to be compared
+// take turns, so that what else the machine does falls on all of them alike.
+const (
+	rounds   = 5
+	roundFor = 600 * time.Millisecond
+)
+
+// A cost is what one operation takes.
+type cost struct {
+	cpu  time.Duration // of the process, garbage collection included
+	wall time.Duration
+}
+
+// A subject is something that is measured beside others.
+type subject struct {
+	name string
+	once func() error
+}
+
+// compare measures the subjects in turns and gives the median cost of each.
+func compare(subjects ...subject) ([]cost, error) {
+	all := make([][]cost, len(subjects))
+	for round := range rounds + 1 {
+		for i, s := range subjects {
+			runtime.GC()
+			c, err := repeat(s.once)
+			if err != nil {
+				return nil, fmt.Errorf("%s: %w", s.name, err)
+			}
+			if round > 0 { // the first one warms up
+				all[i] = append(all[i], c)
+			}
+		}
+	}
+	medians := make([]cost, len(subjects))
+	for i, costs := range all {
+		slices.SortFunc(costs, func(a, b cost) int { return int(a.cpu - b.cpu) })
+		medians[i] = costs[len(costs)/2]
+	}
+	return medians, nil
+}
+
+// repeat runs once for a round.
+func repeat(once func() error) (cost, error) {
+	cpu, begin, n := processCPU(), time.Now(), 0
+	for time.Since(begin) < roundFor {
+		for range 20 {
+			if err := once(); err != nil {
+				return cost{}, err
+			}
+			n++
+		}
+	}
+	return cost{cpu: (processCPU() - cpu) / time.Duration(n), wall: time.Since(begin) / time.Duration(n)}, nil
+}
+
+// processCPU is what this process has used so far.
+func processCPU() time.Duration {
+	var u syscall.Rusage
+	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &u); err != nil {
+		panic(err) // only a wrong argument makes it fail
+	}
+	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
+}
+
+// clockTick is the unit of /proc/PID/stat, the same on every Linux that Go runs on.
+const clockTick = 10 * time.Millisecond
+
+// cpuOf is what another process has used so far.
+func cpuOf(pid int) (time.Duration, error) {
+	stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
+	if err != nil {
+		return 0, err
+	}
+	// The name of the program, in parentheses, may hold blanks.
+	fields := strings.Fields(string(stat[bytes.LastIndexByte(stat, ')')+1:]))
+	var ticks time.Duration
+	for _, f := range fields[11:13] { // user and system time
+		n, err := strconv.Atoi(f)
+		if err != nil {
+			return 0, err
+		}
+		ticks += time.Duration(n)
+	}
+	return ticks * clockTick, nil
+}
+
+// residentOf is the memory of a process, now and at its peak, in bytes.
+func residentOf(pid int) (now, peak int64, err error) {
+	status, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
+	if err != nil {
+		return 0, 0, err
+	}
+	for line := range strings.Lines(string(status)) {
+		name, rest, _ := strings.Cut(line, ":")
+		if name != "VmRSS" && name != "VmHWM" {
+			continue
+		}
+		kib, err := strconv.ParseInt(strings.TrimSuffix(strings.TrimSpace(rest), " kB"), 10, 64)
+		if err != nil {
+			return 0, 0, err
+		}
+		if name == "VmRSS" {
+			now = kib << 10
+		} else {
+			peak = kib << 10
+		}
+	}
+	return now, peak, nil
+}
+
+// mebibytes tells a number of bytes.
+func mebibytes(n int64) string { return fmt.Sprintf("%d MiB", n>>20) }

@@ -1,0 +1,218 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"strings"
+
+	"github.com/99designs/gqlgen/graphql"
+	"github.com/99designs/gqlgen/graphql/executor"
+
+	"carrel/auth"
+	"carrel/library"
+	"carrel/resolvers"
+)
+
+// pageQuery is the page that everything is measured by: 20 edges with creator.
+const pageQuery = `query Page($owner: ID!, $after: Cursor, $order: LibraryOrder) { user(id: $owner) { library(first: 20, after: $after, orderBy: $order) {
+	edges { cursor node { id title link visibility lastModified createdBy { id displayName } } }
+	pageInfo { hasNextPage endCursor } } } }`
+
+// A place is where a page is read.
+type place struct {
+	owner      library.PrincipalID
+	after      string // a cursor; empty for the first page
+	descending bool
+}
+
+// wantedOfFloor is the most that a page may cost, in pages of the floor.
+const wantedOfFloor = 7
+
+// measurePages compares the ways to a page, from the bare store to the whole
+// gateway, in one process and without a network; then the first and the last of
+// them over HTTP, with another process as their client.
+func measurePages(ctx context.Context, o *options, t *table) error {
+	if err := seedLarge(ctx, o); err != nil {
+		return err
+	}
+	g, err := open(ctx, o.largeDir(), library.Tuning{})
+	if err != nil {
+		return err
+	}
+	defer g.close()
+	whole, err := g.viaEdge(ctx, place{owner: mediumOwner})
+	if err != nil {
+		return err
+	}
+	inside, err := g.viaExecutor(ctx, mediumOwner)
+	if err != nil {
+		return err
+	}
+	costs, err := compare(
+		subject{"floor", g.viaFloor(ctx, mediumOwner)},
+		subject{"service", g.viaService(ctx, place{owner: mediumOwner})},
+		subject{"executor", inside},
+		subject{"edge", whole},
+	)
+	if err != nil {
+		return err
+	}
+	t.title("A page of 20 edges with creator, in one process (CPU a page)")
+	t.figure("floor: a handler written by hand for this page", micros(costs[0].cpu))
+	for i, name := range []string{"the Service alone", "the Service under gqlgen's executor"} {
+		t.ratio(name, micros(costs[i+1].cpu), ratio(costs[i+1], costs[0]), 0)
+	}
+	t.ratio("the whole edge, with authentication", micros(costs[3].cpu), ratio(costs[3], costs[0]), wantedOfFloor)
+	if err := g.close(); err != nil {
+		return err
+	}
+	return measureOverHTTP(ctx, o, t)
+}
+
+func ratio(a, b cost) float64 { return float64(a.cpu) / float64(b.cpu) }
+
+// A sink is a ResponseWriter that keeps the answer, and is used again and again.
+type sink struct {
+	header http.Header
+	status int
+	body   bytes.Buffer
+}
+
+func newSink() *sink { return &sink{header: http.Header{}} }
+
+func (s *sink) Header() http.Header         { return s.header }
+func (s *sink) WriteHeader(status int)      { s.status = status }
+func (s *sink) Write(b []byte) (int, error) { return s.body.Write(b) }
+
+func (s *sink) reset() {
+	clear(s.header)
+	s.status = http.StatusOK
+	s.body.Reset()
+}
+
+// viaFloor asks the floor.
+func (g *gateway) viaFloor(ctx context.Context, owner library.PrincipalID) func() error {
+	f, w := newFloor(g.pebble), newSink()
+	return func() error {
+		r, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://gateway/?owner="+string(owner), nil)
+		if err != nil {
+			return err
+		}
+		w.reset()
+		f.ServeHTTP(w, r)
+		return whole(w.status, w.body.Bytes())
+	}
+}
+
+// viaService asks the domain, and seals what a page shows of cursors.
+func (g *gateway) viaService(ctx context.Context, p place) func() error {
+	first, owner := pageSize, p.owner
+	q := library.LibraryQuery{PageArgs: library.PageArgs{First: &first}, Descending: p.descending}
+	if p.after != "" {
+		q.After = &p.after
+	}
+	return func() error {
+		v := &library.Viewer{User: owner}
+		if _, err := g.service.Principals(ctx, v, []library.PrincipalID{owner}); err != nil {
+			return err
+		}
+		page, err := g.service.Library(ctx, v, owner, q)
+		if err != nil {
+			return err
+		}
+		authors := make([]library.PrincipalID, 0, pageSize)
+		for _, e := range page.Edges {
+			authors = append(authors, e.Node.Creator)
+			_ = e.Cursor()
+		}
+		_ = page.PageInfo.EndCursor()
+		people, err := g.service.Principals(ctx, v, authors)
+		if err == nil && (len(people) != pageSize || people[0] == nil) {
+			err = fmt.Errorf("a page of %d edges with %d creators", len(page.Edges), len(people))
+		}
+		return err
+	}
+}
+
+// viaExecutor runs a parsed document through gqlgen, as the edge does.
+func (g *gateway) viaExecutor(ctx context.Context, owner library.PrincipalID) (func() error, error) {
+	exec := executor.New(resolvers.NewSchema(&resolvers.Root{Library: g.service}))
+	params := &graphql.RawParams{Query: pageQuery, Variables: map[string]any{"owner": string(owner)}}
+	parsed, errs := exec.CreateOperationContext(graphql.StartOperationTrace(ctx), params)
+	if errs != nil {
+		return nil, errs
+	}
+	return func() error {
+		op := &graphql.OperationContext{
+			RawQuery: pageQuery, Variables: parsed.Variables, Doc: parsed.Doc, Operation: parsed.Operation,
+			RecoverFunc:            graphql.DefaultRecover,
+			ResolverMiddleware:     func(ctx context.Context, next graphql.Resolver) (any, error) { return next(ctx) },
+			RootResolverMiddleware: func(ctx context.Context, next graphql.RootResolver) graphql.Marshaler { return next(ctx) },
+		}
+		respond, ctx := exec.DispatchOperation(auth.WithViewer(ctx, &library.Viewer{User: owner}), op)
+		answer := respond(ctx)
+		if len(answer.Errors) > 0 {
+			return answer.Errors
+		}
+		return whole(http.StatusOK, answer.Data)
+	}, nil
+}
+
+// viaEdge posts the query to the whole edge.
+func (g *gateway) viaEdge(ctx context.Context, p place) (func() error, error) {
+	h, token, err := g.handler(p.owner)
+	if err != nil {
+		return nil, err
+	}
+	body := pageBody(p)
+	w := newSink()
+	return func() error {
+		r, err := newPageRequest(ctx, "http://gateway/graphql", token, body)
+		if err != nil {
+			return err
+		}
+		w.reset()
+		h.ServeHTTP(w, r)
+		return whole(w.status, w.body.Bytes())
+	}, nil
+}
+
+// pageBody is the request for a page.
+func pageBody(p place) string {
+	variables := map[string]any{"owner": p.owner}
+	if p.after != "" {
+		variables["after"] = p.after
+	}
+	if p.descending {
+		variables["order"] = map[string]string{"field": "LAST_MODIFIED", "direction": "DESC"}
+	}
+	b, err := json.Marshal(map[string]any{"query": pageQuery, "variables": variables})
+	if err != nil {
+		panic(err) // strings are always encoded
+	}
+	return string(b)
+}
+
+func newPageRequest(ctx context.Context, url, token, body string) (*http.Request, error) {
+	r, err := http.NewRequestWithContext(ctx, http.MethodPost, url, io.NopCloser(strings.NewReader(body)))
+	if err != nil {
+		return nil, err
+	}
+	r.ContentLength = int64(len(body))
+	r.Header.Set("Authorization", "Bearer "+token)
+	r.Header.Set("Content-Type", "application/json")
+	return r, nil
+}
+
+// whole tells whether an answer is a full page without an error; what is fast
+// because it fails must not pass for fast.
+func whole(status int, body []byte) error {
+	if n := bytes.Count(body, []byte(`"displayName"`)); status != http.StatusOK || n != pageSize || bytes.Contains(body, []byte(`"errors"`)) {
+		return fmt.Errorf("not a page of %d: status %d, %d creators: %.300s", pageSize, status, n, body)
+	}
+	return nil
+}

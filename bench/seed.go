@@ -1,0 +1,154 @@
+package main
+
+import (
+	"context"
+	"encoding/binary"
+	"fmt"
+	"os"
+	"sync"
+	"time"
+
+	"carrel/library"
+)
+
+// The owners of the libraries, each a user of the tenant bench.
+const (
+	smallOwner  library.PrincipalID = "u:bench:small"
+	mediumOwner library.PrincipalID = "u:bench:medium"
+	largeOwner  library.PrincipalID = "u:bench:large"
+
+	smallSize  = 100
+	mediumSize = 10_000
+
+	creators = 20 // take turns, so that a page shows all of them
+	writers  = 256
+)
+
+// began is when the first item was changed; each following one a millisecond later.
+var began = library.InstantOf(time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC))
+
+func creator(n int) library.PrincipalID {
+	return library.UserID("bench", fmt.Sprintf("creator%02d", n%creators))
+}
+
+// seedLarge makes the store with the three libraries, unless it is there. Rows
+// are written straight to the store, by the same Commit and Enforce that a
+// mutation uses, many at a time.
+func seedLarge(ctx context.Context, o *options) error {
+	sizes := map[library.PrincipalID]int{smallOwner: smallSize, mediumOwner: mediumSize, largeOwner: o.entries}
+	done := o.largeDir() + ".done"
+	want := fmt.Sprint(sizes)
+	if had, err := os.ReadFile(done); err == nil && string(had) == want {
+		return nil
+	}
+	if err := os.RemoveAll(o.largeDir()); err != nil {
+		return err
+	}
+	g, err := open(ctx, o.largeDir(), library.Tuning{})
+	if err != nil {
+		return err
+	}
+	begin := time.Now()
+	for owner, size := range sizes {
+		if err := g.shelf(ctx, owner, size); err != nil {
+			return err
+		}
+	}
+	note("made libraries of %d, %d and %d entries in %s", smallSize, mediumSize, o.entries, time.Since(begin).Round(time.Second))
+	if err := g.close(); err != nil {
+		return err
+	}
+	return os.WriteFile(done, []byte(want), 0o600)
+}
+
+// parallel runs f for 0 to n-1, many at a time, so that they share syncs of
+// the disk, and gives the first error.
+func parallel(n int, f func(int) error) error {
+	var (
+		wg    sync.WaitGroup
+		next  = make(chan int)
+		fault = make(chan error, writers)
+	)
+	for range writers {
+		wg.Go(func() {
+			for i := range next {
+				if err := f(i); err != nil {
+					fault <- err
+					return
+				}
+			}
+		})
+	}
+	var err error
+	for i := 0; i < n && err == nil; i++ {
+		select {
+		case next <- i:
+		case err = <-fault:
+		}
+	}
+	close(next)
+	wg.Wait()
+	if err == nil && len(fault) > 0 {
+		err = <-fault
+	}
+	return err
+}
+
+// user makes a user who may be seen by everyone.
+func (g *gateway) user(ctx context.Context, id library.PrincipalID) error {
+	_, err := g.service.ImportUser(ctx, library.ImportUser{
+		ID: string(id), DisplayName: "Reader " + id.Name(), Visibility: library.Public,
+	})
+	return err
+}
+
+// fresh opens an empty store.
+func (o *options) fresh(ctx context.Context, dir string, tuning library.Tuning) (*gateway, error) {
+	if err := os.RemoveAll(dir); err != nil {
+		return nil, err
+	}
+	return open(ctx, dir, tuning)
+}
+
+// shelf makes a library of size entries, and those who made its items.
+func (g *gateway) shelf(ctx context.Context, owner library.PrincipalID, size int) error {
+	for n := range creators {
+		if err := g.user(ctx, creator(n)); err != nil {
+			return err
+		}
+	}
+	if err := g.user(ctx, owner); err != nil {
+		return err
+	}
+	return parallel(size, func(n int) error { return g.item(ctx, owner, n) })
+}
+
+func itemID(owner library.PrincipalID, n int) library.ContentID {
+	return library.ContentID(fmt.Sprintf("c:bench:%s-%07d", owner.Name(), n))
+}
+
+// item makes the n-th item of owner's library, with owner as its one member.
+func (g *gateway) item(ctx context.Context, owner library.PrincipalID, n int) error {
+	at := began + library.Instant(n)*1000
+	id := itemID(owner, n)
+	description := fmt.Sprintf("What there is to know about subject %d, and where to go on reading.", n)
+	link := fmt.Sprintf("https://example.com/subjects/%s/%d", owner.Name(), n)
+	h := library.Header{
+		Content: library.Content{
+			ID: id, Kind: library.Link, Title: fmt.Sprintf("Subject %d of the library of %s", n, owner.Name()),
+			Description: &description, Link: &link,
+			Visibility: library.Visibility(1 + n%3), Creator: creator(n),
+			CreatedAt: at, LastModified: at, Version: 1,
+		},
+		State: library.Live, Seq: 1, MTS: at, Position: at, Widest: library.Visibility(1 + n%3),
+		MovesSince: at, Managers: 1, Members: 1,
+	}
+	var writer library.EntryID
+	binary.BigEndian.PutUint64(writer[:], uint64(n))
+	m := library.Member{Principal: owner, Role: library.Manages, Seq: 1}
+	verdict, err := g.pebble.Commit(ctx, &library.ContentCommit{ID: id, Header: h, Writer: writer, Members: []library.Member{m}})
+	if err != nil || !verdict.Applied {
+		return fmt.Errorf("make %s: applied %t, %w", id, verdict.Applied, err)
+	}
+	return g.pebble.Enforce(ctx, &library.Enforcement{Header: &h, Rows: []library.Member{m}, Reverse: true})
+}

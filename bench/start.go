@@ -1,0 +1,96 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"time"
+)
+
+const (
+	wantedStart  = 2 * time.Second
+	wantedMemory = 400 << 20
+	pagesRead    = 20_000
+)
+
+// measureStart starts the built gateway on the large store, from the command to
+// the line that tells its address, and looks at its memory before and after it
+// has served pages from all over the library.
+func measureStart(ctx context.Context, o *options, t *table) error {
+	if err := seedLarge(ctx, o); err != nil {
+		return err
+	}
+	secret := filepath.Join(o.dir, "secret")
+	if err := os.WriteFile(secret, bytes.Repeat([]byte("bench"), 10), 0o600); err != nil {
+		return err
+	}
+	token, err := exec.CommandContext(ctx, o.binary, "token", "--hs256-file", secret, "--sub", string(largeOwner)).Output()
+	if err != nil {
+		return fmt.Errorf("%s token: %w (make build makes it)", o.binary, err)
+	}
+	p, err := start(ctx, o.binary, "serve", "--listen", "127.0.0.1:0", "--store", "pebble:"+o.largeDir(),
+		"--auth-hs256-file", secret, "--rate-limit", "0")
+	if err != nil {
+		return err
+	}
+	defer p.stop()
+	var told struct{ Addr string }
+	if err := json.Unmarshal([]byte(p.first), &told); err != nil {
+		return fmt.Errorf("the first line of the gateway is %q: %w", p.first, err)
+	}
+	idle, _, err := residentOf(p.command.Process.Pid)
+	if err != nil {
+		return err
+	}
+	if err := readPages(ctx, told.Addr, strings.TrimSpace(string(token))); err != nil {
+		return err
+	}
+	now, peak, err := residentOf(p.command.Process.Pid)
+	if err != nil {
+		return err
+	}
+	t.title("The built gateway on a store with %d entries", o.entries)
+	t.atMost("start, until it tells its address", millis(p.took), "<= 2 s", p.took <= wantedStart)
+	t.figure("resident after the start", mebibytes(idle))
+	t.atMost(fmt.Sprintf("resident after %d pages of the library", pagesRead), mebibytes(now), "<= 400 MiB", now <= wantedMemory)
+	t.atMost("the most it had resident", mebibytes(peak), "<= 400 MiB", peak <= wantedMemory)
+	return nil
+}
+
+// readPages walks the large library, several clients at once, each its own way.
+func readPages(ctx context.Context, address, token string) error {
+	return parallel(clients, func(n int) error {
+		at := place{owner: largeOwner, descending: n%2 == 1}
+		for range pagesRead / clients {
+			body := pageBody(at)
+			answer, err := post(ctx, "http://"+address+"/graphql", token, body)
+			if err != nil {
+				return err
+			}
+			if at.after = endCursor(answer); at.after == "" {
+				return nil // the library is shorter than the walk
+			}
+		}
+		return nil
+	})
+}
+
+// post asks for a page and gives the answer.
+func post(ctx context.Context, url, token, body string) ([]byte, error) {
+	var got []byte
+	err := askOnce(http.DefaultClient, func() (*http.Request, error) { return newPageRequest(ctx, url, token, body) }, &got)
+	return got, err
+}
+
+// endCursor finds the cursor that a page ends with.
+func endCursor(page []byte) string {
+	_, rest, _ := bytes.Cut(page, []byte(`"endCursor":"`))
+	cursor, _, _ := bytes.Cut(rest, []byte(`"`))
+	return string(cursor)
+}
