@@ -120,6 +120,7 @@ var mayImport = map[string][]string{
 	"web":         {},
 	"demo":        {"interchange"},
 	"simulator":   {"journal"},
+	"scenario":    {},
 }
 
 // anyRoom may import whatever it tests or wires.
