@@ -14,7 +14,7 @@ func (s *Service) UpdateContent(ctx context.Context, v *Viewer, in UpdateContent
 	if !v.SignedIn() {
 		return nil, unauthenticated()
 	}
-	id, faults := in.check(v)
+	id, faults := in.check(v, s.now())
 	if err := faults.OrNil(); err != nil {
 		return nil, err
 	}
@@ -48,7 +48,7 @@ func (s *Service) UpdateContent(ctx context.Context, v *Viewer, in UpdateContent
 }
 
 // check is the shape of the input.
-func (in *UpdateContent) check(v *Viewer) (ContentID, Faults) {
+func (in *UpdateContent) check(v *Viewer, now Instant) (ContentID, Faults) {
 	var faults Faults
 	id, err := ParseContentID(in.ID)
 	faults.add(err, "id")
@@ -64,6 +64,9 @@ func (in *UpdateContent) check(v *Viewer) (ContentID, Faults) {
 	}
 	if in.Visibility.Set && (in.Visibility.Value == nil || !in.Visibility.Value.Valid()) {
 		faults = append(faults, Invalidf([]string{"visibility"}, "a visibility cannot be null: leave it out to keep it"))
+	}
+	if in.ExpiresAt.Set && in.ExpiresAt.Value != nil && *in.ExpiresAt.Value <= now {
+		faults = append(faults, Invalidf([]string{"expiresAt"}, "expiresAt must lie in the future; to take the item away now, delete it"))
 	}
 	if !in.Title.Set && !in.Description.Set && !in.Link.Set && !in.Visibility.Set && !in.ExpiresAt.Set {
 		faults = append(faults, Invalidf(nil, "nothing to change: give at least one of title, description, link, visibility and expiresAt"))
@@ -89,7 +92,7 @@ func (s *Service) planUpdate(ctx context.Context, v *Viewer, t *target, in *Upda
 	if err := requireVersion(h, in.ExpectedVersion); err != nil {
 		return nil, 0, err
 	}
-	if err := in.fits(h, now); err != nil {
+	if err := in.fits(h); err != nil {
 		return nil, 0, err
 	}
 	after := *h
@@ -130,14 +133,11 @@ func (s *Service) planUpdate(ctx context.Context, v *Viewer, t *target, in *Upda
 	return s.contentAttempt(e, c), libraries, nil
 }
 
-// fits checks what depends on the item and the time.
-func (in *UpdateContent) fits(h *Header, now Instant) error {
+// fits checks what depends on the item.
+func (in *UpdateContent) fits(h *Header) error {
 	var faults Faults
 	if in.Link.Set && h.Kind == Note {
 		faults = append(faults, Invalidf([]string{"link"}, "a NOTE has no link"))
-	}
-	if in.ExpiresAt.Set && in.ExpiresAt.Value != nil && *in.ExpiresAt.Value <= now {
-		faults = append(faults, Invalidf([]string{"expiresAt"}, "expiresAt must lie in the future; to take the item away now, delete it"))
 	}
 	return faults.OrNil()
 }

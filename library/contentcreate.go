@@ -74,11 +74,11 @@ func (s *Service) createAs(ctx context.Context, v *Viewer, id ContentID, in *Cre
 			first = &contentAnswer{Libraries: len(all)}
 			return nothingToChange, nil
 		}
-		if rows.Header.State == Live || rows.Header.State == Deleted {
-			return nil, &Error{Code: Conflict, Reason: ReasonTaken, Path: []string{"name"}, Msg: "this name is taken; choose another one, or leave it out"}
-		}
 		if err := s.checkMembers(ctx, v, in, members); err != nil {
 			return nil, err
+		}
+		if rows.Header.State == Live || rows.Header.State == Deleted {
+			return nil, &Error{Code: Conflict, Reason: ReasonTaken, Path: []string{"name"}, Msg: "this name is taken; choose another one, or leave it out"}
 		}
 		return s.planCreate(ctx, v.User, id, in, all, &rows.Header, r)
 	})

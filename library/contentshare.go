@@ -78,7 +78,7 @@ func (in *ShareContent) check(v *Viewer) (ContentID, []PrincipalID, []int, error
 // share.
 func (s *Service) checkShare(ctx context.Context, v *Viewer, t *target, role ContentRole, ps []PrincipalID, places []int) error {
 	pathOf := func(i int) []string { return []string{"principalIds", strconv.Itoa(places[i])} }
-	faults, err := s.principalsFor(ctx, v, ps, func(i int) bool { return ps[i] == v.User }, pathOf)
+	faults, err := s.principalsFor(ctx, v, ps, func(int) bool { return false }, pathOf)
 	if err != nil {
 		return err
 	}
@@ -190,7 +190,7 @@ func (s *Service) checkSetMembers(ctx context.Context, v *Viewer, t *target, wan
 		ps[i] = m.Principal
 	}
 	faults, err := s.principalsFor(ctx, v, ps,
-		func(i int) bool { return t.named[i].Active() || wanted[i].Role == NoRole || ps[i] == v.User },
+		func(i int) bool { return t.named[i].Active() || wanted[i].Role == NoRole },
 		func(i int) []string { return []string{"members", strconv.Itoa(i), "principalId"} })
 	if err != nil {
 		return err

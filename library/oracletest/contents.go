@@ -1,0 +1,399 @@
+package oracletest
+
+import (
+	"maps"
+	"strings"
+
+	"carrel/library"
+)
+
+func (g *game) title() string {
+	return one(g, "title", []string{"a", "b", "c", "a", "b", "c", "a", "b", "c", ""})
+}
+
+// text draws a text that may be null; bad is drawn rarely.
+func (g *game) text(label, good, other, bad string) *string {
+	s := one(g, label, []string{"", good, good, good, other, other, other, bad})
+	if s == "" {
+		return nil
+	}
+	return &s
+}
+
+const (
+	badText = "a\x00"
+	badLink = "ftp://example.com/"
+)
+
+// expiry draws an instant that is mostly to come; nil where there is none.
+func (g *game) expiry() *library.Instant {
+	if !g.rarely("expires", 4) {
+		return nil
+	}
+	at := g.w.now + one(g, "in", []library.Instant{1, 500_000, 30_000_000, 30_000_000, 1_800_000_000, 1_800_000_000, 0, -1})
+	return &at
+}
+
+func (g *game) changes(removals bool) []library.ContentMemberChange {
+	var all []library.ContentMemberChange
+	for _, id := range g.principalIDs() {
+		c := library.ContentMemberChange{Principal: id}
+		if !removals || !g.rarely("remove", 3) {
+			c.Role = g.role()
+		}
+		all = append(all, c)
+	}
+	return all
+}
+
+func (g *game) role() *library.ContentRole {
+	role := one(g, "role", []library.ContentRole{library.Viewing, library.Editing, library.Manages})
+	return &role
+}
+
+func idsOf(changes []library.ContentMemberChange) []string {
+	ids := make([]string, len(changes))
+	for i, c := range changes {
+		ids[i] = c.Principal
+	}
+	return ids
+}
+
+func (g *game) createContent() {
+	v := g.viewer()
+	in := library.CreateContent{
+		Kind: one(g, "kind", []library.ContentKind{library.Link, library.Note}), Title: g.title(),
+		Description: g.text("description", "d", "e", badText), Visibility: g.visibility(), ExpiresAt: g.expiry(), IdempotencyKey: g.key(),
+	}
+	if (in.Kind == library.Link) != g.rarely("link and kind differ", 15) {
+		in.Link = g.text("link", "https://e.com/a", "https://e.com/b", badLink)
+	}
+	if g.rarely("named", 2) {
+		name := one(g, "name", []string{"c1", "c2", "c3", "C1", "c4", "c5", "c6", "a/b"})
+		in.Name = &name
+	}
+	if g.rarely("tenant given", 6) {
+		tenant := one(g, "tenant", []string{g.home, g.away, "a b"})
+		in.Tenant = &tenant
+	}
+	if g.rarely("shared", 2) {
+		in.Members = g.changes(false)
+		if g.rarely("null role", 20) && len(in.Members) > 0 {
+			in.Members[0].Role = nil
+		}
+	}
+	plain := in
+	plain.IdempotencyKey = nil
+	r := g.request(v, in.IdempotencyKey, "createContent", plain)
+	again, want := g.w.createContent(v, in, r)
+	out, err := g.svc.CreateContent(g.ctx, v.fresh(), in)
+	if !g.agrees("createContent", in, v, want, err) {
+		return
+	}
+	if again {
+		if first := g.w.creations[creationID{v.user, *in.IdempotencyKey}].id; first != string(out.ID) {
+			g.Fatalf("the repetition of the creation of %s answered %s", first, out.ID)
+		}
+		g.sameOutcome(v, out, 1+len(others(in.Members, v.user)))
+		return
+	}
+	if in.Name != nil && out.ID.Name() != *in.Name || g.w.items[out.ID] != nil {
+		g.Fatalf("the new item is called %s", out.ID)
+	}
+	c := &item{
+		id: out.ID, kind: in.Kind, title: in.Title, description: in.Description, link: in.Link, visibility: in.Visibility,
+		creator: v.user, lastModified: g.w.now, version: 1, expiresAt: in.ExpiresAt,
+		members: others(in.Members, v.user),
+	}
+	c.members[v.user] = library.Manages
+	g.w.items[c.id] = c
+	g.w.remember(r, string(c.id))
+	if in.IdempotencyKey != nil {
+		g.w.creations[creationID{v.user, *in.IdempotencyKey}] = created{r.hash, string(c.id)}
+	}
+	g.sameOutcome(v, out, len(c.members))
+}
+
+// others are the initial members beside the creator.
+func others(changes []library.ContentMemberChange, creator library.PrincipalID) map[library.PrincipalID]library.ContentRole {
+	m := map[library.PrincipalID]library.ContentRole{}
+	for _, c := range changes {
+		if p := library.PrincipalID(c.Principal); p != creator {
+			m[p] = *c.Role
+		}
+	}
+	return m
+}
+
+func (w *world) createContent(v viewer, in library.CreateContent, r *request) (again bool, f faults) {
+	if !v.signedIn() {
+		return false, faults{"UNAUTHENTICATED"}
+	}
+	f.add(in.Tenant != nil && library.CheckTenant(*in.Tenant) != nil, "INVALID", "tenant")
+	f.add(in.Name != nil && strings.Contains(*in.Name, "/"), "INVALID", "name")
+	f.add(in.Title == "", "INVALID", "title")
+	f.add(in.Description != nil && *in.Description == badText, "INVALID", "description")
+	f.add((in.Link != nil) != (in.Kind == library.Link) || in.Link != nil && *in.Link == badLink, "INVALID", "link")
+	f.add(in.ExpiresAt != nil && *in.ExpiresAt <= w.now, "INVALID", "expiresAt")
+	f.add(badKey(in.IdempotencyKey), "INVALID", "idempotencyKey")
+	if len(in.Members) > 0 {
+		f = append(f, wrongList(idsOf(in.Members), "members", "")...)
+		f.add(len(in.Members) <= 100 && in.Members[0].Role == nil, "INVALID", "members", "0", "role")
+	}
+	if f != nil {
+		return false, f
+	}
+	tenant := v.user.Tenant()
+	if in.Tenant != nil {
+		tenant = *in.Tenant
+	}
+	f.add(!w.stored(v) || tenant != v.user.Tenant() && !v.global, "FORBIDDEN")
+	if f != nil {
+		return false, f
+	}
+	id := ""
+	if in.Name != nil {
+		id = "c:" + tenant + ":" + *in.Name
+	}
+	if err := w.fix(r, id); err != nil {
+		return false, faults{err.Error()}
+	}
+	if r.key != nil {
+		// What this very request has created before has this id.
+		if first := w.creations[creationID{v.user, *r.key}].id; first != "" {
+			again, err := w.answered(r, first)
+			if err != nil || again {
+				if err != nil {
+					f.add(true, err.Error())
+				}
+				return again, f
+			}
+		}
+	}
+	for i, c := range in.Members {
+		p := library.PrincipalID(c.Principal)
+		f.add(p != v.user && !w.sees(v, p), "NOT_FOUND", "members", index(i), "principalId")
+	}
+	if f == nil {
+		f.add(w.items[library.ContentID(id)] != nil, "TAKEN")
+	}
+	return false, f
+}
+
+func (g *game) updateContent() {
+	v := g.viewer()
+	in := library.UpdateContent{ID: g.contentID(), IdempotencyKey: g.key(), ExpectedVersion: g.version()}
+	if g.rarely("title given", 2) {
+		title := g.title()
+		in.Title = library.Some(&title)
+	}
+	if g.rarely("description given", 4) {
+		in.Description = library.Some(g.text("description", "d", "e", badText))
+	}
+	if g.rarely("link given", 4) {
+		in.Link = library.Some(g.text("link", "https://e.com/a", "https://e.com/b", badLink))
+	}
+	if g.rarely("visibility given", 2) {
+		in.Visibility = g.optionalVisibility()
+	}
+	if g.rarely("expiry given", 4) {
+		in.ExpiresAt = library.Some(g.expiry())
+	}
+	plain := in
+	plain.IdempotencyKey = nil
+	r := g.request(v, in.IdempotencyKey, "updateContent", plain)
+	again, want := g.w.updateContent(v, in, r)
+	out, err := g.svc.UpdateContent(g.ctx, v.fresh(), in)
+	if !g.agrees("updateContent", in, v, want, err) {
+		return
+	}
+	c := g.w.items[library.ContentID(in.ID)]
+	if !again {
+		c.update(in, g.w.now)
+		g.w.remember(r, in.ID)
+	}
+	g.sameOutcome(v, out, -1)
+}
+
+// version is one that is expected, mostly none.
+func (g *game) version() *int {
+	if !g.rarely("version expected", 6) {
+		return nil
+	}
+	n := one(g, "version", []int{1, 2, 3})
+	return &n
+}
+
+func (w *world) updateContent(v viewer, in library.UpdateContent, r *request) (again bool, f faults) {
+	if !v.signedIn() {
+		return false, faults{"UNAUTHENTICATED"}
+	}
+	f.add(library.KindOfID(in.ID) != library.IDContent, "INVALID", "id")
+	f.add(wrong(in.Title, func(s string) bool { return s == "" }), "INVALID", "title")
+	f.add(in.Description.Set && in.Description.Value != nil && *in.Description.Value == badText, "INVALID", "description")
+	f.add(wrong(in.Link, func(s string) bool { return s == badLink }), "INVALID", "link")
+	f.add(in.Visibility.Set && in.Visibility.Value == nil, "INVALID", "visibility")
+	f.add(in.ExpiresAt.Set && in.ExpiresAt.Value != nil && *in.ExpiresAt.Value <= w.now, "INVALID", "expiresAt")
+	f.add(badKey(in.IdempotencyKey), "INVALID", "idempotencyKey")
+	f.add(!in.Title.Set && !in.Description.Set && !in.Link.Set && !in.Visibility.Set && !in.ExpiresAt.Set, "INVALID")
+	if f != nil {
+		return false, f
+	}
+	if f = w.actor(v, library.ContentID(in.ID).Tenant()); f != nil {
+		return false, f
+	}
+	again, err := w.answered(r, in.ID)
+	c := w.items[library.ContentID(in.ID)]
+	switch {
+	case err != nil:
+		f.add(true, err.Error())
+	case again:
+	case c == nil || !w.reads(v, c):
+		f.add(true, "NOT_FOUND", "id")
+	case !w.directs(v, c):
+		f.add(true, "FORBIDDEN")
+	case in.ExpectedVersion != nil && *in.ExpectedVersion != c.version:
+		f.add(true, "CONFLICT")
+	default:
+		f.add(in.Link.Set && c.kind == library.Note, "INVALID", "link")
+	}
+	return again, f
+}
+
+// update applies a change, and moves the item where anything differs that
+// readers know it by.
+func (c *item) update(in library.UpdateContent, now library.Instant) {
+	before := *c
+	if in.Title.Set {
+		c.title = *in.Title.Value
+	}
+	if in.Description.Set {
+		c.description = in.Description.Value
+	}
+	if in.Link.Set {
+		c.link = in.Link.Value
+	}
+	if in.Visibility.Set {
+		c.visibility = *in.Visibility.Value
+	}
+	if in.ExpiresAt.Set {
+		c.expiresAt = in.ExpiresAt.Value
+	}
+	if before.title != c.title || before.visibility != c.visibility || !equal(before.description, c.description) || !equal(before.link, c.link) {
+		c.version++
+		c.lastModified = now
+	}
+}
+
+func equal(a, b *string) bool { return (a == nil) == (b == nil) && (a == nil || *a == *b) }
+
+func (g *game) deleteContent() {
+	v := g.viewer()
+	in := library.DeleteContent{ID: g.contentID(), ExpectedVersion: g.version(), IdempotencyKey: g.key()}
+	plain := in
+	plain.IdempotencyKey = nil
+	r := g.request(v, in.IdempotencyKey, "deleteContent", plain)
+	again, want := g.w.deleteContent(v, in, r)
+	out, err := g.svc.DeleteContent(g.ctx, v.fresh(), in)
+	if !g.agrees("deleteContent", in, v, want, err) {
+		return
+	}
+	if !again {
+		g.w.items[library.ContentID(in.ID)].deleted = true
+		g.w.remember(r, in.ID)
+	}
+	g.sameOutcome(v, out, -1)
+}
+
+func (w *world) deleteContent(v viewer, in library.DeleteContent, r *request) (again bool, f faults) {
+	if !v.signedIn() {
+		return false, faults{"UNAUTHENTICATED"}
+	}
+	f.add(library.KindOfID(in.ID) != library.IDContent, "INVALID", "id")
+	f.add(badKey(in.IdempotencyKey), "INVALID", "idempotencyKey")
+	if f != nil {
+		return false, f
+	}
+	if f = w.actor(v, library.ContentID(in.ID).Tenant()); f != nil {
+		return false, f
+	}
+	again, err := w.answered(r, in.ID)
+	c := w.items[library.ContentID(in.ID)]
+	switch {
+	case err != nil:
+		f.add(true, err.Error())
+	case again:
+	case c == nil || !w.reads(v, c):
+		f.add(true, "NOT_FOUND", "id")
+	case !w.directs(v, c):
+		f.add(true, "FORBIDDEN")
+	case in.ExpectedVersion != nil && *in.ExpectedVersion != c.version:
+		f.add(true, "CONFLICT")
+	}
+	return again, f
+}
+
+// sameOutcome compares what a mutation of an item answered: the item as the
+// actor sees it now, its place in the actor's own library, and, where it is not
+// negative, the number of libraries concerned.
+func (g *game) sameOutcome(v viewer, out *library.ContentOutcome, libraries int) {
+	g.Helper()
+	c := g.w.items[out.ID]
+	sees := c != nil && g.w.reads(v, c)
+	if sees != (out.Content != nil) {
+		g.Fatalf("%+v sees %s: %t, but is told %+v", v, out.ID, sees, out.Content)
+	}
+	if sees {
+		g.same("the item answered", c.plain(), plainContent(out.Content))
+	}
+	role := library.NoRole
+	if sees {
+		role = c.members[v.user]
+	}
+	if (role != library.NoRole) != (out.Edge != nil) {
+		g.Fatalf("%+v has the role %q on %s, but is told the edge %+v", v, role, out.ID, out.Edge)
+	}
+	if out.Edge != nil && out.Edge.Role != role {
+		g.Fatalf("%+v has the role %q on %s, but its edge tells %q", v, role, out.ID, out.Edge.Role)
+	}
+	if !out.FanOut.Complete {
+		g.Fatalf("the fan-out of %s has not been waited for", out.ID)
+	}
+	if libraries >= 0 && out.FanOut.Libraries != libraries {
+		g.Fatalf("a change of %s concerns %d libraries, want %d", out.ID, out.FanOut.Libraries, libraries)
+	}
+}
+
+// plainItem is what the model and a content have in common.
+type plainItem struct {
+	ID                library.ContentID
+	Kind              library.ContentKind
+	Title             string
+	Description, Link *string
+	Visibility        library.Visibility
+	Creator           library.PrincipalID
+	LastModified      library.Instant
+	Version           int
+	ExpiresAt         *library.Instant
+}
+
+func (c *item) plain() plainItem {
+	return plainItem{c.id, c.kind, c.title, c.description, c.link, c.visibility, c.creator, c.lastModified, c.version, c.expiresAt}
+}
+
+func plainContent(c *library.Content) plainItem {
+	return plainItem{c.ID, c.Kind, c.Title, c.Description, c.Link, c.Visibility, c.Creator, c.LastModified, c.Version, c.ExpiresAt}
+}
+
+// managed counts the managers that an item would have with other roles.
+func managed(members map[library.PrincipalID]library.ContentRole, changed map[library.PrincipalID]library.ContentRole) int {
+	after := maps.Clone(members)
+	maps.Copy(after, changed)
+	n := 0
+	for _, role := range after {
+		if role == library.Manages {
+			n++
+		}
+	}
+	return n
+}

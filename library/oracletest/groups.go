@@ -1,0 +1,220 @@
+package oracletest
+
+import (
+	"carrel/library"
+)
+
+func (g *game) createGroup() {
+	v := g.viewer()
+	id := one(g, "group", g.groups)
+	in := library.CreateGroup{
+		Tenant: id.Tenant(), Name: id.Name(), DisplayName: g.displayName(), Visibility: g.visibility(), IdempotencyKey: g.key(),
+	}
+	if g.rarely("bad tenant", 30) {
+		in.Tenant = "-"
+	}
+	g.createGroupAs(v, in)
+}
+
+func (g *game) createGroupAs(v viewer, in library.CreateGroup) {
+	id := library.GroupID(in.Tenant, in.Name)
+	plain := in
+	plain.IdempotencyKey = nil
+	r := g.request(v, in.IdempotencyKey, "createGroup", plain)
+	again, want := g.w.createGroup(v, id, in, r)
+	got, err := g.svc.CreateGroup(g.ctx, v.fresh(), in)
+	if !g.agrees("createGroup", in, v, want, err) {
+		return
+	}
+	if !again {
+		g.w.principals[id] = &principal{
+			id: id, name: in.DisplayName, visibility: in.Visibility,
+			members: map[library.PrincipalID]library.GroupRole{v.user: library.GroupManager},
+		}
+		g.w.remember(r, string(id))
+	}
+	g.sameGroup(v, id, got)
+}
+
+func (w *world) createGroup(v viewer, id library.PrincipalID, in library.CreateGroup, r *request) (again bool, f faults) {
+	if !v.signedIn() {
+		return false, faults{"UNAUTHENTICATED"}
+	}
+	f.add(in.Tenant == "-", "INVALID", "tenant")
+	f.add(badName(in.DisplayName), "INVALID", "displayName")
+	f.add(badKey(in.IdempotencyKey), "INVALID", "idempotencyKey")
+	if f != nil {
+		return false, f
+	}
+	again, err := w.answered(r, string(id))
+	if err != nil {
+		return false, faults{err.Error()}
+	}
+	if again {
+		return true, nil
+	}
+	f.add(!w.stored(v) || v.user.Tenant() != id.Tenant() && !v.global, "FORBIDDEN")
+	if f != nil {
+		return false, f
+	}
+	if err := w.fix(r, string(id)); err != nil {
+		return false, faults{err.Error()}
+	}
+	f.add(w.principals[id] != nil, "TAKEN")
+	return false, f
+}
+
+func (g *game) updateGroup() {
+	v := g.viewer()
+	in := library.UpdateGroup{ID: g.principalID(), DisplayName: g.optionalName(), Visibility: g.optionalVisibility(), IdempotencyKey: g.key()}
+	if !isGroup(in.ID) && !g.rarely("not a group", 5) {
+		in.ID = string(one(g, "group", g.groups))
+	}
+	id := library.PrincipalID(in.ID)
+	plain := in
+	plain.IdempotencyKey = nil
+	r := g.request(v, in.IdempotencyKey, "updateGroup", plain)
+	again, want := g.w.updateGroup(v, id, in, r)
+	got, err := g.svc.UpdateGroup(g.ctx, v.fresh(), in)
+	if !g.agrees("updateGroup", in, v, want, err) {
+		return
+	}
+	if !again {
+		g.w.principals[id].update(in.DisplayName, library.Optional[*string]{}, in.Visibility)
+		g.w.remember(r, in.ID)
+	}
+	g.sameGroup(v, id, got)
+}
+
+func (w *world) updateGroup(v viewer, id library.PrincipalID, in library.UpdateGroup, r *request) (again bool, f faults) {
+	if !v.signedIn() {
+		return false, faults{"UNAUTHENTICATED"}
+	}
+	f.add(!isGroup(in.ID), "INVALID", "id")
+	f.add(wrong(in.DisplayName, badName), "INVALID", "displayName")
+	f.add(in.Visibility.Set && in.Visibility.Value == nil, "INVALID", "visibility")
+	f.add(badKey(in.IdempotencyKey), "INVALID", "idempotencyKey")
+	f.add(!in.DisplayName.Set && !in.Visibility.Set, "INVALID")
+	if f != nil {
+		return false, f
+	}
+	if f = w.actor(v, id.Tenant()); f != nil {
+		return false, f
+	}
+	again, err := w.answered(r, in.ID)
+	switch {
+	case err != nil:
+		f.add(true, err.Error())
+	case again:
+	case !w.sees(v, id):
+		f.add(true, "NOT_FOUND", "id")
+	case !w.manages(v, id):
+		f.add(true, "FORBIDDEN")
+	}
+	return again, f
+}
+
+func (g *game) setGroupMembers() {
+	v := g.viewer()
+	in := library.SetGroupMembers{Group: string(one(g, "group", g.groups)), IdempotencyKey: g.key()}
+	if g.rarely("another id", 20) {
+		in.Group = g.principalID()
+	}
+	for _, id := range g.principalIDs() {
+		c := library.GroupMemberChange{Principal: id}
+		if !g.rarely("remove", 3) {
+			role := one(g, "role", []library.GroupRole{library.GroupMember, library.GroupManager})
+			c.Role = &role
+		}
+		in.Members = append(in.Members, c)
+	}
+	if g.rarely("leave", 8) {
+		in.Members = []library.GroupMemberChange{{Principal: string(v.user)}}
+	}
+	id := library.PrincipalID(in.Group)
+	plain := in
+	plain.IdempotencyKey = nil
+	r := g.request(v, in.IdempotencyKey, "setGroupMembers", plain)
+	again, want := g.w.setGroupMembers(v, id, in, r)
+	got, err := g.svc.SetGroupMembers(g.ctx, v.fresh(), in)
+	if !g.agrees("setGroupMembers", in, v, want, err) {
+		return
+	}
+	if !again {
+		for _, c := range in.Members {
+			if p := library.PrincipalID(c.Principal); c.Role == nil {
+				delete(g.w.principals[id].members, p)
+			} else {
+				g.w.principals[id].members[p] = *c.Role
+			}
+		}
+		g.w.remember(r, in.Group)
+	}
+	g.sameGroup(v, id, got)
+}
+
+func (w *world) setGroupMembers(v viewer, id library.PrincipalID, in library.SetGroupMembers, r *request) (again bool, f faults) {
+	if !v.signedIn() {
+		return false, faults{"UNAUTHENTICATED"}
+	}
+	f.add(!isGroup(in.Group), "INVALID", "groupId")
+	f.add(badKey(in.IdempotencyKey), "INVALID", "idempotencyKey")
+	ids := make([]string, len(in.Members))
+	for i, c := range in.Members {
+		ids[i] = c.Principal
+	}
+	f = append(f, wrongList(ids, "members", in.Group)...)
+	if f != nil {
+		return false, f
+	}
+	if f = w.actor(v, id.Tenant()); f != nil {
+		return false, f
+	}
+	again, err := w.answered(r, in.Group)
+	if err != nil {
+		return false, faults{err.Error()}
+	}
+	if again {
+		return true, nil
+	}
+	if !w.sees(v, id) {
+		return false, faults{"NOT_FOUND groupId"}
+	}
+	group := w.principals[id]
+	managers := group.plain().Managers
+	for i, c := range in.Members {
+		p := library.PrincipalID(c.Principal)
+		before := group.members[p]
+		f.add(c.Role != nil && before == library.NotInGroup && !w.sees(v, p), "NOT_FOUND", "members", index(i), "principalId")
+		if before == library.GroupManager {
+			managers--
+		}
+		if c.Role != nil && *c.Role == library.GroupManager {
+			managers++
+		}
+	}
+	leaves := len(in.Members) == 1 && library.PrincipalID(in.Members[0].Principal) == v.user && in.Members[0].Role == nil
+	switch {
+	case f != nil:
+	case !leaves && !w.manages(v, id):
+		f.add(true, "FORBIDDEN")
+	case managers == 0:
+		f.add(true, "LAST_MANAGER")
+	}
+	return false, f
+}
+
+// wrongList are the faults of the shape of a list of changes. self is an id
+// that must not be in it.
+func wrongList(ids []string, field, self string) (f faults) {
+	f.add(len(ids) == 0, "INVALID", field)
+	if f.add(len(ids) > 100, "TOO_MANY", field); len(ids) > 100 {
+		return f
+	}
+	seen := map[string]bool{}
+	for i, id := range ids {
+		f.add(!isPrincipal(id) || seen[id] || id == self && isGroup(self), "INVALID", field, index(i), "principalId")
+		seen[id] = true
+	}
+	return f
+}

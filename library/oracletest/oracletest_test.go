@@ -1,0 +1,26 @@
+package oracletest_test
+
+import (
+	"testing"
+
+	"github.com/cockroachdb/pebble/v2/vfs"
+
+	"carrel/library"
+	"carrel/library/oracletest"
+	"carrel/pebblestore"
+)
+
+// TestPebble plays on the embedded store.
+func TestPebble(t *testing.T) {
+	oracletest.Run(t, func(t *testing.T) (library.Store, func()) {
+		store, err := pebblestore.Open("", pebblestore.Options{FS: vfs.NewMem()})
+		if err != nil {
+			t.Fatalf("opening the store: %v", err)
+		}
+		return store, func() {
+			if err := store.Close(); err != nil {
+				t.Errorf("closing the store: %v", err)
+			}
+		}
+	})
+}

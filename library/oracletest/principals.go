@@ -1,0 +1,254 @@
+package oracletest
+
+import (
+	"strconv"
+
+	"github.com/google/go-cmp/cmp"
+
+	"carrel/library"
+)
+
+func (g *game) displayName() string {
+	return one(g, "display name", []string{"x", "y", "z", "x", "y", "z", "x", "y", "z", " ", "a\nb"})
+}
+
+func badName(s string) bool  { return s == " " || s == "a\nb" }
+func badEmail(s string) bool { return s == "nobody" }
+
+func badKey(key *string) bool { return key != nil && *key == "" }
+
+func (g *game) email() string {
+	return one(g, "email", []string{"x@example.com", "y@example.com", "z@example.com", "nobody"})
+}
+
+func (g *game) createUser() {
+	v := g.viewer()
+	u := one(g, "user", g.users)
+	if v.signedIn() && g.rarely("itself", 2) {
+		u = v.user
+	}
+	in := library.CreateUser{
+		Tenant: u.Tenant(), Name: u.Name(), DisplayName: g.displayName(), Email: g.email(), Visibility: g.visibility(), IdempotencyKey: g.key(),
+	}
+	if g.rarely("bad name", 30) {
+		in.Name = "a b"
+	}
+	g.createUserAs(v, in)
+}
+
+func (g *game) createUserAs(v viewer, in library.CreateUser) {
+	id := library.UserID(in.Tenant, in.Name)
+	plain := in
+	plain.IdempotencyKey = nil
+	r := g.request(v, in.IdempotencyKey, "createUser", plain)
+	again, want := g.w.createUser(v, id, in, r)
+	got, err := g.svc.CreateUser(g.ctx, v.fresh(), in)
+	if !g.agrees("createUser", in, v, want, err) {
+		return
+	}
+	if !again {
+		g.w.principals[id] = &principal{id: id, name: in.DisplayName, email: in.Email, visibility: in.Visibility}
+		g.w.remember(r, string(id))
+	}
+	g.sameUser(v, id, got)
+}
+
+func (w *world) createUser(v viewer, id library.PrincipalID, in library.CreateUser, r *request) (again bool, f faults) {
+	if !v.signedIn() {
+		return false, faults{"UNAUTHENTICATED"}
+	}
+	f.add(in.Name == "a b", "INVALID", "name")
+	f.add(badName(in.DisplayName), "INVALID", "displayName")
+	f.add(badEmail(in.Email), "INVALID", "email")
+	f.add(badKey(in.IdempotencyKey), "INVALID", "idempotencyKey")
+	if f != nil {
+		return false, f
+	}
+	again, err := w.answered(r, string(id))
+	if err != nil {
+		return false, faults{err.Error()}
+	}
+	f.add(!again && v.user != id && !v.administers(id.Tenant()), "FORBIDDEN")
+	if f != nil || again {
+		return again, f
+	}
+	if err := w.fix(r, string(id)); err != nil {
+		return false, faults{err.Error()}
+	}
+	f.add(w.principals[id] != nil, "TAKEN")
+	return false, f
+}
+
+// sameUser compares what a mutation answered.
+func (g *game) sameUser(v viewer, id library.PrincipalID, got *library.User) {
+	g.Helper()
+	if !g.w.sees(v, id) {
+		if got != nil {
+			g.Fatalf("%s is told to %+v, who may not see it", id, v)
+		}
+		return
+	}
+	if got == nil {
+		g.Fatalf("%s is not told to %+v", id, v)
+	}
+	g.same("user", g.w.principals[id].plain(), plainHeader(got.PrincipalHeader))
+}
+
+func (g *game) sameGroup(v viewer, id library.PrincipalID, got *library.Group) {
+	g.Helper()
+	if !g.w.sees(v, id) {
+		if got != nil {
+			g.Fatalf("%s is told to %+v, who may not see it", id, v)
+		}
+		return
+	}
+	if got == nil {
+		g.Fatalf("%s is not told to %+v", id, v)
+	}
+	g.same("group", g.w.principals[id].plain(), plainHeader(got.PrincipalHeader))
+}
+
+// same compares a thing of the model with the Service's.
+func (g *game) same(what string, model, service any) {
+	g.Helper()
+	if diff := cmp.Diff(model, service); diff != "" {
+		g.Fatalf("%s (-model +service):\n%s", what, diff)
+	}
+}
+
+// plainPrincipal is what the model and a header have in common.
+type plainPrincipal struct {
+	ID          library.PrincipalID
+	Name, Email string
+	Visibility  library.Visibility
+	Members     int
+	Managers    int
+}
+
+func (p *principal) plain() plainPrincipal {
+	managers := 0
+	for _, role := range p.members {
+		if role == library.GroupManager {
+			managers++
+		}
+	}
+	return plainPrincipal{p.id, p.name, p.email, p.visibility, len(p.members), managers}
+}
+
+func plainHeader(h library.PrincipalHeader) plainPrincipal {
+	return plainPrincipal{h.ID, h.DisplayName, h.Email, h.Visibility, h.Members, h.Managers}
+}
+
+// headerInput are the drawn fields of updateUser and updateGroup.
+func (g *game) optionalName() library.Optional[*string] {
+	if !g.rarely("name given", 2) {
+		return library.Optional[*string]{}
+	}
+	if g.rarely("null", 15) {
+		return library.Some[*string](nil)
+	}
+	s := g.displayName()
+	return library.Some(&s)
+}
+
+func (g *game) optionalVisibility() library.Optional[*library.Visibility] {
+	if !g.rarely("visibility given", 2) {
+		return library.Optional[*library.Visibility]{}
+	}
+	if g.rarely("null", 15) {
+		return library.Some[*library.Visibility](nil)
+	}
+	x := g.visibility()
+	return library.Some(&x)
+}
+
+func wrong(o library.Optional[*string], bad func(string) bool) bool {
+	return o.Set && (o.Value == nil || bad(*o.Value))
+}
+
+// actor is FORBIDDEN for who is not stored and not an administrator there.
+func (w *world) actor(v viewer, tenant string) faults {
+	if w.stored(v) || v.administers(tenant) {
+		return nil
+	}
+	return faults{"FORBIDDEN"}
+}
+
+func (g *game) updateUser() {
+	v := g.viewer()
+	in := library.UpdateUser{ID: g.principalID(), DisplayName: g.optionalName(), Visibility: g.optionalVisibility(), IdempotencyKey: g.key()}
+	if g.rarely("itself", 2) && v.signedIn() {
+		in.ID = string(v.user)
+	}
+	if g.rarely("email given", 3) {
+		e := g.email()
+		in.Email = library.Some(&e)
+	}
+	id := library.PrincipalID(in.ID)
+	plain := in
+	plain.IdempotencyKey = nil
+	r := g.request(v, in.IdempotencyKey, "updateUser", plain)
+	again, want := g.w.updateUser(v, id, in, r)
+	got, err := g.svc.UpdateUser(g.ctx, v.fresh(), in)
+	if !g.agrees("updateUser", in, v, want, err) {
+		return
+	}
+	if !again {
+		g.w.principals[id].update(in.DisplayName, in.Email, in.Visibility)
+		g.w.remember(r, in.ID)
+	}
+	g.sameUser(v, id, got)
+}
+
+func (w *world) updateUser(v viewer, id library.PrincipalID, in library.UpdateUser, r *request) (again bool, f faults) {
+	if !v.signedIn() {
+		return false, faults{"UNAUTHENTICATED"}
+	}
+	f.add(!isUser(in.ID), "INVALID", "id")
+	f.add(wrong(in.DisplayName, badName), "INVALID", "displayName")
+	f.add(wrong(in.Email, badEmail), "INVALID", "email")
+	f.add(in.Visibility.Set && in.Visibility.Value == nil, "INVALID", "visibility")
+	f.add(badKey(in.IdempotencyKey), "INVALID", "idempotencyKey")
+	f.add(!in.DisplayName.Set && !in.Email.Set && !in.Visibility.Set, "INVALID")
+	if f != nil {
+		return false, f
+	}
+	if f = w.actor(v, id.Tenant()); f != nil {
+		return false, f
+	}
+	again, err := w.answered(r, in.ID)
+	switch {
+	case err != nil:
+		f.add(true, err.Error())
+	case again:
+	case !w.sees(v, id):
+		f.add(true, "NOT_FOUND", "id")
+	case v.user != id && !v.administers(id.Tenant()):
+		f.add(true, "FORBIDDEN")
+	}
+	return again, f
+}
+
+func (p *principal) update(name, email library.Optional[*string], visibility library.Optional[*library.Visibility]) {
+	if name.Set {
+		p.name = *name.Value
+	}
+	if email.Set {
+		p.email = *email.Value
+	}
+	if visibility.Set {
+		p.visibility = *visibility.Value
+	}
+}
+
+func isUser(id string) bool {
+	return library.KindOfID(id) == library.IDUser
+}
+
+func isGroup(id string) bool {
+	return library.KindOfID(id) == library.IDGroup
+}
+
+func isPrincipal(id string) bool { return isUser(id) || isGroup(id) }
+
+func index(i int) string { return strconv.Itoa(i) }

@@ -1,0 +1,245 @@
+package oracletest
+
+import (
+	"slices"
+
+	"carrel/library"
+)
+
+// readSomething compares what one viewer reads of one library and one item.
+func (g *game) readSomething() {
+	if g.hot {
+		g.settle()
+	}
+	v := g.viewer()
+	owner := one(g, "owner", slices.Concat(g.users, g.groups))
+	q := library.LibraryQuery{
+		Descending: yes(g, "descending"), IncludeShared: yes(g, "includeShared"), WithStanding: yes(g, "standing"), OtherSide: true,
+	}
+	g.readLibrary(v, owner, q, yes(g, "backwards"), one(g, "page size", []int{1, 2, 3, 20}))
+	g.readLists(v, owner)
+	if id, err := library.ParseContentID(g.contentID()); err == nil {
+		g.readItem(v, id)
+	}
+}
+
+// yes draws a yes or no.
+func yes(g *game, label string) bool { return one(g, label, []bool{false, true}) }
+
+// readEverything compares what every viewer reads of everything.
+func (g *game) readEverything() {
+	for _, v := range g.viewers {
+		for i, owner := range slices.Concat(g.users, g.groups) {
+			q := library.LibraryQuery{OtherSide: true, WithStanding: true, Descending: i%2 == 0, IncludeShared: i%3 == 0}
+			g.readLibrary(v, owner, q, i%4 < 2, 3)
+			g.readLists(v, owner)
+		}
+		ids := make([]library.ContentID, 0, len(g.w.items))
+		for id := range g.w.items {
+			ids = append(ids, id)
+		}
+		slices.Sort(ids)
+		for _, id := range ids {
+			g.readItem(v, id)
+		}
+	}
+}
+
+// readLibrary walks through a library and compares each page.
+func (g *game) readLibrary(v viewer, owner library.PrincipalID, q library.LibraryQuery, backwards bool, size int) {
+	g.Helper()
+	want, count := g.w.library(v, owner, q.IncludeShared)
+	if q.Descending != backwards {
+		slices.Reverse(want)
+	}
+	for read, first := 0, true; first || read < len(want); first = false {
+		q.PageArgs = pageArgs(q.PageArgs, backwards, size, first)
+		page, err := g.svc.Library(g.ctx, v.fresh(), owner, q)
+		if !g.w.sees(v, owner) {
+			g.agrees("library", owner, v, faults{"NOT_FOUND"}, err)
+			return
+		}
+		if err != nil {
+			g.Fatalf("library of %s by %+v, %+v: %v", owner, v, q, err)
+		}
+		if page.Bucket != g.w.bucket(v, owner) {
+			g.Fatalf("%+v reads the bucket %s of %s, want %s", v, page.Bucket, owner, g.w.bucket(v, owner))
+		}
+		due := want[read:min(read+size, len(want))]
+		g.samePage(v, owner, q, backwards, page, due)
+		read += len(due)
+		ahead, behind := page.PageInfo.HasNextPage, page.PageInfo.HasPreviousPage
+		next := page.PageInfo.EndCursor()
+		if backwards {
+			ahead, behind, next = behind, ahead, page.PageInfo.StartCursor()
+		}
+		if ahead != (read < len(want)) || behind == first {
+			g.Fatalf("library of %s by %+v, %+v: after %d of %d the flags are %+v", owner, v, q, read, len(want), page.PageInfo)
+		}
+		if (next == nil) != (len(due) == 0) {
+			g.Fatalf("library of %s by %+v, %+v: cursor %v of a page of %d", owner, v, q, next, len(due))
+		}
+		q.After, q.Before = next, next
+		if first {
+			g.sameCount(page, count)
+		}
+	}
+}
+
+// pageArgs are those of the next page of a walk; at carries its cursor.
+func pageArgs(at library.PageArgs, backwards bool, size int, first bool) library.PageArgs {
+	args := library.PageArgs{}
+	switch {
+	case backwards:
+		if args.Last = &size; !first {
+			args.Before = at.Before
+		}
+	default:
+		if args.First = &size; !first {
+			args.After = at.After
+		}
+	}
+	return args
+}
+
+// entry is an edge as the model knows it.
+type entry struct {
+	Item     plainItem
+	Role     library.ContentRole
+	Standing *library.Standing
+}
+
+// samePage compares the edges of a page with those due, which are in the order
+// of the walk.
+func (g *game) samePage(v viewer, owner library.PrincipalID, q library.LibraryQuery, backwards bool, page *library.LibraryConnection, due []*item) {
+	g.Helper()
+	var want, got []entry
+	for _, c := range due {
+		e := entry{Item: c.plain(), Role: c.members[owner]}
+		if q.WithStanding {
+			e.Standing = g.w.standing(v, c)
+		}
+		want = append(want, e)
+	}
+	if backwards {
+		slices.Reverse(want)
+	}
+	for _, e := range page.Edges {
+		got = append(got, entry{plainContent(e.Node), e.Role, e.Standing})
+	}
+	if len(want) > 0 || len(got) > 0 {
+		g.same("page of the library of "+string(owner)+" for "+string(v.user), want, got)
+	}
+	if len(page.Edges) > 0 {
+		first, last := page.Edges[0].Cursor(), page.Edges[len(page.Edges)-1].Cursor()
+		start, end := page.PageInfo.StartCursor(), page.PageInfo.EndCursor()
+		if start == nil || end == nil {
+			g.Fatalf("a page with edges but without cursors: %q to %q", first, last)
+		}
+	}
+}
+
+func (g *game) sameCount(page *library.LibraryConnection, want int) {
+	g.Helper()
+	n, err := g.svc.LibraryCount(g.ctx, page)
+	if err != nil || !n.Exact || n.Value != want {
+		g.Fatalf("the bucket %s of %s counts %+v, %v; want %d", page.Bucket, page.Owner, n, err, want)
+	}
+}
+
+// standing is what v may do with an item that it sees.
+func (w *world) standing(v viewer, c *item) *library.Standing {
+	s := &library.Standing{Role: w.role(v.user, c)}
+	s.CanManage = v.administers(c.id.Tenant()) || w.stored(v) && s.Role == library.Manages
+	s.CanShare = s.CanManage || w.stored(v) && c.visibility != library.Private
+	return s
+}
+
+// readItem compares an item, what the viewer may do with it, and its members.
+func (g *game) readItem(v viewer, id library.ContentID) {
+	g.Helper()
+	c := g.w.items[id]
+	sees := c != nil && g.w.reads(v, c)
+	got, err := g.svc.Contents(g.ctx, v.fresh(), []library.ContentID{id})
+	if err != nil || (got[0] != nil) != sees {
+		g.Fatalf("%+v sees %s: %t, but is shown %+v, %v", v, id, sees, got, err)
+	}
+	members, err := g.svc.Members(g.ctx, v.fresh(), id, library.PageArgs{})
+	if !sees {
+		g.agrees("members", id, v, faults{"NOT_FOUND"}, err)
+		return
+	}
+	if err != nil {
+		g.Fatalf("members of %s by %+v: %v", id, v, err)
+	}
+	g.same("item", c.plain(), plainContent(got[0]))
+	standings, err := g.svc.Standings(g.ctx, v.fresh(), []library.ContentID{id})
+	if err != nil {
+		g.Fatalf("standing of %+v on %s: %v", v, id, err)
+	}
+	g.same("standing", []*library.Standing{g.w.standing(v, c)}, standings)
+	var want, shown []listed
+	for _, p := range membersSeen(g.w, v, c.members) {
+		want = append(want, listed{p, c.members[p].String()})
+	}
+	for _, e := range members.Edges {
+		shown = append(shown, listed{e.Node.PrincipalID(), e.Role.String()})
+	}
+	g.same("members of "+string(id)+" for "+string(v.user), want, shown)
+}
+
+// listed is a principal with its role.
+type listed struct {
+	ID   library.PrincipalID
+	Role string
+}
+
+// readLists compares a principal, its groups or members, and the viewer's role.
+func (g *game) readLists(v viewer, id library.PrincipalID) {
+	g.Helper()
+	role, err := g.svc.GroupRoleOf(g.ctx, v.fresh(), id)
+	if err != nil || role != g.w.groups(v.user)[id] {
+		g.Fatalf("%+v is %q in %s, but is told %q, %v", v, g.w.groups(v.user)[id], id, role, err)
+	}
+	sees := g.w.sees(v, id)
+	got, err := g.svc.Principals(g.ctx, v.fresh(), []library.PrincipalID{id})
+	if err != nil || (got[0] != nil) != sees {
+		g.Fatalf("%+v sees %s: %t, but is shown %+v, %v", v, id, sees, got, err)
+	}
+	if !sees {
+		return
+	}
+	p := g.w.principals[id]
+	g.same("principal", p.plain(), plainHeader(*got[0].Head()))
+	var want, shown []listed
+	if id.IsGroup() {
+		for _, m := range membersSeen(g.w, v, p.members) {
+			want = append(want, listed{m, p.members[m].String()})
+		}
+		members, err := g.svc.GroupMembers(g.ctx, v.fresh(), id, library.PageArgs{})
+		if err != nil {
+			g.Fatalf("members of %s by %+v: %v", id, v, err)
+		}
+		for _, e := range members.Edges {
+			shown = append(shown, listed{e.Node.PrincipalID(), e.Role.String()})
+		}
+	} else {
+		in := map[library.PrincipalID]library.GroupRole{}
+		for gid, group := range g.w.principals {
+			if role, member := group.members[id]; member {
+				in[gid] = role
+			}
+		}
+		for _, gid := range membersSeen(g.w, v, in) {
+			want = append(want, listed{gid, in[gid].String()})
+		}
+		groups, err := g.svc.Groups(g.ctx, v.fresh(), id, library.PageArgs{})
+		if err != nil {
+			g.Fatalf("groups of %s by %+v: %v", id, v, err)
+		}
+		for _, e := range groups.Edges {
+			shown = append(shown, listed{e.Node.PrincipalID(), e.Role.String()})
+		}
+	}
+	g.same("lists of "+string(id)+" for "+string(v.user), want, shown)
+}

@@ -1,0 +1,272 @@
+package oracletest
+
+import (
+	"slices"
+
+	"carrel/library"
+)
+
+func (g *game) shareContent() {
+	v := g.viewer()
+	in := library.ShareContent{Content: g.contentID(), Principals: g.principalIDs(), Role: *g.role(), IdempotencyKey: g.key()}
+	if g.rarely("with itself", 5) {
+		in.Principals, in.Role = []string{string(v.user)}, library.Viewing
+	}
+	plain := in
+	plain.IdempotencyKey = nil
+	r := g.request(v, in.IdempotencyKey, "shareContent", plain)
+	again, want := g.w.shareContent(v, in, r)
+	out, err := g.svc.ShareContent(g.ctx, v.fresh(), in)
+	if !g.agrees("shareContent", in, v, want, err) {
+		return
+	}
+	c := g.w.items[library.ContentID(in.Content)]
+	libraries := -1
+	if !again {
+		libraries = 0
+		for _, id := range in.Principals {
+			p := library.PrincipalID(id)
+			if before := c.members[p]; before < in.Role {
+				c.members[p] = in.Role
+				libraries++
+			}
+		}
+		g.w.remember(r, in.Content)
+	}
+	g.sameOutcome(v, out, libraries)
+	if again || out.Content == nil {
+		return
+	}
+	distinct := slices.Clone(in.Principals)
+	slices.Sort(distinct)
+	if n := len(slices.Compact(distinct)); len(out.Edges) != n {
+		g.Fatalf("shared with %d, told %d edges", n, len(out.Edges))
+	}
+}
+
+func (w *world) shareContent(v viewer, in library.ShareContent, r *request) (again bool, f faults) {
+	if !v.signedIn() {
+		return false, faults{"UNAUTHENTICATED"}
+	}
+	f.add(library.KindOfID(in.Content) != library.IDContent, "INVALID", "contentId")
+	f.add(badKey(in.IdempotencyKey), "INVALID", "idempotencyKey")
+	f.add(len(in.Principals) == 0, "INVALID", "principalIds")
+	if f.add(len(in.Principals) > 100, "TOO_MANY", "principalIds"); len(in.Principals) <= 100 {
+		for i, id := range in.Principals {
+			f.add(!isPrincipal(id), "INVALID", "principalIds", index(i))
+		}
+	}
+	if f != nil {
+		return false, f
+	}
+	if f = w.actor(v, library.ContentID(in.Content).Tenant()); f != nil {
+		return false, f
+	}
+	again, err := w.answered(r, in.Content)
+	if err != nil {
+		return false, faults{err.Error()}
+	}
+	if again {
+		return true, nil
+	}
+	c := w.items[library.ContentID(in.Content)]
+	if c == nil || !w.reads(v, c) {
+		return false, faults{"NOT_FOUND contentId"}
+	}
+	for i, id := range in.Principals {
+		p := library.PrincipalID(id)
+		repeated := slices.Index(in.Principals, id) < i
+		f.add(!repeated && p != v.user && !w.sees(v, p), "NOT_FOUND", "principalIds", index(i))
+	}
+	if f != nil {
+		return false, f
+	}
+	f.add(!w.directs(v, c) && w.sharesTooMuch(v, c, in), "FORBIDDEN")
+	if f == nil {
+		// Only those that exist hold roles.
+		for i, id := range in.Principals {
+			f.add(w.principals[library.PrincipalID(id)] == nil && slices.Index(in.Principals, id) == i, "NOT_FOUND", "principalIds", index(i))
+		}
+	}
+	return false, f
+}
+
+// sharesTooMuch tells whether somebody who does not manage an item would give
+// more with it than they may.
+func (w *world) sharesTooMuch(v viewer, c *item, in library.ShareContent) bool {
+	if c.visibility == library.Private || in.Role != library.Viewing {
+		return true
+	}
+	return slices.ContainsFunc(in.Principals, func(id string) bool {
+		p := library.PrincipalID(id)
+		return c.visibility != library.Public && p.Tenant() != c.id.Tenant() && p != v.user && w.role(p, c) == library.NoRole
+	})
+}
+
+func (g *game) setContentMembers() {
+	v := g.viewer()
+	in := library.SetContentMembers{Content: g.contentID(), Members: g.changes(true), IdempotencyKey: g.key()}
+	if g.rarely("leave", 8) {
+		in.Members = []library.ContentMemberChange{{Principal: string(v.user)}}
+	}
+	plain := in
+	plain.IdempotencyKey = nil
+	r := g.request(v, in.IdempotencyKey, "setContentMembers", plain)
+	again, want := g.w.setContentMembers(v, in, r)
+	out, err := g.svc.SetContentMembers(g.ctx, v.fresh(), in)
+	if !g.agrees("setContentMembers", in, v, want, err) {
+		return
+	}
+	libraries := -1
+	if !again {
+		libraries = g.w.items[library.ContentID(in.Content)].apply(rolesOf(in.Members))
+		g.w.remember(r, in.Content)
+	}
+	g.sameOutcome(v, out, libraries)
+}
+
+func rolesOf(changes []library.ContentMemberChange) map[library.PrincipalID]library.ContentRole {
+	roles := map[library.PrincipalID]library.ContentRole{}
+	for _, c := range changes {
+		role := library.NoRole
+		if c.Role != nil {
+			role = *c.Role
+		}
+		roles[library.PrincipalID(c.Principal)] = role
+	}
+	return roles
+}
+
+// apply sets roles; it tells how many differ.
+func (c *item) apply(roles map[library.PrincipalID]library.ContentRole) (changed int) {
+	for p, role := range roles {
+		if c.members[p] != role {
+			changed++
+		}
+		if role == library.NoRole {
+			delete(c.members, p)
+		} else {
+			c.members[p] = role
+		}
+	}
+	return changed
+}
+
+func (w *world) setContentMembers(v viewer, in library.SetContentMembers, r *request) (again bool, f faults) {
+	if !v.signedIn() {
+		return false, faults{"UNAUTHENTICATED"}
+	}
+	f.add(library.KindOfID(in.Content) != library.IDContent, "INVALID", "contentId")
+	f.add(badKey(in.IdempotencyKey), "INVALID", "idempotencyKey")
+	f = append(f, wrongList(idsOf(in.Members), "members", "")...)
+	if f != nil {
+		return false, f
+	}
+	if f = w.actor(v, library.ContentID(in.Content).Tenant()); f != nil {
+		return false, f
+	}
+	again, err := w.answered(r, in.Content)
+	if err != nil {
+		return false, faults{err.Error()}
+	}
+	if again {
+		return true, nil
+	}
+	c := w.items[library.ContentID(in.Content)]
+	if c == nil || !w.reads(v, c) {
+		return false, faults{"NOT_FOUND contentId"}
+	}
+	for i, change := range in.Members {
+		p := library.PrincipalID(change.Principal)
+		f.add(change.Role != nil && c.members[p] == library.NoRole && !w.sees(v, p), "NOT_FOUND", "members", index(i), "principalId")
+	}
+	if f != nil {
+		return false, f
+	}
+	leaves := len(in.Members) == 1 && library.PrincipalID(in.Members[0].Principal) == v.user && in.Members[0].Role == nil
+	f.add(!leaves && !w.directs(v, c), "FORBIDDEN")
+	if f == nil {
+		f.add(managed(c.members, rolesOf(in.Members)) == 0, "LAST_MANAGER")
+	}
+	return false, f
+}
+
+func (g *game) removeFromLibrary() {
+	v := g.viewer()
+	in := library.RemoveFromLibrary{Principal: g.principalID(), Content: g.contentID(), IdempotencyKey: g.key()}
+	if g.rarely("its own", 3) && v.signedIn() {
+		in.Principal = string(v.user)
+	}
+	plain := in
+	plain.IdempotencyKey = nil
+	r := g.request(v, in.IdempotencyKey, "removeFromLibrary", plain)
+	again, want := g.w.removeFromLibrary(v, in, r)
+	out, err := g.svc.RemoveFromLibrary(g.ctx, v.fresh(), in)
+	if !g.agrees("removeFromLibrary", in, v, want, err) {
+		return
+	}
+	if !again {
+		delete(g.w.items[library.ContentID(in.Content)].members, library.PrincipalID(in.Principal))
+		g.w.remember(r, in.Content)
+	}
+	g.sameOutcome(v, out, 1)
+}
+
+func (w *world) removeFromLibrary(v viewer, in library.RemoveFromLibrary, r *request) (again bool, f faults) {
+	if !v.signedIn() {
+		return false, faults{"UNAUTHENTICATED"}
+	}
+	f.add(!isPrincipal(in.Principal), "INVALID", "principalId")
+	f.add(library.KindOfID(in.Content) != library.IDContent, "INVALID", "contentId")
+	f.add(badKey(in.IdempotencyKey), "INVALID", "idempotencyKey")
+	if f != nil {
+		return false, f
+	}
+	if f = w.actor(v, library.PrincipalID(in.Principal).Tenant()); f != nil {
+		return false, f
+	}
+	again, err := w.answered(r, in.Content)
+	if err != nil {
+		return false, faults{err.Error()}
+	}
+	if again {
+		return true, nil
+	}
+	c, p := w.items[library.ContentID(in.Content)], library.PrincipalID(in.Principal)
+	switch {
+	case c == nil || !w.reads(v, c):
+		f.add(true, "NOT_FOUND", "contentId")
+	case !w.sees(v, p):
+		f.add(true, "NOT_FOUND", "principalId")
+	case p != v.user && !v.administers(p.Tenant()) && w.groups(v.user)[p] != library.GroupManager:
+		f.add(true, "FORBIDDEN")
+	case c.members[p] == library.NoRole:
+		f.add(true, "NOT_A_MEMBER")
+	default:
+		f.add(managed(c.members, map[library.PrincipalID]library.ContentRole{p: library.NoRole}) == 0, "LAST_MANAGER")
+	}
+	return false, f
+}
+
+func (g *game) rebuildLibrary() {
+	v := g.viewer()
+	id := g.principalID()
+	var want faults
+	p := library.PrincipalID(id)
+	switch {
+	case !v.signedIn():
+		want.add(true, "UNAUTHENTICATED")
+	case !isPrincipal(id):
+		want.add(true, "INVALID", "principalId")
+	case g.w.actor(v, p.Tenant()) != nil:
+		want = g.w.actor(v, p.Tenant())
+	case !g.w.sees(v, p):
+		want.add(true, "NOT_FOUND", "principalId")
+	case !v.administers(p.Tenant()):
+		want.add(true, "FORBIDDEN")
+	}
+	out, err := g.svc.RebuildLibrary(g.ctx, v.fresh(), id)
+	if g.agrees("rebuildLibrary", id, v, want, err) && (out.Restored != 0 || out.Removed != 0) {
+		g.Fatalf("there was nothing to mend in the library of %s, but %d were restored and %d removed", id, out.Restored, out.Removed)
+	}
+}
