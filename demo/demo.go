@@ -1,0 +1,276 @@
+package demo
+
+import (
+	"cmp"
+	"fmt"
+	"hash/fnv"
+	"io"
+	"slices"
+	"strings"
+	"time"
+
+	"carrel/interchange"
+	"carrel/library"
+)
+
+// span is the time before the base over which the items were changed last.
+const span = 14 * 24 * time.Hour
+
+// Write writes the demo data of packages as lines to import. Everything in it
+// is older than base, and the same for the same base and packages.
+func Write(w io.Writer, base time.Time, packages []Package) error {
+	s := &story{out: interchange.NewWriter(w), base: base.UTC().Truncate(time.Second)}
+	s.plan(packages)
+	s.people()
+	s.groups()
+	for i := range s.items {
+		s.item(&s.items[i])
+	}
+	s.acme(packages)
+	return s.err
+}
+
+// story writes line after line; the first error ends it.
+type story struct {
+	out    *interchange.Writer
+	base   time.Time
+	items  []item // in the order of their changes, the oldest first
+	topics []topic
+	err    error
+}
+
+// topic is a subject with a group of its own.
+type topic struct {
+	name, group, keeper string
+	visibility          library.Visibility
+}
+
+// item is a package with its place in the story.
+type item struct {
+	Package
+	topic    *topic
+	changed  library.Instant
+	versions int
+}
+
+// plan decides the topics and who keeps each, and spreads the packages over
+// time: neighbours by name are not neighbours in time, so that a page of a
+// library shows several subjects and creators.
+func (s *story) plan(packages []Package) {
+	count := map[string]int{}
+	for i := range packages {
+		count[packages[i].topic()]++
+	}
+	byName := map[string]int{}
+	for i := range packages {
+		name := topicName(&packages[i], count)
+		if _, known := byName[name]; known {
+			continue
+		}
+		byName[name] = len(s.topics)
+		s.topics = append(s.topics, topic{
+			name: name, group: "g:demo:" + name, visibility: topicVisibility(name),
+			keeper: keeperOf(name, len(s.topics)),
+		})
+	}
+	sorted := slices.Clone(packages)
+	slices.SortFunc(sorted, func(a, b Package) int {
+		return cmp.Or(cmp.Compare(shuffled(a.ImportPath), shuffled(b.ImportPath)), strings.Compare(a.ImportPath, b.ImportPath))
+	})
+	for i := range sorted {
+		p := sorted[i]
+		left := time.Duration(len(sorted) - i)
+		s.items = append(s.items, item{
+			Package: p,
+			topic:   &s.topics[byName[topicName(&p, count)]],
+			changed: library.InstantOf(s.base.Add(-span * left / time.Duration(len(sorted)))),
+			// A hash again: some items are as new as the day they were made.
+			versions: 1 + int(shuffled("versions of "+p.ImportPath)%5),
+		})
+	}
+}
+
+// keeperOf takes turns. The examples of the page change an encoding as Ann.
+func keeperOf(topic string, turn int) string {
+	if topic == "encoding" {
+		return ann
+	}
+	return keepers()[turn%len(keepers())]
+}
+
+// topicName is the first element of the path; what stands alone is one of the basics.
+func topicName(p *Package, count map[string]int) string {
+	if name := p.topic(); count[name] > 1 {
+		return name
+	}
+	return "basics"
+}
+
+// topicVisibility is who may know of the group: what is about tools for those
+// at home, the library's own internals for its team alone.
+func topicVisibility(name string) library.Visibility {
+	switch name {
+	case "cmd", "debug", "runtime", "testing":
+		return library.LoggedIn
+	case "internal":
+		return library.Private
+	}
+	return library.Public
+}
+
+// visibility of an item: nobody outside the library may import what is
+// internal; the rest is as its topic, plugin and unsafe kept for those at home.
+func (i *item) visibility() library.Visibility {
+	switch {
+	case i.isInternal():
+		return library.Private
+	case i.ImportPath == "plugin" || i.ImportPath == "unsafe":
+		return library.LoggedIn
+	}
+	return i.topic.visibility
+}
+
+// shuffled is a number that tells nothing of its text: FNV, with the bits
+// mixed once more because its high ones hardly tell names apart that differ in
+// the last letter.
+func shuffled(s string) uint64 {
+	h := fnv.New64a()
+	_, _ = io.WriteString(h, s) // a hash takes everything
+	x := h.Sum64()
+	x = (x ^ x>>30) * 0xbf58476d1ce4e5b9
+	x = (x ^ x>>27) * 0x94d049bb133111eb
+	return x ^ x>>31
+}
+
+func (s *story) write(l interchange.Line) {
+	if s.err == nil {
+		s.err = s.out.Write(&l)
+	}
+}
+
+// founded is when the users and groups came to be, each an hour after the other.
+func (s *story) founded(n int) *library.Instant {
+	at := library.InstantOf(s.base.Add(-2*span + time.Duration(n)*time.Hour))
+	return &at
+}
+
+func (s *story) people() {
+	for i, p := range people() {
+		s.write(interchange.Line{Type: interchange.TypeUser, User: &library.ImportUser{
+			ID: p.id, DisplayName: p.name, Email: &p.email, Visibility: p.visibility, CreatedAt: s.founded(i),
+		}})
+	}
+}
+
+func (s *story) groups() {
+	member, manager := library.GroupMember, library.GroupManager
+	in := func(role *library.GroupRole, ids ...string) (all []library.GroupMemberChange) {
+		for _, id := range ids {
+			all = append(all, library.GroupMemberChange{Principal: id, Role: role})
+		}
+		return all
+	}
+	n := len(people())
+	group := func(id, name string, v library.Visibility, members []library.GroupMemberChange) {
+		s.write(interchange.Line{Type: interchange.TypeGroup, Group: &library.ImportGroup{
+			ID: id, DisplayName: name, Visibility: v, CreatedAt: s.founded(n), Members: members,
+		}})
+		n++
+	}
+	group(libraryTeam, "Library team", library.LoggedIn, slices.Concat(in(&manager, ann), in(&member, ben, eli, fay)))
+	group(everyone, "Everyone at demo", library.LoggedIn, slices.Concat(in(&manager, dora), in(&member, libraryTeam, cleo)))
+	group(standardLibrary, "The standard library", library.Public, slices.Concat(in(&manager, ann), in(&member, libraryTeam)))
+	for _, t := range s.topics {
+		members := slices.Concat(in(&manager, t.keeper), in(&member, libraryTeam))
+		if t.name == "crypto" {
+			members = slices.Concat(members, in(&member, yara))
+		}
+		group(t.group, topicTitle(t.name), t.visibility, members)
+	}
+	group(engineers, "Engineers at acme", library.LoggedIn, slices.Concat(in(&manager, yara), in(&member, zed)))
+}
+
+func topicTitle(name string) string {
+	switch name {
+	case "basics":
+		return "Basics: packages without a family"
+	case "cmd":
+		return "Commands that come with Go"
+	case "internal":
+		return "Internals of the standard library"
+	}
+	return "Packages under " + name
+}
+
+// item writes an item of tenant demo: its topic's keeper made it and manages
+// it, the topic's group edits it, the largest library shows it.
+func (s *story) item(i *item) {
+	members := roles(library.Manages, i.topic.keeper)
+	members = append(members, roles(library.Editing, i.topic.group)...)
+	members = append(members, roles(library.Viewing, standardLibrary)...)
+	if i.readByCleo() {
+		members = append(members, roles(library.Viewing, cleo)...)
+	}
+	if i.topic.name == "encoding" && !i.isInternal() {
+		members = append(members, roles(library.Viewing, everyone)...)
+	}
+	link := pageOf(i.ImportPath)
+	created := i.changed
+	if i.versions > 1 {
+		created = i.changed.Add(-time.Duration(i.versions) * 31 * time.Hour)
+	}
+	s.write(interchange.Line{Type: interchange.TypeContent, Content: &library.ImportContent{
+		ID: itemID("demo", i.ImportPath), Kind: library.Link, Title: i.ImportPath, Description: &i.Doc, Link: &link,
+		Visibility: i.visibility(), CreatedAt: &created, CreatedBy: &i.topic.keeper,
+		LastModified: &i.changed, Version: &i.versions, Members: members,
+	}})
+}
+
+// readByCleo is a reading list: every ninth item or so, and one private item,
+// which a manager has shared with her.
+func (i *item) readByCleo() bool {
+	if i.isInternal() {
+		return i.ImportPath == "internal/poll"
+	}
+	// The examples of the page share encoding/json with her.
+	return i.ImportPath != "encoding/json" && shuffled("cleo reads "+i.ImportPath)%9 == 0
+}
+
+// acme writes the other tenant's items: its own notes on some packages, for
+// those at home, one of them shared across to Ann.
+func (s *story) acme(packages []Package) {
+	at := s.base.Add(-span / 2)
+	by := zed
+	for i := range packages {
+		p := &packages[i]
+		if p.isInternal() || p.topic() != "encoding" && p.topic() != "hash" {
+			continue
+		}
+		at = at.Add(7 * time.Hour)
+		changed := library.InstantOf(at)
+		link := pageOf(p.ImportPath)
+		title := "How we use " + p.ImportPath
+		members := append(roles(library.Manages, zed), roles(library.Viewing, engineers)...)
+		if p.ImportPath == "encoding/json" {
+			members = append(members, roles(library.Viewing, ann)...)
+		}
+		s.write(interchange.Line{Type: interchange.TypeContent, Content: &library.ImportContent{
+			ID: itemID("acme", p.ImportPath), Kind: library.Link, Title: title, Description: &p.Doc, Link: &link,
+			Visibility: library.LoggedIn, CreatedAt: &changed, CreatedBy: &by, LastModified: &changed, Members: members,
+		}})
+	}
+}
+
+func roles(role library.ContentRole, ids ...string) (all []library.ContentMemberChange) {
+	for _, id := range ids {
+		all = append(all, library.ContentMemberChange{Principal: id, Role: &role})
+	}
+	return all
+}
+
+// itemID names an item by its path; a content's name holds no slash.
+func itemID(tenant, path string) string {
+	return fmt.Sprintf("c:%s:%s", tenant, strings.ReplaceAll(path, "/", "-"))
+}
+
+func pageOf(path string) string { return "https://pkg.go.dev/" + path }

@@ -1,0 +1,286 @@
+package demo
+
+import (
+	"bytes"
+	"context"
+	"flag"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/cockroachdb/pebble/v2/vfs"
+	"github.com/google/go-cmp/cmp"
+	"go.uber.org/goleak"
+
+	"carrel/interchange"
+	"carrel/journal"
+	"carrel/library"
+	"carrel/pebblestore"
+)
+
+var update = flag.Bool("update", false, "write the golden files")
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+// base lies in the past of every machine: items of the future are refused.
+var base = time.Date(2024, 11, 21, 0, 0, 0, 0, time.UTC)
+
+func TestParseList(t *testing.T) {
+	list := `{"ImportPath":"vendor/golang.org/x/net/idna","Name":"idna","Doc":"Package idna."}
+{"ImportPath":"cmd/go","Name":"main","Doc":"Go is a tool."}
+{"ImportPath":"cmd/go/internal/load","Name":"load","Doc":"Package load."}
+{"ImportPath":"cmd/vendor/rsc.io/markdown","Name":"markdown","Doc":"Package markdown."}
+{"ImportPath":"cmd/internal/obj","Name":"obj","Doc":"Package obj."}
+{"ImportPath":"cmd/api","Name":"main"}
+{"ImportPath":"internal/poll","Name":"poll","Doc":"Package poll."}
+{"ImportPath":"encoding/json","Name":"json","Doc":"Package json."}
+`
+	got, err := parseList(strings.NewReader(list))
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := []Package{
+		{"cmd/go", "main", "Go is a tool."}, {"encoding/json", "json", "Package json."}, {"internal/poll", "poll", "Package poll."},
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Error(diff)
+	}
+	if _, err := parseList(strings.NewReader(list + "{")); err == nil {
+		t.Error("a list that is cut off was taken")
+	}
+}
+
+func TestPackagesEndsWithItsContext(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if _, err := Packages(ctx); err == nil || !strings.HasPrefix(err.Error(), "list the standard library: ") {
+		t.Errorf("%v", err)
+	}
+}
+
+func TestWriteIsTheSameAsEver(t *testing.T) {
+	var out bytes.Buffer
+	err := Write(&out, base, []Package{
+		{"bufio", "bufio", "Package bufio implements buffered I/O."},
+		{"cmd/go", "main", "Go is a tool for managing Go source code."},
+		{"cmd/vet", "main", "Vet examines Go source code."},
+		{"crypto/aes", "aes", "Package aes implements AES encryption."},
+		{"crypto/internal/impl", "impl", "Package impl is a registry."},
+		{"encoding/hex", "hex", "Package hex implements hexadecimal encoding and decoding."},
+		{"encoding/json", "json", "Package json implements encoding and decoding of JSON."},
+		{"internal/abi", "abi", "Package abi."},
+		{"internal/poll", "poll", "Package poll supports non-blocking I/O."},
+		{"unsafe", "unsafe", "Package unsafe contains operations that step around the type safety of Go programs."},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	golden := filepath.Join("testdata", "demo.jsonl")
+	if *update {
+		if err := os.WriteFile(golden, out.Bytes(), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want, err := os.ReadFile(golden)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(string(want), out.String()); diff != "" {
+		t.Errorf("go test ./demo -update writes what is new: %s", diff)
+	}
+}
+
+func TestWriteTellsOfAFullDisk(t *testing.T) {
+	if err := Write(full{}, base, nil); err == nil || !strings.Contains(err.Error(), "no space left") {
+		t.Errorf("%v", err)
+	}
+}
+
+type full struct{}
+
+func (full) Write([]byte) (int, error) { return 0, os.NewSyscallError("write", errNoSpace{}) }
+
+type errNoSpace struct{}
+
+func (errNoSpace) Error() string { return "no space left on device" }
+
+// imported is the Service with the data of this machine's toolchain in it.
+func imported(t *testing.T) *library.Service {
+	t.Helper()
+	packages, err := Packages(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	var file bytes.Buffer
+	if err := Write(&file, base, packages); err != nil {
+		t.Fatal(err)
+	}
+	store, err := pebblestore.Open("", pebblestore.Options{FS: vfs.NewMem()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := store.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	runtime := library.NewRealRuntime()
+	t.Cleanup(runtime.Close)
+	s, err := library.New(t.Context(), library.Config{
+		Store: store, Runtime: runtime, Names: unnamed{},
+		Journal: journal.New(t.Context(), store, runtime, nil, library.WholeProtocol),
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	lines := bytes.Count(file.Bytes(), []byte("\n"))
+	sum, err := interchange.Import(t.Context(), bytes.NewReader(file.Bytes()), 0, s, interchange.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(interchange.Summary{Lines: lines, Created: lines}, sum); diff != "" {
+		t.Error(diff)
+	}
+	return s
+}
+
+// unnamed gives no names: the demo data names everything.
+type unnamed struct{}
+
+func (unnamed) ContentName(context.Context) (string, error) {
+	return "", library.Unavailablef(nil, "the demo data has names")
+}
+
+// view is what one of the Viewers sees of a library.
+type view struct {
+	bucket library.Bucket
+	count  int
+}
+
+// viewsOf is the view of each of the Viewers, by name; none where it may not
+// see the owner.
+func viewsOf(t *testing.T, s *library.Service, owner library.PrincipalID) map[string]view {
+	t.Helper()
+	views := map[string]view{}
+	for _, v := range Viewers() {
+		asking := &library.Viewer{User: library.PrincipalID(v.Subject), Admin: len(v.Roles) > 0}
+		ps, err := s.Principals(t.Context(), asking, []library.PrincipalID{owner})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if ps[0] == nil {
+			continue
+		}
+		page, err := s.Library(t.Context(), asking, owner, library.LibraryQuery{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		count, err := s.LibraryCount(t.Context(), page)
+		if err != nil {
+			t.Fatal(err)
+		}
+		views[v.Name] = view{page.Bucket, count.Value}
+	}
+	return views
+}
+
+func TestEachViewerSeesAnotherLibrary(t *testing.T) {
+	s := imported(t)
+	large := viewsOf(t, s, standardLibrary)
+	everything, home, abroad := large["Ann"], large["Cleo"], large["Anonymous"]
+	if everything.count < 200 {
+		t.Errorf("the largest library holds %d items; pages shall matter: at least 200", everything.count)
+	}
+	if !(everything.count > home.count && home.count > abroad.count && abroad.count > 100) {
+		t.Errorf("the buckets do not differ: %v, %v, %v", everything, home, abroad)
+	}
+	want := map[string]view{
+		"Anonymous": {library.Public, abroad.count}, "Zed": {library.Public, abroad.count},
+		"Cleo": {library.LoggedIn, home.count},
+		"Ann":  {library.Private, everything.count}, "Ben": {library.Private, everything.count}, "Dora": {library.Private, everything.count},
+	}
+	if diff := cmp.Diff(want, large, cmp.AllowUnexported(view{})); diff != "" {
+		t.Error(diff)
+	}
+	who := func(owner library.PrincipalID) (names []string) {
+		views := viewsOf(t, s, owner)
+		for _, v := range Viewers() {
+			if _, sees := views[v.Name]; sees {
+				names = append(names, v.Name)
+			}
+		}
+		return names
+	}
+	for owner, want := range map[library.PrincipalID][]string{
+		"g:demo:internal": {"Ann", "Ben", "Dora"},
+		"g:demo:cmd":      {"Ann", "Ben", "Cleo", "Dora"},
+		dora:              {"Dora"},
+		engineers:         {"Zed"},
+	} {
+		if diff := cmp.Diff(want, who(owner)); diff != "" {
+			t.Errorf("%s is seen by: %s", owner, diff)
+		}
+	}
+	report, err := s.Audit(t.Context())
+	if err != nil || report.Mismatches != 0 {
+		t.Errorf("the audit finds %+v, %v", report, err)
+	}
+}
+
+func TestWhatTheExamplesOfThePageRestOn(t *testing.T) {
+	s := imported(t)
+	as := func(user library.PrincipalID) *library.Viewer { return &library.Viewer{User: user} }
+	items := func(v *library.Viewer) []bool {
+		all, err := s.Contents(t.Context(), v, []library.ContentID{"c:demo:encoding-json", "c:demo:cmd-go", "c:demo:internal-poll"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		seen := make([]bool, len(all))
+		for i, c := range all {
+			seen[i] = c != nil
+		}
+		return seen
+	}
+	for user, want := range map[library.PrincipalID][]bool{
+		"": {true, false, false}, zed: {true, false, false}, cleo: {true, true, true}, ann: {true, true, true}, ben: {true, true, true},
+	} {
+		if diff := cmp.Diff(want, items(as(user))); diff != "" {
+			t.Errorf("%s sees encoding/json, cmd/go, internal/poll: %s", user, diff)
+		}
+	}
+	reading := func(includeShared bool) (n int) {
+		var after *string
+		for {
+			q := library.LibraryQuery{IncludeShared: includeShared, PageArgs: library.PageArgs{After: after}}
+			page, err := s.Library(t.Context(), as(cleo), standardLibrary, q)
+			if err != nil {
+				t.Fatal(err)
+			}
+			n += len(page.Edges)
+			if !page.PageInfo.HasNextPage {
+				return n
+			}
+			after = page.PageInfo.EndCursor()
+		}
+	}
+	if plain, shared := reading(false), reading(true); shared != plain+1 {
+		t.Errorf("includeShared shows Cleo %d items, without it %d: one private item was shared with her", shared, plain)
+	}
+	share := library.ShareContent{Content: "c:demo:encoding-json", Principals: []string{cleo}, Role: library.Viewing}
+	if out, err := s.ShareContent(t.Context(), as(ann), share); err != nil || out.FanOut.Libraries != 1 {
+		t.Errorf("sharing with Cleo: %+v, %v", out, err)
+	}
+	description := "Reads and writes JSON."
+	change := library.UpdateContent{ID: "c:demo:encoding-json", Description: library.Some(&description)}
+	if _, err := s.UpdateContent(t.Context(), as(cleo), change); library.CodeOf(err) != library.Forbidden {
+		t.Errorf("Cleo changes it: %v", err)
+	}
+	if out, err := s.UpdateContent(t.Context(), as(ann), change); err != nil || out.Content.Version < 2 {
+		t.Errorf("Ann changes it: %+v, %v", out, err)
+	}
+	if _, err := s.RemoveFromLibrary(t.Context(), as(cleo), library.RemoveFromLibrary{Principal: cleo, Content: "c:demo:encoding-json"}); err != nil {
+		t.Errorf("Cleo takes it out of her library: %v", err)
+	}
+}

@@ -1,0 +1,64 @@
+package demo
+
+import "carrel/library"
+
+// Viewer is somebody to ask as.
+type Viewer struct {
+	Name        string
+	Description string
+	Subject     string   // sub of the token; empty for the anonymous viewer
+	Roles       []string // of the token
+}
+
+// Viewers are the ones that the demo data makes a difference for, in the order
+// of a menu.
+func Viewers() []Viewer {
+	return []Viewer{
+		{"Anonymous", "Not signed in: sees what is PUBLIC.", "", nil},
+		{"Ann", "Manager: keeps the largest library; may change and share what she manages.", "u:demo:ann", nil},
+		{"Ben", "Member of the library team, and through it of the groups it keeps: sees all of their libraries.", "u:demo:ben", nil},
+		{"Cleo", "Reader: signed in to tenant demo, a member of nothing; sees PUBLIC and LOGGEDIN.", "u:demo:cleo", nil},
+		{"Dora", "Administrator of tenant demo: sees everything of it.", "u:demo:dora", []string{"admin"}},
+		{"Zed", "Signed in to another tenant, acme: sees what is PUBLIC here, more at home.", "u:acme:zed", nil},
+	}
+}
+
+// person is a user of the story.
+type person struct {
+	id, name, email string
+	visibility      library.Visibility
+}
+
+const (
+	ann  = "u:demo:ann"
+	ben  = "u:demo:ben"
+	cleo = "u:demo:cleo"
+	dora = "u:demo:dora"
+	eli  = "u:demo:eli"
+	fay  = "u:demo:fay"
+	zed  = "u:acme:zed"
+	yara = "u:acme:yara"
+)
+
+func people() []person {
+	return []person{
+		{ann, "Ann Archer", "ann@demo.example", library.Public},
+		{ben, "Ben Baker", "ben@demo.example", library.LoggedIn},
+		{cleo, "Cleo Carter", "cleo@demo.example", library.Public},
+		{dora, "Dora Dean", "dora@demo.example", library.Private},
+		{eli, "Eli Evans", "eli@demo.example", library.Public},
+		{fay, "Fay Fisher", "fay@demo.example", library.LoggedIn},
+		{zed, "Zed Zhou", "zed@acme.example", library.Public},
+		{yara, "Yara Young", "yara@acme.example", library.LoggedIn},
+	}
+}
+
+const (
+	everyone        = "g:demo:everyone"
+	libraryTeam     = "g:demo:library-team"
+	standardLibrary = "g:demo:standard-library"
+	engineers       = "g:acme:engineers"
+)
+
+// keepers are the managers of the subject groups, in turn.
+func keepers() []string { return []string{ann, eli, fay} }

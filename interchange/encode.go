@@ -1,0 +1,135 @@
+package interchange
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"io"
+
+	"carrel/library"
+)
+
+// Writer writes lines that Parse reads back equal.
+type Writer struct {
+	to  io.Writer
+	buf bytes.Buffer
+}
+
+// NewWriter writes to w, one Write call a line.
+func NewWriter(w io.Writer) *Writer { return &Writer{to: w} }
+
+// Write appends one line. It does not check what Parse would.
+func (w *Writer) Write(l *Line) error {
+	w.buf.Reset()
+	enc := json.NewEncoder(&w.buf)
+	enc.SetEscapeHTML(false) // titles and links stay readable
+	if err := enc.Encode(written(l)); err != nil {
+		return fmt.Errorf("write the line of %s: %w", l.ID(), err)
+	}
+	if w.buf.Len() > MaxLine {
+		return fmt.Errorf("write the line of %s: longer than %d bytes", l.ID(), MaxLine)
+	}
+	if _, err := w.to.Write(w.buf.Bytes()); err != nil {
+		return fmt.Errorf("write the line of %s: %w", l.ID(), err)
+	}
+	return nil
+}
+
+// The shapes of lines, with the fields in the order in which they are written.
+type (
+	userLine struct {
+		Type        Type    `json:"type"`
+		ID          string  `json:"id"`
+		DisplayName string  `json:"displayName"`
+		Email       *string `json:"email,omitempty"`
+		Visibility  string  `json:"visibility"`
+		CreatedAt   *string `json:"createdAt,omitempty"`
+	}
+	groupLine struct {
+		Type        Type     `json:"type"`
+		ID          string   `json:"id"`
+		DisplayName string   `json:"displayName"`
+		Visibility  string   `json:"visibility"`
+		CreatedAt   *string  `json:"createdAt,omitempty"`
+		Members     []member `json:"members"`
+	}
+	contentLine struct {
+		Type         Type     `json:"type"`
+		ID           string   `json:"id"`
+		Kind         string   `json:"kind"`
+		Title        string   `json:"title"`
+		Description  *string  `json:"description,omitempty"`
+		Link         *string  `json:"link,omitempty"`
+		Visibility   string   `json:"visibility"`
+		ExpiresAt    *string  `json:"expiresAt,omitempty"`
+		CreatedAt    *string  `json:"createdAt,omitempty"`
+		CreatedBy    *string  `json:"createdBy,omitempty"`
+		LastModified *string  `json:"lastModified,omitempty"`
+		Version      *int     `json:"version,omitempty"`
+		Members      []member `json:"members"`
+	}
+	membersLine struct {
+		Type    Type     `json:"type"`
+		ID      string   `json:"id"`
+		Members []member `json:"members"`
+	}
+	member struct {
+		PrincipalID string `json:"principalId"`
+		Role        string `json:"role"`
+	}
+)
+
+func written(l *Line) any {
+	switch l.Type {
+	case TypeUser:
+		u := l.User
+		return userLine{l.Type, u.ID, u.DisplayName, u.Email, u.Visibility.String(), text(u.CreatedAt)}
+	case TypeGroup:
+		g := l.Group
+		return groupLine{l.Type, g.ID, g.DisplayName, g.Visibility.String(), text(g.CreatedAt), ofGroup(g.Members)}
+	case TypeContent:
+		c := l.Content
+		return contentLine{
+			Type: l.Type, ID: c.ID, Kind: c.Kind.String(), Title: c.Title, Description: c.Description, Link: c.Link,
+			Visibility: c.Visibility.String(), ExpiresAt: text(c.ExpiresAt), CreatedAt: text(c.CreatedAt),
+			CreatedBy: c.CreatedBy, LastModified: text(c.LastModified), Version: c.Version, Members: ofContent(c.Members),
+		}
+	}
+	m := l.Members
+	if len(m.Group) > 0 {
+		return membersLine{l.Type, m.ID, ofGroup(m.Group)}
+	}
+	return membersLine{l.Type, m.ID, ofContent(m.Content)}
+}
+
+func text(i *library.Instant) *string {
+	if i == nil {
+		return nil
+	}
+	s := i.String()
+	return &s
+}
+
+func ofGroup(changes []library.GroupMemberChange) []member {
+	all := make([]member, 0, len(changes))
+	for _, c := range changes {
+		m := member{PrincipalID: c.Principal}
+		if c.Role != nil {
+			m.Role = c.Role.String()
+		}
+		all = append(all, m)
+	}
+	return all
+}
+
+func ofContent(changes []library.ContentMemberChange) []member {
+	all := make([]member, 0, len(changes))
+	for _, c := range changes {
+		m := member{PrincipalID: c.Principal}
+		if c.Role != nil {
+			m.Role = c.Role.String()
+		}
+		all = append(all, m)
+	}
+	return all
+}

@@ -1,0 +1,369 @@
+package interchange
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"carrel/library"
+)
+
+// recorder is a Target that remembers what reached it. The rules of the domain
+// are tested with the Service itself; here it is order, pace and endings.
+type recorder struct {
+	mu    sync.Mutex
+	begun []string
+	under []string
+	most  int // under way at once
+	// before is called when a line has arrived, without the lock.
+	before func(ctx context.Context, id string) error
+	known  map[string]bool
+}
+
+func (r *recorder) arrive(ctx context.Context, id string) (library.ImportResult, error) {
+	r.mu.Lock()
+	r.begun = append(r.begun, id)
+	r.under = append(r.under, id)
+	r.most = max(r.most, len(r.under))
+	r.mu.Unlock()
+	var err error
+	if r.before != nil {
+		err = r.before(ctx, id)
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.under = slices.DeleteFunc(r.under, func(s string) bool { return s == id })
+	switch {
+	case err != nil:
+		return library.Unchanged, err
+	case r.known[id]:
+		return library.Unchanged, nil
+	}
+	if r.known == nil {
+		r.known = map[string]bool{}
+	}
+	r.known[id] = true
+	return library.Created, nil
+}
+
+func (r *recorder) ImportUser(ctx context.Context, in library.ImportUser) (library.ImportResult, error) {
+	return r.arrive(ctx, in.ID)
+}
+
+func (r *recorder) ImportGroup(ctx context.Context, in library.ImportGroup) (library.ImportResult, error) {
+	return r.arrive(ctx, in.ID)
+}
+
+func (r *recorder) ImportContent(ctx context.Context, in library.ImportContent) (library.ImportResult, error) {
+	return r.arrive(ctx, in.ID)
+}
+
+func (r *recorder) ImportMembers(ctx context.Context, in library.ImportMembers) (library.ImportResult, error) {
+	if _, err := r.arrive(ctx, in.ID+"+"); err != nil {
+		return library.Unchanged, err
+	}
+	return library.Changed, nil
+}
+
+// settle waits, in a synctest bubble, until everything else waits: its clock
+// moves only then.
+func settle() { <-time.After(time.Second) }
+
+func userLineOf(name string) string {
+	return fmt.Sprintf(`{"type":"user","id":"u:demo:%s","displayName":"%s","visibility":"PUBLIC"}`, name, name)
+}
+
+func groupLineOf(name string, members ...string) string {
+	return fmt.Sprintf(`{"type":"group","id":"g:demo:%s","displayName":"%s","visibility":"PUBLIC","members":[%s]}`, name, name, memberList("MANAGER", members))
+}
+
+func contentLineOf(name string, members ...string) string {
+	return fmt.Sprintf(`{"type":"content","id":"c:demo:%s","kind":"LINK","title":"%s","link":"https://example.com/%s","visibility":"PUBLIC","members":[%s]}`,
+		name, name, name, memberList("MANAGER", members))
+}
+
+func memberList(role string, members []string) string {
+	parts := make([]string, len(members))
+	for i, m := range members {
+		parts[i] = fmt.Sprintf(`{"principalId":"%s","role":"%s"}`, m, role)
+	}
+	return strings.Join(parts, ",")
+}
+
+func fileOf(lines ...string) string { return strings.Join(lines, "\n") + "\n" }
+
+func users(n int) []string {
+	all := make([]string, n)
+	for i := range all {
+		all[i] = userLineOf(fmt.Sprintf("n%03d", i+1))
+	}
+	return all
+}
+
+// imported imports r and tells everything that can be told of it.
+func imported(t *testing.T, r io.Reader, into Target, opts Options) (sum Summary, faults []string, err error) {
+	t.Helper()
+	opts.Fault = func(f *Fault) { faults = append(faults, f.Error()) }
+	sum, err = Import(t.Context(), r, 0, into, opts)
+	if total := sum.Created + sum.Changed + sum.Unchanged + sum.Failed; total != sum.Lines {
+		t.Errorf("the summary does not add up: %+v", sum)
+	}
+	return sum, faults, err
+}
+
+func TestMalformedFileChangesNothing(t *testing.T) {
+	file := fileOf(userLineOf("ann"), `{"type":"user"`, userLineOf("ben"), strings.Repeat("x", MaxLine+1), `{"type":"page"}`)
+	var to recorder
+	sum, faults, err := imported(t, strings.NewReader(file), &to, Options{})
+	if err == nil || !strings.HasPrefix(err.Error(), "nothing was imported: 3 malformed of 5 lines; the first: line 2: ") {
+		t.Errorf("the verdict is %v", err)
+	}
+	want := []string{
+		"line 2: not JSON: the line ends too early",
+		"line 4: the line is longer than 2097152 bytes",
+		`line 5: type: is user, group, content or members, not "page"`,
+	}
+	if diff := cmp.Diff(want, faults); diff != "" {
+		t.Error(diff)
+	}
+	if len(to.begun) > 0 || sum != (Summary{}) {
+		t.Errorf("something was imported: %v, %+v", to.begun, sum)
+	}
+}
+
+func TestCheckGivesUpOnAnotherKindOfFile(t *testing.T) {
+	sum, faults, err := imported(t, strings.NewReader(strings.Repeat("a,b,c\n", 1000)), &recorder{}, Options{})
+	if err == nil || !strings.Contains(err.Error(), "100 malformed lines, and the rest was not read") || len(faults) != maxMalformed || sum.Lines != 0 {
+		t.Errorf("%d faults, %+v, %v", len(faults), sum, err)
+	}
+}
+
+func TestPipeIsCheckedAsItIsRead(t *testing.T) {
+	file := fileOf(userLineOf("ann"), userLineOf("ben"), "x", userLineOf("cleo"))
+	var to recorder
+	// io.MultiReader hides that a string can be rewound.
+	sum, faults, err := imported(t, io.MultiReader(strings.NewReader(file)), &to, Options{})
+	if diff := cmp.Diff(Summary{Lines: 3, Created: 2, Failed: 1}, sum); diff != "" {
+		t.Error(diff)
+	}
+	if err == nil || !strings.Contains(err.Error(), "line 3: ") || !strings.Contains(err.Error(), "import the same file again") {
+		t.Errorf("the verdict is %v", err)
+	}
+	if len(faults) != 1 || slices.Contains(to.begun, "u:demo:cleo") {
+		t.Errorf("faults %v, begun %v", faults, to.begun)
+	}
+}
+
+func TestContinueLeavesOutBadLinesOnly(t *testing.T) {
+	file := fileOf(userLineOf("ann"), "x", userLineOf("bad"), userLineOf("ben"), "", groupLineOf("g", "u:demo:ann"))
+	to := recorder{before: func(_ context.Context, id string) error {
+		if id == "u:demo:bad" {
+			return library.Invalidf([]string{"displayName"}, "not today")
+		}
+		return nil
+	}}
+	sum, faults, err := imported(t, strings.NewReader(file), &to, Options{Continue: true})
+	if diff := cmp.Diff(Summary{Lines: 5, Created: 3, Failed: 2}, sum); diff != "" {
+		t.Error(diff)
+	}
+	want := []string{"line 2: not JSON: invalid character 'x' looking for beginning of value, at byte 1", "line 3: displayName: not today"}
+	if diff := cmp.Diff(want, faults); diff != "" {
+		t.Error(diff)
+	}
+	if err == nil || !strings.HasPrefix(err.Error(), "2 of 5 lines were refused, the others are stored; the first: line 2: ") {
+		t.Errorf("the verdict is %v", err)
+	}
+}
+
+func TestRepeatingSkipsWhatIsThere(t *testing.T) {
+	file := fileOf(userLineOf("ann"), userLineOf("ben"))
+	var to recorder
+	for _, want := range []Summary{{Lines: 2, Created: 2}, {Lines: 2, Unchanged: 2}} {
+		sum, _, err := imported(t, strings.NewReader(file), &to, Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if diff := cmp.Diff(want, sum); diff != "" {
+			t.Error(diff)
+		}
+	}
+}
+
+func TestBadLineEndsTheImport(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		bad := make(chan struct{})
+		to := recorder{before: func(_ context.Context, id string) error {
+			switch {
+			case id == "u:demo:n010":
+				close(bad)
+				return library.Invalidf(nil, "no")
+			case id < "u:demo:n010":
+				<-bad // the lines before it end later than it does
+				settle()
+			}
+			return nil
+		}}
+		sum, faults, err := imported(t, strings.NewReader(fileOf(users(200)...)), &to, Options{Concurrency: 10})
+		if diff := cmp.Diff([]string{"line 10: no"}, faults); diff != "" {
+			t.Error(diff)
+		}
+		if err == nil || !strings.HasPrefix(err.Error(), "line 10: no; the import ended there; ") {
+			t.Errorf("the verdict is %v", err)
+		}
+		for _, id := range []string{"u:demo:n001", "u:demo:n009"} {
+			if !to.known[id] {
+				t.Errorf("%s stands before the bad line and was not stored", id)
+			}
+		}
+		// What was waiting for the slot of the bad line is not started.
+		if len(to.begun) != 10 || sum.Created != 9 || sum.Failed != 1 {
+			t.Errorf("%d lines were begun: %+v", len(to.begun), sum)
+		}
+	})
+}
+
+func TestFirstFaultIsTheFirstInTheFile(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		to := recorder{}
+		to.before = func(_ context.Context, id string) error {
+			settle() // all have begun
+			if id == "u:demo:n003" {
+				settle() // every other one has failed
+			}
+			if id >= "u:demo:n003" {
+				return library.Invalidf(nil, "no %s", id)
+			}
+			return nil
+		}
+		_, faults, err := imported(t, strings.NewReader(fileOf(users(5)...)), &to, Options{Concurrency: 5})
+		want := []string{"line 3: no u:demo:n003", "line 4: no u:demo:n004", "line 5: no u:demo:n005"}
+		if diff := cmp.Diff(want, faults); diff != "" {
+			t.Error(diff)
+		}
+		if err == nil || !strings.HasPrefix(err.Error(), "line 3: ") {
+			t.Errorf("the verdict is %v", err)
+		}
+	})
+}
+
+func TestAFailingStoreEndsTheImportWhateverWasAsked(t *testing.T) {
+	for name, broken := range map[string]error{
+		"unavailable": library.Unavailablef(nil, "the disk is full"),
+		"unknown":     errors.New("the disk is full"),
+	} {
+		t.Run(name, func(t *testing.T) {
+			to := recorder{before: func(_ context.Context, id string) error {
+				if id == "u:demo:n002" {
+					return broken
+				}
+				return nil
+			}}
+			sum, faults, err := imported(t, strings.NewReader(fileOf(users(50)...)), &to, Options{Continue: true, Concurrency: 1})
+			if err == nil || !strings.HasPrefix(err.Error(), "line 2: the disk is full; the import ended there; ") {
+				t.Errorf("the verdict is %v", err)
+			}
+			if len(to.begun) != 2 || sum.Created != 1 || len(faults) != 1 {
+				t.Errorf("begun %v, %+v, %v", to.begun, sum, faults)
+			}
+		})
+	}
+}
+
+func TestEndOfContextBreaksOff(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	to := recorder{before: func(ctx context.Context, id string) error {
+		if id == "u:demo:n002" {
+			cancel()
+			return library.Unavailablef(ctx.Err(), "broken off")
+		}
+		return nil
+	}}
+	sum, err := Import(ctx, strings.NewReader(fileOf(users(50)...)), 0, &to, Options{Concurrency: 1})
+	if !errors.Is(err, context.Canceled) || !strings.HasPrefix(err.Error(), "broken off after 1 lines; import the same file again") {
+		t.Errorf("the verdict is %v", err)
+	}
+	if diff := cmp.Diff(Summary{Lines: 1, Created: 1}, sum); diff != "" {
+		t.Error(diff)
+	}
+	if len(to.begun) != 2 {
+		t.Errorf("begun: %v", to.begun)
+	}
+}
+
+func TestLinesOfOneTypeRunTogether(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		// Each waits until nothing more can begin before one has ended.
+		var to recorder
+		to.before = func(context.Context, string) error { settle(); return nil }
+		if _, _, err := imported(t, strings.NewReader(fileOf(users(500)...)), &to, Options{}); err != nil {
+			t.Fatal(err)
+		}
+		if to.most != DefaultConcurrency || len(to.known) != 500 {
+			t.Errorf("at most %d were under way, %d stored", to.most, len(to.known))
+		}
+	})
+}
+
+func TestNothingRunsBeforeWhatItNames(t *testing.T) {
+	file := fileOf(
+		userLineOf("ann"), userLineOf("ben"),
+		groupLineOf("a", "u:demo:ann"), groupLineOf("b", "u:demo:ann"), groupLineOf("c", "g:demo:b"),
+		contentLineOf("x", "g:demo:c"), contentLineOf("y", "g:demo:c"), contentLineOf("x", "g:demo:c"),
+		`{"type":"members","id":"c:demo:x","members":[{"principalId":"u:demo:ben","role":"VIEWER"}]}`,
+		userLineOf("zoe"),
+	)
+	needs := map[string][]string{
+		"g:demo:a": {"u:demo:ann", "u:demo:ben"}, "g:demo:b": {"u:demo:ann"}, "g:demo:c": {"g:demo:a", "g:demo:b"},
+		"c:demo:x": {"g:demo:c"}, "c:demo:y": {"g:demo:c"}, "c:demo:x+": {"c:demo:x", "c:demo:y"}, "u:demo:zoe": {"c:demo:x+"},
+	}
+	for range 20 {
+		to := recorder{}
+		to.before = func(_ context.Context, id string) error {
+			to.mu.Lock()
+			defer to.mu.Unlock()
+			for _, need := range needs[id] {
+				if !to.known[need] {
+					t.Errorf("%s was begun before %s was stored", id, need)
+				}
+			}
+			if n := slices.Index(to.under, id); slices.Index(to.under[n+1:], id) >= 0 {
+				t.Errorf("%s runs twice at once", id)
+			}
+			return nil
+		}
+		if _, _, err := imported(t, strings.NewReader(file), &to, Options{}); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+func TestProgressGrowsToTheEnd(t *testing.T) {
+	file := fileOf(users(30)...)
+	var all []Progress
+	_, err := Import(t.Context(), strings.NewReader(file), int64(len(file)), &recorder{}, Options{Progress: func(p Progress) { all = append(all, p) }})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(all) != 60 {
+		t.Fatalf("told %d times for 30 lines in two passes", len(all))
+	}
+	for i, p := range all {
+		if p.Checking != (i < 30) || p.Lines != i%30+1 || p.Size != int64(len(file)) {
+			t.Errorf("%d: %+v", i, p)
+		}
+	}
+	for _, last := range []Progress{all[29], all[59]} {
+		if last.Bytes != int64(len(file)) {
+			t.Errorf("at the end %d of %d bytes", last.Bytes, len(file))
+		}
+	}
+}

@@ -1,0 +1,62 @@
+package interchange
+
+import "carrel/library"
+
+// Type says what a line tells of.
+type Type string
+
+// The types of lines.
+const (
+	TypeUser    Type = "user"
+	TypeGroup   Type = "group"
+	TypeContent Type = "content"
+	TypeMembers Type = "members"
+)
+
+// Line is one line of a file. Of its parts only the one of its Type is set.
+type Line struct {
+	Type    Type
+	User    *library.ImportUser
+	Group   *library.ImportGroup
+	Content *library.ImportContent
+	Members *library.ImportMembers
+}
+
+// ID is what the line tells of.
+func (l *Line) ID() string {
+	switch l.Type {
+	case TypeUser:
+		return l.User.ID
+	case TypeGroup:
+		return l.Group.ID
+	case TypeContent:
+		return l.Content.ID
+	}
+	return l.Members.ID
+}
+
+// names calls visit for everything that must stand before the line can: the
+// principals it names, and for a line of members what they are members of.
+func (l *Line) names(visit func(id string)) {
+	switch l.Type {
+	case TypeGroup:
+		for _, m := range l.Group.Members {
+			visit(m.Principal)
+		}
+	case TypeContent:
+		if l.Content.CreatedBy != nil {
+			visit(*l.Content.CreatedBy)
+		}
+		for _, m := range l.Content.Members {
+			visit(m.Principal)
+		}
+	case TypeMembers:
+		visit(l.Members.ID)
+		for _, m := range l.Members.Group {
+			visit(m.Principal)
+		}
+		for _, m := range l.Members.Content {
+			visit(m.Principal)
+		}
+	}
+}

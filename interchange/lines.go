@@ -1,0 +1,79 @@
+package interchange
+
+import (
+	"bufio"
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+)
+
+// MaxLine is the length of a line in bytes at most. The longest honest one, a
+// description of 10,000 characters all of them escaped and 100 members with
+// long ids, stays far below it; a file without line breaks is noticed before
+// it fills the memory.
+const MaxLine = 2 << 20
+
+// errTooLong is the fault of a line that was passed over for its length.
+var errTooLong = fmt.Errorf("the line is longer than %d bytes", MaxLine)
+
+// byteOrderMark is what some editors put in front of UTF-8.
+var byteOrderMark = []byte("\ufeff")
+
+// lines cuts a file into lines.
+type lines struct {
+	from   *bufio.Reader
+	number int   // of the line read last, from 1
+	offset int64 // bytes read, line breaks included
+	buf    []byte
+}
+
+func newLines(r io.Reader) *lines { return &lines{from: bufio.NewReaderSize(r, 64<<10)} }
+
+// next is the next line that is not blank; it is good until the next call. At
+// the end its error is io.EOF. After errTooLong it goes on with the line after.
+func (l *lines) next() ([]byte, error) {
+	for {
+		line, err := l.read()
+		if err != nil {
+			return nil, err
+		}
+		if l.number == 1 {
+			line = bytes.TrimPrefix(line, byteOrderMark)
+		}
+		if len(bytes.TrimSpace(line)) > 0 {
+			return line, nil
+		}
+	}
+}
+
+// read is the next line, without its line break. A last line needs none.
+func (l *lines) read() ([]byte, error) {
+	l.buf = l.buf[:0]
+	tooLong, begun := false, false
+	for {
+		part, err := l.from.ReadSlice('\n')
+		l.offset += int64(len(part))
+		if len(part) > 0 && !begun {
+			begun = true
+			l.number++
+		}
+		if !tooLong && len(l.buf)+len(bytes.TrimSuffix(part, []byte("\n"))) > MaxLine {
+			tooLong, l.buf = true, l.buf[:0]
+		}
+		if !tooLong {
+			l.buf = append(l.buf, part...)
+		}
+		switch {
+		case errors.Is(err, bufio.ErrBufferFull):
+			continue
+		case errors.Is(err, io.EOF) && !begun:
+			return nil, io.EOF
+		case err != nil && !errors.Is(err, io.EOF):
+			return nil, fmt.Errorf("read after line %d: %w", l.number-1, err)
+		case tooLong:
+			return nil, errTooLong
+		}
+		return bytes.TrimSuffix(l.buf, []byte("\n")), nil
+	}
+}

@@ -1,0 +1,313 @@
+package interchange
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"carrel/library"
+)
+
+// Parse reads one line, without its line break. It checks all of the shape and
+// nothing of the store; its error names every fault that it found.
+func Parse(line []byte) (*Line, error) {
+	o, err := decodeObject(line)
+	if err != nil {
+		return nil, err
+	}
+	r := &reader{object: o, seen: []string{"type"}}
+	l, err := r.line()
+	if err != nil {
+		return nil, err
+	}
+	r.refuseUnknown()
+	if len(r.faults) > 0 {
+		return nil, errors.New(strings.Join(r.faults, "; "))
+	}
+	return l, nil
+}
+
+// reader takes the fields out of one object and collects their faults.
+type reader struct {
+	*object
+	at     string // path of the object, empty for the line's own
+	seen   []string
+	faults []string
+}
+
+func (r *reader) fault(field, format string, args ...any) {
+	r.faults = append(r.faults, r.at+field+": "+fmt.Sprintf(format, args...))
+}
+
+// line reads the type and what belongs to it.
+func (r *reader) line() (*Line, error) {
+	v, given := r.values["type"]
+	name, ok := v.(string)
+	if !ok {
+		if given {
+			return nil, fmt.Errorf("type: must be a string, is %s", kindOf(v))
+		}
+		return nil, errors.New("type: is missing; it is user, group, content or members")
+	}
+	l := &Line{Type: Type(name)}
+	switch l.Type {
+	case TypeUser:
+		l.User = r.user()
+	case TypeGroup:
+		l.Group = r.group()
+	case TypeContent:
+		l.Content = r.content()
+	case TypeMembers:
+		l.Members = r.members()
+	default:
+		return nil, fmt.Errorf("type: is user, group, content or members, not %q", shortened(name))
+	}
+	return l, nil
+}
+
+func (r *reader) user() *library.ImportUser {
+	return &library.ImportUser{
+		ID:          r.principal("id", "u:"),
+		DisplayName: r.text("displayName"),
+		Email:       r.optionalText("email"),
+		Visibility:  r.visibility(),
+		CreatedAt:   r.instant("createdAt"),
+	}
+}
+
+func (r *reader) group() *library.ImportGroup {
+	return &library.ImportGroup{
+		ID:          r.principal("id", "g:"),
+		DisplayName: r.text("displayName"),
+		Visibility:  r.visibility(),
+		CreatedAt:   r.instant("createdAt"),
+		Members:     r.groupMembers(),
+	}
+}
+
+func (r *reader) content() *library.ImportContent {
+	in := &library.ImportContent{
+		ID:           r.contentID("id"),
+		Kind:         choice(r, "kind", library.ParseContentKind, "LINK or NOTE"),
+		Title:        r.text("title"),
+		Description:  r.optionalText("description"),
+		Link:         r.optionalText("link"),
+		Visibility:   r.visibility(),
+		ExpiresAt:    r.instant("expiresAt"),
+		CreatedAt:    r.instant("createdAt"),
+		LastModified: r.instant("lastModified"),
+		Version:      r.optionalCount("version"),
+		Members:      r.contentMembers(),
+	}
+	if r.given("createdBy") {
+		by := r.principal("createdBy", "u:")
+		in.CreatedBy = &by
+	}
+	return in
+}
+
+func (r *reader) members() *library.ImportMembers {
+	id := r.text("id")
+	in := &library.ImportMembers{ID: id}
+	switch library.KindOfID(id) {
+	case library.IDGroup:
+		in.ID = r.principal("id", "g:")
+		in.Group = r.groupMembers()
+	case library.IDContent:
+		in.Content = r.contentMembers()
+	default:
+		r.see("members")
+		if id != "" {
+			r.fault("id", "names neither a group (g:<tenant>:<name>) nor a content (c:<tenant>:<name>)")
+		}
+		return in
+	}
+	if list, ok := r.values["members"].([]any); ok && len(list) == 0 {
+		r.fault("members", "is empty; a line of members names 1 to %d", library.MaxList)
+	}
+	return in
+}
+
+func (r *reader) groupMembers() []library.GroupMemberChange {
+	var all []library.GroupMemberChange
+	r.eachMember(func(m *reader) {
+		role := choice(m, "role", library.ParseGroupRole, "MEMBER or MANAGER")
+		all = append(all, library.GroupMemberChange{Principal: m.principal("principalId", ""), Role: &role})
+	})
+	return all
+}
+
+func (r *reader) contentMembers() []library.ContentMemberChange {
+	var all []library.ContentMemberChange
+	r.eachMember(func(m *reader) {
+		role := choice(m, "role", library.ParseContentRole, "VIEWER, EDITOR or MANAGER")
+		all = append(all, library.ContentMemberChange{Principal: m.principal("principalId", ""), Role: &role})
+	})
+	return all
+}
+
+// eachMember reads the list of members: objects, none of which names the same
+// principal as another.
+func (r *reader) eachMember(read func(*reader)) {
+	v := r.take("members")
+	list, ok := v.([]any)
+	switch {
+	case !r.given("members"):
+		r.fault("members", "is missing")
+		return
+	case !ok:
+		r.fault("members", "must be an array, is %s", kindOf(v))
+		return
+	case len(list) > library.MaxList:
+		r.fault("members", "has %d entries; a line has at most %d, the rest goes into lines of type members", len(list), library.MaxList)
+		return
+	}
+	named := map[string]bool{}
+	for i, v := range list {
+		at := r.at + "members." + strconv.Itoa(i)
+		o, ok := v.(*object)
+		if !ok {
+			r.faults = append(r.faults, at+": must be an object, is "+kindOf(v))
+			continue
+		}
+		m := &reader{object: o, at: at + "."}
+		read(m)
+		m.refuseUnknown()
+		if id, _ := o.values["principalId"].(string); id != "" {
+			if id = strings.ToLower(id); named[id] {
+				m.fault("principalId", "is named twice")
+			}
+			named[id] = true
+		}
+		r.faults = append(r.faults, m.faults...)
+	}
+}
+
+func (r *reader) see(field string) { r.seen = append(r.seen, field) }
+
+func (r *reader) take(field string) any {
+	r.see(field)
+	return r.values[field]
+}
+
+// given tells whether an optional field says something: null is the same as
+// leaving it out.
+func (r *reader) given(field string) bool {
+	r.see(field)
+	return r.values[field] != nil
+}
+
+// text reads a field that must be a string.
+func (r *reader) text(field string) string {
+	v := r.take(field)
+	s, ok := v.(string)
+	if !ok {
+		if _, there := r.values[field]; !there {
+			r.fault(field, "is missing")
+		} else {
+			r.fault(field, "must be a string, is %s", kindOf(v))
+		}
+	}
+	return s
+}
+
+func (r *reader) optionalText(field string) *string {
+	if !r.given(field) {
+		return nil
+	}
+	s := r.text(field)
+	return &s
+}
+
+// principal reads an id of a user ("u:"), of a group ("g:"), or of either ("").
+func (r *reader) principal(field, prefix string) string {
+	faults := len(r.faults)
+	s := r.text(field)
+	if len(r.faults) > faults {
+		return s
+	}
+	id, err := library.ParsePrincipalID(s)
+	switch {
+	case err != nil:
+		r.fault(field, "%v", err)
+	case !strings.HasPrefix(string(id), prefix):
+		r.fault(field, "must begin with %s", prefix)
+	}
+	return string(id)
+}
+
+func (r *reader) contentID(field string) string {
+	faults := len(r.faults)
+	s := r.text(field)
+	if len(r.faults) > faults {
+		return s
+	}
+	id, err := library.ParseContentID(s)
+	if err != nil {
+		r.fault(field, "%v", err)
+	}
+	return string(id)
+}
+
+func (r *reader) visibility() library.Visibility {
+	return choice(r, "visibility", library.ParseVisibility, "PUBLIC, LOGGEDIN or PRIVATE")
+}
+
+// choice reads a field that takes one of a few names.
+func choice[T any](r *reader, field string, parse func(string) (T, bool), names string) T {
+	faults := len(r.faults)
+	s := r.text(field)
+	v, ok := parse(s)
+	if !ok && len(r.faults) == faults {
+		r.fault(field, "is %s, not %q", names, shortened(s))
+	}
+	return v
+}
+
+func (r *reader) instant(field string) *library.Instant {
+	if !r.given(field) {
+		return nil
+	}
+	faults := len(r.faults)
+	s := r.text(field)
+	if len(r.faults) > faults {
+		return nil
+	}
+	i, err := library.ParseInstant(s)
+	if err != nil {
+		r.fault(field, "%v", err)
+	}
+	return &i
+}
+
+func (r *reader) optionalCount(field string) *int {
+	if !r.given(field) {
+		return nil
+	}
+	v := r.take(field)
+	number, ok := v.(json.Number)
+	if !ok {
+		r.fault(field, "must be a number, is %s", kindOf(v))
+		return nil
+	}
+	// 32 bits, because that is what GraphQL's Int can show.
+	n, err := strconv.ParseInt(number.String(), 10, 32)
+	if err != nil || n < 1 {
+		r.fault(field, "must be a whole number from 1 to 2147483647")
+	}
+	count := int(n)
+	return &count
+}
+
+// refuseUnknown finds the fields that nothing has asked for: misspelt ones,
+// and those that belong to another type of line.
+func (r *reader) refuseUnknown() {
+	for _, key := range r.keys {
+		if !slices.Contains(r.seen, key) {
+			r.fault(shortened(key), "is not a field here")
+		}
+	}
+}

@@ -1,0 +1,213 @@
+package interchange
+
+import (
+	"context"
+	"errors"
+	"io"
+	"sync"
+
+	"carrel/library"
+)
+
+// run lets lines take effect, as many at once as may be.
+type run struct {
+	into   Target
+	opts   Options
+	ledger *ledger
+	slots  chan struct{}
+	wg     sync.WaitGroup
+
+	mu    sync.Mutex
+	under map[string]bool // ids of the lines under way
+}
+
+func newRun(into Target, opts Options, l *ledger) *run {
+	return &run{into: into, opts: opts, ledger: l, slots: make(chan struct{}, opts.Concurrency), under: map[string]bool{}}
+}
+
+// shapeError is the fault of a line that was not even tried.
+type shapeError struct{ err error }
+
+func (e *shapeError) Error() string { return e.err.Error() }
+func (e *shapeError) Unwrap() error { return e.err }
+
+func isShape(err error) bool {
+	var e *shapeError
+	return errors.As(err, &e)
+}
+
+// all starts the lines in their order, and returns when all that were started
+// are done. Its error is one of reading the file.
+func (r *run) all(ctx context.Context, file *lines) error {
+	defer r.wg.Wait()
+	var last Type
+	for seq := 0; ; seq++ {
+		text, err := file.next()
+		if errors.Is(err, io.EOF) {
+			return nil
+		}
+		if err != nil && !errors.Is(err, errTooLong) {
+			return err
+		}
+		var line *Line
+		if err == nil {
+			line, err = Parse(text)
+		}
+		entry := outcome{line: file.number, offset: file.offset}
+		if err != nil {
+			entry.err = &shapeError{err}
+			r.ledger.enter(seq, entry)
+		} else {
+			if line.Type != last || r.mustWait(line) {
+				r.wg.Wait()
+			}
+			last = line.Type
+		}
+		if r.ledger.stopped() || ctx.Err() != nil {
+			return nil
+		}
+		if err == nil {
+			if !r.start(ctx, seq, line, entry) {
+				return nil
+			}
+		}
+	}
+}
+
+// mustWait tells whether the line tells of, or names, what a line under way
+// tells of: the one has to be there before the other.
+func (r *run) mustWait(line *Line) bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	wait := r.under[line.ID()]
+	line.names(func(id string) { wait = wait || r.under[id] })
+	return wait
+}
+
+// start runs the line as soon as there is a slot; false when ctx ended or a
+// line failed before there was one.
+func (r *run) start(ctx context.Context, seq int, line *Line, entry outcome) bool {
+	select {
+	case <-ctx.Done():
+		return false
+	case r.slots <- struct{}{}:
+	}
+	if r.ledger.stopped() {
+		<-r.slots
+		return false
+	}
+	r.mu.Lock()
+	r.under[line.ID()] = true
+	r.mu.Unlock()
+	r.wg.Go(func() {
+		entry.result, entry.err = r.store(ctx, line)
+		entry.broken = entry.err != nil && stops(entry.err) && ctx.Err() != nil
+		r.mu.Lock()
+		delete(r.under, line.ID())
+		r.mu.Unlock()
+		r.ledger.enter(seq, entry)
+		<-r.slots
+	})
+	return true
+}
+
+func (r *run) store(ctx context.Context, l *Line) (library.ImportResult, error) {
+	switch l.Type {
+	case TypeUser:
+		return r.into.ImportUser(ctx, *l.User)
+	case TypeGroup:
+		return r.into.ImportGroup(ctx, *l.Group)
+	case TypeContent:
+		return r.into.ImportContent(ctx, *l.Content)
+	}
+	return r.into.ImportMembers(ctx, *l.Members)
+}
+
+// outcome is what became of a line.
+type outcome struct {
+	line   int   // its number in the file
+	offset int64 // of its end
+	result library.ImportResult
+	err    error
+	broken bool // cut short with the whole import: neither stored nor refused
+}
+
+// ledger books outcomes in the order of lines, in whichever order they come.
+// It holds back at most as many as are under way.
+type ledger struct {
+	size int64
+	opts Options
+
+	mu    sync.Mutex
+	next  int
+	early map[int]outcome
+	sum   Summary
+	// first is the first bad line, ended the one that ended the import.
+	first, ended *Fault
+	stopping     bool
+}
+
+func newLedger(size int64, opts Options) *ledger {
+	return &ledger{size: size, opts: opts, early: map[int]outcome{}}
+}
+
+// enter books the outcome of the line with that place in the sequence.
+func (l *ledger) enter(seq int, o outcome) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	// Known at once, booked in order: nothing more is started from here on.
+	l.stopping = l.stopping || o.broken || o.err != nil && l.ends(o.err)
+	l.early[seq] = o
+	for {
+		o, ok := l.early[l.next]
+		if !ok {
+			return
+		}
+		delete(l.early, l.next)
+		l.next++
+		l.book(o)
+	}
+}
+
+// ends tells whether the error of a line is the end of the import.
+func (l *ledger) ends(err error) bool { return !l.opts.Continue || stops(err) }
+
+func (l *ledger) book(o outcome) {
+	if o.broken {
+		return
+	}
+	l.sum.Lines++
+	switch {
+	case o.err != nil:
+		l.sum.Failed++
+		fault := &Fault{Line: o.line, Err: o.err}
+		if l.first == nil {
+			l.first = fault
+		}
+		if l.ended == nil && l.ends(o.err) {
+			l.ended = fault
+		}
+		l.opts.Fault(fault)
+	case o.result == library.Created:
+		l.sum.Created++
+	case o.result == library.Changed:
+		l.sum.Changed++
+	default:
+		l.sum.Unchanged++
+	}
+	l.opts.Progress(Progress{Lines: l.sum.Lines, Bytes: o.offset, Size: l.size})
+}
+
+func (l *ledger) stopped() bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.stopping
+}
+
+// close tells what came of it all, the first bad line, and the one that ended
+// the import.
+func (l *ledger) close() (sum Summary, first, ended *Fault) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.sum, l.first, l.ended
+}

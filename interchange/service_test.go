@@ -1,0 +1,206 @@
+package interchange_test
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/cockroachdb/pebble/v2/vfs"
+	"github.com/google/go-cmp/cmp"
+
+	"carrel/interchange"
+	"carrel/journal"
+	"carrel/library"
+	"carrel/pebblestore"
+)
+
+// service is the real one, on an embedded store in memory.
+func service(t *testing.T) *library.Service {
+	t.Helper()
+	store, err := pebblestore.Open("", pebblestore.Options{FS: vfs.NewMem()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := store.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	runtime := library.NewRealRuntime()
+	t.Cleanup(runtime.Close)
+	s, err := library.New(t.Context(), library.Config{
+		Store: store, Runtime: runtime, Names: unnamed{},
+		Journal: journal.New(t.Context(), store, runtime, nil, library.WholeProtocol),
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+// unnamed gives no names: every line tells its own.
+type unnamed struct{}
+
+func (unnamed) ContentName(context.Context) (string, error) {
+	return "", library.Unavailablef(nil, "lines of a file have names")
+}
+
+const story = `{"type":"user","id":"u:demo:ann","displayName":"Ann","email":"Ann@demo.example","visibility":"PUBLIC","createdAt":"2024-01-01T08:00:00Z"}
+{"type":"user","id":"u:demo:ben","displayName":"Ben","visibility":"PRIVATE"}
+{"type":"group","id":"g:demo:team","displayName":"Team","visibility":"PUBLIC","members":[{"principalId":"u:demo:ann","role":"MANAGER"}]}
+{"type":"group","id":"g:demo:all","displayName":"All","visibility":"PUBLIC","members":[{"principalId":"u:demo:ann","role":"MANAGER"},{"principalId":"g:demo:team","role":"MEMBER"}]}
+{"type":"members","id":"g:demo:team","members":[{"principalId":"u:demo:ben","role":"MEMBER"},{"principalId":"g:demo:all","role":"MEMBER"}]}
+{"type":"content","id":"c:demo:b","kind":"LINK","title":"B","link":"https://example.com/b","visibility":"PUBLIC","createdAt":"2024-01-02T00:00:00Z","createdBy":"u:demo:ben","lastModified":"2024-01-04T00:00:00.000002Z","version":7,"members":[{"principalId":"u:demo:ann","role":"MANAGER"},{"principalId":"g:demo:team","role":"VIEWER"}]}
+{"type":"content","id":"c:demo:a","kind":"NOTE","title":"A","description":"two\nlines","visibility":"PRIVATE","lastModified":"2024-01-04T00:00:00.000001Z","createdAt":"2024-01-03T00:00:00Z","members":[{"principalId":"u:demo:ann","role":"MANAGER"},{"principalId":"g:demo:team","role":"EDITOR"}]}
+{"type":"members","id":"c:demo:a","members":[{"principalId":"u:demo:ben","role":"VIEWER"}]}
+`
+
+func load(t *testing.T, s *library.Service, file string, opts interchange.Options) (interchange.Summary, []string, error) {
+	t.Helper()
+	var faults []string
+	opts.Fault = func(f *interchange.Fault) { faults = append(faults, f.Error()) }
+	sum, err := interchange.Import(t.Context(), strings.NewReader(file), int64(len(file)), s, opts)
+	return sum, faults, err
+}
+
+// titles is the library of owner as v reads it, the oldest first.
+func titles(t *testing.T, s *library.Service, v *library.Viewer, owner library.PrincipalID) []string {
+	t.Helper()
+	all := []string{}
+	var after *string
+	for {
+		page, err := s.Library(t.Context(), v, owner, library.LibraryQuery{PageArgs: library.PageArgs{After: after}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, e := range page.Edges {
+			all = append(all, fmt.Sprintf("%s %s v%d", e.Node.Title, e.Role, e.Node.Version))
+		}
+		if !page.PageInfo.HasNextPage {
+			return all
+		}
+		after = page.PageInfo.EndCursor()
+	}
+}
+
+func wantClean(t *testing.T, s *library.Service) {
+	t.Helper()
+	report, err := s.Audit(t.Context())
+	if err != nil || report.Mismatches != 0 {
+		t.Errorf("the audit finds %+v, %v", report, err)
+	}
+}
+
+func TestImportIntoTheService(t *testing.T) {
+	s := service(t)
+	sum, faults, err := load(t, s, story, interchange.Options{})
+	if err != nil || len(faults) > 0 {
+		t.Fatalf("%v: %q", err, faults)
+	}
+	if diff := cmp.Diff(interchange.Summary{Lines: 8, Created: 6, Changed: 2}, sum); diff != "" {
+		t.Error(diff)
+	}
+	for _, tc := range []struct {
+		name  string
+		v     *library.Viewer
+		owner library.PrincipalID
+		want  []string
+	}{
+		{"the group by a member, in order of lastModified", &library.Viewer{User: "u:demo:ben"}, "g:demo:team", []string{"A EDITOR v1", "B VIEWER v7"}},
+		{"the group by anybody", &library.Viewer{}, "g:demo:team", []string{"B VIEWER v7"}},
+		{"one's own, after a line of members", &library.Viewer{User: "u:demo:ben"}, "u:demo:ben", []string{"A VIEWER v1"}},
+		{"the manager's", &library.Viewer{User: "u:demo:ann"}, "u:demo:ann", []string{"A MANAGER v1", "B MANAGER v7"}},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			if diff := cmp.Diff(tc.want, titles(t, s, tc.v, tc.owner)); diff != "" {
+				t.Error(diff)
+			}
+		})
+	}
+	got, err := s.Contents(t.Context(), &library.Viewer{User: "u:demo:ann"}, []library.ContentID{"c:demo:b"})
+	if err != nil || len(got) != 1 || got[0] == nil {
+		t.Fatalf("%v, %v", got, err)
+	}
+	if c := got[0]; c.Creator != "u:demo:ben" || c.CreatedAt.String() != "2024-01-02T00:00:00.000000Z" || c.LastModified.String() != "2024-01-04T00:00:00.000002Z" {
+		t.Errorf("told of the past: %+v", c)
+	}
+	wantClean(t, s)
+}
+
+func TestImportingTwiceChangesNothing(t *testing.T) {
+	s := service(t)
+	for _, want := range []interchange.Summary{{Lines: 8, Created: 6, Changed: 2}, {Lines: 8, Unchanged: 8}} {
+		sum, faults, err := load(t, s, story, interchange.Options{})
+		if err != nil || len(faults) > 0 {
+			t.Fatalf("%v: %q", err, faults)
+		}
+		if diff := cmp.Diff(want, sum); diff != "" {
+			t.Error(diff)
+		}
+	}
+	wantClean(t, s)
+}
+
+func TestBadLinesOfTheDomain(t *testing.T) {
+	bad := strings.Join([]string{
+		`{"type":"user","id":"u:demo:carl","displayName":" ","visibility":"PUBLIC"}`,
+		`{"type":"user","id":"u:demo:dan","displayName":"Dan","email":"nobody","visibility":"PUBLIC"}`,
+		`{"type":"user","id":"u:demo:ann","displayName":"Another","visibility":"PUBLIC"}`,
+		`{"type":"group","id":"g:demo:none","displayName":"None","visibility":"PUBLIC","members":[]}`,
+		`{"type":"group","id":"g:demo:early","displayName":"Early","visibility":"PUBLIC","members":[{"principalId":"u:demo:ann","role":"MANAGER"},{"principalId":"g:demo:late","role":"MEMBER"}]}`,
+		`{"type":"group","id":"g:demo:late","displayName":"Late","visibility":"PUBLIC","members":[{"principalId":"u:demo:ann","role":"MANAGER"}]}`,
+		`{"type":"content","id":"c:demo:x","kind":"LINK","title":"X","visibility":"PUBLIC","members":[{"principalId":"u:demo:ann","role":"MANAGER"}]}`,
+		`{"type":"content","id":"c:demo:y","kind":"NOTE","title":"Y","visibility":"PUBLIC","members":[{"principalId":"u:demo:ann","role":"MANAGER"},{"principalId":"u:demo:nobody","role":"VIEWER"}]}`,
+		`{"type":"members","id":"c:demo:x","members":[{"principalId":"u:demo:ann","role":"VIEWER"}]}`,
+		`{"type":"user","id":"u:demo:last","displayName":"Last","visibility":"PUBLIC"}`,
+	}, "\n")
+	s := service(t)
+	sum, faults, err := load(t, s, story+bad, interchange.Options{Continue: true})
+	if err == nil || sum.Failed != 8 || sum.Created != 8 {
+		t.Errorf("%+v, %v", sum, err)
+	}
+	reasons := []string{
+		"line 9: displayName: ", "line 10: email: ", "line 11: id: a user of this id exists already and differs",
+		"line 12: members: a group needs at least one MANAGER", "line 13: members.", "line 15: link: ", "line 16: members.1.principalId: there is no u:demo:nobody",
+		"line 17: id: there is no c:demo:x",
+	}
+	if len(faults) != len(reasons) {
+		t.Fatalf("%d faults: %q", len(faults), faults)
+	}
+	for i, want := range reasons {
+		if !strings.HasPrefix(faults[i], want) {
+			t.Errorf("%q does not begin with %q", faults[i], want)
+		}
+	}
+	// Nothing of a bad line's item is half stored.
+	nodes, err := s.Nodes(t.Context(), &library.Viewer{User: "u:demo:ann", GlobalAdmin: true},
+		[]string{"u:demo:carl", "u:demo:dan", "g:demo:none", "g:demo:early", "c:demo:x", "c:demo:y"})
+	if err != nil || slices.ContainsFunc(nodes, func(n library.Node) bool { return n != nil }) {
+		t.Errorf("of bad lines there is %v, %v", nodes, err)
+	}
+	if got := titles(t, s, &library.Viewer{User: "u:demo:ann"}, "u:demo:ann"); len(got) != 2 {
+		t.Errorf("Ann's library holds %q", got)
+	}
+	wantClean(t, s)
+}
+
+func TestResumingAfterABadLine(t *testing.T) {
+	s := service(t)
+	lines := strings.SplitAfter(story, "\n")
+	broken := slices.Clone(lines)
+	broken[5] = strings.Replace(broken[5], `"title":"B"`, `"title":""`, 1)
+	sum, faults, err := load(t, s, strings.Join(broken, ""), interchange.Options{Concurrency: 1})
+	if err == nil || len(faults) != 1 || !strings.HasPrefix(faults[0], "line 6: title: ") || sum.Lines != 6 {
+		t.Fatalf("%+v, %q, %v", sum, faults, err)
+	}
+	sum, faults, err = load(t, s, story, interchange.Options{})
+	if err != nil || len(faults) > 0 {
+		t.Fatalf("%v: %q", err, faults)
+	}
+	if diff := cmp.Diff(interchange.Summary{Lines: 8, Created: 2, Changed: 1, Unchanged: 5}, sum); diff != "" {
+		t.Error(diff)
+	}
+	wantClean(t, s)
+}
