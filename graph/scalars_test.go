@@ -13,7 +13,7 @@ import (
 	"carrel/library"
 )
 
-func written(m graphql.Marshaler) string {
+func marshaled(m graphql.Marshaler) string {
 	var b bytes.Buffer
 	m.MarshalGQL(&b)
 	var other strings.Builder
@@ -40,7 +40,7 @@ func TestDateTimeHasSixDecimals(t *testing.T) {
 	}
 	for _, c := range cases {
 		t.Run(c.name, func(t *testing.T) {
-			if got := written(MarshalDateTime(c.in)); got != c.want {
+			if got := marshaled(MarshalDateTime(c.in)); got != c.want {
 				t.Errorf("got %s, want %s", got, c.want)
 			}
 			back, err := UnmarshalDateTime(strings.Trim(c.want, `"`))
@@ -106,7 +106,7 @@ func TestEnumsAreTheContractsNames(t *testing.T) {
 			t.Errorf("%s: an unknown name gives %v, want BAD_USER_INPUT", enum, err)
 		}
 	}
-	if got := written(MarshalContentRole(library.NoRole)); got != "null" {
+	if got := marshaled(MarshalContentRole(library.NoRole)); got != "null" {
 		t.Errorf("no role is %s, want null", got)
 	}
 }
@@ -117,6 +117,6 @@ func roundTrip[T any](in func(any) (T, error), out func(T) graphql.Marshaler) fu
 		if err != nil {
 			return "", err
 		}
-		return written(out(v)), nil
+		return marshaled(out(v)), nil
 	}
 }

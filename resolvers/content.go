@@ -10,9 +10,7 @@ import (
 
 // CreatedBy is null where the creator may not be seen.
 func (r contents) CreatedBy(ctx context.Context, c *library.Content) (*library.User, error) {
-	p, err := dataloader.From(ctx).Principals.Load(ctx, c.Creator)
-	u, _ := p.(*library.User)
-	return u, err
+	return creator(ctx, c)
 }
 
 // Members answers a page of the item's members.

@@ -14,17 +14,17 @@ import (
 // NewSchema is the schema, ready to be executed: each operation with loaders
 // of its own for the viewer of its context, and with planned pages.
 func NewSchema(r *Root) graphql.ExecutableSchema {
-	return schema{graph.NewExecutableSchema(graph.Config{Resolvers: r}), r.Library}
+	return schema{graph.NewExecutableSchema(graph.Config{Resolvers: r}), r}
 }
 
 type schema struct {
 	graphql.ExecutableSchema
-	source source
+	root *Root
 }
 
 // Exec prepares one operation; its OperationContext belongs to it alone.
 func (s schema) Exec(ctx context.Context) graphql.ResponseHandler {
-	loaders := dataloader.New(s.source, auth.ViewerFrom(ctx))
+	loaders := dataloader.New(s.root.Library, auth.ViewerFrom(ctx))
 	op := graphql.GetOperationContext(ctx)
 	op.ResolverMiddleware = s.withPlans(op.ResolverMiddleware)
 	handle := s.ExecutableSchema.Exec(ctx)
@@ -39,7 +39,7 @@ func (s schema) withPlans(resolve graphql.FieldMiddleware) graphql.FieldMiddlewa
 	return func(ctx context.Context, next graphql.Resolver) (any, error) {
 		res, err := resolve(ctx, next)
 		if conn, ok := res.(*library.LibraryConnection); ok && err == nil {
-			return planned(ctx, s.source, conn), nil
+			return s.root.planned(ctx, conn), nil
 		}
 		return res, err
 	}

@@ -1,21 +1,13 @@
-package resolvers
+package graph
 
 import (
-	"strings"
 	"testing"
 
 	"github.com/99designs/gqlgen/graphql"
 	"pgregory.net/rapid"
 
-	"carrel/graph"
 	"carrel/library"
 )
-
-func marshaled(m graphql.Marshaler) string {
-	var b strings.Builder
-	m.MarshalGQL(&b)
-	return b.String()
-}
 
 // TestValuesAreWrittenAsMarshalersWriteThem compares with the marshalers that
 // the generated code uses.
@@ -26,7 +18,7 @@ func TestValuesAreWrittenAsMarshalersWriteThem(t *testing.T) {
 			t.Errorf("string %q: got %s, want %s", s, got, want)
 		}
 		i := library.Instant(rapid.Int64Range(-62135596800000000, 253402300799999999).Draw(t, "instant"))
-		if got, want := string(appendInstant(nil, i)), marshaled(graph.MarshalDateTime(i)); got != want {
+		if got, want := string(appendInstant(nil, i)), marshaled(MarshalDateTime(i)); got != want {
 			t.Errorf("instant %d: got %s, want %s", i, got, want)
 		}
 	})

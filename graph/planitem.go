@@ -1,4 +1,4 @@
-package resolvers
+package graph
 
 import (
 	"strconv"
@@ -10,20 +10,20 @@ import (
 )
 
 // content plans the fields of an item on a page.
-func (c *compiler) content(below ast.SelectionSet) plan[*row] {
-	return compile(c, below, func(f graphql.CollectedField) func([]byte, *row) []byte {
+func (c *compiler) content(below ast.SelectionSet) plan[*Row] {
+	return compile(c, below, func(f graphql.CollectedField) func([]byte, *Row) []byte {
 		switch f.Name {
 		case "createdBy":
-			c.creators = true
+			c.want.Creators = true
 			user := c.user(f.Selections)
-			return func(b []byte, r *row) []byte {
-				if r.creator == nil {
+			return func(b []byte, r *Row) []byte {
+				if r.Creator == nil {
 					return appendNull(b)
 				}
-				return user.append(b, r.creator)
+				return user.append(b, r.Creator)
 			}
 		case "viewerRole", "viewerCanShare", "viewerCanManage":
-			c.standings = true
+			c.want.Standings = true
 			return standingField(f.Name)
 		}
 		return contentField(f.Name)
@@ -31,30 +31,30 @@ func (c *compiler) content(below ast.SelectionSet) plan[*row] {
 }
 
 // contentField writes a field that is a value of the item.
-func contentField(name string) func([]byte, *row) []byte {
+func contentField(name string) func([]byte, *Row) []byte {
 	switch name {
 	case "id":
-		return func(b []byte, r *row) []byte { return appendString(b, string(r.Node.ID)) }
+		return func(b []byte, r *Row) []byte { return appendString(b, string(r.Node.ID)) }
 	case "tenant":
-		return func(b []byte, r *row) []byte { return appendString(b, r.Node.Tenant()) }
+		return func(b []byte, r *Row) []byte { return appendString(b, r.Node.Tenant()) }
 	case "kind":
-		return func(b []byte, r *row) []byte { return appendName(b, r.Node.Kind.String()) }
+		return func(b []byte, r *Row) []byte { return appendName(b, r.Node.Kind.String()) }
 	case "title":
-		return func(b []byte, r *row) []byte { return appendString(b, r.Node.Title) }
+		return func(b []byte, r *Row) []byte { return appendString(b, r.Node.Title) }
 	case "description":
-		return func(b []byte, r *row) []byte { return appendStringOrNull(b, r.Node.Description) }
+		return func(b []byte, r *Row) []byte { return appendStringOrNull(b, r.Node.Description) }
 	case "link":
-		return func(b []byte, r *row) []byte { return appendStringOrNull(b, r.Node.Link) }
+		return func(b []byte, r *Row) []byte { return appendStringOrNull(b, r.Node.Link) }
 	case "visibility":
-		return func(b []byte, r *row) []byte { return appendName(b, r.Node.Visibility.String()) }
+		return func(b []byte, r *Row) []byte { return appendName(b, r.Node.Visibility.String()) }
 	case "createdAt":
-		return func(b []byte, r *row) []byte { return appendInstant(b, r.Node.CreatedAt) }
+		return func(b []byte, r *Row) []byte { return appendInstant(b, r.Node.CreatedAt) }
 	case "lastModified":
-		return func(b []byte, r *row) []byte { return appendInstant(b, r.Node.LastModified) }
+		return func(b []byte, r *Row) []byte { return appendInstant(b, r.Node.LastModified) }
 	case "version":
-		return func(b []byte, r *row) []byte { return strconv.AppendInt(b, int64(r.Node.Version), 10) }
+		return func(b []byte, r *Row) []byte { return strconv.AppendInt(b, int64(r.Node.Version), 10) }
 	case "expiresAt":
-		return func(b []byte, r *row) []byte {
+		return func(b []byte, r *Row) []byte {
 			if r.Node.ExpiresAt == nil {
 				return appendNull(b)
 			}
@@ -65,19 +65,19 @@ func contentField(name string) func([]byte, *row) []byte {
 }
 
 // standingField writes a field of what the viewer may do.
-func standingField(name string) func([]byte, *row) []byte {
+func standingField(name string) func([]byte, *Row) []byte {
 	switch name {
 	case "viewerRole":
-		return func(b []byte, r *row) []byte {
-			if r.standing.Role == library.NoRole {
+		return func(b []byte, r *Row) []byte {
+			if r.Standing.Role == library.NoRole {
 				return appendNull(b)
 			}
-			return appendName(b, r.standing.Role.String())
+			return appendName(b, r.Standing.Role.String())
 		}
 	case "viewerCanShare":
-		return func(b []byte, r *row) []byte { return appendBool(b, r.standing.CanShare) }
+		return func(b []byte, r *Row) []byte { return appendBool(b, r.Standing.CanShare) }
 	}
-	return func(b []byte, r *row) []byte { return appendBool(b, r.standing.CanManage) }
+	return func(b []byte, r *Row) []byte { return appendBool(b, r.Standing.CanManage) }
 }
 
 // user plans the fields of a creator that are its values. Its address, library

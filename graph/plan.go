@@ -1,7 +1,6 @@
-package resolvers
+package graph
 
 import (
-	"context"
 	"io"
 	"slices"
 	"strconv"
@@ -9,7 +8,6 @@ import (
 	"github.com/99designs/gqlgen/graphql"
 	"github.com/vektah/gqlparser/v2/ast"
 
-	"carrel/dataloader"
 	"carrel/library"
 )
 
@@ -42,19 +40,55 @@ func (p plan[T]) append(b []byte, v T) []byte {
 	return append(b, '}')
 }
 
-// planned answers a page in the form of its bytes where the selection can be
-// planned, otherwise the page itself.
-func planned(ctx context.Context, from source, conn *library.LibraryConnection) any {
-	c := compiler{op: graphql.GetOperationContext(ctx)}
-	below := c.connection(graphql.GetFieldContext(ctx).Field.Selections)
-	if c.unplanned {
-		return conn
+// PagePlan is the selection below a page of a library, compiled.
+type PagePlan struct {
+	below plan[*Page]
+	// What the rows must be filled with, since it is selected.
+	Creators  bool
+	Standings bool
+	Count     bool
+}
+
+// Page is what a PagePlan writes.
+type Page struct {
+	*library.LibraryConnection
+	Rows  []Row         // one for each edge
+	Count library.Count // where the plan wants it
+}
+
+// Row is an edge with what is not in it.
+type Row struct {
+	*library.LibraryEdge
+	Creator  *library.User     // nil where he is not wanted or not seen
+	Standing *library.Standing // never nil where the plan wants it
+}
+
+// PlanPage compiles a selection below a LibraryConnection; ok is false where it
+// holds what only a resolver can answer.
+func PlanPage(op *graphql.OperationContext, below ast.SelectionSet) (p *PagePlan, ok bool) {
+	c := compiler{op: op}
+	c.want.below = c.connection(below)
+	return &c.want, !c.unplanned
+}
+
+// Write gives the answer; ok is false where the generated code has to report a
+// value that the schema does not know.
+func (p *PagePlan) Write(page *Page) (m graphql.Marshaler, ok bool) {
+	known := page.Bucket.Valid()
+	for i := range page.Rows {
+		known = known && page.Rows[i].known()
 	}
-	p, ok := c.fill(ctx, from, conn)
-	if !ok {
-		return conn
+	if !known {
+		return nil, false
 	}
-	return written(below.append(make([]byte, 0, 256+512*len(conn.Edges)), p))
+	// An edge with the usual fields takes about 400 bytes.
+	return written(p.below.append(make([]byte, 0, 256+512*len(page.Rows)), page)), true
+}
+
+// known tells whether all that is never null in the schema has a name there.
+func (r *Row) known() bool {
+	return r.Role.String() != "" && r.Node.Kind.String() != "" && r.Node.Visibility.Valid() &&
+		(r.Creator == nil || r.Creator.Visibility.Valid())
 }
 
 // written is an answer that is finished.
@@ -63,32 +97,11 @@ type written []byte
 // MarshalGQL writes it.
 func (b written) MarshalGQL(w io.Writer) { _, _ = w.Write(b) }
 
-// source is what a plan may ask of the domain beside the loaders.
-type source interface {
-	dataloader.Source
-	LibraryCount(ctx context.Context, c *library.LibraryConnection) (library.Count, error)
-}
-
-// page is what a plan is applied to.
-type page struct {
-	*library.LibraryConnection
-	rows  []row
-	count library.Count // where it is selected
-}
-
-type row struct {
-	*library.LibraryEdge
-	creator  *library.User // nil where it is not selected or not seen
-	standing *library.Standing
-}
-
 // compiler turns selections into plans.
 type compiler struct {
 	op        *graphql.OperationContext
+	want      PagePlan
 	unplanned bool // something was met that only a resolver can answer
-	creators  bool // createdBy is selected
-	standings bool // what the viewer may do is selected
-	counts    bool // count is selected
 }
 
 // compile gives the plan of an object of one of types by the way each of its
@@ -114,36 +127,36 @@ func compile[T any](c *compiler, below ast.SelectionSet, field func(graphql.Coll
 	return p
 }
 
-func (c *compiler) connection(below ast.SelectionSet) plan[*page] {
-	return compile(c, below, func(f graphql.CollectedField) func([]byte, *page) []byte {
+func (c *compiler) connection(below ast.SelectionSet) plan[*Page] {
+	return compile(c, below, func(f graphql.CollectedField) func([]byte, *Page) []byte {
 		switch f.Name {
 		case "edges":
 			edge := c.edge(f.Selections)
-			return func(b []byte, p *page) []byte { return appendRows(b, p, edge) }
+			return func(b []byte, p *Page) []byte { return appendRows(b, p, edge) }
 		case "nodes":
 			node := c.content(f.Selections)
-			return func(b []byte, p *page) []byte { return appendRows(b, p, node) }
+			return func(b []byte, p *Page) []byte { return appendRows(b, p, node) }
 		case "pageInfo":
 			info := c.pageInfo(f.Selections)
-			return func(b []byte, p *page) []byte { return info.append(b, &p.PageInfo) }
+			return func(b []byte, p *Page) []byte { return info.append(b, &p.PageInfo) }
 		case "count":
-			c.counts = true
+			c.want.Count = true
 			count := c.count(f.Selections)
-			return func(b []byte, p *page) []byte { return count.append(b, &p.count) }
+			return func(b []byte, p *Page) []byte { return count.append(b, &p.Count) }
 		case "bucket":
-			return func(b []byte, p *page) []byte { return appendName(b, p.Bucket.String()) }
+			return func(b []byte, p *Page) []byte { return appendName(b, p.Bucket.String()) }
 		}
 		return nil
 	}, "LibraryConnection")
 }
 
-func (c *compiler) edge(below ast.SelectionSet) plan[*row] {
-	return compile(c, below, func(f graphql.CollectedField) func([]byte, *row) []byte {
+func (c *compiler) edge(below ast.SelectionSet) plan[*Row] {
+	return compile(c, below, func(f graphql.CollectedField) func([]byte, *Row) []byte {
 		switch f.Name {
 		case "cursor":
-			return func(b []byte, r *row) []byte { return appendString(b, r.Cursor()) }
+			return func(b []byte, r *Row) []byte { return appendString(b, r.Cursor()) }
 		case "role":
-			return func(b []byte, r *row) []byte { return appendName(b, r.Role.String()) }
+			return func(b []byte, r *Row) []byte { return appendName(b, r.Role.String()) }
 		case "node":
 			return c.content(f.Selections).append
 		}
@@ -182,48 +195,4 @@ func (c *compiler) pageInfo(below ast.SelectionSet) plan[*library.PageInfo] {
 		}
 		return nil
 	}, "PageInfo")
-}
-
-// fill makes the rows, with what the plan needs beside the edges. ok is false
-// where the generated code has to report something: an error, or a value that
-// the schema does not know.
-func (c *compiler) fill(ctx context.Context, from source, conn *library.LibraryConnection) (p *page, ok bool) {
-	p = &page{LibraryConnection: conn, rows: make([]row, len(conn.Edges))}
-	for i, e := range conn.Edges {
-		if p.rows[i], ok = c.row(ctx, e); !ok {
-			return nil, false
-		}
-	}
-	if c.counts {
-		var err error
-		if p.count, err = from.LibraryCount(ctx, conn); err != nil {
-			return nil, false
-		}
-	}
-	return p, conn.Bucket.Valid()
-}
-
-func (c *compiler) row(ctx context.Context, e *library.LibraryEdge) (r row, ok bool) {
-	r.LibraryEdge = e
-	if c.creators {
-		creator, err := dataloader.From(ctx).Principals.Load(ctx, e.Node.Creator)
-		if err != nil {
-			return row{}, false
-		}
-		r.creator, _ = creator.(*library.User)
-	}
-	if c.standings {
-		standing, err := standing(ctx, e.Node)
-		if err != nil {
-			return row{}, false
-		}
-		r.standing = standing
-	}
-	return r, r.known()
-}
-
-// known tells whether all that is never null in the schema has a name there.
-func (r *row) known() bool {
-	return r.Role.String() != "" && r.Node.Kind.String() != "" && r.Node.Visibility.Valid() &&
-		(r.creator == nil || r.creator.Visibility.Valid())
 }

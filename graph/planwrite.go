@@ -1,4 +1,4 @@
-package resolvers
+package graph
 
 import (
 	"strconv"
@@ -6,16 +6,16 @@ import (
 	"carrel/library"
 )
 
-// The forms of values in an answer, byte for byte as gqlgen's marshalers and
-// those of package graph write them.
+// The forms of values in an answer, byte for byte as the marshalers write
+// them that the generated code uses.
 
-func appendRows(b []byte, p *page, each plan[*row]) []byte {
+func appendRows(b []byte, p *Page, each plan[*Row]) []byte {
 	b = append(b, '[')
-	for i := range p.rows {
+	for i := range p.Rows {
 		if i > 0 {
 			b = append(b, ',')
 		}
-		b = each.append(b, &p.rows[i])
+		b = each.append(b, &p.Rows[i])
 	}
 	return append(b, ']')
 }

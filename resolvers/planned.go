@@ -1,0 +1,59 @@
+package resolvers
+
+import (
+	"context"
+
+	"github.com/99designs/gqlgen/graphql"
+
+	"carrel/dataloader"
+	"carrel/graph"
+	"carrel/library"
+)
+
+// planned answers a page by its plan, as something that writes itself. Where
+// there is no plan, or something is not as it should be, the answer is the page
+// itself: the generated code then does the work, and reports what is wrong.
+func (r *Root) planned(ctx context.Context, conn *library.LibraryConnection) any {
+	plan, ok := graph.PlanPage(graphql.GetOperationContext(ctx), graphql.GetFieldContext(ctx).Field.Selections)
+	if !ok {
+		return conn
+	}
+	page, err := r.fill(ctx, conn, plan)
+	if err != nil {
+		return conn
+	}
+	if written, ok := plan.Write(page); ok {
+		return written
+	}
+	return conn
+}
+
+// fill loads what the plan wants beside the edges. Loaders keep what they have
+// loaded, errors too, so a page that cannot be planned is not read twice.
+func (r *Root) fill(ctx context.Context, conn *library.LibraryConnection, want *graph.PagePlan) (page *graph.Page, err error) {
+	page = &graph.Page{LibraryConnection: conn, Rows: make([]graph.Row, len(conn.Edges))}
+	for i, e := range conn.Edges {
+		page.Rows[i].LibraryEdge = e
+		if want.Creators {
+			if page.Rows[i].Creator, err = creator(ctx, e.Node); err != nil {
+				return nil, err
+			}
+		}
+		if want.Standings {
+			if page.Rows[i].Standing, err = standing(ctx, e.Node); err != nil {
+				return nil, err
+			}
+		}
+	}
+	if want.Count {
+		page.Count, err = r.Library.LibraryCount(ctx, conn)
+	}
+	return page, err
+}
+
+// creator is nil where he may not be seen.
+func creator(ctx context.Context, c *library.Content) (*library.User, error) {
+	p, err := dataloader.From(ctx).Principals.Load(ctx, c.Creator)
+	u, _ := p.(*library.User)
+	return u, err
+}
