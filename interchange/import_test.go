@@ -346,6 +346,24 @@ func TestNothingRunsBeforeWhatItNames(t *testing.T) {
 	}
 }
 
+func TestALaterLineDoesNotHelpAnEarlierOne(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		to := recorder{}
+		to.before = func(_ context.Context, id string) error {
+			settle()
+			if to.mu.Lock(); id == "g:demo:early" && slices.Contains(to.begun, "g:demo:late") {
+				t.Error("the later line was begun while the one that names it was under way")
+			}
+			to.mu.Unlock()
+			return nil
+		}
+		file := fileOf(groupLineOf("early", "g:demo:late"), groupLineOf("late", "u:demo:ann"))
+		if _, _, err := imported(t, strings.NewReader(file), &to, Options{}); err != nil {
+			t.Fatal(err)
+		}
+	})
+}
+
 func TestProgressGrowsToTheEnd(t *testing.T) {
 	file := fileOf(users(30)...)
 	var all []Progress

@@ -19,10 +19,12 @@ type run struct {
 
 	mu    sync.Mutex
 	under map[string]bool // ids of the lines under way
+	named map[string]int  // ids that they name, and how many of them do
 }
 
 func newRun(into Target, opts Options, l *ledger) *run {
-	return &run{into: into, opts: opts, ledger: l, slots: make(chan struct{}, opts.Concurrency), under: map[string]bool{}}
+	return &run{into: into, opts: opts, ledger: l, slots: make(chan struct{}, opts.Concurrency),
+		under: map[string]bool{}, named: map[string]int{}}
 }
 
 // shapeError is the fault of a line that was not even tried.
@@ -75,11 +77,13 @@ func (r *run) all(ctx context.Context, file *lines) error {
 }
 
 // mustWait tells whether the line tells of, or names, what a line under way
-// tells of: the one has to be there before the other.
+// tells of: the one has to be there before the other. It must not help a line
+// under way that names it either, or whether that one is refused would be
+// chance.
 func (r *run) mustWait(line *Line) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	wait := r.under[line.ID()]
+	wait := r.under[line.ID()] || r.named[line.ID()] > 0
 	line.names(func(id string) { wait = wait || r.under[id] })
 	return wait
 }
@@ -96,19 +100,32 @@ func (r *run) start(ctx context.Context, seq int, line *Line, entry outcome) boo
 		<-r.slots
 		return false
 	}
-	r.mu.Lock()
-	r.under[line.ID()] = true
-	r.mu.Unlock()
+	r.note(line, true)
 	r.wg.Go(func() {
 		entry.result, entry.err = r.store(ctx, line)
 		entry.broken = entry.err != nil && stops(entry.err) && ctx.Err() != nil
-		r.mu.Lock()
-		delete(r.under, line.ID())
-		r.mu.Unlock()
+		r.note(line, false)
 		r.ledger.enter(seq, entry)
 		<-r.slots
 	})
 	return true
+}
+
+// note keeps what is under way, from the begin of a line to its end.
+func (r *run) note(line *Line, begins bool) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if begins {
+		r.under[line.ID()] = true
+		line.names(func(id string) { r.named[id]++ })
+		return
+	}
+	delete(r.under, line.ID())
+	line.names(func(id string) {
+		if r.named[id]--; r.named[id] == 0 {
+			delete(r.named, id)
+		}
+	})
 }
 
 func (r *run) store(ctx context.Context, l *Line) (library.ImportResult, error) {
