@@ -75,10 +75,11 @@ func (o *holdings) holds(h *Header, owner PrincipalID) {
 func (s *Service) Audit(ctx context.Context) (*AuditReport, error) {
 	r := &AuditReport{}
 	must := ledger{}
-	if err := s.auditLanes(ctx, r); err != nil {
+	moving, err := s.auditLanes(ctx, r)
+	if err != nil {
 		return nil, fmt.Errorf("auditing the changes in flight: %w", err)
 	}
-	if err := s.auditContents(ctx, r, must); err != nil {
+	if err := s.auditContents(ctx, r, must, moving); err != nil {
 		return nil, fmt.Errorf("auditing the items: %w", err)
 	}
 	if err := s.auditGroups(ctx, r, must); err != nil {
@@ -90,13 +91,16 @@ func (s *Service) Audit(ctx context.Context) (*AuditReport, error) {
 	return r, nil
 }
 
-func (s *Service) auditLanes(ctx context.Context, r *AuditReport) error {
+// auditLanes counts what is in flight, and tells which items have a move to come.
+func (s *Service) auditLanes(ctx context.Context, r *AuditReport) (map[ContentID]bool, error) {
 	lanes, err := s.store.Lanes(ctx)
 	if err != nil {
-		return err
+		return nil, err
 	}
+	moving := map[ContentID]bool{}
 	for _, l := range lanes {
 		for _, e := range l.Entries {
+			moving[e.Content] = moving[e.Content] || e.Due != 0
 			if e.Due > s.now() {
 				r.Deferred++
 			} else {
@@ -104,10 +108,10 @@ func (s *Service) auditLanes(ctx context.Context, r *AuditReport) error {
 			}
 		}
 	}
-	return nil
+	return moving, nil
 }
 
-func (s *Service) auditContents(ctx context.Context, r *AuditReport, must ledger) error {
+func (s *Service) auditContents(ctx context.Context, r *AuditReport, must ledger, moving map[ContentID]bool) error {
 	var after ContentID
 	for {
 		ids, err := s.store.ScanContents(ctx, after, rebuildPage)
@@ -115,7 +119,7 @@ func (s *Service) auditContents(ctx context.Context, r *AuditReport, must ledger
 			return err
 		}
 		for _, id := range ids {
-			if err := s.auditContent(ctx, r, must, id); err != nil {
+			if err := s.auditContent(ctx, r, must, id, moving[id]); err != nil {
 				return err
 			}
 			after = id
@@ -127,7 +131,9 @@ func (s *Service) auditContents(ctx context.Context, r *AuditReport, must ledger
 }
 
 // auditContent checks an item's own rows and counts what they make of libraries.
-func (s *Service) auditContent(ctx context.Context, r *AuditReport, must ledger, id ContentID) error {
+// moving tells that a move of it is to come: otherwise it stands where it was
+// changed last.
+func (s *Service) auditContent(ctx context.Context, r *AuditReport, must ledger, id ContentID, moving bool) error {
 	var after PrincipalID
 	members, managers := 0, 0
 	for {
@@ -140,6 +146,9 @@ func (s *Service) auditContent(ctx context.Context, r *AuditReport, must ledger,
 			r.Unsettled += len(h.Unsettled)
 			if h.State == Live {
 				r.Contents++
+				if h.Position != h.LastModified && !moving {
+					r.mismatch("%s stands at %s, was changed at %s, and nothing in flight will move it", id, h.Position, h.LastModified)
+				}
 			}
 		}
 		for _, m := range page.Members {
