@@ -408,6 +408,26 @@ func TestFlagsOfEmptyPages(t *testing.T) {
 			}
 		})
 	}
+	t.Run("none after what is gone, beside another of its position", func(t *testing.T) {
+		r.t = t
+		r.principals("u:acme:eva")
+		for _, id := range []library.ContentID{"c:acme:a", "c:acme:b"} {
+			r.item(id, 10, library.Public, has("u:acme:eva", library.Viewing))
+		}
+		edges := r.read(anonymous(), "u:acme:eva", library.LibraryQuery{}).Edges
+		gone, other := edges[0].Cursor(), edges[1].Cursor()
+		r.change("c:acme:a", func(h *library.Header) { h.State = library.Deleted })
+		forwards := r.read(anonymous(), "u:acme:eva", library.LibraryQuery{PageArgs: firstAfter(0, &gone), OtherSide: true})
+		if !forwards.PageInfo.HasNextPage || forwards.PageInfo.HasPreviousPage {
+			t.Errorf("after the one that is gone: %+v", forwards.PageInfo)
+		}
+		r.item("c:acme:c", 10, library.Public, has("u:acme:eva", library.Viewing))
+		r.change("c:acme:b", func(h *library.Header) { h.State = library.Deleted })
+		backwards := r.read(anonymous(), "u:acme:eva", library.LibraryQuery{PageArgs: lastBefore(0, &other), OtherSide: true})
+		if !backwards.PageInfo.HasNextPage || backwards.PageInfo.HasPreviousPage {
+			t.Errorf("before the one that is gone: %+v", backwards.PageInfo)
+		}
+	})
 	t.Run("an empty library", func(t *testing.T) {
 		r.t = t
 		r.principals("u:acme:bob")
@@ -438,8 +458,10 @@ func TestCursorOfWhatIsGone(t *testing.T) {
 // what it said when the entry was written.
 func TestRevocationIsEffectiveAtOnce(t *testing.T) {
 	r := newRoom(t)
-	r.principals("u:acme:ann", "u:acme:bob")
-	r.item("c:acme:secret", 10, library.Public, has("u:acme:ann", library.Viewing))
+	r.principals("u:acme:ann", "u:acme:bob", "u:acme:cat", "u:other:sam", "g:acme:team")
+	r.join("g:acme:team", true, in("u:acme:cat", library.GroupMember))
+	r.item("c:acme:secret", 10, library.Public,
+		has("u:acme:ann", library.Viewing), has("u:other:sam", library.Manages), has("g:acme:team", library.Viewing))
 	for _, c := range []struct {
 		name   string
 		change func(h *library.Header)
@@ -456,6 +478,12 @@ func TestRevocationIsEffectiveAtOnce(t *testing.T) {
 				}
 			}
 			r.wantNames(r.read(ann(), "u:acme:ann", library.LibraryQuery{Descending: true}), "secret")
+			// Those with a role are shown it where they ask for that, only.
+			for _, user := range []library.PrincipalID{"u:other:sam", "u:acme:cat"} {
+				v := &library.Viewer{User: user}
+				r.wantNames(r.read(v, "u:acme:ann", library.LibraryQuery{Descending: true, WithStanding: true}))
+				r.wantNames(r.read(v, "u:acme:ann", library.LibraryQuery{Descending: true, IncludeShared: true}), "secret")
+			}
 		})
 	}
 }
