@@ -35,6 +35,7 @@ const (
 	codeAliasLimit          = "ALIAS_LIMIT"
 	codeDirectiveLimit      = "DIRECTIVE_LIMIT"
 	codeRootFieldLimit      = "ROOT_FIELD_LIMIT"
+	codeCostLimit           = "COST_LIMIT"
 	codeBatchNotSupported   = "BATCH_NOT_SUPPORTED"
 	codeCSRFBlocked         = "CSRF_BLOCKED"
 	codeIntrospection       = "INTROSPECTION_DISABLED"

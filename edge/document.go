@@ -40,12 +40,13 @@ type compiler struct {
 	rules         *rules.Rules
 	limits        *Limits
 	introspection bool
+	stands        judge
 	cache         *documentCache
 }
 
 // newCompiler makes a compiler. With development on, introspection is allowed
 // and errors suggest what may have been meant; that tells of the schema too.
-func newCompiler(schema *ast.Schema, limits *Limits, development bool) *compiler {
+func newCompiler(schema *ast.Schema, limits *Limits, development bool, stands judge) *compiler {
 	r := rules.NewDefaultRules()
 	if !development {
 		for _, without := range []validator.Rule{
@@ -58,7 +59,7 @@ func newCompiler(schema *ast.Schema, limits *Limits, development bool) *compiler
 		}
 	}
 	return &compiler{
-		schema: schema, rules: r, limits: limits, introspection: development,
+		schema: schema, rules: r, limits: limits, introspection: development, stands: stands,
 		cache: newDocumentCache(limits.CachedDocuments, limits.CachedBytes),
 	}
 }
@@ -89,7 +90,7 @@ func (c *compiler) compile(text string) (*document, *refusal) {
 	if len(doc.Operations)+len(doc.Fragments) == 0 {
 		return nil, refuseDocument(codeParseFailed, "The query is empty.")
 	}
-	if r := inspect(doc, c.limits, c.introspection); r != nil {
+	if r := inspect(doc, c.limits, c.introspection, c.stands); r != nil {
 		return nil, r
 	}
 	if len(doc.Operations) == 0 {

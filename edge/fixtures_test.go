@@ -20,7 +20,11 @@ import (
 	"carrel/library"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) {
+	goleak.VerifyTestMain(m,
+		// A refused connection is closed half a second later.
+		goleak.IgnoreAnyFunction("net/http.(*conn).closeWriteAndWait"))
+}
 
 // root resolves the few fields that the edge's tests need, counts how often it
 // is asked, and can be told what to do. Everything else of the contract

@@ -31,6 +31,10 @@ type Config struct {
 	// resolvers expect there: the loaders of that operation.
 	Prepare func(ctx context.Context) context.Context
 	Limits  Limits
+	// WarnOnly logs what goes beyond the limits of a document's shape and cost,
+	// and runs it all the same, so that an operator can see whom they would
+	// hit. What protects the process itself (sizes, tokens, overlap) stands.
+	WarnOnly bool
 	// Development switches introspection and suggestions on.
 	Development bool
 	// CrossOrigin tells which other sites may call; nil: none.
@@ -48,6 +52,7 @@ type Handler struct {
 	development  bool
 	sites        *CrossOrigin
 	schema       *ast.Schema
+	stands       judge
 	compiler     *compiler
 	executor     *executor.Executor
 	presenter    *presenter
@@ -69,7 +74,14 @@ func New(c Config) (*Handler, error) {
 	if h.sites == nil {
 		h.sites = sameOriginOnly()
 	}
-	h.compiler = newCompiler(h.schema, &h.limits, c.Development)
+	h.stands = func(r *refusal) *refusal { return r }
+	if c.WarnOnly {
+		h.stands = func(r *refusal) *refusal {
+			c.Log.Warn("a document is beyond a limit", "code", r.errs[0].Extensions["code"], "why", r.errs[0].Message)
+			return nil
+		}
+	}
+	h.compiler = newCompiler(h.schema, &h.limits, c.Development, h.stands)
 	h.executor.SetErrorPresenter(h.presenter.present)
 	h.executor.SetRecoverFunc(recovered)
 	h.exchanges.New = func() any { return new(exchange) }

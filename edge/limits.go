@@ -42,6 +42,9 @@ type Limits struct {
 	// costs more than a few ms. Thirty fragments that share three fields have
 	// 2,700.
 	Overlap int
+	// Cost of an operation (COST_LIMIT), see cost.go: a page of 100 with three
+	// objects an entry has 400, four nested ones of 20 would have millions.
+	Cost int
 	// PageSize is the most entries that a page may be asked for (BAD_USER_INPUT);
 	// the very constant that the Service uses.
 	PageSize int
@@ -77,6 +80,7 @@ func DefaultLimits() Limits {
 		Directives:         20,
 		Repetitions:        1_000,
 		Overlap:            5_000,
+		Cost:               5_000,
 		PageSize:           library.MaxPageSize,
 		Errors:             10,
 		Concurrent:         1_000,

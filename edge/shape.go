@@ -37,6 +37,9 @@ type inspector struct {
 	directives int
 }
 
+// judge says whether a refusal by a limit stands; it may also be logged only.
+type judge func(*refusal) *refusal
+
 type fragmentShape struct {
 	def   *ast.FragmentDefinition
 	shape shape
@@ -53,9 +56,12 @@ const (
 
 // inspect refuses a document that goes beyond the limits, before it is
 // validated: some rules of validation cost more than the square of its size.
-func inspect(doc *ast.QueryDocument, limits *Limits, introspection bool) *refusal {
+func inspect(doc *ast.QueryDocument, limits *Limits, introspection bool, stands judge) *refusal {
 	if len(doc.Operations) > limits.Operations {
-		return refuseDocument(codeOperationLimit, fmt.Sprintf("The document has %d operations; at most %d are allowed.", len(doc.Operations), limits.Operations))
+		r := refuseDocument(codeOperationLimit, fmt.Sprintf("The document has %d operations; at most %d are allowed.", len(doc.Operations), limits.Operations))
+		if r = stands(r); r != nil {
+			return r
+		}
 	}
 	in := &inspector{limits: limits, fragments: make(map[string]*fragmentShape, len(doc.Fragments))}
 	for _, def := range doc.Fragments {
@@ -79,14 +85,21 @@ func inspect(doc *ast.QueryDocument, limits *Limits, introspection bool) *refusa
 			return fragmentCycle(cycle)
 		}
 	}
+	var exceeded []*refusal
 	if in.directives > limits.Directives {
-		return refuseDocument(codeDirectiveLimit, fmt.Sprintf("The document has %d directives; at most %d are allowed.", in.directives, limits.Directives))
+		exceeded = append(exceeded, refuseDocument(codeDirectiveLimit, fmt.Sprintf("The document has %d directives; at most %d are allowed.", in.directives, limits.Directives)))
 	}
 	if in.widest >= limits.Repetitions {
-		return refuseDocument(codeDuplicateLimit, fmt.Sprintf("A field is repeated in one selection set, fragments counted, %s times; it must be fewer than %d.", atMost(in.widest), limits.Repetitions))
+		exceeded = append(exceeded, refuseDocument(codeDuplicateLimit, fmt.Sprintf("A field is repeated in one selection set, fragments counted, %s times; it must be fewer than %d.", atMost(in.widest), limits.Repetitions)))
 	}
 	for i, op := range doc.Operations {
-		if r := checkShape(op, shapes[i], limits, introspection); r != nil {
+		if shapes[i].intro > 0 && !introspection {
+			return refuseDocument(codeIntrospection, "Introspection is switched off here.")
+		}
+		exceeded = append(exceeded, checkShape(op, shapes[i], limits)...)
+	}
+	for _, r := range exceeded {
+		if r = stands(r); r != nil {
 			return r
 		}
 	}
@@ -105,28 +118,28 @@ func atMost(n int) string {
 	return fmt.Sprint(n)
 }
 
-// checkShape refuses an operation beyond the limits.
-func checkShape(op *ast.OperationDefinition, s shape, limits *Limits, introspection bool) *refusal {
-	if s.intro > 0 && !introspection {
-		return refuseDocument(codeIntrospection, "Introspection is switched off here.")
+// checkShape finds the limits that an operation is beyond.
+func checkShape(op *ast.OperationDefinition, s shape, limits *Limits) (exceeded []*refusal) {
+	refuse := func(code, format string, args ...any) {
+		exceeded = append(exceeded, refuseDocument(code, fmt.Sprintf(format, args...)))
 	}
 	if s.aliases > limits.Aliases {
-		return refuseDocument(codeAliasLimit, fmt.Sprintf("The operation has, fragments counted, %s aliases; at most %d are allowed.", atMost(s.aliases), limits.Aliases))
+		refuse(codeAliasLimit, "The operation has, fragments counted, %s aliases; at most %d are allowed.", atMost(s.aliases), limits.Aliases)
 	}
 	roots, what := limits.RootFields, "root fields"
 	if op.Operation == ast.Mutation {
 		roots, what = limits.RootMutations, "mutations"
 	}
 	if len(s.keys) > roots {
-		return refuseDocument(codeRootFieldLimit, fmt.Sprintf("The operation has %d %s; at most %d are allowed.", len(s.keys), what, roots))
+		refuse(codeRootFieldLimit, "The operation has %d %s; at most %d are allowed.", len(s.keys), what, roots)
 	}
 	if s.depth > limits.Depth {
-		return refuseDocument(codeDepthLimit, fmt.Sprintf("The operation is %d fields deep; at most %d are allowed.", s.depth, limits.Depth))
+		refuse(codeDepthLimit, "The operation is %d fields deep; at most %d are allowed.", s.depth, limits.Depth)
 	}
 	if s.intro > limits.IntrospectionDepth {
-		return refuseDocument(codeDepthLimit, fmt.Sprintf("The introspection is %d fields deep; at most %d are allowed.", s.intro, limits.IntrospectionDepth))
+		refuse(codeDepthLimit, "The introspection is %d fields deep; at most %d are allowed.", s.intro, limits.IntrospectionDepth)
 	}
-	return nil
+	return exceeded
 }
 
 // set computes the shape of a selection set; cycle names a fragment that

@@ -1,0 +1,116 @@
+package main
+
+import (
+	"fmt"
+	"log/slog"
+	"net"
+	"os"
+	"strings"
+	"time"
+)
+
+// Config says how `carrel serve` runs. Each field is a flag, a variable in the
+// environment (CARREL_ and the flag's name) and a key of the config file; a
+// flag beats the environment, and that the file.
+type Config struct {
+	Listen      string `help:"Address to serve at; port 0 picks one." default:"127.0.0.1:8080" placeholder:"ADDR"`
+	AdminListen string `help:"Address of /debug/pprof, for operators alone." default:"127.0.0.1:0" placeholder:"ADDR"`
+	StoreFlag
+	AuthHS256File   string   `name:"auth-hs256-file" env:"CARREL_AUTH_HS256_FILE" help:"File with the secret of HS256 tokens: its bytes without one final newline, at least 32." placeholder:"FILE"`
+	AuthJWKS        string   `name:"auth-jwks" help:"Key set of RS256, ES256 and EdDSA tokens." placeholder:"URL-OR-FILE"`
+	AuthIssuer      string   `help:"Issuer (iss) that tokens must have." default:"carrel" placeholder:"ISS"`
+	AuthAudience    string   `help:"Audience (aud) that tokens must have." default:"carrel" placeholder:"AUD"`
+	Dev             bool     `help:"For development: GraphiQL, introspection and suggestions are on, and tokens of the demo viewers are printed."`
+	TLSCert         string   `name:"tls-cert" help:"Certificate chain; HTTPS and HTTP/2 are served." placeholder:"FILE"`
+	TLSKey          string   `name:"tls-key" help:"Private key of the certificate." placeholder:"FILE"`
+	HostID          string   `name:"host-id" help:"First part of generated ids; the machine's name where it is not given." placeholder:"ID"`
+	Limits          string   `help:"What is done to documents beyond the limits: warn logs them and goes on, enforce refuses them." enum:"warn,enforce" default:"enforce" placeholder:"warn|enforce"`
+	CORSOrigin      []string `name:"cors-origin" help:"Site that may call, such as https://app.example.org or https://*.example.org; repeatable." sep:"," placeholder:"ORIGIN"`
+	CORSCredentials bool     `name:"cors-credentials" help:"Let those sites send cookies."`
+}
+
+// StoreFlag names a store.
+type StoreFlag struct {
+	Store string `help:"Store: pebble:DIR is an embedded one in a directory." default:"pebble:data/store" placeholder:"pebble:DIR"`
+}
+
+// directory is that of an embedded store.
+func (s StoreFlag) directory() (string, error) {
+	dir, ok := strings.CutPrefix(s.Store, "pebble:")
+	if !ok || dir == "" {
+		return "", wrongUsage("store", s.Store, "pebble:DIR")
+	}
+	return dir, nil
+}
+
+// usageError is a flag, variable or key that cannot be followed; it ends the
+// process with exit code 2.
+type usageError struct{ text string }
+
+func (e *usageError) Error() string { return e.text }
+
+// wrongUsage names the key, what it got and what it takes.
+func wrongUsage(key, got, takes string) error {
+	return &usageError{fmt.Sprintf("%s: got %q; it takes %s", key, got, takes)}
+}
+
+// check finds what can be known to be wrong before anything is opened.
+func (c *Config) check() error {
+	if _, err := c.directory(); err != nil {
+		return err
+	}
+	for _, a := range []struct{ key, addr string }{{"listen", c.Listen}, {"admin-listen", c.AdminListen}} {
+		if _, _, err := net.SplitHostPort(a.addr); err != nil {
+			return wrongUsage(a.key, a.addr, "HOST:PORT, such as 127.0.0.1:8080")
+		}
+	}
+	if c.AuthHS256File == "" && c.AuthJWKS == "" {
+		return &usageError{"auth-hs256-file, auth-jwks: got neither; one of them is needed to know who is asking"}
+	}
+	if (c.TLSCert == "") != (c.TLSKey == "") {
+		return wrongUsage("tls-cert, tls-key", c.TLSCert+c.TLSKey, "both or neither")
+	}
+	for _, f := range []struct{ key, path string }{{"tls-cert", c.TLSCert}, {"tls-key", c.TLSKey}} {
+		if f.path == "" {
+			continue
+		}
+		if _, err := os.Stat(f.path); err != nil {
+			return wrongUsage(f.key, f.path, "a file that can be read")
+		}
+	}
+	return nil
+}
+
+// LogValue is the config as logs may show it. It names files, and never what
+// is in them.
+func (c *Config) LogValue() slog.Value {
+	return slog.GroupValue(
+		slog.String("store", c.Store), slog.String("auth_hs256_file", c.AuthHS256File), slog.String("auth_jwks", withoutUser(c.AuthJWKS)),
+		slog.String("auth_issuer", c.AuthIssuer), slog.String("auth_audience", c.AuthAudience), slog.Bool("dev", c.Dev),
+		slog.Bool("tls", c.TLSCert != ""), slog.String("host_id", c.HostID), slog.String("limits", c.Limits),
+		slog.Any("cors_origin", c.CORSOrigin), slog.Bool("cors_credentials", c.CORSCredentials),
+	)
+}
+
+// withoutUser takes name and password out of a URL.
+func withoutUser(source string) string {
+	scheme, rest, ok := strings.Cut(source, "://")
+	if !ok {
+		return source
+	}
+	authority, path, _ := strings.Cut(rest, "/")
+	if at := strings.LastIndexByte(authority, '@'); at >= 0 {
+		return scheme + "://" + authority[at+1:] + "/" + path
+	}
+	return source
+}
+
+// tokenConfig says what `carrel token` makes.
+type tokenConfig struct {
+	HS256File string        `name:"hs256-file" env:"CARREL_HS256_FILE" required:"" help:"File with the secret, as for serve --auth-hs256-file." placeholder:"FILE"`
+	Sub       string        `required:"" help:"Whom the token names: the id of a user." placeholder:"u:TENANT:NAME"`
+	Role      []string      `help:"Role the token gives: admin (of the user's own tenant) or global-admin; repeatable." sep:"," placeholder:"ROLE"`
+	TTL       time.Duration `name:"ttl" help:"How long the token is good." default:"1h" placeholder:"TIME"`
+	Issuer    string        `help:"Issuer (iss)." default:"carrel" placeholder:"ISS"`
+	Audience  string        `help:"Audience (aud)." default:"carrel" placeholder:"AUD"`
+}

@@ -1,0 +1,108 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"os"
+	"slices"
+	"strings"
+
+	"github.com/alecthomas/kong"
+)
+
+// configFile is a JSON object whose keys are names of flags, without the
+// dashes in front: {"listen": "127.0.0.1:8080", "cors-origin": ["https://a.example"]}.
+// One file may serve all commands: each takes the keys it knows.
+type configFile struct {
+	path   string
+	values map[string]any
+}
+
+// takeConfigFile reads the file that --config or the environment names.
+func takeConfigFile(c *kong.Context) error {
+	for _, flag := range c.Flags() {
+		if flag.Name != "config" {
+			continue
+		}
+		path, _ := c.FlagValue(flag).(string)
+		if path == "" {
+			path = os.Getenv(flag.Envs[0])
+		}
+		if path == "" {
+			return nil
+		}
+		file, err := readConfigFile(path)
+		if err != nil {
+			return err
+		}
+		c.AddResolver(file)
+	}
+	return nil
+}
+
+// readConfigFile reads a config file; its keys are judged by Validate.
+func readConfigFile(path string) (*configFile, error) {
+	b, err := os.ReadFile(path)
+	if err != nil {
+		return nil, &usageError{fmt.Sprintf("config: %v", err)}
+	}
+	f := &configFile{path: path}
+	if err := json.Unmarshal(b, &f.values); err != nil || f.values == nil {
+		// The decoder's message may quote the file, which may hold anything.
+		return nil, wrongUsage("config", path, "a file that holds one JSON object")
+	}
+	return f, nil
+}
+
+// Validate refuses keys that no command knows, and values of a wrong form.
+func (f *configFile) Validate(app *kong.Application) error {
+	known := map[string]bool{}
+	commands := []*kong.Node{app.Node}
+	for len(commands) > 0 {
+		for _, flag := range commands[0].Flags {
+			known[flag.Name] = true
+		}
+		commands = append(commands[1:], commands[0].Children...)
+	}
+	for key, value := range f.values {
+		if !known[key] || key == "help" || key == "config" {
+			return &usageError{fmt.Sprintf("config: the key %q in %s is not the name of a flag", key, f.path)}
+		}
+		if !plainValue(value) {
+			return &usageError{fmt.Sprintf("config: the key %q in %s takes a string, a number, a boolean or a list of strings", key, f.path)}
+		}
+	}
+	return nil
+}
+
+func plainValue(v any) bool {
+	switch v := v.(type) {
+	case string, bool, float64:
+		return true
+	case []any:
+		return !slices.ContainsFunc(v, func(item any) bool { _, ok := item.(string); return !ok })
+	}
+	return false
+}
+
+// Resolve gives a flag its value, unless the environment has one: kong asks
+// the file after it has taken the environment in.
+func (f *configFile) Resolve(_ *kong.Context, _ *kong.Path, flag *kong.Flag) (any, error) {
+	for _, name := range flag.Envs {
+		if _, set := os.LookupEnv(name); set {
+			return nil, nil
+		}
+	}
+	value, ok := f.values[flag.Name]
+	if !ok {
+		return nil, nil
+	}
+	if list, ok := value.([]any); ok {
+		items := make([]string, len(list))
+		for i, item := range list {
+			items[i], _ = item.(string) // Validate has seen that it is one
+		}
+		return strings.Join(items, ","), nil
+	}
+	return value, nil
+}

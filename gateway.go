@@ -1,0 +1,104 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"os"
+	"time"
+
+	"carrel/journal"
+	"carrel/library"
+	"carrel/naming"
+	"carrel/pebblestore"
+)
+
+// drainWithin is how long the end of a process waits for changes under way.
+// What is not done by then is in the journal and is done at the next start.
+const drainWithin = 10 * time.Second
+
+// gateway is the domain on an open store, with all that was under way when the
+// store was last closed, or its process died, finished.
+type gateway struct {
+	store   *pebblestore.Store
+	runtime *library.RealRuntime
+	journal *journal.Journal
+	service *library.Service
+	// stop ends the background work, and stopped says that it has ended.
+	stop    context.CancelFunc
+	stopped chan struct{}
+}
+
+// openGateway opens the store that s names. fatal is told when the store can
+// no longer write.
+func openGateway(ctx context.Context, s StoreFlag, hostID string, log *slog.Logger, fatal func(error)) (*gateway, error) {
+	dir, err := s.directory()
+	if err != nil {
+		return nil, err
+	}
+	if hostID == "" {
+		if hostID, err = os.Hostname(); err != nil {
+			return nil, fmt.Errorf("host-id is not given, and the machine has no name: %w", err)
+		}
+	}
+	g := &gateway{runtime: library.NewRealRuntime(), stopped: make(chan struct{})}
+	g.store, err = pebblestore.Open(dir, pebblestore.Options{Log: log, Fatal: func(msg string) { fatal(errors.New(msg)) }})
+	if err != nil {
+		return nil, fmt.Errorf("opening the store: %w", err)
+	}
+	// Background work outlives the signal that ends the process: what was
+	// accepted is finished first.
+	life, stop := context.WithCancel(context.WithoutCancel(ctx))
+	g.stop = stop
+	if err := g.start(ctx, life, hostID, log); err != nil {
+		close(g.stopped)
+		return nil, errors.Join(err, g.close(life))
+	}
+	return g, nil
+}
+
+// start plugs the domain together, finishes what was under way, and begins the
+// background work.
+func (g *gateway) start(ctx, life context.Context, hostID string, log *slog.Logger) error {
+	names, err := naming.New(g.store, hostID, naming.DefaultBlockSize)
+	if err != nil {
+		return wrongUsage("host-id", hostID, "a name of at most 108 characters")
+	}
+	g.journal = journal.New(life, g.store, g.runtime, log, library.WholeProtocol)
+	g.service, err = library.New(ctx, library.Config{
+		Store: g.store, Runtime: g.runtime, Journal: g.journal, Names: names, Log: log,
+	})
+	if err != nil {
+		return fmt.Errorf("starting the service: %w", err)
+	}
+	if err := g.journal.Recover(ctx, g.service); err != nil {
+		return fmt.Errorf("finishing what was under way: %w", err)
+	}
+	go func() {
+		defer close(g.stopped)
+		g.journal.Run(life, g.service)
+	}()
+	return nil
+}
+
+// ready tells whether the store answers.
+func (g *gateway) ready(ctx context.Context) error {
+	_, err := g.store.ReadPrincipals(ctx, []library.PrincipalID{"u:carrel:ready"})
+	return err
+}
+
+// close finishes what is under way and closes the store. Nobody may call the
+// service any more.
+func (g *gateway) close(ctx context.Context) error {
+	var drained error
+	if g.service != nil {
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), drainWithin)
+		defer cancel()
+		drained = g.journal.Drain(ctx, g.service)
+	}
+	g.stop()
+	<-g.stopped
+	g.runtime.Close()
+	return errors.Join(drained, g.store.Close())
+}

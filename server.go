@@ -1,0 +1,234 @@
+package main
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"net"
+	"net/http"
+	"net/http/pprof"
+	"sync/atomic"
+	"time"
+
+	"carrel/auth"
+	"carrel/edge"
+	"carrel/graph"
+	"carrel/library"
+	"carrel/observe"
+	"carrel/resolvers"
+	"carrel/web"
+)
+
+// errDraining is why a process that ends is not ready.
+var errDraining = errors.New("draining")
+
+// Run serves the API as cfg says until ctx ends, and then finishes what is
+// under way. The first line on out tells the addresses, as JSON; the lines
+// after it are the log, and in development the demo viewers' tokens.
+func Run(ctx context.Context, cfg Config, out io.Writer) (err error) {
+	output := observe.NewOutput(out)
+	log := observe.NewLogger(output)
+	defer func() { err = errors.Join(err, output.Open(nil)) }()
+	if err := cfg.check(); err != nil {
+		return err
+	}
+	ctx, fail := context.WithCancelCause(ctx)
+	defer fail(nil)
+
+	access, err := openAccess(ctx, &cfg, log)
+	if err != nil {
+		return err
+	}
+	defer access.close()
+	g, err := openGateway(ctx, cfg.StoreFlag, cfg.HostID, log, fail)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, g.close(ctx)) }()
+	s := &server{cfg: &cfg, log: log, access: access, gateway: g}
+	if err := s.listen(); err != nil {
+		return err
+	}
+	if err := output.Open(s.announce); err != nil {
+		return errors.Join(err, s.closeListeners())
+	}
+	if err := s.printViewers(ctx, out); err != nil {
+		return errors.Join(err, s.closeListeners())
+	}
+	return s.serve(ctx)
+}
+
+// server is a gateway with its listeners.
+type server struct {
+	cfg      *Config
+	log      *slog.Logger
+	access   *access
+	gateway  *gateway
+	main     net.Listener
+	admin    net.Listener
+	draining atomic.Bool
+}
+
+// listen takes the addresses.
+func (s *server) listen() error {
+	var err error
+	if s.main, err = net.Listen("tcp", s.cfg.Listen); err != nil {
+		return fmt.Errorf("listen: %w", err)
+	}
+	if s.admin, err = net.Listen("tcp", s.cfg.AdminListen); err != nil {
+		return errors.Join(fmt.Errorf("admin-listen: %w", err), s.main.Close())
+	}
+	return nil
+}
+
+func (s *server) closeListeners() error { return errors.Join(s.main.Close(), s.admin.Close()) }
+
+// announce is the first line of the log.
+func (s *server) announce(log *slog.Logger) {
+	log.Info("listening", "addr", s.main.Addr().String(), "admin_addr", s.admin.Addr().String(), "config", s.cfg)
+}
+
+// serve answers requests until ctx ends or a listener fails.
+func (s *server) serve(ctx context.Context) error {
+	handler, err := s.handler()
+	if err != nil {
+		return errors.Join(err, s.closeListeners())
+	}
+	limits := edge.DefaultLimits()
+	public := edge.Server(handler, limits, s.log)
+	operators := &http.Server{Handler: adminHandler(), ReadHeaderTimeout: limits.ReadHeader}
+	ended := make(chan error, 2)
+	go func() {
+		if s.cfg.TLSCert != "" {
+			ended <- public.ServeTLS(s.main, s.cfg.TLSCert, s.cfg.TLSKey)
+			return
+		}
+		ended <- public.Serve(s.main)
+	}()
+	go func() { ended <- operators.Serve(s.admin) }()
+
+	var failed error
+	running := 2
+	select {
+	case <-ctx.Done():
+		if cause := context.Cause(ctx); !errors.Is(cause, context.Canceled) {
+			failed = cause
+		}
+	case failed = <-ended:
+		running--
+	}
+	s.draining.Store(true)
+	s.log.Info("stopping")
+	deadline, cancel := context.WithTimeout(context.WithoutCancel(ctx), limits.Stop)
+	defer cancel()
+	stopped := errors.Join(public.Shutdown(deadline), operators.Close())
+	if stopped != nil {
+		stopped = errors.Join(fmt.Errorf("requests were cut off: %w", stopped), public.Close())
+	}
+	for range running {
+		<-ended
+	}
+	return errors.Join(failed, stopped)
+}
+
+// handler is everything at the main address.
+func (s *server) handler() (http.Handler, error) {
+	limits := edge.DefaultLimits()
+	api, err := edge.New(edge.Config{
+		Schema:       resolvers.NewSchema(&resolvers.Root{Library: s.gateway.service, Limits: toldLimits(limits)}),
+		Authenticate: s.access.tokens.Viewer,
+		Limits:       limits,
+		WarnOnly:     s.cfg.Limits == "warn",
+		Development:  s.cfg.Dev,
+		CrossOrigin:  s.access.sites,
+		Log:          s.log,
+		Random:       func(b []byte) { _, _ = rand.Read(b) },
+	})
+	if err != nil {
+		return nil, err
+	}
+	return edge.Mux(edge.Routes{
+		GraphQL: api,
+		Page:    web.Handler(web.Options{Dev: s.cfg.Dev, Viewers: s.demoViewers()}),
+		Ready:   s.ready,
+		Sites:   s.access.sites,
+	}), nil
+}
+
+// toldLimits are those that the API tells of.
+func toldLimits(l edge.Limits) graph.Limits {
+	return graph.Limits{
+		DefaultPageSize: library.DefaultPageSize, MaxPageSize: l.PageSize, MaxDepth: l.Depth, MaxCost: l.Cost,
+		MaxShareTargets: library.MaxList, MaxBodyBytes: l.BodyBytes,
+	}
+}
+
+func (s *server) ready(ctx context.Context) error {
+	if s.draining.Load() {
+		return errDraining
+	}
+	return s.gateway.ready(ctx)
+}
+
+// adminHandler is what stands at the operators' address.
+func adminHandler() http.Handler {
+	mux := http.NewServeMux()
+	mux.HandleFunc("/debug/pprof/", pprof.Index)
+	mux.HandleFunc("/debug/pprof/cmdline", pprof.Cmdline)
+	mux.HandleFunc("/debug/pprof/profile", pprof.Profile)
+	mux.HandleFunc("/debug/pprof/symbol", pprof.Symbol)
+	mux.HandleFunc("/debug/pprof/trace", pprof.Trace)
+	return mux
+}
+
+// access is what decides who may ask, and from where.
+type access struct {
+	tokens *auth.Authenticator
+	secret []byte // nil where there is none
+	sites  *edge.CrossOrigin
+	stop   context.CancelFunc
+	done   chan struct{}
+}
+
+// openAccess reads secret and keys, and keeps the keys fresh until closed.
+func openAccess(ctx context.Context, cfg *Config, log *slog.Logger) (*access, error) {
+	a := &access{done: make(chan struct{})}
+	var err error
+	if a.sites, err = edge.NewCrossOrigin(cfg.CORSOrigin, cfg.CORSCredentials); err != nil {
+		return nil, &usageError{"cors-origin: " + err.Error()}
+	}
+	if cfg.AuthHS256File != "" {
+		if a.secret, err = auth.ReadSecret(cfg.AuthHS256File); err != nil {
+			return nil, &usageError{"auth-hs256-file: " + err.Error()}
+		}
+	}
+	ctx, a.stop = context.WithCancel(ctx)
+	var keys *auth.KeySet
+	if cfg.AuthJWKS != "" {
+		if keys, err = auth.OpenKeySet(ctx, cfg.AuthJWKS, time.Now, log); err != nil {
+			a.stop()
+			return nil, &usageError{"auth-jwks: " + err.Error()}
+		}
+	}
+	a.tokens, err = auth.New(auth.Config{Secret: a.secret, Keys: keys, Issuer: cfg.AuthIssuer, Audience: cfg.AuthAudience, Now: time.Now})
+	if err != nil {
+		a.stop()
+		return nil, err
+	}
+	go func() {
+		defer close(a.done)
+		if keys != nil {
+			keys.Run(ctx)
+		}
+	}()
+	return a, nil
+}
+
+// close ends the reading of keys.
+func (a *access) close() {
+	a.stop()
+	<-a.done
+}
