@@ -1,0 +1,121 @@
+package scenario
+
+import (
+	"fmt"
+	"slices"
+	"sync"
+	"testing"
+)
+
+func TestIdempotencyKeys(t *testing.T) {
+	g := serve(t)
+	ann, ben := g.user("acme", "ann", "PUBLIC"), g.user("acme", "ben", "PUBLIC")
+	in := vars{"kind": "NOTE", "title": "once", "idempotencyKey": "key"}
+	id := func(a *answer) any { return a.at("createContent.content.id") }
+	var mu sync.Mutex
+	ids := map[any]bool{}
+	var wg sync.WaitGroup
+	for range 10 {
+		wg.Go(func() {
+			a, err := g.post(ann, createItem, vars{"in": in})
+			if err != nil || len(a.Errors) > 0 {
+				t.Errorf("%+v, %v", a, err)
+				return
+			}
+			mu.Lock()
+			defer mu.Unlock()
+			ids[id(a)] = true
+		})
+	}
+	wg.Wait()
+	if len(ids) != 1 || ids[nil] {
+		t.Errorf("ten times at once made %v", ids)
+	}
+	if a := g.ask(ann, createItem, vars{"in": vars{"kind": "NOTE", "title": "other", "idempotencyKey": "key"}}); a.code() != "IDEMPOTENCY_MISMATCH" {
+		t.Errorf("another input: %q", a.code())
+	}
+	if theirs := g.must(ben, createItem, vars{"in": in}); ids[id(theirs)] {
+		t.Error("two viewers met in one key")
+	}
+	if p := pageOf(g.must(ann, pageItems, vars{"id": "u:acme:ann"})); !slices.Equal(p.Titles, []string{"once"}) {
+		t.Errorf("ann's library: %v", p.Titles)
+	}
+	g.audit()
+}
+
+// TestManyChangesOfOneItem has 200 updates of one item race.
+func TestManyChangesOfOneItem(t *testing.T) {
+	g := serve(t)
+	ann := g.user("acme", "ann", "PUBLIC")
+	g.user("acme", "ben", "PUBLIC")
+	g.must(ann, createItem, vars{"in": vars{"name": "x", "kind": "NOTE", "title": "0", "members": []vars{{"principalId": "u:acme:ben", "role": "VIEWER"}}}})
+	const many = 200
+	versions := make([]float64, many)
+	var wg sync.WaitGroup
+	for n := range many {
+		wg.Go(func() {
+			a, err := g.post(ann, updateItem, vars{"in": vars{"id": "c:acme:x", "title": fmt.Sprint(n + 1)}})
+			if err != nil || len(a.Errors) > 0 {
+				t.Errorf("%+v, %v", a, err)
+				return
+			}
+			versions[n], _ = a.at("updateContent.content.version").(float64)
+		})
+	}
+	wg.Wait()
+	a := g.must(ann, `{ content(id: "c:acme:x") { version } }`, nil)
+	if got := a.at("content.version"); got != float64(many+1) {
+		t.Errorf("version %v after %d updates", got, many)
+	}
+	if p := pageOf(g.must(ann, pageItems, vars{"id": "u:acme:ben"})); len(p.Titles) != 1 {
+		t.Errorf("ben's library: %v", p.Titles)
+	}
+	g.audit()
+}
+
+func TestStaleVersion(t *testing.T) {
+	g := serve(t)
+	ann := g.user("acme", "ann", "PUBLIC")
+	g.must(ann, createItem, vars{"in": vars{"name": "x", "kind": "NOTE", "title": "a"}})
+	g.must(ann, updateItem, vars{"in": vars{"id": "c:acme:x", "title": "b", "expectedVersion": 1}})
+	a := g.ask(ann, updateItem, vars{"in": vars{"id": "c:acme:x", "title": "c", "expectedVersion": 1}})
+	if got := a.userErrors("updateContent"); !slices.Equal(got, []string{"CONFLICT expectedVersion"}) || a.at("updateContent.content") != nil {
+		t.Errorf("%v, %v", got, a.at("updateContent.content"))
+	}
+	if got := g.must(ann, `{ content(id: "c:acme:x") { title version } }`, nil).at("content.title"); got != "b" {
+		t.Errorf("title %v", got)
+	}
+}
+
+// TestWithdrawnAtOnce turns an item PRIVATE: nobody without a role sees it in
+// any library from the moment of the answer on.
+func TestWithdrawnAtOnce(t *testing.T) {
+	g := serve(t)
+	ann := g.user("acme", "ann", "PUBLIC")
+	zed := g.user("beta", "zed", "PUBLIC")
+	g.must(ann, createItem, vars{"in": vars{"name": "x", "kind": "NOTE", "title": "x"}})
+	if p := pageOf(g.must("", pageItems, vars{"id": "u:acme:ann"})); len(p.Titles) != 1 {
+		t.Fatalf("before: %v", p.Titles)
+	}
+	g.must(zed, shareItem, vars{"in": vars{"contentId": "c:acme:x", "principalIds": []string{"u:beta:zed"}}})
+	g.must(ann, updateItem, vars{"in": vars{"id": "c:acme:x", "visibility": "PRIVATE"}})
+	if p := pageOf(g.must("", pageItems, vars{"id": "u:acme:ann"})); len(p.Titles) != 0 {
+		t.Errorf("ann's library as a stranger reads it: %v", p.Titles)
+	}
+	if a := g.ask("", `{ node(id: "c:acme:x") { id } content(id: "c:acme:x") { id } }`, nil); a.at("node") != nil || a.at("content") != nil {
+		t.Errorf("look-ups: %+v", a.Data)
+	}
+	if p := pageOf(g.must(zed, pageItems, vars{"id": "u:beta:zed"})); len(p.Titles) != 1 {
+		t.Errorf("zed was given a role and loses sight: %v", p.Titles)
+	}
+	g.must(ann, removeFor, vars{"in": vars{"contentId": "c:acme:x", "members": []vars{{"principalId": "u:beta:zed", "role": nil}}}})
+	if a := g.ask(zed, `{ content(id: "c:acme:x") { id } }`, nil); a.at("content") != nil {
+		t.Error("zed sees it without a role")
+	}
+	if a := g.ask(zed, removeItem, vars{"in": vars{"contentId": "c:acme:x", "principalId": "u:beta:zed"}}); !slices.Equal(a.userErrors("removeFromLibrary"), []string{"NOT_FOUND contentId"}) {
+		t.Errorf("a removed member's mutation: %v", a.userErrors("removeFromLibrary"))
+	}
+	g.audit()
+}
+
+const removeFor = `mutation($in: SetContentMembersInput!) { setContentMembers(input: $in) { content { id } userErrors { code field message } } }`

@@ -1,0 +1,353 @@
+package scenario
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"crypto/hmac"
+	"crypto/sha256"
+	"encoding/base64"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+)
+
+// Every wait of these tests is bounded.
+const (
+	startWithin  = 30 * time.Second
+	stopWithin   = 30 * time.Second
+	answerWithin = 20 * time.Second
+)
+
+// binary is the product, built once for all tests.
+type binary struct{ path string }
+
+// product is set by TestMain alone.
+var product binary
+
+func TestMain(m *testing.M) {
+	dir, err := os.MkdirTemp("", "carrel-scenario-")
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
+	}
+	product.path = filepath.Join(dir, "carrel")
+	build := exec.Command("go", "build", "-o", product.path, "carrel")
+	build.Stderr = os.Stderr
+	code := 1
+	if err := build.Run(); err == nil {
+		code = m.Run()
+	}
+	_ = os.RemoveAll(dir)
+	os.Exit(code)
+}
+
+// gateway is a running process of the product on a store of its own.
+type gateway struct {
+	t      *testing.T
+	dir    string // of the store and the secret
+	secret []byte
+	cmd    *exec.Cmd
+	url    string
+	output *bytes.Buffer // standard error, and standard output after its first line
+	exited chan error
+	client *http.Client
+}
+
+// serve starts a gateway on a new store; it is stopped at the end of the test.
+func serve(t *testing.T) *gateway {
+	t.Helper()
+	g := &gateway{t: t, dir: t.TempDir(), secret: []byte("a secret of at least thirty-two bytes")}
+	if err := os.WriteFile(g.secretFile(), append(slices.Clone(g.secret), '\n'), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	g.client = &http.Client{Timeout: answerWithin, Transport: &http.Transport{MaxIdleConnsPerHost: 256}}
+	g.start()
+	t.Cleanup(func() {
+		g.client.CloseIdleConnections()
+		if g.cmd != nil {
+			g.stop()
+		}
+	})
+	return g
+}
+
+func (g *gateway) secretFile() string { return filepath.Join(g.dir, "secret") }
+func (g *gateway) store() string      { return "pebble:" + filepath.Join(g.dir, "store") }
+
+// start runs the binary and waits for the line that tells its address.
+func (g *gateway) start() {
+	g.t.Helper()
+	g.cmd = exec.Command(product.path, "serve", "--listen", "127.0.0.1:0", "--store", g.store(),
+		"--auth-hs256-file", g.secretFile(), "--host-id", "test", "--dev")
+	g.output = &bytes.Buffer{}
+	g.cmd.Stderr = g.output
+	stdout, err := g.cmd.StdoutPipe()
+	if err != nil {
+		g.t.Fatal(err)
+	}
+	if err := g.cmd.Start(); err != nil {
+		g.t.Fatal(err)
+	}
+	first := make(chan string, 1)
+	read := make(chan struct{})
+	go func() {
+		defer close(read)
+		lines := bufio.NewReader(stdout)
+		line, _ := lines.ReadString('\n')
+		first <- line
+		_, _ = io.Copy(io.Discard, lines)
+	}()
+	g.exited = make(chan error, 1)
+	cmd, exited := g.cmd, g.exited
+	go func() {
+		<-read // Wait closes the pipe, so it comes after the last line
+		exited <- cmd.Wait()
+	}()
+	select {
+	case line := <-first:
+		var told struct{ Msg, Addr string }
+		if err := json.Unmarshal([]byte(line), &told); err != nil || told.Msg != "listening" {
+			g.cmd = nil
+			g.t.Fatalf("the first line is %q (%v); standard error:\n%s", line, err, g.output)
+		}
+		g.url = "http://" + told.Addr
+	case <-time.After(startWithin):
+		g.kill()
+		g.t.Fatalf("no address within %s; standard error:\n%s", startWithin, g.output)
+	}
+}
+
+// stop asks the process to end, as an operator does, and wants exit code 0.
+func (g *gateway) stop() {
+	g.t.Helper()
+	if err := g.cmd.Process.Signal(syscall.SIGTERM); err != nil {
+		g.t.Fatalf("signalling: %v", err)
+	}
+	select {
+	case err := <-g.exited:
+		if err != nil {
+			g.t.Errorf("after SIGTERM: %v\n%s", err, g.output)
+		}
+	case <-time.After(stopWithin):
+		g.kill()
+		g.t.Errorf("it did not stop within %s", stopWithin)
+	}
+	g.cmd = nil
+}
+
+// kill ends the process at once, as a power cut would.
+func (g *gateway) kill() {
+	g.t.Helper()
+	if err := g.cmd.Process.Kill(); err != nil {
+		g.t.Fatalf("killing: %v", err)
+	}
+	<-g.exited
+	g.cmd = nil
+}
+
+// run runs a subcommand to its end and gives its exit code and output.
+func (g *gateway) run(args ...string) (code int, stdout, stderr string) {
+	g.t.Helper()
+	ctx, cancel := context.WithTimeout(g.t.Context(), time.Minute)
+	defer cancel()
+	cmd := exec.CommandContext(ctx, product.path, args...)
+	var out, errs bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &out, &errs
+	if err := cmd.Run(); err != nil && cmd.ProcessState == nil {
+		g.t.Fatalf("running %v: %v", args, err)
+	}
+	return cmd.ProcessState.ExitCode(), out.String(), errs.String()
+}
+
+// audit stops the gateway and audits its store.
+func (g *gateway) audit() {
+	g.t.Helper()
+	if g.cmd != nil {
+		g.stop()
+	}
+	if code, out, errs := g.run("audit", "--store", g.store()); code != 0 {
+		g.t.Errorf("the audit found (exit code %d): %s\n%s", code, out, errs)
+	}
+}
+
+// token makes a JWT as any issuer would, without the product's code.
+func (g *gateway) token(sub string, roles ...string) string {
+	now := time.Now().Unix()
+	told := map[string]any{"sub": sub, "iss": "carrel", "aud": "carrel", "iat": now, "exp": now + 3600}
+	if len(roles) > 0 {
+		told["roles"] = roles
+	}
+	claims, err := json.Marshal(told)
+	if err != nil {
+		g.t.Fatal(err)
+	}
+	b64 := base64.RawURLEncoding.EncodeToString
+	signed := b64([]byte(`{"alg":"HS256","typ":"JWT"}`)) + "." + b64(claims)
+	mac := hmac.New(sha256.New, g.secret)
+	mac.Write([]byte(signed))
+	return signed + "." + b64(mac.Sum(nil))
+}
+
+// answer is a GraphQL response.
+type answer struct {
+	Status int            `json:"-"`
+	Data   map[string]any `json:"data"`
+	Errors []struct {
+		Message    string
+		Path       []any
+		Extensions map[string]any
+	}
+}
+
+// code is that of the first error, empty without one.
+func (a *answer) code() string {
+	if len(a.Errors) == 0 {
+		return ""
+	}
+	code, _ := a.Errors[0].Extensions["code"].(string)
+	return code
+}
+
+// at follows a path of keys through the data.
+func (a *answer) at(path string) any {
+	var v any = a.Data
+	for _, key := range strings.Split(path, ".") {
+		m, ok := v.(map[string]any)
+		if !ok {
+			return nil
+		}
+		v = m[key]
+	}
+	return v
+}
+
+// userErrors are those of a mutation's field, as "CODE path".
+func (a *answer) userErrors(field string) []string {
+	list, _ := a.at(field + ".userErrors").([]any)
+	var all []string
+	for _, e := range list {
+		m := e.(map[string]any)
+		var path []string
+		if p, ok := m["field"].([]any); ok {
+			for _, s := range p {
+				path = append(path, s.(string))
+			}
+		}
+		all = append(all, strings.TrimSpace(m["code"].(string)+" "+strings.Join(path, ".")))
+	}
+	return all
+}
+
+type vars = map[string]any
+
+// post sends an operation; err is that of the transport.
+func (g *gateway) post(token, query string, variables vars) (*answer, error) {
+	body, err := json.Marshal(map[string]any{"query": query, "variables": variables})
+	if err != nil {
+		return nil, err
+	}
+	req, err := http.NewRequest(http.MethodPost, g.url+"/graphql", bytes.NewReader(body))
+	if err != nil {
+		return nil, err
+	}
+	req.Header.Set("Content-Type", "application/json")
+	if token != "" {
+		req.Header.Set("Authorization", "Bearer "+token)
+	}
+	res, err := g.client.Do(req)
+	if err != nil {
+		return nil, err
+	}
+	defer res.Body.Close()
+	a := &answer{Status: res.StatusCode}
+	if err := json.NewDecoder(res.Body).Decode(a); err != nil {
+		return nil, fmt.Errorf("status %d: %w", res.StatusCode, err)
+	}
+	return a, nil
+}
+
+// ask is post that must be answered.
+func (g *gateway) ask(token, query string, variables vars) *answer {
+	g.t.Helper()
+	a, err := g.post(token, query, variables)
+	if err != nil {
+		g.t.Fatalf("posting: %v\n%s", err, g.output)
+	}
+	return a
+}
+
+// must is ask without any error, userErrors included.
+func (g *gateway) must(token, query string, variables vars) *answer {
+	g.t.Helper()
+	a := g.ask(token, query, variables)
+	if len(a.Errors) > 0 {
+		g.t.Fatalf("errors: %+v\nof %s %v", a.Errors, query, variables)
+	}
+	for field := range a.Data {
+		if errs := a.userErrors(field); len(errs) > 0 {
+			g.t.Fatalf("userErrors: %v\nof %s %v", errs, query, variables)
+		}
+	}
+	return a
+}
+
+const (
+	createUser = `mutation($in: CreateUserInput!) { createUser(input: $in) { user { id } userErrors { code field message } } }`
+	createGrp  = `mutation($in: CreateGroupInput!) { createGroup(input: $in) { group { id } userErrors { code field message } } }`
+	setMembers = `mutation($in: SetGroupMembersInput!) { setGroupMembers(input: $in) { group { id } userErrors { code field message } } }`
+	createItem = `mutation($in: CreateContentInput!) { createContent(input: $in) { content { id version title } fanOut { state libraries } userErrors { code field message } } }`
+	updateItem = `mutation($in: UpdateContentInput!) { updateContent(input: $in) { content { id version title } libraryEdge { cursor } fanOut { state libraries } userErrors { code field message } } }`
+	shareItem  = `mutation($in: ShareContentInput!) { shareContent(input: $in) { edges { cursor } fanOut { state libraries } userErrors { code field message } } }`
+	removeItem = `mutation($in: RemoveFromLibraryInput!) { removeFromLibrary(input: $in) { removedContentId userErrors { code field message } } }`
+	deleteItem = `mutation($in: DeleteContentInput!) { deleteContent(input: $in) { deletedContentId userErrors { code field message } } }`
+	pageItems  = `query($id: ID!, $first: Int, $after: Cursor, $last: Int, $before: Cursor, $by: LibraryOrder, $shared: Boolean) {
+		principal(id: $id) { library(first: $first, after: $after, last: $last, before: $before, orderBy: $by, includeShared: $shared) {
+			bucket count { value precision } edges { cursor role node { id title } }
+			pageInfo { hasNextPage hasPreviousPage startCursor endCursor } } } }`
+)
+
+// user makes a user of a visibility and gives its token.
+func (g *gateway) user(tenant, name, visibility string) string {
+	g.t.Helper()
+	token := g.token("u:" + tenant + ":" + name)
+	g.must(token, createUser, vars{"in": vars{"tenant": tenant, "name": name, "displayName": name, "email": name + "@example.com", "visibility": visibility}})
+	return token
+}
+
+// page is one page of a library.
+type page struct {
+	Titles           []string
+	Cursors          []string
+	Bucket           string
+	Count            int
+	HasNext, HasPrev bool
+	Start, End       string
+}
+
+func pageOf(a *answer) *page {
+	lib, ok := a.at("principal.library").(map[string]any)
+	if !ok {
+		return nil
+	}
+	p := &page{Bucket: lib["bucket"].(string), Count: int(lib["count"].(map[string]any)["value"].(float64))}
+	for _, e := range lib["edges"].([]any) {
+		edge := e.(map[string]any)
+		p.Titles = append(p.Titles, edge["node"].(map[string]any)["title"].(string))
+		p.Cursors = append(p.Cursors, edge["cursor"].(string))
+	}
+	info := lib["pageInfo"].(map[string]any)
+	p.HasNext, p.HasPrev = info["hasNextPage"].(bool), info["hasPreviousPage"].(bool)
+	p.Start, _ = info["startCursor"].(string)
+	p.End, _ = info["endCursor"].(string)
+	return p
+}

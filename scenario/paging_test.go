@@ -1,0 +1,205 @@
+package scenario
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+func order(direction string) vars { return vars{"field": "LAST_MODIFIED", "direction": direction} }
+
+// shelf makes ann's library of n notes, oldest first.
+func shelf(g *gateway, n int) (token string, titles []string) {
+	g.t.Helper()
+	token = g.user("acme", "ann", "PUBLIC")
+	for i := range n {
+		title := fmt.Sprintf("note %03d", i)
+		g.must(token, createItem, vars{"in": vars{"name": fmt.Sprint(i), "kind": "NOTE", "title": title}})
+		titles = append(titles, title)
+	}
+	return token, titles
+}
+
+func TestPagingBothWaysInBothOrders(t *testing.T) {
+	g := serve(t)
+	token, titles := shelf(g, 45)
+	reversed := slices.Clone(titles)
+	slices.Reverse(reversed)
+	for _, c := range []struct {
+		direction string
+		want      []string
+	}{{"ASC", titles}, {"DESC", reversed}} {
+		for _, size := range []int{1, 7, 44, 45, 46, 100} {
+			t.Run(fmt.Sprintf("%s by %d", c.direction, size), func(t *testing.T) {
+				var forward []string
+				after := vars{"id": "u:acme:ann", "first": size, "by": order(c.direction)}
+				for n := 0; ; n++ {
+					p := pageOf(g.must(token, pageItems, after))
+					forward = append(forward, p.Titles...)
+					if wantPrev := n > 0; p.HasPrev != wantPrev {
+						t.Errorf("page %d: hasPreviousPage %v", n, p.HasPrev)
+					}
+					if wantNext := len(forward) < len(titles); p.HasNext != wantNext {
+						t.Fatalf("page %d, %d read: hasNextPage %v", n, len(forward), p.HasNext)
+					}
+					if p.Start != p.Cursors[0] || p.End != p.Cursors[len(p.Cursors)-1] && p.HasNext {
+						t.Errorf("page %d: cursors of page and edges differ", n)
+					}
+					if !p.HasNext {
+						break
+					}
+					after["after"] = p.End
+				}
+				if diff := cmp.Diff(c.want, forward); diff != "" {
+					t.Errorf("forwards (-want +got):\n%s", diff)
+				}
+				var backward []string
+				before := vars{"id": "u:acme:ann", "last": size, "by": order(c.direction)}
+				for {
+					p := pageOf(g.must(token, pageItems, before))
+					backward = append(slices.Clone(p.Titles), backward...)
+					if !p.HasPrev {
+						break
+					}
+					before["before"] = p.Start
+				}
+				if diff := cmp.Diff(c.want, backward); diff != "" {
+					t.Errorf("backwards (-want +got):\n%s", diff)
+				}
+			})
+		}
+	}
+}
+
+func TestPageArguments(t *testing.T) {
+	g := serve(t)
+	token, _ := shelf(g, 3)
+	cursor := pageOf(g.must(token, pageItems, vars{"id": "u:acme:ann", "first": 1})).End
+	for _, c := range []struct {
+		name string
+		args vars
+		code string
+		want int // edges
+	}{
+		{"none: the default", vars{}, "", 3},
+		{"first 0", vars{"first": 0}, "", 0},
+		{"before alone", vars{"before": cursor}, "", 0},
+		{"negative", vars{"first": -1}, "BAD_USER_INPUT", 0},
+		{"over the limit", vars{"first": 101}, "BAD_USER_INPUT", 0},
+		{"a million", vars{"last": 1000000}, "BAD_USER_INPUT", 0},
+		{"first with last", vars{"first": 1, "last": 1}, "BAD_USER_INPUT", 0},
+		{"after with last", vars{"last": 1, "after": cursor}, "BAD_USER_INPUT", 0},
+		{"before with first", vars{"first": 1, "before": cursor}, "BAD_USER_INPUT", 0},
+		{"an empty cursor", vars{"first": 1, "after": ""}, "BAD_CURSOR", 0},
+		{"garbage", vars{"first": 1, "after": "garbage"}, "BAD_CURSOR", 0},
+		{"10 KB", vars{"first": 1, "after": strings.Repeat("A", 10_000)}, "BAD_CURSOR", 0},
+		{"another order", vars{"first": 1, "after": cursor, "by": order("DESC")}, "BAD_CURSOR", 0},
+		{"includeShared changed", vars{"first": 1, "after": cursor, "shared": true}, "BAD_CURSOR", 0},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			c.args["id"] = "u:acme:ann"
+			a := g.ask(token, pageItems, c.args)
+			if a.code() != c.code {
+				t.Fatalf("code %q, want %q: %+v", a.code(), c.code, a.Errors)
+			}
+			if c.code == "" {
+				if p := pageOf(a); len(p.Titles) != c.want {
+					t.Errorf("%d edges, want %d", len(p.Titles), c.want)
+				}
+			}
+		})
+	}
+}
+
+func TestCursors(t *testing.T) {
+	g := serve(t)
+	token, titles := shelf(g, 6)
+	first := pageOf(g.must(token, pageItems, vars{"id": "u:acme:ann", "first": 2}))
+	next := vars{"id": "u:acme:ann", "first": 2, "after": first.End}
+	t.Run("a flipped bit anywhere is told", func(t *testing.T) {
+		for i := range first.End {
+			flipped := []byte(first.End)
+			flipped[i] ^= 1
+			a := g.ask(token, pageItems, vars{"id": "u:acme:ann", "first": 2, "after": string(flipped)})
+			// The last character carries unused bits; what decodes to the same
+			// bytes is the same cursor.
+			if a.code() != "BAD_CURSOR" && i != len(flipped)-1 {
+				t.Errorf("character %d: %q", i, a.code())
+			}
+		}
+	})
+	t.Run("it shows no id and no time", func(t *testing.T) {
+		for _, hint := range []string{"acme", "c:", "ann"} {
+			if strings.Contains(first.End, hint) {
+				t.Errorf("%q is in %q", hint, first.End)
+			}
+		}
+	})
+	t.Run("another library's", func(t *testing.T) {
+		ben := g.user("acme", "ben", "PUBLIC")
+		if a := g.ask(ben, pageItems, vars{"id": "u:acme:ben", "first": 2, "after": first.End}); a.code() != "BAD_CURSOR" {
+			t.Errorf("%q", a.code())
+		}
+	})
+	t.Run("another viewer class's", func(t *testing.T) {
+		if a := g.ask("", pageItems, next); a.code() != "BAD_CURSOR" {
+			t.Errorf("%q", a.code())
+		}
+	})
+	t.Run("it outlives a restart", func(t *testing.T) {
+		g.stop()
+		g.start()
+		if p := pageOf(g.must(token, pageItems, next)); !slices.Equal(p.Titles, titles[2:4]) {
+			t.Errorf("%v", p.Titles)
+		}
+	})
+	t.Run("its item moves, then goes", func(t *testing.T) {
+		g.must(token, updateItem, vars{"in": vars{"id": "c:acme:1", "title": "moved"}})
+		if p := pageOf(g.must(token, pageItems, next)); !slices.Equal(p.Titles, titles[2:4]) {
+			t.Errorf("after the move: %v", p.Titles)
+		}
+		g.must(token, deleteItem, vars{"in": vars{"id": "c:acme:1"}})
+		if p := pageOf(g.must(token, pageItems, next)); !slices.Equal(p.Titles, titles[2:4]) {
+			t.Errorf("after the end: %v", p.Titles)
+		}
+	})
+	t.Run("a mutation's works in either order", func(t *testing.T) {
+		cursor := g.must(token, updateItem, vars{"in": vars{"id": "c:acme:3", "title": "newest"}}).at("updateContent.libraryEdge.cursor")
+		if p := pageOf(g.must(token, pageItems, vars{"id": "u:acme:ann", "first": 9, "after": cursor, "by": order("DESC")})); !slices.Equal(p.Titles, []string{"note 005", "note 004", "note 002", "note 000"}) {
+			t.Errorf("descending: %v", p.Titles)
+		}
+		if p := pageOf(g.must(token, pageItems, vars{"id": "u:acme:ann", "last": 1, "before": cursor})); !slices.Equal(p.Titles, []string{"note 005"}) {
+			t.Errorf("ascending: %v", p.Titles)
+		}
+	})
+}
+
+// TestAWalkToNewerEntriesMeetsNothingTwice changes items that were read while
+// the walk goes on.
+func TestAWalkToNewerEntriesMeetsNothingTwice(t *testing.T) {
+	g := serve(t)
+	token, titles := shelf(g, 10)
+	args := vars{"id": "u:acme:ann", "first": 3}
+	var met []string
+	last := ""
+	for n := 0; ; n++ {
+		p := pageOf(g.must(token, pageItems, args))
+		met = append(met, p.Titles...)
+		last = p.End
+		if !p.HasNext {
+			break
+		}
+		g.must(token, updateItem, vars{"in": vars{"id": fmt.Sprintf("c:acme:%d", n), "title": fmt.Sprintf("changed %d", n)}})
+		args["after"] = p.End
+	}
+	if diff := cmp.Diff(titles, met); diff != "" {
+		t.Errorf("the walk (-want +got):\n%s", diff)
+	}
+	args["after"] = last
+	if p := pageOf(g.must(token, pageItems, args)); !slices.Equal(p.Titles, []string{"changed 0", "changed 1", "changed 2"}) {
+		t.Errorf("from the end of the walk: %v", p.Titles)
+	}
+}
