@@ -1,11 +1,13 @@
-// Drives the page in a real browser: chooses a viewer, runs the first example,
-// waits for its answer, and takes a picture. Exits with 1 and says why where
-// anything is not as it should be, a violation of the page's policy included.
+// Drives the page in a real browser, with the keyboard where one would: chooses
+// a viewer, runs the first example, waits for its answer, takes a picture, and
+// goes through the other examples. Exits with 1 and says why where anything is
+// not as it should be, a violation of the page's policy or a request to another
+// origin included. The gateway must hold the demo data; some examples change it.
 //
 //   BASE_URL=http://127.0.0.1:8080 node e2e/graphiql.mjs [PICTURE.png]
 //
-// VIEWER is the demo viewer to ask as (Ann), SCHEME light or dark, CHROMIUM the
-// browser's path.
+// VIEWER is the demo viewer of the picture (Ann), SCHEME light or dark, CHROMIUM
+// the browser's path; TOUR=0 ends after the picture.
 import { chromium } from 'playwright-core';
 
 const base = process.env.BASE_URL;
@@ -47,28 +49,110 @@ async function drive(page) {
   page.setDefaultTimeout(patience);
   await page.goto(base);
 
-  await page.getByLabel('Ask as').selectOption(viewer);
+  await askAs(page, viewer);
   await editorShows(page, '.graphiql-query-editor', 'LibraryPage');
   await editorShows(page, '.graphiql-editor-tool', 'standard-library');
-
-  const answered = page.waitForResponse(
-    (response) => response.url() === new URL('/graphql', base).href && asks(response.request(), 'LibraryPage'),
-  );
-  await page.getByRole('button', { name: /execute query/i }).click();
-  const response = await answered;
-  const answer = await response.json();
-  const library = answer.data?.principal?.library;
-  if (!library || library.edges.length === 0) {
-    throw new Error(`the first example answered ${response.status()} without a library: ${JSON.stringify(answer).slice(0, 500)}`);
-  }
-  const sent = response.request().headers().authorization;
-  if (viewer !== 'Anonymous' && !sent?.startsWith('Bearer ')) {
-    throw new Error(`asked as ${viewer}, but no token was sent`);
-  }
+  const { data } = await run(page, 'LibraryPage', viewer);
+  const library = data.principal.library;
+  if (library.edges.length === 0) throw new Error('the first page of the largest library is empty');
   await editorShows(page, '.graphiql-response', 'principal');
   if (picture) await page.screenshot({ path: picture });
+  console.log(`${viewer}: bucket ${library.bucket}, ${library.edges.length} of ${library.count.value} entries`);
+
+  if (process.env.TOUR !== '0') await tour(page);
   if (faults.length > 0) throw new Error(`the page complained:\n${faults.join('\n')}`);
-  console.log(`${viewer}: bucket ${library.bucket}, ${library.edges.length} edges`);
+}
+
+// tour goes through the other examples as the viewers they are meant for.
+async function tour(page) {
+  await askAs(page, 'Ann');
+  await openTab(page, 'NextPage');
+  const first = (await run(page, 'NextPage', 'Ann')).data.principal.library;
+  await paste(page, '.graphiql-editor-tool', JSON.stringify({ after: first.pageInfo.endCursor }));
+  const second = (await run(page, 'NextPage', 'Ann')).data.principal.library;
+  const titles = new Set([...first.nodes, ...second.nodes].map((node) => node.title));
+  expect(titles.size, 10, 'titles on two pages of five');
+  expect(second.pageInfo.hasPreviousPage, true, 'the second page has one before it');
+
+  await openTab(page, 'Share');
+  expect((await run(page, 'Share', 'Ann')).data.shareContent.userErrors, [], "faults of Ann's share");
+  await openTab(page, 'Update');
+  expect((await run(page, 'Update', 'Ann')).data.updateContent.userErrors, [], "faults of Ann's update");
+  await openTab(page, 'LibraryPage');
+  const moved = (await run(page, 'LibraryPage', 'Ann')).data.principal.library.edges[0].node;
+  expect(moved.id, 'c:demo:encoding-json', 'the newest entry after the update');
+
+  await askAs(page, 'Cleo');
+  await openTab(page, 'Update');
+  expect(codes((await run(page, 'Update', 'Cleo')).data.updateContent), ['FORBIDDEN'], "faults of Cleo's update");
+  await openTab(page, 'Remove');
+  expect(codes((await run(page, 'Remove', 'Cleo')).data.removeFromLibrary), [], 'faults of the removal');
+  expect(codes((await run(page, 'Remove', 'Cleo')).data.removeFromLibrary), ['NOT_A_MEMBER'], 'faults of removing it again');
+
+  await openTab(page, 'WhoSeesWhat');
+  for (const [name, sees] of Object.entries({
+    Anonymous: ['PUBLIC', false, false, false],
+    Cleo: ['LOGGEDIN', true, true, false],
+    Ben: ['PRIVATE', true, true, true],
+    Zed: ['PUBLIC', false, false, false],
+  })) {
+    await askAs(page, name);
+    const seen = (await run(page, 'WhoSeesWhat', name)).data;
+    const got = [seen.standardLibrary.library.bucket, seen.loggedIn, seen.private, seen.privateGroup];
+    expect([got[0], ...got.slice(1).map(Boolean)], sees, `what ${name} sees`);
+  }
+  console.log('the other examples answer as they say');
+}
+
+// askAs chooses a viewer in the menu.
+function askAs(page, name) {
+  return page.getByLabel('Ask as').selectOption(name);
+}
+
+async function openTab(page, name) {
+  await page.getByRole('tab', { name, exact: true }).click();
+  await editorShows(page, '.graphiql-query-editor', name);
+}
+
+// paste replaces what an editor holds. Typing would have Monaco close every
+// quote and brace once more.
+async function paste(page, editor, text) {
+  await page.locator(`${editor} .monaco-editor`).first().click();
+  await page.keyboard.press('Control+A');
+  await page.evaluate((pasted) => {
+    const clipboardData = new DataTransfer();
+    clipboardData.setData('text/plain', pasted);
+    document.activeElement.dispatchEvent(new ClipboardEvent('paste', { clipboardData, bubbles: true, cancelable: true }));
+  }, text);
+  await editorShows(page, editor, text);
+}
+
+// run presses the keys that run the example in the open tab, and is what the
+// server answered.
+async function run(page, operation, name) {
+  await page.locator('.graphiql-query-editor .monaco-editor').first().click();
+  const answered = page.waitForResponse(
+    (response) => response.url() === new URL('/graphql', base).href && asks(response.request(), operation),
+  );
+  await page.keyboard.press('Control+Enter');
+  const response = await answered;
+  const answer = await response.json();
+  if (answer.errors || !answer.data) {
+    throw new Error(`${operation} as ${name} answered ${response.status()}: ${JSON.stringify(answer).slice(0, 500)}`);
+  }
+  const sent = response.request().headers().authorization ?? '';
+  expect(sent.startsWith('Bearer '), name !== 'Anonymous', `a token is sent as ${name}`);
+  return answer;
+}
+
+function codes(payload) {
+  return payload.userErrors.map((fault) => fault.code);
+}
+
+function expect(got, want, what) {
+  if (JSON.stringify(got) !== JSON.stringify(want)) {
+    throw new Error(`${what}: ${JSON.stringify(got)} instead of ${JSON.stringify(want)}`);
+  }
 }
 
 // editorShows waits until Monaco has drawn the word.
