@@ -55,15 +55,20 @@ func execute(ctx context.Context, args []string, s streams) int {
 // helpShown ends parsing where only help was asked for.
 type helpShown struct{}
 
-func run(ctx context.Context, args []string, s streams) (err error) {
-	var line commandLine
-	parser, err := kong.New(&line,
+// newParser reads command lines into line.
+func newParser(line *commandLine, ctx context.Context, s streams) (*kong.Kong, error) {
+	return kong.New(line,
 		kong.Name("carrel"), kong.Description("A GraphQL gateway for libraries of shared content."),
 		kong.DefaultEnvars("CARREL"), kong.Writers(s.out, s.err),
 		kong.WithBeforeResolve(takeConfigFile),
 		kong.Exit(func(int) { panic(helpShown{}) }),
 		kong.BindTo(ctx, (*context.Context)(nil)), kong.Bind(s),
 	)
+}
+
+func run(ctx context.Context, args []string, s streams) error {
+	var line commandLine
+	parser, err := newParser(&line, ctx, s)
 	if err != nil {
 		return fmt.Errorf("reading the command line: %w", err)
 	}

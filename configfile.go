@@ -35,6 +35,10 @@ func takeConfigFile(c *kong.Context) error {
 		if err != nil {
 			return err
 		}
+		// kong would judge the file only after it has used it.
+		if err := file.Validate(c.Model); err != nil {
+			return err
+		}
 		c.AddResolver(file)
 	}
 	return nil

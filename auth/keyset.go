@@ -86,6 +86,7 @@ func OpenKeySet(ctx context.Context, source string, now func() time.Time, log *s
 	if err != nil && !remote {
 		return nil, fmt.Errorf("key set: %w", err)
 	}
+	s.tell(err)
 	return s, nil
 }
 
@@ -164,7 +165,14 @@ func (s *KeySet) refresh(ctx context.Context, seen *keys, pause time.Duration) {
 		return
 	}
 	// One request's end must not take the new keys from the others.
-	_ = s.reload(context.WithoutCancel(ctx)) // logged there; the last good set stays
+	s.tell(s.reload(context.WithoutCancel(ctx)))
+}
+
+// tell logs why the set could not be read. The last good one stays.
+func (s *KeySet) tell(err error) {
+	if err != nil {
+		s.log.Warn("the key set could not be read", "err", err.Error(), "kept", s.current.Load() != nil)
+	}
 }
 
 // reload reads the set. The gate is held.
@@ -173,18 +181,18 @@ func (s *KeySet) reload(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, fetchWithin)
 	defer cancel()
 	source, err := s.read(ctx)
-	if err == nil {
-		if last := s.current.Load(); last != nil && bytes.Equal(last.source, source) {
-			return nil
-		}
-		var set *keys
-		if set, err = parseKeys(source); err == nil {
-			s.current.Store(set)
-			return nil
-		}
+	if err != nil {
+		return err
 	}
-	s.log.Warn("the key set could not be read", "err", err.Error(), "kept", s.current.Load() != nil)
-	return err
+	if last := s.current.Load(); last != nil && bytes.Equal(last.source, source) {
+		return nil
+	}
+	set, err := parseKeys(source)
+	if err != nil {
+		return err
+	}
+	s.current.Store(set)
+	return nil
 }
 
 // fetch reads a key set over HTTP.

@@ -1,0 +1,200 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/alecthomas/kong"
+	"github.com/google/go-cmp/cmp"
+)
+
+// parsed is the config that a command line of serve comes to.
+func parsed(t *testing.T, args ...string) (Config, error) {
+	t.Helper()
+	var line commandLine
+	parser, err := newParser(&line, context.Background(), streams{io.Discard, io.Discard})
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, err = parser.Parse(append([]string{"serve"}, args...))
+	return line.Serve.Config, err
+}
+
+func TestPrecedence(t *testing.T) {
+	config := file(t, "config.json", `{"listen":"file:1","auth-issuer":"file","dev":true,"cors-origin":["https://a.example","https://b.example"],"ttl":"2h"}`)
+	t.Run("defaults", func(t *testing.T) {
+		got, err := parsed(t)
+		want := Config{Listen: "127.0.0.1:8080", AdminListen: "127.0.0.1:0", StoreFlag: StoreFlag{"pebble:data/store"}, AuthIssuer: "carrel", AuthAudience: "carrel", Limits: "enforce"}
+		if diff := cmp.Diff(want, got); err != nil || diff != "" {
+			t.Error(err, diff)
+		}
+	})
+	t.Run("file", func(t *testing.T) {
+		got, err := parsed(t, "--config", config)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got.Listen != "file:1" || got.AuthIssuer != "file" || !got.Dev || got.AuthAudience != "carrel" {
+			t.Errorf("%+v", got)
+		}
+		if diff := cmp.Diff([]string{"https://a.example", "https://b.example"}, got.CORSOrigin); diff != "" {
+			t.Error(diff)
+		}
+	})
+	t.Run("environment beats file", func(t *testing.T) {
+		t.Setenv("CARREL_CONFIG", config)
+		t.Setenv("CARREL_LISTEN", "env:1")
+		t.Setenv("CARREL_CORS_ORIGIN", "https://c.example,https://d.example")
+		t.Setenv("CARREL_AUTH_HS256_FILE", "env")
+		t.Setenv("CARREL_DEV", "false")
+		got, err := parsed(t)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got.Listen != "env:1" || got.AuthIssuer != "file" || got.AuthHS256File != "env" || got.Dev {
+			t.Errorf("%+v", got)
+		}
+		if diff := cmp.Diff([]string{"https://c.example", "https://d.example"}, got.CORSOrigin); diff != "" {
+			t.Error(diff)
+		}
+	})
+	t.Run("flag beats environment", func(t *testing.T) {
+		t.Setenv("CARREL_LISTEN", "env:1")
+		got, err := parsed(t, "--listen", "flag:1", "--cors-origin", "https://e.example", "--cors-origin=https://f.example", "--config", config)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if diff := cmp.Diff([]string{"https://e.example", "https://f.example"}, got.CORSOrigin); diff != "" || got.Listen != "flag:1" {
+			t.Error(got.Listen, diff)
+		}
+	})
+}
+
+func TestWrongUsageIsExitCode2AndNamesTheKey(t *testing.T) {
+	secret := file(t, "secret", testSecret)
+	short := file(t, "short", testSecret[1:])
+	store := "pebble:" + filepath.Join(t.TempDir(), "store")
+	garbage := file(t, "garbage.json", "canary")
+	serve := func(args ...string) []string {
+		return append([]string{"serve", "--auth-hs256-file", secret, "--store", store, "--listen", "127.0.0.1:0"}, args...)
+	}
+	for name, c := range map[string]struct {
+		args []string
+		says []string
+	}{
+		"unknown command":     {[]string{"sreve"}, []string{"sreve"}},
+		"unknown flag":        {serve("--lisen", "x"), []string{"--lisen"}},
+		"unknown store":       {serve("--store", "cassandra://a/b"), []string{"store", `"cassandra://a/b"`, "pebble:DIR"}},
+		"no directory":        {serve("--store", "pebble:"), []string{"store", "pebble:DIR"}},
+		"bad address":         {serve("--listen", "nowhere"), []string{"listen", `"nowhere"`, "HOST:PORT"}},
+		"bad admin address":   {serve("--admin-listen", "nowhere"), []string{"admin-listen", `"nowhere"`}},
+		"unknown limits":      {serve("--limits", "maybe"), []string{"--limits", `"warn","enforce"`, `"maybe"`}},
+		"no authentication":   {[]string{"serve", "--store", store}, []string{"auth-hs256-file", "auth-jwks"}},
+		"no secret":           {serve("--auth-hs256-file", secret+"x"), []string{"auth-hs256-file", secret + "x"}},
+		"short secret":        {serve("--auth-hs256-file", short), []string{"auth-hs256-file", "31 bytes", "at least 32"}},
+		"no key set":          {serve("--auth-jwks", garbage), []string{"auth-jwks"}},
+		"half of TLS":         {serve("--tls-cert", secret), []string{"tls-cert", "tls-key"}},
+		"no certificate":      {serve("--tls-cert", secret+"x", "--tls-key", secret), []string{"tls-cert", secret + "x"}},
+		"star with cookies":   {serve("--cors-origin", "*", "--cors-credentials"), []string{"cors-origin", `"*"`, "credentials"}},
+		"origin of no scheme": {serve("--cors-origin", "*.example.org"), []string{"cors-origin", `"*.example.org"`, "https://"}},
+		"a boolean in words":  {serve("--dev=maybe"), []string{"--dev"}},
+		"long host id":        {serve("--host-id", strings.Repeat("a", 109)), []string{"host-id"}},
+		"no config":           {serve("--config", garbage+"x"), []string{"config", garbage + "x"}},
+		"config is no JSON":   {serve("--config", garbage), []string{"config", garbage, "JSON object"}},
+		"config of a list":    {serve("--config", file(t, "c", "[]")), []string{"config", "JSON object"}},
+		"unknown key":         {serve("--config", file(t, "c", `{"lisen":"x"}`)), []string{"config", `"lisen"`}},
+		"key of a bad form":   {serve("--config", file(t, "c", `{"dev":{"canary":1}}`)), []string{"config", `"dev"`, "boolean"}},
+		"token of nobody":     {[]string{"token", "--hs256-file", secret}, []string{"--sub"}},
+		"token of a group":    {[]string{"token", "--hs256-file", secret, "--sub", "g:a:b"}, []string{`"g:a:b"`, "u:<tenant>:<name>"}},
+		"unknown role":        {[]string{"token", "--hs256-file", secret, "--sub", "u:a:b", "--role", "root"}, []string{`"root"`, "global-admin"}},
+		"a life in words":     {[]string{"token", "--hs256-file", secret, "--sub", "u:a:b", "--ttl", "long"}, []string{"--ttl", "long"}},
+		"no life":             {[]string{"token", "--hs256-file", secret, "--sub", "u:a:b", "--ttl", "0s"}, []string{"0s"}},
+		"token, short secret": {[]string{"token", "--hs256-file", short, "--sub", "u:a:b"}, []string{"hs256-file", "at least 32"}},
+		"import of nothing":   {[]string{"import"}, []string{"<file>"}},
+		"import of no file":   {[]string{"import", secret + "x", "--store", store}, []string{secret + "x"}},
+		"import of a folder":  {[]string{"import", filepath.Dir(secret), "--store", store}, []string{"directory"}},
+		"audit of no store":   {[]string{"audit", "--store", "x"}, []string{"store", `"x"`, "pebble:DIR"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			code, out, errs := command(t, c.args...)
+			if code != exitUsage || out != "" {
+				t.Errorf("exit %d, out %q, err %q", code, out, errs)
+			}
+			for _, want := range c.says {
+				if !strings.Contains(errs, want) {
+					t.Errorf("it does not say %q: %s", want, errs)
+				}
+			}
+			if strings.Contains(errs, "canary") || strings.Contains(errs, testSecret[1:]) {
+				t.Errorf("it says too much: %s", errs)
+			}
+			if _, err := os.Stat(strings.TrimPrefix(store, "pebble:")); name != "long host id" && err == nil {
+				t.Error("a store was made")
+			}
+		})
+		_ = os.RemoveAll(strings.TrimPrefix(store, "pebble:"))
+	}
+}
+
+func TestFailuresAreExitCode1(t *testing.T) {
+	store := "pebble:" + filepath.Join(file(t, "plain", "x"), "store")
+	if code, _, errs := command(t, "audit", "--store", store); code != exitFailed || !strings.Contains(errs, "opening the store") {
+		t.Errorf("exit %d: %s", code, errs)
+	}
+	good := `{"type":"user","id":"u:demo:ann","displayName":"Ann","email":"ann@demo.example","visibility":"PUBLIC"}` + "\n"
+	lines := file(t, "lines.jsonl", good+"canary\n")
+	store = "pebble:" + filepath.Join(t.TempDir(), "store")
+	if code, _, errs := command(t, "import", lines, "--store", store); code != exitFailed || !strings.Contains(errs, "line 2") {
+		t.Errorf("exit %d: %s", code, errs)
+	}
+	code, out, errs := command(t, "import", lines, "--continue", "--store", store)
+	if code != exitFailed || !strings.Contains(errs, "line 2") || !strings.Contains(out, "1 created") {
+		t.Errorf("exit %d: %s %s", code, out, errs)
+	}
+	if code, out, errs := command(t, "import", file(t, "good.jsonl", good), "--store", store); code != exitDone {
+		t.Errorf("exit %d: %s %s", code, out, errs)
+	}
+}
+
+func TestHelpAndVersion(t *testing.T) {
+	for _, args := range [][]string{nil, {"--help"}, {"serve", "--help"}, {"version"}} {
+		if code, out, errs := command(t, args...); code != exitDone || !strings.Contains(out, "carrel") || errs != "" {
+			t.Errorf("%v: exit %d: %s %s", args, code, out, errs)
+		}
+	}
+}
+
+func TestEveryFlagHasADescriptionAndAVariable(t *testing.T) {
+	var line commandLine
+	parser, err := newParser(&line, context.Background(), streams{io.Discard, io.Discard})
+	if err != nil {
+		t.Fatal(err)
+	}
+	nodes := []*kong.Node{parser.Model.Node}
+	for len(nodes) > 0 {
+		for _, f := range nodes[0].Flags {
+			variable := "CARREL_" + strings.ToUpper(strings.ReplaceAll(f.Name, "-", "_"))
+			if f.Name != "help" && (len(f.Help) < 10 || len(f.Envs) != 1 || f.Envs[0] != variable) {
+				t.Errorf("%s %s: %q, %v", nodes[0].Name, f.Name, f.Help, f.Envs)
+			}
+		}
+		nodes = append(nodes[1:], nodes[0].Children...)
+	}
+}
+
+func TestTheConfigInTheLogHoldsNoSecret(t *testing.T) {
+	cfg := testConfig(t)
+	cfg.AuthJWKS = "https://user:canary@keys.example.org/set"
+	text, err := json.Marshal(cfg.LogValue().String())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if s := string(text); strings.Contains(s, "canary") || strings.Contains(s, testSecret) || !strings.Contains(s, "keys.example.org/set") {
+		t.Error(s)
+	}
+}

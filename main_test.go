@@ -1,0 +1,197 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"io"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"go.uber.org/goleak"
+)
+
+func TestMain(m *testing.M) {
+	goleak.VerifyTestMain(m, goleak.IgnoreAnyFunction("net/http.(*conn).closeWriteAndWait"))
+}
+
+const testSecret = "0123456789abcdef0123456789abcdef"
+
+// firstLine is where Run writes to; it gives the first line as soon as it is there.
+type firstLine struct {
+	mu    sync.Mutex
+	grown *sync.Cond
+	all   bytes.Buffer
+	line  chan []byte
+}
+
+func newFirstLine() *firstLine {
+	f := &firstLine{line: make(chan []byte, 1)}
+	f.grown = sync.NewCond(&f.mu)
+	return f
+}
+
+// await blocks until text was written.
+func (f *firstLine) await(text string) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	for !bytes.Contains(f.all.Bytes(), []byte(text)) {
+		f.grown.Wait()
+	}
+}
+
+func (f *firstLine) Write(p []byte) (int, error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	had := bytes.IndexByte(f.all.Bytes(), '\n') >= 0
+	f.all.Write(p)
+	f.grown.Broadcast()
+	if line, _, ok := bytes.Cut(f.all.Bytes(), []byte("\n")); ok && !had {
+		f.line <- bytes.Clone(line)
+	}
+	return len(p), nil
+}
+
+func (f *firstLine) String() string {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.all.String()
+}
+
+// file writes a file and returns its path.
+func file(t *testing.T, name, text string) string {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), name)
+	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+// served is a running gateway.
+type served struct {
+	t           *testing.T
+	out         *firstLine
+	addr, admin string
+	client      *http.Client
+	scheme      string
+	stop        context.CancelFunc
+	ended       chan error
+}
+
+// testConfig is one on a store and ports of its own.
+func testConfig(t *testing.T) Config {
+	c := Config{
+		Listen: "127.0.0.1:0", AdminListen: "127.0.0.1:0",
+		AuthHS256File: file(t, "secret", testSecret+"\n"), Limits: "enforce", HostID: "test",
+	}
+	c.Store = "pebble:" + filepath.Join(t.TempDir(), "store")
+	return c
+}
+
+// serve starts a gateway and waits until it listens.
+func serve(t *testing.T, cfg Config) *served {
+	t.Helper()
+	ctx, stop := context.WithCancel(context.Background())
+	s := &served{t: t, out: newFirstLine(), stop: stop, ended: make(chan error, 1), scheme: "http", client: &http.Client{Transport: &http.Transport{}}}
+	go func() { s.ended <- Run(ctx, cfg, s.out) }()
+	select {
+	case line := <-s.out.line:
+		var told struct {
+			Msg   string
+			Addr  string
+			Admin string `json:"admin_addr"`
+		}
+		if err := json.Unmarshal(line, &told); err != nil || told.Msg != "listening" {
+			t.Fatalf("the first line is %s", line)
+		}
+		s.addr, s.admin = told.Addr, told.Admin
+	case err := <-s.ended:
+		t.Fatalf("it ended: %v", err)
+	case <-time.After(20 * time.Second):
+		t.Fatal("it does not listen")
+	}
+	t.Cleanup(s.end)
+	return s
+}
+
+// end stops the gateway and waits for it.
+func (s *served) end() {
+	if s.stop == nil {
+		return
+	}
+	s.client.CloseIdleConnections()
+	s.stop()
+	s.stop = nil
+	if err := <-s.ended; err != nil {
+		s.t.Errorf("it ended with %v\n%s", err, s.out)
+	}
+}
+
+func (s *served) get(addr, path string) (int, string) {
+	s.t.Helper()
+	resp, err := s.client.Get(s.scheme + "://" + addr + path)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	defer resp.Body.Close()
+	b, err := io.ReadAll(resp.Body)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	return resp.StatusCode, string(b)
+}
+
+// graphql sends a query, with a token if there is one, and returns the body.
+func (s *served) graphql(token, query string) string {
+	s.t.Helper()
+	body, err := json.Marshal(map[string]string{"query": query})
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	req, err := http.NewRequest(http.MethodPost, s.scheme+"://"+s.addr+"/graphql", bytes.NewReader(body))
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	req.Header.Set("Content-Type", "application/json")
+	if token != "" {
+		req.Header.Set("Authorization", "Bearer "+token)
+	}
+	resp, err := s.client.Do(req)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	defer resp.Body.Close()
+	b, err := io.ReadAll(resp.Body)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	return string(b)
+}
+
+// command runs a command line and returns its exit code and what it wrote.
+func command(t *testing.T, args ...string) (code int, out, err string) {
+	t.Helper()
+	var o, e strings.Builder
+	code = execute(context.Background(), args, streams{&o, &e})
+	return code, o.String(), e.String()
+}
+
+// tokenFor mints one by the command.
+func tokenFor(t *testing.T, secretFile, sub string, roles ...string) string {
+	t.Helper()
+	args := []string{"token", "--hs256-file", secretFile, "--sub", sub}
+	for _, r := range roles {
+		args = append(args, "--role", r)
+	}
+	code, out, errs := command(t, args...)
+	if code != 0 {
+		t.Fatalf("exit %d: %s", code, errs)
+	}
+	return strings.TrimSpace(out)
+}

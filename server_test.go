@@ -1,0 +1,213 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	"crypto/rand"
+	"crypto/tls"
+	"crypto/x509"
+	"encoding/pem"
+	"fmt"
+	"math/big"
+	"net"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+)
+
+const createAnn = `mutation{createUser(input:{tenant:"demo",name:"ann",displayName:"Ann",email:"ann@demo.example"}){user{id} userErrors{code message}}}`
+
+func TestServingAUserFromCreationToRestart(t *testing.T) {
+	cfg := testConfig(t)
+	ann := tokenFor(t, cfg.AuthHS256File, "u:demo:ann")
+	s := serve(t, cfg)
+	if got := s.graphql(ann, createAnn); got != `{"data":{"createUser":{"user":{"id":"u:demo:ann"},"userErrors":[]}}}` {
+		t.Fatal(got)
+	}
+	made := s.graphql(ann, `mutation{createContent(input:{kind:LINK,title:"T",link:"https://example.org/"}){content{id} fanOut{state}}}`)
+	if made != `{"data":{"createContent":{"content":{"id":"c:demo:test/1"},"fanOut":{"state":"COMPLETE"}}}}` {
+		t.Fatal(made)
+	}
+	const mine = `{viewer{library{nodes{id title}}}}`
+	const want = `{"data":{"viewer":{"library":{"nodes":[{"id":"c:demo:test/1","title":"T"}]}}}}`
+	if got := s.graphql(ann, mine); got != want {
+		t.Error(got)
+	}
+	if got := s.graphql("", mine); got != `{"data":{"viewer":null}}` {
+		t.Error(got)
+	}
+	s.end()
+	again := serve(t, cfg)
+	if got := again.graphql(ann, mine); got != want {
+		t.Errorf("after the restart: %s", got)
+	}
+	again.end()
+	if code, out, errs := command(t, "audit", "--store", cfg.Store); code != 0 || !strings.Contains(out, `"mismatches": 0`) {
+		t.Errorf("audit: exit %d: %s %s", code, out, errs)
+	}
+}
+
+func TestAddresses(t *testing.T) {
+	s := serve(t, testConfig(t))
+	for _, c := range []struct {
+		addr, path string
+		status     int
+		text       string
+	}{
+		{s.addr, "/livez", 200, "alive\n"},
+		{s.addr, "/readyz", 200, "ready\n"},
+		{s.addr, "/", 404, ""},
+		{s.addr, "/debug/pprof/", 404, ""},
+		{s.addr, "/dev/viewers", 404, ""},
+		{s.addr, "/graphql", 405, "METHOD_NOT_ALLOWED"},
+		{s.admin, "/debug/pprof/", 200, "goroutine"},
+		{s.admin, "/graphql", 404, ""},
+	} {
+		if status, text := s.get(c.addr, c.path); status != c.status || !strings.Contains(text, c.text) {
+			t.Errorf("%s: %d %.200s", c.path, status, text)
+		}
+	}
+	if got := s.graphql("", `{__schema{types{name}}}`); !strings.Contains(got, "INTROSPECTION_DISABLED") {
+		t.Error(got)
+	}
+}
+
+func TestDevelopment(t *testing.T) {
+	cfg := testConfig(t)
+	dora := file(t, "demo.jsonl", `{"type":"user","id":"u:demo:dora","displayName":"Dora","email":"dora@demo.example","visibility":"PUBLIC"}`+"\n")
+	if code, _, errs := command(t, "import", dora, "--store", cfg.Store); code != 0 {
+		t.Fatalf("import: exit %d: %s", code, errs)
+	}
+	cfg.Dev = true
+	s := serve(t, cfg)
+	if status, text := s.get(s.addr, "/"); status != 200 || !strings.Contains(text, "<html") {
+		t.Errorf("/: %d %.200s", status, text)
+	}
+	if status, text := s.get(s.addr, "/dev/viewers"); status != 200 || !strings.Contains(text, "eyJ") {
+		t.Errorf("/dev/viewers: %d %.200s", status, text)
+	}
+	if got := s.graphql("", `{__type(name:"User"){name}}`); got != `{"data":{"__type":{"name":"User"}}}` {
+		t.Error(got)
+	}
+	s.end()
+	out := s.out.String()
+	if !strings.Contains(out, "(u:demo:dora)") || strings.Contains(out, "(u:demo:ann)") || !strings.Contains(out, "GraphiQL: http://"+s.addr+"/") {
+		t.Errorf("the demo viewers that exist, and no others, are printed: %s", out)
+	}
+	if strings.Contains(out, testSecret) {
+		t.Error("the secret is printed")
+	}
+}
+
+func TestRequestsInFlightAreFinished(t *testing.T) {
+	s := serve(t, testConfig(t))
+	conn, err := net.Dial("tcp", s.addr)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close()
+	const query = `{"query":"{__typename}"}`
+	// The head has arrived and the body has not when the end begins.
+	_, _ = conn.Write([]byte("POST /graphql HTTP/1.1\r\nHost: x\r\nConnection: close\r\nContent-Type: application/json\r\nContent-Length: 24\r\n\r\n" + query[:5]))
+	if status, _ := s.get(s.addr, "/livez"); status != 200 {
+		t.Fatal(status)
+	}
+	s.client.CloseIdleConnections()
+	s.stop()
+	s.stop = nil
+	s.out.await(`"stopping"`)
+	_, _ = conn.Write([]byte(query[5:]))
+	var answer bytes.Buffer
+	_, _ = answer.ReadFrom(conn)
+	if !strings.Contains(answer.String(), `{"data":{"__typename":"Query"}}`) {
+		t.Errorf("got %q", answer.String())
+	}
+	if err := <-s.ended; err != nil {
+		t.Error(err)
+	}
+}
+
+func TestTwoProcessesCannotShareAStore(t *testing.T) {
+	cfg := testConfig(t)
+	serve(t, cfg)
+	err := Run(context.Background(), cfg, newFirstLine())
+	if err == nil || !strings.Contains(err.Error(), "in use") {
+		t.Errorf("got %v", err)
+	}
+}
+
+func TestAnAddressThatIsTaken(t *testing.T) {
+	s := serve(t, testConfig(t))
+	cfg := testConfig(t)
+	cfg.Listen = s.addr
+	if err := Run(context.Background(), cfg, newFirstLine()); err == nil || !strings.Contains(err.Error(), "listen") {
+		t.Errorf("got %v", err)
+	}
+	cfg = testConfig(t)
+	cfg.AdminListen = s.addr
+	if err := Run(context.Background(), cfg, newFirstLine()); err == nil || !strings.Contains(err.Error(), "admin-listen") {
+		t.Errorf("got %v", err)
+	}
+}
+
+func TestTLSSpeaksHTTP2(t *testing.T) {
+	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	if err != nil {
+		t.Fatal(err)
+	}
+	template := &x509.Certificate{
+		SerialNumber: big.NewInt(1), NotBefore: time.Now().Add(-time.Hour), NotAfter: time.Now().Add(time.Hour),
+		IPAddresses: []net.IP{net.IPv4(127, 0, 0, 1)}, IsCA: true, BasicConstraintsValid: true,
+	}
+	der, err := x509.CreateCertificate(rand.Reader, template, template, &key.PublicKey, key)
+	if err != nil {
+		t.Fatal(err)
+	}
+	private, err := x509.MarshalPKCS8PrivateKey(key)
+	if err != nil {
+		t.Fatal(err)
+	}
+	cfg := testConfig(t)
+	cfg.TLSCert = file(t, "cert.pem", string(pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der})))
+	cfg.TLSKey = file(t, "key.pem", string(pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: private})))
+	s := serve(t, cfg)
+	roots := x509.NewCertPool()
+	cert, err := x509.ParseCertificate(der)
+	if err != nil {
+		t.Fatal(err)
+	}
+	roots.AddCert(cert)
+	s.scheme = "https"
+	s.client = &http.Client{Transport: &http.Transport{ForceAttemptHTTP2: true, TLSClientConfig: &tls.Config{RootCAs: roots}}}
+	resp, err := s.client.Get("https://" + s.addr + "/livez")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_ = resp.Body.Close()
+	if resp.ProtoMajor != 2 {
+		t.Errorf("it speaks %s", resp.Proto)
+	}
+	if got := s.graphql("", `{__typename}`); got != `{"data":{"__typename":"Query"}}` {
+		t.Error(got)
+	}
+}
+
+func TestLimitsThatWarn(t *testing.T) {
+	cfg := testConfig(t)
+	cfg.Limits = "warn"
+	s := serve(t, cfg)
+	query := "{"
+	for i := range 40 {
+		query += fmt.Sprintf(" a%d:__typename", i)
+	}
+	if got := s.graphql("", query+"}"); !strings.HasPrefix(got, `{"data":`) {
+		t.Error(got)
+	}
+	s.end()
+	if out := s.out.String(); !strings.Contains(out, "ALIAS_LIMIT") || !strings.Contains(out, "ROOT_FIELD_LIMIT") {
+		t.Errorf("the log does not tell of it: %s", out)
+	}
+}
