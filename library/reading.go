@@ -150,7 +150,7 @@ func (r *reading) page(ctx context.Context, conn *LibraryConnection, args page, 
 			return err
 		}
 	}
-	first, last := r.ends(w, edges, args.size)
+	first, last := r.ends(w, edges)
 	if args.backward {
 		slices.Reverse(edges)
 		conn.PageInfo = PageInfo{HasNextPage: other, HasPreviousPage: more, start: last, end: first}
@@ -248,11 +248,11 @@ func (r *reading) edges(shown []finding, over bool) []*pageEdge {
 // ends are the cursors of both ends of the page, in the order of the walk; nil
 // on an empty page. Where the budget cut it short they go on from the last
 // entry scanned, even if the page shows nothing.
-func (r *reading) ends(w *scan, edges []*pageEdge, size int) (first, last func() string) {
+func (r *reading) ends(w *scan, edges []*pageEdge) (first, last func() string) {
 	if len(edges) > 0 {
 		first, last = edges[0].seal, edges[len(edges)-1].seal
 	}
-	if !w.cut || len(w.found) > size {
+	if !w.cut {
 		return first, last
 	}
 	if first == nil {

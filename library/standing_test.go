@@ -151,7 +151,8 @@ func TestWhatAViewerMayDo(t *testing.T) {
 func TestRolesThroughManyGroups(t *testing.T) {
 	r := newRoom(t)
 	r.principals("u:acme:ann")
-	r.item("c:acme:secret", 10, library.Private, has("g:acme:g249", library.Viewing), has("g:acme:g120", library.Editing))
+	r.item("c:acme:secret", 10, library.Private,
+		has("g:acme:g249", library.Viewing), has("g:acme:g120", library.Editing), has("g:acme:g130", library.Viewing))
 	for i := range 250 {
 		g := library.PrincipalID(fmt.Sprintf("g:acme:g%03d", i))
 		r.principal(g, library.Public)
