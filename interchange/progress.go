@@ -26,20 +26,28 @@ type bar struct {
 	terminal io.Writer
 	now      func() time.Time
 	drawn    *progressbar.ProgressBar
-	checking bool
+	last     Progress
 	pace     pace
 }
 
+// report costs nothing but a look at the clock between two drawings: it is
+// called for every line.
 func (b *bar) report(p Progress) {
-	if b.drawn == nil || b.checking != p.Checking {
+	if b.drawn == nil || b.last.Checking != p.Checking {
 		b.finish()
 		b.begin(p)
 	}
+	b.last = p
 	if lines, ok := b.pace.since(b.now(), p.Lines, redraw); ok {
-		b.drawn.Describe(fmt.Sprintf("%s %d lines, %.0f lines/s", passName(p.Checking), p.Lines, lines))
+		b.draw(lines)
 	}
-	// What cannot be drawn is no reason to stop an import.
-	_ = b.drawn.Set64(p.Bytes)
+}
+
+// draw draws what was reported last. What cannot be drawn is no reason to stop
+// an import.
+func (b *bar) draw(linesPerSecond float64) {
+	b.drawn.Describe(fmt.Sprintf("%s %d lines, %.0f lines/s", passName(b.last.Checking), b.last.Lines, linesPerSecond))
+	_ = b.drawn.Set64(b.last.Bytes)
 }
 
 func (b *bar) begin(p Progress) {
@@ -47,12 +55,12 @@ func (b *bar) begin(p Progress) {
 	if size <= 0 {
 		size = -1 // a spinner instead of a bar
 	}
-	b.checking, b.pace = p.Checking, pace{begun: b.now()}
+	now := b.now()
+	b.pace = pace{begun: now, last: now}
 	b.drawn = progressbar.NewOptions64(size,
 		progressbar.OptionSetWriter(b.terminal),
 		progressbar.OptionSetDescription(passName(p.Checking)),
 		progressbar.OptionShowBytes(true),
-		progressbar.OptionThrottle(redraw),
 		progressbar.OptionSetWidth(20),
 	)
 }
@@ -60,6 +68,9 @@ func (b *bar) begin(p Progress) {
 func (b *bar) finish() {
 	if b.drawn == nil {
 		return
+	}
+	if lines, ok := b.pace.since(b.now(), b.last.Lines, 0); ok {
+		b.draw(lines)
 	}
 	_ = b.drawn.Exit()
 	fmt.Fprintln(b.terminal)

@@ -56,7 +56,7 @@ func TestBarDrawsBothPasses(t *testing.T) {
 		}
 	}
 	finish()
-	for _, want := range []string{"checking", "importing 40 lines, 13 lines/s", "100%"} {
+	for _, want := range []string{"checking", "importing 40 lines, 13 lines/s", "importing 30 lines, 15 lines/s", "100%"} {
 		if !strings.Contains(out.String(), want) {
 			t.Errorf("%q is missing in %q", want, out.String())
 		}

@@ -1,0 +1,15 @@
+package interchange
+
+import "testing"
+
+// BenchmarkParse is the cost of a line before the store is asked.
+func BenchmarkParse(b *testing.B) {
+	line := []byte(contentLineOf("encoding-json", "u:demo:ann", "g:demo:encoding"))
+	b.SetBytes(int64(len(line)))
+	b.ReportAllocs()
+	for b.Loop() {
+		if _, err := Parse(line); err != nil {
+			b.Fatal(err)
+		}
+	}
+}
