@@ -96,7 +96,11 @@ func (s *Service) checkShare(ctx context.Context, v *Viewer, t *target, role Con
 		faults = append(faults, Forbiddenf([]string{"role"}, "only a manager may give another role than VIEWER"))
 	}
 	for i, p := range ps {
-		sees := t.header.Visibility == Public || p.Tenant() == t.header.ID.Tenant() || p == v.User || t.named[i].Active()
+		// Also those who have a role through a group could see it anyway.
+		sees, err := s.seesContent(ctx, &Viewer{User: p}, &t.header, t.named[i])
+		if err != nil {
+			return err
+		}
 		if !sees {
 			faults = append(faults, Forbiddenf(pathOf(i), "only a manager may share the item with somebody who could not see it otherwise"))
 		}

@@ -8,14 +8,20 @@ import (
 )
 
 func (g *game) title() string {
-	return one(g, "title", []string{"a", "b", "c", "a", "b", "c", "a", "b", "c", ""})
+	if g.rarely(25) {
+		return ""
+	}
+	return one(g, []string{"a", "b", "c"})
 }
 
 // text draws a text that may be null; bad is drawn rarely.
-func (g *game) text(label, good, other, bad string) *string {
-	s := one(g, label, []string{"", good, good, good, other, other, other, bad})
-	if s == "" {
+func (g *game) text(good, other, bad string) *string {
+	s := one(g, []string{good, other})
+	switch {
+	case g.rarely(8):
 		return nil
+	case g.rarely(25):
+		s = bad
 	}
 	return &s
 }
@@ -27,18 +33,21 @@ const (
 
 // expiry draws an instant that is mostly to come; nil where there is none.
 func (g *game) expiry() *library.Instant {
-	if !g.rarely("expires", 4) {
+	if !g.rarely(4) {
 		return nil
 	}
-	at := g.w.now + one(g, "in", []library.Instant{1, 500_000, 30_000_000, 30_000_000, 1_800_000_000, 1_800_000_000, 0, -1})
+	at := g.w.now + one(g, []library.Instant{1, 500_000, 30_000_000, 1_800_000_000, 10_000_000_000})
+	if g.rarely(15) {
+		at = g.w.now - one(g, []library.Instant{0, 1})
+	}
 	return &at
 }
 
-func (g *game) changes(removals bool) []library.ContentMemberChange {
+func (g *game) changes(v viewer, removals bool) []library.ContentMemberChange {
 	var all []library.ContentMemberChange
-	for _, id := range g.principalIDs() {
+	for _, id := range g.principalIDs(v) {
 		c := library.ContentMemberChange{Principal: id}
-		if !removals || !g.rarely("remove", 3) {
+		if !removals || !g.rarely(3) {
 			c.Role = g.role()
 		}
 		all = append(all, c)
@@ -47,7 +56,7 @@ func (g *game) changes(removals bool) []library.ContentMemberChange {
 }
 
 func (g *game) role() *library.ContentRole {
-	role := one(g, "role", []library.ContentRole{library.Viewing, library.Editing, library.Manages})
+	role := one(g, []library.ContentRole{library.Viewing, library.Editing, library.Manages})
 	return &role
 }
 
@@ -60,25 +69,29 @@ func idsOf(changes []library.ContentMemberChange) []string {
 }
 
 func (g *game) createContent() {
-	v := g.viewer()
+	v := g.viewer(g.w.stored)
 	in := library.CreateContent{
-		Kind: one(g, "kind", []library.ContentKind{library.Link, library.Note}), Title: g.title(),
-		Description: g.text("description", "d", "e", badText), Visibility: g.visibility(), ExpiresAt: g.expiry(), IdempotencyKey: g.key(),
+		Kind: one(g, []library.ContentKind{library.Link, library.Note}), Title: g.title(),
+		Description: g.text("d", "e", badText), Visibility: g.visibility(), ExpiresAt: g.expiry(), IdempotencyKey: g.key(),
 	}
-	if (in.Kind == library.Link) != g.rarely("link and kind differ", 15) {
-		in.Link = g.text("link", "https://e.com/a", "https://e.com/b", badLink)
+	if (in.Kind == library.Link) != g.rarely(15) {
+		in.Link = g.text("https://e.com/a", "https://e.com/b", badLink)
+		if in.Link == nil && !g.rarely(10) {
+			link := "https://e.com/c"
+			in.Link = &link
+		}
 	}
-	if g.rarely("named", 2) {
-		name := one(g, "name", []string{"c1", "c2", "c3", "C1", "c4", "c5", "c6", "a/b"})
+	if g.rarely(2) {
+		name := one(g, []string{"c1", "c2", "c3", "C1", "c4", "c5", "c6", "c7", "c8", "c9", "c10", "c11", "a/b"})
 		in.Name = &name
 	}
-	if g.rarely("tenant given", 6) {
-		tenant := one(g, "tenant", []string{g.home, g.away, "a b"})
+	if g.rarely(6) {
+		tenant := one(g, []string{g.home, g.away, g.home, g.away, g.home, g.away, "a b"})
 		in.Tenant = &tenant
 	}
-	if g.rarely("shared", 2) {
-		in.Members = g.changes(false)
-		if g.rarely("null role", 20) && len(in.Members) > 0 {
+	if g.rarely(2) {
+		in.Members = g.changes(v, false)
+		if g.rarely(20) && len(in.Members) > 0 {
 			in.Members[0].Role = nil
 		}
 	}
@@ -181,22 +194,23 @@ func (w *world) createContent(v viewer, in library.CreateContent, r *request) (a
 }
 
 func (g *game) updateContent() {
-	v := g.viewer()
-	in := library.UpdateContent{ID: g.contentID(), IdempotencyKey: g.key(), ExpectedVersion: g.version()}
-	if g.rarely("title given", 2) {
+	id := g.contentID()
+	v := g.director(id)
+	in := library.UpdateContent{ID: id, IdempotencyKey: g.key(), ExpectedVersion: g.version()}
+	if g.rarely(2) {
 		title := g.title()
 		in.Title = library.Some(&title)
 	}
-	if g.rarely("description given", 4) {
-		in.Description = library.Some(g.text("description", "d", "e", badText))
+	if g.rarely(4) {
+		in.Description = library.Some(g.text("d", "e", badText))
 	}
-	if g.rarely("link given", 4) {
-		in.Link = library.Some(g.text("link", "https://e.com/a", "https://e.com/b", badLink))
+	if c := g.w.items[library.ContentID(id)]; c != nil && c.kind == library.Link && g.rarely(3) || g.rarely(30) {
+		in.Link = library.Some(g.text("https://e.com/a", "https://e.com/b", badLink))
 	}
-	if g.rarely("visibility given", 2) {
+	if g.rarely(2) {
 		in.Visibility = g.optionalVisibility()
 	}
-	if g.rarely("expiry given", 4) {
+	if g.rarely(4) {
 		in.ExpiresAt = library.Some(g.expiry())
 	}
 	plain := in
@@ -217,10 +231,10 @@ func (g *game) updateContent() {
 
 // version is one that is expected, mostly none.
 func (g *game) version() *int {
-	if !g.rarely("version expected", 6) {
+	if !g.rarely(6) {
 		return nil
 	}
-	n := one(g, "version", []int{1, 2, 3})
+	n := one(g, []int{1, 2, 3})
 	return &n
 }
 
@@ -288,8 +302,9 @@ func (c *item) update(in library.UpdateContent, now library.Instant) {
 func equal(a, b *string) bool { return (a == nil) == (b == nil) && (a == nil || *a == *b) }
 
 func (g *game) deleteContent() {
-	v := g.viewer()
-	in := library.DeleteContent{ID: g.contentID(), ExpectedVersion: g.version(), IdempotencyKey: g.key()}
+	id := g.contentID()
+	v := g.director(id)
+	in := library.DeleteContent{ID: id, ExpectedVersion: g.version(), IdempotencyKey: g.key()}
 	plain := in
 	plain.IdempotencyKey = nil
 	r := g.request(v, in.IdempotencyKey, "deleteContent", plain)

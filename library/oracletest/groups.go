@@ -5,12 +5,12 @@ import (
 )
 
 func (g *game) createGroup() {
-	v := g.viewer()
-	id := one(g, "group", g.groups)
+	id := one(g, g.groups)
+	v := g.viewer(func(v viewer) bool { return g.w.stored(v) && (v.global || v.user.Tenant() == id.Tenant()) })
 	in := library.CreateGroup{
 		Tenant: id.Tenant(), Name: id.Name(), DisplayName: g.displayName(), Visibility: g.visibility(), IdempotencyKey: g.key(),
 	}
-	if g.rarely("bad tenant", 30) {
+	if g.rarely(30) {
 		in.Tenant = "-"
 	}
 	g.createGroupAs(v, in)
@@ -65,12 +65,9 @@ func (w *world) createGroup(v viewer, id library.PrincipalID, in library.CreateG
 }
 
 func (g *game) updateGroup() {
-	v := g.viewer()
-	in := library.UpdateGroup{ID: g.principalID(), DisplayName: g.optionalName(), Visibility: g.optionalVisibility(), IdempotencyKey: g.key()}
-	if !isGroup(in.ID) && !g.rarely("not a group", 5) {
-		in.ID = string(one(g, "group", g.groups))
-	}
+	in := library.UpdateGroup{ID: g.group(), DisplayName: g.optionalName(), Visibility: g.optionalVisibility(), IdempotencyKey: g.key()}
 	id := library.PrincipalID(in.ID)
+	v := g.viewer(func(v viewer) bool { return g.w.manages(v, id) })
 	plain := in
 	plain.IdempotencyKey = nil
 	r := g.request(v, in.IdempotencyKey, "updateGroup", plain)
@@ -115,20 +112,17 @@ func (w *world) updateGroup(v viewer, id library.PrincipalID, in library.UpdateG
 }
 
 func (g *game) setGroupMembers() {
-	v := g.viewer()
-	in := library.SetGroupMembers{Group: string(one(g, "group", g.groups)), IdempotencyKey: g.key()}
-	if g.rarely("another id", 20) {
-		in.Group = g.principalID()
-	}
-	for _, id := range g.principalIDs() {
+	in := library.SetGroupMembers{Group: g.group(), IdempotencyKey: g.key()}
+	v := g.viewer(func(v viewer) bool { return g.w.manages(v, library.PrincipalID(in.Group)) })
+	for _, id := range g.principalIDs(v) {
 		c := library.GroupMemberChange{Principal: id}
-		if !g.rarely("remove", 3) {
-			role := one(g, "role", []library.GroupRole{library.GroupMember, library.GroupManager})
+		if !g.rarely(3) {
+			role := one(g, []library.GroupRole{library.GroupMember, library.GroupManager})
 			c.Role = &role
 		}
 		in.Members = append(in.Members, c)
 	}
-	if g.rarely("leave", 8) {
+	if g.rarely(8) {
 		in.Members = []library.GroupMemberChange{{Principal: string(v.user)}}
 	}
 	id := library.PrincipalID(in.Group)

@@ -11,20 +11,17 @@ func (g *game) readSomething() {
 	if g.hot {
 		g.settle()
 	}
-	v := g.viewer()
-	owner := one(g, "owner", slices.Concat(g.users, g.groups))
+	owner := one(g, slices.Concat(g.users, g.groups))
+	v := g.viewer(func(v viewer) bool { return g.w.sees(v, owner) })
 	q := library.LibraryQuery{
-		Descending: yes(g, "descending"), IncludeShared: yes(g, "includeShared"), WithStanding: yes(g, "standing"), OtherSide: true,
+		Descending: g.rarely(2), IncludeShared: g.rarely(2), WithStanding: g.rarely(2), OtherSide: true,
 	}
-	g.readLibrary(v, owner, q, yes(g, "backwards"), one(g, "page size", []int{1, 2, 3, 20}))
+	g.readLibrary(v, owner, q, g.rarely(2), one(g, []int{1, 2, 3, 20}))
 	g.readLists(v, owner)
 	if id, err := library.ParseContentID(g.contentID()); err == nil {
 		g.readItem(v, id)
 	}
 }
-
-// yes draws a yes or no.
-func yes(g *game, label string) bool { return one(g, label, []bool{false, true}) }
 
 // readEverything compares what every viewer reads of everything.
 func (g *game) readEverything() {

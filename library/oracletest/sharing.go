@@ -1,15 +1,23 @@
 package oracletest
 
 import (
+	"maps"
 	"slices"
 
 	"carrel/library"
 )
 
 func (g *game) shareContent() {
-	v := g.viewer()
-	in := library.ShareContent{Content: g.contentID(), Principals: g.principalIDs(), Role: *g.role(), IdempotencyKey: g.key()}
-	if g.rarely("with itself", 5) {
+	id := g.contentID()
+	v := g.director(id)
+	if g.rarely(2) {
+		v = g.viewer(func(v viewer) bool { return g.w.stored(v) && g.w.reads(v, g.w.items[library.ContentID(id)]) })
+	}
+	in := library.ShareContent{Content: id, Principals: g.principalIDs(v), Role: *g.role(), IdempotencyKey: g.key()}
+	if g.rarely(3) {
+		in.Role = library.Viewing
+	}
+	if g.rarely(5) {
 		in.Principals, in.Role = []string{string(v.user)}, library.Viewing
 	}
 	plain := in
@@ -104,9 +112,10 @@ func (w *world) sharesTooMuch(v viewer, c *item, in library.ShareContent) bool {
 }
 
 func (g *game) setContentMembers() {
-	v := g.viewer()
-	in := library.SetContentMembers{Content: g.contentID(), Members: g.changes(true), IdempotencyKey: g.key()}
-	if g.rarely("leave", 8) {
+	id := g.contentID()
+	v := g.director(id)
+	in := library.SetContentMembers{Content: id, Members: g.changes(v, true), IdempotencyKey: g.key()}
+	if g.rarely(8) {
 		in.Members = []library.ContentMemberChange{{Principal: string(v.user)}}
 	}
 	plain := in
@@ -192,10 +201,14 @@ func (w *world) setContentMembers(v viewer, in library.SetContentMembers, r *req
 }
 
 func (g *game) removeFromLibrary() {
-	v := g.viewer()
-	in := library.RemoveFromLibrary{Principal: g.principalID(), Content: g.contentID(), IdempotencyKey: g.key()}
-	if g.rarely("its own", 3) && v.signedIn() {
-		in.Principal = string(v.user)
+	id := g.contentID()
+	p := g.memberOf(id)
+	v := g.viewer(func(v viewer) bool {
+		return v.user == p || v.administers(p.Tenant()) || g.w.groups(v.user)[p] == library.GroupManager
+	})
+	in := library.RemoveFromLibrary{Principal: string(p), Content: id, IdempotencyKey: g.key()}
+	if g.rarely(6) {
+		in.Principal = g.principalID(v)
 	}
 	plain := in
 	plain.IdempotencyKey = nil
@@ -210,6 +223,14 @@ func (g *game) removeFromLibrary() {
 		g.w.remember(r, in.Content)
 	}
 	g.sameOutcome(v, out, 1)
+}
+
+// memberOf draws a principal, mostly a member of the item.
+func (g *game) memberOf(id string) library.PrincipalID {
+	if c := g.w.items[library.ContentID(id)]; c != nil && len(c.members) > 0 && !g.rarely(8) {
+		return one(g, slices.Sorted(maps.Keys(c.members)))
+	}
+	return one(g, slices.Concat(g.users, g.groups))
 }
 
 func (w *world) removeFromLibrary(v viewer, in library.RemoveFromLibrary, r *request) (again bool, f faults) {
@@ -249,8 +270,8 @@ func (w *world) removeFromLibrary(v viewer, in library.RemoveFromLibrary, r *req
 }
 
 func (g *game) rebuildLibrary() {
-	v := g.viewer()
-	id := g.principalID()
+	v := g.viewer(func(v viewer) bool { return v.admin || v.global })
+	id := g.principalID(v)
 	var want faults
 	p := library.PrincipalID(id)
 	switch {
