@@ -194,3 +194,17 @@ func (e *edgeUnderTest) query(t testing.TB, query string, variables map[string]a
 	}
 	return e.send(t, string(body), header...)
 }
+
+// asDecoded is variables as a request body brings them.
+func asDecoded(t testing.TB, variables map[string]any) map[string]any {
+	t.Helper()
+	body, err := json.Marshal(map[string]any{"query": "", "variables": variables})
+	if err != nil {
+		t.Fatal(err)
+	}
+	p, r := decodeBody(body)
+	if r != nil {
+		t.Fatal(r.errs)
+	}
+	return p.variables
+}

@@ -212,6 +212,11 @@ func (h *Handler) operation(p params) (*graphql.OperationContext, *refusal) {
 	if refused := doc.checkSizes(values, h.limits.PageSize); refused != nil {
 		return nil, refused
 	}
+	if refused := doc.checkCost(op, values, h.limits.Cost); refused != nil {
+		if refused = h.stands(refused); refused != nil {
+			return nil, refused
+		}
+	}
 	return &graphql.OperationContext{
 		RawQuery: doc.text, OperationName: p.operationName, Variables: values,
 		Doc: doc.ast, Operation: op,

@@ -52,7 +52,7 @@ func nested(depth int) string {
 	// user, library, edges, node and createdBy repeat; an even number of
 	// levels is reached by them alone.
 	open := []string{`user(id:"x")`}
-	chain := []string{"library", "edges", "node", "createdBy"}
+	chain := []string{"library(first:1)", "edges", "node", "createdBy"}
 	for len(open) < depth-1 {
 		open = append(open, chain[(len(open)-1)%len(chain)])
 	}

@@ -1,0 +1,138 @@
+package edge
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+
+	"github.com/vektah/gqlparser/v2/ast"
+
+	"carrel/library"
+)
+
+// countCost is what a count costs: it is one read of up to 10,001 keys.
+const countCost = 100
+
+// price is what a selection set costs. The part "each" is paid for every entry
+// of the page that the set belongs to, the part "once" for the page.
+type price struct{ each, once int }
+
+// costing estimates how many objects an operation reads at most: every object
+// field is 1, what is below a connection counts once for each entry of its
+// page, leaves are free. It is done for each request, because the sizes of
+// pages may be in variables, and once a fragment.
+type costing struct {
+	values    map[string]any
+	fragments ast.FragmentDefinitionList
+	known     map[string]price
+}
+
+// checkCost refuses an operation that may read too much, before anything is read.
+func (d *document) checkCost(op *ast.OperationDefinition, values map[string]any, limit int) *refusal {
+	c := &costing{values: values, fragments: d.ast.Fragments}
+	p := c.set(op.SelectionSet)
+	if cost := plus(p.each, p.once); cost > limit {
+		return refuseDocument(codeCostLimit, fmt.Sprintf("The operation costs %s; at most %d are allowed: ask for smaller pages or fewer levels.", atMost(cost), limit))
+	}
+	return nil
+}
+
+// plus and times stop at enough.
+func plus(a, b int) int { return min(enough, a+b) }
+
+func times(a, b int) int {
+	if a > 0 && b > enough/a {
+		return enough
+	}
+	return a * b
+}
+
+func (c *costing) set(set ast.SelectionSet) (sum price) {
+	for _, sel := range set {
+		var p price
+		switch sel := sel.(type) {
+		case *ast.Field:
+			p = c.field(sel)
+		case *ast.InlineFragment:
+			p = c.set(sel.SelectionSet)
+		case *ast.FragmentSpread:
+			p = c.fragment(sel.Name)
+		}
+		sum = price{plus(sum.each, p.each), plus(sum.once, p.once)}
+	}
+	return sum
+}
+
+func (c *costing) fragment(name string) price {
+	if p, ok := c.known[name]; ok {
+		return p
+	}
+	var p price
+	if def := c.fragments.ForName(name); def != nil {
+		p = c.set(def.SelectionSet)
+	}
+	if c.known == nil {
+		c.known = make(map[string]price, len(c.fragments))
+	}
+	c.known[name] = p
+	return p
+}
+
+func (c *costing) field(f *ast.Field) price {
+	if len(f.SelectionSet) == 0 || strings.HasPrefix(f.Name, "__") {
+		return price{}
+	}
+	switch typ := f.Definition.Type; {
+	case typ.Name() == "Count":
+		return price{once: countCost}
+	case isConnection(typ.Name()):
+		below := c.set(f.SelectionSet)
+		return price{each: plus(1+below.once, times(c.pageSize(f), below.each))}
+	case typ.Elem != nil && !isConnection(f.ObjectDefinition.Name):
+		below := c.set(f.SelectionSet)
+		return price{each: plus(1, times(c.listSize(f), plus(below.each, below.once)))}
+	default:
+		below := c.set(f.SelectionSet)
+		return price{each: plus(1, plus(below.each, below.once))}
+	}
+}
+
+func isConnection(typeName string) bool { return strings.HasSuffix(typeName, "Connection") }
+
+// pageSize is what the connection is asked for, by default the very number
+// that the Service takes. checkSizes has seen that it is in range.
+func (c *costing) pageSize(f *ast.Field) int {
+	for _, name := range [...]string{"first", "last"} {
+		arg := f.Arguments.ForName(name)
+		if arg == nil {
+			continue
+		}
+		value, err := arg.Value.Value(c.values)
+		if err != nil {
+			continue
+		}
+		switch n := value.(type) {
+		case int64:
+			return int(n)
+		case json.Number:
+			if i, err := n.Int64(); err == nil {
+				return int(i)
+			}
+		}
+	}
+	return library.DefaultPageSize
+}
+
+// listSize is the length of a list that is no page: as many as ids are asked
+// for, or as many as any list may have.
+func (c *costing) listSize(f *ast.Field) int {
+	if arg := f.Arguments.ForName("ids"); arg != nil {
+		if ids, err := arg.Value.Value(c.values); err == nil {
+			if list, ok := ids.([]any); ok {
+				return len(list)
+			}
+		}
+		return 1 // a single value stands for a list of one
+	}
+	return library.MaxList
+}

@@ -1,0 +1,92 @@
+package edge
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+)
+
+func TestCost(t *testing.T) {
+	ids := func(n int) []any {
+		list := make([]any, n)
+		for i := range list {
+			list[i] = fmt.Sprint("c:a:", i)
+		}
+		return list
+	}
+	for name, c := range map[string]struct {
+		query     string
+		variables map[string]any
+		want      int
+	}{
+		"leaves are free":           {`{__typename}`, nil, 0},
+		"an object":                 {`{viewer{id displayName}}`, nil, 1},
+		"a connection by default":   {`{viewer{library{bucket}}}`, nil, 2},
+		"a page by default":         {`{viewer{library{edges{node{id}}}}}`, nil, 2 + 20*2},
+		"a page":                    {`{viewer{library(first:100){edges{node{id}}}}}`, nil, 2 + 100*2},
+		"the last ones":             {`{viewer{library(last:7){nodes{id}}}}`, nil, 2 + 7},
+		"none":                      {`{viewer{library(first:0){nodes{id}}}}`, nil, 2},
+		"in a variable":             {`query($n:Int){viewer{library(first:$n){nodes{id}}}}`, map[string]any{"n": 7}, 2 + 7},
+		"default of a variable":     {`query($n:Int=7){viewer{library(first:$n){nodes{id}}}}`, nil, 2 + 7},
+		"a variable left out":       {`query($n:Int){viewer{library(first:$n){nodes{id}}}}`, nil, 2 + 20},
+		"null":                      {`{viewer{library(first:null){nodes{id}}}}`, nil, 2 + 20},
+		"page info counts too":      {`{viewer{library{nodes{id} pageInfo{hasNextPage}}}}`, nil, 2 + 20*2},
+		"a count is read once":      {`{viewer{library(first:100){count{value} nodes{id}}}}`, nil, 2 + 100 + 100},
+		"a count in a fragment":     {`{viewer{library(first:100){...A nodes{id}}}} fragment A on LibraryConnection{count{value}}`, nil, 2 + 100 + 100},
+		"counts of a page":          {`{viewer{library(first:3){nodes{createdBy{library{count{value}}}}}}}`, nil, 2 + 3*(1+1+1+100)},
+		"nested pages":              {`{viewer{library(first:3){nodes{members(first:5){nodes{id}}}}}}`, nil, 2 + 3*(1+1+5)},
+		"a fragment twice":          {`{viewer{...A} user(id:"x"){...A}} fragment A on User{library{nodes{id}}}`, nil, 2 * (2 + 20)},
+		"inline fragments":          {`{viewer{...{library{nodes{id}}}}}`, nil, 2 + 20},
+		"nodes by literal ids":      {`{nodes(ids:["a","b","c"]){...on User{library{nodes{id}}}}}`, nil, 1 + 3*(1+20)},
+		"nodes by variable ids":     {`query($i:[ID!]!){nodes(ids:$i){...on User{library{nodes{id}}}}}`, map[string]any{"i": ids(10)}, 1 + 10*(1+20)},
+		"nodes by a single id":      {`query($i:[ID!]!){nodes(ids:$i){...on User{library{nodes{id}}}}}`, map[string]any{"i": "u:a:b"}, 1 + 21},
+		"faults of a mutation":      {`mutation{` + anyMutation[:len(anyMutation)-1] + ` userErrors{code}}}`, nil, 3},
+		"introspection is not ours": {`{__schema{types{fields{name}}}}`, nil, 0},
+	} {
+		t.Run(name, func(t *testing.T) {
+			e := newEdge(t, func(c *Config) { c.Development = true })
+			doc, r := e.handler.compiler.document(c.query)
+			if r != nil {
+				t.Fatal(r.errs)
+			}
+			op := doc.ast.Operations[0]
+			values, r := coerce(e.handler.schema, op, asDecoded(t, c.variables))
+			if r != nil {
+				t.Fatal(r.errs)
+			}
+			if r := doc.checkCost(op, values, c.want); r != nil {
+				t.Errorf("costs more than %d: %s", c.want, r.errs[0].Message)
+			}
+			if r := doc.checkCost(op, values, c.want-1); r == nil {
+				t.Errorf("costs less than %d", c.want)
+			}
+		})
+	}
+}
+
+func TestTheCostLimit(t *testing.T) {
+	hundred := `{user(id:"x"){library(first:100){nodes{createdBy{library(first:100){nodes{createdBy{library(first:100){nodes{id}}}}}}}}}}`
+	for name, query := range map[string]string{
+		"100 x 100 x 100": hundred,
+		"by fragments":    `{user(id:"x"){...A}} fragment A on User{library(first:100){nodes{createdBy{...B}}}} fragment B on User{library(first:100){nodes{createdBy{...C}}}} fragment C on User{library(first:100){nodes{id}}}`,
+	} {
+		e := newEdge(t, nil)
+		a := e.query(t, query, nil)
+		if a.code() != "COST_LIMIT" || e.calls.Load() != 0 || !strings.Contains(a.Errors[0].Message, "at most 5000") {
+			t.Errorf("%s: %d calls, %s", name, e.calls.Load(), a.Body)
+		}
+	}
+	e := newEdge(t, func(c *Config) { c.WarnOnly = true })
+	if a := e.query(t, hundred, nil); a.code() == "COST_LIMIT" || !strings.Contains(e.log.String(), "COST_LIMIT") {
+		t.Errorf("%s %s", a.Body, e.log.String())
+	}
+}
+
+func TestCostsDoNotOverflow(t *testing.T) {
+	e := newEdge(t, func(c *Config) { c.Limits.Depth = 1000 })
+	page := "library(first:100){nodes{createdBy{"
+	q := `{viewer{` + strings.Repeat(page, 30) + "id" + strings.Repeat("}}}", 30) + "}}"
+	if a := e.query(t, q, nil); a.code() != "COST_LIMIT" || !strings.Contains(a.Errors[0].Message, "more than a billion") {
+		t.Errorf("%s", a.Body)
+	}
+}
