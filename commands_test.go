@@ -118,6 +118,7 @@ func TestWrongUsageIsExitCode2AndNamesTheKey(t *testing.T) {
 		"import of nothing":   {[]string{"import"}, []string{"<file>"}},
 		"import of no file":   {[]string{"import", secret + "x", "--store", store}, []string{secret + "x"}},
 		"import of a folder":  {[]string{"import", filepath.Dir(secret), "--store", store}, []string{"directory"}},
+		"audit of a typo":     {[]string{"audit", "--store", store + "x"}, []string{"store", store + "x", "exists"}},
 		"audit of no store":   {[]string{"audit", "--store", "x"}, []string{"store", `"x"`, "pebble:DIR"}},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -142,7 +143,7 @@ func TestWrongUsageIsExitCode2AndNamesTheKey(t *testing.T) {
 }
 
 func TestFailuresAreExitCode1(t *testing.T) {
-	store := "pebble:" + filepath.Join(file(t, "plain", "x"), "store")
+	store := "pebble:" + file(t, "plain", "x")
 	if code, _, errs := command(t, "audit", "--store", store); code != exitFailed || !strings.Contains(errs, "opening the store") {
 		t.Errorf("exit %d: %s", code, errs)
 	}

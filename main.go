@@ -9,7 +9,8 @@ import (
 
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	// The second signal ends the process at once: nothing acknowledged is lost.
+	context.AfterFunc(ctx, stop)
 	code := execute(ctx, os.Args[1:], streams{os.Stdout, os.Stderr})
-	stop()
 	os.Exit(code)
 }

@@ -105,6 +105,14 @@ type auditCommand struct{ StoreFlag }
 
 // Run prints the report as JSON; a mismatch is a failure.
 func (c *auditCommand) Run(ctx context.Context, s streams) error {
+	dir, err := c.directory()
+	if err != nil {
+		return err
+	}
+	if _, err := os.Stat(dir); err != nil {
+		// A new store would be made, and found to be in order.
+		return wrongUsage("store", c.Store, "a store that exists")
+	}
 	return withGateway(ctx, c.StoreFlag, s, func(ctx context.Context, g *gateway) error {
 		report, err := g.service.Audit(ctx)
 		if err != nil {

@@ -115,3 +115,35 @@ func manyNames(n int) string {
 	}
 	return q.String()
 }
+
+// FuzzDocument looks for a text that the compiler does not survive, or that
+// costs it more than its length can explain: then the fuzzer reports a hang.
+func FuzzDocument(f *testing.F) {
+	for _, seed := range []string{
+		"{viewer{id}}", bomb(5, "id"), fieldBomb(4), aliases(3), nested(12), operations(3), overlapping(3, "library{bucket}"),
+		`query Q($n:Int=1,$o:LibraryOrder){user(id:"x"){...on User @include(if:true){library(first:$n,orderBy:$o){edges{cursor node{id}}}}}}`,
+		"mutation{" + anyMutation + "}", "{__schema{types{name}}}", "{...A} fragment A on Query{...A}", `"""d""" query{a}`, "\ufeff#\n{\x00}",
+		"{viewer{library(first:1){bucket} library(first:2){bucket}}}", "subscription{a}", "{a(b:[{c:$d}])@e(f:{g:1})}",
+	} {
+		f.Add(seed)
+	}
+	e := newEdge(f, func(c *Config) { c.Development = true })
+	f.Fuzz(func(t *testing.T, text string) {
+		doc, r := e.handler.compiler.compile(text)
+		if (doc == nil) == (r == nil) {
+			t.Fatal("neither a document nor a refusal, or both")
+		}
+		if r != nil {
+			if len(r.errs) == 0 || len(r.errs) > e.handler.limits.Errors || r.errs[0].Extensions["code"] == nil {
+				t.Fatalf("refused with %v", r.errs)
+			}
+			return
+		}
+		for _, op := range doc.ast.Operations {
+			if values, r := coerce(e.handler.schema, op, nil); r == nil {
+				doc.checkSizes(values, 100)
+				doc.checkCost(op, values, 5000)
+			}
+		}
+	})
+}

@@ -322,3 +322,24 @@ func TestNewRefuses(t *testing.T) {
 		t.Error("no error")
 	}
 }
+
+func TestAClientThatGoesAwayEndsItsQuery(t *testing.T) {
+	e := newEdge(t, nil)
+	entered := make(chan struct{})
+	e.onUser = func(ctx context.Context, _ string) (*library.User, error) {
+		close(entered)
+		<-ctx.Done()
+		return nil, ctx.Err()
+	}
+	ctx, leave := context.WithCancel(context.Background())
+	r := httptest.NewRequestWithContext(ctx, http.MethodPost, "/graphql", strings.NewReader(`{"query":"{user(id:\"x\"){id}}"}`))
+	r.Header.Set("Content-Type", "application/json")
+	var wg sync.WaitGroup
+	wg.Go(func() { e.handler.ServeHTTP(httptest.NewRecorder(), r) })
+	<-entered
+	leave()
+	wg.Wait()
+	if e.log.Len() > 0 {
+		t.Errorf("it is logged as a defect: %s", e.log.String())
+	}
+}
