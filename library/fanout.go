@@ -142,14 +142,12 @@ func (s *Service) runBatch(ctx context.Context, batch []*fanJob) {
 	}
 }
 
-// unite is an entry that asks for what either asks for.
+// unite is an entry that asks for what either asks for. Whoever is listed stays
+// so beside ScopeAll: its row may be gone by then, dropped by another walk that
+// did not write what was shared with it.
 func unite(a, b InFlight) InFlight {
 	a.Reverse = a.Reverse || b.Reverse
 	a.Scope = max(a.Scope, b.Scope)
-	if a.Scope == ScopeAll {
-		a.Principals = nil
-		return a
-	}
 	ps := append(slices.Clone(a.Principals), b.Principals...)
 	slices.Sort(ps)
 	a.Principals = slices.Compact(ps)
@@ -178,13 +176,15 @@ func (s *Service) finishContent(ctx context.Context, e InFlight, first []Princip
 		}
 		return w.settle(ctx)
 	}
-	if len(first) > 0 {
-		if err := w.listed(ctx, first); err != nil {
-			return err
-		}
-		w.done = first
+	if err := w.listed(ctx, first); err != nil {
+		return err
 	}
 	own()
+	listed := slices.DeleteFunc(slices.Clone(e.Principals), func(p PrincipalID) bool { return slices.Contains(first, p) })
+	if err := w.listed(ctx, listed); err != nil {
+		return err
+	}
+	w.done = append(listed, first...)
 	if err := w.everyone(ctx); err != nil {
 		return err
 	}
