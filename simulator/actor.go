@@ -1,0 +1,241 @@
+package simulator
+
+import (
+	"context"
+	"time"
+
+	"carrel/library"
+)
+
+// Actor is a simulated gateway process: the Runtime of one Service and its
+// journal, with a clock of its own. It can die at any step.
+type Actor struct {
+	s    *Scheduler
+	name string
+	dead bool
+	// skew is how far the actor's clock is off; jitter is the chance, in 1024,
+	// that it jumps a little before it is read, backwards too.
+	skew   time.Duration
+	jitter uint64
+	locks  map[string]*lock
+	store  *Client
+}
+
+// lock is a mutex with those that wait for it, first come first served.
+type lock struct {
+	held  bool
+	queue []*task
+}
+
+// latch is the simulator's library.Latch.
+type latch struct {
+	a       *Actor
+	open    bool
+	waiters []*task
+}
+
+// NewActor is a process of the run.
+func (s *Scheduler) NewActor(name string, skew time.Duration, jitter uint64) *Actor {
+	return &Actor{s: s, name: name, skew: skew, jitter: jitter}
+}
+
+// Spawn starts a task of the actor for an operation.
+func (a *Actor) Spawn(op *Operation, body func()) { a.s.spawn(a, op, body) }
+
+// Crash ends the process: none of its tasks makes another step. Requests that
+// it has sent may still arrive. The running task is told by a panic when it is
+// of this actor.
+func (a *Actor) Crash() {
+	if a.dead {
+		return
+	}
+	a.dead = true
+	a.s.note(0xdead)
+	running := a.s.current
+	a.s.endAll(func(t *task) bool { return t.actor == a && t != running })
+	if running != nil && running.actor == a {
+		panic(endOfTask{})
+	}
+}
+
+// check unwinds whatever still runs of a process that has died, such as its
+// deferred calls.
+func (a *Actor) check() {
+	if a.dead {
+		panic(endOfTask{})
+	}
+}
+
+// Now is the actor's wall clock.
+func (a *Actor) Now() time.Time {
+	if a.s.chance(a.jitter) {
+		a.skew += time.Duration(a.s.pick(4000)-2500) * time.Microsecond
+	}
+	return epoch.Add(a.s.now + a.skew)
+}
+
+// Elapsed is the actor's monotonic clock.
+func (a *Actor) Elapsed() time.Duration { return a.s.now }
+
+// Go starts a task for the same operation as the running one.
+func (a *Actor) Go(body func()) {
+	a.check()
+	var op *Operation
+	if a.s.current != nil {
+		op = a.s.current.op
+	}
+	a.s.spawn(a, op, body)
+}
+
+// Latch is a new latch, shut.
+func (a *Actor) Latch() library.Latch { return &latch{a: a} }
+
+// Open opens the latch and wakes who waits.
+func (l *latch) Open() {
+	if l.open || l.a.dead {
+		return
+	}
+	l.open = true
+	for _, t := range l.waiters {
+		l.a.s.wake(t)
+	}
+	l.waiters = nil
+}
+
+// IsOpen tells whether it is open.
+func (l *latch) IsOpen() bool { return l.open }
+
+// Wait blocks until the latch opens, d has passed or ctx has ended.
+func (a *Actor) Wait(ctx context.Context, l library.Latch, d time.Duration) (bool, error) {
+	a.check()
+	lt := l.(*latch)
+	if lt.open {
+		return true, nil
+	}
+	if err := ctx.Err(); err != nil {
+		return false, err
+	}
+	t := a.s.current
+	lt.waiters = append(lt.waiters, t)
+	t.ended = ctx.Err
+	a.s.wait(t, d)
+	t.ended = nil
+	if lt.open {
+		return true, nil
+	}
+	lt.forget(t)
+	if t.timed {
+		return false, nil
+	}
+	return false, ctx.Err()
+}
+
+func (l *latch) forget(t *task) {
+	for i, w := range l.waiters {
+		if w == t {
+			l.waiters = append(l.waiters[:i], l.waiters[i+1:]...)
+			return
+		}
+	}
+}
+
+// Lock takes the mutex of that name.
+func (a *Actor) Lock(ctx context.Context, key string, queue int) (func(), error) {
+	a.check()
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	if a.locks == nil {
+		a.locks = map[string]*lock{}
+	}
+	m := a.locks[key]
+	if m == nil {
+		m = &lock{}
+		a.locks[key] = m
+	}
+	if m.held {
+		if len(m.queue) >= queue {
+			return nil, library.ErrQueueFull
+		}
+		t := a.s.current
+		m.queue = append(m.queue, t)
+		t.ended = ctx.Err
+		a.s.wait(t, 0)
+		t.ended = nil
+		if m.waits(t) {
+			m.leave(t)
+			return nil, ctx.Err()
+		}
+	}
+	m.held = true
+	released := false
+	return func() {
+		if released || a.dead {
+			return
+		}
+		released = true
+		if len(m.queue) == 0 {
+			m.held = false
+			return
+		}
+		// The lock passes on without ever being free.
+		first := m.queue[0]
+		m.queue = m.queue[1:]
+		a.s.wake(first)
+	}, nil
+}
+
+func (m *lock) waits(t *task) bool {
+	for _, w := range m.queue {
+		if w == t {
+			return true
+		}
+	}
+	return false
+}
+
+func (m *lock) leave(t *task) {
+	for i, w := range m.queue {
+		if w == t {
+			m.queue = append(m.queue[:i], m.queue[i+1:]...)
+			return
+		}
+	}
+}
+
+// After blocks for d.
+func (a *Actor) After(ctx context.Context, d time.Duration) error {
+	a.check()
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	t := a.s.current
+	t.ended = ctx.Err
+	a.s.wait(t, max(d, time.Microsecond))
+	t.ended = nil
+	if t.timed {
+		return nil
+	}
+	return ctx.Err()
+}
+
+// Deadline leaves ctx as it is: simulated calls end by themselves, and real
+// timers would not be the seed's.
+func (a *Actor) Deadline(ctx context.Context, _ time.Duration) (context.Context, context.CancelFunc) {
+	return ctx, func() {}
+}
+
+// Detach keeps ctx's values without its cancellation.
+func (a *Actor) Detach(ctx context.Context) context.Context { return context.WithoutCancel(ctx) }
+
+// Random fills b from the seed.
+func (a *Actor) Random(b []byte) {
+	for len(b) > 0 {
+		v := a.s.rng.Uint64()
+		for i := 0; i < 8 && len(b) > 0; i++ {
+			b[0] = byte(v)
+			b = b[1:]
+			v >>= 8
+		}
+	}
+}

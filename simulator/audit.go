@@ -1,0 +1,202 @@
+package simulator
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+
+	"carrel/library"
+)
+
+// The kinds of violations. Those of the first four are what the protocol
+// promises its users, and what an ablation must lead to.
+const (
+	wrongLibrary = "wrong library"   // the derived rows are not what the headers justify
+	leftOver     = "left over"       // a leaving row, an unsettled position, an entry in flight
+	lostChange   = "lost change"     // an answer that is not true
+	wrongPage    = "wrong page"      // a reader saw what it must not, or something twice
+	brokenHeader = "broken header"   // the chain of states is not what operations explain
+	noEnd        = "no end"          // changes under way are never finished
+	defect       = "defect"          // a panic
+	disagreement = "audit disagrees" // the product's own audit says otherwise
+)
+
+// Violation is something wrong that a schedule has led to.
+type Violation struct {
+	Seed uint64
+	Kind string
+	What string
+}
+
+func (v *Violation) Error() string { return fmt.Sprintf("seed %d: %s: %s", v.Seed, v.Kind, v.What) }
+
+// expected is an entry that a library must hold.
+type expected struct {
+	bucket   library.Bucket
+	position library.Instant
+	content  library.ContentID
+}
+
+// standsIn says where an item belongs, from BEHAVIOUR.md section 2 and in its
+// own words: the judge shares no code with the judged.
+func standsIn(b library.Bucket, v library.Visibility, itemTenant, ownerTenant string) bool {
+	switch v {
+	case library.Public:
+		return true
+	case library.LoggedIn:
+		return b == library.Private || b == library.LoggedIn && itemTenant == ownerTenant
+	}
+	return b == library.Private
+}
+
+// tenant is the middle part of an id.
+func tenant(id string) string { return strings.Split(id, ":")[1] }
+
+// audit compares all derived cells with what the headers justify, once nothing
+// is under way any more.
+func (st *Store) audit(report func(kind, format string, args ...any)) {
+	for _, l := range st.lanes {
+		if l.live {
+			report(leftOver, "lane %x still holds %s", l.id, entryList(l.entries))
+		}
+	}
+	for _, p := range st.contents {
+		st.auditContent(p, report)
+		for _, m := range p.members {
+			st.library(m.Principal) // also of those who have no derived row at all
+		}
+	}
+	for _, p := range st.principals {
+		if p.header.State == library.Live && !st.library(p.id).built {
+			report(wrongLibrary, "%s exists, and its library is not marked complete", p.id)
+		}
+	}
+	for _, lib := range st.libraries {
+		st.auditLibrary(lib, report)
+		st.auditShared(lib, report)
+		st.auditGroups(lib, report)
+	}
+}
+
+func (st *Store) auditContent(p *contentPart, report func(kind, format string, args ...any)) {
+	h := &p.header
+	managers, members := 0, 0
+	for _, m := range p.members {
+		switch {
+		case m.Leaving:
+			report(leftOver, "%s: %s is still leaving since seq %d", p.id, m.Principal, m.Seq)
+		case h.State != library.Live:
+			report(leftOver, "%s: a member row of %s, but the item is in state %d", p.id, m.Principal, h.State)
+		default:
+			members++
+			if m.Role == library.Manages {
+				managers++
+			}
+		}
+	}
+	if len(h.Unsettled) > 0 {
+		report(leftOver, "%s: unsettled %v", p.id, h.Unsettled)
+	}
+	if h.State == library.Live {
+		if h.Position != h.LastModified {
+			report(leftOver, "%s: stands at %d, last modified %d", p.id, h.Position, h.LastModified)
+		}
+		if h.Managers != managers || h.Members != members {
+			report(brokenHeader, "%s: counts %d managers and %d members, has %d and %d", p.id, h.Managers, h.Members, managers, members)
+		}
+		if managers == 0 {
+			report(brokenHeader, "%s: no manager", p.id)
+		}
+	}
+	if h.State == library.Deleted && (h.Title != "" || h.Position != 0) {
+		report(leftOver, "%s: deleted, but not reduced", p.id)
+	}
+}
+
+// auditLibrary compares set and order of the entries of each bucket.
+func (st *Store) auditLibrary(lib *libraryPart, report func(kind, format string, args ...any)) {
+	var want, got []expected
+	for _, p := range st.contents {
+		if p.header.State != library.Live {
+			continue
+		}
+		for _, m := range p.members {
+			if m.Principal != lib.id || m.Leaving {
+				continue
+			}
+			for b := library.Private; b <= library.Public; b++ {
+				if standsIn(b, p.header.Visibility, tenant(string(p.id)), tenant(string(lib.id))) {
+					want = append(want, expected{b, p.header.Position, p.id})
+				}
+			}
+		}
+	}
+	slices.SortFunc(want, func(a, b expected) int {
+		return cmp.Or(cmp.Compare(a.bucket, b.bucket), cmp.Compare(a.position, b.position), cmp.Compare(a.content, b.content))
+	})
+	for _, c := range lib.entries {
+		if c.live {
+			got = append(got, expected{c.bucket, c.entry.Position, c.entry.Content})
+			if role := st.roleOn(c.entry.Content, lib.id); role != c.entry.Role {
+				report(wrongLibrary, "%s: the entry of %s tells role %v, it is %v", lib.id, c.entry.Content, c.entry.Role, role)
+			}
+		}
+	}
+	if !slices.Equal(want, got) {
+		report(wrongLibrary, "%s: has %v, should have %v", lib.id, got, want)
+	}
+}
+
+func (st *Store) roleOn(id library.ContentID, p library.PrincipalID) library.ContentRole {
+	if c := st.content(id); c != nil && c.header.State == library.Live {
+		if i, ok := find(c.members, p, byMember); ok && !c.members[i].Leaving {
+			return c.members[i].Role
+		}
+	}
+	return library.NoRole
+}
+
+func (st *Store) auditShared(lib *libraryPart, report func(kind, format string, args ...any)) {
+	for _, p := range st.contents {
+		want, got := st.roleOn(p.id, lib.id), library.NoRole
+		for _, c := range lib.shared {
+			if c.live && c.content == p.id {
+				got = c.role
+			}
+		}
+		if want != got {
+			report(wrongLibrary, "content_by_principal of %s tells role %v on %s, it is %v", lib.id, got, p.id, want)
+		}
+	}
+}
+
+func (st *Store) auditGroups(lib *libraryPart, report func(kind, format string, args ...any)) {
+	for _, p := range st.principals {
+		want, got := library.NotInGroup, library.NotInGroup
+		for _, m := range p.members {
+			if m.Principal == lib.id && m.Leaving {
+				report(leftOver, "%s: %s is still leaving", p.id, lib.id)
+			} else if m.Principal == lib.id {
+				want = m.Role
+			}
+		}
+		for _, c := range lib.groups {
+			if c.live && c.group == p.id {
+				got = c.role
+			}
+		}
+		if want != got {
+			report(wrongLibrary, "groups_by_member of %s tells role %v in %s, it is %v", lib.id, got, p.id, want)
+		}
+	}
+}
+
+// entryList tells entries for a trace.
+func entryList(es []library.InFlight) string {
+	var b strings.Builder
+	for _, e := range es {
+		fmt.Fprintf(&b, "[%.4x %s%s base %d scope %d %v due %d decided %v] ", e.ID[:2], e.Content, e.Principal, e.Base, e.Scope, e.Principals, e.Due, e.Decided)
+	}
+	return b.String()
+}

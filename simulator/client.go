@@ -1,0 +1,231 @@
+package simulator
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"carrel/library"
+)
+
+// Client is one actor's connection to the Store: a library.Store whose every
+// call is a step of the schedule and may fail.
+type Client struct {
+	st *Store
+	a  *Actor // nil: an ordinary backend, without switches and faults
+	// calls counts the calls made; inject, where set, says what befalls one.
+	calls  int
+	record func(call string)
+	inject func(n int) Fault
+	// calm: nothing befalls this client's calls for now.
+	calm bool
+}
+
+var _ library.Store = (*Client)(nil)
+
+// NewClient connects an actor; nil makes an ordinary backend.
+func NewClient(st *Store, a *Actor) *Client {
+	c := &Client{st: st, a: a}
+	if a != nil {
+		a.store = c
+	}
+	return c
+}
+
+// Fault is what befalls a store call.
+type Fault uint8
+
+// The faults. Those of writes that the caller is not told the truth about have
+// an error that satisfies MayHaveCommitted where the write is conditional.
+const (
+	NoFault      Fault = iota
+	Refused            // an error, and nothing happened: told truly
+	Lost               // an error; the write never arrives
+	Late               // an error; the write arrives later
+	AppliedError       // an error although the write was applied
+	Partly             // an error; a part was applied, the rest comes late or never
+	DiesBefore         // the process dies before the call takes effect
+	DiesAfter          // the process dies after the call has taken effect
+	DiesLate           // the process dies, the write arrives later
+	numFaults
+)
+
+var faultNames = [...]string{"none", "refused", "unknown-lost", "unknown-late", "unknown-applied",
+	"partly", "before", "applied then died", "died, late"}
+
+func (f Fault) String() string { return faultNames[f] }
+
+// Faults say how many of the calls of a schedule go wrong.
+type Faults struct {
+	Budget  int    // faults left
+	Chance  uint64 // in 1024, for each call
+	Crashes int    // deaths left
+	Stall   uint64 // in 1024: a call takes long
+	Reads   bool   // reads fail too
+}
+
+var errStore = errors.New("simulated store: no answer")
+
+// draw decides what befalls the next call.
+func (c *Client) draw(write, conditional bool) Fault {
+	n := c.calls
+	c.calls++
+	if c.inject != nil {
+		return c.inject(n)
+	}
+	f, s := &c.st.faults, c.st.s
+	if c.calm || f.Budget <= 0 || !s.chance(f.Chance) {
+		return NoFault
+	}
+	fault := Fault(1 + s.pick(int(numFaults)-1))
+	switch fault {
+	case DiesBefore, DiesAfter, DiesLate:
+		if f.Crashes <= 0 {
+			return NoFault
+		}
+		f.Crashes--
+	case Partly:
+		if conditional {
+			fault = AppliedError
+		}
+	}
+	if !write {
+		switch {
+		case fault == DiesBefore, fault == DiesAfter, fault == DiesLate:
+			fault = DiesBefore
+		case !f.Reads:
+			return NoFault
+		default:
+			fault = Refused
+		}
+	}
+	f.Budget--
+	return fault
+}
+
+// begin is the way of a call to the store: others run meanwhile.
+func (c *Client) begin(ctx context.Context, call string, write, conditional bool, m *message) (Fault, error) {
+	c.a.check()
+	if err := ctx.Err(); err != nil {
+		return NoFault, err
+	}
+	if c.record != nil {
+		c.record(call)
+	}
+	s := c.st.s
+	fault := c.draw(write, conditional)
+	s.note(uint64(len(call))<<8 | uint64(fault))
+	t := s.current
+	t.sending = m
+	if s.chance(c.st.faults.Stall) {
+		s.wait(t, time.Duration(1+s.pick(1<<s.pick(35)))*time.Microsecond/1000)
+	} else {
+		s.giveWay(t)
+	}
+	t.sending = nil
+	if c.st.Trace != nil {
+		c.st.tracef("%s task %d: %s%s", c.a.name, t.id, call, faultSuffix(fault))
+	}
+	return fault, nil
+}
+
+func faultSuffix(f Fault) string {
+	if f == NoFault {
+		return ""
+	}
+	return " [" + f.String() + "]"
+}
+
+// end is the way back; a call that failed may have taken its time.
+func (c *Client) end(failed bool) {
+	s := c.st.s
+	if failed && s.chance(300) {
+		s.wait(s.current, time.Duration(1+s.pick(3000))*time.Millisecond)
+		return
+	}
+	s.giveWay(s.current)
+}
+
+// read carries a read out.
+func (c *Client) read(ctx context.Context, call string, look func()) error {
+	if c.a == nil {
+		c.st.mu.Lock()
+		defer c.st.mu.Unlock()
+		look()
+		return ctx.Err()
+	}
+	fault, err := c.begin(ctx, call, false, false, nil)
+	if err != nil {
+		return err
+	}
+	switch fault {
+	case NoFault:
+		look()
+	case DiesBefore, DiesAfter, DiesLate:
+		c.a.Crash()
+	default:
+		c.end(true)
+		return errStore
+	}
+	c.end(false)
+	return nil
+}
+
+// write carries a write out. rest, where given, is the second part of one that
+// is atomic only in its parts; partition is set for conditional writes.
+func (c *Client) write(ctx context.Context, call, partition string, apply, rest func()) error {
+	both := apply
+	if rest != nil {
+		both = func() { apply(); rest() }
+	}
+	if c.a == nil {
+		c.st.mu.Lock()
+		defer c.st.mu.Unlock()
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		both()
+		return nil
+	}
+	m := &message{call: call, partition: partition, apply: both}
+	conditional := partition != ""
+	fault, err := c.begin(ctx, call, true, conditional, m)
+	if err != nil {
+		return err
+	}
+	switch fault {
+	case NoFault:
+		both()
+		c.end(false)
+		return nil
+	case Late, DiesLate:
+		c.st.late = append(c.st.late, m)
+	case AppliedError, DiesAfter:
+		both()
+	case Partly:
+		c.partly(m, apply, rest)
+	}
+	if fault == DiesBefore || fault == DiesAfter || fault == DiesLate {
+		c.a.Crash()
+	}
+	c.end(true)
+	if conditional && fault != Refused {
+		return library.Uncertain(errStore)
+	}
+	return errStore
+}
+
+// partly applies one part of a write; the other comes late or never.
+func (c *Client) partly(m *message, apply, rest func()) {
+	if rest == nil {
+		return
+	}
+	s := c.st.s
+	if s.chance(512) {
+		apply, rest = rest, apply
+	}
+	apply()
+	if s.chance(512) {
+		c.st.late = append(c.st.late, &message{call: m.call, apply: rest})
+	}
+}

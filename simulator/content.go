@@ -1,0 +1,256 @@
+package simulator
+
+import (
+	"cmp"
+	"context"
+	"slices"
+
+	"carrel/library"
+)
+
+func byMember(m library.Member, p library.PrincipalID) int { return cmp.Compare(m.Principal, p) }
+
+// rows is one reading of a partition.
+func (p *contentPart) rows(id library.ContentID, members []library.PrincipalID, key *library.RequestKey) library.ContentRows {
+	r := library.ContentRows{Header: library.Header{}}
+	if len(members) > 0 {
+		r.Members = make([]library.Member, len(members))
+	}
+	for i, m := range members {
+		r.Members[i].Principal = m
+	}
+	if p == nil {
+		return r
+	}
+	r.Header = p.header
+	for i, m := range members {
+		if j, ok := find(p.members, m, byMember); ok {
+			r.Members[i] = p.members[j]
+		}
+	}
+	r.Request = requestRow(p.requests, key)
+	return r
+}
+
+func requestRow(rows []library.RequestRow, key *library.RequestKey) *library.RequestRow {
+	if key == nil {
+		return nil
+	}
+	for _, row := range rows {
+		if row.Key == *key {
+			return &row
+		}
+	}
+	return nil
+}
+
+// Read reads a content partition.
+func (c *Client) Read(ctx context.Context, id library.ContentID, q library.ContentQuery) (*library.ContentRows, error) {
+	var r library.ContentRows
+	err := c.read(ctx, "Read", func() {
+		if q.Serial && c.a != nil {
+			c.st.decide(string(id))
+		}
+		r = c.st.content(id).rows(id, q.Members, q.Request)
+	})
+	if err != nil {
+		return nil, err
+	}
+	return &r, nil
+}
+
+// ReadMany reads several partitions, each for itself.
+func (c *Client) ReadMany(ctx context.Context, ids []library.ContentID, members []library.PrincipalID) ([]library.ContentRows, error) {
+	rows := make([]library.ContentRows, len(ids))
+	err := c.read(ctx, "ReadMany", func() {
+		for i, id := range ids {
+			if i > 0 && c.a != nil {
+				c.st.s.giveWay(c.st.s.current)
+			}
+			rows[i] = c.st.content(id).rows(id, members, nil)
+		}
+	})
+	if err != nil {
+		return nil, err
+	}
+	return rows, nil
+}
+
+// MembersPage reads a page of member rows.
+func (c *Client) MembersPage(ctx context.Context, id library.ContentID, after library.PrincipalID, limit int, serial bool) (*library.ContentRows, error) {
+	var r library.ContentRows
+	err := c.read(ctx, "MembersPage", func() {
+		if serial && c.a != nil {
+			c.st.decide(string(id))
+		}
+		p := c.st.content(id)
+		if p == nil {
+			return
+		}
+		r.Header = p.header
+		i, ok := find(p.members, after, byMember)
+		if ok {
+			i++
+		}
+		r.Members = slices.Clone(p.members[i:min(len(p.members), i+limit)])
+	})
+	if err != nil {
+		return nil, err
+	}
+	return &r, nil
+}
+
+// Commit is the conditional write of a content partition.
+func (c *Client) Commit(ctx context.Context, cm *library.ContentCommit) (library.Verdict, error) {
+	var v library.Verdict
+	mine := *cm
+	mine.Members = slices.Clone(cm.Members)
+	by := c.running()
+	err := c.write(ctx, "Commit", string(cm.ID), func() { v = c.st.commit(&mine, by) }, nil)
+	if err != nil {
+		return library.Verdict{}, err
+	}
+	return v, nil
+}
+
+// running is the operation on whose behalf the call is made.
+func (c *Client) running() *Operation {
+	if c.a == nil || c.a.s.current == nil {
+		return nil
+	}
+	return c.a.s.current.op
+}
+
+// commit applies a conditional write, or refuses it.
+func (st *Store) commit(cm *library.ContentCommit, by *Operation) library.Verdict {
+	p := st.makeContent(cm.ID)
+	if p.header.Seq != cm.Base {
+		st.tracef("  refused: seq %d, base %d", p.header.Seq, cm.Base)
+		return library.Verdict{Seq: p.header.Seq, Writers: p.header.Writers}
+	}
+	h := cm.Header
+	h.Unsettled = slices.Clip(p.header.Unsettled)
+	if cm.Supersede != nil {
+		h.Unsettled = addSuperseded(h.Unsettled, *cm.Supersede)
+	}
+	h.Writers = addWriter(p.header.Writers, library.Writer{Seq: h.Seq, Entry: cm.Writer})
+	p.header = h
+	p.members = putMembers(p.members, cm.Members)
+	if cm.Request != nil {
+		p.requests = putRequest(p.requests, *cm.Request)
+	}
+	if st.Trace != nil {
+		st.tracef("  applied: seq %d mts %d position %d modified %d %v state %d %q unsettled %v members %v",
+			h.Seq, h.MTS, h.Position, h.LastModified, h.Visibility, h.State, h.Title, h.Unsettled, p.members)
+	}
+	if st.history != nil {
+		st.history.content(p, by)
+	}
+	return library.Verdict{Applied: true, Seq: h.Seq, Writers: h.Writers}
+}
+
+// addSuperseded keeps the list ascending; lists are replaced, never changed.
+func addSuperseded(list []library.Superseded, s library.Superseded) []library.Superseded {
+	i, ok := slices.BinarySearchFunc(list, s.Position, func(a library.Superseded, at library.Instant) int { return cmp.Compare(a.Position, at) })
+	list = slices.Clone(list)
+	if ok {
+		list[i] = s
+		return list
+	}
+	return slices.Clip(slices.Insert(list, i, s))
+}
+
+func addWriter(list []library.Writer, w library.Writer) []library.Writer {
+	list = append(slices.Clip(list), w)
+	if len(list) > library.MaxWriters {
+		list = list[len(list)-library.MaxWriters:]
+	}
+	return slices.Clip(list)
+}
+
+func putMembers(list, rows []library.Member) []library.Member {
+	if len(rows) == 0 {
+		return list
+	}
+	list = slices.Clone(list)
+	for _, m := range rows {
+		i, ok := find(list, m.Principal, byMember)
+		if ok {
+			list[i] = m
+		} else {
+			list = slices.Insert(list, i, m)
+		}
+	}
+	return slices.Clip(list)
+}
+
+func putRequest(list []library.RequestRow, row library.RequestRow) []library.RequestRow {
+	list = slices.Clone(list)
+	for i := range list {
+		if list[i].Key == row.Key {
+			list[i] = row
+			return list
+		}
+	}
+	return append(list, row)
+}
+
+// Settle removes what is settled; the positions and each row are conditional
+// writes of their own.
+func (c *Client) Settle(ctx context.Context, s *library.Settlement) error {
+	mine := *s
+	mine.Positions = slices.Clone(s.Positions)
+	mine.Leaving = slices.Clone(s.Leaving)
+	return c.write(ctx, "Settle", string(s.ID),
+		func() { c.st.settleRows(&mine) },
+		func() { c.st.settleHeader(&mine) })
+}
+
+func (st *Store) settleRows(s *library.Settlement) {
+	p := st.content(s.ID)
+	if p == nil || s.Bury && p.header.State != library.Deleted {
+		return
+	}
+	kept := make([]library.Member, 0, len(p.members))
+	for _, m := range p.members {
+		i := slices.IndexFunc(s.Leaving, func(l library.Member) bool { return l.Principal == m.Principal })
+		gone := i >= 0 && (s.Bury || m.Leaving && m.Seq == s.Leaving[i].Seq)
+		if !gone {
+			kept = append(kept, m)
+		}
+	}
+	p.members = kept
+	st.tracef("  settled rows %v; left %v", s.Leaving, kept)
+}
+
+func (st *Store) settleHeader(s *library.Settlement) {
+	p := st.content(s.ID)
+	if p == nil || p.header.Seq == 0 {
+		return
+	}
+	if len(s.Positions) > 0 {
+		p.header.Unsettled = slices.DeleteFunc(slices.Clone(p.header.Unsettled), func(u library.Superseded) bool {
+			return slices.Contains(s.Positions, u.Position)
+		})
+		st.tracef("  settled %v; left %v", s.Positions, p.header.Unsettled)
+	}
+	if s.Final && p.header.State == library.Deleted {
+		h := p.header
+		p.header = library.Header{State: library.Deleted, Seq: h.Seq, MTS: h.MTS, Writers: h.Writers}
+		p.header.ID = h.ID
+		st.tracef("  buried")
+	}
+}
+
+// ScanContents lists ids.
+func (c *Client) ScanContents(ctx context.Context, after library.ContentID, limit int) ([]library.ContentID, error) {
+	var ids []library.ContentID
+	err := c.read(ctx, "ScanContents", func() {
+		for _, p := range c.st.contents {
+			if p.id > after && p.header.Seq != 0 && len(ids) < limit {
+				ids = append(ids, p.id)
+			}
+		}
+	})
+	return ids, err
+}

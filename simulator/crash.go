@@ -1,0 +1,116 @@
+package simulator
+
+import (
+	"context"
+	"time"
+
+	"carrel/library"
+)
+
+// Scenario is an operation that is made to fail at each of its store calls.
+type Scenario struct {
+	Name string
+	// before are operations that go before it, undisturbed.
+	before []*Operation
+	op     *Operation
+	tune   library.Tuning
+	// prepare changes the store before anything runs; after repairs what no
+	// recovery is there to repair, when it is over.
+	prepare func(*Store)
+	after   func(ctx context.Context, p *process) error
+	// linger is how long the process lives on after the answer at least.
+	linger time.Duration
+}
+
+// CallPoint is a store call of an operation, at which it can fail.
+type CallPoint struct {
+	N    int
+	Call string
+}
+
+// CrashFaults are what befalls each call.
+var CrashFaults = [...]Fault{DiesBefore, DiesAfter, DiesLate, Lost, Late}
+
+// crashWorld is the world of all scenarios.
+func crashWorld(st *Store, _ *Scheduler) world {
+	w := world{principals: []library.PrincipalID{ann, bob, cid, crew}, contents: []library.ContentID{item}, group: crew}
+	at := library.InstantOf(epoch)
+	for _, p := range w.principals {
+		st.addPrincipal(p, at)
+	}
+	st.addGroupMembers(crew, []library.GroupMemberRow{
+		{Principal: ann, Role: library.GroupManager, Seq: 1},
+		{Principal: bob, Role: library.GroupMember, Seq: 1},
+	})
+	st.putContent(item, library.LoggedIn, []library.Member{
+		{Principal: ann, Role: library.Manages, Seq: 1},
+		{Principal: bob, Role: library.Viewing, Seq: 1},
+	}, at)
+	return w
+}
+
+// Record plays a scenario undisturbed and tells the store calls that its
+// process makes from the beginning of the operation until nothing is under way.
+func (m *Machine) Record(ctx context.Context, sc *Scenario, seed uint64) ([]CallPoint, []Violation) {
+	var points []CallPoint
+	found := m.playScenario(ctx, sc, seed, true, func(c *Client) {
+		c.inject = func(int) Fault { return NoFault }
+		c.record = func(call string) { points = append(points, CallPoint{c.calls, call}) }
+	})
+	return points, found
+}
+
+// Crash plays a scenario with a fault at one call; it tells the name of the
+// call that the fault befell, empty where that was never made.
+func (m *Machine) Crash(ctx context.Context, sc *Scenario, seed uint64, at CallPoint, fault Fault) (string, []Violation) {
+	befell := ""
+	found := m.playScenario(ctx, sc, seed, false, func(c *Client) {
+		last := ""
+		c.record = func(call string) { last = call }
+		c.inject = func(n int) Fault {
+			if n != at.N {
+				return NoFault
+			}
+			befell = last
+			return fault
+		}
+	})
+	return befell, found
+}
+
+func (m *Machine) playScenario(ctx context.Context, sc *Scenario, seed uint64, undisturbed bool, watch func(*Client)) []Violation {
+	r := m.begin(ctx, seed, crashWorld)
+	if sc.prepare != nil {
+		sc.prepare(m.st)
+	}
+	op := *sc.op
+	for i, o := range sc.before {
+		earlier := *o
+		earlier.n = 2 + i
+		r.ops = append(r.ops, &earlier)
+	}
+	op.n = 1
+	r.ops = append(r.ops, &op)
+	r.tune, r.after, r.lateness = sc.tune, sc.after, 32
+	r.tune.SnapshotPage, r.tune.FanOutWidth, r.tune.Without = 1, 2, m.Without
+	r.watched, r.onWatch = &op, func(c *Client) {
+		c.calls = 0
+		watch(c)
+	}
+	r.users = []*client{{queue: r.ops}}
+	r.start(r.users[0])
+	if !r.until("the operation", r.idle) {
+		return r.found
+	}
+	r.settling = true
+	r.live(sc.linger)
+	r.users[0].p.c.inject, r.users[0].p.c.record = nil, nil
+	r.clear()
+	if len(r.found) == 0 {
+		r.judge()
+	}
+	if undisturbed && op.outcome != answered {
+		r.report(lostChange, "undisturbed, %v was answered: %v", &op, op.err)
+	}
+	return r.found
+}

@@ -1,0 +1,121 @@
+package simulator
+
+import (
+	"context"
+	"testing"
+	"time"
+
+	"carrel/library"
+)
+
+// crashSeeds are played of each scenario: the order of what runs at once
+// differs between them.
+const crashSeeds = 3
+
+// lost takes bob's library away, as an operator might.
+func lost(st *Store) {
+	lib := st.library(bob)
+	lib.entries, lib.built = nil, false
+}
+
+// scenarios are all mutations, in all forms in which they write differently.
+func scenarios() []Scenario {
+	key := "key"
+	soon := library.InstantOf(epoch.Add(time.Hour + 3*time.Second))
+	rows := func(ms ...library.Member) []library.Member { return ms }
+	title := func(t string) *Operation { return &Operation{kind: opTitle, viewer: ann, content: item, title: t} }
+	visibility := func(v library.Visibility) *Operation {
+		return &Operation{kind: opVisibility, viewer: ann, content: item, visibility: v}
+	}
+	share := func(p library.PrincipalID, r library.ContentRole) *Operation {
+		return &Operation{kind: opShare, viewer: ann, content: item, members: rows(library.Member{Principal: p, Role: r})}
+	}
+	members := func(ms ...library.Member) *Operation {
+		return &Operation{kind: opMembers, viewer: ann, content: item, members: ms}
+	}
+	group := func(p library.PrincipalID, r library.GroupRole) *Operation {
+		return &Operation{kind: opGroup, viewer: ann, group: crew, groupRows: []library.GroupMemberRow{{Principal: p, Role: r}}}
+	}
+	create := &Operation{kind: opCreate, viewer: ann, content: later, title: "new", visibility: library.Public,
+		members: rows(library.Member{Principal: bob, Role: library.Viewing}, library.Member{Principal: cid, Role: library.Editing})}
+	keyed := func(o *Operation) *Operation {
+		copied := *o
+		copied.key = &key
+		return &copied
+	}
+	hot := library.Tuning{HotMoves: 1, HotPause: 2 * time.Second}
+	again := func(ctx context.Context, p *process) error {
+		_, _, err := p.svc.Rebuild(ctx, bob)
+		return err
+	}
+	return []Scenario{
+		{Name: "create", op: create},
+		{Name: "create with a key", op: keyed(create)},
+		{Name: "update", op: title("second")},
+		{Name: "update with a key", op: keyed(title("second"))},
+		{Name: "update widens", op: visibility(library.Public)},
+		{Name: "update narrows", op: visibility(library.Private)},
+		{Name: "update of a hot item", before: []*Operation{title("second")}, op: title("third"), tune: hot},
+		{Name: "update narrows a hot item", before: []*Operation{title("second"), visibility(library.Public)}, op: visibility(library.Private), tune: hot},
+		{Name: "update of expiry", op: &Operation{kind: opExpire, viewer: ann, content: item, expires: soon.Add(time.Hour)}},
+		{Name: "expiry", op: &Operation{kind: opExpire, viewer: ann, content: item, expires: soon}, linger: 10 * time.Second},
+		{Name: "share", op: share(cid, library.Viewing)},
+		{Name: "share with a key", op: keyed(share(crew, library.Editing))},
+		{Name: "share promotes", op: share(bob, library.Editing)},
+		{Name: "setContentMembers", op: members(library.Member{Principal: bob}, library.Member{Principal: cid, Role: library.Viewing})},
+		{Name: "setContentMembers takes back in", before: []*Operation{members(library.Member{Principal: bob})}, op: members(library.Member{Principal: bob, Role: library.Manages})},
+		{Name: "removeFromLibrary", op: &Operation{kind: opRemove, viewer: bob, content: item, members: rows(library.Member{Principal: bob})}},
+		{Name: "delete", op: &Operation{kind: opDelete, viewer: ann, content: item}},
+		{Name: "delete of a hot item", before: []*Operation{title("second"), title("third")}, op: &Operation{kind: opDelete, viewer: ann, content: item}, tune: hot},
+		{Name: "createUser", op: &Operation{kind: opCreateUser, viewer: ann, group: dan, title: "Dan"}},
+		{Name: "createUser with a key", op: keyed(&Operation{kind: opCreateUser, viewer: ann, group: dan, title: "Dan"})},
+		{Name: "updateUser", op: &Operation{kind: opUpdateUser, viewer: bob, group: bob, title: "Bob"}},
+		{Name: "createGroup", op: &Operation{kind: opCreateGroup, viewer: ann, group: club, title: "Club"}},
+		{Name: "updateGroup", op: &Operation{kind: opUpdateGroup, viewer: ann, group: crew, title: "Crew"}},
+		{Name: "setGroupMembers adds", op: group(cid, library.GroupMember)},
+		{Name: "setGroupMembers promotes", op: group(bob, library.GroupManager)},
+		{Name: "setGroupMembers takes out", op: group(bob, library.NotInGroup)},
+		{Name: "rebuildLibrary", op: &Operation{kind: opRebuild, viewer: ann, group: bob}, prepare: lost, after: again},
+		{Name: "a read of a lost library", op: &Operation{kind: opRead, viewer: bob, group: bob}, prepare: lost, after: again},
+	}
+}
+
+// TestCrashPoints lets every operation fail at every store call in every way,
+// and counts that all of them were covered.
+func TestCrashPoints(t *testing.T) {
+	m := NewMachine(library.WholeProtocol)
+	defer m.Close()
+	points, covered := 0, 0
+	for _, sc := range scenarios() {
+		t.Run(sc.Name, func(t *testing.T) {
+			for seed := range uint64(crashSeeds) {
+				calls, found := m.Record(t.Context(), &sc, seed)
+				for _, v := range found {
+					t.Fatalf("undisturbed: %v", &v)
+				}
+				if len(calls) == 0 {
+					t.Fatal("no store call was made")
+				}
+				t.Logf("seed %d: %d calls: %v", seed, len(calls), calls)
+				for _, at := range calls {
+					for _, fault := range CrashFaults {
+						points++
+						befell, found := m.Crash(t.Context(), &sc, seed, at, fault)
+						for _, v := range found {
+							t.Errorf("%s at call %d, %s: %v", fault, at.N, at.Call, &v)
+						}
+						if befell == at.Call {
+							covered++
+						} else {
+							t.Errorf("%s at call %d, %s: befell %q", fault, at.N, at.Call, befell)
+						}
+					}
+				}
+			}
+		})
+	}
+	if points == 0 || covered != points {
+		t.Errorf("%d of %d crash points covered", covered, points)
+	}
+	t.Logf("%d of %d crash points covered: 100 %%", covered, points)
+}

@@ -1,0 +1,151 @@
+package simulator
+
+import (
+	"context"
+	"slices"
+
+	"carrel/library"
+)
+
+// EnforceBatch is 1: the finest interleaving.
+func (c *Client) EnforceBatch() int { return 1 }
+
+// Enforce writes the derived rows of one principal: its library, atomically,
+// and apart from it what it has a role on.
+func (c *Client) Enforce(ctx context.Context, e *library.Enforcement) error {
+	mine := *e
+	h := *e.Header
+	h.Unsettled = slices.Clone(h.Unsettled)
+	mine.Header, mine.Rows = &h, slices.Clone(e.Rows)
+	var reverse func()
+	if e.Reverse {
+		reverse = func() { c.st.enforceReverse(&mine) }
+	}
+	return c.write(ctx, "Enforce", "", func() { c.st.enforceLibrary(&mine) }, reverse)
+}
+
+func (st *Store) enforceLibrary(e *library.Enforcement) {
+	var d library.Derived
+	h := e.Header
+	for _, m := range e.Rows {
+		e.Derive(h, m, &d)
+		lib := st.library(m.Principal)
+		st.tracef("  enforce %s at %d: put %v delete %v", m.Principal, h.MTS, d.Put, d.Delete)
+		for _, k := range d.Delete {
+			ts := int64(h.MTS)
+			if st.without == library.TombstoneOldTimestamp {
+				ts = int64(k.Position)
+			}
+			lib.entry(k.Bucket, k.Position, h.ID).del(ts)
+		}
+		for _, k := range d.Put {
+			cell := lib.entry(k.Bucket, k.Position, h.ID)
+			if cell.put(int64(h.MTS)) {
+				cell.entry.MTS, cell.entry.Role = h.MTS, m.Role
+			}
+		}
+	}
+}
+
+func (st *Store) enforceReverse(e *library.Enforcement) {
+	var d library.Derived
+	for _, m := range e.Rows {
+		e.Derive(e.Header, m, &d)
+		cell := st.library(m.Principal).share(e.Header.ID)
+		if d.Role == library.NoRole {
+			cell.del(int64(e.Header.MTS))
+		} else if cell.put(int64(e.Header.MTS)) {
+			cell.role = d.Role
+		}
+	}
+}
+
+// PageLibrary reads a slice of a bucket.
+func (c *Client) PageLibrary(ctx context.Context, s library.Slice) ([]library.Entry, error) {
+	var page []library.Entry
+	err := c.read(ctx, "PageLibrary", func() {
+		for _, cell := range c.st.library(s.Owner).entries {
+			key := library.EntryKey{Position: cell.entry.Position, Content: cell.entry.Content}
+			if !cell.live || cell.bucket != s.Bucket {
+				continue
+			}
+			if s.From != nil && (s.Newer && !s.From.Less(key) || !s.Newer && !key.Less(*s.From)) {
+				continue
+			}
+			if s.Bound != nil && s.Bound.Less(key) {
+				continue
+			}
+			page = append(page, cell.entry)
+		}
+		if !s.Newer {
+			slices.Reverse(page)
+		}
+		page = page[:min(len(page), s.Limit)]
+	})
+	return page, err
+}
+
+// CountLibrary counts a bucket.
+func (c *Client) CountLibrary(ctx context.Context, owner library.PrincipalID, b library.Bucket, limit int) (int, error) {
+	n := 0
+	err := c.read(ctx, "CountLibrary", func() {
+		for _, cell := range c.st.library(owner).entries {
+			if cell.live && cell.bucket == b && n < limit {
+				n++
+			}
+		}
+	})
+	return n, err
+}
+
+// Built tells whether the library is complete.
+func (c *Client) Built(ctx context.Context, owner library.PrincipalID) (bool, error) {
+	built := false
+	err := c.read(ctx, "Built", func() { built = c.st.library(owner).built })
+	return built, err
+}
+
+// SetBuilt says that it is.
+func (c *Client) SetBuilt(ctx context.Context, owner library.PrincipalID) error {
+	return c.write(ctx, "SetBuilt", "", func() { c.st.library(owner).built = true }, nil)
+}
+
+// DropEntries deletes entries at the timestamps they were read with, so that
+// what was written since stays.
+func (c *Client) DropEntries(ctx context.Context, owner library.PrincipalID, es []library.BucketEntry) error {
+	mine := slices.Clone(es)
+	return c.write(ctx, "DropEntries", "", func() {
+		for _, e := range mine {
+			cell := c.st.library(owner).entry(e.Bucket, e.Position, e.Content)
+			if cell.live && cell.entry.MTS == e.MTS {
+				cell.del(int64(e.MTS))
+			}
+		}
+	}, nil)
+}
+
+// SharedWith lists what owner has a role on.
+func (c *Client) SharedWith(ctx context.Context, owner library.PrincipalID, after library.ContentID, limit int) ([]library.Shared, error) {
+	var rows []library.Shared
+	err := c.read(ctx, "SharedWith", func() {
+		for _, cell := range c.st.library(owner).shared {
+			if cell.live && cell.content > after && len(rows) < limit {
+				rows = append(rows, library.Shared{Content: cell.content, Role: cell.role})
+			}
+		}
+	})
+	return rows, err
+}
+
+// Roles are owner's rows for ids.
+func (c *Client) Roles(ctx context.Context, owner library.PrincipalID, ids []library.ContentID) ([]library.ContentRole, error) {
+	roles := make([]library.ContentRole, len(ids))
+	err := c.read(ctx, "Roles", func() {
+		for i, id := range ids {
+			if cell := c.st.library(owner).share(id); cell.live {
+				roles[i] = cell.role
+			}
+		}
+	})
+	return roles, err
+}

@@ -1,0 +1,320 @@
+package simulator
+
+import (
+	"fmt"
+
+	"carrel/library"
+)
+
+// History is what was decided: every state of every partition, in order, with
+// the step at which it began and the operation that made it.
+type History struct {
+	s          *Scheduler
+	contents   []*contentHistory
+	principals []*principalHistory
+}
+
+type contentHistory struct {
+	id     library.ContentID
+	states []contentState
+}
+
+// contentState is a state of an item, in force until the next one.
+type contentState struct {
+	step    int
+	header  library.Header
+	members []library.Member
+	op      *Operation
+}
+
+type principalHistory struct {
+	id     library.PrincipalID
+	states []principalState
+}
+
+type principalState struct {
+	step    int
+	header  library.PrincipalHeader
+	members []library.GroupMemberRow
+	op      *Operation
+}
+
+func (h *History) of(id library.ContentID) *contentHistory {
+	for _, c := range h.contents {
+		if c.id == id {
+			return c
+		}
+	}
+	c := &contentHistory{id: id}
+	h.contents = append(h.contents, c)
+	return c
+}
+
+func (h *History) ofPrincipal(id library.PrincipalID) *principalHistory {
+	for _, p := range h.principals {
+		if p.id == id {
+			return p
+		}
+	}
+	p := &principalHistory{id: id}
+	h.principals = append(h.principals, p)
+	return p
+}
+
+func (h *History) content(p *contentPart, op *Operation) {
+	c := h.of(p.id)
+	c.states = append(c.states, contentState{h.s.steps, p.header, p.members, op})
+}
+
+func (h *History) principal(p *principalPart, op *Operation) {
+	c := h.ofPrincipal(p.id)
+	c.states = append(c.states, principalState{h.s.steps, p.header, p.members, op})
+}
+
+// during are the states in force at some moment from start to end. A state that
+// is absent is the zero one.
+func (c *contentHistory) during(start, end int) []contentState {
+	first := 0
+	for i, s := range c.states {
+		if s.step > end {
+			return c.from(first, i)
+		}
+		if s.step <= start {
+			first = i
+		}
+	}
+	return c.from(first, len(c.states))
+}
+
+func (c *contentHistory) from(first, until int) []contentState {
+	if until == 0 {
+		return []contentState{{}}
+	}
+	return c.states[first:until]
+}
+
+func (p *principalHistory) during(start, end int) []principalState {
+	first, until := 0, 0
+	for i, s := range p.states {
+		if s.step > end {
+			break
+		}
+		until = i + 1
+		if s.step <= start {
+			first = i
+		}
+	}
+	return p.states[first:until]
+}
+
+// role is the active role of a principal in a state.
+func (s *contentState) role(p library.PrincipalID) library.ContentRole {
+	for _, m := range s.members {
+		if m.Principal == p && !m.Leaving {
+			return m.Role
+		}
+	}
+	return library.NoRole
+}
+
+func (s *principalState) role(p library.PrincipalID) library.GroupRole {
+	for _, m := range s.members {
+		if m.Principal == p && !m.Leaving {
+			return m.Role
+		}
+	}
+	return library.NotInGroup
+}
+
+// check judges the answers: what was answered as done was so at some moment
+// while it ran, what was refused never was, and nothing was done twice.
+func (h *History) check(ops []*Operation, report func(kind, format string, args ...any)) {
+	for _, o := range ops {
+		made := h.made(o)
+		switch o.outcome {
+		case answered:
+			if !h.held(o) {
+				report(lostChange, "%s was answered, and never was so while it ran (steps %d to %d)", o, o.start, o.end)
+			}
+		case refused:
+			if made > 0 {
+				report(lostChange, "%s was refused with %v, and was made all the same", o, o.err)
+			}
+		}
+		if made > 1 && (o.kind == opTitle || o.kind == opCreate || o.kind == opDelete || o.kind >= opCreateUser) {
+			report(lostChange, "%s was made %d times", o, made)
+		}
+	}
+	for _, c := range h.contents {
+		if err := c.unbroken(); err != nil {
+			report(brokenHeader, "%s: %v", c.id, err)
+		}
+	}
+}
+
+// made counts the states that carry the mark of an operation.
+func (h *History) made(o *Operation) int {
+	n := 0
+	switch o.kind {
+	case opTitle, opCreate:
+		before := ""
+		for _, s := range h.of(o.content).states {
+			if s.header.Title == o.title && before != o.title {
+				n++
+			}
+			before = s.header.Title
+		}
+	case opGroup, opCreateUser, opUpdateUser, opCreateGroup, opUpdateGroup:
+		for _, s := range h.ofPrincipal(o.group).states {
+			if s.op == o {
+				n++
+			}
+		}
+	case opShare:
+		// Shares that wait together are decided together, by one of them.
+		states := h.of(o.content).states
+		for i := range states {
+			if i > 0 && states[i].op == o && changesOne(&states[i-1], &states[i], o.members) {
+				n++
+			}
+		}
+	default:
+		for _, s := range h.of(o.content).states {
+			if s.op == o {
+				n++
+			}
+		}
+	}
+	return n
+}
+
+func changesOne(before, after *contentState, members []library.Member) bool {
+	for _, m := range members {
+		if before.role(m.Principal) != after.role(m.Principal) {
+			return true
+		}
+	}
+	return false
+}
+
+// held tells whether what the operation asks for was so at some moment while
+// it ran.
+func (h *History) held(o *Operation) bool {
+	if o.kind == opRebuild || o.kind == opRead {
+		return true
+	}
+	if o.kind.ofPrincipal() {
+		for _, s := range h.ofPrincipal(o.group).during(o.start, o.end) {
+			if s.wanted(o) {
+				return true
+			}
+		}
+		return false
+	}
+	states := h.of(o.content).during(o.start, o.end)
+	for i := range states {
+		if states[i].wanted(o) {
+			return true
+		}
+	}
+	return false
+}
+
+func (s *principalState) wanted(o *Operation) bool {
+	if o.kind != opGroup {
+		return s.header.State == library.Live && s.header.DisplayName == o.title
+	}
+	for _, m := range o.groupRows {
+		if s.role(m.Principal) != m.Role {
+			return false
+		}
+	}
+	return true
+}
+
+// wanted tells whether the state is what the operation asks for.
+func (s *contentState) wanted(o *Operation) bool {
+	h := &s.header
+	if o.kind == opDelete {
+		return h.State == library.Deleted
+	}
+	if h.State != library.Live {
+		return false
+	}
+	switch o.kind {
+	case opTitle, opCreate:
+		return h.Title == o.title
+	case opVisibility:
+		return h.Visibility == o.visibility
+	case opExpire:
+		return h.ExpiresAt != nil && *h.ExpiresAt == o.expires
+	case opShare:
+		for _, m := range o.members {
+			if s.role(m.Principal) < m.Role {
+				return false
+			}
+		}
+	default:
+		for _, m := range o.members {
+			if s.role(m.Principal) != m.Role {
+				return false
+			}
+		}
+	}
+	return true
+}
+
+// unbroken checks the chain of an item's headers: each state follows the one
+// before it and changes nothing that its operation did not ask for.
+func (c *contentHistory) unbroken() error {
+	for i := 1; i < len(c.states); i++ {
+		a, b := &c.states[i-1].header, &c.states[i].header
+		switch {
+		case b.Seq != a.Seq+1:
+			return fmt.Errorf("seq %d follows %d", b.Seq, a.Seq)
+		case b.MTS <= a.MTS:
+			return fmt.Errorf("mts %d follows %d at seq %d", b.MTS, a.MTS, b.Seq)
+		case a.State == library.Live && b.State == library.Deleted:
+			if err := mayEnd(a, c.states[i].op); err != nil {
+				return fmt.Errorf("seq %d: %w", b.Seq, err)
+			}
+		case a.State == library.Deleted && b.State != library.Deleted:
+			return fmt.Errorf("deleted, and back at seq %d", b.Seq)
+		case a.State == library.Live && b.State == library.Live:
+			if err := follows(&c.states[i-1], &c.states[i]); err != nil {
+				return fmt.Errorf("seq %d: %w", b.Seq, err)
+			}
+		}
+	}
+	return nil
+}
+
+// mayEnd checks that an item ends by a delete, or where it had an end.
+func mayEnd(h *library.Header, op *Operation) error {
+	if op != nil && op.kind == opDelete || h.ExpiresAt != nil {
+		return nil
+	}
+	return fmt.Errorf("deleted by %v", op)
+}
+
+// follows checks one step of a live item.
+func follows(before, after *contentState) error {
+	a, b, o := &before.header, &after.header, after.op
+	visible := a.Title != b.Title || a.Visibility != b.Visibility
+	if visible != (b.Version == a.Version+1) || visible != (b.LastModified > a.LastModified) || !visible && b.Version != a.Version {
+		return fmt.Errorf("version %d to %d, last modified %d to %d, changed: %v", a.Version, b.Version, a.LastModified, b.LastModified, visible)
+	}
+	if a.Title != b.Title && (o == nil || o.kind != opTitle || b.Title != o.title) {
+		return fmt.Errorf("title %q to %q by %v", a.Title, b.Title, o)
+	}
+	if a.Visibility != b.Visibility && (o == nil || o.kind != opVisibility || b.Visibility != o.visibility) {
+		return fmt.Errorf("visibility %v to %v by %v", a.Visibility, b.Visibility, o)
+	}
+	if a.Position != b.Position && (b.Position != b.LastModified || b.Position <= a.Position) {
+		return fmt.Errorf("position %d to %d, last modified %d", a.Position, b.Position, b.LastModified)
+	}
+	if (a.ExpiresAt == nil) != (b.ExpiresAt == nil) && (o == nil || o.kind != opExpire) {
+		return fmt.Errorf("expiresAt changed by %v", o)
+	}
+	return nil
+}

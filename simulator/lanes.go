@@ -1,0 +1,135 @@
+package simulator
+
+import (
+	"cmp"
+	"context"
+	"slices"
+
+	"carrel/library"
+)
+
+func (st *Store) lane(id library.LaneID) *laneCell {
+	i, ok := find(st.lanes, id, func(l *laneCell, id library.LaneID) int { return cmp.Compare(l.id, id) })
+	if !ok {
+		st.lanes = slices.Insert(st.lanes, i, &laneCell{id: id})
+	}
+	return st.lanes[i]
+}
+
+// PutLane replaces a lane's list; one without entries is deleted.
+func (c *Client) PutLane(ctx context.Context, l library.Lane) error {
+	entries := slices.Clone(l.Entries)
+	return c.write(ctx, "PutLane", "", func() {
+		cell := c.st.lane(l.ID)
+		if len(entries) == 0 {
+			cell.del(l.Stamp)
+		} else if cell.put(l.Stamp) {
+			cell.entries = entries
+		}
+		if c.st.Trace != nil {
+			c.st.tracef("  lane %.6x stamp %d: %s", l.ID, l.Stamp, entryList(entries))
+		}
+	}, nil)
+}
+
+// Lanes reads all lanes.
+func (c *Client) Lanes(ctx context.Context) ([]library.Lane, error) {
+	var lanes []library.Lane
+	err := c.read(ctx, "Lanes", func() { lanes = c.st.standingLanes() })
+	return lanes, err
+}
+
+func (st *Store) standingLanes() []library.Lane {
+	var lanes []library.Lane
+	for _, l := range st.lanes {
+		if l.live {
+			lanes = append(lanes, library.Lane{ID: l.id, Stamp: l.ts, Entries: slices.Clone(l.entries)})
+		}
+	}
+	return lanes
+}
+
+// DropLane deletes a lane at the timestamp it was read with, so that a list
+// written since stays.
+func (c *Client) DropLane(ctx context.Context, id library.LaneID, stamp int64) error {
+	return c.write(ctx, "DropLane", "", func() {
+		c.st.lane(id).del(stamp)
+		c.st.tracef("  lane %.6x dropped at %d", id, stamp)
+	}, nil)
+}
+
+func compareDue(a, b library.Due) int {
+	return cmp.Or(cmp.Compare(a.At, b.At), cmp.Compare(a.Content, b.Content))
+}
+
+// PutDue keeps a hint.
+func (c *Client) PutDue(ctx context.Context, d library.Due) error {
+	return c.write(ctx, "PutDue", "", func() {
+		if i, ok := find(c.st.dues, d, compareDue); !ok {
+			c.st.dues = slices.Insert(c.st.dues, i, d)
+		}
+	}, nil)
+}
+
+// DueUntil lists what is due.
+func (c *Client) DueUntil(ctx context.Context, until library.Instant, limit int) ([]library.Due, error) {
+	var dues []library.Due
+	err := c.read(ctx, "DueUntil", func() {
+		for _, d := range c.st.dues {
+			if d.At <= until && len(dues) < limit {
+				dues = append(dues, d)
+			}
+		}
+	})
+	return dues, err
+}
+
+// DropDue removes a hint.
+func (c *Client) DropDue(ctx context.Context, d library.Due) error {
+	return c.write(ctx, "DropDue", "", func() {
+		if i, ok := find(c.st.dues, d, compareDue); ok {
+			c.st.dues = slices.Delete(c.st.dues, i, i+1)
+		}
+	}, nil)
+}
+
+// FixCreation fixes the id of a creation.
+func (c *Client) FixCreation(ctx context.Context, cr library.Creation, replace *library.Creation) (library.Creation, error) {
+	var standing library.Creation
+	var old *library.Creation
+	if replace != nil {
+		copied := *replace
+		old = &copied
+	}
+	err := c.write(ctx, "FixCreation", "request "+string(cr.Key[:]), func() {
+		i := slices.IndexFunc(c.st.creations, func(x library.Creation) bool { return x.Key == cr.Key })
+		switch {
+		case i < 0 && old == nil:
+			c.st.creations = append(c.st.creations, cr)
+			standing = cr
+		case i >= 0 && old != nil && c.st.creations[i] == *old:
+			c.st.creations[i] = cr
+			standing = cr
+		case i >= 0:
+			standing = c.st.creations[i]
+		}
+	}, nil)
+	return standing, err
+}
+
+// FixSetting stores a value under a name unless one stands.
+func (c *Client) FixSetting(ctx context.Context, name string, value []byte) ([]byte, error) {
+	var standing []byte
+	mine := slices.Clone(value)
+	err := c.write(ctx, "FixSetting", "setting "+name, func() {
+		for _, s := range c.st.settings {
+			if s.name == name {
+				standing = slices.Clone(s.value)
+				return
+			}
+		}
+		c.st.settings = append(c.st.settings, setting{name, mine})
+		standing = slices.Clone(mine)
+	}, nil)
+	return standing, err
+}

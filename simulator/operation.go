@@ -1,0 +1,187 @@
+package simulator
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"carrel/library"
+)
+
+// opKind is a verb of the Service.
+type opKind uint8
+
+const (
+	opTitle opKind = iota
+	opVisibility
+	opShare
+	opMembers
+	opRemove
+	opDelete
+	opExpire
+	opCreate
+	opGroup
+	opRebuild
+	opCreateUser
+	opUpdateUser
+	opCreateGroup
+	opUpdateGroup
+	opRead
+	numOps
+)
+
+var opNames = [...]string{"updateTitle", "updateVisibility", "share", "setMembers", "remove", "delete",
+	"setExpiry", "create", "setGroupMembers", "rebuild", "createUser", "updateUser", "createGroup", "updateGroup", "read"}
+
+func (k opKind) String() string { return opNames[k] }
+
+// ofPrincipal tells whether the operation changes a user or a group.
+func (k opKind) ofPrincipal() bool { return k == opGroup || k >= opCreateUser && k <= opUpdateGroup }
+
+// outcomeOf says what a caller knows of its operation.
+type outcomeOf uint8
+
+const (
+	unanswered outcomeOf = iota // its process died
+	answered                    // success
+	refused                     // an error that says that nothing was changed
+	uncertain                   // an error that says nothing of that
+)
+
+// Operation is one call of a client, with what it was answered.
+type Operation struct {
+	kind       opKind
+	n          int // its number: names what it writes
+	viewer     library.PrincipalID
+	content    library.ContentID
+	group      library.PrincipalID // or the user that it concerns
+	title      string
+	visibility library.Visibility
+	expires    library.Instant
+	members    []library.Member // wanted rows; NoRole takes out
+	groupRows  []library.GroupMemberRow
+	key        *string // the idempotency key
+
+	start, end int // steps; end 0 while it runs
+	outcome    outcomeOf
+	err        error
+	complete   bool // the answer said that the fan-out was complete
+}
+
+func (o *Operation) String() string {
+	s := fmt.Sprintf("#%d %s %s by %s", o.n, o.kind, o.content, o.viewer)
+	switch o.kind {
+	case opVisibility:
+		s += " " + o.visibility.String()
+	case opShare, opMembers, opRemove, opCreate:
+		s += fmt.Sprint(" ", o.members)
+	case opGroup:
+		s += fmt.Sprint(" ", o.group, o.groupRows)
+	case opRebuild, opCreateUser, opUpdateUser, opCreateGroup, opUpdateGroup, opRead:
+		s += fmt.Sprint(" ", o.group)
+	}
+	return s
+}
+
+// call makes the call on a Service; it does not return where the process dies.
+func (o *Operation) call(ctx context.Context, svc *library.Service, s *Scheduler) {
+	if o.start == 0 {
+		o.start = s.steps
+	}
+	out, err := o.do(ctx, svc)
+	o.end, o.err = s.steps, err
+	o.outcome = judgeAnswer(err)
+	o.complete = err == nil && out != nil && out.FanOut.Complete
+}
+
+// judgeAnswer tells what an answer says of the change.
+func judgeAnswer(err error) outcomeOf {
+	switch {
+	case err == nil:
+		return answered
+	case library.MayHaveCommitted(err), library.ReasonOf(err) == library.ReasonOutcomeUnknown,
+		library.CodeOf(err) == library.Internal, errors.Is(err, context.Canceled):
+		return uncertain
+	}
+	return refused
+}
+
+func (o *Operation) do(ctx context.Context, svc *library.Service) (*library.ContentOutcome, error) {
+	v := &library.Viewer{User: o.viewer, GlobalAdmin: o.kind >= opRebuild}
+	switch o.kind {
+	case opTitle:
+		return svc.UpdateContent(ctx, v, library.UpdateContent{ID: string(o.content), Title: library.Some(&o.title), IdempotencyKey: o.key})
+	case opVisibility:
+		return svc.UpdateContent(ctx, v, library.UpdateContent{ID: string(o.content), Visibility: library.Some(&o.visibility), IdempotencyKey: o.key})
+	case opExpire:
+		return svc.UpdateContent(ctx, v, library.UpdateContent{ID: string(o.content), ExpiresAt: library.Some(&o.expires), IdempotencyKey: o.key})
+	case opShare:
+		in := library.ShareContent{Content: string(o.content), Role: o.members[0].Role, IdempotencyKey: o.key}
+		for _, m := range o.members {
+			in.Principals = append(in.Principals, string(m.Principal))
+		}
+		return svc.ShareContent(ctx, v, in)
+	case opMembers:
+		return svc.SetContentMembers(ctx, v, library.SetContentMembers{Content: string(o.content), Members: o.changes(), IdempotencyKey: o.key})
+	case opRemove:
+		return svc.RemoveFromLibrary(ctx, v, library.RemoveFromLibrary{Principal: string(o.members[0].Principal), Content: string(o.content), IdempotencyKey: o.key})
+	case opDelete:
+		return svc.DeleteContent(ctx, v, library.DeleteContent{ID: string(o.content), IdempotencyKey: o.key})
+	case opCreate:
+		name := o.content.Name()
+		link := "https://example.com/"
+		return svc.CreateContent(ctx, v, library.CreateContent{Name: &name, Kind: library.Link, Link: &link, Title: o.title,
+			Visibility: o.visibility, Members: o.changes(), IdempotencyKey: o.key})
+	}
+	return nil, o.doOther(ctx, svc, v)
+}
+
+// doOther makes the calls that are not about an item.
+func (o *Operation) doOther(ctx context.Context, svc *library.Service, v *library.Viewer) error {
+	var err error
+	switch id := o.group; o.kind {
+	case opRead:
+		_, err = svc.Library(ctx, v, id, library.LibraryQuery{})
+	case opRebuild:
+		_, err = svc.RebuildLibrary(ctx, v, string(id))
+	case opCreateUser:
+		_, err = svc.CreateUser(ctx, v, library.CreateUser{Tenant: id.Tenant(), Name: id.Name(), DisplayName: o.title,
+			Email: "someone@example.com", Visibility: library.Public, IdempotencyKey: o.key})
+	case opUpdateUser:
+		_, err = svc.UpdateUser(ctx, v, library.UpdateUser{ID: string(id), DisplayName: library.Some(&o.title), IdempotencyKey: o.key})
+	case opCreateGroup:
+		_, err = svc.CreateGroup(ctx, v, library.CreateGroup{Tenant: id.Tenant(), Name: id.Name(), DisplayName: o.title,
+			Visibility: library.Public, IdempotencyKey: o.key})
+	case opUpdateGroup:
+		_, err = svc.UpdateGroup(ctx, v, library.UpdateGroup{ID: string(id), DisplayName: library.Some(&o.title), IdempotencyKey: o.key})
+	default:
+		_, err = svc.SetGroupMembers(ctx, v, library.SetGroupMembers{Group: string(id), Members: o.groupChanges(), IdempotencyKey: o.key})
+	}
+	return err
+}
+
+func (o *Operation) groupChanges() []library.GroupMemberChange {
+	var list []library.GroupMemberChange
+	for _, m := range o.groupRows {
+		c := library.GroupMemberChange{Principal: string(m.Principal)}
+		if m.Role != library.NotInGroup {
+			role := m.Role
+			c.Role = &role
+		}
+		list = append(list, c)
+	}
+	return list
+}
+
+func (o *Operation) changes() []library.ContentMemberChange {
+	var list []library.ContentMemberChange
+	for _, m := range o.members {
+		c := library.ContentMemberChange{Principal: string(m.Principal)}
+		if m.Role != library.NoRole {
+			role := m.Role
+			c.Role = &role
+		}
+		list = append(list, c)
+	}
+	return list
+}

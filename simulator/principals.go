@@ -1,0 +1,200 @@
+package simulator
+
+import (
+	"cmp"
+	"context"
+	"slices"
+
+	"carrel/library"
+)
+
+func byGroupMember(m library.GroupMemberRow, p library.PrincipalID) int {
+	return cmp.Compare(m.Principal, p)
+}
+
+// row is the member row of a principal, Seq 0 where there is none.
+func (p *principalPart) row(member library.PrincipalID) library.GroupMemberRow {
+	if p != nil {
+		if i, ok := find(p.members, member, byGroupMember); ok {
+			return p.members[i]
+		}
+	}
+	return library.GroupMemberRow{Principal: member}
+}
+
+// ReadPrincipal reads a principal's partition.
+func (c *Client) ReadPrincipal(ctx context.Context, id library.PrincipalID, q library.PrincipalQuery) (*library.PrincipalRows, error) {
+	var r library.PrincipalRows
+	err := c.read(ctx, "ReadPrincipal", func() {
+		if q.Serial && c.a != nil {
+			c.st.decide(string(id))
+		}
+		p := c.st.principal(id)
+		for _, m := range q.Members {
+			r.Members = append(r.Members, p.row(m))
+		}
+		if p != nil {
+			r.Header = p.header
+			r.Request = requestRow(p.requests, q.Request)
+		}
+	})
+	if err != nil {
+		return nil, err
+	}
+	return &r, nil
+}
+
+// ReadPrincipals reads headers.
+func (c *Client) ReadPrincipals(ctx context.Context, ids []library.PrincipalID) ([]library.PrincipalHeader, error) {
+	headers := make([]library.PrincipalHeader, len(ids))
+	err := c.read(ctx, "ReadPrincipals", func() {
+		for i, id := range ids {
+			if p := c.st.principal(id); p != nil {
+				headers[i] = p.header
+			}
+		}
+	})
+	if err != nil {
+		return nil, err
+	}
+	return headers, nil
+}
+
+// GroupMembersPage reads a page of a group's member rows.
+func (c *Client) GroupMembersPage(ctx context.Context, group, after library.PrincipalID, limit int, serial bool) (*library.PrincipalRows, error) {
+	var r library.PrincipalRows
+	err := c.read(ctx, "GroupMembersPage", func() {
+		if serial && c.a != nil {
+			c.st.decide(string(group))
+		}
+		p := c.st.principal(group)
+		if p == nil {
+			return
+		}
+		r.Header = p.header
+		i, ok := find(p.members, after, byGroupMember)
+		if ok {
+			i++
+		}
+		r.Members = slices.Clone(p.members[i:min(len(p.members), i+limit)])
+	})
+	if err != nil {
+		return nil, err
+	}
+	return &r, nil
+}
+
+// Confirm reads the groups' own rows.
+func (c *Client) Confirm(ctx context.Context, claims []library.MemberOf) ([]library.GroupMemberRow, error) {
+	rows := make([]library.GroupMemberRow, len(claims))
+	err := c.read(ctx, "Confirm", func() {
+		for i, claim := range claims {
+			rows[i] = c.st.principal(claim.Group).row(claim.Member)
+		}
+	})
+	if err != nil {
+		return nil, err
+	}
+	return rows, nil
+}
+
+// CommitPrincipal is the conditional write of a principal's partition.
+func (c *Client) CommitPrincipal(ctx context.Context, cm *library.PrincipalCommit) (library.Verdict, error) {
+	var v library.Verdict
+	mine := *cm
+	mine.Members = slices.Clone(cm.Members)
+	by := c.running()
+	err := c.write(ctx, "CommitPrincipal", string(cm.ID), func() { v = c.st.commitPrincipal(&mine, by) }, nil)
+	if err != nil {
+		return library.Verdict{}, err
+	}
+	return v, nil
+}
+
+func (st *Store) commitPrincipal(cm *library.PrincipalCommit, by *Operation) library.Verdict {
+	p := st.makePrincipal(cm.ID)
+	if p.header.Seq != cm.Base {
+		st.tracef("  refused: seq %d, base %d", p.header.Seq, cm.Base)
+		return library.Verdict{Seq: p.header.Seq, Writers: p.header.Writers}
+	}
+	h := cm.Header
+	h.Writers = addWriter(p.header.Writers, library.Writer{Seq: h.Seq, Entry: cm.Writer})
+	p.header = h
+	members := slices.Clone(p.members)
+	for _, m := range cm.Members {
+		if i, ok := find(members, m.Principal, byGroupMember); ok {
+			members[i] = m
+		} else {
+			members = slices.Insert(members, i, m)
+		}
+	}
+	p.members = members
+	if cm.Request != nil {
+		p.requests = putRequest(p.requests, *cm.Request)
+	}
+	if st.Trace != nil {
+		st.tracef("  applied: %s seq %d mts %d state %d members %v", cm.ID, h.Seq, h.MTS, h.State, members)
+	}
+	if st.history != nil {
+		st.history.principal(p, by)
+	}
+	return library.Verdict{Applied: true, Seq: h.Seq, Writers: h.Writers}
+}
+
+// EnforceGroup writes derived memberships.
+func (c *Client) EnforceGroup(ctx context.Context, e *library.GroupEnforcement) error {
+	h := *e.Header
+	rows := slices.Clone(e.Rows)
+	return c.write(ctx, "EnforceGroup", "", func() {
+		for _, m := range rows {
+			cell := c.st.library(m.Principal).group(h.ID)
+			if !m.Active() || h.State != library.Live {
+				cell.del(int64(h.MTS))
+			} else if cell.put(int64(h.MTS)) {
+				cell.role = m.Role
+			}
+		}
+	}, nil)
+}
+
+// SettleGroup removes leaving rows.
+func (c *Client) SettleGroup(ctx context.Context, s *library.GroupSettlement) error {
+	leaving := slices.Clone(s.Leaving)
+	return c.write(ctx, "SettleGroup", string(s.ID), func() {
+		p := c.st.principal(s.ID)
+		if p == nil {
+			return
+		}
+		p.members = slices.DeleteFunc(slices.Clone(p.members), func(m library.GroupMemberRow) bool {
+			return slices.ContainsFunc(leaving, func(l library.GroupMemberRow) bool {
+				return l.Principal == m.Principal && m.Leaving && m.Seq == l.Seq
+			})
+		})
+	}, nil)
+}
+
+// Memberships lists the derived memberships of a principal.
+func (c *Client) Memberships(ctx context.Context, id, after library.PrincipalID, limit int) ([]library.Membership, error) {
+	var rows []library.Membership
+	err := c.read(ctx, "Memberships", func() {
+		for _, cell := range c.st.library(id).groups {
+			if cell.live && cell.group > after && len(rows) < limit {
+				rows = append(rows, library.Membership{Group: cell.group, Role: cell.role})
+			}
+		}
+	})
+	return rows, err
+}
+
+// ScanPrincipals lists ids.
+func (c *Client) ScanPrincipals(ctx context.Context, after library.PrincipalID, limit int) ([]library.PrincipalID, error) {
+	var ids []library.PrincipalID
+	err := c.read(ctx, "ScanPrincipals", func() {
+		for _, p := range c.st.principals {
+			if p.id > after && p.header.Seq != 0 && len(ids) < limit {
+				ids = append(ids, p.id)
+			}
+		}
+	})
+	return ids, err
+}

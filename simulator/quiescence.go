@@ -1,0 +1,78 @@
+package simulator
+
+import (
+	"time"
+)
+
+// live lets the living finish what they have under way: with no process dead,
+// everything must end by itself.
+// linger is how long they live at least.
+func (r *run) live(linger time.Duration) {
+	least, end := r.s.now+linger, r.s.now+time.Hour
+	r.until("the living", func() bool { return r.s.now >= least && r.quiet() || r.s.now > end })
+	if !r.quiet() {
+		for _, p := range r.procs {
+			if p.a.dead {
+				return
+			}
+		}
+		r.report(noEnd, "an hour later, with no process dead: lanes %v, late %d", r.lanes(), len(r.st.late))
+	}
+}
+
+// quiet tells whether nothing is under way.
+func (r *run) quiet() bool {
+	if len(r.st.late) > 0 {
+		return false
+	}
+	for _, l := range r.st.lanes {
+		if l.live {
+			return false
+		}
+	}
+	return true
+}
+
+func (r *run) lanes() string {
+	list := ""
+	for _, l := range r.st.standingLanes() {
+		list += entryList(l.Entries)
+	}
+	return list
+}
+
+// clear ends all processes and has a last one take over what they left, until
+// nothing is under way. Late writes go on arriving meanwhile, and after.
+func (r *run) clear() {
+	for _, p := range r.procs {
+		p.a.Crash()
+	}
+	last := r.process("last")
+	done := false
+	var failed error
+	last.a.Spawn(nil, func() {
+		defer func() { done = true }()
+		if failed = last.boot(r.ctx, r.tune); failed != nil {
+			return
+		}
+		for range 50 {
+			// Where it fails it is called again: time may have passed a wait.
+			if failed = last.takeOver(r.ctx); failed == nil && r.quiet() {
+				if r.after != nil {
+					failed = r.after(r.ctx, last)
+				}
+				return
+			}
+			_ = last.a.After(r.ctx, 30*time.Second)
+		}
+	})
+	if !r.until("the last recovery", func() bool { return done }) {
+		return
+	}
+	if failed != nil {
+		r.report(noEnd, "the last recovery: %v", failed)
+	}
+	if !r.quiet() {
+		r.report(noEnd, "after the last recovery: lanes %v, late %d", r.lanes(), len(r.st.late))
+	}
+}

@@ -1,0 +1,302 @@
+package simulator
+
+import (
+	"fmt"
+	"iter"
+	"math/rand/v2"
+	"runtime/debug"
+	"time"
+)
+
+// Scheduler runs tasks one at a time. Each task is a coroutine that gives
+// control back at store calls and Runtime waits, and there only; which one goes
+// next is decided by the seed. A Scheduler is used again for many runs: Reset
+// keeps its coroutines.
+type Scheduler struct {
+	rng     *rand.Rand
+	pcg     *rand.PCG
+	now     time.Duration // true time since the epoch of the simulation
+	steps   int
+	limit   int // of steps, against livelock
+	hash    uint64
+	tasks   int // tasks started, for their numbers
+	ready   []*task
+	waiting []*task
+	spare   []*worker
+	workers []*worker
+	current *task
+	latest  *task // the one that made the last step
+	failure error
+	// Between is called before each step: the place for what happens without a
+	// task, such as a crash or a late write.
+	Between func()
+	// Orphaned is told of a write that was on its way when its sender died.
+	Orphaned func(*message)
+	// jump is the chance, in 1024, that time jumps to the next timer although
+	// tasks could run; stick the chance that the running task goes on.
+	jump, stick uint64
+}
+
+// epoch is where simulated time begins.
+var epoch = time.Date(2026, 11, 21, 9, 0, 0, 0, time.UTC)
+
+// task is one thread of control of an actor.
+type task struct {
+	id     int
+	actor  *Actor
+	op     *Operation // on whose behalf it runs; tasks inherit it
+	body   func()
+	w      *worker
+	done   bool
+	wakeAt time.Duration // of a timed wait; 0: none
+	timed  bool          // the wait ended by time
+	ended  func() error  // the error of the wait's context
+	// sending is the write that the task has sent and that has not arrived.
+	sending *message
+}
+
+// worker is a coroutine that runs one task after another.
+type worker struct {
+	next  func() (struct{}, bool)
+	stop  func()
+	yield func(struct{}) bool
+	task  *task
+}
+
+// endOfTask unwinds a task whose process has died.
+type endOfTask struct{}
+
+// NewScheduler is a scheduler without a run; Reset starts one.
+func NewScheduler() *Scheduler {
+	pcg := rand.NewPCG(0, 0)
+	return &Scheduler{pcg: pcg, rng: rand.New(pcg)}
+}
+
+// Reset begins a run with a seed. Whatever the last run left is ended.
+func (s *Scheduler) Reset(seed uint64) {
+	s.endAll(func(*task) bool { return true })
+	s.pcg.Seed(seed, 0x9e3779b97f4a7c15)
+	s.now, s.steps, s.tasks, s.failure = time.Hour, 0, 0, nil
+	s.hash, s.limit = 14695981039346656037, 200_000
+	s.jump, s.stick = 0, 0
+	s.Between, s.Orphaned, s.latest = nil, nil, nil
+}
+
+// Close ends all coroutines.
+func (s *Scheduler) Close() {
+	s.endAll(func(*task) bool { return true })
+	for _, w := range s.workers {
+		w.stop()
+	}
+	s.workers, s.spare = nil, nil
+}
+
+// chance is true in n of 1024 cases.
+func (s *Scheduler) chance(n uint64) bool { return n > 0 && s.rng.Uint64()&1023 < n }
+
+// pick is a number below n.
+func (s *Scheduler) pick(n int) int { return int(s.rng.Uint64N(uint64(n))) }
+
+// note mixes what happened into the hash of the trace.
+func (s *Scheduler) note(v uint64) { s.hash = (s.hash ^ v) * 1099511628211 }
+
+// TraceHash tells runs apart: equal runs have equal hashes.
+func (s *Scheduler) TraceHash() uint64 { return s.hash }
+
+// Steps is the number of steps of this run.
+func (s *Scheduler) Steps() int { return s.steps }
+
+// spawn makes a task of the actor.
+func (s *Scheduler) spawn(a *Actor, op *Operation, body func()) *task {
+	s.tasks++
+	t := &task{id: s.tasks, actor: a, op: op, body: body}
+	if len(s.spare) == 0 {
+		s.grow()
+	}
+	t.w = s.spare[len(s.spare)-1]
+	s.spare = s.spare[:len(s.spare)-1]
+	t.w.task = t
+	s.ready = append(s.ready, t)
+	return t
+}
+
+// grow adds one coroutine.
+func (s *Scheduler) grow() {
+	w := &worker{}
+	w.next, w.stop = iter.Pull(func(yield func(struct{}) bool) {
+		w.yield = yield
+		for {
+			s.runTask(w.task)
+			if !yield(struct{}{}) {
+				return
+			}
+		}
+	})
+	s.workers = append(s.workers, w)
+	s.spare = append(s.spare, w)
+}
+
+// runTask runs a task to its end; a panic that is no end of a process is a
+// defect of the product and ends the run.
+func (s *Scheduler) runTask(t *task) {
+	defer func() {
+		t.done = true
+		switch r := recover(); r.(type) {
+		case nil, endOfTask:
+		default:
+			if s.failure == nil {
+				s.failure = fmt.Errorf("task %d of %s panicked: %v\n%s", t.id, t.actor.name, r, debug.Stack())
+			}
+		}
+	}()
+	if t.actor.dead {
+		return
+	}
+	t.body()
+}
+
+// Run makes steps until done is true, or nothing can run and no timer is left.
+func (s *Scheduler) Run(done func() bool) error {
+	for s.failure == nil && !done() {
+		if s.steps++; s.steps > s.limit {
+			return fmt.Errorf("no end after %d steps: %d tasks ready, %d waiting", s.limit, len(s.ready), len(s.waiting))
+		}
+		s.now += time.Duration(1+s.rng.Uint64()&31) * time.Microsecond
+		if s.Between != nil {
+			s.Between()
+		}
+		if len(s.ready) == 0 || s.chance(s.jump) {
+			if !s.passTime() && len(s.ready) == 0 {
+				break
+			}
+			if len(s.ready) == 0 {
+				continue
+			}
+		}
+		s.step()
+	}
+	return s.failure
+}
+
+// step lets one ready task run to its next switch.
+func (s *Scheduler) step() {
+	last := len(s.ready) - 1
+	i := last
+	// A task that gave way is the last of the ready ones. Letting it go on makes
+	// longer stretches of one task, which uniform choice rarely does.
+	if s.ready[last] != s.latest || !s.chance(s.stick) {
+		i = s.pick(len(s.ready))
+	}
+	t := s.ready[i]
+	s.ready[i] = s.ready[last]
+	s.ready[last] = nil
+	s.ready = s.ready[:last]
+	s.note(uint64(t.id))
+	s.latest = t
+	s.resume(t)
+}
+
+// resume switches to the task and back.
+func (s *Scheduler) resume(t *task) {
+	before := s.current
+	s.current = t
+	t.w.next()
+	s.current = before
+	if t.done {
+		t.w.task = nil
+		s.spare = append(s.spare, t.w)
+	}
+}
+
+// pause gives control back until the task is resumed.
+func (s *Scheduler) pause(t *task) {
+	if !t.w.yield(struct{}{}) || t.actor.dead {
+		panic(endOfTask{})
+	}
+}
+
+// giveWay lets others run; the task stays ready.
+func (s *Scheduler) giveWay(t *task) {
+	s.ready = append(s.ready, t)
+	s.pause(t)
+}
+
+// wait blocks the task until wake, or until d has passed (d <= 0: no end).
+func (s *Scheduler) wait(t *task, d time.Duration) {
+	t.timed, t.wakeAt = false, 0
+	if d > 0 {
+		t.wakeAt = s.now + d
+	}
+	s.waiting = append(s.waiting, t)
+	s.pause(t)
+}
+
+// wake makes a waiting task ready.
+func (s *Scheduler) wake(t *task) {
+	for i, w := range s.waiting {
+		if w == t {
+			s.waiting = append(s.waiting[:i], s.waiting[i+1:]...)
+			s.ready = append(s.ready, t)
+			return
+		}
+	}
+}
+
+// wakeEnded wakes those whose contexts have ended. It is to be called after a
+// context was cancelled.
+func (s *Scheduler) wakeEnded() {
+	for i := 0; i < len(s.waiting); {
+		if t := s.waiting[i]; t.ended != nil && t.ended() != nil {
+			s.wake(t)
+		} else {
+			i++
+		}
+	}
+}
+
+// passTime moves time to the next timer and wakes who waits for it. False:
+// there was none.
+func (s *Scheduler) passTime() bool {
+	var next *task
+	for _, t := range s.waiting {
+		if t.wakeAt != 0 && (next == nil || t.wakeAt < next.wakeAt) {
+			next = t
+		}
+	}
+	if next == nil {
+		return false
+	}
+	s.now = max(s.now, next.wakeAt)
+	next.timed = true
+	s.note(uint64(next.id) << 32)
+	s.wake(next)
+	return true
+}
+
+// endAll ends the tasks that which names: they unwind as those of a process
+// that has died.
+func (s *Scheduler) endAll(which func(*task) bool) {
+	for {
+		var victim *task
+		for _, list := range []*[]*task{&s.ready, &s.waiting} {
+			for i, t := range *list {
+				if which(t) {
+					victim = t
+					*list = append((*list)[:i], (*list)[i+1:]...)
+					break
+				}
+			}
+			if victim != nil {
+				break
+			}
+		}
+		if victim == nil {
+			return
+		}
+		victim.actor.dead = true
+		if victim.sending != nil && s.Orphaned != nil {
+			s.Orphaned(victim.sending)
+		}
+		s.resume(victim)
+	}
+}

@@ -1,0 +1,152 @@
+package simulator
+
+import (
+	"context"
+	"flag"
+	"sync"
+	"testing"
+	"time"
+
+	"carrel/library"
+)
+
+const (
+	// schedules is how many are played in every run.
+	schedules = 200_000
+	// searched is within how many an ablation must be found.
+	searched = 20_000
+	// sample is how many are enough to see that runs are alike, or race-clean.
+	sample = 1_000
+	// workers play at the same time: the machines that tests run on have two cores.
+	workers = 2
+)
+
+var (
+	seedFlag    = flag.Uint64("seed", 0, "the schedule that TestReplay plays")
+	withoutFlag = flag.Int("without", 0, "the rule that is off in TestReplay and TestSchedules, by its number")
+	fromFlag    = flag.Uint64("from", 1, "the first seed of TestSchedules")
+	countFlag   = flag.Uint64("count", schedules, "the number of schedules of TestSchedules")
+)
+
+// TestReplay plays one schedule and tells every step of it.
+func TestReplay(t *testing.T) {
+	m := NewMachine(library.Ablation(*withoutFlag))
+	defer m.Close()
+	m.Trace = t.Logf
+	for _, v := range m.Play(t.Context(), *seedFlag) {
+		t.Error(v.Error())
+	}
+}
+
+// tally is what workers have found together.
+type tally struct {
+	mu     sync.Mutex
+	found  []Violation
+	steps  int
+	states int
+	faulty int
+}
+
+// add takes over what a machine has found.
+func (y *tally) add(m *Machine, found []Violation) {
+	y.mu.Lock()
+	defer y.mu.Unlock()
+	y.found = append(y.found, found...)
+	y.steps += m.Steps
+	y.states += m.Commits
+	y.faulty += m.Faulty
+}
+
+// TestSchedules plays schedules of the whole protocol; none may end wrong.
+func TestSchedules(t *testing.T) {
+	count := *countFlag
+	if underRace || testing.Short() {
+		count = min(count, sample)
+	}
+	began := time.Now()
+	var all tally
+	var group sync.WaitGroup
+	for w := range uint64(workers) {
+		group.Go(func() {
+			m := NewMachine(library.Ablation(*withoutFlag))
+			defer m.Close()
+			var found []Violation
+			for n := w; n < count && len(found) < 20; n += workers {
+				found = append(found, m.Play(t.Context(), *fromFlag+n)...)
+			}
+			all.add(m, found)
+		})
+	}
+	group.Wait()
+	for _, v := range all.found {
+		t.Errorf("%v\n\treplay it with: make sim SEED=%d", v.Error(), v.Seed)
+	}
+	t.Logf("%d schedules from seed %d, %d of them with faults, %d steps, %d states decided, %d violations, %v",
+		count, *fromFlag, all.faulty, all.steps, all.states, len(all.found), time.Since(began).Round(time.Second))
+}
+
+// TestAblations switches one rule of the protocol off at a time: the simulator
+// must find a wrong library. That shows that the rule is needed, and that its
+// loss would be noticed.
+func TestAblations(t *testing.T) {
+	if underRace {
+		t.Log("one task at a time has no data races: played without the detector")
+		return
+	}
+	for _, a := range library.Ablations() {
+		t.Run(a.String(), func(t *testing.T) {
+			t.Parallel()
+			v := hunt(t.Context(), a)
+			if v == nil {
+				t.Fatalf("not found within %d schedules", searched)
+			}
+			t.Logf("found at -seed=%d -without=%d: %s: %s", v.Seed, a, v.Kind, v.What)
+		})
+	}
+}
+
+// hunt is the first schedule that ends with wrong libraries or pages, or with
+// something left over that nobody will clean up; nil when there is none.
+func hunt(ctx context.Context, without library.Ablation) *Violation {
+	m := NewMachine(without)
+	defer m.Close()
+	for seed := uint64(1); seed <= searched; seed++ {
+		for _, v := range m.Play(ctx, seed) {
+			switch v.Kind {
+			case wrongLibrary, leftOver, wrongPage:
+				return &v
+			}
+		}
+	}
+	return nil
+}
+
+// TestDeterminism plays seeds twice, on machines with different pasts.
+func TestDeterminism(t *testing.T) {
+	first, second := NewMachine(library.WholeProtocol), NewMachine(library.WholeProtocol)
+	defer first.Close()
+	defer second.Close()
+	hashes := map[uint64]bool{}
+	for seed := uint64(1); seed <= sample; seed++ {
+		first.Play(t.Context(), seed)
+		hashes[first.TraceHash()] = true
+	}
+	for seed := uint64(sample); seed >= 1; seed-- {
+		second.Play(t.Context(), seed)
+		if !hashes[second.TraceHash()] {
+			t.Fatalf("seed %d: two runs differ", seed)
+		}
+	}
+	if len(hashes) < sample*99/100 {
+		t.Errorf("%d seeds gave %d different runs", sample, len(hashes))
+	}
+}
+
+func BenchmarkSchedule(b *testing.B) {
+	m := NewMachine(library.WholeProtocol)
+	defer m.Close()
+	b.ReportAllocs()
+	for seed := uint64(1); b.Loop(); seed++ {
+		m.Play(b.Context(), seed)
+	}
+}

@@ -1,0 +1,238 @@
+package simulator
+
+import (
+	"cmp"
+	"slices"
+	"sync"
+
+	"carrel/library"
+)
+
+// Store is the simulated store that all actors share: authoritative partitions
+// changed by conditional writes, and derived cells where the last write wins.
+// What the product sees of it is a Client.
+type Store struct {
+	mu         sync.Mutex // for clients without a scheduler; never held across a switch
+	s          *Scheduler // nil: calls take effect at once, from any goroutine
+	contents   []*contentPart
+	principals []*principalPart
+	libraries  []*libraryPart
+	lanes      []*laneCell
+	dues       []library.Due
+	creations  []library.Creation
+	settings   []setting
+	late       []*message // writes that have not arrived yet
+	faults     Faults
+	without    library.Ablation
+	history    *History // nil: not kept
+	Trace      func(format string, args ...any)
+}
+
+// message is a write under way.
+type message struct {
+	call string
+	// partition names the Paxos group of a conditional write; empty for others.
+	partition string
+	apply     func()
+}
+
+// cell is a last-write-wins cell.
+type cell struct {
+	ts   int64
+	live bool
+}
+
+// put tells whether a value written at ts wins. At equal timestamps a delete
+// beats an insert.
+func (c *cell) put(ts int64) bool {
+	if ts <= c.ts {
+		return false
+	}
+	c.ts, c.live = ts, true
+	return true
+}
+
+// del deletes at ts.
+func (c *cell) del(ts int64) {
+	if ts >= c.ts {
+		c.ts, c.live = ts, false
+	}
+}
+
+type contentPart struct {
+	id       library.ContentID
+	header   library.Header
+	members  []library.Member // by id; replaced, never changed in place
+	requests []library.RequestRow
+}
+
+type principalPart struct {
+	id       library.PrincipalID
+	header   library.PrincipalHeader
+	members  []library.GroupMemberRow // likewise
+	requests []library.RequestRow
+}
+
+// libraryPart holds all derived rows of one principal.
+type libraryPart struct {
+	id      library.PrincipalID
+	entries []*entryCell // by bucket, then as the bucket's order, oldest first
+	shared  []*sharedCell
+	groups  []*groupCell
+	built   bool
+}
+
+type entryCell struct {
+	cell
+	bucket library.Bucket
+	entry  library.Entry
+}
+
+type sharedCell struct {
+	cell
+	content library.ContentID
+	role    library.ContentRole
+}
+
+type groupCell struct {
+	cell
+	group library.PrincipalID
+	role  library.GroupRole
+}
+
+type laneCell struct {
+	cell
+	id      library.LaneID
+	entries []library.InFlight
+}
+
+type setting struct {
+	name  string
+	value []byte
+}
+
+// NewStore is an empty store. With a scheduler, every call through a Client is
+// a place where it may switch; without one, a Client is an ordinary backend.
+func NewStore(s *Scheduler) *Store { return &Store{s: s} }
+
+// Reset empties the store.
+func (st *Store) Reset() {
+	*st = Store{s: st.s}
+}
+
+// find gives the place of a key in a sorted list.
+func find[T, K any](list []T, key K, compare func(T, K) int) (int, bool) {
+	return slices.BinarySearchFunc(list, key, compare)
+}
+
+func (st *Store) content(id library.ContentID) *contentPart {
+	i, ok := find(st.contents, id, func(p *contentPart, id library.ContentID) int { return cmp.Compare(p.id, id) })
+	if !ok {
+		return nil
+	}
+	return st.contents[i]
+}
+
+func (st *Store) makeContent(id library.ContentID) *contentPart {
+	i, ok := find(st.contents, id, func(p *contentPart, id library.ContentID) int { return cmp.Compare(p.id, id) })
+	if !ok {
+		st.contents = slices.Insert(st.contents, i, &contentPart{id: id})
+	}
+	return st.contents[i]
+}
+
+func (st *Store) principal(id library.PrincipalID) *principalPart {
+	i, ok := find(st.principals, id, func(p *principalPart, id library.PrincipalID) int { return cmp.Compare(p.id, id) })
+	if !ok {
+		return nil
+	}
+	return st.principals[i]
+}
+
+func (st *Store) makePrincipal(id library.PrincipalID) *principalPart {
+	i, ok := find(st.principals, id, func(p *principalPart, id library.PrincipalID) int { return cmp.Compare(p.id, id) })
+	if !ok {
+		st.principals = slices.Insert(st.principals, i, &principalPart{id: id})
+	}
+	return st.principals[i]
+}
+
+// library gives the derived rows of a principal, empty ones if there are none.
+func (st *Store) library(id library.PrincipalID) *libraryPart {
+	i, ok := find(st.libraries, id, func(p *libraryPart, id library.PrincipalID) int { return cmp.Compare(p.id, id) })
+	if !ok {
+		st.libraries = slices.Insert(st.libraries, i, &libraryPart{id: id})
+	}
+	return st.libraries[i]
+}
+
+// compareEntry orders entry cells: by bucket, position, id.
+func compareEntry(c *entryCell, k *entryCell) int {
+	return cmp.Or(cmp.Compare(c.bucket, k.bucket),
+		cmp.Compare(c.entry.Position, k.entry.Position),
+		cmp.Compare(c.entry.Content, k.entry.Content))
+}
+
+// entry gives the cell of a key, making an empty one.
+func (p *libraryPart) entry(b library.Bucket, at library.Instant, id library.ContentID) *entryCell {
+	key := &entryCell{bucket: b, entry: library.Entry{Position: at, Content: id}}
+	i, ok := find(p.entries, key, compareEntry)
+	if !ok {
+		p.entries = slices.Insert(p.entries, i, key)
+	}
+	return p.entries[i]
+}
+
+func (p *libraryPart) share(id library.ContentID) *sharedCell {
+	i, ok := find(p.shared, id, func(c *sharedCell, id library.ContentID) int { return cmp.Compare(c.content, id) })
+	if !ok {
+		p.shared = slices.Insert(p.shared, i, &sharedCell{content: id})
+	}
+	return p.shared[i]
+}
+
+func (p *libraryPart) group(id library.PrincipalID) *groupCell {
+	i, ok := find(p.groups, id, func(c *groupCell, id library.PrincipalID) int { return cmp.Compare(c.group, id) })
+	if !ok {
+		p.groups = slices.Insert(p.groups, i, &groupCell{group: id})
+	}
+	return p.groups[i]
+}
+
+// arrive lets a late write take effect.
+func (st *Store) arrive(i int) {
+	m := st.late[i]
+	st.late = slices.Delete(st.late, i, i+1)
+	st.tracef("late %s arrives", m.call)
+	m.apply()
+}
+
+func (st *Store) tracef(format string, args ...any) {
+	if st.Trace != nil {
+		st.Trace(format, args...)
+	}
+}
+
+// decide is what a serial read does to the conditional writes under way on a
+// partition: each is applied now, or never will be, or has not reached its
+// first replica yet and stays under way.
+func (st *Store) decide(partition string) {
+	for i := 0; i < len(st.late); {
+		m := st.late[i]
+		if m.partition != partition {
+			i++
+			continue
+		}
+		switch st.s.pick(3) {
+		case 0:
+			st.late = slices.Delete(st.late, i, i+1)
+			st.tracef("serial read of %s finishes %s", partition, m.call)
+			m.apply()
+		case 1:
+			st.late = slices.Delete(st.late, i, i+1)
+			st.tracef("serial read of %s ends %s", partition, m.call)
+		default:
+			i++
+		}
+	}
+}

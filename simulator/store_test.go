@@ -1,0 +1,14 @@
+package simulator
+
+import (
+	"testing"
+
+	"carrel/library"
+	"carrel/library/storetest"
+)
+
+// The simulated store is a backend like others: what the simulator finds on it
+// would be found on them.
+func TestConformance(t *testing.T) {
+	storetest.Run(t, func(*testing.T) library.Store { return NewClient(NewStore(nil), nil) })
+}
