@@ -79,14 +79,18 @@ func (s *Store) derive(b *pebble.Batch, e *library.Enforcement, h *library.Heade
 	defer s.dead.mu.Unlock()
 	for _, m := range rows {
 		e.Derive(h, m, &d)
+		places := 0
 		for _, k := range d.Delete {
+			if k.Bucket == library.Private {
+				places++
+			}
 			key = appendEntryKey(key[:0], m.Principal, k.Bucket, library.EntryKey{Position: k.Position, Content: h.ID})
 			if err := b.Delete(key, nil); err != nil {
 				return err
 			}
 		}
 		if len(d.Delete) > 0 {
-			s.dead.add(m.Principal, len(d.Delete))
+			s.dead.add(m.Principal, max(places, 1))
 		}
 		row = appendEntry(row[:0], m.Role, h.MTS)
 		for _, k := range d.Put {

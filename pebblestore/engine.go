@@ -24,10 +24,12 @@ const (
 	// which on they are merged: low, because every one costs each read, and
 	// because dead rows go only when they are merged down.
 	compactFrom = 2
-	// tableSize is that of all levels. Small files keep it cheap to merge the
-	// dead rows of one library away.
-	tableSize = 4 << 20
 )
+
+// tableSizes are those of tables, by level below the youngest that is in use.
+// Where the newest rows are they are small, so that it is cheap to merge the
+// dead rows of one library away.
+var tableSizes = [...]int64{1 << 20, 1 << 20, 4 << 20, 16 << 20, 32 << 20, 32 << 20, 32 << 20}
 
 // engineOptions are Pebble's options.
 func (s *Store) engineOptions(fs vfs.FS) *pebble.Options {
@@ -43,10 +45,25 @@ func (s *Store) engineOptions(fs vfs.FS) *pebble.Options {
 		EventListener:               s.listener(),
 	}
 	for i := range o.Levels {
-		o.TargetFileSizes[i] = tableSize
+		o.TargetFileSizes[i] = tableSizes[i]
 		o.Levels[i].FilterPolicy = bloom.FilterPolicy(bloomBits)
 	}
+	o.Experimental.SpanPolicyFunc = librariesApart
 	return o
+}
+
+// librariesApart keeps the rows of libraries in files of their own. Otherwise
+// the few rows that a busy item leaves, its header and its entries, would make
+// one file that spans everything between them, and merging it would rewrite
+// all of that.
+func librariesApart(begin []byte) (policy pebble.SpanPolicy, end []byte, err error) {
+	switch {
+	case len(begin) == 0 || begin[0] < tableLibrary:
+		return policy, []byte{tableLibrary}, nil
+	case begin[0] == tableLibrary:
+		return policy, []byte{tableLibrary + 1}, nil
+	}
+	return policy, nil, nil
 }
 
 // engineLog passes on what Pebble reports. What is fatal to it ends the store.

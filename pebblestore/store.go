@@ -80,6 +80,7 @@ func Open(dir string, opts Options) (*Store, error) {
 	if fs == nil {
 		fs = vfs.Default
 	}
+	fs = markersLast{fs}
 	if err := fs.MkdirAll(dir, 0o750); err != nil && dir != "" {
 		return nil, openFault(dir, err)
 	}

@@ -1,0 +1,357 @@
+package pebblestore
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+
+	"github.com/cockroachdb/pebble/v2/vfs"
+	"github.com/cockroachdb/pebble/v2/vfs/errorfs"
+
+	"carrel/library"
+	"carrel/library/storetest"
+)
+
+func TestConformanceDurable(t *testing.T) {
+	storetest.RunDurable(t, func(t *testing.T) (library.Store, func() library.Store) {
+		mem := vfs.NewCrashableMem()
+		s := openStore(t, "", Options{FS: mem})
+		return s, func() library.Store {
+			mem = mem.CrashClone(vfs.CrashCloneCfg{})
+			return openStore(t, "", Options{FS: mem})
+		}
+	})
+}
+
+// step is one write of a script: exactly one batch, or none where nothing is
+// to be changed.
+type step struct {
+	name   string
+	synced bool
+	run    func(ctx context.Context, s *Store) error
+}
+
+// script is a workload that makes every kind of write, in one order.
+func script() []step {
+	var steps []step
+	later := func(name string, run func(ctx context.Context, s *Store) error) {
+		steps = append(steps, step{name, false, run})
+	}
+	synced := func(name string, run func(ctx context.Context, s *Store) error) {
+		steps = append(steps, step{name, true, run})
+	}
+	h := library.Header{State: library.Live, Widest: library.Public}
+	h.ID, h.Title, h.Visibility, h.Creator = "c:acme:item", strings.Repeat("title ", 100), library.Public, "u:acme:ann"
+	group := library.PrincipalHeader{ID: "g:acme:team", State: library.Live, DisplayName: "Team"}
+	const ann, bob = library.PrincipalID("u:acme:ann"), library.PrincipalID("u:acme:bob")
+	lane := library.LaneID("00000000-0000-4000-8000-000000000001")
+	for n := range int64(6) {
+		at := library.Instant(1000 * (n + 1))
+		stamp := 10 * (n + 1)
+		entry := library.InFlight{ID: library.EntryID{byte(n)}, Content: h.ID, Base: n, Scope: library.ScopeAll}
+		later(fmt.Sprintf("lane %d", n), func(ctx context.Context, s *Store) error {
+			return s.PutLane(ctx, library.Lane{ID: lane, Stamp: stamp, Entries: []library.InFlight{entry}})
+		})
+		later(fmt.Sprintf("due %d", n), func(ctx context.Context, s *Store) error {
+			return s.PutDue(ctx, library.Due{At: at, Content: h.ID})
+		})
+		next := h
+		next.Seq, next.MTS, next.Position, next.Widest = n+1, at, at, library.Public
+		c := &library.ContentCommit{ID: h.ID, Base: n, Header: next, Writer: entry.ID,
+			Members: []library.Member{{Principal: ann, Role: library.Manages}, {Principal: bob, Role: library.Viewing, Leaving: n%2 == 1}},
+			Request: &library.RequestRow{Key: library.RequestKey{byte(n)}, Answer: []byte("answer"), Until: 1 << 60}}
+		if n > 0 {
+			c.Supersede = &library.Superseded{Position: h.Position, Widest: h.Widest}
+		}
+		synced(fmt.Sprintf("commit %d", n), func(ctx context.Context, s *Store) error {
+			v, err := s.Commit(ctx, c)
+			if err == nil && !v.Applied {
+				err = fmt.Errorf("refused: %+v", v)
+			}
+			return err
+		})
+		e := &library.Enforcement{Header: &next, Reverse: true, Rows: []library.Member{
+			{Principal: ann, Role: library.Manages, Seq: n + 1}, {Principal: bob, Role: library.Viewing, Leaving: n%2 == 1, Seq: n + 1}}}
+		if n > 0 {
+			next.Unsettled = []library.Superseded{*c.Supersede}
+		}
+		later(fmt.Sprintf("enforce %d", n), func(ctx context.Context, s *Store) error { return s.Enforce(ctx, e) })
+		if n > 0 {
+			settle := &library.Settlement{ID: h.ID, Positions: []library.Instant{c.Supersede.Position}, Leaving: e.Rows}
+			later(fmt.Sprintf("settle %d", n), func(ctx context.Context, s *Store) error { return s.Settle(ctx, settle) })
+		}
+		later(fmt.Sprintf("built %d", n), func(ctx context.Context, s *Store) error { return s.SetBuilt(ctx, ann) })
+		g := group
+		g.Seq, g.MTS = n+1, at
+		member := library.GroupMemberRow{Principal: ann, Role: library.GroupManager, Seq: n + 1}
+		synced(fmt.Sprintf("commit principal %d", n), func(ctx context.Context, s *Store) error {
+			v, err := s.CommitPrincipal(ctx, &library.PrincipalCommit{ID: g.ID, Base: n, Header: g, Members: []library.GroupMemberRow{member}})
+			if err == nil && !v.Applied {
+				err = fmt.Errorf("refused: %+v", v)
+			}
+			return err
+		})
+		later(fmt.Sprintf("enforce group %d", n), func(ctx context.Context, s *Store) error {
+			return s.EnforceGroup(ctx, &library.GroupEnforcement{Header: &g, Rows: []library.GroupMemberRow{member}})
+		})
+		later(fmt.Sprintf("drop due %d", n), func(ctx context.Context, s *Store) error {
+			return s.DropDue(ctx, library.Due{At: at, Content: h.ID})
+		})
+		synced(fmt.Sprintf("creation %d", n), func(ctx context.Context, s *Store) error {
+			_, err := s.FixCreation(ctx, library.Creation{Key: library.RequestKey{byte(n)}, ID: "c:acme:x", Until: 1 << 60}, nil)
+			return err
+		})
+		synced(fmt.Sprintf("setting %d", n), func(ctx context.Context, s *Store) error {
+			_, err := s.FixSetting(ctx, fmt.Sprintf("setting %d", n), []byte("value"))
+			return err
+		})
+		synced(fmt.Sprintf("block %d", n), func(ctx context.Context, s *Store) error {
+			first, err := s.ReserveBlock(ctx, "host", 100)
+			if err == nil && first != 100*n+1 {
+				err = fmt.Errorf("block %d begins at %d", n, first)
+			}
+			return err
+		})
+		h = next
+	}
+	later("drop entry", func(ctx context.Context, s *Store) error {
+		e := library.Entry{Position: h.Position, Content: h.ID, MTS: h.MTS}
+		return s.DropEntries(ctx, ann, []library.BucketEntry{{Bucket: library.LoggedIn, Entry: e}})
+	})
+	later("drop lane", func(ctx context.Context, s *Store) error { return s.DropLane(ctx, lane, 1000) })
+	synced("last", func(ctx context.Context, s *Store) error {
+		_, err := s.FixSetting(ctx, "last", nil)
+		return err
+	})
+	return steps
+}
+
+// between makes the store do, at some places of the script, what it does by
+// itself in the course of time.
+func between(ctx context.Context, s *Store, n int) error {
+	switch {
+	case n%17 == 16:
+		return s.db.Flush()
+	case n%41 == 40:
+		return s.db.Compact(ctx, []byte{0}, []byte{0xff}, false)
+	}
+	return nil
+}
+
+// dump is all that a store holds.
+func dump(s *Store) (string, error) {
+	it, err := s.db.NewIter(nil)
+	if err != nil {
+		return "", err
+	}
+	var b strings.Builder
+	for ok := it.First(); ok; ok = it.Next() {
+		fmt.Fprintf(&b, "%q %q\n", it.Key(), it.Value())
+	}
+	return b.String(), it.Close()
+}
+
+// history is what a store holds after each step; the first is that before all.
+func history(t *testing.T, steps []step) []string {
+	t.Helper()
+	s := openStore(t, "", Options{FS: vfs.NewMem()})
+	var states []string
+	for n := -1; n < len(steps); n++ {
+		if n >= 0 {
+			if err := steps[n].run(t.Context(), s); err != nil {
+				t.Fatalf("%s: %v", steps[n].name, err)
+			}
+		}
+		state, err := dump(s)
+		if err != nil {
+			t.Fatal(err)
+		}
+		states = append(states, state)
+	}
+	return states
+}
+
+// crasher stops the world before each operation that changes the file system,
+// and looks at what a crash there would leave.
+type crasher struct {
+	mu     sync.Mutex
+	fs     *vfs.MemFS
+	points int
+	kinds  map[errorfs.OpKind]int
+	// look looks at one crash; take gives what it leaves, with some percentage
+	// of what was not synced.
+	look func(point int, op errorfs.Op, percent int, take func() *vfs.MemFS)
+}
+
+func newCrasher(fs *vfs.MemFS) *crasher {
+	return &crasher{fs: fs, kinds: make(map[errorfs.OpKind]int)}
+}
+
+func (c *crasher) wrap() vfs.FS { return errorfs.Wrap(c.fs, errorfs.InjectorFunc(c.before)) }
+
+func (c *crasher) before(op errorfs.Op) error {
+	if op.Kind.ReadOrWrite() == errorfs.OpIsRead {
+		return nil
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.points++
+	c.kinds[op.Kind]++
+	// Nothing that was not synced is left; half of it is, by blocks and
+	// directory entries; all of it is.
+	for _, percent := range []int{0, 50, 100} {
+		c.look(c.points, op, percent, func() *vfs.MemFS {
+			rng := rand.New(rand.NewPCG(uint64(c.points), uint64(percent)))
+			return c.fs.CrashClone(vfs.CrashCloneCfg{UnsyncedDataPercent: percent, RNG: rng})
+		})
+	}
+	return nil
+}
+
+// TestCrashAtEveryOperation runs the script once and looks, before each
+// operation on the file system, at what a crash there would leave: the store
+// opens, and holds exactly what it held after some step, none older than the
+// last acknowledged synced one and none that had not begun. So what was
+// acknowledged is there whole, what was not is there whole or not at all, and
+// nothing is there without what was written before it.
+func TestCrashAtEveryOperation(t *testing.T) {
+	steps := script()
+	states := history(t, steps)
+	var begun, acked atomic.Int64
+	c := newCrasher(vfs.NewCrashableMem())
+	looked, again := 0, 0
+	c.look = func(point int, op errorfs.Op, percent int, take func() *vfs.MemFS) {
+		looked++
+		oldest := int(acked.Load())
+		left := take()
+		newest := int(begun.Load())
+		where := fmt.Sprintf("point %d (%d of %s, %d %% kept)", point, op.Kind, op.Path, percent)
+		if point%40 != 0 {
+			checkLeft(t, where, left, states, oldest, newest)
+			return
+		}
+		// The recovery crashes too, at each of its operations.
+		second := newCrasher(left)
+		second.look = func(p int, inner errorfs.Op, percent int, take func() *vfs.MemFS) {
+			again++
+			checkLeft(t, fmt.Sprintf("%s, and %d of the recovery (%d of %s, %d %% kept)", where, p, inner.Kind, inner.Path, percent),
+				take(), states, oldest, newest)
+		}
+		checkLeft(t, where, second.wrap(), states, oldest, newest)
+	}
+	s := openStore(t, "", Options{FS: c.wrap()})
+	for n, step := range steps {
+		begun.Store(int64(n + 1))
+		if err := step.run(t.Context(), s); err != nil {
+			t.Fatalf("%s: %v", step.name, err)
+		}
+		if step.synced {
+			acked.Store(int64(n + 1))
+		}
+		if err := between(t.Context(), s, n); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	t.Logf("%d points, %d crashes, %d crashes of recoveries; %v", c.points, looked, again, c.kinds)
+	if looked != 3*c.points || c.points < 200 || again < 200 {
+		t.Errorf("%d crashes were looked at, of %d points, and %d of recoveries", looked, c.points, again)
+	}
+	for _, kind := range []errorfs.OpKind{errorfs.OpCreate, errorfs.OpFileWrite, errorfs.OpFileSync, errorfs.OpFileSyncData, errorfs.OpRemove, errorfs.OpRename} {
+		if c.kinds[kind] == 0 {
+			t.Errorf("no crash before an operation of kind %d", kind)
+		}
+	}
+}
+
+// checkLeft opens what a crash has left and finds the step whose state it is.
+func checkLeft(t *testing.T, where string, left vfs.FS, states []string, oldest, newest int) {
+	t.Helper()
+	s, err := Open("", Options{FS: left})
+	if err != nil {
+		t.Errorf("%s: %v", where, err)
+		return
+	}
+	state, err := dump(s)
+	if err != nil {
+		t.Errorf("%s: %v", where, err)
+	}
+	if err := s.Close(); err != nil {
+		t.Errorf("%s: %v", where, err)
+	}
+	if slices.Contains(states[oldest:newest+1], state) {
+		return
+	}
+	if at := slices.Index(states, state); at >= 0 {
+		t.Errorf("%s: the state after step %d is left, which is not between %d and %d", where, at, oldest, newest)
+		return
+	}
+	t.Errorf("%s: what is left is the state after no step:\n%s", where, state)
+}
+
+// TestCrashBesideOthers lets several writers commit at once, so that one sync
+// serves many, and looks at what a crash before each operation would leave:
+// of each writer everything acknowledged, and the last commit whole or not.
+func TestCrashBesideOthers(t *testing.T) {
+	const writers, commits = 4, 12
+	var begun, acked [writers]atomic.Int64
+	id := func(w int) library.ContentID { return library.ContentID(fmt.Sprintf("c:acme:item%d", w)) }
+	member := library.PrincipalID("u:acme:ann")
+	c := newCrasher(vfs.NewCrashableMem())
+	c.look = func(point int, op errorfs.Op, percent int, take func() *vfs.MemFS) {
+		var oldest [writers]int64
+		for w := range writers {
+			oldest[w] = acked[w].Load()
+		}
+		s, err := Open("", Options{FS: take()})
+		if err != nil {
+			t.Errorf("point %d: %v", point, err)
+			return
+		}
+		for w := range writers {
+			rows, err := s.Read(t.Context(), id(w), library.ContentQuery{Members: []library.PrincipalID{member}})
+			if err != nil {
+				t.Errorf("point %d: %v", point, err)
+				continue
+			}
+			seq := rows.Header.Seq
+			if seq < oldest[w] || seq > begun[w].Load() || rows.Members[0].Seq != seq {
+				t.Errorf("point %d (%v of %s, %d %% kept): writer %d has seq %d with a member row of %d; %d was acknowledged, %d had begun",
+					point, op.Kind, op.Path, percent, w, seq, rows.Members[0].Seq, oldest[w], begun[w].Load())
+			}
+		}
+		if err := s.Close(); err != nil {
+			t.Errorf("point %d: %v", point, err)
+		}
+	}
+	s := openStore(t, "", Options{FS: c.wrap()})
+	var done sync.WaitGroup
+	for w := range writers {
+		done.Go(func() {
+			for n := range int64(commits) {
+				h := library.Header{Seq: n + 1, State: library.Live}
+				h.ID = id(w)
+				begun[w].Store(n + 1)
+				v, err := s.Commit(t.Context(), &library.ContentCommit{ID: h.ID, Base: n, Header: h, Members: []library.Member{{Principal: member, Role: library.Manages}}})
+				if err != nil || !v.Applied {
+					t.Errorf("writer %d, commit %d: %+v %v", w, n, v, err)
+					return
+				}
+				acked[w].Store(n + 1)
+			}
+		})
+	}
+	done.Wait()
+	if err := s.Close(); err != nil {
+		t.Error(err)
+	}
+}

@@ -1,0 +1,262 @@
+package pebblestore
+
+import (
+	"bytes"
+	"cmp"
+	"flag"
+	"fmt"
+	"math"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"carrel/library"
+)
+
+var update = flag.Bool("update", false, "write the golden files anew")
+
+// golden compares got with a file under testdata.
+func golden(t *testing.T, name, got string) {
+	t.Helper()
+	path := filepath.Join("testdata", name)
+	if *update {
+		if err := os.WriteFile(path, []byte(got), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got != string(want) {
+		t.Errorf("%s differs; what a store holds can no longer be read. Got:\n%s", path, got)
+	}
+}
+
+// TestKeysGolden pins every form of key, and that they stand in this order.
+func TestKeysGolden(t *testing.T) {
+	const c, u, g = library.ContentID("c:acme:a/b"), library.PrincipalID("u:acme:ann"), library.PrincipalID("g:acme:team")
+	request := library.RequestKey{0: 0xab, 31: 0xcd}
+	at := library.Instant(1767225600123456)
+	forms := []struct {
+		name string
+		key  []byte
+	}{
+		{"built", appendSingle(nil, tableBuilt, string(u))},
+		{"content, header", appendHeaderKey(nil, tableContent, string(c))},
+		{"content, member", appendMemberKey(nil, tableContent, string(c), u)},
+		{"content, request", appendRequestKey(nil, tableContent, string(c), &request)},
+		{"due", appendDueKey(nil, at, c)},
+		{"format", []byte{tableFormat}},
+		{"membership", appendPair(nil, tableMembership, string(u), string(g))},
+		{"lane", appendSingle(nil, tableLane, "00000000-0000-4000-8000-000000000001")},
+		{"creation", appendSingle(nil, tableCreation, string(request[:]))},
+		{"entry before 1970", appendEntryKey(nil, u, library.Private, library.EntryKey{Position: -1, Content: c})},
+		{"entry", appendEntryKey(nil, u, library.Private, library.EntryKey{Position: at, Content: c})},
+		{"entry, public", appendEntryKey(nil, u, library.Public, library.EntryKey{Position: at, Content: c})},
+		{"entry, longer owner", appendEntryKey(nil, u+"/b", library.Private, library.EntryKey{Position: at, Content: c})},
+		{"block", appendSingle(nil, tableBlock, "host-1")},
+		{"principal, header", appendHeaderKey(nil, tablePrincipal, string(g))},
+		{"principal, member", appendMemberKey(nil, tablePrincipal, string(g), u)},
+		{"principal, request", appendRequestKey(nil, tablePrincipal, string(g), &request)},
+		{"principal, escaped", appendHeaderKey(nil, tablePrincipal, "x\x00\x01\x02")},
+		{"shared", appendPair(nil, tableShared, string(u), string(c))},
+		{"setting", appendSingle(nil, tableSetting, "cursor keys")},
+		{"expiry", appendExpiryKey(nil, at, appendSingle(nil, tableCreation, string(request[:])))},
+	}
+	var lines strings.Builder
+	for n, f := range forms {
+		fmt.Fprintf(&lines, "%-20s %q\n", f.name, f.key)
+		if n > 0 && bytes.Compare(forms[n-1].key, f.key) >= 0 {
+			t.Errorf("%s does not sort after %s", f.name, forms[n-1].name)
+		}
+	}
+	golden(t, "keys.golden", lines.String())
+}
+
+// TestRowsGolden pins every form of value.
+func TestRowsGolden(t *testing.T) {
+	description, link, expires := "D", "https://e.com", library.Instant(99)
+	h := library.Header{State: library.Live, Seq: 300, MTS: 7, Position: 6, Widest: library.Public, MovesSince: 5, Moves: 4, Managers: 1, Members: 2,
+		Unsettled: []library.Superseded{{Position: 3, Widest: library.LoggedIn}}, Writers: []library.Writer{{Seq: 299, Entry: library.EntryID{1}}, {Seq: 300, Entry: library.EntryID{2}}}}
+	h.Kind, h.Title, h.Description, h.Link, h.ExpiresAt = library.Link, "T", &description, &link, &expires
+	h.Visibility, h.Creator, h.CreatedAt, h.LastModified, h.Version = library.LoggedIn, "u:a:b", 1, 6, 2
+	p := library.PrincipalHeader{DisplayName: "N", Visibility: library.Public, Email: "a@b", CreatedAt: 1, State: library.Live, Seq: 2, MTS: 3, Managers: 4, Members: 5,
+		Writers: []library.Writer{{Seq: 2, Entry: library.EntryID{9}}}}
+	l := library.Lane{Stamp: 5, Entries: []library.InFlight{{ID: library.EntryID{1}, Content: "c:a:b", Base: 2, Scope: library.ScopeListed,
+		Principals: []library.PrincipalID{"u:a:c"}, Reverse: true, Due: 8, Decided: true}}}
+	forms := []struct {
+		name string
+		row  []byte
+	}{
+		{"header", appendHeader(nil, &h)},
+		{"member", appendMember(nil, 3, true, 300)},
+		{"request", appendRequest(nil, &library.RequestRow{InputHash: [32]byte{1}, Answer: []byte("A"), Until: 4})},
+		{"entry", appendEntry(nil, library.Manages, 7)},
+		{"role", appendRole(nil, 2)},
+		{"principal", appendPrincipal(nil, &p)},
+		{"lane", appendLane(nil, &l)},
+		{"creation", appendCreation(nil, &library.Creation{InputHash: [32]byte{2}, ID: "c:a:b", Until: 4})},
+		{"setting", appendSetting(nil, []byte("v"))},
+		{"next", appendNext(nil, 1001)},
+	}
+	var lines strings.Builder
+	for _, f := range forms {
+		fmt.Fprintf(&lines, "%-10s %q\n", f.name, f.row)
+	}
+	golden(t, "rows.golden", lines.String())
+}
+
+// place is an entry's key in its parts.
+type place struct {
+	owner   string
+	bucket  byte
+	at      int64
+	content string
+}
+
+func (p place) key() []byte {
+	return appendEntryKey(nil, library.PrincipalID(p.owner), library.Bucket(p.bucket), library.EntryKey{Position: library.Instant(p.at), Content: library.ContentID(p.content)})
+}
+
+func (p place) compare(q place) int {
+	return cmp.Or(cmp.Compare(p.owner, q.owner), cmp.Compare(p.bucket, q.bucket), cmp.Compare(p.at, q.at), cmp.Compare(p.content, q.content))
+}
+
+func FuzzKeyOrder(f *testing.F) {
+	f.Add("u:a:b", byte(1), int64(0), "c:a:x", "u:a:b/c", byte(1), int64(-1), "c:a:x")
+	f.Add("u:a:b", byte(1), int64(5), "c:a:x", "u:a:b", byte(2), int64(4), "c:a:x/y")
+	f.Add("a\x00", byte(3), int64(math.MaxInt64), "", "a", byte(0), int64(math.MinInt64), "\xff")
+	f.Add("a\x01b", byte(3), int64(1), "\x00", "a\x00\x02", byte(0), int64(1), "")
+	f.Fuzz(func(t *testing.T, o1 string, b1 byte, p1 int64, c1, o2 string, b2 byte, p2 int64, c2 string) {
+		one, two := place{o1, b1, p1, c1}, place{o2, b2, p2, c2}
+		k1, k2 := one.key(), two.key()
+		if got, want := bytes.Compare(k1, k2), one.compare(two); got != want {
+			t.Fatalf("keys of %+v and %+v compare as %d, not %d", one, two, got, want)
+		}
+		owner, rest, err := cutString(k1[1:])
+		if err != nil || owner != o1 || rest[0] != b1 {
+			t.Fatalf("owner %q came back as %q, bucket %d: %v", o1, owner, rest[0], err)
+		}
+		at, content, err := cutInstant(rest[1:])
+		if err != nil || int64(at) != p1 || string(content) != c1 {
+			t.Fatalf("%+v came back as %d %q: %v", one, at, content, err)
+		}
+		if o1 != o2 && bytes.HasPrefix(k2, appendPartition(nil, tableLibrary, o1)) {
+			t.Fatalf("a row of %q lies among those of %q", o2, o1)
+		}
+		end := prefixEnd(appendPartition(nil, tableLibrary, o1))
+		if bytes.Compare(k1, end) >= 0 {
+			t.Fatalf("a row of %q lies beyond its end", o1)
+		}
+		if o2 > o1 && bytes.Compare(k2, end) < 0 {
+			t.Fatalf("a row of %q lies before the end of %q", o2, o1)
+		}
+	})
+}
+
+// FuzzRows reads whatever bytes as every kind of row: none may panic or ask
+// for more memory than the row has, and what is read is written the same.
+func FuzzRows(f *testing.F) {
+	h := library.Header{Seq: 2, Writers: []library.Writer{{Seq: 2}}, Unsettled: []library.Superseded{{Position: 1, Widest: 1}}}
+	f.Add(appendHeader(nil, &h))
+	f.Add(appendPrincipal(nil, &library.PrincipalHeader{Seq: 2}))
+	f.Add(appendLane(nil, &library.Lane{Stamp: 1, Entries: []library.InFlight{{Base: 1, Principals: []library.PrincipalID{"u:a:b"}}}}))
+	f.Add(appendMember(nil, 1, true, 5))
+	f.Add(appendCreation(nil, &library.Creation{ID: "x"}))
+	f.Add([]byte{rowVersion, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0x01})
+	f.Fuzz(func(t *testing.T, row []byte) {
+		again := func(what string, written []byte, read func([]byte) ([]byte, error)) {
+			t.Helper()
+			back, err := read(written)
+			if err != nil || !bytes.Equal(back, written) {
+				t.Fatalf("%s %x was written as %x and read as %x: %v", what, row, written, back, err)
+			}
+		}
+		kinds := []struct {
+			name string
+			read func([]byte) ([]byte, error)
+		}{
+			{"header", func(b []byte) ([]byte, error) {
+				var h library.Header
+				err := decodeHeader("c:a:b", b, &h)
+				return appendHeader(nil, &h), err
+			}},
+			{"principal", func(b []byte) ([]byte, error) {
+				var h library.PrincipalHeader
+				err := decodePrincipal("u:a:b", b, &h)
+				return appendPrincipal(nil, &h), err
+			}},
+			{"lane", func(b []byte) ([]byte, error) {
+				l, err := decodeLane("x", b)
+				return appendLane(nil, &l), err
+			}},
+			{"request", func(b []byte) ([]byte, error) {
+				r, err := decodeRequest(library.RequestKey{}, b)
+				return appendRequest(nil, r), err
+			}},
+			{"creation", func(b []byte) ([]byte, error) {
+				c, err := decodeCreation(library.RequestKey{}, b)
+				return appendCreation(nil, &c), err
+			}},
+			{"member", func(b []byte) ([]byte, error) {
+				role, leaving, seq, err := decodeMember(b)
+				return appendMember(nil, role, leaving, seq), err
+			}},
+			{"entry", func(b []byte) ([]byte, error) {
+				role, mts, err := decodeEntry(b)
+				return appendEntry(nil, role, mts), err
+			}},
+			{"next", func(b []byte) ([]byte, error) {
+				n, err := decodeNext(b)
+				return appendNext(nil, n), err
+			}},
+		}
+		for _, k := range kinds {
+			if written, err := k.read(row); err == nil {
+				again(k.name, written, k.read)
+			}
+		}
+	})
+}
+
+// TestDamagedRows cuts and lengthens each row: all but the whole one are
+// refused, where a row does not run to its end.
+func TestDamagedRows(t *testing.T) {
+	h := library.Header{Seq: 2, Writers: []library.Writer{{Seq: 2}}, Unsettled: []library.Superseded{{Position: 1, Widest: 1}}}
+	l := library.Lane{Stamp: 1, Entries: []library.InFlight{{Base: 1, Principals: []library.PrincipalID{"u:a:b"}}}}
+	for _, c := range []struct {
+		name string
+		row  []byte
+		read func([]byte) error
+	}{
+		{"header", appendHeader(nil, &h), func(b []byte) error { return decodeHeader("c:a:b", b, new(library.Header)) }},
+		{"principal", appendPrincipal(nil, &library.PrincipalHeader{Seq: 2}), func(b []byte) error { return decodePrincipal("u:a:b", b, new(library.PrincipalHeader)) }},
+		{"lane", appendLane(nil, &l), func(b []byte) error { _, err := decodeLane("x", b); return err }},
+		{"member", appendMember(nil, 1, true, 500), func(b []byte) error { _, _, _, err := decodeMember(b); return err }},
+		{"entry", appendEntry(nil, 1, 500), func(b []byte) error { _, _, err := decodeEntry(b); return err }},
+		{"role", appendRole(nil, 1), func(b []byte) error { _, err := decodeRole(b); return err }},
+		{"next", appendNext(nil, 500), func(b []byte) error { _, err := decodeNext(b); return err }},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			if err := c.read(c.row); err != nil {
+				t.Fatal(err)
+			}
+			for n := range c.row {
+				if c.read(c.row[:n]) == nil {
+					t.Errorf("the first %d bytes of %x are read", n, c.row)
+				}
+			}
+			if c.read(append(slices.Clone(c.row), 0)) == nil {
+				t.Error("a row with a byte behind it is read")
+			}
+			other := slices.Clone(c.row)
+			other[0] = rowVersion + 1
+			if c.read(other) == nil {
+				t.Error("a row of another version is read")
+			}
+		})
+	}
+}
