@@ -41,7 +41,7 @@ run: build $(DATA)/secret ## start the gateway with demo data, and print a token
 # The secret is made once and readable by its owner alone.
 $(DATA)/secret:
 	@mkdir -p $(DATA)
-	@(umask 077; head -c 48 /dev/urandom | base64 -w 0 > $@)
+	@(umask 077; head -c 32 /dev/urandom | od -An -v -tx1 | tr -d " \n" > $@)
 
 .PHONY: build
 build: web ## build bin/carrel, web page included
