@@ -135,7 +135,12 @@ async function run(page, operation, name) {
     (response) => response.url() === new URL('/graphql', base).href && asks(response.request(), operation),
   );
   await page.keyboard.press('Control+Enter');
-  const response = await answered;
+  const response = await answered.catch(async (fault) => {
+    const shown = await page.locator('.graphiql-response .view-lines').textContent();
+    throw new Error(`${operation} as ${name} was not asked; the page shows ${shown.slice(0, 500)} (${fault.message})`);
+  });
+  // Until GraphiQL has taken the answer the same keys would stop the operation.
+  await page.getByRole('button', { name: /execute query/i }).waitFor();
   const answer = await response.json();
   if (answer.errors || !answer.data) {
     throw new Error(`${operation} as ${name} answered ${response.status()}: ${JSON.stringify(answer).slice(0, 500)}`);

@@ -28,11 +28,15 @@ export function createFetcher({ currentToken, renewToken }) {
     const typed = opts?.headers ?? {};
     const own = Object.keys(typed).some((name) => name.toLowerCase() === 'authorization');
     const token = own ? '' : currentToken();
-    let answer = await send(params, { ...bearer(token), ...typed });
-    if (answer.status === 401 && token) {
-      answer = await send(params, { ...bearer(await renewToken()), ...typed });
+    try {
+      let answer = await send(params, { ...bearer(token), ...typed });
+      if (answer.status === 401 && token) {
+        answer = await send(params, { ...bearer(await renewToken()), ...typed });
+      }
+      return await readAnswer(answer);
+    } catch (fault) {
+      return failure(`The gateway could not be reached. Is it still running? (${fault.message})`);
     }
-    return readAnswer(answer);
   };
 }
 
@@ -45,6 +49,12 @@ async function readAnswer(answer) {
   try {
     return JSON.parse(text);
   } catch {
-    throw new Error(`HTTP ${answer.status} ${answer.statusText}: ${text.slice(0, 500)}`);
+    return failure(`HTTP ${answer.status} ${answer.statusText}: ${text.slice(0, 500)}`);
   }
+}
+
+// failure is shown like an answer: thrown, it would come with a stack of
+// bundled code.
+function failure(message) {
+  return { errors: [{ message }] };
 }
