@@ -1,0 +1,163 @@
+package library_test
+
+import (
+	"context"
+	"fmt"
+	"runtime"
+	"sync"
+	"testing"
+
+	"carrel/library"
+)
+
+func TestShareContent(t *testing.T) {
+	h := town(t)
+	open := string(h.note("open", library.Public))
+	ours := string(h.note("ours", library.LoggedIn))
+	secret := string(h.note("secret", library.Private, "u:acme:ben=EDITOR"))
+	for _, c := range []struct {
+		name string
+		as   *library.Viewer
+		in   library.ShareContent
+		want []string
+	}{
+		{"anonymous", &library.Viewer{}, library.ShareContent{Content: open, Principals: []string{"u:acme:ben"}, Role: library.Viewing}, []string{"UNAUTHENTICATED"}},
+		{"with nobody", as("u:acme:ann"), library.ShareContent{Content: "x", Role: library.Viewing}, []string{"INVALID contentId", "INVALID principalIds"}},
+		{"with too many", as("u:acme:ann"), library.ShareContent{Content: open, Principals: make([]string, 101), Role: library.Viewing}, []string{"TOO_MANY principalIds"}},
+		{"with the malformed and the unknown", as("u:acme:ann"), library.ShareContent{Content: open, Principals: []string{"u:acme:ben", "nonsense", "c:acme:open"}, Role: library.Viewing}, []string{"INVALID principalIds.1", "INVALID principalIds.2"}},
+		{"with the unknown and the unseen", as("u:acme:ann"), library.ShareContent{Content: open, Principals: []string{"u:acme:nobody", "u:acme:ben", "u:acme:hid"}, Role: library.Viewing}, []string{"NOT_FOUND principalIds.0", "NOT_FOUND principalIds.2"}},
+		{"of what is unseen", as("u:acme:cleo"), library.ShareContent{Content: secret, Principals: []string{"u:acme:cleo"}, Role: library.Viewing}, []string{"NOT_FOUND contentId"}},
+		{"of a private item by its editor", as("u:acme:ben"), library.ShareContent{Content: secret, Principals: []string{"u:acme:cleo"}, Role: library.Viewing}, []string{"FORBIDDEN contentId"}},
+		{"of more than sight by a reader", as("u:acme:ben"), library.ShareContent{Content: open, Principals: []string{"u:acme:cleo"}, Role: library.Editing}, []string{"FORBIDDEN role"}},
+		{"of a LOGGEDIN item abroad by a reader", as("u:acme:ben"), library.ShareContent{Content: ours, Principals: []string{"u:acme:cleo", "u:beta:zed"}, Role: library.Viewing}, []string{"FORBIDDEN principalIds.1"}},
+		{"with oneself, twice", as("u:beta:zed"), library.ShareContent{Content: open, Principals: []string{"u:beta:zed", "U:BETA:ZED"}, Role: library.Viewing}, nil},
+		{"by a reader", as("u:acme:ben"), library.ShareContent{Content: ours, Principals: []string{"u:acme:cleo"}, Role: library.Viewing}, nil},
+		{"abroad by a manager", as("u:acme:ann"), library.ShareContent{Content: secret, Principals: []string{"u:beta:zed", "g:acme:team"}, Role: library.Viewing}, nil},
+		{"that would demote", as("u:acme:ann"), library.ShareContent{Content: secret, Principals: []string{"u:acme:ben"}, Role: library.Viewing}, nil},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			out, err := h.svc.ShareContent(t.Context(), c.as, c.in)
+			wantTold(t, err, c.want...)
+			if err == nil && (out.Content == nil || len(out.Edges) == 0) {
+				t.Errorf("the outcome: %+v", out)
+			}
+		})
+	}
+	if row, err := h.store.Read(t.Context(), library.ContentID(secret), library.ContentQuery{Members: []library.PrincipalID{"u:acme:ben"}}); err != nil || row.Members[0].Role != library.Editing {
+		t.Errorf("a share demoted: %+v, %v", row, err)
+	}
+	h.wantTitles(as("u:acme:cleo"), "g:acme:team", "secret")
+	h.wantClean()
+}
+
+func TestShareThatChangesNothingWritesNothing(t *testing.T) {
+	h := town(t)
+	id := h.note("a", library.Public, "u:acme:ben=EDITOR")
+	before := h.content(id)
+	out, err := h.svc.ShareContent(t.Context(), as("u:acme:ann"), library.ShareContent{Content: string(id), Principals: []string{"u:acme:ben"}, Role: library.Viewing})
+	if err != nil || out.FanOut != (library.FanOut{Complete: true}) {
+		t.Errorf("the outcome: %+v, %v", out, err)
+	}
+	if after := h.content(id); after.Seq != before.Seq {
+		t.Errorf("it wrote: seq %d, was %d", after.Seq, before.Seq)
+	}
+}
+
+func TestSetContentMembers(t *testing.T) {
+	h := town(t)
+	id := string(h.note("a", library.Private, "u:acme:ben=EDITOR"))
+	for _, c := range []struct {
+		name    string
+		as      *library.Viewer
+		changes []library.ContentMemberChange
+		want    []string
+	}{
+		{"none", as("u:acme:ann"), nil, []string{"INVALID members"}},
+		{"one twice", as("u:acme:ann"), roles("u:acme:ben=VIEWER", "u:acme:ben=EDITOR"), []string{"INVALID members.1.principalId"}},
+		{"by an editor", as("u:acme:ben"), roles("u:acme:cleo=VIEWER"), []string{"FORBIDDEN contentId"}},
+		{"an unseen one", as("u:acme:ann"), roles("u:acme:hid=VIEWER"), []string{"NOT_FOUND members.0.principalId"}},
+		{"the last manager out", as("u:acme:ann"), roles("u:acme:ann="), []string{"LAST_MANAGER"}},
+		{"the last manager down", as("u:acme:ann"), roles("u:acme:ann=EDITOR"), []string{"LAST_MANAGER"}},
+		{"one out who is not in", as("u:acme:ann"), roles("u:acme:cleo="), nil},
+		{"a group in", as("u:acme:ann"), roles("g:acme:team=MANAGER"), nil},
+		{"oneself out", as("u:acme:ben"), roles("u:acme:ben="), nil},
+		{"the first manager out, the group stays", as("u:acme:cleo"), roles("u:acme:ann="), nil},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			_, err := h.svc.SetContentMembers(t.Context(), c.as, library.SetContentMembers{Content: id, Members: c.changes})
+			wantTold(t, err, c.want...)
+		})
+	}
+	if _, err := h.svc.SetContentMembers(t.Context(), as("u:acme:ann"), library.SetContentMembers{Content: id, Members: roles("u:acme:ben=VIEWER")}); library.CodeOf(err) != library.NotFound {
+		t.Errorf("a removed manager still sees the private item: %v", err)
+	}
+	h.wantTitles(as("u:acme:ann"), "u:acme:ann")
+	h.wantClean()
+}
+
+// slowCommits holds back the first commit of an item until told to go on, and
+// counts all of them.
+type slowCommits struct {
+	library.Store
+	id      library.ContentID
+	began   chan struct{}
+	goOn    chan struct{}
+	once    sync.Once
+	mu      sync.Mutex
+	commits int
+}
+
+func (s *slowCommits) Commit(ctx context.Context, c *library.ContentCommit) (library.Verdict, error) {
+	if c.ID == s.id {
+		s.mu.Lock()
+		s.commits++
+		s.mu.Unlock()
+		s.once.Do(func() {
+			close(s.began)
+			<-s.goOn
+		})
+	}
+	return s.Store.Commit(ctx, c)
+}
+
+func TestSharesThatWaitGoTogether(t *testing.T) {
+	slow := &slowCommits{began: make(chan struct{}), goOn: make(chan struct{})}
+	h := newHouse(t, func(s library.Store) library.Store { slow.Store = s; return slow })
+	h.user("u:acme:ann", library.Public)
+	const many = 20
+	for n := range many {
+		h.user(fmt.Sprintf("u:acme:p%d", n), library.Public)
+	}
+	id := h.note("a", library.Public)
+	slow.id = id
+	share := func(p string) (*library.ContentOutcome, error) {
+		return h.svc.ShareContent(t.Context(), as(p), library.ShareContent{Content: string(id), Principals: []string{p}, Role: library.Viewing})
+	}
+	var wg sync.WaitGroup
+	wg.Go(func() { _, _ = share("u:acme:p0") })
+	<-slow.began
+	for n := 1; n < many; n++ {
+		wg.Go(func() {
+			out, err := share(fmt.Sprintf("u:acme:p%d", n))
+			if err != nil || out.Edge == nil || out.FanOut.Libraries != 1 {
+				t.Errorf("share %d: %+v, %v", n, out, err)
+			}
+		})
+	}
+	wg.Go(func() {
+		_, err := h.svc.ShareContent(t.Context(), as("u:acme:p1"), library.ShareContent{Content: string(id), Principals: []string{"u:acme:p1"}, Role: library.Manages})
+		wantTold(t, err, "FORBIDDEN role")
+	})
+	for h.svc.SharesWaiting(id) < many {
+		runtime.Gosched()
+		if t.Context().Err() != nil {
+			return
+		}
+	}
+	close(slow.goOn)
+	wg.Wait()
+	if got := h.content(id); got.Members != many+1 || slow.commits != 2 {
+		t.Errorf("%d members by %d commits, want %d by 2", got.Members, slow.commits, many+1)
+	}
+	h.wantClean()
+}

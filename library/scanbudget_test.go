@@ -1,0 +1,190 @@
+package library_test
+
+import (
+	"fmt"
+	"testing"
+
+	"carrel/library"
+)
+
+// TestBudget: a page among very many entries that may not be seen ends all the
+// same, and goes on from there.
+func TestBudget(t *testing.T) {
+	const size, budget = 1, 55
+	for _, c := range []struct {
+		name       string
+		hidden     int
+		visible    bool // one more entry, at the far end
+		pages      int
+		descending bool
+		forwards   bool
+	}{
+		{"ascending forwards", 2 * budget, true, 3, false, true},
+		{"ascending backwards", 2 * budget, true, 3, false, false},
+		{"descending forwards", 2 * budget, true, 3, true, true},
+		{"descending backwards", 2 * budget, true, 3, true, false},
+		{"exactly the budget and no more", budget, false, 1, false, true},
+		{"exactly the budget, then one", budget, true, 2, false, true},
+		{"one less than the budget, then one", budget - 1, true, 1, true, true},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			r := newRoom(t)
+			r.principals("u:acme:ann")
+			for i := range c.hidden {
+				id := library.ContentID(fmt.Sprintf("c:acme:h%d", i))
+				r.item(id, library.Instant(100+i), library.Public, has("u:acme:ann", library.Viewing))
+				r.change(id, func(h *library.Header) { h.State = library.Deleted })
+			}
+			newer := c.forwards != c.descending
+			want := []string{}
+			if c.visible {
+				at := library.Instant(1)
+				if newer {
+					at = 5000
+				}
+				r.item("c:acme:far", at, library.Public, has("u:acme:ann", library.Viewing))
+				want = append(want, "far")
+			}
+			var cursor *string
+			for page := 1; page <= c.pages; page++ {
+				q := library.LibraryQuery{Descending: c.descending, OtherSide: true, PageArgs: firstAfter(size, cursor)}
+				if !c.forwards {
+					q.PageArgs = lastBefore(size, cursor)
+				}
+				conn := r.read(anonymous(), "u:acme:ann", q)
+				more, other, next := conn.PageInfo.HasNextPage, conn.PageInfo.HasPreviousPage, conn.PageInfo.EndCursor()
+				if !c.forwards {
+					more, other, next = conn.PageInfo.HasPreviousPage, conn.PageInfo.HasNextPage, conn.PageInfo.StartCursor()
+				}
+				if more != (page < c.pages) {
+					t.Fatalf("page %d of %d says that there are more: %v", page, c.pages, more)
+				}
+				if page < c.pages {
+					r.wantNames(conn)
+					if next == nil || conn.PageInfo.StartCursor() == nil || conn.PageInfo.EndCursor() == nil {
+						t.Fatal("a page that was cut short has no cursors")
+					}
+				} else {
+					r.wantNames(conn, want...)
+				}
+				// What was scanned last is on the other side; far back the
+				// budget ends, and the flag says that there may be something.
+				if wantOther := page > 2; other != wantOther {
+					t.Errorf("page %d: the other side's flag is %v", page, other)
+				}
+				cursor = next
+			}
+		})
+	}
+}
+
+func TestFlagsOfEmptyPages(t *testing.T) {
+	r := newRoom(t)
+	r.principals("u:acme:ann")
+	r.numbered(3)
+	all := r.read(anonymous(), "u:acme:ann", library.LibraryQuery{})
+	oldest, newest := all.Edges[0].Cursor(), all.Edges[2].Cursor()
+	for _, c := range []struct {
+		name                 string
+		args                 library.PageArgs
+		edges                int
+		hasNext, hasPrevious bool
+	}{
+		{"none of many", first(0), 0, true, false},
+		{"none of the last", last(0), 0, false, true},
+		{"none after the oldest", firstAfter(0, &oldest), 0, true, true},
+		{"none before the newest", lastBefore(0, &newest), 0, true, true},
+		{"after the newest", firstAfter(5, &newest), 0, false, true},
+		{"before the oldest", lastBefore(5, &oldest), 0, true, false},
+		{"after the oldest", firstAfter(5, &oldest), 2, false, true},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			r.t = t
+			conn := r.read(anonymous(), "u:acme:ann", library.LibraryQuery{PageArgs: c.args, OtherSide: true})
+			r.wantEnds(conn)
+			info := &conn.PageInfo
+			if len(conn.Edges) != c.edges || info.HasNextPage != c.hasNext || info.HasPreviousPage != c.hasPrevious {
+				t.Errorf("%d edges, next %v, previous %v; want %d, %v, %v",
+					len(conn.Edges), info.HasNextPage, info.HasPreviousPage, c.edges, c.hasNext, c.hasPrevious)
+			}
+		})
+	}
+	t.Run("none after what is gone, beside another of its position", func(t *testing.T) {
+		r.t = t
+		r.principals("u:acme:eva")
+		for _, id := range []library.ContentID{"c:acme:a", "c:acme:b"} {
+			r.item(id, 10, library.Public, has("u:acme:eva", library.Viewing))
+		}
+		edges := r.read(anonymous(), "u:acme:eva", library.LibraryQuery{}).Edges
+		gone, other := edges[0].Cursor(), edges[1].Cursor()
+		r.change("c:acme:a", func(h *library.Header) { h.State = library.Deleted })
+		forwards := r.read(anonymous(), "u:acme:eva", library.LibraryQuery{PageArgs: firstAfter(0, &gone), OtherSide: true})
+		if !forwards.PageInfo.HasNextPage || forwards.PageInfo.HasPreviousPage {
+			t.Errorf("after the one that is gone: %+v", forwards.PageInfo)
+		}
+		r.item("c:acme:c", 10, library.Public, has("u:acme:eva", library.Viewing))
+		r.change("c:acme:b", func(h *library.Header) { h.State = library.Deleted })
+		backwards := r.read(anonymous(), "u:acme:eva", library.LibraryQuery{PageArgs: lastBefore(0, &other), OtherSide: true})
+		if !backwards.PageInfo.HasNextPage || backwards.PageInfo.HasPreviousPage {
+			t.Errorf("before the one that is gone: %+v", backwards.PageInfo)
+		}
+	})
+	t.Run("an empty library", func(t *testing.T) {
+		r.t = t
+		r.principals("u:acme:bob")
+		for _, args := range []library.PageArgs{first(5), last(5), {}} {
+			conn := r.read(anonymous(), "u:acme:bob", library.LibraryQuery{PageArgs: args, OtherSide: true})
+			r.wantEnds(conn)
+			if len(conn.Edges) > 0 || conn.PageInfo.HasNextPage || conn.PageInfo.HasPreviousPage {
+				t.Errorf("an empty library has %+v", conn.PageInfo)
+			}
+		}
+	})
+}
+
+// TestCursorOfWhatIsGone: a cursor marks a place, whatever becomes of the item
+// that stood there.
+func TestCursorOfWhatIsGone(t *testing.T) {
+	r := newRoom(t)
+	r.principals("u:acme:ann")
+	r.numbered(5)
+	cursor := r.read(anonymous(), "u:acme:ann", library.LibraryQuery{}).Edges[2].Cursor()
+	r.change("c:acme:n02", func(h *library.Header) { h.State = library.Deleted })
+	r.enforce("c:acme:n02", "u:acme:ann")
+	r.wantNames(r.read(anonymous(), "u:acme:ann", library.LibraryQuery{PageArgs: firstAfter(5, &cursor)}), "n03", "n04")
+	r.wantNames(r.read(anonymous(), "u:acme:ann", library.LibraryQuery{PageArgs: lastBefore(5, &cursor)}), "n00", "n01")
+}
+
+// TestRevocationIsEffectiveAtOnce: what the header says when it is read decides, not
+// what it said when the entry was written.
+func TestRevocationIsEffectiveAtOnce(t *testing.T) {
+	r := newRoom(t)
+	r.principals("u:acme:ann", "u:acme:bob", "u:acme:cat", "u:other:sam", "g:acme:team")
+	r.join("g:acme:team", true, in("u:acme:cat", library.GroupMember))
+	r.item("c:acme:secret", 10, library.Public,
+		has("u:acme:ann", library.Viewing), has("u:other:sam", library.Manages), has("g:acme:team", library.Viewing))
+	for _, c := range []struct {
+		name   string
+		change func(h *library.Header)
+	}{
+		{"turned PRIVATE where it stands", func(h *library.Header) { h.Visibility = library.Private }},
+		{"turned PRIVATE and moved", func(h *library.Header) { h.Visibility, h.Position = library.Private, 2000 }},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			r.t = t
+			r.change("c:acme:secret", c.change)
+			for _, v := range []*library.Viewer{anonymous(), bob(), eve()} {
+				for _, q := range []library.LibraryQuery{{}, {Descending: true}, {IncludeShared: true}, {PageArgs: last(3)}} {
+					r.wantNames(r.read(v, "u:acme:ann", q))
+				}
+			}
+			r.wantNames(r.read(ann(), "u:acme:ann", library.LibraryQuery{Descending: true}), "secret")
+			// Those with a role are shown it where they ask for that, only.
+			for _, user := range []library.PrincipalID{"u:other:sam", "u:acme:cat"} {
+				v := &library.Viewer{User: user}
+				r.wantNames(r.read(v, "u:acme:ann", library.LibraryQuery{Descending: true, WithStanding: true}))
+				r.wantNames(r.read(v, "u:acme:ann", library.LibraryQuery{Descending: true, IncludeShared: true}), "secret")
+			}
+		})
+	}
+}
