@@ -186,7 +186,7 @@ function watch(page) {
 
 function asks(request, operation) {
   try {
-    return request.postDataJSON()?.operationName === operation;
+    return new RegExp(`^(query|mutation) ${operation}\\b`, 'm').test(request.postDataJSON()?.query);
   } catch {
     return false;
   }

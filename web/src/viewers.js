@@ -21,7 +21,7 @@ export function createFetcher({ currentToken, renewToken }) {
         accept: 'application/graphql-response+json, application/json;q=0.9',
         ...headers,
       },
-      body: JSON.stringify(params),
+      body: JSON.stringify(namedInQuery(params)),
     });
 
   return async (params, opts) => {
@@ -38,6 +38,13 @@ export function createFetcher({ currentToken, renewToken }) {
       return failure(`The gateway could not be reached. Is it still running? (${fault.message})`);
     }
   };
+}
+
+// namedInQuery leaves out an operation name that the query does not hold. For a
+// moment after a change of tabs GraphiQL still sends the name of the tab before.
+function namedInQuery({ operationName, ...rest }) {
+  const held = operationName && new RegExp(`\\b${operationName}\\b`).test(rest.query);
+  return held ? { operationName, ...rest } : rest;
 }
 
 function bearer(token) {
