@@ -53,7 +53,7 @@ web: web/dist/index.html ## build the GraphiQL page from npm
 # Without npm the binary is built all the same and serves a plain form.
 web/dist/index.html: $(WEB_FILES)
 	@if command -v npm > /dev/null; then \
-		cd web && npm ci --no-audit --no-fund && npx vite build && touch dist/index.html; \
+		cd web && npm ci --no-audit --no-fund && npm run --silent build && touch dist/index.html; \
 	else \
 		echo 'npm is missing: the gateway will serve a plain form instead of GraphiQL'; \
 	fi

@@ -3,6 +3,7 @@ package main
 import (
 	"encoding/base64"
 	"encoding/binary"
+	"encoding/json"
 	"net/http"
 	"strconv"
 	"sync"
@@ -88,20 +89,37 @@ func appendEdge(out []byte, e library.Entry, c *library.Content, by *library.Pri
 	out = append(out, `{"cursor":"`...)
 	out = appendCursor(out, e)
 	out = append(out, `","node":{"id":`...)
-	out = strconv.AppendQuote(out, string(c.ID))
+	out = appendText(out, string(c.ID))
 	out = append(out, `,"title":`...)
-	out = strconv.AppendQuote(out, c.Title)
+	out = appendText(out, c.Title)
 	out = append(out, `,"link":`...)
-	out = strconv.AppendQuote(out, linkOf(c))
+	out = appendText(out, linkOf(c))
 	out = append(out, `,"visibility":"`...)
 	out = append(out, c.Visibility.String()...)
 	out = append(out, `","lastModified":"`...)
 	out, _ = c.LastModified.AppendText(out) // it never fails
 	out = append(out, `","createdBy":{"id":`...)
-	out = strconv.AppendQuote(out, string(by.ID))
+	out = appendText(out, string(by.ID))
 	out = append(out, `,"displayName":`...)
-	out = strconv.AppendQuote(out, by.DisplayName)
+	out = appendText(out, by.DisplayName)
 	return append(out, `}}}`...)
+}
+
+// appendText writes a JSON string. What has nothing to escape, which is nearly
+// everything, is copied.
+func appendText(out []byte, s string) []byte {
+	for i := range len(s) {
+		if c := s[i]; c < ' ' || c == '"' || c == '\\' {
+			quoted, err := json.Marshal(s)
+			if err != nil {
+				panic(err) // a string is always encoded
+			}
+			return append(out, quoted...)
+		}
+	}
+	out = append(out, '"')
+	out = append(out, s...)
+	return append(out, '"')
 }
 
 // appendCursor writes the place of an entry in the open: a reader of it learns
