@@ -4,15 +4,10 @@ import (
 	"testing"
 
 	"github.com/cockroachdb/pebble/v2/vfs"
-	"go.uber.org/goleak"
 
 	"carrel/library"
 	"carrel/library/storetest"
 )
-
-func TestMain(m *testing.M) {
-	goleak.VerifyTestMain(m)
-}
 
 // openStore opens a store that is closed at the end of the test.
 func openStore(t testing.TB, dir string, opts Options) *Store {

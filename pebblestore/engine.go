@@ -41,6 +41,7 @@ func (s *Store) engineOptions(fs vfs.FS) *pebble.Options {
 		MemTableSize:                memTableSize,
 		MemTableStopWritesThreshold: memTables,
 		L0CompactionThreshold:       compactFrom,
+		MaxManifestFileSize:         manifestMax,
 		Logger:                      engineLog{s},
 		EventListener:               s.listener(),
 	}

@@ -90,13 +90,13 @@ func fileKind(err error) string {
 	name := fileName.FindString(text)
 	kind := "a file"
 	switch {
-	case strings.HasSuffix(name, ".sst"), strings.HasSuffix(name, ".blob"), strings.Contains(text, "pebble/table"):
+	case strings.HasSuffix(name, ".sst"), strings.HasSuffix(name, ".blob"), strings.Contains(text, "table"), strings.Contains(text, ": block "):
 		kind = "a table file"
 	case strings.HasSuffix(name, ".log"), strings.Contains(text, "WAL"), strings.Contains(text, "log file"):
 		kind = "the write-ahead log"
 	case strings.HasPrefix(name, "MANIFEST"), strings.Contains(strings.ToLower(text), "manifest"):
 		kind = "the manifest"
-	case strings.HasPrefix(name, "OPTIONS"), strings.Contains(text, "OPTIONS"):
+	case strings.HasPrefix(name, "OPTIONS"), strings.Contains(text, "key=value"), strings.Contains(text, "name from file"):
 		kind = "the options file"
 	case strings.HasPrefix(name, "marker"), strings.Contains(text, "marker"):
 		kind = "a marker file"

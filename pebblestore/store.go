@@ -57,6 +57,7 @@ type Store struct {
 	space  space
 	dead   dead
 	expiry expiry
+	tide   tide
 	lanes  laneStamps
 	views  sync.Pool // of *view
 
@@ -91,7 +92,8 @@ func Open(dir string, opts Options) (*Store, error) {
 	s.lock = lock
 	s.space.init(fs, dir, opts.FreeReserve)
 	if err := s.openDB(fs); err != nil {
-		return nil, errors.Join(err, closeQuietly(lock))
+		closeQuietly(lock)
+		return nil, err
 	}
 	s.tasks.Add(1)
 	go s.flushDead()
@@ -115,25 +117,33 @@ func newStore(dir string, opts Options) *Store {
 	return s
 }
 
-// openDB opens the database and checks its format.
+// openDB opens the database and checks that it is whole and of our format.
 func (s *Store) openDB(fs vfs.FS) error {
+	if err := s.checkWhole(fs); err != nil {
+		return err
+	}
+	// The mark of a store in use comes first: the next step makes a manifest
+	// that the mark of the last Close says nothing of.
+	if err := s.openTide(fs); err != nil {
+		return err
+	}
 	db, err := pebble.Open(s.dir, s.engineOptions(fs))
 	if err != nil {
+		closeQuietly(s.tide.file)
 		return openFault(s.dir, err)
 	}
 	s.db = db
 	if err := s.checkFormat(); err != nil {
-		return errors.Join(err, closeQuietly(db))
+		closeQuietly(db)
+		closeQuietly(s.tide.file)
+		return err
 	}
 	return nil
 }
 
-// closeQuietly closes what was opened for nothing; only a failure that is not
-// a consequence of the first one would matter, and there is none such.
-func closeQuietly(c io.Closer) error {
-	_ = c.Close()
-	return nil
-}
+// closeQuietly closes what was opened for nothing; a failure would say no more
+// than the one that made it needless.
+func closeQuietly(c io.Closer) { _ = c.Close() }
 
 // checkFormat compares the store's format version with this code's, and writes
 // it into a store that is empty.
@@ -189,11 +199,9 @@ func (s *Store) Close() error {
 		// stay as a crash would leave them, and the lock goes with the process.
 		return s.standing()
 	}
-	err := s.db.LogData(nil, pebble.Sync)
-	if err == nil {
-		err = s.db.Close()
-	}
-	err = errors.Join(err, s.lock.Close())
+	// With its memory flushed the store opens without replaying the log.
+	err := errors.Join(s.db.Flush(), s.db.LogData(nil, pebble.Sync))
+	err = errors.Join(err, s.db.Close(), s.closeTide(), s.lock.Close())
 	if err != nil {
 		return fault("close the store", err)
 	}
@@ -254,6 +262,7 @@ func (s *Store) commitSynced(b *pebble.Batch) error {
 	if err != nil {
 		return library.Uncertain(fault("commit", err))
 	}
+	s.acknowledge(b)
 	return nil
 }
 

@@ -1,0 +1,485 @@
+package pebblestore
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"math/rand/v2"
+	"os"
+	"os/exec"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+
+	"github.com/cockroachdb/pebble/v2"
+	"github.com/cockroachdb/pebble/v2/vfs"
+	"github.com/cockroachdb/pebble/v2/vfs/errorfs"
+	"go.uber.org/goleak"
+
+	"carrel/library"
+)
+
+// openInChild names the directory that a child of this test process opens.
+const openInChild = "CARREL_TEST_OPEN"
+
+func TestMain(m *testing.M) {
+	if dir := os.Getenv(openInChild); dir != "" {
+		s, err := Open(dir, Options{})
+		if err == nil {
+			err = s.Close()
+		}
+		if err != nil {
+			fmt.Println(err)
+			os.Exit(1)
+		}
+		os.Exit(0)
+	}
+	goleak.VerifyTestMain(m)
+}
+
+// commit makes seq of an item.
+func commit(ctx context.Context, s *Store, name string, seq int64) (library.Verdict, error) {
+	h := library.Header{Seq: seq, MTS: library.Instant(seq), Position: library.Instant(seq), State: library.Live, Widest: library.Private}
+	h.ID, h.Title, h.Visibility = library.ContentID("c:acme:"+name), strings.Repeat("title of "+name, 20), library.Private
+	return s.Commit(ctx, &library.ContentCommit{ID: h.ID, Base: seq - 1, Header: h, Writer: library.EntryID{1},
+		Members: []library.Member{{Principal: "u:acme:ann", Role: library.Manages}}})
+}
+
+// mustCommit makes seq of an item, which must apply.
+func mustCommit(t testing.TB, s *Store, name string, seq int64) {
+	t.Helper()
+	v, err := commit(t.Context(), s, name, seq)
+	if err != nil || !v.Applied {
+		t.Fatalf("seq %d of %s: %+v %v", seq, name, v, err)
+	}
+}
+
+// wantUnavailable checks the class and the words of an error.
+func wantUnavailable(t *testing.T, err error, words ...string) {
+	t.Helper()
+	if err == nil || library.CodeOf(err) != library.Unavailable {
+		t.Fatalf("not of class Unavailable: %v", err)
+	}
+	for _, w := range words {
+		if !strings.Contains(err.Error(), w) {
+			t.Errorf("%q does not say %q", err, w)
+		}
+	}
+}
+
+func TestASecondProcessIsRefused(t *testing.T) {
+	dir := t.TempDir()
+	s := openStore(t, dir, Options{})
+	_, err := Open(dir, Options{})
+	wantUnavailable(t, err, "pebble:"+dir+" is in use by another process")
+	open := func() (string, error) {
+		child := exec.CommandContext(t.Context(), os.Args[0])
+		child.Env = append(os.Environ(), openInChild+"="+dir)
+		out, err := child.Output()
+		return string(out), err
+	}
+	out, err := open()
+	if err == nil || !strings.Contains(out, "pebble:"+dir+" is in use by another process") {
+		t.Errorf("the child says %q, %v", out, err)
+	}
+	mustCommit(t, s, "item", 1)
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if out, err := open(); err != nil {
+		t.Errorf("after Close the child says %q, %v", out, err)
+	}
+}
+
+func TestFormat(t *testing.T) {
+	for _, c := range []struct {
+		name  string
+		set   func(db *pebble.DB) error
+		words string
+	}{
+		{"newer version", func(db *pebble.DB) error { return db.Set([]byte{tableFormat}, []byte("2"), pebble.Sync) }, `format version "2"`},
+		{"no number", func(db *pebble.DB) error { return db.Set([]byte{tableFormat}, []byte("x"), pebble.Sync) }, `format version "x"`},
+		{"another database", func(db *pebble.DB) error {
+			return errors.Join(db.Delete([]byte{tableFormat}, pebble.Sync), db.Set([]byte("key"), nil, pebble.Sync))
+		}, "not a carrel store"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			mem := vfs.NewMem()
+			s := openStore(t, "store", Options{FS: mem})
+			if err := c.set(s.db); err != nil {
+				t.Fatal(err)
+			}
+			if err := s.Close(); err != nil {
+				t.Fatal(err)
+			}
+			for range 2 {
+				_, err := Open("store", Options{FS: mem})
+				wantUnavailable(t, err, c.words, "pebble:store")
+			}
+		})
+	}
+}
+
+func TestClosed(t *testing.T) {
+	s := openStore(t, "", Options{FS: vfs.NewMem()})
+	for range 2 {
+		if err := s.Close(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	_, err := commit(t.Context(), s, "item", 1)
+	wantUnavailable(t, err, "closed")
+	if library.MayHaveCommitted(err) {
+		t.Error("a commit on a closed store may have been applied")
+	}
+	_, err = s.ReadMany(t.Context(), []library.ContentID{"c:acme:item"}, nil)
+	wantUnavailable(t, err, "closed")
+	_, err = s.ReserveBlock(t.Context(), "host", 5)
+	wantUnavailable(t, err, "closed")
+}
+
+// TestCloseWaits closes a store under load: each call either succeeds or is
+// told that the store is closed.
+func TestCloseWaits(t *testing.T) {
+	mem := vfs.NewMem()
+	s := openStore(t, "", Options{FS: mem})
+	var done sync.WaitGroup
+	var last [4]int64
+	started := make(chan struct{}, len(last))
+	for w := range last {
+		done.Go(func() {
+			for seq := int64(1); ; seq++ {
+				v, err := commit(t.Context(), s, fmt.Sprintf("item%d", w), seq)
+				if seq == 5 {
+					started <- struct{}{}
+				}
+				if err != nil {
+					wantClosed(t, err)
+					return
+				}
+				if !v.Applied {
+					t.Errorf("seq %d was refused: %+v", seq, v)
+					return
+				}
+				last[w] = seq
+			}
+		})
+	}
+	for range last {
+		<-started
+	}
+	if err := s.Close(); err != nil {
+		t.Error(err)
+	}
+	done.Wait()
+	again := openStore(t, "", Options{FS: mem})
+	for w, want := range last {
+		rows, err := again.Read(t.Context(), library.ContentID(fmt.Sprintf("c:acme:item%d", w)), library.ContentQuery{})
+		if err != nil || rows.Header.Seq != want {
+			t.Errorf("writer %d: %d was acknowledged, %d is there, %v", w, want, rows.Header.Seq, err)
+		}
+	}
+}
+
+func wantClosed(t *testing.T, err error) {
+	t.Helper()
+	if library.CodeOf(err) != library.Unavailable || !strings.Contains(err.Error(), "closed") {
+		t.Errorf("not told that the store is closed: %v", err)
+	}
+}
+
+func TestEndedContext(t *testing.T) {
+	s := openStore(t, "", Options{FS: vfs.NewMem()})
+	ended, cancel := context.WithCancel(t.Context())
+	cancel()
+	_, err := commit(ended, s, "item", 1)
+	wantUnavailable(t, err)
+	if !errors.Is(err, context.Canceled) || library.MayHaveCommitted(err) || library.ReasonOf(err) != library.ReasonTimeout {
+		t.Errorf("%v", err)
+	}
+	late, cancel := context.WithTimeout(t.Context(), 0)
+	defer cancel()
+	err = s.PutDue(late, library.Due{})
+	wantUnavailable(t, err)
+	if !errors.Is(err, context.DeadlineExceeded) {
+		t.Errorf("%v", err)
+	}
+}
+
+// TestOneSyncAMutation counts the syncs of the log that each call makes.
+func TestOneSyncAMutation(t *testing.T) {
+	var syncs atomic.Int64
+	fs := errorfs.Wrap(vfs.NewMem(), errorfs.InjectorFunc(func(op errorfs.Op) error {
+		if strings.HasSuffix(op.Path, ".log") && (op.Kind == errorfs.OpFileSync || op.Kind == errorfs.OpFileSyncData) {
+			syncs.Add(1)
+		}
+		return nil
+	}))
+	s := openStore(t, "", Options{FS: fs})
+	for _, step := range script() {
+		before := syncs.Load()
+		if err := step.run(t.Context(), s); err != nil {
+			t.Fatalf("%s: %v", step.name, err)
+		}
+		want := int64(0)
+		if step.synced {
+			want = 1
+		}
+		if got := syncs.Load() - before; got != want {
+			t.Errorf("%s: %d syncs, not %d", step.name, got, want)
+		}
+	}
+}
+
+// TestLogFails breaks the disk under the log: the commit under way is of
+// unknown outcome, one clear line is logged, Fatal is told once, nothing that
+// was acknowledged is lost, and everything after it is refused.
+func TestLogFails(t *testing.T) {
+	mem := vfs.NewCrashableMem()
+	var failing atomic.Bool
+	fs := errorfs.Wrap(mem, errorfs.InjectorFunc(func(op errorfs.Op) error {
+		if failing.Load() && strings.HasSuffix(op.Path, ".log") && op.Kind.ReadOrWrite() == errorfs.OpIsWrite {
+			return errorfs.ErrInjected
+		}
+		return nil
+	}))
+	var log bytes.Buffer
+	var fatal []string
+	s, err := Open("", Options{FS: fs, Log: slog.New(slog.NewTextHandler(&log, nil)), Fatal: func(msg string) { fatal = append(fatal, msg) }})
+	if err != nil {
+		t.Fatal(err)
+	}
+	mustCommit(t, s, "item", 1)
+	failing.Store(true)
+	_, err = commit(t.Context(), s, "item", 2)
+	wantUnavailable(t, err)
+	if !library.MayHaveCommitted(err) {
+		t.Errorf("not of unknown outcome: %v", err)
+	}
+	for range 3 {
+		_, err := commit(t.Context(), s, "other", 1)
+		wantUnavailable(t, err, "can no longer write")
+		_, err = s.Read(t.Context(), "c:acme:item", library.ContentQuery{})
+		wantUnavailable(t, err, "can no longer write")
+	}
+	if len(fatal) != 1 || !strings.Contains(fatal[0], "can no longer be written") || !strings.Contains(fatal[0], "injected error") {
+		t.Errorf("Fatal was told %q", fatal)
+	}
+	if n := strings.Count(log.String(), "\n"); n != 1 || !strings.Contains(log.String(), "can no longer be written") {
+		t.Errorf("the log has %d lines:\n%s", n, &log)
+	}
+	again := openStore(t, "", Options{FS: mem.CrashClone(vfs.CrashCloneCfg{})})
+	rows, err := again.Read(t.Context(), "c:acme:item", library.ContentQuery{})
+	if err != nil || rows.Header.Seq != 1 {
+		t.Errorf("seq %d is left of an acknowledged 1: %v", rows.Header.Seq, err)
+	}
+	wantUnavailable(t, s.Close(), "can no longer write")
+	failing.Store(false)
+	_ = s.db.Close()
+}
+
+func TestAlmostFullDisk(t *testing.T) {
+	mem := vfs.NewMem()
+	var now library.Instant
+	mem.TestingSetDiskUsage(vfs.DiskUsage{AvailBytes: 300 << 20, TotalBytes: 1 << 30})
+	s := openStore(t, "", Options{FS: mem, Now: func() library.Instant { return now }})
+	mustCommit(t, s, "item", 1)
+	mem.TestingSetDiskUsage(vfs.DiskUsage{AvailBytes: 200 << 20, TotalBytes: 1 << 30})
+	now += 2_000_000
+	full := func(what string, err error) {
+		t.Helper()
+		wantUnavailable(t, err, "disk of the store is almost full")
+		if library.MayHaveCommitted(err) {
+			t.Errorf("%s may have been applied: %v", what, err)
+		}
+	}
+	_, err := commit(t.Context(), s, "item", 2)
+	full("Commit", err)
+	_, err = s.CommitPrincipal(t.Context(), &library.PrincipalCommit{ID: "u:acme:ann", Header: library.PrincipalHeader{Seq: 1}})
+	full("CommitPrincipal", err)
+	_, err = s.FixCreation(t.Context(), library.Creation{}, nil)
+	full("FixCreation", err)
+	_, err = s.FixSetting(t.Context(), "name", nil)
+	full("FixSetting", err)
+	_, err = s.ReserveBlock(t.Context(), "host", 5)
+	full("ReserveBlock", err)
+	rows, err := s.Read(t.Context(), "c:acme:item", library.ContentQuery{Members: []library.PrincipalID{"u:acme:ann"}})
+	if err != nil || rows.Header.Seq != 1 {
+		t.Fatalf("%+v %v", rows, err)
+	}
+	// What is decided is finished, and room can be made.
+	if err := s.Enforce(t.Context(), &library.Enforcement{Header: &rows.Header, Rows: rows.Members}); err != nil {
+		t.Error(err)
+	}
+	if err := s.PutLane(t.Context(), library.Lane{ID: "x"}); err != nil {
+		t.Error(err)
+	}
+	rows.Header.Seq, rows.Header.State = 2, library.Deleted
+	if v, err := s.Commit(t.Context(), &library.ContentCommit{ID: "c:acme:item", Base: 1, Header: rows.Header}); err != nil || !v.Applied {
+		t.Errorf("a deletion was refused: %+v %v", v, err)
+	}
+	mem.TestingSetDiskUsage(vfs.DiskUsage{AvailBytes: 256 << 20, TotalBytes: 1 << 30})
+	now += 2_000_000
+	mustCommit(t, s, "other", 1)
+}
+
+// readAll opens a store and reads every item.
+func readAll(ctx context.Context, fs vfs.FS, items int) error {
+	s, err := Open("", Options{FS: fs, Fatal: func(string) {}})
+	if err != nil {
+		return err
+	}
+	defer func() { _ = s.Close() }()
+	for n := range items {
+		id := library.ContentID(fmt.Sprintf("c:acme:item%03d", n))
+		rows, err := s.Read(ctx, id, library.ContentQuery{Members: []library.PrincipalID{"u:acme:ann"}})
+		if err != nil {
+			return err
+		}
+		if rows.Header.Seq != 1 || rows.Members[0].Seq != 1 {
+			return fmt.Errorf("%s has seq %d", id, rows.Header.Seq)
+		}
+	}
+	return nil
+}
+
+// rewrite puts b in the place of a file; nil removes it.
+func rewrite(t *testing.T, fs vfs.FS, name string, b []byte) {
+	t.Helper()
+	err := fs.Remove(name)
+	if b != nil {
+		f, created := fs.Create(name, vfs.WriteCategoryUnspecified)
+		if created != nil {
+			t.Fatal(created)
+		}
+		_, err = f.Write(b)
+		err = errors.Join(err, f.Close())
+	}
+	if err != nil && !os.IsNotExist(err) {
+		t.Fatal(err)
+	}
+}
+
+// TestDamagedFiles damages each kind of file, of a store that was closed and of
+// one whose process died, at many places: nothing that was acknowledged is ever
+// missing without an error that tells the kind of the file, and nothing is made
+// worse by the attempt: with the file as it was, everything is there.
+func TestDamagedFiles(t *testing.T) {
+	const items = 80
+	mem := vfs.NewCrashableMem()
+	s := openStore(t, "", Options{FS: mem})
+	for n := range items {
+		mustCommit(t, s, fmt.Sprintf("item%03d", n), 1)
+		if n%30 == 29 {
+			if err := s.db.Flush(); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	take := func(fs *vfs.MemFS) *vfs.MemFS {
+		return fs.CrashClone(vfs.CrashCloneCfg{UnsyncedDataPercent: 100, RNG: rand.New(rand.NewPCG(1, 1))})
+	}
+	died := take(mem)
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	closed := take(mem)
+	for _, c := range []struct {
+		name    string
+		fs      *vfs.MemFS
+		kind    func(file string) bool
+		words   string
+		noticed int // percent of the places, at least; files that are not in use any more lie about too
+	}{
+		{"tables of a closed store", closed, isTable, "table", 30},
+		{"tables of one that died", died, isTable, "table", 30},
+		{"log of a closed store", closed, isLog, "log", 0},
+		{"log of one that died", died, isLog, "log", 30},
+		{"manifest of a closed store", closed, isManifest, "manifest", 100},
+		{"manifest of one that died", died, isManifest, "manifest", 70},
+		{"options", closed, isOptions, "options", 0},
+		{"tide", died, func(file string) bool { return file == tideFile }, "", 0},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			names, err := c.fs.List("")
+			if err != nil {
+				t.Fatal(err)
+			}
+			places, noticed := 0, 0
+			for _, name := range names {
+				if !c.kind(name) {
+					continue
+				}
+				was, err := readFile(c.fs, name)
+				if err != nil {
+					t.Fatal(err)
+				}
+				for _, damaged := range damages(was) {
+					left := take(c.fs)
+					rewrite(t, left, name, damaged.b)
+					places++
+					err := readAll(t.Context(), left, items)
+					if err == nil {
+						continue
+					}
+					noticed++
+					wantUnavailable(t, err, "damaged", c.words)
+					rewrite(t, left, name, was)
+					if err := readAll(t.Context(), left, items); err != nil {
+						t.Errorf("%s, %s: after the file was restored: %v", name, damaged.name, err)
+					}
+				}
+			}
+			t.Logf("%d of %d noticed", noticed, places)
+			if places == 0 || noticed*100 < places*c.noticed {
+				t.Errorf("%d of %d noticed", noticed, places)
+			}
+		})
+	}
+}
+
+func isTable(file string) bool    { return strings.HasSuffix(file, ".sst") }
+func isLog(file string) bool      { return strings.HasSuffix(file, ".log") }
+func isManifest(file string) bool { return strings.HasPrefix(file, "MANIFEST") }
+func isOptions(file string) bool  { return strings.HasPrefix(file, "OPTIONS") }
+
+// damagedFile is a file in another state than it was.
+type damagedFile struct {
+	name string
+	b    []byte
+}
+
+// damages turns a bit at 24 places of a file, and cuts it.
+func damages(was []byte) []damagedFile {
+	var ds []damagedFile
+	for n := range 24 {
+		at := n * len(was) / 24
+		if at < len(was) {
+			b := bytes.Clone(was)
+			b[at] ^= 0x40
+			ds = append(ds, damagedFile{fmt.Sprintf("byte %d", at), b})
+		}
+	}
+	return append(ds, damagedFile{"cut", was[:len(was)/2]}, damagedFile{"empty", []byte{}})
+}
+
+// TestUnreadableRow puts bytes where a header should be.
+func TestUnreadableRow(t *testing.T) {
+	s := openStore(t, "", Options{FS: vfs.NewMem()})
+	if err := s.db.Set(appendHeaderKey(nil, tableContent, "c:acme:item"), []byte{9, 9}, pebble.Sync); err != nil {
+		t.Fatal(err)
+	}
+	_, err := s.Read(t.Context(), "c:acme:item", library.ContentQuery{})
+	if library.CodeOf(err) != library.Internal || !strings.Contains(err.Error(), "c:acme:item") {
+		t.Errorf("%v", err)
+	}
+	if _, err := commit(t.Context(), s, "item", 1); library.CodeOf(err) != library.Internal || library.MayHaveCommitted(err) {
+		t.Errorf("%v", err)
+	}
+	if err := s.Enforce(t.Context(), &library.Enforcement{Header: &library.Header{Content: library.Content{ID: "c:acme:item"}}}); library.CodeOf(err) != library.Internal {
+		t.Errorf("%v", err)
+	}
+}

@@ -1,0 +1,146 @@
+package pebblestore
+
+import (
+	"bytes"
+	"encoding/binary"
+	"errors"
+	"hash/crc32"
+	"log/slog"
+	"sync"
+
+	"github.com/cockroachdb/pebble/v2"
+	"github.com/cockroachdb/pebble/v2/vfs"
+
+	"carrel/library"
+)
+
+// tideFile is the name of a small file beside Pebble's.
+const tideFile = "TIDE"
+
+// tide is how far writes have been acknowledged, as a sequence number of
+// Pebble, kept outside of Pebble's files. Pebble takes a damaged end of its log
+// for one that a crash has torn, and opens without what followed; nothing in
+// its files tells that it had been acknowledged. The tide does: a store that
+// does not reach it when it is opened has lost something, and is not opened, so
+// that nothing is made worse.
+//
+// It is written behind each acknowledged write and not synced. So it survives
+// the process, and after the loss of power it is at worst too low.
+type tide struct {
+	mu     sync.Mutex
+	file   vfs.File
+	mark   tideMark
+	failed bool
+}
+
+// tideMark is the content of the file.
+type tideMark struct {
+	reached uint64
+	// manifest is the size of the manifest of a store that was closed in order,
+	// 0 of one in use.
+	manifest uint64
+}
+
+// row is the content of the file with its checksum.
+func (m tideMark) row() []byte {
+	b := binary.LittleEndian.AppendUint64(nil, m.reached)
+	b = binary.LittleEndian.AppendUint64(b, m.manifest)
+	return binary.LittleEndian.AppendUint32(b, crc32.ChecksumIEEE(b))
+}
+
+// readTide reads the mark of a store; zero where there is none that can be read.
+func readTide(fs vfs.FS, dir string) tideMark {
+	row, err := readFile(fs, fs.PathJoin(dir, tideFile))
+	if err != nil || len(row) != len(tideMark{}.row()) {
+		return tideMark{}
+	}
+	m := tideMark{binary.LittleEndian.Uint64(row), binary.LittleEndian.Uint64(row[8:])}
+	if !bytes.Equal(row, m.row()) {
+		return tideMark{}
+	}
+	return m
+}
+
+// checkWhole looks for damage that Pebble would take for the traces of a crash,
+// without changing a file.
+func (s *Store) checkWhole(fs vfs.FS) error {
+	name, manifest, err := currentManifest(fs, s.dir)
+	if err != nil {
+		return openFault(s.dir, err)
+	}
+	mark := readTide(fs, s.dir)
+	if name != "" {
+		if err := s.checkManifest(name, manifest, mark.manifest); err != nil {
+			return err
+		}
+	}
+	if mark.reached == 0 {
+		return nil
+	}
+	there, err := s.reaches(fs)
+	if err != nil {
+		return openFault(s.dir, err)
+	}
+	if there < mark.reached {
+		return library.Unavailablef(nil, "pebble:%s cannot be opened: the write-ahead log is damaged, and writes that were acknowledged are missing (%d of %d are there); restore it from a copy, nothing was changed", s.dir, there, mark.reached)
+	}
+	s.tide.mark.reached = mark.reached
+	return nil
+}
+
+// reaches opens the database for reading alone and tells how far it reaches.
+func (s *Store) reaches(fs vfs.FS) (uint64, error) {
+	o := s.engineOptions(fs)
+	o.ReadOnly = true
+	db, err := pebble.Open(s.dir, o)
+	if err != nil {
+		return 0, err
+	}
+	snapshot := db.NewSnapshot()
+	there := uint64(db.Metrics().Snapshots.EarliestSeqNum)
+	return there, errors.Join(snapshot.Close(), db.Close())
+}
+
+// openTide opens the file for writing, and marks the store as one in use.
+func (s *Store) openTide(fs vfs.FS) error {
+	f, err := fs.OpenReadWrite(fs.PathJoin(s.dir, tideFile), vfs.WriteCategoryUnspecified)
+	if err != nil {
+		return openFault(s.dir, err)
+	}
+	s.tide.file = f
+	_, err = f.WriteAt(s.tide.mark.row(), 0)
+	if err == nil {
+		// A mark of a store that was closed must not outlive its manifest.
+		err = f.Sync()
+	}
+	if err != nil {
+		return openFault(s.dir, err)
+	}
+	return nil
+}
+
+// acknowledge raises the tide behind a write that is durable. It fails no
+// write: without the file damage is found less surely, and nothing else.
+func (s *Store) acknowledge(b *pebble.Batch) {
+	reached := uint64(b.SeqNum()) + uint64(b.Count())
+	s.tide.mu.Lock()
+	defer s.tide.mu.Unlock()
+	if reached <= s.tide.mark.reached || s.tide.failed {
+		return
+	}
+	s.tide.mark.reached = reached
+	if _, err := s.tide.file.WriteAt(s.tide.mark.row(), 0); err != nil {
+		s.tide.failed = true
+		s.log.Error("store: damage will be found less surely", slog.String("cause", err.Error()))
+	}
+}
+
+// closeTide writes what a store that is closed must have, and closes the file.
+func (s *Store) closeTide() error {
+	_, manifest, err := currentManifest(s.space.fs, s.dir)
+	if err == nil {
+		s.tide.mark.manifest = uint64(len(manifest))
+		_, err = s.tide.file.WriteAt(s.tide.mark.row(), 0)
+	}
+	return errors.Join(err, s.tide.file.Sync(), s.tide.file.Close())
+}
