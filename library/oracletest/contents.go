@@ -36,7 +36,7 @@ func (g *game) expiry() *library.Instant {
 	if !g.rarely(4) {
 		return nil
 	}
-	at := g.w.now + one(g, []library.Instant{1, 500_000, 30_000_000, 1_800_000_000, 10_000_000_000})
+	at := g.w.now + one(g, []library.Instant{1000, 2000, 3000, 500_000, 30_000_000, 1_800_000_000, 10_000_000_000})
 	if g.rarely(15) {
 		at = g.w.now - one(g, []library.Instant{0, 1})
 	}
@@ -95,9 +95,13 @@ func (g *game) createContent() {
 			in.Members[0].Role = nil
 		}
 	}
+	g.createContentAs(v, in)
+}
+
+func (g *game) createContentAs(v viewer, in library.CreateContent) {
 	plain := in
 	plain.IdempotencyKey = nil
-	r := g.request(v, in.IdempotencyKey, "createContent", plain)
+	r := g.request(v, in.IdempotencyKey, "createContent", plain, func() { g.createContentAs(v, in) })
 	again, want := g.w.createContent(v, in, r)
 	out, err := g.svc.CreateContent(g.ctx, v.fresh(), in)
 	if !g.agrees("createContent", in, v, want, err) {
@@ -213,9 +217,13 @@ func (g *game) updateContent() {
 	if g.rarely(4) {
 		in.ExpiresAt = library.Some(g.expiry())
 	}
+	g.updateContentAs(v, in)
+}
+
+func (g *game) updateContentAs(v viewer, in library.UpdateContent) {
 	plain := in
 	plain.IdempotencyKey = nil
-	r := g.request(v, in.IdempotencyKey, "updateContent", plain)
+	r := g.request(v, in.IdempotencyKey, "updateContent", plain, func() { g.updateContentAs(v, in) })
 	again, want := g.w.updateContent(v, in, r)
 	out, err := g.svc.UpdateContent(g.ctx, v.fresh(), in)
 	if !g.agrees("updateContent", in, v, want, err) {
@@ -305,9 +313,13 @@ func (g *game) deleteContent() {
 	id := g.contentID()
 	v := g.director(id)
 	in := library.DeleteContent{ID: id, ExpectedVersion: g.version(), IdempotencyKey: g.key()}
+	g.deleteContentAs(v, in)
+}
+
+func (g *game) deleteContentAs(v viewer, in library.DeleteContent) {
 	plain := in
 	plain.IdempotencyKey = nil
-	r := g.request(v, in.IdempotencyKey, "deleteContent", plain)
+	r := g.request(v, in.IdempotencyKey, "deleteContent", plain, func() { g.deleteContentAs(v, in) })
 	again, want := g.w.deleteContent(v, in, r)
 	out, err := g.svc.DeleteContent(g.ctx, v.fresh(), in)
 	if !g.agrees("deleteContent", in, v, want, err) {
@@ -346,58 +358,6 @@ func (w *world) deleteContent(v viewer, in library.DeleteContent, r *request) (a
 		f.add(true, "CONFLICT")
 	}
 	return again, f
-}
-
-// sameOutcome compares what a mutation of an item answered: the item as the
-// actor sees it now, its place in the actor's own library, and, where it is not
-// negative, the number of libraries concerned.
-func (g *game) sameOutcome(v viewer, out *library.ContentOutcome, libraries int) {
-	g.Helper()
-	c := g.w.items[out.ID]
-	sees := c != nil && g.w.reads(v, c)
-	if sees != (out.Content != nil) {
-		g.Fatalf("%+v sees %s: %t, but is told %+v", v, out.ID, sees, out.Content)
-	}
-	if sees {
-		g.same("the item answered", c.plain(), plainContent(out.Content))
-	}
-	role := library.NoRole
-	if sees {
-		role = c.members[v.user]
-	}
-	if (role != library.NoRole) != (out.Edge != nil) {
-		g.Fatalf("%+v has the role %q on %s, but is told the edge %+v", v, role, out.ID, out.Edge)
-	}
-	if out.Edge != nil && out.Edge.Role != role {
-		g.Fatalf("%+v has the role %q on %s, but its edge tells %q", v, role, out.ID, out.Edge.Role)
-	}
-	if !out.FanOut.Complete {
-		g.Fatalf("the fan-out of %s has not been waited for", out.ID)
-	}
-	if libraries >= 0 && out.FanOut.Libraries != libraries {
-		g.Fatalf("a change of %s concerns %d libraries, want %d", out.ID, out.FanOut.Libraries, libraries)
-	}
-}
-
-// plainItem is what the model and a content have in common.
-type plainItem struct {
-	ID                library.ContentID
-	Kind              library.ContentKind
-	Title             string
-	Description, Link *string
-	Visibility        library.Visibility
-	Creator           library.PrincipalID
-	LastModified      library.Instant
-	Version           int
-	ExpiresAt         *library.Instant
-}
-
-func (c *item) plain() plainItem {
-	return plainItem{c.id, c.kind, c.title, c.description, c.link, c.visibility, c.creator, c.lastModified, c.version, c.expiresAt}
-}
-
-func plainContent(c *library.Content) plainItem {
-	return plainItem{c.ID, c.Kind, c.Title, c.Description, c.Link, c.Visibility, c.Creator, c.LastModified, c.Version, c.ExpiresAt}
 }
 
 // managed counts the managers that an item would have with other roles.

@@ -78,7 +78,11 @@ type request struct {
 	hash string
 }
 
-func (g *game) request(v viewer, key *string, mutation string, in any) *request {
+// request follows a mutation, and keeps one with a key to be made again.
+func (g *game) request(v viewer, key *string, mutation string, in any, again func()) *request {
+	if key != nil && *key != "" {
+		g.keyed = append(g.keyed, again)
+	}
 	return &request{v, key, g.hash(mutation, in)}
 }
 

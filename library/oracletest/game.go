@@ -58,6 +58,7 @@ type game struct {
 	users   []library.PrincipalID // that may exist
 	groups  []library.PrincipalID
 	keys    []string // idempotency keys
+	keyed   []func() // requests with keys, to be made again
 }
 
 // clock is the real runtime with a clock that stands until it is moved.
@@ -127,7 +128,7 @@ func (g *game) play(seeds []uint64) {
 	}{
 		{2, g.createUser}, {3, g.updateUser}, {2, g.createGroup}, {2, g.updateGroup}, {8, g.setGroupMembers},
 		{10, g.createContent}, {9, g.updateContent}, {9, g.shareContent}, {6, g.setContentMembers}, {6, g.removeFromLibrary},
-		{2, g.deleteContent}, {1, g.rebuildLibrary}, {1, g.passTime}, {9, g.readSomething},
+		{2, g.deleteContent}, {1, g.rebuildLibrary}, {1, g.passTime}, {4, g.repeat}, {9, g.readSomething},
 	}
 	var deck []int
 	for i, m := range moves {
@@ -155,7 +156,8 @@ func (g *game) play(seeds []uint64) {
 	}
 }
 
-// people creates most users and a group, so that games are not about them.
+// people creates most users and some groups in each other, so that games are
+// not about them.
 func (g *game) people() {
 	visibilities := []library.Visibility{library.Public, library.LoggedIn, library.Public, library.Private, library.Public, library.LoggedIn}
 	for i, u := range g.users {
@@ -164,14 +166,35 @@ func (g *game) people() {
 			g.createUserAs(viewer{user: u}, library.CreateUser{Tenant: u.Tenant(), Name: u.Name(), DisplayName: "x", Email: "x@example.com", Visibility: visibilities[i]})
 		}
 	}
-	g.tick(time.Millisecond)
-	g.createGroupAs(viewer{user: g.users[0]}, library.CreateGroup{Tenant: g.home, Name: "one", DisplayName: "x", Visibility: library.Private})
+	for i, creator := range []int{0, 1, 4} {
+		id := g.groups[[]int{0, 1, 3}[i]]
+		g.tick(time.Millisecond)
+		g.createGroupAs(viewer{user: g.users[creator]}, library.CreateGroup{Tenant: id.Tenant(), Name: id.Name(), DisplayName: "x", Visibility: visibilities[i]})
+	}
+	member, manager := library.GroupMember, library.GroupManager
+	g.setGroupMembersAs(viewer{user: g.users[0]}, library.SetGroupMembers{Group: string(g.groups[0]), Members: []library.GroupMemberChange{
+		{Principal: string(g.groups[3]), Role: &member}, {Principal: string(g.users[4]), Role: &member},
+	}})
+	g.setGroupMembersAs(viewer{user: g.users[1], admin: true}, library.SetGroupMembers{Group: string(g.groups[1]), Members: []library.GroupMemberChange{
+		{Principal: string(g.groups[0]), Role: &member}, {Principal: string(g.groups[3]), Role: &manager},
+	}})
 }
 
 // tick moves the clock.
 func (g *game) tick(d time.Duration) {
 	g.w.now = g.w.now.Add(d)
 	g.runtime.now.Store(int64(g.w.now))
+}
+
+// repeat makes a request with a key again, mostly the last one.
+func (g *game) repeat() {
+	switch {
+	case len(g.keyed) == 0:
+	case g.rarely(3):
+		one(g, g.keyed)()
+	default:
+		g.keyed[len(g.keyed)-1]()
+	}
 }
 
 // passTime moves the clock further, past expiries; the journal may come to them
@@ -225,8 +248,13 @@ func (g *game) viewer(may func(v viewer) bool) viewer {
 	return one(g, able)
 }
 
-// anybody may.
-func anybody(viewer) bool { return true }
+// leader is a viewer who may mostly change the group, or else is in it.
+func (g *game) leader(id library.PrincipalID) viewer {
+	if g.rarely(3) {
+		return g.viewer(func(v viewer) bool { return g.w.groups(v.user)[id] != library.NotInGroup })
+	}
+	return g.viewer(func(v viewer) bool { return g.w.manages(v, id) })
+}
 
 func (g *game) visibility() library.Visibility {
 	return one(g, []library.Visibility{library.Public, library.LoggedIn, library.Private})

@@ -20,7 +20,7 @@ func (g *game) createGroupAs(v viewer, in library.CreateGroup) {
 	id := library.GroupID(in.Tenant, in.Name)
 	plain := in
 	plain.IdempotencyKey = nil
-	r := g.request(v, in.IdempotencyKey, "createGroup", plain)
+	r := g.request(v, in.IdempotencyKey, "createGroup", plain, func() { g.createGroupAs(v, in) })
 	again, want := g.w.createGroup(v, id, in, r)
 	got, err := g.svc.CreateGroup(g.ctx, v.fresh(), in)
 	if !g.agrees("createGroup", in, v, want, err) {
@@ -67,10 +67,15 @@ func (w *world) createGroup(v viewer, id library.PrincipalID, in library.CreateG
 func (g *game) updateGroup() {
 	in := library.UpdateGroup{ID: g.group(), DisplayName: g.optionalName(), Visibility: g.optionalVisibility(), IdempotencyKey: g.key()}
 	id := library.PrincipalID(in.ID)
-	v := g.viewer(func(v viewer) bool { return g.w.manages(v, id) })
+	v := g.leader(id)
+	g.updateGroupAs(v, in)
+}
+
+func (g *game) updateGroupAs(v viewer, in library.UpdateGroup) {
+	id := library.PrincipalID(in.ID)
 	plain := in
 	plain.IdempotencyKey = nil
-	r := g.request(v, in.IdempotencyKey, "updateGroup", plain)
+	r := g.request(v, in.IdempotencyKey, "updateGroup", plain, func() { g.updateGroupAs(v, in) })
 	again, want := g.w.updateGroup(v, id, in, r)
 	got, err := g.svc.UpdateGroup(g.ctx, v.fresh(), in)
 	if !g.agrees("updateGroup", in, v, want, err) {
@@ -113,7 +118,7 @@ func (w *world) updateGroup(v viewer, id library.PrincipalID, in library.UpdateG
 
 func (g *game) setGroupMembers() {
 	in := library.SetGroupMembers{Group: g.group(), IdempotencyKey: g.key()}
-	v := g.viewer(func(v viewer) bool { return g.w.manages(v, library.PrincipalID(in.Group)) })
+	v := g.leader(library.PrincipalID(in.Group))
 	for _, id := range g.principalIDs(v) {
 		c := library.GroupMemberChange{Principal: id}
 		if !g.rarely(3) {
@@ -125,10 +130,14 @@ func (g *game) setGroupMembers() {
 	if g.rarely(8) {
 		in.Members = []library.GroupMemberChange{{Principal: string(v.user)}}
 	}
+	g.setGroupMembersAs(v, in)
+}
+
+func (g *game) setGroupMembersAs(v viewer, in library.SetGroupMembers) {
 	id := library.PrincipalID(in.Group)
 	plain := in
 	plain.IdempotencyKey = nil
-	r := g.request(v, in.IdempotencyKey, "setGroupMembers", plain)
+	r := g.request(v, in.IdempotencyKey, "setGroupMembers", plain, func() { g.setGroupMembersAs(v, in) })
 	again, want := g.w.setGroupMembers(v, id, in, r)
 	got, err := g.svc.SetGroupMembers(g.ctx, v.fresh(), in)
 	if !g.agrees("setGroupMembers", in, v, want, err) {
@@ -179,7 +188,8 @@ func (w *world) setGroupMembers(v viewer, id library.PrincipalID, in library.Set
 	for i, c := range in.Members {
 		p := library.PrincipalID(c.Principal)
 		before := group.members[p]
-		f.add(c.Role != nil && before == library.NotInGroup && !w.sees(v, p), "NOT_FOUND", "members", index(i), "principalId")
+		unseen := !w.sees(v, p) && (before == library.NotInGroup || !w.manages(v, id))
+		f.add(c.Role != nil && unseen, "NOT_FOUND", "members", index(i), "principalId")
 		if before == library.GroupManager {
 			managers--
 		}

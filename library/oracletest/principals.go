@@ -46,7 +46,7 @@ func (g *game) createUserAs(v viewer, in library.CreateUser) {
 	id := library.UserID(in.Tenant, in.Name)
 	plain := in
 	plain.IdempotencyKey = nil
-	r := g.request(v, in.IdempotencyKey, "createUser", plain)
+	r := g.request(v, in.IdempotencyKey, "createUser", plain, func() { g.createUserAs(v, in) })
 	again, want := g.w.createUser(v, id, in, r)
 	got, err := g.svc.CreateUser(g.ctx, v.fresh(), in)
 	if !g.agrees("createUser", in, v, want, err) {
@@ -191,10 +191,14 @@ func (g *game) updateUser() {
 		e := g.email()
 		in.Email = library.Some(&e)
 	}
+	g.updateUserAs(v, in)
+}
+
+func (g *game) updateUserAs(v viewer, in library.UpdateUser) {
 	id := library.PrincipalID(in.ID)
 	plain := in
 	plain.IdempotencyKey = nil
-	r := g.request(v, in.IdempotencyKey, "updateUser", plain)
+	r := g.request(v, in.IdempotencyKey, "updateUser", plain, func() { g.updateUserAs(v, in) })
 	again, want := g.w.updateUser(v, id, in, r)
 	got, err := g.svc.UpdateUser(g.ctx, v.fresh(), in)
 	if !g.agrees("updateUser", in, v, want, err) {

@@ -20,9 +20,13 @@ func (g *game) shareContent() {
 	if g.rarely(5) {
 		in.Principals, in.Role = []string{string(v.user)}, library.Viewing
 	}
+	g.shareContentAs(v, in)
+}
+
+func (g *game) shareContentAs(v viewer, in library.ShareContent) {
 	plain := in
 	plain.IdempotencyKey = nil
-	r := g.request(v, in.IdempotencyKey, "shareContent", plain)
+	r := g.request(v, in.IdempotencyKey, "shareContent", plain, func() { g.shareContentAs(v, in) })
 	again, want := g.w.shareContent(v, in, r)
 	out, err := g.svc.ShareContent(g.ctx, v.fresh(), in)
 	if !g.agrees("shareContent", in, v, want, err) {
@@ -118,9 +122,13 @@ func (g *game) setContentMembers() {
 	if g.rarely(8) {
 		in.Members = []library.ContentMemberChange{{Principal: string(v.user)}}
 	}
+	g.setContentMembersAs(v, in)
+}
+
+func (g *game) setContentMembersAs(v viewer, in library.SetContentMembers) {
 	plain := in
 	plain.IdempotencyKey = nil
-	r := g.request(v, in.IdempotencyKey, "setContentMembers", plain)
+	r := g.request(v, in.IdempotencyKey, "setContentMembers", plain, func() { g.setContentMembersAs(v, in) })
 	again, want := g.w.setContentMembers(v, in, r)
 	out, err := g.svc.SetContentMembers(g.ctx, v.fresh(), in)
 	if !g.agrees("setContentMembers", in, v, want, err) {
@@ -187,7 +195,8 @@ func (w *world) setContentMembers(v viewer, in library.SetContentMembers, r *req
 	}
 	for i, change := range in.Members {
 		p := library.PrincipalID(change.Principal)
-		f.add(change.Role != nil && c.members[p] == library.NoRole && !w.sees(v, p), "NOT_FOUND", "members", index(i), "principalId")
+		unseen := !w.sees(v, p) && (c.members[p] == library.NoRole || !w.directs(v, c))
+		f.add(change.Role != nil && unseen, "NOT_FOUND", "members", index(i), "principalId")
 	}
 	if f != nil {
 		return false, f
@@ -206,13 +215,20 @@ func (g *game) removeFromLibrary() {
 	v := g.viewer(func(v viewer) bool {
 		return v.user == p || v.administers(p.Tenant()) || g.w.groups(v.user)[p] == library.GroupManager
 	})
+	if p.IsGroup() && g.rarely(2) {
+		v = g.leader(p)
+	}
 	in := library.RemoveFromLibrary{Principal: string(p), Content: id, IdempotencyKey: g.key()}
 	if g.rarely(6) {
 		in.Principal = g.principalID(v)
 	}
+	g.removeFromLibraryAs(v, in)
+}
+
+func (g *game) removeFromLibraryAs(v viewer, in library.RemoveFromLibrary) {
 	plain := in
 	plain.IdempotencyKey = nil
-	r := g.request(v, in.IdempotencyKey, "removeFromLibrary", plain)
+	r := g.request(v, in.IdempotencyKey, "removeFromLibrary", plain, func() { g.removeFromLibraryAs(v, in) })
 	again, want := g.w.removeFromLibrary(v, in, r)
 	out, err := g.svc.RemoveFromLibrary(g.ctx, v.fresh(), in)
 	if !g.agrees("removeFromLibrary", in, v, want, err) {
