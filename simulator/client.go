@@ -17,6 +17,8 @@ type Client struct {
 	calls  int
 	record func(call string)
 	inject func(n int) Fault
+	// outage is how many of the next writes fail too, after one has.
+	outage int
 	// calm: nothing befalls this client's calls for now.
 	calm bool
 }
@@ -62,6 +64,7 @@ type Faults struct {
 	Crashes int    // deaths left
 	Stall   uint64 // in 1024: a call takes long
 	Reads   bool   // reads fail too
+	Outage  uint64 // in 1024: a write that fails is the first of several
 }
 
 var errStore = errors.New("simulated store: no answer")
@@ -74,6 +77,10 @@ func (c *Client) draw(write, conditional bool) Fault {
 		return c.inject(n)
 	}
 	f, s := &c.st.faults, c.st.s
+	if c.outage > 0 && write && !c.calm {
+		c.outage--
+		return [...]Fault{Refused, Lost, Late, AppliedError}[s.pick(4)]
+	}
 	if c.calm || f.Budget <= 0 || !s.chance(f.Chance) {
 		return NoFault
 	}
@@ -100,6 +107,9 @@ func (c *Client) draw(write, conditional bool) Fault {
 		}
 	}
 	f.Budget--
+	if write && s.chance(f.Outage) {
+		c.outage = 1 + s.pick(12)
+	}
 	return fault
 }
 

@@ -2,6 +2,7 @@ package simulator
 
 import (
 	"context"
+	"errors"
 
 	"carrel/journal"
 	"carrel/library"
@@ -14,16 +15,28 @@ type process struct {
 	c   *Client
 	svc *library.Service
 	j   *journal.Journal
+	// started opens when it has started, or failed to.
+	started library.Latch
+	failed  error
+	// leaves: it was told to drain.
+	leaves bool
 }
 
-// boot starts the process. It does not take over lanes: in a cluster others
-// live.
+// boot starts the process, or waits until it has started. It does not take over
+// lanes: in a cluster others live.
 func (p *process) boot(ctx context.Context, tune library.Tuning) error {
+	if p.started != nil {
+		_, err := p.a.Wait(ctx, p.started, 0)
+		return errors.Join(err, p.failed)
+	}
+	p.started = p.a.Latch()
+	defer p.started.Open()
 	p.c.calm = true
 	defer func() { p.c.calm = false }()
 	p.j = journal.New(ctx, p.c, p.a, nil, tune.Without)
 	svc, err := library.New(ctx, library.Config{Store: p.c, Runtime: p.a, Journal: p.j, Tuning: tune})
 	if err != nil {
+		p.failed = err
 		return err
 	}
 	p.svc = svc

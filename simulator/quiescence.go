@@ -20,6 +20,39 @@ func (r *run) live(linger time.Duration) {
 	}
 }
 
+// drain ends the living in good order: what they have under way is finished,
+// deferred moves are made at once.
+func (r *run) drain() {
+	for _, p := range r.procs {
+		if p.a.dead || p.svc == nil {
+			continue
+		}
+		p.leaves = true
+		p.a.Spawn(nil, func() {
+			if err := p.j.Drain(r.ctx, p.svc); err != nil {
+				r.report(noEnd, "%s does not drain: %v", p.a.name, err)
+			}
+			p.a.Crash()
+		})
+	}
+	end := r.s.now + time.Hour
+	r.until("draining", func() bool { return r.draining() == 0 || r.s.now > end })
+	if n := r.draining(); n > 0 {
+		r.report(noEnd, "an hour later, %d of %d processes have not drained: lanes %v", n, len(r.procs), r.lanes())
+	}
+}
+
+// draining counts the processes that were told to drain and still live.
+func (r *run) draining() int {
+	n := 0
+	for _, p := range r.procs {
+		if p.leaves && !p.a.dead {
+			n++
+		}
+	}
+	return n
+}
+
 // quiet tells whether nothing is under way.
 func (r *run) quiet() bool {
 	if len(r.st.late) > 0 {

@@ -50,6 +50,8 @@ type run struct {
 	// lateness is the chance, in 1024, that a late write arrives at a step.
 	lateness   uint64
 	recoverers int
+	// brisk: clients pause about as long as the background does.
+	brisk bool
 	// impatient is the chance, in 1024, that at a step some client gives up.
 	impatient uint64
 	leave     []context.CancelFunc
@@ -110,15 +112,20 @@ func (m *Machine) begin(ctx context.Context, seed uint64, build func(*Store, *Sc
 func (r *run) draw() {
 	s := r.s
 	users := 1 + s.pick(3)
-	switch s.pick(4) {
-	case 0:
+	r.drawTuning()
+	switch s.pick(8) {
+	case 0, 1:
 		// The same few rows again and again, by several.
 		users = 2 + s.pick(2)
 		r.ops = r.w.plan(s, 4, churn[:])
+	case 2:
+		// One item that is hot at once, and cools down while others change it.
+		r.tune.HotMoves, r.tune.HotPause = 1, time.Duration(1+s.pick(3000))*time.Millisecond
+		r.brisk = true
+		r.ops = r.w.plan(s, 4, moves[:])
 	default:
 		r.ops = r.w.plan(s, 2, kinds[:])
 	}
-	r.drawTuning()
 	r.drawFaults()
 	for range users {
 		r.users = append(r.users, &client{readers: s.pick(2)})
@@ -151,7 +158,7 @@ func (r *run) drawFaults() {
 	r.lateness = []uint64{4, 32, 128}[s.pick(3)]
 	f := Faults{
 		Budget: s.pick(6), Chance: []uint64{4, 16, 48}[s.pick(3)], Crashes: s.pick(3),
-		Stall: []uint64{0, 8, 48}[s.pick(3)], Reads: s.chance(300),
+		Stall: []uint64{0, 8, 48}[s.pick(3)], Reads: s.chance(300), Outage: []uint64{0, 200}[s.pick(2)],
 	}
 	if s.chance(450) {
 		r.recoverers = 1 + s.pick(2)
@@ -185,8 +192,14 @@ func (r *run) play() {
 	}
 	r.settling, r.s.jump = true, 0
 	r.st.faults = Faults{}
-	if s.chance(400) {
+	for _, p := range r.procs {
+		p.c.outage = 0
+	}
+	switch s.pick(5) {
+	case 0, 1:
 		r.live(0)
+	case 2:
+		r.drain()
 	}
 	r.clear()
 	if len(r.found) > 0 {
@@ -223,7 +236,7 @@ func (r *run) between() {
 		return
 	}
 	for _, c := range r.users {
-		if !c.running && len(c.queue) > 0 && c.p.a.dead {
+		if len(c.queue) > 0 && c.p.a.dead {
 			if r.s.chance(256) {
 				c.queue = nil
 				continue
@@ -236,7 +249,7 @@ func (r *run) between() {
 // idle tells whether all clients have ended.
 func (r *run) idle() bool {
 	for _, c := range r.users {
-		if c.running || len(c.queue) > 0 {
+		if c.running && !c.p.a.dead || len(c.queue) > 0 {
 			return false
 		}
 	}
@@ -259,9 +272,13 @@ func (r *run) process(name string) *process {
 	return p
 }
 
-// start lets a client begin, or go on, through a new process.
+// start lets a client begin, or go on, through a process: a new one, or one
+// that serves others already.
 func (r *run) start(c *client) {
-	c.p, c.running = r.process("gateway"), true
+	c.p, c.running = r.shared(), true
+	if c.p == nil {
+		c.p = r.process("gateway")
+	}
 	p := c.p
 	p.a.Spawn(nil, func() {
 		defer func() { c.running = false }()
@@ -281,10 +298,27 @@ func (r *run) start(c *client) {
 	})
 }
 
+// shared is a living process that serves another client; nil where there is
+// none, or where the seed wants a new one.
+func (r *run) shared() *process {
+	if !r.s.chance(400) {
+		return nil
+	}
+	for _, c := range r.users {
+		if c.p != nil && !c.p.a.dead {
+			return c.p
+		}
+	}
+	return nil
+}
+
 // operate makes one operation after a pause; one with a key whose outcome is
 // unknown is repeated, as a client would.
 func (r *run) operate(p *process, o *Operation) {
-	if r.s.chance(512) {
+	switch {
+	case r.brisk:
+		_ = p.a.After(r.ctx, time.Duration(r.s.pick(1_500_000))*time.Microsecond)
+	case r.s.chance(512):
 		_ = p.a.After(r.ctx, time.Duration(r.s.pick(1<<r.s.pick(36)))*time.Nanosecond)
 	}
 	r.s.current.op = o

@@ -112,12 +112,14 @@ func (st *Store) putContent(id library.ContentID, visibility library.Visibility,
 }
 
 // kinds are the operations of a schedule, with their weights; churn those of
-// one that is about few rows changed again and again.
+// one that is about few rows changed again and again, moves those of one that
+// is about hot items.
 var (
 	kinds = [...]opKind{opTitle, opTitle, opTitle, opTitle, opVisibility, opVisibility, opVisibility,
 		opShare, opShare, opMembers, opMembers, opMembers, opMembers, opRemove, opRemove, opDelete,
 		opExpire, opCreate, opGroup, opGroup, opRebuild, opUpdateGroup, opCreateGroup, opCreateUser}
-	churn = [...]opKind{opTitle, opTitle, opTitle, opVisibility, opMembers, opMembers, opMembers, opShare, opRemove}
+	churn = [...]opKind{opTitle, opTitle, opTitle, opVisibility, opMembers, opMembers, opMembers, opShare, opShare, opShare, opRemove}
+	moves = [...]opKind{opTitle, opTitle, opTitle, opTitle, opVisibility, opVisibility, opMembers, opDelete}
 )
 
 // plan draws the operations of a schedule.
