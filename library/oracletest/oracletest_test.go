@@ -4,11 +4,14 @@ import (
 	"testing"
 
 	"github.com/cockroachdb/pebble/v2/vfs"
+	"go.uber.org/goleak"
 
 	"carrel/library"
 	"carrel/library/oracletest"
 	"carrel/pebblestore"
 )
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 // TestPebble plays on the embedded store.
 func TestPebble(t *testing.T) {
