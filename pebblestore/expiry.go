@@ -60,7 +60,7 @@ func (s *Store) forgetExpired(until library.Instant) {
 func (s *Store) expired(limit int) ([][]byte, error) {
 	v, err := s.openRange(func(v *view) {
 		v.key = append(append(v.key[:0], tableExpiry), s.expiry.at...)
-		v.end = appendInstant(append(v.end[:0], tableExpiry), s.now())
+		v.end = appendInstant(append(v.end[:0], tableExpiry), s.now()+1)
 	})
 	if err != nil || v == nil {
 		return nil, err

@@ -18,8 +18,8 @@ import (
 // that only later records name. So the list is read here first: a record that
 // cannot be read, with one behind it that can, was not torn but is damaged.
 // And behind a store that was closed in order, nothing at all may be missing.
-// Only damage to the very last record of a store whose process died cannot be
-// told from a torn one.
+// Only where the process died, damage to the very last record and a file that
+// ends early cannot be told from what a crash leaves.
 
 // manifestMax is the size at which Pebble begins a new manifest. It bounds what
 // is read here.

@@ -1,0 +1,103 @@
+package pebblestore
+
+import (
+	"fmt"
+	"runtime"
+	"testing"
+
+	"github.com/cockroachdb/pebble/v2"
+	"github.com/cockroachdb/pebble/v2/vfs"
+
+	"carrel/library"
+)
+
+func TestDeadRowsAreCounted(t *testing.T) {
+	var d dead
+	d.init()
+	wanted := func() bool {
+		select {
+		case <-d.flush:
+			return true
+		default:
+			return false
+		}
+	}
+	for n := range deadPerOwner - 1 {
+		d.add("u:acme:ann", 1)
+		d.add(library.PrincipalID(fmt.Sprintf("u:acme:b%d", n)), deadPerOwner/2)
+	}
+	if wanted() {
+		t.Error("a flush was wanted too early")
+	}
+	d.add("u:acme:ann", 1)
+	if !wanted() || len(d.rows) != 0 {
+		t.Errorf("no flush was wanted, or %d owners are still counted", len(d.rows))
+	}
+	for n := range deadOwners {
+		d.add(library.PrincipalID(fmt.Sprintf("u:acme:b%d", n)), 1)
+	}
+	if !wanted() || len(d.rows) != 0 {
+		t.Errorf("no flush was wanted for many owners, or %d are still counted", len(d.rows))
+	}
+}
+
+// TestPagesStayCheap moves one item very often and counts the dead rows that
+// the newest page then passes.
+func TestPagesStayCheap(t *testing.T) {
+	s := openStore(t, "", Options{FS: vfs.NewMem()})
+	const owner, moves = library.PrincipalID("u:acme:ann"), 20 * deadPerOwner
+	clock := library.Instant(0)
+	enforce := func(name string, unsettled []library.Superseded) library.Instant {
+		clock++
+		h := library.Header{Seq: int64(clock), MTS: clock, Position: clock, State: library.Live, Widest: library.Private, Unsettled: unsettled}
+		h.ID, h.Visibility = library.ContentID("c:acme:"+name), library.Private
+		if err := s.db.Set(appendHeaderKey(nil, tableContent, string(h.ID)), appendHeader(nil, &h), pebble.NoSync); err != nil {
+			t.Fatal(err)
+		}
+		if err := s.Enforce(t.Context(), &library.Enforcement{Header: &h, Rows: []library.Member{{Principal: owner, Role: library.Manages, Seq: 1}}}); err != nil {
+			t.Fatal(err)
+		}
+		return h.Position
+	}
+	for n := range 50 {
+		enforce(fmt.Sprintf("still%d", n), nil)
+	}
+	at := enforce("busy", nil)
+	for range moves {
+		at = enforce("busy", []library.Superseded{{Position: at, Widest: library.Private}})
+	}
+	// Flushing and merging run in the background: they are waited for.
+	for {
+		m := s.db.Metrics()
+		if m.Flush.Count > 0 && m.Flush.NumInProgress == 0 && m.Compact.NumInProgress == 0 && s.passed(t, owner) <= 3*deadPerOwner {
+			break
+		}
+		if t.Context().Err() != nil {
+			t.Fatalf("a page still passes %d rows", s.passed(t, owner))
+		}
+		runtime.Gosched()
+	}
+	es, err := s.PageLibrary(t.Context(), library.Slice{Owner: owner, Bucket: library.Private, Limit: 51})
+	if err != nil || len(es) != 51 || es[0].Content != "c:acme:busy" || es[0].Position != at {
+		t.Errorf("%d entries: %v", len(es), err)
+	}
+}
+
+// passed counts the rows, dead ones and deletions too, that the newest page of
+// 20 passes.
+func (s *Store) passed(t *testing.T, owner library.PrincipalID) int {
+	t.Helper()
+	v, err := s.openRange(func(v *view) { v.sliceBounds(&library.Slice{Owner: owner, Bucket: library.Private}) })
+	if err != nil {
+		t.Fatal(err)
+	}
+	n := 0
+	for ok := v.it.Last(); ok && n < 20; ok = v.it.Prev() {
+		n++
+	}
+	steps := v.it.Stats().ReverseStepCount[pebble.InternalIterCall]
+	if err := s.done(v); err != nil {
+		t.Fatal(err)
+	}
+	return steps
+}

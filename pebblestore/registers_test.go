@@ -1,0 +1,166 @@
+package pebblestore
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"sync"
+	"testing"
+
+	"github.com/cockroachdb/pebble/v2/vfs"
+
+	"carrel/library"
+)
+
+func TestReserveBlock(t *testing.T) {
+	mem := vfs.NewCrashableMem()
+	s := openStore(t, "", Options{FS: mem})
+	reserve := func(host string, size, want int64) {
+		t.Helper()
+		first, err := s.ReserveBlock(t.Context(), host, size)
+		if err != nil || first != want {
+			t.Fatalf("%d numbers of %q begin at %d, not %d: %v", size, host, first, want, err)
+		}
+	}
+	reserve("a", 100, 1)
+	reserve("a", 1, 101)
+	reserve("a", 50, 102)
+	reserve("a/b", 5, 1)
+	s = openStore(t, "", Options{FS: mem.CrashClone(vfs.CrashCloneCfg{})})
+	reserve("a", 1000, 152)
+	reserve("b", math.MaxInt64-1, 1)
+	for _, size := range []int64{0, -1, 1, math.MaxInt64} {
+		if _, err := s.ReserveBlock(t.Context(), "b", size); library.CodeOf(err) != library.Internal {
+			t.Errorf("%d numbers more: %v", size, err)
+		}
+	}
+	reserve("a", 1, 1152)
+}
+
+func TestReserveBlockAtOnce(t *testing.T) {
+	s := openStore(t, "", Options{FS: vfs.NewMem()})
+	var mu sync.Mutex
+	var firsts []int64
+	var done sync.WaitGroup
+	for range 16 {
+		done.Go(func() {
+			for range 10 {
+				first, err := s.ReserveBlock(t.Context(), "host", 7)
+				if err != nil {
+					t.Error(err)
+				}
+				mu.Lock()
+				firsts = append(firsts, first)
+				mu.Unlock()
+			}
+		})
+	}
+	done.Wait()
+	slices.Sort(firsts)
+	for n, first := range firsts {
+		if first != int64(7*n+1) {
+			t.Fatalf("block %d begins at %d", n, first)
+		}
+	}
+}
+
+// rowsOf counts the rows of a table.
+func rowsOf(t *testing.T, s *Store, table byte) int {
+	t.Helper()
+	it, err := s.db.NewIter(nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	n := 0
+	for ok := it.SeekGE([]byte{table}); ok && it.Key()[0] == table; ok = it.Next() {
+		n++
+	}
+	if err := it.Close(); err != nil {
+		t.Fatal(err)
+	}
+	return n
+}
+
+// TestRequestsAreForgotten keeps writing keyed mutations: what has expired goes
+// as new ones come, and what has not, or was written again, stays.
+func TestRequestsAreForgotten(t *testing.T) {
+	now := library.Instant(1000)
+	mem := vfs.NewMem()
+	s := openStore(t, "", Options{FS: mem, Now: func() library.Instant { return now }})
+	const day = 100
+	request := func(n int) *library.RequestRow {
+		return &library.RequestRow{Key: library.RequestKey{byte(n), byte(n >> 8)}, Answer: []byte("x"), Until: now + day}
+	}
+	seqs := make(map[string]int64)
+	keyed := func(item string, n int) {
+		t.Helper()
+		h := library.Header{Seq: seqs[item] + 1, State: library.Live}
+		h.ID = library.ContentID("c:acme:" + item)
+		v, err := s.Commit(t.Context(), &library.ContentCommit{ID: h.ID, Base: seqs[item], Header: h, Request: request(n)})
+		if err != nil || !v.Applied {
+			t.Fatalf("%+v %v", v, err)
+		}
+		seqs[item]++
+	}
+	there := func(item string, n int) bool {
+		t.Helper()
+		rows, err := s.Read(t.Context(), library.ContentID("c:acme:"+item), library.ContentQuery{Request: &request(n).Key})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return rows.Request != nil
+	}
+	keyed("item", 0)
+	if _, err := s.FixCreation(t.Context(), library.Creation{Key: library.RequestKey{1}, ID: "c:acme:x", Until: now + day}, nil); err != nil {
+		t.Fatal(err)
+	}
+	p := library.PrincipalHeader{ID: "u:acme:ann", Seq: 1, State: library.Live}
+	if _, err := s.CommitPrincipal(t.Context(), &library.PrincipalCommit{ID: p.ID, Header: p, Request: request(1)}); err != nil {
+		t.Fatal(err)
+	}
+	now += day / 2
+	keyed("item", 0) // the same key again, with a later time
+	keyed("item", 2)
+	if got := rowsOf(t, s, tableExpiry); got != 5 {
+		t.Fatalf("%d rows may go some time, not 5", got)
+	}
+	now += day / 2
+	for n := range 3 {
+		keyed("other", 10+n)
+	}
+	if there("item", 1) || !there("item", 0) || !there("item", 2) {
+		t.Errorf("requests: %v %v %v", there("item", 0), there("item", 1), there("item", 2))
+	}
+	if got := rowsOf(t, s, tableCreation); got != 0 {
+		t.Errorf("%d expired creations are there", got)
+	}
+	rows, err := s.ReadPrincipal(t.Context(), "u:acme:ann", library.PrincipalQuery{Request: &request(1).Key})
+	if err != nil || rows.Request != nil || rows.Header.Seq != 1 {
+		t.Errorf("%+v %v", rows, err)
+	}
+	// In the long run as many go as come, also behind a restart and where the
+	// clock was set back.
+	for n := range 300 {
+		now += 10
+		switch n {
+		case 100:
+			if err := s.Close(); err != nil {
+				t.Fatal(err)
+			}
+			s = openStore(t, "", Options{FS: mem, Now: func() library.Instant { return now }})
+		case 200:
+			now -= 500
+		}
+		keyed(fmt.Sprintf("item%d", n%5), 100+n)
+	}
+	if got := rowsOf(t, s, tableExpiry); got > 70 {
+		t.Errorf("%d rows may go some time, of a day of 10", got)
+	}
+	now += 10 * day
+	for n := range 60 {
+		keyed("last", 1000+n)
+	}
+	if got := rowsOf(t, s, tableExpiry); got > 60 {
+		t.Errorf("%d rows may go some time, 60 of them not expired", got)
+	}
+}
