@@ -103,7 +103,7 @@ browser: build ## page through a library in GraphiQL, in a real browser (needs c
 .PHONY: fuzz
 fuzz: ## try every fuzz target for FUZZTIME
 	@go list -f '{{.Dir}}' ./... | while read -r dir; do \
-		grep -hoE '^func Fuzz[A-Za-z0-9_]+' "$$dir"/*_test.go 2> /dev/null | cut -c 6- | while read -r target; do \
+		{ grep -hoE '^func Fuzz[A-Za-z0-9_]+' "$$dir"/*_test.go 2> /dev/null || true; } | cut -c 6- | while read -r target; do \
 			echo "$$dir $$target"; \
 			(cd "$$dir" && go test -run '^$$' -fuzz "^$$target\$$" -fuzztime $(FUZZTIME) . < /dev/null); \
 		done; \
