@@ -213,7 +213,7 @@ func (s *Service) DeleteContent(ctx context.Context, v *Viewer, in DeleteContent
 		return nil, err
 	}
 	if first != nil {
-		return &ContentOutcome{ID: id, FanOut: FanOut{Complete: !s.fansOut(id), Libraries: first.Libraries}}, nil
+		return &ContentOutcome{ID: id, FanOut: FanOut{Complete: s.restsNow(ctx, id), Libraries: first.Libraries}}, nil
 	}
 	done := !decided || s.complete(ctx, e, v.User)
 	return &ContentOutcome{ID: id, FanOut: FanOut{Complete: done, Libraries: libraries}}, nil

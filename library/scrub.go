@@ -12,7 +12,8 @@ type ScrubReport struct {
 // Scrub is one step of the scrubber: it looks at the items after one, finishes
 // those that have unsettled positions though no change of theirs is in flight,
 // and compares what some of their members' libraries show. Both should find
-// nothing, ever: what they find is counted and told.
+// nothing, ever: what they find is counted and told. Items whose time has come
+// get their hint again, which may have been dropped just before it was needed.
 func (s *Service) Scrub(ctx context.Context, after ContentID, limit int) (ScrubReport, error) {
 	var r ScrubReport
 	ids, err := s.store.ScanContents(ctx, after, limit)
@@ -38,27 +39,53 @@ func (s *Service) Scrub(ctx context.Context, after ContentID, limit int) (ScrubR
 }
 
 func (s *Service) scrubContent(ctx context.Context, id ContentID, r *ScrubReport) error {
-	page, err := s.store.MembersPage(ctx, id, "", rebuildPage, false)
+	h, wrong, err := s.compare(ctx, id)
 	if err != nil {
 		return err
 	}
-	h := &page.Header
-	unsettled := len(h.Unsettled) > 0
-	for _, m := range page.Members {
-		wrong, err := s.differs(ctx, h, m)
-		if err != nil {
+	if h.State == Live && h.ExpiresAt != nil && *h.ExpiresAt <= s.now() {
+		if err := s.store.PutDue(ctx, Due{At: *h.ExpiresAt, Content: id}); err != nil {
 			return err
 		}
-		if wrong {
-			r.Mismatches++
-			unsettled = true
-		}
 	}
-	if !unsettled {
+	if wrong == 0 && len(h.Unsettled) == 0 {
 		return nil
 	}
+	// A change that has begun meanwhile is no mistake: that is what is found
+	// twice, of one state, with nothing in flight between.
+	busy, err := s.contentsInFlight(ctx)
+	if err != nil || busy[id] {
+		return err
+	}
+	seq := h.Seq
+	if h, wrong, err = s.compare(ctx, id); err != nil {
+		return err
+	}
+	if h.Seq != seq || wrong == 0 && len(h.Unsettled) == 0 {
+		return nil
+	}
+	r.Mismatches += wrong
 	r.Settled++
 	return s.finishContent(ctx, InFlight{Content: id, Base: h.Seq - 1, Scope: ScopeAll, Reverse: true}, nil, func() {}, true)
+}
+
+// compare counts the first members of an item whose libraries show it otherwise
+// than the header has it.
+func (s *Service) compare(ctx context.Context, id ContentID) (h *Header, wrong int, err error) {
+	page, err := s.store.MembersPage(ctx, id, "", rebuildPage, false)
+	if err != nil {
+		return nil, 0, err
+	}
+	for _, m := range page.Members {
+		differs, err := s.differs(ctx, &page.Header, m)
+		if err != nil {
+			return nil, 0, err
+		}
+		if differs {
+			wrong++
+		}
+	}
+	return &page.Header, wrong, nil
 }
 
 // differs tells whether a member's library shows the item otherwise than its
@@ -94,4 +121,13 @@ func (s *Service) contentsInFlight(ctx context.Context) (map[ContentID]bool, err
 		}
 	}
 	return busy, nil
+}
+
+// restsNow tells of an item that was changed earlier, by whatever process,
+// whether every library follows it: a change is on a lane from before it is
+// decided until all that it concerns was enforced. Where that cannot be read,
+// it is not claimed.
+func (s *Service) restsNow(ctx context.Context, id ContentID) bool {
+	busy, err := s.contentsInFlight(ctx)
+	return err == nil && !busy[id]
 }

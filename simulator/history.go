@@ -318,3 +318,61 @@ func follows(before, after *contentState) error {
 	}
 	return nil
 }
+
+// checkComplete holds an answer to its word, at the step at which it is given:
+// where the fan-out is said to be complete, no library that it concerns shows a
+// place that the item had only before, and whoever has stayed a member since
+// is shown it.
+func (st *Store) checkComplete(h *History, o *Operation, report func(kind, format string, args ...any)) {
+	states := h.of(o.content).states
+	made := len(states)
+	for i := range states {
+		if states[i].op == o {
+			made = i
+			break
+		}
+	}
+	if made == len(states) {
+		return
+	}
+	since := states[made:]
+	for _, m := range since[0].members {
+		if o.kind.ofMembers() && m.Seq != since[0].header.Seq {
+			continue
+		}
+		shown := false
+		for _, c := range st.library(m.Principal).entries {
+			if !c.live || c.entry.Content != o.content {
+				continue
+			}
+			shown = true
+			if !stoodThere(since, m.Principal, c) {
+				report(wrongLibrary, "%v was answered as complete, and %s still has it in %v at %d", o, m.Principal, c.bucket, c.entry.Position)
+			}
+		}
+		if !shown && alwaysMember(since, m.Principal) {
+			report(wrongLibrary, "%v was answered as complete, and %s has no entry of it", o, m.Principal)
+		}
+	}
+}
+
+// stoodThere tells whether some of the states justifies an entry.
+func stoodThere(states []contentState, owner library.PrincipalID, c *entryCell) bool {
+	for i := range states {
+		s := &states[i]
+		if s.header.State == library.Live && s.role(owner) != library.NoRole && s.header.Position == c.entry.Position &&
+			standsIn(c.bucket, s.header.Visibility, tenant(string(s.header.ID)), tenant(string(owner))) {
+			return true
+		}
+	}
+	return false
+}
+
+func alwaysMember(states []contentState, p library.PrincipalID) bool {
+	for i := range states {
+		if states[i].header.State != library.Live || states[i].role(p) == library.NoRole {
+			return false
+		}
+	}
+	return true
+}

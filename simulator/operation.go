@@ -65,7 +65,7 @@ type Operation struct {
 	start, end int // steps; end 0 while it runs
 	outcome    outcomeOf
 	err        error
-	complete   bool // the answer said that the fan-out was complete
+	complete   bool // the answer said that libraries were concerned, and all done
 }
 
 func (o *Operation) String() string {
@@ -85,13 +85,18 @@ func (o *Operation) String() string {
 
 // call makes the call on a Service; it does not return where the process dies.
 func (o *Operation) call(ctx context.Context, svc *library.Service, s *Scheduler) {
-	if o.start == 0 {
+	again := o.start > 0
+	if !again {
 		o.start = s.steps
 	}
 	out, err := o.do(ctx, svc)
 	o.end, o.err = s.steps, err
 	o.outcome = judgeAnswer(err)
-	o.complete = err == nil && out != nil && out.FanOut.Complete
+	if again && o.outcome == refused {
+		// What is refused is the repetition; the first call may have done it.
+		o.outcome = uncertain
+	}
+	o.complete = err == nil && out != nil && out.FanOut.Complete && out.FanOut.Libraries > 0
 }
 
 // judgeAnswer tells what an answer says of the change.
@@ -172,6 +177,9 @@ func (o *Operation) groupChanges() []library.GroupMemberChange {
 	}
 	return list
 }
+
+// ofMembers tells whether the operation concerns only those whose rows it writes.
+func (k opKind) ofMembers() bool { return k == opShare || k == opMembers || k == opRemove }
 
 func (o *Operation) changes() []library.ContentMemberChange {
 	var list []library.ContentMemberChange

@@ -2,6 +2,8 @@ package simulator
 
 import (
 	"time"
+
+	"carrel/library"
 )
 
 // live lets the living finish what they have under way: with no process dead,
@@ -108,4 +110,38 @@ func (r *run) clear() {
 	if !r.quiet() {
 		r.report(noEnd, "after the last recovery: lanes %v, late %d", r.lanes(), len(r.st.late))
 	}
+}
+
+// calm are the items that nothing is under way of: no operation, nothing on a
+// lane, and no write that comes late.
+func (r *run) calm() []library.ContentID {
+	if len(r.st.late) > 0 {
+		return nil
+	}
+	var ids []library.ContentID
+	for _, c := range r.st.contents {
+		if c.header.State == library.Live && c.header.ExpiresAt == nil && !r.busy(c.id) {
+			ids = append(ids, c.id)
+		}
+	}
+	return ids
+}
+
+func (r *run) busy(id library.ContentID) bool {
+	for _, o := range r.ops {
+		if o.start > 0 && o.end == 0 && (o.content == id || o.content == "") {
+			return true
+		}
+	}
+	for _, l := range r.st.lanes {
+		if !l.live {
+			continue
+		}
+		for _, e := range l.entries {
+			if e.Content == id || e.Principal != "" {
+				return true
+			}
+		}
+	}
+	return false
 }

@@ -19,8 +19,9 @@ type reader struct {
 	viewer, owner library.PrincipalID
 	descending    bool
 	pages         []page
-	// whole tells that the walk went from end to end without an error.
-	whole bool
+	// calm are the items that nothing was under way of when the walk began: they
+	// must be in it, unless they change meanwhile.
+	calm []library.ContentID
 }
 
 // read makes the walk. A newest-first walk must never show an item twice.
@@ -41,7 +42,6 @@ func (r *reader) read(ctx context.Context, svc *library.Service, s *Scheduler, s
 		}
 		r.pages = append(r.pages, p)
 		if !conn.PageInfo.HasNextPage {
-			r.whole = true
 			return nil
 		}
 		if after = conn.PageInfo.EndCursor(); after == nil {
@@ -73,6 +73,12 @@ func (r *reader) check(h *History, report func(kind, format string, args ...any)
 		}
 	}
 	all := r.items()
+	for _, id := range r.calm {
+		if !slices.Contains(all, id) && h.mustHaveSeen(r, id) {
+			report(wrongPage, "%q was not shown %s in the library of %s in steps %d to %d, though nothing of it was under way",
+				r.viewer, id, r.owner, r.pages[0].start, r.pages[len(r.pages)-1].end)
+		}
+	}
 	slices.Sort(all)
 	if r.descending && len(slices.Compact(slices.Clone(all))) != len(all) {
 		report(wrongPage, "%q saw %v in one newest-first walk of %s", r.viewer, r.items(), r.owner)
@@ -93,6 +99,14 @@ func (h *History) mayHaveSeen(p *page, id library.ContentID) bool {
 		}
 	}
 	return false
+}
+
+// mustHaveSeen tells whether the item was all the same, and to be shown, from
+// the first page of a walk to the last.
+func (h *History) mustHaveSeen(r *reader, id library.ContentID) bool {
+	all := page{viewer: r.viewer, owner: r.owner, start: r.pages[0].start, end: r.pages[len(r.pages)-1].end}
+	return len(h.of(id).during(all.start, all.end)) == 1 &&
+		len(h.ofPrincipal(r.owner).during(all.start, all.end)) == 1 && h.mayHaveSeen(&all, id)
 }
 
 // sees is BEHAVIOUR.md section 2 for libraries, in its own words: the owner and

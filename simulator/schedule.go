@@ -289,8 +289,14 @@ func (r *run) start(c *client) {
 		}
 		for len(c.queue) > 0 {
 			o := c.queue[0]
-			c.queue = c.queue[1:]
+			if o.key == nil {
+				c.queue = c.queue[1:]
+			}
 			r.operate(p, o)
+			if o.key != nil {
+				// Kept until it is answered: a client repeats it when its process dies.
+				c.queue = c.queue[1:]
+			}
 		}
 		for ; c.readers > 0; c.readers-- {
 			r.walk(p)
@@ -324,6 +330,7 @@ func (r *run) operate(p *process, o *Operation) {
 	r.s.current.op = o
 	if o == r.watched {
 		r.onWatch(p.c)
+		r.watched = nil
 	}
 	ctx, cancel := context.WithCancel(r.ctx)
 	defer cancel()
@@ -338,6 +345,9 @@ func (r *run) operate(p *process, o *Operation) {
 			break
 		}
 	}
+	if o.complete {
+		r.st.checkComplete(r.hist, o, r.report)
+	}
 	r.s.current.op = nil
 }
 
@@ -346,6 +356,7 @@ func (r *run) walk(p *process) {
 	s := r.s
 	viewers := []library.PrincipalID{"", ann, bob, cid}
 	w := &reader{viewer: viewers[s.pick(4)], owner: r.w.principals[s.pick(len(r.w.principals))], descending: s.chance(700)}
+	w.calm = r.calm()
 	if w.read(r.ctx, p.svc, s, 1+s.pick(3)) == nil {
 		r.walks = append(r.walks, w)
 	}
