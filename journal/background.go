@@ -2,6 +2,7 @@ package journal
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"time"
 
@@ -61,19 +62,24 @@ func (j *Journal) Beat(ctx context.Context) error {
 // DoDue carries out the deferred moves whose time has come, the entries left to
 // the background, and repairs.
 func (j *Journal) DoDue(ctx context.Context, s Service) error {
-	for _, e := range j.takeDue() {
-		j.doOne(ctx, s, e)
-	}
+	j.doEntries(ctx, s)
 	j.mu.Lock()
 	repairs := j.repairs
 	j.repairs = nil
 	j.mu.Unlock()
+	var errs []error
 	for _, r := range repairs {
 		if err := s.RepairEntry(ctx, r.principal, r.content); err != nil {
-			return fmt.Errorf("repairing the library of %s: %w", r.principal, err)
+			errs = append(errs, fmt.Errorf("repairing the library of %s: %w", r.principal, err))
 		}
 	}
-	return nil
+	return errors.Join(errs...)
+}
+
+func (j *Journal) doEntries(ctx context.Context, s Service) {
+	for _, e := range j.takeDue() {
+		j.doOne(ctx, s, e)
+	}
 }
 
 // takeDue marks what is due as being worked on.
@@ -142,19 +148,18 @@ func (j *Journal) ExpireDue(ctx context.Context, s Service) error {
 	if err != nil {
 		return err
 	}
+	var errs []error
 	for _, d := range dues {
 		done, err := s.Expire(ctx, d)
+		if err == nil && done {
+			err = j.store.DropDue(ctx, d)
+		}
 		if err != nil {
-			return fmt.Errorf("expiring %s: %w", d.Content, err)
-		}
-		if !done {
-			continue
-		}
-		if err := j.store.DropDue(ctx, d); err != nil {
-			return err
+			// One that fails must not keep the others.
+			errs = append(errs, fmt.Errorf("expiring %s: %w", d.Content, err))
 		}
 	}
-	return nil
+	return errors.Join(errs...)
 }
 
 // scrubber walks over all items, a page at a time, for ever.
@@ -184,9 +189,8 @@ func (j *Journal) Drain(ctx context.Context, s Service) error {
 	j.draining = true
 	j.mu.Unlock()
 	for {
-		if err := j.DoDue(ctx, s); err != nil {
-			return err
-		}
+		// No repairs: whoever reads what needs one finds it again.
+		j.doEntries(ctx, s)
 		j.mu.Lock()
 		empty := len(j.entries) == 0
 		j.mu.Unlock()

@@ -235,18 +235,36 @@ func (j *Journal) remove(gone *entry) {
 	j.entries = kept
 }
 
-// Leave hands the entry to the background.
+// Leave hands the entry to the background. A decided one joins another of its
+// content that waits there: a library that cannot be written for long must not
+// fill the list with one entry for each change.
 func (j *Journal) Leave(e library.InFlight) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
+	var mine, waiting *entry
 	for _, x := range j.entries {
-		if x.ID == e.ID {
-			x.InFlight, x.left = e, true
-			x.retry = j.rt.Elapsed() + backOffAtLeast
-			return
+		switch {
+		case x.ID == e.ID:
+			mine = x
+		case x.left && !x.busy && joins(x.InFlight) && x.Content == e.Content:
+			waiting = x
 		}
 	}
+	switch {
+	case mine == nil:
+	case waiting != nil && joins(e):
+		waiting.InFlight = library.Unite(waiting.InFlight, e)
+		j.remove(mine)
+		j.dirty = true
+	default:
+		mine.InFlight, mine.left = e, true
+		mine.retry = j.rt.Elapsed() + backOffAtLeast
+	}
 }
+
+// joins tells of entries that may be carried by one. A deferred move goes
+// alone: resuming it is a mutation of its own.
+func joins(e library.InFlight) bool { return e.Decided && e.Content != "" && e.Due == 0 }
 
 // MayDefer tells whether the list is not half full.
 func (j *Journal) MayDefer() bool {

@@ -21,6 +21,9 @@ type watch struct {
 type sighting struct {
 	stamp int64
 	at    time.Duration
+	// A take-over that failed is tried again at retry, after failures in a row.
+	failures int
+	retry    time.Duration
 }
 
 func newWatch(j *Journal) *watch { return &watch{j: j, seen: map[library.LaneID]sighting{}} }
@@ -39,12 +42,16 @@ func (w *watch) step(ctx context.Context, s Service) error {
 		}
 		last, known := w.seen[l.ID]
 		if !known || last.stamp != l.Stamp {
-			last = sighting{l.Stamp, now}
+			last = sighting{stamp: l.Stamp, at: now}
+		}
+		if now-last.at >= deadAfter && now >= last.retry {
+			if err := w.j.TakeOver(ctx, s, l); err != nil {
+				errs = append(errs, err)
+				last.failures++
+				last.retry = now + backOff(last.failures)
+			}
 		}
 		seen[l.ID] = last
-		if now-last.at >= deadAfter {
-			errs = append(errs, w.j.TakeOver(ctx, s, l))
-		}
 	}
 	w.seen = seen
 	return errors.Join(errs...)
@@ -57,29 +64,33 @@ func (j *Journal) Recover(ctx context.Context, s Service) error {
 	if err != nil {
 		return fmt.Errorf("reading the changes in flight: %w", err)
 	}
+	var errs []error
 	for _, l := range lanes {
-		if l.ID == j.lane {
-			continue
-		}
-		if err := j.TakeOver(ctx, s, l); err != nil {
-			return err
+		if l.ID != j.lane {
+			errs = append(errs, j.TakeOver(ctx, s, l))
 		}
 	}
-	return nil
+	return errors.Join(errs...)
 }
 
 // TakeOver finishes every entry of a lane and then deletes the lane as it was
 // read: what its owner wrote since stays, and every compare-and-set under the
-// deleted list is fenced.
+// deleted list is fenced. An entry that cannot be finished keeps the lane, and
+// keeps no other entry from being finished.
 func (j *Journal) TakeOver(ctx context.Context, s Service, l library.Lane) error {
+	var errs []error
 	for _, e := range l.Entries {
 		fenced, err := s.Resume(ctx, e)
 		if err != nil {
-			return fmt.Errorf("taking over lane %s: %w", l.ID, err)
+			errs = append(errs, fmt.Errorf("taking over lane %s: %w", l.ID, err))
+			continue
 		}
 		j.mu.Lock()
 		j.count(fenced)
 		j.mu.Unlock()
+	}
+	if len(errs) > 0 {
+		return errors.Join(errs...)
 	}
 	stamp := l.Stamp
 	if j.without == library.LaneDroppedNewer {

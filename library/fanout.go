@@ -26,31 +26,31 @@ type fanQueue struct{ waiting []*fanJob }
 
 // fanJob is an entry whose fan-out somebody may wait for.
 type fanJob struct {
-	entry InFlight
-	actor PrincipalID // whose library goes first; may be empty
-	own   Latch       // the actor's library is done
-	all   Latch       // everything is done, or was left to the background
-	ok    bool        // after all: everything is done
+	entry  InFlight
+	actors []PrincipalID // whose libraries go first
+	own    Latch         // the actors' libraries are done
+	all    Latch         // everything is done, or was left to the background
+	ok     bool          // after all: everything is done
 }
 
 // fanOut starts the fan-out of a decided change and waits for as much of it as
 // an answer waits for. It tells whether everything is done.
 func (s *Service) fanOut(ctx context.Context, e InFlight, actor PrincipalID) bool {
-	return s.awaitFanOut(ctx, s.startFanOut(ctx, e, actor))
+	return s.awaitFanOut(ctx, s.startFanOut(ctx, e, actorInScope(e, actor)))
 }
 
 // startFanOut puts a decided change into its item's queue of fan-outs.
-func (s *Service) startFanOut(ctx context.Context, e InFlight, actor PrincipalID) *fanJob {
-	j := &fanJob{entry: e, actor: actor, own: s.rt.Latch(), all: s.rt.Latch()}
+func (s *Service) startFanOut(ctx context.Context, e InFlight, actors []PrincipalID) *fanJob {
+	j := &fanJob{entry: e, actors: actors, own: s.rt.Latch(), all: s.rt.Latch()}
 	background := s.rt.Detach(ctx)
 	switch {
 	case s.enqueue(j):
 		s.rt.Go(func() { s.runFanOuts(background, e.Content) })
-	case actor == "":
+	case len(actors) == 0:
 		j.own.Open()
 	default:
-		// A long fan-out may run: the actor's own library does not wait for it.
-		if err := s.enforceListed(background, e, []PrincipalID{actor}, false); err == nil {
+		// A long fan-out may run: the actors' own libraries do not wait for it.
+		if err := s.enforceListed(background, e, actors, false); err == nil {
 			j.own.Open()
 		}
 	}
@@ -81,13 +81,6 @@ func (s *Service) enqueue(j *fanJob) bool {
 	return false
 }
 
-// fansOut tells whether a fan-out of the item runs in this process.
-func (s *Service) fansOut(id ContentID) bool {
-	s.fans.mu.Lock()
-	defer s.fans.mu.Unlock()
-	return s.fans.jobs[id] != nil
-}
-
 // runFanOuts does all jobs of an item, those that wait together in one walk.
 func (s *Service) runFanOuts(ctx context.Context, id ContentID) {
 	for {
@@ -108,9 +101,11 @@ func (s *Service) runFanOuts(ctx context.Context, id ContentID) {
 func (s *Service) runBatch(ctx context.Context, batch []*fanJob) {
 	union, first := batch[0].entry, []PrincipalID(nil)
 	for _, j := range batch {
-		union = unite(union, j.entry)
-		if j.actor != "" && !slices.Contains(first, j.actor) {
-			first = append(first, j.actor)
+		union = Unite(union, j.entry)
+		for _, actor := range j.actors {
+			if !slices.Contains(first, actor) {
+				first = append(first, actor)
+			}
 		}
 	}
 	if s.tune.Without == EntryEndsBeforeEnforce {
@@ -142,10 +137,11 @@ func (s *Service) runBatch(ctx context.Context, batch []*fanJob) {
 	}
 }
 
-// unite is an entry that asks for what either asks for. Whoever is listed stays
+// Unite is a with what b, of the same content, asks for too. Whoever is listed stays
 // so beside ScopeAll: its row may be gone by then, dropped by another walk that
 // did not write what was shared with it.
-func unite(a, b InFlight) InFlight {
+func Unite(a, b InFlight) InFlight {
+	a.Base = max(a.Base, b.Base)
 	a.Reverse = a.Reverse || b.Reverse
 	a.Scope = max(a.Scope, b.Scope)
 	ps := append(slices.Clone(a.Principals), b.Principals...)

@@ -2,6 +2,7 @@ package library
 
 import (
 	"context"
+	"fmt"
 	"slices"
 )
 
@@ -15,6 +16,11 @@ import (
 func (w *walk) settle(ctx context.Context) error {
 	if w.oldest == nil {
 		return nil
+	}
+	if w.oldest.Seq <= w.entry.Base && w.s.tune.Without != NoFence {
+		// A quorum read shows what was decided only once the commit of it was
+		// acknowledged, which it was not where the writers told the outcome.
+		return fmt.Errorf("%s: the state after %d is not to be read yet", w.entry.Content, w.entry.Base)
 	}
 	if w.newest.State == Deleted {
 		return w.bury(ctx)

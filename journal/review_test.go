@@ -1,0 +1,155 @@
+package journal
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"testing"
+	"time"
+
+	"carrel/library"
+)
+
+// partial is a domain in which some things cannot be done.
+type partial struct {
+	domain
+	bad library.ContentID
+}
+
+func (p *partial) Resume(ctx context.Context, e library.InFlight) (bool, error) {
+	if e.Content == p.bad {
+		return false, errDown
+	}
+	return p.domain.Resume(ctx, e)
+}
+
+func (p *partial) Expire(ctx context.Context, due library.Due) (bool, error) {
+	if due.Content == p.bad {
+		return false, errDown
+	}
+	return p.domain.Expire(ctx, due)
+}
+
+func (p *partial) RepairEntry(ctx context.Context, u library.PrincipalID, c library.ContentID) error {
+	if c == p.bad {
+		return errDown
+	}
+	return p.domain.RepairEntry(ctx, u, c)
+}
+
+func TestAnEntryThatFailsKeepsNoOther(t *testing.T) {
+	store, rt := open(t)
+	dead := New(t.Context(), store, rt, nil, library.WholeProtocol)
+	for n := range byte(3) {
+		if err := dead.Begin(t.Context(), change(n)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	next := New(t.Context(), store, rt, nil, library.WholeProtocol)
+	d := &partial{bad: change(0).Content}
+	if err := next.Recover(t.Context(), d); !errors.Is(err, errDown) {
+		t.Errorf("what could not be finished must be told: %v", err)
+	}
+	if !slices.Equal(d.resumed, []library.EntryID{{1}, {2}}) {
+		t.Errorf("resumed %v, want all but the one that fails", d.resumed)
+	}
+	if left := lanes(t, store); len(left[dead.Lane()]) != 3 {
+		t.Errorf("the lane must stay: %v", left)
+	}
+}
+
+func TestFailedTakeOversPauseLonger(t *testing.T) {
+	store, rt := open(t)
+	dead := New(t.Context(), store, rt, nil, library.WholeProtocol)
+	if err := dead.Begin(t.Context(), change(0)); err != nil {
+		t.Fatal(err)
+	}
+	d, w, tries := &domain{failing: 1000}, newWatch(New(t.Context(), store, rt, nil, library.WholeProtocol)), 0
+	for range 60 {
+		before := d.failing
+		_ = w.step(t.Context(), d)
+		tries += before - d.failing
+		rt.pass(time.Second)
+	}
+	// At 15 s, and then after 1, 2, 4, 8 and 16 s.
+	if tries != 6 {
+		t.Errorf("%d tries within a minute, want 6", tries)
+	}
+}
+
+func TestAnExpiryThatFailsKeepsNoOther(t *testing.T) {
+	store, rt := open(t)
+	j := New(t.Context(), store, rt, nil, library.WholeProtocol)
+	rt.pass(time.Minute)
+	now := library.InstantOf(rt.Now())
+	for n, c := range []library.ContentID{"c:acme:bad", "c:acme:good"} {
+		if err := store.PutDue(t.Context(), library.Due{At: now.Add(time.Duration(n-10) * time.Second), Content: c}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	d := &partial{bad: "c:acme:bad"}
+	if err := j.ExpireDue(t.Context(), d); !errors.Is(err, errDown) {
+		t.Errorf("what could not be done must be told: %v", err)
+	}
+	left, err := store.DueUntil(t.Context(), now, 10)
+	if err != nil || len(left) != 1 || left[0].Content != "c:acme:bad" || !slices.Equal(d.expired, []library.ContentID{"c:acme:good"}) {
+		t.Errorf("expired %v, hints that stay %v, %v", d.expired, left, err)
+	}
+}
+
+func TestARepairThatFailsKeepsNothing(t *testing.T) {
+	store, rt := open(t)
+	j := New(t.Context(), store, rt, nil, library.WholeProtocol)
+	d := &partial{bad: "c:acme:bad"}
+	j.Repair("u:acme:a", "c:acme:bad")
+	j.Repair("u:acme:b", "c:acme:good")
+	if err := j.DoDue(t.Context(), d); !errors.Is(err, errDown) || !slices.Equal(d.repaired, []library.PrincipalID{"u:acme:b"}) {
+		t.Errorf("repaired %v, %v", d.repaired, err)
+	}
+	// A process that ends finishes its changes whatever waits for a repair.
+	e := change(1)
+	if err := j.Begin(t.Context(), e); err != nil {
+		t.Fatal(err)
+	}
+	e.Due = library.InstantOf(rt.Now()).Add(time.Hour)
+	j.Defer(e)
+	j.Repair("u:acme:a", "c:acme:bad")
+	if err := j.Drain(t.Context(), d); err != nil || !slices.Equal(d.moved, []library.ContentID{e.Content}) {
+		t.Errorf("moved %v, %v", d.moved, err)
+	}
+	if left := lanes(t, store); len(left) != 0 {
+		t.Errorf("lanes that stay: %v", left)
+	}
+}
+
+func TestDecidedEntriesOfOneContentAreLeftTogether(t *testing.T) {
+	store, rt := open(t)
+	j := New(t.Context(), store, rt, nil, library.WholeProtocol)
+	entry := func(n byte, e library.InFlight) library.InFlight {
+		e.ID, e.Content = library.EntryID{n}, "c:acme:a"
+		return e
+	}
+	bea, ann := library.PrincipalID("u:acme:bea"), library.PrincipalID("u:acme:ann")
+	for _, e := range []library.InFlight{
+		entry(1, library.InFlight{Base: 4, Scope: library.ScopeListed, Principals: []library.PrincipalID{bea}, Decided: true}),
+		entry(2, library.InFlight{Base: 7, Scope: library.ScopeListed, Principals: []library.PrincipalID{ann}, Reverse: true, Decided: true}),
+		entry(3, library.InFlight{Base: 8, Scope: library.ScopeAll}), // its outcome is unknown
+		entry(4, library.InFlight{Base: 9, Due: 1, Decided: true}),   // a move
+	} {
+		if err := j.Begin(t.Context(), e); err != nil {
+			t.Fatal(err)
+		}
+		j.Leave(e)
+	}
+	if err := j.Beat(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	all, err := store.Lanes(t.Context())
+	if err != nil || len(all) != 1 || len(all[0].Entries) != 3 {
+		t.Fatalf("lanes %+v, %v; want one of three entries", all, err)
+	}
+	joined := all[0].Entries[0]
+	if joined.Base != 7 || !joined.Reverse || joined.Scope != library.ScopeListed || !slices.Equal(joined.Principals, []library.PrincipalID{ann, bea}) {
+		t.Errorf("joined: %+v", joined)
+	}
+}
