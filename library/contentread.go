@@ -224,7 +224,7 @@ func (s *Service) repeatedAnswer(ctx context.Context, v *Viewer, id ContentID, f
 	if err != nil {
 		return nil, err
 	}
-	out.FanOut = FanOut{Complete: !s.fansOut(id), Libraries: first.Libraries}
+	out.FanOut = FanOut{Complete: s.restsNow(ctx, id), Libraries: first.Libraries}
 	return out, nil
 }
 
@@ -236,19 +236,20 @@ func (s *Service) complete(ctx context.Context, e InFlight, actor PrincipalID) b
 	}
 	switch {
 	case e.Scope != ScopeNone:
-		return s.fanOut(ctx, e, actorInScope(e, actor))
+		return s.fanOut(ctx, e, actor)
 	case e.Due != 0:
 		s.journal.Defer(e)
 	}
 	return true
 }
 
-// actorInScope is the actor where its library is one of those concerned.
-func actorInScope(e InFlight, actor PrincipalID) PrincipalID {
-	if e.Scope == ScopeListed && !slices.Contains(e.Principals, actor) {
-		return ""
+// actorInScope is the actor, alone, where there is one and its library is one
+// of those concerned.
+func actorInScope(e InFlight, actor PrincipalID) []PrincipalID {
+	if actor == "" || e.Scope == ScopeListed && !slices.Contains(e.Principals, actor) {
+		return nil
 	}
-	return actor
+	return []PrincipalID{actor}
 }
 
 // changeRows applies role changes to the member rows of a header that has its

@@ -40,7 +40,15 @@ func (s *Service) ShareContent(ctx context.Context, v *Viewer, in ShareContent) 
 	if err != nil {
 		return nil, err
 	}
-	return out, s.shareEdges(ctx, v, out, ps)
+	if err := s.shareEdges(ctx, v, out, ps); err != nil {
+		if !j.decided {
+			return nil, err
+		}
+		// The share stands; that its places cannot be told now does not undo it.
+		out.Edges = nil
+		s.log.WarnContext(ctx, "reading back a share that was made", "content", string(id), "error", err)
+	}
+	return out, nil
 }
 
 // check is the shape of the input: the item, the principals without
@@ -109,7 +117,8 @@ func (s *Service) checkShare(ctx context.Context, v *Viewer, t *target, role Con
 }
 
 // shareEdges are the item's places in the libraries of those it was shared
-// with, as the bucket in which the actor reads each of them has them.
+// with, as the bucket in which the actor reads each of them has them. A
+// repetition may come when one of them is not to be seen any more.
 func (s *Service) shareEdges(ctx context.Context, v *Viewer, out *ContentOutcome, ps []PrincipalID) error {
 	if out.Content == nil {
 		return nil
@@ -124,7 +133,11 @@ func (s *Service) shareEdges(ctx context.Context, v *Viewer, out *ContentOutcome
 	}
 	at := EntryKey{rows.Header.Position, out.ID}
 	for i, p := range ps {
-		if m := rows.Members[i]; m.Active() {
+		sees, err := s.seesPrincipal(ctx, v, &headers[i])
+		if err != nil {
+			return err
+		}
+		if m := rows.Members[i]; sees && m.Active() {
 			bucket, err := s.bucketFor(ctx, v, &headers[i])
 			if err != nil {
 				return err
@@ -186,15 +199,20 @@ func (s *Service) SetContentMembers(ctx context.Context, v *Viewer, in SetConten
 	return s.answer(ctx, v, id, e, decided, libraries)
 }
 
-// checkSetMembers is existence, visibility and rights. One already in may be
-// changed unseen; whoever is not in and is taken out needs no looking at.
+// checkSetMembers is existence, visibility and rights. A manager may change one
+// already in unseen; whoever is taken out needs no looking at. Nobody else is
+// told by the answer whether an unseen one is in.
 func (s *Service) checkSetMembers(ctx context.Context, v *Viewer, t *target, wanted []Member) error {
 	ps := make([]PrincipalID, len(wanted))
 	for i, m := range wanted {
 		ps[i] = m.Principal
 	}
+	refused := s.requireContentManager(ctx, v, t, "contentId")
+	if refused != nil && CodeOf(refused) != Forbidden {
+		return refused
+	}
 	faults, err := s.principalsFor(ctx, v, ps,
-		func(i int) bool { return t.named[i].Active() || wanted[i].Role == NoRole },
+		func(i int) bool { return refused == nil && t.named[i].Active() || wanted[i].Role == NoRole },
 		func(i int) []string { return []string{"members", strconv.Itoa(i), "principalId"} })
 	if err != nil {
 		return err
@@ -205,5 +223,5 @@ func (s *Service) checkSetMembers(ctx context.Context, v *Viewer, t *target, wan
 	if leavesItself := len(wanted) == 1 && wanted[0].Principal == v.User && wanted[0].Role == NoRole; leavesItself {
 		return nil
 	}
-	return s.requireContentManager(ctx, v, t, "contentId")
+	return refused
 }

@@ -90,27 +90,30 @@ func (s *Service) planGroupMembers(ctx context.Context, v *Viewer, rows *Princip
 	if err := s.requireGroup(ctx, v, rows, "groupId"); err != nil {
 		return nil, err
 	}
-	if err := s.requireAddable(ctx, v, rows, changes); err != nil {
+	refused := s.requireGroupManager(ctx, v, rows, "groupId")
+	if refused != nil && CodeOf(refused) != Forbidden {
+		return nil, refused
+	}
+	if err := s.requireAddable(ctx, v, rows, changes, refused == nil); err != nil {
 		return nil, err
 	}
-	if len(changes) != 1 || changes[0].principal != v.User || changes[0].role != NotInGroup {
-		if err := s.requireGroupManager(ctx, v, rows, "groupId"); err != nil {
-			return nil, err
-		}
+	leavesItself := len(changes) == 1 && changes[0].principal == v.User && changes[0].role == NotInGroup
+	if refused != nil && !leavesItself {
+		return nil, refused
 	}
 	return s.applyMembers(ctx, rows, changes)
 }
 
 // requireAddable is NOT_FOUND for each principal that would come in and that
-// the actor may not see. One already in may be given another role though it
-// has become invisible.
-func (s *Service) requireAddable(ctx context.Context, v *Viewer, rows *PrincipalRows, changes []memberChange) error {
+// the actor may not see. A manager may give one already in another role though
+// it has become invisible; nobody else is told by the answer that it is in.
+func (s *Service) requireAddable(ctx context.Context, v *Viewer, rows *PrincipalRows, changes []memberChange, manages bool) error {
 	ps := make([]PrincipalID, len(changes))
 	for i, c := range changes {
 		ps[i] = c.principal
 	}
 	faults, err := s.principalsFor(ctx, v, ps,
-		func(i int) bool { return changes[i].role == NotInGroup || rows.Members[i+1].Active() },
+		func(i int) bool { return changes[i].role == NotInGroup || manages && rows.Members[i+1].Active() },
 		func(i int) []string { return []string{"members", strconv.Itoa(i), "principalId"} })
 	if err != nil {
 		return err

@@ -24,8 +24,8 @@ func (s *Service) ViewerUser(ctx context.Context, v *Viewer) (*User, error) {
 // Email is the user's address, for itself and for administrators of its
 // tenant; nil for everybody else.
 func (s *Service) Email(v *Viewer, u *User) *string {
-	if v.User != u.ID && !v.Administers(u.Tenant()) {
-		return nil
+	if u.Email == "" || v.User != u.ID && !v.Administers(u.Tenant()) {
+		return nil // an imported user may have none
 	}
 	email := u.Email
 	return &email

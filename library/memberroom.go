@@ -87,7 +87,10 @@ func (r *room) checkBelow(ctx context.Context, p PrincipalID) error {
 				if m.Principal.IsGroup() {
 					queue = append(queue, m.Principal)
 				}
-				if _, err := r.checkClosure(ctx, m.Principal); err != nil {
+				if _, err := r.checkClosure(ctx, m.Principal); CodeOf(err) == Exhausted {
+					// Who that is the actor may have no right to know.
+					return TooManyf(nil, "somebody in %s would be in more than %d groups, directly and through others", p, maxGroups)
+				} else if err != nil {
 					return err
 				}
 			}

@@ -88,9 +88,10 @@ func (s *Service) decide(ctx context.Context, partition string, try func(ctx con
 }
 
 // late turns the end of our own deadline into UNAVAILABLE; when the caller's
-// context ended, it is the caller's.
+// context ended, it is the caller's. An unknown outcome stays one, although a
+// deadline is its usual cause: that nothing was changed cannot be told then.
 func late(ctx context.Context, err error) error {
-	if ctx.Err() == nil && errors.Is(err, context.DeadlineExceeded) {
+	if ctx.Err() == nil && !MayHaveCommitted(err) && errors.Is(err, context.DeadlineExceeded) {
 		return Unavailablef(err, "the store did not answer in time; nothing was changed, try again")
 	}
 	return err

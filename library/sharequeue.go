@@ -132,7 +132,14 @@ func (s *Service) share(ctx context.Context, id ContentID, j *shareJob) error {
 	}
 	var fan *fanJob
 	if decided && e.Scope != ScopeNone {
-		fan = s.startFanOut(ctx, e, actorInScope(e, j.v.User))
+		// Each of them is answered once its own actor's library is done.
+		var actors []PrincipalID
+		for _, b := range batch {
+			if b.err == nil && b.libraries > 0 {
+				actors = append(actors, actorInScope(e, b.v.User)...)
+			}
+		}
+		fan = s.startFanOut(ctx, e, actors)
 	}
 	for _, b := range batch {
 		if err != nil {

@@ -1,0 +1,320 @@
+package library_test
+
+import (
+	"context"
+	"fmt"
+	"runtime"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"carrel/library"
+)
+
+// meddled is a store whose calls a test changes; nil leaves a call as it is.
+type meddled struct {
+	library.Store
+	mu             sync.Mutex
+	commit         func(*library.ContentCommit) (library.Verdict, error)
+	read           func(library.ContentQuery, *library.ContentRows)
+	readPrincipals func() error
+	enforce        func(*library.Enforcement)
+}
+
+func (m *meddled) on(change func()) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	change()
+}
+
+func (m *meddled) Commit(ctx context.Context, c *library.ContentCommit) (library.Verdict, error) {
+	m.mu.Lock()
+	commit := m.commit
+	m.mu.Unlock()
+	if commit != nil {
+		return commit(c)
+	}
+	return m.Store.Commit(ctx, c)
+}
+
+func (m *meddled) Read(ctx context.Context, id library.ContentID, q library.ContentQuery) (*library.ContentRows, error) {
+	rows, err := m.Store.Read(ctx, id, q)
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.read != nil && err == nil {
+		m.read(q, rows)
+	}
+	return rows, err
+}
+
+func (m *meddled) ReadPrincipals(ctx context.Context, ids []library.PrincipalID) ([]library.PrincipalHeader, error) {
+	m.mu.Lock()
+	read := m.readPrincipals
+	m.mu.Unlock()
+	if read != nil {
+		if err := read(); err != nil {
+			return nil, err
+		}
+	}
+	return m.Store.ReadPrincipals(ctx, ids)
+}
+
+func (m *meddled) Enforce(ctx context.Context, e *library.Enforcement) error {
+	m.mu.Lock()
+	enforce := m.enforce
+	m.mu.Unlock()
+	if enforce != nil {
+		enforce(e)
+	}
+	return m.Store.Enforce(ctx, e)
+}
+
+// meddledTown is town on a store that a test changes.
+func meddledTown(t *testing.T) (*house, *meddled) {
+	m := &meddled{}
+	h := newHouse(t, func(s library.Store) library.Store { m.Store = s; return m })
+	for _, id := range []string{"u:acme:ann", "u:acme:ben", "u:acme:cleo", "u:acme:zoe"} {
+		h.user(id, library.Public)
+	}
+	return h, m
+}
+
+func (h *house) share(user string, id library.ContentID, principals ...string) (*library.ContentOutcome, error) {
+	return h.svc.ShareContent(h.t.Context(), as(user), library.ShareContent{Content: string(id), Principals: principals, Role: library.Viewing})
+}
+
+// TestADeadlineLeavesTheOutcomeUnknown: a compare-and-set whose answer did not
+// come in time may have been applied; nobody may be told that it was not.
+func TestADeadlineLeavesTheOutcomeUnknown(t *testing.T) {
+	h, m := meddledTown(t)
+	id := h.note("a", library.Public)
+	m.on(func() {
+		m.commit = func(*library.ContentCommit) (library.Verdict, error) {
+			return library.Verdict{}, library.Uncertain(fmt.Errorf("commit: %w", context.DeadlineExceeded))
+		}
+	})
+	_, err := h.share("u:acme:ann", id, "u:acme:ben")
+	wantTold(t, err, "OUTCOME_UNKNOWN")
+	if !library.MayHaveCommitted(err) {
+		t.Errorf("the error does not tell that the change may have been made: %v", err)
+	}
+	m.on(func() { m.commit = nil })
+	h.wantClean()
+}
+
+// TestAnEntryStaysUntilItsStateIsRead: where only the writers told that a
+// compare-and-set had applied, a quorum read may not show it yet. What was
+// enforced from such a reading must not end the entry.
+func TestAnEntryStaysUntilItsStateIsRead(t *testing.T) {
+	h, m := meddledTown(t)
+	id := h.note("a", library.Public)
+	h.quiet()
+	base := h.content(id).Seq
+	m.on(func() {
+		m.commit = func(c *library.ContentCommit) (library.Verdict, error) {
+			v, err := m.Store.Commit(context.WithoutCancel(t.Context()), c)
+			if err == nil && v.Applied {
+				return library.Verdict{}, library.Uncertain(errDown)
+			}
+			return v, err
+		}
+		m.read = func(q library.ContentQuery, rows *library.ContentRows) {
+			if !q.Serial && rows.Header.Seq > base {
+				rows.Header.Seq = base
+				for i := range rows.Members {
+					if rows.Members[i].Seq > base {
+						rows.Members[i] = library.Member{Principal: rows.Members[i].Principal}
+					}
+				}
+			}
+		}
+	})
+	out, err := h.share("u:acme:ann", id, "u:acme:ben")
+	if err != nil || out.FanOut.Complete {
+		t.Errorf("the share: %+v, %v; want one that is RUNNING", out, err)
+	}
+	if n := h.journal.Stats().Entries; n != 1 {
+		t.Errorf("%d entries on the list, want the share's", n)
+	}
+	m.on(func() { m.commit, m.read = nil, nil })
+	h.wantClean()
+	h.wantTitles(as("u:acme:ben"), "u:acme:ben", "a")
+}
+
+// TestUnseenMembersAreToldToNobody: who does not manage an item or a group gets
+// the same answer about an unseen principal, whether it is in or not.
+func TestUnseenMembersAreToldToNobody(t *testing.T) {
+	h := town(t)
+	id := h.note("a", library.Public)
+	h.mustSet(admin("u:acme:dora"), "g:acme:team", "u:acme:hid=MEMBER")
+	if _, err := h.share("u:acme:hid", id, "u:acme:hid"); err != nil {
+		t.Fatal(err)
+	}
+	for _, p := range []string{"u:acme:hid", "u:acme:nobody"} {
+		_, err := h.svc.SetContentMembers(t.Context(), as("u:acme:ben"), library.SetContentMembers{Content: string(id), Members: roles(p + "=VIEWER")})
+		wantTold(t, err, "NOT_FOUND members.0.principalId")
+		_, err = h.set(as("u:acme:ben"), "g:acme:team", p+"=MEMBER")
+		wantTold(t, err, "NOT_FOUND members.0.principalId")
+	}
+	// Their managers may, because only they could take it out again.
+	if _, err := h.svc.SetContentMembers(t.Context(), as("u:acme:ann"), library.SetContentMembers{Content: string(id), Members: roles("u:acme:hid=EDITOR")}); err != nil {
+		t.Error(err)
+	}
+	h.mustSet(as("u:acme:cleo"), "g:acme:team", "u:acme:hid=MANAGER")
+}
+
+// TestAShareThatWasMadeIsToldSo: the places of those it was shared with are
+// extras, whose reading must not make a decided share look refused.
+func TestAShareThatWasMadeIsToldSo(t *testing.T) {
+	h, m := meddledTown(t)
+	id := h.note("a", library.Public)
+	m.on(func() {
+		m.commit = func(c *library.ContentCommit) (library.Verdict, error) {
+			m.on(func() { m.readPrincipals = func() error { return errDown } })
+			return m.Store.Commit(context.WithoutCancel(t.Context()), c)
+		}
+	})
+	out, err := h.share("u:acme:ann", id, "u:acme:ben")
+	if err != nil || out.FanOut.Libraries != 1 || out.Edges != nil {
+		t.Errorf("the share: %+v, %v", out, err)
+	}
+}
+
+// TestRepeatedSharesHideWhoIsUnseenNow: a repetition shows objects as they are
+// now, and nothing of those that are out of sight.
+func TestRepeatedSharesHideWhoIsUnseenNow(t *testing.T) {
+	h := town(t)
+	id := h.note("a", library.Public)
+	in := library.ShareContent{Content: string(id), Principals: []string{"u:acme:ben", "u:acme:cleo"}, Role: library.Viewing, IdempotencyKey: ptr("k")}
+	for n, want := range []int{2, 1} {
+		out, err := h.svc.ShareContent(t.Context(), as("u:acme:ann"), in)
+		if err != nil || len(out.Edges) != want {
+			t.Errorf("share %d tells %d edges, want %d; %v", n, len(out.Edges), want, err)
+		}
+		if _, err := h.svc.UpdateUser(t.Context(), as("u:acme:ben"), library.UpdateUser{ID: "u:acme:ben", Visibility: library.Some(ptr(library.Private))}); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// TestCarriedSharesShowInTheirOwnLibraries: a share that another carried is
+// answered once its own actor's library has it, however long others take.
+func TestCarriedSharesShowInTheirOwnLibraries(t *testing.T) {
+	h, m := meddledTown(t)
+	id := h.note("a", library.Public, "u:acme:cleo=VIEWER")
+	h.quiet()
+	stuck, goOn := make(chan struct{}), make(chan struct{})
+	release := sync.OnceFunc(func() { close(goOn) })
+	t.Cleanup(release)
+	told := sync.OnceFunc(func() { close(stuck) })
+	m.on(func() {
+		m.enforce = func(e *library.Enforcement) {
+			for _, row := range e.Rows {
+				if row.Principal == "u:acme:cleo" {
+					told()
+					<-goOn
+				}
+			}
+		}
+	})
+	if _, err := h.svc.UpdateContent(t.Context(), as("u:acme:ann"), library.UpdateContent{ID: string(id), Title: library.Some(ptr("b"))}); err != nil {
+		t.Fatal(err)
+	}
+	<-stuck // the walk over the members stands at cleo's library
+	sent, mayCommit := make(chan struct{}), make(chan struct{})
+	first := sync.OnceFunc(func() { close(sent); <-mayCommit })
+	m.on(func() {
+		m.commit = func(c *library.ContentCommit) (library.Verdict, error) {
+			first()
+			return m.Store.Commit(context.WithoutCancel(t.Context()), c)
+		}
+	})
+	var wg sync.WaitGroup
+	// ann's share holds the queue while the two others come together behind it.
+	wg.Go(func() { _, _ = h.share("u:acme:ann", id, "u:acme:ann", "u:acme:zoe") })
+	<-sent
+	h.user("u:acme:one", library.Public)
+	h.user("u:acme:two", library.Public)
+	for _, p := range []string{"u:acme:one", "u:acme:two"} {
+		wg.Go(func() {
+			if _, err := h.share(p, id, p); err != nil {
+				t.Errorf("sharing with %s: %v", p, err)
+			}
+			h.wantTitles(as(p), p, "b")
+		})
+	}
+	for h.svc.SharesWaiting(id) < 2 && t.Context().Err() == nil {
+		runtime.Gosched()
+	}
+	close(mayCommit)
+	wg.Wait()
+	release()
+	h.wantClean()
+}
+
+// TestAddressesThatAreMissing: an imported user may have none.
+func TestAddressesThatAreMissing(t *testing.T) {
+	h := newHouse(t, nil)
+	if _, err := h.svc.ImportUser(t.Context(), library.ImportUser{ID: "u:acme:ann", DisplayName: "ann", Visibility: library.Public}); err != nil {
+		t.Fatal(err)
+	}
+	u, err := h.svc.ViewerUser(t.Context(), as("u:acme:ann"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if email := h.svc.Email(as("u:acme:ann"), u); email != nil {
+		t.Errorf("the address is %q, want none", *email)
+	}
+}
+
+// later is a runtime whose clock is ahead.
+type later struct {
+	*library.RealRuntime
+	by time.Duration
+}
+
+func (l later) Now() time.Time { return l.RealRuntime.Now().Add(l.by) }
+
+// in is the Service of the house as it will be after d.
+func (h *house) in(d time.Duration) *library.Service {
+	h.t.Helper()
+	svc, err := library.New(h.t.Context(), library.Config{
+		Store: h.store, Runtime: later{h.runtime, d}, Journal: h.journal, Names: &counting{},
+	})
+	if err != nil {
+		h.t.Fatal(err)
+	}
+	return svc
+}
+
+// TestTheScrubberFindsLostExpiries: the hint of an expiry can be dropped as
+// stale just before the change that needs it is decided.
+func TestTheScrubberFindsLostExpiries(t *testing.T) {
+	h := town(t)
+	at := library.InstantOf(h.runtime.Now()).Add(time.Hour)
+	id := h.note("a", library.Public)
+	if _, err := h.svc.UpdateContent(t.Context(), as("u:acme:ann"), library.UpdateContent{ID: string(id), ExpiresAt: library.Some(&at)}); err != nil {
+		t.Fatal(err)
+	}
+	if err := h.store.DropDue(t.Context(), library.Due{At: at, Content: id}); err != nil {
+		t.Fatal(err)
+	}
+	h.quiet()
+	for _, c := range []struct {
+		after time.Duration
+		want  []library.Due
+	}{{0, nil}, {2 * time.Hour, []library.Due{{At: at, Content: id}}}} {
+		if _, err := h.in(c.after).Scrub(t.Context(), "", 10); err != nil {
+			t.Fatal(err)
+		}
+		got, err := h.store.DueUntil(t.Context(), at, 10)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if diff := cmp.Diff(c.want, got); diff != "" {
+			t.Errorf("hints after %s (-want +got):\n%s", c.after, diff)
+		}
+	}
+}
