@@ -17,13 +17,16 @@ import (
 	"carrel/library/storetest"
 )
 
+// crashDir is a directory that does not exist when a store is opened there.
+const crashDir = "var/lib/store"
+
 func TestConformanceDurable(t *testing.T) {
 	storetest.RunDurable(t, func(t *testing.T) (library.Store, func() library.Store) {
 		mem := vfs.NewCrashableMem()
-		s := openStore(t, "", Options{FS: mem})
+		s := openStore(t, crashDir, Options{FS: mem})
 		return s, func() library.Store {
 			mem = mem.CrashClone(vfs.CrashCloneCfg{})
-			return openStore(t, "", Options{FS: mem})
+			return openStore(t, crashDir, Options{FS: mem})
 		}
 	})
 }
@@ -244,7 +247,7 @@ func TestCrashAtEveryOperation(t *testing.T) {
 		}
 		checkLeft(t, where, second.wrap(), states, oldest, newest)
 	}
-	s := openStore(t, "", Options{FS: c.wrap()})
+	s := openStore(t, crashDir, Options{FS: c.wrap()})
 	for n, step := range steps {
 		begun.Store(int64(n + 1))
 		if err := step.run(t.Context(), s); err != nil {
@@ -276,7 +279,7 @@ func TestCrashAtEveryOperation(t *testing.T) {
 // checkLeft opens what a crash has left and finds the step whose state it is.
 func checkLeft(t *testing.T, where string, left vfs.FS, states []string, oldest, newest int) {
 	t.Helper()
-	s, err := Open("", Options{FS: left})
+	s, err := Open(crashDir, Options{FS: left})
 	if err != nil {
 		t.Errorf("%s: %v", where, err)
 		return
@@ -312,7 +315,7 @@ func TestCrashBesideOthers(t *testing.T) {
 		for w := range writers {
 			oldest[w] = acked[w].Load()
 		}
-		s, err := Open("", Options{FS: take()})
+		s, err := Open(crashDir, Options{FS: take()})
 		if err != nil {
 			t.Errorf("point %d: %v", point, err)
 			return
@@ -333,7 +336,7 @@ func TestCrashBesideOthers(t *testing.T) {
 			t.Errorf("point %d: %v", point, err)
 		}
 	}
-	s := openStore(t, "", Options{FS: c.wrap()})
+	s := openStore(t, crashDir, Options{FS: c.wrap()})
 	var done sync.WaitGroup
 	for w := range writers {
 		done.Go(func() {

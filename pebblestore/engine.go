@@ -20,6 +20,9 @@ const (
 	// bloomBits a key make one in a hundred look-ups of a missing row read a
 	// block in vain. Most member rows that a page asks for are missing.
 	bloomBits = 10
+	// indexSize is beyond the index of any table: an index of two levels would
+	// cost a quarter of each look-up.
+	indexSize = 1 << 20
 	// compactFrom is the number of overlapping files in the youngest level from
 	// which on they are merged: low, because every one costs each read, and
 	// because dead rows go only when they are merged down.
@@ -47,6 +50,7 @@ func (s *Store) engineOptions(fs vfs.FS) *pebble.Options {
 	}
 	for i := range o.Levels {
 		o.TargetFileSizes[i] = tableSizes[i]
+		o.Levels[i].IndexBlockSize = indexSize
 		o.Levels[i].FilterPolicy = bloom.FilterPolicy(bloomBits)
 	}
 	o.Experimental.SpanPolicyFunc = librariesApart

@@ -280,6 +280,60 @@ func TestLogFails(t *testing.T) {
 	_ = s.db.Close()
 }
 
+// TestLogFailsUnderLoad breaks the log while many commits are under way: each
+// of them answers, Close too, and nothing that was acknowledged is lost.
+func TestLogFailsUnderLoad(t *testing.T) {
+	mem := vfs.NewCrashableMem()
+	var writes atomic.Int64
+	writes.Store(-1 << 40)
+	fs := errorfs.Wrap(mem, errorfs.InjectorFunc(func(op errorfs.Op) error {
+		if strings.HasSuffix(op.Path, ".log") && op.Kind.ReadOrWrite() == errorfs.OpIsWrite && writes.Add(1) > 60 {
+			return errorfs.ErrInjected
+		}
+		return nil
+	}))
+	var fatal atomic.Int64
+	s, err := Open("", Options{FS: fs, Fatal: func(string) { fatal.Add(1) }})
+	if err != nil {
+		t.Fatal(err)
+	}
+	writes.Store(0)
+	var acked [16]int64
+	var done sync.WaitGroup
+	for w := range acked {
+		done.Go(func() {
+			for seq := int64(1); ; seq++ {
+				v, err := commit(t.Context(), s, fmt.Sprintf("item%d", w), seq)
+				if err != nil {
+					if library.CodeOf(err) != library.Unavailable {
+						t.Errorf("%v", err)
+					}
+					return
+				}
+				if !v.Applied {
+					t.Errorf("refused: %+v", v)
+					return
+				}
+				acked[w] = seq
+			}
+		})
+	}
+	done.Wait()
+	wantUnavailable(t, s.Close(), "can no longer write")
+	if fatal.Load() != 1 {
+		t.Errorf("Fatal was told %d times", fatal.Load())
+	}
+	again := openStore(t, "", Options{FS: mem.CrashClone(vfs.CrashCloneCfg{})})
+	for w, want := range acked {
+		rows, err := again.Read(t.Context(), library.ContentID(fmt.Sprintf("c:acme:item%d", w)), library.ContentQuery{})
+		if err != nil || rows.Header.Seq < want || rows.Header.Seq > want+1 {
+			t.Errorf("writer %d: %d was acknowledged, %d is left: %v", w, want, rows.Header.Seq, err)
+		}
+	}
+	writes.Store(-1 << 40)
+	_ = s.db.Close()
+}
+
 func TestAlmostFullDisk(t *testing.T) {
 	mem := vfs.NewMem()
 	var now library.Instant

@@ -14,6 +14,7 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs"
 
 	"carrel/library"
+	"carrel/naming"
 )
 
 // formatVersion is what this code reads and writes. A change that older code
@@ -70,7 +71,10 @@ type Store struct {
 	tasks  sync.WaitGroup
 }
 
-var _ library.Store = (*Store)(nil)
+var (
+	_ library.Store     = (*Store)(nil)
+	_ naming.BlockStore = (*Store)(nil)
+)
 
 // Open opens the store in dir, and creates it there if dir holds none. The
 // error is of code Unavailable, with a message for an operator: another process
@@ -82,7 +86,7 @@ func Open(dir string, opts Options) (*Store, error) {
 		fs = vfs.Default
 	}
 	fs = markersLast{fs}
-	if err := fs.MkdirAll(dir, 0o750); err != nil && dir != "" {
+	if err := makeDir(fs, dir); err != nil {
 		return nil, openFault(dir, err)
 	}
 	lock, err := pebble.LockDirectory(dir, fs)
