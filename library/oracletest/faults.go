@@ -80,6 +80,7 @@ type request struct {
 
 // request follows a mutation, and keeps one with a key to be made again.
 func (g *game) request(v viewer, key *string, mutation string, in any, again func()) *request {
+	g.w.again = false
 	if key != nil && *key != "" {
 		g.keyed = append(g.keyed, again)
 	}
@@ -97,6 +98,7 @@ func (w *world) answered(r *request, partition string) (again bool, err error) {
 	if ok && hash != r.hash {
 		return false, errMismatch
 	}
+	w.again = ok
 	return ok, nil
 }
 

@@ -143,13 +143,12 @@ func (g *game) play(seeds []uint64) {
 		}
 		g.tick(time.Millisecond)
 		g.dice = rand.New(rand.NewPCG(seed, 1))
+		g.beat()
 		moves[one(g, deck)].move()
 	}
 	g.settle()
 	g.readEverything()
-	if err := g.journal.Beat(g.ctx); err != nil {
-		g.Fatalf("writing the lane: %v", err)
-	}
+	g.beat()
 	report, err := g.svc.Audit(g.ctx)
 	if err != nil || !report.Clean() {
 		g.Fatalf("audit: %+v, %v", report, err)
@@ -178,6 +177,13 @@ func (g *game) people() {
 	g.setGroupMembersAs(viewer{user: g.users[1], admin: true}, library.SetGroupMembers{Group: string(g.groups[1]), Members: []library.GroupMemberChange{
 		{Principal: string(g.groups[0]), Role: &member}, {Principal: string(g.groups[3]), Role: &manager},
 	}})
+}
+
+// beat has the journal write down which changes are still under way.
+func (g *game) beat() {
+	if err := g.journal.Beat(g.ctx); err != nil {
+		g.Fatalf("writing the lane: %v", err)
+	}
 }
 
 // tick moves the clock.

@@ -15,6 +15,7 @@ type world struct {
 	items      map[library.ContentID]*item
 	requests   map[requestID]string   // hash of what was answered
 	creations  map[creationID]created // what keys have been used to create
+	again      bool                   // the request under way was answered before
 }
 
 // principal is a user or a group.
