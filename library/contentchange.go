@@ -65,8 +65,8 @@ func (in *UpdateContent) check(v *Viewer, now Instant) (ContentID, Faults) {
 	if in.Visibility.Set && (in.Visibility.Value == nil || !in.Visibility.Value.Valid()) {
 		faults = append(faults, Invalidf([]string{"visibility"}, "a visibility cannot be null: leave it out to keep it"))
 	}
-	if in.ExpiresAt.Set && in.ExpiresAt.Value != nil && *in.ExpiresAt.Value <= now {
-		faults = append(faults, Invalidf([]string{"expiresAt"}, "expiresAt must lie in the future; to take the item away now, delete it"))
+	if in.IdempotencyKey == nil {
+		faults.add(checkExpiry(in.ExpiresAt.Value, now))
 	}
 	if !in.Title.Set && !in.Description.Set && !in.Link.Set && !in.Visibility.Set && !in.ExpiresAt.Set {
 		faults = append(faults, Invalidf(nil, "nothing to change: give at least one of title, description, link, visibility and expiresAt"))
@@ -92,7 +92,7 @@ func (s *Service) planUpdate(ctx context.Context, v *Viewer, t *target, in *Upda
 	if err := requireVersion(h, in.ExpectedVersion); err != nil {
 		return nil, 0, err
 	}
-	if err := in.fits(h); err != nil {
+	if err := in.fits(h, now); err != nil {
 		return nil, 0, err
 	}
 	after := *h
@@ -133,12 +133,13 @@ func (s *Service) planUpdate(ctx context.Context, v *Viewer, t *target, in *Upda
 	return s.contentAttempt(e, c), libraries, nil
 }
 
-// fits checks what depends on the item.
-func (in *UpdateContent) fits(h *Header) error {
+// fits checks what depends on the item, and on the time.
+func (in *UpdateContent) fits(h *Header, now Instant) error {
 	var faults Faults
 	if in.Link.Set && h.Kind == Note {
 		faults = append(faults, Invalidf([]string{"link"}, "a NOTE has no link"))
 	}
+	faults.add(checkExpiry(in.ExpiresAt.Value, now))
 	return faults.OrNil()
 }
 

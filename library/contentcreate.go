@@ -74,6 +74,9 @@ func (s *Service) createAs(ctx context.Context, v *Viewer, id ContentID, in *Cre
 			first = &contentAnswer{Libraries: len(all)}
 			return nothingToChange, nil
 		}
+		if err := checkExpiry(in.ExpiresAt, s.now()); err != nil {
+			return nil, err
+		}
 		if err := s.checkMembers(ctx, v, in, members); err != nil {
 			return nil, err
 		}
@@ -118,12 +121,21 @@ func (in *CreateContent) check(v *Viewer, now Instant) ([]Member, error) {
 	if !in.Visibility.Valid() {
 		faults = append(faults, Invalidf([]string{"visibility"}, "a visibility is PUBLIC, LOGGEDIN or PRIVATE"))
 	}
-	if in.ExpiresAt != nil && *in.ExpiresAt <= now {
-		faults = append(faults, Invalidf([]string{"expiresAt"}, "expiresAt must lie in the future"))
+	if in.IdempotencyKey == nil {
+		faults.add(checkExpiry(in.ExpiresAt, now))
 	}
 	members, more := rolesGiven(in.Members, "members", true)
 	faults = append(faults, more...)
 	return members, faults.OrNil()
+}
+
+// checkExpiry refuses an instant that has passed. A keyed request is judged
+// once it is known to be no repetition: the instant may lie between the two.
+func checkExpiry(at *Instant, now Instant) error {
+	if at != nil && *at <= now {
+		return Invalidf([]string{"expiresAt"}, "expiresAt must lie in the future; to take an item away now, delete it")
+	}
+	return nil
 }
 
 // checkContentName checks a chosen name: generated ones alone hold a slash.

@@ -318,3 +318,30 @@ func TestTheScrubberFindsLostExpiries(t *testing.T) {
 		}
 	}
 }
+
+// TestRepetitionsOutliveTheirExpiry: the instant that a request names may pass
+// before it is repeated; the repetition has the first outcome all the same.
+func TestRepetitionsOutliveTheirExpiry(t *testing.T) {
+	h := town(t)
+	at := library.InstantOf(h.runtime.Now()).Add(time.Hour)
+	create := library.CreateContent{
+		Name: ptr("a"), Kind: library.Note, Title: "a", Visibility: library.Public, ExpiresAt: &at, IdempotencyKey: ptr("create"),
+	}
+	update := library.UpdateContent{ID: "c:acme:a", Title: library.Some(ptr("b")), ExpiresAt: library.Some(&at), IdempotencyKey: ptr("update")}
+	for _, c := range []struct {
+		after time.Duration
+		want  []string
+	}{{0, nil}, {2 * time.Hour, []string{"INVALID expiresAt"}}} {
+		svc := h.in(c.after)
+		if out, err := svc.CreateContent(t.Context(), as("u:acme:ann"), create); err != nil || out.ID != "c:acme:a" {
+			t.Errorf("creating after %s: %+v, %v", c.after, out, err)
+		}
+		if _, err := svc.UpdateContent(t.Context(), as("u:acme:ann"), update); err != nil {
+			t.Errorf("updating after %s: %v", c.after, err)
+		}
+		other := create
+		other.Name, other.IdempotencyKey = ptr("other"), ptr("other"+c.after.String())
+		_, err := svc.CreateContent(t.Context(), as("u:acme:ann"), other)
+		wantTold(t, err, c.want...)
+	}
+}

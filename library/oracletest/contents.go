@@ -151,7 +151,8 @@ func (w *world) createContent(v viewer, in library.CreateContent, r *request) (a
 	f.add(in.Title == "", "INVALID", "title")
 	f.add(in.Description != nil && *in.Description == badText, "INVALID", "description")
 	f.add((in.Link != nil) != (in.Kind == library.Link) || in.Link != nil && *in.Link == badLink, "INVALID", "link")
-	f.add(in.ExpiresAt != nil && *in.ExpiresAt <= w.now, "INVALID", "expiresAt")
+	passed := in.ExpiresAt != nil && *in.ExpiresAt <= w.now
+	f.add(passed && in.IdempotencyKey == nil, "INVALID", "expiresAt")
 	f.add(badKey(in.IdempotencyKey), "INVALID", "idempotencyKey")
 	if len(in.Members) > 0 {
 		f = append(f, wrongList(idsOf(in.Members), "members", "")...)
@@ -186,6 +187,9 @@ func (w *world) createContent(v viewer, in library.CreateContent, r *request) (a
 				return again, f
 			}
 		}
+	}
+	if f.add(passed, "INVALID", "expiresAt"); f != nil {
+		return false, f
 	}
 	for i, c := range in.Members {
 		p := library.PrincipalID(c.Principal)
@@ -255,7 +259,8 @@ func (w *world) updateContent(v viewer, in library.UpdateContent, r *request) (a
 	f.add(in.Description.Set && in.Description.Value != nil && *in.Description.Value == badText, "INVALID", "description")
 	f.add(wrong(in.Link, func(s string) bool { return s == badLink }), "INVALID", "link")
 	f.add(in.Visibility.Set && in.Visibility.Value == nil, "INVALID", "visibility")
-	f.add(in.ExpiresAt.Set && in.ExpiresAt.Value != nil && *in.ExpiresAt.Value <= w.now, "INVALID", "expiresAt")
+	passed := in.ExpiresAt.Value != nil && *in.ExpiresAt.Value <= w.now
+	f.add(passed && in.IdempotencyKey == nil, "INVALID", "expiresAt")
 	f.add(badKey(in.IdempotencyKey), "INVALID", "idempotencyKey")
 	f.add(!in.Title.Set && !in.Description.Set && !in.Link.Set && !in.Visibility.Set && !in.ExpiresAt.Set, "INVALID")
 	if f != nil {
@@ -278,6 +283,7 @@ func (w *world) updateContent(v viewer, in library.UpdateContent, r *request) (a
 		f.add(true, "CONFLICT")
 	default:
 		f.add(in.Link.Set && c.kind == library.Note, "INVALID", "link")
+		f.add(passed, "INVALID", "expiresAt")
 	}
 	return again, f
 }
