@@ -6,6 +6,7 @@ import (
 	"runtime"
 	"sync"
 	"testing"
+	"time"
 
 	"carrel/library"
 )
@@ -120,9 +121,22 @@ func (s *slowCommits) Commit(ctx context.Context, c *library.ContentCommit) (lib
 	return s.Store.Commit(ctx, c)
 }
 
+// patient is the real runtime without deadlines: what the test holds back is
+// not given up, however slow the machine is.
+type patient struct{ *library.RealRuntime }
+
+func (patient) Deadline(ctx context.Context, _ time.Duration) (context.Context, context.CancelFunc) {
+	return ctx, func() {}
+}
+
 func TestSharesThatWaitGoTogether(t *testing.T) {
 	slow := &slowCommits{began: make(chan struct{}), goOn: make(chan struct{})}
 	h := newHouse(t, func(s library.Store) library.Store { slow.Store = s; return slow })
+	var err error
+	h.svc, err = library.New(t.Context(), library.Config{Store: h.store, Runtime: patient{h.runtime}, Journal: h.journal, Names: &counting{}})
+	if err != nil {
+		t.Fatal(err)
+	}
 	h.user("u:acme:ann", library.Public)
 	const many = 20
 	for n := range many {
