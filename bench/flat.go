@@ -3,6 +3,7 @@ package main
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"path/filepath"
 	"time"
@@ -16,6 +17,11 @@ const (
 	wantedFlat = 1.2
 	deepPage   = 5000
 )
+
+type namedPlace struct {
+	name string
+	at   place
+}
 
 // measureFlatness compares pages by the size of the library, by their depth in
 // it, and by what has happened to it.
@@ -36,17 +42,28 @@ func measureFlatness(ctx context.Context, o *options, t *table) error {
 	if err != nil {
 		return err
 	}
-	pages := []struct {
-		name string
-		at   place
-	}{
+	// Each is compared with the first page of the smallest library, read in the
+	// same direction.
+	pages := []namedPlace{
 		{fmt.Sprintf("page 1 of %d entries", smallSize), place{owner: smallOwner}},
+		{fmt.Sprintf("page 1 of %d entries, newest first", smallSize), place{owner: smallOwner, descending: true}},
 		{fmt.Sprintf("page 1 of %d", mediumSize), place{owner: mediumOwner}},
 		{fmt.Sprintf("page %d of %d", mediumSize/pageSize/2, mediumSize), place{owner: mediumOwner, after: last}},
 		{fmt.Sprintf("page 1 of %d", o.entries), place{owner: largeOwner}},
 		{fmt.Sprintf("page 1 of %d, newest first", o.entries), place{owner: largeOwner, descending: true}},
 		{fmt.Sprintf("page %d of %d", deepPage, o.entries), place{owner: largeOwner, after: deep}},
 	}
+	if err := g.measurePlaces(ctx, o, t, pages); err != nil {
+		return err
+	}
+	if err := g.close(); err != nil {
+		return err
+	}
+	return measureUpdated(ctx, o, t)
+}
+
+// measurePlaces compares pages at different places of one store.
+func (g *gateway) measurePlaces(ctx context.Context, o *options, t *table, pages []namedPlace) error {
 	var subjects []subject
 	for _, p := range pages {
 		once, err := g.viaEdge(ctx, p.at)
@@ -65,18 +82,18 @@ func measureFlatness(ctx context.Context, o *options, t *table) error {
 	}
 	t.title("A page by size and depth of its library, all in one store (CPU, the whole edge)")
 	for i, p := range pages {
-		if i == 0 {
-			t.figure(p.name, micros(costs[0].cpu))
-			continue
+		switch {
+		case p.at.owner == smallOwner:
+			t.figure(p.name, micros(costs[i].cpu))
+		case p.at.descending:
+			t.ratio(p.name, micros(costs[i].cpu), ratio(costs[i], costs[1]), wantedFlat)
+		default:
+			t.ratio(p.name, micros(costs[i].cpu), ratio(costs[i], costs[0]), wantedFlat)
 		}
-		t.ratio(p.name, micros(costs[i].cpu), ratio(costs[i], costs[0]), wantedFlat)
 	}
 	n := len(costs) - 1
 	t.ratio(fmt.Sprintf("one page after the other of %d, none of them read before", o.entries), micros(costs[n].cpu), ratio(costs[n], costs[0]), 0)
-	if err := g.close(); err != nil {
-		return err
-	}
-	return measureUpdated(ctx, o, t)
+	return nil
 }
 
 // cursorBefore is the cursor after which the n-th page begins.
@@ -123,60 +140,76 @@ func (g *gateway) walk(ctx context.Context, owner library.PrincipalID) (func() e
 	}, nil
 }
 
-// measureUpdated compares the newest page of a library before and after one of
-// its items was updated very often: once as the product does it, where an item
-// that moves so often is held in place for a minute at a time, and once with
-// every update moving it, which leaves as many dead rows behind.
+// measureUpdated compares the newest page of a library one of whose items was
+// updated very often with that of an equal library where nothing was: once as
+// the product does it, where an item that moves so often is held in place for a
+// minute at a time, and once with every update moving it, which leaves as many
+// dead rows behind.
 func measureUpdated(ctx context.Context, o *options, t *table) error {
 	t.title("The newest page after updates of one item in it (CPU, the whole edge)")
+	untouched, err := o.shelved(ctx, "untouched", library.Tuning{})
+	if err != nil {
+		return err
+	}
+	defer untouched.close()
 	for _, way := range []struct {
-		name    string
-		tuning  library.Tuning
-		updates int
+		name   string
+		tuning library.Tuning
 	}{
-		{"by default", library.Tuning{}, o.updates},
-		{"each of them moving it", library.Tuning{HotMoves: o.updates + 1, MaxUnsettled: 1 << 20}, o.updates},
+		{"by default", library.Tuning{}},
+		{"each of them moving it", library.Tuning{HotMoves: o.updates + 1, MaxUnsettled: 1 << 20}},
 	} {
-		if err := o.measureUpdatedBy(ctx, t, way.name, way.tuning, way.updates); err != nil {
+		if err := o.measureUpdatedBy(ctx, t, untouched, way.name, way.tuning); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-func (o *options) measureUpdatedBy(ctx context.Context, t *table, name string, tuning library.Tuning, updates int) error {
-	dir := filepath.Join(o.dir, "updated "+name)
+// shelved opens a store with one small library in it. It was closed in between,
+// so that its rows are in files, as those of a store that has run for a while.
+func (o *options) shelved(ctx context.Context, name string, tuning library.Tuning) (*gateway, error) {
+	dir := filepath.Join(o.dir, name)
 	g, err := o.fresh(ctx, dir, tuning)
+	if err != nil {
+		return nil, err
+	}
+	if err := errors.Join(g.shelf(ctx, smallOwner, smallSize), g.close()); err != nil {
+		return nil, err
+	}
+	return open(ctx, dir, tuning)
+}
+
+func (o *options) measureUpdatedBy(ctx context.Context, t *table, untouched *gateway, name string, tuning library.Tuning) error {
+	g, err := o.shelved(ctx, "updated "+name, tuning)
 	if err != nil {
 		return err
 	}
 	defer g.close()
-	if err := g.shelf(ctx, smallOwner, smallSize); err != nil {
-		return err
-	}
-	page, err := g.viaEdge(ctx, place{owner: smallOwner, descending: true})
-	if err != nil {
-		return err
-	}
-	before, err := compare(subject{"before", page})
-	if err != nil {
-		return err
-	}
 	begin, sent := time.Now(), processCPU()
 	item := itemID(smallOwner, smallSize-1)
-	for n := range updates {
+	for n := range o.updates {
 		if err := g.retitle(ctx, smallOwner, item, n); err != nil {
 			return err
 		}
 	}
 	took, spent := time.Since(begin), processCPU()-sent
-	after, err := compare(subject{"after", page})
+	newest := place{owner: smallOwner, descending: true}
+	usual, err := untouched.viaEdge(ctx, newest)
 	if err != nil {
 		return err
 	}
-	t.figure("before", micros(before[0].cpu))
-	t.ratio(fmt.Sprintf("after %d updates, %s", updates, name), micros(after[0].cpu), ratio(after[0], before[0]), wantedFlat)
-	t.figure("  an update", fmt.Sprintf("%s, %s CPU", micros(took/time.Duration(updates)), micros(spent/time.Duration(updates))))
+	page, err := g.viaEdge(ctx, newest)
+	if err != nil {
+		return err
+	}
+	costs, err := compare(subject{"untouched", usual}, subject{"updated", page})
+	if err != nil {
+		return err
+	}
+	t.figure("of a library without updates", micros(costs[0].cpu))
+	t.ratio(fmt.Sprintf("after %d updates, %s", o.updates, name), micros(costs[1].cpu), ratio(costs[1], costs[0]), wantedFlat)
+	t.figure("  an update", fmt.Sprintf("%s, %s CPU", micros(took/time.Duration(o.updates)), micros(spent/time.Duration(o.updates))))
 	return nil
 }
 

@@ -1,8 +1,8 @@
 // Command bench measures what README and the issues promise of speed and
 // memory, and prints each figure beside what is wanted: `make bench`.
 //
-// It answers for how figures are taken: CPU of the process, in turns and as
-// medians, so that a busy machine changes ratios little. It must not decide
+// It answers for how figures are taken: CPU of the process, in turns, the
+// cheapest of several rounds, so that a busy machine changes ratios little. It must not decide
 // whether a build is good: nothing here is a test, and nothing here fails
 // because a machine is slow.
 package main
