@@ -15,6 +15,7 @@ func raceAreas() []area {
 		{"of 16 creations of one key all are told the same one", raceCreations},
 		{"of 16 values of one setting all are told the same one", raceSettings},
 		{"enforcements of all states, in whatever order, leave the newest", raceEnforcements},
+		{"an enforcement that a commit overtakes undoes nothing", raceOvertaken},
 		{"drops beside enforcements never take a newer entry", raceDrops},
 	}}}
 }
@@ -188,12 +189,46 @@ func raceEnforcements(s *stage) {
 	}
 }
 
+// raceOvertaken enforces a state for many principals while the next one is
+// committed, and enforced for the first of them.
+func raceOvertaken(s *stage) {
+	first := s.user("a")
+	all := []library.PrincipalID{first}
+	for n := range min(s.EnforceBatch(), 400) - 1 {
+		all = append(all, s.user(fmt.Sprintf("m%03d", n)))
+	}
+	it := s.newItem("item", library.Private, all...)
+	for round := range 30 {
+		old := it.snapshot(all...)
+		var overtaken error
+		var done sync.WaitGroup
+		begun := make(chan struct{})
+		done.Go(func() {
+			close(begun)
+			overtaken = s.Enforce(s.ctx, old)
+		})
+		<-begun
+		it.move()
+		it.enforce(first)
+		done.Wait()
+		s.ok(overtaken)
+		s.library(first, buckets(library.Private, it.entryOf(first)))
+		if s.Failed() {
+			s.Fatalf("in round %d", round)
+		}
+	}
+	it.enforce(all...)
+	for _, p := range []library.PrincipalID{all[1], all[len(all)-1]} {
+		s.library(p, buckets(library.Private, it.entryOf(p)))
+	}
+}
+
 // raceDrops rewrites an entry in place while the older ones are dropped.
 func raceDrops(s *stage) {
 	a := s.user("a")
 	it := s.newItem("item", library.Private, a)
 	it.enforce(a)
-	for range 20 {
+	for range 200 {
 		old := it.entryOf(a)
 		it.share(a, library.Viewing)
 		now := it.snapshot(a)
