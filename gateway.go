@@ -73,7 +73,9 @@ func (g *gateway) start(ctx, life context.Context, hostID string, log *slog.Logg
 		return fmt.Errorf("starting the service: %w", err)
 	}
 	if err := g.journal.Recover(ctx, g.service); err != nil {
-		return fmt.Errorf("finishing what was under way: %w", err)
+		// What is left stays on its lane, and the journal tries again: a disk
+		// that is full, say, must not keep out whoever could make room.
+		log.WarnContext(ctx, "not all that was under way could be finished yet", "error", err)
 	}
 	go func() {
 		defer close(g.stopped)

@@ -10,7 +10,8 @@ import (
 // filled up to the size asked for.
 const listBudget = 1000
 
-// Members lists the direct members of an item that v may see.
+// Members lists the direct members of an item that v may see; all of them to
+// its managers, who could not take away a role from somebody unseen otherwise.
 func (s *Service) Members(ctx context.Context, v *Viewer, id ContentID, args PageArgs) (*ContentMemberConnection, error) {
 	p, err := args.forwards()
 	if err != nil {
@@ -34,6 +35,11 @@ func (s *Service) Members(ctx context.Context, v *Viewer, id ContentID, args Pag
 		}
 		return ls, len(ls) < limit, nil
 	})
+	standing, err := s.Standings(ctx, v, []ContentID{id})
+	if err != nil {
+		return nil, err
+	}
+	l.all = standing[0] != nil && standing[0].CanManage
 	shown, info, err := l.page(ctx, p)
 	if err != nil {
 		return nil, err

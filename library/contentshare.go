@@ -104,8 +104,7 @@ func (s *Service) checkShare(ctx context.Context, v *Viewer, t *target, role Con
 		faults = append(faults, Forbiddenf([]string{"role"}, "only a manager may give another role than VIEWER"))
 	}
 	for i, p := range ps {
-		// Also those who have a role through a group could see it anyway.
-		sees, err := s.seesContent(ctx, &Viewer{User: p}, &t.header, t.named[i])
+		sees, err := s.seesAnyway(ctx, p, t, t.named[i])
 		if err != nil {
 			return err
 		}
@@ -114,6 +113,19 @@ func (s *Service) checkShare(ctx context.Context, v *Viewer, t *target, role Con
 		}
 	}
 	return faults.OrNil()
+}
+
+// seesAnyway tells whether a principal could see an item without being given a
+// role by this share. Signed in to the item's tenant is a user, never a group:
+// one of the tenant may have members of others, now or later, whom a role would
+// let in. Also those who have a role through a group could see it anyway.
+func (s *Service) seesAnyway(ctx context.Context, p PrincipalID, t *target, row Member) (bool, error) {
+	v := &Viewer{User: p}
+	if p.IsUser() || t.header.Visibility == Public || row.Active() {
+		return s.seesContent(ctx, v, &t.header, row)
+	}
+	role, err := s.roleThroughGroups(ctx, v, t.header.ID)
+	return role != NoRole, err
 }
 
 // shareEdges are the item's places in the libraries of those it was shared

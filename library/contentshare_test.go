@@ -175,3 +175,40 @@ func TestSharesThatWaitGoTogether(t *testing.T) {
 	}
 	h.wantClean()
 }
+
+func TestAReaderSharesALoggedInItemWithNoGroup(t *testing.T) {
+	h := town(t)
+	id := string(h.note("ours", library.LoggedIn))
+	h.mustSet(as("u:acme:cleo"), "g:acme:team", "u:beta:zed=MEMBER")
+	share := func(v *library.Viewer) error {
+		_, err := h.svc.ShareContent(t.Context(), v, library.ShareContent{Content: id, Principals: []string{"g:acme:team"}, Role: library.Viewing})
+		return err
+	}
+	wantTold(t, share(as("u:acme:cleo")), "FORBIDDEN principalIds.0")
+	if cs, err := h.svc.Contents(t.Context(), as("u:beta:zed"), []library.ContentID{library.ContentID(id)}); err != nil || cs[0] != nil {
+		t.Errorf("one of another tenant sees it through the group: %+v, %v", cs, err)
+	}
+	wantTold(t, share(as("u:acme:ann")))
+	wantTold(t, share(as("u:acme:cleo"))) // who has a role could see it anyway
+}
+
+func TestManagersSeeAllMembers(t *testing.T) {
+	h := town(t)
+	id := h.note("a", library.Public)
+	if _, err := h.svc.ShareContent(t.Context(), as("u:acme:hid"), library.ShareContent{Content: string(id), Principals: []string{"u:acme:hid"}, Role: library.Viewing}); err != nil {
+		t.Fatal(err)
+	}
+	members := func(v *library.Viewer) int {
+		c, err := h.svc.Members(t.Context(), v, id, library.PageArgs{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return len(c.Edges)
+	}
+	if n := members(as("u:acme:ben")); n != 1 {
+		t.Errorf("a reader is shown %d members, want the one that is not PRIVATE", n)
+	}
+	if n := members(as("u:acme:ann")); n != 2 {
+		t.Errorf("the manager is shown %d members, want both", n)
+	}
+}

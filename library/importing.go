@@ -122,7 +122,7 @@ func (s *Service) ImportGroup(ctx context.Context, in ImportGroup) (ImportResult
 	if err := faults.OrNil(); err != nil {
 		return Unchanged, err
 	}
-	if err := s.mustExist(ctx, rows); err != nil {
+	if err := s.mayCome(ctx, id, rows); err != nil {
 		return Unchanged, err
 	}
 	return s.importPrincipal(ctx, h, rows, "a group")
@@ -164,13 +164,26 @@ func compareIDs(a, b PrincipalID) int {
 	return 0
 }
 
-// mustExist is NOT_FOUND for members that do not exist.
-func (s *Service) mustExist(ctx context.Context, rows []GroupMemberRow) error {
+// mayCome is NOT_FOUND for members that do not exist, and TOO_MANY for those
+// that would be in too many groups.
+func (s *Service) mayCome(ctx context.Context, group PrincipalID, rows []GroupMemberRow) error {
 	ps := make([]PrincipalID, len(rows))
 	for i, m := range rows {
 		ps[i] = m.Principal
 	}
-	return s.principalsExist(ctx, ps)
+	if err := s.principalsExist(ctx, ps); err != nil {
+		return err
+	}
+	var faults Faults
+	r := newRoom(s, group)
+	for i, p := range ps {
+		err := r.check(ctx, p)
+		if err != nil && CodeOf(err) != Exhausted {
+			return err
+		}
+		faults.add(err, "members", strconv.Itoa(i), "principalId")
+	}
+	return faults.OrNil()
 }
 
 func (s *Service) principalsExist(ctx context.Context, ps []PrincipalID) error {
@@ -325,7 +338,7 @@ func (s *Service) ImportMembers(ctx context.Context, in ImportMembers) (ImportRe
 	if err := append(faults, more...).OrNil(); err != nil {
 		return Unchanged, err
 	}
-	if err := s.mustExist(ctx, rows); err != nil {
+	if err := s.mayCome(ctx, group, rows); err != nil {
 		return Unchanged, err
 	}
 	return s.importGroupMembers(ctx, group, rows)

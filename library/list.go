@@ -1,6 +1,9 @@
 package library
 
-import "context"
+import (
+	"context"
+	"fmt"
+)
 
 // list is a connection of principals, in order of id: the members of an item
 // or of a group, the groups of a user. It shows those that the viewer may see.
@@ -9,6 +12,8 @@ type list struct {
 	v     *Viewer
 	bound []byte
 	read  readList
+	// all shows rows whatever the viewer may see of their principals.
+	all bool
 }
 
 // readList reads at most limit rows after an id, in order of id; ended tells
@@ -104,7 +109,7 @@ func (l *list) visible(ctx context.Context, rows []listed) ([]listed, error) {
 			active, ids = append(active, row), append(ids, row.id)
 		}
 	}
-	hs, err := l.s.visiblePrincipals(ctx, l.v, ids)
+	hs, err := l.headers(ctx, ids)
 	if err != nil {
 		return nil, err
 	}
@@ -115,6 +120,24 @@ func (l *list) visible(ctx context.Context, rows []listed) ([]listed, error) {
 		}
 	}
 	return visible, nil
+}
+
+// headers are those of ids, nil where the viewer is not to be shown one.
+func (l *list) headers(ctx context.Context, ids []PrincipalID) ([]*PrincipalHeader, error) {
+	if !l.all {
+		return l.s.visiblePrincipals(ctx, l.v, ids)
+	}
+	read, err := l.s.store.ReadPrincipals(ctx, ids)
+	if err != nil {
+		return nil, fmt.Errorf("read principals: %w", err)
+	}
+	hs := make([]*PrincipalHeader, len(read))
+	for i := range read {
+		if read[i].State == Live {
+			hs[i] = &read[i]
+		}
+	}
+	return hs, nil
 }
 
 // anyUpTo tells whether there is anything to see up to an id, the id included.

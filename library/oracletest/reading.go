@@ -1,6 +1,7 @@
 package oracletest
 
 import (
+	"maps"
 	"slices"
 
 	"carrel/library"
@@ -176,7 +177,11 @@ func (g *game) readItem(v viewer, id library.ContentID) {
 	}
 	g.same("standing", []*library.Standing{g.w.standing(v, c)}, standings)
 	var want, shown []listed
-	for _, p := range membersSeen(g.w, v, c.members) {
+	seen := membersSeen(g.w, v, c.members)
+	if g.w.standing(v, c).CanManage {
+		seen = slices.Sorted(maps.Keys(c.members))
+	}
+	for _, p := range seen {
 		want = append(want, listed{p, c.members[p].String()})
 	}
 	for _, e := range members.Edges {

@@ -111,7 +111,8 @@ func (w *world) sharesTooMuch(v viewer, c *item, in library.ShareContent) bool {
 	}
 	return slices.ContainsFunc(in.Principals, func(id string) bool {
 		p := library.PrincipalID(id)
-		return c.visibility != library.Public && p.Tenant() != c.id.Tenant() && p != v.user && w.role(p, c) == library.NoRole
+		ofTenant := p.IsUser() && p.Tenant() == c.id.Tenant()
+		return c.visibility != library.Public && !ofTenant && p != v.user && w.role(p, c) == library.NoRole
 	})
 }
 
