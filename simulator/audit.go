@@ -16,6 +16,7 @@ const (
 	leftOver     = "left over"       // a leaving row, an unsettled position, an entry in flight
 	lostChange   = "lost change"     // an answer that is not true
 	wrongPage    = "wrong page"      // a reader saw what it must not, or something twice
+	falseAnswer  = "false answer"    // COMPLETE was said where it was not
 	brokenHeader = "broken header"   // the chain of states is not what operations explain
 	noEnd        = "no end"          // changes under way are never finished
 	defect       = "defect"          // a panic

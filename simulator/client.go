@@ -67,6 +67,9 @@ type Faults struct {
 	Outage  uint64 // in 1024: a write that fails is the first of several
 }
 
+// slowCall is the chance, in 1024, that a call of a slow task takes long.
+const slowCall = 400
+
 var errStore = errors.New("simulated store: no answer")
 
 // draw decides what befalls the next call.
@@ -127,8 +130,16 @@ func (c *Client) begin(ctx context.Context, call string, write, conditional bool
 	s.note(uint64(len(call))<<8 | uint64(fault))
 	t := s.current
 	t.sending = m
-	if s.chance(c.st.faults.Stall) {
-		s.wait(t, time.Duration(1+s.pick(1<<s.pick(35)))*time.Microsecond/1000)
+	stall := c.st.faults.Stall
+	if conditional {
+		// What goes through consensus is what waits for others.
+		stall *= 4
+	}
+	if t.slow {
+		stall = slowCall
+	}
+	if s.chance(stall) {
+		s.wait(t, time.Duration(1+s.pick(1<<s.pick(35))))
 	} else {
 		s.giveWay(t)
 	}

@@ -106,7 +106,7 @@ func (m *Machine) playScenario(ctx context.Context, sc *Scenario, seed uint64, u
 	r.live(sc.linger)
 	r.users[0].p.c.inject, r.users[0].p.c.record = nil, nil
 	r.clear()
-	if len(r.found) == 0 {
+	if !r.seen(noEnd, defect) {
 		r.judge()
 	}
 	if undisturbed && op.outcome != answered {

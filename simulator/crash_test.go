@@ -96,7 +96,6 @@ func TestCrashPoints(t *testing.T) {
 				if len(calls) == 0 {
 					t.Fatal("no store call was made")
 				}
-				t.Logf("seed %d: %d calls: %v", seed, len(calls), calls)
 				for _, at := range calls {
 					for _, fault := range CrashFaults {
 						points++

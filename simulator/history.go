@@ -347,11 +347,11 @@ func (st *Store) checkComplete(h *History, o *Operation, report func(kind, forma
 			}
 			shown = true
 			if !stoodThere(since, m.Principal, c) {
-				report(wrongLibrary, "%v was answered as complete, and %s still has it in %v at %d", o, m.Principal, c.bucket, c.entry.Position)
+				report(falseAnswer, "%v was answered as complete, and %s still has it in %v at %d", o, m.Principal, c.bucket, c.entry.Position)
 			}
 		}
 		if !shown && alwaysMember(since, m.Principal) {
-			report(wrongLibrary, "%v was answered as complete, and %s has no entry of it", o, m.Principal)
+			report(falseAnswer, "%v was answered as complete, and %s has no entry of it", o, m.Principal)
 		}
 	}
 }

@@ -111,22 +111,25 @@ func (m *Machine) begin(ctx context.Context, seed uint64, build func(*Store, *Sc
 // draw decides what kind of schedule it is.
 func (r *run) draw() {
 	s := r.s
-	users := 1 + s.pick(3)
+	users, slow := 1+s.pick(3), uint64(0)
 	r.drawTuning()
 	switch s.pick(8) {
-	case 0, 1:
-		// The same few rows again and again, by several.
-		users = 2 + s.pick(2)
-		r.ops = r.w.plan(s, 4, churn[:])
-	case 2:
+	case 0, 1, 2:
+		// The same few rows again and again, by several, none of them fast.
+		users, slow = 2+s.pick(2), 300
+		r.tune.SnapshotPage = 1
+		r.w.focus = r.w.principals[1+s.pick(len(r.w.principals)-1)]
+		r.ops = r.w.plan(s, 5, 9, churn[:])
+	case 3:
 		// One item that is hot at once, and cools down while others change it.
 		r.tune.HotMoves, r.tune.HotPause = 1, time.Duration(1+s.pick(3000))*time.Millisecond
 		r.brisk = true
-		r.ops = r.w.plan(s, 4, moves[:])
+		r.ops = r.w.plan(s, 4, 6, moves[:])
 	default:
-		r.ops = r.w.plan(s, 2, kinds[:])
+		r.ops = r.w.plan(s, 2, 6, kinds[:])
 	}
 	r.drawFaults()
+	s.slow = slow
 	for range users {
 		r.users = append(r.users, &client{readers: s.pick(2)})
 	}
@@ -165,7 +168,7 @@ func (r *run) drawFaults() {
 	}
 	if s.chance(256) {
 		// Processes that die while others take over what they have under way.
-		f.Budget, f.Crashes, f.Stall = 4, 3, 48
+		f.Budget, f.Chance, f.Crashes, f.Stall = 4, 48, 3, 48
 		r.recoverers = 2
 	}
 	if s.chance(128) {
@@ -190,7 +193,7 @@ func (r *run) play() {
 	if !r.until("the operations", r.idle) {
 		return
 	}
-	r.settling, r.s.jump = true, 0
+	r.settling, s.jump, s.slow = true, 0, 0
 	r.st.faults = Faults{}
 	for _, p := range r.procs {
 		p.c.outage = 0
@@ -202,10 +205,9 @@ func (r *run) play() {
 		r.drain()
 	}
 	r.clear()
-	if len(r.found) > 0 {
-		return
+	if !r.seen(noEnd, defect) {
+		r.judge()
 	}
-	r.judge()
 }
 
 // until runs to a condition; what stops it is a violation.

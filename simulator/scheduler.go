@@ -35,6 +35,8 @@ type Scheduler struct {
 	// jump is the chance, in 1024, that time jumps to the next timer although
 	// tasks could run; stick the chance that the running task goes on.
 	jump, stick uint64
+	// slow is the chance that a task is one whose calls take long.
+	slow uint64
 }
 
 // epoch is where simulated time begins.
@@ -48,6 +50,7 @@ type task struct {
 	body   func()
 	w      *worker
 	done   bool
+	slow   bool
 	wakeAt time.Duration // of a timed wait; 0: none
 	timed  bool          // the wait ended by time
 	ended  func() error  // the error of the wait's context
@@ -78,7 +81,7 @@ func (s *Scheduler) Reset(seed uint64) {
 	s.pcg.Seed(seed, 0x9e3779b97f4a7c15)
 	s.now, s.steps, s.tasks, s.failure = time.Hour, 0, 0, nil
 	s.hash, s.limit = 14695981039346656037, 200_000
-	s.jump, s.stick = 0, 0
+	s.jump, s.stick, s.slow = 0, 0, 0
 	s.Between, s.Orphaned, s.latest = nil, nil, nil
 }
 
@@ -109,7 +112,7 @@ func (s *Scheduler) Steps() int { return s.steps }
 // spawn makes a task of the actor.
 func (s *Scheduler) spawn(a *Actor, op *Operation, body func()) *task {
 	s.tasks++
-	t := &task{id: s.tasks, actor: a, op: op, body: body}
+	t := &task{id: s.tasks, actor: a, op: op, body: body, slow: s.chance(s.slow)}
 	if len(s.spare) == 0 {
 		s.grow()
 	}

@@ -31,6 +31,8 @@ type world struct {
 	principals []library.PrincipalID
 	contents   []library.ContentID
 	group      library.PrincipalID
+	// focus, where set, is whom most changes of members are about.
+	focus library.PrincipalID
 }
 
 // build fills an empty store with a world in which everything is in order.
@@ -119,12 +121,12 @@ var (
 		opShare, opShare, opMembers, opMembers, opMembers, opMembers, opRemove, opRemove, opDelete,
 		opExpire, opCreate, opGroup, opGroup, opRebuild, opUpdateGroup, opCreateGroup, opCreateUser}
 	churn = [...]opKind{opTitle, opTitle, opTitle, opVisibility, opMembers, opMembers, opMembers, opShare, opShare, opShare, opRemove}
-	moves = [...]opKind{opTitle, opTitle, opTitle, opTitle, opVisibility, opVisibility, opMembers, opDelete}
+	moves = [...]opKind{opTitle, opTitle, opTitle, opVisibility, opVisibility, opVisibility, opVisibility, opMembers, opMembers, opRemove, opDelete}
 )
 
 // plan draws the operations of a schedule.
-func (w *world) plan(s *Scheduler, least int, kinds []opKind) []*Operation {
-	ops := make([]*Operation, least+s.pick(7-least))
+func (w *world) plan(s *Scheduler, least, most int, kinds []opKind) []*Operation {
+	ops := make([]*Operation, least+s.pick(most-least+1))
 	var once [numOps]bool
 	for i := range ops {
 		o := &Operation{n: i + 1, viewer: ann, content: w.contents[s.pick(len(w.contents))]}
@@ -148,7 +150,12 @@ func (w *world) plan(s *Scheduler, least int, kinds []opKind) []*Operation {
 
 // fill draws what an operation asks for.
 func (w *world) fill(s *Scheduler, o *Operation) {
-	someone := func() library.PrincipalID { return w.principals[s.pick(len(w.principals))] }
+	someone := func() library.PrincipalID {
+		if w.focus != "" {
+			return w.focus
+		}
+		return w.principals[s.pick(len(w.principals))]
+	}
 	switch o.kind {
 	case opTitle:
 		o.title = "title-" + string(rune('0'+o.n))
@@ -186,10 +193,17 @@ func (w *world) fill(s *Scheduler, o *Operation) {
 	}
 }
 
-// rows are role changes of one or two principals other than ann; of roles
-// below from, that many in eight are no role at all.
+// rows are role changes of one or two principals other than ann; none in eight
+// of them are no role at all.
 func (w *world) rows(s *Scheduler, none int) []library.Member {
 	var list []library.Member
+	if w.focus != "" && s.chance(800) {
+		role := library.ContentRole(1 + s.pick(2))
+		if s.pick(8) < none {
+			role = library.NoRole
+		}
+		return []library.Member{{Principal: w.focus, Role: role}}
+	}
 	for _, p := range w.principals[1:] {
 		if len(list) < 2 && s.chance(512) {
 			role := library.ContentRole(1 + s.pick(2))

@@ -218,7 +218,7 @@ func raceOvertaken(s *stage) {
 		}
 	}
 	it.enforce(all...)
-	for _, p := range []library.PrincipalID{all[1], all[len(all)-1]} {
+	for _, p := range []library.PrincipalID{all[len(all)/2], all[len(all)-1]} {
 		s.library(p, buckets(library.Private, it.entryOf(p)))
 	}
 }
