@@ -44,7 +44,8 @@ func rewrite(t *testing.T, fs vfs.FS, name string, b []byte) {
 		if created != nil {
 			t.Fatal(created)
 		}
-		_, err = f.Write(b)
+		// A file may change what it is given.
+		_, err = f.Write(bytes.Clone(b))
 		err = errors.Join(err, f.Close())
 	}
 	if err != nil && !os.IsNotExist(err) {
