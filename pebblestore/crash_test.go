@@ -234,7 +234,7 @@ func TestCrashAtEveryOperation(t *testing.T) {
 		left := take()
 		newest := int(begun.Load())
 		where := fmt.Sprintf("point %d (%d of %s, %d %% kept)", point, op.Kind, op.Path, percent)
-		if point%40 != 0 {
+		if point%recoveriesEvery != 0 {
 			checkLeft(t, where, left, states, oldest, newest)
 			return
 		}
@@ -266,7 +266,7 @@ func TestCrashAtEveryOperation(t *testing.T) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	t.Logf("%d points, %d crashes, %d crashes of recoveries; %v", c.points, looked, again, c.kinds)
-	if looked != 3*c.points || c.points < 200 || again < 200 {
+	if looked != 3*c.points || c.points < 200 || again < 100 {
 		t.Errorf("%d crashes were looked at, of %d points, and %d of recoveries", looked, c.points, again)
 	}
 	for _, kind := range []errorfs.OpKind{errorfs.OpCreate, errorfs.OpFileWrite, errorfs.OpFileSync, errorfs.OpFileSyncData, errorfs.OpRemove, errorfs.OpRename} {
