@@ -17,7 +17,7 @@ func Viewers() []Viewer {
 		{"Anonymous", "Not signed in: sees what is PUBLIC.", "", nil},
 		{"Ann", "Manager: keeps the largest library; may change and share what she manages.", "u:demo:ann", nil},
 		{"Ben", "Member of the library team, and through it of the groups it keeps: sees all of their libraries.", "u:demo:ben", nil},
-		{"Cleo", "Reader: signed in to tenant demo, a member of nothing; sees PUBLIC and LOGGEDIN.", "u:demo:cleo", nil},
+		{"Cleo", "Reader: signed in to tenant demo, in no group that keeps items; sees PUBLIC and LOGGEDIN.", "u:demo:cleo", nil},
 		{"Dora", "Administrator of tenant demo: sees everything of it.", "u:demo:dora", []string{"admin"}},
 		{"Zed", "Signed in to another tenant, acme: sees what is PUBLIC here, more at home.", "u:acme:zed", nil},
 	}

@@ -79,9 +79,10 @@ func TestSlowHeadersAreCutOff(t *testing.T) {
 	l.ReadHeader = 50 * time.Millisecond
 	c := dial(t, start(t, newEdge(t, nil).handler, l))
 	_, _ = io.WriteString(c, "POST /graphql HTTP/1.1\r\nHost: x\r\n")
-	// The server closes without an answer; reading ends by itself.
-	if b, err := io.ReadAll(c); err != nil || bytes.Contains(b, []byte("200 OK")) {
-		t.Errorf("got %q, %v", b, err)
+	// The server closes without an answer; reading ends by itself, with an error
+	// where the connection was reset.
+	if b, _ := io.ReadAll(c); bytes.Contains(b, []byte("200 OK")) {
+		t.Errorf("got %q", b)
 	}
 }
 
