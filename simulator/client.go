@@ -127,6 +127,9 @@ func (c *Client) begin(ctx context.Context, call string, write, conditional bool
 	}
 	s := c.st.s
 	fault := c.draw(write, conditional)
+	if fault != NoFault {
+		c.st.struck++
+	}
 	s.note(uint64(len(call))<<8 | uint64(fault))
 	t := s.current
 	t.sending = m

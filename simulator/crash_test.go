@@ -18,6 +18,13 @@ func lost(st *Store) {
 	lib.entries, lib.built = nil, false
 }
 
+// strayed puts an entry into bob's library that no header justifies.
+func strayed(st *Store) {
+	cell := st.library(bob).entry(library.Private, library.InstantOf(epoch)-7, item)
+	cell.put(1)
+	cell.entry.MTS, cell.entry.Role = 1, library.Viewing
+}
+
 // scenarios are all mutations, in all forms in which they write differently.
 func scenarios() []Scenario {
 	key := "key"
@@ -76,6 +83,7 @@ func scenarios() []Scenario {
 		{Name: "setGroupMembers promotes", op: group(bob, library.GroupManager)},
 		{Name: "setGroupMembers takes out", op: group(bob, library.NotInGroup)},
 		{Name: "rebuildLibrary", op: &Operation{kind: opRebuild, viewer: ann, group: bob}, prepare: lost, after: again},
+		{Name: "rebuildLibrary of a wrong one", op: &Operation{kind: opRebuild, viewer: ann, group: bob}, prepare: strayed, after: again},
 		{Name: "a read of a lost library", op: &Operation{kind: opRead, viewer: bob, group: bob}, prepare: lost, after: again},
 	}
 }

@@ -2,6 +2,7 @@ package simulator
 
 import (
 	"fmt"
+	"time"
 
 	"carrel/library"
 )
@@ -22,6 +23,7 @@ type contentHistory struct {
 // contentState is a state of an item, in force until the next one.
 type contentState struct {
 	step    int
+	at      time.Duration
 	header  library.Header
 	members []library.Member
 	op      *Operation
@@ -63,7 +65,7 @@ func (h *History) ofPrincipal(id library.PrincipalID) *principalHistory {
 
 func (h *History) content(p *contentPart, op *Operation) {
 	c := h.of(p.id)
-	c.states = append(c.states, contentState{h.s.steps, p.header, p.members, op})
+	c.states = append(c.states, contentState{h.s.steps, h.s.now, p.header, p.members, op})
 }
 
 func (h *History) principal(p *principalPart, op *Operation) {
@@ -319,11 +321,16 @@ func follows(before, after *contentState) error {
 	return nil
 }
 
-// checkComplete holds an answer to its word, at the step at which it is given:
+// ownWithin is how long an answer waits for the actor's own library at most,
+// with something to spare for clocks.
+const ownWithin = 4 * time.Second
+
+// checkAnswer holds an answer to its word, at the step at which it is given:
 // where the fan-out is said to be complete, no library that it concerns shows a
-// place that the item had only before, and whoever has stayed a member since
-// is shown it.
-func (st *Store) checkComplete(h *History, o *Operation, report func(kind, format string, args ...any)) {
+// place that the item had only before, and whoever has stayed a member since is
+// shown it. The actor's own library follows before any answer, unless something
+// went wrong or took long.
+func (st *Store) checkAnswer(h *History, o *Operation, report func(kind, format string, args ...any)) {
 	states := h.of(o.content).states
 	made := len(states)
 	for i := range states {
@@ -336,23 +343,31 @@ func (st *Store) checkComplete(h *History, o *Operation, report func(kind, forma
 		return
 	}
 	since := states[made:]
+	own := st.struck == 0 && !o.repeated && h.s.now-since[0].at < ownWithin
 	for _, m := range since[0].members {
 		if o.kind.ofMembers() && m.Seq != since[0].header.Seq {
 			continue
 		}
-		shown := false
-		for _, c := range st.library(m.Principal).entries {
-			if !c.live || c.entry.Content != o.content {
-				continue
-			}
-			shown = true
-			if !stoodThere(since, m.Principal, c) {
-				report(falseAnswer, "%v was answered as complete, and %s still has it in %v at %d", o, m.Principal, c.bucket, c.entry.Position)
-			}
+		if o.complete || own && m.Principal == o.viewer {
+			st.checkFollows(since, o, m.Principal, report)
 		}
-		if !shown && alwaysMember(since, m.Principal) {
-			report(falseAnswer, "%v was answered as complete, and %s has no entry of it", o, m.Principal)
+	}
+}
+
+// checkFollows checks that a library shows nothing of before the states given.
+func (st *Store) checkFollows(since []contentState, o *Operation, owner library.PrincipalID, report func(kind, format string, args ...any)) {
+	shown := false
+	for _, c := range st.library(owner).entries {
+		if !c.live || c.entry.Content != o.content {
+			continue
 		}
+		shown = true
+		if !stoodThere(since, owner, c) {
+			report(falseAnswer, "%v was answered (complete: %v), and %s still has it in %v at %d", o, o.complete, owner, c.bucket, c.entry.Position)
+		}
+	}
+	if !shown && alwaysMember(since, owner) {
+		report(falseAnswer, "%v was answered (complete: %v), and %s has no entry of it", o, o.complete, owner)
 	}
 }
 

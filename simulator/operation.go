@@ -65,7 +65,9 @@ type Operation struct {
 	start, end int // steps; end 0 while it runs
 	outcome    outcomeOf
 	err        error
-	complete   bool // the answer said that libraries were concerned, and all done
+	repeated   bool // it was called more than once
+	concerning bool // the answer said that libraries were concerned
+	complete   bool // and that all follow
 }
 
 func (o *Operation) String() string {
@@ -85,18 +87,18 @@ func (o *Operation) String() string {
 
 // call makes the call on a Service; it does not return where the process dies.
 func (o *Operation) call(ctx context.Context, svc *library.Service, s *Scheduler) {
-	again := o.start > 0
-	if !again {
+	if o.repeated = o.start > 0; !o.repeated {
 		o.start = s.steps
 	}
 	out, err := o.do(ctx, svc)
 	o.end, o.err = s.steps, err
 	o.outcome = judgeAnswer(err)
-	if again && o.outcome == refused {
+	if o.repeated && o.outcome == refused {
 		// What is refused is the repetition; the first call may have done it.
 		o.outcome = uncertain
 	}
-	o.complete = err == nil && out != nil && out.FanOut.Complete && out.FanOut.Libraries > 0
+	o.concerning = err == nil && out != nil && out.FanOut.Libraries > 0
+	o.complete = o.concerning && out.FanOut.Complete
 }
 
 // judgeAnswer tells what an answer says of the change.

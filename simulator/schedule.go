@@ -124,6 +124,7 @@ func (r *run) draw() {
 		// One item that is hot at once, and cools down while others change it.
 		r.tune.HotMoves, r.tune.HotPause = 1, time.Duration(1+s.pick(3000))*time.Millisecond
 		r.brisk = true
+		users, slow = 1+s.pick(2), 128
 		r.ops = r.w.plan(s, 4, 6, moves[:])
 	default:
 		r.ops = r.w.plan(s, 2, 6, kinds[:])
@@ -233,6 +234,7 @@ func (r *run) between() {
 		r.leave[len(r.leave)-1]()
 		r.leave = r.leave[:len(r.leave)-1]
 		r.s.wakeEnded()
+		r.st.struck++
 	}
 	if r.settling {
 		return
@@ -347,8 +349,8 @@ func (r *run) operate(p *process, o *Operation) {
 			break
 		}
 	}
-	if o.complete {
-		r.st.checkComplete(r.hist, o, r.report)
+	if o.concerning {
+		r.st.checkAnswer(r.hist, o, r.report)
 	}
 	r.s.current.op = nil
 }

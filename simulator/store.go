@@ -23,6 +23,7 @@ type Store struct {
 	settings   []setting
 	late       []*message // writes that have not arrived yet
 	faults     Faults
+	struck     int // faults so far, clients that gave up among them
 	without    library.Ablation
 	history    *History // nil: not kept
 	Trace      func(format string, args ...any)
