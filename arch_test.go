@@ -111,6 +111,7 @@ var mayImport = map[string][]string{
 	"pebblestore": {},
 	"cassandra":   {},
 	"interchange": {},
+	"progress":    {},
 	"graph":       {},
 	"auth":        {},
 	"observe":     {"journal"},
@@ -149,7 +150,7 @@ var libraries = []struct {
 	{"github.com/lestrrat-go/jwx/v3", []string{"auth"}},
 	{"github.com/alecthomas/kong", []string{"main"}},
 	{"github.com/rs/cors", []string{"edge", "main"}},
-	{"github.com/schollz/progressbar/v3", []string{"interchange", "main"}},
+	{"github.com/schollz/progressbar/v3", []string{"progress"}},
 	{"golang.org/x/term", []string{"main"}},
 }
 

@@ -33,6 +33,7 @@ type commandLine struct {
 	Serve   serveCommand   `cmd:"" help:"Serve the API."`
 	Token   tokenCommand   `cmd:"" help:"Print a token for a user."`
 	Import  importCommand  `cmd:"" help:"Store users, groups and content from a file of JSON lines."`
+	Export  exportCommand  `cmd:"" help:"Write users, groups and content as JSON lines that import takes."`
 	Audit   auditCommand   `cmd:"" help:"Compare every library with what should stand in it, and print a summary as JSON."`
 	Version versionCommand `cmd:"" help:"Print the version."`
 }

@@ -118,6 +118,8 @@ func TestWrongUsageIsExitCode2AndNamesTheKey(t *testing.T) {
 		"import of nothing":   {[]string{"import"}, []string{"<file>"}},
 		"import of no file":   {[]string{"import", secret + "x", "--store", store}, []string{secret + "x"}},
 		"import of a folder":  {[]string{"import", filepath.Dir(secret), "--store", store}, []string{"directory"}},
+		"export of a typo":    {[]string{"export", "--store", store + "x"}, []string{"store", store + "x", "exists"}},
+		"export to nowhere":   {[]string{"export", "--store", "pebble:" + filepath.Dir(secret), "--output", secret + "/x"}, []string{"output", secret + "/"}},
 		"audit of a typo":     {[]string{"audit", "--store", store + "x"}, []string{"store", store + "x", "exists"}},
 		"audit of no store":   {[]string{"audit", "--store", "x"}, []string{"store", `"x"`, "pebble:DIR"}},
 	} {

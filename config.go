@@ -43,6 +43,19 @@ func (s StoreFlag) directory() (string, error) {
 	return dir, nil
 }
 
+// mustExist refuses a store that is not there: a new one would be made, and be
+// found to be in order and to hold nothing.
+func (s StoreFlag) mustExist() error {
+	dir, err := s.directory()
+	if err != nil {
+		return err
+	}
+	if _, err := os.Stat(dir); err != nil {
+		return wrongUsage("store", s.Store, "a store that exists")
+	}
+	return nil
+}
+
 // usageError is a flag, variable or key that cannot be followed; it ends the
 // process with exit code 2.
 type usageError struct{ text string }

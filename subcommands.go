@@ -13,6 +13,7 @@ import (
 	"carrel/auth"
 	"carrel/interchange"
 	"carrel/observe"
+	"carrel/progress"
 )
 
 // serveCommand is `carrel serve`.
@@ -55,10 +56,11 @@ func (c *importCommand) Run(ctx context.Context, s streams) (err error) {
 	}
 	defer func() { err = errors.Join(err, in.Close()) }()
 	return withGateway(ctx, c.StoreFlag, s, func(ctx context.Context, g *gateway) error {
-		report, finish := progress(s.err)
+		report, finish := progress.To(s.err, time.Now)
+		faults := progress.Beside(s.err)
 		summary, err := interchange.Import(ctx, in, size, g.service, interchange.Options{
-			Continue: c.Continue, Progress: report,
-			Fault: func(f *interchange.Fault) { fmt.Fprintln(s.err, f) },
+			Continue: c.Continue, Progress: func(p interchange.Progress) { report(importReport(p)) },
+			Fault: func(f *interchange.Fault) { fmt.Fprintln(faults, f) },
 		})
 		finish()
 		if _, printed := fmt.Fprintln(s.out, summary); printed != nil {
@@ -90,14 +92,13 @@ func (c *importCommand) open() (io.ReadCloser, int64, error) {
 	return f, info.Size(), nil
 }
 
-// progress reports to a terminal by a bar, elsewhere by lines.
-func progress(w io.Writer) (report func(interchange.Progress), finish func()) {
-	if f, ok := w.(*os.File); ok {
-		if info, err := f.Stat(); err == nil && info.Mode()&os.ModeCharDevice != 0 {
-			return interchange.Bar(w, time.Now)
-		}
+// importReport is how far an import has got, to be drawn.
+func importReport(p interchange.Progress) progress.Report {
+	doing := "importing"
+	if p.Checking {
+		doing = "checking"
 	}
-	return interchange.Plain(w, time.Now), func() {}
+	return progress.Report{Doing: doing, Done: p.Lines, Units: "lines", At: p.Bytes, Of: p.Size, Bytes: true}
 }
 
 // auditCommand is `carrel audit`.
@@ -105,13 +106,8 @@ type auditCommand struct{ StoreFlag }
 
 // Run prints the report as JSON; a mismatch is a failure.
 func (c *auditCommand) Run(ctx context.Context, s streams) error {
-	dir, err := c.directory()
-	if err != nil {
+	if err := c.mustExist(); err != nil {
 		return err
-	}
-	if _, err := os.Stat(dir); err != nil {
-		// A new store would be made, and found to be in order.
-		return wrongUsage("store", c.Store, "a store that exists")
 	}
 	return withGateway(ctx, c.StoreFlag, s, func(ctx context.Context, g *gateway) error {
 		report, err := g.service.Audit(ctx)
@@ -151,7 +147,7 @@ func (*versionCommand) Run(s streams) error {
 func withGateway(ctx context.Context, store StoreFlag, s streams, do func(context.Context, *gateway) error) (err error) {
 	ctx, fail := context.WithCancelCause(ctx)
 	defer fail(nil)
-	g, err := openGateway(ctx, store, "", observe.NewLogger(s.err), fail)
+	g, err := openGateway(ctx, store, "", observe.NewLogger(progress.Beside(s.err)), fail)
 	if err != nil {
 		return err
 	}

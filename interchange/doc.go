@@ -1,5 +1,6 @@
 // Package interchange reads and writes the JSON Lines format in which users,
-// groups, contents and their members come into a store, and imports files of it.
+// groups, contents and their members come into a store and out of it, and
+// imports and exports files of it.
 //
 // It answers for the shape of a line, for the number and the reason that a bad
 // line is reported with, for the order in which lines take effect, and for the

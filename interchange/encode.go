@@ -46,12 +46,13 @@ type (
 		CreatedAt   *string `json:"createdAt,omitempty"`
 	}
 	groupLine struct {
-		Type        Type     `json:"type"`
-		ID          string   `json:"id"`
-		DisplayName string   `json:"displayName"`
-		Visibility  string   `json:"visibility"`
-		CreatedAt   *string  `json:"createdAt,omitempty"`
-		Members     []member `json:"members"`
+		Type          Type     `json:"type"`
+		ID            string   `json:"id"`
+		DisplayName   string   `json:"displayName"`
+		Visibility    string   `json:"visibility"`
+		CreatedAt     *string  `json:"createdAt,omitempty"`
+		Members       []member `json:"members,omitzero"`
+		MembersFollow bool     `json:"membersFollow,omitempty"`
 	}
 	contentLine struct {
 		Type         Type     `json:"type"`
@@ -86,7 +87,11 @@ func written(l *Line) any {
 		return userLine{l.Type, u.ID, u.DisplayName, u.Email, u.Visibility.String(), text(u.CreatedAt)}
 	case TypeGroup:
 		g := l.Group
-		return groupLine{l.Type, g.ID, g.DisplayName, g.Visibility.String(), text(g.CreatedAt), ofGroup(g.Members)}
+		members := ofGroup(g.Members)
+		if g.MembersFollow {
+			members = nil // not even an empty list
+		}
+		return groupLine{l.Type, g.ID, g.DisplayName, g.Visibility.String(), text(g.CreatedAt), members, g.MembersFollow}
 	case TypeContent:
 		c := l.Content
 		return contentLine{

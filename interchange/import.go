@@ -114,7 +114,25 @@ func Import(ctx context.Context, r io.Reader, size int64, into Target, opts Opti
 	l := newLedger(size, opts)
 	err := newRun(into, opts, l).all(ctx, newLines(r))
 	sum, first, ended := l.close()
+	if ctx.Err() == nil && err == nil && ended == nil {
+		// All of the file was read: what has not come will not come.
+		if left := leftWithout(l.promises.broken(), opts); first == nil {
+			return sum, left
+		}
+	}
 	return sum, verdict(ctx, sum, first, ended, err)
+}
+
+// leftWithout is the verdict on groups that are stored without a manager: of a
+// file that was checked before, there are none.
+func leftWithout(broken []*Fault, opts Options) error {
+	for _, f := range broken {
+		opts.Fault(f)
+	}
+	if len(broken) == 0 {
+		return nil
+	}
+	return fmt.Errorf("%d groups are stored without a manager; the first: %w", len(broken), broken[0])
 }
 
 // rewindable tells whether r can be read twice, and from where. A pipe has the
@@ -133,6 +151,13 @@ func check(ctx context.Context, r io.Reader, size int64, opts Options) error {
 	file := newLines(r)
 	malformed, count := 0, 0
 	var first *Fault
+	told := newPromises()
+	refuse := func(fault *Fault) {
+		if malformed++; first == nil {
+			first = fault
+		}
+		opts.Fault(fault)
+	}
 	for malformed < maxMalformed {
 		if err := ctx.Err(); err != nil {
 			return fmt.Errorf("broken off before anything was imported: %w", err)
@@ -141,20 +166,23 @@ func check(ctx context.Context, r io.Reader, size int64, opts Options) error {
 		if errors.Is(err, io.EOF) {
 			break
 		}
+		var l *Line
 		if err == nil {
-			_, err = Parse(line)
+			l, err = Parse(line)
 		} else if !errors.Is(err, errTooLong) {
 			return fmt.Errorf("nothing was imported: %w", err)
 		}
-		count++
-		if err != nil {
-			fault := &Fault{Line: file.number, Err: err}
-			if malformed++; first == nil {
-				first = fault
-			}
-			opts.Fault(fault)
+		if count++; err != nil {
+			refuse(&Fault{Line: file.number, Err: err})
+		} else {
+			told.hear(l, file.number)
 		}
 		opts.Progress(Progress{Checking: true, Lines: count, Bytes: file.offset, Size: size})
+	}
+	if malformed == 0 {
+		for _, fault := range told.broken() {
+			refuse(fault)
+		}
 	}
 	switch {
 	case malformed >= maxMalformed:

@@ -79,13 +79,20 @@ func (r *reader) user() *library.ImportUser {
 }
 
 func (r *reader) group() *library.ImportGroup {
-	return &library.ImportGroup{
-		ID:          r.principal("id", "g:"),
-		DisplayName: r.text("displayName"),
-		Visibility:  r.visibility(),
-		CreatedAt:   r.instant("createdAt"),
-		Members:     r.groupMembers(),
+	g := &library.ImportGroup{
+		ID:            r.principal("id", "g:"),
+		DisplayName:   r.text("displayName"),
+		Visibility:    r.visibility(),
+		CreatedAt:     r.instant("createdAt"),
+		MembersFollow: r.optionalTruth("membersFollow"),
 	}
+	switch {
+	case !g.MembersFollow:
+		g.Members = r.groupMembers()
+	case r.given("members"):
+		r.fault("members", "follow in lines of type members, says membersFollow, and are given here")
+	}
+	return g
 }
 
 func (r *reader) content() *library.ImportContent {
@@ -103,7 +110,7 @@ func (r *reader) content() *library.ImportContent {
 		Members:      r.contentMembers(),
 	}
 	if r.given("createdBy") {
-		by := r.principal("createdBy", "u:")
+		by := r.principal("createdBy", "")
 		in.CreatedBy = &by
 	}
 	return in
@@ -281,6 +288,18 @@ func (r *reader) instant(field string) *library.Instant {
 		r.fault(field, "%v", err)
 	}
 	return &i
+}
+
+func (r *reader) optionalTruth(field string) bool {
+	if !r.given(field) {
+		return false
+	}
+	v := r.take(field)
+	truth, ok := v.(bool)
+	if !ok {
+		r.fault(field, "must be a boolean, is %s", kindOf(v))
+	}
+	return truth
 }
 
 func (r *reader) optionalCount(field string) *int {

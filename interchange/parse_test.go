@@ -120,7 +120,7 @@ func TestParseRefuses(t *testing.T) {
 			"id: not the id of a user or a group: it has the form u:<tenant>:<name> or g:<tenant>:<name>; displayName: must be a string, is a boolean; " +
 				`visibility: is PUBLIC, LOGGEDIN or PRIVATE, not "public"; createdAt: not a date and time of RFC 3339, such as 2026-11-21T09:30:00.123456Z`},
 		{"id of a group for a user", `{"type":"user","id":"g:demo:ann","displayName":"Ann","visibility":"PUBLIC"}`, "id: must begin with u:"},
-		{"creator that is a group", content(`,"createdBy":"g:demo:a"`), "createdBy: must begin with u:"},
+		{"creator that is a content", content(`,"createdBy":"c:demo:a"`), "createdBy: not the id of a user or a group: it has the form u:<tenant>:<name> or g:<tenant>:<name>"},
 		{"kind", strings.Replace(content(""), "LINK", "PAGE", 1), `kind: is LINK or NOTE, not "PAGE"`},
 		{"version as a fraction", content(`,"version":1.5`), "version: must be a whole number from 1 to 2147483647"},
 		{"version too great", content(`,"version":2147483648`), "version: must be a whole number from 1 to 2147483647"},

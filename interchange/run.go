@@ -55,7 +55,7 @@ func (r *run) all(ctx context.Context, file *lines) error {
 		if err == nil {
 			line, err = Parse(text)
 		}
-		entry := outcome{line: file.number, offset: file.offset}
+		entry := outcome{told: line, line: file.number, offset: file.offset}
 		if err != nil {
 			entry.err = &shapeError{err}
 			r.ledger.enter(seq, entry)
@@ -142,6 +142,7 @@ func (r *run) store(ctx context.Context, l *Line) (library.ImportResult, error) 
 
 // outcome is what became of a line.
 type outcome struct {
+	told   *Line // nil of a malformed one
 	line   int   // its number in the file
 	offset int64 // of its end
 	result library.ImportResult
@@ -152,8 +153,9 @@ type outcome struct {
 // ledger books outcomes in the order of lines, in whichever order they come.
 // It holds back at most as many as are under way.
 type ledger struct {
-	size int64
-	opts Options
+	size     int64
+	opts     Options
+	promises *promises // of the lines that are stored
 
 	mu    sync.Mutex
 	next  int
@@ -165,7 +167,7 @@ type ledger struct {
 }
 
 func newLedger(size int64, opts Options) *ledger {
-	return &ledger{size: size, opts: opts, early: map[int]outcome{}}
+	return &ledger{size: size, opts: opts, promises: newPromises(), early: map[int]outcome{}}
 }
 
 // enter books the outcome of the line with that place in the sequence.
@@ -194,6 +196,9 @@ func (l *ledger) book(o outcome) {
 		return
 	}
 	l.sum.Lines++
+	if o.err == nil {
+		l.promises.hear(o.told, o.line)
+	}
 	switch {
 	case o.err != nil:
 		l.sum.Failed++

@@ -24,7 +24,12 @@ type ImportGroup struct {
 	ID, DisplayName string
 	Visibility      Visibility
 	CreatedAt       *Instant
-	Members         []GroupMemberChange // 0..100
+	Members         []GroupMemberChange // 1..100
+	// MembersFollow: it has no members yet, because all who could manage it are
+	// told later: groups that have only one another as managers. The first
+	// ImportMembers of it must bring a manager; whoever imports sees to it that
+	// there is one.
+	MembersFollow bool
 }
 
 // ImportContent is an item with its first members, one of them a manager.
@@ -116,7 +121,10 @@ func (s *Service) ImportGroup(ctx context.Context, in ImportGroup) (ImportResult
 			h.Managers++
 		}
 	}
-	if h.Managers == 0 {
+	switch {
+	case in.MembersFollow && len(in.Members) > 0:
+		faults = append(faults, Invalidf([]string{"members"}, "a group whose members follow has none in its own line"))
+	case h.Managers == 0 && !in.MembersFollow:
 		faults = append(faults, Invalidf([]string{"members"}, "a group needs at least one MANAGER"))
 	}
 	if err := faults.OrNil(); err != nil {
@@ -282,8 +290,10 @@ func sameItem(old, told *Content, in *ImportContent) bool {
 // importedHeader is the shape of the line.
 func (s *Service) importedHeader(in *ImportContent) (Header, []Member, error) {
 	now := s.now()
+	// ExpiresAt may have passed since the file was written: the journal does
+	// with the item what it would have done, and the lines that name it stand.
 	shape := CreateContent{Kind: in.Kind, Title: in.Title, Description: in.Description, Link: in.Link,
-		Visibility: in.Visibility, ExpiresAt: in.ExpiresAt, Members: in.Members}
+		Visibility: in.Visibility, Members: in.Members}
 	var faults Faults
 	id, err := ParseContentID(in.ID)
 	faults.add(err, "id")
@@ -303,7 +313,9 @@ func (s *Service) importedHeader(in *ImportContent) (Header, []Member, error) {
 		faults = append(faults, Invalidf([]string{"members"}, "a content needs at least one MANAGER"))
 	}
 	if in.CreatedBy != nil {
-		h.Creator, err = parseOf(IDUser, *in.CreatedBy)
+		// A group, where the item was imported without an author and groups alone
+		// managed it.
+		h.Creator, err = ParsePrincipalID(*in.CreatedBy)
 		faults.add(err, "createdBy")
 	}
 	if in.CreatedAt != nil {

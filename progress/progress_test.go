@@ -1,7 +1,9 @@
-package interchange
+package progress
 
 import (
 	"bytes"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -19,7 +21,11 @@ func TestPlainTellsNowAndThen(t *testing.T) {
 	var out bytes.Buffer
 	tell := Plain(&out, c.now)
 	for i := 1; i <= 45; i++ {
-		tell(Progress{Checking: i <= 20, Lines: i * 100, Bytes: int64(i), Size: 50})
+		doing := "importing"
+		if i <= 20 {
+			doing = "checking"
+		}
+		tell(Report{Doing: doing, Done: i * 100, Units: "lines", At: int64(i), Of: 50, Bytes: true})
 		c.at = c.at.Add(time.Second)
 	}
 	want := []string{
@@ -37,9 +43,9 @@ func TestPlainWithoutASize(t *testing.T) {
 	c := clock{at: time.Date(2026, 11, 21, 9, 0, 0, 0, time.UTC)}
 	var out bytes.Buffer
 	tell := Plain(&out, c.now)
-	tell(Progress{Lines: 1})
+	tell(Report{Doing: "importing", Done: 1, Units: "lines"})
 	c.at = c.at.Add(10 * time.Second)
-	tell(Progress{Lines: 50})
+	tell(Report{Doing: "importing", Done: 50, Units: "lines"})
 	if diff := cmp.Diff("importing: 50 lines, 5 lines/s\n", out.String()); diff != "" {
 		t.Error(diff)
 	}
@@ -49,10 +55,10 @@ func TestBarDrawsBothPasses(t *testing.T) {
 	c := clock{at: time.Date(2026, 11, 21, 9, 0, 0, 0, time.UTC)}
 	var out bytes.Buffer
 	report, finish := Bar(&out, c.now)
-	for _, checking := range []bool{true, false} {
+	for _, doing := range []string{"checking", "importing"} {
 		for i := 1; i <= 4; i++ {
 			c.at = c.at.Add(time.Second)
-			report(Progress{Checking: checking, Lines: i * 10, Bytes: int64(i) * 1000, Size: 4000})
+			report(Report{Doing: doing, Done: i * 10, Units: "lines", At: int64(i) * 1000, Of: 4000, Bytes: true})
 		}
 	}
 	finish()
@@ -64,4 +70,42 @@ func TestBarDrawsBothPasses(t *testing.T) {
 	if !strings.HasSuffix(out.String(), "\n") {
 		t.Error("the last line does not end")
 	}
+}
+
+// A terminal is not to be had in a test, so what stands behind one is looked
+// at: the erasure goes out in one piece with the line, and is not counted.
+func TestLinesBesideABarTakeItsPlace(t *testing.T) {
+	var out pieces
+	n, err := beside{&out}.Write([]byte("line 7: no\n"))
+	if err != nil || n != len("line 7: no\n") {
+		t.Errorf("%d bytes, %v", n, err)
+	}
+	if diff := cmp.Diff(pieces{"\r\x1b[Kline 7: no\n"}, out); diff != "" {
+		t.Error(diff)
+	}
+}
+
+func TestLinesInALogAreLeftAsTheyAre(t *testing.T) {
+	var out bytes.Buffer
+	if _, err := Beside(&out).Write([]byte("line 7: no\n")); err != nil || out.String() != "line 7: no\n" {
+		t.Errorf("%q, %v", out.String(), err)
+	}
+	f, err := os.Create(filepath.Join(t.TempDir(), "log"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if IsTerminal(f) {
+		t.Error("a file is taken for a terminal")
+	}
+	if err := f.Close(); err != nil {
+		t.Error(err)
+	}
+}
+
+// pieces are what was written, call by call.
+type pieces []string
+
+func (p *pieces) Write(b []byte) (int, error) {
+	*p = append(*p, string(b))
+	return len(b), nil
 }

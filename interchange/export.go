@@ -1,0 +1,79 @@
+package interchange
+
+import (
+	"bufio"
+	"context"
+	"fmt"
+	"io"
+
+	"carrel/library"
+)
+
+// Source is where an export comes from; *library.Service is one.
+type Source interface {
+	Export(ctx context.Context, to library.ExportSink) error
+}
+
+// Export writes everything that from tells to w, in lines that Import takes in
+// their order. told is called after each line with the number of lines and of
+// bytes; nil calls nobody. It returns the number of lines written.
+func Export(ctx context.Context, from Source, w io.Writer, told func(lines int, bytes int64)) (int, error) {
+	if told == nil {
+		told = func(int, int64) {}
+	}
+	buffered := bufio.NewWriterSize(w, 64<<10)
+	s := &sink{bytes: counter{to: buffered}, told: told}
+	s.out = NewWriter(&s.bytes)
+	if err := from.Export(ctx, s); err != nil {
+		return s.lines, err
+	}
+	if err := buffered.Flush(); err != nil {
+		return s.lines, fmt.Errorf("write the lines: %w", err)
+	}
+	return s.lines, nil
+}
+
+// sink writes a line for each thing it is told.
+type sink struct {
+	out   *Writer
+	lines int
+	bytes counter
+	told  func(lines int, bytes int64)
+}
+
+func (s *sink) write(l *Line) error {
+	if err := s.out.Write(l); err != nil {
+		return err
+	}
+	s.lines++
+	s.told(s.lines, s.bytes.n)
+	return nil
+}
+
+// User implements library.ExportSink.
+func (s *sink) User(u library.ImportUser) error { return s.write(&Line{Type: TypeUser, User: &u}) }
+
+// Group implements library.ExportSink.
+func (s *sink) Group(g library.ImportGroup) error { return s.write(&Line{Type: TypeGroup, Group: &g}) }
+
+// Content implements library.ExportSink.
+func (s *sink) Content(c library.ImportContent) error {
+	return s.write(&Line{Type: TypeContent, Content: &c})
+}
+
+// Members implements library.ExportSink.
+func (s *sink) Members(m library.ImportMembers) error {
+	return s.write(&Line{Type: TypeMembers, Members: &m})
+}
+
+// counter counts what is written through it.
+type counter struct {
+	to io.Writer
+	n  int64
+}
+
+func (c *counter) Write(p []byte) (int, error) {
+	n, err := c.to.Write(p)
+	c.n += int64(n)
+	return n, err
+}

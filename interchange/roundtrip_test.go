@@ -1,0 +1,403 @@
+package interchange_test
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/cockroachdb/pebble/v2/vfs"
+	"github.com/google/go-cmp/cmp"
+
+	"carrel/demo"
+	"carrel/interchange"
+	"carrel/journal"
+	"carrel/library"
+	"carrel/library/oracletest"
+	"carrel/pebblestore"
+)
+
+// stopped is the real runtime with a clock that stands.
+type stopped struct {
+	*library.RealRuntime
+	at library.Instant
+}
+
+func (r *stopped) Now() time.Time { return r.at.Time() }
+
+// serviceAt is the Service on a store, at an instant.
+func serviceAt(t *testing.T, store library.Store, at library.Instant) *library.Service {
+	t.Helper()
+	s, _ := drivenAt(t, store, at)
+	return s
+}
+
+// drivenAt is the Service with its journal.
+func drivenAt(t *testing.T, store library.Store, at library.Instant) (*library.Service, *journal.Journal) {
+	t.Helper()
+	runtime := &stopped{library.NewRealRuntime(), at}
+	t.Cleanup(runtime.Close)
+	j := journal.New(t.Context(), store, runtime, nil, library.WholeProtocol)
+	s, err := library.New(t.Context(), library.Config{
+		Store: store, Runtime: runtime, Names: unnamed{}, Tuning: library.Tuning{AnswerWithin: time.Minute}, Journal: j,
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s, j
+}
+
+func emptyStore(t *testing.T) *pebblestore.Store {
+	t.Helper()
+	store, err := pebblestore.Open("", pebblestore.Options{FS: vfs.NewMem()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return store
+}
+
+// exported is what an export of s writes.
+func exported(t *testing.T, s *library.Service) string {
+	t.Helper()
+	var out bytes.Buffer
+	lines, err := interchange.Export(t.Context(), s, &out, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if n := bytes.Count(out.Bytes(), []byte("\n")); n != lines {
+		t.Errorf("%d lines were told of %d", lines, n)
+	}
+	return out.String()
+}
+
+// wantRoundTrip holds an export of the store to what it promises: read into an
+// empty store, it gives one that tells the same and is in order.
+func wantRoundTrip(t *testing.T, from library.Store, at library.Instant) string {
+	t.Helper()
+	store := emptyStore(t)
+	defer func() {
+		if err := store.Close(); err != nil {
+			t.Error(err)
+		}
+	}()
+	to, j := drivenAt(t, store, at)
+	file := exported(t, serviceAt(t, from, at))
+	if _, faults, err := load(t, to, file, interchange.Options{}); err != nil || len(faults) > 0 {
+		t.Fatalf("importing what was exported: %v: %q\n%s", err, faults, file)
+	}
+	if diff := cmp.Diff(strings.Split(file, "\n"), strings.Split(exported(t, to), "\n")); diff != "" {
+		t.Fatalf("exported, imported and exported again it differs:\n%s", diff)
+	}
+	if diff := cmp.Diff(standing(t, from, at), standing(t, store, at)); diff != "" {
+		t.Fatalf("what stands differs:\n%s", diff)
+	}
+	if err := j.Drain(t.Context(), to); err != nil {
+		t.Fatal(err)
+	}
+	report, err := to.Audit(t.Context())
+	if err != nil || !report.Clean() {
+		t.Fatalf("the audit finds %+v, %v", report, err)
+	}
+	return file
+}
+
+// known is what readers can know of a store.
+type known struct {
+	Contents   []library.Content
+	Principals []library.PrincipalHeader
+	Roles      map[string]string // of member in group or content
+}
+
+// standing reads what stands in a store by the store's own contract, so that
+// what an export and an import both forget is noticed.
+func standing(t *testing.T, store library.Store, at library.Instant) known {
+	t.Helper()
+	k := known{Roles: map[string]string{}}
+	ids, err := store.ScanContents(t.Context(), "", 10_000)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, id := range ids {
+		page, err := store.MembersPage(t.Context(), id, "", 10_000, false)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !page.Header.Exists(at) {
+			continue
+		}
+		k.Contents = append(k.Contents, page.Header.Content)
+		for _, m := range page.Members {
+			if m.Active() {
+				k.Roles[string(id+" "+library.ContentID(m.Principal))] = m.Role.String()
+			}
+		}
+	}
+	principals, err := store.ScanPrincipals(t.Context(), "", 10_000)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, id := range principals {
+		page, err := store.GroupMembersPage(t.Context(), id, "", 10_000, false)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if page.Header.State != library.Live {
+			continue
+		}
+		h := page.Header
+		h.Seq, h.MTS, h.Writers = 0, 0, nil
+		k.Principals = append(k.Principals, h)
+		for _, m := range page.Members {
+			if m.Active() {
+				k.Roles[string(id+" "+m.Principal)] = m.Role.String()
+			}
+		}
+	}
+	return k
+}
+
+// newest is a sink that finds out when the store was changed last.
+type newest struct{ at library.Instant }
+
+func (n *newest) see(is ...*library.Instant) error {
+	for _, i := range is {
+		n.at = max(n.at, *i)
+	}
+	return nil
+}
+
+func (n *newest) User(u library.ImportUser) error       { return n.see(u.CreatedAt) }
+func (n *newest) Group(g library.ImportGroup) error     { return n.see(g.CreatedAt) }
+func (n *newest) Content(c library.ImportContent) error { return n.see(c.CreatedAt, c.LastModified) }
+func (n *newest) Members(library.ImportMembers) error   { return nil }
+
+func TestRoundTripOfRandomGames(t *testing.T) {
+	groups, followers, contents := 0, 0, 0
+	oracletest.Run(t, func(t *testing.T) (library.Store, func()) {
+		store := emptyStore(t)
+		return store, func() {
+			// Games play in days to come, and an import takes the past alone.
+			var last newest
+			if err := serviceAt(t, store, 0).Export(t.Context(), &last); err != nil {
+				t.Fatal(err)
+			}
+			file := wantRoundTrip(t, store, last.at+1)
+			groups += strings.Count(file, `{"type":"group"`)
+			contents += strings.Count(file, `{"type":"content"`)
+			followers += strings.Count(file, `{"type":"members"`)
+			if err := store.Close(); err != nil {
+				t.Error(err)
+			}
+		}
+	})
+	if groups == 0 || followers == 0 || contents == 0 {
+		t.Errorf("the games were too tame: %d groups, %d lines of members, %d contents", groups, followers, contents)
+	}
+}
+
+func TestRoundTripOfTheDemo(t *testing.T) {
+	var file bytes.Buffer
+	base := time.Date(2024, 11, 21, 0, 0, 0, 0, time.UTC)
+	packages := []demo.Package{
+		{ImportPath: "encoding/json", Name: "json", Doc: "Package json."}, {ImportPath: "crypto/aes", Name: "aes", Doc: "Package aes."},
+		{ImportPath: "crypto/sha256", Name: "sha256"}, {ImportPath: "net/http", Name: "http", Doc: "Package http <&> \"x\"."}, {ImportPath: "cmd/go", Name: "main", Doc: "Go."},
+	}
+	if err := demo.Write(&file, base, packages); err != nil {
+		t.Fatal(err)
+	}
+	store := emptyStore(t)
+	defer func() {
+		if err := store.Close(); err != nil {
+			t.Error(err)
+		}
+	}()
+	at := library.InstantOf(base.Add(24 * time.Hour))
+	s := serviceAt(t, store, at)
+	if _, faults, err := load(t, s, file.String(), interchange.Options{}); err != nil {
+		t.Fatalf("%v: %q", err, faults)
+	}
+	ann := &library.Viewer{User: "u:demo:ann"}
+	title, private := "JSON", library.Private
+	titled, visibility := &title, &private
+	for n, change := range []library.UpdateContent{
+		{ID: "c:demo:encoding-json", Title: library.Some(titled)},
+		{ID: "c:demo:encoding-json", Visibility: library.Some(visibility)},
+	} {
+		if _, err := s.UpdateContent(t.Context(), ann, change); err != nil {
+			t.Fatalf("change %d: %v", n, err)
+		}
+	}
+	if _, err := s.ShareContent(t.Context(), ann, library.ShareContent{Content: "c:demo:encoding-json", Principals: []string{"u:demo:cleo"}, Role: library.Editing}); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := s.DeleteContent(t.Context(), &library.Viewer{User: "u:demo:dora", Admin: true}, library.DeleteContent{ID: "c:demo:net-http"}); err != nil {
+		t.Fatal(err)
+	}
+	told := wantRoundTrip(t, store, at+1_000_000)
+	if strings.Contains(told, "c:demo:net-http") || !strings.Contains(told, `"title":"JSON"`) {
+		t.Errorf("the changes are not in it:\n%s", told)
+	}
+}
+
+// cycles are groups that nobody but one another manages, and one that has a
+// member of a group that is told later.
+const cycles = `{"type":"user","id":"u:demo:ann","displayName":"Ann","visibility":"PUBLIC","createdAt":"2024-01-01T00:00:00.000000Z"}
+{"type":"group","id":"g:demo:a","displayName":"A","visibility":"PUBLIC","createdAt":"2024-01-01T00:00:00.000000Z","membersFollow":true}
+{"type":"group","id":"g:demo:b","displayName":"B","visibility":"PUBLIC","createdAt":"2024-01-01T00:00:00.000000Z","members":[{"principalId":"g:demo:a","role":"MANAGER"},{"principalId":"u:demo:ann","role":"MEMBER"}]}
+{"type":"group","id":"g:demo:c","displayName":"C","visibility":"PUBLIC","createdAt":"2024-01-01T00:00:00.000000Z","members":[{"principalId":"u:demo:ann","role":"MANAGER"}]}
+{"type":"group","id":"g:demo:d","displayName":"D","visibility":"PUBLIC","createdAt":"2024-01-01T00:00:00.000000Z","members":[{"principalId":"u:demo:ann","role":"MANAGER"}]}
+{"type":"members","id":"g:demo:a","members":[{"principalId":"g:demo:b","role":"MANAGER"},{"principalId":"u:demo:ann","role":"MEMBER"}]}
+{"type":"members","id":"g:demo:c","members":[{"principalId":"g:demo:d","role":"MEMBER"}]}
+`
+
+func TestRoundTripOfCycles(t *testing.T) {
+	store := emptyStore(t)
+	defer func() {
+		if err := store.Close(); err != nil {
+			t.Error(err)
+		}
+	}()
+	at := library.InstantOf(time.Date(2024, 2, 1, 0, 0, 0, 0, time.UTC))
+	if _, faults, err := load(t, serviceAt(t, store, at), cycles, interchange.Options{}); err != nil {
+		t.Fatalf("%v: %q", err, faults)
+	}
+	if diff := cmp.Diff(cycles, wantRoundTrip(t, store, at)); diff != "" {
+		t.Error(diff)
+	}
+}
+
+func TestRoundTripOfManyMembers(t *testing.T) {
+	var file strings.Builder
+	role := func(i, last int) string {
+		if i == last {
+			return "MANAGER"
+		}
+		return "VIEWER"
+	}
+	const n = 250
+	for i := range n {
+		fmt.Fprintf(&file, `{"type":"user","id":"u:demo:n%03d","displayName":"N","visibility":"PUBLIC","createdAt":"2024-01-01T00:00:00Z"}`+"\n", i)
+	}
+	for _, manager := range []int{0, 99, 100, 249} {
+		id := fmt.Sprintf("c:demo:m%d", manager)
+		fmt.Fprintf(&file, `{"type":"content","id":"%s","kind":"NOTE","title":"M","visibility":"PRIVATE","createdAt":"2024-01-01T00:00:00Z","members":[{"principalId":"u:demo:n%03d","role":"MANAGER"}]}`+"\n", id, manager)
+		for from := 0; from < n; from += 50 {
+			var members []string
+			for i := from; i < from+50; i++ {
+				members = append(members, fmt.Sprintf(`{"principalId":"u:demo:n%03d","role":"%s"}`, i, role(i, manager)))
+			}
+			fmt.Fprintf(&file, `{"type":"members","id":"%s","members":[%s]}`+"\n", id, strings.Join(members, ","))
+		}
+	}
+	store := emptyStore(t)
+	defer func() {
+		if err := store.Close(); err != nil {
+			t.Error(err)
+		}
+	}()
+	at := library.InstantOf(time.Date(2024, 2, 1, 0, 0, 0, 0, time.UTC))
+	if _, faults, err := load(t, serviceAt(t, store, at), file.String(), interchange.Options{}); err != nil {
+		t.Fatalf("%v: %q", err, faults)
+	}
+	told := wantRoundTrip(t, store, at)
+	// 250 members are a line of their own and two of members.
+	if got, want := strings.Count(told, "\n"), n+4*3; got != want {
+		t.Errorf("%d lines, want %d", got, want)
+	}
+}
+
+// A file may be read long after it was written.
+func TestWhatHasExpiredSinceIsTaken(t *testing.T) {
+	store := emptyStore(t)
+	defer func() {
+		if err := store.Close(); err != nil {
+			t.Error(err)
+		}
+	}()
+	at := library.InstantOf(time.Date(2024, 2, 1, 0, 0, 0, 0, time.UTC))
+	s := serviceAt(t, store, at)
+	file := fileOf(
+		`{"type":"user","id":"u:demo:ann","displayName":"Ann","visibility":"PUBLIC","createdAt":"2024-01-01T00:00:00.000000Z"}`,
+		`{"type":"content","id":"c:demo:old","kind":"NOTE","title":"Old","visibility":"PUBLIC","expiresAt":"2024-01-31T00:00:00.000000Z","createdAt":"2024-01-01T00:00:00.000000Z","members":[{"principalId":"u:demo:ann","role":"MANAGER"}]}`,
+		`{"type":"members","id":"c:demo:old","members":[{"principalId":"u:demo:ann","role":"MANAGER"}]}`)
+	if _, faults, err := load(t, s, file, interchange.Options{}); err != nil {
+		t.Fatalf("%v: %q", err, faults)
+	}
+	got, err := s.Contents(t.Context(), &library.Viewer{User: "u:demo:ann"}, []library.ContentID{"c:demo:old"})
+	if err != nil || got[0] != nil {
+		t.Errorf("an expired item is seen: %v, %v", got, err)
+	}
+	if told := exported(t, s); strings.Contains(told, "c:demo:old") {
+		t.Errorf("an expired item is exported:\n%s", told)
+	}
+	dues, err := store.DueUntil(t.Context(), at, 10)
+	if err != nil || len(dues) != 1 {
+		t.Errorf("nobody will delete it: %v, %v", dues, err)
+	}
+}
+
+func fileOf(lines ...string) string { return strings.Join(lines, "\n") + "\n" }
+
+func TestGroupsWithoutAManager(t *testing.T) {
+	const (
+		ann   = `{"type":"user","id":"u:demo:ann","displayName":"Ann","visibility":"PUBLIC"}`
+		group = `{"type":"group","id":"g:demo:a","displayName":"A","visibility":"PUBLIC","membersFollow":true}`
+		weak  = `{"type":"members","id":"g:demo:a","members":[{"principalId":"u:demo:ann","role":"MEMBER"}]}`
+	)
+	for _, tc := range []struct {
+		name, file, want string
+		piped            bool
+		created          int
+	}{
+		{"in a file", fileOf(ann, group), "line 2: membersFollow: no line of members gives this group a MANAGER", false, 0},
+		{"in a pipe", fileOf(ann, group), "line 2: membersFollow: no line of members gives this group a MANAGER", true, 2},
+		{"none of them a manager", fileOf(ann, group, weak), "line 2: membersFollow: no line of members gives this group a MANAGER", false, 0},
+		{"none of them a manager, in a pipe", fileOf(ann, group, weak), "line 3: a group needs at least one manager", true, 2},
+		{"members in both places", fileOf(ann, strings.TrimSuffix(group, "}")+`,"members":[]}`),
+			"line 2: members: follow in lines of type members, says membersFollow, and are given here", false, 0},
+		{"another word", fileOf(strings.Replace(group, "true", `"yes"`, 1)),
+			"line 1: membersFollow: must be a boolean, is a string; members: is missing", false, 0},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			s := service(t)
+			var file io.Reader = strings.NewReader(tc.file)
+			if tc.piped {
+				file = io.MultiReader(file)
+			}
+			var faults []string
+			sum, err := interchange.Import(t.Context(), file, 0, s, interchange.Options{Fault: func(f *interchange.Fault) { faults = append(faults, f.Error()) }})
+			if err == nil || sum.Created != tc.created {
+				t.Errorf("%+v, %v", sum, err)
+			}
+			if diff := cmp.Diff([]string{tc.want}, faults); diff != "" {
+				t.Error(diff)
+			}
+		})
+	}
+}
+
+// full is a writer without room.
+type full struct{}
+
+var errFull = errors.New("no space left")
+
+func (full) Write([]byte) (int, error) { return 0, errFull }
+
+func TestExportThatCannotBeWrittenFails(t *testing.T) {
+	s := service(t)
+	if _, _, err := load(t, s, story, interchange.Options{}); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := interchange.Export(t.Context(), s, full{}, nil); !errors.Is(err, errFull) {
+		t.Errorf("writing to a full disk: %v", err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if _, err := interchange.Export(ctx, s, io.Discard, nil); err == nil {
+		t.Error("an export that was broken off succeeded")
+	}
+}

@@ -1,0 +1,233 @@
+package library
+
+import (
+	"context"
+	"fmt"
+	"slices"
+)
+
+// exportAtOnce is how many items an export reads at once. They are told in
+// order all the same.
+const exportAtOnce = 16
+
+// ExportSink takes what an export tells, one call at a time. Each thing is told
+// as an import would tell it, and in an order in which an import can: what is
+// named was told before.
+type ExportSink interface {
+	User(ImportUser) error
+	Group(ImportGroup) error
+	Content(ImportContent) error
+	Members(ImportMembers) error
+}
+
+// Export tells everything that readers could meet: users, groups, items, and
+// who has which role. Importing it into an empty store brings back all of it
+// equal, places in libraries included; what is not told are answered requests,
+// cursors' keys, deleted and expired items, and history.
+//
+// The same state is told in the same way, so that two exports can be compared.
+// It holds a page of items at a time, whatever the size of the store. It is one
+// state of the store only where nobody writes meanwhile.
+func (s *Service) Export(ctx context.Context, to ExportSink) error {
+	if err := s.exportUsers(ctx, to); err != nil {
+		return fmt.Errorf("exporting the users: %w", err)
+	}
+	if err := s.exportGroups(ctx, s.exportGroup(to)); err != nil {
+		return fmt.Errorf("exporting the groups: %w", err)
+	}
+	if err := s.exportGroups(ctx, s.exportRestOfGroup(to)); err != nil {
+		return fmt.Errorf("exporting the members of groups: %w", err)
+	}
+	if err := s.exportContents(ctx, to); err != nil {
+		return fmt.Errorf("exporting the items: %w", err)
+	}
+	return nil
+}
+
+// exportedPrincipals walks over the headers of users or of groups.
+func (s *Service) exportedPrincipals(ctx context.Context, wanted func(PrincipalID) bool, see func(*PrincipalHeader) error) error {
+	var after PrincipalID
+	for {
+		ids, err := s.store.ScanPrincipals(ctx, after, rebuildPage)
+		if err != nil || len(ids) == 0 {
+			return err
+		}
+		full := len(ids) == rebuildPage
+		after = ids[len(ids)-1]
+		ids = slices.DeleteFunc(ids, func(id PrincipalID) bool { return !wanted(id) })
+		headers, err := s.store.ReadPrincipals(ctx, ids)
+		if err != nil {
+			return err
+		}
+		for i := range headers {
+			if headers[i].State != Live {
+				continue
+			}
+			if err := see(&headers[i]); err != nil {
+				return err
+			}
+		}
+		if !full {
+			return nil
+		}
+	}
+}
+
+func (s *Service) exportUsers(ctx context.Context, to ExportSink) error {
+	return s.exportedPrincipals(ctx, PrincipalID.IsUser, func(h *PrincipalHeader) error {
+		u := ImportUser{ID: string(h.ID), DisplayName: h.DisplayName, Visibility: h.Visibility, CreatedAt: &h.CreatedAt}
+		if h.Email != "" {
+			u.Email = &h.Email
+		}
+		return to.User(u)
+	})
+}
+
+func (s *Service) exportGroups(ctx context.Context, tell func(context.Context, *PrincipalHeader) error) error {
+	return s.exportedPrincipals(ctx, PrincipalID.IsGroup, func(h *PrincipalHeader) error { return tell(ctx, h) })
+}
+
+// toldBefore are those that a group's own line can name: users, and the groups
+// before it in order of id. Groups that are in one another cannot all be told
+// before; what is left of them follows when all groups are told.
+func toldBefore(group PrincipalID) func(PrincipalID) bool {
+	return func(p PrincipalID) bool { return p.IsUser() || p < group }
+}
+
+func (s *Service) exportGroup(to ExportSink) func(context.Context, *PrincipalHeader) error {
+	return func(ctx context.Context, h *PrincipalHeader) error {
+		own, err := s.rosterOfGroup(h.ID).first(ctx, toldBefore(h.ID))
+		if err != nil {
+			return err
+		}
+		return to.Group(ImportGroup{
+			ID: string(h.ID), DisplayName: h.DisplayName, Visibility: h.Visibility, CreatedAt: &h.CreatedAt,
+			Members: groupChanges(own), MembersFollow: len(own) == 0,
+		})
+	}
+}
+
+// exportRestOfGroup tells the members that the group's own line has not told.
+func (s *Service) exportRestOfGroup(to ExportSink) func(context.Context, *PrincipalHeader) error {
+	return func(ctx context.Context, h *PrincipalHeader) error {
+		roster := s.rosterOfGroup(h.ID)
+		own, err := roster.first(ctx, toldBefore(h.ID))
+		if err != nil {
+			return err
+		}
+		tell := func(more []holder) error {
+			return to.Members(ImportMembers{ID: string(h.ID), Group: groupChanges(more)})
+		}
+		if len(own) == 0 {
+			// A group without members yet takes none but with a manager.
+			if own, err = roster.first(ctx, anyPrincipal); err != nil {
+				return err
+			}
+			if len(own) == 0 {
+				return fmt.Errorf("%s has no manager: the store does not agree with itself, ask carrel audit", h.ID)
+			}
+			if err := tell(own); err != nil {
+				return err
+			}
+		}
+		return roster.rest(ctx, own, tell)
+	}
+}
+
+func anyPrincipal(PrincipalID) bool { return true }
+
+func (s *Service) exportContents(ctx context.Context, to ExportSink) error {
+	var after ContentID
+	for {
+		ids, err := s.store.ScanContents(ctx, after, rebuildPage)
+		if err != nil || len(ids) == 0 {
+			return err
+		}
+		after = ids[len(ids)-1]
+		items := make([]exportedItem, len(ids))
+		err = s.eachAtOnce(ctx, len(ids), exportAtOnce, func(i int) error {
+			var err error
+			items[i], err = s.exportedItem(ctx, ids[i])
+			return err
+		})
+		if err != nil {
+			return err
+		}
+		for i := range items {
+			if err := s.exportContent(ctx, &items[i], to); err != nil {
+				return err
+			}
+		}
+		if len(ids) < rebuildPage {
+			return nil
+		}
+	}
+}
+
+// exportedItem is an item with those who are told in its own line; without a
+// header where there is nothing to tell.
+type exportedItem struct {
+	header *Header
+	own    []holder
+}
+
+func (s *Service) exportedItem(ctx context.Context, id ContentID) (exportedItem, error) {
+	roster := s.rosterOfContent(id)
+	own, err := roster.first(ctx, anyPrincipal)
+	if err != nil {
+		return exportedItem{}, err
+	}
+	switch h := roster.content; {
+	case !h.Exists(s.now()):
+		return exportedItem{}, nil
+	case len(own) == 0:
+		return exportedItem{}, fmt.Errorf("%s has no manager: the store does not agree with itself, ask carrel audit", id)
+	default:
+		return exportedItem{header: h, own: own}, nil
+	}
+}
+
+func (s *Service) exportContent(ctx context.Context, item *exportedItem, to ExportSink) error {
+	h := item.header
+	if h == nil {
+		return nil
+	}
+	creator := string(h.Creator)
+	err := to.Content(ImportContent{
+		ID: string(h.ID), Kind: h.Kind, Title: h.Title, Description: h.Description, Link: h.Link,
+		Visibility: h.Visibility, ExpiresAt: h.ExpiresAt, CreatedAt: &h.CreatedAt, CreatedBy: &creator,
+		LastModified: &h.LastModified, Version: &h.Version, Members: contentChanges(item.own),
+	})
+	if err != nil || h.Members <= len(item.own) {
+		return err
+	}
+	return s.rosterOfContent(h.ID).rest(ctx, item.own, func(more []holder) error {
+		return to.Members(ImportMembers{ID: string(h.ID), Content: contentChanges(more)})
+	})
+}
+
+// holder is an active member of a group or of an item. role is of the one kind
+// or of the other.
+type holder struct {
+	principal PrincipalID
+	role      uint8
+	manages   bool
+}
+
+func groupChanges(hs []holder) []GroupMemberChange {
+	changes := make([]GroupMemberChange, len(hs))
+	for i, h := range hs {
+		role := GroupRole(h.role)
+		changes[i] = GroupMemberChange{Principal: string(h.principal), Role: &role}
+	}
+	return changes
+}
+
+func contentChanges(hs []holder) []ContentMemberChange {
+	changes := make([]ContentMemberChange, len(hs))
+	for i, h := range hs {
+		role := ContentRole(h.role)
+		changes[i] = ContentMemberChange{Principal: string(h.principal), Role: &role}
+	}
+	return changes
+}

@@ -1,0 +1,90 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"time"
+
+	"carrel/interchange"
+	"carrel/progress"
+)
+
+// exportCommand is `carrel export`.
+type exportCommand struct {
+	StoreFlag
+	Output string `help:"File to write; it is there only once it is complete. Standard output when left out." placeholder:"FILE"`
+}
+
+// Run writes all that readers could meet. How much it was is told on standard
+// error, because the lines may go to standard output.
+func (c *exportCommand) Run(ctx context.Context, s streams) error {
+	if err := c.mustExist(); err != nil {
+		return err
+	}
+	out, err := c.create(s.out)
+	if err != nil {
+		return err
+	}
+	err = withGateway(ctx, c.StoreFlag, s, func(ctx context.Context, g *gateway) error {
+		report, finish := progress.To(s.err, time.Now)
+		lines, err := interchange.Export(ctx, g.service, out, func(lines int, bytes int64) {
+			report(progress.Report{Doing: "exporting", Done: lines, Units: "lines", At: bytes, Bytes: true})
+		})
+		finish()
+		if err != nil {
+			return fmt.Errorf("export: %w", err)
+		}
+		_, err = fmt.Fprintf(s.err, "%d lines\n", lines)
+		return err
+	})
+	return errors.Join(err, out.end(err == nil))
+}
+
+// create opens what is written to.
+func (c *exportCommand) create(standard io.Writer) (exportOutput, error) {
+	if c.Output == "" || c.Output == "-" {
+		return plainOutput{standard}, nil
+	}
+	f, err := os.CreateTemp(filepath.Dir(c.Output), "."+filepath.Base(c.Output)+".*")
+	if err != nil {
+		return nil, &usageError{fmt.Sprintf("output: %v", err)}
+	}
+	return &fileOutput{File: f, path: c.Output}, nil
+}
+
+// exportOutput is where an export goes. end completes it, or takes away what
+// has been written.
+type exportOutput interface {
+	io.Writer
+	end(complete bool) error
+}
+
+// plainOutput is written to as it comes.
+type plainOutput struct{ io.Writer }
+
+func (plainOutput) end(bool) error { return nil }
+
+// fileOutput appears under its name when it is complete and on the disk: half
+// an export must not pass for a whole one.
+type fileOutput struct {
+	*os.File
+	path string
+}
+
+func (o *fileOutput) end(complete bool) error {
+	if !complete {
+		return errors.Join(o.Close(), os.Remove(o.Name()))
+	}
+	err := errors.Join(o.Sync(), o.Close())
+	if err == nil {
+		err = os.Rename(o.Name(), o.path)
+	}
+	if err != nil {
+		return fmt.Errorf("export: %w", errors.Join(err, os.Remove(o.Name())))
+	}
+	return nil
+}
