@@ -44,8 +44,8 @@ func (s *Service) Export(ctx context.Context, to ExportSink) error {
 	return nil
 }
 
-// exportedPrincipals walks over the headers of users or of groups.
-func (s *Service) exportedPrincipals(ctx context.Context, wanted func(PrincipalID) bool, see func(*PrincipalHeader) error) error {
+// eachHeader walks over the headers of the live principals that are wanted.
+func (s *Service) eachHeader(ctx context.Context, wanted func(PrincipalID) bool, see func(*PrincipalHeader) error) error {
 	var after PrincipalID
 	for {
 		ids, err := s.store.ScanPrincipals(ctx, after, rebuildPage)
@@ -74,7 +74,7 @@ func (s *Service) exportedPrincipals(ctx context.Context, wanted func(PrincipalI
 }
 
 func (s *Service) exportUsers(ctx context.Context, to ExportSink) error {
-	return s.exportedPrincipals(ctx, PrincipalID.IsUser, func(h *PrincipalHeader) error {
+	return s.eachHeader(ctx, PrincipalID.IsUser, func(h *PrincipalHeader) error {
 		u := ImportUser{ID: string(h.ID), DisplayName: h.DisplayName, Visibility: h.Visibility, CreatedAt: &h.CreatedAt}
 		if h.Email != "" {
 			u.Email = &h.Email
@@ -84,7 +84,7 @@ func (s *Service) exportUsers(ctx context.Context, to ExportSink) error {
 }
 
 func (s *Service) exportGroups(ctx context.Context, tell func(context.Context, *PrincipalHeader) error) error {
-	return s.exportedPrincipals(ctx, PrincipalID.IsGroup, func(h *PrincipalHeader) error { return tell(ctx, h) })
+	return s.eachHeader(ctx, PrincipalID.IsGroup, func(h *PrincipalHeader) error { return tell(ctx, h) })
 }
 
 // toldBefore are those that a group's own line can name: users, and the groups

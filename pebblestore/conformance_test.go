@@ -37,3 +37,14 @@ func TestConformanceOnDisk(t *testing.T) {
 	shared := openStore(t, t.TempDir(), Options{})
 	storetest.Run(t, func(*testing.T) library.Store { return shared })
 }
+
+func TestArchiveInMemory(t *testing.T) {
+	storetest.RunArchive(t, func(t *testing.T) storetest.ArchiveStore {
+		return openStore(t, "", Options{FS: vfs.NewMem()})
+	})
+}
+
+func TestArchiveOnDisk(t *testing.T) {
+	shared := openStore(t, t.TempDir(), Options{})
+	storetest.RunArchive(t, func(*testing.T) storetest.ArchiveStore { return shared })
+}

@@ -31,6 +31,17 @@ func TestConformanceDurable(t *testing.T) {
 	})
 }
 
+func TestArchiveDurable(t *testing.T) {
+	storetest.RunDurableArchive(t, func(t *testing.T) (storetest.ArchiveStore, func() storetest.ArchiveStore) {
+		mem := vfs.NewCrashableMem()
+		s := openStore(t, "", Options{FS: mem})
+		return s, func() storetest.ArchiveStore {
+			mem = mem.CrashClone(vfs.CrashCloneCfg{})
+			return openStore(t, "", Options{FS: mem})
+		}
+	})
+}
+
 // step is one write of a script: exactly one batch, or none where nothing is
 // to be changed.
 type step struct {

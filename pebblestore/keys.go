@@ -31,6 +31,7 @@ import (
 //	'j' lane                                in-flight list of a process
 //	'k' hash                                fixed creation
 //	'l' owner, bucket, position, content    entry of a library (derived)
+//	'm'                                     note of a copy into this store
 //	'n' host                                next number of a host's id blocks
 //	'p' principal, kindHeader               header of a user or a group
 //	'p' group, kindMember, principal        member row of a group
@@ -45,6 +46,7 @@ const (
 	tableFormat     = 'f'
 	tableMembership = 'g'
 	tableLane       = 'j'
+	tableCopy       = 'm'
 	tableCreation   = 'k'
 	tableLibrary    = 'l'
 	tableBlock      = 'n'

@@ -57,6 +57,7 @@ func TestKeysGolden(t *testing.T) {
 		{"entry", appendEntryKey(nil, u, library.Private, library.EntryKey{Position: at, Content: c})},
 		{"entry, public", appendEntryKey(nil, u, library.Public, library.EntryKey{Position: at, Content: c})},
 		{"entry, longer owner", appendEntryKey(nil, u+"/b", library.Private, library.EntryKey{Position: at, Content: c})},
+		{"copy", []byte{tableCopy}},
 		{"block", appendSingle(nil, tableBlock, "host-1")},
 		{"principal, header", appendHeaderKey(nil, tablePrincipal, string(g))},
 		{"principal, member", appendMemberKey(nil, tablePrincipal, string(g), u)},

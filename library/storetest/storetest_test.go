@@ -9,7 +9,7 @@ import (
 )
 
 // TestEveryMustIsASubtest holds the suite to the contract: every sentence of
-// store.go with a "must" is the name of a subtest, under the method it is about.
+// store.go and copying.go with a "must" is the name of a subtest, under the method it is about.
 func TestEveryMustIsASubtest(t *testing.T) {
 	names := make(map[string]bool)
 	for _, a := range areas() {
@@ -22,8 +22,13 @@ func TestEveryMustIsASubtest(t *testing.T) {
 			names[c.name] = true
 		}
 	}
-	musts := sentences(t, "../store.go")
-	if len(musts) < 15 {
+	for _, a := range append(archiveAreas(), durableArchiveAreas()...) {
+		for _, c := range a.checks {
+			names[c.name] = true
+		}
+	}
+	musts := append(sentences(t, "../store.go"), sentences(t, "../copying.go")...)
+	if len(musts) < 22 {
 		t.Fatalf("only %d sentences with a must were found: %q", len(musts), musts)
 	}
 	for _, m := range musts {

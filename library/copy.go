@@ -1,0 +1,229 @@
+package library
+
+import (
+	"context"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+)
+
+// copyPage is the number of rows that are read and put at once: the note that
+// follows them costs one sync.
+const copyPage = 500
+
+// storeIdentity is the setting by which a store is told from all others. It is
+// not copied: a copy is another store.
+const storeIdentity = "identity"
+
+// CopySource is what a store must be to be copied from.
+type CopySource interface {
+	Archive
+	JournalStore
+	RegisterStore
+}
+
+// CopyProgress is how far a copy has got with what it does.
+type CopyProgress struct {
+	Doing string // "counting", "copying" or "comparing"
+	Rows  int64
+	Of    int64 // 0 where it is not known yet
+}
+
+// copyNote is what the target remembers of a copy that has not ended.
+type copyNote struct {
+	Source  string  `json:"source"`
+	Chapter Chapter `json:"chapter"`
+	After   []byte  `json:"after"`
+	Rows    int64   `json:"rows"` // carried so far
+	// Compared: all rows are there, and were found equal.
+	Compared bool `json:"compared"`
+}
+
+// copyJob is a copy under way.
+type copyJob struct {
+	rt     Runtime
+	from   CopySource
+	to     Archive
+	report func(CopyProgress)
+	note   copyNote
+}
+
+// CopyRows carries every authoritative row of one store to another that holds
+// nothing, and compares both. Where it was broken off it goes on: the target
+// knows how far it has got, and takes nothing from another source. What is
+// derived is left to DeriveAll; until FinishCopy is called the target refuses
+// to be used (RefuseHalfCopied). It returns the numbers of rows in the target
+// by chapter, nil where an earlier call had found them equal.
+//
+// Neither store may be used by anybody else, and the source must have no change
+// in flight. It gets a row that names it.
+func CopyRows(ctx context.Context, rt Runtime, from CopySource, to Archive, report func(CopyProgress)) (map[string]int64, error) {
+	lanes, err := from.Lanes(ctx)
+	if err != nil {
+		return nil, fmt.Errorf("reading the changes in flight: %w", err)
+	}
+	if len(lanes) > 0 {
+		return nil, &Error{Code: Conflict, Msg: "the source has changes in flight, or is served; end its gateways, let carrel audit finish what is left, and copy then"}
+	}
+	j := &copyJob{rt: rt, from: from, to: to, report: report}
+	if err := j.begin(ctx); err != nil || j.note.Compared {
+		return nil, err
+	}
+	wanted, err := j.count(ctx, from, "counting", 0)
+	if err != nil {
+		return nil, fmt.Errorf("reading the source: %w", err)
+	}
+	if err := j.carry(ctx, wanted.total()); err != nil {
+		return nil, err
+	}
+	got, err := j.count(ctx, to, "comparing", wanted.total())
+	if err != nil {
+		return nil, fmt.Errorf("reading the target: %w", err)
+	}
+	if differs := wanted.differsFrom(got, InstantOf(rt.Now())); differs != "" {
+		return nil, &Error{Code: Conflict, Msg: "the target is not equal to the source in " + differs +
+			": the source was changed since the copy began; remove the target and begin again"}
+	}
+	j.note.Compared = true
+	return got.rows(), j.remember(ctx)
+}
+
+// begin finds out whether the copy is a new one or goes on.
+func (j *copyJob) begin(ctx context.Context) error {
+	fresh := make([]byte, 16)
+	j.rt.Random(fresh)
+	identity, err := j.from.FixSetting(ctx, storeIdentity, fresh)
+	if err != nil {
+		return fmt.Errorf("naming the source: %w", err)
+	}
+	source := hex.EncodeToString(identity)
+	text, err := j.to.CopyNote(ctx)
+	if err != nil {
+		return fmt.Errorf("reading how far the copy has got: %w", err)
+	}
+	if text != nil {
+		if err := json.Unmarshal(text, &j.note); err != nil {
+			return fmt.Errorf("reading how far the copy has got: %w", err)
+		}
+		if j.note.Source != source {
+			return &Error{Code: Conflict, Msg: "the target holds the unfinished copy of another store"}
+		}
+		return nil
+	}
+	for _, c := range allChapters {
+		rows, _, err := j.to.ReadRows(ctx, c, nil, 1)
+		if err != nil {
+			return fmt.Errorf("reading the target: %w", err)
+		}
+		if len(rows) > 0 {
+			return &Error{Code: Conflict, Msg: "the target is not empty: it has " + c.String() + "; a copy needs a new store"}
+		}
+	}
+	j.note = copyNote{Source: source, Chapter: allChapters[0]}
+	return j.remember(ctx)
+}
+
+// remember makes durable how far the copy has got.
+func (j *copyJob) remember(ctx context.Context) error {
+	text, err := json.Marshal(j.note)
+	if err == nil {
+		err = j.to.PutCopyNote(ctx, text)
+	}
+	if err != nil {
+		return fmt.Errorf("noting how far the copy has got: %w", err)
+	}
+	return nil
+}
+
+// eachRow walks over the rows of a store from a place on, a page at a time.
+func eachRow(ctx context.Context, a Archive, from Chapter, after []byte, see func(c Chapter, rows []ArchivedRow, next []byte) error) error {
+	for _, c := range allChapters {
+		if c < from {
+			continue
+		}
+		for {
+			rows, next, err := a.ReadRows(ctx, c, after, copyPage)
+			if err != nil {
+				return fmt.Errorf("%s: %w", c, err)
+			}
+			if err := see(c, withoutIdentity(rows), next); err != nil {
+				return fmt.Errorf("%s: %w", c, err)
+			}
+			if after = next; next == nil {
+				break
+			}
+		}
+	}
+	return nil
+}
+
+// withoutIdentity leaves the name of the store out.
+func withoutIdentity(rows []ArchivedRow) []ArchivedRow {
+	kept := rows[:0:len(rows)]
+	for _, r := range rows {
+		if r.Setting == nil || r.Setting.Name != storeIdentity {
+			kept = append(kept, r)
+		}
+	}
+	return kept
+}
+
+// count tells what a store holds.
+func (j *copyJob) count(ctx context.Context, a Archive, doing string, of int64) (*tally, error) {
+	t := newTally()
+	err := eachRow(ctx, a, allChapters[0], nil, func(c Chapter, rows []ArchivedRow, _ []byte) error {
+		for i := range rows {
+			if err := t.add(c, &rows[i]); err != nil {
+				return err
+			}
+		}
+		j.report(CopyProgress{Doing: doing, Rows: t.total(), Of: of})
+		return nil
+	})
+	return t, err
+}
+
+// carry puts the rows that the target does not have yet.
+func (j *copyJob) carry(ctx context.Context, of int64) error {
+	err := eachRow(ctx, j.from, j.note.Chapter, j.note.After, func(c Chapter, rows []ArchivedRow, next []byte) error {
+		if len(rows) > 0 {
+			if err := j.to.PutRows(ctx, rows); err != nil {
+				return err
+			}
+		}
+		j.note.Rows += int64(len(rows))
+		j.note.Chapter, j.note.After = c, next
+		if next == nil {
+			j.note.Chapter++
+		}
+		j.report(CopyProgress{Doing: "copying", Rows: j.note.Rows, Of: of})
+		return j.remember(ctx)
+	})
+	if err != nil {
+		return fmt.Errorf("copying %w", err)
+	}
+	return nil
+}
+
+// FinishCopy says that the copy is complete: the target is a store like any
+// other from now on.
+func FinishCopy(ctx context.Context, to Archive) error {
+	if err := to.PutCopyNote(ctx, nil); err != nil {
+		return fmt.Errorf("ending the copy: %w", err)
+	}
+	return nil
+}
+
+// errHalfCopied is why a store is not used.
+var errHalfCopied = errors.New("it is the target of a copy that has not ended; run the same carrel copy again, or remove the store")
+
+// RefuseHalfCopied refuses a store that a copy has not completed: what it holds
+// is right, but not all.
+func RefuseHalfCopied(ctx context.Context, a Archive) error {
+	note, err := a.CopyNote(ctx)
+	if err == nil && note != nil {
+		err = errHalfCopied
+	}
+	return err
+}

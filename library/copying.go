@@ -1,0 +1,110 @@
+package library
+
+import "context"
+
+// Chapter is a kind of authoritative rows, in the order in which a copy
+// carries them.
+type Chapter uint8
+
+// The chapters of a store.
+const (
+	ChapterSettings   Chapter = 1 + iota // cursor keys and the like
+	ChapterBlocks                        // numbers of generated names that were given out
+	ChapterCreations                     // fixed creations
+	ChapterPrincipals                    // partitions of users and groups
+	ChapterContents                      // partitions of items
+	ChapterDues                          // items that expire
+)
+
+// allChapters are all kinds of rows that are not derived from others.
+var allChapters = []Chapter{ChapterSettings, ChapterBlocks, ChapterCreations, ChapterPrincipals, ChapterContents, ChapterDues}
+
+// String names the chapter for operators.
+func (c Chapter) String() string {
+	switch c {
+	case ChapterSettings:
+		return "settings"
+	case ChapterBlocks:
+		return "blocks"
+	case ChapterCreations:
+		return "creations"
+	case ChapterPrincipals:
+		return "principals"
+	case ChapterContents:
+		return "contents"
+	case ChapterDues:
+		return "dues"
+	}
+	return "unknown"
+}
+
+// SettingRow is what FixSetting has stored.
+type SettingRow struct {
+	Name  string
+	Value []byte
+}
+
+// BlockRow is the first number of a host that ReserveBlock has not given out.
+type BlockRow struct {
+	Host string
+	Next int64
+}
+
+// GroupMemberAt is a member row with the group it belongs to.
+type GroupMemberAt struct {
+	Group PrincipalID
+	GroupMemberRow
+}
+
+// MemberAt is a member row with the item it belongs to.
+type MemberAt struct {
+	Content ContentID
+	Member
+}
+
+// RequestAt is an answered request with the partition it belongs to: one of
+// Content and Principal is set.
+type RequestAt struct {
+	Content   ContentID
+	Principal PrincipalID
+	RequestRow
+}
+
+// ArchivedRow is one authoritative row as it stands. One of its fields is set.
+type ArchivedRow struct {
+	Setting     *SettingRow
+	Block       *BlockRow
+	Creation    *Creation
+	Principal   *PrincipalHeader
+	GroupMember *GroupMemberAt
+	Content     *Header
+	Member      *MemberAt
+	Request     *RequestAt
+	Due         *Due
+}
+
+// Archive is a store as rows, for moving all of it to another one. It stands
+// beside Store, with "must" in the same sense: library/storetest.RunArchive.
+// While it is used nobody else uses the store.
+type Archive interface {
+	// ReadRows reads at most limit rows of a chapter, after the place where
+	// another call has ended; a nil place is the beginning. It must give each row
+	// of the chapter once, exactly as it stands, and none that is derived. The
+	// header of a partition must come before the other rows of it, with no row of
+	// another partition between them. next is where to go on, also from another
+	// process; nil at the end of the chapter. Rows that may be forgotten by now
+	// may be missing, and so are those by which the store knows its own form.
+	ReadRows(ctx context.Context, c Chapter, after []byte, limit int) (rows []ArchivedRow, next []byte, err error)
+	// PutRows must store each row exactly as it is, headers with their Unsettled
+	// and Writers, in place of what stands there. Repeating it must be harmless.
+	// A conditional write that comes after it must find the row and prevail,
+	// whatever the clocks say. Nothing derived is written; rows that may be
+	// forgotten by now may be left out.
+	PutRows(ctx context.Context, rows []ArchivedRow) error
+	// CopyNote is what PutCopyNote has left last; nil where there is nothing.
+	CopyNote(ctx context.Context) ([]byte, error)
+	// PutCopyNote leaves a note of how far a copy into this store has got; nil
+	// takes it away. It must be durable when it returns, with all rows put before
+	// it. The note must not be among the rows.
+	PutCopyNote(ctx context.Context, note []byte) error
+}

@@ -1,0 +1,134 @@
+package library
+
+import (
+	"crypto/sha256"
+	"encoding/binary"
+	"encoding/json"
+	"fmt"
+	"strings"
+	"time"
+)
+
+// tally tells of the rows of a store how many they are and whether they are
+// those of another one, in memory that does not grow with them: for each
+// chapter the number of rows and the sum of their hashes, whatever their order.
+// Rows that are forgotten some day are summed by the hour in which that
+// happens, so that those whose hour has come can be left out.
+type tally struct {
+	counts map[Chapter]int64
+	sums   map[tallyKey]tallySum
+}
+
+type tallyKey struct {
+	chapter Chapter
+	hour    Instant // the end of the hour; 0 for rows that stay
+}
+
+type tallySum struct {
+	rows int64
+	low  uint64
+	high uint64
+}
+
+func newTally() *tally {
+	return &tally{counts: map[Chapter]int64{}, sums: map[tallyKey]tallySum{}}
+}
+
+func (t *tally) add(c Chapter, r *ArchivedRow) error {
+	// Every type of a row is made of numbers, strings and bytes.
+	text, err := json.Marshal(plainRow(r))
+	if err != nil {
+		return fmt.Errorf("hashing a row: %w", err)
+	}
+	hash := sha256.Sum256(text)
+	key := tallyKey{chapter: c}
+	if until := forgottenAt(r); until != 0 {
+		hour := Instant(time.Hour.Microseconds())
+		key.hour = (until/hour + 1) * hour
+	}
+	sum := t.sums[key]
+	sum.rows++
+	sum.low += binary.BigEndian.Uint64(hash[:8])
+	sum.high += binary.BigEndian.Uint64(hash[8:16])
+	t.sums[key] = sum
+	t.counts[c]++
+	return nil
+}
+
+// plainRow is a row without the difference between no list and an empty one,
+// which stores do not keep.
+func plainRow(r *ArchivedRow) *ArchivedRow {
+	plain := *r
+	switch {
+	case r.Content != nil:
+		h := *r.Content
+		h.Unsettled, h.Writers = orNone(h.Unsettled), orNone(h.Writers)
+		plain.Content = &h
+	case r.Principal != nil:
+		h := *r.Principal
+		h.Writers = orNone(h.Writers)
+		plain.Principal = &h
+	case r.Request != nil:
+		q := *r.Request
+		q.Answer = orNone(q.Answer)
+		plain.Request = &q
+	}
+	return &plain
+}
+
+func orNone[E any](list []E) []E {
+	if len(list) == 0 {
+		return nil
+	}
+	return list
+}
+
+// forgottenAt is when the row may be forgotten, 0 for one that stays.
+func forgottenAt(r *ArchivedRow) Instant {
+	switch {
+	case r.Request != nil:
+		return r.Request.Until
+	case r.Creation != nil:
+		return r.Creation.Until
+	}
+	return 0
+}
+
+func (t *tally) total() int64 {
+	n := int64(0)
+	for _, c := range allChapters {
+		n += t.counts[c]
+	}
+	return n
+}
+
+// rows are the numbers of rows by the names of the chapters.
+func (t *tally) rows() map[string]int64 {
+	rows := map[string]int64{}
+	for _, c := range allChapters {
+		rows[c.String()] = t.counts[c]
+	}
+	return rows
+}
+
+// differsFrom names the chapters in which two stores differ, leaving out what
+// may be forgotten by now; it is empty where there are none.
+func (t *tally) differsFrom(o *tally, now Instant) string {
+	differ := map[Chapter]bool{}
+	compare := func(a, b *tally) {
+		for key, sum := range a.sums {
+			if (key.hour == 0 || key.hour > now.Add(time.Hour)) && b.sums[key] != sum {
+				differ[key.chapter] = true
+			}
+		}
+	}
+	compare(t, o)
+	compare(o, t)
+	var names []string
+	for _, c := range allChapters {
+		if differ[c] {
+			names = append(names, c.String())
+		}
+	}
+	return strings.Join(names, ", ")
+}

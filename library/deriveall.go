@@ -1,0 +1,78 @@
+package library
+
+import (
+	"context"
+	"fmt"
+)
+
+// deriveAtOnce is how many items DeriveAll works on at once.
+const deriveAtOnce = 16
+
+// DeriveAll writes everything that is derived from the authoritative rows of a
+// store: libraries, what was shared with whom, and memberships. It finishes
+// also what changes had left to do, and may be repeated. report is told after
+// each page how many items and principals are done.
+func (s *Service) DeriveAll(ctx context.Context, report func(done int)) error {
+	done := 0
+	if err := s.deriveContents(ctx, func(n int) { done += n; report(done) }); err != nil {
+		return fmt.Errorf("writing libraries: %w", err)
+	}
+	// Only now is a library complete.
+	err := s.eachHeader(ctx, anyPrincipal, func(h *PrincipalHeader) error {
+		if err := s.derivePrincipal(ctx, h.ID); err != nil {
+			return fmt.Errorf("%s: %w", h.ID, err)
+		}
+		done++
+		report(done)
+		return nil
+	})
+	if err != nil {
+		return fmt.Errorf("writing memberships: %w", err)
+	}
+	return nil
+}
+
+func (s *Service) deriveContents(ctx context.Context, report func(n int)) error {
+	var after ContentID
+	for {
+		ids, err := s.store.ScanContents(ctx, after, rebuildPage)
+		if err != nil || len(ids) == 0 {
+			return err
+		}
+		err = s.eachAtOnce(ctx, len(ids), deriveAtOnce, func(i int) error {
+			e := InFlight{Content: ids[i], Scope: ScopeAll, Reverse: true}
+			if err := s.finishContent(ctx, e, nil, func() {}, false); err != nil {
+				return fmt.Errorf("%s: %w", ids[i], err)
+			}
+			return nil
+		})
+		if err != nil {
+			return err
+		}
+		report(len(ids))
+		if len(ids) < rebuildPage {
+			return nil
+		}
+		after = ids[len(ids)-1]
+	}
+}
+
+// derivePrincipal writes the memberships of a group, and marks the library of
+// a group or a user as complete.
+func (s *Service) derivePrincipal(ctx context.Context, p PrincipalID) error {
+	var after PrincipalID
+	for p.IsGroup() {
+		rows, err := s.store.GroupMembersPage(ctx, p, after, rebuildPage, false)
+		if err != nil {
+			return err
+		}
+		if err := s.enforceMembers(ctx, rows); err != nil {
+			return err
+		}
+		if len(rows.Members) < rebuildPage {
+			break
+		}
+		after = rows.Members[len(rows.Members)-1].Principal
+	}
+	return s.insist(ctx, func() error { return s.store.SetBuilt(ctx, p) })
+}

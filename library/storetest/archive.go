@@ -1,0 +1,295 @@
+package storetest
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"carrel/library"
+	"carrel/naming"
+)
+
+// ArchiveStore is a store that can be moved.
+type ArchiveStore interface {
+	library.Store
+	library.Archive
+	naming.BlockStore
+}
+
+// archiveAreas are the checks of library.Archive.
+func archiveAreas() []archiveArea {
+	return []archiveArea{
+		{"ReadRows", []archiveCheck{
+			{"It must give each row of the chapter once, exactly as it stands, and none that is derived", readEveryRow},
+			{"The header of a partition must come before the other rows of it, with no row of another partition between them", readPartitions},
+			{"next is where to go on, also from another process; nil at the end of the chapter", readOn},
+		}},
+		{"PutRows", []archiveCheck{
+			{"PutRows must store each row exactly as it is, headers with their Unsettled and Writers, in place of what stands there", putRows},
+			{"Repeating it must be harmless", putRowsAgain},
+			{"A conditional write that comes after it must find the row and prevail, whatever the clocks say", putRowsThenCommit},
+			{"Nothing derived is written", putRowsDerivesNothing},
+		}},
+		{"CopyNote", []archiveCheck{
+			{"The note must not be among the rows", noteIsNoRow},
+			{"CopyNote is what PutCopyNote has left last; nil where there is nothing", noteStands},
+		}},
+	}
+}
+
+// durableArchiveAreas need a process to die.
+func durableArchiveAreas() []archiveArea {
+	return []archiveArea{{"PutCopyNote", []archiveCheck{
+		{"It must be durable when it returns, with all rows put before it", durableNote},
+	}}}
+}
+
+type archiveArea struct {
+	name   string
+	checks []archiveCheck
+}
+
+type archiveCheck struct {
+	name string
+	run  func(s *shelf)
+}
+
+// RunArchive runs the checks of library.Archive. open gives a store as for Run,
+// which nobody else uses meanwhile.
+func RunArchive(t *testing.T, open func(t *testing.T) ArchiveStore) {
+	runArchive(t, archiveAreas(), 700, func(t *testing.T) (ArchiveStore, func() ArchiveStore) { return open(t), nil })
+}
+
+// RunDurableArchive runs those of durability; open is as for RunDurable.
+func RunDurableArchive(t *testing.T, open func(t *testing.T) (s ArchiveStore, crash func() ArchiveStore)) {
+	runArchive(t, durableArchiveAreas(), 800, open)
+}
+
+func runArchive(t *testing.T, areas []archiveArea, first int, open func(t *testing.T) (ArchiveStore, func() ArchiveStore)) {
+	for n, a := range areas {
+		t.Run(a.name, func(t *testing.T) {
+			for m, c := range a.checks {
+				t.Run(c.name, func(t *testing.T) {
+					store, crash := open(t)
+					s := &shelf{stage: newStage(t, store, fmt.Sprintf("t%d-%d", first+n, m)), archive: store}
+					s.crash = func() {
+						s.archive = crash()
+						s.Store = s.archive
+					}
+					c.run(s)
+				})
+			}
+		})
+	}
+}
+
+// shelf is a stage with an archive.
+type shelf struct {
+	*stage
+	archive ArchiveStore
+	crash   func()
+}
+
+// chapters are all of them.
+var chapters = []library.Chapter{
+	library.ChapterSettings, library.ChapterBlocks, library.ChapterCreations,
+	library.ChapterPrincipals, library.ChapterContents, library.ChapterDues,
+}
+
+// walk reads a chapter in pages and gives the rows of this subtest's tenant, as
+// the rows of other tenants may stand there too.
+func (s *shelf) walk(c library.Chapter, limit int) []library.ArchivedRow {
+	s.Helper()
+	var own []library.ArchivedRow
+	var after []byte
+	for {
+		rows, next, err := s.archive.ReadRows(s.ctx, c, after, limit)
+		s.ok(err)
+		if len(rows) > limit {
+			s.Fatalf("%d rows for a limit of %d", len(rows), limit)
+		}
+		for _, r := range rows {
+			if s.owns(&r) {
+				own = append(own, r)
+			}
+		}
+		if next == nil {
+			return own
+		}
+		after = next
+	}
+}
+
+// owns tells whether a row is of this subtest.
+func (s *shelf) owns(r *library.ArchivedRow) bool {
+	text, err := json.Marshal(r)
+	s.ok(err)
+	return strings.Contains(string(text), ":"+s.tenant+":")
+}
+
+// put puts rows.
+func (s *shelf) put(rows ...library.ArchivedRow) {
+	s.Helper()
+	s.ok(s.archive.PutRows(s.ctx, rows))
+}
+
+// request is an answered request of this subtest.
+func (s *shelf) request(key byte) library.RequestRow {
+	return library.RequestRow{
+		Key: library.RequestKey{0: key, 31: 0xff}, InputHash: [32]byte{1: key}, Answer: []byte{0, key, 0xff}, Until: s.later(),
+	}
+}
+
+// written are rows of every chapter, written by the verbs of a Store, and as
+// they must be read.
+type written struct {
+	item, gone, void *item
+	circle           *circle
+	rows             map[library.Chapter][]library.ArchivedRow
+}
+
+// write fills the store.
+func (s *shelf) write() *written {
+	s.Helper()
+	w := &written{rows: map[library.Chapter][]library.ArchivedRow{}}
+	a, b := s.user("a"), s.group("b/c")
+	w.item = s.newItem("item", library.LoggedIn, a)
+	w.item.share(b, library.Editing)
+	w.item.move()
+	w.item.turn(library.Private)
+	w.item.remove(b)
+	asked := s.request(1)
+	w.item.write(func(c *library.ContentCommit) {
+		expires := s.later()
+		text := "two\nlines \x00 \U0001F600"
+		c.Header.ExpiresAt, c.Header.Description, c.Request = &expires, &text, &asked
+	})
+	w.item.enforce(a, b)
+	w.gone = s.newItem("gone", library.Public, a)
+	w.gone.delete()
+	w.gone.settle(library.Settlement{Leaving: w.gone.members(a), Bury: true, Final: true})
+	w.gone.head = library.Header{Content: library.Content{ID: w.gone.head.ID}, State: library.Deleted,
+		Seq: w.gone.head.Seq, MTS: w.gone.head.MTS, Writers: w.gone.head.Writers}
+	w.gone.rows = nil
+	w.void = &item{s: s.stage, rows: map[library.PrincipalID]library.Member{}}
+	w.void.head.ID = s.content("void")
+	w.void.write(func(c *library.ContentCommit) { c.Header.State = library.Void })
+	for _, it := range []*item{w.gone, w.item, w.void} {
+		w.add(library.ChapterContents, library.ArchivedRow{Content: &it.head})
+		for _, m := range it.members(it.principals()...) {
+			w.add(library.ChapterContents, library.ArchivedRow{Member: &library.MemberAt{Content: it.head.ID, Member: m}})
+		}
+	}
+	w.add(library.ChapterContents, library.ArchivedRow{Request: &library.RequestAt{Content: w.item.head.ID, RequestRow: asked}})
+	s.writeCircle(w, a, b)
+	s.writeRest(w)
+	return w
+}
+
+func (w *written) add(c library.Chapter, r library.ArchivedRow) { w.rows[c] = append(w.rows[c], r) }
+
+func (s *shelf) writeCircle(w *written, a, b library.PrincipalID) {
+	s.Helper()
+	w.circle = s.newCircle(s.group("circle"), a)
+	w.circle.put(b, library.GroupMember, true)
+	told := s.request(2)
+	w.circle.write(func(c *library.PrincipalCommit) { c.Header.Email, c.Request = "a@b.example", &told })
+	s.ok(s.EnforceGroup(s.ctx, w.circle.snapshot(a, b)))
+	s.ok(s.SetBuilt(s.ctx, w.circle.head.ID))
+	w.add(library.ChapterPrincipals, library.ArchivedRow{Principal: &w.circle.head})
+	for _, m := range w.circle.members(w.circle.principals()...) {
+		w.add(library.ChapterPrincipals, library.ArchivedRow{GroupMember: &library.GroupMemberAt{Group: w.circle.head.ID, GroupMemberRow: m}})
+	}
+	w.add(library.ChapterPrincipals, library.ArchivedRow{Request: &library.RequestAt{Principal: w.circle.head.ID, RequestRow: told}})
+}
+
+// writeRest writes the small rows.
+func (s *shelf) writeRest(w *written) {
+	s.Helper()
+	name, value := "x:"+s.tenant+":setting", []byte{0, 1, 0xff}
+	_, err := s.FixSetting(s.ctx, name, value)
+	for library.MayHaveCommitted(err) {
+		_, err = s.FixSetting(s.ctx, name, value)
+	}
+	s.ok(err)
+	w.add(library.ChapterSettings, library.ArchivedRow{Setting: &library.SettingRow{Name: name, Value: value}})
+	host := "x:" + s.tenant + ":host"
+	first, err := s.archive.ReserveBlock(s.ctx, host, 100)
+	for library.MayHaveCommitted(err) {
+		first, err = s.archive.ReserveBlock(s.ctx, host, 100)
+	}
+	s.ok(err)
+	w.add(library.ChapterBlocks, library.ArchivedRow{Block: &library.BlockRow{Host: host, Next: first + 100}})
+	c := s.creation("a", string(s.content("created")))
+	s.same("the creation", s.fix(c, nil), c)
+	w.add(library.ChapterCreations, library.ArchivedRow{Creation: &c})
+	d := library.Due{At: s.later(), Content: s.content("item")}
+	s.ok(s.PutDue(s.ctx, d))
+	w.add(library.ChapterDues, library.ArchivedRow{Due: &d})
+}
+
+// sorted brings rows into an order of their own, whatever that of the archive is.
+func sorted(rows []library.ArchivedRow) []library.ArchivedRow {
+	text := func(r library.ArchivedRow) string {
+		b, _ := json.Marshal(r) // a row can be encoded: it is made of numbers and strings
+		return string(b)
+	}
+	rows = slices.Clone(rows)
+	slices.SortFunc(rows, func(a, b library.ArchivedRow) int { return strings.Compare(text(a), text(b)) })
+	return rows
+}
+
+func readEveryRow(s *shelf) {
+	w := s.write()
+	for _, c := range chapters {
+		s.same(c.String(), sorted(s.walk(c, 100)), sorted(w.rows[c]))
+	}
+}
+
+func readPartitions(s *shelf) {
+	for _, name := range []string{"a", "a/b", "b"} {
+		s.newItem(name, library.Public, s.user("x"), s.user("y"), s.group("z"))
+		s.newCircle(s.group(name), s.user("x"), s.user("y"))
+	}
+	for _, c := range []library.Chapter{library.ChapterPrincipals, library.ChapterContents} {
+		for _, limit := range []int{1, 2, 100} {
+			begun, current := map[string]bool{}, ""
+			for _, r := range s.walk(c, limit) {
+				header, of := partitionOf(&r)
+				if header != (of != current) || header && begun[of] {
+					s.Fatalf("pages of %d of %s: a row of %s (its header: %t) follows one of %s", limit, c, of, header, current)
+				}
+				current, begun[of] = of, true
+			}
+			if len(begun) != 3 {
+				s.Fatalf("pages of %d of %s give %d partitions", limit, c, len(begun))
+			}
+		}
+	}
+}
+
+// partitionOf tells whose row it is.
+func partitionOf(r *library.ArchivedRow) (header bool, id string) {
+	switch {
+	case r.Content != nil:
+		return true, string(r.Content.ID)
+	case r.Principal != nil:
+		return true, string(r.Principal.ID)
+	case r.Member != nil:
+		return false, string(r.Member.Content)
+	case r.GroupMember != nil:
+		return false, string(r.GroupMember.Group)
+	}
+	return false, string(r.Request.Content) + string(r.Request.Principal)
+}
+
+func readOn(s *shelf) {
+	w := s.write()
+	for _, c := range chapters {
+		for _, limit := range []int{1, 2, 3} {
+			s.same(fmt.Sprintf("%s in pages of %d", c, limit), sorted(s.walk(c, limit)), sorted(w.rows[c]))
+		}
+	}
+}

@@ -1,0 +1,213 @@
+package storetest
+
+import (
+	"slices"
+
+	"carrel/library"
+)
+
+// future is 2039: later than every clock by which a store may write.
+const future library.Instant = 2177452800000000
+
+// archived are rows as no verb of this subtest has written them.
+func (s *shelf) archived() map[library.Chapter][]library.ArchivedRow {
+	link, text, expires := "https://example.com/", "told", s.later()
+	content, group := s.content("put"), s.group("put")
+	a, b := s.user("a"), s.user("b")
+	asked, told := s.request(3), s.request(4)
+	told.Answer = nil
+	creation := s.creation("put", string(content))
+	writers := []library.Writer{{Seq: 6, Entry: library.EntryID{6}}, {Seq: 7, Entry: library.EntryID{7}}}
+	header := library.Header{
+		Content: library.Content{ID: content, Kind: library.Link, Title: "Put", Description: &text, Link: &link, Visibility: library.LoggedIn,
+			Creator: a, CreatedAt: start, LastModified: start + 9, Version: 4, ExpiresAt: &expires},
+		State: library.Live, Seq: 7, MTS: future, Position: start + 7, Widest: library.Public,
+		Unsettled: []library.Superseded{{Position: start + 1, Widest: library.Public}, {Position: start + 3, Widest: library.Private}},
+		Writers:   writers, MovesSince: start + 2, Moves: 31, Managers: 1, Members: 1,
+	}
+	principal := library.PrincipalHeader{ID: group, DisplayName: "Put", Visibility: library.Private, Email: "p@x.example", CreatedAt: start,
+		State: library.Live, Seq: 7, MTS: future, Writers: writers, Managers: 1, Members: 1}
+	return map[library.Chapter][]library.ArchivedRow{
+		library.ChapterSettings:  {{Setting: &library.SettingRow{Name: "y:" + s.tenant + ":put", Value: []byte{9, 0}}}},
+		library.ChapterBlocks:    {{Block: &library.BlockRow{Host: "y:" + s.tenant + ":put", Next: 4711}}},
+		library.ChapterCreations: {{Creation: &creation}},
+		library.ChapterPrincipals: {
+			{Principal: &principal},
+			{GroupMember: &library.GroupMemberAt{Group: group, GroupMemberRow: library.GroupMemberRow{Principal: a, Role: library.GroupManager, Seq: 2}}},
+			{GroupMember: &library.GroupMemberAt{Group: group, GroupMemberRow: library.GroupMemberRow{Principal: b, Role: library.GroupMember, Leaving: true, Seq: 7}}},
+			{Request: &library.RequestAt{Principal: group, RequestRow: told}},
+		},
+		library.ChapterContents: {
+			{Content: &header},
+			{Member: &library.MemberAt{Content: content, Member: library.Member{Principal: a, Role: library.Manages, Seq: 1}}},
+			{Member: &library.MemberAt{Content: content, Member: library.Member{Principal: b, Role: library.Viewing, Leaving: true, Seq: 5}}},
+			{Request: &library.RequestAt{Content: content, RequestRow: asked}},
+		},
+		library.ChapterDues: {{Due: &library.Due{At: s.later(), Content: content}}},
+	}
+}
+
+// putAll puts the rows of all chapters.
+func (s *shelf) putAll(rows map[library.Chapter][]library.ArchivedRow) {
+	s.Helper()
+	for _, c := range chapters {
+		s.put(rows[c]...)
+	}
+}
+
+// stand checks that the store has the rows, by its own verbs and as an archive.
+func (s *shelf) stand(rows map[library.Chapter][]library.ArchivedRow) {
+	s.Helper()
+	for _, c := range chapters {
+		s.same(c.String(), sorted(s.walk(c, 100)), sorted(rows[c]))
+	}
+	contents, principals := rows[library.ChapterContents], rows[library.ChapterPrincipals]
+	h := contents[0].Content
+	members := []library.PrincipalID{contents[1].Member.Principal, contents[2].Member.Principal}
+	for _, serial := range []bool{false, true} {
+		got := s.read(h.ID, library.ContentQuery{Members: members, Request: &contents[3].Request.Key, Serial: serial})
+		s.same("the item", got, &library.ContentRows{Header: *h, Members: []library.Member{contents[1].Member.Member, contents[2].Member.Member},
+			Request: &contents[3].Request.RequestRow})
+	}
+	g := principals[0].Principal
+	got, err := s.ReadPrincipal(s.ctx, g.ID, library.PrincipalQuery{Members: members, Request: &principals[3].Request.Key})
+	s.ok(err)
+	s.same("the group", got, &library.PrincipalRows{Header: *g,
+		Members: []library.GroupMemberRow{principals[1].GroupMember.GroupMemberRow, principals[2].GroupMember.GroupMemberRow},
+		Request: &principals[3].Request.RequestRow})
+	setting := rows[library.ChapterSettings][0].Setting
+	value, err := s.FixSetting(s.ctx, setting.Name, []byte("another"))
+	s.ok(err)
+	s.same("the setting", value, setting.Value)
+	creation := rows[library.ChapterCreations][0].Creation
+	s.same("the creation", s.fix(s.creation("put", "c:x:another"), nil), *creation)
+	due := rows[library.ChapterDues][0].Due
+	dues, err := s.DueUntil(s.ctx, due.At, 1000)
+	s.ok(err)
+	if !slices.Contains(dues, *due) {
+		s.Fatalf("the due %v is not among %v", *due, dues)
+	}
+}
+
+func putRows(s *shelf) {
+	rows := s.archived()
+	s.putAll(rows)
+	s.stand(rows)
+	block := rows[library.ChapterBlocks][0].Block
+	first, err := s.archive.ReserveBlock(s.ctx, block.Host, 10)
+	s.ok(err)
+	if first != block.Next {
+		s.Fatalf("the next block begins at %d, want %d", first, block.Next)
+	}
+	// In place of what stands there.
+	h := *rows[library.ChapterContents][0].Content
+	h.Title, h.Description, h.ExpiresAt, h.Unsettled, h.Seq = "Another", nil, nil, nil, 8
+	s.put(library.ArchivedRow{Content: &h})
+	s.same("the header put in place of another", s.read(h.ID, library.ContentQuery{}).Header, h)
+}
+
+func putRowsAgain(s *shelf) {
+	rows := s.archived()
+	for range 3 {
+		s.putAll(rows)
+	}
+	s.stand(rows)
+}
+
+func putRowsThenCommit(s *shelf) {
+	rows := s.archived()
+	s.putAll(rows)
+	it := &item{s: s.stage, head: *rows[library.ChapterContents][0].Content, rows: map[library.PrincipalID]library.Member{}}
+	for _, r := range rows[library.ChapterContents][1:3] {
+		it.rows[r.Member.Principal] = r.Member.Member
+	}
+	// What was put is of 2039 by its MTS; the writes are of today.
+	it.write(func(c *library.ContentCommit) {
+		c.Header.Title, c.Header.Description, c.Header.MTS = "Decided", nil, future+1
+		c.Members = []library.Member{{Principal: s.user("a"), Role: library.Editing}}
+	})
+	it.settle(library.Settlement{Positions: []library.Instant{start + 1}, Leaving: it.members(s.user("b"))})
+	it.settled(start + 1)
+	delete(it.rows, s.user("b"))
+	it.stands("the item after a conditional write")
+	g := &circle{s: s.stage, head: *rows[library.ChapterPrincipals][0].Principal, rows: map[library.PrincipalID]library.GroupMemberRow{}}
+	g.write(func(p *library.PrincipalCommit) {
+		p.Header.DisplayName, p.Header.MTS = "Decided", future+1
+		p.Members = []library.GroupMemberRow{{Principal: s.user("a"), Role: library.GroupMember}}
+	})
+	got, err := s.ReadPrincipal(s.ctx, g.head.ID, library.PrincipalQuery{Members: []library.PrincipalID{s.user("a")}})
+	s.ok(err)
+	s.same("the group after a conditional write", got, &library.PrincipalRows{Header: g.head, Members: g.members(s.user("a"))})
+	old := *rows[library.ChapterCreations][0].Creation
+	fresh := s.creation("put", "c:x:fresh")
+	s.same("the creation that took its place", s.fix(fresh, &old), fresh)
+	due := *rows[library.ChapterDues][0].Due
+	s.ok(s.DropDue(s.ctx, due))
+	dues, err := s.DueUntil(s.ctx, due.At, 1000)
+	s.ok(err)
+	if slices.Contains(dues, due) {
+		s.Fatalf("the due stays after it was dropped")
+	}
+}
+
+func putRowsDerivesNothing(s *shelf) {
+	rows := s.archived()
+	s.putAll(rows)
+	for _, p := range []library.PrincipalID{s.user("a"), s.user("b"), s.group("put")} {
+		s.library(p, nil)
+		shared, err := s.SharedWith(s.ctx, p, "", 10)
+		s.ok(err)
+		s.same("what was shared", shared, []library.Shared(nil))
+		in, err := s.Memberships(s.ctx, p, "", 10)
+		s.ok(err)
+		s.same("memberships", in, []library.Membership(nil))
+		built, err := s.Built(s.ctx, p)
+		s.ok(err)
+		if built {
+			s.Fatalf("the library of %s is complete", p)
+		}
+	}
+}
+
+// note puts the note of a copy.
+func (s *shelf) note(text []byte) {
+	s.Helper()
+	s.ok(s.archive.PutCopyNote(s.ctx, text))
+}
+
+func noteIsNoRow(s *shelf) {
+	s.note([]byte("x:" + s.tenant + ":note"))
+	for _, c := range chapters {
+		s.same(c.String(), s.walk(c, 10), []library.ArchivedRow(nil))
+	}
+	s.note(nil)
+}
+
+func noteStands(s *shelf) {
+	for _, text := range [][]byte{[]byte("first"), {0, 1, 0xff}, []byte("third"), nil, nil, []byte("again"), nil} {
+		s.note(slices.Clone(text))
+		got, err := s.archive.CopyNote(s.ctx)
+		s.ok(err)
+		if (got == nil) != (text == nil) || string(got) != string(text) {
+			s.Fatalf("the note is %q, want %q", got, text)
+		}
+	}
+}
+
+func durableNote(s *shelf) {
+	rows := s.archived()
+	s.putAll(rows)
+	s.note([]byte("done"))
+	s.crash()
+	got, err := s.archive.CopyNote(s.ctx)
+	s.ok(err)
+	if string(got) != "done" {
+		s.Fatalf("the note is %q", got)
+	}
+	s.stand(rows)
+	s.note(nil)
+	s.crash()
+	if got, err := s.archive.CopyNote(s.ctx); err != nil || got != nil {
+		s.Fatalf("the note that was taken away is %q, %v", got, err)
+	}
+}

@@ -1,0 +1,244 @@
+package pebblestore
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/cockroachdb/pebble/v2"
+
+	"carrel/library"
+)
+
+var _ library.Archive = (*Store)(nil)
+
+// chapterTable is the table that holds the rows of a chapter.
+func chapterTable(c library.Chapter) (byte, error) {
+	switch c {
+	case library.ChapterSettings:
+		return tableSetting, nil
+	case library.ChapterBlocks:
+		return tableBlock, nil
+	case library.ChapterCreations:
+		return tableCreation, nil
+	case library.ChapterPrincipals:
+		return tablePrincipal, nil
+	case library.ChapterContents:
+		return tableContent, nil
+	case library.ChapterDues:
+		return tableDue, nil
+	}
+	return 0, fmt.Errorf("there is no chapter %d", c)
+}
+
+// ReadRows implements library.Archive. A place is the key of the row read last.
+func (s *Store) ReadRows(ctx context.Context, c library.Chapter, after []byte, limit int) (rows []library.ArchivedRow, next []byte, err error) {
+	if err := s.enter(ctx); err != nil {
+		return nil, nil, err
+	}
+	defer s.leave()
+	rows, next, err = s.readRows(c, after, limit)
+	if err != nil {
+		return nil, nil, fault("read rows", err)
+	}
+	return rows, next, nil
+}
+
+func (s *Store) readRows(c library.Chapter, after []byte, limit int) (rows []library.ArchivedRow, next []byte, err error) {
+	table, err := chapterTable(c)
+	if err != nil {
+		return nil, nil, err
+	}
+	if after != nil && (len(after) == 0 || after[0] != table) {
+		return nil, nil, errKey
+	}
+	v, err := s.openRange(func(v *view) {
+		v.key = append(v.key[:0], table)
+		if after != nil {
+			v.key = appendAfter(append(v.key[:0], after...))
+		}
+		v.end = append(v.end[:0], table+1)
+	})
+	if err != nil || v == nil {
+		return nil, nil, err
+	}
+	ok := v.it.First()
+	for ; ok && err == nil && len(rows) < limit; ok = v.it.Next() {
+		var value []byte
+		if value, err = v.it.ValueAndErr(); err != nil {
+			break
+		}
+		var r library.ArchivedRow
+		if r, err = decodeArchived(table, v.it.Key(), value); err != nil {
+			err = fmt.Errorf("%q: %w", v.it.Key(), err)
+			break
+		}
+		rows, next = append(rows, r), append(next[:0], v.it.Key()...)
+	}
+	if !ok {
+		next = nil
+	}
+	return rows, next, errors.Join(err, v.it.Error(), s.done(v))
+}
+
+// decodeArchived reads a row of any table that is not derived.
+func decodeArchived(table byte, key, value []byte) (r library.ArchivedRow, err error) {
+	switch table {
+	case tablePrincipal, tableContent:
+		return decodePartitionRow(table, key, value)
+	case tableSetting:
+		if len(value) == 0 || value[0] != rowVersion {
+			return r, errRow
+		}
+		r.Setting = &library.SettingRow{Name: string(key[1:]), Value: append([]byte(nil), value[1:]...)}
+	case tableBlock:
+		r.Block = &library.BlockRow{Host: string(key[1:])}
+		r.Block.Next, err = decodeNext(value)
+	case tableCreation:
+		var hash library.RequestKey
+		if copy(hash[:], key[1:]) != len(hash) || len(key) != 1+len(hash) {
+			return r, errKey
+		}
+		var c library.Creation
+		c, err = decodeCreation(hash, value)
+		r.Creation = &c
+	case tableDue:
+		at, content, cut := cutInstant(key[1:])
+		r.Due, err = &library.Due{At: at, Content: library.ContentID(content)}, cut
+	}
+	return r, err
+}
+
+// decodePartitionRow reads a row of the partition of a content or a principal.
+func decodePartitionRow(table byte, key, value []byte) (r library.ArchivedRow, err error) {
+	id, rest, err := cutString(key[1:])
+	if err != nil || len(rest) == 0 {
+		return r, errors.Join(errKey, err)
+	}
+	kind, rest := rest[0], rest[1:]
+	switch {
+	case kind == kindHeader && table == tableContent:
+		r.Content = new(library.Header)
+		return r, decodeHeader(library.ContentID(id), value, r.Content)
+	case kind == kindHeader:
+		r.Principal = new(library.PrincipalHeader)
+		return r, decodePrincipal(library.PrincipalID(id), value, r.Principal)
+	case kind == kindMember:
+		role, leaving, seq, err := decodeMember(value)
+		member := library.PrincipalID(rest)
+		if table == tableContent {
+			m := library.Member{Principal: member, Role: library.ContentRole(role), Leaving: leaving, Seq: seq}
+			r.Member = &library.MemberAt{Content: library.ContentID(id), Member: m}
+		} else {
+			m := library.GroupMemberRow{Principal: member, Role: library.GroupRole(role), Leaving: leaving, Seq: seq}
+			r.GroupMember = &library.GroupMemberAt{Group: library.PrincipalID(id), GroupMemberRow: m}
+		}
+		return r, err
+	case kind == kindRequest:
+		var hash library.RequestKey
+		if copy(hash[:], rest) != len(hash) || len(rest) != len(hash) {
+			return r, errKey
+		}
+		row, err := decodeRequest(hash, value)
+		if err != nil {
+			return r, err
+		}
+		r.Request = &library.RequestAt{RequestRow: *row}
+		if table == tableContent {
+			r.Request.Content = library.ContentID(id)
+		} else {
+			r.Request.Principal = library.PrincipalID(id)
+		}
+		return r, nil
+	}
+	return r, errKey
+}
+
+// PutRows implements library.Archive. The write needs no sync of its own: the
+// note that follows it has one.
+func (s *Store) PutRows(ctx context.Context, rows []library.ArchivedRow) error {
+	if err := s.enter(ctx); err != nil {
+		return err
+	}
+	defer s.leave()
+	if err := s.space.room(s.now()); err != nil {
+		return err
+	}
+	b := s.db.NewBatch()
+	defer func() { _ = b.Close() }()
+	for i := range rows {
+		if err := putArchived(b, &rows[i]); err != nil {
+			return fault("put rows", err)
+		}
+	}
+	return s.commitLater(b)
+}
+
+// putArchived adds a row to a batch.
+func putArchived(b *pebble.Batch, r *library.ArchivedRow) error {
+	switch {
+	case r.Setting != nil:
+		return b.Set(appendSingle(nil, tableSetting, r.Setting.Name), appendSetting(nil, r.Setting.Value), nil)
+	case r.Block != nil:
+		return b.Set(appendSingle(nil, tableBlock, r.Block.Host), appendNext(nil, r.Block.Next), nil)
+	case r.Creation != nil:
+		key := appendSingle(nil, tableCreation, string(r.Creation.Key[:]))
+		return errors.Join(
+			b.Set(key, appendCreation(nil, r.Creation), nil),
+			b.Set(appendExpiryKey(nil, r.Creation.Until, key), nil, nil))
+	case r.Principal != nil:
+		return b.Set(appendHeaderKey(nil, tablePrincipal, string(r.Principal.ID)), appendPrincipal(nil, r.Principal), nil)
+	case r.GroupMember != nil:
+		m := r.GroupMember
+		return b.Set(appendMemberKey(nil, tablePrincipal, string(m.Group), m.Principal), appendMember(nil, byte(m.Role), m.Leaving, m.Seq), nil)
+	case r.Content != nil:
+		return b.Set(appendHeaderKey(nil, tableContent, string(r.Content.ID)), appendHeader(nil, r.Content), nil)
+	case r.Member != nil:
+		m := r.Member
+		return b.Set(appendMemberKey(nil, tableContent, string(m.Content), m.Principal), appendMember(nil, byte(m.Role), m.Leaving, m.Seq), nil)
+	case r.Request != nil && r.Request.Content != "":
+		return putRequest(b, tableContent, string(r.Request.Content), &r.Request.RequestRow)
+	case r.Request != nil:
+		return putRequest(b, tablePrincipal, string(r.Request.Principal), &r.Request.RequestRow)
+	case r.Due != nil:
+		return b.Set(appendDueKey(nil, r.Due.At, r.Due.Content), []byte{rowVersion}, nil)
+	}
+	return errors.New("a row of no kind")
+}
+
+// CopyNote implements library.Archive.
+func (s *Store) CopyNote(ctx context.Context) ([]byte, error) {
+	if err := s.enter(ctx); err != nil {
+		return nil, err
+	}
+	defer s.leave()
+	row, found, err := s.get([]byte{tableCopy})
+	if err == nil && found && (len(row) == 0 || row[0] != rowVersion) {
+		err = errRow
+	}
+	if err != nil {
+		return nil, fault("read the note of a copy", err)
+	}
+	if !found {
+		return nil, nil
+	}
+	return row[1:], nil
+}
+
+// PutCopyNote implements library.Archive.
+func (s *Store) PutCopyNote(ctx context.Context, note []byte) error {
+	if err := s.enter(ctx); err != nil {
+		return err
+	}
+	defer s.leave()
+	b := s.db.NewBatch()
+	defer func() { _ = b.Close() }()
+	err := b.Delete([]byte{tableCopy}, nil)
+	if note != nil {
+		err = b.Set([]byte{tableCopy}, append([]byte{rowVersion}, note...), nil)
+	}
+	if err != nil {
+		return fault("write the note of a copy", err)
+	}
+	return s.commitSynced(b)
+}
