@@ -1,0 +1,452 @@
+package library_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/cockroachdb/pebble/v2/vfs"
+	"github.com/google/go-cmp/cmp"
+
+	"carrel/journal"
+	"carrel/library"
+	"carrel/library/oracletest"
+	"carrel/naming"
+	"carrel/pebblestore"
+)
+
+// newStore is an empty one.
+func newStore(t *testing.T) *pebblestore.Store {
+	t.Helper()
+	store, err := pebblestore.Open("", pebblestore.Options{FS: vfs.NewMem()})
+	if err != nil {
+		t.Fatalf("opening a store: %v", err)
+	}
+	return store
+}
+
+func closeStore(t *testing.T, s *pebblestore.Store) {
+	t.Helper()
+	if err := s.Close(); err != nil {
+		t.Errorf("closing a store: %v", err)
+	}
+}
+
+// serving is the Service on a store that was copied to.
+func serving(t *testing.T, store library.Store) *library.Service {
+	t.Helper()
+	runtime := library.NewRealRuntime()
+	t.Cleanup(runtime.Close)
+	svc, err := library.New(t.Context(), library.Config{
+		Store: store, Runtime: runtime, Journal: journal.New(t.Context(), store, runtime, nil, library.WholeProtocol), Names: &counting{},
+	})
+	if err != nil {
+		t.Fatalf("opening the Service: %v", err)
+	}
+	return svc
+}
+
+func unheard(library.CopyProgress) {}
+
+// complete ends a copy whose rows are there, as the command does.
+func complete(t *testing.T, to *pebblestore.Store) *library.Service {
+	t.Helper()
+	svc := serving(t, to)
+	if err := svc.DeriveAll(t.Context(), func(int) {}); err != nil {
+		t.Fatalf("writing what is derived: %v", err)
+	}
+	report, err := svc.Audit(t.Context())
+	if err != nil || !report.Clean() {
+		t.Fatalf("the audit of the target found %+v, %v", report, err)
+	}
+	if err := library.FinishCopy(t.Context(), to); err != nil {
+		t.Fatal(err)
+	}
+	return svc
+}
+
+// wantSameLibraries compares every bucket of two stores. Entries of a copy may
+// bear a later state's time: only who is concerned is written by a change.
+func wantSameLibraries(t *testing.T, a, b library.Store) {
+	t.Helper()
+	ids, err := a.ScanPrincipals(t.Context(), "", 10_000)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, id := range ids {
+		if diff := cmp.Diff(derivedOf(t, a, id), derivedOf(t, b, id)); diff != "" {
+			t.Fatalf("what is derived of %s (-source +target):\n%s", id, diff)
+		}
+	}
+}
+
+// derivedOf are all derived rows of a principal.
+func derivedOf(t *testing.T, s library.Store, p library.PrincipalID) []string {
+	t.Helper()
+	var all []string
+	for _, b := range []library.Bucket{library.Private, library.LoggedIn, library.Public} {
+		es, err := s.PageLibrary(t.Context(), library.Slice{Owner: p, Bucket: b, Limit: 10_000})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, e := range es {
+			all = append(all, fmt.Sprint(b, e.Position, e.Content, e.Role))
+		}
+	}
+	shared, err := s.SharedWith(t.Context(), p, "", 10_000)
+	if err != nil {
+		t.Fatal(err)
+	}
+	in, err := s.Memberships(t.Context(), p, "", 10_000)
+	if err != nil {
+		t.Fatal(err)
+	}
+	built, err := s.Built(t.Context(), p)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return append(all, fmt.Sprint(shared), fmt.Sprint(in), fmt.Sprint(built))
+}
+
+func TestCopyOfRandomGames(t *testing.T) {
+	runtime := library.NewRealRuntime()
+	defer runtime.Close()
+	oracletest.Run(t, func(t *testing.T) (library.Store, func()) {
+		from := newStore(t)
+		return from, func() {
+			defer closeStore(t, from)
+			to := newStore(t)
+			defer closeStore(t, to)
+			finish(t, from)
+			if _, err := library.CopyRows(t.Context(), runtime, from, to, unheard); err != nil {
+				t.Fatalf("copying: %v", err)
+			}
+			complete(t, to)
+			wantSameLibraries(t, from, to)
+		}
+	})
+}
+
+// finish does what a game has left to do: moves of hot items that are not due.
+func finish(t *testing.T, store library.Store) {
+	t.Helper()
+	runtime := library.NewRealRuntime()
+	defer runtime.Close()
+	j := journal.New(t.Context(), store, runtime, nil, library.WholeProtocol)
+	svc, err := library.New(t.Context(), library.Config{Store: store, Runtime: runtime, Journal: j, Names: &counting{}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := errors.Join(j.Recover(t.Context(), svc), j.Drain(t.Context(), svc)); err != nil {
+		t.Fatalf("finishing what a game has left: %v", err)
+	}
+}
+
+func TestACopyServesAsItsSourceDid(t *testing.T) {
+	h := town(t)
+	for n := range 5 {
+		h.note(fmt.Sprintf("n%d", n), library.Public, "g:acme:team=VIEWER")
+	}
+	ann := as("u:acme:ann")
+	key := ptr("a key of ann's")
+	create := library.CreateContent{Kind: library.Note, Title: "keyed", Visibility: library.Public, IdempotencyKey: key}
+	created, err := h.svc.CreateContent(t.Context(), ann, create)
+	if err != nil {
+		t.Fatal(err)
+	}
+	rename := library.UpdateContent{ID: "c:acme:n0", Title: library.Some(ptr("renamed")), IdempotencyKey: ptr("another")}
+	if _, err := h.svc.UpdateContent(t.Context(), ann, rename); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := h.svc.DeleteContent(t.Context(), ann, library.DeleteContent{ID: "c:acme:n4"}); err != nil {
+		t.Fatal(err)
+	}
+	expires := library.InstantOf(h.runtime.Now()).Add(time.Hour)
+	if _, err := h.svc.UpdateContent(t.Context(), ann, library.UpdateContent{ID: "c:acme:n1", ExpiresAt: library.Some(&expires)}); err != nil {
+		t.Fatal(err)
+	}
+	first, err := h.svc.Library(t.Context(), ann, "g:acme:team", library.LibraryQuery{PageArgs: library.PageArgs{First: ptr(2)}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	rest := func(svc *library.Service) []string {
+		page, err := svc.Library(t.Context(), ann, "g:acme:team", library.LibraryQuery{PageArgs: library.PageArgs{After: first.PageInfo.EndCursor()}})
+		if err != nil {
+			t.Fatalf("going on from a cursor: %v", err)
+		}
+		var titles []string
+		for _, n := range page.Nodes() {
+			titles = append(titles, n.Title)
+		}
+		return titles
+	}
+	h.quiet()
+	from, to := h.store.(*pebblestore.Store), newStore(t)
+	defer closeStore(t, to)
+	names, err := naming.New(from, "desk", 10)
+	if err != nil {
+		t.Fatal(err)
+	}
+	given, err := names.ContentName(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	rows, err := library.CopyRows(t.Context(), h.runtime, from, to, unheard)
+	if err != nil {
+		t.Fatal(err)
+	}
+	// 6 items, 11 members, 2 requests; 6 users, a group with its member; the cursor keys.
+	if want := (map[string]int64{"settings": 1, "blocks": 1, "creations": 1, "principals": 8, "contents": 17, "dues": 1}); !cmp.Equal(want, rows) {
+		t.Errorf("rows: %v, want %v", rows, want)
+	}
+	svc := complete(t, to)
+	wantSameLibraries(t, from, to)
+	if diff := cmp.Diff(rest(h.svc), rest(svc)); diff != "" {
+		t.Errorf("the cursor of the source leads elsewhere at the target:\n%s", diff)
+	}
+	again, err := svc.CreateContent(t.Context(), ann, create)
+	if err != nil || again.ID != created.ID {
+		t.Errorf("the repetition of a keyed creation: %v, %v", again, err)
+	}
+	if out, err := svc.UpdateContent(t.Context(), ann, rename); err != nil || out.Content.Version != 2 {
+		t.Errorf("the repetition of a keyed update: %+v, %v", out, err)
+	}
+	_, err = svc.CreateContent(t.Context(), ann, library.CreateContent{Name: ptr("n4"), Kind: library.Note, Title: "x", Visibility: library.Public})
+	wantTold(t, err, "TAKEN name")
+	more, err := naming.New(to, "desk", 10)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if next, err := more.ContentName(t.Context()); err != nil || next == given {
+		t.Errorf("the name %s is given out twice: %v", next, err)
+	}
+	if dues, err := to.DueUntil(t.Context(), expires, 10); err != nil || len(dues) != 1 {
+		t.Errorf("dues: %v, %v", dues, err)
+	}
+}
+
+// stumbling is an archive that fails, before or after it has done what was
+// asked, and gives few rows at once.
+type stumbling struct {
+	*pebblestore.Store
+	calls, failAt int
+	after         bool
+}
+
+var errStumbled = errors.New("stumbled")
+
+func (s *stumbling) stumble(do func() error) error {
+	s.calls++
+	if s.calls == s.failAt && !s.after {
+		return errStumbled
+	}
+	if err := do(); err != nil {
+		return err
+	}
+	if s.calls == s.failAt {
+		return errStumbled
+	}
+	return nil
+}
+
+func (s *stumbling) ReadRows(ctx context.Context, c library.Chapter, after []byte, limit int) (rows []library.ArchivedRow, next []byte, err error) {
+	err = s.stumble(func() error {
+		rows, next, err = s.Store.ReadRows(ctx, c, after, min(limit, 7))
+		return err
+	})
+	return rows, next, err
+}
+
+func (s *stumbling) PutRows(ctx context.Context, rows []library.ArchivedRow) error {
+	return s.stumble(func() error { return s.Store.PutRows(ctx, rows) })
+}
+
+func (s *stumbling) PutCopyNote(ctx context.Context, note []byte) error {
+	return s.stumble(func() error { return s.Store.PutCopyNote(ctx, note) })
+}
+
+func TestCopyGoesOnWhereItWasBrokenOff(t *testing.T) {
+	h := town(t)
+	for n := range 6 {
+		h.note(fmt.Sprintf("n%d", n), library.Public, "g:acme:team=VIEWER", "u:acme:ben=EDITOR")
+	}
+	h.quiet()
+	from := h.store.(*pebblestore.Store)
+	broken := 0
+	for failAt, done := 1, false; !done; failAt++ {
+		for _, after := range []bool{false, true} {
+			to := newStore(t)
+			target := &stumbling{Store: to, failAt: failAt, after: after}
+			source := &stumbling{Store: from} // pages are small at both ends
+			_, err := library.CopyRows(t.Context(), h.runtime, source, target, unheard)
+			if done = err == nil; !done {
+				broken++
+				if !errors.Is(err, errStumbled) {
+					t.Fatalf("call %d failed, and the copy with: %v", failAt, err)
+				}
+				if _, err := library.CopyRows(t.Context(), h.runtime, source, target, unheard); err != nil {
+					t.Fatalf("going on after call %d failed: %v", failAt, err)
+				}
+			}
+			complete(t, to)
+			wantSameLibraries(t, from, to)
+			closeStore(t, to)
+		}
+	}
+	if broken < 40 {
+		t.Errorf("only %d copies were broken off", broken)
+	}
+}
+
+// TestCopyIsResumedNotRepeated: rows that are there are not put again.
+func TestCopyIsResumedNotRepeated(t *testing.T) {
+	h := town(t)
+	for n := range 20 {
+		h.note(fmt.Sprintf("n%d", n), library.Public)
+	}
+	h.quiet()
+	to := newStore(t)
+	defer closeStore(t, to)
+	source := &stumbling{Store: h.store.(*pebblestore.Store)}
+	ctx, cancel := context.WithCancel(t.Context())
+	var reached int64
+	_, err := library.CopyRows(ctx, h.runtime, source, to, func(p library.CopyProgress) {
+		if p.Doing == "copying" && p.Rows > p.Of/2 {
+			reached = p.Rows
+			cancel()
+		}
+	})
+	if !errors.Is(err, context.Canceled) || reached == 0 {
+		t.Fatalf("broken off at row %d: %v", reached, err)
+	}
+	least := int64(-1)
+	if _, err := library.CopyRows(t.Context(), h.runtime, source, to, func(p library.CopyProgress) {
+		if p.Doing == "copying" && least < 0 {
+			least = p.Rows
+		}
+	}); err != nil {
+		t.Fatal(err)
+	}
+	if least < reached-7 {
+		t.Errorf("it had reached row %d and went on from row %d", reached, least)
+	}
+	complete(t, to)
+}
+
+func TestCopyRefuses(t *testing.T) {
+	refused := func(t *testing.T, h *house, to library.Archive, says string) {
+		t.Helper()
+		_, err := library.CopyRows(t.Context(), h.runtime, h.store.(*pebblestore.Store), to, unheard)
+		if err == nil || !strings.Contains(err.Error(), says) {
+			t.Errorf("it does not say %q: %v", says, err)
+		}
+	}
+	half := func(t *testing.T, from *house, to *pebblestore.Store) {
+		t.Helper()
+		// Principals are there, and noted; contents are not.
+		if _, err := library.CopyRows(t.Context(), from.runtime, from.store.(*pebblestore.Store), &stumbling{Store: to, failAt: 14}, unheard); !errors.Is(err, errStumbled) {
+			t.Fatalf("a copy that was to be broken off: %v", err)
+		}
+	}
+	t.Run("a source with changes in flight", func(t *testing.T) {
+		h, to := town(t), newStore(t)
+		defer closeStore(t, to)
+		h.quiet()
+		lane := library.Lane{ID: "another", Stamp: 1, Entries: []library.InFlight{{Content: "c:acme:x", Due: 1}}}
+		if err := h.store.PutLane(t.Context(), lane); err != nil {
+			t.Fatal(err)
+		}
+		refused(t, h, to, "changes in flight")
+	})
+	t.Run("a target that holds something", func(t *testing.T) {
+		h, other := town(t), town(t)
+		h.quiet()
+		refused(t, h, other.store.(*pebblestore.Store), "the target is not empty: it has settings")
+	})
+	t.Run("a target that another source is copied to", func(t *testing.T) {
+		h, other, to := town(t), town(t), newStore(t)
+		defer closeStore(t, to)
+		h.quiet()
+		other.quiet()
+		half(t, other, to)
+		refused(t, h, to, "the unfinished copy of another store")
+	})
+	t.Run("a source that was changed meanwhile", func(t *testing.T) {
+		h, to := town(t), newStore(t)
+		defer closeStore(t, to)
+		h.note("a", library.Public)
+		h.quiet()
+		half(t, h, to)
+		if _, err := h.svc.UpdateContent(t.Context(), as("u:acme:ann"), library.UpdateContent{ID: "c:acme:a", Title: library.Some(ptr("b"))}); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := h.svc.UpdateUser(t.Context(), as("u:acme:ann"), library.UpdateUser{ID: "u:acme:ann", DisplayName: library.Some(ptr("b"))}); err != nil {
+			t.Fatal(err)
+		}
+		h.quiet()
+		// The item was carried only after it had changed.
+		refused(t, h, to, "the target is not equal to the source in principals:")
+	})
+	t.Run("a target that was not completed, to be served", func(t *testing.T) {
+		h, to := town(t), newStore(t)
+		defer closeStore(t, to)
+		h.quiet()
+		if err := library.RefuseHalfCopied(t.Context(), to); err != nil {
+			t.Errorf("an empty store: %v", err)
+		}
+		half(t, h, to)
+		if err := library.RefuseHalfCopied(t.Context(), to); err == nil || !strings.Contains(err.Error(), "run the same carrel copy again") {
+			t.Errorf("half a copy: %v", err)
+		}
+		if _, err := library.CopyRows(t.Context(), h.runtime, h.store.(*pebblestore.Store), to, unheard); err != nil {
+			t.Fatal(err)
+		}
+		if err := library.RefuseHalfCopied(t.Context(), to); err == nil {
+			t.Error("a store without libraries is let be served")
+		}
+		complete(t, to)
+		if err := library.RefuseHalfCopied(t.Context(), to); err != nil {
+			t.Errorf("a complete copy: %v", err)
+		}
+	})
+}
+
+// forgetful is an archive that has forgotten its answered requests.
+type forgetful struct{ *pebblestore.Store }
+
+func (f forgetful) ReadRows(ctx context.Context, c library.Chapter, after []byte, limit int) ([]library.ArchivedRow, []byte, error) {
+	rows, next, err := f.Store.ReadRows(ctx, c, after, limit)
+	var kept []library.ArchivedRow
+	for _, r := range rows {
+		if r.Request == nil {
+			kept = append(kept, r)
+		}
+	}
+	return kept, next, err
+}
+
+// Stores forget answered requests by themselves, also while they are copied.
+func TestWhatMayBeForgottenIsNotMissed(t *testing.T) {
+	h := town(t)
+	if _, err := h.svc.UpdateUser(t.Context(), as("u:acme:ann"), library.UpdateUser{ID: "u:acme:ann", DisplayName: library.Some(ptr("b")), IdempotencyKey: ptr("k")}); err != nil {
+		t.Fatal(err)
+	}
+	h.quiet()
+	for _, tc := range []struct {
+		name string
+		in   time.Duration
+		ok   bool
+	}{{"a moment later", 0, false}, {"two days later", 48 * time.Hour, true}} {
+		t.Run(tc.name, func(t *testing.T) {
+			to := newStore(t)
+			defer closeStore(t, to)
+			_, err := library.CopyRows(t.Context(), later{h.runtime, tc.in}, h.store.(*pebblestore.Store), forgetful{to}, unheard)
+			if (err == nil) != tc.ok {
+				t.Errorf("the copy: %v", err)
+			}
+		})
+	}
+}
