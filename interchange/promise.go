@@ -12,7 +12,7 @@ var errNoManager = errors.New("membersFollow: no line of members gives this grou
 
 // promises are the groups whose own lines say that their members follow, and
 // that no line of members has given a manager yet. They are few: only groups
-// that have nobody but one another as managers need it.
+// that groups alone manage need it.
 type promises struct {
 	open map[string]int // the number of the line that made it, by group
 }

@@ -244,13 +244,14 @@ func TestRoundTripOfTheDemo(t *testing.T) {
 }
 
 // cycles are groups that nobody but one another manages, and one that has a
-// member of a group that is told later.
+// group as a member.
 const cycles = `{"type":"user","id":"u:demo:ann","displayName":"Ann","visibility":"PUBLIC","createdAt":"2024-01-01T00:00:00.000000Z"}
 {"type":"group","id":"g:demo:a","displayName":"A","visibility":"PUBLIC","createdAt":"2024-01-01T00:00:00.000000Z","membersFollow":true}
-{"type":"group","id":"g:demo:b","displayName":"B","visibility":"PUBLIC","createdAt":"2024-01-01T00:00:00.000000Z","members":[{"principalId":"g:demo:a","role":"MANAGER"},{"principalId":"u:demo:ann","role":"MEMBER"}]}
+{"type":"group","id":"g:demo:b","displayName":"B","visibility":"PUBLIC","createdAt":"2024-01-01T00:00:00.000000Z","membersFollow":true}
 {"type":"group","id":"g:demo:c","displayName":"C","visibility":"PUBLIC","createdAt":"2024-01-01T00:00:00.000000Z","members":[{"principalId":"u:demo:ann","role":"MANAGER"}]}
 {"type":"group","id":"g:demo:d","displayName":"D","visibility":"PUBLIC","createdAt":"2024-01-01T00:00:00.000000Z","members":[{"principalId":"u:demo:ann","role":"MANAGER"}]}
 {"type":"members","id":"g:demo:a","members":[{"principalId":"g:demo:b","role":"MANAGER"},{"principalId":"u:demo:ann","role":"MEMBER"}]}
+{"type":"members","id":"g:demo:b","members":[{"principalId":"g:demo:a","role":"MANAGER"},{"principalId":"u:demo:ann","role":"MEMBER"}]}
 {"type":"members","id":"g:demo:c","members":[{"principalId":"g:demo:d","role":"MEMBER"}]}
 `
 

@@ -25,8 +25,8 @@ type ExportSink interface {
 // equal, places in libraries included; what is not told are answered requests,
 // cursors' keys, deleted and expired items, and history.
 //
-// The same state is told in the same way, so that two exports can be compared.
-// It holds a page of items at a time, whatever the size of the store. It is one
+// The same state is told in the same way, each type in the order in which the
+// store lists ids, so that two exports can be compared. It holds a page of items at a time, whatever the size of the store. It is one
 // state of the store only where nobody writes meanwhile.
 func (s *Service) Export(ctx context.Context, to ExportSink) error {
 	if err := s.exportUsers(ctx, to); err != nil {
@@ -87,16 +87,11 @@ func (s *Service) exportGroups(ctx context.Context, tell func(context.Context, *
 	return s.eachHeader(ctx, PrincipalID.IsGroup, func(h *PrincipalHeader) error { return tell(ctx, h) })
 }
 
-// toldBefore are those that a group's own line can name: users, and the groups
-// before it in order of id. Groups that are in one another cannot all be told
-// before; what is left of them follows when all groups are told.
-func toldBefore(group PrincipalID) func(PrincipalID) bool {
-	return func(p PrincipalID) bool { return p.IsUser() || p < group }
-}
-
+// exportGroup tells the group with members that are users: groups, which may be
+// in one another, can be named when all of them are told.
 func (s *Service) exportGroup(to ExportSink) func(context.Context, *PrincipalHeader) error {
 	return func(ctx context.Context, h *PrincipalHeader) error {
-		own, err := s.rosterOfGroup(h.ID).first(ctx, toldBefore(h.ID))
+		own, err := s.rosterOfGroup(h.ID).first(ctx, PrincipalID.IsUser)
 		if err != nil {
 			return err
 		}
@@ -111,7 +106,7 @@ func (s *Service) exportGroup(to ExportSink) func(context.Context, *PrincipalHea
 func (s *Service) exportRestOfGroup(to ExportSink) func(context.Context, *PrincipalHeader) error {
 	return func(ctx context.Context, h *PrincipalHeader) error {
 		roster := s.rosterOfGroup(h.ID)
-		own, err := roster.first(ctx, toldBefore(h.ID))
+		own, err := roster.first(ctx, PrincipalID.IsUser)
 		if err != nil {
 			return err
 		}
