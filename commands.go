@@ -34,6 +34,8 @@ type commandLine struct {
 	Token   tokenCommand   `cmd:"" help:"Print a token for a user."`
 	Import  importCommand  `cmd:"" help:"Store users, groups and content from a file of JSON lines."`
 	Export  exportCommand  `cmd:"" help:"Write users, groups and content as JSON lines that import takes."`
+	Copy    copyCommand    `cmd:"" help:"Copy a whole store to a new one, of this kind or another."`
+	Migrate migrateCommand `cmd:"" help:"Bring the schema of a store up to date."`
 	Audit   auditCommand   `cmd:"" help:"Compare every library with what should stand in it, and print a summary as JSON."`
 	Version versionCommand `cmd:"" help:"Print the version."`
 }

@@ -120,6 +120,11 @@ func TestWrongUsageIsExitCode2AndNamesTheKey(t *testing.T) {
 		"import of a folder":  {[]string{"import", filepath.Dir(secret), "--store", store}, []string{"directory"}},
 		"export of a typo":    {[]string{"export", "--store", store + "x"}, []string{"store", store + "x", "exists"}},
 		"export to nowhere":   {[]string{"export", "--store", "pebble:" + filepath.Dir(secret), "--output", secret + "/x"}, []string{"output", secret + "/"}},
+		"copy from nothing":   {[]string{"copy", "--to", store}, []string{"--from"}},
+		"copy of a typo":      {[]string{"copy", "--from", store + "x", "--to", store}, []string{"from", store + "x", "exists"}},
+		"copy onto itself":    {[]string{"copy", "--from", "pebble:" + filepath.Dir(secret), "--to", "pebble:" + filepath.Dir(secret)}, []string{"to", "another store"}},
+		"copy to no store":    {[]string{"copy", "--from", store, "--to", "x"}, []string{"to", `"x"`, "pebble:DIR"}},
+		"migrate no store":    {[]string{"migrate", "--store", "x"}, []string{"store", `"x"`, "pebble:DIR"}},
 		"audit of a typo":     {[]string{"audit", "--store", store + "x"}, []string{"store", store + "x", "exists"}},
 		"audit of no store":   {[]string{"audit", "--store", "x"}, []string{"store", `"x"`, "pebble:DIR"}},
 	} {

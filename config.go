@@ -29,33 +29,6 @@ type Config struct {
 	CORSCredentials bool     `name:"cors-credentials" help:"Let those sites send cookies."`
 }
 
-// StoreFlag names a store.
-type StoreFlag struct {
-	Store string `help:"Store: pebble:DIR is an embedded one in a directory." default:"pebble:data/store" placeholder:"pebble:DIR"`
-}
-
-// directory is that of an embedded store.
-func (s StoreFlag) directory() (string, error) {
-	dir, ok := strings.CutPrefix(s.Store, "pebble:")
-	if !ok || dir == "" {
-		return "", wrongUsage("store", s.Store, "pebble:DIR")
-	}
-	return dir, nil
-}
-
-// mustExist refuses a store that is not there: a new one would be made, and be
-// found to be in order and to hold nothing.
-func (s StoreFlag) mustExist() error {
-	dir, err := s.directory()
-	if err != nil {
-		return err
-	}
-	if _, err := os.Stat(dir); err != nil {
-		return wrongUsage("store", s.Store, "a store that exists")
-	}
-	return nil
-}
-
 // usageError is a flag, variable or key that cannot be followed; it ends the
 // process with exit code 2.
 type usageError struct{ text string }
@@ -69,7 +42,7 @@ func wrongUsage(key, got, takes string) error {
 
 // check finds what can be known to be wrong before anything is opened.
 func (c *Config) check() error {
-	if _, err := c.directory(); err != nil {
+	if _, err := c.place(); err != nil {
 		return err
 	}
 	for _, a := range []struct{ key, addr string }{{"listen", c.Listen}, {"admin-listen", c.AdminListen}} {

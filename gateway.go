@@ -11,7 +11,6 @@ import (
 	"carrel/journal"
 	"carrel/library"
 	"carrel/naming"
-	"carrel/pebblestore"
 )
 
 // drainWithin is how long the end of a process waits for changes under way.
@@ -21,7 +20,7 @@ const drainWithin = 10 * time.Second
 // gateway is the domain on an open store, with all that was under way when the
 // store was last closed, or its process died, finished.
 type gateway struct {
-	store   *pebblestore.Store
+	store   backend
 	runtime *library.RealRuntime
 	journal *journal.Journal
 	service *library.Service
@@ -33,20 +32,24 @@ type gateway struct {
 // openGateway opens the store that s names. fatal is told when the store can
 // no longer write.
 func openGateway(ctx context.Context, s StoreFlag, hostID string, log *slog.Logger, fatal func(error)) (*gateway, error) {
-	dir, err := s.directory()
+	place, err := s.place()
 	if err != nil {
 		return nil, err
 	}
-	if hostID == "" {
-		if hostID, err = os.Hostname(); err != nil {
-			return nil, fmt.Errorf("host-id is not given, and the machine has no name: %w", err)
-		}
-	}
-	g := &gateway{runtime: library.NewRealRuntime(), stopped: make(chan struct{})}
-	g.store, err = pebblestore.Open(dir, pebblestore.Options{Log: log, Fatal: func(msg string) { fatal(errors.New(msg)) }})
+	store, err := place.open(ctx, log, fatal)
 	if err != nil {
-		return nil, fmt.Errorf("opening the store: %w", err)
+		return nil, err
 	}
+	if err := refuseHalfCopied(ctx, store); err != nil {
+		return nil, errors.Join(fmt.Errorf("opening %s: %w", s.Store, err), store.Close())
+	}
+	return startGateway(ctx, store, hostID, log)
+}
+
+// startGateway makes the domain on an open store, which it closes with itself,
+// also where it fails.
+func startGateway(ctx context.Context, store backend, hostID string, log *slog.Logger) (*gateway, error) {
+	g := &gateway{store: store, runtime: library.NewRealRuntime(), stopped: make(chan struct{})}
 	// Background work outlives the signal that ends the process: what was
 	// accepted is finished first.
 	life, stop := context.WithCancel(context.WithoutCancel(ctx))
@@ -61,6 +64,12 @@ func openGateway(ctx context.Context, s StoreFlag, hostID string, log *slog.Logg
 // start plugs the domain together, finishes what was under way, and begins the
 // background work.
 func (g *gateway) start(ctx, life context.Context, hostID string, log *slog.Logger) error {
+	if hostID == "" {
+		var err error
+		if hostID, err = os.Hostname(); err != nil {
+			return fmt.Errorf("host-id is not given, and the machine has no name: %w", err)
+		}
+	}
 	names, err := naming.New(g.store, hostID, naming.DefaultBlockSize)
 	if err != nil {
 		return wrongUsage("host-id", hostID, "a name of at most 108 characters")

@@ -22,7 +22,7 @@ type exportCommand struct {
 // Run writes all that readers could meet. How much it was is told on standard
 // error, because the lines may go to standard output.
 func (c *exportCommand) Run(ctx context.Context, s streams) error {
-	if err := c.mustExist(); err != nil {
+	if err := c.exists(); err != nil {
 		return err
 	}
 	out, err := c.create(s.out)

@@ -1,12 +1,16 @@
 package main
 
 import (
+	"encoding/json"
+	"errors"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"carrel/pebblestore"
 )
 
 // fewLines are what the tests of moving move.
@@ -62,5 +66,82 @@ func TestExportThatFailsLeavesNoFile(t *testing.T) {
 	}
 	if left, err := os.ReadDir(dir); err != nil || len(left) != 0 {
 		t.Errorf("it left %v, %v", left, err)
+	}
+}
+
+func TestCopyIsTheSameStore(t *testing.T) {
+	from := storeOf(t, fewLines)
+	to := "pebble:" + filepath.Join(t.TempDir(), "copy")
+	code, out, errs := command(t, "copy", "--from", from, "--to", to)
+	if code != exitDone || errs != "" {
+		t.Fatalf("exit %d: %s", code, errs)
+	}
+	var told struct {
+		Rows  map[string]int64
+		Audit struct{ Contents, Mismatches int }
+	}
+	if err := json.Unmarshal([]byte(out), &told); err != nil {
+		t.Fatal(err)
+	}
+	if told.Rows["contents"] != 6 || told.Audit.Contents != 2 || told.Audit.Mismatches != 0 {
+		t.Errorf("%s", out)
+	}
+	if code, out, errs := command(t, "export", "--store", to); code != exitDone || out != fewLines {
+		t.Errorf("exit %d: %s\n%s", code, errs, cmp.Diff(fewLines, out))
+	}
+	if code, _, errs := command(t, "copy", "--from", from, "--to", to); code != exitFailed || !strings.Contains(errs, "the target is not empty") {
+		t.Errorf("copying onto a store: exit %d: %s", code, errs)
+	}
+}
+
+func TestCopyOfAServedStoreIsRefused(t *testing.T) {
+	cfg := testConfig(t)
+	s := serve(t, cfg)
+	defer s.end()
+	to := filepath.Join(t.TempDir(), "copy")
+	if code, _, errs := command(t, "copy", "--from", cfg.Store, "--to", "pebble:"+to); code != exitFailed || !strings.Contains(errs, "in use") {
+		t.Errorf("exit %d: %s", code, errs)
+	}
+	if _, err := os.Stat(to); err == nil {
+		t.Error("a target was made")
+	}
+}
+
+func TestHalfACopyIsNotUsed(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "half")
+	store, err := pebblestore.Open(path, pebblestore.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := errors.Join(store.PutCopyNote(t.Context(), []byte(`{"source":"ab","chapter":4}`)), store.Close()); err != nil {
+		t.Fatal(err)
+	}
+	whole := "pebble:" + filepath.Join(t.TempDir(), "whole")
+	for name, c := range map[string]struct {
+		args []string
+		says string
+	}{
+		"serve":        {[]string{"serve", "--auth-hs256-file", file(t, "secret", testSecret), "--listen", "127.0.0.1:0", "--store", "pebble:" + path}, "run the same carrel copy again"},
+		"audit":        {[]string{"audit", "--store", "pebble:" + path}, "run the same carrel copy again"},
+		"export":       {[]string{"export", "--store", "pebble:" + path}, "run the same carrel copy again"},
+		"copy from it": {[]string{"copy", "--from", "pebble:" + path, "--to", whole}, "run the same carrel copy again"},
+		"copy to it":   {[]string{"copy", "--from", storeOf(t, fewLines), "--to", "pebble:" + path}, "unfinished copy of another store"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			if code, out, errs := command(t, c.args...); code != exitFailed || out != "" || !strings.Contains(errs, c.says) {
+				t.Errorf("exit %d: %s%s", code, out, errs)
+			}
+		})
+	}
+}
+
+func TestMigrateTellsThatAnEmbeddedStoreNeedsNone(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "store")
+	code, out, errs := command(t, "migrate", "--store", "pebble:"+path)
+	if code != exitDone || !strings.Contains(out, "needs no migration") || errs != "" {
+		t.Errorf("exit %d: %s%s", code, out, errs)
+	}
+	if _, err := os.Stat(path); err == nil {
+		t.Error("a store was made")
 	}
 }

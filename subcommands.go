@@ -106,7 +106,7 @@ type auditCommand struct{ StoreFlag }
 
 // Run prints the report as JSON; a mismatch is a failure.
 func (c *auditCommand) Run(ctx context.Context, s streams) error {
-	if err := c.mustExist(); err != nil {
+	if err := c.exists(); err != nil {
 		return err
 	}
 	return withGateway(ctx, c.StoreFlag, s, func(ctx context.Context, g *gateway) error {

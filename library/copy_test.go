@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"strings"
 	"testing"
 	"time"
 
@@ -55,7 +54,7 @@ func unheard(library.CopyProgress) {}
 func complete(t *testing.T, to *pebblestore.Store) *library.Service {
 	t.Helper()
 	svc := serving(t, to)
-	if err := svc.DeriveAll(t.Context(), func(int) {}); err != nil {
+	if err := svc.DeriveAll(t.Context(), func(int, int) {}); err != nil {
 		t.Fatalf("writing what is derived: %v", err)
 	}
 	report, err := svc.Audit(t.Context())
@@ -334,119 +333,4 @@ func TestCopyIsResumedNotRepeated(t *testing.T) {
 		t.Errorf("it had reached row %d and went on from row %d", reached, least)
 	}
 	complete(t, to)
-}
-
-func TestCopyRefuses(t *testing.T) {
-	refused := func(t *testing.T, h *house, to library.Archive, says string) {
-		t.Helper()
-		_, err := library.CopyRows(t.Context(), h.runtime, h.store.(*pebblestore.Store), to, unheard)
-		if err == nil || !strings.Contains(err.Error(), says) {
-			t.Errorf("it does not say %q: %v", says, err)
-		}
-	}
-	half := func(t *testing.T, from *house, to *pebblestore.Store) {
-		t.Helper()
-		// Principals are there, and noted; contents are not.
-		if _, err := library.CopyRows(t.Context(), from.runtime, from.store.(*pebblestore.Store), &stumbling{Store: to, failAt: 14}, unheard); !errors.Is(err, errStumbled) {
-			t.Fatalf("a copy that was to be broken off: %v", err)
-		}
-	}
-	t.Run("a source with changes in flight", func(t *testing.T) {
-		h, to := town(t), newStore(t)
-		defer closeStore(t, to)
-		h.quiet()
-		lane := library.Lane{ID: "another", Stamp: 1, Entries: []library.InFlight{{Content: "c:acme:x", Due: 1}}}
-		if err := h.store.PutLane(t.Context(), lane); err != nil {
-			t.Fatal(err)
-		}
-		refused(t, h, to, "changes in flight")
-	})
-	t.Run("a target that holds something", func(t *testing.T) {
-		h, other := town(t), town(t)
-		h.quiet()
-		refused(t, h, other.store.(*pebblestore.Store), "the target is not empty: it has settings")
-	})
-	t.Run("a target that another source is copied to", func(t *testing.T) {
-		h, other, to := town(t), town(t), newStore(t)
-		defer closeStore(t, to)
-		h.quiet()
-		other.quiet()
-		half(t, other, to)
-		refused(t, h, to, "the unfinished copy of another store")
-	})
-	t.Run("a source that was changed meanwhile", func(t *testing.T) {
-		h, to := town(t), newStore(t)
-		defer closeStore(t, to)
-		h.note("a", library.Public)
-		h.quiet()
-		half(t, h, to)
-		if _, err := h.svc.UpdateContent(t.Context(), as("u:acme:ann"), library.UpdateContent{ID: "c:acme:a", Title: library.Some(ptr("b"))}); err != nil {
-			t.Fatal(err)
-		}
-		if _, err := h.svc.UpdateUser(t.Context(), as("u:acme:ann"), library.UpdateUser{ID: "u:acme:ann", DisplayName: library.Some(ptr("b"))}); err != nil {
-			t.Fatal(err)
-		}
-		h.quiet()
-		// The item was carried only after it had changed.
-		refused(t, h, to, "the target is not equal to the source in principals:")
-	})
-	t.Run("a target that was not completed, to be served", func(t *testing.T) {
-		h, to := town(t), newStore(t)
-		defer closeStore(t, to)
-		h.quiet()
-		if err := library.RefuseHalfCopied(t.Context(), to); err != nil {
-			t.Errorf("an empty store: %v", err)
-		}
-		half(t, h, to)
-		if err := library.RefuseHalfCopied(t.Context(), to); err == nil || !strings.Contains(err.Error(), "run the same carrel copy again") {
-			t.Errorf("half a copy: %v", err)
-		}
-		if _, err := library.CopyRows(t.Context(), h.runtime, h.store.(*pebblestore.Store), to, unheard); err != nil {
-			t.Fatal(err)
-		}
-		if err := library.RefuseHalfCopied(t.Context(), to); err == nil {
-			t.Error("a store without libraries is let be served")
-		}
-		complete(t, to)
-		if err := library.RefuseHalfCopied(t.Context(), to); err != nil {
-			t.Errorf("a complete copy: %v", err)
-		}
-	})
-}
-
-// forgetful is an archive that has forgotten its answered requests.
-type forgetful struct{ *pebblestore.Store }
-
-func (f forgetful) ReadRows(ctx context.Context, c library.Chapter, after []byte, limit int) ([]library.ArchivedRow, []byte, error) {
-	rows, next, err := f.Store.ReadRows(ctx, c, after, limit)
-	var kept []library.ArchivedRow
-	for _, r := range rows {
-		if r.Request == nil {
-			kept = append(kept, r)
-		}
-	}
-	return kept, next, err
-}
-
-// Stores forget answered requests by themselves, also while they are copied.
-func TestWhatMayBeForgottenIsNotMissed(t *testing.T) {
-	h := town(t)
-	if _, err := h.svc.UpdateUser(t.Context(), as("u:acme:ann"), library.UpdateUser{ID: "u:acme:ann", DisplayName: library.Some(ptr("b")), IdempotencyKey: ptr("k")}); err != nil {
-		t.Fatal(err)
-	}
-	h.quiet()
-	for _, tc := range []struct {
-		name string
-		in   time.Duration
-		ok   bool
-	}{{"a moment later", 0, false}, {"two days later", 48 * time.Hour, true}} {
-		t.Run(tc.name, func(t *testing.T) {
-			to := newStore(t)
-			defer closeStore(t, to)
-			_, err := library.CopyRows(t.Context(), later{h.runtime, tc.in}, h.store.(*pebblestore.Store), forgetful{to}, unheard)
-			if (err == nil) != tc.ok {
-				t.Errorf("the copy: %v", err)
-			}
-		})
-	}
 }

@@ -116,7 +116,7 @@ func (t *tally) rows() map[string]int64 {
 func (t *tally) differsFrom(o *tally, now Instant) string {
 	differ := map[Chapter]bool{}
 	compare := func(a, b *tally) {
-		for key, sum := range a.sums {
+		for key, sum := range a.sums { // their order does not matter: they are named in order below
 			if (key.hour == 0 || key.hour > now.Add(time.Hour)) && b.sums[key] != sum {
 				differ[key.chapter] = true
 			}

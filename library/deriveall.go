@@ -10,26 +10,49 @@ const deriveAtOnce = 16
 
 // DeriveAll writes everything that is derived from the authoritative rows of a
 // store: libraries, what was shared with whom, and memberships. It finishes
-// also what changes had left to do, and may be repeated. report is told after
-// each page how many items and principals are done.
-func (s *Service) DeriveAll(ctx context.Context, report func(done int)) error {
+// also what changes had left to do, and may be repeated. report is told now and
+// then how many of all items and principals are done.
+func (s *Service) DeriveAll(ctx context.Context, report func(done, of int)) error {
+	of, err := s.countAll(ctx)
+	if err != nil {
+		return fmt.Errorf("counting what there is: %w", err)
+	}
 	done := 0
-	if err := s.deriveContents(ctx, func(n int) { done += n; report(done) }); err != nil {
+	tell := func(n int) {
+		done += n
+		report(done, of)
+	}
+	if err := s.deriveContents(ctx, tell); err != nil {
 		return fmt.Errorf("writing libraries: %w", err)
 	}
 	// Only now is a library complete.
-	err := s.eachHeader(ctx, anyPrincipal, func(h *PrincipalHeader) error {
+	err = s.eachHeader(ctx, anyPrincipal, func(h *PrincipalHeader) error {
 		if err := s.derivePrincipal(ctx, h.ID); err != nil {
 			return fmt.Errorf("%s: %w", h.ID, err)
 		}
-		done++
-		report(done)
+		tell(1)
 		return nil
 	})
 	if err != nil {
 		return fmt.Errorf("writing memberships: %w", err)
 	}
 	return nil
+}
+
+// countAll is the number of items and principals, whatever their state.
+func (s *Service) countAll(ctx context.Context) (int, error) {
+	n := 0
+	if err := s.eachPrincipal(ctx, func(PrincipalID) error { n++; return nil }); err != nil {
+		return 0, err
+	}
+	var after ContentID
+	for {
+		ids, err := s.store.ScanContents(ctx, after, rebuildPage)
+		if n += len(ids); err != nil || len(ids) < rebuildPage {
+			return n, err
+		}
+		after = ids[len(ids)-1]
+	}
 }
 
 func (s *Service) deriveContents(ctx context.Context, report func(n int)) error {

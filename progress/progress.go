@@ -119,6 +119,9 @@ func (b *bar) begin(r Report) {
 		progressbar.OptionSetDescription(r.Doing),
 		progressbar.OptionShowBytes(r.Bytes),
 		progressbar.OptionSetWidth(20),
+		// A spinner of its own would go on turning when the command does
+		// something else: this one turns when it is drawn.
+		progressbar.OptionSetSpinnerChangeInterval(0),
 	)
 }
 

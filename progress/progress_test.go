@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"go.uber.org/goleak"
 )
 
 // clock is moved by hand.
@@ -71,6 +72,24 @@ func TestBarDrawsBothPasses(t *testing.T) {
 		t.Error("the last line does not end")
 	}
 }
+
+// Where the end is not known there is a spinner, which must not outlive what it
+// tells of: goleak would notice.
+func TestBarWithoutAnEnd(t *testing.T) {
+	c := clock{at: time.Date(2026, 11, 21, 9, 0, 0, 0, time.UTC)}
+	var out bytes.Buffer
+	report, finish := Bar(&out, c.now)
+	for i := 1; i <= 3; i++ {
+		c.at = c.at.Add(time.Second)
+		report(Report{Doing: "exporting", Done: i * 10, Units: "lines", At: int64(i) * 1000, Bytes: true})
+	}
+	finish()
+	if !strings.Contains(out.String(), "exporting 30 lines, 15 lines/s") {
+		t.Errorf("%q", out.String())
+	}
+}
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 // A terminal is not to be had in a test, so what stands behind one is looked
 // at: the erasure goes out in one piece with the line, and is not counted.

@@ -1,0 +1,89 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"os"
+	"strings"
+
+	"carrel/library"
+	"carrel/naming"
+	"carrel/pebblestore"
+)
+
+// StoreFlag names a store.
+type StoreFlag struct {
+	Store string `help:"Store: pebble:DIR is an embedded one in a directory." default:"pebble:data/store" placeholder:"pebble:DIR"`
+}
+
+// place is the one that the flag names.
+func (s StoreFlag) place() (place, error) { return placeOf("store", s.Store) }
+
+// exists refuses a store that is not there.
+func (s StoreFlag) exists() error {
+	place, err := s.place()
+	if err != nil {
+		return err
+	}
+	return place.exists()
+}
+
+// place is where a store is, and what kind of store it is.
+type place interface {
+	// open opens the store, and makes an embedded one where there is none. fatal
+	// is told when it can no longer write.
+	open(ctx context.Context, log *slog.Logger, fatal func(error)) (backend, error)
+	// exists refuses a place at which open would make a store: it would be found
+	// to be in order and to hold nothing.
+	exists() error
+	// migrate brings the store's schema up to date, and tells each step.
+	migrate(ctx context.Context, tell func(step string)) error
+}
+
+// backend is what a gateway needs of an open store.
+type backend interface {
+	library.Store
+	naming.BlockStore
+	Close() error
+}
+
+// placeOf reads the name of a store that a flag was given.
+func placeOf(flag, name string) (place, error) {
+	if dir, ok := strings.CutPrefix(name, "pebble:"); ok && dir != "" {
+		return directory{flag: flag, path: dir}, nil
+	}
+	return nil, wrongUsage(flag, name, "pebble:DIR")
+}
+
+// directory is that of an embedded store.
+type directory struct{ flag, path string }
+
+func (d directory) open(_ context.Context, log *slog.Logger, fatal func(error)) (backend, error) {
+	store, err := pebblestore.Open(d.path, pebblestore.Options{Log: log, Fatal: func(msg string) { fatal(errors.New(msg)) }})
+	if err != nil {
+		return nil, fmt.Errorf("opening the store: %w", err)
+	}
+	return store, nil
+}
+
+func (d directory) exists() error {
+	if _, err := os.Stat(d.path); err != nil {
+		return wrongUsage(d.flag, "pebble:"+d.path, "a store that exists")
+	}
+	return nil
+}
+
+func (d directory) migrate(_ context.Context, tell func(step string)) error {
+	tell("pebble:" + d.path + " needs no migration: an embedded store has no schema, and its format is checked whenever it is opened")
+	return nil
+}
+
+// refuseHalfCopied refuses a store that a copy has not completed.
+func refuseHalfCopied(ctx context.Context, store backend) error {
+	if archive, ok := store.(library.Archive); ok {
+		return library.RefuseHalfCopied(ctx, archive)
+	}
+	return nil
+}
