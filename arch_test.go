@@ -152,6 +152,7 @@ var libraries = []struct {
 	{"github.com/rs/cors", []string{"edge", "main"}},
 	{"github.com/schollz/progressbar/v3", []string{"progress"}},
 	{"golang.org/x/term", []string{"main"}},
+	{"github.com/prometheus/client_golang", []string{"observe"}},
 }
 
 // testing is what tests of every room may import besides, and what they may

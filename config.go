@@ -14,7 +14,7 @@ import (
 // flag beats the environment, and that the file.
 type Config struct {
 	Listen      string `help:"Address to serve at; port 0 picks one." default:"127.0.0.1:8080" placeholder:"ADDR"`
-	AdminListen string `help:"Address of /debug/pprof, for operators alone." default:"127.0.0.1:0" placeholder:"ADDR"`
+	AdminListen string `help:"Address of /metrics and /debug/pprof, for operators alone." default:"127.0.0.1:0" placeholder:"ADDR"`
 	StoreFlag
 	AuthHS256File   string   `name:"auth-hs256-file" env:"CARREL_AUTH_HS256_FILE" help:"File with the secret of HS256 tokens: its bytes without one final newline, at least 32." placeholder:"FILE"`
 	AuthJWKS        string   `name:"auth-jwks" help:"Key set of RS256, ES256 and EdDSA tokens." placeholder:"URL-OR-FILE"`

@@ -95,7 +95,7 @@ func (j *copying) run(ctx context.Context, from, to place) (err error) {
 	if err := j.rows(ctx, source, archive); err != nil {
 		return errors.Join(err, target.Close())
 	}
-	g, err := startGateway(ctx, target, "", j.log)
+	g, err := startGateway(ctx, target, surroundings{log: j.log, fatal: j.fatal})
 	if err != nil {
 		return err
 	}

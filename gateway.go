@@ -11,6 +11,7 @@ import (
 	"carrel/journal"
 	"carrel/library"
 	"carrel/naming"
+	"carrel/observe"
 )
 
 // drainWithin is how long the end of a process waits for changes under way.
@@ -29,32 +30,41 @@ type gateway struct {
 	stopped chan struct{}
 }
 
-// openGateway opens the store that s names. fatal is told when the store can
-// no longer write.
-func openGateway(ctx context.Context, s StoreFlag, hostID string, log *slog.Logger, fatal func(error)) (*gateway, error) {
+// surroundings are what a gateway takes from its process.
+type surroundings struct {
+	hostID string // of generated names; the machine's name where it is empty
+	log    *slog.Logger
+	// fatal is told when the store can no longer write.
+	fatal func(error)
+	// metrics count what happens; nil: nobody asks for figures.
+	metrics *observe.Metrics
+}
+
+// openGateway opens the store that s names.
+func openGateway(ctx context.Context, s StoreFlag, with surroundings) (*gateway, error) {
 	place, err := s.place()
 	if err != nil {
 		return nil, err
 	}
-	store, err := place.open(ctx, log, fatal)
+	store, err := place.open(ctx, with.log, with.fatal)
 	if err != nil {
 		return nil, err
 	}
 	if err := refuseHalfCopied(ctx, store); err != nil {
 		return nil, errors.Join(fmt.Errorf("opening %s: %w", s.Store, err), store.Close())
 	}
-	return startGateway(ctx, store, hostID, log)
+	return startGateway(ctx, store, with)
 }
 
 // startGateway makes the domain on an open store, which it closes with itself,
 // also where it fails.
-func startGateway(ctx context.Context, store backend, hostID string, log *slog.Logger) (*gateway, error) {
+func startGateway(ctx context.Context, store backend, with surroundings) (*gateway, error) {
 	g := &gateway{store: store, runtime: library.NewRealRuntime(), stopped: make(chan struct{})}
 	// Background work outlives the signal that ends the process: what was
 	// accepted is finished first.
 	life, stop := context.WithCancel(context.WithoutCancel(ctx))
 	g.stop = stop
-	if err := g.start(ctx, life, hostID, log); err != nil {
+	if err := g.start(ctx, life, with); err != nil {
 		close(g.stopped)
 		return nil, errors.Join(err, g.close(life))
 	}
@@ -63,7 +73,8 @@ func startGateway(ctx context.Context, store backend, hostID string, log *slog.L
 
 // start plugs the domain together, finishes what was under way, and begins the
 // background work.
-func (g *gateway) start(ctx, life context.Context, hostID string, log *slog.Logger) error {
+func (g *gateway) start(ctx, life context.Context, with surroundings) error {
+	hostID := with.hostID
 	if hostID == "" {
 		var err error
 		if hostID, err = os.Hostname(); err != nil {
@@ -74,17 +85,23 @@ func (g *gateway) start(ctx, life context.Context, hostID string, log *slog.Logg
 	if err != nil {
 		return wrongUsage("host-id", hostID, "a name of at most 108 characters")
 	}
-	g.journal = journal.New(life, g.store, g.runtime, log, library.WholeProtocol)
-	g.service, err = library.New(ctx, library.Config{
-		Store: g.store, Runtime: g.runtime, Journal: g.journal, Names: names, Log: log,
-	})
+	c := library.Config{Store: g.store, Runtime: g.runtime, Names: names, Log: with.log}
+	if with.metrics != nil {
+		c.Store, c.Watch = with.metrics.Store(g.store), with.metrics
+	}
+	g.journal = journal.New(life, c.Store, g.runtime, with.log, library.WholeProtocol)
+	if with.metrics != nil {
+		with.metrics.Journal(g.journal.Stats)
+	}
+	c.Journal = g.journal
+	g.service, err = library.New(ctx, c)
 	if err != nil {
 		return fmt.Errorf("starting the service: %w", err)
 	}
 	if err := g.journal.Recover(ctx, g.service); err != nil {
 		// What is left stays on its lane, and the journal tries again: a disk
 		// that is full, say, must not keep out whoever could make room.
-		log.WarnContext(ctx, "not all that was under way could be finished yet", "error", err)
+		with.log.WarnContext(ctx, "not all that was under way could be finished yet", "error", err)
 	}
 	go func() {
 		defer close(g.stopped)

@@ -43,12 +43,13 @@ func Run(ctx context.Context, cfg Config, out io.Writer) (err error) {
 		return err
 	}
 	defer access.close()
-	g, err := openGateway(ctx, cfg.StoreFlag, cfg.HostID, log, fail)
+	metrics := observe.NewMetrics()
+	g, err := openGateway(ctx, cfg.StoreFlag, surroundings{hostID: cfg.HostID, log: log, fatal: fail, metrics: metrics})
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, g.close(ctx)) }()
-	s := &server{cfg: &cfg, log: log, access: access, gateway: g}
+	s := &server{cfg: &cfg, log: log, access: access, gateway: g, metrics: metrics}
 	if err := s.listen(); err != nil {
 		return err
 	}
@@ -67,6 +68,7 @@ type server struct {
 	log      *slog.Logger
 	access   *access
 	gateway  *gateway
+	metrics  *observe.Metrics
 	main     net.Listener
 	admin    net.Listener
 	draining atomic.Bool
@@ -99,7 +101,7 @@ func (s *server) serve(ctx context.Context) error {
 	}
 	limits := edge.DefaultLimits()
 	public := edge.Server(handler, limits, s.log)
-	operators := &http.Server{Handler: adminHandler(), ReadHeaderTimeout: limits.ReadHeader}
+	operators := &http.Server{Handler: adminHandler(s.metrics.Handler()), ReadHeaderTimeout: limits.ReadHeader}
 	ended := make(chan error, 2)
 	go func() {
 		if s.cfg.TLSCert != "" {
@@ -146,6 +148,7 @@ func (s *server) handler() (http.Handler, error) {
 		CrossOrigin:  s.access.sites,
 		Log:          s.log,
 		Random:       func(b []byte) { _, _ = rand.Read(b) },
+		Observe:      s.metrics.Request,
 	})
 	if err != nil {
 		return nil, err
@@ -174,8 +177,9 @@ func (s *server) ready(ctx context.Context) error {
 }
 
 // adminHandler is what stands at the operators' address.
-func adminHandler() http.Handler {
+func adminHandler(metrics http.Handler) http.Handler {
 	mux := http.NewServeMux()
+	mux.Handle("/metrics", metrics)
 	mux.HandleFunc("/debug/pprof/", pprof.Index)
 	mux.HandleFunc("/debug/pprof/cmdline", pprof.Cmdline)
 	mux.HandleFunc("/debug/pprof/profile", pprof.Profile)

@@ -147,7 +147,7 @@ func (*versionCommand) Run(s streams) error {
 func withGateway(ctx context.Context, store StoreFlag, s streams, do func(context.Context, *gateway) error) (err error) {
 	ctx, fail := context.WithCancelCause(ctx)
 	defer fail(nil)
-	g, err := openGateway(ctx, store, "", observe.NewLogger(progress.Beside(s.err)), fail)
+	g, err := openGateway(ctx, store, surroundings{log: observe.NewLogger(progress.Beside(s.err)), fatal: fail})
 	if err != nil {
 		return err
 	}

@@ -26,6 +26,9 @@ type exchange struct {
 	challenge  string
 	retryAfter int
 	out        []byte
+
+	// What is told of the request: the type of its operation, and its outcome.
+	operation, code string
 }
 
 // reset forgets everything but the room of the buffers.
@@ -43,7 +46,7 @@ func (x *exchange) answer(resp *graphql.Response) *refusal {
 			return r
 		}
 	}
-	x.status = http.StatusOK
+	x.status, x.code = http.StatusOK, firstCode(resp.Errors)
 	x.out = append(x.out, '{')
 	if len(resp.Errors) > 0 {
 		x.appendErrors(resp.Errors)
@@ -72,11 +75,23 @@ func wholeFailure(errs gqlerror.List) *refusal {
 	return nil
 }
 
+// firstCode is the code of the first error, codeOK where there is none.
+func firstCode(errs gqlerror.List) string {
+	if len(errs) == 0 {
+		return codeOK
+	}
+	if code, ok := errs[0].Extensions["code"].(string); ok {
+		return code
+	}
+	return codeInternal
+}
+
 // refuse writes a refusal: errors, and no member data.
 func (x *exchange) refuse(r *refusal) {
 	if x.media == mediaNone {
 		x.media = mediaJSON
 	}
+	x.code = firstCode(r.errs)
 	x.status, x.challenge, x.retryAfter = r.statusOf(x.media), r.challenge, r.retryAfter
 	x.out = append(x.out[:0], '{')
 	x.appendErrors(r.errs)

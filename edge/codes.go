@@ -42,6 +42,9 @@ const (
 	codeInternal            = "INTERNAL_SERVER_ERROR"
 )
 
+// codeOK is what observers are told of an answer without errors.
+const codeOK = "OK"
+
 // refusal is a request that is not executed: the errors to show and the status.
 type refusal struct {
 	// status 0 is that of a document that does not validate: it depends on the

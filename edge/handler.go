@@ -42,6 +42,10 @@ type Config struct {
 	Log         *slog.Logger
 	// Random fills b, for the ids of internal errors.
 	Random func(b []byte)
+	// Observe, where it is set, is told of each request that was answered: the
+	// type of its operation, empty where it was not known, and the code of the
+	// first error, OK where there is none.
+	Observe func(operation, code string, took time.Duration)
 }
 
 // Handler answers GraphQL requests by POST. It is safe for concurrent use.
@@ -56,6 +60,7 @@ type Handler struct {
 	compiler     *compiler
 	executor     *executor.Executor
 	presenter    *presenter
+	observe      func(operation, code string, took time.Duration)
 	running      atomic.Int64
 	exchanges    sync.Pool
 }
@@ -70,6 +75,10 @@ func New(c Config) (*Handler, error) {
 		sites: c.CrossOrigin, schema: c.Schema.Schema(),
 		executor:  executor.New(c.Schema),
 		presenter: &presenter{log: c.Log, random: c.Random},
+		observe:   c.Observe,
+	}
+	if h.observe == nil {
+		h.observe = func(string, string, time.Duration) {}
 	}
 	if h.sites == nil {
 		h.sites = sameOriginOnly()
@@ -91,6 +100,7 @@ func New(c Config) (*Handler, error) {
 // ServeHTTP answers one request. What it writes is complete before the first
 // byte goes out, so that a panic is still answered.
 func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	began := time.Now()
 	x := h.exchanges.Get().(*exchange)
 	defer h.release(x)
 	x.media = negotiate(r.Header["Accept"])
@@ -98,13 +108,16 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		x.refuse(refused)
 	}
 	x.send(w)
+	h.observe(x.operation, x.code, time.Since(began))
 }
 
 // serve fills x with the answer, or returns why there is none.
 func (h *Handler) serve(x *exchange, r *http.Request) (refused *refusal) {
 	defer func() {
 		if value := recover(); value != nil {
+			operation := x.operation
 			x.reset()
+			x.operation = operation
 			err := recovered(r.Context(), value)
 			refused = &refusal{status: http.StatusInternalServerError, errs: gqlerror.List{h.presenter.present(r.Context(), err)}}
 		}
@@ -127,6 +140,7 @@ func (h *Handler) serve(x *exchange, r *http.Request) (refused *refusal) {
 	if refused != nil {
 		return refused
 	}
+	x.operation = string(op.Operation.Operation)
 	if h.running.Add(1) > int64(h.limits.Concurrent) {
 		h.running.Add(-1)
 		return overloaded()

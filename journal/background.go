@@ -71,7 +71,9 @@ func (j *Journal) DoDue(ctx context.Context, s Service) error {
 	for _, r := range repairs {
 		if err := s.RepairEntry(ctx, r.principal, r.content); err != nil {
 			errs = append(errs, fmt.Errorf("repairing the library of %s: %w", r.principal, err))
+			continue
 		}
+		j.note(func(c *Stats) { c.RepairsDone++ })
 	}
 	return errors.Join(errs...)
 }
@@ -125,9 +127,9 @@ func (j *Journal) doOne(ctx context.Context, s Service, e *entry) {
 
 // count counts an entry that the background finished. The caller holds mu.
 func (j *Journal) count(fenced bool) {
-	j.resumed++
+	j.counts.Resumed++
 	if fenced {
-		j.fenced++
+		j.counts.Fenced++
 	}
 }
 
@@ -176,6 +178,11 @@ func (c *scrubber) step(ctx context.Context, s Service) error {
 		return err
 	}
 	c.next = r.Next
+	c.j.note(func(n *Stats) {
+		n.ScrubSteps++
+		n.ScrubSettled += int64(r.Settled)
+		n.ScrubMismatches += int64(r.Mismatches)
+	})
 	if r.Settled+r.Mismatches > 0 {
 		c.j.log.WarnContext(ctx, "the scrubber mended libraries", "items", r.Settled, "mismatches", r.Mismatches)
 	}

@@ -52,8 +52,7 @@ type Journal struct {
 	next     *write // the write that is to be begun; nil when nobody waits
 	dirty    bool   // entries were taken off since the last write
 	repairs  []repair
-	resumed  int64
-	fenced   int64
+	counts   Stats // what only rises, and Lanes
 	draining bool
 }
 
@@ -283,9 +282,19 @@ func (j *Journal) Repair(p library.PrincipalID, c library.ContentID) {
 			return
 		}
 	}
-	if len(j.repairs) < maxRepairs {
-		j.repairs = append(j.repairs, r)
+	j.counts.RepairsAsked++
+	if len(j.repairs) == maxRepairs {
+		j.counts.RepairsDropped++
+		return
 	}
+	j.repairs = append(j.repairs, r)
+}
+
+// note changes what is counted.
+func (j *Journal) note(change func(*Stats)) {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	change(&j.counts)
 }
 
 // Stats tells of the list, for operators.
@@ -293,15 +302,23 @@ type Stats struct {
 	Entries  int           // on the list, deferred ones included
 	Deferred int           // moves that wait
 	Oldest   time.Duration // age of the oldest that is not deferred
+	Lanes    int           // of all processes, when they were looked at last
 	Resumed  int64         // entries finished in place of their owners
 	Fenced   int64         // of them, whose writer was shut out
+	// Entries of libraries that readers have found to be wrong: asked for, asked
+	// for and dropped because too many were waiting, and brought in line.
+	RepairsAsked, RepairsDropped, RepairsDone int64
+	// What the scrubber has found to be wrong, in items that were left unsettled
+	// and in entries that differed; and how many steps it has made.
+	ScrubSettled, ScrubMismatches, ScrubSteps int64
 }
 
 // Stats counts what is on the list now.
 func (j *Journal) Stats() Stats {
 	j.mu.Lock()
 	defer j.mu.Unlock()
-	st := Stats{Entries: len(j.entries), Resumed: j.resumed, Fenced: j.fenced}
+	st := j.counts
+	st.Entries = len(j.entries)
 	for _, e := range j.entries {
 		if e.deferred {
 			st.Deferred++

@@ -33,6 +33,7 @@ func (w *watch) step(ctx context.Context, s Service) error {
 	if err != nil {
 		return err
 	}
+	w.j.note(func(c *Stats) { c.Lanes = len(lanes) })
 	now := w.j.rt.Elapsed()
 	seen := make(map[library.LaneID]sighting, len(lanes))
 	var errs []error

@@ -26,6 +26,7 @@ type fanQueue struct{ waiting []*fanJob }
 
 // fanJob is an entry whose fan-out somebody may wait for.
 type fanJob struct {
+	since  time.Duration // when it was decided, on the monotonic clock
 	entry  InFlight
 	actors []PrincipalID // whose libraries go first
 	own    Latch         // the actors' libraries are done
@@ -41,7 +42,7 @@ func (s *Service) fanOut(ctx context.Context, e InFlight, actor PrincipalID) boo
 
 // startFanOut puts a decided change into its item's queue of fan-outs.
 func (s *Service) startFanOut(ctx context.Context, e InFlight, actors []PrincipalID) *fanJob {
-	j := &fanJob{entry: e, actors: actors, own: s.rt.Latch(), all: s.rt.Latch()}
+	j := &fanJob{entry: e, actors: actors, since: s.rt.Elapsed(), own: s.rt.Latch(), all: s.rt.Latch()}
 	background := s.rt.Detach(ctx)
 	switch {
 	case s.enqueue(j):
@@ -132,6 +133,7 @@ func (s *Service) runBatch(ctx context.Context, batch []*fanJob) {
 			s.journal.End(j.entry.ID)
 		}
 		j.ok = err == nil
+		s.watch.FannedOut(s.rt.Elapsed()-j.since, j.ok)
 		j.own.Open()
 		j.all.Open()
 	}

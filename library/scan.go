@@ -152,14 +152,20 @@ func (r *reading) verify(ctx context.Context, w *scan, es []Entry) error {
 func (r *reading) judge(ctx context.Context, es []Entry, rows []ContentRows) ([]sight, error) {
 	now := r.s.now()
 	sights := make([]sight, len(es))
+	stale, gone := 0, 0
 	var open []int
 	for i := range es {
 		h := &rows[i].Header
 		stands := h.State == Live && rows[i].Members[0].Active() && StandsIn(r.source, h.Visibility, h.ID, r.owner)
 		if !stands || es[i].Position != h.Position {
 			r.s.journal.Repair(r.owner, es[i].Content)
+			stale++
 		}
-		if !stands || !h.Exists(now) {
+		if !stands {
+			gone++
+			continue
+		}
+		if !h.Exists(now) {
 			continue
 		}
 		if sights[i] = r.sightOf(&rows[i], now); sights[i] == seenByMembers {
@@ -174,6 +180,15 @@ func (r *reading) judge(ctx context.Context, es []Entry, rows []ContentRows) ([]
 		if role != NoRole {
 			sights[open[n]] = seen
 		}
+	}
+	unseen := -gone
+	for _, s := range sights {
+		if s != seen {
+			unseen++
+		}
+	}
+	if stale+unseen > 0 {
+		r.s.watch.Hid(stale, unseen)
 	}
 	return sights, nil
 }

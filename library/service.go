@@ -41,6 +41,7 @@ type Config struct {
 	Journal Journal
 	Names   Namer
 	Log     *slog.Logger
+	Watch   Watcher // nil: nobody watches
 	Tuning  Tuning
 }
 
@@ -51,6 +52,7 @@ type Service struct {
 	journal Journal
 	names   Namer
 	log     *slog.Logger
+	watch   Watcher
 	tune    Tuning
 	seals   *sealer
 	permits *permits // of enforcements, for the process
@@ -67,7 +69,10 @@ var _ API = (*Service)(nil)
 func New(ctx context.Context, c Config) (*Service, error) {
 	s := &Service{
 		store: c.Store, rt: c.Runtime, journal: c.Journal, names: c.Names,
-		log: c.Log, tune: c.Tuning.withDefaults(),
+		log: c.Log, watch: c.Watch, tune: c.Tuning.withDefaults(),
+	}
+	if s.watch == nil {
+		s.watch = unwatched{}
 	}
 	if s.log == nil {
 		s.log = slog.New(slog.DiscardHandler)

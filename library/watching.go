@@ -1,0 +1,22 @@
+package library
+
+import "time"
+
+// Watcher is told what operators want to see in figures. It is called on the
+// way of requests, so it returns at once.
+type Watcher interface {
+	// FannedOut tells that a decided change has reached every library that it
+	// concerns, and how long that took since it was decided; complete is false
+	// where the rest was left to the background.
+	FannedOut(lag time.Duration, complete bool)
+	// Hid tells of entries of a library that a page has read and not shown as
+	// they stood: stale ones, whose items stand elsewhere or nowhere, and those
+	// that the viewer may not see.
+	Hid(stale, unseen int)
+}
+
+// unwatched is the Watcher of a Service that has none.
+type unwatched struct{}
+
+func (unwatched) FannedOut(time.Duration, bool) {}
+func (unwatched) Hid(int, int)                  {}

@@ -1,0 +1,154 @@
+package observe
+
+import (
+	"net/http"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/collectors"
+	"github.com/prometheus/client_golang/prometheus/promhttp"
+
+	"carrel/journal"
+	"carrel/library"
+)
+
+// Bounds of the histograms, in seconds. Calls of a store take microseconds on
+// the embedded one and milliseconds on a cluster; requests and fan-outs up to
+// their deadlines and beyond.
+var (
+	callBounds    = []float64{10e-6, 30e-6, 100e-6, 300e-6, 1e-3, 3e-3, 10e-3, 30e-3, 100e-3, 300e-3, 1, 3, 10}
+	requestBounds = []float64{300e-6, 1e-3, 3e-3, 10e-3, 30e-3, 100e-3, 300e-3, 1, 3, 10, 15}
+	lagBounds     = []float64{1e-3, 3e-3, 10e-3, 30e-3, 100e-3, 300e-3, 1, 3, 10, 30, 100, 300}
+)
+
+// Metrics are the figures of one process, for Prometheus. No label holds an id,
+// a name or a text of a request: every label is of a closed list.
+type Metrics struct {
+	registry   *prometheus.Registry
+	requests   *prometheus.HistogramVec
+	calls      *prometheus.HistogramVec
+	statements *prometheus.HistogramVec
+	lag        *prometheus.HistogramVec
+	hidden     *prometheus.CounterVec
+}
+
+var _ library.Watcher = (*Metrics)(nil)
+
+// NewMetrics makes the figures of this process, with those of its Go runtime.
+func NewMetrics() *Metrics {
+	histogram := func(name, help string, bounds []float64, labels ...string) *prometheus.HistogramVec {
+		return prometheus.NewHistogramVec(prometheus.HistogramOpts{Namespace: "carrel", Name: name, Help: help, Buckets: bounds}, labels)
+	}
+	m := &Metrics{
+		registry: prometheus.NewRegistry(),
+		requests: histogram("request_seconds", "Requests of GraphQL, by type of operation and the code of the first error, OK where there is none.",
+			requestBounds, "operation", "code"),
+		calls: histogram("store_call_seconds", "Calls of the store, by method and outcome.", callBounds, "method", "outcome"),
+		statements: histogram("store_statement_seconds", "Statements that a store sends to its cluster, by what they are for and outcome.",
+			callBounds, "statement", "outcome"),
+		lag: histogram("fanout_lag_seconds", "Time from the decision of a change until every library it concerns has it; outcome left: the background does the rest.",
+			lagBounds, "outcome"),
+		hidden: prometheus.NewCounterVec(prometheus.CounterOpts{Namespace: "carrel", Name: "entries_hidden_total",
+			Help: "Entries of libraries that pages have read and not shown as they stood: stale ones do not stand where their item does, unseen ones are not the viewer's to see."},
+			[]string{"reason"}),
+	}
+	m.registry.MustRegister(m.requests, m.calls, m.statements, m.lag, m.hidden,
+		collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
+	return m
+}
+
+// Handler answers with all figures, in the form that Prometheus reads.
+func (m *Metrics) Handler() http.Handler {
+	return promhttp.HandlerFor(m.registry, promhttp.HandlerOpts{})
+}
+
+// Request counts a request that was answered. operation is query or mutation,
+// empty where it was not known; code is OK or one of the API's error codes.
+func (m *Metrics) Request(operation, code string, took time.Duration) {
+	if operation == "" {
+		operation = "none"
+	}
+	m.requests.WithLabelValues(operation, code).Observe(took.Seconds())
+}
+
+// Statement counts a statement that a store has sent to its cluster; both names
+// are of closed lists.
+func (m *Metrics) Statement(statement, outcome string, took time.Duration) {
+	m.statements.WithLabelValues(statement, outcome).Observe(took.Seconds())
+}
+
+// FannedOut implements library.Watcher.
+func (m *Metrics) FannedOut(lag time.Duration, complete bool) {
+	outcome := "complete"
+	if !complete {
+		outcome = "left"
+	}
+	m.lag.WithLabelValues(outcome).Observe(lag.Seconds())
+}
+
+// Hid implements library.Watcher.
+func (m *Metrics) Hid(stale, unseen int) {
+	m.hidden.WithLabelValues("stale").Add(float64(stale))
+	m.hidden.WithLabelValues("unseen").Add(float64(unseen))
+}
+
+// Journal adds what a journal tells of itself, asked for whenever the figures
+// are.
+func (m *Metrics) Journal(stats func() journal.Stats) {
+	m.registry.MustRegister(&journalCollector{stats, journalFigures()})
+}
+
+// journalCollector tells the figures of one look at a journal.
+type journalCollector struct {
+	stats   func() journal.Stats
+	figures []journalFigure
+}
+
+// journalFigure is one of them.
+type journalFigure struct {
+	desc  *prometheus.Desc
+	kind  prometheus.ValueType
+	value func(journal.Stats) float64
+}
+
+// journalFigures are all that a journal tells.
+func journalFigures() []journalFigure {
+	return []journalFigure{
+		level("changes_in_flight", "Changes of this process that are under way, deferred moves included.", func(s journal.Stats) float64 { return float64(s.Entries) }),
+		level("moves_deferred", "Moves of hot items that wait for their time.", func(s journal.Stats) float64 { return float64(s.Deferred) }),
+		level("oldest_change_seconds", "Age of the oldest change under way that is not deferred.", func(s journal.Stats) float64 { return s.Oldest.Seconds() }),
+		level("lanes", "In-flight lists of all processes, when this one looked last.", func(s journal.Stats) float64 { return float64(s.Lanes) }),
+		total("changes_resumed_total", "Changes that the background has finished.", func(s journal.Stats) int64 { return s.Resumed }),
+		total("changes_fenced_total", "Changes whose writer was shut out because it might still have come.", func(s journal.Stats) int64 { return s.Fenced }),
+		total("repairs_asked_total", "Entries that readers have asked to be repaired.", func(s journal.Stats) int64 { return s.RepairsAsked }),
+		total("repairs_dropped_total", "Repairs that were dropped because too many were waiting; readers ask again.", func(s journal.Stats) int64 { return s.RepairsDropped }),
+		total("repairs_done_total", "Entries that were brought in line.", func(s journal.Stats) int64 { return s.RepairsDone }),
+		total("scrub_steps_total", "Steps of the scrubber.", func(s journal.Stats) int64 { return s.ScrubSteps }),
+		total("scrub_settled_total", "Items that the scrubber has found unsettled with nothing in flight, and finished.", func(s journal.Stats) int64 { return s.ScrubSettled }),
+		total("scrub_mismatches_total", "Entries that the scrubber has found to differ from their items.", func(s journal.Stats) int64 { return s.ScrubMismatches }),
+	}
+}
+
+func level(name, help string, value func(journal.Stats) float64) journalFigure {
+	return journalFigure{prometheus.NewDesc("carrel_"+name, help, nil, nil), prometheus.GaugeValue, value}
+}
+
+func total(name, help string, value func(journal.Stats) int64) journalFigure {
+	return journalFigure{prometheus.NewDesc("carrel_"+name, help, nil, nil), prometheus.CounterValue,
+		func(s journal.Stats) float64 { return float64(value(s)) }}
+}
+
+// Describe implements prometheus.Collector.
+func (c *journalCollector) Describe(to chan<- *prometheus.Desc) {
+	for _, f := range c.figures {
+		to <- f.desc
+	}
+}
+
+// Collect implements prometheus.Collector.
+func (c *journalCollector) Collect(to chan<- prometheus.Metric) {
+	s := c.stats()
+	for _, f := range c.figures {
+		to <- prometheus.MustNewConstMetric(f.desc, f.kind, f.value(s))
+	}
+}
