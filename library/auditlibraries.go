@@ -146,7 +146,7 @@ func (s *Service) auditMemberships(ctx context.Context, r *AuditReport, p Princi
 	return nil
 }
 
-// eachPrincipal walks over all users and groups that exist, in order of id.
+// eachPrincipal walks over all users and groups that exist, each once.
 func (s *Service) eachPrincipal(ctx context.Context, see func(PrincipalID) error) error {
 	var after PrincipalID
 	for {

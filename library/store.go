@@ -104,7 +104,8 @@ type ContentStore interface {
 	EnforceBatch() int
 	// Settle must not change Seq, and must be harmless when repeated.
 	Settle(ctx context.Context, s *Settlement) error
-	// ScanContents lists ids after one, in order of id, deleted ones too.
+	// ScanContents lists ids after one, each once, in an order of the store's own
+	// that lasts; deleted ones too.
 	ScanContents(ctx context.Context, after ContentID, limit int) ([]ContentID, error)
 }
 
@@ -224,7 +225,8 @@ type PrincipalStore interface {
 	// Memberships lists the derived memberships of a principal, after a group in
 	// order of id.
 	Memberships(ctx context.Context, p, after PrincipalID, limit int) ([]Membership, error)
-	// ScanPrincipals lists ids after one, in order of id.
+	// ScanPrincipals lists ids after one, each once, in an order of the store's
+	// own that lasts.
 	ScanPrincipals(ctx context.Context, after PrincipalID, limit int) ([]PrincipalID, error)
 }
 
