@@ -1,0 +1,222 @@
+package cassandratest
+
+import (
+	"bytes"
+	"context"
+	_ "embed"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"strconv"
+	"syscall"
+	"text/template"
+	"time"
+)
+
+//go:embed cassandra.yaml.tmpl
+var yaml string
+
+//go:embed logback.xml
+var logback []byte
+
+// What Java 17 has closed and Cassandra 5.0 opens.
+var (
+	exported = []string{
+		"java.base/jdk.internal.misc", "java.base/java.lang.ref", "java.management.rmi/com.sun.jmx.remote.internal.rmi",
+		"java.rmi/sun.rmi.registry", "java.rmi/sun.rmi.server", "java.sql/java.sql", "jdk.unsupported/sun.misc",
+		"jdk.compiler/com.sun.tools.javac.file", "jdk.attach/sun.tools.attach",
+	}
+	opened = []string{
+		"java.base/java.lang.module", "java.base/jdk.internal.loader", "java.base/jdk.internal.ref",
+		"java.base/jdk.internal.reflect", "java.base/jdk.internal.math", "java.base/jdk.internal.module",
+		"java.base/jdk.internal.util.jar", "java.base/sun.nio.ch", "java.base/java.io", "java.base/java.lang",
+		"java.base/java.lang.reflect", "java.base/java.util",
+		"jdk.management/com.sun.management.internal", "jdk.compiler/com.sun.tools.javac",
+	}
+)
+
+// node is one Cassandra process, or the place of one.
+type node struct {
+	java, lib string
+	dir       string
+	address   string
+	process   *os.Process
+	ended     chan struct{} // closed when the process has ended; nil before the first start
+}
+
+// settings is what cassandra.yaml is made of.
+type settings struct{ Token, Address, Seed, Dir string }
+
+// newNode writes the node's configuration into a directory of its own.
+func newNode(java, lib, dir string, n int, s settings) (*node, error) {
+	s.Dir = dir
+	conf := filepath.Join(dir, "conf")
+	if err := os.MkdirAll(conf, 0o755); err != nil {
+		return nil, err
+	}
+	var text bytes.Buffer
+	if err := template.Must(template.New("cassandra.yaml").Parse(yaml)).Execute(&text, s); err != nil {
+		return nil, err
+	}
+	for name, content := range map[string][]byte{
+		"cassandra.yaml":              text.Bytes(),
+		"logback.xml":                 logback,
+		"cassandra-rackdc.properties": fmt.Appendf(nil, "dc=dc1\nrack=r%d\n", n+1),
+	} {
+		if err := os.WriteFile(filepath.Join(conf, name), content, 0o644); err != nil {
+			return nil, err
+		}
+	}
+	return &node{java: java, lib: lib, dir: dir, address: s.Address}, nil
+}
+
+// arguments are those of the Java process.
+func (n *node) arguments() ([]string, error) {
+	agents, err := filepath.Glob(filepath.Join(n.lib, "jamm-*.jar"))
+	if err != nil || len(agents) != 1 {
+		return nil, fmt.Errorf("the folder %s is not whole: remove it, and it is downloaded again", n.lib)
+	}
+	conf := filepath.Join(n.dir, "conf")
+	args := []string{
+		"-Xms512m", "-Xmx512m", "-XX:+UseG1GC", "-XX:TieredStopAtLevel=1", "-XX:+ExitOnOutOfMemoryError",
+		"-javaagent:" + agents[0],
+		"-Dcassandra.config=file://" + filepath.Join(conf, "cassandra.yaml"),
+		"-Dlogback.configurationFile=file://" + filepath.Join(conf, "logback.xml"),
+		"-Dcassandra.storagedir=" + n.dir,
+		"-Dcassandra-foreground=yes",
+		// One cluster starts at a time, all of it: nobody needs to be waited for.
+		"-Dcassandra.skip_wait_for_gossip_to_settle=0", "-Dcassandra.ring_delay_ms=1000",
+		"-Dcassandra.load_ring_state=false", "-Dcassandra.superuser_setup_delay_ms=0",
+		"-Dcassandra.consistent.rangemovement=false",
+		"-Djdk.attach.allowAttachSelf=true", "-Djava.net.preferIPv4Stack=true",
+	}
+	for _, e := range exported {
+		args = append(args, "--add-exports", e+"=ALL-UNNAMED")
+	}
+	for _, o := range opened {
+		args = append(args, "--add-opens", o+"=ALL-UNNAMED")
+	}
+	return append(args, "-cp", conf+":"+filepath.Join(n.lib, "*"), "org.apache.cassandra.service.CassandraDaemon"), nil
+}
+
+// start starts the process; it does not wait until it answers.
+func (n *node) start() error {
+	args, err := n.arguments()
+	if err != nil {
+		return err
+	}
+	log, err := os.OpenFile(n.logFile(), os.O_CREATE|os.O_WRONLY|os.O_APPEND, 0o644)
+	if err != nil {
+		return err
+	}
+	cmd := exec.Command(n.java, args...)
+	cmd.Dir, cmd.Stdout, cmd.Stderr = n.dir, log, log
+	cmd.SysProcAttr = attributes()
+	started, ended := make(chan error), make(chan struct{})
+	go func() {
+		// The kernel ends the node when the thread that started it ends. So that
+		// is a thread of its own, which lives as long as the node.
+		runtime.LockOSThread()
+		defer runtime.UnlockOSThread()
+		defer close(ended)
+		err := cmd.Start()
+		_ = log.Close()
+		started <- err
+		if err == nil {
+			_ = cmd.Wait() // how it ended is in its log
+		}
+	}()
+	if err := <-started; err != nil {
+		<-ended
+		return fmt.Errorf("starting Cassandra: %w", err)
+	}
+	n.process, n.ended = cmd.Process, ended
+	return os.WriteFile(filepath.Join(n.dir, pidFile), strconv.AppendInt(nil, int64(n.process.Pid), 10), 0o644)
+}
+
+func (n *node) logFile() string { return filepath.Join(n.dir, "system.log") }
+
+// running tells whether the process has not ended.
+func (n *node) running() bool {
+	if n.ended == nil {
+		return false
+	}
+	select {
+	case <-n.ended:
+		return false
+	default:
+		return true
+	}
+}
+
+// signal sends a signal to the node's process.
+func (n *node) signal(s syscall.Signal) error {
+	if !n.running() {
+		return fmt.Errorf("the node %s does not run", n.address)
+	}
+	return n.process.Signal(s)
+}
+
+// end ends the process, if it runs, and waits for it; by force if it takes
+// longer than a while.
+func (n *node) end(s syscall.Signal, while time.Duration) error {
+	if !n.running() {
+		return nil
+	}
+	if err := n.process.Signal(s); err != nil && n.running() {
+		return err
+	}
+	timer := time.NewTimer(while)
+	defer timer.Stop()
+	select {
+	case <-n.ended:
+		return nil
+	case <-timer.C:
+	}
+	if err := n.process.Kill(); err != nil && n.running() {
+		return err
+	}
+	<-n.ended
+	return nil
+}
+
+// awaitAnswer waits until the node's CQL port answers a query.
+func (n *node) awaitAnswer(ctx context.Context) error {
+	ticks := time.NewTicker(200 * time.Millisecond)
+	defer ticks.Stop()
+	for {
+		err := ask(ctx, n.address, "SELECT release_version FROM system.local", false)
+		if err == nil {
+			return nil
+		}
+		select {
+		case <-n.ended:
+			return fmt.Errorf("the node %s ended before it answered: %s", n.address, n.lastError())
+		case <-ctx.Done():
+			return fmt.Errorf("the node %s did not answer in time (%w): %s", n.address, err, n.lastError())
+		case <-ticks.C:
+		}
+	}
+}
+
+// lastError is the last line of the node's log that tells an error, or its
+// last line.
+func (n *node) lastError() string {
+	text, err := os.ReadFile(n.logFile())
+	if err != nil {
+		return err.Error()
+	}
+	last := ""
+	lines := bytes.Split(bytes.TrimSpace(text), []byte("\n"))
+	for _, line := range lines {
+		if bytes.Contains(line, []byte("ERROR")) || bytes.Contains(line, []byte("Exception")) {
+			last = string(line)
+		}
+	}
+	if last == "" {
+		last = string(lines[len(lines)-1])
+	}
+	return last
+}

@@ -1,0 +1,197 @@
+package cassandra
+
+import (
+	"encoding/binary"
+	"errors"
+	"slices"
+
+	"github.com/gocql/gocql"
+
+	"carrel/library"
+)
+
+// Cells that the driver would read by reflection, row after row, are read here
+// from their wire form (native protocol v4, section 6): a collection is a count
+// of 4 bytes, then its parts, each with its length in 4 bytes in front.
+
+// errCell says that a cell is not of the form its column has.
+var errCell = errors.New("a cell of an unknown form")
+
+// cutPart takes a part with its length off data.
+func cutPart(data []byte) (part, rest []byte, err error) {
+	if len(data) < 4 {
+		return nil, nil, errCell
+	}
+	n := int(int32(binary.BigEndian.Uint32(data)))
+	if n < 0 || len(data)-4 < n {
+		return nil, nil, errCell
+	}
+	return data[4 : 4+n], data[4+n:], nil
+}
+
+// cutPair takes a key and a value of these lengths off data.
+func cutPair(data []byte, keyLen, valueLen int) (key, value, rest []byte, err error) {
+	if key, data, err = cutPart(data); err != nil {
+		return nil, nil, nil, err
+	}
+	if value, data, err = cutPart(data); err != nil {
+		return nil, nil, nil, err
+	}
+	if len(key) != keyLen || len(value) != valueLen {
+		return nil, nil, nil, errCell
+	}
+	return key, value, data, nil
+}
+
+// countOf takes the number of parts off data.
+func countOf(data []byte) (n int, rest []byte, err error) {
+	if len(data) < 4 {
+		return 0, nil, errCell
+	}
+	return int(int32(binary.BigEndian.Uint32(data))), data[4:], nil
+}
+
+// unsettledCell is map<bigint, tinyint>: position -> widest visibility.
+type unsettledCell []library.Superseded
+
+// UnmarshalCQL implements the driver's Unmarshaler.
+func (u *unsettledCell) UnmarshalCQL(_ gocql.TypeInfo, data []byte) error {
+	*u = nil
+	if len(data) == 0 {
+		return nil
+	}
+	n, data, err := countOf(data)
+	if err != nil {
+		return err
+	}
+	for range n {
+		var key, value []byte
+		if key, value, data, err = cutPair(data, 8, 1); err != nil {
+			return err
+		}
+		*u = append(*u, library.Superseded{Position: library.Instant(binary.BigEndian.Uint64(key)), Widest: library.Visibility(value[0])})
+	}
+	slices.SortFunc(*u, func(a, b library.Superseded) int {
+		if a.Position < b.Position {
+			return -1
+		}
+		return 1
+	})
+	return nil
+}
+
+// writersCell is map<tinyint, uuid>: slot -> entry. Every compare-and-set
+// writes the slot of its seq, so a slot holds the entry of the last seq that
+// falls on it, and nothing ever needs to be removed.
+type writersCell struct {
+	entries [library.MaxWriters]library.EntryID
+	stands  [library.MaxWriters]bool
+}
+
+// slotOf is the slot of a seq.
+func slotOf(seq int64) int8 { return int8(seq % library.MaxWriters) }
+
+// UnmarshalCQL implements the driver's Unmarshaler.
+func (w *writersCell) UnmarshalCQL(_ gocql.TypeInfo, data []byte) error {
+	*w = writersCell{}
+	if len(data) == 0 {
+		return nil
+	}
+	n, data, err := countOf(data)
+	if err != nil {
+		return err
+	}
+	for range n {
+		var key, value []byte
+		if key, value, data, err = cutPair(data, 1, 16); err != nil {
+			return err
+		}
+		if key[0] >= library.MaxWriters {
+			return errCell
+		}
+		copy(w.entries[key[0]][:], value)
+		w.stands[key[0]] = true
+	}
+	return nil
+}
+
+// upTo are the writers of the last states up to seq.
+func (w *writersCell) upTo(seq int64) []library.Writer {
+	var ws []library.Writer
+	for n := max(1, seq-library.MaxWriters+1); n <= seq; n++ {
+		if slot := slotOf(n); w.stands[slot] {
+			if ws == nil {
+				ws = make([]library.Writer, 0, seq-n+1)
+			}
+			ws = append(ws, library.Writer{Seq: n, Entry: w.entries[slot]})
+		}
+	}
+	return ws
+}
+
+// rowKeys is list<tuple<tinyint, text>>: the rows of a partition that are read.
+type rowKeys []rowKey
+
+type rowKey struct {
+	kind int8
+	key  string
+}
+
+// MarshalCQL implements the driver's Marshaler.
+func (ks rowKeys) MarshalCQL(gocql.TypeInfo) ([]byte, error) {
+	size := 4
+	for _, k := range ks {
+		size += 4 + 4 + 1 + 4 + len(k.key)
+	}
+	b := binary.BigEndian.AppendUint32(make([]byte, 0, size), uint32(len(ks)))
+	for _, k := range ks {
+		b = binary.BigEndian.AppendUint32(b, uint32(4+1+4+len(k.key)))
+		b = append(binary.BigEndian.AppendUint32(b, 1), byte(k.kind))
+		b = append(binary.BigEndian.AppendUint32(b, uint32(len(k.key))), k.key...)
+	}
+	return b, nil
+}
+
+// The kinds of rows of a partition of content or of a principal, in the order
+// in which they stand.
+const (
+	kindHeader  int8 = 0
+	kindMember  int8 = 1
+	kindRequest int8 = 2
+)
+
+// headerKey is the key of a header. It sorts behind every principal, so that
+// one slice reads the header and the member rows after any of them.
+const headerKey = "~"
+
+// memberLeaving is the state of a member row that is leaving.
+const memberLeaving int8 = 1
+
+// partitionKeys are the header, the member rows and the request row asked for.
+func partitionKeys(members []library.PrincipalID, request *library.RequestKey) rowKeys {
+	keys := make(rowKeys, 0, len(members)+2)
+	keys = append(keys, rowKey{kindHeader, headerKey})
+	for _, p := range members {
+		keys = append(keys, rowKey{kindMember, string(p)})
+	}
+	if request != nil {
+		keys = append(keys, rowKey{kindRequest, requestKey(request)})
+	}
+	return keys
+}
+
+// requestCells are the columns of an answered request.
+type requestCells struct {
+	hash, answer []byte
+	until        int64
+}
+
+// row is the answered request of a key. The cells' memory is the driver's to
+// use again.
+func (c *requestCells) row(key library.RequestKey) (*library.RequestRow, error) {
+	r := &library.RequestRow{Key: key, Answer: slices.Clone(c.answer), Until: library.Instant(c.until)}
+	if copy(r.InputHash[:], c.hash) != len(r.InputHash) || len(c.hash) != len(r.InputHash) {
+		return nil, errCell
+	}
+	return r, nil
+}

@@ -1,0 +1,32 @@
+package cassandra_test
+
+import (
+	"testing"
+
+	"carrel/cassandra"
+	"carrel/library"
+	"carrel/library/storetest"
+)
+
+func TestConformance(t *testing.T) {
+	shared := open(t, options(t))
+	storetest.Run(t, func(*testing.T) library.Store { return shared })
+}
+
+// TestDurable: the cluster outlives the process, so what a crash takes is the
+// session and whatever the process remembered.
+func TestDurable(t *testing.T) {
+	o := options(t)
+	storetest.RunDurable(t, func(t *testing.T) (library.Store, func() library.Store) {
+		store := open(t, o)
+		return store, func() library.Store {
+			if err := store.Close(); err != nil {
+				t.Fatal(err)
+			}
+			store = open(t, o)
+			return store
+		}
+	})
+}
+
+var _ library.Store = (*cassandra.Store)(nil)

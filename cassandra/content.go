@@ -1,0 +1,290 @@
+package cassandra
+
+import (
+	"context"
+	"encoding/hex"
+	"slices"
+
+	"github.com/gocql/gocql"
+
+	"carrel/library"
+)
+
+// readWidth is how many partitions one ReadMany reads at a time. A page of 20
+// is read at once, and an import of thousands does not fill the gate.
+const readWidth = 64
+
+// contentRow is a row of the table content, of whatever kind.
+type contentRow struct {
+	kind                                                    int8
+	key                                                     string
+	seq, mts, lastModified, position, movesSince, createdAt int64
+	state, itemKind, visibility, widest, present, role      int8
+	version, moves, managers, members                       int
+	title, description, link, creator                       string
+	expiresAt, mseq                                         int64
+	unsettled                                               unsettledCell
+	writers                                                 writersCell
+	requestCells
+}
+
+// contentColumns are the columns of contentRow.cells, in their order.
+const contentColumns = `kind, key, seq, mts, last_modified, position, moves_since, created_at,
+ state, item_kind, visibility, widest, present, role, version, moves, managers, members,
+ title, description, link, creator, expires_at, mseq, unsettled, writers, input_hash, answer, until`
+
+func (r *contentRow) cells() []any {
+	return []any{
+		&r.kind, &r.key, &r.seq, &r.mts, &r.lastModified, &r.position, &r.movesSince, &r.createdAt,
+		&r.state, &r.itemKind, &r.visibility, &r.widest, &r.present, &r.role, &r.version, &r.moves, &r.managers, &r.members,
+		&r.title, &r.description, &r.link, &r.creator, &r.expiresAt, &r.mseq, &r.unsettled, &r.writers, &r.hash, &r.answer, &r.until,
+	}
+}
+
+// The optional parts of an item, as bits of the column present. A part that is
+// absent is stored as its zero value, because a null would leave a tombstone.
+const (
+	hasDescription int8 = 1 << iota
+	hasLink
+	hasExpiry
+)
+
+// header makes the header of an item of the row.
+func (r *contentRow) header(id library.ContentID) library.Header {
+	h := library.Header{
+		Content: library.Content{
+			ID: id, Kind: library.ContentKind(r.itemKind), Title: r.title, Visibility: library.Visibility(r.visibility),
+			Creator: library.PrincipalID(r.creator), CreatedAt: library.Instant(r.createdAt),
+			LastModified: library.Instant(r.lastModified), Version: r.version,
+		},
+		State: library.State(r.state), Seq: r.seq, MTS: library.Instant(r.mts),
+		Position: library.Instant(r.position), Widest: library.Visibility(r.widest),
+		Unsettled: r.unsettled, Writers: r.writers.upTo(r.seq),
+		MovesSince: library.Instant(r.movesSince), Moves: r.moves, Managers: r.managers, Members: r.members,
+	}
+	if r.present&hasDescription != 0 {
+		description := r.description
+		h.Description = &description
+	}
+	if r.present&hasLink != 0 {
+		link := r.link
+		h.Link = &link
+	}
+	if r.present&hasExpiry != 0 {
+		expiry := library.Instant(r.expiresAt)
+		h.ExpiresAt = &expiry
+	}
+	return h
+}
+
+// member makes the member row of the row.
+func (r *contentRow) member() library.Member {
+	return library.Member{Principal: library.PrincipalID(r.key), Role: library.ContentRole(r.role), Leaving: r.state == memberLeaving, Seq: r.mseq}
+}
+
+const selectContentRows = `SELECT ` + contentColumns + ` FROM content WHERE content_id = ? AND (kind, key) IN ?`
+
+// Read implements library.ContentStore.
+func (s *Store) Read(ctx context.Context, id library.ContentID, q library.ContentQuery) (*library.ContentRows, error) {
+	rows := new(library.ContentRows)
+	if err := s.readContent(ctx, "read a content", id, q, rows); err != nil {
+		return nil, err
+	}
+	return rows, nil
+}
+
+// readContent reads rows of one partition in one statement, which the node
+// answers from one state of it.
+func (s *Store) readContent(ctx context.Context, doing string, id library.ContentID, q library.ContentQuery, rows *library.ContentRows) error {
+	r := reading{doing: doing, stmt: selectContentRows, serial: q.Serial, args: []any{string(id), partitionKeys(q.Members, q.Request)}}
+	if len(q.Members) > 0 {
+		rows.Members = make([]library.Member, len(q.Members))
+		for i, p := range q.Members {
+			rows.Members[i].Principal = p
+		}
+	}
+	var bad error
+	err := s.eachContentRow(ctx, r, func(row *contentRow) {
+		switch row.kind {
+		case kindHeader:
+			rows.Header = row.header(id)
+		case kindMember:
+			m := row.member()
+			for i := range rows.Members {
+				if rows.Members[i].Principal == m.Principal {
+					rows.Members[i] = m
+				}
+			}
+		case kindRequest:
+			rows.Request, bad = row.requestCells.row(*q.Request)
+		}
+	})
+	if err == nil {
+		err = fault(doing, bad)
+	}
+	return err
+}
+
+// eachContentRow runs a SELECT of contentColumns. The row is used again.
+func (s *Store) eachContentRow(ctx context.Context, r reading, see func(*contentRow)) error {
+	row := new(contentRow)
+	cells := row.cells()
+	return s.read(ctx, r, func(iter *gocql.Iter) bool {
+		if !iter.Scan(cells...) {
+			return false
+		}
+		see(row)
+		return true
+	})
+}
+
+// ReadMany implements library.ContentStore: each partition is read once, all of
+// them at the same time, which costs a page less than one statement over all.
+func (s *Store) ReadMany(ctx context.Context, ids []library.ContentID, members []library.PrincipalID) ([]library.ContentRows, error) {
+	if err := ctx.Err(); err != nil {
+		return nil, notBegun(err)
+	}
+	rows := make([]library.ContentRows, len(ids))
+	first := make(map[library.ContentID]int, len(ids))
+	var distinct []int
+	for i, id := range ids {
+		if _, known := first[id]; !known {
+			first[id] = i
+			distinct = append(distinct, i)
+		}
+	}
+	err := concurrently(ctx, len(distinct), readWidth, func(ctx context.Context, n int) error {
+		i := distinct[n]
+		return s.readContent(ctx, "read contents", ids[i], library.ContentQuery{Members: members}, &rows[i])
+	})
+	if err != nil {
+		return nil, err
+	}
+	for i, id := range ids {
+		if f := first[id]; f != i {
+			rows[i] = rows[f]
+			rows[i].Members = slices.Clone(rows[f].Members)
+		}
+	}
+	return rows, nil
+}
+
+// The header's key sorts behind every principal, so it is in the slice.
+const selectMembersPage = `SELECT ` + contentColumns + ` FROM content WHERE content_id = ? AND kind IN (0, 1) AND key > ? LIMIT ?`
+
+// MembersPage implements library.ContentStore. Header and rows are of one
+// statement, and so of one state.
+func (s *Store) MembersPage(ctx context.Context, id library.ContentID, after library.PrincipalID, limit int, serial bool) (*library.ContentRows, error) {
+	rows := new(library.ContentRows)
+	r := reading{doing: "read members", stmt: selectMembersPage, serial: serial, args: []any{string(id), string(after), max(limit, 0) + 1}}
+	err := s.eachContentRow(ctx, r, func(row *contentRow) {
+		switch {
+		case row.kind == kindHeader:
+			rows.Header = row.header(id)
+		case len(rows.Members) < limit:
+			// A partition without a header cannot be; it would give one row more.
+			rows.Members = append(rows.Members, row.member())
+		}
+	})
+	if err != nil {
+		return nil, err
+	}
+	return rows, nil
+}
+
+// With base 0 the condition is bound to null: no header must exist. An
+// assignment to an element of a map leaves no tombstone, as the whole map would.
+const (
+	assignContentHeader = `UPDATE content SET seq = ?, mts = ?, state = ?, item_kind = ?, title = ?, description = ?, link = ?, expires_at = ?,
+ present = ?, creator = ?, created_at = ?, last_modified = ?, version = ?, visibility = ?, widest = ?, position = ?,
+ moves_since = ?, moves = ?, managers = ?, members = ?, writers[?] = ?`
+	updateContent   = assignContentHeader + ` WHERE content_id = ? AND kind = 0 AND key = '~' IF seq = ?`
+	moveContent     = assignContentHeader + `, unsettled[?] = ? WHERE content_id = ? AND kind = 0 AND key = '~' IF seq = ?`
+	putMember       = `INSERT INTO content (content_id, kind, key, role, state, mseq) VALUES (?, 1, ?, ?, ?, ?)`
+	putContentReply = `INSERT INTO content (content_id, kind, key, input_hash, answer, until) VALUES (?, 2, ?, ?, ?, ?) USING TTL ?`
+)
+
+// Commit implements library.ContentStore: one conditional batch on the item's
+// partition.
+func (s *Store) Commit(ctx context.Context, c *library.ContentCommit) (library.Verdict, error) {
+	if c.Header.Seq != c.Base+1 {
+		return library.Verdict{}, wrongSeq(c.Header.Seq, c.Base)
+	}
+	var ch changes
+	stmt, args := updateContent, headerValues(c)
+	if c.Supersede != nil {
+		stmt, args = moveContent, append(args, int64(c.Supersede.Position), int8(c.Supersede.Widest))
+	}
+	ch.add(stmt, append(args, string(c.ID), baseOf(c.Base))...)
+	for _, m := range c.Members {
+		ch.add(putMember, string(c.ID), string(m.Principal), int8(m.Role), memberState(m.Leaving), c.Header.Seq)
+	}
+	if r := c.Request; r != nil {
+		ch.add(putContentReply, string(c.ID), requestKey(&r.Key), r.InputHash[:], r.Answer, int64(r.Until), s.timeToLive(r.Until))
+	}
+	const doing = "commit"
+	applied, err := s.decide(ctx, doing, &ch)
+	if err != nil || applied {
+		return library.Verdict{Applied: applied}, err
+	}
+	rows := new(library.ContentRows)
+	if err := s.readContent(ctx, doing, c.ID, library.ContentQuery{Serial: true}, rows); err != nil {
+		// This write was refused, but an earlier one of the same entry may not have
+		// been, and only the verdict would tell.
+		return library.Verdict{}, library.Uncertain(err)
+	}
+	return library.Verdict{Seq: rows.Header.Seq, Writers: rows.Header.Writers}, nil
+}
+
+// headerValues are the values of assignContentHeader.
+func headerValues(c *library.ContentCommit) []any {
+	h := &c.Header
+	var present int8
+	var description, link string
+	var expiresAt int64
+	if h.Description != nil {
+		present, description = present|hasDescription, *h.Description
+	}
+	if h.Link != nil {
+		present, link = present|hasLink, *h.Link
+	}
+	if h.ExpiresAt != nil {
+		present, expiresAt = present|hasExpiry, int64(*h.ExpiresAt)
+	}
+	return []any{
+		h.Seq, int64(h.MTS), int8(h.State), int8(h.Kind), h.Title, description, link, expiresAt,
+		present, string(h.Creator), int64(h.CreatedAt), int64(h.LastModified), h.Version, int8(h.Visibility), int8(h.Widest), int64(h.Position),
+		int64(h.MovesSince), h.Moves, h.Managers, h.Members, slotOf(h.Seq), gocql.UUID(c.Writer),
+	}
+}
+
+// baseOf is what the standing seq is compared with: null where no header must
+// stand.
+func baseOf(base int64) any {
+	if base == 0 {
+		return nil
+	}
+	return base
+}
+
+func memberState(leaving bool) int8 {
+	if leaving {
+		return memberLeaving
+	}
+	return 0
+}
+
+// requestKey is the key of an answered request's row.
+func requestKey(key *library.RequestKey) string { return hex.EncodeToString(key[:]) }
+
+// maxTimeToLive is the longest that Cassandra takes: 20 years.
+const maxTimeToLive = 630720000
+
+// timeToLive is, in whole seconds, how long a row must be kept at least.
+func (s *Store) timeToLive(until library.Instant) int {
+	return int(min(max(int64(until-s.now())/1e6+1, 1), maxTimeToLive))
+}
+
+func wrongSeq(seq, base int64) error {
+	return &library.Error{Code: library.Internal, Msg: "commit: the new seq does not follow its base", Err: seqError{seq, base}}
+}

@@ -1,0 +1,135 @@
+package cassandra
+
+import (
+	"cmp"
+	"context"
+	"hash/fnv"
+	"slices"
+	"time"
+
+	"github.com/gocql/gocql"
+
+	"carrel/library"
+)
+
+// dueShards is over how many partitions a day's items are spread.
+const dueShards = 16
+
+// dueDaysKept is how long a day that is over stays on the list of days though
+// nothing is left of it: nobody plans for a day that far back, not even with a
+// clock that is behind.
+const dueDaysKept = 2 * 24 * time.Hour
+
+// The list of days that may hold items is the checkpoint from which they are
+// scanned: a day without any costs nothing.
+const (
+	noteDay    = `INSERT INTO due_day (part, day, noted) VALUES (0, ?, 1)`
+	forgetDay  = `DELETE FROM due_day USING TIMESTAMP ? WHERE part = 0 AND day = ?`
+	selectDays = `SELECT day, writetime(noted) FROM due_day WHERE part = 0 AND day <= ?`
+	putDue     = `INSERT INTO due (day, shard, at, content_id) VALUES (?, ?, ?, ?)`
+	dropDue    = `DELETE FROM due WHERE day = ? AND shard = ? AND at = ? AND content_id = ?`
+	selectDue  = `SELECT at, content_id FROM due WHERE day = ? AND shard = ? AND at <= ? LIMIT ?`
+)
+
+// dayOf is the day of an instant, in UTC.
+func dayOf(at library.Instant) time.Time {
+	t := at.Time()
+	return time.Date(t.Year(), t.Month(), t.Day(), 0, 0, 0, 0, time.UTC)
+}
+
+// shardOf is the shard of an item.
+func shardOf(id library.ContentID) int8 {
+	h := fnv.New32a()
+	_, _ = h.Write([]byte(id)) // a hash takes everything
+	return int8(h.Sum32() % dueShards)
+}
+
+// PutDue implements library.JournalStore.
+func (s *Store) PutDue(ctx context.Context, d library.Due) error {
+	const doing = "write a due"
+	day := dayOf(d.At)
+	return concurrently(ctx, 2, 2, func(ctx context.Context, i int) error {
+		if i == 0 {
+			return s.write(ctx, doing, noteDay, day)
+		}
+		return s.write(ctx, doing, putDue, day, shardOf(d.Content), int64(d.At), string(d.Content))
+	})
+}
+
+// DropDue implements library.JournalStore.
+func (s *Store) DropDue(ctx context.Context, d library.Due) error {
+	return s.write(ctx, "drop a due", dropDue, dayOf(d.At), shardOf(d.Content), int64(d.At), string(d.Content))
+}
+
+// dueDay is a day that may hold items, and when that was noted.
+type dueDay struct {
+	day   time.Time
+	noted int64
+}
+
+// DueUntil implements library.JournalStore: day by day, the shards of one at
+// the same time.
+func (s *Store) DueUntil(ctx context.Context, until library.Instant, limit int) ([]library.Due, error) {
+	days, err := s.dueDays(ctx, until)
+	if err != nil {
+		return nil, err
+	}
+	var dues []library.Due
+	for _, d := range days {
+		if len(dues) >= limit {
+			break
+		}
+		found, err := s.dueOf(ctx, d.day, until, limit-len(dues))
+		if err != nil {
+			return nil, err
+		}
+		dues = append(dues, found...)
+		if len(found) == 0 && until.Time().Sub(d.day) > dueDaysKept+24*time.Hour {
+			// A day that was noted again since it was read stays.
+			if err := s.write(ctx, "forget a day", forgetDay, d.noted, d.day); err != nil {
+				return nil, err
+			}
+		}
+	}
+	return dues, nil
+}
+
+func (s *Store) dueDays(ctx context.Context, until library.Instant) ([]dueDay, error) {
+	var (
+		days []dueDay
+		d    dueDay
+	)
+	err := s.read(ctx, reading{doing: "read dues", stmt: selectDays, args: []any{dayOf(until)}}, func(iter *gocql.Iter) bool {
+		if !iter.Scan(&d.day, &d.noted) {
+			return false
+		}
+		days = append(days, d)
+		return true
+	})
+	return days, err
+}
+
+// dueOf are the items of a day that are due, earliest first.
+func (s *Store) dueOf(ctx context.Context, day time.Time, until library.Instant, limit int) ([]library.Due, error) {
+	var shards [dueShards][]library.Due
+	err := concurrently(ctx, dueShards, dueShards, func(ctx context.Context, shard int) error {
+		var (
+			at int64
+			id string
+		)
+		r := reading{doing: "read dues", stmt: selectDue, args: []any{day, int8(shard), int64(until), limit}}
+		return s.read(ctx, r, func(iter *gocql.Iter) bool {
+			if !iter.Scan(&at, &id) {
+				return false
+			}
+			shards[shard] = append(shards[shard], library.Due{At: library.Instant(at), Content: library.ContentID(id)})
+			return true
+		})
+	})
+	if err != nil {
+		return nil, err
+	}
+	all := slices.Concat(shards[:]...)
+	slices.SortFunc(all, func(a, b library.Due) int { return cmp.Or(cmp.Compare(a.At, b.At), cmp.Compare(a.Content, b.Content)) })
+	return all[:min(len(all), limit)], nil
+}

@@ -1,0 +1,53 @@
+package cassandra
+
+import (
+	"context"
+
+	"carrel/library"
+)
+
+// EnforceBatch implements library.ContentStore: one principal a mutation. The
+// caller decides how many are under way.
+func (s *Store) EnforceBatch() int { return 1 }
+
+// Every derived row carries the mts of the state that it was derived from. So
+// an older state never undoes what a newer one wrote, whatever comes late.
+const (
+	putEntry = `INSERT INTO library_by_principal (principal_id, bucket, position, content_id, mts, role)
+ VALUES (?, ?, ?, ?, ?, ?) USING TIMESTAMP ?`
+	dropEntry = `DELETE FROM library_by_principal USING TIMESTAMP ?
+ WHERE principal_id = ? AND bucket = ? AND position = ? AND content_id = ?`
+	putShared  = `INSERT INTO content_by_principal (principal_id, content_id, role) VALUES (?, ?, ?) USING TIMESTAMP ?`
+	dropShared = `DELETE FROM content_by_principal USING TIMESTAMP ? WHERE principal_id = ? AND content_id = ?`
+)
+
+// Enforce implements library.ContentStore: one mutation a principal, without a
+// reading. Both tables have the principal as their partition key, so the rows
+// of both are one mutation.
+func (s *Store) Enforce(ctx context.Context, e *library.Enforcement) error {
+	var d library.Derived
+	h := e.Header
+	mts, id := int64(h.MTS), string(h.ID)
+	for _, m := range e.Rows {
+		e.Derive(h, m, &d)
+		p := string(m.Principal)
+		var ch changes
+		for _, k := range d.Delete {
+			ch.add(dropEntry, mts, p, int8(k.Bucket), int64(k.Position), id)
+		}
+		for _, k := range d.Put {
+			ch.add(putEntry, p, int8(k.Bucket), int64(k.Position), id, mts, int8(m.Role), mts)
+		}
+		switch {
+		case !e.Reverse:
+		case d.Role == library.NoRole:
+			ch.add(dropShared, mts, p, id)
+		default:
+			ch.add(putShared, p, id, int8(d.Role), mts)
+		}
+		if err := s.writeAll(ctx, "enforce", &ch); err != nil {
+			return err
+		}
+	}
+	return nil
+}

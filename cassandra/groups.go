@@ -1,0 +1,167 @@
+package cassandra
+
+import (
+	"context"
+
+	"github.com/gocql/gocql"
+
+	"carrel/library"
+)
+
+const selectGroupMembersPage = `SELECT ` + principalColumns + ` FROM principal
+ WHERE principal_id = ? AND kind IN (0, 1) AND key > ? LIMIT ?`
+
+// GroupMembersPage implements library.PrincipalStore. Header and rows are of
+// one statement, and so of one state.
+func (s *Store) GroupMembersPage(ctx context.Context, group, after library.PrincipalID, limit int, serial bool) (*library.PrincipalRows, error) {
+	rows := new(library.PrincipalRows)
+	r := reading{doing: "read group members", stmt: selectGroupMembersPage, serial: serial, args: []any{string(group), string(after), max(limit, 0) + 1}}
+	err := s.eachPrincipalRow(ctx, r, func(row *principalRow) {
+		switch {
+		case row.kind == kindHeader:
+			rows.Header = row.header(group)
+		case len(rows.Members) < limit:
+			rows.Members = append(rows.Members, row.member())
+		}
+	})
+	if err != nil {
+		return nil, err
+	}
+	return rows, nil
+}
+
+// Confirm implements library.PrincipalStore: one reading for each group.
+func (s *Store) Confirm(ctx context.Context, claims []library.MemberOf) ([]library.GroupMemberRow, error) {
+	if err := ctx.Err(); err != nil {
+		return nil, notBegun(err)
+	}
+	confirmed := make([]library.GroupMemberRow, len(claims))
+	var asked []claim
+	latest := make(map[library.PrincipalID]int)
+	for i, c := range claims {
+		n, known := latest[c.Group]
+		if !known || len(asked[n].members) == maxInList {
+			n = len(asked)
+			latest[c.Group] = n
+			asked = append(asked, claim{group: c.Group})
+		}
+		asked[n].members = append(asked[n].members, c.Member)
+		asked[n].at = append(asked[n].at, i)
+	}
+	err := concurrently(ctx, len(asked), readWidth, func(ctx context.Context, n int) error {
+		var rows library.PrincipalRows
+		if err := s.readPrincipal(ctx, "confirm members", asked[n].group, library.PrincipalQuery{Members: asked[n].members}, &rows); err != nil {
+			return err
+		}
+		for i, m := range rows.Members {
+			confirmed[asked[n].at[i]] = m
+		}
+		return nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	return confirmed, nil
+}
+
+// claim is what is asked of one group: members, and where their rows go.
+type claim struct {
+	group   library.PrincipalID
+	members []library.PrincipalID
+	at      []int
+}
+
+const (
+	putMembership  = `INSERT INTO groups_by_member (member_id, group_id, role) VALUES (?, ?, ?) USING TIMESTAMP ?`
+	dropMembership = `DELETE FROM groups_by_member USING TIMESTAMP ? WHERE member_id = ? AND group_id = ?`
+)
+
+// EnforceGroup implements library.PrincipalStore: one mutation a member, with
+// the timestamp of the state.
+func (s *Store) EnforceGroup(ctx context.Context, e *library.GroupEnforcement) error {
+	mts, id := int64(e.Header.MTS), string(e.Header.ID)
+	return concurrently(ctx, len(e.Rows), readWidth, func(ctx context.Context, i int) error {
+		const doing = "enforce a group"
+		m := e.Rows[i]
+		if m.Active() && e.Header.State == library.Live {
+			return s.write(ctx, doing, putMembership, string(m.Principal), id, int8(m.Role), mts)
+		}
+		return s.write(ctx, doing, dropMembership, mts, string(m.Principal), id)
+	})
+}
+
+const dropLeavingMember = `DELETE FROM principal WHERE principal_id = ? AND kind = 1 AND key = ? IF state = 1 AND mseq = ?`
+
+// SettleGroup implements library.PrincipalStore: one conditional batch, unless
+// rows have changed since they were read.
+func (s *Store) SettleGroup(ctx context.Context, t *library.GroupSettlement) error {
+	var leaving []library.GroupMemberRow
+	for _, m := range t.Leaving {
+		if m.Leaving && m.Seq != 0 {
+			leaving = append(leaving, m)
+		}
+	}
+	for len(leaving) > 0 {
+		now := leaving[:min(len(leaving), settleRows)]
+		if err := s.settleGroup(ctx, t.ID, now); err != nil {
+			return err
+		}
+		leaving = leaving[len(now):]
+	}
+	return nil
+}
+
+func (s *Store) settleGroup(ctx context.Context, id library.PrincipalID, leaving []library.GroupMemberRow) error {
+	const doing = "settle a group"
+	for range settleTries {
+		if len(leaving) == 0 {
+			return nil
+		}
+		var ch changes
+		var q library.PrincipalQuery
+		q.Serial = true
+		for _, m := range leaving {
+			ch.add(dropLeavingMember, string(id), string(m.Principal), m.Seq)
+			q.Members = append(q.Members, m.Principal)
+		}
+		applied, err := s.decide(ctx, doing, &ch)
+		if err != nil || applied {
+			return err
+		}
+		var rows library.PrincipalRows
+		if err := s.readPrincipal(ctx, doing, id, q, &rows); err != nil {
+			return err
+		}
+		var kept []library.GroupMemberRow
+		for i, m := range leaving {
+			if rows.Members[i].Leaving && rows.Members[i].Seq == m.Seq {
+				kept = append(kept, m)
+			}
+		}
+		leaving = kept
+	}
+	return library.Unavailablef(nil, "settle a group: the rows keep changing; try again")
+}
+
+const selectMemberships = `SELECT group_id, role FROM groups_by_member WHERE member_id = ? AND group_id > ? LIMIT ?`
+
+// Memberships implements library.PrincipalStore.
+func (s *Store) Memberships(ctx context.Context, p, after library.PrincipalID, limit int) ([]library.Membership, error) {
+	if limit <= 0 {
+		return nil, nil
+	}
+	var (
+		all   []library.Membership
+		group string
+		role  int8
+	)
+	r := reading{doing: "list memberships", stmt: selectMemberships, args: []any{string(p), string(after), limit}}
+	err := s.read(ctx, r, func(iter *gocql.Iter) bool {
+		if !iter.Scan(&group, &role) {
+			return false
+		}
+		all = append(all, library.Membership{Group: library.PrincipalID(group), Role: library.GroupRole(role)})
+		return true
+	})
+	return all, err
+}

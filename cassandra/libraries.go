@@ -1,0 +1,182 @@
+package cassandra
+
+import (
+	"context"
+	"math"
+	"slices"
+
+	"github.com/gocql/gocql"
+
+	"carrel/library"
+)
+
+// A slice without a beginning or a bound is given one that no entry can have:
+// so two statements read every slice.
+var (
+	beforeAll = library.EntryKey{Position: math.MinInt64}
+	afterAll  = library.EntryKey{Position: math.MaxInt64}
+)
+
+const (
+	pageOlder = `SELECT position, content_id, mts, role FROM library_by_principal
+ WHERE principal_id = ? AND bucket = ? AND (position, content_id) < (?, ?) LIMIT ?`
+	pageNewer = `SELECT position, content_id, mts, role FROM library_by_principal
+ WHERE principal_id = ? AND bucket = ? AND (position, content_id) > (?, ?) AND (position, content_id) <= (?, ?)
+ ORDER BY bucket DESC, position ASC, content_id ASC LIMIT ?`
+)
+
+// PageLibrary implements library.LibraryStore: one clustering slice.
+func (s *Store) PageLibrary(ctx context.Context, p library.Slice) ([]library.Entry, error) {
+	if p.Limit <= 0 {
+		return nil, nil
+	}
+	r := reading{doing: "page a library", args: []any{string(p.Owner), int8(p.Bucket)}}
+	if p.Newer {
+		from, bound := keyOr(p.From, beforeAll), keyOr(p.Bound, afterAll)
+		r.stmt = pageNewer
+		r.args = append(r.args, int64(from.Position), string(from.Content), int64(bound.Position), string(bound.Content), p.Limit)
+	} else {
+		from := keyOr(p.From, afterAll)
+		r.stmt = pageOlder
+		r.args = append(r.args, int64(from.Position), string(from.Content), p.Limit)
+	}
+	es := make([]library.Entry, 0, min(p.Limit, 128))
+	var (
+		position, mts int64
+		id            string
+		role          int8
+	)
+	err := s.read(ctx, r, func(iter *gocql.Iter) bool {
+		if !iter.Scan(&position, &id, &mts, &role) {
+			return false
+		}
+		es = append(es, library.Entry{Position: library.Instant(position), Content: library.ContentID(id), MTS: library.Instant(mts), Role: library.ContentRole(role)})
+		return true
+	})
+	if err != nil {
+		return nil, err
+	}
+	return es, nil
+}
+
+func keyOr(k *library.EntryKey, otherwise library.EntryKey) library.EntryKey {
+	if k == nil {
+		return otherwise
+	}
+	return *k
+}
+
+// countPage is how many rows are fetched at a time to be counted.
+const countPage = 5000
+
+// The limit of a count would limit the count's one row, so rows are counted here.
+const countEntries = `SELECT role FROM library_by_principal WHERE principal_id = ? AND bucket = ? LIMIT ?`
+
+// CountLibrary implements library.LibraryStore.
+func (s *Store) CountLibrary(ctx context.Context, owner library.PrincipalID, b library.Bucket, limit int) (int, error) {
+	n := 0
+	var role int8
+	r := reading{doing: "count a library", stmt: countEntries, args: []any{string(owner), int8(b), min(limit, math.MaxInt32)}, page: countPage}
+	err := s.read(ctx, r, func(iter *gocql.Iter) bool {
+		if !iter.Scan(&role) {
+			return false
+		}
+		n++
+		return true
+	})
+	return n, err
+}
+
+const selectBuilt = `SELECT DISTINCT principal_id, built FROM library_by_principal WHERE principal_id = ?`
+
+// Built implements library.LibraryStore.
+func (s *Store) Built(ctx context.Context, owner library.PrincipalID) (bool, error) {
+	var (
+		id    string
+		built bool
+	)
+	r := reading{doing: "read a library", stmt: selectBuilt, args: []any{string(owner)}}
+	err := s.read(ctx, r, func(iter *gocql.Iter) bool { return iter.Scan(&id, &built) })
+	return built, err
+}
+
+const setBuilt = `UPDATE library_by_principal SET built = true WHERE principal_id = ?`
+
+// SetBuilt implements library.LibraryStore. The coordinator's clock stamps it,
+// as it stamps the deletion of a partition by an operator.
+func (s *Store) SetBuilt(ctx context.Context, owner library.PrincipalID) error {
+	return s.write(ctx, "mark a library as built", setBuilt, string(owner))
+}
+
+// dropsAtOnce keeps a mutation well below the largest that a node takes.
+const dropsAtOnce = 500
+
+// DropEntries implements library.LibraryStore: each entry is deleted as of its
+// own timestamp, so that whatever is newer stays.
+func (s *Store) DropEntries(ctx context.Context, owner library.PrincipalID, es []library.BucketEntry) error {
+	for part := range slices.Chunk(es, dropsAtOnce) {
+		var ch changes
+		for _, e := range part {
+			ch.add(dropEntry, int64(e.MTS), string(owner), int8(e.Bucket), int64(e.Position), string(e.Content))
+		}
+		if err := s.writeAll(ctx, "drop entries", &ch); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+const (
+	selectShared = `SELECT content_id, role FROM content_by_principal WHERE principal_id = ? AND content_id > ? LIMIT ?`
+	selectRoles  = `SELECT content_id, role FROM content_by_principal WHERE principal_id = ? AND content_id IN ?`
+)
+
+// SharedWith implements library.LibraryStore.
+func (s *Store) SharedWith(ctx context.Context, owner library.PrincipalID, after library.ContentID, limit int) ([]library.Shared, error) {
+	if limit <= 0 {
+		return nil, nil
+	}
+	return s.shared(ctx, reading{doing: "list what is shared", stmt: selectShared, args: []any{string(owner), string(after), limit}})
+}
+
+func (s *Store) shared(ctx context.Context, r reading) ([]library.Shared, error) {
+	var (
+		all  []library.Shared
+		id   string
+		role int8
+	)
+	err := s.read(ctx, r, func(iter *gocql.Iter) bool {
+		if !iter.Scan(&id, &role) {
+			return false
+		}
+		all = append(all, library.Shared{Content: library.ContentID(id), Role: library.ContentRole(role)})
+		return true
+	})
+	return all, err
+}
+
+// Roles implements library.LibraryStore.
+func (s *Store) Roles(ctx context.Context, owner library.PrincipalID, ids []library.ContentID) ([]library.ContentRole, error) {
+	roles := make([]library.ContentRole, len(ids))
+	at := make(map[library.ContentID]library.ContentRole, len(ids))
+	for part := range slices.Chunk(ids, maxInList) {
+		keys := make([]string, len(part))
+		for i, id := range part {
+			keys[i] = string(id)
+		}
+		found, err := s.shared(ctx, reading{doing: "read roles", stmt: selectRoles, args: []any{string(owner), keys}})
+		if err != nil {
+			return nil, err
+		}
+		for _, f := range found {
+			at[f.Content] = f.Role
+		}
+	}
+	for i, id := range ids {
+		roles[i] = at[id]
+	}
+	return roles, nil
+}
+
+// maxInList bounds the keys that one statement asks for.
+const maxInList = 100

@@ -1,0 +1,55 @@
+package cassandra_test
+
+import (
+	"fmt"
+	"os"
+	"testing"
+
+	"go.uber.org/goleak"
+
+	"carrel/cassandra"
+	"carrel/cassandra/cassandratest"
+)
+
+// node is the one that all tests of this package share.
+var node cassandratest.Shared
+
+func TestMain(m *testing.M) {
+	code := m.Run()
+	if err := node.Stop(); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		code = 1
+	}
+	if code == 0 {
+		if err := goleak.Find(); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			code = 1
+		}
+	}
+	os.Exit(code)
+}
+
+// options are those of a keyspace of this test's own, with its tables.
+func options(t testing.TB) cassandra.Options {
+	t.Helper()
+	o := cassandra.Options{Hosts: node.Hosts(t), Keyspace: node.Keyspace(t), Replication: map[string]int{"": 1}}
+	if err := cassandra.Migrate(t.Context(), o, func(step string) { t.Log(step) }); err != nil {
+		t.Fatal(err)
+	}
+	return o
+}
+
+// open opens a store that is closed at the end of the test.
+func open(t testing.TB, o cassandra.Options) *cassandra.Store {
+	t.Helper()
+	s, err := cassandra.Open(t.Context(), o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := s.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return s
+}

@@ -1,0 +1,290 @@
+package cassandra
+
+import (
+	"context"
+	"crypto/sha256"
+	"embed"
+	"encoding/hex"
+	"fmt"
+	"io/fs"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/gocql/gocql"
+
+	"carrel/library"
+)
+
+//go:embed schema/*.cql
+var schemaFiles embed.FS
+
+// migration is a numbered file of statements. Once released it never changes:
+// its checksum is kept where it was carried out.
+type migration struct {
+	version    int
+	name       string
+	checksum   string
+	statements []string
+}
+
+// migrations are the embedded files, in order, numbered from 1.
+func migrations() ([]migration, error) {
+	names, err := fs.Glob(schemaFiles, "schema/*.cql")
+	if err != nil {
+		return nil, err
+	}
+	slices.Sort(names)
+	all := make([]migration, len(names))
+	for i, name := range names {
+		text, err := schemaFiles.ReadFile(name)
+		if err != nil {
+			return nil, err
+		}
+		file := strings.TrimPrefix(name, "schema/")
+		number, _, _ := strings.Cut(file, "_")
+		version, err := strconv.Atoi(number)
+		if err != nil || version != i+1 {
+			return nil, fmt.Errorf("schema/%s: the number %04d is expected", file, i+1)
+		}
+		sum := sha256.Sum256(text)
+		all[i] = migration{version: version, name: file, checksum: hex.EncodeToString(sum[:]), statements: statementsOf(string(text))}
+	}
+	return all, nil
+}
+
+// statementsOf takes a file apart. Its comments are whole lines, and no
+// statement has a semicolon within.
+func statementsOf(text string) []string {
+	var code strings.Builder
+	for line := range strings.Lines(text) {
+		if !strings.HasPrefix(strings.TrimSpace(line), "--") {
+			code.WriteString(line)
+		}
+	}
+	var all []string
+	for stmt := range strings.SplitSeq(code.String(), ";") {
+		if stmt = strings.TrimSpace(stmt); stmt != "" {
+			all = append(all, stmt)
+		}
+	}
+	return all
+}
+
+// Version 0 is the row by which one migration at a time is let through.
+const (
+	createKeyspace  = `CREATE KEYSPACE IF NOT EXISTS %s WITH replication = %s`
+	selectKeyspace  = `SELECT keyspace_name FROM system_schema.keyspaces WHERE keyspace_name = ?`
+	createVersions  = `CREATE TABLE IF NOT EXISTS schema_version (part tinyint, version int, name text, checksum text, applied timestamp, PRIMARY KEY ((part), version))`
+	claimMigration  = `INSERT INTO schema_version (part, version, name) VALUES (0, 0, ?) IF NOT EXISTS USING TTL 120`
+	unclaim         = `DELETE FROM schema_version WHERE part = 0 AND version = 0 IF name = ?`
+	recordMigration = `INSERT INTO schema_version (part, version, name, checksum, applied) VALUES (0, ?, ?, ?, ?) IF NOT EXISTS`
+	selectVersions  = `SELECT version, checksum FROM schema_version WHERE part = 0 AND version > 0`
+)
+
+// claimPause is how long a migration waits before it asks again whether the
+// one under way is done.
+const claimPause = 500 * time.Millisecond
+
+// Migrate makes the keyspace, if it is missing, and brings its schema to this
+// program's version. It may run beside gateways and beside itself, and may be
+// repeated after whatever interrupted it. progress is told of each step.
+func Migrate(ctx context.Context, o Options, progress func(step string)) error {
+	all, err := migrations()
+	if err != nil {
+		return err
+	}
+	if err := makeKeyspace(ctx, o, progress); err != nil {
+		return err
+	}
+	session, err := connect(o)
+	if err != nil {
+		return err
+	}
+	defer session.Close()
+	s := newStore(session, &o)
+	if err := s.define(ctx, createVersions); err != nil {
+		return err
+	}
+	release, err := s.claim(ctx)
+	if err != nil {
+		return err
+	}
+	for _, m := range all {
+		if err = s.migrate(ctx, m, progress); err != nil {
+			break
+		}
+	}
+	// The claim would end by itself, but not before somebody has waited for it.
+	release(context.WithoutCancel(ctx))
+	return err
+}
+
+// makeKeyspace makes the keyspace of the options unless it stands.
+func makeKeyspace(ctx context.Context, o Options, progress func(string)) error {
+	if err := o.check(); err != nil {
+		return err
+	}
+	cfg, err := o.cluster("")
+	if err != nil {
+		return err
+	}
+	session, err := cfg.CreateSession()
+	if err != nil {
+		return connectFault(err, &o)
+	}
+	defer session.Close()
+	s := newStore(session, &o)
+	var name string
+	err = s.read(ctx, reading{doing: "look for the keyspace", stmt: selectKeyspace, args: []any{o.Keyspace}}, func(iter *gocql.Iter) bool { return iter.Scan(&name) })
+	if err != nil || name != "" {
+		return err
+	}
+	progress("making the keyspace " + o.Keyspace + " with " + o.replication())
+	return s.define(ctx, fmt.Sprintf(createKeyspace, o.Keyspace, o.replication()))
+}
+
+// define runs a statement of the schema and waits until all nodes agree.
+func (s *Store) define(ctx context.Context, stmt string) error {
+	err := s.session.Query(stmt).WithContext(ctx).Exec()
+	if err == nil {
+		err = s.session.AwaitSchemaAgreement(ctx)
+	}
+	return fault("change the schema", err)
+}
+
+// claim waits until no other migration is under way.
+func (s *Store) claim(ctx context.Context) (release func(context.Context), err error) {
+	owner := gocql.TimeUUID().String()
+	for {
+		applied, standing, err := s.decideOne(ctx, "claim the schema", claimMigration, owner)
+		switch {
+		case err != nil && !library.MayHaveCommitted(err):
+			return nil, err
+		case applied, err == nil && standing["name"] == owner:
+			return func(ctx context.Context) { _, _, _ = s.decideOne(ctx, "release the schema", unclaim, owner) }, nil
+		}
+		pause := time.NewTimer(claimPause)
+		select {
+		case <-pause.C:
+		case <-ctx.Done():
+			pause.Stop()
+			return nil, operatorError(ctx.Err(), "another migration of this keyspace is under way")
+		}
+	}
+}
+
+// migrate carries out one migration, unless that was done before.
+func (s *Store) migrate(ctx context.Context, m migration, progress func(string)) error {
+	done, err := s.versions(ctx)
+	if err != nil {
+		return err
+	}
+	if sum, known := done[m.version]; known {
+		return m.compare(sum)
+	}
+	progress("schema " + m.name)
+	for _, stmt := range m.statements {
+		if err := s.define(ctx, stmt); err != nil {
+			return err
+		}
+	}
+	_, _, err = s.decideOne(ctx, "record a migration", recordMigration, m.version, m.name, m.checksum, s.now().Time())
+	return err
+}
+
+// compare refuses a migration that is not the one that was carried out.
+func (m *migration) compare(checksum string) error {
+	if checksum != m.checksum {
+		return operatorError(nil, "the schema's migration %s is not the one of this program: their checksums differ", m.name)
+	}
+	return nil
+}
+
+// versions are the checksums of the migrations that were carried out.
+func (s *Store) versions(ctx context.Context) (map[int]string, error) {
+	done := make(map[int]string)
+	var (
+		version int
+		sum     string
+	)
+	err := s.read(ctx, reading{doing: "read the schema's version", stmt: selectVersions, serial: true}, func(iter *gocql.Iter) bool {
+		if !iter.Scan(&version, &sum) {
+			return false
+		}
+		done[version] = sum
+		return true
+	})
+	return done, err
+}
+
+const (
+	selectLocalCentre = `SELECT data_center FROM system.local`
+	selectPeerCentres = `SELECT data_center FROM system.peers`
+	selectTables      = `SELECT table_name FROM system_schema.tables WHERE keyspace_name = ? AND table_name = 'schema_version'`
+)
+
+// checkCluster refuses a keyspace whose schema is older than this program, and
+// accepts a newer one: changes of the schema only add. With decisions that are
+// local to a data centre it wants to know which one, if there are several.
+func (s *Store) checkCluster(ctx context.Context, o *Options) error {
+	if !o.Global && o.DataCentre == "" {
+		centres, err := s.texts(ctx, selectLocalCentre)
+		if err != nil {
+			return err
+		}
+		peers, err := s.texts(ctx, selectPeerCentres)
+		if err != nil {
+			return err
+		}
+		if all := slices.Compact(slices.Sorted(slices.Values(append(centres, peers...)))); len(all) > 1 {
+			return operatorError(nil, "the cluster has the data centres %s: say which one this gateway uses", strings.Join(all, ", "))
+		}
+	}
+	return s.checkSchema(ctx, o)
+}
+
+func (s *Store) checkSchema(ctx context.Context, o *Options) error {
+	all, err := migrations()
+	if err != nil {
+		return err
+	}
+	tables, err := s.texts(ctx, selectTables, o.Keyspace)
+	if err != nil {
+		return err
+	}
+	if len(tables) == 0 {
+		return operatorError(nil, "the keyspace %s has no schema: run carrel migrate", o.Keyspace)
+	}
+	done, err := s.versions(ctx)
+	if err != nil {
+		return err
+	}
+	for _, m := range all {
+		sum, known := done[m.version]
+		if !known {
+			return operatorError(nil, "the schema of %s is of version %d and this program needs %d: run carrel migrate", o.Keyspace, m.version-1, len(all))
+		}
+		if err := m.compare(sum); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// texts runs a SELECT of one text a row.
+func (s *Store) texts(ctx context.Context, stmt string, args ...any) ([]string, error) {
+	var (
+		all  []string
+		text string
+	)
+	err := s.read(ctx, reading{doing: "look at the cluster", stmt: stmt, args: args}, func(iter *gocql.Iter) bool {
+		if !iter.Scan(&text) {
+			return false
+		}
+		all = append(all, text)
+		return true
+	})
+	return all, err
+}

@@ -1,0 +1,164 @@
+package cassandra
+
+import (
+	"context"
+
+	"github.com/gocql/gocql"
+
+	"carrel/library"
+)
+
+// principalRow is a row of the table principal, of whatever kind.
+type principalRow struct {
+	kind                      int8
+	key                       string
+	seq, mts, createdAt, mseq int64
+	state, visibility, role   int8
+	managers, members         int
+	displayName, email        string
+	writers                   writersCell
+	requestCells
+}
+
+// principalColumns are the columns of principalRow.cells, in their order.
+const principalColumns = `kind, key, seq, mts, created_at, mseq, state, visibility, role, managers, members,
+ display_name, email, writers, input_hash, answer, until`
+
+func (r *principalRow) cells() []any {
+	return []any{
+		&r.kind, &r.key, &r.seq, &r.mts, &r.createdAt, &r.mseq, &r.state, &r.visibility, &r.role, &r.managers, &r.members,
+		&r.displayName, &r.email, &r.writers, &r.hash, &r.answer, &r.until,
+	}
+}
+
+// header makes the header of a user or a group of the row.
+func (r *principalRow) header(id library.PrincipalID) library.PrincipalHeader {
+	return library.PrincipalHeader{
+		ID: id, DisplayName: r.displayName, Visibility: library.Visibility(r.visibility), Email: r.email,
+		CreatedAt: library.Instant(r.createdAt), State: library.State(r.state), Seq: r.seq, MTS: library.Instant(r.mts),
+		Writers: r.writers.upTo(r.seq), Managers: r.managers, Members: r.members,
+	}
+}
+
+// member makes the member row of the row.
+func (r *principalRow) member() library.GroupMemberRow {
+	return library.GroupMemberRow{Principal: library.PrincipalID(r.key), Role: library.GroupRole(r.role), Leaving: r.state == memberLeaving, Seq: r.mseq}
+}
+
+const selectPrincipalRows = `SELECT ` + principalColumns + ` FROM principal WHERE principal_id = ? AND (kind, key) IN ?`
+
+// ReadPrincipal implements library.PrincipalStore.
+func (s *Store) ReadPrincipal(ctx context.Context, id library.PrincipalID, q library.PrincipalQuery) (*library.PrincipalRows, error) {
+	rows := new(library.PrincipalRows)
+	if err := s.readPrincipal(ctx, "read a principal", id, q, rows); err != nil {
+		return nil, err
+	}
+	return rows, nil
+}
+
+func (s *Store) readPrincipal(ctx context.Context, doing string, id library.PrincipalID, q library.PrincipalQuery, rows *library.PrincipalRows) error {
+	r := reading{doing: doing, stmt: selectPrincipalRows, serial: q.Serial, args: []any{string(id), partitionKeys(q.Members, q.Request)}}
+	if len(q.Members) > 0 {
+		rows.Members = make([]library.GroupMemberRow, len(q.Members))
+		for i, p := range q.Members {
+			rows.Members[i].Principal = p
+		}
+	}
+	var bad error
+	err := s.eachPrincipalRow(ctx, r, func(row *principalRow) {
+		switch row.kind {
+		case kindHeader:
+			rows.Header = row.header(id)
+		case kindMember:
+			m := row.member()
+			for i := range rows.Members {
+				if rows.Members[i].Principal == m.Principal {
+					rows.Members[i] = m
+				}
+			}
+		case kindRequest:
+			rows.Request, bad = row.requestCells.row(*q.Request)
+		}
+	})
+	if err == nil {
+		err = fault(doing, bad)
+	}
+	return err
+}
+
+// eachPrincipalRow runs a SELECT of principalColumns. The row is used again.
+func (s *Store) eachPrincipalRow(ctx context.Context, r reading, see func(*principalRow)) error {
+	row := new(principalRow)
+	cells := row.cells()
+	return s.read(ctx, r, func(iter *gocql.Iter) bool {
+		if !iter.Scan(cells...) {
+			return false
+		}
+		see(row)
+		return true
+	})
+}
+
+// ReadPrincipals implements library.PrincipalStore.
+func (s *Store) ReadPrincipals(ctx context.Context, ids []library.PrincipalID) ([]library.PrincipalHeader, error) {
+	if err := ctx.Err(); err != nil {
+		return nil, notBegun(err)
+	}
+	headers := make([]library.PrincipalHeader, len(ids))
+	at := make(map[library.PrincipalID][]int, len(ids))
+	var distinct []library.PrincipalID
+	for i, id := range ids {
+		if at[id] == nil {
+			distinct = append(distinct, id)
+		}
+		at[id] = append(at[id], i)
+	}
+	err := concurrently(ctx, len(distinct), readWidth, func(ctx context.Context, n int) error {
+		var rows library.PrincipalRows
+		if err := s.readPrincipal(ctx, "read principals", distinct[n], library.PrincipalQuery{}, &rows); err != nil {
+			return err
+		}
+		for _, i := range at[distinct[n]] {
+			headers[i] = rows.Header
+		}
+		return nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	return headers, nil
+}
+
+const (
+	updatePrincipal = `UPDATE principal SET seq = ?, mts = ?, state = ?, display_name = ?, visibility = ?, email = ?, created_at = ?,
+ managers = ?, members = ?, writers[?] = ? WHERE principal_id = ? AND kind = 0 AND key = '~' IF seq = ?`
+	putGroupMember    = `INSERT INTO principal (principal_id, kind, key, role, state, mseq) VALUES (?, 1, ?, ?, ?, ?)`
+	putPrincipalReply = `INSERT INTO principal (principal_id, kind, key, input_hash, answer, until) VALUES (?, 2, ?, ?, ?, ?) USING TTL ?`
+)
+
+// CommitPrincipal implements library.PrincipalStore.
+func (s *Store) CommitPrincipal(ctx context.Context, c *library.PrincipalCommit) (library.Verdict, error) {
+	h := &c.Header
+	if h.Seq != c.Base+1 {
+		return library.Verdict{}, wrongSeq(h.Seq, c.Base)
+	}
+	var ch changes
+	ch.add(updatePrincipal, h.Seq, int64(h.MTS), int8(h.State), h.DisplayName, int8(h.Visibility), h.Email, int64(h.CreatedAt),
+		h.Managers, h.Members, slotOf(h.Seq), gocql.UUID(c.Writer), string(c.ID), baseOf(c.Base))
+	for _, m := range c.Members {
+		ch.add(putGroupMember, string(c.ID), string(m.Principal), int8(m.Role), memberState(m.Leaving), h.Seq)
+	}
+	if r := c.Request; r != nil {
+		ch.add(putPrincipalReply, string(c.ID), requestKey(&r.Key), r.InputHash[:], r.Answer, int64(r.Until), s.timeToLive(r.Until))
+	}
+	const doing = "commit a principal"
+	applied, err := s.decide(ctx, doing, &ch)
+	if err != nil || applied {
+		return library.Verdict{Applied: applied}, err
+	}
+	var rows library.PrincipalRows
+	if err := s.readPrincipal(ctx, doing, c.ID, library.PrincipalQuery{Serial: true}, &rows); err != nil {
+		return library.Verdict{}, library.Uncertain(err)
+	}
+	return library.Verdict{Seq: rows.Header.Seq, Writers: rows.Header.Writers}, nil
+}

@@ -1,0 +1,100 @@
+package cassandra
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"math"
+
+	"carrel/library"
+)
+
+const (
+	fixCreation     = `INSERT INTO request (key, input_hash, id, until) VALUES (?, ?, ?, ?) IF NOT EXISTS USING TTL ?`
+	replaceCreation = `UPDATE request USING TTL ? SET input_hash = ?, id = ?, until = ? WHERE key = ? IF input_hash = ? AND id = ? AND until = ?`
+)
+
+// FixCreation implements library.RegisterStore. With replace and no standing
+// row nothing is stored, and the Creation returned is zero.
+func (s *Store) FixCreation(ctx context.Context, c library.Creation, replace *library.Creation) (library.Creation, error) {
+	const doing = "fix a creation"
+	var (
+		applied  bool
+		standing map[string]any
+		err      error
+	)
+	if replace == nil {
+		applied, standing, err = s.decideOne(ctx, doing, fixCreation, c.Key[:], c.InputHash[:], c.ID, int64(c.Until), s.timeToLive(c.Until))
+	} else {
+		applied, standing, err = s.decideOne(ctx, doing, replaceCreation, s.timeToLive(c.Until), c.InputHash[:], c.ID, int64(c.Until), c.Key[:],
+			replace.InputHash[:], replace.ID, int64(replace.Until))
+	}
+	switch {
+	case err != nil:
+		return library.Creation{}, err
+	case applied:
+		return c, nil
+	}
+	hash, _ := standing["input_hash"].([]byte)
+	id, _ := standing["id"].(string)
+	until, _ := standing["until"].(int64)
+	if id == "" {
+		return library.Creation{}, nil
+	}
+	stands := library.Creation{Key: c.Key, ID: id, Until: library.Instant(until)}
+	if copy(stands.InputHash[:], hash) != len(stands.InputHash) {
+		return library.Creation{}, fault(doing, errCell)
+	}
+	return stands, nil
+}
+
+const fixSetting = `INSERT INTO setting (name, value) VALUES (?, ?) IF NOT EXISTS`
+
+// FixSetting implements library.RegisterStore.
+func (s *Store) FixSetting(ctx context.Context, name string, value []byte) ([]byte, error) {
+	applied, standing, err := s.decideOne(ctx, "fix a setting", fixSetting, name, value)
+	switch {
+	case err != nil:
+		return nil, err
+	case applied:
+		return bytes.Clone(value), nil
+	}
+	stands, _ := standing["value"].([]byte)
+	return bytes.Clone(stands), nil
+}
+
+// reserveTries bounds the attempts at one block. Who loses a race is told what
+// stands and tries at once with that; every race has a winner.
+const reserveTries = 32
+
+const (
+	firstBlock = `INSERT INTO id_block (host, next) VALUES (?, ?) IF NOT EXISTS`
+	nextBlock  = `UPDATE id_block SET next = ? WHERE host = ? IF next = ?`
+)
+
+// ReserveBlock reserves size numbers for the names that host generates and
+// gives the first of them; the first block of a host begins at 1. No number is
+// given out twice, whatever happens to the process after it: where the outcome
+// of a reservation is unknown, the block is given up.
+func (s *Store) ReserveBlock(ctx context.Context, host string, size int64) (first int64, err error) {
+	const doing = "reserve numbers"
+	if size <= 0 {
+		return 0, &library.Error{Code: library.Internal, Msg: fmt.Sprintf("reserve numbers: no block has %d", size)}
+	}
+	applied, standing, err := s.decideOne(ctx, doing, firstBlock, host, 1+size)
+	for range reserveTries {
+		if err != nil {
+			return 0, err
+		}
+		if applied {
+			return max(first, 1), nil
+		}
+		next, _ := standing["next"].(int64)
+		if next < 1 || next > math.MaxInt64-size {
+			return 0, &library.Error{Code: library.Internal, Msg: fmt.Sprintf("reserve numbers: no block of %d follows %d", size, next)}
+		}
+		first = next
+		applied, standing, err = s.decideOne(ctx, doing, nextBlock, next+size, host, next)
+	}
+	return 0, library.Unavailablef(err, "reserve numbers: too many others do so at the same time")
+}

@@ -1,0 +1,60 @@
+package cassandra
+
+import (
+	"context"
+	"slices"
+
+	"github.com/gocql/gocql"
+
+	"carrel/library"
+)
+
+// Partitions stand in the order of their tokens, which is no order of ids, but
+// one that lasts: a walk along it meets each partition once, whoever is asked.
+const (
+	scanContents        = `SELECT DISTINCT content_id FROM content LIMIT ?`
+	scanContentsAfter   = `SELECT DISTINCT content_id FROM content WHERE token(content_id) >= token(?) LIMIT ?`
+	scanPrincipals      = `SELECT DISTINCT principal_id FROM principal LIMIT ?`
+	scanPrincipalsAfter = `SELECT DISTINCT principal_id FROM principal WHERE token(principal_id) >= token(?) LIMIT ?`
+)
+
+// ScanContents implements library.ContentStore.
+func (s *Store) ScanContents(ctx context.Context, after library.ContentID, limit int) ([]library.ContentID, error) {
+	return scan(ctx, s, "list contents", scanContents, scanContentsAfter, after, limit)
+}
+
+// ScanPrincipals implements library.PrincipalStore.
+func (s *Store) ScanPrincipals(ctx context.Context, after library.PrincipalID, limit int) ([]library.PrincipalID, error) {
+	return scan(ctx, s, "list principals", scanPrincipals, scanPrincipalsAfter, after, limit)
+}
+
+// scan lists at most limit partition keys after one. The slice begins at the
+// token of after, so that another key of the same token is not passed over.
+func scan[ID ~string](ctx context.Context, s *Store, doing, all, rest string, after ID, limit int) ([]ID, error) {
+	if limit <= 0 {
+		return nil, nil
+	}
+	r := reading{doing: doing, stmt: all, args: []any{limit + 1}}
+	if after != "" {
+		r.stmt, r.args = rest, []any{string(after), limit + 1}
+	}
+	var (
+		ids []ID
+		id  string
+	)
+	err := s.read(ctx, r, func(iter *gocql.Iter) bool {
+		if !iter.Scan(&id) {
+			return false
+		}
+		ids = append(ids, ID(id))
+		return true
+	})
+	if err != nil {
+		return nil, err
+	}
+	// Keys of one token stand in their own order.
+	if at := slices.Index(ids, after); after != "" && at >= 0 {
+		ids = ids[at+1:]
+	}
+	return ids[:min(len(ids), limit)], nil
+}

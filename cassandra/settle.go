@@ -1,0 +1,148 @@
+package cassandra
+
+import (
+	"context"
+	"fmt"
+
+	"carrel/library"
+)
+
+// seqError tells of a commit that does not fit its base.
+type seqError struct{ seq, base int64 }
+
+func (e seqError) Error() string { return fmt.Sprintf("seq %d on base %d", e.seq, e.base) }
+
+// settleRows is how many member rows one settling batch removes under
+// conditions of their own, buryRows under the one that the item is deleted.
+const (
+	settleRows = 100
+	buryRows   = 500
+)
+
+// settleTries is how often a settlement whose rows have changed is tried with
+// those that have not.
+const settleTries = 3
+
+const (
+	settlePositions = `UPDATE content SET unsettled = unsettled - ? WHERE content_id = ? AND kind = 0 AND key = '~' IF EXISTS`
+	dropLeaving     = `DELETE FROM content WHERE content_id = ? AND kind = 1 AND key = ? IF state = 1 AND mseq = ?`
+	// Deleting the liveness of nothing asserts the condition alone.
+	whileDeleted = `UPDATE content SET state = 3 WHERE content_id = ? AND kind = 0 AND key = '~' IF state = 3`
+	buryMember   = `DELETE FROM content WHERE content_id = ? AND kind = 1 AND key = ?`
+	reduceHeader = `DELETE item_kind, title, description, link, expires_at, present, creator, created_at, last_modified, version,
+ visibility, widest, position, moves_since, moves, unsettled, managers, members
+ FROM content WHERE content_id = ? AND kind = 0 AND key = '~' IF state = 3`
+)
+
+// Settle implements library.ContentStore: one conditional batch, unless rows
+// have changed since they were read.
+func (s *Store) Settle(ctx context.Context, t *library.Settlement) error {
+	if t.Bury || t.Final {
+		return s.bury(ctx, t)
+	}
+	positions, leaving := t.Positions, onlyLeaving(t.Leaving)
+	for len(positions) > 0 || len(leaving) > 0 {
+		now := leaving[:min(len(leaving), settleRows)]
+		if err := s.settle(ctx, t.ID, positions, now); err != nil {
+			return err
+		}
+		positions, leaving = nil, leaving[len(now):]
+	}
+	return nil
+}
+
+// onlyLeaving are the rows that may have to be removed.
+func onlyLeaving(rows []library.Member) []library.Member {
+	kept := make([]library.Member, 0, len(rows))
+	for _, m := range rows {
+		if m.Leaving && m.Seq != 0 {
+			kept = append(kept, m)
+		}
+	}
+	return kept
+}
+
+// settle takes positions off and removes rows, in one decision. Where that is
+// refused, because one row is not as given any more, it is made again without
+// such rows.
+func (s *Store) settle(ctx context.Context, id library.ContentID, positions []library.Instant, leaving []library.Member) error {
+	const doing = "settle"
+	for range settleTries {
+		var ch changes
+		if len(positions) > 0 {
+			ch.add(settlePositions, instants(positions), string(id))
+		}
+		for _, m := range leaving {
+			ch.add(dropLeaving, string(id), string(m.Principal), m.Seq)
+		}
+		if len(ch.entries) == 0 {
+			return nil
+		}
+		applied, err := s.decide(ctx, doing, &ch)
+		if err != nil || applied {
+			return err
+		}
+		q := library.ContentQuery{Serial: true}
+		for _, m := range leaving {
+			q.Members = append(q.Members, m.Principal)
+		}
+		rows := new(library.ContentRows)
+		if err := s.readContent(ctx, doing, id, q, rows); err != nil {
+			return err
+		}
+		if rows.Header.Seq == 0 {
+			return nil
+		}
+		leaving = unchanged(leaving, rows.Members)
+	}
+	return library.Unavailablef(nil, "settle: the rows keep changing; try again")
+}
+
+// unchanged are the rows given that stand as they were given.
+func unchanged(given, standing []library.Member) []library.Member {
+	var kept []library.Member
+	for i, m := range given {
+		if standing[i].Leaving && standing[i].Seq == m.Seq {
+			kept = append(kept, m)
+		}
+	}
+	return kept
+}
+
+// instants is a set of positions, as the column unsettled has them for keys.
+func instants(is []library.Instant) []int64 {
+	ns := make([]int64, len(is))
+	for i, at := range is {
+		ns[i] = int64(at)
+	}
+	return ns
+}
+
+// bury removes member rows of a deleted item and, at the end, what is left of
+// its header but seq, mts, writers and the fact. Of an item that is not deleted
+// it changes nothing.
+func (s *Store) bury(ctx context.Context, t *library.Settlement) error {
+	rows := t.Leaving
+	if !t.Bury {
+		rows = nil
+	}
+	for done := false; !done; {
+		now := rows[:min(len(rows), buryRows)]
+		rows = rows[len(now):]
+		done = len(rows) == 0
+		var ch changes
+		if done && t.Final {
+			ch.add(reduceHeader, string(t.ID))
+		} else {
+			ch.add(whileDeleted, string(t.ID))
+		}
+		for _, m := range now {
+			ch.add(buryMember, string(t.ID), string(m.Principal))
+		}
+		applied, err := s.decide(ctx, "bury", &ch)
+		if err != nil || !applied {
+			return err
+		}
+	}
+	return nil
+}
