@@ -1,9 +1,8 @@
-package cassandra_test
+package cassandra
 
 import (
 	"testing"
 
-	"carrel/cassandra"
 	"carrel/library"
 	"carrel/library/storetest"
 )
@@ -28,5 +27,3 @@ func TestDurable(t *testing.T) {
 		}
 	})
 }
-
-var _ library.Store = (*cassandra.Store)(nil)

@@ -1,4 +1,4 @@
-package cassandra_test
+package cassandra
 
 import (
 	"fmt"
@@ -7,7 +7,6 @@ import (
 
 	"go.uber.org/goleak"
 
-	"carrel/cassandra"
 	"carrel/cassandra/cassandratest"
 )
 
@@ -30,19 +29,19 @@ func TestMain(m *testing.M) {
 }
 
 // options are those of a keyspace of this test's own, with its tables.
-func options(t testing.TB) cassandra.Options {
+func options(t testing.TB) Options {
 	t.Helper()
-	o := cassandra.Options{Hosts: node.Hosts(t), Keyspace: node.Keyspace(t), Replication: map[string]int{"": 1}}
-	if err := cassandra.Migrate(t.Context(), o, func(step string) { t.Log(step) }); err != nil {
+	o := Options{Hosts: node.Hosts(t), Keyspace: node.Keyspace(t), Replication: map[string]int{"": 1}}
+	if err := Migrate(t.Context(), o, func(step string) { t.Log(step) }); err != nil {
 		t.Fatal(err)
 	}
 	return o
 }
 
 // open opens a store that is closed at the end of the test.
-func open(t testing.TB, o cassandra.Options) *cassandra.Store {
+func open(t testing.TB, o Options) *Store {
 	t.Helper()
-	s, err := cassandra.Open(t.Context(), o)
+	s, err := Open(t.Context(), o)
 	if err != nil {
 		t.Fatal(err)
 	}

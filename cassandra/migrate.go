@@ -89,8 +89,11 @@ const claimPause = 500 * time.Millisecond
 
 // Migrate makes the keyspace, if it is missing, and brings its schema to this
 // program's version. It may run beside gateways and beside itself, and may be
-// repeated after whatever interrupted it. progress is told of each step.
+// repeated after whatever interrupted it. progress is told of each step; nil: nobody is.
 func Migrate(ctx context.Context, o Options, progress func(step string)) error {
+	if progress == nil {
+		progress = func(string) {}
+	}
 	all, err := migrations()
 	if err != nil {
 		return err
@@ -98,7 +101,7 @@ func Migrate(ctx context.Context, o Options, progress func(step string)) error {
 	if err := makeKeyspace(ctx, o, progress); err != nil {
 		return err
 	}
-	session, err := connect(o)
+	session, err := connectSoon(ctx, o)
 	if err != nil {
 		return err
 	}
@@ -119,6 +122,35 @@ func Migrate(ctx context.Context, o Options, progress func(step string)) error {
 	// The claim would end by itself, but not before somebody has waited for it.
 	release(context.WithoutCancel(ctx))
 	return err
+}
+
+// connectTries is how often a migration tries to use a keyspace that was made a
+// moment ago: somebody else may be making it, and no node may know it yet.
+const connectTries = 10
+
+// connectSoon is connect to a keyspace that was just made.
+func connectSoon(ctx context.Context, o Options) (session *gocql.Session, err error) {
+	for range connectTries {
+		if session, err = connect(o); err == nil {
+			return session, nil
+		}
+		if pause(ctx, claimPause) != nil {
+			break
+		}
+	}
+	return nil, err
+}
+
+// pause waits for a while, or until the context ends.
+func pause(ctx context.Context, while time.Duration) error {
+	timer := time.NewTimer(while)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
 }
 
 // makeKeyspace makes the keyspace of the options unless it stands.
@@ -165,12 +197,8 @@ func (s *Store) claim(ctx context.Context) (release func(context.Context), err e
 		case applied, err == nil && standing["name"] == owner:
 			return func(ctx context.Context) { _, _, _ = s.decideOne(ctx, "release the schema", unclaim, owner) }, nil
 		}
-		pause := time.NewTimer(claimPause)
-		select {
-		case <-pause.C:
-		case <-ctx.Done():
-			pause.Stop()
-			return nil, operatorError(ctx.Err(), "another migration of this keyspace is under way")
+		if err := pause(ctx, claimPause); err != nil {
+			return nil, operatorError(err, "another migration of this keyspace is under way")
 		}
 	}
 }

@@ -19,6 +19,8 @@ type Store struct {
 	session *gocql.Session
 	level   gocql.Consistency
 	serial  gocql.SerialConsistency
+	// again tries what may be repeated on one more node.
+	again   gocql.RetryPolicy
 	now     func() library.Instant
 	observe func(Observation)
 
@@ -47,7 +49,7 @@ func Open(ctx context.Context, o Options) (*Store, error) {
 }
 
 func newStore(session *gocql.Session, o *Options) *Store {
-	s := &Store{session: session, now: o.Now, observe: o.Observe}
+	s := &Store{session: session, again: &gocql.SimpleRetryPolicy{NumRetries: 1}, now: o.Now, observe: o.Observe}
 	s.level, s.serial = o.levels()
 	s.gate = make(chan struct{}, orDefault(o.MaxInFlight, defaultMaxInFlight))
 	if s.now == nil {
@@ -84,21 +86,21 @@ func connectFault(err error, o *Options) error {
 	switch {
 	case strings.Contains(text, "password"), strings.Contains(text, "credentials"), strings.Contains(text, "authentication"):
 		return operatorError(err, "the cluster at %s refuses the user or the password", nodes)
-	case strings.Contains(text, "keyspace") && strings.Contains(text, "does not exist"):
-		return operatorError(err, "the keyspace %s does not exist: run carrel migrate", o.Keyspace)
 	case strings.Contains(text, "certificate"), strings.Contains(text, "tls:"), strings.Contains(text, "x509"):
 		return operatorError(err, "no TLS connection to the cluster at %s", nodes)
+	case strings.Contains(text, "host was filtered"):
+		return operatorError(err, "none of the nodes at %s is in the data centre %s", nodes, o.DataCentre)
 	}
-	// A keyspace that is missing can look as if nobody answered.
-	cfg, cfgErr := o.cluster("")
-	if cfgErr == nil && o.Keyspace != "" {
+	// A keyspace that is missing looks as if nobody answered.
+	if cfg, cfgErr := o.cluster(""); cfgErr == nil {
 		if session, again := cfg.CreateSession(); again == nil {
-			session.Close()
-			return operatorError(err, "the keyspace %s cannot be used: run carrel migrate if it does not exist", o.Keyspace)
+			defer session.Close()
+			var name string
+			if scan := session.Query(selectKeyspace, o.Keyspace).Scan(&name); errors.Is(scan, gocql.ErrNotFound) {
+				return operatorError(err, "the keyspace %s does not exist: run carrel migrate", o.Keyspace)
+			}
+			return operatorError(err, "the keyspace %s cannot be used", o.Keyspace)
 		}
-	}
-	if o.DataCentre != "" && errors.Is(err, gocql.ErrNoConnectionsStarted) {
-		return operatorError(err, "no node of the data centre %s answers at %s", o.DataCentre, nodes)
 	}
 	return operatorError(err, "no node of the cluster answers at %s", nodes)
 }
@@ -161,7 +163,7 @@ func (s *Store) read(ctx context.Context, r reading, row func(*gocql.Iter) bool)
 			level = gocql.Consistency(s.serial)
 		}
 		q := s.session.Query(r.stmt, r.args...).WithContext(ctx).Consistency(level).PageSize(r.page)
-		iter := q.Idempotent(true).RetryPolicy(onceMore{}).Iter()
+		iter := q.Idempotent(true).RetryPolicy(s.again).Iter()
 		for row(iter) {
 		}
 		err := iter.Close()
@@ -173,7 +175,7 @@ func (s *Store) read(ctx context.Context, r reading, row func(*gocql.Iter) bool)
 func (s *Store) write(ctx context.Context, doing, stmt string, args ...any) error {
 	return s.request(ctx, doing, func() (string, error) {
 		q := s.session.Query(stmt, args...).WithContext(ctx).Consistency(s.level)
-		err := q.Idempotent(true).RetryPolicy(onceMore{}).Exec()
+		err := q.Idempotent(true).RetryPolicy(s.again).Exec()
 		return outcomeName(err), fault(doing, err)
 	})
 }
@@ -192,7 +194,7 @@ func (s *Store) writeAll(ctx context.Context, doing string, c *changes) error {
 		return nil
 	}
 	return s.request(ctx, doing, func() (string, error) {
-		b := s.session.NewBatch(gocql.UnloggedBatch).WithContext(ctx).RetryPolicy(onceMore{})
+		b := s.session.NewBatch(gocql.UnloggedBatch).WithContext(ctx).RetryPolicy(s.again)
 		b.Cons = s.level
 		b.Entries = c.entries
 		for i := range b.Entries {
@@ -231,21 +233,6 @@ func (s *Store) decideOne(ctx context.Context, doing, stmt string, args ...any) 
 		return decisionName(applied, err), casFault(doing, err)
 	})
 	return applied, standing, err
-}
-
-// onceMore tries what may be repeated on one more node, when a node could not
-// be reached or its replicas did not answer in time.
-type onceMore struct{}
-
-func (onceMore) Attempt(q gocql.RetryableQuery) bool {
-	return q.Attempts() <= 1 && q.Context().Err() == nil
-}
-
-func (onceMore) GetRetryType(err error) gocql.RetryType {
-	if outcomeOf(err) == outcomeRefused {
-		return gocql.Rethrow
-	}
-	return gocql.RetryNextHost
 }
 
 // outcomeName is how an outcome is counted.

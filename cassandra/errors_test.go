@@ -1,0 +1,125 @@
+package cassandra
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/gocql/gocql"
+
+	"carrel/library"
+)
+
+// answered is an error that a node has answered; the driver's own types for
+// some codes cannot be made outside it with their code.
+type answered struct{ code int }
+
+func (a answered) Code() int       { return a.code }
+func (a answered) Message() string { return "SECRET at 10.0.0.1" }
+func (a answered) Error() string   { return a.Message() }
+
+func TestErrorsOfTheDriver(t *testing.T) {
+	const never, maybe = false, true
+	for _, c := range []struct {
+		name      string
+		err       error
+		code      library.Code
+		reason    library.Reason
+		committed bool // a conditional write may have been applied
+	}{
+		{"too few replicas", answered{gocql.ErrCodeUnavailable}, library.Unavailable, "", never},
+		{"bootstrapping", answered{gocql.ErrCodeBootstrapping}, library.Unavailable, "", never},
+		{"overloaded coordinator", answered{gocql.ErrCodeOverloaded}, library.Unavailable, "", maybe},
+		{"write timeout", answered{gocql.ErrCodeWriteTimeout}, library.Unavailable, "", maybe},
+		{"read timeout", answered{gocql.ErrCodeReadTimeout}, library.Unavailable, "", maybe},
+		{"outcome unknown", answered{gocql.ErrCodeCASWriteUnknown}, library.Unavailable, "", maybe},
+		{"write failure", answered{gocql.ErrCodeWriteFailure}, library.Unavailable, "", maybe},
+		{"read failure", answered{gocql.ErrCodeReadFailure}, library.Unavailable, "", maybe},
+		{"server error", answered{gocql.ErrCodeServer}, library.Unavailable, "", maybe},
+		{"truncate error", answered{gocql.ErrCodeTruncate}, library.Unavailable, "", maybe},
+		{"a code of the future", answered{0x1900}, library.Unavailable, "", maybe},
+		{"syntax", answered{gocql.ErrCodeSyntax}, library.Internal, "", never},
+		{"invalid", answered{gocql.ErrCodeInvalid}, library.Internal, "", never},
+		{"unauthorized", answered{gocql.ErrCodeUnauthorized}, library.Internal, "", never},
+		{"configuration", answered{gocql.ErrCodeConfig}, library.Internal, "", never},
+		{"exists", answered{gocql.ErrCodeAlreadyExists}, library.Internal, "", never},
+		{"protocol", answered{gocql.ErrCodeProtocol}, library.Internal, "", never},
+		{"credentials", answered{gocql.ErrCodeCredentials}, library.Internal, "", never},
+
+		{"no node", gocql.ErrNoConnections, library.Unavailable, "", never},
+		{"no node at start", gocql.ErrNoConnectionsStarted, library.Unavailable, "", never},
+		{"no hosts", gocql.ErrNoHosts, library.Unavailable, "", never},
+		{"closed session", gocql.ErrSessionClosed, library.Unavailable, "", never},
+		{"no stream free", gocql.ErrNoStreams, library.Unavailable, "", never},
+		{"no response", gocql.ErrTimeoutNoResponse, library.Unavailable, "", maybe},
+		{"too many timeouts", gocql.ErrTooManyTimeouts, library.Unavailable, "", maybe},
+		{"closed connection", gocql.ErrConnectionClosed, library.Unavailable, "", maybe},
+		{"end of file", io.EOF, library.Unavailable, "", maybe},
+		{"network", &net.OpError{Op: "read", Err: errors.New("reset by 10.0.0.1")}, library.Unavailable, "", maybe},
+		{"deadline", context.DeadlineExceeded, library.Unavailable, library.ReasonTimeout, maybe},
+		{"given up", fmt.Errorf("query: %w", context.Canceled), library.Unavailable, library.ReasonTimeout, maybe},
+		{"wrong number of values", gocql.ErrQueryArgLength, library.Internal, "", never},
+		{"too many statements", gocql.ErrTooManyStmts, library.Internal, "", never},
+		{"value of a wrong type", gocql.MarshalError("int8 into text"), library.Internal, "", never},
+		{"answer of a wrong type", gocql.UnmarshalError("text into int8"), library.Internal, "", maybe},
+		{"cell of an unknown form", errCell, library.Internal, "", maybe},
+		{"anything else", errors.New("whatever"), library.Unavailable, "", maybe},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			for what, err := range map[string]error{"reading": fault("try", c.err), "decision": casFault("try", c.err)} {
+				if got := library.CodeOf(err); got != c.code {
+					t.Errorf("%s: code %d, not %d", what, got, c.code)
+				}
+				if got := library.ReasonOf(err); got != c.reason {
+					t.Errorf("%s: reason %q, not %q", what, got, c.reason)
+				}
+				if err.Error() == "" || errors.As(err, new(answered)) {
+					t.Errorf("%s: %q with the driver's type in it", what, err)
+				}
+				var shown *library.Error
+				if errors.As(err, &shown); shown.Msg == "" || containsSecret(shown.Msg) {
+					t.Errorf("%s: the message %q is not fit to be shown", what, shown.Msg)
+				}
+			}
+			if library.MayHaveCommitted(fault("try", c.err)) {
+				t.Error("a reading may not have committed anything")
+			}
+			if got := library.MayHaveCommitted(casFault("try", c.err)); got != c.committed {
+				t.Errorf("a decision may have been made: %v, not %v", got, c.committed)
+			}
+		})
+	}
+}
+
+func containsSecret(msg string) bool {
+	return slices.ContainsFunc([]string{"SECRET", "10.0.0.1", "SELECT"}, func(s string) bool { return strings.Contains(msg, s) })
+}
+
+// The types that the driver makes of a node's answers have the codes by which
+// they are classed.
+func TestDriverTypesAreRequestErrors(t *testing.T) {
+	for _, err := range []error{
+		&gocql.RequestErrUnavailable{}, &gocql.RequestErrWriteTimeout{}, &gocql.RequestErrWriteFailure{}, &gocql.RequestErrReadTimeout{},
+		&gocql.RequestErrReadFailure{}, &gocql.RequestErrCASWriteUnknown{}, &gocql.RequestErrAlreadyExists{}, &gocql.RequestErrFunctionFailure{},
+		&gocql.RequestErrCDCWriteFailure{},
+	} {
+		var answer gocql.RequestError
+		if !errors.As(err, &answer) {
+			t.Errorf("%T is not classed by its code", err)
+		}
+	}
+}
+
+func TestNoErrorStaysNone(t *testing.T) {
+	if err := fault("try", nil); err != nil {
+		t.Errorf("a reading without an error: %v", err)
+	}
+	if err := casFault("try", nil); err != nil {
+		t.Errorf("a decision without an error: %v", err)
+	}
+}
