@@ -1,0 +1,281 @@
+package cassandratest
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/gocql/gocql"
+	"go.uber.org/goleak"
+)
+
+// asOwner has this test binary start a node and wait, in place of its tests.
+const asOwner = "CASSANDRATEST_START_AND_WAIT"
+
+func TestMain(m *testing.M) {
+	if os.Getenv(asOwner) != "" {
+		startAndWait()
+	}
+	goleak.VerifyTestMain(m)
+}
+
+// startAndWait starts a node, prints its directory and process id, and waits
+// to be killed.
+func startAndWait() {
+	c, err := Start(context.Background(), 1)
+	if err != nil {
+		fmt.Println("failed:", err)
+		os.Exit(1)
+	}
+	fmt.Println("started", c.dir, c.nodes[0].process.Pid)
+	select {}
+}
+
+// start starts a cluster that is stopped at the end of the test.
+func start(t *testing.T, nodes int) *Cluster {
+	t.Helper()
+	t.Setenv("CASSANDRA_HOSTS", "")
+	c, err := Start(t.Context(), nodes)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := c.Stop(); err != nil {
+			t.Error(err)
+		}
+	})
+	return c
+}
+
+// session connects to a cluster, and takes two of three replicas for enough.
+func session(t *testing.T, c *Cluster) *gocql.Session {
+	t.Helper()
+	cfg := gocql.NewCluster(c.Hosts...)
+	cfg.ProtoVersion = 4
+	cfg.Consistency = gocql.Quorum
+	cfg.ReconnectInterval = time.Second
+	cfg.Logger = silent{}
+	s, err := cfg.CreateSession()
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(s.Close)
+	return s
+}
+
+// run runs a statement, again while nodes that come and go fail at it.
+func run(t *testing.T, s *gocql.Session, stmt string, dest ...any) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	ticks := time.NewTicker(200 * time.Millisecond)
+	defer ticks.Stop()
+	for {
+		q := s.Query(stmt).WithContext(ctx)
+		err := q.Exec()
+		if len(dest) > 0 {
+			err = q.Scan(dest...)
+		}
+		if err == nil {
+			return
+		}
+		select {
+		case <-ctx.Done():
+			t.Fatalf("%s: %v", stmt, err)
+		case <-ticks.C:
+		}
+	}
+}
+
+func TestOneNode(t *testing.T) {
+	c := start(t, 1)
+	s := session(t, c)
+	run(t, s, "CREATE KEYSPACE k WITH replication = {'class': 'SimpleStrategy', 'replication_factor': 1}")
+	run(t, s, "CREATE TABLE k.t (id int PRIMARY KEY, v int)")
+	run(t, s, "INSERT INTO k.t (id, v) VALUES (1, 7)")
+
+	if err := c.Pause(0); err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+	defer cancel()
+	if err := s.Query("SELECT v FROM k.t WHERE id = 1").WithContext(ctx).Exec(); err == nil {
+		t.Error("a paused node answers")
+	}
+	if err := c.Resume(0); err != nil {
+		t.Fatal(err)
+	}
+	var v int
+	run(t, s, "SELECT v FROM k.t WHERE id = 1", &v)
+	if err := c.Restart(t.Context(), 0); err != nil {
+		t.Fatal(err)
+	}
+	v = 0
+	if run(t, s, "SELECT v FROM k.t WHERE id = 1", &v); v != 7 {
+		t.Errorf("after a restart v is %d", v)
+	}
+
+	dir, n := c.dir, c.nodes[0]
+	if err := c.Kill(0); err != nil {
+		t.Fatal(err)
+	}
+	if n.running() || c.Pause(0) == nil {
+		t.Error("a killed node runs")
+	}
+	if err := c.Stop(); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := os.Stat(dir); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("the directory of a stopped cluster: %v", err)
+	}
+}
+
+func TestThreeNodes(t *testing.T) {
+	c := start(t, 3)
+	s := session(t, c)
+	run(t, s, "CREATE KEYSPACE k WITH replication = {'class': 'NetworkTopologyStrategy', 'dc1': 3}")
+	run(t, s, "CREATE TABLE k.t (id int PRIMARY KEY, v int)")
+	if err := c.Kill(1); err != nil {
+		t.Fatal(err)
+	}
+	run(t, s, "INSERT INTO k.t (id, v) VALUES (1, 7)")
+	if err := c.Restart(t.Context(), 1); err != nil {
+		t.Fatal(err)
+	}
+	if err := c.AwaitAll(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	var v int
+	if run(t, s, "SELECT v FROM k.t WHERE id = 1", &v); v != 7 {
+		t.Errorf("v is %d", v)
+	}
+}
+
+// A node whose starter was killed is gone, and the next start takes away what
+// it has left.
+func TestOrphans(t *testing.T) {
+	owner := exec.Command(os.Args[0])
+	owner.Env = append(os.Environ(), asOwner+"=1", "CASSANDRA_HOSTS=")
+	out, err := owner.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := owner.Start(); err != nil {
+		t.Fatal(err)
+	}
+	line, err := bufio.NewReader(out).ReadString('\n')
+	if err != nil {
+		t.Fatal(err)
+	}
+	var dir string
+	var pid int
+	if _, err := fmt.Sscanf(line, "started %s %d", &dir, &pid); err != nil {
+		t.Fatalf("the owner says %q", line)
+	}
+	if !strings.Contains(commandOf(pid), dir) {
+		t.Fatalf("process %d is not the node in %s", pid, dir)
+	}
+	if err := sweep(); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := os.Stat(filepath.Join(dir, ownerFile)); err != nil {
+		t.Fatalf("a cluster whose owner lives was swept away: %v", err)
+	}
+	if err := owner.Process.Kill(); err != nil {
+		t.Fatal(err)
+	}
+	_ = owner.Wait() // it was killed
+	if err := sweep(); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := os.Stat(dir); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("the directory of a dead owner: %v", err)
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+	defer cancel()
+	ticks := time.NewTicker(50 * time.Millisecond)
+	defer ticks.Stop()
+	for strings.Contains(commandOf(pid), dir) {
+		select {
+		case <-ctx.Done():
+			t.Fatal("the node of a dead owner runs")
+		case <-ticks.C:
+		}
+	}
+}
+
+func TestWhatIsMissingIsTold(t *testing.T) {
+	for _, c := range []struct {
+		name  string
+		nodes int
+		env   map[string]string
+		want  string
+	}{
+		{"two nodes", 2, nil, "1 or 3 nodes"},
+		{"no Java", 1, map[string]string{"PATH": t.TempDir(), "JAVA_HOME": ""}, "install openjdk-17-jre-headless"},
+		{"a JAVA_HOME without Java", 1, map[string]string{"JAVA_HOME": t.TempDir()}, "install openjdk-17-jre-headless"},
+		{"another Java", 1, map[string]string{"JAVA_HOME": otherJava(t)}, "openjdk version \"21.0.1\""},
+		{"no Maven", 1, map[string]string{"JAVA_HOME": javaHome(t), "PATH": t.TempDir(), "XDG_CACHE_HOME": t.TempDir(), "HOME": t.TempDir()}, "install maven"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Setenv("CASSANDRA_HOSTS", "")
+			for name, value := range c.env {
+				t.Setenv(name, value)
+			}
+			_, err := Start(t.Context(), c.nodes)
+			if err == nil || !strings.Contains(err.Error(), c.want) || strings.Contains(err.Error(), "\n") {
+				t.Errorf("the error is %v, want %q in one line", err, c.want)
+			}
+		})
+	}
+}
+
+// otherJava is the home of a Java of another version, as far as it is asked.
+func otherJava(t *testing.T) string {
+	t.Helper()
+	home := t.TempDir()
+	if err := os.Mkdir(filepath.Join(home, "bin"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	script := "#!/bin/sh\necho 'openjdk version \"21.0.1\" 2023-10-17' >&2\n"
+	if err := os.WriteFile(filepath.Join(home, "bin", "java"), []byte(script), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	return home
+}
+
+// javaHome is the home of the Java of this machine.
+func javaHome(t *testing.T) string {
+	t.Helper()
+	java, err := javaPath(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if java, err = filepath.EvalSymlinks(java); err != nil {
+		t.Fatal(err)
+	}
+	return filepath.Dir(filepath.Dir(java))
+}
+
+func TestAClusterOfSomebodyElse(t *testing.T) {
+	t.Setenv("CASSANDRA_HOSTS", "127.0.0.9,127.0.0.10")
+	c, err := Start(t.Context(), 3)
+	if err != nil || len(c.Hosts) != 2 || c.Owned() {
+		t.Fatalf("%+v, %v", c, err)
+	}
+	for name, err := range map[string]error{"Kill": c.Kill(0), "Pause": c.Pause(1), "Restart": c.Restart(t.Context(), 0)} {
+		if !errors.Is(err, errNotOwned) {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	if err := c.Stop(); err != nil {
+		t.Error(err)
+	}
+}
