@@ -45,6 +45,13 @@ func Start(ctx context.Context, nodes int) (*Cluster, error) {
 	if hosts := os.Getenv("CASSANDRA_HOSTS"); hosts != "" {
 		return &Cluster{Hosts: strings.Split(hosts, ",")}, nil
 	}
+	return StartWith(ctx, nodes, "")
+}
+
+// StartWith starts a cluster whose nodes have these lines at the end of their
+// cassandra.yaml, whatever CASSANDRA_HOSTS says. They must answer to the user
+// cassandra, with that word for a password, without TLS.
+func StartWith(ctx context.Context, nodes int, lines string) (*Cluster, error) {
 	tokens := map[int][]string{1: {"0"}, 3: {"-9223372036854775808", "-3074457345618258603", "3074457345618258602"}}[nodes]
 	if tokens == nil {
 		return nil, fmt.Errorf("a test cluster has 1 or 3 nodes, not %d", nodes)
@@ -61,7 +68,7 @@ func Start(ctx context.Context, nodes int) (*Cluster, error) {
 		return nil, fmt.Errorf("ending what an earlier test has left: %w", err)
 	}
 	c := new(Cluster)
-	if err := c.start(ctx, java, lib, tokens); err != nil {
+	if err := c.start(ctx, java, lib, tokens, lines); err != nil {
 		return nil, errors.Join(err, c.Stop())
 	}
 	return c, nil
@@ -72,7 +79,7 @@ func Start(ctx context.Context, nodes int) (*Cluster, error) {
 func (c *Cluster) Owned() bool { return c.nodes != nil }
 
 // start starts a node for each token.
-func (c *Cluster) start(ctx context.Context, java, lib string, tokens []string) (err error) {
+func (c *Cluster) start(ctx context.Context, java, lib string, tokens []string, lines string) (err error) {
 	if c.dir, c.owner, err = newDir(); err != nil {
 		return err
 	}
@@ -83,7 +90,7 @@ func (c *Cluster) start(ctx context.Context, java, lib string, tokens []string) 
 	c.claim, c.Hosts = claim, addresses
 	for i, token := range tokens {
 		dir := filepath.Join(c.dir, fmt.Sprintf("node%d", i+1))
-		n, err := newNode(java, lib, dir, i, settings{Token: token, Address: addresses[i], Seed: addresses[0]})
+		n, err := newNode(java, lib, dir, i, settings{Token: token, Address: addresses[i], Seed: addresses[0], Lines: lines})
 		if err != nil {
 			return err
 		}
@@ -156,6 +163,7 @@ func ask(ctx context.Context, address, query string, all bool) error {
 	cfg.ProtoVersion = 4
 	cfg.Timeout, cfg.ConnectTimeout = 5*time.Second, 5*time.Second
 	cfg.NumConns = 1
+	cfg.Authenticator = gocql.PasswordAuthenticator{Username: "cassandra", Password: "cassandra"}
 	cfg.DisableInitialHostLookup = true
 	cfg.Logger = silent{}
 	session, err := cfg.CreateSession()

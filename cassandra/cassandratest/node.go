@@ -47,7 +47,7 @@ type node struct {
 }
 
 // settings is what cassandra.yaml is made of.
-type settings struct{ Token, Address, Seed, Dir string }
+type settings struct{ Token, Address, Seed, Dir, Lines string }
 
 // newNode writes the node's configuration into a directory of its own.
 func newNode(java, lib, dir string, n int, s settings) (*node, error) {
