@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/alecthomas/kong"
 	"github.com/google/go-cmp/cmp"
@@ -29,7 +30,7 @@ func TestPrecedence(t *testing.T) {
 	config := file(t, "config.json", `{"listen":"file:1","auth-issuer":"file","dev":true,"cors-origin":["https://a.example","https://b.example"],"ttl":"2h"}`)
 	t.Run("defaults", func(t *testing.T) {
 		got, err := parsed(t)
-		want := Config{Listen: "127.0.0.1:8080", AdminListen: "127.0.0.1:0", StoreFlag: StoreFlag{"pebble:data/store"}, AuthIssuer: "carrel", AuthAudience: "carrel", Limits: "enforce"}
+		want := Config{Listen: "127.0.0.1:8080", AdminListen: "127.0.0.1:0", StoreFlag: StoreFlag{Store: "pebble:data/store", Cassandra: ClusterFlags{Replication: []string{"3"}, Timeout: 6 * time.Second}}, AuthIssuer: "carrel", AuthAudience: "carrel", Limits: "enforce"}
 		if diff := cmp.Diff(want, got); err != nil || diff != "" {
 			t.Error(err, diff)
 		}
@@ -87,46 +88,50 @@ func TestWrongUsageIsExitCode2AndNamesTheKey(t *testing.T) {
 		args []string
 		says []string
 	}{
-		"unknown command":     {[]string{"sreve"}, []string{"sreve"}},
-		"unknown flag":        {serve("--lisen", "x"), []string{"--lisen"}},
-		"unknown store":       {serve("--store", "cassandra://a/b"), []string{"store", `"cassandra://a/b"`, "pebble:DIR"}},
-		"no directory":        {serve("--store", "pebble:"), []string{"store", "pebble:DIR"}},
-		"bad address":         {serve("--listen", "nowhere"), []string{"listen", `"nowhere"`, "HOST:PORT"}},
-		"bad admin address":   {serve("--admin-listen", "nowhere"), []string{"admin-listen", `"nowhere"`}},
-		"unknown limits":      {serve("--limits", "maybe"), []string{"--limits", `"warn","enforce"`, `"maybe"`}},
-		"no authentication":   {[]string{"serve", "--store", store}, []string{"auth-hs256-file", "auth-jwks"}},
-		"no secret":           {serve("--auth-hs256-file", secret+"x"), []string{"auth-hs256-file", secret + "x"}},
-		"short secret":        {serve("--auth-hs256-file", short), []string{"auth-hs256-file", "31 bytes", "at least 32"}},
-		"no key set":          {serve("--auth-jwks", garbage), []string{"auth-jwks"}},
-		"half of TLS":         {serve("--tls-cert", secret), []string{"tls-cert", "tls-key"}},
-		"no certificate":      {serve("--tls-cert", secret+"x", "--tls-key", secret), []string{"tls-cert", secret + "x"}},
-		"star with cookies":   {serve("--cors-origin", "*", "--cors-credentials"), []string{"cors-origin", `"*"`, "credentials"}},
-		"origin of no scheme": {serve("--cors-origin", "*.example.org"), []string{"cors-origin", `"*.example.org"`, "https://"}},
-		"a boolean in words":  {serve("--dev=maybe"), []string{"--dev"}},
-		"long host id":        {serve("--host-id", strings.Repeat("a", 109)), []string{"host-id"}},
-		"no config":           {serve("--config", garbage+"x"), []string{"config", garbage + "x"}},
-		"config is no JSON":   {serve("--config", garbage), []string{"config", garbage, "JSON object"}},
-		"config of a list":    {serve("--config", file(t, "c", "[]")), []string{"config", "JSON object"}},
-		"unknown key":         {serve("--config", file(t, "c", `{"lisen":"x"}`)), []string{"config", `"lisen"`}},
-		"key of a bad form":   {serve("--config", file(t, "c", `{"dev":{"canary":1}}`)), []string{"config", `"dev"`, "boolean"}},
-		"token of nobody":     {[]string{"token", "--hs256-file", secret}, []string{"--sub"}},
-		"token of a group":    {[]string{"token", "--hs256-file", secret, "--sub", "g:a:b"}, []string{`"g:a:b"`, "u:<tenant>:<name>"}},
-		"unknown role":        {[]string{"token", "--hs256-file", secret, "--sub", "u:a:b", "--role", "root"}, []string{`"root"`, "global-admin"}},
-		"a life in words":     {[]string{"token", "--hs256-file", secret, "--sub", "u:a:b", "--ttl", "long"}, []string{"--ttl", "long"}},
-		"no life":             {[]string{"token", "--hs256-file", secret, "--sub", "u:a:b", "--ttl", "0s"}, []string{"0s"}},
-		"token, short secret": {[]string{"token", "--hs256-file", short, "--sub", "u:a:b"}, []string{"hs256-file", "at least 32"}},
-		"import of nothing":   {[]string{"import"}, []string{"<file>"}},
-		"import of no file":   {[]string{"import", secret + "x", "--store", store}, []string{secret + "x"}},
-		"import of a folder":  {[]string{"import", filepath.Dir(secret), "--store", store}, []string{"directory"}},
-		"export of a typo":    {[]string{"export", "--store", store + "x"}, []string{"store", store + "x", "exists"}},
-		"export to nowhere":   {[]string{"export", "--store", "pebble:" + filepath.Dir(secret), "--output", secret + "/x"}, []string{"output", secret + "/"}},
-		"copy from nothing":   {[]string{"copy", "--to", store}, []string{"--from"}},
-		"copy of a typo":      {[]string{"copy", "--from", store + "x", "--to", store}, []string{"from", store + "x", "exists"}},
-		"copy onto itself":    {[]string{"copy", "--from", "pebble:" + filepath.Dir(secret), "--to", "pebble:" + filepath.Dir(secret)}, []string{"to", "another store"}},
-		"copy to no store":    {[]string{"copy", "--from", store, "--to", "x"}, []string{"to", `"x"`, "pebble:DIR"}},
-		"migrate no store":    {[]string{"migrate", "--store", "x"}, []string{"store", `"x"`, "pebble:DIR"}},
-		"audit of a typo":     {[]string{"audit", "--store", store + "x"}, []string{"store", store + "x", "exists"}},
-		"audit of no store":   {[]string{"audit", "--store", "x"}, []string{"store", `"x"`, "pebble:DIR"}},
+		"unknown command":          {[]string{"sreve"}, []string{"sreve"}},
+		"unknown flag":             {serve("--lisen", "x"), []string{"--lisen"}},
+		"unknown store":            {serve("--store", "redis://a/b"), []string{"store", `"redis://a/b"`, "pebble:DIR or cassandra://"}},
+		"store without a keyspace": {serve("--store", "cassandra://a"), []string{"store", "cassandra://HOST[,HOST]/KEYSPACE"}},
+		"password in the name":     {serve("--store", "cassandra://me:secret@a/b"), []string{"store", "flags of their own"}},
+		"unreadable password":      {serve("--store", "cassandra://a/b", "--cassandra-password-file", "/nowhere"), []string{"cassandra-password-file", "a file that can be read"}},
+		"replication of nothing":   {serve("--store", "cassandra://a/b", "--cassandra-replication", "dc1=0"), []string{"cassandra-replication", `"dc1=0"`, "at least 1"}},
+		"no directory":             {serve("--store", "pebble:"), []string{"store", "pebble:DIR"}},
+		"bad address":              {serve("--listen", "nowhere"), []string{"listen", `"nowhere"`, "HOST:PORT"}},
+		"bad admin address":        {serve("--admin-listen", "nowhere"), []string{"admin-listen", `"nowhere"`}},
+		"unknown limits":           {serve("--limits", "maybe"), []string{"--limits", `"warn","enforce"`, `"maybe"`}},
+		"no authentication":        {[]string{"serve", "--store", store}, []string{"auth-hs256-file", "auth-jwks"}},
+		"no secret":                {serve("--auth-hs256-file", secret+"x"), []string{"auth-hs256-file", secret + "x"}},
+		"short secret":             {serve("--auth-hs256-file", short), []string{"auth-hs256-file", "31 bytes", "at least 32"}},
+		"no key set":               {serve("--auth-jwks", garbage), []string{"auth-jwks"}},
+		"half of TLS":              {serve("--tls-cert", secret), []string{"tls-cert", "tls-key"}},
+		"no certificate":           {serve("--tls-cert", secret+"x", "--tls-key", secret), []string{"tls-cert", secret + "x"}},
+		"star with cookies":        {serve("--cors-origin", "*", "--cors-credentials"), []string{"cors-origin", `"*"`, "credentials"}},
+		"origin of no scheme":      {serve("--cors-origin", "*.example.org"), []string{"cors-origin", `"*.example.org"`, "https://"}},
+		"a boolean in words":       {serve("--dev=maybe"), []string{"--dev"}},
+		"long host id":             {serve("--host-id", strings.Repeat("a", 109)), []string{"host-id"}},
+		"no config":                {serve("--config", garbage+"x"), []string{"config", garbage + "x"}},
+		"config is no JSON":        {serve("--config", garbage), []string{"config", garbage, "JSON object"}},
+		"config of a list":         {serve("--config", file(t, "c", "[]")), []string{"config", "JSON object"}},
+		"unknown key":              {serve("--config", file(t, "c", `{"lisen":"x"}`)), []string{"config", `"lisen"`}},
+		"key of a bad form":        {serve("--config", file(t, "c", `{"dev":{"canary":1}}`)), []string{"config", `"dev"`, "boolean"}},
+		"token of nobody":          {[]string{"token", "--hs256-file", secret}, []string{"--sub"}},
+		"token of a group":         {[]string{"token", "--hs256-file", secret, "--sub", "g:a:b"}, []string{`"g:a:b"`, "u:<tenant>:<name>"}},
+		"unknown role":             {[]string{"token", "--hs256-file", secret, "--sub", "u:a:b", "--role", "root"}, []string{`"root"`, "global-admin"}},
+		"a life in words":          {[]string{"token", "--hs256-file", secret, "--sub", "u:a:b", "--ttl", "long"}, []string{"--ttl", "long"}},
+		"no life":                  {[]string{"token", "--hs256-file", secret, "--sub", "u:a:b", "--ttl", "0s"}, []string{"0s"}},
+		"token, short secret":      {[]string{"token", "--hs256-file", short, "--sub", "u:a:b"}, []string{"hs256-file", "at least 32"}},
+		"import of nothing":        {[]string{"import"}, []string{"<file>"}},
+		"import of no file":        {[]string{"import", secret + "x", "--store", store}, []string{secret + "x"}},
+		"import of a folder":       {[]string{"import", filepath.Dir(secret), "--store", store}, []string{"directory"}},
+		"export of a typo":         {[]string{"export", "--store", store + "x"}, []string{"store", store + "x", "exists"}},
+		"export to nowhere":        {[]string{"export", "--store", "pebble:" + filepath.Dir(secret), "--output", secret + "/x"}, []string{"output", secret + "/"}},
+		"copy from nothing":        {[]string{"copy", "--to", store}, []string{"--from"}},
+		"copy of a typo":           {[]string{"copy", "--from", store + "x", "--to", store}, []string{"from", store + "x", "exists"}},
+		"copy onto itself":         {[]string{"copy", "--from", "pebble:" + filepath.Dir(secret), "--to", "pebble:" + filepath.Dir(secret)}, []string{"to", "another store"}},
+		"copy to no store":         {[]string{"copy", "--from", store, "--to", "x"}, []string{"to", `"x"`, "pebble:DIR"}},
+		"migrate no store":         {[]string{"migrate", "--store", "x"}, []string{"store", `"x"`, "pebble:DIR"}},
+		"audit of a typo":          {[]string{"audit", "--store", store + "x"}, []string{"store", store + "x", "exists"}},
+		"audit of no store":        {[]string{"audit", "--store", "x"}, []string{"store", `"x"`, "pebble:DIR"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			code, out, errs := command(t, c.args...)

@@ -17,6 +17,8 @@ import (
 type copyCommand struct {
 	From string `required:"" help:"Store to copy; nobody may serve it." placeholder:"STORE"`
 	To   string `required:"" help:"Store to copy to: a new one, or the target of the same copy, broken off." placeholder:"STORE"`
+	// Cassandra is for either of them.
+	Cassandra ClusterFlags `embed:"" prefix:"cassandra-"`
 }
 
 // copySummary is what a copy tells at its end.
@@ -28,11 +30,11 @@ type copySummary struct {
 
 // Run copies, writes what is derived, and audits the target.
 func (c *copyCommand) Run(ctx context.Context, s streams) error {
-	from, err := placeOf("from", c.From)
+	from, err := placeOf("from", c.From, c.Cassandra)
 	if err != nil {
 		return err
 	}
-	to, err := placeOf("to", c.To)
+	to, err := placeOf("to", c.To, c.Cassandra)
 	if err != nil {
 		return err
 	}

@@ -38,6 +38,8 @@ type surroundings struct {
 	fatal func(error)
 	// metrics count what happens; nil: nobody asks for figures.
 	metrics *observe.Metrics
+	// shared tells that other processes may use the store at the same time.
+	shared bool
 }
 
 // openGateway opens the store that s names.
@@ -53,6 +55,7 @@ func openGateway(ctx context.Context, s StoreFlag, with surroundings) (*gateway,
 	if err := refuseHalfCopied(ctx, store); err != nil {
 		return nil, errors.Join(fmt.Errorf("opening %s: %w", s.Store, err), store.Close())
 	}
+	with.shared = place.shared()
 	return startGateway(ctx, store, with)
 }
 
@@ -98,10 +101,14 @@ func (g *gateway) start(ctx, life context.Context, with surroundings) error {
 	if err != nil {
 		return fmt.Errorf("starting the service: %w", err)
 	}
-	if err := g.journal.Recover(ctx, g.service); err != nil {
-		// What is left stays on its lane, and the journal tries again: a disk
-		// that is full, say, must not keep out whoever could make room.
-		with.log.WarnContext(ctx, "not all that was under way could be finished yet", "error", err)
+	if !with.shared {
+		// Whoever left a lane here is dead. Among others the journal finds out who
+		// is, and takes over what they leave.
+		if err := g.journal.Recover(ctx, g.service); err != nil {
+			// What is left stays on its lane, and the journal tries again: a disk
+			// that is full, say, must not keep out whoever could make room.
+			with.log.WarnContext(ctx, "not all that was under way could be finished yet", "error", err)
+		}
 	}
 	go func() {
 		defer close(g.stopped)

@@ -15,11 +15,12 @@ import (
 
 // StoreFlag names a store.
 type StoreFlag struct {
-	Store string `help:"Store: pebble:DIR is an embedded one in a directory." default:"pebble:data/store" placeholder:"pebble:DIR"`
+	Store     string       `help:"Store: pebble:DIR is an embedded one in a directory, cassandra://HOST[,HOST]/KEYSPACE a cluster." default:"pebble:data/store" placeholder:"STORE"`
+	Cassandra ClusterFlags `embed:"" prefix:"cassandra-"`
 }
 
 // place is the one that the flag names.
-func (s StoreFlag) place() (place, error) { return placeOf("store", s.Store) }
+func (s StoreFlag) place() (place, error) { return placeOf("store", s.Store, s.Cassandra) }
 
 // exists refuses a store that is not there.
 func (s StoreFlag) exists() error {
@@ -38,6 +39,8 @@ type place interface {
 	// exists refuses a place at which open would make a store: it would be found
 	// to be in order and to hold nothing.
 	exists() error
+	// shared tells whether other processes may use the store at the same time.
+	shared() bool
 	// migrate brings the store's schema up to date, and tells each step.
 	migrate(ctx context.Context, tell func(step string)) error
 }
@@ -50,11 +53,14 @@ type backend interface {
 }
 
 // placeOf reads the name of a store that a flag was given.
-func placeOf(flag, name string) (place, error) {
+func placeOf(flag, name string, f ClusterFlags) (place, error) {
 	if dir, ok := strings.CutPrefix(name, "pebble:"); ok && dir != "" {
 		return directory{flag: flag, path: dir}, nil
 	}
-	return nil, wrongUsage(flag, name, "pebble:DIR")
+	if rest, ok := strings.CutPrefix(name, "cassandra://"); ok {
+		return clusterOf(flag, rest, f)
+	}
+	return nil, wrongUsage(flag, name, "pebble:DIR or "+clusterName)
 }
 
 // directory is that of an embedded store.
@@ -74,6 +80,9 @@ func (d directory) exists() error {
 	}
 	return nil
 }
+
+// shared is false: a second process is refused.
+func (d directory) shared() bool { return false }
 
 func (d directory) migrate(_ context.Context, tell func(step string)) error {
 	tell("pebble:" + d.path + " needs no migration: an embedded store has no schema, and its format is checked whenever it is opened")

@@ -1,0 +1,99 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"os"
+	"strconv"
+	"strings"
+	"time"
+
+	"carrel/cassandra"
+)
+
+// ClusterFlags say how a Cassandra cluster is reached, whatever command wants it.
+type ClusterFlags struct {
+	User         string        `help:"User of the cluster." placeholder:"NAME"`
+	PasswordFile string        `help:"File with that user's password: its bytes without one final newline." placeholder:"FILE"`
+	TLS          bool          `name:"tls" help:"Connect with TLS; the nodes' certificates are verified."`
+	CA           string        `name:"ca" help:"Authorities of the nodes' certificates, PEM; those of the system when left out. Implies TLS." placeholder:"FILE"`
+	Cert         string        `help:"Client certificate, PEM. Implies TLS." placeholder:"FILE"`
+	Key          string        `help:"Private key of the client certificate." placeholder:"FILE"`
+	ServerName   string        `help:"Name in the nodes' certificates; each node's address when left out." placeholder:"NAME"`
+	DataCentre   string        `name:"dc" help:"Data centre whose nodes are used." placeholder:"NAME"`
+	Global       bool          `help:"Decide across data centres (QUORUM, SERIAL) instead of within one (LOCAL_QUORUM, LOCAL_SERIAL). All gateways of a keyspace alike."`
+	Replication  []string      `help:"Replicas of a keyspace that migrate makes: a number for every data centre, or DC=NUMBER, repeatable." default:"3" sep:"," placeholder:"[DC=]NUMBER"`
+	Timeout      time.Duration `help:"Time of one request; above the nodes' own ones." default:"6s" placeholder:"TIME"`
+}
+
+const clusterName = "cassandra://HOST[,HOST]/KEYSPACE"
+
+// cluster is a keyspace of a Cassandra cluster.
+type cluster struct{ options cassandra.Options }
+
+// clusterOf reads the name of a keyspace, without its scheme, and the flags.
+func clusterOf(flag, name string, f ClusterFlags) (place, error) {
+	hosts, keyspace, ok := strings.Cut(name, "/")
+	if !ok || hosts == "" || keyspace == "" || strings.Contains(keyspace, "/") || strings.Contains(hosts, "@") {
+		// What may be a password in it is not told again.
+		return nil, wrongUsage(flag, "cassandra://…", clusterName+"; user and password have flags of their own")
+	}
+	o := cassandra.Options{
+		Hosts: strings.Split(hosts, ","), Keyspace: keyspace, User: f.User,
+		DataCentre: f.DataCentre, Global: f.Global, Timeout: f.Timeout,
+	}
+	if f.PasswordFile != "" {
+		password, err := os.ReadFile(f.PasswordFile)
+		if err != nil {
+			return nil, wrongUsage("cassandra-password-file", f.PasswordFile, "a file that can be read")
+		}
+		o.Password = strings.TrimSuffix(string(password), "\n")
+	}
+	if f.TLS || f.CA != "" || f.Cert != "" {
+		o.TLS = &cassandra.TLS{CAFile: f.CA, CertFile: f.Cert, KeyFile: f.Key, ServerName: f.ServerName}
+	}
+	var err error
+	o.Replication, err = replicationOf(f.Replication)
+	return &cluster{o}, err
+}
+
+// replicationOf reads replicas by data centre; "" stands for every one.
+func replicationOf(given []string) (map[string]int, error) {
+	replicas := map[string]int{}
+	for _, one := range given {
+		dc, number, named := strings.Cut(one, "=")
+		if !named {
+			dc, number = "", one
+		}
+		n, err := strconv.Atoi(number)
+		if err != nil || n < 1 || named && dc == "" {
+			return nil, wrongUsage("cassandra-replication", one, "NUMBER or DC=NUMBER, at least 1")
+		}
+		replicas[dc] = n
+	}
+	return replicas, nil
+}
+
+func (c *cluster) open(ctx context.Context, log *slog.Logger, _ func(error)) (backend, error) {
+	o := c.options
+	o.Log = log
+	store, err := cassandra.Open(ctx, o)
+	if err != nil {
+		return nil, fmt.Errorf("opening the store: %w", err)
+	}
+	return store, nil
+}
+
+// exists holds for every keyspace: opening one that is missing is refused.
+func (c *cluster) exists() error { return nil }
+
+// shared tells that others may use the store at the same time.
+func (c *cluster) shared() bool { return true }
+
+func (c *cluster) migrate(ctx context.Context, tell func(step string)) error {
+	if err := cassandra.Migrate(ctx, c.options, tell); err != nil {
+		return fmt.Errorf("migrating: %w", err)
+	}
+	return nil
+}
