@@ -20,7 +20,7 @@ CHROMIUM ?= $(shell command -v chromium || command -v chromium-browser || comman
 GO_FILES = $(shell git ls-files --cached --others --exclude-standard '*.go')
 WEB_FILES = $(shell git ls-files --cached --others --exclude-standard web | grep -vE '\.go$$|^web/(dist|e2e)/')
 # What is concurrent, and therefore run under the race detector.
-CONCURRENT = $(shell go list ./... 2> /dev/null | grep -vE '/(scenario|bench|demo|web|graph/internal)(/|$$)')
+CONCURRENT = $(shell go list ./... 2> /dev/null | grep -vE '/(scenario|bench|demo|web|graph/internal|cassandra|nemesis)(/|$$)')
 
 .PHONY: help
 help: ## list the targets
@@ -37,6 +37,15 @@ run: build $(DATA)/secret ## start the gateway with demo data, and print a token
 		mv $(DATA)/store.new $(DATA)/store; \
 	fi
 	bin/carrel serve --dev --listen $(ADDR) --store pebble:$(DATA)/store --auth-hs256-file $(DATA)/secret
+
+.PHONY: cluster
+cluster: ## start three nodes of Cassandra on this machine, until Ctrl-C (needs Java 17 and Maven)
+	go run ./cassandra/cassandratest/cluster
+
+.PHONY: run-cassandra
+run-cassandra: build $(DATA)/secret ## the same as run, on three nodes of Cassandra
+	go run ./demo/generate > $(DATA)/demo.jsonl
+	ADDR=$(ADDR) DATA=$(DATA) .ci/with-cluster 3 .ci/demo-on-cluster
 
 # The secret is made once and readable by its owner alone.
 $(DATA)/secret:
@@ -60,6 +69,10 @@ web/dist/index.html: $(WEB_FILES)
 
 .PHONY: test
 test: ## run everything that must hold, and print a summary
+	@TESTFLAGS='$(TESTFLAGS)' SCHEDULES=$(SCHEDULES) .ci/stages lint generated build unit simulate race browser cluster-tests
+
+.PHONY: test-embedded
+test-embedded: ## run what needs no Java: everything but the tests on a real Cassandra
 	@TESTFLAGS='$(TESTFLAGS)' SCHEDULES=$(SCHEDULES) .ci/stages lint generated build unit simulate race browser
 
 .PHONY: lint
@@ -79,8 +92,12 @@ generated: ## check that graph/generated.go is what the schema makes
 # Nothing is taken from the cache of tests: some start the built binary or look
 # at the tree, which the cache does not know of.
 .PHONY: unit
-unit: ## run the tests of all packages but the simulator's
-	go test -count 1 -p 2 -timeout 12m $(TESTFLAGS) $$(go list ./... | grep -v '/simulator$$')
+unit: ## run the tests of all packages but those with a target of their own
+	go test -count 1 -p 2 -timeout 12m $(TESTFLAGS) $$(go list ./... | grep -vE '/(simulator|cassandra|nemesis)(/|$$)')
+
+.PHONY: cluster-tests
+cluster-tests: ## run the store's tests on a real Cassandra (needs Java 17 and Maven, or CASSANDRA_HOSTS)
+	go test -count 1 -p 1 -timeout 15m $(TESTFLAGS) ./cassandra/...
 
 .PHONY: simulate
 simulate: ## play SCHEDULES schedules of the write protocol, every ablation and every crash point
