@@ -220,7 +220,7 @@ func (s *Store) Commit(ctx context.Context, c *library.ContentCommit) (library.V
 		ch.add(putMember, string(c.ID), string(m.Principal), int8(m.Role), memberState(m.Leaving), c.Header.Seq)
 	}
 	if r := c.Request; r != nil {
-		ch.add(putContentReply, string(c.ID), requestKey(&r.Key), r.InputHash[:], r.Answer, int64(r.Until), s.timeToLive(r.Until))
+		ch.add(putContentReply, string(c.ID), requestKey(&r.Key), r.InputHash[:], notNull(r.Answer), int64(r.Until), s.timeToLive(r.Until))
 	}
 	const doing = "commit"
 	applied, err := s.decide(ctx, doing, &ch)
@@ -272,6 +272,14 @@ func memberState(leaving bool) int8 {
 		return memberLeaving
 	}
 	return 0
+}
+
+// notNull is b as a value: nil would be bound as a null, which is a tombstone.
+func notNull(b []byte) []byte {
+	if b == nil {
+		return []byte{}
+	}
+	return b
 }
 
 // requestKey is the key of an answered request's row.

@@ -1,14 +1,29 @@
 package cassandra
 
 import (
+	"flag"
 	"testing"
 
 	"carrel/library"
 	"carrel/library/oracletest"
 )
 
+// oracleGames take about two seconds each. The hundred of the embedded store
+// would take minutes; -rapid.checks asks for another number.
+const oracleGames = "10"
+
 // TestOracle plays games of random operations; each has tenants of its own.
 func TestOracle(t *testing.T) {
+	if checks := flag.Lookup("rapid.checks"); checks.Value.String() == checks.DefValue {
+		if err := checks.Value.Set(oracleGames); err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() {
+			if err := checks.Value.Set(checks.DefValue); err != nil {
+				t.Error(err)
+			}
+		})
+	}
 	shared := open(t, options(t))
 	oracletest.Run(t, func(*testing.T) (library.Store, func()) { return shared, func() {} })
 }

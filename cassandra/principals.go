@@ -149,7 +149,7 @@ func (s *Store) CommitPrincipal(ctx context.Context, c *library.PrincipalCommit)
 		ch.add(putGroupMember, string(c.ID), string(m.Principal), int8(m.Role), memberState(m.Leaving), h.Seq)
 	}
 	if r := c.Request; r != nil {
-		ch.add(putPrincipalReply, string(c.ID), requestKey(&r.Key), r.InputHash[:], r.Answer, int64(r.Until), s.timeToLive(r.Until))
+		ch.add(putPrincipalReply, string(c.ID), requestKey(&r.Key), r.InputHash[:], notNull(r.Answer), int64(r.Until), s.timeToLive(r.Until))
 	}
 	const doing = "commit a principal"
 	applied, err := s.decide(ctx, doing, &ch)

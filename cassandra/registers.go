@@ -52,7 +52,7 @@ const fixSetting = `INSERT INTO setting (name, value) VALUES (?, ?) IF NOT EXIST
 
 // FixSetting implements library.RegisterStore.
 func (s *Store) FixSetting(ctx context.Context, name string, value []byte) ([]byte, error) {
-	applied, standing, err := s.decideOne(ctx, "fix a setting", fixSetting, name, value)
+	applied, standing, err := s.decideOne(ctx, "fix a setting", fixSetting, name, notNull(value))
 	switch {
 	case err != nil:
 		return nil, err

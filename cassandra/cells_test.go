@@ -1,0 +1,155 @@
+package cassandra
+
+import (
+	"bytes"
+	"errors"
+	"testing"
+
+	"github.com/gocql/gocql"
+	"github.com/google/go-cmp/cmp"
+
+	"carrel/library"
+)
+
+// types of the columns that are read and written without the driver's own code.
+func typeOf(t gocql.Type) gocql.NativeType { return gocql.NewNativeType(4, t, "") }
+
+func mapOf(key, elem gocql.Type) gocql.TypeInfo {
+	return gocql.CollectionType{NativeType: typeOf(gocql.TypeMap), Key: typeOf(key), Elem: typeOf(elem)}
+}
+
+// marshalled is a value as the driver itself would send it.
+func marshalled(t *testing.T, info gocql.TypeInfo, v any) []byte {
+	t.Helper()
+	data, err := gocql.Marshal(info, v)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return data
+}
+
+func TestUnsettledCell(t *testing.T) {
+	for _, c := range []struct {
+		name string
+		data []byte
+		want unsettledCell
+	}{
+		{"null", nil, nil},
+		{"empty", marshalled(t, mapOf(gocql.TypeBigInt, gocql.TypeTinyInt), map[int64]int8{}), nil},
+		{"one", marshalled(t, mapOf(gocql.TypeBigInt, gocql.TypeTinyInt), map[int64]int8{7: 3}), unsettledCell{{Position: 7, Widest: 3}}},
+		{"several, ascending", marshalled(t, mapOf(gocql.TypeBigInt, gocql.TypeTinyInt), map[int64]int8{7: 3, -1: 1, 5: 2}),
+			unsettledCell{{Position: -1, Widest: 1}, {Position: 5, Widest: 2}, {Position: 7, Widest: 3}}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			got := unsettledCell{{Position: 99}}
+			if err := got.UnmarshalCQL(nil, c.data); err != nil {
+				t.Fatal(err)
+			}
+			if diff := cmp.Diff(c.want, got); diff != "" {
+				t.Error(diff)
+			}
+			brokenCells(t, c.data, func(data []byte) error { return new(unsettledCell).UnmarshalCQL(nil, data) })
+		})
+	}
+}
+
+// brokenCells cuts the wire form of a cell at every place: that is an error,
+// and nothing worse.
+func brokenCells(t *testing.T, data []byte, read func([]byte) error) {
+	t.Helper()
+	for n := 1; n < len(data); n++ {
+		if err := read(data[:n]); !errors.Is(err, errCell) {
+			t.Errorf("%d of %d bytes: %v", n, len(data), err)
+		}
+	}
+}
+
+func TestWritersCell(t *testing.T) {
+	entry := func(n int64) library.EntryID { return library.EntryID{byte(n), 15: 9} }
+	for _, c := range []struct {
+		name        string
+		seq         int64
+		first, last int64 // seqs whose writers are told
+	}{
+		{"none", 0, 1, 0}, {"one", 1, 1, 1}, {"some", 5, 1, 5}, {"all slots", 32, 1, 32}, {"one slot used again", 33, 2, 33}, {"many times", 1000, 969, 1000},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			slots := make(map[int8]gocql.UUID)
+			for n := int64(1); n <= c.seq; n++ {
+				slots[slotOf(n)] = gocql.UUID(entry(n))
+			}
+			data := marshalled(t, mapOf(gocql.TypeTinyInt, gocql.TypeUUID), slots)
+			var cell writersCell
+			if err := cell.UnmarshalCQL(nil, data); err != nil {
+				t.Fatal(err)
+			}
+			var want []library.Writer
+			for n := c.first; n <= c.last; n++ {
+				want = append(want, library.Writer{Seq: n, Entry: entry(n)})
+			}
+			if diff := cmp.Diff(want, cell.upTo(c.seq)); diff != "" {
+				t.Error(diff)
+			}
+			brokenCells(t, data, func(data []byte) error { return new(writersCell).UnmarshalCQL(nil, data) })
+		})
+	}
+	beyond := marshalled(t, mapOf(gocql.TypeTinyInt, gocql.TypeUUID), map[int8]gocql.UUID{library.MaxWriters: {}})
+	if err := new(writersCell).UnmarshalCQL(nil, beyond); !errors.Is(err, errCell) {
+		t.Errorf("a slot that there is not: %v", err)
+	}
+}
+
+func TestRowKeys(t *testing.T) {
+	list := gocql.CollectionType{NativeType: typeOf(gocql.TypeList), Elem: gocql.TupleTypeInfo{
+		NativeType: typeOf(gocql.TypeTuple), Elems: []gocql.TypeInfo{typeOf(gocql.TypeTinyInt), typeOf(gocql.TypeVarchar)}}}
+	request := library.RequestKey{1, 31: 0xff}
+	keys := partitionKeys([]library.PrincipalID{"u:t:a", "g:t:ü"}, &request)
+	var plain [][]any
+	for _, k := range keys {
+		plain = append(plain, []any{k.kind, k.key})
+	}
+	got, err := keys.MarshalCQL(list)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if want := marshalled(t, list, plain); !bytes.Equal(got, want) {
+		t.Errorf("%x, the driver itself makes %x", got, want)
+	}
+	if keys[0] != (rowKey{kindHeader, headerKey}) || len(keys) != 4 {
+		t.Errorf("the keys are %v", keys)
+	}
+	for _, first := range []library.PrincipalID{"u:zzz:zzz", "g:a:a"} {
+		if headerKey <= string(first) {
+			t.Errorf("the header's key does not sort behind %q", first)
+		}
+	}
+}
+
+func TestTimeToLive(t *testing.T) {
+	s := &Store{now: func() library.Instant { return someTime }}
+	for _, c := range []struct {
+		name  string
+		until library.Instant
+		want  int
+	}{
+		{"past", someTime - 5, 1}, {"now", someTime, 1}, {"a microsecond", someTime + 1, 1}, {"a day", someTime.Add(day), 86401},
+		{"for ever", 1 << 62, maxTimeToLive},
+	} {
+		if got := s.timeToLive(c.until); got != c.want {
+			t.Errorf("%s: %d s, not %d", c.name, got, c.want)
+		}
+	}
+}
+
+func TestCommitsThatDoNotFitTheirBase(t *testing.T) {
+	s := new(Store)
+	c := creation("c:t:x", someTime)
+	c.Base = 5
+	if _, err := s.Commit(t.Context(), c); library.CodeOf(err) != library.Internal || library.MayHaveCommitted(err) {
+		t.Errorf("a commit: %v", err)
+	}
+	p := &library.PrincipalCommit{ID: ann, Base: 3}
+	if _, err := s.CommitPrincipal(t.Context(), p); library.CodeOf(err) != library.Internal || library.MayHaveCommitted(err) {
+		t.Errorf("a commit of a principal: %v", err)
+	}
+}
