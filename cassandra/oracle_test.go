@@ -8,9 +8,9 @@ import (
 	"carrel/library/oracletest"
 )
 
-// oracleGames take about two seconds each. The hundred of the embedded store
+// oracleGames take about five seconds each. The hundred of the embedded store
 // would take minutes; -rapid.checks asks for another number.
-const oracleGames = "10"
+const oracleGames = "6"
 
 // TestOracle plays games of random operations; each has tenants of its own.
 func TestOracle(t *testing.T) {

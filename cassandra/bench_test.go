@@ -1,0 +1,56 @@
+package cassandra
+
+import (
+	"fmt"
+	"testing"
+
+	"carrel/library"
+)
+
+// BenchmarkPage reads what a page of 20 costs: one slice, and the headers of
+// its items.
+func BenchmarkPage(b *testing.B) {
+	s := open(b, options(b))
+	const reader library.PrincipalID = "u:t:pages"
+	for n := range 100 {
+		c := creation(library.ContentID(fmt.Sprintf("c:t:page%03d", n)), someTime+library.Instant(n))
+		if v, err := s.Commit(b.Context(), c); err != nil || !v.Applied {
+			b.Fatal(v, err)
+		}
+		if err := s.Enforce(b.Context(), &library.Enforcement{Header: &c.Header, Rows: []library.Member{{Principal: reader, Role: library.Viewing, Seq: 1}}}); err != nil {
+			b.Fatal(err)
+		}
+	}
+	b.Run("slice", func(b *testing.B) {
+		for b.Loop() {
+			if es, err := s.PageLibrary(b.Context(), library.Slice{Owner: reader, Bucket: library.Private, Limit: 21}); err != nil || len(es) != 21 {
+				b.Fatal(len(es), err)
+			}
+		}
+	})
+	b.Run("slice and headers", func(b *testing.B) {
+		for b.Loop() {
+			es, err := s.PageLibrary(b.Context(), library.Slice{Owner: reader, Bucket: library.Private, Limit: 21})
+			if err != nil {
+				b.Fatal(err)
+			}
+			ids := make([]library.ContentID, 0, 20)
+			for _, e := range es[:20] {
+				ids = append(ids, e.Content)
+			}
+			if _, err := s.ReadMany(b.Context(), ids, []library.PrincipalID{reader}); err != nil {
+				b.Fatal(err)
+			}
+		}
+	})
+	b.Run("commit", func(b *testing.B) {
+		c := creation("c:t:commits", someTime)
+		for b.Loop() {
+			if v, err := s.Commit(b.Context(), c); err != nil || !v.Applied {
+				b.Fatal(v, err)
+			}
+			c = moveOf(c)
+			c.Supersede = nil
+		}
+	})
+}
