@@ -40,12 +40,12 @@ run: build $(DATA)/secret ## start the gateway with demo data, and print a token
 
 .PHONY: cluster
 cluster: ## start three nodes of Cassandra on this machine, until Ctrl-C (needs Java 17 and Maven)
-	go run ./cassandra/cassandratest/cluster
+	go run ./cassandra/cluster
 
 .PHONY: run-cassandra
 run-cassandra: build $(DATA)/secret ## the same as run, on three nodes of Cassandra
 	go run ./demo/generate > $(DATA)/demo.jsonl
-	ADDR=$(ADDR) DATA=$(DATA) .ci/with-cluster 3 .ci/demo-on-cluster
+	ADDR=$(ADDR) DATA=$(DATA) go run ./cassandra/cluster -- .ci/demo-on-cluster
 
 # The secret is made once and readable by its owner alone.
 $(DATA)/secret:
