@@ -65,6 +65,8 @@ func TestAddresses(t *testing.T) {
 		{s.addr, "/graphql", 405, "METHOD_NOT_ALLOWED"},
 		{s.admin, "/debug/pprof/", 200, "goroutine"},
 		{s.admin, "/graphql", 404, ""},
+		{s.admin, "/metrics", 200, "carrel_changes_in_flight 0"},
+		{s.addr, "/metrics", 404, ""},
 	} {
 		if status, text := s.get(c.addr, c.path); status != c.status || !strings.Contains(text, c.text) {
 			t.Errorf("%s: %d %.200s", c.path, status, text)
@@ -72,6 +74,41 @@ func TestAddresses(t *testing.T) {
 	}
 	if got := s.graphql("", `{__schema{types{name}}}`); !strings.Contains(got, "INTROSPECTION_DISABLED") {
 		t.Error(got)
+	}
+}
+
+func TestMetrics(t *testing.T) {
+	cfg := testConfig(t)
+	ann := tokenFor(t, cfg.AuthHS256File, "u:demo:ann")
+	s := serve(t, cfg)
+	s.graphql(ann, createAnn)
+	s.graphql(ann, `mutation{createContent(input:{kind:LINK,title:"Canary",link:"https://canary.example/"}){content{id}}}`)
+	for range 2 {
+		s.graphql(ann, `query Canary{viewer{library{nodes{id}}}}`)
+	}
+	s.graphql("canary", `{viewer{id}}`)
+	s.graphql(ann, `{canary}`)
+	_, text := s.get(s.admin, "/metrics")
+	for _, want := range []string{
+		`carrel_request_seconds_count{code="OK",operation="mutation"} 2`,
+		`carrel_request_seconds_count{code="OK",operation="query"} 2`,
+		`carrel_request_seconds_count{code="UNAUTHENTICATED",operation="none"} 1`,
+		`carrel_request_seconds_count{code="GRAPHQL_VALIDATION_FAILED",operation="none"} 1`,
+		`carrel_store_call_seconds_count{method="Commit",outcome="ok"} 1`,
+		`carrel_store_call_seconds_count{method="CommitPrincipal",outcome="ok"} 1`,
+		`carrel_store_call_seconds_count{method="PageLibrary",outcome="ok"}`,
+		`carrel_fanout_lag_seconds_count{outcome="complete"} 1`,
+		"\ncarrel_oldest_change_seconds ", "\ncarrel_repairs_asked_total 0\n", "\ngo_goroutines ",
+	} {
+		if !strings.Contains(text, want) {
+			t.Errorf("%q is not told", want)
+		}
+	}
+	// Whoever reads figures learns nothing of who is there or what there is.
+	for line := range strings.SplitSeq(text, "\n") {
+		if lower := strings.ToLower(line); strings.Contains(lower, "canary") || strings.Contains(lower, "u:") || strings.Contains(lower, "demo") {
+			t.Errorf("an id or a text is told: %s", line)
+		}
 	}
 }
 

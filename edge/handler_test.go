@@ -23,6 +23,44 @@ import (
 
 const graphqlJSON = "Accept: application/graphql-response+json"
 
+func TestEveryAnswerIsObserved(t *testing.T) {
+	type observed struct{ Operation, Code string }
+	var got []observed
+	e := newEdge(t, func(c *Config) {
+		c.Observe = func(operation, code string, took time.Duration) {
+			if took <= 0 || took > time.Minute {
+				t.Errorf("it took %s", took)
+			}
+			got = append(got, observed{operation, code})
+		}
+	})
+	e.onUser = func(_ context.Context, id string) (*library.User, error) {
+		switch id {
+		case "down":
+			return nil, library.Unavailablef(nil, "down")
+		case "panic":
+			panic("at the disco")
+		}
+		return user("u:acme:ann"), nil
+	}
+	e.query(t, `{viewer{id}}`, nil)
+	e.query(t, `mutation{createUser(input:{tenant:"acme",name:"a",displayName:"A",email:"a@b.example"}){user{id}}}`, nil)
+	e.query(t, `{user(id:"down"){id}}`, nil)
+	e.query(t, `{a:user(id:"down"){id} viewer{id}}`, nil)
+	e.query(t, `{user(id:"panic"){id}}`, nil)
+	e.query(t, `{`, nil)
+	e.send(t, `{`)
+	e.query(t, `{viewer{id}}`, nil, "Authorization: Bearer bad")
+	e.query(t, `{viewer{id}}`, nil, "Accept: text/html")
+	want := []observed{
+		{"query", codeOK}, {"mutation", codeOK}, {"query", codeUnavailable}, {"query", codeUnavailable}, {"query", codeInternal},
+		{"", codeParseFailed}, {"", codeBadRequest}, {"", codeUnauthenticated}, {"", codeNotAcceptable},
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Error(diff)
+	}
+}
+
 func TestAnswers(t *testing.T) {
 	for name, c := range map[string]struct {
 		body   string

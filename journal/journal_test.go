@@ -44,6 +44,7 @@ type domain struct {
 	failing          int
 	resumed          []library.EntryID
 	moved, expired   []library.ContentID
+	scrubs           []library.ScrubReport
 	repaired         []library.PrincipalID
 	movesBeforeMerge func()
 }
@@ -88,7 +89,12 @@ func (d *domain) RepairEntry(_ context.Context, p library.PrincipalID, _ library
 }
 
 func (d *domain) Scrub(context.Context, library.ContentID, int) (library.ScrubReport, error) {
-	return library.ScrubReport{}, nil
+	if len(d.scrubs) == 0 {
+		return library.ScrubReport{}, nil
+	}
+	r := d.scrubs[0]
+	d.scrubs = d.scrubs[1:]
+	return r, nil
 }
 
 func open(t *testing.T) (*pebblestore.Store, *clockwork) {
@@ -379,6 +385,30 @@ func TestRepairsAreDoneOnce(t *testing.T) {
 	}
 	if !slices.Equal(d.repaired, []library.PrincipalID{"u:acme:ann"}) {
 		t.Errorf("repaired %v", d.repaired)
+	}
+}
+
+func TestWhatIsCounted(t *testing.T) {
+	store, rt := open(t)
+	j := New(t.Context(), store, rt, nil, library.WholeProtocol)
+	d := &domain{scrubs: []library.ScrubReport{{Settled: 1, Mismatches: 2}, {Mismatches: 3}}}
+	for i := range maxRepairs + 3 {
+		j.Repair("u:acme:ann", library.ContentID(fmt.Sprintf("c:acme:%d", i)))
+		j.Repair("u:acme:ann", "c:acme:0")
+	}
+	other := New(t.Context(), store, rt, nil, library.WholeProtocol)
+	if err := errors.Join(other.Begin(t.Context(), change(1)), j.DoDue(t.Context(), d), newWatch(j).step(t.Context(), d)); err != nil {
+		t.Fatal(err)
+	}
+	scrub := newScrubber(j)
+	for range 3 {
+		if err := scrub.step(t.Context(), d); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want := Stats{Lanes: 1, RepairsAsked: maxRepairs + 3, RepairsDropped: 3, RepairsDone: maxRepairs, ScrubSteps: 3, ScrubSettled: 1, ScrubMismatches: 5}
+	if got := j.Stats(); got != want {
+		t.Errorf("counted %+v, want %+v", got, want)
 	}
 }
 

@@ -1,8 +1,8 @@
-// Package observe is what operators see of a process: its log.
+// Package observe is what operators see of a process: its log and its figures.
 //
-// It answers for the form of the lines and their order. It must not know what
-// happened, nor what may be told: whoever logs sees to it that no secret is in
-// a line.
+// It answers for the form of the lines and their order, and for names, labels
+// and bounds of the figures, none of which tells who is there. It must not know
+// what may be told in a line: whoever logs sees to it that no secret is in it.
 package observe
 
 import (

@@ -1,0 +1,104 @@
+package library_test
+
+import (
+	"sync"
+	"testing"
+	"time"
+
+	"carrel/journal"
+	"carrel/library"
+)
+
+// watching remembers what a Service told.
+type watching struct {
+	mu            sync.Mutex
+	lags          []time.Duration
+	left          int
+	stale, unseen int
+}
+
+func (w *watching) FannedOut(lag time.Duration, complete bool) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.lags = append(w.lags, lag); !complete {
+		w.left++
+	}
+}
+
+func (w *watching) Hid(stale, unseen int) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.stale += stale
+	w.unseen += unseen
+}
+
+func TestHiddenEntriesAreTold(t *testing.T) {
+	r := staleRoom(t) // n02 has moved, its entry has not, and n00 stands in two places
+	past := roomStart - 1
+	r.change("c:acme:n04", func(h *library.Header) { h.ExpiresAt = &past })
+	for _, tc := range []struct {
+		name          string
+		q             library.LibraryQuery
+		stale, unseen int
+	}{
+		{"oldest first", library.LibraryQuery{PageArgs: first(10)}, 2, 1},
+		{"newest first, where a moved item is shown all the same", library.LibraryQuery{PageArgs: first(10), Descending: true}, 2, 1},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			w := &watching{}
+			svc, err := library.New(t.Context(), library.Config{Store: r.store, Runtime: r.clock, Journal: r.repairs, Watch: w})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if _, err := svc.Library(t.Context(), ann(), "u:acme:ann", tc.q); err != nil {
+				t.Fatal(err)
+			}
+			if w.stale != tc.stale || w.unseen != tc.unseen {
+				t.Errorf("%d stale and %d unseen entries were told, want %d and %d", w.stale, w.unseen, tc.stale, tc.unseen)
+			}
+		})
+	}
+	t.Run("nothing hidden", func(t *testing.T) {
+		clean := newRoom(t)
+		clean.principals("u:acme:ann")
+		clean.numbered(3)
+		w := &watching{}
+		svc, err := library.New(t.Context(), library.Config{Store: clean.store, Runtime: clean.clock, Journal: clean.repairs, Watch: w})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := svc.Library(t.Context(), ann(), "u:acme:ann", library.LibraryQuery{PageArgs: first(10)}); err != nil {
+			t.Fatal(err)
+		}
+		if w.stale+w.unseen > 0 {
+			t.Errorf("%d stale and %d unseen entries were told of a library that is right", w.stale, w.unseen)
+		}
+	})
+}
+
+func TestFanOutsAreTold(t *testing.T) {
+	h := town(t)
+	w := &watching{}
+	svc, err := library.New(t.Context(), library.Config{
+		Store: h.store, Runtime: h.runtime, Names: &counting{}, Watch: w,
+		Journal: journal.New(t.Context(), h.store, h.runtime, nil, library.WholeProtocol),
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for n := range 3 {
+		if _, err := svc.CreateContent(t.Context(), as("u:acme:ann"), library.CreateContent{Kind: library.Note, Title: "t", Visibility: library.Public}); err != nil {
+			t.Fatalf("creation %d: %v", n, err)
+		}
+	}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if len(w.lags) != 3 || w.left != 0 {
+		t.Errorf("%d fan-outs were told, %d of them left to the background", len(w.lags), w.left)
+	}
+	for _, lag := range w.lags {
+		if lag < 0 || lag > time.Minute {
+			t.Errorf("a lag of %s", lag)
+		}
+	}
+}

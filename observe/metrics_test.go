@@ -1,0 +1,190 @@
+package observe
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http/httptest"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/cockroachdb/pebble/v2/vfs"
+	"github.com/google/go-cmp/cmp"
+
+	"carrel/journal"
+	"carrel/library"
+	"carrel/library/storetest"
+	"carrel/pebblestore"
+)
+
+// told are the lines of the project's own figures whose name begins so,
+// without the bounds and sums of histograms, which are of no fixed value.
+func told(t *testing.T, m *Metrics, name string) []string {
+	t.Helper()
+	w := httptest.NewRecorder()
+	m.Handler().ServeHTTP(w, httptest.NewRequest("GET", "/metrics", nil))
+	if w.Code != 200 {
+		t.Fatalf("status %d: %s", w.Code, w.Body)
+	}
+	lines := strings.Split(w.Body.String(), "\n")
+	return slices.DeleteFunc(lines, func(l string) bool {
+		return !strings.HasPrefix(l, "carrel_"+name) || strings.Contains(l, "_bucket{") || strings.Contains(l, "_sum{")
+	})
+}
+
+func openStore(t testing.TB) *pebblestore.Store {
+	t.Helper()
+	store, err := pebblestore.Open("", pebblestore.Options{FS: vfs.NewMem()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := store.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return store
+}
+
+// TestAMeasuredStoreIsTheStore: a store that is measured keeps its contract.
+func TestAMeasuredStoreIsTheStore(t *testing.T) {
+	m := NewMetrics()
+	measured := m.Store(openStore(t))
+	storetest.Run(t, func(*testing.T) library.Store { return measured })
+	methods := map[string]bool{}
+	for _, line := range told(t, m, "store_call_seconds_count") {
+		_, rest, _ := strings.Cut(line, `method="`)
+		method, _, _ := strings.Cut(rest, `"`)
+		methods[method] = true
+	}
+	// All of library.Store but EnforceBatch, which asks nothing.
+	if len(methods) != 31 {
+		t.Errorf("%d methods were counted: %v", len(methods), methods)
+	}
+	if len(told(t, m, `store_call_seconds_count{method="Commit",outcome="refused"`)) != 1 {
+		t.Error("refused conditional writes were not counted as such")
+	}
+}
+
+// failing is a store that fails with what it is told.
+type failing struct {
+	library.Store
+	err error
+}
+
+func (f failing) Built(context.Context, library.PrincipalID) (bool, error) { return false, f.err }
+
+func TestOutcomesOfCalls(t *testing.T) {
+	for _, tc := range []struct {
+		err  error
+		want string
+	}{
+		{nil, "ok"},
+		{library.Uncertain(library.Unavailablef(nil, "x")), "unknown"},
+		{library.Unavailablef(nil, "x"), "unavailable"},
+		{library.Unavailablef(context.DeadlineExceeded, "x"), "ended"},
+		{fmt.Errorf("reading: %w", context.Canceled), "ended"},
+		{errors.New("x"), "failed"},
+		{&library.Error{Code: library.Internal, Msg: "x"}, "failed"},
+	} {
+		t.Run(fmt.Sprint(tc.err), func(t *testing.T) {
+			m := NewMetrics()
+			s := m.Store(failing{err: tc.err})
+			for range 2 {
+				if _, err := s.Built(t.Context(), "u:acme:ann"); !errors.Is(err, tc.err) {
+					t.Errorf("the error became %v", err)
+				}
+			}
+			want := []string{`carrel_store_call_seconds_count{method="Built",outcome="` + tc.want + `"} 2`}
+			if diff := cmp.Diff(want, told(t, m, "store_call")); diff != "" {
+				t.Error(diff)
+			}
+		})
+	}
+}
+
+func TestFigures(t *testing.T) {
+	m := NewMetrics()
+	m.Request("query", "OK", time.Millisecond)
+	m.Request("mutation", "UNAVAILABLE", time.Second)
+	m.Request("", "BAD_REQUEST", 0)
+	m.Statement("content commit", "applied", time.Millisecond)
+	m.FannedOut(time.Millisecond, true)
+	m.FannedOut(time.Second, false)
+	m.Hid(1, 2)
+	m.Journal(func() journal.Stats {
+		return journal.Stats{Entries: 5, Deferred: 2, Oldest: 1500 * time.Millisecond, Lanes: 3, Resumed: 7, Fenced: 1,
+			RepairsAsked: 11, RepairsDropped: 4, RepairsDone: 6, ScrubSteps: 9, ScrubSettled: 8, ScrubMismatches: 10}
+	})
+	want := []string{
+		`carrel_changes_fenced_total 1`,
+		`carrel_changes_in_flight 5`,
+		`carrel_changes_resumed_total 7`,
+		`carrel_entries_hidden_total{reason="stale"} 1`,
+		`carrel_entries_hidden_total{reason="unseen"} 2`,
+		`carrel_fanout_lag_seconds_count{outcome="complete"} 1`,
+		`carrel_fanout_lag_seconds_count{outcome="left"} 1`,
+		`carrel_lanes 3`,
+		`carrel_moves_deferred 2`,
+		`carrel_oldest_change_seconds 1.5`,
+		`carrel_repairs_asked_total 11`,
+		`carrel_repairs_done_total 6`,
+		`carrel_repairs_dropped_total 4`,
+		`carrel_request_seconds_count{code="BAD_REQUEST",operation="none"} 1`,
+		`carrel_request_seconds_count{code="OK",operation="query"} 1`,
+		`carrel_request_seconds_count{code="UNAVAILABLE",operation="mutation"} 1`,
+		`carrel_scrub_mismatches_total 10`,
+		`carrel_scrub_settled_total 8`,
+		`carrel_scrub_steps_total 9`,
+		`carrel_store_statement_seconds_count{outcome="applied",statement="content commit"} 1`,
+	}
+	if diff := cmp.Diff(want, told(t, m, "")); diff != "" {
+		t.Error(diff)
+	}
+}
+
+// BenchmarkPage is a page of 20 of the Service, without and with figures.
+func BenchmarkPage(b *testing.B) {
+	store := openStore(b)
+	runtime := library.NewRealRuntime()
+	b.Cleanup(runtime.Close)
+	service := func(c library.Config) *library.Service {
+		c.Runtime, c.Journal = runtime, journal.New(b.Context(), c.Store, runtime, nil, library.WholeProtocol)
+		s, err := library.New(b.Context(), c)
+		if err != nil {
+			b.Fatal(err)
+		}
+		return s
+	}
+	plain := service(library.Config{Store: store})
+	manages := library.Manages
+	if _, err := plain.ImportUser(b.Context(), library.ImportUser{ID: "u:acme:ann", DisplayName: "Ann", Visibility: library.Public}); err != nil {
+		b.Fatal(err)
+	}
+	for i := range 100 {
+		_, err := plain.ImportContent(b.Context(), library.ImportContent{
+			ID: fmt.Sprintf("c:acme:n%d", i), Kind: library.Note, Title: "T", Visibility: library.Public,
+			Members: []library.ContentMemberChange{{Principal: "u:acme:ann", Role: &manages}},
+		})
+		if err != nil {
+			b.Fatal(err)
+		}
+	}
+	m := NewMetrics()
+	for _, c := range []struct {
+		name string
+		svc  *library.Service
+	}{{"plain", plain}, {"measured", service(library.Config{Store: m.Store(store), Watch: m})}} {
+		b.Run(c.name, func(b *testing.B) {
+			b.ReportAllocs()
+			for b.Loop() {
+				page, err := c.svc.Library(b.Context(), &library.Viewer{}, "u:acme:ann", library.LibraryQuery{Descending: true})
+				if err != nil || len(page.Edges) != 20 {
+					b.Fatal(err)
+				}
+			}
+		})
+	}
+}
