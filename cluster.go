@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"fmt"
-	"log/slog"
 	"os"
 	"strconv"
 	"strings"
@@ -75,9 +74,12 @@ func replicationOf(given []string) (map[string]int, error) {
 	return replicas, nil
 }
 
-func (c *cluster) open(ctx context.Context, log *slog.Logger, _ func(error)) (backend, error) {
+func (c *cluster) open(ctx context.Context, with surroundings) (backend, error) {
 	o := c.options
-	o.Log = log
+	o.Log = with.log
+	if with.metrics != nil {
+		o.Observe = func(r cassandra.Observation) { with.metrics.Statement(r.Operation, r.Outcome, r.Took) }
+	}
 	store, err := cassandra.Open(ctx, o)
 	if err != nil {
 		return nil, fmt.Errorf("opening the store: %w", err)

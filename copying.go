@@ -81,12 +81,12 @@ type copying struct {
 
 // run opens both stores, and closes them.
 func (j *copying) run(ctx context.Context, from, to place) (err error) {
-	source, err := from.open(ctx, j.log, j.fatal)
+	source, err := from.open(ctx, surroundings{log: j.log, fatal: j.fatal})
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, source.Close()) }()
-	target, err := to.open(ctx, j.log, j.fatal)
+	target, err := to.open(ctx, surroundings{log: j.log, fatal: j.fatal})
 	if err != nil {
 		return err
 	}

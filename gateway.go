@@ -48,7 +48,7 @@ func openGateway(ctx context.Context, s StoreFlag, with surroundings) (*gateway,
 	if err != nil {
 		return nil, err
 	}
-	store, err := place.open(ctx, with.log, with.fatal)
+	store, err := place.open(ctx, with)
 	if err != nil {
 		return nil, err
 	}

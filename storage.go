@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"log/slog"
 	"os"
 	"strings"
 
@@ -33,9 +32,8 @@ func (s StoreFlag) exists() error {
 
 // place is where a store is, and what kind of store it is.
 type place interface {
-	// open opens the store, and makes an embedded one where there is none. fatal
-	// is told when it can no longer write.
-	open(ctx context.Context, log *slog.Logger, fatal func(error)) (backend, error)
+	// open opens the store, and makes an embedded one where there is none.
+	open(ctx context.Context, with surroundings) (backend, error)
 	// exists refuses a place at which open would make a store: it would be found
 	// to be in order and to hold nothing.
 	exists() error
@@ -66,8 +64,8 @@ func placeOf(flag, name string, f ClusterFlags) (place, error) {
 // directory is that of an embedded store.
 type directory struct{ flag, path string }
 
-func (d directory) open(_ context.Context, log *slog.Logger, fatal func(error)) (backend, error) {
-	store, err := pebblestore.Open(d.path, pebblestore.Options{Log: log, Fatal: func(msg string) { fatal(errors.New(msg)) }})
+func (d directory) open(_ context.Context, with surroundings) (backend, error) {
+	store, err := pebblestore.Open(d.path, pebblestore.Options{Log: with.log, Fatal: func(msg string) { with.fatal(errors.New(msg)) }})
 	if err != nil {
 		return nil, fmt.Errorf("opening the store: %w", err)
 	}
