@@ -24,17 +24,35 @@ func (s *Service) UpdateContent(ctx context.Context, v *Viewer, in UpdateContent
 		return nil, err
 	}
 	r := keyed(v, key, "updateContent", in)
+	return s.changeContent(ctx, v, id, contentRequest{r: r, path: "id"}, func(ctx context.Context, t *target) (*attempt, int, error) {
+		return s.planUpdate(ctx, v, t, &in, r)
+	})
+}
+
+// contentRequest is what the mutations of an item that exists have in common.
+type contentRequest struct {
+	named []PrincipalID // whose member rows are needed
+	r     *keyedRequest
+	path  string // of the item's id in the input
+}
+
+// changeContent carries a mutation of an item through: it reads what plan is
+// to judge, decides what plan makes of it, and answers. plan may run several
+// times; it tells the attempt and the number of libraries it concerns. A
+// repetition is answered without it.
+func (s *Service) changeContent(ctx context.Context, v *Viewer, id ContentID, q contentRequest,
+	plan func(ctx context.Context, t *target) (*attempt, int, error)) (*ContentOutcome, error) {
 	var first *contentAnswer
 	var libraries int
 	e, decided, err := s.decide(ctx, string(id), func(ctx context.Context) (*attempt, error) {
-		t, err := s.readTarget(ctx, v, id, nil, r, "id")
+		t, err := s.readTarget(ctx, v, id, q.named, q.r, q.path)
 		if err != nil {
 			return nil, err
 		}
 		if first = t.repeated; first != nil {
 			return nothingToChange, nil
 		}
-		a, n, err := s.planUpdate(ctx, v, t, &in, r)
+		a, n, err := plan(ctx, t)
 		libraries = n
 		return a, err
 	})
@@ -191,33 +209,16 @@ func (s *Service) DeleteContent(ctx context.Context, v *Viewer, in DeleteContent
 		return nil, err
 	}
 	r := keyed(v, key, "deleteContent", in)
-	var first *contentAnswer
-	var libraries int
-	e, decided, err := s.decide(ctx, string(id), func(ctx context.Context) (*attempt, error) {
-		t, err := s.readTarget(ctx, v, id, nil, r, "id")
-		if err != nil {
-			return nil, err
-		}
-		if first = t.repeated; first != nil {
-			return nothingToChange, nil
-		}
+	return s.changeContent(ctx, v, id, contentRequest{r: r, path: "id"}, func(ctx context.Context, t *target) (*attempt, int, error) {
 		if err := s.requireContentManager(ctx, v, t, "id"); err != nil {
-			return nil, err
+			return nil, 0, err
 		}
 		if err := requireVersion(&t.header, in.ExpectedVersion); err != nil {
-			return nil, err
+			return nil, 0, err
 		}
-		libraries = t.header.Members
-		return s.planDelete(&t.header, r.row(s.now(), contentAnswer{libraries}.encode())), nil
+		libraries := t.header.Members
+		return s.planDelete(&t.header, r.row(s.now(), contentAnswer{libraries}.encode())), libraries, nil
 	})
-	if err != nil {
-		return nil, err
-	}
-	if first != nil {
-		return &ContentOutcome{ID: id, FanOut: FanOut{Complete: s.restsNow(ctx, id), Libraries: first.Libraries}}, nil
-	}
-	done := !decided || s.complete(ctx, e, v.User)
-	return &ContentOutcome{ID: id, FanOut: FanOut{Complete: done, Libraries: libraries}}, nil
 }
 
 // planDelete keeps the item's last places in the header: the fan-out finds in
@@ -286,50 +287,35 @@ func (s *Service) RemoveFromLibrary(ctx context.Context, v *Viewer, in RemoveFro
 	key := in.IdempotencyKey
 	in.IdempotencyKey = nil
 	r := keyed(v, key, "removeFromLibrary", in)
-	var first *contentAnswer
-	e, decided, err := s.decide(ctx, string(id), func(ctx context.Context) (*attempt, error) {
-		t, err := s.readTarget(ctx, v, id, []PrincipalID{p}, r, "contentId")
-		if err != nil {
-			return nil, err
-		}
-		if first = t.repeated; first != nil {
-			return nothingToChange, nil
-		}
+	q := contentRequest{named: []PrincipalID{p}, r: r, path: "contentId"}
+	return s.changeContent(ctx, v, id, q, func(ctx context.Context, t *target) (*attempt, int, error) {
 		return s.planRemove(ctx, v, t, p, r)
 	})
-	if err != nil {
-		return nil, err
-	}
-	if first != nil {
-		return s.repeatedAnswer(ctx, v, id, first)
-	}
-	return s.answer(ctx, v, id, e, decided, 1)
 }
 
-func (s *Service) planRemove(ctx context.Context, v *Viewer, t *target, p PrincipalID, r *keyedRequest) (*attempt, error) {
+func (s *Service) planRemove(ctx context.Context, v *Viewer, t *target, p PrincipalID, r *keyedRequest) (*attempt, int, error) {
 	faults, err := s.principalsFor(ctx, v, []PrincipalID{p}, func(int) bool { return false }, func(int) []string { return []string{"principalId"} })
 	if err != nil {
-		return nil, err
+		return nil, 0, err
 	}
 	if err := faults.OrNil(); err != nil {
-		return nil, err
+		return nil, 0, err
 	}
 	may := p == v.User || v.Administers(p.Tenant())
 	if !may && p.IsGroup() {
 		groups, err := s.groupsOf(ctx, v)
 		if err != nil {
-			return nil, err
+			return nil, 0, err
 		}
 		may = groups[p] == GroupManager
 	}
 	if !may {
-		return nil, Forbiddenf([]string{"principalId"}, "only the user itself, a manager of the group or an administrator may take something out of this library")
+		return nil, 0, Forbiddenf([]string{"principalId"}, "only the user itself, a manager of the group or an administrator may take something out of this library")
 	}
 	if !t.named[0].Active() {
-		return nil, &Error{Code: Conflict, Reason: ReasonNotAMember, Path: []string{"contentId"}, Msg: "the item is not in this library"}
+		return nil, 0, &Error{Code: Conflict, Reason: ReasonNotAMember, Path: []string{"contentId"}, Msg: "the item is not in this library"}
 	}
-	a, _, err := s.planRoles(t, []PrincipalID{p}, func(int) ContentRole { return NoRole }, r)
-	return a, err
+	return s.planRoles(t, []PrincipalID{p}, func(int) ContentRole { return NoRole }, r)
 }
 
 // planRoles plans a change of member rows alone, with the rows it changes.

@@ -185,30 +185,13 @@ func (s *Service) SetContentMembers(ctx context.Context, v *Viewer, in SetConten
 	for i, m := range wanted {
 		ps[i] = m.Principal
 	}
-	var first *contentAnswer
-	var libraries int
-	e, decided, err := s.decide(ctx, string(id), func(ctx context.Context) (*attempt, error) {
-		t, err := s.readTarget(ctx, v, id, ps, r, "contentId")
-		if err != nil {
-			return nil, err
-		}
-		if first = t.repeated; first != nil {
-			return nothingToChange, nil
-		}
+	q := contentRequest{named: ps, r: r, path: "contentId"}
+	return s.changeContent(ctx, v, id, q, func(ctx context.Context, t *target) (*attempt, int, error) {
 		if err := s.checkSetMembers(ctx, v, t, wanted); err != nil {
-			return nil, err
+			return nil, 0, err
 		}
-		a, n, err := s.planRoles(t, ps, func(i int) ContentRole { return wanted[i].Role }, r)
-		libraries = n
-		return a, err
+		return s.planRoles(t, ps, func(i int) ContentRole { return wanted[i].Role }, r)
 	})
-	if err != nil {
-		return nil, err
-	}
-	if first != nil {
-		return s.repeatedAnswer(ctx, v, id, first)
-	}
-	return s.answer(ctx, v, id, e, decided, libraries)
 }
 
 // checkSetMembers is existence, visibility and rights. A manager may change one
