@@ -5,6 +5,7 @@ import (
 	"log/slog"
 	"net"
 	"os"
+	"strconv"
 	"strings"
 	"time"
 )
@@ -25,6 +26,11 @@ type Config struct {
 	TLSKey          string   `name:"tls-key" help:"Private key of the certificate." placeholder:"FILE"`
 	HostID          string   `name:"host-id" help:"First part of generated ids; the machine's name where it is not given." placeholder:"ID"`
 	Limits          string   `help:"What is done to documents beyond the limits: warn logs them and goes on, enforce refuses them." enum:"warn,enforce" default:"enforce" placeholder:"warn|enforce"`
+	Limit           []string `help:"A limit and its value, such as depth=10 or query-time=5s; repeatable." sep:"," placeholder:"NAME=VALUE"`
+	RateLimit       int      `help:"Points a minute of a signed-in viewer; an address without one has a third. 0 switches rate limits off." default:"30000" placeholder:"POINTS"`
+	TrustedProxy    []string `help:"Address or network of a proxy whose X-Forwarded-For is believed; repeatable." sep:"," placeholder:"CIDR"`
+	HTTPProfile     string   `name:"http-profile" help:"Statuses of GraphQL over HTTP: default as clients of today expect them, draft as the draft of 2026 has them." enum:"default,draft" default:"default" placeholder:"default|draft"`
+	Documents       string   `help:"Manifest of persisted documents; no others are answered." placeholder:"FILE"`
 	CORSOrigin      []string `name:"cors-origin" help:"Site that may call, such as https://app.example.org or https://*.example.org; repeatable." sep:"," placeholder:"ORIGIN"`
 	CORSCredentials bool     `name:"cors-credentials" help:"Let those sites send cookies."`
 }
@@ -64,6 +70,9 @@ func (c *Config) check() error {
 			return wrongUsage(f.key, f.path, "a file that can be read")
 		}
 	}
+	if c.RateLimit < 0 {
+		return wrongUsage("rate-limit", strconv.Itoa(c.RateLimit), "a number of points a minute, or 0")
+	}
 	return nil
 }
 
@@ -74,6 +83,8 @@ func (c *Config) LogValue() slog.Value {
 		slog.String("store", c.Store), slog.String("auth_hs256_file", c.AuthHS256File), slog.String("auth_jwks", withoutUser(c.AuthJWKS)),
 		slog.String("auth_issuer", c.AuthIssuer), slog.String("auth_audience", c.AuthAudience), slog.Bool("dev", c.Dev),
 		slog.Bool("tls", c.TLSCert != ""), slog.String("host_id", c.HostID), slog.String("limits", c.Limits),
+		slog.Any("limit", c.Limit), slog.Int("rate_limit", c.RateLimit), slog.Any("trusted_proxy", c.TrustedProxy),
+		slog.String("http_profile", c.HTTPProfile), slog.String("documents", c.Documents),
 		slog.Any("cors_origin", c.CORSOrigin), slog.Bool("cors_credentials", c.CORSCredentials),
 	)
 }

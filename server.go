@@ -38,6 +38,10 @@ func Run(ctx context.Context, cfg Config, out io.Writer) (err error) {
 	ctx, fail := context.WithCancelCause(ctx)
 	defer fail(nil)
 
+	settings, err := cfg.edge()
+	if err != nil {
+		return err
+	}
 	access, err := openAccess(ctx, &cfg, log)
 	if err != nil {
 		return err
@@ -49,7 +53,11 @@ func Run(ctx context.Context, cfg Config, out io.Writer) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, g.close(ctx)) }()
-	s := &server{cfg: &cfg, log: log, access: access, gateway: g, metrics: metrics}
+	s := &server{cfg: &cfg, log: log, edge: settings, access: access, gateway: g, metrics: metrics}
+	public, err := s.handler()
+	if err != nil {
+		return err
+	}
 	if err := s.listen(); err != nil {
 		return err
 	}
@@ -59,16 +67,18 @@ func Run(ctx context.Context, cfg Config, out io.Writer) (err error) {
 	if err := s.printViewers(ctx, out); err != nil {
 		return errors.Join(err, s.closeListeners())
 	}
-	return s.serve(ctx)
+	return s.serve(ctx, public)
 }
 
 // server is a gateway with its listeners.
 type server struct {
 	cfg      *Config
 	log      *slog.Logger
+	edge     edgeConfig
 	access   *access
 	gateway  *gateway
 	metrics  *observe.Metrics
+	api      *edge.Handler
 	main     net.Listener
 	admin    net.Listener
 	draining atomic.Bool
@@ -94,14 +104,9 @@ func (s *server) announce(log *slog.Logger) {
 }
 
 // serve answers requests until ctx ends or a listener fails.
-func (s *server) serve(ctx context.Context) error {
-	handler, err := s.handler()
-	if err != nil {
-		return errors.Join(err, s.closeListeners())
-	}
-	limits := edge.DefaultLimits()
-	public := edge.Server(handler, limits, s.log)
-	operators := &http.Server{Handler: adminHandler(s.metrics.Handler()), ReadHeaderTimeout: limits.ReadHeader}
+func (s *server) serve(ctx context.Context, handler http.Handler) error {
+	public := edge.Server(handler, s.edge.limits, s.log)
+	operators := &http.Server{Handler: adminHandler(s.metrics.Handler()), ReadHeaderTimeout: s.edge.limits.ReadHeader}
 	ended := make(chan error, 2)
 	go func() {
 		if s.cfg.TLSCert != "" {
@@ -124,9 +129,10 @@ func (s *server) serve(ctx context.Context) error {
 	}
 	s.draining.Store(true)
 	s.log.Info("stopping")
-	deadline, cancel := context.WithTimeout(context.WithoutCancel(ctx), limits.Stop)
+	deadline, cancel := context.WithTimeout(context.WithoutCancel(ctx), s.edge.limits.Stop)
 	defer cancel()
-	stopped := errors.Join(public.Shutdown(deadline), operators.Close())
+	// Streams would keep a shutdown waiting, and it does not know of sockets.
+	stopped := errors.Join(s.api.Drain(deadline), public.Shutdown(deadline), operators.Close())
 	if stopped != nil {
 		stopped = errors.Join(fmt.Errorf("requests were cut off: %w", stopped), public.Close())
 	}
@@ -138,23 +144,26 @@ func (s *server) serve(ctx context.Context) error {
 
 // handler is everything at the main address.
 func (s *server) handler() (http.Handler, error) {
-	limits := edge.DefaultLimits()
-	api, err := edge.New(edge.Config{
-		Schema:       resolvers.NewSchema(&resolvers.Root{Library: s.gateway.service, Limits: toldLimits(limits)}),
-		Authenticate: s.access.tokens.Viewer,
-		Limits:       limits,
-		WarnOnly:     s.cfg.Limits == "warn",
-		Development:  s.cfg.Dev,
-		CrossOrigin:  s.access.sites,
-		Log:          s.log,
-		Random:       func(b []byte) { _, _ = rand.Read(b) },
-		Observe:      s.metrics.Request,
+	var err error
+	s.api, err = edge.New(edge.Config{
+		Schema:         resolvers.NewSchema(&resolvers.Root{Library: s.gateway.service, Limits: toldLimits(s.edge.limits)}),
+		Authenticate:   s.access.tokens.Caller,
+		Limits:         s.edge.limits,
+		WarnOnly:       s.cfg.Limits == "warn",
+		Development:    s.cfg.Dev,
+		Profile:        s.edge.profile,
+		Documents:      s.edge.documents,
+		TrustedProxies: s.edge.proxies,
+		CrossOrigin:    s.access.sites,
+		Log:            s.log,
+		Random:         func(b []byte) { _, _ = rand.Read(b) },
+		Observe:        s.metrics.Request,
 	})
 	if err != nil {
-		return nil, err
+		return nil, wrongUsage("documents", s.cfg.Documents, err.Error())
 	}
 	return edge.Mux(edge.Routes{
-		GraphQL: api,
+		GraphQL: s.api,
 		Page:    web.Handler(web.Options{Dev: s.cfg.Dev, Viewers: s.demoViewers()}),
 		Ready:   s.ready,
 		Sites:   s.access.sites,

@@ -6,7 +6,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"net/http"
 	"strings"
 	"time"
 
@@ -73,51 +72,51 @@ func New(c Config) (*Authenticator, error) {
 	}, nil
 }
 
-// Viewer is who sent the request; anonymous when it carries no token. A token
-// that is present but bad is an error of code Unauthenticated, never an
-// anonymous viewer. While the signing keys have never been reachable the error
-// is of code Unavailable.
-func (a *Authenticator) Viewer(r *http.Request) (*library.Viewer, error) {
-	header, present := r.Header["Authorization"]
-	if !present {
-		return &library.Viewer{}, nil
+// Caller is who asks, by the values of the request's Authorization header;
+// anonymous when there are none. A token that is present but bad is an error of
+// code Unauthenticated, never an anonymous caller. While the signing keys have
+// never been reachable the error is of code Unavailable.
+func (a *Authenticator) Caller(ctx context.Context, authorization []string) (Caller, error) {
+	if len(authorization) == 0 {
+		return Caller{}, nil
 	}
-	if len(header) != 1 {
-		return nil, refused("the Authorization header is there more than once")
+	if len(authorization) != 1 {
+		return Caller{}, refused("the Authorization header is there more than once")
 	}
-	scheme, token, _ := strings.Cut(header[0], " ")
+	scheme, token, _ := strings.Cut(authorization[0], " ")
 	if !strings.EqualFold(scheme, "Bearer") {
-		return nil, refused("the Authorization header takes the form: Bearer <token>")
+		return Caller{}, refused("the Authorization header takes the form: Bearer <token>")
 	}
-	return a.Token(r.Context(), strings.TrimSpace(token))
+	return a.Token(ctx, strings.TrimSpace(token))
 }
 
-// Token is the viewer whom a token names. Errors are those of Viewer.
-func (a *Authenticator) Token(ctx context.Context, token string) (*library.Viewer, error) {
+// Token is the caller whom a token names. Errors are those of Caller.
+func (a *Authenticator) Token(ctx context.Context, token string) (Caller, error) {
 	if token == "" {
-		return nil, refused("the token is empty")
+		return Caller{}, refused("the token is empty")
 	}
 	if len(token) > maxTokenBytes {
-		return nil, refused(fmt.Sprintf("the token has more than %d bytes", maxTokenBytes))
+		return Caller{}, refused(fmt.Sprintf("the token has more than %d bytes", maxTokenBytes))
 	}
 	digest := sha256.Sum256([]byte(token))
 	id, ok := a.known.get(digest, a.keys.standing())
 	if !ok {
 		var err error
 		if id, err = a.verify(ctx, token); err != nil {
-			return nil, err
+			return Caller{}, err
 		}
 		a.known.put(digest, id)
 	}
 	// The time is checked again each time, also for a token that is known.
 	now := a.now()
-	if !now.Before(id.expires.Add(Leeway)) {
-		return nil, refused("the token has expired")
+	until := id.expires.Add(Leeway)
+	if !now.Before(until) {
+		return Caller{}, refused("the token has expired")
 	}
 	if now.Add(Leeway).Before(id.notBefore) {
-		return nil, refused("the token is not valid yet")
+		return Caller{}, refused("the token is not valid yet")
 	}
-	return &library.Viewer{User: id.user, Admin: id.admin, GlobalAdmin: id.globalAdmin}, nil
+	return Caller{User: id.user, Admin: id.admin, GlobalAdmin: id.globalAdmin, Until: until}, nil
 }
 
 // identity is what a good token says.

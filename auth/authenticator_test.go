@@ -49,9 +49,12 @@ func TestViewerOfGoodTokens(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			for range 2 { // the second one is remembered
-				got, err := a.Viewer(request("Bearer " + tc.token))
+				got, err := a.Caller(t.Context(), request("Bearer " + tc.token).Header["Authorization"])
 				if err != nil {
 					t.Fatal(err)
+				}
+				if want := c.now().Add(time.Hour + Leeway); tc.want == ann && name == "HS256" && !got.Until.Equal(want) {
+					t.Errorf("good until %s, want %s", got.Until, want)
 				}
 				if diff := cmp.Diff(tc.want, who{got.User, got.Admin, got.GlobalAdmin}, cmp.AllowUnexported(who{})); diff != "" {
 					t.Error(diff)
@@ -134,10 +137,10 @@ func TestBadTokensAreRefusedAndNeverAnonymous(t *testing.T) {
 	a := newAuthenticator(t, Config{Secret: testSecret, Keys: keys, Now: c.now})
 	for name, token := range badTokens(t, c, s) {
 		t.Run(name, func(t *testing.T) {
-			v, err := a.Viewer(request("Bearer " + token))
+			v, err := a.Caller(t.Context(), request("Bearer " + token).Header["Authorization"])
 			wantCode(t, err, library.Unauthenticated)
-			if v != nil {
-				t.Errorf("a viewer came with the error")
+			if v != (Caller{}) {
+				t.Errorf("a caller came with the error")
 			}
 			if strings.Contains(err.Error(), string(testSecret)) || len(err.Error()) > 200 {
 				t.Errorf("the error tells too much: %v", err)
@@ -151,13 +154,13 @@ func TestAuthorizationHeaders(t *testing.T) {
 	a := newAuthenticator(t, Config{Secret: testSecret, Now: c.now})
 	token := sign(t, jwa.HS256(), testSecret, nil, goodClaims(c, nil))
 	t.Run("none is anonymous", func(t *testing.T) {
-		v, err := a.Viewer(request())
+		v, err := a.Caller(t.Context(), request().Header["Authorization"])
 		if err != nil || v.SignedIn() {
 			t.Errorf("got %v, %v", v, err)
 		}
 	})
 	t.Run("the scheme in any case", func(t *testing.T) {
-		if _, err := a.Viewer(request("bEARER " + token)); err != nil {
+		if _, err := a.Caller(t.Context(), request("bEARER " + token).Header["Authorization"]); err != nil {
 			t.Error(err)
 		}
 	})
@@ -165,7 +168,7 @@ func TestAuthorizationHeaders(t *testing.T) {
 		r := request()
 		r.Header.Set("X-User", "u:acme:ann")
 		r.Header.Set("X-Forwarded-User", "u:acme:ann")
-		if v, err := a.Viewer(r); err != nil || v.SignedIn() {
+		if v, err := a.Caller(t.Context(), r.Header["Authorization"]); err != nil || v.SignedIn() {
 			t.Errorf("got %v, %v", v, err)
 		}
 	})
@@ -177,7 +180,7 @@ func TestAuthorizationHeaders(t *testing.T) {
 		"twice":         {"Bearer " + token, "Bearer " + token},
 	} {
 		t.Run(name, func(t *testing.T) {
-			_, err := a.Viewer(request(headers...))
+			_, err := a.Caller(t.Context(), request(headers...).Header["Authorization"])
 			wantCode(t, err, library.Unauthenticated)
 		})
 	}
@@ -218,19 +221,13 @@ func TestARememberedTokenExpires(t *testing.T) {
 }
 
 func TestViewersAreNotShared(t *testing.T) {
-	c := newClock()
-	a := newAuthenticator(t, Config{Secret: testSecret, Now: c.now})
-	token := sign(t, jwa.HS256(), testSecret, nil, goodClaims(c, nil))
-	v, err := a.Token(context.Background(), token)
-	if err != nil {
-		t.Fatal(err)
-	}
-	w, err := a.Token(context.Background(), token)
-	if err != nil {
-		t.Fatal(err)
-	}
+	caller := Caller{User: "u:acme:ann", Admin: true}
+	v, w := caller.Viewer(), caller.Viewer()
 	if v == w {
-		t.Error("two requests share a viewer, and with it what was resolved of its groups")
+		t.Error("two operations share a viewer, and with it what was resolved of its groups")
+	}
+	if v.User != caller.User || !v.Admin || v.GlobalAdmin || !(Caller{GlobalAdmin: true}).Viewer().GlobalAdmin {
+		t.Errorf("got %+v of %+v", v.User, caller)
 	}
 }
 

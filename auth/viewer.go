@@ -8,9 +8,28 @@ package auth
 
 import (
 	"context"
+	"time"
 
 	"carrel/library"
 )
+
+// Caller is who asks, for as long as the token is good: one request, or all
+// that is asked over a connection that stays open.
+type Caller struct {
+	User               library.PrincipalID // empty: anonymous
+	Admin, GlobalAdmin bool
+	// Until is when the token is no longer accepted; zero without a token.
+	Until time.Time
+}
+
+// SignedIn tells whether the caller is known by name.
+func (c Caller) SignedIn() bool { return c.User != "" }
+
+// Viewer is the caller for one operation. Each gets its own, because a viewer
+// keeps what was resolved of its groups.
+func (c Caller) Viewer() *library.Viewer {
+	return &library.Viewer{User: c.User, Admin: c.Admin, GlobalAdmin: c.GlobalAdmin}
+}
 
 type viewerKey struct{}
 

@@ -20,12 +20,18 @@ type exchange struct {
 	body    bytes.Buffer
 	limited io.LimitedReader
 
-	media      mediaType
+	accepted
+	profile    Profile
 	status     int
 	allow      string
 	challenge  string
 	retryAfter int
 	out        []byte
+	// public tells that the answer may be compressed, zipped is it compressed.
+	public bool
+	zipped bytes.Buffer
+	// opened tells that an event stream has begun, which is sent by itself.
+	opened bool
 
 	// What is told of the request: the type of its operation, and its outcome.
 	operation, code string
@@ -34,31 +40,46 @@ type exchange struct {
 // reset forgets everything but the room of the buffers.
 func (x *exchange) reset() {
 	x.body.Reset()
-	*x = exchange{body: x.body, media: x.media, out: x.out[:0]}
+	x.zipped.Reset()
+	*x = exchange{body: x.body, zipped: x.zipped, accepted: x.accepted, profile: x.profile, out: x.out[:0]}
 }
 
-// answer writes the outcome of an operation. The data is taken as it is: it
-// was written as JSON already, and marshalling the whole once more is a tenth
-// of what a page costs.
-func (x *exchange) answer(resp *graphql.Response) *refusal {
+// answer writes the outcome of an operation.
+func (x *exchange) answer(resp *graphql.Response, told *costTold) *refusal {
 	if noData := len(resp.Data) == 0 || string(resp.Data) == "null"; noData && len(resp.Errors) > 0 {
 		if r := wholeFailure(resp.Errors); r != nil {
 			return r
 		}
 	}
 	x.status, x.code = http.StatusOK, firstCode(resp.Errors)
-	x.out = append(x.out, '{')
-	if len(resp.Errors) > 0 {
-		x.appendErrors(resp.Errors)
-		x.out = append(x.out, ',')
+	if len(resp.Errors) > 0 && x.media == mediaGraphQL && x.profile == ProfileDraft {
+		x.status = statusPartial
 	}
-	x.out = append(x.out, `"data":`...)
-	if len(resp.Data) == 0 {
-		x.out = append(x.out, "null"...)
-	}
-	x.out = append(x.out, resp.Data...)
-	x.out = append(x.out, '}')
+	x.out = appendResponse(x.out, resp, told)
 	return nil
+}
+
+// appendResponse writes what was executed. The data is taken as it is: it was
+// written as JSON already, and marshalling the whole once more is a tenth of
+// what a page costs.
+func appendResponse(out []byte, resp *graphql.Response, told *costTold) []byte {
+	out = append(out, '{')
+	if len(resp.Errors) > 0 {
+		out = appendErrors(out, resp.Errors)
+		out = append(out, ',')
+	}
+	out = append(out, `"data":`...)
+	if len(resp.Data) == 0 {
+		out = append(out, "null"...)
+	}
+	out = append(out, resp.Data...)
+	if told != nil {
+		if b, err := json.Marshal(told); err == nil { // it holds numbers only
+			out = append(out, `,"extensions":{"cost":`...)
+			out = append(append(out, b...), '}')
+		}
+	}
+	return append(out, '}')
 }
 
 // wholeFailure is the refusal that stands for an operation of which nothing
@@ -92,28 +113,36 @@ func (x *exchange) refuse(r *refusal) {
 		x.media = mediaJSON
 	}
 	x.code = firstCode(r.errs)
-	x.status, x.challenge, x.retryAfter = r.statusOf(x.media), r.challenge, r.retryAfter
-	x.out = append(x.out[:0], '{')
-	x.appendErrors(r.errs)
-	x.out = append(x.out, '}')
+	x.status = r.statusOf(x.media, x.profile)
+	x.allow, x.challenge, x.retryAfter = r.allow, r.challenge, r.retryAfter
+	x.out = append(appendErrors(append(x.out[:0], '{'), r.errs), '}')
 }
 
-func (x *exchange) appendErrors(errs gqlerror.List) {
-	x.out = append(x.out, `"errors":`...)
+func appendErrors(out []byte, errs gqlerror.List) []byte {
+	return append(append(out, `"errors":`...), marshalErrors(errs)...)
+}
+
+func marshalErrors(errs gqlerror.List) []byte {
 	b, err := json.Marshal(errs)
 	if err != nil { // errors hold strings and numbers only
 		b = []byte(`[{"message":"Internal error.","extensions":{"code":"` + codeInternal + `"}}]`)
 	}
-	x.out = append(x.out, b...)
+	return b
 }
 
 // send writes the answer out.
-func (x *exchange) send(w http.ResponseWriter) {
+func (x *exchange) send(w http.ResponseWriter, zip *zipper) {
 	header := w.Header()
 	header["Content-Type"] = []string{x.media.contentType()}
-	header["Content-Length"] = []string{strconv.Itoa(len(x.out))}
 	header["Cache-Control"] = []string{"private, no-store"}
-	header["X-Content-Type-Options"] = []string{"nosniff"}
+	header["Vary"] = append(header["Vary"], "Accept, Accept-Encoding")
+	secure(header)
+	out := x.out
+	if x.public && zip.pays(len(out)) && zip.zip(&x.zipped, out) {
+		out = x.zipped.Bytes()
+		header["Content-Encoding"] = []string{"gzip"}
+	}
+	header["Content-Length"] = []string{strconv.Itoa(len(out))}
 	if x.allow != "" {
 		header.Set("Allow", x.allow)
 	}
@@ -124,5 +153,5 @@ func (x *exchange) send(w http.ResponseWriter) {
 		header.Set("Retry-After", strconv.Itoa(x.retryAfter))
 	}
 	w.WriteHeader(x.status)
-	_, _ = w.Write(x.out) // a client that is gone has nothing to be told
+	_, _ = w.Write(out) // a client that is gone has nothing to be told
 }

@@ -7,12 +7,18 @@ import (
 	"unicode/utf8"
 )
 
-// params are the members of a request body that mean something. They hold
-// nothing of the buffer that they were read from.
+// params are the members of a request that mean something. They hold nothing
+// of the buffer that they were read from.
 type params struct {
 	query         string
+	hasQuery      bool
+	documentID    string
 	operationName string
 	variables     map[string]any
+	// hash is that of Apollo's extension persistedQuery.
+	hash string
+	// cost asks for extensions.cost in the answer.
+	cost bool
 }
 
 // jsonSpace is the white space of JSON.
@@ -30,59 +36,113 @@ func decodeBody(body []byte) (params, *refusal) {
 	switch body[0] {
 	case '{':
 	case '[':
-		return params{}, refuse(http.StatusBadRequest, codeBatchNotSupported, "Several operations in one request are not supported: send them one by one.")
+		return params{}, refuse(statusMalformed, codeBatchNotSupported, "Several operations in one request are not supported: send them one by one.")
 	default:
-		return params{}, badRequest("The request body is not a JSON object.")
+		return params{}, malformed("The request body is not a JSON object.")
 	}
-	var query, name, variables, extensions []byte
+	var m members
 	eachMember(body, func(key, value []byte) {
 		switch string(key) {
 		case "query":
-			query = value
+			m.query = value
+		case "documentId":
+			m.documentID = value
 		case "operationName":
-			name = value
+			m.name = value
 		case "variables":
-			variables = value
+			m.variables = value
 		case "extensions":
-			extensions = value
+			m.extensions = value
 		}
 	})
-	return decodeMembers(query, name, variables, extensions)
+	return m.decode()
 }
 
-// decodeMembers reads the members by their types; nil is one left out.
-func decodeMembers(query, name, variables, extensions []byte) (params, *refusal) {
+// members are those of a request as JSON without space around it; nil is one
+// left out.
+type members struct{ query, documentID, name, variables, extensions []byte }
+
+// decode reads the members by their types.
+func (m members) decode() (params, *refusal) {
 	var p params
-	if query == nil {
-		return p, badRequest("The member query is missing.")
+	if m.query != nil {
+		if p.hasQuery = decodeString(m.query, &p.query); !p.hasQuery {
+			return p, malformed("The member query is not a string.")
+		}
 	}
-	if !decodeString(query, &p.query) {
-		return p, badRequest("The member query is not a string.")
+	if present(m.documentID) && !decodeString(m.documentID, &p.documentID) {
+		return p, malformed("The member documentId is neither a string nor null.")
 	}
-	if present(name) && !decodeString(name, &p.operationName) {
-		return p, badRequest("The member operationName is neither a string nor null.")
+	if present(m.name) && !decodeString(m.name, &p.operationName) {
+		return p, malformed("The member operationName is neither a string nor null.")
 	}
-	if present(extensions) && extensions[0] != '{' {
-		return p, badRequest("The member extensions is neither an object nor null.")
+	if present(m.extensions) {
+		if r := p.decodeExtensions(m.extensions); r != nil {
+			return p, r
+		}
 	}
-	if !present(variables) {
+	if !present(m.variables) {
 		return p, nil
 	}
-	if variables[0] != '{' {
-		return p, badRequest("The member variables is neither an object nor null.")
+	if m.variables[0] != '{' {
+		return p, malformed("The member variables is neither an object nor null.")
 	}
 	// Numbers keep their digits, so that large ones are refused and not rounded.
-	d := json.NewDecoder(bytes.NewReader(variables))
+	d := json.NewDecoder(bytes.NewReader(m.variables))
 	d.UseNumber()
 	if err := d.Decode(&p.variables); err != nil {
-		return p, badRequest("The member variables cannot be read.")
+		return p, malformed("The member variables cannot be read.")
 	}
 	return p, nil
 }
 
+// decodeExtensions reads those that are known; the others are ignored.
+func (p *params) decodeExtensions(extensions []byte) (r *refusal) {
+	if extensions[0] != '{' {
+		return malformed("The member extensions is neither an object nor null.")
+	}
+	eachMember(extensions, func(key, value []byte) {
+		switch string(key) {
+		case "cost":
+			p.cost = value[0] == 't'
+		case "persistedQuery":
+			p.hash, r = "", nil
+			if present(value) {
+				r = p.decodePersisted(value)
+			}
+		}
+	})
+	return r
+}
+
+// decodePersisted reads Apollo's extension, of which there is version 1.
+func (p *params) decodePersisted(value []byte) *refusal {
+	wrong := malformed(`The extension persistedQuery takes the form {"version": 1, "sha256Hash": "<64 hexadecimal digits>"}.`)
+	if value[0] != '{' {
+		return wrong
+	}
+	version, hashed := "", false
+	eachMember(value, func(key, value []byte) {
+		switch string(key) {
+		case "version":
+			version = string(value)
+		case "sha256Hash":
+			hashed = decodeString(value, &p.hash)
+		}
+	})
+	if version != "1" || !hashed || p.hash == "" {
+		return wrong
+	}
+	return nil
+}
+
+// badRequest refuses what cannot be read at all, malformed what can be read
+// and is no GraphQL request.
 func badRequest(message string) *refusal {
 	return refuse(http.StatusBadRequest, codeBadRequest, message)
 }
+
+func malformed(message string) *refusal { return refuse(statusMalformed, codeBadRequest, message) }
 
 // present tells whether a member was given and is not null.
 func present(value []byte) bool { return value != nil && value[0] != 'n' }

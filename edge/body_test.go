@@ -48,7 +48,7 @@ func FuzzDecodeBody(f *testing.F) {
 	for _, seed := range []string{
 		`{"query":"{a}"}`, `{"query":"{a}","variables":{"b":[1,2,{"c":null}]},"operationName":"X","extensions":{}}`,
 		`{"QUERY":1,"query":"x","query":"\u0041\n\ud83d\ude00"}`, `[]`, `null`, ``, ` {"query" : "" } x`, `{"query":"a","x":"\"}"}`,
-		`{"\u0071uery":"a"}`, "{\"query\":\"\xff\"}", `{"query":"\ud800"}`, `{"query":"a","variables":{"a":1e999}}`, `{"":{}}`,
+		`{"documentId":"sha256:00","extensions":{"cost":true,"persistedQuery":{"version":1,"sha256Hash":"00"}}}`, `{"\u0071uery":"a"}`, "{\"query\":\"\xff\"}", `{"query":"\ud800"}`, `{"query":"a","variables":{"a":1e999}}`, `{"":{}}`,
 		strings.Repeat(`{"a":`, 50) + "1" + strings.Repeat("}", 50),
 	} {
 		f.Add([]byte(seed))
@@ -65,6 +65,7 @@ func FuzzDecodeBody(f *testing.F) {
 		}
 		var want struct {
 			query     *string
+			document  *string
 			name      *string
 			variables map[string]any
 			other     map[string]any
@@ -76,19 +77,25 @@ func FuzzDecodeBody(f *testing.F) {
 			}
 		}
 		take("query", &want.query)
+		take("documentId", &want.document)
 		take("operationName", &want.name)
 		take("variables", &want.variables)
 		take("extensions", &want.other)
-		if bad || want.query == nil {
+		_, named := members["query"]
+		if bad || named && want.query == nil {
 			if refused == nil && !outOfRange(members["variables"]) {
 				t.Fatalf("accepted: %q", body)
 			}
 			return
 		}
 		if refused != nil {
-			t.Fatalf("refused: %q: %v", body, refused.errs)
+			if want.other["persistedQuery"] == nil {
+				t.Fatalf("refused: %q: %v", body, refused.errs)
+			}
+			return
 		}
-		if p.query != *want.query || want.name != nil && p.operationName != *want.name || len(p.variables) != len(want.variables) {
+		if p.hasQuery != named || named && p.query != *want.query || want.document != nil && p.documentID != *want.document ||
+			p.cost != (want.other["cost"] == true) || want.name != nil && p.operationName != *want.name || len(p.variables) != len(want.variables) {
 			t.Fatalf("got %+v of %q", p, body)
 		}
 	})

@@ -39,20 +39,50 @@ const (
 	codeBatchNotSupported   = "BATCH_NOT_SUPPORTED"
 	codeCSRFBlocked         = "CSRF_BLOCKED"
 	codeIntrospection       = "INTROSPECTION_DISABLED"
+	codePersistedNotFound   = "PERSISTED_QUERY_NOT_FOUND"
+	codeRateLimited         = "RATE_LIMITED"
 	codeInternal            = "INTERNAL_SERVER_ERROR"
 )
 
 // codeOK is what observers are told of an answer without errors.
 const codeOK = "OK"
 
+// Profile is which of two readings of GraphQL over HTTP decides on statuses.
+type Profile uint8
+
+const (
+	// ProfileDefault is what clients of today and the audits of graphql-http expect.
+	ProfileDefault Profile = iota
+	// ProfileDraft is the specification's draft of September 2026: 422 for what
+	// is understood and not valid, 294 for data with errors; it speaks of
+	// application/graphql-response+json alone.
+	ProfileDraft
+)
+
+// Statuses that depend on the media type of the answer and on the profile.
+const (
+	statusInvalid   = 0  // a document or its variables that do not validate
+	statusSyntax    = -1 // a document that cannot be parsed
+	statusMalformed = -2 // JSON that is no GraphQL request
+	// statusPartial is of data with errors.
+	statusPartial = 294
+)
+
+// unsaid is the media type for clients that state no preference.
+func (p Profile) unsaid() mediaType {
+	if p == ProfileDraft {
+		return mediaGraphQL
+	}
+	return mediaJSON
+}
+
 // refusal is a request that is not executed: the errors to show and the status.
 type refusal struct {
-	// status 0 is that of a document that does not validate: it depends on the
-	// media type of the answer.
-	status int
+	status int // of HTTP, or one of those above
 	errs   gqlerror.List
-	// challenge is the value of WWW-Authenticate, retryAfter that of
-	// Retry-After in seconds; neither is sent when it is zero.
+	// allow is the value of Allow, challenge that of WWW-Authenticate,
+	// retryAfter that of Retry-After in seconds; none is sent when it is zero.
+	allow      string
 	challenge  string
 	retryAfter int
 }
@@ -63,19 +93,34 @@ func refuse(status int, code, message string) *refusal {
 }
 
 // refuseDocument makes a refusal of a document.
-func refuseDocument(code, message string) *refusal { return refuse(0, code, message) }
+func refuseDocument(code, message string) *refusal { return refuse(statusInvalid, code, message) }
+
+// refuseUntil makes a refusal that may be tried again after some seconds.
+func refuseUntil(status int, code, message string, seconds int) *refusal {
+	r := refuse(status, code, message)
+	r.retryAfter = seconds
+	r.errs[0].Extensions["retryAfter"] = seconds
+	return r
+}
 
 // coded is an error with a code.
 func coded(code, message string) *gqlerror.Error {
 	return &gqlerror.Error{Message: message, Extensions: map[string]any{"code": code}}
 }
 
+// ofRequest tells whether it is the GraphQL request that is refused, rather
+// than the HTTP request that brought it.
+func (r *refusal) ofRequest() bool { return r.status <= 0 }
+
 // statusOf is the HTTP status of the refusal in an answer of media.
-func (r *refusal) statusOf(media mediaType) int {
+func (r *refusal) statusOf(media mediaType, profile Profile) int {
+	typed := media == mediaGraphQL
 	switch {
-	case r.status != 0:
+	case !r.ofRequest():
 		return r.status
-	case media == mediaGraphQL:
+	case typed && profile == ProfileDraft && r.status != statusSyntax:
+		return http.StatusUnprocessableEntity
+	case typed, r.status == statusMalformed:
 		return http.StatusBadRequest
 	}
 	return http.StatusOK

@@ -27,14 +27,19 @@ type costing struct {
 	known     map[string]price
 }
 
-// checkCost refuses an operation that may read too much, before anything is read.
-func (d *document) checkCost(op *ast.OperationDefinition, values map[string]any, limit int) *refusal {
+// cost estimates what an operation may read at most, before anything is read.
+func (d *document) cost(op *ast.OperationDefinition, values map[string]any) int {
 	c := &costing{values: values, fragments: d.ast.Fragments}
 	p := c.set(op.SelectionSet)
-	if cost := plus(p.each, p.once); cost > limit {
-		return refuseDocument(codeCostLimit, fmt.Sprintf("The operation costs %s; at most %d are allowed: ask for smaller pages or fewer levels.", atMost(cost), limit))
+	return plus(p.each, p.once)
+}
+
+// overCost refuses an operation that may read too much.
+func overCost(cost, limit int) *refusal {
+	if cost <= limit {
+		return nil
 	}
-	return nil
+	return refuseDocument(codeCostLimit, fmt.Sprintf("The operation costs %s; at most %d are allowed: ask for smaller pages or fewer levels.", atMost(cost), limit))
 }
 
 // plus and times stop at enough.

@@ -45,7 +45,7 @@ func NewCrossOrigin(origins []string, credentials bool) (*CrossOrigin, error) {
 	c.credentials = credentials
 	c.cors = cors.New(cors.Options{
 		AllowedOrigins:   origins,
-		AllowedMethods:   []string{http.MethodPost},
+		AllowedMethods:   []string{http.MethodGet, http.MethodPost},
 		AllowedHeaders:   []string{"Accept", "Authorization", "Content-Type", "Apollo-Require-Preflight", "X-Apollo-Operation-Name"},
 		ExposedHeaders:   []string{"Retry-After"},
 		AllowCredentials: credentials,
@@ -90,4 +90,10 @@ func (c *CrossOrigin) check(r *http.Request) *refusal {
 		return refuse(http.StatusForbidden, codeCSRFBlocked, "Requests with cookies are not taken from other sites.")
 	}
 	return nil
+}
+
+// mayConnect tells whether the page that opens a websocket may: browsers ask
+// nobody before they connect to another site, but tell where they come from.
+func (c *CrossOrigin) mayConnect(r *http.Request) bool {
+	return !foreignOrigin(r) || c.cors != nil && c.cors.OriginAllowed(r)
 }

@@ -88,7 +88,7 @@ func (c *compiler) compile(text string) (*document, *refusal) {
 		return nil, c.parseRefusal(err)
 	}
 	if len(doc.Operations)+len(doc.Fragments) == 0 {
-		return nil, refuseDocument(codeParseFailed, "The query is empty.")
+		return nil, refuse(statusSyntax, codeParseFailed, "The query is empty.")
 	}
 	if r := inspect(doc, c.limits, c.introspection, c.stands); r != nil {
 		return nil, r
@@ -119,9 +119,9 @@ func (c *compiler) parseRefusal(err error) *refusal {
 		return refuseDocument(codeDepthLimit, fmt.Sprintf("The operation is more than %d fields deep.", c.limits.Depth))
 	}
 	if e, ok := err.(*gqlerror.Error); ok {
-		return &refusal{errs: c.presentable(gqlerror.List{e}, codeParseFailed)}
+		return &refusal{status: statusSyntax, errs: c.presentable(gqlerror.List{e}, codeParseFailed)}
 	}
-	return refuseDocument(codeParseFailed, "The query cannot be parsed.")
+	return refuse(statusSyntax, codeParseFailed, "The query cannot be parsed.")
 }
 
 // maxMessage bounds what a message repeats of the query, in bytes.

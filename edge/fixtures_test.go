@@ -12,6 +12,7 @@ import (
 	"strings"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	"go.uber.org/goleak"
 
@@ -125,18 +126,21 @@ func newEdge(t testing.TB, change func(*Config)) *edgeUnderTest {
 }
 
 // authenticate takes "Bearer ann"; every other token is bad.
-func authenticate(r *http.Request) (*library.Viewer, error) {
-	switch r.Header.Get("Authorization") {
-	case "":
-		return &library.Viewer{}, nil
-	case "Bearer ann":
-		return &library.Viewer{User: "u:acme:ann"}, nil
-	case "Bearer later":
-		return nil, &library.Error{Code: library.Unavailable, Msg: "no keys", RetryAfter: 30}
-	case "Bearer broken":
-		return nil, errors.New("SELECT secret")
+func authenticate(_ context.Context, authorization []string) (auth.Caller, error) {
+	if len(authorization) == 0 {
+		return auth.Caller{}, nil
 	}
-	return nil, &library.Error{Code: library.Unauthenticated, Msg: "the token is bad"}
+	switch authorization[0] {
+	case "Bearer ann":
+		return auth.Caller{User: "u:acme:ann"}, nil
+	case "Bearer brief":
+		return auth.Caller{User: "u:acme:ann", Until: time.Now().Add(time.Minute)}, nil
+	case "Bearer later":
+		return auth.Caller{}, &library.Error{Code: library.Unavailable, Msg: "no keys", RetryAfter: 30}
+	case "Bearer broken":
+		return auth.Caller{}, errors.New("SELECT secret")
+	}
+	return auth.Caller{}, &library.Error{Code: library.Unauthenticated, Msg: "the token is bad"}
 }
 
 // answer is a response taken apart.

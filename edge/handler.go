@@ -8,6 +8,7 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
+	"net/netip"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -18,15 +19,14 @@ import (
 	"github.com/vektah/gqlparser/v2/gqlerror"
 
 	"carrel/auth"
-	"carrel/library"
 )
 
 // Config is what a Handler is made of.
 type Config struct {
 	Schema graphql.ExecutableSchema
-	// Authenticate tells who sent a request. Its errors are the domain's, of
-	// code Unauthenticated for a bad token.
-	Authenticate func(r *http.Request) (*library.Viewer, error)
+	// Authenticate tells who asks, by the values of an Authorization header. Its
+	// errors are the domain's, of code Unauthenticated for a bad token.
+	Authenticate Authenticate
 	// Prepare, where it is set, adds to an operation's context what its
 	// resolvers expect there: the loaders of that operation.
 	Prepare func(ctx context.Context) context.Context
@@ -37,6 +37,12 @@ type Config struct {
 	WarnOnly bool
 	// Development switches introspection and suggestions on.
 	Development bool
+	// Profile decides on statuses.
+	Profile Profile
+	// Documents, where they are set, are the only ones that are answered.
+	Documents Manifest
+	// TrustedProxies are believed what they say of where a request comes from.
+	TrustedProxies []netip.Prefix
 	// CrossOrigin tells which other sites may call; nil: none.
 	CrossOrigin *CrossOrigin
 	Log         *slog.Logger
@@ -48,34 +54,45 @@ type Config struct {
 	Observe func(operation, code string, took time.Duration)
 }
 
-// Handler answers GraphQL requests by POST. It is safe for concurrent use.
+// Authenticate tells who asks, by the values of an Authorization header.
+type Authenticate func(ctx context.Context, authorization []string) (auth.Caller, error)
+
+// Handler answers GraphQL requests by POST and GET, in one piece or by
+// server-sent events, and over websockets. It is safe for concurrent use.
 type Handler struct {
-	authenticate func(r *http.Request) (*library.Viewer, error)
+	authenticate Authenticate
 	prepare      func(ctx context.Context) context.Context
 	limits       Limits
 	development  bool
+	profile      Profile
 	sites        *CrossOrigin
 	schema       *ast.Schema
 	stands       judge
 	compiler     *compiler
+	persisted    *persisted
+	rates        *rates
 	executor     *executor.Executor
 	presenter    *presenter
 	observe      func(operation, code string, took time.Duration)
 	running      atomic.Int64
+	streams      *streams
+	zipper       *zipper
 	exchanges    sync.Pool
 }
 
-// New makes a Handler.
+// New makes a Handler. It refuses a manifest with a document that could not be
+// answered.
 func New(c Config) (*Handler, error) {
 	if c.Schema == nil || c.Authenticate == nil || c.Log == nil || c.Random == nil {
 		return nil, errors.New("edge: a handler needs a schema, an authenticator, a log and a source of randomness")
 	}
 	h := &Handler{
-		authenticate: c.Authenticate, prepare: c.Prepare, limits: c.Limits, development: c.Development,
+		authenticate: c.Authenticate, prepare: c.Prepare, limits: c.Limits, development: c.Development, profile: c.Profile,
 		sites: c.CrossOrigin, schema: c.Schema.Schema(),
 		executor:  executor.New(c.Schema),
 		presenter: &presenter{log: c.Log, random: c.Random},
 		observe:   c.Observe,
+		zipper:    newZipper(),
 	}
 	if h.observe == nil {
 		h.observe = func(string, string, time.Duration) {}
@@ -91,33 +108,60 @@ func New(c Config) (*Handler, error) {
 		}
 	}
 	h.compiler = newCompiler(h.schema, &h.limits, c.Development, h.stands)
+	h.persisted = newPersisted(c.Documents, &h.limits)
+	h.rates = newRates(&h.limits, c.TrustedProxies)
+	h.streams = newStreams(&h.limits)
 	h.executor.SetErrorPresenter(h.presenter.present)
 	h.executor.SetRecoverFunc(recovered)
 	h.exchanges.New = func() any { return new(exchange) }
+	for id, text := range c.Documents {
+		if _, r := h.compiler.document(text); r != nil {
+			return nil, fmt.Errorf("document %s: %s", id, r.errs[0].Message)
+		}
+	}
 	return h, nil
 }
 
-// ServeHTTP answers one request. What it writes is complete before the first
-// byte goes out, so that a panic is still answered.
+// ServeHTTP answers one request. What it writes in one piece is complete before
+// the first byte goes out, so that a panic is still answered.
 func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	if wantsSocket(r) {
+		h.serveSocket(w, r)
+		return
+	}
 	began := time.Now()
 	x := h.exchanges.Get().(*exchange)
 	defer h.release(x)
-	x.media = negotiate(r.Header["Accept"])
-	if refused := h.serve(x, r); refused != nil {
+	x.profile = h.profile
+	x.accepted = negotiate(r.Header["Accept"], h.profile.unsaid())
+	refused := h.serve(w, x, r)
+	switch {
+	case x.opened:
+	case refused != nil && x.stream && refused.ofRequest():
+		// A client that reads events alone is told by them; it would take another
+		// status for a broken connection, and try again.
+		x.code = firstCode(refused.errs)
+		h.refuseByEvents(w, refused)
+	case refused != nil:
 		x.refuse(refused)
+		x.send(w, h.zipper)
+	default:
+		x.send(w, h.zipper)
 	}
-	x.send(w)
 	h.observe(x.operation, x.code, time.Since(began))
 }
 
+// Drain ends what would not end by itself, event streams and sockets, and lets
+// no more of them be opened. It returns when all are gone.
+func (h *Handler) Drain(ctx context.Context) error { return h.streams.drain(ctx) }
+
 // serve fills x with the answer, or returns why there is none.
-func (h *Handler) serve(x *exchange, r *http.Request) (refused *refusal) {
+func (h *Handler) serve(w http.ResponseWriter, x *exchange, r *http.Request) (refused *refusal) {
 	defer func() {
 		if value := recover(); value != nil {
-			operation := x.operation
+			opened, operation := x.opened, x.operation
 			x.reset()
-			x.operation = operation
+			x.opened, x.operation = opened, operation
 			err := recovered(r.Context(), value)
 			refused = &refusal{status: http.StatusInternalServerError, errs: gqlerror.List{h.presenter.present(r.Context(), err)}}
 		}
@@ -125,38 +169,48 @@ func (h *Handler) serve(x *exchange, r *http.Request) (refused *refusal) {
 	if refused := h.admit(x, r); refused != nil {
 		return refused
 	}
-	viewer, err := h.authenticate(r)
-	if err != nil {
-		return h.unauthenticated(r.Context(), err)
-	}
-	if refused := h.read(x, r); refused != nil {
-		return refused
-	}
-	p, refused := decodeBody(x.body.Bytes())
+	caller, account, refused := h.caller(r)
 	if refused != nil {
 		return refused
 	}
-	op, refused := h.operation(p)
+	x.public = !caller.SignedIn() && r.Header["Cookie"] == nil && takesGzip(r.Header)
+	p, refused := h.params(x, r)
 	if refused != nil {
 		return refused
 	}
-	x.operation = string(op.Operation.Operation)
-	if h.running.Add(1) > int64(h.limits.Concurrent) {
-		h.running.Add(-1)
-		return overloaded()
+	op, refused := h.operation(p, account)
+	if refused != nil {
+		return refused
 	}
-	defer h.running.Add(-1)
-	return h.execute(auth.WithViewer(r.Context(), viewer), x, op)
+	kind := op.Operation.Operation
+	x.operation = string(kind)
+	switch {
+	case r.Method == http.MethodGet && kind == ast.Mutation:
+		return notAllowed(http.MethodPost, "Mutations are sent by POST.")
+	case kind == ast.Subscription && !x.events:
+		return refuse(http.StatusNotAcceptable, codeNotAcceptable, "A subscription is answered by text/event-stream, or over a websocket.")
+	case kind == ast.Subscription || x.stream:
+		return h.stream(r.Context(), w, x, caller, op)
+	case x.media == mediaNone:
+		return notAcceptable()
+	}
+	resp, refused := h.run(r.Context(), caller, op)
+	if refused != nil {
+		return refused
+	}
+	return x.answer(resp, op.told(h.limits.Cost))
 }
 
 // admit judges a request by its head.
 func (h *Handler) admit(x *exchange, r *http.Request) *refusal {
-	if r.Method != http.MethodPost {
-		x.allow = http.MethodPost
-		return refuse(http.StatusMethodNotAllowed, codeMethodNotAllowed, "GraphQL requests are sent by POST.")
+	if r.Method != http.MethodPost && r.Method != http.MethodGet {
+		return notAllowed("GET, POST", "GraphQL requests are sent by POST or GET.")
 	}
-	if x.media == mediaNone {
-		return refuse(http.StatusNotAcceptable, codeNotAcceptable, "Answers are application/graphql-response+json or application/json.")
+	if x.media == mediaNone && !x.events {
+		return notAcceptable()
+	}
+	if r.Method == http.MethodGet {
+		return checkGET(r)
 	}
 	if refused := checkContentType(r.Header); refused != nil {
 		return refused
@@ -167,15 +221,32 @@ func (h *Handler) admit(x *exchange, r *http.Request) *refusal {
 	return h.sites.check(r)
 }
 
+func notAllowed(allow, message string) *refusal {
+	r := refuse(http.StatusMethodNotAllowed, codeMethodNotAllowed, message)
+	r.allow = allow
+	return r
+}
+
+func notAcceptable() *refusal {
+	return refuse(http.StatusNotAcceptable, codeNotAcceptable, "Answers are application/graphql-response+json, application/json or text/event-stream.")
+}
+
 func (h *Handler) tooLarge() *refusal {
 	return refuse(http.StatusRequestEntityTooLarge, codePayloadTooLarge, fmt.Sprintf("The request body has more than %d bytes.", h.limits.BodyBytes))
 }
 
-func overloaded() *refusal {
-	r := refuse(http.StatusServiceUnavailable, codeUnavailable, "Too many operations are running; try again.")
-	r.retryAfter = 1
-	r.errs[0].Extensions["retryAfter"] = 1
-	return r
+// caller is who sends a request, and the account that pays for it. The least
+// price is taken from it here, whatever becomes of the request.
+func (h *Handler) caller(r *http.Request) (auth.Caller, account, *refusal) {
+	caller, err := h.authenticate(r.Context(), r.Header["Authorization"])
+	if err != nil {
+		if refused := h.rates.account("", r).take(leastPrice); refused != nil {
+			return caller, account{}, refused
+		}
+		return caller, account{}, h.unauthenticated(r.Context(), err)
+	}
+	a := h.rates.account(string(caller.User), r)
+	return caller, a, a.take(leastPrice)
 }
 
 // unauthenticated refuses a request whose token is bad, or cannot be judged.
@@ -190,6 +261,17 @@ func (h *Handler) unauthenticated(ctx context.Context, err error) *refusal {
 		r.retryAfter, _ = shown.Extensions["retryAfter"].(int)
 	}
 	return r
+}
+
+// params reads the request from the URL or from the body.
+func (h *Handler) params(x *exchange, r *http.Request) (params, *refusal) {
+	if r.Method == http.MethodGet {
+		return decodeURL(r.URL.RawQuery)
+	}
+	if refused := h.read(x, r); refused != nil {
+		return params{}, refused
+	}
+	return decodeBody(x.body.Bytes())
 }
 
 // read takes the body in.
@@ -207,63 +289,6 @@ func (h *Handler) read(x *exchange, r *http.Request) *refusal {
 		return h.tooLarge()
 	}
 	return nil
-}
-
-// operation prepares what the body asks for.
-func (h *Handler) operation(p params) (*graphql.OperationContext, *refusal) {
-	doc, refused := h.compiler.document(p.query)
-	if refused != nil {
-		return nil, refused
-	}
-	op, refused := doc.operation(p.operationName)
-	if refused != nil {
-		return nil, refused
-	}
-	values, refused := coerce(h.schema, op, p.variables)
-	if refused != nil {
-		return nil, refused
-	}
-	if refused := doc.checkSizes(values, h.limits.PageSize); refused != nil {
-		return nil, refused
-	}
-	if refused := doc.checkCost(op, values, h.limits.Cost); refused != nil {
-		if refused = h.stands(refused); refused != nil {
-			return nil, refused
-		}
-	}
-	return &graphql.OperationContext{
-		RawQuery: doc.text, OperationName: p.operationName, Variables: values,
-		Doc: doc.ast, Operation: op,
-		DisableIntrospection:   !h.development,
-		RecoverFunc:            recovered,
-		ResolverMiddleware:     func(ctx context.Context, next graphql.Resolver) (any, error) { return next(ctx) },
-		RootResolverMiddleware: func(ctx context.Context, next graphql.RootResolver) graphql.Marshaler { return next(ctx) },
-	}, nil
-}
-
-// execute runs the operation and writes its answer to x.
-func (h *Handler) execute(ctx context.Context, x *exchange, op *graphql.OperationContext) *refusal {
-	ctx, cancel := context.WithTimeout(ctx, h.timeout(op.Operation))
-	defer cancel()
-	if h.prepare != nil {
-		ctx = h.prepare(ctx)
-	}
-	respond, ctx := h.executor.DispatchOperation(ctx, op)
-	resp := respond(ctx)
-	if resp == nil { // the context had ended before it began
-		return refuse(http.StatusGatewayTimeout, codeTimeout, "The operation took longer than it may.")
-	}
-	if len(resp.Errors) > h.limits.Errors {
-		resp.Errors = resp.Errors[:h.limits.Errors]
-	}
-	return x.answer(resp)
-}
-
-func (h *Handler) timeout(op *ast.OperationDefinition) time.Duration {
-	if op.Operation == ast.Mutation {
-		return h.limits.Mutation
-	}
-	return h.limits.Query
 }
 
 func (h *Handler) release(x *exchange) {

@@ -153,9 +153,9 @@ func TestAnswers(t *testing.T) {
 
 func TestOtherMethodsAreToldWhatIsAllowed(t *testing.T) {
 	e := newEdge(t, nil)
-	for _, method := range []string{"GET", "HEAD", "PUT", "PATCH", "DELETE", "OPTIONS", "TRACE", "X"} {
+	for _, method := range []string{"HEAD", "PUT", "PATCH", "DELETE", "OPTIONS", "TRACE", "X"} {
 		a := e.do(t, httptest.NewRequest(method, "/graphql?query={viewer{id}}", nil))
-		if a.Code != 405 || a.Header().Get("Allow") != "POST" || a.code() != "METHOD_NOT_ALLOWED" {
+		if a.Code != 405 || a.Header().Get("Allow") != "GET, POST" || a.code() != "METHOD_NOT_ALLOWED" {
 			t.Errorf("%s: %d, Allow %q, %s", method, a.Code, a.Header().Get("Allow"), a.code())
 		}
 	}
@@ -197,7 +197,7 @@ func TestAPanicIsOneInternalErrorAndTheProcessLives(t *testing.T) {
 	}
 	// The authenticator runs outside of the executor.
 	e = newEdge(t, func(c *Config) {
-		c.Authenticate = func(*http.Request) (*library.Viewer, error) { panic("SELECT secret") }
+		c.Authenticate = func(context.Context, []string) (auth.Caller, error) { panic("SELECT secret") }
 	})
 	if a := e.query(t, `{viewer{id}}`, nil); a.Code != 500 || a.code() != "INTERNAL_SERVER_ERROR" || strings.Contains(a.Body.String(), "SELECT") {
 		t.Errorf("got %d %s", a.Code, a.Body)

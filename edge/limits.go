@@ -60,6 +60,24 @@ type Limits struct {
 	// has tens of documents, or hundreds; the bytes are an estimate (document.go).
 	CachedDocuments, CachedBytes int
 
+	// PersistedDocuments and PersistedBytes bound what is kept of documents that
+	// clients name by their digest: the texts alone, most below 1 KB.
+	PersistedDocuments, PersistedBytes int
+
+	// ViewerPoints and AddressPoints are what a signed-in viewer, and an address
+	// without one, may spend in a minute (RATE_LIMITED); 0: as much as they like.
+	// A page of 20 edges costs 4 to 9 points, a mutation 10 and more.
+	ViewerPoints, AddressPoints int
+
+	// Streams are the event streams and sockets of the process (UNAVAILABLE),
+	// some 30 KB each. SocketOperations run at once over one socket
+	// (OPERATION_LIMIT). Subscriptions are those of one viewer (RATE_LIMITED).
+	Streams, SocketOperations, Subscriptions int
+	// SocketInit is how long a socket may take to say who it is. StreamWrite is
+	// how long one message may take to be accepted by the client's side. Ping is
+	// how often a stream is tried, so that dead ones go and proxies keep it.
+	SocketInit, StreamWrite, Ping time.Duration
+
 	// HeaderBytes of a request, and the times of its parts: see Server.
 	HeaderBytes                         int
 	ReadHeader, Read, Write, Idle, Stop time.Duration
@@ -88,6 +106,16 @@ func DefaultLimits() Limits {
 		Mutation:           15 * time.Second,
 		CachedDocuments:    1_000,
 		CachedBytes:        32 << 20,
+		PersistedDocuments: 10_000,
+		PersistedBytes:     16 << 20,
+		ViewerPoints:       30_000,
+		AddressPoints:      10_000,
+		Streams:            20_000,
+		SocketOperations:   20,
+		Subscriptions:      50,
+		SocketInit:         10 * time.Second,
+		StreamWrite:        10 * time.Second,
+		Ping:               20 * time.Second,
 		HeaderBytes:        16 << 10,
 		ReadHeader:         5 * time.Second,
 		Read:               15 * time.Second,

@@ -24,22 +24,36 @@ func (m mediaType) contentType() string {
 	return "application/json; charset=utf-8"
 }
 
-// negotiate chooses the media type by the Accept headers: of those acceptable
-// the one of the higher q; at equal q application/graphql-response+json if it
-// was asked for by name, application/json otherwise.
-func negotiate(accept []string) mediaType {
+// accepted is what a client takes for an answer.
+type accepted struct {
+	// media is that of an answer in one piece; mediaNone: the client takes none.
+	media mediaType
+	// events tells that it takes server-sent events, and stream that it wants
+	// them even where one piece would do.
+	events, stream bool
+}
+
+// negotiate chooses by the Accept headers: of the media types acceptable the
+// one of the higher q; at equal q application/graphql-response+json if it was
+// asked for by name, application/json otherwise. Events are for those who want
+// nothing else as much: clients list them in every request because they can
+// read them, and mean them for subscriptions. unsaid is the media type where
+// the client has no preference.
+func negotiate(accept []string, unsaid mediaType) accepted {
 	if len(accept) == 0 {
-		return mediaJSON
+		return accepted{media: unsaid}
 	}
 	if len(accept) == 1 {
 		switch accept[0] {
-		case "", "*/*", "application/json":
-			return mediaJSON
+		case "", "*/*":
+			return accepted{media: unsaid}
+		case "application/json":
+			return accepted{media: mediaJSON}
 		case "application/graphql-response+json":
-			return mediaGraphQL
+			return accepted{media: mediaGraphQL}
 		}
 	}
-	var json, graphql preference
+	var json, graphql, events preference
 	for _, header := range accept {
 		for part := range strings.SplitSeq(header, ",") {
 			name, q := acceptPart(part)
@@ -48,6 +62,8 @@ func negotiate(accept []string) mediaType {
 				json.take(q, 3)
 			case "application/graphql-response+json":
 				graphql.take(q, 3)
+			case "text/event-stream":
+				events.take(q, 3)
 			case "application/*":
 				json.take(q, 2)
 				graphql.take(q, 2)
@@ -57,14 +73,16 @@ func negotiate(accept []string) mediaType {
 			}
 		}
 	}
-	named := graphql.precision == 3
+	out := accepted{media: unsaid, events: events.q > 0, stream: events.q > max(json.q, graphql.q)}
 	switch {
 	case graphql.q <= 0 && json.q <= 0:
-		return mediaNone
-	case graphql.q > json.q, named && graphql.q == json.q:
-		return mediaGraphQL
+		out.media = mediaNone
+	case graphql.q > json.q, graphql.precision == 3 && graphql.q == json.q:
+		out.media = mediaGraphQL
+	case json.q > graphql.q, json.precision == 3:
+		out.media = mediaJSON
 	}
-	return mediaJSON
+	return out
 }
 
 // preference is how much a media type is wanted, by the most precise of the

@@ -38,9 +38,41 @@ func TestNegotiate(t *testing.T) {
 		"equal q below one":         {[]string{"application/json;q=0.3,application/graphql-response+json;q=0.3"}, mediaGraphQL},
 		"a range above a named one": {[]string{"application/graphql-response+json;q=0.3, */*;q=0.8"}, mediaJSON},
 	} {
-		if got := negotiate(c.accept); got != c.want {
+		if got := negotiate(c.accept, mediaJSON).media; got != c.want {
 			t.Errorf("%s: got %d, want %d", name, got, c.want)
 		}
+	}
+}
+
+func TestWhoGetsEvents(t *testing.T) {
+	for name, c := range map[string]struct {
+		accept         string
+		events, stream bool
+	}{
+		"nothing":                {"", false, false},
+		"anything":               {"*/*", false, false},
+		"any text":               {"text/*", false, false},
+		"what urql sends":        {"application/graphql-response+json, application/graphql+json, application/json, text/event-stream, multipart/mixed", true, false},
+		"what graphql-sse sends": {"text/event-stream", true, true},
+		"events preferred":       {"text/event-stream, application/json;q=0.9", true, true},
+		"JSON preferred":         {"text/event-stream;q=0.9, application/json", true, false},
+		"events refused":         {"text/event-stream;q=0, application/json", false, false},
+	} {
+		got := negotiate([]string{c.accept}, mediaJSON)
+		if got.events != c.events || got.stream != c.stream {
+			t.Errorf("%s: got %+v", name, got)
+		}
+	}
+}
+
+func TestWhatIsUnsaidIsTheProfiles(t *testing.T) {
+	for _, accept := range [][]string{nil, {""}, {"*/*"}, {"application/*"}, {"text/html, */*;q=0.8"}} {
+		if got := negotiate(accept, mediaGraphQL).media; got != mediaGraphQL {
+			t.Errorf("%q: got %d", accept, got)
+		}
+	}
+	if got := negotiate([]string{"application/json, */*;q=0.1"}, mediaGraphQL).media; got != mediaJSON {
+		t.Errorf("got %d", got)
 	}
 }
 

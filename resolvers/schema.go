@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"github.com/99designs/gqlgen/graphql"
+	"github.com/vektah/gqlparser/v2/ast"
 
 	"carrel/auth"
 	"carrel/dataloader"
@@ -22,15 +23,22 @@ type schema struct {
 	root *Root
 }
 
-// Exec prepares one operation; its OperationContext belongs to it alone.
+// Exec prepares one operation; its OperationContext belongs to it alone. Each
+// answer of it, of which a subscription has many, gets loaders of its own.
 func (s schema) Exec(ctx context.Context) graphql.ResponseHandler {
-	loaders := dataloader.New(s.root.Library, auth.ViewerFrom(ctx))
 	op := graphql.GetOperationContext(ctx)
 	op.ResolverMiddleware = s.withPlans(op.ResolverMiddleware)
+	if op.Operation.Operation == ast.Subscription {
+		ctx = s.withLoaders(ctx) // the source is opened here
+	}
 	handle := s.ExecutableSchema.Exec(ctx)
 	return func(ctx context.Context) *graphql.Response {
-		return handle(dataloader.With(ctx, loaders))
+		return handle(s.withLoaders(ctx))
 	}
+}
+
+func (s schema) withLoaders(ctx context.Context) context.Context {
+	return dataloader.With(ctx, dataloader.New(s.root.Library, auth.ViewerFrom(ctx)))
 }
 
 // withPlans lets a page be answered by its plan: gqlgen takes what a middleware

@@ -1,0 +1,73 @@
+package edge
+
+import (
+	"encoding/json"
+	"net/http"
+	"net/url"
+	"strings"
+	"unicode/utf8"
+)
+
+// decodeURL reads a request sent by GET: the members stand in the query of the
+// URL, variables and extensions as JSON. Of a member given twice the last one
+// counts, as in a body; an empty one counts as left out, but for query.
+func decodeURL(raw string) (params, *refusal) {
+	values, err := url.ParseQuery(raw)
+	if err != nil {
+		return params{}, badRequest("The query of the URL cannot be read.")
+	}
+	last := func(name string) string {
+		if v := values[name]; len(v) > 0 {
+			return v[len(v)-1]
+		}
+		return ""
+	}
+	p := params{query: last("query"), hasQuery: values.Has("query"), documentID: last("documentId"), operationName: last("operationName")}
+	if !utf8.ValidString(p.query) || !utf8.ValidString(p.operationName) {
+		return params{}, badRequest("The query of the URL is not in UTF-8.")
+	}
+	var m members
+	for _, part := range []struct {
+		name string
+		into *[]byte
+	}{{"variables", &m.variables}, {"extensions", &m.extensions}} {
+		text := strings.Trim(last(part.name), jsonSpace)
+		if text == "" {
+			continue
+		}
+		if !utf8.ValidString(text) || !json.Valid([]byte(text)) {
+			return params{}, badRequest("The parameter " + part.name + " of the URL is not valid JSON.")
+		}
+		*part.into = []byte(text)
+	}
+	decoded, refused := m.decode()
+	p.variables, p.hash, p.cost = decoded.variables, decoded.hash, decoded.cost
+	return p, refused
+}
+
+// checkGET refuses a GET that a page of another site may have caused without
+// the browser asking first: one that carries a cookie or tells where it comes
+// from, unless it has a header that such a page cannot add.
+func checkGET(r *http.Request) *refusal {
+	_, cookies := r.Header["Cookie"]
+	site := r.Header.Get("Sec-Fetch-Site")
+	foreign := site != "" && site != "same-origin" && site != "none"
+	if !cookies && !foreign && !foreignOrigin(r) {
+		return nil
+	}
+	if r.Header.Get("Apollo-Require-Preflight") != "" || r.Header.Get("X-Apollo-Operation-Name") != "" || checkContentType(r.Header) == nil {
+		return nil
+	}
+	return refuse(http.StatusBadRequest, codeCSRFBlocked, "A GET with cookies or from another site needs the header Apollo-Require-Preflight, X-Apollo-Operation-Name or Content-Type: application/json.")
+}
+
+// foreignOrigin tells whether the Origin, which browsers older than
+// Sec-Fetch-Site send too, is not ours.
+func foreignOrigin(r *http.Request) bool {
+	origin := r.Header.Get("Origin")
+	if origin == "" {
+		return false
+	}
+	u, err := url.Parse(origin)
+	return err != nil || !strings.EqualFold(u.Host, r.Host) || u.Host == ""
+}

@@ -1,0 +1,51 @@
+package edge
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// named are the limits that an operator may set, by the names that the API's
+// documentation has for them.
+func (l *Limits) named() map[string]any {
+	return map[string]any{
+		"body": &l.BodyBytes, "characters": &l.QueryChars, "tokens": &l.Tokens, "depth": &l.Depth,
+		"introspection-depth": &l.IntrospectionDepth, "aliases": &l.Aliases, "directives": &l.Directives,
+		"operations": &l.Operations, "root-fields": &l.RootFields, "root-mutations": &l.RootMutations,
+		"repetitions": &l.Repetitions, "overlap": &l.Overlap, "cost": &l.Cost, "errors": &l.Errors, "concurrent": &l.Concurrent,
+		"query-time": &l.Query, "mutation-time": &l.Mutation, "documents": &l.CachedDocuments, "document-bytes": &l.CachedBytes,
+		"persisted": &l.PersistedDocuments, "persisted-bytes": &l.PersistedBytes,
+		"streams": &l.Streams, "socket-operations": &l.SocketOperations, "subscriptions": &l.Subscriptions,
+		"header": &l.HeaderBytes, "read-header-time": &l.ReadHeader, "read-time": &l.Read, "write-time": &l.Write,
+		"idle-time": &l.Idle, "stream-write-time": &l.StreamWrite, "socket-init-time": &l.SocketInit, "ping-time": &l.Ping,
+	}
+}
+
+// Names are those that Set takes, in order.
+func (l *Limits) Names() []string { return slices.Sorted(maps.Keys(l.named())) }
+
+// Set changes the limit of a name to value: a whole number, or a time such as
+// 10s. None can be switched off.
+func (l *Limits) Set(name, value string) error {
+	switch limit := l.named()[name].(type) {
+	case *int:
+		n, err := strconv.Atoi(value)
+		if err != nil || n < 1 {
+			return fmt.Errorf("%s takes a whole number from 1", name)
+		}
+		*limit = n
+	case *time.Duration:
+		d, err := time.ParseDuration(value)
+		if err != nil || d <= 0 {
+			return fmt.Errorf("%s takes a time longer than 0, such as 10s", name)
+		}
+		*limit = d
+	default:
+		return fmt.Errorf("no limit is named %q; there are %s", name, strings.Join(l.Names(), ", "))
+	}
+	return nil
+}

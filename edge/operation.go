@@ -1,0 +1,150 @@
+package edge
+
+import (
+	"context"
+	"net/http"
+	"sync/atomic"
+	"time"
+
+	"github.com/99designs/gqlgen/graphql"
+	"github.com/vektah/gqlparser/v2/ast"
+
+	"carrel/auth"
+)
+
+// operation is one that was found good and may be run, once.
+type operation struct {
+	*graphql.OperationContext
+	account account
+	cost    int // of its document with these variables, see cost.go
+	price   int // that was paid for it before it began
+	tell    bool
+	// libraries are those that its mutations have concerned.
+	libraries atomic.Int64
+}
+
+// libraryCount is what payloads of mutations tell of their fan-out.
+type libraryCount interface{ ConcernedLibraries() int }
+
+// operation prepares what a request asks for, and has its account pay.
+// leastPrice was paid before it was read.
+func (h *Handler) operation(p params, a account) (*operation, *refusal) {
+	keep, refused := h.persisted.resolve(&p)
+	if refused != nil {
+		return nil, refused
+	}
+	doc, refused := h.compiler.document(p.query)
+	if refused != nil {
+		return nil, refused
+	}
+	if keep != "" {
+		h.persisted.keep(keep, doc.text)
+	}
+	def, refused := doc.operation(p.operationName)
+	if refused != nil {
+		return nil, refused
+	}
+	values, refused := coerce(h.schema, def, p.variables)
+	if refused != nil {
+		return nil, refused
+	}
+	if refused := doc.checkSizes(values, h.limits.PageSize); refused != nil {
+		return nil, refused
+	}
+	op := &operation{account: a, tell: p.cost, cost: doc.cost(def, values)}
+	if refused := overCost(op.cost, h.limits.Cost); refused != nil {
+		if refused = h.stands(refused); refused != nil {
+			return nil, refused
+		}
+	}
+	op.OperationContext = &graphql.OperationContext{
+		RawQuery: doc.text, OperationName: p.operationName, Variables: values,
+		Doc: doc.ast, Operation: def,
+		DisableIntrospection:   !h.development,
+		RecoverFunc:            recovered,
+		ResolverMiddleware:     resolve,
+		RootResolverMiddleware: func(ctx context.Context, next graphql.RootResolver) graphql.Marshaler { return next(ctx) },
+	}
+	op.price = max(leastPrice, op.cost*costPrice)
+	if def.Operation == ast.Mutation {
+		op.ResolverMiddleware = op.count
+		fields := graphql.CollectFields(op.OperationContext, def.SelectionSet, []string{h.schema.Mutation.Name})
+		op.price = max(mutationPrice*len(fields), op.price)
+	}
+	return op, a.take(op.price - leastPrice)
+}
+
+func resolve(ctx context.Context, next graphql.Resolver) (any, error) { return next(ctx) }
+
+// count resolves a field and notes how many libraries a mutation concerned.
+func (op *operation) count(ctx context.Context, next graphql.Resolver) (any, error) {
+	res, err := next(ctx)
+	if c, ok := res.(libraryCount); ok && err == nil {
+		op.libraries.Add(int64(c.ConcernedLibraries()))
+	}
+	return res, err
+}
+
+// run executes a query or a mutation, and bills what only its end tells. The
+// answer is nil where the time was over before it began.
+func (h *Handler) run(ctx context.Context, caller auth.Caller, op *operation) (*graphql.Response, *refusal) {
+	if h.running.Add(1) > int64(h.limits.Concurrent) {
+		h.running.Add(-1)
+		return nil, refuseUntil(http.StatusServiceUnavailable, codeUnavailable, "Too many operations are running; try again.", 1)
+	}
+	defer h.running.Add(-1)
+	ctx, cancel := context.WithTimeout(ctx, h.timeout(op.Operation))
+	defer cancel()
+	respond, ctx := h.executor.DispatchOperation(h.contextOf(ctx, caller), op.OperationContext)
+	resp := respond(ctx)
+	op.account.bill(int(op.libraries.Load()) * libraryPrice)
+	if resp == nil { // the context had ended before it began
+		return nil, refuse(http.StatusGatewayTimeout, codeTimeout, "The operation took longer than it may.")
+	}
+	h.limit(resp)
+	return resp, nil
+}
+
+// contextOf is the context of one operation, or of one event.
+func (h *Handler) contextOf(ctx context.Context, caller auth.Caller) context.Context {
+	ctx = auth.WithViewer(ctx, caller.Viewer())
+	if h.prepare != nil {
+		ctx = h.prepare(ctx)
+	}
+	return ctx
+}
+
+func (h *Handler) limit(resp *graphql.Response) {
+	if len(resp.Errors) > h.limits.Errors {
+		resp.Errors = resp.Errors[:h.limits.Errors]
+	}
+}
+
+func (h *Handler) timeout(op *ast.OperationDefinition) time.Duration {
+	if op.Operation == ast.Mutation {
+		return h.limits.Mutation
+	}
+	return h.limits.Query
+}
+
+// costTold is what extensions.cost tells of an operation, in the units of the
+// API's documentation.
+type costTold struct {
+	Operation  int     `json:"operation"`
+	Limit      int     `json:"limit"`
+	Points     float64 `json:"points"`
+	PointsLeft *int    `json:"pointsLeft,omitempty"`
+}
+
+// told is nil unless the client has asked for it.
+func (op *operation) told(limit int) *costTold {
+	if !op.tell {
+		return nil
+	}
+	t := &costTold{Operation: op.cost, Limit: limit, Points: float64(op.price+int(op.libraries.Load())*libraryPrice) / point}
+	if op.account.limiter != nil {
+		left := op.account.left()
+		t.PointsLeft = &left
+	}
+	return t
+}

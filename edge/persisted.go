@@ -1,0 +1,163 @@
+package edge
+
+import (
+	"container/list"
+	"crypto/sha256"
+	"encoding/hex"
+	"strings"
+	"sync"
+)
+
+// hashPrefix stands before the digest in a documentId.
+const hashPrefix = "sha256:"
+
+// persisted are documents that are asked for by their digest: those that
+// clients have sent before, or those of a manifest and no others.
+type persisted struct {
+	manifest Manifest // nil: whatever is sent
+	// texts of the manifest, by digest.
+	texts map[string]string
+
+	maxDocuments, maxBytes int
+
+	mu     sync.Mutex
+	byHash map[string]*list.Element // of persistedDocument
+	order  *list.List               // the one used last in front
+	bytes  int
+}
+
+type persistedDocument struct{ hash, text string }
+
+func newPersisted(m Manifest, limits *Limits) *persisted {
+	p := &persisted{
+		manifest: m, maxDocuments: limits.PersistedDocuments, maxBytes: limits.PersistedBytes,
+		byHash: map[string]*list.Element{}, order: list.New(),
+	}
+	if m != nil {
+		p.texts = make(map[string]string, len(m))
+		for _, text := range m {
+			p.texts[digest(text)] = text
+		}
+	}
+	return p
+}
+
+func digest(text string) string {
+	sum := sha256.Sum256([]byte(text))
+	return hex.EncodeToString(sum[:])
+}
+
+// resolve fills in the query that p names by its digest or id. keep is the
+// digest to keep the query under, once it is found to be good; empty: none.
+func (d *persisted) resolve(p *params) (keep string, r *refusal) {
+	id, hash, r := p.identify()
+	if r != nil {
+		return "", r
+	}
+	if id == "" && !p.hasQuery {
+		return "", malformed("The member query is missing.")
+	}
+	if id != "" && p.hasQuery && hash != digest(p.query) && d.manifest[id] != p.query {
+		return "", badRequest("The digest is not that of the query.")
+	}
+	switch {
+	case d.manifest != nil:
+		return "", d.fromManifest(p, id, hash)
+	case p.hasQuery:
+		return hash, nil
+	case hash == "":
+		return "", malformed("The member documentId takes the form sha256:<64 hexadecimal digits>.")
+	}
+	text, ok := d.find(hash)
+	if !ok {
+		return "", notPersisted()
+	}
+	p.query = text
+	return "", nil
+}
+
+// identify reads what names a document: the id as it was sent, and the digest
+// where the id is one.
+func (p *params) identify() (id, hash string, r *refusal) {
+	id = p.documentID
+	if p.hash != "" {
+		if id != "" && strings.TrimPrefix(id, hashPrefix) != p.hash {
+			return "", "", badRequest("documentId and the extension persistedQuery name different documents.")
+		}
+		if !isDigest(p.hash) {
+			return "", "", malformed("A sha256Hash has 64 hexadecimal digits in lower case.")
+		}
+		return p.hash, p.hash, nil
+	}
+	if hash, ok := strings.CutPrefix(id, hashPrefix); ok && isDigest(hash) {
+		return hash, hash, nil
+	}
+	return id, "", nil
+}
+
+// isDigest tells whether s is a SHA-256 in lower-case hexadecimal digits.
+func isDigest(s string) bool {
+	if len(s) != 2*sha256.Size {
+		return false
+	}
+	for i := range len(s) {
+		if c := s[i]; (c < '0' || c > '9') && (c < 'a' || c > 'f') {
+			return false
+		}
+	}
+	return true
+}
+
+// fromManifest lets the documents of the manifest through and no others. A
+// client may also send the text of one: it is then the same document.
+func (d *persisted) fromManifest(p *params, id, hash string) *refusal {
+	if p.hasQuery {
+		if _, ok := d.texts[digest(p.query)]; !ok {
+			return notPersisted()
+		}
+		return nil
+	}
+	text, ok := d.manifest[id]
+	if !ok {
+		text, ok = d.texts[hash]
+	}
+	if !ok {
+		return notPersisted()
+	}
+	p.query = text
+	return nil
+}
+
+// notPersisted tells a client to send the text; Apollo's clients look for the
+// message, others for the code.
+func notPersisted() *refusal {
+	return refuseDocument(codePersistedNotFound, "PersistedQueryNotFound")
+}
+
+func (d *persisted) find(hash string) (text string, ok bool) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	e, ok := d.byHash[hash]
+	if !ok {
+		return "", false
+	}
+	d.order.MoveToFront(e)
+	return e.Value.(persistedDocument).text, true
+}
+
+// keep remembers a text that was found good; what was not used for longest
+// goes for it.
+func (d *persisted) keep(hash, text string) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if _, ok := d.byHash[hash]; ok {
+		return
+	}
+	d.byHash[hash] = d.order.PushFront(persistedDocument{hash, text})
+	d.bytes += len(text)
+	for d.order.Len() > d.maxDocuments || d.bytes > d.maxBytes {
+		old := d.order.Remove(d.order.Back()).(persistedDocument)
+		delete(d.byHash, old.hash)
+		d.bytes -= len(old.text)
+	}
+}

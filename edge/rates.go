@@ -1,0 +1,176 @@
+package edge
+
+import (
+	"fmt"
+	"math"
+	"net/http"
+	"net/netip"
+	"strings"
+	"sync"
+	"time"
+
+	"golang.org/x/time/rate"
+)
+
+// Points are counted in hundredths, so that a library more in a fan-out counts.
+const point = 100
+
+// What operations are billed, in hundredths of a point.
+const (
+	leastPrice    = point // of any operation, also of one that is refused
+	mutationPrice = 10 * point
+	costPrice     = point / 10  // of one unit of an operation's cost
+	libraryPrice  = point / 100 // of one library that a mutation concerns
+)
+
+// refill is the time in which an empty account becomes full: an account that
+// was not touched for so long need not be kept.
+const refill = time.Minute
+
+// maxAccounts bounds the accounts of each of two generations, some 150 bytes
+// each. A flood of more addresses than that makes accounts be forgotten; those
+// of viewers are kept apart from it.
+const maxAccounts = 100_000
+
+// rates keep one caller from taking what is there for all: each has a bucket
+// of points that fills steadily and holds what comes in within a minute.
+type rates struct {
+	viewers, addresses *ledger // nil: rates are off
+	trusted            []netip.Prefix
+}
+
+func newRates(l *Limits, trusted []netip.Prefix) *rates {
+	return &rates{viewers: newLedger(l.ViewerPoints), addresses: newLedger(l.AddressPoints), trusted: trusted}
+}
+
+// account is that of a viewer, or of an address where nobody is signed in.
+func (r *rates) account(viewer string, req *http.Request) account {
+	if viewer != "" {
+		return r.viewers.account(viewer)
+	}
+	return r.addresses.account(addressKey(r.address(req)))
+}
+
+// address is where a request comes from. What a proxy says counts only where
+// the proxy is trusted; the entries of X-Forwarded-For that trusted proxies
+// have added stand at its end.
+func (r *rates) address(req *http.Request) netip.Addr {
+	at, err := netip.ParseAddrPort(req.RemoteAddr)
+	if err != nil {
+		return netip.Addr{}
+	}
+	addr := at.Addr().Unmap()
+	if len(r.trusted) == 0 || !r.trusts(addr) {
+		return addr
+	}
+	hops := strings.Split(strings.Join(req.Header["X-Forwarded-For"], ","), ",")
+	for i := len(hops) - 1; i >= 0; i-- {
+		hop, err := netip.ParseAddr(strings.TrimSpace(hops[i]))
+		if err != nil {
+			return addr
+		}
+		if addr = hop.Unmap(); !r.trusts(addr) {
+			return addr
+		}
+	}
+	return addr
+}
+
+func (r *rates) trusts(addr netip.Addr) bool {
+	for _, p := range r.trusted {
+		if p.Contains(addr) {
+			return true
+		}
+	}
+	return false
+}
+
+// addressKey takes the addresses that one household or host is given, a /64 of
+// IPv6, as one.
+func addressKey(addr netip.Addr) string {
+	if addr.Is6() {
+		if p, err := addr.WithZone("").Prefix(64); err == nil {
+			return p.String()
+		}
+	}
+	return addr.String()
+}
+
+// ledger keeps the accounts that were used within the last minute or two.
+type ledger struct {
+	perSecond rate.Limit
+	burst     int
+
+	mu             sync.Mutex
+	younger, older map[string]*rate.Limiter
+	turned         time.Time
+}
+
+// newLedger gives each account so many points a minute; nil for 0.
+func newLedger(perMinute int) *ledger {
+	if perMinute <= 0 {
+		return nil
+	}
+	return &ledger{
+		perSecond: rate.Limit(float64(perMinute) * point / refill.Seconds()), burst: perMinute * point,
+		younger: map[string]*rate.Limiter{},
+	}
+}
+
+func (l *ledger) account(whose string) account {
+	if l == nil {
+		return account{whose: whose}
+	}
+	now := time.Now()
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if now.Sub(l.turned) > refill || len(l.younger) >= maxAccounts {
+		l.older, l.younger, l.turned = l.younger, make(map[string]*rate.Limiter, len(l.younger)/2), now
+	}
+	limiter, ok := l.younger[whose]
+	if !ok {
+		if limiter, ok = l.older[whose]; !ok {
+			limiter = rate.NewLimiter(l.perSecond, l.burst)
+		}
+		l.younger[whose] = limiter
+	}
+	return account{whose, limiter}
+}
+
+// account holds the points of one caller: a viewer's id or an address.
+type account struct {
+	whose   string
+	limiter *rate.Limiter // nil: there is no end of points
+}
+
+// take pays a price, or tells that the account does not hold so much. What
+// costs more than an account can ever hold is paid with all that it can.
+func (a account) take(price int) *refusal {
+	if a.limiter == nil || price <= 0 {
+		return nil
+	}
+	now := time.Now()
+	price = min(price, a.limiter.Burst())
+	if a.limiter.AllowN(now, price) {
+		return nil
+	}
+	missing := float64(price) - a.limiter.TokensAt(now)
+	wait := max(1, int(math.Ceil(missing/float64(a.limiter.Limit()))))
+	return refuseUntil(http.StatusTooManyRequests, codeRateLimited,
+		fmt.Sprintf("Too much was asked for within a minute; try again in %d s.", wait), wait)
+}
+
+// bill books what is known only afterwards; the account may fall below zero.
+func (a account) bill(price int) {
+	if a.limiter != nil && price > 0 {
+		a.limiter.ReserveN(time.Now(), min(price, a.limiter.Burst()))
+	}
+}
+
+// left is how many points the account holds.
+func (a account) left() int {
+	if a.limiter == nil {
+		return 0
+	}
+	return int(math.Floor(a.limiter.TokensAt(time.Now()) / point))
+}

@@ -1,0 +1,197 @@
+package edge
+
+import (
+	"context"
+	"net/http"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/coder/websocket"
+
+	"carrel/auth"
+)
+
+// subprotocol is the one that sockets speak, that of the npm package graphql-ws.
+const subprotocol = "graphql-transport-ws"
+
+// The codes a socket is closed with, as that protocol has them. Clients try
+// again after Forbidden, with the token that they then have.
+const (
+	closeBadRequest   websocket.StatusCode = 4400
+	closeUnauthorized websocket.StatusCode = 4401 // an operation before the init
+	closeForbidden    websocket.StatusCode = 4403 // a token that is bad, or no longer good
+	closeSubprotocol  websocket.StatusCode = 4406
+	closeInitTimeout  websocket.StatusCode = 4408
+	closeDuplicate    websocket.StatusCode = 4409
+	closeTooManyInits websocket.StatusCode = 4429
+)
+
+// wantsSocket tells whether the request asks for a websocket.
+func wantsSocket(r *http.Request) bool {
+	upgrade, ok := r.Header["Upgrade"]
+	return ok && r.Method == http.MethodGet && strings.EqualFold(upgrade[0], "websocket")
+}
+
+// socket is one websocket. Its reader is the goroutine that serves it; each
+// operation has one of its own.
+type socket struct {
+	handler *Handler
+	conn    *websocket.Conn
+	request *http.Request
+	ctx     context.Context // of the whole socket
+	cancel  context.CancelFunc
+
+	// What follows belongs to the reader.
+	inited  bool
+	caller  auth.Caller
+	account account
+
+	mu       sync.Mutex
+	timer    *time.Timer // for the init, and then for the end of the token
+	pinger   *time.Timer
+	closed   bool
+	draining bool
+	active   map[string]*socketOperation
+	// running ends when the last operation has.
+	running sync.WaitGroup
+}
+
+// serveSocket takes a websocket in and serves it until it ends.
+func (h *Handler) serveSocket(w http.ResponseWriter, r *http.Request) {
+	ctx, cancel := context.WithCancel(r.Context())
+	defer cancel()
+	s := &socket{handler: h, request: r, ctx: ctx, cancel: cancel, active: map[string]*socketOperation{}}
+	if refused := s.admit(r); refused != nil {
+		x := h.exchanges.Get().(*exchange)
+		defer h.release(x)
+		x.accepted, x.profile = accepted{media: mediaJSON}, h.profile
+		x.refuse(refused)
+		x.send(w, h.zipper)
+		return
+	}
+	defer h.streams.leave(s)
+	conn, err := websocket.Accept(w, r, &websocket.AcceptOptions{
+		Subprotocols: []string{subprotocol},
+		// Who may connect was decided by admit, with the origins of CORS.
+		InsecureSkipVerify: true,
+		CompressionMode:    websocket.CompressionDisabled,
+	})
+	if err != nil {
+		return // Accept has answered
+	}
+	s.conn = conn
+	conn.SetReadLimit(int64(h.limits.BodyBytes))
+	if conn.Subprotocol() != subprotocol {
+		s.close(closeSubprotocol, "Subprotocol not acceptable")
+		return
+	}
+	s.serve()
+}
+
+// admit judges the request that opens a socket. A token in its head is good for
+// the socket until the init names another.
+func (s *socket) admit(r *http.Request) (refused *refusal) {
+	h := s.handler
+	if !h.sites.mayConnect(r) {
+		return refuse(http.StatusForbidden, codeCSRFBlocked, "Websockets are not opened from other sites.")
+	}
+	if s.caller, s.account, refused = h.caller(r); refused != nil {
+		return refused
+	}
+	return h.streams.enter(s)
+}
+
+// serve reads messages until the socket ends, and ends what it has started.
+func (s *socket) serve() {
+	s.mu.Lock()
+	s.timer = time.AfterFunc(s.handler.limits.SocketInit, func() { s.close(closeInitTimeout, "Connection initialisation timeout") })
+	s.pinger = time.AfterFunc(s.handler.limits.Ping, s.ping)
+	draining := s.draining
+	s.mu.Unlock()
+	if draining { // it began between the admission and here
+		s.close(websocket.StatusGoingAway, "Going away")
+	}
+	for {
+		kind, message, err := s.conn.Read(s.ctx)
+		if err != nil {
+			break
+		}
+		if kind != websocket.MessageText || !s.receive(message) {
+			s.close(closeBadRequest, "Invalid message received")
+		}
+	}
+	s.cancel()
+	s.mu.Lock()
+	s.closed = true
+	s.timer.Stop()
+	s.pinger.Stop()
+	s.mu.Unlock()
+	s.running.Wait()
+	_ = s.conn.CloseNow() // it may be closed already
+}
+
+// close ends the socket with a code, once.
+func (s *socket) close(code websocket.StatusCode, reason string) {
+	s.mu.Lock()
+	already := s.closed
+	s.closed = true
+	s.mu.Unlock()
+	if already {
+		return
+	}
+	_ = s.conn.Close(code, reason) // whether the client agrees or not, it is closed
+	s.cancel()
+}
+
+// ping tries whether the client is still there. Its answer is read by the
+// goroutine that reads.
+func (s *socket) ping() {
+	ctx, cancel := context.WithTimeout(s.ctx, s.handler.limits.StreamWrite)
+	defer cancel()
+	if s.conn.Ping(ctx) != nil {
+		s.cancel()
+		return
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if !s.closed {
+		s.pinger.Reset(s.handler.limits.Ping)
+	}
+}
+
+// drain ends subscriptions, lets the other operations finish, and closes.
+func (s *socket) drain() {
+	s.mu.Lock()
+	s.draining = true
+	for _, op := range s.active {
+		if op.endless {
+			op.cancel()
+		}
+	}
+	connected := s.timer != nil
+	s.mu.Unlock()
+	if connected {
+		go func() {
+			s.running.Wait()
+			s.close(websocket.StatusGoingAway, "Going away")
+		}()
+	}
+}
+
+// send writes one message: a type, an id unless it is empty, and a payload.
+// A client that does not take it in time is cut off.
+func (s *socket) send(kind, id string, payload []byte) {
+	message := append(make([]byte, 0, len(payload)+len(id)+48), `{"type":"`+kind+`"`...)
+	if id != "" {
+		message = append(append(message, `,"id":`...), quoted(id)...)
+	}
+	if len(payload) > 0 {
+		message = append(append(message, `,"payload":`...), payload...)
+	}
+	ctx, cancel := context.WithTimeout(s.ctx, s.handler.limits.StreamWrite)
+	defer cancel()
+	if s.conn.Write(ctx, websocket.MessageText, append(message, '}')) != nil {
+		s.cancel()
+	}
+}

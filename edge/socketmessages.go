@@ -1,0 +1,172 @@
+package edge
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"github.com/coder/websocket"
+
+	"carrel/library"
+)
+
+// receive handles one message of the client; false where it is no message of
+// the protocol.
+func (s *socket) receive(message []byte) bool {
+	message = bytes.Trim(message, jsonSpace)
+	if !utf8.Valid(message) || !json.Valid(message) || message[0] != '{' {
+		return false
+	}
+	var kind, id string
+	var payload []byte
+	good := true
+	eachMember(message, func(key, value []byte) {
+		switch string(key) {
+		case "type":
+			good = good && decodeString(value, &kind)
+		case "id":
+			good = good && decodeString(value, &id)
+		case "payload":
+			payload = value
+		}
+	})
+	if !good || present(payload) && payload[0] != '{' {
+		return false
+	}
+	switch kind {
+	case "connection_init":
+		s.init(payload)
+	case "ping":
+		s.send("pong", "", payload)
+	case "pong":
+	case "subscribe":
+		return s.subscribe(id, payload)
+	case "complete":
+		s.complete(id)
+	default:
+		return false
+	}
+	return true
+}
+
+// init takes the token in the payload's authorization, and acknowledges.
+func (s *socket) init(payload []byte) {
+	if s.inited {
+		s.close(closeTooManyInits, "Too many initialisation requests")
+		return
+	}
+	s.inited = true
+	authorization, good := authorizationOf(payload)
+	if !good {
+		s.close(closeForbidden, "Forbidden")
+		return
+	}
+	if authorization != "" {
+		caller, err := s.handler.authenticate(s.ctx, []string{authorization})
+		if err != nil {
+			s.refuseToken(err)
+			return
+		}
+		s.caller = caller
+		s.account = s.handler.rates.account(string(caller.User), s.request)
+	}
+	s.awaitExpiry()
+	s.send("connection_ack", "", nil)
+}
+
+// refuseToken closes the socket as the error of its token asks for.
+func (s *socket) refuseToken(err error) {
+	s.handler.rates.account("", s.request).bill(leastPrice)
+	var fault *library.Error
+	switch {
+	case !errors.As(err, &fault) || fault.Code != library.Unauthenticated && fault.Code != library.Unavailable:
+		s.handler.presenter.present(s.ctx, err) // which logs it
+		s.close(websocket.StatusInternalError, "Internal error")
+	case fault.Code == library.Unavailable:
+		s.close(websocket.StatusTryAgainLater, clipReason(fault.Msg))
+	default:
+		s.close(closeForbidden, clipReason("Forbidden: "+fault.Msg))
+	}
+}
+
+// clipReason keeps what the close frame has room for, 123 bytes.
+func clipReason(reason string) string {
+	return strings.ToValidUTF8(reason[:min(len(reason), 120)], "")
+}
+
+// awaitExpiry puts the end of the token in the place of that of the init.
+func (s *socket) awaitExpiry() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.timer.Stop()
+	if !s.caller.Until.IsZero() && !s.closed {
+		s.timer = time.AfterFunc(time.Until(s.caller.Until), func() { s.close(closeForbidden, "Forbidden: the token has expired") })
+	}
+}
+
+// authorizationOf is the token of an init payload, as the value of a header;
+// the scheme may be left out. It is not good if it is no string.
+func authorizationOf(payload []byte) (authorization string, good bool) {
+	good = true
+	if !present(payload) {
+		return "", good
+	}
+	eachMember(payload, func(key, value []byte) {
+		if strings.EqualFold(string(key), "authorization") && present(value) {
+			good = decodeString(value, &authorization)
+		}
+	})
+	if authorization != "" && !strings.Contains(authorization, " ") {
+		authorization = "Bearer " + authorization
+	}
+	return authorization, good
+}
+
+// subscribe starts an operation; false where the message is not one.
+func (s *socket) subscribe(id string, payload []byte) bool {
+	if !s.inited {
+		s.close(closeUnauthorized, "Unauthorized")
+		return true
+	}
+	if id == "" || !present(payload) {
+		return false
+	}
+	s.mu.Lock()
+	_, taken := s.active[id]
+	count, draining := len(s.active), s.draining || s.closed
+	s.mu.Unlock()
+	switch {
+	case taken:
+		s.close(closeDuplicate, clipReason("Subscriber for "+id+" already exists"))
+	case draining:
+		s.refuse(id, refuseDocument(codeUnavailable, "The service is stopping; connect again."))
+	case count >= s.handler.limits.SocketOperations:
+		s.refuse(id, refuseDocument(codeOperationLimit, fmt.Sprintf("At most %d operations run at once over one connection.", s.handler.limits.SocketOperations)))
+	default:
+		s.start(id, payload)
+	}
+	return true
+}
+
+// complete ends an operation that the client wants no more of.
+func (s *socket) complete(id string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if op, ok := s.active[id]; ok {
+		op.cancel()
+		delete(s.active, id)
+	}
+}
+
+// quoted is s as a JSON string.
+func quoted(s string) []byte {
+	b, err := json.Marshal(s)
+	if err != nil { // it was decoded from one
+		return []byte(`""`)
+	}
+	return b
+}

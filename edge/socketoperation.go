@@ -1,0 +1,127 @@
+package edge
+
+import (
+	"context"
+	"net/http"
+
+	"github.com/vektah/gqlparser/v2/ast"
+	"github.com/vektah/gqlparser/v2/gqlerror"
+)
+
+// socketOperation is one that runs over a socket.
+type socketOperation struct {
+	endless bool // a subscription
+	cancel  context.CancelFunc
+}
+
+// start prepares an operation, as a request by POST would be, and runs it.
+func (s *socket) start(id string, payload []byte) {
+	h := s.handler
+	if refused := s.account.take(leastPrice); refused != nil {
+		s.refuse(id, refused)
+		return
+	}
+	op, refused := s.prepare(payload)
+	if refused != nil {
+		s.refuse(id, refused)
+		return
+	}
+	running := &socketOperation{endless: op.Operation.Operation == ast.Subscription}
+	done := func() {}
+	if running.endless {
+		if done, refused = h.streams.subscribe(s.account.whose); refused != nil {
+			s.refuse(id, refused)
+			return
+		}
+	}
+	ctx, cancel := context.WithCancel(s.ctx)
+	running.cancel = cancel
+	if !s.register(id, running) {
+		cancel()
+		done()
+		return
+	}
+	go func() {
+		defer s.running.Done()
+		defer cancel()
+		defer done()
+		refused := s.guarded(ctx, id, op)
+		if !s.unregister(id, running) {
+			return
+		}
+		if refused != nil {
+			s.refuse(id, refused)
+			return
+		}
+		s.send("complete", id, nil)
+	}()
+}
+
+// register makes an operation known, unless the socket is ending.
+func (s *socket) register(id string, op *socketOperation) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.closed || s.draining {
+		return false
+	}
+	s.active[id] = op
+	s.running.Add(1)
+	return true
+}
+
+// unregister tells whether the client is to be told that the operation has
+// ended: not if it has ended it, nor if a subscription ends with the process,
+// for then the client shall ask again.
+func (s *socket) unregister(id string, op *socketOperation) (tell bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.active[id] != op {
+		return false
+	}
+	delete(s.active, id)
+	return !s.draining || !op.endless
+}
+
+// prepare reads what a message asks for.
+func (s *socket) prepare(payload []byte) (op *operation, refused *refusal) {
+	defer func() {
+		if value := recover(); value != nil {
+			op, refused = nil, s.panicked(value)
+		}
+	}()
+	p, refused := decodeBody(payload)
+	if refused != nil {
+		return nil, refused
+	}
+	return s.handler.operation(p, s.account)
+}
+
+// guarded runs an operation; a panic is its failure and not the process's.
+func (s *socket) guarded(ctx context.Context, id string, op *operation) (refused *refusal) {
+	defer func() {
+		if value := recover(); value != nil {
+			refused = s.panicked(value)
+		}
+	}()
+	h := s.handler
+	if op.Operation.Operation != ast.Subscription {
+		resp, refused := h.run(ctx, s.caller, op)
+		if refused != nil {
+			return refused
+		}
+		s.send("next", id, appendResponse(nil, resp, op.told(h.limits.Cost)))
+		return nil
+	}
+	for resp := range h.results(ctx, s.caller, op) {
+		s.send("next", id, appendResponse(nil, resp, nil))
+	}
+	return nil
+}
+
+func (s *socket) panicked(value any) *refusal {
+	shown := s.handler.presenter.present(s.ctx, recovered(s.ctx, value))
+	return &refusal{status: http.StatusInternalServerError, errs: gqlerror.List{shown}}
+}
+
+// refuse answers an operation by its errors, which ends it.
+func (s *socket) refuse(id string, r *refusal) { s.send("error", id, marshalErrors(r.errs)) }

@@ -1,0 +1,96 @@
+package edge
+
+import (
+	"context"
+	"net/http"
+	"sync"
+)
+
+// streams are the answers that stay open: event streams and sockets. They are
+// bounded, and told when the process is to end.
+type streams struct {
+	limits *Limits
+
+	mu     sync.Mutex
+	open   map[stream]struct{}
+	closed bool
+	empty  chan struct{} // closed once closed and none is open
+	// subscriptions are counted by whose they are.
+	subscriptions map[string]int
+}
+
+// stream is one of them. Drain has it end what has no end of its own.
+type stream interface{ drain() }
+
+func newStreams(l *Limits) *streams {
+	return &streams{limits: l, open: map[stream]struct{}{}, empty: make(chan struct{}), subscriptions: map[string]int{}}
+}
+
+// enter takes a stream in, unless there are too many or the process ends.
+func (s *streams) enter(st stream) *refusal {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.closed || len(s.open) >= s.limits.Streams {
+		return refuseUntil(http.StatusServiceUnavailable, codeUnavailable, "No more connections can be kept open; try again.", 1)
+	}
+	s.open[st] = struct{}{}
+	return nil
+}
+
+func (s *streams) leave(st stream) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	delete(s.open, st)
+	s.settle()
+}
+
+// settle tells drain when nothing is open any more. The lock is held.
+func (s *streams) settle() {
+	if s.closed && len(s.open) == 0 {
+		select {
+		case <-s.empty:
+		default:
+			close(s.empty)
+		}
+	}
+}
+
+// subscribe counts a subscription of whose; done ends it.
+func (s *streams) subscribe(whose string) (done func(), r *refusal) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.subscriptions[whose] >= s.limits.Subscriptions {
+		return nil, refuseUntil(http.StatusTooManyRequests, codeRateLimited, "Too many subscriptions are open; end one of them first.", 1)
+	}
+	s.subscriptions[whose]++
+	return func() {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		if s.subscriptions[whose]--; s.subscriptions[whose] == 0 {
+			delete(s.subscriptions, whose)
+		}
+	}, nil
+}
+
+// drain ends all streams: no more are taken in, those that are open end what
+// has no end of its own and finish the rest. It returns when all are gone, or
+// with the error of ctx.
+func (s *streams) drain(ctx context.Context) error {
+	s.mu.Lock()
+	s.closed = true
+	s.settle()
+	open := make([]stream, 0, len(s.open))
+	for st := range s.open {
+		open = append(open, st)
+	}
+	s.mu.Unlock()
+	for _, st := range open {
+		st.drain()
+	}
+	select {
+	case <-s.empty:
+		return nil
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+}

@@ -1,0 +1,80 @@
+package main
+
+import (
+	"fmt"
+	"net/netip"
+	"os"
+	"strings"
+
+	"carrel/edge"
+)
+
+// edgeConfig is what the edge is told by flags.
+type edgeConfig struct {
+	limits    edge.Limits
+	proxies   []netip.Prefix
+	documents edge.Manifest // nil: all documents are answered
+	profile   edge.Profile
+}
+
+// edge reads what the edge is told, before anything is opened.
+func (c *Config) edge() (e edgeConfig, err error) {
+	if e.limits, err = c.limits(); err != nil {
+		return e, err
+	}
+	if e.proxies, err = c.proxies(); err != nil {
+		return e, err
+	}
+	if e.documents, err = c.manifest(); err != nil {
+		return e, err
+	}
+	if c.HTTPProfile == "draft" {
+		e.profile = edge.ProfileDraft
+	}
+	return e, nil
+}
+
+// limits are the edge's, as the operator wants them.
+func (c *Config) limits() (edge.Limits, error) {
+	l := edge.DefaultLimits()
+	for _, setting := range c.Limit {
+		name, value, _ := strings.Cut(setting, "=")
+		if err := l.Set(strings.TrimSpace(name), strings.TrimSpace(value)); err != nil {
+			return l, &usageError{fmt.Sprintf("limit: got %q; %v", setting, err)}
+		}
+	}
+	l.ViewerPoints, l.AddressPoints = c.RateLimit, (c.RateLimit+2)/3
+	return l, nil
+}
+
+// proxies are the networks of trusted proxies.
+func (c *Config) proxies() ([]netip.Prefix, error) {
+	var networks []netip.Prefix
+	for _, text := range c.TrustedProxy {
+		network, err := netip.ParsePrefix(text)
+		if addr, e := netip.ParseAddr(text); e == nil {
+			network, err = netip.PrefixFrom(addr, addr.BitLen()), nil
+		}
+		if err != nil {
+			return nil, wrongUsage("trusted-proxy", text, "an address or a network, such as 10.0.0.0/8")
+		}
+		networks = append(networks, network)
+	}
+	return networks, nil
+}
+
+// manifest are the documents that alone are answered; nil: all are.
+func (c *Config) manifest() (edge.Manifest, error) {
+	if c.Documents == "" {
+		return nil, nil
+	}
+	b, err := os.ReadFile(c.Documents)
+	if err != nil {
+		return nil, &usageError{fmt.Sprintf("documents: %v", err)}
+	}
+	m, err := edge.ParseManifest(b)
+	if err != nil {
+		return nil, wrongUsage("documents", c.Documents, fmt.Sprintf("a manifest of persisted documents: %v", err))
+	}
+	return m, nil
+}

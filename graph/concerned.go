@@ -1,0 +1,31 @@
+package graph
+
+import "carrel/library"
+
+// A mutation's payload tells how many libraries the change concerned, by which
+// the edge bills it; 0 where nothing was changed.
+
+func concerned(f *library.FanOut) int {
+	if f == nil {
+		return 0
+	}
+	return f.Libraries
+}
+
+// ConcernedLibraries are the libraries that the new item went to.
+func (p *CreateContentPayload) ConcernedLibraries() int { return concerned(p.FanOut) }
+
+// ConcernedLibraries are the libraries that hold the item.
+func (p *UpdateContentPayload) ConcernedLibraries() int { return concerned(p.FanOut) }
+
+// ConcernedLibraries are the libraries that were given it.
+func (p *ShareContentPayload) ConcernedLibraries() int { return concerned(p.FanOut) }
+
+// ConcernedLibraries are the libraries that it came to, left or moved in.
+func (p *SetContentMembersPayload) ConcernedLibraries() int { return concerned(p.FanOut) }
+
+// ConcernedLibraries are the library that lost it.
+func (p *RemoveFromLibraryPayload) ConcernedLibraries() int { return concerned(p.FanOut) }
+
+// ConcernedLibraries are the libraries that held it.
+func (p *DeleteContentPayload) ConcernedLibraries() int { return concerned(p.FanOut) }
