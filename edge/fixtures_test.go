@@ -133,14 +133,35 @@ func authenticate(_ context.Context, authorization []string) (auth.Caller, error
 	switch authorization[0] {
 	case "Bearer ann":
 		return auth.Caller{User: "u:acme:ann"}, nil
-	case "Bearer brief":
-		return auth.Caller{User: "u:acme:ann", Until: time.Now().Add(time.Minute)}, nil
 	case "Bearer later":
 		return auth.Caller{}, &library.Error{Code: library.Unavailable, Msg: "no keys", RetryAfter: 30}
 	case "Bearer broken":
 		return auth.Caller{}, errors.New("SELECT secret")
 	}
 	return auth.Caller{}, &library.Error{Code: library.Unauthenticated, Msg: "the token is bad"}
+}
+
+// authenticateFor is authenticate, with tokens that are good for so long.
+func authenticateFor(life time.Duration) Authenticate {
+	return func(ctx context.Context, authorization []string) (auth.Caller, error) {
+		caller, err := authenticate(ctx, authorization)
+		if caller.SignedIn() {
+			caller.Until = time.Now().Add(life)
+		}
+		return caller, err
+	}
+}
+
+// eventually waits until something holds, but not for ever.
+func eventually(t testing.TB, holds func() bool) {
+	t.Helper()
+	for range 1000 {
+		if holds() {
+			return
+		}
+		<-time.After(5 * time.Millisecond)
+	}
+	t.Fatal("it does not come to hold")
 }
 
 // answer is a response taken apart.

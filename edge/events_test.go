@@ -1,0 +1,269 @@
+package edge
+
+import (
+	"bufio"
+	"context"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"carrel/library"
+)
+
+const eventsOnly = "Accept: text/event-stream"
+
+func TestOneResultByEvents(t *testing.T) {
+	const complete = "event: complete\ndata:\n\n"
+	for name, c := range map[string]struct {
+		body   string
+		header []string
+		status int
+		want   string
+	}{
+		"a query": {`{"query":"{user(id:\"u:a:b\"){id}}"}`, nil, 200, `event: next` + "\n" + `data: {"data":{"user":{"id":"u:a:b"}}}` + "\n\n" + complete},
+		"a mutation": {`{"query":"mutation{createUser(input:{tenant:\"a\",name:\"b\",displayName:\"B\",email:\"b@example.org\"}){user{id}}}"}`, nil, 200,
+			`event: next` + "\n" + `data: {"data":{"createUser":{"user":{"id":"u:a:b"}}}}` + "\n\n" + complete},
+		"not valid": {`{"query":"{nothing}"}`, nil, 200, `event: next` + "\n" +
+			`data: {"errors":[{"message":"Cannot query field \"nothing\" on type \"Query\".","locations":[{"line":1,"column":2}],"extensions":{"code":"GRAPHQL_VALIDATION_FAILED"}}]}` + "\n\n" + complete},
+	} {
+		t.Run(name, func(t *testing.T) {
+			r := httptest.NewRequest(http.MethodPost, "/graphql", strings.NewReader(c.body))
+			r.Header.Set("Content-Type", "application/json")
+			r.Header.Set("Accept", "text/event-stream")
+			w := httptest.NewRecorder()
+			newEdge(t, nil).handler.ServeHTTP(w, r)
+			if got := strings.TrimPrefix(w.Body.String(), ":\n\n"); w.Code != c.status || got != c.want {
+				t.Errorf("%d %s", w.Code, cmp.Diff(c.want, got))
+			}
+			got := [...]string{w.Header().Get("Content-Type"), w.Header().Get("Cache-Control"), w.Header().Get("X-Content-Type-Options")}
+			if want := [...]string{"text/event-stream; charset=utf-8", "no-store", "nosniff"}; got != want {
+				t.Error(cmp.Diff(want, got))
+			}
+		})
+	}
+	// What the HTTP request is refused for has a status of its own.
+	if a := newEdge(t, nil).send(t, `{"query":"{__typename}"}`, eventsOnly, "Authorization: Bearer x"); a.Code != 401 || a.code() != "UNAUTHENTICATED" {
+		t.Errorf("%d %s", a.Code, a.Body)
+	}
+	if a := newEdge(t, nil).send(t, `{`, eventsOnly); a.Code != 400 || a.code() != "BAD_REQUEST" {
+		t.Errorf("%d %s", a.Code, a.Body)
+	}
+}
+
+// stream is an event stream under test.
+type streamUnderTest struct {
+	t      *testing.T
+	reader *bufio.Reader
+	cancel context.CancelFunc
+}
+
+// subscribe opens an event stream at an address.
+func subscribe(t *testing.T, addr string, header ...string) *streamUnderTest {
+	t.Helper()
+	ctx, cancel := context.WithCancel(t.Context())
+	r, err := http.NewRequestWithContext(ctx, http.MethodPost, "http://"+addr+"/graphql", strings.NewReader(`{"query":"subscription{ticks}"}`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.Header.Set("Content-Type", "application/json")
+	r.Header.Set("Accept", "text/event-stream")
+	for _, h := range header {
+		name, value, _ := strings.Cut(h, ": ")
+		r.Header.Set(name, value)
+	}
+	transport := &http.Transport{DisableKeepAlives: true}
+	resp, err := transport.RoundTrip(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { cancel(); _ = resp.Body.Close() })
+	if resp.StatusCode != 200 {
+		b, _ := io.ReadAll(resp.Body)
+		t.Fatalf("%d %s", resp.StatusCode, b)
+	}
+	return &streamUnderTest{t, bufio.NewReader(resp.Body), cancel}
+}
+
+// next is the next event, comments left out; "" at the end of the stream.
+func (s *streamUnderTest) next() string {
+	s.t.Helper()
+	var event strings.Builder
+	for {
+		line, err := s.reader.ReadString('\n')
+		if err != nil {
+			return event.String()
+		}
+		switch {
+		case line == "\n" && event.Len() > 0:
+			return strings.TrimSpace(event.String())
+		case line != "\n" && line[0] != ':':
+			event.WriteString(line)
+		}
+	}
+}
+
+func TestASubscriptionByEvents(t *testing.T) {
+	s, e := newTickingEdge(t, func(c *Config) {
+		// Deadlines of ordinary requests are short here: a stream outlives them.
+		c.Limits.Ping = 20 * time.Millisecond
+	})
+	l := DefaultLimits()
+	l.Read, l.Write = 100*time.Millisecond, 100*time.Millisecond
+	st := subscribe(t, start(t, e.handler, l), "Authorization: Bearer ann")
+	for i, after := range []time.Duration{0, 200 * time.Millisecond} {
+		<-time.After(after)
+		s.events <- i
+		if got, want := st.next(), "event: next\ndata: {\"data\":{\"ticks\":"+string(rune('0'+i))+"}}"; got != want {
+			t.Errorf("got %q, want %q", got, want)
+		}
+	}
+	close(s.events)
+	if got := st.next(); got != "event: complete\ndata:" {
+		t.Errorf("got %q", got)
+	}
+	if got := st.next(); got != "" {
+		t.Errorf("after the end: %q", got)
+	}
+	if diff := cmp.Diff([]string{"u:acme:ann", "u:acme:ann"}, s.viewers); diff != "" || len(s.seen) != 2 {
+		t.Errorf("each event is written for a viewer of its own: %s, %d", diff, len(s.seen))
+	}
+}
+
+func TestASubscriptionEndsWithItsClient(t *testing.T) {
+	s, e := newTickingEdge(t, nil)
+	st := subscribe(t, start(t, e.handler, DefaultLimits()))
+	s.events <- 1
+	st.next()
+	st.cancel()
+	<-s.ended
+}
+
+func TestASubscriptionEndsWithItsToken(t *testing.T) {
+	s, e := newTickingEdge(t, func(c *Config) { c.Authenticate = authenticateFor(100 * time.Millisecond) })
+	st := subscribe(t, start(t, e.handler, DefaultLimits()), "Authorization: Bearer ann")
+	if got := st.next(); !strings.Contains(got, "UNAUTHENTICATED") {
+		t.Errorf("got %q", got)
+	}
+	if got := st.next(); got != "event: complete\ndata:" {
+		t.Errorf("got %q", got)
+	}
+	<-s.ended
+}
+
+func TestDrainingEndsSubscriptionsWithoutComplete(t *testing.T) {
+	s, e := newTickingEdge(t, nil)
+	addr := start(t, e.handler, DefaultLimits())
+	st := subscribe(t, addr)
+	s.events <- 1
+	st.next()
+	if err := e.handler.Drain(t.Context()); err != nil {
+		t.Error(err)
+	}
+	if got := st.next(); got != "" {
+		t.Errorf("got %q", got)
+	}
+	if a := e.send(t, `{"query":"subscription{ticks}"}`, eventsOnly); a.Code != 503 || a.code() != "UNAVAILABLE" {
+		t.Errorf("afterwards: %d %s", a.Code, a.Body)
+	}
+}
+
+func TestSubscriptionsNeedEvents(t *testing.T) {
+	_, e := newTickingEdge(t, nil)
+	for _, accept := range []string{"application/json", "*/*", "application/graphql-response+json"} {
+		if a := e.send(t, `{"query":"subscription{ticks}"}`, "Accept: "+accept); a.Code != 406 || a.code() != "NOT_ACCEPTABLE" {
+			t.Errorf("%s: %d %s", accept, a.Code, a.Body)
+		}
+	}
+}
+
+// TestClientsThatListEvents: urql and others list events with every request,
+// and want them for subscriptions alone.
+func TestClientsThatListEvents(t *testing.T) {
+	const accept = "Accept: application/graphql-response+json, application/graphql+json, application/json, text/event-stream, multipart/mixed"
+	_, e := newTickingEdge(t, nil)
+	if a := e.send(t, `{"query":"{now}"}`, accept); a.Header().Get("Content-Type") != "application/graphql-response+json; charset=utf-8" || string(a.Data) != `{"now":7}` {
+		t.Errorf("%v %s", a.Header(), a.Body)
+	}
+	s, e := newTickingEdge(t, nil)
+	st := subscribe(t, start(t, e.handler, DefaultLimits()), accept)
+	s.events <- 3
+	if got := st.next(); got != `event: next`+"\n"+`data: {"data":{"ticks":3}}` {
+		t.Errorf("got %q", got)
+	}
+}
+
+func TestTooManySubscriptions(t *testing.T) {
+	s, e := newTickingEdge(t, func(c *Config) { c.Limits.Subscriptions = 2 })
+	addr := start(t, e.handler, DefaultLimits())
+	one := subscribe(t, addr, "Authorization: Bearer ann")
+	subscribe(t, addr, "Authorization: Bearer ann")
+	if a := e.send(t, `{"query":"subscription{ticks}"}`, eventsOnly, "Authorization: Bearer ann"); a.Code != 429 || a.code() != "RATE_LIMITED" {
+		t.Errorf("%d %s", a.Code, a.Body)
+	}
+	subscribe(t, addr) // another one is not hit
+	one.cancel()
+	<-s.ended
+	eventually(t, func() bool {
+		st := e.handler.streams
+		st.mu.Lock()
+		defer st.mu.Unlock()
+		return st.subscriptions["u:acme:ann"] == 1
+	})
+	subscribe(t, addr, "Authorization: Bearer ann")
+}
+
+func TestTooManyStreams(t *testing.T) {
+	_, e := newTickingEdge(t, func(c *Config) { c.Limits.Streams = 1 })
+	subscribe(t, start(t, e.handler, DefaultLimits()))
+	if a := e.send(t, `{"query":"subscription{ticks}"}`, eventsOnly); a.Code != 503 || a.Header().Get("Retry-After") != "1" {
+		t.Errorf("%d %s", a.Code, a.Body)
+	}
+}
+
+// blocked is a connection whose client takes nothing.
+type blocked struct{ http.ResponseWriter }
+
+func (blocked) Write([]byte) (int, error)        { return 0, io.ErrShortWrite }
+func (blocked) SetWriteDeadline(time.Time) error { return nil }
+
+func TestAClientThatTakesNothingIsCutOff(t *testing.T) {
+	_, e := newTickingEdge(t, nil)
+	r := httptest.NewRequest(http.MethodPost, "/graphql", strings.NewReader(`{"query":"subscription{ticks}"}`))
+	r.Header.Set("Content-Type", "application/json")
+	r.Header.Set("Accept", "text/event-stream")
+	e.handler.ServeHTTP(blocked{httptest.NewRecorder()}, r)
+	if n := len(e.handler.streams.open); n != 0 {
+		t.Errorf("%d streams are still open", n)
+	}
+}
+
+func TestNewLinesInResults(t *testing.T) {
+	w := httptest.NewRecorder()
+	l := DefaultLimits()
+	s := newEventStream(w, &l, func() {})
+	s.open()
+	s.send("next", []byte("{\n\"a\":1\n}"))
+	s.close()
+	s.send("next", []byte("{}"))
+	if got := w.Body.String(); got != ":\n\nevent: next\ndata: {\ndata: \"a\":1\ndata: }\n\n" {
+		t.Errorf("got %q", got)
+	}
+}
+
+func TestAPanicInASubscriptionIsNoEndOfTheProcess(t *testing.T) {
+	e := newEdge(t, nil)
+	e.onUser = func(context.Context, string) (*library.User, error) { panic("SELECT secret") }
+	r := httptest.NewRequest(http.MethodPost, "/graphql", strings.NewReader(`{"query":"{user(id:\"x\"){id}}"}`))
+	r.Header.Set("Content-Type", "application/json")
+	r.Header.Set("Accept", "text/event-stream")
+	w := httptest.NewRecorder()
+	e.handler.ServeHTTP(w, r)
+	if got := w.Body.String(); !strings.Contains(got, "INTERNAL_SERVER_ERROR") || strings.Contains(got, "SELECT") {
+		t.Errorf("got %q", got)
+	}
+}

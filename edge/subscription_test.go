@@ -1,0 +1,89 @@
+package edge
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"testing"
+
+	"github.com/99designs/gqlgen/graphql"
+	"github.com/vektah/gqlparser/v2"
+	"github.com/vektah/gqlparser/v2/ast"
+
+	"carrel/auth"
+)
+
+// ticking is a schema of one subscription, whose events the test sends, beside
+// a query and a mutation that answer at once. The contract has no subscription
+// that a test could drive by hand.
+type ticking struct {
+	schema *ast.Schema
+	events chan int
+
+	mu      sync.Mutex
+	started int
+	ended   chan struct{} // one for each subscription that has ended
+	viewers []string
+	seen    map[any]bool // viewers, by identity
+}
+
+func newTicking() *ticking {
+	return &ticking{
+		schema: gqlparser.MustLoadSchema(&ast.Source{Input: `type Query { now: Int } type Mutation { set: Int } type Subscription { ticks: Int }`}),
+		events: make(chan int), ended: make(chan struct{}, 100), seen: map[any]bool{},
+	}
+}
+
+func (s *ticking) Schema() *ast.Schema { return s.schema }
+
+func (s *ticking) Complexity(context.Context, string, string, int, map[string]any) (int, bool) {
+	return 0, false
+}
+
+func (s *ticking) Exec(ctx context.Context) graphql.ResponseHandler {
+	switch graphql.GetOperationContext(ctx).Operation.Operation {
+	case ast.Query:
+		return graphql.OneShot(&graphql.Response{Data: []byte(`{"now":7}`)})
+	case ast.Mutation:
+		return graphql.OneShot(&graphql.Response{Data: []byte(`{"set":8}`)})
+	}
+	s.mu.Lock()
+	s.started++
+	s.mu.Unlock()
+	context.AfterFunc(ctx, func() { s.ended <- struct{}{} })
+	source := ctx.Done()
+	return func(ctx context.Context) *graphql.Response {
+		select {
+		case n, ok := <-s.events:
+			if !ok {
+				return nil
+			}
+			s.note(ctx)
+			return &graphql.Response{Data: fmt.Appendf(nil, `{"ticks":%d}`, n)}
+		case <-source:
+			return nil
+		}
+	}
+}
+
+// note remembers for whom an event was written.
+func (s *ticking) note(ctx context.Context) {
+	v := auth.ViewerFrom(ctx)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.viewers = append(s.viewers, string(v.User))
+	s.seen[v] = true
+}
+
+// newTickingEdge serves the ticking schema at an address.
+func newTickingEdge(t *testing.T, change func(*Config)) (*ticking, *edgeUnderTest) {
+	t.Helper()
+	s := newTicking()
+	e := newEdge(t, func(c *Config) {
+		c.Schema = s
+		if change != nil {
+			change(c)
+		}
+	})
+	return s, e
+}
