@@ -240,13 +240,13 @@ func (h *Handler) tooLarge() *refusal {
 func (h *Handler) caller(r *http.Request) (auth.Caller, account, *refusal) {
 	caller, err := h.authenticate(r.Context(), r.Header["Authorization"])
 	if err != nil {
-		if refused := h.rates.account("", r).take(leastPrice); refused != nil {
+		if refused := h.rates.account("", r).begin(); refused != nil {
 			return caller, account{}, refused
 		}
 		return caller, account{}, h.unauthenticated(r.Context(), err)
 	}
 	a := h.rates.account(string(caller.User), r)
-	return caller, a, a.take(leastPrice)
+	return caller, a, a.begin()
 }
 
 // unauthenticated refuses a request whose token is bad, or cannot be judged.

@@ -71,7 +71,7 @@ func (h *Handler) operation(p params, a account) (*operation, *refusal) {
 		fields := graphql.CollectFields(op.OperationContext, def.SelectionSet, []string{h.schema.Mutation.Name})
 		op.price = max(mutationPrice*len(fields), op.price)
 	}
-	return op, a.take(op.price - leastPrice)
+	return op, a.rest(op.price)
 }
 
 func resolve(ctx context.Context, next graphql.Resolver) (any, error) { return next(ctx) }

@@ -143,18 +143,27 @@ type account struct {
 	limiter *rate.Limiter // nil: there is no end of points
 }
 
-// take pays a price, or tells that the account does not hold so much. What
-// costs more than an account can ever hold is paid with all that it can.
-func (a account) take(price int) *refusal {
-	if a.limiter == nil || price <= 0 {
+// begin pays the least price, or tells that the account does not hold it.
+func (a account) begin() *refusal { return a.take(leastPrice, leastPrice) }
+
+// rest pays what is left of a price when begin has paid. What costs more than
+// an account can ever hold is paid with all that it can.
+func (a account) rest(price int) *refusal {
+	if a.limiter == nil {
 		return nil
 	}
-	now := time.Now()
-	price = min(price, a.limiter.Burst())
-	if a.limiter.AllowN(now, price) {
+	price = min(price, max(2*leastPrice, a.limiter.Burst()))
+	return a.take(price-leastPrice, price)
+}
+
+// take takes something from the account, or refuses until it holds so much as
+// will be needed.
+func (a account) take(now, needed int) *refusal {
+	at := time.Now()
+	if a.limiter == nil || now <= 0 || a.limiter.AllowN(at, now) {
 		return nil
 	}
-	missing := float64(price) - a.limiter.TokensAt(now)
+	missing := float64(needed) - a.limiter.TokensAt(at)
 	wait := max(1, int(math.Ceil(missing/float64(a.limiter.Limit()))))
 	return refuseUntil(http.StatusTooManyRequests, codeRateLimited,
 		fmt.Sprintf("Too much was asked for within a minute; try again in %d s.", wait), wait)

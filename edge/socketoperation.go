@@ -17,7 +17,7 @@ type socketOperation struct {
 // start prepares an operation, as a request by POST would be, and runs it.
 func (s *socket) start(id string, payload []byte) {
 	h := s.handler
-	if refused := s.account.take(leastPrice); refused != nil {
+	if refused := s.account.begin(); refused != nil {
 		s.refuse(id, refused)
 		return
 	}

@@ -1,0 +1,155 @@
+package edge
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+const persistedText = `{user(id:"x"){id}}`
+
+func extension(hash string) string {
+	return `{"persistedQuery":{"version":1,"sha256Hash":"` + hash + `"}}`
+}
+
+func TestPersistedDocuments(t *testing.T) {
+	hash, zeros := digest(persistedText), strings.Repeat("0", 64)
+	text := `"query":"{user(id:\"x\"){id}}"`
+	for name, c := range map[string]struct {
+		body   string
+		status int
+		code   string
+	}{
+		"kept, by Apollo's extension":   {`{"extensions":` + extension(hash) + `}`, 200, ""},
+		"kept, by documentId":           {`{"documentId":"sha256:` + hash + `"}`, 200, ""},
+		"by both":                       {`{"documentId":"sha256:` + hash + `","extensions":` + extension(hash) + `}`, 200, ""},
+		"with its text":                 {`{` + text + `,"documentId":"sha256:` + hash + `"}`, 200, ""},
+		"not known":                     {`{"extensions":` + extension(zeros) + `}`, 200, "PERSISTED_QUERY_NOT_FOUND"},
+		"not known, by documentId":      {`{"documentId":"sha256:` + zeros + `"}`, 200, "PERSISTED_QUERY_NOT_FOUND"},
+		"of another text":               {`{` + text + `,"extensions":` + extension(zeros) + `}`, 400, "BAD_REQUEST"},
+		"of another text, documentId":   {`{` + text + `,"documentId":"sha256:` + zeros + `"}`, 400, "BAD_REQUEST"},
+		"two that differ":               {`{"documentId":"sha256:` + hash + `","extensions":` + extension(zeros) + `}`, 400, "BAD_REQUEST"},
+		"version 2":                     {`{"extensions":{"persistedQuery":{"version":2,"sha256Hash":"` + hash + `"}}}`, 400, "BAD_REQUEST"},
+		"no version":                    {`{"extensions":{"persistedQuery":{"sha256Hash":"` + hash + `"}}}`, 400, "BAD_REQUEST"},
+		"a short hash":                  {`{"extensions":` + extension("abc") + `}`, 400, "BAD_REQUEST"},
+		"in capitals":                   {`{"extensions":` + extension(strings.ToUpper(hash)) + `}`, 400, "BAD_REQUEST"},
+		"an extension of no kind":       {`{"extensions":{"persistedQuery":7}}`, 400, "BAD_REQUEST"},
+		"null":                          {`{` + text + `,"extensions":{"persistedQuery":null}}`, 200, ""},
+		"an id of no kind":              {`{"documentId":7}`, 400, "BAD_REQUEST"},
+		"another scheme":                {`{"documentId":"md5:` + hash + `"}`, 400, "BAD_REQUEST"},
+		"a name, outside of a manifest": {`{"documentId":"Page"}`, 400, "BAD_REQUEST"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			e := newEdge(t, nil)
+			if a := e.send(t, `{`+text+`,"extensions":`+extension(hash)+`}`); a.code() != "" {
+				t.Fatalf("it is not kept: %s", a.Body)
+			}
+			before := e.calls.Load()
+			a := e.send(t, c.body)
+			if a.Code != c.status || a.code() != c.code || c.code != "" && e.calls.Load() > before {
+				t.Errorf("got %d %s", a.Code, a.Body)
+			}
+			if c.code == "" && string(a.Data) != `{"user":{"id":"x"}}` {
+				t.Errorf("got %s", a.Data)
+			}
+		})
+	}
+}
+
+func TestPersistedDocumentsByGET(t *testing.T) {
+	e := newEdge(t, nil)
+	hash := digest(persistedText)
+	if a := e.get(t, []string{"extensions", extension(hash)}); a.code() != "PERSISTED_QUERY_NOT_FOUND" || a.Errors[0].Message != "PersistedQueryNotFound" {
+		t.Errorf("got %s", a.Body)
+	}
+	e.get(t, []string{"query", persistedText, "extensions", extension(hash)})
+	for _, members := range [][]string{{"extensions", extension(hash)}, {"documentId", "sha256:" + hash}} {
+		if a := e.get(t, members); string(a.Data) != `{"user":{"id":"x"}}` {
+			t.Errorf("got %s", a.Body)
+		}
+	}
+}
+
+func TestOnlyGoodDocumentsAreKept(t *testing.T) {
+	e := newEdge(t, nil)
+	for _, text := range []string{"{", "{nothing}", aliases(31)} {
+		e.query(t, text, nil)
+		e.send(t, fmt.Sprintf(`{"query":%q,"extensions":%s}`, text, extension(digest(text))))
+	}
+	if n := len(e.handler.persisted.byHash); n != 0 {
+		t.Errorf("%d are kept", n)
+	}
+}
+
+func TestPersistedDocumentsAreBounded(t *testing.T) {
+	l := DefaultLimits()
+	l.PersistedDocuments, l.PersistedBytes = 100, 2_000
+	p := newPersisted(nil, &l)
+	for i := range 10_000 {
+		text := fmt.Sprintf("{a%d}", i)
+		p.keep(digest(text), text)
+		p.keep(digest("{used}"), "{used}")
+		if _, ok := p.find(digest("{used}")); !ok {
+			t.Fatal("what is used is forgotten")
+		}
+	}
+	if len(p.byHash) > 100 || p.order.Len() != len(p.byHash) || p.bytes > 2_000 {
+		t.Errorf("%d documents, %d bytes", len(p.byHash), p.bytes)
+	}
+	p.keep(digest("x"), strings.Repeat("x", 3_000))
+	if len(p.byHash) != 0 || p.bytes != 0 {
+		t.Errorf("%d documents, %d bytes", len(p.byHash), p.bytes)
+	}
+}
+
+func TestManifests(t *testing.T) {
+	want := Manifest{"1": "{a}", "2": "{b}"}
+	for name, text := range map[string]string{
+		"Apollo's":     `{"format":"apollo-persisted-query-manifest","version":1,"operations":[{"id":"1","name":"A","type":"query","body":"{a}"},{"id":"sha256:2","body":"{b}"}]}`,
+		"texts by ids": `{"1":"{a}","sha256:2":"{b}"}`,
+	} {
+		got, err := ParseManifest([]byte(text))
+		if diff := cmp.Diff(want, got); err != nil || diff != "" {
+			t.Errorf("%s: %v %s", name, err, diff)
+		}
+	}
+	for name, text := range map[string]string{
+		"empty": "", "no JSON": "{", "a list": "[]", "null": "null", "no documents": "{}", "an empty list": `{"operations":[]}`, "a number": `{"1":1}`,
+		"no id": `{"operations":[{"body":"{a}"}]}`, "no body": `{"operations":[{"id":"1"}]}`, "an id twice": `{"operations":[{"id":"1","body":"{a}"},{"id":"1","body":"{b}"}]}`,
+	} {
+		if _, err := ParseManifest([]byte(text)); err == nil {
+			t.Errorf("%s: no error", name)
+		}
+	}
+}
+
+func TestOnlyTheManifestIsAnswered(t *testing.T) {
+	m := Manifest{"Named": persistedText, digest("{__typename}"): "{__typename}"}
+	e := newEdge(t, func(c *Config) { c.Documents = m })
+	for name, c := range map[string]struct{ body, code string }{
+		"by name":              {`{"documentId":"Named"}`, ""},
+		"by documentId":        {`{"documentId":"sha256:` + digest("{__typename}") + `"}`, ""},
+		"by Apollo's":          {`{"extensions":` + extension(digest("{__typename}")) + `}`, ""},
+		"a named one's digest": {`{"documentId":"sha256:` + digest(persistedText) + `"}`, ""},
+		"a text of it":         {`{"query":"{__typename}"}`, ""},
+		"a text and its name":  {`{"query":"{user(id:\"x\"){id}}","documentId":"Named"}`, ""},
+		"another text":         {`{"query":"{viewer{id}}"}`, "PERSISTED_QUERY_NOT_FOUND"},
+		"another with digest":  {`{"query":"{viewer{id}}","extensions":` + extension(digest("{viewer{id}}")) + `}`, "PERSISTED_QUERY_NOT_FOUND"},
+		"another name":         {`{"documentId":"Other"}`, "PERSISTED_QUERY_NOT_FOUND"},
+		"a wrong digest":       {`{"query":"{__typename}","extensions":` + extension(digest("x")) + `}`, "BAD_REQUEST"},
+		"a wrong name":         {`{"query":"{__typename}","documentId":"Named"}`, "BAD_REQUEST"},
+		"nothing":              {`{}`, "BAD_REQUEST"},
+	} {
+		if a := e.send(t, c.body); a.code() != c.code {
+			t.Errorf("%s: got %s", name, a.Body)
+		}
+	}
+	for _, text := range []string{"{", "{nothing}"} {
+		c := Config{Schema: newTicking(), Authenticate: authenticate, Limits: DefaultLimits(), Log: e.handler.presenter.log, Random: e.handler.presenter.random, Documents: Manifest{"Bad": text}}
+		if _, err := New(c); err == nil || !strings.Contains(err.Error(), "Bad") {
+			t.Errorf("%s: %v", text, err)
+		}
+	}
+}

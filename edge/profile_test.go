@@ -1,0 +1,132 @@
+package edge
+
+import (
+	"bytes"
+	"compress/gzip"
+	"context"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+
+	"carrel/library"
+)
+
+func TestProfiles(t *testing.T) {
+	for name, c := range map[string]struct {
+		body                    string
+		plain, typed, draftType int // statuses of application/json, of graphql-response+json by default and in the draft
+	}{
+		"data":                    {`{"query":"{viewer{id}}"}`, 200, 200, 200},
+		"data with errors":        {`{"query":"{viewer{id} user(id:\"bad\"){id}}"}`, 200, 200, 294},
+		"no JSON":                 {`{`, 400, 400, 400},
+		"no request":              {`{"qeury":"{viewer{id}}"}`, 400, 400, 422},
+		"variables are a list":    {`{"query":"{viewer{id}}","variables":[7]}`, 400, 400, 422},
+		"a batch":                 {`[]`, 400, 400, 422},
+		"no syntax":               {`{"query":"{"}`, 200, 400, 400},
+		"not valid":               {`{"query":"{nothing}"}`, 200, 400, 422},
+		"which operation":         {`{"query":"query A{viewer{id}} query B{viewer{id}}"}`, 200, 400, 422},
+		"a variable of no type":   {`{"query":"query($i:ID!){user(id:$i){id}}","variables":{"i":{}}}`, 200, 400, 422},
+		"beyond a limit":          {`{"query":"` + aliases(31) + `"}`, 200, 400, 422},
+		"not persisted":           {`{"documentId":"sha256:` + strings.Repeat("0", 64) + `"}`, 200, 400, 422},
+		"a wrong digest is a 400": {`{"query":"{viewer{id}}","documentId":"sha256:` + strings.Repeat("0", 64) + `"}`, 400, 400, 400},
+	} {
+		t.Run(name, func(t *testing.T) {
+			for _, p := range []struct {
+				profile Profile
+				header  []string
+				want    int
+			}{{ProfileDefault, nil, c.plain}, {ProfileDefault, []string{graphqlJSON}, c.typed}, {ProfileDraft, []string{graphqlJSON}, c.draftType},
+				{ProfileDraft, nil, c.draftType}, {ProfileDraft, []string{"Accept: application/json"}, c.plain}} {
+				e := newEdge(t, func(cfg *Config) { cfg.Profile = p.profile })
+				e.onUser = func(context.Context, string) (*library.User, error) { return nil, library.BadInputf("bad") }
+				if a := e.send(t, c.body, p.header...); a.Code != p.want {
+					t.Errorf("profile %d, %q: got %d, want %d: %s", p.profile, p.header, a.Code, p.want, a.Body)
+				}
+			}
+		})
+	}
+}
+
+func TestWhatIsCompressed(t *testing.T) {
+	e := newEdge(t, func(c *Config) { c.Limits.BodyBytes = 1 << 20 })
+	long := strings.Repeat("x", 2*zipFrom)
+	body := `{"query":"query($i:ID!){user(id:$i){id}}","variables":{"i":"` + long + `"}}`
+	for name, c := range map[string]struct {
+		body   string
+		header []string
+		want   string
+	}{
+		"an anonymous one":   {body, []string{"Accept-Encoding: br, gzip;q=0.5"}, "gzip"},
+		"nobody reads it":    {body, nil, ""},
+		"gzip is refused":    {body, []string{"Accept-Encoding: gzip;q=0, br"}, ""},
+		"a short one":        {`{"query":"{viewer{id}}"}`, []string{"Accept-Encoding: gzip"}, ""},
+		"a viewer's":         {body, []string{"Accept-Encoding: gzip", "Authorization: Bearer ann"}, ""},
+		"with a cookie":      {body, []string{"Accept-Encoding: gzip", "Cookie: a=b"}, ""},
+		"a refusal is short": {`{"query":"{nothing}"}`, []string{"Accept-Encoding: gzip"}, ""},
+		"again, by the pool": {body, []string{"Accept-Encoding: gzip"}, "gzip"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			r := httptest.NewRequest(http.MethodPost, "/graphql", strings.NewReader(c.body))
+			r.Header.Set("Content-Type", "application/json")
+			for _, h := range c.header {
+				name, value, _ := strings.Cut(h, ": ")
+				r.Header.Set(name, value)
+			}
+			w := httptest.NewRecorder()
+			e.handler.ServeHTTP(w, r)
+			if got := w.Header().Get("Content-Encoding"); got != c.want || !strings.Contains(w.Header().Get("Vary"), "Accept-Encoding") {
+				t.Fatalf("encoded %q, Vary %q", got, w.Header().Get("Vary"))
+			}
+			if c.want == "" {
+				return
+			}
+			z, err := gzip.NewReader(bytes.NewReader(w.Body.Bytes()))
+			if err != nil {
+				t.Fatal(err)
+			}
+			if b, err := io.ReadAll(z); err != nil || string(b) != `{"data":{"user":{"id":"`+long+`"}}}` {
+				t.Errorf("%v %.100s", err, b)
+			}
+		})
+	}
+}
+
+func TestAssetsAreCompressedAndPagesAreNot(t *testing.T) {
+	page := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Content-Type", r.URL.Query().Get("type"))
+		_, _ = io.WriteString(w, strings.Repeat("x", 2*zipFrom))
+	})
+	h := Mux(Routes{GraphQL: newEdge(t, nil).handler, Page: page, Sites: sameOriginOnly()})
+	for media, want := range map[string]string{"text/javascript; charset=utf-8": "gzip", "text/css": "gzip", "text/html": "", "application/json": "", "font/woff2": ""} {
+		r := httptest.NewRequest(http.MethodGet, "/x", nil)
+		r.URL.RawQuery = "type=" + strings.ReplaceAll(media, ";", "%3B")
+		r.Header.Set("Accept-Encoding", "gzip")
+		w := httptest.NewRecorder()
+		h.ServeHTTP(w, r)
+		if got := w.Header().Get("Content-Encoding"); got != want {
+			t.Errorf("%s: encoded %q", media, got)
+		}
+	}
+}
+
+func TestLimitsHaveNames(t *testing.T) {
+	l := DefaultLimits()
+	for _, name := range l.Names() {
+		if l.Set(name, "7") != nil && l.Set(name, "7s") != nil {
+			t.Errorf("%s cannot be set", name)
+		}
+		for _, bad := range []string{"", "0", "-1", "0s", "x", "1.5", "99999999999999999999"} {
+			if err := l.Set(name, bad); err == nil || !strings.Contains(err.Error(), name) {
+				t.Errorf("%s=%s: %v", name, bad, err)
+			}
+		}
+	}
+	if l.Depth != 7 || l.Query.Seconds() != 7 {
+		t.Errorf("got %d, %s", l.Depth, l.Query)
+	}
+	if err := l.Set("width", "7"); err == nil || !strings.Contains(err.Error(), "depth") {
+		t.Errorf("got %v", err)
+	}
+}

@@ -1,0 +1,196 @@
+package edge
+
+import (
+	"context"
+	"net/http/httptest"
+	"net/netip"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"carrel/graph"
+)
+
+// spend asks until it is refused, and tells how often it was answered.
+func (e *edgeUnderTest) spend(t *testing.T, body string, header ...string) (answered int, refused *answerUnderTest) {
+	t.Helper()
+	for range 10_000 {
+		a := e.send(t, body, header...)
+		if a.code() == "RATE_LIMITED" {
+			return answered, a
+		}
+		answered++
+	}
+	t.Fatal("it is never refused")
+	return 0, nil
+}
+
+func TestPrices(t *testing.T) {
+	const input = `createUser(input:{tenant:\"a\",name:\"b\",displayName:\"B\",email:\"b@example.org\"})`
+	const mutation = input + `{user{id}}`
+	for name, c := range map[string]struct {
+		body string
+		want int // answered of 100 points
+	}{
+		"a small query, 1 point":         {`{"query":"{viewer{id}}"}`, 100},
+		"a page of 60, 6.2 points":       {`{"query":"{user(id:\"x\"){library(first:60){nodes{id}}}}"}`, 16},
+		"a refused one, 1 point":         {`{"query":"{nothing}"}`, 100},
+		"no JSON, 1 point":               {`{`, 100},
+		"beyond the cost, 1 point":       {`{"query":"{user(id:\"x\"){library(first:100){nodes{createdBy{library(first:100){nodes{id}}}}}}}"}`, 100},
+		"a mutation, 10 points":          {`{"query":"mutation{` + mutation + `}"}`, 10},
+		"two mutations, 20 points":       {`{"query":"mutation{a:` + mutation + ` b:` + mutation + `}"}`, 5},
+		"one that is left out, 10":       {`{"query":"mutation{a:` + mutation + ` b:` + input + `@skip(if:true){user{id}}}"}`, 10},
+		"dearer than an account can pay": {`{"query":"{user(id:\"x\"){library(first:100){nodes{createdBy{groups(first:12){nodes{id}}}}}}}"}`, 1},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				e := newEdge(t, func(c *Config) { c.Limits.ViewerPoints = 100 })
+				answered, a := e.spend(t, c.body, "Authorization: Bearer ann")
+				if answered != c.want {
+					t.Errorf("answered %d times, want %d", answered, c.want)
+				}
+				wait, _ := a.Errors[0].Extensions["retryAfter"].(float64)
+				if a.Code != 429 || wait < 1 || wait > 60 || a.Header().Get("Retry-After") == "" {
+					t.Errorf("got %d %v %s", a.Code, a.Header(), a.Body)
+				}
+				// What it costs is known once it is read, which has to be paid first.
+				for tries := 1; ; tries++ {
+					sleep(time.Duration(wait) * time.Second)
+					a := e.send(t, c.body, "Authorization: Bearer ann")
+					if a.code() != "RATE_LIMITED" {
+						break
+					}
+					if wait, _ = a.Errors[0].Extensions["retryAfter"].(float64); tries > 2 {
+						t.Fatalf("after the times that it told: %s", a.Body)
+					}
+				}
+			})
+		})
+	}
+}
+
+func TestViewersAndAddressesHaveAccountsOfTheirOwn(t *testing.T) {
+	e := newEdge(t, func(c *Config) { c.Limits.ViewerPoints, c.Limits.AddressPoints = 5, 3 })
+	const body = `{"query":"{viewer{id}}"}`
+	if n, _ := e.spend(t, body, "Authorization: Bearer ann"); n != 5 {
+		t.Errorf("a viewer is answered %d times", n)
+	}
+	if n, _ := e.spend(t, body); n != 3 {
+		t.Errorf("an address is answered %d times", n)
+	}
+	// Whoever tries tokens pays from the account of the address.
+	if a := e.send(t, body, "Authorization: Bearer x"); a.Code != 429 {
+		t.Errorf("got %d %s", a.Code, a.Body)
+	}
+}
+
+func TestMutationsAreBilledWithTheirFanOut(t *testing.T) {
+	l := DefaultLimits()
+	l.ViewerPoints = 100
+	r := newRates(&l, nil)
+	a := r.account("u:acme:ann", nil)
+	op := &operation{account: a}
+	fan := payload(1_050)
+	if _, err := op.count(t.Context(), func(context.Context) (any, error) { return fan, nil }); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := op.count(t.Context(), func(context.Context) (any, error) { return &graph.DeleteContentPayload{}, nil }); err != nil {
+		t.Fatal(err)
+	}
+	a.bill(int(op.libraries.Load()) * libraryPrice)
+	if left := a.left(); left != 89 {
+		t.Errorf("%d points are left of 100 - 10.5", left)
+	}
+	a.bill(95 * point)
+	if refused := a.begin(); refused == nil {
+		t.Error("debts are not remembered")
+	}
+}
+
+// payload is one of a mutation that concerns so many libraries.
+type payload int
+
+func (p payload) ConcernedLibraries() int { return int(p) }
+
+func TestWithoutRates(t *testing.T) {
+	e := newEdge(t, func(c *Config) { c.Limits.ViewerPoints, c.Limits.AddressPoints = 0, 0 })
+	for range 20_000 / 100 {
+		if a := e.query(t, `{viewer{id}}`, nil); a.Code != 200 {
+			t.Fatal(a.Body)
+		}
+	}
+}
+
+func TestAccountsAreBounded(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := newLedger(60)
+		for range 2 {
+			l.account("debtor").bill(60 * point)
+		}
+		for i := range 1000 {
+			l.account(string(rune('a' + i)))
+		}
+		sleep(refill + time.Second)
+		if a := l.account("debtor"); a.left() > 1 {
+			t.Errorf("a debt was forgotten: %d", a.left())
+		}
+		sleep(refill + time.Second)
+		l.account("x")
+		sleep(refill + time.Second)
+		l.account("x")
+		if n := len(l.younger) + len(l.older); n > 3 {
+			t.Errorf("%d accounts are kept that are full", n)
+		}
+	})
+}
+
+func TestAddresses(t *testing.T) {
+	trusted := []netip.Prefix{netip.MustParsePrefix("10.0.0.0/8"), netip.MustParsePrefix("fd00::/8")}
+	for name, c := range map[string]struct {
+		remote    string
+		forwarded []string
+		trusted   []netip.Prefix
+		want      string
+	}{
+		"direct":                       {"192.0.2.1:1234", nil, nil, "192.0.2.1"},
+		"forged":                       {"192.0.2.1:1234", []string{"198.51.100.1"}, nil, "192.0.2.1"},
+		"forged, of one not trusted":   {"192.0.2.1:1234", []string{"198.51.100.1"}, trusted, "192.0.2.1"},
+		"behind a proxy":               {"10.0.0.1:1234", []string{"198.51.100.1"}, trusted, "198.51.100.1"},
+		"forged in front of a proxy":   {"10.0.0.1:1234", []string{"1.2.3.4, 198.51.100.1"}, trusted, "198.51.100.1"},
+		"in two headers":               {"10.0.0.1:1234", []string{"1.2.3.4", "198.51.100.1"}, trusted, "198.51.100.1"},
+		"behind two proxies":           {"10.0.0.1:1234", []string{"198.51.100.1, 10.0.0.2"}, trusted, "198.51.100.1"},
+		"garbage":                      {"10.0.0.1:1234", []string{"x"}, trusted, "10.0.0.1"},
+		"the proxy itself":             {"10.0.0.1:1234", nil, trusted, "10.0.0.1"},
+		"IPv6, one household":          {"[2001:db8:1:2:3:4:5:6]:1234", nil, nil, "2001:db8:1:2::/64"},
+		"IPv4 in IPv6":                 {"[::ffff:192.0.2.1]:1234", nil, nil, "192.0.2.1"},
+		"no address, as in some tests": {"pipe", nil, nil, "invalid IP"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			req := httptest.NewRequest("GET", "/", nil)
+			req.RemoteAddr = c.remote
+			for _, f := range c.forwarded {
+				req.Header.Add("X-Forwarded-For", f)
+			}
+			l := DefaultLimits()
+			if got := newRates(&l, c.trusted).account("", req).whose; got != c.want {
+				t.Errorf("got %s, want %s", got, c.want)
+			}
+		})
+	}
+}
+
+func TestTheCostIsToldOnDemand(t *testing.T) {
+	e := newEdge(t, nil)
+	const query = `"query":"{user(id:\"x\"){library(first:60){nodes{id}}}}"`
+	if a := e.send(t, `{`+query+`}`); strings.Contains(a.Body.String(), "extensions") {
+		t.Errorf("unasked: %s", a.Body)
+	}
+	if a := e.send(t, `{`+query+`,"extensions":{"cost":true}}`, "Authorization: Bearer ann"); !strings.HasSuffix(a.Body.String(),
+		`,"extensions":{"cost":{"operation":62,"limit":5000,"points":6.2,"pointsLeft":29993}}}`) {
+		t.Errorf("got %s", a.Body)
+	}
+}
+
+// sleep lets the time of a bubble of synctest pass.
+func sleep(d time.Duration) { <-time.After(d) }
