@@ -3,6 +3,7 @@ package edge
 import (
 	"context"
 	"net/http"
+	"time"
 
 	"github.com/vektah/gqlparser/v2/ast"
 	"github.com/vektah/gqlparser/v2/gqlerror"
@@ -18,19 +19,19 @@ type socketOperation struct {
 func (s *socket) start(id string, payload []byte) {
 	h := s.handler
 	if refused := s.account.begin(); refused != nil {
-		s.refuse(id, refused)
+		s.refuseUnrun(id, refused)
 		return
 	}
 	op, refused := s.prepare(payload)
 	if refused != nil {
-		s.refuse(id, refused)
+		s.refuseUnrun(id, refused)
 		return
 	}
 	running := &socketOperation{endless: op.Operation.Operation == ast.Subscription}
 	done := func() {}
 	if running.endless {
 		if done, refused = h.streams.subscribe(s.account.whose); refused != nil {
-			s.refuse(id, refused)
+			s.refuseUnrun(id, refused)
 			return
 		}
 	}
@@ -41,11 +42,13 @@ func (s *socket) start(id string, payload []byte) {
 		done()
 		return
 	}
+	began := time.Now()
 	go func() {
 		defer s.running.Done()
 		defer cancel()
 		defer done()
-		refused := s.guarded(ctx, id, op)
+		code, refused := s.guarded(ctx, id, op)
+		h.observe(string(op.Operation.Operation), code, time.Since(began))
 		if !s.unregister(id, running) {
 			return
 		}
@@ -96,26 +99,27 @@ func (s *socket) prepare(payload []byte) (op *operation, refused *refusal) {
 	return s.handler.operation(p, s.account)
 }
 
-// guarded runs an operation; a panic is its failure and not the process's.
-func (s *socket) guarded(ctx context.Context, id string, op *operation) (refused *refusal) {
+// guarded runs an operation and tells the code of its outcome; a panic is its
+// failure and not the process's.
+func (s *socket) guarded(ctx context.Context, id string, op *operation) (code string, refused *refusal) {
 	defer func() {
 		if value := recover(); value != nil {
-			refused = s.panicked(value)
+			code, refused = codeInternal, s.panicked(value)
 		}
 	}()
 	h := s.handler
 	if op.Operation.Operation != ast.Subscription {
 		resp, refused := h.run(ctx, s.caller, op)
 		if refused != nil {
-			return refused
+			return firstCode(refused.errs), refused
 		}
 		s.send("next", id, appendResponse(nil, resp, op.told(h.limits.Cost)))
-		return nil
+		return firstCode(resp.Errors), nil
 	}
 	for resp := range h.results(ctx, s.caller, op) {
 		s.send("next", id, appendResponse(nil, resp, nil))
 	}
-	return nil
+	return codeOK, nil
 }
 
 func (s *socket) panicked(value any) *refusal {
@@ -125,3 +129,10 @@ func (s *socket) panicked(value any) *refusal {
 
 // refuse answers an operation by its errors, which ends it.
 func (s *socket) refuse(id string, r *refusal) { s.send("error", id, marshalErrors(r.errs)) }
+
+// refuseUnrun is refuse for an operation that was never run, and is observed by
+// that alone.
+func (s *socket) refuseUnrun(id string, r *refusal) {
+	s.handler.observe("", firstCode(r.errs), 0)
+	s.refuse(id, r)
+}
