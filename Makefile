@@ -117,6 +117,14 @@ browser: build ## page through a library in GraphiQL, in a real browser (needs c
 	@[ -n "$(CHROMIUM)" ] || { echo 'the browser test needs chromium: apt-get install chromium'; exit 1; }
 	CHROMIUM=$(CHROMIUM) .ci/browser
 
+.PHONY: test-clients
+test-clients: build clients/node_modules/.package-lock.json ## run clients of other people against the gateway (needs npm)
+	cd clients && ../.ci/with-gateway npm --silent test
+
+clients/node_modules/.package-lock.json: clients/package.json clients/package-lock.json
+	cd clients && npm ci --no-audit --no-fund
+	touch $@
+
 .PHONY: fuzz
 fuzz: ## try every fuzz target for FUZZTIME
 	@go list -f '{{.Dir}}' ./... | while read -r dir; do \
@@ -132,5 +140,5 @@ bench: ## measure pages, updates, shares, start, memory and import, beside what 
 
 .PHONY: clean
 clean: ## remove what was built; the demo store in DATA stays
-	rm -rf bin web/node_modules
+	rm -rf bin web/node_modules clients/node_modules
 	find web/dist -mindepth 1 ! -name .keep -delete
