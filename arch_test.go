@@ -111,6 +111,7 @@ var mayImport = map[string][]string{
 	"pebblestore": {},
 	"cassandra":   {},
 	"interchange": {},
+	"nemesis":     {},
 	"progress":    {},
 	"graph":       {},
 	"auth":        {},

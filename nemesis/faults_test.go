@@ -1,0 +1,250 @@
+package nemesis
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"carrel/library"
+)
+
+// atOnce is how many faults are played at a time: nearly all of their time they wait.
+const atOnce = 12
+
+// operation is a mutation that meets a fault, and how it is seen to have happened.
+type operation struct {
+	name  string
+	steps []step
+	do    func(ctx context.Context, s *library.Service, id library.ContentID, key *string) error
+	// version is that of the item once it has happened; 0: the item is gone.
+	version int
+}
+
+func ownerViewer() *library.Viewer { return &library.Viewer{User: owner} }
+
+var operations = []operation{
+	{"create", []step{stepRead, stepLane, stepDecide, stepSnapshot, stepEnforce}, create, 1},
+	{"update", []step{stepRead, stepLane, stepDecide, stepSnapshot, stepEnforce, stepSettle},
+		func(ctx context.Context, s *library.Service, id library.ContentID, key *string) error {
+			title := "after"
+			_, err := s.UpdateContent(ctx, ownerViewer(), library.UpdateContent{ID: string(id), Title: library.Some(&title), IdempotencyKey: key})
+			return err
+		}, 2},
+	{"withdraw", []step{stepLane, stepDecide, stepEnforce, stepSettle},
+		func(ctx context.Context, s *library.Service, id library.ContentID, key *string) error {
+			private := library.Private
+			_, err := s.UpdateContent(ctx, ownerViewer(), library.UpdateContent{ID: string(id), Visibility: library.Some(&private), IdempotencyKey: key})
+			return err
+		}, 2},
+	{"share", []step{stepRead, stepLane, stepDecide, stepSnapshot, stepEnforce},
+		func(ctx context.Context, s *library.Service, id library.ContentID, key *string) error {
+			_, err := s.ShareContent(ctx, ownerViewer(), library.ShareContent{Content: string(id), Principals: []string{string(second)}, Role: library.Viewing, IdempotencyKey: key})
+			return err
+		}, 1},
+	{"remove", []step{stepLane, stepDecide, stepEnforce, stepSettle},
+		func(ctx context.Context, s *library.Service, id library.ContentID, key *string) error {
+			_, err := s.SetContentMembers(ctx, ownerViewer(), library.SetContentMembers{Content: string(id),
+				Members: []library.ContentMemberChange{{Principal: string(first)}}, IdempotencyKey: key})
+			return err
+		}, 1},
+	{"delete", []step{stepRead, stepLane, stepDecide, stepSnapshot, stepEnforce, stepSettle},
+		func(ctx context.Context, s *library.Service, id library.ContentID, key *string) error {
+			_, err := s.DeleteContent(ctx, ownerViewer(), library.DeleteContent{ID: string(id), IdempotencyKey: key})
+			return err
+		}, 0},
+}
+
+func create(ctx context.Context, s *library.Service, id library.ContentID, key *string) error {
+	name, viewing := id.Name(), library.Viewing
+	_, err := s.CreateContent(ctx, ownerViewer(), library.CreateContent{Name: &name, Kind: library.Note, Title: "before", Visibility: library.Public,
+		Members: []library.ContentMemberChange{{Principal: string(first), Role: &viewing}}, IdempotencyKey: key})
+	return err
+}
+
+// faultsAt are those that a statement of a step can meet.
+func faultsAt(s step) []fault {
+	all := []fault{loseRequest, loseResponse, lateRequest, lateResponse, cutBefore, cutAfter, stall, dieBefore, dieAfter}
+	if s == stepDecide {
+		all = append(all, answerTimeout, answerRefused, loseAll)
+	}
+	return all
+}
+
+// seen is what shows of an item.
+type seen struct {
+	Version int
+	Title   string
+	Width   library.Visibility
+	Members []string
+}
+
+func (r *room) look(t *testing.T, id library.ContentID) seen {
+	t.Helper()
+	v := ownerViewer()
+	items, err := r.whole.service.Contents(t.Context(), v, []library.ContentID{id})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if items[0] == nil {
+		return seen{}
+	}
+	members, err := r.whole.service.Members(t.Context(), v, id, library.PageArgs{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := seen{Version: items[0].Version, Title: items[0].Title, Width: items[0].Visibility}
+	for _, m := range members.Edges {
+		s.Members = append(s.Members, string(m.Node.PrincipalID()))
+	}
+	slices.Sort(s.Members)
+	return s
+}
+
+func (s seen) equal(other seen) bool { return fmt.Sprint(s) == fmt.Sprint(other) }
+
+// wanted is what shows of an item before and after an operation.
+func wanted(op operation) (before, after seen) {
+	before = seen{1, "before", library.Public, []string{string(first), string(owner)}}
+	after = before
+	after.Version = op.version
+	switch op.name {
+	case "create":
+		before = seen{}
+	case "update":
+		after.Title = "after"
+	case "withdraw":
+		after.Width = library.Private
+	case "share":
+		after.Members = []string{string(first), string(owner), string(second)}
+	case "remove":
+		after.Members = []string{string(owner)}
+	case "delete":
+		after = seen{}
+	}
+	return before, after
+}
+
+// TestEveryStepMeetsEveryFault plays each mutation with each fault at each of
+// its steps. Afterwards, with nothing left under way, what was answered is what
+// happened, the same key makes it happen exactly once, and all libraries are right.
+func TestEveryStepMeetsEveryFault(t *testing.T) {
+	r := newRoom(t)
+	defer r.whole.close(t)
+	var played, unknown atomic.Int64
+	t.Run("faults", func(t *testing.T) {
+		places := make(chan struct{}, atOnce)
+		var wait sync.WaitGroup
+		defer wait.Wait()
+		for _, op := range operations {
+			for _, s := range op.steps {
+				for _, f := range faultsAt(s) {
+					n := played.Add(1)
+					places <- struct{}{}
+					wait.Go(func() {
+						defer func() { <-places }()
+						t.Run(fmt.Sprintf("%s/%s/%s", op.name, s, f), func(t *testing.T) {
+							// The clocks of two processes are 2 s apart, either way.
+							c := encounter{r: r, op: op, step: s, fault: f, skew: 2 * time.Second * time.Duration(n%3-1),
+								id: library.ContentID(fmt.Sprintf("c:acme:fault-%d", n))}
+							if c.play(t) {
+								unknown.Add(1)
+							}
+						})
+					})
+				}
+			}
+		}
+	})
+	r.audit(t)
+	t.Logf("%d faults, %d unknown outcomes", played.Load(), unknown.Load())
+}
+
+// encounter is one mutation that meets one fault.
+type encounter struct {
+	r     *room
+	op    operation
+	step  step
+	fault fault
+	skew  time.Duration
+	id    library.ContentID
+}
+
+func (c *encounter) play(t *testing.T) (unknown bool) {
+	before, after := wanted(c.op)
+	if c.op.name != "create" {
+		if err := create(t.Context(), c.r.whole.service, c.id, nil); err != nil {
+			t.Fatal(err)
+		}
+	}
+	p := newProxy(t, c.r.host)
+	o := c.r.options(p.address)
+	o.Timeout, o.ConnectTimeout = driverTimeout, 2*driverTimeout
+	d := openDoor(t, o, c.skew)
+	key := string(c.id)
+	p.arm(c.step, c.fault)
+	err := c.op.do(t.Context(), d.service, c.id, &key)
+	c.recover(t, p, d)
+	got := c.r.look(t, c.id)
+	switch unknown = library.ReasonOf(err) == library.ReasonOutcomeUnknown && err != nil; {
+	case err == nil && !got.equal(after):
+		t.Errorf("it was acknowledged, and there is %v instead of %v", got, after)
+	case unknown && c.step != stepDecide:
+		t.Errorf("the outcome is unknown although no decision was lost: %v", err)
+	case unknown && !c.leavesUnknown():
+		t.Errorf("the outcome is unknown although it could be found out: %v", err)
+	case unknown && !got.equal(after) && !got.equal(before):
+		t.Errorf("half of it happened: %v", got)
+	case err != nil && !unknown && library.CodeOf(err) != library.Unavailable:
+		t.Errorf("the answer: %v", err)
+	case err != nil && !unknown && !got.equal(before):
+		t.Errorf("it was refused (%v), and there is %v instead of %v", err, got, before)
+	case err != nil && !unknown && !c.mayRefuse():
+		t.Errorf("it was refused after it was decided: %v", err)
+	}
+	// The same key: the first outcome, or the change now, in any case once.
+	if err := c.op.do(t.Context(), c.r.whole.service, c.id, &key); err != nil {
+		t.Errorf("the repetition: %v", err)
+	}
+	if got := c.r.look(t, c.id); !got.equal(after) {
+		t.Errorf("after the repetition there is %v instead of %v", got, after)
+	}
+	return unknown
+}
+
+// leavesUnknown tells of the faults that keep the process from ever asking again.
+func (c *encounter) leavesUnknown() bool {
+	return c.fault == loseAll || c.fault == dieBefore || c.fault == dieAfter
+}
+
+// mayRefuse tells of what can be answered with certainty that nothing happened.
+func (c *encounter) mayRefuse() bool {
+	return c.step == stepRead || c.step == stepLane || c.step == stepDecide && c.fault == answerRefused
+}
+
+// recover brings what the fault has left to its end: by the process itself
+// where it lives, by another one where it does not.
+func (c *encounter) recover(t *testing.T, p *proxy, d *door) {
+	t.Helper()
+	switch c.fault {
+	case loseAll:
+		if p.disarm() < 2 {
+			t.Error("the decision was not asked after")
+		}
+		d.idle(t)
+	case dieBefore, dieAfter:
+		// Settling comes after the answer.
+		until(t, 20*time.Second, "the fault", func() bool { p.mu.Lock(); defer p.mu.Unlock(); return p.dead })
+	default:
+		d.idle(t)
+		if p.disarm() != 1 {
+			t.Errorf("no statement met the fault")
+		}
+	}
+	lane := d.journal.Lane()
+	d.close(t)
+	c.r.whole.takeOver(t, lane)
+}

@@ -1,0 +1,294 @@
+package nemesis
+
+import (
+	"net"
+	"sync"
+	"testing"
+	"time"
+)
+
+// fault is what happens to a chosen statement.
+type fault string
+
+// The faults.
+const (
+	loseRequest   fault = "the request is lost"
+	loseResponse  fault = "the response is lost"
+	lateRequest   fault = "the request comes late"
+	lateResponse  fault = "the response comes late"
+	cutBefore     fault = "the connection is cut before the request arrives"
+	cutAfter      fault = "the connection is cut before the response arrives"
+	stall         fault = "all connections stall"
+	answerTimeout fault = "done, and a timeout is answered"
+	answerRefused fault = "too few nodes, and that is answered"
+	loseAll       fault = "every response is lost"
+	dieBefore     fault = "the process ends before the request is sent"
+	dieAfter      fault = "the process ends before the response is read"
+)
+
+// Times of the proxy. What is late comes after the driver has given up.
+const (
+	driverTimeout = time.Second
+	lateBy        = 1500 * time.Millisecond
+	stallFor      = 2500 * time.Millisecond
+)
+
+// proxy stands between a driver and a node. It listens on the node's address,
+// which is the one that the node tells drivers to use, at another port.
+type proxy struct {
+	address  string
+	node     string
+	listener net.Listener
+	done     chan struct{}
+	tasks    sync.WaitGroup
+
+	mu      sync.Mutex
+	texts   map[string]string // of prepared statements
+	conns   map[net.Conn]bool
+	dead    bool
+	gate    chan struct{} // closed while nothing stalls
+	want    step
+	kind    fault
+	decided bool // since the fault was armed
+	fired   int
+}
+
+// newProxy starts a proxy before the node; it ends with the test.
+func newProxy(t *testing.T, host string) *proxy {
+	t.Helper()
+	l, err := net.Listen("tcp", net.JoinHostPort(host, "0"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	p := &proxy{
+		address: l.Addr().String(), node: net.JoinHostPort(host, "9042"), listener: l, done: make(chan struct{}),
+		texts: map[string]string{}, conns: map[net.Conn]bool{}, gate: make(chan struct{}),
+	}
+	close(p.gate)
+	p.tasks.Go(p.accept)
+	t.Cleanup(func() {
+		p.die()
+		close(p.done)
+		p.tasks.Wait()
+	})
+	return p
+}
+
+// arm has the next statement of a step meet a fault.
+func (p *proxy) arm(s step, f fault) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.want, p.kind, p.fired, p.decided = s, f, 0, false
+}
+
+// disarm ends what is armed, and tells how often it has happened.
+func (p *proxy) disarm() int {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.want = stepOther
+	return p.fired
+}
+
+// die cuts all connections for good: to the node the process is gone.
+func (p *proxy) die() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.dead = true
+	_ = p.listener.Close()
+	for c := range p.conns {
+		_ = c.Close()
+	}
+}
+
+func (p *proxy) accept() {
+	for {
+		c, err := p.listener.Accept()
+		if err != nil {
+			return
+		}
+		n, err := net.Dial("tcp", p.node)
+		if err != nil {
+			_ = c.Close()
+			continue
+		}
+		p.mu.Lock()
+		dead := p.dead
+		p.conns[c], p.conns[n] = true, true
+		p.mu.Unlock()
+		l := &link{p: p, driver: c, node: n, streams: map[int16]sent{}}
+		if dead {
+			l.cut()
+		}
+		p.tasks.Go(l.requests)
+		p.tasks.Go(l.responses)
+	}
+}
+
+// meets tells the fault that a statement meets, and notes that it did.
+func (p *proxy) meets(statement string) fault {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	s := stepOf(statement)
+	if s == stepRead && p.decided {
+		s = stepSnapshot
+	}
+	p.decided = p.decided || s == stepDecide
+	if p.want == stepOther || s != p.want {
+		return ""
+	}
+	p.fired++
+	f := p.kind
+	switch f {
+	case loseAll:
+	case stall:
+		p.want = stepOther
+		p.stall()
+	default:
+		p.want = stepOther
+	}
+	return f
+}
+
+// stall holds everything up for a while. The caller holds mu.
+func (p *proxy) stall() {
+	gate := make(chan struct{})
+	p.gate = gate
+	p.tasks.Go(func() {
+		p.pause(stallFor)
+		close(gate)
+	})
+}
+
+func (p *proxy) pause(d time.Duration) {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+	case <-p.done:
+	}
+}
+
+// awaitGate returns when nothing stalls.
+func (p *proxy) awaitGate() {
+	p.mu.Lock()
+	gate := p.gate
+	p.mu.Unlock()
+	select {
+	case <-gate:
+	case <-p.done:
+	}
+}
+
+func (p *proxy) textOf(id string) string {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.texts[id]
+}
+
+// link is one connection of the driver, carried on to the node.
+type link struct {
+	p            *proxy
+	driver, node net.Conn
+
+	writing sync.Mutex // of either connection: late frames come between others
+	mu      sync.Mutex
+	streams map[int16]sent // what has not been answered
+}
+
+// sent is a request that went to the node.
+type sent struct {
+	text     string
+	prepares bool
+	meets    fault
+}
+
+func (l *link) cut() {
+	_ = l.driver.Close()
+	_ = l.node.Close()
+}
+
+func (l *link) write(to net.Conn, f frame) {
+	l.writing.Lock()
+	defer l.writing.Unlock()
+	if _, err := to.Write(f); err != nil {
+		l.cut()
+	}
+}
+
+// requests carries what the driver asks to the node.
+func (l *link) requests() {
+	defer l.cut()
+	for {
+		f, err := readFrame(l.driver)
+		if err != nil {
+			return
+		}
+		s := sent{text: f.statement(l.p.textOf), prepares: f.op() == opPrepare}
+		if !s.prepares {
+			s.meets = l.p.meets(s.text)
+		}
+		l.p.awaitGate()
+		switch s.meets {
+		case loseRequest:
+			continue
+		case answerRefused:
+			l.write(l.driver, f.refusal())
+			continue
+		case cutBefore:
+			return
+		case dieBefore:
+			l.p.die()
+			return
+		}
+		l.mu.Lock()
+		l.streams[f.stream()] = s
+		l.mu.Unlock()
+		if s.meets == lateRequest {
+			l.p.tasks.Go(func() {
+				l.p.pause(lateBy)
+				l.write(l.node, f)
+			})
+			continue
+		}
+		l.write(l.node, f)
+	}
+}
+
+// responses carries what the node answers to the driver.
+func (l *link) responses() {
+	defer l.cut()
+	for {
+		f, err := readFrame(l.node)
+		if err != nil {
+			return
+		}
+		l.mu.Lock()
+		s := l.streams[f.stream()]
+		delete(l.streams, f.stream())
+		l.mu.Unlock()
+		if id := f.preparedID(); s.prepares && id != "" {
+			l.p.mu.Lock()
+			l.p.texts[id] = s.text
+			l.p.mu.Unlock()
+		}
+		l.p.awaitGate()
+		switch s.meets {
+		case loseResponse, loseAll:
+			continue
+		case lateResponse:
+			l.p.tasks.Go(func() {
+				l.p.pause(lateBy)
+				l.write(l.driver, f)
+			})
+			continue
+		case answerTimeout:
+			f = f.timeout()
+		case cutAfter:
+			return
+		case dieAfter:
+			l.p.die()
+			return
+		}
+		l.write(l.driver, f)
+	}
+}

@@ -1,0 +1,164 @@
+package nemesis
+
+import (
+	"context"
+	"testing"
+	"time"
+
+	"carrel/cassandra"
+	"carrel/journal"
+	"carrel/library"
+	"carrel/naming"
+)
+
+// Those who take part in the tests of single faults.
+const (
+	owner  = library.PrincipalID("u:acme:owner")
+	first  = library.PrincipalID("u:acme:first")
+	second = library.PrincipalID("u:acme:second")
+)
+
+// skewed is the runtime of a process whose clock is off.
+type skewed struct {
+	*library.RealRuntime
+	by time.Duration
+}
+
+func (s skewed) Now() time.Time { return s.RealRuntime.Now().Add(s.by) }
+
+// door is a gateway without its edge: what a process of the product plugs
+// together, over whatever stands at an address.
+type door struct {
+	store   *cassandra.Store
+	runtime *library.RealRuntime
+	journal *journal.Journal
+	service *library.Service
+	stop    context.CancelFunc
+	stopped chan struct{}
+}
+
+func openDoor(t *testing.T, o cassandra.Options, skew time.Duration) *door {
+	t.Helper()
+	store, err := cassandra.Open(t.Context(), o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	d := &door{store: store, runtime: library.NewRealRuntime(), stopped: make(chan struct{})}
+	rt := skewed{d.runtime, skew}
+	// The background ends when the test says so, not with its context.
+	life, stop := context.WithCancel(context.WithoutCancel(t.Context()))
+	d.stop = stop
+	d.journal = journal.New(life, store, rt, nil, library.WholeProtocol)
+	names, err := naming.New(store, "nemesis", naming.DefaultBlockSize)
+	if err != nil {
+		t.Fatal(err)
+	}
+	d.service, err = library.New(t.Context(), library.Config{Store: store, Runtime: rt, Journal: d.journal, Names: names})
+	if err != nil {
+		t.Fatal(err)
+	}
+	go func() {
+		defer close(d.stopped)
+		d.journal.Run(life, d.service)
+	}()
+	return d
+}
+
+// close ends the process without finishing anything.
+func (d *door) close(t *testing.T) {
+	t.Helper()
+	d.stop()
+	<-d.stopped
+	d.runtime.Close()
+	if err := d.store.Close(); err != nil {
+		t.Error(err)
+	}
+}
+
+// until waits for something that happens on its own.
+func until(t *testing.T, within time.Duration, what string, holds func() bool) {
+	t.Helper()
+	limit := time.NewTimer(within)
+	defer limit.Stop()
+	ticks := time.NewTicker(20 * time.Millisecond)
+	defer ticks.Stop()
+	for !holds() {
+		select {
+		case <-ticks.C:
+		case <-limit.C:
+			t.Fatalf("%s: not within %s", what, within)
+		}
+	}
+}
+
+// idle waits until the process has nothing under way.
+func (d *door) idle(t *testing.T) {
+	t.Helper()
+	until(t, time.Minute, "the end of all changes under way", func() bool { return d.journal.Stats().Entries == 0 })
+}
+
+// takeOver finishes what a dead process has left.
+func (d *door) takeOver(t *testing.T, dead library.LaneID) {
+	t.Helper()
+	lanes, err := d.store.Lanes(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, l := range lanes {
+		if l.ID != dead {
+			continue
+		}
+		if err := d.journal.TakeOver(t.Context(), d.service, l); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// room is a keyspace with those who take part, and a gateway that no fault meets.
+type room struct {
+	host     string
+	keyspace string
+	whole    *door
+}
+
+func newRoom(t *testing.T) *room {
+	t.Helper()
+	r := &room{host: node.Hosts(t)[0], keyspace: node.Keyspace(t)}
+	o := r.options(r.host)
+	if err := cassandra.Migrate(t.Context(), o, func(string) {}); err != nil {
+		t.Fatal(err)
+	}
+	r.whole = openDoor(t, o, 0)
+	for _, p := range []library.PrincipalID{owner, first, second} {
+		in := library.CreateUser{Tenant: p.Tenant(), Name: p.Name(), DisplayName: p.Name(), Email: p.Name() + "@example.com", Visibility: library.Public}
+		if _, err := r.whole.service.CreateUser(t.Context(), &library.Viewer{User: p}, in); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return r
+}
+
+func (r *room) options(host string) cassandra.Options {
+	return cassandra.Options{Hosts: []string{host}, Keyspace: r.keyspace, Replication: map[string]int{"": 1}}
+}
+
+// audit wants the whole keyspace to be right, with nothing under way.
+func (r *room) audit(t *testing.T) {
+	t.Helper()
+	r.whole.idle(t)
+	var report *library.AuditReport
+	// The lane of a process that has just finished is written empty by its next beat.
+	until(t, time.Minute, "a clean audit", func() bool {
+		var err error
+		if report, err = r.whole.service.Audit(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		return report.InFlight == 0
+	})
+	if !report.Clean() {
+		t.Errorf("the audit found %+v", report)
+	}
+	if report.Contents == 0 || report.Entries == 0 {
+		t.Errorf("the audit saw nothing: %+v", report)
+	}
+}

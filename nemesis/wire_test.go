@@ -1,0 +1,185 @@
+package nemesis
+
+import (
+	"encoding/binary"
+	"errors"
+	"io"
+	"strings"
+)
+
+// What the proxy needs of the native protocol, version 4: a frame's header is
+// version, flags, stream (2 bytes), opcode and the length of its body (4).
+const (
+	headerLength = 9
+	maxBody      = 256 << 20 // the protocol's own limit
+
+	opError   = 0x00
+	opQuery   = 0x07
+	opResult  = 0x08
+	opPrepare = 0x09
+	opExecute = 0x0A
+	opBatch   = 0x0D
+
+	resultPrepared = 4
+	flagWarnings   = 0x08
+)
+
+// frame is one message, in either direction, with its header.
+type frame []byte
+
+func readFrame(r io.Reader) (frame, error) {
+	f := make(frame, headerLength)
+	if _, err := io.ReadFull(r, f); err != nil {
+		return nil, err
+	}
+	n := binary.BigEndian.Uint32(f[5:])
+	if n > maxBody {
+		return nil, errors.New("a frame longer than the protocol allows")
+	}
+	f = append(f, make([]byte, n)...)
+	_, err := io.ReadFull(r, f[headerLength:])
+	return f, err
+}
+
+func (f frame) op() byte      { return f[4] }
+func (f frame) stream() int16 { return int16(binary.BigEndian.Uint16(f[2:])) }
+func (f frame) body() cell    { return cell(f[headerLength:]) }
+
+// cell is what is left of a body. What is missing reads as empty: the node, not
+// the proxy, judges what the driver sends.
+type cell []byte
+
+func (c *cell) cut(n int) []byte {
+	n = max(0, min(n, len(*c)))
+	part := (*c)[:n]
+	*c = (*c)[n:]
+	return part
+}
+
+func (c *cell) short() int {
+	if b := c.cut(2); len(b) == 2 {
+		return int(binary.BigEndian.Uint16(b))
+	}
+	return 0
+}
+
+func (c *cell) long() int {
+	if b := c.cut(4); len(b) == 4 {
+		return int(int32(binary.BigEndian.Uint32(b)))
+	}
+	return 0
+}
+
+// statement is the text of what a request asks for, of the first of a batch;
+// prepared tells the texts of prepared statements by their ids.
+func (f frame) statement(prepared func(id string) string) string {
+	c := f.body()
+	switch f.op() {
+	case opQuery, opPrepare:
+		return string(c.cut(c.long()))
+	case opExecute:
+		return prepared(string(c.cut(c.short())))
+	case opBatch:
+		c.cut(1) // logged or not
+		if c.short() == 0 {
+			return ""
+		}
+		if kind := c.cut(1); len(kind) == 1 && kind[0] == 1 {
+			return prepared(string(c.cut(c.short())))
+		}
+		return string(c.cut(c.long()))
+	}
+	return ""
+}
+
+// preparedID is the id that an answer gives to a statement, empty where it does not.
+func (f frame) preparedID() string {
+	c := f.body()
+	if f.op() != opResult {
+		return ""
+	}
+	if f[1]&flagWarnings != 0 {
+		for range c.short() {
+			c.cut(c.short())
+		}
+	}
+	if c.long() != resultPrepared {
+		return ""
+	}
+	return string(c.cut(c.short()))
+}
+
+// Codes of errors that the proxy answers in a node's place.
+const (
+	codeUnavailable  = 0x1000
+	codeWriteTimeout = 0x1100
+)
+
+// refusal is the answer of a coordinator that has too few replicas; nothing was begun.
+func (f frame) refusal() frame {
+	b := binary.BigEndian.AppendUint16(errorBody(codeUnavailable), 6) // LOCAL_QUORUM
+	b = binary.BigEndian.AppendUint32(b, 2)                           // wanted
+	return f.answer(binary.BigEndian.AppendUint32(b, 1))              // alive
+}
+
+// timeout is the answer of a coordinator whose replicas were too slow for a
+// conditional write: it may have been done.
+func (f frame) timeout() frame {
+	b := binary.BigEndian.AppendUint16(errorBody(codeWriteTimeout), 8) // SERIAL
+	b = binary.BigEndian.AppendUint32(b, 1)                            // answered
+	b = binary.BigEndian.AppendUint32(b, 2)                            // wanted
+	return f.answer(append(binary.BigEndian.AppendUint16(b, 3), "CAS"...))
+}
+
+func errorBody(code uint32) []byte {
+	const message = "the proxy says so"
+	b := binary.BigEndian.AppendUint32(nil, code)
+	return append(binary.BigEndian.AppendUint16(b, uint16(len(message))), message...)
+}
+
+// answer is an error frame on the stream of f.
+func (f frame) answer(body []byte) frame {
+	a := frame{0x84, 0, f[2], f[3], opError}
+	return append(binary.BigEndian.AppendUint32(a, uint32(len(body))), body...)
+}
+
+// step is a step of the write protocol, as its statements show it.
+type step string
+
+// The steps, in the order in which a mutation makes them.
+const (
+	stepRead     step = "read"
+	stepLane     step = "lane"
+	stepDecide   step = "decide"
+	stepSnapshot step = "snapshot" // a reading after the decision
+	stepEnforce  step = "enforce"
+	stepSettle   step = "settle"
+	stepOther    step = ""
+)
+
+// stepOf tells what a statement is for. A reading of an item may be of two steps.
+func stepOf(statement string) step {
+	s := strings.Join(strings.Fields(statement), " ")
+	begins := func(prefixes ...string) bool {
+		for _, p := range prefixes {
+			if strings.HasPrefix(s, p) {
+				return true
+			}
+		}
+		return false
+	}
+	switch {
+	case begins("UPDATE content SET seq"):
+		return stepDecide
+	case begins("UPDATE content SET unsettled", "UPDATE content SET state", "DELETE FROM content WHERE", "DELETE item_kind"):
+		return stepSettle
+	case begins("INSERT INTO inflight"):
+		return stepLane
+	case begins("INSERT INTO library_by_principal", "DELETE FROM library_by_principal",
+		"INSERT INTO content_by_principal", "DELETE FROM content_by_principal"):
+		return stepEnforce
+	case begins("SELECT") && strings.Contains(s, " FROM content WHERE"):
+		return stepRead
+	}
+	return stepOther
+}
