@@ -8,8 +8,10 @@ SHELL := /bin/bash
 # make run: where to listen, and where the store is.
 ADDR ?= 127.0.0.1:8080
 DATA ?= data
-# make sim: the schedule to replay.
+# make sim: the schedule to replay; make nemesis: what its faults are drawn from.
 SEED ?= 1
+# make nemesis: how long it goes on; 0 is one round of faults.
+MINUTES ?= 0
 # make test: how many schedules the simulator plays, and flags for go test.
 SCHEDULES ?= 200000
 TESTFLAGS ?=
@@ -106,6 +108,11 @@ simulate: ## play SCHEDULES schedules of the write protocol, every ablation and 
 .PHONY: sim
 sim: ## replay one schedule of the simulator, step by step: make sim SEED=n
 	go test -count 1 -v -run '^TestReplay$$' ./simulator -args -seed $(SEED)
+
+# One round of faults takes about three minutes; MINUTES asks for more rounds.
+.PHONY: nemesis
+nemesis: ## kill and stop three Cassandra nodes and two gateways under load, for MINUTES
+	go test -count 1 -v -run '^TestNemesis$$' -timeout $$(( $(MINUTES) + 20 ))m ./nemesis -args -seed $(SEED) -minutes $(MINUTES)
 
 .PHONY: race
 race: ## run the concurrent packages under the race detector (needs gcc)

@@ -163,7 +163,7 @@ var libraries = []struct {
 // not: drivers stay in their rooms even there, but for Pebble's file systems,
 // on which tests of other rooms open a store.
 var forTests = []string{
-	"github.com/google/go-cmp", "pgregory.net/rapid", "go.uber.org/goleak",
+	"github.com/google/go-cmp", "pgregory.net/rapid", "go.uber.org/goleak", "github.com/anishathalye/porcupine",
 	"github.com/cockroachdb/pebble/v2/vfs",
 }
 

@@ -5,6 +5,7 @@ go 1.26
 require (
 	github.com/99designs/gqlgen v0.17.95
 	github.com/alecthomas/kong v1.12.1
+	github.com/anishathalye/porcupine v1.3.1
 	github.com/cockroachdb/pebble/v2 v2.1.7
 	github.com/gocql/gocql v1.7.0
 	github.com/google/go-cmp v0.7.0

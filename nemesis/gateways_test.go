@@ -1,0 +1,127 @@
+package nemesis
+
+import (
+	"fmt"
+	"slices"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"carrel/cassandra"
+)
+
+// TestOneReadsWhatAnotherWrote: two gateways on one cluster are one gateway to
+// their clients.
+func TestOneReadsWhatAnotherWrote(t *testing.T) {
+	s := newSite(t, node.Hosts(t), node.Keyspace(t), 1)
+	a, b := s.serve("a"), s.serve("b")
+	ann, ben := a.user(t, "ann"), b.user(t, "ben")
+	for n := range 10 {
+		one, other := a, b
+		if n%2 == 1 {
+			one, other = b, a
+		}
+		name := fmt.Sprintf("item%d", n)
+		id := "c:acme:" + name
+		one.must(t, ann, createItem, vars{"in": vars{"name": name, "kind": "NOTE", "title": "new"}})
+		if got := other.must(t, "", readPage, vars{"id": "u:acme:ann"}).nodeIDs("principal.library.nodes"); len(got) == 0 || got[0] != id {
+			t.Errorf("the other one's newest is %v instead of %s", got, id)
+		}
+		other.must(t, ann, updateItem, vars{"in": vars{"id": id, "title": "changed", "expectedVersion": 1}})
+		if got := one.must(t, "", readItem, vars{"id": id}); got.at("content.title") != "changed" || got.number("content.version") != 2 {
+			t.Errorf("the first one reads %v", got)
+		}
+		one.must(t, ann, shareItem, vars{"in": vars{"contentId": id, "principalIds": []string{"u:acme:ben"}}})
+		other.must(t, ann, updateItem, vars{"in": vars{"id": id, "visibility": "PRIVATE"}})
+		if got := one.must(t, "", readItem, vars{"id": id}); got.at("content") != nil {
+			t.Errorf("withdrawn through one, shown by the other: %v", got)
+		}
+		if got := one.must(t, "", readPage, vars{"id": "u:acme:ann"}).nodeIDs("principal.library.nodes"); slices.Contains(got, id) {
+			t.Errorf("withdrawn through one, in the library of the other: %v", got)
+		}
+		if got := other.must(t, ben, readItem, vars{"id": id}); got.at("content") == nil {
+			t.Error("ben was given a role and loses sight")
+		}
+		one.must(t, ann, setMembers, vars{"in": vars{"contentId": id, "members": []vars{{"principalId": "u:acme:ben", "role": nil}}}})
+		if got := other.must(t, ben, readItem, vars{"id": id}); got.at("content") != nil {
+			t.Error("ben sees it without a role")
+		}
+	}
+	s.audit(30 * time.Second)
+}
+
+// TestGatewaysRaceOnOneItem: every acknowledged update happened, once.
+func TestGatewaysRaceOnOneItem(t *testing.T) {
+	s := newSite(t, node.Hosts(t), node.Keyspace(t), 1)
+	gateways := []*process{s.serve("a"), s.serve("b")}
+	ann := gateways[0].user(t, "ann")
+	gateways[0].must(t, ann, createItem, vars{"in": vars{"name": "x", "kind": "NOTE", "title": "new"}})
+	const clients, each = 8, 10
+	var f figures
+	var wait sync.WaitGroup
+	for c := range clients {
+		wait.Go(func() {
+			for n := range each {
+				a := gateways[(c+n)%2].post(ann, updateItem, vars{"in": vars{"id": "c:acme:x", "title": fmt.Sprintf("%d of %d", n, c)}})
+				f.count(a.verdict)
+				switch a.code {
+				case "", "CONTENTION", "UNAVAILABLE", "OUTCOME_UNKNOWN":
+				default:
+					t.Error(a)
+				}
+			}
+		})
+	}
+	wait.Wait()
+	last := gateways[1].must(t, ann, readItem, vars{"id": "c:acme:x"}).number("content.version")
+	acknowledged, open := int(f.Acknowledged.Load()), int(f.Unknown.Load())
+	if acknowledged == 0 || last < 1+acknowledged || last > 1+acknowledged+open {
+		t.Errorf("version %d after %s", last, &f)
+	}
+	t.Logf("version %d after %s", last, &f)
+	s.audit(90 * time.Second)
+}
+
+// TestAKilledGatewayIsFinishedByAnother kills one of two gateways under load:
+// within 30 s the other one has finished what it left.
+func TestAKilledGatewayIsFinishedByAnother(t *testing.T) {
+	hosts, keyspace := node.Hosts(t), node.Keyspace(t)
+	s := newSite(t, hosts, keyspace, 1)
+	a, b := s.serve("a"), s.serve("b")
+	l := newLoad(t, a, b)
+	store, err := cassandra.Open(t.Context(), cassandra.Options{Hosts: hosts, Keyspace: keyspace})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = store.Close() }()
+	// left are the entries that stand in lanes and are not moves to come.
+	left := func() (n int) {
+		lanes, err := store.Lanes(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, lane := range lanes {
+			for _, e := range lane.Entries {
+				if e.Due == 0 {
+					n++
+				}
+			}
+		}
+		return n
+	}
+	l.start(t, 1)
+	until(t, time.Minute, "a load", func() bool { return l.figures.Acknowledged.Load() > 200 })
+	if err := a.end(syscall.SIGKILL); err != nil {
+		t.Fatal(err)
+	}
+	killed := time.Now()
+	l.gatewaysLeft(b)
+	l.end()
+	t.Logf("%d entries in flight after the kill", left())
+	until(t, 30*time.Second-time.Since(killed), "the end of what was left", func() bool { return left() == 0 })
+	t.Logf("finished %s after the kill", time.Since(killed).Round(time.Millisecond))
+	l.judge(t)
+	s.audit(90 * time.Second)
+	t.Logf("%d items, %s", len(l.ledger.all()), &l.figures)
+}

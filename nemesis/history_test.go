@@ -1,0 +1,164 @@
+package nemesis
+
+import (
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/anishathalye/porcupine"
+)
+
+// history is what clients that race on a few items have seen, and when: it must
+// be one that a single register with a version could have given.
+type history struct {
+	began  time.Time
+	items  []string
+	titles atomic.Int64
+
+	mu  sync.Mutex
+	ops []porcupine.Operation
+}
+
+// Racing items, and how long their histories may take to be judged.
+const (
+	raced       = 4
+	judgeWithin = time.Minute
+)
+
+// header is the state of an item: the part of its header that rises.
+type header struct {
+	version int
+	title   string
+}
+
+// asked is an operation on one item: an update to a title, or a reading.
+type asked struct {
+	item   int
+	update bool
+	title  string
+}
+
+// prepare makes the items, which every writer may change.
+func (h *history) prepare(t *testing.T, l *load) {
+	t.Helper()
+	h.began = time.Now()
+	var members []vars
+	for _, o := range l.owners[1:] {
+		members = append(members, vars{"principalId": o, "role": "MANAGER"})
+	}
+	for n := range raced {
+		name := fmt.Sprintf("raced-%d", n)
+		l.gateways[0].must(t, l.tokens[l.owners[0]], createItem, vars{"in": vars{"name": name, "kind": "NOTE", "title": "new", "members": members}})
+		h.items = append(h.items, "c:acme:"+name)
+	}
+}
+
+func (h *history) since() int64 { return int64(time.Since(h.began)) }
+
+func (h *history) keep(in asked, out any, call, ret int64) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.ops = append(h.ops, porcupine.Operation{Input: in, Output: out, Call: call, Return: ret})
+}
+
+// update makes a change that others race with. What is unknown may happen at
+// any later time, also never.
+func (h *history) update(l *load, owner string, random *rand.Rand) {
+	in := asked{item: random.IntN(raced), update: true, title: fmt.Sprintf("raced %d", h.titles.Add(1))}
+	call := h.since()
+	a := l.any(random).post(l.tokens[owner], updateItem, vars{"in": vars{"id": h.items[in.item], "title": in.title}})
+	l.figures.count(a.verdict)
+	switch a.verdict {
+	case done:
+		h.keep(in, header{version: a.number("updateContent.content.version")}, call, h.since())
+	case unknown:
+		h.keep(in, nil, call, math.MaxInt64)
+	}
+}
+
+func (h *history) read(l *load, random *rand.Rand) {
+	in := asked{item: random.IntN(raced)}
+	call := h.since()
+	a := l.any(random).post("", readItem, vars{"id": h.items[in.item]})
+	l.figures.Reads.Add(1)
+	if a.verdict != done {
+		l.figures.FailedReads.Add(1)
+		return
+	}
+	title, _ := a.at("content.title").(string)
+	h.keep(in, header{a.number("content.version"), title}, call, h.since())
+}
+
+// check judges the histories. A last reading of each item makes sure that
+// nothing acknowledged is gone.
+func (h *history) check(t *testing.T) {
+	t.Helper()
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	for n := range raced {
+		var one []porcupine.Operation
+		for _, op := range h.ops {
+			if op.Input.(asked).item == n {
+				one = append(one, op)
+			}
+		}
+		t.Logf("%s: %d operations", h.items[n], len(one))
+		if got := porcupine.CheckOperationsTimeout(registers(), one, judgeWithin); got != porcupine.Ok {
+			t.Errorf("the history of %s is not that of one item: %s", h.items[n], got)
+		}
+	}
+}
+
+// registers is the model of an item.
+func registers() porcupine.Model {
+	return porcupine.Model{
+		Init: func() any { return header{1, "new"} },
+		Step: func(state, input, output any) (bool, any) {
+			s, in := state.(header), input.(asked)
+			if !in.update {
+				return output.(header) == s, s
+			}
+			next := header{s.version + 1, in.title}
+			// Nobody knows the version of an update that was not answered; what is
+			// answered is the item as it is by then, which others may have changed.
+			return output == nil || output.(header).version >= next.version, next
+		},
+	}
+}
+
+// TestAHistoryThatCannotBe: the judge of histories refuses what a lost, a
+// doubled and a forgotten change look like.
+func TestAHistoryThatCannotBe(t *testing.T) {
+	update := func(title string, version int, call, ret int64) porcupine.Operation {
+		return porcupine.Operation{Input: asked{update: true, title: title}, Output: header{version: version}, Call: call, Return: ret}
+	}
+	read := func(title string, version int, call, ret int64) porcupine.Operation {
+		return porcupine.Operation{Input: asked{}, Output: header{version, title}, Call: call, Return: ret}
+	}
+	lost := porcupine.Operation{Input: asked{update: true, title: "?"}, Call: 1, Return: math.MaxInt64}
+	for _, c := range []struct {
+		name string
+		ops  []porcupine.Operation
+		want porcupine.CheckResult
+	}{
+		{"one after the other", []porcupine.Operation{update("a", 2, 1, 2), read("a", 2, 3, 4)}, porcupine.Ok},
+		{"at the same time", []porcupine.Operation{update("a", 3, 1, 9), update("b", 2, 1, 9), read("a", 3, 10, 11)}, porcupine.Ok},
+		{"unknown, and happened", []porcupine.Operation{lost, read("?", 2, 5, 6)}, porcupine.Ok},
+		{"unknown, and did not", []porcupine.Operation{lost, read("new", 1, 5, 6)}, porcupine.Ok},
+		{"unknown, and happened late", []porcupine.Operation{lost, read("new", 1, 5, 6), update("a", 3, 7, 8)}, porcupine.Ok},
+		{"lost", []porcupine.Operation{update("a", 2, 1, 2), read("new", 1, 3, 4)}, porcupine.Illegal},
+		{"doubled", []porcupine.Operation{update("a", 2, 1, 2), read("a", 3, 3, 4)}, porcupine.Illegal},
+		{"answered as of before", []porcupine.Operation{update("a", 2, 1, 2), update("b", 2, 3, 4)}, porcupine.Illegal},
+		{"back in time", []porcupine.Operation{update("a", 2, 1, 20), read("a", 2, 3, 4), read("new", 1, 5, 6)}, porcupine.Illegal},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			if got := porcupine.CheckOperationsTimeout(registers(), c.ops, judgeWithin); got != c.want {
+				t.Errorf("%s, want %s", got, c.want)
+			}
+		})
+	}
+}

@@ -1,0 +1,311 @@
+package nemesis
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"sync"
+	"testing"
+	"time"
+)
+
+// load are clients that change and read through several gateways.
+type load struct {
+	mu       sync.Mutex
+	gateways []*process
+	readers  []string // ids of principals that items are shared with
+	tokens   map[string]string
+	owners   []string
+	ledger   ledger
+	figures  figures
+	history  history
+
+	stop  context.CancelFunc
+	tasks sync.WaitGroup
+}
+
+const (
+	writers = 6
+	lookers = 3
+	// kept is how many of its latest items a client goes on changing.
+	kept = 12
+)
+
+// newLoad makes the principals.
+func newLoad(t *testing.T, gateways ...*process) *load {
+	t.Helper()
+	l := &load{gateways: gateways, tokens: map[string]string{"": ""}}
+	for n := range writers {
+		id := fmt.Sprintf("u:acme:writer%d", n)
+		l.tokens[id] = gateways[0].user(t, id[len("u:acme:"):])
+		l.owners = append(l.owners, id)
+	}
+	for n := range 12 {
+		id := fmt.Sprintf("u:acme:reader%d", n)
+		l.tokens[id] = gateways[0].user(t, id[len("u:acme:"):])
+		l.readers = append(l.readers, id)
+	}
+	l.history.prepare(t, l)
+	return l
+}
+
+// start begins the load; end ends it.
+func (l *load) start(t *testing.T, seed uint64) {
+	ctx, stop := context.WithCancel(t.Context())
+	l.stop = stop
+	for n, owner := range l.owners {
+		random := rand.New(rand.NewPCG(seed, uint64(n)))
+		l.tasks.Go(func() { l.write(ctx, owner, random) })
+	}
+	for n := range lookers {
+		random := rand.New(rand.NewPCG(seed, uint64(1000+n)))
+		l.tasks.Go(func() { l.look(ctx, random) })
+	}
+}
+
+func (l *load) end() {
+	l.stop()
+	l.tasks.Wait()
+}
+
+// any is one of the gateways.
+func (l *load) any(random *rand.Rand) *process {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.gateways[random.IntN(len(l.gateways))]
+}
+
+// gatewaysLeft are those that are used from now on.
+func (l *load) gatewaysLeft(gateways ...*process) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.gateways = gateways
+}
+
+// breathe keeps a client from hammering at gateways that refuse.
+func breathe(ctx context.Context, d time.Duration) {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+	case <-ctx.Done():
+	}
+}
+
+// write changes items of one owner until ctx ends.
+func (l *load) write(ctx context.Context, owner string, random *rand.Rand) {
+	var mine []*item
+	for n := 0; ctx.Err() == nil; n++ {
+		mine = slices.DeleteFunc(mine, func(i *item) bool { return i.unknown || i.changes > 0 && !i.now.exists })
+		mine = mine[max(0, len(mine)-kept):]
+		if random.IntN(8) == 0 {
+			l.history.update(l, owner, random)
+			continue
+		}
+		var v verdict
+		if len(mine) == 0 || random.IntN(5) == 0 {
+			i := &item{id: fmt.Sprintf("c:acme:%s-%d", owner[len("u:acme:"):], n), owner: owner}
+			l.ledger.add(i)
+			v = l.create(i, random)
+			if v == done {
+				mine = append(mine, i)
+			}
+		} else {
+			v = l.change(mine[random.IntN(len(mine))], random)
+		}
+		if v != done {
+			breathe(ctx, 100*time.Millisecond)
+		}
+	}
+}
+
+func (l *load) create(i *item, random *rand.Rand) verdict {
+	members := make([]vars, 0, 4)
+	next := standing{exists: true, version: 1, title: "new", public: random.IntN(2) == 0}
+	for _, n := range random.Perm(len(l.readers))[:random.IntN(5)] {
+		members = append(members, vars{"principalId": l.readers[n], "role": "VIEWER"})
+		next = next.with(l.readers[n])
+	}
+	in := vars{"name": i.id[len("c:acme:"):], "kind": "NOTE", "title": next.title, "visibility": visibility(next.public), "members": members}
+	return l.mutate(i, next, random, createItem, "createContent", in)
+}
+
+func visibility(public bool) string {
+	if public {
+		return "PUBLIC"
+	}
+	return "PRIVATE"
+}
+
+// change makes one change of an item that nobody else changes.
+func (l *load) change(i *item, random *rand.Rand) verdict {
+	next := i.now
+	reader := l.readers[random.IntN(len(l.readers))]
+	switch random.IntN(12) {
+	case 0:
+		return l.mutate(i, standing{}, random, deleteItem, "deleteContent", vars{"id": i.id})
+	case 1, 2, 3:
+		return l.mutate(i, next.with(reader), random, shareItem, "shareContent", vars{"contentId": i.id, "principalIds": []string{reader}})
+	case 4, 5:
+		if len(next.members) > 0 {
+			gone := next.members[random.IntN(len(next.members))]
+			in := vars{"contentId": i.id, "members": []vars{{"principalId": gone, "role": nil}}}
+			return l.mutate(i, next.without(gone), random, setMembers, "setContentMembers", in)
+		}
+		fallthrough
+	case 6, 7, 8:
+		next.public = !next.public
+	}
+	next.version++
+	next.title = fmt.Sprintf("title %d of %s", next.version, i.id)
+	in := vars{"id": i.id, "title": next.title, "visibility": visibility(next.public)}
+	return l.mutate(i, next, random, updateItem, "updateContent", in)
+}
+
+// mutate makes a change through some gateway and keeps what is known after it.
+func (l *load) mutate(i *item, next standing, random *rand.Rand, query, field string, in vars) verdict {
+	i.begin(next)
+	a := l.any(random).post(l.tokens[i.owner], query, vars{"in": in})
+	l.figures.count(a.verdict)
+	if a.verdict == done && next.exists {
+		if got := a.number(field + ".content.version"); got != next.version {
+			l.figures.tell(&l.figures.Wrong, "%s of %s answered version %d instead of %d", field, i.id, got, next.version)
+		}
+	}
+	switch a.code {
+	case "", "UNAVAILABLE", "OUTCOME_UNKNOWN", "TIMEOUT", "CONTENTION":
+	default:
+		l.figures.tell(&l.figures.Wrong, "%s of %s answered %v", field, i.id, a)
+	}
+	i.end(a.verdict, a.at(field+".fanOut.state") == "COMPLETE")
+	return a.verdict
+}
+
+// look reads until ctx ends: items and libraries, as one with a role and
+// without. What stood still while it was read must be as it stood.
+func (l *load) look(ctx context.Context, random *rand.Rand) {
+	for ctx.Err() == nil {
+		items := l.ledger.all()
+		if len(items) == 0 || random.IntN(6) == 0 {
+			l.history.read(l, random)
+			breathe(ctx, 5*time.Millisecond)
+			continue
+		}
+		viewer := ""
+		if random.IntN(2) == 0 {
+			viewer = l.readers[random.IntN(len(l.readers))]
+		}
+		ok := true
+		if random.IntN(3) == 0 {
+			ok = l.lookAtLibrary(items, l.owners[random.IntN(len(l.owners))], viewer, random)
+		} else {
+			// Of late ones: most of the others do not change any more.
+			late := items[max(0, len(items)-writers*kept):]
+			ok = l.lookAtItem(late[random.IntN(len(late))], viewer, random)
+		}
+		if !ok {
+			breathe(ctx, 100*time.Millisecond)
+		}
+	}
+}
+
+// sees tells whether a viewer that owns nothing must see the item.
+func (v view) sees(viewer string) bool {
+	return v.exists && (v.public || viewer != "" && slices.Contains(v.members, viewer))
+}
+
+func (l *load) lookAtItem(i *item, viewer string, random *rand.Rand) bool {
+	before := i.view()
+	a := l.any(random).post(l.tokens[viewer], readItem, vars{"id": i.id})
+	after := i.view()
+	l.figures.Reads.Add(1)
+	if a.verdict != done {
+		l.figures.FailedReads.Add(1)
+		return false
+	}
+	if !before.still || before.changes != after.changes {
+		return true
+	}
+	l.figures.Judged.Add(1)
+	shown := a.at("content") != nil
+	switch {
+	case shown && !before.sees(viewer):
+		l.figures.tell(&l.figures.Leaks, "%s was shown to %q: %v; known %+v", i.id, viewer, a, before)
+	case !shown && before.sees(viewer):
+		l.figures.tell(&l.figures.Lost, "%s was hidden from %q: %v; known %+v", i.id, viewer, a, before)
+	case shown && (a.number("content.version") != before.version || a.at("content.title") != before.title):
+		l.figures.tell(&l.figures.Wrong, "%s was read as %v; known %+v", i.id, a, before)
+	}
+	return true
+}
+
+func (l *load) lookAtLibrary(items []*item, owner, viewer string, random *rand.Rand) bool {
+	before := make(map[string]view, len(items))
+	for _, i := range items {
+		before[i.id] = i.view()
+	}
+	a := l.any(random).post(l.tokens[viewer], readPage, vars{"id": owner})
+	l.figures.Reads.Add(1)
+	if a.verdict != done {
+		l.figures.FailedReads.Add(1)
+		return false
+	}
+	shown := map[string]bool{}
+	for _, id := range a.nodeIDs("principal.library.nodes") {
+		if shown[id] {
+			l.figures.tell(&l.figures.Duplicates, "%s stands twice on a page of %s", id, owner)
+		}
+		shown[id] = true
+	}
+	whole := a.at("principal.library.pageInfo.hasNextPage") == false
+	for _, i := range items {
+		was, is := before[i.id], i.view()
+		if i.owner != owner || !was.still || was.changes != is.changes {
+			continue
+		}
+		l.figures.Judged.Add(1)
+		switch {
+		case shown[i.id] && !was.sees(viewer):
+			l.figures.tell(&l.figures.Leaks, "%s stood in the library of %s for %q: known %+v", i.id, owner, viewer, was)
+		case !shown[i.id] && was.sees("") && was.listed && whole:
+			l.figures.tell(&l.figures.Lost, "%s is missing from the library of %s for %q: known %+v", i.id, owner, viewer, was)
+		}
+	}
+	return true
+}
+
+// judge compares every item with what there is now.
+func (l *load) judge(t *testing.T) {
+	t.Helper()
+	var wait sync.WaitGroup
+	places := make(chan struct{}, 8)
+	for n, i := range l.ledger.all() {
+		places <- struct{}{}
+		wait.Go(func() {
+			defer func() { <-places }()
+			a := l.gateways[n%len(l.gateways)].post(l.tokens[i.owner], readAll, vars{"id": i.id})
+			if a.verdict != done {
+				t.Errorf("reading %s at the end: %v", i.id, a)
+				return
+			}
+			found := standing{exists: a.at("content") != nil, version: a.number("content.version"), public: a.at("content.visibility") == "PUBLIC"}
+			found.title, _ = a.at("content.title").(string)
+			for _, m := range a.nodeIDs("content.members.nodes") {
+				if m != i.owner {
+					found = found.with(m)
+				}
+			}
+			l.ledger.judge(&l.figures, i, found)
+		})
+	}
+	wait.Wait()
+	l.history.check(t)
+	f := &l.figures
+	for _, tale := range f.tales {
+		t.Error(tale)
+	}
+	if f.Lost.Load()+f.Duplicates.Load()+f.Leaks.Load()+f.Wrong.Load() > 0 || f.Acknowledged.Load() == 0 || f.Judged.Load() == 0 {
+		t.Errorf("%d items, %s", len(l.ledger.all()), f)
+	}
+}

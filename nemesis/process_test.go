@@ -1,0 +1,189 @@
+package nemesis
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+)
+
+// Every wait for a process is bounded.
+const (
+	startWithin  = time.Minute
+	stopWithin   = 30 * time.Second
+	answerWithin = 20 * time.Second
+)
+
+// secret signs the tokens of these tests.
+const secret = "a secret of at least thirty-two bytes"
+
+// site is a keyspace of a cluster, and what gateways need to serve it.
+type site struct {
+	t          *testing.T
+	store      string // as the command line names it
+	secretFile string
+	client     *http.Client
+}
+
+// newSite makes the keyspace with carrel migrate, as an operator does.
+func newSite(t *testing.T, hosts []string, keyspace string, replicas int) *site {
+	t.Helper()
+	s := &site{t: t, store: "cassandra://" + strings.Join(hosts, ",") + "/" + keyspace, secretFile: filepath.Join(t.TempDir(), "secret")}
+	if err := os.WriteFile(s.secretFile, []byte(secret+"\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	s.client = &http.Client{Timeout: answerWithin, Transport: &http.Transport{MaxIdleConnsPerHost: 64}}
+	t.Cleanup(s.client.CloseIdleConnections)
+	if out, err := s.run("migrate", "--store", s.store, "--cassandra-replication", fmt.Sprint(replicas)); err != nil {
+		t.Fatalf("migrate: %v\n%s", err, out)
+	}
+	return s
+}
+
+// run runs a command of the product to its end.
+func (s *site) run(args ...string) (string, error) {
+	ctx, cancel := context.WithTimeout(s.t.Context(), 2*time.Minute)
+	defer cancel()
+	out, err := exec.CommandContext(ctx, product, args...).CombinedOutput()
+	return string(out), err
+}
+
+// audit wants everything to be right within a while, with nothing under way.
+func (s *site) audit(within time.Duration) {
+	s.t.Helper()
+	ctx, cancel := context.WithTimeout(s.t.Context(), within)
+	defer cancel()
+	for {
+		out, err := s.run("audit", "--store", s.store)
+		if err == nil {
+			s.t.Logf("the audit: %s", strings.Join(strings.Fields(out), " "))
+			return
+		}
+		if ctx.Err() != nil {
+			s.t.Errorf("the audit is not clean after %s: %v\n%s", within, err, out)
+			return
+		}
+	}
+}
+
+// process is a gateway: the built binary, which may be killed and started again.
+type process struct {
+	site *site
+	name string
+
+	mu     sync.Mutex
+	cmd    *exec.Cmd
+	url    string
+	log    *bytes.Buffer
+	exited chan error
+}
+
+// serve starts a gateway; it is stopped at the end of the test.
+func (s *site) serve(name string) *process {
+	s.t.Helper()
+	p := &process{site: s, name: name}
+	if err := p.start(); err != nil {
+		s.t.Fatal(err)
+	}
+	s.t.Cleanup(func() {
+		if err := p.end(syscall.SIGTERM); err != nil {
+			s.t.Errorf("stopping the gateway %s: %v", name, err)
+		}
+	})
+	return p
+}
+
+// start runs the binary and waits for the line that tells its address.
+func (p *process) start() error {
+	cmd := exec.Command(product, "serve", "--listen", "127.0.0.1:0", "--store", p.site.store,
+		"--auth-hs256-file", p.site.secretFile, "--host-id", p.name, "--dev")
+	log := &bytes.Buffer{}
+	cmd.Stderr = log
+	stdout, err := cmd.StdoutPipe()
+	if err != nil {
+		return err
+	}
+	if err := cmd.Start(); err != nil {
+		return err
+	}
+	first, read, exited := make(chan string, 1), make(chan struct{}), make(chan error, 1)
+	go func() {
+		defer close(read)
+		lines := bufio.NewReader(stdout)
+		line, _ := lines.ReadString('\n')
+		first <- line
+		_, _ = io.Copy(io.Discard, lines)
+	}()
+	go func() {
+		<-read // Wait closes the pipe, so it comes after the last line
+		exited <- cmd.Wait()
+	}()
+	limit := time.NewTimer(startWithin)
+	defer limit.Stop()
+	var line string
+	select {
+	case line = <-first:
+	case <-limit.C:
+	}
+	var told struct{ Msg, Addr string }
+	if err := json.Unmarshal([]byte(line), &told); err != nil || told.Msg != "listening" {
+		_ = cmd.Process.Kill()
+		<-exited
+		return fmt.Errorf("the gateway %s says %q instead of its address: %s", p.name, line, log)
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.cmd, p.url, p.log, p.exited = cmd, "http://"+told.Addr, log, exited
+	return nil
+}
+
+// end ends the process by a signal, if it runs; after SIGTERM it must end well.
+func (p *process) end(with syscall.Signal) error {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.cmd == nil {
+		return nil
+	}
+	cmd := p.cmd
+	p.cmd = nil
+	if err := cmd.Process.Signal(with); err != nil {
+		return err
+	}
+	limit := time.NewTimer(stopWithin)
+	defer limit.Stop()
+	select {
+	case err := <-p.exited:
+		if with == syscall.SIGTERM && err != nil {
+			return fmt.Errorf("%w: %s", err, p.log)
+		}
+		return nil
+	case <-limit.C:
+		_ = cmd.Process.Kill()
+		<-p.exited
+		return fmt.Errorf("it did not end within %s: %s", stopWithin, p.log)
+	}
+}
+
+// signal sends a signal that does not end it.
+func (p *process) signal(s syscall.Signal) error {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.cmd.Process.Signal(s)
+}
+
+func (p *process) address() string {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.url
+}
