@@ -20,14 +20,17 @@ func unstored(v *Viewer) *Error {
 
 // requireUser lets only those pass who are signed in as a stored user:
 // UNAUTHENTICATED for anonymous viewers, FORBIDDEN for a token whose user does
-// not exist.
+// not exist. It is asked before a mutation, and bounded like the rest of what
+// comes before a compare-and-set: UNAVAILABLE where the store does not answer.
 func (s *Service) requireUser(ctx context.Context, v *Viewer) error {
 	if !v.SignedIn() {
 		return unauthenticated()
 	}
-	hs, err := s.store.ReadPrincipals(ctx, []PrincipalID{v.User})
+	early, cancel := s.rt.Deadline(ctx, actorWithin)
+	defer cancel()
+	hs, err := s.store.ReadPrincipals(early, []PrincipalID{v.User})
 	if err != nil {
-		return fmt.Errorf("reading the viewer's user: %w", err)
+		return late(ctx, fmt.Errorf("reading the viewer's user: %w", err))
 	}
 	if hs[0].State != Live {
 		return unstored(v)

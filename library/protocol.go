@@ -14,6 +14,7 @@ const (
 	reissueWithin = 8 * time.Second  // while an unknown outcome is asked after
 	answerAtLast  = 15 * time.Second // the deadline of a mutation, from its compare-and-set
 	prepareWithin = 5 * time.Second  // for what comes before a compare-and-set is sent
+	actorWithin   = 2 * time.Second  // for the reading of who acts, before that
 	maxQueue      = 256              // mutations of one item that wait in one process
 	pauseAtLeast  = 5 * time.Millisecond
 	pauseAtMost   = 80 * time.Millisecond

@@ -1,0 +1,48 @@
+package library_test
+
+import (
+	"context"
+	"errors"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"carrel/library"
+)
+
+// hungReads is a store whose readings of principals never end by themselves.
+type hungReads struct {
+	library.Store
+	hung atomic.Bool
+}
+
+func (h *hungReads) ReadPrincipals(ctx context.Context, ids []library.PrincipalID) ([]library.PrincipalHeader, error) {
+	if !h.hung.Load() {
+		return h.Store.ReadPrincipals(ctx, ids)
+	}
+	<-ctx.Done()
+	return nil, library.Unavailablef(ctx.Err(), "the store hangs")
+}
+
+// A mutation is refused within 5 s where the store hangs before anything was
+// sent, also at the very first reading.
+func TestAHungStoreRefusesMutationsInTime(t *testing.T) {
+	var store *hungReads
+	h := newHouse(t, func(s library.Store) library.Store {
+		store = &hungReads{Store: s}
+		return store
+	})
+	store.hung.Store(true)
+	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+	defer cancel()
+	began := time.Now()
+	_, err := h.svc.CreateContent(ctx, &library.Viewer{User: "u:acme:ann"},
+		library.CreateContent{Kind: library.Note, Title: "x", Visibility: library.Public})
+	if took := time.Since(began); took > 5*time.Second {
+		t.Errorf("it was refused after %s", took)
+	}
+	var e *library.Error
+	if !errors.As(err, &e) || e.Code != library.Unavailable || e.Reason != "" || e.RetryAfter == 0 {
+		t.Errorf("the refusal is %v", err)
+	}
+}
