@@ -159,8 +159,30 @@ func TestEveryStepMeetsEveryFault(t *testing.T) {
 			}
 		}
 	})
-	r.audit(t)
+	report := r.audit(t)
+	if !report.Clean() {
+		t.Errorf("the audit found %+v", report)
+	}
+	if report.Contents == 0 || report.Entries == 0 {
+		t.Errorf("the audit saw nothing: %+v", report)
+	}
 	t.Logf("%d faults, %d unknown outcomes", played.Load(), unknown.Load())
+}
+
+// TestAMissingRuleIsFound: a process that decides before its entry is on the
+// list, and dies, leaves libraries that the audit does not pass.
+func TestAMissingRuleIsFound(t *testing.T) {
+	r := newRoom(t)
+	defer r.whole.close(t)
+	for n, op := range operations {
+		c := encounter{r: r, op: op, step: stepDecide, fault: dieAfter, without: library.EntryAfterCommit,
+			id: library.ContentID(fmt.Sprintf("c:acme:missing-%d", n))}
+		before := r.audit(t).Mismatches
+		c.play(t)
+		if after := r.audit(t); after.Mismatches <= before && after.Leaving == 0 {
+			t.Errorf("%s: the audit passes what nobody finished: %+v", op.name, after)
+		}
+	}
 }
 
 // encounter is one mutation that meets one fault.
@@ -171,6 +193,8 @@ type encounter struct {
 	fault fault
 	skew  time.Duration
 	id    library.ContentID
+	// without is a rule that the process does not follow.
+	without library.Ablation
 }
 
 func (c *encounter) play(t *testing.T) (unknown bool) {
@@ -183,7 +207,7 @@ func (c *encounter) play(t *testing.T) (unknown bool) {
 	p := newProxy(t, c.r.host)
 	o := c.r.options(p.address)
 	o.Timeout, o.ConnectTimeout = driverTimeout, 2*driverTimeout
-	d := openDoor(t, o, c.skew)
+	d := openDoor(t, o, c.skew, c.without)
 	key := string(c.id)
 	p.arm(c.step, c.fault)
 	err := c.op.do(t.Context(), d.service, c.id, &key)

@@ -1,15 +1,20 @@
 package nemesis
 
 import (
+	"context"
 	"flag"
 	"fmt"
 	"math/rand/v2"
+	"slices"
 	"strings"
+	"sync"
 	"syscall"
 	"testing"
 	"time"
 
+	"carrel/cassandra"
 	"carrel/cassandra/cassandratest"
+	"carrel/library"
 )
 
 var (
@@ -26,14 +31,18 @@ const (
 	latency = time.Second
 )
 
-// nemesis breaks things, one after the other.
+// nemesis breaks nodes, one after the other, and gateways beside them.
 type nemesis struct {
 	t        *testing.T
 	cluster  *cassandratest.Cluster
 	gateways []*process
 	load     *load
-	random   *rand.Rand
+	// random is that of the nodes' faults, chance that of the gateways'.
+	random, chance *rand.Rand
+	// serving is held while a gateway is down, and while all of them must serve.
+	serving sync.Mutex
 
+	mu      sync.Mutex
 	faults  map[string]int
 	slowest time.Duration // refusal while two of three nodes were down
 	refused int           // of the mutations that were tried then
@@ -46,14 +55,17 @@ type trouble struct {
 	make  func(*nemesis) error
 }
 
-var troubles = []trouble{
-	{"a gateway is killed", 6, (*nemesis).killGateway},
+var gatewayTroubles = []trouble{
+	{"a gateway is killed", 7, (*nemesis).killGateway},
 	{"a gateway is stopped and started", 1, (*nemesis).restartGateway},
-	{"a gateway pauses", 3, func(n *nemesis) error { return n.pauseGateway(time.Duration(1+n.random.IntN(3)) * time.Second) }},
+	{"a gateway pauses", 3, func(n *nemesis) error { return n.pauseGateway(time.Duration(1+n.chance.IntN(3)) * time.Second) }},
 	// Longer than others wait before they take its changes over.
 	{"a gateway pauses for long", 1, func(n *nemesis) error { return n.pauseGateway(18 * time.Second) }},
+}
+
+var nodeTroubles = []trouble{
 	{"a node pauses", 6, (*nemesis).pauseNode},
-	{"a node is killed", 2, (*nemesis).killNode},
+	{"a node is killed", 1, (*nemesis).killNode},
 	{"a node is restarted", 1, (*nemesis).restartNode},
 	{"two nodes pause", 1, (*nemesis).pauseTwo},
 	{"two nodes are killed", 1, (*nemesis).killTwo},
@@ -62,19 +74,26 @@ var troubles = []trouble{
 // wait lets time pass while the load goes on.
 func (n *nemesis) wait(d time.Duration) { breathe(n.t.Context(), d) }
 
-func (n *nemesis) gateway() *process { return n.gateways[n.random.IntN(len(n.gateways))] }
+// gateway is one of them, of which the others know that it will not serve
+// until back is called.
+func (n *nemesis) gateway() (g *process, back func()) {
+	n.serving.Lock()
+	return n.gateways[n.chance.IntN(len(n.gateways))], n.serving.Unlock
+}
 
 func (n *nemesis) killGateway() error {
-	g := n.gateway()
+	g, back := n.gateway()
+	defer back()
 	if err := g.end(syscall.SIGKILL); err != nil {
 		return err
 	}
-	n.wait(time.Duration(n.random.IntN(2000)) * time.Millisecond)
+	n.wait(time.Duration(n.chance.IntN(2000)) * time.Millisecond)
 	return g.start()
 }
 
 func (n *nemesis) restartGateway() error {
-	g := n.gateway()
+	g, back := n.gateway()
+	defer back()
 	if err := g.end(syscall.SIGTERM); err != nil {
 		return err
 	}
@@ -82,7 +101,8 @@ func (n *nemesis) restartGateway() error {
 }
 
 func (n *nemesis) pauseGateway(d time.Duration) error {
-	g := n.gateway()
+	g, back := n.gateway()
+	defer back()
 	if err := g.signal(syscall.SIGSTOP); err != nil {
 		return err
 	}
@@ -111,8 +131,10 @@ func (n *nemesis) killNode() error {
 func (n *nemesis) restartNode() error { return n.backAgain(n.random.IntN(3)) }
 
 // backAgain starts nodes and waits until the cluster is whole: what follows
-// would otherwise take a majority away.
+// would otherwise take a majority away. The first node is the one that others
+// join the cluster by, so it comes first.
 func (n *nemesis) backAgain(nodes ...int) error {
+	slices.Sort(nodes)
 	for _, i := range nodes {
 		if err := n.cluster.Restart(n.t.Context(), i); err != nil {
 			return err
@@ -122,6 +144,8 @@ func (n *nemesis) backAgain(nodes ...int) error {
 }
 
 func (n *nemesis) pauseTwo() error {
+	n.serving.Lock()
+	defer n.serving.Unlock()
 	two := n.random.Perm(3)[:2]
 	for _, i := range two {
 		if err := n.cluster.Pause(i); err != nil {
@@ -138,6 +162,8 @@ func (n *nemesis) pauseTwo() error {
 }
 
 func (n *nemesis) killTwo() error {
+	n.serving.Lock()
+	defer n.serving.Unlock()
 	two := n.random.Perm(3)[:2]
 	for _, i := range two {
 		if err := n.cluster.Kill(i); err != nil {
@@ -171,21 +197,32 @@ func (n *nemesis) refuses() {
 	}
 }
 
-// round makes every kind of trouble, in an order of its own.
+// round makes every kind of trouble, in an order of its own: that of gateways
+// beside that of nodes.
 func (n *nemesis) round() {
+	var wait sync.WaitGroup
+	defer wait.Wait()
+	wait.Go(func() { n.trouble(gatewayTroubles, n.chance) })
+	wait.Go(func() { n.trouble(nodeTroubles, n.random) })
+}
+
+func (n *nemesis) trouble(kinds []trouble, random *rand.Rand) {
 	var all []trouble
-	for _, one := range troubles {
+	for _, one := range kinds {
 		for range one.times {
 			all = append(all, one)
 		}
 	}
-	n.random.Shuffle(len(all), func(i, j int) { all[i], all[j] = all[j], all[i] })
+	random.Shuffle(len(all), func(i, j int) { all[i], all[j] = all[j], all[i] })
 	for _, one := range all {
 		before, began := n.load.figures.Acknowledged.Load(), time.Now()
 		if err := one.make(n); err != nil {
-			n.t.Fatalf("%s: %v", one.name, err)
+			n.t.Errorf("%s: %v", one.name, err)
+			return
 		}
+		n.mu.Lock()
 		n.faults[one.name]++
+		n.mu.Unlock()
 		n.t.Logf("%s: %.1f s, %d mutations acknowledged meanwhile", one.name, time.Since(began).Seconds(), n.load.figures.Acknowledged.Load()-before)
 		n.wait(calm)
 	}
@@ -207,27 +244,53 @@ func TestNemesis(t *testing.T) {
 	if !cluster.Owned() {
 		t.Fatal("the nodes of CASSANDRA_HOSTS cannot be killed: unset it")
 	}
-	s := newSite(t, cluster.Hosts, fmt.Sprintf("nemesis_%d", time.Now().UnixNano()), 3)
+	keyspace := fmt.Sprintf("nemesis_%d", time.Now().UnixNano())
+	s := newSite(t, cluster.Hosts, keyspace, 3)
 	n := &nemesis{t: t, cluster: cluster, gateways: []*process{s.serve("a"), s.serve("b")},
-		random: rand.New(rand.NewPCG(*seedFlag, 0)), faults: map[string]int{}}
+		random: rand.New(rand.NewPCG(*seedFlag, 0)), chance: rand.New(rand.NewPCG(*seedFlag, 1<<32)), faults: map[string]int{}}
 	n.load = newLoad(t, n.gateways...)
 	n.load.start(t, *seedFlag)
+	endSkewed := n.startSkewed(cassandra.Options{Hosts: cluster.Hosts, Keyspace: keyspace})
 	began := time.Now()
-	for first := true; first || time.Since(began) < time.Duration(*minutesFlag)*time.Minute; first = false {
+	for first := true; !t.Failed() && (first || time.Since(began) < time.Duration(*minutesFlag)*time.Minute); first = false {
 		n.round()
 	}
 	took := time.Since(began)
 	n.load.end()
+	endSkewed()
 	s.audit(3 * time.Minute)
 	n.load.judge(t)
 	n.print(took)
+}
+
+// startSkewed has a third gateway, whose clock is 2 s ahead of the others', race
+// for the same items; the function that it gives ends that.
+func (n *nemesis) startSkewed(o cassandra.Options) (end func()) {
+	d := openDoor(n.t, o, 2*time.Second, library.WholeProtocol)
+	ctx, stop := context.WithCancel(n.t.Context())
+	random := rand.New(rand.NewPCG(*seedFlag, 2000))
+	raced := make(chan struct{})
+	go func() {
+		defer close(raced)
+		n.load.history.race(ctx, n.load, d.service, random)
+	}()
+	return func() {
+		stop()
+		<-raced
+		within, cancel := context.WithTimeout(n.t.Context(), stopWithin)
+		defer cancel()
+		if err := d.journal.Drain(within, d.service); err != nil {
+			n.t.Errorf("the skewed gateway: %v", err)
+		}
+		d.close(n.t)
+	}
 }
 
 // print tells what was done and found, for docs/.
 func (n *nemesis) print(took time.Duration) {
 	total := 0
 	var b strings.Builder
-	for _, one := range troubles {
+	for _, one := range slices.Concat(gatewayTroubles, nodeTroubles) {
 		total += n.faults[one.name]
 		fmt.Fprintf(&b, "\n  %3d x %s", n.faults[one.name], one.name)
 	}
