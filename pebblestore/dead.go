@@ -52,10 +52,14 @@ func (s *Store) flushDead() {
 			return
 		case <-s.dead.flush:
 		}
+		// It waits for the lock that a failed write may keep (see apply).
+		s.writing.Lock()
 		if s.broken.Load() != nil {
+			s.writing.Unlock()
 			return
 		}
 		flushed, err := s.db.AsyncFlush()
+		s.writing.Unlock()
 		if err != nil {
 			s.log.Error("store: flush", "cause", err.Error())
 			continue

@@ -63,6 +63,10 @@ type Store struct {
 	views  sync.Pool // of *view
 
 	broken atomic.Pointer[library.Error]
+	// writing is held by whoever hands a batch to Pebble.
+	writing sync.Mutex
+	// stuck tells that Pebble has panicked in a write, and cannot be closed.
+	stuck atomic.Bool
 
 	// life is held shared by every call and alone by Close.
 	life   sync.RWMutex
@@ -259,8 +263,12 @@ func (s *Store) get(key []byte) ([]byte, bool, error) {
 // everything written before it. An error is Uncertain: the log may hold it.
 func (s *Store) commitSynced(b *pebble.Batch) error {
 	s.space.wrote(b.Len())
-	err := b.Commit(pebble.Sync)
+	err := s.apply(b, pebble.Sync)
 	if err == nil {
+		// Outside of the queue, so that many wait for one sync together.
+		if cause := b.SyncWait(); cause != nil {
+			engineLog{s}.Fatalf("%v", cause)
+		}
 		err = s.standing()
 	}
 	if err != nil {
@@ -273,7 +281,7 @@ func (s *Store) commitSynced(b *pebble.Batch) error {
 // commitLater applies a write that the next synced one makes durable.
 func (s *Store) commitLater(b *pebble.Batch) error {
 	s.space.wrote(b.Len())
-	err := b.Commit(pebble.NoSync)
+	err := s.apply(b, pebble.NoSync)
 	if err == nil {
 		err = s.standing()
 	}
@@ -281,4 +289,26 @@ func (s *Store) commitLater(b *pebble.Batch) error {
 		return fault("write", err)
 	}
 	return nil
+}
+
+// apply hands a batch to Pebble, without waiting for its sync. One at a time:
+// where its log has failed Pebble may panic, and keeps a lock of its own then,
+// on which whoever came after it would wait for ever.
+func (s *Store) apply(b *pebble.Batch, o *pebble.WriteOptions) (err error) {
+	s.writing.Lock()
+	defer s.writing.Unlock()
+	if err := s.standing(); err != nil {
+		return err
+	}
+	defer func() {
+		if cause := recover(); cause != nil {
+			s.stuck.Store(true)
+			engineLog{s}.Fatalf("%v", cause)
+			err = s.standing()
+		}
+	}()
+	if o.Sync {
+		return s.db.ApplyNoSyncWait(b, o)
+	}
+	return s.db.Apply(b, o)
 }
