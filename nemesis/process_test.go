@@ -158,7 +158,8 @@ func (p *process) end(with syscall.Signal) error {
 	cmd := p.cmd
 	p.cmd = nil
 	if err := cmd.Process.Signal(with); err != nil {
-		return err
+		err = fmt.Errorf("the gateway %s ended by itself: %w, %w", p.name, err, <-p.exited)
+		return fmt.Errorf("%w: %s", err, p.log)
 	}
 	limit := time.NewTimer(stopWithin)
 	defer limit.Stop()
