@@ -95,7 +95,10 @@ func (c *costing) field(f *ast.Field) price {
 		return price{each: plus(1+below.once, times(c.pageSize(f), below.each))}
 	case typ.Elem != nil && !isConnection(f.ObjectDefinition.Name):
 		below := c.set(f.SelectionSet)
-		return price{each: plus(1, times(c.listSize(f), plus(below.each, below.once)))}
+		if n, named := c.named(f); named { // each is an object that is read
+			return price{each: times(n, plus(1, plus(below.each, below.once)))}
+		}
+		return price{each: plus(1, times(library.MaxList, plus(below.each, below.once)))}
 	default:
 		below := c.set(f.SelectionSet)
 		return price{each: plus(1, plus(below.each, below.once))}
@@ -128,16 +131,20 @@ func (c *costing) pageSize(f *ast.Field) int {
 	return library.DefaultPageSize
 }
 
-// listSize is the length of a list that is no page: as many as ids are asked
-// for, or as many as any list may have.
-func (c *costing) listSize(f *ast.Field) int {
-	if arg := f.Arguments.ForName("ids"); arg != nil {
-		if ids, err := arg.Value.Value(c.values); err == nil {
-			if list, ok := ids.([]any); ok {
-				return len(list)
+// named is how many objects a field asks for by their names, ids or
+// representations of a federation; false where it takes none.
+func (c *costing) named(f *ast.Field) (n int, ok bool) {
+	for _, name := range [...]string{"ids", "representations"} {
+		arg := f.Arguments.ForName(name)
+		if arg == nil {
+			continue
+		}
+		if value, err := arg.Value.Value(c.values); err == nil {
+			if list, ok := value.([]any); ok {
+				return max(1, len(list)), true
 			}
 		}
-		return 1 // a single value stands for a list of one
+		return 1, true // a single value stands for a list of one
 	}
-	return library.MaxList
+	return 0, false
 }

@@ -1,6 +1,7 @@
 package edge
 
 import (
+	"errors"
 	"fmt"
 	"net/http"
 	"net/url"
@@ -32,6 +33,9 @@ func sameOriginOnly() *CrossOrigin {
 func NewCrossOrigin(origins []string, credentials bool) (*CrossOrigin, error) {
 	c := sameOriginOnly()
 	if len(origins) == 0 {
+		if credentials {
+			return nil, errors.New("credentials are allowed, but no origin is: name the sites that may send cookies")
+		}
 		return c, nil
 	}
 	for _, o := range origins {

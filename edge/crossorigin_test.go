@@ -22,6 +22,9 @@ func TestOriginsThatAreRefusedAtStart(t *testing.T) {
 			t.Errorf("%q: %v", c.origin, err)
 		}
 	}
+	if _, err := NewCrossOrigin(nil, true); err == nil {
+		t.Error("credentials for nobody: no error")
+	}
 	for _, origin := range []string{"*", "https://example.org", "http://localhost:3000", "https://*.example.org", "https://*.example.org:8443", "http://[::1]:3000", "HTTPS://Example.org"} {
 		if _, err := NewCrossOrigin([]string{origin}, false); err != nil {
 			t.Errorf("%q: %v", origin, err)

@@ -16,6 +16,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"syscall"
 	"testing"
 	"time"
@@ -56,17 +57,45 @@ type gateway struct {
 	t      *testing.T
 	dir    string // of the store and the secret
 	secret []byte
+	flags  []string
 	cmd    *exec.Cmd
 	url    string
-	output *bytes.Buffer // standard error, and standard output after its first line
+	admin  string        // the operators' address, with its scheme
+	output *bytes.Buffer // standard error
+	log    *record       // standard output after its first line
 	exited chan error
 	client *http.Client
 }
 
-// serve starts a gateway on a new store; it is stopped at the end of the test.
+// record is what a process has written so far.
+type record struct {
+	mu   sync.Mutex
+	text bytes.Buffer
+}
+
+func (r *record) Write(p []byte) (int, error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.text.Write(p)
+}
+
+func (r *record) String() string {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.text.String()
+}
+
+// serve starts a gateway for development on a new store, which asks nobody for
+// patience; it is stopped at the end of the test.
 func serve(t *testing.T) *gateway {
 	t.Helper()
-	g := &gateway{t: t, dir: t.TempDir(), secret: []byte("a secret of at least thirty-two bytes")}
+	return serveWith(t, "--dev", "--rate-limit", "0")
+}
+
+// serveWith is serve with flags of its own.
+func serveWith(t *testing.T, flags ...string) *gateway {
+	t.Helper()
+	g := &gateway{t: t, flags: flags, dir: t.TempDir(), secret: []byte("a secret of at least thirty-two bytes")}
 	if err := os.WriteFile(g.secretFile(), append(slices.Clone(g.secret), '\n'), 0o600); err != nil {
 		t.Fatal(err)
 	}
@@ -87,9 +116,9 @@ func (g *gateway) store() string      { return "pebble:" + filepath.Join(g.dir, 
 // start runs the binary and waits for the line that tells its address.
 func (g *gateway) start() {
 	g.t.Helper()
-	g.cmd = exec.Command(product.path, "serve", "--listen", "127.0.0.1:0", "--store", g.store(),
-		"--auth-hs256-file", g.secretFile(), "--host-id", "test", "--dev")
-	g.output = &bytes.Buffer{}
+	g.cmd = exec.Command(product.path, append([]string{"serve", "--listen", "127.0.0.1:0", "--store", g.store(),
+		"--auth-hs256-file", g.secretFile(), "--host-id", "test"}, g.flags...)...)
+	g.output, g.log = &bytes.Buffer{}, &record{}
 	g.cmd.Stderr = g.output
 	stdout, err := g.cmd.StdoutPipe()
 	if err != nil {
@@ -100,12 +129,13 @@ func (g *gateway) start() {
 	}
 	first := make(chan string, 1)
 	read := make(chan struct{})
+	log := g.log
 	go func() {
 		defer close(read)
 		lines := bufio.NewReader(stdout)
 		line, _ := lines.ReadString('\n')
 		first <- line
-		_, _ = io.Copy(io.Discard, lines)
+		_, _ = io.Copy(log, lines)
 	}()
 	g.exited = make(chan error, 1)
 	cmd, exited := g.cmd, g.exited
@@ -115,16 +145,26 @@ func (g *gateway) start() {
 	}()
 	select {
 	case line := <-first:
-		var told struct{ Msg, Addr string }
+		var told struct {
+			Msg, Addr string
+			AdminAddr string `json:"admin_addr"`
+		}
 		if err := json.Unmarshal([]byte(line), &told); err != nil || told.Msg != "listening" {
 			g.cmd = nil
 			g.t.Fatalf("the first line is %q (%v); standard error:\n%s", line, err, g.output)
 		}
-		g.url = "http://" + told.Addr
+		g.url, g.admin = "http://"+told.Addr, "http://"+told.AdminAddr
 	case <-time.After(startWithin):
 		g.kill()
 		g.t.Fatalf("no address within %s; standard error:\n%s", startWithin, g.output)
 	}
+}
+
+// in is the gateway for a part of the test.
+func (g *gateway) in(t *testing.T) *gateway {
+	part := *g
+	part.t = t
+	return &part
 }
 
 // stop asks the process to end, as an operator does, and wants exit code 0.

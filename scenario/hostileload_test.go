@@ -1,0 +1,319 @@
+package scenario
+
+import (
+	"bufio"
+	"context"
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	"crypto/rand"
+	"crypto/tls"
+	"crypto/x509"
+	"encoding/pem"
+	"errors"
+	"fmt"
+	"io"
+	"math/big"
+	"net"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+)
+
+// hostileLoad are rows 50 to 56: many, slow and broken connections, and what
+// must not be told.
+func hostileLoad() []row {
+	return []row{
+		{50, "slowloris on headers, body and reading; idle floods", hostileSlowness},
+		{51, "HTTP/2 resets, 100,000 header fields", hostileHTTP2},
+		{52, "client gone in mid-mutation", hostileLeaving},
+		{53, "200 parallel updates of one item", hostileUpdates},
+		{54, "floods by one viewer", hostileFlood},
+		{55, "secrets are compared in constant time", func(t *testing.T, w *world) {
+			// The time itself cannot be seen over HTTP: what can is that the answer
+			// does not tell how much of a signature was right.
+			good := w.tokenWith(nil)
+			at := strings.LastIndexByte(good, '.') + 1
+			var answers []string
+			for _, i := range []int{at, at + 1, at + 20, len(good) - 2} {
+				wrong := []byte(good)
+				wrong[i] = map[bool]byte{true: 'B', false: 'A'}[wrong[i] == 'A']
+				r := w.send("POST", "/graphql", question("{viewer{id}}"), "Authorization: Bearer "+string(wrong))
+				answers = append(answers, fmt.Sprint(r.Status, string(r.body)))
+			}
+			for _, a := range answers {
+				if a != answers[0] || !strings.HasPrefix(a, "401") {
+					t.Errorf("got %s and %s", answers[0], a)
+				}
+			}
+		}},
+		{56, "metrics and pprof on their own address; nothing told that is not theirs", hostileTelling},
+	}
+}
+
+// lines opens a connection and writes to it; it is closed with the test.
+func (w *world) lines(text string) net.Conn {
+	w.t.Helper()
+	c, err := net.Dial("tcp", strings.TrimPrefix(w.url, "http://"))
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	w.t.Cleanup(func() { _ = c.Close() })
+	if _, err := io.WriteString(c, text); err != nil {
+		w.t.Fatal(err)
+	}
+	return c
+}
+
+func hostileSlowness(t *testing.T, w *world) {
+	const head = "POST /graphql HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\n"
+	var slow []net.Conn
+	for range 100 {
+		slow = append(slow, w.lines(head), w.lines(head+"Content-Length: 1000000\r\n\r\n{"), w.lines(""))
+	}
+	body := question(`{user(id:"u:acme:ann"){library(first:100){nodes{id title description createdBy{displayName}}}}}`)
+	for range 50 { // answers that nobody reads
+		w.lines(strings.Repeat(fmt.Sprintf("%sContent-Length: %d\r\n\r\n%s", head, len(body), body), 20))
+	}
+	// Others are served meanwhile.
+	for range 20 {
+		began := time.Now()
+		if a := w.ask(w.bob, `{viewer{id}}`, nil); a.at("viewer.id") != "u:acme:bob" || time.Since(began) > 5*time.Second {
+			t.Errorf("another one waits %s: %+v", time.Since(began), a)
+		}
+	}
+	// Whoever does not finish a head within 5 s, or a body within 15 s, is cut off.
+	began := time.Now()
+	for i, c := range slow[:6] {
+		_ = c.SetReadDeadline(time.Now().Add(25 * time.Second))
+		answer, err := io.ReadAll(c)
+		var late net.Error
+		if errors.As(err, &late) && late.Timeout() {
+			t.Errorf("connection %d is still open after %s", i, time.Since(began))
+		}
+		if i%3 == 1 && !strings.HasPrefix(string(answer), "HTTP/1.1 408") {
+			t.Errorf("a slow body: %.100s", answer)
+		}
+	}
+}
+
+// secureWorld is a gateway that speaks HTTPS and HTTP/2, with a client for it.
+func secureWorld(t *testing.T) *gateway {
+	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	if err != nil {
+		t.Fatal(err)
+	}
+	template := &x509.Certificate{SerialNumber: big.NewInt(1), NotBefore: time.Now().Add(-time.Hour), NotAfter: time.Now().Add(time.Hour), IPAddresses: []net.IP{net.IPv4(127, 0, 0, 1)}, IsCA: true, BasicConstraintsValid: true}
+	der, err := x509.CreateCertificate(rand.Reader, template, template, &key.PublicKey, key)
+	if err != nil {
+		t.Fatal(err)
+	}
+	private, err := x509.MarshalPKCS8PrivateKey(key)
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir := t.TempDir()
+	for name, block := range map[string]*pem.Block{"cert.pem": {Type: "CERTIFICATE", Bytes: der}, "key.pem": {Type: "PRIVATE KEY", Bytes: private}} {
+		if err := os.WriteFile(filepath.Join(dir, name), pem.EncodeToMemory(block), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	g := serveWith(t, "--rate-limit", "0", "--tls-cert", filepath.Join(dir, "cert.pem"), "--tls-key", filepath.Join(dir, "key.pem"))
+	cert, err := x509.ParseCertificate(der)
+	if err != nil {
+		t.Fatal(err)
+	}
+	roots := x509.NewCertPool()
+	roots.AddCert(cert)
+	g.url = "https" + strings.TrimPrefix(g.url, "http")
+	g.client = &http.Client{Timeout: answerWithin, Transport: &http.Transport{ForceAttemptHTTP2: true, TLSClientConfig: &tls.Config{RootCAs: roots}}}
+	t.Cleanup(g.client.CloseIdleConnections)
+	return g
+}
+
+func hostileHTTP2(t *testing.T, w *world) {
+	g := secureWorld(t)
+	if r := g.send("POST", "/graphql", question("{__typename}")); r.ProtoMajor != 2 || r.Header.Get("Strict-Transport-Security") == "" {
+		t.Fatalf("it speaks %s: %v", r.Proto, r.Header)
+	}
+	var wg sync.WaitGroup
+	for range 20 {
+		wg.Go(func() {
+			for range 50 { // each is reset as soon as it is sent
+				ctx, cancel := context.WithCancel(t.Context())
+				req, err := http.NewRequestWithContext(ctx, "POST", g.url+"/graphql", strings.NewReader(question("{viewer{id}}")))
+				if err != nil {
+					t.Error(err)
+				}
+				req.Header.Set("Content-Type", "application/json")
+				go cancel()
+				if res, err := g.client.Do(req); err == nil {
+					_ = res.Body.Close()
+				}
+				cancel()
+			}
+		})
+	}
+	wg.Wait()
+	if r := g.send("POST", "/graphql", question("{__typename}")); r.Status != 200 {
+		t.Errorf("after the resets: %d", r.Status)
+	}
+	for _, on := range []*gateway{g, w.gateway} {
+		req, err := http.NewRequest("POST", on.url+"/graphql", strings.NewReader(question("{__typename}")))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for n := range 100_000 {
+			req.Header[fmt.Sprintf("X-%d", n)] = []string{"a"}
+		}
+		if res, err := on.client.Do(req); err == nil {
+			_ = res.Body.Close()
+			if res.StatusCode != http.StatusRequestHeaderFieldsTooLarge {
+				t.Errorf("100,000 header fields: %d", res.StatusCode)
+			}
+		}
+		if r := on.send("POST", "/graphql", question("{__typename}")); r.Status != 200 {
+			t.Errorf("afterwards: %d", r.Status)
+		}
+	}
+}
+
+func hostileLeaving(t *testing.T, w *world) {
+	var members []vars
+	for n := range 20 {
+		name := fmt.Sprint("m", n)
+		w.user("acme", name, "PUBLIC")
+		members = append(members, vars{"principalId": "u:acme:" + name, "role": "VIEWER"})
+	}
+	w.must(w.ann, createItem, vars{"in": vars{"name": "left", "kind": "NOTE", "title": "0", "members": members}})
+	const head = "POST /graphql HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\n"
+	for n := range 30 {
+		body := string(mustJSON(vars{"query": updateItem, "variables": vars{"in": vars{"id": "c:acme:left", "title": fmt.Sprint(n + 1)}}}))
+		c := w.lines(fmt.Sprintf("%sAuthorization: Bearer %s\r\nContent-Length: %d\r\n\r\n%s", head, w.ann, len(body), body))
+		if n%2 == 0 { // some are gone before it is read, some while it runs
+			<-time.After(time.Duration(n) * time.Millisecond / 2)
+		}
+		_ = c.Close()
+	}
+	// Each happened whole or not at all: all libraries show the item as it is.
+	want := ""
+	deadline := time.Now().Add(answerWithin)
+	for n := 0; n < 20; {
+		want, _ = w.must(w.ann, `{content(id:"c:acme:left"){title}}`, nil).at("content.title").(string)
+		p := pageOf(w.must(w.ann, pageItems, vars{"id": fmt.Sprint("u:acme:m", n)}))
+		if len(p.Titles) == 1 && p.Titles[0] == want {
+			n++
+		} else if time.Now().After(deadline) {
+			t.Fatalf("m%d reads %v of %s", n, p.Titles, want)
+		}
+	}
+	w.must(w.ann, updateItem, vars{"in": vars{"id": "c:acme:left", "title": "again"}})
+}
+
+func hostileUpdates(t *testing.T, w *world) {
+	w.must(w.ann, createItem, vars{"in": vars{"name": "hot", "kind": "NOTE", "title": "0"}})
+	var mu sync.Mutex
+	done := 0
+	var wg sync.WaitGroup
+	for n := range 200 {
+		wg.Go(func() {
+			a, err := w.post(w.ann, updateItem, vars{"in": vars{"id": "c:acme:hot", "title": fmt.Sprint(n + 1)}})
+			mu.Lock()
+			defer mu.Unlock()
+			switch {
+			case err != nil:
+				t.Error(err)
+			case a.code() == "":
+				done++
+			case a.code() != "CONTENTION" && a.code() != "UNAVAILABLE" && a.code() != "TIMEOUT":
+				t.Errorf("got %+v", a)
+			}
+		})
+	}
+	wg.Wait()
+	version, _ := w.must(w.ann, `{content(id:"c:acme:hot"){version}}`, nil).at("content.version").(float64)
+	if int(version) < done+1 || int(version) > 201 {
+		t.Errorf("version %v after %d updates that were done", version, done)
+	}
+}
+
+func hostileFlood(t *testing.T, _ *world) {
+	g := serveWith(t, "--rate-limit", "300")
+	ann, bob := g.token("u:acme:ann"), g.token("u:acme:bob")
+	limited := 0
+	for range 400 {
+		r := g.send("POST", "/graphql", question("{viewer{id}}"), "Authorization: Bearer "+ann)
+		if r.code() != "RATE_LIMITED" {
+			continue
+		}
+		limited++
+		after, _ := r.Errors[0].Extensions["retryAfter"].(float64)
+		if r.Status != 429 || after < 1 || after > 60 || r.Header.Get("Retry-After") != fmt.Sprint(after) {
+			t.Fatalf("got %d %v %s", r.Status, r.Header, r.body)
+		}
+	}
+	if limited < 20 {
+		t.Errorf("of 400 questions %d were refused", limited)
+	}
+	if r := g.send("POST", "/graphql", question("{viewer{id}}"), "Authorization: Bearer "+bob); r.Status != 200 {
+		t.Errorf("another viewer: %d %s", r.Status, r.body)
+	}
+	// Hostile documents, bad tokens and no JSON are paid too.
+	for name, ask := range map[string]func() *reply{
+		"hostile documents": func() *reply {
+			return g.send("POST", "/graphql", question(fragmentBomb(26)), "Authorization: Bearer "+g.token("u:acme:carl"))
+		},
+		"bad tokens": func() *reply {
+			return g.send("POST", "/graphql", question("{viewer{id}}"), "Authorization: Bearer x")
+		},
+		"no JSON": func() *reply {
+			return g.send("POST", "/graphql", "{", "Authorization: Bearer "+g.token("u:acme:dan"))
+		},
+	} {
+		refused := false
+		for range 400 {
+			if refused = ask().code() == "RATE_LIMITED"; refused {
+				break
+			}
+		}
+		if !refused {
+			t.Errorf("%s: no end of them", name)
+		}
+	}
+}
+
+func hostileTelling(t *testing.T, w *world) {
+	for _, path := range []string{"/metrics", "/debug/pprof/", "/debug/pprof/heap", "/debug/vars", "/.git/config", "/config.json"} {
+		if r := w.send("GET", path, ""); r.Status != 404 {
+			t.Errorf("%s: %d", path, r.Status)
+		}
+	}
+	for path, want := range map[string]string{"/livez": "alive\n", "/readyz": "ready\n"} {
+		r := w.send("GET", path, "")
+		if string(r.body) != want || r.Header.Get("Server") != "" || r.Header.Get("X-Powered-By") != "" {
+			t.Errorf("%s tells %q, %v", path, r.body, r.Header)
+		}
+	}
+	if !strings.HasPrefix(w.admin, "http://127.0.0.1:") {
+		t.Errorf("the operators' address is %s", w.admin)
+	}
+	res, err := w.client.Get(w.admin + "/metrics")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer res.Body.Close()
+	for lines := bufio.NewScanner(res.Body); lines.Scan(); {
+		if line := lines.Text(); strings.Contains(line, "acme") || strings.Contains(line, "beta") || strings.Contains(line, "canary") {
+			t.Errorf("a figure tells of somebody: %s", line)
+		}
+	}
+	w.ask(w.ann, `query Acme($id:ID!){node(id:$id){id}}`, vars{"id": "c:acme:private"})
+	for _, secret := range []string{w.ann, w.bob, string(w.secret), "c:acme:private"} {
+		if strings.Contains(w.log.String()+w.output.String(), secret) {
+			t.Errorf("the log tells %.20s", secret)
+		}
+	}
+}
