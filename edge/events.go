@@ -111,10 +111,9 @@ func newEventStream(w http.ResponseWriter, l *Limits, cancel context.CancelFunc)
 	return &eventStream{w: w, control: http.NewResponseController(w), limits: l, cancel: cancel}
 }
 
-// open sends the head. The deadlines of ordinary answers are taken away: that
-// for reading would end the context, and each message has its own for writing.
+// open sends the head. Each message has a deadline of its own, in the place of
+// that of ordinary answers.
 func (s *eventStream) open() {
-	_ = s.control.SetReadDeadline(time.Time{}) // where there are no deadlines, none end it
 	header := s.w.Header()
 	header.Set("Content-Type", "text/event-stream; charset=utf-8")
 	header.Set("Cache-Control", "no-store")

@@ -71,13 +71,14 @@ func plain(w http.ResponseWriter, status int, text string) {
 // browser has a handful.
 const maxHTTP2Streams = 100
 
-// Server is an HTTP server that no slow or endless client can hold up.
+// Server is an HTTP server that no slow or endless client can hold up. The time
+// for writing begins with that for reading, and so has room for both.
 func Server(h http.Handler, l Limits, log *slog.Logger) *http.Server {
 	return &http.Server{
 		Handler:           h,
 		ReadHeaderTimeout: l.ReadHeader,
 		ReadTimeout:       l.Read,
-		WriteTimeout:      l.Write,
+		WriteTimeout:      max(l.Write, l.Read+l.Query, l.Read+l.Mutation),
 		IdleTimeout:       l.Idle,
 		MaxHeaderBytes:    l.HeaderBytes,
 		HTTP2:             &http.HTTP2Config{MaxConcurrentStreams: maxHTTP2Streams},

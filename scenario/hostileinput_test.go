@@ -98,6 +98,10 @@ func hostileTexts(t *testing.T, w *world) {
 	if r := w.send("POST", "/graphql", string(mustJSON(vars{"query": createItem, "variables": vars{"in": vars{"kind": "NOTE", "title": strings.Repeat("x", 1<<20)}}})), "Authorization: Bearer "+w.ann); r.Status != 413 {
 		t.Errorf("1 MB: %d %.200s", r.Status, r.body)
 	}
+	// Marks of direction are data.
+	if a := create("a\u202eb\u2066"); a.at("createContent.content.title") != "a\u202eb\u2066" {
+		t.Errorf("bidi: %.300s", mustJSON(a))
+	}
 	// Markup is text here, and comes back as it was; JSON keeps it from a page
 	// that takes the answer for HTML.
 	const markup = `</script><script>alert(1)</script>"' {{7*7}} ${7*7}`
