@@ -5,8 +5,11 @@ import (
 	"net/netip"
 	"os"
 	"strings"
+	"time"
 
 	"carrel/edge"
+	"carrel/graph"
+	"carrel/library"
 )
 
 // edgeConfig is what the edge is told by flags.
@@ -77,4 +80,27 @@ func (c *Config) manifest() (edge.Manifest, error) {
 		return nil, wrongUsage("documents", c.Documents, fmt.Sprintf("a manifest of persisted documents: %v", err))
 	}
 	return m, nil
+}
+
+// toldLimits are those that the API tells of.
+func toldLimits(l edge.Limits) graph.Limits {
+	return graph.Limits{
+		DefaultPageSize: library.DefaultPageSize, MaxPageSize: l.PageSize, MaxDepth: l.Depth, MaxCost: l.Cost,
+		MaxShareTargets: library.MaxList, MaxBodyBytes: l.BodyBytes, MaxQueryCharacters: l.QueryChars, MaxTokens: l.Tokens,
+		MaxAliases: l.Aliases, MaxDirectives: l.Directives, MaxOperations: l.Operations, MaxRootFields: l.RootFields,
+		MaxRootMutations: l.RootMutations, MaxRepetitions: l.Repetitions, MaxIntrospectionDepth: l.IntrospectionDepth,
+		MaxIds: library.MaxList, MaxErrors: l.Errors, MaxQuerySeconds: seconds(l.Query), MaxMutationSeconds: seconds(l.Mutation),
+		MaxSubscriptions: l.Subscriptions, MaxSocketOperations: l.SocketOperations,
+		ViewerPointsPerMinute: unlessZero(l.ViewerPoints), AddressPointsPerMinute: unlessZero(l.AddressPoints),
+	}
+}
+
+// seconds are those begun, so that what takes less than one is not told as none.
+func seconds(d time.Duration) int { return int((d + time.Second - 1) / time.Second) }
+
+func unlessZero(n int) *int {
+	if n == 0 {
+		return nil
+	}
+	return &n
 }

@@ -15,8 +15,6 @@ import (
 
 	"carrel/auth"
 	"carrel/edge"
-	"carrel/graph"
-	"carrel/library"
 	"carrel/observe"
 	"carrel/resolvers"
 	"carrel/web"
@@ -168,14 +166,6 @@ func (s *server) handler() (http.Handler, error) {
 		Ready:   s.ready,
 		Sites:   s.access.sites,
 	}), nil
-}
-
-// toldLimits are those that the API tells of.
-func toldLimits(l edge.Limits) graph.Limits {
-	return graph.Limits{
-		DefaultPageSize: library.DefaultPageSize, MaxPageSize: l.PageSize, MaxDepth: l.Depth, MaxCost: l.Cost,
-		MaxShareTargets: library.MaxList, MaxBodyBytes: l.BodyBytes,
-	}
 }
 
 func (s *server) ready(ctx context.Context) error {

@@ -9,7 +9,9 @@ import (
 	"crypto/tls"
 	"crypto/x509"
 	"encoding/pem"
+	"errors"
 	"fmt"
+	"io"
 	"math/big"
 	"net"
 	"net/http"
@@ -247,5 +249,90 @@ func TestLimitsThatWarn(t *testing.T) {
 	s.end()
 	if out := s.out.String(); !strings.Contains(out, "ALIAS_LIMIT") || !strings.Contains(out, "ROOT_FIELD_LIMIT") {
 		t.Errorf("the log does not tell of it: %s", out)
+	}
+}
+
+func TestLimitsAreTheOperatorsAndTold(t *testing.T) {
+	cfg := testConfig(t)
+	cfg.Limit = []string{"depth=4", "query-time=1500ms", " aliases = 2 "}
+	cfg.RateLimit = 90
+	s := serve(t, cfg)
+	const query = `{limits{maxDepth maxAliases maxQuerySeconds maxMutationSeconds maxTokens viewerPointsPerMinute addressPointsPerMinute}}`
+	const want = `{"data":{"limits":{"maxDepth":4,"maxAliases":2,"maxQuerySeconds":2,"maxMutationSeconds":15,"maxTokens":2000,"viewerPointsPerMinute":90,"addressPointsPerMinute":30}}}`
+	if got := s.graphql("", query); got != want {
+		t.Errorf("got %s", got)
+	}
+	if got := s.graphql("", `{viewer{library{nodes{createdBy{id}}}}}`); !strings.Contains(got, "DEPTH_LIMIT") {
+		t.Errorf("got %s", got)
+	}
+	s.end()
+	cfg = testConfig(t)
+	cfg.RateLimit = 0
+	if got := serve(t, cfg).graphql("", `{limits{viewerPointsPerMinute}}`); got != `{"data":{"limits":{"viewerPointsPerMinute":null}}}` {
+		t.Errorf("got %s", got)
+	}
+}
+
+func TestSettingsOfTheEdgeThatAreRefused(t *testing.T) {
+	bad := file(t, "documents.json", `{"Bad":"{nothing}"}`)
+	for name, c := range map[string]struct {
+		change func(*Config)
+		says   string
+	}{
+		"an unknown limit":        {func(c *Config) { c.Limit = []string{"width=1"} }, "depth"},
+		"a limit of no value":     {func(c *Config) { c.Limit = []string{"depth"} }, "depth takes"},
+		"a rate below 0":          {func(c *Config) { c.RateLimit = -1 }, "rate-limit"},
+		"a proxy of no address":   {func(c *Config) { c.TrustedProxy = []string{"proxy"} }, "trusted-proxy"},
+		"a manifest that is gone": {func(c *Config) { c.Documents = "gone.json" }, "gone.json"},
+		"a manifest of no form":   {func(c *Config) { c.Documents = file(t, "list.json", "[]") }, "documents"},
+		"a document not valid":    {func(c *Config) { c.Documents = bad }, "Bad"},
+		"cookies for nobody":      {func(c *Config) { c.CORSCredentials = true }, "cors-origin"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			cfg := testConfig(t)
+			c.change(&cfg)
+			err := Run(context.Background(), cfg, newFirstLine())
+			var usage *usageError
+			if !errors.As(err, &usage) || !strings.Contains(err.Error(), c.says) {
+				t.Errorf("got %v", err)
+			}
+		})
+	}
+}
+
+func TestProfileDocumentsAndProxies(t *testing.T) {
+	cfg := testConfig(t)
+	cfg.HTTPProfile, cfg.TrustedProxy = "draft", []string{"127.0.0.1", "10.0.0.0/8"}
+	cfg.Documents = file(t, "documents.json", `{"Name":"{__typename}"}`)
+	s := serve(t, cfg)
+	if status, text := s.get(s.addr, "/graphql?documentId=Name"); status != 200 || text != `{"data":{"__typename":"Query"}}` {
+		t.Errorf("%d %s", status, text)
+	}
+	if status, text := s.get(s.addr, "/graphql?query={viewer{id}}"); status != 422 || !strings.Contains(text, "PERSISTED_QUERY_NOT_FOUND") {
+		t.Errorf("%d %s", status, text)
+	}
+}
+
+// TestStreamsDoNotKeepAProcess: a socket that its client keeps open is closed.
+func TestStreamsDoNotKeepAProcess(t *testing.T) {
+	s := serve(t, testConfig(t))
+	conn, err := net.Dial("tcp", s.addr)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close()
+	_, _ = fmt.Fprintf(conn, "GET /graphql HTTP/1.1\r\nHost: %s\r\nConnection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Version: 13\r\nSec-WebSocket-Key: AAAAAAAAAAAAAAAAAAAAAA==\r\nSec-WebSocket-Protocol: graphql-transport-ws\r\n\r\n", s.addr)
+	head := make([]byte, 12)
+	if _, err := io.ReadFull(conn, head); err != nil || string(head) != "HTTP/1.1 101" {
+		t.Fatalf("got %q, %v", head, err)
+	}
+	closed := make(chan []byte, 1)
+	go func() {
+		b, _ := io.ReadAll(conn) // the end of it is a close frame, or a reset
+		closed <- b
+	}()
+	s.end()
+	if b := <-closed; !bytes.Contains(b, []byte("\x03\xe9Going away")) {
+		t.Errorf("it was not told 1001: %q", b)
 	}
 }

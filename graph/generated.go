@@ -611,6 +611,40 @@ type Limits {
   maxShareTargets: Int!
   "The most bytes that the body of a request may have."
   maxBodyBytes: Int!
+  "The most characters that the text of a document may have."
+  maxQueryCharacters: Int!
+  "The most tokens of the language that a document may have."
+  maxTokens: Int!
+  "The most aliases in an operation, fragments counted each time they are spread."
+  maxAliases: Int!
+  "The most directives in a document."
+  maxDirectives: Int!
+  "The most operations in a document."
+  maxOperations: Int!
+  "The most fields at the root of a query."
+  maxRootFields: Int!
+  "The most fields at the root of a mutation."
+  maxRootMutations: Int!
+  "How often one field may be repeated in a selection set, fragments counted; it must be fewer."
+  maxRepetitions: Int!
+  "The most levels of fields below __schema and __type."
+  maxIntrospectionDepth: Int!
+  "The most ids, or representations, that one field can be asked for."
+  maxIds: Int!
+  "The most errors that an answer tells of."
+  maxErrors: Int!
+  "How long a query may take."
+  maxQuerySeconds: Int!
+  "How long a mutation may take."
+  maxMutationSeconds: Int!
+  "The most subscriptions that a viewer may have open."
+  maxSubscriptions: Int!
+  "The most operations that may run at once over one websocket."
+  maxSocketOperations: Int!
+  "How many points a signed-in viewer may spend in a minute: a query costs a tenth of its cost, a mutation 10 and a hundredth of the libraries it concerns, anything at least 1. Null: as many as it likes."
+  viewerPointsPerMinute: Int
+  "The same for an address from which nobody has signed in."
+  addressPointsPerMinute: Int
 }
 
 # ---------------------------------------------------------------- mutations
@@ -1385,6 +1419,40 @@ func (ec *executionContext) childFields_Limits(ctx context.Context, field graphq
 		return ec.fieldContext_Limits_maxShareTargets(ctx, field)
 	case "maxBodyBytes":
 		return ec.fieldContext_Limits_maxBodyBytes(ctx, field)
+	case "maxQueryCharacters":
+		return ec.fieldContext_Limits_maxQueryCharacters(ctx, field)
+	case "maxTokens":
+		return ec.fieldContext_Limits_maxTokens(ctx, field)
+	case "maxAliases":
+		return ec.fieldContext_Limits_maxAliases(ctx, field)
+	case "maxDirectives":
+		return ec.fieldContext_Limits_maxDirectives(ctx, field)
+	case "maxOperations":
+		return ec.fieldContext_Limits_maxOperations(ctx, field)
+	case "maxRootFields":
+		return ec.fieldContext_Limits_maxRootFields(ctx, field)
+	case "maxRootMutations":
+		return ec.fieldContext_Limits_maxRootMutations(ctx, field)
+	case "maxRepetitions":
+		return ec.fieldContext_Limits_maxRepetitions(ctx, field)
+	case "maxIntrospectionDepth":
+		return ec.fieldContext_Limits_maxIntrospectionDepth(ctx, field)
+	case "maxIds":
+		return ec.fieldContext_Limits_maxIds(ctx, field)
+	case "maxErrors":
+		return ec.fieldContext_Limits_maxErrors(ctx, field)
+	case "maxQuerySeconds":
+		return ec.fieldContext_Limits_maxQuerySeconds(ctx, field)
+	case "maxMutationSeconds":
+		return ec.fieldContext_Limits_maxMutationSeconds(ctx, field)
+	case "maxSubscriptions":
+		return ec.fieldContext_Limits_maxSubscriptions(ctx, field)
+	case "maxSocketOperations":
+		return ec.fieldContext_Limits_maxSocketOperations(ctx, field)
+	case "viewerPointsPerMinute":
+		return ec.fieldContext_Limits_viewerPointsPerMinute(ctx, field)
+	case "addressPointsPerMinute":
+		return ec.fieldContext_Limits_addressPointsPerMinute(ctx, field)
 	}
 	return nil, fmt.Errorf("no field named %q was found under type Limits", field.Name)
 }
@@ -4204,6 +4272,397 @@ func (ec *executionContext) _Limits_maxBodyBytes(ctx context.Context, field grap
 	)
 }
 func (ec *executionContext) fieldContext_Limits_maxBodyBytes(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("Limits", field, false, false, errors.New("field of type Int does not have child fields"))
+}
+
+func (ec *executionContext) _Limits_maxQueryCharacters(ctx context.Context, field graphql.CollectedField, obj *Limits) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Limits_maxQueryCharacters(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.MaxQueryCharacters, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v int) graphql.Marshaler {
+			return ec.marshalNInt2int(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_Limits_maxQueryCharacters(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("Limits", field, false, false, errors.New("field of type Int does not have child fields"))
+}
+
+func (ec *executionContext) _Limits_maxTokens(ctx context.Context, field graphql.CollectedField, obj *Limits) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Limits_maxTokens(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.MaxTokens, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v int) graphql.Marshaler {
+			return ec.marshalNInt2int(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_Limits_maxTokens(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("Limits", field, false, false, errors.New("field of type Int does not have child fields"))
+}
+
+func (ec *executionContext) _Limits_maxAliases(ctx context.Context, field graphql.CollectedField, obj *Limits) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Limits_maxAliases(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.MaxAliases, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v int) graphql.Marshaler {
+			return ec.marshalNInt2int(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_Limits_maxAliases(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("Limits", field, false, false, errors.New("field of type Int does not have child fields"))
+}
+
+func (ec *executionContext) _Limits_maxDirectives(ctx context.Context, field graphql.CollectedField, obj *Limits) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Limits_maxDirectives(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.MaxDirectives, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v int) graphql.Marshaler {
+			return ec.marshalNInt2int(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_Limits_maxDirectives(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("Limits", field, false, false, errors.New("field of type Int does not have child fields"))
+}
+
+func (ec *executionContext) _Limits_maxOperations(ctx context.Context, field graphql.CollectedField, obj *Limits) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Limits_maxOperations(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.MaxOperations, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v int) graphql.Marshaler {
+			return ec.marshalNInt2int(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_Limits_maxOperations(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("Limits", field, false, false, errors.New("field of type Int does not have child fields"))
+}
+
+func (ec *executionContext) _Limits_maxRootFields(ctx context.Context, field graphql.CollectedField, obj *Limits) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Limits_maxRootFields(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.MaxRootFields, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v int) graphql.Marshaler {
+			return ec.marshalNInt2int(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_Limits_maxRootFields(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("Limits", field, false, false, errors.New("field of type Int does not have child fields"))
+}
+
+func (ec *executionContext) _Limits_maxRootMutations(ctx context.Context, field graphql.CollectedField, obj *Limits) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Limits_maxRootMutations(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.MaxRootMutations, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v int) graphql.Marshaler {
+			return ec.marshalNInt2int(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_Limits_maxRootMutations(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("Limits", field, false, false, errors.New("field of type Int does not have child fields"))
+}
+
+func (ec *executionContext) _Limits_maxRepetitions(ctx context.Context, field graphql.CollectedField, obj *Limits) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Limits_maxRepetitions(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.MaxRepetitions, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v int) graphql.Marshaler {
+			return ec.marshalNInt2int(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_Limits_maxRepetitions(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("Limits", field, false, false, errors.New("field of type Int does not have child fields"))
+}
+
+func (ec *executionContext) _Limits_maxIntrospectionDepth(ctx context.Context, field graphql.CollectedField, obj *Limits) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Limits_maxIntrospectionDepth(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.MaxIntrospectionDepth, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v int) graphql.Marshaler {
+			return ec.marshalNInt2int(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_Limits_maxIntrospectionDepth(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("Limits", field, false, false, errors.New("field of type Int does not have child fields"))
+}
+
+func (ec *executionContext) _Limits_maxIds(ctx context.Context, field graphql.CollectedField, obj *Limits) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Limits_maxIds(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.MaxIds, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v int) graphql.Marshaler {
+			return ec.marshalNInt2int(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_Limits_maxIds(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("Limits", field, false, false, errors.New("field of type Int does not have child fields"))
+}
+
+func (ec *executionContext) _Limits_maxErrors(ctx context.Context, field graphql.CollectedField, obj *Limits) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Limits_maxErrors(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.MaxErrors, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v int) graphql.Marshaler {
+			return ec.marshalNInt2int(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_Limits_maxErrors(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("Limits", field, false, false, errors.New("field of type Int does not have child fields"))
+}
+
+func (ec *executionContext) _Limits_maxQuerySeconds(ctx context.Context, field graphql.CollectedField, obj *Limits) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Limits_maxQuerySeconds(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.MaxQuerySeconds, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v int) graphql.Marshaler {
+			return ec.marshalNInt2int(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_Limits_maxQuerySeconds(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("Limits", field, false, false, errors.New("field of type Int does not have child fields"))
+}
+
+func (ec *executionContext) _Limits_maxMutationSeconds(ctx context.Context, field graphql.CollectedField, obj *Limits) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Limits_maxMutationSeconds(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.MaxMutationSeconds, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v int) graphql.Marshaler {
+			return ec.marshalNInt2int(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_Limits_maxMutationSeconds(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("Limits", field, false, false, errors.New("field of type Int does not have child fields"))
+}
+
+func (ec *executionContext) _Limits_maxSubscriptions(ctx context.Context, field graphql.CollectedField, obj *Limits) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Limits_maxSubscriptions(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.MaxSubscriptions, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v int) graphql.Marshaler {
+			return ec.marshalNInt2int(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_Limits_maxSubscriptions(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("Limits", field, false, false, errors.New("field of type Int does not have child fields"))
+}
+
+func (ec *executionContext) _Limits_maxSocketOperations(ctx context.Context, field graphql.CollectedField, obj *Limits) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Limits_maxSocketOperations(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.MaxSocketOperations, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v int) graphql.Marshaler {
+			return ec.marshalNInt2int(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_Limits_maxSocketOperations(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("Limits", field, false, false, errors.New("field of type Int does not have child fields"))
+}
+
+func (ec *executionContext) _Limits_viewerPointsPerMinute(ctx context.Context, field graphql.CollectedField, obj *Limits) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Limits_viewerPointsPerMinute(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.ViewerPointsPerMinute, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *int) graphql.Marshaler {
+			return ec.marshalOInt2ᚖint(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_Limits_viewerPointsPerMinute(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("Limits", field, false, false, errors.New("field of type Int does not have child fields"))
+}
+
+func (ec *executionContext) _Limits_addressPointsPerMinute(ctx context.Context, field graphql.CollectedField, obj *Limits) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Limits_addressPointsPerMinute(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.AddressPointsPerMinute, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *int) graphql.Marshaler {
+			return ec.marshalOInt2ᚖint(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_Limits_addressPointsPerMinute(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
 	return graphql.NewScalarFieldContext("Limits", field, false, false, errors.New("field of type Int does not have child fields"))
 }
 
@@ -9688,6 +10147,91 @@ func (ec *executionContext) _Limits(ctx context.Context, sel ast.SelectionSet, o
 		case "maxBodyBytes":
 			out.Values[i] = ec._Limits_maxBodyBytes(ctx, field, obj)
 			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "maxQueryCharacters":
+			out.Values[i] = ec._Limits_maxQueryCharacters(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "maxTokens":
+			out.Values[i] = ec._Limits_maxTokens(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "maxAliases":
+			out.Values[i] = ec._Limits_maxAliases(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "maxDirectives":
+			out.Values[i] = ec._Limits_maxDirectives(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "maxOperations":
+			out.Values[i] = ec._Limits_maxOperations(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "maxRootFields":
+			out.Values[i] = ec._Limits_maxRootFields(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "maxRootMutations":
+			out.Values[i] = ec._Limits_maxRootMutations(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "maxRepetitions":
+			out.Values[i] = ec._Limits_maxRepetitions(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "maxIntrospectionDepth":
+			out.Values[i] = ec._Limits_maxIntrospectionDepth(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "maxIds":
+			out.Values[i] = ec._Limits_maxIds(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "maxErrors":
+			out.Values[i] = ec._Limits_maxErrors(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "maxQuerySeconds":
+			out.Values[i] = ec._Limits_maxQuerySeconds(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "maxMutationSeconds":
+			out.Values[i] = ec._Limits_maxMutationSeconds(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "maxSubscriptions":
+			out.Values[i] = ec._Limits_maxSubscriptions(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "maxSocketOperations":
+			out.Values[i] = ec._Limits_maxSocketOperations(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "viewerPointsPerMinute":
+			out.Values[i] = ec._Limits_viewerPointsPerMinute(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
+		case "addressPointsPerMinute":
+			out.Values[i] = ec._Limits_addressPointsPerMinute(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
 				out.Invalids++
 			}
 		default:

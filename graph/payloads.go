@@ -103,10 +103,27 @@ type RebuildLibraryPayload struct {
 
 // Limits are the limits in force. The edge enforces them and tells them here.
 type Limits struct {
-	DefaultPageSize int // edges
-	MaxPageSize     int // edges
-	MaxDepth        int // levels of fields, the leaf counted
-	MaxCost         int // points
-	MaxShareTargets int // principals
-	MaxBodyBytes    int // bytes of a request
+	DefaultPageSize        int  // edges
+	MaxPageSize            int  // edges
+	MaxDepth               int  // levels of fields, the leaf counted
+	MaxCost                int  // points
+	MaxShareTargets        int  // principals
+	MaxBodyBytes           int  // bytes of a request
+	MaxQueryCharacters     int  // characters of a document
+	MaxTokens              int  // tokens of a document
+	MaxAliases             int  // in an operation, fragments counted
+	MaxDirectives          int  // in a document
+	MaxOperations          int  // in a document
+	MaxRootFields          int  // of a query
+	MaxRootMutations       int  // of a mutation
+	MaxRepetitions         int  // of a field in a selection set
+	MaxIntrospectionDepth  int  // levels below __schema
+	MaxIds                 int  // of one field
+	MaxErrors              int  // in an answer
+	MaxQuerySeconds        int  // of a query
+	MaxMutationSeconds     int  // of a mutation
+	MaxSubscriptions       int  // of a viewer
+	MaxSocketOperations    int  // at once over a websocket
+	ViewerPointsPerMinute  *int // nil: as many as it likes
+	AddressPointsPerMinute *int // the same for an address without a viewer
 }
