@@ -145,6 +145,10 @@ fuzz: ## try every fuzz target for FUZZTIME
 bench: ## measure pages, updates, shares, start, memory and import, beside what is wanted
 	go run ./bench
 
+.PHONY: bench-edge
+bench-edge: ## measure what hostile requests cost: wanted are at most 5 ms and 1 MB each
+	go test -run '^$$' -bench 'Hostile|Transport' -benchmem -benchtime 50x ./edge
+
 .PHONY: clean
 clean: ## remove what was built; the demo store in DATA stays
 	rm -rf bin web/node_modules clients/node_modules

@@ -3,8 +3,11 @@ package edge
 import (
 	"bytes"
 	"encoding/json"
+	"fmt"
 	"net/http"
 	"unicode/utf8"
+
+	"carrel/library"
 )
 
 // params are the members of a request that mean something. They hold nothing
@@ -28,8 +31,11 @@ const jsonSpace = " \t\r\n"
 // it. Names of members are case-sensitive, unknown members are ignored, of a
 // member given twice the last one counts, for everything that looks at it. The
 // refusals never quote the body.
-func decodeBody(body []byte) (params, *refusal) {
+func decodeBody(body []byte, l *Limits) (params, *refusal) {
 	body = bytes.Trim(body, jsonSpace)
+	if moreValues(body, l.Values) {
+		return params{}, refuseDocument(codeBadUserInput, fmt.Sprintf("The request has more than %d values: lists take at most %d.", l.Values, library.MaxList))
+	}
 	if !utf8.Valid(body) || !json.Valid(body) {
 		return params{}, badRequest("The request body is not valid JSON.")
 	}
@@ -55,7 +61,54 @@ func decodeBody(body []byte) (params, *refusal) {
 			m.extensions = value
 		}
 	})
+	if len(m.query) > escapedChar*l.QueryChars {
+		return params{}, tooLong(l)
+	}
 	return m.decode()
+}
+
+// escapedChar is how many bytes a character takes at most: two escapes of six.
+const escapedChar = 12
+
+// moreValues tells whether there are more than so many values in JSON, which
+// need not be valid: its brackets and commas outside of strings are counted.
+// It costs a tenth of reading them.
+func moreValues(b []byte, most int) bool {
+	n := 0
+	for i := 0; i < len(b); i++ {
+		switch b[i] {
+		case '"':
+			end := looseStringEnd(b, i)
+			if end < 0 {
+				return false // not valid, as will be found
+			}
+			i = end
+		case ',', '[', '{':
+			if n++; n > most {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// looseStringEnd is the index of the quote that ends the string at i, -1 where
+// there is none.
+func looseStringEnd(b []byte, i int) int {
+	for {
+		next := bytes.IndexByte(b[i+1:], '"')
+		if next < 0 {
+			return -1
+		}
+		i += 1 + next
+		escapes := 0
+		for b[i-1-escapes] == '\\' {
+			escapes++
+		}
+		if escapes%2 == 0 {
+			return i
+		}
+	}
 }
 
 // members are those of a request as JSON without space around it; nil is one

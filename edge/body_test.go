@@ -32,13 +32,24 @@ func TestEachMember(t *testing.T) {
 }
 
 func TestVariablesKeepTheirNumbers(t *testing.T) {
-	p, r := decodeBody([]byte(`{"query":"q","variables":{"a":9007199254740993,"b":1e400,"c":[{"d":1.0}]}}`))
+	limits := DefaultLimits()
+	p, r := decodeBody([]byte(`{"query":"q","variables":{"a":9007199254740993,"b":1e400,"c":[{"d":1.0}]}}`), &limits)
 	if r != nil {
 		t.Fatal(r.errs)
 	}
 	want := map[string]any{"a": json.Number("9007199254740993"), "b": json.Number("1e400"), "c": []any{map[string]any{"d": json.Number("1.0")}}}
 	if diff := cmp.Diff(want, p.variables); diff != "" {
 		t.Error(diff)
+	}
+}
+
+func TestMoreValues(t *testing.T) {
+	for body, want := range map[string]int{
+		``: 0, `{}`: 1, `{"a":1}`: 1, `{"a":1,"b":[2,3]}`: 4, `[[[`: 3, `"[,{"`: 0, `["\\",1]`: 2, `["\"[[[[",1]`: 2, `["\\\"[[[["]`: 1, `["[[[`: 1, `\"[`: 0, `"`: 0,
+	} {
+		if moreValues([]byte(body), want) || want > 0 && !moreValues([]byte(body), want-1) {
+			t.Errorf("%s has not %d values", body, want)
+		}
 	}
 }
 
@@ -53,8 +64,9 @@ func FuzzDecodeBody(f *testing.F) {
 	} {
 		f.Add([]byte(seed))
 	}
+	limits := DefaultLimits()
 	f.Fuzz(func(t *testing.T, body []byte) {
-		p, refused := decodeBody(body)
+		p, refused := decodeBody(body, &limits)
 		var members map[string]json.RawMessage
 		err := json.Unmarshal(body, &members)
 		if err != nil || members == nil || !utf8.Valid(body) {

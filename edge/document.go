@@ -81,7 +81,7 @@ func (c *compiler) document(text string) (*document, *refusal) {
 // compile parses, inspects and validates, in the order of their cost.
 func (c *compiler) compile(text string) (*document, *refusal) {
 	if len(text) > c.limits.QueryChars && (len(text) > utf8.UTFMax*c.limits.QueryChars || utf8.RuneCountInString(text) > c.limits.QueryChars) {
-		return nil, refuseDocument(codeQueryTooLong, fmt.Sprintf("The query has more than %d characters.", c.limits.QueryChars))
+		return nil, tooLong(c.limits)
 	}
 	doc, err := parser.ParseQueryWithTokenLimit(&ast.Source{Input: text}, c.limits.Tokens)
 	if err != nil {
@@ -108,6 +108,10 @@ func (c *compiler) compile(text string) (*document, *refusal) {
 		return nil, refuseDocument(codeValidationFailed, fmt.Sprintf("The directive @%s is not supported.", name))
 	}
 	return d, nil
+}
+
+func tooLong(l *Limits) *refusal {
+	return refuseDocument(codeQueryTooLong, fmt.Sprintf("The query has more than %d characters.", l.QueryChars))
 }
 
 // parseRefusal tells the parser's own limits from errors of syntax.

@@ -227,7 +227,8 @@ func asDecoded(t testing.TB, variables map[string]any) map[string]any {
 	if err != nil {
 		t.Fatal(err)
 	}
-	p, r := decodeBody(body)
+	limits := DefaultLimits()
+	p, r := decodeBody(body, &limits)
 	if r != nil {
 		t.Fatal(r.errs)
 	}

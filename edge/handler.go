@@ -1,6 +1,7 @@
 package edge
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -271,13 +272,25 @@ func (h *Handler) params(x *exchange, r *http.Request) (params, *refusal) {
 	if refused := h.read(x, r); refused != nil {
 		return params{}, refused
 	}
-	return decodeBody(x.body.Bytes())
+	return decodeBody(x.body.Bytes(), &h.limits)
 }
+
+// firstBytes of a body are read before there is room made for the rest: who
+// tells of a megabyte and sends nothing shall not have one kept for him.
+const firstBytes = 64 << 10
 
 // read takes the body in.
 func (h *Handler) read(x *exchange, r *http.Request) *refusal {
-	x.limited = io.LimitedReader{R: r.Body, N: int64(h.limits.BodyBytes) + 1}
+	most := int64(h.limits.BodyBytes) + 1
+	x.limited = io.LimitedReader{R: r.Body, N: min(most, firstBytes)}
 	_, err := x.body.ReadFrom(&x.limited)
+	if x.body.Len() == firstBytes && err == nil {
+		if rest := int(r.ContentLength) - firstBytes; rest > 0 { // it is within the limit
+			x.body.Grow(rest + bytes.MinRead)
+		}
+		x.limited.N = most - firstBytes
+		_, err = x.body.ReadFrom(&x.limited)
+	}
 	x.limited.R = nil
 	var late net.Error
 	switch {
@@ -292,7 +305,7 @@ func (h *Handler) read(x *exchange, r *http.Request) *refusal {
 }
 
 func (h *Handler) release(x *exchange) {
-	if x.reset(); x.body.Cap() <= pooledBytes && cap(x.out) <= pooledBytes {
+	if x.reset(); max(x.body.Cap(), x.zipped.Cap(), cap(x.out)) <= pooledBytes {
 		h.exchanges.Put(x)
 	}
 }

@@ -13,7 +13,7 @@ import (
 // documentation has for them.
 func (l *Limits) named() map[string]any {
 	return map[string]any{
-		"body": &l.BodyBytes, "characters": &l.QueryChars, "tokens": &l.Tokens, "depth": &l.Depth,
+		"body": &l.BodyBytes, "values": &l.Values, "characters": &l.QueryChars, "tokens": &l.Tokens, "depth": &l.Depth,
 		"introspection-depth": &l.IntrospectionDepth, "aliases": &l.Aliases, "directives": &l.Directives,
 		"operations": &l.Operations, "root-fields": &l.RootFields, "root-mutations": &l.RootMutations,
 		"repetitions": &l.Repetitions, "overlap": &l.Overlap, "cost": &l.Cost, "errors": &l.Errors, "concurrent": &l.Concurrent,

@@ -12,6 +12,9 @@ type Limits struct {
 	// BodyBytes of a request (PAYLOAD_TOO_LARGE). 1 MiB holds the largest text
 	// of the contract, 512 KiB, with every character escaped to two.
 	BodyBytes int
+	// Values in a request (BAD_USER_INPUT): members and items at all depths. The
+	// largest call of the contract, 100 representations, has some hundreds.
+	Values int
 	// QueryChars of a document (QUERY_TOO_LONG). The longest one that GraphiQL
 	// and Relay send, the introspection query, has below 2,000.
 	QueryChars int
@@ -87,6 +90,7 @@ type Limits struct {
 func DefaultLimits() Limits {
 	return Limits{
 		BodyBytes:          1 << 20,
+		Values:             10_000,
 		QueryChars:         15_000,
 		Tokens:             2_000,
 		Depth:              12,

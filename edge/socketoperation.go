@@ -92,7 +92,7 @@ func (s *socket) prepare(payload []byte) (op *operation, refused *refusal) {
 			op, refused = nil, s.panicked(value)
 		}
 	}()
-	p, refused := decodeBody(payload)
+	p, refused := decodeBody(payload, &s.handler.limits)
 	if refused != nil {
 		return nil, refused
 	}
