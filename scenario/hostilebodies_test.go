@@ -36,7 +36,7 @@ func hostileBodies() []row {
 				body string
 				code string
 			}{
-				"10,000 levels":       {find + strings.Repeat(`{"canary":`, 10_000) + "1" + strings.Repeat("}", 10_000) + "}", "BAD_REQUEST"},
+				"10,000 levels":       {find + strings.Repeat(`{"canary":`, 10_000) + "1" + strings.Repeat("}", 10_000) + "}", "BAD_USER_INPUT"},
 				"9,000 lists":         {`{"query":"{__typename}","canary":` + strings.Repeat("[", 9_000) + strings.Repeat("]", 9_000) + "}", ""},
 				"1e400":               {`{"query":"query($n:Int){viewer{library(first:$n){bucket}}}","variables":{"n":1e400}}`, "BAD_USER_INPUT"},
 				"1e400 elsewhere":     {find + `{"i":"u:acme:ann","canary":1e400}}`, ""},
