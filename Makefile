@@ -146,8 +146,8 @@ bench: ## measure pages, updates, shares, start, memory and import, beside what 
 	go run ./bench
 
 .PHONY: bench-edge
-bench-edge: ## measure what hostile requests cost: wanted are at most 5 ms and 1 MB each
-	go test -run '^$$' -bench 'Hostile|Transport' -benchmem -benchtime 50x ./edge
+bench-edge: build ## measure what the transport adds to a page, and what hostile requests cost
+	go run ./bench -edge
 
 .PHONY: clean
 clean: ## remove what was built; the demo store in DATA stays

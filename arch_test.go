@@ -151,7 +151,7 @@ var libraries = []struct {
 	{"github.com/lestrrat-go/jwx/v3", []string{"auth"}},
 	{"github.com/alecthomas/kong", []string{"main"}},
 	{"github.com/rs/cors", []string{"edge", "main"}},
-	{"github.com/coder/websocket", []string{"edge", "scenario"}},
+	{"github.com/coder/websocket", []string{"edge", "scenario", "bench"}},
 	{"github.com/klauspost/compress/gzhttp", []string{"edge"}},
 	{"golang.org/x/time/rate", []string{"edge"}},
 	{"github.com/schollz/progressbar/v3", []string{"progress"}},

@@ -1,5 +1,6 @@
 // Command bench measures what README and the issues promise of speed and
-// memory, and prints each figure beside what is wanted: `make bench`.
+// memory, and prints each figure beside what is wanted: `make bench`, and for
+// the edge `make bench-edge`.
 //
 // It answers for how figures are taken: CPU of the process, in turns, the
 // cheapest of several rounds, so that a busy machine changes ratios little. It must not decide
@@ -25,6 +26,7 @@ type options struct {
 	entries int    // of the large library
 	updates int    // of one item, before the page is measured again
 	only    string
+	edge    bool
 	profile string
 }
 
@@ -52,6 +54,7 @@ func main() {
 	flag.IntVar(&o.updates, "updates", 100_000, "updates of one item")
 	flag.StringVar(&o.only, "only", "", "sections to run, with commas: page,flat,update,import,start")
 	flag.StringVar(&o.profile, "cpuprofile", "", "write a CPU profile of the whole run here")
+	flag.BoolVar(&o.edge, "edge", false, "measure what the edge costs instead; sections: transport,hostile")
 	serve := flag.Bool("serve", false, "serve the large store of -dir instead, for another bench to measure")
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
@@ -90,7 +93,11 @@ func run(ctx context.Context, o *options) error {
 	}
 	t := &table{out: os.Stdout}
 	t.head()
-	for _, s := range sections() {
+	chosen := sections()
+	if o.edge {
+		chosen = edgeSections()
+	}
+	for _, s := range chosen {
 		if o.only != "" && !strings.Contains(","+o.only+",", ","+s.name+",") {
 			continue
 		}

@@ -1,0 +1,51 @@
+package main
+
+import (
+	"context"
+	"path/filepath"
+
+	"carrel/library"
+)
+
+// edgeSections are those of `make bench-edge`: what the edge adds to the domain,
+// and what those cost who mean no good. Each is a file of its own.
+func edgeSections() []section {
+	return []section{
+		{"transport", measureTransport},
+		{"hostile", measureHostile},
+	}
+}
+
+// wantedOfExecution is the most that a page through the real transport may
+// cost, in pages that are executed in the process and sent to nobody.
+const wantedOfExecution = 1.15
+
+// measureTransport compares a page that is only executed with one that comes
+// in as a POST, with a token to verify, a body to decode and limits to keep,
+// and goes out as bytes.
+func measureTransport(ctx context.Context, o *options, t *table) error {
+	g, err := o.fresh(ctx, filepath.Join(o.dir, "transport"), library.Tuning{})
+	if err != nil {
+		return err
+	}
+	defer g.close()
+	if err := g.shelf(ctx, mediumOwner, smallSize); err != nil {
+		return err
+	}
+	inside, err := g.viaExecutor(ctx, mediumOwner)
+	if err != nil {
+		return err
+	}
+	whole, err := g.viaEdge(ctx, place{owner: mediumOwner})
+	if err != nil {
+		return err
+	}
+	costs, err := compare(subject{"execution", inside}, subject{"transport", whole})
+	if err != nil {
+		return err
+	}
+	t.title("A page of 20 edges with creator (CPU a page)")
+	t.figure("executed in the process, of a parsed document", micros(costs[0].cpu))
+	t.ratio("through the transport, with authentication and limits", micros(costs[1].cpu), ratio(costs[1], costs[0]), wantedOfExecution)
+	return nil
+}

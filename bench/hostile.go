@@ -1,0 +1,127 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"path/filepath"
+	"time"
+)
+
+// What the refusal of a hostile request may cost the gateway, the reading of
+// its bytes from the network included.
+const (
+	wantedRefusal   = 5 * time.Millisecond
+	wantedAllocated = 1 << 20
+
+	hostileRounds  = 3
+	hostileInRound = 60
+)
+
+// A refusal is what one hostile request costs.
+type refusal struct {
+	cpu       time.Duration
+	allocated int64 // bytes
+}
+
+// measureHostile sends each hostile request to the built gateway, over real
+// connections, and tells what its refusal costs: the CPU of the whole process,
+// kernel and garbage collection included, and the bytes it allocates. The
+// cheapest of some rounds counts, as everywhere here.
+func measureHostile(ctx context.Context, o *options, t *table) error {
+	s, err := o.serve(ctx, filepath.Join(o.dir, "hostile"))
+	if err != nil {
+		return err
+	}
+	defer s.stop()
+	token, err := s.token(ctx, mediumOwner)
+	if err != nil {
+		return err
+	}
+	a := &attacker{served: s, client: &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: 1}}, token: token}
+	defer a.client.CloseIdleConnections()
+	t.title("What it costs to refuse a hostile request (CPU, bytes allocated; the built gateway over HTTP)")
+	for _, h := range hostileRequests() {
+		r, err := a.measure(ctx, h)
+		if err != nil {
+			return fmt.Errorf("%s: %w", h.name, err)
+		}
+		t.atMost(h.name, fmt.Sprintf("%s %4d KiB", millis(r.cpu), r.allocated>>10), "<= 5 ms 1 MiB", r.cpu <= wantedRefusal && r.allocated <= wantedAllocated)
+	}
+	return nil
+}
+
+// An attacker sends hostile requests to a gateway, signed in where it must be.
+type attacker struct {
+	*served
+	client *http.Client
+	token  string
+}
+
+// measure is the cheapest round of sending a request often.
+func (a *attacker) measure(ctx context.Context, h hostile) (least refusal, err error) {
+	if err := a.send(ctx, h); err != nil { // warms up
+		return least, err
+	}
+	pid := a.command.Process.Pid
+	for round := range hostileRounds {
+		cpu, err := cpuOf(pid)
+		if err != nil {
+			return least, err
+		}
+		bytes, err := a.allocated(ctx)
+		if err != nil {
+			return least, err
+		}
+		for range hostileInRound {
+			if err := a.send(ctx, h); err != nil {
+				return least, err
+			}
+		}
+		bytesAfter, err := a.allocated(ctx)
+		if err != nil {
+			return least, err
+		}
+		cpuAfter, err := cpuOf(pid)
+		if err != nil {
+			return least, err
+		}
+		r := refusal{(cpuAfter - cpu) / hostileInRound, (bytesAfter - bytes) / hostileInRound}
+		if round == 0 {
+			least = r
+		}
+		least = refusal{min(least.cpu, r.cpu), min(least.allocated, r.allocated)}
+	}
+	return least, nil
+}
+
+// send sends the request once, and wants it to be refused as it should be.
+func (a *attacker) send(ctx context.Context, h hostile) error {
+	r, err := http.NewRequestWithContext(ctx, http.MethodPost, "http://"+a.address+"/graphql", bytes.NewReader(h.body))
+	if err != nil {
+		return err
+	}
+	r.Header.Set("Content-Type", "application/json")
+	r.Header.Set("Authorization", "Bearer "+a.token)
+	for name, values := range h.header {
+		r.Header[name] = values
+	}
+	answer, err := a.client.Do(r)
+	if err != nil {
+		if h.status == http.StatusRequestHeaderFieldsTooLarge {
+			return nil // the gateway hangs up while the head is still being sent
+		}
+		return err
+	}
+	body, err := io.ReadAll(answer.Body)
+	if err = errors.Join(err, answer.Body.Close()); err != nil {
+		return err
+	}
+	if answer.StatusCode != h.status || !bytes.Contains(body, []byte(h.code)) {
+		return fmt.Errorf("it is not refused by %d %s: status %d, %.300s", h.status, h.code, answer.StatusCode, body)
+	}
+	return nil
+}

@@ -1,0 +1,84 @@
+package main
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+
+	"carrel/library"
+)
+
+// A served gateway is the built binary on a store of its own, as it stands in
+// production but for its patience.
+type served struct {
+	*process
+	binary, secret string // files
+	address        string // of the API
+	admin          string // of the figures
+}
+
+// serve starts the built gateway on an empty store in the folder dir.
+func (o *options) serve(ctx context.Context, dir string, flags ...string) (*served, error) {
+	if err := os.RemoveAll(dir); err != nil {
+		return nil, err
+	}
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return nil, err
+	}
+	s := &served{binary: o.binary, secret: filepath.Join(dir, "secret")}
+	if err := os.WriteFile(s.secret, bytes.Repeat([]byte("bench"), 10), 0o600); err != nil {
+		return nil, err
+	}
+	var err error
+	s.process, err = start(ctx, o.binary, append([]string{"serve", "--listen", "127.0.0.1:0", "--rate-limit", "0",
+		"--store", "pebble:" + filepath.Join(dir, "store"), "--auth-hs256-file", s.secret}, flags...)...)
+	if err != nil {
+		return nil, fmt.Errorf("%w (make build makes %s)", err, o.binary)
+	}
+	var told struct {
+		Addr  string
+		Admin string `json:"admin_addr"`
+	}
+	if err := json.Unmarshal([]byte(s.first), &told); err != nil || told.Addr == "" {
+		s.stop()
+		return nil, fmt.Errorf("the first line of the gateway is %q: %w", s.first, err)
+	}
+	s.address, s.admin = told.Addr, told.Admin
+	return s, nil
+}
+
+// token is one of the user.
+func (s *served) token(ctx context.Context, user library.PrincipalID) (string, error) {
+	token, err := exec.CommandContext(ctx, s.binary, "token", "--hs256-file", s.secret, "--sub", string(user)).Output()
+	return strings.TrimSpace(string(token)), err
+}
+
+// allocated is how many bytes the gateway has allocated so far, as its own
+// figures tell.
+func (s *served) allocated(ctx context.Context) (int64, error) {
+	r, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://"+s.admin+"/metrics", nil)
+	if err != nil {
+		return 0, err
+	}
+	answer, err := http.DefaultClient.Do(r)
+	if err != nil {
+		return 0, err
+	}
+	defer answer.Body.Close()
+	lines := bufio.NewScanner(answer.Body)
+	for lines.Scan() {
+		if value, ok := strings.CutPrefix(lines.Text(), "go_memstats_alloc_bytes_total "); ok {
+			bytes, err := strconv.ParseFloat(value, 64)
+			return int64(bytes), err
+		}
+	}
+	return 0, fmt.Errorf("the figures do not tell what was allocated: %w", lines.Err())
+}
