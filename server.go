@@ -15,6 +15,7 @@ import (
 
 	"carrel/auth"
 	"carrel/edge"
+	"carrel/graph"
 	"carrel/observe"
 	"carrel/resolvers"
 	"carrel/web"
@@ -142,9 +143,12 @@ func (s *server) serve(ctx context.Context, handler http.Handler) error {
 
 // handler is everything at the main address.
 func (s *server) handler() (http.Handler, error) {
-	var err error
+	subgraph, err := graph.NewSubgraph()
+	if err != nil {
+		return nil, err
+	}
 	s.api, err = edge.New(edge.Config{
-		Schema:         resolvers.NewSchema(&resolvers.Root{Library: s.gateway.service, Limits: toldLimits(s.edge.limits)}),
+		Schema:         resolvers.NewSchema(&resolvers.Root{Library: s.gateway.service, Limits: toldLimits(s.edge.limits), Schema: subgraph}),
 		Authenticate:   s.access.tokens.Caller,
 		Limits:         s.edge.limits,
 		WarnOnly:       s.cfg.Limits == "warn",

@@ -95,10 +95,7 @@ func (c *costing) field(f *ast.Field) price {
 		return price{each: plus(1+below.once, times(c.pageSize(f), below.each))}
 	case typ.Elem != nil && !isConnection(f.ObjectDefinition.Name):
 		below := c.set(f.SelectionSet)
-		if n, named := c.named(f); named { // each is an object that is read
-			return price{each: times(n, plus(1, plus(below.each, below.once)))}
-		}
-		return price{each: plus(1, times(library.MaxList, plus(below.each, below.once)))}
+		return price{each: c.list(f, plus(below.each, below.once))}
 	default:
 		below := c.set(f.SelectionSet)
 		return price{each: plus(1, plus(below.each, below.once))}
@@ -131,20 +128,14 @@ func (c *costing) pageSize(f *ast.Field) int {
 	return library.DefaultPageSize
 }
 
-// named is how many objects a field asks for by their names, ids or
-// representations of a federation; false where it takes none.
-func (c *costing) named(f *ast.Field) (n int, ok bool) {
-	for _, name := range [...]string{"ids", "representations"} {
-		arg := f.Arguments.ForName(name)
-		if arg == nil {
-			continue
+// list is what a list that is no page costs, by what is below an element: as
+// many objects as are asked for by an argument, or a list that comes with its
+// object and is as long as any may be.
+func (c *costing) list(f *ast.Field, below int) int {
+	for _, arg := range f.Arguments {
+		if f.Definition.Arguments.ForName(arg.Name).Type.Elem != nil {
+			return max(1, times(listLength(arg.Value, c.values), plus(1, below)))
 		}
-		if value, err := arg.Value.Value(c.values); err == nil {
-			if list, ok := value.([]any); ok {
-				return max(1, len(list)), true
-			}
-		}
-		return 1, true // a single value stands for a list of one
 	}
-	return 0, false
+	return plus(1, times(library.MaxList, below))
 }

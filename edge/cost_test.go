@@ -41,6 +41,11 @@ func TestCost(t *testing.T) {
 		"each node is read":         {`{nodes(ids:["a","b","c"]){id}}`, nil, 3},
 		"nodes by variable ids":     {`query($i:[ID!]!){nodes(ids:$i){...on User{library{nodes{id}}}}}`, map[string]any{"i": ids(10)}, 10 * (1 + 1 + 20)},
 		"nodes by a single id":      {`query($i:[ID!]!){nodes(ids:$i){...on User{library{nodes{id}}}}}`, map[string]any{"i": "u:a:b"}, 1 + 21},
+		"nodes by no id":            {`{nodes(ids:[]){...on User{library{nodes{id}}}}}`, nil, 1},
+		"a hundred ids":             {`query($i:[ID!]!){nodes(ids:$i){id}}`, map[string]any{"i": ids(100)}, 100},
+		"references":                {`query($r:[_Any!]!){_entities(representations:$r){...on User{library{nodes{id}}}...on Content{createdBy{id}}}}`, map[string]any{"r": ids(10)}, 10 * (1 + 1 + 20 + 1)},
+		"literal references":        {`{_entities(representations:[{__typename:"User",id:"u:a:b"},{}]){...on User{library{nodes{id}}}}}`, nil, 2 * (1 + 1 + 20)},
+		"the schema for composers":  {`{_service{sdl}}`, nil, 1},
 		"faults of a mutation":      {`mutation{` + anyMutation[:len(anyMutation)-1] + ` userErrors{code}}}`, nil, 3},
 		"introspection is not ours": {`{__schema{types{fields{name}}}}`, nil, 0},
 	} {

@@ -21,6 +21,8 @@ type document struct {
 	ast  *ast.QueryDocument
 	// sizes are the arguments that say how large a page shall be.
 	sizes []*ast.Argument
+	// lists are the arguments that say which objects shall be read.
+	lists []*ast.Argument
 }
 
 // operation finds the one to run: the named one, or the only one.
@@ -172,13 +174,7 @@ func (d *document) collectSet(set ast.SelectionSet) (unsupported string) {
 		switch sel := sel.(type) {
 		case *ast.Field:
 			directives, below = sel.Directives, sel.SelectionSet
-			if sel.Definition != nil && strings.HasSuffix(sel.Definition.Type.Name(), "Connection") {
-				for _, arg := range sel.Arguments {
-					if arg.Name == "first" || arg.Name == "last" {
-						d.sizes = append(d.sizes, arg)
-					}
-				}
-			}
+			d.collectArguments(sel)
 		case *ast.InlineFragment:
 			directives, below = sel.Directives, sel.SelectionSet
 		case *ast.FragmentSpread:
@@ -192,6 +188,21 @@ func (d *document) collectSet(set ast.SelectionSet) (unsupported string) {
 		}
 	}
 	return ""
+}
+
+func (d *document) collectArguments(f *ast.Field) {
+	if f.Definition == nil {
+		return
+	}
+	connection := isConnection(f.Definition.Type.Name())
+	for _, arg := range f.Arguments {
+		switch {
+		case connection && (arg.Name == "first" || arg.Name == "last"):
+			d.sizes = append(d.sizes, arg)
+		case f.Definition.Arguments.ForName(arg.Name).Type.Elem != nil:
+			d.lists = append(d.lists, arg)
+		}
+	}
 }
 
 // weight estimates the bytes that a document takes in memory: a syntax tree

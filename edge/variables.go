@@ -9,6 +9,8 @@ import (
 
 	"github.com/vektah/gqlparser/v2/ast"
 	"github.com/vektah/gqlparser/v2/validator"
+
+	"carrel/library"
 )
 
 // coerce checks the variables against their types and fills in defaults. The
@@ -123,6 +125,8 @@ func scalarMismatch(name string, value any, path string) (where, want string) {
 				ok = err == nil
 			}
 		}
+	case "_Any":
+		return "", "" // each is judged, and answered, by itself
 	default:
 		want = "a " + name + ", a string"
 		_, ok = value.(string)
@@ -133,9 +137,15 @@ func scalarMismatch(name string, value any, path string) (where, want string) {
 	return path, want
 }
 
-// checkSizes refuses pages that are larger than any may be, before anything is
-// read. The Service has the last word on the arguments of a page.
+// checkSizes refuses pages and lists that are larger than any may be, before
+// anything is read. The Service has the last word on the arguments of a page.
 func (d *document) checkSizes(values map[string]any, limit int) *refusal {
+	for _, arg := range d.lists {
+		if n := listLength(arg.Value, values); n > library.MaxList {
+			return &refusal{errs: withLocation(coded(codeBadUserInput,
+				fmt.Sprintf("%s has %d elements; at most %d can be asked for at once", arg.Name, n, library.MaxList)), arg.Position)}
+		}
+	}
 	for _, arg := range d.sizes {
 		value := arg.Value
 		var size int64
@@ -159,4 +169,23 @@ func (d *document) checkSizes(values map[string]any, limit int) *refusal {
 		}
 	}
 	return nil
+}
+
+// listLength is how many elements the value of a list has. A single one stands
+// for a list of one.
+func listLength(value *ast.Value, values map[string]any) int {
+	switch value.Kind {
+	case ast.ListValue:
+		return len(value.Children)
+	case ast.NullValue:
+		return 0
+	case ast.Variable:
+		switch v := values[value.Raw].(type) {
+		case nil:
+			return 0
+		case []any:
+			return len(v)
+		}
+	}
+	return 1
 }

@@ -113,7 +113,11 @@ func outline(schema *ast.Schema) []string {
 		if len(d.Interfaces) > 0 {
 			head += " implements " + strings.Join(d.Interfaces, " & ")
 		}
-		lines = append(lines, head+applied(d.Directives))
+		head += applied(d.Directives)
+		if len(d.Types) > 0 {
+			head += " = " + strings.Join(d.Types, " | ")
+		}
+		lines = append(lines, head)
 		for _, v := range d.EnumValues {
 			lines = append(lines, fmt.Sprintf("%s.%s%s", d.Name, v.Name, applied(v.Directives)))
 		}

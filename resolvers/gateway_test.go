@@ -38,6 +38,8 @@ type spy struct {
 	pages      []library.LibraryQuery
 	principals [][]library.PrincipalID
 	standings  [][]library.ContentID
+	contents   [][]library.ContentID
+	nodes      [][]string
 	counts     int
 }
 
@@ -62,6 +64,20 @@ func (s *spy) Standings(ctx context.Context, v *library.Viewer, ids []library.Co
 	return s.API.Standings(ctx, v, ids)
 }
 
+func (s *spy) Contents(ctx context.Context, v *library.Viewer, ids []library.ContentID) ([]*library.Content, error) {
+	s.mu.Lock()
+	s.contents = append(s.contents, ids)
+	s.mu.Unlock()
+	return s.API.Contents(ctx, v, ids)
+}
+
+func (s *spy) Nodes(ctx context.Context, v *library.Viewer, ids []string) ([]library.Node, error) {
+	s.mu.Lock()
+	s.nodes = append(s.nodes, ids)
+	s.mu.Unlock()
+	return s.API.Nodes(ctx, v, ids)
+}
+
 func (s *spy) LibraryCount(ctx context.Context, c *library.LibraryConnection) (library.Count, error) {
 	s.mu.Lock()
 	s.counts++
@@ -72,7 +88,7 @@ func (s *spy) LibraryCount(ctx context.Context, c *library.LibraryConnection) (l
 func (s *spy) reset() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.pages, s.principals, s.standings, s.counts = nil, nil, nil, 0
+	s.pages, s.principals, s.standings, s.contents, s.nodes, s.counts = nil, nil, nil, nil, nil, 0
 }
 
 func newGateway(t testing.TB) *gateway {
@@ -99,8 +115,12 @@ func newGateway(t testing.TB) *gateway {
 	if err != nil {
 		t.Fatal(err)
 	}
+	subgraph, err := graph.NewSubgraph()
+	if err != nil {
+		t.Fatal(err)
+	}
 	watched := &spy{API: service}
-	root := &resolvers.Root{Library: watched, Limits: graph.Limits{DefaultPageSize: 20, MaxPageSize: 100, MaxDepth: 12, MaxCost: 5000, MaxShareTargets: 100, MaxBodyBytes: 1 << 20}}
+	root := &resolvers.Root{Library: watched, Schema: subgraph, Limits: graph.Limits{DefaultPageSize: 20, MaxPageSize: 100, MaxDepth: 12, MaxCost: 5000, MaxShareTargets: 100, MaxBodyBytes: 1 << 20}}
 	schema := resolvers.NewSchema(root)
 	return &gateway{t: t, spy: watched, exec: executor.New(schema), slow: executor.New(unplanned{schema})}
 }

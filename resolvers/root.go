@@ -16,6 +16,8 @@ type Root struct {
 	Library library.API
 	// Limits are told by the query of that name; the edge enforces them.
 	Limits graph.Limits
+	// Schema is told to composers.
+	Schema *graph.Subgraph
 }
 
 var _ graph.ResolverRoot = (*Root)(nil)

@@ -1,0 +1,75 @@
+package graph
+
+import (
+	"github.com/99designs/gqlgen/graphql"
+
+	"carrel/library"
+)
+
+// Representation is a reference to an object of ours, as routers send it.
+type Representation struct {
+	// ID is the global id, a principal's in lower case, so that two references
+	// to one object are equal. It is empty where nothing is referred to: there
+	// is a fault, or the id is of another type than __typename.
+	ID string
+	// Fault is what is wrong with it. One bad reference must not spoil a batch,
+	// so it is told when the batch is answered.
+	Fault error
+}
+
+// entityKind is the kind of id of a type of the union _Entity.
+func entityKind(typeName string) library.IDKind {
+	switch typeName {
+	case "User":
+		return library.IDUser
+	case "Group":
+		return library.IDGroup
+	case "Content":
+		return library.IDContent
+	}
+	return library.IDMalformed
+}
+
+// UnmarshalRepresentation reads __typename and the key. The rest is ignored:
+// whatever a router, or somebody in its place, says of an object, only the id
+// counts. Nothing of the input is repeated in a fault.
+func UnmarshalRepresentation(v any) (Representation, error) {
+	fields, ok := v.(map[string]any)
+	if !ok {
+		return malformedRepresentation("a representation is an object with __typename and id")
+	}
+	typeName, ok := fields["__typename"].(string)
+	if !ok {
+		return malformedRepresentation("a representation needs __typename, a string")
+	}
+	kind := entityKind(typeName)
+	if kind == library.IDMalformed {
+		return malformedRepresentation("the __typename of a representation is User, Group or Content")
+	}
+	id, ok := fields["id"].(string)
+	if !ok {
+		return malformedRepresentation("a representation needs id, a string")
+	}
+	switch library.KindOfID(id) {
+	case library.IDMalformed:
+		return malformedRepresentation("the id of a representation has the form u:<tenant>:<name>, g:<tenant>:<name> or c:<tenant>:<name>")
+	case kind:
+	default:
+		return Representation{}, nil
+	}
+	if kind == library.IDContent {
+		return Representation{ID: id}, nil
+	}
+	principal, err := library.ParsePrincipalID(id)
+	return Representation{ID: string(principal), Fault: err}, nil
+}
+
+func malformedRepresentation(what string) (Representation, error) {
+	return Representation{Fault: library.BadInputf("%s", what)}, nil
+}
+
+// MarshalRepresentation writes a reference; the scalar is never part of an
+// answer, but gqlgen wants both directions.
+func MarshalRepresentation(r Representation) graphql.Marshaler {
+	return graphql.MarshalString(r.ID)
+}

@@ -1,0 +1,184 @@
+package resolvers_test
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/vektah/gqlparser/v2/gqlerror"
+
+	"carrel/library"
+)
+
+const entities = `query($r: [_Any!]!) { _entities(representations: $r) {
+	__typename ... on User { id } ... on Group { id } ... on Content { id } } }`
+
+// ref is a reference; more is smuggled in with it.
+func ref(typeName, id string, more ...string) any {
+	r := map[string]any{"__typename": typeName, "id": id}
+	for _, name := range more {
+		r[name] = "x"
+	}
+	return r
+}
+
+// refs names entities of one type after another: "User u:acme:ann".
+func refs(list ...string) []any {
+	all := make([]any, len(list))
+	for i, text := range list {
+		typeName, id, _ := strings.Cut(text, " ")
+		all[i] = ref(typeName, id)
+	}
+	return all
+}
+
+// told are the entities of an answer as refs takes them, "" for null.
+func told(a answer) []string {
+	list, _ := a.at("_entities").([]any)
+	all := make([]string, len(list))
+	for i, e := range list {
+		if m, ok := e.(map[string]any); ok {
+			all[i] = fmt.Sprint(m["__typename"], " ", m["id"])
+		}
+	}
+	return all
+}
+
+// faults are the errors of an answer, as path and reason.
+func faults(t *testing.T, a answer) []string {
+	t.Helper()
+	var all []string
+	for _, err := range a.errs {
+		var located *gqlerror.Error
+		if !errors.As(err, &located) {
+			t.Fatalf("an error without a place: %v", err)
+		}
+		all = append(all, located.Path.String()+" "+string(library.ReasonOf(err)))
+	}
+	return all
+}
+
+func TestEntities(t *testing.T) {
+	g := newGateway(t)
+	g.people("root", "ann", "eve", "ghost")
+	g.must(as("u:acme:ann"), `mutation { createGroup(input: {tenant: "acme", name: "crew", displayName: "Crew"}) { userErrors { message } } }`)
+	g.link(as("u:acme:ann"), "Page")
+	g.must(as("u:acme:ann"), `mutation { createContent(input: {name: "Secret", kind: NOTE, title: "s", visibility: PRIVATE}) { userErrors { message } } }`)
+	const bad = " BAD_USER_INPUT"
+	for name, c := range map[string]struct {
+		viewer *library.Viewer
+		refs   []any
+		want   []string
+		faults []string
+	}{
+		"none":                       {as("u:acme:ann"), refs(), []string{}, nil},
+		"one of each":                {as("u:acme:ann"), refs("User u:acme:ann", "Group g:acme:crew", "Content c:acme:Page"), []string{"User u:acme:ann", "Group g:acme:crew", "Content c:acme:Page"}, nil},
+		"in their order":             {as("u:acme:ann"), refs("Content c:acme:Page", "User u:acme:eve", "Content c:acme:Secret", "User u:acme:ann"), []string{"Content c:acme:Page", "User u:acme:eve", "Content c:acme:Secret", "User u:acme:ann"}, nil},
+		"some of them twice":         {as("u:acme:ann"), refs("User u:acme:ann", "Content c:acme:Page", "User U:ACME:Ann", "Content c:acme:Page"), []string{"User u:acme:ann", "Content c:acme:Page", "User u:acme:ann", "Content c:acme:Page"}, nil},
+		"missing ones":               {as("u:acme:ann"), refs("User u:acme:nobody", "Content c:acme:page", "Group g:acme:none", "User u:acme:ann"), []string{"", "", "", "User u:acme:ann"}, nil},
+		"private ones, of another":   {as("u:acme:eve"), refs("Content c:acme:Secret", "User u:acme:ghost", "Content c:acme:Page"), []string{"", "", "Content c:acme:Page"}, nil},
+		"private ones, anonymously":  {&library.Viewer{}, refs("Content c:acme:Secret", "User u:acme:ghost", "Content c:acme:Page"), []string{"", "", "Content c:acme:Page"}, nil},
+		"private ones, of one's own": {as("u:acme:ghost"), refs("Content c:acme:Secret", "User u:acme:ghost"), []string{"", "User u:acme:ghost"}, nil},
+		"private ones, as a manager": {admin(), refs("Content c:acme:Secret", "User u:acme:ghost"), []string{"Content c:acme:Secret", "User u:acme:ghost"}, nil},
+		"the id of another type":     {as("u:acme:ann"), refs("User g:acme:crew", "Group u:acme:ann", "Content u:acme:ann", "User c:acme:Page", "User u:acme:ann"), []string{"", "", "", "", "User u:acme:ann"}, nil},
+		"no references": {as("u:acme:ann"), append(refs("User ann", "Limits u:acme:ann", "Principal u:acme:ann", "User u:acme:ann"), "u:acme:ann", map[string]any{}),
+			[]string{"", "", "", "User u:acme:ann", "", ""},
+			[]string{"_entities[0]" + bad, "_entities[1]" + bad, "_entities[2]" + bad, "_entities[4]" + bad, "_entities[5]" + bad}},
+		"smuggled fields": {as("u:acme:eve"), []any{ref("User", "u:acme:eve", "displayName", "email", "viewerRole"), ref("Content", "c:acme:Secret", "visibility", "viewer")}, []string{"User u:acme:eve", ""}, nil},
+	} {
+		t.Run(name, func(t *testing.T) {
+			a := g.do(c.viewer, entities, "r", c.refs)
+			if diff := cmp.Diff(c.want, told(a)); diff != "" {
+				t.Errorf("entities (-want +got):\n%s", diff)
+			}
+			if diff := cmp.Diff(c.faults, faults(t, a)); diff != "" {
+				t.Errorf("errors (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+// TestEntitiesLookLikeNodes: what is told of an object does not depend on the
+// way to it, and what came with a reference is not believed.
+func TestEntitiesLookLikeNodes(t *testing.T) {
+	g := newGateway(t)
+	g.people("root", "ann", "eve")
+	g.link(as("u:acme:ann"), "Page", "u:acme:eve")
+	const fields = `__typename ... on User { displayName email library { nodes { id } } } ... on Content { title viewerRole viewerCanShare createdBy { id } }`
+	smuggled := []any{ref("User", "u:acme:ann", "displayName", "email"), ref("Content", "c:acme:Page", "title", "viewerRole", "viewerCanShare", "createdBy")}
+	for _, v := range []*library.Viewer{as("u:acme:ann"), as("u:acme:eve"), admin(), {}} {
+		byNode := g.must(v, `{ nodes(ids: ["u:acme:ann", "c:acme:Page"]) { `+fields+` } }`)
+		byRef := g.must(v, `query($r: [_Any!]!) { _entities(representations: $r) { `+fields+` } }`, "r", smuggled)
+		if diff := cmp.Diff(byNode.at("nodes"), byRef.at("_entities")); diff != "" {
+			t.Errorf("%s (-node +entity):\n%s", v.User, diff)
+		}
+	}
+}
+
+// TestEntitiesAreReadInOneBatch: each object once, and what is asked of them
+// all together too.
+func TestEntitiesAreReadInOneBatch(t *testing.T) {
+	g := newGateway(t)
+	g.shelf(9)
+	var list []any
+	for i := range 100 {
+		switch i % 3 {
+		case 0:
+			list = append(list, ref("User", fmt.Sprintf("u:acme:%s", []string{"ann", "bob", "eve"}[i%9/3])))
+		default:
+			list = append(list, ref("Content", fmt.Sprintf("c:acme:item%03d", i%9)))
+		}
+	}
+	a := g.must(as("u:acme:eve"), `query($r: [_Any!]!) { _entities(representations: $r) {
+		... on User { displayName } ... on Content { title viewerRole createdBy { displayName } } } }`, "r", list)
+	if n := len(a.at("_entities").([]any)); n != 100 {
+		t.Errorf("%d entities", n)
+	}
+	want := []string{"u:acme:ann", "c:acme:item001", "c:acme:item002", "u:acme:bob", "c:acme:item004", "c:acme:item005", "u:acme:eve", "c:acme:item007", "c:acme:item008"}
+	if diff := cmp.Diff([][]string{want}, g.spy.nodes); diff != "" {
+		t.Errorf("objects (-want +got):\n%s", diff)
+	}
+	if len(g.spy.principals) != 1 || len(g.spy.standings) != 1 || len(g.spy.contents) != 0 {
+		t.Errorf("creators %v, standings %v, items one by one %v: want one batch of each of the first two", g.spy.principals, g.spy.standings, g.spy.contents)
+	}
+}
+
+func TestEntitiesTakeAHundred(t *testing.T) {
+	g := newGateway(t)
+	list := make([]any, 101)
+	for i := range list {
+		list[i] = ref("Content", "c:acme:one")
+	}
+	if a := g.must(as("u:acme:ann"), entities, "r", list[:100]); len(a.at("_entities").([]any)) != 100 {
+		t.Errorf("100 references: %s", a.raw)
+	}
+	a := g.do(as("u:acme:ann"), entities, "r", list)
+	if diff := cmp.Diff([]string{"_entities BAD_USER_INPUT"}, faults(t, a)); diff != "" {
+		t.Errorf("101 references (-want +got):\n%s", diff)
+	}
+	if a.raw != "null" {
+		t.Errorf("got %s: half a list cannot be told from a whole one", a.raw)
+	}
+}
+
+// TestReferencesInTheDocument: a router sends them as a variable, but nothing
+// says that it must.
+func TestReferencesInTheDocument(t *testing.T) {
+	g := newGateway(t)
+	g.people("root", "ann")
+	a := g.must(as("u:acme:ann"), `query($id: ID!) { a: _entities(representations: {__typename: "User", id: "u:acme:ann"}) { ... on User { id } }
+		b: _entities(representations: [{__typename: "User", id: $id}, {__typename: "User", id: "u:acme:x"}]) { ... on User { id } } }`, "id", "u:acme:ann")
+	if want := `{"a":[{"id":"u:acme:ann"}],"b":[{"id":"u:acme:ann"},null]}`; a.raw != want {
+		t.Errorf("got %s, want %s", a.raw, want)
+	}
+}
+
+func TestTheSchemaForComposers(t *testing.T) {
+	g := newGateway(t)
+	sdl, _ := g.must(&library.Viewer{}, `{ _service { sdl } }`).at("_service", "sdl").(string)
+	if !strings.Contains(sdl, "type Content implements Node @key") {
+		t.Errorf("got %.300s", sdl)
+	}
+}
