@@ -12,6 +12,26 @@ func TestConformance(t *testing.T) {
 	storetest.Run(t, func(*testing.T) library.Store { return shared })
 }
 
+func TestArchive(t *testing.T) {
+	shared := open(t, options(t))
+	storetest.RunArchive(t, func(*testing.T) storetest.ArchiveStore { return shared })
+}
+
+// TestDurableArchive: as TestDurable.
+func TestDurableArchive(t *testing.T) {
+	o := options(t)
+	storetest.RunDurableArchive(t, func(t *testing.T) (storetest.ArchiveStore, func() storetest.ArchiveStore) {
+		store := open(t, o)
+		return store, func() storetest.ArchiveStore {
+			if err := store.Close(); err != nil {
+				t.Fatal(err)
+			}
+			store = open(t, o)
+			return store
+		}
+	})
+}
+
 // TestDurable: the cluster outlives the process, so what a crash takes is the
 // session and whatever the process remembered.
 func TestDurable(t *testing.T) {

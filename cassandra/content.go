@@ -195,9 +195,11 @@ func (s *Store) MembersPage(ctx context.Context, id library.ContentID, after lib
 // With base 0 the condition is bound to null: no header must exist. An
 // assignment to an element of a map leaves no tombstone, as the whole map would.
 const (
-	assignContentHeader = `UPDATE content SET seq = ?, mts = ?, state = ?, item_kind = ?, title = ?, description = ?, link = ?, expires_at = ?,
+	assignContentCells = `UPDATE content SET seq = ?, mts = ?, state = ?, item_kind = ?, title = ?, description = ?, link = ?, expires_at = ?,
  present = ?, creator = ?, created_at = ?, last_modified = ?, version = ?, visibility = ?, widest = ?, position = ?,
- moves_since = ?, moves = ?, managers = ?, members = ?, writers[?] = ?`
+ moves_since = ?, moves = ?, managers = ?, members = ?`
+	assignContentHeader = assignContentCells + `, writers[?] = ?`
+
 	updateContent   = assignContentHeader + ` WHERE content_id = ? AND kind = 0 AND key = '~' IF seq = ?`
 	moveContent     = assignContentHeader + `, unsettled[?] = ? WHERE content_id = ? AND kind = 0 AND key = '~' IF seq = ?`
 	putMember       = `INSERT INTO content (content_id, kind, key, role, state, mseq) VALUES (?, 1, ?, ?, ?, ?)`
@@ -211,7 +213,7 @@ func (s *Store) Commit(ctx context.Context, c *library.ContentCommit) (library.V
 		return library.Verdict{}, wrongSeq(c.Header.Seq, c.Base)
 	}
 	var ch changes
-	stmt, args := updateContent, headerValues(c)
+	stmt, args := updateContent, append(headerValues(&c.Header), slotOf(c.Header.Seq), gocql.UUID(c.Writer))
 	if c.Supersede != nil {
 		stmt, args = moveContent, append(args, int64(c.Supersede.Position), int8(c.Supersede.Widest))
 	}
@@ -236,9 +238,8 @@ func (s *Store) Commit(ctx context.Context, c *library.ContentCommit) (library.V
 	return library.Verdict{Seq: rows.Header.Seq, Writers: rows.Header.Writers}, nil
 }
 
-// headerValues are the values of assignContentHeader.
-func headerValues(c *library.ContentCommit) []any {
-	h := &c.Header
+// headerValues are the values of assignContentCells.
+func headerValues(h *library.Header) []any {
 	var present int8
 	var description, link string
 	var expiresAt int64
@@ -254,7 +255,7 @@ func headerValues(c *library.ContentCommit) []any {
 	return []any{
 		h.Seq, int64(h.MTS), int8(h.State), int8(h.Kind), h.Title, description, link, expiresAt,
 		present, string(h.Creator), int64(h.CreatedAt), int64(h.LastModified), h.Version, int8(h.Visibility), int8(h.Widest), int64(h.Position),
-		int64(h.MovesSince), h.Moves, h.Managers, h.Members, slotOf(h.Seq), gocql.UUID(c.Writer),
+		int64(h.MovesSince), h.Moves, h.Managers, h.Members,
 	}
 }
 

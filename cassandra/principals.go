@@ -130,8 +130,9 @@ func (s *Store) ReadPrincipals(ctx context.Context, ids []library.PrincipalID) (
 }
 
 const (
-	updatePrincipal = `UPDATE principal SET seq = ?, mts = ?, state = ?, display_name = ?, visibility = ?, email = ?, created_at = ?,
- managers = ?, members = ?, writers[?] = ? WHERE principal_id = ? AND kind = 0 AND key = '~' IF seq = ?`
+	assignPrincipalCells = `UPDATE principal SET seq = ?, mts = ?, state = ?, display_name = ?, visibility = ?, email = ?, created_at = ?,
+ managers = ?, members = ?`
+	updatePrincipal   = assignPrincipalCells + `, writers[?] = ? WHERE principal_id = ? AND kind = 0 AND key = '~' IF seq = ?`
 	putGroupMember    = `INSERT INTO principal (principal_id, kind, key, role, state, mseq) VALUES (?, 1, ?, ?, ?, ?)`
 	putPrincipalReply = `INSERT INTO principal (principal_id, kind, key, input_hash, answer, until) VALUES (?, 2, ?, ?, ?, ?) USING TTL ?`
 )
@@ -143,8 +144,7 @@ func (s *Store) CommitPrincipal(ctx context.Context, c *library.PrincipalCommit)
 		return library.Verdict{}, wrongSeq(h.Seq, c.Base)
 	}
 	var ch changes
-	ch.add(updatePrincipal, h.Seq, int64(h.MTS), int8(h.State), h.DisplayName, int8(h.Visibility), h.Email, int64(h.CreatedAt),
-		h.Managers, h.Members, slotOf(h.Seq), gocql.UUID(c.Writer), string(c.ID), baseOf(c.Base))
+	ch.add(updatePrincipal, append(principalValues(h), slotOf(h.Seq), gocql.UUID(c.Writer), string(c.ID), baseOf(c.Base))...)
 	for _, m := range c.Members {
 		ch.add(putGroupMember, string(c.ID), string(m.Principal), int8(m.Role), memberState(m.Leaving), h.Seq)
 	}
@@ -161,4 +161,9 @@ func (s *Store) CommitPrincipal(ctx context.Context, c *library.PrincipalCommit)
 		return library.Verdict{}, library.Uncertain(err)
 	}
 	return library.Verdict{Seq: rows.Header.Seq, Writers: rows.Header.Writers}, nil
+}
+
+// principalValues are the values of assignPrincipalCells.
+func principalValues(h *library.PrincipalHeader) []any {
+	return []any{h.Seq, int64(h.MTS), int8(h.State), h.DisplayName, int8(h.Visibility), h.Email, int64(h.CreatedAt), h.Managers, h.Members}
 }

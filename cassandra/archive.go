@@ -1,0 +1,214 @@
+package cassandra
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"math"
+	"slices"
+	"time"
+
+	"github.com/gocql/gocql"
+
+	"carrel/library"
+)
+
+var _ library.CopySource = (*Store)(nil)
+
+// An archive is read along the tokens of the partitions, which is the order in
+// which a cluster keeps them, and within a partition in the order of its rows.
+// That order lasts and is the same for every process, so the row read last is
+// the place where any of them can go on.
+
+// rowPlace is where a row stands in its table.
+type rowPlace struct {
+	Token int64  `json:"token"`
+	Part  []byte `json:"part"`          // the key of its partition
+	Row   []byte `json:"row,omitempty"` // its own key there; empty where a partition is one row
+}
+
+// archiveTable is how the rows of a chapter are read. Its statements give the
+// same columns.
+type archiveTable struct {
+	doing string
+	// beyond reads the rows behind a token, and within the rows of a partition
+	// behind one of them; beside lists the keys of the partitions of a token.
+	beyond, within, beside string
+	// single: a partition is one row, so that nothing stands behind it there.
+	single bool
+	// partition and row are a place's keys as the statements bind them; row of
+	// nothing is the place before the first one.
+	partition func(part []byte) ([]any, error)
+	row       func(row []byte) ([]any, error)
+	// key makes the key of a partition that beside has listed.
+	key func(*gocql.Iter) (part []byte, ok bool)
+	// rows makes a reader of rows.
+	rows func() rowReader
+}
+
+// rowReader reads the next row; ok is false at the end.
+type rowReader func(*gocql.Iter) (r library.ArchivedRow, at rowPlace, ok bool, err error)
+
+// beforeAllTokens is smaller than the token of any partition.
+const beforeAllTokens int64 = math.MinInt64
+
+// archivePage is how many rows are fetched at a time: a row may have tens of
+// kilobytes.
+const archivePage = 100
+
+// ReadRows implements library.Archive.
+func (s *Store) ReadRows(ctx context.Context, c library.Chapter, after []byte, limit int) (rows []library.ArchivedRow, next []byte, err error) {
+	t, err := archiveTableOf(c)
+	if err != nil {
+		return nil, nil, err
+	}
+	w := &archiveWalk{store: s, table: t, limit: limit}
+	if after != nil {
+		w.at = new(rowPlace)
+		if err := json.Unmarshal(after, w.at); err != nil {
+			return nil, nil, fault(t.doing, fmt.Errorf("%w: a place", errCell))
+		}
+	}
+	if err := w.run(ctx); err != nil {
+		return nil, nil, err
+	}
+	if len(w.rows) < limit {
+		return w.rows, nil, nil
+	}
+	next, err = json.Marshal(w.at)
+	return w.rows, next, fault(t.doing, err)
+}
+
+// archiveWalk reads one page.
+type archiveWalk struct {
+	store *Store
+	table *archiveTable
+	limit int
+	rows  []library.ArchivedRow
+	at    *rowPlace // of the last row; nil before the first
+}
+
+// run reads what is left of the partition in which the last page has ended,
+// then the partitions that share its token, then all that is behind the token.
+func (w *archiveWalk) run(ctx context.Context) error {
+	token := beforeAllTokens
+	if w.at != nil {
+		token = w.at.Token
+		if err := w.rest(ctx, *w.at); err != nil {
+			return err
+		}
+	}
+	if len(w.rows) >= w.limit {
+		return nil
+	}
+	return w.read(ctx, w.table.beyond, token)
+}
+
+// rest reads what is left of one token.
+func (w *archiveWalk) rest(ctx context.Context, at rowPlace) error {
+	if !w.table.single {
+		if err := w.partition(ctx, at.Part, at.Row); err != nil {
+			return err
+		}
+	}
+	if len(w.rows) >= w.limit {
+		return nil
+	}
+	parts, err := w.beside(ctx, at.Token)
+	if err != nil {
+		return err
+	}
+	// Partitions of one token stand in the order of their keys.
+	for _, part := range parts {
+		if bytes.Compare(part, at.Part) <= 0 || len(w.rows) >= w.limit {
+			continue
+		}
+		if err := w.partition(ctx, part, nil); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// beside lists the partitions of a token; hardly ever is there more than one.
+func (w *archiveWalk) beside(ctx context.Context, token int64) (parts [][]byte, err error) {
+	r := reading{doing: w.table.doing, stmt: w.table.beside, args: []any{token}}
+	err = w.store.patiently(ctx, func() error {
+		parts = nil
+		return w.store.read(ctx, r, func(iter *gocql.Iter) bool {
+			part, ok := w.table.key(iter)
+			if ok {
+				parts = append(parts, part)
+			}
+			return ok
+		})
+	})
+	slices.SortFunc(parts, bytes.Compare)
+	return parts, err
+}
+
+// partition reads the rows of a partition behind one of them.
+func (w *archiveWalk) partition(ctx context.Context, part, row []byte) error {
+	args, err := w.table.partition(part)
+	if err != nil {
+		return fault(w.table.doing, err)
+	}
+	if !w.table.single {
+		more, err := w.table.row(row)
+		if err != nil {
+			return fault(w.table.doing, err)
+		}
+		args = append(args, more...)
+	}
+	return w.read(ctx, w.table.within, args...)
+}
+
+// read runs a statement that ends with a limit, and adds its rows.
+func (w *archiveWalk) read(ctx context.Context, stmt string, args ...any) error {
+	had := len(w.rows)
+	r := reading{doing: w.table.doing, stmt: stmt, args: append(args, w.limit-had), page: archivePage}
+	return w.store.patiently(ctx, func() error {
+		w.rows = w.rows[:had]
+		var last rowPlace
+		var bad error
+		next := w.table.rows()
+		err := w.store.read(ctx, r, func(iter *gocql.Iter) bool {
+			row, at, ok, err := next(iter)
+			if err != nil {
+				bad = err
+			}
+			if !ok || err != nil {
+				return false
+			}
+			w.rows, last = append(w.rows, row), at
+			return true
+		})
+		if err == nil {
+			err = fault(w.table.doing, bad)
+		}
+		if err == nil && len(w.rows) > had {
+			w.at = &last
+		}
+		return err
+	})
+}
+
+// A copy takes long, and a node that is restarted meanwhile must not end it.
+const (
+	patientTries = 6
+	patientPause = 500 * time.Millisecond
+)
+
+// patiently does again, after a pause that doubles, what failed because the
+// cluster could not do it. It must be something that may be repeated.
+func (s *Store) patiently(ctx context.Context, do func() error) error {
+	wait := patientPause
+	for n := 1; ; n++ {
+		err := do()
+		if err == nil || n == patientTries || library.CodeOf(err) != library.Unavailable || pause(ctx, wait) != nil {
+			return err
+		}
+		wait *= 2
+	}
+}

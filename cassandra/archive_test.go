@@ -1,0 +1,203 @@
+package cassandra
+
+import (
+	"encoding/binary"
+	"fmt"
+	"math/bits"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+
+	"carrel/library"
+)
+
+// distant is an instant of 2040, by which rows of tests are forgotten.
+const distant library.Instant = 2208988800000000
+
+// archived reads a chapter in pages of a size.
+func archived(t *testing.T, s *Store, c library.Chapter, limit int) []library.ArchivedRow {
+	t.Helper()
+	var all []library.ArchivedRow
+	var after []byte
+	for range 10_000 {
+		rows, next, err := s.ReadRows(t.Context(), c, after, limit)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if all = append(all, rows...); next == nil {
+			return all
+		}
+		after = next
+	}
+	t.Fatal("the chapter has no end")
+	return nil
+}
+
+// murmur is how Murmur3 takes a block of 16 bytes in (x64, 128 bits).
+type murmur struct{ h1, h2 uint64 }
+
+const (
+	murmurC1 uint64 = 0x87c37b91114253d5
+	murmurC2 uint64 = 0x4cf5ad432745937f
+)
+
+// inverse is that of an odd number modulo 2^64.
+func inverse(n uint64) uint64 {
+	x := n
+	for range 6 {
+		x *= 2 - n*x
+	}
+	return x
+}
+
+func (m murmur) block(k1, k2 uint64) murmur {
+	m.h1 ^= bits.RotateLeft64(k1*murmurC1, 31) * murmurC2
+	m.h1 = (bits.RotateLeft64(m.h1, 27)+m.h2)*5 + 0x52dce729
+	m.h2 ^= bits.RotateLeft64(k2*murmurC2, 33) * murmurC1
+	m.h2 = (bits.RotateLeft64(m.h2, 31)+m.h1)*5 + 0x38495ab5
+	return m
+}
+
+// leadingTo is the block that leads from m to a state.
+func (m murmur) leadingTo(to murmur) (k1, k2 uint64) {
+	h1 := bits.RotateLeft64((to.h1-0x52dce729)*inverse(5)-m.h2, -27)
+	h2 := bits.RotateLeft64((to.h2-0x38495ab5)*inverse(5)-to.h1, -31)
+	k1 = bits.RotateLeft64((m.h1^h1)*inverse(murmurC2), -31) * inverse(murmurC1)
+	k2 = bits.RotateLeft64((m.h2^h2)*inverse(murmurC1), -33) * inverse(murmurC2)
+	return k1, k2
+}
+
+// sameToken are keys of 32 bytes that share a token.
+func sameToken(n int) []library.RequestKey {
+	to := murmur{}.block(0, 0).block(0, 0)
+	keys := make([]library.RequestKey, n)
+	for i := range keys {
+		first := uint64(i) * 0x9e3779b97f4a7c15
+		k1, k2 := murmur{}.block(first, 0).leadingTo(to)
+		binary.LittleEndian.PutUint64(keys[i][:], first)
+		binary.LittleEndian.PutUint64(keys[i][16:], k1)
+		binary.LittleEndian.PutUint64(keys[i][24:], k2)
+	}
+	return keys
+}
+
+// Whoever chooses ids or keys can choose some that share a token.
+func TestRowsOfOneTokenAreGivenOnceEach(t *testing.T) {
+	s := open(t, options(t))
+	var rows []library.ArchivedRow
+	want := map[string]bool{}
+	for i, key := range append(sameToken(7), library.RequestKey{1}, library.RequestKey{2}) {
+		c := library.Creation{Key: key, ID: fmt.Sprintf("c:a:%d", i), Until: distant}
+		rows = append(rows, library.ArchivedRow{Creation: &c})
+		want[c.ID] = true
+	}
+	if err := s.PutRows(t.Context(), rows); err != nil {
+		t.Fatal(err)
+	}
+	tokens := map[int64]int{}
+	iter := s.session.Query(`SELECT token(key) FROM request`).WithContext(t.Context()).Iter()
+	for token := int64(0); iter.Scan(&token); {
+		tokens[token]++
+	}
+	if err := iter.Close(); err != nil || len(tokens) != 3 {
+		t.Fatalf("nine keys have the tokens %v, want seven of one: %v", tokens, err)
+	}
+	for limit := 1; limit <= 10; limit++ {
+		got := map[string]bool{}
+		read := archived(t, s, library.ChapterCreations, limit)
+		for _, r := range read {
+			got[r.Creation.ID] = true
+		}
+		if len(read) != len(want) || !cmp.Equal(want, got) {
+			t.Errorf("in pages of %d: %d rows, %v", limit, len(read), got)
+		}
+	}
+}
+
+// A partition may have more rows than a page, and than one write.
+func TestALargePartitionIsPutAndReadInPieces(t *testing.T) {
+	s := open(t, options(t))
+	header := library.Header{Content: library.Content{ID: "c:a:big", Kind: library.Note, Title: "Big", Visibility: library.Public},
+		State: library.Live, Seq: 3, MTS: 7, Position: 7, Widest: library.Public, Members: 1203}
+	rows := []library.ArchivedRow{{Content: &header}}
+	for i := range 1203 {
+		rows = append(rows, library.ArchivedRow{Member: &library.MemberAt{Content: header.ID,
+			Member: library.Member{Principal: library.PrincipalID(fmt.Sprintf("u:a:%04d", i)), Role: library.Viewing, Seq: 3}}})
+	}
+	other := header
+	other.ID = "c:a:other"
+	rows = append(rows, library.ArchivedRow{Content: &other})
+	for page := range slices.Chunk(rows, 700) {
+		if err := s.PutRows(t.Context(), page); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, limit := range []int{100, 401, 5000} {
+		read := archived(t, s, library.ChapterContents, limit)
+		// Which of the two items comes first is the cluster's affair.
+		if read[0].Content.ID == other.ID {
+			read = append(read[1:], read[0])
+		}
+		if diff := cmp.Diff(rows, read, cmpopts.EquateEmpty()); diff != "" {
+			t.Fatalf("in pages of %d (-put +read):\n%s", limit, diff)
+		}
+	}
+}
+
+// A copy costs a decision an item, whatever the number of its rows, and rows
+// that are forgotten by now are not put.
+func TestWhatAPutCosts(t *testing.T) {
+	o := options(t)
+	var mu sync.Mutex
+	asked := map[string]int{}
+	o.Observe = func(r Observation) {
+		mu.Lock()
+		defer mu.Unlock()
+		asked[r.Operation+" "+r.Outcome]++
+	}
+	now := distant - 1_000_000
+	o.Now = func() library.Instant { return now }
+	s := open(t, o)
+	var rows []library.ArchivedRow
+	for i := range 20 {
+		id := library.ContentID(fmt.Sprintf("c:a:%d", i))
+		rows = append(rows, library.ArchivedRow{Content: &library.Header{Content: library.Content{ID: id}, State: library.Live, Seq: 1}})
+		for m := range 10 {
+			rows = append(rows, library.ArchivedRow{Member: &library.MemberAt{Content: id, Member: library.Member{Principal: library.UserID("a", fmt.Sprint(m)), Seq: 1}}})
+		}
+		rows = append(rows, library.ArchivedRow{Request: &library.RequestAt{Content: id, RequestRow: library.RequestRow{Until: now}}},
+			library.ArchivedRow{Due: &library.Due{At: distant, Content: id}})
+	}
+	rows = append(rows, library.ArchivedRow{Creation: &library.Creation{ID: "c:a:1", Until: now - 1}},
+		library.ArchivedRow{Creation: &library.Creation{Key: library.RequestKey{1}, ID: "c:a:2", Until: now + 50_000_000}})
+	clear(asked)
+	if err := s.PutRows(t.Context(), rows); err != nil {
+		t.Fatal(err)
+	}
+	var dues int
+	for name, n := range asked {
+		if strings.HasPrefix(name, "put rows of due ") {
+			dues = n
+		}
+	}
+	if dues < 2 || dues > dueShards {
+		t.Errorf("twenty dues of one day were put by %d writes", dues)
+	}
+	delete(asked, "put rows of due ok")
+	if diff := cmp.Diff(map[string]int{"put rows of content applied": 20, "put rows of due_day ok": 1, "put rows of request applied": 1}, asked); diff != "" {
+		t.Errorf("writes (-want +got):\n%s", diff)
+	}
+	var left int
+	if err := s.session.Query(`SELECT ttl(id) FROM request`).WithContext(t.Context()).Scan(&left); err != nil || left < 1 || left > 51 {
+		t.Errorf("a creation that is kept for 50 s more has a time to live of %d s, %v", left, err)
+	}
+	for _, r := range archived(t, s, library.ChapterContents, 1000) {
+		if r.Request != nil {
+			t.Errorf("a request that may be forgotten was put: %+v", r.Request)
+		}
+	}
+}

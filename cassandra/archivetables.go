@@ -1,0 +1,264 @@
+package cassandra
+
+import (
+	"encoding/binary"
+	"encoding/hex"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/gocql/gocql"
+
+	"carrel/library"
+)
+
+const (
+	archiveSettings       = `SELECT token(name), name, value FROM setting WHERE token(name) > ? LIMIT ?`
+	archiveSetting        = `SELECT token(name), name, value FROM setting WHERE name = ? LIMIT ?`
+	archiveSettingsBeside = `SELECT name FROM setting WHERE token(name) = ?`
+
+	archiveBlocks       = `SELECT token(host), host, next FROM id_block WHERE token(host) > ? LIMIT ?`
+	archiveBlock        = `SELECT token(host), host, next FROM id_block WHERE host = ? LIMIT ?`
+	archiveBlocksBeside = `SELECT host FROM id_block WHERE token(host) = ?`
+
+	archiveCreations       = `SELECT token(key), key, input_hash, id, until FROM request WHERE token(key) > ? LIMIT ?`
+	archiveCreation        = `SELECT token(key), key, input_hash, id, until FROM request WHERE key = ? LIMIT ?`
+	archiveCreationsBeside = `SELECT key FROM request WHERE token(key) = ?`
+
+	archivePrincipals       = `SELECT token(principal_id), principal_id, ` + principalColumns + ` FROM principal WHERE token(principal_id) > ? LIMIT ?`
+	archivePrincipal        = `SELECT token(principal_id), principal_id, ` + principalColumns + ` FROM principal WHERE principal_id = ? AND (kind, key) > (?, ?) LIMIT ?`
+	archivePrincipalsBeside = `SELECT DISTINCT principal_id FROM principal WHERE token(principal_id) = ?`
+
+	archiveContents       = `SELECT token(content_id), content_id, ` + contentColumns + ` FROM content WHERE token(content_id) > ? LIMIT ?`
+	archiveContent        = `SELECT token(content_id), content_id, ` + contentColumns + ` FROM content WHERE content_id = ? AND (kind, key) > (?, ?) LIMIT ?`
+	archiveContentsBeside = `SELECT DISTINCT content_id FROM content WHERE token(content_id) = ?`
+
+	archiveDues       = `SELECT token(day, shard), day, shard, at, content_id FROM due WHERE token(day, shard) > ? LIMIT ?`
+	archiveDue        = `SELECT token(day, shard), day, shard, at, content_id FROM due WHERE day = ? AND shard = ? AND (at, content_id) > (?, ?) LIMIT ?`
+	archiveDuesBeside = `SELECT DISTINCT day, shard FROM due WHERE token(day, shard) = ?`
+)
+
+// archiveTableOf is the table of a chapter.
+func archiveTableOf(c library.Chapter) (*archiveTable, error) {
+	switch c {
+	case library.ChapterSettings:
+		return singleRows("read settings", archiveSettings, archiveSetting, archiveSettingsBeside, textKey, textPart, readSettings), nil
+	case library.ChapterBlocks:
+		return singleRows("read blocks", archiveBlocks, archiveBlock, archiveBlocksBeside, textKey, textPart, readBlocks), nil
+	case library.ChapterCreations:
+		return singleRows("read creations", archiveCreations, archiveCreation, archiveCreationsBeside, bytesKey, bytesPart, readCreations), nil
+	case library.ChapterPrincipals:
+		return &archiveTable{doing: "read principal rows", beyond: archivePrincipals, within: archivePrincipal, beside: archivePrincipalsBeside,
+			key: textKey, partition: textPart, row: kindRow, rows: readPrincipalRows}, nil
+	case library.ChapterContents:
+		return &archiveTable{doing: "read content rows", beyond: archiveContents, within: archiveContent, beside: archiveContentsBeside,
+			key: textKey, partition: textPart, row: kindRow, rows: readContentRows}, nil
+	case library.ChapterDues:
+		return &archiveTable{doing: "read due rows", beyond: archiveDues, within: archiveDue, beside: archiveDuesBeside,
+			key: dueKey, partition: duePart, row: dueRow, rows: readDueRows}, nil
+	}
+	return nil, &library.Error{Code: library.Internal, Msg: fmt.Sprintf("read rows: there is no chapter %d", c)}
+}
+
+// singleRows is a table whose partitions are one row each.
+func singleRows(doing, beyond, within, beside string, key func(*gocql.Iter) ([]byte, bool),
+	partition func([]byte) ([]any, error), rows func() rowReader) *archiveTable {
+	return &archiveTable{doing: doing, beyond: beyond, within: within, beside: beside, single: true, key: key, partition: partition, rows: rows}
+}
+
+// Keys of partitions.
+
+func textKey(iter *gocql.Iter) ([]byte, bool) {
+	var key string
+	ok := iter.Scan(&key)
+	return []byte(key), ok
+}
+
+func textPart(part []byte) ([]any, error) { return []any{string(part)}, nil }
+
+func bytesKey(iter *gocql.Iter) ([]byte, bool) {
+	var key []byte
+	ok := iter.Scan(&key)
+	return slices.Clone(key), ok
+}
+
+func bytesPart(part []byte) ([]any, error) { return []any{part}, nil }
+
+// A day is kept as the days since 1970 with the sign turned, which has the
+// order in which the cluster keeps days.
+const dayZero = 1 << 31
+
+// duePartOf is the key of a partition of dues, in the order of the cluster's.
+func duePartOf(day time.Time, shard int8) []byte {
+	days := day.Unix() / (24 * 60 * 60)
+	return append(binary.BigEndian.AppendUint32(nil, uint32(days+dayZero)), byte(shard))
+}
+
+func dueKey(iter *gocql.Iter) ([]byte, bool) {
+	var day time.Time
+	var shard int8
+	ok := iter.Scan(&day, &shard)
+	return duePartOf(day, shard), ok
+}
+
+func duePart(part []byte) ([]any, error) {
+	if len(part) != 5 {
+		return nil, errCell
+	}
+	days := int64(binary.BigEndian.Uint32(part)) - dayZero
+	return []any{time.Unix(days*24*60*60, 0).UTC(), int8(part[4])}, nil
+}
+
+// Keys of rows within their partitions.
+
+// kindRow is the key of a row of content or of a principal: its kind, and its
+// key within that.
+func kindRow(row []byte) ([]any, error) {
+	if len(row) == 0 {
+		return []any{int8(-1), ""}, nil
+	}
+	return []any{int8(row[0]), string(row[1:])}, nil
+}
+
+func kindRowOf(kind int8, key string) []byte { return append([]byte{byte(kind)}, key...) }
+
+// dueRow is the key of a due: its instant and the item.
+func dueRow(row []byte) ([]any, error) {
+	switch {
+	case len(row) == 0:
+		return []any{beforeAllTokens, ""}, nil
+	case len(row) < 8:
+		return nil, errCell
+	}
+	return []any{int64(binary.BigEndian.Uint64(row)), string(row[8:])}, nil
+}
+
+func dueRowOf(d library.Due) []byte {
+	return append(binary.BigEndian.AppendUint64(nil, uint64(d.At)), d.Content...)
+}
+
+// Rows.
+
+func readSettings() rowReader {
+	return func(iter *gocql.Iter) (r library.ArchivedRow, at rowPlace, ok bool, err error) {
+		var value []byte
+		var name string
+		if !iter.Scan(&at.Token, &name, &value) {
+			return r, at, false, nil
+		}
+		at.Part = []byte(name)
+		r.Setting = &library.SettingRow{Name: name, Value: slices.Clone(value)}
+		return r, at, true, nil
+	}
+}
+
+func readBlocks() rowReader {
+	return func(iter *gocql.Iter) (r library.ArchivedRow, at rowPlace, ok bool, err error) {
+		var b library.BlockRow
+		if !iter.Scan(&at.Token, &b.Host, &b.Next) {
+			return r, at, false, nil
+		}
+		at.Part, r.Block = []byte(b.Host), &b
+		return r, at, true, nil
+	}
+}
+
+func readCreations() rowReader {
+	return func(iter *gocql.Iter) (r library.ArchivedRow, at rowPlace, ok bool, err error) {
+		var key, hash []byte
+		var c library.Creation
+		var until int64
+		if !iter.Scan(&at.Token, &key, &hash, &c.ID, &until) {
+			return r, at, false, nil
+		}
+		if len(key) != len(c.Key) || len(hash) != len(c.InputHash) {
+			return r, at, false, errCell
+		}
+		copy(c.Key[:], key)
+		copy(c.InputHash[:], hash)
+		c.Until = library.Instant(until)
+		at.Part, r.Creation = c.Key[:], &c
+		return r, at, true, nil
+	}
+}
+
+func readPrincipalRows() rowReader {
+	var row principalRow
+	var id string
+	var token int64
+	cells := append([]any{&token, &id}, row.cells()...)
+	return func(iter *gocql.Iter) (r library.ArchivedRow, at rowPlace, ok bool, err error) {
+		if !iter.Scan(cells...) {
+			return r, at, false, nil
+		}
+		group := library.PrincipalID(id)
+		switch row.kind {
+		case kindHeader:
+			h := row.header(group)
+			r.Principal = &h
+		case kindMember:
+			r.GroupMember = &library.GroupMemberAt{Group: group, GroupMemberRow: row.member()}
+		case kindRequest:
+			r.Request = &library.RequestAt{Principal: group}
+			r.Request.RequestRow, err = row.requestCells.archived(row.key)
+		default:
+			err = errCell
+		}
+		return r, rowPlace{token, []byte(id), kindRowOf(row.kind, row.key)}, err == nil, err
+	}
+}
+
+func readContentRows() rowReader {
+	var row contentRow
+	var id string
+	var token int64
+	cells := append([]any{&token, &id}, row.cells()...)
+	return func(iter *gocql.Iter) (r library.ArchivedRow, at rowPlace, ok bool, err error) {
+		if !iter.Scan(cells...) {
+			return r, at, false, nil
+		}
+		content := library.ContentID(id)
+		switch row.kind {
+		case kindHeader:
+			h := row.header(content)
+			r.Content = &h
+		case kindMember:
+			r.Member = &library.MemberAt{Content: content, Member: row.member()}
+		case kindRequest:
+			r.Request = &library.RequestAt{Content: content}
+			r.Request.RequestRow, err = row.requestCells.archived(row.key)
+		default:
+			// A row that this program does not know must not be left behind.
+			err = errCell
+		}
+		return r, rowPlace{token, []byte(id), kindRowOf(row.kind, row.key)}, err == nil, err
+	}
+}
+
+// archived is the answered request of a row, whose key is the request's.
+func (c *requestCells) archived(key string) (library.RequestRow, error) {
+	b, err := hex.DecodeString(key)
+	if err != nil || len(b) != len(library.RequestKey{}) {
+		return library.RequestRow{}, errCell
+	}
+	row, err := c.row(library.RequestKey(b))
+	if err != nil {
+		return library.RequestRow{}, err
+	}
+	return *row, nil
+}
+
+func readDueRows() rowReader {
+	return func(iter *gocql.Iter) (r library.ArchivedRow, at rowPlace, ok bool, err error) {
+		var day time.Time
+		var shard int8
+		var instant int64
+		var id string
+		if !iter.Scan(&at.Token, &day, &shard, &instant, &id) {
+			return r, at, false, nil
+		}
+		r.Due = &library.Due{At: library.Instant(instant), Content: library.ContentID(id)}
+		at.Part, at.Row = duePartOf(day, shard), dueRowOf(*r.Due)
+		return r, at, true, nil
+	}
+}
