@@ -99,7 +99,7 @@ func TestMetrics(t *testing.T) {
 		`carrel_request_seconds_count{code="GRAPHQL_VALIDATION_FAILED",operation="none"} 1`,
 		`carrel_store_call_seconds_count{method="Commit",outcome="ok"} 1`,
 		`carrel_store_call_seconds_count{method="CommitPrincipal",outcome="ok"} 1`,
-		`carrel_store_call_seconds_count{method="PageLibrary",outcome="ok"}`,
+		`carrel_store_call_seconds_count{method="OpenLibrary",outcome="ok"}`,
 		`carrel_fanout_lag_seconds_count{outcome="complete"} 1`,
 		"\ncarrel_oldest_change_seconds ", "\ncarrel_repairs_asked_total 0\n", "\ngo_goroutines ",
 	} {

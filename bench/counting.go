@@ -76,6 +76,15 @@ func (c *counting) PageLibrary(ctx context.Context, s library.Slice) ([]library.
 	return es, err
 }
 
+// OpenLibrary implements library.LibraryStore.
+func (c *counting) OpenLibrary(ctx context.Context, s library.Slice, newest bool) (*library.Opening, error) {
+	o, err := c.Store.OpenLibrary(ctx, s, newest)
+	if err == nil {
+		c.rows.Add(int64(len(o.Entries) + 2))
+	}
+	return o, err
+}
+
 // Roles implements library.LibraryStore.
 func (c *counting) Roles(ctx context.Context, owner library.PrincipalID, ids []library.ContentID) ([]library.ContentRole, error) {
 	c.rows.Add(int64(len(ids)))

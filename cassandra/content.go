@@ -3,16 +3,11 @@ package cassandra
 import (
 	"context"
 	"encoding/hex"
-	"slices"
 
 	"github.com/gocql/gocql"
 
 	"carrel/library"
 )
-
-// readWidth is how many partitions one ReadMany reads at a time. A page of 20
-// is read at once, and an import of thousands does not fill the gate.
-const readWidth = 64
 
 // contentRow is a row of the table content, of whatever kind.
 type contentRow struct {
@@ -28,17 +23,26 @@ type contentRow struct {
 	requestCells
 }
 
-// contentColumns are the columns of contentRow.cells, in their order.
-const contentColumns = `kind, key, seq, mts, last_modified, position, moves_since, created_at,
+// shownColumns are the columns of contentRow.shownCells, in their order: what
+// pages need of a header and of member rows. contentColumns are those of
+// contentRow.cells: with the two maps, of up to 32 cells each, and requests.
+const (
+	shownColumns = `kind, key, seq, mts, last_modified, position, moves_since, created_at,
  state, item_kind, visibility, widest, present, role, version, moves, managers, members,
- title, description, link, creator, expires_at, mseq, unsettled, writers, input_hash, answer, until`
+ title, description, link, creator, expires_at, mseq`
+	contentColumns = shownColumns + `, unsettled, writers, input_hash, answer, until`
+)
 
-func (r *contentRow) cells() []any {
+func (r *contentRow) shownCells() []any {
 	return []any{
 		&r.kind, &r.key, &r.seq, &r.mts, &r.lastModified, &r.position, &r.movesSince, &r.createdAt,
 		&r.state, &r.itemKind, &r.visibility, &r.widest, &r.present, &r.role, &r.version, &r.moves, &r.managers, &r.members,
-		&r.title, &r.description, &r.link, &r.creator, &r.expiresAt, &r.mseq, &r.unsettled, &r.writers, &r.hash, &r.answer, &r.until,
+		&r.title, &r.description, &r.link, &r.creator, &r.expiresAt, &r.mseq,
 	}
+}
+
+func (r *contentRow) cells() []any {
+	return append(r.shownCells(), &r.unsettled, &r.writers, &r.hash, &r.answer, &r.until)
 }
 
 // The optional parts of an item, as bits of the column present. A part that is
@@ -97,24 +101,14 @@ func (s *Store) Read(ctx context.Context, id library.ContentID, q library.Conten
 // answers from one state of it.
 func (s *Store) readContent(ctx context.Context, doing string, id library.ContentID, q library.ContentQuery, rows *library.ContentRows) error {
 	r := reading{doing: doing, stmt: selectContentRows, serial: q.Serial, args: []any{string(id), partitionKeys(q.Members, q.Request)}}
-	if len(q.Members) > 0 {
-		rows.Members = make([]library.Member, len(q.Members))
-		for i, p := range q.Members {
-			rows.Members[i].Principal = p
-		}
-	}
+	rows.Members = noMembers(q.Members)
 	var bad error
 	err := s.eachContentRow(ctx, r, func(row *contentRow) {
 		switch row.kind {
 		case kindHeader:
 			rows.Header = row.header(id)
 		case kindMember:
-			m := row.member()
-			for i := range rows.Members {
-				if rows.Members[i].Principal == m.Principal {
-					rows.Members[i] = m
-				}
-			}
+			putMemberRow(rows.Members, row.member())
 		case kindRequest:
 			rows.Request, bad = row.requestCells.row(*q.Request)
 		}
@@ -128,45 +122,7 @@ func (s *Store) readContent(ctx context.Context, doing string, id library.Conten
 // eachContentRow runs a SELECT of contentColumns. The row is used again.
 func (s *Store) eachContentRow(ctx context.Context, r reading, see func(*contentRow)) error {
 	row := new(contentRow)
-	cells := row.cells()
-	return s.read(ctx, r, func(iter *gocql.Iter) bool {
-		if !iter.Scan(cells...) {
-			return false
-		}
-		see(row)
-		return true
-	})
-}
-
-// ReadMany implements library.ContentStore: each partition is read once, all of
-// them at the same time, which costs a page less than one statement over all.
-func (s *Store) ReadMany(ctx context.Context, ids []library.ContentID, members []library.PrincipalID) ([]library.ContentRows, error) {
-	if err := ctx.Err(); err != nil {
-		return nil, notBegun(err)
-	}
-	rows := make([]library.ContentRows, len(ids))
-	first := make(map[library.ContentID]int, len(ids))
-	var distinct []int
-	for i, id := range ids {
-		if _, known := first[id]; !known {
-			first[id] = i
-			distinct = append(distinct, i)
-		}
-	}
-	err := concurrently(ctx, len(distinct), readWidth, func(ctx context.Context, n int) error {
-		i := distinct[n]
-		return s.readContent(ctx, "read contents", ids[i], library.ContentQuery{Members: members}, &rows[i])
-	})
-	if err != nil {
-		return nil, err
-	}
-	for i, id := range ids {
-		if f := first[id]; f != i {
-			rows[i] = rows[f]
-			rows[i].Members = slices.Clone(rows[f].Members)
-		}
-	}
-	return rows, nil
+	return s.eachRow(ctx, r, row.cells(), func() { see(row) })
 }
 
 // The header's key sorts behind every principal, so it is in the slice.

@@ -17,18 +17,52 @@ var (
 	afterAll  = library.EntryKey{Position: math.MaxInt64}
 )
 
+// With the slice comes the static column of the partition, at no cost.
 const (
-	pageOlder = `SELECT position, content_id, mts, role FROM library_by_principal
+	pageOlder = `SELECT position, content_id, mts, role, built FROM library_by_principal
  WHERE principal_id = ? AND bucket = ? AND (position, content_id) < (?, ?) LIMIT ?`
-	pageNewer = `SELECT position, content_id, mts, role FROM library_by_principal
+	pageNewer = `SELECT position, content_id, mts, role, built FROM library_by_principal
  WHERE principal_id = ? AND bucket = ? AND (position, content_id) > (?, ?) AND (position, content_id) <= (?, ?)
  ORDER BY bucket DESC, position ASC, content_id ASC LIMIT ?`
 )
 
 // PageLibrary implements library.LibraryStore: one clustering slice.
 func (s *Store) PageLibrary(ctx context.Context, p library.Slice) ([]library.Entry, error) {
+	es, _, err := s.page(ctx, p)
+	return es, err
+}
+
+// OpenLibrary implements library.LibraryStore: the slice tells whether the
+// library is complete, unless it is empty, and is read beside the newest entry.
+func (s *Store) OpenLibrary(ctx context.Context, p library.Slice, newest bool) (*library.Opening, error) {
+	o := new(library.Opening)
+	readings := []func(context.Context) error{func(ctx context.Context) (err error) {
+		o.Entries, o.Built, err = s.page(ctx, p)
+		if err == nil && len(o.Entries) == 0 {
+			o.Built, err = s.Built(ctx, p.Owner)
+		}
+		return err
+	}}
+	if newest {
+		readings = append(readings, func(ctx context.Context) error {
+			es, _, err := s.page(ctx, library.Slice{Owner: p.Owner, Bucket: p.Bucket, Limit: 1})
+			if len(es) == 1 {
+				o.Newest = &library.EntryKey{Position: es[0].Position, Content: es[0].Content}
+			}
+			return err
+		})
+	}
+	err := concurrently(ctx, len(readings), len(readings), func(ctx context.Context, n int) error { return readings[n](ctx) })
+	if err != nil {
+		return nil, err
+	}
+	return o, nil
+}
+
+// page reads a slice. built is that of the library only where there are entries.
+func (s *Store) page(ctx context.Context, p library.Slice) (es []library.Entry, built bool, err error) {
 	if p.Limit <= 0 {
-		return nil, nil
+		return nil, false, nil
 	}
 	r := reading{doing: "page a library", args: []any{string(p.Owner), int8(p.Bucket)}}
 	if p.Newer {
@@ -40,23 +74,19 @@ func (s *Store) PageLibrary(ctx context.Context, p library.Slice) ([]library.Ent
 		r.stmt = pageOlder
 		r.args = append(r.args, int64(from.Position), string(from.Content), p.Limit)
 	}
-	es := make([]library.Entry, 0, min(p.Limit, 128))
+	es = make([]library.Entry, 0, min(p.Limit, 128))
 	var (
 		position, mts int64
 		id            string
 		role          int8
 	)
-	err := s.read(ctx, r, func(iter *gocql.Iter) bool {
-		if !iter.Scan(&position, &id, &mts, &role) {
-			return false
-		}
+	err = s.eachRow(ctx, r, []any{&position, &id, &mts, &role, &built}, func() {
 		es = append(es, library.Entry{Position: library.Instant(position), Content: library.ContentID(id), MTS: library.Instant(mts), Role: library.ContentRole(role)})
-		return true
 	})
 	if err != nil {
-		return nil, err
+		return nil, false, err
 	}
-	return es, nil
+	return es, built, nil
 }
 
 func keyOr(k *library.EntryKey, otherwise library.EntryKey) library.EntryKey {

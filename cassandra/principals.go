@@ -20,15 +20,23 @@ type principalRow struct {
 	requestCells
 }
 
-// principalColumns are the columns of principalRow.cells, in their order.
-const principalColumns = `kind, key, seq, mts, created_at, mseq, state, visibility, role, managers, members,
- display_name, email, writers, input_hash, answer, until`
+// shownPrincipalColumns are the columns of principalRow.shownCells, in their
+// order, and principalColumns those of principalRow.cells.
+const (
+	shownPrincipalColumns = `kind, key, seq, mts, created_at, mseq, state, visibility, role, managers, members,
+ display_name, email`
+	principalColumns = shownPrincipalColumns + `, writers, input_hash, answer, until`
+)
 
-func (r *principalRow) cells() []any {
+func (r *principalRow) shownCells() []any {
 	return []any{
 		&r.kind, &r.key, &r.seq, &r.mts, &r.createdAt, &r.mseq, &r.state, &r.visibility, &r.role, &r.managers, &r.members,
-		&r.displayName, &r.email, &r.writers, &r.hash, &r.answer, &r.until,
+		&r.displayName, &r.email,
 	}
+}
+
+func (r *principalRow) cells() []any {
+	return append(r.shownCells(), &r.writers, &r.hash, &r.answer, &r.until)
 }
 
 // header makes the header of a user or a group of the row.
@@ -89,15 +97,10 @@ func (s *Store) readPrincipal(ctx context.Context, doing string, id library.Prin
 // eachPrincipalRow runs a SELECT of principalColumns. The row is used again.
 func (s *Store) eachPrincipalRow(ctx context.Context, r reading, see func(*principalRow)) error {
 	row := new(principalRow)
-	cells := row.cells()
-	return s.read(ctx, r, func(iter *gocql.Iter) bool {
-		if !iter.Scan(cells...) {
-			return false
-		}
-		see(row)
-		return true
-	})
+	return s.eachRow(ctx, r, row.cells(), func() { see(row) })
 }
+
+const selectShownPrincipal = `SELECT ` + shownPrincipalColumns + ` FROM principal WHERE principal_id = ? AND kind = 0 AND key = '~'`
 
 // ReadPrincipals implements library.PrincipalStore.
 func (s *Store) ReadPrincipals(ctx context.Context, ids []library.PrincipalID) ([]library.PrincipalHeader, error) {
@@ -114,14 +117,14 @@ func (s *Store) ReadPrincipals(ctx context.Context, ids []library.PrincipalID) (
 		at[id] = append(at[id], i)
 	}
 	err := concurrently(ctx, len(distinct), readWidth, func(ctx context.Context, n int) error {
-		var rows library.PrincipalRows
-		if err := s.readPrincipal(ctx, "read principals", distinct[n], library.PrincipalQuery{}, &rows); err != nil {
-			return err
-		}
-		for _, i := range at[distinct[n]] {
-			headers[i] = rows.Header
-		}
-		return nil
+		id := distinct[n]
+		row := new(principalRow)
+		r := reading{doing: "read principals", stmt: selectShownPrincipal, args: []any{string(id)}}
+		return s.eachRow(ctx, r, row.shownCells(), func() {
+			for _, i := range at[id] {
+				headers[i] = row.header(id)
+			}
+		})
 	})
 	if err != nil {
 		return nil, err

@@ -171,6 +171,17 @@ func (s *Store) read(ctx context.Context, r reading, row func(*gocql.Iter) bool)
 	})
 }
 
+// eachRow runs a SELECT and has each of its rows seen in cells.
+func (s *Store) eachRow(ctx context.Context, r reading, cells []any, see func()) error {
+	return s.read(ctx, r, func(iter *gocql.Iter) bool {
+		if !iter.Scan(cells...) {
+			return false
+		}
+		see()
+		return true
+	})
+}
+
 // write runs a statement that may be repeated without harm.
 func (s *Store) write(ctx context.Context, doing, stmt string, args ...any) error {
 	return s.request(ctx, doing, func() (string, error) {

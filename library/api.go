@@ -17,13 +17,15 @@ func Some[T any](v T) Optional[T] { return Optional[T]{true, v} }
 
 // Viewer is who asks: anonymous (the zero User), a user, an administrator of
 // the user's tenant, or a global administrator. It serves one request; what
-// was resolved of its groups is kept for as long as that.
+// was resolved of its groups, and the principals that it was shown, are kept
+// for as long as that.
 type Viewer struct {
 	User        PrincipalID
 	Admin       bool
 	GlobalAdmin bool
 
-	memo groupMemo
+	memo  groupMemo
+	shown principalMemo
 }
 
 // groupMemo keeps the groups that a viewer is in, once resolved.

@@ -75,9 +75,10 @@ func (m *groupMemo) put(busy Latch, groups map[PrincipalID]GroupRole, known bool
 	}
 }
 
-// forget drops what was resolved of the viewer's groups, also what is being
-// resolved just now: a mutation may change them.
+// forget drops what was read for the viewer, also what is being read just now:
+// a mutation may change it.
 func (v *Viewer) forget() {
+	v.shown.forget()
 	v.memo.mu.Lock()
 	defer v.memo.mu.Unlock()
 	v.memo.known, v.memo.groups, v.memo.busy = false, nil, nil

@@ -98,8 +98,13 @@ func (s *Service) Principals(ctx context.Context, v *Viewer, ids []PrincipalID) 
 // visiblePrincipals are the headers of ids, in their order, nil for whom v may
 // not see.
 func (s *Service) visiblePrincipals(ctx context.Context, v *Viewer, ids []PrincipalID) ([]*PrincipalHeader, error) {
-	visible := make([]*PrincipalHeader, 0, len(ids))
-	for list := range slices.Chunk(ids, MaxList) {
+	visible := make([]*PrincipalHeader, len(ids))
+	missing, age := v.shown.known(ids, visible)
+	if len(missing) == 0 {
+		return visible, nil
+	}
+	shown := make([]*PrincipalHeader, 0, len(missing))
+	for list := range slices.Chunk(missing, MaxList) {
 		hs, err := s.store.ReadPrincipals(ctx, list)
 		if err != nil {
 			return nil, fmt.Errorf("read principals: %w", err)
@@ -110,10 +115,16 @@ func (s *Service) visiblePrincipals(ctx context.Context, v *Viewer, ids []Princi
 				return nil, err
 			}
 			if sees {
-				visible = append(visible, &hs[i])
-			} else {
-				visible = append(visible, nil)
+				shown = append(shown, &hs[i])
 			}
+		}
+	}
+	v.shown.keep(shown, age)
+	next := 0
+	for i, id := range ids {
+		if visible[i] == nil && next < len(shown) && shown[next].ID == id {
+			visible[i] = shown[next]
+			next++
 		}
 	}
 	return visible, nil

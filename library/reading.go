@@ -28,9 +28,6 @@ func (s *Service) Library(ctx context.Context, v *Viewer, owner PrincipalID, q L
 	if q.NoEntries {
 		return conn, nil
 	}
-	if err := s.requireBuilt(ctx, owner); err != nil {
-		return nil, err
-	}
 	return conn, r.page(ctx, conn, args, from, &q)
 }
 
@@ -129,7 +126,7 @@ func (r *reading) page(ctx context.Context, conn *LibraryConnection, args page, 
 		left:  readBudget(args.size),
 	}
 	w.fresh = from == nil && !w.newer
-	if err := r.bind(ctx, w); err != nil {
+	if err := r.open(ctx, w); err != nil {
 		return err
 	}
 	if err := r.run(ctx, w); err != nil {
@@ -168,21 +165,39 @@ func (r *reading) page(ctx context.Context, conn *LibraryConnection, args page, 
 // that the viewer may not see must not make a page without bounds.
 func readBudget(size int) int { return 5*size + 50 }
 
-// bind gives a walk towards newer entries the newest position that the bucket
-// has as it begins: an item that changes during the walk would be met again.
-func (r *reading) bind(ctx context.Context, w *scan) error {
-	if !w.newer || r.until != nil {
-		return nil
-	}
-	es, err := r.s.store.PageLibrary(ctx, Slice{Owner: r.owner, Bucket: r.source, Limit: 1})
-	if err != nil {
-		return fmt.Errorf("read the newest entry: %w", err)
-	}
-	if len(es) == 0 {
+// open reads the first slice of the page. The same round trip tells whether the
+// library is complete, and gives a walk towards newer entries the newest
+// position that the bucket has as it begins: an item that changes during the
+// walk would be met again. It does not matter which of them is read first,
+// because the headers are read after both: what moved before that is judged by
+// where it stands now, and what moves later stands behind the bound.
+func (r *reading) open(ctx context.Context, w *scan) error {
+	q, any := r.sliceOf(w)
+	if !any {
 		w.ended = true
+		return r.s.requireBuilt(ctx, r.owner)
+	}
+	begins := w.newer && r.until == nil
+	o, err := r.s.store.OpenLibrary(ctx, q, begins)
+	if err == nil && !o.Built {
+		if err := r.s.rebuildMissing(ctx, r.owner); err != nil {
+			return err
+		}
+		o, err = r.s.store.OpenLibrary(ctx, q, begins)
+	}
+	if err != nil {
+		return fmt.Errorf("open library: %w", err)
+	}
+	w.took(q.Limit, o.Entries)
+	if !begins {
 		return nil
 	}
-	r.until = &es[0].Position
+	if o.Newest == nil {
+		w.pending, w.ended = nil, true
+		return nil
+	}
+	r.until = &o.Newest.Position
+	w.stopAt(*r.until)
 	return nil
 }
 

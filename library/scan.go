@@ -28,7 +28,8 @@ type scan struct {
 	want   int
 	left   int // entries that may still be scanned
 
-	found []finding
+	found   []finding
+	pending []Entry // read and not yet scanned
 	// first and last are the entries scanned first and last.
 	first, last EntryKey
 	scanned     bool
@@ -45,28 +46,26 @@ type finding struct {
 
 // run walks.
 func (r *reading) run(ctx context.Context, w *scan) error {
-	var pending []Entry
 	w.found = make([]finding, 0, w.want)
 	for least := 1; len(w.found) < w.want; least = scanBatch {
-		if len(pending) == 0 {
+		if len(w.pending) == 0 {
 			if w.ended {
 				break
 			}
-			var err error
-			if pending, err = r.slice(ctx, w); err != nil {
+			if err := r.slice(ctx, w); err != nil {
 				return err
 			}
 			continue
 		}
-		n := min(len(pending), max(w.want-len(w.found), least), w.left)
+		n := min(len(w.pending), max(w.want-len(w.found), least), w.left)
 		if n == 0 {
 			w.cut = true
 			break
 		}
-		if err := r.verify(ctx, w, pending[:n]); err != nil {
+		if err := r.verify(ctx, w, w.pending[:n]); err != nil {
 			return err
 		}
-		pending = pending[n:]
+		w.pending = w.pending[n:]
 	}
 	if w.moved {
 		// Newest first: only a fresh page has moved items.
@@ -81,26 +80,45 @@ func (r *reading) run(ctx context.Context, w *scan) error {
 	return nil
 }
 
-// slice reads entries on from where the scan has got to: one beyond the budget
-// at most, which tells whether the budget cuts anything off.
-func (r *reading) slice(ctx context.Context, w *scan) ([]Entry, error) {
-	q := Slice{
+// slice reads entries on from where the scan has got to.
+func (r *reading) slice(ctx context.Context, w *scan) error {
+	q, any := r.sliceOf(w)
+	if !any {
+		w.ended = true
+		return nil
+	}
+	es, err := r.s.store.PageLibrary(ctx, q)
+	if err != nil {
+		return fmt.Errorf("read library: %w", err)
+	}
+	w.took(q.Limit, es)
+	return nil
+}
+
+// sliceOf is the slice to read next: one entry beyond the budget at most, which
+// tells whether the budget cuts anything off. There is none where the scan has
+// got to its bound.
+func (r *reading) sliceOf(w *scan) (q Slice, any bool) {
+	q = Slice{
 		Owner: r.owner, Bucket: r.source, Newer: w.newer, From: w.from,
 		Limit: min(w.want-len(w.found)+sliceSlack, w.left+1),
 	}
 	if w.newer && r.until != nil {
-		// Everything at the position and before it: no id is the empty one.
-		q.Bound = &EntryKey{Position: *r.until + 1}
+		q.Bound = boundAt(*r.until)
 		if w.from != nil && !w.from.Less(*q.Bound) {
-			w.ended = true
-			return nil, nil
+			return q, false
 		}
 	}
-	es, err := r.s.store.PageLibrary(ctx, q)
-	if err != nil {
-		return nil, fmt.Errorf("read library: %w", err)
-	}
-	w.ended = len(es) < q.Limit
+	return q, true
+}
+
+// boundAt is behind everything at the position and before it: no id is the
+// empty one.
+func boundAt(p Instant) *EntryKey { return &EntryKey{Position: p + 1} }
+
+// took goes on with the entries of a slice of at most limit.
+func (w *scan) took(limit int, es []Entry) {
+	w.ended = len(es) < limit
 	if len(es) > 0 {
 		end := es[len(es)-1]
 		w.from = &EntryKey{end.Position, end.Content}
@@ -108,7 +126,15 @@ func (r *reading) slice(ctx context.Context, w *scan) ([]Entry, error) {
 	if w.skipTo != nil {
 		es = slices.DeleteFunc(es, func(e Entry) bool { return w.skips(EntryKey{e.Position, e.Content}) })
 	}
-	return es, nil
+	w.pending = es
+}
+
+// stopAt leaves out what was read beyond the bound of the walk.
+func (w *scan) stopAt(until Instant) {
+	within := slices.IndexFunc(w.pending, func(e Entry) bool { return e.Position > until })
+	if within >= 0 {
+		w.pending, w.ended = w.pending[:within], true
+	}
 }
 
 func (w *scan) skips(k EntryKey) bool {

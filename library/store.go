@@ -89,7 +89,9 @@ type ContentStore interface {
 	// without an error, and one atomic reading of all rows asked for.
 	Read(ctx context.Context, id ContentID, q ContentQuery) (*ContentRows, error)
 	// ReadMany reads the headers of ids with the rows of members, in order of
-	// ids. It must see everything acknowledged before it was called.
+	// ids. It must see everything acknowledged before it was called. It must
+	// leave out Unsettled and Writers, which only a change needs: they are most
+	// of a header.
 	ReadMany(ctx context.Context, ids []ContentID, members []PrincipalID) ([]ContentRows, error)
 	// MembersPage reads at most limit member rows, leaving ones too, after a
 	// principal in order of id, with the header of the same reading.
@@ -145,10 +147,24 @@ type Shared struct {
 	Role    ContentRole
 }
 
+// Opening is what a page learns of a bucket as it begins to read it.
+type Opening struct {
+	Entries []Entry
+	// Built tells whether the library is complete; false for one that is missing.
+	Built bool
+	// Newest is where the newest entry of the bucket stands; nil where there is
+	// none, and where it was not asked for.
+	Newest *EntryKey
+}
+
 // LibraryStore keeps the derived rows: libraries, and what was shared with whom.
 type LibraryStore interface {
 	// PageLibrary must return the entries of the slice in the order of the walk.
 	PageLibrary(ctx context.Context, s Slice) ([]Entry, error)
+	// OpenLibrary is PageLibrary for the first slice of a page, in one round trip
+	// with the rest of Opening. It must read Newest and Built in this call, in
+	// whatever order beside the slice.
+	OpenLibrary(ctx context.Context, s Slice, newest bool) (*Opening, error)
 	// CountLibrary counts the entries of a bucket, at most limit.
 	CountLibrary(ctx context.Context, owner PrincipalID, b Bucket, limit int) (int, error)
 	// Built tells whether the library is complete; false for one that is missing.
@@ -207,7 +223,8 @@ type MemberOf struct{ Group, Member PrincipalID }
 type PrincipalStore interface {
 	// ReadPrincipal must return a zero Header for an unknown id, without an error.
 	ReadPrincipal(ctx context.Context, id PrincipalID, q PrincipalQuery) (*PrincipalRows, error)
-	// ReadPrincipals reads headers in the order of ids, zero ones for unknown ids.
+	// ReadPrincipals reads headers in the order of ids, zero ones for unknown
+	// ids. It must leave out Writers.
 	ReadPrincipals(ctx context.Context, ids []PrincipalID) ([]PrincipalHeader, error)
 	// GroupMembersPage reads at most limit member rows, leaving ones too, after
 	// a principal in order of id, with the header of the same reading.

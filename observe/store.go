@@ -83,6 +83,7 @@ func (m *Metrics) Store(next library.Store) library.Store {
 		{&s.settle, "Settle"},
 		{&s.scanContents, "ScanContents"},
 		{&s.pageLibrary, "PageLibrary"},
+		{&s.openLibrary, "OpenLibrary"},
 		{&s.countLibrary, "CountLibrary"},
 		{&s.built, "Built"},
 		{&s.setBuilt, "SetBuilt"},
@@ -120,7 +121,7 @@ type measuredStore struct {
 	sharedWith, roles, readPrincipal, readPrincipals, groupMembersPage, confirm      call
 	commitPrincipal, enforceGroup, settleGroup, memberships, scanPrincipals, putLane call
 	lanes, dropLane, putDue, dueUntil, dropDue, fixCreation                          call
-	fixSetting                                                                       call
+	fixSetting, openLibrary                                                          call
 }
 
 var _ library.Store = (*measuredStore)(nil)
@@ -181,6 +182,13 @@ func (s *measuredStore) PageLibrary(ctx context.Context, q library.Slice) ([]lib
 	began := time.Now()
 	v, err := s.next.PageLibrary(ctx, q)
 	s.pageLibrary.ended(began, err)
+	return v, err
+}
+
+func (s *measuredStore) OpenLibrary(ctx context.Context, q library.Slice, newest bool) (*library.Opening, error) {
+	began := time.Now()
+	v, err := s.next.OpenLibrary(ctx, q, newest)
+	s.openLibrary.ended(began, err)
 	return v, err
 }
 

@@ -33,6 +33,28 @@ func (s *Store) PageLibrary(ctx context.Context, p library.Slice) ([]library.Ent
 	return entries, nil
 }
 
+// OpenLibrary implements library.LibraryStore.
+func (s *Store) OpenLibrary(ctx context.Context, p library.Slice, newest bool) (*library.Opening, error) {
+	o := new(library.Opening)
+	var err error
+	if newest {
+		es, err := s.PageLibrary(ctx, library.Slice{Owner: p.Owner, Bucket: p.Bucket, Limit: 1})
+		if err != nil {
+			return nil, err
+		}
+		if len(es) == 1 {
+			o.Newest = &library.EntryKey{Position: es[0].Position, Content: es[0].Content}
+		}
+	}
+	if o.Entries, err = s.PageLibrary(ctx, p); err != nil {
+		return nil, err
+	}
+	if o.Built, err = s.Built(ctx, p.Owner); err != nil {
+		return nil, err
+	}
+	return o, nil
+}
+
 // sliceBounds sets the bounds within which every row is of the slice.
 func (v *view) sliceBounds(p *library.Slice) {
 	v.key = appendBucket(v.key[:0], p.Owner, p.Bucket)

@@ -88,6 +88,7 @@ func (s *Store) ReadPrincipals(ctx context.Context, ids []library.PrincipalID) (
 		if err = v.readPrincipalHeader(id, &headers[i]); err != nil {
 			break
 		}
+		headers[i].Writers = nil
 	}
 	if err := errors.Join(err, s.done(v)); err != nil {
 		return nil, fault("read principals", err)

@@ -85,6 +85,24 @@ func (c *Client) PageLibrary(ctx context.Context, s library.Slice) ([]library.En
 	return page, err
 }
 
+// OpenLibrary makes the readings of an opening one after the other, in an order
+// that a cluster may happen to have: the slice is the first.
+func (c *Client) OpenLibrary(ctx context.Context, s library.Slice, newest bool) (*library.Opening, error) {
+	o := new(library.Opening)
+	var err error
+	if o.Entries, err = c.PageLibrary(ctx, s); err != nil {
+		return nil, err
+	}
+	if o.Built, err = c.Built(ctx, s.Owner); err != nil || !newest {
+		return o, err
+	}
+	last, err := c.PageLibrary(ctx, library.Slice{Owner: s.Owner, Bucket: s.Bucket, Limit: 1})
+	if len(last) == 1 {
+		o.Newest = &library.EntryKey{Position: last[0].Position, Content: last[0].Content}
+	}
+	return o, err
+}
+
 // CountLibrary counts a bucket.
 func (c *Client) CountLibrary(ctx context.Context, owner library.PrincipalID, b library.Bucket, limit int) (int, error) {
 	n := 0

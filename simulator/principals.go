@@ -51,6 +51,7 @@ func (c *Client) ReadPrincipals(ctx context.Context, ids []library.PrincipalID) 
 		for i, id := range ids {
 			if p := c.st.principal(id); p != nil {
 				headers[i] = p.header
+				headers[i].Writers = nil
 			}
 		}
 	})

@@ -20,6 +20,7 @@ func contentAreas() []area {
 		{"ReadMany", []check{
 			{"It must see everything acknowledged before it was called", readManyFresh},
 			{"headers and members are in the order of ids, zero for unknown ones", readManyOrder},
+			{"It must leave out Unsettled and Writers, which only a change needs: they are most of a header", readManyBrief},
 		}},
 		{"MembersPage", []check{
 			{"it reads at most limit member rows, leaving ones too, after a principal in order of id", membersPage},
@@ -155,6 +156,12 @@ func readPrefixes(s *stage) {
 	}
 }
 
+// shownHeader is a header as ReadMany gives it.
+func shownHeader(h library.Header) library.Header {
+	h.Unsettled, h.Writers = nil, nil
+	return h
+}
+
 func readManyFresh(s *stage) {
 	a := s.user("a")
 	var ids []library.ContentID
@@ -168,7 +175,7 @@ func readManyFresh(s *stage) {
 		rows, err := s.ReadMany(s.ctx, ids, []library.PrincipalID{a})
 		s.ok(err)
 		for n, r := range rows {
-			s.same("rows of "+string(ids[n]), r, library.ContentRows{Header: items[n].head, Members: items[n].members(a)})
+			s.same("rows of "+string(ids[n]), r, library.ContentRows{Header: shownHeader(items[n].head), Members: items[n].members(a)})
 		}
 	}
 }
@@ -182,12 +189,24 @@ func readManyOrder(s *stage) {
 	s.ok(err)
 	none := []library.Member{{Principal: b}, {Principal: a}}
 	of := func(it *item) library.ContentRows {
-		return library.ContentRows{Header: it.head, Members: it.members(b, a)}
+		return library.ContentRows{Header: shownHeader(it.head), Members: it.members(b, a)}
 	}
 	s.same("rows", rows, []library.ContentRows{of(second), {Members: none}, of(first), of(second)})
 	rows, err = s.ReadMany(s.ctx, nil, nil)
 	s.ok(err)
 	s.same("rows of no ids", rows, []library.ContentRows(nil))
+}
+
+func readManyBrief(s *stage) {
+	it := s.newItem("item", library.Private, s.user("a"))
+	it.move()
+	whole := s.read(it.head.ID, library.ContentQuery{})
+	if len(whole.Header.Unsettled) == 0 || len(whole.Header.Writers) == 0 {
+		s.Fatalf("Read leaves out %d positions and %d writers", len(it.head.Unsettled), len(it.head.Writers))
+	}
+	rows, err := s.ReadMany(s.ctx, []library.ContentID{it.head.ID}, nil)
+	s.ok(err)
+	s.same("rows", rows, []library.ContentRows{{Header: shownHeader(it.head)}})
 }
 
 func membersPage(s *stage) {

@@ -18,6 +18,10 @@ func libraryAreas() []area {
 			{"an unknown library is empty", pageUnknown},
 			{"instants before 1970 sort before later ones", pageEarly},
 		}},
+		{"OpenLibrary", []check{
+			{"OpenLibrary gives the entries that PageLibrary gives", openEntries},
+			{"It must read Newest and Built in this call, in whatever order beside the slice", openNow},
+		}},
 		{"CountLibrary", []check{
 			{"CountLibrary counts the entries of a bucket, at most limit", countLibrary},
 		}},
@@ -226,6 +230,80 @@ func built(s *stage) {
 	s.ok(s.SetBuilt(s.ctx, a))
 	isBuilt(a, true)
 	isBuilt(b, false)
+}
+
+// opened opens a bucket.
+func (s *stage) opened(p library.Slice, newest bool) *library.Opening {
+	s.Helper()
+	o, err := s.OpenLibrary(s.ctx, p, newest)
+	s.ok(err)
+	return o
+}
+
+func openEntries(s *stage) {
+	a := s.user("a")
+	for n := range 5 {
+		s.place(fmt.Sprintf("item%d", n), library.Public, start+library.Instant(n), a)
+	}
+	from := &library.EntryKey{Position: start + 2}
+	for _, p := range []library.Slice{
+		{Owner: a, Bucket: library.Private, Limit: 3},
+		{Owner: a, Bucket: library.Private, Newer: true, Limit: 3},
+		{Owner: a, Bucket: library.Public, From: from, Limit: 10},
+		{Owner: a, Bucket: library.Public, From: from, Newer: true, Bound: &library.EntryKey{Position: start + 4}, Limit: 10},
+		{Owner: a, Bucket: library.Public, From: &library.EntryKey{Position: start}, Limit: 10},
+		{Owner: s.user("unknown"), Bucket: library.Private, Limit: 10},
+	} {
+		for _, newest := range []bool{false, true} {
+			s.same(fmt.Sprintf("entries of %+v", p), append([]library.Entry{}, s.opened(p, newest).Entries...), append([]library.Entry{}, s.page(p)...))
+		}
+	}
+}
+
+func openNow(s *stage) {
+	openBuilt(s)
+	openNewest(s)
+}
+
+func openBuilt(s *stage) {
+	a, empty := s.user("built"), s.user("empty")
+	s.place("item", library.Public, start, a)
+	for _, p := range []library.PrincipalID{a, empty, s.user("unknown")} {
+		for _, b := range []library.Bucket{library.Private, library.LoggedIn, library.Public} {
+			for _, newest := range []bool{false, true} {
+				if s.opened(library.Slice{Owner: p, Bucket: b, Limit: 3}, newest).Built {
+					s.Errorf("the %v bucket of %s is built", b, p)
+				}
+			}
+		}
+	}
+	s.ok(s.SetBuilt(s.ctx, a))
+	s.ok(s.SetBuilt(s.ctx, empty))
+	for _, p := range []library.PrincipalID{a, empty} {
+		for _, from := range []*library.EntryKey{nil, {Position: start - 1}} {
+			if !s.opened(library.Slice{Owner: p, Bucket: library.Public, From: from, Limit: 3}, false).Built {
+				s.Errorf("the library of %s from %v on is not built", p, from)
+			}
+		}
+	}
+}
+
+func openNewest(s *stage) {
+	a := s.user("a")
+	older := library.Slice{Owner: a, Bucket: library.Public, Newer: true, Limit: 1}
+	if o := s.opened(older, true); o.Newest != nil {
+		s.Errorf("the newest entry of an empty bucket stands at %v", o.Newest)
+	}
+	for n := range 3 {
+		e := s.place(fmt.Sprintf("newest%d", n), library.Public, start+library.Instant(n), a)
+		s.place(fmt.Sprintf("private%d", n), library.Private, start+library.Instant(10+n), a)
+		if o := s.opened(older, true); o.Newest == nil || *o.Newest != *keyOf(e) {
+			s.Errorf("the newest entry stands at %v, not at %v", o.Newest, *keyOf(e))
+		}
+	}
+	if o := s.opened(older, false); o.Newest != nil {
+		s.Errorf("the newest entry is told where it was not asked for")
+	}
 }
 
 func dropEntries(s *stage) {

@@ -16,6 +16,7 @@ func principalAreas() []area {
 		}},
 		{"ReadPrincipals", []check{
 			{"ReadPrincipals reads headers in the order of ids, zero ones for unknown ids", readPrincipals},
+			{"It must leave out Writers", readPrincipalsBrief},
 		}},
 		{"CommitPrincipal", []check{
 			{"CommitPrincipal must apply whole or not at all, iff Seq is Base, and be durable when it returns", commitPrincipal},
@@ -156,10 +157,23 @@ func readPrincipals(s *stage) {
 	a, b := s.newCircle(s.user("a")), s.newCircle(s.group("b"), s.user("a"))
 	hs, err := s.ReadPrincipals(s.ctx, []library.PrincipalID{b.head.ID, s.user("unknown"), a.head.ID, b.head.ID})
 	s.ok(err)
+	b.head.Writers, a.head.Writers = nil, nil
 	s.same("headers", hs, []library.PrincipalHeader{b.head, {}, a.head, b.head})
 	hs, err = s.ReadPrincipals(s.ctx, nil)
 	s.ok(err)
 	s.same("headers of no ids", hs, []library.PrincipalHeader(nil))
+}
+
+func readPrincipalsBrief(s *stage) {
+	a := s.newCircle(s.user("a"))
+	if rows, err := s.ReadPrincipal(s.ctx, a.head.ID, library.PrincipalQuery{}); err != nil || len(rows.Header.Writers) == 0 {
+		s.Fatalf("ReadPrincipal leaves out the writers: %+v, %v", rows, err)
+	}
+	hs, err := s.ReadPrincipals(s.ctx, []library.PrincipalID{a.head.ID})
+	s.ok(err)
+	if len(hs) != 1 || hs[0].Writers != nil || hs[0].Seq != a.head.Seq {
+		s.Errorf("ReadPrincipals gives %+v", hs)
+	}
 }
 
 func commitPrincipal(s *stage) {

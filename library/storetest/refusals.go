@@ -76,6 +76,10 @@ func endedReads(s *stage) {
 			return err
 		}},
 		{"CountLibrary", func() error { _, err := s.CountLibrary(ended, a, library.Private, 10); return err }},
+		{"OpenLibrary", func() error {
+			_, err := s.OpenLibrary(ended, library.Slice{Owner: a, Bucket: library.Private, Limit: 10}, true)
+			return err
+		}},
 		{"Built", func() error { _, err := s.Built(ended, a); return err }},
 		{"SharedWith", func() error { _, err := s.SharedWith(ended, a, "", 10); return err }},
 		{"Roles", func() error { _, err := s.Roles(ended, a, []library.ContentID{it.head.ID}); return err }},

@@ -1,0 +1,88 @@
+package library_test
+
+import (
+	"context"
+	"slices"
+	"sync"
+	"testing"
+
+	"carrel/library"
+)
+
+// principalReads notes which principals are read.
+type principalReads struct {
+	library.Store
+	mu  sync.Mutex
+	ids []library.PrincipalID
+}
+
+func (p *principalReads) ReadPrincipals(ctx context.Context, ids []library.PrincipalID) ([]library.PrincipalHeader, error) {
+	p.mu.Lock()
+	p.ids = append(p.ids, ids...)
+	p.mu.Unlock()
+	return p.Store.ReadPrincipals(ctx, ids)
+}
+
+// take is what was read since the last time.
+func (p *principalReads) take() []library.PrincipalID {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	ids := p.ids
+	p.ids = nil
+	return ids
+}
+
+// A request that looks a user up, reads its library and asks who has created
+// the items in it reads each of those people once; the next request reads them
+// again, and so does whoever asks after a change.
+func TestARequestReadsAPrincipalOnce(t *testing.T) {
+	var reads *principalReads
+	h := newHouse(t, func(s library.Store) library.Store {
+		reads = &principalReads{Store: s}
+		return reads
+	})
+	const ann, bob, hidden = "u:acme:ann", "u:acme:bob", "u:acme:hidden"
+	h.user(ann, library.Public)
+	h.user(bob, library.Public)
+	h.user(hidden, library.Private)
+	ask := func(v *library.Viewer, ids ...library.PrincipalID) []library.Principal {
+		t.Helper()
+		ps, err := h.svc.Principals(t.Context(), v, ids)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return ps
+	}
+	wantRead := func(want ...library.PrincipalID) {
+		t.Helper()
+		if got := reads.take(); !slices.Equal(got, want) {
+			t.Errorf("read were %v, not %v", got, want)
+		}
+	}
+	for range 2 {
+		reads.take()
+		v := as(bob)
+		ask(v, ann)
+		if _, err := h.svc.Library(t.Context(), v, ann, library.LibraryQuery{}); err != nil {
+			t.Fatal(err)
+		}
+		ps := ask(v, bob, hidden, ann, bob)
+		if ps[0].PrincipalID() != bob || ps[1] != nil || ps[2].PrincipalID() != ann || ps[3].PrincipalID() != bob {
+			t.Errorf("shown were %v", ps)
+		}
+		wantRead(ann, bob, hidden, bob)
+		ask(v, hidden, ann)
+		wantRead(hidden)
+	}
+	v := as(ann)
+	name := "Ann"
+	if got := ask(v, ann); got[0].Head().DisplayName == name {
+		t.Fatalf("she is called %s already", name)
+	}
+	if _, err := h.svc.UpdateUser(t.Context(), v, library.UpdateUser{ID: ann, DisplayName: library.Some(&name)}); err != nil {
+		t.Fatal(err)
+	}
+	if got := ask(v, ann); got[0].Head().DisplayName != name {
+		t.Errorf("after her change she is called %s", got[0].Head().DisplayName)
+	}
+}
