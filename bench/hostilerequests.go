@@ -71,6 +71,15 @@ func fieldBomb(levels int) string {
 	return s + fmt.Sprintf(" fragment F%d on User{id}", levels)
 }
 
+// chain are fragments each of which spreads the next one.
+func chain(levels int) string {
+	var s strings.Builder
+	for i := range levels {
+		fmt.Fprintf(&s, " fragment F%d on User{...F%d}", i, i+1)
+	}
+	return s.String() + fmt.Sprintf(" fragment F%d on User{id}", levels)
+}
+
 // hostileDocuments are beyond a limit of their shape or cost.
 func hostileDocuments() []hostile {
 	const page = "library(first:100){nodes{createdBy{"
@@ -101,23 +110,27 @@ func hostileNames() []hostile {
 	return []hostile{
 		asked("900 unknown fields", "{viewer{"+numbered(900, "f# ")+"}}", invalid),
 		asked("450 unknown arguments", "{viewer{library("+numbered(450, "a#:1 ")+"){bucket}}}", invalid),
-		asked("300 unknown fragments", "{viewer{"+numbered(300, "...F# ")+"}}", invalid),
+		asked("60 unknown fragments", "{viewer{"+numbered(60, "...F# ")+"}}", invalid),
+		asked("900 unknown fragments", "{viewer{"+numbered(900, "...F# ")+"}}", "DUPLICATE_LIMIT"),
+		asked("120 fragments without a field in common", "{viewer{"+numbered(120, "...F# ")+"}} fragment G on User{id} "+numbered(120, "fragment F# on User{...G} "), "DUPLICATE_LIMIT"),
+		asked("150 inline fragments, each of a chain of 70", "{viewer{"+strings.Repeat("...{...F0}", 150)+"}}"+chain(70), "DUPLICATE_LIMIT"),
 		asked("280 fragments that nothing spreads", "{viewer{id}} "+numbered(280, "fragment F# on User{id}"), invalid),
 		asked("200 fragments on unknown types", "{viewer{"+numbered(200, "...on T#{id} ")+"}}", "DUPLICATE_LIMIT"),
 		asked("490 variables that nothing uses", "query("+numbered(490, "$v#:Int ")+"){viewer{id}}", invalid),
 		asked("450 variables that nobody declares", "{nodes(ids:["+numbered(900, "$v# ")+"]){id}}", invalid),
 		asked("20 operations that share 60 fragments", numbered(20, "query Q#{viewer{...F0}} ")+numbered(59, "fragment F# on User{id ...G#} fragment G# on User{x#} "), invalid),
 		asked("an input of 450 unknown members", "mutation{createUser(input:{"+numbered(450, "m#:1 ")+"}){user{id}}}", invalid),
-		asked("lists in lists, 900 levels", `{user(id:`+strings.Repeat("[", 900)+strings.Repeat("]", 900)+`){id}}`, invalid),
+		asked("lists in lists, 900 levels", `{user(id:`+strings.Repeat("[", 900)+strings.Repeat("]", 900)+`){id}}`, "DEPTH_LIMIT"),
 	}
 }
 
 // hostileValues are good documents with values that are not.
 func hostileValues() []hostile {
 	const user = "query($i:ID!){user(id:$i){id}}"
-	const after = "query($c:Cursor){viewer{id} user(id:\"u:bench:nobody\"){library(after:$c){bucket}}}"
+	const after = "query($c:Cursor){viewer{id library(after:$c){bucket}}}"
 	return []hostile{
-		{name: "a cursor of 10 KB", body: body(after, map[string]string{"c": strings.Repeat("A", 10<<10)}), status: http.StatusOK, code: `"data"`},
+		{name: "a cursor that nobody made", body: body(after, map[string]string{"c": strings.Repeat("A", 3<<10)}), status: http.StatusOK, code: "BAD_CURSOR"},
+		{name: "a cursor of 1 MB", body: body(after, map[string]string{"c": strings.Repeat("A", 1<<20-100)}), status: http.StatusOK, code: "BAD_CURSOR"},
 		{name: "an id of 1 MB", body: body(user, map[string]string{"i": strings.Repeat("a", 1<<20-100)}), status: http.StatusOK, code: "BAD_USER_INPUT"},
 		{name: "101 ids", body: body("query($i:[ID!]!){nodes(ids:$i){id}}", map[string]any{"i": strings.Split(strings.Repeat("c:bench:a ", 101), " ")}), status: http.StatusOK, code: "BAD_USER_INPUT"},
 		{name: "10,000 levels of JSON", body: []byte(`{"query":"` + user + `","variables":` + strings.Repeat(`{"i":`, 10_000) + "1" + strings.Repeat("}", 10_001)), status: http.StatusOK, code: "BAD_USER_INPUT"},
@@ -135,7 +148,8 @@ func hostileBodies() []hostile {
 		{name: "1 MB query of escapes", body: []byte(`{"query":"` + fill(`\u0061`) + `"}`), status: http.StatusOK, code: "QUERY_TOO_LONG"},
 		{name: "1 MB of members", body: []byte(`{"query":"{__typename}"` + fill(`,"a":1`) + `}`), status: http.StatusOK, code: "BAD_USER_INPUT"},
 		{name: "1 MB of numbers", body: []byte(`{"query":"{__typename}","a":` + fill("1") + `}`), status: http.StatusOK, code: `"data"`},
-		{name: "1 MB of braces", body: []byte(fill("{")), status: http.StatusOK, code: "BAD_USER_INPUT"},
+		{name: "1 MB of braces", body: []byte(fill("{")), status: http.StatusBadRequest, code: "BAD_REQUEST"},
+		{name: "1 MB of brackets", body: []byte(fill("[")), status: http.StatusOK, code: "BAD_USER_INPUT"},
 		{name: "1 MB that ends in bad UTF-8", body: []byte(`{"a":"` + fill("ü") + "\xff" + `"}`), status: http.StatusBadRequest, code: "BAD_REQUEST"},
 		{name: "1 MB array of operations", body: []byte("[" + fill(`{"query":"{viewer{id}}"},`) + "{}]"), status: http.StatusOK, code: "BAD_USER_INPUT"},
 		{name: "more than 1 MB", body: bytes.Repeat([]byte(" "), most+1), status: http.StatusRequestEntityTooLarge, code: "PAYLOAD_TOO_LARGE"},

@@ -56,7 +56,7 @@ func TestCost(t *testing.T) {
 				t.Fatal(r.errs)
 			}
 			op := doc.ast.Operations[0]
-			values, r := coerce(e.handler.schema, op, asDecoded(t, c.variables))
+			values, r := coerce(e.handler.schema, op, asDecoded(t, e.handler.schema, op, c.variables))
 			if r != nil {
 				t.Fatal(r.errs)
 			}

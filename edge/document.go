@@ -61,9 +61,26 @@ func newCompiler(schema *ast.Schema, limits *Limits, development bool, stands ju
 		}
 	}
 	return &compiler{
-		schema: schema, rules: r, limits: limits, introspection: development, stands: stands,
+		schema: schema, rules: fewErrors(r, limits.Errors), limits: limits, introspection: development, stands: stands,
 		cache: newDocumentCache(limits.CachedDocuments, limits.CachedBytes),
 	}
+}
+
+// fewErrors has each rule tell of no more errors than are shown of all: a rule
+// may find one for each token.
+func fewErrors(all *rules.Rules, most int) *rules.Rules {
+	few := rules.NewRules()
+	for name, rule := range all.GetInner() {
+		few.AddRule(name, func(observers *validator.Events, addError validator.AddErrFunc) {
+			told := 0
+			rule(observers, func(options ...validator.ErrorOption) {
+				if told++; told <= most {
+					addError(options...)
+				}
+			})
+		})
+	}
+	return few
 }
 
 // document is the one of the text, from the cache or compiled. Only good ones

@@ -14,6 +14,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/vektah/gqlparser/v2/ast"
 	"go.uber.org/goleak"
 
 	"carrel/auth"
@@ -237,17 +238,19 @@ func (e *edgeUnderTest) query(t testing.TB, query string, variables map[string]a
 	return e.send(t, string(body), header...)
 }
 
-// asDecoded is variables as a request body brings them.
-func asDecoded(t testing.TB, variables map[string]any) map[string]any {
+// asDecoded is variables as an operation gets them from a request body.
+func asDecoded(t testing.TB, schema *ast.Schema, op *ast.OperationDefinition, variables map[string]any) map[string]any {
 	t.Helper()
-	body, err := json.Marshal(map[string]any{"query": "", "variables": variables})
+	object, err := json.Marshal(variables)
 	if err != nil {
 		t.Fatal(err)
 	}
-	limits := DefaultLimits()
-	p, r := decodeBody(body, &limits)
+	if variables == nil {
+		object = nil
+	}
+	given, r := readVariables(schema, op, object)
 	if r != nil {
 		t.Fatal(r.errs)
 	}
-	return p.variables
+	return given
 }

@@ -1,7 +1,6 @@
 package edge
 
 import (
-	"encoding/json"
 	"net/http"
 	"net/url"
 	"strings"
@@ -11,7 +10,7 @@ import (
 // decodeURL reads a request sent by GET: the members stand in the query of the
 // URL, variables and extensions as JSON. Of a member given twice the last one
 // counts, as in a body; an empty one counts as left out, but for query.
-func decodeURL(raw string) (params, *refusal) {
+func decodeURL(raw string, l *Limits) (params, *refusal) {
 	values, err := url.ParseQuery(raw)
 	if err != nil {
 		return params{}, badRequest("The query of the URL cannot be read.")
@@ -35,7 +34,10 @@ func decodeURL(raw string) (params, *refusal) {
 		if text == "" {
 			continue
 		}
-		if !utf8.ValidString(text) || !json.Valid([]byte(text)) {
+		switch judgeJSON([]byte(text), l.Values) {
+		case jsonTooMuch:
+			return params{}, tooManyValues(l)
+		case jsonBad:
 			return params{}, badRequest("The parameter " + part.name + " of the URL is not valid JSON.")
 		}
 		*part.into = []byte(text)

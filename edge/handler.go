@@ -78,7 +78,8 @@ type Handler struct {
 	running      atomic.Int64
 	streams      *streams
 	zipper       *zipper
-	exchanges    sync.Pool
+	exchanges    sync.Pool // of *exchange
+	large        sync.Pool // of *bytes.Buffer, for bodies beyond the first bytes
 }
 
 // New makes a Handler. It refuses a manifest with a document that could not be
@@ -115,6 +116,7 @@ func New(c Config) (*Handler, error) {
 	h.executor.SetErrorPresenter(h.presenter.present)
 	h.executor.SetRecoverFunc(recovered)
 	h.exchanges.New = func() any { return new(exchange) }
+	h.large.New = func() any { return new(bytes.Buffer) }
 	for id, text := range c.Documents {
 		if _, r := h.compiler.document(text); r != nil {
 			return nil, fmt.Errorf("document %s: %s", id, r.errs[0].Message)
@@ -267,16 +269,17 @@ func (h *Handler) unauthenticated(ctx context.Context, err error) *refusal {
 // params reads the request from the URL or from the body.
 func (h *Handler) params(x *exchange, r *http.Request) (params, *refusal) {
 	if r.Method == http.MethodGet {
-		return decodeURL(r.URL.RawQuery)
+		return decodeURL(r.URL.RawQuery, &h.limits)
 	}
 	if refused := h.read(x, r); refused != nil {
 		return params{}, refused
 	}
-	return decodeBody(x.body.Bytes(), &h.limits)
+	return decodeBody(x.request(), &h.limits)
 }
 
 // firstBytes of a body are read before there is room made for the rest: who
-// tells of a megabyte and sends nothing shall not have one kept for him.
+// tells of a megabyte and sends nothing shall not have one kept for him. Few
+// requests have more, so the room for more is kept apart from theirs.
 const firstBytes = 64 << 10
 
 // read takes the body in.
@@ -285,11 +288,11 @@ func (h *Handler) read(x *exchange, r *http.Request) *refusal {
 	x.limited = io.LimitedReader{R: r.Body, N: min(most, firstBytes)}
 	_, err := x.body.ReadFrom(&x.limited)
 	if x.body.Len() == firstBytes && err == nil {
-		if rest := int(r.ContentLength) - firstBytes; rest > 0 { // it is within the limit
-			x.body.Grow(rest + bytes.MinRead)
-		}
+		x.large = h.large.Get().(*bytes.Buffer)
+		x.large.Grow(h.limits.BodyBytes + bytes.MinRead + 1) // once for each buffer
+		x.large.Write(x.body.Bytes())
 		x.limited.N = most - firstBytes
-		_, err = x.body.ReadFrom(&x.limited)
+		_, err = x.large.ReadFrom(&x.limited)
 	}
 	x.limited.R = nil
 	var late net.Error
@@ -298,13 +301,19 @@ func (h *Handler) read(x *exchange, r *http.Request) *refusal {
 		return refuse(http.StatusRequestTimeout, codeTimeout, "The request body took too long to arrive.")
 	case err != nil:
 		return badRequest("The request body could not be read.")
-	case x.body.Len() > h.limits.BodyBytes:
+	case len(x.request()) > h.limits.BodyBytes:
 		return h.tooLarge()
 	}
 	return nil
 }
 
+// release keeps the room of an exchange for later ones.
 func (h *Handler) release(x *exchange) {
+	if x.large != nil {
+		x.large.Reset()
+		h.large.Put(x.large)
+		x.large = nil
+	}
 	if x.reset(); max(x.body.Cap(), x.zipped.Cap(), cap(x.out)) <= pooledBytes {
 		h.exchanges.Put(x)
 	}

@@ -31,12 +31,28 @@ func fieldBomb(levels int) string {
 
 // overlapping spreads n fragments with the same selection.
 func overlapping(n int, selection string) string {
-	spreads, fragments := "", ""
+	var fragments strings.Builder
 	for i := range n {
-		spreads += fmt.Sprintf("...F%d ", i)
-		fragments += fmt.Sprintf(" fragment F%d on User{%s}", i, selection)
+		fmt.Fprintf(&fragments, " fragment F%d on User{%s}", i, selection)
 	}
-	return "{viewer{" + spreads + "}}" + fragments
+	return "{viewer{" + spreads(n) + "}}" + fragments.String()
+}
+
+func spreads(n int) string {
+	var q strings.Builder
+	for i := range n {
+		fmt.Fprintf(&q, "...F%d ", i)
+	}
+	return q.String()
+}
+
+// chain are fragments each of which spreads the next one.
+func chain(levels int) string {
+	var q strings.Builder
+	for i := range levels {
+		fmt.Fprintf(&q, " fragment F%d on User{...F%d}", i, i+1)
+	}
+	return q.String() + fmt.Sprintf(" fragment F%d on User{id}", levels)
 }
 
 func otherArguments(n int) string {
@@ -98,6 +114,14 @@ func TestLimits(t *testing.T) {
 		"depth by fragments":               {`{user(id:"x"){library{edges{node{...A}}}}} fragment A on Content{createdBy{library{edges{node{...B}}}}} fragment B on Content{createdBy{library{edges{node{id}}}}}`, "DEPTH_LIMIT"},
 		"braces without end":               {strings.Repeat("{a", 1000), "GRAPHQL_PARSE_FAILED"},
 		"lists without end":                {`{user(id:` + strings.Repeat("[", 1500) + strings.Repeat("]", 400) + `)}`, "DEPTH_LIMIT"},
+		"12 lists":                         {`{nodes(ids:` + strings.Repeat("[", 12) + `"a"` + strings.Repeat("]", 12) + `){id}}`, "GRAPHQL_VALIDATION_FAILED"},
+		"13 lists":                         {`{nodes(ids:` + strings.Repeat("[", 13) + `"a"` + strings.Repeat("]", 13) + `){id}}`, "DEPTH_LIMIT"},
+		"13 objects by default":            {`query($v:ID=` + strings.Repeat("{a:", 13) + `1` + strings.Repeat("}", 13) + `){viewer{id}}`, "DEPTH_LIMIT"},
+		"13 lists in a directive":          {`{viewer{id @include(if:` + strings.Repeat("[", 13) + strings.Repeat("]", 13) + `)}}`, "DEPTH_LIMIT"},
+		"60 fragments that share one":      {overlapping(60, "...G") + " fragment G on User{id}", ""},
+		"140 fragments that share one":     {overlapping(140, "...G") + " fragment G on User{id}", "DUPLICATE_LIMIT"},
+		"300 fragments that are not there": {"{viewer{" + spreads(300) + "}}", "DUPLICATE_LIMIT"},
+		"inline fragments of one chain":    {"{viewer{" + strings.Repeat("...{...F0}", 150) + "}}" + chain(70), "DUPLICATE_LIMIT"},
 		"a fragment bomb":                  {bomb(26, "id"), "DUPLICATE_LIMIT"},
 		"a bomb of aliases":                {fieldBomb(26), "ALIAS_LIMIT"},
 		"a cycle of one":                   {"{viewer{...A}} fragment A on User{id ...A}", "GRAPHQL_VALIDATION_FAILED"},

@@ -40,10 +40,10 @@ type Limits struct {
 	// Repetitions of one response key in one selection set (DUPLICATE_LIMIT);
 	// validation compares them pair by pair.
 	Repetitions int
-	// Overlap of selections from different fragments, in pairs of fields
-	// (DUPLICATE_LIMIT): 1 us to 2 us of validation each, so that no document
-	// costs more than a few ms. Thirty fragments that share three fields have
-	// 2,700.
+	// Overlap of selections from different fragments, in pairs of fields or of
+	// fragments (DUPLICATE_LIMIT): 0.5 us to 2 us of validation and up to 200
+	// bytes each, so that no document costs more than a few ms and 1 MB. Thirty
+	// fragments that share three fields have 3,200.
 	Overlap int
 	// Cost of an operation (COST_LIMIT), see cost.go: a page of 100 with three
 	// objects an entry has 400, four nested ones of 20 would have millions.

@@ -78,8 +78,9 @@ func fieldKey(f *ast.Field) string {
 }
 
 // overlap counts the work of comparing what stands at the same place of the
-// answer: fields of one response key, from all fragments, in pairs, all the
-// way down. It stops at the limit.
+// answer, all the way down: fields of one response key, from all fragments, in
+// pairs; fragments in pairs, whether they share anything or not; and each set
+// with each of its fragments. It stops at the limit.
 type overlap struct {
 	fragments map[string]ast.SelectionSet
 	work      int
@@ -103,8 +104,11 @@ func overlaps(doc *ast.QueryDocument, limit int) bool {
 
 // count adds the work of the sets taken together.
 func (o *overlap) count(sets []ast.SelectionSet) {
-	groups := map[string]*fieldGroup{}
-	o.gather(sets, groups, map[string]bool{})
+	groups, spread := map[string]*fieldGroup{}, map[string]bool{}
+	parts := o.gather(sets, groups, spread)
+	if o.work += len(spread) * (parts + len(spread)/2); o.work > o.limit {
+		return
+	}
 	for _, g := range groups {
 		if o.work += g.fields * g.fields; o.work > o.limit {
 			return
@@ -123,7 +127,10 @@ type fieldGroup struct {
 	below  []ast.SelectionSet
 }
 
-func (o *overlap) gather(sets []ast.SelectionSet, groups map[string]*fieldGroup, spread map[string]bool) {
+// gather collects fields and fragments of the sets, and tells of how many
+// selection sets, inline fragments counted, they are made without fragments.
+func (o *overlap) gather(sets []ast.SelectionSet, groups map[string]*fieldGroup, spread map[string]bool) (parts int) {
+	parts = len(sets)
 	for _, set := range sets {
 		for _, sel := range set {
 			switch sel := sel.(type) {
@@ -138,13 +145,14 @@ func (o *overlap) gather(sets []ast.SelectionSet, groups map[string]*fieldGroup,
 					g.below = append(g.below, sel.SelectionSet)
 				}
 			case *ast.InlineFragment:
-				o.gather([]ast.SelectionSet{sel.SelectionSet}, groups, spread)
+				parts += o.gather([]ast.SelectionSet{sel.SelectionSet}, groups, spread)
 			case *ast.FragmentSpread:
 				if !spread[sel.Name] {
 					spread[sel.Name] = true
-					o.gather([]ast.SelectionSet{o.fragments[sel.Name]}, groups, spread)
+					parts += o.gather([]ast.SelectionSet{o.fragments[sel.Name]}, groups, spread) - 1
 				}
 			}
 		}
 	}
+	return parts
 }

@@ -44,7 +44,11 @@ func (h *Handler) operation(p params, a account) (*operation, *refusal) {
 	if refused != nil {
 		return nil, refused
 	}
-	values, refused := coerce(h.schema, def, p.variables)
+	given, refused := readVariables(h.schema, def, p.variables)
+	if refused != nil {
+		return nil, refused
+	}
+	values, refused := coerce(h.schema, def, given)
 	if refused != nil {
 		return nil, refused
 	}

@@ -35,6 +35,9 @@ type inspector struct {
 	widest int
 	// directives of the whole document.
 	directives int
+	// nested is how many lists and objects stand in one another in the literal
+	// values of the document, at most.
+	nested int
 }
 
 // judge says whether a refusal by a limit stands; it may also be logged only.
@@ -66,13 +69,14 @@ func inspect(doc *ast.QueryDocument, limits *Limits, introspection bool, stands 
 	in := &inspector{limits: limits, fragments: make(map[string]*fragmentShape, len(doc.Fragments))}
 	for _, def := range doc.Fragments {
 		in.fragments[def.Name] = &fragmentShape{def: def}
-		in.directives += len(def.Directives)
+		in.direct(def.Directives)
 	}
 	shapes := make([]shape, len(doc.Operations))
 	for i, op := range doc.Operations {
-		in.directives += len(op.Directives)
+		in.direct(op.Directives)
 		for _, v := range op.VariableDefinitions {
-			in.directives += len(v.Directives)
+			in.direct(v.Directives)
+			in.nested = max(in.nested, levels(v.DefaultValue))
 		}
 		var cycle string
 		if shapes[i], cycle = in.set(op.SelectionSet); cycle != "" {
@@ -91,6 +95,9 @@ func inspect(doc *ast.QueryDocument, limits *Limits, introspection bool, stands 
 	}
 	if in.widest >= limits.Repetitions {
 		exceeded = append(exceeded, refuseDocument(codeDuplicateLimit, fmt.Sprintf("A field is repeated in one selection set, fragments counted, %s times; it must be fewer than %d.", atMost(in.widest), limits.Repetitions)))
+	}
+	if in.nested > limits.Depth {
+		exceeded = append(exceeded, refuseDocument(codeDepthLimit, fmt.Sprintf("A value is %d lists and objects deep; at most %d are allowed.", in.nested, limits.Depth)))
 	}
 	for i, op := range doc.Operations {
 		if shapes[i].intro > 0 && !introspection {
@@ -173,7 +180,8 @@ func (in *inspector) gather(set ast.SelectionSet, s *shape, spreads map[string]i
 	for _, sel := range set {
 		switch sel := sel.(type) {
 		case *ast.Field:
-			in.directives += len(sel.Directives)
+			in.direct(sel.Directives)
+			in.take(sel.Arguments)
 			s.keys[sel.Alias]++
 			below, cycle := in.field(sel)
 			if cycle != "" {
@@ -181,16 +189,45 @@ func (in *inspector) gather(set ast.SelectionSet, s *shape, spreads map[string]i
 			}
 			s.join(below, 1)
 		case *ast.InlineFragment:
-			in.directives += len(sel.Directives)
+			in.direct(sel.Directives)
 			if cycle := in.gather(sel.SelectionSet, s, spreads); cycle != "" {
 				return cycle
 			}
 		case *ast.FragmentSpread:
-			in.directives += len(sel.Directives)
+			in.direct(sel.Directives)
 			spreads[sel.Name]++
 		}
 	}
 	return ""
+}
+
+// direct counts directives.
+func (in *inspector) direct(directives ast.DirectiveList) {
+	in.directives += len(directives)
+	for _, d := range directives {
+		in.take(d.Arguments)
+	}
+}
+
+// take looks at the values of arguments: validation writes each level of them
+// into its messages with all below it.
+func (in *inspector) take(arguments ast.ArgumentList) {
+	for _, arg := range arguments {
+		in.nested = max(in.nested, levels(arg.Value))
+	}
+}
+
+// levels is how many lists and objects stand in one another; the parser has
+// bounded them.
+func levels(v *ast.Value) int {
+	if v == nil || v.Kind != ast.ListValue && v.Kind != ast.ObjectValue {
+		return 0
+	}
+	below := 0
+	for _, child := range v.Children {
+		below = max(below, levels(child.Value))
+	}
+	return 1 + below
 }
 
 // field is the shape of a field with all below it.

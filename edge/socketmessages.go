@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"strings"
 	"time"
-	"unicode/utf8"
 
 	"github.com/coder/websocket"
 
@@ -18,7 +17,7 @@ import (
 // the protocol.
 func (s *socket) receive(message []byte) bool {
 	message = bytes.Trim(message, jsonSpace)
-	if !utf8.Valid(message) || !json.Valid(message) || message[0] != '{' {
+	if judgeJSON(message, s.handler.limits.Values) != jsonGood || message[0] != '{' {
 		return false
 	}
 	var kind, id string

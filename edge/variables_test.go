@@ -4,7 +4,57 @@ import (
 	"encoding/json"
 	"strings"
 	"testing"
+
+	"github.com/google/go-cmp/cmp"
 )
+
+func TestVariablesKeepTheirNumbers(t *testing.T) {
+	e := newEdge(t, nil)
+	doc, r := e.handler.compiler.document(`query($a:ID!,$b:Int,$c:[ID!]!){user(id:$a){library(first:$b){bucket}} nodes(ids:$c){id}}`)
+	if r != nil {
+		t.Fatal(r.errs)
+	}
+	const object = `{"a":9007199254740993,"b":1e400,"a":9007199254740995,"c":[1.0,"\u00e9"],"d":"what is not declared"}`
+	got, r := readVariables(e.handler.schema, doc.ast.Operations[0], []byte(object))
+	if r != nil {
+		t.Fatal(r.errs)
+	}
+	want := map[string]any{"a": json.Number("9007199254740995"), "b": json.Number("1e400"), "c": []any{json.Number("1.0"), "é"}}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Error(diff)
+	}
+}
+
+// TestWordsAreShort: what is longer than any id, cursor or value of an enum is
+// refused before it is copied.
+func TestWordsAreShort(t *testing.T) {
+	long := strings.Repeat("a", maxWordBytes)
+	in := func(field string) map[string]any {
+		return map[string]any{"in": map[string]any{"tenant": "a", "name": "b", "displayName": "B", "email": "b@example.org", field: long}}
+	}
+	const create = `mutation($in:CreateUserInput!){createUser(input:$in){user{id}}}`
+	for name, c := range map[string]struct {
+		query     string
+		variables map[string]any
+		code      string
+	}{
+		"an id":              {`query($i:ID!){user(id:$i){id}}`, map[string]any{"i": long}, "BAD_USER_INPUT"},
+		"one id of many":     {`query($i:[ID!]!){nodes(ids:$i){id}}`, map[string]any{"i": []string{"a", long}}, "BAD_USER_INPUT"},
+		"a cursor":           {`query($c:Cursor){user(id:"x"){library(after:$c){bucket}}}`, map[string]any{"c": long}, "BAD_CURSOR"},
+		"an enum":            {create, in("visibility"), "BAD_USER_INPUT"},
+		"a text":             {create, in("clientMutationId"), ""},
+		"what is not known":  {create, in("nick"), "BAD_USER_INPUT"},
+		"a text for an enum": {`query($o:LibraryOrder){user(id:"x"){library(orderBy:$o){bucket}}}`, map[string]any{"o": long}, "BAD_USER_INPUT"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			e := newEdge(t, nil)
+			a := e.query(t, c.query, c.variables)
+			if a.code() != c.code || c.code != "" && e.calls.Load() > 0 || strings.Contains(a.Body.String(), "aaaaa") {
+				t.Errorf("%d calls: %.300s", e.calls.Load(), a.Body)
+			}
+		})
+	}
+}
 
 func TestVariables(t *testing.T) {
 	const mutation = `mutation($in:CreateUserInput!){createUser(input:$in){user{id}}}`

@@ -1,0 +1,342 @@
+package edge
+
+import (
+	"bytes"
+	"encoding/binary"
+	"encoding/json"
+	"unicode/utf8"
+)
+
+// The standard decoder takes 4 ms of CPU to find that a megabyte is valid, and
+// 14 ms and 5 MB to read it: as much as a hundred pages. Bodies come from
+// anybody, so they are judged here, in one pass of 1 ms, and what is read of
+// them is cut out of their bytes. A fuzz target compares both.
+
+// jsonSpace is the white space of JSON.
+const jsonSpace = " \t\r\n"
+
+// jsonVerdict is what bytes are found to be.
+type jsonVerdict uint8
+
+const (
+	jsonGood    jsonVerdict = iota // one JSON value in UTF-8, and nothing else
+	jsonBad                        // anything else
+	jsonTooMuch                    // too many values, or too deep; valid or not
+)
+
+// maxJSONDepth is how many objects and lists may stand in one another, as many
+// as the standard decoder takes.
+const maxJSONDepth = 10_000
+
+// judgeJSON tells whether b is one JSON value in UTF-8, without space around
+// it, that has at most so many members and items at all depths.
+func judgeJSON(b []byte, most int) jsonVerdict {
+	s := jsonScanner{b: b, most: most}
+	for {
+		if !s.begin() {
+			return s.verdict()
+		}
+		for s.ended {
+			if len(s.open) == 0 {
+				if s.at < len(b) || !utf8.Valid(b) {
+					return jsonBad
+				}
+				return jsonGood
+			}
+			if !s.proceed() {
+				return s.verdict()
+			}
+		}
+	}
+}
+
+// jsonScanner is at some place of what may be JSON.
+type jsonScanner struct {
+	b    []byte
+	at   int
+	open []byte // the brackets that are open here
+	// ended tells that a value has ended here; otherwise one begins.
+	ended        bool
+	values, most int
+}
+
+func (s *jsonScanner) verdict() jsonVerdict {
+	if s.values > s.most || len(s.open) > maxJSONDepth {
+		return jsonTooMuch
+	}
+	return jsonBad
+}
+
+// next is the next byte that is no space; 0 at the end.
+func (s *jsonScanner) next() byte {
+	for ; s.at < len(s.b); s.at++ {
+		switch c := s.b[s.at]; c {
+		case ' ', '\n', '\t', '\r':
+		default:
+			return c
+		}
+	}
+	return 0
+}
+
+// begin takes in the beginning of a value: all of it, or up to the first value
+// that it holds.
+func (s *jsonScanner) begin() bool {
+	c := s.next()
+	s.ended = true
+	switch c {
+	case '"':
+		return s.text()
+	case 't':
+		return s.word("true")
+	case 'f':
+		return s.word("false")
+	case 'n':
+		return s.word("null")
+	case '{', '[':
+		s.at++
+		s.values++
+		s.open = append(s.open, c)
+		if s.values > s.most || len(s.open) > maxJSONDepth {
+			return false
+		}
+		if s.next() == c+2 { // an empty one: in ASCII, brackets close two further on
+			return true
+		}
+		s.ended = false
+		return c == '[' || s.key()
+	}
+	return s.number()
+}
+
+// proceed goes on behind a value that stands in another: to the next one, or
+// out of the one around it.
+func (s *jsonScanner) proceed() bool {
+	around := s.open[len(s.open)-1]
+	switch s.next() {
+	case around + 2:
+		s.at++
+		s.open = s.open[:len(s.open)-1]
+		return true
+	case ',':
+		s.at++
+		s.values++
+		s.ended = false
+		return s.values <= s.most && (around == '[' || s.key())
+	}
+	return false
+}
+
+// key takes in the name of a member and its colon.
+func (s *jsonScanner) key() bool {
+	if s.next() != '"' || !s.text() || s.next() != ':' {
+		return false
+	}
+	s.at++
+	return true
+}
+
+func (s *jsonScanner) word(w string) bool {
+	if len(s.b)-s.at < len(w) || string(s.b[s.at:s.at+len(w)]) != w {
+		return false
+	}
+	s.at += len(w)
+	return true
+}
+
+// text takes in a string.
+func (s *jsonScanner) text() bool {
+	b := s.b
+	for i := s.at + 1; ; {
+		for i+8 <= len(b) && allPlain(binary.LittleEndian.Uint64(b[i:])) {
+			i += 8
+		}
+		switch {
+		case i == len(b) || b[i] < ' ':
+			return false
+		case b[i] == '"':
+			s.at = i + 1
+			return true
+		case b[i] == '\\':
+			n := escapeLength(b[i:])
+			if n == 0 {
+				return false
+			}
+			i += n
+		default:
+			i++
+		}
+	}
+}
+
+// allPlain tells whether none of eight bytes is a quote, a backslash or a
+// control character. In x minus n in each byte, the highest bit of a byte is
+// set that was below n, unless it was set before; what it borrows reaches only
+// bytes above one that is found anyway.
+func allPlain(x uint64) bool {
+	const ones, tops = 0x0101010101010101, 0x8080808080808080
+	quotes, escapes := x^(ones*'"'), x^(ones*'\\')
+	found := (x-ones*' ')&^x | (quotes-ones)&^quotes | (escapes-ones)&^escapes
+	return found&tops == 0
+}
+
+// escapeLength is how many bytes the escape at the beginning of b has, 0 where
+// it is none.
+func escapeLength(b []byte) int {
+	if len(b) < 2 {
+		return 0
+	}
+	switch b[1] {
+	case '"', '\\', '/', 'b', 'f', 'n', 'r', 't':
+		return 2
+	case 'u':
+		if len(b) >= 6 && isHex(b[2]) && isHex(b[3]) && isHex(b[4]) && isHex(b[5]) {
+			return 6
+		}
+	}
+	return 0
+}
+
+func isHex(c byte) bool {
+	return c >= '0' && c <= '9' || c >= 'a' && c <= 'f' || c >= 'A' && c <= 'F'
+}
+
+// number takes in a number: a sign, digits without needless zeros, a fraction,
+// an exponent.
+func (s *jsonScanner) number() bool {
+	s.one("-")
+	if !s.one("0") && !s.digits() {
+		return false
+	}
+	if s.one(".") && !s.digits() {
+		return false
+	}
+	if s.one("eE") {
+		s.one("+-")
+		return s.digits()
+	}
+	return true
+}
+
+// one takes in a byte of a set, if there is one.
+func (s *jsonScanner) one(set string) bool {
+	if s.at == len(s.b) {
+		return false
+	}
+	for i := range len(set) {
+		if s.b[s.at] == set[i] {
+			s.at++
+			return true
+		}
+	}
+	return false
+}
+
+func (s *jsonScanner) digits() bool {
+	from := s.at
+	for s.at < len(s.b) && s.b[s.at] >= '0' && s.b[s.at] <= '9' {
+		s.at++
+	}
+	return s.at > from
+}
+
+// The functions below take JSON that was found to be good.
+
+// present tells whether a member was given and is not null.
+func present(value []byte) bool { return value != nil && value[0] != 'n' }
+
+// decodeString reads a JSON string.
+func decodeString(value []byte, into *string) bool {
+	if value[0] != '"' {
+		return false
+	}
+	if inner := value[1 : len(value)-1]; bytes.IndexByte(inner, '\\') < 0 {
+		*into = string(inner)
+		return true
+	}
+	return json.Unmarshal(value, into) == nil
+}
+
+// eachMember calls f for every member of the JSON object in b, which has no
+// space around it: the unescaped key and the value's bytes. A map would cost
+// more than the rest of the decoding, and the standard decoder's struct fields
+// match names without regard to case.
+func eachMember(b []byte, f func(key, value []byte)) {
+	i := skipSpace(b, 1)
+	for b[i] != '}' {
+		end := stringEnd(b, i)
+		key := memberName(b[i:end])
+		i = skipSpace(b, skipSpace(b, end)+1) // over the colon
+		end = valueEnd(b, i)
+		f(key, b[i:end])
+		i = skipSpace(b, end)
+		if b[i] == ',' {
+			i = skipSpace(b, i+1)
+		}
+	}
+}
+
+// memberName is the unescaped name of a member.
+func memberName(key []byte) []byte {
+	var s string
+	if bytes.IndexByte(key, '\\') < 0 {
+		return key[1 : len(key)-1]
+	}
+	_ = json.Unmarshal(key, &s) // it is good
+	return []byte(s)
+}
+
+func skipSpace(b []byte, i int) int {
+	for b[i] == ' ' || b[i] == '\n' || b[i] == '\t' || b[i] == '\r' {
+		i++
+	}
+	return i
+}
+
+// valueEnd is the index behind the value that begins at i.
+func valueEnd(b []byte, i int) int {
+	switch b[i] {
+	case '"':
+		return stringEnd(b, i)
+	case '{', '[':
+		depth := 0
+		for {
+			switch b[i] {
+			case '"':
+				i = stringEnd(b, i) - 1
+			case '{', '[':
+				depth++
+			case '}', ']':
+				depth--
+			}
+			i++
+			if depth == 0 {
+				return i
+			}
+		}
+	}
+	return plainEnd(b, i)
+}
+
+// plainEnd is the index behind the number or the word that begins at i.
+func plainEnd(b []byte, i int) int {
+	for i < len(b) && b[i] > ' ' && b[i] != ',' && b[i] != '}' && b[i] != ']' {
+		i++
+	}
+	return i
+}
+
+// stringEnd is the index behind the string that begins at i: behind the first
+// quote that no odd number of escapes stands before.
+func stringEnd(b []byte, i int) int {
+	for {
+		i += 1 + bytes.IndexByte(b[i+1:], '"')
+		escapes := 0
+		for b[i-1-escapes] == '\\' {
+			escapes++
+		}
+		if escapes%2 == 0 {
+			return i + 1
+		}
+	}
+}

@@ -1,0 +1,96 @@
+package edge
+
+import (
+	"bytes"
+	"encoding/json"
+	"strings"
+	"testing"
+	"unicode/utf8"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+func TestEachMember(t *testing.T) {
+	for body, want := range map[string]map[string]string{
+		`{}`:                       {},
+		`{ }`:                      {},
+		`{"a":1}`:                  {"a": "1"},
+		`{"a":1,"b":"x","c":null}`: {"a": "1", "b": `"x"`, "c": "null"},
+		"{ \"a\" :\n[1,\"]\"] , \"b\": {\"c\":\"}\\\"\"} }": {"a": `[1,"]"]`, "b": `{"c":"}\""}`},
+		`{"a\\":"\\","\"":"\\\""}`:                          {`a\`: `"\\"`, `"`: `"\\\""`},
+		`{"a":1,"a":2}`:                                     {"a": "2"},
+		`{"\u0061":-1.5e+7,"B":true}`:                       {"a": "-1.5e+7", "B": "true"},
+	} {
+		if !json.Valid([]byte(body)) {
+			t.Fatalf("not valid: %s", body)
+		}
+		got := map[string]string{}
+		eachMember([]byte(body), func(key, value []byte) { got[string(key)] = string(value) })
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Errorf("%s: %s", body, diff)
+		}
+	}
+}
+
+func TestHowManyValuesAreInABody(t *testing.T) {
+	for body, most := range map[string]int{
+		`{}`: 1, `{"a":1}`: 1, `{"a":1,"b":[2,3]}`: 4, `"[,{"`: 0, `["\\",1]`: 2, `["\"[[[[",1]`: 2, `["\\\"[[[["]`: 1, `[[],{}]`: 4,
+	} {
+		if got := judgeJSON([]byte(body), most); got != jsonGood {
+			t.Errorf("%s has more than %d values (%d)", body, most, got)
+		}
+		if got := judgeJSON([]byte(body), most-1); most > 0 && got != jsonTooMuch {
+			t.Errorf("%s has fewer than %d values (%d)", body, most, got)
+		}
+	}
+	// What is too much is found before it is found to be bad.
+	for _, body := range []string{"[[[", `[1,2,3`, `{"a":[[`} {
+		if got := judgeJSON([]byte(body), 2); got != jsonTooMuch {
+			t.Errorf("%s: %d", body, got)
+		}
+	}
+	deep := []byte(strings.Repeat("[", maxJSONDepth+1) + strings.Repeat("]", maxJSONDepth+1))
+	if got := judgeJSON(deep, len(deep)); got != jsonTooMuch {
+		t.Errorf("%d levels: %d", maxJSONDepth+1, got)
+	}
+	if got := judgeJSON(deep[1:len(deep)-1], len(deep)); got != jsonGood {
+		t.Errorf("%d levels: %d", maxJSONDepth, got)
+	}
+}
+
+// jsonSeeds are what is easily got wrong.
+var jsonSeeds = []string{
+	``, ` `, `null`, `nul`, `true`, `falsey`, `-0`, `-`, `01`, `1.`, `.5`, `1.5e+07`, `1e`, `1E-`, `"`, `"\`, `"\u00"`, `"\u00e9\ud800"`, `"\x"`, "\"\t\"", "\"\x7f\"", "\"\xff\"", `"a"b`,
+	`"long enough for two words \\\\ and \\n"`, "\"seven..\x1f..eight\"", `"1234567"`, `"12345678"`, `"1234567\\"`, `"üüüüüüüüü"`, `[]`, `[ ]`, `[,]`, `[1,]`, `[1 2]`, `[1`, `]`, `[}`, `{}`, `{ }`, `{"a"}`, `{"a":}`, `{"a":1,}`, `{,}`, `{a:1}`, `{"a":1 "b":2}`, `{"a" : [ { } , "]" ] , "b":{"c":null}}`, `{"":{"":[]}}`, "\x00", "[1]\x00", `[tru]`, `[[[[1],2],3],4]`,
+}
+
+// FuzzJSON compares the reader with the standard one: what is good, and what
+// is read of it.
+func FuzzJSON(f *testing.F) {
+	for _, seed := range jsonSeeds {
+		f.Add([]byte(seed))
+	}
+	f.Fuzz(func(t *testing.T, b []byte) {
+		trimmed := bytes.Trim(b, jsonSpace)
+		got, want := judgeJSON(trimmed, 1<<20), jsonBad
+		if json.Valid(trimmed) && utf8.Valid(trimmed) {
+			want = jsonGood
+		}
+		if got != want {
+			t.Fatalf("%q is %d, want %d", b, got, want)
+		}
+		if got == jsonBad {
+			return
+		}
+		d := json.NewDecoder(bytes.NewReader(trimmed))
+		d.UseNumber()
+		var standard any
+		if err := d.Decode(&standard); err != nil {
+			t.Fatalf("%q: %v", b, err)
+		}
+		r := valueReader{b: trimmed}
+		if diff := cmp.Diff(standard, r.value(nil)); diff != "" || r.at != len(trimmed) {
+			t.Errorf("%q is read up to %d: %s", b, r.at, diff)
+		}
+	})
+}
