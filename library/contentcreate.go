@@ -32,13 +32,16 @@ func (s *Service) CreateContent(ctx context.Context, v *Viewer, in CreateContent
 	key := in.IdempotencyKey
 	in.IdempotencyKey = nil
 	r := keyed(v, key, "createContent", in)
-	fresh := func() (string, error) { return s.nameFor(ctx, tenant, in.Name) }
 	var id string
-	if r != nil {
-		id, err = s.fixCreation(ctx, v, *key, r.hash, fresh, nil)
-	} else {
-		id, err = fresh()
-	}
+	err = s.early(ctx, func(ctx context.Context) (err error) {
+		fresh := func() (string, error) { return s.nameFor(ctx, tenant, in.Name) }
+		if r == nil {
+			id, err = fresh()
+		} else {
+			id, err = s.fixCreation(ctx, v, *key, r.hash, fresh, nil)
+		}
+		return err
+	})
 	if err != nil {
 		return nil, err
 	}

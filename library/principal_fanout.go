@@ -91,6 +91,9 @@ func (s *Service) enforceMembers(ctx context.Context, rows *PrincipalRows) error
 // more: where the base still stands, an equal state takes its place, a void one
 // where there was none.
 func (s *Service) fencePrincipal(ctx context.Context, e InFlight) error {
+	if err := s.requireClock(); err != nil {
+		return err
+	}
 	for range maxTries {
 		rows, err := s.store.ReadPrincipal(ctx, e.Principal, PrincipalQuery{Serial: true})
 		if err != nil {

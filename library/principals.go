@@ -26,16 +26,16 @@ func (s *Service) requireUser(ctx context.Context, v *Viewer) error {
 	if !v.SignedIn() {
 		return unauthenticated()
 	}
-	early, cancel := s.rt.Deadline(ctx, actorWithin)
-	defer cancel()
-	hs, err := s.store.ReadPrincipals(early, []PrincipalID{v.User})
-	if err != nil {
-		return late(ctx, fmt.Errorf("reading the viewer's user: %w", err))
-	}
-	if hs[0].State != Live {
-		return unstored(v)
-	}
-	return nil
+	return s.early(ctx, func(ctx context.Context) error {
+		hs, err := s.store.ReadPrincipals(ctx, []PrincipalID{v.User})
+		if err != nil {
+			return fmt.Errorf("reading the viewer's user: %w", err)
+		}
+		if hs[0].State != Live {
+			return unstored(v)
+		}
+		return nil
+	})
 }
 
 // requireActor is requireUser for a mutation of something of a tenant, whose
@@ -187,24 +187,16 @@ type creation struct {
 // create carries a creation out. It answers the header that stands afterwards.
 func (s *Service) create(ctx context.Context, v *Viewer, req *keyedRequest, c creation) (PrincipalHeader, error) {
 	id := c.header.ID
-	if req != nil {
-		rows, err := s.readMembers(ctx, id, nil, req.lookup())
-		if err != nil {
-			return PrincipalHeader{}, err
-		}
-		if done, err := req.answered(rows.Request, s.now()); err != nil || done {
-			return rows.Header, err
-		}
-	}
-	if err := c.allowed(ctx); err != nil {
+	var before *PrincipalHeader
+	err := s.early(ctx, func(ctx context.Context) (err error) {
+		before, err = s.fixName(ctx, v, req, &c)
+		return err
+	})
+	if err != nil {
 		return PrincipalHeader{}, err
 	}
-	if req != nil {
-		// The name is the id, so what a key fixes is only which name it created.
-		_, err := s.fixCreation(ctx, v, req.given, req.hash, func() (string, error) { return string(id), nil }, nil)
-		if err != nil {
-			return PrincipalHeader{}, err
-		}
+	if before != nil {
+		return *before, nil
 	}
 	rows, err := s.changePrincipal(ctx, id, req, nil, func(ctx context.Context, rows *PrincipalRows) (*principalPlan, error) {
 		if rows.Header.State == Live {
@@ -223,4 +215,31 @@ func (s *Service) create(ctx context.Context, v *Viewer, req *keyedRequest, c cr
 		return PrincipalHeader{}, err
 	}
 	return rows.Header, nil
+}
+
+// fixName finds out whether a creation under a chosen name is a repetition,
+// whose header it gives then, and whether it is allowed, and has its key stand
+// for this name.
+func (s *Service) fixName(ctx context.Context, v *Viewer, req *keyedRequest, c *creation) (*PrincipalHeader, error) {
+	id := c.header.ID
+	if req == nil {
+		return nil, c.allowed(ctx)
+	}
+	rows, err := s.readMembers(ctx, id, nil, req.lookup())
+	if err != nil {
+		return nil, err
+	}
+	done, err := req.answered(rows.Request, s.now())
+	switch {
+	case err != nil:
+		return nil, err
+	case done:
+		return &rows.Header, nil
+	}
+	if err := c.allowed(ctx); err != nil {
+		return nil, err
+	}
+	// The name is the id, so what a key fixes is only which name it created.
+	_, err = s.fixCreation(ctx, v, req.given, req.hash, func() (string, error) { return string(id), nil }, nil)
+	return nil, err
 }

@@ -14,7 +14,7 @@ const (
 	reissueWithin = 8 * time.Second  // while an unknown outcome is asked after
 	answerAtLast  = 15 * time.Second // the deadline of a mutation, from its compare-and-set
 	prepareWithin = 5 * time.Second  // for what comes before a compare-and-set is sent
-	actorWithin   = 2 * time.Second  // for the reading of who acts, before that
+	earlyWithin   = 2 * time.Second  // for each thing that is found out before that
 	maxQueue      = 256              // mutations of one item that wait in one process
 	pauseAtLeast  = 5 * time.Millisecond
 	pauseAtMost   = 80 * time.Millisecond
@@ -67,6 +67,9 @@ func (s *Service) decide(ctx context.Context, partition string, try func(ctx con
 				return InFlight{}, false, late(ctx, err)
 			}
 		}
+		if err := s.requireClock(); err != nil {
+			return InFlight{}, false, err
+		}
 		a, err := try(early)
 		if err != nil {
 			return InFlight{}, false, late(ctx, err)
@@ -96,6 +99,13 @@ func late(ctx context.Context, err error) error {
 		return Unavailablef(err, "the store did not answer in time; nothing was changed, try again")
 	}
 	return err
+}
+
+// early does what a mutation needs to know before decide, in bounded time.
+func (s *Service) early(ctx context.Context, do func(context.Context) error) error {
+	bounded, cancel := s.rt.Deadline(ctx, earlyWithin)
+	defer cancel()
+	return late(ctx, do(bounded))
 }
 
 // recoverable tells whether an entry has anything to redo.

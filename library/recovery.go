@@ -33,6 +33,9 @@ func (s *Service) Resume(ctx context.Context, e InFlight) (fenced bool, err erro
 // fence makes sure that a compare-and-set with e.Base can apply no more: where
 // the base still stands, it takes the place of that state with an equal one.
 func (s *Service) fence(ctx context.Context, e InFlight) (bool, error) {
+	if err := s.requireClock(); err != nil {
+		return false, err
+	}
 	for n := 0; n < maxTries; n++ {
 		rows, err := s.store.Read(ctx, e.Content, ContentQuery{Serial: true})
 		if err != nil {

@@ -42,7 +42,10 @@ type Config struct {
 	Names   Namer
 	Log     *slog.Logger
 	Watch   Watcher // nil: nobody watches
-	Tuning  Tuning
+	// Ahead is how far this process's clock is ahead of its store's, as far as
+	// that is certain; nil: they have one clock.
+	Ahead  func() time.Duration
+	Tuning Tuning
 }
 
 // Service holds every rule of the domain. It is safe for concurrent use.
@@ -53,6 +56,7 @@ type Service struct {
 	names   Namer
 	log     *slog.Logger
 	watch   Watcher
+	ahead   func() time.Duration
 	tune    Tuning
 	seals   *sealer
 	permits *permits // of enforcements, for the process
@@ -69,7 +73,10 @@ var _ API = (*Service)(nil)
 func New(ctx context.Context, c Config) (*Service, error) {
 	s := &Service{
 		store: c.Store, rt: c.Runtime, journal: c.Journal, names: c.Names,
-		log: c.Log, watch: c.Watch, tune: c.Tuning.withDefaults(),
+		log: c.Log, watch: c.Watch, ahead: c.Ahead, tune: c.Tuning.withDefaults(),
+	}
+	if s.ahead == nil {
+		s.ahead = func() time.Duration { return 0 }
 	}
 	if s.watch == nil {
 		s.watch = unwatched{}

@@ -1,0 +1,87 @@
+package library
+
+import (
+	"context"
+	"errors"
+	"time"
+)
+
+// queryWithin is how long one question may take. Nearly all are answered within
+// some milliseconds; one that waits for this long waits for a store that hangs,
+// and more of its kind would only pile up.
+const queryWithin = 5 * time.Second
+
+// Bounded is an API whose questions are refused with UNAVAILABLE where the
+// store does not answer in time. Mutations have bounds of their own.
+func Bounded(api API, rt Runtime) API { return &bounded{api, rt} }
+
+type bounded struct {
+	API
+	rt Runtime
+}
+
+// inTime asks a question in bounded time.
+func inTime[T any](ctx context.Context, b *bounded, ask func(context.Context) (T, error)) (T, error) {
+	early, cancel := b.rt.Deadline(ctx, queryWithin)
+	defer cancel()
+	answer, err := ask(early)
+	if err != nil && ctx.Err() == nil && errors.Is(err, context.DeadlineExceeded) {
+		err = Unavailablef(err, "the store did not answer in time; try again")
+	}
+	return answer, err
+}
+
+// ViewerUser implements API.
+func (b *bounded) ViewerUser(ctx context.Context, v *Viewer) (*User, error) {
+	return inTime(ctx, b, func(ctx context.Context) (*User, error) { return b.API.ViewerUser(ctx, v) })
+}
+
+// Nodes implements API.
+func (b *bounded) Nodes(ctx context.Context, v *Viewer, ids []string) ([]Node, error) {
+	return inTime(ctx, b, func(ctx context.Context) ([]Node, error) { return b.API.Nodes(ctx, v, ids) })
+}
+
+// Principals implements API.
+func (b *bounded) Principals(ctx context.Context, v *Viewer, ids []PrincipalID) ([]Principal, error) {
+	return inTime(ctx, b, func(ctx context.Context) ([]Principal, error) { return b.API.Principals(ctx, v, ids) })
+}
+
+// Contents implements API.
+func (b *bounded) Contents(ctx context.Context, v *Viewer, ids []ContentID) ([]*Content, error) {
+	return inTime(ctx, b, func(ctx context.Context) ([]*Content, error) { return b.API.Contents(ctx, v, ids) })
+}
+
+// Standings implements API.
+func (b *bounded) Standings(ctx context.Context, v *Viewer, ids []ContentID) ([]*Standing, error) {
+	return inTime(ctx, b, func(ctx context.Context) ([]*Standing, error) { return b.API.Standings(ctx, v, ids) })
+}
+
+// GroupRoleOf implements API.
+func (b *bounded) GroupRoleOf(ctx context.Context, v *Viewer, group PrincipalID) (GroupRole, error) {
+	return inTime(ctx, b, func(ctx context.Context) (GroupRole, error) { return b.API.GroupRoleOf(ctx, v, group) })
+}
+
+// Library implements API.
+func (b *bounded) Library(ctx context.Context, v *Viewer, owner PrincipalID, q LibraryQuery) (*LibraryConnection, error) {
+	return inTime(ctx, b, func(ctx context.Context) (*LibraryConnection, error) { return b.API.Library(ctx, v, owner, q) })
+}
+
+// LibraryCount implements API.
+func (b *bounded) LibraryCount(ctx context.Context, c *LibraryConnection) (Count, error) {
+	return inTime(ctx, b, func(ctx context.Context) (Count, error) { return b.API.LibraryCount(ctx, c) })
+}
+
+// Members implements API.
+func (b *bounded) Members(ctx context.Context, v *Viewer, id ContentID, page PageArgs) (*ContentMemberConnection, error) {
+	return inTime(ctx, b, func(ctx context.Context) (*ContentMemberConnection, error) { return b.API.Members(ctx, v, id, page) })
+}
+
+// GroupMembers implements API.
+func (b *bounded) GroupMembers(ctx context.Context, v *Viewer, group PrincipalID, page PageArgs) (*GroupMemberConnection, error) {
+	return inTime(ctx, b, func(ctx context.Context) (*GroupMemberConnection, error) { return b.API.GroupMembers(ctx, v, group, page) })
+}
+
+// Groups implements API.
+func (b *bounded) Groups(ctx context.Context, v *Viewer, user PrincipalID, page PageArgs) (*GroupConnection, error) {
+	return inTime(ctx, b, func(ctx context.Context) (*GroupConnection, error) { return b.API.Groups(ctx, v, user, page) })
+}

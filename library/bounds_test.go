@@ -1,0 +1,231 @@
+package library_test
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"carrel/library"
+)
+
+// hangs is a store and a source of names of which one call never ends by itself.
+type hangs struct {
+	library.Store
+	call string
+	on   atomic.Bool
+}
+
+func (h *hangs) hang(ctx context.Context, call string) error {
+	if call != h.call || !h.on.Load() {
+		return nil
+	}
+	<-ctx.Done()
+	return library.Unavailablef(ctx.Err(), "the store hangs")
+}
+
+func (h *hangs) ReadPrincipals(ctx context.Context, ids []library.PrincipalID) ([]library.PrincipalHeader, error) {
+	if err := h.hang(ctx, "ReadPrincipals"); err != nil {
+		return nil, err
+	}
+	return h.Store.ReadPrincipals(ctx, ids)
+}
+
+func (h *hangs) ReadPrincipal(ctx context.Context, id library.PrincipalID, q library.PrincipalQuery) (*library.PrincipalRows, error) {
+	if err := h.hang(ctx, "ReadPrincipal"); err != nil {
+		return nil, err
+	}
+	return h.Store.ReadPrincipal(ctx, id, q)
+}
+
+func (h *hangs) ReadMany(ctx context.Context, ids []library.ContentID, members []library.PrincipalID) ([]library.ContentRows, error) {
+	if err := h.hang(ctx, "ReadMany"); err != nil {
+		return nil, err
+	}
+	return h.Store.ReadMany(ctx, ids, members)
+}
+
+func (h *hangs) PageLibrary(ctx context.Context, s library.Slice) ([]library.Entry, error) {
+	if err := h.hang(ctx, "PageLibrary"); err != nil {
+		return nil, err
+	}
+	return h.Store.PageLibrary(ctx, s)
+}
+
+func (h *hangs) FixCreation(ctx context.Context, c library.Creation, replace *library.Creation) (library.Creation, error) {
+	if err := h.hang(ctx, "FixCreation"); err != nil {
+		return library.Creation{}, library.Uncertain(err)
+	}
+	return h.Store.FixCreation(ctx, c, replace)
+}
+
+func (h *hangs) ContentName(ctx context.Context) (string, error) {
+	return "host/1", h.hang(ctx, "ContentName")
+}
+
+// hasty is a Runtime whose deadlines pass in no time once the store hangs, and
+// which keeps how long they were.
+type hasty struct {
+	*library.RealRuntime
+	store *hangs
+
+	mu   sync.Mutex
+	last time.Duration
+}
+
+func (h *hasty) Deadline(ctx context.Context, d time.Duration) (context.Context, context.CancelFunc) {
+	if !h.store.on.Load() {
+		return h.RealRuntime.Deadline(ctx, d)
+	}
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.last = d
+	// The calls that do not hang have this long.
+	return h.RealRuntime.Deadline(ctx, 250*time.Millisecond)
+}
+
+// Whatever hangs before a compare-and-set was sent, the caller is told so, and
+// no step waits for longer than the protocol allows.
+func TestEveryStepBeforeADecisionIsBounded(t *testing.T) {
+	ann := as("u:acme:ann")
+	keyed := ptr("a key")
+	creation := library.CreateContent{Kind: library.Note, Title: "x", Visibility: library.Public}
+	for _, tc := range []struct {
+		name, call string
+		do         func(ctx context.Context, svc library.API) error
+		within     time.Duration
+	}{
+		{"who creates", "ReadPrincipals", func(ctx context.Context, svc library.API) error {
+			_, err := svc.CreateContent(ctx, ann, creation)
+			return err
+		}, 2 * time.Second},
+		{"a generated name", "ContentName", func(ctx context.Context, svc library.API) error {
+			_, err := svc.CreateContent(ctx, ann, creation)
+			return err
+		}, 2 * time.Second},
+		{"a keyed creation", "FixCreation", func(ctx context.Context, svc library.API) error {
+			in := creation
+			in.IdempotencyKey = keyed
+			_, err := svc.CreateContent(ctx, ann, in)
+			return err
+		}, 2 * time.Second},
+		{"the name of a keyed creation", "ContentName", func(ctx context.Context, svc library.API) error {
+			in := creation
+			in.IdempotencyKey = keyed
+			_, err := svc.CreateContent(ctx, ann, in)
+			return err
+		}, 2 * time.Second},
+		{"a keyed user", "ReadPrincipal", func(ctx context.Context, svc library.API) error {
+			_, err := svc.CreateUser(ctx, as("u:acme:eve"), library.CreateUser{Tenant: "acme", Name: "eve", DisplayName: "Eve", Email: "e@x.example", Visibility: library.Public, IdempotencyKey: keyed})
+			return err
+		}, 2 * time.Second},
+		{"the key of a group", "FixCreation", func(ctx context.Context, svc library.API) error {
+			_, err := svc.CreateGroup(ctx, ann, library.CreateGroup{Tenant: "acme", Name: "eves", DisplayName: "Eves", Visibility: library.Public, IdempotencyKey: keyed})
+			return err
+		}, 2 * time.Second},
+		{"a group without a key", "ReadPrincipal", func(ctx context.Context, svc library.API) error {
+			_, err := svc.CreateGroup(ctx, ann, library.CreateGroup{Tenant: "acme", Name: "eves", DisplayName: "Eves", Visibility: library.Public})
+			return err
+		}, 5 * time.Second},
+		{"a page", "PageLibrary", func(ctx context.Context, svc library.API) error {
+			_, err := svc.Library(ctx, ann, "u:acme:ann", library.LibraryQuery{})
+			return err
+		}, 5 * time.Second},
+		{"the items of a page", "ReadMany", func(ctx context.Context, svc library.API) error {
+			_, err := svc.Library(ctx, ann, "u:acme:ann", library.LibraryQuery{})
+			return err
+		}, 5 * time.Second},
+		{"an item", "ReadMany", func(ctx context.Context, svc library.API) error {
+			_, err := svc.Contents(ctx, ann, []library.ContentID{"c:acme:a"})
+			return err
+		}, 5 * time.Second},
+		{"a principal", "ReadPrincipals", func(ctx context.Context, svc library.API) error {
+			_, err := svc.Principals(ctx, ann, []library.PrincipalID{"u:acme:ann"})
+			return err
+		}, 5 * time.Second},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			h := town(t)
+			h.note("a", library.Public)
+			h.quiet()
+			store := &hangs{Store: h.store, call: tc.call}
+			rt := &hasty{RealRuntime: h.runtime, store: store}
+			svc, err := library.New(t.Context(), library.Config{Store: store, Runtime: rt, Journal: h.journal, Names: store})
+			if err != nil {
+				t.Fatal(err)
+			}
+			store.on.Store(true)
+			ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+			defer cancel()
+			err = tc.do(ctx, library.Bounded(svc, rt))
+			var e *library.Error
+			if !errors.As(err, &e) || e.Code != library.Unavailable || e.Reason != "" || e.RetryAfter == 0 {
+				t.Errorf("the caller is told %v", err)
+			}
+			if rt.last != tc.within {
+				t.Errorf("what hangs is bounded by %s, want %s", rt.last, tc.within)
+			}
+		})
+	}
+}
+
+// A gateway whose clock is far ahead of its store's changes nothing, and reads.
+func TestAClockThatIsAheadMakesNoChanges(t *testing.T) {
+	h := town(t)
+	h.note("a", library.Public)
+	h.quiet()
+	var ahead atomic.Int64
+	svc, err := library.New(t.Context(), library.Config{
+		Store: h.store, Runtime: h.runtime, Journal: h.journal, Names: &counting{},
+		Ahead: func() time.Duration { return time.Duration(ahead.Load()) },
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	ann := as("u:acme:ann")
+	title := 0
+	update := func() error {
+		title++
+		_, err := svc.UpdateContent(t.Context(), ann, library.UpdateContent{ID: "c:acme:a", Title: library.Some(ptr(string(rune('a' + title))))})
+		return err
+	}
+	mutations := map[string]func() error{
+		"update": update,
+		"create": func() error {
+			_, err := svc.CreateContent(t.Context(), ann, library.CreateContent{Kind: library.Note, Title: "x", Visibility: library.Public})
+			return err
+		},
+		"update of a user": func() error {
+			_, err := svc.UpdateUser(t.Context(), ann, library.UpdateUser{ID: "u:acme:ann", DisplayName: library.Some(ptr("Another"))})
+			return err
+		},
+		"fence": func() error {
+			_, err := svc.Resume(t.Context(), library.InFlight{ID: library.EntryID{1}, Content: "c:acme:none", Scope: library.ScopeAll})
+			return err
+		},
+		"fence of a principal": func() error {
+			_, err := svc.Resume(t.Context(), library.InFlight{ID: library.EntryID{1}, Principal: "u:acme:none", Scope: library.ScopeListed})
+			return err
+		},
+	}
+	ahead.Store(int64(10*time.Second + time.Microsecond))
+	for name, mutate := range mutations {
+		err := mutate()
+		var e *library.Error
+		if !errors.As(err, &e) || e.Code != library.Unavailable || e.Reason != "" || e.RetryAfter == 0 || library.MayHaveCommitted(err) {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	if page, err := svc.Library(t.Context(), ann, "u:acme:ann", library.LibraryQuery{}); err != nil || len(page.Nodes()) != 1 {
+		t.Errorf("reading: %v, %v", page, err)
+	}
+	ahead.Store(int64(10 * time.Second))
+	for name, mutate := range mutations {
+		if err := mutate(); err != nil {
+			t.Errorf("%s by a clock within the bound: %v", name, err)
+		}
+	}
+	h.quiet()
+}

@@ -1,0 +1,19 @@
+package library
+
+import "time"
+
+// aheadAtMost is how far a clock may be ahead of its store's. What is changed
+// by one that is ahead stands in front of everybody's libraries until the others
+// have come as far, and every later change of the same item must be dated later
+// still; so there is a bound to it.
+const aheadAtMost = 10 * time.Second
+
+// requireClock refuses to change anything by a clock that is too far ahead.
+// Reading goes on: nothing that was decided depends on clocks.
+func (s *Service) requireClock() error {
+	if s.ahead() <= aheadAtMost {
+		return nil
+	}
+	return &Error{Code: Unavailable, RetryAfter: 5,
+		Msg: "the clock of this gateway is too far ahead of its store's for any change; nothing was changed, try again"}
+}
