@@ -205,7 +205,7 @@ func (s *Store) claim(ctx context.Context) (release func(context.Context), err e
 
 // migrate carries out one migration, unless that was done before.
 func (s *Store) migrate(ctx context.Context, m migration, progress func(string)) error {
-	done, err := s.versions(ctx)
+	done, err := s.versions(ctx, true)
 	if err != nil {
 		return err
 	}
@@ -230,14 +230,15 @@ func (m *migration) compare(checksum string) error {
 	return nil
 }
 
-// versions are the checksums of the migrations that were carried out.
-func (s *Store) versions(ctx context.Context) (map[int]string, error) {
+// versions are the checksums of the migrations that were carried out; serial
+// where one may be under way.
+func (s *Store) versions(ctx context.Context, serial bool) (map[int]string, error) {
 	done := make(map[int]string)
 	var (
 		version int
 		sum     string
 	)
-	err := s.read(ctx, reading{doing: "read the schema's version", stmt: selectVersions, serial: true}, func(iter *gocql.Iter) bool {
+	err := s.read(ctx, reading{doing: "read the schema's version", stmt: selectVersions, serial: serial}, func(iter *gocql.Iter) bool {
 		if !iter.Scan(&version, &sum) {
 			return false
 		}
@@ -285,7 +286,7 @@ func (s *Store) checkSchema(ctx context.Context, o *Options) error {
 	if len(tables) == 0 {
 		return operatorError(nil, "the keyspace %s has no schema: run carrel migrate", o.Keyspace)
 	}
-	done, err := s.versions(ctx)
+	done, err := s.versions(ctx, true)
 	if err != nil {
 		return err
 	}
@@ -299,6 +300,25 @@ func (s *Store) checkSchema(ctx context.Context, o *Options) error {
 		}
 	}
 	return nil
+}
+
+// SchemaCurrent tells whether the keyspace still has all migrations of this
+// program, as it had when it was opened.
+func (s *Store) SchemaCurrent(ctx context.Context) (bool, error) {
+	all, err := migrations()
+	if err != nil {
+		return false, err
+	}
+	done, err := s.versions(ctx, false)
+	if err != nil {
+		return false, err
+	}
+	for _, m := range all {
+		if done[m.version] != m.checksum {
+			return false, nil
+		}
+	}
+	return true, nil
 }
 
 // texts runs a SELECT of one text a row.

@@ -57,8 +57,8 @@ type Options struct {
 	Log *slog.Logger
 	// Observe is told of every request that ended; nil: nobody is.
 	Observe func(Observation)
-	// Now is the clock by which request rows get their time to live; nil: the
-	// machine's.
+	// Now is the clock by which request rows get their time to live, and the one
+	// that is compared with the nodes'; nil: the machine's.
 	Now func() library.Instant
 }
 

@@ -28,6 +28,9 @@ type Store struct {
 	// wait until their contexts end, and gets no more work than it had.
 	gate  chan struct{}
 	lanes laneRows
+	// chores run until the Store is closed.
+	chores chores
+	clocks clocks
 }
 
 var _ library.Store = (*Store)(nil)
@@ -107,6 +110,7 @@ func connectFault(err error, o *Options) error {
 
 // Close ends the connections. What is under way ends with errors.
 func (s *Store) Close() error {
+	s.chores.end()
 	s.session.Close()
 	return nil
 }

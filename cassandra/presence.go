@@ -1,0 +1,144 @@
+package cassandra
+
+import (
+	"context"
+	"sync"
+	"time"
+
+	"github.com/gocql/gocql"
+)
+
+// A process that uses the keyspace leaves a mark there with a time to live,
+// and renews it three times within that time. Whether a mark stands is judged
+// by the cluster, which forgets it by itself, and by no clock of a process.
+const (
+	markLives  = 30 * time.Second
+	markEvery  = 10 * time.Second
+	markWithin = 5 * time.Second // for one renewal
+)
+
+const (
+	putMark     = `INSERT INTO gateway (part, id, host, doing) VALUES (0, ?, ?, ?) USING TTL ? AND TIMESTAMP ?`
+	dropMark    = `DELETE FROM gateway USING TIMESTAMP ? WHERE part = 0 AND id = ?`
+	selectMarks = `SELECT id, host, doing, ttl(host) FROM gateway WHERE part = 0`
+)
+
+// Presence is another process that uses the keyspace, or did so a moment ago.
+type Presence struct {
+	Host  string
+	Doing string // such as "carrel serve"
+	// Left is when its mark ends, unless it renews it.
+	Left time.Duration
+}
+
+// mark is that of this process.
+type mark struct {
+	id          gocql.UUID
+	host, doing string
+
+	mu sync.Mutex
+	// stamp is the write time of the mark. It rises by itself, so that a clock
+	// that is set back does not make a renewal the older write.
+	stamp int64
+}
+
+// next is the write time of the next write of the mark.
+func (m *mark) next(now int64) int64 {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.stamp = max(now, m.stamp+1)
+	return m.stamp
+}
+
+// Join tells everybody who uses the keyspace that this process does, until the
+// Store is closed, and gives the others. Of two that join at the same time at
+// least one is told of the other. heed is told of them again whenever the mark
+// was renewed; nil: nobody is.
+func (s *Store) Join(ctx context.Context, host, doing string, heed func(others []Presence)) ([]Presence, error) {
+	m := &mark{id: gocql.MustRandomUUID(), host: host, doing: doing}
+	if err := s.renew(ctx, m); err != nil {
+		return nil, err
+	}
+	others, err := s.others(ctx, m)
+	if err != nil {
+		return nil, err
+	}
+	s.chores.begin(ctx, func(ctx context.Context) { s.attend(ctx, m, heed) })
+	return others, nil
+}
+
+// attend renews the mark until ctx ends, and takes it away then.
+func (s *Store) attend(ctx context.Context, m *mark, heed func([]Presence)) {
+	for pause(ctx, markEvery) == nil {
+		// What fails is tried again: the mark lives three times as long.
+		if others, err := s.remind(ctx, m); err == nil && heed != nil {
+			heed(others)
+		}
+	}
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), markWithin)
+	defer cancel()
+	// A mark that stays ends by itself.
+	_ = s.write(ctx, "mark a process", dropMark, m.next(int64(s.now())), m.id)
+}
+
+// remind renews the mark and looks for others.
+func (s *Store) remind(ctx context.Context, m *mark) ([]Presence, error) {
+	ctx, cancel := context.WithTimeout(ctx, markWithin)
+	defer cancel()
+	if err := s.renew(ctx, m); err != nil {
+		return nil, err
+	}
+	return s.others(ctx, m)
+}
+
+func (s *Store) renew(ctx context.Context, m *mark) error {
+	return s.write(ctx, "mark a process", putMark, m.id, m.host, m.doing, int(markLives.Seconds()), m.next(int64(s.now())))
+}
+
+// others are all whose marks stand, without the one given.
+func (s *Store) others(ctx context.Context, m *mark) ([]Presence, error) {
+	var (
+		all  []Presence
+		id   gocql.UUID
+		p    Presence
+		left int
+	)
+	err := s.read(ctx, reading{doing: "look for other processes", stmt: selectMarks}, func(iter *gocql.Iter) bool {
+		if !iter.Scan(&id, &p.Host, &p.Doing, &left) {
+			return false
+		}
+		if id != m.id {
+			p.Left = time.Duration(left) * time.Second
+			all = append(all, p)
+		}
+		return true
+	})
+	return all, err
+}
+
+// chores are what a Store does by itself from time to time.
+type chores struct {
+	mu    sync.Mutex
+	stops []context.CancelFunc
+	tasks sync.WaitGroup
+}
+
+// begin runs do until end is called, which ends its context.
+func (c *chores) begin(ctx context.Context, do func(context.Context)) {
+	ctx, stop := context.WithCancel(context.WithoutCancel(ctx))
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.stops = append(c.stops, stop)
+	c.tasks.Go(func() { do(ctx) })
+}
+
+// end waits until all of them have ended.
+func (c *chores) end() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for _, stop := range c.stops {
+		stop()
+	}
+	c.stops = nil
+	c.tasks.Wait()
+}
