@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"carrel/cassandra"
+	"carrel/observe"
 )
 
 // ClusterFlags say how a Cassandra cluster is reached, whatever command wants it.
@@ -78,11 +79,16 @@ func (c *cluster) open(ctx context.Context, with surroundings) (backend, error) 
 	o := c.options
 	o.Log = with.log
 	if with.metrics != nil {
-		o.Observe = func(r cassandra.Observation) { with.metrics.Statement(r.Operation, r.Outcome, r.Took) }
+		o.Observe = func(r cassandra.Observation) {
+			with.metrics.Statement(observe.Statement{Name: r.Operation, Outcome: r.Outcome, Took: r.Took, Retries: r.Retries, Hedged: r.Hedged})
+		}
 	}
 	store, err := cassandra.Open(ctx, o)
 	if err != nil {
 		return nil, fmt.Errorf("opening the store: %w", err)
+	}
+	if with.metrics != nil {
+		with.metrics.Cluster(store.Load)
 	}
 	return store, nil
 }

@@ -86,7 +86,7 @@ func (s *Store) askClock(ctx context.Context) (r clockReading, err error) {
 	const doing = "read a clock"
 	ctx, cancel := context.WithTimeout(ctx, clockWithin)
 	defer cancel()
-	err = s.request(ctx, doing, func() (string, error) {
+	err = s.request(ctx, doing, func() (sent, error) {
 		var told time.Time
 		q := s.session.Query(selectClock).WithContext(ctx).Consistency(gocql.One).Idempotent(true).RetryPolicy(nil)
 		before, began := s.now(), time.Now()
@@ -104,7 +104,7 @@ func (s *Store) askClock(ctx context.Context) (r clockReading, err error) {
 		const rest = time.Millisecond / 2
 		here := before.Add(half)
 		r.skew = Skew{Ahead: here.Time().Sub(told.Add(rest)), Within: half + rest}
-		return outcomeName(err), fault(doing, err)
+		return sent{outcome: outcomeName(err)}, fault(doing, err)
 	})
 	return r, err
 }

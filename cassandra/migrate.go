@@ -87,6 +87,10 @@ const (
 // one under way is done.
 const claimPause = 500 * time.Millisecond
 
+// schemaTimeout is how long one statement of a migration may take: making a
+// table has all nodes write to their disks.
+const schemaTimeout = 30 * time.Second
+
 // Migrate makes the keyspace, if it is missing, and brings its schema to this
 // program's version. It may run beside gateways and beside itself, and may be
 // repeated after whatever interrupted it. progress is told of each step; nil: nobody is.
@@ -94,6 +98,7 @@ func Migrate(ctx context.Context, o Options, progress func(step string)) error {
 	if progress == nil {
 		progress = func(string) {}
 	}
+	o.Timeout = max(orDefault(o.Timeout, defaultTimeout), schemaTimeout)
 	all, err := migrations()
 	if err != nil {
 		return err
@@ -101,12 +106,11 @@ func Migrate(ctx context.Context, o Options, progress func(step string)) error {
 	if err := makeKeyspace(ctx, o, progress); err != nil {
 		return err
 	}
-	session, err := connectSoon(ctx, o)
+	s, err := connectSoon(ctx, o)
 	if err != nil {
 		return err
 	}
-	defer session.Close()
-	s := newStore(session, &o)
+	defer s.session.Close()
 	if err := s.define(ctx, createVersions); err != nil {
 		return err
 	}
@@ -129,10 +133,10 @@ func Migrate(ctx context.Context, o Options, progress func(step string)) error {
 const connectTries = 10
 
 // connectSoon is connect to a keyspace that was just made.
-func connectSoon(ctx context.Context, o Options) (session *gocql.Session, err error) {
+func connectSoon(ctx context.Context, o Options) (s *Store, err error) {
 	for range connectTries {
-		if session, err = connect(o); err == nil {
-			return session, nil
+		if s, err = connect(&o, o.Keyspace); err == nil {
+			return s, nil
 		}
 		if pause(ctx, claimPause) != nil {
 			break
@@ -155,19 +159,11 @@ func pause(ctx context.Context, while time.Duration) error {
 
 // makeKeyspace makes the keyspace of the options unless it stands.
 func makeKeyspace(ctx context.Context, o Options, progress func(string)) error {
-	if err := o.check(); err != nil {
-		return err
-	}
-	cfg, err := o.cluster("")
+	s, err := connect(&o, "")
 	if err != nil {
 		return err
 	}
-	session, err := cfg.CreateSession()
-	if err != nil {
-		return connectFault(err, &o)
-	}
-	defer session.Close()
-	s := newStore(session, &o)
+	defer s.session.Close()
 	var name string
 	err = s.read(ctx, reading{doing: "look for the keyspace", stmt: selectKeyspace, args: []any{o.Keyspace}}, func(iter *gocql.Iter) bool { return iter.Scan(&name) })
 	if err != nil || name != "" {

@@ -1,7 +1,6 @@
 package cassandra
 
 import (
-	"context"
 	"errors"
 	"net"
 	"os"
@@ -158,32 +157,6 @@ func TestClosedStoreIsUnavailable(t *testing.T) {
 	if library.CodeOf(err) != library.Unavailable || library.MayHaveCommitted(err) {
 		t.Errorf("a commit: %v", err)
 	}
-}
-
-// Requests beyond MaxInFlight wait for a place, no longer than their contexts.
-func TestRequestsInFlightAreBounded(t *testing.T) {
-	o := options(t)
-	o.MaxInFlight = 1
-	s := open(t, o)
-	s.gate <- struct{}{}
-	ctx, cancel := context.WithCancel(t.Context())
-	done := make(chan error, 1)
-	go func() {
-		_, err := s.Commit(ctx, creation("c:t:x", someTime))
-		done <- err
-	}()
-	select {
-	case err := <-done:
-		t.Fatalf("a commit beyond the bound did not wait: %v", err)
-	default:
-	}
-	cancel()
-	err := <-done
-	if library.CodeOf(err) != library.Unavailable || library.MayHaveCommitted(err) {
-		t.Errorf("a commit that found no place: %v", err)
-	}
-	<-s.gate
-	mustCommit(t, s, creation("c:t:x", someTime))
 }
 
 func TestMigrationFiles(t *testing.T) {

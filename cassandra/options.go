@@ -25,6 +25,8 @@ const (
 	defaultConnect     = 5 * time.Second
 	defaultConnections = 2    // to each node
 	defaultMaxInFlight = 1024 // requests under way; a node's own limits lie above its share of them
+	waitingAPlace      = 4    // requests that wait, for each place: a cluster that is not slow gets through them in less than patience
+	defaultPatience    = 2 * time.Second
 )
 
 // Options say how a cluster is reached. Hosts and Keyspace must be given.
@@ -53,6 +55,13 @@ type Options struct {
 	Connections int
 	// MaxInFlight is how many requests may be under way; more wait. 0: 1024.
 	MaxInFlight int
+	// MaxWaiting is how many may wait, and Patience how long each waits at most;
+	// beyond that they are refused. 0: four times MaxInFlight, and 2 s.
+	MaxWaiting int
+	Patience   time.Duration
+	// HedgeAfter is how long what may be repeated waits for a node until another
+	// one is asked beside it. 0: 500 ms.
+	HedgeAfter time.Duration
 	// Log gets what operators should know; nil: nothing is logged.
 	Log *slog.Logger
 	// Observe is told of every request that ended; nil: nobody is.
@@ -76,8 +85,12 @@ type TLS struct {
 // Observation is what is known of a request after it ended.
 type Observation struct {
 	Operation string // what it was for, of a closed list
-	Outcome   string // ok, applied, refused, unknown, unavailable, timeout or failed
+	Outcome   string // ok, applied, refused, unknown, unavailable, timeout, failed, or busy: it was not sent
 	Took      time.Duration
+	// Retries is how often it was sent again because a node had failed at it, and
+	// Hedged tells that a second node was asked beside a slow one.
+	Retries int
+	Hedged  bool
 }
 
 // Names that become part of a statement's text, because CQL binds no names.
@@ -133,8 +146,8 @@ func (o *Options) levels() (gocql.Consistency, gocql.SerialConsistency) {
 	return gocql.LocalQuorum, gocql.LocalSerial
 }
 
-// cluster is the driver's configuration; keyspace may be empty.
-func (o *Options) cluster(keyspace string) (*gocql.ClusterConfig, error) {
+// cluster is the driver's configuration, with its policy; keyspace may be empty.
+func (o *Options) cluster(keyspace string) (*gocql.ClusterConfig, *nodes, error) {
 	cfg := gocql.NewCluster(o.Hosts...)
 	cfg.ProtoVersion = 4
 	cfg.Keyspace = keyspace
@@ -156,7 +169,7 @@ func (o *Options) cluster(keyspace string) (*gocql.ClusterConfig, error) {
 	if o.TLS != nil {
 		config, err := o.TLS.config()
 		if err != nil {
-			return nil, err
+			return nil, nil, err
 		}
 		cfg.SslOpts = &gocql.SslOptions{Config: config, EnableHostVerification: !o.TLS.SkipHostVerification}
 	}
@@ -164,11 +177,12 @@ func (o *Options) cluster(keyspace string) (*gocql.ClusterConfig, error) {
 	if o.DataCentre != "" {
 		fallback = gocql.DCAwareRoundRobinPolicy(o.DataCentre)
 	}
-	cfg.PoolConfig.HostSelectionPolicy = gocql.TokenAwareHostPolicy(fallback)
+	nodes := newNodes(gocql.TokenAwareHostPolicy(fallback))
+	cfg.PoolConfig.HostSelectionPolicy, cfg.StreamObserver = nodes, nodes
 	if !o.Global {
 		cfg.HostFilter = &oneDataCentre{name: o.DataCentre}
 	}
-	return cfg, nil
+	return cfg, nodes, nil
 }
 
 // orDefault is v, or def where v is the zero value.

@@ -28,6 +28,7 @@ type Metrics struct {
 	requests   *prometheus.HistogramVec
 	calls      *prometheus.HistogramVec
 	statements *prometheus.HistogramVec
+	again      *prometheus.CounterVec
 	lag        *prometheus.HistogramVec
 	hidden     *prometheus.CounterVec
 }
@@ -46,13 +47,16 @@ func NewMetrics() *Metrics {
 		calls: histogram("store_call_seconds", "Calls of the store, by method and outcome.", callBounds, "method", "outcome"),
 		statements: histogram("store_statement_seconds", "Statements that a store sends to its cluster, by what they are for and outcome.",
 			callBounds, "statement", "outcome"),
+		again: prometheus.NewCounterVec(prometheus.CounterOpts{Namespace: "carrel", Name: "store_statements_again_total",
+			Help: "Statements that were sent once more: retry, because a node failed at them, or hedge, to a second node beside one that was slow."},
+			[]string{"statement", "why"}),
 		lag: histogram("fanout_lag_seconds", "Time from the decision of a change until every library it concerns has it; outcome left: the background does the rest.",
 			lagBounds, "outcome"),
 		hidden: prometheus.NewCounterVec(prometheus.CounterOpts{Namespace: "carrel", Name: "entries_hidden_total",
 			Help: "Entries of libraries that pages have read and not shown as they stood: stale ones do not stand where their item does, unseen ones are not the viewer's to see."},
 			[]string{"reason"}),
 	}
-	m.registry.MustRegister(m.requests, m.calls, m.statements, m.lag, m.hidden,
+	m.registry.MustRegister(m.requests, m.calls, m.statements, m.again, m.lag, m.hidden,
 		collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	return m
 }
@@ -71,10 +75,38 @@ func (m *Metrics) Request(operation, code string, took time.Duration) {
 	m.requests.WithLabelValues(operation, code).Observe(took.Seconds())
 }
 
-// Statement counts a statement that a store has sent to its cluster; both names
-// are of closed lists.
-func (m *Metrics) Statement(statement, outcome string, took time.Duration) {
-	m.statements.WithLabelValues(statement, outcome).Observe(took.Seconds())
+// Statement is a statement that a store has sent to its cluster, or has not
+// because too many were under way. Its names are of closed lists.
+type Statement struct {
+	Name, Outcome string
+	Took          time.Duration
+	// Retries is how often it was sent again after a node had failed at it;
+	// Hedged tells that a second node was asked beside a slow one.
+	Retries int
+	Hedged  bool
+}
+
+// Statement counts one.
+func (m *Metrics) Statement(s Statement) {
+	m.statements.WithLabelValues(s.Name, s.Outcome).Observe(s.Took.Seconds())
+	if s.Retries > 0 {
+		m.again.WithLabelValues(s.Name, "retry").Add(float64(s.Retries))
+	}
+	if s.Hedged {
+		m.again.WithLabelValues(s.Name, "hedge").Inc()
+	}
+}
+
+// Cluster adds how many statements are under way and how many wait for a place,
+// asked for whenever the figures are.
+func (m *Metrics) Cluster(load func() (under, waiting int)) {
+	gauge := func(name, help string, value func() int) prometheus.Collector {
+		return prometheus.NewGaugeFunc(prometheus.GaugeOpts{Namespace: "carrel", Name: name, Help: help},
+			func() float64 { return float64(value()) })
+	}
+	m.registry.MustRegister(
+		gauge("store_statements_under_way", "Statements that the cluster has been sent and has not answered.", func() int { under, _ := load(); return under }),
+		gauge("store_statements_waiting", "Statements that wait for a place among them.", func() int { _, waiting := load(); return waiting }))
 }
 
 // FannedOut implements library.Watcher.

@@ -110,7 +110,11 @@ func TestFigures(t *testing.T) {
 	m.Request("query", "OK", time.Millisecond)
 	m.Request("mutation", "UNAVAILABLE", time.Second)
 	m.Request("", "BAD_REQUEST", 0)
-	m.Statement("content commit", "applied", time.Millisecond)
+	m.Statement(Statement{Name: "content commit", Outcome: "applied", Took: time.Millisecond})
+	m.Statement(Statement{Name: "read contents", Outcome: "ok", Retries: 2})
+	m.Statement(Statement{Name: "read contents", Outcome: "ok", Retries: 1, Hedged: true})
+	m.Statement(Statement{Name: "enforce", Outcome: "busy"})
+	m.Cluster(func() (under, waiting int) { return 12, 13 })
 	m.FannedOut(time.Millisecond, true)
 	m.FannedOut(time.Second, false)
 	m.Hid(1, 2)
@@ -139,6 +143,12 @@ func TestFigures(t *testing.T) {
 		`carrel_scrub_settled_total 8`,
 		`carrel_scrub_steps_total 9`,
 		`carrel_store_statement_seconds_count{outcome="applied",statement="content commit"} 1`,
+		`carrel_store_statement_seconds_count{outcome="busy",statement="enforce"} 1`,
+		`carrel_store_statement_seconds_count{outcome="ok",statement="read contents"} 2`,
+		`carrel_store_statements_again_total{statement="read contents",why="hedge"} 1`,
+		`carrel_store_statements_again_total{statement="read contents",why="retry"} 3`,
+		`carrel_store_statements_under_way 12`,
+		`carrel_store_statements_waiting 13`,
 	}
 	if diff := cmp.Diff(want, told(t, m, "")); diff != "" {
 		t.Error(diff)

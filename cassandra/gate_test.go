@@ -1,0 +1,156 @@
+package cassandra
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"carrel/library"
+)
+
+// turnedAway checks an error that says: nothing was sent, come again.
+func turnedAway(t *testing.T, err error) {
+	t.Helper()
+	var e *library.Error
+	if !errors.As(err, &e) || e.Code != library.Unavailable || library.MayHaveCommitted(err) {
+		t.Fatalf("it is told %v", err)
+	}
+}
+
+func isBusy(t *testing.T, err error) {
+	t.Helper()
+	turnedAway(t, err)
+	var e *library.Error
+	if errors.As(err, &e); e.RetryAfter != 1 || e.Reason != "" {
+		t.Errorf("it is told %+v", e)
+	}
+}
+
+// line is a gate with callers that wait at it.
+type line struct {
+	t     *testing.T
+	gate  *gate
+	order []string // who got in, in their order
+	ended map[string]error
+}
+
+// arrive has somebody wait whose operation ends after a time; 0: it has no end.
+func (l *line) arrive(who string, ends time.Duration) {
+	go func() {
+		ctx, cancel := context.WithCancel(l.t.Context())
+		if ends != 0 {
+			ctx, cancel = context.WithTimeout(l.t.Context(), ends)
+		}
+		defer cancel()
+		if err := l.gate.enter(ctx); err != nil {
+			l.ended[who] = err
+			return
+		}
+		l.order = append(l.order, who)
+	}()
+	synctest.Wait()
+}
+
+func newLine(t *testing.T, places, most int, patience time.Duration) *line {
+	return &line{t: t, gate: newGate(places, most, patience), ended: map[string]error{}}
+}
+
+func (l *line) wantLoad(under, waiting int) {
+	l.t.Helper()
+	if u, w := l.gate.load(); u != under || w != waiting {
+		l.t.Errorf("%d are under way and %d wait, want %d and %d", u, w, under, waiting)
+	}
+}
+
+// The operation that ends first goes first, whoever came first; background work
+// stands among those that begin now.
+func TestTheOldestOperationGoesFirst(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := newLine(t, 1, 10, time.Hour)
+		l.arrive("first", 20*time.Second)
+		l.wantLoad(1, 0)
+		l.arrive("young", 10*time.Second)
+		l.arrive("background", 0)
+		l.arrive("old", 3*time.Second)
+		l.arrive("as old", 3*time.Second)
+		l.arrive("mutation", 14*time.Second)
+		l.arrive("later background", 0)
+		l.wantLoad(1, 6)
+		for range 6 {
+			l.gate.leave()
+			synctest.Wait()
+			if u, _ := l.gate.load(); u != 1 {
+				t.Fatalf("%d are under way", u)
+			}
+		}
+		want := []string{"first", "old", "as old", "young", "mutation", "background", "later background"}
+		if !slices.Equal(l.order, want) {
+			t.Errorf("they got in as %v, want %v", l.order, want)
+		}
+		l.gate.leave()
+		l.wantLoad(0, 0)
+	})
+}
+
+// Where too many wait, the operation that has begun last is turned away at
+// once, be it the one that comes or one that waits.
+func TestTheYoungestOperationIsTurnedAway(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := newLine(t, 1, 2, time.Hour)
+		l.arrive("in", 9*time.Second)
+		l.arrive("young", 8*time.Second)
+		l.arrive("old", 2*time.Second)
+		l.arrive("younger", 9*time.Second)
+		isBusy(t, l.ended["younger"])
+		l.arrive("older", time.Second)
+		isBusy(t, l.ended["young"])
+		l.wantLoad(1, 2)
+		for range 2 {
+			l.gate.leave()
+			synctest.Wait()
+		}
+		if want := []string{"in", "older", "old"}; !slices.Equal(l.order, want) {
+			t.Errorf("they got in as %v, want %v", l.order, want)
+		}
+		l.wantLoad(1, 0)
+		if len(l.ended) != 2 {
+			t.Errorf("turned away were %v", l.ended)
+		}
+	})
+}
+
+// Nobody waits beyond patience, or beyond the end of its operation, and who
+// gives up leaves no gap.
+func TestWaitingEnds(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := newLine(t, 1, 10, 2*time.Second)
+		began := time.Now()
+		l.arrive("in", time.Hour)
+		l.arrive("patient", time.Hour)
+		l.arrive("short", time.Second)
+		<-time.After(time.Second)
+		synctest.Wait()
+		turnedAway(t, l.ended["short"])
+		l.wantLoad(1, 1)
+		l.arrive("late", time.Hour)
+		<-time.After(time.Second)
+		synctest.Wait()
+		isBusy(t, l.ended["patient"])
+		if took := time.Since(began); took != 2*time.Second {
+			t.Errorf("patience ended after %s", took)
+		}
+		l.wantLoad(1, 1)
+		l.gate.leave()
+		synctest.Wait()
+		if want := []string{"in", "late"}; !slices.Equal(l.order, want) {
+			t.Errorf("they got in as %v, want %v", l.order, want)
+		}
+		ended, cancel := context.WithCancel(t.Context())
+		cancel()
+		turnedAway(t, l.gate.enter(ended))
+		l.wantLoad(1, 0)
+	})
+}

@@ -1,0 +1,153 @@
+package cassandra
+
+import (
+	"context"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/gocql/gocql"
+)
+
+// silence is how long a node may leave everything that it was asked without an
+// answer until others are asked first. A collection of its garbage takes less
+// as a rule; where it takes more, all that is lost is that another node
+// coordinates for a moment.
+const silence = 400 * time.Millisecond
+
+// nodes is the driver's policy of which node a statement is sent to: that of
+// the policy within, with nodes that have fallen silent behind all others. A
+// node that hangs, rather than being gone, keeps its connections, and it is a
+// minute until the driver gives them up; so each statement sent to it would
+// wait until its time is over.
+//
+// Compare-and-sets profit most: they are sent once, and while it is unknown
+// whether one was applied its change cannot go on.
+type nodes struct {
+	gocql.HostSelectionPolicy
+	now func() time.Time
+
+	pulses sync.Map // of *pulse, by the node's id
+}
+
+// pulse is what is known of a node's answers.
+type pulse struct {
+	open  atomic.Int64 // requests without an answer
+	heard atomic.Int64 // when it last answered, or was asked after it had answered everything; ns since 1970
+}
+
+func newNodes(within gocql.HostSelectionPolicy) *nodes {
+	return &nodes{HostSelectionPolicy: within, now: time.Now}
+}
+
+func (n *nodes) pulseOf(host *gocql.HostInfo) *pulse {
+	id := host.HostID()
+	if p, ok := n.pulses.Load(id); ok {
+		return p.(*pulse)
+	}
+	p, _ := n.pulses.LoadOrStore(id, new(pulse))
+	return p.(*pulse)
+}
+
+// StreamContext implements the driver's StreamObserver: it is told of every
+// request and answer, those that keep connections alive included.
+func (n *nodes) StreamContext(context.Context) gocql.StreamObserverContext { return n }
+
+// StreamStarted is called when a request is sent.
+func (n *nodes) StreamStarted(s gocql.ObservedStream) {
+	if p := n.pulseOf(s.Host); p.open.Add(1) == 1 {
+		p.heard.Store(n.now().UnixNano())
+	}
+}
+
+// StreamFinished is called when its answer comes, however late.
+func (n *nodes) StreamFinished(s gocql.ObservedStream) {
+	p := n.pulseOf(s.Host)
+	p.heard.Store(n.now().UnixNano())
+	p.open.Add(-1)
+}
+
+// StreamAbandoned is called when its connection is closed before that.
+func (n *nodes) StreamAbandoned(s gocql.ObservedStream) { n.pulseOf(s.Host).open.Add(-1) }
+
+// silent tells whether a node owes answers, and has given none for a while.
+func (n *nodes) silent(p *pulse, now int64) bool {
+	return p.open.Load() > 0 && now-p.heard.Load() > int64(silence)
+}
+
+// anySilent tells whether there is such a node.
+func (n *nodes) anySilent(now int64) (found bool) {
+	n.pulses.Range(func(_, p any) bool {
+		found = n.silent(p.(*pulse), now)
+		return !found
+	})
+	return found
+}
+
+// Pick implements the driver's HostSelectionPolicy.
+func (n *nodes) Pick(q gocql.ExecutableQuery) gocql.NextHost {
+	next := n.HostSelectionPolicy.Pick(q)
+	now := n.now().UnixNano()
+	var t *try
+	if q != nil {
+		t, _ = q.Context().(*try)
+	}
+	if (t == nil || t.avoid == "") && !n.anySilent(now) {
+		return t.noting(next)
+	}
+	var first, last []gocql.SelectedHost
+	for host := next(); host != nil; host = next() {
+		if info := host.Info(); t.avoids(info) || n.silent(n.pulseOf(info), now) {
+			last = append(last, host)
+		} else {
+			first = append(first, host)
+		}
+	}
+	ordered := append(first, last...)
+	return t.noting(func() gocql.SelectedHost {
+		if len(ordered) == 0 {
+			return nil
+		}
+		host := ordered[0]
+		ordered = ordered[1:]
+		return host
+	})
+}
+
+// another tells whether a node other than the one given answers.
+func (n *nodes) another(id string) (found bool) {
+	now := n.now().UnixNano()
+	n.pulses.Range(func(key, p any) bool {
+		found = key != id && key != "" && !n.silent(p.(*pulse), now)
+		return !found
+	})
+	return found
+}
+
+// try is the context of a statement that may be sent to a second node. The
+// driver hands it to the policy, which has no other way to know what it picks
+// a node for.
+type try struct {
+	context.Context
+	avoid string                 // node that comes last; "" for none
+	asked atomic.Pointer[string] // node picked last
+}
+
+func (t *try) avoids(host *gocql.HostInfo) bool {
+	return t != nil && t.avoid != "" && t.avoid == host.HostID()
+}
+
+// noting has the nodes noted that are picked.
+func (t *try) noting(next gocql.NextHost) gocql.NextHost {
+	if t == nil {
+		return next
+	}
+	return func() gocql.SelectedHost {
+		host := next()
+		if host != nil {
+			id := host.Info().HostID()
+			t.asked.Store(&id)
+		}
+		return host
+	}
+}

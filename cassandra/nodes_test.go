@@ -1,0 +1,135 @@
+package cassandra
+
+import (
+	"context"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/gocql/gocql"
+)
+
+// fixedOrder is a policy within, which always gives the same nodes.
+type fixedOrder struct {
+	gocql.HostSelectionPolicy
+	hosts []*gocql.HostInfo
+}
+
+type picked struct{ host *gocql.HostInfo }
+
+func (p picked) Info() *gocql.HostInfo { return p.host }
+func (p picked) Mark(error)            {}
+
+func (f *fixedOrder) Pick(gocql.ExecutableQuery) gocql.NextHost {
+	rest := f.hosts
+	return func() gocql.SelectedHost {
+		if len(rest) == 0 {
+			return nil
+		}
+		host := rest[0]
+		rest = rest[1:]
+		return picked{host}
+	}
+}
+
+// threeNodes are a, b and c, on a clock that the test moves.
+type threeNodes struct {
+	*nodes
+	t       *testing.T
+	a, b, c *gocql.HostInfo
+	clock   time.Time
+}
+
+func newThreeNodes(t *testing.T) *threeNodes {
+	host := func(id string) *gocql.HostInfo {
+		h := new(gocql.HostInfo)
+		h.SetHostID(id)
+		return h
+	}
+	n := &threeNodes{t: t, a: host("a"), b: host("b"), c: host("c"), clock: time.Unix(1000, 0)}
+	n.nodes = newNodes(&fixedOrder{hosts: []*gocql.HostInfo{n.a, n.b, n.c}})
+	n.now = func() time.Time { return n.clock }
+	return n
+}
+
+func (n *threeNodes) pass(d time.Duration) { n.clock = n.clock.Add(d) }
+
+func (n *threeNodes) asked(h *gocql.HostInfo)    { n.StreamStarted(gocql.ObservedStream{Host: h}) }
+func (n *threeNodes) answered(h *gocql.HostInfo) { n.StreamFinished(gocql.ObservedStream{Host: h}) }
+func (n *threeNodes) cut(h *gocql.HostInfo)      { n.StreamAbandoned(gocql.ObservedStream{Host: h}) }
+
+// order is the order in which a statement would be sent to the nodes.
+func (n *threeNodes) order(ctx context.Context) []string {
+	var ids []string
+	next := n.Pick(new(gocql.Query).WithContext(ctx))
+	for h := next(); h != nil; h = next() {
+		ids = append(ids, h.Info().HostID())
+	}
+	return ids
+}
+
+func (n *threeNodes) wantOrder(why string, want ...string) {
+	n.t.Helper()
+	if got := n.order(n.t.Context()); !slices.Equal(got, want) {
+		n.t.Errorf("%s: the order is %v, want %v", why, got, want)
+	}
+}
+
+func TestASilentNodeComesLast(t *testing.T) {
+	n := newThreeNodes(t)
+	n.wantOrder("nobody was asked", "a", "b", "c")
+	n.asked(n.a)
+	n.pass(silence)
+	n.wantOrder("it has still time", "a", "b", "c")
+	n.pass(1)
+	n.wantOrder("a is silent", "b", "c", "a")
+	if !n.another("a") || !n.another("b") {
+		t.Error("beside a and beside b there is another one that answers")
+	}
+	n.asked(n.b)
+	n.pass(silence + 1)
+	n.wantOrder("b too", "c", "a", "b")
+	if !n.another("a") || n.another("c") {
+		t.Error("c is the only one that answers")
+	}
+	n.asked(n.c)
+	n.pass(silence + 1)
+	n.wantOrder("where all are silent, the order is as it was", "a", "b", "c")
+	n.answered(n.a)
+	n.wantOrder("a has answered, however late", "a", "b", "c")
+	n.cut(n.b)
+	n.wantOrder("the connection to b is gone, and with it what b owed", "a", "b", "c")
+	n.asked(n.a)
+	n.asked(n.a)
+	n.pass(silence)
+	n.answered(n.a)
+	n.pass(silence)
+	n.wantOrder("who answers one of many is slow, and not silent", "a", "b", "c")
+	n.pass(1)
+	n.wantOrder("until it answers none", "b", "a", "c")
+}
+
+func TestASecondTryAsksAnother(t *testing.T) {
+	n := newThreeNodes(t)
+	first := &try{Context: t.Context()}
+	next := n.Pick(new(gocql.Query).WithContext(first))
+	if first.asked.Load() != nil {
+		t.Error("a node was noted before it was picked")
+	}
+	next()
+	if asked := first.asked.Load(); asked == nil || *asked != "a" {
+		t.Fatalf("noted was %v", asked)
+	}
+	next() // a retry
+	if asked := first.asked.Load(); *asked != "b" {
+		t.Errorf("noted was %s", *asked)
+	}
+	if got, want := n.order(&try{Context: t.Context(), avoid: "a"}), []string{"b", "c", "a"}; !slices.Equal(got, want) {
+		t.Errorf("the order is %v, want %v", got, want)
+	}
+	n.asked(n.b)
+	n.pass(silence + 1)
+	if got, want := n.order(&try{Context: t.Context(), avoid: "a"}), []string{"c", "a", "b"}; !slices.Equal(got, want) {
+		t.Errorf("the order is %v, want %v", got, want)
+	}
+}
