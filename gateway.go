@@ -130,6 +130,7 @@ func (g *gateway) close(ctx context.Context) error {
 	if g.service != nil {
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), drainWithin)
 		defer cancel()
+		g.service.End()
 		drained = g.journal.Drain(ctx, g.service)
 	}
 	g.stop()

@@ -130,12 +130,36 @@ func (s *Store) Built(ctx context.Context, owner library.PrincipalID) (bool, err
 	return built, err
 }
 
-const setBuilt = `UPDATE library_by_principal SET built = true WHERE principal_id = ?`
+// What is shared with a principal is marked as complete by a row with the empty
+// id, which no item has and no listing shows: a partition that is deleted loses
+// its mark, and what is shared afterwards does not bring it back.
+const selectRecorded = `SELECT role FROM content_by_principal WHERE principal_id = ? AND content_id = ''`
 
-// SetBuilt implements library.LibraryStore. The coordinator's clock stamps it,
-// as it stamps the deletion of a partition by an operator.
-func (s *Store) SetBuilt(ctx context.Context, owner library.PrincipalID) error {
-	return s.write(ctx, "mark a library as built", setBuilt, string(owner))
+// Recorded implements library.LibraryStore.
+func (s *Store) Recorded(ctx context.Context, owner library.PrincipalID) (bool, error) {
+	var role int8
+	recorded := false
+	r := reading{doing: "read what is shared", stmt: selectRecorded, args: []any{string(owner)}}
+	err := s.read(ctx, r, func(iter *gocql.Iter) bool {
+		found := iter.Scan(&role)
+		recorded = recorded || found
+		return found
+	})
+	return recorded, err
+}
+
+const (
+	setBuilt    = `UPDATE library_by_principal USING TIMESTAMP ? SET built = true WHERE principal_id = ?`
+	setRecorded = `INSERT INTO content_by_principal (principal_id, content_id, role) VALUES (?, '', 0) USING TIMESTAMP ?`
+)
+
+// SetBuilt implements library.LibraryStore. Both marks carry the instant as of
+// which they hold, so that a deletion of the partition after it takes them too.
+func (s *Store) SetBuilt(ctx context.Context, owner library.PrincipalID, asOf library.Instant) error {
+	var ch changes
+	ch.add(setBuilt, int64(asOf), string(owner))
+	ch.add(setRecorded, string(owner), int64(asOf))
+	return s.writeAll(ctx, "mark a library as built", &ch)
 }
 
 // dropsAtOnce keeps a mutation well below the largest that a node takes.

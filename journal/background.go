@@ -69,7 +69,7 @@ func (j *Journal) DoDue(ctx context.Context, s Service) error {
 	j.mu.Unlock()
 	var errs []error
 	for _, r := range repairs {
-		if err := s.RepairEntry(ctx, r.principal, r.content); err != nil {
+		if err := s.RepairEntry(ctx, r.principal, r.entry); err != nil {
 			errs = append(errs, fmt.Errorf("repairing the library of %s: %w", r.principal, err))
 			continue
 		}
@@ -164,10 +164,10 @@ func (j *Journal) ExpireDue(ctx context.Context, s Service) error {
 	return errors.Join(errs...)
 }
 
-// scrubber walks over all items, a page at a time, for ever.
+// scrubber walks over all items and libraries, a little at a time, for ever.
 type scrubber struct {
 	j    *Journal
-	next library.ContentID
+	next library.ScrubPlace
 }
 
 func newScrubber(j *Journal) *scrubber { return &scrubber{j: j} }

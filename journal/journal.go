@@ -30,8 +30,8 @@ type Service interface {
 	Resume(ctx context.Context, e library.InFlight) (fenced bool, err error)
 	Move(ctx context.Context, id library.ContentID) (bool, error)
 	Expire(ctx context.Context, due library.Due) (bool, error)
-	RepairEntry(ctx context.Context, p library.PrincipalID, id library.ContentID) error
-	Scrub(ctx context.Context, after library.ContentID, limit int) (library.ScrubReport, error)
+	RepairEntry(ctx context.Context, p library.PrincipalID, e library.BucketEntry) error
+	Scrub(ctx context.Context, from library.ScrubPlace, limit int) (library.ScrubReport, error)
 }
 
 // Journal is the in-flight list of this process incarnation. It implements
@@ -77,7 +77,7 @@ type write struct {
 
 type repair struct {
 	principal library.PrincipalID
-	content   library.ContentID
+	entry     library.BucketEntry
 }
 
 var _ library.Journal = (*Journal)(nil)
@@ -272,11 +272,11 @@ func (j *Journal) MayDefer() bool {
 	return !j.draining && len(j.entries) < maxUndecided/2
 }
 
-// Repair asks for an enforcement of c's state on p's library, some time.
-func (j *Journal) Repair(p library.PrincipalID, c library.ContentID) {
+// Repair asks that an entry be taken out of p's library some time.
+func (j *Journal) Repair(p library.PrincipalID, e library.BucketEntry) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
-	r := repair{p, c}
+	r := repair{p, e}
 	for _, waiting := range j.repairs {
 		if waiting == r {
 			return

@@ -83,12 +83,12 @@ func (d *domain) Expire(_ context.Context, due library.Due) (bool, error) {
 	return due.Content != "c:acme:early", nil
 }
 
-func (d *domain) RepairEntry(_ context.Context, p library.PrincipalID, _ library.ContentID) error {
+func (d *domain) RepairEntry(_ context.Context, p library.PrincipalID, _ library.BucketEntry) error {
 	d.repaired = append(d.repaired, p)
 	return nil
 }
 
-func (d *domain) Scrub(context.Context, library.ContentID, int) (library.ScrubReport, error) {
+func (d *domain) Scrub(context.Context, library.ScrubPlace, int) (library.ScrubReport, error) {
 	if len(d.scrubs) == 0 {
 		return library.ScrubReport{}, nil
 	}
@@ -371,11 +371,16 @@ func TestHintsOfExpiryAreDroppedOnceJudged(t *testing.T) {
 	}
 }
 
+// wrongEntry is an entry of an item that a reader found to be wrong.
+func wrongEntry(id library.ContentID) library.BucketEntry {
+	return library.BucketEntry{Bucket: library.Public, Entry: library.Entry{Position: 1, Content: id, MTS: 1}}
+}
+
 func TestRepairsAreDoneOnce(t *testing.T) {
 	store, rt := open(t)
 	j := New(t.Context(), store, rt, nil, library.WholeProtocol)
 	for range 3 {
-		j.Repair("u:acme:ann", "c:acme:a")
+		j.Repair("u:acme:ann", wrongEntry("c:acme:a"))
 	}
 	d := &domain{}
 	for range 2 {
@@ -393,8 +398,8 @@ func TestWhatIsCounted(t *testing.T) {
 	j := New(t.Context(), store, rt, nil, library.WholeProtocol)
 	d := &domain{scrubs: []library.ScrubReport{{Settled: 1, Mismatches: 2}, {Mismatches: 3}}}
 	for i := range maxRepairs + 3 {
-		j.Repair("u:acme:ann", library.ContentID(fmt.Sprintf("c:acme:%d", i)))
-		j.Repair("u:acme:ann", "c:acme:0")
+		j.Repair("u:acme:ann", wrongEntry(library.ContentID(fmt.Sprintf("c:acme:%d", i))))
+		j.Repair("u:acme:ann", wrongEntry("c:acme:0"))
 	}
 	other := New(t.Context(), store, rt, nil, library.WholeProtocol)
 	if err := errors.Join(other.Begin(t.Context(), change(1)), j.DoDue(t.Context(), d), newWatch(j).step(t.Context(), d)); err != nil {

@@ -30,11 +30,11 @@ func (p *partial) Expire(ctx context.Context, due library.Due) (bool, error) {
 	return p.domain.Expire(ctx, due)
 }
 
-func (p *partial) RepairEntry(ctx context.Context, u library.PrincipalID, c library.ContentID) error {
-	if c == p.bad {
+func (p *partial) RepairEntry(ctx context.Context, u library.PrincipalID, e library.BucketEntry) error {
+	if e.Content == p.bad {
 		return errDown
 	}
-	return p.domain.RepairEntry(ctx, u, c)
+	return p.domain.RepairEntry(ctx, u, e)
 }
 
 func TestAnEntryThatFailsKeepsNoOther(t *testing.T) {
@@ -101,8 +101,8 @@ func TestARepairThatFailsKeepsNothing(t *testing.T) {
 	store, rt := open(t)
 	j := New(t.Context(), store, rt, nil, library.WholeProtocol)
 	d := &partial{bad: "c:acme:bad"}
-	j.Repair("u:acme:a", "c:acme:bad")
-	j.Repair("u:acme:b", "c:acme:good")
+	j.Repair("u:acme:a", wrongEntry("c:acme:bad"))
+	j.Repair("u:acme:b", wrongEntry("c:acme:good"))
 	if err := j.DoDue(t.Context(), d); !errors.Is(err, errDown) || !slices.Equal(d.repaired, []library.PrincipalID{"u:acme:b"}) {
 		t.Errorf("repaired %v, %v", d.repaired, err)
 	}
@@ -113,7 +113,7 @@ func TestARepairThatFailsKeepsNothing(t *testing.T) {
 	}
 	e.Due = library.InstantOf(rt.Now()).Add(time.Hour)
 	j.Defer(e)
-	j.Repair("u:acme:a", "c:acme:bad")
+	j.Repair("u:acme:a", wrongEntry("c:acme:bad"))
 	if err := j.Drain(t.Context(), d); err != nil || !slices.Equal(d.moved, []library.ContentID{e.Content}) {
 		t.Errorf("moved %v, %v", d.moved, err)
 	}

@@ -13,6 +13,7 @@ const deriveAtOnce = 16
 // also what changes had left to do, and may be repeated. report is told now and
 // then how many of all items and principals are done.
 func (s *Service) DeriveAll(ctx context.Context, report func(done, of int)) error {
+	asOf := s.now()
 	of, err := s.countAll(ctx)
 	if err != nil {
 		return fmt.Errorf("counting what there is: %w", err)
@@ -27,7 +28,7 @@ func (s *Service) DeriveAll(ctx context.Context, report func(done, of int)) erro
 	}
 	// Only now is a library complete.
 	err = s.eachHeader(ctx, anyPrincipal, func(h *PrincipalHeader) error {
-		if err := s.derivePrincipal(ctx, h.ID); err != nil {
+		if err := s.derivePrincipal(ctx, h.ID, asOf); err != nil {
 			return fmt.Errorf("%s: %w", h.ID, err)
 		}
 		tell(1)
@@ -82,7 +83,7 @@ func (s *Service) deriveContents(ctx context.Context, report func(n int)) error 
 
 // derivePrincipal writes the memberships of a group, and marks the library of
 // a group or a user as complete.
-func (s *Service) derivePrincipal(ctx context.Context, p PrincipalID) error {
+func (s *Service) derivePrincipal(ctx context.Context, p PrincipalID, asOf Instant) error {
 	var after PrincipalID
 	for p.IsGroup() {
 		rows, err := s.store.GroupMembersPage(ctx, p, after, rebuildPage, false)
@@ -97,5 +98,5 @@ func (s *Service) derivePrincipal(ctx context.Context, p PrincipalID) error {
 		}
 		after = rows.Members[len(rows.Members)-1].Principal
 	}
-	return s.insist(ctx, func() error { return s.store.SetBuilt(ctx, p) })
+	return s.insist(ctx, func() error { return s.store.SetBuilt(ctx, p, asOf) })
 }

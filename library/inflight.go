@@ -52,6 +52,7 @@ type Journal interface {
 	// MayDefer tells whether there is room for deferred moves: the list is not
 	// half full.
 	MayDefer() bool
-	// Repair asks for an enforcement of c's state on p's library, some time.
-	Repair(p PrincipalID, c ContentID)
+	// Repair asks that e, which should not be there, be taken out of p's library
+	// some time.
+	Repair(p PrincipalID, e BucketEntry)
 }

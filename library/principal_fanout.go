@@ -45,7 +45,7 @@ func (s *Service) finishPrincipal(ctx context.Context, e InFlight, serial bool) 
 			return nil // fenced before it was created: nothing was ever derived
 		}
 		if e.Reverse {
-			if err := s.insist(ctx, func() error { return s.store.SetBuilt(ctx, e.Principal) }); err != nil {
+			if err := s.insist(ctx, func() error { return s.store.SetBuilt(ctx, e.Principal, emptySince(&rows.Header)) }); err != nil {
 				return fmt.Errorf("marking the library of %s: %w", e.Principal, err)
 			}
 		}
@@ -55,6 +55,11 @@ func (s *Service) finishPrincipal(ctx context.Context, e InFlight, serial bool) 
 	}
 	return nil
 }
+
+// emptySince is when the library of a new principal was complete, because it was
+// empty. An import tells when a principal came to be, and may be wrong; the
+// state itself is not older than its own timestamp.
+func emptySince(h *PrincipalHeader) Instant { return min(h.CreatedAt, h.MTS) }
 
 // enforceMembers writes the derived memberships of one snapshot, and drops the
 // rows that were kept only until that was acknowledged.

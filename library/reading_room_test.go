@@ -50,13 +50,13 @@ type repairs struct {
 	asked map[library.ContentID]library.PrincipalID
 }
 
-func (r *repairs) Repair(p library.PrincipalID, c library.ContentID) {
+func (r *repairs) Repair(p library.PrincipalID, e library.BucketEntry) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.asked == nil {
 		r.asked = map[library.ContentID]library.PrincipalID{}
 	}
-	r.asked[c] = p
+	r.asked[e.Content] = p
 }
 
 // take is what was asked for since the last time.
@@ -123,7 +123,7 @@ func (r *room) principal(id library.PrincipalID, vis library.Visibility) {
 			ID: id, DisplayName: id.Name(), Email: id.Name() + "@example.org", Visibility: vis, State: library.Live, Seq: 1, MTS: 1,
 		},
 	}))
-	r.must(r.store.SetBuilt(r.t.Context(), id))
+	r.must(r.store.SetBuilt(r.t.Context(), id, 1))
 }
 
 // principals stores PUBLIC ones.

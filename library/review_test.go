@@ -306,7 +306,7 @@ func TestTheScrubberFindsLostExpiries(t *testing.T) {
 		after time.Duration
 		want  []library.Due
 	}{{0, nil}, {2 * time.Hour, []library.Due{{At: at, Content: id}}}} {
-		if _, err := h.in(c.after).Scrub(t.Context(), "", 10); err != nil {
+		if _, err := h.in(c.after).Scrub(t.Context(), library.ScrubPlace{}, 10); err != nil {
 			t.Fatal(err)
 		}
 		got, err := h.store.DueUntil(t.Context(), at, 10)

@@ -184,7 +184,7 @@ func (r *reading) judge(ctx context.Context, es []Entry, rows []ContentRows) ([]
 		h := &rows[i].Header
 		stands := h.State == Live && rows[i].Members[0].Active() && StandsIn(r.source, h.Visibility, h.ID, r.owner)
 		if !stands || es[i].Position != h.Position {
-			r.s.journal.Repair(r.owner, es[i].Content)
+			r.s.journal.Repair(r.owner, BucketEntry{r.source, es[i]})
 			stale++
 		}
 		if !stands {

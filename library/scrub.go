@@ -4,108 +4,162 @@ import "context"
 
 // ScrubReport is what a step of the scrubber found.
 type ScrubReport struct {
-	Next       ContentID // where the next step begins; empty at the end
-	Settled    int       // items whose positions were left unsettled by nobody in flight
-	Mismatches int       // library rows that differed from their headers
+	Next ScrubPlace // where the next step begins
+	// Settled counts items whose positions were left unsettled by nobody in
+	// flight, or that some library or record showed otherwise.
+	Settled int
+	// Mismatches counts derived rows that were wrong or missing.
+	Mismatches int
 }
 
-// Scrub is one step of the scrubber: it looks at the items after one, finishes
-// those that have unsettled positions though no change of theirs is in flight,
-// and compares what some of their members' libraries show. Both should find
-// nothing, ever: what they find is counted and told. Items whose time has come
-// get their hint again, which may have been dropped just before it was needed.
-func (s *Service) Scrub(ctx context.Context, after ContentID, limit int) (ScrubReport, error) {
-	var r ScrubReport
-	ids, err := s.store.ScanContents(ctx, after, limit)
-	if err != nil || len(ids) == 0 {
-		return r, err
-	}
-	busy, err := s.contentsInFlight(ctx)
-	if err != nil {
-		return r, err
-	}
-	for _, id := range ids {
-		if busy[id] {
-			continue
-		}
-		if err := s.scrubContent(ctx, id, &r); err != nil {
-			return r, err
-		}
-	}
-	if len(ids) == limit {
-		r.Next = ids[len(ids)-1]
-	}
-	return r, nil
+// ScrubPlace is how far the scrubber has got; the zero one is the beginning.
+type ScrubPlace struct {
+	// Content is the item reached; with Member, its members up to that one.
+	Content ContentID
+	Member  PrincipalID
+
+	// Owners: all items are done. Owner is the principal reached: with Member, the
+	// members of a group up to that one; with Record, what is recorded as shared up
+	// to Content; with Bucket, the entries of its library up to From.
+	Owners bool
+	Owner  PrincipalID
+	Record bool
+	Bucket Bucket
+	From   *EntryKey
 }
 
-func (s *Service) scrubContent(ctx context.Context, id ContentID, r *ScrubReport) error {
-	h, wrong, err := s.compare(ctx, id)
+// scrubLook is how many members or entries are looked at once, and scrubLooks
+// how many in one step, give or take one such page: a step comes every few
+// seconds, in every process, beside what is served.
+const (
+	scrubLook  = 100
+	scrubLooks = 200
+)
+
+// Scrub is one step of the scrubber. It walks over the items and finishes those
+// that have unsettled positions though no change of theirs is in flight, or that
+// a member's library or record shows otherwise than the header has it; then over
+// the principals, and takes out of their libraries what no header justifies, and
+// has memberships follow the groups. All of that should find nothing, ever: what
+// it finds is counted and told. Items whose time has come get their hint again,
+// which may have been dropped just before it was needed.
+func (s *Service) Scrub(ctx context.Context, from ScrubPlace, limit int) (ScrubReport, error) {
+	c := &scrubbing{s: s, at: from, left: scrubLooks}
+	if from.Owners {
+		err := c.owners(ctx, limit)
+		return c.report, err
+	}
+	err := c.contents(ctx, limit)
+	return c.report, err
+}
+
+// scrubbing is one step under way.
+type scrubbing struct {
+	s      *Service
+	at     ScrubPlace
+	left   int // members and entries that may still be looked at
+	busy   map[ContentID]bool
+	report ScrubReport
+}
+
+// contents scrubs items from the place on.
+func (c *scrubbing) contents(ctx context.Context, limit int) (err error) {
+	ids, err := c.s.store.ScanContents(ctx, c.at.Content, limit)
 	if err != nil {
 		return err
 	}
-	if h.State == Live && h.ExpiresAt != nil && *h.ExpiresAt <= s.now() {
-		if err := s.store.PutDue(ctx, Due{At: *h.ExpiresAt, Content: id}); err != nil {
+	if c.busy, err = c.s.contentsInFlight(ctx); err != nil {
+		return err
+	}
+	if c.at.Member != "" {
+		ids = append([]ContentID{c.at.Content}, ids...)
+		limit++
+	}
+	after := c.at.Member
+	for _, id := range ids {
+		if c.left <= 0 {
+			return nil
+		}
+		if after, err = c.content(ctx, id, after); err != nil {
 			return err
 		}
+		if after != "" {
+			c.report.Next = ScrubPlace{Content: id, Member: after}
+			return nil
+		}
+		c.report.Next = ScrubPlace{Content: id}
 	}
-	if wrong == 0 && len(h.Unsettled) == 0 {
-		return nil
+	if len(ids) < limit {
+		c.report.Next = ScrubPlace{Owners: true}
+	}
+	return nil
+}
+
+// content scrubs an item with its next members after one. It gives the last of
+// them where there may be more.
+func (c *scrubbing) content(ctx context.Context, id ContentID, after PrincipalID) (last PrincipalID, err error) {
+	if c.busy[id] {
+		return "", nil
+	}
+	s := c.s
+	page, wrong, err := s.compare(ctx, id, after)
+	if err != nil {
+		return "", err
+	}
+	c.left -= 1 + len(page.Members)
+	if len(page.Members) == scrubLook {
+		last = page.Members[len(page.Members)-1].Principal
+	}
+	h := &page.Header
+	if h.State == Live && h.ExpiresAt != nil && *h.ExpiresAt <= s.now() {
+		if err := s.store.PutDue(ctx, Due{At: *h.ExpiresAt, Content: id}); err != nil {
+			return "", err
+		}
+	}
+	if len(wrong) == 0 && len(h.Unsettled) == 0 {
+		return last, nil
 	}
 	// A change that has begun meanwhile is no mistake: that is what is found
 	// twice, of one state, with nothing in flight between.
-	busy, err := s.contentsInFlight(ctx)
-	if err != nil || busy[id] {
-		return err
+	if rests, err := s.rests(ctx, id); err != nil || !rests {
+		return last, err
 	}
 	seq := h.Seq
-	if h, wrong, err = s.compare(ctx, id); err != nil {
-		return err
+	if page, wrong, err = s.compare(ctx, id, after); err != nil {
+		return "", err
 	}
-	if h.Seq != seq || wrong == 0 && len(h.Unsettled) == 0 {
-		return nil
+	h = &page.Header
+	if h.Seq != seq || len(wrong) == 0 && len(h.Unsettled) == 0 {
+		return last, nil
 	}
-	r.Mismatches += wrong
-	r.Settled++
-	return s.finishContent(ctx, InFlight{Content: id, Base: h.Seq - 1, Scope: ScopeAll, Reverse: true}, nil, func() {}, true)
+	c.report.Mismatches += len(wrong)
+	c.report.Settled++
+	err = s.finishContent(ctx, InFlight{Content: id, Base: h.Seq - 1, Scope: ScopeAll, Reverse: true}, nil, func() {}, true)
+	for _, p := range wrong {
+		if err == nil {
+			err = s.mend(ctx, p, id)
+		}
+	}
+	return last, err
 }
 
-// compare counts the first members of an item whose libraries show it otherwise
-// than the header has it.
-func (s *Service) compare(ctx context.Context, id ContentID) (h *Header, wrong int, err error) {
-	page, err := s.store.MembersPage(ctx, id, "", rebuildPage, false)
+// compare reads some members of an item, and tells whose libraries or records
+// show it otherwise than the header has it.
+func (s *Service) compare(ctx context.Context, id ContentID, after PrincipalID) (page *ContentRows, wrong []PrincipalID, err error) {
+	page, err = s.store.MembersPage(ctx, id, after, scrubLook, false)
 	if err != nil {
-		return nil, 0, err
+		return nil, nil, err
 	}
 	for _, m := range page.Members {
 		differs, err := s.differs(ctx, &page.Header, m)
 		if err != nil {
-			return nil, 0, err
+			return nil, nil, err
 		}
 		if differs {
-			wrong++
+			wrong = append(wrong, m.Principal)
 		}
 	}
-	return &page.Header, wrong, nil
-}
-
-// differs tells whether a member's library shows the item otherwise than its
-// header has it, at the item's position.
-func (s *Service) differs(ctx context.Context, h *Header, m Member) (bool, error) {
-	for _, b := range allBuckets {
-		at := EntryKey{h.Position, h.ID}
-		// The slice that ends with the place itself has the place as its last
-		// entry, if anything stands there: one row, read from the newer side.
-		next := EntryKey{h.Position, h.ID + "\x00"}
-		entries, err := s.store.PageLibrary(ctx, Slice{Owner: m.Principal, Bucket: b, From: &next, Limit: 1})
-		if err != nil {
-			return false, err
-		}
-		stands := len(entries) == 1 && entries[0].Position == at.Position && entries[0].Content == at.Content
-		if stands != (h.State == Live && m.Active() && StandsIn(b, h.Visibility, h.ID, m.Principal)) {
-			return true, nil
-		}
-	}
-	return false, nil
+	return page, wrong, nil
 }
 
 // contentsInFlight are the items that some process has on its list.
@@ -123,11 +177,17 @@ func (s *Service) contentsInFlight(ctx context.Context) (map[ContentID]bool, err
 	return busy, nil
 }
 
+// rests tells whether no process has a change of an item on its list.
+func (s *Service) rests(ctx context.Context, id ContentID) (bool, error) {
+	busy, err := s.contentsInFlight(ctx)
+	return err == nil && !busy[id], err
+}
+
 // restsNow tells of an item that was changed earlier, by whatever process,
 // whether every library follows it: a change is on a lane from before it is
 // decided until all that it concerns was enforced. Where that cannot be read,
 // it is not claimed.
 func (s *Service) restsNow(ctx context.Context, id ContentID) bool {
-	busy, err := s.contentsInFlight(ctx)
-	return err == nil && !busy[id]
+	rests, err := s.rests(ctx, id)
+	return err == nil && rests
 }

@@ -64,6 +64,9 @@ type Service struct {
 	fans     fanTable
 	shares   shareTable
 	rebuilds rebuildTable
+	// rebuildTurns are for the rebuilds that readers have asked for.
+	rebuildTurns *permits
+	ending       Latch
 }
 
 var _ API = (*Service)(nil)
@@ -85,6 +88,8 @@ func New(ctx context.Context, c Config) (*Service, error) {
 		s.log = slog.New(slog.DiscardHandler)
 	}
 	s.permits = newPermits(s.rt, s.tune.ProcessWidth)
+	s.rebuildTurns = newPermits(s.rt, rebuildsAtOnce)
+	s.ending = s.rt.Latch()
 	s.fans.jobs = map[ContentID]*fanQueue{}
 	s.shares.waiting = map[ContentID][]*shareJob{}
 	s.rebuilds.running = map[PrincipalID]*rebuildRun{}

@@ -169,8 +169,12 @@ type LibraryStore interface {
 	CountLibrary(ctx context.Context, owner PrincipalID, b Bucket, limit int) (int, error)
 	// Built tells whether the library is complete; false for one that is missing.
 	Built(ctx context.Context, owner PrincipalID) (bool, error)
-	// SetBuilt says that the library is complete.
-	SetBuilt(ctx context.Context, owner PrincipalID) error
+	// Recorded tells whether what is shared with owner is recorded completely;
+	// false for a record that is missing.
+	Recorded(ctx context.Context, owner PrincipalID) (bool, error)
+	// SetBuilt says that library and record were complete at asOf: where either
+	// can be deleted by hand, a deletion after that takes its mark along.
+	SetBuilt(ctx context.Context, owner PrincipalID, asOf Instant) error
 	// DropEntries must remove an entry iff its MTS is the one given.
 	DropEntries(ctx context.Context, owner PrincipalID, es []BucketEntry) error
 	// SharedWith lists what owner has a role on, after a content in order of id.

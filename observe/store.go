@@ -86,6 +86,7 @@ func (m *Metrics) Store(next library.Store) library.Store {
 		{&s.openLibrary, "OpenLibrary"},
 		{&s.countLibrary, "CountLibrary"},
 		{&s.built, "Built"},
+		{&s.recorded, "Recorded"},
 		{&s.setBuilt, "SetBuilt"},
 		{&s.dropEntries, "DropEntries"},
 		{&s.sharedWith, "SharedWith"},
@@ -117,7 +118,7 @@ func (m *Metrics) Store(next library.Store) library.Store {
 type measuredStore struct {
 	next                                                                             library.Store
 	read, readMany, membersPage, commit, enforce, settle                             call
-	scanContents, pageLibrary, countLibrary, built, setBuilt, dropEntries            call
+	scanContents, pageLibrary, countLibrary, built, recorded, setBuilt, dropEntries  call
 	sharedWith, roles, readPrincipal, readPrincipals, groupMembersPage, confirm      call
 	commitPrincipal, enforceGroup, settleGroup, memberships, scanPrincipals, putLane call
 	lanes, dropLane, putDue, dueUntil, dropDue, fixCreation                          call
@@ -206,9 +207,16 @@ func (s *measuredStore) Built(ctx context.Context, owner library.PrincipalID) (b
 	return v, err
 }
 
-func (s *measuredStore) SetBuilt(ctx context.Context, owner library.PrincipalID) error {
+func (s *measuredStore) Recorded(ctx context.Context, owner library.PrincipalID) (bool, error) {
 	began := time.Now()
-	err := s.next.SetBuilt(ctx, owner)
+	v, err := s.next.Recorded(ctx, owner)
+	s.recorded.ended(began, err)
+	return v, err
+}
+
+func (s *measuredStore) SetBuilt(ctx context.Context, owner library.PrincipalID, asOf library.Instant) error {
+	began := time.Now()
+	err := s.next.SetBuilt(ctx, owner, asOf)
 	s.setBuilt.ended(began, err)
 	return err
 }

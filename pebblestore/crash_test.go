@@ -99,7 +99,7 @@ func script() []step {
 			settle := &library.Settlement{ID: h.ID, Positions: []library.Instant{c.Supersede.Position}, Leaving: e.Rows}
 			later(fmt.Sprintf("settle %d", n), func(ctx context.Context, s *Store) error { return s.Settle(ctx, settle) })
 		}
-		later(fmt.Sprintf("built %d", n), func(ctx context.Context, s *Store) error { return s.SetBuilt(ctx, ann) })
+		later(fmt.Sprintf("built %d", n), func(ctx context.Context, s *Store) error { return s.SetBuilt(ctx, ann, 1) })
 		g := group
 		g.Seq, g.MTS = n+1, at
 		member := library.GroupMemberRow{Principal: ann, Role: library.GroupManager, Seq: n + 1}

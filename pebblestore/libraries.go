@@ -144,8 +144,15 @@ func (s *Store) Built(ctx context.Context, owner library.PrincipalID) (bool, err
 	return found, nil
 }
 
-// SetBuilt implements library.LibraryStore.
-func (s *Store) SetBuilt(ctx context.Context, owner library.PrincipalID) error {
+// Recorded implements library.LibraryStore: nobody deletes a record without its
+// library here, so that one mark stands for both.
+func (s *Store) Recorded(ctx context.Context, owner library.PrincipalID) (bool, error) {
+	return s.Built(ctx, owner)
+}
+
+// SetBuilt implements library.LibraryStore. No hand but ours reaches the store
+// while it is open, so nothing is deleted after asOf.
+func (s *Store) SetBuilt(ctx context.Context, owner library.PrincipalID, _ library.Instant) error {
 	return s.writeLater(ctx, "mark a library as built", func(b *pebble.Batch) error {
 		return b.Set(appendSingle(nil, tableBuilt, string(owner)), []byte{rowVersion}, nil)
 	})

@@ -69,7 +69,7 @@ func (st *Store) audit(report func(kind, format string, args ...any)) {
 		}
 	}
 	for _, p := range st.principals {
-		if p.header.State == library.Live && !st.library(p.id).built {
+		if p.header.State == library.Live && !st.library(p.id).built.live {
 			report(wrongLibrary, "%s exists, and its library is not marked complete", p.id)
 		}
 	}

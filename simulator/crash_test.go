@@ -15,7 +15,45 @@ const crashSeeds = 3
 // lost takes bob's library away, as an operator might.
 func lost(st *Store) {
 	lib := st.library(bob)
-	lib.entries, lib.built = nil, false
+	lib.entries, lib.built = nil, cell{}
+}
+
+// byHand is the time at which an operator deletes and inserts rows: later than
+// every state, and by the clocks of the gateways in half a second.
+var byHand = int64(library.InstantOf(epoch.Add(time.Hour + time.Second/2)))
+
+// deleted deletes bob's library by hand: what is written of the states that
+// stand does not show.
+func deleted(st *Store) {
+	lib := st.library(bob)
+	for _, cell := range lib.entries {
+		cell.del(byHand)
+	}
+	lib.built.del(byHand)
+}
+
+// forgotten deletes with bob's library the record of what he has a role on.
+func forgotten(st *Store) {
+	deleted(st)
+	lib := st.library(bob)
+	for _, cell := range lib.shared {
+		cell.del(byHand)
+	}
+	lib.recorded.del(byHand)
+}
+
+// meddled writes into bob's library by hand: an entry that no header
+// justifies, of an item that never was, and another role than bob's.
+func meddled(st *Store) {
+	lib := st.library(bob)
+	for _, cell := range lib.entries {
+		cell.ts, cell.entry.Role = byHand, library.Manages
+	}
+	for _, at := range []library.EntryKey{{Position: 7, Content: item}, {Position: 8, Content: "c:acme:never"}} {
+		cell := lib.entry(library.Public, at.Position, at.Content)
+		cell.put(byHand)
+		cell.entry.MTS, cell.entry.Role = 1, library.Viewing
+	}
 }
 
 // strayed puts an entry into bob's library that no header justifies.
@@ -84,6 +122,10 @@ func scenarios() []Scenario {
 		{Name: "setGroupMembers takes out", op: group(bob, library.NotInGroup)},
 		{Name: "rebuildLibrary", op: &Operation{kind: opRebuild, viewer: ann, group: bob}, prepare: lost, after: again},
 		{Name: "rebuildLibrary of a wrong one", op: &Operation{kind: opRebuild, viewer: ann, group: bob}, prepare: strayed, after: again},
+		{Name: "rebuildLibrary of one deleted by hand", op: &Operation{kind: opRebuild, viewer: ann, group: bob}, prepare: deleted, after: again},
+		{Name: "rebuildLibrary of one deleted with its record", op: &Operation{kind: opRebuild, viewer: ann, group: bob}, prepare: forgotten, after: again},
+		{Name: "rebuildLibrary of one written into by hand", op: &Operation{kind: opRebuild, viewer: ann, group: bob}, prepare: meddled, after: again},
+		{Name: "a read of a library deleted by hand", op: &Operation{kind: opRead, viewer: bob, group: bob}, prepare: deleted, after: again},
 		{Name: "a read of a lost library", op: &Operation{kind: opRead, viewer: bob, group: bob}, prepare: lost, after: again},
 	}
 }

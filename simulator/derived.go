@@ -119,13 +119,24 @@ func (c *Client) CountLibrary(ctx context.Context, owner library.PrincipalID, b 
 // Built tells whether the library is complete.
 func (c *Client) Built(ctx context.Context, owner library.PrincipalID) (bool, error) {
 	built := false
-	err := c.read(ctx, "Built", func() { built = c.st.library(owner).built })
+	err := c.read(ctx, "Built", func() { built = c.st.library(owner).built.live })
 	return built, err
 }
 
-// SetBuilt says that it is.
-func (c *Client) SetBuilt(ctx context.Context, owner library.PrincipalID) error {
-	return c.write(ctx, "SetBuilt", "", func() { c.st.library(owner).built = true }, nil)
+// Recorded tells whether what is shared with owner is recorded completely.
+func (c *Client) Recorded(ctx context.Context, owner library.PrincipalID) (bool, error) {
+	recorded := false
+	err := c.read(ctx, "Recorded", func() { recorded = c.st.library(owner).recorded.live })
+	return recorded, err
+}
+
+// SetBuilt says that both are complete, as of an instant.
+func (c *Client) SetBuilt(ctx context.Context, owner library.PrincipalID, asOf library.Instant) error {
+	return c.write(ctx, "SetBuilt", "", func() {
+		lib := c.st.library(owner)
+		lib.built.put(int64(asOf))
+		lib.recorded.put(int64(asOf))
+	}, nil)
 }
 
 // DropEntries deletes entries at the timestamps they were read with, so that

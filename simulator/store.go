@@ -80,7 +80,8 @@ type libraryPart struct {
 	entries []*entryCell // by bucket, then as the bucket's order, oldest first
 	shared  []*sharedCell
 	groups  []*groupCell
-	built   bool
+	// built and recorded mark the library and what is shared as complete.
+	built, recorded cell
 }
 
 type entryCell struct {

@@ -63,7 +63,8 @@ func (st *Store) addPrincipal(id library.PrincipalID, at library.Instant) {
 	p := st.makePrincipal(id)
 	p.header = library.PrincipalHeader{ID: id, DisplayName: string(id), Visibility: library.Public,
 		CreatedAt: at, State: library.Live, Seq: 1, MTS: at}
-	st.library(id).built = true
+	st.library(id).built.put(int64(at))
+	st.library(id).recorded.put(int64(at))
 }
 
 func (st *Store) addGroupMembers(group library.PrincipalID, rows []library.GroupMemberRow) {

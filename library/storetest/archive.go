@@ -197,7 +197,7 @@ func (s *shelf) writeCircle(w *written, a, b library.PrincipalID) {
 	told := s.request(2)
 	w.circle.write(func(c *library.PrincipalCommit) { c.Header.Email, c.Request = "a@b.example", &told })
 	s.ok(s.EnforceGroup(s.ctx, w.circle.snapshot(a, b)))
-	s.ok(s.SetBuilt(s.ctx, w.circle.head.ID))
+	s.ok(s.SetBuilt(s.ctx, w.circle.head.ID, start))
 	w.add(library.ChapterPrincipals, library.ArchivedRow{Principal: &w.circle.head})
 	for _, m := range w.circle.members(w.circle.principals()...) {
 		w.add(library.ChapterPrincipals, library.ArchivedRow{GroupMember: &library.GroupMemberAt{Group: w.circle.head.ID, GroupMemberRow: m}})

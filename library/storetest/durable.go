@@ -63,7 +63,7 @@ func durableCommit(s *stage, crash func()) {
 		e := before.snapshot(a)
 		e.Reverse = true
 		s.ok(s.Enforce(s.ctx, e))
-		s.ok(s.SetBuilt(s.ctx, a))
+		s.ok(s.SetBuilt(s.ctx, a, start))
 		settled := before.head.Unsettled[0].Position
 		s.ok(s.Settle(s.ctx, &library.Settlement{ID: before.head.ID, Positions: []library.Instant{settled}}))
 		before.settled(settled)

@@ -26,7 +26,7 @@ func libraryAreas() []area {
 			{"CountLibrary counts the entries of a bucket, at most limit", countLibrary},
 		}},
 		{"Built", []check{
-			{"Built is false for a library that is missing, and true after SetBuilt", built},
+			{"Built and Recorded are false for what is missing, and true after SetBuilt, whatever is written", built},
 		}},
 		{"DropEntries", []check{
 			{"DropEntries must remove an entry iff its MTS is the one given", dropEntries},
@@ -220,16 +220,24 @@ func built(s *stage) {
 	isBuilt := func(p library.PrincipalID, want bool) {
 		got, err := s.Built(s.ctx, p)
 		s.ok(err)
-		if got != want {
-			s.Fatalf("library of %q: built is %v", p, got)
+		recorded, err := s.Recorded(s.ctx, p)
+		s.ok(err)
+		if got != want || recorded != want {
+			s.Fatalf("library of %q: built is %v, recorded %v", p, got, recorded)
 		}
 	}
 	s.place("item", library.Private, start, a)
+	all := s.shareAll(a, "b", "a")
 	isBuilt(a, false)
-	s.ok(s.SetBuilt(s.ctx, a))
-	s.ok(s.SetBuilt(s.ctx, a))
+	s.ok(s.SetBuilt(s.ctx, a, start))
+	s.ok(s.SetBuilt(s.ctx, a, start))
+	s.ok(s.SetBuilt(s.ctx, a, start-1))
 	isBuilt(a, true)
 	isBuilt(b, false)
+	// The marks are nothing that stands in a library or was shared.
+	got, err := s.SharedWith(s.ctx, a, "", 100)
+	s.ok(err)
+	s.same("what is shared beside the mark", got, all)
 }
 
 // opened opens a bucket.

@@ -1,0 +1,346 @@
+package cassandra
+
+import (
+	"context"
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"carrel/journal"
+	"carrel/library"
+	"carrel/naming"
+)
+
+// What an operator does to derived rows by hand, with the clock of his machine
+// for timestamps: later than those of the states that the rows are derived from.
+
+// desk is a Service on a keyspace of its own.
+type desk struct {
+	t       *testing.T
+	store   *Store
+	journal *journal.Journal
+	svc     *library.Service
+}
+
+func newDesk(t *testing.T) *desk {
+	t.Helper()
+	d := &desk{t: t, store: open(t, options(t))}
+	rt := library.NewRealRuntime()
+	d.journal = journal.New(t.Context(), d.store, rt, nil, library.WholeProtocol)
+	names, err := naming.New(d.store, "desk", naming.DefaultBlockSize)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if d.svc, err = library.New(t.Context(), library.Config{Store: d.store, Runtime: rt, Journal: d.journal, Names: names}); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		d.svc.End()
+		rt.Close()
+	})
+	return d
+}
+
+func viewer(p library.PrincipalID) *library.Viewer { return &library.Viewer{User: p} }
+
+func (d *desk) ok(err error) {
+	d.t.Helper()
+	if err != nil {
+		d.t.Fatal(err)
+	}
+}
+
+// byHand runs a statement as an operator does.
+func (d *desk) byHand(stmt string, args ...any) {
+	d.t.Helper()
+	d.ok(d.store.session.Query(stmt, args...).WithContext(d.t.Context()).Exec())
+}
+
+const crew library.PrincipalID = "g:t:crew"
+
+// in is the desk in a subtest.
+func (d *desk) in(t *testing.T) *desk {
+	mine := *d
+	mine.t = t
+	return &mine
+}
+
+// furnish makes ann and bob, a group that both are in, and items of ann's that
+// both the group and, every third, bob were given.
+func (d *desk) furnish(items int) {
+	d.t.Helper()
+	ctx := d.t.Context()
+	for _, p := range []library.PrincipalID{ann, bob} {
+		_, err := d.svc.CreateUser(ctx, viewer(p), library.CreateUser{Tenant: "t", Name: p.Name(), DisplayName: p.Name(), Email: "x@example.com", Visibility: library.Public})
+		d.ok(err)
+	}
+	_, err := d.svc.CreateGroup(ctx, viewer(ann), library.CreateGroup{Tenant: "t", Name: crew.Name(), DisplayName: "crew", Visibility: library.Private})
+	d.ok(err)
+	member := library.GroupMember
+	_, err = d.svc.SetGroupMembers(ctx, viewer(ann), library.SetGroupMembers{Group: string(crew), Members: []library.GroupMemberChange{{Principal: string(bob), Role: &member}}})
+	d.ok(err)
+	for n := range items {
+		viewing, name := library.Viewing, fmt.Sprintf("%03d", n)
+		in := library.CreateContent{Tenant: ptr("t"), Name: &name, Kind: library.Note, Title: name, Visibility: library.Visibility(1 + n%3),
+			Members: []library.ContentMemberChange{{Principal: string(crew), Role: &viewing}}}
+		if n%3 == 0 {
+			in.Members = append(in.Members, library.ContentMemberChange{Principal: string(bob), Role: &viewing})
+		}
+		_, err := d.svc.CreateContent(ctx, viewer(ann), in)
+		d.ok(err)
+	}
+	d.rest()
+}
+
+// rest has what is under way end, and the lane say so.
+func (d *desk) rest() {
+	d.t.Helper()
+	ctx, cancel := context.WithTimeout(d.t.Context(), time.Minute)
+	defer cancel()
+	for d.journal.Stats().Entries > 0 && ctx.Err() == nil {
+		d.ok(d.journal.DoDue(ctx, d.svc))
+	}
+	d.ok(d.journal.Beat(ctx))
+}
+
+func ptr[T any](v T) *T { return &v }
+
+// shown is what readers get of all libraries: every item of every page, with
+// its role, and the cursors between.
+type shown map[string][]string
+
+// page reads on from a cursor; where the library is being rebuilt it comes back
+// as often as it is told to.
+func (d *desk) page(v *library.Viewer, owner library.PrincipalID, descending bool, after *string) *library.LibraryConnection {
+	d.t.Helper()
+	ctx, cancel := context.WithTimeout(d.t.Context(), time.Minute)
+	defer cancel()
+	size := 7
+	for {
+		c, err := d.svc.Library(ctx, v, owner, library.LibraryQuery{Descending: descending, PageArgs: library.PageArgs{First: &size, After: after}})
+		if err == nil {
+			return c
+		}
+		if f := library.FaultsOf(err); len(f) != 1 || f[0].Code != library.Unavailable || f[0].RetryAfter == 0 || ctx.Err() != nil {
+			d.t.Fatalf("a page of %s: %v", owner, err)
+		}
+	}
+}
+
+func (d *desk) walk(v *library.Viewer, owner library.PrincipalID, descending bool) (items []string) {
+	d.t.Helper()
+	var after *string
+	for {
+		c := d.page(v, owner, descending, after)
+		for _, e := range c.Edges {
+			items = append(items, fmt.Sprintf("%s %s at %s", e.Node.ID, e.Role, e.Node.LastModified))
+		}
+		if !c.PageInfo.HasNextPage {
+			return items
+		}
+		after = c.PageInfo.EndCursor()
+	}
+}
+
+func (d *desk) everything() shown {
+	d.t.Helper()
+	all := shown{}
+	for _, owner := range []library.PrincipalID{ann, bob, crew} {
+		for _, v := range []*library.Viewer{viewer(ann), viewer(bob), {}} {
+			for _, descending := range []bool{false, true} {
+				if owner != crew || v.SignedIn() {
+					all[fmt.Sprintf("%s for %s, descending %v", owner, v.User, descending)] = d.walk(v, owner, descending)
+				}
+			}
+		}
+	}
+	return all
+}
+
+// wantClean has the audit find nothing.
+func (d *desk) wantClean() {
+	d.t.Helper()
+	d.rest()
+	report, err := d.svc.Audit(d.t.Context())
+	d.ok(err)
+	if !report.Clean() || report.Contents == 0 {
+		d.t.Errorf("the audit found %+v", report)
+	}
+}
+
+// scrub has the scrubber go over everything once, and gives what it found.
+func (d *desk) scrub() (mismatches int) {
+	d.t.Helper()
+	var place library.ScrubPlace
+	for range 1000 {
+		r, err := d.svc.Scrub(d.t.Context(), place, 20)
+		d.ok(err)
+		mismatches += r.Mismatches
+		if place = r.Next; place == (library.ScrubPlace{}) {
+			return mismatches
+		}
+	}
+	d.t.Fatal("the scrubber does not come to an end")
+	return 0
+}
+
+// TestLibrariesDeletedByHand: whatever derived partitions are deleted, readers
+// are told to come back or get the whole library, and at the end all is as before.
+func TestLibrariesDeletedByHand(t *testing.T) {
+	d := newDesk(t)
+	d.furnish(16)
+	before := d.everything()
+	for _, c := range []struct {
+		name   string
+		delete []string
+	}{
+		{"the library", []string{"library_by_principal"}},
+		{"the library and the record of what was shared", []string{"library_by_principal", "content_by_principal"}},
+		{"the record, and later the library", []string{"content_by_principal", "", "library_by_principal"}},
+	} {
+		for _, p := range []library.PrincipalID{ann, bob, crew} {
+			t.Run(c.name+" of "+string(p), func(t *testing.T) {
+				d := d.in(t)
+				first := d.page(viewer(ann), p, false, nil)
+				rest := d.page(viewer(ann), p, false, first.PageInfo.EndCursor())
+				for _, table := range c.delete {
+					if table == "" {
+						// What is shared now does not make a record whole that was lost.
+						d.shareAgain(p)
+						continue
+					}
+					d.byHand("DELETE FROM "+table+" WHERE principal_id = ?", string(p))
+				}
+				// A walk that had begun goes on where it was.
+				if diff := cmp.Diff(idsOf(rest), idsOf(d.page(viewer(ann), p, false, first.PageInfo.EndCursor()))); diff != "" {
+					t.Errorf("the next page (-before +after):\n%s", diff)
+				}
+				if diff := cmp.Diff(before, d.everything()); diff != "" {
+					t.Errorf("(-before +after):\n%s", diff)
+				}
+				d.wantClean()
+				if n := d.scrub(); n != 0 {
+					t.Errorf("the scrubber found %d rows to mend", n)
+				}
+			})
+		}
+	}
+	// What was raised can be changed like everything else.
+	for n := range 16 {
+		_, err := d.svc.UpdateContent(t.Context(), viewer(ann), library.UpdateContent{ID: fmt.Sprintf("c:t:%03d", n), Title: library.Some(ptr("changed"))})
+		d.ok(err)
+	}
+	if got := d.walk(viewer(bob), crew, false); len(got) != 16 {
+		t.Errorf("after updates the group's library has %d items", len(got))
+	}
+	d.wantClean()
+}
+
+// shareAgain takes p's role on an item away and gives it back, or where it
+// manages all, shares another one.
+func (d *desk) shareAgain(p library.PrincipalID) {
+	d.t.Helper()
+	if p == ann {
+		return
+	}
+	viewing := library.Viewing
+	for _, role := range []*library.ContentRole{nil, &viewing} {
+		_, err := d.svc.SetContentMembers(d.t.Context(), viewer(ann), library.SetContentMembers{Content: "c:t:003",
+			Members: []library.ContentMemberChange{{Principal: string(p), Role: role}}})
+		d.ok(err)
+	}
+}
+
+func idsOf(c *library.LibraryConnection) (ids []library.ContentID) {
+	for _, e := range c.Edges {
+		ids = append(ids, e.Node.ID)
+	}
+	return ids
+}
+
+// TestTheScrubberMendsWhatWasDoneByHand plants rows that should not be there,
+// changes some and deletes some; one walk of the scrubber finds and mends them.
+func TestTheScrubberMendsWhatWasDoneByHand(t *testing.T) {
+	d := newDesk(t)
+	d.furnish(9)
+	before := d.everything()
+	position := func(id library.ContentID) int64 {
+		rows, err := d.store.Read(t.Context(), id, library.ContentQuery{})
+		d.ok(err)
+		return int64(rows.Header.Position)
+	}
+	const (
+		plant   = `INSERT INTO library_by_principal (principal_id, bucket, position, content_id, mts, role) VALUES (?, ?, ?, ?, ?, ?)`
+		unplant = `DELETE FROM library_by_principal WHERE principal_id = ? AND bucket = ? AND position = ? AND content_id = ?`
+	)
+	for _, c := range []struct {
+		name string
+		do   func(d *desk)
+		rows int // at least, that are wrong
+	}{
+		{"an item that was never shared", func(d *desk) {
+			d.byHand(plant, string(bob), int8(1), position("c:t:001"), "c:t:001", int64(5), int8(1))
+		}, 1},
+		{"an item at a place where it never was", func(d *desk) { d.byHand(plant, string(bob), int8(1), int64(17), "c:t:000", int64(5), int8(1)) }, 1},
+		{"a place of years to come", func(d *desk) { d.byHand(plant, string(bob), int8(1), int64(4e15), "c:t:000", int64(4e15), int8(1)) }, 1},
+		{"an item that does not exist", func(d *desk) { d.byHand(plant, string(ann), int8(3), int64(18), "c:t:never", int64(5), int8(1)) }, 1},
+		{"a row without a role and a state", func(d *desk) {
+			d.byHand("INSERT INTO library_by_principal (principal_id, bucket, position, content_id) VALUES (?, 2, 19, 'c:t:001')", string(crew))
+		}, 1},
+		{"a private item in the public bucket", func(d *desk) {
+			d.byHand(plant, string(ann), int8(3), position("c:t:000"), "c:t:000", int64(5), int8(3))
+		}, 1},
+		{"another role in a library", func(d *desk) {
+			d.byHand(plant, string(bob), int8(1), position("c:t:003"), "c:t:003", int64(5), int8(3))
+		}, 1},
+		{"another role in the record", func(d *desk) {
+			d.byHand("UPDATE content_by_principal SET role = 3 WHERE principal_id = ? AND content_id = 'c:t:003'", string(bob))
+		}, 1},
+		{"a record of an item that does not exist", func(d *desk) {
+			d.byHand("INSERT INTO content_by_principal (principal_id, content_id, role) VALUES (?, 'c:t:never', 1)", string(bob))
+		}, 1},
+		{"an entry deleted", func(d *desk) { d.byHand(unplant, string(crew), int8(1), position("c:t:004"), "c:t:004") }, 1},
+		{"a bucket deleted", func(d *desk) {
+			d.byHand("DELETE FROM library_by_principal WHERE principal_id = ? AND bucket = 3", string(ann))
+		}, 3},
+		{"the record deleted", func(d *desk) { d.byHand("DELETE FROM content_by_principal WHERE principal_id = ?", string(crew)) }, 9},
+		{"memberships deleted", func(d *desk) { d.byHand("DELETE FROM groups_by_member WHERE member_id = ?", string(bob)) }, 1},
+		{"another role in a group", func(d *desk) {
+			d.byHand("UPDATE groups_by_member SET role = 2 WHERE member_id = ? AND group_id = ?", string(bob), string(crew))
+		}, 1},
+		{"a member of a group that does not exist", func(d *desk) {
+			d.byHand("INSERT INTO groups_by_member (member_id, group_id, role) VALUES (?, 'g:t:never', 1)", string(bob))
+		}, 1},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			d := d.in(t)
+			c.do(d)
+			if report, err := d.svc.Audit(t.Context()); err != nil || report.Mismatches == 0 {
+				t.Fatalf("the audit does not see it: %+v, %v", report, err)
+			}
+			if n := d.scrub(); n < c.rows {
+				t.Errorf("the scrubber found %d rows to mend, want %d", n, c.rows)
+			}
+			d.wantClean()
+			if n := d.scrub(); n != 0 {
+				t.Errorf("a second time it found %d", n)
+			}
+			if diff := cmp.Diff(before, d.everything()); diff != "" {
+				t.Errorf("(-before +after):\n%s", diff)
+			}
+		})
+	}
+}
+
+// TestReadersHaveStraysTakenOut: what a reader finds to be wrong is taken out
+// by the repair that it asks for, whatever its timestamp is.
+func TestReadersHaveStraysTakenOut(t *testing.T) {
+	d := newDesk(t)
+	d.furnish(3)
+	d.byHand(`INSERT INTO library_by_principal (principal_id, bucket, position, content_id, mts, role) VALUES (?, 1, 17, 'c:t:000', 5, 1)`, string(bob))
+	e := library.BucketEntry{Bucket: library.Private, Entry: library.Entry{Position: 17, Content: "c:t:000", MTS: 5, Role: library.Viewing}}
+	d.ok(d.svc.RepairEntry(t.Context(), bob, e))
+	d.wantClean()
+}

@@ -1,0 +1,200 @@
+package library
+
+import (
+	"context"
+	"slices"
+	"time"
+)
+
+// What is derived may be damaged by somebody other than the gateways: an
+// operator who deletes or inserts rows by hand does so at the time of his
+// clock, which is later than the timestamps of the states that the rows are
+// derived from. To enforce those states again changes nothing that shows then.
+// So whatever mends reads back what it wrote, and has the state rise where it
+// does not show.
+
+// A state is raised this often, with growing pauses between: the clock of
+// whoever deleted may be ahead of ours by as much as the pauses add up to,
+// which is 12 s.
+const (
+	mendTries = 9
+	mendPause = 50 * time.Millisecond
+)
+
+// mendAtOnce is how many items are mended at a time in one library.
+const mendAtOnce = 16
+
+// mend brings what p's library and record show of an item in line with its
+// state, and sees that they do.
+func (s *Service) mend(ctx context.Context, p PrincipalID, id ContentID) error {
+	return s.raising(ctx, func(late bool) (int64, error) {
+		rows, err := s.store.Read(ctx, id, ContentQuery{Members: []PrincipalID{p}, Serial: late})
+		if err != nil {
+			return settled, err
+		}
+		h := rows.Header
+		if late {
+			// What was inserted by hand may stand in any bucket.
+			h.Widest = Public
+		}
+		if h.Seq != 0 {
+			err := s.enforceOnce(ctx, &Enforcement{Header: &h, Rows: rows.Members, Reverse: true, without: s.tune.Without})
+			if err != nil {
+				return settled, err
+			}
+		}
+		differs, err := s.differs(ctx, &rows.Header, rows.Members[0])
+		if err != nil || !differs {
+			return settled, err
+		}
+		return rows.Header.Seq, nil
+	}, func(seq int64) error { return s.restamp(ctx, id, seq) })
+}
+
+// settled is what a step of raising answers when all is right.
+const settled int64 = -1
+
+// raising repeats step, and raises the state of the seq that it answers, until
+// it answers settled. late tells that it was called before.
+func (s *Service) raising(ctx context.Context, step func(late bool) (int64, error), raise func(seq int64) error) error {
+	pause := mendPause
+	for n := range mendTries {
+		seq, err := step(n > 0)
+		if err != nil || seq == settled {
+			return err
+		}
+		if n > 0 {
+			if err := s.rt.After(ctx, pause); err != nil {
+				return err
+			}
+			pause *= 2
+		}
+		if err := raise(seq); err != nil {
+			return err
+		}
+	}
+	return hiddenByHand()
+}
+
+// hiddenByHand is why derived rows cannot be mended.
+func hiddenByHand() *Error {
+	return Unavailablef(nil, "what was written does not show: rows were deleted or inserted by hand with a timestamp in the future")
+}
+
+// mendAll is mend for several items.
+func (s *Service) mendAll(ctx context.Context, p PrincipalID, ids []ContentID) error {
+	if s.ending.IsOpen() {
+		return errEnding
+	}
+	if len(ids) == 0 {
+		return nil
+	}
+	return s.eachAtOnce(ctx, len(ids), mendAtOnce, func(i int) error { return s.mend(ctx, p, ids[i]) })
+}
+
+// differs tells whether p's library or record show the item otherwise than its
+// header and p's member row, which are of one snapshot, have it.
+func (s *Service) differs(ctx context.Context, h *Header, m Member) (bool, error) {
+	must := NoRole
+	if h.State == Live && m.Active() {
+		must = m.Role
+	}
+	for _, b := range allBuckets {
+		e, stands, err := s.entryAt(ctx, m.Principal, b, EntryKey{h.Position, h.ID})
+		if err != nil {
+			return false, err
+		}
+		if stands != (must != NoRole && StandsIn(b, h.Visibility, h.ID, m.Principal)) || stands && e.Role != must {
+			return true, nil
+		}
+	}
+	roles, err := s.store.Roles(ctx, m.Principal, []ContentID{h.ID})
+	return err == nil && roles[0] != must, err
+}
+
+// entryAt reads the entry at a place, if there is one.
+func (s *Service) entryAt(ctx context.Context, p PrincipalID, b Bucket, at EntryKey) (e Entry, stands bool, err error) {
+	// A slice that begins right behind the place has the place as its first
+	// entry, if anything stands there: one row, read from the newer side.
+	behind := EntryKey{at.Position, at.Content + "\x00"}
+	entries, err := s.store.PageLibrary(ctx, Slice{Owner: p, Bucket: b, From: &behind, Limit: 1})
+	if err != nil || len(entries) == 0 {
+		return Entry{}, false, err
+	}
+	e = entries[0]
+	return e, e.Position == at.Position && e.Content == at.Content, nil
+}
+
+// restamp gives an item of this seq an equal state with a newer timestamp, by
+// which derived rows can be written over whatever hides them. An item that is
+// not there becomes void, as where a change is fenced. Where the state has
+// moved on it does nothing.
+func (s *Service) restamp(ctx context.Context, id ContentID, seq int64) error {
+	_, _, err := s.decide(ctx, string(id), func(ctx context.Context) (*attempt, error) {
+		rows, err := s.store.Read(ctx, id, ContentQuery{Serial: true})
+		if err != nil {
+			return nil, err
+		}
+		h := rows.Header
+		if h.Seq != seq {
+			return nothingToChange, nil
+		}
+		if h.State == Absent {
+			h = Header{Content: Content{ID: id}, State: Void}
+		}
+		h.Seq, h.MTS = seq+1, s.mts(h.MTS)
+		// Nobody's rows change by it, so nothing is in flight.
+		return s.contentAttempt(InFlight{Content: id, Base: seq}, &ContentCommit{ID: id, Base: seq, Header: h}), nil
+	})
+	if ReasonOf(err) == ReasonOutcomeUnknown {
+		return nil // the next reading tells
+	}
+	return err
+}
+
+// dropStray takes what stands at a place out of p's library, unless the item's
+// state justifies it.
+func (s *Service) dropStray(ctx context.Context, p PrincipalID, b Bucket, at EntryKey) error {
+	return s.raising(ctx, func(late bool) (int64, error) {
+		e, stands, err := s.entryAt(ctx, p, b, at)
+		if err != nil || !stands {
+			return settled, err
+		}
+		rows, err := s.store.Read(ctx, at.Content, ContentQuery{Members: []PrincipalID{p}, Serial: late})
+		if err != nil || justified(e, b, p, rows) {
+			return settled, err
+		}
+		err = s.insist(ctx, func() error { return s.store.DropEntries(ctx, p, []BucketEntry{{b, e}}) })
+		if err == nil && late {
+			err = s.enforceOnce(ctx, &Enforcement{Header: without(&rows.Header, at), Rows: rows.Members, Reverse: true})
+		}
+		if err != nil {
+			return settled, err
+		}
+		if _, stands, err = s.entryAt(ctx, p, b, at); err != nil || !stands {
+			return settled, err
+		}
+		return rows.Header.Seq, nil
+	}, func(seq int64) error { return s.restamp(ctx, at.Content, seq) })
+}
+
+// without is a header by which nothing stands at a place where nothing should,
+// in no bucket: as if the item had left it just now.
+func without(h *Header, at EntryKey) *Header {
+	w := *h
+	if at.Position == h.Position {
+		w.Widest = Public
+	} else {
+		w.Unsettled = append(slices.Clone(h.Unsettled), Superseded{at.Position, Public})
+	}
+	return &w
+}
+
+// RepairEntry takes an entry that a reader found to be wrong out of p's library,
+// and brings the library in line with the item's state.
+func (s *Service) RepairEntry(ctx context.Context, p PrincipalID, e BucketEntry) error {
+	if err := s.enforceListed(ctx, InFlight{Content: e.Content, Reverse: true}, []PrincipalID{p}, false); err != nil {
+		return err
+	}
+	return s.dropStray(ctx, p, e.Bucket, EntryKey{e.Position, e.Content})
+}

@@ -1,0 +1,282 @@
+package library_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"testing"
+
+	"carrel/library"
+)
+
+// losing is a store in which libraries can be lost, and a rebuild be held up.
+type losing struct {
+	library.Store
+	mu   sync.Mutex
+	lost map[library.PrincipalID]bool
+	// hold, where it is set, is called by each rebuild as it begins.
+	hold func() error
+}
+
+func losingHouse(t *testing.T) (*house, *losing) {
+	t.Helper()
+	var store *losing
+	h := newHouse(t, func(s library.Store) library.Store {
+		store = &losing{Store: s, lost: map[library.PrincipalID]bool{}}
+		return store
+	})
+	t.Cleanup(func() { h.svc.End() })
+	return h, store
+}
+
+func (l *losing) lose(p library.PrincipalID) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.lost[p] = true
+}
+
+func (l *losing) Built(ctx context.Context, p library.PrincipalID) (bool, error) {
+	l.mu.Lock()
+	lost := l.lost[p]
+	l.mu.Unlock()
+	if lost {
+		return false, nil
+	}
+	return l.Store.Built(ctx, p)
+}
+
+func (l *losing) SetBuilt(ctx context.Context, p library.PrincipalID, asOf library.Instant) error {
+	l.mu.Lock()
+	delete(l.lost, p)
+	l.mu.Unlock()
+	return l.Store.SetBuilt(ctx, p, asOf)
+}
+
+func (l *losing) Recorded(ctx context.Context, p library.PrincipalID) (bool, error) {
+	l.mu.Lock()
+	hold := l.hold
+	l.mu.Unlock()
+	if hold != nil {
+		if err := hold(); err != nil {
+			return false, err
+		}
+	}
+	return l.Store.Recorded(ctx, p)
+}
+
+// TestRebuildingWhatIsWholeChangesNothing: no state is raised where everything
+// that is written shows.
+func TestRebuildingWhatIsWholeChangesNothing(t *testing.T) {
+	h := town(t)
+	var ids []library.ContentID
+	for n := range 5 {
+		ids = append(ids, h.note(fmt.Sprint(n), library.Visibility(1+n%3), "u:acme:ben=VIEWER", "g:acme:team=EDITOR"))
+	}
+	h.quiet()
+	states := func() (all []library.Header) {
+		for _, id := range ids {
+			rows, err := h.store.Read(t.Context(), id, library.ContentQuery{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			all = append(all, rows.Header)
+		}
+		return all
+	}
+	before := states()
+	for _, p := range []library.PrincipalID{"u:acme:ann", "u:acme:ben", "g:acme:team", "u:acme:dora"} {
+		if restored, removed, err := h.svc.Rebuild(t.Context(), p); restored != 0 || removed != 0 || err != nil {
+			t.Errorf("rebuilding %s: %d, %d, %v", p, restored, removed, err)
+		}
+	}
+	for n, after := range states() {
+		if after.Seq != before[n].Seq || after.MTS != before[n].MTS {
+			t.Errorf("%s was raised from %d to %d", ids[n], before[n].Seq, after.Seq)
+		}
+	}
+	h.wantClean()
+}
+
+// scrubAll has the scrubber go over everything once.
+func (h *house) scrubAll() (mismatches int) {
+	h.t.Helper()
+	var place library.ScrubPlace
+	for range 1000 {
+		r, err := h.svc.Scrub(h.t.Context(), place, 3)
+		if err != nil {
+			h.t.Fatal(err)
+		}
+		mismatches += r.Mismatches
+		if place = r.Next; place == (library.ScrubPlace{}) {
+			return mismatches
+		}
+	}
+	h.t.Fatal("the scrubber does not come to an end")
+	return 0
+}
+
+// TestTheScrubberMends plants what no header justifies, and takes away what one
+// does, at timestamps before and after those of the states.
+func TestTheScrubberMends(t *testing.T) {
+	const item, ben = library.ContentID("c:acme:x"), library.PrincipalID("u:acme:ben")
+	type plant struct {
+		name string
+		do   func(t *testing.T, s library.Store, h library.Header, m library.Member) error
+	}
+	enforce := func(t *testing.T, s library.Store, h library.Header, m library.Member) error {
+		return s.Enforce(t.Context(), &library.Enforcement{Header: &h, Rows: []library.Member{m}, Reverse: true})
+	}
+	for _, c := range []plant{
+		{"an entry elsewhere", func(t *testing.T, s library.Store, h library.Header, m library.Member) error {
+			h.Position -= 7
+			return enforce(t, s, h, m)
+		}},
+		{"an entry elsewhere, of a later time", func(t *testing.T, s library.Store, h library.Header, m library.Member) error {
+			h.Position, h.MTS = h.Position+7, h.MTS+7
+			return enforce(t, s, h, m)
+		}},
+		{"an entry of somebody without a role", func(t *testing.T, s library.Store, h library.Header, _ library.Member) error {
+			return enforce(t, s, h, library.Member{Principal: "u:acme:dora", Role: library.Viewing, Seq: 1})
+		}},
+		{"a wider bucket", func(t *testing.T, s library.Store, h library.Header, m library.Member) error {
+			h.Visibility, h.Widest, h.MTS = library.Public, library.Public, h.MTS+1
+			return enforce(t, s, h, m)
+		}},
+		{"another role", func(t *testing.T, s library.Store, h library.Header, m library.Member) error {
+			m.Role, h.MTS = library.Manages, h.MTS+1
+			return enforce(t, s, h, m)
+		}},
+		{"a library without the item", func(t *testing.T, s library.Store, h library.Header, m library.Member) error {
+			m.Leaving, h.MTS = true, h.MTS+1
+			return enforce(t, s, h, m)
+		}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			h := town(t)
+			h.note("x", library.LoggedIn, "u:acme:ben=VIEWER")
+			h.quiet()
+			rows, err := h.store.Read(t.Context(), item, library.ContentQuery{Members: []library.PrincipalID{ben}})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := c.do(t, h.store, rows.Header, rows.Members[0]); err != nil {
+				t.Fatal(err)
+			}
+			if r, err := h.svc.Audit(t.Context()); err != nil || r.Mismatches == 0 {
+				t.Fatalf("the audit does not see it: %+v, %v", r, err)
+			}
+			if h.scrubAll() == 0 {
+				t.Error("the scrubber does not see it")
+			}
+			h.wantClean()
+			if n := h.scrubAll(); n != 0 {
+				t.Errorf("a second time it sees %d", n)
+			}
+		})
+	}
+}
+
+// TestTheScrubberMendsMemberships: of groups, likewise.
+func TestTheScrubberMendsMemberships(t *testing.T) {
+	h := town(t)
+	h.mustSet(as("u:acme:cleo"), "g:acme:team", "u:acme:ben=MEMBER")
+	h.quiet()
+	for _, c := range []struct {
+		group library.PrincipalID
+		row   library.GroupMemberRow
+	}{
+		{"g:acme:team", library.GroupMemberRow{Principal: "u:acme:ben", Role: library.GroupMember, Leaving: true, Seq: 1}},
+		{"g:acme:team", library.GroupMemberRow{Principal: "u:acme:ben", Role: library.GroupManager, Seq: 1}},
+		{"g:acme:team", library.GroupMemberRow{Principal: "u:acme:dora", Role: library.GroupMember, Seq: 1}},
+		{"g:acme:never", library.GroupMemberRow{Principal: "u:acme:dora", Role: library.GroupMember, Seq: 1}},
+	} {
+		head := h.header(string(c.group))
+		head.ID, head.State, head.MTS = c.group, library.Live, head.MTS+1
+		e := &library.GroupEnforcement{Header: &head, Rows: []library.GroupMemberRow{c.row}}
+		if err := h.store.EnforceGroup(t.Context(), e); err != nil {
+			t.Fatal(err)
+		}
+		if n := h.scrubAll(); n != 1 {
+			t.Errorf("%s in %s: the scrubber sees %d", c.row.Principal, c.group, n)
+		}
+		h.wantClean()
+		if got := h.memberships("u:acme:ben"); !slices.Equal(got, []string{"g:acme:team=MEMBER"}) {
+			t.Errorf("ben is in %v", got)
+		}
+	}
+}
+
+// TestRebuildsOnTheFlyAreBounded: readers of many missing libraries have few of
+// them rebuilt at a time, and get all of them in the end.
+func TestRebuildsOnTheFlyAreBounded(t *testing.T) {
+	const libraries, atOnce = 12, 4
+	h, store := losingHouse(t)
+	ids := make([]library.PrincipalID, libraries)
+	for n := range ids {
+		ids[n] = library.PrincipalID(fmt.Sprintf("u:acme:%d", n))
+		h.user(string(ids[n]), library.Public)
+		store.lose(ids[n])
+	}
+	var running, most atomic.Int32
+	full, free := make(chan struct{}), make(chan struct{})
+	store.hold = func() error {
+		n := running.Add(1)
+		defer running.Add(-1)
+		for seen := most.Load(); n > seen && !most.CompareAndSwap(seen, n); seen = most.Load() {
+		}
+		if n == atOnce {
+			close(full)
+		}
+		<-free
+		return nil
+	}
+	var readers sync.WaitGroup
+	for _, p := range ids {
+		readers.Go(func() {
+			_, err := h.svc.Library(t.Context(), as(string(p)), p, library.LibraryQuery{})
+			if err != nil && library.CodeOf(err) != library.Unavailable {
+				t.Errorf("%s: %v", p, err)
+			}
+		})
+	}
+	<-full
+	store.mu.Lock()
+	store.hold = nil
+	store.mu.Unlock()
+	close(free)
+	readers.Wait()
+	if n := most.Load(); n != atOnce {
+		t.Errorf("%d rebuilds ran at once", n)
+	}
+	for _, p := range ids {
+		if _, err := h.svc.Library(t.Context(), as(string(p)), p, library.LibraryQuery{}); err != nil {
+			t.Errorf("%s: %v", p, err)
+		}
+	}
+}
+
+// TestARebuildThatFailsIsNotBegunByEveryReader: who comes before the time at
+// which readers were told to come back does not begin another one.
+func TestARebuildThatFailsIsNotBegunByEveryReader(t *testing.T) {
+	h, store := losingHouse(t)
+	h.user("u:acme:ann", library.Public)
+	store.lose("u:acme:ann")
+	var begun atomic.Int32
+	store.hold = func() error {
+		begun.Add(1)
+		return errDown
+	}
+	for range 3 {
+		_, err := h.svc.Library(t.Context(), as("u:acme:ann"), "u:acme:ann", library.LibraryQuery{})
+		var e *library.Error
+		if !errors.As(err, &e) || e.Code != library.Unavailable || e.RetryAfter == 0 {
+			t.Errorf("a reader is told %v", err)
+		}
+	}
+	if n := begun.Load(); n != 1 {
+		t.Errorf("%d rebuilds were begun", n)
+	}
+}

@@ -1,0 +1,196 @@
+package library
+
+import "context"
+
+// owners scrubs principals from the place on.
+func (c *scrubbing) owners(ctx context.Context, limit int) error {
+	if c.at.Bucket != 0 || c.at.Member != "" || c.at.Record {
+		if done, err := c.owner(ctx, c.at); err != nil || !done {
+			return err
+		}
+		c.report.Next = ScrubPlace{Owners: true, Owner: c.at.Owner}
+	}
+	ids, err := c.s.store.ScanPrincipals(ctx, c.at.Owner, limit)
+	if err != nil {
+		return err
+	}
+	for _, p := range ids {
+		if c.left <= 0 {
+			return nil
+		}
+		if done, err := c.owner(ctx, ScrubPlace{Owners: true, Owner: p}); err != nil || !done {
+			return err
+		}
+		c.report.Next = ScrubPlace{Owners: true, Owner: p}
+	}
+	if len(ids) < limit {
+		c.report.Next = ScrubPlace{}
+	}
+	return nil
+}
+
+// owner scrubs a principal from a place on: its memberships, those of its
+// members where it is a group, the record of what was shared with it, and its
+// library. It tells whether it is done; otherwise the report says where to go on.
+func (c *scrubbing) owner(ctx context.Context, from ScrubPlace) (done bool, err error) {
+	p := from.Owner
+	if from.Bucket != 0 {
+		return c.library(ctx, p, from.Bucket, from.From)
+	}
+	if !from.Record {
+		if done, err := c.memberships(ctx, from); err != nil || !done {
+			return false, err
+		}
+		from = ScrubPlace{Owners: true, Owner: p, Record: true}
+	}
+	for more := true; more; {
+		if c.left <= 0 {
+			c.report.Next = from
+			return false, nil
+		}
+		if from.Content, more, err = c.record(ctx, p, from.Content); err != nil {
+			return false, err
+		}
+	}
+	return c.library(ctx, p, Private, nil)
+}
+
+// memberships has those of a principal, and of its members where it is a group,
+// follow the groups' own rows.
+func (c *scrubbing) memberships(ctx context.Context, from ScrubPlace) (done bool, err error) {
+	s, p, mended := c.s, from.Owner, 0
+	if from.Member == "" {
+		mended, err = s.mendMemberships(ctx, p)
+		if c.report.Mismatches += mended; err != nil {
+			return false, err
+		}
+	}
+	for more := p.IsGroup(); more; more = from.Member != "" {
+		if c.left <= 0 {
+			c.report.Next = from
+			return false, nil
+		}
+		looked := 0
+		from.Member, looked, mended, err = s.mendMembers(ctx, p, from.Member)
+		c.left -= 1 + looked
+		if c.report.Mismatches += mended; err != nil {
+			return false, err
+		}
+	}
+	return true, nil
+}
+
+// record mends what is recorded as shared with p, after an item, and is not so.
+func (c *scrubbing) record(ctx context.Context, p PrincipalID, after ContentID) (last ContentID, more bool, err error) {
+	s := c.s
+	shared, err := s.store.SharedWith(ctx, p, after, scrubLook)
+	c.left -= 1 + len(shared)
+	if err != nil || len(shared) == 0 {
+		return "", false, err
+	}
+	ids := make([]ContentID, len(shared))
+	for i := range shared {
+		ids[i] = shared[i].Content
+	}
+	rows, err := s.store.ReadMany(ctx, ids, []PrincipalID{p})
+	if err != nil {
+		return "", false, err
+	}
+	for i, sh := range shared {
+		if m := rows[i].Members[0]; rows[i].Header.State == Live && m.Active() && m.Role == sh.Role {
+			continue
+		}
+		if err := c.unjustified(ctx, p, sh.Content); err != nil {
+			return "", false, err
+		}
+	}
+	return ids[len(ids)-1], len(shared) == scrubLook, nil
+}
+
+// unjustified mends an item that p's record shows otherwise than its state has
+// it, if nothing is in flight that would do so.
+func (c *scrubbing) unjustified(ctx context.Context, p PrincipalID, id ContentID) error {
+	rests, err := c.s.rests(ctx, id)
+	if err != nil || !rests {
+		return err
+	}
+	rows, err := c.s.store.Read(ctx, id, ContentQuery{Members: []PrincipalID{p}, Serial: true})
+	if err != nil {
+		return err
+	}
+	differs, err := c.s.differs(ctx, &rows.Header, rows.Members[0])
+	if err != nil || !differs {
+		return err
+	}
+	c.report.Mismatches++
+	return c.s.mend(ctx, p, id)
+}
+
+// library looks at entries of a library, from a place in a bucket on. It tells
+// whether that was the rest of it; otherwise the report says where to go on.
+func (c *scrubbing) library(ctx context.Context, p PrincipalID, from Bucket, after *EntryKey) (done bool, err error) {
+	for _, b := range allBuckets {
+		if b < from {
+			continue
+		}
+		for more := true; more; {
+			if c.left <= 0 {
+				c.report.Next = ScrubPlace{Owners: true, Owner: p, Bucket: b, From: after}
+				return false, nil
+			}
+			if after, more, err = c.entries(ctx, p, b, after); err != nil {
+				return false, err
+			}
+		}
+		after = nil
+	}
+	return true, nil
+}
+
+// entries looks at some entries of a bucket after one, and drops those that no
+// header justifies and no change in flight explains.
+func (c *scrubbing) entries(ctx context.Context, p PrincipalID, b Bucket, after *EntryKey) (last *EntryKey, more bool, err error) {
+	s := c.s
+	es, err := s.store.PageLibrary(ctx, Slice{Owner: p, Bucket: b, Newer: true, From: after, Limit: scrubLook})
+	c.left -= 1 + len(es)
+	if err != nil || len(es) == 0 {
+		return nil, false, err
+	}
+	ids := make([]ContentID, len(es))
+	for i := range es {
+		ids[i] = es[i].Content
+	}
+	rows, err := s.store.ReadMany(ctx, ids, []PrincipalID{p})
+	if err != nil {
+		return nil, false, err
+	}
+	for i, e := range es {
+		if justified(e, b, p, &rows[i]) {
+			continue
+		}
+		if err := c.stray(ctx, p, b, EntryKey{e.Position, e.Content}, rows[i].Header.Seq); err != nil {
+			return nil, false, err
+		}
+	}
+	end := es[len(es)-1]
+	return &EntryKey{end.Position, end.Content}, len(es) == scrubLook, nil
+}
+
+// stray drops an entry that the state of seq does not justify, if that state
+// still stands and nothing is in flight that would drop it.
+func (c *scrubbing) stray(ctx context.Context, p PrincipalID, b Bucket, at EntryKey, seq int64) error {
+	s := c.s
+	rests, err := s.rests(ctx, at.Content)
+	if err != nil || !rests {
+		return err
+	}
+	rows, err := s.store.Read(ctx, at.Content, ContentQuery{Serial: true})
+	if err != nil || rows.Header.Seq != seq {
+		return err
+	}
+	if _, stands, err := s.entryAt(ctx, p, b, at); err != nil || !stands {
+		return err
+	}
+	c.report.Mismatches++
+	return s.dropStray(ctx, p, b, at)
+}
