@@ -128,11 +128,11 @@ var mayImport = map[string][]string{
 // anyRoom may import whatever it tests or wires.
 var anyRoom = []string{"main", "bench"}
 
-// standard says which rooms import nothing but the standard library, the two
+// standard says which rooms import nothing but the standard library, the
 // packages named, and the domain. The suites of a contract are no part of it.
 var standard = []string{"library", "journal", "naming"}
 
-var standardAlso = []string{"golang.org/x/net/idna", "golang.org/x/text/unicode/norm"}
+var standardAlso = []string{"golang.org/x/net/idna", "golang.org/x/text/cases", "golang.org/x/text/unicode/norm"}
 
 // libraries says which rooms may import a library, by the prefix of its path,
 // outside tests. What is not listed may be imported by nobody: a new
@@ -142,6 +142,7 @@ var libraries = []struct {
 	rooms  []string
 }{
 	{"golang.org/x/net/idna", domain},
+	{"golang.org/x/text/cases", domain},
 	{"golang.org/x/text/unicode/norm", domain},
 	{"github.com/cockroachdb/pebble/v2", []string{"pebblestore"}},
 	{"github.com/gocql/gocql", []string{"cassandra"}},

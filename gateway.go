@@ -114,6 +114,13 @@ func (g *gateway) start(ctx, life context.Context, with surroundings) error {
 		defer close(g.stopped)
 		g.journal.Run(life, g.service)
 	}()
+	g.runtime.Go(func() {
+		// At once done, but on a store that was made before there was a directory.
+		// Where it fails the first look-up tries again.
+		if err := g.service.FillDirectory(life); err != nil && life.Err() == nil {
+			with.log.WarnContext(life, "the directory could not be filled yet", "error", err)
+		}
+	})
 	return nil
 }
 

@@ -62,6 +62,9 @@ func (c *importCommand) Run(ctx context.Context, s streams) (err error) {
 			Continue: c.Continue, Progress: func(p interchange.Progress) { report(importReport(p)) },
 			Fault: func(f *interchange.Fault) { fmt.Fprintln(faults, f) },
 		})
+		if err == nil {
+			err = g.service.FillDirectory(ctx) // of a store that was made before there was one
+		}
 		finish()
 		if _, printed := fmt.Fprintln(s.out, summary); printed != nil {
 			return printed

@@ -58,7 +58,10 @@ func appendEntry(b []byte, e *library.InFlight) []byte {
 		facts |= entryDecided
 	}
 	b = append(append(b, e.ID[:]...), byte(e.Scope), facts)
-	b = appendText(b, string(e.Content))
+	// An entry of a principal has no content. What it was called stands in that
+	// place, where gateways of the version before, which take lanes over too, pass
+	// over it.
+	b = appendText(b, string(e.Content)+e.Former)
 	b = appendText(b, string(e.Principal))
 	b = binary.AppendVarint(b, e.Base)
 	b = binary.AppendVarint(b, int64(e.Due))
@@ -127,8 +130,12 @@ func decodeEntries(row []byte) ([]library.InFlight, error) {
 		e.Scope = library.Scope(d.byte())
 		facts := d.byte()
 		e.Reverse, e.Decided = facts&entryReverse != 0, facts&entryDecided != 0
-		e.Content = library.ContentID(d.text())
-		e.Principal = library.PrincipalID(d.text())
+		first := d.text()
+		if e.Principal = library.PrincipalID(d.text()); e.Principal != "" {
+			e.Former = first
+		} else {
+			e.Content = library.ContentID(first)
+		}
 		e.Base = d.int()
 		e.Due = library.Instant(d.int())
 		// Each principal has at least its length.

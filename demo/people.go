@@ -40,8 +40,10 @@ const (
 	yara = "u:acme:yara"
 )
 
+// people are those of the story, and then their neighbours: nobody's keepers or
+// readers, but many enough that whoever types a letter finds several.
 func people() []person {
-	return []person{
+	return append([]person{
 		{ann, "Ann Archer", "ann@demo.example", library.Public},
 		{ben, "Ben Baker", "ben@demo.example", library.LoggedIn},
 		{cleo, "Cleo Carter", "cleo@demo.example", library.Public},
@@ -50,6 +52,35 @@ func people() []person {
 		{fay, "Fay Fisher", "fay@demo.example", library.LoggedIn},
 		{zed, "Zed Zhou", "zed@acme.example", library.Public},
 		{yara, "Yara Young", "yara@acme.example", library.LoggedIn},
+	}, neighbours()...)
+}
+
+func neighbours() []person {
+	return []person{
+		{"u:demo:adele", "Adèle Anders", "adele@demo.example", library.Public},
+		{"u:demo:andrea", "Andrea Bianchi", "andrea@demo.example", library.LoggedIn},
+		{"u:demo:anton", "Anton Čapek", "anton@demo.example", library.Public},
+		{"u:demo:beatriz", "Beatriz da Silva", "beatriz@demo.example", library.LoggedIn},
+		{"u:demo:bjorn", "Björn Berg", "bjorn@demo.example", library.Public},
+		{"u:demo:chen", "陈伟 Chen Wei", "chen@demo.example", library.Public},
+		{"u:demo:dimitra", "Δήμητρα Dimou", "dimitra@demo.example", library.LoggedIn},
+		{"u:demo:esther", "Esther Okafor", "esther@demo.example", library.Public},
+		{"u:demo:farid", "Farid ben Salah", "farid@demo.example", library.LoggedIn},
+		{"u:demo:grace", "Grace O'Neill", "grace@demo.example", library.Public},
+		{"u:demo:hannah", "Hannah Straßer", "hannah@demo.example", library.LoggedIn},
+		{"u:demo:ines", "Inês Archer-Santos", "ines@demo.example", library.Public},
+		{"u:demo:jan", "Jan van den Berg", "jan@demo.example", library.LoggedIn},
+		{"u:demo:kofi", "Kofi Mensah", "kofi@demo.example", library.Public},
+		{"u:demo:lena", "Lena Baker", "lena@demo.example", library.Private},
+		{"u:demo:maria", "Maria Ivanova", "maria@demo.example", library.LoggedIn},
+		{"u:demo:noor", "Noor Hassan", "noor@demo.example", library.Public},
+		{"u:demo:oskar", "Oskar Öberg", "oskar@demo.example", library.LoggedIn},
+		{"u:demo:priya", "Priya Raman", "priya@demo.example", library.Public},
+		{"u:demo:quentin", "Quentin Andrieux", "quentin@demo.example", library.LoggedIn},
+		{"u:demo:ravi", "Ravi Anand", "ravi@demo.example", library.Public},
+		{"u:demo:sofia", "Sofía Álvarez", "sofia@demo.example", library.LoggedIn},
+		{"u:acme:anke", "Anke Vogel", "anke@acme.example", library.Public},
+		{"u:acme:zora", "Zora Baker", "zora@acme.example", library.LoggedIn},
 	}
 }
 

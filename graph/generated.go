@@ -83,6 +83,7 @@ type QueryResolver interface {
 	Principal(ctx context.Context, id string) (library.Principal, error)
 	User(ctx context.Context, id string) (*library.User, error)
 	Group(ctx context.Context, id string) (*library.Group, error)
+	Principals(ctx context.Context, tenant string, prefix *string, first *int, after *string) (*library.PrincipalConnection, error)
 	Content(ctx context.Context, id string) (*library.Content, error)
 	Limits(ctx context.Context) (*Limits, error)
 }
@@ -428,6 +429,24 @@ type GroupMemberEdge {
   role: GroupRole!
 }
 
+"A page of the users and groups of a tenant."
+type PrincipalConnection {
+  "Who was found, with the places."
+  edges: [PrincipalEdge!]!
+  "The users and groups of the edges."
+  nodes: [Principal!]!
+  "Where the page lies."
+  pageInfo: PageInfo!
+}
+
+"A user or a group that was found."
+type PrincipalEdge {
+  "The place of the edge in the connection; bound to tenant, prefix and class of viewer."
+  cursor: Cursor!
+  "The user or the group."
+  node: Principal!
+}
+
 # ---------------------------------------------------------------- library
 
 "What a library can be ordered by."
@@ -588,6 +607,30 @@ type Query {
     "The id of a group."
     id: ID!
   ): Group
+  """
+  The users and groups of a tenant that the viewer may see and that a prefix finds: look-up for who types a name, in a
+  share dialog say. Everybody may ask, of any tenant, and is told of those whom it would see by their ids; who is hidden
+  leaves no gap, but a page whose read budget is used up may be short, as PageInfo says.
+
+  A prefix finds by the beginning of the display name, of each further word of it (a word begins at a letter or a digit
+  behind something else; the first 16 count, and what follows the word belongs to what may be typed: "van d" finds
+  "Ludwig van der Rohe"), or of the name in the id. Upper and lower case, kinds of blanks and invisible characters make
+  no difference, accents do.
+
+  The order is that of the least of these that the prefix begins, compared without case by code points (its first 80
+  bytes), then of ids; without a prefix it is that of display names. Each is found once. Who is renamed during a walk
+  may be met again or be missed.
+  """
+  principals(
+    "The tenant, in any case. One that could be none is BAD_USER_INPUT, one that nobody is of has nobody."
+    tenant: String!
+    "What was typed: at most 200 characters and no control character, BAD_USER_INPUT otherwise; blanks around it do not count. Left out or empty: everybody."
+    prefix: String
+    "How many edges: 0 to 100; 20 when it is left out."
+    first: Int
+    "Only what comes after this cursor."
+    after: Cursor
+  ): PrincipalConnection!
   "The content of that id."
   content(
     "The id of a content."
@@ -1494,6 +1537,28 @@ func (ec *executionContext) childFields_PageInfo(ctx context.Context, field grap
 	return nil, fmt.Errorf("no field named %q was found under type PageInfo", field.Name)
 }
 
+func (ec *executionContext) childFields_PrincipalConnection(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "edges":
+		return ec.fieldContext_PrincipalConnection_edges(ctx, field)
+	case "nodes":
+		return ec.fieldContext_PrincipalConnection_nodes(ctx, field)
+	case "pageInfo":
+		return ec.fieldContext_PrincipalConnection_pageInfo(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type PrincipalConnection", field.Name)
+}
+
+func (ec *executionContext) childFields_PrincipalEdge(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "cursor":
+		return ec.fieldContext_PrincipalEdge_cursor(ctx, field)
+	case "node":
+		return ec.fieldContext_PrincipalEdge_node(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type PrincipalEdge", field.Name)
+}
+
 func (ec *executionContext) childFields_RebuildLibraryPayload(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
 	switch field.Name {
 	case "principal":
@@ -2127,6 +2192,44 @@ func (ec *executionContext) field_Query_principal_args(ctx context.Context, rawA
 		return nil, err
 	}
 	args["id"] = arg0
+	return args, nil
+}
+
+func (ec *executionContext) field_Query_principals_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
+	var err error
+	args := map[string]any{}
+	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "tenant",
+		func(ctx context.Context, v any) (string, error) {
+			return ec.unmarshalNString2string(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["tenant"] = arg0
+	arg1, err := graphql.ProcessArgField(ctx, rawArgs, "prefix",
+		func(ctx context.Context, v any) (*string, error) {
+			return ec.unmarshalOString2ᚖstring(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["prefix"] = arg1
+	arg2, err := graphql.ProcessArgField(ctx, rawArgs, "first",
+		func(ctx context.Context, v any) (*int, error) {
+			return ec.unmarshalOInt2ᚖint(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["first"] = arg2
+	arg3, err := graphql.ProcessArgField(ctx, rawArgs, "after",
+		func(ctx context.Context, v any) (*string, error) {
+			return ec.unmarshalOCursor2ᚖstring(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["after"] = arg3
 	return args, nil
 }
 
@@ -5331,6 +5434,157 @@ func (ec *executionContext) fieldContext_PageInfo_endCursor(_ context.Context, f
 	return graphql.NewScalarFieldContext("PageInfo", field, true, false, errors.New("field of type Cursor does not have child fields"))
 }
 
+func (ec *executionContext) _PrincipalConnection_edges(ctx context.Context, field graphql.CollectedField, obj *library.PrincipalConnection) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_PrincipalConnection_edges(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Edges, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v []*library.PrincipalEdge) graphql.Marshaler {
+			return ec.marshalNPrincipalEdge2ᚕᚖcarrelᚋlibraryᚐPrincipalEdgeᚄ(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_PrincipalConnection_edges(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "PrincipalConnection",
+		Field:      field,
+		IsMethod:   false,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_PrincipalEdge(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _PrincipalConnection_nodes(ctx context.Context, field graphql.CollectedField, obj *library.PrincipalConnection) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_PrincipalConnection_nodes(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Nodes(), nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v []library.Principal) graphql.Marshaler {
+			return ec.marshalNPrincipal2ᚕcarrelᚋlibraryᚐPrincipalᚄ(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_PrincipalConnection_nodes(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "PrincipalConnection",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return nil, errors.New("FieldContext.Child cannot be called on type INTERFACE")
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _PrincipalConnection_pageInfo(ctx context.Context, field graphql.CollectedField, obj *library.PrincipalConnection) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_PrincipalConnection_pageInfo(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.PageInfo, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v library.PageInfo) graphql.Marshaler {
+			return ec.marshalNPageInfo2carrelᚋlibraryᚐPageInfo(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_PrincipalConnection_pageInfo(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "PrincipalConnection",
+		Field:      field,
+		IsMethod:   false,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_PageInfo(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _PrincipalEdge_cursor(ctx context.Context, field graphql.CollectedField, obj *library.PrincipalEdge) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_PrincipalEdge_cursor(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Cursor(), nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v string) graphql.Marshaler {
+			return ec.marshalNCursor2string(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_PrincipalEdge_cursor(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("PrincipalEdge", field, true, false, errors.New("field of type Cursor does not have child fields"))
+}
+
+func (ec *executionContext) _PrincipalEdge_node(ctx context.Context, field graphql.CollectedField, obj *library.PrincipalEdge) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_PrincipalEdge_node(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Node, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v library.Principal) graphql.Marshaler {
+			return ec.marshalNPrincipal2carrelᚋlibraryᚐPrincipal(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_PrincipalEdge_node(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "PrincipalEdge",
+		Field:      field,
+		IsMethod:   false,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return nil, errors.New("FieldContext.Child cannot be called on type INTERFACE")
+		},
+	}
+	return fc, nil
+}
+
 func (ec *executionContext) _Query_viewer(ctx context.Context, field graphql.CollectedField) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
@@ -5577,6 +5831,50 @@ func (ec *executionContext) fieldContext_Query_group(ctx context.Context, field 
 	}()
 	ctx = graphql.WithFieldContext(ctx, fc)
 	if fc.Args, err = ec.field_Query_group_args(ctx, field.ArgumentMap(ec.Variables)); err != nil {
+		ec.Error(ctx, err)
+		return fc, err
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _Query_principals(ctx context.Context, field graphql.CollectedField) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Query_principals(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			fc := graphql.GetFieldContext(ctx)
+			return ec.Resolvers.Query().Principals(ctx, fc.Args["tenant"].(string), fc.Args["prefix"].(*string), fc.Args["first"].(*int), fc.Args["after"].(*string))
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *library.PrincipalConnection) graphql.Marshaler {
+			return ec.marshalNPrincipalConnection2ᚖcarrelᚋlibraryᚐPrincipalConnection(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_Query_principals(ctx context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "Query",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_PrincipalConnection(ctx, field)
+		},
+	}
+	defer func() {
+		if r := recover(); r != nil {
+			err = ec.Recover(ctx, r)
+			ec.Error(ctx, err)
+		}
+	}()
+	ctx = graphql.WithFieldContext(ctx, fc)
+	if fc.Args, err = ec.field_Query_principals_args(ctx, field.ArgumentMap(ec.Variables)); err != nil {
 		ec.Error(ctx, err)
 		return fc, err
 	}
@@ -10605,6 +10903,97 @@ func (ec *executionContext) _PageInfo(ctx context.Context, sel ast.SelectionSet,
 	return out
 }
 
+var principalConnectionImplementors = []string{"PrincipalConnection"}
+
+func (ec *executionContext) _PrincipalConnection(ctx context.Context, sel ast.SelectionSet, obj *library.PrincipalConnection) graphql.Marshaler {
+	fields := graphql.CollectFields(ec.OperationContext, sel, principalConnectionImplementors)
+
+	out := graphql.NewFieldSet(fields)
+	deferredFieldSet := graphql.NewFieldSet(nil)
+	deferLabelToView := make(map[string]*graphql.FieldSetView)
+	for i, field := range fields {
+		switch field.Name {
+		case "__typename":
+			out.Values[i] = graphql.MarshalString("PrincipalConnection")
+		case "edges":
+			out.Values[i] = ec._PrincipalConnection_edges(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "nodes":
+			out.Values[i] = ec._PrincipalConnection_nodes(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "pageInfo":
+			out.Values[i] = ec._PrincipalConnection_pageInfo(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		default:
+			panic("unknown field " + strconv.Quote(field.Name))
+		}
+	}
+	out.Dispatch(ctx)
+	if out.Invalids > 0 {
+		return graphql.Null
+	}
+
+	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
+
+	ec.ProcessDeferredGroup(graphql.DeferredGroup{
+		Defers:   deferLabelToView,
+		Path:     graphql.GetPath(ctx),
+		FieldSet: deferredFieldSet,
+		Context:  ctx,
+	})
+
+	return out
+}
+
+var principalEdgeImplementors = []string{"PrincipalEdge"}
+
+func (ec *executionContext) _PrincipalEdge(ctx context.Context, sel ast.SelectionSet, obj *library.PrincipalEdge) graphql.Marshaler {
+	fields := graphql.CollectFields(ec.OperationContext, sel, principalEdgeImplementors)
+
+	out := graphql.NewFieldSet(fields)
+	deferredFieldSet := graphql.NewFieldSet(nil)
+	deferLabelToView := make(map[string]*graphql.FieldSetView)
+	for i, field := range fields {
+		switch field.Name {
+		case "__typename":
+			out.Values[i] = graphql.MarshalString("PrincipalEdge")
+		case "cursor":
+			out.Values[i] = ec._PrincipalEdge_cursor(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "node":
+			out.Values[i] = ec._PrincipalEdge_node(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		default:
+			panic("unknown field " + strconv.Quote(field.Name))
+		}
+	}
+	out.Dispatch(ctx)
+	if out.Invalids > 0 {
+		return graphql.Null
+	}
+
+	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
+
+	ec.ProcessDeferredGroup(graphql.DeferredGroup{
+		Defers:   deferLabelToView,
+		Path:     graphql.GetPath(ctx),
+		FieldSet: deferredFieldSet,
+		Context:  ctx,
+	})
+
+	return out
+}
+
 var queryImplementors = []string{"Query"}
 
 func (ec *executionContext) _Query(ctx context.Context, sel ast.SelectionSet) graphql.Marshaler {
@@ -10746,6 +11135,28 @@ func (ec *executionContext) _Query(ctx context.Context, sel ast.SelectionSet) gr
 				}()
 				res = ec._Query_group(ctx, field)
 				if res == graphql.RequiredNull {
+					atomic.AddUint32(&fs.Invalids, 1)
+				}
+				return res
+			}
+
+			rrm := func(ctx context.Context) graphql.Marshaler {
+				return ec.OperationContext.RootResolverMiddleware(ctx,
+					func(ctx context.Context) graphql.Marshaler { return innerFunc(ctx, out) })
+			}
+
+			out.Concurrently(i, func(ctx context.Context) graphql.Marshaler { return rrm(innerCtx) })
+		case "principals":
+			field := field
+
+			innerFunc := func(ctx context.Context, fs *graphql.FieldSet) (res graphql.Marshaler) {
+				defer func() {
+					if r := recover(); r != nil {
+						ec.Error(ctx, ec.Recover(ctx, r))
+					}
+				}()
+				res = ec._Query_principals(ctx, field)
+				if res == graphql.Null {
 					atomic.AddUint32(&fs.Invalids, 1)
 				}
 				return res
@@ -12556,6 +12967,42 @@ func (ec *executionContext) marshalNPrincipal2ᚕcarrelᚋlibraryᚐPrincipalᚄ
 	}
 
 	return ret
+}
+
+func (ec *executionContext) marshalNPrincipalConnection2ᚖcarrelᚋlibraryᚐPrincipalConnection(ctx context.Context, sel ast.SelectionSet, v *library.PrincipalConnection) graphql.Marshaler {
+	if v == nil {
+		if !graphql.HasFieldError(ctx, graphql.GetFieldContext(ctx)) {
+			graphql.AddErrorf(ctx, "the requested element is null which the schema does not allow")
+		}
+		return graphql.Null
+	}
+	return ec._PrincipalConnection(ctx, sel, v)
+}
+
+func (ec *executionContext) marshalNPrincipalEdge2ᚕᚖcarrelᚋlibraryᚐPrincipalEdgeᚄ(ctx context.Context, sel ast.SelectionSet, v []*library.PrincipalEdge) graphql.Marshaler {
+	ret := graphql.MarshalSliceConcurrently(ctx, len(v), 0, false, func(ctx context.Context, i int) graphql.Marshaler {
+		fc := graphql.GetFieldContext(ctx)
+		fc.Result = &v[i]
+		return ec.marshalNPrincipalEdge2ᚖcarrelᚋlibraryᚐPrincipalEdge(ctx, sel, v[i])
+	})
+
+	for _, e := range ret {
+		if e == graphql.Null {
+			return graphql.Null
+		}
+	}
+
+	return ret
+}
+
+func (ec *executionContext) marshalNPrincipalEdge2ᚖcarrelᚋlibraryᚐPrincipalEdge(ctx context.Context, sel ast.SelectionSet, v *library.PrincipalEdge) graphql.Marshaler {
+	if v == nil {
+		if !graphql.HasFieldError(ctx, graphql.GetFieldContext(ctx)) {
+			graphql.AddErrorf(ctx, "the requested element is null which the schema does not allow")
+		}
+		return graphql.Null
+	}
+	return ec._PrincipalEdge(ctx, sel, v)
 }
 
 func (ec *executionContext) unmarshalNRebuildLibraryInput2carrelᚋgraphᚐRebuildLibraryInput(ctx context.Context, v any) (RebuildLibraryInput, error) {

@@ -24,6 +24,7 @@ const (
 	TombstoneOldTimestamp           // an entry is deleted at its own timestamp
 	PlainShare                      // a share is a plain write, not a compare-and-set
 	UnmovedLastVisibility           // at an unmoved position deletes reach only the last visibility
+	FormerNameForgotten             // a change of name leaves the rows of the name before
 	ablationCount
 )
 
@@ -44,6 +45,7 @@ var ablationNames = [...]string{
 	"tombstone with the old entry's timestamp",
 	"share as a plain write",
 	"at an unmoved position deletes only where the last visibility reached, not its widest",
+	"the rows of a former name are left in the directory",
 }
 
 // String is the rule that is off.

@@ -375,6 +375,10 @@ type API interface {
 	GroupMembers(ctx context.Context, v *Viewer, group PrincipalID, page PageArgs) (*GroupMemberConnection, error)
 	Groups(ctx context.Context, v *Viewer, user PrincipalID, page PageArgs) (*GroupConnection, error)
 
+	// FindPrincipals looks users and groups up. BAD_USER_INPUT, BAD_CURSOR;
+	// UNAVAILABLE while the directory of an older store is being made.
+	FindPrincipals(ctx context.Context, v *Viewer, q PrincipalSearch) (*PrincipalConnection, error)
+
 	CreateUser(ctx context.Context, v *Viewer, in CreateUser) (*User, error)
 	UpdateUser(ctx context.Context, v *Viewer, in UpdateUser) (*User, error)
 	CreateGroup(ctx context.Context, v *Viewer, in CreateGroup) (*Group, error)

@@ -15,6 +15,7 @@ type AuditReport struct {
 	Contents    int `json:"contents"` // live ones
 	Entries     int `json:"entries"`  // of all buckets
 	Memberships int `json:"memberships"`
+	Directory   int `json:"directory"` // rows by which principals are found
 	// Mismatches counts entries that no header justifies, entries that are
 	// missing, and rows of the reverse indexes that are wrong.
 	Mismatches int `json:"mismatches"`
@@ -66,7 +67,7 @@ func (o *holdings) holds(h *Header, owner PrincipalID) {
 
 // Audit compares every library with what the headers justify: the same set, in
 // the same order, in each bucket; likewise the record of what was shared with
-// whom, and the memberships of groups. It reads everything and changes nothing.
+// whom, the memberships of groups, and the directory. It reads everything and changes nothing.
 //
 // It works in two passes with one counter a bucket: a first over the items
 // counts what each library must hold; a second over the libraries checks each
@@ -87,6 +88,9 @@ func (s *Service) Audit(ctx context.Context) (*AuditReport, error) {
 	}
 	if err := s.auditLibraries(ctx, r, must); err != nil {
 		return nil, fmt.Errorf("auditing the libraries: %w", err)
+	}
+	if err := s.auditDirectory(ctx, r); err != nil {
+		return nil, fmt.Errorf("auditing the directory: %w", err)
 	}
 	return r, nil
 }

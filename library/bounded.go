@@ -78,10 +78,17 @@ func (b *bounded) Members(ctx context.Context, v *Viewer, id ContentID, page Pag
 
 // GroupMembers implements API.
 func (b *bounded) GroupMembers(ctx context.Context, v *Viewer, group PrincipalID, page PageArgs) (*GroupMemberConnection, error) {
-	return inTime(ctx, b, func(ctx context.Context) (*GroupMemberConnection, error) { return b.API.GroupMembers(ctx, v, group, page) })
+	return inTime(ctx, b, func(ctx context.Context) (*GroupMemberConnection, error) {
+		return b.API.GroupMembers(ctx, v, group, page)
+	})
 }
 
 // Groups implements API.
 func (b *bounded) Groups(ctx context.Context, v *Viewer, user PrincipalID, page PageArgs) (*GroupConnection, error) {
 	return inTime(ctx, b, func(ctx context.Context) (*GroupConnection, error) { return b.API.Groups(ctx, v, user, page) })
+}
+
+// FindPrincipals implements API.
+func (b *bounded) FindPrincipals(ctx context.Context, v *Viewer, q PrincipalSearch) (*PrincipalConnection, error) {
+	return inTime(ctx, b, func(ctx context.Context) (*PrincipalConnection, error) { return b.API.FindPrincipals(ctx, v, q) })
 }

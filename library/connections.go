@@ -24,14 +24,14 @@ func (s *Service) Members(ctx context.Context, v *Viewer, id ContentID, args Pag
 	if cs[0] == nil {
 		return nil, NotFoundf(nil, "there is no such content, or it may not be seen")
 	}
-	l := s.newList(v, cursorOfMembers, string(id), func(ctx context.Context, after PrincipalID, limit int) ([]listed, bool, error) {
-		rows, err := s.store.MembersPage(ctx, id, after, limit, false)
+	l := s.newList(v, cursorOfMembers, string(id), func(ctx context.Context, after listPlace, limit int) ([]listed, bool, error) {
+		rows, err := s.store.MembersPage(ctx, id, PrincipalID(after), limit, false)
 		if err != nil {
 			return nil, false, fmt.Errorf("read members: %w", err)
 		}
 		ls := make([]listed, len(rows.Members))
 		for i, m := range rows.Members {
-			ls[i] = listed{id: m.Principal, active: m.Active(), role: uint8(m.Role)}
+			ls[i] = listed{at: listPlace(m.Principal), id: m.Principal, active: m.Active(), role: uint8(m.Role)}
 		}
 		return ls, len(ls) < limit, nil
 	})
@@ -46,7 +46,7 @@ func (s *Service) Members(ctx context.Context, v *Viewer, id ContentID, args Pag
 	}
 	c := &ContentMemberConnection{PageInfo: info, Edges: make([]*ContentMemberEdge, len(shown))}
 	for i, it := range shown {
-		c.Edges[i] = &ContentMemberEdge{Node: principalOf(*it.header), Role: ContentRole(it.role), seal: l.cursor(it.id)}
+		c.Edges[i] = &ContentMemberEdge{Node: principalOf(*it.header), Role: ContentRole(it.role), seal: l.cursor(it.at)}
 	}
 	return c, nil
 }
@@ -60,8 +60,8 @@ func (s *Service) GroupMembers(ctx context.Context, v *Viewer, group PrincipalID
 	if err := s.requireListed(ctx, v, group, group.IsGroup()); err != nil {
 		return nil, err
 	}
-	l := s.newList(v, cursorOfGroupMembers, string(group), func(ctx context.Context, after PrincipalID, limit int) ([]listed, bool, error) {
-		rows, err := s.store.GroupMembersPage(ctx, group, after, limit, false)
+	l := s.newList(v, cursorOfGroupMembers, string(group), func(ctx context.Context, after listPlace, limit int) ([]listed, bool, error) {
+		rows, err := s.store.GroupMembersPage(ctx, group, PrincipalID(after), limit, false)
 		if err != nil {
 			return nil, false, fmt.Errorf("read members of a group: %w", err)
 		}
@@ -73,7 +73,7 @@ func (s *Service) GroupMembers(ctx context.Context, v *Viewer, group PrincipalID
 	}
 	c := &GroupMemberConnection{PageInfo: info, Edges: make([]*GroupMemberEdge, len(shown))}
 	for i, it := range shown {
-		c.Edges[i] = &GroupMemberEdge{Node: principalOf(*it.header), Role: GroupRole(it.role), seal: l.cursor(it.id)}
+		c.Edges[i] = &GroupMemberEdge{Node: principalOf(*it.header), Role: GroupRole(it.role), seal: l.cursor(it.at)}
 	}
 	return c, nil
 }
@@ -87,8 +87,8 @@ func (s *Service) Groups(ctx context.Context, v *Viewer, user PrincipalID, args 
 	if err := s.requireListed(ctx, v, user, user.IsUser()); err != nil {
 		return nil, err
 	}
-	l := s.newList(v, cursorOfGroups, string(user), func(ctx context.Context, after PrincipalID, limit int) ([]listed, bool, error) {
-		return s.confirmedGroups(ctx, user, after, limit)
+	l := s.newList(v, cursorOfGroups, string(user), func(ctx context.Context, after listPlace, limit int) ([]listed, bool, error) {
+		return s.confirmedGroups(ctx, user, PrincipalID(after), limit)
 	})
 	shown, info, err := l.page(ctx, p)
 	if err != nil {
@@ -96,7 +96,7 @@ func (s *Service) Groups(ctx context.Context, v *Viewer, user PrincipalID, args 
 	}
 	c := &GroupConnection{PageInfo: info, Edges: make([]*GroupEdge, len(shown))}
 	for i, it := range shown {
-		c.Edges[i] = &GroupEdge{Node: &Group{*it.header}, Role: GroupRole(it.role), seal: l.cursor(it.id)}
+		c.Edges[i] = &GroupEdge{Node: &Group{*it.header}, Role: GroupRole(it.role), seal: l.cursor(it.at)}
 	}
 	return c, nil
 }
@@ -132,6 +132,7 @@ func (s *Service) confirmedGroups(ctx context.Context, p, after PrincipalID, lim
 	ls := groupRows(rows, nil)
 	for i := range ls {
 		ls[i].id = claims[i].Group
+		ls[i].at = listPlace(claims[i].Group)
 	}
 	return ls, len(ms) < limit, nil
 }
@@ -142,6 +143,7 @@ func groupRows(rows []GroupMemberRow, id func(GroupMemberRow) PrincipalID) []lis
 		ls[i] = listed{active: m.Active(), role: uint8(m.Role)}
 		if id != nil {
 			ls[i].id = id(m)
+			ls[i].at = listPlace(ls[i].id)
 		}
 	}
 	return ls

@@ -35,9 +35,10 @@ const (
 	// usual cursor has 78 bytes, 104 characters.
 	placeStep = 48
 	placeHead = 1 + 8 + 8 + 1 // order and flag, position, bound, length of the id
-	// longestID is that of "c:" and "g:" ids alike.
+	// longestID is that of "c:" and "g:" ids alike; with a name of the directory
+	// before it, it is the longest text of a place.
 	longestID     = 2 + maxTenantLength + 1 + maxNameLength
-	longestPlace  = (placeHead + longestID + placeStep - 1) / placeStep * placeStep
+	longestPlace  = (placeHead + directoryKey + 1 + longestID + placeStep - 1) / placeStep * placeStep
 	longestCursor = (cursorHead + cursorNonce + longestPlace + cursorTag + 2) / 3 * 4
 )
 
@@ -53,6 +54,7 @@ const (
 	cursorOfMembers      cursorKind = 2
 	cursorOfGroupMembers cursorKind = 3
 	cursorOfGroups       cursorKind = 4
+	cursorOfDirectory    cursorKind = 5
 )
 
 // cursorOrder is the order in which the connection was read.
@@ -79,7 +81,7 @@ func classOf(b Bucket, includeShared bool) cursorClass {
 }
 
 // place is what a cursor holds. Lists of principals leave Position 0 and keep
-// the principal's id in At.Content.
+// the principal's id in At.Content, those by name the name before it.
 type place struct {
 	Order cursorOrder
 	At    EntryKey

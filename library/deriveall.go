@@ -9,7 +9,7 @@ import (
 const deriveAtOnce = 16
 
 // DeriveAll writes everything that is derived from the authoritative rows of a
-// store: libraries, what was shared with whom, and memberships. It finishes
+// store: libraries, what was shared with whom, memberships, and the directory. It finishes
 // also what changes had left to do, and may be repeated. report is told now and
 // then how many of all items and principals are done.
 func (s *Service) DeriveAll(ctx context.Context, report func(done, of int)) error {
@@ -37,7 +37,7 @@ func (s *Service) DeriveAll(ctx context.Context, report func(done, of int)) erro
 	if err != nil {
 		return fmt.Errorf("writing memberships: %w", err)
 	}
-	return nil
+	return s.RebuildDirectory(ctx)
 }
 
 // countAll is the number of items and principals, whatever their state.

@@ -28,6 +28,9 @@ type InFlight struct {
 	Principals []PrincipalID
 	// Reverse: content_by_principal rows are concerned too.
 	Reverse bool
+	// Former is what the principal was called before a change that concerns its
+	// rows in the directory; empty for other changes and for a creation.
+	Former string
 	// Due is when the deferred move of a hot item shall run; 0: not deferred.
 	Due Instant
 	// Decided: the compare-and-set is known to have been applied. Entries of

@@ -5,8 +5,9 @@ import (
 	"fmt"
 )
 
-// list is a connection of principals, in order of id: the members of an item
-// or of a group, the groups of a user. It shows those that the viewer may see.
+// list is a connection of principals: in order of id the members of an item or
+// of a group and the groups of a user, in order of name those of a directory. It
+// shows those that the viewer may see.
 type list struct {
 	s     *Service
 	v     *Viewer
@@ -14,14 +15,21 @@ type list struct {
 	read  readList
 	// all shows rows whatever the viewer may see of their principals.
 	all bool
+	// fits tells whether a row is where its principal is to be shown; nil: each is.
+	fits func(row *listed) bool
 }
 
-// readList reads at most limit rows after an id, in order of id; ended tells
-// that there are no more after them.
-type readList func(ctx context.Context, after PrincipalID, limit int) (rows []listed, ended bool, err error)
+// readList reads at most limit rows after a place, in the order of the list;
+// ended tells that there are no more after them.
+type readList func(ctx context.Context, after listPlace, limit int) (rows []listed, ended bool, err error)
+
+// listPlace is a place in a list, in whose order places compare: by default the
+// principal's id. The empty one is before the first row.
+type listPlace string
 
 // listed is a row of a list.
 type listed struct {
+	at     listPlace
 	id     PrincipalID
 	role   uint8 // of the list's kind
 	active bool
@@ -33,22 +41,22 @@ func (s *Service) newList(v *Viewer, kind cursorKind, owner string, read readLis
 }
 
 // cursor seals the place of a row, when asked for.
-func (l *list) cursor(id PrincipalID) func() string {
+func (l *list) cursor(at listPlace) func() string {
 	return func() string {
-		return l.s.seals.seal(l.bound, place{Order: orderAny, At: EntryKey{Content: ContentID(id)}})
+		return l.s.seals.seal(l.bound, place{Order: orderAny, At: EntryKey{Content: ContentID(at)}})
 	}
 }
 
 // page reads a page with its flags.
 func (l *list) page(ctx context.Context, p page) ([]listed, PageInfo, error) {
 	var info PageInfo
-	after := PrincipalID("")
+	after := listPlace("")
 	if p.cursor != nil {
 		at, err := l.s.seals.open(l.bound, orderAny, *p.cursor)
 		if err != nil {
 			return nil, info, err
 		}
-		after = PrincipalID(at.At.Content)
+		after = listPlace(at.At.Content)
 	}
 	found, last, cut, err := l.scan(ctx, after, p.size+1)
 	if err != nil {
@@ -57,7 +65,7 @@ func (l *list) page(ctx context.Context, p page) ([]listed, PageInfo, error) {
 	shown := found[:min(len(found), p.size)]
 	info.HasNextPage = cut || len(found) > p.size
 	if len(shown) > 0 {
-		info.start, info.end = l.cursor(shown[0].id), l.cursor(shown[len(shown)-1].id)
+		info.start, info.end = l.cursor(shown[0].at), l.cursor(shown[len(shown)-1].at)
 	}
 	if cut {
 		info.end = l.cursor(last)
@@ -73,19 +81,21 @@ func (l *list) page(ctx context.Context, p page) ([]listed, PageInfo, error) {
 
 // scan finds rows that the viewer may see, until it has as many as wanted, the
 // list ends or the budget does (cut; last is the last row scanned then).
-func (l *list) scan(ctx context.Context, after PrincipalID, want int) (found []listed, last PrincipalID, cut bool, err error) {
+func (l *list) scan(ctx context.Context, after listPlace, want int) (found []listed, last listPlace, cut bool, err error) {
 	left := listBudget
-	for last = after; len(found) < want; {
+	// Where much is hidden, slices grow: they cost more than the rows in them.
+	least := 0
+	for last = after; len(found) < want; least = min(2*max(least, want+sliceSlack), MaxList) {
 		if left <= 0 {
 			beyond, _, err := l.read(ctx, last, 1)
 			return found, last, len(beyond) > 0, err
 		}
-		rows, ended, err := l.read(ctx, last, min(want-len(found)+sliceSlack, MaxList, left))
+		rows, ended, err := l.read(ctx, last, min(max(want-len(found)+sliceSlack, least), MaxList, left))
 		if err != nil {
 			return nil, "", false, err
 		}
 		if len(rows) > 0 {
-			last = rows[len(rows)-1].id
+			last = rows[len(rows)-1].at
 		}
 		left -= len(rows)
 		visible, err := l.visible(ctx, rows)
@@ -115,7 +125,8 @@ func (l *list) visible(ctx context.Context, rows []listed) ([]listed, error) {
 	}
 	visible := active[:0]
 	for i, row := range active {
-		if row.header = hs[i]; row.header != nil {
+		row.header = hs[i]
+		if row.header != nil && (l.fits == nil || l.fits(&row)) {
 			visible = append(visible, row)
 		}
 	}
@@ -140,17 +151,17 @@ func (l *list) headers(ctx context.Context, ids []PrincipalID) ([]*PrincipalHead
 	return hs, nil
 }
 
-// anyUpTo tells whether there is anything to see up to an id, the id included.
+// anyUpTo tells whether there is anything to see up to a place, itself included.
 // The list is read from its start, because the first one that can be seen
 // decides.
-func (l *list) anyUpTo(ctx context.Context, id PrincipalID) (bool, error) {
+func (l *list) anyUpTo(ctx context.Context, at listPlace) (bool, error) {
 	found, last, cut, err := l.scan(ctx, "", 1)
 	switch {
 	case err != nil:
 		return false, err
 	case len(found) > 0:
-		return found[0].id <= id, nil
+		return found[0].at <= at, nil
 	}
-	// The budget ended before the id was reached: there may be something.
-	return cut && last < id, nil
+	// The budget ended before the place was reached: there may be something.
+	return cut && last < at, nil
 }

@@ -24,16 +24,16 @@ func (s *Service) answerPrincipal(ctx context.Context, e InFlight) {
 }
 
 // finishPrincipal does what follows the compare-and-set of a user or a group:
-// a new principal's library is marked complete, the derived memberships of
-// those listed are enforced, and leaving rows are dropped once theirs are. It
-// may run again and beside itself. serial is for recovery, where no
+// a new principal's library is marked complete, its rows in the directory follow
+// its name, the derived memberships of those listed are enforced, and leaving
+// rows are dropped once theirs are. It may run again and beside itself. serial is for recovery, where no
 // compare-and-set was acknowledged.
 func (s *Service) finishPrincipal(ctx context.Context, e InFlight, serial bool) error {
 	parts := slices.Collect(slices.Chunk(e.Principals, MaxList))
 	if len(parts) == 0 {
 		parts = [][]PrincipalID{nil}
 	}
-	for _, part := range parts {
+	for i, part := range parts {
 		rows, err := s.store.ReadPrincipal(ctx, e.Principal, PrincipalQuery{Members: part, Serial: serial})
 		if err != nil {
 			return fmt.Errorf("reading %s: %w", e.Principal, err)
@@ -44,9 +44,9 @@ func (s *Service) finishPrincipal(ctx context.Context, e InFlight, serial bool) 
 		if rows.Header.State != Live {
 			return nil // fenced before it was created: nothing was ever derived
 		}
-		if e.Reverse {
-			if err := s.insist(ctx, func() error { return s.store.SetBuilt(ctx, e.Principal, emptySince(&rows.Header)) }); err != nil {
-				return fmt.Errorf("marking the library of %s: %w", e.Principal, err)
+		if i == 0 {
+			if err := s.finishHeader(ctx, e, &rows.Header); err != nil {
+				return err
 			}
 		}
 		if err := s.enforceMembers(ctx, rows); err != nil {
@@ -60,6 +60,33 @@ func (s *Service) finishPrincipal(ctx context.Context, e InFlight, serial bool) 
 // empty. An import tells when a principal came to be, and may be wrong; the
 // state itself is not older than its own timestamp.
 func emptySince(h *PrincipalHeader) Instant { return min(h.CreatedAt, h.MTS) }
+
+// finishHeader does what follows for the principal itself.
+func (s *Service) finishHeader(ctx context.Context, e InFlight, h *PrincipalHeader) error {
+	if e.Reverse {
+		if err := s.insist(ctx, func() error { return s.store.SetBuilt(ctx, e.Principal, emptySince(h)) }); err != nil {
+			return fmt.Errorf("marking the library of %s: %w", e.Principal, err)
+		}
+	}
+	if !e.Reverse && e.Former == "" {
+		return nil
+	}
+	if s.tune.Without == FormerNameForgotten {
+		e.Former = ""
+	}
+	return s.enforceDirectory(ctx, h, e.Former)
+}
+
+// enforceDirectory lets a principal be found by the name it has.
+func (s *Service) enforceDirectory(ctx context.Context, h *PrincipalHeader, former string) error {
+	err := s.insist(ctx, func() error {
+		return s.store.EnforceDirectory(ctx, &DirectoryEnforcement{Header: h, Former: former})
+	})
+	if err != nil {
+		return fmt.Errorf("enforcing the directory for %s: %w", h.ID, err)
+	}
+	return nil
+}
 
 // enforceMembers writes the derived memberships of one snapshot, and drops the
 // rows that were kept only until that was acknowledged.

@@ -76,6 +76,9 @@ type principalPlan struct {
 	changed bool
 	// created tells that the principal, and so its library, is new.
 	created bool
+	// former is what it was called before, where its name or its visibility
+	// changes; empty otherwise.
+	former string
 }
 
 // attemptOf turns a plan on a state that was read into a conditional write. A
@@ -91,12 +94,12 @@ func (s *Service) attemptOf(p *principalPlan, req *keyedRequest) *attempt {
 		p.after.CreatedAt = p.after.MTS // an import tells another one
 	}
 	// Reverse tells finishPrincipal that the library is new.
-	entry := InFlight{Principal: p.after.ID, Base: base, Reverse: p.created}
+	entry := InFlight{Principal: p.after.ID, Base: base, Reverse: p.created, Former: p.former}
 	for i := range p.rows {
 		p.rows[i].Seq = p.after.Seq
 		entry.Principals = append(entry.Principals, p.rows[i].Principal)
 	}
-	if p.created || len(p.rows) > 0 {
+	if p.created || p.former != "" || len(p.rows) > 0 {
 		entry.Scope = ScopeListed
 	}
 	c := PrincipalCommit{

@@ -67,6 +67,8 @@ type Service struct {
 	// rebuildTurns are for the rebuilds that readers have asked for.
 	rebuildTurns *permits
 	ending       Latch
+	// directory is what is known of whether it is complete.
+	directory directoryRun
 }
 
 var _ API = (*Service)(nil)

@@ -251,6 +251,28 @@ type PrincipalStore interface {
 	ScanPrincipals(ctx context.Context, after PrincipalID, limit int) ([]PrincipalID, error)
 }
 
+// DirectoryStore keeps the derived rows by which users and groups are found.
+type DirectoryStore interface {
+	// EnforceDirectory writes the rows that e.Derive says, each with the visibility
+	// and the mts of the state. An older snapshot must never undo what a newer one
+	// wrote.
+	EnforceDirectory(ctx context.Context, e *DirectoryEnforcement) error
+	// PageDirectory must return the rows of the slice in order of name and then
+	// of id.
+	PageDirectory(ctx context.Context, s DirectorySlice) ([]DirectoryRow, error)
+	// ScanDirectory reads rows of all tenants after the place where another call
+	// has ended, each once, in an order of the store's own that lasts; a nil place
+	// is the beginning, and a nil next the end.
+	ScanDirectory(ctx context.Context, after []byte, limit int) (rows []DirectoryRow, next []byte, err error)
+	// DropDirectory must remove a row iff its MTS is the one given.
+	DropDirectory(ctx context.Context, rows []DirectoryRow) error
+	// DirectoryFilled tells whether all principals stand in the directory; false
+	// for a store that was made before there was one.
+	DirectoryFilled(ctx context.Context) (bool, error)
+	// SetDirectoryFilled says that they do.
+	SetDirectoryFilled(ctx context.Context) error
+}
+
 // LaneID names the in-flight list of one process incarnation.
 type LaneID string
 
@@ -308,6 +330,7 @@ type Store interface {
 	ContentStore
 	LibraryStore
 	PrincipalStore
+	DirectoryStore
 	JournalStore
 	RegisterStore
 }

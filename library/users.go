@@ -119,10 +119,15 @@ type headerChange struct {
 
 // plan applies the change. Setting a value to what it is changes nothing.
 func (c headerChange) plan(h PrincipalHeader) *principalPlan {
-	changed := set(&h.DisplayName, c.displayName)
-	changed = set(&h.Email, c.email) || changed
-	changed = set(&h.Visibility, c.visibility) || changed
-	return &principalPlan{after: h, changed: changed}
+	p := &principalPlan{}
+	former := h.DisplayName
+	found := set(&h.DisplayName, c.displayName)
+	if found = set(&h.Visibility, c.visibility) || found; found {
+		p.former = former
+	}
+	p.changed = set(&h.Email, c.email) || found
+	p.after = h
+	return p
 }
 
 // set gives a field its new value; it tells whether that is another one.

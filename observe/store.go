@@ -100,6 +100,12 @@ func (m *Metrics) Store(next library.Store) library.Store {
 		{&s.settleGroup, "SettleGroup"},
 		{&s.memberships, "Memberships"},
 		{&s.scanPrincipals, "ScanPrincipals"},
+		{&s.enforceDirectory, "EnforceDirectory"},
+		{&s.pageDirectory, "PageDirectory"},
+		{&s.scanDirectory, "ScanDirectory"},
+		{&s.dropDirectory, "DropDirectory"},
+		{&s.directoryFilled, "DirectoryFilled"},
+		{&s.setDirectoryFilled, "SetDirectoryFilled"},
 		{&s.putLane, "PutLane"},
 		{&s.lanes, "Lanes"},
 		{&s.dropLane, "DropLane"},
@@ -123,6 +129,8 @@ type measuredStore struct {
 	commitPrincipal, enforceGroup, settleGroup, memberships, scanPrincipals, putLane call
 	lanes, dropLane, putDue, dueUntil, dropDue, fixCreation                          call
 	fixSetting, openLibrary                                                          call
+	enforceDirectory, pageDirectory, scanDirectory, dropDirectory                    call
+	directoryFilled, setDirectoryFilled                                              call
 }
 
 var _ library.Store = (*measuredStore)(nil)

@@ -124,7 +124,8 @@ func TestFormat(t *testing.T) {
 		set   func(db *pebble.DB) error
 		words string
 	}{
-		{"newer version", func(db *pebble.DB) error { return db.Set([]byte{tableFormat}, []byte("2"), pebble.Sync) }, `format version "2"`},
+		{"newer version", func(db *pebble.DB) error { return db.Set([]byte{tableFormat}, []byte("3"), pebble.Sync) }, `format version "3"`},
+		{"a version that never was", func(db *pebble.DB) error { return db.Set([]byte{tableFormat}, []byte("0"), pebble.Sync) }, `format version "0"`},
 		{"no number", func(db *pebble.DB) error { return db.Set([]byte{tableFormat}, []byte("x"), pebble.Sync) }, `format version "x"`},
 		{"another database", func(db *pebble.DB) error {
 			return errors.Join(db.Delete([]byte{tableFormat}, pebble.Sync), db.Set([]byte("key"), nil, pebble.Sync))
@@ -144,6 +145,30 @@ func TestFormat(t *testing.T) {
 				wantUnavailable(t, err, c.words, "pebble:store")
 			}
 		})
+	}
+}
+
+// TestFormerFormat opens a store of the version before: it is of this one then,
+// has what it had, and knows that nobody stands in its directory.
+func TestFormerFormat(t *testing.T) {
+	mem := vfs.NewMem()
+	s := openStore(t, "store", Options{FS: mem})
+	mustCommit(t, s, "item", 1)
+	if err := s.db.Set([]byte{tableFormat}, []byte("1"), pebble.Sync); err != nil {
+		t.Fatal(err)
+	}
+	for seq := range int64(2) {
+		if err := s.Close(); err != nil {
+			t.Fatal(err)
+		}
+		s = openStore(t, "store", Options{FS: mem})
+		if value, _, err := s.get([]byte{tableFormat}); err != nil || string(value) != "2" {
+			t.Errorf("the format is %q, %v", value, err)
+		}
+		if filled, err := s.DirectoryFilled(t.Context()); err != nil || filled {
+			t.Errorf("the directory is filled: %t, %v", filled, err)
+		}
+		mustCommit(t, s, "item", 2+seq)
 	}
 }
 

@@ -17,7 +17,7 @@ import (
 //	a string that ends the key: its bytes as they are
 //	an instant: 8 bytes, big-endian, sign bit inverted
 //	a hash: its 32 bytes
-//	a kind, a bucket: 1 byte
+//	a kind, a bucket, a list: 1 byte
 //
 // The tables. They are never renamed and a byte is never used again.
 //
@@ -28,6 +28,7 @@ import (
 //	'd' instant, content                    due
 //	'f'                                     format version of this store
 //	'g' member, group                       group that a principal is in (derived)
+//	'i'                                     directory is filled
 //	'j' lane                                in-flight list of a process
 //	'k' hash                                fixed creation
 //	'l' owner, bucket, position, content    entry of a library (derived)
@@ -36,6 +37,7 @@ import (
 //	'p' principal, kindHeader               header of a user or a group
 //	'p' group, kindMember, principal        member row of a group
 //	'p' principal, kindRequest, hash        answered request of a principal
+//	'q' tenant, list, name, principal       row of the directory (derived)
 //	'r' owner, content                      role on a content (derived)
 //	's' name                                setting
 //	'x' instant, key                        when the request row or creation of that key may go
@@ -45,12 +47,14 @@ const (
 	tableDue        = 'd'
 	tableFormat     = 'f'
 	tableMembership = 'g'
+	tableFilled     = 'i'
 	tableLane       = 'j'
 	tableCopy       = 'm'
 	tableCreation   = 'k'
 	tableLibrary    = 'l'
 	tableBlock      = 'n'
 	tablePrincipal  = 'p'
+	tableDirectory  = 'q'
 	tableShared     = 'r'
 	tableSetting    = 's'
 	tableExpiry     = 'x'
@@ -61,6 +65,12 @@ const (
 	kindHeader  = 0
 	kindMember  = 1
 	kindRequest = 2
+)
+
+// The lists of a tenant's directory.
+const (
+	listWhole      = 0 // whole names
+	listBeginnings = 1 // what a prefix may begin
 )
 
 // errKey says that a key read from the store is none of those above.
@@ -175,6 +185,30 @@ func appendPair(b []byte, table byte, first, second string) []byte {
 // tableCreation, tableBlock, tableSetting.
 func appendSingle(b []byte, table byte, part string) []byte {
 	return append(append(b, table), part...)
+}
+
+// appendDirectory appends what all keys of a tenant's list begin with.
+func appendDirectory(b []byte, tenant string, whole bool) []byte {
+	list := byte(listBeginnings)
+	if whole {
+		list = listWhole
+	}
+	return append(appendPartition(b, tableDirectory, tenant), list)
+}
+
+// appendDirectoryKey appends the key of a row of the directory.
+func appendDirectoryKey(b []byte, k library.DirectoryKey, p library.PrincipalID) []byte {
+	return append(appendString(appendDirectory(b, p.Tenant(), k.Whole), k.Name), p...)
+}
+
+// cutDirectoryKey reads the key of a row of the directory.
+func cutDirectoryKey(k []byte) (library.DirectoryKey, library.PrincipalID, error) {
+	_, rest, err := cutString(k[1:])
+	if err != nil || len(rest) == 0 || rest[0] > listBeginnings {
+		return library.DirectoryKey{}, "", errKey
+	}
+	name, id, err := cutString(rest[1:])
+	return library.DirectoryKey{Whole: rest[0] == listWhole, Name: name}, library.PrincipalID(id), err
 }
 
 // appendDueKey appends the key of a due.

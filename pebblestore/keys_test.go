@@ -51,6 +51,7 @@ func TestKeysGolden(t *testing.T) {
 		{"due", appendDueKey(nil, at, c)},
 		{"format", []byte{tableFormat}},
 		{"membership", appendPair(nil, tableMembership, string(u), string(g))},
+		{"filled", []byte{tableFilled}},
 		{"lane", appendSingle(nil, tableLane, "00000000-0000-4000-8000-000000000001")},
 		{"creation", appendSingle(nil, tableCreation, string(request[:]))},
 		{"entry before 1970", appendEntryKey(nil, u, library.Private, library.EntryKey{Position: -1, Content: c})},
@@ -63,6 +64,9 @@ func TestKeysGolden(t *testing.T) {
 		{"principal, member", appendMemberKey(nil, tablePrincipal, string(g), u)},
 		{"principal, request", appendRequestKey(nil, tablePrincipal, string(g), &request)},
 		{"principal, escaped", appendHeaderKey(nil, tablePrincipal, "x\x00\x01\x02")},
+		{"directory, whole", appendDirectoryKey(nil, library.DirectoryKey{Whole: true, Name: "ann b"}, u)},
+		{"directory", appendDirectoryKey(nil, library.DirectoryKey{Name: "ann"}, u)},
+		{"directory, longer", appendDirectoryKey(nil, library.DirectoryKey{Name: "ann b"}, u)},
 		{"shared", appendPair(nil, tableShared, string(u), string(c))},
 		{"setting", appendSingle(nil, tableSetting, "cursor keys")},
 		{"expiry", appendExpiryKey(nil, at, appendSingle(nil, tableCreation, string(request[:])))},
@@ -98,7 +102,9 @@ func TestRowsGolden(t *testing.T) {
 		{"entry", appendEntry(nil, library.Manages, 7)},
 		{"role", appendRole(nil, 2)},
 		{"principal", appendPrincipal(nil, &p)},
+		{"found", appendFound(nil, library.LoggedIn, 7)},
 		{"lane", appendLane(nil, &l)},
+		{"renaming", appendLane(nil, &library.Lane{Stamp: 5, Entries: []library.InFlight{{ID: library.EntryID{1}, Principal: "u:a:b", Base: 2, Former: "N"}}})},
 		{"creation", appendCreation(nil, &library.Creation{InputHash: [32]byte{2}, ID: "c:a:b", Until: 4})},
 		{"setting", appendSetting(nil, []byte("v"))},
 		{"next", appendNext(nil, 1001)},
@@ -210,6 +216,10 @@ func FuzzRows(f *testing.F) {
 				role, mts, err := decodeEntry(b)
 				return appendEntry(nil, role, mts), err
 			}},
+			{"found", func(b []byte) ([]byte, error) {
+				visibility, mts, err := decodeFound(b)
+				return appendFound(nil, visibility, mts), err
+			}},
 			{"next", func(b []byte) ([]byte, error) {
 				n, err := decodeNext(b)
 				return appendNext(nil, n), err
@@ -238,6 +248,7 @@ func TestDamagedRows(t *testing.T) {
 		{"lane", appendLane(nil, &l), func(b []byte) error { _, err := decodeLane("x", b); return err }},
 		{"member", appendMember(nil, 1, true, 500), func(b []byte) error { _, _, _, err := decodeMember(b); return err }},
 		{"entry", appendEntry(nil, 1, 500), func(b []byte) error { _, _, err := decodeEntry(b); return err }},
+		{"found", appendFound(nil, 1, 500), func(b []byte) error { _, _, err := decodeFound(b); return err }},
 		{"role", appendRole(nil, 1), func(b []byte) error { _, err := decodeRole(b); return err }},
 		{"next", appendNext(nil, 500), func(b []byte) error { _, err := decodeNext(b); return err }},
 	} {

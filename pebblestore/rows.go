@@ -250,6 +250,19 @@ func decodePrincipal(id library.PrincipalID, value []byte, h *library.PrincipalH
 	return d.end()
 }
 
+// appendFound appends a row of the directory; its place is in the key.
+func appendFound(b []byte, visibility library.Visibility, mts library.Instant) []byte {
+	return binary.AppendVarint(append(b, rowVersion, byte(visibility)), int64(mts))
+}
+
+// decodeFound reads a row of the directory.
+func decodeFound(value []byte) (library.Visibility, library.Instant, error) {
+	d := decode(value)
+	visibility := library.Visibility(d.byte())
+	mts := library.Instant(d.int())
+	return visibility, mts, d.end()
+}
+
 // The facts of an in-flight entry, as bits of one byte.
 const (
 	entryReverse = 1 << iota
@@ -270,7 +283,8 @@ func appendLane(b []byte, l *library.Lane) []byte {
 			facts |= entryDecided
 		}
 		b = append(append(b, e.ID[:]...), byte(e.Scope), facts)
-		b = appendText(b, string(e.Content))
+		// An entry of a principal has no content, and its former name stands there.
+		b = appendText(b, string(e.Content)+e.Former)
 		b = appendText(b, string(e.Principal))
 		b = binary.AppendVarint(b, e.Base)
 		b = binary.AppendVarint(b, int64(e.Due))
@@ -295,8 +309,12 @@ func decodeLane(id library.LaneID, value []byte) (library.Lane, error) {
 		e.Scope = library.Scope(d.byte())
 		facts := d.byte()
 		e.Reverse, e.Decided = facts&entryReverse != 0, facts&entryDecided != 0
-		e.Content = library.ContentID(d.text())
-		e.Principal = library.PrincipalID(d.text())
+		first := d.text()
+		if e.Principal = library.PrincipalID(d.text()); e.Principal != "" {
+			e.Former = first
+		} else {
+			e.Content = library.ContentID(first)
+		}
 		e.Base = d.int()
 		e.Due = library.Instant(d.int())
 		if n := d.count(1); n > 0 {

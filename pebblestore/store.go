@@ -17,9 +17,13 @@ import (
 	"carrel/naming"
 )
 
-// formatVersion is what this code reads and writes. A change that older code
-// cannot read raises it.
-const formatVersion = 1
+// formatVersion is what this code writes. A change that older code cannot read,
+// or would not keep in order, raises it. What oldestFormat and later ones have
+// written is read too: 1 had no directory, which is filled once it is missed.
+const (
+	formatVersion = 2
+	oldestFormat  = 1
+)
 
 // enforceBatch is the number of rows that one Enforce writes at most: with
 // names of ordinary length about 200 KiB of log.
@@ -154,17 +158,21 @@ func (s *Store) openDB(fs vfs.FS) error {
 func closeQuietly(c io.Closer) { _ = c.Close() }
 
 // checkFormat compares the store's format version with this code's, and writes
-// it into a store that is empty.
+// it into a store that is empty or of a version before.
 func (s *Store) checkFormat() error {
 	value, found, err := s.get([]byte{tableFormat})
 	if err != nil {
 		return openFault(s.dir, err)
 	}
 	if found {
-		if v, err := strconv.Atoi(string(value)); err != nil || v != formatVersion {
-			return library.Unavailablef(nil, "pebble:%s has format version %q, and this program reads version %d only: use the program that wrote it, or carrel copy", s.dir, value, formatVersion)
+		v, err := strconv.Atoi(string(value))
+		if err != nil || v < oldestFormat || v > formatVersion {
+			return library.Unavailablef(nil, "pebble:%s has format version %q, and this program reads versions %d to %d only: use the program that wrote it, or carrel copy", s.dir, value, oldestFormat, formatVersion)
 		}
-		return nil
+		if v == formatVersion {
+			return nil
+		}
+		return s.writeFormat()
 	}
 	empty, err := s.empty()
 	if err != nil {
@@ -173,7 +181,12 @@ func (s *Store) checkFormat() error {
 	if !empty {
 		return library.Unavailablef(nil, "pebble:%s holds a database that is not a carrel store", s.dir)
 	}
-	err = s.db.Set([]byte{tableFormat}, strconv.AppendInt(nil, formatVersion, 10), pebble.Sync)
+	return s.writeFormat()
+}
+
+// writeFormat says that this code's format is the store's from now on.
+func (s *Store) writeFormat() error {
+	err := s.db.Set([]byte{tableFormat}, strconv.AppendInt(nil, formatVersion, 10), pebble.Sync)
 	if err != nil {
 		return openFault(s.dir, err)
 	}

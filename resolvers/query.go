@@ -57,6 +57,22 @@ func (q queries) Group(ctx context.Context, id string) (*library.Group, error) {
 	return g, err
 }
 
+// Principals looks users and groups of a tenant up. What is found need not be
+// read again where it is met elsewhere in the answer.
+func (q queries) Principals(ctx context.Context, tenant string, prefix *string, first *int, after *string) (*library.PrincipalConnection, error) {
+	found, err := q.Library.FindPrincipals(ctx, auth.ViewerFrom(ctx), library.PrincipalSearch{
+		PageArgs: library.PageArgs{First: first, After: after}, Tenant: tenant, Prefix: prefix,
+	})
+	if err != nil {
+		return nil, err
+	}
+	loaders := dataloader.From(ctx)
+	for _, p := range found.Nodes() {
+		loaders.Principals.Prime(p.PrincipalID(), p)
+	}
+	return found, nil
+}
+
 // Content answers an item.
 func (q queries) Content(ctx context.Context, id string) (*library.Content, error) {
 	if kind := library.KindOfID(id); kind == library.IDMalformed {

@@ -78,6 +78,7 @@ func (st *Store) audit(report func(kind, format string, args ...any)) {
 		st.auditShared(lib, report)
 		st.auditGroups(lib, report)
 	}
+	st.auditDirectory(report)
 }
 
 func (st *Store) auditContent(p *contentPart, report func(kind, format string, args ...any)) {

@@ -126,6 +126,10 @@ func (r *run) draw() {
 		r.brisk = true
 		users, slow = 1+s.pick(2), 128
 		r.ops = r.w.plan(s, 4, 6, moves[:])
+	case 4:
+		// A few principals are called otherwise again and again.
+		users, slow = 2+s.pick(2), []uint64{0, 300}[s.pick(2)]
+		r.ops = r.w.plan(s, 4, 8, names[:])
 	default:
 		r.ops = r.w.plan(s, 2, 6, kinds[:])
 	}

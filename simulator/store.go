@@ -17,6 +17,8 @@ type Store struct {
 	contents   []*contentPart
 	principals []*principalPart
 	libraries  []*libraryPart
+	directory  []*foundCell // by tenant, list, name and id
+	filled     bool         // the directory is
 	lanes      []*laneCell
 	dues       []library.Due
 	creations  []library.Creation
@@ -100,6 +102,11 @@ type groupCell struct {
 	cell
 	group library.PrincipalID
 	role  library.GroupRole
+}
+
+type foundCell struct {
+	cell
+	row library.DirectoryRow
 }
 
 type laneCell struct {

@@ -61,10 +61,11 @@ func (st *Store) build(s *Scheduler) world {
 
 func (st *Store) addPrincipal(id library.PrincipalID, at library.Instant) {
 	p := st.makePrincipal(id)
-	p.header = library.PrincipalHeader{ID: id, DisplayName: string(id), Visibility: library.Public,
+	p.header = library.PrincipalHeader{ID: id, DisplayName: id.Name(), Visibility: library.Public,
 		CreatedAt: at, State: library.Live, Seq: 1, MTS: at}
 	st.library(id).built.put(int64(at))
 	st.library(id).recorded.put(int64(at))
+	st.enforceDirectory(&library.DirectoryEnforcement{Header: &p.header})
 }
 
 func (st *Store) addGroupMembers(group library.PrincipalID, rows []library.GroupMemberRow) {
@@ -116,12 +117,13 @@ func (st *Store) putContent(id library.ContentID, visibility library.Visibility,
 
 // kinds are the operations of a schedule, with their weights; churn those of
 // one that is about few rows changed again and again, moves those of one that
-// is about hot items.
+// is about hot items, names those of one about what principals are called.
 var (
 	kinds = [...]opKind{opTitle, opTitle, opTitle, opTitle, opVisibility, opVisibility, opVisibility,
 		opShare, opShare, opMembers, opMembers, opMembers, opMembers, opRemove, opRemove, opDelete,
 		opExpire, opCreate, opGroup, opGroup, opRebuild, opUpdateGroup, opCreateGroup, opCreateUser}
 	churn = [...]opKind{opTitle, opTitle, opTitle, opVisibility, opMembers, opMembers, opMembers, opShare, opShare, opShare, opRemove}
+	names = [...]opKind{opUpdateUser, opUpdateUser, opUpdateGroup, opUpdateGroup, opUpdateGroup, opGroup, opCreateUser, opTitle}
 	moves = [...]opKind{opTitle, opTitle, opTitle, opVisibility, opVisibility, opVisibility, opVisibility, opMembers, opMembers, opRemove, opDelete}
 )
 
@@ -132,7 +134,7 @@ func (w *world) plan(s *Scheduler, least, most int, kinds []opKind) []*Operation
 	for i := range ops {
 		o := &Operation{n: i + 1, viewer: ann, content: w.contents[s.pick(len(w.contents))]}
 		o.kind = kinds[s.pick(len(kinds))]
-		if o.kind == opCreate || o.kind >= opCreateUser {
+		if o.kind == opCreate || o.kind == opCreateUser || o.kind == opCreateGroup {
 			// Of what is new there is one.
 			if once[o.kind] {
 				o.kind = opTitle
@@ -185,12 +187,15 @@ func (w *world) fill(s *Scheduler, o *Operation) {
 		o.groupRows = []library.GroupMemberRow{{Principal: who, Role: library.GroupRole(s.pick(3))}}
 	case opRebuild:
 		o.content, o.group = "", someone()
+	case opUpdateUser:
+		// Few names, so that some come back.
+		o.content, o.group, o.title = "", bob, "name"+string(rune('a'+s.pick(3)))
 	case opUpdateGroup:
-		o.content, o.group, o.title = "", w.group, "title-"+string(rune('0'+o.n))
+		o.content, o.group, o.title = "", w.group, "name"+string(rune('a'+s.pick(3)))
 	case opCreateUser:
-		o.content, o.group, o.title = "", dan, "title-"+string(rune('0'+o.n))
+		o.content, o.group, o.title = "", dan, "name"+string(rune('a'+o.n))
 	case opCreateGroup:
-		o.content, o.group, o.title = "", club, "title-"+string(rune('0'+o.n))
+		o.content, o.group, o.title = "", club, "name"+string(rune('a'+o.n))
 	}
 }
 

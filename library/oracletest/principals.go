@@ -1,6 +1,8 @@
 package oracletest
 
 import (
+	"maps"
+	"slices"
 	"strconv"
 
 	"github.com/google/go-cmp/cmp"
@@ -12,7 +14,7 @@ func (g *game) displayName() string {
 	if g.rarely(25) {
 		return one(g, []string{" ", "a\nb"})
 	}
-	return one(g, []string{"x", "y", "z"})
+	return one(g, slices.Sorted(maps.Keys(spoken)))
 }
 
 func badName(s string) bool  { return s == " " || s == "a\nb" }

@@ -32,6 +32,11 @@ func (g *game) readEverything() {
 			g.readLibrary(v, owner, q, i%4 < 2, 3)
 			g.readLists(v, owner)
 		}
+		for _, tenant := range []string{g.home, g.away} {
+			for i, prefix := range typed {
+				g.find(v, tenant, prefix, 1+i%4)
+			}
+		}
 		ids := make([]library.ContentID, 0, len(g.w.items))
 		for id := range g.w.items {
 			ids = append(ids, id)

@@ -73,6 +73,7 @@ func laneFields(s *stage) {
 		{ID: library.EntryID{1, 2, 15: 0xff}, Content: s.content("a/b"), Base: 1 << 40, Scope: library.ScopeListed,
 			Principals: []library.PrincipalID{s.group("g"), s.user("a"), s.user("b")}, Reverse: true, Due: start + 5, Decided: true},
 		{ID: library.EntryID{3}, Principal: s.group("g"), Scope: library.ScopeNone},
+		{ID: library.EntryID{6}, Principal: s.user("a"), Base: 3, Scope: library.ScopeListed, Former: "Änn \u202e \"", Decided: true},
 		{ID: library.EntryID{4}, Content: s.content("c"), Scope: library.ScopeAll, Decided: true},
 		{ID: library.EntryID{5}, Content: s.content("d"), Scope: library.ScopeAll, Reverse: true},
 	}}

@@ -285,8 +285,8 @@ func openBuilt(s *stage) {
 			}
 		}
 	}
-	s.ok(s.SetBuilt(s.ctx, a))
-	s.ok(s.SetBuilt(s.ctx, empty))
+	s.ok(s.SetBuilt(s.ctx, a, start))
+	s.ok(s.SetBuilt(s.ctx, empty, start))
 	for _, p := range []library.PrincipalID{a, empty} {
 		for _, from := range []*library.EntryKey{nil, {Position: start - 1}} {
 			if !s.opened(library.Slice{Owner: p, Bucket: library.Public, From: from, Limit: 3}, false).Built {

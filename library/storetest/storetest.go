@@ -33,7 +33,7 @@ func areas() []area {
 	var all []area
 	for _, as := range [][]area{
 		contentAreas(), commitAreas(), enforceAreas(), settleAreas(), libraryAreas(), sharedAreas(),
-		principalAreas(), groupAreas(), journalAreas(), registerAreas(), raceAreas(), refusalAreas(),
+		principalAreas(), groupAreas(), directoryAreas(), journalAreas(), registerAreas(), raceAreas(), refusalAreas(),
 	} {
 		all = append(all, as...)
 	}

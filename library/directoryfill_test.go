@@ -1,0 +1,123 @@
+package library_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"testing"
+
+	"carrel/library"
+)
+
+// TestFindBesideWrongRows: rows that no header justifies show nobody, the audit
+// tells of them, and a rebuild of the directory mends it.
+func TestFindBesideWrongRows(t *testing.T) {
+	h := newHouse(t, nil)
+	h.called("u:acme:u", "Alfa", library.Public)
+	h.called("u:acme:w", "Bravo", library.Public)
+	h.wantFound(as(""), "", "u", "w")
+	header := h.header("u:acme:u")
+	base := header.Seq
+	header.Seq, header.MTS, header.DisplayName, header.Visibility = base+1, header.MTS+1, "Charlie", library.LoggedIn
+	v, err := h.store.CommitPrincipal(t.Context(), &library.PrincipalCommit{ID: "u:acme:u", Base: base, Header: header})
+	if err != nil || !v.Applied {
+		t.Fatalf("%+v, %v", v, err)
+	}
+	h.wantFound(as("u:acme:w"), "", "w")
+	h.wantFound(as("u:acme:w"), "alfa")
+	h.wantFound(as(""), "u")
+	h.wantSettled()
+	report, err := h.svc.Audit(t.Context())
+	// Two rows of the former name, the visibility in the row of the id, and a sum.
+	if err != nil || report.Mismatches != 4 || report.Directory != 4 {
+		t.Errorf("audit: %+v, %v", report, err)
+	}
+	if err := h.svc.RebuildDirectory(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	h.wantFound(as("u:acme:w"), "", "w", "u")
+	h.wantFound(as("u:acme:w"), "char", "u")
+	h.wantAudited()
+}
+
+// TestFillDirectory: the directory of a store that was made before there was one
+// is filled when it is first missed, once, and the rows of whoever comes
+// meanwhile are written by that change.
+func TestFillDirectory(t *testing.T) {
+	older := &olderStore{}
+	h := newHouse(t, func(s library.Store) library.Store { older.Store = s; return older })
+	older.without = true
+	for i := range 250 {
+		h.called(fmt.Sprintf("u:acme:n%03d", i), fmt.Sprintf("Name %d", i), library.Public)
+	}
+	older.without = false
+	h.wantSettled()
+	report, err := h.svc.Audit(t.Context())
+	if err != nil || !report.Clean() || report.Directory != 0 {
+		t.Errorf("before: %+v, %v", report, err)
+	}
+	older.down = true
+	_, err = search(h.svc, "acme", nil)(t.Context(), as(""), library.PageArgs{})
+	var told *library.Error
+	if !errors.As(err, &told) || told.Code != library.Unavailable || told.RetryAfter <= 0 {
+		t.Fatalf("while it cannot be filled: %v", err)
+	}
+	older.down = false
+	if got := h.walkFound(func() *library.Viewer { return as("") }, "name", 100); len(got) != 250 {
+		t.Errorf("%d are found", len(got))
+	}
+	written := older.enforced
+	h.wantFound(as(""), "name 17", "n017", "n170", "n171", "n172", "n173", "n174", "n175", "n176", "n177", "n178", "n179")
+	if err := h.svc.FillDirectory(t.Context()); err != nil || older.enforced != written {
+		t.Errorf("it is filled again: %d, %v", older.enforced-written, err)
+	}
+	h.wantAudited()
+}
+
+// olderStore forgets what a program without a directory would not have written,
+// or fails to write it.
+type olderStore struct {
+	library.Store
+	without, down bool
+	enforced      int
+}
+
+func (o *olderStore) EnforceDirectory(ctx context.Context, e *library.DirectoryEnforcement) error {
+	switch {
+	case o.down:
+		return errDown
+	case o.without:
+		return nil
+	}
+	o.enforced++
+	return o.Store.EnforceDirectory(ctx, e)
+}
+
+// TestRenameUnfinished: a change whose rows could not be written is on the list
+// until they are.
+func TestRenameUnfinished(t *testing.T) {
+	older := &olderStore{}
+	h := newHouse(t, func(s library.Store) library.Store { older.Store = s; return older })
+	h.called("u:acme:u", "Alfa", library.Public)
+	h.wantFound(as(""), "alfa", "u")
+	older.down = true
+	name := "Bravo"
+	if _, err := h.svc.UpdateUser(t.Context(), as("u:acme:u"), library.UpdateUser{ID: "u:acme:u", DisplayName: library.Some(&name)}); err != nil {
+		t.Fatal(err)
+	}
+	h.wantFound(as(""), "alfa")
+	h.wantFound(as(""), "bravo")
+	lanes, err := h.store.Lanes(t.Context())
+	if err != nil || len(lanes) != 1 || len(lanes[0].Entries) != 1 || lanes[0].Entries[0].Former != "Alfa" {
+		t.Fatalf("%+v, %v", lanes, err)
+	}
+	older.down = false
+	if _, err := h.svc.Resume(t.Context(), lanes[0].Entries[0]); err != nil {
+		t.Fatal(err)
+	}
+	h.wantFound(as(""), "bravo", "u")
+	rows, err := h.store.PageDirectory(t.Context(), library.DirectorySlice{Tenant: "acme", Prefix: "alfa", Limit: 10})
+	if err != nil || len(rows) > 0 {
+		t.Errorf("the rows of the former name stand: %+v, %v", rows, err)
+	}
+}

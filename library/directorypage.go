@@ -1,0 +1,147 @@
+package library
+
+import (
+	"context"
+	"crypto/sha256"
+	"errors"
+	"fmt"
+	"strings"
+)
+
+// PrincipalSearch asks for a page of the users and groups of a tenant.
+type PrincipalSearch struct {
+	PageArgs
+	Tenant string
+	// Prefix is what their names begin with, as somebody typed it; nil or empty: all.
+	Prefix *string
+}
+
+// PrincipalConnection is a page of the users and groups of a tenant.
+type PrincipalConnection struct {
+	Edges    []*PrincipalEdge
+	PageInfo PageInfo
+}
+
+// Nodes are the principals of the edges.
+func (c *PrincipalConnection) Nodes() []Principal {
+	return nodesOf(c.Edges, func(e *PrincipalEdge) Principal { return e.Node })
+}
+
+// PrincipalEdge is a user or a group that was found.
+type PrincipalEdge struct {
+	Node Principal
+	seal func() string
+}
+
+// Cursor is the place of the edge.
+func (e *PrincipalEdge) Cursor() string { return e.seal() }
+
+// FindPrincipals lists the users and groups of a tenant that v may see and that
+// the prefix begins, in the order of the names at which it does, then of ids;
+// without a prefix all of them, by their display names. Who is hidden leaves no
+// trace but that a page may be cut short (listBudget).
+func (s *Service) FindPrincipals(ctx context.Context, v *Viewer, q PrincipalSearch) (*PrincipalConnection, error) {
+	p, err := q.forwards()
+	if err != nil {
+		return nil, err
+	}
+	tenant := lowerASCII(q.Tenant)
+	if err := CheckTenant(tenant); err != nil {
+		return nil, BadInputf("tenant: %s", messageOf(err))
+	}
+	prefix := ""
+	if q.Prefix != nil {
+		if err := checkPrefix(*q.Prefix); err != nil {
+			return nil, BadInputf("prefix: %s", messageOf(err))
+		}
+		prefix = foldName(*q.Prefix)
+	}
+	if err := s.requireDirectory(ctx); err != nil {
+		return nil, err
+	}
+	l := s.newDirectoryList(v, tenant, prefix)
+	shown, info, err := l.page(ctx, p)
+	if err != nil {
+		return nil, err
+	}
+	c := &PrincipalConnection{PageInfo: info, Edges: make([]*PrincipalEdge, len(shown))}
+	for i, it := range shown {
+		c.Edges[i] = &PrincipalEdge{Node: principalOf(*it.header), seal: l.cursor(it.at)}
+	}
+	return c, nil
+}
+
+// messageOf is what an error of a check says.
+func messageOf(err error) string {
+	var e *Error
+	if errors.As(err, &e) {
+		return e.Msg
+	}
+	return err.Error()
+}
+
+// newDirectoryList is the list of those whom a folded prefix begins. Its
+// cursors are bound to tenant, prefix and class of viewer.
+func (s *Service) newDirectoryList(v *Viewer, tenant, prefix string) *list {
+	// A prefix may be longer than what a binding holds.
+	sum := sha256.Sum256([]byte(prefix))
+	l := &list{s: s, v: v, bound: binding(cursorOfDirectory, classOf(directoryClass(v, tenant), false), tenant+"/"+string(sum[:]))}
+	l.read = func(ctx context.Context, after listPlace, limit int) ([]listed, bool, error) {
+		q := DirectorySlice{Tenant: tenant, Prefix: cutName(prefix), Limit: limit}
+		if after != "" {
+			place := directoryPlaceOf(after)
+			q.After = &place
+		}
+		rows, err := s.store.PageDirectory(ctx, q)
+		if err != nil {
+			return nil, false, fmt.Errorf("read the directory: %w", err)
+		}
+		ls, err := s.directoryRows(ctx, v, rows)
+		return ls, len(rows) < limit, err
+	}
+	l.fits = func(row *listed) bool {
+		name, ok := directoryName(row.header, prefix)
+		return ok && name == directoryPlaceOf(row.at).Name
+	}
+	return l
+}
+
+// directoryClass is the class of viewers that read a tenant's directory alike,
+// as far as a cursor is concerned; what each may see is decided row by row.
+func directoryClass(v *Viewer, tenant string) Bucket {
+	switch {
+	case v.Administers(tenant):
+		return Private
+	case v.SignedIn() && v.User.Tenant() == tenant:
+		return LoggedIn
+	}
+	return Public
+}
+
+// directoryRows are rows as a list has them. A row that tells of a visibility
+// by which v would not see its principal is passed over without reading the
+// header: like a library's bucket it follows a change of visibility with the
+// fan-out. What is shown is decided by the header.
+func (s *Service) directoryRows(ctx context.Context, v *Viewer, rows []DirectoryRow) ([]listed, error) {
+	ls := make([]listed, len(rows))
+	for i := range rows {
+		r := &rows[i]
+		sees, err := s.seesPrincipal(ctx, v, &PrincipalHeader{ID: r.Principal, Visibility: r.Visibility, State: Live})
+		if err != nil {
+			return nil, err
+		}
+		ls[i] = listed{at: placeInDirectory(r.Place()), id: r.Principal, active: sees}
+	}
+	return ls, nil
+}
+
+// placeInDirectory is a place of the directory as a list has it. No name holds
+// the character between its parts, which sorts before all others.
+func placeInDirectory(p DirectoryPlace) listPlace {
+	return listPlace(p.Name + "\x00" + string(p.Principal))
+}
+
+func directoryPlaceOf(at listPlace) DirectoryPlace {
+	name, id, _ := strings.Cut(string(at), "\x00")
+	return DirectoryPlace{Name: name, Principal: PrincipalID(id)}
+}

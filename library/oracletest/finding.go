@@ -1,0 +1,83 @@
+package oracletest
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+
+	"carrel/library"
+)
+
+// spoken are the display names of a game in the form in which they are compared,
+// and what follows each further word of them: spelled out, so that the model
+// does not take names apart as the Service does.
+var spoken = map[string][]string{
+	"x":               {"x"},
+	"y":               {"y"},
+	"Z":               {"z"},
+	"Xenia  ZOO":      {"xenia zoo", "zoo"},
+	"\u00d6zil Ann":   {"\u00f6zil ann", "ann"},
+	"O'Hara-Xu":       {"o'hara-xu", "hara-xu", "xu"},
+	"Stra\u00dfe x y": {"strasse x y", "x y", "y"},
+}
+
+// typed are prefixes as somebody types them, with the form in which they are
+// compared.
+var typed = [][2]string{
+	{"", ""}, {" ", ""}, {"x", "x"}, {"X", "x"}, {"XE", "xe"}, {"xenia\u00a0 Z", "xenia z"}, {"zo", "zo"}, {"\u00d6", "\u00f6"}, {"O\u0308z", "\u00f6z"},
+	{"o", "o"}, {"ann", "ann"}, {"An", "an"}, {"hara", "hara"}, {"STRASSE", "strasse"}, {"stra\u00df", "strass"}, {"b", "b"}, {"one", "one"}, {"q", "q"},
+}
+
+// found are those whom a prefix finds for v, in order.
+func (w *world) found(v viewer, tenant, prefix string) []library.PrincipalID {
+	least := map[library.PrincipalID]string{}
+	var ids []library.PrincipalID
+	for id, p := range w.principals {
+		if id.Tenant() != tenant || !w.sees(v, id) {
+			continue
+		}
+		names := slices.Concat(spoken[p.name], []string{id.Name()})
+		if prefix == "" {
+			names = names[:1]
+		}
+		names = slices.DeleteFunc(names, func(n string) bool { return !strings.HasPrefix(n, prefix) })
+		if len(names) > 0 {
+			ids, least[id] = append(ids, id), slices.Min(names)
+		}
+	}
+	slices.SortFunc(ids, func(a, b library.PrincipalID) int { return cmp.Or(cmp.Compare(least[a], least[b]), cmp.Compare(a, b)) })
+	return ids
+}
+
+// findSomebody walks through a look-up and compares each page.
+func (g *game) findSomebody() {
+	tenant := one(g, []string{g.home, g.home, g.away})
+	prefix := one(g, typed)
+	g.find(g.viewer(func(v viewer) bool { return v.user.Tenant() == tenant }), tenant, prefix, one(g, []int{1, 2, 3, 20}))
+}
+
+func (g *game) find(v viewer, tenant string, prefix [2]string, size int) {
+	g.Helper()
+	want := g.w.found(v, tenant, prefix[1])
+	q := library.PrincipalSearch{Tenant: strings.ToUpper(tenant), Prefix: &prefix[0]}
+	for read, first := 0, true; first || read < len(want); first = false {
+		q.First = &size
+		page, err := g.svc.FindPrincipals(g.ctx, v.fresh(), q)
+		if err != nil {
+			g.Fatalf("finding %q in %s by %+v: %v", prefix, tenant, v, err)
+		}
+		var due, got []plainPrincipal
+		for _, id := range want[read:min(read+size, len(want))] {
+			due = append(due, g.w.principals[id].plain())
+		}
+		for _, p := range page.Nodes() {
+			got = append(got, plainHeader(*p.Head()))
+		}
+		g.same("found by "+prefix[0]+" for "+string(v.user), due, got)
+		read += len(due)
+		if page.PageInfo.HasNextPage != (read < len(want)) || page.PageInfo.HasPreviousPage == first {
+			g.Fatalf("finding %q in %s by %+v: after %d of %d the flags are %+v", prefix, tenant, v, read, len(want), page.PageInfo)
+		}
+		q.After = page.PageInfo.EndCursor()
+	}
+}

@@ -1,0 +1,264 @@
+package storetest
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"carrel/library"
+)
+
+func directoryAreas() []area {
+	return []area{
+		{"EnforceDirectory", []check{
+			{"EnforceDirectory writes the rows that e.Derive says, each with the visibility and the mts of the state", enforceDirectory},
+			{"An older snapshot must never undo what a newer one wrote", enforceDirectoryOlder},
+		}},
+		{"PageDirectory", []check{
+			{"PageDirectory must return the rows of the slice in order of name and then of id", pageDirectory},
+			{"a prefix ends within a name wherever its characters do", pageDirectoryCharacters},
+		}},
+		{"ScanDirectory", []check{
+			{"ScanDirectory reads rows of all tenants after the place where another call has ended, each once, in an order of its own that lasts", scanDirectory},
+		}},
+		{"DropDirectory", []check{
+			{"DropDirectory must remove a row iff its MTS is the one given", dropDirectory},
+		}},
+		{"DirectoryFilled", []check{
+			{"SetDirectoryFilled says that all principals stand in the directory, and leaves its rows as they are", directoryFilled},
+		}},
+	}
+}
+
+// call gives the circle a display name, and tells the former one.
+func (c *circle) call(name string) (former string) {
+	c.s.Helper()
+	former = c.head.DisplayName
+	c.write(func(p *library.PrincipalCommit) { p.Header.DisplayName = name })
+	return former
+}
+
+// enlist brings the circle's rows in the directory in line.
+func (c *circle) enlist(former string) *library.DirectoryEnforcement {
+	c.s.Helper()
+	h := c.head
+	e := &library.DirectoryEnforcement{Header: &h, Former: former}
+	c.s.ok(c.s.EnforceDirectory(c.s.ctx, e))
+	return e
+}
+
+// newNamed makes a user or a group of a display name that can be found.
+func (s *stage) newNamed(id library.PrincipalID, name string) *circle {
+	s.Helper()
+	c := s.newCircle(id)
+	c.enlist(c.call(name))
+	return c
+}
+
+// row is one of the circle's in the directory, as its present state has it.
+func (c *circle) row(whole bool, name string) library.DirectoryRow {
+	return library.DirectoryRow{DirectoryKey: library.DirectoryKey{Whole: whole, Name: name},
+		Principal: c.head.ID, Visibility: c.head.Visibility, MTS: c.head.MTS}
+}
+
+// slice reads a slice of the subtest's tenant.
+func (s *stage) slice(prefix string, after *library.DirectoryPlace, limit int) []library.DirectoryRow {
+	s.Helper()
+	rows, err := s.PageDirectory(s.ctx, library.DirectorySlice{Tenant: s.tenant, Prefix: prefix, After: after, Limit: limit})
+	s.ok(err)
+	if len(rows) > limit {
+		s.Fatalf("%d rows for a limit of %d", len(rows), limit)
+	}
+	return rows
+}
+
+func enforceDirectory(s *stage) {
+	ann := s.newNamed(s.user("ann"), "Zoe")
+	s.same("whole names", s.slice("", nil, 10), []library.DirectoryRow{ann.row(true, "zoe")})
+	s.same("by her name", s.slice("zo", nil, 10), []library.DirectoryRow{ann.row(false, "zoe")})
+	s.same("by her id", s.slice("an", nil, 10), []library.DirectoryRow{ann.row(false, "ann")})
+	s.same("by what she is not called", s.slice("name", nil, 10), []library.DirectoryRow{})
+	ann.write(func(p *library.PrincipalCommit) { p.Header.Visibility = library.Private })
+	ann.enlist("Zoe")
+	s.same("after a change of visibility", s.slice("", nil, 10), []library.DirectoryRow{ann.row(true, "zoe")})
+	ann.enlist(ann.call("Ann Zoe"))
+	s.same("whole names after a change", s.slice("", nil, 10), []library.DirectoryRow{ann.row(true, "ann zoe")})
+	s.same("a word that was the name", s.slice("z", nil, 10), []library.DirectoryRow{ann.row(false, "zoe")})
+	s.same("what begins alike", s.slice("a", nil, 10), []library.DirectoryRow{ann.row(false, "ann"), ann.row(false, "ann zoe")})
+	ann.enlist(ann.call("Ann"))
+	s.same("a word that is gone", s.slice("z", nil, 10), []library.DirectoryRow{})
+	void := &circle{s: s, rows: map[library.PrincipalID]library.GroupMemberRow{}}
+	void.head.ID = s.user("void")
+	void.write(func(p *library.PrincipalCommit) { p.Header.State = library.Void })
+	void.enlist("")
+	s.same("of one that does not exist", s.slice("void", nil, 10), []library.DirectoryRow{})
+}
+
+func enforceDirectoryOlder(s *stage) {
+	u := s.newCircle(s.user("u"))
+	var older []*library.DirectoryEnforcement
+	for _, name := range []string{"alfa", "bravo", "alfa", "charlie", "bravo", "delta"} {
+		older = append(older, u.enlist(u.call(name)))
+		for _, e := range older {
+			s.ok(s.EnforceDirectory(s.ctx, e))
+			s.same("whole names as "+name, s.slice("", nil, 10), []library.DirectoryRow{u.row(true, name)})
+			for _, other := range []string{"alfa", "bravo", "charlie", "delta"} {
+				var want []library.DirectoryRow
+				if other == name {
+					want = append(want, u.row(false, name))
+				}
+				s.same(other+" as "+name, s.slice(other, nil, 10), want)
+			}
+		}
+	}
+}
+
+func pageDirectory(s *stage) {
+	// Two of one name, a name that begins another, a group beside a user, and
+	// another tenant whose names lie between.
+	var want []library.DirectoryRow
+	for _, id := range []library.PrincipalID{s.user("2"), s.user("1"), s.group("1"), s.user("1/a")} {
+		want = append(want, s.newNamed(id, "Maria").row(false, "maria"))
+	}
+	for n, name := range []string{"mariam", "maria anna", "mari", "mark"} {
+		c := s.newNamed(s.user(fmt.Sprintf("m%d", n)), name)
+		want = append(want, c.row(false, name), c.row(false, fmt.Sprintf("m%d", n)))
+	}
+	s.newNamed(s.user("other"), "nora")
+	far := &stage{T: s.T, Store: s.Store, ctx: s.ctx, tenant: s.tenant + "-b", clock: s.clock}
+	far.newNamed(far.user("far"), "maria")
+	for _, prefix := range []string{"m", "ma", "mari", "maria", "maria ", "maria a", "m2", "mz", "x"} {
+		due := slices.DeleteFunc(slices.Clone(want), func(r library.DirectoryRow) bool { return !strings.HasPrefix(r.Name, prefix) })
+		s.pages(prefix, due)
+	}
+	var whole []library.DirectoryRow
+	for _, r := range want {
+		if !strings.HasPrefix(r.Name, "m") || r.Name[1] > '9' {
+			r.Whole = true
+			whole = append(whole, r)
+		}
+	}
+	nora := s.slice("nora", nil, 1)[0]
+	nora.Whole = true
+	s.pages("", append(whole, nora))
+}
+
+// pages reads a slice in pages of every size and compares it with rows, in
+// whatever order those are given.
+func (s *stage) pages(prefix string, due []library.DirectoryRow) {
+	s.Helper()
+	slices.SortFunc(due, func(a, b library.DirectoryRow) int {
+		if a.Place().Less(b.Place()) {
+			return -1
+		}
+		return 1
+	})
+	for _, limit := range []int{1, 2, 3, len(due) + 1} {
+		var got []library.DirectoryRow
+		var after *library.DirectoryPlace
+		for {
+			rows := s.slice(prefix, after, limit)
+			if len(rows) == 0 {
+				break
+			}
+			got = append(got, rows...)
+			place := rows[len(rows)-1].Place()
+			after = &place
+		}
+		s.same(fmt.Sprintf("%q in pages of %d", prefix, limit), got, due)
+	}
+}
+
+func pageDirectoryCharacters(s *stage) {
+	names := []string{"z", "zz", "z\u00e9", "\u00e9", "\u00e9t", "\u00ea", "\u4e2d\u6587", "\u4e2d\u6588", "\ud7ff", "\ue000", "\U0010ffff", "\U0010ffff\U0010ffff", "\U0010fffe"}
+	var all []library.DirectoryRow
+	for n, name := range names {
+		all = append(all, s.newNamed(s.user(fmt.Sprintf("0%d", n)), name).row(false, name))
+	}
+	for _, prefix := range append(names, "\u4e2d", "\u4e2c", "\U0010fffd") {
+		s.pages(prefix, slices.DeleteFunc(slices.Clone(all), func(r library.DirectoryRow) bool { return !strings.HasPrefix(r.Name, prefix) }))
+	}
+}
+
+// scanned are the rows of the subtest's tenant that a scan in pages gives.
+func (s *stage) scanned(limit int) []library.DirectoryRow {
+	s.Helper()
+	var own []library.DirectoryRow
+	var after []byte
+	for {
+		rows, next, err := s.ScanDirectory(s.ctx, after, limit)
+		s.ok(err)
+		if len(rows) > limit {
+			s.Fatalf("%d rows for a limit of %d", len(rows), limit)
+		}
+		for _, r := range rows {
+			if r.Principal.Tenant() == s.tenant {
+				own = append(own, r)
+			}
+		}
+		if next == nil {
+			return own
+		}
+		after = next
+	}
+}
+
+func scanDirectory(s *stage) {
+	s.same("rows of nobody", s.scanned(3), []library.DirectoryRow{})
+	var want []library.DirectoryRow
+	for n, name := range []string{"anna bella", "anna carla", "quote \" \\ \u00e9", "anna"} {
+		c := s.newNamed(s.user(fmt.Sprintf("n%d", n)), name)
+		for _, k := range keysOf(c) {
+			want = append(want, c.row(k.Whole, k.Name))
+		}
+	}
+	all := s.scanned(1000)
+	if len(all) != len(want) {
+		s.Fatalf("%d rows, want %d", len(all), len(want))
+	}
+	for _, r := range want {
+		if !slices.Contains(all, r) {
+			s.Fatalf("%+v is missing in %+v", r, all)
+		}
+	}
+	for _, limit := range []int{1, 2, 3, 7} {
+		s.same(fmt.Sprintf("pages of %d", limit), s.scanned(limit), all)
+	}
+}
+
+// keysOf are the keys that the present state of a circle derives.
+func keysOf(c *circle) []library.DirectoryKey {
+	e := library.DirectoryEnforcement{Header: &c.head}
+	put, _ := e.Derive(&c.head)
+	return put
+}
+
+func dropDirectory(s *stage) {
+	u := s.newNamed(s.user("u"), "anna")
+	before := u.row(false, "anna")
+	u.write(nil)
+	u.enlist("anna")
+	s.ok(s.DropDirectory(s.ctx, []library.DirectoryRow{before}))
+	s.same("a row that is newer than the one given", s.slice("anna", nil, 10), []library.DirectoryRow{u.row(false, "anna")})
+	none := u.row(false, "none")
+	for range 2 {
+		s.ok(s.DropDirectory(s.ctx, []library.DirectoryRow{u.row(false, "anna"), none}))
+		s.same("the row given", s.slice("anna", nil, 10), []library.DirectoryRow{})
+	}
+	s.same("another row of it", s.slice("", nil, 10), []library.DirectoryRow{u.row(true, "anna")})
+	u.write(nil)
+	u.enlist("")
+	s.same("a row that was written again", s.slice("anna", nil, 10), []library.DirectoryRow{u.row(false, "anna")})
+	s.ok(s.DropDirectory(s.ctx, nil))
+}
+
+func directoryFilled(s *stage) {
+	u := s.newNamed(s.user("u"), "anna")
+	for range 2 {
+		s.ok(s.SetDirectoryFilled(s.ctx))
+		filled, err := s.Store.DirectoryFilled(s.ctx)
+		s.ok(err)
+		s.same("filled", filled, true)
+		s.same("the rows", len(s.scanned(1)), len(keysOf(u)))
+	}
+}

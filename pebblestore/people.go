@@ -1,0 +1,187 @@
+package pebblestore
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/cockroachdb/pebble/v2"
+
+	"carrel/library"
+)
+
+// EnforceDirectory implements library.DirectoryStore, as Enforce does for
+// content: under the principal's lock it writes what the stored header says.
+func (s *Store) EnforceDirectory(ctx context.Context, e *library.DirectoryEnforcement) error {
+	if err := s.enter(ctx); err != nil {
+		return err
+	}
+	defer s.leave()
+	id := e.Header.ID
+	mu := s.locks.of(appendHeaderKey(nil, tablePrincipal, string(id)))
+	mu.Lock()
+	defer mu.Unlock()
+	h, err := s.principal(id)
+	if err != nil {
+		return fault("enforce the directory", err)
+	}
+	h.ID = id
+	b := s.db.NewBatch()
+	defer func() { _ = b.Close() }()
+	put, drop := e.Derive(h)
+	var key, row []byte
+	for _, k := range drop {
+		key = appendDirectoryKey(key[:0], k, id)
+		err = errors.Join(err, b.Delete(key, nil))
+	}
+	for _, k := range put {
+		key = appendDirectoryKey(key[:0], k, id)
+		row = appendFound(row[:0], h.Visibility, h.MTS)
+		err = errors.Join(err, b.Set(key, row, nil))
+	}
+	if err != nil {
+		return fault("enforce the directory", err)
+	}
+	return s.commitLater(b)
+}
+
+// PageDirectory implements library.DirectoryStore.
+func (s *Store) PageDirectory(ctx context.Context, p library.DirectorySlice) ([]library.DirectoryRow, error) {
+	if err := s.enter(ctx); err != nil {
+		return nil, err
+	}
+	defer s.leave()
+	rows, err := s.directoryRows(p.Limit, func(v *view) {
+		// What a prefix escapes to is what all names that begin with it escape to;
+		// the end of the string, which is a byte more, is left out.
+		start := appendString(appendDirectory(v.key[:0], p.Tenant, p.Prefix == ""), p.Prefix)
+		v.key = start[:len(start)-1]
+		v.end = prefixEnd(append(v.end[:0], v.key...))
+		if p.After != nil {
+			k := library.DirectoryKey{Whole: p.Prefix == "", Name: p.After.Name}
+			v.key = appendAfter(append(appendString(appendDirectory(v.key[:0], p.Tenant, k.Whole), k.Name), p.After.Principal...))
+		}
+	})
+	if err != nil {
+		return nil, fault("page the directory", err)
+	}
+	return rows, nil
+}
+
+// ScanDirectory implements library.DirectoryStore. A place is a key.
+func (s *Store) ScanDirectory(ctx context.Context, after []byte, limit int) (rows []library.DirectoryRow, next []byte, err error) {
+	if err := s.enter(ctx); err != nil {
+		return nil, nil, err
+	}
+	defer s.leave()
+	rows, err = s.directoryRows(limit, func(v *view) {
+		v.key = append(v.key[:0], tableDirectory)
+		v.end = prefixEnd(append(v.end[:0], tableDirectory))
+		if after != nil {
+			v.key = appendAfter(append(v.key[:0], after...))
+		}
+	})
+	if err != nil {
+		return nil, nil, fault("scan the directory", err)
+	}
+	if len(rows) == limit && limit > 0 {
+		last := &rows[limit-1]
+		next = appendDirectoryKey(nil, last.DirectoryKey, last.Principal)
+	}
+	return rows, next, nil
+}
+
+// directoryRows reads rows of the directory in order of their keys.
+func (s *Store) directoryRows(limit int, bounds func(v *view)) ([]library.DirectoryRow, error) {
+	if limit <= 0 {
+		return nil, nil
+	}
+	v, err := s.openRange(bounds)
+	if err != nil || v == nil {
+		return nil, err
+	}
+	rows := make([]library.DirectoryRow, 0, min(limit, 128))
+	for ok := v.it.First(); ok && len(rows) < limit; ok = v.it.Next() {
+		r, bad := directoryRow(v.it)
+		if bad != nil {
+			err = bad
+			break
+		}
+		rows = append(rows, r)
+	}
+	if err := errors.Join(err, v.it.Error(), s.done(v)); err != nil {
+		return nil, err
+	}
+	return rows, nil
+}
+
+// directoryRow reads the row that the iterator stands on.
+func directoryRow(it *pebble.Iterator) (r library.DirectoryRow, err error) {
+	if r.DirectoryKey, r.Principal, err = cutDirectoryKey(it.Key()); err != nil {
+		return r, fmt.Errorf("row %q of the directory: %w", it.Key(), err)
+	}
+	value, err := it.ValueAndErr()
+	if err != nil {
+		return r, err
+	}
+	if r.Visibility, r.MTS, err = decodeFound(value); err != nil {
+		return r, fmt.Errorf("row of %q in the directory: %w", r.Principal, err)
+	}
+	return r, nil
+}
+
+// DropDirectory implements library.DirectoryStore. Each row is compared under
+// the lock of its principal, as EnforceDirectory writes it.
+func (s *Store) DropDirectory(ctx context.Context, rows []library.DirectoryRow) error {
+	if err := s.enter(ctx); err != nil {
+		return err
+	}
+	defer s.leave()
+	for i := range rows {
+		if err := s.dropFound(&rows[i]); err != nil {
+			return fault("drop a row of the directory", err)
+		}
+	}
+	return nil
+}
+
+func (s *Store) dropFound(r *library.DirectoryRow) error {
+	mu := s.locks.of(appendHeaderKey(nil, tablePrincipal, string(r.Principal)))
+	mu.Lock()
+	defer mu.Unlock()
+	key := appendDirectoryKey(nil, r.DirectoryKey, r.Principal)
+	value, found, err := s.get(key)
+	if err != nil || !found {
+		return err
+	}
+	_, mts, err := decodeFound(value)
+	if err != nil || mts != r.MTS {
+		return err
+	}
+	b := s.db.NewBatch()
+	defer func() { _ = b.Close() }()
+	if err := b.Delete(key, nil); err != nil {
+		return err
+	}
+	return s.commitLater(b)
+}
+
+// DirectoryFilled implements library.DirectoryStore.
+func (s *Store) DirectoryFilled(ctx context.Context) (bool, error) {
+	if err := s.enter(ctx); err != nil {
+		return false, err
+	}
+	defer s.leave()
+	_, found, err := s.get([]byte{tableFilled})
+	if err != nil {
+		return false, fault("read the directory", err)
+	}
+	return found, nil
+}
+
+// SetDirectoryFilled implements library.DirectoryStore.
+func (s *Store) SetDirectoryFilled(ctx context.Context) error {
+	return s.writeLater(ctx, "mark the directory as filled", func(b *pebble.Batch) error {
+		return b.Set([]byte{tableFilled}, []byte{rowVersion}, nil)
+	})
+}

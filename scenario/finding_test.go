@@ -1,0 +1,141 @@
+package scenario
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+const (
+	find = `query($tenant: String!, $prefix: String, $first: Int, $after: Cursor) {
+		principals(tenant: $tenant, prefix: $prefix, first: $first, after: $after) {
+			edges { cursor node { __typename id displayName } } nodes { id }
+			pageInfo { hasNextPage hasPreviousPage startCursor endCursor } } }`
+	renameUser = `mutation($in: UpdateUserInput!) { updateUser(input: $in) { user { id } userErrors { code field message } } }`
+)
+
+// found are the ids of a page of a look-up.
+func found(a *answer) (ids []string) {
+	edges, _ := a.at("principals.edges").([]any)
+	for _, e := range edges {
+		ids = append(ids, e.(map[string]any)["node"].(map[string]any)["id"].(string))
+	}
+	return ids
+}
+
+// findAll pages through a look-up.
+func (g *gateway) findAll(token, prefix string, size int) (ids []string) {
+	g.t.Helper()
+	var after any
+	for range 100 {
+		a := g.must(token, find, vars{"tenant": "acme", "prefix": prefix, "first": size, "after": after})
+		page := found(a)
+		if before := a.at("principals.pageInfo.hasPreviousPage"); before != (len(ids) > 0) {
+			g.t.Errorf("hasPreviousPage is %v after %d", before, len(ids))
+		}
+		if ids = append(ids, page...); a.at("principals.pageInfo.hasNextPage") != true {
+			return ids
+		}
+		if len(page) != size {
+			g.t.Errorf("a page of %d has %d and says that there are more", size, len(page))
+		}
+		after = a.at("principals.pageInfo.endCursor")
+	}
+	g.t.Fatal("the look-up does not end")
+	return nil
+}
+
+// TestWhoFindsWhom is the table of who sees whom, by look-up.
+func TestWhoFindsWhom(t *testing.T) {
+	g := serve(t)
+	owners, viewers := population(g)
+	var all []string
+	for _, o := range owners {
+		all = append(all, o.id)
+	}
+	for _, v := range viewers {
+		t.Run(v.name, func(t *testing.T) {
+			for _, c := range []struct {
+				prefix string
+				finds  func(id string) bool
+			}{
+				{"", func(string) bool { return true }},
+				{"OWN-", func(id string) bool { return strings.HasPrefix(id, "u:acme:own-") }},
+				{"private", func(id string) bool { return strings.HasSuffix(id, "private") }},
+				{"G", func(id string) bool { return strings.HasPrefix(id, "g:") }},
+			} {
+				want := []string{}
+				for _, o := range owners {
+					if v.sees(o) && c.finds(o.id) {
+						want = append(want, o.id)
+					}
+				}
+				slices.Sort(want)
+				for _, size := range []int{2, 100} {
+					got := []string{}
+					for _, id := range g.findAll(v.token, c.prefix, size) {
+						if slices.Contains(all, id) {
+							got = append(got, id)
+						}
+					}
+					slices.Sort(got)
+					if diff := cmp.Diff(want, got); diff != "" {
+						t.Errorf("%q by %d (-want +got):\n%s", c.prefix, size, diff)
+					}
+				}
+			}
+		})
+	}
+	g.audit()
+}
+
+// TestFinding: order, renaming, cursors and what is refused, through the binary;
+// and that the look-up is as it was after a restart.
+func TestFinding(t *testing.T) {
+	g := serve(t)
+	ann := g.user("acme", "ann", "PUBLIC")
+	for _, name := range []string{"anna", "annabel", "bob"} {
+		g.user("acme", name, "PUBLIC")
+	}
+	g.must(ann, renameUser, vars{"in": vars{"id": "u:acme:ann", "displayName": "Zoë van Annen"}})
+	for range 2 {
+		for prefix, want := range map[string][]string{
+			"":       {"u:acme:anna", "u:acme:annabel", "u:acme:bob", "u:acme:ann"},
+			"an":     {"u:acme:ann", "u:acme:anna", "u:acme:annabel"},
+			"ANNE":   {"u:acme:ann"},
+			"van an": {"u:acme:ann"},
+			"zoË":    {"u:acme:ann"},
+			"zoe":    nil,
+		} {
+			if diff := cmp.Diff(want, g.findAll("", prefix, 2)); diff != "" {
+				t.Errorf("%q (-want +got):\n%s", prefix, diff)
+			}
+		}
+		g.stop()
+		g.start()
+	}
+	first := g.must("", find, vars{"tenant": "ACME", "prefix": "AN", "first": 1})
+	after := first.at("principals.pageInfo.endCursor")
+	for _, c := range []struct {
+		name string
+		vars vars
+		code string
+	}{
+		{"a cursor in its place", vars{"tenant": "acme", "prefix": "an", "after": after}, ""},
+		{"a cursor of another prefix", vars{"tenant": "acme", "prefix": "ann", "after": after}, "BAD_CURSOR"},
+		{"a cursor of another tenant", vars{"tenant": "beta", "prefix": "an", "after": after}, "BAD_CURSOR"},
+		{"a malformed tenant", vars{"tenant": "a b"}, "BAD_USER_INPUT"},
+		{"a control character", vars{"tenant": "acme", "prefix": "a\x07"}, "BAD_USER_INPUT"},
+		{"a long prefix", vars{"tenant": "acme", "prefix": strings.Repeat("a", 201)}, "BAD_USER_INPUT"},
+		{"a page too large", vars{"tenant": "acme", "first": 101}, "BAD_USER_INPUT"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			if a := g.ask("", find, c.vars); a.code() != c.code {
+				t.Errorf("%+v", a.Errors)
+			}
+		})
+	}
+	g.audit()
+}

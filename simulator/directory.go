@@ -1,0 +1,165 @@
+package simulator
+
+import (
+	"cmp"
+	"context"
+	"slices"
+	"strings"
+
+	"carrel/library"
+)
+
+// compareFound orders the rows of the directory as a look-up shows them, tenant
+// by tenant, the whole names first.
+func compareFound(c *foundCell, r library.DirectoryRow) int {
+	list := func(whole bool) int {
+		if whole {
+			return 0
+		}
+		return 1
+	}
+	return cmp.Or(cmp.Compare(c.row.Principal.Tenant(), r.Principal.Tenant()), cmp.Compare(list(c.row.Whole), list(r.Whole)),
+		cmp.Compare(c.row.Name, r.Name), cmp.Compare(c.row.Principal, r.Principal))
+}
+
+// found gives the cell of a row, making an empty one.
+func (st *Store) found(k library.DirectoryKey, id library.PrincipalID) *foundCell {
+	key := library.DirectoryRow{DirectoryKey: k, Principal: id}
+	i, ok := find(st.directory, key, compareFound)
+	if !ok {
+		st.directory = slices.Insert(st.directory, i, &foundCell{row: key})
+	}
+	return st.directory[i]
+}
+
+// EnforceDirectory writes the rows of one principal. Each is a write of its own:
+// those that are put may arrive without those that are dropped.
+func (c *Client) EnforceDirectory(ctx context.Context, e *library.DirectoryEnforcement) error {
+	h := *e.Header
+	mine := library.DirectoryEnforcement{Header: &h, Former: e.Former}
+	return c.write(ctx, "EnforceDirectory", "", func() { c.st.putFound(&mine) }, func() { c.st.dropFound(&mine) })
+}
+
+func (st *Store) enforceDirectory(e *library.DirectoryEnforcement) {
+	st.putFound(e)
+	st.dropFound(e)
+}
+
+func (st *Store) putFound(e *library.DirectoryEnforcement) {
+	put, _ := e.Derive(e.Header)
+	for _, k := range put {
+		st.tracef("  found %s by %q at %d", e.Header.ID, k.Name, e.Header.MTS)
+		if cell := st.found(k, e.Header.ID); cell.put(int64(e.Header.MTS)) {
+			cell.row.Visibility, cell.row.MTS = e.Header.Visibility, e.Header.MTS
+		}
+	}
+}
+
+func (st *Store) dropFound(e *library.DirectoryEnforcement) {
+	_, drop := e.Derive(e.Header)
+	for _, k := range drop {
+		st.tracef("  not found %s by %q at %d", e.Header.ID, k.Name, e.Header.MTS)
+		st.found(k, e.Header.ID).del(int64(e.Header.MTS))
+	}
+}
+
+// PageDirectory reads a slice of a tenant's directory.
+func (c *Client) PageDirectory(ctx context.Context, s library.DirectorySlice) ([]library.DirectoryRow, error) {
+	var rows []library.DirectoryRow
+	err := c.read(ctx, "PageDirectory", func() {
+		for _, cell := range c.st.directory {
+			r := cell.row
+			switch {
+			case !cell.live, r.Principal.Tenant() != s.Tenant, r.Whole != (s.Prefix == ""), !strings.HasPrefix(r.Name, s.Prefix):
+			case s.After != nil && !s.After.Less(r.Place()):
+			case len(rows) < s.Limit:
+				rows = append(rows, r)
+			}
+		}
+	})
+	return rows, err
+}
+
+// ScanDirectory reads rows of all tenants, in the order of their places.
+func (c *Client) ScanDirectory(ctx context.Context, after []byte, limit int) (rows []library.DirectoryRow, next []byte, err error) {
+	err = c.read(ctx, "ScanDirectory", func() {
+		for _, cell := range c.st.directory {
+			place := placeOfFound(&cell.row)
+			if !cell.live || after != nil && place <= string(after) {
+				continue
+			}
+			if len(rows) == limit {
+				next = []byte(placeOfFound(&rows[limit-1]))
+				return
+			}
+			rows = append(rows, cell.row)
+		}
+	})
+	return rows, next, err
+}
+
+// placeOfFound is a text in whose order the rows stand.
+func placeOfFound(r *library.DirectoryRow) string {
+	list := "b"
+	if r.Whole {
+		list = "a"
+	}
+	return strings.Join([]string{r.Principal.Tenant(), list, r.Name, string(r.Principal)}, "\x00")
+}
+
+// DropDirectory deletes rows at the timestamps they were read with.
+func (c *Client) DropDirectory(ctx context.Context, rows []library.DirectoryRow) error {
+	mine := slices.Clone(rows)
+	return c.write(ctx, "DropDirectory", "", func() {
+		for _, r := range mine {
+			if cell := c.st.found(r.DirectoryKey, r.Principal); cell.live && cell.row.MTS == r.MTS {
+				cell.del(int64(r.MTS))
+			}
+		}
+	}, nil)
+}
+
+// DirectoryFilled tells whether the directory is complete.
+func (c *Client) DirectoryFilled(ctx context.Context) (bool, error) {
+	filled := false
+	err := c.read(ctx, "DirectoryFilled", func() { filled = c.st.filled })
+	return filled, err
+}
+
+// SetDirectoryFilled says that it is.
+func (c *Client) SetDirectoryFilled(ctx context.Context) error {
+	return c.write(ctx, "SetDirectoryFilled", "", func() { c.st.filled = true }, nil)
+}
+
+// auditDirectory compares the rows of the directory with the names that
+// principals have. The names of schedules are single words in small letters, so
+// that the judge needs none of the rules by which the judged takes names apart.
+func (st *Store) auditDirectory(report func(kind, format string, args ...any)) {
+	var want, got []library.DirectoryRow
+	for _, p := range st.principals {
+		h := &p.header
+		if h.State != library.Live {
+			continue
+		}
+		keys := []library.DirectoryKey{{Whole: true, Name: h.DisplayName}, {Name: h.DisplayName}}
+		if h.ID.Name() != h.DisplayName {
+			keys = append(keys, library.DirectoryKey{Name: h.ID.Name()})
+		}
+		for _, k := range keys {
+			want = append(want, library.DirectoryRow{DirectoryKey: k, Principal: p.id, Visibility: h.Visibility})
+		}
+	}
+	for _, c := range st.directory {
+		if c.live {
+			r := c.row
+			r.MTS = 0
+			got = append(got, r)
+		}
+	}
+	byPlace := func(a, b library.DirectoryRow) int { return strings.Compare(placeOfFound(&a), placeOfFound(&b)) }
+	slices.SortFunc(want, byPlace)
+	slices.SortFunc(got, byPlace)
+	if !slices.Equal(want, got) {
+		report(wrongLibrary, "the directory has %v, should have %v", got, want)
+	}
+}
