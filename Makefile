@@ -12,6 +12,8 @@ DATA ?= data
 SEED ?= 1
 # make nemesis: how long it goes on; 0 is one round of faults.
 MINUTES ?= 0
+# make federation: which gateway stands in front.
+GATEWAY ?= apollo
 # make test: how many schedules the simulator plays, and flags for go test.
 SCHEDULES ?= 200000
 TESTFLAGS ?=
@@ -125,11 +127,16 @@ browser: build ## page through a library in GraphiQL, in a real browser (needs c
 	CHROMIUM=$(CHROMIUM) .ci/browser
 
 .PHONY: test-clients
-test-clients: build clients/node_modules/.package-lock.json ## run clients of other people against the gateway (needs npm)
+test-clients: build clients/node_modules/.package-lock.json examples/federation/node_modules/.package-lock.json ## run clients and federation gateways of other people against the gateway (needs npm)
 	cd clients && ../.ci/with-gateway npm --silent test
+	cd examples/federation && ../../.ci/with-gateway npm --silent test
 
-clients/node_modules/.package-lock.json: clients/package.json clients/package-lock.json
-	cd clients && npm ci --no-audit --no-fund
+.PHONY: federation
+federation: build examples/federation/node_modules/.package-lock.json ## start Carrel and a second subgraph behind a gateway, GATEWAY=apollo or hive
+	cd examples/federation && GATEWAY=$(GATEWAY) ../../.ci/with-gateway node start.mjs
+
+%/node_modules/.package-lock.json: %/package.json %/package-lock.json
+	cd $* && npm ci --no-audit --no-fund
 	touch $@
 
 .PHONY: fuzz
@@ -151,5 +158,5 @@ bench-edge: build ## measure what the transport adds to a page, and what hostile
 
 .PHONY: clean
 clean: ## remove what was built; the demo store in DATA stays
-	rm -rf bin web/node_modules clients/node_modules
+	rm -rf bin web/node_modules clients/node_modules examples/federation/node_modules examples/federation/build
 	find web/dist -mindepth 1 ! -name .keep -delete

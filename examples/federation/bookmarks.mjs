@@ -1,0 +1,116 @@
+// The second subgraph: bookmarks, kept in a file of JSON lines. It knows no
+// secret and judges no token: it passes the Authorization header on to Carrel
+// and asks who that is. So the same header must reach both subgraphs, which is
+// what the gateways' configurations are about.
+import { appendFileSync, existsSync, readFileSync } from 'node:fs';
+import { createServer } from 'node:http';
+import { buildSubgraphSchema } from '@apollo/subgraph';
+import { GraphQLError, parse } from 'graphql';
+import { createHandler } from 'graphql-http/lib/use/http';
+
+const typeDefs = parse(readFileSync(new URL('bookmarks.graphql', import.meta.url), 'utf8'));
+
+function refuse(code, message) {
+  throw new GraphQLError(message, { extensions: { code } });
+}
+
+// Shelf holds all bookmarks, by user and item. The file has a line for each
+// change, the last of which counts.
+class Shelf {
+  constructor(file) {
+    this.file = file;
+    this.byUser = new Map();
+    if (!existsSync(file)) return;
+    for (const line of readFileSync(file, 'utf8').split('\n')) {
+      if (line) this.apply(JSON.parse(line));
+    }
+  }
+
+  apply({ user, contentId, note, createdAt }) {
+    const own = this.byUser.get(user) ?? new Map();
+    this.byUser.set(user, own);
+    own.delete(contentId); // what is set again comes last
+    if (createdAt) own.set(contentId, { content: { __typename: 'Content', id: contentId }, note, createdAt });
+  }
+
+  change(line) {
+    appendFileSync(this.file, `${JSON.stringify(line)}\n`);
+    this.apply(line);
+  }
+
+  of(user) {
+    return [...(this.byUser.get(user)?.values() ?? [])].reverse();
+  }
+
+  find(user, contentId) {
+    return this.byUser.get(user)?.get(contentId) ?? null;
+  }
+}
+
+// Asker is whoever sent a request, as Carrel knows them.
+class Asker {
+  constructor(carrel, authorization) {
+    this.carrel = carrel;
+    this.authorization = authorization;
+  }
+
+  async ask(query, variables) {
+    const response = await fetch(this.carrel, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json', ...(this.authorization && { authorization: this.authorization }) },
+      body: JSON.stringify({ query, variables }),
+    });
+    const { data, errors } = await response.json();
+    if (errors) refuse(errors[0].extensions?.code ?? 'INTERNAL_SERVER_ERROR', errors[0].message);
+    return data;
+  }
+
+  // viewer is the id of the user, null for an anonymous one. It is asked for
+  // once a request, and only if anything depends on it.
+  viewer() {
+    this.asked ??= this.authorization ? this.ask('{ viewer { id } }').then((data) => data.viewer?.id ?? null) : Promise.resolve(null);
+    return this.asked;
+  }
+
+  async signedIn() {
+    return (await this.viewer()) ?? refuse('UNAUTHENTICATED', 'Sign in to keep bookmarks.');
+  }
+}
+
+function resolversOf(shelf) {
+  return {
+    Query: { bookmarks: async (_, __, asker) => shelf.of(await asker.viewer()) },
+    User: { bookmarks: async ({ id }, _, asker) => (id === (await asker.viewer()) ? shelf.of(id) : []) },
+    Content: { bookmark: async ({ id }, _, asker) => shelf.find(await asker.viewer(), id) },
+    Mutation: {
+      async bookmark(_, { contentId, note }, asker) {
+        const user = await asker.signedIn();
+        const { content } = await asker.ask('query ($id: ID!) { content(id: $id) { id } }', { id: contentId });
+        if (!content) refuse('NOT_FOUND', 'There is no such item, or it may not be seen.');
+        shelf.change({ user, contentId, note, createdAt: new Date().toISOString() });
+        return shelf.find(user, contentId);
+      },
+      async removeBookmark(_, { contentId }, asker) {
+        const user = await asker.signedIn();
+        const was = shelf.find(user, contentId);
+        if (was) shelf.change({ user, contentId });
+        return was;
+      },
+    },
+  };
+}
+
+// serveBookmarks serves the subgraph until it is closed.
+export async function serveBookmarks({ carrel, file, port = 0 }) {
+  const schema = buildSubgraphSchema({ typeDefs, resolvers: resolversOf(new Shelf(file)) });
+  const handler = createHandler({ schema, context: (request) => new Asker(carrel, request.raw.headers.authorization) });
+  const server = createServer(handler);
+  await new Promise((resolve, reject) => server.once('error', reject).listen(port, '127.0.0.1', resolve));
+  return {
+    url: `http://127.0.0.1:${server.address().port}/graphql`,
+    async close() {
+      server.closeAllConnections();
+      await new Promise((resolve) => server.close(resolve));
+    },
+  };
+}
