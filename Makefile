@@ -133,6 +133,7 @@ test-clients: build clients/node_modules/.package-lock.json examples/federation/
 
 .PHONY: federation
 federation: build examples/federation/node_modules/.package-lock.json ## start Carrel and a second subgraph behind a gateway, GATEWAY=apollo or hive
+	rm -f examples/federation/build/bookmarks.jsonl # of items that the new demo data does not have
 	cd examples/federation && GATEWAY=$(GATEWAY) ../../.ci/with-gateway node start.mjs
 
 %/node_modules/.package-lock.json: %/package.json %/package-lock.json
