@@ -1,5 +1,7 @@
 // Where the gateway is that the clients ask, as .ci/with-gateway tells it. It
 // holds the demo data.
+import { buildClientSchema, getIntrospectionQuery, printSchema } from 'graphql';
+
 const base = process.env.BASE_URL;
 if (!base) {
   console.error('BASE_URL is missing: run make test-clients');
@@ -21,4 +23,37 @@ export async function post(body, headers = {}) {
     body: JSON.stringify(body),
   });
   return { status: response.status, headers: response.headers, body: await response.json() };
+}
+
+// ask is a request as Ann that must succeed.
+export async function ask(query, variables) {
+  const { body } = await post({ query, variables }, { authorization: `Bearer ${token}` });
+  const faults = body.errors ?? Object.values(body.data).flatMap((field) => field?.userErrors ?? []);
+  if (faults.length > 0) throw new Error(`${query}: ${JSON.stringify(faults)}`);
+  return body.data;
+}
+
+// schemaText is the schema of the running gateway in the schema language.
+export async function schemaText() {
+  return printSchema(buildClientSchema(await ask(getIntrospectionQuery())));
+}
+
+// createItem makes a private item of Ann's and shares it into libraries.
+export async function createItem(title, ...libraries) {
+  const data = await ask('mutation ($in: CreateContentInput!) { createContent(input: $in) { content { id } userErrors { code message } } }', {
+    in: { kind: 'NOTE', title, visibility: 'PRIVATE', members: libraries.map((principalId) => ({ principalId, role: 'VIEWER' })) },
+  });
+  return data.createContent.content.id;
+}
+
+// createShelf makes a group of Ann's whose library holds items of those titles,
+// in that order, and nothing else.
+export async function createShelf(name, titles) {
+  const data = await ask('mutation ($in: CreateGroupInput!) { createGroup(input: $in) { group { id } userErrors { code message } } }', {
+    in: { tenant: 'demo', name, displayName: name },
+  });
+  const { id } = data.createGroup.group;
+  const items = [];
+  for (const title of titles) items.push(await createItem(title, id));
+  return { id, items };
 }

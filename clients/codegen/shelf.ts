@@ -1,0 +1,96 @@
+// What an application writes with GraphQL Code Generator: documents as strings,
+// whose results and variables the compiler knows. Where the contract says that
+// a field may be null, or which values an enum has, this must say it too.
+import { graphql, useFragment as read } from './made';
+import type { ItemFragment, LibraryQueryVariables, TypedDocumentString } from './made/graphql';
+
+const Item = graphql(`
+  fragment Item on Content {
+    id
+    kind
+    title
+    description
+    version
+    lastModified
+    createdBy {
+      displayName
+    }
+  }
+`);
+
+const Library = graphql(`
+  query Library($id: ID!, $first: Int, $after: Cursor, $last: Int, $before: Cursor) {
+    principal(id: $id) {
+      __typename
+      ... on Group {
+        viewerRole
+      }
+      library(first: $first, after: $after, last: $last, before: $before) {
+        edges {
+          cursor
+          node {
+            ...Item
+          }
+        }
+        pageInfo {
+          hasNextPage
+          hasPreviousPage
+          startCursor
+          endCursor
+        }
+      }
+    }
+  }
+`);
+
+const Update = graphql(`
+  mutation Update($input: UpdateContentInput!) {
+    updateContent(input: $input) {
+      content {
+        ...Item
+      }
+      userErrors {
+        code
+        field
+      }
+    }
+  }
+`);
+
+export type Send = (request: { query: string; variables: unknown }) => Promise<{ data?: unknown; errors?: { message: string }[] }>;
+
+export class Application {
+  constructor(private readonly send: Send) {}
+
+  async execute<Result, Variables>(document: TypedDocumentString<Result, Variables>, variables: NoInfer<Variables>): Promise<Result> {
+    const { data, errors } = await this.send({ query: document.toString(), variables });
+    if (errors) throw new Error(errors.map((e) => e.message).join('; '));
+    return data as Result;
+  }
+
+  // walk reads a whole library in pages, forwards or backwards.
+  async walk(id: string, size: number, backwards = false): Promise<readonly ItemFragment[]> {
+    let items: ItemFragment[] = [];
+    let cursor: string | null = null;
+    for (let page = 0; page < 100; page++) {
+      const variables: LibraryQueryVariables = backwards ? { id, last: size, before: cursor } : { id, first: size, after: cursor };
+      const { principal } = await this.execute(Library, variables);
+      if (!principal) return items;
+      const { edges, pageInfo } = principal.library;
+      const nodes = edges.map((edge) => read(Item, edge.node));
+      items = backwards ? [...nodes, ...items] : [...items, ...nodes];
+      cursor = (backwards ? pageInfo.startCursor : pageInfo.endCursor) ?? null;
+      if (!(backwards ? pageInfo.hasPreviousPage : pageInfo.hasNextPage)) return items;
+    }
+    throw new Error('the library does not end');
+  }
+
+  // rename gives the new title, or says that somebody was faster.
+  async rename(id: string, title: string, expectedVersion: number): Promise<string> {
+    const { updateContent } = await this.execute(Update, { input: { id, title, expectedVersion } });
+    const fault = updateContent?.userErrors[0];
+    if (fault) return fault.code === 'CONFLICT' ? `conflict in ${fault.field?.join('.')}` : fault.code;
+    const item = read(Item, updateContent?.content);
+    return item?.kind === 'NOTE' ? item.title : '';
+  }
+}

@@ -1,0 +1,41 @@
+// Runs relay-compiler on shelf.js, and hands out what it has made.
+import { execFile } from 'node:child_process';
+import { cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { createRequire } from 'node:module';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+import compiler from 'relay-compiler';
+import { schemaText } from '../gateway.mjs';
+
+const run = promisify(execFile);
+
+export async function compile() {
+  const folder = mkdtempSync(join(tmpdir(), 'relay-'));
+  for (const name of ['src', 'made']) mkdirSync(join(folder, name));
+  cpSync(new URL('shelf.js', import.meta.url), join(folder, 'src', 'shelf.js'));
+  writeFileSync(join(folder, 'schema.graphql'), await schemaText());
+  writeFileSync(join(folder, 'package.json'), '{"type": "commonjs"}');
+  writeFileSync(join(folder, 'persisted.json'), '{}');
+  const config = {
+    src: 'src',
+    schema: 'schema.graphql',
+    artifactDirectory: 'made',
+    language: 'javascript',
+    eagerEsModules: false, // what it makes is read by Node, without a bundler
+    persistConfig: { file: 'persisted.json', algorithm: 'SHA256' },
+  };
+  writeFileSync(join(folder, 'relay.config.json'), JSON.stringify(config));
+  const told = await run(compiler, ['relay.config.json'], { cwd: folder }).catch((fault) => {
+    throw new Error(`relay-compiler:\n${fault.stdout}${fault.stderr}`);
+  });
+  const require = createRequire(join(folder, 'made', 'index.js'));
+  const artifact = (name) => require(`./${name}.graphql.js`);
+  return {
+    told: told.stdout + told.stderr,
+    artifact,
+    params: { shelfQuery: artifact('shelfQuery').params },
+    persisted: JSON.parse(readFileSync(join(folder, 'persisted.json'), 'utf8')),
+    remove: () => rmSync(folder, { recursive: true }),
+  };
+}

@@ -1,0 +1,111 @@
+// What an application writes for Relay. The compiler reads it against the
+// schema of the running gateway, and what it makes of it is run as it is.
+import { graphql } from 'relay-runtime';
+
+graphql`
+  fragment shelf_item on Content {
+    id
+    title
+    version
+    viewerRole
+  }
+`;
+
+graphql`
+  fragment shelf_library on Group
+  @argumentDefinitions(
+    first: { type: "Int" }
+    after: { type: "Cursor" }
+    last: { type: "Int" }
+    before: { type: "Cursor" }
+    orderBy: { type: "LibraryOrder" }
+  )
+  @refetchable(queryName: "shelfPageQuery") {
+    library(first: $first, after: $after, last: $last, before: $before, orderBy: $orderBy)
+      @connection(key: "shelf_library", filters: ["orderBy"]) {
+      __id
+      bucket
+      edges {
+        cursor
+        role
+        node {
+          ...shelf_item
+        }
+      }
+      pageInfo {
+        hasNextPage
+        hasPreviousPage
+        startCursor
+        endCursor
+      }
+    }
+  }
+`;
+
+graphql`
+  query shelfQuery($id: ID!, $first: Int, $last: Int, $orderBy: LibraryOrder) {
+    group(id: $id) {
+      displayName
+      ...shelf_library @arguments(first: $first, last: $last, orderBy: $orderBy)
+    }
+  }
+`;
+
+graphql`
+  mutation shelfShareMutation($input: ShareContentInput!, $connections: [ID!]!) {
+    shareContent(input: $input) {
+      edges @appendEdge(connections: $connections) {
+        cursor
+        role
+        node {
+          ...shelf_item
+        }
+      }
+      fanOut {
+        state
+      }
+      userErrors {
+        code
+        field
+        message
+      }
+    }
+  }
+`;
+
+graphql`
+  mutation shelfUpdateMutation($input: UpdateContentInput!) {
+    updateContent(input: $input) {
+      content {
+        ...shelf_item
+      }
+      userErrors {
+        code
+        field
+        message
+      }
+    }
+  }
+`;
+
+graphql`
+  mutation shelfRemoveMutation($input: RemoveFromLibraryInput!, $connections: [ID!]!) {
+    removeFromLibrary(input: $input) {
+      removedContentId @deleteEdge(connections: $connections)
+      userErrors {
+        code
+      }
+    }
+  }
+`;
+
+graphql`
+  mutation shelfDeleteMutation($input: DeleteContentInput!) {
+    deleteContent(input: $input) {
+      deletedContentId @deleteRecord
+      userErrors {
+        code
+      }
+    }
+  }
+`;

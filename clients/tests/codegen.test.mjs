@@ -1,0 +1,58 @@
+// GraphQL Code Generator on the running gateway, and the TypeScript compiler on
+// what it makes.
+import assert from 'node:assert/strict';
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { after, before, test } from 'node:test';
+import { generate } from '../codegen/generate.mjs';
+import { createShelf, post, token } from '../gateway.mjs';
+
+let made;
+before(async () => {
+  made = await generate();
+  await made.build(['shelf.ts']);
+});
+after(() => made.remove());
+
+const send = async (request) => (await post(request, { authorization: `Bearer ${token}` })).body;
+
+test('a typed application pages both ways and mutates', async () => {
+  const { Application } = made.require('./built/shelf.js');
+  const { id, items } = await createShelf('codegen', ['a', 'b', 'c', 'd', 'e']);
+  const app = new Application(send);
+  const titles = async (...how) => (await app.walk(id, 2, ...how)).map((item) => item.title);
+  assert.deepEqual(await titles(), ['a', 'b', 'c', 'd', 'e']);
+  assert.deepEqual(await titles(true), ['a', 'b', 'c', 'd', 'e']);
+  assert.equal(await app.rename(items[0], 'A', 1), 'A');
+  assert.equal(await app.rename(items[0], 'B', 1), 'conflict in expectedVersion');
+  assert.deepEqual(await titles(), ['b', 'c', 'd', 'e', 'A']);
+  const [item] = await app.walk(id, 1);
+  assert.equal(item.createdBy.displayName, 'Ann Archer');
+  assert.match(item.lastModified, /^2.*\.\d{6}Z$/);
+});
+
+test('the compiler knows what may be null, and the names and values of the contract', async () => {
+  const right = made.read('shelf.ts');
+  const wrong = {
+    'forgets-null.ts': ['if (!principal) return items;', ''],
+    'forgets-null-in-a-payload.ts': ["item?.kind === 'NOTE' ? item.title : ''", 'item.title'],
+    'misspells-an-input.ts': ['{ id, title, expectedVersion }', '{ id, titel: title, expectedVersion }'],
+    'misspells-a-value.ts': ["fault.code === 'CONFLICT'", "fault.code === 'CONFLCT'"],
+  };
+  for (const [name, [is, would]] of Object.entries(wrong)) {
+    assert.ok(right.includes(is), is);
+    writeFileSync(join(made.folder, name), right.replace(is, would));
+  }
+  const fault = await made.build(Object.keys(wrong)).then(() => assert.fail('it compiles'), (e) => e.message);
+  for (const name of Object.keys(wrong)) assert.match(fault, new RegExp(`^${name}.*error TS`, 'm'));
+});
+
+test('documents are answered by the ids of the generated manifest', async () => {
+  const manifest = JSON.parse(made.read('made/persisted-documents.json'));
+  const [documentId, query] = Object.entries(manifest).find(([, text]) => text.includes('query Library'));
+  assert.match(documentId, /^sha256:[0-9a-f]{64}$/);
+  const variables = { id: 'g:demo:standard-library', first: 1 };
+  const known = await post({ query, documentId, variables });
+  assert.equal(known.body.data.principal.library.edges.length, 1);
+  assert.deepEqual((await post({ documentId, variables })).body, known.body);
+});

@@ -1,0 +1,160 @@
+// urql with its normalised cache, its pagination in the manner of Relay, and its
+// persisted documents.
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { Client, fetchExchange, gql } from '@urql/core';
+import { cacheExchange } from '@urql/exchange-graphcache';
+import { relayPagination } from '@urql/exchange-graphcache/extras';
+import { persistedExchange } from '@urql/exchange-persisted';
+import { getIntrospectionQuery } from 'graphql';
+import { ask, createItem, createShelf, endpoint, token } from '../gateway.mjs';
+
+const schema = await ask(getIntrospectionQuery());
+
+const LIBRARY = gql`
+  query Library($id: ID!, $first: Int, $after: Cursor, $last: Int, $before: Cursor) {
+    group(id: $id) {
+      id
+      library(first: $first, after: $after, last: $last, before: $before) {
+        edges {
+          cursor
+          node {
+            id
+            title
+            version
+          }
+        }
+        pageInfo {
+          hasNextPage
+          hasPreviousPage
+          startCursor
+          endCursor
+        }
+      }
+    }
+  }
+`;
+
+// edit changes the edges of the one library of a group that was read.
+function edit(cache, id, change) {
+  const group = { __typename: 'Group', id };
+  for (const { fieldName, arguments: args } of cache.inspectFields(group)) {
+    if (fieldName !== 'library') continue;
+    const library = cache.resolve(group, 'library', args);
+    cache.link(library, 'edges', change(cache.resolve(library, 'edges')));
+  }
+}
+
+const updates = {
+  Mutation: {
+    shareContent(result, { input }, cache) {
+      for (const edge of result.shareContent.edges ?? []) edit(cache, input.principalIds[0], (edges) => [...edges, edge]);
+    },
+    removeFromLibrary({ removeFromLibrary: { removedContentId } }, { input }, cache) {
+      const removed = cache.keyOfEntity({ __typename: 'Content', id: removedContentId });
+      edit(cache, input.principalId, (edges) => edges.filter((edge) => cache.resolve(edge, 'node') !== removed));
+    },
+  },
+};
+
+// application is a client with a cache of its own; sent are its requests. A
+// cursor is the key of an edge: no two have the same.
+function application(...exchanges) {
+  const sent = [];
+  const library = relayPagination();
+  const client = new Client({
+    url: endpoint,
+    preferGetMethod: false,
+    fetchOptions: { headers: { authorization: `Bearer ${token}` } },
+    fetch: (url, options) => {
+      sent.push(JSON.parse(options.body));
+      return fetch(url, options);
+    },
+    exchanges: [
+      cacheExchange({
+        schema,
+        resolvers: { User: { library }, Group: { library } },
+        keys: { LibraryEdge: (edge) => edge.cursor, LibraryConnection: () => null, PageInfo: () => null, FanOut: () => null, UserError: () => null },
+        updates,
+      }),
+      ...exchanges,
+      fetchExchange,
+    ],
+  });
+  return { client, sent };
+}
+
+async function must(promise) {
+  const { data, error } = await promise;
+  assert.equal(error, undefined, error?.message);
+  return data;
+}
+
+const libraryOf = async (client, variables) => (await must(client.query(LIBRARY, variables))).group.library;
+const titlesOf = (library) => library.edges.map((edge) => edge.node.title);
+
+test('pages forwards and backwards fill one connection', async () => {
+  const { id } = await createShelf('urql-pages', ['a', 'b', 'c', 'd', 'e']);
+  const { client } = application();
+  let library = await libraryOf(client, { id, first: 2 });
+  assert.deepEqual(titlesOf(library), ['a', 'b']);
+  for (const titles of [['a', 'b', 'c', 'd'], ['a', 'b', 'c', 'd', 'e']]) {
+    assert.equal(library.pageInfo.hasNextPage, true);
+    library = await libraryOf(client, { id, first: 2, after: library.pageInfo.endCursor });
+    assert.deepEqual(titlesOf(library), titles);
+  }
+  assert.equal(library.pageInfo.hasNextPage, false);
+
+  const other = application().client;
+  library = await libraryOf(other, { id, last: 2 });
+  assert.deepEqual(titlesOf(library), ['d', 'e']);
+  library = await libraryOf(other, { id, last: 2, before: library.pageInfo.startCursor });
+  assert.deepEqual(titlesOf(library), ['b', 'c', 'd', 'e']);
+  assert.equal(library.pageInfo.hasPreviousPage, true);
+});
+
+test('mutations update the cache without a second query', async () => {
+  const { id, items } = await createShelf('urql-mutations', ['a', 'b']);
+  const other = await createItem('c');
+  const { client, sent } = application();
+  await libraryOf(client, { id, first: 10 });
+  const shown = async () => titlesOf(await libraryOf(client, { id, first: 10 }));
+
+  const update = gql`
+    mutation ($in: UpdateContentInput!) { updateContent(input: $in) { content { id title version } userErrors { code } } }
+  `;
+  await must(client.mutation(update, { in: { id: items[0], title: 'A' } }));
+  assert.deepEqual(await shown(), ['A', 'b']);
+
+  const share = gql`
+    mutation ($input: ShareContentInput!) { shareContent(input: $input) { edges { cursor node { id title version } } userErrors { code } } }
+  `;
+  await must(client.mutation(share, { input: { contentId: other, principalIds: [id] } }));
+  assert.deepEqual(await shown(), ['A', 'b', 'c']);
+
+  const remove = gql`
+    mutation ($input: RemoveFromLibraryInput!) { removeFromLibrary(input: $input) { removedContentId userErrors { code } } }
+  `;
+  await must(client.mutation(remove, { input: { principalId: id, contentId: items[1] } }));
+  assert.deepEqual(await shown(), ['A', 'c']);
+  assert.equal(sent.filter((body) => body.operationName === 'Library').length, 1);
+});
+
+test('errors come with their codes', async () => {
+  const { error } = await application().client.query(LIBRARY, { id: 'nonsense', first: 1 });
+  assert.deepEqual(error.graphQLErrors.map((e) => [e.path, e.extensions.code]), [[['group'], 'BAD_USER_INPUT']]);
+});
+
+test('persisted documents: the digest first, and the text once', async () => {
+  const { id } = await createShelf('urql-persisted', ['a']);
+  const query = gql`
+    query UrqlPersisted($id: ID!) { group(id: $id) { id library(first: 1) { nodes { id title } } } }
+  `;
+  const texts = [];
+  for (let n = 0; n < 2; n++) {
+    const { client, sent } = application(persistedExchange({ preferGetForPersistedQueries: false }));
+    assert.equal((await must(client.query(query, { id }))).group.library.nodes[0].title, 'a');
+    texts.push(sent.map((body) => Boolean(body.query)));
+  }
+  assert.deepEqual(texts, [[false, true], [false]]);
+});
