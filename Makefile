@@ -22,7 +22,7 @@ FUZZTIME ?= 20s
 CHROMIUM ?= $(shell command -v chromium || command -v chromium-browser || command -v google-chrome)
 
 GO_FILES = $(shell git ls-files --cached --others --exclude-standard '*.go')
-WEB_FILES = $(shell git ls-files --cached --others --exclude-standard web | grep -vE '\.go$$|^web/(dist|e2e)/')
+WEB_FILES = $(shell git ls-files --cached --others --exclude-standard web | grep -vE '\.go$$|^web/(dist|e2e|app/test)/')
 # What is concurrent, and therefore run under the race detector.
 CONCURRENT = $(shell go list ./... 2> /dev/null | grep -vE '/(scenario|bench|demo|web|graph/internal|cassandra|nemesis)(/|$$)')
 
@@ -57,13 +57,13 @@ $(DATA)/secret:
 	@(umask 077; head -c 32 /dev/urandom | od -An -v -tx1 | tr -d " \n" > $@)
 
 .PHONY: build
-build: web ## build bin/carrel, web page included
+build: web ## build bin/carrel, web pages included
 	go build -o bin/carrel .
 
 .PHONY: web
-web: web/dist/index.html ## build the GraphiQL page from npm
+web: web/dist/index.html ## build GraphiQL and the reference client from npm
 
-# Without npm the binary is built all the same and serves a plain form.
+# Without npm the binary is built all the same, and serves a plain form and no client.
 web/dist/index.html: $(WEB_FILES)
 	@if command -v npm > /dev/null; then \
 		cd web && npm ci --no-audit --no-fund && npm run --silent build && touch dist/index.html; \
@@ -122,7 +122,7 @@ race: ## run the concurrent packages under the race detector (needs gcc)
 	CGO_ENABLED=1 go test -race -count 1 -p 2 -timeout 12m $(TESTFLAGS) $(CONCURRENT)
 
 .PHONY: browser
-browser: build ## page through a library in GraphiQL, in a real browser (needs chromium)
+browser: build ## use GraphiQL and the reference client in a real browser (needs chromium)
 	@[ -n "$(CHROMIUM)" ] || { echo 'the browser test needs chromium: apt-get install chromium'; exit 1; }
 	CHROMIUM=$(CHROMIUM) .ci/browser
 

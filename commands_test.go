@@ -27,10 +27,10 @@ func parsed(t *testing.T, args ...string) (Config, error) {
 }
 
 func TestPrecedence(t *testing.T) {
-	config := file(t, "config.json", `{"listen":"file:1","auth-issuer":"file","dev":true,"cors-origin":["https://a.example","https://b.example"],"ttl":"2h"}`)
+	config := file(t, "config.json", `{"listen":"file:1","auth-issuer":"file","dev":true,"app":false,"cors-origin":["https://a.example","https://b.example"],"ttl":"2h"}`)
 	t.Run("defaults", func(t *testing.T) {
 		got, err := parsed(t)
-		want := Config{Listen: "127.0.0.1:8080", AdminListen: "127.0.0.1:0", StoreFlag: StoreFlag{Store: "pebble:data/store", Cassandra: ClusterFlags{Replication: []string{"3"}, Timeout: 6 * time.Second}}, AuthIssuer: "carrel", AuthAudience: "carrel", Limits: "enforce", RateLimit: 30000, HTTPProfile: "default"}
+		want := Config{Listen: "127.0.0.1:8080", AdminListen: "127.0.0.1:0", StoreFlag: StoreFlag{Store: "pebble:data/store", Cassandra: ClusterFlags{Replication: []string{"3"}, Timeout: 6 * time.Second}}, AuthIssuer: "carrel", AuthAudience: "carrel", App: true, Limits: "enforce", RateLimit: 30000, HTTPProfile: "default"}
 		if diff := cmp.Diff(want, got); err != nil || diff != "" {
 			t.Error(err, diff)
 		}
@@ -40,7 +40,7 @@ func TestPrecedence(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if got.Listen != "file:1" || got.AuthIssuer != "file" || !got.Dev || got.AuthAudience != "carrel" {
+		if got.Listen != "file:1" || got.AuthIssuer != "file" || !got.Dev || got.App || got.AuthAudience != "carrel" {
 			t.Errorf("%+v", got)
 		}
 		if diff := cmp.Diff([]string{"https://a.example", "https://b.example"}, got.CORSOrigin); diff != "" {
@@ -66,12 +66,13 @@ func TestPrecedence(t *testing.T) {
 	})
 	t.Run("flag beats environment", func(t *testing.T) {
 		t.Setenv("CARREL_LISTEN", "env:1")
-		got, err := parsed(t, "--listen", "flag:1", "--cors-origin", "https://e.example", "--cors-origin=https://f.example", "--config", config)
+		t.Setenv("CARREL_APP", "true")
+		got, err := parsed(t, "--no-app", "--listen", "flag:1", "--cors-origin", "https://e.example", "--cors-origin=https://f.example", "--config", config)
 		if err != nil {
 			t.Fatal(err)
 		}
-		if diff := cmp.Diff([]string{"https://e.example", "https://f.example"}, got.CORSOrigin); diff != "" || got.Listen != "flag:1" {
-			t.Error(got.Listen, diff)
+		if diff := cmp.Diff([]string{"https://e.example", "https://f.example"}, got.CORSOrigin); diff != "" || got.Listen != "flag:1" || got.App {
+			t.Error(got.Listen, got.App, diff)
 		}
 	})
 }

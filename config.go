@@ -22,6 +22,7 @@ type Config struct {
 	AuthIssuer      string   `help:"Issuer (iss) that tokens must have." default:"carrel" placeholder:"ISS"`
 	AuthAudience    string   `help:"Audience (aud) that tokens must have." default:"carrel" placeholder:"AUD"`
 	Dev             bool     `help:"For development: GraphiQL, introspection and suggestions are on, and tokens of the demo viewers are printed."`
+	App             bool     `help:"Serve the reference client at /app." default:"true" negatable:""`
 	TLSCert         string   `name:"tls-cert" help:"Certificate chain; HTTPS and HTTP/2 are served." placeholder:"FILE"`
 	TLSKey          string   `name:"tls-key" help:"Private key of the certificate." placeholder:"FILE"`
 	HostID          string   `name:"host-id" help:"First part of generated ids; the machine's name where it is not given." placeholder:"ID"`
@@ -81,7 +82,7 @@ func (c *Config) check() error {
 func (c *Config) LogValue() slog.Value {
 	return slog.GroupValue(
 		slog.String("store", c.Store), slog.String("auth_hs256_file", c.AuthHS256File), slog.String("auth_jwks", withoutUser(c.AuthJWKS)),
-		slog.String("auth_issuer", c.AuthIssuer), slog.String("auth_audience", c.AuthAudience), slog.Bool("dev", c.Dev),
+		slog.String("auth_issuer", c.AuthIssuer), slog.String("auth_audience", c.AuthAudience), slog.Bool("dev", c.Dev), slog.Bool("app", c.App),
 		slog.Bool("tls", c.TLSCert != ""), slog.String("host_id", c.HostID), slog.String("limits", c.Limits),
 		slog.Any("limit", c.Limit), slog.Int("rate_limit", c.RateLimit), slog.Any("trusted_proxy", c.TrustedProxy),
 		slog.String("http_profile", c.HTTPProfile), slog.String("documents", c.Documents),

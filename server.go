@@ -166,7 +166,7 @@ func (s *server) handler() (http.Handler, error) {
 	}
 	return edge.Mux(edge.Routes{
 		GraphQL: s.api,
-		Page:    web.Handler(web.Options{Dev: s.cfg.Dev, Viewers: s.demoViewers()}),
+		Page:    web.Handler(web.Options{Dev: s.cfg.Dev, App: s.cfg.App, Viewers: s.demoViewers()}),
 		Ready:   s.ready,
 		Sites:   s.access.sites,
 	}), nil

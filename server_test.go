@@ -121,7 +121,7 @@ func TestDevelopment(t *testing.T) {
 	if code, _, errs := command(t, "import", dora, "--store", cfg.Store); code != 0 {
 		t.Fatalf("import: exit %d: %s", code, errs)
 	}
-	cfg.Dev = true
+	cfg.Dev, cfg.App = true, true
 	s := serve(t, cfg)
 	if status, text := s.get(s.addr, "/"); status != 200 || !strings.Contains(text, "<html") {
 		t.Errorf("/: %d %.200s", status, text)
@@ -136,6 +136,9 @@ func TestDevelopment(t *testing.T) {
 	out := s.out.String()
 	if !strings.Contains(out, "(u:demo:dora)") || strings.Contains(out, "(u:demo:ann)") || !strings.Contains(out, "GraphiQL: http://"+s.addr+"/") {
 		t.Errorf("the demo viewers that exist, and no others, are printed: %s", out)
+	}
+	if !strings.Contains(out, "Reference client: http://"+s.addr+"/app\n") {
+		t.Errorf("where the reference client is, is not printed: %s", out)
 	}
 	if strings.Contains(out, testSecret) {
 		t.Error("the secret is printed")

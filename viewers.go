@@ -44,7 +44,7 @@ func (s *server) demoToken(d demo.Viewer) (string, error) {
 	})
 }
 
-// printViewers prints, in development, where the page is and a token for each
+// printViewers prints, in development, where the pages are and a token for each
 // demo viewer, if the store holds the demo data.
 func (s *server) printViewers(ctx context.Context, out io.Writer) error {
 	if !s.cfg.Dev {
@@ -56,6 +56,11 @@ func (s *server) printViewers(ctx context.Context, out io.Writer) error {
 	}
 	if _, err := fmt.Fprintf(out, "\nGraphiQL: %s://%s/\n", scheme, s.main.Addr()); err != nil {
 		return err
+	}
+	if s.cfg.App {
+		if _, err := fmt.Fprintf(out, "Reference client: %s://%s/app\n", scheme, s.main.Addr()); err != nil {
+			return err
+		}
 	}
 	if s.access.secret == nil {
 		return nil

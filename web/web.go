@@ -1,12 +1,15 @@
-// Package web serves GraphiQL, built from npm and embedded in the binary, from
-// the gateway's own origin, and in development the demo viewers it can ask as.
+// Package web serves two pages, built from npm and embedded in the binary, from
+// the gateway's own origin: GraphiQL at / and the reference client at /app; and
+// in development the demo viewers that both can ask as.
 //
-// It answers for the page, its assets, their cache headers and the policy the
-// browser holds them to. It must not know how tokens are made or how /graphql
-// answers: the one comes in through Options, the other is called by the page.
+// It answers for the pages, their assets, their cache headers and the policies
+// the browser holds them to. It must not know how tokens are made or how
+// /graphql answers: the one comes in through Options, the other is called by
+// the pages.
 //
 // The build is optional: where npm was missing, dist holds nothing but its
-// .keep, and the page is a plain HTML form instead.
+// .keep; then a plain HTML form stands in for GraphiQL, and the client is not
+// there.
 package web
 
 import (
@@ -28,9 +31,17 @@ var dist embed.FS
 //go:embed form.html
 var form string
 
-// nonceMark stands in the pages where the nonce of the answer belongs;
-// vite.config.js writes the same word.
-const nonceMark = "CARREL-NONCE"
+// The marks stand in the pages where something of the answer belongs: its
+// nonce (vite.config.js writes the same word), and whether there are demo
+// viewers to ask for, "demo" or "none" (app/index.html has it).
+const (
+	nonceMark   = "CARREL-NONCE"
+	viewersMark = "CARREL-VIEWERS"
+)
+
+// appRoot is where the reference client stands: every path below it that is no
+// file is a place in the client, and answers with its page.
+const appRoot = "/app"
 
 // Viewer is somebody the page can ask as.
 type Viewer struct {
@@ -40,26 +51,28 @@ type Viewer struct {
 	Token string `json:"token"`
 }
 
-// Options say what the handler serves.
+// Options say what the handler serves. What is off answers 404.
 type Options struct {
-	// Dev switches the page on. Without it every path answers 404: production
-	// serves an API, and hands tokens to nobody.
+	// Dev switches GraphiQL on: production does not explain its schema.
 	Dev bool
+	// App switches the reference client on. It holds no secret and hands out no
+	// tokens, so production may serve it.
+	App bool
 	// Viewers mints a token for each demo viewer. It is called for every answer
-	// of /dev/viewers, which is 404 where Viewers is nil.
+	// of /dev/viewers, which is 404 without Dev or where Viewers is nil.
 	Viewers func() ([]Viewer, error)
 }
 
-// Built tells whether the binary holds GraphiQL; otherwise the plain form is served.
+// Built tells whether the binary holds the pages; otherwise a plain form is served.
 func Built() bool {
 	_, err := fs.Stat(dist, "dist/index.html")
 	return err == nil
 }
 
-// Handler serves the page at /, its assets and /dev/viewers.
+// Handler serves the pages, their assets and /dev/viewers.
 func Handler(opts Options) http.Handler {
 	built, err := fs.Sub(dist, "dist")
-	if err != nil || !opts.Dev {
+	if err != nil {
 		return http.NotFoundHandler()
 	}
 	return handler(opts, built)
@@ -67,30 +80,69 @@ func Handler(opts Options) http.Handler {
 
 // handler is Handler over any build, so that tests need none.
 func handler(opts Options, built fs.FS) http.Handler {
-	s := &site{page: form, files: map[string][]byte{}, viewers: opts.Viewers}
+	s := &site{files: map[string][]byte{}}
 	// A file that cannot be read is left out: it then answers 404, as it would
 	// have if the build had not made it.
 	_ = fs.WalkDir(built, ".", func(name string, e fs.DirEntry, err error) error {
 		if err != nil || e.IsDir() || strings.HasPrefix(e.Name(), ".") {
 			return err
 		}
+		served := opts.Dev
+		if inApp("/" + name) {
+			served = opts.App
+		}
+		if !served {
+			return nil
+		}
 		if b, err := fs.ReadFile(built, name); err == nil {
 			s.files["/"+name] = b
 		}
 		return nil
 	})
-	if index, ok := s.files["/index.html"]; ok {
-		s.page = string(index)
-		delete(s.files, "/index.html")
+	told := "none"
+	if opts.Dev && opts.Viewers != nil {
+		s.viewers, told = opts.Viewers, "demo"
+	}
+	if opts.Dev {
+		s.graphiql = s.takePage("/index.html", form)
+	}
+	if opts.App {
+		s.app = strings.ReplaceAll(s.takePage(appRoot+"/index.html", ""), viewersMark, told)
 	}
 	return s
 }
 
-// site is the page with everything it loads.
+// takePage takes a page out of the files: it is served under another name, and
+// with its marks replaced.
+func (s *site) takePage(name, otherwise string) string {
+	page, ok := s.files[name]
+	if !ok {
+		return otherwise
+	}
+	delete(s.files, name)
+	return string(page)
+}
+
+// site is the pages with everything they load.
 type site struct {
-	page    string
-	files   map[string][]byte // by path
-	viewers func() ([]Viewer, error)
+	graphiql, app string            // empty: not served
+	files         map[string][]byte // by path
+	viewers       func() ([]Viewer, error)
+}
+
+// inApp tells whether a path is the reference client's.
+func inApp(name string) bool { return name == appRoot || strings.HasPrefix(name, appRoot+"/") }
+
+// pageAt is the page that stands at a path, with its policy; empty where there
+// is none. A name in a folder of assets is a file or nothing.
+func (s *site) pageAt(name string) (page string, policy func(nonce string) string) {
+	switch {
+	case name == "/":
+		return s.graphiql, graphiqlPolicy
+	case inApp(name) && !strings.HasPrefix(name, appRoot+"/assets/"):
+		return s.app, appPolicy
+	}
+	return "", nil
 }
 
 // ServeHTTP answers GET and HEAD.
@@ -102,8 +154,9 @@ func (s *site) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	h.Set("Cross-Origin-Opener-Policy", "same-origin")
 	file, isFile := s.files[r.URL.Path]
 	isViewers := r.URL.Path == "/dev/viewers" && s.viewers != nil
+	page, policy := s.pageAt(r.URL.Path)
 	switch {
-	case r.URL.Path != "/" && !isFile && !isViewers:
+	case page == "" && !isFile && !isViewers:
 		http.NotFound(w, r)
 	case r.Method != http.MethodGet && r.Method != http.MethodHead:
 		h.Set("Allow", "GET, HEAD")
@@ -113,31 +166,31 @@ func (s *site) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	case isViewers:
 		s.serveViewers(w, r)
 	default:
-		s.servePage(w, r)
+		servePage(w, r, page, policy)
 	}
 }
 
 // servePage writes the page with a nonce of its own: scripts run only with it
 // or from our origin.
-func (s *site) servePage(w http.ResponseWriter, r *http.Request) {
+func servePage(w http.ResponseWriter, r *http.Request, page string, policy func(nonce string) string) {
 	nonce := rand.Text()
 	h := w.Header()
 	h.Set("Content-Security-Policy", policy(nonce))
 	h.Set("Content-Type", "text/html; charset=utf-8")
 	h.Set("Cache-Control", "no-store")
-	page := strings.ReplaceAll(s.page, nonceMark, nonce)
+	page = strings.ReplaceAll(page, nonceMark, nonce)
 	http.ServeContent(w, r, "", time.Time{}, strings.NewReader(page))
 }
 
-// serveFile writes an asset. Those in /assets/ have a hash of their content in
+// serveFile writes an asset. Those in a folder assets have a hash of their content in
 // the name, so a name never changes what it stands for.
 func serveFile(w http.ResponseWriter, r *http.Request, file []byte) {
 	h := w.Header()
 	// A worker is held to the policy its own script came with.
-	h.Set("Content-Security-Policy", policy(""))
+	h.Set("Content-Security-Policy", graphiqlPolicy(""))
 	h.Set("Content-Type", mediaType(r.URL.Path))
 	h.Set("Cache-Control", "no-cache")
-	if strings.HasPrefix(r.URL.Path, "/assets/") {
+	if strings.HasPrefix(strings.TrimPrefix(r.URL.Path, appRoot), "/assets/") {
 		h.Set("Cache-Control", "public, max-age=31536000, immutable")
 	}
 	http.ServeContent(w, r, "", time.Time{}, bytes.NewReader(file))
@@ -159,27 +212,31 @@ func mediaType(name string) string {
 	}
 }
 
-// policy allows the page its own origin and nothing else. Monaco writes style
-// elements and style attributes without a nonce, which is why style-src needs
+// ownOrigin is what both pages are held to: their own origin, and nothing that
+// could be framed, sent elsewhere or based elsewhere.
+const ownOrigin = "default-src 'none'; connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'; "
+
+// graphiqlPolicy is wider where GraphiQL needs it: Monaco writes style elements
+// and style attributes without a nonce, which is why style-src needs
 // 'unsafe-inline'; GraphiQL's fonts and Monaco's images are data: addresses
 // inside their style sheets.
-func policy(nonce string) string {
-	script := "'self'"
-	if nonce != "" {
-		script += " 'nonce-" + nonce + "'"
+func graphiqlPolicy(nonce string) string {
+	return ownOrigin + "script-src 'self'" + withNonce(nonce) +
+		"; style-src 'self' 'unsafe-inline'; font-src 'self' data:; img-src 'self' data:; worker-src 'self'"
+}
+
+// appPolicy allows scripts, styles and pictures of our origin alone, and no
+// text to become markup or script, whatever a library holds.
+func appPolicy(nonce string) string {
+	return ownOrigin + "script-src 'self'" + withNonce(nonce) +
+		"; style-src 'self'; img-src 'self'; require-trusted-types-for 'script'; trusted-types 'none'"
+}
+
+func withNonce(nonce string) string {
+	if nonce == "" {
+		return ""
 	}
-	return strings.Join([]string{
-		"default-src 'none'",
-		"script-src " + script,
-		"style-src 'self' 'unsafe-inline'",
-		"font-src 'self' data:",
-		"img-src 'self' data:",
-		"connect-src 'self'",
-		"worker-src 'self'",
-		"base-uri 'none'",
-		"form-action 'none'",
-		"frame-ancestors 'none'",
-	}, "; ")
+	return " 'nonce-" + nonce + "'"
 }
 
 // serveViewers answers with tokens, so only the page itself may ask: a browser

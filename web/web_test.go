@@ -24,6 +24,9 @@ func built() fstest.MapFS {
 		"assets/index-Cd34.css":      {Data: []byte("body{}")},
 		"assets/codicon-Ef56.ttf":    {Data: []byte("font")},
 		"assets/json.worker-Gh78.js": {Data: []byte("self")},
+		"app/index.html":             {Data: []byte(`<html data-viewers="CARREL-VIEWERS"><script type="module" src="/app/assets/index-Ij90.js" nonce="CARREL-NONCE"></script>`)},
+		"app/assets/index-Ij90.js":   {Data: []byte("export {}")},
+		"app/favicon.svg":            {Data: []byte("<svg/>")},
 	}
 }
 
@@ -48,7 +51,7 @@ func ask(t *testing.T, h http.Handler, method, path string, header http.Header) 
 }
 
 func TestStatusTypeAndCaching(t *testing.T) {
-	dev := handler(Options{Dev: true, Viewers: demoViewers}, built())
+	dev := handler(Options{Dev: true, App: true, Viewers: demoViewers}, built())
 	forever := "public, max-age=31536000, immutable"
 	for _, tc := range []struct {
 		name, method, path      string
@@ -64,6 +67,13 @@ func TestStatusTypeAndCaching(t *testing.T) {
 		{name: "font", method: "GET", path: "/assets/codicon-Ef56.ttf", status: 200, mediaType: "font/ttf", cache: forever, hasPolicy: true},
 		{name: "icon, whose name has no hash", method: "GET", path: "/favicon.svg", status: 200, mediaType: "image/svg+xml", cache: "no-cache", hasPolicy: true},
 		{name: "viewers", method: "GET", path: "/dev/viewers", status: 200, mediaType: "application/json; charset=utf-8", cache: "no-store"},
+		{name: "client", method: "GET", path: "/app", status: 200, mediaType: "text/html; charset=utf-8", cache: "no-store", hasPolicy: true},
+		{name: "a place in the client", method: "GET", path: "/app/library/u:demo:ann", status: 200, mediaType: "text/html; charset=utf-8", cache: "no-store", hasPolicy: true},
+		{name: "script of the client", method: "GET", path: "/app/assets/index-Ij90.js", status: 200, mediaType: "text/javascript; charset=utf-8", cache: forever, hasPolicy: true},
+		{name: "icon of the client", method: "GET", path: "/app/favicon.svg", status: 200, mediaType: "image/svg+xml", cache: "no-cache", hasPolicy: true},
+		{name: "post to the client", method: "POST", path: "/app/find", status: 405, allow: "GET, HEAD"},
+		{name: "unknown asset of the client", method: "GET", path: "/app/assets/none.js", status: 404},
+		{name: "what only begins like the client", method: "GET", path: "/apple", status: 404},
 		{name: "post to the page", method: "POST", path: "/", status: 405, allow: "GET, HEAD"},
 		{name: "post to the viewers", method: "POST", path: "/dev/viewers", status: 405, allow: "GET, HEAD"},
 		{name: "the page by its file name", method: "GET", path: "/index.html", status: 404},
@@ -102,12 +112,68 @@ func TestStatusTypeAndCaching(t *testing.T) {
 	}
 }
 
-func TestProductionServesNothing(t *testing.T) {
-	for _, path := range []string{"/", "/dev/viewers", "/assets/index-Ab12.js", "/favicon.svg"} {
-		answer, body := ask(t, Handler(Options{Viewers: demoViewers}), "GET", path, nil)
-		if answer.StatusCode != http.StatusNotFound || strings.Contains(body, "a.b.c") {
-			t.Errorf("%s answered %d: %s", path, answer.StatusCode, body)
+// TestWhatIsOffIsNotThere: production explains no schema and hands out no
+// tokens, whether or not it serves the reference client.
+func TestWhatIsOffIsNotThere(t *testing.T) {
+	ofGraphiQL := []string{"/", "/dev/viewers", "/assets/index-Ab12.js", "/favicon.svg", "/index.html"}
+	ofApp := []string{"/app", "/app/", "/app/library/u:demo:ann", "/app/assets/index-Ij90.js"}
+	for name, tc := range map[string]struct {
+		opts       Options
+		there, not []string
+	}{
+		"nothing":        {Options{Viewers: demoViewers}, nil, append(ofApp, ofGraphiQL...)},
+		"client alone":   {Options{App: true, Viewers: demoViewers}, ofApp, ofGraphiQL},
+		"without client": {Options{Dev: true, Viewers: demoViewers}, ofGraphiQL[:4], ofApp},
+	} {
+		t.Run(name, func(t *testing.T) {
+			h := handler(tc.opts, built())
+			for _, path := range tc.there {
+				if answer, _ := ask(t, h, "GET", path, nil); answer.StatusCode != http.StatusOK {
+					t.Errorf("%s answered %d", path, answer.StatusCode)
+				}
+			}
+			for _, path := range tc.not {
+				if answer, body := ask(t, h, "GET", path, nil); answer.StatusCode != http.StatusNotFound || strings.Contains(body, "a.b.c") {
+					t.Errorf("%s answered %d: %s", path, answer.StatusCode, body)
+				}
+			}
+		})
+	}
+}
+
+// The page is told whether there are demo viewers, so that it need not ask for
+// what does not exist.
+func TestClientIsToldOfDemoViewers(t *testing.T) {
+	for want, opts := range map[string]Options{
+		`data-viewers="demo"`: {Dev: true, App: true, Viewers: demoViewers},
+		`data-viewers="none"`: {App: true, Viewers: demoViewers},
+	} {
+		if _, body := ask(t, handler(opts, built()), "GET", "/app", nil); !strings.Contains(body, want) {
+			t.Errorf("%s is missing: %s", want, body)
 		}
+	}
+}
+
+func TestClientWhereNothingWasBuilt(t *testing.T) {
+	h := handler(Options{Dev: true, App: true}, fstest.MapFS{".keep": {}})
+	if answer, _ := ask(t, h, "GET", "/app", nil); answer.StatusCode != http.StatusNotFound {
+		t.Errorf("answered %d", answer.StatusCode)
+	}
+}
+
+func TestPolicyOfTheClientIsTheStrictest(t *testing.T) {
+	answer, body := ask(t, handler(Options{App: true}, built()), "GET", "/app", nil)
+	policy := answer.Header.Get("Content-Security-Policy")
+	for _, part := range []string{"default-src 'none'", "style-src 'self';", "img-src 'self';", "connect-src 'self'", "require-trusted-types-for 'script'", "trusted-types 'none'", "form-action 'none'", "frame-ancestors 'none'"} {
+		if !strings.Contains(policy, part) {
+			t.Errorf("%s is missing in %s", part, policy)
+		}
+	}
+	if strings.Contains(policy, "unsafe") || strings.Contains(policy, "data:") || strings.Contains(policy, "http") {
+		t.Errorf("too wide: %s", policy)
+	}
+	if nonce := nonceInPolicy.FindStringSubmatch(policy); nonce == nil || !strings.Contains(body, `nonce="`+nonce[1]+`"`) {
+		t.Errorf("the script has not the nonce of %s:\n%s", policy, body)
 	}
 }
 

@@ -1,0 +1,151 @@
+// The page around the pages: who is reading, where to go, and what is wrong
+// with the network.
+import { useEffect, useRef, useState } from 'react';
+import { useApolloClient } from '@apollo/client/react';
+import { samePage } from './data/routes.js';
+import { Plus, ThemeIcon } from './ui/icons.jsx';
+import { To, useNavigation, useTitle } from './ui/navigation.jsx';
+import { useOnline } from './ui/notices.jsx';
+import { useMe, useSession } from './ui/session.jsx';
+import { useTheme } from './ui/theme.js';
+import { Empty } from './ui/states.jsx';
+import { FindPage } from './pages/find.jsx';
+import { GroupsPage, MembersPage } from './pages/groups.jsx';
+import { HomePage } from './pages/home.jsx';
+import { CreateItem } from './pages/item-dialogs.jsx';
+import { ItemPage } from './pages/item.jsx';
+import { LibraryPage } from './pages/library.jsx';
+import { Introduce, SignIn } from './pages/sign-in.jsx';
+
+export function App() {
+  const { place, go } = useNavigation();
+  const client = useApolloClient();
+  const { claims, signedIn, expired } = useSession();
+  const me = useMe();
+  const [open, setOpen] = useState('');
+  const main = useFocusOnArrival(place);
+  const close = () => setOpen('');
+
+  const created = (item) => {
+    close();
+    // The library tells of it if it is shown; if not, it is read anew.
+    client.cache.modify({ id: client.cache.identify({ __typename: 'User', id: me.id }), fields: { library: (held, { DELETE }) => (held.edges && place.id !== me.id ? DELETE : held) } });
+    go({ name: 'library', id: me.id, item: item.id }, { opened: true });
+  };
+
+  return (
+    <>
+      <a className="skip" href="#main" onClick={(event) => (event.preventDefault(), main.current.focus())}>
+        Skip to the content
+      </a>
+      <Banner me={me} onSignIn={() => setOpen('sign-in')} onCreate={() => setOpen('create')} />
+      <Warnings expired={expired} onSignIn={() => setOpen('sign-in')} />
+      <main id="main" ref={main} tabIndex={-1}>
+        {signedIn && me === null && place.name === 'home' ? <Introduce /> : <Page place={place} onSignIn={() => setOpen('sign-in')} onCreate={() => setOpen('create')} />}
+      </main>
+      {open === 'sign-in' && <SignIn onClose={close} />}
+      {open === 'create' && <CreateItem tenant={claims.tenant} onClose={close} onDone={created} />}
+    </>
+  );
+}
+
+function Page({ place, onSignIn, onCreate }) {
+  switch (place.name) {
+    case 'home':
+      return <HomePage onSignIn={onSignIn} />;
+    case 'library':
+      return <LibraryPage key={place.id} place={place} onSignIn={onSignIn} onCreate={onCreate} />;
+    case 'members':
+      return <MembersPage key={place.id} id={place.id} onSignIn={onSignIn} />;
+    case 'item':
+      return <ItemPage key={place.id} id={place.id} />;
+    case 'groups':
+      return <GroupsPage onSignIn={onSignIn} />;
+    case 'find':
+      return <FindPage q={place.q} />;
+    default:
+      return <UnknownPage />;
+  }
+}
+
+function UnknownPage() {
+  useTitle('No such page');
+  return (
+    <Empty heading="No such page">
+      <p>
+        This address leads nowhere. <To place={{ name: 'home' }}>Begin at the entrance</To>.
+      </p>
+    </Empty>
+  );
+}
+
+function Banner({ me, onSignIn, onCreate }) {
+  const { place } = useNavigation();
+  const { signedIn, name } = useSession();
+  const { theme, step } = useTheme();
+  const current = (yes) => (yes ? 'page' : undefined);
+  return (
+    <header className="banner">
+      <To className="wordmark" place={{ name: 'home' }}>
+        Carrel
+      </To>
+      <nav className="ways" aria-label="Main">
+        {me && (
+          <To place={{ name: 'library', id: me.id }} aria-current={current(place.name === 'library' && place.id === me.id)}>
+            My library
+          </To>
+        )}
+        {me && (
+          <To place={{ name: 'groups' }} aria-current={current(place.name === 'groups')}>
+            Groups
+          </To>
+        )}
+        <To place={{ name: 'find', q: '' }} aria-current={current(place.name === 'find')}>
+          Find
+        </To>
+        {me && (
+          <button type="button" className="button" onClick={onCreate}>
+            <Plus /> New
+          </button>
+        )}
+      </nav>
+      <div className="banner-end">
+        <button type="button" className="icon-button" aria-label={`Theme: ${theme}`} title={`Theme: ${theme}`} onClick={step}>
+          <ThemeIcon of={theme} />
+        </button>
+        <button type="button" className="who" aria-haspopup="dialog" onClick={onSignIn}>
+          {signedIn ? (me?.displayName ?? name) : 'Sign in'}
+        </button>
+      </div>
+    </header>
+  );
+}
+
+function Warnings({ expired, onSignIn }) {
+  const online = useOnline();
+  return (
+    <div className="warnings" role="status">
+      {!online && <p>You are offline. What you see may have changed since.</p>}
+      {expired && (
+        <p>
+          Your token is no longer accepted.{' '}
+          <button type="button" className="button" onClick={onSignIn}>
+            Sign in again
+          </button>
+        </p>
+      )}
+    </div>
+  );
+}
+
+// useFocusOnArrival moves focus to a page when the reader comes to it, as a
+// browser does when it loads one.
+function useFocusOnArrival(place) {
+  const main = useRef(null);
+  const last = useRef(place);
+  useEffect(() => {
+    if (!samePage(last.current, place)) main.current.focus({ preventScroll: true });
+    last.current = place;
+  }, [place]);
+  return main;
+}

@@ -1,0 +1,127 @@
+// How what was read is kept: one record for each user, group and item, so that
+// a change shows wherever the item does, and one stretch for each library and
+// way to look at it.
+import { InMemoryCache } from '@apollo/client';
+import { relayStylePagination } from '@apollo/client/utilities';
+import { dropEntry, joinPage, placeEntry } from './entries.js';
+import { ENTRY } from './documents.js';
+
+export function createCache() {
+  return new InMemoryCache({
+    possibleTypes: { Principal: ['User', 'Group'], Node: ['User', 'Group', 'Content'] },
+    typePolicies: {
+      Query: {
+        fields: {
+          principal: known((id) => (id.startsWith('g:') ? 'Group' : 'User')),
+          group: known(() => 'Group'),
+          content: known(() => 'Content'),
+          principals: relayStylePagination(['tenant', 'prefix']),
+        },
+      },
+      User: { fields: { library: libraryPolicy, groups: relayStylePagination() } },
+      Group: { fields: { library: libraryPolicy, members: relayStylePagination() } },
+      Content: { fields: { members: relayStylePagination() } },
+    },
+  });
+}
+
+// known answers a look-up by id with the record that another query has read.
+function known(typename) {
+  return {
+    read(existing, { args, toReference, canRead }) {
+      if (existing !== undefined || !args?.id) return existing;
+      const reference = toReference({ __typename: typename(args.id), id: args.id });
+      return canRead(reference) ? reference : undefined;
+    },
+  };
+}
+
+const libraryPolicy = {
+  // The number of entries is read by itself, and must not replace the entries.
+  keyArgs: (args) => (args?.first === 0 ? 'library:head' : ['orderBy', ['direction'], 'includeShared']),
+  read(existing, { canRead, readField }) {
+    if (!existing?.edges) return existing;
+    // What was deleted is in no list any more.
+    return { ...existing, edges: existing.edges.filter((edge) => canRead(readField('node', edge))) };
+  },
+  merge(existing, incoming, { args, readField }) {
+    if (!incoming.edges) return incoming;
+    const edges = incoming.edges.map((edge) => ({ ...edge, place: placeOf(edge.node, readField) }));
+    const asked = { direction: args.orderBy.direction, after: args.after, before: args.before };
+    const joined = joinPage(existing, { edges, pageInfo: incoming.pageInfo }, asked);
+    return { __typename: incoming.__typename, shared: args.includeShared, ...joined };
+  },
+};
+
+function placeOf(node, readField) {
+  return { id: readField('id', node), time: readField('lastModified', node) };
+}
+
+// A view is one way to look at one library: { id, direction, shared }.
+
+// heldView is the stretch that is kept for a view, or undefined.
+export function heldView(cache, view) {
+  let found;
+  eachStretch(cache, view, (stretch) => {
+    found = stretch;
+    return stretch;
+  });
+  return found;
+}
+
+// applyChange takes one event of libraryChanged into a view. It answers with
+// the id of the item concerned, and whether it stands in the stretch now.
+export function applyChange(cache, view, change) {
+  if (change.__typename === 'LibraryEntryRemoved') {
+    takeOut(cache, view, change.contentId);
+    return { id: change.contentId, shown: false };
+  }
+  const { edge } = change;
+  writeNewer(cache, edge.node);
+  const placed = {
+    __typename: edge.__typename,
+    cursor: edge.cursor,
+    role: edge.role,
+    node: { __ref: cache.identify(edge.node) },
+    place: { id: edge.node.id, time: edge.node.lastModified },
+  };
+  let shown = false;
+  eachStretch(cache, view, (stretch) => {
+    const next = placeEntry(stretch, placed);
+    shown = next.edges.includes(placed);
+    return next;
+  });
+  return { id: edge.node.id, shown };
+}
+
+// takeOut drops an item from a view.
+export function takeOut(cache, view, id) {
+  eachStretch(cache, view, (stretch) => dropEntry(stretch, id));
+}
+
+// forgetItem drops an item from everywhere.
+export function forgetItem(cache, id) {
+  cache.evict({ id: cache.identify({ __typename: 'Content', id }) });
+  cache.gc();
+}
+
+// writeNewer keeps a record unless a newer one was read in the meantime.
+function writeNewer(cache, node) {
+  const id = cache.identify(node);
+  const held = cache.readFragment({ id, fragment: ENTRY });
+  if (held && held.version > node.version) return;
+  cache.writeFragment({ id, fragment: ENTRY, data: node });
+}
+
+// eachStretch changes the stretches of a view: there is one at most.
+function eachStretch(cache, { id, direction, shared }, change) {
+  cache.modify({
+    id: cache.identify({ __typename: id.startsWith('g:') ? 'Group' : 'User', id }),
+    fields: {
+      library(stretch) {
+        const ours = stretch?.edges && stretch.direction === direction && stretch.shared === shared;
+        return ours ? change(stretch) : stretch;
+      },
+    },
+  });
+}

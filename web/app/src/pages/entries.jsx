@@ -1,0 +1,132 @@
+// The entries of a library, parted by the days of their last change. One of
+// them is in the order of the Tab key; the arrows go to the others.
+import { useLayoutEffect, useMemo, useRef, useState } from 'react';
+import { byDay } from '../data/entries.js';
+import { VisibilityIcon } from '../ui/icons.jsx';
+import { To, useNavigation } from '../ui/navigation.jsx';
+import { clockOf, dayOf, kindName, visibilityName } from '../ui/words.js';
+import { elementOf, useFirstInView, useNearing, useStillness } from './use-scroll.js';
+
+export function Entries({ place, library, ends, extend, fresh, onRested, busy }) {
+  const { go } = useNavigation();
+  const list = useRef(null);
+  const { edges, pageInfo } = library;
+  const days = useMemo(() => byDay(edges, dayOf), [edges]);
+  const [chosen, setChosen] = useState(null);
+  const reachable = edges.some(({ node }) => node.id === chosen) ? chosen : (place.item ?? edges[0]?.node.id);
+  const inOrder = edges.some(({ node }) => node.id === reachable) ? reachable : edges[0]?.node.id;
+
+  useStillness(list, !pageInfo.hasPreviousPage);
+  useBeginAt(list, place.at, edges);
+  useFirstInView(list, (id) => {
+    const at = placeBefore(edges, pageInfo, id, place.at);
+    if (at !== place.at) go({ ...place, at }, { replace: true });
+  });
+
+  const onKeyDown = (event) => {
+    const to = { ArrowDown: 1, ArrowUp: -1, Home: -Infinity, End: Infinity }[event.key];
+    const from = event.target.closest('[data-entry]')?.dataset.entry;
+    if (to === undefined || !from || event.altKey || event.ctrlKey || event.metaKey || event.shiftKey) return;
+    event.preventDefault();
+    const ids = edges.map(({ node }) => node.id);
+    const next = ids[Math.min(Math.max(ids.indexOf(from) + to, 0), ids.length - 1)];
+    setChosen(next);
+    elementOf(list.current, next)?.querySelector('a').focus();
+  };
+
+  return (
+    <div className="entries" ref={list} onKeyDown={onKeyDown} aria-busy={busy}>
+      <End side="previous" state={ends.previous} extend={extend} changes={`${pageInfo.startCursor} ${ends.previous}`} />
+      {days.map(({ day, edges: ofDay }) => (
+        <section key={`${day} ${ofDay[0].node.id}`} className="day" aria-label={day}>
+          <h2 className="day-name">{day}</h2>
+          <ol>
+            {ofDay.map(({ node }) => (
+              <Entry
+                key={node.id}
+                item={node}
+                place={{ ...place, item: node.id }}
+                open={place.item === node.id}
+                replace={Boolean(place.item)}
+                inOrder={node.id === inOrder}
+                fresh={fresh.has(node.id)}
+                onChoose={() => setChosen(node.id)}
+                onRested={onRested}
+              />
+            ))}
+          </ol>
+        </section>
+      ))}
+      <End side="next" state={ends.next} extend={extend} changes={`${pageInfo.endCursor} ${ends.next}`} />
+    </div>
+  );
+}
+
+function Entry({ item, place, open, replace, inOrder, fresh, onChoose, onRested }) {
+  return (
+    <li className={fresh ? 'entry entry-fresh' : 'entry'} data-entry={item.id} onAnimationEnd={() => onRested(item.id)}>
+      <article>
+        <time className="entry-time" dateTime={item.lastModified}>
+          {clockOf(item.lastModified)}
+        </time>
+        <div className="entry-text">
+          <h3>
+            <To place={place} opened replace={replace} tabIndex={inOrder ? 0 : -1} aria-current={open ? 'true' : undefined} onFocus={onChoose}>
+              {item.title}
+            </To>
+          </h3>
+          {item.description && <p className="entry-description">{item.description}</p>}
+          <p className="entry-about">
+            {kindName[item.kind]}
+            <span className="badge">
+              <VisibilityIcon of={item.visibility} /> {visibilityName(item.visibility, item.tenant)}
+            </span>
+            {item.createdBy && <span>by {item.createdBy.displayName}</span>}
+          </p>
+        </div>
+      </article>
+    </li>
+  );
+}
+
+// End is where the list grows, before it is reached.
+function End({ side, state, extend, changes }) {
+  const end = useRef(null);
+  useNearing(end, () => state === 'idle' && extend(side), changes);
+  if (state === 'done') return side === 'next' ? <p className="colophon">The end of the library.</p> : null;
+  return (
+    <div ref={end} className={`end end-${side}`}>
+      {state === 'failed' ? (
+        <p role="alert">
+          The {side === 'next' ? 'following' : 'preceding'} entries could not be read.{' '}
+          <button type="button" className="button" onClick={() => extend(side)}>
+            Try again
+          </button>
+        </p>
+      ) : (
+        <p role="status">Turning the page…</p>
+      )}
+    </div>
+  );
+}
+
+// useBeginAt shows, once, the entry after the cursor that the address names.
+function useBeginAt(list, at, edges) {
+  const begun = useRef(false);
+  useLayoutEffect(() => {
+    if (begun.current) return;
+    begun.current = true;
+    const before = at ? edges.findIndex((edge) => edge.cursor === at) : -1;
+    const first = edges[before + 1];
+    if (before >= 0 && first) elementOf(list.current, first.node.id)?.scrollIntoView({ block: 'start', behavior: 'instant' });
+  });
+}
+
+// placeBefore is the cursor after which an entry comes first; null at the
+// beginning of the library. Of the first entry held nothing comes before, and
+// the address stays as it is.
+function placeBefore(edges, pageInfo, id, otherwise) {
+  const index = edges.findIndex(({ node }) => node.id === id);
+  if (index > 0) return edges[index - 1].cursor;
+  return index === 0 && !pageInfo.hasPreviousPage ? null : otherwise;
+}

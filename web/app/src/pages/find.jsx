@@ -1,0 +1,109 @@
+// Looks for other people's libraries: by the beginning of a name, or by an id.
+import { useEffect, useState } from 'react';
+import { useQuery } from '@apollo/client/react';
+import { FIND_PRINCIPALS } from '../data/documents.js';
+import { principalId } from '../data/routes.js';
+import { Search, VisibilityIcon } from '../ui/icons.jsx';
+import { To, useNavigation, useTitle } from '../ui/navigation.jsx';
+import { useSettled } from '../ui/people-picker.jsx';
+import { useSession } from '../ui/session.jsx';
+import { Empty, Failed, Loading, Monogram } from '../ui/states.jsx';
+import { kindOfPrincipal, visibilityName } from '../ui/words.js';
+
+const atOnce = 25;
+
+export function FindPage({ q }) {
+  const { claims, signedIn } = useSession();
+  const { go } = useNavigation();
+  const [text, setText] = useState(q);
+  const prefix = useSettled(text.trim());
+  useTitle('Find a library');
+
+  useEffect(() => {
+    if (prefix !== q) go({ name: 'find', q: prefix }, { replace: true });
+  }, [prefix, q, go]);
+
+  const isId = principalId.test(prefix);
+  return (
+    <article className="page">
+      <header className="page-head">
+        <h1>Find a library</h1>
+      </header>
+      <form
+        role="search"
+        className="search"
+        onSubmit={(event) => {
+          event.preventDefault();
+          if (principalId.test(text.trim())) go({ name: 'library', id: text.trim() });
+        }}
+      >
+        <label htmlFor="find">{signedIn ? `A name at ${claims.tenant}, or an id` : 'The id of a user or group'}</label>
+        <div className="search-box">
+          <Search />
+          <input
+            id="find"
+            type="search"
+            value={text}
+            autoComplete="off"
+            autoCapitalize="none"
+            spellCheck={false}
+            placeholder={signedIn ? 'ann, or g:demo:readers' : 'g:demo:readers'}
+            onChange={(event) => setText(event.target.value)}
+          />
+        </div>
+      </form>
+      {isId && (
+        <p>
+          <To className="button button-main" place={{ name: 'library', id: prefix }}>
+            Open {prefix}
+          </To>
+        </p>
+      )}
+      {!isId && !signedIn && <p className="hint">Names can be looked up by those who are signed in.</p>}
+      {!isId && signedIn && <Found tenant={claims.tenant} prefix={prefix} />}
+    </article>
+  );
+}
+
+function Found({ tenant, prefix }) {
+  const { data, previousData, error, refetch, fetchMore } = useQuery(FIND_PRINCIPALS, {
+    variables: { tenant, prefix, first: atOnce },
+    fetchPolicy: 'cache-and-network',
+    nextFetchPolicy: 'cache-first',
+  });
+  const found = (data ?? previousData)?.principals;
+  if (error && !data) return <Failed error={error} onRetry={() => refetch()} />;
+  if (!found) return <Loading what="Looking…" />;
+  if (found.edges.length === 0) {
+    return (
+      <Empty heading="Nobody of that name">
+        <p>Names are looked up by their beginning, and that of each of their words. Only those whom you may see are found.</p>
+      </Empty>
+    );
+  }
+  return (
+    <>
+      <p className="hidden" role="status">
+        {found.edges.length} found
+      </p>
+      <ul className="principals">
+        {found.edges.map(({ node }) => (
+          <li key={node.id}>
+            <Monogram id={node.id} name={node.displayName} />
+            <span className="members-name">
+              <To place={{ name: 'library', id: node.id }}>{node.displayName}</To>
+              <small>
+                {kindOfPrincipal(node.id) === 'group' ? 'Group' : 'User'} · {node.id} · <VisibilityIcon of={node.visibility} /> {visibilityName(node.visibility, tenant)}
+              </small>
+            </span>
+          </li>
+        ))}
+      </ul>
+      {found.pageInfo.hasNextPage && (
+        <button type="button" className="button" onClick={() => fetchMore({ variables: { after: found.pageInfo.endCursor } }).catch(() => refetch())}>
+          Show more
+        </button>
+      )}
+    </>
+  );
+}

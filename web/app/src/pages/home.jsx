@@ -1,0 +1,66 @@
+// The entrance: whoever is signed in goes on to their own library.
+import { useEffect, useState } from 'react';
+import { principalId } from '../data/routes.js';
+import { Form, Submit, TextField } from '../ui/forms.jsx';
+import { To, useNavigation, useTitle } from '../ui/navigation.jsx';
+import { useMe, useSession } from '../ui/session.jsx';
+import { Loading } from '../ui/states.jsx';
+
+const largestOfTheDemo = 'g:demo:standard-library';
+
+export function HomePage({ onSignIn }) {
+  const { go } = useNavigation();
+  const { signedIn, viewers } = useSession();
+  const me = useMe();
+  useTitle('');
+
+  useEffect(() => {
+    if (me) go({ name: 'library', id: me.id }, { replace: true });
+  }, [me, go]);
+
+  if (signedIn) return <Loading what="Opening your library…" lines={6} />;
+  return (
+    <article className="entrance">
+      <h1>A desk in the library</h1>
+      <p className="lead">
+        Everybody here has a library, and every group. What is shared with you stands in yours, the last change first, and moves when somebody changes it.
+      </p>
+      <div className="actions">
+        <button type="button" className="button button-main" onClick={onSignIn}>
+          Sign in
+        </button>
+        {viewers.length > 0 && (
+          <To className="button" place={{ name: 'library', id: largestOfTheDemo }}>
+            Look around
+          </To>
+        )}
+      </div>
+      <OpenById />
+    </article>
+  );
+}
+
+function OpenById() {
+  const { go } = useNavigation();
+  const [id, setId] = useState('');
+  const [faults, setFaults] = useState({});
+  const open = () => {
+    if (principalId.test(id.trim())) go({ name: 'library', id: id.trim() });
+    else setFaults({ id: ['An id looks like u:tenant:name, or g:tenant:name for a group.'] });
+  };
+  return (
+    <section className="entrance-open">
+      <Form onSubmit={open} submission={{ busy: false, faults }} actions={<Submit>Open</Submit>}>
+        <TextField
+          label="Open a library by its id"
+          placeholder="g:tenant:name"
+          autoCapitalize="none"
+          spellCheck={false}
+          value={id}
+          onChange={(event) => setId(event.target.value)}
+          faults={faults.id}
+        />
+      </Form>
+    </section>
+  );
+}

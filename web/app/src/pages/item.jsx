@@ -1,0 +1,232 @@
+// An item whole: beside a library, or by itself.
+import { useEffect, useRef, useState } from 'react';
+import { useApolloClient, useQuery } from '@apollo/client/react';
+import { ITEM, MORE_ITEM_MEMBERS, REMOVE_FROM_LIBRARY, SET_CONTENT_MEMBERS, SHARE_CONTENT } from '../data/documents.js';
+import { addressOf } from '../data/routes.js';
+import { forgetItem } from '../data/cache.js';
+import { useSubmit } from '../ui/forms.jsx';
+import { Outward, VisibilityIcon } from '../ui/icons.jsx';
+import { Members } from '../ui/members.jsx';
+import { To, useNavigation, useTitle } from '../ui/navigation.jsx';
+import { useSay } from '../ui/notices.jsx';
+import { useMe, useSession } from '../ui/session.jsx';
+import { Empty, Failed, Loading } from '../ui/states.jsx';
+import { dateOf, kindName, roleName, visibilityName } from '../ui/words.js';
+import { ChangeVisibility, DeleteItem, EditItem, ShareItem } from './item-dialogs.jsx';
+
+// ItemPage is an item at an address of its own.
+export function ItemPage({ id }) {
+  const { go } = useNavigation();
+  return (
+    <article className="page page-item">
+      <Item id={id} heading="h1" onGone={() => go({ name: 'home' })} onChanged={() => {}} />
+    </article>
+  );
+}
+
+// Item shows an item and what can be done with it. library is the library it is
+// shown beside, if any, with mayTakeOut; onChanged is told of changes that move
+// entries, onGone when there is nothing to show any more.
+export function Item({ id, heading, library = null, onChanged, onGone, focusTitle = false }) {
+  const { data, error, refetch } = useQuery(ITEM, {
+    variables: { id },
+    fetchPolicy: 'cache-and-network',
+    nextFetchPolicy: 'cache-first',
+    returnPartialData: true,
+  });
+  const item = data?.content;
+  const whole = Boolean(item?.members);
+  const title = useRef(null);
+  const shownTitle = item?.title;
+  useTitle(shownTitle);
+
+  useEffect(() => {
+    if (focusTitle && shownTitle !== undefined) title.current?.focus({ preventScroll: true });
+    // Once an item: what is typed meanwhile must not be interrupted by a change of its title.
+  }, [id, focusTitle, shownTitle === undefined]);
+
+  if (error && !whole) return <Failed error={error} onRetry={() => refetch()} heading="The item could not be read" />;
+  if (data && item === null) {
+    return (
+      <Empty heading="Nothing to see here">
+        <p>There is no such item, or it is not open to you any more.</p>
+      </Empty>
+    );
+  }
+  if (!item?.title) return <Loading what="Reading the item…" />;
+
+  const Heading = heading;
+  return (
+    <>
+      <p className="eyebrow">
+        {kindName[item.kind]}
+        <span className="badge">
+          <VisibilityIcon of={item.visibility} /> {visibilityName(item.visibility, item.tenant)}
+        </span>
+      </p>
+      <Heading className="item-title" ref={title} tabIndex={-1}>
+        {item.title}
+      </Heading>
+      {item.description && <p className="item-text">{item.description}</p>}
+      <Outside link={item.link} />
+      {whole ? (
+        <>
+          <ItemActions item={item} library={library} onChanged={onChanged} onGone={onGone} />
+          <Facts item={item} />
+          <ItemMembers item={item} />
+        </>
+      ) : (
+        <Loading what="Reading the item…" />
+      )}
+    </>
+  );
+}
+
+// Outside leads out of the library; only to what a browser fetches as a page.
+function Outside({ link }) {
+  if (!link || !/^https?:\/\//i.test(link)) return null;
+  return (
+    <p className="item-link">
+      <a href={link} target="_blank" rel="noopener noreferrer">
+        {link.replace(/^https?:\/\//i, '')} <Outward />
+        <span className="hidden"> (opens in a new tab)</span>
+      </a>
+    </p>
+  );
+}
+
+function Facts({ item }) {
+  return (
+    <dl className="facts">
+      {item.viewerRole && (
+        <div>
+          <dt>Your role</dt>
+          <dd>{roleName[item.viewerRole]}</dd>
+        </div>
+      )}
+      {item.createdBy && (
+        <div>
+          <dt>Created by</dt>
+          <dd>
+            <To place={{ name: 'library', id: item.createdBy.id }}>{item.createdBy.displayName}</To>
+          </dd>
+        </div>
+      )}
+      <div>
+        <dt>Created</dt>
+        <dd>
+          <time dateTime={item.createdAt}>{dateOf(item.createdAt)}</time>
+        </dd>
+      </div>
+      <div>
+        <dt>Last changed</dt>
+        <dd>
+          <time dateTime={item.lastModified}>{dateOf(item.lastModified)}</time>, version {item.version}
+        </dd>
+      </div>
+      {item.expiresAt && (
+        <div>
+          <dt>Gone after</dt>
+          <dd>
+            <time dateTime={item.expiresAt}>{dateOf(item.expiresAt)}</time>
+          </dd>
+        </div>
+      )}
+    </dl>
+  );
+}
+
+const dialogs = { edit: EditItem, visibility: ChangeVisibility, share: ShareItem, delete: DeleteItem };
+
+function ItemActions({ item, library, onChanged, onGone }) {
+  const me = useMe();
+  const { claims } = useSession();
+  const client = useApolloClient();
+  const say = useSay();
+  const [open, setOpen] = useState('');
+  const take = useSubmit(SHARE_CONTENT);
+  const remove = useSubmit(REMOVE_FROM_LIBRARY);
+  const mine = me && item.members.edges.some(({ node }) => node.id === me.id);
+
+  const takeForMe = async () => {
+    if (await take.send({ contentId: item.id, principalIds: [me.id], role: 'VIEWER' })) {
+      say('It is in your library.');
+      onChanged();
+    }
+  };
+  const takeOut = async () => {
+    const payload = await remove.send({ principalId: library.id, contentId: item.id });
+    if (!payload) return;
+    say(`It is out of the library${library.id === me?.id ? '' : ` of ${library.displayName}`}.`);
+    onChanged(item.id);
+    onGone();
+  };
+  const done = {
+    edit: () => changed('Saved.'),
+    visibility: () => changed('Changed who may see it.'),
+    share: (_, people) => changed(`Shared with ${people.map(({ displayName }) => displayName).join(', ')}.`),
+    delete() {
+      say('Deleted.');
+      onGone();
+      forgetItem(client.cache, item.id);
+    },
+  };
+  const changed = (text) => {
+    setOpen('');
+    say(text);
+    onChanged();
+  };
+  const copy = () => navigator.clipboard.writeText(location.origin + addressOf({ name: 'item', id: item.id })).then(() => say('The address is copied.'));
+
+  const Open = dialogs[open];
+  const faults = [...(take.faults.form ?? []), ...(remove.faults.form ?? []), take.error?.text, remove.error?.text].filter(Boolean);
+  return (
+    <>
+      <div className="actions">
+        {item.viewerCanShare && <Action onClick={() => setOpen('share')} name="Share…" main />}
+        {item.viewerCanManage && <Action onClick={() => setOpen('edit')} name="Edit…" />}
+        {item.viewerCanManage && <Action onClick={() => setOpen('visibility')} name="Who may see it…" />}
+        {me && item.viewerCanShare && !mine && <Action onClick={takeForMe} name="Add to my library" />}
+        {library?.mayTakeOut && <Action onClick={takeOut} name={library.id === me?.id ? 'Remove from my library' : 'Remove from this library'} />}
+        {navigator.clipboard && <Action onClick={copy} name="Copy address" />}
+        {item.viewerCanManage && <Action onClick={() => setOpen('delete')} name="Delete…" danger />}
+      </div>
+      <div role="alert">
+        {faults.map((text) => (
+          <p key={text} className="fault">
+            {text}
+          </p>
+        ))}
+      </div>
+      {Open && <Open item={item} tenant={claims?.tenant} onClose={() => setOpen('')} onDone={done[open]} />}
+    </>
+  );
+}
+
+function Action({ name, onClick, main = false, danger = false }) {
+  const look = main ? 'button button-main' : danger ? 'button button-danger' : 'button';
+  return (
+    <button type="button" className={look} onClick={onClick}>
+      {name}
+    </button>
+  );
+}
+
+function ItemMembers({ item }) {
+  const client = useApolloClient();
+  const submission = useSubmit(SET_CONTENT_MEMBERS);
+  const set = (principalId, role) => submission.send({ contentId: item.id, members: [{ principalId, role }] });
+  const more = () => client.query({ query: MORE_ITEM_MEMBERS, variables: { id: item.id, after: item.members.pageInfo.endCursor }, fetchPolicy: 'network-only' });
+  return (
+    <Members
+      heading="Shared with"
+      none="Nobody whom you may see."
+      connection={item.members}
+      roles={['VIEWER', 'EDITOR', 'MANAGER']}
+      editable={item.viewerCanManage}
+      onSet={set}
+      onMore={more}
+      submission={submission}
+    />
+  );
+}

@@ -1,0 +1,105 @@
+// Who the reader is.
+import { useState } from 'react';
+import { useApolloClient } from '@apollo/client/react';
+import { CREATE_USER } from '../data/documents.js';
+import { Dialog } from '../ui/dialog.jsx';
+import { Form, Submit, TextField, useSubmit, VisibilityChoice } from '../ui/forms.jsx';
+import { useSession } from '../ui/session.jsx';
+import { Monogram } from '../ui/states.jsx';
+
+export function SignIn({ onClose }) {
+  const session = useSession();
+  const { viewers, name, demo, signedIn, signInAs, signOut } = session;
+  return (
+    <Dialog title={signedIn ? 'Signed in' : 'Sign in'} onClose={onClose}>
+      <div className="sign-in">
+        {signedIn && (
+          <div className="sign-in-who">
+            <p>
+              You are <b>{name}</b>.
+            </p>
+            <button type="button" className="button" onClick={() => (onClose(), signOut())}>
+              Sign out
+            </button>
+          </div>
+        )}
+        {viewers.length > 0 && (
+          <section aria-labelledby="demo-viewers">
+            <h3 id="demo-viewers">As a viewer of the demo</h3>
+            <ul className="viewers">
+              {viewers
+                .filter(({ token }) => token)
+                .map((viewer) => (
+                  <li key={viewer.name}>
+                    <button type="button" aria-current={demo && viewer.name === name ? 'true' : undefined} onClick={() => (onClose(), signInAs(viewer))}>
+                      <Monogram id="u:" name={viewer.name} />
+                      <span>
+                        <b>{viewer.name}</b>
+                        <small>{viewer.description}</small>
+                      </span>
+                    </button>
+                  </li>
+                ))}
+            </ul>
+          </section>
+        )}
+        <TokenForm onClose={onClose} autoFocus={viewers.length === 0} />
+      </div>
+    </Dialog>
+  );
+}
+
+function TokenForm({ onClose, autoFocus }) {
+  const { signInWith } = useSession();
+  const [token, setToken] = useState('');
+  const [state, setState] = useState({ busy: false, faults: {} });
+  const signIn = async () => {
+    setState({ busy: true, faults: {} });
+    const fault = await signInWith(token);
+    if (fault) setState({ busy: false, faults: { token: [fault] } });
+    else onClose();
+  };
+  return (
+    <Form onSubmit={signIn} submission={state} actions={<Submit busy={state.busy}>Sign in</Submit>}>
+      <TextField
+        label="With a token"
+        hint="A bearer token of your identity provider. It is kept until this tab is closed."
+        rows={3}
+        spellCheck={false}
+        autoCapitalize="none"
+        value={token}
+        onChange={(event) => setToken(event.target.value)}
+        faults={state.faults.token}
+        autoFocus={autoFocus}
+      />
+    </Form>
+  );
+}
+
+// Introduce lets the holder of a token whose user is not stored yet become one.
+export function Introduce() {
+  const client = useApolloClient();
+  const { claims } = useSession();
+  const submission = useSubmit(CREATE_USER, ['displayName', 'email', 'visibility', 'name']);
+  const [displayName, setDisplayName] = useState('');
+  const [email, setEmail] = useState('');
+  const [visibility, setVisibility] = useState('LOGGEDIN');
+  const name = claims.id.slice(`u:${claims.tenant}:`.length);
+  const save = async () => {
+    const payload = await submission.send({ tenant: claims.tenant, name, displayName, email, visibility });
+    if (payload) await client.refetchQueries({ include: 'active' });
+  };
+  return (
+    <article className="page">
+      <h1>Welcome</h1>
+      <p>
+        The gateway accepts your token, and does not know {claims.id} yet. Introduce yourself, and you will have a library of your own. Until then you can read.
+      </p>
+      <Form onSubmit={save} submission={submission} actions={<Submit busy={submission.busy}>Introduce myself</Submit>}>
+        <TextField label="Name" value={displayName} onChange={(event) => setDisplayName(event.target.value)} faults={[...(submission.faults.displayName ?? []), ...(submission.faults.name ?? [])]} />
+        <TextField label="E-mail" type="email" value={email} onChange={(event) => setEmail(event.target.value)} faults={submission.faults.email} />
+        <VisibilityChoice value={visibility} onChange={setVisibility} tenant={claims.tenant} what="user" faults={submission.faults.visibility} />
+      </Form>
+    </article>
+  );
+}

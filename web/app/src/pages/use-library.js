@@ -1,0 +1,162 @@
+// One library as it is looked at: its stretch of entries, how to make it longer
+// at either end, and what happens to it meanwhile.
+import { useCallback, useEffect, useRef, useState } from 'react';
+import { useApolloClient, useQuery } from '@apollo/client/react';
+import { applyChange, heldView } from '../data/cache.js';
+import { ITEM, LIBRARY_HEAD, LIBRARY_PAGE, pageSize } from '../data/documents.js';
+import { holdsPlace } from '../data/entries.js';
+import { explain } from '../data/faults.js';
+import { follow } from '../data/follow.js';
+import { useConnection } from '../ui/session.jsx';
+
+// useEntries reads a view from the place after a cursor on, or from its
+// beginning. What was read before is shown at once where it holds that place.
+export function useEntries(view, at) {
+  const client = useApolloClient();
+  const [begin] = useState(() => ({ after: at ?? undefined, held: holdsPlace(heldView(client.cache, view), at) }));
+  const [lostPlace, setLostPlace] = useState(false);
+  const variables = { ...view, first: pageSize, after: lostPlace ? undefined : begin.after };
+  const { data, error, fetchMore, refetch } = useQuery(LIBRARY_PAGE, {
+    variables,
+    fetchPolicy: begin.held ? 'cache-first' : 'network-only',
+    nextFetchPolicy: 'cache-first',
+  });
+  const wanderedOff = error && explain(error).kind === 'place' && !lostPlace;
+  useEffect(() => {
+    if (wanderedOff) setLostPlace(true);
+  }, [wanderedOff]);
+
+  // reread begins again at the beginning.
+  const { id, direction, shared } = view;
+  const reread = useCallback(
+    () =>
+      client
+        .query({ query: LIBRARY_PAGE, variables: { id, direction, shared, first: pageSize }, fetchPolicy: 'network-only' })
+        .then(() => true)
+        .catch(() => false),
+    [client, id, direction, shared],
+  );
+
+  const library = data?.principal?.library;
+  const ends = useEnds({ library, fetchMore, reread });
+  return {
+    library,
+    unseen: data?.principal === null,
+    error: wanderedOff ? null : error,
+    lostPlace,
+    retry: () => refetch(),
+    reread,
+    ...ends,
+  };
+}
+
+// useEnds makes a stretch longer: extend('next') and extend('previous').
+// ends.next and ends.previous tell how that goes: 'idle', 'loading', 'failed'
+// or, where there is no more, 'done'.
+function useEnds({ library, fetchMore, reread }) {
+  const [going, setGoing] = useState({ next: 'idle', previous: 'idle' });
+  const busy = useRef({ next: false, previous: false });
+  const pageInfo = library?.pageInfo;
+
+  const extend = useCallback(
+    async (side) => {
+      if (busy.current[side] || !pageInfo) return;
+      busy.current[side] = true;
+      setGoing((all) => ({ ...all, [side]: 'loading' }));
+      const page =
+        side === 'next'
+          ? { first: pageSize, after: pageInfo.endCursor }
+          : { first: undefined, after: undefined, last: pageSize, before: pageInfo.startCursor };
+      let state = 'idle';
+      try {
+        await fetchMore({ variables: page });
+      } catch (error) {
+        if (explain(error).kind === 'place') await reread();
+        else state = 'failed';
+      }
+      busy.current[side] = false;
+      setGoing((all) => ({ ...all, [side]: state }));
+    },
+    [fetchMore, reread, pageInfo],
+  );
+
+  const ends = {
+    next: pageInfo?.hasNextPage ? going.next : 'done',
+    previous: pageInfo?.hasPreviousPage ? going.previous : 'done',
+  };
+  return { extend, ends };
+}
+
+const firstPause = 1000;
+const longestPause = 15_000;
+const recount = 300;
+
+// useChanges follows a library while it is shown. It answers with the state of
+// the connection, and tells onChange of every change.
+export function useChanges({ view, ready, reread, onChange }) {
+  const client = useApolloClient();
+  const { listen } = useConnection();
+  const [live, setLive] = useState('waiting');
+  const told = useRef(onChange);
+  told.current = onChange;
+  const { id, direction, shared } = view;
+
+  useEffect(() => {
+    if (!ready) return undefined;
+    const ours = { id, direction, shared };
+    const counter = countAfterChanges(client);
+    const end = follow({
+      subscribe: (after, sink) => listen(id, after, sink),
+      newest: () => heldView(client.cache, ours)?.newest ?? null,
+      apply(change) {
+        const outcome = applyChange(client.cache, ours, change);
+        // A private item that leaves the bucket may stay among those shared
+        // with the viewer; only the gateway knows.
+        if (shared && change.__typename === 'LibraryEntryRemoved') reread();
+        counter.changed();
+        told.current(outcome, change);
+      },
+      reread,
+      pause,
+      told: setLive,
+    });
+    return () => {
+      end();
+      counter.stop();
+    };
+  }, [client, listen, id, direction, shared, ready, reread]);
+  return live;
+}
+
+// pause is longer after each attempt, and over at once when the network is back.
+function pause(attempt) {
+  return new Promise((resolve) => {
+    const over = () => {
+      clearTimeout(timer);
+      removeEventListener('online', over);
+      resolve();
+    };
+    const timer = setTimeout(over, Math.min(firstPause * 2 ** (attempt - 1), longestPause));
+    addEventListener('online', over);
+  });
+}
+
+// countAfterChanges reads the number of entries, and the item that is open,
+// again once a flurry of changes is over.
+function countAfterChanges(client) {
+  let timer = null;
+  return {
+    changed() {
+      clearTimeout(timer);
+      timer = setTimeout(() => {
+        client.refetchQueries({ include: [LIBRARY_HEAD, ITEM].map(operationName) }).catch(() => {});
+      }, recount);
+    },
+    stop: () => clearTimeout(timer),
+  };
+}
+
+function operationName(document) {
+  return document.definitions.find(({ kind }) => kind === 'OperationDefinition').name.value;
+}
+

@@ -1,0 +1,90 @@
+// Scrolling in a list that grows at both ends: what the reader looks at stays
+// where it is, and the address says where that is.
+import { useCallback, useEffect, useLayoutEffect, useRef } from 'react';
+
+const settledAfter = 150;
+
+// useStillness keeps the entries in view in their place when others come or go
+// above them. At the very beginning of a library the view is not held: what is
+// new there is what the reader came for.
+export function useStillness(list, atBeginning) {
+  const seen = useRef([]);
+  const held = useRef(!atBeginning);
+
+  const look = useCallback(() => {
+    seen.current = entriesOf(list.current)
+      .map((element) => ({ id: element.dataset.entry, top: element.getBoundingClientRect().top, bottom: element.getBoundingClientRect().bottom }))
+      .filter(({ top, bottom }) => bottom > 0 && top < innerHeight);
+  }, [list]);
+
+  useEffect(() => {
+    const onScroll = () => look();
+    addEventListener('scroll', onScroll, { passive: true });
+    addEventListener('resize', onScroll, { passive: true });
+    return () => {
+      removeEventListener('scroll', onScroll);
+      removeEventListener('resize', onScroll);
+    };
+  }, [look]);
+
+  useLayoutEffect(() => {
+    if (held.current || scrollY > 0) {
+      const still = seen.current.find(({ id }) => elementOf(list.current, id));
+      if (still) {
+        const moved = elementOf(list.current, still.id).getBoundingClientRect().top - still.top;
+        if (Math.abs(moved) > 0.5) scrollBy({ top: moved, behavior: 'instant' });
+      }
+    }
+    held.current = !atBeginning;
+    look();
+  });
+}
+
+// useFirstInView tells, once the reader stops scrolling, which entry is the first
+// in view.
+export function useFirstInView(list, onSettled) {
+  const told = useRef(onSettled);
+  told.current = onSettled;
+  useEffect(() => {
+    let timer = null;
+    const onScroll = () => {
+      clearTimeout(timer);
+      timer = setTimeout(() => {
+        const first = entriesOf(list.current).find((element) => element.getBoundingClientRect().bottom > 0);
+        if (first) told.current(first.dataset.entry);
+      }, settledAfter);
+    };
+    addEventListener('scroll', onScroll, { passive: true });
+    return () => {
+      clearTimeout(timer);
+      removeEventListener('scroll', onScroll);
+    };
+  }, [list]);
+}
+
+// useNearing calls back while an end of the list is near the view, again each
+// time that something about the end has changed.
+export function useNearing(end, onNear, changes) {
+  const told = useRef(onNear);
+  told.current = onNear;
+  useEffect(() => {
+    const element = end.current;
+    if (!element) return undefined;
+    const observer = new IntersectionObserver(
+      (entries) => {
+        if (entries.some(({ isIntersecting }) => isIntersecting)) told.current();
+      },
+      { rootMargin: '800px 0px' },
+    );
+    observer.observe(element);
+    return () => observer.disconnect();
+  }, [end, changes]);
+}
+
+function entriesOf(list) {
+  return list ? [...list.querySelectorAll('[data-entry]')] : [];
+}
+
+export function elementOf(list, id) {
+  return list?.querySelector(`[data-entry="${CSS.escape(id)}"]`) ?? null;
+}

@@ -1,0 +1,69 @@
+// Where the reader is: the address bar is the only place that knows.
+import { createContext, use, useCallback, useEffect, useMemo, useState } from 'react';
+import { addressOf, readAddress, samePage } from '../data/routes.js';
+
+const Navigation = createContext(null);
+
+const here = () => readAddress(location.pathname, location.search);
+
+export function NavigationProvider({ children }) {
+  const [place, setPlace] = useState(here);
+
+  useEffect(() => {
+    history.scrollRestoration = 'manual';
+    const moved = () => setPlace(here());
+    addEventListener('popstate', moved);
+    return () => removeEventListener('popstate', moved);
+  }, []);
+
+  // go takes the reader to a place. opened marks a place that was opened on top
+  // of the one before, so that closing it can go back instead of on.
+  const go = useCallback((next, { replace = false, opened = false } = {}) => {
+    const from = here();
+    const address = addressOf(next);
+    const write = replace ? 'replaceState' : 'pushState';
+    history[write]({ opened: opened || (replace && history.state?.opened) }, '', address);
+    setPlace(here());
+    if (!samePage(from, here())) scrollTo(0, 0);
+  }, []);
+
+  // close leaves what was opened on top of a place.
+  const close = useCallback(
+    (below) => {
+      if (history.state?.opened) history.back();
+      else go(below, { replace: true });
+    },
+    [go],
+  );
+
+  const value = useMemo(() => ({ place, go, close }), [place, go, close]);
+  return <Navigation value={value}>{children}</Navigation>;
+}
+
+export function useNavigation() {
+  return use(Navigation);
+}
+
+// To is a link to a place: it can be copied, opened in a new tab, and followed
+// without loading the page again.
+export function To({ place, replace, opened, children, ...rest }) {
+  const { go } = useNavigation();
+  const follow = (event) => {
+    const asUsual = event.metaKey || event.ctrlKey || event.shiftKey || event.altKey || event.button !== 0;
+    if (asUsual) return;
+    event.preventDefault();
+    go(place, { replace, opened });
+  };
+  return (
+    <a href={addressOf(place)} onClick={follow} {...rest}>
+      {children}
+    </a>
+  );
+}
+
+// useTitle names the page in the browser's tab.
+export function useTitle(title) {
+  useEffect(() => {
+    document.title = title ? `${title} · Carrel` : 'Carrel';
+  }, [title]);
+}

@@ -1,0 +1,45 @@
+// What happened, said once: at the foot of the page, and to screen readers.
+import { createContext, use, useCallback, useEffect, useState } from 'react';
+
+const Notices = createContext(() => {});
+const shownFor = 6000;
+
+export function NoticesProvider({ children }) {
+  const [notice, setNotice] = useState(null);
+  const say = useCallback((text) => setNotice((last) => ({ text, number: (last?.number ?? 0) + 1 })), []);
+
+  useEffect(() => {
+    if (!notice) return undefined;
+    const timer = setTimeout(() => setNotice(null), shownFor);
+    return () => clearTimeout(timer);
+  }, [notice]);
+
+  return (
+    <Notices value={say}>
+      {children}
+      <div className="notices" role="status">
+        {notice && <p key={notice.number}>{notice.text}</p>}
+      </div>
+    </Notices>
+  );
+}
+
+// useSay is a function that tells the reader what has happened.
+export function useSay() {
+  return use(Notices);
+}
+
+// useOnline tells whether the browser has a network.
+export function useOnline() {
+  const [online, setOnline] = useState(navigator.onLine);
+  useEffect(() => {
+    const look = () => setOnline(navigator.onLine);
+    addEventListener('online', look);
+    addEventListener('offline', look);
+    return () => {
+      removeEventListener('online', look);
+      removeEventListener('offline', look);
+    };
+  }, []);
+  return online;
+}

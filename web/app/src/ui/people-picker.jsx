@@ -1,0 +1,174 @@
+// Chooses users and groups: by the beginning of a name, or by a whole id. The
+// list follows the combobox pattern of WAI-ARIA: focus stays in the field, the
+// arrows walk the list.
+import { useEffect, useId, useRef, useState } from 'react';
+import { useApolloClient, useQuery } from '@apollo/client/react';
+import { FIND_PRINCIPALS, PRINCIPAL } from '../data/documents.js';
+import { explain } from '../data/faults.js';
+import { principalId } from '../data/routes.js';
+import { Close } from './icons.jsx';
+import { Faults } from './forms.jsx';
+import { Monogram } from './states.jsx';
+
+const typingPause = 150;
+const atOnce = 8;
+
+export function PeoplePicker({ label, hint, tenant, chosen, onChange, faults = [], faultsOf = new Map() }) {
+  const id = useId();
+  const input = useRef(null);
+  const [text, setText] = useState('');
+  const [open, setOpen] = useState(false);
+  const [active, setActive] = useState(0);
+  const byId = useLookUp();
+  const { options, state } = useOptions(tenant, text, chosen);
+  const shown = open && text.trim() !== '';
+  const wrong = [...faults, ...(byId.fault ? [byId.fault] : [])];
+
+  const add = async (option) => {
+    const found = option.whole ? await byId.find(option.id) : option;
+    if (!found) return;
+    if (!chosen.some((other) => other.id === found.id)) onChange([...chosen, found]);
+    setText('');
+    setOpen(false);
+    input.current?.focus();
+  };
+  const remove = (gone) => {
+    onChange(chosen.filter((other) => other.id !== gone));
+    input.current.focus();
+  };
+
+  const onKeyDown = (event) => {
+    const steps = { ArrowDown: 1, ArrowUp: -1 };
+    if (event.key in steps && options.length > 0) {
+      event.preventDefault();
+      setOpen(true);
+      setActive((active + steps[event.key] + options.length) % options.length);
+    } else if (event.key === 'Enter' && shown) {
+      event.preventDefault();
+      if (options[active]) add(options[active]);
+    } else if (event.key === 'Escape' && shown) {
+      // The first Escape closes the list, the second one the dialog.
+      event.preventDefault();
+      setOpen(false);
+    } else if (event.key === 'Backspace' && text === '' && chosen.length > 0) {
+      onChange(chosen.slice(0, -1));
+    }
+  };
+
+  return (
+    <div className="field picker">
+      <label htmlFor={id}>{label}</label>
+      <div className="picker-box">
+        {chosen.map((principal, i) => (
+          <span key={principal.id} className={faultsOf.has(i) ? 'chip chip-wrong' : 'chip'}>
+            <Monogram id={principal.id} name={principal.displayName} />
+            {principal.displayName}
+            <button type="button" aria-label={`Take out ${principal.displayName}`} onClick={() => remove(principal.id)}>
+              <Close />
+            </button>
+          </span>
+        ))}
+        <input
+          id={id}
+          ref={input}
+          role="combobox"
+          aria-expanded={shown}
+          aria-controls={`${id}-list`}
+          aria-activedescendant={shown && options[active] ? `${id}-${active}` : undefined}
+          aria-autocomplete="list"
+          aria-describedby={`${id}-hint${wrong.length > 0 ? ` ${id}-fault` : ''}`}
+          aria-invalid={wrong.length > 0 || faultsOf.size > 0}
+          autoComplete="off"
+          autoCapitalize="none"
+          spellCheck={false}
+          value={text}
+          onChange={(event) => {
+            setText(event.target.value);
+            setOpen(true);
+            setActive(0);
+            byId.clear();
+          }}
+          onKeyDown={onKeyDown}
+          onBlur={() => setOpen(false)}
+        />
+      </div>
+      <ul id={`${id}-list`} role="listbox" aria-label={label} className="picker-list" hidden={!shown}>
+        {shown &&
+          options.map((option, i) => (
+            <li
+              key={option.id}
+              id={`${id}-${i}`}
+              role="option"
+              aria-selected={i === active}
+              // The field keeps focus: it would lose it before the click came.
+              onMouseDown={(event) => event.preventDefault()}
+              onClick={() => add(option)}
+            >
+              <Monogram id={option.id} name={option.displayName} />
+              <span>{option.displayName}</span>
+              <small>{option.whole ? 'by this id' : option.id}</small>
+            </li>
+          ))}
+        {shown && options.length === 0 && <li className="picker-none">{state}</li>}
+      </ul>
+      <span className="hidden" role="status">
+        {shown ? (options.length > 0 ? `${options.length} found` : state) : ''}
+      </span>
+      <p id={`${id}-hint`} className="hint">
+        {hint}
+      </p>
+      <Faults id={`${id}-fault`} texts={wrong} />
+      {[...faultsOf].map(([i, fault]) => (
+        <p key={i} className="fault">
+          {chosen[i]?.displayName}: {fault}
+        </p>
+      ))}
+    </div>
+  );
+}
+
+// useOptions is who could be meant by a text: those of the tenant whose name
+// begins so, and whoever has it as id.
+function useOptions(tenant, text, chosen) {
+  const prefix = useSettled(text.trim());
+  const { data, previousData, error, loading } = useQuery(FIND_PRINCIPALS, {
+    variables: { tenant, prefix, first: atOnce + chosen.length },
+    skip: prefix === '' || principalId.test(prefix),
+    fetchPolicy: 'network-only',
+  });
+  const taken = new Set(chosen.map((principal) => principal.id));
+  const typed = text.trim().toLowerCase();
+  const options = principalId.test(typed)
+    ? [{ id: typed, displayName: typed, whole: true }]
+    : ((data ?? previousData)?.principals.edges ?? []).map(({ node }) => node);
+  const left = options.filter((option) => !taken.has(option.id)).slice(0, atOnce);
+  const waiting = loading || prefix !== text.trim();
+  const state = error ? explain(error, { online: navigator.onLine }).text : waiting ? 'Looking…' : 'Nobody of that name.';
+  return { options: error ? [] : left, state };
+}
+
+// useSettled is a text once nobody has typed for a moment.
+export function useSettled(text) {
+  const [settled, setSettled] = useState(text);
+  useEffect(() => {
+    const timer = setTimeout(() => setSettled(text), typingPause);
+    return () => clearTimeout(timer);
+  }, [text]);
+  return settled;
+}
+
+function useLookUp() {
+  const client = useApolloClient();
+  const [fault, setFault] = useState('');
+  const find = async (id) => {
+    try {
+      const { data } = await client.query({ query: PRINCIPAL, variables: { id }, fetchPolicy: 'network-only' });
+      if (data.principal) return data.principal;
+      setFault('There is nobody with this id whom you may see.');
+    } catch (error) {
+      setFault(explain(error, { online: navigator.onLine }).text);
+    }
+    return null;
+  };
+  return { find, fault, clear: () => setFault('') };
+}

@@ -1,0 +1,173 @@
+// Who is asking. A demo viewer's token is fetched from the gateway, which mints
+// them in development only; any other is pasted. Either lives as long as the
+// browser's tab, and no longer.
+import { createContext, use, useCallback, useEffect, useMemo, useRef, useState } from 'react';
+import { ApolloProvider, useQuery } from '@apollo/client/react';
+import { connect } from '../data/client.js';
+import { VIEWER } from '../data/documents.js';
+import { claimsOf } from '../data/tokens.js';
+import { explain } from '../data/faults.js';
+
+const Session = createContext(null);
+const STORE = 'carrel.app.session';
+const anonymous = { name: '', token: '', demo: false };
+const hasDemoViewers = document.documentElement.dataset.viewers === 'demo';
+
+export function SessionProvider({ children }) {
+  const [viewers, setViewers] = useState([]);
+  const [who, setWho] = useState(null);
+  const [expired, setExpired] = useState(false);
+
+  const change = useCallback((next) => {
+    remember(next);
+    setExpired(false);
+    setWho(next);
+  }, []);
+
+  useEffect(() => {
+    let gone = false;
+    begin().then(({ list, first }) => {
+      if (gone) return;
+      setViewers(list);
+      setWho(first);
+    });
+    return () => {
+      gone = true;
+    };
+  }, []);
+
+  const signInWith = useCallback(
+    async (token) => {
+      const fault = await tryToken(token);
+      if (!fault) change({ name: claimsOf(token).id, token: token.trim(), demo: false });
+      return fault;
+    },
+    [change],
+  );
+
+  const value = useMemo(
+    () => ({
+      viewers,
+      name: who?.name ?? '',
+      demo: Boolean(who?.demo),
+      signedIn: Boolean(who?.token),
+      claims: who?.token ? claimsOf(who.token) : null,
+      expired,
+      signInAs: (viewer) => change({ name: viewer.name, token: viewer.token, demo: true }),
+      signInWith,
+      signOut: () => change(anonymous),
+    }),
+    [viewers, who, expired, change, signInWith],
+  );
+
+  if (!who) return <p className="waiting" role="status">Opening the library…</p>;
+  return (
+    <Session value={value}>
+      <Connection key={who.token} who={who} onExpired={() => setExpired(true)}>
+        {children}
+      </Connection>
+    </Session>
+  );
+}
+
+// begin finds out whom the page knows, and who was here before it was loaded.
+async function begin() {
+  const list = hasDemoViewers ? await demoViewers().catch(() => []) : [];
+  const kept = recall();
+  if (kept?.demo) {
+    const viewer = list.find(({ name, token }) => name === kept.name && token);
+    return { list, first: viewer ? { name: viewer.name, token: viewer.token, demo: true } : anonymous };
+  }
+  return { list, first: kept?.token && claimsOf(kept.token) ? { ...anonymous, ...kept } : anonymous };
+}
+
+async function demoViewers() {
+  const answer = await fetch('/dev/viewers', { headers: { accept: 'application/json' } });
+  if (!answer.ok) throw new Error(`/dev/viewers answered ${answer.status}`);
+  return (await answer.json()).viewers;
+}
+
+// tryToken asks the gateway what it thinks of a token; the answer is what to
+// tell, or nothing.
+async function tryToken(token) {
+  if (!claimsOf(token)) return 'This is no token of a user: three parts with dots between them, naming u:TENANT:NAME.';
+  try {
+    const answer = await fetch('/graphql', {
+      method: 'POST',
+      headers: { 'content-type': 'application/json', authorization: `Bearer ${token.trim()}` },
+      body: JSON.stringify({ query: '{ viewer { id } }' }),
+    });
+    if (answer.ok) return '';
+    return answer.status === 401
+      ? 'The gateway does not accept this token: it may have expired, or come from somebody else.'
+      : explain({ statusCode: answer.status }).text;
+  } catch (fault) {
+    return explain(fault, { online: navigator.onLine }).text;
+  }
+}
+
+const ConnectionContext = createContext(null);
+
+// Connection is the session's own connection, closed with it.
+function Connection({ who, onExpired, children }) {
+  const token = useRef(who.token);
+  const told = useRef(onExpired);
+  told.current = onExpired;
+  const [connection, setConnection] = useState(null);
+
+  useEffect(() => {
+    const opened = connect({
+      token: () => token.current,
+      async renew() {
+        if (!who.demo) return '';
+        const list = await demoViewers().catch(() => []);
+        const fresh = list.find(({ name }) => name === who.name)?.token ?? '';
+        if (fresh) token.current = fresh;
+        return fresh;
+      },
+      expired: () => told.current(),
+    });
+    setConnection(opened);
+    return () => opened.close();
+  }, [who]);
+
+  if (!connection) return null;
+  return (
+    <ConnectionContext value={connection}>
+      <ApolloProvider client={connection.client}>{children}</ApolloProvider>
+    </ConnectionContext>
+  );
+}
+
+export function useSession() {
+  return use(Session);
+}
+
+export function useConnection() {
+  return use(ConnectionContext);
+}
+
+// useMe is the signed-in user: undefined until it is known, null for an
+// anonymous viewer and for a token whose user does not exist yet.
+export function useMe() {
+  const { signedIn } = useSession();
+  const { data } = useQuery(VIEWER, { skip: !signedIn });
+  return signedIn ? data?.viewer : null;
+}
+
+function remember({ name, token, demo }) {
+  try {
+    if (!token) sessionStorage.removeItem(STORE);
+    else sessionStorage.setItem(STORE, JSON.stringify(demo ? { name, demo } : { name, token, demo }));
+  } catch {
+    // Storage is switched off: the session lasts until the page is loaded again.
+  }
+}
+
+function recall() {
+  try {
+    return JSON.parse(sessionStorage.getItem(STORE));
+  } catch {
+    return null;
+  }
+}

@@ -1,0 +1,73 @@
+// What stands where there is nothing to show, or not yet, or not any more.
+import { explain } from '../data/faults.js';
+import { useOnline } from './notices.jsx';
+import { useSession } from './session.jsx';
+
+export function Loading({ what = 'Loading…', lines = 3 }) {
+  return (
+    <div className="loading" role="status">
+      <span className="hidden">{what}</span>
+      {Array.from({ length: lines }, (_, i) => (
+        <div key={i} className="loading-line" aria-hidden="true" />
+      ))}
+    </div>
+  );
+}
+
+export function Failed({ error, onRetry, heading = 'This could not be read' }) {
+  const online = useOnline();
+  const { text } = explain(error, { online });
+  return (
+    <div className="state" role="alert">
+      <h2>{heading}</h2>
+      <p>{text}</p>
+      <button type="button" className="button" onClick={onRetry}>
+        Try again
+      </button>
+    </div>
+  );
+}
+
+export function Empty({ heading, children }) {
+  return (
+    <div className="state">
+      <h2>{heading}</h2>
+      {children}
+    </div>
+  );
+}
+
+// Unseen is shown for what does not exist and for what the viewer may not see:
+// the gateway tells nobody which of the two it is.
+export function Unseen({ what, onSignIn }) {
+  const { signedIn } = useSession();
+  return (
+    <div className="state">
+      <h1>Nothing to see here</h1>
+      <p>
+        There is no such {what}, or it is not open to {signedIn ? 'you' : 'readers who are not signed in'}.
+      </p>
+      {!signedIn && (
+        <button type="button" className="button button-main" onClick={onSignIn}>
+          Sign in
+        </button>
+      )}
+    </div>
+  );
+}
+
+// Monogram stands for a picture of a user or group.
+export function Monogram({ id, name }) {
+  const letters = name
+    .split(/\s+/)
+    .filter((word) => /^\p{L}/u.test(word))
+    .map((word) => word[0])
+    .join('')
+    .slice(0, 2)
+    .toUpperCase();
+  return (
+    <span className={id.startsWith('g:') ? 'monogram monogram-group' : 'monogram'} aria-hidden="true">
+      {letters || '·'}
+    </span>
+  );
+}

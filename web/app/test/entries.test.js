@@ -1,0 +1,159 @@
+import { test } from 'node:test';
+import assert from 'node:assert/strict';
+import { byDay, dropEntry, holdsPlace, joinPage, mostHeld, placeEntry } from '../src/data/entries.js';
+
+const time = (n) => `2026-11-21T09:${String(Math.trunc(n / 60)).padStart(2, '0')}:${String(n % 60).padStart(2, '0')}.000000Z`;
+const edge = (id, at) => ({ cursor: `${id}@${at}`, role: 'VIEWER', node: { lastModified: time(at) }, place: { id, time: time(at) } });
+const ids = (held) => held.edges.map((e) => e.place.id);
+
+// page is a page of edges; open ends are the library's own.
+function page(edges, { previous = false, next = false } = {}) {
+  return {
+    edges,
+    pageInfo: {
+      hasPreviousPage: previous,
+      hasNextPage: next,
+      startCursor: edges[0]?.cursor ?? null,
+      endCursor: edges.at(-1)?.cursor ?? null,
+    },
+  };
+}
+const asc = { direction: 'ASC' };
+const desc = { direction: 'DESC' };
+
+test('a first page is the stretch', () => {
+  const held = joinPage(undefined, page([edge('a', 1), edge('b', 2)], { next: true }), asc);
+  assert.deepEqual(ids(held), ['a', 'b']);
+  assert.equal(held.newest, 'b@2');
+  assert.equal(held.pageInfo.hasNextPage, true);
+});
+
+test('a page after the end joins it', () => {
+  const first = joinPage(undefined, page([edge('c', 3), edge('d', 4)], { previous: true, next: true }), asc);
+  const held = joinPage(first, page([edge('e', 5)], { previous: true }), { ...asc, after: 'd@4' });
+  assert.deepEqual(ids(held), ['c', 'd', 'e']);
+  assert.deepEqual(held.pageInfo, { hasPreviousPage: true, hasNextPage: false, startCursor: 'c@3', endCursor: 'e@5' });
+});
+
+test('a page before the start joins it', () => {
+  const first = joinPage(undefined, page([edge('c', 3), edge('d', 4)], { previous: true, next: true }), asc);
+  const held = joinPage(first, page([edge('b', 2)], { next: true }), { ...asc, before: 'c@3' });
+  assert.deepEqual(ids(held), ['b', 'c', 'd']);
+  assert.deepEqual(held.pageInfo, { hasPreviousPage: false, hasNextPage: true, startCursor: 'b@2', endCursor: 'd@4' });
+});
+
+test('a page that joins makes the stretch no newer: what was missed before it is still asked for', () => {
+  const first = joinPage(undefined, page([edge('c', 3)], { previous: true, next: true }), asc);
+  assert.equal(joinPage(first, page([edge('d', 4)]), { ...asc, after: 'c@3' }).newest, 'c@3');
+  assert.equal(joinPage(first, page([edge('b', 2)]), { ...asc, before: 'c@3' }).newest, 'c@3');
+});
+
+test('a page from elsewhere, or of the other order, begins a new stretch', () => {
+  const first = joinPage(undefined, page([edge('c', 3)], { next: true }), asc);
+  for (const asked of [asc, { ...asc, after: 'x@9' }, { ...asc, before: 'x@9' }, { ...desc, after: 'c@3' }]) {
+    assert.deepEqual(ids(joinPage(first, page([edge('z', 9)]), asked)), ['z']);
+  }
+});
+
+test('an empty page ends the walk and keeps the cursors', () => {
+  const first = joinPage(undefined, page([edge('c', 3)], { next: true }), asc);
+  const held = joinPage(first, page([]), { ...asc, after: 'c@3' });
+  assert.deepEqual(ids(held), ['c']);
+  assert.deepEqual(held.pageInfo, { hasPreviousPage: false, hasNextPage: false, startCursor: 'c@3', endCursor: 'c@3' });
+});
+
+test('an empty page of a read that was cut short goes on from where it ended', () => {
+  const first = joinPage(undefined, page([edge('c', 3)], { next: true }), asc);
+  const short = { edges: [], pageInfo: { hasPreviousPage: true, hasNextPage: true, startCursor: null, endCursor: 'scanned' } };
+  const held = joinPage(first, short, { ...asc, after: 'c@3' });
+  assert.equal(held.pageInfo.endCursor, 'scanned');
+  assert.equal(held.pageInfo.hasNextPage, true);
+});
+
+test('an item met twice is held where it was changed last', () => {
+  const first = joinPage(undefined, page([edge('a', 1), edge('b', 2)], { next: true }), asc);
+  assert.deepEqual(ids(joinPage(first, page([edge('c', 3), edge('a', 4)]), { ...asc, after: 'b@2' })), ['b', 'c', 'a']);
+  const newest = joinPage(undefined, page([edge('a', 9), edge('b', 2)], { next: true }), desc);
+  assert.deepEqual(ids(joinPage(newest, page([edge('a', 1)]), { ...desc, after: 'b@2' })), ['a', 'b']);
+});
+
+test('a long walk leaves behind what is far from where it goes', () => {
+  const many = Array.from({ length: mostHeld }, (_, i) => edge(`i${i}`, i));
+  const full = joinPage(undefined, page(many, { next: true }), asc);
+  const down = joinPage(full, page([edge('x', 400), edge('y', 401)]), { ...asc, after: full.pageInfo.endCursor });
+  assert.equal(down.edges.length, mostHeld);
+  assert.equal(down.pageInfo.hasPreviousPage, true);
+  assert.equal(down.pageInfo.startCursor, 'i2@2');
+  const up = joinPage(down, page([edge('i0', 0), edge('i1', 1)], { next: true }), { ...asc, before: 'i2@2' });
+  assert.deepEqual([ids(up)[0], up.edges.length, up.pageInfo.hasNextPage, up.pageInfo.hasPreviousPage], ['i0', mostHeld, true, false]);
+  assert.equal(up.pageInfo.endCursor, `i${mostHeld - 1}@${mostHeld - 1}`);
+});
+
+test('an entry moves to where it stands now, in either order', () => {
+  const up = joinPage(undefined, page([edge('a', 1), edge('b', 2), edge('c', 3)]), asc);
+  assert.deepEqual(ids(placeEntry(up, edge('a', 9))), ['b', 'c', 'a']);
+  const down = joinPage(undefined, page([edge('c', 3), edge('b', 2), edge('a', 1)]), desc);
+  const moved = placeEntry(down, edge('a', 9));
+  assert.deepEqual(ids(moved), ['a', 'c', 'b']);
+  assert.equal(moved.pageInfo.startCursor, 'a@9');
+  assert.equal(moved.newest, 'a@9');
+});
+
+test('an item shared later stands at its own time', () => {
+  const held = joinPage(undefined, page([edge('c', 5), edge('a', 1)], { next: true }), desc);
+  assert.deepEqual(ids(placeEntry(held, edge('b', 3))), ['c', 'b', 'a']);
+});
+
+test('equal times are in the order of ids', () => {
+  const up = joinPage(undefined, page([edge('a', 1), edge('c', 1)]), asc);
+  assert.deepEqual(ids(placeEntry(up, edge('b', 1))), ['a', 'b', 'c']);
+  const down = joinPage(undefined, page([edge('c', 1), edge('a', 1)]), desc);
+  assert.deepEqual(ids(placeEntry(down, edge('b', 1))), ['c', 'b', 'a']);
+});
+
+test('what belongs beyond what is held is left out, and not held where it was', () => {
+  const middle = joinPage(undefined, page([edge('b', 2), edge('c', 3)], { previous: true, next: true }), asc);
+  assert.deepEqual(ids(placeEntry(middle, edge('b', 9))), ['c']);
+  assert.deepEqual(ids(placeEntry(middle, edge('x', 1))), ['b', 'c']);
+  assert.deepEqual(ids(placeEntry(middle, edge('x', 9))), ['b', 'c']);
+  assert.equal(placeEntry(middle, edge('x', 9)).newest, 'x@9');
+});
+
+test('old news moves nothing', () => {
+  const held = joinPage(undefined, page([edge('b', 2), edge('a', 5)]), asc);
+  assert.deepEqual(ids(placeEntry(held, edge('a', 1))), ['b', 'a']);
+});
+
+test('the same event twice changes nothing more', () => {
+  const held = joinPage(undefined, page([edge('a', 1), edge('b', 2)]), asc);
+  const once = placeEntry(held, edge('a', 3));
+  assert.deepEqual(placeEntry(once, edge('a', 3)), once);
+});
+
+test('the first entry of an empty library', () => {
+  const held = placeEntry(joinPage(undefined, page([]), asc), edge('a', 1));
+  assert.deepEqual(ids(held), ['a']);
+  assert.deepEqual(held.pageInfo, { hasPreviousPage: false, hasNextPage: false, startCursor: 'a@1', endCursor: 'a@1' });
+});
+
+test('a removed entry is gone, and its cursor still leads on', () => {
+  const held = dropEntry(joinPage(undefined, page([edge('a', 1), edge('b', 2)], { next: true }), asc), 'b');
+  assert.deepEqual(ids(held), ['a']);
+  assert.equal(held.pageInfo.endCursor, 'b@2');
+  assert.equal(dropEntry(held, 'b'), held);
+});
+
+test('whether a place can be shown from what is held', () => {
+  const start = joinPage(undefined, page([edge('a', 1)], { next: true }), asc);
+  const middle = joinPage(undefined, page([edge('b', 2)], { previous: true }), asc);
+  assert.equal(holdsPlace(undefined, null), false);
+  assert.equal(holdsPlace(start, null), true);
+  assert.equal(holdsPlace(middle, null), false);
+  assert.equal(holdsPlace(middle, 'b@2'), true);
+  assert.equal(holdsPlace(middle, 'c@3'), false);
+});
+
+test('days are parted in the order of the entries', () => {
+  const days = byDay([edge('a', 1), edge('b', 61), edge('c', 62), edge('d', 3)], (t) => t.slice(14, 16));
+  assert.deepEqual(days.map(({ day, edges }) => [day, edges.length]), [['00', 1], ['01', 2], ['00', 1]]);
+});
