@@ -89,6 +89,9 @@ func (g *gateway) start(ctx, life context.Context, with surroundings) error {
 		return wrongUsage("host-id", hostID, "a name of at most 108 characters")
 	}
 	c := library.Config{Store: g.store, Runtime: g.runtime, Names: names, Log: with.log}
+	if bulletin, ok := g.store.(library.Bulletin); ok && with.shared {
+		c.Bulletin = bulletin
+	}
 	if with.metrics != nil {
 		c.Store, c.Watch = with.metrics.Store(g.store), with.metrics
 	}

@@ -22,8 +22,8 @@ const (
 )
 
 // Enforce implements library.ContentStore: one mutation a principal, without a
-// reading. Both tables have the principal as their partition key, so the rows
-// of both are one mutation.
+// reading. All three tables have the principal as their partition key, so the
+// rows of all are one mutation.
 func (s *Store) Enforce(ctx context.Context, e *library.Enforcement) error {
 	var d library.Derived
 	h := e.Header
@@ -44,6 +44,9 @@ func (s *Store) Enforce(ctx context.Context, e *library.Enforcement) error {
 			ch.add(dropShared, mts, p, id)
 		default:
 			ch.add(putShared, p, id, int8(d.Role), mts)
+		}
+		if e.At != 0 {
+			ch.add(putChange, p, int64(e.At), id, mts, int8(d.Left), mts, changeTTL)
 		}
 		if err := s.writeAll(ctx, "enforce", &ch); err != nil {
 			return err

@@ -41,6 +41,8 @@ const (
 	codeIntrospection       = "INTROSPECTION_DISABLED"
 	codePersistedNotFound   = "PERSISTED_QUERY_NOT_FOUND"
 	codeRateLimited         = "RATE_LIMITED"
+	codeResync              = "RESYNC"
+	codeSlowConsumer        = "SLOW_CONSUMER"
 	codeInternal            = "INTERNAL_SERVER_ERROR"
 )
 

@@ -102,6 +102,10 @@ func codeOf(e *library.Error) string {
 		return codeIdempotencyMismatch
 	case library.ReasonTimeout:
 		return codeTimeout
+	case library.ReasonResync:
+		return codeResync
+	case library.ReasonSlow:
+		return codeSlowConsumer
 	}
 	switch e.Code {
 	case library.Invalid, library.Exhausted:

@@ -50,6 +50,8 @@ func TestPresenter(t *testing.T) {
 		"queue full":                        {library.ErrQueueFull, "CONTENTION", library.ErrQueueFull.Msg},
 		"outcome unknown":                   {fault(library.Unavailable, library.ReasonOutcomeUnknown), "OUTCOME_UNKNOWN", "shown"},
 		"timeout":                           {fault(library.Unavailable, library.ReasonTimeout), "TIMEOUT", "shown"},
+		"resync":                            {fault(library.Conflict, library.ReasonResync), "RESYNC", "shown"},
+		"slow":                              {fault(library.Exhausted, library.ReasonSlow), "SLOW_CONSUMER", "shown"},
 		"unavailable":                       {library.Unavailablef(errors.New("10.0.0.1:9042 refused"), "shown"), "UNAVAILABLE", "shown"},
 		"a fault of the domain, wrapped":    {fmt.Errorf("read: %w", fault(library.NotFound, "")), "NOT_FOUND", "shown"},
 		"placed by gqlgen":                  {gqlerror.WrapPath(ast.Path{ast.PathName("a")}, fault(library.NotFound, "")), "NOT_FOUND", "shown"},

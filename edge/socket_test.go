@@ -98,7 +98,7 @@ func TestOperationsOverASocket(t *testing.T) {
 		"no query":        {"", `{}`, []string{`{"type":"error","id":"1","payload":[{"message":"The member query is missing.","extensions":{"code":"BAD_REQUEST"}}]}`}},
 		"beyond a limit":  {"", `{"query":"` + aliases(31) + `"}`, []string{`{"type":"error","id":"1","payload":[{"message":"The operation has, fragments counted, 31 aliases; at most 30 are allowed.","extensions":{"code":"ALIAS_LIMIT"}}]}`}},
 		"not persisted":   {"", `{"extensions":{"persistedQuery":{"version":1,"sha256Hash":"` + strings.Repeat("0", 64) + `"}}}`, []string{`{"type":"error","id":"1","payload":[{"message":"PersistedQueryNotFound","extensions":{"code":"PERSISTED_QUERY_NOT_FOUND"}}]}`}},
-		"no subscription": {"", `{"query":"subscription{x}"}`, []string{`{"type":"error","id":"1","payload":[{"message":"Schema does not support operation type \"subscription\"","locations":[{"line":1,"column":1}],"extensions":{"code":"GRAPHQL_VALIDATION_FAILED"}}]}`}},
+		"an unknown subscription": {"", `{"query":"subscription{x}"}`, []string{`{"type":"error","id":"1","payload":[{"message":"Cannot query field \"x\" on type \"Subscription\".","locations":[{"line":1,"column":14}],"extensions":{"code":"GRAPHQL_VALIDATION_FAILED"}}]}`}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := opened(t, addr, c.init)

@@ -116,10 +116,12 @@ func (s *socket) guarded(ctx context.Context, id string, op *operation) (code st
 		s.send("next", id, appendResponse(nil, resp, op.told(h.limits.Cost)))
 		return firstCode(resp.Errors), nil
 	}
+	code = codeOK
 	for resp := range h.results(ctx, s.caller, op) {
+		code = firstCode(resp.Errors)
 		s.send("next", id, appendResponse(nil, resp, nil))
 	}
-	return codeOK, nil
+	return code, nil
 }
 
 func (s *socket) panicked(value any) *refusal {

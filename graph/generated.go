@@ -33,6 +33,7 @@ type ResolverRoot interface {
 	LibraryConnection() LibraryConnectionResolver
 	Mutation() MutationResolver
 	Query() QueryResolver
+	Subscription() SubscriptionResolver
 	User() UserResolver
 }
 
@@ -86,6 +87,9 @@ type QueryResolver interface {
 	Principals(ctx context.Context, tenant string, prefix *string, first *int, after *string) (*library.PrincipalConnection, error)
 	Content(ctx context.Context, id string) (*library.Content, error)
 	Limits(ctx context.Context) (*Limits, error)
+}
+type SubscriptionResolver interface {
+	LibraryChanged(ctx context.Context, principalID string, after *string) (<-chan library.LibraryChange, error)
 }
 type UserResolver interface {
 	Email(ctx context.Context, obj *library.User) (*string, error)
@@ -174,6 +178,23 @@ func (e *executableSchema) Exec(ctx context.Context) graphql.ResponseHandler {
 			ctx = graphql.WithUnmarshalerMap(ctx, inputUnmarshalMap)
 			data := ec._Mutation(ctx, opCtx.Operation.SelectionSet)
 			var buf bytes.Buffer
+			data.MarshalGQL(&buf)
+
+			return &graphql.Response{
+				Data: buf.Bytes(),
+			}
+		}
+	case ast.Subscription:
+		next := ec._Subscription(ctx, opCtx.Operation.SelectionSet)
+
+		var buf bytes.Buffer
+		return func(ctx context.Context) *graphql.Response {
+			buf.Reset()
+			data := next(ctx)
+
+			if data == nil {
+				return nil
+			}
 			data.MarshalGQL(&buf)
 
 			return &graphql.Response{
@@ -1156,6 +1177,37 @@ type RebuildLibraryPayload {
   userErrors: [UserError!]!
   "As it was sent."
   clientMutationId: String
+}
+
+# ---------------------------------------------------------------- subscriptions
+
+"What happens, told as it happens: by server-sent events, or over a websocket."
+type Subscription {
+  """
+  What happens to one library, in the part of it that the viewer reads. Each change is told as things are when it is sent; several in a row may be told as one. Ends with
+  RESYNC when the library is to be read again, and with SLOW_CONSUMER when the client does not keep up: resume with the last cursor that was told.
+  """
+  libraryChanged(
+    "The id of the user or group that the library belongs to."
+    principalId: ID!
+    "A cursor of the library, of a page or of an edge, read within the last hour: what was missed since is told first. What happened shortly before may be told again. Without it: from now on."
+    after: Cursor
+  ): LibraryChange!
+}
+
+"Something that has happened to a library."
+union LibraryChange = LibraryEntryPlaced | LibraryEntryRemoved
+
+"The item is new in the library, has moved to this place, or has changed in it."
+type LibraryEntryPlaced {
+  "The item, its place and the owner's role on it, as they are now. In the order of the library it takes the place of any earlier edge of the same item."
+  edge: LibraryEdge!
+}
+
+"The item is no longer in the library, or the viewer may not see it there any more."
+type LibraryEntryRemoved {
+  "The id of the item."
+  contentId: ID!
 }
 `, BuiltIn: false},
 	{Name: "../federation.graphqls", Input: `# What Apollo Federation 2.7 adds to the language, and asks of a subgraph. The
@@ -2244,6 +2296,28 @@ func (ec *executionContext) field_Query_user_args(ctx context.Context, rawArgs m
 		return nil, err
 	}
 	args["id"] = arg0
+	return args, nil
+}
+
+func (ec *executionContext) field_Subscription_libraryChanged_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
+	var err error
+	args := map[string]any{}
+	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "principalId",
+		func(ctx context.Context, v any) (string, error) {
+			return ec.unmarshalNID2string(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["principalId"] = arg0
+	arg1, err := graphql.ProcessArgField(ctx, rawArgs, "after",
+		func(ctx context.Context, v any) (*string, error) {
+			return ec.unmarshalOCursor2ᚖstring(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["after"] = arg1
 	return args, nil
 }
 
@@ -4283,6 +4357,61 @@ func (ec *executionContext) _LibraryEdge_role(ctx context.Context, field graphql
 }
 func (ec *executionContext) fieldContext_LibraryEdge_role(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
 	return graphql.NewScalarFieldContext("LibraryEdge", field, false, false, errors.New("field of type ContentRole does not have child fields"))
+}
+
+func (ec *executionContext) _LibraryEntryPlaced_edge(ctx context.Context, field graphql.CollectedField, obj *library.LibraryEntryPlaced) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_LibraryEntryPlaced_edge(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Edge, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *library.LibraryEdge) graphql.Marshaler {
+			return ec.marshalNLibraryEdge2ᚖcarrelᚋlibraryᚐLibraryEdge(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_LibraryEntryPlaced_edge(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "LibraryEntryPlaced",
+		Field:      field,
+		IsMethod:   false,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_LibraryEdge(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _LibraryEntryRemoved_contentId(ctx context.Context, field graphql.CollectedField, obj *library.LibraryEntryRemoved) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_LibraryEntryRemoved_contentId(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.ContentID, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v library.ContentID) graphql.Marshaler {
+			return ec.marshalNID2carrelᚋlibraryᚐContentID(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_LibraryEntryRemoved_contentId(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("LibraryEntryRemoved", field, false, false, errors.New("field of type ID does not have child fields"))
 }
 
 func (ec *executionContext) _Limits_defaultPageSize(ctx context.Context, field graphql.CollectedField, obj *Limits) (ret graphql.Marshaler) {
@@ -6739,6 +6868,50 @@ func (ec *executionContext) _ShareContentPayload_clientMutationId(ctx context.Co
 }
 func (ec *executionContext) fieldContext_ShareContentPayload_clientMutationId(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
 	return graphql.NewScalarFieldContext("ShareContentPayload", field, false, false, errors.New("field of type String does not have child fields"))
+}
+
+func (ec *executionContext) _Subscription_libraryChanged(ctx context.Context, field graphql.CollectedField) (ret func(ctx context.Context) graphql.Marshaler) {
+	return graphql.ResolveFieldStream(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Subscription_libraryChanged(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			fc := graphql.GetFieldContext(ctx)
+			return ec.Resolvers.Subscription().LibraryChanged(ctx, fc.Args["principalId"].(string), fc.Args["after"].(*string))
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v library.LibraryChange) graphql.Marshaler {
+			return ec.marshalNLibraryChange2carrelᚋlibraryᚐLibraryChange(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_Subscription_libraryChanged(ctx context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "Subscription",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return nil, errors.New("field of type LibraryChange does not have child fields")
+		},
+	}
+	defer func() {
+		if r := recover(); r != nil {
+			err = ec.Recover(ctx, r)
+			ec.Error(ctx, err)
+		}
+	}()
+	ctx = graphql.WithFieldContext(ctx, fc)
+	if fc.Args, err = ec.field_Subscription_libraryChanged_args(ctx, field.ArgumentMap(ec.Variables)); err != nil {
+		ec.Error(ctx, err)
+		return fc, err
+	}
+	return fc, nil
 }
 
 func (ec *executionContext) _UpdateContentPayload_content(ctx context.Context, field graphql.CollectedField, obj *UpdateContentPayload) (ret graphql.Marshaler) {
@@ -9319,6 +9492,29 @@ func (ec *executionContext) unmarshalInputUpdateUserInput(ctx context.Context, o
 
 // region    ************************** interface.gotpl ***************************
 
+func (ec *executionContext) _LibraryChange(ctx context.Context, sel ast.SelectionSet, obj library.LibraryChange) graphql.Marshaler {
+	switch obj := (obj).(type) {
+	case nil:
+		return graphql.Null
+	case *library.LibraryEntryRemoved:
+		if obj == nil {
+			return graphql.Null
+		}
+		return ec._LibraryEntryRemoved(ctx, sel, obj)
+	case *library.LibraryEntryPlaced:
+		if obj == nil {
+			return graphql.Null
+		}
+		return ec._LibraryEntryPlaced(ctx, sel, obj)
+	default:
+		if typedObj, ok := obj.(graphql.Marshaler); ok {
+			return typedObj
+		} else {
+			panic(fmt.Errorf("unexpected type %T; non-generated variants of LibraryChange must implement graphql.Marshaler", obj))
+		}
+	}
+}
+
 func (ec *executionContext) _Node(ctx context.Context, sel ast.SelectionSet, obj library.Node) graphql.Marshaler {
 	switch obj := (obj).(type) {
 	case nil:
@@ -10577,6 +10773,82 @@ func (ec *executionContext) _LibraryEdge(ctx context.Context, sel ast.SelectionS
 	return out
 }
 
+var libraryEntryPlacedImplementors = []string{"LibraryEntryPlaced", "LibraryChange"}
+
+func (ec *executionContext) _LibraryEntryPlaced(ctx context.Context, sel ast.SelectionSet, obj *library.LibraryEntryPlaced) graphql.Marshaler {
+	fields := graphql.CollectFields(ec.OperationContext, sel, libraryEntryPlacedImplementors)
+
+	out := graphql.NewFieldSet(fields)
+	deferredFieldSet := graphql.NewFieldSet(nil)
+	deferLabelToView := make(map[string]*graphql.FieldSetView)
+	for i, field := range fields {
+		switch field.Name {
+		case "__typename":
+			out.Values[i] = graphql.MarshalString("LibraryEntryPlaced")
+		case "edge":
+			out.Values[i] = ec._LibraryEntryPlaced_edge(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		default:
+			panic("unknown field " + strconv.Quote(field.Name))
+		}
+	}
+	out.Dispatch(ctx)
+	if out.Invalids > 0 {
+		return graphql.Null
+	}
+
+	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
+
+	ec.ProcessDeferredGroup(graphql.DeferredGroup{
+		Defers:   deferLabelToView,
+		Path:     graphql.GetPath(ctx),
+		FieldSet: deferredFieldSet,
+		Context:  ctx,
+	})
+
+	return out
+}
+
+var libraryEntryRemovedImplementors = []string{"LibraryEntryRemoved", "LibraryChange"}
+
+func (ec *executionContext) _LibraryEntryRemoved(ctx context.Context, sel ast.SelectionSet, obj *library.LibraryEntryRemoved) graphql.Marshaler {
+	fields := graphql.CollectFields(ec.OperationContext, sel, libraryEntryRemovedImplementors)
+
+	out := graphql.NewFieldSet(fields)
+	deferredFieldSet := graphql.NewFieldSet(nil)
+	deferLabelToView := make(map[string]*graphql.FieldSetView)
+	for i, field := range fields {
+		switch field.Name {
+		case "__typename":
+			out.Values[i] = graphql.MarshalString("LibraryEntryRemoved")
+		case "contentId":
+			out.Values[i] = ec._LibraryEntryRemoved_contentId(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		default:
+			panic("unknown field " + strconv.Quote(field.Name))
+		}
+	}
+	out.Dispatch(ctx)
+	if out.Invalids > 0 {
+		return graphql.Null
+	}
+
+	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
+
+	ec.ProcessDeferredGroup(graphql.DeferredGroup{
+		Defers:   deferLabelToView,
+		Path:     graphql.GetPath(ctx),
+		FieldSet: deferredFieldSet,
+		Context:  ctx,
+	})
+
+	return out
+}
+
 var limitsImplementors = []string{"Limits"}
 
 func (ec *executionContext) _Limits(ctx context.Context, sel ast.SelectionSet, obj *Limits) graphql.Marshaler {
@@ -11564,6 +11836,26 @@ func (ec *executionContext) _ShareContentPayload(ctx context.Context, sel ast.Se
 	})
 
 	return out
+}
+
+var subscriptionImplementors = []string{"Subscription"}
+
+func (ec *executionContext) _Subscription(ctx context.Context, sel ast.SelectionSet) func(ctx context.Context) graphql.Marshaler {
+	fields := graphql.CollectFields(ec.OperationContext, sel, subscriptionImplementors)
+	ctx = graphql.WithFieldContext(ctx, &graphql.FieldContext{
+		Object: "Subscription",
+	})
+	if len(fields) != 1 {
+		graphql.AddErrorf(ctx, "must subscribe to exactly one stream")
+		return nil
+	}
+
+	switch fields[0].Name {
+	case "libraryChanged":
+		return ec._Subscription_libraryChanged(ctx, fields[0])
+	default:
+		panic("unknown field " + strconv.Quote(fields[0].Name))
+	}
 }
 
 var updateContentPayloadImplementors = []string{"UpdateContentPayload"}
@@ -12833,6 +13125,16 @@ func (ec *executionContext) marshalNInt2int(ctx context.Context, sel ast.Selecti
 		}
 	}
 	return res
+}
+
+func (ec *executionContext) marshalNLibraryChange2carrelᚋlibraryᚐLibraryChange(ctx context.Context, sel ast.SelectionSet, v library.LibraryChange) graphql.Marshaler {
+	if v == nil {
+		if !graphql.HasFieldError(ctx, graphql.GetFieldContext(ctx)) {
+			graphql.AddErrorf(ctx, "the requested element is null which the schema does not allow")
+		}
+		return graphql.Null
+	}
+	return ec._LibraryChange(ctx, sel, v)
 }
 
 func (ec *executionContext) marshalNLibraryConnection2ᚖcarrelᚋlibraryᚐLibraryConnection(ctx context.Context, sel ast.SelectionSet, v *library.LibraryConnection) graphql.Marshaler {

@@ -371,6 +371,9 @@ type API interface {
 	// library is being rebuilt.
 	Library(ctx context.Context, v *Viewer, owner PrincipalID, q LibraryQuery) (*LibraryConnection, error)
 	LibraryCount(ctx context.Context, c *LibraryConnection) (Count, error)
+	// Follow begins to follow a library, from now on or since a cursor of it was
+	// read. BAD_USER_INPUT, NOT_FOUND, BAD_CURSOR; RESYNC where it must be read again.
+	Follow(ctx context.Context, v *Viewer, principal string, after *string) (*Following, error)
 	Members(ctx context.Context, v *Viewer, id ContentID, page PageArgs) (*ContentMemberConnection, error)
 	GroupMembers(ctx context.Context, v *Viewer, group PrincipalID, page PageArgs) (*GroupMemberConnection, error)
 	Groups(ctx context.Context, v *Viewer, user PrincipalID, page PageArgs) (*GroupConnection, error)

@@ -239,6 +239,7 @@ func (s *Service) complete(ctx context.Context, e InFlight, actor PrincipalID) b
 		return s.fanOut(ctx, e, actor)
 	case e.Due != 0:
 		s.journal.Defer(e)
+		s.updatedInPlace(e.Content)
 	}
 	return true
 }

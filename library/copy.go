@@ -147,7 +147,7 @@ func eachRow(ctx context.Context, a Archive, from Chapter, after []byte, see fun
 			if err != nil {
 				return fmt.Errorf("%s: %w", c, err)
 			}
-			if err := see(c, withoutIdentity(rows), next); err != nil {
+			if err := see(c, carried(rows), next); err != nil {
 				return fmt.Errorf("%s: %w", c, err)
 			}
 			if after = next; next == nil {
@@ -158,11 +158,12 @@ func eachRow(ctx context.Context, a Archive, from Chapter, after []byte, see fun
 	return nil
 }
 
-// withoutIdentity leaves the name of the store out.
-func withoutIdentity(rows []ArchivedRow) []ArchivedRow {
+// carried leaves out what is of one store alone: its name, and since when it
+// has changes, which are derived and not copied.
+func carried(rows []ArchivedRow) []ArchivedRow {
 	kept := rows[:0:len(rows)]
 	for _, r := range rows {
-		if r.Setting == nil || r.Setting.Name != storeIdentity {
+		if r.Setting == nil || r.Setting.Name != storeIdentity && r.Setting.Name != keepsChanges {
 			kept = append(kept, r)
 		}
 	}

@@ -1,6 +1,7 @@
 package library
 
 import (
+	"bytes"
 	"context"
 	"crypto/aes"
 	"crypto/cipher"
@@ -35,10 +36,11 @@ const (
 	// usual cursor has 78 bytes, 104 characters.
 	placeStep = 48
 	placeHead = 1 + 8 + 8 + 1 // order and flag, position, bound, length of the id
+	placeRead = 1 + 4         // a mark, and the minute in which it was read
 	// longestID is that of "c:" and "g:" ids alike; with a name of the directory
 	// before it, it is the longest text of a place.
 	longestID     = 2 + maxTenantLength + 1 + maxNameLength
-	longestPlace  = (placeHead + directoryKey + 1 + longestID + placeStep - 1) / placeStep * placeStep
+	longestPlace  = (placeHead + directoryKey + 1 + longestID + placeRead + placeStep - 1) / placeStep * placeStep
 	longestCursor = (cursorHead + cursorNonce + longestPlace + cursorTag + 2) / 3 * 4
 )
 
@@ -66,6 +68,11 @@ const (
 	orderDescending cursorOrder = 2
 
 	placeBounded = 0x80 // flag beside the order
+
+	// readMark stands behind the id where the time of reading follows: what was
+	// sealed before there was one has nothing but padding there, and programs of
+	// that time take what follows for padding.
+	readMark = 1
 )
 
 // cursorClass is the class of viewers that share a cursor: the bucket they
@@ -89,7 +96,14 @@ type place struct {
 	// not Bounded.
 	Bounded bool
 	Bound   Instant
+	// Read is when the place was read, cut to readUnit; 0: not told. It is what
+	// a follower resumes from, and nothing to a page.
+	Read Instant
 }
+
+// readUnit is how exactly a cursor tells when it was read. Within it the same
+// edge has the same cursor.
+const readUnit = time.Minute
 
 // append appends the place, padded to whole steps.
 func (p *place) append(b []byte) []byte {
@@ -103,6 +117,10 @@ func (p *place) append(b []byte) []byte {
 	b = binary.BigEndian.AppendUint64(b, uint64(p.Bound))
 	b = append(b, byte(len(p.At.Content)))
 	b = append(b, p.At.Content...)
+	if p.Read != 0 {
+		b = append(b, readMark)
+		b = binary.BigEndian.AppendUint32(b, uint32(p.Read/Instant(readUnit.Microseconds())))
+	}
 	for (len(b)-start)%placeStep != 0 {
 		b = append(b, 0)
 	}
@@ -123,6 +141,9 @@ func readPlace(b []byte) (p place, ok bool) {
 		return place{}, false
 	}
 	p.At.Content = ContentID(b[placeHead : placeHead+n])
+	if rest := b[placeHead+n:]; len(rest) >= placeRead && rest[0] == readMark {
+		p.Read = Instant(binary.BigEndian.Uint32(rest[1:])) * Instant(readUnit.Microseconds())
+	}
 	return p, true
 }
 
@@ -164,23 +185,18 @@ type scribe struct {
 	text              []byte
 }
 
-// newSealer reads the key ring of the store, or makes the store's first.
-func newSealer(ctx context.Context, store RegisterStore, rt Runtime) (*sealer, error) {
+// newSealer reads the key ring of the store, or makes the store's first; first
+// tells which.
+func newSealer(ctx context.Context, store RegisterStore, rt Runtime) (s *sealer, first bool, err error) {
 	ring := make([]byte, 1+ringKey)
 	rt.Random(ring)
 	ring[0], ring[1] = ringVersion, 1
-	standing, err := store.FixSetting(ctx, cursorKeys, ring)
-	// Repeating it is harmless: the ring that stands then is the answer.
-	for try := 0; try < 5 && MayHaveCommitted(err); try++ {
-		if err := rt.After(ctx, 50*time.Millisecond); err != nil {
-			return nil, fmt.Errorf("read cursor keys: %w", err)
-		}
-		standing, err = store.FixSetting(ctx, cursorKeys, ring)
-	}
+	standing, err := fixSetting(ctx, store, rt, cursorKeys, ring)
 	if err != nil {
-		return nil, fmt.Errorf("read cursor keys: %w", err)
+		return nil, false, fmt.Errorf("read cursor keys: %w", err)
 	}
-	return sealerOf(standing)
+	s, err = sealerOf(standing)
+	return s, bytes.Equal(standing, ring), err
 }
 
 // sealerOf reads a key ring.
@@ -246,6 +262,15 @@ func (s *sealer) seal(bound []byte, p place) string {
 
 // open reads a cursor of the connection that bound names, for a page in order.
 func (s *sealer) open(bound []byte, order cursorOrder, cursor string) (place, error) {
+	p, err := s.openAny(bound, cursor)
+	if err == nil && p.Order != orderAny && p.Order != order {
+		return place{}, badCursor()
+	}
+	return p, err
+}
+
+// openAny reads a cursor of the connection that bound names, in whatever order.
+func (s *sealer) openAny(bound []byte, cursor string) (place, error) {
 	if cursor == "" || len(cursor) > longestCursor {
 		return place{}, badCursor()
 	}
@@ -267,7 +292,7 @@ func (s *sealer) open(bound []byte, order cursorOrder, cursor string) (place, er
 		return place{}, badCursor()
 	}
 	p, ok := readPlace(plain)
-	if !ok || p.Order != orderAny && p.Order != order {
+	if !ok {
 		return place{}, badCursor()
 	}
 	return p, nil

@@ -13,6 +13,8 @@ type Derived struct {
 	Delete []LibraryKey
 	// Role is what content_by_principal tells; NoRole deletes the row.
 	Role ContentRole
+	// Left is what the change of the library tells.
+	Left Buckets
 }
 
 // Derive fills d, whose slices are reused, from a header and a member row of
@@ -24,7 +26,7 @@ type Derived struct {
 // its widest, in which it must not stand. Nothing else: a private item never
 // puts a tombstone into the PUBLIC bucket.
 func (e *Enforcement) Derive(h *Header, m Member, d *Derived) {
-	d.Put, d.Delete, d.Role = d.Put[:0], d.Delete[:0], NoRole
+	d.Put, d.Delete, d.Role, d.Left = d.Put[:0], d.Delete[:0], NoRole, h.left(m)
 	stands := m.Active() && h.State == Live
 	if stands {
 		d.Role = m.Role

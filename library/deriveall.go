@@ -64,8 +64,9 @@ func (s *Service) deriveContents(ctx context.Context, report func(n int)) error 
 			return err
 		}
 		err = s.eachAtOnce(ctx, len(ids), deriveAtOnce, func(i int) error {
-			e := InFlight{Content: ids[i], Scope: ScopeAll, Reverse: true}
-			if err := s.finishContent(ctx, e, nil, func() {}, false); err != nil {
+			// Quietly: nobody follows what is not complete.
+			w := &walk{s: s, entry: InFlight{Content: ids[i], Scope: ScopeAll, Reverse: true}, quiet: true}
+			if err := w.finish(ctx, nil, func() {}); err != nil {
 				return fmt.Errorf("%s: %w", ids[i], err)
 			}
 			return nil

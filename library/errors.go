@@ -38,6 +38,8 @@ const (
 	ReasonOutcomeUnknown      Reason = "OUTCOME_UNKNOWN"
 	ReasonIdempotencyMismatch Reason = "IDEMPOTENCY_MISMATCH"
 	ReasonTimeout             Reason = "TIMEOUT"
+	ReasonResync              Reason = "RESYNC"        // what was missed cannot be told any more
+	ReasonSlow                Reason = "SLOW_CONSUMER" // what happened was not taken in time
 )
 
 // Error is the one error type of the domain. A mutation's faults that a person

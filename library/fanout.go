@@ -12,6 +12,8 @@ import (
 const (
 	enforceTries = 6
 	enforcePause = 20 * time.Millisecond
+	// enforceWithin is how long one try may take: much less than changesOverlap.
+	enforceWithin = 20 * time.Second
 )
 
 // fanTable queues the fan-outs of each item in this process: entries that
@@ -156,6 +158,12 @@ func Unite(a, b InFlight) InFlight {
 // libraries of first are done first; own is called when they are. Errors mean
 // that it is to be done again, from the start.
 func (s *Service) finishContent(ctx context.Context, e InFlight, first []PrincipalID, own func(), serial bool) error {
+	w := &walk{s: s, entry: e, serial: serial}
+	return w.finish(ctx, first, own)
+}
+
+func (w *walk) finish(ctx context.Context, first []PrincipalID, own func()) error {
+	s, e := w.s, w.entry
 	if e.Scope == ScopeNone {
 		own()
 		return nil
@@ -165,7 +173,6 @@ func (s *Service) finishContent(ctx context.Context, e InFlight, first []Princip
 			return err
 		}
 	}
-	w := &walk{s: s, entry: e, serial: serial}
 	if e.Scope == ScopeListed {
 		err := w.listed(ctx, e.Principals)
 		own()
@@ -201,6 +208,8 @@ type walk struct {
 	leaving []Member // rows seen leaving
 	newest  *Header
 	rows    []Member // all rows seen, when the item is deleted
+	// quiet walks tell followers nothing: they bring nothing about.
+	quiet bool
 }
 
 // saw keeps what a snapshot tells for the settling.
@@ -269,7 +278,11 @@ func (w *walk) enforce(ctx context.Context, h *Header, rows []Member) error {
 	reverse := w.entry.Reverse || h.State == Deleted
 	batches := slices.Collect(slices.Chunk(rows, w.s.store.EnforceBatch()))
 	return w.s.eachAtOnce(ctx, len(batches), w.s.tune.FanOutWidth, func(i int) error {
-		return w.s.enforceOnce(ctx, &Enforcement{Header: h, Rows: batches[i], Reverse: reverse, without: w.s.tune.Without})
+		e := &Enforcement{Header: h, Rows: batches[i], Reverse: reverse, without: w.s.tune.Without}
+		if w.quiet {
+			return w.s.enforceQuietly(ctx, e)
+		}
+		return w.s.enforceOnce(ctx, e)
 	})
 }
 
@@ -279,15 +292,42 @@ func (s *Service) enforceListed(ctx context.Context, e InFlight, ps []PrincipalI
 	return w.listed(ctx, ps)
 }
 
-// enforceOnce sends one enforcement until it is acknowledged, or the tries end.
+// restoreItem enforces an item in a library as it stands. It tells followers
+// nothing: who has brought the state about tells them, or has.
+func (s *Service) restoreItem(ctx context.Context, p PrincipalID, id ContentID) error {
+	w := &walk{s: s, entry: InFlight{Content: id, Reverse: true}, quiet: true}
+	return w.listed(ctx, []PrincipalID{p})
+}
+
+// enforceOnce sends one enforcement until it is acknowledged, or the tries end,
+// and then tells those who follow the libraries. Each try has changes of its
+// own: one that was lost for long would stand where nobody looks any more.
 func (s *Service) enforceOnce(ctx context.Context, e *Enforcement) error {
-	return s.insist(ctx, func() error {
-		if err := s.permits.take(ctx); err != nil {
-			return err
-		}
-		defer s.permits.give()
-		return s.store.Enforce(ctx, e)
+	err := s.insist(ctx, func() error {
+		return s.enforceNow(ctx, e, func() { e.At = s.feeds.stampNow(s.now()) })
 	})
+	if err == nil {
+		s.enforced(e)
+	}
+	return err
+}
+
+// enforceQuietly is enforceOnce without changes.
+func (s *Service) enforceQuietly(ctx context.Context, e *Enforcement) error {
+	return s.insist(ctx, func() error { return s.enforceNow(ctx, e, func() {}) })
+}
+
+// enforceNow is one try, begun when it is its turn. It ends in time, so that
+// its changes are where they are looked for.
+func (s *Service) enforceNow(ctx context.Context, e *Enforcement, begin func()) error {
+	if err := s.permits.take(ctx); err != nil {
+		return err
+	}
+	defer s.permits.give()
+	within, cancel := s.rt.Deadline(ctx, enforceWithin)
+	defer cancel()
+	begin()
+	return s.store.Enforce(within, e)
 }
 
 // insist repeats a write that may be repeated, with growing pauses.

@@ -23,6 +23,7 @@ type house struct {
 	runtime *library.RealRuntime
 	journal *journal.Journal
 	svc     *library.Service
+	marks   int // items made only to be noticed
 }
 
 // newHouse opens one; it is closed at the end of the test. wrap, where it is

@@ -38,7 +38,7 @@ func (s *Service) mend(ctx context.Context, p PrincipalID, id ContentID) error {
 			h.Widest = Public
 		}
 		if h.Seq != 0 {
-			err := s.enforceOnce(ctx, &Enforcement{Header: &h, Rows: rows.Members, Reverse: true, without: s.tune.Without})
+			err := s.enforceQuietly(ctx, &Enforcement{Header: &h, Rows: rows.Members, Reverse: true, without: s.tune.Without})
 			if err != nil {
 				return settled, err
 			}
@@ -166,7 +166,7 @@ func (s *Service) dropStray(ctx context.Context, p PrincipalID, b Bucket, at Ent
 		}
 		err = s.insist(ctx, func() error { return s.store.DropEntries(ctx, p, []BucketEntry{{b, e}}) })
 		if err == nil && late {
-			err = s.enforceOnce(ctx, &Enforcement{Header: without(&rows.Header, at), Rows: rows.Members, Reverse: true})
+			err = s.enforceQuietly(ctx, &Enforcement{Header: without(&rows.Header, at), Rows: rows.Members, Reverse: true})
 		}
 		if err != nil {
 			return settled, err
@@ -193,7 +193,7 @@ func without(h *Header, at EntryKey) *Header {
 // RepairEntry takes an entry that a reader found to be wrong out of p's library,
 // and brings the library in line with the item's state.
 func (s *Service) RepairEntry(ctx context.Context, p PrincipalID, e BucketEntry) error {
-	if err := s.enforceListed(ctx, InFlight{Content: e.Content, Reverse: true}, []PrincipalID{p}, false); err != nil {
+	if err := s.restoreItem(ctx, p, e.Content); err != nil {
 		return err
 	}
 	return s.dropStray(ctx, p, e.Bucket, EntryKey{e.Position, e.Content})

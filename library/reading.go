@@ -77,6 +77,8 @@ type reading struct {
 	bound   []byte // what cursors are bound to
 	// until is the newest position of the walk; nil where it has no bound.
 	until *Instant
+	// readAt is when the reading began: what cursors of it tell.
+	readAt Instant
 }
 
 func (s *Service) startReading(ctx context.Context, v *Viewer, owner *PrincipalHeader, q *LibraryQuery) (*reading, error) {
@@ -86,7 +88,7 @@ func (s *Service) startReading(ctx context.Context, v *Viewer, owner *PrincipalH
 	}
 	r := &reading{
 		s: s, v: v, owner: owner.ID, bucket: bucket, source: bucket, asOwner: asOwner,
-		order: orderAscending,
+		order: orderAscending, readAt: s.now(),
 		bound: binding(cursorOfLibrary, classOf(bucket, q.IncludeShared), string(owner.ID)),
 	}
 	if q.Descending {
@@ -235,7 +237,7 @@ func (e *pageEdge) cursor() string { return e.r.cursor(e.at, e.unbounded) }
 
 // cursor seals a place of this reading.
 func (r *reading) cursor(at EntryKey, unbounded bool) string {
-	p := place{Order: r.order, At: at}
+	p := place{Order: r.order, At: at, Read: r.readAt}
 	if r.until != nil && !unbounded {
 		p.Bounded, p.Bound = true, *r.until
 	}
@@ -307,8 +309,9 @@ func (r *reading) ownRow(rows *ContentRows) Member {
 // edgeFor is the edge of an item in owner's library as a mutation answers it:
 // its cursor works in either order, for those who read the bucket.
 func (s *Service) edgeFor(owner PrincipalID, bucket Bucket, c *Content, role ContentRole, at EntryKey) *LibraryEdge {
+	readAt := s.now()
 	return &LibraryEdge{Node: c, Role: role, seal: func() string {
 		bound := binding(cursorOfLibrary, classOf(bucket, false), string(owner))
-		return s.seals.seal(bound, place{Order: orderAny, At: at})
+		return s.seals.seal(bound, place{Order: orderAny, At: at, Read: readAt})
 	}}
 }

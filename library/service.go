@@ -44,8 +44,11 @@ type Config struct {
 	Watch   Watcher // nil: nobody watches
 	// Ahead is how far this process's clock is ahead of its store's, as far as
 	// that is certain; nil: they have one clock.
-	Ahead  func() time.Duration
-	Tuning Tuning
+	Ahead func() time.Duration
+	// Bulletin is where the processes announce what they change that use the
+	// store beside this one; nil: there are none.
+	Bulletin Bulletin
+	Tuning   Tuning
 }
 
 // Service holds every rule of the domain. It is safe for concurrent use.
@@ -69,6 +72,14 @@ type Service struct {
 	ending       Latch
 	// directory is what is known of whether it is complete.
 	directory directoryRun
+
+	bulletin  Bulletin   // nil: no other process uses the store
+	announcer *announcer // nil likewise
+	feeds     feeds
+	// changesSince is from when on the store has the changes of its libraries.
+	changesSince Instant
+	// life is for what no request asks for; its end cancels nothing.
+	life context.Context
 }
 
 var _ API = (*Service)(nil)
@@ -79,6 +90,7 @@ func New(ctx context.Context, c Config) (*Service, error) {
 	s := &Service{
 		store: c.Store, rt: c.Runtime, journal: c.Journal, names: c.Names,
 		log: c.Log, watch: c.Watch, ahead: c.Ahead, tune: c.Tuning.withDefaults(),
+		bulletin: c.Bulletin, life: c.Runtime.Detach(ctx),
 	}
 	if s.ahead == nil {
 		s.ahead = func() time.Duration { return 0 }
@@ -95,11 +107,19 @@ func New(ctx context.Context, c Config) (*Service, error) {
 	s.fans.jobs = map[ContentID]*fanQueue{}
 	s.shares.waiting = map[ContentID][]*shareJob{}
 	s.rebuilds.running = map[PrincipalID]*rebuildRun{}
-	seals, err := newSealer(ctx, c.Store, c.Runtime)
+	s.feeds.open = map[PrincipalID]*feed{}
+	s.feeds.updates = map[ContentID]bool{}
+	if s.bulletin != nil {
+		s.announcer = newAnnouncer(s)
+	}
+	seals, isNew, err := newSealer(ctx, c.Store, c.Runtime)
 	if err != nil {
 		return nil, fmt.Errorf("reading the cursor keys: %w", err)
 	}
 	s.seals = seals
+	if s.changesSince, err = readChangesSince(ctx, c.Store, c.Runtime, isNew); err != nil {
+		return nil, fmt.Errorf("reading since when changes are kept: %w", err)
+	}
 	return s, nil
 }
 

@@ -68,6 +68,8 @@ type Enforcement struct {
 	Rows []Member
 	// Reverse also writes the content_by_principal rows.
 	Reverse bool
+	// At is the key of the changes that are written; 0: none are.
+	At Instant
 
 	without Ablation
 }
@@ -100,7 +102,8 @@ type ContentStore interface {
 	// when it returns, with everything this process wrote before it.
 	Commit(ctx context.Context, c *ContentCommit) (Verdict, error)
 	// Enforce writes the derived rows that e.Derive says, atomically for each
-	// principal. An older snapshot must never undo what a newer one wrote.
+	// principal. An older snapshot must never undo what a newer one wrote. Where
+	// e.At is set, a principal's change must be written with its rows or not at all.
 	Enforce(ctx context.Context, e *Enforcement) error
 	// EnforceBatch is the number of rows that one Enforce call takes at most.
 	EnforceBatch() int
@@ -177,6 +180,9 @@ type LibraryStore interface {
 	SetBuilt(ctx context.Context, owner PrincipalID, asOf Instant) error
 	// DropEntries must remove an entry iff its MTS is the one given.
 	DropEntries(ctx context.Context, owner PrincipalID, es []BucketEntry) error
+	// Changes lists the changes of owner's library after one, in their order. It
+	// must list every change for ChangesKept after its At.
+	Changes(ctx context.Context, owner PrincipalID, after ChangeKey, limit int) ([]Change, error)
 	// SharedWith lists what owner has a role on, after a content in order of id.
 	SharedWith(ctx context.Context, owner PrincipalID, after ContentID, limit int) ([]Shared, error)
 	// Roles are owner's rows of content_by_principal for ids, in their order.

@@ -13,6 +13,12 @@ type Watcher interface {
 	// they stood: stale ones, whose items stand elsewhere or nowhere, and those
 	// that the viewer may not see.
 	Hid(stale, unseen int)
+	// Follows tells of n followers of libraries more, or less.
+	Follows(n int)
+	// CutOff tells of a follower that was cut off because it did not keep up.
+	CutOff()
+	// Told tells of a change that a follower was told.
+	Told()
 }
 
 // unwatched is the Watcher of a Service that has none.
@@ -20,3 +26,6 @@ type unwatched struct{}
 
 func (unwatched) FannedOut(time.Duration, bool) {}
 func (unwatched) Hid(int, int)                  {}
+func (unwatched) Follows(int)                   {}
+func (unwatched) CutOff()                       {}
+func (unwatched) Told()                         {}

@@ -15,6 +15,18 @@ type watching struct {
 	lags          []time.Duration
 	left          int
 	stale, unseen int
+
+	following, told, cutOff int
+}
+
+func (w *watching) Follows(n int) { w.count(func() { w.following += n }) }
+func (w *watching) Told()         { w.count(func() { w.told++ }) }
+func (w *watching) CutOff()       { w.count(func() { w.cutOff++ }) }
+
+func (w *watching) count(add func()) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	add()
 }
 
 func (w *watching) FannedOut(lag time.Duration, complete bool) {

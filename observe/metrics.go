@@ -31,6 +31,9 @@ type Metrics struct {
 	again      *prometheus.CounterVec
 	lag        *prometheus.HistogramVec
 	hidden     *prometheus.CounterVec
+	followers  prometheus.Gauge
+	told       prometheus.Counter
+	cutOff     prometheus.Counter
 }
 
 var _ library.Watcher = (*Metrics)(nil)
@@ -55,8 +58,14 @@ func NewMetrics() *Metrics {
 		hidden: prometheus.NewCounterVec(prometheus.CounterOpts{Namespace: "carrel", Name: "entries_hidden_total",
 			Help: "Entries of libraries that pages have read and not shown as they stood: stale ones do not stand where their item does, unseen ones are not the viewer's to see."},
 			[]string{"reason"}),
+		followers: prometheus.NewGauge(prometheus.GaugeOpts{Namespace: "carrel", Name: "followers",
+			Help: "Subscriptions to changes of libraries that are open."}),
+		told: prometheus.NewCounter(prometheus.CounterOpts{Namespace: "carrel", Name: "changes_told_total",
+			Help: "Changes of libraries that subscribers were told of."}),
+		cutOff: prometheus.NewCounter(prometheus.CounterOpts{Namespace: "carrel", Name: "followers_cut_off_total",
+			Help: "Subscriptions that were ended because their clients did not take what was told in time."}),
 	}
-	m.registry.MustRegister(m.requests, m.calls, m.statements, m.again, m.lag, m.hidden,
+	m.registry.MustRegister(m.requests, m.calls, m.statements, m.again, m.lag, m.hidden, m.followers, m.told, m.cutOff,
 		collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	return m
 }
@@ -123,6 +132,15 @@ func (m *Metrics) Hid(stale, unseen int) {
 	m.hidden.WithLabelValues("stale").Add(float64(stale))
 	m.hidden.WithLabelValues("unseen").Add(float64(unseen))
 }
+
+// Follows implements library.Watcher.
+func (m *Metrics) Follows(n int) { m.followers.Add(float64(n)) }
+
+// Told implements library.Watcher.
+func (m *Metrics) Told() { m.told.Inc() }
+
+// CutOff implements library.Watcher.
+func (m *Metrics) CutOff() { m.cutOff.Inc() }
 
 // Journal adds what a journal tells of itself, asked for whenever the figures
 // are.

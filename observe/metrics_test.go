@@ -118,6 +118,10 @@ func TestFigures(t *testing.T) {
 	m.FannedOut(time.Millisecond, true)
 	m.FannedOut(time.Second, false)
 	m.Hid(1, 2)
+	m.Follows(3)
+	m.Follows(-1)
+	m.Told()
+	m.CutOff()
 	m.Journal(func() journal.Stats {
 		return journal.Stats{Entries: 5, Deferred: 2, Oldest: 1500 * time.Millisecond, Lanes: 3, Resumed: 7, Fenced: 1,
 			RepairsAsked: 11, RepairsDropped: 4, RepairsDone: 6, ScrubSteps: 9, ScrubSettled: 8, ScrubMismatches: 10}
@@ -126,10 +130,13 @@ func TestFigures(t *testing.T) {
 		`carrel_changes_fenced_total 1`,
 		`carrel_changes_in_flight 5`,
 		`carrel_changes_resumed_total 7`,
+		`carrel_changes_told_total 1`,
 		`carrel_entries_hidden_total{reason="stale"} 1`,
 		`carrel_entries_hidden_total{reason="unseen"} 2`,
 		`carrel_fanout_lag_seconds_count{outcome="complete"} 1`,
 		`carrel_fanout_lag_seconds_count{outcome="left"} 1`,
+		`carrel_followers 2`,
+		`carrel_followers_cut_off_total 1`,
 		`carrel_lanes 3`,
 		`carrel_moves_deferred 2`,
 		`carrel_oldest_change_seconds 1.5`,

@@ -89,6 +89,7 @@ func (m *Metrics) Store(next library.Store) library.Store {
 		{&s.recorded, "Recorded"},
 		{&s.setBuilt, "SetBuilt"},
 		{&s.dropEntries, "DropEntries"},
+		{&s.changes, "Changes"},
 		{&s.sharedWith, "SharedWith"},
 		{&s.roles, "Roles"},
 		{&s.readPrincipal, "ReadPrincipal"},
@@ -128,7 +129,7 @@ type measuredStore struct {
 	sharedWith, roles, readPrincipal, readPrincipals, groupMembersPage, confirm      call
 	commitPrincipal, enforceGroup, settleGroup, memberships, scanPrincipals, putLane call
 	lanes, dropLane, putDue, dueUntil, dropDue, fixCreation                          call
-	fixSetting, openLibrary                                                          call
+	fixSetting, openLibrary, changes                                                 call
 	enforceDirectory, pageDirectory, scanDirectory, dropDirectory                    call
 	directoryFilled, setDirectoryFilled                                              call
 }
@@ -234,6 +235,13 @@ func (s *measuredStore) DropEntries(ctx context.Context, owner library.Principal
 	err := s.next.DropEntries(ctx, owner, es)
 	s.dropEntries.ended(began, err)
 	return err
+}
+
+func (s *measuredStore) Changes(ctx context.Context, owner library.PrincipalID, after library.ChangeKey, limit int) ([]library.Change, error) {
+	began := time.Now()
+	v, err := s.next.Changes(ctx, owner, after, limit)
+	s.changes.ended(began, err)
+	return v, err
 }
 
 func (s *measuredStore) SharedWith(ctx context.Context, owner library.PrincipalID, after library.ContentID, limit int) ([]library.Shared, error) {

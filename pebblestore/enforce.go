@@ -36,7 +36,13 @@ func (s *Store) Enforce(ctx context.Context, e *library.Enforcement) error {
 	if err := s.derive(b, e, h, rows); err != nil {
 		return fault("enforce", err)
 	}
-	return s.commitLater(b)
+	if err := s.commitLater(b); err != nil {
+		return err
+	}
+	if e.At != 0 {
+		s.forgetChanges()
+	}
+	return nil
 }
 
 // newest gives the snapshot of e, or a newer one of the same principals.
@@ -96,6 +102,12 @@ func (s *Store) derive(b *pebble.Batch, e *library.Enforcement, h *library.Heade
 		for _, k := range d.Put {
 			key = appendEntryKey(key[:0], m.Principal, k.Bucket, library.EntryKey{Position: k.Position, Content: h.ID})
 			if err := b.Set(key, row, nil); err != nil {
+				return err
+			}
+		}
+		if e.At != 0 {
+			c := library.ChangeKey{At: e.At, Content: h.ID, MTS: h.MTS}
+			if err := b.Set(appendChangeKey(key[:0], m.Principal, &c), appendChange(row[:0], d.Left), nil); err != nil {
 				return err
 			}
 		}

@@ -4,6 +4,7 @@ import (
 	"encoding/binary"
 	"errors"
 	"strings"
+	"time"
 
 	"carrel/library"
 )
@@ -16,6 +17,8 @@ import (
 //	    and no string's rows lie among those of another one
 //	a string that ends the key: its bytes as they are
 //	an instant: 8 bytes, big-endian, sign bit inverted
+//	a minute: that of an instant, in the same form, so that what is too old can
+//	    go at once
 //	a hash: its 32 bytes
 //	a kind, a bucket, a list: 1 byte
 //
@@ -29,6 +32,8 @@ import (
 //	'f'                                     format version of this store
 //	'g' member, group                       group that a principal is in (derived)
 //	'i'                                     directory is filled
+//	'h' minute, owner, instant, content, mts
+//	                                        change of a library (derived)
 //	'j' lane                                in-flight list of a process
 //	'k' hash                                fixed creation
 //	'l' owner, bucket, position, content    entry of a library (derived)
@@ -48,6 +53,7 @@ const (
 	tableFormat     = 'f'
 	tableMembership = 'g'
 	tableFilled     = 'i'
+	tableChange     = 'h'
 	tableLane       = 'j'
 	tableCopy       = 'm'
 	tableCreation   = 'k'
@@ -214,6 +220,49 @@ func cutDirectoryKey(k []byte) (library.DirectoryKey, library.PrincipalID, error
 // appendDueKey appends the key of a due.
 func appendDueKey(b []byte, at library.Instant, c library.ContentID) []byte {
 	return append(appendInstant(append(b, tableDue), at), c...)
+}
+
+// minuteOf is the minute that an instant lies in, as its first microsecond.
+func minuteOf(at library.Instant) library.Instant {
+	const unit = library.Instant(time.Minute / time.Microsecond)
+	into := at % unit
+	if into < 0 {
+		into += unit
+	}
+	return at - into
+}
+
+// appendMinute appends what all keys of the changes of a minute begin with.
+func appendMinute(b []byte, at library.Instant) []byte {
+	return appendInstant(append(b, tableChange), minuteOf(at))
+}
+
+// appendChanges appends what all keys of a library's changes of a minute begin
+// with.
+func appendChanges(b []byte, owner library.PrincipalID, at library.Instant) []byte {
+	return appendString(appendMinute(b, at), string(owner))
+}
+
+// appendChangeKey appends the key of a change.
+func appendChangeKey(b []byte, owner library.PrincipalID, k *library.ChangeKey) []byte {
+	b = appendInstant(appendChanges(b, owner, k.At), k.At)
+	return appendInstant(appendString(b, string(k.Content)), k.MTS)
+}
+
+// cutChangeKey reads what follows the owner in the key of a change.
+func cutChangeKey(k []byte) (c library.ChangeKey, err error) {
+	if c.At, k, err = cutInstant(k); err != nil {
+		return c, err
+	}
+	content, k, err := cutString(k)
+	if err != nil {
+		return c, err
+	}
+	c.Content = library.ContentID(content)
+	if c.MTS, k, err = cutInstant(k); err == nil && len(k) > 0 {
+		err = errKey
+	}
+	return c, err
 }
 
 // appendExpiryKey appends the key that tells when the row of key may go.

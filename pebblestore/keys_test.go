@@ -11,6 +11,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"carrel/library"
 )
@@ -52,6 +53,10 @@ func TestKeysGolden(t *testing.T) {
 		{"format", []byte{tableFormat}},
 		{"membership", appendPair(nil, tableMembership, string(u), string(g))},
 		{"filled", []byte{tableFilled}},
+		{"change", appendChangeKey(nil, u, &library.ChangeKey{At: at, Content: c, MTS: at - 1})},
+		{"change, longer content", appendChangeKey(nil, u, &library.ChangeKey{At: at, Content: c + "/b", MTS: -1})},
+		{"change, longer owner", appendChangeKey(nil, u+"/b", &library.ChangeKey{At: at, Content: c, MTS: at - 1})},
+		{"change, next minute", appendChangeKey(nil, u, &library.ChangeKey{At: at.Add(time.Minute), Content: c, MTS: at - 1})},
 		{"lane", appendSingle(nil, tableLane, "00000000-0000-4000-8000-000000000001")},
 		{"creation", appendSingle(nil, tableCreation, string(request[:]))},
 		{"entry before 1970", appendEntryKey(nil, u, library.Private, library.EntryKey{Position: -1, Content: c})},
@@ -100,6 +105,7 @@ func TestRowsGolden(t *testing.T) {
 		{"member", appendMember(nil, 3, true, 300)},
 		{"request", appendRequest(nil, &library.RequestRow{InputHash: [32]byte{1}, Answer: []byte("A"), Until: 4})},
 		{"entry", appendEntry(nil, library.Manages, 7)},
+		{"change", appendChange(nil, library.Buckets(0).With(library.LoggedIn).With(library.Public))},
 		{"role", appendRole(nil, 2)},
 		{"principal", appendPrincipal(nil, &p)},
 		{"found", appendFound(nil, library.LoggedIn, 7)},

@@ -208,6 +208,17 @@ func decodeEntry(value []byte) (role library.ContentRole, mts library.Instant, e
 	return library.ContentRole(value[1]), library.Instant(m), nil
 }
 
+// appendChange appends a change of a library; what it is of stands in the key.
+func appendChange(b []byte, left library.Buckets) []byte { return append(b, rowVersion, byte(left)) }
+
+// decodeChange reads a change of a library.
+func decodeChange(value []byte) (library.Buckets, error) {
+	if len(value) != 2 || value[0] != rowVersion {
+		return 0, errRow
+	}
+	return library.Buckets(value[1]), nil
+}
+
 // appendRole appends a row that is a role alone: tableShared, tableMembership.
 func appendRole(b []byte, role byte) []byte { return append(b, rowVersion, role) }
 

@@ -58,13 +58,14 @@ type Store struct {
 	now   func() library.Instant
 	fatal func(msg string)
 
-	locks  locks
-	space  space
-	dead   dead
-	expiry expiry
-	tide   tide
-	lanes  laneStamps
-	views  sync.Pool // of *view
+	locks   locks
+	space   space
+	dead    dead
+	expiry  expiry
+	changes changes
+	tide    tide
+	lanes   laneStamps
+	views   sync.Pool // of *view
 
 	broken atomic.Pointer[library.Error]
 	// writing is held by whoever hands a batch to Pebble.

@@ -20,9 +20,8 @@ type Root struct {
 	Schema *graph.Subgraph
 }
 
-var _ graph.ResolverRoot = (*Root)(nil)
-
-// The types whose fields need more than their Go value. Each is the Root.
+// The types whose fields need more than their Go value. Each is the Root, but
+// for subscriptions, which have a stream.
 type (
 	queries     struct{ *Root }
 	mutations   struct{ *Root }

@@ -15,7 +15,7 @@ import (
 // NewSchema is the schema, ready to be executed: each operation with loaders
 // of its own for the viewer of its context, and with planned pages.
 func NewSchema(r *Root) graphql.ExecutableSchema {
-	return schema{graph.NewExecutableSchema(graph.Config{Resolvers: r}), r}
+	return schema{graph.NewExecutableSchema(graph.Config{Resolvers: newStream(r)}), r}
 }
 
 type schema struct {
@@ -29,11 +29,20 @@ func (s schema) Exec(ctx context.Context) graphql.ResponseHandler {
 	op := graphql.GetOperationContext(ctx)
 	op.ResolverMiddleware = s.withPlans(op.ResolverMiddleware)
 	if op.Operation.Operation == ast.Subscription {
-		ctx = s.withLoaders(ctx) // the source is opened here
+		return s.subscribe(ctx)
 	}
 	handle := s.ExecutableSchema.Exec(ctx)
 	return func(ctx context.Context) *graphql.Response {
 		return handle(s.withLoaders(ctx))
+	}
+}
+
+// subscribe opens a stream of its own for a subscription.
+func (s schema) subscribe(ctx context.Context) graphql.ResponseHandler {
+	source := newStream(s.root)
+	write := graph.NewExecutableSchema(graph.Config{Resolvers: source}).Exec(s.withLoaders(ctx))
+	return func(ctx context.Context) *graphql.Response {
+		return source.event(s.withLoaders(ctx), write)
 	}
 }
 

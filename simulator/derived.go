@@ -44,6 +44,9 @@ func (st *Store) enforceLibrary(e *library.Enforcement) {
 				cell.entry.MTS, cell.entry.Role = h.MTS, m.Role
 			}
 		}
+		if e.At != 0 {
+			lib.change(library.Change{ChangeKey: library.ChangeKey{At: e.At, Content: h.ID, MTS: h.MTS}, Left: d.Left})
+		}
 	}
 }
 
@@ -58,6 +61,20 @@ func (st *Store) enforceReverse(e *library.Enforcement) {
 			cell.role = d.Role
 		}
 	}
+}
+
+// Changes lists the changes of a library. They are kept for ever.
+func (c *Client) Changes(ctx context.Context, owner library.PrincipalID, after library.ChangeKey, limit int) ([]library.Change, error) {
+	var page []library.Change
+	err := c.read(ctx, "Changes", func() {
+		all := c.st.library(owner).changes
+		i, found := find(all, after, compareChange)
+		if found {
+			i++
+		}
+		page = slices.Clone(all[i:min(len(all), i+max(limit, 0))])
+	})
+	return page, err
 }
 
 // PageLibrary reads a slice of a bucket.

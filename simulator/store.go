@@ -84,6 +84,7 @@ type libraryPart struct {
 	groups  []*groupCell
 	// built and recorded mark the library and what is shared as complete.
 	built, recorded cell
+	changes         []library.Change // in their order
 }
 
 type entryCell struct {
@@ -190,6 +191,21 @@ func (p *libraryPart) entry(b library.Bucket, at library.Instant, id library.Con
 		p.entries = slices.Insert(p.entries, i, key)
 	}
 	return p.entries[i]
+}
+
+// compareChange orders changes by their keys.
+func compareChange(c library.Change, k library.ChangeKey) int {
+	return cmp.Or(cmp.Compare(c.At, k.At), cmp.Compare(c.Content, k.Content), cmp.Compare(c.MTS, k.MTS))
+}
+
+// change puts a change, in the place of one with its key.
+func (p *libraryPart) change(c library.Change) {
+	i, ok := find(p.changes, c.ChangeKey, compareChange)
+	if ok {
+		p.changes[i] = c
+		return
+	}
+	p.changes = slices.Insert(p.changes, i, c)
 }
 
 func (p *libraryPart) share(id library.ContentID) *sharedCell {

@@ -32,7 +32,7 @@ type area struct {
 func areas() []area {
 	var all []area
 	for _, as := range [][]area{
-		contentAreas(), commitAreas(), enforceAreas(), settleAreas(), libraryAreas(), sharedAreas(),
+		contentAreas(), commitAreas(), enforceAreas(), settleAreas(), libraryAreas(), changeAreas(), sharedAreas(),
 		principalAreas(), groupAreas(), directoryAreas(), journalAreas(), registerAreas(), raceAreas(), refusalAreas(),
 	} {
 		all = append(all, as...)

@@ -9,7 +9,7 @@ import (
 )
 
 // TestEveryMustIsASubtest holds the suite to the contract: every sentence of
-// store.go and copying.go with a "must" is the name of a subtest, under the method it is about.
+// store.go, copying.go and changes.go with a "must" is the name of a subtest, under the method it is about.
 func TestEveryMustIsASubtest(t *testing.T) {
 	names := make(map[string]bool)
 	for _, a := range areas() {
@@ -27,7 +27,10 @@ func TestEveryMustIsASubtest(t *testing.T) {
 			names[c.name] = true
 		}
 	}
-	musts := append(sentences(t, "../store.go"), sentences(t, "../copying.go")...)
+	for _, c := range bulletinChecks() {
+		names[c.name] = true
+	}
+	musts := append(sentences(t, "../store.go"), append(sentences(t, "../copying.go"), sentences(t, "../changes.go")...)...)
 	if len(musts) < 22 {
 		t.Fatalf("only %d sentences with a must were found: %q", len(musts), musts)
 	}

@@ -1,0 +1,121 @@
+package cassandra
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"strconv"
+	"time"
+
+	"github.com/gocql/gocql"
+
+	"carrel/library"
+)
+
+// A change is kept for as long as a follower may ask for it, and an
+// announcement twice as long as it must be: a gateway that writes none has
+// changed nothing.
+const (
+	changeTTL       = int(library.ChangesKept / time.Second)
+	announcementTTL = int(2 * library.AnnouncementKept / time.Second)
+)
+
+const (
+	putChange = `INSERT INTO library_change (principal_id, at, content_id, mts, left_buckets)
+ VALUES (?, ?, ?, ?, ?) USING TIMESTAMP ? AND TTL ?`
+	selectChanges = `SELECT at, content_id, mts, left_buckets FROM library_change
+ WHERE principal_id = ? AND (at, content_id, mts) > (?, ?, ?) LIMIT ?`
+)
+
+// Changes implements library.LibraryStore: one clustering slice.
+func (s *Store) Changes(ctx context.Context, owner library.PrincipalID, after library.ChangeKey, limit int) ([]library.Change, error) {
+	if limit <= 0 {
+		return nil, nil
+	}
+	var (
+		cs      []library.Change
+		at, mts int64
+		id      string
+		left    int8
+	)
+	r := reading{doing: "read changes", stmt: selectChanges, args: []any{string(owner), int64(after.At), string(after.Content), int64(after.MTS), limit}}
+	err := s.read(ctx, r, func(iter *gocql.Iter) bool {
+		if !iter.Scan(&at, &id, &mts, &left) {
+			return false
+		}
+		key := library.ChangeKey{At: library.Instant(at), Content: library.ContentID(id), MTS: library.Instant(mts)}
+		cs = append(cs, library.Change{ChangeKey: key, Left: library.Buckets(left)})
+		return true
+	})
+	return cs, err
+}
+
+// All announcements stand in one partition: each gateway reads all of them.
+const (
+	putAnnouncement     = `INSERT INTO announcement (part, process, body) VALUES (0, ?, ?) USING TIMESTAMP ? AND TTL ?`
+	selectAnnouncements = `SELECT process, body, writetime(body) FROM announcement WHERE part = 0`
+)
+
+var _ library.Bulletin = (*Store)(nil)
+
+// announcementBody is what the row of a process holds: times by id.
+type announcementBody struct {
+	All     int64            `json:"all,omitempty"`
+	Touched map[string]int64 `json:"touched,omitempty"`
+	Updated map[string]int64 `json:"updated,omitempty"`
+}
+
+// Announce implements library.Bulletin. The stamp is the row's timestamp.
+func (s *Store) Announce(ctx context.Context, a library.Announcement) error {
+	body := announcementBody{All: int64(a.All), Touched: map[string]int64{}, Updated: map[string]int64{}}
+	for _, t := range a.Touched {
+		body.Touched[string(t.Principal)] = int64(t.At)
+	}
+	for _, u := range a.Updated {
+		body.Updated[string(u.Content)] = int64(u.At)
+	}
+	text, err := json.Marshal(body)
+	if err != nil {
+		return fault("announce", err)
+	}
+	return s.write(ctx, "announce", putAnnouncement, string(a.Process), text, a.Stamp, announcementTTL)
+}
+
+// Announcements implements library.Bulletin.
+func (s *Store) Announcements(ctx context.Context) ([]library.Announcement, error) {
+	const doing = "read announcements"
+	var (
+		as      []library.Announcement
+		process string
+		text    []byte
+		stamp   int64
+		bad     error
+	)
+	err := s.read(ctx, reading{doing: doing, stmt: selectAnnouncements}, func(iter *gocql.Iter) bool {
+		if !iter.Scan(&process, &text, &stamp) {
+			return false
+		}
+		var body announcementBody
+		if err := json.Unmarshal(text, &body); err != nil {
+			bad = fmt.Errorf("of %s: %w", strconv.Quote(process), err)
+			return true
+		}
+		as = append(as, body.announcement(library.LaneID(process), stamp))
+		return true
+	})
+	if err == nil && bad != nil {
+		err = fault(doing, bad)
+	}
+	return as, err
+}
+
+func (b *announcementBody) announcement(process library.LaneID, stamp int64) library.Announcement {
+	a := library.Announcement{Process: process, Stamp: stamp, All: library.Instant(b.All)}
+	for p, at := range b.Touched {
+		a.Touched = append(a.Touched, library.Touch{Principal: library.PrincipalID(p), At: library.Instant(at)})
+	}
+	for id, at := range b.Updated {
+		a.Updated = append(a.Updated, library.Update{Content: library.ContentID(id), At: library.Instant(at)})
+	}
+	return a
+}

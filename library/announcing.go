@@ -1,0 +1,133 @@
+package library
+
+import (
+	"cmp"
+	"encoding/hex"
+	"slices"
+	"sync"
+	"time"
+)
+
+// Times and numbers of announcements: an enforcement is known to other
+// processes within announceEvery + listenEvery and what both take.
+const (
+	announceEvery  = 250 * time.Millisecond
+	announceWithin = 2 * time.Second
+	announceMost   = 2_000
+	// announceFor is how long a touch stands in the announcement: what a reader
+	// may be late.
+	announceFor = 10 * time.Second
+)
+
+// announcer writes what this process announces, while there is anything new.
+type announcer struct {
+	s       *Service
+	process LaneID
+
+	mu      sync.Mutex
+	stamp   Instant
+	touches map[PrincipalID]Instant
+	updates map[ContentID]Instant
+	all     Instant
+	dirty   bool
+	writing bool
+}
+
+func newAnnouncer(s *Service) *announcer {
+	var id [16]byte
+	s.rt.Random(id[:])
+	return &announcer{s: s, process: LaneID(hex.EncodeToString(id[:])),
+		touches: map[PrincipalID]Instant{}, updates: map[ContentID]Instant{}}
+}
+
+// touched announces the libraries of the principals of rows.
+func (a *announcer) touched(rows []Member) {
+	a.note(func(at Instant) {
+		for _, m := range rows {
+			a.touches[m.Principal] = at
+		}
+		if len(a.touches) > announceMost {
+			a.all = at
+			clear(a.touches)
+		}
+	})
+}
+
+// updated announces an update in place.
+func (a *announcer) updated(id ContentID) {
+	a.note(func(at Instant) {
+		if len(a.updates) < announceMost {
+			a.updates[id] = at
+		}
+	})
+}
+
+// note adds to the announcement and sees to it that it is written.
+func (a *announcer) note(add func(at Instant)) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.stamp = max(a.stamp+1, a.s.now())
+	add(a.stamp)
+	a.dirty = true
+	if !a.writing {
+		a.writing = true
+		a.s.rt.Go(a.write)
+	}
+}
+
+// write writes the announcement, and again while it changes, with pauses.
+func (a *announcer) write() {
+	for {
+		next, ok := a.take()
+		if !ok {
+			return
+		}
+		ctx, cancel := a.s.rt.Deadline(a.s.life, announceWithin)
+		err := a.s.bulletin.Announce(ctx, next)
+		cancel()
+		if err != nil {
+			a.s.log.WarnContext(a.s.life, "what was changed could not be announced yet", "error", err)
+			a.mu.Lock()
+			a.dirty = true
+			a.mu.Unlock()
+		}
+		if a.s.rt.After(a.s.life, announceEvery) != nil {
+			return
+		}
+	}
+}
+
+// take is what is to be written; ok is false where there is nothing new, or
+// nothing that a reader has not had its time to read.
+func (a *announcer) take() (next Announcement, ok bool) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.stamp = max(a.stamp+1, a.s.now())
+	old := a.stamp.Add(-announceFor)
+	next = Announcement{Process: a.process, Stamp: int64(a.stamp)}
+	for p, at := range a.touches { // put in order below
+		if at < old {
+			delete(a.touches, p)
+			continue
+		}
+		next.Touched = append(next.Touched, Touch{p, at})
+	}
+	for id, at := range a.updates { // put in order below
+		if at < old {
+			delete(a.updates, id)
+			continue
+		}
+		next.Updated = append(next.Updated, Update{id, at})
+	}
+	if a.all >= old {
+		next.All = a.all
+	}
+	if !a.dirty || len(next.Touched)+len(next.Updated) == 0 && next.All == 0 {
+		a.writing = false
+		return next, false
+	}
+	slices.SortFunc(next.Touched, func(x, y Touch) int { return compareIDs(x.Principal, y.Principal) })
+	slices.SortFunc(next.Updated, func(x, y Update) int { return cmp.Compare(x.Content, y.Content) })
+	a.dirty = false
+	return next, true
+}

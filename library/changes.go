@@ -1,0 +1,164 @@
+package library
+
+import (
+	"cmp"
+	"context"
+	"encoding/binary"
+	"fmt"
+	"slices"
+	"time"
+)
+
+// Times of changes. A change is written beside the entries it tells of, with
+// its writer's clock as the key, and read by processes with other clocks: so
+// whoever reads on from a time begins changesOverlap before it. That holds the
+// time that one write may take (enforceWithin) and clocks that differ.
+const (
+	changesOverlap = time.Minute
+	// resumeWithin is how old the reading may be that a follower resumes from.
+	resumeWithin = time.Hour
+	// ChangesKept is how long a store keeps changes at least: for the oldest
+	// resumption, whose cursor tells the minute it was read in, the overlap, and
+	// a little for the time that reading them takes.
+	ChangesKept = resumeWithin + 2*changesOverlap + 3*time.Minute
+)
+
+// Buckets is a set of buckets.
+type Buckets uint8
+
+// Has tells whether b is among them.
+func (bs Buckets) Has(b Bucket) bool { return bs&(1<<b) != 0 }
+
+// With are the buckets and b.
+func (bs Buckets) With(b Bucket) Buckets { return bs | 1<<b }
+
+// ChangeKey is the place of a change among those of a library: in order of At,
+// then of Content, then of MTS.
+type ChangeKey struct {
+	// At is the clock of the writer as it began to write, different for each
+	// write of a process.
+	At      Instant
+	Content ContentID
+	// MTS is that of the state which was enforced.
+	MTS Instant
+}
+
+// compareChanges is the order in which the changes of a library stand.
+func compareChanges(a, b ChangeKey) int {
+	return cmp.Or(cmp.Compare(a.At, b.At), cmp.Compare(a.Content, b.Content), cmp.Compare(a.MTS, b.MTS))
+}
+
+// Change tells those who follow a library that an item of it was enforced: it
+// was placed, or moved, or taken out. What it is now is read when it is told;
+// Left alone cannot be read any more by then. Repetitions of a write leave
+// several changes of one state.
+type Change struct {
+	ChangeKey
+	// Left are the buckets in which the item has stood and stands no more.
+	Left Buckets
+}
+
+// left are the buckets of owner's library in which an item may have stood and
+// does not stand in this state: those from which entries are deleted, as far as
+// an entry can ever have been there.
+func (h *Header) left(m Member) Buckets {
+	if m.Seq == 0 {
+		// Without a row it was never there, or somebody has told already: a row is
+		// dropped only after its library was enforced.
+		return 0
+	}
+	stands := m.Active() && h.State == Live
+	var left Buckets
+	for _, b := range allBuckets {
+		if stands && StandsIn(b, h.Visibility, h.ID, m.Principal) {
+			continue
+		}
+		stood := StandsIn(b, h.Widest, h.ID, m.Principal) || slices.ContainsFunc(h.Unsettled, func(u Superseded) bool {
+			return StandsIn(b, u.Widest, h.ID, m.Principal)
+		})
+		if stood {
+			left = left.With(b)
+		}
+	}
+	return left
+}
+
+// Announcement is what a process tells the others: whose libraries it has
+// changed within the last seconds. It is a hint that saves them looking; what
+// was changed stands in the changes of those libraries.
+type Announcement struct {
+	Process LaneID
+	// Stamp is the write time, rising with each write.
+	Stamp int64
+	// Touched are principals with the time they were touched last, and All is
+	// when more of them were touched than are told, 0 where none were: both by
+	// the process's clock, rising.
+	Touched []Touch
+	All     Instant
+	// Updated are items that were updated in place: hot ones, whose moves are
+	// deferred, so that no library has a change of them yet.
+	Updated []Update
+}
+
+// Touch tells that a library has changes.
+type Touch struct {
+	Principal PrincipalID
+	At        Instant
+}
+
+// Update tells of an update that touches no library.
+type Update struct {
+	Content ContentID
+	At      Instant
+}
+
+// Bulletin is where processes that share a store announce what they change.
+// A store that one process uses at a time has none.
+type Bulletin interface {
+	// Announce must replace what the process announced before, unless that has a
+	// later Stamp. It may be forgotten after AnnouncementKept.
+	Announce(ctx context.Context, a Announcement) error
+	// Announcements must tell those of all processes that were acknowledged
+	// within the last AnnouncementKept.
+	Announcements(ctx context.Context) ([]Announcement, error)
+}
+
+// AnnouncementKept is how long an announcement stands at least: several times
+// as long as a reader that is late takes.
+const AnnouncementKept = 30 * time.Second
+
+// keepsChanges is the setting that tells since when a store has the changes of
+// its libraries. It is of this one store: a copy of the store has none of them.
+const keepsChanges = "changes-since"
+
+// readChangesSince reads it, or fixes it: at the minute in which the store was
+// made, if that is just now, and otherwise after the one in which the store
+// got a program that writes changes, since cursors tell no more than the minute.
+func readChangesSince(ctx context.Context, store RegisterStore, rt Runtime, isNew bool) (Instant, error) {
+	at := InstantOf(rt.Now().Truncate(readUnit))
+	if !isNew {
+		at = at.Add(readUnit)
+	}
+	now := binary.BigEndian.AppendUint64(nil, uint64(at))
+	standing, err := fixSetting(ctx, store, rt, keepsChanges, now)
+	if err != nil {
+		return 0, err
+	}
+	if len(standing) != len(now) {
+		return 0, fmt.Errorf("the setting %q of the store is not an instant", keepsChanges)
+	}
+	return Instant(binary.BigEndian.Uint64(standing)), nil
+}
+
+// fixSetting reads a setting, which is value where there was none.
+func fixSetting(ctx context.Context, store RegisterStore, rt Runtime, name string, value []byte) ([]byte, error) {
+	standing, err := store.FixSetting(ctx, name, value)
+	// Repeating it is harmless: the one that stands then is the answer.
+	for try := 0; try < 5 && MayHaveCommitted(err); try++ {
+		if err := rt.After(ctx, 50*time.Millisecond); err != nil {
+			return nil, err
+		}
+		standing, err = store.FixSetting(ctx, name, value)
+	}
+	return standing, err
+}

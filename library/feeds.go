@@ -1,0 +1,228 @@
+package library
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"sync"
+	"time"
+)
+
+// Numbers of the reading of changes.
+const (
+	changesPage = 500
+	// seenMost is how many items of a library one process remembers as passed on:
+	// more than change in one within the overlap, unless somebody fills it.
+	seenMost = 50_000
+	// lookWidth is how many libraries a process looks at at once, for changes
+	// that others have made.
+	lookWidth = 32
+)
+
+// feeds are the libraries that somebody follows in this process. What this
+// process enforces is passed on by it at once; what others enforce is read.
+type feeds struct {
+	mu   sync.Mutex
+	open map[PrincipalID]*feed
+	// stamp is the At of the last change, which rises within a process.
+	stamp Instant
+	// listening tells that others are listened to.
+	listening bool
+	// updates are the items that were updated in place and are being looked for
+	// in the libraries followed here; true: once more.
+	updates map[ContentID]bool
+}
+
+// feed passes the changes of one library on to its followers.
+type feed struct {
+	owner PrincipalID
+	// ready opens when the feed has looked for the first time, or has failed to.
+	ready Latch
+	err   error // of the first look, after ready
+
+	mu        sync.Mutex
+	followers []*Following
+	// seen are the states that were passed on.
+	seen recent[passed]
+	// upTo and full are when the last look and the last full look began.
+	upTo, full Instant
+}
+
+// passed is a state of an item that a feed has passed on.
+type passed struct {
+	mts  Instant
+	left Buckets
+}
+
+// stampNow is an At for a change.
+func (fs *feeds) stampNow(now Instant) Instant {
+	fs.mu.Lock()
+	defer fs.mu.Unlock()
+	fs.stamp = max(now, fs.stamp+1)
+	return fs.stamp
+}
+
+// find is the feed of a library, nil where nobody follows it.
+func (fs *feeds) find(owner PrincipalID) *feed {
+	fs.mu.Lock()
+	defer fs.mu.Unlock()
+	return fs.open[owner]
+}
+
+// anyOpen tells whether anybody follows anything in this process.
+func (fs *feeds) anyOpen() bool {
+	fs.mu.Lock()
+	defer fs.mu.Unlock()
+	return len(fs.open) > 0
+}
+
+// owners are the principals whose libraries are followed, in order of id.
+func (fs *feeds) owners() []PrincipalID {
+	fs.mu.Lock()
+	defer fs.mu.Unlock()
+	ps := make([]PrincipalID, 0, len(fs.open))
+	for p := range fs.open { // put in order below
+		ps = append(ps, p)
+	}
+	slices.Sort(ps)
+	return ps
+}
+
+// join makes f a follower of its library's feed, and the feed where there is
+// none; first tells the caller to look for the first time.
+func (fs *feeds) join(f *Following, ready Latch) (fd *feed, first bool) {
+	fs.mu.Lock()
+	defer fs.mu.Unlock()
+	if fd = fs.open[f.owner]; fd == nil {
+		fd, first = &feed{owner: f.owner, ready: ready, seen: recent[passed]{most: seenMost}}, true
+		fs.open[f.owner] = fd
+	}
+	fd.mu.Lock()
+	defer fd.mu.Unlock()
+	fd.followers = append(fd.followers, f)
+	return fd, first
+}
+
+// leave takes f off its feed, and the feed away after its last follower.
+func (fs *feeds) leave(f *Following) {
+	fs.mu.Lock()
+	defer fs.mu.Unlock()
+	fd := f.feed
+	fd.mu.Lock()
+	defer fd.mu.Unlock()
+	fd.followers = slices.DeleteFunc(fd.followers, func(g *Following) bool { return g == f })
+	if len(fd.followers) == 0 && fs.open[fd.owner] == fd {
+		delete(fs.open, fd.owner)
+	}
+}
+
+// pass passes a change on, unless one that told as much was passed on before.
+func (fd *feed) pass(c Change) {
+	fd.mu.Lock()
+	defer fd.mu.Unlock()
+	was, known := fd.seen.find(c.Content)
+	if known && c.MTS <= was.mts && c.Left&^was.left == 0 {
+		return
+	}
+	now := passed{c.MTS, c.Left}
+	if known && was.mts >= c.MTS {
+		now = passed{was.mts, was.left | c.Left}
+	}
+	fd.seen.put(c.Content, now)
+	for _, f := range fd.followers {
+		f.offer(c)
+	}
+}
+
+// ignore remembers a change as one that is not to be passed on.
+func (fd *feed) ignore(c Change) {
+	fd.mu.Lock()
+	defer fd.mu.Unlock()
+	was, _ := fd.seen.find(c.Content)
+	fd.seen.put(c.Content, passed{max(was.mts, c.MTS), was.left | c.Left})
+}
+
+// enforced passes on what this process has just enforced.
+func (s *Service) enforced(e *Enforcement) {
+	if e.At == 0 {
+		return
+	}
+	if s.bulletin != nil {
+		s.announcer.touched(e.Rows)
+	}
+	if !s.feeds.anyOpen() {
+		return
+	}
+	key := ChangeKey{At: e.At, Content: e.Header.ID, MTS: e.Header.MTS}
+	for _, m := range e.Rows {
+		if fd := s.feeds.find(m.Principal); fd != nil {
+			fd.pass(Change{ChangeKey: key, Left: e.Header.left(m)})
+		}
+	}
+}
+
+// eachChange reads the changes of a library from an instant on.
+func (s *Service) eachChange(ctx context.Context, owner PrincipalID, from Instant, see func(Change) error) error {
+	after := ChangeKey{At: from}
+	for {
+		cs, err := s.store.Changes(ctx, owner, after, changesPage)
+		if err != nil {
+			return fmt.Errorf("read the changes of a library: %w", err)
+		}
+		for _, c := range cs {
+			if err := see(c); err != nil {
+				return err
+			}
+		}
+		if len(cs) < changesPage {
+			return nil
+		}
+		after = cs[len(cs)-1].ChangeKey
+	}
+}
+
+// firstLook notes what stands there already, as nothing that is to be passed
+// on. Where this process is the only one there is nothing to look for.
+func (s *Service) firstLook(ctx context.Context, fd *feed) error {
+	if s.bulletin == nil {
+		return nil
+	}
+	now := s.now()
+	fd.mu.Lock()
+	fd.upTo, fd.full = now, now
+	fd.mu.Unlock()
+	return s.eachChange(ctx, fd.owner, now.Add(-changesOverlap), func(c Change) error {
+		fd.ignore(c)
+		return nil
+	})
+}
+
+// look passes on what others have enforced since the last look. A full one
+// begins as long before as changes may come late; one that is not only as long
+// as they usually do.
+func (s *Service) look(ctx context.Context, fd *feed, full bool) error {
+	now := s.now()
+	fd.mu.Lock()
+	from := fd.upTo.Add(-changesSoon)
+	if full {
+		from = fd.full.Add(-changesOverlap)
+	}
+	fd.mu.Unlock()
+	err := s.eachChange(ctx, fd.owner, from, func(c Change) error {
+		fd.pass(c)
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	fd.mu.Lock()
+	defer fd.mu.Unlock()
+	fd.upTo = now
+	if full {
+		fd.full = now
+	}
+	return nil
+}
+
+// changesSoon is within how long a change is usually there to be read.
+const changesSoon = 10 * time.Second

@@ -1,0 +1,325 @@
+package library
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"sync"
+	"time"
+)
+
+// Numbers of a follower.
+const (
+	// queueMost is how many items may wait to be told to one follower. Whoever
+	// does not keep up is cut off; it can resume from the last cursor it got.
+	queueMost = 256
+	// missedMost is how many items one resumption tells; with more of them
+	// changed, reading the library again costs less.
+	missedMost = 10_000
+	// toldMost is how many items a follower remembers as told.
+	toldMost = 256
+	// standingEvery is how often it is looked whether a follower to whom nothing
+	// is told still reads the same bucket.
+	standingEvery = time.Minute
+)
+
+// LibraryChange is what a follower is told: *LibraryEntryPlaced or
+// *LibraryEntryRemoved.
+type LibraryChange interface{ IsLibraryChange() }
+
+// LibraryEntryPlaced tells that an item is new in a library, has moved to this
+// place, or differs.
+type LibraryEntryPlaced struct{ Edge *LibraryEdge }
+
+// LibraryEntryRemoved tells that an item stands no more in the part of the
+// library that the follower reads.
+type LibraryEntryRemoved struct{ ContentID ContentID }
+
+// IsLibraryChange marks what a follower is told.
+func (*LibraryEntryPlaced) IsLibraryChange() {}
+
+// IsLibraryChange marks what a follower is told.
+func (*LibraryEntryRemoved) IsLibraryChange() {}
+
+// Following is one viewer's following of one library. Next is called by one
+// goroutine at a time; Close by any, once nobody waits in Next.
+type Following struct {
+	s       *Service
+	owner   PrincipalID
+	user    PrincipalID
+	admin   bool
+	global  bool
+	bucket  Bucket
+	asOwner bool
+	feed    *feed
+
+	mu      sync.Mutex
+	queue   []ContentID // that wait to be told
+	waiting map[ContentID]Change
+	most    int
+	more    Latch // opens with the next change; nil where nobody waits
+	cut     error // why nothing more is told
+	begun   bool
+	closed  bool
+
+	// What follows belongs to the caller of Next.
+	told recent[tale]
+}
+
+// tale is what a follower was told of an item last.
+type tale struct {
+	mts    Instant
+	placed bool
+}
+
+// Follow begins to follow a library: what happens in the bucket that v reads,
+// from now on, or since a cursor of the library was read. Errors: BAD_USER_INPUT,
+// NOT_FOUND, BAD_CURSOR; RESYNC where what was missed is not known any more.
+// The caller closes what it gets.
+func (s *Service) Follow(ctx context.Context, v *Viewer, principal string, after *string) (*Following, error) {
+	owner, err := ParsePrincipalID(principal)
+	if err != nil {
+		return nil, followsNobody(principal)
+	}
+	h, err := s.visiblePrincipal(ctx, v, owner)
+	if err != nil {
+		return nil, err
+	}
+	f := &Following{s: s, owner: owner, user: v.User, admin: v.Admin, global: v.GlobalAdmin,
+		most: queueMost, waiting: map[ContentID]Change{}, told: recent[tale]{most: toldMost}}
+	if f.bucket, f.asOwner, err = s.bucketAndWhy(ctx, v, h); err != nil {
+		return nil, err
+	}
+	since := Instant(0)
+	if after != nil {
+		if since, err = f.readAt(*after); err != nil {
+			return nil, err
+		}
+	}
+	if err := f.begin(ctx, since); err != nil {
+		f.Close()
+		return nil, err
+	}
+	f.mu.Lock()
+	f.begun = true
+	f.mu.Unlock()
+	s.watch.Follows(1)
+	return f, nil
+}
+
+// followsNobody is the fault of an id that names no library.
+func followsNobody(id string) *Error {
+	if KindOfID(id) == IDMalformed {
+		return BadInputf("the id of a library's owner has the form u:<tenant>:<name> or g:<tenant>:<name>")
+	}
+	return NotFoundf(nil, "there is no such user or group, or it may not be seen")
+}
+
+// resync tells a follower to read the library again.
+func resync(format string) *Error {
+	return &Error{Code: Conflict, Reason: ReasonResync, Msg: format + ": read the library again and follow it from there"}
+}
+
+// readAt is when the cursor was read from which a follower resumes. It may be
+// of a page in either order, with includeShared or without.
+func (f *Following) readAt(cursor string) (Instant, error) {
+	s := f.s
+	p, err := s.seals.openAny(binding(cursorOfLibrary, classOf(f.bucket, false), string(f.owner)), cursor)
+	if err != nil {
+		p, err = s.seals.openAny(binding(cursorOfLibrary, classOf(f.bucket, true), string(f.owner)), cursor)
+	}
+	if err != nil {
+		return 0, err
+	}
+	if p.Read == 0 || p.Read < s.changesSince || p.Read < s.now().Add(-resumeWithin-readUnit) {
+		return 0, resync("this cursor was read too long ago to tell what was missed since")
+	}
+	return p.Read, nil
+}
+
+// begin joins the feed, and then reads what was missed since an instant: so
+// nothing falls between the two.
+func (f *Following) begin(ctx context.Context, since Instant) error {
+	s := f.s
+	fd, first := s.feeds.join(f, s.rt.Latch())
+	f.feed = fd
+	if first {
+		fd.err = s.firstLook(ctx, fd)
+		fd.ready.Open()
+		if fd.err == nil && s.bulletin != nil {
+			s.keepLooking()
+		}
+	} else if _, err := s.rt.Wait(ctx, fd.ready, 0); err != nil {
+		return err
+	}
+	if fd.err != nil {
+		return Unavailablef(fd.err, "the library's changes could not be read; try again")
+	}
+	if since == 0 {
+		return nil
+	}
+	missed, err := f.missed(ctx, since.Add(-changesOverlap))
+	if err != nil {
+		return err
+	}
+	f.catchUp(missed)
+	return nil
+}
+
+// catchUp has what was missed be told before anything that has come since: a
+// cursor stands for everything up to it.
+func (f *Following) catchUp(missed []Change) {
+	f.mu.Lock()
+	come, waiting := f.queue, f.waiting
+	f.queue, f.waiting = nil, map[ContentID]Change{}
+	f.most += len(missed)
+	f.mu.Unlock()
+	for _, c := range missed {
+		f.offer(c)
+	}
+	for _, id := range come {
+		f.offer(waiting[id])
+	}
+}
+
+// missed are the changes since an instant, one an item, in order of the last
+// one of each.
+func (f *Following) missed(ctx context.Context, from Instant) ([]Change, error) {
+	last := map[ContentID]Change{}
+	err := f.s.eachChange(ctx, f.owner, from, func(c Change) error {
+		was := last[c.Content]
+		c.MTS, c.Left = max(c.MTS, was.MTS), c.Left|was.Left
+		last[c.Content] = c
+		if len(last) > missedMost {
+			return resync("too much has changed")
+		}
+		return nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	missed := make([]Change, 0, len(last))
+	for _, c := range last { // put in order below
+		missed = append(missed, c)
+	}
+	slices.SortFunc(missed, func(a, b Change) int { return compareChanges(a.ChangeKey, b.ChangeKey) })
+	return missed, nil
+}
+
+// offer has the follower be told of a change, in its turn. What waits already
+// of the same item is told with it.
+func (f *Following) offer(c Change) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.cut != nil {
+		return
+	}
+	if was, waits := f.waiting[c.Content]; waits {
+		c.MTS, c.Left, c.At = max(c.MTS, was.MTS), c.Left|was.Left, min(c.At, was.At)
+	} else if len(f.queue) >= f.most {
+		f.cut = &Error{Code: Exhausted, Reason: ReasonSlow, RetryAfter: 1,
+			Msg: "too much has happened that was not taken yet: resume after the last cursor that was told"}
+		f.queue, f.waiting = nil, nil
+		f.s.watch.CutOff()
+	} else {
+		f.queue = append(f.queue, c.Content)
+	}
+	if f.cut == nil {
+		f.waiting[c.Content] = c
+	}
+	if f.more != nil {
+		f.more.Open()
+		f.more = nil
+	}
+}
+
+// next takes the change that has waited longest. Where there is none it gives
+// the latch that opens with the next one.
+func (f *Following) next() (c Change, more Latch, err error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	switch {
+	case f.cut != nil:
+		return c, nil, f.cut
+	case len(f.queue) == 0:
+		if f.more == nil {
+			f.more = f.s.rt.Latch()
+		}
+		return c, f.more, nil
+	}
+	c = f.waiting[f.queue[0]]
+	delete(f.waiting, f.queue[0])
+	f.queue = f.queue[1:]
+	return c, nil, nil
+}
+
+// Next waits for something to happen and tells it as it is at that moment, to
+// whom the viewer is at that moment. Errors end the following: RESYNC where
+// the viewer reads another bucket by now, NOT_FOUND where it may not see the
+// owner any more, SLOW_CONSUMER where it has let too much wait, and that of ctx.
+func (f *Following) Next(ctx context.Context) (LibraryChange, error) {
+	for {
+		c, more, err := f.next()
+		if err != nil {
+			return nil, err
+		}
+		if more == nil {
+			var told LibraryChange
+			err := f.insist(ctx, func() (err error) {
+				told, err = f.tell(ctx, c)
+				return err
+			})
+			if err != nil {
+				return nil, err
+			}
+			if told != nil {
+				f.s.watch.Told()
+				return told, nil
+			}
+			continue
+		}
+		came, err := f.s.rt.Wait(ctx, more, standingEvery)
+		if err != nil {
+			return nil, err
+		}
+		if !came {
+			if err := f.insist(ctx, func() error { _, err := f.reading(ctx); return err }); err != nil {
+				return nil, err
+			}
+		}
+	}
+}
+
+// insist repeats a reading that failed for want of the store, for a while: the
+// follower could do no better itself.
+func (f *Following) insist(ctx context.Context, read func() error) error {
+	var refused error
+	err := f.s.insist(ctx, func() error {
+		err := read()
+		var e *Error
+		if errors.As(err, &e) && e.Code != Unavailable && e.Code != Internal {
+			refused = err
+			return nil
+		}
+		return err
+	})
+	if refused != nil {
+		return refused
+	}
+	return err
+}
+
+// Close ends the following.
+func (f *Following) Close() {
+	f.mu.Lock()
+	closed, begun := f.closed, f.begun
+	f.closed = true
+	f.mu.Unlock()
+	if closed || f.feed == nil {
+		return
+	}
+	f.s.feeds.leave(f)
+	if begun {
+		f.s.watch.Follows(-1)
+	}
+}

@@ -1,0 +1,108 @@
+package library
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"time"
+)
+
+// updatePause is the least time between two tellings of updates of one item in
+// place: an item is hot because it changes all the time.
+const updatePause = 250 * time.Millisecond
+
+// updatedInPlace tells of an update whose move is deferred: it touches no
+// library until then, so there are no changes to be read. Nothing depends on
+// this being heard, because the move has its changes.
+func (s *Service) updatedInPlace(id ContentID) {
+	if s.bulletin != nil {
+		s.announcer.updated(id)
+	}
+	s.noteUpdate(id)
+}
+
+// noteUpdate has an update be passed on to the libraries followed here.
+func (s *Service) noteUpdate(id ContentID) {
+	if !s.feeds.anyOpen() || !s.feeds.beginUpdate(id) {
+		return
+	}
+	s.rt.Go(func() {
+		for again := true; again; again = s.feeds.again(id) {
+			if err := s.passUpdate(s.life, id); err != nil {
+				s.log.WarnContext(s.life, "an update in place could not be told", "content", string(id), "error", err)
+			}
+			if s.rt.After(s.life, updatePause) != nil {
+				return
+			}
+		}
+	})
+}
+
+// beginUpdate tells the caller to pass the update on: nobody is at it.
+func (fs *feeds) beginUpdate(id ContentID) bool {
+	fs.mu.Lock()
+	defer fs.mu.Unlock()
+	_, busy := fs.updates[id]
+	fs.updates[id] = busy
+	return !busy
+}
+
+// again tells whether the item was updated once more meanwhile.
+func (fs *feeds) again(id ContentID) bool {
+	fs.mu.Lock()
+	defer fs.mu.Unlock()
+	if !fs.updates[id] {
+		delete(fs.updates, id)
+		return false
+	}
+	fs.updates[id] = false
+	return true
+}
+
+// passUpdate finds the libraries followed here that hold the item: by its
+// members where they are fewer, else by the libraries.
+func (s *Service) passUpdate(ctx context.Context, id ContentID) error {
+	rows, err := s.store.Read(ctx, id, ContentQuery{})
+	if err != nil {
+		return fmt.Errorf("read an item: %w", err)
+	}
+	c := Change{ChangeKey: ChangeKey{At: s.feeds.stampNow(s.now()), Content: id, MTS: rows.Header.MTS}}
+	pass := func(m Member) {
+		if fd := s.feeds.find(m.Principal); fd != nil && m.Active() {
+			fd.pass(c)
+		}
+	}
+	owners := s.feeds.owners()
+	if rows.Header.Members < len(owners) {
+		return s.eachMember(ctx, id, pass)
+	}
+	for part := range slices.Chunk(owners, MaxList) {
+		rows, err := s.store.Read(ctx, id, ContentQuery{Members: part})
+		if err != nil {
+			return fmt.Errorf("read members of an item: %w", err)
+		}
+		for i, m := range rows.Members {
+			m.Principal = part[i]
+			pass(m)
+		}
+	}
+	return nil
+}
+
+// eachMember reads all member rows of an item.
+func (s *Service) eachMember(ctx context.Context, id ContentID, see func(Member)) error {
+	var after PrincipalID
+	for {
+		page, err := s.store.MembersPage(ctx, id, after, s.tune.SnapshotPage, false)
+		if err != nil {
+			return fmt.Errorf("read members of an item: %w", err)
+		}
+		for _, m := range page.Members {
+			see(m)
+		}
+		if len(page.Members) < s.tune.SnapshotPage {
+			return nil
+		}
+		after = page.Members[len(page.Members)-1].Principal
+	}
+}

@@ -1,0 +1,169 @@
+package library
+
+import (
+	"context"
+	"time"
+)
+
+// Times of listening to other processes.
+const (
+	listenEvery = time.Second
+	// lateAfter is how long announcements may not have been read before they may
+	// have gone unread: then every library is looked at.
+	lateAfter = announceFor - 2*time.Second
+	// fullLookEvery is how often every library is looked at, announced or not.
+	fullLookEvery = time.Minute
+)
+
+// listener reads what other processes announce, while anybody follows anything
+// here.
+type listener struct {
+	s     *Service
+	heard map[LaneID]heard
+	last  time.Duration // of the last reading, on the monotonic clock
+	full  map[PrincipalID]time.Duration
+}
+
+// heard is up to when a process's announcements were heard, by its own clock.
+type heard struct{ touched, updated, all Instant }
+
+// keepLooking begins to listen, unless that is done already.
+func (s *Service) keepLooking() {
+	if !s.feeds.listen() {
+		return
+	}
+	s.rt.Go(func() {
+		l := &listener{s: s, heard: map[LaneID]heard{}, last: s.rt.Elapsed(), full: map[PrincipalID]time.Duration{}}
+		for s.rt.After(s.life, listenEvery) == nil {
+			if s.feeds.silence() {
+				return
+			}
+			l.step(s.life)
+		}
+	})
+}
+
+// listen tells the caller to begin listening: nobody does.
+func (fs *feeds) listen() bool {
+	fs.mu.Lock()
+	defer fs.mu.Unlock()
+	if fs.listening {
+		return false
+	}
+	fs.listening = true
+	return true
+}
+
+// silence tells the listener to end: nobody follows anything any more.
+func (fs *feeds) silence() bool {
+	fs.mu.Lock()
+	defer fs.mu.Unlock()
+	if len(fs.open) > 0 {
+		return false
+	}
+	fs.listening = false
+	return true
+}
+
+// step reads the announcements, and looks at the libraries that are announced
+// or have not been looked at for long.
+func (l *listener) step(ctx context.Context) {
+	s := l.s
+	announced, updated := l.hear(ctx)
+	now := s.rt.Elapsed()
+	var look []PrincipalID
+	var full []bool
+	due := make(map[PrincipalID]time.Duration, len(l.full))
+	for _, p := range s.feeds.owners() {
+		at, known := l.full[p]
+		if !known {
+			at = now + fullLookEvery
+		}
+		isDue := at <= now
+		if isDue {
+			at = now + fullLookEvery
+		}
+		due[p] = at
+		if isDue || announced(p) {
+			look, full = append(look, p), append(full, isDue)
+		}
+	}
+	l.full = due
+	l.look(ctx, look, full)
+	for _, id := range updated {
+		s.noteUpdate(id)
+	}
+}
+
+// look looks at libraries; one that cannot be read is looked at again, and in
+// full.
+func (l *listener) look(ctx context.Context, ps []PrincipalID, full []bool) {
+	if len(ps) == 0 {
+		return
+	}
+	failed := make([]error, len(ps))
+	// A failure keeps nobody else's library from being looked at.
+	_ = l.s.eachAtOnce(ctx, len(ps), lookWidth, func(i int) error {
+		if fd := l.s.feeds.find(ps[i]); fd != nil {
+			failed[i] = l.s.look(ctx, fd, full[i])
+		}
+		return nil
+	})
+	for i, err := range failed {
+		if err != nil {
+			l.full[ps[i]] = 0
+			l.s.log.WarnContext(ctx, "the changes of a library could not be read yet", "principal", string(ps[i]), "error", err)
+		}
+	}
+}
+
+// hear reads the announcements of the other processes: which libraries they
+// have touched since they were heard last, and which items they have updated in
+// place. Where some may have gone unheard, all libraries are meant.
+func (l *listener) hear(ctx context.Context) (announced func(PrincipalID) bool, updated []ContentID) {
+	s := l.s
+	within, cancel := s.rt.Deadline(ctx, announceWithin)
+	defer cancel()
+	now := s.rt.Elapsed()
+	as, err := s.bulletin.Announcements(within)
+	if err != nil {
+		s.log.WarnContext(ctx, "what others have changed could not be read yet", "error", err)
+		return func(PrincipalID) bool { return false }, nil
+	}
+	all := now-l.last > lateAfter
+	l.last = now
+	touched := map[PrincipalID]bool{}
+	heardNow := make(map[LaneID]heard, len(as))
+	for _, a := range as {
+		if a.Process == s.announcer.process {
+			continue
+		}
+		h := l.heard[a.Process]
+		all = all || a.All > h.all
+		for _, t := range a.Touched {
+			if t.At > h.touched {
+				touched[t.Principal] = true
+			}
+		}
+		for _, u := range a.Updated {
+			if u.At > h.updated {
+				updated = append(updated, u.Content)
+			}
+		}
+		heardNow[a.Process] = a.upTo(h)
+	}
+	l.heard = heardNow
+	return func(p PrincipalID) bool { return all || touched[p] }, updated
+}
+
+// upTo is up to when a process was heard that announces a.
+func (a *Announcement) upTo(h heard) heard {
+	h.all = max(h.all, a.All)
+	for _, t := range a.Touched {
+		h.touched = max(h.touched, t.At)
+	}
+	for _, u := range a.Updated {
+		h.updated = max(h.updated, u.At)
+	}
+	return h
+}

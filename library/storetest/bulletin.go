@@ -1,0 +1,89 @@
+package storetest
+
+import (
+	"cmp"
+	"slices"
+	"testing"
+
+	gocmp "github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+
+	"carrel/library"
+)
+
+// RunBulletin runs the checks of library.Bulletin. open gives one that was
+// empty when the suite began.
+func RunBulletin(t *testing.T, open func(t *testing.T) library.Bulletin) {
+	for _, c := range bulletinChecks() {
+		t.Run(c.name, func(t *testing.T) { c.run(t, open(t)) })
+	}
+}
+
+type bulletinCheck struct {
+	name string
+	run  func(t *testing.T, b library.Bulletin)
+}
+
+func bulletinChecks() []bulletinCheck {
+	return []bulletinCheck{
+		{"Announce must replace what the process announced before, unless that has a later Stamp", bulletinReplaces},
+		{"Announcements must tell those of all processes that were acknowledged within the last AnnouncementKept", bulletinTells},
+	}
+}
+
+// wantAnnounced compares what some processes announce; lists are in any order.
+func wantAnnounced(t *testing.T, b library.Bulletin, processes []library.LaneID, want ...library.Announcement) {
+	t.Helper()
+	all, err := b.Announcements(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got []library.Announcement
+	for _, a := range all {
+		if slices.Contains(processes, a.Process) {
+			got = append(got, a)
+		}
+	}
+	order := []gocmp.Option{
+		cmpopts.EquateEmpty(),
+		cmpopts.SortSlices(func(x, y library.Announcement) bool { return x.Process < y.Process }),
+		cmpopts.SortSlices(func(x, y library.Touch) bool { return cmp.Less(x.Principal, y.Principal) }),
+		cmpopts.SortSlices(func(x, y library.Update) bool { return cmp.Less(x.Content, y.Content) }),
+	}
+	if diff := gocmp.Diff(want, got, order...); diff != "" {
+		t.Errorf("announcements (-want +got):\n%s", diff)
+	}
+}
+
+// announced is an announcement of everything there is to announce.
+func announced(process library.LaneID, stamp int64) library.Announcement {
+	at := library.Instant(stamp)
+	return library.Announcement{
+		Process: process, Stamp: stamp, All: at - 5,
+		Touched: []library.Touch{{Principal: "u:t:a", At: at - 1}, {Principal: "g:t:b/c", At: at - 2}},
+		Updated: []library.Update{{Content: "c:t:x", At: at - 3}},
+	}
+}
+
+func bulletinReplaces(t *testing.T, b library.Bulletin) {
+	const process = library.LaneID("replaces")
+	first, second := announced(process, int64(start)), library.Announcement{Process: process, Stamp: int64(start) + 10, Touched: []library.Touch{{Principal: "u:t:z", At: start + 9}}}
+	for _, step := range []struct {
+		put, want library.Announcement
+	}{{first, first}, {second, second}, {first, second}, {second, second}} {
+		if err := b.Announce(t.Context(), step.put); err != nil {
+			t.Fatal(err)
+		}
+		wantAnnounced(t, b, []library.LaneID{process}, step.want)
+	}
+}
+
+func bulletinTells(t *testing.T, b library.Bulletin) {
+	one, two := announced("tells-1", int64(start)), announced("tells-2", int64(start)+1)
+	for _, a := range []library.Announcement{one, two} {
+		if err := b.Announce(t.Context(), a); err != nil {
+			t.Fatal(err)
+		}
+	}
+	wantAnnounced(t, b, []library.LaneID{"tells-1", "tells-2"}, one, two)
+}

@@ -1,0 +1,257 @@
+package storetest
+
+import (
+	"fmt"
+	"slices"
+	"sync"
+	"time"
+
+	"carrel/library"
+)
+
+func changeAreas() []area {
+	return []area{
+		{"Changes", []check{
+			{"Changes lists the changes of owner's library after one, in their order", changesOrder},
+			{"It must list every change for ChangesKept after its At", changesKept},
+			{"libraries whose owners' ids are prefixes of each other are apart", changesOwners},
+			{"a change tells the state and the buckets that the item has left", changesTell},
+			{"a library of which nothing is known has none", changesUnknown},
+		}},
+		{"Enforce with changes", []check{
+			{"Where e.At is set, a principal's change must be written with its rows or not at all", changesWhole},
+			{"an enforcement without At writes none", changesQuiet},
+			{"an older snapshot has a change of its own", changesOlder},
+		}},
+	}
+}
+
+// changes are those of a library after a key.
+func (s *stage) changes(p library.PrincipalID, after library.ChangeKey, limit int) []library.Change {
+	s.Helper()
+	cs, err := s.Changes(s.ctx, p, after, limit)
+	s.ok(err)
+	return cs
+}
+
+// tell enforces principals with changes of an instant.
+func (it *item) tell(at library.Instant, principals ...library.PrincipalID) {
+	it.s.Helper()
+	e := it.snapshot(principals...)
+	e.At = at
+	it.s.ok(it.s.Enforce(it.s.ctx, e))
+}
+
+// changeOf is the change of the item's present state at an instant.
+func (it *item) changeOf(at library.Instant, left ...library.Bucket) library.Change {
+	c := library.Change{ChangeKey: library.ChangeKey{At: at, Content: it.head.ID, MTS: it.head.MTS}}
+	for _, b := range left {
+		c.Left = c.Left.With(b)
+	}
+	return c
+}
+
+func changesOrder(s *stage) {
+	a, at := s.user("a"), s.later()
+	one, two := s.newItem("one", library.Public, a), s.newItem("two", library.Public, a)
+	var want []library.Change
+	for n, step := range []struct {
+		it *item
+		at library.Instant
+	}{{two, at + 5}, {one, at}, {two, at}, {one, at + 5}, {one, at + 70_000_000}, {two, at + 600_000_000}, {one, at + 6}} {
+		if n%2 == 1 {
+			step.it.move()
+		}
+		step.it.tell(step.at, a)
+		want = append(want, step.it.changeOf(step.at))
+	}
+	// Two states of one item at one instant stand beside each other.
+	one.move()
+	one.tell(at+5, a)
+	want = append(want, one.changeOf(at+5))
+	slices.SortFunc(want, func(x, y library.Change) int {
+		switch {
+		case x.At != y.At:
+			return int(x.At - y.At)
+		case x.Content != y.Content:
+			return int(x.Content[len(x.Content)-1]) - int(y.Content[len(y.Content)-1])
+		}
+		return int(x.MTS - y.MTS)
+	})
+	for limit := range len(want) + 2 {
+		s.same(fmt.Sprint("from the beginning, at most ", limit), s.changes(a, library.ChangeKey{At: at}, limit), want[:min(limit, len(want))])
+		for n, c := range want {
+			s.same(fmt.Sprint("after ", n, ", at most ", limit), s.changes(a, c.ChangeKey, limit), want[n+1:min(n+1+limit, len(want))])
+		}
+	}
+	s.same("after an instant", s.changes(a, library.ChangeKey{At: at + 6}, 100), want[slices.IndexFunc(want, func(c library.Change) bool { return c.At == at+6 }):])
+	s.same("after all", s.changes(a, library.ChangeKey{At: at + 600_000_001}, 100), []library.Change(nil))
+}
+
+// Nothing that is written later takes away what is to be kept.
+func changesKept(s *stage) {
+	a, at := s.user("a"), s.later()
+	it := s.newItem("item", library.Private, a)
+	var want []library.Change
+	for passed := time.Duration(0); passed <= library.ChangesKept; passed += 5 * time.Minute {
+		it.tell(at.Add(passed), a)
+		want = append(want, it.changeOf(at.Add(passed)))
+	}
+	s.same("an hour's changes", s.changes(a, library.ChangeKey{At: at}, 100), want)
+}
+
+func changesOwners(s *stage) {
+	at := s.later()
+	owners := []library.PrincipalID{s.user("b"), s.user("b/c"), s.user("b/"), s.user("b."), s.user("bb"), s.group("b"), s.user("b/c/d")}
+	it := s.newItem("item", library.Public, owners...)
+	var want []library.Change
+	for n := range 3 {
+		it.move()
+		it.tell(at.Add(time.Duration(n)*time.Minute), owners...)
+		want = append(want, it.changeOf(at.Add(time.Duration(n)*time.Minute)))
+	}
+	other := s.newItem("other", library.Public, owners...)
+	for n, p := range owners {
+		mine := at + library.Instant(n+1)
+		other.tell(mine, p)
+		s.same("changes of "+string(p), s.changes(p, library.ChangeKey{At: at}, 100),
+			[]library.Change{want[0], other.changeOf(mine), want[1], want[2]})
+	}
+}
+
+func changesTell(s *stage) {
+	a, b, at := s.user("a"), library.UserID("elsewhere", s.tenant), s.later()
+	it := s.newItem("item", library.Private, a, b)
+	var inside, outside []library.Change
+	step := func(left ...library.Bucket) {
+		at++
+		it.tell(at, a, b)
+		inside = append(inside, it.changeOf(at, left...))
+		// A LOGGEDIN item never stands in the LOGGEDIN bucket of another tenant.
+		foreign := slices.DeleteFunc(slices.Clone(left), func(b library.Bucket) bool {
+			return b == library.LoggedIn && it.head.Widest < library.Public && !slices.ContainsFunc(it.head.Unsettled, func(u library.Superseded) bool { return u.Widest == library.Public })
+		})
+		if it.head.Visibility == library.LoggedIn && slices.Contains(left, library.Public) {
+			foreign = append(foreign, library.LoggedIn)
+		}
+		outside = append(outside, it.changeOf(at, foreign...))
+	}
+	settle := func() {
+		for _, u := range it.head.Unsettled {
+			s.ok(s.Settle(s.ctx, &library.Settlement{ID: it.head.ID, Positions: []library.Instant{u.Position}}))
+		}
+		it.head.Unsettled = nil
+	}
+	step()
+	it.write(func(c *library.ContentCommit) { moved(c, library.LoggedIn) })
+	step()
+	settle()
+	it.write(func(c *library.ContentCommit) { moved(c, library.Private) })
+	step(library.LoggedIn)
+	settle()
+	it.write(func(c *library.ContentCommit) { moved(c, library.Public) })
+	step()
+	settle()
+	it.write(func(c *library.ContentCommit) { moved(c, library.LoggedIn) })
+	step(library.Public)
+	settle()
+	step()
+	it.turn(library.Public)
+	step()
+	it.turn(library.Private)
+	step(library.LoggedIn, library.Public)
+	it.remove(a)
+	at++
+	it.tell(at, a)
+	inside = append(inside, it.changeOf(at, library.Private, library.LoggedIn, library.Public))
+	s.same("changes", s.changes(a, library.ChangeKey{At: start}, 100), inside)
+	s.same("changes in another tenant", s.changes(b, library.ChangeKey{At: start}, 100), outside)
+	// Who never had a row never had the item.
+	it.tell(at+1, s.user("c"))
+	s.same("changes of no member", s.changes(s.user("c"), library.ChangeKey{At: start}, 100), []library.Change{it.changeOf(at + 1)})
+	it.delete()
+	it.tell(at+1, b)
+	outside = append(outside, it.changeOf(at+1, library.Private, library.LoggedIn, library.Public))
+	s.same("changes of what is deleted", s.changes(b, library.ChangeKey{At: start}, 100), outside)
+}
+
+func changesUnknown(s *stage) {
+	s.same("changes", s.changes(s.user("unknown"), library.ChangeKey{}, 10), []library.Change(nil))
+	a := s.user("a")
+	it := s.newItem("item", library.Public, a)
+	it.tell(s.later(), a)
+	s.same("changes", s.changes(s.user("unknown"), library.ChangeKey{}, 10), []library.Change(nil))
+}
+
+func changesQuiet(s *stage) {
+	a := s.user("a")
+	it := s.newItem("item", library.Public, a)
+	it.enforce(a)
+	s.same("changes", s.changes(a, library.ChangeKey{}, 10), []library.Change(nil))
+}
+
+// Whatever an enforcement is overtaken by, those who wait for its state are
+// told: a store may tell of the newer state instead.
+func changesOlder(s *stage) {
+	a, at := s.user("a"), s.later()
+	it := s.newItem("item", library.Public, a)
+	older := it.snapshot(a)
+	older.At = at + 1
+	it.move()
+	it.tell(at, a)
+	s.ok(s.Enforce(s.ctx, older))
+	cs := s.changes(a, library.ChangeKey{At: at}, 10)
+	if len(cs) != 2 || cs[1].At != older.At || cs[1].Content != it.head.ID || cs[1].MTS != older.Header.MTS && cs[1].MTS != it.head.MTS {
+		s.Fatalf("changes: %+v", cs)
+	}
+	s.library(a, buckets(library.Public, it.entryOf(a)))
+}
+
+// changesWhole reads changes and entries while they are written: whichever is
+// read first, the other is there then too.
+func changesWhole(s *stage) {
+	const rounds = 30
+	ps := []library.PrincipalID{s.user("a"), s.user("b"), s.user("c")}
+	at := s.later()
+	items := make([]*item, rounds)
+	for n := range items {
+		items[n] = s.newItem(fmt.Sprintf("item%02d", n), library.Public, ps...)
+	}
+	var writing sync.WaitGroup
+	failed := make([]error, rounds)
+	written := make(chan struct{})
+	writing.Go(func() {
+		defer close(written)
+		for n, it := range items {
+			e := it.snapshot(ps...)
+			e.At = at + library.Instant(n)
+			for part := range slices.Chunk(e.Rows, s.EnforceBatch()) {
+				one := *e
+				one.Rows = part
+				if failed[n] = s.Enforce(s.ctx, &one); failed[n] != nil {
+					return
+				}
+			}
+		}
+	})
+	for done := false; !done; {
+		select {
+		case <-written:
+			done = true
+		default:
+		}
+		for _, p := range ps {
+			told := s.changes(p, library.ChangeKey{At: at}, rounds)
+			stand := s.page(library.Slice{Owner: p, Bucket: library.Public, Newer: true, Limit: rounds})
+			after := s.changes(p, library.ChangeKey{At: at}, rounds)
+			if len(stand) < len(told) || len(after) < len(stand) {
+				s.Errorf("%s: %d changes, then %d entries, then %d changes", p, len(told), len(stand), len(after))
+				done = true
+			}
+		}
+	}
+	writing.Wait()
+	for _, err := range failed {
+		s.ok(err)
+	}
+}

@@ -1,0 +1,261 @@
+package scenario
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/coder/websocket"
+)
+
+const libraryChanged = `subscription($id: ID!, $after: Cursor) { libraryChanged(principalId: $id, after: $after) {
+	... on LibraryEntryPlaced { edge { cursor role node { id title viewerRole createdBy { id } } } }
+	... on LibraryEntryRemoved { contentId } } }`
+
+// change is an event of libraryChanged.
+type change struct {
+	Data struct {
+		LibraryChanged *struct {
+			Edge *struct {
+				Cursor, Role string
+				Node         struct {
+					ID, Title, ViewerRole string
+					CreatedBy             *struct{ ID string }
+				}
+			}
+			ContentID string
+		}
+	}
+	Errors []struct{ Extensions struct{ Code string } }
+}
+
+// String is "+id title ROLE" of an item that was placed, "-id" of one that was
+// removed, "!CODE" of an error.
+func (c *change) String() string {
+	switch told := c.Data.LibraryChanged; {
+	case len(c.Errors) > 0:
+		return "!" + c.Errors[0].Extensions.Code
+	case told == nil:
+		return "nothing"
+	case told.Edge != nil:
+		return fmt.Sprintf("+%s %s %s", told.Edge.Node.ID, told.Edge.Node.Title, told.Edge.Role)
+	default:
+		return "-" + told.ContentID
+	}
+}
+
+// subscription is one that is open, by whatever transport: next gives the next
+// event, and false at the end.
+type subscription struct {
+	t      *testing.T
+	next   func() ([]byte, bool)
+	cursor string // of the last edge told
+}
+
+// wants compares what is told next.
+func (s *subscription) wants(want ...string) {
+	s.t.Helper()
+	for _, w := range want {
+		event, ok := s.next()
+		if !ok {
+			s.t.Fatalf("the stream has ended, want %q", w)
+		}
+		var c change
+		if err := json.Unmarshal(event, &c); err != nil {
+			s.t.Fatalf("%v in %s", err, event)
+		}
+		if told := c.Data.LibraryChanged; told != nil && told.Edge != nil {
+			s.cursor = told.Edge.Cursor
+		}
+		if got := c.String(); got != w {
+			s.t.Fatalf("told %q, want %q", got, w)
+		}
+	}
+}
+
+// wantsEnd checks that nothing more is told.
+func (s *subscription) wantsEnd() {
+	s.t.Helper()
+	if event, ok := s.next(); ok {
+		s.t.Errorf("told %s, want the end", event)
+	}
+}
+
+func subscriptionVars(owner, after string) vars {
+	v := vars{"id": owner}
+	if after != "" {
+		v["after"] = after
+	}
+	return v
+}
+
+// byEvents subscribes by server-sent events.
+func (g *gateway) byEvents(token, owner, after string) *subscription {
+	g.t.Helper()
+	body, err := json.Marshal(map[string]any{"query": libraryChanged, "variables": subscriptionVars(owner, after)})
+	if err != nil {
+		g.t.Fatal(err)
+	}
+	ctx, cancel := context.WithTimeout(g.t.Context(), time.Minute)
+	req, err := http.NewRequestWithContext(ctx, http.MethodPost, g.url+"/graphql", bytes.NewReader(body))
+	if err != nil {
+		g.t.Fatal(err)
+	}
+	req.Header.Set("Content-Type", "application/json")
+	req.Header.Set("Accept", "text/event-stream")
+	if token != "" {
+		req.Header.Set("Authorization", "Bearer "+token)
+	}
+	res, err := (&http.Transport{DisableKeepAlives: true}).RoundTrip(req)
+	if err != nil {
+		g.t.Fatal(err)
+	}
+	g.t.Cleanup(func() { cancel(); _ = res.Body.Close() })
+	lines := bufio.NewScanner(res.Body)
+	lines.Buffer(nil, 1<<20)
+	return &subscription{t: g.t, next: func() ([]byte, bool) {
+		for lines.Scan() {
+			data, ok := strings.CutPrefix(lines.Text(), "data: ")
+			if ok {
+				return []byte(data), true
+			}
+			if lines.Text() == "event: complete" {
+				return nil, false
+			}
+		}
+		return nil, false
+	}}
+}
+
+// bySocket subscribes over a websocket, in the protocol graphql-transport-ws.
+func (g *gateway) bySocket(token, owner, after string) *subscription {
+	g.t.Helper()
+	ctx, cancel := context.WithTimeout(g.t.Context(), time.Minute)
+	conn, _, err := websocket.Dial(ctx, g.url+"/graphql", &websocket.DialOptions{Subprotocols: []string{"graphql-transport-ws"}})
+	if err != nil {
+		g.t.Fatal(err)
+	}
+	g.t.Cleanup(func() { _ = conn.CloseNow(); cancel() })
+	send := func(message any) {
+		text, err := json.Marshal(message)
+		if err == nil {
+			err = conn.Write(ctx, websocket.MessageText, text)
+		}
+		if err != nil {
+			g.t.Fatal(err)
+		}
+	}
+	type frame struct {
+		Type    string
+		Payload json.RawMessage
+	}
+	read := func() (f frame) {
+		_, text, err := conn.Read(ctx)
+		if err == nil {
+			err = json.Unmarshal(text, &f)
+		}
+		if err != nil {
+			f.Type = err.Error()
+		}
+		return f
+	}
+	init := map[string]any{"type": "connection_init"}
+	if token != "" {
+		init["payload"] = vars{"authorization": "Bearer " + token}
+	}
+	send(init)
+	if f := read(); f.Type != "connection_ack" {
+		g.t.Fatalf("the socket answered %+v", f)
+	}
+	send(map[string]any{"type": "subscribe", "id": "1", "payload": map[string]any{"query": libraryChanged, "variables": subscriptionVars(owner, after)}})
+	return &subscription{t: g.t, next: func() ([]byte, bool) {
+		f := read()
+		return f.Payload, f.Type == "next"
+	}}
+}
+
+// transports are the ways to subscribe.
+func transports() map[string]func(g *gateway, token, owner, after string) *subscription {
+	return map[string]func(g *gateway, token, owner, after string) *subscription{
+		"by events": (*gateway).byEvents, "over a socket": (*gateway).bySocket,
+	}
+}
+
+// TestFollowingALibrary: a client reads a page, subscribes from its last cursor,
+// and is told what happens in the part of the library that it reads.
+func TestFollowingALibrary(t *testing.T) {
+	whole := serve(t)
+	ann := whole.user("acme", "ann", "PUBLIC")
+	for name, subscribe := range transports() {
+		t.Run(name, func(t *testing.T) {
+			g := whole.in(t)
+			suffix := strings.ReplaceAll(name, " ", "-")
+			ben, owner := g.user("acme", "ben-"+suffix, "PUBLIC"), "u:acme:ben-"+suffix
+			create := func(name, visibility string) (id string) {
+				g.must(ann, createItem, vars{"in": vars{"name": name + suffix, "kind": "NOTE", "title": name, "visibility": visibility,
+					"members": []vars{{"principalId": owner, "role": "EDITOR"}}}})
+				return "c:acme:" + name + suffix
+			}
+			first := create("first", "PUBLIC")
+			id := create("one", "PRIVATE")
+			own := subscribe(g, ben, owner, pageOf(g.must(ben, pageItems, vars{"id": owner})).End)
+			own.wants("+"+first+" first EDITOR", "+"+id+" one EDITOR")
+			public := subscribe(g, "", owner, pageOf(g.must("", pageItems, vars{"id": owner})).End)
+			public.wants("+" + first + " first EDITOR")
+			update := func(title, visibility string) {
+				g.must(ann, updateItem, vars{"in": vars{"id": id, "title": title, "visibility": visibility}})
+			}
+			update("two", "PUBLIC")
+			own.wants("+" + id + " two EDITOR")
+			public.wants("+" + id + " two EDITOR")
+			update("three", "PRIVATE")
+			own.wants("+" + id + " three EDITOR")
+			public.wants("-" + id)
+			g.must(ben, removeItem, vars{"in": vars{"principalId": owner, "contentId": id}})
+			own.wants("-" + id)
+			g.must(ann, deleteItem, vars{"in": vars{"id": first}})
+			own.wants("-" + first)
+			public.wants("-" + first)
+
+			bad := subscribe(g, ann, owner, own.cursor)
+			bad.wants("!BAD_CURSOR")
+			bad.wantsEnd()
+			nobody := subscribe(g, ann, "u:acme:none", "")
+			nobody.wants("!NOT_FOUND")
+			nobody.wantsEnd()
+		})
+	}
+}
+
+// TestFollowingOverACrash: what happened before a gateway died, and what its
+// successor does, is told to a client that resumes.
+func TestFollowingOverACrash(t *testing.T) {
+	g := serve(t)
+	ann, ben := g.user("acme", "ann", "PUBLIC"), g.user("acme", "ben", "PUBLIC")
+	owner := "u:acme:ben"
+	create := func(name string) {
+		g.must(ann, createItem, vars{"in": vars{"name": name, "kind": "NOTE", "title": name, "members": []vars{{"principalId": owner, "role": "VIEWER"}}}})
+	}
+	create("a")
+	s := g.byEvents(ben, owner, pageOf(g.must(ben, pageItems, vars{"id": owner})).End)
+	s.wants("+c:acme:a a VIEWER")
+	create("b")
+	s.wants("+c:acme:b b VIEWER")
+	create("c")
+	g.must(ann, deleteItem, vars{"in": vars{"id": "c:acme:a"}})
+	g.kill()
+	g.start()
+	create("d")
+	again := g.byEvents(ben, owner, s.cursor)
+	again.wants("+c:acme:b b VIEWER", "+c:acme:c c VIEWER", "-c:acme:a", "+c:acme:d d VIEWER")
+	create("e")
+	again.wants("+c:acme:e e VIEWER")
+	g.stop()
+	again.wantsEnd()
+}
