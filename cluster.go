@@ -96,9 +96,6 @@ func (c *cluster) open(ctx context.Context, with surroundings) (backend, error) 
 // exists holds for every keyspace: opening one that is missing is refused.
 func (c *cluster) exists() error { return nil }
 
-// shared tells that others may use the store at the same time.
-func (c *cluster) shared() bool { return true }
-
 func (c *cluster) migrate(ctx context.Context, tell func(step string)) error {
 	if err := cassandra.Migrate(ctx, c.options, tell); err != nil {
 		return fmt.Errorf("migrating: %w", err)

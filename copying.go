@@ -81,12 +81,16 @@ type copying struct {
 
 // run opens both stores, and closes them.
 func (j *copying) run(ctx context.Context, from, to place) (err error) {
-	source, err := from.open(ctx, surroundings{log: j.log, fatal: j.fatal})
+	with := surroundings{log: j.log, fatal: j.fatal, alone: true}
+	source, err := from.open(ctx, with)
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, source.Close()) }()
-	target, err := to.open(ctx, surroundings{log: j.log, fatal: j.fatal})
+	if err := occupy(ctx, "the source", source, with); err != nil {
+		return err
+	}
+	target, err := to.open(ctx, with)
 	if err != nil {
 		return err
 	}
@@ -94,10 +98,14 @@ func (j *copying) run(ctx context.Context, from, to place) (err error) {
 	if !ok {
 		return errors.Join(errors.New("the target is of a kind that cannot be copied to"), target.Close())
 	}
-	if err := j.rows(ctx, source, archive); err != nil {
+	err = occupy(ctx, "the target", target, with)
+	if err == nil {
+		err = j.rows(ctx, source, archive)
+	}
+	if err != nil {
 		return errors.Join(err, target.Close())
 	}
-	g, err := startGateway(ctx, target, surroundings{log: j.log, fatal: j.fatal})
+	g, err := startGateway(ctx, target, with)
 	if err != nil {
 		return err
 	}

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"os"
 	"time"
 
 	"carrel/journal"
@@ -38,8 +37,11 @@ type surroundings struct {
 	fatal func(error)
 	// metrics count what happens; nil: nobody asks for figures.
 	metrics *observe.Metrics
-	// shared tells that other processes may use the store at the same time.
-	shared bool
+	// doing is what other processes are told that this one does, such as "carrel
+	// serve".
+	doing string
+	// alone tells that no other process uses the store.
+	alone bool
 }
 
 // openGateway opens the store that s names.
@@ -52,10 +54,12 @@ func openGateway(ctx context.Context, s StoreFlag, with surroundings) (*gateway,
 	if err != nil {
 		return nil, err
 	}
-	if err := refuseHalfCopied(ctx, store); err != nil {
+	if with.alone, err = join(ctx, store, with); err == nil {
+		err = refuseHalfCopied(ctx, store)
+	}
+	if err != nil {
 		return nil, errors.Join(fmt.Errorf("opening %s: %w", s.Store, err), store.Close())
 	}
-	with.shared = place.shared()
 	return startGateway(ctx, store, with)
 }
 
@@ -77,23 +81,29 @@ func startGateway(ctx context.Context, store backend, with surroundings) (*gatew
 // start plugs the domain together, finishes what was under way, and begins the
 // background work.
 func (g *gateway) start(ctx, life context.Context, with surroundings) error {
-	hostID := with.hostID
-	if hostID == "" {
-		var err error
-		if hostID, err = os.Hostname(); err != nil {
-			return fmt.Errorf("host-id is not given, and the machine has no name: %w", err)
-		}
+	hostID, err := with.host()
+	if err != nil {
+		return err
 	}
 	names, err := naming.New(g.store, hostID, naming.DefaultBlockSize)
 	if err != nil {
 		return wrongUsage("host-id", hostID, "a name of at most 108 characters")
 	}
 	c := library.Config{Store: g.store, Runtime: g.runtime, Names: names, Log: with.log}
-	if bulletin, ok := g.store.(library.Bulletin); ok && with.shared {
+	if bulletin, ok := g.store.(library.Bulletin); ok {
 		c.Bulletin = bulletin
 	}
 	if with.metrics != nil {
 		c.Store, c.Watch = with.metrics.Store(g.store), with.metrics
+	}
+	if shared, ok := g.store.(sharedStore); ok {
+		c.Ahead = shared.Ahead
+		if with.metrics != nil {
+			with.metrics.Skew(func() (time.Duration, bool) {
+				skew, known := shared.Skew()
+				return skew.Ahead, known
+			})
+		}
 	}
 	g.journal = journal.New(life, c.Store, g.runtime, with.log, library.WholeProtocol)
 	if with.metrics != nil {
@@ -104,7 +114,7 @@ func (g *gateway) start(ctx, life context.Context, with surroundings) error {
 	if err != nil {
 		return fmt.Errorf("starting the service: %w", err)
 	}
-	if !with.shared {
+	if with.alone {
 		// Whoever left a lane here is dead. Among others the journal finds out who
 		// is, and takes over what they leave.
 		if err := g.journal.Recover(ctx, g.service); err != nil {
@@ -125,12 +135,6 @@ func (g *gateway) start(ctx, life context.Context, with surroundings) error {
 		}
 	})
 	return nil
-}
-
-// ready tells whether the store answers.
-func (g *gateway) ready(ctx context.Context) error {
-	_, err := g.store.ReadPrincipals(ctx, []library.PrincipalID{"u:carrel:ready"})
-	return err
 }
 
 // close finishes what is under way and closes the store. Nobody may call the

@@ -29,7 +29,7 @@ func (c *exportCommand) Run(ctx context.Context, s streams) error {
 	if err != nil {
 		return err
 	}
-	err = withGateway(ctx, c.StoreFlag, s, func(ctx context.Context, g *gateway) error {
+	err = withGateway(ctx, "carrel export", c.StoreFlag, s, func(ctx context.Context, g *gateway) error {
 		report, finish := progress.To(s.err, time.Now)
 		lines, err := interchange.Export(ctx, g.service, out, func(lines int, bytes int64) {
 			report(progress.Report{Doing: "exporting", Done: lines, Units: "lines", At: bytes, Bytes: true})

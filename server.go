@@ -16,13 +16,11 @@ import (
 	"carrel/auth"
 	"carrel/edge"
 	"carrel/graph"
+	"carrel/library"
 	"carrel/observe"
 	"carrel/resolvers"
 	"carrel/web"
 )
-
-// errDraining is why a process that ends is not ready.
-var errDraining = errors.New("draining")
 
 // Run serves the API as cfg says until ctx ends, and then finishes what is
 // under way. The first line on out tells the addresses, as JSON; the lines
@@ -47,7 +45,7 @@ func Run(ctx context.Context, cfg Config, out io.Writer) (err error) {
 	}
 	defer access.close()
 	metrics := observe.NewMetrics()
-	g, err := openGateway(ctx, cfg.StoreFlag, surroundings{hostID: cfg.HostID, log: log, fatal: fail, metrics: metrics})
+	g, err := openGateway(ctx, cfg.StoreFlag, surroundings{hostID: cfg.HostID, log: log, fatal: fail, metrics: metrics, doing: "carrel serve"})
 	if err != nil {
 		return err
 	}
@@ -81,6 +79,8 @@ type server struct {
 	main     net.Listener
 	admin    net.Listener
 	draining atomic.Bool
+	// told is the reason for not being ready that the log was told last.
+	told atomic.Value
 }
 
 // listen takes the addresses.
@@ -148,7 +148,7 @@ func (s *server) handler() (http.Handler, error) {
 		return nil, err
 	}
 	s.api, err = edge.New(edge.Config{
-		Schema:         resolvers.NewSchema(&resolvers.Root{Library: s.gateway.service, Limits: toldLimits(s.edge.limits), Schema: subgraph}),
+		Schema:         resolvers.NewSchema(&resolvers.Root{Library: library.Bounded(s.gateway.service, s.gateway.runtime), Limits: toldLimits(s.edge.limits), Schema: subgraph}),
 		Authenticate:   s.access.tokens.Caller,
 		Limits:         s.edge.limits,
 		WarnOnly:       s.cfg.Limits == "warn",
@@ -174,9 +174,21 @@ func (s *server) handler() (http.Handler, error) {
 
 func (s *server) ready(ctx context.Context) error {
 	if s.draining.Load() {
-		return errDraining
+		return edge.NotReady("it ends")
 	}
-	return s.gateway.ready(ctx)
+	err := s.gateway.ready(ctx)
+	// Whoever balances load asks every second; the log is told of changes.
+	reason := ""
+	if err != nil {
+		reason = err.Error()
+	}
+	switch was := s.told.Swap(reason); {
+	case reason != "" && was != reason:
+		s.log.WarnContext(ctx, "not ready", "reason", reason)
+	case reason == "" && was != nil && was != "":
+		s.log.InfoContext(ctx, "ready again")
+	}
+	return err
 }
 
 // adminHandler is what stands at the operators' address.

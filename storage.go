@@ -37,8 +37,6 @@ type place interface {
 	// exists refuses a place at which open would make a store: it would be found
 	// to be in order and to hold nothing.
 	exists() error
-	// shared tells whether other processes may use the store at the same time.
-	shared() bool
 	// migrate brings the store's schema up to date, and tells each step.
 	migrate(ctx context.Context, tell func(step string)) error
 }
@@ -78,9 +76,6 @@ func (d directory) exists() error {
 	}
 	return nil
 }
-
-// shared is false: a second process is refused.
-func (d directory) shared() bool { return false }
 
 func (d directory) migrate(_ context.Context, tell func(step string)) error {
 	tell("pebble:" + d.path + " needs no migration: an embedded store has no schema, and its format is checked whenever it is opened")

@@ -55,7 +55,7 @@ func (c *importCommand) Run(ctx context.Context, s streams) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, in.Close()) }()
-	return withGateway(ctx, c.StoreFlag, s, func(ctx context.Context, g *gateway) error {
+	return withGateway(ctx, "carrel import", c.StoreFlag, s, func(ctx context.Context, g *gateway) error {
 		report, finish := progress.To(s.err, time.Now)
 		faults := progress.Beside(s.err)
 		summary, err := interchange.Import(ctx, in, size, g.service, interchange.Options{
@@ -112,7 +112,7 @@ func (c *auditCommand) Run(ctx context.Context, s streams) error {
 	if err := c.exists(); err != nil {
 		return err
 	}
-	return withGateway(ctx, c.StoreFlag, s, func(ctx context.Context, g *gateway) error {
+	return withGateway(ctx, "carrel audit", c.StoreFlag, s, func(ctx context.Context, g *gateway) error {
 		report, err := g.service.Audit(ctx)
 		if err != nil {
 			return fmt.Errorf("audit: %w", err)
@@ -147,10 +147,11 @@ func (*versionCommand) Run(s streams) error {
 }
 
 // withGateway runs a command on an open store, with its log on standard error.
-func withGateway(ctx context.Context, store StoreFlag, s streams, do func(context.Context, *gateway) error) (err error) {
+// doing is the command as other users of the store are told of it.
+func withGateway(ctx context.Context, doing string, store StoreFlag, s streams, do func(context.Context, *gateway) error) (err error) {
 	ctx, fail := context.WithCancelCause(ctx)
 	defer fail(nil)
-	g, err := openGateway(ctx, store, surroundings{log: observe.NewLogger(progress.Beside(s.err)), fatal: fail})
+	g, err := openGateway(ctx, store, surroundings{log: observe.NewLogger(progress.Beside(s.err)), fatal: fail, doing: doing})
 	if err != nil {
 		return err
 	}

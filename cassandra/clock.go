@@ -3,6 +3,7 @@ package cassandra
 import (
 	"cmp"
 	"context"
+	"errors"
 	"slices"
 	"sync"
 	"time"
@@ -62,6 +63,43 @@ func (s *Store) Skew() (skew Skew, known bool) {
 	s.clocks.mu.Lock()
 	defer s.clocks.mu.Unlock()
 	return s.clocks.skew, s.clocks.known && time.Since(s.clocks.at) < clockGood
+}
+
+// Ahead is how far this process's clock is ahead of the nodes' at least; 0 where
+// that is not known.
+func (s *Store) Ahead() time.Duration {
+	skew, known := s.Skew()
+	if !known {
+		return 0
+	}
+	return max(skew.Ahead-skew.Within, 0)
+}
+
+// readySkew is the difference of clocks, either way, beyond which a gateway is
+// not ready. It is right all the same; but what it changes stands out of order
+// by as much, and what expires is seen for as much longer or shorter.
+const readySkew = 500 * time.Millisecond
+
+// Why a store that answers is not ready to be served.
+var (
+	ErrSchema = errors.New("the keyspace does not have the schema of this program any more")
+	ErrClock  = errors.New("the clock differs from the nodes' by 500 ms or more")
+)
+
+// Ready is nil where the store can be served, ErrSchema or ErrClock where it
+// should not be, and another error where the cluster does not answer.
+func (s *Store) Ready(ctx context.Context) error {
+	current, err := s.schemaCurrent(ctx)
+	if err != nil {
+		return err
+	}
+	if !current {
+		return ErrSchema
+	}
+	if skew, known := s.Skew(); known && skew.Ahead.Abs()-skew.Within >= readySkew {
+		return ErrClock
+	}
+	return nil
 }
 
 // compareClocks measures. Where no node answers, what is known stays.

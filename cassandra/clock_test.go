@@ -1,20 +1,35 @@
 package cassandra
 
 import (
+	"errors"
+	"strings"
 	"testing"
 	"time"
 
+	"carrel/journal"
 	"carrel/library"
 )
 
 // The node runs on this machine, so how far the two clocks differ is known.
 func TestTheSkewIsThatOfTheClock(t *testing.T) {
-	for name, ahead := range map[string]time.Duration{"right": 0, "ahead": 11 * time.Second, "behind": -700 * time.Millisecond} {
-		t.Run(name, func(t *testing.T) {
-			o := options(t)
-			o.Now = func() library.Instant { return library.InstantOf(time.Now().Add(ahead)) }
+	o := options(t)
+	for _, tc := range []struct {
+		name    string
+		ahead   time.Duration
+		ready   error
+		changes bool
+	}{
+		{"right", 0, nil, true},
+		{"a little behind", -450 * time.Millisecond, nil, true},
+		{"behind", -700 * time.Millisecond, ErrClock, true},
+		{"ahead", 9 * time.Second, ErrClock, true},
+		{"far ahead", 11 * time.Second, ErrClock, false},
+		{"far behind", -time.Hour, ErrClock, true},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			o.Now = func() library.Instant { return library.InstantOf(time.Now().Add(tc.ahead)) }
 			s := open(t, o)
-			if _, known := s.Skew(); known {
+			if _, known := s.Skew(); known || s.Ahead() != 0 {
 				t.Error("it is known before anybody asked")
 			}
 			s.WatchClock(t.Context())
@@ -22,11 +37,38 @@ func TestTheSkewIsThatOfTheClock(t *testing.T) {
 			if !known {
 				t.Fatal("it is not known")
 			}
-			if off := (skew.Ahead - ahead).Abs(); off > skew.Within+time.Millisecond {
-				t.Errorf("a clock that is %s ahead is found to be %s ahead, give or take %s", ahead, skew.Ahead, skew.Within)
+			if off := (skew.Ahead - tc.ahead).Abs(); off > skew.Within+time.Millisecond {
+				t.Errorf("a clock that is %s ahead is found to be %s ahead, give or take %s", tc.ahead, skew.Ahead, skew.Within)
+			}
+			if err := s.Ready(t.Context()); !errors.Is(err, tc.ready) {
+				t.Errorf("ready: %v, want %v", err, tc.ready)
+			}
+			if err := create(t, s); (err == nil) != tc.changes || err != nil && library.CodeOf(err) != library.Unavailable {
+				t.Errorf("a change: %v", err)
 			}
 		})
 	}
+}
+
+// create has a Service that heeds the skew create a user, and reads it.
+func create(t *testing.T, s *Store) error {
+	t.Helper()
+	runtime := library.NewRealRuntime()
+	defer runtime.Close()
+	svc, err := library.New(t.Context(), library.Config{Store: s, Runtime: runtime, Ahead: s.Ahead,
+		Journal: journal.New(t.Context(), s, runtime, nil, library.WholeProtocol)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	id := library.UserID("a", strings.ReplaceAll(strings.ToLower(t.Name()[len("TestTheSkewIsThatOfTheClock/"):]), "_", "-"))
+	_, err = svc.CreateUser(t.Context(), &library.Viewer{User: id}, library.CreateUser{
+		Tenant: id.Tenant(), Name: id.Name(), DisplayName: "Ann", Email: "ann@example.com", Visibility: library.Public,
+	})
+	found, readErr := svc.Principals(t.Context(), &library.Viewer{User: id}, []library.PrincipalID{id})
+	if readErr != nil || (found[0] != nil) != (err == nil) {
+		t.Errorf("after the change ended with %v, %v is found, %v", err, found[0], readErr)
+	}
+	return err
 }
 
 // What was measured once is not believed forever, and a question that nobody
@@ -74,11 +116,11 @@ func TestASchemaThatWasTakenAwayIsNotCurrent(t *testing.T) {
 	s := open(t, options(t))
 	current := func() bool {
 		t.Helper()
-		ok, err := s.SchemaCurrent(t.Context())
-		if err != nil {
+		err := s.Ready(t.Context())
+		if err != nil && !errors.Is(err, ErrSchema) {
 			t.Fatal(err)
 		}
-		return ok
+		return err == nil
 	}
 	if !current() {
 		t.Error("the schema of a new keyspace is not current")

@@ -298,9 +298,9 @@ func (s *Store) checkSchema(ctx context.Context, o *Options) error {
 	return nil
 }
 
-// SchemaCurrent tells whether the keyspace still has all migrations of this
+// schemaCurrent tells whether the keyspace still has all migrations of this
 // program, as it had when it was opened.
-func (s *Store) SchemaCurrent(ctx context.Context) (bool, error) {
+func (s *Store) schemaCurrent(ctx context.Context) (bool, error) {
 	all, err := migrations()
 	if err != nil {
 		return false, err

@@ -2,6 +2,7 @@ package edge
 
 import (
 	"context"
+	"errors"
 	"log/slog"
 	"net/http"
 )
@@ -10,21 +11,32 @@ import (
 type Routes struct {
 	GraphQL http.Handler
 	Page    http.Handler // what people see at /; nil: nothing
-	// Ready tells why the process should get no requests; nil: it should.
+	// Ready tells why the process should get no requests; nil: it should. Of the
+	// reasons a NotReady is shown.
 	Ready func(ctx context.Context) error
 	// Sites are the other sites that may call /graphql.
 	Sites *CrossOrigin
 }
 
-// Mux puts the routes in their places. Health tells no version and no cause:
-// those are for the log.
+// NotReady is a reason that anybody may know: it names no host and no version.
+type NotReady string
+
+func (n NotReady) Error() string { return string(n) }
+
+// Mux puts the routes in their places. Health tells no version, and no cause
+// but a NotReady: the rest is for the log.
 func Mux(r Routes) http.Handler {
 	mux := http.NewServeMux()
 	mux.Handle("/graphql", r.Sites.Wrap(r.GraphQL))
 	mux.HandleFunc("GET /livez", func(w http.ResponseWriter, _ *http.Request) { plain(w, http.StatusOK, "alive\n") })
 	mux.HandleFunc("GET /readyz", func(w http.ResponseWriter, req *http.Request) {
-		if r.Ready(req.Context()) != nil {
-			plain(w, http.StatusServiceUnavailable, "not ready\n")
+		if err := r.Ready(req.Context()); err != nil {
+			text := "not ready\n"
+			var reason NotReady
+			if errors.As(err, &reason) {
+				text = "not ready: " + string(reason) + "\n"
+			}
+			plain(w, http.StatusServiceUnavailable, text)
 			return
 		}
 		plain(w, http.StatusOK, "ready\n")

@@ -37,6 +37,10 @@ func TestHealth(t *testing.T) {
 	if w := get("/readyz"); w.Code != 503 || w.Body.String() != "not ready\n" {
 		t.Errorf("readyz: %d %s", w.Code, w.Body)
 	}
+	down = errors.Join(NotReady("the store does not answer"), down)
+	if w := get("/readyz"); w.Code != 503 || w.Body.String() != "not ready: the store does not answer\n" {
+		t.Errorf("readyz: %d %s", w.Code, w.Body)
+	}
 	if w := get("/"); w.Code != 404 {
 		t.Errorf("/: %d", w.Code)
 	}

@@ -47,11 +47,11 @@ func (h *hangs) ReadMany(ctx context.Context, ids []library.ContentID, members [
 	return h.Store.ReadMany(ctx, ids, members)
 }
 
-func (h *hangs) PageLibrary(ctx context.Context, s library.Slice) ([]library.Entry, error) {
-	if err := h.hang(ctx, "PageLibrary"); err != nil {
+func (h *hangs) OpenLibrary(ctx context.Context, s library.Slice, newest bool) (*library.Opening, error) {
+	if err := h.hang(ctx, "OpenLibrary"); err != nil {
 		return nil, err
 	}
-	return h.Store.PageLibrary(ctx, s)
+	return h.Store.OpenLibrary(ctx, s, newest)
 }
 
 func (h *hangs) FixCreation(ctx context.Context, c library.Creation, replace *library.Creation) (library.Creation, error) {
@@ -129,7 +129,7 @@ func TestEveryStepBeforeADecisionIsBounded(t *testing.T) {
 			_, err := svc.CreateGroup(ctx, ann, library.CreateGroup{Tenant: "acme", Name: "eves", DisplayName: "Eves", Visibility: library.Public})
 			return err
 		}, 5 * time.Second},
-		{"a page", "PageLibrary", func(ctx context.Context, svc library.API) error {
+		{"a page", "OpenLibrary", func(ctx context.Context, svc library.API) error {
 			_, err := svc.Library(ctx, ann, "u:acme:ann", library.LibraryQuery{})
 			return err
 		}, 5 * time.Second},
@@ -142,7 +142,7 @@ func TestEveryStepBeforeADecisionIsBounded(t *testing.T) {
 			return err
 		}, 5 * time.Second},
 		{"a principal", "ReadPrincipals", func(ctx context.Context, svc library.API) error {
-			_, err := svc.Principals(ctx, ann, []library.PrincipalID{"u:acme:ann"})
+			_, err := svc.Principals(ctx, as("u:acme:ben"), []library.PrincipalID{"u:acme:ann"})
 			return err
 		}, 5 * time.Second},
 	} {

@@ -142,6 +142,29 @@ func (m *Metrics) Told() { m.told.Inc() }
 // CutOff implements library.Watcher.
 func (m *Metrics) CutOff() { m.cutOff.Inc() }
 
+// Skew adds how far this process's clock is ahead of its cluster's, asked for
+// whenever the figures are. Where it is not known there is no figure.
+func (m *Metrics) Skew(ahead func() (skew time.Duration, known bool)) {
+	m.registry.MustRegister(&skewCollector{
+		prometheus.NewDesc("carrel_clock_ahead_seconds", "How far this process's clock is ahead of the cluster's, negative where it is behind.", nil, nil), ahead})
+}
+
+// skewCollector tells the skew as it is known at the moment.
+type skewCollector struct {
+	desc  *prometheus.Desc
+	ahead func() (time.Duration, bool)
+}
+
+// Describe implements prometheus.Collector.
+func (c *skewCollector) Describe(to chan<- *prometheus.Desc) { to <- c.desc }
+
+// Collect implements prometheus.Collector.
+func (c *skewCollector) Collect(to chan<- prometheus.Metric) {
+	if ahead, known := c.ahead(); known {
+		to <- prometheus.MustNewConstMetric(c.desc, prometheus.GaugeValue, ahead.Seconds())
+	}
+}
+
 // Journal adds what a journal tells of itself, asked for whenever the figures
 // are.
 func (m *Metrics) Journal(stats func() journal.Stats) {

@@ -205,3 +205,16 @@ func BenchmarkPage(b *testing.B) {
 		})
 	}
 }
+
+func TestTheSkewIsToldWhileItIsKnown(t *testing.T) {
+	m := NewMetrics()
+	ahead, known := -1500*time.Millisecond, false
+	m.Skew(func() (time.Duration, bool) { return ahead, known })
+	if lines := told(t, m, "clock_ahead_seconds"); len(lines) != 0 {
+		t.Errorf("what is not known is told: %v", lines)
+	}
+	known = true
+	if diff := cmp.Diff([]string{"carrel_clock_ahead_seconds -1.5"}, told(t, m, "clock_ahead_seconds")); diff != "" {
+		t.Error(diff)
+	}
+}
