@@ -91,6 +91,9 @@ func (s *Store) remind(ctx context.Context, m *mark) ([]Presence, error) {
 	return s.others(ctx, m)
 }
 
+// Others are all whose marks stand, for one that has left none itself.
+func (s *Store) Others(ctx context.Context) ([]Presence, error) { return s.others(ctx, &mark{}) }
+
 func (s *Store) renew(ctx context.Context, m *mark) error {
 	return s.write(ctx, "mark a process", putMark, m.id, m.host, m.doing, int(markLives.Seconds()), m.next(int64(s.now())))
 }

@@ -1,0 +1,92 @@
+package scenario
+
+import (
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"carrel/library"
+)
+
+func sorted(list []string) []string {
+	list = slices.Clone(list)
+	slices.Sort(list)
+	return list
+}
+
+// A store that is served is neither copied nor copied to, and one that is
+// copied is not served.
+func TestACopyAndAGatewayExcludeEachOther(t *testing.T) {
+	from, export := holding(t, 30)
+	there := keyspace(t)
+	must(t, "copy", "--from", from, "--to", there)
+
+	g := serve(t, there, "desk-1")
+	back, elsewhere := embedded(t), keyspace(t)
+	for name, args := range map[string][]string{
+		"the source": {"copy", "--from", there, "--to", back},
+		"the target": {"copy", "--from", from, "--to", there},
+	} {
+		code, _, errs := run(t, args...)
+		if want := name + " is in use by carrel serve on desk-1: end it"; code != 1 || !strings.Contains(errs, want) {
+			t.Errorf("%s is served: exit %d: %s", name, code, errs)
+		}
+	}
+	// Others may look on while it is served.
+	wantExport(t, there, export)
+	g.end()
+
+	// One that has ended in order is gone at once.
+	must(t, "copy", "--from", there, "--to", back)
+	wantExport(t, back, export)
+
+	store := opened(t, there)
+	if _, err := store.Join(t.Context(), "desk-2", "carrel copy", nil); err != nil {
+		t.Fatal(err)
+	}
+	code, _, errs := run(t, "audit", "--store", there)
+	if code != 1 || !strings.Contains(errs, "the store is in use by carrel copy on desk-2") {
+		t.Errorf("an audit of a store that is copied: exit %d: %s", code, errs)
+	}
+	// The other side of the same copy.
+	if code, _, errs := run(t, "copy", "--from", there, "--to", elsewhere); code != 1 || !strings.Contains(errs, "the source is in use by carrel copy on desk-2") {
+		t.Errorf("a copy of a store that is copied: exit %d: %s", code, errs)
+	}
+}
+
+func TestReadinessOnACluster(t *testing.T) {
+	store := keyspace(t)
+	g := serve(t, store, "desk-1")
+	if status, text := g.get("/readyz"); status != 200 || text != "ready\n" {
+		t.Errorf("readyz: %d %s", status, text)
+	}
+	g.end()
+}
+
+// laneOf is the list of a process that has died before it could change an item.
+func laneOf(id library.ContentID) library.Lane {
+	return library.Lane{ID: "a-process-that-died", Stamp: time.Now().UnixMicro(), Entries: []library.InFlight{
+		{ID: library.EntryID{1}, Content: id, Base: 1, Scope: library.ScopeAll},
+	}}
+}
+
+// What a killed gateway has left in flight is finished by whoever comes next
+// alone, an audit for example, so that the store can be copied.
+func TestAnAuditFinishesWhatAKilledGatewayHasLeft(t *testing.T) {
+	from, _ := holding(t, 30)
+	there := keyspace(t)
+	must(t, "copy", "--from", from, "--to", there)
+	g := serve(t, there, "desk-1")
+	g.kill()
+	store := opened(t, there)
+	if err := store.PutLane(t.Context(), laneOf("c:demo:n000001")); err != nil {
+		t.Fatal(err)
+	}
+	awaitNobody(t, store)
+	if code, _, errs := run(t, "copy", "--from", there, "--to", embedded(t)); code != 1 || !strings.Contains(errs, "let carrel audit finish what is left") {
+		t.Errorf("a copy with changes in flight: exit %d: %s", code, errs)
+	}
+	wantAudit(t, there, 30)
+	must(t, "copy", "--from", there, "--to", embedded(t))
+}
