@@ -90,7 +90,8 @@ func (c *Cluster) start(ctx context.Context, java, lib string, tokens []string, 
 	c.claim, c.Hosts = claim, addresses
 	for i, token := range tokens {
 		dir := filepath.Join(c.dir, fmt.Sprintf("node%d", i+1))
-		n, err := newNode(java, lib, dir, i, settings{Token: token, Address: addresses[i], Seed: addresses[0], Lines: lines})
+		// Whichever of them are up, a node that comes back finds the others by them.
+		n, err := newNode(java, lib, dir, i, settings{Token: token, Address: addresses[i], Seeds: strings.Join(addresses, ","), Lines: lines})
 		if err != nil {
 			return err
 		}
@@ -268,13 +269,18 @@ func (c *Cluster) Resume(i int) error {
 	return n.signal(syscall.SIGCONT)
 }
 
-// Restart starts a node again with what it has stored, after it has ended it
-// if it still runs, and waits until it answers.
-func (c *Cluster) Restart(ctx context.Context, i int) error {
-	if err := c.Shutdown(i); err != nil {
-		return err
+// Restart starts nodes again with what they have stored, after it has ended
+// those that still run, and waits until they answer. Any of them may be the
+// first to come back, also when all were down.
+func (c *Cluster) Restart(ctx context.Context, nodes ...int) error {
+	var all []*node
+	for _, i := range nodes {
+		if err := c.Shutdown(i); err != nil {
+			return err
+		}
+		all = append(all, c.nodes[i])
 	}
-	return c.startNodes(ctx, c.nodes[i:i+1])
+	return c.startNodes(ctx, all)
 }
 
 // Log is the file that a node writes its log to, for a person who wants to see

@@ -47,7 +47,7 @@ type node struct {
 }
 
 // settings is what cassandra.yaml is made of.
-type settings struct{ Token, Address, Seed, Dir, Lines string }
+type settings struct{ Token, Address, Seeds, Dir, Lines string }
 
 // newNode writes the node's configuration into a directory of its own.
 func newNode(java, lib, dir string, n int, s settings) (*node, error) {
@@ -88,7 +88,7 @@ func (n *node) arguments() ([]string, error) {
 		"-Dcassandra-foreground=yes",
 		// One cluster starts at a time, all of it: nobody needs to be waited for.
 		"-Dcassandra.skip_wait_for_gossip_to_settle=0", "-Dcassandra.ring_delay_ms=1000",
-		"-Dcassandra.load_ring_state=false", "-Dcassandra.superuser_setup_delay_ms=0",
+		"-Dcassandra.superuser_setup_delay_ms=0",
 		"-Dcassandra.consistent.rangemovement=false",
 		"-Djdk.attach.allowAttachSelf=true", "-Djava.net.preferIPv4Stack=true",
 	}
