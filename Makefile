@@ -73,7 +73,7 @@ web/dist/index.html: $(WEB_FILES)
 
 .PHONY: test
 test: ## run everything that must hold, and print a summary
-	@TESTFLAGS='$(TESTFLAGS)' SCHEDULES=$(SCHEDULES) .ci/stages lint generated build unit simulate race browser cluster-tests
+	@TESTFLAGS='$(TESTFLAGS)' SCHEDULES=$(SCHEDULES) .ci/stages lint generated build unit simulate race browser cluster-tests faults
 
 .PHONY: test-embedded
 test-embedded: ## run what needs no Java: everything but the tests on a real Cassandra
@@ -111,10 +111,15 @@ simulate: ## play SCHEDULES schedules of the write protocol, every ablation and 
 sim: ## replay one schedule of the simulator, step by step: make sim SEED=n
 	go test -count 1 -v -run '^TestReplay$$' ./simulator -args -seed $(SEED)
 
+# With one round of the nemesis it takes about six minutes.
+.PHONY: faults
+faults: ## break a real Cassandra and its gateways, statement by statement and under load
+	go test -count 1 -timeout 30m $(TESTFLAGS) ./nemesis -args -seed $(SEED)
+
 # One round of faults takes about three minutes; MINUTES asks for more rounds.
 .PHONY: nemesis
 nemesis: ## kill and stop three Cassandra nodes and two gateways under load, for MINUTES
-	go test -count 1 -v -run '^TestNemesis$$' -timeout $$(( $(MINUTES) + 20 ))m ./nemesis -args -seed $(SEED) -minutes $(MINUTES)
+	go test -count 1 -v -run '^TestNemesis$$' -timeout $$(( $(MINUTES) + 30 ))m ./nemesis -args -seed $(SEED) -minutes $(MINUTES)
 
 .PHONY: race
 race: ## run the concurrent packages under the race detector (needs gcc)

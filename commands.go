@@ -37,6 +37,7 @@ type commandLine struct {
 	Copy    copyCommand    `cmd:"" help:"Copy a whole store to a new one, of this kind or another."`
 	Migrate migrateCommand `cmd:"" help:"Bring the schema of a store up to date."`
 	Audit   auditCommand   `cmd:"" help:"Compare every library with what should stand in it, and print a summary as JSON."`
+	Rebuild rebuildCommand `cmd:"" help:"Make libraries, and what else is derived, again from what they are derived of."`
 	Version versionCommand `cmd:"" help:"Print the version."`
 }
 

@@ -132,6 +132,8 @@ func TestWrongUsageIsExitCode2AndNamesTheKey(t *testing.T) {
 		"copy to no store":         {[]string{"copy", "--from", store, "--to", "x"}, []string{"to", `"x"`, "pebble:DIR"}},
 		"migrate no store":         {[]string{"migrate", "--store", "x"}, []string{"store", `"x"`, "pebble:DIR"}},
 		"audit of a typo":          {[]string{"audit", "--store", store + "x"}, []string{"store", store + "x", "exists"}},
+		"rebuild of a typo":        {[]string{"rebuild", "--store", store + "x"}, []string{"store", store + "x", "exists"}},
+		"rebuild of an item":       {[]string{"rebuild", "--store", "pebble:" + filepath.Dir(secret), "c:a:b"}, []string{"ID", `"c:a:b"`, "u:TENANT:NAME"}},
 		"audit of no store":        {[]string{"audit", "--store", "x"}, []string{"store", `"x"`, "pebble:DIR"}},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -334,6 +334,53 @@ func TestTheScrubberMendsWhatWasDoneByHand(t *testing.T) {
 	}
 }
 
+// TestEverythingDerivedIsLost: of the authoritative rows alone all of it is made
+// again, however it was deleted.
+func TestEverythingDerivedIsLost(t *testing.T) {
+	d := newDesk(t)
+	d.furnish(9)
+	before := d.everything()
+	for _, c := range []struct {
+		name string
+		do   func(d *desk)
+	}{
+		{"truncated", func(d *desk) {
+			for _, table := range []string{"library_by_principal", "content_by_principal", "groups_by_member"} {
+				d.byHand("TRUNCATE " + table)
+			}
+		}},
+		{"deleted", func(d *desk) {
+			for _, p := range []library.PrincipalID{ann, bob, crew} {
+				d.byHand("DELETE FROM library_by_principal WHERE principal_id = ?", string(p))
+				d.byHand("DELETE FROM content_by_principal WHERE principal_id = ?", string(p))
+				d.byHand("DELETE FROM groups_by_member WHERE member_id = ?", string(p))
+			}
+		}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			d := d.in(t)
+			c.do(d)
+			r, err := d.svc.RebuildAll(t.Context(), func(int, int) {})
+			if err != nil || r.Mended == 0 {
+				t.Fatalf("%+v, %v", r, err)
+			}
+			for _, p := range []library.PrincipalID{ann, bob, crew} {
+				built, err := d.store.Built(t.Context(), p)
+				d.ok(err)
+				recorded, err := d.store.Recorded(t.Context(), p)
+				d.ok(err)
+				if !built || !recorded {
+					t.Errorf("%s: built %v, recorded %v", p, built, recorded)
+				}
+			}
+			d.wantClean()
+			if diff := cmp.Diff(before, d.everything()); diff != "" {
+				t.Errorf("(-before +after):\n%s", diff)
+			}
+		})
+	}
+}
+
 // TestReadersHaveStraysTakenOut: what a reader finds to be wrong is taken out
 // by the repair that it asks for, whatever its timestamp is.
 func TestReadersHaveStraysTakenOut(t *testing.T) {

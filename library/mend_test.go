@@ -172,11 +172,28 @@ func TestTheScrubberMends(t *testing.T) {
 				t.Error("the scrubber does not see it")
 			}
 			h.wantClean()
+			if err := c.do(t, h.store, raisedAbove(t, h, item), rows.Members[0]); err != nil {
+				t.Fatal(err)
+			}
+			if r, err := h.svc.RebuildAll(t.Context(), func(int, int) {}); err != nil || r.Mended == 0 || r.Contents != 1 || r.Principals != 7 {
+				t.Errorf("rebuilding everything: %+v, %v", r, err)
+			}
+			h.wantClean()
 			if n := h.scrubAll(); n != 0 {
 				t.Errorf("a second time it sees %d", n)
 			}
 		})
 	}
+}
+
+// raisedAbove is the header of an item as it is now.
+func raisedAbove(t *testing.T, h *house, id library.ContentID) library.Header {
+	t.Helper()
+	rows, err := h.store.Read(t.Context(), id, library.ContentQuery{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return rows.Header
 }
 
 // TestTheScrubberMendsMemberships: of groups, likewise.

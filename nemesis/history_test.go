@@ -1,7 +1,6 @@
 package nemesis
 
 import (
-	"context"
 	"fmt"
 	"math"
 	"math/rand/v2"
@@ -11,8 +10,6 @@ import (
 	"time"
 
 	"github.com/anishathalye/porcupine"
-
-	"carrel/library"
 )
 
 // history is what clients that race on a few items have seen, and when: it must
@@ -83,42 +80,11 @@ func (h *history) update(l *load, owner string, random *rand.Rand) {
 	}
 }
 
-// race makes changes like update until ctx ends, through a gateway of this
-// process, whose clock may be another.
-func (h *history) race(ctx context.Context, l *load, s *library.Service, random *rand.Rand) {
-	for ctx.Err() == nil {
-		in := asked{item: random.IntN(raced), update: true, title: fmt.Sprintf("raced %d", h.titles.Add(1))}
-		owner := library.PrincipalID(l.owners[random.IntN(len(l.owners))])
-		call := h.since()
-		out, err := s.UpdateContent(context.WithoutCancel(ctx), &library.Viewer{User: owner},
-			library.UpdateContent{ID: h.items[in.item], Title: library.Some(&in.title)})
-		switch {
-		case err == nil:
-			l.figures.count(done)
-			var told header
-			if out.Content != nil {
-				told.version = out.Content.Version
-			}
-			h.keep(in, told, call, h.since())
-		case library.ReasonOf(err) == library.ReasonOutcomeUnknown:
-			l.figures.count(unknown)
-			h.keep(in, nil, call, math.MaxInt64)
-		case library.CodeOf(err) == library.Unavailable:
-			l.figures.count(refused)
-		default:
-			l.figures.tell(&l.figures.Wrong, "an update of %s answered %v", h.items[in.item], err)
-		}
-		breathe(ctx, 200*time.Millisecond)
-	}
-}
-
 func (h *history) read(l *load, random *rand.Rand) {
 	in := asked{item: random.IntN(raced)}
 	call := h.since()
 	a := l.any(random).post("", readItem, vars{"id": h.items[in.item]})
-	l.figures.Reads.Add(1)
-	if a.verdict != done {
-		l.figures.FailedReads.Add(1)
+	if !l.answered(a, "content") {
 		return
 	}
 	title, _ := a.at("content.title").(string)

@@ -211,6 +211,20 @@ func (l *load) look(ctx context.Context, random *rand.Rand) {
 	}
 }
 
+// answered tells whether a reading was. One that was not must say that the
+// store cannot be asked now, and show nothing.
+func (l *load) answered(a *answer, shows string) bool {
+	l.figures.Reads.Add(1)
+	if a.verdict == done {
+		return true
+	}
+	l.figures.FailedReads.Add(1)
+	if a.at(shows) != nil || a.err == nil && a.code != "UNAVAILABLE" && a.code != "TIMEOUT" {
+		l.figures.tell(&l.figures.Wrong, "a reading was answered %v", a)
+	}
+	return false
+}
+
 // sees tells whether a viewer that owns nothing must see the item.
 func (v view) sees(viewer string) bool {
 	return v.exists && (v.public || viewer != "" && slices.Contains(v.members, viewer))
@@ -220,9 +234,7 @@ func (l *load) lookAtItem(i *item, viewer string, random *rand.Rand) bool {
 	before := i.view()
 	a := l.any(random).post(l.tokens[viewer], readItem, vars{"id": i.id})
 	after := i.view()
-	l.figures.Reads.Add(1)
-	if a.verdict != done {
-		l.figures.FailedReads.Add(1)
+	if !l.answered(a, "content") {
 		return false
 	}
 	if !before.still || before.changes != after.changes {
@@ -247,9 +259,7 @@ func (l *load) lookAtLibrary(items []*item, owner, viewer string, random *rand.R
 		before[i.id] = i.view()
 	}
 	a := l.any(random).post(l.tokens[viewer], readPage, vars{"id": owner})
-	l.figures.Reads.Add(1)
-	if a.verdict != done {
-		l.figures.FailedReads.Add(1)
+	if !l.answered(a, "principal.library.nodes") {
 		return false
 	}
 	shown := map[string]bool{}

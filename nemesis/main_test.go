@@ -3,8 +3,6 @@ package nemesis
 import (
 	"fmt"
 	"os"
-	"os/exec"
-	"path/filepath"
 	"testing"
 
 	"go.uber.org/goleak"
@@ -15,32 +13,35 @@ import (
 // node is the one that the tests of this package share, but for the nemesis.
 var node cassandratest.Shared
 
-// product is the path of the built binary; TestMain alone sets it.
-var product string
+// product is what was built; TestMain alone sets it.
+var product binaries
 
 func TestMain(m *testing.M) {
-	dir, err := os.MkdirTemp("", "carrel-nemesis-")
-	if err != nil {
-		fmt.Fprintln(os.Stderr, err)
-		os.Exit(1)
-	}
-	product = filepath.Join(dir, "carrel")
-	build := exec.Command("go", "build", "-o", product, "carrel")
-	build.Stderr = os.Stderr
-	code := 1
-	if err := build.Run(); err == nil {
-		code = m.Run()
-	}
-	if err := node.Stop(); err != nil {
-		fmt.Fprintln(os.Stderr, err)
-		code = 1
-	}
-	_ = os.RemoveAll(dir)
-	if code == 0 {
-		if err := goleak.Find(); err != nil {
+	os.Exit(run(m))
+}
+
+// run builds the product, runs the tests, and takes everything away again.
+func run(m *testing.M) (code int) {
+	tell := func(err error) {
+		if err != nil {
 			fmt.Fprintln(os.Stderr, err)
 			code = 1
 		}
 	}
-	os.Exit(code)
+	dir, err := os.MkdirTemp("", "carrel-nemesis-")
+	if err != nil {
+		tell(err)
+		return code
+	}
+	defer func() { tell(os.RemoveAll(dir)) }()
+	if product, err = build(dir); err != nil {
+		tell(err)
+		return code
+	}
+	code = m.Run()
+	tell(node.Stop())
+	if code == 0 {
+		tell(goleak.Find())
+	}
+	return code
 }

@@ -51,6 +51,7 @@ type proxy struct {
 	kind    fault
 	decided bool // since the fault was armed
 	fired   int
+	slow    bool // a statement that met no fault took too long
 }
 
 // newProxy starts a proxy before the node; it ends with the test.
@@ -79,6 +80,24 @@ func (p *proxy) arm(s step, f fault) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.want, p.kind, p.fired, p.decided = s, f, 0, false
+}
+
+// slowAfter is how long a statement may take that meets no fault: beyond it the
+// driver may give up more statements than the one that shall.
+const slowAfter = driverTimeout / 2
+
+// took notes how long a statement took that met no fault.
+func (p *proxy) took(d time.Duration) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.slow = p.slow || d > slowAfter && !(p.kind == stall && p.fired > 0)
+}
+
+// wasSlow tells whether the machine was too slow for what was played.
+func (p *proxy) wasSlow() bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.slow
 }
 
 // disarm ends what is armed, and tells how often it has happened.
@@ -200,6 +219,7 @@ type sent struct {
 	text     string
 	prepares bool
 	meets    fault
+	at       time.Time
 }
 
 func (l *link) cut() {
@@ -223,7 +243,7 @@ func (l *link) requests() {
 		if err != nil {
 			return
 		}
-		s := sent{text: f.statement(l.p.textOf), prepares: f.op() == opPrepare}
+		s := sent{at: time.Now(), text: f.statement(l.p.textOf), prepares: f.op() == opPrepare}
 		if !s.prepares {
 			s.meets = l.p.meets(s.text)
 		}
@@ -266,6 +286,9 @@ func (l *link) responses() {
 		s := l.streams[f.stream()]
 		delete(l.streams, f.stream())
 		l.mu.Unlock()
+		if s.meets == "" && !s.at.IsZero() {
+			l.p.took(time.Since(s.at))
+		}
 		if id := f.preparedID(); s.prepares && id != "" {
 			l.p.mu.Lock()
 			l.p.texts[id] = s.text

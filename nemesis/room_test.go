@@ -95,7 +95,7 @@ func until(t *testing.T, within time.Duration, what string, holds func() bool) {
 // idle waits until the process has nothing under way.
 func (d *door) idle(t *testing.T) {
 	t.Helper()
-	until(t, time.Minute, "the end of all changes under way", func() bool { return d.journal.Stats().Entries == 0 })
+	until(t, runWithin, "the end of all changes under way", func() bool { return d.journal.Stats().Entries == 0 })
 }
 
 // takeOver finishes what a dead process has left.
@@ -149,7 +149,7 @@ func (r *room) audit(t *testing.T) *library.AuditReport {
 	r.whole.idle(t)
 	var report *library.AuditReport
 	// The lane of a process that has just finished is written empty by its next beat.
-	until(t, time.Minute, "a clean audit", func() bool {
+	until(t, runWithin, "a clean audit", func() bool {
 		var err error
 		if report, err = r.whole.service.Audit(t.Context()); err != nil {
 			t.Fatal(err)

@@ -1,0 +1,119 @@
+package library
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"sync/atomic"
+)
+
+// RebuildReport is what RebuildAll has looked at and mended.
+type RebuildReport struct {
+	Principals int `json:"principals"`
+	Contents   int `json:"contents"`
+	// Mended counts derived rows that were wrong or missing.
+	Mended int `json:"mended"`
+}
+
+// RebuildAll compares everything derived with the authoritative rows, mends
+// what differs, and marks all libraries as complete: whatever derived rows were
+// lost, also those that name what else is to be rebuilt. It may run beside live
+// traffic. report is told now and then how many of all items and principals are
+// done.
+func (s *Service) RebuildAll(ctx context.Context, report func(done, of int)) (*RebuildReport, error) {
+	r := &rebuildAll{s: s, asOf: s.now(), report: report}
+	of, err := s.countAll(ctx)
+	if err != nil {
+		return nil, fmt.Errorf("counting what there is: %w", err)
+	}
+	r.of = of
+	if err := r.contents(ctx); err != nil {
+		return nil, fmt.Errorf("rebuilding from items: %w", err)
+	}
+	// Only now is a library complete.
+	err = s.eachPrincipal(ctx, func(p PrincipalID) error {
+		if err := r.principal(ctx, p); err != nil {
+			return fmt.Errorf("rebuilding %s: %w", p, err)
+		}
+		r.principals++
+		r.tell(1)
+		return nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	return &RebuildReport{Principals: r.principals, Contents: int(r.items.Load()), Mended: int(r.mended.Load())}, nil
+}
+
+// rebuildAll is RebuildAll under way.
+type rebuildAll struct {
+	s             *Service
+	asOf          Instant
+	report        func(done, of int)
+	done, of      int
+	principals    int
+	items, mended atomic.Int64
+}
+
+func (r *rebuildAll) tell(n int) {
+	r.done += n
+	r.report(r.done, r.of)
+}
+
+func (r *rebuildAll) contents(ctx context.Context) error {
+	var after ContentID
+	for {
+		ids, err := r.s.store.ScanContents(ctx, after, rebuildPage)
+		if err != nil || len(ids) == 0 {
+			return err
+		}
+		err = r.s.eachAtOnce(ctx, len(ids), deriveAtOnce, func(i int) error {
+			if err := r.content(ctx, ids[i]); err != nil {
+				return fmt.Errorf("%s: %w", ids[i], err)
+			}
+			return nil
+		})
+		if err != nil {
+			return err
+		}
+		r.tell(len(ids))
+		if len(ids) < rebuildPage {
+			return nil
+		}
+		after = ids[len(ids)-1]
+	}
+}
+
+// content mends an item in the libraries and records of all its members.
+func (r *rebuildAll) content(ctx context.Context, id ContentID) error {
+	r.items.Add(1)
+	var after PrincipalID
+	for {
+		page, wrong, err := r.s.compare(ctx, id, after)
+		if err != nil {
+			return err
+		}
+		for _, p := range wrong {
+			if err := r.s.mend(ctx, p, id); err != nil {
+				return err
+			}
+			r.mended.Add(1)
+		}
+		if len(page.Members) < scrubLook {
+			return nil
+		}
+		after = page.Members[len(page.Members)-1].Principal
+	}
+}
+
+// principal mends memberships, and takes out of a library and its record what
+// no item justifies.
+func (r *rebuildAll) principal(ctx context.Context, p PrincipalID) error {
+	c := &scrubbing{s: r.s, left: math.MaxInt}
+	_, err := c.owner(ctx, ScrubPlace{Owners: true, Owner: p})
+	r.mended.Add(int64(c.report.Mismatches))
+	if err != nil {
+		return err
+	}
+	return r.s.insist(ctx, func() error { return r.s.store.SetBuilt(ctx, p, r.asOf) })
+}

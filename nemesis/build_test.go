@@ -1,0 +1,80 @@
+package nemesis
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+)
+
+// binaries are the product as it is, and the product with a clock that is 2 s
+// ahead of the machine's.
+type binaries struct{ plain, ahead string }
+
+// The place where the product asks for the time, and what stands there where
+// the clock is ahead. A gateway of its own clock is no option of the product: it
+// is built from the product's sources with this one line changed.
+const (
+	clock       = "func (r *RealRuntime) Now() time.Time { return time.Now() }"
+	clockAhead  = "func (r *RealRuntime) Now() time.Time { return time.Now().Add(2 * time.Second) }"
+	clockSource = "real_runtime.go" // of the package carrel/library
+)
+
+// build builds both into a folder.
+func build(dir string) (binaries, error) {
+	b := binaries{filepath.Join(dir, "carrel"), filepath.Join(dir, "carrel-ahead")}
+	overlay, err := aheadOverlay(dir)
+	if err != nil {
+		return b, err
+	}
+	for _, args := range [][]string{
+		{"build", "-o", b.plain, "carrel"},
+		{"build", "-overlay", overlay, "-o", b.ahead, "carrel"},
+	} {
+		if _, err := goTool(args...); err != nil {
+			return b, err
+		}
+	}
+	return b, nil
+}
+
+// aheadOverlay writes the source whose clock is ahead, and what tells the
+// compiler to take it.
+func aheadOverlay(dir string) (string, error) {
+	folder, err := goTool("list", "-f", "{{.Dir}}", "carrel/library")
+	if err != nil {
+		return "", err
+	}
+	source := filepath.Join(strings.TrimSpace(folder), clockSource)
+	text, err := os.ReadFile(source)
+	if err != nil {
+		return "", err
+	}
+	if bytes.Count(text, []byte(clock)) != 1 {
+		return "", fmt.Errorf("%s does not ask for the time by %q any more", source, clock)
+	}
+	changed := filepath.Join(dir, clockSource)
+	if err := os.WriteFile(changed, bytes.Replace(text, []byte(clock), []byte(clockAhead), 1), 0o644); err != nil {
+		return "", err
+	}
+	overlay, err := json.Marshal(map[string]map[string]string{"Replace": {source: changed}})
+	if err != nil {
+		return "", err
+	}
+	file := filepath.Join(dir, "overlay.json")
+	return file, os.WriteFile(file, overlay, 0o644)
+}
+
+func goTool(args ...string) (string, error) {
+	cmd := exec.Command("go", args...)
+	var errs bytes.Buffer
+	cmd.Stderr = &errs
+	out, err := cmd.Output()
+	if err != nil {
+		return "", fmt.Errorf("go %s: %w: %s", args[0], err, errs.String())
+	}
+	return string(out), nil
+}

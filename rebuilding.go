@@ -1,0 +1,68 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"carrel/library"
+	"carrel/progress"
+)
+
+// rebuildCommand is `carrel rebuild`.
+type rebuildCommand struct {
+	StoreFlag
+	Principals []string `arg:"" optional:"" name:"id" help:"User or group whose library is rebuilt; without one everything is."`
+}
+
+// rebuilt is what was done to one library.
+type rebuilt struct {
+	Principal library.PrincipalID `json:"principal"`
+	Restored  int                 `json:"restored"`
+	Removed   int                 `json:"removed"`
+}
+
+// Run rebuilds and prints what was mended, as JSON.
+func (c *rebuildCommand) Run(ctx context.Context, s streams) error {
+	var ids []library.PrincipalID
+	for _, text := range c.Principals {
+		id, err := library.ParsePrincipalID(text)
+		if err != nil {
+			return wrongUsage("ID", text, "u:TENANT:NAME or g:TENANT:NAME")
+		}
+		ids = append(ids, id)
+	}
+	if err := c.exists(); err != nil {
+		return err
+	}
+	return withGateway(ctx, c.StoreFlag, s, func(ctx context.Context, g *gateway) error {
+		if len(ids) == 0 {
+			return rebuildEverything(ctx, s, g)
+		}
+		return rebuildLibraries(ctx, s, g, ids)
+	})
+}
+
+func rebuildEverything(ctx context.Context, s streams, g *gateway) error {
+	report, finish := progress.To(s.err, time.Now)
+	found, err := g.service.RebuildAll(ctx, func(done, of int) {
+		report(progress.Report{Doing: "rebuilding", Done: done, Units: "items and principals", At: int64(done), Of: int64(of)})
+	})
+	finish()
+	if err != nil {
+		return fmt.Errorf("rebuild: %w", err)
+	}
+	return printJSON(s.out, found)
+}
+
+func rebuildLibraries(ctx context.Context, s streams, g *gateway, ids []library.PrincipalID) error {
+	all := make([]rebuilt, len(ids))
+	for i, id := range ids {
+		restored, removed, err := g.service.Rebuild(ctx, id)
+		if err != nil {
+			return fmt.Errorf("rebuild %s: %w", id, err)
+		}
+		all[i] = rebuilt{id, restored, removed}
+	}
+	return printJSON(s.out, all)
+}

@@ -1,0 +1,21 @@
+package main
+
+import (
+	"strings"
+	"testing"
+)
+
+func TestRebuild(t *testing.T) {
+	store := storeOf(t, fewLines)
+	code, out, errs := command(t, "rebuild", "--store", store)
+	if code != exitDone || !strings.Contains(out, `"mended": 0`) || strings.Contains(out, `"principals": 0`) || strings.Contains(out, `"contents": 0`) {
+		t.Errorf("everything: exit %d: %s%s", code, out, errs)
+	}
+	code, out, errs = command(t, "rebuild", "--store", store, "u:demo:ann", "U:demo:Ann")
+	if code != exitDone || strings.Count(out, `"principal": "u:demo:ann"`) != 2 || !strings.Contains(out, `"restored": 0`) || !strings.Contains(out, `"removed": 0`) {
+		t.Errorf("one library: exit %d: %s%s", code, out, errs)
+	}
+	if code, out, errs := command(t, "audit", "--store", store); code != exitDone {
+		t.Errorf("the audit: exit %d: %s%s", code, out, errs)
+	}
+}
