@@ -3,6 +3,8 @@ package cassandra
 import (
 	"context"
 	"fmt"
+	"slices"
+	"sync"
 	"testing"
 	"time"
 
@@ -258,6 +260,41 @@ func idsOf(c *library.LibraryConnection) (ids []library.ContentID) {
 		ids = append(ids, e.Node.ID)
 	}
 	return ids
+}
+
+// TestReadersWhileALibraryIsDeletedByHand: every page that is answered is one
+// of the whole library, while it is deleted again and again.
+func TestReadersWhileALibraryIsDeletedByHand(t *testing.T) {
+	d := newDesk(t)
+	d.furnish(12)
+	want := d.walk(viewer(ann), crew, false)
+	ctx, stop := context.WithCancel(t.Context())
+	defer stop()
+	var readers sync.WaitGroup
+	for range 3 {
+		readers.Go(func() {
+			for ctx.Err() == nil {
+				size := 50
+				c, err := d.svc.Library(t.Context(), viewer(ann), crew, library.LibraryQuery{PageArgs: library.PageArgs{First: &size}})
+				switch {
+				case library.CodeOf(err) == library.Unavailable:
+				case err != nil:
+					t.Error(err)
+				case len(c.Edges) != len(want):
+					t.Errorf("a page of %d items instead of %d", len(c.Edges), len(want))
+				}
+			}
+		})
+	}
+	for range 5 {
+		d.byHand("DELETE FROM library_by_principal WHERE principal_id = ?", string(crew))
+		if got := d.walk(viewer(ann), crew, false); !slices.Equal(got, want) {
+			t.Errorf("after a deletion: %v", got)
+		}
+	}
+	stop()
+	readers.Wait()
+	d.wantClean()
 }
 
 // TestTheScrubberMendsWhatWasDoneByHand plants rows that should not be there,

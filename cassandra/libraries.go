@@ -36,6 +36,7 @@ func (s *Store) PageLibrary(ctx context.Context, p library.Slice) ([]library.Ent
 // library is complete, unless it is empty, and is read beside the newest entry.
 func (s *Store) OpenLibrary(ctx context.Context, p library.Slice, newest bool) (*library.Opening, error) {
 	o := new(library.Opening)
+	whole := true // as far as the newest entry tells
 	readings := []func(context.Context) error{func(ctx context.Context) (err error) {
 		o.Entries, o.Built, err = s.page(ctx, p)
 		if err == nil && len(o.Entries) == 0 {
@@ -45,9 +46,9 @@ func (s *Store) OpenLibrary(ctx context.Context, p library.Slice, newest bool) (
 	}}
 	if newest {
 		readings = append(readings, func(ctx context.Context) error {
-			es, _, err := s.page(ctx, library.Slice{Owner: p.Owner, Bucket: p.Bucket, Limit: 1})
+			es, built, err := s.page(ctx, library.Slice{Owner: p.Owner, Bucket: p.Bucket, Limit: 1})
 			if len(es) == 1 {
-				o.Newest = &library.EntryKey{Position: es[0].Position, Content: es[0].Content}
+				o.Newest, whole = &library.EntryKey{Position: es[0].Position, Content: es[0].Content}, built
 			}
 			return err
 		})
@@ -56,6 +57,8 @@ func (s *Store) OpenLibrary(ctx context.Context, p library.Slice, newest bool) (
 	if err != nil {
 		return nil, err
 	}
+	// A partition may be deleted by hand between the two readings.
+	o.Built = o.Built && whole && (!newest || o.Newest != nil || len(o.Entries) == 0)
 	return o, nil
 }
 

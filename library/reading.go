@@ -185,7 +185,9 @@ func (r *reading) open(ctx context.Context, w *scan) error {
 		if err := r.s.rebuildMissing(ctx, r.owner); err != nil {
 			return err
 		}
-		o, err = r.s.store.OpenLibrary(ctx, q, begins)
+		if o, err = r.s.store.OpenLibrary(ctx, q, begins); err == nil && !o.Built {
+			return beingRebuilt(errNotRebuilt)
+		}
 	}
 	if err != nil {
 		return fmt.Errorf("open library: %w", err)
