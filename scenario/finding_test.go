@@ -16,8 +16,8 @@ const (
 	renameUser = `mutation($in: UpdateUserInput!) { updateUser(input: $in) { user { id } userErrors { code field message } } }`
 )
 
-// found are the ids of a page of a look-up.
-func found(a *answer) (ids []string) {
+// pageIDs are the ids of a page of a look-up.
+func pageIDs(a *answer) (ids []string) {
 	edges, _ := a.at("principals.edges").([]any)
 	for _, e := range edges {
 		ids = append(ids, e.(map[string]any)["node"].(map[string]any)["id"].(string))
@@ -31,7 +31,7 @@ func (g *gateway) findAll(token, prefix string, size int) (ids []string) {
 	var after any
 	for range 100 {
 		a := g.must(token, find, vars{"tenant": "acme", "prefix": prefix, "first": size, "after": after})
-		page := found(a)
+		page := pageIDs(a)
 		if before := a.at("principals.pageInfo.hasPreviousPage"); before != (len(ids) > 0) {
 			g.t.Errorf("hasPreviousPage is %v after %d", before, len(ids))
 		}
