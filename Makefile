@@ -99,9 +99,14 @@ generated: ## check that graph/generated.go is what the schema makes
 unit: ## run the tests of all packages but those with a target of their own
 	go test -count 1 -p 2 -timeout 12m $(TESTFLAGS) $$(go list ./... | grep -vE '/(simulator|cassandra|nemesis)(/|$$)')
 
+# What the built binary shows of a store is tried on both kinds; what it does
+# with hostile requests, and when it is killed, is not the store's.
+SCENARIOS_ON_CLUSTER = WhoSeesWhat|PagingBothWaysInBothOrders|Cursors|AWalkToNewerEntriesMeetsNothingTwice|IdempotencyKeys|WithdrawnAtOnce|WhoFindsWhom|Finding
+
 .PHONY: cluster-tests
-cluster-tests: ## run the store's tests on a real Cassandra (needs Java 17 and Maven, or CASSANDRA_HOSTS)
-	go test -count 1 -p 1 -timeout 15m $(TESTFLAGS) ./cassandra/...
+cluster-tests: ## run the store's tests, and scenarios, on a real Cassandra (needs Java 17 and Maven, or CASSANDRA_HOSTS)
+	go test -count 1 -p 1 -timeout 20m $(TESTFLAGS) ./cassandra/...
+	go test -count 1 -timeout 10m $(TESTFLAGS) -run '^Test($(SCENARIOS_ON_CLUSTER))$$' ./scenario -args -on cassandra
 
 .PHONY: simulate
 simulate: ## play SCHEDULES schedules of the write protocol, every ablation and every crash point

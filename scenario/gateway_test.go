@@ -8,6 +8,7 @@ import (
 	"crypto/sha256"
 	"encoding/base64"
 	"encoding/json"
+	"flag"
 	"fmt"
 	"io"
 	"net/http"
@@ -20,6 +21,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"carrel/cassandra/cassandratest"
 )
 
 // Every wait of these tests is bounded.
@@ -35,6 +38,13 @@ type binary struct{ path string }
 // product is set by TestMain alone.
 var product binary
 
+// The store that the gateways of these tests serve: one in a directory, or with
+// -on cassandra a keyspace of a node that is started for all of them.
+var (
+	on   = flag.String("on", "pebble", "the store of the tests: pebble, or cassandra")
+	node cassandratest.Shared
+)
+
 func TestMain(m *testing.M) {
 	dir, err := os.MkdirTemp("", "carrel-scenario-")
 	if err != nil {
@@ -48,6 +58,10 @@ func TestMain(m *testing.M) {
 	if err := build.Run(); err == nil {
 		code = m.Run()
 	}
+	if err := node.Stop(); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		code = 1
+	}
 	_ = os.RemoveAll(dir)
 	os.Exit(code)
 }
@@ -55,7 +69,8 @@ func TestMain(m *testing.M) {
 // gateway is a running process of the product on a store of its own.
 type gateway struct {
 	t      *testing.T
-	dir    string // of the store and the secret
+	dir    string // of the secret, and of an embedded store
+	store  string // as the command line names it
 	secret []byte
 	flags  []string
 	cmd    *exec.Cmd
@@ -99,6 +114,7 @@ func serveWith(t *testing.T, flags ...string) *gateway {
 	if err := os.WriteFile(g.secretFile(), append(slices.Clone(g.secret), '\n'), 0o600); err != nil {
 		t.Fatal(err)
 	}
+	g.store = g.newStore()
 	g.client = &http.Client{Timeout: answerWithin, Transport: &http.Transport{MaxIdleConnsPerHost: 256}}
 	g.start()
 	t.Cleanup(func() {
@@ -111,12 +127,27 @@ func serveWith(t *testing.T, flags ...string) *gateway {
 }
 
 func (g *gateway) secretFile() string { return filepath.Join(g.dir, "secret") }
-func (g *gateway) store() string      { return "pebble:" + filepath.Join(g.dir, "store") }
+
+// newStore names a store that holds nothing.
+func (g *gateway) newStore() string {
+	g.t.Helper()
+	if *on == "pebble" {
+		return "pebble:" + filepath.Join(g.dir, "store")
+	}
+	if *on != "cassandra" {
+		g.t.Fatalf("-on %s: it takes pebble or cassandra", *on)
+	}
+	store := "cassandra://" + strings.Join(node.Hosts(g.t), ",") + "/" + node.Keyspace(g.t)
+	if code, _, errs := g.run("migrate", "--store", store, "--cassandra-replication", "1"); code != 0 {
+		g.t.Fatalf("migrate: exit code %d: %s", code, errs)
+	}
+	return store
+}
 
 // start runs the binary and waits for the line that tells its address.
 func (g *gateway) start() {
 	g.t.Helper()
-	g.cmd = exec.Command(product.path, append([]string{"serve", "--listen", "127.0.0.1:0", "--store", g.store(),
+	g.cmd = exec.Command(product.path, append([]string{"serve", "--listen", "127.0.0.1:0", "--store", g.store,
 		"--auth-hs256-file", g.secretFile(), "--host-id", "test"}, g.flags...)...)
 	g.output, g.log = &bytes.Buffer{}, &record{}
 	g.cmd.Stderr = g.output
@@ -215,7 +246,7 @@ func (g *gateway) audit() {
 	if g.cmd != nil {
 		g.stop()
 	}
-	if code, out, errs := g.run("audit", "--store", g.store()); code != 0 {
+	if code, out, errs := g.run("audit", "--store", g.store); code != 0 {
 		g.t.Errorf("the audit found (exit code %d): %s\n%s", code, out, errs)
 	}
 }
