@@ -45,6 +45,7 @@ func TestIdempotencyKeys(t *testing.T) {
 
 // TestManyChangesOfOneItem has 200 updates of one item race.
 func TestManyChangesOfOneItem(t *testing.T) {
+	t.Parallel() // it waits more than it works
 	g := serve(t)
 	ann := g.user("acme", "ann", "PUBLIC")
 	g.user("acme", "ben", "PUBLIC")

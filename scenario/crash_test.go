@@ -27,6 +27,7 @@ type promised struct {
 // change items: nothing that was acknowledged may be lost, and every library
 // must be right after each restart.
 func TestKilledUnderLoad(t *testing.T) {
+	t.Parallel() // the hostile rows mostly wait
 	g := serve(t)
 	const clients, readers = 4, 6
 	tokens := make([]string, clients)

@@ -69,6 +69,7 @@ func TestMain(m *testing.M) {
 // gateway is a running process of the product on a store of its own.
 type gateway struct {
 	t      *testing.T
+	binary string
 	dir    string // of the secret, and of an embedded store
 	store  string // as the command line names it
 	secret []byte
@@ -110,7 +111,13 @@ func serve(t *testing.T) *gateway {
 // serveWith is serve with flags of its own.
 func serveWith(t *testing.T, flags ...string) *gateway {
 	t.Helper()
-	g := &gateway{t: t, flags: flags, dir: t.TempDir(), secret: []byte("a secret of at least thirty-two bytes")}
+	return serveBinary(t, product.path, flags...)
+}
+
+// serveBinary is serveWith for another build of the product.
+func serveBinary(t *testing.T, binary string, flags ...string) *gateway {
+	t.Helper()
+	g := &gateway{t: t, binary: binary, flags: flags, dir: t.TempDir(), secret: []byte("a secret of at least thirty-two bytes")}
 	if err := os.WriteFile(g.secretFile(), append(slices.Clone(g.secret), '\n'), 0o600); err != nil {
 		t.Fatal(err)
 	}
@@ -147,7 +154,7 @@ func (g *gateway) newStore() string {
 // start runs the binary and waits for the line that tells its address.
 func (g *gateway) start() {
 	g.t.Helper()
-	g.cmd = exec.Command(product.path, append([]string{"serve", "--listen", "127.0.0.1:0", "--store", g.store,
+	g.cmd = exec.Command(g.binary, append([]string{"serve", "--listen", "127.0.0.1:0", "--store", g.store,
 		"--auth-hs256-file", g.secretFile(), "--host-id", "test"}, g.flags...)...)
 	g.output, g.log = &bytes.Buffer{}, &record{}
 	g.cmd.Stderr = g.output

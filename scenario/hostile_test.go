@@ -1,14 +1,18 @@
 package scenario
 
 import (
+	"bufio"
 	"bytes"
 	"encoding/json"
 	"fmt"
 	"io"
 	"net/http"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
+
+	"github.com/google/go-cmp/cmp"
 )
 
 // world is a gateway as it stands in production, with a few people and items.
@@ -26,31 +30,30 @@ type row struct {
 	try    func(t *testing.T, w *world)
 }
 
-// hostile is the table. Of its 56 rows these are not here: 49 (Cassandra down)
-// comes with a cluster; 48 (a panic in a resolver) cannot be caused from
-// outside, and is tried by edge's TestAPanicIsOneInternalErrorAndTheProcessLives.
+// longRow is one that takes long by itself: it begins on a gateway of its own
+// before any row is tried, and is tried after all others.
+type longRow struct {
+	row
+	begin func(t *testing.T, w *world)
+}
+
+// hostile is the table but for its long rows, and for those of elsewhere.
 func hostile() []row {
 	return slices.Concat(hostileDocuments(), hostileBodies(), hostileSites(), hostileTokens(), hostileSight(), hostileEntities(), hostileInput(), hostileLoad())
 }
 
-// leftOut are the numbers of rows that are tried elsewhere.
-var leftOut = []int{48, 49}
+func hostileForLong() []longRow {
+	return []longRow{hostileSilence(), hostileRotation(), hostilePanic(), hostileSlowness()}
+}
+
+// elsewhere are rows with tests of their own: 49 (the store down) needs a
+// cluster, which nemesis has.
+var elsewhere = []int{49}
 
 func TestHostile(t *testing.T) {
-	rows := hostile()
-	tried := slices.Clone(leftOut)
-	for _, r := range rows {
-		if n := len(tried); n > 0 && tried[n-1] == r.number {
-			continue
-		}
-		tried = append(tried, r.number)
-	}
-	slices.Sort(tried)
-	for n := range 56 {
-		if !slices.Contains(tried, n+1) {
-			t.Errorf("row %d is not tried", n+1)
-		}
-	}
+	t.Parallel() // it waits more than it works
+	rows, long := hostile(), hostileForLong()
+	everyRow(t, rows, long)
 	g := serveWith(t, "--rate-limit", "0")
 	w := &world{gateway: g, ann: g.user("acme", "ann", "PUBLIC"), bob: g.user("acme", "bob", "PUBLIC"), eve: g.user("beta", "eve", "PUBLIC")}
 	g.must(w.ann, createGrp, vars{"in": vars{"tenant": "acme", "name": "team", "displayName": "Team"}})
@@ -58,6 +61,10 @@ func TestHostile(t *testing.T) {
 	g.must(w.ann, createItem, vars{"in": vars{"name": "private", "kind": "NOTE", "title": "Private", "visibility": "PRIVATE"}})
 	for n := range 5 {
 		g.must(w.ann, createItem, vars{"in": vars{"name": fmt.Sprint("public", n), "kind": "NOTE", "title": fmt.Sprint("Public ", n)}})
+	}
+	for _, r := range long {
+		r.begin(t, w)
+		rows = append(rows, r.row)
 	}
 	for _, r := range rows {
 		t.Run(fmt.Sprintf("%02d %s", r.number, r.name), func(t *testing.T) {
@@ -69,6 +76,27 @@ func TestHostile(t *testing.T) {
 		t.Errorf("afterwards: %+v", a)
 	}
 	g.audit()
+}
+
+// everyRow wants each number from 1 to 56 to be tried, in one part or more, or
+// to be elsewhere.
+func everyRow(t *testing.T, rows []row, long []longRow) {
+	t.Helper()
+	tried := slices.Clone(elsewhere)
+	for _, r := range rows {
+		tried = append(tried, r.number)
+	}
+	for _, r := range long {
+		tried = append(tried, r.number)
+	}
+	slices.Sort(tried)
+	want := make([]int, 56)
+	for i := range want {
+		want[i] = i + 1
+	}
+	if diff := cmp.Diff(want, slices.Compact(tried)); diff != "" {
+		t.Errorf("rows that are not tried: %s", diff)
+	}
 }
 
 // reply is an answer as bytes.
@@ -130,45 +158,47 @@ func question(query string) string {
 // refused wants a query to be refused with a code, before anything is read.
 func (w *world) refused(query, code string) *reply {
 	w.t.Helper()
-	before := w.storeReads()
-	if before == "" {
-		w.t.Fatal("the store's calls are not counted")
-	}
+	before := w.storeReads(requestsOnly...)
 	r := w.send("POST", "/graphql", question(query), "Authorization: Bearer "+w.ann)
 	if r.code() != code || bytes.Contains(r.body, []byte(`"data"`)) {
 		w.t.Errorf("got %d %s, want %s: %.300s", r.Status, r.code(), code, r.body)
 	}
-	if after := w.storeReads(); after != before {
-		w.t.Errorf("the store was read: %s, before: %s", after, before)
+	if diff := cmp.Diff(before, w.storeReads(requestsOnly...)); diff != "" {
+		w.t.Errorf("the store was read: %s", diff)
 	}
 	return r
 }
 
-// storeReads are the counts of the store's calls that only requests make, as
-// /metrics tells them.
-func (w *world) storeReads() string {
-	w.t.Helper()
-	res, err := w.client.Get(w.admin + "/metrics")
+// requestsOnly are the readings of a store that the background never does.
+var requestsOnly = []string{"ReadPrincipals", "PageLibrary", "CountLibrary", "Roles", "GroupMembersPage", "MembersPage"}
+
+// storeReads are how often each of the readings of the store was done, as
+// /metrics tells.
+func (g *gateway) storeReads(methods ...string) map[string]int {
+	g.t.Helper()
+	res, err := g.client.Get(g.admin + "/metrics")
 	if err != nil {
-		w.t.Fatal(err)
+		g.t.Fatal(err)
 	}
 	defer res.Body.Close()
-	b, err := io.ReadAll(res.Body)
-	if err != nil {
-		w.t.Fatal(err)
-	}
-	var counts []string
-	for line := range strings.SplitSeq(string(b), "\n") {
-		if strings.HasPrefix(line, "carrel_store_call_seconds_count") && asked(line) {
-			counts = append(counts, line)
+	counts := map[string]int{}
+	for lines := bufio.NewScanner(res.Body); lines.Scan(); {
+		label, count, ok := strings.Cut(lines.Text(), "} ")
+		if label, ok = strings.CutPrefix(label, "carrel_store_call_seconds_count{method=\""); !ok {
+			continue
 		}
+		method, _, _ := strings.Cut(label, "\"")
+		if !slices.Contains(methods, method) {
+			continue
+		}
+		n, err := strconv.Atoi(count)
+		if err != nil {
+			g.t.Fatalf("%s: %v", lines.Text(), err)
+		}
+		counts[method] += n
 	}
-	return strings.Join(counts, " ")
-}
-
-// asked tells whether a line counts calls that only requests make.
-func asked(line string) bool {
-	return slices.ContainsFunc([]string{"ReadPrincipals", "PageLibrary", "CountLibrary", "Roles", "GroupMembersPage", "MembersPage"}, func(method string) bool {
-		return strings.Contains(line, `method="`+method+`"`)
-	})
+	if len(counts) == 0 {
+		g.t.Fatal("the store's calls are not counted")
+	}
+	return counts
 }

@@ -50,7 +50,7 @@ func hostileTokens() []row {
 		}},
 		{29, "unknown kid floods", hostileKeyFlood},
 		{30, "kid as a path; jku, x5u and jwk are ignored", hostileHeaders},
-		{31, "rotation; key host down", hostileRotation},
+		{31, "key host down; two keys at once", hostileKeyHosts},
 		{32, "1 MB token, JWE, forged identity headers", hostileEnvelopes},
 	}
 }
@@ -250,10 +250,7 @@ func hostileHeaders(t *testing.T, w *world) {
 	}
 }
 
-// hostileRotation does not wait for the half minute between two readings of
-// the keys: the first unknown key comes that long after the start in auth's own
-// tests. Here the gateway starts while its key host is down.
-func hostileRotation(t *testing.T, w *world) {
+func hostileKeyHosts(t *testing.T, w *world) {
 	first, next := newES256(t, "first"), newES256(t, "next")
 	host := newKeyHost(t, first.jwk)
 	g := serveWith(t, "--auth-jwks", host.URL)
@@ -277,6 +274,40 @@ func hostileRotation(t *testing.T, w *world) {
 	if r := g.send("POST", "/graphql", question("{viewer{id}}")); r.Status != 200 {
 		t.Errorf("without a token: %d %s", r.Status, r.body)
 	}
+}
+
+// hostileRotation exchanges the keys while the gateway runs. Half a minute after
+// it last read them, the first token of an unknown key has it read them again.
+func hostileRotation() longRow {
+	var (
+		g           *gateway
+		host        *keyHost
+		first, next *signer
+	)
+	begin := func(t *testing.T, w *world) {
+		first, next = newES256(t, "first"), newEdDSA(t, "next")
+		host = newKeyHost(t, first.jwk)
+		g = serveWith(t, "--auth-jwks", host.URL, "--rate-limit", "0")
+		g.goodToken("the first key", first.token(w, nil))
+		host.serve(first.jwk, next.jwk)
+	}
+	try := func(t *testing.T, w *world) {
+		old, young := first.token(w, nil), next.token(w, nil)
+		here := g.in(t)
+		for tries := 0; here.send("POST", "/graphql", question("{__typename}"), "Authorization: Bearer "+young).Status != 200; tries++ {
+			if tries == 200 {
+				t.Fatalf("the new key is not read within a minute; the host was asked %d times", host.asked.Load())
+			}
+			here.goodToken("the old key while the new one is not known", old)
+			<-time.After(300 * time.Millisecond)
+		}
+		here.goodToken("the new key", young)
+		here.goodToken("the old key, which is still told", old)
+		if n := host.asked.Load(); n > 3 {
+			t.Errorf("the key host was asked %d times", n)
+		}
+	}
+	return longRow{row{31, "rotation", try}, begin}
 }
 
 func hostileEnvelopes(t *testing.T, w *world) {
