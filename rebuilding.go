@@ -35,7 +35,7 @@ func (c *rebuildCommand) Run(ctx context.Context, s streams) error {
 	if err := c.exists(); err != nil {
 		return err
 	}
-	return withGateway(ctx, c.StoreFlag, s, func(ctx context.Context, g *gateway) error {
+	return withGateway(ctx, "carrel rebuild", c.StoreFlag, s, func(ctx context.Context, g *gateway) error {
 		if len(ids) == 0 {
 			return rebuildEverything(ctx, s, g)
 		}

@@ -83,6 +83,7 @@ type process struct {
 	site   *site
 	binary string
 	name   string
+	flags  []string
 
 	mu     sync.Mutex
 	cmd    *exec.Cmd
@@ -114,15 +115,18 @@ func (l *tail) String() string {
 	return string(l.text)
 }
 
-// serve starts a gateway; it is stopped at the end of the test.
-func (s *site) serve(name string) *process { return s.serveWith(product.plain, name) }
+// serve starts a gateway, with flags of its own; it is stopped at the end of
+// the test.
+func (s *site) serve(name string, flags ...string) *process {
+	return s.serveWith(product.plain, name, flags...)
+}
 
 // serveAhead starts one whose clock is 2 s ahead.
 func (s *site) serveAhead(name string) *process { return s.serveWith(product.ahead, name) }
 
-func (s *site) serveWith(binary, name string) *process {
+func (s *site) serveWith(binary, name string, flags ...string) *process {
 	s.t.Helper()
-	p := &process{site: s, binary: binary, name: name}
+	p := &process{site: s, binary: binary, name: name, flags: flags}
 	if err := p.start(); err != nil {
 		s.t.Fatal(err)
 	}
@@ -136,8 +140,8 @@ func (s *site) serveWith(binary, name string) *process {
 
 // start runs the binary and waits for the line that tells its address.
 func (p *process) start() error {
-	cmd := exec.Command(p.binary, "serve", "--listen", "127.0.0.1:0", "--store", p.site.store,
-		"--auth-hs256-file", p.site.secretFile, "--host-id", p.name, "--dev")
+	cmd := exec.Command(p.binary, append([]string{"serve", "--listen", "127.0.0.1:0", "--store", p.site.store,
+		"--auth-hs256-file", p.site.secretFile, "--host-id", p.name, "--dev"}, p.flags...)...)
 	log := &tail{}
 	cmd.Stderr = log
 	stdout, err := cmd.StdoutPipe()

@@ -22,6 +22,8 @@ const (
 	answerTimeout fault = "done, and a timeout is answered"
 	answerRefused fault = "too few nodes, and that is answered"
 	loseAll       fault = "every response is lost"
+	cutAll        fault = "the connection is cut each time"
+	refuseAll     fault = "too few nodes, each time"
 	dieBefore     fault = "the process ends before the request is sent"
 	dieAfter      fault = "the process ends before the response is read"
 )
@@ -158,7 +160,7 @@ func (p *proxy) meets(statement string) fault {
 	p.fired++
 	f := p.kind
 	switch f {
-	case loseAll:
+	case loseAll, cutAll, refuseAll:
 	case stall:
 		p.want = stepOther
 		p.stall()
@@ -251,10 +253,10 @@ func (l *link) requests() {
 		switch s.meets {
 		case loseRequest:
 			continue
-		case answerRefused:
+		case answerRefused, refuseAll:
 			l.write(l.driver, f.refusal())
 			continue
-		case cutBefore:
+		case cutBefore, cutAll:
 			return
 		case dieBefore:
 			l.p.die()
