@@ -86,10 +86,12 @@ func (c *Config) manifest() (edge.Manifest, error) {
 func toldLimits(l edge.Limits) graph.Limits {
 	return graph.Limits{
 		DefaultPageSize: library.DefaultPageSize, MaxPageSize: l.PageSize, MaxDepth: l.Depth, MaxCost: l.Cost,
-		MaxShareTargets: library.MaxList, MaxBodyBytes: l.BodyBytes, MaxQueryCharacters: l.QueryChars, MaxTokens: l.Tokens,
+		MaxShareTargets: l.ShareTargets, MaxBodyBytes: l.BodyBytes, MaxValues: l.Values, MaxHeaderBytes: l.HeaderBytes,
+		MaxHeaderSeconds: seconds(l.ReadHeader), MaxReadSeconds: seconds(l.Read), MaxWriteSeconds: seconds(l.AnswerTime()), MaxIdleSeconds: seconds(l.Idle),
+		MaxOverlap: l.Overlap, MaxQueryCharacters: l.QueryChars, MaxTokens: l.Tokens,
 		MaxAliases: l.Aliases, MaxDirectives: l.Directives, MaxOperations: l.Operations, MaxRootFields: l.RootFields,
 		MaxRootMutations: l.RootMutations, MaxRepetitions: l.Repetitions, MaxIntrospectionDepth: l.IntrospectionDepth,
-		MaxIds: library.MaxList, MaxErrors: l.Errors, MaxQuerySeconds: seconds(l.Query), MaxMutationSeconds: seconds(l.Mutation),
+		MaxIds: l.IDs, MaxErrors: l.Errors, MaxQuerySeconds: seconds(l.Query), MaxMutationSeconds: seconds(l.Mutation),
 		MaxSubscriptions: l.Subscriptions, MaxSocketOperations: l.SocketOperations,
 		ViewerPointsPerMinute: unlessZero(l.ViewerPoints), AddressPointsPerMinute: unlessZero(l.AddressPoints),
 	}

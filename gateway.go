@@ -37,6 +37,8 @@ type surroundings struct {
 	fatal func(error)
 	// metrics count what happens; nil: nobody asks for figures.
 	metrics *observe.Metrics
+	// targets is how many principals one mutation may name; 0: as many as any may.
+	targets int
 	// doing is what other processes are told that this one does, such as "carrel
 	// serve".
 	doing string
@@ -89,7 +91,7 @@ func (g *gateway) start(ctx, life context.Context, with surroundings) error {
 	if err != nil {
 		return wrongUsage("host-id", hostID, "a name of at most 108 characters")
 	}
-	c := library.Config{Store: g.store, Runtime: g.runtime, Names: names, Log: with.log}
+	c := library.Config{Store: g.store, Runtime: g.runtime, Names: names, Log: with.log, Tuning: library.Tuning{Targets: with.targets}}
 	if bulletin, ok := g.store.(library.Bulletin); ok {
 		c.Bulletin = bulletin
 	}

@@ -45,7 +45,7 @@ func Run(ctx context.Context, cfg Config, out io.Writer) (err error) {
 	}
 	defer access.close()
 	metrics := observe.NewMetrics()
-	g, err := openGateway(ctx, cfg.StoreFlag, surroundings{hostID: cfg.HostID, log: log, fatal: fail, metrics: metrics, doing: "carrel serve"})
+	g, err := openGateway(ctx, cfg.StoreFlag, surroundings{hostID: cfg.HostID, log: log, fatal: fail, metrics: metrics, doing: "carrel serve", targets: settings.limits.ShareTargets})
 	if err != nil {
 		return err
 	}

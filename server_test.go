@@ -255,15 +255,32 @@ func TestLimitsThatWarn(t *testing.T) {
 	}
 }
 
+// TestLimitsAreTheOperatorsAndTold: what a client can be refused for can be set
+// and is told in limits, each by a number of its own.
 func TestLimitsAreTheOperatorsAndTold(t *testing.T) {
+	told := []struct{ name, value, field, says string }{
+		{"depth", "4", "maxDepth", "4"}, {"aliases", " 2 ", "maxAliases", "2"}, {"cost", "901", "maxCost", "901"}, {"body", "90001", "maxBodyBytes", "90001"},
+		{"values", "902", "maxValues", "902"}, {"characters", "903", "maxQueryCharacters", "903"}, {"tokens", "904", "maxTokens", "904"},
+		{"directives", "3", "maxDirectives", "3"}, {"operations", "5", "maxOperations", "5"}, {"root-fields", "6", "maxRootFields", "6"},
+		{"root-mutations", "7", "maxRootMutations", "7"}, {"repetitions", "8", "maxRepetitions", "8"}, {"overlap", "905", "maxOverlap", "905"},
+		{"introspection-depth", "9", "maxIntrospectionDepth", "9"}, {"page-size", "50", "maxPageSize", "50"}, {"ids", "51", "maxIds", "51"},
+		{"share-targets", "52", "maxShareTargets", "52"}, {"errors", "11", "maxErrors", "11"}, {"query-time", "1500ms", "maxQuerySeconds", "2"},
+		{"mutation-time", "3s", "maxMutationSeconds", "3"}, {"subscriptions", "12", "maxSubscriptions", "12"}, {"socket-operations", "13", "maxSocketOperations", "13"},
+		{"header", "9000", "maxHeaderBytes", "9000"}, {"read-header-time", "4s", "maxHeaderSeconds", "4"}, {"read-time", "14s", "maxReadSeconds", "14"},
+		{"write-time", "41s", "maxWriteSeconds", "41"}, {"idle-time", "61s", "maxIdleSeconds", "61"},
+	}
 	cfg := testConfig(t)
-	cfg.Limit = []string{"depth=4", "query-time=1500ms", " aliases = 2 "}
 	cfg.RateLimit = 90
+	query, want := "{limits{", `{"data":{"limits":{`
+	for _, l := range told {
+		cfg.Limit = append(cfg.Limit, l.name+"="+l.value)
+		query += l.field + " "
+		want += `"` + l.field + `":` + l.says + ","
+	}
 	s := serve(t, cfg)
-	const query = `{limits{maxDepth maxAliases maxQuerySeconds maxMutationSeconds maxTokens viewerPointsPerMinute addressPointsPerMinute}}`
-	const want = `{"data":{"limits":{"maxDepth":4,"maxAliases":2,"maxQuerySeconds":2,"maxMutationSeconds":15,"maxTokens":2000,"viewerPointsPerMinute":90,"addressPointsPerMinute":30}}}`
-	if got := s.graphql("", query); got != want {
-		t.Errorf("got %s", got)
+	want += `"viewerPointsPerMinute":90,"addressPointsPerMinute":30}}}`
+	if got := s.graphql("", query+"viewerPointsPerMinute addressPointsPerMinute}}"); got != want {
+		t.Errorf("got %s, want %s", got, want)
 	}
 	if got := s.graphql("", `{viewer{library{nodes{createdBy{id}}}}}`); !strings.Contains(got, "DEPTH_LIMIT") {
 		t.Errorf("got %s", got)

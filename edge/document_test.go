@@ -141,7 +141,7 @@ func FuzzDocument(f *testing.F) {
 		}
 		for _, op := range doc.ast.Operations {
 			if values, r := coerce(e.handler.schema, op, nil); r == nil {
-				doc.checkSizes(values, 100)
+				doc.checkSizes(values, &e.handler.limits)
 				doc.cost(op, values)
 			}
 		}

@@ -3,10 +3,13 @@ package edge
 import (
 	"fmt"
 	"maps"
+	"math"
 	"slices"
 	"strconv"
 	"strings"
 	"time"
+
+	"carrel/library"
 )
 
 // named are the limits that an operator may set, by the names that the API's
@@ -16,13 +19,25 @@ func (l *Limits) named() map[string]any {
 		"body": &l.BodyBytes, "values": &l.Values, "characters": &l.QueryChars, "tokens": &l.Tokens, "depth": &l.Depth,
 		"introspection-depth": &l.IntrospectionDepth, "aliases": &l.Aliases, "directives": &l.Directives,
 		"operations": &l.Operations, "root-fields": &l.RootFields, "root-mutations": &l.RootMutations,
-		"repetitions": &l.Repetitions, "overlap": &l.Overlap, "cost": &l.Cost, "errors": &l.Errors, "concurrent": &l.Concurrent,
+		"repetitions": &l.Repetitions, "overlap": &l.Overlap, "cost": &l.Cost, "page-size": &l.PageSize, "ids": &l.IDs, "share-targets": &l.ShareTargets, "errors": &l.Errors, "concurrent": &l.Concurrent,
 		"query-time": &l.Query, "mutation-time": &l.Mutation, "documents": &l.CachedDocuments, "document-bytes": &l.CachedBytes,
 		"persisted": &l.PersistedDocuments, "persisted-bytes": &l.PersistedBytes,
 		"streams": &l.Streams, "socket-operations": &l.SocketOperations, "subscriptions": &l.Subscriptions,
 		"header": &l.HeaderBytes, "read-header-time": &l.ReadHeader, "read-time": &l.Read, "write-time": &l.Write,
 		"idle-time": &l.Idle, "stream-write-time": &l.StreamWrite, "socket-init-time": &l.SocketInit, "ping-time": &l.Ping,
 	}
+}
+
+// within are the numbers that a limit may be set to. What the domain bounds
+// can be made less, and a page no smaller than that of who asks for none.
+func within(name string) (lowest, highest int) {
+	switch name {
+	case "page-size":
+		return library.DefaultPageSize, library.MaxPageSize
+	case "ids", "share-targets":
+		return 1, library.MaxList
+	}
+	return 1, math.MaxInt
 }
 
 // Names are those that Set takes, in order.
@@ -34,8 +49,13 @@ func (l *Limits) Set(name, value string) error {
 	switch limit := l.named()[name].(type) {
 	case *int:
 		n, err := strconv.Atoi(value)
-		if err != nil || n < 1 {
-			return fmt.Errorf("%s takes a whole number from 1", name)
+		lowest, highest := within(name)
+		switch {
+		case err == nil && n >= lowest && n <= highest:
+		case highest < math.MaxInt:
+			return fmt.Errorf("%s takes a whole number from %d to %d", name, lowest, highest)
+		default:
+			return fmt.Errorf("%s takes a whole number from %d", name, lowest)
 		}
 		*limit = n
 	case *time.Duration:

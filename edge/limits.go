@@ -51,6 +51,10 @@ type Limits struct {
 	// PageSize is the most entries that a page may be asked for (BAD_USER_INPUT);
 	// the very constant that the Service uses.
 	PageSize int
+	// IDs are the most ids or representations of one field (BAD_USER_INPUT), and
+	// ShareTargets the principals that one mutation names (TOO_MANY), which the
+	// Service holds. Both are at most what its batches take.
+	IDs, ShareTargets int
 	// Errors shown in one answer.
 	Errors int
 	// Concurrent is how many operations run at once; one more is UNAVAILABLE.
@@ -104,6 +108,8 @@ func DefaultLimits() Limits {
 		Overlap:            5_000,
 		Cost:               5_000,
 		PageSize:           library.MaxPageSize,
+		IDs:                library.MaxList,
+		ShareTargets:       library.MaxList,
 		Errors:             10,
 		Concurrent:         1_000,
 		Query:              10 * time.Second,

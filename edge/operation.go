@@ -52,7 +52,7 @@ func (h *Handler) operation(p params, a account) (*operation, *refusal) {
 	if refused != nil {
 		return nil, refused
 	}
-	if refused := doc.checkSizes(values, h.limits.PageSize); refused != nil {
+	if refused := doc.checkSizes(values, &h.limits); refused != nil {
 		return nil, refused
 	}
 	op := &operation{account: a, tell: p.cost, cost: doc.cost(def, values)}

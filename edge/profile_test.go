@@ -114,7 +114,7 @@ func TestAssetsAreCompressedAndPagesAreNot(t *testing.T) {
 func TestLimitsHaveNames(t *testing.T) {
 	l := DefaultLimits()
 	for _, name := range l.Names() {
-		if l.Set(name, "7") != nil && l.Set(name, "7s") != nil {
+		if l.Set(name, "27") != nil && l.Set(name, "27s") != nil {
 			t.Errorf("%s cannot be set", name)
 		}
 		for _, bad := range []string{"", "0", "-1", "0s", "x", "1.5", "99999999999999999999"} {
@@ -123,7 +123,7 @@ func TestLimitsHaveNames(t *testing.T) {
 			}
 		}
 	}
-	if l.Depth != 7 || l.Query.Seconds() != 7 {
+	if l.Depth != 27 || l.Query.Seconds() != 27 {
 		t.Errorf("got %d, %s", l.Depth, l.Query)
 	}
 	if err := l.Set("width", "7"); err == nil || !strings.Contains(err.Error(), "depth") {

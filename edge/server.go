@@ -5,6 +5,7 @@ import (
 	"errors"
 	"log/slog"
 	"net/http"
+	"time"
 )
 
 // Routes are what stands at the main address.
@@ -83,14 +84,19 @@ func plain(w http.ResponseWriter, status int, text string) {
 // browser has a handful.
 const maxHTTP2Streams = 100
 
-// Server is an HTTP server that no slow or endless client can hold up. The time
-// for writing begins with that for reading, and so has room for both.
+// AnswerTime is how long an answer may take. It begins when the head of the
+// request is read, and so has room for the reading of the body and the running.
+func (l *Limits) AnswerTime() time.Duration {
+	return max(l.Write, l.Read+l.Query, l.Read+l.Mutation)
+}
+
+// Server is an HTTP server that no slow or endless client can hold up.
 func Server(h http.Handler, l Limits, log *slog.Logger) *http.Server {
 	return &http.Server{
 		Handler:           h,
 		ReadHeaderTimeout: l.ReadHeader,
 		ReadTimeout:       l.Read,
-		WriteTimeout:      max(l.Write, l.Read+l.Query, l.Read+l.Mutation),
+		WriteTimeout:      l.AnswerTime(),
 		IdleTimeout:       l.Idle,
 		MaxHeaderBytes:    l.HeaderBytes,
 		HTTP2:             &http.HTTP2Config{MaxConcurrentStreams: maxHTTP2Streams},

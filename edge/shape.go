@@ -89,15 +89,15 @@ func inspect(doc *ast.QueryDocument, limits *Limits, introspection bool, stands 
 			return fragmentCycle(cycle)
 		}
 	}
+	if in.nested > limits.Depth { // as with what overlaps, this is for the process's own sake
+		return refuseDocument(codeDepthLimit, fmt.Sprintf("A value is %d lists and objects deep; at most %d are allowed.", in.nested, limits.Depth))
+	}
 	var exceeded []*refusal
 	if in.directives > limits.Directives {
 		exceeded = append(exceeded, refuseDocument(codeDirectiveLimit, fmt.Sprintf("The document has %d directives; at most %d are allowed.", in.directives, limits.Directives)))
 	}
 	if in.widest >= limits.Repetitions {
 		exceeded = append(exceeded, refuseDocument(codeDuplicateLimit, fmt.Sprintf("A field is repeated in one selection set, fragments counted, %s times; it must be fewer than %d.", atMost(in.widest), limits.Repetitions)))
-	}
-	if in.nested > limits.Depth {
-		exceeded = append(exceeded, refuseDocument(codeDepthLimit, fmt.Sprintf("A value is %d lists and objects deep; at most %d are allowed.", in.nested, limits.Depth)))
 	}
 	for i, op := range doc.Operations {
 		if shapes[i].intro > 0 && !introspection {

@@ -9,8 +9,6 @@ import (
 
 	"github.com/vektah/gqlparser/v2/ast"
 	"github.com/vektah/gqlparser/v2/validator"
-
-	"carrel/library"
 )
 
 // coerce checks the variables against their types and fills in defaults. The
@@ -139,11 +137,11 @@ func scalarMismatch(name string, value any, path string) (where, want string) {
 
 // checkSizes refuses pages and lists that are larger than any may be, before
 // anything is read. The Service has the last word on the arguments of a page.
-func (d *document) checkSizes(values map[string]any, limit int) *refusal {
+func (d *document) checkSizes(values map[string]any, limits *Limits) *refusal {
 	for _, arg := range d.lists {
-		if n := listLength(arg.Value, values); n > library.MaxList {
+		if n := listLength(arg.Value, values); n > limits.IDs {
 			return &refusal{errs: withLocation(coded(codeBadUserInput,
-				fmt.Sprintf("%s has %d elements; at most %d can be asked for at once", arg.Name, n, library.MaxList)), arg.Position)}
+				fmt.Sprintf("%s has %d elements; at most %d can be asked for at once", arg.Name, n, limits.IDs)), arg.Position)}
 		}
 	}
 	for _, arg := range d.sizes {
@@ -163,9 +161,9 @@ func (d *document) checkSizes(values map[string]any, limit int) *refusal {
 				size, _ = v.Int64() // coerce has seen that it is one
 			}
 		}
-		if size < 0 || size > int64(limit) {
+		if size < 0 || size > int64(limits.PageSize) {
 			return &refusal{errs: withLocation(coded(codeBadUserInput,
-				fmt.Sprintf("%s is %d: it takes 0 to %d; page with cursors to read more", arg.Name, size, limit)), arg.Position)}
+				fmt.Sprintf("%s is %d: it takes 0 to %d; page with cursors to read more", arg.Name, size, limits.PageSize)), arg.Position)}
 		}
 	}
 	return nil

@@ -675,6 +675,18 @@ type Limits {
   maxShareTargets: Int!
   "The most bytes that the body of a request may have."
   maxBodyBytes: Int!
+  "The most members and items, at all depths, that the body of a request may have."
+  maxValues: Int!
+  "The most bytes that the head of a request may have, its URL included."
+  maxHeaderBytes: Int!
+  "How long the head of a request may take to arrive."
+  maxHeaderSeconds: Int!
+  "How long a request may take to arrive, its body included."
+  maxReadSeconds: Int!
+  "How long an answer may take to be made and taken, events and websockets excepted."
+  maxWriteSeconds: Int!
+  "How long a connection is kept without a request."
+  maxIdleSeconds: Int!
   "The most characters that the text of a document may have."
   maxQueryCharacters: Int!
   "The most tokens of the language that a document may have."
@@ -691,6 +703,8 @@ type Limits {
   maxRootMutations: Int!
   "How often one field may be repeated in a selection set, fragments counted; it must be fewer."
   maxRepetitions: Int!
+  "How many pairs of fields or of fragments at the same place of the answer validation may have to compare."
+  maxOverlap: Int!
   "The most levels of fields below __schema and __type."
   maxIntrospectionDepth: Int!
   "The most ids, or representations, that one field can be asked for."
@@ -1537,6 +1551,18 @@ func (ec *executionContext) childFields_Limits(ctx context.Context, field graphq
 		return ec.fieldContext_Limits_maxShareTargets(ctx, field)
 	case "maxBodyBytes":
 		return ec.fieldContext_Limits_maxBodyBytes(ctx, field)
+	case "maxValues":
+		return ec.fieldContext_Limits_maxValues(ctx, field)
+	case "maxHeaderBytes":
+		return ec.fieldContext_Limits_maxHeaderBytes(ctx, field)
+	case "maxHeaderSeconds":
+		return ec.fieldContext_Limits_maxHeaderSeconds(ctx, field)
+	case "maxReadSeconds":
+		return ec.fieldContext_Limits_maxReadSeconds(ctx, field)
+	case "maxWriteSeconds":
+		return ec.fieldContext_Limits_maxWriteSeconds(ctx, field)
+	case "maxIdleSeconds":
+		return ec.fieldContext_Limits_maxIdleSeconds(ctx, field)
 	case "maxQueryCharacters":
 		return ec.fieldContext_Limits_maxQueryCharacters(ctx, field)
 	case "maxTokens":
@@ -1553,6 +1579,8 @@ func (ec *executionContext) childFields_Limits(ctx context.Context, field graphq
 		return ec.fieldContext_Limits_maxRootMutations(ctx, field)
 	case "maxRepetitions":
 		return ec.fieldContext_Limits_maxRepetitions(ctx, field)
+	case "maxOverlap":
+		return ec.fieldContext_Limits_maxOverlap(ctx, field)
 	case "maxIntrospectionDepth":
 		return ec.fieldContext_Limits_maxIntrospectionDepth(ctx, field)
 	case "maxIds":
@@ -4552,6 +4580,144 @@ func (ec *executionContext) fieldContext_Limits_maxBodyBytes(_ context.Context, 
 	return graphql.NewScalarFieldContext("Limits", field, false, false, errors.New("field of type Int does not have child fields"))
 }
 
+func (ec *executionContext) _Limits_maxValues(ctx context.Context, field graphql.CollectedField, obj *Limits) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Limits_maxValues(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.MaxValues, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v int) graphql.Marshaler {
+			return ec.marshalNInt2int(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_Limits_maxValues(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("Limits", field, false, false, errors.New("field of type Int does not have child fields"))
+}
+
+func (ec *executionContext) _Limits_maxHeaderBytes(ctx context.Context, field graphql.CollectedField, obj *Limits) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Limits_maxHeaderBytes(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.MaxHeaderBytes, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v int) graphql.Marshaler {
+			return ec.marshalNInt2int(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_Limits_maxHeaderBytes(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("Limits", field, false, false, errors.New("field of type Int does not have child fields"))
+}
+
+func (ec *executionContext) _Limits_maxHeaderSeconds(ctx context.Context, field graphql.CollectedField, obj *Limits) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Limits_maxHeaderSeconds(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.MaxHeaderSeconds, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v int) graphql.Marshaler {
+			return ec.marshalNInt2int(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_Limits_maxHeaderSeconds(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("Limits", field, false, false, errors.New("field of type Int does not have child fields"))
+}
+
+func (ec *executionContext) _Limits_maxReadSeconds(ctx context.Context, field graphql.CollectedField, obj *Limits) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Limits_maxReadSeconds(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.MaxReadSeconds, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v int) graphql.Marshaler {
+			return ec.marshalNInt2int(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_Limits_maxReadSeconds(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("Limits", field, false, false, errors.New("field of type Int does not have child fields"))
+}
+
+func (ec *executionContext) _Limits_maxWriteSeconds(ctx context.Context, field graphql.CollectedField, obj *Limits) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Limits_maxWriteSeconds(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.MaxWriteSeconds, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v int) graphql.Marshaler {
+			return ec.marshalNInt2int(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_Limits_maxWriteSeconds(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("Limits", field, false, false, errors.New("field of type Int does not have child fields"))
+}
+
+func (ec *executionContext) _Limits_maxIdleSeconds(ctx context.Context, field graphql.CollectedField, obj *Limits) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Limits_maxIdleSeconds(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.MaxIdleSeconds, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v int) graphql.Marshaler {
+			return ec.marshalNInt2int(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_Limits_maxIdleSeconds(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("Limits", field, false, false, errors.New("field of type Int does not have child fields"))
+}
+
 func (ec *executionContext) _Limits_maxQueryCharacters(ctx context.Context, field graphql.CollectedField, obj *Limits) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
@@ -4733,6 +4899,29 @@ func (ec *executionContext) _Limits_maxRepetitions(ctx context.Context, field gr
 	)
 }
 func (ec *executionContext) fieldContext_Limits_maxRepetitions(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("Limits", field, false, false, errors.New("field of type Int does not have child fields"))
+}
+
+func (ec *executionContext) _Limits_maxOverlap(ctx context.Context, field graphql.CollectedField, obj *Limits) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Limits_maxOverlap(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.MaxOverlap, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v int) graphql.Marshaler {
+			return ec.marshalNInt2int(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_Limits_maxOverlap(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
 	return graphql.NewScalarFieldContext("Limits", field, false, false, errors.New("field of type Int does not have child fields"))
 }
 
@@ -10891,6 +11080,36 @@ func (ec *executionContext) _Limits(ctx context.Context, sel ast.SelectionSet, o
 			if out.Values[i] == graphql.Null {
 				out.Invalids++
 			}
+		case "maxValues":
+			out.Values[i] = ec._Limits_maxValues(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "maxHeaderBytes":
+			out.Values[i] = ec._Limits_maxHeaderBytes(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "maxHeaderSeconds":
+			out.Values[i] = ec._Limits_maxHeaderSeconds(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "maxReadSeconds":
+			out.Values[i] = ec._Limits_maxReadSeconds(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "maxWriteSeconds":
+			out.Values[i] = ec._Limits_maxWriteSeconds(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "maxIdleSeconds":
+			out.Values[i] = ec._Limits_maxIdleSeconds(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
 		case "maxQueryCharacters":
 			out.Values[i] = ec._Limits_maxQueryCharacters(ctx, field, obj)
 			if out.Values[i] == graphql.Null {
@@ -10928,6 +11147,11 @@ func (ec *executionContext) _Limits(ctx context.Context, sel ast.SelectionSet, o
 			}
 		case "maxRepetitions":
 			out.Values[i] = ec._Limits_maxRepetitions(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "maxOverlap":
+			out.Values[i] = ec._Limits_maxOverlap(ctx, field, obj)
 			if out.Values[i] == graphql.Null {
 				out.Invalids++
 			}

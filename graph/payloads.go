@@ -109,6 +109,12 @@ type Limits struct {
 	MaxCost                int  // points
 	MaxShareTargets        int  // principals
 	MaxBodyBytes           int  // bytes of a request
+	MaxValues              int  // members and items of a request
+	MaxHeaderBytes         int  // bytes of the head of a request
+	MaxHeaderSeconds       int  // of the head of a request
+	MaxReadSeconds         int  // of a request
+	MaxWriteSeconds        int  // of an answer
+	MaxIdleSeconds         int  // of a connection
 	MaxQueryCharacters     int  // characters of a document
 	MaxTokens              int  // tokens of a document
 	MaxAliases             int  // in an operation, fragments counted
@@ -117,6 +123,7 @@ type Limits struct {
 	MaxRootFields          int  // of a query
 	MaxRootMutations       int  // of a mutation
 	MaxRepetitions         int  // of a field in a selection set
+	MaxOverlap             int  // pairs of fields or fragments
 	MaxIntrospectionDepth  int  // levels below __schema
 	MaxIds                 int  // of one field
 	MaxErrors              int  // in an answer

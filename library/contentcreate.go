@@ -15,7 +15,7 @@ func (s *Service) CreateContent(ctx context.Context, v *Viewer, in CreateContent
 	if !v.SignedIn() {
 		return nil, unauthenticated()
 	}
-	members, err := in.check(v, s.now())
+	members, err := in.check(v, s.now(), s.tune.Targets)
 	if err != nil {
 		return nil, err
 	}
@@ -98,7 +98,7 @@ func (s *Service) createAs(ctx context.Context, v *Viewer, id ContentID, in *Cre
 }
 
 // check is the shape of the input; it gives the initial members.
-func (in *CreateContent) check(v *Viewer, now Instant) ([]Member, error) {
+func (in *CreateContent) check(v *Viewer, now Instant, most int) ([]Member, error) {
 	var faults Faults
 	if in.Tenant != nil {
 		faults.add(CheckTenant(*in.Tenant), "tenant")
@@ -127,7 +127,7 @@ func (in *CreateContent) check(v *Viewer, now Instant) ([]Member, error) {
 	if in.IdempotencyKey == nil {
 		faults.add(checkExpiry(in.ExpiresAt, now))
 	}
-	members, more := rolesGiven(in.Members, "members", true)
+	members, more := rolesGiven(in.Members, most, true)
 	faults = append(faults, more...)
 	return members, faults.OrNil()
 }
@@ -151,13 +151,14 @@ func checkContentName(name string) error {
 
 // rolesGiven reads a list of role changes: ids well-formed, none twice. With
 // creation a null role is a fault, and the list may be empty.
-func rolesGiven(changes []ContentMemberChange, field string, creation bool) ([]Member, Faults) {
+func rolesGiven(changes []ContentMemberChange, most int, creation bool) ([]Member, Faults) {
+	const field = "members"
 	var faults Faults
 	if len(changes) == 0 && !creation {
 		return nil, Faults{Invalidf([]string{field}, "name at least one principal")}
 	}
-	if len(changes) > MaxList {
-		return nil, Faults{TooManyf([]string{field}, "at most %d principals at once; send the rest in further calls", MaxList)}
+	if len(changes) > most {
+		return nil, Faults{TooManyf([]string{field}, "at most %d principals at once; send the rest in further calls", most)}
 	}
 	seen := make(map[PrincipalID]bool, len(changes))
 	rows := make([]Member, 0, len(changes))

@@ -13,7 +13,7 @@ func (s *Service) ShareContent(ctx context.Context, v *Viewer, in ShareContent) 
 	if !v.SignedIn() {
 		return nil, unauthenticated()
 	}
-	id, ps, places, err := in.check(v)
+	id, ps, places, err := in.check(v, s.tune.Targets)
 	if err != nil {
 		return nil, err
 	}
@@ -53,7 +53,7 @@ func (s *Service) ShareContent(ctx context.Context, v *Viewer, in ShareContent) 
 
 // check is the shape of the input: the item, the principals without
 // repetitions, and the place of each in the input.
-func (in *ShareContent) check(v *Viewer) (ContentID, []PrincipalID, []int, error) {
+func (in *ShareContent) check(v *Viewer, most int) (ContentID, []PrincipalID, []int, error) {
 	var faults Faults
 	id, err := ParseContentID(in.Content)
 	faults.add(err, "contentId")
@@ -64,8 +64,8 @@ func (in *ShareContent) check(v *Viewer) (ContentID, []PrincipalID, []int, error
 	if len(in.Principals) == 0 {
 		faults = append(faults, Invalidf([]string{"principalIds"}, "name at least one principal to share with"))
 	}
-	if len(in.Principals) > MaxList {
-		faults = append(faults, TooManyf([]string{"principalIds"}, "at most %d principals at once; send the rest in further calls", MaxList))
+	if len(in.Principals) > most {
+		faults = append(faults, TooManyf([]string{"principalIds"}, "at most %d principals at once; send the rest in further calls", most))
 		return id, nil, nil, faults
 	}
 	var ps []PrincipalID
@@ -171,7 +171,7 @@ func (s *Service) SetContentMembers(ctx context.Context, v *Viewer, in SetConten
 	id, err := ParseContentID(in.Content)
 	faults.add(err, "contentId")
 	faults.add(checkIdempotencyKey(v, in.IdempotencyKey), "idempotencyKey")
-	wanted, more := rolesGiven(in.Members, "members", false)
+	wanted, more := rolesGiven(in.Members, s.tune.Targets, false)
 	if err := append(faults, more...).OrNil(); err != nil {
 		return nil, err
 	}

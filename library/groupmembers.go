@@ -18,7 +18,7 @@ func (s *Service) SetGroupMembers(ctx context.Context, v *Viewer, in SetGroupMem
 	var faults Faults
 	id, err := parseOf(IDGroup, in.Group)
 	faults.add(err, "groupId")
-	changes := parseMemberChanges(id, in.Members, &faults)
+	changes := parseMemberChanges(id, in.Members, s.tune.Targets, &faults)
 	faults.add(checkIdempotencyKey(v, in.IdempotencyKey), "idempotencyKey")
 	if err := faults.OrNil(); err != nil {
 		return nil, err
@@ -50,13 +50,13 @@ type memberChange struct {
 }
 
 // parseMemberChanges checks the shape of a list of changes.
-func parseMemberChanges(group PrincipalID, list []GroupMemberChange, faults *Faults) []memberChange {
+func parseMemberChanges(group PrincipalID, list []GroupMemberChange, most int, faults *Faults) []memberChange {
 	switch {
 	case len(list) == 0:
 		faults.add(Invalidf(nil, "name at least one member to change"), "members")
 		return nil
-	case len(list) > MaxList:
-		faults.add(TooManyf(nil, "at most %d members are changed at once; this names %d", MaxList, len(list)), "members")
+	case len(list) > most:
+		faults.add(TooManyf(nil, "at most %d members are changed at once; this names %d", most, len(list)), "members")
 		return nil
 	}
 	changes := make([]memberChange, len(list))

@@ -297,7 +297,7 @@ func (s *Service) importedHeader(in *ImportContent) (Header, []Member, error) {
 	var faults Faults
 	id, err := ParseContentID(in.ID)
 	faults.add(err, "id")
-	members, err := shape.check(&Viewer{}, now)
+	members, err := shape.check(&Viewer{}, now, MaxList)
 	faults.add(err)
 	h := Header{State: Live, Content: Content{
 		ID: id, Kind: in.Kind, Title: in.Title, Description: in.Description, Link: in.Link,
@@ -394,7 +394,7 @@ func (s *Service) importGroupMembers(ctx context.Context, group PrincipalID, tol
 }
 
 func (s *Service) importRoles(ctx context.Context, id ContentID, changes []ContentMemberChange) (ImportResult, error) {
-	wanted, faults := rolesGiven(changes, "members", false)
+	wanted, faults := rolesGiven(changes, MaxList, false)
 	for i, m := range wanted {
 		if m.Role == NoRole {
 			faults = append(faults, Invalidf([]string{"members", strconv.Itoa(i), "role"}, "a role is VIEWER, EDITOR or MANAGER"))

@@ -30,6 +30,8 @@ type Tuning struct {
 	// FanOutWidth is the number of enforcements at once for one change (64),
 	// ProcessWidth that of the process (512).
 	FanOutWidth, ProcessWidth int
+	// Targets is how many principals one mutation may name (MaxList), no more.
+	Targets int
 	// Without switches a rule off; for the simulator alone.
 	Without Ablation
 }
@@ -133,6 +135,7 @@ func (t Tuning) withDefaults() Tuning {
 	orDefault(&t.MaxUnsettled, 16)
 	orDefault(&t.SnapshotPage, 500)
 	orDefault(&t.FanOutWidth, 64)
+	orDefault(&t.Targets, MaxList)
 	orDefault(&t.ProcessWidth, 512)
 	if t.HotPause == 0 {
 		t.HotPause = time.Minute

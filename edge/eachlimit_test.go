@@ -1,0 +1,137 @@
+package edge
+
+import (
+	"fmt"
+	"log/slog"
+	"net/http"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+)
+
+// limitCase is a limit that an operator sets, with a request that is just
+// within it and one that is beyond.
+type limitCase struct {
+	set            string // NAME=VALUE
+	within, beyond string // documents, or bodies where they begin with "body "
+	code           string
+	// only tells that the limit stands in warn mode too: it is for the process's
+	// own sake.
+	only bool
+}
+
+// byShape are the limits of documents and bodies.
+func byShape() []limitCase {
+	library := func(first int) string {
+		return fmt.Sprintf(`{user(id:"x"){library(first:%d){bucket nodes{id}}}}`, first)
+	}
+	return []limitCase{
+		{"depth=3", `{user(id:"x"){library{bucket}}}`, `{user(id:"x"){library{nodes{id}}}}`, "DEPTH_LIMIT", false},
+		{"introspection-depth=3", `{__schema{types{name}}}`, `{__schema{types{fields{name}}}}`, "DEPTH_LIMIT", false},
+		{"aliases=2", aliases(2), aliases(3), "ALIAS_LIMIT", false},
+		{"directives=1", `{viewer{id @skip(if:false)}}`, `{viewer{id @skip(if:false) tenant @skip(if:false)}}`, "DIRECTIVE_LIMIT", false},
+		{"operations=1", `query A{viewer{id}}`, `query A{viewer{id}} query B{viewer{id}}`, "OPERATION_LIMIT", false},
+		{"root-fields=2", rootFields("query", 2, "__typename"), rootFields("query", 3, "viewer{id}"), "ROOT_FIELD_LIMIT", false},
+		{"root-mutations=1", rootFields("mutation", 1, anyMutation), rootFields("mutation", 2, anyMutation), "ROOT_FIELD_LIMIT", false},
+		{"repetitions=3", `{viewer{id id}}`, `{viewer{id id id}}`, "DUPLICATE_LIMIT", false},
+		{"cost=22", library(20), library(21), "COST_LIMIT", false},
+		{"overlap=40", overlapping(3, "id"), overlapping(6, "id"), "DUPLICATE_LIMIT", true},
+		{"characters=20", `{viewer{id}}` + strings.Repeat(" ", 8), `{viewer{id}}` + strings.Repeat(" ", 9), "QUERY_TOO_LONG", true},
+		{"tokens=7", `{viewer{id}}`, `{viewer{id tenant displayName}}`, "TOKEN_LIMIT", true},
+		{"page-size=50", library(50), library(51), "BAD_USER_INPUT", true},
+		{"ids=2", entitiesOf(2), entitiesOf(3), "BAD_USER_INPUT", true},
+		{"values=3", `body {"query":"{viewer{id}}","x":[1]}`, `body {"query":"{viewer{id}}","x":[1,2]}`, "BAD_USER_INPUT", true},
+		{"body=40", `body {"query":"{viewer{id}}"}` + strings.Repeat(" ", 16), `body {"query":"{viewer{id}}"}` + strings.Repeat(" ", 17), "PAYLOAD_TOO_LARGE", true},
+	}
+}
+
+func entitiesOf(n int) string {
+	return `{_entities(representations:[` + strings.Repeat(`{__typename:"User",id:"u:acme:ann"}`, n) + `]){...on User{id}}}`
+}
+
+func (c *limitCase) ask(t *testing.T, request string, warn bool) (*edgeUnderTest, *answerUnderTest) {
+	t.Helper()
+	name, value, _ := strings.Cut(c.set, "=")
+	e := newEdge(t, func(cfg *Config) {
+		cfg.WarnOnly, cfg.Development = warn, strings.HasPrefix(name, "introspection")
+		if err := cfg.Limits.Set(name, value); err != nil {
+			t.Fatal(err)
+		}
+	})
+	if body, ok := strings.CutPrefix(request, "body "); ok {
+		return e, e.send(t, body)
+	}
+	return e, e.query(t, request, nil)
+}
+
+// TestEachLimit: each can be set, what is within it runs, what is beyond is
+// refused before anything is called, or runs and is logged where limits warn.
+func TestEachLimit(t *testing.T) {
+	for _, c := range byShape() {
+		t.Run(c.set, func(t *testing.T) {
+			if e, a := c.ask(t, c.within, false); a.code() != "" {
+				t.Errorf("within it, after %d calls: %s", e.calls.Load(), a.Body)
+			}
+			e, a := c.ask(t, c.beyond, false)
+			if a.code() != c.code || e.calls.Load() > 0 {
+				t.Errorf("beyond it, after %d calls: %s", e.calls.Load(), a.Body)
+			}
+			if _, has := a.keys["data"]; has {
+				t.Errorf("beyond it there is data: %s", a.Body)
+			}
+			e, a = c.ask(t, c.beyond, true)
+			switch {
+			case c.only && (a.code() != c.code || e.calls.Load() > 0):
+				t.Errorf("it does not stand where limits warn: %s", a.Body)
+			case !c.only && (a.code() == c.code || !strings.Contains(e.log.String(), c.code)):
+				t.Errorf("where limits warn: %s, log %s", a.Body, e.log.String())
+			}
+		})
+	}
+}
+
+// triedElsewhere are limits that no single document is beyond, with the tests
+// that go beyond them.
+func triedElsewhere() map[string]func(*testing.T) {
+	return map[string]func(*testing.T){
+		"errors": TestAtMostTenErrors, "concurrent": TestOverload, "query-time": TestOperationsHaveADeadline, "mutation-time": TestOperationsHaveADeadline,
+		"documents": TestTheDocumentUsedLongestAgoGoes, "document-bytes": TestTheCacheIsBoundedByBytes,
+		"persisted": TestPersistedDocumentsAreBounded, "persisted-bytes": TestPersistedDocumentsAreBounded,
+		"streams": TestTooManyStreams, "subscriptions": TestTooManySubscriptions, "socket-operations": TestOperationsOfASocketAreBounded,
+		"socket-init-time": TestASocketThatSaysNothing, "stream-write-time": TestAClientThatTakesNothingIsCutOff, "ping-time": TestASocketWithoutAClientIsClosed,
+		"header": TestEndlessHeadersAreRefused, "read-header-time": TestSlowHeadersAreCutOff, "read-time": TestASlowBodyIsAnsweredWith408,
+		"write-time": TestServerTimes, "idle-time": TestServerTimes,
+		// The Service holds it; see TestTargets of library.
+		"share-targets": nil,
+	}
+}
+
+func TestEachLimitIsTried(t *testing.T) {
+	elsewhere := triedElsewhere()
+	l := DefaultLimits()
+	for _, name := range l.Names() {
+		_, tried := elsewhere[name]
+		if !tried && !slices.ContainsFunc(byShape(), func(c limitCase) bool { return strings.HasPrefix(c.set, name+"=") }) {
+			t.Errorf("nothing goes beyond the limit %s", name)
+		}
+	}
+}
+
+// TestServerTimes: an answer has time for the reading and for the running.
+func TestServerTimes(t *testing.T) {
+	l := DefaultLimits()
+	for name, value := range map[string]string{"write-time": "40s", "idle-time": "7s", "read-time": "3s", "read-header-time": "2s", "header": "9000"} {
+		if err := l.Set(name, value); err != nil {
+			t.Fatal(err)
+		}
+	}
+	s := Server(http.NotFoundHandler(), l, slog.New(slog.DiscardHandler))
+	if got := fmt.Sprint(s.WriteTimeout, s.IdleTimeout, s.ReadTimeout, s.ReadHeaderTimeout, s.MaxHeaderBytes); got != "40s 7s 3s 2s 9000" {
+		t.Errorf("got %s", got)
+	}
+	l.Query = time.Minute
+	if s := Server(http.NotFoundHandler(), l, slog.New(slog.DiscardHandler)); s.WriteTimeout != time.Minute+3*time.Second {
+		t.Errorf("a query of a minute is cut off after %s", s.WriteTimeout)
+	}
+}
