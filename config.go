@@ -17,23 +17,24 @@ type Config struct {
 	Listen      string `help:"Address to serve at; port 0 picks one." default:"127.0.0.1:8080" placeholder:"ADDR"`
 	AdminListen string `help:"Address of /metrics and /debug/pprof, for operators alone." default:"127.0.0.1:0" placeholder:"ADDR"`
 	StoreFlag
-	AuthHS256File   string   `name:"auth-hs256-file" env:"CARREL_AUTH_HS256_FILE" help:"File with the secret of HS256 tokens: its bytes without one final newline, at least 32." placeholder:"FILE"`
-	AuthJWKS        string   `name:"auth-jwks" help:"Key set of RS256, ES256 and EdDSA tokens." placeholder:"URL-OR-FILE"`
-	AuthIssuer      string   `help:"Issuer (iss) that tokens must have." default:"carrel" placeholder:"ISS"`
-	AuthAudience    string   `help:"Audience (aud) that tokens must have." default:"carrel" placeholder:"AUD"`
-	Dev             bool     `help:"For development: GraphiQL, introspection and suggestions are on, and tokens of the demo viewers are printed."`
-	App             bool     `help:"Serve the reference client at /app." default:"true" negatable:""`
-	TLSCert         string   `name:"tls-cert" help:"Certificate chain; HTTPS and HTTP/2 are served." placeholder:"FILE"`
-	TLSKey          string   `name:"tls-key" help:"Private key of the certificate." placeholder:"FILE"`
-	HostID          string   `name:"host-id" help:"First part of generated ids; the machine's name where it is not given." placeholder:"ID"`
-	Limits          string   `help:"What is done to documents beyond the limits: warn logs them and goes on, enforce refuses them." enum:"warn,enforce" default:"enforce" placeholder:"warn|enforce"`
-	Limit           []string `help:"A limit and its value, such as depth=10 or query-time=5s; repeatable." sep:"," placeholder:"NAME=VALUE"`
-	RateLimit       int      `help:"Points a minute of a signed-in viewer; an address without one has a third. 0 switches rate limits off." default:"30000" placeholder:"POINTS"`
-	TrustedProxy    []string `help:"Address or network of a proxy whose X-Forwarded-For is believed; repeatable." sep:"," placeholder:"CIDR"`
-	HTTPProfile     string   `name:"http-profile" help:"Statuses of GraphQL over HTTP: default as clients of today expect them, draft as the draft of 2026 has them." enum:"default,draft" default:"default" placeholder:"default|draft"`
-	Documents       string   `help:"Manifest of persisted documents; no others are answered." placeholder:"FILE"`
-	CORSOrigin      []string `name:"cors-origin" help:"Site that may call, such as https://app.example.org or https://*.example.org; repeatable." sep:"," placeholder:"ORIGIN"`
-	CORSCredentials bool     `name:"cors-credentials" help:"Let those sites send cookies."`
+	AuthHS256File   string        `name:"auth-hs256-file" env:"CARREL_AUTH_HS256_FILE" help:"File with the secret of HS256 tokens: its bytes without one final newline, at least 32." placeholder:"FILE"`
+	AuthJWKS        string        `name:"auth-jwks" help:"Key set of RS256, ES256 and EdDSA tokens." placeholder:"URL-OR-FILE"`
+	AuthIssuer      string        `help:"Issuer (iss) that tokens must have." default:"carrel" placeholder:"ISS"`
+	AuthAudience    string        `help:"Audience (aud) that tokens must have." default:"carrel" placeholder:"AUD"`
+	Dev             bool          `help:"For development: GraphiQL, introspection and suggestions are on, and tokens of the demo viewers are printed."`
+	App             bool          `help:"Serve the reference client at /app." default:"true" negatable:""`
+	DrainDelay      time.Duration `help:"How long it goes on answering when it is asked to end, and says that it is not ready, so that balancers send no more." default:"0s" placeholder:"TIME"`
+	TLSCert         string        `name:"tls-cert" help:"Certificate chain; HTTPS and HTTP/2 are served." placeholder:"FILE"`
+	TLSKey          string        `name:"tls-key" help:"Private key of the certificate." placeholder:"FILE"`
+	HostID          string        `name:"host-id" help:"First part of generated ids; the machine's name where it is not given." placeholder:"ID"`
+	Limits          string        `help:"What is done to documents beyond the limits: warn logs them and goes on, enforce refuses them." enum:"warn,enforce" default:"enforce" placeholder:"warn|enforce"`
+	Limit           []string      `help:"A limit and its value, such as depth=10 or query-time=5s; repeatable." sep:"," placeholder:"NAME=VALUE"`
+	RateLimit       int           `help:"Points a minute of a signed-in viewer; an address without one has a third. 0 switches rate limits off." default:"30000" placeholder:"POINTS"`
+	TrustedProxy    []string      `help:"Address or network of a proxy whose X-Forwarded-For is believed; repeatable." sep:"," placeholder:"CIDR"`
+	HTTPProfile     string        `name:"http-profile" help:"Statuses of GraphQL over HTTP: default as clients of today expect them, draft as the draft of 2026 has them." enum:"default,draft" default:"default" placeholder:"default|draft"`
+	Documents       string        `help:"Manifest of persisted documents; no others are answered." placeholder:"FILE"`
+	CORSOrigin      []string      `name:"cors-origin" help:"Site that may call, such as https://app.example.org or https://*.example.org; repeatable." sep:"," placeholder:"ORIGIN"`
+	CORSCredentials bool          `name:"cors-credentials" help:"Let those sites send cookies."`
 }
 
 // usageError is a flag, variable or key that cannot be followed; it ends the
@@ -71,6 +72,9 @@ func (c *Config) check() error {
 			return wrongUsage(f.key, f.path, "a file that can be read")
 		}
 	}
+	if c.DrainDelay < 0 {
+		return wrongUsage("drain-delay", c.DrainDelay.String(), "a time such as 5s, or 0s")
+	}
 	if c.RateLimit < 0 {
 		return wrongUsage("rate-limit", strconv.Itoa(c.RateLimit), "a number of points a minute, or 0")
 	}
@@ -84,6 +88,7 @@ func (c *Config) LogValue() slog.Value {
 		slog.String("store", c.Store), slog.String("auth_hs256_file", c.AuthHS256File), slog.String("auth_jwks", withoutUser(c.AuthJWKS)),
 		slog.String("auth_issuer", c.AuthIssuer), slog.String("auth_audience", c.AuthAudience), slog.Bool("dev", c.Dev), slog.Bool("app", c.App),
 		slog.Bool("tls", c.TLSCert != ""), slog.String("host_id", c.HostID), slog.String("limits", c.Limits),
+		slog.Duration("drain_delay", c.DrainDelay),
 		slog.Any("limit", c.Limit), slog.Int("rate_limit", c.RateLimit), slog.Any("trusted_proxy", c.TrustedProxy),
 		slog.String("http_profile", c.HTTPProfile), slog.String("documents", c.Documents),
 		slog.Any("cors_origin", c.CORSOrigin), slog.Bool("cors_credentials", c.CORSCredentials),

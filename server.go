@@ -128,6 +128,9 @@ func (s *server) serve(ctx context.Context, handler http.Handler) error {
 	}
 	s.draining.Store(true)
 	s.log.Info("stopping")
+	if failed == nil {
+		s.lingerFor(ctx, s.cfg.DrainDelay, public)
+	}
 	deadline, cancel := context.WithTimeout(context.WithoutCancel(ctx), s.edge.limits.Stop)
 	defer cancel()
 	// Streams would keep a shutdown waiting, and it does not know of sockets.
@@ -139,6 +142,18 @@ func (s *server) serve(ctx context.Context, handler http.Handler) error {
 		<-ended
 	}
 	return errors.Join(failed, stopped)
+}
+
+// lingerFor goes on answering for a while, without keeping connections, so that
+// who reads /readyz sends its requests elsewhere before none are taken any more.
+func (s *server) lingerFor(ctx context.Context, while time.Duration, public *http.Server) {
+	if while <= 0 {
+		return
+	}
+	public.SetKeepAlivesEnabled(false)
+	over, cancel := context.WithTimeout(context.WithoutCancel(ctx), while)
+	defer cancel()
+	<-over.Done()
 }
 
 // handler is everything at the main address.

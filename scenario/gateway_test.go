@@ -211,6 +211,12 @@ func (g *gateway) stop() {
 	if err := g.cmd.Process.Signal(syscall.SIGTERM); err != nil {
 		g.t.Fatalf("signalling: %v", err)
 	}
+	g.ended()
+}
+
+// ended waits until the process has ended, with exit code 0.
+func (g *gateway) ended() {
+	g.t.Helper()
 	select {
 	case err := <-g.exited:
 		if err != nil {

@@ -52,20 +52,6 @@ func hostileLoad() []row {
 	}
 }
 
-// lines opens a connection and writes to it; it is closed with the test.
-func (w *world) lines(text string) net.Conn {
-	w.t.Helper()
-	c, err := net.Dial("tcp", strings.TrimPrefix(w.url, "http://"))
-	if err != nil {
-		w.t.Fatal(err)
-	}
-	w.t.Cleanup(func() { _ = c.Close() })
-	if _, err := io.WriteString(c, text); err != nil {
-		w.t.Fatal(err)
-	}
-	return c
-}
-
 // hostileSlowness opens connections that never finish a head, a body or the
 // reading of an answer, and idle ones.
 func hostileSlowness() longRow {
@@ -73,10 +59,9 @@ func hostileSlowness() longRow {
 	ends := make(chan string, 6)
 	begin := func(t *testing.T, w *world) {
 		g = serveWith(t, "--rate-limit", "0")
-		slow := &world{gateway: g}
 		const head = "POST /graphql HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\n"
 		for n := range 100 {
-			for kind, c := range []net.Conn{slow.lines(head), slow.lines(head + "Content-Length: 1000000\r\n\r\n{"), slow.lines("")} {
+			for kind, c := range []net.Conn{g.dial(head), g.dial(head + "Content-Length: 1000000\r\n\r\n{"), g.dial("")} {
 				if n < 2 {
 					go func() { ends <- fmt.Sprint([]string{"head", "body", "idle"}[kind], ": ", endOf(c)) }()
 				}
@@ -84,7 +69,7 @@ func hostileSlowness() longRow {
 		}
 		body := question(`{limits{maxDepth maxCost maxTokens maxAliases}}`)
 		for range 50 { // answers that nobody reads
-			slow.lines(strings.Repeat(fmt.Sprintf("%sContent-Length: %d\r\n\r\n%s", head, len(body), body), 100))
+			g.dial(strings.Repeat(fmt.Sprintf("%sContent-Length: %d\r\n\r\n%s", head, len(body), body), 100))
 		}
 		// Others are served meanwhile: none of those has been cut off yet.
 		for range 20 {
@@ -210,7 +195,7 @@ func hostileLeaving(t *testing.T, w *world) {
 	const head = "POST /graphql HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\n"
 	for n := range 30 {
 		body := string(mustJSON(vars{"query": updateItem, "variables": vars{"in": vars{"id": "c:acme:left", "title": fmt.Sprint(n + 1)}}}))
-		c := w.lines(fmt.Sprintf("%sAuthorization: Bearer %s\r\nContent-Length: %d\r\n\r\n%s", head, w.ann, len(body), body))
+		c := w.dial(fmt.Sprintf("%sAuthorization: Bearer %s\r\nContent-Length: %d\r\n\r\n%s", head, w.ann, len(body), body))
 		if n%2 == 0 { // some are gone before it is read, some while it runs
 			<-time.After(time.Duration(n) * time.Millisecond / 2)
 		}

@@ -1,0 +1,46 @@
+package edge
+
+import (
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"testing"
+
+	"carrel/library"
+)
+
+// TestEveryReasonHasACode: whatever reason the domain has or gets, it is shown
+// by a code of the contract, and so is each class but that of defects.
+func TestEveryReasonHasACode(t *testing.T) {
+	file, err := parser.ParseFile(token.NewFileSet(), filepath.Join("..", "library", "errors.go"), nil, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	reasons := 0
+	ast.Inspect(file, func(n ast.Node) bool {
+		spec, ok := n.(*ast.ValueSpec)
+		if !ok || !strings.HasPrefix(spec.Names[0].Name, "Reason") {
+			return true
+		}
+		value, err := strconv.Unquote(spec.Values[0].(*ast.BasicLit).Value)
+		if err != nil {
+			t.Fatal(err)
+		}
+		reasons++
+		if code := codeOf(&library.Error{Code: library.Internal, Reason: library.Reason(value)}); code == codeInternal {
+			t.Errorf("%s has no code", spec.Names[0].Name)
+		}
+		return true
+	})
+	if reasons < 11 {
+		t.Errorf("the domain has %d reasons; were they moved?", reasons)
+	}
+	for code := library.Invalid; code <= library.Unavailable; code++ {
+		if codeOf(&library.Error{Code: code}) == codeInternal {
+			t.Errorf("the class %d has no code", code)
+		}
+	}
+}
