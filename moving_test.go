@@ -10,6 +10,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"carrel/library"
 	"carrel/pebblestore"
 )
 
@@ -91,6 +92,62 @@ func TestCopyIsTheSameStore(t *testing.T) {
 	}
 	if code, _, errs := command(t, "copy", "--from", from, "--to", to); code != exitFailed || !strings.Contains(errs, "the target is not empty") {
 		t.Errorf("copying onto a store: exit %d: %s", code, errs)
+	}
+}
+
+// TestWhatWasMovedIsFound: an import and a copy end with a directory that is
+// complete, and an audit that is told to makes it anew.
+func TestWhatWasMovedIsFound(t *testing.T) {
+	imported := storeOf(t, fewLines)
+	copied := "pebble:" + filepath.Join(t.TempDir(), "copy")
+	if code, _, errs := command(t, "copy", "--from", imported, "--to", copied); code != exitDone {
+		t.Fatalf("exit %d: %s", code, errs)
+	}
+	for _, store := range []string{imported, copied} {
+		want := directoryOf(t, store)
+		if len(want) != 6 {
+			t.Errorf("%s: %d rows: %+v", store, len(want), want)
+		}
+		damage(t, store, want[2:4])
+		if code, out, _ := command(t, "audit", "--store", store); code != exitFailed || !strings.Contains(out, "the directory has 4 rows and must have 6") {
+			t.Errorf("exit %d: %s", code, out)
+		}
+		if code, out, errs := command(t, "audit", "--rebuild-directory", "--store", store); code != exitDone || !strings.Contains(out, `"directory": 6`) {
+			t.Errorf("exit %d: %s%s", code, out, errs)
+		}
+		if diff := cmp.Diff(want, directoryOf(t, store)); diff != "" {
+			t.Error(diff)
+		}
+	}
+}
+
+// directoryOf are the rows of a store's directory, which must be complete.
+func directoryOf(t *testing.T, name string) []library.DirectoryRow {
+	t.Helper()
+	store, err := pebblestore.Open(strings.TrimPrefix(name, "pebble:"), pebblestore.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	filled, err := store.DirectoryFilled(t.Context())
+	if err != nil || !filled {
+		t.Errorf("%s: the directory is filled: %t, %v", name, filled, err)
+	}
+	rows, _, err := store.ScanDirectory(t.Context(), nil, 100)
+	if err := errors.Join(err, store.Close()); err != nil {
+		t.Fatal(err)
+	}
+	return rows
+}
+
+// damage takes rows out of a store's directory.
+func damage(t *testing.T, name string, rows []library.DirectoryRow) {
+	t.Helper()
+	store, err := pebblestore.Open(strings.TrimPrefix(name, "pebble:"), pebblestore.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := errors.Join(store.DropDirectory(t.Context(), rows), store.Close()); err != nil {
+		t.Fatal(err)
 	}
 }
 

@@ -71,7 +71,7 @@ func TestDrain(t *testing.T) {
 		t.Errorf("what was in flight is answered by %d %s", answer.StatusCode, answer.text)
 	}
 	g.ended()
-	if code, out, errs := g.run("audit", "--store", g.store()); code != 0 || !strings.Contains(out, `"inFlight": 0`) {
+	if code, out, errs := g.run("audit", "--store", g.store); code != 0 || !strings.Contains(out, `"inFlight": 0`) {
 		t.Errorf("the audit (%d): %s%s", code, out, errs)
 	}
 }
