@@ -37,6 +37,7 @@ func TestCost(t *testing.T) {
 		"nested pages":              {`{viewer{library(first:3){nodes{members(first:5){nodes{id}}}}}}`, nil, 2 + 3*(1+1+5)},
 		"a fragment twice":          {`{viewer{...A} user(id:"x"){...A}} fragment A on User{library{nodes{id}}}`, nil, 2 * (2 + 20)},
 		"inline fragments":          {`{viewer{...{library{nodes{id}}}}}`, nil, 2 + 20},
+		"people by a prefix":        {`{principals(tenant:"a",prefix:"b",first:7){nodes{id} edges{node{...on User{library(first:3){nodes{id}}}}}}}`, nil, 1 + 7*(1+1+1+1+3)},
 		"nodes by literal ids":      {`{nodes(ids:["a","b","c"]){...on User{library{nodes{id}}}}}`, nil, 3 * (1 + 1 + 20)},
 		"each node is read":         {`{nodes(ids:["a","b","c"]){id}}`, nil, 3},
 		"nodes by variable ids":     {`query($i:[ID!]!){nodes(ids:$i){...on User{library{nodes{id}}}}}`, map[string]any{"i": ids(10)}, 10 * (1 + 1 + 20)},

@@ -83,6 +83,39 @@ func TestNodesLoadTogether(t *testing.T) {
 	}
 }
 
+// TestPrincipalsAreReadOnce: who was looked up is known where it is met again in
+// the answer, and a page of them is one call.
+func TestPrincipalsAreReadOnce(t *testing.T) {
+	g := newGateway(t)
+	g.people("root", "bob", "bea", "ghost")
+	g.link(as("u:acme:bob"), "page")
+	g.spy.reset()
+	a := g.must(as("u:acme:bob"), `{ principals(tenant: "acme", prefix: "B", first: 2) {
+		edges { cursor node { __typename id displayName ... on User { email library { nodes { createdBy { displayName } } } } } }
+		nodes { id } pageInfo { hasNextPage hasPreviousPage startCursor endCursor } } }`)
+	for path, want := range map[string]any{
+		"principals edges 0 node id":                                    "u:acme:bea",
+		"principals edges 0 node __typename":                            "User",
+		"principals edges 0 node email":                                 nil,
+		"principals edges 1 node email":                                 "bob@example.com",
+		"principals nodes 1 id":                                         "u:acme:bob",
+		"principals pageInfo hasNextPage":                               false,
+		"principals edges 1 node library nodes 0 createdBy displayName": "bob",
+	} {
+		if got := a.at(parts(path)...); got != want {
+			t.Errorf("%s: got %v, want %v in %s", path, got, want, a.raw)
+		}
+	}
+	if len(g.spy.principals) > 0 {
+		t.Errorf("they were read again: %v", g.spy.principals)
+	}
+	for _, query := range []string{`{ principals(tenant: "a b") { nodes { id } } }`, `{ principals(tenant: "acme", first: -1) { nodes { id } } }`} {
+		if a := g.do(as("u:acme:bob"), query); len(a.errs) != 1 || library.ReasonOf(a.errs[0]) != library.ReasonBadInput {
+			t.Errorf("%s: %v", query, a.errs)
+		}
+	}
+}
+
 func TestViewer(t *testing.T) {
 	g := newGateway(t)
 	g.people("root", "ann", "bob")
