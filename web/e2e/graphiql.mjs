@@ -8,30 +8,14 @@
 //
 // VIEWER is the demo viewer of the picture (Ann), SCHEME light or dark, CHROMIUM
 // the browser's path; TOUR=0 ends after the picture.
-import { chromium } from 'playwright-core';
+import { baseAddress, expect, patience, start, watch } from './browser.mjs';
 
-const base = process.env.BASE_URL;
-if (!base) {
-  console.error('BASE_URL is missing: the address of a gateway started with --dev');
-  process.exit(2);
-}
+const base = baseAddress();
 const picture = process.argv[2];
 const viewer = process.env.VIEWER ?? 'Ann';
 const scheme = process.env.SCHEME ?? 'light';
-const patience = 30_000;
 
-const browser = await chromium.launch({
-  executablePath: process.env.CHROMIUM ?? '/usr/bin/chromium',
-  args: [
-    '--no-sandbox',
-    '--disable-gpu',
-    '--disable-quic',
-    '--no-first-run',
-    '--disable-background-networking',
-    '--disable-component-update',
-    '--disable-sync',
-  ],
-});
+const browser = await start();
 
 let failed = false;
 try {
@@ -45,7 +29,7 @@ try {
 process.exit(failed ? 1 : 0);
 
 async function drive(page) {
-  const faults = watch(page);
+  const faults = watch(page, base);
   page.setDefaultTimeout(patience);
   await page.goto(base);
 
@@ -154,34 +138,12 @@ function codes(payload) {
   return payload.userErrors.map((fault) => fault.code);
 }
 
-function expect(got, want, what) {
-  if (JSON.stringify(got) !== JSON.stringify(want)) {
-    throw new Error(`${what}: ${JSON.stringify(got)} instead of ${JSON.stringify(want)}`);
-  }
-}
-
 // editorShows waits until Monaco has drawn the word.
 function editorShows(page, editor, word) {
   return page.waitForFunction(
     ([selector, wanted]) => document.querySelector(`${selector} .view-lines`)?.textContent.includes(wanted),
     [editor, word],
   );
-}
-
-// watch collects what must not happen: errors of scripts, refused resources,
-// and requests to any other origin.
-function watch(page) {
-  const faults = [];
-  const own = new URL(base).origin;
-  page.on('pageerror', (error) => faults.push(`error: ${error.message}`));
-  page.on('console', (message) => {
-    if (message.type() === 'error') faults.push(`console: ${message.text()}`);
-  });
-  page.on('request', (request) => {
-    const url = new URL(request.url());
-    if (url.protocol.startsWith('http') && url.origin !== own) faults.push(`asked ${url.origin} for ${url.pathname}`);
-  });
-  return faults;
 }
 
 function asks(request, operation) {

@@ -1,6 +1,6 @@
 import { test } from 'node:test';
 import assert from 'node:assert/strict';
-import { applyChange, createCache, forgetItem, heldView, takeOut } from '../src/data/cache.js';
+import { applyChange, createCache, forgetItem, heldView, settleView, takeOut } from '../src/data/cache.js';
 import { ITEM, LIBRARY_HEAD, LIBRARY_PAGE } from '../src/data/documents.js';
 
 const id = 'g:demo:reading';
@@ -61,6 +61,7 @@ test('pages join at both ends, whatever they were asked with', () => {
   write(cache, [edge('d', 4), edge('c', 3)], { first: 2, after: 'e@5', next: true, previous: true });
   write(cache, [edge('b', 2)], { first: 2, after: 'c@3', previous: true });
   write(cache, [edge('e', 5)], { last: 2, before: 'd@4', next: true });
+  write(cache, [], { last: 2, before: 'e@5', next: true });
   const library = read(cache, { first: 7 });
   assert.deepEqual(titles(library), ['e', 'd', 'c', 'b']);
   assert.deepEqual([library.pageInfo.hasPreviousPage, library.pageInfo.hasNextPage], [false, false]);
@@ -106,6 +107,15 @@ test('a change moves the entry, renews the item, and goes on from the new cursor
   assert.equal(heldView(cache, view).newest, 'a@9');
 });
 
+test('a library whose owner made the items is kept in order too', () => {
+  const cache = createCache();
+  const by = { createdBy: { __typename: 'Group', id, displayName: 'Reading' } };
+  write(cache, [edge('c', 3, by), edge('b', 2, by), edge('a', 1, by)], { next: true });
+  applyChange(cache, view, placed('x', 9, by));
+  applyChange(cache, view, placed('b', 10, { ...by, version: 2 }));
+  assert.deepEqual(titles(read(cache)), ['b', 'x', 'c', 'a']);
+});
+
 test('a change renews the item in other views too, and leaves their order', () => {
   const cache = createCache();
   write(cache, [edge('b', 2), edge('a', 1)]);
@@ -147,6 +157,17 @@ test('what was deleted is in no list', () => {
   forgetItem(cache, 'c:demo:b');
   assert.deepEqual(titles(read(cache)), ['a']);
   assert.deepEqual(titles(read(cache, { direction: 'ASC' })), ['a']);
+});
+
+test('an entry whose item was changed by the reader moves when that is told', () => {
+  const cache = createCache();
+  write(cache, [edge('b', 2), edge('a', 1)]);
+  settleView(cache, view);
+  // The answer to a mutation renews the item, and moves no entry.
+  write(cache, [edge('a', 9, { version: 2 })], { direction: 'ASC' });
+  assert.deepEqual(titles(read(cache)), ['b', 'a']);
+  applyChange(cache, view, placed('a', 9, { version: 2 }));
+  assert.deepEqual(titles(read(cache)), ['a', 'b']);
 });
 
 test('a view that nobody has read is not there', () => {

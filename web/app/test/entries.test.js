@@ -1,11 +1,10 @@
 import { test } from 'node:test';
 import assert from 'node:assert/strict';
-import { byDay, dropEntry, holdsPlace, joinPage, mostHeld, placeEntry } from '../src/data/entries.js';
+import { byDay, dropEntry, holdsPlace, joinPage, mostHeld, placeEntry, settle } from '../src/data/entries.js';
 
 const time = (n) => `2026-11-21T09:${String(Math.trunc(n / 60)).padStart(2, '0')}:${String(n % 60).padStart(2, '0')}.000000Z`;
-const edge = (id, at) => ({ cursor: `${id}@${at}`, role: 'VIEWER', node: { lastModified: time(at) }, place: { id, time: time(at) } });
-const ids = (held) => held.edges.map((e) => e.place.id);
-
+const edge = (key, at) => ({ cursor: `${key}@${at}`, role: 'VIEWER', key, time: time(at), node: { lastModified: time(at) } });
+const ids = (held) => held.edges.map((e) => e.key);
 // page is a page of edges; open ends are the library's own.
 function page(edges, { previous = false, next = false } = {}) {
   return {
@@ -29,10 +28,10 @@ test('a first page is the stretch', () => {
 });
 
 test('a page after the end joins it', () => {
-  const first = joinPage(undefined, page([edge('c', 3), edge('d', 4)], { previous: true, next: true }), asc);
-  const held = joinPage(first, page([edge('e', 5)], { previous: true }), { ...asc, after: 'd@4' });
-  assert.deepEqual(ids(held), ['c', 'd', 'e']);
-  assert.deepEqual(held.pageInfo, { hasPreviousPage: true, hasNextPage: false, startCursor: 'c@3', endCursor: 'e@5' });
+  const first = joinPage(undefined, page([edge('d', 4), edge('c', 3)], { previous: true, next: true }), desc);
+  const held = joinPage(first, page([edge('b', 2)], { previous: true }), { ...desc, after: 'c@3' });
+  assert.deepEqual(ids(held), ['d', 'c', 'b']);
+  assert.deepEqual(held.pageInfo, { hasPreviousPage: true, hasNextPage: false, startCursor: 'd@4', endCursor: 'b@2' });
 });
 
 test('a page before the start joins it', () => {
@@ -70,7 +69,7 @@ test('an empty page of a read that was cut short goes on from where it ended', (
   assert.equal(held.pageInfo.hasNextPage, true);
 });
 
-test('an item met twice is held where it was changed last', () => {
+test('an item met twice is held once, nearer the newest end', () => {
   const first = joinPage(undefined, page([edge('a', 1), edge('b', 2)], { next: true }), asc);
   assert.deepEqual(ids(joinPage(first, page([edge('c', 3), edge('a', 4)]), { ...asc, after: 'b@2' })), ['b', 'c', 'a']);
   const newest = joinPage(undefined, page([edge('a', 9), edge('b', 2)], { next: true }), desc);
@@ -121,7 +120,63 @@ test('what belongs beyond what is held is left out, and not held where it was', 
 
 test('old news moves nothing', () => {
   const held = joinPage(undefined, page([edge('b', 2), edge('a', 5)]), asc);
-  assert.deepEqual(ids(placeEntry(held, edge('a', 1))), ['b', 'a']);
+  const told = placeEntry(held, edge('a', 1));
+  assert.deepEqual(ids(told), ['b', 'a']);
+  assert.equal(told.newest, 'a@1');
+});
+
+test('news of an entry that has not moved moves nothing, also at the ends', () => {
+  const held = joinPage(undefined, page([edge('c', 5), edge('b', 3), edge('a', 1)], { previous: true, next: true }), desc);
+  for (const same of held.edges) {
+    const told = placeEntry(held, { ...same, cursor: 'made later' });
+    assert.deepEqual({ ...told, newest: held.newest }, held);
+    assert.equal(told.newest, 'made later');
+  }
+});
+
+test('nothing is skipped where an entry is left out: the stretch ends before it', () => {
+  // The last one moves to the other end; its old place still ends the stretch.
+  let held = joinPage(undefined, page([edge('c', 5), edge('b', 3), edge('a', 1)], { next: true }), desc);
+  held = placeEntry(held, edge('a', 9));
+  assert.equal(held.pageInfo.endCursor, 'a@1');
+  // Another is shared to between what is left and that place.
+  held = placeEntry(held, edge('x', 2));
+  assert.deepEqual(ids(held), ['a', 'c', 'b']);
+  assert.equal(held.pageInfo.endCursor, 'b@3');
+  // The same before the start.
+  let up = joinPage(undefined, page([edge('c', 5), edge('d', 6)], { previous: true }), asc);
+  up = placeEntry(placeEntry(up, edge('c', 9)), edge('x', 5));
+  assert.deepEqual(ids(up), ['d', 'c']);
+  assert.equal(up.pageInfo.startCursor, 'd@6');
+});
+
+test('where nothing is left a new entry is the whole stretch', () => {
+  let held = joinPage(undefined, page([edge('c', 5)], { previous: true, next: true }), desc);
+  held = placeEntry(dropEntry(held, 'c'), edge('x', 9));
+  assert.deepEqual(ids(held), ['x']);
+  assert.deepEqual(held.pageInfo, { hasPreviousPage: true, hasNextPage: true, startCursor: 'x@9', endCursor: 'x@9' });
+});
+
+test('a walk towards the newest end asks on until a page is empty', () => {
+  // What has moved since the walk began is left out of it, and read after it.
+  const first = joinPage(undefined, page([edge('a', 1)], { next: true }), asc);
+  const last = joinPage(first, page([edge('b', 2)], { previous: true }), { ...asc, after: 'a@1' });
+  assert.equal(last.pageInfo.hasNextPage, true);
+  const over = joinPage(last, page([]), { ...asc, after: 'b@2' });
+  assert.equal(over.pageInfo.hasNextPage, false);
+  const middle = joinPage(undefined, page([edge('b', 2)], { previous: true, next: true }), desc);
+  const up = joinPage(middle, page([edge('c', 3)], { next: true }), { ...desc, before: 'b@2' });
+  assert.equal(up.pageInfo.hasPreviousPage, true);
+  assert.equal(joinPage(up, page([]), { ...desc, before: 'c@3' }).pageInfo.hasPreviousPage, false);
+});
+
+test('edges without a time get that of their item, once', () => {
+  const bare = edge('a', 1);
+  delete bare.time;
+  const held = joinPage(undefined, page([bare, edge('b', 2)]), asc);
+  const settled = settle(held, () => time(7));
+  assert.deepEqual(settled.edges.map((e) => e.time), [time(7), time(2)]);
+  assert.equal(settle(settled, () => time(8)), settled);
 });
 
 test('the same event twice changes nothing more', () => {

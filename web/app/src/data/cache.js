@@ -3,8 +3,8 @@
 // way to look at it.
 import { InMemoryCache } from '@apollo/client';
 import { relayStylePagination } from '@apollo/client/utilities';
-import { dropEntry, joinPage, placeEntry } from './entries.js';
-import { ENTRY } from './documents.js';
+import { dropEntry, joinPage, placeEntry, settle } from './entries.js';
+import { CHANGED, ENTRY } from './documents.js';
 
 export function createCache() {
   return new InMemoryCache({
@@ -44,18 +44,17 @@ const libraryPolicy = {
     // What was deleted is in no list any more.
     return { ...existing, edges: existing.edges.filter((edge) => canRead(readField('node', edge))) };
   },
-  merge(existing, incoming, { args, readField }) {
+  merge(existing, incoming, { args }) {
     if (!incoming.edges) return incoming;
-    const edges = incoming.edges.map((edge) => ({ ...edge, place: placeOf(edge.node, readField) }));
+    // When the items were changed cannot be read here: where the library's owner
+    // has made one of them, its record is merged before theirs. settleView does
+    // it, once all are there.
+    const edges = incoming.edges.map((edge) => ({ ...edge, key: edge.node.__ref }));
     const asked = { direction: args.orderBy.direction, after: args.after, before: args.before };
     const joined = joinPage(existing, { edges, pageInfo: incoming.pageInfo }, asked);
     return { __typename: incoming.__typename, shared: args.includeShared, ...joined };
   },
 };
-
-function placeOf(node, readField) {
-  return { id: readField('id', node), time: readField('lastModified', node) };
-}
 
 // A view is one way to look at one library: { id, direction, shared }.
 
@@ -69,6 +68,13 @@ export function heldView(cache, view) {
   return found;
 }
 
+// settleView writes down where the entries of a view stand. It is called after
+// every page that was read, before their items can change.
+export function settleView(cache, view) {
+  const timeOf = (key) => cache.readFragment({ id: key, fragment: CHANGED })?.lastModified;
+  eachStretch(cache, view, (stretch) => settle(stretch, timeOf));
+}
+
 // applyChange takes one event of libraryChanged into a view. It answers with
 // the id of the item concerned, and whether it stands in the stretch now.
 export function applyChange(cache, view, change) {
@@ -77,14 +83,11 @@ export function applyChange(cache, view, change) {
     return { id: change.contentId, shown: false };
   }
   const { edge } = change;
+  settleView(cache, view);
   writeNewer(cache, edge.node);
-  const placed = {
-    __typename: edge.__typename,
-    cursor: edge.cursor,
-    role: edge.role,
-    node: { __ref: cache.identify(edge.node) },
-    place: { id: edge.node.id, time: edge.node.lastModified },
-  };
+  const key = cache.identify(edge.node);
+  const { __typename, cursor, role } = edge;
+  const placed = { __typename, cursor, role, node: { __ref: key }, key, time: edge.node.lastModified };
   let shown = false;
   eachStretch(cache, view, (stretch) => {
     const next = placeEntry(stretch, placed);
@@ -96,7 +99,8 @@ export function applyChange(cache, view, change) {
 
 // takeOut drops an item from a view.
 export function takeOut(cache, view, id) {
-  eachStretch(cache, view, (stretch) => dropEntry(stretch, id));
+  const key = cache.identify({ __typename: 'Content', id });
+  eachStretch(cache, view, (stretch) => dropEntry(stretch, key));
 }
 
 // forgetItem drops an item from everywhere.

@@ -6,6 +6,13 @@ import { gql } from '@apollo/client';
 // of a phone.
 export const pageSize = 30;
 
+// CHANGED is what decides the place of an item.
+export const CHANGED = gql`
+  fragment Changed on Content {
+    lastModified
+  }
+`;
+
 // ENTRY is what a list shows of an item.
 export const ENTRY = gql`
   fragment Entry on Content {

@@ -88,7 +88,8 @@ function Outside({ link }) {
   return (
     <p className="item-link">
       <a href={link} target="_blank" rel="noopener noreferrer">
-        {link.replace(/^https?:\/\//i, '')} <Outward />
+        {link.replace(/^https?:\/\//i, '')}
+        <Outward />
         <span className="hidden"> (opens in a new tab)</span>
       </a>
     </p>
@@ -183,13 +184,15 @@ function ItemActions({ item, library, onChanged, onGone }) {
   return (
     <>
       <div className="actions">
-        {item.viewerCanShare && <Action onClick={() => setOpen('share')} name="Share…" main />}
+        {item.viewerCanShare && <Action onClick={() => setOpen('share')} name="Share…" look="button-main" />}
         {item.viewerCanManage && <Action onClick={() => setOpen('edit')} name="Edit…" />}
         {item.viewerCanManage && <Action onClick={() => setOpen('visibility')} name="Who may see it…" />}
         {me && item.viewerCanShare && !mine && <Action onClick={takeForMe} name="Add to my library" />}
-        {library?.mayTakeOut && <Action onClick={takeOut} name={library.id === me?.id ? 'Remove from my library' : 'Remove from this library'} />}
-        {navigator.clipboard && <Action onClick={copy} name="Copy address" />}
-        {item.viewerCanManage && <Action onClick={() => setOpen('delete')} name="Delete…" danger />}
+      </div>
+      <div className="actions actions-quiet">
+        {library?.mayTakeOut && <Action onClick={takeOut} name={library.id === me?.id ? 'Remove from my library' : 'Remove from this library'} look="button-quiet" />}
+        {navigator.clipboard && <Action onClick={copy} name="Copy address" look="button-quiet" />}
+        {item.viewerCanManage && <Action onClick={() => setOpen('delete')} name="Delete…" look="button-quiet button-danger" />}
       </div>
       <div role="alert">
         {faults.map((text) => (
@@ -203,10 +206,9 @@ function ItemActions({ item, library, onChanged, onGone }) {
   );
 }
 
-function Action({ name, onClick, main = false, danger = false }) {
-  const look = main ? 'button button-main' : danger ? 'button button-danger' : 'button';
+function Action({ name, onClick, look = '' }) {
   return (
-    <button type="button" className={look} onClick={onClick}>
+    <button type="button" className={`button ${look}`} onClick={onClick}>
       {name}
     </button>
   );

@@ -24,10 +24,10 @@ export function LibraryPage({ place, onSignIn, onCreate }) {
   if (principal === null) return <Unseen what="library" onSignIn={onSignIn} />;
   if (!principal && error) return <Failed error={error} onRetry={() => refetch()} heading="The library could not be read" />;
   if (!principal) return <Loading what="Opening the library…" lines={6} />;
-  return <Library key={`${place.id} ${place.oldestFirst} ${place.shared}`} place={place} principal={principal} onCreate={onCreate} />;
+  return <Library key={`${place.id} ${place.oldestFirst} ${place.shared}`} place={place} principal={principal} refetchHead={refetch} onCreate={onCreate} />;
 }
 
-function Library({ place, principal, onCreate }) {
+function Library({ place, principal, refetchHead, onCreate }) {
   const client = useApolloClient();
   const say = useSay();
   const { go } = useNavigation();
@@ -42,9 +42,12 @@ function Library({ place, principal, onCreate }) {
     if (lostPlace) say('That place in the library cannot be found any more: this is its beginning.');
   }, [lostPlace, say]);
 
+  // What the reader does is told like what others do, where it can be told.
   const onChanged = (gone) => {
     if (gone) takeOut(client.cache, view, gone);
-    if (live !== 'live') reread();
+    if (live === 'live') return;
+    reread();
+    refetchHead();
   };
   const toBeginning = async () => {
     if (library.pageInfo.hasPreviousPage) await reread();

@@ -1,8 +1,8 @@
 // One library as it is looked at: its stretch of entries, how to make it longer
 // at either end, and what happens to it meanwhile.
-import { useCallback, useEffect, useRef, useState } from 'react';
+import { useCallback, useEffect, useLayoutEffect, useRef, useState } from 'react';
 import { useApolloClient, useQuery } from '@apollo/client/react';
-import { applyChange, heldView } from '../data/cache.js';
+import { applyChange, heldView, settleView } from '../data/cache.js';
 import { ITEM, LIBRARY_HEAD, LIBRARY_PAGE, pageSize } from '../data/documents.js';
 import { holdsPlace } from '../data/entries.js';
 import { explain } from '../data/faults.js';
@@ -38,6 +38,9 @@ export function useEntries(view, at) {
   );
 
   const library = data?.principal?.library;
+  useLayoutEffect(() => {
+    if (library) settleView(client.cache, { id, direction, shared });
+  }, [client, library, id, direction, shared]);
   const ends = useEnds({ library, fetchMore, reread });
   return {
     library,
@@ -116,9 +119,16 @@ export function useChanges({ view, ready, reread, onChange }) {
         counter.changed();
         told.current(outcome, change);
       },
-      reread,
+      reread() {
+        // Who reads how much of the library may be what has changed.
+        counter.changed();
+        return reread();
+      },
       pause,
-      told: setLive,
+      told(state) {
+        setLive(state);
+        if (state === 'off') counter.changed();
+      },
     });
     return () => {
       end();

@@ -1,0 +1,37 @@
+// Drives the reference client in a real browser, as its readers would: reads
+// both ways, shares, changes and quarrels before two readers at once, by
+// keyboard, on a phone, without a network. Exits with 1 and says why where
+// anything is not as it should be, a violation of the page's policy or a request
+// to another origin included. The gateway must hold the demo data; it is changed.
+//
+//   BASE_URL=http://127.0.0.1:8080 node e2e/app.mjs [SCENE...]
+import { baseAddress, start } from './browser.mjs';
+import { desks } from './app/desk.mjs';
+import { find, groups, inAndOut } from './app/people.mjs';
+import { bothWays, faults, keyboard, phone } from './app/reading.mjs';
+import { goneElsewhere, lostConnection, together } from './app/sharing.mjs';
+
+const scenes = { bothWays, keyboard, phone, faults, find, inAndOut, groups, together, goneElsewhere, lostConnection };
+const base = baseAddress();
+const chosen = process.argv.slice(2);
+const browser = await start();
+const desk = { ...(await desks(browser, base)), base };
+
+let failed = 0;
+for (const [name, scene] of Object.entries(scenes)) {
+  if (chosen.length > 0 && !chosen.includes(name)) continue;
+  const began = performance.now();
+  desk.faults.length = 0;
+  try {
+    await scene(desk);
+    if (desk.faults.length > 0) throw new Error(`the page complained:\n${desk.faults.join('\n')}`);
+    console.log(`${name}: well, in ${((performance.now() - began) / 1000).toFixed(1)} s`);
+  } catch (fault) {
+    failed += 1;
+    console.error(`${name}: ${fault.message ?? fault}`);
+    if (desk.faults.length > 0) console.error(`the page complained:\n${desk.faults.join('\n')}`);
+    await Promise.all(browser.contexts().map((context) => context.close()));
+  }
+}
+await browser.close();
+process.exit(failed > 0 ? 1 : 0);

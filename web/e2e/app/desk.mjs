@@ -1,0 +1,97 @@
+// A browser before the reference client: readers who are signed in, and what
+// they do with it. Everything waits for what the page shows, never for time.
+import { expect, patience, watch } from '../browser.mjs';
+
+// desks makes readers. Whatever their pages must not do is collected in faults.
+export async function desks(browser, base) {
+  const { viewers } = await (await fetch(new URL('/dev/viewers', base))).json();
+  const faults = [];
+
+  // api asks the gateway as a viewer, beside the page.
+  const api = async (name, query, variables) => {
+    const { token } = viewers.find((viewer) => viewer.name === name);
+    const answer = await fetch(new URL('/graphql', base), {
+      method: 'POST',
+      headers: { 'content-type': 'application/json', ...(token && { authorization: `Bearer ${token}` }) },
+      body: JSON.stringify({ query, variables }),
+    });
+    const { data, errors } = await answer.json();
+    if (errors) throw new Error(`as ${name}: ${JSON.stringify(errors)}`);
+    return data;
+  };
+
+  // sit opens the client in a context of its own, as a viewer or as nobody.
+  const sit = async (name, { path = '/app', ...options } = {}) => {
+    const context = await browser.newContext({ viewport: { width: 1280, height: 860 }, reducedMotion: 'reduce', ...options });
+    context.setDefaultTimeout(patience);
+    const page = await context.newPage();
+    watch(page, base, faults);
+    await page.goto(new URL(path, base).href);
+    if (name) await signIn(page, name);
+    return page;
+  };
+  return { api, sit, faults, viewers };
+}
+
+export async function signIn(page, name) {
+  await page.getByRole('banner').getByRole('button', { name: 'Sign in' }).click();
+  await page.getByRole('dialog').getByRole('button', { name: new RegExp(`^${name}\\b`) }).click();
+  await page.getByRole('link', { name: 'My library' }).waitFor();
+}
+
+
+export const entry = (page, title) => page.getByRole('article').filter({ has: page.getByRole('heading', { level: 3, name: title, exact: true }) });
+export const item = (page) => page.getByRole('complementary', { name: 'Item' });
+export const dialog = (page) => page.getByRole('dialog');
+
+export async function openEntry(page, title) {
+  await entry(page, title).getByRole('link').click();
+  await item(page).getByRole('heading', { level: 2, name: title, exact: true }).waitFor();
+  await item(page).getByRole('region', { name: 'Shared with' }).waitFor();
+}
+
+// live waits until the page says that it hears of changes.
+export function live(page) {
+  return page.getByText('Changes of others appear here as they happen.').waitFor({ state: 'attached' });
+}
+
+// titlesOf are the entries that the page holds, in order.
+export function entriesOf(page) {
+  return page.locator('[data-entry]').evaluateAll((all) => all.map((element) => element.dataset.entry));
+}
+
+// scrollTo goes to an end of the library, page after page.
+export async function scrollTo(page, end) {
+  const there = end === 'bottom' ? page.getByText('The end of the library.') : null;
+  await page.waitForFunction(
+    ([bottom]) => {
+      scrollTo(0, bottom ? document.body.scrollHeight : 0);
+      return bottom ? document.querySelector('.colophon') : !document.querySelector('.end-previous');
+    },
+    [end === 'bottom'],
+    { polling: 50 },
+  );
+  await there?.waitFor();
+}
+
+// says waits for words at the foot of the page.
+export function says(page, words) {
+  return page.locator('.notices').getByText(words).waitFor();
+}
+
+// fits fails where a page is wider than its window.
+export async function fits(page, what) {
+  const [has, may] = await page.evaluate(() => [document.documentElement.scrollWidth, innerWidth]);
+  if (has > may) throw new Error(`${what} is ${has} wide in a window of ${may}`);
+}
+
+// focused is what has focus, by its accessible role and name as far as tests
+// need them.
+export function focused(page) {
+  return page.evaluate(() => {
+    const element = document.activeElement;
+    return element.getAttribute('aria-label') ?? element.labels?.[0]?.textContent ?? element.textContent;
+  });
+}
+
+export { expect };

@@ -1,0 +1,105 @@
+// People: groups, looking others up, signing in and out.
+import { dialog, entry, expect, live, says } from './desk.mjs';
+
+export async function groups({ sit, base }) {
+  const ann = await sit('Ann', { path: '/app/groups' });
+  await ann.getByRole('button', { name: 'New group' }).click();
+  await dialog(ann).getByLabel('Name', { exact: true }).fill('Reading circle');
+  expect(await dialog(ann).getByLabel('Short name').inputValue(), 'reading-circle', 'the short name that is proposed');
+  await dialog(ann).getByLabel('Short name').fill('library-team');
+  await dialog(ann).getByRole('button', { name: 'Create' }).click();
+  await dialog(ann).getByLabel('Short name').and(ann.locator('[aria-invalid="true"]')).waitFor();
+  await dialog(ann).getByLabel('Short name').fill('reading-circle');
+  await dialog(ann).getByRole('button', { name: 'Create' }).click();
+  await ann.getByRole('heading', { level: 1, name: 'Reading circle' }).waitFor();
+
+  // The last manager cannot leave.
+  await ann.getByRole('button', { name: 'Leave' }).click();
+  await ann.getByText('A group keeps at least one manager').waitFor();
+
+  await ann.getByRole('button', { name: 'Add people…' }).click();
+  const field = ann.getByRole('combobox', { name: 'People and groups' });
+  for (const [typed, name] of [
+    ['u:demo:cleo', 'Cleo Carter'],
+    ['u:acme:zed', 'Zed Zhou'],
+  ]) {
+    await field.fill(typed);
+    await field.press('Enter');
+    await ann.getByRole('button', { name: `Take out ${name}` }).waitFor();
+  }
+  await field.fill('u:demo:nobody');
+  await field.press('Enter');
+  await ann.getByText('There is nobody with this id whom you may see.').waitFor();
+  await field.fill('');
+  await dialog(ann).getByRole('button', { name: 'Add', exact: true }).click();
+  await says(ann, 'Added Cleo Carter, Zed Zhou.');
+  await ann.getByRole('combobox', { name: 'Role of Cleo Carter' }).selectOption('MANAGER');
+  await ann.getByRole('button', { name: 'Take out Zed Zhou' }).click();
+  await ann.getByText('u:acme:zed').waitFor({ state: 'detached' });
+  await ann.getByRole('button', { name: 'Edit group…' }).click();
+  await dialog(ann).getByLabel('Name', { exact: true }).fill('Evening circle');
+  await dialog(ann).getByRole('button', { name: 'Save' }).click();
+  await ann.getByRole('heading', { level: 1, name: 'Evening circle' }).waitFor();
+
+  // The other manager finds the group among hers, and leaves it.
+  const cleo = await sit('Cleo', { path: '/app/groups' });
+  await cleo.getByRole('link', { name: 'Evening circle', exact: true }).click();
+  await cleo.getByText('Nothing on these shelves').waitFor();
+  await cleo.getByRole('navigation', { name: 'Of this group' }).getByRole('link', { name: 'Members' }).click();
+  await cleo.getByRole('combobox', { name: 'Role of Ann Archer' }).waitFor();
+  await cleo.getByRole('button', { name: 'Leave' }).click();
+  await cleo.getByRole('heading', { level: 1, name: 'My groups' }).waitFor();
+  await cleo.getByRole('link', { name: 'Everyone at demo', exact: true }).waitFor();
+  expect(await cleo.getByRole('link', { name: 'Evening circle', exact: true }).count(), 0, 'groups that were left');
+  await Promise.all([ann.context().close(), cleo.context().close()]);
+}
+
+export async function find({ sit }) {
+  const page = await sit('Ben');
+  await page.getByRole('link', { name: 'Find' }).click();
+  await page.getByRole('searchbox').fill('cart');
+  await page.getByRole('link', { name: 'Cleo Carter' }).waitFor();
+  await page.waitForFunction(() => location.search === '?q=cart');
+  await page.getByRole('searchbox').fill('nobody at all');
+  await page.getByText('Nobody of that name').waitFor();
+  await page.getByRole('searchbox').fill('u:demo:cleo');
+  await page.getByRole('link', { name: 'Open u:demo:cleo' }).click();
+  await page.getByRole('heading', { level: 1, name: 'Cleo Carter' }).waitFor();
+  // Private items of hers that Ben has a role on are shown on demand.
+  await page.getByText('you read what is open at demo').waitFor();
+  expect(await entry(page, 'internal/poll').count(), 0, 'private items in another library');
+  await page.getByRole('checkbox', { name: 'With private items that are shared with me' }).check();
+  await entry(page, 'internal/poll').waitFor();
+  await page.context().close();
+}
+
+// inAndOut signs in by token, and leaves nothing behind.
+export async function inAndOut({ sit, base, viewers }) {
+  const page = await sit(null, { path: '/app/library/u:demo:dora' });
+  await page.getByRole('heading', { level: 1, name: 'Nothing to see here' }).waitFor();
+  await page.getByRole('main').getByRole('button', { name: 'Sign in' }).click();
+  const field = dialog(page).getByRole('textbox', { name: 'With a token' });
+  await field.fill('nonsense');
+  await dialog(page).getByRole('button', { name: 'Sign in' }).click();
+  await page.getByText('This is no token of a user').waitFor();
+  await field.fill(viewers.find(({ name }) => name === 'Dora').token);
+  await dialog(page).getByRole('button', { name: 'Sign in' }).click();
+  // The place stays: it can be seen now.
+  await page.getByRole('heading', { level: 1, name: 'My library' }).waitFor();
+  await page.getByText('Your shelves are empty').waitFor();
+  await live(page);
+  await page.reload();
+  await page.getByRole('heading', { level: 1, name: 'My library' }).waitFor();
+
+  await page.getByRole('banner').getByRole('button', { name: 'Dora Dean' }).click();
+  await dialog(page).getByRole('button', { name: 'Sign out' }).click();
+  await page.getByRole('heading', { level: 1, name: 'Nothing to see here' }).waitFor();
+  expect(await page.evaluate(() => [sessionStorage.length, document.cookie]), [0, ''], 'what is left after signing out');
+  await page.reload();
+  await page.getByRole('banner').getByRole('button', { name: 'Sign in' }).waitFor();
+  await page.goto(`${base}/app`);
+  await page.getByLabel('Open a library by its id').fill('dora');
+  await page.getByRole('button', { name: 'Open' }).click();
+  await page.getByText('An id looks like u:tenant:name').waitFor();
+  await page.context().close();
+}

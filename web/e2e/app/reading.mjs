@@ -1,0 +1,180 @@
+// Reading: both ways through a library, addresses that lead back, the keyboard,
+// faults of the network.
+import { entriesOf, entry, expect, fits, focused, item, openEntry, scrollTo } from './desk.mjs';
+
+const largest = 'g:demo:standard-library';
+
+async function allOf(api, viewer, direction) {
+  const ids = [];
+  let after = null;
+  do {
+    const query = `query ($after: Cursor) { principal(id: "${largest}") { library(first: 100, after: $after, orderBy: {field: LAST_MODIFIED, direction: ${direction}}) {
+      nodes { id } pageInfo { hasNextPage endCursor } } } }`;
+    const { library } = (await api(viewer, query, { after })).principal;
+    ids.push(...library.nodes.map(({ id }) => id));
+    after = library.pageInfo.hasNextPage ? library.pageInfo.endCursor : null;
+  } while (after);
+  return ids;
+}
+
+// bothWays reads a library to its end, loads the page again in the middle of it,
+// and reads from there to either end.
+export async function bothWays({ api, sit }) {
+  const want = await allOf(api, 'Anonymous', 'DESC');
+  if (want.length < 100) throw new Error(`the library holds ${want.length} entries: too few to scroll through`);
+  const page = await sit(null);
+  await page.getByRole('link', { name: 'Look around' }).click();
+  await page.getByRole('heading', { level: 1, name: 'The standard library' }).waitFor();
+  await page.getByText(`${want.length} entries; you read what is open to everyone`).waitFor();
+  await page.locator('[data-entry]').first().waitFor();
+  if ((await entriesOf(page)).length > 60) throw new Error('more was read than is near the view');
+  await scrollTo(page, 'bottom');
+  expect(await entriesOf(page), want, 'the library, newest first');
+
+  // The address says where the reader is; the page can be loaded again there.
+  const middle = want[80];
+  await scrollTo(page, 'top');
+  await page.waitForFunction(() => !new URLSearchParams(location.search).has('at'));
+  await page.locator(`[data-entry="${middle}"]`).evaluate((element) => element.scrollIntoView({ block: 'start' }));
+  await page.waitForFunction(() => new URLSearchParams(location.search).has('at'));
+  await page.reload();
+  await page.locator(`[data-entry="${middle}"]`).waitFor();
+  const [first] = await entriesOf(page);
+  if (first === want[0]) throw new Error('the page began at the beginning again');
+  // What is read above the view leaves it where it is.
+  await page.waitForFunction(() => scrollY > 0);
+  await scrollTo(page, 'top');
+  await scrollTo(page, 'bottom');
+  expect(await entriesOf(page), want, 'the library, from the middle to both ends');
+
+  await scrollTo(page, 'top');
+  await page.getByRole('radio', { name: 'Oldest first' }).check();
+  await page.locator(`[data-entry="${want.at(-1)}"]`).waitFor();
+  await scrollTo(page, 'bottom');
+  expect(await entriesOf(page), await allOf(api, 'Anonymous', 'ASC'), 'the library, oldest first');
+  await page.context().close();
+}
+
+// keyboard walks the list, opens an item and comes back, without a mouse.
+export async function keyboard({ sit }) {
+  const page = await sit('Ann');
+  await page.reload();
+  await page.locator('[data-entry]').first().waitFor();
+  await page.keyboard.press('Tab');
+  expect(await focused(page), 'Skip to the content', 'the first stop of the Tab key');
+  await page.keyboard.press('Enter');
+  expect(await page.evaluate(() => document.activeElement.id), 'main', 'where the skip link leads');
+
+  await page.locator('[data-entry] a').first().focus();
+  const titles = await page.locator('[data-entry] h3').allTextContents();
+  await page.keyboard.press('ArrowDown');
+  await page.keyboard.press('ArrowDown');
+  expect(await focused(page), titles[2], 'two entries down');
+  expect(await page.locator('[data-entry] a[tabindex="0"]').count(), 1, 'entries in the order of the Tab key');
+  await page.keyboard.press('ArrowUp');
+  await page.keyboard.press('Enter');
+  await item(page).getByRole('heading', { level: 2, name: titles[1], exact: true }).waitFor();
+  await page.waitForFunction((title) => document.activeElement.textContent === title, titles[1]);
+  await page.keyboard.press('Escape');
+  await item(page).waitFor({ state: 'detached' });
+  await page.waitForFunction((title) => document.activeElement.textContent === title, titles[1]);
+
+  // Back and forward are those of the browser.
+  await page.keyboard.press('Enter');
+  await item(page).waitFor();
+  const address = page.url();
+  await page.goBack();
+  await item(page).waitFor({ state: 'detached' });
+  await page.goForward();
+  await item(page).waitFor();
+  expect(page.url(), address, 'the address after back and forward');
+  await page.context().close();
+}
+
+// faults tells what is wrong, and tries again.
+export async function faults({ sit, base }) {
+  const page = await sit(null);
+  let broken = true;
+  await page.route('**/graphql', (route) => {
+    if (!broken || !route.request().postData().includes('LibraryPage')) return route.fallback();
+    return route.fulfill({
+      contentType: 'application/graphql-response+json',
+      body: JSON.stringify({ errors: [{ message: 'down', extensions: { code: 'UNAVAILABLE' } }] }),
+    });
+  });
+  await page.goto(`${base}/app/library/${largest}`);
+  await page.getByText('The store behind the gateway cannot be reached just now.').waitFor();
+  broken = false;
+  await page.getByRole('button', { name: 'Try again' }).click();
+  await page.locator('[data-entry]').first().waitFor();
+
+  broken = true;
+  await page.locator('[data-entry]').last().scrollIntoViewIfNeeded();
+  await page.getByText('The following entries could not be read.').waitFor();
+  const before = (await entriesOf(page)).length;
+  broken = false;
+  await page.getByRole('button', { name: 'Try again' }).click();
+  await page.waitForFunction((n) => document.querySelectorAll('[data-entry]').length > n, before);
+
+  // A cursor that leads nowhere leads to the beginning.
+  await page.goto(`${base}/app/library/${largest}?at=nonsense`);
+  await page.getByText('That place in the library cannot be found any more').waitFor();
+  await page.locator('[data-entry]').first().waitFor();
+
+  for (const [path, words] of [
+    ['/app/library/g:demo:internal', 'There is no such library, or it is not open to readers who are not signed in.'],
+    ['/app/item/c:demo:nothing', 'There is no such item'],
+    ['/app/nowhere', 'This address leads nowhere.'],
+  ]) {
+    await page.goto(base + path);
+    await page.getByText(words).waitFor();
+  }
+  await page.context().setOffline(true);
+  await page.getByText('You are offline.').waitFor();
+  await page.context().setOffline(false);
+  await page.getByText('You are offline.').waitFor({ state: 'detached' });
+  await page.context().close();
+}
+
+// phone reads on a small screen, in the dark, and comes back to the same place.
+export async function phone({ sit, base }) {
+  const page = await sit('Ann', { viewport: { width: 360, height: 740 }, colorScheme: 'dark', hasTouch: true, isMobile: true });
+  await page.locator('[data-entry]').first().waitFor();
+  await fits(page, 'a library');
+  const dark = await page.evaluate(() => getComputedStyle(document.body).backgroundColor);
+
+  const far = page.locator('[data-entry]').nth(20);
+  await far.scrollIntoViewIfNeeded();
+  const title = await far.getByRole('heading').textContent();
+  const top = () => entry(page, title).evaluate((element) => Math.round(element.getBoundingClientRect().top));
+  const place = await top();
+  await openEntry(page, title);
+  await fits(page, 'an item');
+  await item(page).getByRole('button', { name: 'Share…' }).click();
+  await page.getByRole('combobox', { name: 'People and groups' }).waitFor();
+  await fits(page, 'the share dialog');
+  await page.keyboard.press('Escape');
+  await page.getByRole('button', { name: 'Back to the library' }).click();
+  await item(page).waitFor({ state: 'detached' });
+  expect(await top(), place, 'where the entry stands after coming back');
+
+  await page.getByRole('button', { name: 'Theme: system' }).click();
+  await page.getByRole('button', { name: 'Theme: light' }).waitFor();
+  const light = await page.evaluate(() => getComputedStyle(document.body).backgroundColor);
+  if (light === dark) throw new Error(`light and dark are both ${dark}`);
+  await page.reload();
+  await page.getByRole('button', { name: 'Theme: light' }).waitFor();
+  expect(await page.evaluate(() => getComputedStyle(document.body).backgroundColor), light, 'the theme after loading the page again');
+
+  for (const [path, heading] of [
+    ['/app/groups', 'My groups'],
+    ['/app/find?q=ann', 'Find a library'],
+    ['/app/members/g:demo:standard-library', 'The standard library'],
+    ['/app/library/g:demo:standard-library', 'The standard library'],
+  ]) {
+    await page.goto(base + path);
+    await page.getByRole('heading', { level: 1, name: heading }).waitFor();
+    await fits(page, path);
+  }
+  await page.context().close();
+}

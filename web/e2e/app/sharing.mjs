@@ -1,0 +1,214 @@
+// Sharing: what one reader does, the others see at once.
+import { dialog, entry, expect, focused, item, live, openEntry, says } from './desk.mjs';
+
+// title is an item that only this test knows.
+const title = 'On carrels';
+
+// together is one item's life before two readers: made, shared with two people
+// and a group, changed, quarrelled about, taken out, deleted.
+export async function together(desk) {
+  const ann = await desk.sit('Ann');
+  const cleo = await desk.sit('Cleo');
+  await Promise.all([live(ann), live(cleo)]);
+
+  const id = await create(ann);
+  await shareByKeyboard(ann);
+  await entry(cleo, title).waitFor();
+  const members = (await desk.api('Ann', '{ content(id: $id) { members { edges { role node { id } } } } }'.replace('$id', JSON.stringify(id)))).content.members.edges;
+  expect(
+    Object.fromEntries(members.map(({ role, node }) => [node.id, role])),
+    { 'g:demo:everyone': 'EDITOR', 'u:demo:ann': 'MANAGER', 'u:demo:ben': 'EDITOR', 'u:demo:cleo': 'EDITOR' },
+    'who has the item',
+  );
+
+  await openEntry(cleo, title);
+  await edit(ann, cleo);
+  await conflict(desk, ann, id);
+  await visibility(desk, ann, cleo, id);
+  await takeOut(desk, cleo, id);
+  await remove(ann, id);
+  await Promise.all([ann.context().close(), cleo.context().close()]);
+}
+
+async function create(page) {
+  await page.getByRole('button', { name: 'New' }).click();
+  await page.getByRole('textbox', { name: 'Link' }).fill('ftp://example.org');
+  await page.getByRole('button', { name: 'Create' }).click();
+  // Each fault stands at its field, and focus goes to the first of them.
+  await page.getByRole('textbox', { name: 'Title' }).and(page.locator('[aria-invalid="true"]')).waitFor();
+  await page.getByRole('textbox', { name: 'Link' }).and(page.locator('[aria-invalid="true"]')).waitFor();
+  expect(await focused(page), 'Title', 'the field that is led to');
+  await page.getByRole('textbox', { name: 'Title' }).fill(title);
+  await page.getByRole('textbox', { name: 'Link' }).fill('https://example.org/carrels');
+  await page.getByRole('textbox', { name: 'Description' }).fill('A desk with high sides.');
+  await page.getByRole('button', { name: 'Create' }).click();
+  await item(page).getByRole('heading', { level: 2, name: title }).waitFor();
+  await entry(page, title).waitFor();
+  return new URL(page.url()).searchParams.get('item');
+}
+
+// shareByKeyboard goes through the whole dialog without a mouse.
+async function shareByKeyboard(page) {
+  const share = item(page).getByRole('button', { name: 'Share…' });
+  await share.waitFor();
+  await share.focus();
+  await page.keyboard.press('Enter');
+  await dialog(page).waitFor();
+  const field = page.getByRole('combobox', { name: 'People and groups' });
+  const option = (name) => page.getByRole('option', { name });
+
+  // Nobody chosen is a fault, told at the field.
+  await field.focus();
+  await page.keyboard.press('Enter');
+  await page.getByText('Choose at least one person or group.').waitFor();
+
+  await page.keyboard.type('cle');
+  await option('Cleo Carter').waitFor();
+  await page.keyboard.press('Enter');
+  await page.getByRole('button', { name: 'Take out Cleo Carter' }).waitFor();
+  await page.keyboard.type('demo');
+  await option('Everyone at demo').waitFor();
+  await page.keyboard.press('Enter');
+  await page.getByRole('button', { name: 'Take out Everyone at demo' }).waitFor();
+  // The first Escape closes the list alone.
+  await page.keyboard.type('ben');
+  await option('Ben Baker').waitFor();
+  await page.keyboard.press('Escape');
+  await option('Ben Baker').waitFor({ state: 'detached' });
+  await dialog(page).waitFor();
+  await page.keyboard.press('ArrowDown');
+  await option('Ben Baker').waitFor();
+  await page.keyboard.press('Enter');
+  await page.getByRole('button', { name: 'Take out Ben Baker' }).waitFor();
+  // Whoever is chosen is not offered again; Backspace takes the last one out.
+  await page.keyboard.type('eli');
+  await option('Eli Evans').waitFor();
+  await page.keyboard.press('Enter');
+  await page.keyboard.press('Backspace');
+  await page.getByRole('button', { name: 'Take out Eli Evans' }).waitFor({ state: 'detached' });
+
+  await page.keyboard.press('Tab');
+  await page.keyboard.press('ArrowDown');
+  await dialog(page).getByRole('radio', { name: 'Editor' }).and(page.locator(':checked')).waitFor();
+  await page.keyboard.press('Tab');
+  expect(await focused(page), 'Cancel', 'after the roles');
+  await page.keyboard.press('Tab');
+  expect(await focused(page), 'Share', 'the last button');
+  await page.keyboard.press('Enter');
+  await dialog(page).waitFor({ state: 'detached' });
+  await says(page, 'Shared with Cleo Carter, Everyone at demo, Ben Baker.');
+  expect(await focused(page), 'Share…', 'where focus returns to');
+  await item(page).getByRole('region', { name: 'Shared with' }).getByText('Everyone at demo').waitFor();
+}
+
+// edit changes the item; the other reader sees it in the list and in the item
+// that is open.
+async function edit(ann, cleo) {
+  await item(ann).getByRole('button', { name: 'Edit…' }).click();
+  await dialog(ann).getByRole('textbox', { name: 'Description' }).fill('A desk with high sides, for one reader.');
+  await dialog(ann).getByRole('button', { name: 'Save' }).click();
+  await says(ann, 'Saved.');
+  await entry(cleo, title).getByText('A desk with high sides, for one reader.').waitFor();
+  await item(cleo).getByText('A desk with high sides, for one reader.').waitFor();
+  await item(cleo).getByText('version 2').waitFor();
+}
+
+// conflict has somebody else change the item while it is edited.
+async function conflict({ api }, ann, id) {
+  await item(ann).getByRole('button', { name: 'Edit…' }).click();
+  await dialog(ann).getByRole('textbox', { name: 'Description' }).fill('Mine.');
+  await api('Ann', 'mutation ($id: ID!) { updateContent(input: {id: $id, description: "Theirs."}) { userErrors { message } } }', { id });
+  await dialog(ann).getByText('Somebody has just changed this item.').waitFor();
+  await dialog(ann).getByRole('button', { name: 'Save' }).click();
+  await dialog(ann).getByText('Not saved: somebody has changed this item while you were editing.').waitFor();
+  await dialog(ann).getByText('Theirs.').waitFor();
+  await dialog(ann).getByRole('button', { name: 'Keep mine' }).click();
+  await dialog(ann).getByRole('button', { name: 'Save' }).click();
+  await dialog(ann).waitFor({ state: 'detached' });
+  const { content } = await api('Ann', 'query ($id: ID!) { content(id: $id) { description version } }', { id });
+  expect(content, { description: 'Mine.', version: 4 }, 'the item after the quarrel');
+}
+
+async function visibility({ sit }, ann, cleo, id) {
+  const path = `/app/item/${id}`;
+  const stranger = await sit(null, { path });
+  await stranger.getByText('There is no such item').waitFor();
+  await item(ann).getByRole('button', { name: 'Who may see it…' }).click();
+  await dialog(ann).getByRole('radio', { name: 'Everyone' }).check();
+  await dialog(ann).getByRole('button', { name: 'Change' }).click();
+  await says(ann, 'Changed who may see it.');
+  await item(cleo).getByText('Everyone', { exact: true }).first().waitFor();
+  await stranger.reload();
+  await stranger.getByRole('heading', { level: 1, name: title }).waitFor();
+  await stranger.context().close();
+}
+
+async function takeOut({ api }, cleo, id) {
+  await item(cleo).getByRole('button', { name: 'Remove from my library' }).click();
+  await entry(cleo, title).waitFor({ state: 'detached' });
+  await item(cleo).waitFor({ state: 'detached' });
+  const { content } = await api('Cleo', 'query ($id: ID!) { content(id: $id) { members { edges { node { id } } } } }', { id });
+  if (content.members.edges.some(({ node }) => node.id === 'u:demo:cleo')) throw new Error('Cleo still has the item');
+
+  // What is open to everyone can be taken back by oneself, and that is seen
+  // at once as well.
+  await cleo.goto(`${new URL(cleo.url()).origin}/app/item/${id}`);
+  await cleo.getByRole('button', { name: 'Add to my library' }).click();
+  await says(cleo, 'It is in your library.');
+  await cleo.getByRole('link', { name: 'My library' }).click();
+  await entry(cleo, title).waitFor();
+  await live(cleo);
+}
+
+async function remove(ann) {
+  await item(ann).getByRole('button', { name: 'Delete…' }).click();
+  await dialog(ann).getByRole('button', { name: 'Delete' }).click();
+  await says(ann, 'Deleted.');
+  await entry(ann, title).waitFor({ state: 'detached' });
+}
+
+// goneElsewhere: what is deleted leaves other readers' lists.
+export async function goneElsewhere({ api, sit }) {
+  const made = await api(
+    'Ann',
+    'mutation { createContent(input: {kind: NOTE, title: "Short-lived", visibility: PRIVATE, members: [{principalId: "u:demo:cleo", role: VIEWER}]}) { content { id } userErrors { message } } }',
+  );
+  const cleo = await sit('Cleo');
+  await entry(cleo, 'Short-lived').waitFor();
+  await live(cleo);
+  await api('Ann', 'mutation ($id: ID!) { deleteContent(input: {id: $id}) { deletedContentId } }', { id: made.createContent.content.id });
+  await entry(cleo, 'Short-lived').waitFor({ state: 'detached' });
+  await cleo.context().close();
+}
+
+// lostConnection: what happens while the socket is away is told when it is back.
+export async function lostConnection({ api, sit, base }) {
+  const sockets = [];
+  let refused = false;
+  const cleo = await sit(null);
+  await cleo.context().routeWebSocket('**/graphql', (socket) => {
+    if (refused) {
+      socket.close({ code: 1013, reason: 'later' });
+      return;
+    }
+    socket.connectToServer();
+    sockets.push(socket);
+  });
+  await cleo.reload();
+  await cleo.getByRole('banner').getByRole('button', { name: 'Sign in' }).click();
+  await cleo.getByRole('dialog').getByRole('button', { name: /^Cleo\b/ }).click();
+  await live(cleo);
+  refused = true;
+  for (const socket of sockets) await socket.close({ code: 1001, reason: 'going away' });
+  await cleo.getByText('The connection for live changes is lost; trying again.').waitFor({ state: 'attached' });
+
+  const make = 'mutation ($title: String!) { createContent(input: {kind: NOTE, title: $title, visibility: PRIVATE, members: [{principalId: "u:demo:cleo", role: VIEWER}]}) { userErrors { message } } }';
+  await api('Ann', make, { title: 'While you were away, one' });
+  await api('Ann', make, { title: 'While you were away, two' });
+  refused = false;
+  await cleo.evaluate(() => dispatchEvent(new Event('online')));
+  await entry(cleo, 'While you were away, two').waitFor();
+  await entry(cleo, 'While you were away, one').waitFor();
+  await cleo.goto(`${base}/app`);
+  await cleo.context().close();
+}

@@ -1,0 +1,52 @@
+// What the browser tests share: the installed browser, and what no page may do.
+import { chromium } from 'playwright-core';
+
+export const patience = 30_000;
+
+// start opens the browser. Its own talk with the network is switched off, so
+// that whatever is asked for, the page has asked.
+export function start() {
+  return chromium.launch({
+    executablePath: process.env.CHROMIUM ?? '/usr/bin/chromium',
+    args: [
+      '--no-sandbox',
+      '--disable-gpu',
+      '--disable-quic',
+      '--no-first-run',
+      '--disable-background-networking',
+      '--disable-component-update',
+      '--disable-sync',
+    ],
+  });
+}
+
+// baseAddress is where the gateway is; without it there is nothing to try.
+export function baseAddress() {
+  const base = process.env.BASE_URL;
+  if (base) return base;
+  console.error('BASE_URL is missing: the address of a gateway started with --dev');
+  process.exit(2);
+}
+
+// watch collects what must not happen: errors of scripts, refused resources,
+// and requests to any other origin.
+export function watch(page, base, faults = []) {
+  const own = new URL(base).host;
+  const foreign = (address) => {
+    const url = new URL(address);
+    if (/^(http|ws)s?:$/.test(url.protocol) && url.host !== own) faults.push(`asked ${url.origin} for ${url.pathname}`);
+  };
+  page.on('pageerror', (error) => faults.push(`error: ${error.message}`));
+  page.on('console', (message) => {
+    if (['error', 'warning'].includes(message.type())) faults.push(`console: ${message.text()}`);
+  });
+  page.on('request', (request) => foreign(request.url()));
+  page.on('websocket', (socket) => foreign(socket.url()));
+  return faults;
+}
+
+export function expect(got, want, what) {
+  if (JSON.stringify(got) !== JSON.stringify(want)) {
+    throw new Error(`${what}: ${JSON.stringify(got)} instead of ${JSON.stringify(want)}`);
+  }
+}
