@@ -2,7 +2,7 @@
 // whose results and variables the compiler knows. Where the contract says that
 // a field may be null, or which values an enum has, this must say it too.
 import { graphql, useFragment as read } from './made';
-import type { ItemFragment, LibraryQueryVariables, TypedDocumentString } from './made/graphql';
+import type { ChangedSubscription, ItemFragment, LibraryQueryVariables, TypedDocumentString } from './made/graphql';
 
 const Item = graphql(`
   fragment Item on Content {
@@ -57,10 +57,32 @@ const Update = graphql(`
   }
 `);
 
-export type Send = (request: { query: string; variables: unknown }) => Promise<{ data?: unknown; errors?: { message: string }[] }>;
+const Changed = graphql(`
+  subscription Changed($id: ID!, $after: Cursor) {
+    libraryChanged(principalId: $id, after: $after) {
+      __typename
+      ... on LibraryEntryPlaced {
+        edge {
+          node {
+            ...Item
+          }
+        }
+      }
+      ... on LibraryEntryRemoved {
+        contentId
+      }
+    }
+  }
+`);
+
+export type Send = (request: { query: string; variables: unknown }) => Promise<{ data?: unknown; errors?: readonly { message: string }[] | undefined }>;
+export type Follow = (request: { query: string; variables: Record<string, unknown> }) => AsyncIterable<{ data?: unknown }>;
 
 export class Application {
-  constructor(private readonly send: Send) {}
+  constructor(
+    private readonly send: Send,
+    private readonly follow: Follow,
+  ) {}
 
   async execute<Result, Variables>(document: TypedDocumentString<Result, Variables>, variables: NoInfer<Variables>): Promise<Result> {
     const { data, errors } = await this.send({ query: document.toString(), variables });
@@ -92,5 +114,19 @@ export class Application {
     if (fault) return fault.code === 'CONFLICT' ? `conflict in ${fault.field?.join('.')}` : fault.code;
     const item = read(Item, updateContent?.content);
     return item?.kind === 'NOTE' ? item.title : '';
+  }
+
+  // changes tells of a library as it changes, from a cursor on.
+  async *changes(id: string, after: string): AsyncGenerator<string> {
+    for await (const { data } of this.follow({ query: Changed.toString(), variables: { id, after } })) {
+      const { libraryChanged } = data as ChangedSubscription;
+      switch (libraryChanged.__typename) {
+        case 'LibraryEntryPlaced':
+          yield `placed ${read(Item, libraryChanged.edge.node).title}`;
+          break;
+        case 'LibraryEntryRemoved':
+          yield `removed ${libraryChanged.contentId}`;
+      }
+    }
   }
 }

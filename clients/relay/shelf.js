@@ -109,3 +109,22 @@ graphql`
     }
   }
 `;
+
+graphql`
+  subscription shelfChangedSubscription($id: ID!, $after: Cursor, $connections: [ID!]!) {
+    libraryChanged(principalId: $id, after: $after) {
+      ... on LibraryEntryPlaced {
+        edge @appendEdge(connections: $connections) {
+          cursor
+          role
+          node {
+            ...shelf_item
+          }
+        }
+      }
+      ... on LibraryEntryRemoved {
+        contentId @deleteEdge(connections: $connections)
+      }
+    }
+  }
+`;

@@ -7,9 +7,13 @@ import { isDeepStrictEqual } from 'node:util';
 import { ApolloClient, ApolloLink, gql, HttpLink, InMemoryCache } from '@apollo/client';
 import { CombinedGraphQLErrors } from '@apollo/client/errors';
 import { PersistedQueryLink } from '@apollo/client/link/persisted-queries';
+import { GraphQLWsLink } from '@apollo/client/link/subscriptions';
 import { relayStylePagination } from '@apollo/client/utilities';
+import { createClient } from 'graphql-ws';
 import { filter, firstValueFrom, timeout } from 'rxjs';
-import { ask, createItem, createShelf, endpoint, token } from '../gateway.mjs';
+import WebSocket from 'ws';
+import { libraryChanged, placeOf, rename, take } from '../changes.mjs';
+import { ask, createItem, createShelf, endpoint, socketEndpoint, token } from '../gateway.mjs';
 
 const { __schema: schema } = await ask('{ __schema { types { kind name possibleTypes { name } } } }');
 const possibleTypes = Object.fromEntries(schema.types.filter((t) => t.possibleTypes).map((t) => [t.name, t.possibleTypes.map((p) => p.name)]));
@@ -138,6 +142,31 @@ test('mutations update the cache without a second query', async () => {
   await shown.shows(['A', 'c']);
   shown.stop();
   assert.equal(sent.filter(({ body }) => body.operationName === 'Library').length, 1);
+});
+
+test('a subscription updates the cache', async () => {
+  const { id, items } = await createShelf('apollo-changes', ['a', 'b']);
+  const socket = createClient({ url: socketEndpoint, webSocketImpl: WebSocket, connectionParams: { authorization: `Bearer ${token}` }, retryAttempts: 0 });
+  const { client } = application(ApolloLink.split(({ operationType }) => operationType === 'subscription', new GraphQLWsLink(socket)));
+  const shown = await watched(client, { id, first: 10 });
+  const stop = shown.query.subscribeToMore({
+    document: gql(libraryChanged),
+    variables: { id, after: await placeOf(id) },
+    updateQuery(previous, { subscriptionData: { data } }) {
+      const { edge, contentId = edge.node.id } = data.libraryChanged;
+      const others = previous.principal.library.edges.filter((e) => e.node.id !== contentId);
+      return { principal: { ...previous.principal, library: { ...previous.principal.library, edges: edge ? [...others, edge] : others } } };
+    },
+  });
+  await createItem('c', id);
+  await shown.shows(['a', 'b', 'c']);
+  await rename(items[0], 'A');
+  await shown.shows(['b', 'c', 'A']);
+  await take(items[1], id);
+  await shown.shows(['c', 'A']);
+  stop();
+  shown.stop();
+  await socket.dispose();
 });
 
 test('errors come with their codes', async () => {

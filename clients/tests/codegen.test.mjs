@@ -4,8 +4,10 @@ import assert from 'node:assert/strict';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, before, test } from 'node:test';
+import { createClient } from 'graphql-sse';
+import { placeOf, rename, take } from '../changes.mjs';
 import { generate } from '../codegen/generate.mjs';
-import { createShelf, post, token } from '../gateway.mjs';
+import { createItem, createShelf, endpoint, post, token } from '../gateway.mjs';
 
 let made;
 before(async () => {
@@ -14,12 +16,14 @@ before(async () => {
 });
 after(() => made.remove());
 
+const events = createClient({ url: endpoint, headers: { authorization: `Bearer ${token}` }, retryAttempts: 0 });
+after(() => events.dispose());
 const send = async (request) => (await post(request, { authorization: `Bearer ${token}` })).body;
 
 test('a typed application pages both ways and mutates', async () => {
   const { Application } = made.require('./built/shelf.js');
   const { id, items } = await createShelf('codegen', ['a', 'b', 'c', 'd', 'e']);
-  const app = new Application(send);
+  const app = new Application(send, (request) => events.iterate(request));
   const titles = async (...how) => (await app.walk(id, 2, ...how)).map((item) => item.title);
   assert.deepEqual(await titles(), ['a', 'b', 'c', 'd', 'e']);
   assert.deepEqual(await titles(true), ['a', 'b', 'c', 'd', 'e']);
@@ -29,6 +33,29 @@ test('a typed application pages both ways and mutates', async () => {
   const [item] = await app.walk(id, 1);
   assert.equal(item.createdBy.displayName, 'Ann Archer');
   assert.match(item.lastModified, /^2.*\.\d{6}Z$/);
+});
+
+test('a typed application is told of changes', async () => {
+  const { Application } = made.require('./built/shelf.js');
+  const { id, items } = await createShelf('codegen-changes', ['a']);
+  const changes = new Application(send, (request) => events.iterate(request)).changes(id, await placeOf(id));
+  const until = async (words) => {
+    const others = [];
+    for (let n = 0; n < 100; n++) {
+      const { value, done } = await changes.next();
+      if (value === words) return;
+      if (done) break;
+      others.push(value);
+    }
+    assert.fail(`"${words}" was not told, but ${others.join(', ')}`);
+  };
+  const b = await createItem('b', id);
+  await until('placed b');
+  await rename(items[0], 'A');
+  await until('placed A');
+  await take(b, id);
+  await until(`removed ${b}`);
+  await changes.return();
 });
 
 test('the compiler knows what may be null, and the names and values of the contract', async () => {

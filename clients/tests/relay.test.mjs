@@ -2,6 +2,8 @@
 // runtime with what the compiler made. Documents go by their digests.
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
+import { isDeepStrictEqual } from 'node:util';
+import { createClient } from 'graphql-ws';
 import {
   commitMutation,
   createOperationDescriptor,
@@ -9,10 +11,14 @@ import {
   fetchQuery,
   getSingularSelector,
   Network,
+  Observable,
   RecordSource,
+  requestSubscription,
   Store,
 } from 'relay-runtime';
-import { ask, createItem, createShelf, post, token } from '../gateway.mjs';
+import WebSocket from 'ws';
+import { placeOf, rename, take } from '../changes.mjs';
+import { ask, createItem, createShelf, post, socketEndpoint, token } from '../gateway.mjs';
 import { compile } from '../relay/compile.mjs';
 
 let made;
@@ -25,7 +31,12 @@ after(() => made.remove());
 class Application {
   constructor() {
     this.sent = []; // the names of operations, and whether their texts went with them
-    this.environment = new Environment({ network: Network.create((request, variables) => this.fetch(request, variables)), store: new Store(new RecordSource()) });
+    this.socket = createClient({ url: socketEndpoint, webSocketImpl: WebSocket, connectionParams: { authorization: `Bearer ${token}` }, retryAttempts: 0 });
+    const network = Network.create(
+      (request, variables) => this.fetch(request, variables),
+      ({ id }, variables) => Observable.create((sink) => this.socket.subscribe({ query: made.persisted[id], variables }, sink)),
+    );
+    this.environment = new Environment({ network, store: new Store(new RecordSource()) });
   }
 
   // fetch sends the digest alone, and the text only where it is not known yet.
@@ -63,6 +74,33 @@ class Application {
     });
   }
 
+  // follow keeps the connection as it is at the gateway, from a cursor on.
+  follow(after) {
+    const variables = { id: this.variables.id, after, connections: [this.library().__id] };
+    this.heard = () => {};
+    const subscription = requestSubscription(this.environment, {
+      subscription: made.artifact('shelfChangedSubscription'),
+      variables,
+      onNext: () => this.heard(),
+      onError: (fault) => this.heard(fault),
+    });
+    return () => {
+      subscription.dispose();
+      return this.socket.dispose();
+    };
+  }
+
+  // shows waits until the connection holds items of those titles.
+  shows(titles) {
+    return new Promise((resolve, reject) => {
+      this.heard = (fault) => {
+        if (fault) reject(fault);
+        else if (isDeepStrictEqual(this.library().titles, titles)) resolve();
+      };
+      this.heard();
+    });
+  }
+
   // library is the connection as components would read it from the cache.
   library() {
     const { data } = this.environment.lookup(this.operation.fragment);
@@ -73,8 +111,8 @@ class Application {
 }
 
 test('the compiler takes the schema', () => {
-  assert.match(made.told, /8 reader, 6 normalization, 9 operation text/);
-  assert.equal(Object.keys(made.persisted).length, 6);
+  assert.match(made.told, /9 reader, 7 normalization, 10 operation text/);
+  assert.equal(Object.keys(made.persisted).length, 7);
 });
 
 test('pages forwards and backwards fill one connection', async () => {
@@ -138,6 +176,20 @@ test('mutations update the connection without a second query', async () => {
   const cursor = app.library().edges.at(-1).cursor;
   const next = await ask('query ($id: ID!, $after: Cursor) { group(id: $id) { library(after: $after) { nodes { title } } } }', { id, after: cursor });
   assert.deepEqual(next.group.library.nodes, [{ title: 'A' }]);
+});
+
+test('a subscription updates the connection', async () => {
+  const { id, items } = await createShelf('relay-changes', ['a', 'b']);
+  const app = new Application();
+  await app.open({ id, first: 10 });
+  const stop = app.follow(await placeOf(id));
+  await createItem('c', id);
+  await app.shows(['a', 'b', 'c']);
+  await rename(items[0], 'A');
+  await app.shows(['A', 'b', 'c']);
+  await take(items[1], id);
+  await app.shows(['A', 'c']);
+  await stop();
 });
 
 test('documents go by their digests, with their texts at most once', async () => {

@@ -1,13 +1,17 @@
 // urql with its normalised cache, its pagination in the manner of Relay, and its
 // persisted documents.
 import assert from 'node:assert/strict';
-import { test } from 'node:test';
-import { Client, fetchExchange, gql } from '@urql/core';
+import { after, test } from 'node:test';
+import { isDeepStrictEqual } from 'node:util';
+import { Client, fetchExchange, gql, subscriptionExchange } from '@urql/core';
 import { cacheExchange } from '@urql/exchange-graphcache';
 import { relayPagination } from '@urql/exchange-graphcache/extras';
 import { persistedExchange } from '@urql/exchange-persisted';
 import { getIntrospectionQuery } from 'graphql';
-import { ask, createItem, createShelf, endpoint, token } from '../gateway.mjs';
+import { createClient } from 'graphql-ws';
+import WebSocket from 'ws';
+import { libraryChanged, placeOf, rename, take } from '../changes.mjs';
+import { ask, createItem, createShelf, endpoint, socketEndpoint, token } from '../gateway.mjs';
 
 const schema = await ask(getIntrospectionQuery());
 
@@ -45,29 +49,37 @@ function edit(cache, id, change) {
   }
 }
 
+// without are the edges but that of an item.
+const without = (cache, edges, contentId) => edges.filter((edge) => cache.resolve(edge, 'node') !== cache.keyOfEntity({ __typename: 'Content', id: contentId }));
+
 const updates = {
   Mutation: {
     shareContent(result, { input }, cache) {
       for (const edge of result.shareContent.edges ?? []) edit(cache, input.principalIds[0], (edges) => [...edges, edge]);
     },
     removeFromLibrary({ removeFromLibrary: { removedContentId } }, { input }, cache) {
-      const removed = cache.keyOfEntity({ __typename: 'Content', id: removedContentId });
-      edit(cache, input.principalId, (edges) => edges.filter((edge) => cache.resolve(edge, 'node') !== removed));
+      edit(cache, input.principalId, (edges) => without(cache, edges, removedContentId));
+    },
+  },
+  Subscription: {
+    libraryChanged({ libraryChanged: { edge, contentId = edge.node.id } }, { principalId }, cache) {
+      edit(cache, principalId, (edges) => [...without(cache, edges, contentId), ...(edge ? [edge] : [])]);
     },
   },
 };
 
 // application is a client with a cache of its own; sent are its requests. A
 // cursor is the key of an edge: no two have the same.
-function application(...exchanges) {
+function application(exchanges = [], options = {}) {
   const sent = [];
   const library = relayPagination();
   const client = new Client({
     url: endpoint,
     preferGetMethod: false,
+    ...options,
     fetchOptions: { headers: { authorization: `Bearer ${token}` } },
     fetch: (url, options) => {
-      sent.push(JSON.parse(options.body));
+      if (options.body) sent.push(JSON.parse(options.body));
       return fetch(url, options);
     },
     exchanges: [
@@ -140,6 +152,42 @@ test('mutations update the cache without a second query', async () => {
   assert.equal(sent.filter((body) => body.operationName === 'Library').length, 1);
 });
 
+const socket = createClient({ url: socketEndpoint, webSocketImpl: WebSocket, connectionParams: { authorization: `Bearer ${token}` }, retryAttempts: 0 });
+const transports = {
+  'over a websocket': () =>
+    application([subscriptionExchange({ forwardSubscription: (request) => ({ subscribe: (sink) => ({ unsubscribe: socket.subscribe(request, sink) }) }) })]),
+  'by server-sent events': () => application([], { fetchSubscriptions: true }),
+};
+after(() => socket.dispose());
+
+for (const [name, create] of Object.entries(transports)) {
+  test(`a subscription ${name} updates the cache`, async () => {
+    const { id, items } = await createShelf(`urql-changes-${name.split(' ').at(-1)}`, ['a', 'b']);
+    const { client } = create();
+    let titles;
+    let heard = () => {};
+    const shows = (wanted) =>
+      new Promise((resolve) => {
+        heard = () => isDeepStrictEqual(titles, wanted) && resolve();
+        heard();
+      });
+    const query = client.query(LIBRARY, { id, first: 10 }).subscribe(({ data }) => {
+      titles = data && titlesOf(data.group.library);
+      heard();
+    });
+    await shows(['a', 'b']);
+    const changes = client.subscription(gql(libraryChanged), { id, after: await placeOf(id) }).subscribe(({ error }) => assert.equal(error, undefined));
+    await createItem('c', id);
+    await shows(['a', 'b', 'c']);
+    await rename(items[0], 'A');
+    await shows(['b', 'c', 'A']);
+    await take(items[1], id);
+    await shows(['c', 'A']);
+    changes.unsubscribe();
+    query.unsubscribe();
+  });
+}
+
 test('errors come with their codes', async () => {
   const { error } = await application().client.query(LIBRARY, { id: 'nonsense', first: 1 });
   assert.deepEqual(error.graphQLErrors.map((e) => [e.path, e.extensions.code]), [[['group'], 'BAD_USER_INPUT']]);
@@ -152,7 +200,7 @@ test('persisted documents: the digest first, and the text once', async () => {
   `;
   const texts = [];
   for (let n = 0; n < 2; n++) {
-    const { client, sent } = application(persistedExchange({ preferGetForPersistedQueries: false }));
+    const { client, sent } = application([persistedExchange({ preferGetForPersistedQueries: false })]);
     assert.equal((await must(client.query(query, { id }))).group.library.nodes[0].title, 'a');
     texts.push(sent.map((body) => Boolean(body.query)));
   }

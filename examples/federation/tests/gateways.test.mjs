@@ -5,6 +5,8 @@ import { appendFileSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
+import { isDeepStrictEqual } from 'node:util';
+import { createClient } from 'graphql-sse';
 import { serveApollo } from '../apollo.mjs';
 import { serveBookmarks } from '../bookmarks.mjs';
 import { compose } from '../compose.mjs';
@@ -44,6 +46,9 @@ const gateways = {
   'Apollo Gateway': () => serveApollo({ supergraphSdl: readFileSync(files.apollo, 'utf8') }),
   'Hive Gateway': () => serveHive({ supergraph: files.hive }),
 };
+
+// Apollo Gateway has no subscriptions.
+const subscribing = ['Hive Gateway'];
 
 for (const [name, serve] of Object.entries(gateways)) {
   describe(name, () => {
@@ -167,6 +172,33 @@ for (const [name, serve] of Object.entries(gateways)) {
       assert.ok(!data?.viewer && !data?.bookmarks);
       assert.ok(errors.length > 0 && errors.every((e) => e.extensions.code === 'UNAUTHENTICATED'));
     });
+
+    if (subscribing.includes(name)) {
+      test('a subscription goes through, and the other subgraph adds to each event', async () => {
+        const id = await create('to be changed');
+        await bookmark(ann, id, 'mine');
+        const made = 'mutation { createGroup(input: {tenant: "demo", name: "followers", displayName: "Followers"}) { userErrors { code } } }';
+        assert.deepEqual(await must(ann, made), { createGroup: { userErrors: [] } });
+        const group = 'g:demo:followers';
+        const share = 'mutation ($id: ID!, $group: ID!) { shareContent(input: {contentId: $id, principalIds: [$group]}) { edges { cursor } } }';
+        const { shareContent } = await must(ann, share, { id, group });
+        const client = createClient({ url: gateway.url, headers: { authorization: `Bearer ${ann}` }, retryAttempts: 0 });
+        const query = `subscription ($group: ID!, $after: Cursor) { libraryChanged(principalId: $group, after: $after) {
+          __typename ... on LibraryEntryPlaced { edge { node { title bookmark { note } } } } } }`;
+        const changes = client.iterate({ query, variables: { group, after: shareContent.edges[0].cursor } });
+        await must(ann, 'mutation ($id: ID!) { updateContent(input: {id: $id, title: "changed"}) { userErrors { code } } }', { id });
+        const wanted = { __typename: 'LibraryEntryPlaced', edge: { node: { title: 'changed', bookmark: { note: 'mine' } } } };
+        const others = [];
+        for (let n = 0; n < 100 && !isDeepStrictEqual(others.at(-1), wanted); n++) {
+          const { value, done } = await changes.next();
+          assert.ok(!done && !value.errors, JSON.stringify(value));
+          others.push(value.data.libraryChanged); // what happened shortly before may be told again
+        }
+        assert.deepEqual(others.at(-1), wanted);
+        await changes.return();
+        client.dispose();
+      });
+    }
 
     test('mutations of both, in order', async () => {
       const id = await create('before');

@@ -1,21 +1,32 @@
 // A recorder stands between the gateways and Carrel and keeps what passes.
 import { createServer } from 'node:http';
 
+// operationOf is what a request asks for, by POST or GET.
+function operationOf(body, search) {
+  if (body) return JSON.parse(body);
+  const { variables, ...rest } = Object.fromEntries(search);
+  return { ...rest, variables: variables && JSON.parse(variables) };
+}
+
 export async function recorder(target) {
   const seen = [];
   const server = createServer(async (request, response) => {
     const chunks = [];
     for await (const chunk of request) chunks.push(chunk);
-    const body = Buffer.concat(chunks).toString();
-    const { authorization, accept } = request.headers;
-    const answer = await fetch(target, {
-      method: request.method,
-      headers: { 'content-type': 'application/json', ...(accept && { accept }), ...(authorization && { authorization }) },
-      body,
-    });
-    seen.push({ authorization, ...JSON.parse(body) });
-    response.writeHead(answer.status, { 'content-type': answer.headers.get('content-type') });
-    response.end(await answer.text());
+    const body = chunks.length > 0 ? Buffer.concat(chunks).toString() : undefined;
+    const { search, searchParams } = new URL(request.url, target);
+    const headers = Object.fromEntries(['content-type', 'accept', 'authorization'].filter((name) => request.headers[name]).map((name) => [name, request.headers[name]]));
+    seen.push({ authorization: headers.authorization, ...operationOf(body, searchParams) });
+    const gone = new AbortController();
+    response.once('close', () => gone.abort());
+    try {
+      const answer = await fetch(target + search, { signal: gone.signal, method: request.method, headers, body });
+      response.writeHead(answer.status, { 'content-type': answer.headers.get('content-type') });
+      for await (const chunk of answer.body) response.write(chunk);
+      response.end();
+    } catch (fault) {
+      response.destroy(gone.signal.aborted ? undefined : fault); // a client that is gone needs no answer
+    }
   });
   await new Promise((resolve, reject) => server.once('error', reject).listen(0, '127.0.0.1', resolve));
   return {

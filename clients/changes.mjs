@@ -1,0 +1,59 @@
+// What is told of a library as it changes.
+import { ask } from './gateway.mjs';
+
+export const libraryChanged = `
+  subscription LibraryChanged($id: ID!, $after: Cursor) {
+    libraryChanged(principalId: $id, after: $after) {
+      __typename
+      ... on LibraryEntryPlaced {
+        edge {
+          cursor
+          role
+          node {
+            id
+            title
+            version
+          }
+        }
+      }
+      ... on LibraryEntryRemoved {
+        contentId
+      }
+    }
+  }
+`;
+
+// placeOf is a place in a library from which on changes are told: whoever
+// subscribes with it misses nothing, however long it takes to be heard.
+export async function placeOf(id) {
+  const { principal } = await ask('query ($id: ID!) { principal(id: $id) { library(last: 1) { pageInfo { endCursor } } } }', { id });
+  return principal.library.pageInfo.endCursor;
+}
+
+// inWords says in a line what a change is.
+export function inWords(change) {
+  return change.__typename === 'LibraryEntryPlaced' ? `placed ${change.edge.node.title}` : `removed ${change.contentId}`;
+}
+
+// heard reads results until a change is told in those words. What happened
+// shortly before may be told again, so others may come first.
+export async function heard(iterator, words) {
+  const others = [];
+  for (let n = 0; n < 100; n++) {
+    const { value, done } = await iterator.next();
+    if (done) break;
+    if (value.errors) throw new Error(JSON.stringify(value.errors));
+    const change = value.data.libraryChanged;
+    if (inWords(change) === words) return change;
+    others.push(inWords(change));
+  }
+  throw new Error(`"${words}" was not told, but ${others.join(', ')}`);
+}
+
+export async function rename(id, title) {
+  await ask('mutation ($in: UpdateContentInput!) { updateContent(input: $in) { userErrors { code message } } }', { in: { id, title } });
+}
+
+export async function take(contentId, principalId) {
+  await ask('mutation ($in: RemoveFromLibraryInput!) { removeFromLibrary(input: $in) { userErrors { code message } } }', { in: { contentId, principalId } });
+}
