@@ -60,7 +60,7 @@ func TestAMeasuredStoreIsTheStore(t *testing.T) {
 		methods[method] = true
 	}
 	// All of library.Store but EnforceBatch, which asks nothing.
-	if len(methods) != 32 {
+	if len(methods) != 40 {
 		t.Errorf("%d methods were counted: %v", len(methods), methods)
 	}
 	if len(told(t, m, `store_call_seconds_count{method="Commit",outcome="refused"`)) != 1 {

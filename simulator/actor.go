@@ -119,7 +119,7 @@ func (a *Actor) Wait(ctx context.Context, l library.Latch, d time.Duration) (boo
 	lt.waiters = append(lt.waiters, t)
 	t.ended = ctx.Err
 	a.s.wait(t, d)
-	t.ended = nil
+	t.ended, t.waited = nil, a.s.steps
 	if lt.open {
 		return true, nil
 	}

@@ -12,15 +12,16 @@ import (
 // The kinds of violations. Those of the first four are what the protocol
 // promises its users, and what an ablation must lead to.
 const (
-	wrongLibrary = "wrong library"   // the derived rows are not what the headers justify
-	leftOver     = "left over"       // a leaving row, an unsettled position, an entry in flight
-	lostChange   = "lost change"     // an answer that is not true
-	wrongPage    = "wrong page"      // a reader saw what it must not, or something twice
-	falseAnswer  = "false answer"    // COMPLETE was said where it was not
-	brokenHeader = "broken header"   // the chain of states is not what operations explain
-	noEnd        = "no end"          // changes under way are never finished
-	defect       = "defect"          // a panic
-	disagreement = "audit disagrees" // the product's own audit says otherwise
+	wrongLibrary  = "wrong library"   // the derived rows are not what the headers justify
+	leftOver      = "left over"       // a leaving row, an unsettled position, an entry in flight
+	lostChange    = "lost change"     // an answer that is not true
+	wrongPage     = "wrong page"      // a reader saw what it must not, or something twice
+	wrongFollower = "wrong follower"  // a subscriber was told what it must not, or not all
+	falseAnswer   = "false answer"    // COMPLETE was said where it was not
+	brokenHeader  = "broken header"   // the chain of states is not what operations explain
+	noEnd         = "no end"          // changes under way are never finished
+	defect        = "defect"          // a panic
+	disagreement  = "audit disagrees" // the product's own audit says otherwise
 )
 
 // Violation is something wrong that a schedule has led to.

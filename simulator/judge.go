@@ -15,6 +15,9 @@ func (r *run) judge() {
 	for _, w := range r.walks {
 		w.check(r.hist, r.report)
 	}
+	for _, f := range r.followers {
+		f.check(r.hist, r.report)
+	}
 	if r.s.chance(128) || len(r.found) > 0 {
 		r.compare()
 	}

@@ -18,6 +18,9 @@ type process struct {
 	// started opens when it has started, or failed to.
 	started library.Latch
 	failed  error
+	// announces: it tells others what it changes. Where nobody follows anything
+	// it need not, and schedules are shorter.
+	announces bool
 	// leaves: it was told to drain.
 	leaves bool
 }
@@ -34,7 +37,11 @@ func (p *process) boot(ctx context.Context, tune library.Tuning) error {
 	p.c.calm = true
 	defer func() { p.c.calm = false }()
 	p.j = journal.New(ctx, p.c, p.a, nil, tune.Without)
-	svc, err := library.New(ctx, library.Config{Store: p.c, Runtime: p.a, Journal: p.j, Tuning: tune})
+	c := library.Config{Store: p.c, Runtime: p.a, Journal: p.j, Tuning: tune}
+	if p.announces {
+		c.Bulletin = p.c
+	}
+	svc, err := library.New(ctx, c)
 	if err != nil {
 		p.failed = err
 		return err

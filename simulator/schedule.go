@@ -47,6 +47,8 @@ type run struct {
 	procs []*process
 	users []*client
 	walks []*reader
+	// followers keep libraries before their users' eyes.
+	followers []*follower
 	// lateness is the chance, in 1024, that a late write arrives at a step.
 	lateness   uint64
 	recoverers int
@@ -134,6 +136,7 @@ func (r *run) draw() {
 		r.ops = r.w.plan(s, 2, 6, kinds[:])
 	}
 	r.drawFaults()
+	r.drawFollowers()
 	s.slow = slow
 	for range users {
 		r.users = append(r.users, &client{readers: s.pick(2)})
@@ -195,6 +198,7 @@ func (r *run) play() {
 	for range r.recoverers {
 		r.recoverer()
 	}
+	r.refollow()
 	if !r.until("the operations", r.idle) {
 		return
 	}
@@ -206,10 +210,12 @@ func (r *run) play() {
 	switch s.pick(5) {
 	case 0, 1:
 		r.live(0)
+		r.listen()
 	case 2:
 		r.drain()
 	}
 	r.clear()
+	r.hearAgain()
 	if !r.seen(noEnd, defect) {
 		r.judge()
 	}
@@ -252,6 +258,11 @@ func (r *run) between() {
 			r.start(c)
 		}
 	}
+	for _, f := range r.followers {
+		if f.p.a.dead && r.s.chance(64) {
+			r.refollow()
+		}
+	}
 }
 
 // idle tells whether all clients have ended.
@@ -275,7 +286,7 @@ func (r *run) process(name string) *process {
 		skew = time.Duration(s.pick(6_000)-3_000) * time.Millisecond
 	}
 	a := s.NewActor(fmt.Sprintf("%s%d", name, len(r.procs)+1), skew, []uint64{0, 64}[s.pick(2)])
-	p := &process{a: a, c: NewClient(r.st, a)}
+	p := &process{a: a, c: NewClient(r.st, a), announces: len(r.followers) > 0}
 	r.procs = append(r.procs, p)
 	return p
 }

@@ -54,6 +54,7 @@ type task struct {
 	wakeAt time.Duration // of a timed wait; 0: none
 	timed  bool          // the wait ended by time
 	ended  func() error  // the error of the wait's context
+	waited int           // the step at which it has ceased to wait for a latch
 	// sending is the write that the task has sent and that has not arrived.
 	sending *message
 }

@@ -23,12 +23,14 @@ type Store struct {
 	dues       []library.Due
 	creations  []library.Creation
 	settings   []setting
-	late       []*message // writes that have not arrived yet
-	faults     Faults
-	struck     int // faults so far, clients that gave up among them
-	without    library.Ablation
-	history    *History // nil: not kept
-	Trace      func(format string, args ...any)
+
+	announcements []*announcementCell // by process
+	late          []*message          // writes that have not arrived yet
+	faults        Faults
+	struck        int // faults so far, clients that gave up among them
+	without       library.Ablation
+	history       *History // nil: not kept
+	Trace         func(format string, args ...any)
 }
 
 // message is a write under way.

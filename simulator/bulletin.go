@@ -1,0 +1,48 @@
+package simulator
+
+import (
+	"cmp"
+	"context"
+	"slices"
+
+	"carrel/library"
+)
+
+var _ library.Bulletin = (*Client)(nil)
+
+// announcementCell is what a process announces. It is kept for ever: what is
+// old says nothing.
+type announcementCell struct {
+	cell
+	library.Announcement
+}
+
+func compareAnnouncement(c *announcementCell, process library.LaneID) int {
+	return cmp.Compare(c.Process, process)
+}
+
+// Announce replaces the announcement of a process, unless a later one stands.
+func (c *Client) Announce(ctx context.Context, a library.Announcement) error {
+	a.Touched, a.Updated = slices.Clone(a.Touched), slices.Clone(a.Updated)
+	return c.write(ctx, "Announce", "", func() {
+		st := c.st
+		i, ok := find(st.announcements, a.Process, compareAnnouncement)
+		if !ok {
+			st.announcements = slices.Insert(st.announcements, i, &announcementCell{})
+		}
+		if cell := st.announcements[i]; cell.put(a.Stamp) {
+			cell.Announcement = a
+		}
+	}, nil)
+}
+
+// Announcements are those of all processes.
+func (c *Client) Announcements(ctx context.Context) ([]library.Announcement, error) {
+	var all []library.Announcement
+	err := c.read(ctx, "Announcements", func() {
+		for _, cell := range c.st.announcements {
+			all = append(all, cell.Announcement)
+		}
+	})
+	return all, err
+}

@@ -1,0 +1,273 @@
+package simulator
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"carrel/library"
+)
+
+// follower is a client that keeps a library before its user's eyes: it reads
+// it, follows it, applies what it is told, and resumes from its last cursor
+// when a process dies or the connection ends.
+type follower struct {
+	viewer, owner library.PrincipalID
+	p             *process
+	running       bool
+	// held says that holds is what the library was once, and has been since: it
+	// is not while the library must be read again.
+	held   bool
+	holds  []string // as shown, by id
+	cursor *string  // the last one got; nil where the library was empty
+	// leave ends the connection.
+	leave context.CancelFunc
+	told  []telling
+	// blind: the owner is not to be seen any more.
+	blind bool
+}
+
+// telling is what a follower was told, with the steps in which it was decided.
+type telling struct {
+	start, end int
+	id         library.ContentID
+	placed     bool
+	// begins: it is the first one on a connection.
+	begins bool
+}
+
+// hearBeyond is how long after the last change everything must have been told:
+// two rounds of looking at every library, with what they take.
+const hearBeyond = 150 * time.Second
+
+// drawFollowers decides who follows what.
+func (r *run) drawFollowers() {
+	s := r.s
+	if !s.chance(100) {
+		return
+	}
+	viewers := []library.PrincipalID{"", ann, bob, cid}
+	for range 1 + s.pick(2) {
+		f := &follower{owner: r.w.principals[s.pick(len(r.w.principals))], viewer: viewers[s.pick(4)]}
+		if r.w.focus != "" && s.chance(700) {
+			f.owner = r.w.focus
+		}
+		r.followers = append(r.followers, f)
+	}
+}
+
+// follow lets a follower begin, or go on, through a process.
+func (r *run) follow(f *follower, p *process) {
+	f.p, f.running = p, true
+	var ctx context.Context
+	ctx, f.leave = context.WithCancel(r.ctx)
+	p.a.Spawn(nil, func() {
+		defer func() { f.running = false }()
+		if p.boot(ctx, r.tune) != nil {
+			return
+		}
+		// A store that does not answer is asked again, not for ever.
+		for range 20 {
+			if r.connect(ctx, f) || ctx.Err() != nil {
+				return
+			}
+			_ = p.a.After(ctx, time.Duration(r.s.pick(2_000_000))*time.Microsecond)
+		}
+	})
+}
+
+// connect follows until the connection ends. It tells whether there is no more
+// to be done.
+func (r *run) connect(ctx context.Context, f *follower) bool {
+	svc, s := f.p.svc, r.s
+	// An empty page has no cursor: then one follows first, and reads after.
+	readsFirst := !f.held && s.chance(512)
+	if readsFirst && r.readWhole(ctx, f) != nil {
+		return false
+	}
+	after := f.cursor
+	if !f.held {
+		after = nil
+	}
+	following, err := svc.Follow(ctx, &library.Viewer{User: f.viewer}, string(f.owner), after)
+	if err != nil {
+		return r.refused(f, err)
+	}
+	defer following.Close()
+	if !readsFirst && !f.held || after == nil {
+		if r.readWhole(ctx, f) != nil {
+			return false
+		}
+	}
+	for first := true; ; first = false {
+		t := telling{start: s.steps, begins: first}
+		s.current.waited = 0
+		c, err := following.Next(ctx)
+		if err != nil {
+			return r.refused(f, err)
+		}
+		t.start, t.end = max(t.start, s.current.waited), s.steps
+		f.apply(c, &t)
+		r.st.tracef("%q is told of %s's library: %+v, holds %v", f.viewer, f.owner, t, f.holds)
+		if !r.settling && s.chance(100) {
+			// The connection breaks, and is made again.
+			_ = f.p.a.After(ctx, time.Duration(s.pick(1<<s.pick(36)))*time.Nanosecond)
+			return false
+		}
+	}
+}
+
+// refused is what a follower makes of the end of a connection.
+func (r *run) refused(f *follower, err error) bool {
+	r.st.tracef("%q hears no more of %s: %v", f.viewer, f.owner, err)
+	switch {
+	case library.ReasonOf(err) == library.ReasonResync, library.ReasonOf(err) == library.ReasonBadCursor:
+		f.held = false
+	case library.CodeOf(err) == library.NotFound:
+		f.held, f.blind = false, true
+		return true
+	}
+	return false
+}
+
+// readWhole reads the library from its beginning.
+func (r *run) readWhole(ctx context.Context, f *follower) error {
+	q := library.LibraryQuery{Descending: r.s.chance(512)}
+	size := library.MaxPageSize
+	q.First = &size
+	conn, err := f.p.svc.Library(ctx, &library.Viewer{User: f.viewer}, f.owner, q)
+	if err != nil {
+		if library.CodeOf(err) == library.NotFound {
+			f.blind = true
+		}
+		return err
+	}
+	f.holds, f.cursor = nil, conn.PageInfo.EndCursor()
+	for _, e := range conn.Edges {
+		f.place(e)
+	}
+	f.held = true
+	r.st.tracef("%q reads the library of %s: %v", f.viewer, f.owner, f.holds)
+	return nil
+}
+
+// shown is an item as a follower holds it.
+func shown(id library.ContentID, lastModified library.Instant, title string, role library.ContentRole) string {
+	return fmt.Sprintf("%s %s at %d as %s", id, title, lastModified, role)
+}
+
+func (f *follower) remove(id library.ContentID) {
+	f.holds = slices.DeleteFunc(f.holds, func(held string) bool { return strings.HasPrefix(held, string(id)+" ") })
+}
+
+func (f *follower) place(e *library.LibraryEdge) {
+	f.remove(e.Node.ID)
+	f.holds = append(f.holds, shown(e.Node.ID, e.Node.LastModified, e.Node.Title, e.Role))
+	slices.Sort(f.holds)
+}
+
+// apply does as a client would.
+func (f *follower) apply(c library.LibraryChange, t *telling) {
+	switch c := c.(type) {
+	case *library.LibraryEntryPlaced:
+		f.place(c.Edge)
+		cursor := c.Edge.Cursor()
+		f.cursor = &cursor
+		t.id, t.placed = c.Edge.Node.ID, true
+	case *library.LibraryEntryRemoved:
+		f.remove(c.ContentID)
+		t.id = c.ContentID
+	}
+	f.told = append(f.told, *t)
+}
+
+// refollow lets followers whose processes have died go on through others.
+func (r *run) refollow() {
+	for _, f := range r.followers {
+		if !f.running || f.p.a.dead {
+			p := r.shared()
+			if p == nil {
+				p = r.process("gateway")
+			}
+			r.follow(f, p)
+		}
+	}
+}
+
+// listen gives followers the time to hear everything, and judges what they hold
+// then. Nothing is under way.
+func (r *run) listen() {
+	if len(r.followers) == 0 {
+		return
+	}
+	end := r.s.now + hearBeyond
+	if !r.until("the followers", func() bool { return r.s.now > end }) {
+		return
+	}
+	if r.expiring() || !r.quiet() {
+		return
+	}
+	for _, f := range r.followers {
+		if !f.running || f.p.a.dead || !f.held {
+			continue
+		}
+		if want := r.expectHeld(f); !slices.Equal(want, f.holds) {
+			r.report(wrongFollower, "%q holds %v of %s's library, it has %v", f.viewer, f.holds, f.owner, want)
+		}
+	}
+}
+
+// hearAgain lets the followers come back to the last process, after everything
+// was recovered, and judges what they hold when they have heard all they missed.
+func (r *run) hearAgain() {
+	last := r.procs[len(r.procs)-1]
+	if len(r.followers) == 0 || last.a.dead || last.svc == nil {
+		return
+	}
+	for _, f := range r.followers {
+		if !f.blind {
+			r.follow(f, last)
+		}
+	}
+	r.listen()
+}
+
+// expectHeld is what a follower must hold when nothing changes any more.
+func (r *run) expectHeld(f *follower) []string {
+	now := page{viewer: f.viewer, owner: f.owner, start: r.s.steps, end: r.s.steps}
+	var held []string
+	for _, c := range r.st.contents {
+		if r.hist.mayHaveSeen(&now, c.id) && c.header.Exists(library.InstantOf(epoch.Add(r.s.now))) {
+			held = append(held, shown(c.id, c.header.LastModified, c.header.Title, r.st.roleOn(c.id, f.owner)))
+		}
+	}
+	slices.Sort(held)
+	return held
+}
+
+// check judges what a follower was told by the history: nothing that it might
+// not see then, no removal of what had never been there for it, and none twice.
+func (f *follower) check(h *History, report func(kind, format string, args ...any)) {
+	removed := map[library.ContentID]bool{}
+	for _, t := range f.told {
+		if t.begins {
+			clear(removed)
+		}
+		p := page{viewer: f.viewer, owner: f.owner, start: t.start, end: t.end}
+		switch {
+		case t.placed && !h.mayHaveSeen(&p, t.id):
+			report(wrongFollower, "%q was shown %s in the library of %s in steps %d to %d, which it never might then", f.viewer, t.id, f.owner, t.start, t.end)
+		case t.placed:
+		case removed[t.id]:
+			report(wrongFollower, "%q was told twice that %s has left the library of %s", f.viewer, t.id, f.owner)
+		default:
+			p.start = 0
+			if !h.mayHaveSeen(&p, t.id) {
+				report(wrongFollower, "%q was told that %s has left the library of %s, where it never might see it", f.viewer, t.id, f.owner)
+			}
+		}
+		removed[t.id] = !t.placed
+	}
+}
