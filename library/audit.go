@@ -3,6 +3,7 @@ package library
 import (
 	"context"
 	"fmt"
+	"slices"
 )
 
 // auditList is how many mismatches a report spells out; all are counted.
@@ -115,6 +116,10 @@ func (s *Service) auditLanes(ctx context.Context, r *AuditReport) (map[ContentID
 	return moving, nil
 }
 
+// auditAtOnce is how many items an audit reads at once. What it keeps of each
+// meanwhile is one page of members.
+const auditAtOnce = 32
+
 func (s *Service) auditContents(ctx context.Context, r *AuditReport, must ledger, moving map[ContentID]bool) error {
 	var after ContentID
 	for {
@@ -122,29 +127,35 @@ func (s *Service) auditContents(ctx context.Context, r *AuditReport, must ledger
 		if err != nil {
 			return err
 		}
-		for _, id := range ids {
-			if err := s.auditContent(ctx, r, must, id, moving[id]); err != nil {
+		for some := range slices.Chunk(ids, auditAtOnce) {
+			first := make([]*ContentRows, len(some))
+			err := s.eachAtOnce(ctx, len(some), auditAtOnce, func(i int) (err error) {
+				first[i], err = s.store.MembersPage(ctx, some[i], "", rebuildPage, false)
+				return err
+			})
+			if err != nil {
 				return err
 			}
-			after = id
+			for i, id := range some {
+				if err := s.auditContent(ctx, r, must, first[i], id, moving[id]); err != nil {
+					return fmt.Errorf("%s: %w", id, err)
+				}
+			}
 		}
 		if len(ids) < rebuildPage {
 			return nil
 		}
+		after = ids[len(ids)-1]
 	}
 }
 
 // auditContent checks an item's own rows and counts what they make of libraries.
-// moving tells that a move of it is to come: otherwise it stands where it was
-// changed last.
-func (s *Service) auditContent(ctx context.Context, r *AuditReport, must ledger, id ContentID, moving bool) error {
+// page is the first one of its member rows. moving tells that a move of it is
+// to come: otherwise it stands where it was changed last.
+func (s *Service) auditContent(ctx context.Context, r *AuditReport, must ledger, page *ContentRows, id ContentID, moving bool) (err error) {
 	var after PrincipalID
 	members, managers := 0, 0
 	for {
-		page, err := s.store.MembersPage(ctx, id, after, rebuildPage, false)
-		if err != nil {
-			return err
-		}
 		h := &page.Header
 		if after == "" {
 			r.Unsettled += len(h.Unsettled)
@@ -175,6 +186,9 @@ func (s *Service) auditContent(ctx context.Context, r *AuditReport, must ledger,
 				r.mismatch("%s counts %d members and %d managers but has %d and %d", id, h.Members, h.Managers, members, managers)
 			}
 			return nil
+		}
+		if page, err = s.store.MembersPage(ctx, id, after, rebuildPage, false); err != nil {
+			return err
 		}
 	}
 }
