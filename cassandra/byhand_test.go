@@ -382,7 +382,7 @@ func TestEverythingDerivedIsLost(t *testing.T) {
 		do   func(d *desk)
 	}{
 		{"truncated", func(d *desk) {
-			for _, table := range []string{"library_by_principal", "content_by_principal", "groups_by_member"} {
+			for _, table := range []string{"library_by_principal", "content_by_principal", "groups_by_member", "principal_names"} {
 				d.byHand("TRUNCATE " + table)
 			}
 		}},
@@ -391,6 +391,11 @@ func TestEverythingDerivedIsLost(t *testing.T) {
 				d.byHand("DELETE FROM library_by_principal WHERE principal_id = ?", string(p))
 				d.byHand("DELETE FROM content_by_principal WHERE principal_id = ?", string(p))
 				d.byHand("DELETE FROM groups_by_member WHERE member_id = ?", string(p))
+				for shard := range directoryShards {
+					for _, initial := range []string{"", p.Name()[:1]} {
+						d.byHand("DELETE FROM principal_names WHERE tenant = 't' AND initial = ? AND shard = ?", initial, int8(shard))
+					}
+				}
 			}
 		}},
 	} {

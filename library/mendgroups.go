@@ -23,7 +23,7 @@ func (s *Service) mendMembership(ctx context.Context, group, p PrincipalID) erro
 			return settled, err
 		}
 		return rows.Header.Seq, nil
-	}, func(seq int64) error { return s.restampGroup(ctx, group, seq) })
+	}, func(seq int64) error { return s.restampPrincipal(ctx, group, seq) })
 }
 
 // roleIn is the role that a group's own row gives.
@@ -63,8 +63,8 @@ func (s *Service) eachMembership(ctx context.Context, p PrincipalID, see func([]
 	}
 }
 
-// restampGroup is restamp for a group.
-func (s *Service) restampGroup(ctx context.Context, id PrincipalID, seq int64) error {
+// restampPrincipal is restamp for a user or a group.
+func (s *Service) restampPrincipal(ctx context.Context, id PrincipalID, seq int64) error {
 	_, _, err := s.decide(ctx, string(id), func(ctx context.Context) (*attempt, error) {
 		rows, err := s.store.ReadPrincipal(ctx, id, PrincipalQuery{Serial: true})
 		if err != nil {

@@ -11,7 +11,8 @@ import (
 type RebuildReport struct {
 	Principals int `json:"principals"`
 	Contents   int `json:"contents"`
-	// Mended counts derived rows that were wrong or missing.
+	// Mended counts derived rows that were wrong or missing; in the directory,
+	// principals whose rows did not show.
 	Mended int `json:"mended"`
 }
 
@@ -41,6 +42,10 @@ func (s *Service) RebuildAll(ctx context.Context, report func(done, of int)) (*R
 	})
 	if err != nil {
 		return nil, err
+	}
+	found, err := s.mendDirectory(ctx)
+	if r.mended.Add(int64(found)); err != nil {
+		return nil, fmt.Errorf("rebuilding the directory: %w", err)
 	}
 	return &RebuildReport{Principals: r.principals, Contents: int(r.items.Load()), Mended: int(r.mended.Load())}, nil
 }

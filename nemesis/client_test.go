@@ -26,7 +26,8 @@ const (
 	deleteItem = `mutation($in: DeleteContentInput!) { deleteContent(input: $in) { deletedContentId fanOut { state } userErrors { code message } } }`
 	readItem   = `query($id: ID!) { content(id: $id) { version title visibility } }`
 	readAll    = `query($id: ID!) { content(id: $id) { version title visibility members(first: 100) { nodes { id } } } }`
-	readPage   = `query($id: ID!) { principal(id: $id) { library(first: 100) { nodes { id } pageInfo { hasNextPage } } } }`
+	readPage   = `query($id: ID!, $direction: OrderDirection! = DESC) { principal(id: $id) {
+		library(first: 100, orderBy: {field: LAST_MODIFIED, direction: $direction}) { nodes { id } pageInfo { hasNextPage } } } }`
 )
 
 // verdict is what a client knows of a mutation after its answer.

@@ -82,21 +82,24 @@ type item struct {
 	// two equal counts of which the change is not under way.
 	changes int
 	unknown bool
-	listed  bool // its owner's library is known to show it
+	// listed: some entry of it is known to stand where everybody may read, so that
+	// a page that starts at the newest end shows it, also while it moves. placed:
+	// it is known to stand at its place, so that every page shows it.
+	listed, placed bool
 }
 
 // view is an item as a reader knows it before asking.
 type view struct {
 	standing
-	changes int
-	still   bool
-	listed  bool
+	changes        int
+	still          bool
+	listed, placed bool
 }
 
 func (i *item) view() view {
 	i.mu.Lock()
 	defer i.mu.Unlock()
-	return view{i.now, i.changes, i.next == nil && !i.unknown, i.listed}
+	return view{i.now, i.changes, i.next == nil && !i.unknown, i.listed, i.placed}
 }
 
 func (i *item) begin(next standing) {
@@ -106,14 +109,27 @@ func (i *item) begin(next standing) {
 	i.changes++
 }
 
-func (i *item) end(v verdict, complete bool) {
+// fanOut is what an answer says of the libraries of all members. A change of
+// members concerns their own alone.
+type fanOut byte
+
+const (
+	membersOnly fanOut = iota
+	running
+	complete
+)
+
+func (i *item) end(v verdict, f fanOut) {
 	i.mu.Lock()
 	defer i.mu.Unlock()
 	i.changes++
 	switch v {
 	case done:
+		widened := i.next.public && !i.now.public
 		i.now, i.next = *i.next, nil
-		i.listed = i.listed || complete
+		if f != membersOnly {
+			i.listed, i.placed = f == complete || i.listed && !widened, f == complete
+		}
 	case refused:
 		i.next = nil
 	case unknown:

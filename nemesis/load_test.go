@@ -179,7 +179,14 @@ func (l *load) mutate(i *item, next standing, random *rand.Rand, query, field st
 	default:
 		l.figures.tell(&l.figures.Wrong, "%s of %s answered %v", field, i.id, a)
 	}
-	i.end(a.verdict, a.at(field+".fanOut.state") == "COMPLETE")
+	f := running
+	switch {
+	case field == "shareContent" || field == "setContentMembers":
+		f = membersOnly
+	case a.at(field+".fanOut.state") == "COMPLETE":
+		f = complete
+	}
+	i.end(a.verdict, f)
 	return a.verdict
 }
 
@@ -258,7 +265,8 @@ func (l *load) lookAtLibrary(items []*item, owner, viewer string, random *rand.R
 	for _, i := range items {
 		before[i.id] = i.view()
 	}
-	a := l.any(random).post(l.tokens[viewer], readPage, vars{"id": owner})
+	direction := []string{"DESC", "ASC"}[random.IntN(2)]
+	a := l.any(random).post(l.tokens[viewer], readPage, vars{"id": owner, "direction": direction})
 	if !l.answered(a, "principal.library.nodes") {
 		return false
 	}
@@ -279,8 +287,8 @@ func (l *load) lookAtLibrary(items []*item, owner, viewer string, random *rand.R
 		switch {
 		case shown[i.id] && !was.sees(viewer):
 			l.figures.tell(&l.figures.Leaks, "%s stood in the library of %s for %q: known %+v", i.id, owner, viewer, was)
-		case !shown[i.id] && was.sees("") && was.listed && whole:
-			l.figures.tell(&l.figures.Lost, "%s is missing from the library of %s for %q: known %+v", i.id, owner, viewer, was)
+		case !shown[i.id] && was.sees("") && whole && (was.placed || was.listed && direction == "DESC"):
+			l.figures.tell(&l.figures.Lost, "%s is missing from the library of %s, %s, for %q: known %+v", i.id, owner, direction, viewer, was)
 		}
 	}
 	return true
