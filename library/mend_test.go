@@ -38,14 +38,25 @@ func (l *losing) lose(p library.PrincipalID) {
 	l.lost[p] = true
 }
 
-func (l *losing) Built(ctx context.Context, p library.PrincipalID) (bool, error) {
+func (l *losing) isLost(p library.PrincipalID) bool {
 	l.mu.Lock()
-	lost := l.lost[p]
-	l.mu.Unlock()
-	if lost {
+	defer l.mu.Unlock()
+	return l.lost[p]
+}
+
+func (l *losing) Built(ctx context.Context, p library.PrincipalID) (bool, error) {
+	if l.isLost(p) {
 		return false, nil
 	}
 	return l.Store.Built(ctx, p)
+}
+
+func (l *losing) OpenLibrary(ctx context.Context, s library.Slice, newest bool) (*library.Opening, error) {
+	o, err := l.Store.OpenLibrary(ctx, s, newest)
+	if err == nil && l.isLost(s.Owner) {
+		o.Built = false
+	}
+	return o, err
 }
 
 func (l *losing) SetBuilt(ctx context.Context, p library.PrincipalID, asOf library.Instant) error {
