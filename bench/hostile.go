@@ -9,6 +9,8 @@ import (
 	"net/http"
 	"path/filepath"
 	"time"
+
+	"github.com/coder/websocket"
 )
 
 // What the refusal of a hostile request may cost the gateway, the reading of
@@ -47,8 +49,8 @@ func measureHostile(ctx context.Context, o *options, t *table) error {
 		return err
 	}
 	t.title("What it costs to refuse a hostile request (CPU, bytes allocated; the built gateway over HTTP)")
-	for _, h := range hostileRequests() {
-		r, err := a.measure(ctx, h)
+	for _, h := range a.trials(ctx) {
+		r, err := a.measure(ctx, h.once)
 		if err != nil {
 			return fmt.Errorf("%s: %w", h.name, err)
 		}
@@ -71,9 +73,25 @@ func (a *attacker) signUp(ctx context.Context) error {
 	return a.send(ctx, hostile{body: body(create, map[string]any{"in": in}), status: http.StatusOK, code: string(mediumOwner)})
 }
 
-// measure is the cheapest round of sending a request often.
-func (a *attacker) measure(ctx context.Context, h hostile) (least refusal, err error) {
-	if err := a.send(ctx, h); err != nil { // warms up
+// trials are all that is tried: requests, and messages over sockets.
+func (a *attacker) trials(ctx context.Context) []subject {
+	var all []subject
+	for _, h := range hostileRequests() {
+		all = append(all, subject{h.name, func() error { return a.send(ctx, h) }})
+	}
+	for _, m := range hostileMessages() {
+		var conn *websocket.Conn
+		all = append(all, subject{m.name, func() (err error) {
+			conn, err = a.say(ctx, m, conn)
+			return err
+		}})
+	}
+	return all
+}
+
+// measure is the cheapest round of doing something often.
+func (a *attacker) measure(ctx context.Context, once func() error) (least refusal, err error) {
+	if err := once(); err != nil { // warms up
 		return least, err
 	}
 	pid := a.command.Process.Pid
@@ -87,7 +105,7 @@ func (a *attacker) measure(ctx context.Context, h hostile) (least refusal, err e
 			return least, err
 		}
 		for range hostileInRound {
-			if err := a.send(ctx, h); err != nil {
+			if err := once(); err != nil {
 				return least, err
 			}
 		}

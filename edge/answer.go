@@ -3,7 +3,6 @@ package edge
 import (
 	"bytes"
 	"encoding/json"
-	"io"
 	"net/http"
 	"strconv"
 
@@ -17,9 +16,7 @@ const pooledBytes = 256 << 10
 
 // exchange is one request with its answer. It is used again by later ones.
 type exchange struct {
-	body    bytes.Buffer
-	large   *bytes.Buffer // the whole body, where it is beyond the first bytes
-	limited io.LimitedReader
+	intake
 
 	accepted
 	profile    Profile
@@ -38,19 +35,10 @@ type exchange struct {
 	operation, code string
 }
 
-// request is the body as far as it was read.
-func (x *exchange) request() []byte {
-	if x.large != nil {
-		return x.large.Bytes()
-	}
-	return x.body.Bytes()
-}
-
-// reset forgets everything but the room of the buffers.
+// reset forgets the answer, but the room of its buffers.
 func (x *exchange) reset() {
-	x.body.Reset()
 	x.zipped.Reset()
-	*x = exchange{body: x.body, large: x.large, zipped: x.zipped, accepted: x.accepted, profile: x.profile, out: x.out[:0]}
+	*x = exchange{intake: x.intake, zipped: x.zipped, accepted: x.accepted, profile: x.profile, out: x.out[:0]}
 }
 
 // answer writes the outcome of an operation.

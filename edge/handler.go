@@ -1,11 +1,9 @@
 package edge
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"log/slog"
 	"net"
 	"net/http"
@@ -79,7 +77,8 @@ type Handler struct {
 	streams      *streams
 	zipper       *zipper
 	exchanges    sync.Pool // of *exchange
-	large        sync.Pool // of *bytes.Buffer, for bodies beyond the first bytes
+	intakes      sync.Pool // of *intake, for messages of sockets
+	large        *largeRooms
 }
 
 // New makes a Handler. It refuses a manifest with a document that could not be
@@ -116,7 +115,8 @@ func New(c Config) (*Handler, error) {
 	h.executor.SetErrorPresenter(h.presenter.present)
 	h.executor.SetRecoverFunc(recovered)
 	h.exchanges.New = func() any { return new(exchange) }
-	h.large.New = func() any { return new(bytes.Buffer) }
+	h.intakes.New = func() any { return new(intake) }
+	h.large = newLargeRooms(h.limits.BodyBytes)
 	for id, text := range c.Documents {
 		if _, r := h.compiler.document(text); r != nil {
 			return nil, fmt.Errorf("document %s: %s", id, r.errs[0].Message)
@@ -274,34 +274,19 @@ func (h *Handler) params(x *exchange, r *http.Request) (params, *refusal) {
 	if refused := h.read(x, r); refused != nil {
 		return params{}, refused
 	}
-	return decodeBody(x.request(), &h.limits)
+	return decodeBody(x.bytes(), &h.limits)
 }
-
-// firstBytes of a body are read before there is room made for the rest: who
-// tells of a megabyte and sends nothing shall not have one kept for him. Few
-// requests have more, so the room for more is kept apart from theirs.
-const firstBytes = 64 << 10
 
 // read takes the body in.
 func (h *Handler) read(x *exchange, r *http.Request) *refusal {
-	most := int64(h.limits.BodyBytes) + 1
-	x.limited = io.LimitedReader{R: r.Body, N: min(most, firstBytes)}
-	_, err := x.body.ReadFrom(&x.limited)
-	if x.body.Len() == firstBytes && err == nil {
-		x.large = h.large.Get().(*bytes.Buffer)
-		x.large.Grow(h.limits.BodyBytes + bytes.MinRead + 1) // once for each buffer
-		x.large.Write(x.body.Bytes())
-		x.limited.N = most - firstBytes
-		_, err = x.large.ReadFrom(&x.limited)
-	}
-	x.limited.R = nil
+	err := x.read(r.Body, h.large)
 	var late net.Error
 	switch {
 	case errors.As(err, &late) && late.Timeout():
 		return refuse(http.StatusRequestTimeout, codeTimeout, "The request body took too long to arrive.")
 	case err != nil:
 		return badRequest("The request body could not be read.")
-	case len(x.request()) > h.limits.BodyBytes:
+	case len(x.bytes()) > h.limits.BodyBytes:
 		return h.tooLarge()
 	}
 	return nil
@@ -309,12 +294,8 @@ func (h *Handler) read(x *exchange, r *http.Request) *refusal {
 
 // release keeps the room of an exchange for later ones.
 func (h *Handler) release(x *exchange) {
-	if x.large != nil {
-		x.large.Reset()
-		h.large.Put(x.large)
-		x.large = nil
-	}
-	if x.reset(); max(x.body.Cap(), x.zipped.Cap(), cap(x.out)) <= pooledBytes {
+	x.intake.reset(h.large)
+	if x.reset(); max(x.first.Cap(), x.zipped.Cap(), cap(x.out)) <= pooledBytes {
 		h.exchanges.Put(x)
 	}
 }

@@ -2,6 +2,7 @@ package edge
 
 import (
 	"context"
+	"io"
 	"net/http"
 	"strings"
 	"sync"
@@ -81,7 +82,7 @@ func (h *Handler) serveSocket(w http.ResponseWriter, r *http.Request) {
 		return // Accept has answered
 	}
 	s.conn = conn
-	conn.SetReadLimit(int64(h.limits.BodyBytes))
+	conn.SetReadLimit(-1) // take has the limit
 	if conn.Subprotocol() != subprotocol {
 		s.close(closeSubprotocol, "Subprotocol not acceptable")
 		return
@@ -113,11 +114,15 @@ func (s *socket) serve() {
 		s.close(websocket.StatusGoingAway, "Going away")
 	}
 	for {
-		kind, message, err := s.conn.Read(s.ctx)
+		kind, message, err := s.conn.Reader(s.ctx)
 		if err != nil {
 			break
 		}
-		if kind != websocket.MessageText || !s.receive(message) {
+		good, err := s.take(kind, message)
+		if err != nil {
+			break
+		}
+		if !good {
 			s.close(closeBadRequest, "Invalid message received")
 		}
 	}
@@ -129,6 +134,26 @@ func (s *socket) serve() {
 	s.mu.Unlock()
 	s.running.Wait()
 	_ = s.conn.CloseNow() // it may be closed already
+}
+
+// take reads one message and handles it. Like a body, it must arrive in time:
+// whoever stops in the middle has room kept for the rest.
+func (s *socket) take(kind websocket.MessageType, message io.Reader) (good bool, err error) {
+	h := s.handler
+	in := h.intakes.Get().(*intake)
+	defer func() {
+		if in.reset(h.large); in.first.Cap() <= pooledBytes {
+			h.intakes.Put(in)
+		}
+	}()
+	late := time.AfterFunc(h.limits.Read, func() { s.close(websocket.StatusPolicyViolation, "The message took too long to arrive") })
+	err = in.read(message, h.large)
+	late.Stop()
+	if len(in.bytes()) > h.limits.BodyBytes {
+		s.close(websocket.StatusMessageTooBig, "The message is too large")
+		return true, nil
+	}
+	return err == nil && kind == websocket.MessageText && s.receive(in.bytes()), err
 }
 
 // close ends the socket with a code, once.

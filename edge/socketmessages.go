@@ -40,7 +40,7 @@ func (s *socket) receive(message []byte) bool {
 	case "connection_init":
 		s.init(payload)
 	case "ping":
-		s.send("pong", "", payload)
+		s.pong(payload)
 	case "pong":
 	case "subscribe":
 		return s.subscribe(id, payload)
@@ -52,6 +52,22 @@ func (s *socket) receive(message []byte) bool {
 	return true
 }
 
+// maxEcho is the largest payload of a ping that is sent back. Clients put a time
+// or a number there, or nothing.
+const maxEcho = 4 << 10
+
+// pong answers a ping, which is paid like anything else that is asked.
+func (s *socket) pong(payload []byte) {
+	if refused := s.account.begin(); refused != nil {
+		s.close(websocket.StatusTryAgainLater, clipReason(refused.errs[0].Message))
+		return
+	}
+	if len(payload) > maxEcho {
+		payload = nil
+	}
+	s.send("pong", "", payload)
+}
+
 // init takes the token in the payload's authorization, and acknowledges.
 func (s *socket) init(payload []byte) {
 	if s.inited {
@@ -59,7 +75,7 @@ func (s *socket) init(payload []byte) {
 		return
 	}
 	s.inited = true
-	authorization, good := authorizationOf(payload)
+	authorization, good := authorizationOf(payload, s.handler.limits.HeaderBytes)
 	if !good {
 		s.close(closeForbidden, "Forbidden")
 		return
@@ -108,15 +124,16 @@ func (s *socket) awaitExpiry() {
 }
 
 // authorizationOf is the token of an init payload, as the value of a header;
-// the scheme may be left out. It is not good if it is no string.
-func authorizationOf(payload []byte) (authorization string, good bool) {
+// the scheme may be left out. It is not good if it is no string, or longer than
+// any that a header could bring.
+func authorizationOf(payload []byte, most int) (authorization string, good bool) {
 	good = true
 	if !present(payload) {
 		return "", good
 	}
 	eachMember(payload, func(key, value []byte) {
 		if strings.EqualFold(string(key), "authorization") && present(value) {
-			good = decodeString(value, &authorization)
+			good = len(value) <= most && decodeString(value, &authorization)
 		}
 	})
 	if authorization != "" && !strings.Contains(authorization, " ") {

@@ -1,0 +1,61 @@
+package edge
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/coder/websocket"
+)
+
+// TestAMessageThatDoesNotArrive: as with a body, who stops in the middle of one
+// is cut off, however alive it is otherwise.
+func TestAMessageThatDoesNotArrive(t *testing.T) {
+	e := newEdge(t, func(c *Config) { c.Limits.Read = 50 * time.Millisecond })
+	c := opened(t, start(t, e.handler, DefaultLimits()), "")
+	w, err := c.conn.Writer(t.Context(), websocket.MessageText)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := w.Write([]byte(`{"type":"ping","payload":{"a":"` + strings.Repeat("a", 2*firstBytes))); err != nil {
+		t.Fatal(err)
+	}
+	if got := c.next(); got != "closed 1008" {
+		t.Errorf("got %s", got)
+	}
+}
+
+// TestMessagesOfAllSizes: one that goes beyond the first bytes is read whole,
+// and leaves nothing to those after it.
+func TestMessagesOfAllSizes(t *testing.T) {
+	e := newEdge(t, nil)
+	c := opened(t, start(t, e.handler, DefaultLimits()), "")
+	for _, size := range []int{1, 100, firstBytes - 100, firstBytes, firstBytes + 1, 1<<20 - 200, 1} {
+		id := strings.Repeat("x", size)
+		c.send(`{"id":"1","type":"subscribe","payload":{"query":"{user(id:\"x\"){id}}","extensions":{"` + id + `":1}}}`)
+		if got := c.next(); got != `{"type":"next","id":"1","payload":{"data":{"user":{"id":"x"}}}}` {
+			t.Fatalf("%d bytes: got %.300s", size, got)
+		}
+		c.next()
+	}
+}
+
+func TestPingsAreNoMirror(t *testing.T) {
+	e := newEdge(t, func(c *Config) { c.Limits.AddressPoints = 4 })
+	c := opened(t, start(t, e.handler, DefaultLimits()), "")
+	c.send(`{"type":"ping","payload":{"a":"` + strings.Repeat("a", maxEcho) + `"}}`)
+	if got := c.next(); got != `{"type":"pong"}` {
+		t.Errorf("got %.300s", got)
+	}
+	// They are paid, as everything is.
+	got := ""
+	for range 10 {
+		c.send(`{"type":"ping"}`)
+		if got = c.next(); got != `{"type":"pong"}` {
+			break
+		}
+	}
+	if got != "closed 1013" {
+		t.Errorf("got %s", got)
+	}
+}
