@@ -96,7 +96,7 @@ func TestCopyIsTheSameStore(t *testing.T) {
 }
 
 // TestWhatWasMovedIsFound: an import and a copy end with a directory that is
-// complete, and an audit that is told to makes it anew.
+// complete, and a rebuild makes it anew.
 func TestWhatWasMovedIsFound(t *testing.T) {
 	imported := storeOf(t, fewLines)
 	copied := "pebble:" + filepath.Join(t.TempDir(), "copy")
@@ -112,7 +112,10 @@ func TestWhatWasMovedIsFound(t *testing.T) {
 		if code, out, _ := command(t, "audit", "--store", store); code != exitFailed || !strings.Contains(out, "the directory has 4 rows and must have 6") {
 			t.Errorf("exit %d: %s", code, out)
 		}
-		if code, out, errs := command(t, "audit", "--rebuild-directory", "--store", store); code != exitDone || !strings.Contains(out, `"directory": 6`) {
+		if code, out, errs := command(t, "rebuild", "--directory", "--store", store); code != exitDone || !strings.Contains(out, `"mended": 2`) {
+			t.Errorf("exit %d: %s%s", code, out, errs)
+		}
+		if code, out, errs := command(t, "audit", "--store", store); code != exitDone || !strings.Contains(out, `"directory": 6`) {
 			t.Errorf("exit %d: %s%s", code, out, errs)
 		}
 		if diff := cmp.Diff(want, directoryOf(t, store)); diff != "" {

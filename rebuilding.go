@@ -12,6 +12,7 @@ import (
 // rebuildCommand is `carrel rebuild`.
 type rebuildCommand struct {
 	StoreFlag
+	Directory  bool     `help:"Rebuild only the directory, by which users and groups are found."`
 	Principals []string `arg:"" optional:"" name:"id" help:"User or group whose library is rebuilt; without one everything is."`
 }
 
@@ -32,15 +33,31 @@ func (c *rebuildCommand) Run(ctx context.Context, s streams) error {
 		}
 		ids = append(ids, id)
 	}
+	if c.Directory && len(ids) > 0 {
+		return wrongUsage("directory", c.Principals[0], "no ID beside it: the directory is rebuilt for all principals")
+	}
 	if err := c.exists(); err != nil {
 		return err
 	}
 	return withGateway(ctx, "carrel rebuild", c.StoreFlag, s, func(ctx context.Context, g *gateway) error {
-		if len(ids) == 0 {
+		switch {
+		case c.Directory:
+			return rebuildDirectory(ctx, s, g)
+		case len(ids) == 0:
 			return rebuildEverything(ctx, s, g)
 		}
 		return rebuildLibraries(ctx, s, g, ids)
 	})
+}
+
+func rebuildDirectory(ctx context.Context, s streams, g *gateway) error {
+	mended, err := g.service.RebuildDirectory(ctx)
+	if err != nil {
+		return fmt.Errorf("rebuild: %w", err)
+	}
+	return printJSON(s.out, struct {
+		Mended int `json:"mended"`
+	}{mended})
 }
 
 func rebuildEverything(ctx context.Context, s streams, g *gateway) error {

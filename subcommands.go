@@ -105,10 +105,7 @@ func importReport(p interchange.Progress) progress.Report {
 }
 
 // auditCommand is `carrel audit`.
-type auditCommand struct {
-	StoreFlag
-	RebuildDirectory bool `help:"First write the directory, by which users and groups are found, anew."`
-}
+type auditCommand struct{ StoreFlag }
 
 // Run prints the report as JSON; a mismatch is a failure.
 func (c *auditCommand) Run(ctx context.Context, s streams) error {
@@ -116,11 +113,6 @@ func (c *auditCommand) Run(ctx context.Context, s streams) error {
 		return err
 	}
 	return withGateway(ctx, "carrel audit", c.StoreFlag, s, func(ctx context.Context, g *gateway) error {
-		if c.RebuildDirectory {
-			if err := g.service.RebuildDirectory(ctx); err != nil {
-				return err
-			}
-		}
 		report, err := g.service.Audit(ctx)
 		if err != nil {
 			return fmt.Errorf("audit: %w", err)

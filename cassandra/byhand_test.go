@@ -302,7 +302,12 @@ func TestReadersWhileALibraryIsDeletedByHand(t *testing.T) {
 func TestTheScrubberMendsWhatWasDoneByHand(t *testing.T) {
 	d := newDesk(t)
 	d.furnish(9)
+	d.ok(d.svc.FillDirectory(t.Context()))
 	before := d.everything()
+	named := func(whole bool, name string, p library.PrincipalID) []any {
+		n := namesOf(library.DirectoryKey{Whole: whole, Name: name}, p)
+		return []any{n.tenant, n.initial, n.shard, name, string(p)}
+	}
 	position := func(id library.ContentID) int64 {
 		rows, err := d.store.Read(t.Context(), id, library.ContentQuery{})
 		d.ok(err)
@@ -311,6 +316,9 @@ func TestTheScrubberMendsWhatWasDoneByHand(t *testing.T) {
 	const (
 		plant   = `INSERT INTO library_by_principal (principal_id, bucket, position, content_id, mts, role) VALUES (?, ?, ?, ?, ?, ?)`
 		unplant = `DELETE FROM library_by_principal WHERE principal_id = ? AND bucket = ? AND position = ? AND content_id = ?`
+		enter   = `INSERT INTO principal_names (tenant, initial, shard, name, principal_id) VALUES (?, ?, ?, ?, ?)`
+		leave   = `DELETE FROM principal_names WHERE tenant = ? AND initial = ? AND shard = ? AND name = ? AND principal_id = ?`
+		show    = `UPDATE principal_names SET visibility = 2 WHERE tenant = ? AND initial = ? AND shard = ? AND name = ? AND principal_id = ?`
 	)
 	for _, c := range []struct {
 		name string
@@ -350,6 +358,11 @@ func TestTheScrubberMendsWhatWasDoneByHand(t *testing.T) {
 		{"a member of a group that does not exist", func(d *desk) {
 			d.byHand("INSERT INTO groups_by_member (member_id, group_id, role) VALUES (?, 'g:t:never', 1)", string(bob))
 		}, 1},
+		{"a name deleted", func(d *desk) { d.byHand(leave, named(false, "bob", bob)...) }, 1},
+		{"the whole name deleted", func(d *desk) { d.byHand(leave, named(true, "crew", crew)...) }, 1},
+		{"a name that is not had", func(d *desk) { d.byHand(enter, named(false, "zed", bob)...) }, 1},
+		{"the name of somebody who does not exist", func(d *desk) { d.byHand(enter, named(true, "never", "u:t:never")...) }, 1},
+		{"another visibility beside a name", func(d *desk) { d.byHand(show, named(false, "ann", ann)...) }, 1},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			d := d.in(t)

@@ -123,6 +123,24 @@ func beyond(prefix string) (until string, bounded bool) {
 	return "", false
 }
 
+const selectName = nameColumns + ` WHERE tenant = ? AND initial = ? AND shard = ? AND name = ? AND principal_id = ?`
+
+// ReadDirectory implements library.DirectoryStore.
+func (s *Store) ReadDirectory(ctx context.Context, p library.PrincipalID, keys []library.DirectoryKey) ([]library.DirectoryRow, error) {
+	rows := make([]library.DirectoryRow, len(keys))
+	err := concurrently(ctx, len(keys), readWidth, func(ctx context.Context, i int) error {
+		k := keys[i]
+		n := namesOf(k, p)
+		found, err := s.names(ctx, reading{doing: "read the directory", stmt: selectName, args: []any{n.tenant, n.initial, n.shard, k.Name, string(p)}})
+		rows[i] = library.DirectoryRow{DirectoryKey: k, Principal: p}
+		if len(found) > 0 {
+			rows[i] = found[0]
+		}
+		return err
+	})
+	return rows, err
+}
+
 // names runs a SELECT of nameColumns.
 func (s *Store) names(ctx context.Context, r reading) ([]library.DirectoryRow, error) {
 	var (
@@ -137,8 +155,9 @@ func (s *Store) names(ctx context.Context, r reading) ([]library.DirectoryRow, e
 			return false
 		}
 		if n.tenant != "" {
+			// A row inserted by hand may tell no mts, and is one all the same.
 			rows = append(rows, library.DirectoryRow{DirectoryKey: library.DirectoryKey{Whole: n.initial == "", Name: name},
-				Principal: library.PrincipalID(id), Visibility: library.Visibility(visibility), MTS: library.Instant(mts)})
+				Principal: library.PrincipalID(id), Visibility: library.Visibility(visibility), MTS: library.Instant(max(mts, 1))})
 		}
 		return true
 	})

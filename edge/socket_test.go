@@ -87,17 +87,17 @@ func TestOperationsOverASocket(t *testing.T) {
 		init, payload string
 		want          []string
 	}{
-		"a query":         {"", `{"query":"{user(id:\"u:a:b\"){id}}"}`, []string{next + `{"data":{"user":{"id":"u:a:b"}}}}`, complete}},
-		"nobody asks":     {"", `{"query":"{viewer{id}}"}`, []string{next + `{"data":{"viewer":null}}}`, complete}},
-		"a token":         {`{"authorization":"Bearer ann"}`, `{"query":"{viewer{id}}"}`, []string{next + `{"data":{"viewer":{"id":"u:acme:ann"}}}}`, complete}},
-		"a bare token":    {`{"Authorization":"ann"}`, `{"query":"{viewer{id}}"}`, []string{next + `{"data":{"viewer":{"id":"u:acme:ann"}}}}`, complete}},
-		"no token":        {`{"authorization":null,"x":1}`, `{"query":"{viewer{id}}"}`, []string{next + `{"data":{"viewer":null}}}`, complete}},
-		"variables":       {"", `{"query":"query($i:ID!){user(id:$i){id}}","variables":{"i":"x"}}`, []string{next + `{"data":{"user":{"id":"x"}}}}`, complete}},
-		"a mutation":      {"", `{"query":"mutation{createUser(input:{tenant:\"a\",name:\"b\",displayName:\"B\",email:\"b@example.org\"}){user{id}}}"}`, []string{next + `{"data":{"createUser":{"user":{"id":"u:a:b"}}}}}`, complete}},
-		"not valid":       {"", `{"query":"{nothing}"}`, []string{`{"type":"error","id":"1","payload":[{"message":"Cannot query field \"nothing\" on type \"Query\".","locations":[{"line":1,"column":2}],"extensions":{"code":"GRAPHQL_VALIDATION_FAILED"}}]}`}},
-		"no query":        {"", `{}`, []string{`{"type":"error","id":"1","payload":[{"message":"The member query is missing.","extensions":{"code":"BAD_REQUEST"}}]}`}},
-		"beyond a limit":  {"", `{"query":"` + aliases(31) + `"}`, []string{`{"type":"error","id":"1","payload":[{"message":"The operation has, fragments counted, 31 aliases; at most 30 are allowed.","extensions":{"code":"ALIAS_LIMIT"}}]}`}},
-		"not persisted":   {"", `{"extensions":{"persistedQuery":{"version":1,"sha256Hash":"` + strings.Repeat("0", 64) + `"}}}`, []string{`{"type":"error","id":"1","payload":[{"message":"PersistedQueryNotFound","extensions":{"code":"PERSISTED_QUERY_NOT_FOUND"}}]}`}},
+		"a query":                 {"", `{"query":"{user(id:\"u:a:b\"){id}}"}`, []string{next + `{"data":{"user":{"id":"u:a:b"}}}}`, complete}},
+		"nobody asks":             {"", `{"query":"{viewer{id}}"}`, []string{next + `{"data":{"viewer":null}}}`, complete}},
+		"a token":                 {`{"authorization":"Bearer ann"}`, `{"query":"{viewer{id}}"}`, []string{next + `{"data":{"viewer":{"id":"u:acme:ann"}}}}`, complete}},
+		"a bare token":            {`{"Authorization":"ann"}`, `{"query":"{viewer{id}}"}`, []string{next + `{"data":{"viewer":{"id":"u:acme:ann"}}}}`, complete}},
+		"no token":                {`{"authorization":null,"x":1}`, `{"query":"{viewer{id}}"}`, []string{next + `{"data":{"viewer":null}}}`, complete}},
+		"variables":               {"", `{"query":"query($i:ID!){user(id:$i){id}}","variables":{"i":"x"}}`, []string{next + `{"data":{"user":{"id":"x"}}}}`, complete}},
+		"a mutation":              {"", `{"query":"mutation{createUser(input:{tenant:\"a\",name:\"b\",displayName:\"B\",email:\"b@example.org\"}){user{id}}}"}`, []string{next + `{"data":{"createUser":{"user":{"id":"u:a:b"}}}}}`, complete}},
+		"not valid":               {"", `{"query":"{nothing}"}`, []string{`{"type":"error","id":"1","payload":[{"message":"Cannot query field \"nothing\" on type \"Query\".","locations":[{"line":1,"column":2}],"extensions":{"code":"GRAPHQL_VALIDATION_FAILED"}}]}`}},
+		"no query":                {"", `{}`, []string{`{"type":"error","id":"1","payload":[{"message":"The member query is missing.","extensions":{"code":"BAD_REQUEST"}}]}`}},
+		"beyond a limit":          {"", `{"query":"` + aliases(31) + `"}`, []string{`{"type":"error","id":"1","payload":[{"message":"The operation has, fragments counted, 31 aliases; at most 30 are allowed.","extensions":{"code":"ALIAS_LIMIT"}}]}`}},
+		"not persisted":           {"", `{"extensions":{"persistedQuery":{"version":1,"sha256Hash":"` + strings.Repeat("0", 64) + `"}}}`, []string{`{"type":"error","id":"1","payload":[{"message":"PersistedQueryNotFound","extensions":{"code":"PERSISTED_QUERY_NOT_FOUND"}}]}`}},
 		"an unknown subscription": {"", `{"query":"subscription{x}"}`, []string{`{"type":"error","id":"1","payload":[{"message":"Cannot query field \"x\" on type \"Subscription\".","locations":[{"line":1,"column":14}],"extensions":{"code":"GRAPHQL_VALIDATION_FAILED"}}]}`}},
 	} {
 		t.Run(name, func(t *testing.T) {

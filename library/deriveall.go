@@ -37,7 +37,8 @@ func (s *Service) DeriveAll(ctx context.Context, report func(done, of int)) erro
 	if err != nil {
 		return fmt.Errorf("writing memberships: %w", err)
 	}
-	return s.RebuildDirectory(ctx)
+	_, err = s.RebuildDirectory(ctx)
+	return err
 }
 
 // countAll is the number of items and principals, whatever their state.

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"sync"
+	"sync/atomic"
 )
 
 // directoryRun is the filling of the directory in this process.
@@ -84,37 +85,49 @@ func (s *Service) FillDirectory(ctx context.Context) error {
 	if filled, err := s.directoryFilled(ctx); err != nil || filled {
 		return err
 	}
-	return s.RebuildDirectory(ctx)
+	_, err := s.RebuildDirectory(ctx)
+	return err
 }
 
-// RebuildDirectory writes the rows of all principals, and takes away those that
-// no header justifies. It removes nothing newer than what it read.
-func (s *Service) RebuildDirectory(ctx context.Context) error {
-	err := s.eachHeaders(ctx, func(hs []PrincipalHeader) error {
-		return s.eachAtOnce(ctx, len(hs), deriveAtOnce, func(i int) error { return s.enforceDirectory(ctx, &hs[i], "") })
+// RebuildDirectory writes the rows of all principals, takes away those that no
+// header justifies, and sees that both show. It removes nothing newer than what
+// it read. mended counts the rows that were missing or wrong.
+func (s *Service) RebuildDirectory(ctx context.Context) (mended int, err error) {
+	var rows atomic.Int64
+	err = s.eachHeaders(ctx, func(hs []PrincipalHeader) error {
+		return s.eachAtOnce(ctx, len(hs), deriveAtOnce, func(i int) error {
+			if s.ending.IsOpen() {
+				return errEnding
+			}
+			missed, err := s.missed(ctx, &hs[i])
+			if rows.Add(int64(missed)); err != nil || missed == 0 {
+				return err
+			}
+			return s.mendDirectory(ctx, hs[i].ID)
+		})
 	})
 	if err != nil {
-		return fmt.Errorf("writing the directory: %w", err)
+		return 0, fmt.Errorf("writing the directory: %w", err)
 	}
-	err = s.walkDirectory(ctx, func(rows []DirectoryRow, headers []PrincipalHeader) error {
-		var bad []DirectoryRow
-		for i := range rows {
-			if !standsInDirectory(&rows[i], &headers[i]) {
-				bad = append(bad, rows[i])
+	err = s.walkDirectory(ctx, func(found []DirectoryRow, headers []PrincipalHeader) error {
+		for i := range found {
+			if standsInDirectory(&found[i], &headers[i]) {
+				continue
+			}
+			rows.Add(1)
+			if err := s.dropMisfound(ctx, found[i]); err != nil {
+				return err
 			}
 		}
-		if len(bad) == 0 {
-			return nil
-		}
-		return s.insist(ctx, func() error { return s.store.DropDirectory(ctx, bad) })
+		return nil
 	})
 	if err != nil {
-		return fmt.Errorf("sweeping the directory: %w", err)
+		return 0, fmt.Errorf("sweeping the directory: %w", err)
 	}
 	if err := s.insist(ctx, func() error { return s.store.SetDirectoryFilled(ctx) }); err != nil {
-		return fmt.Errorf("completing the directory: %w", err)
+		return 0, fmt.Errorf("completing the directory: %w", err)
 	}
-	return nil
+	return int(rows.Load()), nil
 }
 
 // eachHeaders walks over the headers of the live principals, a page at a time.
@@ -138,23 +151,32 @@ func (s *Service) eachHeaders(ctx context.Context, see func([]PrincipalHeader) e
 func (s *Service) walkDirectory(ctx context.Context, see func([]DirectoryRow, []PrincipalHeader) error) error {
 	var after []byte
 	for {
-		rows, next, err := s.store.ScanDirectory(ctx, after, rebuildPage)
+		rows, headers, next, err := s.directoryAfter(ctx, after, rebuildPage)
 		if err != nil {
 			return err
 		}
-		ids := make([]PrincipalID, len(rows))
-		for i := range rows {
-			ids[i] = rows[i].Principal
-		}
-		headers, err := s.store.ReadPrincipals(ctx, ids)
-		if err != nil {
-			return err
+		if s.ending.IsOpen() {
+			return errEnding
 		}
 		if err := see(rows, headers); err != nil || next == nil {
 			return err
 		}
 		after = next
 	}
+}
+
+// directoryAfter reads rows after a place, and then the headers of them.
+func (s *Service) directoryAfter(ctx context.Context, after []byte, limit int) (rows []DirectoryRow, headers []PrincipalHeader, next []byte, err error) {
+	rows, next, err = s.store.ScanDirectory(ctx, after, limit)
+	if err != nil {
+		return nil, nil, nil, err
+	}
+	ids := make([]PrincipalID, len(rows))
+	for i := range rows {
+		ids[i] = rows[i].Principal
+	}
+	headers, err = s.store.ReadPrincipals(ctx, ids)
+	return rows, headers, next, err
 }
 
 // standsInDirectory tells whether a row is one that the header derives.

@@ -32,11 +32,59 @@ func TestFindBesideWrongRows(t *testing.T) {
 	if err != nil || report.Mismatches != 4 || report.Directory != 4 {
 		t.Errorf("audit: %+v, %v", report, err)
 	}
-	if err := h.svc.RebuildDirectory(t.Context()); err != nil {
+	if _, err := h.svc.RebuildDirectory(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	h.wantFound(as("u:acme:w"), "", "w", "u")
 	h.wantFound(as("u:acme:w"), "char", "u")
+	h.wantAudited()
+}
+
+// TestTheScrubberMendsTheDirectory: what is missing comes back and what is wrong
+// goes, once, and not while a change is in flight.
+func TestTheScrubberMendsTheDirectory(t *testing.T) {
+	h := newHouse(t, nil)
+	h.called("u:acme:u", "Alfa", library.Public)
+	h.called("u:acme:w", "Bravo", library.Public)
+	h.group("g:acme:g", "u:acme:u", library.Public)
+	h.wantFound(as(""), "", "u", "w", "g:acme:g")
+	h.wantSettled()
+	header := h.header("u:acme:u")
+	base := header.Seq
+	header.Seq, header.MTS, header.DisplayName = base+1, header.MTS+1, "Charlie"
+	v, err := h.store.CommitPrincipal(t.Context(), &library.PrincipalCommit{ID: "u:acme:u", Base: base, Header: header})
+	if err != nil || !v.Applied {
+		t.Fatalf("%+v, %v", v, err)
+	}
+	lost, err := h.store.PageDirectory(t.Context(), library.DirectorySlice{Tenant: "acme", Prefix: "bravo", Limit: 1})
+	if err == nil {
+		err = h.store.DropDirectory(t.Context(), lost)
+	}
+	if err != nil || len(lost) != 1 {
+		t.Fatalf("%+v, %v", lost, err)
+	}
+	lane := library.Lane{ID: "00000000-0000-4000-8000-000000000001", Stamp: 1, Entries: []library.InFlight{
+		{ID: library.EntryID{1}, Principal: "u:acme:u", Base: base, Scope: library.ScopeListed, Former: "Alfa"}}}
+	if err := h.store.PutLane(t.Context(), lane); err != nil {
+		t.Fatal(err)
+	}
+	// One row of bravo's; those of charlie's are left to the change in flight.
+	if n := h.scrubAll(); n != 1 {
+		t.Errorf("%d mended beside a change in flight", n)
+	}
+	h.wantFound(as(""), "bravo", "w")
+	h.wantFound(as(""), "charlie")
+	if err := h.store.DropLane(t.Context(), lane.ID, lane.Stamp); err != nil {
+		t.Fatal(err)
+	}
+	// Two rows that were missing, two that no name has any more.
+	if n := h.scrubAll(); n != 4 {
+		t.Errorf("%d mended", n)
+	}
+	if n := h.scrubAll(); n != 0 {
+		t.Errorf("%d mended again", n)
+	}
+	h.wantFound(as(""), "charlie", "u")
 	h.wantAudited()
 }
 

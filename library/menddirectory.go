@@ -1,90 +1,140 @@
 package library
 
-import (
-	"context"
-	"fmt"
-)
+import "context"
 
-// mendDirectory is RebuildDirectory, and sees that what it wrote shows. It
-// counts the principals whose rows did not.
-func (s *Service) mendDirectory(ctx context.Context) (mended int, err error) {
-	if err := s.RebuildDirectory(ctx); err != nil {
-		return 0, err
-	}
-	shown := map[PrincipalID]int{}
-	err = s.walkDirectory(ctx, func(rows []DirectoryRow, headers []PrincipalHeader) error {
-		for i := range rows {
-			if row := &rows[i]; standsInDirectory(row, &headers[i]) && row.Visibility == headers[i].Visibility {
-				shown[row.Principal]++
-			}
-		}
-		return nil
-	})
-	if err != nil {
-		return 0, fmt.Errorf("reading the directory: %w", err)
-	}
-	err = s.eachHeader(ctx, anyPrincipal, func(h *PrincipalHeader) error {
-		if shown[h.ID] == len(directoryKeys(h)) {
-			return nil
-		}
-		mended++
-		if err := s.mendFinding(ctx, h.ID); err != nil {
-			return fmt.Errorf("mending the directory for %s: %w", h.ID, err)
-		}
-		return nil
-	})
-	return mended, err
-}
-
-// mendFinding writes the rows of one principal, and sees that they show.
-func (s *Service) mendFinding(ctx context.Context, p PrincipalID) error {
+// mendDirectory lets a principal be found as its header says, and sees that it
+// is.
+func (s *Service) mendDirectory(ctx context.Context, p PrincipalID) error {
 	return s.raising(ctx, func(late bool) (int64, error) {
-		rows, err := s.store.ReadPrincipal(ctx, p, PrincipalQuery{Serial: late})
-		if err != nil {
+		h, err := s.headerOf(ctx, p, late)
+		if err != nil || h.Seq == 0 {
 			return settled, err
 		}
-		h := &rows.Header
 		if err := s.enforceDirectory(ctx, h, ""); err != nil {
 			return settled, err
 		}
-		for _, k := range directoryKeys(h) {
-			shows, err := s.directoryShows(ctx, h, k)
-			if err != nil {
-				return settled, err
-			}
-			if !shows {
-				return h.Seq, nil
-			}
+		missed, err := s.missed(ctx, h)
+		if err != nil || missed == 0 {
+			return settled, err
 		}
-		return settled, nil
+		return h.Seq, nil
 	}, func(seq int64) error { return s.restampPrincipal(ctx, p, seq) })
 }
 
-// directoryShows tells whether a row stands, as of this header.
-func (s *Service) directoryShows(ctx context.Context, h *PrincipalHeader, k DirectoryKey) (bool, error) {
-	at := DirectoryPlace{k.Name, h.ID}
-	// Before the row stand at most those of ids that begin like this one.
-	q := DirectorySlice{Tenant: h.Tenant(), After: &DirectoryPlace{k.Name, h.ID[:len(h.ID)-1]}, Limit: rebuildPage}
-	if !k.Whole {
-		q.Prefix = k.Name
+// headerOf reads one header; its ID is set also where there is none.
+func (s *Service) headerOf(ctx context.Context, p PrincipalID, serial bool) (*PrincipalHeader, error) {
+	rows, err := s.store.ReadPrincipal(ctx, p, PrincipalQuery{Serial: serial})
+	if err != nil {
+		return nil, err
 	}
-	for {
-		rows, err := s.store.PageDirectory(ctx, q)
+	rows.Header.ID = p
+	return &rows.Header, nil
+}
+
+// missed counts the rows of the directory that a header derives and that do not
+// stand as it has them.
+func (s *Service) missed(ctx context.Context, h *PrincipalHeader) (int, error) {
+	rows, err := s.store.ReadDirectory(ctx, h.ID, directoryKeys(h))
+	n := 0
+	for i := range rows {
+		if rows[i].MTS == 0 || rows[i].Visibility != h.Visibility {
+			n++
+		}
+	}
+	return n, err
+}
+
+// mendIfMissed mends the rows of a principal that are missing though nothing of
+// it is in flight; it counts them.
+func (s *Service) mendIfMissed(ctx context.Context, p PrincipalID) (int, error) {
+	h, err := s.headerOf(ctx, p, false)
+	if err != nil {
+		return 0, err
+	}
+	missed, err := s.missed(ctx, h)
+	if err != nil || missed == 0 {
+		return 0, err
+	}
+	if busy, err := s.principalsInFlight(ctx); err != nil || busy[p] {
+		return 0, err
+	}
+	if h, err = s.headerOf(ctx, p, true); err != nil {
+		return 0, err
+	}
+	if missed, err = s.missed(ctx, h); err != nil || missed == 0 {
+		return 0, err
+	}
+	return missed, s.mendDirectory(ctx, p)
+}
+
+// dropMisfound takes a row out of the directory, unless its principal's header
+// justifies it, and sees that it is gone.
+func (s *Service) dropMisfound(ctx context.Context, row DirectoryRow) error {
+	key := []DirectoryKey{row.DirectoryKey}
+	return s.raising(ctx, func(late bool) (int64, error) {
+		rows, err := s.store.ReadDirectory(ctx, row.Principal, key)
+		if err != nil || rows[0].MTS == 0 {
+			return settled, err
+		}
+		h, err := s.headerOf(ctx, row.Principal, late)
+		if err != nil || standsInDirectory(&row, h) {
+			return settled, err
+		}
+		err = s.insist(ctx, func() error { return s.store.DropDirectory(ctx, rows) })
+		if err == nil && late {
+			// It was written by hand, later than it tells: as if it had been the name.
+			err = s.enforceDirectory(ctx, h, row.Name)
+		}
 		if err != nil {
-			return false, err
+			return settled, err
 		}
-		for i := range rows {
-			switch place := rows[i].Place(); {
-			case place == at:
-				return rows[i].Visibility == h.Visibility, nil
-			case at.Less(place):
-				return false, nil
-			}
+		if rows, err = s.store.ReadDirectory(ctx, row.Principal, key); err != nil || rows[0].MTS == 0 {
+			return settled, err
 		}
-		if len(rows) < rebuildPage {
-			return false, nil
-		}
-		last := rows[len(rows)-1].Place()
-		q.After = &last
+		return h.Seq, nil
+	}, func(seq int64) error { return s.restampPrincipal(ctx, row.Principal, seq) })
+}
+
+// dropIfMisfound drops a row that was found to be without right, if nothing of
+// its principal is in flight that would drop it, and counts it.
+func (s *Service) dropIfMisfound(ctx context.Context, row DirectoryRow) (int, error) {
+	if busy, err := s.principalsInFlight(ctx); err != nil || busy[row.Principal] {
+		return 0, err
 	}
+	rows, err := s.store.ReadDirectory(ctx, row.Principal, []DirectoryKey{row.DirectoryKey})
+	if err != nil || rows[0].MTS == 0 {
+		return 0, err
+	}
+	h, err := s.headerOf(ctx, row.Principal, true)
+	if err != nil || standsInDirectory(&row, h) {
+		return 0, err
+	}
+	return 1, s.dropMisfound(ctx, row)
+}
+
+// directory scrubs rows of the directory from the place on: it drops those that
+// no header justifies.
+func (c *scrubbing) directory(ctx context.Context) error {
+	var after []byte
+	if c.at.Row != "" {
+		after = []byte(c.at.Row)
+	}
+	rows, headers, next, err := c.s.directoryAfter(ctx, after, scrubLook)
+	if err != nil {
+		return err
+	}
+	for i := range rows {
+		if standsInDirectory(&rows[i], &headers[i]) {
+			continue
+		}
+		dropped, err := c.s.dropIfMisfound(ctx, rows[i])
+		if c.report.Mismatches += dropped; err != nil {
+			return err
+		}
+	}
+	c.report.Next = ScrubPlace{}
+	if next != nil {
+		c.report.Next = ScrubPlace{Directory: true, Row: string(next)}
+	}
+	return nil
 }

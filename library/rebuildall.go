@@ -11,8 +11,7 @@ import (
 type RebuildReport struct {
 	Principals int `json:"principals"`
 	Contents   int `json:"contents"`
-	// Mended counts derived rows that were wrong or missing; in the directory,
-	// principals whose rows did not show.
+	// Mended counts derived rows that were wrong or missing.
 	Mended int `json:"mended"`
 }
 
@@ -43,7 +42,7 @@ func (s *Service) RebuildAll(ctx context.Context, report func(done, of int)) (*R
 	if err != nil {
 		return nil, err
 	}
-	found, err := s.mendDirectory(ctx)
+	found, err := s.RebuildDirectory(ctx)
 	if r.mended.Add(int64(found)); err != nil {
 		return nil, fmt.Errorf("rebuilding the directory: %w", err)
 	}

@@ -26,6 +26,11 @@ type ScrubPlace struct {
 	Record bool
 	Bucket Bucket
 	From   *EntryKey
+
+	// Directory: all principals are done too. Row is the place that ScanDirectory
+	// has got to; empty: the beginning.
+	Directory bool
+	Row       string
 }
 
 // scrubLook is how many members or entries are looked at once, and scrubLooks
@@ -40,16 +45,21 @@ const (
 // that have unsettled positions though no change of theirs is in flight, or that
 // a member's library or record shows otherwise than the header has it; then over
 // the principals, and takes out of their libraries what no header justifies, and
-// has memberships follow the groups. All of that should find nothing, ever: what
+// has memberships follow the groups and the directory their names; then over the
+// directory. All of that should find nothing, ever: what
 // it finds is counted and told. Items whose time has come get their hint again,
 // which may have been dropped just before it was needed.
 func (s *Service) Scrub(ctx context.Context, from ScrubPlace, limit int) (ScrubReport, error) {
 	c := &scrubbing{s: s, at: from, left: scrubLooks}
-	if from.Owners {
-		err := c.owners(ctx, limit)
-		return c.report, err
+	var err error
+	switch {
+	case from.Directory:
+		err = c.directory(ctx)
+	case from.Owners:
+		err = c.owners(ctx, limit)
+	default:
+		err = c.contents(ctx, limit)
 	}
-	err := c.contents(ctx, limit)
 	return c.report, err
 }
 

@@ -24,13 +24,13 @@ func (c *scrubbing) owners(ctx context.Context, limit int) error {
 		c.report.Next = ScrubPlace{Owners: true, Owner: p}
 	}
 	if len(ids) < limit {
-		c.report.Next = ScrubPlace{}
+		c.report.Next = ScrubPlace{Directory: true}
 	}
 	return nil
 }
 
-// owner scrubs a principal from a place on: its memberships, those of its
-// members where it is a group, the record of what was shared with it, and its
+// owner scrubs a principal from a place on: its rows in the directory, its
+// memberships, those of its members where it is a group, the record of what was shared with it, and its
 // library. It tells whether it is done; otherwise the report says where to go on.
 func (c *scrubbing) owner(ctx context.Context, from ScrubPlace) (done bool, err error) {
 	p := from.Owner
@@ -56,10 +56,14 @@ func (c *scrubbing) owner(ctx context.Context, from ScrubPlace) (done bool, err 
 }
 
 // memberships has those of a principal, and of its members where it is a group,
-// follow the groups' own rows.
+// follow the groups' own rows, and the directory the principal's header.
 func (c *scrubbing) memberships(ctx context.Context, from ScrubPlace) (done bool, err error) {
 	s, p, mended := c.s, from.Owner, 0
 	if from.Member == "" {
+		mended, err = s.mendIfMissed(ctx, p)
+		if c.report.Mismatches += mended; err != nil {
+			return false, err
+		}
 		mended, err = s.mendMemberships(ctx, p)
 		if c.report.Mismatches += mended; err != nil {
 			return false, err

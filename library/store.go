@@ -266,6 +266,9 @@ type DirectoryStore interface {
 	// PageDirectory must return the rows of the slice in order of name and then
 	// of id.
 	PageDirectory(ctx context.Context, s DirectorySlice) ([]DirectoryRow, error)
+	// ReadDirectory reads p's rows of keys, in their order; MTS is 0 where there is
+	// none.
+	ReadDirectory(ctx context.Context, p PrincipalID, keys []DirectoryKey) ([]DirectoryRow, error)
 	// ScanDirectory reads rows of all tenants after the place where another call
 	// has ended, each once, in an order of the store's own that lasts; a nil place
 	// is the beginning, and a nil next the end.

@@ -21,6 +21,13 @@ func (s *measuredStore) PageDirectory(ctx context.Context, p library.DirectorySl
 	return v, err
 }
 
+func (s *measuredStore) ReadDirectory(ctx context.Context, p library.PrincipalID, keys []library.DirectoryKey) ([]library.DirectoryRow, error) {
+	began := time.Now()
+	v, err := s.next.ReadDirectory(ctx, p, keys)
+	s.readDirectory.ended(began, err)
+	return v, err
+}
+
 func (s *measuredStore) ScanDirectory(ctx context.Context, after []byte, limit int) ([]library.DirectoryRow, []byte, error) {
 	began := time.Now()
 	rows, next, err := s.next.ScanDirectory(ctx, after, limit)

@@ -103,6 +103,7 @@ func (m *Metrics) Store(next library.Store) library.Store {
 		{&s.scanPrincipals, "ScanPrincipals"},
 		{&s.enforceDirectory, "EnforceDirectory"},
 		{&s.pageDirectory, "PageDirectory"},
+		{&s.readDirectory, "ReadDirectory"},
 		{&s.scanDirectory, "ScanDirectory"},
 		{&s.dropDirectory, "DropDirectory"},
 		{&s.directoryFilled, "DirectoryFilled"},
@@ -131,7 +132,7 @@ type measuredStore struct {
 	lanes, dropLane, putDue, dueUntil, dropDue, fixCreation                          call
 	fixSetting, openLibrary, changes                                                 call
 	enforceDirectory, pageDirectory, scanDirectory, dropDirectory                    call
-	directoryFilled, setDirectoryFilled                                              call
+	readDirectory, directoryFilled, setDirectoryFilled                               call
 }
 
 var _ library.Store = (*measuredStore)(nil)

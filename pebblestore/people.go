@@ -68,6 +68,36 @@ func (s *Store) PageDirectory(ctx context.Context, p library.DirectorySlice) ([]
 	return rows, nil
 }
 
+// ReadDirectory implements library.DirectoryStore. All rows are of one reading.
+func (s *Store) ReadDirectory(ctx context.Context, p library.PrincipalID, keys []library.DirectoryKey) ([]library.DirectoryRow, error) {
+	if err := s.enter(ctx); err != nil {
+		return nil, err
+	}
+	defer s.leave()
+	v, err := s.open()
+	if err != nil {
+		return nil, fault("read the directory", err)
+	}
+	rows := make([]library.DirectoryRow, len(keys))
+	for i, k := range keys {
+		r := &rows[i]
+		r.DirectoryKey, r.Principal = k, p
+		v.key = appendDirectoryKey(v.key[:0], k, p)
+		value, found, bad := v.get()
+		if bad == nil && found {
+			r.Visibility, r.MTS, bad = decodeFound(value)
+		}
+		if bad != nil {
+			err = fmt.Errorf("row of %q: %w", p, bad)
+			break
+		}
+	}
+	if err := errors.Join(err, s.done(v)); err != nil {
+		return nil, fault("read the directory", err)
+	}
+	return rows, nil
+}
+
 // ScanDirectory implements library.DirectoryStore. A place is a key.
 func (s *Store) ScanDirectory(ctx context.Context, after []byte, limit int) (rows []library.DirectoryRow, next []byte, err error) {
 	if err := s.enter(ctx); err != nil {

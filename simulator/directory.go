@@ -80,6 +80,20 @@ func (c *Client) PageDirectory(ctx context.Context, s library.DirectorySlice) ([
 	return rows, err
 }
 
+// ReadDirectory reads rows of one principal.
+func (c *Client) ReadDirectory(ctx context.Context, p library.PrincipalID, keys []library.DirectoryKey) ([]library.DirectoryRow, error) {
+	rows := make([]library.DirectoryRow, len(keys))
+	err := c.read(ctx, "ReadDirectory", func() {
+		for i, k := range keys {
+			rows[i] = library.DirectoryRow{DirectoryKey: k, Principal: p}
+			if cell := c.st.found(k, p); cell.live {
+				rows[i] = cell.row
+			}
+		}
+	})
+	return rows, err
+}
+
 // ScanDirectory reads rows of all tenants, in the order of their places.
 func (c *Client) ScanDirectory(ctx context.Context, after []byte, limit int) (rows []library.DirectoryRow, next []byte, err error) {
 	err = c.read(ctx, "ScanDirectory", func() {

@@ -18,6 +18,9 @@ func directoryAreas() []area {
 			{"PageDirectory must return the rows of the slice in order of name and then of id", pageDirectory},
 			{"a prefix ends within a name wherever its characters do", pageDirectoryCharacters},
 		}},
+		{"ReadDirectory", []check{
+			{"ReadDirectory reads p's rows of keys, in their order; MTS is 0 where there is none", readDirectory},
+		}},
 		{"ScanDirectory", []check{
 			{"ScanDirectory reads rows of all tenants after the place where another call has ended, each once, in an order of its own that lasts", scanDirectory},
 		}},
@@ -178,6 +181,21 @@ func pageDirectoryCharacters(s *stage) {
 	for _, prefix := range append(names, "\u4e2d", "\u4e2c", "\U0010fffd") {
 		s.pages(prefix, slices.DeleteFunc(slices.Clone(all), func(r library.DirectoryRow) bool { return !strings.HasPrefix(r.Name, prefix) }))
 	}
+}
+
+func readDirectory(s *stage) {
+	u := s.newNamed(s.user("u"), "anna bella")
+	s.newNamed(s.user("v"), "anna")
+	keys := []library.DirectoryKey{{Name: "bella"}, {Name: "anna"}, {Whole: true, Name: "anna bella"}, {Whole: true, Name: "bella"}, {Name: "u"}, {Name: ""}}
+	none := func(k library.DirectoryKey) library.DirectoryRow {
+		return library.DirectoryRow{DirectoryKey: k, Principal: u.head.ID}
+	}
+	rows, err := s.ReadDirectory(s.ctx, u.head.ID, keys)
+	s.ok(err)
+	s.same("rows", rows, []library.DirectoryRow{u.row(false, "bella"), none(keys[1]), u.row(true, "anna bella"), none(keys[3]), u.row(false, "u"), none(keys[5])})
+	rows, err = s.ReadDirectory(s.ctx, s.user("unknown"), nil)
+	s.ok(err)
+	s.same("no rows", rows, []library.DirectoryRow{})
 }
 
 // scanned are the rows of the subtest's tenant that a scan in pages gives.
