@@ -13,20 +13,22 @@ import (
 )
 
 // history is what clients that race on a few items have seen, and when: it must
-// be one that a single register with a version could have given.
+// be one that a single register with a version could have given. Each round has
+// items of its own: the longer a history is, and the more of its changes are of
+// unknown outcome, the longer it takes to be judged.
 type history struct {
 	began  time.Time
-	items  []string
 	titles atomic.Int64
 
-	mu  sync.Mutex
-	ops []porcupine.Operation
+	mu    sync.Mutex
+	items []string // all that were raced on, the last ones now
+	ops   []porcupine.Operation
 }
 
-// Racing items, and how long their histories may take to be judged.
+// Items that are raced on at a time, and how long a history may take to be judged.
 const (
 	raced       = 4
-	judgeWithin = time.Minute
+	judgeWithin = 10 * time.Minute
 )
 
 // header is the state of an item: the part of its header that rises.
@@ -42,19 +44,40 @@ type asked struct {
 	title  string
 }
 
-// prepare makes the items, which every writer may change.
+// prepare makes the next items, which every writer may change.
 func (h *history) prepare(t *testing.T, l *load) {
 	t.Helper()
-	h.began = time.Now()
+	if h.began.IsZero() {
+		h.began = time.Now()
+	}
+	h.mu.Lock()
+	known := len(h.items)
+	h.mu.Unlock()
+	var made []string
 	var members []vars
 	for _, o := range l.owners[1:] {
 		members = append(members, vars{"principalId": o, "role": "MANAGER"})
 	}
 	for n := range raced {
-		name := fmt.Sprintf("raced-%d", n)
-		l.gateways[0].must(t, l.tokens[l.owners[0]], createItem, vars{"in": vars{"name": name, "kind": "NOTE", "title": "new", "members": members}})
-		h.items = append(h.items, "c:acme:"+name)
+		name := fmt.Sprintf("raced-%d", known+n)
+		in := vars{"name": name, "kind": "NOTE", "title": "new", "members": members, "idempotencyKey": name}
+		// Between two rounds the cluster may still be busy with what was broken.
+		until(t, runWithin, "an item to race on", func() bool {
+			return l.gateways[0].post(l.tokens[l.owners[0]], createItem, vars{"in": in}).verdict == done
+		})
+		made = append(made, "c:acme:"+name)
 	}
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.items = append(h.items, made...)
+}
+
+// any is one of the items that are raced on now.
+func (h *history) any(random *rand.Rand) (n int, id string) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	n = len(h.items) - 1 - random.IntN(raced)
+	return n, h.items[n]
 }
 
 func (h *history) since() int64 { return int64(time.Since(h.began)) }
@@ -68,9 +91,10 @@ func (h *history) keep(in asked, out any, call, ret int64) {
 // update makes a change that others race with. What is unknown may happen at
 // any later time, also never.
 func (h *history) update(l *load, owner string, random *rand.Rand) {
-	in := asked{item: random.IntN(raced), update: true, title: fmt.Sprintf("raced %d", h.titles.Add(1))}
+	n, id := h.any(random)
+	in := asked{item: n, update: true, title: fmt.Sprintf("raced %d", h.titles.Add(1))}
 	call := h.since()
-	a := l.any(random).post(l.tokens[owner], updateItem, vars{"in": vars{"id": h.items[in.item], "title": in.title}})
+	a := l.any(random).post(l.tokens[owner], updateItem, vars{"in": vars{"id": id, "title": in.title}})
 	l.figures.count(a.verdict)
 	switch a.verdict {
 	case done:
@@ -81,9 +105,10 @@ func (h *history) update(l *load, owner string, random *rand.Rand) {
 }
 
 func (h *history) read(l *load, random *rand.Rand) {
-	in := asked{item: random.IntN(raced)}
+	n, id := h.any(random)
+	in := asked{item: n}
 	call := h.since()
-	a := l.any(random).post("", readItem, vars{"id": h.items[in.item]})
+	a := l.any(random).post("", readItem, vars{"id": id})
 	if !l.answered(a, "content") {
 		return
 	}
@@ -97,7 +122,7 @@ func (h *history) check(t *testing.T) {
 	t.Helper()
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	for n := range raced {
+	for n := range h.items {
 		var one []porcupine.Operation
 		for _, op := range h.ops {
 			if op.Input.(asked).item == n {

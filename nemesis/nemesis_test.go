@@ -304,7 +304,9 @@ func TestNemesis(t *testing.T) {
 	n.load = newLoad(t, n.gateways...)
 	n.load.start(t, *seedFlag)
 	began := time.Now()
-	for first := true; !t.Failed() && (first || time.Since(began) < time.Duration(*minutesFlag)*time.Minute); first = false {
+	n.round()
+	for !t.Failed() && time.Since(began) < time.Duration(*minutesFlag)*time.Minute {
+		n.load.history.prepare(t, n.load)
 		n.round()
 	}
 	took := time.Since(began)
