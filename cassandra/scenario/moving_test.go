@@ -119,6 +119,7 @@ func TestExportAndImportOnACluster(t *testing.T) {
 // A copy that is broken off, in order or by a power cut, is not used by anybody
 // and goes on where it was.
 func TestACopyThatIsBrokenOffGoesOn(t *testing.T) {
+	t.Parallel() // with the other test that waits for a mark to end
 	const items = 3000
 	from, export := holding(t, items)
 	to := keyspace(t)

@@ -6,6 +6,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/gocql/gocql"
+
 	"carrel/library"
 )
 
@@ -55,11 +57,48 @@ func TestACopyAndAGatewayExcludeEachOther(t *testing.T) {
 	}
 }
 
+// session is one with a keyspace, for what no command of the product does.
+func session(t *testing.T, store string) *gocql.Session {
+	t.Helper()
+	hosts, name, _ := strings.Cut(strings.TrimPrefix(store, "cassandra://"), "/")
+	cfg := gocql.NewCluster(strings.Split(hosts, ",")...)
+	cfg.ProtoVersion, cfg.Keyspace = 4, name
+	cfg.Timeout, cfg.ConnectTimeout = answerWithin, answerWithin
+	s, err := cfg.CreateSession()
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(s.Close)
+	return s
+}
+
 func TestReadinessOnACluster(t *testing.T) {
 	store := keyspace(t)
 	g := serve(t, store, "desk-1")
-	if status, text := g.get("/readyz"); status != 200 || text != "ready\n" {
-		t.Errorf("readyz: %d %s", status, text)
+	session := session(t, store)
+	version := func(checksum string) {
+		t.Helper()
+		if err := session.Query(`UPDATE schema_version SET checksum = ? WHERE part = 0 AND version = 1`, checksum).WithContext(t.Context()).Exec(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	var checksum string
+	if err := session.Query(`SELECT checksum FROM schema_version WHERE part = 0 AND version = 1`).WithContext(t.Context()).Scan(&checksum); err != nil {
+		t.Fatal(err)
+	}
+	for _, step := range []struct {
+		before func()
+		status int
+		text   string
+	}{
+		{func() {}, 200, "ready\n"},
+		{func() { version("another") }, 503, "not ready: the schema of the store is not the one of this program\n"},
+		{func() { version(checksum) }, 200, "ready\n"},
+	} {
+		step.before()
+		if status, text := g.get("/readyz"); status != step.status || text != step.text {
+			t.Errorf("readyz: %d %q, want %d %q", status, text, step.status, step.text)
+		}
 	}
 	g.end()
 }
@@ -74,6 +113,7 @@ func laneOf(id library.ContentID) library.Lane {
 // What a killed gateway has left in flight is finished by whoever comes next
 // alone, an audit for example, so that the store can be copied.
 func TestAnAuditFinishesWhatAKilledGatewayHasLeft(t *testing.T) {
+	t.Parallel() // with the other test that waits for a mark to end
 	from, _ := holding(t, 30)
 	there := keyspace(t)
 	must(t, "copy", "--from", from, "--to", there)
