@@ -2,6 +2,7 @@ package cassandra
 
 import (
 	"context"
+	"sync"
 	"sync/atomic"
 	"time"
 )
@@ -24,53 +25,6 @@ type hedges struct {
 	places  chan struct{}
 }
 
-// outcomeOfTry is what a second try brought.
-type outcomeOfTry[T any] struct {
-	value T
-	err   error
-}
-
-// hedged calls once, and where that takes long a second time beside the first,
-// with a context that has another node asked. What succeeds first counts, and
-// the context of both ends; where neither does, the error of the first counts.
-// again tells whether there was a second one.
-func hedged[T any](ctx context.Context, h *hedges, once func(context.Context) (T, error)) (value T, again bool, err error) {
-	ctx, end := context.WithCancel(ctx)
-	defer end()
-	var (
-		first  = &try{Context: ctx}
-		made   atomic.Bool
-		won    atomic.Bool
-		second = make(chan outcomeOfTry[T], 1)
-	)
-	timer := time.AfterFunc(h.after, func() {
-		defer close(second)
-		asked := first.asked.Load()
-		if asked == nil || !h.another(*asked) || !h.enter() {
-			return
-		}
-		defer h.leave()
-		made.Store(true)
-		value, err := once(&try{Context: ctx, avoid: *asked})
-		second <- outcomeOfTry[T]{value, err}
-		if err == nil && won.CompareAndSwap(false, true) {
-			end()
-		}
-	})
-	value, err = once(first)
-	switch {
-	case timer.Stop():
-		return value, false, err
-	case err == nil && won.CompareAndSwap(false, true):
-		return value, made.Load(), nil
-	}
-	// The second one has won, or decides now.
-	if o, ok := <-second; ok && o.err == nil {
-		return o.value, true, nil
-	}
-	return value, made.Load(), err
-}
-
 func (h *hedges) enter() bool {
 	select {
 	case h.places <- struct{}{}:
@@ -81,3 +35,146 @@ func (h *hedges) enter() bool {
 }
 
 func (h *hedges) leave() { <-h.places }
+
+// hedged is hedgedAll for one.
+func hedged[T any](ctx context.Context, h *hedges, once func(*try) (T, error)) (value T, err error) {
+	err = hedgedAll(ctx, h, 1, 1, func(t *try, _ int) (T, error) { return once(t) }, func(_ int, v T) { value = v })
+	return value, err
+}
+
+// hedgedAll calls once for 0 to n-1, at most width at a time, and has what they
+// bring taken. Where one takes long it is called once again beside the first
+// call, with a context that has another node asked. What succeeds first counts;
+// the context of all ends with hedgedAll. Where both calls fail, it fails with
+// the error that came first.
+//
+// All of them have one timer and one context between them, so that a page does
+// not pay for its forty statements what only a node that hangs makes needful.
+func hedgedAll[T any](ctx context.Context, h *hedges, n, width int, once func(t *try, i int) (T, error), take func(i int, v T)) error {
+	if n == 0 {
+		return nil
+	}
+	ctx, end := context.WithCancel(ctx)
+	defer end()
+	g := &group[T]{h: h, ctx: ctx, once: once, take: take, calls: make([]hedgedCall, n), left: n, over: make(chan struct{})}
+	for range min(n, width) {
+		go g.work()
+	}
+	g.mu.Lock()
+	g.timer = time.AfterFunc(h.after, g.hedge)
+	g.mu.Unlock()
+	<-g.over
+	g.timer.Stop()
+	return g.err
+}
+
+// group are calls that are hedged together.
+type group[T any] struct {
+	h    *hedges
+	ctx  context.Context
+	once func(t *try, i int) (T, error)
+	take func(i int, v T)
+	next atomic.Int64
+
+	mu    sync.Mutex
+	timer *time.Timer
+	calls []hedgedCall
+	left  int           // calls that have not succeeded
+	over  chan struct{} // closed when all have, or one has failed
+	ended bool          // over is closed
+	err   error
+}
+
+// hedgedCall is one of them.
+type hedgedCall struct {
+	first *try // nil before it is begun
+	begun time.Time
+	again bool // a second try was made
+	under int  // tries under way
+	done  bool
+	err   error // of the try that failed first
+}
+
+// work makes the first tries, one after the other.
+func (g *group[T]) work() {
+	for i := int(g.next.Add(1) - 1); i < len(g.calls); i = int(g.next.Add(1) - 1) {
+		t := &try{Context: g.ctx}
+		g.mu.Lock()
+		if g.ended {
+			g.mu.Unlock()
+			return
+		}
+		c := &g.calls[i]
+		c.first, c.begun, c.under = t, time.Now(), 1
+		g.mu.Unlock()
+		g.run(t, i)
+	}
+}
+
+// run makes a try and settles what it means.
+func (g *group[T]) run(t *try, i int) {
+	v, err := g.once(t, i)
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	c := &g.calls[i]
+	c.under--
+	if g.ended || c.done {
+		return
+	}
+	if err != nil {
+		if c.err == nil {
+			c.err = err
+		}
+		if c.under == 0 {
+			g.end(c.err)
+		}
+		return
+	}
+	c.done = true
+	g.take(i, v)
+	if g.left--; g.left == 0 {
+		g.end(nil)
+		return
+	}
+	if t.again && c.under > 0 {
+		// Whoever makes the first try is held up until all is over.
+		go g.work()
+	}
+}
+
+// end is called with the group locked.
+func (g *group[T]) end(err error) {
+	g.ended, g.err = true, err
+	close(g.over)
+}
+
+// hedge makes second tries of what has been under way for long.
+func (g *group[T]) hedge() {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if g.ended {
+		return
+	}
+	now := time.Now()
+	for i := range g.calls {
+		c := &g.calls[i]
+		// What was begun with the timer may be begun a little after it.
+		if c.first == nil || c.done || c.again || now.Sub(c.begun) < g.h.after/2 {
+			continue
+		}
+		avoid := ""
+		if asked := c.first.asked.Load(); asked != nil {
+			avoid = *asked
+		}
+		if !g.h.another(avoid) || !g.h.enter() {
+			break
+		}
+		c.again = true
+		c.under++
+		go func() {
+			defer g.h.leave()
+			g.run(&try{Context: g.ctx, again: true, avoid: avoid}, i)
+		}()
+	}
+	g.timer.Reset(g.h.after / 2)
+}

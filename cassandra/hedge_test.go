@@ -3,6 +3,9 @@ package cassandra
 import (
 	"context"
 	"errors"
+	"slices"
+	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -15,13 +18,9 @@ type script struct {
 	avoid string // that the try must have; "" for the first one
 }
 
-func (s script) run(t *testing.T, ctx context.Context, value int) (int, error) {
-	of, ok := ctx.(*try)
-	if !ok {
-		t.Fatalf("the context of a try is a %T", ctx)
-	}
-	if of.avoid != s.avoid {
-		t.Errorf("try %d avoids %q, want %q", value, of.avoid, s.avoid)
+func (s script) run(t *testing.T, of *try, value int) (int, error) {
+	if of.avoid != s.avoid || of.again != (s.avoid != "") {
+		t.Errorf("try %d avoids %q (again: %v), want %q", value, of.avoid, of.again, s.avoid)
 	}
 	node := "a"
 	of.asked.Store(&node)
@@ -30,8 +29,8 @@ func (s script) run(t *testing.T, ctx context.Context, value int) (int, error) {
 	select {
 	case <-timer.C:
 		return value, s.err
-	case <-ctx.Done():
-		return 0, ctx.Err()
+	case <-of.Done():
+		return 0, of.Err()
 	}
 }
 
@@ -48,14 +47,14 @@ func TestHedging(t *testing.T) {
 		took          time.Duration
 	}{
 		{name: "the first is quick", first: script{takes: 400 * time.Millisecond}, want: 1, took: 400 * time.Millisecond},
-		{name: "the first fails quickly", first: script{err: failed}, want: 1, err: failed},
+		{name: "the first fails quickly", first: script{err: failed}, err: failed},
 		{name: "the second is quicker", first: script{takes: slow}, second: script{takes: time.Second}, want: 2, again: true, took: 1500 * time.Millisecond},
 		{name: "the first is quicker all the same", first: script{takes: time.Second}, second: script{takes: slow}, want: 1, again: true, took: time.Second},
 		{name: "the second fails", first: script{takes: time.Second}, second: script{err: failed}, want: 1, again: true, took: time.Second},
 		{name: "the first fails, the second does not", first: script{takes: time.Second, err: failed}, second: script{takes: time.Second}, want: 2, again: true, took: 1500 * time.Millisecond},
-		{name: "both fail", first: script{takes: time.Second, err: failed}, second: script{takes: time.Second, err: worse}, want: 1, again: true, err: failed, took: 1500 * time.Millisecond},
+		{name: "both fail", first: script{takes: time.Second, err: failed}, second: script{takes: time.Second, err: worse}, again: true, err: failed, took: 1500 * time.Millisecond},
 		{name: "no other node answers", first: script{takes: 3 * time.Second}, alone: true, want: 1, took: 3 * time.Second},
-		{name: "no other node answers, and it fails", first: script{takes: 3 * time.Second, err: failed}, alone: true, want: 1, err: failed, took: 3 * time.Second},
+		{name: "no other node answers, and it fails", first: script{takes: 3 * time.Second, err: failed}, alone: true, err: failed, took: 3 * time.Second},
 		{name: "too many second tries", first: script{takes: 3 * time.Second}, full: true, want: 1, took: 3 * time.Second},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -69,13 +68,15 @@ func TestHedging(t *testing.T) {
 				scripts := make(chan script, 2)
 				scripts <- c.first
 				scripts <- c.second
-				began, tries := time.Now(), 0
-				got, again, err := hedged(t.Context(), h, func(ctx context.Context) (int, error) {
-					tries++
-					return (<-scripts).run(t, ctx, tries)
+				began, tries := time.Now(), new(atomic.Int64)
+				got, err := hedged(t.Context(), h, func(of *try) (int, error) {
+					return (<-scripts).run(t, of, int(tries.Add(1)))
 				})
-				if got != c.want || again != c.again || err != c.err {
-					t.Errorf("got %d, %v, %v, want %d, %v, %v", got, again, err, c.want, c.again, c.err)
+				if got != c.want || err != c.err {
+					t.Errorf("got %d, %v, want %d, %v", got, err, c.want, c.err)
+				}
+				if again := tries.Load() == 2; again != c.again {
+					t.Errorf("%d tries were made", tries.Load())
 				}
 				if took := time.Since(began); took != c.took {
 					t.Errorf("it took %s, want %s", took, c.took)
@@ -98,9 +99,71 @@ func TestHedgingEndsWithItsCaller(t *testing.T) {
 		scripts := make(chan script, 2)
 		scripts <- script{takes: time.Hour}
 		scripts <- script{takes: time.Hour, avoid: "a"}
-		_, again, err := hedged(ctx, h, func(ctx context.Context) (int, error) { return (<-scripts).run(t, ctx, 1) })
-		if !again || !errors.Is(err, context.DeadlineExceeded) {
-			t.Errorf("it ended with %v, again %v", err, again)
+		_, err := hedged(ctx, h, func(of *try) (int, error) { return (<-scripts).run(t, of, 1) })
+		if len(scripts) != 0 || !errors.Is(err, context.DeadlineExceeded) {
+			t.Errorf("it ended with %v, %d tries not made", err, len(scripts))
 		}
+	})
+}
+
+// Of many, those are hedged that take long, and those that begin later once
+// they do; what fails ends all.
+func TestHedgingOfMany(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		h := &hedges{after: 500 * time.Millisecond, places: make(chan struct{}, 10), another: func(string) bool { return true }}
+		var mu sync.Mutex
+		tries := map[int]int{}
+		once := func(of *try, i int) (int, error) {
+			mu.Lock()
+			tries[i]++
+			mu.Unlock()
+			takes := 10 * time.Millisecond
+			if i%10 == 3 && !of.again {
+				takes = time.Hour
+			}
+			timer := time.NewTimer(takes)
+			defer timer.Stop()
+			select {
+			case <-timer.C:
+				return i, nil
+			case <-of.Done():
+				return 0, of.Err()
+			}
+		}
+		const many = 40
+		var got []int
+		began := time.Now()
+		if err := hedgedAll(t.Context(), h, many, 4, once, func(i, v int) { got = append(got, v) }); err != nil {
+			t.Fatal(err)
+		}
+		slices.Sort(got)
+		for i := range many {
+			if got[i] != i {
+				t.Fatalf("taken were %v", got)
+			}
+			if hangs := i%10 == 3; hangs != (tries[i] == 2) {
+				t.Errorf("%d was tried %d times", i, tries[i])
+			}
+		}
+		// All four workers meet one that hangs, one after the other at worst.
+		if took := time.Since(began); took > 4*time.Second {
+			t.Errorf("it took %s", took)
+		}
+		synctest.Wait()
+		if len(h.places) != 0 {
+			t.Error("a second try has kept its place")
+		}
+		failed := errors.New("failed")
+		err := hedgedAll(t.Context(), h, many, 4, func(of *try, i int) (int, error) {
+			if i == 2 {
+				return 0, failed
+			}
+			<-of.Done()
+			return 0, of.Err()
+		}, func(int, int) { t.Error("something was taken") })
+		if err != failed {
+			t.Errorf("it failed with %v", err)
+		}
+		synctest.Wait()
 	})
 }

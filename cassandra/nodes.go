@@ -129,6 +129,7 @@ func (n *nodes) another(id string) (found bool) {
 // a node for.
 type try struct {
 	context.Context
+	again bool                   // beside a first try that takes long
 	avoid string                 // node that comes last; "" for none
 	asked atomic.Pointer[string] // node picked last
 }

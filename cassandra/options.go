@@ -85,10 +85,12 @@ type TLS struct {
 // Observation is what is known of a request after it ended.
 type Observation struct {
 	Operation string // what it was for, of a closed list
-	Outcome   string // ok, applied, refused, unknown, unavailable, timeout, failed, or busy: it was not sent
-	Took      time.Duration
+	// Outcome is ok, applied, refused, unknown, unavailable, timeout, failed, ended:
+	// its caller was gone or had an answer from elsewhere, or busy: it was not sent.
+	Outcome string
+	Took    time.Duration
 	// Retries is how often it was sent again because a node had failed at it, and
-	// Hedged tells that a second node was asked beside a slow one.
+	// Hedged tells that it was sent beside one that a node was slow to answer.
 	Retries int
 	Hedged  bool
 }

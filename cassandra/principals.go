@@ -116,20 +116,38 @@ func (s *Store) ReadPrincipals(ctx context.Context, ids []library.PrincipalID) (
 		}
 		at[id] = append(at[id], i)
 	}
-	err := concurrently(ctx, len(distinct), readWidth, func(ctx context.Context, n int) error {
-		id := distinct[n]
-		row := new(principalRow)
-		r := reading{doing: "read principals", stmt: selectShownPrincipal, args: []any{string(id)}}
-		return s.eachRow(ctx, r, row.shownCells(), func() {
-			for _, i := range at[id] {
-				headers[i] = row.header(id)
-			}
-		})
+	once := func(t *try, n int) (*library.PrincipalHeader, error) {
+		send := func(ctx context.Context) (*library.PrincipalHeader, error) {
+			return s.readShownPrincipal(ctx, distinct[n])
+		}
+		if t.again {
+			return send(t)
+		}
+		return s.principals.read(t, distinct[n], send)
+	}
+	err := hedgedAll(ctx, s.hedges, len(distinct), readWidth, once, func(n int, h *library.PrincipalHeader) {
+		for _, i := range at[distinct[n]] {
+			headers[i] = *h
+		}
 	})
 	if err != nil {
 		return nil, err
 	}
 	return headers, nil
+}
+
+func (s *Store) readShownPrincipal(ctx context.Context, id library.PrincipalID) (*library.PrincipalHeader, error) {
+	r := reading{doing: "read principals", stmt: selectShownPrincipal, args: []any{string(id)}}
+	iter, err := s.rows(ctx, &r)
+	if err != nil {
+		return nil, err
+	}
+	h := new(library.PrincipalHeader)
+	row := new(principalRow)
+	for cells := row.shownCells(); iter.Scan(cells...); {
+		*h = row.header(id)
+	}
+	return h, fault(r.doing, iter.Close())
 }
 
 const (

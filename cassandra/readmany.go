@@ -3,6 +3,7 @@ package cassandra
 import (
 	"context"
 	"slices"
+	"strings"
 
 	"carrel/library"
 )
@@ -29,9 +30,19 @@ func (s *Store) ReadMany(ctx context.Context, ids []library.ContentID, members [
 		}
 	}
 	keys := partitionKeys(members, nil)
-	err := concurrently(ctx, len(distinct), readWidth, func(ctx context.Context, n int) error {
-		i := distinct[n]
-		return s.readShown(ctx, ids[i], members, keys, &rows[i])
+	wanted := rowsWanted(members)
+	once := func(t *try, n int) (*library.ContentRows, error) {
+		id := ids[distinct[n]]
+		send := func(ctx context.Context) (*library.ContentRows, error) { return s.readShown(ctx, id, members, keys) }
+		if t.again {
+			// Others may wait for what the first try waits for.
+			return send(t)
+		}
+		return s.contents.read(t, contentKey{id, wanted}, send)
+	}
+	err := hedgedAll(ctx, s.hedges, len(distinct), readWidth, once, func(n int, found *library.ContentRows) {
+		rows[distinct[n]] = *found
+		rows[distinct[n]].Members = slices.Clone(found.Members)
 	})
 	if err != nil {
 		return nil, err
@@ -45,20 +56,47 @@ func (s *Store) ReadMany(ctx context.Context, ids []library.ContentID, members [
 	return rows, nil
 }
 
+// contentKey is what is read of an item: its header, and the rows of members.
+type contentKey struct {
+	id      library.ContentID
+	members string
+}
+
+// rowsWanted tells lists of principals apart: no id has a line break in it.
+func rowsWanted(ps []library.PrincipalID) string {
+	switch len(ps) {
+	case 0:
+		return ""
+	case 1:
+		return string(ps[0])
+	}
+	var b strings.Builder
+	for _, p := range ps {
+		b.WriteString(string(p))
+		b.WriteByte('\n')
+	}
+	return b.String()
+}
+
 // readShown reads a header and the rows of members, whose keys are given, in
 // one statement.
-func (s *Store) readShown(ctx context.Context, id library.ContentID, members []library.PrincipalID, keys rowKeys, rows *library.ContentRows) error {
-	rows.Members = noMembers(members)
-	row := new(contentRow)
+func (s *Store) readShown(ctx context.Context, id library.ContentID, members []library.PrincipalID, keys rowKeys) (*library.ContentRows, error) {
 	r := reading{doing: "read contents", stmt: selectShownRows, args: []any{string(id), keys}}
-	return s.eachRow(ctx, r, row.shownCells(), func() {
+	iter, err := s.rows(ctx, &r)
+	if err != nil {
+		return nil, err
+	}
+	rows := &library.ContentRows{Members: noMembers(members)}
+	row := new(contentRow)
+	for cells := row.shownCells(); iter.Scan(cells...); {
 		switch row.kind {
 		case kindHeader:
 			rows.Header = row.header(id)
 		case kindMember:
 			putMemberRow(rows.Members, row.member())
 		}
-	})
+	}
+	return rows, fault(r.doing, iter.Close())
 }
 
 // noMembers are the rows of principals that have none.

@@ -2,7 +2,7 @@ package cassandra
 
 import (
 	"context"
-	"sync/atomic"
+	"errors"
 	"time"
 
 	"github.com/gocql/gocql"
@@ -10,39 +10,32 @@ import (
 
 // sent is how a request went.
 type sent struct {
-	outcome string
-	retries int
-	hedged  bool
+	outcome  string
+	attempts int // of the driver
 }
 
 // request makes one request of the cluster and tells the observer of it.
 func (s *Store) request(ctx context.Context, doing string, send func() (sent, error)) error {
+	o := Observation{Operation: doing}
+	if t, ok := ctx.(*try); ok {
+		o.Hedged = t.again
+	}
 	began := time.Now()
 	if err := s.gate.enter(ctx); err != nil {
-		s.observe(Observation{Operation: doing, Outcome: outcomeBusy, Took: time.Since(began)})
+		o.Outcome, o.Took = outcomeBusy, time.Since(began)
+		s.observe(o)
 		return err
 	}
 	defer s.gate.leave()
 	began = time.Now()
 	how, err := send()
-	s.observe(Observation{Operation: doing, Outcome: how.outcome, Took: time.Since(began), Retries: how.retries, Hedged: how.hedged})
+	o.Outcome, o.Took, o.Retries = how.outcome, time.Since(began), max(how.attempts-1, 0)
+	s.observe(o)
 	return err
 }
 
 // notBegun is the error of a call whose context ended before anything was sent.
 func notBegun(err error) error { return fault("", err) }
-
-// tries counts what the driver has sent of one request.
-type tries struct{ n atomic.Int64 }
-
-// beyond is how often it was sent again after a failure.
-func (t *tries) beyond(hedged bool) int {
-	most := int64(1)
-	if hedged {
-		most = 2
-	}
-	return int(max(t.n.Load()-most, 0))
-}
 
 // reading is one SELECT.
 type reading struct {
@@ -55,45 +48,42 @@ type reading struct {
 
 // read runs a SELECT and calls row until it has no more rows.
 func (s *Store) read(ctx context.Context, r reading, row func(*gocql.Iter) bool) error {
-	return s.request(ctx, r.doing, func() (sent, error) {
-		var (
-			n     tries
-			hedge bool
-			iter  *gocql.Iter
-			once  = func(ctx context.Context) (*gocql.Iter, error) { return s.selectOnce(ctx, &r, &n) }
-			err   error
-		)
-		if r.serial || r.page > 0 {
-			// Two serial readings would compete, and the pages that follow the
-			// first are fetched in its context.
-			iter, err = once(ctx)
-		} else {
-			iter, hedge, err = hedged(ctx, s.hedges, once)
-		}
-		if err == nil {
-			for row(iter) {
-			}
-			err = iter.Close()
-		}
-		return sent{outcomeName(err), n.beyond(hedge), hedge}, fault(r.doing, err)
-	})
+	var (
+		iter *gocql.Iter
+		err  error
+	)
+	if r.serial || r.page > 0 {
+		// Two serial readings would compete, and the pages that follow the first
+		// are fetched in its context.
+		iter, err = s.rows(ctx, &r)
+	} else {
+		iter, err = hedged(ctx, s.hedges, func(t *try) (*gocql.Iter, error) { return s.rows(t, &r) })
+	}
+	if err != nil {
+		return err
+	}
+	for row(iter) {
+	}
+	return fault(r.doing, iter.Close())
 }
 
-// selectOnce sends a SELECT. The rows of its first page are there when it
-// returns.
-func (s *Store) selectOnce(ctx context.Context, r *reading, n *tries) (*gocql.Iter, error) {
-	level := s.level
-	if r.serial {
-		level = gocql.Consistency(s.serial)
-	}
-	q := s.session.Query(r.stmt, r.args...).WithContext(ctx).Consistency(level).PageSize(r.page)
-	iter := q.Idempotent(true).RetryPolicy(s.again).Iter()
-	n.n.Add(int64(q.Attempts()))
-	if len(iter.Columns()) == 0 {
-		// Only a failure has none; there is no other way to ask.
-		return iter, iter.Close()
-	}
-	return iter, nil
+// rows sends a SELECT. The rows of its first page are there when it returns.
+func (s *Store) rows(ctx context.Context, r *reading) (iter *gocql.Iter, err error) {
+	err = s.request(ctx, r.doing, func() (sent, error) {
+		level := s.level
+		if r.serial {
+			level = gocql.Consistency(s.serial)
+		}
+		q := s.session.Query(r.stmt, r.args...).WithContext(ctx).Consistency(level).PageSize(r.page)
+		iter = q.Idempotent(true).RetryPolicy(s.again).Iter()
+		if len(iter.Columns()) > 0 {
+			return sent{outcomeOK, q.Attempts()}, nil
+		}
+		// Only what has failed has none; there is no other way to ask.
+		err := iter.Close()
+		return sent{outcomeName(err), q.Attempts()}, fault(r.doing, err)
+	})
+	return iter, err
 }
 
 // eachRow runs a SELECT and has each of its rows seen in cells.
@@ -107,14 +97,13 @@ func (s *Store) eachRow(ctx context.Context, r reading, cells []any, see func())
 	})
 }
 
-// write runs a statement that may be repeated without harm.
+// write runs a statement that may be repeated without harm, as long as it does
+// not come late.
 func (s *Store) write(ctx context.Context, doing, stmt string, args ...any) error {
 	return s.request(ctx, doing, func() (sent, error) {
-		var n tries
 		q := s.session.Query(stmt, args...).WithContext(ctx).Consistency(s.level)
 		err := q.Idempotent(true).RetryPolicy(s.again).Exec()
-		n.n.Add(int64(q.Attempts()))
-		return sent{outcome: outcomeName(err), retries: n.beyond(false)}, fault(doing, err)
+		return sent{outcomeName(err), q.Attempts()}, fault(doing, err)
 	})
 }
 
@@ -126,7 +115,7 @@ func (c *changes) add(stmt string, args ...any) {
 }
 
 // writeAll applies changes of one partition, which carry timestamps of their
-// own, as one atomic mutation. It may be repeated without harm, and arrive late.
+// own, as one atomic mutation. It may be repeated without harm, and come late.
 func (s *Store) writeAll(ctx context.Context, doing string, c *changes) error {
 	if len(c.entries) == 0 {
 		return nil
@@ -134,17 +123,15 @@ func (s *Store) writeAll(ctx context.Context, doing string, c *changes) error {
 	for i := range c.entries {
 		c.entries[i].Idempotent = true
 	}
-	return s.request(ctx, doing, func() (sent, error) {
-		var n tries
-		_, hedge, err := hedged(ctx, s.hedges, func(ctx context.Context) (struct{}, error) {
-			b := s.session.NewBatch(gocql.UnloggedBatch).WithContext(ctx).RetryPolicy(s.again)
+	_, err := hedged(ctx, s.hedges, func(t *try) (struct{}, error) {
+		return struct{}{}, s.request(t, doing, func() (sent, error) {
+			b := s.session.NewBatch(gocql.UnloggedBatch).WithContext(t).RetryPolicy(s.again)
 			b.Cons, b.Entries = s.level, c.entries
 			err := s.session.ExecuteBatch(b)
-			n.n.Add(int64(b.Attempts()))
-			return struct{}{}, err
+			return sent{outcomeName(err), b.Attempts()}, fault(doing, err)
 		})
-		return sent{outcomeName(err), n.beyond(hedge), hedge}, fault(doing, err)
 	})
+	return err
 }
 
 // decide applies conditional changes of one partition, all or none. It is sent
@@ -177,13 +164,19 @@ func (s *Store) decideOne(ctx context.Context, doing, stmt string, args ...any) 
 	return applied, standing, err
 }
 
-// outcomeBusy is how a statement is counted that was not let in.
-const outcomeBusy = "busy"
+// Names of outcomes by which requests are counted.
+const (
+	outcomeOK   = "ok"
+	outcomeBusy = "busy" // not let in
+)
 
 // outcomeName is how an outcome is counted.
 func outcomeName(err error) string {
 	if err == nil {
-		return "ok"
+		return outcomeOK
+	}
+	if errors.Is(err, context.Canceled) {
+		return "ended"
 	}
 	switch outcomeOf(err) {
 	case outcomeUnavailable, outcomeOverloaded:

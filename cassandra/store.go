@@ -30,6 +30,10 @@ type Store struct {
 	// chores run until the Store is closed.
 	chores chores
 	clocks clocks
+
+	// Readings of whole headers by several requests at a time.
+	contents   *sharing[contentKey, *library.ContentRows]
+	principals *sharing[library.PrincipalID, *library.PrincipalHeader]
 }
 
 var _ library.Store = (*Store)(nil)
@@ -62,6 +66,8 @@ func newStore(session *gocql.Session, nodes *nodes, o *Options) *Store {
 		s.observe = func(Observation) {}
 	}
 	s.lanes.rows = make(map[library.LaneID]int)
+	s.contents = newSharing[contentKey, *library.ContentRows](s.hedges)
+	s.principals = newSharing[library.PrincipalID, *library.PrincipalHeader](s.hedges)
 	return s
 }
 

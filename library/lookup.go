@@ -11,14 +11,21 @@ func (s *Service) ViewerUser(ctx context.Context, v *Viewer) (*User, error) {
 	if !v.User.IsUser() {
 		return nil, nil
 	}
-	hs, err := s.store.ReadPrincipals(ctx, []PrincipalID{v.User})
-	if err != nil {
-		return nil, fmt.Errorf("read the viewer: %w", err)
+	// Everybody may see their own user, so it is among what was shown.
+	own := []*PrincipalHeader{nil}
+	missing, age := v.shown.known([]PrincipalID{v.User}, own)
+	if len(missing) > 0 {
+		hs, err := s.store.ReadPrincipals(ctx, missing)
+		if err != nil {
+			return nil, fmt.Errorf("read the viewer: %w", err)
+		}
+		if hs[0].State != Live {
+			return nil, nil
+		}
+		own[0] = &hs[0]
+		v.shown.keep(own, age)
 	}
-	if hs[0].State != Live {
-		return nil, nil
-	}
-	return &User{hs[0]}, nil
+	return &User{*own[0]}, nil
 }
 
 // Email is the user's address, for itself and for administrators of its

@@ -73,6 +73,10 @@ func TestARequestReadsAPrincipalOnce(t *testing.T) {
 		wantRead(ann, bob, hidden, bob)
 		ask(v, hidden, ann)
 		wantRead(hidden)
+		if u, err := h.svc.ViewerUser(t.Context(), v); err != nil || u.ID != bob {
+			t.Errorf("the viewer's user is %v, %v", u, err)
+		}
+		wantRead()
 	}
 	v := as(ann)
 	name := "Ann"

@@ -1,0 +1,241 @@
+package cassandra
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/gocql/gocql"
+
+	"carrel/journal"
+	"carrel/library"
+)
+
+// bill counts what the driver sends, as its own observers are told: each
+// statement, and each batch by its first one.
+type bill struct {
+	mu   sync.Mutex
+	sent map[string]int
+}
+
+func (b *bill) add(stmt string, err error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if err != nil {
+		stmt = "failed: " + err.Error()
+	}
+	b.sent[stmt]++
+}
+
+// ObserveQuery implements the driver's QueryObserver.
+func (b *bill) ObserveQuery(_ context.Context, q gocql.ObservedQuery) { b.add(q.Statement, q.Err) }
+
+// ObserveBatch implements the driver's BatchObserver.
+func (b *bill) ObserveBatch(_ context.Context, q gocql.ObservedBatch) { b.add(q.Statements[0], q.Err) }
+
+// take gives what was sent since the last time, without lanes, which the
+// background reads and writes too.
+func (b *bill) take() map[string]int {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	sent := maps.Clone(b.sent)
+	clear(b.sent)
+	maps.DeleteFunc(sent, func(stmt string, _ int) bool { return strings.Contains(stmt, " inflight ") })
+	return sent
+}
+
+// billed is a Service over a store whose driver is observed, and which waits
+// for whole fan-outs.
+type billed struct {
+	*bill
+	t       *testing.T
+	store   *Store
+	journal *journal.Journal
+	service *library.Service
+}
+
+type noNames struct{}
+
+func (noNames) ContentName(context.Context) (string, error) {
+	return "", fmt.Errorf("nothing is named")
+}
+
+func newBilled(t *testing.T) *billed {
+	o := options(t)
+	b := &billed{t: t, bill: &bill{sent: map[string]int{}}}
+	cfg, nodes, err := o.cluster(o.Keyspace)
+	if err != nil {
+		t.Fatal(err)
+	}
+	cfg.QueryObserver, cfg.BatchObserver = b.bill, b.bill
+	session, err := cfg.CreateSession()
+	if err != nil {
+		t.Fatal(err)
+	}
+	b.store = newStore(session, nodes, &o)
+	t.Cleanup(func() {
+		if err := b.store.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	runtime := library.NewRealRuntime()
+	t.Cleanup(runtime.Close)
+	// No background: the journal does only what changes ask of it.
+	b.journal = journal.New(t.Context(), b.store, runtime, nil, library.WholeProtocol)
+	b.service, err = library.New(t.Context(), library.Config{
+		Store: b.store, Runtime: runtime, Journal: b.journal, Names: noNames{},
+		Tuning: library.Tuning{AnswerWithin: 2 * time.Minute, HotMoves: 1000},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return b
+}
+
+func (b *billed) want(what string, want map[string]int) {
+	b.t.Helper()
+	got := b.take()
+	for _, stmt := range slices.Sorted(maps.Keys(got)) {
+		if got[stmt] != want[stmt] {
+			b.t.Errorf("%s sends %d times, and not %d: %s", what, got[stmt], want[stmt], stmt)
+		}
+	}
+	for stmt, n := range want {
+		if got[stmt] == 0 && n > 0 {
+			b.t.Errorf("%s does not send: %s", what, stmt)
+		}
+	}
+}
+
+const (
+	costOwner = library.PrincipalID("u:t:owner")
+	costItem  = library.ContentID("c:t:crowd")
+)
+
+func memberOf(n int) library.PrincipalID {
+	return library.PrincipalID(fmt.Sprintf("u:t:member%03d", n))
+}
+
+// shelve makes an item with members besides the owner, straight in the store.
+func (b *billed) shelve(id library.ContentID, position library.Instant, members int) {
+	b.t.Helper()
+	c := creation(id, position)
+	c.Header.Creator = costOwner
+	c.Members = []library.Member{{Principal: costOwner, Role: library.Manages, Seq: 1}}
+	for n := range members {
+		c.Members = append(c.Members, library.Member{Principal: memberOf(n), Role: library.Viewing, Seq: 1})
+	}
+	c.Header.Managers, c.Header.Members = 1, len(c.Members)
+	mustCommit(b.t, b.store, c)
+	if err := b.store.Enforce(b.t.Context(), &library.Enforcement{Header: &c.Header, Rows: c.Members, Reverse: true}); err != nil {
+		b.t.Fatal(err)
+	}
+}
+
+func (b *billed) person(id library.PrincipalID) {
+	b.t.Helper()
+	if _, err := b.service.ImportUser(b.t.Context(), library.ImportUser{ID: string(id), DisplayName: id.Name(), Visibility: library.Public}); err != nil {
+		b.t.Fatal(err)
+	}
+}
+
+// A change costs two decisions, the one that makes it and the one that settles
+// it, and each member's library one mutation and no reading, however many
+// members there are.
+func TestWhatAChangeCosts(t *testing.T) {
+	b := newBilled(t)
+	b.person(costOwner)
+	for n := range 3 {
+		b.person(memberOf(500 + n))
+	}
+	v := func() *library.Viewer { return &library.Viewer{User: costOwner} }
+	for _, members := range []int{0, 1, 70} {
+		id := library.ContentID(fmt.Sprintf("%s%d", costItem, members))
+		b.shelve(id, someTime, members)
+		for round := range 2 {
+			b.take()
+			title := fmt.Sprintf("title %d", round)
+			o, err := b.service.UpdateContent(t.Context(), v(), library.UpdateContent{ID: string(id), Title: library.Some(&title)})
+			if err != nil || !o.FanOut.Complete || o.FanOut.Libraries != members+1 {
+				t.Fatalf("an update: %+v, %v", o, err)
+			}
+			b.want(fmt.Sprintf("an update with %d members", members+1), map[string]int{
+				selectShownPrincipal: 1,           // the actor
+				selectContentRows:    3,           // the item with the actor's row: to judge, to begin with the actor's library, to answer
+				moveContent:          1,           // the decision
+				selectMembersPage:    1,           // of 500 members
+				dropEntry:            members + 1, // one batch a member, which begins with what goes
+				settlePositions:      1,           // settling, in one decision
+			})
+		}
+		role := library.Viewing
+		o, err := b.service.ShareContent(t.Context(), v(), library.ShareContent{
+			Content: string(id), Role: role, Principals: []string{string(memberOf(500)), string(memberOf(501)), string(memberOf(502))},
+		})
+		if err != nil || !o.FanOut.Complete {
+			t.Fatalf("a share: %+v, %v", o, err)
+		}
+		sent := b.take()
+		decisions := 0
+		for stmt, n := range sent {
+			if strings.Contains(stmt, " IF ") {
+				decisions += n
+			}
+		}
+		if decisions > 2 {
+			t.Errorf("a share with three beside %d members costs %d decisions", members, decisions)
+		}
+	}
+}
+
+// A page costs one slice, beside which the newest entry is read where a walk
+// begins, and each header once.
+func TestWhatAPageCosts(t *testing.T) {
+	b := newBilled(t)
+	b.person(costOwner)
+	for n := range 30 {
+		b.shelve(library.ContentID(fmt.Sprintf("c:t:item%02d", n)), someTime+library.Instant(n), 0)
+	}
+	first := 20
+	for _, c := range []struct {
+		name  string
+		query library.LibraryQuery
+		want  map[string]int
+	}{
+		{"the oldest first", library.LibraryQuery{}, map[string]int{pageOlder: 1, pageNewer: 1, selectShownRows: 21, selectShownPrincipal: 1}},
+		{"the newest first", library.LibraryQuery{Descending: true}, map[string]int{pageOlder: 1, selectShownRows: 21, selectShownPrincipal: 1}},
+		{"with what the viewer may do", library.LibraryQuery{Descending: true, WithStanding: true}, map[string]int{pageOlder: 1, selectShownRows: 21, selectShownPrincipal: 1}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			v := &library.Viewer{User: costOwner}
+			c.query.First = &first
+			b.take()
+			page, err := b.service.Library(t.Context(), v, costOwner, c.query)
+			if err != nil || len(page.Edges) != first || !page.PageInfo.HasNextPage {
+				t.Fatalf("%+v, %v", page, err)
+			}
+			creators := make([]library.PrincipalID, first)
+			for i, e := range page.Edges {
+				creators[i] = e.Node.Creator
+			}
+			// Whoever was read in this request is not read again.
+			if _, err := b.service.Principals(t.Context(), v, creators); err != nil {
+				t.Fatal(err)
+			}
+			b.want("the page", c.want)
+			if !c.query.Descending {
+				next := c.query
+				next.After = page.PageInfo.EndCursor()
+				if page, err = b.service.Library(t.Context(), v, costOwner, next); err != nil || len(page.Edges) != 10 {
+					t.Fatalf("%+v, %v", page, err)
+				}
+				b.want("the next page", map[string]int{pageNewer: 1, selectShownRows: 10})
+			}
+		})
+	}
+}

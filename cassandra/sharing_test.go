@@ -1,0 +1,161 @@
+package cassandra
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+)
+
+// readings are those that a test lets end one by one; each gives its number.
+type readings struct {
+	t       *testing.T
+	sharing *sharing[string, int]
+	sent    int
+	end     chan error
+
+	mu      sync.Mutex
+	answers map[string]answer
+}
+
+// answer is what somebody who asked was given.
+type answer struct {
+	value int
+	err   error
+}
+
+func newReadings(t *testing.T) *readings {
+	h := &hedges{after: time.Hour, another: func(string) bool { return true }, places: make(chan struct{}, 1)}
+	return &readings{t: t, sharing: newSharing[string, int](h), end: make(chan error), answers: map[string]answer{}}
+}
+
+// ask has somebody ask for what stands under a key.
+func (r *readings) ask(ctx context.Context, who, key string) {
+	go func() {
+		value, err := r.sharing.read(ctx, key, func(ctx context.Context) (int, error) {
+			r.sent++
+			number := r.sent
+			select {
+			case err := <-r.end:
+				return number, err
+			case <-ctx.Done():
+				return 0, ctx.Err()
+			}
+		})
+		r.mu.Lock()
+		defer r.mu.Unlock()
+		r.answers[who] = answer{value, err}
+	}()
+	synctest.Wait()
+}
+
+// ends lets a reading end.
+func (r *readings) ends(err error) {
+	r.end <- err
+	synctest.Wait()
+}
+
+func (r *readings) wantSent(n int) {
+	r.t.Helper()
+	if r.sent != n {
+		r.t.Fatalf("%d readings were sent, want %d", r.sent, n)
+	}
+}
+
+func (r *readings) want(who string, a answer) {
+	r.t.Helper()
+	if got, done := r.answers[who]; !done || got != a {
+		r.t.Errorf("%s has %+v (%v), want %+v", who, got, done, a)
+	}
+}
+
+// Whoever comes while a reading is under way joins the next one, never that.
+func TestAReadingThatWasSentIsNeverJoined(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newReadings(t)
+		r.ask(t.Context(), "ann", "x")
+		r.wantSent(1)
+		r.ask(t.Context(), "bob", "x")
+		r.ask(t.Context(), "cid", "x")
+		r.wantSent(1)
+		r.ends(nil)
+		r.want("ann", answer{1, nil})
+		r.wantSent(2)
+		if len(r.answers) != 1 {
+			t.Fatalf("somebody was given a reading that was sent before it came: %v", r.answers)
+		}
+		// The second one is under way, so dan waits for the third.
+		r.ask(t.Context(), "dan", "x")
+		r.wantSent(2)
+		r.ends(nil)
+		r.want("bob", answer{2, nil})
+		r.want("cid", answer{2, nil})
+		r.wantSent(3)
+		r.ends(nil)
+		r.want("dan", answer{3, nil})
+		r.wantSent(3)
+		if len(r.sharing.busy) != 0 {
+			t.Errorf("left over: %v", r.sharing.busy)
+		}
+		r.ask(t.Context(), "eve", "x")
+		r.wantSent(4)
+		r.ends(nil)
+		r.want("eve", answer{4, nil})
+	})
+}
+
+func TestOtherKeysAreReadAlone(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newReadings(t)
+		r.ask(t.Context(), "ann", "x")
+		r.ask(t.Context(), "bob", "y")
+		r.wantSent(2)
+		r.ends(nil)
+		r.ends(nil)
+		if r.answers["ann"].value == r.answers["bob"].value {
+			t.Errorf("they share: %v", r.answers)
+		}
+	})
+}
+
+// A failure is told to those who waited for that reading, and to nobody else.
+func TestAFailureIsSharedToo(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newReadings(t)
+		failed := errors.New("failed")
+		r.ask(t.Context(), "ann", "x")
+		r.ask(t.Context(), "bob", "x")
+		r.ends(failed)
+		r.want("ann", answer{1, failed})
+		r.ask(t.Context(), "cid", "x")
+		r.ends(failed)
+		r.want("bob", answer{0, failed})
+		r.ends(nil)
+		r.want("cid", answer{3, nil})
+	})
+}
+
+// Who goes away takes nobody along, neither who waits with it nor who waits for
+// what it has sent.
+func TestWhoGoesAwayTakesNobodyAlong(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newReadings(t)
+		annCtx, annLeaves := context.WithCancel(t.Context())
+		bobCtx, bobLeaves := context.WithCancel(t.Context())
+		r.ask(annCtx, "ann", "x")
+		r.ask(bobCtx, "bob", "x")
+		r.ask(t.Context(), "cid", "x")
+		bobLeaves()
+		synctest.Wait()
+		turnedAway(t, r.answers["bob"].err)
+		r.wantSent(1)
+		annLeaves()
+		synctest.Wait()
+		r.want("ann", answer{0, context.Canceled})
+		r.wantSent(2)
+		r.ends(nil)
+		r.want("cid", answer{2, nil})
+	})
+}
