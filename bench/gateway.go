@@ -18,7 +18,7 @@ import (
 
 // A gateway is a store with everything that is above it, as main wires it.
 type gateway struct {
-	pebble  *pebblestore.Store
+	store   backend
 	counts  *counting
 	runtime *library.RealRuntime
 	journal *journal.Journal
@@ -26,17 +26,28 @@ type gateway struct {
 	stop    context.CancelFunc
 }
 
+// backend is a store of either kind.
+type backend interface {
+	library.Store
+	naming.BlockStore
+	Close() error
+}
+
 // open opens the store in dir and puts the domain above it.
 func open(ctx context.Context, dir string, tuning library.Tuning) (*gateway, error) {
-	ctx, stop := context.WithCancel(ctx)
 	pebble, err := pebblestore.Open(dir, pebblestore.Options{})
 	if err != nil {
-		stop()
 		return nil, err
 	}
-	g := &gateway{pebble: pebble, counts: &counting{Store: pebble}, runtime: library.NewRealRuntime(), stop: stop}
+	return above(ctx, pebble, tuning)
+}
+
+// above puts the domain above a store, which it closes with itself.
+func above(ctx context.Context, store backend, tuning library.Tuning) (*gateway, error) {
+	ctx, stop := context.WithCancel(ctx)
+	g := &gateway{store: store, counts: &counting{Store: store}, runtime: library.NewRealRuntime(), stop: stop}
 	log := slog.New(slog.DiscardHandler)
-	names, err := naming.New(pebble, "bench", naming.DefaultBlockSize)
+	names, err := naming.New(store, "bench", naming.DefaultBlockSize)
 	if err == nil {
 		g.journal = journal.New(ctx, g.counts, g.runtime, log, library.WholeProtocol)
 		g.service, err = library.New(ctx, library.Config{
@@ -53,20 +64,32 @@ func open(ctx context.Context, dir string, tuning library.Tuning) (*gateway, err
 func (g *gateway) close() error {
 	g.stop()
 	g.runtime.Close()
-	return g.pebble.Close()
+	return g.store.Close()
 }
 
 // handler is the whole edge, with authentication, and the token of a viewer.
 func (g *gateway) handler(viewer library.PrincipalID) (h *edge.Handler, token string, err error) {
+	h, tokens, err := g.handlerFor(viewer)
+	if err != nil {
+		return nil, "", err
+	}
+	return h, tokens[0], nil
+}
+
+// handlerFor is the same with the tokens of several viewers.
+func (g *gateway) handlerFor(viewers ...library.PrincipalID) (h *edge.Handler, tokens []string, err error) {
 	secret := make([]byte, auth.MinSecretBytes)
 	g.runtime.Random(secret)
 	known, err := auth.New(auth.Config{Secret: secret, Now: time.Now})
 	if err != nil {
-		return nil, "", err
+		return nil, nil, err
 	}
-	token, err = auth.Mint(secret, auth.Claims{Subject: string(viewer), IssuedAt: time.Now(), TTL: time.Hour})
-	if err != nil {
-		return nil, "", err
+	for _, v := range viewers {
+		token, err := auth.Mint(secret, auth.Claims{Subject: string(v), IssuedAt: time.Now(), TTL: time.Hour})
+		if err != nil {
+			return nil, nil, err
+		}
+		tokens = append(tokens, token)
 	}
 	limits := edge.DefaultLimits()
 	limits.ViewerPoints, limits.AddressPoints = 0, 0 // what is measured is not the patience
@@ -77,5 +100,5 @@ func (g *gateway) handler(viewer library.PrincipalID) (h *edge.Handler, token st
 		Log:          slog.New(slog.DiscardHandler),
 		Random:       func(b []byte) { _, _ = rand.Read(b) }, // it never fails
 	})
-	return h, token, err
+	return h, tokens, err
 }

@@ -36,14 +36,19 @@ func serveLarge(ctx context.Context, o *options) error {
 		return err
 	}
 	mux := http.NewServeMux()
-	mux.Handle("/floor", newFloor(g.pebble))
+	mux.Handle("/floor", newFloor(g.store))
 	mux.Handle("/graphql", h)
+	return g.listen(ctx, mux, token)
+}
+
+// listen serves h until ctx ends. It tells its address and tokens in one line.
+func (g *gateway) listen(ctx context.Context, h http.Handler, tokens ...string) error {
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		return err
 	}
-	fmt.Println(listener.Addr(), token)
-	server := &http.Server{Handler: mux}
+	fmt.Println(listener.Addr(), strings.Join(tokens, " "))
+	server := &http.Server{Handler: h}
 	g.runtime.Go(func() {
 		<-ctx.Done()
 		_ = server.Close() // it ends Serve, whose error is the one that counts
@@ -139,7 +144,7 @@ func (p *process) load(ctx context.Context, request func() (*http.Request, error
 	transport := &http.Transport{MaxIdleConnsPerHost: clients}
 	defer transport.CloseIdleConnections()
 	client := &http.Client{Transport: transport}
-	if _, err := ask(ctx, client, request, loadFor/3); err != nil { // warms up
+	if _, err := ask(ctx, client, clients, request, loadFor/3); err != nil { // warms up
 		return cost{}, err
 	}
 	before, err := cpuOf(p.command.Process.Pid)
@@ -147,7 +152,7 @@ func (p *process) load(ctx context.Context, request func() (*http.Request, error
 		return cost{}, err
 	}
 	begin := time.Now()
-	n, err := ask(ctx, client, request, loadFor)
+	n, err := ask(ctx, client, clients, request, loadFor)
 	if err != nil {
 		return cost{}, err
 	}
@@ -156,8 +161,8 @@ func (p *process) load(ctx context.Context, request func() (*http.Request, error
 	return cost{cpu: (after - before) / time.Duration(n), wall: took / time.Duration(n)}, err
 }
 
-// ask sends requests for a while and counts the answers.
-func ask(ctx context.Context, client *http.Client, request func() (*http.Request, error), long time.Duration) (int64, error) {
+// ask sends requests for a while, so many at a time, and counts the answers.
+func ask(ctx context.Context, client *http.Client, width int, request func() (*http.Request, error), long time.Duration) (int64, error) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	var (
@@ -165,7 +170,7 @@ func ask(ctx context.Context, client *http.Client, request func() (*http.Request
 		wg   sync.WaitGroup
 		over = time.Now().Add(long)
 	)
-	for range clients {
+	for range width {
 		wg.Go(func() {
 			for time.Now().Before(over) && ctx.Err() == nil {
 				if err := askOnce(client, request, nil); err != nil {

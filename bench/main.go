@@ -10,6 +10,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"flag"
 	"fmt"
 	"os"
@@ -27,7 +28,10 @@ type options struct {
 	updates int    // of one item, before the page is measured again
 	only    string
 	edge    bool
-	profile string
+	cluster bool
+	// hosts and keyspace are where the process to be measured finds a cluster.
+	hosts, keyspace string
+	profile         string
 }
 
 // A section measures one thing and adds rows to the table.
@@ -35,6 +39,10 @@ type section struct {
 	name    string
 	measure func(ctx context.Context, o *options, t *table) error
 }
+
+// embeddedUpdates is how often one item is updated before its page is read
+// again.
+const embeddedUpdates = 100_000
 
 func sections() []section {
 	return []section{
@@ -51,18 +59,24 @@ func main() {
 	flag.StringVar(&o.dir, "dir", "", "where the stores are made; a temporary folder when left out. A large store found there is used again")
 	flag.StringVar(&o.binary, "binary", "bin/carrel", "the gateway whose start and memory are measured")
 	flag.IntVar(&o.entries, "entries", 1_000_000, "entries of the large library")
-	flag.IntVar(&o.updates, "updates", 100_000, "updates of one item")
+	flag.IntVar(&o.updates, "updates", 0, "updates of one item; 100,000 on the embedded store and 50,000 on a cluster when left out")
 	flag.StringVar(&o.only, "only", "", "sections to run, with commas: page,flat,update,import,start")
 	flag.StringVar(&o.profile, "cpuprofile", "", "write a CPU profile of the whole run here")
 	flag.BoolVar(&o.edge, "edge", false, "measure what the edge costs instead; sections: transport,hostile")
-	serve := flag.Bool("serve", false, "serve the large store of -dir instead, for another bench to measure")
+	flag.BoolVar(&o.cluster, "cluster", false, "measure on a real Cassandra instead; sections: page,update,flat,hung")
+	flag.StringVar(&o.hosts, "hosts", "", "with -cluster -serve: the cluster's nodes")
+	flag.StringVar(&o.keyspace, "keyspace", "", "with -cluster -serve: the keyspace")
+	serve := flag.Bool("serve", false, "serve the large store of -dir instead, or the keyspace, for another bench to measure")
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	defer stop()
 	var err error
-	if *serve {
+	switch {
+	case *serve && o.cluster:
+		err = serveCluster(ctx, &o)
+	case *serve:
 		err = serveLarge(ctx, &o)
-	} else {
+	default:
 		err = run(ctx, &o)
 	}
 	if err != nil {
@@ -72,7 +86,7 @@ func main() {
 }
 
 // run measures the chosen sections and prints the table.
-func run(ctx context.Context, o *options) error {
+func run(ctx context.Context, o *options) (err error) {
 	if o.dir == "" {
 		dir, err := os.MkdirTemp("", "carrel-bench-")
 		if err != nil {
@@ -93,9 +107,20 @@ func run(ctx context.Context, o *options) error {
 	}
 	t := &table{out: os.Stdout}
 	t.head()
-	chosen := sections()
-	if o.edge {
+	chosen, updates := sections(), embeddedUpdates
+	switch {
+	case o.edge:
 		chosen = edgeSections()
+	case o.cluster:
+		chosen, updates = clusterSections(), clusterUpdates
+		stop, failed := o.startCluster(ctx)
+		if failed != nil {
+			return failed
+		}
+		defer func() { err = errors.Join(err, stop()) }()
+	}
+	if o.updates == 0 {
+		o.updates = updates
 	}
 	for _, s := range chosen {
 		if o.only != "" && !strings.Contains(","+o.only+",", ","+s.name+",") {

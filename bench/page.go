@@ -96,7 +96,7 @@ func (s *sink) reset() {
 
 // viaFloor asks the floor.
 func (g *gateway) viaFloor(ctx context.Context, owner library.PrincipalID) func() error {
-	f, w := newFloor(g.pebble), newSink()
+	f, w := newFloor(g.store), newSink()
 	return func() error {
 		r, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://gateway/?owner="+string(owner), nil)
 		if err != nil {

@@ -146,9 +146,9 @@ func (g *gateway) item(ctx context.Context, owner library.PrincipalID, n int) er
 	var writer library.EntryID
 	binary.BigEndian.PutUint64(writer[:], uint64(n))
 	m := library.Member{Principal: owner, Role: library.Manages, Seq: 1}
-	verdict, err := g.pebble.Commit(ctx, &library.ContentCommit{ID: id, Header: h, Writer: writer, Members: []library.Member{m}})
+	verdict, err := g.store.Commit(ctx, &library.ContentCommit{ID: id, Header: h, Writer: writer, Members: []library.Member{m}})
 	if err != nil || !verdict.Applied {
 		return fmt.Errorf("make %s: applied %t, %w", id, verdict.Applied, err)
 	}
-	return g.pebble.Enforce(ctx, &library.Enforcement{Header: &h, Rows: []library.Member{m}, Reverse: true})
+	return g.store.Enforce(ctx, &library.Enforcement{Header: &h, Rows: []library.Member{m}, Reverse: true})
 }

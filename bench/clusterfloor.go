@@ -1,0 +1,206 @@
+package main
+
+import (
+	"context"
+	"net/http"
+	"strconv"
+	"strings"
+	"sync"
+
+	"github.com/gocql/gocql"
+
+	"carrel/library"
+)
+
+// clusterFloor answers the same page from Cassandra as a handler would that
+// somebody writes for it alone: the statements that the page must make, all
+// that can be sent at once at once, by the same driver with the same settings.
+// It has no authentication, visibility, GraphQL, sealed cursors, limits,
+// bounds of what is under way, or second tries.
+type clusterFloor struct {
+	session *gocql.Session
+	pool    sync.Pool // of *[]byte
+}
+
+// The texts of the page: its owner, the slice, the newest entry, the headers
+// with the owner's member rows, and their creators.
+const (
+	floorPrincipal = `SELECT display_name, visibility, state FROM principal WHERE principal_id = ? AND kind = 0 AND key = '~'`
+	floorSlice     = `SELECT position, content_id, mts, role, built FROM library_by_principal
+ WHERE principal_id = ? AND bucket = 1 AND (position, content_id) > (?, '') ORDER BY bucket DESC, position ASC, content_id ASC LIMIT ?`
+	floorNewest = `SELECT position, content_id FROM library_by_principal WHERE principal_id = ? AND bucket = 1 LIMIT 1`
+	floorItem   = `SELECT kind, state, role, mseq, title, description, link, present, visibility, position, last_modified, creator, version, expires_at
+ FROM content WHERE content_id = ? AND (kind, key) IN ((0, '~'), (1, ?))`
+)
+
+func newClusterFloor(hosts, keyspace string) (*clusterFloor, error) {
+	cfg := gocql.NewCluster(strings.Split(hosts, ",")...)
+	cfg.ProtoVersion, cfg.Keyspace, cfg.NumConns = 4, keyspace, 2
+	cfg.Consistency = gocql.LocalQuorum
+	cfg.PoolConfig.HostSelectionPolicy = gocql.TokenAwareHostPolicy(gocql.RoundRobinHostPolicy())
+	session, err := cfg.CreateSession()
+	if err != nil {
+		return nil, err
+	}
+	return &clusterFloor{session: session, pool: sync.Pool{New: func() any { return new([]byte) }}}, nil
+}
+
+// ServeHTTP answers GET ?owner=ID.
+func (f *clusterFloor) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	out := f.pool.Get().(*[]byte)
+	defer f.pool.Put(out)
+	var err error
+	if *out, err = f.page(r.Context(), r.URL.Query().Get("owner"), (*out)[:0]); err != nil {
+		http.Error(w, err.Error(), http.StatusInternalServerError)
+		return
+	}
+	w.Header()["Content-Type"] = []string{"application/json"}
+	w.Header()["Content-Length"] = []string{strconv.Itoa(len(*out))}
+	_, _ = w.Write(*out)
+}
+
+// together calls do for 0 to n-1 at once and gives an error of one of them.
+func together(n int, do func(i int) error) error {
+	var wg sync.WaitGroup
+	errs := make([]error, n)
+	for i := range n {
+		wg.Go(func() { errs[i] = do(i) })
+	}
+	wg.Wait()
+	for _, err := range errs {
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// page makes the three rounds of the page after its owner's.
+func (f *clusterFloor) page(ctx context.Context, owner string, out []byte) ([]byte, error) {
+	if _, err := f.person(ctx, owner); err != nil {
+		return out, err
+	}
+	var (
+		entries []library.Entry
+		newest  int64
+	)
+	err := together(2, func(i int) (err error) {
+		if i == 0 {
+			entries, err = f.slice(ctx, owner)
+			return err
+		}
+		var id string
+		return f.session.Query(floorNewest, owner).WithContext(ctx).Scan(&newest, &id)
+	})
+	if err != nil {
+		return out, err
+	}
+	items := make([]library.Content, len(entries))
+	active := make([]bool, len(entries))
+	err = together(len(entries), func(i int) (err error) {
+		items[i].ID = entries[i].Content
+		active[i], err = f.item(ctx, owner, &items[i])
+		return err
+	})
+	if err != nil {
+		return out, err
+	}
+	shown := 0
+	for i := range items {
+		if active[i] && int64(entries[i].Position) <= newest {
+			items[shown], entries[shown] = items[i], entries[i]
+			shown++
+		}
+	}
+	more := shown > pageSize
+	items, entries = items[:min(shown, pageSize)], entries[:min(shown, pageSize)]
+	people, err := f.creators(ctx, items)
+	if err != nil {
+		return out, err
+	}
+	return appendPage(out, items, entries, people, more), nil
+}
+
+// creators are the people who have made items, each read once.
+func (f *clusterFloor) creators(ctx context.Context, items []library.Content) ([]*library.PrincipalHeader, error) {
+	people := make([]*library.PrincipalHeader, len(items))
+	at := map[library.PrincipalID]int{}
+	var distinct []int
+	for i := range items {
+		if _, known := at[items[i].Creator]; !known {
+			at[items[i].Creator] = i
+			distinct = append(distinct, i)
+		}
+	}
+	err := together(len(distinct), func(n int) (err error) {
+		i := distinct[n]
+		people[i], err = f.person(ctx, string(items[i].Creator))
+		return err
+	})
+	for i := range items {
+		people[i] = people[at[items[i].Creator]]
+	}
+	return people, err
+}
+
+func (f *clusterFloor) person(ctx context.Context, id string) (*library.PrincipalHeader, error) {
+	h := &library.PrincipalHeader{ID: library.PrincipalID(id)}
+	var visibility, state int8
+	err := f.session.Query(floorPrincipal, id).WithContext(ctx).Scan(&h.DisplayName, &visibility, &state)
+	return h, err
+}
+
+func (f *clusterFloor) slice(ctx context.Context, owner string) ([]library.Entry, error) {
+	iter := f.session.Query(floorSlice, owner, int64(-1)<<63, pageSize+1).WithContext(ctx).Iter()
+	es := make([]library.Entry, 0, pageSize+1)
+	var (
+		position, mts int64
+		id            string
+		role          int8
+		built         bool
+	)
+	for iter.Scan(&position, &id, &mts, &role, &built) {
+		es = append(es, library.Entry{Position: library.Instant(position), Content: library.ContentID(id)})
+	}
+	return es, iter.Close()
+}
+
+// item reads an item; active tells whether the owner is a member of it.
+func (f *clusterFloor) item(ctx context.Context, owner string, c *library.Content) (active bool, err error) {
+	iter := f.session.Query(floorItem, string(c.ID), owner).WithContext(ctx).Iter()
+	var (
+		kind, state, role, present, visibility  int8
+		mseq, position, lastModified, expiresAt int64
+		title, description, link, creator       string
+		version                                 int
+		live, member                            bool
+	)
+	for iter.Scan(&kind, &state, &role, &mseq, &title, &description, &link, &present, &visibility, &position, &lastModified, &creator, &version, &expiresAt) {
+		if kind == 1 {
+			member = state == 0
+			continue
+		}
+		text := link
+		live = state == int8(library.Live)
+		c.Title, c.Link, c.Visibility, c.Creator = title, &text, library.Visibility(visibility), library.PrincipalID(creator)
+		c.LastModified = library.Instant(lastModified)
+	}
+	return live && member, iter.Close()
+}
+
+func appendPage(out []byte, items []library.Content, entries []library.Entry, people []*library.PrincipalHeader, more bool) []byte {
+	out = append(out, `{"data":{"user":{"library":{"edges":[`...)
+	for i := range items {
+		if i > 0 {
+			out = append(out, ',')
+		}
+		out = appendEdge(out, entries[i], &items[i], people[i])
+	}
+	out = append(out, `],"pageInfo":{"hasNextPage":`...)
+	out = strconv.AppendBool(out, more)
+	out = append(out, `,"endCursor":"`...)
+	if n := len(entries); n > 0 {
+		out = appendCursor(out, entries[n-1])
+	}
+	return append(out, `"}}}}}`...)
+}

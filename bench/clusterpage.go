@@ -1,0 +1,185 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"os"
+	"strings"
+	"sync/atomic"
+	"time"
+
+	"carrel/library"
+)
+
+const (
+	// wantedThroughput is what the gateway should reach of the handler's.
+	wantedThroughput = 0.9
+	// shelves is how many libraries are read when all clients read others.
+	shelves     = 64
+	shelfSize   = 60
+	clusterFor  = 2 * time.Second // a round
+	clusterTurn = 5               // rounds of each
+)
+
+// clusterWidths are the numbers of connections at which both are measured. The
+// one counts at which the handler gets through most: with fewer the cluster has
+// nothing to do between two pages, with more nothing is gained but waiting.
+var clusterWidths = []int{1, 4, 16, 64}
+
+func shelfOwner(n int) library.PrincipalID {
+	return library.UserID("bench", fmt.Sprintf("shelf%02d", n))
+}
+
+// measureClusterPages compares the gateway with the handler, both in one
+// process on one cluster, over HTTP and in turns.
+func measureClusterPages(ctx context.Context, o *options, t *table) error {
+	keyspace, err := o.newKeyspace(ctx, "page")
+	if err != nil {
+		return err
+	}
+	counts := newTally()
+	g, err := o.openCluster(ctx, keyspace, counts, library.Tuning{})
+	if err != nil {
+		return err
+	}
+	defer g.close()
+	for n := range shelves {
+		if err := g.shelf(ctx, shelfOwner(n), shelfSize); err != nil {
+			return err
+		}
+	}
+	once, err := g.viaEdge(ctx, place{owner: shelfOwner(0)})
+	if err != nil {
+		return err
+	}
+	counts.take()
+	if err := once(); err != nil {
+		return err
+	}
+	statements, _ := counts.take()
+	sent := sum(statements)
+	t.title("A page of 20 edges with creator on Cassandra")
+	// The owner; the slice and the newest entry; 21 headers, of which one tells
+	// that there are more; 20 creators.
+	t.atMost("statements of a page", fmt.Sprint(sent), "<= 44", sent <= 44)
+	self, err := os.Executable()
+	if err != nil {
+		return err
+	}
+	child, err := start(ctx, self, "-cluster", "-serve", "-hosts", o.hosts, "-keyspace", keyspace)
+	if err != nil {
+		return err
+	}
+	defer child.stop()
+	first := strings.Fields(child.first)
+	if len(first) != 1+shelves {
+		return fmt.Errorf("the process to be measured said %.100q", child.first)
+	}
+	for _, c := range []struct {
+		title   string
+		shelves int
+	}{
+		{"The same over HTTP, each connection at another library of %d", shelves},
+		{"The same over HTTP, all connections at %d library", 1},
+	} {
+		t.title(c.title, c.shelves)
+		if err := child.compareThroughput(ctx, t, first[0], first[1:1+c.shelves]); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// serveCluster is the process that is measured: handler and gateway above one
+// keyspace, by one net/http server. It tells its address and a token for the
+// owner of each shelf.
+func serveCluster(ctx context.Context, o *options) error {
+	g, err := o.openCluster(ctx, o.keyspace, nil, library.Tuning{})
+	if err != nil {
+		return err
+	}
+	defer g.close()
+	var owners []library.PrincipalID
+	for n := range shelves {
+		owners = append(owners, shelfOwner(n))
+	}
+	h, tokens, err := g.handlerFor(owners...)
+	if err != nil {
+		return err
+	}
+	floor, err := newClusterFloor(o.hosts, o.keyspace)
+	if err != nil {
+		return err
+	}
+	defer floor.session.Close()
+	mux := http.NewServeMux()
+	mux.Handle("/floor", floor)
+	mux.Handle("/graphql", h)
+	return g.listen(ctx, mux, tokens...)
+}
+
+// compareThroughput measures both in turns at each number of connections.
+func (p *process) compareThroughput(ctx context.Context, t *table, address string, tokens []string) error {
+	var next atomic.Int64
+	turn := func() int { return int(next.Add(1)) % len(tokens) }
+	bodies := make([]string, len(tokens))
+	for n := range bodies {
+		bodies[n] = pageBody(place{owner: shelfOwner(n)})
+	}
+	asks := [2]func() (*http.Request, error){
+		func() (*http.Request, error) {
+			return http.NewRequestWithContext(ctx, http.MethodGet, "http://"+address+"/floor?owner="+string(shelfOwner(turn())), nil)
+		},
+		func() (*http.Request, error) {
+			n := turn()
+			return newPageRequest(ctx, "http://"+address+"/graphql", tokens[n], bodies[n])
+		},
+	}
+	var most, ratioThere float64
+	var width int
+	for _, connections := range clusterWidths {
+		var best [2]float64
+		var cpu [2]time.Duration
+		for round := range clusterTurn + 1 {
+			for i, request := range asks {
+				rate, each, err := p.pagesPerSecond(ctx, connections, request)
+				if err != nil {
+					return err
+				}
+				if round > 0 && rate > best[i] { // the first one warms up
+					best[i], cpu[i] = rate, each
+				}
+			}
+		}
+		reached := best[1] / best[0]
+		t.line(fmt.Sprintf("  %d connections: handler, gateway", connections),
+			fmt.Sprintf("%.0f, %.0f pages/s", best[0], best[1]), fmt.Sprintf("%.2f x", reached), "", "")
+		t.figure("  CPU of the process a page", fmt.Sprintf("%s, %s", micros(cpu[0]), micros(cpu[1])))
+		if best[0] > most {
+			most, ratioThere, width = best[0], reached, connections
+		}
+	}
+	t.line(fmt.Sprintf("  where the handler gets through most, at %d", width), "", fmt.Sprintf("%.2f x", ratioThere),
+		fmt.Sprintf(">= %.4g x", wantedThroughput), verdict(ratioThere >= wantedThroughput))
+	return nil
+}
+
+// pagesPerSecond asks for pages over so many connections for a round, and tells
+// what one costs the process, its cluster not counted.
+func (p *process) pagesPerSecond(ctx context.Context, connections int, request func() (*http.Request, error)) (float64, time.Duration, error) {
+	transport := &http.Transport{MaxIdleConnsPerHost: connections}
+	defer transport.CloseIdleConnections()
+	before, err := cpuOf(p.command.Process.Pid)
+	if err != nil {
+		return 0, 0, err
+	}
+	begin := time.Now()
+	n, err := ask(ctx, &http.Client{Transport: transport}, connections, request, clusterFor)
+	if err != nil {
+		return 0, 0, err
+	}
+	took := time.Since(begin)
+	after, err := cpuOf(p.command.Process.Pid)
+	return float64(n) / took.Seconds(), (after - before) / time.Duration(n), err
+}

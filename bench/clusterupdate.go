@@ -1,0 +1,170 @@
+package main
+
+import (
+	"context"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"carrel/library"
+)
+
+// rowsACommit is how many member rows one commit of the seed writes.
+const rowsACommit = 1000
+
+// measureClusterUpdates times updates of items with few and with many members
+// until every library is right, and counts what they cost the cluster.
+func measureClusterUpdates(ctx context.Context, o *options, t *table) error {
+	keyspace, err := o.newKeyspace(ctx, "update")
+	if err != nil {
+		return err
+	}
+	counts := newTally()
+	// The answer waits for the whole fan-out, so that its time is what is measured.
+	g, err := o.openCluster(ctx, keyspace, counts, library.Tuning{AnswerWithin: 5 * time.Minute, HotMoves: 1 << 20})
+	if err != nil {
+		return err
+	}
+	defer g.close()
+	if err := g.user(ctx, mediumOwner); err != nil {
+		return err
+	}
+	t.title("An update on Cassandra until every member's library is right (wall time, median of %d)", updatesEach)
+	for i, members := range []int{1, 100, mostMembers} {
+		if err := g.crowd(ctx, i, members); err != nil {
+			return err
+		}
+		if err := g.measureClusterUpdate(ctx, t, counts, itemID(mediumOwner, i), members); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// crowd makes an item with so many members, all of whose libraries show it.
+func (g *gateway) crowd(ctx context.Context, n, members int) error {
+	if err := g.item(ctx, mediumOwner, n); err != nil {
+		return err
+	}
+	id := itemID(mediumOwner, n)
+	rows, err := g.store.Read(ctx, id, library.ContentQuery{})
+	if err != nil {
+		return err
+	}
+	h := rows.Header
+	for from := 1; from < members; from += rowsACommit {
+		h.Seq++
+		h.Unsettled, h.Writers = nil, nil
+		added := make([]library.Member, min(rowsACommit, members-from))
+		for i := range added {
+			added[i] = library.Member{Principal: reader(from + i), Role: library.Viewing, Seq: h.Seq}
+		}
+		h.Members += len(added)
+		var writer library.EntryID
+		binary.BigEndian.PutUint64(writer[:], uint64(h.Seq))
+		verdict, err := g.store.Commit(ctx, &library.ContentCommit{ID: id, Base: h.Seq - 1, Header: h, Writer: writer, Members: added})
+		if err != nil || !verdict.Applied {
+			return fmt.Errorf("add members to %s: applied %t, %w", id, verdict.Applied, err)
+		}
+		err = parallel(len(added), func(i int) error {
+			return g.store.Enforce(ctx, &library.Enforcement{Header: &h, Rows: added[i : i+1], Reverse: true})
+		})
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (g *gateway) measureClusterUpdate(ctx context.Context, t *table, counts *tally, item library.ContentID, members int) error {
+	var (
+		times []time.Duration
+		sent  map[string]int
+		lwts  int
+	)
+	for n := range updatesEach + 1 {
+		counts.take()
+		begin := time.Now()
+		if err := g.retitle(ctx, mediumOwner, item, n); err != nil {
+			return err
+		}
+		took := time.Since(begin)
+		if err := g.idle(ctx); err != nil {
+			return err
+		}
+		if n > 0 { // the first one prepares the statements
+			times = append(times, took)
+			sent, lwts = counts.take()
+		}
+	}
+	slices.Sort(times)
+	t.figure(fmt.Sprintf("%d members", members), millis(times[len(times)/2]))
+	mutations := float64(sent["enforce"]) / float64(members)
+	t.atMost("  mutations a member", fmt.Sprintf("%.2f", mutations), "1", mutations == 1)
+	// The item and its actor; the actor's row; and the members themselves, in
+	// slices of 500. None is of a member's library.
+	reads := sum(sent, "read a content", "read contents", "read a principal", "read principals", "page a library", "read a library")
+	t.atMost("  readings beside slices of members", fmt.Sprint(reads), "<= 4", reads <= 4)
+	t.atMost("  conditional writes", fmt.Sprint(lwts), "2", lwts == 2)
+	t.figure("  slices of members, all statements", fmt.Sprintf("%d, %d", sent["read members"], sum(sent)))
+	return nil
+}
+
+// idle waits until nothing is under way: settling comes after the answer.
+func (g *gateway) idle(ctx context.Context) error {
+	for ctx.Err() == nil {
+		if g.journal.Stats().Entries == 0 {
+			return nil
+		}
+		if err := g.runtime.After(ctx, 10*time.Millisecond); err != nil {
+			return err
+		}
+	}
+	return ctx.Err()
+}
+
+// wantedUpdated is how much more a page may cost after updates of one of its items.
+const wantedUpdated = 1.3
+
+// measureClusterUpdated compares the newest page of a library one of whose
+// items was updated very often with that of an equal one.
+func measureClusterUpdated(ctx context.Context, o *options, t *table) error {
+	keyspace, err := o.newKeyspace(ctx, "flat")
+	if err != nil {
+		return err
+	}
+	g, err := o.openCluster(ctx, keyspace, nil, library.Tuning{})
+	if err != nil {
+		return err
+	}
+	defer g.close()
+	if err := errors.Join(g.shelf(ctx, shelfOwner(0), shelfSize), g.shelf(ctx, shelfOwner(1), shelfSize)); err != nil {
+		return err
+	}
+	begin := time.Now()
+	for n := range o.updates {
+		if err := g.retitle(ctx, shelfOwner(0), itemID(shelfOwner(0), shelfSize-1), n); err != nil {
+			return err
+		}
+	}
+	took := time.Since(begin)
+	var pages []subject
+	for n, name := range []string{"updated", "untouched"} {
+		once, err := g.viaEdge(ctx, place{owner: shelfOwner(n), descending: true})
+		if err != nil {
+			return err
+		}
+		pages = append(pages, subject{name, once})
+	}
+	costs, err := compareBy(func(c cost) time.Duration { return c.wall }, pages...)
+	if err != nil {
+		return err
+	}
+	t.title("The newest page on Cassandra after updates of one item in it (wall time, one client)")
+	t.figure("of a library without updates", micros(costs[1].wall))
+	t.ratio(fmt.Sprintf("after %d updates", o.updates), micros(costs[0].wall), float64(costs[0].wall)/float64(costs[1].wall), wantedUpdated)
+	t.figure("  an update", micros(took/time.Duration(o.updates)))
+	return nil
+}
