@@ -18,7 +18,7 @@ import (
 // Where the value itself is compared, a refusal says that it stands already.
 const (
 	restoreContent = assignContentCells + `, writers = ?, unsettled = ? WHERE content_id = ? AND kind = 0 AND key = '~' IF seq != -1`
-	restoreMember  = `UPDATE content SET role = ?, state = ?, mseq = ? WHERE content_id = ? AND kind = 1 AND key = ? IF mseq != -1`
+	restoreMember  = `UPDATE content SET role = ?, state = ?, mseq = ?, since = ?, left_buckets = ? WHERE content_id = ? AND kind = 1 AND key = ? IF mseq != -1`
 	restoreReply   = `UPDATE content USING TTL ? SET input_hash = ?, answer = ?, until = ? WHERE content_id = ? AND kind = 2 AND key = ? IF until != -1`
 
 	restorePrincipal      = assignPrincipalCells + `, writers = ? WHERE principal_id = ? AND kind = 0 AND key = '~' IF seq != -1`
@@ -32,7 +32,7 @@ const (
 
 // Rows beside the first one of a write need no condition of their own.
 const (
-	restoreMemberBeside      = `UPDATE content SET role = ?, state = ?, mseq = ? WHERE content_id = ? AND kind = 1 AND key = ?`
+	restoreMemberBeside      = `UPDATE content SET role = ?, state = ?, mseq = ?, since = ?, left_buckets = ? WHERE content_id = ? AND kind = 1 AND key = ?`
 	restoreReplyBeside       = `UPDATE content USING TTL ? SET input_hash = ?, answer = ?, until = ? WHERE content_id = ? AND kind = 2 AND key = ?`
 	restoreGroupMemberBeside = `UPDATE principal SET role = ?, state = ?, mseq = ? WHERE principal_id = ? AND kind = 1 AND key = ?`
 	restoreGroupReplyBeside  = `UPDATE principal USING TTL ? SET input_hash = ?, answer = ?, until = ? WHERE principal_id = ? AND kind = 2 AND key = ?`
@@ -149,7 +149,8 @@ func (p *restoring) add(r *library.ArchivedRow) error {
 			append(headerValues(h), writersValue(h.Writers, h.Seq), unsettledValue(h.Unsettled), string(h.ID))...)
 	case r.Member != nil:
 		m := r.Member
-		p.content(m.Content, restoreMember, restoreMemberBeside, int8(m.Role), memberState(m.Leaving), m.Seq, string(m.Content), string(m.Principal))
+		p.content(m.Content, restoreMember, restoreMemberBeside, int8(m.Role), memberState(m.Leaving), m.Seq,
+			int64(m.Since), int8(m.Left), string(m.Content), string(m.Principal))
 	case r.Principal != nil:
 		h := r.Principal
 		p.principal(h.ID, restorePrincipal, restorePrincipal, append(principalValues(h), writersValue(h.Writers, h.Seq), string(h.ID))...)

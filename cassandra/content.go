@@ -17,7 +17,8 @@ type contentRow struct {
 	state, itemKind, visibility, widest, present, role      int8
 	version, moves, managers, members                       int
 	title, description, link, creator                       string
-	expiresAt, mseq                                         int64
+	expiresAt, mseq, loggedInUntil, publicUntil, since      int64
+	left                                                    int8
 	unsettled                                               unsettledCell
 	writers                                                 writersCell
 	requestCells
@@ -29,7 +30,7 @@ type contentRow struct {
 const (
 	shownColumns = `kind, key, seq, mts, last_modified, position, moves_since, created_at,
  state, item_kind, visibility, widest, present, role, version, moves, managers, members,
- title, description, link, creator, expires_at, mseq`
+ title, description, link, creator, expires_at, mseq, logged_in_until, public_until, since, left_buckets`
 	contentColumns = shownColumns + `, unsettled, writers, input_hash, answer, until`
 )
 
@@ -37,7 +38,7 @@ func (r *contentRow) shownCells() []any {
 	return []any{
 		&r.kind, &r.key, &r.seq, &r.mts, &r.lastModified, &r.position, &r.movesSince, &r.createdAt,
 		&r.state, &r.itemKind, &r.visibility, &r.widest, &r.present, &r.role, &r.version, &r.moves, &r.managers, &r.members,
-		&r.title, &r.description, &r.link, &r.creator, &r.expiresAt, &r.mseq,
+		&r.title, &r.description, &r.link, &r.creator, &r.expiresAt, &r.mseq, &r.loggedInUntil, &r.publicUntil, &r.since, &r.left,
 	}
 }
 
@@ -65,6 +66,7 @@ func (r *contentRow) header(id library.ContentID) library.Header {
 		Position: library.Instant(r.position), Widest: library.Visibility(r.widest),
 		Unsettled: r.unsettled, Writers: r.writers.upTo(r.seq),
 		MovesSince: library.Instant(r.movesSince), Moves: r.moves, Managers: r.managers, Members: r.members,
+		LoggedInUntil: library.Instant(r.loggedInUntil), PublicUntil: library.Instant(r.publicUntil),
 	}
 	if r.present&hasDescription != 0 {
 		description := r.description
@@ -83,7 +85,8 @@ func (r *contentRow) header(id library.ContentID) library.Header {
 
 // member makes the member row of the row.
 func (r *contentRow) member() library.Member {
-	return library.Member{Principal: library.PrincipalID(r.key), Role: library.ContentRole(r.role), Leaving: r.state == memberLeaving, Seq: r.mseq}
+	return library.Member{Principal: library.PrincipalID(r.key), Role: library.ContentRole(r.role), Leaving: r.state == memberLeaving, Seq: r.mseq,
+		Since: library.Instant(r.since), Left: library.Buckets(r.left)}
 }
 
 const selectContentRows = `SELECT ` + contentColumns + ` FROM content WHERE content_id = ? AND (kind, key) IN ?`
@@ -153,12 +156,12 @@ func (s *Store) MembersPage(ctx context.Context, id library.ContentID, after lib
 const (
 	assignContentCells = `UPDATE content SET seq = ?, mts = ?, state = ?, item_kind = ?, title = ?, description = ?, link = ?, expires_at = ?,
  present = ?, creator = ?, created_at = ?, last_modified = ?, version = ?, visibility = ?, widest = ?, position = ?,
- moves_since = ?, moves = ?, managers = ?, members = ?`
+ moves_since = ?, moves = ?, managers = ?, members = ?, logged_in_until = ?, public_until = ?`
 	assignContentHeader = assignContentCells + `, writers[?] = ?`
 
 	updateContent   = assignContentHeader + ` WHERE content_id = ? AND kind = 0 AND key = '~' IF seq = ?`
 	moveContent     = assignContentHeader + `, unsettled[?] = ? WHERE content_id = ? AND kind = 0 AND key = '~' IF seq = ?`
-	putMember       = `INSERT INTO content (content_id, kind, key, role, state, mseq) VALUES (?, 1, ?, ?, ?, ?)`
+	putMember       = `INSERT INTO content (content_id, kind, key, role, state, mseq, since, left_buckets) VALUES (?, 1, ?, ?, ?, ?, ?, ?)`
 	putContentReply = `INSERT INTO content (content_id, kind, key, input_hash, answer, until) VALUES (?, 2, ?, ?, ?, ?) USING TTL ?`
 )
 
@@ -175,7 +178,7 @@ func (s *Store) Commit(ctx context.Context, c *library.ContentCommit) (library.V
 	}
 	ch.add(stmt, append(args, string(c.ID), baseOf(c.Base))...)
 	for _, m := range c.Members {
-		ch.add(putMember, string(c.ID), string(m.Principal), int8(m.Role), memberState(m.Leaving), c.Header.Seq)
+		ch.add(putMember, string(c.ID), string(m.Principal), int8(m.Role), memberState(m.Leaving), c.Header.Seq, int64(m.Since), int8(m.Left))
 	}
 	if r := c.Request; r != nil {
 		ch.add(putContentReply, string(c.ID), requestKey(&r.Key), r.InputHash[:], notNull(r.Answer), int64(r.Until), s.timeToLive(r.Until))
@@ -211,7 +214,7 @@ func headerValues(h *library.Header) []any {
 	return []any{
 		h.Seq, int64(h.MTS), int8(h.State), int8(h.Kind), h.Title, description, link, expiresAt,
 		present, string(h.Creator), int64(h.CreatedAt), int64(h.LastModified), h.Version, int8(h.Visibility), int8(h.Widest), int64(h.Position),
-		int64(h.MovesSince), h.Moves, h.Managers, h.Members,
+		int64(h.MovesSince), h.Moves, h.Managers, h.Members, int64(h.LoggedInUntil), int64(h.PublicUntil),
 	}
 }
 

@@ -5,7 +5,6 @@ import (
 	"context"
 	"encoding/binary"
 	"fmt"
-	"slices"
 	"time"
 )
 
@@ -56,31 +55,6 @@ type Change struct {
 	ChangeKey
 	// Left are the buckets in which the item has stood and stands no more.
 	Left Buckets
-}
-
-// left are the buckets of owner's library in which an item may have stood and
-// does not stand in this state: those from which entries are deleted, as far as
-// an entry can ever have been there.
-func (h *Header) left(m Member) Buckets {
-	if m.Seq == 0 {
-		// Without a row it was never there, or somebody has told already: a row is
-		// dropped only after its library was enforced.
-		return 0
-	}
-	stands := m.Active() && h.State == Live
-	var left Buckets
-	for _, b := range allBuckets {
-		if stands && StandsIn(b, h.Visibility, h.ID, m.Principal) {
-			continue
-		}
-		stood := StandsIn(b, h.Widest, h.ID, m.Principal) || slices.ContainsFunc(h.Unsettled, func(u Superseded) bool {
-			return StandsIn(b, u.Widest, h.ID, m.Principal)
-		})
-		if stood {
-			left = left.With(b)
-		}
-	}
-	return left
 }
 
 // Announcement is what a process tells the others: whose libraries it has

@@ -139,6 +139,9 @@ type Header struct {
 	// Moves counts moves in the hour that began at MovesSince.
 	MovesSince Instant
 	Moves      int
+	// LoggedInUntil and PublicUntil are when the item has last ceased to be seen
+	// by all of its tenant, and by everyone: the MTS of that state; 0: never.
+	LoggedInUntil, PublicUntil Instant
 	// Managers and Members count active member rows.
 	Managers int
 	Members  int
@@ -160,6 +163,13 @@ type Member struct {
 	// Seq is that of the compare-and-set that last wrote the row; 0 means that
 	// there is no row.
 	Seq int64
+	// Since is the MTS of the state in which it became a member; 0: so long ago
+	// that it is not known.
+	Since Instant
+	// Left are the buckets in which the item stood while the principal was a
+	// member before: of a leaving row up to now, of one that has come back before
+	// it was dropped up to then.
+	Left Buckets
 }
 
 // Active tells whether the row makes its principal a member.

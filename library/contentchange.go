@@ -129,6 +129,7 @@ func (s *Service) planUpdate(ctx context.Context, v *Viewer, t *target, in *Upda
 	if visible {
 		after.Version++
 		after.LastModified = after.MTS
+		after.narrow(h.Visibility)
 		e.Due = s.deferUntil(h, now)
 		if e.Due == 0 {
 			move(&after, after.MTS)

@@ -267,16 +267,13 @@ func changeRows(h *Header, before []Member, role func(i int) ContentRole) (chang
 				h.Managers--
 			}
 		}
-		row := Member{Principal: m.Principal, Role: to, Seq: h.Seq}
-		if to == NoRole {
-			row.Role, row.Leaving = m.Role, true
-		} else {
+		if to != NoRole {
 			h.Members++
 			if to == Manages {
 				h.Managers++
 			}
 		}
-		changed = append(changed, row)
+		changed = append(changed, h.became(m, to))
 	}
 	return changed
 }

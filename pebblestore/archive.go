@@ -124,12 +124,15 @@ func decodePartitionRow(table byte, key, value []byte) (r library.ArchivedRow, e
 		r.Principal = new(library.PrincipalHeader)
 		return r, decodePrincipal(library.PrincipalID(id), value, r.Principal)
 	case kind == kindMember:
-		role, leaving, seq, err := decodeMember(value)
 		member := library.PrincipalID(rest)
 		if table == tableContent {
-			m := library.Member{Principal: member, Role: library.ContentRole(role), Leaving: leaving, Seq: seq}
-			r.Member = &library.MemberAt{Content: library.ContentID(id), Member: m}
+			r.Member = &library.MemberAt{Content: library.ContentID(id), Member: library.Member{Principal: member}}
+			err = decodeContentMember(value, &r.Member.Member)
 		} else {
+			var role byte
+			var leaving bool
+			var seq int64
+			role, leaving, seq, err = decodeMember(value)
 			m := library.GroupMemberRow{Principal: member, Role: library.GroupRole(role), Leaving: leaving, Seq: seq}
 			r.GroupMember = &library.GroupMemberAt{Group: library.PrincipalID(id), GroupMemberRow: m}
 		}
@@ -195,7 +198,7 @@ func putArchived(b *pebble.Batch, r *library.ArchivedRow) error {
 		return b.Set(appendHeaderKey(nil, tableContent, string(r.Content.ID)), appendHeader(nil, r.Content), nil)
 	case r.Member != nil:
 		m := r.Member
-		return b.Set(appendMemberKey(nil, tableContent, string(m.Content), m.Principal), appendMember(nil, byte(m.Role), m.Leaving, m.Seq), nil)
+		return b.Set(appendMemberKey(nil, tableContent, string(m.Content), m.Principal), appendContentMember(nil, &m.Member), nil)
 	case r.Request != nil && r.Request.Content != "":
 		return putRequest(b, tableContent, string(r.Request.Content), &r.Request.RequestRow)
 	case r.Request != nil:

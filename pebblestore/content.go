@@ -78,11 +78,9 @@ func (v *view) readMember(id library.ContentID, m *library.Member) error {
 	if err != nil || !found {
 		return err
 	}
-	role, leaving, seq, err := decodeMember(value)
-	if err != nil {
+	if err := decodeContentMember(value, m); err != nil {
 		return fmt.Errorf("member %q of content %q: %w", m.Principal, id, err)
 	}
-	m.Role, m.Leaving, m.Seq = library.ContentRole(role), leaving, seq
 	return nil
 }
 
@@ -137,8 +135,9 @@ func (s *Store) MembersPage(ctx context.Context, id library.ContentID, after lib
 	err = v.readContent(id, nil, rows)
 	if err == nil {
 		err = v.memberRows(tableContent, string(id), after, limit, func(p library.PrincipalID, value []byte) error {
-			role, leaving, seq, err := decodeMember(value)
-			rows.Members = append(rows.Members, library.Member{Principal: p, Role: library.ContentRole(role), Leaving: leaving, Seq: seq})
+			m := library.Member{Principal: p}
+			err := decodeContentMember(value, &m)
+			rows.Members = append(rows.Members, m)
 			return err
 		})
 	}
@@ -224,8 +223,9 @@ func (s *Store) commitContent(c *library.ContentCommit) (library.Verdict, error)
 		return library.Verdict{}, fault("commit", err)
 	}
 	for _, m := range c.Members {
+		m.Seq = h.Seq
 		key = appendMemberKey(key[:0], tableContent, string(c.ID), m.Principal)
-		row = appendMember(row[:0], byte(m.Role), m.Leaving, h.Seq)
+		row = appendContentMember(row[:0], &m)
 		if err := b.Set(key, row, nil); err != nil {
 			return library.Verdict{}, fault("commit", err)
 		}

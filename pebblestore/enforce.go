@@ -172,7 +172,7 @@ func (s *Store) settle(b *pebble.Batch, t *library.Settlement, h *library.Header
 			if !found {
 				continue
 			}
-			if _, m.Leaving, m.Seq, err = decodeMember(value); err != nil {
+			if err := decodeContentMember(value, &m); err != nil {
 				return err
 			}
 			if !m.Leaving || m.Seq != given.Seq {

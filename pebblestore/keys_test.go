@@ -91,6 +91,8 @@ func TestRowsGolden(t *testing.T) {
 	description, link, expires := "D", "https://e.com", library.Instant(99)
 	h := library.Header{State: library.Live, Seq: 300, MTS: 7, Position: 6, Widest: library.Public, MovesSince: 5, Moves: 4, Managers: 1, Members: 2,
 		Unsettled: []library.Superseded{{Position: 3, Widest: library.LoggedIn}}, Writers: []library.Writer{{Seq: 299, Entry: library.EntryID{1}}, {Seq: 300, Entry: library.EntryID{2}}}}
+	turned := h
+	turned.LoggedInUntil, turned.PublicUntil = 5, 4
 	h.Kind, h.Title, h.Description, h.Link, h.ExpiresAt = library.Link, "T", &description, &link, &expires
 	h.Visibility, h.Creator, h.CreatedAt, h.LastModified, h.Version = library.LoggedIn, "u:a:b", 1, 6, 2
 	p := library.PrincipalHeader{DisplayName: "N", Visibility: library.Public, Email: "a@b", CreatedAt: 1, State: library.Live, Seq: 2, MTS: 3, Managers: 4, Members: 5,
@@ -102,7 +104,10 @@ func TestRowsGolden(t *testing.T) {
 		row  []byte
 	}{
 		{"header", appendHeader(nil, &h)},
+		{"header, narrowed", appendHeader(nil, &turned)},
 		{"member", appendMember(nil, 3, true, 300)},
+		{"member of old", appendContentMember(nil, &library.Member{Role: 3, Leaving: true, Seq: 300})},
+		{"member of content", appendContentMember(nil, &library.Member{Role: 3, Leaving: true, Seq: 300, Since: 9, Left: 14})},
 		{"request", appendRequest(nil, &library.RequestRow{InputHash: [32]byte{1}, Answer: []byte("A"), Until: 4})},
 		{"entry", appendEntry(nil, library.Manages, 7)},
 		{"change", appendChange(nil, library.Buckets(0).With(library.LoggedIn).With(library.Public))},
@@ -217,6 +222,11 @@ func FuzzRows(f *testing.F) {
 			{"member", func(b []byte) ([]byte, error) {
 				role, leaving, seq, err := decodeMember(b)
 				return appendMember(nil, role, leaving, seq), err
+			}},
+			{"member of content", func(b []byte) ([]byte, error) {
+				var m library.Member
+				err := decodeContentMember(b, &m)
+				return appendContentMember(nil, &m), err
 			}},
 			{"entry", func(b []byte) ([]byte, error) {
 				role, mts, err := decodeEntry(b)

@@ -15,6 +15,7 @@ const (
 	hasDescription = 1 << iota
 	hasLink
 	hasExpiry
+	hasUntil // the ends of visibilities
 )
 
 // appendHeader appends the header of a content; its id is in the key.
@@ -30,6 +31,9 @@ func appendHeader(b []byte, h *library.Header) []byte {
 	}
 	if h.ExpiresAt != nil {
 		has |= hasExpiry
+	}
+	if h.LoggedInUntil != 0 || h.PublicUntil != 0 {
+		has |= hasUntil
 	}
 	b = append(b, byte(h.State), byte(h.Kind), byte(h.Visibility), byte(h.Widest), has)
 	b = binary.AppendVarint(b, int64(h.MTS))
@@ -51,6 +55,10 @@ func appendHeader(b []byte, h *library.Header) []byte {
 	}
 	if h.ExpiresAt != nil {
 		b = binary.AppendVarint(b, int64(*h.ExpiresAt))
+	}
+	if has&hasUntil != 0 {
+		b = binary.AppendVarint(b, int64(h.LoggedInUntil))
+		b = binary.AppendVarint(b, int64(h.PublicUntil))
 	}
 	b = binary.AppendUvarint(b, uint64(len(h.Unsettled)))
 	for _, u := range h.Unsettled {
@@ -86,7 +94,7 @@ func decodeHeader(id library.ContentID, value []byte, h *library.Header) error {
 	h.Members = int(d.int())
 	h.Creator = library.PrincipalID(d.text())
 	h.Title = d.text()
-	if has != 0 {
+	if has&^hasUntil != 0 {
 		o := new(optional)
 		if has&hasDescription != 0 {
 			o.description = d.text()
@@ -100,6 +108,9 @@ func decodeHeader(id library.ContentID, value []byte, h *library.Header) error {
 			o.expiry = library.Instant(d.int())
 			h.ExpiresAt = &o.expiry
 		}
+	}
+	if has&hasUntil != 0 {
+		h.LoggedInUntil, h.PublicUntil = library.Instant(d.int()), library.Instant(d.int())
 	}
 	if n := d.count(2); n > 0 {
 		h.Unsettled = make([]library.Superseded, n)
@@ -151,7 +162,7 @@ func (d *decoder) writers() []library.Writer {
 	return ws
 }
 
-// appendMember appends a member row, of content or of a group.
+// appendMember appends a member row of a group.
 func appendMember(b []byte, role byte, leaving bool, seq int64) []byte {
 	state := byte(0)
 	if leaving {
@@ -160,16 +171,53 @@ func appendMember(b []byte, role byte, leaving bool, seq int64) []byte {
 	return binary.AppendUvarint(append(b, rowVersion, role, state), uint64(seq))
 }
 
-// decodeMember reads a member row.
+// decodeMember reads a member row of a group.
 func decodeMember(value []byte) (role byte, leaving bool, seq int64, err error) {
+	role, leaving, seq, rest, err := cutMember(value)
+	if err == nil && len(rest) > 0 {
+		err = errRow
+	}
+	return role, leaving, seq, err
+}
+
+// cutMember reads what all member rows begin with.
+func cutMember(value []byte) (role byte, leaving bool, seq int64, rest []byte, err error) {
 	if len(value) < 4 || value[0] != rowVersion || value[2] > 1 {
-		return 0, false, 0, errRow
+		return 0, false, 0, nil, errRow
 	}
 	u, n := binary.Uvarint(value[3:])
-	if n <= 0 || 3+n != len(value) {
-		return 0, false, 0, errRow
+	if n <= 0 {
+		return 0, false, 0, nil, errRow
 	}
-	return value[1], value[2] == 1, int64(u), nil
+	return value[1], value[2] == 1, int64(u), value[3+n:], nil
+}
+
+// appendContentMember appends a member row of a content: that of a group would
+// be, and what there is beyond.
+func appendContentMember(b []byte, m *library.Member) []byte {
+	b = appendMember(b, byte(m.Role), m.Leaving, m.Seq)
+	if m.Since == 0 && m.Left == 0 {
+		return b
+	}
+	return append(binary.AppendVarint(b, int64(m.Since)), byte(m.Left))
+}
+
+// decodeContentMember reads a member row of a content into m.
+func decodeContentMember(value []byte, m *library.Member) error {
+	role, leaving, seq, rest, err := cutMember(value)
+	if err != nil {
+		return err
+	}
+	m.Role, m.Leaving, m.Seq = library.ContentRole(role), leaving, seq
+	if len(rest) == 0 {
+		return nil
+	}
+	since, n := binary.Varint(rest)
+	if n <= 0 || n+1 != len(rest) {
+		return errRow
+	}
+	m.Since, m.Left = library.Instant(since), library.Buckets(rest[n])
+	return nil
 }
 
 // appendRequest appends an answered request.

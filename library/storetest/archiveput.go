@@ -22,6 +22,7 @@ func (s *shelf) archived() map[library.Chapter][]library.ArchivedRow {
 		Content: library.Content{ID: content, Kind: library.Link, Title: "Put", Description: &text, Link: &link, Visibility: library.LoggedIn,
 			Creator: a, CreatedAt: start, LastModified: start + 9, Version: 4, ExpiresAt: &expires},
 		State: library.Live, Seq: 7, MTS: future, Position: start + 7, Widest: library.Public,
+		LoggedInUntil: start + 5, PublicUntil: start + 4,
 		Unsettled: []library.Superseded{{Position: start + 1, Widest: library.Public}, {Position: start + 3, Widest: library.Private}},
 		Writers:   writers, MovesSince: start + 2, Moves: 31, Managers: 1, Members: 1,
 	}
@@ -40,7 +41,7 @@ func (s *shelf) archived() map[library.Chapter][]library.ArchivedRow {
 		library.ChapterContents: {
 			{Content: &header},
 			{Member: &library.MemberAt{Content: content, Member: library.Member{Principal: a, Role: library.Manages, Seq: 1}}},
-			{Member: &library.MemberAt{Content: content, Member: library.Member{Principal: b, Role: library.Viewing, Leaving: true, Seq: 5}}},
+			{Member: &library.MemberAt{Content: content, Member: library.Member{Principal: b, Role: library.Viewing, Leaving: true, Seq: 5, Since: start + 2, Left: 6}}},
 			{Request: &library.RequestAt{Content: content, RequestRow: asked}},
 		},
 		library.ChapterDues: {{Due: &library.Due{At: s.later(), Content: content}}},

@@ -16,6 +16,7 @@ func changeAreas() []area {
 			{"It must list every change for ChangesKept after its At", changesKept},
 			{"libraries whose owners' ids are prefixes of each other are apart", changesOwners},
 			{"a change tells the state and the buckets that the item has left", changesTell},
+			{"a row that leaves tells where the item has stood", changesLeaving},
 			{"a library of which nothing is known has none", changesUnknown},
 		}},
 		{"Enforce with changes", []check{
@@ -166,13 +167,33 @@ func changesTell(s *stage) {
 	inside = append(inside, it.changeOf(at, library.Private, library.LoggedIn, library.Public))
 	s.same("changes", s.changes(a, library.ChangeKey{At: start}, 100), inside)
 	s.same("changes in another tenant", s.changes(b, library.ChangeKey{At: start}, 100), outside)
-	// Who never had a row never had the item.
+	// Who came when fewer saw it never had it in a wider bucket, and neither had
+	// whoever never had a row.
+	it.share(s.user("late"), library.Viewing)
+	it.tell(at+1, s.user("late"))
+	s.same("changes of one who came late", s.changes(s.user("late"), library.ChangeKey{At: start}, 100), []library.Change{it.changeOf(at + 1)})
 	it.tell(at+1, s.user("c"))
 	s.same("changes of no member", s.changes(s.user("c"), library.ChangeKey{At: start}, 100), []library.Change{it.changeOf(at + 1)})
 	it.delete()
-	it.tell(at+1, b)
+	it.tell(at+1, b, s.user("late"))
 	outside = append(outside, it.changeOf(at+1, library.Private, library.LoggedIn, library.Public))
+	late := s.changes(s.user("late"), library.ChangeKey{At: start}, 100)
+	s.same("the last change of one who came late", late[len(late)-1], it.changeOf(at+1, library.Private))
 	s.same("changes of what is deleted", s.changes(b, library.ChangeKey{At: start}, 100), outside)
+}
+
+// A row that leaves tells itself where the item has stood, whatever it has
+// become since.
+func changesLeaving(s *stage) {
+	a, at := s.user("a"), s.later()
+	it := s.newItem("item", library.Private, a)
+	it.write(func(c *library.ContentCommit) {
+		c.Members = []library.Member{{Principal: a, Leaving: true, Left: library.Buckets(0).With(library.Private), Since: start}}
+	})
+	it.stands("an item with a leaving row")
+	it.write(func(c *library.ContentCommit) { moved(c, library.Public) })
+	it.tell(at, a)
+	s.same("changes", s.changes(a, library.ChangeKey{}, 10), []library.Change{it.changeOf(at, library.Private)})
 }
 
 func changesUnknown(s *stage) {

@@ -91,9 +91,9 @@ func readMembers(s *stage) {
 	rows := s.read(it.head.ID, library.ContentQuery{Members: asked})
 	s.same("members", rows.Members, []library.Member{
 		{Principal: none},
-		{Principal: c, Role: library.Viewing, Seq: 2},
+		{Principal: c, Role: library.Viewing, Seq: 2, Since: it.rows[c].Since},
 		{Principal: a, Role: library.Manages, Seq: 1},
-		{Principal: b, Role: library.Editing, Leaving: true, Seq: 4},
+		{Principal: b, Role: library.Editing, Leaving: true, Seq: 4, Since: it.rows[b].Since, Left: it.rows[b].Left},
 	})
 	s.same("members that were not asked for", s.read(it.head.ID, library.ContentQuery{}).Members, []library.Member(nil))
 }
@@ -128,6 +128,11 @@ func readEveryField(s *stage) {
 		h.Kind, h.Title, h.Description, h.Link, h.ExpiresAt = library.Link, "Ti\u0301tle", &description, &link, &expires
 		h.Visibility, h.Widest, h.Creator = library.LoggedIn, library.Public, s.user("someone/else")
 		h.Version, h.Managers, h.Members, h.Moves, h.MovesSince = 12, 345, 6789, 30, start-5
+		h.LoggedInUntil, h.PublicUntil = start-3, start-4
+		c.Members = []library.Member{
+			{Principal: s.user("b"), Role: library.Editing, Since: start - 9, Left: library.Buckets(0).With(library.Public)},
+			{Principal: s.user("c"), Role: library.Viewing, Leaving: true, Since: -1, Left: 14},
+		}
 	})
 	it.stands("full header")
 	empty := ""

@@ -88,14 +88,28 @@ func moved(c *library.ContentCommit, v library.Visibility) {
 	h := &c.Header
 	c.Supersede = &library.Superseded{Position: h.Position, Widest: h.Widest}
 	h.Position, h.LastModified, h.Version = h.MTS, h.MTS, h.Version+1
-	h.Visibility, h.Widest = v, v
+	h.Widest = v
+	turned(h, v)
+}
+
+// turned gives a header a visibility, and notes who does not see the item any
+// more.
+func turned(h *library.Header, v library.Visibility) {
+	if h.Visibility >= library.LoggedIn && v < library.LoggedIn {
+		h.LoggedInUntil = h.MTS
+	}
+	if h.Visibility == library.Public && v < library.Public {
+		h.PublicUntil = h.MTS
+	}
+	h.Visibility = v
 }
 
 // turn changes the visibility at the unmoved position, as a hot item does.
 func (it *item) turn(v library.Visibility) {
 	it.s.Helper()
 	it.write(func(c *library.ContentCommit) {
-		c.Header.Visibility, c.Header.Widest = v, max(v, c.Header.Widest)
+		c.Header.Widest = max(v, c.Header.Widest)
+		turned(&c.Header, v)
 	})
 }
 
@@ -104,16 +118,19 @@ func (it *item) share(p library.PrincipalID, role library.ContentRole) {
 	it.s.Helper()
 	it.write(func(c *library.ContentCommit) {
 		c.Header.Members++
-		c.Members = []library.Member{{Principal: p, Role: role}}
+		c.Members = []library.Member{{Principal: p, Role: role, Since: c.Header.MTS}}
 	})
 }
 
-// remove makes p's row a leaving one.
+// remove makes p's row a leaving one, which has stood in all buckets.
 func (it *item) remove(p library.PrincipalID) {
 	it.s.Helper()
 	it.write(func(c *library.ContentCommit) {
 		c.Header.Members--
-		c.Members = []library.Member{{Principal: p, Role: it.rows[p].Role, Leaving: true}}
+		row := it.rows[p]
+		row.Leaving = true
+		row.Left = row.Left.With(library.Private).With(library.LoggedIn).With(library.Public)
+		c.Members = []library.Member{row}
 	})
 }
 

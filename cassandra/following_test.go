@@ -1,0 +1,172 @@
+package cassandra
+
+import (
+	"context"
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"carrel/journal"
+	"carrel/library"
+	"carrel/library/storetest"
+)
+
+func TestBulletin(t *testing.T) {
+	shared := open(t, options(t))
+	storetest.RunBulletin(t, func(*testing.T) library.Bulletin { return shared })
+}
+
+// TestAChangeIsOneMutation: the change of a library has the timestamp of its
+// entry and a time to live, and its partition's key, so that all rows of an
+// enforcement are one mutation.
+func TestAChangeIsOneMutation(t *testing.T) {
+	s := open(t, options(t))
+	c := creation("c:t:changed", someTime)
+	if v, err := s.Commit(t.Context(), c); err != nil || !v.Applied {
+		t.Fatal(v, err)
+	}
+	e := &library.Enforcement{Header: &c.Header, Rows: []library.Member{{Principal: "u:t:reader", Role: library.Viewing, Seq: 1}}, Reverse: true, At: someTime + 5}
+	if err := s.Enforce(t.Context(), e); err != nil {
+		t.Fatal(err)
+	}
+	var entry, change, left int64
+	scanOne(t, s, "SELECT writetime(mts) FROM library_by_principal WHERE principal_id = ? LIMIT 1", []any{"u:t:reader"}, &entry)
+	scanOne(t, s, "SELECT writetime(left_buckets), ttl(left_buckets) FROM library_change WHERE principal_id = ?", []any{"u:t:reader"}, &change, &left)
+	if mts := int64(c.Header.MTS); entry != mts || change != mts {
+		t.Errorf("the entry was written at %d and its change at %d, the state is of %d", entry, change, mts)
+	}
+	if left > int64(changeTTL) || left < int64(changeTTL)-600 {
+		t.Errorf("the change is kept for %d s, not %d", left, changeTTL)
+	}
+}
+
+// gateway is a Service with a session of its own.
+type gateway struct {
+	t   *testing.T
+	svc *library.Service
+}
+
+// serve opens a gateway; what it has under way ends with the test.
+func serve(t *testing.T, o Options) *gateway {
+	t.Helper()
+	store := open(t, o)
+	rt := library.NewRealRuntime()
+	t.Cleanup(rt.Close)
+	j := journal.New(t.Context(), store, rt, nil, library.WholeProtocol)
+	svc, err := library.New(t.Context(), library.Config{Store: store, Runtime: rt, Journal: j, Names: unnamed{}, Bulletin: store})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return &gateway{t, svc}
+}
+
+// unnamed is for content that is given names.
+type unnamed struct{}
+
+func (unnamed) ContentName(context.Context) (string, error) { return "", fmt.Errorf("a name is needed") }
+
+func (g *gateway) user(name string) {
+	g.t.Helper()
+	_, err := g.svc.CreateUser(g.t.Context(), &library.Viewer{User: library.UserID("acme", name)}, library.CreateUser{
+		Tenant: "acme", Name: name, DisplayName: name, Email: "x@example.com", Visibility: library.Public})
+	if err != nil {
+		g.t.Fatal(err)
+	}
+}
+
+func (g *gateway) note(name string, members ...string) {
+	g.t.Helper()
+	in := library.CreateContent{Name: &name, Kind: library.Note, Title: name, Visibility: library.Private}
+	for _, m := range members {
+		role := library.Viewing
+		in.Members = append(in.Members, library.ContentMemberChange{Principal: m, Role: &role})
+	}
+	if _, err := g.svc.CreateContent(g.t.Context(), &library.Viewer{User: "u:acme:ann"}, in); err != nil {
+		g.t.Fatal(err)
+	}
+}
+
+func (g *gateway) retitle(name, title string) {
+	g.t.Helper()
+	in := library.UpdateContent{ID: "c:acme:" + name, Title: library.Some(&title)}
+	if _, err := g.svc.UpdateContent(g.t.Context(), &library.Viewer{User: "u:acme:ann"}, in); err != nil {
+		g.t.Fatal(err)
+	}
+}
+
+// hears is what a follower is told next, one for each that is wanted.
+func hears(t *testing.T, f *library.Following, want ...string) (cursor string) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), 90*time.Second)
+	defer cancel()
+	var got []string
+	for range want {
+		c, err := f.Next(ctx)
+		switch c := c.(type) {
+		case *library.LibraryEntryPlaced:
+			got, cursor = append(got, "+"+c.Edge.Node.Title), c.Edge.Cursor()
+		case *library.LibraryEntryRemoved:
+			got = append(got, "-"+c.ContentID.Name())
+		default:
+			t.Fatal(err)
+		}
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("told (-want +got):\n%s", diff)
+	}
+	return cursor
+}
+
+// TestFollowingThroughAnotherGateway: what happens through one gateway is told
+// by the other, a hot item's updates too, and whoever resumes does so with any
+// of them.
+func TestFollowingThroughAnotherGateway(t *testing.T) {
+	o := options(t)
+	a, b := serve(t, o), serve(t, o)
+	a.user("ann")
+	a.user("ben")
+	ben := &library.Viewer{User: "u:acme:ben"}
+	follow := func(g *gateway, after *string) *library.Following {
+		t.Helper()
+		f, err := g.svc.Follow(t.Context(), ben, "u:acme:ben", after)
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(f.Close)
+		return f
+	}
+	f := follow(b, nil)
+	began := time.Now()
+	a.note("one", "u:acme:ben")
+	hears(t, f, "+one")
+	t.Logf("told by another gateway after %v", time.Since(began).Round(time.Millisecond))
+	a.retitle("one", "uno")
+	a.note("two", "u:acme:ben")
+	cursor := hears(t, f, "+uno", "+two")
+	f.Close()
+	if _, err := a.svc.DeleteContent(t.Context(), &library.Viewer{User: "u:acme:ann"}, library.DeleteContent{ID: "c:acme:one"}); err != nil {
+		t.Fatal(err)
+	}
+	b.note("three", "u:acme:ben")
+	for _, g := range []*gateway{a, b} {
+		f := follow(g, &cursor)
+		hears(t, f, "+two", "-one", "+three")
+		f.Close()
+	}
+	f = follow(b, nil)
+	// An item is hot beyond thirty moves an hour: what follows touches no library.
+	for n := range 31 {
+		a.retitle("two", fmt.Sprint("two", n))
+	}
+	a.retitle("two", "hot")
+	for title := ""; title != "hot"; {
+		c, err := f.Next(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		title = c.(*library.LibraryEntryPlaced).Edge.Node.Title
+	}
+	f.Close()
+}
