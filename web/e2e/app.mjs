@@ -4,14 +4,16 @@
 // anything is not as it should be, a violation of the page's policy or a request
 // to another origin included. The gateway must hold the demo data; it is changed.
 //
-//   BASE_URL=http://127.0.0.1:8080 node e2e/app.mjs [SCENE...]
+//   BASE_URL=http://127.0.0.1:8080 NEWCOMER=TOKEN node e2e/app.mjs [SCENE...]
+//
+// NEWCOMER is a token of u:demo:newcomer, whom the demo data does not hold.
 import { baseAddress, start } from './browser.mjs';
 import { desks } from './app/desk.mjs';
-import { find, groups, inAndOut } from './app/people.mjs';
+import { find, groups, inAndOut, newcomer, refused } from './app/people.mjs';
 import { bothWays, faults, keyboard, phone } from './app/reading.mjs';
-import { goneElsewhere, lostConnection, together } from './app/sharing.mjs';
+import { goneElsewhere, lostConnection, news, together } from './app/sharing.mjs';
 
-const scenes = { bothWays, keyboard, phone, faults, find, inAndOut, groups, together, goneElsewhere, lostConnection };
+const scenes = { bothWays, keyboard, phone, faults, find, inAndOut, newcomer, refused, groups, together, news, goneElsewhere, lostConnection };
 const base = baseAddress();
 const chosen = process.argv.slice(2);
 const browser = await start();

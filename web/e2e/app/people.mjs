@@ -73,6 +73,48 @@ export async function find({ sit }) {
   await page.context().close();
 }
 
+// newcomer holds a token whose user the gateway does not know yet.
+export async function newcomer({ sit }) {
+  const page = await sit(null);
+  await page.getByRole('banner').getByRole('button', { name: 'Sign in' }).click();
+  await dialog(page).getByRole('textbox', { name: 'With a token' }).fill(process.env.NEWCOMER);
+  await dialog(page).getByRole('button', { name: 'Sign in' }).click();
+  await page.getByRole('heading', { level: 1, name: 'Welcome' }).waitFor();
+  await page.getByRole('textbox', { name: 'Name' }).fill('Nora Newcomer');
+  await page.getByRole('textbox', { name: 'E-mail' }).fill('nora');
+  await page.getByRole('button', { name: 'Introduce myself' }).click();
+  await page.getByRole('textbox', { name: 'E-mail' }).and(page.locator('[aria-invalid="true"]')).waitFor();
+  await page.getByRole('textbox', { name: 'E-mail' }).fill('nora@demo.example');
+  await page.getByRole('button', { name: 'Introduce myself' }).click();
+  await page.getByRole('heading', { level: 1, name: 'My library' }).waitFor();
+  await page.getByText('Your shelves are empty').waitFor();
+  await page.getByRole('button', { name: 'Create the first item' }).click();
+  await dialog(page).getByRole('radio', { name: 'Note' }).check();
+  await dialog(page).getByRole('textbox', { name: 'Title' }).fill('Hello');
+  await dialog(page).getByRole('button', { name: 'Create' }).click();
+  await entry(page, 'Hello').waitFor();
+  await page.getByText('1 entry; you read all of it').waitFor();
+  await page.context().close();
+}
+
+// refused is told that its token is no longer good, and may sign in again.
+export async function refused({ sit, faults }) {
+  const page = await sit('Ben');
+  await page.route('**/dev/viewers', (route) => route.fulfill({ json: { viewers: [] } }));
+  await page.route('**/graphql', (route) => route.fulfill({ status: 401, contentType: 'application/json', body: '{"errors":[{"message":"expired","extensions":{"code":"UNAUTHENTICATED"}}]}' }));
+  await page.getByRole('link', { name: 'Groups' }).click();
+  await page.getByText('Your token is no longer accepted. Sign in again', { exact: true }).waitFor();
+  await page.unrouteAll();
+  await page.getByRole('button', { name: 'Sign in again' }).click();
+  await dialog(page).getByRole('button', { name: /^Cleo\b/ }).click();
+  await page.getByRole('link', { name: 'Everyone at demo', exact: true }).waitFor();
+  expect(await page.getByText('Your token is no longer accepted.').count(), 0, 'warnings after signing in again');
+  // The browser itself tells of every 401; that one was asked for.
+  const others = faults.filter((fault) => !/status of 401/.test(fault));
+  faults.splice(0, faults.length, ...others);
+  await page.context().close();
+}
+
 // inAndOut signs in by token, and leaves nothing behind.
 export async function inAndOut({ sit, base, viewers }) {
   const page = await sit(null, { path: '/app/library/u:demo:dora' });

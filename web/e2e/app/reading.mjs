@@ -37,6 +37,14 @@ export async function bothWays({ api, sit }) {
   await page.waitForFunction(() => !new URLSearchParams(location.search).has('at'));
   await page.locator(`[data-entry="${middle}"]`).evaluate((element) => element.scrollIntoView({ block: 'start' }));
   await page.waitForFunction(() => new URLSearchParams(location.search).has('at'));
+  // Whoever comes back comes back to the same place, without reading it again.
+  let pages = 0;
+  page.on('request', (request) => (pages += request.postData()?.includes('LibraryPage') ? 1 : 0));
+  await page.getByRole('link', { name: 'Find' }).click();
+  await page.getByRole('heading', { level: 1, name: 'Find a library' }).waitFor();
+  await page.goBack();
+  await inView(page, middle);
+  expect(pages, 0, 'pages that were read again on the way back');
   await page.reload();
   await page.locator(`[data-entry="${middle}"]`).waitFor();
   const [first] = await entriesOf(page);
@@ -53,6 +61,14 @@ export async function bothWays({ api, sit }) {
   await scrollTo(page, 'bottom');
   expect(await entriesOf(page), await allOf(api, 'Anonymous', 'ASC'), 'the library, oldest first');
   await page.context().close();
+}
+
+// inView waits until an entry is the first in view, or nearly.
+function inView(page, id) {
+  return page.waitForFunction((entry) => {
+    const top = document.querySelector(`[data-entry="${CSS.escape(entry)}"]`)?.getBoundingClientRect().top ?? NaN;
+    return top >= 0 && top < innerHeight / 3;
+  }, id);
 }
 
 // keyboard walks the list, opens an item and comes back, without a mouse.
@@ -103,6 +119,10 @@ export async function faults({ sit, base }) {
     });
   });
   await page.goto(`${base}/app/library/${largest}`);
+  await page.getByText('The store behind the gateway cannot be reached just now.').waitFor();
+  const again = page.waitForResponse((response) => response.request().postData()?.includes('LibraryPage'));
+  await page.getByRole('button', { name: 'Try again' }).click();
+  await again;
   await page.getByText('The store behind the gateway cannot be reached just now.').waitFor();
   broken = false;
   await page.getByRole('button', { name: 'Try again' }).click();

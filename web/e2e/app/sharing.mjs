@@ -181,6 +181,28 @@ export async function goneElsewhere({ api, sit }) {
   await cleo.context().close();
 }
 
+// news comes to the beginning of a list that is scrolled away from it: the view
+// stays still, and says so.
+export async function news({ api, sit }) {
+  const ann = await sit('Ann');
+  await live(ann);
+  const far = ann.locator('[data-entry]').nth(15);
+  await far.evaluate((element) => element.scrollIntoView({ block: 'center' }));
+  await ann.waitForFunction(() => new URLSearchParams(location.search).has('at'));
+  const id = await far.getAttribute('data-entry');
+  const top = () => ann.locator(`[data-entry="${id}"]`).evaluate((element) => Math.round(element.getBoundingClientRect().top));
+  const before = await top();
+  await api('Ann', 'mutation { createContent(input: {kind: NOTE, title: "Fresh from the press", visibility: PRIVATE}) { userErrors { message } } }');
+  await ann.getByRole('button', { name: 'One change at the beginning' }).waitFor();
+  await entry(ann, 'Fresh from the press').waitFor({ state: 'attached' });
+  const moved = Math.abs((await top()) - before);
+  if (moved > 1) throw new Error(`the entry in view has moved by ${moved} pixels`);
+  await ann.getByRole('button', { name: 'One change at the beginning' }).click();
+  await ann.waitForFunction(() => scrollY === 0 && !location.search);
+  expect(await focused(ann), 'Fresh from the press', 'what the button leads to');
+  await ann.context().close();
+}
+
 // lostConnection: what happens while the socket is away is told when it is back.
 export async function lostConnection({ api, sit, base }) {
   const sockets = [];

@@ -76,11 +76,13 @@ export function settleView(cache, view) {
 }
 
 // applyChange takes one event of libraryChanged into a view. It answers with
-// the id of the item concerned, and whether it stands in the stretch now.
+// the id of the item concerned; whether an entry has come or moved, which it has
+// not where the event tells what is known already; whether it stands in the
+// stretch now; and whether at the newest end of the library.
 export function applyChange(cache, view, change) {
   if (change.__typename === 'LibraryEntryRemoved') {
     takeOut(cache, view, change.contentId);
-    return { id: change.contentId, shown: false };
+    return { id: change.contentId, moved: false, shown: false, newest: false };
   }
   const { edge } = change;
   settleView(cache, view);
@@ -88,13 +90,15 @@ export function applyChange(cache, view, change) {
   const key = cache.identify(edge.node);
   const { __typename, cursor, role } = edge;
   const placed = { __typename, cursor, role, node: { __ref: key }, key, time: edge.node.lastModified };
-  let shown = false;
+  const outcome = { id: edge.node.id, moved: false, shown: false, newest: false };
   eachStretch(cache, view, (stretch) => {
     const next = placeEntry(stretch, placed);
-    shown = next.edges.includes(placed);
+    outcome.moved = next.pageInfo !== stretch.pageInfo;
+    outcome.shown = next.edges.includes(placed);
+    outcome.newest = next.edges.every(({ time }) => time <= placed.time);
     return next;
   });
-  return { id: edge.node.id, shown };
+  return outcome;
 }
 
 // takeOut drops an item from a view.

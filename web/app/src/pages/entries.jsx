@@ -16,8 +16,8 @@ export function Entries({ place, library, ends, extend, fresh, onRested, busy })
   const reachable = edges.some(({ node }) => node.id === chosen) ? chosen : (place.item ?? edges[0]?.node.id);
   const inOrder = edges.some(({ node }) => node.id === reachable) ? reachable : edges[0]?.node.id;
 
-  useStillness(list, !pageInfo.hasPreviousPage);
   useBeginAt(list, place.at, edges);
+  useStillness(list, !pageInfo.hasPreviousPage);
   useFirstInView(list, (id) => {
     const at = placeBefore(edges, pageInfo, id, place.at);
     if (at !== place.at) go({ ...place, at }, { replace: true });
@@ -38,7 +38,7 @@ export function Entries({ place, library, ends, extend, fresh, onRested, busy })
     <div className="entries" ref={list} onKeyDown={onKeyDown} aria-busy={busy}>
       <End side="previous" state={ends.previous} extend={extend} changes={`${pageInfo.startCursor} ${ends.previous}`} />
       {days.map(({ day, edges: ofDay }) => (
-        <section key={`${day} ${ofDay[0].node.id}`} className="day" aria-label={day}>
+        <div key={`${day} ${ofDay[0].node.id}`} className="day">
           <h2 className="day-name">{day}</h2>
           <ol>
             {ofDay.map(({ node }) => (
@@ -55,7 +55,7 @@ export function Entries({ place, library, ends, extend, fresh, onRested, busy })
               />
             ))}
           </ol>
-        </section>
+        </div>
       ))}
       <End side="next" state={ends.next} extend={extend} changes={`${pageInfo.endCursor} ${ends.next}`} />
     </div>

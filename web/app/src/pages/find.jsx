@@ -7,7 +7,7 @@ import { Search, VisibilityIcon } from '../ui/icons.jsx';
 import { To, useNavigation, useTitle } from '../ui/navigation.jsx';
 import { useSettled } from '../ui/people-picker.jsx';
 import { useSession } from '../ui/session.jsx';
-import { Empty, Failed, Loading, Monogram } from '../ui/states.jsx';
+import { Empty, Failed, Loading, Monogram, ShowMore } from '../ui/states.jsx';
 import { kindOfPrincipal, visibilityName } from '../ui/words.js';
 
 const atOnce = 25;
@@ -99,11 +99,7 @@ function Found({ tenant, prefix }) {
           </li>
         ))}
       </ul>
-      {found.pageInfo.hasNextPage && (
-        <button type="button" className="button" onClick={() => fetchMore({ variables: { after: found.pageInfo.endCursor } }).catch(() => refetch())}>
-          Show more
-        </button>
-      )}
+      {found.pageInfo.hasNextPage && <ShowMore onMore={() => fetchMore({ variables: { after: found.pageInfo.endCursor } })} />}
     </>
   );
 }

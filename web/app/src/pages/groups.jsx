@@ -12,7 +12,7 @@ import { To, useNavigation, useTitle } from '../ui/navigation.jsx';
 import { useSay } from '../ui/notices.jsx';
 import { PeoplePicker } from '../ui/people-picker.jsx';
 import { useMe, useSession } from '../ui/session.jsx';
-import { Empty, Failed, Loading, Monogram, Unseen } from '../ui/states.jsx';
+import { Empty, Failed, Loading, Monogram, ShowMore, Unseen } from '../ui/states.jsx';
 import { roleName, visibilityName } from '../ui/words.js';
 import { Actions } from './item-dialogs.jsx';
 import { LibraryTabs } from './library-head.jsx';
@@ -57,11 +57,7 @@ export function GroupsPage({ onSignIn }) {
           </li>
         ))}
       </ul>
-      {groups?.pageInfo.hasNextPage && (
-        <button type="button" className="button" onClick={() => fetchMore({ variables: { after: groups.pageInfo.endCursor } }).catch(() => refetch())}>
-          Show more
-        </button>
-      )}
+      {groups?.pageInfo.hasNextPage && <ShowMore onMore={() => fetchMore({ variables: { after: groups.pageInfo.endCursor } })} />}
       {creating && (
         <CreateGroup
           tenant={claims.tenant}
@@ -123,7 +119,7 @@ export function MembersPage({ id, onSignIn }) {
   const { data, error, refetch } = useQuery(GROUP, { variables: { id }, fetchPolicy: 'cache-and-network', nextFetchPolicy: 'cache-first', returnPartialData: true });
   const group = data?.group;
   const whole = Boolean(group?.members);
-  useTitle(group?.displayName ? `Members of ${group.displayName}` : '');
+  useTitle(group?.displayName && `Members of ${group.displayName}`);
 
   if (error && !whole) return <Failed error={error} onRetry={() => refetch()} />;
   if (data && group === null) return <Unseen what="group" onSignIn={onSignIn} />;

@@ -33,10 +33,12 @@ export function LibraryHead({ principal, place, live }) {
       <h1>{mine ? 'My library' : principal.displayName}</h1>
       <p className="library-about">
         {countOf(count)}; {reading(bucket, principal.tenant)}
-        <span className={`live live-${live}`} title={liveWords[live]}>
-          <span className="hidden">{liveWords[live]}</span>
-          <span aria-hidden="true">{{ live: 'Live', waiting: 'Reconnecting', off: 'Not live' }[live]}</span>
-        </span>
+        {live && (
+          <span className={`live live-${live}`} title={liveWords[live]}>
+            <span className="hidden">{liveWords[live]}</span>
+            <span aria-hidden="true">{{ live: 'Live', waiting: 'Reconnecting', off: 'Not live' }[live]}</span>
+          </span>
+        )}
       </p>
       {isGroup && <LibraryTabs id={principal.id} />}
       <Looks place={place} bucket={bucket} />

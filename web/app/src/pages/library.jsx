@@ -19,7 +19,8 @@ export function LibraryPage({ place, onSignIn, onCreate }) {
   const { data, error, refetch } = useHead(place.id);
   const me = useMe();
   const principal = data?.principal;
-  useTitle(principal && (principal.id === me?.id ? 'My library' : principal.displayName));
+  const title = principal?.id === me?.id ? 'My library' : principal?.displayName;
+  useTitle(place.item ? undefined : title);
 
   if (principal === null) return <Unseen what="library" onSignIn={onSignIn} />;
   if (!principal && error) return <Failed error={error} onRetry={() => refetch()} heading="The library could not be read" />;
@@ -134,10 +135,10 @@ function useNews(place) {
   const [count, setCount] = useState(0);
   const newestFirst = !place.oldestFirst;
 
-  const heard = ({ id, shown }, change) => {
-    if (change.__typename !== 'LibraryEntryPlaced') return;
+  const heard = ({ id, moved, shown, newest }) => {
+    if (!moved) return;
     if (shown) setFresh((all) => new Set(all).add(id));
-    if (newestFirst && (!shown || scrollY > innerHeight / 2)) setCount((n) => n + 1);
+    if (newestFirst && newest && (!shown || scrollY > innerHeight / 2)) setCount((n) => n + 1);
   };
   useEffect(() => {
     const look = () => scrollY < innerHeight / 2 && setCount(0);

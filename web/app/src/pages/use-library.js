@@ -99,7 +99,7 @@ const recount = 300;
 export function useChanges({ view, ready, reread, onChange }) {
   const client = useApolloClient();
   const { listen } = useConnection();
-  const [live, setLive] = useState('waiting');
+  const [live, setLive] = useState('');
   const told = useRef(onChange);
   told.current = onChange;
   const { id, direction, shared } = view;
@@ -117,7 +117,7 @@ export function useChanges({ view, ready, reread, onChange }) {
         // with the viewer; only the gateway knows.
         if (shared && change.__typename === 'LibraryEntryRemoved') reread();
         counter.changed();
-        told.current(outcome, change);
+        told.current(outcome);
       },
       reread() {
         // Who reads how much of the library may be what has changed.

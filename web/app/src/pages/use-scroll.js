@@ -13,8 +13,9 @@ export function useStillness(list, atBeginning) {
 
   const look = useCallback(() => {
     seen.current = entriesOf(list.current)
-      .map((element) => ({ id: element.dataset.entry, top: element.getBoundingClientRect().top, bottom: element.getBoundingClientRect().bottom }))
-      .filter(({ top, bottom }) => bottom > 0 && top < innerHeight);
+      .map((element) => ({ id: element.dataset.entry, box: element.getBoundingClientRect() }))
+      .filter(({ box }) => box.bottom > 0 && box.top < innerHeight)
+      .map(({ id, box }) => ({ id, onPage: box.top + scrollY }));
   }, [list]);
 
   useEffect(() => {
@@ -31,7 +32,8 @@ export function useStillness(list, atBeginning) {
     if (held.current || scrollY > 0) {
       const still = seen.current.find(({ id }) => elementOf(list.current, id));
       if (still) {
-        const moved = elementOf(list.current, still.id).getBoundingClientRect().top - still.top;
+        // On the page, not in the window: scrolling moves nothing on the page.
+        const moved = elementOf(list.current, still.id).getBoundingClientRect().top + scrollY - still.onPage;
         if (Math.abs(moved) > 0.5) scrollBy({ top: moved, behavior: 'instant' });
       }
     }

@@ -1,21 +1,14 @@
 // Users and groups with their roles, of an item or of a group.
-import { useState } from 'react';
-import { explain } from '../data/faults.js';
 import { To } from './navigation.jsx';
-import { Monogram } from './states.jsx';
+import { Monogram, ShowMore } from './states.jsx';
 import { roleName } from './words.js';
 import { Close } from './icons.jsx';
 
 // roles are those that can be given, the weakest first; onSet(id, role) gives
 // one, and with null takes the member out.
 export function Members({ heading, none, connection, roles, editable, onSet, onMore, submission, children }) {
-  const [fault, setFault] = useState('');
   const { edges, pageInfo } = connection;
-  const faults = [...Object.values(submission.faults).flat(), submission.error?.text, fault].filter(Boolean);
-  const more = () => {
-    setFault('');
-    onMore().catch((error) => setFault(explain(error, { online: navigator.onLine }).text));
-  };
+  const faults = [...Object.values(submission.faults).flat(), submission.error?.text].filter(Boolean);
   return (
     <section className="members" aria-label={heading}>
       <div className="members-head">
@@ -50,11 +43,7 @@ export function Members({ heading, none, connection, roles, editable, onSet, onM
           </li>
         ))}
       </ul>
-      {pageInfo.hasNextPage && (
-        <button type="button" className="button" onClick={more}>
-          Show more
-        </button>
-      )}
+      {pageInfo.hasNextPage && <ShowMore onMore={onMore} />}
       <div role="alert">
         {faults.map((text) => (
           <p key={text} className="fault">

@@ -11,7 +11,12 @@ export function NavigationProvider({ children }) {
 
   useEffect(() => {
     history.scrollRestoration = 'manual';
-    const moved = () => setPlace(here());
+    const moved = () =>
+      setPlace((from) => {
+        // A library that is come back to scrolls to its place by itself.
+        if (!samePage(from, here())) scrollTo(0, 0);
+        return here();
+      });
     addEventListener('popstate', moved);
     return () => removeEventListener('popstate', moved);
   }, []);
@@ -61,9 +66,10 @@ export function To({ place, replace, opened, children, ...rest }) {
   );
 }
 
-// useTitle names the page in the browser's tab.
+// useTitle names the page in the browser's tab; undefined leaves that to others.
 export function useTitle(title) {
   useEffect(() => {
+    if (title === undefined) return;
     document.title = title ? `${title} · Carrel` : 'Carrel';
   }, [title]);
 }

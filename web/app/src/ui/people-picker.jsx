@@ -41,8 +41,8 @@ export function PeoplePicker({ label, hint, tenant, chosen, onChange, faults = [
     const steps = { ArrowDown: 1, ArrowUp: -1 };
     if (event.key in steps && options.length > 0) {
       event.preventDefault();
+      if (shown) setActive((active + steps[event.key] + options.length) % options.length);
       setOpen(true);
-      setActive((active + steps[event.key] + options.length) % options.length);
     } else if (event.key === 'Enter' && shown) {
       event.preventDefault();
       if (options[active]) add(options[active]);

@@ -1,4 +1,5 @@
 // What stands where there is nothing to show, or not yet, or not any more.
+import { useState } from 'react';
 import { explain } from '../data/faults.js';
 import { useOnline } from './notices.jsx';
 import { useSession } from './session.jsx';
@@ -17,11 +18,13 @@ export function Loading({ what = 'Loading…', lines = 3 }) {
 export function Failed({ error, onRetry, heading = 'This could not be read' }) {
   const online = useOnline();
   const { text } = explain(error, { online });
+  // What goes wrong again is shown again, by whoever shows this.
+  const retry = () => onRetry().catch(() => {});
   return (
     <div className="state" role="alert">
       <h2>{heading}</h2>
       <p>{text}</p>
-      <button type="button" className="button" onClick={onRetry}>
+      <button type="button" className="button" onClick={retry}>
         Try again
       </button>
     </div>
@@ -33,6 +36,30 @@ export function Empty({ heading, children }) {
     <div className="state">
       <h2>{heading}</h2>
       {children}
+    </div>
+  );
+}
+
+// ShowMore reads the next page of a short list.
+export function ShowMore({ onMore }) {
+  const online = useOnline();
+  const [state, setState] = useState({ busy: false, fault: '' });
+  const more = () => {
+    if (state.busy) return;
+    setState({ busy: true, fault: '' });
+    onMore().then(
+      () => setState({ busy: false, fault: '' }),
+      (error) => setState({ busy: false, fault: explain(error, { online }).text }),
+    );
+  };
+  return (
+    <div className="show-more">
+      <button type="button" className="button" aria-disabled={state.busy} onClick={more}>
+        Show more
+      </button>
+      <p role="alert" className="fault">
+        {state.fault}
+      </p>
     </div>
   );
 }
