@@ -233,11 +233,12 @@ func (s *jsonScanner) one(set string) bool {
 }
 
 func (s *jsonScanner) digits() bool {
-	from := s.at
-	for s.at < len(s.b) && s.b[s.at] >= '0' && s.b[s.at] <= '9' {
-		s.at++
+	b, from, i := s.b, s.at, s.at
+	for i < len(b) && b[i] >= '0' && b[i] <= '9' {
+		i++
 	}
-	return s.at > from
+	s.at = i
+	return i > from
 }
 
 // The functions below take JSON that was found to be good.

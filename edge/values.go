@@ -48,8 +48,9 @@ type valueReader struct {
 	tooLong string
 }
 
-// value reads the value that begins here, as one of a type; nil is a type that
-// is not known, or has nothing to say about values within.
+// value reads the value that begins here, as one of a type. What stands within a
+// value that its type knows nothing of is read as one of the same type; nil is
+// any type.
 func (r *valueReader) value(typ *ast.Type) any {
 	switch r.b[r.at] {
 	case '"':
@@ -107,7 +108,7 @@ func (r *valueReader) object(typ *ast.Type) map[string]any {
 		name := string(memberName(r.b[r.at:end]))
 		r.at = skipSpace(r.b, skipSpace(r.b, end)+1) // over the colon
 		if !known {
-			members[name] = r.value(nil)
+			members[name] = r.value(typ)
 			continue
 		}
 		if field := def.Fields.ForName(name); field != nil {
@@ -135,6 +136,6 @@ func (r *valueReader) text(typ *ast.Type) string {
 	return s
 }
 
-// isWord tells whether values of a type are words rather than text: all strings
-// but those of String, and of what the contract does not define.
-func isWord(typeName string) bool { return typeName != "String" && typeName != "_Any" }
+// isWord tells whether values of a type are words rather than text: all but
+// those of String, and what stands in references too.
+func isWord(typeName string) bool { return typeName != "String" }
