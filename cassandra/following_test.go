@@ -65,7 +65,9 @@ func serve(t *testing.T, o Options) *gateway {
 // unnamed is for content that is given names.
 type unnamed struct{}
 
-func (unnamed) ContentName(context.Context) (string, error) { return "", fmt.Errorf("a name is needed") }
+func (unnamed) ContentName(context.Context) (string, error) {
+	return "", fmt.Errorf("a name is needed")
+}
 
 func (g *gateway) user(name string) {
 	g.t.Helper()
