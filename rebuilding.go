@@ -73,6 +73,15 @@ func rebuildEverything(ctx context.Context, s streams, g *gateway) error {
 }
 
 func rebuildLibraries(ctx context.Context, s streams, g *gateway, ids []library.PrincipalID) error {
+	headers, err := g.store.ReadPrincipals(ctx, ids)
+	if err != nil {
+		return fmt.Errorf("rebuild: %w", err)
+	}
+	for i := range headers {
+		if headers[i].State != library.Live {
+			return fmt.Errorf("rebuild: there is no user or group %s", ids[i])
+		}
+	}
 	all := make([]rebuilt, len(ids))
 	for i, id := range ids {
 		restored, removed, err := g.service.Rebuild(ctx, id)

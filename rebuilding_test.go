@@ -15,6 +15,9 @@ func TestRebuild(t *testing.T) {
 	if code != exitDone || strings.Count(out, `"principal": "u:demo:ann"`) != 2 || !strings.Contains(out, `"restored": 0`) || !strings.Contains(out, `"removed": 0`) {
 		t.Errorf("one library: exit %d: %s%s", code, out, errs)
 	}
+	if code, out, errs := command(t, "rebuild", "--store", store, "u:demo:ann", "u:demo:nobody"); code != exitFailed || out != "" || !strings.Contains(errs, "no user or group u:demo:nobody") {
+		t.Errorf("one of nobody: exit %d: %s%s", code, out, errs)
+	}
 	if code, out, errs := command(t, "audit", "--store", store); code != exitDone {
 		t.Errorf("the audit: exit %d: %s%s", code, out, errs)
 	}
