@@ -163,6 +163,10 @@ fuzz: ## try every fuzz target for FUZZTIME
 bench: ## measure pages, updates, shares, start, memory and import, beside what is wanted
 	go run ./bench
 
+.PHONY: bench-cassandra
+bench-cassandra: ## measure pages, updates and a node that hangs on a real Cassandra (needs Java 17 and Maven; half an hour)
+	go run ./bench -cluster
+
 .PHONY: bench-edge
 bench-edge: build ## measure what the transport adds to a page, and what hostile requests cost
 	go run ./bench -edge
