@@ -45,7 +45,7 @@ func (s *Store) Enforce(ctx context.Context, e *library.Enforcement) error {
 		default:
 			ch.add(putShared, p, id, int8(d.Role), mts)
 		}
-		if e.At != 0 {
+		if d.Tells {
 			ch.add(putChange, p, int64(e.At), id, mts, int8(d.Left), mts, changeTTL)
 		}
 		if err := s.writeAll(ctx, "enforce", &ch); err != nil {

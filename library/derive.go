@@ -13,8 +13,9 @@ type Derived struct {
 	Delete []LibraryKey
 	// Role is what content_by_principal tells; NoRole deletes the row.
 	Role ContentRole
-	// Left is what the change of the library tells.
-	Left Buckets
+	// Tells says that a change of the library is written, and Left what it tells.
+	Tells bool
+	Left  Buckets
 }
 
 // Derive fills d, whose slices are reused, from a header and a member row of
@@ -26,7 +27,8 @@ type Derived struct {
 // its widest, in which it must not stand. Nothing else: a private item never
 // puts a tombstone into the PUBLIC bucket.
 func (e *Enforcement) Derive(h *Header, m Member, d *Derived) {
-	d.Put, d.Delete, d.Role, d.Left = d.Put[:0], d.Delete[:0], NoRole, h.left(m)
+	d.Put, d.Delete, d.Role = d.Put[:0], d.Delete[:0], NoRole
+	d.Tells, d.Left = e.tells(m), h.left(m)
 	stands := m.Active() && h.State == Live
 	if stands {
 		d.Role = m.Role

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"sync/atomic"
 	"testing"
 
 	"carrel/library"
@@ -94,30 +95,30 @@ func TestTheScrubberMendsTheDirectory(t *testing.T) {
 func TestFillDirectory(t *testing.T) {
 	older := &olderStore{}
 	h := newHouse(t, func(s library.Store) library.Store { older.Store = s; return older })
-	older.without = true
+	older.without.Store(true)
 	for i := range 250 {
 		h.called(fmt.Sprintf("u:acme:n%03d", i), fmt.Sprintf("Name %d", i), library.Public)
 	}
-	older.without = false
+	older.without.Store(false)
 	h.wantSettled()
 	report, err := h.svc.Audit(t.Context())
 	if err != nil || !report.Clean() || report.Directory != 0 {
 		t.Errorf("before: %+v, %v", report, err)
 	}
-	older.down = true
+	older.down.Store(true)
 	_, err = search(h.svc, "acme", nil)(t.Context(), as(""), library.PageArgs{})
 	var told *library.Error
 	if !errors.As(err, &told) || told.Code != library.Unavailable || told.RetryAfter <= 0 {
 		t.Fatalf("while it cannot be filled: %v", err)
 	}
-	older.down = false
+	older.down.Store(false)
 	if got := h.walkFound(func() *library.Viewer { return as("") }, "name", 100); len(got) != 250 {
 		t.Errorf("%d are found", len(got))
 	}
-	written := older.enforced
+	written := older.enforced.Load()
 	h.wantFound(as(""), "name 17", "n017", "n170", "n171", "n172", "n173", "n174", "n175", "n176", "n177", "n178", "n179")
-	if err := h.svc.FillDirectory(t.Context()); err != nil || older.enforced != written {
-		t.Errorf("it is filled again: %d, %v", older.enforced-written, err)
+	if err := h.svc.FillDirectory(t.Context()); err != nil || older.enforced.Load() != written {
+		t.Errorf("it is filled again: %d, %v", older.enforced.Load()-written, err)
 	}
 	h.wantAudited()
 }
@@ -126,18 +127,18 @@ func TestFillDirectory(t *testing.T) {
 // or fails to write it.
 type olderStore struct {
 	library.Store
-	without, down bool
-	enforced      int
+	without, down atomic.Bool
+	enforced      atomic.Int64
 }
 
 func (o *olderStore) EnforceDirectory(ctx context.Context, e *library.DirectoryEnforcement) error {
 	switch {
-	case o.down:
+	case o.down.Load():
 		return errDown
-	case o.without:
+	case o.without.Load():
 		return nil
 	}
-	o.enforced++
+	o.enforced.Add(1)
 	return o.Store.EnforceDirectory(ctx, e)
 }
 
@@ -148,7 +149,7 @@ func TestRenameUnfinished(t *testing.T) {
 	h := newHouse(t, func(s library.Store) library.Store { older.Store = s; return older })
 	h.called("u:acme:u", "Alfa", library.Public)
 	h.wantFound(as(""), "alfa", "u")
-	older.down = true
+	older.down.Store(true)
 	name := "Bravo"
 	if _, err := h.svc.UpdateUser(t.Context(), as("u:acme:u"), library.UpdateUser{ID: "u:acme:u", DisplayName: library.Some(&name)}); err != nil {
 		t.Fatal(err)
@@ -159,7 +160,7 @@ func TestRenameUnfinished(t *testing.T) {
 	if err != nil || len(lanes) != 1 || len(lanes[0].Entries) != 1 || lanes[0].Entries[0].Former != "Alfa" {
 		t.Fatalf("%+v, %v", lanes, err)
 	}
-	older.down = false
+	older.down.Store(false)
 	if _, err := h.svc.Resume(t.Context(), lanes[0].Entries[0]); err != nil {
 		t.Fatal(err)
 	}

@@ -28,6 +28,11 @@ func (h *Header) left(m Member) Buckets {
 	return left
 }
 
+// tells says whether a change is written for a row. Without a row there is
+// nothing to tell, and the change could take the place of one that tells of the
+// row that there was: two processes may write at the same instant.
+func (e *Enforcement) tells(m Member) bool { return e.At != 0 && m.Seq != 0 }
+
 // stands are the buckets of a member's library in which the item belongs.
 func (h *Header) stands(p PrincipalID) (bs Buckets) {
 	for _, b := range allBuckets {

@@ -103,7 +103,8 @@ type ContentStore interface {
 	Commit(ctx context.Context, c *ContentCommit) (Verdict, error)
 	// Enforce writes the derived rows that e.Derive says, atomically for each
 	// principal. An older snapshot must never undo what a newer one wrote. Where
-	// e.At is set, a principal's change must be written with its rows or not at all.
+	// e.At is set, the change of a principal with a row must be written with what
+	// is derived of it, or not at all.
 	Enforce(ctx context.Context, e *Enforcement) error
 	// EnforceBatch is the number of rows that one Enforce call takes at most.
 	EnforceBatch() int

@@ -71,7 +71,7 @@ func TestRow49TheStoreIsDown(t *testing.T) {
 		refused(t, readItem, vars{"id": "c:acme:x"}, "UNAVAILABLE", "TIMEOUT")
 		refused(t, readPage, vars{"id": "u:acme:ann"}, "UNAVAILABLE", "TIMEOUT")
 		refused(t, updateItem, title("4"), "UNAVAILABLE", "TIMEOUT", "OUTCOME_UNKNOWN")
-		for path, want := range map[string]string{"/livez": "alive\n", "/readyz": "not ready\n"} {
+		for path, want := range map[string]string{"/livez": "alive\n", "/readyz": "not ready: the store does not answer\n"} {
 			res, err := broken.client.Get(p.address() + path)
 			if err != nil {
 				t.Fatal(err)

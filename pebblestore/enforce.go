@@ -105,7 +105,7 @@ func (s *Store) derive(b *pebble.Batch, e *library.Enforcement, h *library.Heade
 				return err
 			}
 		}
-		if e.At != 0 {
+		if d.Tells {
 			c := library.ChangeKey{At: e.At, Content: h.ID, MTS: h.MTS}
 			if err := b.Set(appendChangeKey(key[:0], m.Principal, &c), appendChange(row[:0], d.Left), nil); err != nil {
 				return err

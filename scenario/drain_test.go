@@ -54,10 +54,10 @@ func TestDrain(t *testing.T) {
 	}
 	for tries := 0; ; tries++ {
 		r, err := g.trySend("GET", "/readyz", "")
-		if err != nil || tries == 1_000 {
+		if err != nil || tries == 20_000 {
 			t.Fatalf("it never said that it is not ready: %v", err)
 		}
-		if r.Status == http.StatusServiceUnavailable && string(r.body) == "not ready\n" {
+		if r.Status == http.StatusServiceUnavailable && string(r.body) == "not ready: it ends\n" {
 			break
 		}
 	}

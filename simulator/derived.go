@@ -30,7 +30,7 @@ func (st *Store) enforceLibrary(e *library.Enforcement) {
 	for _, m := range e.Rows {
 		e.Derive(h, m, &d)
 		lib := st.library(m.Principal)
-		st.tracef("  enforce %s at %d: put %v delete %v", m.Principal, h.MTS, d.Put, d.Delete)
+		st.tracef("  enforce %s at %d: put %v delete %v, change at %d left %b", m.Principal, h.MTS, d.Put, d.Delete, e.At, d.Left)
 		for _, k := range d.Delete {
 			ts := int64(h.MTS)
 			if st.without == library.TombstoneOldTimestamp {
@@ -44,7 +44,7 @@ func (st *Store) enforceLibrary(e *library.Enforcement) {
 				cell.entry.MTS, cell.entry.Role = h.MTS, m.Role
 			}
 		}
-		if e.At != 0 {
+		if d.Tells {
 			lib.change(library.Change{ChangeKey: library.ChangeKey{At: e.At, Content: h.ID, MTS: h.MTS}, Left: d.Left})
 		}
 	}

@@ -20,7 +20,7 @@ func changeAreas() []area {
 			{"a library of which nothing is known has none", changesUnknown},
 		}},
 		{"Enforce with changes", []check{
-			{"Where e.At is set, a principal's change must be written with its rows or not at all", changesWhole},
+			{"Where e.At is set, the change of a principal with a row must be written with what is derived of it, or not at all", changesWhole},
 			{"an enforcement without At writes none", changesQuiet},
 			{"an older snapshot has a change of its own", changesOlder},
 		}},
@@ -167,13 +167,13 @@ func changesTell(s *stage) {
 	inside = append(inside, it.changeOf(at, library.Private, library.LoggedIn, library.Public))
 	s.same("changes", s.changes(a, library.ChangeKey{At: start}, 100), inside)
 	s.same("changes in another tenant", s.changes(b, library.ChangeKey{At: start}, 100), outside)
-	// Who came when fewer saw it never had it in a wider bucket, and neither had
-	// whoever never had a row.
+	// Who came when fewer saw it never had it in a wider bucket, and of whoever
+	// never had a row there is nothing to tell.
 	it.share(s.user("late"), library.Viewing)
 	it.tell(at+1, s.user("late"))
 	s.same("changes of one who came late", s.changes(s.user("late"), library.ChangeKey{At: start}, 100), []library.Change{it.changeOf(at + 1)})
 	it.tell(at+1, s.user("c"))
-	s.same("changes of no member", s.changes(s.user("c"), library.ChangeKey{At: start}, 100), []library.Change{it.changeOf(at + 1)})
+	s.same("changes of no member", s.changes(s.user("c"), library.ChangeKey{At: start}, 100), []library.Change(nil))
 	it.delete()
 	it.tell(at+1, b, s.user("late"))
 	outside = append(outside, it.changeOf(at+1, library.Private, library.LoggedIn, library.Public))
