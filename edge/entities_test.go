@@ -66,7 +66,8 @@ func TestHowManyReferences(t *testing.T) {
 // TestReferencesOfAnyForm: what is no reference does not spoil the others.
 func TestReferencesOfAnyForm(t *testing.T) {
 	e := newEdge(t, nil)
-	refs := []any{1, "x", true, []any{[]any{}}, map[string]any{"__typename": 7}, references(1)[0]}
+	long := strings.Repeat("a", maxWordBytes+1)
+	refs := []any{1, long, true, []any{[]any{}}, map[string]any{"__typename": 7, long: long}, references(1)[0]}
 	a := e.query(t, entities, map[string]any{"r": refs})
 	if got, want := string(a.Data), `{"_entities":[null,null,null,null,null,{"id":"u:acme:0"}]}`; a.code() != "" || got != want {
 		t.Errorf("got %s", a.Body)

@@ -41,7 +41,6 @@ func TestWordsAreShort(t *testing.T) {
 		"an id":              {`query($i:ID!){user(id:$i){id}}`, map[string]any{"i": long}, "BAD_USER_INPUT"},
 		"one id of many":     {`query($i:[ID!]!){nodes(ids:$i){id}}`, map[string]any{"i": []string{"a", long}}, "BAD_USER_INPUT"},
 		"a cursor":           {`query($c:Cursor){user(id:"x"){library(after:$c){bucket}}}`, map[string]any{"c": long}, "BAD_CURSOR"},
-		"a reference":        {entities, map[string]any{"r": []any{map[string]any{"__typename": "User", "id": long}}}, "BAD_USER_INPUT"},
 		"an enum":            {create, in("visibility"), "BAD_USER_INPUT"},
 		"a text":             {create, in("clientMutationId"), ""},
 		"what is not known":  {create, in("nick"), "BAD_USER_INPUT"},
