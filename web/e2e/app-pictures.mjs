@@ -19,6 +19,13 @@ async function beside() {
   await openEntry(page, title);
   await live(page);
   await take(page, 'library');
+  await page.context().close();
+}
+
+async function share() {
+  const page = await sit('Ann', { viewport: { width: 1280, height: 800 } });
+  await openEntry(page, 'encoding/gob');
+  await live(page);
   await item(page).getByRole('button', { name: 'Share…' }).click();
   const field = page.getByRole('combobox', { name: 'People and groups' });
   for (const [typed, name] of [
@@ -28,7 +35,7 @@ async function beside() {
     await field.fill(typed);
     await page.getByRole('option', { name }).click();
   }
-  await field.pressSequentially('pa');
+  await field.pressSequentially('fa');
   await page.getByRole('option').first().waitFor();
   await take(page, 'share');
   await page.context().close();
@@ -58,6 +65,7 @@ async function phone() {
 
 try {
   await beside();
+  await share();
   await quarrel();
   await phone();
   if (faults.length > 0) throw new Error(`the page complained:\n${faults.join('\n')}`);
