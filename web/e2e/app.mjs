@@ -11,9 +11,9 @@ import { baseAddress, start } from './browser.mjs';
 import { desks } from './app/desk.mjs';
 import { find, groups, inAndOut, newcomer, refused } from './app/people.mjs';
 import { bothWays, faults, keyboard, phone } from './app/reading.mjs';
-import { goneElsewhere, lostConnection, news, together } from './app/sharing.mjs';
+import { goneElsewhere, latePage, lostConnection, news, together } from './app/sharing.mjs';
 
-const scenes = { bothWays, keyboard, phone, faults, find, inAndOut, newcomer, refused, groups, together, news, goneElsewhere, lostConnection };
+const scenes = { bothWays, keyboard, phone, faults, find, inAndOut, newcomer, refused, groups, together, news, latePage, goneElsewhere, lostConnection };
 const base = baseAddress();
 const chosen = process.argv.slice(2);
 const browser = await start();

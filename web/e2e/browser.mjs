@@ -1,7 +1,7 @@
 // What the browser tests share: the installed browser, and what no page may do.
 import { chromium } from 'playwright-core';
 
-export const patience = 30_000;
+export const patience = 60_000;
 
 // start opens the browser. Its own talk with the network is switched off, so
 // that whatever is asked for, the page has asked.

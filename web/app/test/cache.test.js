@@ -22,7 +22,7 @@ function node(name, minute, more = {}) {
     ...more,
   };
 }
-const edge = (name, minute, more) => ({ __typename: 'LibraryEdge', cursor: `${name}@${minute}`, role: 'VIEWER', node: node(name, minute, more) });
+const edge = (name, minute, more) => ({ __typename: 'LibraryEdge', cursor: `${name}@${minute}`, node: node(name, minute, more) });
 const placed = (...args) => ({ __typename: 'LibraryEntryPlaced', edge: edge(...args) });
 
 function write(cache, edges, { next = false, previous = false, ...args } = {}) {

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { byDay, dropEntry, holdsPlace, joinPage, mostHeld, placeEntry, settle } from '../src/data/entries.js';
 
 const time = (n) => `2026-11-21T09:${String(Math.trunc(n / 60)).padStart(2, '0')}:${String(n % 60).padStart(2, '0')}.000000Z`;
-const edge = (key, at) => ({ cursor: `${key}@${at}`, role: 'VIEWER', key, time: time(at), node: { lastModified: time(at) } });
+const edge = (key, at) => ({ cursor: `${key}@${at}`, key, time: time(at), node: { lastModified: time(at) } });
 const ids = (held) => held.edges.map((e) => e.key);
 // page is a page of edges; open ends are the library's own.
 function page(edges, { previous = false, next = false } = {}) {

@@ -55,7 +55,22 @@ export function live(page) {
   return page.getByText('Changes of others appear here as they happen.').waitFor({ state: 'attached' });
 }
 
-// titlesOf are the entries that the page holds, in order.
+// allOf is a whole library as the API tells it: the ids in order.
+export async function allOf(api, viewer, id, direction) {
+  const query = `query ($id: ID!, $after: Cursor, $direction: OrderDirection!) {
+    principal(id: $id) { library(first: 100, after: $after, orderBy: {field: LAST_MODIFIED, direction: $direction}) {
+      nodes { id } pageInfo { hasNextPage endCursor } } } }`;
+  const ids = [];
+  let after = null;
+  do {
+    const { library } = (await api(viewer, query, { id, after, direction })).principal;
+    ids.push(...library.nodes.map((node) => node.id));
+    after = library.pageInfo.hasNextPage ? library.pageInfo.endCursor : null;
+  } while (after);
+  return ids;
+}
+
+// entriesOf are the entries that the page holds, in order.
 export function entriesOf(page) {
   return page.locator('[data-entry]').evaluateAll((all) => all.map((element) => element.dataset.entry));
 }

@@ -1,5 +1,5 @@
 // Sharing: what one reader does, the others see at once.
-import { dialog, entry, expect, focused, item, live, openEntry, says } from './desk.mjs';
+import { allOf, dialog, entriesOf, entry, expect, focused, item, live, openEntry, says, scrollTo } from './desk.mjs';
 
 // title is an item that only this test knows.
 const title = 'On carrels';
@@ -200,6 +200,42 @@ export async function news({ api, sit }) {
   await ann.getByRole('button', { name: 'One change at the beginning' }).click();
   await ann.waitForFunction(() => scrollY === 0 && !location.search);
   expect(await focused(ann), 'Fresh from the press', 'what the button leads to');
+  await ann.context().close();
+}
+
+// latePage has the library change while a page of it is on its way: the page no
+// longer follows what is held, and nothing may be skipped or shown twice.
+export async function latePage({ api, sit }) {
+  const mine = 'u:demo:ann';
+  const ann = await sit('Ann');
+  await live(ann);
+  const held = [];
+  let holding = true;
+  await ann.route('**/graphql', (route) => {
+    if (holding && route.request().postDataJSON().variables?.after) held.push(route);
+    else route.fallback();
+  });
+  const before = await allOf(api, 'Ann', mine, 'DESC');
+  const shown = await entriesOf(ann);
+  expect(shown, before.slice(0, shown.length), 'the first page');
+  await ann.locator('[data-entry]').last().scrollIntoViewIfNeeded();
+  await ann.getByText('Turning the page…').waitFor();
+
+  // The last entry shown moves to the beginning; then an older one than all that
+  // are shown comes to stand where the page begins.
+  const last = shown.at(-1);
+  await api('Ann', 'mutation ($id: ID!) { updateContent(input: {id: $id, description: "Moved while a page was on its way."}) { userErrors { message } } }', { id: last });
+  await ann.waitForFunction((id) => document.querySelector('[data-entry]').dataset.entry === id, last);
+  const others = await allOf(api, 'Ann', 'g:demo:standard-library', 'DESC');
+  const older = others.slice(others.indexOf(shown.at(-2)) + 1).filter((id) => !before.includes(id));
+  const { nodes } = await api('Ann', 'query ($ids: [ID!]!) { nodes(ids: $ids) { id ... on Content { viewerCanShare } } }', { ids: older.slice(0, 100) });
+  const following = nodes.find((node) => node.viewerCanShare).id;
+  await api('Ann', 'mutation ($id: ID!, $me: ID!) { shareContent(input: {contentId: $id, principalIds: [$me]}) { userErrors { message } } }', { id: following, me: mine });
+  await ann.getByText(`${before.length + 1} entries; you read all of it`).waitFor();
+  holding = false;
+  for (const route of held) await route.continue();
+  await scrollTo(ann, 'bottom');
+  expect(await entriesOf(ann), await allOf(api, 'Ann', mine, 'DESC'), 'the library after all that');
   await ann.context().close();
 }
 

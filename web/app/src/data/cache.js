@@ -84,19 +84,23 @@ export function applyChange(cache, view, change) {
     takeOut(cache, view, change.contentId);
     return { id: change.contentId, moved: false, shown: false, newest: false };
   }
-  const { edge } = change;
-  settleView(cache, view);
-  writeNewer(cache, edge.node);
-  const key = cache.identify(edge.node);
-  const { __typename, cursor, role } = edge;
-  const placed = { __typename, cursor, role, node: { __ref: key }, key, time: edge.node.lastModified };
-  const outcome = { id: edge.node.id, moved: false, shown: false, newest: false };
-  eachStretch(cache, view, (stretch) => {
-    const next = placeEntry(stretch, placed);
-    outcome.moved = next.pageInfo !== stretch.pageInfo;
-    outcome.shown = next.edges.includes(placed);
-    outcome.newest = next.edges.every(({ time }) => time <= placed.time);
-    return next;
+  const { __typename, cursor, node } = change.edge;
+  const key = cache.identify(node);
+  const placed = { __typename, cursor, node: { __ref: key }, key, time: node.lastModified };
+  const outcome = { id: node.id, moved: false, shown: false, newest: false };
+  // Nobody is shown the item as it is now where it was before.
+  cache.batch({
+    update() {
+      settleView(cache, view);
+      writeNewer(cache, node);
+      eachStretch(cache, view, (stretch) => {
+        const next = placeEntry(stretch, placed);
+        outcome.moved = next.pageInfo !== stretch.pageInfo;
+        outcome.shown = next.edges.includes(placed);
+        outcome.newest = next.edges.every(({ time }) => time <= placed.time);
+        return next;
+      });
+    },
   });
   return outcome;
 }

@@ -120,7 +120,6 @@ export const LIBRARY_PAGE = gql`
       ) {
         edges {
           cursor
-          role
           node {
             ...Entry
           }
@@ -164,7 +163,6 @@ export const LIBRARY_CHANGED = gql`
       ... on LibraryEntryPlaced {
         edge {
           cursor
-          role
           node {
             ...Entry
           }

@@ -6,6 +6,7 @@
 // A stretch is { direction, edges, pageInfo, newest } and is never changed in
 // place. newest is the cursor that was made last, from which the gateway tells
 // what has happened since.
+//
 // An edge has, beside what the gateway answered, the key of its item, and the
 // time of the item's last change when the edge was made. The item is a record
 // that others read and change too; it may be newer than its place here, until

@@ -51,7 +51,7 @@ function Library({ place, principal, refetchHead, onCreate }) {
     refetchHead();
   };
   const toBeginning = async () => {
-    if (library.pageInfo.hasPreviousPage) await reread();
+    if (library.pageInfo.hasPreviousPage) await reread({ fromBeginning: true });
     go({ ...place, at: null }, { replace: true });
     news.read();
     scrollTo({ top: 0, behavior: 'instant' });

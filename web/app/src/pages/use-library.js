@@ -16,7 +16,7 @@ export function useEntries(view, at) {
   const [begin] = useState(() => ({ after: at ?? undefined, held: holdsPlace(heldView(client.cache, view), at) }));
   const [lostPlace, setLostPlace] = useState(false);
   const variables = { ...view, first: pageSize, after: lostPlace ? undefined : begin.after };
-  const { data, error, fetchMore, refetch } = useQuery(LIBRARY_PAGE, {
+  const { data, error, refetch } = useQuery(LIBRARY_PAGE, {
     variables,
     fetchPolicy: begin.held ? 'cache-first' : 'network-only',
     nextFetchPolicy: 'cache-first',
@@ -26,14 +26,21 @@ export function useEntries(view, at) {
     if (wanderedOff) setLostPlace(true);
   }, [wanderedOff]);
 
-  // reread begins again at the beginning.
+  // reread reads a page anew, and lets go of all others: the one at the place
+  // where the reader is, or that of the beginning.
   const { id, direction, shared } = view;
+  const here = useRef(at);
+  here.current = at;
   const reread = useCallback(
-    () =>
-      client
-        .query({ query: LIBRARY_PAGE, variables: { id, direction, shared, first: pageSize }, fetchPolicy: 'network-only' })
-        .then(() => true)
-        .catch(() => false),
+    async ({ fromBeginning = false } = {}) => {
+      const read = (after) =>
+        client.query({ query: LIBRARY_PAGE, variables: { id, direction, shared, first: pageSize, after }, fetchPolicy: 'network-only' });
+      try {
+        await read((!fromBeginning && here.current) || undefined);
+      } catch (error) {
+        if (explain(error).kind === 'place') await read(undefined).catch(() => {});
+      }
+    },
     [client, id, direction, shared],
   );
 
@@ -41,38 +48,28 @@ export function useEntries(view, at) {
   useLayoutEffect(() => {
     if (library) settleView(client.cache, { id, direction, shared });
   }, [client, library, id, direction, shared]);
-  const ends = useEnds({ library, fetchMore, reread });
-  return {
-    library,
-    unseen: data?.principal === null,
-    error: wanderedOff ? null : error,
-    lostPlace,
-    retry: () => refetch(),
-    reread,
-    ...ends,
-  };
+  const ends = useEnds({ view, library, reread });
+  return { library, error: wanderedOff ? null : error, lostPlace, retry: () => refetch(), reread, ...ends };
 }
 
 // useEnds makes a stretch longer: extend('next') and extend('previous').
 // ends.next and ends.previous tell how that goes: 'idle', 'loading', 'failed'
 // or, where there is no more, 'done'.
-function useEnds({ library, fetchMore, reread }) {
+function useEnds({ view, library, reread }) {
+  const client = useApolloClient();
   const [going, setGoing] = useState({ next: 'idle', previous: 'idle' });
   const busy = useRef({ next: false, previous: false });
-  const pageInfo = library?.pageInfo;
+  const { id, direction, shared } = view;
 
   const extend = useCallback(
     async (side) => {
-      if (busy.current[side] || !pageInfo) return;
+      const ours = { id, direction, shared };
+      if (busy.current[side]) return;
       busy.current[side] = true;
       setGoing((all) => ({ ...all, [side]: 'loading' }));
-      const page =
-        side === 'next'
-          ? { first: pageSize, after: pageInfo.endCursor }
-          : { first: undefined, after: undefined, last: pageSize, before: pageInfo.startCursor };
       let state = 'idle';
       try {
-        await fetchMore({ variables: page });
+        await readOn(client, ours, side);
       } catch (error) {
         if (explain(error).kind === 'place') await reread();
         else state = 'failed';
@@ -80,14 +77,30 @@ function useEnds({ library, fetchMore, reread }) {
       busy.current[side] = false;
       setGoing((all) => ({ ...all, [side]: state }));
     },
-    [fetchMore, reread, pageInfo],
+    [client, id, direction, shared, reread],
   );
 
   const ends = {
-    next: pageInfo?.hasNextPage ? going.next : 'done',
-    previous: pageInfo?.hasPreviousPage ? going.previous : 'done',
+    next: library?.pageInfo.hasNextPage ? going.next : 'done',
+    previous: library?.pageInfo.hasPreviousPage ? going.previous : 'done',
   };
   return { extend, ends };
+}
+
+// readOn reads the page beyond an end of a stretch and joins it, unless the
+// stretch ends elsewhere by then: changes come while a page is on its way.
+async function readOn(client, view, side) {
+  const endOf = () => {
+    const pageInfo = heldView(client.cache, view)?.pageInfo;
+    return side === 'next' ? { first: pageSize, after: pageInfo?.endCursor } : { last: pageSize, before: pageInfo?.startCursor };
+  };
+  const asked = endOf();
+  const variables = { ...view, ...asked };
+  const { data } = await client.query({ query: LIBRARY_PAGE, variables, fetchPolicy: 'no-cache' });
+  const now = endOf();
+  if (data.principal && now.after === asked.after && now.before === asked.before) {
+    client.cache.writeQuery({ query: LIBRARY_PAGE, variables, data });
+  }
 }
 
 const firstPause = 1000;
