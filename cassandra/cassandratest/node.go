@@ -80,7 +80,7 @@ func (n *node) arguments() ([]string, error) {
 	}
 	conf := filepath.Join(n.dir, "conf")
 	args := []string{
-		"-Xms512m", "-Xmx512m", "-XX:+UseG1GC", "-XX:TieredStopAtLevel=1", "-XX:+ExitOnOutOfMemoryError",
+		"-Xms512m", "-Xmx768m", "-XX:+UseG1GC", "-XX:TieredStopAtLevel=1", "-XX:+ExitOnOutOfMemoryError",
 		"-javaagent:" + agents[0],
 		"-Dcassandra.config=file://" + filepath.Join(conf, "cassandra.yaml"),
 		"-Dlogback.configurationFile=file://" + filepath.Join(conf, "logback.xml"),
