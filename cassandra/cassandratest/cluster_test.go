@@ -23,7 +23,9 @@ func TestMain(m *testing.M) {
 	if os.Getenv(asOwner) != "" {
 		startAndWait()
 	}
-	goleak.VerifyTestMain(m)
+	// The driver goes on asking for the agreement of nodes for a while after it was
+	// closed.
+	goleak.VerifyTestMain(m, goleak.IgnoreAnyFunction("github.com/gocql/gocql.(*controlConn).awaitSchemaAgreement"))
 }
 
 // startAndWait starts a node, prints its directory and process id, and waits
