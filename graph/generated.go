@@ -630,8 +630,9 @@ type Query {
   ): Group
   """
   The users and groups of a tenant that the viewer may see and that a prefix finds: look-up for who types a name, in a
-  share dialog say. Everybody may ask, of any tenant, and is told of those whom it would see by their ids; who is hidden
-  leaves no gap, but a page whose read budget is used up may be short, as PageInfo says.
+  share dialog say. Only signed-in viewers of that tenant may ask, and global administrators: UNAUTHENTICATED and
+  FORBIDDEN otherwise, whether or not there is such a tenant. They are told of those whom they would see by their ids;
+  who is hidden leaves no gap, but a page whose read budget is used up may be short, as PageInfo says.
 
   A prefix finds by the beginning of the display name, of each further word of it (a word begins at a letter or a digit
   behind something else; the first 16 count, and what follows the word belongs to what may be typed: "van d" finds

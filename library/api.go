@@ -378,8 +378,8 @@ type API interface {
 	GroupMembers(ctx context.Context, v *Viewer, group PrincipalID, page PageArgs) (*GroupMemberConnection, error)
 	Groups(ctx context.Context, v *Viewer, user PrincipalID, page PageArgs) (*GroupConnection, error)
 
-	// FindPrincipals looks users and groups up. BAD_USER_INPUT, BAD_CURSOR;
-	// UNAVAILABLE while the directory of an older store is being made.
+	// FindPrincipals looks users and groups of the viewer's tenant up.
+	// UNAUTHENTICATED, FORBIDDEN, BAD_USER_INPUT, BAD_CURSOR; UNAVAILABLE while the directory of an older store is being made.
 	FindPrincipals(ctx context.Context, v *Viewer, q PrincipalSearch) (*PrincipalConnection, error)
 
 	CreateUser(ctx context.Context, v *Viewer, in CreateUser) (*User, error)

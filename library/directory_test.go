@@ -83,14 +83,14 @@ func TestFindByName(t *testing.T) {
 			h.called("u:acme:n1", c.name, library.Public)
 			h.called("u:acme:quiet", "qq", library.Public)
 			for _, p := range c.found {
-				if got := h.find(as(""), "ACME", p); !slices.Contains(got, "u:acme:n1") {
+				if got := h.find(as("u:acme:who"), "ACME", p); !slices.Contains(got, "u:acme:n1") {
 					t.Errorf("%+q does not find %+q", p, c.name)
 				} else if strings.Count(strings.Join(got, " "), "n1") > 1 {
 					t.Errorf("%+q finds it more than once: %q", p, got)
 				}
 			}
 			for _, p := range c.other {
-				if got := h.find(as(""), "acme", p); slices.Contains(got, "u:acme:n1") {
+				if got := h.find(as("u:acme:who"), "acme", p); slices.Contains(got, "u:acme:n1") {
 					t.Errorf("%+q finds %+q", p, c.name)
 				}
 			}
@@ -108,12 +108,12 @@ func TestFindInOrder(t *testing.T) {
 	h.called("u:acme:x", "annabel", library.Public)
 	h.called("u:other:ann", "Ann", library.Public)
 	h.group("g:acme:ann", "u:acme:x", library.Public)
-	h.wantFound(as(""), "", "g:acme:ann", "bob", "zoe", "x", "beta", "ann")
-	h.wantFound(as(""), "ann", "g:acme:ann", "ann", "bob", "zoe", "x")
-	h.wantFound(as(""), "ann ", "g:acme:ann", "ann", "bob", "zoe", "x")
-	h.wantFound(as(""), "b", "beta", "bob", "zoe")
-	h.wantFound(as(""), "beta", "beta", "bob", "zoe")
-	h.wantFound(as(""), "zz")
+	h.wantFound(as("u:acme:who"), "", "g:acme:ann", "bob", "zoe", "x", "beta", "ann")
+	h.wantFound(as("u:acme:who"), "ann", "g:acme:ann", "ann", "bob", "zoe", "x")
+	h.wantFound(as("u:acme:who"), "ann ", "g:acme:ann", "ann", "bob", "zoe", "x")
+	h.wantFound(as("u:acme:who"), "b", "beta", "bob", "zoe")
+	h.wantFound(as("u:acme:who"), "beta", "beta", "bob", "zoe")
+	h.wantFound(as("u:acme:who"), "zz")
 }
 
 // TestFindTheVisible: who is found is who may be seen, by whomever.
@@ -134,15 +134,11 @@ func TestFindTheVisible(t *testing.T) {
 		v    *library.Viewer
 		want []string
 	}{
-		{"anonymous", as(""), []string{"pub"}},
-		{"of another tenant", as("u:other:o"), []string{"pub"}},
-		{"of another tenant, in a group in it", as("u:far:far"), []string{"g:acme:same", "pub"}},
 		{"of the tenant", as("u:acme:log"), []string{"g:acme:same2", "log", "pub"}},
 		{"itself", as("u:acme:pri"), []string{"g:acme:same2", "log", "pri", "pub"}},
 		{"a token without a user", as("u:acme:nobody"), []string{"g:acme:same2", "log", "pub"}},
 		{"in a group in it", as("u:acme:mem"), []string{"g:acme:same", "g:acme:same2", "log", "pub"}},
 		{"administrator", admin("u:acme:boss"), []string{"g:acme:same", "g:acme:same2", "log", "pri", "pub"}},
-		{"administrator elsewhere", admin("u:other:boss"), []string{"pub"}},
 		{"global administrator", global("u:other:root"), []string{"g:acme:same", "g:acme:same2", "log", "pri", "pub"}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -151,6 +147,36 @@ func TestFindTheVisible(t *testing.T) {
 			slices.SortFunc(c.want, func(a, b string) int { return strings.Compare(nameAndID(a), nameAndID(b)) })
 			h.wantFound(c.v, "SAME", c.want...)
 		})
+	}
+}
+
+// TestFindIsForTheTenant: nobody else looks its people up, not even the PUBLIC
+// ones, nor learns whether there is such a tenant.
+func TestFindIsForTheTenant(t *testing.T) {
+	h := newHouse(t, nil)
+	h.called("u:acme:pub", "same", library.Public)
+	h.called("u:far:far", "same", library.Public)
+	h.group("g:acme:g", "u:acme:pub", library.Public)
+	h.mustSet(as("u:acme:pub"), "g:acme:g", "u:far:far=MEMBER")
+	for _, c := range []struct {
+		name string
+		v    *library.Viewer
+		code library.Code
+	}{
+		{"anonymous", as(""), library.Unauthenticated},
+		{"of another tenant", as("u:other:o"), library.Forbidden},
+		{"of another tenant, in a group in it", as("u:far:far"), library.Forbidden},
+		{"administrator elsewhere", admin("u:other:boss"), library.Forbidden},
+	} {
+		for _, tenant := range []string{"acme", "ACME", "nobody"} {
+			t.Run(c.name+" of "+tenant, func(t *testing.T) {
+				_, err := search(h.svc, tenant, ptr("same"))(t.Context(), c.v, library.PageArgs{})
+				wantReason(t, err, c.code, "")
+			})
+		}
+	}
+	if got := h.find(as("u:far:far"), "Far", "same"); !slices.Equal(got, []string{"u:far:far"}) {
+		t.Errorf("who is of the tenant finds %q", got)
 	}
 }
 
@@ -176,21 +202,21 @@ func TestFindAfterAChange(t *testing.T) {
 			if strings.Contains(strings.ToLower(name), other) {
 				want = []string{"u"}
 			}
-			h.wantFound(as(""), other, want...)
+			h.wantFound(as("u:acme:who"), other, want...)
 		}
 	}
 	private := library.Private
 	if _, err := h.svc.UpdateUser(t.Context(), as("u:acme:u"), library.UpdateUser{ID: "u:acme:u", Visibility: library.Some(&private)}); err != nil {
 		t.Fatal(err)
 	}
-	h.wantFound(as(""), "")
+	h.wantFound(as("u:acme:who"), "")
 	h.wantFound(as("u:acme:u"), "", "u")
 	h.group("g:acme:g", "u:acme:u", library.Public)
 	name := "Delta"
 	if _, err := h.svc.UpdateGroup(t.Context(), as("u:acme:u"), library.UpdateGroup{ID: "g:acme:g", DisplayName: library.Some(&name)}); err != nil {
 		t.Fatal(err)
 	}
-	h.wantFound(as(""), "delta", "g:acme:g")
+	h.wantFound(as("u:acme:who"), "delta", "g:acme:g")
 	h.wantAudited()
 }
 
@@ -227,12 +253,12 @@ func TestFindArguments(t *testing.T) {
 		{"no cursor", library.PrincipalSearch{Tenant: "acme", PageArgs: library.PageArgs{After: ptr("abc")}}, library.ReasonBadCursor},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			_, err := h.svc.FindPrincipals(t.Context(), as(""), c.q)
+			_, err := h.svc.FindPrincipals(t.Context(), as("u:acme:who"), c.q)
 			wantReason(t, err, library.Invalid, c.reason)
 		})
 	}
-	h.wantFound(as(""), strings.Repeat("\u00e9", 200))
-	if got := h.find(as(""), "nobody", ""); got != nil {
+	h.wantFound(as("u:acme:who"), strings.Repeat("\u00e9", 200))
+	if got := h.find(global("u:acme:root"), "nobody", ""); got != nil {
 		t.Errorf("%v in a tenant without anybody", got)
 	}
 }
@@ -247,7 +273,7 @@ func TestFindCursors(t *testing.T) {
 		}
 	}
 	first, one := library.PageArgs{First: ptr(1)}, ptr("ann")
-	c, err := search(h.svc, "acme", one)(t.Context(), as(""), first)
+	c, err := search(h.svc, "acme", one)(t.Context(), as("u:acme:who"), first)
 	if err != nil || len(c.Edges) != 1 || !c.PageInfo.HasNextPage || *c.PageInfo.EndCursor() != c.Edges[0].Cursor() {
 		t.Fatalf("%+v, %v", c, err)
 	}
@@ -258,12 +284,11 @@ func TestFindCursors(t *testing.T) {
 		v            *library.Viewer
 		fits         bool
 	}{
-		{"the same", "acme", one, as(""), true},
-		{"another spelling", "Acme", ptr(" ANN"), as("u:other:ann"), true},
-		{"another tenant", "other", one, as(""), false},
-		{"another prefix", "acme", ptr("an"), as(""), false},
-		{"no prefix", "acme", nil, as(""), false},
-		{"of the tenant", "acme", one, as("u:acme:ann"), false},
+		{"the same", "acme", one, as("u:acme:who"), true},
+		{"another spelling", "Acme", ptr(" ANN"), as("u:acme:ann"), true},
+		{"another tenant", "other", one, as("u:other:ann"), false},
+		{"another prefix", "acme", ptr("an"), as("u:acme:who"), false},
+		{"no prefix", "acme", nil, as("u:acme:who"), false},
 		{"administrator", "acme", one, admin("u:acme:ann"), false},
 	} {
 		t.Run(d.name, func(t *testing.T) {
@@ -278,17 +303,17 @@ func TestFindCursors(t *testing.T) {
 		})
 	}
 	long := ptr(strings.Repeat("\U0001f389", 200))
-	if c, err := search(h.svc, "acme", long)(t.Context(), as(""), first); err != nil || len(c.Edges) > 0 {
+	if c, err := search(h.svc, "acme", long)(t.Context(), as("u:acme:who"), first); err != nil || len(c.Edges) > 0 {
 		t.Errorf("%+v, %v", c, err)
 	}
 	// The longest place there is: a name of 200 characters and a longest id.
 	id := "u:" + strings.Repeat("t", 32) + ":" + strings.Repeat("n", 128)
 	h.called(id, strings.Repeat("\U0001f389", 200), library.Public)
-	c, err = search(h.svc, strings.Repeat("t", 32), long)(t.Context(), as(""), first)
+	c, err = search(h.svc, strings.Repeat("t", 32), long)(t.Context(), as(id), first)
 	if err != nil || len(c.Edges) != 1 {
 		t.Fatalf("%+v, %v", c, err)
 	}
-	c, err = search(h.svc, strings.Repeat("t", 32), long)(t.Context(), as(""), library.PageArgs{After: c.PageInfo.EndCursor()})
+	c, err = search(h.svc, strings.Repeat("t", 32), long)(t.Context(), as(id), library.PageArgs{After: c.PageInfo.EndCursor()})
 	if err != nil || len(c.Edges) != 0 || !c.PageInfo.HasPreviousPage {
 		t.Errorf("%+v, %v", c, err)
 	}
@@ -301,9 +326,9 @@ func TestFindPages(t *testing.T) {
 	dice := rand.New(rand.NewPCG(1, 2))
 	words := []string{"Ann", "anna", "BOB", "bo", "\u00d6zil", "van"}
 	viewers := []func() *library.Viewer{
-		func() *library.Viewer { return as("") },
+		func() *library.Viewer { return as("u:acme:who") },
 		func() *library.Viewer { return as("u:acme:n00") },
-		func() *library.Viewer { return as("u:other:o") },
+		func() *library.Viewer { return global("u:other:o") },
 		func() *library.Viewer { return admin("u:acme:n01") },
 	}
 	var ids []library.PrincipalID
@@ -398,14 +423,14 @@ func TestFindBudget(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	h.wantFound(as(""), "hid")
+	h.wantFound(as("u:acme:who"), "hid")
 	h.called("u:acme:zoe", "Hidden no more", library.Public)
 	reads.headers = 0
-	c, err := search(h.svc, "acme", ptr("hid"))(t.Context(), as(""), library.PageArgs{})
+	c, err := search(h.svc, "acme", ptr("hid"))(t.Context(), as("u:acme:who"), library.PageArgs{})
 	if err != nil || len(c.Edges) > 0 || !c.PageInfo.HasNextPage || c.PageInfo.EndCursor() == nil || reads.headers > 0 {
 		t.Fatalf("%+v, %v, %d headers", c, err, reads.headers)
 	}
-	c, err = search(h.svc, "acme", ptr("hid"))(t.Context(), as(""), library.PageArgs{After: c.PageInfo.EndCursor()})
+	c, err = search(h.svc, "acme", ptr("hid"))(t.Context(), as("u:acme:who"), library.PageArgs{After: c.PageInfo.EndCursor()})
 	if err != nil || len(c.Edges) != 1 || c.Edges[0].Node.PrincipalID() != "u:acme:zoe" || c.PageInfo.HasNextPage {
 		t.Errorf("%+v, %v", c, err)
 	}

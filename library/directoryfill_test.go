@@ -16,17 +16,17 @@ func TestFindBesideWrongRows(t *testing.T) {
 	h := newHouse(t, nil)
 	h.called("u:acme:u", "Alfa", library.Public)
 	h.called("u:acme:w", "Bravo", library.Public)
-	h.wantFound(as(""), "", "u", "w")
+	h.wantFound(as("u:acme:who"), "", "u", "w")
 	header := h.header("u:acme:u")
 	base := header.Seq
-	header.Seq, header.MTS, header.DisplayName, header.Visibility = base+1, header.MTS+1, "Charlie", library.LoggedIn
+	header.Seq, header.MTS, header.DisplayName, header.Visibility = base+1, header.MTS+1, "Charlie", library.Private
 	v, err := h.store.CommitPrincipal(t.Context(), &library.PrincipalCommit{ID: "u:acme:u", Base: base, Header: header})
 	if err != nil || !v.Applied {
 		t.Fatalf("%+v, %v", v, err)
 	}
 	h.wantFound(as("u:acme:w"), "", "w")
 	h.wantFound(as("u:acme:w"), "alfa")
-	h.wantFound(as(""), "u")
+	h.wantFound(as("u:acme:who"), "u")
 	h.wantSettled()
 	report, err := h.svc.Audit(t.Context())
 	// Two rows of the former name, the visibility in the row of the id, and a sum.
@@ -36,8 +36,9 @@ func TestFindBesideWrongRows(t *testing.T) {
 	if _, err := h.svc.RebuildDirectory(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	h.wantFound(as("u:acme:w"), "", "w", "u")
-	h.wantFound(as("u:acme:w"), "char", "u")
+	h.wantFound(as("u:acme:u"), "", "w", "u")
+	h.wantFound(as("u:acme:u"), "char", "u")
+	h.wantFound(as("u:acme:w"), "", "w")
 	h.wantAudited()
 }
 
@@ -48,7 +49,7 @@ func TestTheScrubberMendsTheDirectory(t *testing.T) {
 	h.called("u:acme:u", "Alfa", library.Public)
 	h.called("u:acme:w", "Bravo", library.Public)
 	h.group("g:acme:g", "u:acme:u", library.Public)
-	h.wantFound(as(""), "", "u", "w", "g:acme:g")
+	h.wantFound(as("u:acme:who"), "", "u", "w", "g:acme:g")
 	h.wantSettled()
 	header := h.header("u:acme:u")
 	base := header.Seq
@@ -73,8 +74,8 @@ func TestTheScrubberMendsTheDirectory(t *testing.T) {
 	if n := h.scrubAll(); n != 1 {
 		t.Errorf("%d mended beside a change in flight", n)
 	}
-	h.wantFound(as(""), "bravo", "w")
-	h.wantFound(as(""), "charlie")
+	h.wantFound(as("u:acme:who"), "bravo", "w")
+	h.wantFound(as("u:acme:who"), "charlie")
 	if err := h.store.DropLane(t.Context(), lane.ID, lane.Stamp); err != nil {
 		t.Fatal(err)
 	}
@@ -85,7 +86,7 @@ func TestTheScrubberMendsTheDirectory(t *testing.T) {
 	if n := h.scrubAll(); n != 0 {
 		t.Errorf("%d mended again", n)
 	}
-	h.wantFound(as(""), "charlie", "u")
+	h.wantFound(as("u:acme:who"), "charlie", "u")
 	h.wantAudited()
 }
 
@@ -106,17 +107,17 @@ func TestFillDirectory(t *testing.T) {
 		t.Errorf("before: %+v, %v", report, err)
 	}
 	older.down.Store(true)
-	_, err = search(h.svc, "acme", nil)(t.Context(), as(""), library.PageArgs{})
+	_, err = search(h.svc, "acme", nil)(t.Context(), as("u:acme:who"), library.PageArgs{})
 	var told *library.Error
 	if !errors.As(err, &told) || told.Code != library.Unavailable || told.RetryAfter <= 0 {
 		t.Fatalf("while it cannot be filled: %v", err)
 	}
 	older.down.Store(false)
-	if got := h.walkFound(func() *library.Viewer { return as("") }, "name", 100); len(got) != 250 {
+	if got := h.walkFound(func() *library.Viewer { return as("u:acme:who") }, "name", 100); len(got) != 250 {
 		t.Errorf("%d are found", len(got))
 	}
 	written := older.enforced.Load()
-	h.wantFound(as(""), "name 17", "n017", "n170", "n171", "n172", "n173", "n174", "n175", "n176", "n177", "n178", "n179")
+	h.wantFound(as("u:acme:who"), "name 17", "n017", "n170", "n171", "n172", "n173", "n174", "n175", "n176", "n177", "n178", "n179")
 	if err := h.svc.FillDirectory(t.Context()); err != nil || older.enforced.Load() != written {
 		t.Errorf("it is filled again: %d, %v", older.enforced.Load()-written, err)
 	}
@@ -148,14 +149,14 @@ func TestRenameUnfinished(t *testing.T) {
 	older := &olderStore{}
 	h := newHouse(t, func(s library.Store) library.Store { older.Store = s; return older })
 	h.called("u:acme:u", "Alfa", library.Public)
-	h.wantFound(as(""), "alfa", "u")
+	h.wantFound(as("u:acme:who"), "alfa", "u")
 	older.down.Store(true)
 	name := "Bravo"
 	if _, err := h.svc.UpdateUser(t.Context(), as("u:acme:u"), library.UpdateUser{ID: "u:acme:u", DisplayName: library.Some(&name)}); err != nil {
 		t.Fatal(err)
 	}
-	h.wantFound(as(""), "alfa")
-	h.wantFound(as(""), "bravo")
+	h.wantFound(as("u:acme:who"), "alfa")
+	h.wantFound(as("u:acme:who"), "bravo")
 	lanes, err := h.store.Lanes(t.Context())
 	if err != nil || len(lanes) != 1 || len(lanes[0].Entries) != 1 || lanes[0].Entries[0].Former != "Alfa" {
 		t.Fatalf("%+v, %v", lanes, err)
@@ -164,7 +165,7 @@ func TestRenameUnfinished(t *testing.T) {
 	if _, err := h.svc.Resume(t.Context(), lanes[0].Entries[0]); err != nil {
 		t.Fatal(err)
 	}
-	h.wantFound(as(""), "bravo", "u")
+	h.wantFound(as("u:acme:who"), "bravo", "u")
 	rows, err := h.store.PageDirectory(t.Context(), library.DirectorySlice{Tenant: "acme", Prefix: "alfa", Limit: 10})
 	if err != nil || len(rows) > 0 {
 		t.Errorf("the rows of the former name stand: %+v, %v", rows, err)

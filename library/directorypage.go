@@ -39,8 +39,12 @@ func (e *PrincipalEdge) Cursor() string { return e.seal() }
 // FindPrincipals lists the users and groups of a tenant that v may see and that
 // the prefix begins, in the order of the names at which it does, then of ids;
 // without a prefix all of them, by their display names. Who is hidden leaves no
-// trace but that a page may be cut short (listBudget).
+// trace but that a page may be cut short (listBudget). Only who is of the tenant
+// may ask, and global administrators: the directory of a tenant is its own.
 func (s *Service) FindPrincipals(ctx context.Context, v *Viewer, q PrincipalSearch) (*PrincipalConnection, error) {
+	if !v.SignedIn() {
+		return nil, unauthenticated()
+	}
 	p, err := q.forwards()
 	if err != nil {
 		return nil, err
@@ -48,6 +52,9 @@ func (s *Service) FindPrincipals(ctx context.Context, v *Viewer, q PrincipalSear
 	tenant := lowerASCII(q.Tenant)
 	if err := CheckTenant(tenant); err != nil {
 		return nil, BadInputf("tenant: %s", messageOf(err))
+	}
+	if v.User.Tenant() != tenant && !v.GlobalAdmin {
+		return nil, Forbiddenf(nil, "you may look up the users and groups of your own tenant, %s", v.User.Tenant())
 	}
 	prefix := ""
 	if q.Prefix != nil {
@@ -109,13 +116,10 @@ func (s *Service) newDirectoryList(v *Viewer, tenant, prefix string) *list {
 // directoryClass is the class of viewers that read a tenant's directory alike,
 // as far as a cursor is concerned; what each may see is decided row by row.
 func directoryClass(v *Viewer, tenant string) Bucket {
-	switch {
-	case v.Administers(tenant):
+	if v.Administers(tenant) {
 		return Private
-	case v.SignedIn() && v.User.Tenant() == tenant:
-		return LoggedIn
 	}
-	return Public
+	return LoggedIn
 }
 
 // directoryRows are rows as a list has them. A row that tells of a visibility

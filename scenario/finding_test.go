@@ -47,7 +47,20 @@ func (g *gateway) findAll(token, prefix string, size int) (ids []string) {
 	return nil
 }
 
-// TestWhoFindsWhom is the table of who sees whom, by look-up.
+// barredFrom is the code with which v is refused to look people of a tenant up;
+// empty where it may.
+func (v *viewer) barredFrom(tenant string) string {
+	switch {
+	case v.token == "":
+		return "UNAUTHENTICATED"
+	case v.tenant != tenant && !v.global:
+		return "FORBIDDEN"
+	}
+	return ""
+}
+
+// TestWhoFindsWhom is the table of who sees whom, by look-up: it is for viewers
+// of the tenant, and tells no others even of the PUBLIC ones.
 func TestWhoFindsWhom(t *testing.T) {
 	g := serve(t)
 	owners, viewers := population(g)
@@ -57,6 +70,12 @@ func TestWhoFindsWhom(t *testing.T) {
 	}
 	for _, v := range viewers {
 		t.Run(v.name, func(t *testing.T) {
+			if code := v.barredFrom("acme"); code != "" {
+				if a := g.ask(v.token, find, vars{"tenant": "acme", "prefix": "own"}); a.code() != code {
+					t.Errorf("want %s: %+v", code, a)
+				}
+				return
+			}
 			for _, c := range []struct {
 				prefix string
 				finds  func(id string) bool
@@ -109,30 +128,34 @@ func TestFinding(t *testing.T) {
 			"zoË":    {"u:acme:ann"},
 			"zoe":    nil,
 		} {
-			if diff := cmp.Diff(want, g.findAll("", prefix, 2)); diff != "" {
+			if diff := cmp.Diff(want, g.findAll(ann, prefix, 2)); diff != "" {
 				t.Errorf("%q (-want +got):\n%s", prefix, diff)
 			}
 		}
 		g.stop()
 		g.start()
 	}
-	first := g.must("", find, vars{"tenant": "ACME", "prefix": "AN", "first": 1})
+	first := g.must(ann, find, vars{"tenant": "ACME", "prefix": "AN", "first": 1})
 	after := first.at("principals.pageInfo.endCursor")
+	beta := g.token("u:beta:bob")
 	for _, c := range []struct {
-		name string
-		vars vars
-		code string
+		name  string
+		token string
+		vars  vars
+		code  string
 	}{
-		{"a cursor in its place", vars{"tenant": "acme", "prefix": "an", "after": after}, ""},
-		{"a cursor of another prefix", vars{"tenant": "acme", "prefix": "ann", "after": after}, "BAD_CURSOR"},
-		{"a cursor of another tenant", vars{"tenant": "beta", "prefix": "an", "after": after}, "BAD_CURSOR"},
-		{"a malformed tenant", vars{"tenant": "a b"}, "BAD_USER_INPUT"},
-		{"a control character", vars{"tenant": "acme", "prefix": "a\x07"}, "BAD_USER_INPUT"},
-		{"a long prefix", vars{"tenant": "acme", "prefix": strings.Repeat("a", 201)}, "BAD_USER_INPUT"},
-		{"a page too large", vars{"tenant": "acme", "first": 101}, "BAD_USER_INPUT"},
+		{"a cursor in its place", ann, vars{"tenant": "acme", "prefix": "an", "after": after}, ""},
+		{"a cursor of another prefix", ann, vars{"tenant": "acme", "prefix": "ann", "after": after}, "BAD_CURSOR"},
+		{"a cursor of another tenant", beta, vars{"tenant": "beta", "prefix": "an", "after": after}, "BAD_CURSOR"},
+		{"a malformed tenant", ann, vars{"tenant": "a b"}, "BAD_USER_INPUT"},
+		{"a control character", ann, vars{"tenant": "acme", "prefix": "a\x07"}, "BAD_USER_INPUT"},
+		{"a long prefix", ann, vars{"tenant": "acme", "prefix": strings.Repeat("a", 201)}, "BAD_USER_INPUT"},
+		{"nobody signed in", "", vars{"tenant": "acme"}, "UNAUTHENTICATED"},
+		{"another tenant", ann, vars{"tenant": "beta"}, "FORBIDDEN"},
+		{"a page too large", ann, vars{"tenant": "acme", "first": 101}, "BAD_USER_INPUT"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			if a := g.ask("", find, c.vars); a.code() != c.code {
+			if a := g.ask(c.token, find, c.vars); a.code() != c.code {
 				t.Errorf("%+v", a.Errors)
 			}
 		})

@@ -28,6 +28,17 @@ var typed = [][2]string{
 	{"o", "o"}, {"ann", "ann"}, {"An", "an"}, {"hara", "hara"}, {"STRASSE", "strasse"}, {"stra\u00df", "strass"}, {"b", "b"}, {"one", "one"}, {"q", "q"},
 }
 
+// barred is how v is refused to look people of a tenant up; 0 where it may.
+func (v viewer) barred(tenant string) library.Code {
+	switch {
+	case !v.signedIn():
+		return library.Unauthenticated
+	case v.user.Tenant() != tenant && !v.global:
+		return library.Forbidden
+	}
+	return 0
+}
+
 // found are those whom a prefix finds for v, in order.
 func (w *world) found(v viewer, tenant, prefix string) []library.PrincipalID {
 	least := map[library.PrincipalID]string{}
@@ -63,6 +74,12 @@ func (g *game) find(v viewer, tenant string, prefix [2]string, size int) {
 	for read, first := 0, true; first || read < len(want); first = false {
 		q.First = &size
 		page, err := g.svc.FindPrincipals(g.ctx, v.fresh(), q)
+		if code := v.barred(tenant); code != 0 {
+			if library.CodeOf(err) != code {
+				g.Fatalf("finding %q in %s by %+v: %v, want code %d", prefix, tenant, v, err, code)
+			}
+			return
+		}
 		if err != nil {
 			g.Fatalf("finding %q in %s by %+v: %v", prefix, tenant, v, err)
 		}
