@@ -113,9 +113,9 @@ func TestASubscriptionByEvents(t *testing.T) {
 		c.Limits.Ping = 20 * time.Millisecond
 	})
 	l := DefaultLimits()
-	l.Read, l.Write = 100*time.Millisecond, 100*time.Millisecond
+	l.Read, l.Write = time.Second, time.Second
 	st := subscribe(t, start(t, e.handler, l), "Authorization: Bearer ann")
-	for i, after := range []time.Duration{0, 200 * time.Millisecond} {
+	for i, after := range []time.Duration{0, 2 * time.Second} {
 		<-time.After(after)
 		s.events <- i
 		if got, want := st.next(), "event: next\ndata: {\"data\":{\"ticks\":"+string(rune('0'+i))+"}}"; got != want {
@@ -144,7 +144,7 @@ func TestASubscriptionEndsWithItsClient(t *testing.T) {
 }
 
 func TestASubscriptionEndsWithItsToken(t *testing.T) {
-	s, e := newTickingEdge(t, func(c *Config) { c.Authenticate = authenticateFor(100 * time.Millisecond) })
+	s, e := newTickingEdge(t, func(c *Config) { c.Authenticate = authenticateFor(2 * time.Second) })
 	st := subscribe(t, start(t, e.handler, DefaultLimits()), "Authorization: Bearer ann")
 	if got := st.next(); !strings.Contains(got, "UNAUTHENTICATED") {
 		t.Errorf("got %q", got)

@@ -92,7 +92,7 @@ func TestSlowHeadersAreCutOff(t *testing.T) {
 
 func TestASlowBodyIsAnsweredWith408(t *testing.T) {
 	l := DefaultLimits()
-	l.Read = 50 * time.Millisecond
+	l.Read = time.Second
 	c := dial(t, start(t, newEdge(t, nil).handler, l))
 	_, _ = io.WriteString(c, "POST /graphql HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: 100\r\n\r\n{")
 	resp, err := http.ReadResponse(bufio.NewReader(c), nil)

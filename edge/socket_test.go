@@ -199,7 +199,7 @@ func TestASocketThatSaysNothing(t *testing.T) {
 }
 
 func TestASocketEndsWithItsToken(t *testing.T) {
-	s, e := newTickingEdge(t, func(c *Config) { c.Authenticate = authenticateFor(300 * time.Millisecond) })
+	s, e := newTickingEdge(t, func(c *Config) { c.Authenticate = authenticateFor(2 * time.Second) })
 	c := opened(t, start(t, e.handler, DefaultLimits()), `{"authorization":"Bearer ann"}`)
 	c.send(`{"id":"1","type":"subscribe","payload":{"query":"subscription{ticks}"}}`)
 	if got := c.next(); got != "closed 4403" {

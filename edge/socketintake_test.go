@@ -11,7 +11,7 @@ import (
 // TestAMessageThatDoesNotArrive: as with a body, who stops in the middle of one
 // is cut off, however alive it is otherwise.
 func TestAMessageThatDoesNotArrive(t *testing.T) {
-	e := newEdge(t, func(c *Config) { c.Limits.Read = 50 * time.Millisecond })
+	e := newEdge(t, func(c *Config) { c.Limits.Read = time.Second })
 	c := opened(t, start(t, e.handler, DefaultLimits()), "")
 	w, err := c.conn.Writer(t.Context(), websocket.MessageText)
 	if err != nil {

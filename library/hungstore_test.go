@@ -35,11 +35,10 @@ func TestAHungStoreRefusesMutationsInTime(t *testing.T) {
 	store.hung.Store(true)
 	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
 	defer cancel()
-	began := time.Now()
 	_, err := h.svc.CreateContent(ctx, &library.Viewer{User: "u:acme:ann"},
 		library.CreateContent{Kind: library.Note, Title: "x", Visibility: library.Public})
-	if took := time.Since(began); took > 5*time.Second {
-		t.Errorf("it was refused after %s", took)
+	if ctx.Err() != nil {
+		t.Error("it was not refused while the request could still wait")
 	}
 	var e *library.Error
 	if !errors.As(err, &e) || e.Code != library.Unavailable || e.Reason != "" || e.RetryAfter == 0 {
