@@ -25,6 +25,9 @@ const (
 	PlainShare                      // a share is a plain write, not a compare-and-set
 	UnmovedLastVisibility           // at an unmoved position deletes reach only the last visibility
 	FormerNameForgotten             // a change of name leaves the rows of the name before
+	LeftIsDeleted                   // a change says that an item has left whatever its entries are deleted from
+	MissedBeforeFeed                // a follower reads what it has missed before it joins the feed
+	RecoveryUntold                  // who finishes the change of another writes no changes of libraries
 	ablationCount
 )
 
@@ -46,6 +49,9 @@ var ablationNames = [...]string{
 	"share as a plain write",
 	"at an unmoved position deletes only where the last visibility reached, not its widest",
 	"the rows of a former name are left in the directory",
+	"what an item has left is whatever its entries are deleted from",
+	"what was missed is read before the feed is joined",
+	"who finishes the change of another writes no changes of libraries",
 }
 
 // String is the rule that is off.

@@ -279,7 +279,7 @@ func (w *walk) enforce(ctx context.Context, h *Header, rows []Member) error {
 	batches := slices.Collect(slices.Chunk(rows, w.s.store.EnforceBatch()))
 	return w.s.eachAtOnce(ctx, len(batches), w.s.tune.FanOutWidth, func(i int) error {
 		e := &Enforcement{Header: h, Rows: batches[i], Reverse: reverse, without: w.s.tune.Without}
-		if w.quiet {
+		if w.quiet || w.serial && w.s.tune.Without == RecoveryUntold {
 			return w.s.enforceQuietly(ctx, e)
 		}
 		return w.s.enforceOnce(ctx, e)

@@ -156,7 +156,7 @@ func (s *Service) enforced(e *Enforcement) {
 	key := ChangeKey{At: e.At, Content: e.Header.ID, MTS: e.Header.MTS}
 	for _, m := range e.Rows {
 		if fd := s.feeds.find(m.Principal); fd != nil && e.tells(m) {
-			fd.pass(Change{ChangeKey: key, Left: e.Header.left(m)})
+			fd.pass(Change{ChangeKey: key, Left: e.left(e.Header, m)})
 		}
 	}
 }

@@ -139,7 +139,27 @@ func (f *Following) readAt(cursor string) (Instant, error) {
 
 // begin joins the feed, and then reads what was missed since an instant: so
 // nothing falls between the two.
-func (f *Following) begin(ctx context.Context, since Instant) error {
+func (f *Following) begin(ctx context.Context, since Instant) (err error) {
+	var missed []Change
+	early := f.s.tune.Without == MissedBeforeFeed
+	if since != 0 && early {
+		missed, err = f.missed(ctx, since.Add(-changesOverlap))
+	}
+	if err == nil {
+		err = f.join(ctx)
+	}
+	if err == nil && since != 0 && !early {
+		missed, err = f.missed(ctx, since.Add(-changesOverlap))
+	}
+	if err == nil {
+		f.catchUp(missed)
+	}
+	return err
+}
+
+// join joins the feed of the library, which has looked for the first time when
+// it returns.
+func (f *Following) join(ctx context.Context) error {
 	s := f.s
 	fd, first := s.feeds.join(f, s.rt.Latch())
 	f.feed = fd
@@ -155,14 +175,6 @@ func (f *Following) begin(ctx context.Context, since Instant) error {
 	if fd.err != nil {
 		return Unavailablef(fd.err, "the library's changes could not be read; try again")
 	}
-	if since == 0 {
-		return nil
-	}
-	missed, err := f.missed(ctx, since.Add(-changesOverlap))
-	if err != nil {
-		return err
-	}
-	f.catchUp(missed)
 	return nil
 }
 

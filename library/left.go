@@ -33,6 +33,18 @@ func (h *Header) left(m Member) Buckets {
 // row that there was: two processes may write at the same instant.
 func (e *Enforcement) tells(m Member) bool { return e.At != 0 && m.Seq != 0 }
 
+// left is h.left(m), or what an ablation makes of it.
+func (e *Enforcement) left(h *Header, m Member) Buckets {
+	if e.without != LeftIsDeleted || m.Seq == 0 {
+		return h.left(m)
+	}
+	left := h.reach(m.Principal)
+	if m.Active() && h.State == Live {
+		left &^= h.stands(m.Principal)
+	}
+	return left
+}
+
 // stands are the buckets of a member's library in which the item belongs.
 func (h *Header) stands(p PrincipalID) (bs Buckets) {
 	for _, b := range allBuckets {

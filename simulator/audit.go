@@ -9,7 +9,7 @@ import (
 	"carrel/library"
 )
 
-// The kinds of violations. Those of the first four are what the protocol
+// The kinds of violations. Those of the first five are what the protocol
 // promises its users, and what an ablation must lead to.
 const (
 	wrongLibrary  = "wrong library"   // the derived rows are not what the headers justify

@@ -45,7 +45,7 @@ const hearBeyond = 150 * time.Second
 // drawFollowers decides who follows what.
 func (r *run) drawFollowers() {
 	s := r.s
-	if !s.chance(100) {
+	if !s.chance(r.m.Following) {
 		return
 	}
 	viewers := []library.PrincipalID{"", ann, bob, cid}
@@ -111,9 +111,9 @@ func (r *run) connect(ctx context.Context, f *follower) bool {
 		t.start, t.end = max(t.start, s.current.waited), s.steps
 		f.apply(c, &t)
 		r.st.tracef("%q is told of %s's library: %+v, holds %v", f.viewer, f.owner, t, f.holds)
-		if !r.settling && s.chance(100) {
+		if !r.settling && s.chance(500) {
 			// The connection breaks, and is made again.
-			_ = f.p.a.After(ctx, time.Duration(s.pick(1<<s.pick(36)))*time.Nanosecond)
+			_ = f.p.a.After(ctx, time.Duration(s.pick(1<<s.pick(30)))*time.Nanosecond)
 			return false
 		}
 	}

@@ -14,17 +14,23 @@ type Machine struct {
 	st *Store
 	// Without is the rule of the protocol that is off.
 	Without library.Ablation
+	// Following is the chance, in 1024, that somebody follows libraries.
+	Following uint64
 	// Trace, where set, is told every step.
 	Trace func(format string, args ...any)
 	// Played counts schedules, Steps their steps, Commits the states decided.
 	Played, Steps, Commits, Faulty int
 }
 
+// someFollow is the usual chance that libraries are followed: such schedules
+// take several times as long as others.
+const someFollow = 100
+
 // NewMachine is a Machine for the protocol without one of its rules;
 // library.WholeProtocol is all of it.
 func NewMachine(without library.Ablation) *Machine {
 	s := NewScheduler()
-	return &Machine{s: s, st: NewStore(s), Without: without}
+	return &Machine{s: s, st: NewStore(s), Without: without, Following: someFollow}
 }
 
 // Close ends what the Machine keeps.

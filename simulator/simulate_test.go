@@ -26,13 +26,15 @@ var (
 	withoutFlag = flag.Int("without", 0, "the rule that is off in TestReplay and TestSchedules, by its number")
 	fromFlag    = flag.Uint64("from", 1, "the first seed of TestSchedules")
 	countFlag   = flag.Uint64("count", schedules, "the number of schedules of TestSchedules")
+
+	followingFlag = flag.Uint64("following", someFollow, "the chance, in 1024, that libraries are followed in TestReplay and TestSchedules")
 )
 
 // TestReplay plays one schedule and tells every step of it.
 func TestReplay(t *testing.T) {
 	m := NewMachine(library.Ablation(*withoutFlag))
 	defer m.Close()
-	m.Trace = t.Logf
+	m.Trace, m.Following = t.Logf, *followingFlag
 	for _, v := range m.Play(t.Context(), *seedFlag) {
 		t.Error(v.Error())
 	}
@@ -70,6 +72,7 @@ func TestSchedules(t *testing.T) {
 		group.Go(func() {
 			m := NewMachine(library.Ablation(*withoutFlag))
 			defer m.Close()
+			m.Following = *followingFlag
 			var found []Violation
 			for n := w; n < count && len(found) < 20; n += workers {
 				found = append(found, m.Play(t.Context(), *fromFlag+n)...)
@@ -105,15 +108,18 @@ func TestAblations(t *testing.T) {
 	}
 }
 
-// hunt is the first schedule that ends with wrong libraries or pages, or with
-// something left over that nobody will clean up; nil when there is none.
+// hunt is the first schedule that ends with wrong libraries, pages or followers,
+// or with something left over that nobody will clean up; nil when there is none.
 func hunt(ctx context.Context, without library.Ablation) *Violation {
 	m := NewMachine(without)
 	defer m.Close()
+	if without >= library.LeftIsDeleted {
+		m.Following = 1024 // it harms nobody else; replay it with -following=1024
+	}
 	for seed := uint64(1); seed <= searched; seed++ {
 		for _, v := range m.Play(ctx, seed) {
 			switch v.Kind {
-			case wrongLibrary, leftOver, wrongPage:
+			case wrongLibrary, leftOver, wrongPage, wrongFollower:
 				return &v
 			}
 		}
