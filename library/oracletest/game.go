@@ -42,12 +42,15 @@ func Run(t *testing.T, open func(t *testing.T) (store library.Store, done func()
 // game is one run of random operations, on the Service and on the model.
 type game struct {
 	*rapid.T
-	ctx     context.Context
-	w       *world
-	svc     *library.Service
-	runtime *clock
-	journal *journal.Journal
-	dice    *rand.Rand // of the operation under way
+	ctx      context.Context
+	w        *world
+	gateway             // through which the operation under way is made
+	gateways []*gateway // one, or two on a store that has a library.Bulletin
+	runtime  *clock
+
+	followers []*follower
+
+	dice *rand.Rand // of the operation under way
 
 	// hot: items become hot at once, so places are compared only after their
 	// deferred moves were made.
@@ -61,13 +64,26 @@ type game struct {
 	keyed   []func() // requests with keys, to be made again
 }
 
+// gateway is one process of the store.
+type gateway struct {
+	svc     *library.Service
+	journal *journal.Journal
+}
+
 // clock is the real runtime with a clock that stands until it is moved.
 type clock struct {
 	*library.RealRuntime
-	now atomic.Int64
+	start library.Instant
+	now   atomic.Int64
 }
 
 func (c *clock) Now() time.Time { return library.Instant(c.now.Load()).Time() }
+
+// Elapsed is the time that has really passed, and the one that was let pass:
+// whoever has not looked for an hour knows that.
+func (c *clock) Elapsed() time.Duration {
+	return c.RealRuntime.Elapsed() + time.Duration(c.now.Load()-int64(c.start))*time.Microsecond
+}
 
 // names numbers contents that were given none.
 type names struct {
@@ -88,19 +104,19 @@ func newGame(ctx context.Context, t *rapid.T, store library.Store, number int, h
 	// Not in the past, because stores forget old request rows by their own clock.
 	start := library.InstantOf(g.runtime.RealRuntime.Now())
 	g.w = newWorld(start)
+	g.runtime.start = start
 	g.runtime.now.Store(int64(start))
 	tuning := library.Tuning{AnswerWithin: time.Minute, HotMoves: 1 << 30, MaxUnsettled: 1 << 30}
 	if g.hot {
 		tuning.HotMoves = 2
 	}
-	g.journal = journal.New(ctx, store, g.runtime, nil, library.WholeProtocol)
-	svc, err := library.New(ctx, library.Config{
-		Store: store, Runtime: g.runtime, Journal: g.journal, Names: &names{host: fmt.Sprintf("host%d", number)}, Tuning: tuning,
-	})
-	if err != nil {
-		t.Fatalf("opening the Service: %v", err)
+	config := library.Config{Store: store, Runtime: g.runtime, Names: &names{host: fmt.Sprintf("host%d", number)}, Tuning: tuning}
+	if bulletin, shared := store.(library.Bulletin); shared {
+		config.Bulletin = bulletin
+		g.serve(config)
 	}
-	g.svc = svc
+	g.serve(config)
+	g.gateway = *g.gateways[0]
 	for _, name := range []string{"ann", "bob", "cat", "dan"} {
 		g.users = append(g.users, library.UserID(g.home, name))
 	}
@@ -118,17 +134,29 @@ func newGame(ctx context.Context, t *rapid.T, store library.Store, number int, h
 	return g
 }
 
+// serve opens a gateway.
+func (g *game) serve(c library.Config) {
+	j := journal.New(g.ctx, c.Store, c.Runtime, nil, library.WholeProtocol)
+	c.Journal = j
+	svc, err := library.New(g.ctx, c)
+	if err != nil {
+		g.Fatalf("opening the Service: %v", err)
+	}
+	g.gateways = append(g.gateways, &gateway{svc, j})
+}
+
 // play makes the moves, compares what can be read on the way, and everything at
 // the end.
 func (g *game) play(seeds []uint64) {
 	defer g.runtime.Close()
+	defer g.closeFollowers()
 	moves := []struct {
 		weight int
 		move   func()
 	}{
 		{2, g.createUser}, {3, g.updateUser}, {2, g.createGroup}, {2, g.updateGroup}, {8, g.setGroupMembers},
 		{10, g.createContent}, {9, g.updateContent}, {9, g.shareContent}, {6, g.setContentMembers}, {6, g.removeFromLibrary},
-		{2, g.deleteContent}, {1, g.rebuildLibrary}, {1, g.passTime}, {4, g.repeat}, {9, g.readSomething}, {4, g.findSomebody},
+		{2, g.deleteContent}, {1, g.rebuildLibrary}, {1, g.passTime}, {4, g.repeat}, {9, g.readSomething}, {4, g.findSomebody}, {9, g.followSomething},
 	}
 	var deck []int
 	for i, m := range moves {
@@ -144,9 +172,11 @@ func (g *game) play(seeds []uint64) {
 		g.tick(time.Millisecond)
 		g.dice = rand.New(rand.NewPCG(seed, 1))
 		g.beat()
+		g.gateway = *one(g, g.gateways)
 		moves[one(g, deck)].move()
 	}
 	g.settle()
+	g.compareFollowers()
 	g.readEverything()
 	g.beat()
 	report, err := g.svc.Audit(g.ctx)
@@ -181,8 +211,10 @@ func (g *game) people() {
 
 // beat has the journal write down which changes are still under way.
 func (g *game) beat() {
-	if err := g.journal.Beat(g.ctx); err != nil {
-		g.Fatalf("writing the lane: %v", err)
+	for _, served := range g.gateways {
+		if err := served.journal.Beat(g.ctx); err != nil {
+			g.Fatalf("writing the lane: %v", err)
+		}
 	}
 }
 
@@ -229,8 +261,10 @@ func (g *game) settle() {
 	if g.hot {
 		g.tick(time.Minute + time.Millisecond)
 	}
-	if err := g.journal.DoDue(g.ctx, g.svc); err != nil {
-		g.Fatalf("finishing what was put off: %v", err)
+	for _, served := range g.gateways {
+		if err := served.journal.DoDue(g.ctx, served.svc); err != nil {
+			g.Fatalf("finishing what was put off: %v", err)
+		}
 	}
 }
 

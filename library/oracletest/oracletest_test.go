@@ -9,9 +9,18 @@ import (
 	"carrel/library"
 	"carrel/library/oracletest"
 	"carrel/pebblestore"
+	"carrel/simulator"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+// TestTwoGateways plays on the simulated store, which several processes may use:
+// what happens through one is told by the other.
+func TestTwoGateways(t *testing.T) {
+	oracletest.Run(t, func(*testing.T) (library.Store, func()) {
+		return simulator.NewClient(simulator.NewStore(nil), nil), func() {}
+	})
+}
 
 // TestPebble plays on the embedded store.
 func TestPebble(t *testing.T) {

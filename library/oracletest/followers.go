@@ -1,0 +1,258 @@
+package oracletest
+
+import (
+	gocmp "cmp"
+	"context"
+	"errors"
+	"slices"
+	"sync/atomic"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+
+	"carrel/library"
+)
+
+// followersMost is how many a game has at most.
+const followersMost = 6
+
+// follower is a viewer that keeps a library before its eyes: it reads it once,
+// and applies what it is told.
+type follower struct {
+	v     viewer
+	owner library.PrincipalID
+	from  *gateway           // through which it follows
+	f     *library.Following // nil while it is not connected
+	holds []shown
+	// cursor is the last one it got; nil where it must read first.
+	cursor *string
+}
+
+// shown is an item as a follower holds it.
+type shown struct {
+	Item plainItem
+	Role library.ContentRole
+}
+
+// shownOf leaves out when the item expires: that alone changes no library, and
+// is not told.
+func shownOf(c plainItem, role library.ContentRole) shown {
+	c.ExpiresAt = nil
+	return shown{c, role}
+}
+
+// errDrained is what Next answers, instead of waiting, to whoever drains.
+var errDrained = errors.New("nothing waits to be told")
+
+// drains marks the context of whoever would rather not wait; it counts how often
+// it was asked to.
+type drains struct{}
+
+// Wait waits, but for whoever drains: first it is as if the time had passed, so
+// that what is looked at now and then is looked at, and then the end of it. Waits
+// without a bound are for work under way, which ends by itself.
+func (c *clock) Wait(ctx context.Context, l library.Latch, d time.Duration) (bool, error) {
+	asked, ok := ctx.Value(drains{}).(*atomic.Int32)
+	switch {
+	case !ok || d == 0 || l.IsOpen():
+		return c.RealRuntime.Wait(ctx, l, d)
+	case asked.Add(1) == 1:
+		return false, nil
+	}
+	return false, errDrained
+}
+
+// pauseMost is the longest that anybody pauses in a game: other processes are
+// listened to often enough.
+const pauseMost = 20 * time.Millisecond
+
+// After pauses.
+func (c *clock) After(ctx context.Context, d time.Duration) error {
+	return c.RealRuntime.After(ctx, min(d, pauseMost))
+}
+
+// followSomething has somebody begin to follow, break the connection, come back,
+// or compares what it holds.
+func (g *game) followSomething() {
+	if len(g.followers) < followersMost && g.rarely(2) {
+		owner := one(g, slices.Concat(g.users, g.groups))
+		g.followers = append(g.followers, &follower{owner: owner, v: g.viewer(func(v viewer) bool { return g.w.sees(v, owner) })})
+	}
+	if len(g.followers) == 0 {
+		return
+	}
+	f := one(g, g.followers)
+	switch {
+	case f.f == nil:
+		g.connect(f)
+	case g.rarely(3):
+		f.f.Close()
+		f.f = nil
+	default:
+		g.compareFollower(f)
+	}
+}
+
+// connect lets a follower begin, or go on from its last cursor, through some
+// gateway. Who has none reads first; an empty page has no cursor, so it is read
+// once more after following has begun.
+func (g *game) connect(f *follower) {
+	g.Helper()
+	f.from = one(g, g.gateways)
+	if f.cursor == nil && !g.readHeld(f) {
+		return
+	}
+	resumes := f.cursor != nil
+	following, err := f.from.svc.Follow(g.ctx, f.v.fresh(), string(f.owner), f.cursor)
+	switch reason := library.ReasonOf(err); {
+	case err == nil:
+		if f.f = following; !resumes {
+			g.readHeld(f)
+		}
+	case !g.w.sees(f.v, f.owner):
+		g.agrees("follow", f.owner, f.v, faults{"NOT_FOUND"}, err)
+		f.cursor = nil
+	case reason == library.ReasonResync, reason == library.ReasonBadCursor:
+		f.cursor = nil // too old, or of another bucket; it reads next time
+	default:
+		g.Fatalf("following %s by %+v: %v", f.owner, f.v, err)
+	}
+}
+
+// readHeld reads the library; ok is false where the owner is not to be seen.
+func (g *game) readHeld(f *follower) (ok bool) {
+	g.Helper()
+	size := library.MaxPageSize
+	conn, err := f.from.svc.Library(g.ctx, f.v.fresh(), f.owner, library.LibraryQuery{PageArgs: library.PageArgs{First: &size}})
+	if !g.w.sees(f.v, f.owner) {
+		g.agrees("library", f.owner, f.v, faults{"NOT_FOUND"}, err)
+		return false
+	}
+	if err != nil {
+		g.Fatalf("library of %s by %+v: %v", f.owner, f.v, err)
+	}
+	f.holds, f.cursor = nil, conn.PageInfo.EndCursor()
+	for _, e := range conn.Edges {
+		f.place(e)
+	}
+	return true
+}
+
+func (f *follower) place(e *library.LibraryEdge) {
+	f.remove(e.Node.ID)
+	f.holds = append(f.holds, shownOf(plainContent(e.Node), e.Role))
+}
+
+func (f *follower) remove(id library.ContentID) {
+	f.holds = slices.DeleteFunc(f.holds, func(s shown) bool { return s.Item.ID == id })
+}
+
+// compareFollower compares what a follower holds, once it has heard everything,
+// with the library. What other gateways have done it hears a little later.
+func (g *game) compareFollower(f *follower) {
+	g.Helper()
+	// What has expired is told when it is deleted.
+	g.expire()
+	if g.hot {
+		g.settle()
+	}
+	diff := ""
+	for range 1000 {
+		if g.drain(f); f.f == nil {
+			return
+		}
+		if diff = g.heldOtherwise(f); diff == "" || len(g.gateways) == 1 {
+			break
+		}
+		if err := g.runtime.After(g.ctx, 10*time.Millisecond); err != nil {
+			g.Fatalf("waiting: %v", err)
+		}
+	}
+	if diff != "" {
+		g.Fatalf("%+v follows %s, and holds (-library +held):\n%s", f.v, f.owner, diff)
+	}
+}
+
+// heldOtherwise tells how what a follower holds differs from the library.
+func (g *game) heldOtherwise(f *follower) string {
+	var want []shown
+	items, _ := g.w.library(f.v, f.owner, false)
+	for _, c := range items {
+		want = append(want, shownOf(c.plain(), c.members[f.owner]))
+	}
+	held := slices.Clone(f.holds)
+	slices.SortFunc(held, func(a, b shown) int {
+		return gocmp.Or(gocmp.Compare(a.Item.LastModified, b.Item.LastModified), gocmp.Compare(a.Item.ID, b.Item.ID))
+	})
+	return cmp.Diff(want, held, cmpopts.EquateEmpty())
+}
+
+// drain applies what waits to be told.
+func (g *game) drain(f *follower) {
+	g.Helper()
+	ctx := context.WithValue(g.ctx, drains{}, new(atomic.Int32))
+	for {
+		c, err := f.f.Next(ctx)
+		switch c := c.(type) {
+		case *library.LibraryEntryPlaced:
+			cursor := c.Edge.Cursor()
+			f.cursor = &cursor
+			f.place(c.Edge)
+			if !g.mayHold(f, c.Edge.Node.ID) {
+				g.Fatalf("%+v is told of %s in the library of %s, which it may not see there", f.v, c.Edge.Node.ID, f.owner)
+			}
+			continue
+		case *library.LibraryEntryRemoved:
+			f.remove(c.ContentID)
+			continue
+		}
+		if errors.Is(err, errDrained) {
+			return
+		}
+		f.f.Close()
+		f.f, f.cursor = nil, nil
+		if library.ReasonOf(err) != library.ReasonResync {
+			g.agrees("following", f.owner, f.v, faults{"NOT_FOUND"}, err)
+			if g.w.sees(f.v, f.owner) {
+				g.Fatalf("%+v hears no more of %s, which it sees: %v", f.v, f.owner, err)
+			}
+			return
+		}
+		// What it reads is another part of the library by now.
+		if g.connect(f); f.f == nil {
+			return
+		}
+	}
+}
+
+// mayHold tells whether the follower may be shown the item in the library now.
+func (g *game) mayHold(f *follower, id library.ContentID) bool {
+	items, _ := g.w.library(f.v, f.owner, false)
+	return slices.ContainsFunc(items, func(c *item) bool { return c.id == id })
+}
+
+// compareFollowers compares what all of them hold, and ends them.
+func (g *game) compareFollowers() {
+	for _, f := range g.followers {
+		if f.f == nil {
+			g.connect(f)
+		}
+		if f.f == nil {
+			continue
+		}
+		if g.compareFollower(f); f.f != nil {
+			f.f.Close()
+			f.f = nil
+		}
+	}
+}
+
+// closeFollowers ends what a game that failed has left.
+func (g *game) closeFollowers() {
+	for _, f := range g.followers {
+		if f.f != nil {
+			f.f.Close()
+		}
+	}
+}
