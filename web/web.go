@@ -17,10 +17,12 @@ import (
 	"crypto/rand"
 	"embed"
 	"encoding/json"
+	"io"
 	"io/fs"
 	"mime"
 	"net/http"
 	"path"
+	"strconv"
 	"strings"
 	"time"
 )
@@ -170,8 +172,9 @@ func (s *site) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// servePage writes the page with a nonce of its own: scripts run only with it
-// or from our origin.
+// servePage writes the page with a nonce of its own. No cache keeps the answer,
+// and none is told that what it has is still good: a nonce that is used again
+// could be known beforehand.
 func servePage(w http.ResponseWriter, r *http.Request, page string, policy func(nonce string) string) {
 	nonce := rand.Text()
 	h := w.Header()
@@ -179,15 +182,19 @@ func servePage(w http.ResponseWriter, r *http.Request, page string, policy func(
 	h.Set("Content-Type", "text/html; charset=utf-8")
 	h.Set("Cache-Control", "no-store")
 	page = strings.ReplaceAll(page, nonceMark, nonce)
-	http.ServeContent(w, r, "", time.Time{}, strings.NewReader(page))
+	h.Set("Content-Length", strconv.Itoa(len(page)))
+	if r.Method != http.MethodHead {
+		_, _ = io.WriteString(w, page) // whoever has gone needs no page
+	}
 }
 
 // serveFile writes an asset. Those in a folder assets have a hash of their content in
 // the name, so a name never changes what it stands for.
 func serveFile(w http.ResponseWriter, r *http.Request, file []byte) {
 	h := w.Header()
-	// A worker is held to the policy its own script came with.
-	h.Set("Content-Security-Policy", graphiqlPolicy(""))
+	// A worker is held to the policy its own script came with, and needs nothing;
+	// nor does a picture that is opened as a page.
+	h.Set("Content-Security-Policy", outside)
 	h.Set("Content-Type", mediaType(r.URL.Path))
 	h.Set("Cache-Control", "no-cache")
 	if strings.HasPrefix(strings.TrimPrefix(r.URL.Path, appRoot), "/assets/") {
@@ -212,31 +219,27 @@ func mediaType(name string) string {
 	}
 }
 
-// ownOrigin is what both pages are held to: their own origin, and nothing that
-// could be framed, sent elsewhere or based elsewhere.
-const ownOrigin = "default-src 'none'; connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'; "
+// outside is what everything is held to: nothing that could be framed, sent
+// elsewhere or based elsewhere, and nothing that is not named after it.
+const outside = "default-src 'none'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
 
-// graphiqlPolicy is wider where GraphiQL needs it: Monaco writes style elements
-// and style attributes without a nonce, which is why style-src needs
-// 'unsafe-inline'; GraphiQL's fonts and Monaco's images are data: addresses
-// inside their style sheets.
+// ofThisAnswer lets scripts and styles in by the nonce of the answer alone, not
+// by where they come from. What a script with the nonce imports comes with it.
+func ofThisAnswer(nonce string) string {
+	return outside + "; connect-src 'self'; script-src 'nonce-" + nonce + "'; style-src 'nonce-" + nonce + "'"
+}
+
+// graphiqlPolicy is wider where GraphiQL needs it: its fonts and Monaco's images
+// are data: addresses inside their style sheets, and Monaco has workers. That
+// Monaco's styles need nothing more is the work of src/policy.js.
 func graphiqlPolicy(nonce string) string {
-	return ownOrigin + "script-src 'self'" + withNonce(nonce) +
-		"; style-src 'self' 'unsafe-inline'; font-src 'self' data:; img-src 'self' data:; worker-src 'self'"
+	return ofThisAnswer(nonce) + "; font-src 'self' data:; img-src 'self' data:; worker-src 'self'"
 }
 
-// appPolicy allows scripts, styles and pictures of our origin alone, and no
-// text to become markup or script, whatever a library holds.
+// appPolicy allows pictures of our origin, and no text to become markup or
+// script, whatever a library holds.
 func appPolicy(nonce string) string {
-	return ownOrigin + "script-src 'self'" + withNonce(nonce) +
-		"; style-src 'self'; img-src 'self'; require-trusted-types-for 'script'; trusted-types 'none'"
-}
-
-func withNonce(nonce string) string {
-	if nonce == "" {
-		return ""
-	}
-	return " 'nonce-" + nonce + "'"
+	return ofThisAnswer(nonce) + "; img-src 'self'; require-trusted-types-for 'script'; trusted-types 'none'"
 }
 
 // serveViewers answers with tokens, so only the page itself may ask: a browser

@@ -28,9 +28,10 @@ export function baseAddress() {
   process.exit(2);
 }
 
-// watch collects what must not happen: errors of scripts, refused resources,
-// and requests to any other origin.
-export function watch(page, base, faults = []) {
+// watch collects what must not happen: errors of scripts, what the policy of the
+// page has refused, and requests to any other origin. It begins with the next
+// page that is opened.
+export async function watch(page, base, faults = []) {
   const own = new URL(base).host;
   const foreign = (address) => {
     const url = new URL(address);
@@ -42,6 +43,11 @@ export function watch(page, base, faults = []) {
   });
   page.on('request', (request) => foreign(request.url()));
   page.on('websocket', (socket) => foreign(socket.url()));
+  await page.addInitScript(() => {
+    addEventListener('securitypolicyviolation', ({ effectiveDirective, blockedURI, sample, sourceFile, lineNumber }) =>
+      console.error(`refused by ${effectiveDirective}: ${blockedURI} ${sample} (${sourceFile}:${lineNumber})`),
+    );
+  });
   return faults;
 }
 

@@ -1,6 +1,6 @@
 // Drives the page in a real browser, with the keyboard where one would: chooses
-// a viewer, runs the first example, waits for its answer, takes a picture, and
-// goes through the other examples. Exits with 1 and says why where anything is
+// a viewer, runs the first example, waits for its answer, takes a picture, goes
+// through the other examples, and listens to a library. Exits with 1 and says why where anything is
 // not as it should be, a violation of the page's policy or a request to another
 // origin included. The gateway must hold the demo data; some examples change it.
 //
@@ -9,6 +9,8 @@
 // VIEWER is the demo viewer of the picture (Ann), SCHEME light or dark, CHROMIUM
 // the browser's path; TOUR=0 ends after the picture.
 import { baseAddress, expect, patience, start, watch } from './browser.mjs';
+import { editorShows, openTab, askAs, paste } from './graphiql/page.mjs';
+import { listening } from './graphiql/listening.mjs';
 
 const base = baseAddress();
 const picture = process.argv[2];
@@ -21,7 +23,7 @@ let failed = false;
 try {
   await drive(await browser.newPage({ viewport: { width: 1440, height: 900 }, colorScheme: scheme }));
 } catch (fault) {
-  console.error(fault.message ?? fault);
+  console.error(fault.stack ?? fault);
   failed = true;
 } finally {
   await browser.close();
@@ -29,7 +31,7 @@ try {
 process.exit(failed ? 1 : 0);
 
 async function drive(page) {
-  const faults = watch(page, base);
+  const faults = await watch(page, base);
   page.setDefaultTimeout(patience);
   await page.goto(base);
 
@@ -43,7 +45,10 @@ async function drive(page) {
   if (picture) await page.screenshot({ path: picture });
   console.log(`${viewer}: bucket ${library.bucket}, ${library.edges.length} of ${library.count.value} entries`);
 
-  if (process.env.TOUR !== '0') await tour(page);
+  if (process.env.TOUR !== '0') {
+    await tour(page);
+    await listening(page, base);
+  }
   if (faults.length > 0) throw new Error(`the page complained:\n${faults.join('\n')}`);
 }
 
@@ -88,29 +93,6 @@ async function tour(page) {
   console.log('the other examples answer as they say');
 }
 
-// askAs chooses a viewer in the menu.
-function askAs(page, name) {
-  return page.getByLabel('Ask as').selectOption(name);
-}
-
-async function openTab(page, name) {
-  await page.getByRole('tab', { name, exact: true }).click();
-  await editorShows(page, '.graphiql-query-editor', name);
-}
-
-// paste replaces what an editor holds. Typing would have Monaco close every
-// quote and brace once more.
-async function paste(page, editor, text) {
-  await page.locator(`${editor} .monaco-editor`).first().click();
-  await page.keyboard.press('Control+A');
-  await page.evaluate((pasted) => {
-    const clipboardData = new DataTransfer();
-    clipboardData.setData('text/plain', pasted);
-    document.activeElement.dispatchEvent(new ClipboardEvent('paste', { clipboardData, bubbles: true, cancelable: true }));
-  }, text);
-  await editorShows(page, editor, text);
-}
-
 // run presses the keys that run the example in the open tab, and is what the
 // server answered.
 async function run(page, operation, name) {
@@ -136,14 +118,6 @@ async function run(page, operation, name) {
 
 function codes(payload) {
   return payload.userErrors.map((fault) => fault.code);
-}
-
-// editorShows waits until Monaco has drawn the word.
-function editorShows(page, editor, word) {
-  return page.waitForFunction(
-    ([selector, wanted]) => document.querySelector(`${selector} .view-lines`)?.textContent.includes(wanted),
-    [editor, word],
-  );
 }
 
 function asks(request, operation) {

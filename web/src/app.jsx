@@ -1,5 +1,6 @@
 import { useEffect, useMemo, useRef, useState } from 'react';
 import { GraphiQL } from 'graphiql';
+import { createListener } from './subscriptions.js';
 import { createFetcher, loadViewers } from './viewers.js';
 import { exampleTabs, firstVariables } from './examples.js';
 
@@ -14,17 +15,33 @@ export function App() {
   token.current = chosen.token;
   const renewing = useRef(renew);
   renewing.current = renew;
-  const fetcher = useMemo(
-    () => createFetcher({ currentToken: () => token.current, renewToken: () => renewing.current() }),
-    [],
-  );
+  const [listening, setListening] = useState(false);
+  const { fetcher, end } = useMemo(() => {
+    const listener = createListener({ told: setListening });
+    return {
+      fetcher: createFetcher({
+        currentToken: () => token.current,
+        renewToken: () => renewing.current(),
+        listen: listener.listen,
+      }),
+      end: listener.end,
+    };
+  }, []);
+  // A subscription goes on as whoever began it, so another viewer ends it.
+  const change = (name) => {
+    end(`Ended, because ${name} is asking now instead of ${chosen.name}. Run it again to listen as ${name}.`);
+    choose(name);
+  };
   const firstVisit = useMemo(() => localStorage.getItem('graphiql:tabState') === null, []);
 
   return (
     <div className="carrel">
       <header className="carrel-bar">
         <h1>Carrel</h1>
-        <ViewerMenu viewers={viewers} state={state} chosen={chosen} choose={choose} />
+        <ViewerMenu viewers={viewers} state={state} chosen={chosen} choose={change} />
+        <p className="carrel-listening" role="status">
+          {listening && 'Listening for changes'}
+        </p>
       </header>
       <main className="carrel-main">
         <GraphiQL

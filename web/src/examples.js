@@ -151,6 +151,37 @@ mutation Remove {
 }
 `;
 
+const libraryChanged = `# Run it and leave it open: it tells what happens to
+# a library as it happens. Change something in a
+# second window (Update, as Ann). Its square button,
+# or another viewer in the bar, ends it. With a cursor
+# as "after" it tells first what has happened since.
+subscription LibraryChanged($after: Cursor) {
+  libraryChanged(
+    principalId: "g:demo:standard-library"
+    after: $after
+  ) {
+    __typename
+    ... on LibraryEntryPlaced {
+      edge {
+        cursor
+        role
+        node {
+          id
+          title
+          description
+          visibility
+          lastModified
+        }
+      }
+    }
+    ... on LibraryEntryRemoved {
+      contentId
+    }
+  }
+}
+`;
+
 const whoSeesWhat = `# Run this as each viewer in turn. What may not be
 # seen is null, as if it did not exist.
 query WhoSeesWhat {
@@ -211,5 +242,6 @@ export const exampleTabs = [
   { query: share },
   { query: update },
   { query: remove },
+  { query: libraryChanged, variables: '{\n  "after": null\n}' },
   { query: whoSeesWhat },
 ];

@@ -1,5 +1,6 @@
 // Who is asking. The server mints a fresh token for each demo viewer; it does
 // so in development only, elsewhere /dev/viewers does not exist.
+import { isSubscription } from './subscriptions.js';
 
 export async function loadViewers() {
   const answer = await fetch('/dev/viewers', { headers: { accept: 'application/json' } });
@@ -7,12 +8,12 @@ export async function loadViewers() {
   return (await answer.json()).viewers;
 }
 
-// createFetcher sends operations to /graphql as whoever currentToken names.
-// An Authorization header typed into the headers editor wins over the menu.
-// Tokens expire: after a 401 to a token of the menu, renewToken is asked once
-// for a new one and the operation is sent again. That is safe for mutations
-// too: a 401 is answered before anything is executed.
-export function createFetcher({ currentToken, renewToken }) {
+// createFetcher sends operations to /graphql as whoever currentToken names, and
+// gives subscriptions to listen. An Authorization header typed into the headers
+// editor wins over the menu. Tokens expire: after a 401 to a token of the menu,
+// renewToken is asked once for a new one and the operation is sent again. That
+// is safe for mutations too: a 401 is answered before anything is executed.
+export function createFetcher({ currentToken, renewToken, listen }) {
   const send = (params, headers) =>
     fetch('/graphql', {
       method: 'POST',
@@ -21,18 +22,22 @@ export function createFetcher({ currentToken, renewToken }) {
         accept: 'application/graphql-response+json, application/json;q=0.9',
         ...headers,
       },
-      body: JSON.stringify(namedInQuery(params)),
+      body: JSON.stringify(params),
     });
 
-  return async (params, opts) => {
+  return async (asked, opts) => {
+    const params = namedInQuery(asked);
     const typed = opts?.headers ?? {};
     const own = Object.keys(typed).some((name) => name.toLowerCase() === 'authorization');
     const token = own ? '' : currentToken();
+    const renewed = async () => ({ ...bearer(await renewToken()), ...typed });
+    if (isSubscription(params)) {
+      // Websockets of a browser have no headers: they are the init's payload.
+      return listen(params, (again) => (again ? token && renewed() : { ...bearer(token), ...typed }));
+    }
     try {
       let answer = await send(params, { ...bearer(token), ...typed });
-      if (answer.status === 401 && token) {
-        answer = await send(params, { ...bearer(await renewToken()), ...typed });
-      }
+      if (answer.status === 401 && token) answer = await send(params, await renewed());
       return await readAnswer(answer);
     } catch (fault) {
       return failure(`The gateway could not be reached. Is it still running? (${fault.message})`);

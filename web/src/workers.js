@@ -1,8 +1,9 @@
-// Monaco asks for its workers by label. They are bundled, so that they come
-// from our own origin and the editor works without a network.
+// What Monaco asks of the page. Its workers it names by label: they are bundled,
+// so that they come from our own origin and the editor works without a network.
 import EditorWorker from 'monaco-editor/esm/vs/editor/editor.worker.js?worker';
 import JsonWorker from 'monaco-editor/esm/vs/language/json/json.worker.js?worker';
 import GraphQLWorker from 'monaco-graphql/esm/graphql.worker.js?worker';
+import { createTrustedTypesPolicy } from './policy.js';
 
 const workers = { json: JsonWorker, graphql: GraphQLWorker };
 
@@ -10,4 +11,5 @@ globalThis.MonacoEnvironment = {
   getWorker(_id, label) {
     return new (workers[label] ?? EditorWorker)();
   },
+  createTrustedTypesPolicy,
 };

@@ -25,7 +25,7 @@ export async function desks(browser, base) {
     const context = await browser.newContext({ viewport: { width: 1280, height: 860 }, reducedMotion: 'reduce', ...options });
     context.setDefaultTimeout(patience);
     const page = await context.newPage();
-    watch(page, base, faults);
+    await watch(page, base, faults);
     await page.goto(new URL(path, base).href);
     if (name) await signIn(page, name);
     return page;

@@ -1,0 +1,153 @@
+// Listening to a library in GraphiQL: what others change from outside is shown
+// as it happens, to whom the menu names, for as long as one wants.
+import { expect } from '../browser.mjs';
+import { askAs, editorShows, openTab, paste } from './page.mjs';
+
+const library = 'g:demo:standard-library';
+const item = 'c:demo:encoding-json';
+const answer = '.graphiql-response';
+
+// listening goes through the life of a subscription, twice.
+export async function listening(page, base) {
+  const world = await outside(base);
+  const sockets = watchSockets(page);
+  await openTab(page, 'LibraryChanged');
+
+  // From a cursor on, so that it does not matter which of the two is first, the
+  // subscription or the change.
+  await askAs(page, 'Cleo');
+  await paste(page, '.graphiql-editor-tool', JSON.stringify({ after: await world.newest('Cleo') }));
+  await press(page, 'Execute');
+  await begun(page);
+  await world.change('Heard by Cleo.');
+  await editorShows(page, answer, 'Heard by Cleo.');
+  await world.change('Heard by Cleo again.');
+  await editorShows(page, answer, 'Heard by Cleo again.');
+  expect(sockets.map(({ as }) => as), ['u:demo:cleo'], 'whose sockets there are');
+
+  // Another viewer ends it; what is run then is the new one's.
+  await askAs(page, 'Ben');
+  await editorShows(page, answer, 'Ended, because Ben is asking now instead of Cleo.');
+  await ended(page, sockets[0]);
+  await paste(page, '.graphiql-editor-tool', JSON.stringify({ after: await world.newest('Ben') }));
+  await press(page, 'Execute');
+  await begun(page);
+  await world.change('Heard by Ben.');
+  await editorShows(page, answer, 'Heard by Ben.');
+  expect(sockets.map(({ as }) => as), ['u:demo:cleo', 'u:demo:ben'], 'whose sockets there are');
+
+  await press(page, 'Stop');
+  await ended(page, sockets[1]);
+  await editorShows(page, answer, 'Heard by Ben.');
+
+  await refusals(page);
+  await interruption(page);
+  console.log('a library is listened to, by one viewer and the next, and no more when stopped');
+}
+
+// refusals are shown like any answer, whether the operation is refused or the
+// whole connection. A header that was typed wins over the menu.
+async function refusals(page) {
+  await paste(page, '.graphiql-editor-tool', JSON.stringify({ after: 'nonsense' }));
+  await press(page, 'Execute');
+  await editorShows(page, answer, '"BAD_');
+  await over(page);
+
+  await page.getByRole('button', { name: 'Headers', exact: true }).click();
+  await paste(page, '.graphiql-editor-tool .graphiql-editor:not(.hidden)', JSON.stringify({ Authorization: 'Bearer nonsense' }));
+  await press(page, 'Execute');
+  await editorShows(page, answer, 'The gateway has ended the connection: Forbidden');
+  await over(page);
+  await paste(page, '.graphiql-editor-tool .graphiql-editor:not(.hidden)', '{}');
+  await page.getByRole('button', { name: 'Variables', exact: true }).click();
+}
+
+// interruption is told, with what to do about it. Sockets can be interrupted
+// where the page was loaded under it.
+async function interruption(page) {
+  const held = [];
+  await page.routeWebSocket('**/graphql', (socket) => {
+    socket.connectToServer();
+    held.push(socket);
+  });
+  await page.reload();
+  await editorShows(page, '.graphiql-query-editor', 'LibraryChanged'); // the tab that was open
+  await editorShows(page, '.graphiql-editor-tool', 'after');
+  await paste(page, '.graphiql-editor-tool', JSON.stringify({ after: null }));
+  await press(page, 'Execute');
+  await begun(page);
+  await held[0].close({ code: 1001, reason: 'Going away' });
+  await editorShows(page, answer, 'The connection was lost (1001 Going away).');
+  await over(page);
+}
+
+const verbs = { Execute: /execute query/i, Stop: /stop query/i };
+
+const press = (page, verb) => page.getByRole('button', { name: verbs[verb] }).click();
+
+// begun waits until the page says that it listens, and can be stopped.
+async function begun(page) {
+  await page.getByText('Listening for changes').waitFor();
+  await page.getByRole('button', { name: verbs.Stop }).waitFor();
+}
+
+// over waits until nothing runs.
+async function over(page) {
+  await page.getByText('Listening for changes').waitFor({ state: 'detached' });
+  await page.getByRole('button', { name: verbs.Execute }).waitFor();
+}
+
+async function ended(page, { closed }) {
+  await over(page);
+  await closed;
+}
+
+// watchSockets notes each socket that the page opens: as whom, and its end.
+function watchSockets(page) {
+  const sockets = [];
+  page.on('websocket', (opened) => {
+    const socket = { as: undefined, closed: new Promise((resolve) => opened.on('close', resolve)) };
+    opened.on('framesent', ({ payload }) => {
+      const { type, payload: sent } = JSON.parse(payload);
+      if (type === 'connection_init') socket.as = userOf(sent.authorization);
+    });
+    sockets.push(socket);
+  });
+  return sockets;
+}
+
+// userOf is whom a bearer token names.
+function userOf(authorization) {
+  const claims = authorization?.split('.')[1];
+  return claims && JSON.parse(atob(claims.replaceAll('-', '+').replaceAll('_', '/'))).sub;
+}
+
+// outside is the API beside the page.
+async function outside(base) {
+  const { viewers } = await (await fetch(new URL('/dev/viewers', base))).json();
+  const token = (name) => viewers.find((viewer) => viewer.name === name).token;
+  const ask = async (name, query, variables) => {
+    const got = await fetch(new URL('/graphql', base), {
+      method: 'POST',
+      headers: { 'content-type': 'application/json', authorization: `Bearer ${token(name)}` },
+      body: JSON.stringify({ query, variables }),
+    });
+    const { data, errors } = await got.json();
+    if (errors) throw new Error(`as ${name}: ${JSON.stringify(errors)}`);
+    return data;
+  };
+  return {
+    // newest is the cursor of the newest entry, as a viewer reads it.
+    newest: async (name) =>
+      (await ask(name, 'query ($id: ID!) { principal(id: $id) { library(first: 1, orderBy: {field: LAST_MODIFIED, direction: DESC}) { pageInfo { startCursor } } } }', { id: library })).principal.library
+        .pageInfo.startCursor,
+    change: async (description) => {
+      const { updateContent } = await ask(
+        'Ann',
+        'mutation ($id: ID!, $description: String!) { updateContent(input: {id: $id, description: $description}) { userErrors { code } } }',
+        { id: item, description },
+      );
+      expect(updateContent.userErrors, [], 'faults of the change');
+    },
+  };
+}
