@@ -1,8 +1,9 @@
 // Drives the page in a real browser, with the keyboard where one would: chooses
-// a viewer, runs the first example, waits for its answer, takes a picture, goes
-// through the other examples, and listens to a library. Exits with 1 and says why where anything is
-// not as it should be, a violation of the page's policy or a request to another
-// origin included. The gateway must hold the demo data; some examples change it.
+// a viewer, runs the first example, waits for its answer, takes a picture, opens
+// what there is to open, goes through the other examples, and listens to a
+// library. Exits with 1 and says why where anything is not as it should be, a
+// violation of the page's policy or a request to another origin included. The
+// gateway must hold the demo data; some examples change it.
 //
 //   BASE_URL=http://127.0.0.1:8080 node e2e/graphiql.mjs [PICTURE.png]
 //
@@ -10,6 +11,7 @@
 // the browser's path; TOUR=0 ends after the picture.
 import { baseAddress, expect, patience, start, watch } from './browser.mjs';
 import { editorShows, openTab, askAs, paste } from './graphiql/page.mjs';
+import { furniture } from './graphiql/furniture.mjs';
 import { listening } from './graphiql/listening.mjs';
 
 const base = baseAddress();
@@ -46,6 +48,7 @@ async function drive(page) {
   console.log(`${viewer}: bucket ${library.bucket}, ${library.edges.length} of ${library.count.value} entries`);
 
   if (process.env.TOUR !== '0') {
+    await furniture(page);
     await tour(page);
     await listening(page, base);
   }
