@@ -155,10 +155,13 @@ var libraries = []struct {
 	{"github.com/rs/cors", []string{"edge", "main"}},
 	{"github.com/coder/websocket", []string{"edge", "scenario", "bench"}},
 	{"github.com/klauspost/compress/gzhttp", []string{"edge"}},
-	{"golang.org/x/time/rate", []string{"edge"}},
+	{"golang.org/x/time/rate", []string{"edge", "observe"}},
 	{"github.com/schollz/progressbar/v3", []string{"progress"}},
 	{"golang.org/x/term", []string{"main"}},
 	{"github.com/prometheus/client_golang", []string{"observe"}},
+	{"go.opentelemetry.io/otel", []string{"observe"}},
+	{"go.opentelemetry.io/contrib/bridges/prometheus", []string{"observe"}},
+	{"golang.org/x/net/http/httpguts", []string{"main"}},
 }
 
 // testing is what tests of every room may import besides, and what they may
@@ -167,6 +170,8 @@ var libraries = []struct {
 var forTests = []string{
 	"github.com/google/go-cmp", "pgregory.net/rapid", "go.uber.org/goleak", "github.com/anishathalye/porcupine",
 	"github.com/cockroachdb/pebble/v2/vfs",
+	// What a collector is sent.
+	"go.opentelemetry.io/proto/otlp", "google.golang.org/protobuf/proto",
 }
 
 func TestImportsPointOneWay(t *testing.T) {

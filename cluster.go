@@ -79,8 +79,10 @@ func (c *cluster) open(ctx context.Context, with surroundings) (backend, error) 
 	o := c.options
 	o.Log = with.log
 	if with.metrics != nil {
-		o.Observe = func(r cassandra.Observation) {
-			with.metrics.Statement(observe.Statement{Name: r.Operation, Outcome: r.Outcome, Took: r.Took, Retries: r.Retries, Hedged: r.Hedged})
+		o.Observe = func(ctx context.Context, r cassandra.Observation) {
+			s := observe.Statement{Name: r.Operation, Outcome: r.Outcome, Took: r.Took, Retries: r.Retries, Hedged: r.Hedged}
+			with.metrics.Statement(s)
+			with.tracing.Statement(ctx, s)
 		}
 	}
 	store, err := cassandra.Open(ctx, o)

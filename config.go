@@ -35,6 +35,7 @@ type Config struct {
 	Documents       string        `help:"Manifest of persisted documents; no others are answered." placeholder:"FILE"`
 	CORSOrigin      []string      `name:"cors-origin" help:"Site that may call, such as https://app.example.org or https://*.example.org; repeatable." sep:"," placeholder:"ORIGIN"`
 	CORSCredentials bool          `name:"cors-credentials" help:"Let those sites send cookies."`
+	TelemetryFlags
 }
 
 // usageError is a flag, variable or key that cannot be followed; it ends the
@@ -78,7 +79,8 @@ func (c *Config) check() error {
 	if c.RateLimit < 0 {
 		return wrongUsage("rate-limit", strconv.Itoa(c.RateLimit), "a number of points a minute, or 0")
 	}
-	return nil
+	_, err := c.collectors(os.Getenv)
+	return err
 }
 
 // LogValue is the config as logs may show it. It names files, and never what
@@ -92,6 +94,8 @@ func (c *Config) LogValue() slog.Value {
 		slog.Any("limit", c.Limit), slog.Int("rate_limit", c.RateLimit), slog.Any("trusted_proxy", c.TrustedProxy),
 		slog.String("http_profile", c.HTTPProfile), slog.String("documents", c.Documents),
 		slog.Any("cors_origin", c.CORSOrigin), slog.Bool("cors_credentials", c.CORSCredentials),
+		slog.String("otlp_endpoint", withoutUser(c.OTLPEndpoint)), slog.String("otlp_headers_file", c.OTLPHeadersFile),
+		slog.Float64("trace_ratio", c.TraceRatio), slog.Duration("otlp_metrics_every", c.OTLPMetricsEvery),
 	)
 }
 

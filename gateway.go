@@ -37,6 +37,8 @@ type surroundings struct {
 	fatal func(error)
 	// metrics count what happens; nil: nobody asks for figures.
 	metrics *observe.Metrics
+	// tracing makes spans of what happens; nil: nobody asks for them.
+	tracing *observe.Tracing
 	// targets is how many principals one mutation may name; 0: as many as any may.
 	targets int
 	// doing is what other processes are told that this one does, such as "carrel
@@ -96,7 +98,7 @@ func (g *gateway) start(ctx, life context.Context, with surroundings) error {
 		c.Bulletin = bulletin
 	}
 	if with.metrics != nil {
-		c.Store, c.Watch = with.metrics.Store(g.store), with.metrics
+		c.Store, c.Watch = with.metrics.Store(g.store, with.tracing), observe.Watcher{Metrics: with.metrics, Tracing: with.tracing}
 	}
 	if shared, ok := g.store.(sharedStore); ok {
 		c.Ahead = shared.Ahead
@@ -127,7 +129,7 @@ func (g *gateway) start(ctx, life context.Context, with surroundings) error {
 	}
 	go func() {
 		defer close(g.stopped)
-		g.journal.Run(life, g.service)
+		g.journal.Run(life, with.tracing.Background(g.service))
 	}()
 	g.runtime.Go(func() {
 		// At once done, but on a store that was made before there was a directory.

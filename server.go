@@ -45,12 +45,17 @@ func Run(ctx context.Context, cfg Config, out io.Writer) (err error) {
 	}
 	defer access.close()
 	metrics := observe.NewMetrics()
-	g, err := openGateway(ctx, cfg.StoreFlag, surroundings{hostID: cfg.HostID, log: log, fatal: fail, metrics: metrics, doing: "carrel serve", targets: settings.limits.ShareTargets})
+	export, err := cfg.openExport(ctx, metrics, log)
+	if err != nil {
+		return err
+	}
+	defer export.Close(ctx)
+	g, err := openGateway(ctx, cfg.StoreFlag, surroundings{hostID: cfg.HostID, log: log, fatal: fail, metrics: metrics, tracing: export.Tracing(), doing: "carrel serve", targets: settings.limits.ShareTargets})
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, g.close(ctx)) }()
-	s := &server{cfg: &cfg, log: log, edge: settings, access: access, gateway: g, metrics: metrics}
+	s := &server{cfg: &cfg, log: log, edge: settings, access: access, gateway: g, metrics: metrics, tracing: export.Tracing()}
 	public, err := s.handler()
 	if err != nil {
 		return err
@@ -75,6 +80,7 @@ type server struct {
 	access   *access
 	gateway  *gateway
 	metrics  *observe.Metrics
+	tracing  *observe.Tracing // nil: no spans are made
 	api      *edge.Handler
 	main     net.Listener
 	admin    net.Listener
@@ -163,7 +169,7 @@ func (s *server) handler() (http.Handler, error) {
 		return nil, err
 	}
 	s.api, err = edge.New(edge.Config{
-		Schema:         resolvers.NewSchema(&resolvers.Root{Library: library.Bounded(s.gateway.service, s.gateway.runtime), Limits: toldLimits(s.edge.limits), Schema: subgraph}),
+		Schema:         resolvers.NewSchema(&resolvers.Root{Library: library.Bounded(s.gateway.service, s.gateway.runtime), Limits: toldLimits(s.edge.limits), Schema: subgraph, Loaded: s.metrics.Loaded}),
 		Authenticate:   s.access.tokens.Caller,
 		Limits:         s.edge.limits,
 		WarnOnly:       s.cfg.Limits == "warn",
@@ -175,10 +181,13 @@ func (s *server) handler() (http.Handler, error) {
 		Log:            s.log,
 		Random:         func(b []byte) { _, _ = rand.Read(b) },
 		Observe:        s.metrics.Request,
+		Tracing:        s.tracing,
+		Spent:          s.metrics.Spent,
 	})
 	if err != nil {
 		return nil, wrongUsage("documents", s.cfg.Documents, err.Error())
 	}
+	s.metrics.Streams(s.api.Open)
 	return edge.Mux(edge.Routes{
 		GraphQL: s.api,
 		Page:    web.Handler(web.Options{Dev: s.cfg.Dev, App: s.cfg.App, Viewers: s.demoViewers()}),

@@ -47,7 +47,7 @@ type tally struct {
 
 func newTally() *tally { return &tally{statements: map[string]int{}} }
 
-func (c *tally) observe(r cassandra.Observation) {
+func (c *tally) observe(_ context.Context, r cassandra.Observation) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	sent := 1 + r.Retries

@@ -1,6 +1,7 @@
 package cassandra
 
 import (
+	"context"
 	"encoding/binary"
 	"fmt"
 	"math/bits"
@@ -154,7 +155,7 @@ func TestWhatAPutCosts(t *testing.T) {
 	o := options(t)
 	var mu sync.Mutex
 	asked := map[string]int{}
-	o.Observe = func(r Observation) {
+	o.Observe = func(_ context.Context, r Observation) {
 		mu.Lock()
 		defer mu.Unlock()
 		asked[r.Operation+" "+r.Outcome]++

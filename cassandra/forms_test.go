@@ -93,7 +93,7 @@ type counter struct {
 	n  map[string]int
 }
 
-func (c *counter) add(o Observation) {
+func (c *counter) add(_ context.Context, o Observation) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.n == nil {

@@ -1,6 +1,7 @@
 package cassandra
 
 import (
+	"context"
 	"crypto/tls"
 	"crypto/x509"
 	"errors"
@@ -64,8 +65,9 @@ type Options struct {
 	HedgeAfter time.Duration
 	// Log gets what operators should know; nil: nothing is logged.
 	Log *slog.Logger
-	// Observe is told of every request that ended; nil: nobody is.
-	Observe func(Observation)
+	// Observe is told of every request that ended, with the context it was made
+	// in; nil: nobody is.
+	Observe func(ctx context.Context, o Observation)
 	// Now is the clock by which request rows get their time to live, and the one
 	// that is compared with the nodes'; nil: the machine's.
 	Now func() library.Instant

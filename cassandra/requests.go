@@ -23,14 +23,14 @@ func (s *Store) request(ctx context.Context, doing string, send func() (sent, er
 	began := time.Now()
 	if err := s.gate.enter(ctx); err != nil {
 		o.Outcome, o.Took = outcomeBusy, time.Since(began)
-		s.observe(o)
+		s.observe(ctx, o)
 		return err
 	}
 	defer s.gate.leave()
 	began = time.Now()
 	how, err := send()
 	o.Outcome, o.Took, o.Retries = how.outcome, time.Since(began), max(how.attempts-1, 0)
-	s.observe(o)
+	s.observe(ctx, o)
 	return err
 }
 

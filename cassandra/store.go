@@ -22,7 +22,7 @@ type Store struct {
 	// again tries what may be repeated on one more node.
 	again   gocql.RetryPolicy
 	now     func() library.Instant
-	observe func(Observation)
+	observe func(context.Context, Observation)
 
 	gate   *gate
 	hedges *hedges
@@ -63,7 +63,7 @@ func newStore(session *gocql.Session, nodes *nodes, o *Options) *Store {
 		s.now = func() library.Instant { return library.InstantOf(time.Now()) }
 	}
 	if s.observe == nil {
-		s.observe = func(Observation) {}
+		s.observe = func(context.Context, Observation) {}
 	}
 	s.lanes.rows = make(map[library.LaneID]int)
 	s.contents = newSharing[contentKey, *library.ContentRows](s.hedges)

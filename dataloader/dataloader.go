@@ -33,13 +33,23 @@ type Loaders struct {
 	Standings Loader[library.ContentID, *library.Standing]
 }
 
-// New makes the loaders of one operation.
-func New(from Source, v *library.Viewer) *Loaders {
+// Observe is told of each call of a loader: what it loads, of a closed list,
+// and for how many ids.
+type Observe func(loader string, ids int)
+
+// New makes the loaders of one operation. Nobody is told of their calls where
+// told is nil.
+func New(from Source, v *library.Viewer, told Observe) *Loaders {
+	if told == nil {
+		told = func(string, int) {}
+	}
 	return &Loaders{
 		Principals: newLoader(func(ctx context.Context, ids []library.PrincipalID) ([]library.Principal, error) {
+			told("principals", len(ids))
 			return from.Principals(ctx, v, ids)
 		}),
 		Standings: newLoader(func(ctx context.Context, ids []library.ContentID) ([]*library.Standing, error) {
+			told("standings", len(ids))
 			return from.Standings(ctx, v, ids)
 		}),
 	}

@@ -8,6 +8,8 @@ import (
 
 	"github.com/99designs/gqlgen/graphql"
 	"github.com/vektah/gqlparser/v2/gqlerror"
+
+	"carrel/observe"
 )
 
 // pooledBytes is the largest buffer that is kept for later requests: a few
@@ -31,8 +33,20 @@ type exchange struct {
 	// opened tells that an event stream has begun, which is sent by itself.
 	opened bool
 
-	// What is told of the request: the type of its operation, and its outcome.
-	operation, code string
+	told
+}
+
+// told is what is told of a request.
+type told struct {
+	operation, name string // type and name of its operation
+	code            string // its outcome
+	cost            int    // of its operation
+	sent            int    // events, of a subscription
+}
+
+// outcome is what the span of the request tells of it.
+func (t told) outcome(transport string, status int) observe.Outcome {
+	return observe.Outcome{Type: t.operation, Name: t.name, Transport: transport, Code: t.code, Status: status, Cost: t.cost, Events: t.sent}
 }
 
 // reset forgets the answer, but the room of its buffers.

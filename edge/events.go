@@ -88,6 +88,7 @@ func (h *Handler) emitAll(ctx context.Context, s *eventStream, x *exchange, call
 	x.code = codeOK
 	for resp := range h.results(ctx, caller, op) {
 		x.code = firstCode(resp.Errors)
+		x.sent++
 		x.out = appendResponse(x.out[:0], resp, nil)
 		s.send("next", x.out)
 	}

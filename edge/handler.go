@@ -18,6 +18,7 @@ import (
 	"github.com/vektah/gqlparser/v2/gqlerror"
 
 	"carrel/auth"
+	"carrel/observe"
 )
 
 // Config is what a Handler is made of.
@@ -51,6 +52,11 @@ type Config struct {
 	// type of its operation, empty where it was not known, and the code of the
 	// first error, OK where there is none.
 	Observe func(operation, code string, took time.Duration)
+	// Tracing makes spans of operations; nil: nobody asks for them.
+	Tracing *observe.Tracing
+	// Spent, where it is set, is told of the points that a signed-in viewer, or an
+	// address, pays.
+	Spent func(signedIn bool, points float64)
 }
 
 // Authenticate tells who asks, by the values of an Authorization header.
@@ -73,6 +79,7 @@ type Handler struct {
 	executor     *executor.Executor
 	presenter    *presenter
 	observe      func(operation, code string, took time.Duration)
+	tracing      *observe.Tracing
 	running      atomic.Int64
 	streams      *streams
 	zipper       *zipper
@@ -92,8 +99,8 @@ func New(c Config) (*Handler, error) {
 		sites: c.CrossOrigin, schema: c.Schema.Schema(),
 		executor:  executor.New(c.Schema),
 		presenter: &presenter{log: c.Log, random: c.Random},
-		observe:   c.Observe,
-		zipper:    newZipper(),
+		observe:   c.Observe, tracing: c.Tracing,
+		zipper: newZipper(),
 	}
 	if h.observe == nil {
 		h.observe = func(string, string, time.Duration) {}
@@ -110,7 +117,7 @@ func New(c Config) (*Handler, error) {
 	}
 	h.compiler = newCompiler(h.schema, &h.limits, c.Development, h.stands)
 	h.persisted = newPersisted(c.Documents, &h.limits)
-	h.rates = newRates(&h.limits, c.TrustedProxies)
+	h.rates = newRates(&h.limits, c.TrustedProxies, c.Spent)
 	h.streams = newStreams(&h.limits)
 	h.executor.SetErrorPresenter(h.presenter.present)
 	h.executor.SetRecoverFunc(recovered)
@@ -133,6 +140,10 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	began := time.Now()
+	ctx, span := h.tracing.Request(r.Context(), r)
+	if span != nil {
+		r = r.WithContext(ctx)
+	}
 	x := h.exchanges.Get().(*exchange)
 	defer h.release(x)
 	x.profile = h.profile
@@ -152,7 +163,15 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		x.send(w, h.zipper)
 	}
 	h.observe(x.operation, x.code, time.Since(began))
+	if x.opened {
+		span.End(x.outcome(observe.TransportEvents, http.StatusOK))
+		return
+	}
+	span.End(x.outcome(observe.TransportHTTP, x.status))
 }
+
+// Open is how many event streams and sockets are open.
+func (h *Handler) Open() (events, sockets int) { return h.streams.count() }
 
 // Drain ends what would not end by itself, event streams and sockets, and lets
 // no more of them be opened. It returns when all are gone.
@@ -162,9 +181,9 @@ func (h *Handler) Drain(ctx context.Context) error { return h.streams.drain(ctx)
 func (h *Handler) serve(w http.ResponseWriter, x *exchange, r *http.Request) (refused *refusal) {
 	defer func() {
 		if value := recover(); value != nil {
-			opened, operation := x.opened, x.operation
+			opened, told := x.opened, x.told
 			x.reset()
-			x.opened, x.operation = opened, operation
+			x.opened, x.told = opened, told
 			err := recovered(r.Context(), value)
 			refused = &refusal{status: http.StatusInternalServerError, errs: gqlerror.List{h.presenter.present(r.Context(), err)}}
 		}
@@ -186,7 +205,7 @@ func (h *Handler) serve(w http.ResponseWriter, x *exchange, r *http.Request) (re
 		return refused
 	}
 	kind := op.Operation.Operation
-	x.operation = string(kind)
+	x.operation, x.name, x.cost = string(kind), op.Operation.Name, op.cost
 	switch {
 	case r.Method == http.MethodGet && kind == ast.Mutation:
 		return notAllowed(http.MethodPost, "Mutations are sent by POST.")

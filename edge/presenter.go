@@ -140,7 +140,7 @@ func (p *presenter) report(ctx context.Context, shown *gqlerror.Error, err error
 	if errors.As(err, &panicked) {
 		attrs = append(attrs, "stack", panicked.stack)
 	}
-	p.log.Error("internal error", attrs...)
+	p.log.ErrorContext(ctx, "internal error", attrs...)
 }
 
 // panicError is a panic of a resolver, with where it came from.

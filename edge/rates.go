@@ -39,8 +39,16 @@ type rates struct {
 	trusted            []netip.Prefix
 }
 
-func newRates(l *Limits, trusted []netip.Prefix) *rates {
-	return &rates{viewers: newLedger(l.ViewerPoints), addresses: newLedger(l.AddressPoints), trusted: trusted}
+// newRates keeps accounts. spent, unless it is nil, is told of the points that a
+// signed-in viewer, or an address, pays.
+func newRates(l *Limits, trusted []netip.Prefix, spent func(signedIn bool, points float64)) *rates {
+	by := func(signedIn bool) func(int) {
+		if spent == nil {
+			return func(int) {}
+		}
+		return func(price int) { spent(signedIn, float64(price)/point) }
+	}
+	return &rates{viewers: newLedger(l.ViewerPoints, by(true)), addresses: newLedger(l.AddressPoints, by(false)), trusted: trusted}
 }
 
 // account is that of a viewer, or of an address where nobody is signed in.
@@ -100,6 +108,7 @@ func addressKey(addr netip.Addr) string {
 type ledger struct {
 	perSecond rate.Limit
 	burst     int
+	spent     func(price int)
 
 	mu             sync.Mutex
 	younger, older map[string]*rate.Limiter
@@ -107,13 +116,13 @@ type ledger struct {
 }
 
 // newLedger gives each account so many points a minute; nil for 0.
-func newLedger(perMinute int) *ledger {
+func newLedger(perMinute int, spent func(price int)) *ledger {
 	if perMinute <= 0 {
 		return nil
 	}
 	return &ledger{
 		perSecond: rate.Limit(float64(perMinute) * point / refill.Seconds()), burst: perMinute * point,
-		younger: map[string]*rate.Limiter{},
+		spent: spent, younger: map[string]*rate.Limiter{},
 	}
 }
 
@@ -134,13 +143,14 @@ func (l *ledger) account(whose string) account {
 		}
 		l.younger[whose] = limiter
 	}
-	return account{whose, limiter}
+	return account{whose, limiter, l.spent}
 }
 
 // account holds the points of one caller: a viewer's id or an address.
 type account struct {
 	whose   string
 	limiter *rate.Limiter // nil: there is no end of points
+	spent   func(price int)
 }
 
 // begin pays the least price, or tells that the account does not hold it.
@@ -160,7 +170,11 @@ func (a account) rest(price int) *refusal {
 // will be needed.
 func (a account) take(now, needed int) *refusal {
 	at := time.Now()
-	if a.limiter == nil || now <= 0 || a.limiter.AllowN(at, now) {
+	if a.limiter == nil || now <= 0 {
+		return nil
+	}
+	if a.limiter.AllowN(at, now) {
+		a.spent(now)
 		return nil
 	}
 	missing := float64(needed) - a.limiter.TokensAt(at)
@@ -172,7 +186,9 @@ func (a account) take(now, needed int) *refusal {
 // bill books what is known only afterwards; the account may fall below zero.
 func (a account) bill(price int) {
 	if a.limiter != nil && price > 0 {
-		a.limiter.ReserveN(time.Now(), min(price, a.limiter.Burst()))
+		price = min(price, a.limiter.Burst())
+		a.limiter.ReserveN(time.Now(), price)
+		a.spent(price)
 	}
 }
 

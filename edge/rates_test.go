@@ -88,7 +88,7 @@ func TestViewersAndAddressesHaveAccountsOfTheirOwn(t *testing.T) {
 func TestMutationsAreBilledWithTheirFanOut(t *testing.T) {
 	l := DefaultLimits()
 	l.ViewerPoints = 100
-	r := newRates(&l, nil)
+	r := newRates(&l, nil, nil)
 	a := r.account("u:acme:ann", nil)
 	op := &operation{account: a}
 	fan := payload(1_050)
@@ -108,6 +108,34 @@ func TestMutationsAreBilledWithTheirFanOut(t *testing.T) {
 	}
 }
 
+func TestPointsThatWereSpentAreTold(t *testing.T) {
+	l := DefaultLimits()
+	l.ViewerPoints, l.AddressPoints = 20, 5
+	viewers, addresses := 0.0, 0.0
+	r := newRates(&l, nil, func(signedIn bool, points float64) {
+		if signedIn {
+			viewers += points
+		} else {
+			addresses += points
+		}
+	})
+	ann := r.account("u:acme:ann", nil)
+	if ann.begin() != nil || ann.rest(10*point) != nil {
+		t.Fatal("ann may not spend what she has")
+	}
+	ann.bill(3 * point / 2)
+	if ann.rest(30*point) == nil {
+		t.Error("ann may spend what she has not")
+	}
+	req := httptest.NewRequest("GET", "/", nil)
+	if r.account("", req).begin() != nil {
+		t.Fatal("the address may not spend what it has")
+	}
+	if viewers != 11.5 || addresses != 1 {
+		t.Errorf("told of %v points of viewers and %v of addresses, want 11.5 and 1", viewers, addresses)
+	}
+}
+
 // payload is one of a mutation that concerns so many libraries.
 type payload int
 
@@ -124,7 +152,7 @@ func TestWithoutRates(t *testing.T) {
 
 func TestAccountsAreBounded(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		l := newLedger(60)
+		l := newLedger(60, func(int) {})
 		for range 2 {
 			l.account("debtor").bill(60 * point)
 		}
@@ -173,7 +201,7 @@ func TestAddresses(t *testing.T) {
 				req.Header.Add("X-Forwarded-For", f)
 			}
 			l := DefaultLimits()
-			if got := newRates(&l, c.trusted).account("", req).whose; got != c.want {
+			if got := newRates(&l, c.trusted, nil).account("", req).whose; got != c.want {
 				t.Errorf("got %s, want %s", got, c.want)
 			}
 		})

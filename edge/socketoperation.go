@@ -7,6 +7,8 @@ import (
 
 	"github.com/vektah/gqlparser/v2/ast"
 	"github.com/vektah/gqlparser/v2/gqlerror"
+
+	"carrel/observe"
 )
 
 // socketOperation is one that runs over a socket.
@@ -18,24 +20,25 @@ type socketOperation struct {
 // start prepares an operation, as a request by POST would be, and runs it.
 func (s *socket) start(id string, payload []byte) {
 	h := s.handler
+	ctx, span := h.tracing.Message(s.ctx, s.request.Header)
 	if refused := s.account.begin(); refused != nil {
-		s.refuseUnrun(id, refused)
+		s.refuseUnrun(id, refused, span)
 		return
 	}
-	op, refused := s.prepare(payload)
+	op, refused := s.prepare(ctx, payload)
 	if refused != nil {
-		s.refuseUnrun(id, refused)
+		s.refuseUnrun(id, refused, span)
 		return
 	}
 	running := &socketOperation{endless: op.Operation.Operation == ast.Subscription}
 	done := func() {}
 	if running.endless {
 		if done, refused = h.streams.subscribe(s.account.whose); refused != nil {
-			s.refuseUnrun(id, refused)
+			s.refuseUnrun(id, refused, span)
 			return
 		}
 	}
-	ctx, cancel := context.WithCancel(s.ctx)
+	ctx, cancel := context.WithCancel(ctx)
 	running.cancel = cancel
 	if !s.register(id, running) {
 		cancel()
@@ -47,8 +50,9 @@ func (s *socket) start(id string, payload []byte) {
 		defer s.running.Done()
 		defer cancel()
 		defer done()
-		code, refused := s.guarded(ctx, id, op)
-		h.observe(string(op.Operation.Operation), code, time.Since(began))
+		told, refused := s.guarded(ctx, id, op)
+		h.observe(told.operation, told.code, time.Since(began))
+		span.End(told.outcome(observe.TransportSocket, 0))
 		if !s.unregister(id, running) {
 			return
 		}
@@ -86,10 +90,10 @@ func (s *socket) unregister(id string, op *socketOperation) (tell bool) {
 }
 
 // prepare reads what a message asks for.
-func (s *socket) prepare(payload []byte) (op *operation, refused *refusal) {
+func (s *socket) prepare(ctx context.Context, payload []byte) (op *operation, refused *refusal) {
 	defer func() {
 		if value := recover(); value != nil {
-			op, refused = nil, s.panicked(value)
+			op, refused = nil, s.panicked(ctx, value)
 		}
 	}()
 	p, refused := decodeBody(payload, &s.handler.limits)
@@ -99,33 +103,36 @@ func (s *socket) prepare(payload []byte) (op *operation, refused *refusal) {
 	return s.handler.operation(p, s.account)
 }
 
-// guarded runs an operation and tells the code of its outcome; a panic is its
-// failure and not the process's.
-func (s *socket) guarded(ctx context.Context, id string, op *operation) (code string, refused *refusal) {
+// guarded runs an operation and tells what became of it; a panic is its failure
+// and not the process's.
+func (s *socket) guarded(ctx context.Context, id string, op *operation) (t told, refused *refusal) {
+	t = told{operation: string(op.Operation.Operation), name: op.Operation.Name, code: codeOK, cost: op.cost}
 	defer func() {
 		if value := recover(); value != nil {
-			code, refused = codeInternal, s.panicked(value)
+			t.code, refused = codeInternal, s.panicked(ctx, value)
 		}
 	}()
 	h := s.handler
 	if op.Operation.Operation != ast.Subscription {
 		resp, refused := h.run(ctx, s.caller, op)
 		if refused != nil {
-			return firstCode(refused.errs), refused
+			t.code = firstCode(refused.errs)
+			return t, refused
 		}
+		t.code = firstCode(resp.Errors)
 		s.send("next", id, appendResponse(nil, resp, op.told(h.limits.Cost)))
-		return firstCode(resp.Errors), nil
+		return t, nil
 	}
-	code = codeOK
 	for resp := range h.results(ctx, s.caller, op) {
-		code = firstCode(resp.Errors)
+		t.code = firstCode(resp.Errors)
+		t.sent++
 		s.send("next", id, appendResponse(nil, resp, nil))
 	}
-	return code, nil
+	return t, nil
 }
 
-func (s *socket) panicked(value any) *refusal {
-	shown := s.handler.presenter.present(s.ctx, recovered(s.ctx, value))
+func (s *socket) panicked(ctx context.Context, value any) *refusal {
+	shown := s.handler.presenter.present(ctx, recovered(ctx, value))
 	return &refusal{status: http.StatusInternalServerError, errs: gqlerror.List{shown}}
 }
 
@@ -134,7 +141,9 @@ func (s *socket) refuse(id string, r *refusal) { s.send("error", id, marshalErro
 
 // refuseUnrun is refuse for an operation that was never run, and is observed by
 // that alone.
-func (s *socket) refuseUnrun(id string, r *refusal) {
-	s.handler.observe("", firstCode(r.errs), 0)
+func (s *socket) refuseUnrun(id string, r *refusal, span *observe.Operation) {
+	t := told{code: firstCode(r.errs)}
+	s.handler.observe(t.operation, t.code, 0)
+	span.End(t.outcome(observe.TransportSocket, 0))
 	s.refuse(id, r)
 }

@@ -11,10 +11,11 @@ import (
 type streams struct {
 	limits *Limits
 
-	mu     sync.Mutex
-	open   map[stream]struct{}
-	closed bool
-	empty  chan struct{} // closed once closed and none is open
+	mu      sync.Mutex
+	open    map[stream]struct{}
+	sockets int // of them
+	closed  bool
+	empty   chan struct{} // closed once closed and none is open
 	// subscriptions are counted by whose they are.
 	subscriptions map[string]int
 }
@@ -34,6 +35,9 @@ func (s *streams) enter(st stream) *refusal {
 		return refuseUntil(http.StatusServiceUnavailable, codeUnavailable, "No more connections can be kept open; try again.", 1)
 	}
 	s.open[st] = struct{}{}
+	if _, ok := st.(*socket); ok {
+		s.sockets++
+	}
 	return nil
 }
 
@@ -41,6 +45,9 @@ func (s *streams) leave(st stream) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	delete(s.open, st)
+	if _, ok := st.(*socket); ok {
+		s.sockets--
+	}
 	s.settle()
 }
 
@@ -70,6 +77,13 @@ func (s *streams) subscribe(whose string) (done func(), r *refusal) {
 			delete(s.subscriptions, whose)
 		}
 	}, nil
+}
+
+// count is how many event streams and sockets are open.
+func (s *streams) count() (events, sockets int) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return len(s.open) - s.sockets, s.sockets
 }
 
 // drain ends all streams: no more are taken in, those that are open end what

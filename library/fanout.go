@@ -28,7 +28,8 @@ type fanQueue struct{ waiting []*fanJob }
 
 // fanJob is an entry whose fan-out somebody may wait for.
 type fanJob struct {
-	since  time.Duration // when it was decided, on the monotonic clock
+	asked  context.Context // of the mutation, without its end
+	since  time.Duration   // when it was decided, on the monotonic clock
 	entry  InFlight
 	actors []PrincipalID // whose libraries go first
 	own    Latch         // the actors' libraries are done
@@ -44,16 +45,15 @@ func (s *Service) fanOut(ctx context.Context, e InFlight, actor PrincipalID) boo
 
 // startFanOut puts a decided change into its item's queue of fan-outs.
 func (s *Service) startFanOut(ctx context.Context, e InFlight, actors []PrincipalID) *fanJob {
-	j := &fanJob{entry: e, actors: actors, since: s.rt.Elapsed(), own: s.rt.Latch(), all: s.rt.Latch()}
-	background := s.rt.Detach(ctx)
+	j := &fanJob{asked: s.rt.Detach(ctx), entry: e, actors: actors, since: s.rt.Elapsed(), own: s.rt.Latch(), all: s.rt.Latch()}
 	switch {
 	case s.enqueue(j):
-		s.rt.Go(func() { s.runFanOuts(background, e.Content) })
+		s.rt.Go(func() { s.runFanOuts(e.Content) })
 	case len(actors) == 0:
 		j.own.Open()
 	default:
 		// A long fan-out may run: the actors' own libraries do not wait for it.
-		if err := s.enforceListed(background, e, actors, false); err == nil {
+		if err := s.enforceListed(j.asked, e, actors, false); err == nil {
 			j.own.Open()
 		}
 	}
@@ -85,7 +85,7 @@ func (s *Service) enqueue(j *fanJob) bool {
 }
 
 // runFanOuts does all jobs of an item, those that wait together in one walk.
-func (s *Service) runFanOuts(ctx context.Context, id ContentID) {
+func (s *Service) runFanOuts(id ContentID) {
 	for {
 		s.fans.mu.Lock()
 		q := s.fans.jobs[id]
@@ -97,13 +97,17 @@ func (s *Service) runFanOuts(ctx context.Context, id ContentID) {
 			return
 		}
 		s.fans.mu.Unlock()
-		s.runBatch(ctx, batch)
+		s.runBatch(batch)
 	}
 }
 
-func (s *Service) runBatch(ctx context.Context, batch []*fanJob) {
+func (s *Service) runBatch(batch []*fanJob) {
 	union, first := batch[0].entry, []PrincipalID(nil)
+	var others []context.Context
 	for _, j := range batch {
+		if j != batch[0] {
+			others = append(others, j.asked)
+		}
 		union = Unite(union, j.entry)
 		for _, actor := range j.actors {
 			if !slices.Contains(first, actor) {
@@ -121,7 +125,9 @@ func (s *Service) runBatch(ctx context.Context, batch []*fanJob) {
 			j.own.Open()
 		}
 	}
+	ctx, ended := s.watch.FanOut(batch[0].asked, others)
 	err := s.finishContent(ctx, union, first, own, false)
+	ended(err)
 	if err != nil {
 		s.log.WarnContext(ctx, "fan-out left to the background", "content", string(union.Content), "error", err)
 	}

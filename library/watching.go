@@ -1,6 +1,9 @@
 package library
 
-import "time"
+import (
+	"context"
+	"time"
+)
 
 // Watcher is told what operators want to see in figures. It is called on the
 // way of requests, so it returns at once.
@@ -9,6 +12,11 @@ type Watcher interface {
 	// concerns, and how long that took since it was decided; complete is false
 	// where the rest was left to the background.
 	FannedOut(lag time.Duration, complete bool)
+	// FanOut tells that the fan-out of a change begins, which the mutation of ctx
+	// has brought about and may not wait for, and which carries the changes of
+	// other mutations too. It is done with the context during, and ended tells how
+	// it went.
+	FanOut(ctx context.Context, others []context.Context) (during context.Context, ended func(error))
 	// Hid tells of entries of a library that a page has read and not shown as
 	// they stood: stale ones, whose items stand elsewhere or nowhere, and those
 	// that the viewer may not see.
@@ -25,7 +33,10 @@ type Watcher interface {
 type unwatched struct{}
 
 func (unwatched) FannedOut(time.Duration, bool) {}
-func (unwatched) Hid(int, int)                  {}
-func (unwatched) Follows(int)                   {}
-func (unwatched) CutOff()                       {}
-func (unwatched) Told()                         {}
+func (unwatched) FanOut(ctx context.Context, _ []context.Context) (context.Context, func(error)) {
+	return ctx, func(error) {}
+}
+func (unwatched) Hid(int, int) {}
+func (unwatched) Follows(int)  {}
+func (unwatched) CutOff()      {}
+func (unwatched) Told()        {}

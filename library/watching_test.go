@@ -1,6 +1,7 @@
 package library_test
 
 import (
+	"context"
 	"sync"
 	"testing"
 	"time"
@@ -17,6 +18,7 @@ type watching struct {
 	stale, unseen int
 
 	following, told, cutOff int
+	walks, carried, failed  int
 }
 
 func (w *watching) Follows(n int) { w.count(func() { w.following += n }) }
@@ -34,6 +36,18 @@ func (w *watching) FannedOut(lag time.Duration, complete bool) {
 	defer w.mu.Unlock()
 	if w.lags = append(w.lags, lag); !complete {
 		w.left++
+	}
+}
+
+func (w *watching) FanOut(ctx context.Context, others []context.Context) (context.Context, func(error)) {
+	return ctx, func(err error) {
+		w.count(func() {
+			w.walks++
+			w.carried += len(others)
+			if err != nil {
+				w.failed++
+			}
+		})
 	}
 }
 
@@ -107,6 +121,9 @@ func TestFanOutsAreTold(t *testing.T) {
 	defer w.mu.Unlock()
 	if len(w.lags) != 3 || w.left != 0 {
 		t.Errorf("%d fan-outs were told, %d of them left to the background", len(w.lags), w.left)
+	}
+	if w.walks != 3 || w.carried != 0 || w.failed != 0 {
+		t.Errorf("%d fan-outs were begun for one mutation each, %d for others too, %d have failed; want 3, 0, 0", w.walks, w.carried, w.failed)
 	}
 	for _, lag := range w.lags {
 		if lag < 0 || lag > time.Minute {

@@ -2,56 +2,55 @@ package observe
 
 import (
 	"context"
-	"time"
 
 	"carrel/library"
 )
 
 func (s *measuredStore) EnforceDirectory(ctx context.Context, e *library.DirectoryEnforcement) error {
-	began := time.Now()
+	ctx, call := s.enforceDirectory.begin(ctx)
 	err := s.next.EnforceDirectory(ctx, e)
-	s.enforceDirectory.ended(began, err)
+	call.ended(err)
 	return err
 }
 
 func (s *measuredStore) PageDirectory(ctx context.Context, p library.DirectorySlice) ([]library.DirectoryRow, error) {
-	began := time.Now()
+	ctx, call := s.pageDirectory.begin(ctx)
 	v, err := s.next.PageDirectory(ctx, p)
-	s.pageDirectory.ended(began, err)
+	call.ended(err)
 	return v, err
 }
 
 func (s *measuredStore) ReadDirectory(ctx context.Context, p library.PrincipalID, keys []library.DirectoryKey) ([]library.DirectoryRow, error) {
-	began := time.Now()
+	ctx, call := s.readDirectory.begin(ctx)
 	v, err := s.next.ReadDirectory(ctx, p, keys)
-	s.readDirectory.ended(began, err)
+	call.ended(err)
 	return v, err
 }
 
 func (s *measuredStore) ScanDirectory(ctx context.Context, after []byte, limit int) ([]library.DirectoryRow, []byte, error) {
-	began := time.Now()
+	ctx, call := s.scanDirectory.begin(ctx)
 	rows, next, err := s.next.ScanDirectory(ctx, after, limit)
-	s.scanDirectory.ended(began, err)
+	call.ended(err)
 	return rows, next, err
 }
 
 func (s *measuredStore) DropDirectory(ctx context.Context, rows []library.DirectoryRow) error {
-	began := time.Now()
+	ctx, call := s.dropDirectory.begin(ctx)
 	err := s.next.DropDirectory(ctx, rows)
-	s.dropDirectory.ended(began, err)
+	call.ended(err)
 	return err
 }
 
 func (s *measuredStore) DirectoryFilled(ctx context.Context) (bool, error) {
-	began := time.Now()
+	ctx, call := s.directoryFilled.begin(ctx)
 	v, err := s.next.DirectoryFilled(ctx)
-	s.directoryFilled.ended(began, err)
+	call.ended(err)
 	return v, err
 }
 
 func (s *measuredStore) SetDirectoryFilled(ctx context.Context) error {
-	began := time.Now()
+	ctx, call := s.setDirectoryFilled.begin(ctx)
 	err := s.next.SetDirectoryFilled(ctx)
-	s.setDirectoryFilled.ended(began, err)
+	call.ended(err)
 	return err
 }

@@ -1,14 +1,20 @@
-// Package observe is what operators see of a process: its log and its figures.
+// Package observe is what operators see of a process: its log, its figures and
+// its traces.
 //
-// It answers for the form of the lines and their order, and for names, labels
-// and bounds of the figures, none of which tells who is there. It must not know
-// what may be told in a line: whoever logs sees to it that no secret is in it.
+// It answers for the form of the lines and their order, for names, labels and
+// bounds of the figures, for what stands in a span, and for how figures and
+// spans are sent to a collector; none of them tells who is there. It must not
+// know what may be told in a line: whoever logs sees to it that no secret is in
+// it.
 package observe
 
 import (
+	"context"
 	"io"
 	"log/slog"
 	"sync"
+
+	"go.opentelemetry.io/otel/trace"
 )
 
 // Output passes lines on. Until it is opened it holds them back, so that the
@@ -53,7 +59,29 @@ func (o *Output) Open(say func(log *slog.Logger)) error {
 	return err
 }
 
-// NewLogger writes JSON lines to w.
+// NewLogger writes JSON lines to w. A line of what belongs to a trace names it.
 func NewLogger(w io.Writer) *slog.Logger {
-	return slog.New(slog.NewJSONHandler(w, &slog.HandlerOptions{Level: slog.LevelInfo}))
+	return slog.New(traceHandler{slog.NewJSONHandler(w, &slog.HandlerOptions{Level: slog.LevelInfo})})
+}
+
+// traceHandler adds the trace of a line's context.
+type traceHandler struct{ slog.Handler }
+
+// Handle implements slog.Handler.
+func (h traceHandler) Handle(ctx context.Context, r slog.Record) error {
+	if of := trace.SpanContextFromContext(ctx); of.IsValid() {
+		r = r.Clone() // others may have it too
+		r.AddAttrs(slog.String("trace_id", of.TraceID().String()), slog.String("span_id", of.SpanID().String()))
+	}
+	return h.Handler.Handle(ctx, r)
+}
+
+// WithAttrs implements slog.Handler.
+func (h traceHandler) WithAttrs(attrs []slog.Attr) slog.Handler {
+	return traceHandler{h.Handler.WithAttrs(attrs)}
+}
+
+// WithGroup implements slog.Handler.
+func (h traceHandler) WithGroup(name string) slog.Handler {
+	return traceHandler{h.Handler.WithGroup(name)}
 }

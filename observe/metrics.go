@@ -21,6 +21,9 @@ var (
 	lagBounds     = []float64{1e-3, 3e-3, 10e-3, 30e-3, 100e-3, 300e-3, 1, 3, 10, 30, 100, 300}
 )
 
+// idBounds are those of how many ids are loaded at once, at most 100.
+var idBounds = []float64{1, 2, 5, 10, 20, 50, 100}
+
 // Metrics are the figures of one process, for Prometheus. No label holds an id,
 // a name or a text of a request: every label is of a closed list.
 type Metrics struct {
@@ -34,9 +37,18 @@ type Metrics struct {
 	followers  prometheus.Gauge
 	told       prometheus.Counter
 	cutOff     prometheus.Counter
+	loads      *prometheus.HistogramVec
+	points     *prometheus.CounterVec
+	exports    *prometheus.CounterVec
 }
 
-var _ library.Watcher = (*Metrics)(nil)
+// Watcher tells figures and spans of what a Service does.
+type Watcher struct {
+	*Metrics
+	*Tracing
+}
+
+var _ library.Watcher = Watcher{}
 
 // NewMetrics makes the figures of this process, with those of its Go runtime.
 func NewMetrics() *Metrics {
@@ -64,8 +76,14 @@ func NewMetrics() *Metrics {
 			Help: "Changes of libraries that subscribers were told of."}),
 		cutOff: prometheus.NewCounter(prometheus.CounterOpts{Namespace: "carrel", Name: "followers_cut_off_total",
 			Help: "Subscriptions that were ended because their clients did not take what was told in time."}),
+		loads: histogram("loader_ids", "Ids that a loader of an operation has asked for at once, by what it loads.", idBounds, "loader"),
+		points: prometheus.NewCounterVec(prometheus.CounterOpts{Namespace: "carrel", Name: "points_total",
+			Help: "Points of rate limits that were spent, by who has paid: a signed-in viewer, or an address without one."}, []string{"payer"}),
+		exports: prometheus.NewCounterVec(prometheus.CounterOpts{Namespace: "carrel", Name: "telemetry_exports_total",
+			Help: "Batches of traces and metrics sent to a collector by OTLP, by outcome."}, []string{"signal", "outcome"}),
 	}
 	m.registry.MustRegister(m.requests, m.calls, m.statements, m.again, m.lag, m.hidden, m.followers, m.told, m.cutOff,
+		m.loads, m.points, m.exports,
 		collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	return m
 }
@@ -141,6 +159,36 @@ func (m *Metrics) Told() { m.told.Inc() }
 
 // CutOff implements library.Watcher.
 func (m *Metrics) CutOff() { m.cutOff.Inc() }
+
+// Loaded counts a call of a loader, of a closed list, for so many ids.
+func (m *Metrics) Loaded(loader string, ids int) {
+	m.loads.WithLabelValues(loader).Observe(float64(ids))
+}
+
+// Spent counts points that a signed-in viewer, or an address, has paid.
+func (m *Metrics) Spent(signedIn bool, points float64) {
+	payer := "address"
+	if signedIn {
+		payer = "viewer"
+	}
+	m.points.WithLabelValues(payer).Add(points)
+}
+
+// Streams adds how many event streams and sockets are open, asked for whenever
+// the figures are.
+func (m *Metrics) Streams(open func() (events, sockets int)) {
+	gauge := func(kind string, value func() int) prometheus.Collector {
+		return prometheus.NewGaugeFunc(prometheus.GaugeOpts{Namespace: "carrel", Name: "streams",
+			Help: "Connections that stay open, by kind: event streams and websockets.", ConstLabels: prometheus.Labels{"kind": kind}},
+			func() float64 { return float64(value()) })
+	}
+	m.registry.MustRegister(
+		gauge("events", func() int { events, _ := open(); return events }),
+		gauge("socket", func() int { _, sockets := open(); return sockets }))
+}
+
+// exported counts a batch of telemetry that was sent, or was not.
+func (m *Metrics) exported(signal, outcome string) { m.exports.WithLabelValues(signal, outcome).Inc() }
 
 // Skew adds how far this process's clock is ahead of its cluster's, asked for
 // whenever the figures are. Where it is not known there is no figure.

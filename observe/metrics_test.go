@@ -52,7 +52,7 @@ func openStore(t testing.TB) *pebblestore.Store {
 // TestAMeasuredStoreIsTheStore: a store that is measured keeps its contract.
 func TestAMeasuredStoreIsTheStore(t *testing.T) {
 	m := NewMetrics()
-	measured := m.Store(openStore(t))
+	measured := m.Store(openStore(t), nil)
 	storetest.Run(t, func(*testing.T) library.Store { return measured })
 	methods := map[string]bool{}
 	for _, line := range told(t, m, "store_call_seconds_count") {
@@ -92,7 +92,7 @@ func TestOutcomesOfCalls(t *testing.T) {
 	} {
 		t.Run(fmt.Sprint(tc.err), func(t *testing.T) {
 			m := NewMetrics()
-			s := m.Store(failing{err: tc.err})
+			s := m.Store(failing{err: tc.err}, nil)
 			for range 2 {
 				if _, err := s.Built(t.Context(), "u:acme:ann"); !errors.Is(err, tc.err) {
 					t.Errorf("the error became %v", err)
@@ -194,7 +194,7 @@ func BenchmarkPage(b *testing.B) {
 	for _, c := range []struct {
 		name string
 		svc  *library.Service
-	}{{"plain", plain}, {"measured", service(library.Config{Store: m.Store(store), Watch: m})}} {
+	}{{"plain", plain}, {"measured", service(library.Config{Store: m.Store(store, nil), Watch: Watcher{Metrics: m}})}} {
 		b.Run(c.name, func(b *testing.B) {
 			b.ReportAllocs()
 			for b.Loop() {

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
+	"go.opentelemetry.io/otel/trace"
 
 	"carrel/library"
 )
@@ -28,30 +29,50 @@ var outcomeNames = [callOutcomes]string{"ok", "refused", "unknown", "unavailable
 // outcome: the look-up costs as much as a row from the cache.
 type call struct {
 	vec      *prometheus.HistogramVec
+	tracing  *Tracing // nil: no spans are made
 	method   string
 	outcomes [callOutcomes]atomic.Pointer[prometheus.Observer]
 }
 
-// ended counts a call that began at began.
-func (c *call) ended(began time.Time, err error) { c.count(began, outcomeOf(err)) }
+// running is a call under way.
+type running struct {
+	*call
+	began time.Time
+	span  trace.Span // nil: it is not told
+}
+
+// begin starts a call, and gives the context to make it with.
+func (c *call) begin(ctx context.Context) (context.Context, running) {
+	r := running{call: c, began: time.Now()}
+	if c.tracing != nil {
+		ctx, r.span = c.tracing.storeCall(ctx, c.method)
+	}
+	return ctx, r
+}
+
+// ended counts a call.
+func (r running) ended(err error) { r.count(outcomeOf(err)) }
 
 // decided is the same for a conditional write.
-func (c *call) decided(began time.Time, v library.Verdict, err error) {
+func (r running) decided(v library.Verdict, err error) {
 	outcome := outcomeOf(err)
 	if outcome == callOK && !v.Applied {
 		outcome = callRefused
 	}
-	c.count(began, outcome)
+	r.count(outcome)
 }
 
-func (c *call) count(began time.Time, outcome int) {
-	to := c.outcomes[outcome].Load()
+func (r running) count(outcome int) {
+	to := r.outcomes[outcome].Load()
 	if to == nil {
-		observer := c.vec.WithLabelValues(c.method, outcomeNames[outcome])
+		observer := r.vec.WithLabelValues(r.method, outcomeNames[outcome])
 		to = &observer
-		c.outcomes[outcome].Store(to)
+		r.outcomes[outcome].Store(to)
 	}
-	(*to).Observe(time.Since(began).Seconds())
+	(*to).Observe(time.Since(r.began).Seconds())
+	if r.span != nil {
+		endCall(r.span, outcome)
+	}
 }
 
 func outcomeOf(err error) int {
@@ -68,9 +89,10 @@ func outcomeOf(err error) int {
 	return callFailed
 }
 
-// Store measures the calls of a store.
-func (m *Metrics) Store(next library.Store) library.Store {
-	s := &measuredStore{next: next}
+// Store measures the calls of a store, and makes spans of them where tracing is
+// not nil.
+func (m *Metrics) Store(next library.Store, tracing *Tracing) library.Store {
+	s := &measuredStore{next: next, tracing: tracing}
 	for _, c := range []struct {
 		call   *call
 		method string
@@ -117,7 +139,7 @@ func (m *Metrics) Store(next library.Store) library.Store {
 		{&s.fixCreation, "FixCreation"},
 		{&s.fixSetting, "FixSetting"},
 	} {
-		c.call.vec, c.call.method = m.calls, c.method
+		c.call.vec, c.call.method, c.call.tracing = m.calls, c.method, tracing
 	}
 	return s
 }
@@ -125,6 +147,7 @@ func (m *Metrics) Store(next library.Store) library.Store {
 // measuredStore is a store whose calls are measured.
 type measuredStore struct {
 	next                                                                             library.Store
+	tracing                                                                          *Tracing
 	read, readMany, membersPage, commit, enforce, settle                             call
 	scanContents, pageLibrary, countLibrary, built, recorded, setBuilt, dropEntries  call
 	sharedWith, roles, readPrincipal, readPrincipals, groupMembersPage, confirm      call
@@ -138,37 +161,38 @@ type measuredStore struct {
 var _ library.Store = (*measuredStore)(nil)
 
 func (s *measuredStore) Read(ctx context.Context, id library.ContentID, q library.ContentQuery) (*library.ContentRows, error) {
-	began := time.Now()
+	ctx, call := s.read.begin(ctx)
 	v, err := s.next.Read(ctx, id, q)
-	s.read.ended(began, err)
+	call.ended(err)
 	return v, err
 }
 
 func (s *measuredStore) ReadMany(ctx context.Context, ids []library.ContentID, members []library.PrincipalID) ([]library.ContentRows, error) {
-	began := time.Now()
+	ctx, call := s.readMany.begin(ctx)
 	v, err := s.next.ReadMany(ctx, ids, members)
-	s.readMany.ended(began, err)
+	call.ended(err)
 	return v, err
 }
 
 func (s *measuredStore) MembersPage(ctx context.Context, id library.ContentID, after library.PrincipalID, limit int, serial bool) (*library.ContentRows, error) {
-	began := time.Now()
+	ctx, call := s.membersPage.begin(ctx)
 	v, err := s.next.MembersPage(ctx, id, after, limit, serial)
-	s.membersPage.ended(began, err)
+	call.ended(err)
 	return v, err
 }
 
 func (s *measuredStore) Commit(ctx context.Context, c *library.ContentCommit) (library.Verdict, error) {
-	began := time.Now()
+	ctx, call := s.commit.begin(ctx)
+	s.tracing.sends(ctx, c.Writer)
 	v, err := s.next.Commit(ctx, c)
-	s.commit.decided(began, v, err)
+	call.decided(v, err)
 	return v, err
 }
 
 func (s *measuredStore) Enforce(ctx context.Context, e *library.Enforcement) error {
-	began := time.Now()
+	ctx, call := s.enforce.begin(ctx)
 	err := s.next.Enforce(ctx, e)
-	s.enforce.ended(began, err)
+	call.ended(err)
 	return err
 }
 
@@ -176,204 +200,205 @@ func (s *measuredStore) Enforce(ctx context.Context, e *library.Enforcement) err
 func (s *measuredStore) EnforceBatch() int { return s.next.EnforceBatch() }
 
 func (s *measuredStore) Settle(ctx context.Context, t *library.Settlement) error {
-	began := time.Now()
+	ctx, call := s.settle.begin(ctx)
 	err := s.next.Settle(ctx, t)
-	s.settle.ended(began, err)
+	call.ended(err)
 	return err
 }
 
 func (s *measuredStore) ScanContents(ctx context.Context, after library.ContentID, limit int) ([]library.ContentID, error) {
-	began := time.Now()
+	ctx, call := s.scanContents.begin(ctx)
 	v, err := s.next.ScanContents(ctx, after, limit)
-	s.scanContents.ended(began, err)
+	call.ended(err)
 	return v, err
 }
 
 func (s *measuredStore) PageLibrary(ctx context.Context, q library.Slice) ([]library.Entry, error) {
-	began := time.Now()
+	ctx, call := s.pageLibrary.begin(ctx)
 	v, err := s.next.PageLibrary(ctx, q)
-	s.pageLibrary.ended(began, err)
+	call.ended(err)
 	return v, err
 }
 
 func (s *measuredStore) OpenLibrary(ctx context.Context, q library.Slice, newest bool) (*library.Opening, error) {
-	began := time.Now()
+	ctx, call := s.openLibrary.begin(ctx)
 	v, err := s.next.OpenLibrary(ctx, q, newest)
-	s.openLibrary.ended(began, err)
+	call.ended(err)
 	return v, err
 }
 
 func (s *measuredStore) CountLibrary(ctx context.Context, owner library.PrincipalID, b library.Bucket, limit int) (int, error) {
-	began := time.Now()
+	ctx, call := s.countLibrary.begin(ctx)
 	v, err := s.next.CountLibrary(ctx, owner, b, limit)
-	s.countLibrary.ended(began, err)
+	call.ended(err)
 	return v, err
 }
 
 func (s *measuredStore) Built(ctx context.Context, owner library.PrincipalID) (bool, error) {
-	began := time.Now()
+	ctx, call := s.built.begin(ctx)
 	v, err := s.next.Built(ctx, owner)
-	s.built.ended(began, err)
+	call.ended(err)
 	return v, err
 }
 
 func (s *measuredStore) Recorded(ctx context.Context, owner library.PrincipalID) (bool, error) {
-	began := time.Now()
+	ctx, call := s.recorded.begin(ctx)
 	v, err := s.next.Recorded(ctx, owner)
-	s.recorded.ended(began, err)
+	call.ended(err)
 	return v, err
 }
 
 func (s *measuredStore) SetBuilt(ctx context.Context, owner library.PrincipalID, asOf library.Instant) error {
-	began := time.Now()
+	ctx, call := s.setBuilt.begin(ctx)
 	err := s.next.SetBuilt(ctx, owner, asOf)
-	s.setBuilt.ended(began, err)
+	call.ended(err)
 	return err
 }
 
 func (s *measuredStore) DropEntries(ctx context.Context, owner library.PrincipalID, es []library.BucketEntry) error {
-	began := time.Now()
+	ctx, call := s.dropEntries.begin(ctx)
 	err := s.next.DropEntries(ctx, owner, es)
-	s.dropEntries.ended(began, err)
+	call.ended(err)
 	return err
 }
 
 func (s *measuredStore) Changes(ctx context.Context, owner library.PrincipalID, after library.ChangeKey, limit int) ([]library.Change, error) {
-	began := time.Now()
+	ctx, call := s.changes.begin(ctx)
 	v, err := s.next.Changes(ctx, owner, after, limit)
-	s.changes.ended(began, err)
+	call.ended(err)
 	return v, err
 }
 
 func (s *measuredStore) SharedWith(ctx context.Context, owner library.PrincipalID, after library.ContentID, limit int) ([]library.Shared, error) {
-	began := time.Now()
+	ctx, call := s.sharedWith.begin(ctx)
 	v, err := s.next.SharedWith(ctx, owner, after, limit)
-	s.sharedWith.ended(began, err)
+	call.ended(err)
 	return v, err
 }
 
 func (s *measuredStore) Roles(ctx context.Context, owner library.PrincipalID, ids []library.ContentID) ([]library.ContentRole, error) {
-	began := time.Now()
+	ctx, call := s.roles.begin(ctx)
 	v, err := s.next.Roles(ctx, owner, ids)
-	s.roles.ended(began, err)
+	call.ended(err)
 	return v, err
 }
 
 func (s *measuredStore) ReadPrincipal(ctx context.Context, id library.PrincipalID, q library.PrincipalQuery) (*library.PrincipalRows, error) {
-	began := time.Now()
+	ctx, call := s.readPrincipal.begin(ctx)
 	v, err := s.next.ReadPrincipal(ctx, id, q)
-	s.readPrincipal.ended(began, err)
+	call.ended(err)
 	return v, err
 }
 
 func (s *measuredStore) ReadPrincipals(ctx context.Context, ids []library.PrincipalID) ([]library.PrincipalHeader, error) {
-	began := time.Now()
+	ctx, call := s.readPrincipals.begin(ctx)
 	v, err := s.next.ReadPrincipals(ctx, ids)
-	s.readPrincipals.ended(began, err)
+	call.ended(err)
 	return v, err
 }
 
 func (s *measuredStore) GroupMembersPage(ctx context.Context, group, after library.PrincipalID, limit int, serial bool) (*library.PrincipalRows, error) {
-	began := time.Now()
+	ctx, call := s.groupMembersPage.begin(ctx)
 	v, err := s.next.GroupMembersPage(ctx, group, after, limit, serial)
-	s.groupMembersPage.ended(began, err)
+	call.ended(err)
 	return v, err
 }
 
 func (s *measuredStore) Confirm(ctx context.Context, claims []library.MemberOf) ([]library.GroupMemberRow, error) {
-	began := time.Now()
+	ctx, call := s.confirm.begin(ctx)
 	v, err := s.next.Confirm(ctx, claims)
-	s.confirm.ended(began, err)
+	call.ended(err)
 	return v, err
 }
 
 func (s *measuredStore) CommitPrincipal(ctx context.Context, c *library.PrincipalCommit) (library.Verdict, error) {
-	began := time.Now()
+	ctx, call := s.commitPrincipal.begin(ctx)
+	s.tracing.sends(ctx, c.Writer)
 	v, err := s.next.CommitPrincipal(ctx, c)
-	s.commitPrincipal.decided(began, v, err)
+	call.decided(v, err)
 	return v, err
 }
 
 func (s *measuredStore) EnforceGroup(ctx context.Context, e *library.GroupEnforcement) error {
-	began := time.Now()
+	ctx, call := s.enforceGroup.begin(ctx)
 	err := s.next.EnforceGroup(ctx, e)
-	s.enforceGroup.ended(began, err)
+	call.ended(err)
 	return err
 }
 
 func (s *measuredStore) SettleGroup(ctx context.Context, t *library.GroupSettlement) error {
-	began := time.Now()
+	ctx, call := s.settleGroup.begin(ctx)
 	err := s.next.SettleGroup(ctx, t)
-	s.settleGroup.ended(began, err)
+	call.ended(err)
 	return err
 }
 
 func (s *measuredStore) Memberships(ctx context.Context, p, after library.PrincipalID, limit int) ([]library.Membership, error) {
-	began := time.Now()
+	ctx, call := s.memberships.begin(ctx)
 	v, err := s.next.Memberships(ctx, p, after, limit)
-	s.memberships.ended(began, err)
+	call.ended(err)
 	return v, err
 }
 
 func (s *measuredStore) ScanPrincipals(ctx context.Context, after library.PrincipalID, limit int) ([]library.PrincipalID, error) {
-	began := time.Now()
+	ctx, call := s.scanPrincipals.begin(ctx)
 	v, err := s.next.ScanPrincipals(ctx, after, limit)
-	s.scanPrincipals.ended(began, err)
+	call.ended(err)
 	return v, err
 }
 
 func (s *measuredStore) PutLane(ctx context.Context, l library.Lane) error {
-	began := time.Now()
+	ctx, call := s.putLane.begin(ctx)
 	err := s.next.PutLane(ctx, l)
-	s.putLane.ended(began, err)
+	call.ended(err)
 	return err
 }
 
 func (s *measuredStore) Lanes(ctx context.Context) ([]library.Lane, error) {
-	began := time.Now()
+	ctx, call := s.lanes.begin(ctx)
 	v, err := s.next.Lanes(ctx)
-	s.lanes.ended(began, err)
+	call.ended(err)
 	return v, err
 }
 
 func (s *measuredStore) DropLane(ctx context.Context, id library.LaneID, stamp int64) error {
-	began := time.Now()
+	ctx, call := s.dropLane.begin(ctx)
 	err := s.next.DropLane(ctx, id, stamp)
-	s.dropLane.ended(began, err)
+	call.ended(err)
 	return err
 }
 
 func (s *measuredStore) PutDue(ctx context.Context, d library.Due) error {
-	began := time.Now()
+	ctx, call := s.putDue.begin(ctx)
 	err := s.next.PutDue(ctx, d)
-	s.putDue.ended(began, err)
+	call.ended(err)
 	return err
 }
 
 func (s *measuredStore) DueUntil(ctx context.Context, until library.Instant, limit int) ([]library.Due, error) {
-	began := time.Now()
+	ctx, call := s.dueUntil.begin(ctx)
 	v, err := s.next.DueUntil(ctx, until, limit)
-	s.dueUntil.ended(began, err)
+	call.ended(err)
 	return v, err
 }
 
 func (s *measuredStore) DropDue(ctx context.Context, d library.Due) error {
-	began := time.Now()
+	ctx, call := s.dropDue.begin(ctx)
 	err := s.next.DropDue(ctx, d)
-	s.dropDue.ended(began, err)
+	call.ended(err)
 	return err
 }
 
 func (s *measuredStore) FixCreation(ctx context.Context, c library.Creation, replace *library.Creation) (library.Creation, error) {
-	began := time.Now()
+	ctx, call := s.fixCreation.begin(ctx)
 	v, err := s.next.FixCreation(ctx, c, replace)
-	s.fixCreation.ended(began, err)
+	call.ended(err)
 	return v, err
 }
 
 func (s *measuredStore) FixSetting(ctx context.Context, name string, value []byte) ([]byte, error) {
-	began := time.Now()
+	ctx, call := s.fixSetting.begin(ctx)
 	v, err := s.next.FixSetting(ctx, name, value)
-	s.fixSetting.ended(began, err)
+	call.ended(err)
 	return v, err
 }

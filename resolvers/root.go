@@ -7,6 +7,7 @@
 package resolvers
 
 import (
+	"carrel/dataloader"
 	"carrel/graph"
 	"carrel/library"
 )
@@ -18,6 +19,8 @@ type Root struct {
 	Limits graph.Limits
 	// Schema is told to composers.
 	Schema *graph.Subgraph
+	// Loaded is told of the calls of loaders; nil: nobody is.
+	Loaded dataloader.Observe
 }
 
 // The types whose fields need more than their Go value. Each is the Root, but

@@ -47,7 +47,7 @@ func (s schema) subscribe(ctx context.Context) graphql.ResponseHandler {
 }
 
 func (s schema) withLoaders(ctx context.Context) context.Context {
-	return dataloader.With(ctx, dataloader.New(s.root.Library, auth.ViewerFrom(ctx)))
+	return dataloader.With(ctx, dataloader.New(s.root.Library, auth.ViewerFrom(ctx), s.root.Loaded))
 }
 
 // withPlans lets a page be answered by its plan: gqlgen takes what a middleware

@@ -1,0 +1,118 @@
+package observe
+
+import (
+	"context"
+	"sync"
+
+	"go.opentelemetry.io/otel/trace"
+
+	"carrel/journal"
+	"carrel/library"
+)
+
+// Background makes spans of what a journal has the domain do when nobody asks:
+// each is a trace of its own. A change that is finished in the place of a
+// mutation of this process refers to that mutation's trace.
+func (t *Tracing) Background(next journal.Service) journal.Service {
+	if t == nil {
+		return next
+	}
+	return &tracedBackground{next, t}
+}
+
+type tracedBackground struct {
+	next journal.Service
+	t    *Tracing
+}
+
+// Resume implements journal.Service.
+func (b *tracedBackground) Resume(ctx context.Context, e library.InFlight) (bool, error) {
+	var options []trace.SpanStartOption
+	if from, known := b.t.changes.take(e.ID); known {
+		options = append(options, trace.WithLinks(trace.Link{SpanContext: from}))
+	}
+	ctx, span := b.t.begin(ctx, "resume", options...)
+	fenced, err := b.next.Resume(ctx, e)
+	endWork(span, err)
+	return fenced, err
+}
+
+// Move implements journal.Service.
+func (b *tracedBackground) Move(ctx context.Context, id library.ContentID) (bool, error) {
+	ctx, span := b.t.begin(ctx, "move")
+	moved, err := b.next.Move(ctx, id)
+	endWork(span, err)
+	return moved, err
+}
+
+// Expire implements journal.Service.
+func (b *tracedBackground) Expire(ctx context.Context, due library.Due) (bool, error) {
+	ctx, span := b.t.begin(ctx, "expire")
+	done, err := b.next.Expire(ctx, due)
+	endWork(span, err)
+	return done, err
+}
+
+// RepairEntry implements journal.Service.
+func (b *tracedBackground) RepairEntry(ctx context.Context, p library.PrincipalID, e library.BucketEntry) error {
+	ctx, span := b.t.begin(ctx, "repair")
+	err := b.next.RepairEntry(ctx, p, e)
+	endWork(span, err)
+	return err
+}
+
+// Scrub implements journal.Service.
+func (b *tracedBackground) Scrub(ctx context.Context, from library.ScrubPlace, limit int) (library.ScrubReport, error) {
+	ctx, span := b.t.begin(ctx, "scrub")
+	report, err := b.next.Scrub(ctx, from, limit)
+	endWork(span, err)
+	return report, err
+}
+
+// sends remembers which span a change is sent to the store in.
+func (t *Tracing) sends(ctx context.Context, id library.EntryID) {
+	if t == nil {
+		return
+	}
+	if r, ok := recordedIn(ctx); ok {
+		t.changes.keep(id, r.SpanContext())
+	}
+}
+
+// maxChangeSpans is of how many changes the span is kept: as many as may be
+// undecided in a process.
+const maxChangeSpans = 1000
+
+// changeSpans are the spans of mutations by the changes that they have sent to
+// the store, those of the changes sent last. Most changes are finished by their
+// mutation and never asked for here.
+type changeSpans struct {
+	mu    sync.Mutex
+	spans map[library.EntryID]trace.SpanContext
+	// order holds the changes as they came, around from next.
+	order []library.EntryID
+	next  int
+}
+
+func newChangeSpans(most int) *changeSpans {
+	return &changeSpans{spans: make(map[library.EntryID]trace.SpanContext), order: make([]library.EntryID, most)}
+}
+
+// keep remembers the span of a change.
+func (c *changeSpans) keep(id library.EntryID, span trace.SpanContext) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	delete(c.spans, c.order[c.next])
+	c.order[c.next] = id
+	c.next = (c.next + 1) % len(c.order)
+	c.spans[id] = span
+}
+
+// take gives the span of a change, once.
+func (c *changeSpans) take(id library.EntryID) (trace.SpanContext, bool) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	span, ok := c.spans[id]
+	delete(c.spans, id)
+	return span, ok
+}

@@ -1,0 +1,194 @@
+package observe
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"sync"
+	"time"
+
+	bridge "go.opentelemetry.io/contrib/bridges/prometheus"
+	"go.opentelemetry.io/otel"
+	"go.opentelemetry.io/otel/attribute"
+	"go.opentelemetry.io/otel/exporters/otlp/otlpmetric/otlpmetrichttp"
+	"go.opentelemetry.io/otel/exporters/otlp/otlptrace/otlptracehttp"
+	"go.opentelemetry.io/otel/sdk/metric"
+	"go.opentelemetry.io/otel/sdk/metric/metricdata"
+	"go.opentelemetry.io/otel/sdk/resource"
+	sdk "go.opentelemetry.io/otel/sdk/trace"
+	"golang.org/x/time/rate"
+)
+
+// Times of sending. Nobody waits for it but the end of the process, and that no
+// longer than flushWithin.
+const (
+	sendWithin  = 10 * time.Second
+	flushWithin = 3 * time.Second
+)
+
+// ExportConfig says where spans and figures are sent, and what of them.
+type ExportConfig struct {
+	Traces, Metrics Collector
+	// Ratio is the part of the traces that begin here which is recorded.
+	Ratio float64
+	// MetricsEvery is how often figures are sent; 0: never.
+	MetricsEvery time.Duration
+	// Host and Instance name the machine and this run of the process, and Version
+	// is the program's.
+	Host, Instance, Version string
+	Log                     *slog.Logger
+}
+
+// Collector takes one kind of telemetry, by OTLP over HTTP.
+type Collector struct {
+	URL     string            // of that kind; empty: it is not sent
+	Headers map[string]string // which may be secret
+}
+
+// Export sends spans and figures until it is closed. A nil *Export sends
+// nothing.
+type Export struct {
+	tracing *Tracing
+
+	log    *slog.Logger
+	spans  *sdk.TracerProvider
+	meters *metric.MeterProvider // nil: figures are not sent
+	// stop ends what is being sent.
+	stop context.CancelFunc
+}
+
+// OpenExport begins to send. It asks no collector anything: one that is away
+// keeps nobody from starting.
+func OpenExport(ctx context.Context, c ExportConfig, m *Metrics) (*Export, error) {
+	life, stop := context.WithCancel(context.WithoutCancel(ctx))
+	x := &Export{log: c.Log, stop: stop}
+	sent := &exportLog{log: c.Log, now: time.Now, count: m.exported, failing: map[string]*outage{}}
+	for _, headers := range []map[string]string{c.Traces.Headers, c.Metrics.Headers} {
+		for _, value := range headers {
+			if value != "" {
+				sent.secrets = append(sent.secrets, value)
+			}
+		}
+	}
+	// The libraries tell what they cannot return to anybody here. It is the
+	// process's, and so is this.
+	otel.SetErrorHandler(otel.ErrorHandlerFunc(func(err error) { sent.ended("other", err) }))
+	who, err := resource.New(ctx,
+		resource.WithTelemetrySDK(),
+		resource.WithAttributes(attribute.String("service.name", "carrel"), attribute.String("service.version", c.Version),
+			attribute.String("service.instance.id", c.Instance), attribute.String("host.name", c.Host)),
+		resource.WithFromEnv())
+	if err == nil && c.Traces.URL != "" {
+		err = x.openSpans(ctx, c, who, sending{life, sent})
+	}
+	if err == nil && c.Metrics.URL != "" && c.MetricsEvery > 0 {
+		err = x.openMeters(ctx, c, who, m, sending{life, sent})
+	}
+	if err != nil {
+		x.Close(ctx)
+		return nil, fmt.Errorf("preparing to send telemetry: %w", err)
+	}
+	return x, nil
+}
+
+// sending is what all exporters need: the time they have, and who is told.
+type sending struct {
+	life context.Context
+	log  *exportLog
+}
+
+// send sends one batch. Its errors go to the log and no further: the SDK would
+// tell each of them.
+func (s sending) send(ctx context.Context, signal string, do func(context.Context) error) {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	defer context.AfterFunc(s.life, cancel)()
+	s.log.ended(signal, do(ctx))
+}
+
+func (x *Export) openSpans(ctx context.Context, c ExportConfig, who *resource.Resource, s sending) error {
+	exporter, err := otlptracehttp.New(ctx,
+		otlptracehttp.WithEndpointURL(c.Traces.URL), otlptracehttp.WithHeaders(c.Traces.Headers),
+		otlptracehttp.WithCompression(otlptracehttp.GzipCompression), otlptracehttp.WithTimeout(sendWithin),
+		otlptracehttp.WithRetry(otlptracehttp.RetryConfig{Enabled: true, InitialInterval: time.Second, MaxInterval: 5 * time.Second, MaxElapsedTime: sendWithin}))
+	if err != nil {
+		return err
+	}
+	x.spans = sdk.NewTracerProvider(
+		// It drops what is too much; nobody waits for it.
+		sdk.WithBatcher(spanExporter{exporter, s}),
+		sdk.WithSampler(sampling(c.Ratio, rate.NewLimiter(askedPerSecond, askedAtOnce))),
+		sdk.WithResource(who))
+	x.tracing = newTracing(x.spans.Tracer("carrel"))
+	return nil
+}
+
+// spanExporter sends spans, and has no errors of its own.
+type spanExporter struct {
+	sdk.SpanExporter
+	sending
+}
+
+// ExportSpans implements the SDK's SpanExporter.
+func (e spanExporter) ExportSpans(ctx context.Context, spans []sdk.ReadOnlySpan) error {
+	e.send(ctx, "traces", func(ctx context.Context) error { return e.SpanExporter.ExportSpans(ctx, spans) })
+	return nil
+}
+
+func (x *Export) openMeters(ctx context.Context, c ExportConfig, who *resource.Resource, m *Metrics, s sending) error {
+	exporter, err := otlpmetrichttp.New(ctx,
+		otlpmetrichttp.WithEndpointURL(c.Metrics.URL), otlpmetrichttp.WithHeaders(c.Metrics.Headers),
+		otlpmetrichttp.WithCompression(otlpmetrichttp.GzipCompression), otlpmetrichttp.WithTimeout(sendWithin),
+		// The next figures hold these too.
+		otlpmetrichttp.WithRetry(otlpmetrichttp.RetryConfig{}))
+	if err != nil {
+		return err
+	}
+	x.meters = metric.NewMeterProvider(metric.WithResource(who), metric.WithReader(metric.NewPeriodicReader(
+		meterExporter{exporter, s}, metric.WithInterval(c.MetricsEvery), metric.WithTimeout(sendWithin),
+		metric.WithProducer(bridge.NewMetricProducer(bridge.WithGatherer(m.registry))))))
+	return nil
+}
+
+// meterExporter sends figures, and has no errors of its own.
+type meterExporter struct {
+	metric.Exporter
+	sending
+}
+
+// Export implements the SDK's Exporter.
+func (e meterExporter) Export(ctx context.Context, figures *metricdata.ResourceMetrics) error {
+	e.send(ctx, "metrics", func(ctx context.Context) error { return e.Exporter.Export(ctx, figures) })
+	return nil
+}
+
+// Tracing makes the spans that are sent; nil where none are.
+func (x *Export) Tracing() *Tracing {
+	if x == nil {
+		return nil
+	}
+	return x.tracing
+}
+
+// Close sends what is left, as far as that can be done in a short time.
+func (x *Export) Close(ctx context.Context) {
+	if x == nil {
+		return
+	}
+	defer x.stop()
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), flushWithin)
+	defer cancel()
+	var both sync.WaitGroup
+	var spans, meters error
+	if x.spans != nil {
+		both.Go(func() { spans = x.spans.Shutdown(ctx) })
+	}
+	if x.meters != nil {
+		both.Go(func() { meters = x.meters.Shutdown(ctx) })
+	}
+	both.Wait()
+	if err := errors.Join(spans, meters); err != nil {
+		x.log.WarnContext(ctx, "not all telemetry was sent at the end", "error", err)
+	}
+}

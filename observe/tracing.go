@@ -1,0 +1,255 @@
+package observe
+
+import (
+	"context"
+	"net/http"
+	"sync/atomic"
+	"time"
+
+	"go.opentelemetry.io/otel/attribute"
+	"go.opentelemetry.io/otel/codes"
+	"go.opentelemetry.io/otel/propagation"
+	"go.opentelemetry.io/otel/trace"
+)
+
+// maxCalls is how many calls of the store and statements are told of one piece
+// of work: a fan-out to ten thousand libraries would fill a trace that nobody
+// can read. How many there were stands in the span of the whole.
+const maxCalls = 200
+
+// maxName bounds the name of an operation, in bytes: it is the one thing in a
+// span that a client has written.
+const maxName = 100
+
+// Tracing makes spans of what a process does. None of them holds a text of a
+// request but the operation's name, nor an id, nor a message of an error. A nil
+// *Tracing makes none.
+type Tracing struct {
+	tracer  trace.Tracer
+	changes *changeSpans
+}
+
+// newTracing makes spans with the tracer.
+func newTracing(tracer trace.Tracer) *Tracing {
+	return &Tracing{tracer: tracer, changes: newChangeSpans(maxChangeSpans)}
+}
+
+// recorded is a span that will be sent, with the count of what was told below
+// it. Calls of the store make spans of their own only below one of these.
+type recorded struct {
+	trace.Span
+	calls *atomic.Int64
+}
+
+// recordedIn is the span of ctx, where it will be sent.
+func recordedIn(ctx context.Context) (*recorded, bool) {
+	r, ok := trace.SpanFromContext(ctx).(*recorded)
+	return r, ok
+}
+
+// begin starts a span, and gives the context of what is done within it.
+func (t *Tracing) begin(ctx context.Context, name string, options ...trace.SpanStartOption) (context.Context, trace.Span) {
+	ctx, span := t.tracer.Start(ctx, name, options...)
+	if !span.IsRecording() {
+		return ctx, span
+	}
+	r := &recorded{Span: span, calls: new(atomic.Int64)}
+	return trace.ContextWithSpan(ctx, r), r
+}
+
+// Transports of an operation, as spans tell them.
+const (
+	TransportHTTP   = "http"
+	TransportEvents = "events"
+	TransportSocket = "socket"
+)
+
+// Operation is the span of an operation. A nil one is told nowhere.
+type Operation struct {
+	span   trace.Span
+	method string
+}
+
+// Outcome is what is known of an operation at its end.
+type Outcome struct {
+	// Type is query, mutation or subscription, and Name that of the operation;
+	// both are empty where it was not known.
+	Type, Name string
+	Transport  string
+	Code       string // OK, or the API's code of the first error
+	Status     int    // of the HTTP answer; 0: it has none of its own
+	Cost       int    // of the document, with its variables
+	Events     int    // that a subscription has told
+}
+
+// Request begins the span of an operation that a request asks for, and takes
+// over the trace that its caller is in. Of what callers send only that much is
+// believed: their tracestate and baggage are texts that anybody may write.
+func (t *Tracing) Request(ctx context.Context, r *http.Request) (context.Context, *Operation) {
+	if t == nil {
+		return ctx, nil
+	}
+	ctx = propagation.TraceContext{}.Extract(ctx, parentAlone(r.Header))
+	ctx, span := t.begin(ctx, "request", trace.WithSpanKind(trace.SpanKindServer))
+	return ctx, &Operation{span: span, method: r.Method}
+}
+
+// Message begins the span of an operation that came over the socket which
+// opening has opened. A socket lives for long, so its operations have traces of
+// their own, which refer to the one it was opened in.
+func (t *Tracing) Message(ctx context.Context, opening http.Header) (context.Context, *Operation) {
+	if t == nil {
+		return ctx, nil
+	}
+	options := []trace.SpanStartOption{trace.WithNewRoot(), trace.WithSpanKind(trace.SpanKindServer)}
+	from := trace.SpanContextFromContext(propagation.TraceContext{}.Extract(ctx, parentAlone(opening)))
+	if from.IsValid() {
+		options = append(options, trace.WithLinks(trace.Link{SpanContext: from}))
+	}
+	ctx, span := t.begin(ctx, "request", options...)
+	return ctx, &Operation{span: span}
+}
+
+// Apart is ctx for work whose calls of the store are not told one by one: that
+// of a subscription goes on for as long as the subscription. What is logged
+// still names the trace.
+func Apart(ctx context.Context) context.Context {
+	if r, ok := recordedIn(ctx); ok {
+		return trace.ContextWithSpanContext(ctx, r.SpanContext())
+	}
+	return ctx
+}
+
+// End ends the span and says what became of the operation.
+func (o *Operation) End(out Outcome) {
+	if o == nil {
+		return
+	}
+	defer o.span.End()
+	r, ok := o.span.(*recorded)
+	if !ok {
+		return
+	}
+	attrs := append(make([]attribute.KeyValue, 0, 9), attribute.String("carrel.code", out.Code), attribute.String("carrel.transport", out.Transport))
+	if out.Type != "" {
+		o.span.SetName(out.Type)
+		attrs = append(attrs, attribute.String("graphql.operation.type", out.Type), attribute.Int("carrel.cost", out.Cost))
+	}
+	if out.Name != "" {
+		attrs = append(attrs, attribute.String("graphql.operation.name", out.Name[:min(len(out.Name), maxName)]))
+	}
+	if o.method != "" {
+		attrs = append(attrs, attribute.String("http.request.method", knownMethod(o.method)))
+	}
+	if out.Status != 0 {
+		attrs = append(attrs, attribute.Int("http.response.status_code", out.Status))
+	}
+	if out.Type == "subscription" {
+		attrs = append(attrs, attribute.Int("carrel.events", out.Events))
+	}
+	if calls := r.calls.Load(); calls > 0 {
+		attrs = append(attrs, attribute.Int64("carrel.store_calls", calls))
+	}
+	o.span.SetAttributes(attrs...)
+	if failures[out.Code] {
+		o.span.SetStatus(codes.Error, "")
+	}
+}
+
+// failures are the codes that tell of the service, not of the client.
+var failures = map[string]bool{
+	"INTERNAL_SERVER_ERROR": true, "UNAVAILABLE": true, "TIMEOUT": true, "CONTENTION": true, "OUTCOME_UNKNOWN": true,
+}
+
+// knownMethod is a method that may stand in a span: others are texts of clients.
+func knownMethod(method string) string {
+	if method == http.MethodGet || method == http.MethodPost {
+		return method
+	}
+	return "_OTHER"
+}
+
+// storeCall begins the span of a call of the store, below one that is recorded;
+// nil where it is not to be told.
+func (t *Tracing) storeCall(ctx context.Context, method string) (context.Context, trace.Span) {
+	parent, ok := recordedIn(ctx)
+	if !ok || parent.calls.Add(1) > maxCalls {
+		return ctx, nil
+	}
+	ctx, span := t.tracer.Start(ctx, method)
+	r := &recorded{Span: span, calls: parent.calls}
+	return trace.ContextWithSpan(ctx, r), r
+}
+
+// endCall ends the span of a call.
+func endCall(span trace.Span, outcome int) {
+	span.SetAttributes(attribute.String("carrel.outcome", outcomeNames[outcome]))
+	if outcome == callUnknown || outcome == callUnavailable || outcome == callFailed {
+		span.SetStatus(codes.Error, "")
+	}
+	span.End()
+}
+
+// Statement tells of a statement that a store has sent to its cluster within
+// the call of ctx, and that has just ended.
+func (t *Tracing) Statement(ctx context.Context, s Statement) {
+	if t == nil {
+		return
+	}
+	parent, ok := recordedIn(ctx)
+	if !ok || parent.calls.Add(1) > maxCalls {
+		return
+	}
+	ended := time.Now()
+	_, span := t.tracer.Start(ctx, s.Name, trace.WithSpanKind(trace.SpanKindClient), trace.WithTimestamp(ended.Add(-s.Took)), trace.WithAttributes(
+		attribute.String("db.system.name", "cassandra"), attribute.String("carrel.outcome", s.Outcome),
+		attribute.Int("carrel.retries", s.Retries), attribute.Bool("carrel.hedged", s.Hedged)))
+	switch s.Outcome {
+	case "unknown", "unavailable", "timeout", "failed", "busy":
+		span.SetStatus(codes.Error, "")
+	}
+	span.End(trace.WithTimestamp(ended))
+}
+
+// FanOut begins the span of a fan-out that may outlive the mutation of ctx. It
+// refers to the mutations of the others, whose changes it carries too.
+func (t *Tracing) FanOut(ctx context.Context, others []context.Context) (during context.Context, ended func(error)) {
+	if t == nil {
+		return ctx, func(error) {}
+	}
+	var links []trace.Link
+	for _, other := range others {
+		if from := trace.SpanContextFromContext(other); from.IsValid() {
+			links = append(links, trace.Link{SpanContext: from})
+		}
+	}
+	during, span := t.begin(ctx, "fan-out", trace.WithLinks(links...))
+	return during, func(err error) { endWork(span, err) }
+}
+
+// endWork ends the span of work that nobody waits for.
+func endWork(span trace.Span, err error) {
+	if r, ok := span.(*recorded); ok {
+		span.SetAttributes(attribute.Int64("carrel.store_calls", r.calls.Load()))
+		endCall(span, outcomeOf(err))
+		return
+	}
+	span.End()
+}
+
+// parentAlone is a head of which only the traceparent is read.
+type parentAlone http.Header
+
+// Get implements propagation.TextMapCarrier.
+func (p parentAlone) Get(key string) string {
+	if key != "traceparent" {
+		return ""
+	}
+	return http.Header(p).Get(key)
+}
+
+// Set implements propagation.TextMapCarrier; nothing is sent on to anybody.
+func (parentAlone) Set(string, string) {}
+
+// Keys implements propagation.TextMapCarrier.
+func (parentAlone) Keys() []string { return []string{"traceparent"} }

@@ -1,0 +1,390 @@
+package observe
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	sdk "go.opentelemetry.io/otel/sdk/trace"
+	"go.opentelemetry.io/otel/sdk/trace/tracetest"
+	"go.opentelemetry.io/otel/trace"
+	"golang.org/x/time/rate"
+
+	"carrel/library"
+)
+
+// tracingOf makes spans of the traces that the sampler chooses, and keeps them.
+func tracingOf(t *testing.T, sampler sdk.Sampler) (*Tracing, *tracetest.SpanRecorder) {
+	kept := tracetest.NewSpanRecorder()
+	provider := sdk.NewTracerProvider(sdk.WithSpanProcessor(kept), sdk.WithSampler(sampler))
+	t.Cleanup(func() {
+		if err := provider.Shutdown(context.WithoutCancel(t.Context())); err != nil {
+			t.Error(err)
+		}
+	})
+	return newTracing(provider.Tracer("test")), kept
+}
+
+// names are those of the spans that have ended, in that order.
+func names(kept *tracetest.SpanRecorder) (all []string) {
+	for _, s := range kept.Ended() {
+		all = append(all, s.Name())
+	}
+	return all
+}
+
+// attributeOf is the value of an attribute of a span.
+func attributeOf(s sdk.ReadOnlySpan, key string) string {
+	for _, a := range s.Attributes() {
+		if string(a.Key) == key {
+			return a.Value.Emit()
+		}
+	}
+	return ""
+}
+
+func request(head ...string) *http.Request {
+	r := httptest.NewRequest("POST", "/graphql", nil)
+	for i := 0; i < len(head); i += 2 {
+		r.Header.Set(head[i], head[i+1])
+	}
+	return r
+}
+
+const calling = "4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7"
+
+func TestWhatIsSampled(t *testing.T) {
+	asked := []string{"Traceparent", "00-" + calling + "-01"}
+	for _, tc := range []struct {
+		name   string
+		ratio  float64
+		bound  int // of what callers may ask for
+		head   []string
+		times  int
+		traces int
+	}{
+		{"all", 1, 0, nil, 5, 5},
+		{"none", 0, 9, nil, 5, 0},
+		{"what a caller has sampled", 0, 9, asked, 5, 5},
+		{"what a caller has sampled, within bounds", 0, 3, asked, 5, 3},
+		{"beyond the bounds the ratio does not count: the trace's id is the caller's", 1, 3, asked, 5, 3},
+		{"not what a caller has left out", 1, 9, []string{"Traceparent", "00-" + calling + "-00"}, 5, 0},
+		{"what is no traceparent begins a trace", 1, 0, []string{"Traceparent", "01-xyz"}, 5, 5},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			tracing, kept := tracingOf(t, sampling(tc.ratio, rate.NewLimiter(0, tc.bound)))
+			for range tc.times {
+				_, op := tracing.Request(t.Context(), request(tc.head...))
+				op.End(Outcome{Type: "query", Code: "OK"})
+			}
+			if got := len(kept.Ended()); got != tc.traces {
+				t.Errorf("%d of %d were sampled, want %d", got, tc.times, tc.traces)
+			}
+		})
+	}
+}
+
+func TestOperationsOverASocketHaveTracesOfTheirOwn(t *testing.T) {
+	tracing, kept := tracingOf(t, sdk.AlwaysSample())
+	for range 2 {
+		_, op := tracing.Message(t.Context(), request("Traceparent", "00-"+calling+"-01").Header)
+		op.End(Outcome{Type: "query", Transport: TransportSocket, Code: "OK"})
+	}
+	spans := kept.Ended()
+	if len(spans) != 2 || spans[0].SpanContext().TraceID() == spans[1].SpanContext().TraceID() {
+		t.Fatalf("%d spans, in one trace or none", len(spans))
+	}
+	for _, s := range spans {
+		if links := s.Links(); s.Parent().IsValid() || len(links) != 1 || links[0].SpanContext.TraceID().String() != calling[:32] {
+			t.Errorf("the span is below %v and refers to %v", s.Parent(), links)
+		}
+	}
+}
+
+func TestFailuresOfTheServiceAreErrors(t *testing.T) {
+	tracing, kept := tracingOf(t, sdk.AlwaysSample())
+	for _, code := range []string{"OK", "BAD_USER_INPUT", "RATE_LIMITED", "UNAVAILABLE", "INTERNAL_SERVER_ERROR", "OUTCOME_UNKNOWN"} {
+		_, op := tracing.Request(t.Context(), request())
+		op.End(Outcome{Type: "query", Name: strings.Repeat("n", 2*maxName), Code: code})
+	}
+	var got []string
+	for _, s := range kept.Ended() {
+		got = append(got, attributeOf(s, "carrel.code")+" "+s.Status().Code.String()+s.Status().Description)
+		if n := len(attributeOf(s, "graphql.operation.name")); n != maxName {
+			t.Errorf("the name has %d bytes", n)
+		}
+	}
+	want := []string{"OK Unset", "BAD_USER_INPUT Unset", "RATE_LIMITED Unset", "UNAVAILABLE Error", "INTERNAL_SERVER_ERROR Error", "OUTCOME_UNKNOWN Error"}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Error(diff)
+	}
+}
+
+// TestSpansOfAStore: calls are below what they are made for, statements below
+// calls, and neither is told without an operation.
+func TestSpansOfAStore(t *testing.T) {
+	tracing, kept := tracingOf(t, sdk.AlwaysSample())
+	store := NewMetrics().Store(cluster{tracing: tracing}, tracing)
+	if _, err := store.Built(t.Context(), "u:acme:ann"); err == nil {
+		t.Fatal("the store has no error")
+	}
+	if n := len(kept.Ended()); n > 0 {
+		t.Errorf("%d spans of calls that nobody has asked for", n)
+	}
+	ctx, op := tracing.Request(t.Context(), request())
+	if _, err := store.Built(ctx, "u:acme:ann"); err == nil {
+		t.Fatal("the store has no error")
+	}
+	if _, err := store.Built(Apart(ctx), "u:acme:ann"); err == nil {
+		t.Fatal("the store has no error")
+	}
+	op.End(Outcome{Type: "query", Code: "OK"})
+	spans := kept.Ended()
+	if diff := cmp.Diff([]string{"built", "Built", "query"}, names(kept)); diff != "" {
+		t.Fatal(diff)
+	}
+	for i, want := range []string{"unavailable Error", "unavailable Error"} {
+		if got := attributeOf(spans[i], "carrel.outcome") + " " + spans[i].Status().Code.String(); got != want {
+			t.Errorf("%s: %s, want %s", spans[i].Name(), got, want)
+		}
+		if spans[i].Parent().SpanID() != spans[i+1].SpanContext().SpanID() {
+			t.Errorf("%s is not below %s", spans[i].Name(), spans[i+1].Name())
+		}
+	}
+	if got := spans[0].EndTime().Sub(spans[0].StartTime()); got != time.Second {
+		t.Errorf("a statement of a second took %s", got)
+	}
+	if got := attributeOf(spans[2], "carrel.store_calls"); got != "2" {
+		t.Errorf("%s calls and statements, want 2", got)
+	}
+}
+
+// cluster is a store that sends a statement for each call, which fails.
+type cluster struct {
+	library.Store
+	tracing *Tracing
+}
+
+func (c cluster) Built(ctx context.Context, _ library.PrincipalID) (bool, error) {
+	c.tracing.Statement(ctx, Statement{Name: "built", Outcome: "unavailable", Took: time.Second})
+	return false, library.Unavailablef(nil, "x")
+}
+
+func TestALargeOperationTellsOfSomeOfItsCalls(t *testing.T) {
+	tracing, kept := tracingOf(t, sdk.AlwaysSample())
+	store := NewMetrics().Store(failing{}, tracing)
+	ctx, op := tracing.Request(t.Context(), request())
+	ctx, ended := tracing.FanOut(ctx, nil)
+	for range maxCalls + 50 {
+		if _, err := store.Built(ctx, "u:acme:ann"); err != nil {
+			t.Fatal(err)
+		}
+	}
+	ended(nil)
+	op.End(Outcome{Type: "mutation", Code: "OK"})
+	spans := kept.Ended()
+	if len(spans) != maxCalls+2 {
+		t.Errorf("%d spans, want %d and two", len(spans), maxCalls)
+	}
+	if got := attributeOf(spans[maxCalls], "carrel.store_calls"); got != fmt.Sprint(maxCalls+50) {
+		t.Errorf("the fan-out tells of %s calls", got)
+	}
+}
+
+// TestAFanOutRefersToTheMutationsItCarries also where one of them is not sampled.
+func TestAFanOutRefersToTheMutationsItCarries(t *testing.T) {
+	tracing, kept := tracingOf(t, sdk.AlwaysSample())
+	first, one := tracing.Request(t.Context(), request())
+	second, two := tracing.Request(t.Context(), request())
+	_, ended := tracing.FanOut(first, []context.Context{second, t.Context()})
+	one.End(Outcome{Type: "mutation", Code: "OK"})
+	two.End(Outcome{Type: "mutation", Code: "OK"})
+	ended(errors.New("x"))
+	walk := kept.Ended()[2]
+	if walk.Name() != "fan-out" || walk.Parent().SpanID() != trace.SpanContextFromContext(first).SpanID() || attributeOf(walk, "carrel.outcome") != "failed" {
+		t.Errorf("%s below %v: %s", walk.Name(), walk.Parent(), attributeOf(walk, "carrel.outcome"))
+	}
+	if links := walk.Links(); len(links) != 1 || links[0].SpanContext.SpanID() != trace.SpanContextFromContext(second).SpanID() {
+		t.Errorf("it refers to %v", links)
+	}
+}
+
+// resuming is a domain that has changes finished.
+type resuming struct{ err error }
+
+func (r resuming) Resume(context.Context, library.InFlight) (bool, error) { return true, r.err }
+func (r resuming) Move(context.Context, library.ContentID) (bool, error)  { return true, r.err }
+func (r resuming) Expire(context.Context, library.Due) (bool, error)      { return true, r.err }
+func (r resuming) RepairEntry(context.Context, library.PrincipalID, library.BucketEntry) error {
+	return r.err
+}
+func (r resuming) Scrub(context.Context, library.ScrubPlace, int) (library.ScrubReport, error) {
+	return library.ScrubReport{Settled: 3}, r.err
+}
+
+func TestWorkInTheBackground(t *testing.T) {
+	tracing, kept := tracingOf(t, sdk.AlwaysSample())
+	store := NewMetrics().Store(deciding{}, tracing)
+	ctx, op := tracing.Request(t.Context(), request())
+	change := library.EntryID{1}
+	if _, err := store.Commit(ctx, &library.ContentCommit{Writer: change}); err != nil {
+		t.Fatal(err)
+	}
+	op.End(Outcome{Type: "mutation", Code: "OUTCOME_UNKNOWN"})
+
+	gone := errors.New("x")
+	s := tracing.Background(resuming{gone})
+	if fenced, err := s.Resume(t.Context(), library.InFlight{ID: change}); !fenced || !errors.Is(err, gone) {
+		t.Errorf("Resume: %v, %v", fenced, err)
+	}
+	if _, err := s.Resume(t.Context(), library.InFlight{ID: library.EntryID{2}}); !errors.Is(err, gone) {
+		t.Error(err)
+	}
+	if moved, err := s.Move(t.Context(), "c:acme:x"); !moved || !errors.Is(err, gone) {
+		t.Errorf("Move: %v, %v", moved, err)
+	}
+	if done, err := s.Expire(t.Context(), library.Due{}); !done || !errors.Is(err, gone) {
+		t.Errorf("Expire: %v, %v", done, err)
+	}
+	if err := s.RepairEntry(t.Context(), "u:acme:ann", library.BucketEntry{}); !errors.Is(err, gone) {
+		t.Error(err)
+	}
+	if report, err := s.Scrub(t.Context(), library.ScrubPlace{}, 1); report.Settled != 3 || !errors.Is(err, gone) {
+		t.Errorf("Scrub: %v, %v", report, err)
+	}
+	if diff := cmp.Diff([]string{"Commit", "mutation", "resume", "resume", "move", "expire", "repair", "scrub"}, names(kept)); diff != "" {
+		t.Fatal(diff)
+	}
+	spans := kept.Ended()
+	if links := spans[2].Links(); len(links) != 1 || links[0].SpanContext.SpanID() != spans[0].SpanContext().SpanID() {
+		t.Errorf("a change is finished without the trace of its mutation: %v", links)
+	}
+	if links := spans[3].Links(); len(links) != 0 {
+		t.Errorf("a change of nobody refers to %v", links)
+	}
+}
+
+// deciding is a store in which every change is applied.
+type deciding struct{ library.Store }
+
+func (deciding) Commit(context.Context, *library.ContentCommit) (library.Verdict, error) {
+	return library.Verdict{Applied: true}, nil
+}
+
+func TestSpansOfChangesAreBounded(t *testing.T) {
+	c := newChangeSpans(3)
+	span := trace.NewSpanContext(trace.SpanContextConfig{TraceID: trace.TraceID{1}, SpanID: trace.SpanID{1}})
+	for i := range 5 {
+		c.keep(library.EntryID{byte(i + 1)}, span)
+	}
+	var kept []byte
+	for i := range 5 {
+		if _, ok := c.take(library.EntryID{byte(i + 1)}); ok {
+			kept = append(kept, byte(i+1))
+		}
+	}
+	if !slices.Equal(kept, []byte{3, 4, 5}) || len(c.spans) != 0 {
+		t.Errorf("kept %v and left %d", kept, len(c.spans))
+	}
+}
+
+func TestWithoutTracingNothingIsDone(t *testing.T) {
+	var none *Tracing
+	ctx := t.Context()
+	if got, op := none.Request(ctx, request()); got != ctx || op != nil {
+		t.Error("a request has another context")
+	}
+	if got, op := none.Message(ctx, nil); got != ctx || op != nil {
+		t.Error("a message has another context")
+	}
+	if got, ended := none.FanOut(ctx, nil); got != ctx {
+		t.Error("a fan-out has another context")
+	} else {
+		ended(nil)
+	}
+	var op *Operation
+	op.End(Outcome{})
+	none.Statement(ctx, Statement{})
+	none.sends(ctx, library.EntryID{})
+	if s := (resuming{}); none.Background(s) != s {
+		t.Error("the background is watched")
+	}
+	var export *Export
+	if export.Tracing() != nil {
+		t.Error("spans are made that nobody sends")
+	}
+	export.Close(ctx)
+}
+
+func TestLinesNameTheirTrace(t *testing.T) {
+	tracing, _ := tracingOf(t, sdk.NeverSample())
+	var b bytes.Buffer
+	log := NewLogger(&b).With("a", 1)
+	log.InfoContext(t.Context(), "without")
+	ctx, _ := tracing.Request(t.Context(), request("Traceparent", "00-"+calling+"-00"))
+	log.InfoContext(ctx, "within")
+	var lines []string
+	for line := range strings.Lines(b.String()) {
+		var l struct {
+			Msg     string
+			A       int
+			TraceID string `json:"trace_id"`
+		}
+		if err := json.Unmarshal([]byte(line), &l); err != nil {
+			t.Fatal(err)
+		}
+		lines = append(lines, fmt.Sprint(l.Msg, " ", l.A, " ", l.TraceID))
+	}
+	if diff := cmp.Diff([]string{"without 1 ", "within 1 " + calling[:32]}, lines); diff != "" {
+		t.Error(diff)
+	}
+}
+
+// TestFailuresToSendAreToldOnceInAWhile: a collector that is away does not fill
+// the log, and what it is told is in no line.
+func TestFailuresToSendAreToldOnceInAWhile(t *testing.T) {
+	var b bytes.Buffer
+	now := time.Unix(0, 0)
+	counted := map[string]int{}
+	l := &exportLog{log: slog.New(slog.NewTextHandler(&b, &slog.HandlerOptions{ReplaceAttr: withoutTime})), now: func() time.Time { return now },
+		secrets: []string{"of the collector"}, count: func(signal, outcome string) { counted[signal+" "+outcome]++ }, failing: map[string]*outage{}}
+	away := errors.New("Bearer of the collector: " + strings.Repeat("x", maxReason))
+	for range 5 {
+		l.ended("traces", away)
+	}
+	l.ended("metrics", nil)
+	now = now.Add(remindEvery)
+	l.ended("traces", away)
+	l.ended("traces", nil)
+	l.ended("traces", nil)
+	l.ended("traces", away)
+	reason := strings.Repeat("x", maxReason-len("Bearer ...: "))
+	want := `level=WARN msg="telemetry could not be sent; what is lost is lost, and it is tried again" signal=traces error="Bearer ...: ` + reason + `..."
+level=WARN msg="telemetry still cannot be sent" signal=traces failures=6 error="Bearer ...: ` + reason + `..."
+level=INFO msg="telemetry is sent again" signal=traces failures=6
+level=WARN msg="telemetry could not be sent; what is lost is lost, and it is tried again" signal=traces error="Bearer ...: ` + reason + `..."
+`
+	if diff := cmp.Diff(want, b.String()); diff != "" {
+		t.Error(diff)
+	}
+	if diff := cmp.Diff(map[string]int{"traces failed": 7, "traces ok": 2, "metrics ok": 1}, counted); diff != "" {
+		t.Error(diff)
+	}
+}
+
+func withoutTime(_ []string, a slog.Attr) slog.Attr {
+	if a.Key == slog.TimeKey {
+		return slog.Attr{}
+	}
+	return a
+}

@@ -1,0 +1,178 @@
+package main
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/hex"
+	"fmt"
+	"log/slog"
+	"maps"
+	"net/url"
+	"os"
+	"runtime/debug"
+	"strconv"
+	"strings"
+	"time"
+
+	"golang.org/x/net/http/httpguts"
+
+	"carrel/observe"
+)
+
+// TelemetryFlags say where traces and metrics are sent. Beside them stand the
+// variables that OpenTelemetry has for all programs, which are the weakest.
+type TelemetryFlags struct {
+	OTLPEndpoint     string        `name:"otlp-endpoint" help:"Collector that takes traces and metrics by OTLP over HTTP, such as http://127.0.0.1:4318; nothing is sent without one." placeholder:"URL"`
+	OTLPHeadersFile  string        `name:"otlp-headers-file" help:"File with headers for the collector, a line each, such as Authorization: Bearer ..." placeholder:"FILE"`
+	OTLPMetricsEvery time.Duration `name:"otlp-metrics-every" help:"How often metrics are sent there; 0s sends none." default:"1m" placeholder:"TIME"`
+	TraceRatio       float64       `name:"trace-ratio" help:"Part of the traces that begin here which is recorded, from 0 to 1. A caller's trace is recorded where the caller has recorded it." default:"0.01" placeholder:"RATIO"`
+}
+
+// collectors are those of traces and of metrics; their URLs are empty where
+// nothing is sent.
+type collectors struct{ traces, metrics observe.Collector }
+
+// collectors finds them in the flags, and then in the variables of OpenTelemetry.
+// No message repeats what may hold a secret.
+func (f *TelemetryFlags) collectors(env func(string) string) (c collectors, err error) {
+	if f.TraceRatio < 0 || f.TraceRatio > 1 {
+		return c, wrongUsage("trace-ratio", strconv.FormatFloat(f.TraceRatio, 'g', -1, 64), "a number from 0 to 1")
+	}
+	if f.OTLPMetricsEvery < 0 || f.OTLPMetricsEvery > 0 && f.OTLPMetricsEvery < time.Second {
+		return c, wrongUsage("otlp-metrics-every", f.OTLPMetricsEvery.String(), "a time of at least 1s, or 0s")
+	}
+	headers, err := f.headersOfFile()
+	if err != nil {
+		return c, err
+	}
+	if strings.EqualFold(env("OTEL_SDK_DISABLED"), "true") && f.OTLPEndpoint == "" {
+		return c, nil
+	}
+	if c.traces, err = f.collector("TRACES", "v1/traces", headers, env); err != nil {
+		return c, err
+	}
+	c.metrics, err = f.collector("METRICS", "v1/metrics", headers, env)
+	return c, err
+}
+
+// collector is the one of a signal.
+func (f *TelemetryFlags) collector(signal, path string, headers map[string]string, env func(string) string) (c observe.Collector, err error) {
+	const prefix = "OTEL_EXPORTER_OTLP_"
+	for _, v := range []struct {
+		key, value string
+		whole      bool // the signal's own: nothing is added to it
+	}{
+		{"otlp-endpoint", f.OTLPEndpoint, false},
+		{prefix + signal + "_ENDPOINT", env(prefix + signal + "_ENDPOINT"), true},
+		{prefix + "ENDPOINT", env(prefix + "ENDPOINT"), false},
+	} {
+		if v.value == "" {
+			continue
+		}
+		at, err := endpoint(v.key, v.value)
+		if err != nil {
+			return c, err
+		}
+		if !v.whole {
+			at = at.JoinPath(path)
+		}
+		c.URL = at.String()
+		break
+	}
+	for _, key := range []string{prefix + signal + "_PROTOCOL", prefix + "PROTOCOL"} {
+		if p := env(key); p != "" && p != "http/protobuf" && c.URL != "" && f.OTLPEndpoint == "" {
+			return c, wrongUsage(key, p, "http/protobuf")
+		}
+	}
+	// The library that sends reads these variables too, and would tell standard
+	// error what is wrong in them, whatever it is.
+	c.Headers = map[string]string{}
+	for _, key := range []string{prefix + "HEADERS", prefix + signal + "_HEADERS"} {
+		if err := addHeaders(c.Headers, key, env(key)); err != nil {
+			return c, err
+		}
+	}
+	maps.Copy(c.Headers, headers)
+	return c, nil
+}
+
+// endpoint reads the address of a collector.
+func endpoint(key, text string) (*url.URL, error) {
+	u, err := url.Parse(text)
+	switch {
+	case err != nil || u.Host == "" || u.Hostname() == "" || u.Scheme != "http" && u.Scheme != "https":
+		if strings.Contains(text, "@") {
+			text = "..."
+		}
+		return nil, wrongUsage(key, text, "http://HOST:PORT or https://HOST:PORT, where a collector takes OTLP over HTTP")
+	case u.User != nil || u.RawQuery != "" || u.Fragment != "":
+		return nil, &usageError{key + ": it takes a URL without user, password and query; what the collector wants to know goes into a header (otlp-headers-file)"}
+	}
+	return u, nil
+}
+
+// headersOfFile are those of the file.
+func (f *TelemetryFlags) headersOfFile() (map[string]string, error) {
+	if f.OTLPHeadersFile == "" {
+		return nil, nil
+	}
+	b, err := os.ReadFile(f.OTLPHeadersFile)
+	if err != nil {
+		return nil, wrongUsage("otlp-headers-file", f.OTLPHeadersFile, "a file that can be read")
+	}
+	headers := map[string]string{}
+	number := 0
+	for line := range strings.Lines(string(b)) {
+		number++
+		if line = strings.TrimSpace(line); line == "" {
+			continue
+		}
+		name, value, ok := strings.Cut(line, ":")
+		if value = strings.TrimSpace(value); !ok || !httpguts.ValidHeaderFieldName(name) || !httpguts.ValidHeaderFieldValue(value) {
+			return nil, &usageError{fmt.Sprintf("otlp-headers-file: line %d of %s is not NAME: VALUE", number, f.OTLPHeadersFile)}
+		}
+		headers[name] = value
+	}
+	return headers, nil
+}
+
+// addHeaders reads a variable as OpenTelemetry has them: name=value,name=value,
+// with percent signs before what cannot stand there.
+func addHeaders(to map[string]string, key, text string) error {
+	if text == "" {
+		return nil
+	}
+	number := 0
+	for pair := range strings.SplitSeq(text, ",") {
+		number++
+		name, value, ok := strings.Cut(pair, "=")
+		value, err := url.PathUnescape(strings.TrimSpace(value))
+		if name = strings.TrimSpace(name); !ok || err != nil || !httpguts.ValidHeaderFieldName(name) || !httpguts.ValidHeaderFieldValue(value) {
+			return &usageError{fmt.Sprintf("%s: header %d of it is not NAME=VALUE, with what is special written as %%XX", key, number)}
+		}
+		to[name] = value
+	}
+	return nil
+}
+
+// openExport begins to send telemetry; it is nil where none is wanted.
+func (c *Config) openExport(ctx context.Context, m *observe.Metrics, log *slog.Logger) (*observe.Export, error) {
+	to, err := c.collectors(os.Getenv)
+	if err != nil || to.traces.URL == "" && to.metrics.URL == "" {
+		return nil, err
+	}
+	host, err := surroundings{hostID: c.HostID}.host()
+	if err != nil {
+		return nil, err
+	}
+	var run [4]byte
+	_, _ = rand.Read(run[:]) // it never fails
+	version := "unknown"
+	if info, ok := debug.ReadBuildInfo(); ok {
+		version = info.Main.Version
+	}
+	return observe.OpenExport(ctx, observe.ExportConfig{
+		Traces: to.traces, Metrics: to.metrics, Ratio: c.TraceRatio, MetricsEvery: c.OTLPMetricsEvery,
+		Host: host, Instance: host + "-" + hex.EncodeToString(run[:]), Version: version, Log: log,
+	}, m)
+}
