@@ -123,6 +123,11 @@ func TestFigures(t *testing.T) {
 	m.Follows(-1)
 	m.Told()
 	m.CutOff()
+	m.Loaded("principals", 7)
+	m.Spent(true, 1.5)
+	m.Spent(false, 1)
+	m.exported("traces", "failed")
+	m.Streams(func() (events, sockets int) { return 4, 9 })
 	m.Journal(func() journal.Stats {
 		return journal.Stats{Entries: 5, Deferred: 2, Oldest: 1500 * time.Millisecond, Lanes: 3, Resumed: 7, Fenced: 1,
 			RepairsAsked: 11, RepairsDropped: 4, RepairsDone: 6, ScrubSteps: 9, ScrubSettled: 8, ScrubMismatches: 10}
@@ -139,8 +144,11 @@ func TestFigures(t *testing.T) {
 		`carrel_followers 2`,
 		`carrel_followers_cut_off_total 1`,
 		`carrel_lanes 3`,
+		`carrel_loader_ids_count{loader="principals"} 1`,
 		`carrel_moves_deferred 2`,
 		`carrel_oldest_change_seconds 1.5`,
+		`carrel_points_total{payer="address"} 1`,
+		`carrel_points_total{payer="viewer"} 1.5`,
 		`carrel_repairs_asked_total 11`,
 		`carrel_repairs_done_total 6`,
 		`carrel_repairs_dropped_total 4`,
@@ -157,6 +165,9 @@ func TestFigures(t *testing.T) {
 		`carrel_store_statements_again_total{statement="read contents",why="retry"} 3`,
 		`carrel_store_statements_under_way 12`,
 		`carrel_store_statements_waiting 13`,
+		`carrel_streams{kind="events"} 4`,
+		`carrel_streams{kind="socket"} 9`,
+		`carrel_telemetry_exports_total{outcome="failed",signal="traces"} 1`,
 	}
 	if diff := cmp.Diff(want, told(t, m, "")); diff != "" {
 		t.Error(diff)
