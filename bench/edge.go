@@ -13,6 +13,8 @@ func edgeSections() []section {
 	return []section{
 		{"transport", measureTransport},
 		{"hostile", measureHostile},
+		{"idle", measureIdle},
+		{"event", measureEvent},
 	}
 }
 

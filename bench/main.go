@@ -62,7 +62,7 @@ func main() {
 	flag.IntVar(&o.updates, "updates", 0, "updates of one item; 100,000 on the embedded store and 50,000 on a cluster when left out")
 	flag.StringVar(&o.only, "only", "", "sections to run, with commas: page,flat,update,import,start")
 	flag.StringVar(&o.profile, "cpuprofile", "", "write a CPU profile of the whole run here")
-	flag.BoolVar(&o.edge, "edge", false, "measure what the edge costs instead; sections: transport,hostile")
+	flag.BoolVar(&o.edge, "edge", false, "measure what the edge costs instead; sections: transport,hostile,idle,event")
 	flag.BoolVar(&o.cluster, "cluster", false, "measure on a real Cassandra instead; sections: page,update,flat,hung")
 	flag.StringVar(&o.hosts, "hosts", "", "with -cluster -serve: the cluster's nodes")
 	flag.StringVar(&o.keyspace, "keyspace", "", "with -cluster -serve: the keyspace")

@@ -12,7 +12,9 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
+	"time"
 
+	"carrel/auth"
 	"carrel/library"
 )
 
@@ -30,6 +32,14 @@ func (o *options) serve(ctx context.Context, dir string, flags ...string) (*serv
 	if err := os.RemoveAll(dir); err != nil {
 		return nil, err
 	}
+	return o.serveAgain(ctx, dir, flags...)
+}
+
+// storeIn is where the store of a folder is.
+func storeIn(dir string) string { return filepath.Join(dir, "store") }
+
+// serveAgain is serve on the store that the folder has, if it has one.
+func (o *options) serveAgain(ctx context.Context, dir string, flags ...string) (*served, error) {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return nil, err
 	}
@@ -39,7 +49,7 @@ func (o *options) serve(ctx context.Context, dir string, flags ...string) (*serv
 	}
 	var err error
 	s.process, err = start(ctx, o.binary, append([]string{"serve", "--listen", "127.0.0.1:0", "--rate-limit", "0",
-		"--store", "pebble:" + filepath.Join(dir, "store"), "--auth-hs256-file", s.secret}, flags...)...)
+		"--store", "pebble:" + storeIn(dir), "--auth-hs256-file", s.secret}, flags...)...)
 	if err != nil {
 		return nil, fmt.Errorf("%w (make build makes %s)", err, o.binary)
 	}
@@ -61,9 +71,29 @@ func (s *served) token(ctx context.Context, user library.PrincipalID) (string, e
 	return strings.TrimSpace(string(token)), err
 }
 
-// allocated is how many bytes the gateway has allocated so far, as its own
-// figures tell.
+// tokens are those of many users, who would take long one by one.
+func (s *served) tokens(users []library.PrincipalID) ([]string, error) {
+	secret, err := auth.ReadSecret(s.secret)
+	if err != nil {
+		return nil, err
+	}
+	tokens := make([]string, len(users))
+	for i, u := range users {
+		tokens[i], err = auth.Mint(secret, auth.Claims{Subject: string(u), IssuedAt: time.Now(), TTL: time.Hour})
+		if err != nil {
+			return nil, err
+		}
+	}
+	return tokens, nil
+}
+
+// allocated is how many bytes the gateway has allocated so far.
 func (s *served) allocated(ctx context.Context) (int64, error) {
+	return s.told(ctx, "go_memstats_alloc_bytes_total")
+}
+
+// told is what the gateway's own figures tell of the name.
+func (s *served) told(ctx context.Context, name string) (int64, error) {
 	r, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://"+s.admin+"/metrics", nil)
 	if err != nil {
 		return 0, err
@@ -75,10 +105,10 @@ func (s *served) allocated(ctx context.Context) (int64, error) {
 	defer answer.Body.Close()
 	lines := bufio.NewScanner(answer.Body)
 	for lines.Scan() {
-		if value, ok := strings.CutPrefix(lines.Text(), "go_memstats_alloc_bytes_total "); ok {
-			bytes, err := strconv.ParseFloat(value, 64)
-			return int64(bytes), err
+		if value, ok := strings.CutPrefix(lines.Text(), name+" "); ok {
+			number, err := strconv.ParseFloat(value, 64)
+			return int64(number), err
 		}
 	}
-	return 0, fmt.Errorf("the figures do not tell what was allocated: %w", lines.Err())
+	return 0, fmt.Errorf("the figures do not tell %s: %w", name, lines.Err())
 }

@@ -1,0 +1,117 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"path/filepath"
+	"slices"
+	"time"
+
+	"carrel/library"
+)
+
+// What an event may take to those who follow one library.
+const (
+	eventSubscribers = 1_000
+	wantedEvent      = 250 * time.Millisecond
+	// eventRounds are fewer than the moves within an hour that make an item a hot
+	// one, whose updates are told in another way.
+	eventRounds = 20
+)
+
+// eventOwner is the owner of the library that all follow.
+func eventOwner(int) library.PrincipalID { return idleOwner(0) }
+
+// measureEvent updates an item, and looks when the last of 1,000 subscribers is
+// told. Their connections are held by this process, on the machine of the
+// gateway: what it takes here to read the events is in the figures.
+func measureEvent(ctx context.Context, o *options, t *table) error {
+	dir := filepath.Join(o.dir, "event")
+	g, err := o.fresh(ctx, storeIn(dir), library.Tuning{})
+	if err != nil {
+		return err
+	}
+	err = parallel(eventSubscribers, func(i int) error { return g.user(ctx, idleOwner(i)) })
+	if err == nil {
+		err = g.shelf(ctx, mediumOwner, smallSize)
+	}
+	if closed := g.close(); err == nil {
+		err = closed
+	}
+	if err != nil {
+		return err
+	}
+	t.title("An update of an item, until the last of %d subscribers to one library is told (the built gateway)", eventSubscribers)
+	for _, w := range ways() {
+		if err := o.measureEventBy(ctx, dir, w, t); err != nil {
+			return fmt.Errorf("%s: %w", w.name, err)
+		}
+	}
+	return nil
+}
+
+// measureEventBy measures subscribers by one way, on a process of their own.
+func (o *options) measureEventBy(ctx context.Context, dir string, w way, t *table) error {
+	s, err := o.serveAgain(ctx, dir)
+	if err != nil {
+		return err
+	}
+	defer s.stop()
+	all, err := s.subscribers(eventSubscribers, max(1, w.sharing), eventOwner)
+	if err != nil {
+		return err
+	}
+	p := &publisher{served: s, token: all[0].token, item: fmt.Sprintf("told-%d", w.sharing), told: make(chan telling, eventSubscribers)}
+	p.audience, err = gather(ctx, s, w, all, p.hear)
+	if err != nil {
+		return err
+	}
+	defer p.leave()
+	if err := p.create(ctx); err != nil {
+		return err
+	}
+	b := &bystander{served: s}
+	if b.token, err = s.token(ctx, mediumOwner); err != nil {
+		return err
+	}
+	quiet, err := b.askDuring(ctx, func() error { return wait(ctx, 2*time.Second) })
+	if err != nil {
+		return err
+	}
+	var rounds []round
+	busy, err := b.askDuring(ctx, func() (err error) {
+		rounds, err = p.rounds(ctx, eventRounds)
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	// The item of the next way is another one.
+	t.rounds(w, rounds)
+	t.figure("  a page that another one asks for meanwhile", spread(busy))
+	t.figure("  and while nothing happens", spread(quiet))
+	return nil
+}
+
+// rounds adds the rows of one way.
+func (t *table) rounds(w way, rounds []round) {
+	column := func(of func(round) time.Duration) []time.Duration {
+		var ds []time.Duration
+		for _, r := range rounds {
+			ds = append(ds, of(r))
+		}
+		slices.Sort(ds)
+		return ds
+	}
+	last := column(func(r round) time.Duration { return r.last })
+	t.atMost(w.name+", from the sending of the mutation", spread(last), "<= 250 ms", last[len(last)-1] <= wantedEvent)
+	t.figure("  from its answer", spread(column(func(r round) time.Duration { return r.last - r.answered })))
+	t.figure("  to the middle one of the subscribers, from the sending", spread(column(func(r round) time.Duration { return r.middle })))
+	t.figure("  the answer of the mutation", spread(column(func(r round) time.Duration { return r.answered })))
+	t.figure("  CPU of the gateway for an event to one of them", micros(rounds[0].cpu))
+}
+
+// spread is the median and the most of some times in order.
+func spread(ds []time.Duration) string {
+	return fmt.Sprintf("%s, %s", millis(ds[len(ds)/2]), millis(ds[len(ds)-1]))
+}

@@ -1,0 +1,172 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"slices"
+	"strings"
+	"time"
+)
+
+// A publisher changes an item of the library that an audience follows.
+type publisher struct {
+	*served
+	*audience
+	token string
+	item  string // name
+	told  chan telling
+}
+
+// A telling is an event that has come to a subscriber.
+type telling struct {
+	title string
+	at    time.Time
+}
+
+// A round is how long one event took, from the sending of the mutation on.
+type round struct {
+	answered     time.Duration // the mutation
+	middle, last time.Duration // of the subscribers
+	cpu          time.Duration // of the gateway for each subscriber, the mutation included, in the mean of all rounds
+}
+
+// roundWithin ends a round in which somebody is not told.
+const roundWithin = 30 * time.Second
+
+// hear is what each subscriber does with an event.
+func (p *publisher) hear(event []byte) {
+	at := time.Now()
+	_, rest, _ := bytes.Cut(event, []byte(`"title":"`))
+	title, _, _ := bytes.Cut(rest, []byte(`"`))
+	p.told <- telling{string(title), at}
+}
+
+// create makes the item, and waits until all have been told.
+func (p *publisher) create(ctx context.Context) error {
+	const create = `mutation($in:CreateContentInput!){createContent(input:$in){content{id}userErrors{message}}}`
+	_, err := p.publish(ctx, create, "Round 0", map[string]string{"name": p.item, "kind": "NOTE", "title": "Round 0", "visibility": "PUBLIC"})
+	return err
+}
+
+// rounds updates the item some times.
+func (p *publisher) rounds(ctx context.Context, n int) ([]round, error) {
+	const update = `mutation($in:UpdateContentInput!){updateContent(input:$in){content{id}userErrors{message}}}`
+	pid := p.command.Process.Pid
+	before, err := cpuOf(pid)
+	if err != nil {
+		return nil, err
+	}
+	var all []round
+	for i := range n {
+		title := fmt.Sprintf("Round %d", i+1)
+		r, err := p.publish(ctx, update, title, map[string]string{"id": "c:bench:" + p.item, "title": title})
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, r)
+	}
+	after, err := cpuOf(pid)
+	for i := range all {
+		all[i].cpu = (after - before) / time.Duration(n*eventSubscribers)
+	}
+	return all, err
+}
+
+// publish sends a mutation that leaves the item with a title, and waits until
+// each subscriber has been told of it.
+func (p *publisher) publish(ctx context.Context, mutation, title string, in map[string]string) (r round, err error) {
+	answered := make(chan error, 1)
+	sent := time.Now()
+	go func() {
+		err := p.mutate(ctx, body(mutation, map[string]any{"in": in}))
+		r.answered = time.Since(sent)
+		answered <- err
+	}()
+	late := time.NewTimer(roundWithin)
+	defer late.Stop()
+	times := make([]time.Duration, 0, eventSubscribers)
+	for len(times) < eventSubscribers && err == nil {
+		select {
+		case t := <-p.told:
+			if t.title != title {
+				err = fmt.Errorf("a subscriber is told of %q, not %q", t.title, title)
+			}
+			times = append(times, t.at.Sub(sent))
+		case err = <-p.lost:
+		case <-late.C:
+			err = fmt.Errorf("%d of %d subscribers are told within %s", len(times), eventSubscribers, roundWithin)
+		case <-ctx.Done():
+			err = ctx.Err()
+		}
+	}
+	if err = errors.Join(err, <-answered); err != nil {
+		return r, err
+	}
+	r.middle, r.last = middleAndLast(times)
+	return r, nil
+}
+
+func middleAndLast(ds []time.Duration) (middle, last time.Duration) {
+	slices.Sort(ds)
+	return ds[len(ds)/2], ds[len(ds)-1]
+}
+
+// mutate sends a mutation, which has to succeed.
+func (p *publisher) mutate(ctx context.Context, text []byte) error {
+	r, err := newPageRequest(ctx, "http://"+p.served.address+"/graphql", p.token, string(text))
+	if err != nil {
+		return err
+	}
+	answer, err := http.DefaultClient.Do(r)
+	if err != nil {
+		return err
+	}
+	defer answer.Body.Close()
+	got, err := io.ReadAll(answer.Body)
+	if err == nil && !strings.Contains(string(got), `"userErrors":[]`) {
+		err = fmt.Errorf("a mutation is answered by %.300s", got)
+	}
+	return err
+}
+
+// A bystander asks for pages of another library, one at a time.
+type bystander struct {
+	*served
+	token string
+}
+
+// askDuring asks as long as something runs, and tells how long the answers
+// took, in order.
+func (b *bystander) askDuring(ctx context.Context, run func() error) ([]time.Duration, error) {
+	over := make(chan error, 1)
+	go func() { over <- run() }()
+	var took []time.Duration
+	text := pageBody(place{owner: mediumOwner})
+	for {
+		begin := time.Now()
+		if _, err := post(ctx, "http://"+b.address+"/graphql", b.token, text); err != nil {
+			return nil, errors.Join(err, <-over)
+		}
+		took = append(took, time.Since(begin))
+		select {
+		case err := <-over:
+			slices.Sort(took)
+			return took, err
+		default:
+		}
+	}
+}
+
+// wait waits.
+func wait(ctx context.Context, d time.Duration) error {
+	select {
+	case <-ctx.Done():
+		return ctx.Err()
+	case <-time.After(d):
+		return nil
+	}
+}
