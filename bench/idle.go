@@ -13,8 +13,8 @@ import (
 const (
 	idleSubscriptions = 10_000
 	wantedIdle        = 500 << 20
-	// idlePerViewer is what a viewer may have open, by the default limits.
-	idlePerViewer = 50
+	// idlePerViewer is less than a viewer may have open by the default limits.
+	idlePerViewer = 40
 	// idleFor holds one look of each follower after its own standing, and three
 	// of the pings that keep its connection.
 	idleFor = time.Minute

@@ -56,8 +56,19 @@ func (r *rates) account(viewer string, req *http.Request) account {
 	if viewer != "" {
 		return r.viewers.account(viewer)
 	}
-	return r.addresses.account(addressKey(r.address(req)))
+	return r.addresses.account(r.addressOf(req))
 }
+
+// accountOf is account for what outlives its request, which came from an address.
+func (r *rates) accountOf(viewer, address string) account {
+	if viewer != "" {
+		return r.viewers.account(viewer)
+	}
+	return r.addresses.account(address)
+}
+
+// addressOf names the account of the address that a request comes from.
+func (r *rates) addressOf(req *http.Request) string { return addressKey(r.address(req)) }
 
 // address is where a request comes from. What a proxy says counts only where
 // the proxy is trusted; the entries of X-Forwarded-For that trusted proxies

@@ -34,12 +34,12 @@ func wantsSocket(r *http.Request) bool {
 	return ok && r.Method == http.MethodGet && strings.EqualFold(upgrade[0], "websocket")
 }
 
-// socket is one websocket. Its reader is the goroutine that serves it; each
-// operation has one of its own.
+// socket is one websocket. Its reader is a goroutine of its own, and so is each
+// operation; the request that has opened it is over by then, with its buffers.
 type socket struct {
 	handler *Handler
 	conn    *websocket.Conn
-	request *http.Request
+	from    string          // whose account pays where nobody is signed in
 	ctx     context.Context // of the whole socket
 	cancel  context.CancelFunc
 
@@ -58,12 +58,14 @@ type socket struct {
 	running sync.WaitGroup
 }
 
-// serveSocket takes a websocket in and serves it until it ends.
+// serveSocket takes a websocket in, and leaves it to a goroutine that serves it
+// until it ends: what the server keeps for a request, 20 KB and more, is not
+// kept for sockets that are silent for hours.
 func (h *Handler) serveSocket(w http.ResponseWriter, r *http.Request) {
-	ctx, cancel := context.WithCancel(r.Context())
-	defer cancel()
-	s := &socket{handler: h, request: r, ctx: ctx, cancel: cancel, active: map[string]*socketOperation{}}
+	s := &socket{handler: h, from: h.rates.addressOf(r), active: map[string]*socketOperation{}}
+	s.ctx, s.cancel = context.WithCancel(context.WithoutCancel(r.Context()))
 	if refused := s.admit(r); refused != nil {
+		s.cancel()
 		x := h.exchanges.Get().(*exchange)
 		defer h.release(x)
 		x.accepted, x.profile = accepted{media: mediaJSON}, h.profile
@@ -71,23 +73,38 @@ func (h *Handler) serveSocket(w http.ResponseWriter, r *http.Request) {
 		x.send(w, h.zipper)
 		return
 	}
-	defer h.streams.leave(s)
-	conn, err := websocket.Accept(w, r, &websocket.AcceptOptions{
+	conn, err := websocket.Accept(slimWriter{w}, r, &websocket.AcceptOptions{
 		Subprotocols: []string{subprotocol},
 		// Who may connect was decided by admit, with the origins of CORS.
 		InsecureSkipVerify: true,
 		CompressionMode:    websocket.CompressionDisabled,
 	})
-	if err != nil {
-		return // Accept has answered
+	if err != nil { // Accept has answered
+		s.end()
+		return
 	}
 	s.conn = conn
 	conn.SetReadLimit(-1) // take has the limit
-	if conn.Subprotocol() != subprotocol {
-		s.close(closeSubprotocol, "Subprotocol not acceptable")
-		return
-	}
-	s.serve()
+	go func() {
+		defer s.end()
+		defer func() {
+			if value := recover(); value != nil { // nobody above would
+				s.panicked(value)
+				s.close(websocket.StatusInternalError, "Internal error")
+			}
+		}()
+		if conn.Subprotocol() != subprotocol {
+			s.close(closeSubprotocol, "Subprotocol not acceptable")
+			return
+		}
+		s.serve()
+	}()
+}
+
+// end forgets the socket.
+func (s *socket) end() {
+	s.cancel()
+	s.handler.streams.leave(s)
 }
 
 // admit judges the request that opens a socket. A token in its head is good for

@@ -87,7 +87,7 @@ func (s *socket) init(payload []byte) {
 			return
 		}
 		s.caller = caller
-		s.account = s.handler.rates.account(string(caller.User), s.request)
+		s.account = s.handler.rates.accountOf(string(caller.User), s.from)
 	}
 	s.awaitExpiry()
 	s.send("connection_ack", "", nil)
@@ -95,7 +95,7 @@ func (s *socket) init(payload []byte) {
 
 // refuseToken closes the socket as the error of its token asks for.
 func (s *socket) refuseToken(err error) {
-	s.handler.rates.account("", s.request).bill(leastPrice)
+	s.handler.rates.accountOf("", s.from).bill(leastPrice)
 	var fault *library.Error
 	switch {
 	case !errors.As(err, &fault) || fault.Code != library.Unauthenticated && fault.Code != library.Unavailable:

@@ -37,12 +37,13 @@ func (s schema) Exec(ctx context.Context) graphql.ResponseHandler {
 	}
 }
 
-// subscribe opens a stream of its own for a subscription.
+// subscribe opens a stream of its own for a subscription. Loaders are made for
+// an event when there is one: a subscription waits for hours, and thousands do.
 func (s schema) subscribe(ctx context.Context) graphql.ResponseHandler {
 	source := newStream(s.root)
-	write := graph.NewExecutableSchema(graph.Config{Resolvers: source}).Exec(s.withLoaders(ctx))
+	write := graph.NewExecutableSchema(graph.Config{Resolvers: source}).Exec(ctx)
 	return func(ctx context.Context) *graphql.Response {
-		return source.event(s.withLoaders(ctx), write)
+		return source.event(ctx, s.withLoaders, write)
 	}
 }
 

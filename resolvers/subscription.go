@@ -46,7 +46,7 @@ func (s *stream) LibraryChanged(ctx context.Context, principalID string, after *
 
 // event answers one event, when it is asked for: rights are those of the moment
 // in which it is written. Nil: there are no more.
-func (s *stream) event(ctx context.Context, write graphql.ResponseHandler) *graphql.Response {
+func (s *stream) event(ctx context.Context, withLoaders func(context.Context) context.Context, write graphql.ResponseHandler) *graphql.Response {
 	if s.over {
 		return nil
 	}
@@ -59,6 +59,7 @@ func (s *stream) event(ctx context.Context, write graphql.ResponseHandler) *grap
 		graphql.AddError(ctx, err)
 		return &graphql.Response{Data: []byte("null")}
 	}
+	ctx = withLoaders(ctx)
 	if placed, ok := change.(*library.LibraryEntryPlaced); ok {
 		dataloader.From(ctx).Items(placed.Edge.Node)
 	}

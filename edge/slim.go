@@ -1,0 +1,48 @@
+package edge
+
+import (
+	"bufio"
+	"errors"
+	"net"
+	"net/http"
+)
+
+// slimBytes are the buffers of a socket, one for each direction. What a client
+// sends, and most events, have less; what has more goes past the buffer.
+const slimBytes = 1 << 10
+
+// slimWriter gives a connection away with buffers of its own size: those of the
+// server have 4 KiB each, and a socket that is silent for hours keeps them.
+type slimWriter struct{ http.ResponseWriter }
+
+// Hijack implements http.Hijacker.
+func (w slimWriter) Hijack() (net.Conn, *bufio.ReadWriter, error) {
+	conn, server, err := http.NewResponseController(w.ResponseWriter).Hijack()
+	if err != nil {
+		return nil, nil, err
+	}
+	early := make([]byte, server.Reader.Buffered())
+	if _, err := server.Read(early); len(early) > 0 && err != nil {
+		return nil, nil, errors.Join(err, conn.Close())
+	}
+	slim := &slimConn{conn, early}
+	return slim, bufio.NewReadWriter(bufio.NewReaderSize(slim, slimBytes), bufio.NewWriterSize(slim, slimBytes)), nil
+}
+
+// slimConn is a connection of which something was read before.
+type slimConn struct {
+	net.Conn
+	early []byte
+}
+
+// Read implements net.Conn.
+func (c *slimConn) Read(b []byte) (int, error) {
+	if len(c.early) == 0 {
+		return c.Conn.Read(b)
+	}
+	n := copy(b, c.early)
+	if c.early = c.early[n:]; len(c.early) == 0 {
+		c.early = nil
+	}
+	return n, nil
+}
