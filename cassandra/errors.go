@@ -98,7 +98,7 @@ func outcomeOf(err error) outcome {
 		return outcomeUnavailable
 	case errors.Is(err, gocql.ErrNoStreams):
 		return outcomeOverloaded
-	case errors.Is(err, gocql.ErrTimeoutNoResponse), errors.Is(err, gocql.ErrTooManyTimeouts):
+	case errors.Is(err, gocql.ErrTimeoutNoResponse), errors.Is(err, gocql.ErrTooManyTimeouts), errors.Is(err, errSilent):
 		return outcomeTimeout
 	case errors.Is(err, gocql.ErrConnectionClosed):
 		return outcomeLost

@@ -57,6 +57,7 @@ func TestErrorsOfTheDriver(t *testing.T) {
 		{"closed session", gocql.ErrSessionClosed, library.Unavailable, "", never},
 		{"no stream free", gocql.ErrNoStreams, library.Unavailable, "", never},
 		{"no response", gocql.ErrTimeoutNoResponse, library.Unavailable, "", maybe},
+		{"a silent node", errSilent, library.Unavailable, "", maybe},
 		{"too many timeouts", gocql.ErrTooManyTimeouts, library.Unavailable, "", maybe},
 		{"closed connection", gocql.ErrConnectionClosed, library.Unavailable, "", maybe},
 		{"end of file", io.EOF, library.Unavailable, "", maybe},

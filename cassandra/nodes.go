@@ -114,6 +114,12 @@ func (n *nodes) Pick(q gocql.ExecutableQuery) gocql.NextHost {
 	})
 }
 
+// isSilent tells of a node by its id.
+func (n *nodes) isSilent(id string) bool {
+	p, known := n.pulses.Load(id)
+	return known && n.silent(p.(*pulse), n.now().UnixNano())
+}
+
 // another tells whether a node other than the one given answers.
 func (n *nodes) another(id string) (found bool) {
 	now := n.now().UnixNano()

@@ -4,6 +4,7 @@ import (
 	"context"
 	"slices"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/gocql/gocql"
@@ -131,5 +132,61 @@ func TestASecondTryAsksAnother(t *testing.T) {
 	n.pass(silence + 1)
 	if got, want := n.order(&try{Context: t.Context(), avoid: "a"}), []string{"c", "a", "b"}; !slices.Equal(got, want) {
 		t.Errorf("the order is %v, want %v", got, want)
+	}
+}
+
+// A conditional write that a silent node has is given up, so that another one
+// can be asked what has become of it, if there is another one.
+func TestGivingUpASilentNode(t *testing.T) {
+	for _, c := range []struct {
+		name    string
+		silent  bool
+		another bool
+		took    time.Duration
+		err     error
+	}{
+		{"the node is silent and another answers", true, true, givesUpAfter, errSilent},
+		{"all are silent", true, false, 5 * time.Second, nil},
+		{"the node is slow with this one alone", false, true, 5 * time.Second, nil},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				n := newThreeNodes(t)
+				n.now = time.Now
+				ctx, end := context.WithCancel(t.Context())
+				defer end()
+				begins := func(h *gocql.HostInfo, answers bool) {
+					n.asked(h)
+					for answers {
+						n.asked(h)
+						select {
+						case <-time.After(silence / 2):
+							n.answered(h)
+						case <-ctx.Done():
+							return
+						}
+					}
+				}
+				go begins(n.a, !c.silent)
+				go begins(n.b, c.another)
+				go begins(n.c, false)
+				began := time.Now()
+				err := (&Store{nodes: n.nodes}).decideBy(ctx, func(ctx context.Context) error {
+					n.Pick(new(gocql.Query).WithContext(ctx))()
+					select {
+					case <-time.After(5 * time.Second):
+						return nil
+					case <-ctx.Done():
+						return ctx.Err()
+					}
+				})
+				if took := time.Since(began); took != c.took || err != c.err {
+					t.Errorf("it ended with %v after %s, want %v after %s", err, took, c.err, c.took)
+				}
+				if err != nil && notApplied(err) {
+					t.Error("it is said not to have been applied")
+				}
+			})
+		})
 	}
 }

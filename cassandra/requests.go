@@ -134,18 +134,57 @@ func (s *Store) writeAll(ctx context.Context, doing string, c *changes) error {
 	return err
 }
 
+// givesUpAfter is how long a conditional write waits for a node that answers
+// nothing at all while others do. It is above the 1.8 s after which a node gives up one that
+// others compete with.
+const givesUpAfter = 2 * time.Second
+
+// errSilent is how a conditional write ends that was given up. It may have been
+// applied, and may still be.
+var errSilent = errors.New("the node has fallen silent")
+
+// decideBy sends a conditional write, once, and gives it up before the driver
+// does where its node hangs: the caller then asks another one whether it was
+// applied, while there is time.
+func (s *Store) decideBy(ctx context.Context, send func(ctx context.Context) error) error {
+	ctx, giveUp := context.WithCancelCause(ctx)
+	defer giveUp(nil)
+	t := &try{Context: ctx}
+	watch := time.NewTimer(givesUpAfter)
+	defer watch.Stop()
+	sent := make(chan error, 1)
+	go func() { sent <- send(t) }()
+	for {
+		select {
+		case err := <-sent:
+			if err != nil && context.Cause(ctx) == errSilent {
+				return errSilent
+			}
+			return err
+		case <-watch.C:
+			if asked := t.asked.Load(); asked != nil && s.nodes.isSilent(*asked) && s.nodes.another(*asked) {
+				giveUp(errSilent)
+			}
+			watch.Reset(silence)
+		}
+	}
+}
+
 // decide applies conditional changes of one partition, all or none. It is sent
 // once: nobody but the caller may repeat it.
 func (s *Store) decide(ctx context.Context, doing string, c *changes) (applied bool, err error) {
 	err = s.request(ctx, doing, func() (sent, error) {
-		b := s.session.NewBatch(gocql.LoggedBatch).WithContext(ctx).RetryPolicy(nil).SerialConsistency(s.serial)
-		b.Cons = s.level
-		b.Entries = c.entries
-		ok, iter, err := s.session.MapExecuteBatchCAS(b, make(map[string]any))
-		if err == nil {
-			err = iter.Close()
-		}
-		applied = ok && err == nil
+		err := s.decideBy(ctx, func(ctx context.Context) error {
+			b := s.session.NewBatch(gocql.LoggedBatch).WithContext(ctx).RetryPolicy(nil).SerialConsistency(s.serial)
+			b.Cons = s.level
+			b.Entries = c.entries
+			ok, iter, err := s.session.MapExecuteBatchCAS(b, make(map[string]any))
+			if err == nil {
+				err = iter.Close()
+			}
+			applied = ok && err == nil
+			return err
+		})
 		return sent{outcome: decisionName(applied, err)}, casFault(doing, err)
 	})
 	return applied, err
@@ -156,9 +195,12 @@ func (s *Store) decide(ctx context.Context, doing string, c *changes) (applied b
 func (s *Store) decideOne(ctx context.Context, doing, stmt string, args ...any) (applied bool, standing map[string]any, err error) {
 	err = s.request(ctx, doing, func() (sent, error) {
 		standing = make(map[string]any)
-		q := s.session.Query(stmt, args...).WithContext(ctx).Consistency(s.level).SerialConsistency(s.serial).RetryPolicy(nil)
-		ok, err := q.MapScanCAS(standing)
-		applied = ok && err == nil
+		err := s.decideBy(ctx, func(ctx context.Context) error {
+			q := s.session.Query(stmt, args...).WithContext(ctx).Consistency(s.level).SerialConsistency(s.serial).RetryPolicy(nil)
+			ok, err := q.MapScanCAS(standing)
+			applied = ok && err == nil
+			return err
+		})
 		return sent{outcome: decisionName(applied, err)}, casFault(doing, err)
 	})
 	return applied, standing, err

@@ -24,6 +24,7 @@ type Store struct {
 	now     func() library.Instant
 	observe func(context.Context, Observation)
 
+	nodes  *nodes
 	gate   *gate
 	hedges *hedges
 	lanes  laneRows
@@ -54,7 +55,7 @@ func Open(ctx context.Context, o Options) (*Store, error) {
 }
 
 func newStore(session *gocql.Session, nodes *nodes, o *Options) *Store {
-	s := &Store{session: session, again: &gocql.SimpleRetryPolicy{NumRetries: 1}, now: o.Now, observe: o.Observe}
+	s := &Store{session: session, nodes: nodes, again: &gocql.SimpleRetryPolicy{NumRetries: 1}, now: o.Now, observe: o.Observe}
 	s.level, s.serial = o.levels()
 	places := orDefault(o.MaxInFlight, defaultMaxInFlight)
 	s.gate = newGate(places, orDefault(o.MaxWaiting, waitingAPlace*places), orDefault(o.Patience, defaultPatience))
