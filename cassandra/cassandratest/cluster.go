@@ -250,14 +250,14 @@ func (c *Cluster) Shutdown(i int) error {
 	return n.end(syscall.SIGTERM, startWithin)
 }
 
-// Pause stops a node's process without ending it: its connections stand, and
-// nothing answers.
+// Pause stops a node's process without ending it: from its return on the
+// connections stand, and nothing answers.
 func (c *Cluster) Pause(i int) error {
 	n, err := c.node(i)
 	if err != nil {
 		return err
 	}
-	return n.signal(syscall.SIGSTOP)
+	return n.pause(startWithin)
 }
 
 // Resume has a paused node go on.

@@ -109,6 +109,9 @@ func TestOneNode(t *testing.T) {
 	if err := c.Pause(0); err != nil {
 		t.Fatal(err)
 	}
+	if stopped, err := paused(c.nodes[0].process.Pid); err != nil || !stopped {
+		t.Errorf("a paused node has stopped: %v, %v", stopped, err)
+	}
 	ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 	defer cancel()
 	if err := s.Query("SELECT v FROM k.t WHERE id = 1").WithContext(ctx).Exec(); err == nil {
@@ -116,6 +119,9 @@ func TestOneNode(t *testing.T) {
 	}
 	if err := c.Resume(0); err != nil {
 		t.Fatal(err)
+	}
+	if stopped, err := paused(c.nodes[0].process.Pid); err != nil || stopped {
+		t.Errorf("a node that goes on has stopped: %v, %v", stopped, err)
 	}
 	var v int
 	run(t, s, "SELECT v FROM k.t WHERE id = 1", &v)

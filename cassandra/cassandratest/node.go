@@ -159,6 +159,27 @@ func (n *node) signal(s syscall.Signal) error {
 	return n.process.Signal(s)
 }
 
+// pause stops the process, and waits until all of it has stopped.
+func (n *node) pause(while time.Duration) error {
+	if err := n.signal(syscall.SIGSTOP); err != nil {
+		return err
+	}
+	limit := time.NewTimer(while)
+	defer limit.Stop()
+	ticks := time.NewTicker(5 * time.Millisecond)
+	defer ticks.Stop()
+	for {
+		if stopped, err := paused(n.process.Pid); err != nil || stopped {
+			return err
+		}
+		select {
+		case <-ticks.C:
+		case <-limit.C:
+			return fmt.Errorf("the node %s does not stop within %s", n.address, while)
+		}
+	}
+}
+
 // end ends the process, if it runs, and waits for it; by force if it takes
 // longer than a while.
 func (n *node) end(s syscall.Signal, while time.Duration) error {
