@@ -53,11 +53,14 @@ func (n *nodes) pulseOf(host *gocql.HostInfo) *pulse {
 // request and answer, those that keep connections alive included.
 func (n *nodes) StreamContext(context.Context) gocql.StreamObserverContext { return n }
 
-// StreamStarted is called when a request is sent.
+// StreamStarted is called when a request is sent. It is noted when before it is
+// noted that it is: between the two the node owes nothing.
 func (n *nodes) StreamStarted(s gocql.ObservedStream) {
-	if p := n.pulseOf(s.Host); p.open.Add(1) == 1 {
+	p := n.pulseOf(s.Host)
+	if p.open.Load() == 0 {
 		p.heard.Store(n.now().UnixNano())
 	}
+	p.open.Add(1)
 }
 
 // StreamFinished is called when its answer comes, however late.

@@ -170,6 +170,7 @@ func TestGivingUpASilentNode(t *testing.T) {
 				go begins(n.a, !c.silent)
 				go begins(n.b, c.another)
 				go begins(n.c, false)
+				synctest.Wait()
 				began := time.Now()
 				err := (&Store{nodes: n.nodes}).decideBy(ctx, func(ctx context.Context) error {
 					n.Pick(new(gocql.Query).WithContext(ctx))()
