@@ -105,6 +105,10 @@ func outcomeOf(err error) outcome {
 	case errors.Is(err, gocql.ErrQueryArgLength), errors.Is(err, gocql.ErrUnsupported), errors.Is(err, gocql.ErrTooManyStmts):
 		return outcomeRefused
 	}
+	var few *gocql.RequestErrUnavailable
+	if errors.As(err, &few) {
+		return outcomeUnavailable
+	}
 	var marshal gocql.MarshalError
 	var unmarshal gocql.UnmarshalError
 	if errors.As(err, &marshal) || errors.As(err, &unmarshal) {
@@ -134,8 +138,8 @@ func outcomeOfCode(code int) outcome {
 }
 
 // notApplied tells whether a conditional write that failed with err was not
-// applied and never will be. Too few replicas are noticed before anything is
-// proposed; every timeout, failure and lost connection may have been after it.
+// applied and never will be. Every timeout, failure and lost connection may have
+// been after it was proposed.
 func notApplied(err error) bool {
 	var mine *library.Error
 	if errors.As(err, &mine) {
@@ -143,7 +147,7 @@ func notApplied(err error) bool {
 	}
 	switch outcomeOf(err) {
 	case outcomeUnavailable:
-		return true
+		return !mayBeOfCommit(err)
 	case outcomeOverloaded:
 		// Our own connections had no place for it. A coordinator says the same
 		// when it has no place for hints, after the write was decided.
@@ -153,4 +157,18 @@ func notApplied(err error) bool {
 		return !errors.As(err, &unmarshal)
 	}
 	return false
+}
+
+// mayBeOfCommit tells whether a node has found too few replicas for making a
+// decision known, rather than for making it. It looks for them before it
+// proposes, at the serial level, and in Cassandra's first variant of Paxos,
+// which is the default, once more after the proposal was accepted, at the level
+// of the write: whoever decides next finds it then, and completes it.
+func mayBeOfCommit(err error) bool {
+	var few *gocql.RequestErrUnavailable
+	if errors.As(err, &few) {
+		return few.Consistency != gocql.Consistency(gocql.Serial) && few.Consistency != gocql.Consistency(gocql.LocalSerial)
+	}
+	var answer gocql.RequestError
+	return errors.As(err, &answer) && answer.Code() == gocql.ErrCodeUnavailable
 }

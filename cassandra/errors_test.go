@@ -32,7 +32,11 @@ func TestErrorsOfTheDriver(t *testing.T) {
 		reason    library.Reason
 		committed bool // a conditional write may have been applied
 	}{
-		{"too few replicas", answered{gocql.ErrCodeUnavailable}, library.Unavailable, "", never},
+		{"too few replicas to propose", &gocql.RequestErrUnavailable{Consistency: gocql.Consistency(gocql.Serial)}, library.Unavailable, "", never},
+		{"too few replicas to propose here", &gocql.RequestErrUnavailable{Consistency: gocql.Consistency(gocql.LocalSerial)}, library.Unavailable, "", never},
+		{"too few replicas to commit", &gocql.RequestErrUnavailable{Consistency: gocql.Quorum}, library.Unavailable, "", maybe},
+		{"too few replicas to commit here", &gocql.RequestErrUnavailable{Consistency: gocql.LocalQuorum}, library.Unavailable, "", maybe},
+		{"too few replicas, for what is not told", answered{gocql.ErrCodeUnavailable}, library.Unavailable, "", maybe},
 		{"bootstrapping", answered{gocql.ErrCodeBootstrapping}, library.Unavailable, "", never},
 		{"overloaded coordinator", answered{gocql.ErrCodeOverloaded}, library.Unavailable, "", maybe},
 		{"write timeout", answered{gocql.ErrCodeWriteTimeout}, library.Unavailable, "", maybe},

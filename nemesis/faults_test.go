@@ -69,7 +69,7 @@ func create(ctx context.Context, s *library.Service, id library.ContentID, key *
 func faultsAt(s step) []fault {
 	all := []fault{loseRequest, loseResponse, lateRequest, lateResponse, cutBefore, cutAfter, stall, dieBefore, dieAfter}
 	if s == stepDecide {
-		all = append(all, answerTimeout, answerRefused, loseAll)
+		all = append(all, answerTimeout, answerFew, answerRefused, loseAll)
 	}
 	return all
 }

@@ -20,6 +20,7 @@ const (
 	cutAfter      fault = "the connection is cut before the response arrives"
 	stall         fault = "all connections stall"
 	answerTimeout fault = "done, and a timeout is answered"
+	answerFew     fault = "done, and too few nodes to make it known are answered"
 	answerRefused fault = "too few nodes, and that is answered"
 	loseAll       fault = "every response is lost"
 	cutAll        fault = "the connection is cut each time"
@@ -254,7 +255,7 @@ func (l *link) requests() {
 		case loseRequest:
 			continue
 		case answerRefused, refuseAll:
-			l.write(l.driver, f.refusal())
+			l.write(l.driver, f.refusal(levelSerial))
 			continue
 		case cutBefore, cutAll:
 			return
@@ -308,6 +309,8 @@ func (l *link) responses() {
 			continue
 		case answerTimeout:
 			f = f.timeout()
+		case answerFew:
+			f = f.refusal(levelQuorum)
 		case cutAfter:
 			return
 		case dieAfter:

@@ -115,11 +115,18 @@ const (
 	codeWriteTimeout = 0x1100
 )
 
-// refusal is the answer of a coordinator that has too few replicas; nothing was begun.
-func (f frame) refusal() frame {
-	b := binary.BigEndian.AppendUint16(errorBody(codeUnavailable), 6) // LOCAL_QUORUM
-	b = binary.BigEndian.AppendUint32(b, 2)                           // wanted
-	return f.answer(binary.BigEndian.AppendUint32(b, 1))              // alive
+// Consistency levels of a data centre. By the level a coordinator tells what it
+// has too few replicas for: to decide, or to make known what was decided.
+const (
+	levelQuorum = 6
+	levelSerial = 9
+)
+
+// refusal is the answer of a coordinator that has too few replicas for a level.
+func (f frame) refusal(level uint16) frame {
+	b := binary.BigEndian.AppendUint16(errorBody(codeUnavailable), level)
+	b = binary.BigEndian.AppendUint32(b, 2)              // wanted
+	return f.answer(binary.BigEndian.AppendUint32(b, 1)) // alive
 }
 
 // timeout is the answer of a coordinator whose replicas were too slow for a
