@@ -1,7 +1,9 @@
 package cassandra
 
 import (
+	"bytes"
 	"context"
+	"slices"
 	"time"
 
 	"github.com/gocql/gocql"
@@ -10,32 +12,23 @@ import (
 )
 
 // What is copied into the tables of compare-and-set is written by
-// compare-and-set too, a partition at a time, under conditions that always
-// hold. So there is no second kind of write whose timestamps could be compared
-// with those of decisions: whatever the clocks say, what stood is replaced,
-// what comes later prevails, and what was tried again is applied once or twice
-// to the same end. A comparison with != holds for a row that does not exist.
-// Where the value itself is compared, a refusal says that it stands already.
+// compare-and-set too, a partition at a time: on nothing at first, and on what
+// stands where that is refused. So there is no second kind of write whose
+// timestamps could be compared with those of decisions; and one that was given
+// up, and comes late all the same, when the store is served already, is refused
+// like any other that rests on a state of before.
 const (
-	restoreContent = assignContentCells + `, writers = ?, unsettled = ? WHERE content_id = ? AND kind = 0 AND key = '~' IF seq != -1`
-	restoreMember  = `UPDATE content SET role = ?, state = ?, mseq = ?, since = ?, left_buckets = ? WHERE content_id = ? AND kind = 1 AND key = ? IF mseq != -1`
-	restoreReply   = `UPDATE content USING TTL ? SET input_hash = ?, answer = ?, until = ? WHERE content_id = ? AND kind = 2 AND key = ? IF until != -1`
+	restoreContent = assignContentCells + `, writers = ?, unsettled = ? WHERE content_id = ? AND kind = 0 AND key = '~' IF seq = ?`
+	holdContent    = `UPDATE content SET seq = ? WHERE content_id = ? AND kind = 0 AND key = '~' IF seq = ?`
+	restoreMember  = `UPDATE content SET role = ?, state = ?, mseq = ?, since = ?, left_buckets = ? WHERE content_id = ? AND kind = 1 AND key = ?`
+	restoreReply   = `UPDATE content USING TTL ? SET input_hash = ?, answer = ?, until = ? WHERE content_id = ? AND kind = 2 AND key = ?`
 
-	restorePrincipal      = assignPrincipalCells + `, writers = ? WHERE principal_id = ? AND kind = 0 AND key = '~' IF seq != -1`
-	restoreGroupMember    = `UPDATE principal SET role = ?, state = ?, mseq = ? WHERE principal_id = ? AND kind = 1 AND key = ? IF mseq != -1`
-	restorePrincipalReply = `UPDATE principal USING TTL ? SET input_hash = ?, answer = ?, until = ? WHERE principal_id = ? AND kind = 2 AND key = ? IF until != -1`
+	restorePrincipal      = assignPrincipalCells + `, writers = ? WHERE principal_id = ? AND kind = 0 AND key = '~' IF seq = ?`
+	holdPrincipal         = `UPDATE principal SET seq = ? WHERE principal_id = ? AND kind = 0 AND key = '~' IF seq = ?`
+	restoreGroupMember    = `UPDATE principal SET role = ?, state = ?, mseq = ? WHERE principal_id = ? AND kind = 1 AND key = ?`
+	restorePrincipalReply = `UPDATE principal USING TTL ? SET input_hash = ?, answer = ?, until = ? WHERE principal_id = ? AND kind = 2 AND key = ?`
 
-	restoreCreation = `UPDATE request USING TTL ? SET input_hash = ?, id = ?, until = ? WHERE key = ? IF id != ''`
-	restoreSetting  = `UPDATE setting SET value = ? WHERE name = ? IF value != ?`
-	restoreBlock    = `UPDATE id_block SET next = ? WHERE host = ? IF next != ?`
-)
-
-// Rows beside the first one of a write need no condition of their own.
-const (
-	restoreMemberBeside      = `UPDATE content SET role = ?, state = ?, mseq = ?, since = ?, left_buckets = ? WHERE content_id = ? AND kind = 1 AND key = ?`
-	restoreReplyBeside       = `UPDATE content USING TTL ? SET input_hash = ?, answer = ?, until = ? WHERE content_id = ? AND kind = 2 AND key = ?`
-	restoreGroupMemberBeside = `UPDATE principal SET role = ?, state = ?, mseq = ? WHERE principal_id = ? AND kind = 1 AND key = ?`
-	restoreGroupReplyBeside  = `UPDATE principal USING TTL ? SET input_hash = ?, answer = ?, until = ? WHERE principal_id = ? AND kind = 2 AND key = ?`
+	replaceSetting = `UPDATE setting SET value = ? WHERE name = ? IF value = ?`
 )
 
 const (
@@ -45,6 +38,9 @@ const (
 	// may have 50 KB and other rows some hundred bytes, so that is far below the
 	// megabytes that are too large for a node.
 	restoreRows = 500
+	// restoreTries is how often a row is put in place of what stands. One is
+	// enough where nobody else uses the store.
+	restoreTries = 3
 )
 
 // PutRows implements library.Archive: one decision for the rows of each
@@ -54,21 +50,25 @@ func (s *Store) PutRows(ctx context.Context, rows []library.ArchivedRow) error {
 	if err := ctx.Err(); err != nil {
 		return notBegun(err)
 	}
-	p := &restoring{store: s, now: s.now(), at: make(map[restorePart]int)}
+	p := &restoring{store: s, now: s.now(), at: make(map[restorePlace]int)}
 	for i := range rows {
 		if err := p.add(&rows[i]); err != nil {
 			return err
 		}
 	}
 	return concurrently(ctx, len(p.parts), restoreWidth, func(ctx context.Context, i int) error {
-		for n := range p.parts[i] {
-			w := &p.parts[i][n]
-			if err := s.patiently(ctx, func() error { return w.send(ctx, s) }); err != nil {
+		for _, w := range p.parts[i] {
+			if err := s.patiently(ctx, func() error { return w.put(ctx, s) }); err != nil {
 				return err
 			}
 		}
 		return nil
 	})
+}
+
+// restore is one write; it may be repeated.
+type restore interface {
+	put(ctx context.Context, s *Store) error
 }
 
 // restoring collects the writes for rows, those of a partition one after the
@@ -77,86 +77,70 @@ type restoring struct {
 	store *Store
 	now   library.Instant
 	parts [][]restore
-	at    map[restorePart]int
+	at    map[restorePlace]int
 }
 
-// restorePart is what rows are put into together: a partition, or a row of the
+// restorePlace is what rows are put into together: a partition, or a row of the
 // days that are listed.
-type restorePart struct{ table, key string }
+type restorePlace struct{ table, key string }
 
-// restore is one write.
-type restore struct {
-	doing string
-	changes
-	// plain is a write without a condition.
-	plain bool
-	// given: the condition is that the value is another one.
-	given bool
-}
-
-// send makes the write; it may be repeated.
-func (w *restore) send(ctx context.Context, s *Store) error {
-	if w.plain {
-		return s.writeAll(ctx, w.doing, &w.changes)
-	}
-	applied, err := s.decide(ctx, w.doing, &w.changes)
-	if err == nil && !applied && !w.given {
-		return &library.Error{Code: library.Internal, Msg: w.doing + ": a condition that always holds was refused"}
-	}
-	return err
-}
-
-// write adds a row to the writes of its partition, with first where it is the
-// first row of a write and with beside otherwise.
-func (p *restoring) write(part restorePart, like restore, first, beside string, args ...any) {
-	at, known := p.at[part]
+// place is the writes of one place, and the last of them.
+func (p *restoring) place(at restorePlace) (n int, last restore) {
+	n, known := p.at[at]
 	if !known {
-		at = len(p.parts)
-		p.at[part] = at
+		n = len(p.parts)
+		p.at[at] = n
 		p.parts = append(p.parts, nil)
 	}
-	n := len(p.parts[at]) - 1
-	if n < 0 || len(p.parts[at][n].entries) == restoreRows {
-		like.doing = "put rows of " + part.table
-		p.parts[at] = append(p.parts[at], like)
-		n, beside = n+1, first
+	if of := p.parts[n]; len(of) > 0 {
+		last = of[len(of)-1]
 	}
-	p.parts[at][n].add(beside, args...)
+	return n, last
 }
 
-// forgotten tells whether a row need not be kept any more.
-func (p *restoring) forgotten(until library.Instant) bool { return until <= p.now }
+// single adds the write of a partition that is one row.
+func (p *restoring) single(w restore) { p.parts = append(p.parts, []restore{w}) }
+
+// partition is the write that takes one more row of a partition of content or
+// of principals. header tells that the row is its header.
+func (p *restoring) partition(t *restoreTable, id string, header bool) *restorePartition {
+	n, last := p.place(restorePlace{t.name, id})
+	w, _ := last.(*restorePartition)
+	if w == nil || header || len(w.others.entries) == restoreRows {
+		w = &restorePartition{table: t, id: id}
+		p.parts[n] = append(p.parts[n], w)
+	}
+	return w
+}
 
 // add adds the write of a row.
 func (p *restoring) add(r *library.ArchivedRow) error {
 	switch {
 	case r.Setting != nil:
-		name, value := r.Setting.Name, notNull(r.Setting.Value)
-		p.write(restorePart{"setting", name}, restore{given: true}, restoreSetting, restoreSetting, value, name, value)
+		p.single((*restoreSetting)(r.Setting))
 	case r.Block != nil:
-		host, next := r.Block.Host, r.Block.Next
-		p.write(restorePart{"id_block", host}, restore{given: true}, restoreBlock, restoreBlock, next, host, next)
+		p.single((*restoreBlock)(r.Block))
 	case r.Creation != nil:
-		if c := r.Creation; !p.forgotten(c.Until) {
-			p.write(restorePart{"request", string(c.Key[:])}, restore{}, restoreCreation, restoreCreation,
-				p.store.timeToLive(c.Until), c.InputHash[:], c.ID, int64(c.Until), c.Key[:])
+		if r.Creation.Until > p.now {
+			p.single((*restoreCreation)(r.Creation))
 		}
 	case r.Due != nil:
 		p.due(*r.Due)
 	case r.Content != nil:
 		h := r.Content
-		p.content(h.ID, restoreContent, restoreContent,
-			append(headerValues(h), writersValue(h.Writers, h.Seq), unsettledValue(h.Unsettled), string(h.ID))...)
+		p.partition(contentTable(), string(h.ID), true).header =
+			append(headerValues(h), writersValue(h.Writers, h.Seq), unsettledValue(h.Unsettled), string(h.ID))
 	case r.Member != nil:
 		m := r.Member
-		p.content(m.Content, restoreMember, restoreMemberBeside, int8(m.Role), memberState(m.Leaving), m.Seq,
-			int64(m.Since), int8(m.Left), string(m.Content), string(m.Principal))
+		p.partition(contentTable(), string(m.Content), false).others.add(restoreMember,
+			int8(m.Role), memberState(m.Leaving), m.Seq, int64(m.Since), int8(m.Left), string(m.Content), string(m.Principal))
 	case r.Principal != nil:
 		h := r.Principal
-		p.principal(h.ID, restorePrincipal, restorePrincipal, append(principalValues(h), writersValue(h.Writers, h.Seq), string(h.ID))...)
+		p.partition(principalTable(), string(h.ID), true).header = append(principalValues(h), writersValue(h.Writers, h.Seq), string(h.ID))
 	case r.GroupMember != nil:
 		m := r.GroupMember
-		p.principal(m.Group, restoreGroupMember, restoreGroupMemberBeside, int8(m.Role), memberState(m.Leaving), m.Seq, string(m.Group), string(m.Principal))
+		p.partition(principalTable(), string(m.Group), false).others.add(restoreGroupMember,
+			int8(m.Role), memberState(m.Leaving), m.Seq, string(m.Group), string(m.Principal))
 	case r.Request != nil:
 		p.reply(r.Request)
 	default:
@@ -165,36 +149,168 @@ func (p *restoring) add(r *library.ArchivedRow) error {
 	return nil
 }
 
-func (p *restoring) content(id library.ContentID, first, beside string, args ...any) {
-	p.write(restorePart{"content", string(id)}, restore{}, first, beside, args...)
-}
-
-func (p *restoring) principal(id library.PrincipalID, first, beside string, args ...any) {
-	p.write(restorePart{"principal", string(id)}, restore{}, first, beside, args...)
-}
-
+// reply adds the write of an answered request, with what is left of its time.
 func (p *restoring) reply(r *library.RequestAt) {
-	if p.forgotten(r.Until) {
+	if r.Until <= p.now {
 		return
 	}
-	args := []any{p.store.timeToLive(r.Until), r.InputHash[:], notNull(r.Answer), int64(r.Until)}
-	if r.Content != "" {
-		p.content(r.Content, restoreReply, restoreReplyBeside, append(args, string(r.Content), requestKey(&r.Key))...)
-		return
+	t, id, stmt := contentTable(), string(r.Content), restoreReply
+	if r.Content == "" {
+		t, id, stmt = principalTable(), string(r.Principal), restorePrincipalReply
 	}
-	p.principal(r.Principal, restorePrincipalReply, restoreGroupReplyBeside, append(args, string(r.Principal), requestKey(&r.Key))...)
+	p.partition(t, id, false).others.add(stmt,
+		p.store.timeToLive(r.Until), r.InputHash[:], notNull(r.Answer), int64(r.Until), id, requestKey(&r.Key))
 }
 
-// due puts a hint as PutDue does: it is judged by the item, so nothing rests on
-// the order of its writes.
+// due adds the write of a hint, as PutDue makes it: it is judged by the item,
+// so nothing rests on the order of its writes.
 func (p *restoring) due(d library.Due) {
 	day, shard := dayOf(d.At), shardOf(d.Content)
-	key := string(duePartOf(day, shard))
-	p.write(restorePart{"due", key}, restore{plain: true}, putDue, putDue, day, shard, int64(d.At), string(d.Content))
-	noted := restorePart{"due_day", day.Format(time.DateOnly)}
-	if _, known := p.at[noted]; !known {
-		p.write(noted, restore{plain: true}, noteDay, noteDay, day)
+	n, last := p.place(restorePlace{"due", string(duePartOf(day, shard))})
+	w, _ := last.(*restoreDues)
+	if w == nil || len(w.entries) == restoreRows {
+		w = new(restoreDues)
+		p.parts[n] = append(p.parts[n], w)
 	}
+	w.add(putDue, day, shard, int64(d.At), string(d.Content))
+	if n, noted := p.place(restorePlace{"due_day", day.Format(time.DateOnly)}); noted == nil {
+		days := new(restoreDues)
+		days.add(noteDay, day)
+		p.parts[n] = append(p.parts[n], days)
+	}
+}
+
+// restoreDues are plain writes of one partition.
+type restoreDues struct{ changes }
+
+func (w *restoreDues) put(ctx context.Context, s *Store) error {
+	return s.writeAll(ctx, "put dues", &w.changes)
+}
+
+// restoreTable is a table whose partitions have a header and other rows.
+type restoreTable struct {
+	name, doing string
+	// restore puts the header where that of a seq stands, and hold writes the seq
+	// that stands, which is how rows are put beside the header.
+	restore, hold string
+	// seq is the one of the header that stands, 0 without one.
+	seq func(ctx context.Context, s *Store, id string) (int64, error)
+}
+
+func contentTable() *restoreTable {
+	return &restoreTable{name: "content", doing: "put a content", restore: restoreContent, hold: holdContent,
+		seq: func(ctx context.Context, s *Store, id string) (int64, error) {
+			rows, err := s.Read(ctx, library.ContentID(id), library.ContentQuery{})
+			if err != nil {
+				return 0, err
+			}
+			return rows.Header.Seq, nil
+		}}
+}
+
+func principalTable() *restoreTable {
+	return &restoreTable{name: "principal", doing: "put a principal", restore: restorePrincipal, hold: holdPrincipal,
+		seq: func(ctx context.Context, s *Store, id string) (int64, error) {
+			rows, err := s.ReadPrincipal(ctx, library.PrincipalID(id), library.PrincipalQuery{})
+			if err != nil {
+				return 0, err
+			}
+			return rows.Header.Seq, nil
+		}}
+}
+
+// restorePartition puts rows of one partition, all or none.
+type restorePartition struct {
+	table  *restoreTable
+	id     string
+	header []any // its values; nil where rows are put beside the one that stands
+	others changes
+}
+
+func (w *restorePartition) put(ctx context.Context, s *Store) error {
+	stmt, values, base := w.table.restore, w.header, int64(0)
+	if values == nil {
+		seq, err := w.table.seq(ctx, s, w.id)
+		if err != nil {
+			return err
+		}
+		stmt, base = w.table.hold, seq
+	}
+	for range restoreTries {
+		if w.header == nil {
+			if base == 0 {
+				return &library.Error{Code: library.Internal, Msg: w.table.doing + ": the header of " + w.id + " comes before its other rows"}
+			}
+			values = []any{base, w.id}
+		}
+		var ch changes
+		ch.add(stmt, append(slices.Clone(values), baseOf(base))...)
+		ch.entries = append(ch.entries, w.others.entries...)
+		applied, standing, err := s.decideOrTell(ctx, w.table.doing, &ch)
+		if err != nil || applied {
+			return err
+		}
+		base, _ = standing["seq"].(int64)
+	}
+	return notAlone(w.table.doing)
+}
+
+// notAlone is what is told where rows change under a copy.
+func notAlone(doing string) error {
+	return &library.Error{Code: library.Conflict, Msg: doing + ": somebody else writes to this store"}
+}
+
+type (
+	restoreSetting  library.SettingRow
+	restoreBlock    library.BlockRow
+	restoreCreation library.Creation
+)
+
+func (w *restoreSetting) put(ctx context.Context, s *Store) error {
+	const doing = "put a setting"
+	for range restoreTries {
+		stands, err := s.FixSetting(ctx, w.Name, w.Value)
+		if err != nil || bytes.Equal(stands, w.Value) {
+			return err
+		}
+		applied, _, err := s.decideOne(ctx, doing, replaceSetting, notNull(w.Value), w.Name, stands)
+		if err != nil || applied {
+			return err
+		}
+	}
+	return notAlone(doing)
+}
+
+func (w *restoreBlock) put(ctx context.Context, s *Store) error {
+	const doing = "put a block"
+	stmt, args := firstBlock, []any{w.Host, w.Next}
+	for range restoreTries {
+		applied, standing, err := s.decideOne(ctx, doing, stmt, args...)
+		if err != nil || applied {
+			return err
+		}
+		next, _ := standing["next"].(int64)
+		if next == w.Next {
+			return nil
+		}
+		stmt, args = nextBlock, []any{w.Next, w.Host, next}
+	}
+	return notAlone(doing)
+}
+
+func (w *restoreCreation) put(ctx context.Context, s *Store) error {
+	c := library.Creation(*w)
+	var replace *library.Creation
+	for range restoreTries {
+		stands, err := s.FixCreation(ctx, c, replace)
+		if err != nil || stands == c {
+			return err
+		}
+		if replace = &stands; stands == (library.Creation{}) {
+			replace = nil // it has been forgotten meanwhile
+		}
+	}
+	return notAlone("put a creation")
 }
 
 // writersValue is a ring of writers as the column has it.

@@ -173,12 +173,20 @@ func (s *Store) decideBy(ctx context.Context, send func(ctx context.Context) err
 // decide applies conditional changes of one partition, all or none. It is sent
 // once: nobody but the caller may repeat it.
 func (s *Store) decide(ctx context.Context, doing string, c *changes) (applied bool, err error) {
+	applied, _, err = s.decideOrTell(ctx, doing, c)
+	return applied, err
+}
+
+// decideOrTell is decide, and gives the columns of the condition as they stand
+// where it was refused; it is empty where there is no row.
+func (s *Store) decideOrTell(ctx context.Context, doing string, c *changes) (applied bool, standing map[string]any, err error) {
+	standing = make(map[string]any)
 	err = s.request(ctx, doing, func() (sent, error) {
 		err := s.decideBy(ctx, func(ctx context.Context) error {
 			b := s.session.NewBatch(gocql.LoggedBatch).WithContext(ctx).RetryPolicy(nil).SerialConsistency(s.serial)
 			b.Cons = s.level
 			b.Entries = c.entries
-			ok, iter, err := s.session.MapExecuteBatchCAS(b, make(map[string]any))
+			ok, iter, err := s.session.MapExecuteBatchCAS(b, standing)
 			if err == nil {
 				err = iter.Close()
 			}
@@ -187,7 +195,7 @@ func (s *Store) decide(ctx context.Context, doing string, c *changes) (applied b
 		})
 		return sent{outcome: decisionName(applied, err)}, casFault(doing, err)
 	})
-	return applied, err
+	return applied, standing, err
 }
 
 // decideOne is decide for one statement, and gives the row whose condition

@@ -105,6 +105,11 @@ func putRows(s *shelf) {
 	h.Title, h.Description, h.ExpiresAt, h.Unsettled, h.Seq = "Another", nil, nil, nil, 8
 	s.put(library.ArchivedRow{Content: &h})
 	s.same("the header put in place of another", s.read(h.ID, library.ContentQuery{}).Header, h)
+	it := s.newItem("stands", library.Public, s.user("a"))
+	it.move()
+	h.ID, h.Seq, h.Writers = it.head.ID, 1, []library.Writer{{Seq: 1, Entry: library.EntryID{1}}}
+	s.put(library.ArchivedRow{Content: &h})
+	s.same("the header put in place of one that was decided", s.read(h.ID, library.ContentQuery{}).Header, h)
 }
 
 func putRowsAgain(s *shelf) {
