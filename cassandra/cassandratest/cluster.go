@@ -160,14 +160,7 @@ func ask(ctx context.Context, address, query string, all bool) error {
 		return err
 	}
 	_ = conn.Close()
-	cfg := gocql.NewCluster(address)
-	cfg.ProtoVersion = 4
-	cfg.Timeout, cfg.ConnectTimeout = 5*time.Second, 5*time.Second
-	cfg.NumConns = 1
-	cfg.Authenticator = gocql.PasswordAuthenticator{Username: "cassandra", Password: "cassandra"}
-	cfg.DisableInitialHostLookup = true
-	cfg.Logger = silent{}
-	session, err := cfg.CreateSession()
+	session, err := connect(address, 5*time.Second)
 	if err != nil {
 		return err
 	}
@@ -177,6 +170,18 @@ func ask(ctx context.Context, address, query string, all bool) error {
 		level = gocql.All
 	}
 	return session.Query(query).WithContext(ctx).Consistency(level).Exec()
+}
+
+// connect connects to one node, which may take a while for each answer.
+func connect(address string, while time.Duration) (*gocql.Session, error) {
+	cfg := gocql.NewCluster(address)
+	cfg.ProtoVersion = 4
+	cfg.Timeout, cfg.ConnectTimeout = while, 5*time.Second
+	cfg.NumConns = 1
+	cfg.Authenticator = gocql.PasswordAuthenticator{Username: "cassandra", Password: "cassandra"}
+	cfg.DisableInitialHostLookup = true
+	cfg.Logger = silent{}
+	return cfg.CreateSession()
 }
 
 // silent keeps what the driver says of nodes that do not answer yet.
@@ -293,8 +298,18 @@ func (c *Cluster) Log(i int) (string, error) {
 	return n.logFile(), nil
 }
 
-// Stop ends all nodes and removes what they have stored. A second call does
-// nothing.
+// Lost tells of nodes that ended by themselves since they were last started:
+// how, and what they said last. It is nil where there are none.
+func (c *Cluster) Lost() error {
+	var errs []error
+	for _, n := range c.nodes {
+		errs = append(errs, n.lost())
+	}
+	return errors.Join(errs...)
+}
+
+// Stop ends all nodes and removes what they have stored; it fails where one had
+// ended by itself. A second call does nothing.
 func (c *Cluster) Stop() error {
 	var errs []error
 	for _, n := range c.nodes {

@@ -148,6 +148,50 @@ func TestOneNode(t *testing.T) {
 	}
 }
 
+// A keyspace goes with its test, and a node that ends although nobody wanted it
+// to is told of, with its last words.
+func TestShared(t *testing.T) {
+	t.Setenv("CASSANDRA_HOSTS", "")
+	var shared Shared
+	hosts := shared.Hosts(t)
+	s := session(t, &Cluster{Hosts: hosts})
+	t.Run("a keyspace that was made", func(t *testing.T) {
+		run(t, s, "CREATE KEYSPACE "+shared.Keyspace(t)+" WITH replication = {'class': 'SimpleStrategy', 'replication_factor': 1}")
+	})
+	t.Run("a keyspace that was not", func(t *testing.T) { shared.Keyspace(t) })
+	var left int
+	if run(t, s, "SELECT count(*) FROM system_schema.keyspaces", &left); left != ownKeyspaces {
+		t.Errorf("there are %d keyspaces instead of Cassandra's own", left)
+	}
+
+	n := shared.cluster.nodes[0]
+	if err := shared.cluster.Lost(); err != nil {
+		t.Errorf("a node that runs is said to be lost: %v", err)
+	}
+	if err := os.WriteFile(filepath.Join(n.dir, "hs_err_pid7.log"), []byte("# SIGSEGV (0xb)\n"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	if err := n.process.Kill(); err != nil {
+		t.Fatal(err)
+	}
+	<-n.ended
+	log := lines(n.logFile())
+	lost, pause, told, again := shared.cluster.Lost(), shared.cluster.Pause(0), shared.tellLost(), shared.tellLost()
+	for name, err := range map[string]error{"Lost": lost, "Pause": pause, "a test": told, "Stop": shared.Stop()} {
+		for _, want := range []string{"ended by itself: signal: killed", string(log[len(log)-1]), "# SIGSEGV (0xb)"} {
+			if err == nil || !strings.Contains(err.Error(), want) {
+				t.Errorf("%s does not tell %q: %v", name, want, err)
+			}
+		}
+	}
+	if again != nil {
+		t.Errorf("another test is told too: %v", again)
+	}
+}
+
+// ownKeyspaces is how many keyspaces system_schema.keyspaces knows on an empty node.
+const ownKeyspaces = 5
+
 // TestThreeNodes: one of three may be gone, whichever it is, and all of them
 // come back in whatever order.
 func TestThreeNodes(t *testing.T) {

@@ -4,12 +4,14 @@ import (
 	"bytes"
 	"context"
 	_ "embed"
+	"errors"
 	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"runtime"
 	"strconv"
+	"sync/atomic"
 	"syscall"
 	"text/template"
 	"time"
@@ -44,6 +46,8 @@ type node struct {
 	address   string
 	process   *os.Process
 	ended     chan struct{} // closed when the process has ended; nil before the first start
+	how       string        // it ended; read after ended is closed
+	wanted    atomic.Bool   // its end is
 }
 
 // settings is what cassandra.yaml is made of.
@@ -115,6 +119,7 @@ func (n *node) start() error {
 	cmd.Dir, cmd.Stdout, cmd.Stderr = n.dir, log, log
 	cmd.SysProcAttr = attributes()
 	started, ended := make(chan error), make(chan struct{})
+	n.wanted.Store(false)
 	go func() {
 		// The kernel ends the node when the thread that started it ends. So that
 		// is a thread of its own, which lives as long as the node.
@@ -125,7 +130,8 @@ func (n *node) start() error {
 		_ = log.Close()
 		started <- err
 		if err == nil {
-			_ = cmd.Wait() // how it ended is in its log
+			_ = cmd.Wait() // its error is the state in other words
+			n.how = cmd.ProcessState.String()
 		}
 	}()
 	if err := <-started; err != nil {
@@ -154,7 +160,7 @@ func (n *node) running() bool {
 // signal sends a signal to the node's process.
 func (n *node) signal(s syscall.Signal) error {
 	if !n.running() {
-		return fmt.Errorf("the node %s does not run", n.address)
+		return errors.Join(fmt.Errorf("the node %s does not run", n.address), n.lost())
 	}
 	return n.process.Signal(s)
 }
@@ -181,8 +187,13 @@ func (n *node) pause(while time.Duration) error {
 }
 
 // end ends the process, if it runs, and waits for it; by force if it takes
-// longer than a while.
+// longer than a while. It fails where the process had ended by itself.
 func (n *node) end(s syscall.Signal, while time.Duration) error {
+	if err := n.lost(); err != nil {
+		n.wanted.Store(true) // it has been told
+		return err
+	}
+	n.wanted.Store(true)
 	if !n.running() {
 		return nil
 	}
@@ -214,30 +225,11 @@ func (n *node) awaitAnswer(ctx context.Context) error {
 		}
 		select {
 		case <-n.ended:
-			return fmt.Errorf("the node %s ended before it answered: %s", n.address, n.lastError())
+			n.wanted.Store(true) // it has been told
+			return fmt.Errorf("the node %s ended before it answered (%s): %s", n.address, n.how, n.lastError())
 		case <-ctx.Done():
 			return fmt.Errorf("the node %s did not answer in time (%w): %s", n.address, err, n.lastError())
 		case <-ticks.C:
 		}
 	}
-}
-
-// lastError is the last line of the node's log that tells an error, or its
-// last line.
-func (n *node) lastError() string {
-	text, err := os.ReadFile(n.logFile())
-	if err != nil {
-		return err.Error()
-	}
-	last := ""
-	lines := bytes.Split(bytes.TrimSpace(text), []byte("\n"))
-	for _, line := range lines {
-		if bytes.Contains(line, []byte("ERROR")) || bytes.Contains(line, []byte("Exception")) {
-			last = string(line)
-		}
-	}
-	if last == "" {
-		last = string(lines[len(lines)-1])
-	}
-	return last
 }
