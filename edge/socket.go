@@ -11,6 +11,7 @@ import (
 	"github.com/coder/websocket"
 
 	"carrel/auth"
+	"carrel/observe"
 )
 
 // subprotocol is the one that sockets speak, that of the npm package graphql-ws.
@@ -39,7 +40,8 @@ func wantsSocket(r *http.Request) bool {
 type socket struct {
 	handler *Handler
 	conn    *websocket.Conn
-	from    string          // whose account pays where nobody is signed in
+	from    string // whose account pays where nobody is signed in
+	origin  observe.Origin
 	ctx     context.Context // of the whole socket
 	cancel  context.CancelFunc
 
@@ -62,7 +64,7 @@ type socket struct {
 // until it ends: what the server keeps for a request, 20 KB and more, is not
 // kept for sockets that are silent for hours.
 func (h *Handler) serveSocket(w http.ResponseWriter, r *http.Request) {
-	s := &socket{handler: h, from: h.rates.addressOf(r), active: map[string]*socketOperation{}}
+	s := &socket{handler: h, from: h.rates.addressOf(r), origin: observe.OriginOf(r.Context(), r.Header), active: map[string]*socketOperation{}}
 	s.ctx, s.cancel = context.WithCancel(context.WithoutCancel(r.Context()))
 	if refused := s.admit(r); refused != nil {
 		s.cancel()
@@ -89,7 +91,7 @@ func (h *Handler) serveSocket(w http.ResponseWriter, r *http.Request) {
 		defer s.end()
 		defer func() {
 			if value := recover(); value != nil { // nobody above would
-				s.panicked(value)
+				s.panicked(s.ctx, value)
 				s.close(websocket.StatusInternalError, "Internal error")
 			}
 		}()

@@ -20,7 +20,7 @@ type socketOperation struct {
 // start prepares an operation, as a request by POST would be, and runs it.
 func (s *socket) start(id string, payload []byte) {
 	h := s.handler
-	ctx, span := h.tracing.Message(s.ctx, s.request.Header)
+	ctx, span := h.tracing.Message(s.ctx, s.origin)
 	if refused := s.account.begin(); refused != nil {
 		s.refuseUnrun(id, refused, span)
 		return

@@ -94,17 +94,24 @@ func (t *Tracing) Request(ctx context.Context, r *http.Request) (context.Context
 	return ctx, &Operation{span: span, method: r.Method}
 }
 
-// Message begins the span of an operation that came over the socket which
-// opening has opened. A socket lives for long, so its operations have traces of
-// their own, which refer to the one it was opened in.
-func (t *Tracing) Message(ctx context.Context, opening http.Header) (context.Context, *Operation) {
+// Origin is the trace in which a socket was opened, if there was one.
+type Origin struct{ span trace.SpanContext }
+
+// OriginOf reads it from the head of the request that opens a socket.
+func OriginOf(ctx context.Context, opening http.Header) Origin {
+	return Origin{trace.SpanContextFromContext(propagation.TraceContext{}.Extract(ctx, parentAlone(opening)))}
+}
+
+// Message begins the span of an operation that came over a socket. A socket
+// lives for long, so its operations have traces of their own, which refer to the
+// one it was opened in.
+func (t *Tracing) Message(ctx context.Context, from Origin) (context.Context, *Operation) {
 	if t == nil {
 		return ctx, nil
 	}
 	options := []trace.SpanStartOption{trace.WithNewRoot(), trace.WithSpanKind(trace.SpanKindServer)}
-	from := trace.SpanContextFromContext(propagation.TraceContext{}.Extract(ctx, parentAlone(opening)))
-	if from.IsValid() {
-		options = append(options, trace.WithLinks(trace.Link{SpanContext: from}))
+	if from.span.IsValid() {
+		options = append(options, trace.WithLinks(trace.Link{SpanContext: from.span}))
 	}
 	ctx, span := t.begin(ctx, "request", options...)
 	return ctx, &Operation{span: span}

@@ -97,7 +97,7 @@ func TestWhatIsSampled(t *testing.T) {
 func TestOperationsOverASocketHaveTracesOfTheirOwn(t *testing.T) {
 	tracing, kept := tracingOf(t, sdk.AlwaysSample())
 	for range 2 {
-		_, op := tracing.Message(t.Context(), request("Traceparent", "00-"+calling+"-01").Header)
+		_, op := tracing.Message(t.Context(), OriginOf(t.Context(), request("Traceparent", "00-"+calling+"-01").Header))
 		op.End(Outcome{Type: "query", Transport: TransportSocket, Code: "OK"})
 	}
 	spans := kept.Ended()
@@ -304,7 +304,7 @@ func TestWithoutTracingNothingIsDone(t *testing.T) {
 	if got, op := none.Request(ctx, request()); got != ctx || op != nil {
 		t.Error("a request has another context")
 	}
-	if got, op := none.Message(ctx, nil); got != ctx || op != nil {
+	if got, op := none.Message(ctx, Origin{}); got != ctx || op != nil {
 		t.Error("a message has another context")
 	}
 	if got, ended := none.FanOut(ctx, nil); got != ctx {
