@@ -17,9 +17,10 @@ const (
 	// resumeWithin is how old the reading may be that a follower resumes from.
 	resumeWithin = time.Hour
 	// ChangesKept is how long a store keeps changes at least: for the oldest
-	// resumption, whose cursor tells the minute it was read in, the overlap, and
-	// a little for the time that reading them takes.
-	ChangesKept = resumeWithin + 2*changesOverlap + 3*time.Minute
+	// resumption, whose cursor tells the minute it was read in, or that of the
+	// full look before, the overlap, and a little for the time that reading them
+	// takes.
+	ChangesKept = resumeWithin + readUnit + fullLookEvery + changesOverlap + 2*time.Minute
 )
 
 // Buckets is a set of buckets.

@@ -44,7 +44,8 @@ type feed struct {
 	followers []*Following
 	// seen are the states that were passed on.
 	seen recent[passed]
-	// upTo and full are when the last look and the last full look began.
+	// upTo and full are when the last look and the last full look began; 0 where
+	// there are no others to look for.
 	upTo, full Instant
 }
 
@@ -117,6 +118,8 @@ func (fs *feeds) leave(f *Following) {
 }
 
 // pass passes a change on, unless one that told as much was passed on before.
+// What others have written up to the last full look was passed on; that is what
+// the cursor of an event may stand for at most.
 func (fd *feed) pass(c Change) {
 	fd.mu.Lock()
 	defer fd.mu.Unlock()
@@ -129,8 +132,27 @@ func (fd *feed) pass(c Change) {
 		now = passed{was.mts, was.left | c.Left}
 	}
 	fd.seen.put(c.Content, now)
+	fd.bound(&c)
 	for _, f := range fd.followers {
-		f.offer(c)
+		f.offer(f.news(c))
+	}
+}
+
+// passUpdate passes an update in place on. No library shows it, so it is not
+// what the change that brings it there has to be compared with.
+func (fd *feed) passUpdate(key ChangeKey) {
+	fd.mu.Lock()
+	defer fd.mu.Unlock()
+	c := Change{ChangeKey: ChangeKey{At: key.At, Content: key.Content}}
+	fd.bound(&c)
+	for _, f := range fd.followers {
+		f.offer(news{Change: c, updated: key.MTS})
+	}
+}
+
+func (fd *feed) bound(c *Change) {
+	if fd.full != 0 {
+		c.At = min(c.At, fd.full)
 	}
 }
 

@@ -51,11 +51,12 @@ type Following struct {
 	global  bool
 	bucket  Bucket
 	asOwner bool
+	members []PrincipalID // whose rows are read with an item, as of a reading
 	feed    *feed
 
 	mu      sync.Mutex
 	queue   []ContentID // that wait to be told
-	waiting map[ContentID]Change
+	waiting map[ContentID]news
 	most    int
 	more    Latch // opens with the next change; nil where nobody waits
 	cut     error // why nothing more is told
@@ -68,8 +69,14 @@ type Following struct {
 
 // tale is what a follower was told of an item last.
 type tale struct {
-	mts    Instant
 	placed bool
+	// state is that of the header as it was told; enforced is the newest that was
+	// told when it stood in the library, which may be older: until then a page
+	// may leave the item out, so it is told once more.
+	state, enforced Instant
+	// back is a state, newer than one told as removed, in which the item stood in
+	// the bucket again. A page may have shown it meanwhile.
+	back Instant
 }
 
 // Follow begins to follow a library: what happens in the bucket that v reads,
@@ -85,11 +92,13 @@ func (s *Service) Follow(ctx context.Context, v *Viewer, principal string, after
 	if err != nil {
 		return nil, err
 	}
-	f := &Following{s: s, owner: owner, user: v.User, admin: v.Admin, global: v.GlobalAdmin,
-		most: queueMost, waiting: map[ContentID]Change{}, told: recent[tale]{most: toldMost}}
-	if f.bucket, f.asOwner, err = s.bucketAndWhy(ctx, v, h); err != nil {
+	r, err := s.startReading(ctx, v, h, &LibraryQuery{})
+	if err != nil {
 		return nil, err
 	}
+	f := &Following{s: s, owner: owner, user: v.User, admin: v.Admin, global: v.GlobalAdmin,
+		bucket: r.bucket, asOwner: r.asOwner, members: r.members,
+		most: queueMost, waiting: map[ContentID]news{}, told: recent[tale]{most: toldMost}}
 	since := Instant(0)
 	if after != nil {
 		if since, err = f.readAt(*after); err != nil {
@@ -131,8 +140,13 @@ func (f *Following) readAt(cursor string) (Instant, error) {
 	if err != nil {
 		return 0, err
 	}
-	if p.Read == 0 || p.Read < s.changesSince || p.Read < s.now().Add(-resumeWithin-readUnit) {
+	now := s.now()
+	if p.Read == 0 || p.Read < s.changesSince || p.Read < now.Add(-resumeWithin-readUnit-fullLookEvery) {
 		return 0, resync("this cursor was read too long ago to tell what was missed since")
+	}
+	if p.Read > now.Add(changesOverlap) {
+		// A clock has gone back: what was changed since stands before this time.
+		return 0, resync("this cursor was read later than it is now")
 	}
 	return p.Read, nil
 }
@@ -178,22 +192,6 @@ func (f *Following) join(ctx context.Context) error {
 	return nil
 }
 
-// catchUp has what was missed be told before anything that has come since: a
-// cursor stands for everything up to it.
-func (f *Following) catchUp(missed []Change) {
-	f.mu.Lock()
-	come, waiting := f.queue, f.waiting
-	f.queue, f.waiting = nil, map[ContentID]Change{}
-	f.most += len(missed)
-	f.mu.Unlock()
-	for _, c := range missed {
-		f.offer(c)
-	}
-	for _, id := range come {
-		f.offer(waiting[id])
-	}
-}
-
 // missed are the changes since an instant, one an item, in order of the last
 // one of each.
 func (f *Following) missed(ctx context.Context, from Instant) ([]Change, error) {
@@ -218,67 +216,20 @@ func (f *Following) missed(ctx context.Context, from Instant) ([]Change, error) 
 	return missed, nil
 }
 
-// offer has the follower be told of a change, in its turn. What waits already
-// of the same item is told with it.
-func (f *Following) offer(c Change) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	if f.cut != nil {
-		return
-	}
-	if was, waits := f.waiting[c.Content]; waits {
-		c.MTS, c.Left, c.At = max(c.MTS, was.MTS), c.Left|was.Left, min(c.At, was.At)
-	} else if len(f.queue) >= f.most {
-		f.cut = &Error{Code: Exhausted, Reason: ReasonSlow, RetryAfter: 1,
-			Msg: "too much has happened that was not taken yet: resume after the last cursor that was told"}
-		f.queue, f.waiting = nil, nil
-		f.s.watch.CutOff()
-	} else {
-		f.queue = append(f.queue, c.Content)
-	}
-	if f.cut == nil {
-		f.waiting[c.Content] = c
-	}
-	if f.more != nil {
-		f.more.Open()
-		f.more = nil
-	}
-}
-
-// next takes the change that has waited longest. Where there is none it gives
-// the latch that opens with the next one.
-func (f *Following) next() (c Change, more Latch, err error) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	switch {
-	case f.cut != nil:
-		return c, nil, f.cut
-	case len(f.queue) == 0:
-		if f.more == nil {
-			f.more = f.s.rt.Latch()
-		}
-		return c, f.more, nil
-	}
-	c = f.waiting[f.queue[0]]
-	delete(f.waiting, f.queue[0])
-	f.queue = f.queue[1:]
-	return c, nil, nil
-}
-
 // Next waits for something to happen and tells it as it is at that moment, to
 // whom the viewer is at that moment. Errors end the following: RESYNC where
 // the viewer reads another bucket by now, NOT_FOUND where it may not see the
 // owner any more, SLOW_CONSUMER where it has let too much wait, and that of ctx.
 func (f *Following) Next(ctx context.Context) (LibraryChange, error) {
 	for {
-		c, more, err := f.next()
+		n, more, err := f.next()
 		if err != nil {
 			return nil, err
 		}
 		if more == nil {
 			var told LibraryChange
 			err := f.insist(ctx, func() (err error) {
-				told, err = f.tell(ctx, c)
+				told, err = f.tell(ctx, &n)
 				return err
 			})
 			if err != nil {

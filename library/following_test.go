@@ -288,7 +288,7 @@ func TestAFollowerMustReadAgain(t *testing.T) {
 	}{
 		{"at once", 0, as(owner), owner, cursor, nil},
 		{"within the hour", 59 * time.Minute, as(owner), owner, cursor, nil},
-		{"beyond it", 62 * time.Minute, as(owner), owner, cursor, []string{"RESYNC"}},
+		{"beyond it", 63 * time.Minute, as(owner), owner, cursor, []string{"RESYNC"}},
 		{"of another bucket", 0, as("u:acme:cleo"), owner, cursor, []string{"BAD_CURSOR"}},
 		{"of another library", 0, as("u:acme:cleo"), "u:acme:cleo", cursor, []string{"BAD_CURSOR"}},
 		{"no cursor", 0, as(owner), owner, "v99", []string{"BAD_CURSOR"}},
@@ -401,6 +401,12 @@ type stuck struct {
 	owner library.PrincipalID
 }
 
+func (s *stuck) hold(owner string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.owner = library.PrincipalID(owner)
+}
+
 func (s *stuck) Enforce(ctx context.Context, e *library.Enforcement) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -421,9 +427,7 @@ func TestWhoCameLateNeverHadIt(t *testing.T) {
 		h.user(id, library.Public)
 	}
 	a := h.note("a", library.Public, "u:acme:down=VIEWER", "u:acme:cleo=VIEWER")
-	store.mu.Lock()
-	store.owner = "u:acme:down"
-	store.mu.Unlock()
+	store.hold("u:acme:down")
 	ben, cleo := h.follows(&library.Viewer{}, "u:acme:ben", ""), h.follows(&library.Viewer{}, "u:acme:cleo", "")
 	own := h.follows(as("u:acme:ben"), "u:acme:ben", "")
 	h.update(a, "a2", library.Private)
@@ -436,9 +440,7 @@ func TestWhoCameLateNeverHadIt(t *testing.T) {
 	own.wants("+a2")
 	h.take(a, "u:acme:ben")
 	own.wants("-a")
-	store.mu.Lock()
-	store.owner = ""
-	store.mu.Unlock()
+	store.hold("")
 	h.quiet()
 	cleo.wants("-a")
 	ben.wantsNothing(h, "u:acme:ben")

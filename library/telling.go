@@ -23,45 +23,60 @@ func (f *Following) reading(ctx context.Context) (*reading, error) {
 	return r, nil
 }
 
-// tell is what a change means to the follower as things are now; nil: nothing
-// that it does not know.
-func (f *Following) tell(ctx context.Context, c Change) (LibraryChange, error) {
+// tell is what news mean to the follower as things are now; nil: nothing that
+// it does not know. The item is read first, and then who the follower is: so it
+// is never shown what the item became after it had lost its rights.
+func (f *Following) tell(ctx context.Context, n *news) (LibraryChange, error) {
+	rows, err := f.s.store.ReadMany(ctx, []ContentID{n.Content}, f.members)
+	if err != nil {
+		return nil, fmt.Errorf("read the item of a change: %w", err)
+	}
 	r, err := f.reading(ctx)
 	if err != nil {
 		return nil, err
-	}
-	rows, err := f.s.store.ReadMany(ctx, []ContentID{c.Content}, r.members)
-	if err != nil {
-		return nil, fmt.Errorf("read the item of a change: %w", err)
 	}
 	h := &rows[0].Header
 	sees, err := r.sees(ctx, &rows[0])
 	if err != nil {
 		return nil, err
 	}
-	was, known := f.told.find(c.Content)
 	if sees {
-		if known && was.placed && was.mts >= h.MTS {
+		was, known := f.told.find(n.Content)
+		if known && was.placed && n.MTS <= was.enforced && n.updated <= was.state {
 			return nil, nil
 		}
-		f.told.put(c.Content, tale{h.MTS, true})
-		r.readAt = c.At // what was told up to here
+		f.told.put(n.Content, tale{placed: true, state: h.MTS, enforced: max(n.MTS, was.enforced)})
+		r.readAt = n.At // what was told up to here
 		at := EntryKey{h.Position, h.ID}
 		return &LibraryEntryPlaced{Edge: &LibraryEdge{Node: &h.Content, Role: rows[0].Members[0].Role, seal: func() string {
 			return f.s.seals.seal(r.bound, place{Order: orderAny, At: at, Read: r.readAt})
 		}}}, nil
 	}
-	gone := known && was.placed
-	if !known {
-		if gone, err = r.showed(ctx, c, &rows[0]); err != nil {
-			return nil, err
-		}
+	gone, err := f.gone(ctx, r, n, &rows[0])
+	if err != nil || !gone {
+		return nil, err
 	}
-	if !gone {
-		return nil, nil
+	f.told.put(n.Content, tale{state: h.MTS})
+	return &LibraryEntryRemoved{ContentID: n.Content}, nil
+}
+
+// gone tells whether the follower may hold an item that it does not see now:
+// from what it was told, or from a page.
+func (f *Following) gone(ctx context.Context, r *reading, n *news, rows *ContentRows) (bool, error) {
+	was, known := f.told.find(n.Content)
+	switch {
+	case !known:
+		return r.showed(ctx, n.Change, rows)
+	case was.placed:
+		return true, nil
+	case n.stood > was.state:
+		was.back = max(was.back, n.stood)
+		f.told.put(n.Content, was)
 	}
-	f.told.put(c.Content, tale{h.MTS, false})
-	return &LibraryEntryRemoved{ContentID: c.Content}, nil
+	if was.back == 0 || n.left <= was.back {
+		return false, nil
+	}
+	return r.showed(ctx, n.Change, rows)
 }
 
 // sees tells whether the viewer may see an item in this library now, by rows

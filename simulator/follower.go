@@ -34,7 +34,7 @@ type telling struct {
 	start, end int
 	id         library.ContentID
 	placed     bool
-	// begins: it is the first one on a connection.
+	// begins: it is the first one on a connection, or after a page was read.
 	begins bool
 }
 
@@ -101,8 +101,8 @@ func (r *run) connect(ctx context.Context, f *follower) bool {
 			return false
 		}
 	}
-	for first := true; ; first = false {
-		t := telling{start: s.steps, begins: first}
+	for fresh := true; ; {
+		t := telling{start: s.steps, begins: fresh}
 		s.current.waited = 0
 		c, err := following.Next(ctx)
 		if err != nil {
@@ -114,6 +114,11 @@ func (r *run) connect(ctx context.Context, f *follower) bool {
 		if !r.settling && s.chance(500) {
 			// The connection breaks, and is made again.
 			_ = f.p.a.After(ctx, time.Duration(s.pick(1<<s.pick(30)))*time.Nanosecond)
+			return false
+		}
+		// It looks at a page once more, while it goes on following.
+		fresh = s.chance(100)
+		if fresh && r.readWhole(ctx, f) != nil {
 			return false
 		}
 	}
@@ -248,26 +253,31 @@ func (r *run) expectHeld(f *follower) []string {
 }
 
 // check judges what a follower was told by the history: nothing that it might
-// not see then, no removal of what had never been there for it, and none twice.
+// not see then, no removal of what had never been there for it, and none twice
+// unless it may have been there between.
 func (f *follower) check(h *History, report func(kind, format string, args ...any)) {
-	removed := map[library.ContentID]bool{}
+	removed := map[library.ContentID]int{}
 	for _, t := range f.told {
 		if t.begins {
 			clear(removed)
 		}
 		p := page{viewer: f.viewer, owner: f.owner, start: t.start, end: t.end}
+		if t.placed {
+			if !h.mayHaveSeen(&p, t.id) {
+				report(wrongFollower, "%q was shown %s in the library of %s in steps %d to %d, which it never might then", f.viewer, t.id, f.owner, t.start, t.end)
+			}
+			delete(removed, t.id)
+			continue
+		}
+		since, again := removed[t.id]
+		p.start = since
 		switch {
-		case t.placed && !h.mayHaveSeen(&p, t.id):
-			report(wrongFollower, "%q was shown %s in the library of %s in steps %d to %d, which it never might then", f.viewer, t.id, f.owner, t.start, t.end)
-		case t.placed:
-		case removed[t.id]:
+		case h.mayHaveSeen(&p, t.id):
+		case again:
 			report(wrongFollower, "%q was told twice that %s has left the library of %s", f.viewer, t.id, f.owner)
 		default:
-			p.start = 0
-			if !h.mayHaveSeen(&p, t.id) {
-				report(wrongFollower, "%q was told that %s has left the library of %s, where it never might see it", f.viewer, t.id, f.owner)
-			}
+			report(wrongFollower, "%q was told that %s has left the library of %s, where it never might see it", f.viewer, t.id, f.owner)
 		}
-		removed[t.id] = !t.placed
+		removed[t.id] = t.start
 	}
 }

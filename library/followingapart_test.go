@@ -1,0 +1,185 @@
+package library_test
+
+import (
+	"context"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"carrel/journal"
+	"carrel/library"
+	"carrel/simulator"
+)
+
+// dial is a runtime with a clock that stands where it is put, and without long
+// pauses.
+type dial struct {
+	*library.RealRuntime
+	at atomic.Int64
+}
+
+func (d *dial) Now() time.Time { return library.Instant(d.at.Load()).Time() }
+
+func (d *dial) put(at time.Time) { d.at.Store(int64(library.InstantOf(at))) }
+
+func (d *dial) After(ctx context.Context, pause time.Duration) error {
+	return d.RealRuntime.After(ctx, min(pause, 5*time.Millisecond))
+}
+
+// gateways are processes of one store that several may use.
+type gateways struct {
+	t     *testing.T
+	store *simulator.Client
+	start time.Time // of a minute
+}
+
+func newGateways(t *testing.T) *gateways {
+	return &gateways{t, simulator.NewClient(simulator.NewStore(nil), nil), time.Now().Truncate(time.Minute)}
+}
+
+// open opens a gateway with a clock that is ahead, and knows it. A mute one dies
+// before it announces anything.
+func (g *gateways) open(ahead time.Duration, mute bool) (*house, *dial) {
+	g.t.Helper()
+	clock := &dial{RealRuntime: library.NewRealRuntime()}
+	g.t.Cleanup(clock.Close)
+	clock.put(g.start.Add(ahead))
+	h := &house{t: g.t, store: g.store, runtime: clock.RealRuntime}
+	h.journal = journal.New(g.t.Context(), g.store, clock, nil, library.WholeProtocol)
+	c := library.Config{Store: g.store, Runtime: clock, Journal: h.journal, Names: &counting{},
+		Ahead: func() time.Duration { return ahead }}
+	if !mute {
+		c.Bulletin = g.store
+	}
+	var err error
+	if h.svc, err = library.New(g.t.Context(), c); err != nil {
+		g.t.Fatalf("opening a gateway: %v", err)
+	}
+	return h, clock
+}
+
+// TestAnEventsCursorStandsForWhatWasTold: what another gateway has changed
+// without announcing it is found by the next full look, when a good minute of
+// its own changes has been told already. Whoever resumes after one of those must
+// be told of it.
+func TestAnEventsCursorStandsForWhatWasTold(t *testing.T) {
+	g := newGateways(t)
+	here, clock := g.open(0, false)
+	other, its := g.open(0, true)
+	here.user("u:acme:ann", library.Public)
+	f := here.follows(as("u:acme:ann"), "u:acme:ann", "")
+	its.put(g.start.Add(time.Minute - time.Second))
+	other.note("late", library.Private)
+	clock.put(g.start.Add(2*time.Minute + time.Millisecond))
+	here.note("told", library.Private)
+	f.wants("+told")
+	f.Close()
+	here.follows(as("u:acme:ann"), "u:acme:ann", f.cursor).wants("+late", "+told")
+}
+
+// TestACursorOfATimeToCome: after a clock has gone back, what is changed since
+// stands before the time of older cursors.
+func TestACursorOfATimeToCome(t *testing.T) {
+	h := town(t)
+	owner := "u:acme:ben"
+	h.note("a", library.Public, owner+"=VIEWER")
+	conn, err := h.in(10*time.Minute).Library(t.Context(), as(owner), library.PrincipalID(owner), library.LibraryQuery{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	f, err := h.svc.Follow(t.Context(), as(owner), owner, ptr(conn.Edges[0].Cursor()))
+	if err == nil {
+		f.Close()
+	}
+	wantTold(t, err, "RESYNC")
+}
+
+// trap is a store where something happens just before an item is read.
+type trap struct {
+	library.Store
+	mu     sync.Mutex
+	before func()
+}
+
+func (s *trap) set(before func()) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.before = before
+}
+
+func (s *trap) ReadMany(ctx context.Context, ids []library.ContentID, members []library.PrincipalID) ([]library.ContentRows, error) {
+	s.mu.Lock()
+	before := s.before
+	s.before = nil
+	s.mu.Unlock()
+	if before != nil {
+		before()
+	}
+	return s.Store.ReadMany(ctx, ids, members)
+}
+
+// TestWhoHasLostItsRightsIsNotShownWhatCameAfter, not even where it loses them
+// while it is told.
+func TestWhoHasLostItsRightsIsNotShownWhatCameAfter(t *testing.T) {
+	var store *trap
+	h := newHouse(t, func(s library.Store) library.Store { store = &trap{Store: s}; return store })
+	for _, id := range []string{"u:acme:ann", "u:acme:ben"} {
+		h.user(id, library.Public)
+	}
+	h.group("g:acme:team", "u:acme:ann", library.Public)
+	h.mustSet(as("u:acme:ann"), "g:acme:team", "u:acme:ben=MEMBER")
+	f := h.follows(as("u:acme:ben"), "g:acme:team", "")
+	a := h.note("a", library.Private, "g:acme:team=VIEWER")
+	f.wants("+a")
+	h.update(a, "a2", 0)
+	store.set(func() {
+		h.mustSet(as("u:acme:ann"), "g:acme:team", "u:acme:ben=")
+		h.update(a, "secret", 0)
+	})
+	f.wants("![RESYNC]")
+}
+
+// TestWhatAPageHasShownIsTakenBack: a client may look at a page while it
+// follows. What that shows and has left since is told, also where the client was
+// told once before that it had left.
+func TestWhatAPageHasShownIsTakenBack(t *testing.T) {
+	h := town(t)
+	owner := "u:acme:ben"
+	f := h.follows(as(owner), owner, "")
+	a := h.note("a", library.Private, owner+"=VIEWER")
+	f.wants("+a")
+	h.take(a, owner)
+	f.wants("-a")
+	if _, err := h.share("u:acme:ann", a, owner); err != nil {
+		t.Fatal(err)
+	}
+	h.wantTitles(as(owner), owner, "a")
+	h.take(a, owner)
+	f.wants("-a")
+	h.update(a, "a2", library.Public)
+	f.wantsNothing(h, owner)
+}
+
+// TestWhatAPageMayHaveLeftOutIsToldAgain: an item is told as it is, and that
+// may be ahead of the library. A page read until the library has followed leaves
+// the item out.
+func TestWhatAPageMayHaveLeftOutIsToldAgain(t *testing.T) {
+	var store *stuck
+	h := newHouse(t, func(s library.Store) library.Store { store = &stuck{Store: s}; return store })
+	for _, id := range []string{"u:acme:ann", "u:acme:ben"} {
+		h.user(id, library.Public)
+	}
+	owner := "u:acme:ben"
+	f := h.follows(as(owner), owner, "")
+	a := h.note("a", library.Private, owner+"=VIEWER")
+	store.hold(owner)
+	h.update(a, "a2", 0)
+	f.wants("+a2")
+	h.wantTitles(as(owner), owner)
+	store.hold("")
+	h.quiet()
+	f.wants("+a2")
+	h.wantTitles(as(owner), owner, "a2")
+	f.wantsNothing(h, owner)
+}

@@ -1,0 +1,51 @@
+package library
+
+import (
+	"fmt"
+	"slices"
+	"sync"
+	"testing"
+)
+
+// TestWhatWasMissedComesFirst: all of it, whatever comes while it is put into
+// the queue. A cursor told in between would stand for what was not told yet.
+func TestWhatWasMissedComesFirst(t *testing.T) {
+	const most, others = 5000, queueMost / 2
+	f := &Following{s: &Service{watch: unwatched{}}, bucket: Private, most: queueMost, waiting: map[ContentID]news{}}
+	missed := make([]Change, most)
+	for i := range missed {
+		missed[i] = Change{ChangeKey: ChangeKey{At: Instant(1 + i), Content: ContentID(fmt.Sprintf("c:t:missed%d", i)), MTS: 1}}
+	}
+	var group sync.WaitGroup
+	begun, caughtUp := make(chan struct{}), make(chan struct{})
+	group.Go(func() {
+		for n := 0; ; n++ {
+			f.offer(f.news(Change{ChangeKey: ChangeKey{At: most + 1, Content: ContentID(fmt.Sprintf("c:t:come%d", n%others)), MTS: 1}}))
+			switch n {
+			case 0:
+				close(begun)
+			default:
+				select {
+				case <-caughtUp:
+					return
+				default:
+				}
+			}
+		}
+	})
+	<-begun
+	f.catchUp(missed)
+	close(caughtUp)
+	group.Wait()
+	if f.cut != nil || len(f.queue) < most {
+		t.Fatalf("%d items wait: %v", len(f.queue), f.cut)
+	}
+	for i, id := range f.queue[:most] {
+		if id != missed[i].Content {
+			t.Fatalf("%s is told in the place of %s, of %d that were missed", id, missed[i].Content, most)
+		}
+	}
+	if slices.ContainsFunc(f.queue[most:], func(id ContentID) bool { return f.waiting[id].At <= most }) {
+		t.Error("something that was missed waits behind what has come since")
+	}
+}
