@@ -65,14 +65,22 @@ func (s *Store) Skew() (skew Skew, known bool) {
 	return s.clocks.skew, s.clocks.known && time.Since(s.clocks.at) < clockGood
 }
 
-// Ahead is how far this process's clock is ahead of the nodes' at least; 0 where
-// that is not known.
+// Ahead is how far this process's clock is ahead of the nodes' at least, and
+// negative where it is behind; 0 where that is not known.
 func (s *Store) Ahead() time.Duration {
 	skew, known := s.Skew()
 	if !known {
 		return 0
 	}
-	return max(skew.Ahead-skew.Within, 0)
+	return skew.certain()
+}
+
+// certain is what of the difference is beyond doubt.
+func (k Skew) certain() time.Duration {
+	if k.Ahead < 0 {
+		return min(k.Ahead+k.Within, 0)
+	}
+	return max(k.Ahead-k.Within, 0)
 }
 
 // readySkew is the difference of clocks, either way, beyond which a gateway is

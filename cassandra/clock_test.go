@@ -140,3 +140,15 @@ func TestASchemaThatWasTakenAwayIsNotCurrent(t *testing.T) {
 		t.Error("a schema of other migrations passes")
 	}
 }
+
+func TestWhatIsCertainOfASkew(t *testing.T) {
+	const within = 10 * time.Millisecond
+	for _, tc := range []struct{ ahead, want time.Duration }{
+		{0, 0}, {within, 0}, {-within, 0},
+		{time.Second, time.Second - within}, {-time.Second, within - time.Second},
+	} {
+		if got := (Skew{Ahead: tc.ahead, Within: within}).certain(); got != tc.want {
+			t.Errorf("ahead by %s, give or take %s: %s is certain, want %s", tc.ahead, within, got, tc.want)
+		}
+	}
+}

@@ -11,7 +11,8 @@ import (
 // Times of changes. A change is written beside the entries it tells of, with
 // its writer's clock as the key, and read by processes with other clocks: so
 // whoever reads on from a time begins changesOverlap before it. That holds the
-// time that one write may take (enforceWithin) and clocks that differ.
+// time that one write may take (enforceWithin) and clocks that differ, by what
+// is not known of that (storeNow).
 const (
 	changesOverlap = time.Minute
 	// resumeWithin is how old the reading may be that a follower resumes from.

@@ -17,3 +17,7 @@ func (s *Service) requireClock() error {
 	return &Error{Code: Unavailable, RetryAfter: 5,
 		Msg: "the clock of this gateway is too far ahead of its store's for any change; nothing was changed, try again"}
 }
+
+// storeNow is the time by the store's clock, as far as that is known. By it is
+// dated what processes with other clocks compare with their own.
+func (s *Service) storeNow() Instant { return s.now().Add(-s.ahead()) }

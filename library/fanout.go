@@ -310,7 +310,7 @@ func (s *Service) restoreItem(ctx context.Context, p PrincipalID, id ContentID) 
 // own: one that was lost for long would stand where nobody looks any more.
 func (s *Service) enforceOnce(ctx context.Context, e *Enforcement) error {
 	err := s.insist(ctx, func() error {
-		return s.enforceNow(ctx, e, func() { e.At = s.feeds.stampNow(s.now()) })
+		return s.enforceNow(ctx, e, func() { e.At = s.feeds.stampNow(s.storeNow()) })
 	})
 	if err == nil {
 		s.enforced(e)

@@ -209,7 +209,7 @@ func (s *Service) firstLook(ctx context.Context, fd *feed) error {
 	if s.bulletin == nil {
 		return nil
 	}
-	now := s.now()
+	now := s.storeNow()
 	fd.mu.Lock()
 	fd.upTo, fd.full = now, now
 	fd.mu.Unlock()
@@ -223,7 +223,7 @@ func (s *Service) firstLook(ctx context.Context, fd *feed) error {
 // begins as long before as changes may come late; one that is not only as long
 // as they usually do.
 func (s *Service) look(ctx context.Context, fd *feed, full bool) error {
-	now := s.now()
+	now := s.storeNow()
 	fd.mu.Lock()
 	from := fd.upTo.Add(-changesSoon)
 	if full {

@@ -140,7 +140,7 @@ func (f *Following) readAt(cursor string) (Instant, error) {
 	if err != nil {
 		return 0, err
 	}
-	now := s.now()
+	now := s.storeNow()
 	if p.Read == 0 || p.Read < s.changesSince || p.Read < now.Add(-resumeWithin-readUnit-fullLookEvery) {
 		return 0, resync("this cursor was read too long ago to tell what was missed since")
 	}

@@ -78,6 +78,29 @@ func TestAnEventsCursorStandsForWhatWasTold(t *testing.T) {
 	here.follows(as("u:acme:ann"), "u:acme:ann", f.cursor).wants("+late", "+told")
 }
 
+// TestClocksApart: what is changed, read and followed through gateways whose
+// clocks are minutes apart is told all the same, as long as they know it.
+func TestClocksApart(t *testing.T) {
+	g := newGateways(t)
+	right, _ := g.open(0, false)
+	ahead, _ := g.open(5*time.Minute, false)
+	behind, _ := g.open(-5*time.Minute, false)
+	right.user("u:acme:ann", library.Public)
+	there, here := ahead.follows(as("u:acme:ann"), "u:acme:ann", ""), right.follows(as("u:acme:ann"), "u:acme:ann", "")
+	right.note("a", library.Private)
+	there.wants("+a")
+	here.wants("+a")
+	conn, err := ahead.svc.Library(t.Context(), as("u:acme:ann"), "u:acme:ann", library.LibraryQuery{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	behind.note("b", library.Private)
+	there.wants("+b")
+	here.wants("+b")
+	right.note("c", library.Private)
+	right.follows(as("u:acme:ann"), "u:acme:ann", conn.Edges[0].Cursor()).wants("+a", "+b", "+c")
+}
+
 // TestACursorOfATimeToCome: after a clock has gone back, what is changed since
 // stands before the time of older cursors.
 func TestACursorOfATimeToCome(t *testing.T) {

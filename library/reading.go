@@ -88,7 +88,7 @@ func (s *Service) startReading(ctx context.Context, v *Viewer, owner *PrincipalH
 	}
 	r := &reading{
 		s: s, v: v, owner: owner.ID, bucket: bucket, source: bucket, asOwner: asOwner,
-		order: orderAscending, readAt: s.now(),
+		order: orderAscending, readAt: s.storeNow(),
 		bound: binding(cursorOfLibrary, classOf(bucket, q.IncludeShared), string(owner.ID)),
 	}
 	if q.Descending {
@@ -311,7 +311,7 @@ func (r *reading) ownRow(rows *ContentRows) Member {
 // edgeFor is the edge of an item in owner's library as a mutation answers it:
 // its cursor works in either order, for those who read the bucket.
 func (s *Service) edgeFor(owner PrincipalID, bucket Bucket, c *Content, role ContentRole, at EntryKey) *LibraryEdge {
-	readAt := s.now()
+	readAt := s.storeNow()
 	return &LibraryEdge{Node: c, Role: role, seal: func() string {
 		bound := binding(cursorOfLibrary, classOf(bucket, false), string(owner))
 		return s.seals.seal(bound, place{Order: orderAny, At: at, Read: readAt})

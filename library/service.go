@@ -45,7 +45,7 @@ type Config struct {
 	Log     *slog.Logger
 	Watch   Watcher // nil: nobody watches
 	// Ahead is how far this process's clock is ahead of its store's, as far as
-	// that is certain; nil: they have one clock.
+	// that is certain, and negative where it is behind; nil: they have one clock.
 	Ahead func() time.Duration
 	// Bulletin is where the processes announce what they change that use the
 	// store beside this one; nil: there are none.
