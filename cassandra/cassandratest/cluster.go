@@ -95,6 +95,7 @@ func (c *Cluster) start(ctx context.Context, java, lib string, tokens []string, 
 		if err != nil {
 			return err
 		}
+		n.alone = len(tokens) == 1
 		c.nodes = append(c.nodes, n)
 	}
 	// The first one makes the cluster, the others join it together.
