@@ -96,7 +96,7 @@ type Archive interface {
 	// may be missing, and so are those by which the store knows its own form.
 	ReadRows(ctx context.Context, c Chapter, after []byte, limit int) (rows []ArchivedRow, next []byte, err error)
 	// PutRows must store each row exactly as it is, headers with their Unsettled
-	// and Writers, in place of what stands there; the header of a partition is put
+	// and Writers, in place of what stands there. The header of a partition is put
 	// with its first other rows or before them. Repeating it must be harmless.
 	// A conditional write that comes after it must find the row and prevail,
 	// whatever the clocks say. Nothing derived is written; rows that may be

@@ -152,11 +152,11 @@ func (f *follower) remove(id library.ContentID) {
 // with the library. What other gateways have done it hears a little later.
 func (g *game) compareFollower(f *follower) {
 	g.Helper()
-	// What has expired is told when it is deleted.
-	g.expire()
 	if g.hot {
 		g.settle()
 	}
+	// What has expired, in the minute above too, is told when it is deleted.
+	g.expire()
 	diff := ""
 	for range 1000 {
 		if g.drain(f); f.f == nil {
