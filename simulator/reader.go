@@ -26,9 +26,10 @@ type reader struct {
 
 // read makes the walk. A newest-first walk must never show an item twice.
 func (r *reader) read(ctx context.Context, svc *library.Service, s *Scheduler, size int) error {
-	v := &library.Viewer{User: r.viewer}
 	var after *string
 	for range 8 {
+		// Each page is a request of its own: a viewer keeps who it is for one.
+		v := &library.Viewer{User: r.viewer}
 		q := library.LibraryQuery{Descending: r.descending}
 		q.First, q.After = &size, after
 		p := page{viewer: r.viewer, owner: r.owner, start: s.steps}
