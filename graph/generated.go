@@ -1205,7 +1205,7 @@ type Subscription {
   libraryChanged(
     "The id of the user or group that the library belongs to."
     principalId: ID!
-    "A cursor of the library, of a page or of an edge, read within the last hour: what was missed since is told first. What happened shortly before may be told again. Without it: from now on."
+    "A cursor of the library, of a page or of an event, read within the last hour: what was missed since is told first. Of several pages, one of the page that was read first. What happened shortly before may be told again. Without it: from now on."
     after: Cursor
   ): LibraryChange!
 }

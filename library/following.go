@@ -130,7 +130,7 @@ func resync(format string) *Error {
 }
 
 // readAt is when the cursor was read from which a follower resumes. It may be
-// of a page in either order, with includeShared or without.
+// of a page in either order, with includeShared or without, or of an event.
 func (f *Following) readAt(cursor string) (Instant, error) {
 	s := f.s
 	p, err := s.seals.openAny(binding(cursorOfLibrary, classOf(f.bucket, false), string(f.owner)), cursor)
@@ -141,7 +141,10 @@ func (f *Following) readAt(cursor string) (Instant, error) {
 		return 0, err
 	}
 	now := s.storeNow()
-	if p.Read == 0 || p.Read < s.changesSince || p.Read < now.Add(-resumeWithin-readUnit-fullLookEvery) {
+	if p.Read == 0 {
+		return 0, resync("this cursor does not tell when the library was read")
+	}
+	if p.Read < s.changesSince || p.Read < now.Add(-resumeWithin-readUnit-fullLookEvery) {
 		return 0, resync("this cursor was read too long ago to tell what was missed since")
 	}
 	if p.Read > now.Add(changesOverlap) {

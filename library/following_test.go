@@ -278,6 +278,11 @@ func TestAFollowerMustReadAgain(t *testing.T) {
 		t.Fatal(err)
 	}
 	cursor := conn.Edges[0].Cursor()
+	b := h.note("b", library.Public)
+	shared, err := h.share("u:acme:ann", b, owner)
+	if err != nil {
+		t.Fatal(err)
+	}
 	for _, c := range []struct {
 		name   string
 		after  time.Duration
@@ -289,6 +294,7 @@ func TestAFollowerMustReadAgain(t *testing.T) {
 		{"at once", 0, as(owner), owner, cursor, nil},
 		{"within the hour", 59 * time.Minute, as(owner), owner, cursor, nil},
 		{"beyond it", 63 * time.Minute, as(owner), owner, cursor, []string{"RESYNC"}},
+		{"of a mutation, which has read no library", 0, as("u:acme:ann"), owner, shared.Edges[0].Cursor(), []string{"RESYNC"}},
 		{"of another bucket", 0, as("u:acme:cleo"), owner, cursor, []string{"BAD_CURSOR"}},
 		{"of another library", 0, as("u:acme:cleo"), "u:acme:cleo", cursor, []string{"BAD_CURSOR"}},
 		{"no cursor", 0, as(owner), owner, "v99", []string{"BAD_CURSOR"}},

@@ -309,11 +309,12 @@ func (r *reading) ownRow(rows *ContentRows) Member {
 }
 
 // edgeFor is the edge of an item in owner's library as a mutation answers it:
-// its cursor works in either order, for those who read the bucket.
+// its cursor works in either order, for those who read the bucket. It tells no
+// time of reading: whoever followed on from it would miss what others have done
+// in the library, which the mutation does not tell.
 func (s *Service) edgeFor(owner PrincipalID, bucket Bucket, c *Content, role ContentRole, at EntryKey) *LibraryEdge {
-	readAt := s.storeNow()
 	return &LibraryEdge{Node: c, Role: role, seal: func() string {
 		bound := binding(cursorOfLibrary, classOf(bucket, false), string(owner))
-		return s.seals.seal(bound, place{Order: orderAny, At: at, Read: readAt})
+		return s.seals.seal(bound, place{Order: orderAny, At: at})
 	}}
 }
