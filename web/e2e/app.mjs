@@ -10,10 +10,10 @@
 import { baseAddress, start } from './browser.mjs';
 import { desks } from './app/desk.mjs';
 import { find, groups, inAndOut, newcomer, refused } from './app/people.mjs';
-import { bothWays, faults, keyboard, phone } from './app/reading.mjs';
-import { goneElsewhere, latePage, lostConnection, news, together } from './app/sharing.mjs';
+import { bothWays, faults, keyboard, phone, storeDown } from './app/reading.mjs';
+import { goneElsewhere, latePage, lookUp, lostConnection, news, together } from './app/sharing.mjs';
 
-const scenes = { bothWays, keyboard, phone, faults, find, inAndOut, newcomer, refused, groups, together, news, latePage, goneElsewhere, lostConnection };
+const scenes = { bothWays, keyboard, phone, faults, storeDown, find, inAndOut, newcomer, refused, groups, together, lookUp, news, latePage, goneElsewhere, lostConnection };
 const base = baseAddress();
 const chosen = process.argv.slice(2);
 const browser = await start();

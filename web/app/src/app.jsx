@@ -81,8 +81,11 @@ function UnknownPage() {
 
 function Banner({ me, onSignIn, onCreate }) {
   const { place } = useNavigation();
-  const { signedIn, name } = useSession();
+  const { signedIn, name, claims } = useSession();
   const { theme, step } = useTheme();
+  // Until the gateway has said who it is, or where it cannot, the ways are open
+  // to whom the token names; not to somebody whom it does not know.
+  const id = me === undefined ? claims?.id : me?.id;
   const current = (yes) => (yes ? 'page' : undefined);
   return (
     <header className="banner">
@@ -90,12 +93,12 @@ function Banner({ me, onSignIn, onCreate }) {
         Carrel
       </To>
       <nav className="ways" aria-label="Main">
-        {me && (
-          <To place={{ name: 'library', id: me.id }} aria-current={current(place.name === 'library' && place.id === me.id)}>
+        {id && (
+          <To place={{ name: 'library', id }} aria-current={current(place.name === 'library' && place.id === id)}>
             My library
           </To>
         )}
-        {me && (
+        {id && (
           <To place={{ name: 'groups' }} aria-current={current(place.name === 'groups')}>
             Groups
           </To>

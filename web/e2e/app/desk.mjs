@@ -26,6 +26,7 @@ export async function desks(browser, base) {
     context.setDefaultTimeout(patience);
     const page = await context.newPage();
     await watch(page, base, faults);
+    await page.addInitScript(takeNotice);
     await page.goto(new URL(path, base).href);
     if (name) await signIn(page, name);
     return page;
@@ -38,7 +39,6 @@ export async function signIn(page, name) {
   await page.getByRole('dialog').getByRole('button', { name: new RegExp(`^${name}\\b`) }).click();
   await page.getByRole('link', { name: 'My library' }).waitFor();
 }
-
 
 export const entry = (page, title) => page.getByRole('article').filter({ has: page.getByRole('heading', { level: 3, name: title, exact: true }) });
 export const item = (page) => page.getByRole('complementary', { name: 'Item' });
@@ -89,9 +89,38 @@ export async function scrollTo(page, end) {
   await there?.waitFor();
 }
 
-// says waits for words at the foot of the page.
+// takeNotice writes down, in the page, what is told at the foot of it: there it
+// stays for seconds only, which may pass before anybody looks.
+function takeNotice() {
+  globalThis.noticed = [];
+  new MutationObserver((changes) => {
+    const added = changes.flatMap(({ addedNodes }) => [...addedNodes]);
+    noticed.push(...added.filter((node) => node instanceof Element && node.matches('.notices > p')).map((node) => node.textContent));
+  }).observe(document, { childList: true, subtree: true });
+}
+
+// says waits until words have been told at the foot of the page, since it was
+// last asked.
 export function says(page, words) {
-  return page.locator('.notices').getByText(words).waitFor();
+  return page.waitForFunction((wanted) => {
+    const at = noticed.findIndex((text) => text.includes(wanted));
+    return at >= 0 && noticed.splice(0, at + 1).length > 0;
+  }, words);
+}
+
+// offered is somebody in the list under a field that looks people up, once the
+// list is that of the text in the field.
+export const offered = (page, name) => page.locator('.picker-list[aria-busy="false"]').getByRole('option', { name });
+
+// choose walks the list under the field to somebody in it.
+export async function choose(page, name) {
+  await offered(page, name).waitFor();
+  for (let steps = await page.getByRole('option').count(); steps > 0; steps -= 1) {
+    if ((await offered(page, name).getAttribute('aria-selected')) === 'true') break;
+    await page.keyboard.press('ArrowDown');
+  }
+  await page.keyboard.press('Enter');
+  await page.getByRole('button', { name: `Take out ${name}` }).waitFor();
 }
 
 // fits fails where a page is wider than its window.

@@ -143,6 +143,33 @@ export async function faults({ sit, base }) {
   await page.context().close();
 }
 
+// storeDown opens the client signed in where the store is away: it says so, shows
+// the ways all the same, and goes on when the store is back.
+export async function storeDown({ sit, base }) {
+  const page = await sit('Ann');
+  let broken = true;
+  await page.route('**/graphql', (route) => {
+    if (!broken) return route.fallback();
+    return route.fulfill({
+      contentType: 'application/graphql-response+json',
+      body: JSON.stringify({ errors: [{ message: 'down', extensions: { code: 'UNAVAILABLE' } }] }),
+    });
+  });
+  await page.goto(`${base}/app`);
+  await page.getByRole('heading', { name: 'Your library could not be opened' }).waitFor();
+  await page.getByText('The store behind the gateway cannot be reached just now.').waitFor();
+  await page.getByRole('link', { name: 'Groups' }).waitFor();
+  const aside = await page.locator('main > .state').evaluate((element) => {
+    const [state, main] = [element, element.parentElement].map((one) => one.getBoundingClientRect());
+    return Math.abs(state.left + state.right - main.left - main.right) / 2;
+  });
+  if (aside > 1) throw new Error(`what went wrong is told ${aside} pixels beside the middle of the page`);
+  broken = false;
+  await page.getByRole('button', { name: 'Try again' }).click();
+  await page.getByRole('heading', { level: 1, name: 'My library' }).waitFor();
+  await page.context().close();
+}
+
 // phone reads on a small screen, in the dark, and comes back to the same place.
 export async function phone({ sit, base }) {
   const page = await sit('Ann', { viewport: { width: 360, height: 740 }, colorScheme: 'dark', hasTouch: true, isMobile: true });

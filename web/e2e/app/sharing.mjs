@@ -1,5 +1,5 @@
 // Sharing: what one reader does, the others see at once.
-import { allOf, dialog, entriesOf, entry, expect, focused, item, live, openEntry, says, scrollTo } from './desk.mjs';
+import { allOf, choose, dialog, entriesOf, entry, expect, focused, item, live, offered, openEntry, says, scrollTo } from './desk.mjs';
 
 // title is an item that only this test knows.
 const title = 'On carrels';
@@ -55,7 +55,6 @@ async function shareByKeyboard(page) {
   await page.keyboard.press('Enter');
   await dialog(page).waitFor();
   const field = page.getByRole('combobox', { name: 'People and groups' });
-  const option = (name) => page.getByRole('option', { name });
 
   // Nobody chosen is a fault, told at the field.
   await field.focus();
@@ -63,27 +62,20 @@ async function shareByKeyboard(page) {
   await page.getByText('Choose at least one person or group.').waitFor();
 
   await page.keyboard.type('cle');
-  await option('Cleo Carter').waitFor();
-  await page.keyboard.press('Enter');
-  await page.getByRole('button', { name: 'Take out Cleo Carter' }).waitFor();
+  await choose(page, 'Cleo Carter');
   await page.keyboard.type('demo');
-  await option('Everyone at demo').waitFor();
-  await page.keyboard.press('Enter');
-  await page.getByRole('button', { name: 'Take out Everyone at demo' }).waitFor();
+  await choose(page, 'Everyone at demo');
   // The first Escape closes the list alone.
   await page.keyboard.type('ben');
-  await option('Ben Baker').waitFor();
+  await offered(page, 'Ben Baker').waitFor();
   await page.keyboard.press('Escape');
-  await option('Ben Baker').waitFor({ state: 'detached' });
+  await offered(page, 'Ben Baker').waitFor({ state: 'detached' });
   await dialog(page).waitFor();
   await page.keyboard.press('ArrowDown');
-  await option('Ben Baker').waitFor();
-  await page.keyboard.press('Enter');
-  await page.getByRole('button', { name: 'Take out Ben Baker' }).waitFor();
-  // Whoever is chosen is not offered again; Backspace takes the last one out.
+  await choose(page, 'Ben Baker');
+  // Backspace takes the last one out.
   await page.keyboard.type('eli');
-  await option('Eli Evans').waitFor();
-  await page.keyboard.press('Enter');
+  await choose(page, 'Eli Evans');
   await page.keyboard.press('Backspace');
   await page.getByRole('button', { name: 'Take out Eli Evans' }).waitFor({ state: 'detached' });
 
@@ -165,6 +157,46 @@ async function remove(ann) {
   await dialog(ann).getByRole('button', { name: 'Delete' }).click();
   await says(ann, 'Deleted.');
   await entry(ann, title).waitFor({ state: 'detached' });
+}
+
+// lookUp is about whom the share dialog offers: those of the viewer's tenant by
+// name, anybody by id, and nobody for a text that they were not found by.
+export async function lookUp({ api, sit }) {
+  const made = await api('Ann', 'mutation { createContent(input: {kind: NOTE, title: "For a visitor", visibility: PRIVATE}) { content { id } userErrors { message } } }');
+  const { id } = made.createContent.content;
+  const ann = await sit('Ann', { path: `/app/item/${id}` });
+  const held = [];
+  await ann.route('**/graphql', (route) => {
+    if (route.request().postDataJSON().variables?.prefix === 'eli') held.push(route);
+    else route.fallback();
+  });
+  await ann.getByRole('button', { name: 'Share…' }).click();
+  await ann.getByText('Names are looked up at demo, your own tenant.').waitFor();
+  const field = ann.getByRole('combobox', { name: 'People and groups' });
+  const chips = dialog(ann).getByRole('button', { name: /^Take out / });
+
+  await field.fill('cle');
+  await offered(ann, 'Cleo Carter').waitFor();
+  const asked = ann.waitForRequest((request) => request.postDataJSON()?.variables?.prefix === 'eli');
+  await field.fill('eli');
+  await asked;
+  await field.press('Enter');
+  expect(await chips.count(), 0, 'people chosen of a list that was found by another text');
+  for (const route of held) await route.continue();
+  await choose(ann, 'Eli Evans');
+  await field.press('Backspace');
+
+  await field.fill('zed');
+  await ann.locator('.picker-none').getByText('Nobody of that name at demo.').waitFor();
+  await field.fill('u:acme:zed');
+  await offered(ann, 'u:acme:zed').waitFor();
+  await field.press('Enter');
+  await ann.getByRole('button', { name: 'Take out Zed Zhou' }).waitFor();
+  await dialog(ann).getByRole('button', { name: 'Share', exact: true }).click();
+  await says(ann, 'Shared with Zed Zhou.');
+  const { content } = await api('Zed', 'query ($id: ID!) { content(id: $id) { viewerRole } }', { id });
+  expect(content, { viewerRole: 'VIEWER' }, 'what Zed has of it');
+  await ann.context().close();
 }
 
 // goneElsewhere: what is deleted leaves other readers' lists.

@@ -224,7 +224,6 @@ function AddMembers({ group, onClose, onDone }) {
       <Form onSubmit={add} submission={submission} actions={<Actions onClose={onClose} submission={submission} verb="Add" />}>
         <PeoplePicker
           label="People and groups"
-          hint={`The beginning of a name at ${claims.tenant}, or an id such as u:${claims.tenant}:name.`}
           tenant={claims.tenant}
           chosen={people}
           onChange={(next) => {

@@ -1,10 +1,12 @@
 // The entrance: whoever is signed in goes on to their own library.
 import { useEffect, useState } from 'react';
+import { useQuery } from '@apollo/client/react';
+import { VIEWER } from '../data/documents.js';
 import { principalId } from '../data/routes.js';
 import { Form, Submit, TextField } from '../ui/forms.jsx';
 import { To, useNavigation, useTitle } from '../ui/navigation.jsx';
 import { useMe, useSession } from '../ui/session.jsx';
-import { Loading } from '../ui/states.jsx';
+import { Failed, Loading } from '../ui/states.jsx';
 
 const largestOfTheDemo = 'g:demo:standard-library';
 
@@ -12,12 +14,14 @@ export function HomePage({ onSignIn }) {
   const { go } = useNavigation();
   const { signedIn, viewers } = useSession();
   const me = useMe();
+  const { error, refetch } = useQuery(VIEWER, { skip: !signedIn });
   useTitle('');
 
   useEffect(() => {
     if (me) go({ name: 'library', id: me.id }, { replace: true });
   }, [me, go]);
 
+  if (signedIn && error) return <Failed error={error} onRetry={() => refetch()} heading="Your library could not be opened" />;
   if (signedIn) return <Loading what="Opening your library…" lines={6} />;
   return (
     <article className="entrance">

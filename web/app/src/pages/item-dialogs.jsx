@@ -182,7 +182,6 @@ export function ShareItem({ item, tenant, onClose, onDone }) {
         <p className="about">{item.title}</p>
         <PeoplePicker
           label="People and groups"
-          hint={`The beginning of a name at ${tenant}, or an id such as u:${tenant}:name.`}
           tenant={tenant}
           chosen={people}
           onChange={(next) => {

@@ -1,6 +1,6 @@
-// Chooses users and groups: by the beginning of a name, or by a whole id. The
-// list follows the combobox pattern of WAI-ARIA: focus stays in the field, the
-// arrows walk the list.
+// Chooses users and groups: those of the viewer's own tenant by the beginning of
+// a name, anybody by a whole id. The list follows the combobox pattern of
+// WAI-ARIA: focus stays in the field, the arrows walk the list.
 import { useEffect, useId, useRef, useState } from 'react';
 import { useApolloClient, useQuery } from '@apollo/client/react';
 import { FIND_PRINCIPALS, PRINCIPAL } from '../data/documents.js';
@@ -13,14 +13,14 @@ import { Monogram } from './states.jsx';
 const typingPause = 150;
 const atOnce = 8;
 
-export function PeoplePicker({ label, hint, tenant, chosen, onChange, faults = [], faultsOf = new Map() }) {
+export function PeoplePicker({ label, tenant, chosen, onChange, faults = [], faultsOf = new Map() }) {
   const id = useId();
   const input = useRef(null);
   const [text, setText] = useState('');
   const [open, setOpen] = useState(false);
   const [active, setActive] = useState(0);
   const byId = useLookUp();
-  const { options, state } = useOptions(tenant, text, chosen);
+  const { options, state, waiting } = useOptions(tenant, text, chosen);
   const shown = open && text.trim() !== '';
   const wrong = [...faults, ...(byId.fault ? [byId.fault] : [])];
 
@@ -45,7 +45,8 @@ export function PeoplePicker({ label, hint, tenant, chosen, onChange, faults = [
       setOpen(true);
     } else if (event.key === 'Enter' && shown) {
       event.preventDefault();
-      if (options[active]) add(options[active]);
+      // What the list still shows is not what has been typed since.
+      if (options[active] && !waiting) add(options[active]);
     } else if (event.key === 'Escape' && shown) {
       // The first Escape closes the list, the second one the dialog.
       event.preventDefault();
@@ -92,7 +93,7 @@ export function PeoplePicker({ label, hint, tenant, chosen, onChange, faults = [
           onBlur={() => setOpen(false)}
         />
       </div>
-      <ul id={`${id}-list`} role="listbox" aria-label={label} className="picker-list" hidden={!shown}>
+      <ul id={`${id}-list`} role="listbox" aria-label={label} aria-busy={waiting} className="picker-list" hidden={!shown}>
         {shown &&
           options.map((option, i) => (
             <li
@@ -112,10 +113,10 @@ export function PeoplePicker({ label, hint, tenant, chosen, onChange, faults = [
         {shown && options.length === 0 && <li className="picker-none">{state}</li>}
       </ul>
       <span className="hidden" role="status">
-        {shown ? (options.length > 0 ? `${options.length} found` : state) : ''}
+        {shown ? (options.length > 0 && !waiting ? `${options.length} found` : state) : ''}
       </span>
       <p id={`${id}-hint`} className="hint">
-        {hint}
+        Names are looked up at {tenant}, your own tenant. Anybody else is added by the whole id, such as <code>u:tenant:name</code>.
       </p>
       <Faults id={`${id}-fault`} texts={wrong} />
       {[...faultsOf].map(([i, fault]) => (
@@ -142,9 +143,9 @@ function useOptions(tenant, text, chosen) {
     ? [{ id: typed, displayName: typed, whole: true }]
     : ((data ?? previousData)?.principals.edges ?? []).map(({ node }) => node);
   const left = options.filter((option) => !taken.has(option.id)).slice(0, atOnce);
-  const waiting = loading || prefix !== text.trim();
-  const state = error ? explain(error, { online: navigator.onLine }).text : waiting ? 'Looking…' : 'Nobody of that name.';
-  return { options: error ? [] : left, state };
+  const waiting = !principalId.test(typed) && (loading || prefix !== text.trim());
+  const state = error ? explain(error, { online: navigator.onLine }).text : waiting ? 'Looking…' : `Nobody of that name at ${tenant}. Of other tenants, type the whole id.`;
+  return { options: error ? [] : left, state, waiting };
 }
 
 // useSettled is a text once nobody has typed for a moment.
