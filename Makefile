@@ -73,7 +73,7 @@ web/dist/index.html: $(WEB_FILES)
 
 .PHONY: test
 test: ## run everything that must hold, and print a summary
-	@TESTFLAGS='$(TESTFLAGS)' SCHEDULES=$(SCHEDULES) .ci/stages lint generated build unit simulate race browser cluster-tests faults
+	@TESTFLAGS='$(TESTFLAGS)' SCHEDULES=$(SCHEDULES) .ci/stages lint generated build unit simulate race browser cluster-tests faults nemesis
 
 .PHONY: test-embedded
 test-embedded: ## run what needs no Java: everything but the tests on a real Cassandra
@@ -116,12 +116,14 @@ simulate: ## play SCHEDULES schedules of the write protocol, every ablation and 
 sim: ## replay one schedule of the simulator, step by step: make sim SEED=n
 	go test -count 1 -v -run '^TestReplay$$' ./simulator -args -seed $(SEED)
 
-# What is drawn from a seed, and takes its time, is the nemesis below.
+# What has three nodes, and draws its faults from a seed, is the nemesis below.
 .PHONY: faults
 faults: ## break a real Cassandra and its gateways, statement by statement
 	go test -count 1 -timeout 20m -skip '^TestNemesis$$' $(TESTFLAGS) ./nemesis
 
-# One round of faults takes about three minutes; MINUTES asks for more rounds.
+# One round is 22 faults of all kinds and takes about three minutes, and longer on
+# a machine that is slow: it is over when all of them were made. MINUTES asks for
+# more rounds.
 .PHONY: nemesis
 nemesis: ## kill and stop three Cassandra nodes and two gateways under load, for MINUTES
 	go test -count 1 -v -run '^TestNemesis$$' -timeout $$(( $(MINUTES) + 30 ))m ./nemesis -args -seed $(SEED) -minutes $(MINUTES)

@@ -30,6 +30,10 @@ const (
 	lookers = 3
 	// kept is how many of its latest items a client goes on changing.
 	kept = 12
+	// pace is the pause of a client between two operations. Without one the
+	// clients take whatever the machine has, and nodes that are started again
+	// hardly come up beside them; the more so, the slower the machine is.
+	pace = 100 * time.Millisecond
 )
 
 // newLoad makes the principals.
@@ -83,7 +87,7 @@ func (l *load) gatewaysLeft(gateways ...*process) {
 	l.gateways = gateways
 }
 
-// breathe keeps a client from hammering at gateways that refuse.
+// breathe lets time pass.
 func breathe(ctx context.Context, d time.Duration) {
 	timer := time.NewTimer(d)
 	defer timer.Stop()
@@ -97,26 +101,22 @@ func breathe(ctx context.Context, d time.Duration) {
 func (l *load) write(ctx context.Context, owner string, random *rand.Rand) {
 	var mine []*item
 	for n := 0; ctx.Err() == nil; n++ {
+		breathe(ctx, pace)
 		mine = slices.DeleteFunc(mine, func(i *item) bool { return i.unknown || i.changes > 0 && !i.now.exists })
 		mine = mine[max(0, len(mine)-kept):]
 		if random.IntN(8) == 0 {
 			l.history.update(l, owner, random)
 			continue
 		}
-		var v verdict
 		if len(mine) == 0 || random.IntN(5) == 0 {
 			i := &item{id: fmt.Sprintf("c:acme:%s-%d", owner[len("u:acme:"):], n), owner: owner}
 			l.ledger.add(i)
-			v = l.create(i, random)
-			if v == done {
+			if l.create(i, random) == done {
 				mine = append(mine, i)
 			}
-		} else {
-			v = l.change(mine[random.IntN(len(mine))], random)
+			continue
 		}
-		if v != done {
-			breathe(ctx, 100*time.Millisecond)
-		}
+		l.change(mine[random.IntN(len(mine))], random)
 	}
 }
 
@@ -194,27 +194,23 @@ func (l *load) mutate(i *item, next standing, random *rand.Rand, query, field st
 // without. What stood still while it was read must be as it stood.
 func (l *load) look(ctx context.Context, random *rand.Rand) {
 	for ctx.Err() == nil {
+		breathe(ctx, pace/2)
 		items := l.ledger.all()
 		if len(items) == 0 || random.IntN(6) == 0 {
 			l.history.read(l, random)
-			breathe(ctx, 5*time.Millisecond)
 			continue
 		}
 		viewer := ""
 		if random.IntN(2) == 0 {
 			viewer = l.readers[random.IntN(len(l.readers))]
 		}
-		ok := true
 		if random.IntN(3) == 0 {
-			ok = l.lookAtLibrary(items, l.owners[random.IntN(len(l.owners))], viewer, random)
-		} else {
-			// Of late ones: most of the others do not change any more.
-			late := items[max(0, len(items)-writers*kept):]
-			ok = l.lookAtItem(late[random.IntN(len(late))], viewer, random)
+			l.lookAtLibrary(items, l.owners[random.IntN(len(l.owners))], viewer, random)
+			continue
 		}
-		if !ok {
-			breathe(ctx, 100*time.Millisecond)
-		}
+		// Of late ones: most of the others do not change any more.
+		late := items[max(0, len(items)-writers*kept):]
+		l.lookAtItem(late[random.IntN(len(late))], viewer, random)
 	}
 }
 
