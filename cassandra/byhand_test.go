@@ -99,7 +99,7 @@ func (d *desk) furnish(items int) {
 // rest has what is under way end, and the lane say so.
 func (d *desk) rest() {
 	d.t.Helper()
-	ctx, cancel := context.WithTimeout(d.t.Context(), time.Minute)
+	ctx, cancel := context.WithTimeout(d.t.Context(), 10*time.Minute)
 	defer cancel()
 	for d.journal.Stats().Entries > 0 && ctx.Err() == nil {
 		d.ok(d.journal.DoDue(ctx, d.svc))
@@ -117,7 +117,7 @@ type shown map[string][]string
 // as often as it is told to.
 func (d *desk) page(v *library.Viewer, owner library.PrincipalID, descending bool, after *string) *library.LibraryConnection {
 	d.t.Helper()
-	ctx, cancel := context.WithTimeout(d.t.Context(), time.Minute)
+	ctx, cancel := context.WithTimeout(d.t.Context(), 10*time.Minute)
 	defer cancel()
 	size := 7
 	for {

@@ -101,7 +101,7 @@ func (g *gateway) retitle(name, title string) {
 // hears is what a follower is told next, one for each that is wanted.
 func hears(t *testing.T, f *library.Following, want ...string) (cursor string) {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), 90*time.Second)
+	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Minute)
 	defer cancel()
 	var got []string
 	for range want {

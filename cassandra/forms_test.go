@@ -273,7 +273,7 @@ func (tr *traced) Trace(id []byte) { tr.id = slices.Clone(id) }
 // await waits until something is so.
 func await(t *testing.T, so func() bool) {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
+	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Minute)
 	defer cancel()
 	ticks := time.NewTicker(50 * time.Millisecond)
 	defer ticks.Stop()

@@ -78,7 +78,7 @@ func session(t *testing.T, c *Cluster) *gocql.Session {
 // run runs a statement, again while nodes that come and go fail at it.
 func run(t *testing.T, s *gocql.Session, stmt string, dest ...any) {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	ctx, cancel := context.WithTimeout(t.Context(), startWithin)
 	defer cancel()
 	ticks := time.NewTicker(200 * time.Millisecond)
 	defer ticks.Stop()
@@ -276,7 +276,7 @@ func TestOrphans(t *testing.T) {
 	if _, err := os.Stat(dir); !errors.Is(err, os.ErrNotExist) {
 		t.Errorf("the directory of a dead owner: %v", err)
 	}
-	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+	ctx, cancel := context.WithTimeout(t.Context(), startWithin)
 	defer cancel()
 	ticks := time.NewTicker(50 * time.Millisecond)
 	defer ticks.Stop()
