@@ -13,6 +13,9 @@ import (
 
 	"github.com/cockroachdb/pebble/v2/vfs"
 	"github.com/google/go-cmp/cmp"
+	sdk "go.opentelemetry.io/otel/sdk/trace"
+	"go.opentelemetry.io/otel/sdk/trace/tracetest"
+	"golang.org/x/time/rate"
 
 	"carrel/journal"
 	"carrel/library"
@@ -174,7 +177,8 @@ func TestFigures(t *testing.T) {
 	}
 }
 
-// BenchmarkPage is a page of 20 of the Service, without and with figures.
+// BenchmarkPage is a page of 20 of the Service: without anything, with figures,
+// and with spans of a hundredth of the operations and of all.
 func BenchmarkPage(b *testing.B) {
 	store := openStore(b)
 	runtime := library.NewRealRuntime()
@@ -202,20 +206,40 @@ func BenchmarkPage(b *testing.B) {
 		}
 	}
 	m := NewMetrics()
+	measured := func(t *Tracing) *library.Service {
+		return service(library.Config{Store: m.Store(store, t), Watch: Watcher{Metrics: m, Tracing: t}})
+	}
+	some, all := droppingAll(b, sampling(0.01, rate.NewLimiter(0, 0))), droppingAll(b, sampling(1, rate.NewLimiter(0, 0)))
+	asked := request()
 	for _, c := range []struct {
-		name string
-		svc  *library.Service
-	}{{"plain", plain}, {"measured", service(library.Config{Store: m.Store(store, nil), Watch: Watcher{Metrics: m}})}} {
+		name    string
+		svc     *library.Service
+		tracing *Tracing
+	}{{"plain", plain, nil}, {"measured", measured(nil), nil}, {"traced 1 in 100", measured(some), some}, {"traced all", measured(all), all}} {
 		b.Run(c.name, func(b *testing.B) {
 			b.ReportAllocs()
 			for b.Loop() {
-				page, err := c.svc.Library(b.Context(), &library.Viewer{}, "u:acme:ann", library.LibraryQuery{Descending: true})
+				ctx, op := c.tracing.Request(b.Context(), asked)
+				page, err := c.svc.Library(ctx, &library.Viewer{}, "u:acme:ann", library.LibraryQuery{Descending: true})
 				if err != nil || len(page.Edges) != 20 {
 					b.Fatal(err)
 				}
+				op.End(Outcome{Type: "query", Name: "Page", Transport: TransportHTTP, Code: "OK", Status: 200, Cost: 62})
 			}
 		})
 	}
+}
+
+// droppingAll makes spans, batches them as they are for a collector, and sends
+// them to nobody.
+func droppingAll(b *testing.B, sampler sdk.Sampler) *Tracing {
+	provider := sdk.NewTracerProvider(sdk.WithBatcher(tracetest.NewNoopExporter()), sdk.WithSampler(sampler))
+	b.Cleanup(func() {
+		if err := provider.Shutdown(context.WithoutCancel(b.Context())); err != nil {
+			b.Error(err)
+		}
+	})
+	return newTracing(provider.Tracer("test"))
 }
 
 func TestTheSkewIsToldWhileItIsKnown(t *testing.T) {
