@@ -186,6 +186,19 @@ export async function lookUp({ api, sit }) {
   await choose(ann, 'Eli Evans');
   await field.press('Backspace');
 
+  // Whoever is walked to in a list that is longer than its box is in view, and
+  // the field stays where it is.
+  const before = await field.boundingBox();
+  await field.fill('a');
+  await offered(ann, 'Ann Archer').waitFor();
+  await field.press('ArrowUp');
+  await ann.waitForFunction(() => {
+    const list = document.querySelector('.picker-list');
+    const [box, last] = [list, list.lastElementChild].map((element) => element.getBoundingClientRect());
+    return list.scrollHeight > list.clientHeight && last.top >= box.top && last.bottom <= box.bottom;
+  });
+  expect((await field.boundingBox()).y, before.y, 'where the field stands when a list opens below it');
+
   await field.fill('zed');
   await ann.locator('.picker-none').getByText('Nobody of that name at demo.').waitFor();
   await field.fill('u:acme:zed');

@@ -22,6 +22,10 @@ export function PeoplePicker({ label, tenant, chosen, onChange, faults = [], fau
   const byId = useLookUp();
   const { options, state, waiting } = useOptions(tenant, text, chosen);
   const shown = open && text.trim() !== '';
+  const walked = useRef(null);
+  useEffect(() => {
+    walked.current?.scrollIntoView({ block: 'nearest' });
+  }, [active, shown]);
   const wrong = [...faults, ...(byId.fault ? [byId.fault] : [])];
 
   const add = async (option) => {
@@ -99,6 +103,7 @@ export function PeoplePicker({ label, tenant, chosen, onChange, faults = [], fau
             <li
               key={option.id}
               id={`${id}-${i}`}
+              ref={i === active ? walked : undefined}
               role="option"
               aria-selected={i === active}
               // The field keeps focus: it would lose it before the click came.
@@ -106,8 +111,10 @@ export function PeoplePicker({ label, tenant, chosen, onChange, faults = [], fau
               onClick={() => add(option)}
             >
               <Monogram id={option.id} name={option.displayName} />
-              <span>{option.displayName}</span>
-              <small>{option.whole ? 'by this id' : option.id}</small>
+              <span className="picker-found">
+                <span>{option.displayName}</span>
+                <small>{option.whole ? 'by this id' : option.id}</small>
+              </span>
             </li>
           ))}
         {shown && options.length === 0 && <li className="picker-none">{state}</li>}
