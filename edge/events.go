@@ -8,6 +8,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/99designs/gqlgen/graphql"
 	"github.com/vektah/gqlparser/v2/ast"
 	"github.com/vektah/gqlparser/v2/gqlerror"
 
@@ -86,11 +87,10 @@ func (h *Handler) emitAll(ctx context.Context, s *eventStream, x *exchange, call
 		defer stop()
 	}
 	x.code = codeOK
-	for resp := range h.results(ctx, caller, op) {
-		x.code = firstCode(resp.Errors)
-		x.sent++
-		x.out = appendResponse(x.out[:0], resp, nil)
-		s.send("next", x.out)
+	from := h.results(ctx, caller, op)
+	defer from.end()
+	for resp := from.next(); resp != nil; resp = from.next() {
+		s.tell(x, resp)
 	}
 	switch {
 	case errors.Is(context.Cause(ctx), errTokenExpired):
@@ -99,6 +99,14 @@ func (h *Handler) emitAll(ctx context.Context, s *eventStream, x *exchange, call
 		s.send("complete", nil)
 	}
 	return nil
+}
+
+// tell sends one result of a subscription.
+func (s *eventStream) tell(x *exchange, resp *graphql.Response) {
+	x.code = firstCode(resp.Errors)
+	x.sent++
+	x.out = appendResponse(x.out[:0], resp, nil)
+	s.send("next", x.out)
 }
 
 // refuseByEvents answers a client that reads events alone.

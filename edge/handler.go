@@ -77,6 +77,7 @@ type Handler struct {
 	persisted    *persisted
 	rates        *rates
 	executor     *executor.Executor
+	awaiting     awaiting // nil: the schema does not tell
 	presenter    *presenter
 	observe      func(operation, code string, took time.Duration)
 	tracing      *observe.Tracing
@@ -102,6 +103,7 @@ func New(c Config) (*Handler, error) {
 		observe:   c.Observe, tracing: c.Tracing,
 		zipper: newZipper(),
 	}
+	h.awaiting, _ = c.Schema.(awaiting)
 	if h.observe == nil {
 		h.observe = func(string, string, time.Duration) {}
 	}
@@ -177,50 +179,66 @@ func (h *Handler) Open() (events, sockets int) { return h.streams.count() }
 // no more of them be opened. It returns when all are gone.
 func (h *Handler) Drain(ctx context.Context) error { return h.streams.drain(ctx) }
 
-// serve fills x with the answer, or returns why there is none.
+// serve fills x with the answer, or returns why there is none. A stream is
+// answered here too, for hours, and on no larger a stack than it takes.
 func (h *Handler) serve(w http.ResponseWriter, x *exchange, r *http.Request) (refused *refusal) {
 	defer func() {
 		if value := recover(); value != nil {
-			opened, told := x.opened, x.told
-			x.reset()
-			x.opened, x.told = opened, told
-			err := recovered(r.Context(), value)
-			refused = &refusal{status: http.StatusInternalServerError, errs: gqlerror.List{h.presenter.present(r.Context(), err)}}
+			refused = h.panicked(x, r, value)
 		}
 	}()
-	if refused := h.admit(x, r); refused != nil {
-		return refused
-	}
-	caller, account, refused := h.caller(r)
-	if refused != nil {
-		return refused
-	}
-	x.public = !caller.SignedIn() && r.Header["Cookie"] == nil && takesGzip(r.Header)
-	p, refused := h.params(x, r)
-	if refused != nil {
-		return refused
-	}
-	op, refused := h.operation(p, account)
-	if refused != nil {
-		return refused
-	}
-	kind := op.Operation.Operation
-	x.operation, x.name, x.cost = string(kind), op.Operation.Name, op.cost
+	caller, op, refused := h.prepared(x, r)
 	switch {
-	case r.Method == http.MethodGet && kind == ast.Mutation:
-		return notAllowed(http.MethodPost, "Mutations are sent by POST.")
-	case kind == ast.Subscription && !x.events:
-		return refuse(http.StatusNotAcceptable, codeNotAcceptable, "A subscription is answered by text/event-stream, or over a websocket.")
-	case kind == ast.Subscription || x.stream:
+	case refused != nil:
+		return refused
+	case op.Operation.Operation == ast.Subscription || x.stream:
 		return h.stream(r.Context(), w, x, caller, op)
-	case x.media == mediaNone:
-		return notAcceptable()
 	}
 	resp, refused := h.run(r.Context(), caller, op)
 	if refused != nil {
 		return refused
 	}
 	return x.answer(resp, op.told(h.limits.Cost))
+}
+
+// panicked is the refusal of a request whose answering has panicked.
+func (h *Handler) panicked(x *exchange, r *http.Request, value any) *refusal {
+	opened, told := x.opened, x.told
+	x.reset()
+	x.opened, x.told = opened, told
+	err := recovered(r.Context(), value)
+	return &refusal{status: http.StatusInternalServerError, errs: gqlerror.List{h.presenter.present(r.Context(), err)}}
+}
+
+// prepared reads a request up to the operation that it asks for.
+func (h *Handler) prepared(x *exchange, r *http.Request) (caller auth.Caller, op *operation, refused *refusal) {
+	if refused := h.admit(x, r); refused != nil {
+		return caller, nil, refused
+	}
+	caller, account, refused := h.caller(r)
+	if refused != nil {
+		return caller, nil, refused
+	}
+	x.public = !caller.SignedIn() && r.Header["Cookie"] == nil && takesGzip(r.Header)
+	p, refused := h.params(x, r)
+	if refused != nil {
+		return caller, nil, refused
+	}
+	op, refused = h.operation(p, account)
+	if refused != nil {
+		return caller, nil, refused
+	}
+	kind := op.Operation.Operation
+	x.operation, x.name, x.cost = string(kind), op.Operation.Name, op.cost
+	switch {
+	case r.Method == http.MethodGet && kind == ast.Mutation:
+		return caller, nil, notAllowed(http.MethodPost, "Mutations are sent by POST.")
+	case kind == ast.Subscription && !x.events:
+		return caller, nil, refuse(http.StatusNotAcceptable, codeNotAcceptable, "A subscription is answered by text/event-stream, or over a websocket.")
+	case kind != ast.Subscription && !x.stream && x.media == mediaNone:
+		return caller, nil, notAcceptable()
+	}
+	return caller, op, nil
 }
 
 // admit judges a request by its head.

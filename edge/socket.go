@@ -89,12 +89,7 @@ func (h *Handler) serveSocket(w http.ResponseWriter, r *http.Request) {
 	conn.SetReadLimit(-1) // take has the limit
 	go func() {
 		defer s.end()
-		defer func() {
-			if value := recover(); value != nil { // nobody above would
-				s.panicked(s.ctx, value)
-				s.close(websocket.StatusInternalError, "Internal error")
-			}
-		}()
+		defer s.survive()
 		if conn.Subprotocol() != subprotocol {
 			s.close(closeSubprotocol, "Subprotocol not acceptable")
 			return
@@ -172,7 +167,30 @@ func (s *socket) take(kind websocket.MessageType, message io.Reader) (good bool,
 		s.close(websocket.StatusMessageTooBig, "The message is too large")
 		return true, nil
 	}
-	return err == nil && kind == websocket.MessageText && s.receive(in.bytes()), err
+	return err == nil && kind == websocket.MessageText && s.aside(func() bool { return s.receive(in.bytes()) }), err
+}
+
+// aside handles a message on a stack of its own and waits for it: judging a
+// token or a document takes several times the stack that waiting for the next
+// message does, and a stack once grown is given back late.
+func (s *socket) aside(handle func() bool) (good bool) {
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		defer s.survive()
+		good = handle()
+	}()
+	<-done
+	return good
+}
+
+// survive is deferred by goroutines of the socket's own, which nobody above
+// would keep from ending the process.
+func (s *socket) survive() {
+	if value := recover(); value != nil {
+		s.panicked(s.ctx, value)
+		s.close(websocket.StatusInternalError, "Internal error")
+	}
 }
 
 // close ends the socket with a code, once.

@@ -5,6 +5,7 @@ import (
 	"net/http"
 	"time"
 
+	"github.com/99designs/gqlgen/graphql"
 	"github.com/vektah/gqlparser/v2/ast"
 	"github.com/vektah/gqlparser/v2/gqlerror"
 
@@ -13,8 +14,19 @@ import (
 
 // socketOperation is one that runs over a socket.
 type socketOperation struct {
+	*operation
+	socket  *socket
+	id      string
 	endless bool // a subscription
+	ctx     context.Context
 	cancel  context.CancelFunc
+	done    func()
+	began   time.Time
+	span    *observe.Operation
+
+	// How it has ended.
+	outcome told
+	refused *refusal
 }
 
 // start prepares an operation, as a request by POST would be, and runs it.
@@ -30,38 +42,76 @@ func (s *socket) start(id string, payload []byte) {
 		s.refuseUnrun(id, refused, span)
 		return
 	}
-	running := &socketOperation{endless: op.Operation.Operation == ast.Subscription}
-	done := func() {}
+	running := &socketOperation{operation: op, socket: s, id: id, endless: op.Operation.Operation == ast.Subscription, done: func() {}, began: time.Now(), span: span,
+		outcome: told{operation: string(op.Operation.Operation), name: op.Operation.Name, code: codeOK, cost: op.cost}}
 	if running.endless {
-		if done, refused = h.streams.subscribe(s.account.whose); refused != nil {
+		if running.done, refused = h.streams.subscribe(s.account.whose); refused != nil {
 			s.refuseUnrun(id, refused, span)
 			return
 		}
 	}
-	ctx, cancel := context.WithCancel(ctx)
-	running.cancel = cancel
+	running.ctx, running.cancel = context.WithCancel(ctx)
 	if !s.register(id, running) {
-		cancel()
-		done()
+		running.cancel()
+		running.done()
 		return
 	}
-	began := time.Now()
-	go func() {
-		defer s.running.Done()
-		defer cancel()
-		defer done()
-		told, refused := s.guarded(ctx, id, op)
-		h.observe(told.operation, told.code, time.Since(began))
-		span.End(told.outcome(observe.TransportSocket, 0))
-		if !s.unregister(id, running) {
-			return
-		}
-		if refused != nil {
-			s.refuse(id, refused)
-			return
-		}
-		s.send("complete", id, nil)
-	}()
+	go running.run()
+}
+
+// run runs the operation. A subscription waits here for hours, and there are
+// thousands: what is called before the waiting has small frames.
+func (o *socketOperation) run() {
+	defer o.end()
+	if !o.endless {
+		o.answer()
+		return
+	}
+	from := o.socket.handler.results(o.ctx, o.socket.caller, o.operation)
+	defer from.end()
+	for resp := from.next(); resp != nil; resp = from.next() {
+		o.tell(resp)
+	}
+}
+
+// answer sends the one result of a query or a mutation.
+func (o *socketOperation) answer() {
+	h := o.socket.handler
+	resp, refused := h.run(o.ctx, o.socket.caller, o.operation)
+	if refused != nil {
+		o.outcome.code, o.refused = firstCode(refused.errs), refused
+		return
+	}
+	o.outcome.code = firstCode(resp.Errors)
+	o.socket.send("next", o.id, appendResponse(nil, resp, o.told(h.limits.Cost)))
+}
+
+// tell sends one result of a subscription.
+func (o *socketOperation) tell(resp *graphql.Response) {
+	o.outcome.code = firstCode(resp.Errors)
+	o.outcome.sent++
+	o.socket.send("next", o.id, appendResponse(nil, resp, nil))
+}
+
+// end says how the operation has ended, unless the client has ended it. It is
+// deferred: a panic is the failure of the operation and not the process's.
+func (o *socketOperation) end() {
+	s := o.socket
+	defer s.running.Done()
+	defer o.cancel()
+	defer o.done()
+	if value := recover(); value != nil {
+		o.outcome.code, o.refused = codeInternal, s.panicked(o.ctx, value)
+	}
+	s.handler.observe(o.outcome.operation, o.outcome.code, time.Since(o.began))
+	o.span.End(o.outcome.outcome(observe.TransportSocket, 0))
+	switch {
+	case !s.unregister(o.id, o):
+	case o.refused != nil:
+		s.refuse(o.id, o.refused)
+	default:
+		s.send("complete", o.id, nil)
+	}
 }
 
 // register makes an operation known, unless the socket is ending.
@@ -101,34 +151,6 @@ func (s *socket) prepare(ctx context.Context, payload []byte) (op *operation, re
 		return nil, refused
 	}
 	return s.handler.operation(p, s.account)
-}
-
-// guarded runs an operation and tells what became of it; a panic is its failure
-// and not the process's.
-func (s *socket) guarded(ctx context.Context, id string, op *operation) (t told, refused *refusal) {
-	t = told{operation: string(op.Operation.Operation), name: op.Operation.Name, code: codeOK, cost: op.cost}
-	defer func() {
-		if value := recover(); value != nil {
-			t.code, refused = codeInternal, s.panicked(ctx, value)
-		}
-	}()
-	h := s.handler
-	if op.Operation.Operation != ast.Subscription {
-		resp, refused := h.run(ctx, s.caller, op)
-		if refused != nil {
-			t.code = firstCode(refused.errs)
-			return t, refused
-		}
-		t.code = firstCode(resp.Errors)
-		s.send("next", id, appendResponse(nil, resp, op.told(h.limits.Cost)))
-		return t, nil
-	}
-	for resp := range h.results(ctx, s.caller, op) {
-		t.code = firstCode(resp.Errors)
-		t.sent++
-		s.send("next", id, appendResponse(nil, resp, nil))
-	}
-	return t, nil
 }
 
 func (s *socket) panicked(ctx context.Context, value any) *refusal {

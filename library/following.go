@@ -1,6 +1,7 @@
 package library
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"slices"
@@ -64,7 +65,8 @@ type Following struct {
 	closed  bool
 
 	// What follows belongs to the caller of Next.
-	told recent[tale]
+	told    recent[tale]
+	refused error // what Await has found
 }
 
 // tale is what a follower was told of an item last.
@@ -219,6 +221,56 @@ func (f *Following) missed(ctx context.Context, from Instant) ([]Change, error) 
 	return missed, nil
 }
 
+// pending is a latch that opens with the next change; nil where something waits
+// to be told, or nothing more will be.
+func (f *Following) pending() Latch {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.cut != nil || len(f.queue) > 0 {
+		return nil
+	}
+	if f.more == nil {
+		f.more = f.s.rt.Latch()
+	}
+	return f.more
+}
+
+// Await waits until Next would not: something waits to be told, or the following
+// has ended. Thousands wait for hours, on a stack that a wait keeps small: the
+// rest is done elsewhere meanwhile. It is called by who calls Next.
+func (f *Following) Await(ctx context.Context) {
+	for f.refused == nil {
+		more := f.pending()
+		if more == nil {
+			return
+		}
+		came, err := f.s.rt.Wait(ctx, more, standingEvery)
+		if came || err != nil {
+			return
+		}
+		f.refused = f.standsAside(ctx)
+	}
+}
+
+// stands looks whether the follower still reads the same bucket.
+func (f *Following) stands(ctx context.Context) error {
+	return f.insist(ctx, func() error { _, err := f.reading(ctx); return err })
+}
+
+// standsAside is stands on another stack.
+func (f *Following) standsAside(ctx context.Context) error {
+	var found error
+	looked := f.s.rt.Latch()
+	f.s.rt.Go(func() {
+		defer looked.Open()
+		found = f.stands(ctx)
+	})
+	if _, err := f.s.rt.Wait(ctx, looked, 0); err != nil {
+		return err
+	}
+	return found
+}
+
 // Next waits for something to happen and tells it as it is at that moment, to
 // whom the viewer is at that moment. Errors end the following: RESYNC where
 // the viewer reads another bucket by now, NOT_FOUND where it may not see the
@@ -226,7 +278,7 @@ func (f *Following) missed(ctx context.Context, from Instant) ([]Change, error) 
 func (f *Following) Next(ctx context.Context) (LibraryChange, error) {
 	for {
 		n, more, err := f.next()
-		if err != nil {
+		if err = cmp.Or(f.refused, err); err != nil {
 			return nil, err
 		}
 		if more == nil {
@@ -249,7 +301,7 @@ func (f *Following) Next(ctx context.Context) (LibraryChange, error) {
 			return nil, err
 		}
 		if !came {
-			if err := f.insist(ctx, func() error { _, err := f.reading(ctx); return err }); err != nil {
+			if err := f.stands(ctx); err != nil {
 				return nil, err
 			}
 		}

@@ -41,9 +41,21 @@ func (s schema) Exec(ctx context.Context) graphql.ResponseHandler {
 // an event when there is one: a subscription waits for hours, and thousands do.
 func (s schema) subscribe(ctx context.Context) graphql.ResponseHandler {
 	source := newStream(s.root)
+	graphql.GetOperationContext(ctx).Stats.SetExtension(streamOf, source)
 	write := graph.NewExecutableSchema(graph.Config{Resolvers: source}).Exec(ctx)
 	return func(ctx context.Context) *graphql.Response {
 		return source.event(ctx, s.withLoaders, write)
+	}
+}
+
+// streamOf is the name by which an operation has its stream.
+const streamOf = "carrel.stream"
+
+// Await waits until a subscription has something to answer. The executor could
+// wait for it as well, but on a stack that is several times as large.
+func (schema) Await(ctx context.Context, op *graphql.OperationContext) {
+	if source, ok := op.Stats.GetExtension(streamOf).(*stream); ok && source.following != nil && !source.over {
+		source.following.Await(ctx)
 	}
 }
 
