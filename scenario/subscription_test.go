@@ -121,6 +121,9 @@ func (g *gateway) byEvents(token, owner, after string) *subscription {
 	lines.Buffer(nil, 1<<20)
 	return &subscription{t: g.t, next: func() ([]byte, bool) {
 		for lines.Scan() {
+			if res.StatusCode != http.StatusOK { // it was refused before there were events
+				return bytes.Clone(lines.Bytes()), true
+			}
 			data, ok := strings.CutPrefix(lines.Text(), "data: ")
 			if ok {
 				return []byte(data), true
@@ -141,6 +144,7 @@ func (g *gateway) bySocket(token, owner, after string) *subscription {
 	if err != nil {
 		g.t.Fatal(err)
 	}
+	conn.SetReadLimit(1 << 20)
 	g.t.Cleanup(func() { _ = conn.CloseNow(); cancel() })
 	send := func(message any) {
 		text, err := json.Marshal(message)
