@@ -170,7 +170,7 @@ bench-cassandra: ## measure pages, updates and a node that hangs on a real Cassa
 	go run ./bench -cluster
 
 .PHONY: bench-edge
-bench-edge: build ## measure what the transport adds to a page, and what hostile requests cost
+bench-edge: build ## measure what the transport adds to a page, what hostile requests cost, and subscriptions
 	go run ./bench -edge
 
 .PHONY: clean
