@@ -55,6 +55,7 @@ func (c *change) String() string {
 type subscription struct {
 	t      *testing.T
 	next   func() ([]byte, bool)
+	leave  func()            // ends its connection
 	cursor string            // of the last edge told
 	told   map[string]string // what was told of an item last
 }
@@ -118,10 +119,16 @@ func subscriptionVars(owner, after string) vars {
 	return v
 }
 
-// byEvents subscribes by server-sent events.
+// byEvents follows a library by server-sent events.
 func (g *gateway) byEvents(token, owner, after string) *subscription {
 	g.t.Helper()
-	body, err := json.Marshal(map[string]any{"query": libraryChanged, "variables": subscriptionVars(owner, after)})
+	return g.askByEvents(token, libraryChanged, subscriptionVars(owner, after))
+}
+
+// askByEvents subscribes by server-sent events.
+func (g *gateway) askByEvents(token, document string, variables vars) *subscription {
+	g.t.Helper()
+	body, err := json.Marshal(map[string]any{"query": document, "variables": variables})
 	if err != nil {
 		g.t.Fatal(err)
 	}
@@ -142,7 +149,7 @@ func (g *gateway) byEvents(token, owner, after string) *subscription {
 	g.t.Cleanup(func() { cancel(); _ = res.Body.Close() })
 	lines := bufio.NewScanner(res.Body)
 	lines.Buffer(nil, 1<<20)
-	return &subscription{t: g.t, next: func() ([]byte, bool) {
+	return &subscription{t: g.t, leave: cancel, next: func() ([]byte, bool) {
 		for lines.Scan() {
 			if res.StatusCode != http.StatusOK { // it was refused before there were events
 				return bytes.Clone(lines.Bytes()), true
@@ -159,8 +166,14 @@ func (g *gateway) byEvents(token, owner, after string) *subscription {
 	}}
 }
 
-// bySocket subscribes over a websocket, in the protocol graphql-transport-ws.
+// bySocket follows a library over a websocket.
 func (g *gateway) bySocket(token, owner, after string) *subscription {
+	g.t.Helper()
+	return g.askBySocket(token, libraryChanged, subscriptionVars(owner, after))
+}
+
+// askBySocket subscribes over a websocket, in the protocol graphql-transport-ws.
+func (g *gateway) askBySocket(token, document string, variables vars) *subscription {
 	g.t.Helper()
 	ctx, cancel := context.WithTimeout(g.t.Context(), time.Minute)
 	conn, _, err := websocket.Dial(ctx, g.url+"/graphql", &websocket.DialOptions{Subprotocols: []string{"graphql-transport-ws"}})
@@ -200,11 +213,16 @@ func (g *gateway) bySocket(token, owner, after string) *subscription {
 	if f := read(); f.Type != "connection_ack" {
 		g.t.Fatalf("the socket answered %+v", f)
 	}
-	send(map[string]any{"type": "subscribe", "id": "1", "payload": map[string]any{"query": libraryChanged, "variables": subscriptionVars(owner, after)}})
+	send(map[string]any{"type": "subscribe", "id": "1", "payload": map[string]any{"query": document, "variables": variables}})
 	return &subscription{t: g.t, next: func() ([]byte, bool) {
-		f := read()
-		return f.Payload, f.Type == "next"
-	}}
+		switch f := read(); f.Type {
+		case "next":
+			return f.Payload, true
+		case "error": // of an operation that was never begun
+			return append(append([]byte(`{"errors":`), f.Payload...), '}'), true
+		}
+		return nil, false
+	}, leave: func() { _ = conn.CloseNow() }}
 }
 
 // transports are the ways to subscribe.

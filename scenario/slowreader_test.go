@@ -1,0 +1,137 @@
+package scenario
+
+import (
+	"bufio"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+)
+
+// askings are the ways to subscribe with any document.
+func askings() map[string]func(g *gateway, token, document string, variables vars) *subscription {
+	return map[string]func(g *gateway, token, document string, variables vars) *subscription{
+		"by events": (*gateway).askByEvents, "over a socket": (*gateway).askBySocket,
+	}
+}
+
+// TestASlowReaderIsCutOff: whoever takes nothing while much happens is told
+// SLOW_CONSUMER, after what stood in its connection already, and others who
+// follow the same library are told everything.
+func TestASlowReaderIsCutOff(t *testing.T) {
+	// Each event has 250 KB for the slow one, so that no connection holds many.
+	large := strings.Builder{}
+	for n := range 25 {
+		fmt.Fprintf(&large, "d%d: description ", n)
+	}
+	document := strings.Replace(libraryChanged, "title", "title "+large.String(), 1)
+	const items = 400 // more than wait for a follower, 256, and stand in a connection
+	whole := serveWith(t, "--rate-limit", "0", "--limit", "stream-write-time=10m")
+	ann := whole.user("acme", "ann", "PUBLIC")
+	for name, ask := range askings() {
+		t.Run(name, func(t *testing.T) {
+			g := whole.in(t)
+			suffix := strings.ReplaceAll(name, " ", "-")
+			ben, owner := g.user("acme", "ben-"+suffix, "PUBLIC"), "u:acme:ben-"+suffix
+			slow := ask(g, ben, document, subscriptionVars(owner, ""))
+			keen := ask(g, ben, libraryChanged, subscriptionVars(owner, ""))
+			g.awaitFollowers(t, 2)
+			for n := range items {
+				id := fmt.Sprint(suffix, n)
+				g.must(ann, createItem, vars{"in": vars{"name": id, "kind": "NOTE", "title": id, "description": strings.Repeat("d", 10_000),
+					"members": []vars{{"principalId": owner, "role": "VIEWER"}}}})
+				keen.wants("+c:acme:" + id + " " + id + " VIEWER")
+			}
+			told := 0
+			for told < items {
+				got, again := slow.hear()
+				if got == "!SLOW_CONSUMER" {
+					break
+				}
+				if again {
+					continue
+				}
+				if id := fmt.Sprint(suffix, told); got != "+c:acme:"+id+" "+id+" VIEWER" {
+					t.Fatalf("event %d of the slow one is %s", told, got)
+				}
+				told++
+			}
+			if told == items {
+				t.Error("it was told everything")
+			}
+			slow.wantsEnd()
+			keen.leave()
+			g.awaitFollowers(t, 0)
+		})
+	}
+}
+
+// awaitFollowers waits until so many follow a library.
+func (g *gateway) awaitFollowers(t *testing.T, n int) {
+	t.Helper()
+	g.awaitFigure(t, "carrel_followers", fmt.Sprint(n))
+}
+
+// TestSubscriptionsOfAViewerAreBounded: one more than a viewer may have is
+// refused, and there is room again when one of them has ended.
+func TestSubscriptionsOfAViewerAreBounded(t *testing.T) {
+	whole := serveWith(t, "--limit", "subscriptions=2")
+	ann := whole.user("acme", "ann", "PUBLIC")
+	for name, subscribe := range transports() {
+		t.Run(name, func(t *testing.T) {
+			g := whole.in(t)
+			ben := g.user("acme", "ben-"+strings.ReplaceAll(name, " ", "-"), "PUBLIC")
+			first := subscribe(g, ben, "u:acme:ann", "")
+			second := subscribe(g, ben, "u:acme:ann", "")
+			g.awaitFollowers(t, 2)
+			subscribe(g, ben, "u:acme:ann", "").wants("!RATE_LIMITED")
+			other := subscribe(g, ann, "u:acme:ann", "") // of another viewer
+			g.awaitFollowers(t, 3)
+			first.leave()
+			g.awaitFollowers(t, 2)
+			again := subscribe(g, ben, "u:acme:ann", "")
+			g.awaitFollowers(t, 3)
+			id := "bounded-" + strings.ReplaceAll(name, " ", "-")
+			g.must(ann, createItem, vars{"in": vars{"name": id, "kind": "NOTE", "title": "x", "visibility": "PUBLIC"}})
+			for _, s := range []*subscription{second, other, again} {
+				event, ok := s.next()
+				if !ok || !strings.Contains(string(event), id) {
+					t.Errorf("told %s", event)
+				}
+				s.leave()
+			}
+			g.awaitFollowers(t, 0)
+		})
+	}
+}
+
+// awaitFigure waits until one of the gateway's figures is value.
+func (g *gateway) awaitFigure(t *testing.T, name, value string) {
+	t.Helper()
+	deadline := time.Now().Add(answerWithin)
+	for {
+		got := g.figure(name)
+		if got == value {
+			return
+		}
+		if time.Now().After(deadline) {
+			t.Fatalf("%s is %q, want %s", name, got, value)
+		}
+	}
+}
+
+// figure is one of the gateway's figures that have no labels.
+func (g *gateway) figure(name string) string {
+	g.t.Helper()
+	res, err := g.client.Get(g.admin + "/metrics")
+	if err != nil {
+		g.t.Fatal(err)
+	}
+	defer res.Body.Close()
+	for lines := bufio.NewScanner(res.Body); lines.Scan(); {
+		if value, ok := strings.CutPrefix(lines.Text(), name+" "); ok {
+			return value
+		}
+	}
+	return ""
+}
