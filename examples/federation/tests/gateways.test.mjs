@@ -180,12 +180,13 @@ for (const [name, serve] of Object.entries(gateways)) {
         const made = 'mutation { createGroup(input: {tenant: "demo", name: "followers", displayName: "Followers"}) { userErrors { code } } }';
         assert.deepEqual(await must(ann, made), { createGroup: { userErrors: [] } });
         const group = 'g:demo:followers';
-        const share = 'mutation ($id: ID!, $group: ID!) { shareContent(input: {contentId: $id, principalIds: [$group]}) { edges { cursor } } }';
-        const { shareContent } = await must(ann, share, { id, group });
+        const share = 'mutation ($id: ID!, $group: ID!) { shareContent(input: {contentId: $id, principalIds: [$group]}) { userErrors { code } } }';
+        await must(ann, share, { id, group });
+        const { principal } = await must(ann, 'query ($group: ID!) { principal(id: $group) { library { pageInfo { endCursor } } } }', { group });
         const client = createClient({ url: gateway.url, headers: { authorization: `Bearer ${ann}` }, retryAttempts: 0 });
         const query = `subscription ($group: ID!, $after: Cursor) { libraryChanged(principalId: $group, after: $after) {
           __typename ... on LibraryEntryPlaced { edge { node { title bookmark { note } } } } } }`;
-        const changes = client.iterate({ query, variables: { group, after: shareContent.edges[0].cursor } });
+        const changes = client.iterate({ query, variables: { group, after: principal.library.pageInfo.endCursor } });
         await must(ann, 'mutation ($id: ID!) { updateContent(input: {id: $id, title: "changed"}) { userErrors { code } } }', { id });
         const wanted = { __typename: 'LibraryEntryPlaced', edge: { node: { title: 'changed', bookmark: { note: 'mine' } } } };
         const others = [];
