@@ -97,9 +97,15 @@ func testConfig(t *testing.T) Config {
 // serve starts a gateway and waits until it listens.
 func serve(t *testing.T, cfg Config) *served {
 	t.Helper()
+	return serveTo(t, cfg, func(out *firstLine) io.Writer { return out })
+}
+
+// serveTo starts one that writes to what to makes of the kept output.
+func serveTo(t *testing.T, cfg Config, to func(*firstLine) io.Writer) *served {
+	t.Helper()
 	ctx, stop := context.WithCancel(context.Background())
 	s := &served{t: t, out: newFirstLine(), stop: stop, ended: make(chan error, 1), scheme: "http", client: &http.Client{Transport: &http.Transport{}}}
-	go func() { s.ended <- Run(ctx, cfg, s.out) }()
+	go func() { s.ended <- Run(ctx, cfg, to(s.out)) }()
 	select {
 	case line := <-s.out.line:
 		var told struct {

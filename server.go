@@ -66,10 +66,18 @@ func Run(ctx context.Context, cfg Config, out io.Writer) (err error) {
 	if err := output.Open(s.announce); err != nil {
 		return errors.Join(err, s.closeListeners())
 	}
-	if err := s.printViewers(ctx, out); err != nil {
-		return errors.Join(err, s.closeListeners())
-	}
-	return s.serve(ctx, public)
+	printed := make(chan struct{})
+	go func() {
+		defer close(printed)
+		// Beside the serving: it asks the store, which may be long in answering.
+		if err := s.printViewers(ctx, output); err != nil {
+			fail(err)
+		}
+	}()
+	err = s.serve(ctx, public)
+	fail(nil)
+	<-printed
+	return err
 }
 
 // server is a gateway with its listeners.

@@ -16,6 +16,7 @@ import (
 	"net"
 	"net/http"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 )
@@ -132,6 +133,7 @@ func TestDevelopment(t *testing.T) {
 	if got := s.graphql("", `{__type(name:"User"){name}}`); got != `{"data":{"__type":{"name":"User"}}}` {
 		t.Error(got)
 	}
+	s.out.await("(u:demo:dora)")
 	s.end()
 	out := s.out.String()
 	if !strings.Contains(out, "(u:demo:dora)") || strings.Contains(out, "(u:demo:ann)") || !strings.Contains(out, "GraphiQL: http://"+s.addr+"/") {
@@ -143,6 +145,40 @@ func TestDevelopment(t *testing.T) {
 	if strings.Contains(out, testSecret) {
 		t.Error("the secret is printed")
 	}
+}
+
+// heldBack is an output that does not take what comes after the first line until
+// it is let go.
+type heldBack struct {
+	*firstLine
+	free chan struct{}
+}
+
+func (h heldBack) Write(p []byte) (int, error) {
+	if bytes.Contains(p, []byte("GraphiQL")) {
+		<-h.free
+	}
+	return h.firstLine.Write(p)
+}
+
+// The tokens are read from the store; one that is silent, or a terminal that is
+// halted, kept a gateway from serving which had said that it listens.
+func TestServingDoesNotWaitForWhatIsPrinted(t *testing.T) {
+	cfg := testConfig(t)
+	cfg.Dev = true
+	free := make(chan struct{})
+	s := serveTo(t, cfg, func(out *firstLine) io.Writer { return heldBack{out, free} })
+	letGo := sync.OnceFunc(func() { close(free) })
+	t.Cleanup(letGo)
+	s.client.Timeout = time.Minute
+	if status, text := s.get(s.addr, "/livez"); status != 200 {
+		t.Errorf("/livez: %d %s", status, text)
+	}
+	if got := s.graphql("", `{__typename}`); got != `{"data":{"__typename":"Query"}}` {
+		t.Error(got)
+	}
+	letGo()
+	s.out.await("GraphiQL: ")
 }
 
 func TestRequestsInFlightAreFinished(t *testing.T) {

@@ -54,38 +54,43 @@ func (s *server) printViewers(ctx context.Context, out io.Writer) error {
 	if s.cfg.TLSCert != "" {
 		scheme = "https"
 	}
-	if _, err := fmt.Fprintf(out, "\nGraphiQL: %s://%s/\n", scheme, s.main.Addr()); err != nil {
+	text := fmt.Appendf(nil, "\nGraphiQL: %s://%s/\n", scheme, s.main.Addr())
+	if s.cfg.App {
+		text = fmt.Appendf(text, "Reference client: %s://%s/app\n", scheme, s.main.Addr())
+	}
+	if _, err := out.Write(text); err != nil || s.access.secret == nil {
 		return err
 	}
-	if s.cfg.App {
-		if _, err := fmt.Fprintf(out, "Reference client: %s://%s/app\n", scheme, s.main.Addr()); err != nil {
-			return err
-		}
+	tokens, err := s.viewerTokens(ctx)
+	if err != nil {
+		return err
 	}
-	if s.access.secret == nil {
-		return nil
-	}
+	_, err = out.Write(tokens)
+	return err
+}
+
+// viewerTokens is what is told of the demo viewers: all in one piece, so that no
+// line of the log comes in between.
+func (s *server) viewerTokens(ctx context.Context) (text []byte, err error) {
 	for _, d := range demo.Viewers() {
 		if d.Subject == "" {
 			continue
 		}
 		user, err := s.gateway.service.ViewerUser(ctx, &library.Viewer{User: library.PrincipalID(d.Subject)})
 		if err != nil {
-			// A store that is slow to answer is no reason not to serve.
-			s.log.WarnContext(ctx, "the tokens of the demo viewers are not told: the store does not answer", "error", err)
-			return nil
+			if ctx.Err() == nil { // and the process does not end
+				s.log.WarnContext(ctx, "the tokens of the demo viewers are not told: the store does not answer", "error", err)
+			}
+			return text, nil
 		}
 		if user == nil {
 			continue
 		}
 		token, err := s.demoToken(d)
 		if err != nil {
-			return err
+			return nil, err
 		}
-		if _, err := fmt.Fprintf(out, "\n%s (%s): %s\n%s\n", d.Name, d.Subject, d.Description, token); err != nil {
-			return err
-		}
+		text = fmt.Appendf(text, "\n%s (%s): %s\n%s\n", d.Name, d.Subject, d.Description, token)
 	}
-	_, err := fmt.Fprintln(out)
-	return err
+	return append(text, '\n'), nil
 }
