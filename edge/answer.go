@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"net/http"
 	"strconv"
+	"time"
 
 	"github.com/99designs/gqlgen/graphql"
 	"github.com/vektah/gqlparser/v2/gqlerror"
@@ -30,9 +31,11 @@ type exchange struct {
 	// public tells that the answer may be compressed, zipped is it compressed.
 	public bool
 	zipped bytes.Buffer
-	// opened tells that an event stream has begun, which is sent by itself.
+	// opened tells that an event stream has begun, which tells of itself.
 	opened bool
 
+	began time.Time
+	span  *observe.Operation
 	told
 }
 
@@ -53,6 +56,13 @@ func (t told) outcome(transport string, status int) observe.Outcome {
 func (x *exchange) reset() {
 	x.zipped.Reset()
 	*x = exchange{intake: x.intake, zipped: x.zipped, accepted: x.accepted, profile: x.profile, out: x.out[:0]}
+}
+
+// restart is reset for another answer to the same request.
+func (x *exchange) restart() {
+	began, span, opened, told := x.began, x.span, x.opened, x.told
+	x.reset()
+	x.began, x.span, x.opened, x.told = began, span, opened, told
 }
 
 // answer writes the outcome of an operation.

@@ -13,6 +13,7 @@ import (
 	"github.com/vektah/gqlparser/v2/gqlerror"
 
 	"carrel/auth"
+	"carrel/observe"
 )
 
 // errTokenExpired ends what stays open longer than its token is good.
@@ -23,11 +24,13 @@ var errTokenExpired = errors.New("the token has expired")
 // "complete". Comments keep it open while nothing happens. A stream that ends
 // without "complete" was cut off, and its client may ask again.
 type eventStream struct {
-	w       http.ResponseWriter
-	control *http.ResponseController
+	wire    wire
 	limits  *Limits
 	cancel  context.CancelFunc
 	endless bool // a subscription
+	began   time.Time
+	span    *observe.Operation
+	told
 
 	mu     sync.Mutex
 	broken bool
@@ -35,62 +38,106 @@ type eventStream struct {
 }
 
 // stream answers an operation by events. What is refused once it is open is
-// told by an event.
-func (h *Handler) stream(ctx context.Context, w http.ResponseWriter, x *exchange, caller auth.Caller, op *operation) *refusal {
-	ctx, cancel := context.WithCancel(ctx)
-	defer cancel()
-	s := newEventStream(w, &h.limits, cancel)
-	s.endless = op.Operation.Operation == ast.Subscription
-	if refused := h.streams.enter(s); refused != nil {
+// told by an event. A subscription takes the connection over, if it can, and is
+// left to a goroutine: the request is over then.
+func (h *Handler) stream(w http.ResponseWriter, r *http.Request, x *exchange, caller auth.Caller, op *operation) *refusal {
+	ctx, cancel := context.WithCancel(context.WithoutCancel(r.Context()))
+	s := &eventStream{limits: &h.limits, cancel: cancel, endless: op.Operation.Operation == ast.Subscription, began: x.began, span: x.span, told: x.told}
+	leave, refused := h.enter(s, op)
+	if refused != nil {
+		cancel()
 		return refused
 	}
-	defer h.streams.leave(s)
-	if s.endless {
-		done, refused := h.streams.subscribe(op.account.whose)
-		if refused != nil {
-			return refused
-		}
-		defer done()
-	}
 	x.opened = true
-	s.open()
-	defer s.close()
-	emit := h.emitOne
+	header := eventHeader(w.Header())
 	if s.endless {
-		emit = h.emitAll
+		if own := takeOver(w, r, header); own != nil {
+			s.wire = own
+			go own.watch(cancel)
+			go func() {
+				defer leave()
+				h.emit(ctx, s, caller, op)
+			}()
+			return nil
+		}
 	}
-	if refused := emit(ctx, s, x, caller, op); refused != nil {
-		x.code = firstCode(refused.errs)
-		s.fail(refused.errs)
-	}
+	defer leave()
+	defer context.AfterFunc(r.Context(), cancel)()
+	w.WriteHeader(http.StatusOK)
+	s.wire = newResponseWire(w)
+	h.emit(ctx, s, caller, op)
 	return nil
 }
 
+// enter takes a stream in; leave ends it.
+func (h *Handler) enter(s *eventStream, op *operation) (leave func(), refused *refusal) {
+	if refused := h.streams.enter(s); refused != nil {
+		return nil, refused
+	}
+	if !s.endless {
+		return func() { h.streams.leave(s) }, nil
+	}
+	done, refused := h.streams.subscribe(op.account.whose)
+	if refused != nil {
+		h.streams.leave(s)
+		return nil, refused
+	}
+	return func() { done(); h.streams.leave(s) }, nil
+}
+
+// emit sends the events of an operation, and how it has failed.
+func (h *Handler) emit(ctx context.Context, s *eventStream, caller auth.Caller, op *operation) {
+	defer func() {
+		h.observe(s.operation, s.code, time.Since(s.began))
+		s.span.End(s.outcome(observe.TransportEvents, http.StatusOK))
+	}()
+	defer s.cancel()
+	s.open()
+	defer s.close()
+	if refused := h.emitted(ctx, s, caller, op); refused != nil {
+		s.code = firstCode(refused.errs)
+		s.fail(refused.errs)
+	}
+}
+
+// emitted is emit up to the failure. It may be on a goroutine where nobody above
+// would keep a panic from ending the process.
+func (h *Handler) emitted(ctx context.Context, s *eventStream, caller auth.Caller, op *operation) (refused *refusal) {
+	defer func() {
+		if value := recover(); value != nil {
+			refused = h.panicked(ctx, value)
+		}
+	}()
+	if s.endless {
+		return h.emitAll(ctx, s, caller, op)
+	}
+	return h.emitOne(ctx, s, caller, op)
+}
+
 // emitOne sends the result of a query or a mutation.
-func (h *Handler) emitOne(ctx context.Context, s *eventStream, x *exchange, caller auth.Caller, op *operation) *refusal {
+func (h *Handler) emitOne(ctx context.Context, s *eventStream, caller auth.Caller, op *operation) *refusal {
 	resp, refused := h.run(ctx, caller, op)
 	if refused != nil {
 		return refused
 	}
-	x.code = firstCode(resp.Errors)
-	x.out = appendResponse(x.out[:0], resp, op.told(h.limits.Cost))
-	s.send("next", x.out)
+	s.code = firstCode(resp.Errors)
+	s.send("next", appendResponse(nil, resp, op.told(h.limits.Cost)))
 	s.send("complete", nil)
 	return nil
 }
 
 // emitAll sends the results of a subscription, as long as the token is good.
-func (h *Handler) emitAll(ctx context.Context, s *eventStream, x *exchange, caller auth.Caller, op *operation) *refusal {
+func (h *Handler) emitAll(ctx context.Context, s *eventStream, caller auth.Caller, op *operation) *refusal {
 	if !caller.Until.IsZero() {
 		var stop context.CancelFunc
 		ctx, stop = context.WithDeadlineCause(ctx, caller.Until, errTokenExpired)
 		defer stop()
 	}
-	x.code = codeOK
+	s.code = codeOK
 	from := h.results(ctx, caller, op)
 	defer from.end()
 	for resp := from.next(); resp != nil; resp = from.next() {
-		s.tell(x, resp)
+		s.tell(resp)
 	}
 	switch {
 	case errors.Is(context.Cause(ctx), errTokenExpired):
@@ -102,35 +149,34 @@ func (h *Handler) emitAll(ctx context.Context, s *eventStream, x *exchange, call
 }
 
 // tell sends one result of a subscription.
-func (s *eventStream) tell(x *exchange, resp *graphql.Response) {
-	x.code = firstCode(resp.Errors)
-	x.sent++
-	x.out = appendResponse(x.out[:0], resp, nil)
-	s.send("next", x.out)
+func (s *eventStream) tell(resp *graphql.Response) {
+	s.code = firstCode(resp.Errors)
+	s.sent++
+	s.send("next", appendResponse(nil, resp, nil))
 }
 
 // refuseByEvents answers a client that reads events alone.
 func (h *Handler) refuseByEvents(w http.ResponseWriter, r *refusal) {
-	s := newEventStream(w, &h.limits, func() {})
+	eventHeader(w.Header())
+	w.WriteHeader(http.StatusOK)
+	s := &eventStream{wire: newResponseWire(w), limits: &h.limits, cancel: func() {}}
 	s.open()
 	defer s.close()
 	s.fail(r.errs)
 }
 
-func newEventStream(w http.ResponseWriter, l *Limits, cancel context.CancelFunc) *eventStream {
-	return &eventStream{w: w, control: http.NewResponseController(w), limits: l, cancel: cancel}
-}
-
-// open sends the head. Each message has a deadline of its own, in the place of
-// that of ordinary answers.
-func (s *eventStream) open() {
-	header := s.w.Header()
+// eventHeader is the header of an answer by events.
+func eventHeader(header http.Header) http.Header {
 	header.Set("Content-Type", "text/event-stream; charset=utf-8")
 	header.Set("Cache-Control", "no-store")
 	header.Set("X-Accel-Buffering", "no") // or nginx would hold messages back
 	header.Add("Vary", "Accept")
 	secure(header)
-	s.w.WriteHeader(http.StatusOK)
+	return header
+}
+
+// open sends the first comment, which tells the client that it is heard.
+func (s *eventStream) open() {
 	s.write([]byte(":\n\n"))
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -146,12 +192,15 @@ func (s *eventStream) ping() {
 	}
 }
 
-// close ends the pings; nothing is written afterwards.
+// close ends the pings and the answer; nothing is written afterwards.
 func (s *eventStream) close() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.broken = true
 	s.pinger.Stop()
+	if !s.broken {
+		s.broken = true
+		s.wire.end(s.limits.StreamWrite)
+	}
 }
 
 // send writes one event. Data is JSON, whose white space may be new lines.
@@ -171,21 +220,18 @@ func (s *eventStream) fail(errs gqlerror.List) {
 	s.send("complete", nil)
 }
 
-// write sends bytes at once. A client that does not take them in time, or is
-// gone, ends the operation.
+// write sends bytes at once. Each has a deadline of its own, in the place of that
+// of ordinary answers: a client that does not take them in time, or is gone, ends
+// the operation.
 func (s *eventStream) write(b []byte) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.broken {
 		return
 	}
-	_ = s.control.SetWriteDeadline(time.Now().Add(s.limits.StreamWrite))
-	_, err := s.w.Write(b)
-	if err == nil {
-		err = s.control.Flush()
-	}
-	if err != nil {
+	if err := s.wire.send(b, s.limits.StreamWrite); err != nil {
 		s.broken = true
+		s.wire.cut()
 		s.cancel()
 	}
 }

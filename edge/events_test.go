@@ -245,7 +245,7 @@ func TestAClientThatTakesNothingIsCutOff(t *testing.T) {
 func TestNewLinesInResults(t *testing.T) {
 	w := httptest.NewRecorder()
 	l := DefaultLimits()
-	s := newEventStream(w, &l, func() {})
+	s := &eventStream{wire: newResponseWire(w), limits: &l, cancel: func() {}}
 	s.open()
 	s.send("next", []byte("{\n\"a\":1\n}"))
 	s.close()

@@ -141,18 +141,19 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		h.serveSocket(w, r)
 		return
 	}
-	began := time.Now()
-	ctx, span := h.tracing.Request(r.Context(), r)
-	if span != nil {
-		r = r.WithContext(ctx)
-	}
 	x := h.exchanges.Get().(*exchange)
 	defer h.release(x)
+	x.began = time.Now()
+	ctx, span := h.tracing.Request(r.Context(), r)
+	if span != nil {
+		r, x.span = r.WithContext(ctx), span
+	}
 	x.profile = h.profile
 	x.accepted = negotiate(r.Header["Accept"], h.profile.unsaid())
 	refused := h.serve(w, x, r)
 	switch {
 	case x.opened:
+		return // the stream tells of itself
 	case refused != nil && x.stream && refused.ofRequest():
 		// A client that reads events alone is told by them; it would take another
 		// status for a broken connection, and try again.
@@ -164,12 +165,8 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	default:
 		x.send(w, h.zipper)
 	}
-	h.observe(x.operation, x.code, time.Since(began))
-	if x.opened {
-		span.End(x.outcome(observe.TransportEvents, http.StatusOK))
-		return
-	}
-	span.End(x.outcome(observe.TransportHTTP, x.status))
+	h.observe(x.operation, x.code, time.Since(x.began))
+	x.span.End(x.outcome(observe.TransportHTTP, x.status))
 }
 
 // Open is how many event streams and sockets are open.
@@ -184,7 +181,8 @@ func (h *Handler) Drain(ctx context.Context) error { return h.streams.drain(ctx)
 func (h *Handler) serve(w http.ResponseWriter, x *exchange, r *http.Request) (refused *refusal) {
 	defer func() {
 		if value := recover(); value != nil {
-			refused = h.panicked(x, r, value)
+			x.restart()
+			refused = h.panicked(r.Context(), value)
 		}
 	}()
 	caller, op, refused := h.prepared(x, r)
@@ -192,7 +190,7 @@ func (h *Handler) serve(w http.ResponseWriter, x *exchange, r *http.Request) (re
 	case refused != nil:
 		return refused
 	case op.Operation.Operation == ast.Subscription || x.stream:
-		return h.stream(r.Context(), w, x, caller, op)
+		return h.stream(w, r, x, caller, op)
 	}
 	resp, refused := h.run(r.Context(), caller, op)
 	if refused != nil {
@@ -201,13 +199,10 @@ func (h *Handler) serve(w http.ResponseWriter, x *exchange, r *http.Request) (re
 	return x.answer(resp, op.told(h.limits.Cost))
 }
 
-// panicked is the refusal of a request whose answering has panicked.
-func (h *Handler) panicked(x *exchange, r *http.Request, value any) *refusal {
-	opened, told := x.opened, x.told
-	x.reset()
-	x.opened, x.told = opened, told
-	err := recovered(r.Context(), value)
-	return &refusal{status: http.StatusInternalServerError, errs: gqlerror.List{h.presenter.present(r.Context(), err)}}
+// panicked is the refusal of what has panicked while it was answered.
+func (h *Handler) panicked(ctx context.Context, value any) *refusal {
+	err := recovered(ctx, value)
+	return &refusal{status: http.StatusInternalServerError, errs: gqlerror.List{h.presenter.present(ctx, err)}}
 }
 
 // prepared reads a request up to the operation that it asks for.

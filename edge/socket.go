@@ -188,7 +188,7 @@ func (s *socket) aside(handle func() bool) (good bool) {
 // would keep from ending the process.
 func (s *socket) survive() {
 	if value := recover(); value != nil {
-		s.panicked(s.ctx, value)
+		s.handler.panicked(s.ctx, value)
 		s.close(websocket.StatusInternalError, "Internal error")
 	}
 }

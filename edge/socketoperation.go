@@ -2,12 +2,10 @@ package edge
 
 import (
 	"context"
-	"net/http"
 	"time"
 
 	"github.com/99designs/gqlgen/graphql"
 	"github.com/vektah/gqlparser/v2/ast"
-	"github.com/vektah/gqlparser/v2/gqlerror"
 
 	"carrel/observe"
 )
@@ -54,6 +52,8 @@ func (s *socket) start(id string, payload []byte) {
 	if !s.register(id, running) {
 		running.cancel()
 		running.done()
+		running.outcome.code = codeUnavailable
+		span.End(running.outcome.outcome(observe.TransportSocket, 0))
 		return
 	}
 	go running.run()
@@ -101,7 +101,7 @@ func (o *socketOperation) end() {
 	defer o.cancel()
 	defer o.done()
 	if value := recover(); value != nil {
-		o.outcome.code, o.refused = codeInternal, s.panicked(o.ctx, value)
+		o.outcome.code, o.refused = codeInternal, s.handler.panicked(o.ctx, value)
 	}
 	s.handler.observe(o.outcome.operation, o.outcome.code, time.Since(o.began))
 	o.span.End(o.outcome.outcome(observe.TransportSocket, 0))
@@ -143,7 +143,7 @@ func (s *socket) unregister(id string, op *socketOperation) (tell bool) {
 func (s *socket) prepare(ctx context.Context, payload []byte) (op *operation, refused *refusal) {
 	defer func() {
 		if value := recover(); value != nil {
-			op, refused = nil, s.panicked(ctx, value)
+			op, refused = nil, s.handler.panicked(ctx, value)
 		}
 	}()
 	p, refused := decodeBody(payload, &s.handler.limits)
@@ -151,11 +151,6 @@ func (s *socket) prepare(ctx context.Context, payload []byte) (op *operation, re
 		return nil, refused
 	}
 	return s.handler.operation(p, s.account)
-}
-
-func (s *socket) panicked(ctx context.Context, value any) *refusal {
-	shown := s.handler.presenter.present(ctx, recovered(ctx, value))
-	return &refusal{status: http.StatusInternalServerError, errs: gqlerror.List{shown}}
 }
 
 // refuse answers an operation by its errors, which ends it.

@@ -53,6 +53,9 @@ func (s *ticking) Exec(ctx context.Context) graphql.ResponseHandler {
 	context.AfterFunc(ctx, func() { s.ended <- struct{}{} })
 	source := ctx.Done()
 	return func(ctx context.Context) *graphql.Response {
+		if context.Cause(ctx) != nil { // or it would take an event from another one
+			return nil
+		}
 		select {
 		case n, ok := <-s.events:
 			if !ok {

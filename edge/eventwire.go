@@ -1,0 +1,111 @@
+package edge
+
+import (
+	"bytes"
+	"fmt"
+	"net"
+	"net/http"
+	"time"
+)
+
+// wire is what an event stream is sent over.
+type wire interface {
+	// send sends bytes at once, and fails where they are not taken within.
+	send(b []byte, within time.Duration) error
+	// end ends the answer as a whole one, within so much time.
+	end(within time.Duration)
+	// cut ends it where it cannot be sent any more.
+	cut()
+}
+
+// responseWire is the answer to a request that waits for it.
+type responseWire struct {
+	w       http.ResponseWriter
+	control *http.ResponseController
+}
+
+func newResponseWire(w http.ResponseWriter) responseWire {
+	return responseWire{w, http.NewResponseController(w)}
+}
+
+// send implements wire.
+func (r responseWire) send(b []byte, within time.Duration) error {
+	_ = r.control.SetWriteDeadline(time.Now().Add(within))
+	if _, err := r.w.Write(b); err != nil {
+		return err
+	}
+	return r.control.Flush()
+}
+
+// end implements wire: the server ends the answer.
+func (responseWire) end(time.Duration) {}
+
+// cut implements wire: the server finds that out by itself.
+func (responseWire) cut() {}
+
+// ownWire is the answer to a request of HTTP/1.1 that is over, on a connection
+// that is closed with it. An answer that is open for hours would otherwise keep
+// what the server needs for a request, 20 KB and more.
+type ownWire struct {
+	conn net.Conn
+	head []byte // that goes out with the first bytes
+}
+
+// takeOver takes the connection of a request over; nil where it cannot be had:
+// that of HTTP/2 is shared by many, and HTTP/1.0 knows no chunks.
+func takeOver(w http.ResponseWriter, r *http.Request, header http.Header) *ownWire {
+	if r.ProtoMajor != 1 || r.ProtoMinor < 1 {
+		return nil
+	}
+	// What was read beyond the request is thrown away, like all that comes after
+	// it: the client is told that the connection ends with this answer.
+	conn, _, err := http.NewResponseController(w).Hijack()
+	if err != nil {
+		return nil
+	}
+	header.Set("Connection", "close")
+	header.Set("Date", time.Now().UTC().Format(http.TimeFormat))
+	header.Set("Transfer-Encoding", "chunked")
+	var head bytes.Buffer
+	head.WriteString("HTTP/1.1 200 OK\r\n")
+	_ = header.Write(&head) // a buffer takes everything
+	head.WriteString("\r\n")
+	return &ownWire{conn: conn, head: head.Bytes()}
+}
+
+// send implements wire. The bytes are one chunk.
+func (o *ownWire) send(b []byte, within time.Duration) error {
+	chunk := fmt.Appendf(o.head, "%x\r\n", len(b))
+	chunk = append(append(chunk, b...), "\r\n"...)
+	o.head = nil
+	return o.put(chunk, within)
+}
+
+func (o *ownWire) put(b []byte, within time.Duration) error {
+	if err := o.conn.SetWriteDeadline(time.Now().Add(within)); err != nil {
+		return err
+	}
+	_, err := o.conn.Write(b)
+	return err
+}
+
+// end implements wire.
+func (o *ownWire) end(within time.Duration) {
+	_ = o.put([]byte("0\r\n\r\n"), within) // the client may be gone
+	o.cut()
+}
+
+// cut implements wire.
+func (o *ownWire) cut() { _ = o.conn.Close() }
+
+// watch calls gone when the client has closed the connection, or it was closed
+// here. What the client sends is thrown away.
+func (o *ownWire) watch(gone func()) {
+	defer gone()
+	var b [64]byte
+	for {
+		if _, err := o.conn.Read(b[:]); err != nil {
+			return
+		}
+	}
+}

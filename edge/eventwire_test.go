@@ -1,0 +1,143 @@
+package edge
+
+import (
+	"bufio"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+const askTicks = "POST /graphql HTTP/1.%d\r\nHost: x\r\nContent-Type: application/json\r\nAccept: text/event-stream\r\nContent-Length: 31\r\n\r\n" + `{"query":"subscription{ticks}"}`
+
+// ticks sends two events, and wants them and the end of the answer.
+func (s *ticking) ticks(t *testing.T, answer *http.Response) {
+	t.Helper()
+	events := bufio.NewReader(answer.Body)
+	for i := range 2 {
+		s.events <- i
+		st := &streamUnderTest{t: t, reader: events}
+		if got, want := st.next(), fmt.Sprintf("event: next\ndata: {\"data\":{\"ticks\":%d}}", i); got != want {
+			t.Errorf("got %q, want %q", got, want)
+		}
+	}
+	close(s.events)
+	if rest, err := io.ReadAll(events); string(rest) != "event: complete\ndata:\n\n" || err != nil {
+		t.Errorf("at the end: %q, %v", rest, err)
+	}
+	<-s.ended
+}
+
+// TestASubscriptionOnAConnectionOfItsOwn: the answer that is written without the
+// server is whole, and what a client has sent behind the request is not run.
+func TestASubscriptionOnAConnectionOfItsOwn(t *testing.T) {
+	s, e := newTickingEdge(t, nil)
+	behind := Mux(Routes{GraphQL: e.handler, Sites: sameOriginOnly()})
+	conn := dial(t, start(t, behind, DefaultLimits()))
+	ask := fmt.Sprintf(askTicks, 1)
+	if _, err := conn.Write([]byte(ask + ask)); err != nil {
+		t.Fatal(err)
+	}
+	reader := bufio.NewReader(conn)
+	answer, err := http.ReadResponse(reader, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := http.ParseTime(answer.Header.Get("Date")); err != nil {
+		t.Error(err)
+	}
+	answer.Header.Del("Date")
+	want := http.Header{
+		"Content-Type": {"text/event-stream; charset=utf-8"}, "Cache-Control": {"no-store"}, "X-Accel-Buffering": {"no"},
+		"Vary": {"Accept"},
+		"X-Content-Type-Options": noSniffing, "Content-Security-Policy": noContent, "Cross-Origin-Resource-Policy": ownSite, "Referrer-Policy": noReferrer,
+	}
+	if diff := cmp.Diff(want, answer.Header); diff != "" || answer.StatusCode != 200 || !answer.Close || !cmp.Equal(answer.TransferEncoding, []string{"chunked"}) {
+		t.Errorf("%s %v %s", answer.Status, answer.TransferEncoding, diff)
+	}
+	s.ticks(t, answer)
+	if _, err := reader.ReadByte(); !errors.Is(err, io.EOF) {
+		t.Errorf("behind the answer: %v", err)
+	}
+	if s.started != 1 {
+		t.Errorf("%d subscriptions were run", s.started)
+	}
+}
+
+func TestASubscriptionWithoutChunks(t *testing.T) {
+	s, e := newTickingEdge(t, nil)
+	conn := dial(t, start(t, e.handler, DefaultLimits()))
+	if _, err := fmt.Fprintf(conn, askTicks, 0); err != nil {
+		t.Fatal(err)
+	}
+	answer, err := http.ReadResponse(bufio.NewReader(conn), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.ticks(t, answer)
+}
+
+// TestSubscriptionsShareAConnection: over HTTP/2 a subscription is one stream of
+// many, and neither its end nor its client's takes the others along.
+func TestSubscriptionsShareAConnection(t *testing.T) {
+	s, e := newTickingEdge(t, nil)
+	server := httptest.NewUnstartedServer(e.handler)
+	server.EnableHTTP2 = true
+	server.Config = Server(e.handler, DefaultLimits(), slog.New(slog.DiscardHandler))
+	server.StartTLS()
+	t.Cleanup(server.Close)
+	ask := func() *http.Response {
+		r, err := http.NewRequestWithContext(t.Context(), http.MethodPost, server.URL, strings.NewReader(`{"query":"subscription{ticks}"}`))
+		if err != nil {
+			t.Fatal(err)
+		}
+		r.Header.Set("Content-Type", "application/json")
+		r.Header.Set("Accept", "text/event-stream")
+		answer, err := server.Client().Do(r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if answer.ProtoMajor != 2 || answer.StatusCode != 200 {
+			t.Fatal(answer.Proto, answer.Status)
+		}
+		return answer
+	}
+	one, other := ask(), ask()
+	if err := one.Body.Close(); err != nil { // as a client does that goes
+		t.Error(err)
+	}
+	<-s.ended
+	s.ticks(t, other)
+}
+
+// deaf is a connection that takes nothing.
+type deaf struct {
+	net.Conn
+	closed chan struct{}
+}
+
+func (deaf) SetWriteDeadline(time.Time) error { return nil }
+func (deaf) Write([]byte) (int, error)        { return 0, io.ErrShortWrite }
+
+func (d deaf) Close() error {
+	close(d.closed)
+	return nil
+}
+
+func TestAConnectionThatTakesNothingIsClosed(t *testing.T) {
+	l := DefaultLimits()
+	ended, closed := make(chan struct{}), make(chan struct{})
+	s := &eventStream{wire: &ownWire{conn: deaf{closed: closed}}, limits: &l, cancel: func() { close(ended) }}
+	s.open()
+	<-closed
+	<-ended
+	s.close() // and not closed once more
+}
