@@ -34,7 +34,12 @@ func (r responseWire) send(b []byte, within time.Duration) error {
 	if _, err := r.w.Write(b); err != nil {
 		return err
 	}
-	return r.control.Flush()
+	if err := r.control.Flush(); err != nil {
+		return err
+	}
+	// HTTP/2 ends a stream at its deadline, also one to which nothing is written.
+	_ = r.control.SetWriteDeadline(time.Time{})
+	return nil
 }
 
 // end implements wire: the server ends the answer.

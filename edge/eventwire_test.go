@@ -23,7 +23,12 @@ func (s *ticking) ticks(t *testing.T, answer *http.Response) {
 	t.Helper()
 	events := bufio.NewReader(answer.Body)
 	for i := range 2 {
-		s.events <- i
+		select {
+		case s.events <- i:
+		case <-s.ended:
+			rest, err := io.ReadAll(events)
+			t.Fatalf("it ended before event %d: %q, %v", i, rest, err)
+		}
 		st := &streamUnderTest{t: t, reader: events}
 		if got, want := st.next(), fmt.Sprintf("event: next\ndata: {\"data\":{\"ticks\":%d}}", i); got != want {
 			t.Errorf("got %q, want %q", got, want)
@@ -86,9 +91,10 @@ func TestASubscriptionWithoutChunks(t *testing.T) {
 }
 
 // TestSubscriptionsShareAConnection: over HTTP/2 a subscription is one stream of
-// many, and neither its end nor its client's takes the others along.
+// many, and neither its end nor its client's takes the others along. It is not
+// ended either when it was silent for longer than one message may take.
 func TestSubscriptionsShareAConnection(t *testing.T) {
-	s, e := newTickingEdge(t, nil)
+	s, e := newTickingEdge(t, func(c *Config) { c.Limits.StreamWrite = time.Second })
 	server := httptest.NewUnstartedServer(e.handler)
 	server.EnableHTTP2 = true
 	server.Config = Server(e.handler, DefaultLimits(), slog.New(slog.DiscardHandler))
@@ -115,6 +121,7 @@ func TestSubscriptionsShareAConnection(t *testing.T) {
 		t.Error(err)
 	}
 	<-s.ended
+	<-time.After(2 * time.Second)
 	s.ticks(t, other)
 }
 
