@@ -3,6 +3,7 @@ package edge
 import (
 	"bufio"
 	"context"
+	"encoding/json"
 	"io"
 	"net/http"
 	"net/http/httptest"
@@ -177,6 +178,21 @@ func TestSubscriptionsNeedEvents(t *testing.T) {
 	for _, accept := range []string{"application/json", "*/*", "application/graphql-response+json"} {
 		if a := e.send(t, `{"query":"subscription{ticks}"}`, "Accept: "+accept); a.Code != 406 || a.code() != "NOT_ACCEPTABLE" {
 			t.Errorf("%s: %d %s", accept, a.Code, a.Body)
+		}
+	}
+}
+
+func TestASubscriptionOfNothing(t *testing.T) {
+	_, e := newTickingEdge(t, nil)
+	for _, text := range []string{
+		`subscription{ticks @skip(if:true)}`, `subscription{... @include(if:false){ticks}}`, `subscription($no:Boolean=true){ticks @skip(if:$no)}`,
+	} {
+		body, err := json.Marshal(map[string]string{"query": text})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if a := e.send(t, string(body), "Accept: application/json, text/event-stream"); a.code() != "GRAPHQL_VALIDATION_FAILED" {
+			t.Errorf("%s: %d %s", text, a.Code, a.Body)
 		}
 	}
 }

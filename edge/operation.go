@@ -70,12 +70,22 @@ func (h *Handler) operation(p params, a account) (*operation, *refusal) {
 		RootResolverMiddleware: func(ctx context.Context, next graphql.RootResolver) graphql.Marshaler { return next(ctx) },
 	}
 	op.price = max(leastPrice, op.cost*costPrice)
-	if def.Operation == ast.Mutation {
+	switch def.Operation {
+	case ast.Mutation:
 		op.ResolverMiddleware = op.count
-		fields := graphql.CollectFields(op.OperationContext, def.SelectionSet, []string{h.schema.Mutation.Name})
-		op.price = max(mutationPrice*len(fields), op.price)
+		op.price = max(mutationPrice*op.fields(h.schema.Mutation), op.price)
+	case ast.Subscription:
+		if op.fields(h.schema.Subscription) != 1 { // validation does not know what is skipped
+			return nil, refuseDocument(codeValidationFailed, "A subscription has exactly one field, which may not be skipped.")
+		}
 	}
 	return op, a.rest(op.price)
+}
+
+// fields is how many fields of the root the operation has, without those that
+// are skipped.
+func (op *operation) fields(root *ast.Definition) int {
+	return len(graphql.CollectFields(op.OperationContext, op.Operation.SelectionSet, []string{root.Name}))
 }
 
 func resolve(ctx context.Context, next graphql.Resolver) (any, error) { return next(ctx) }
