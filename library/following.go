@@ -1,7 +1,6 @@
 package library
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"slices"
@@ -66,7 +65,7 @@ type Following struct {
 
 	// What follows belongs to the caller of Next.
 	told    recent[tale]
-	refused error // what Await has found
+	refused error // what has ended the following while it waited
 }
 
 // tale is what a follower was told of an item last.
@@ -237,33 +236,36 @@ func (f *Following) pending() Latch {
 
 // Await waits until Next would not: something waits to be told, or the following
 // has ended. Thousands wait for hours, on a stack that a wait keeps small: the
-// rest is done elsewhere meanwhile. It is called by who calls Next.
-func (f *Following) Await(ctx context.Context) {
+// rest is done elsewhere meanwhile. It is called by whoever calls Next, which
+// meets the same error.
+func (f *Following) Await(ctx context.Context) { _ = f.await(ctx) }
+
+// await is Await that tells why there will be nothing to tell.
+func (f *Following) await(ctx context.Context) error {
 	for f.refused == nil {
 		more := f.pending()
 		if more == nil {
-			return
+			return nil
 		}
 		came, err := f.s.rt.Wait(ctx, more, standingEvery)
-		if came || err != nil {
-			return
+		switch {
+		case err != nil:
+			return err
+		case !came:
+			f.refused = f.stands(ctx)
 		}
-		f.refused = f.standsAside(ctx)
 	}
+	return f.refused
 }
 
-// stands looks whether the follower still reads the same bucket.
+// stands looks whether the follower still reads the same bucket, on another
+// stack.
 func (f *Following) stands(ctx context.Context) error {
-	return f.insist(ctx, func() error { _, err := f.reading(ctx); return err })
-}
-
-// standsAside is stands on another stack.
-func (f *Following) standsAside(ctx context.Context) error {
 	var found error
 	looked := f.s.rt.Latch()
 	f.s.rt.Go(func() {
 		defer looked.Open()
-		found = f.stands(ctx)
+		found = f.insist(ctx, func() error { _, err := f.reading(ctx); return err })
 	})
 	if _, err := f.s.rt.Wait(ctx, looked, 0); err != nil {
 		return err
@@ -277,33 +279,24 @@ func (f *Following) standsAside(ctx context.Context) error {
 // owner any more, SLOW_CONSUMER where it has let too much wait, and that of ctx.
 func (f *Following) Next(ctx context.Context) (LibraryChange, error) {
 	for {
-		n, more, err := f.next()
-		if err = cmp.Or(f.refused, err); err != nil {
+		if err := f.await(ctx); err != nil {
 			return nil, err
 		}
-		if more == nil {
-			var told LibraryChange
-			err := f.insist(ctx, func() (err error) {
-				told, err = f.tell(ctx, &n)
-				return err
-			})
-			if err != nil {
-				return nil, err
-			}
-			if told != nil {
-				f.s.watch.Told()
-				return told, nil
-			}
-			continue
-		}
-		came, err := f.s.rt.Wait(ctx, more, standingEvery)
+		n, err := f.take()
 		if err != nil {
 			return nil, err
 		}
-		if !came {
-			if err := f.stands(ctx); err != nil {
-				return nil, err
-			}
+		var told LibraryChange
+		err = f.insist(ctx, func() (err error) {
+			told, err = f.tell(ctx, &n)
+			return err
+		})
+		if err != nil {
+			return nil, err
+		}
+		if told != nil {
+			f.s.watch.Told()
+			return told, nil
 		}
 	}
 }

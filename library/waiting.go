@@ -89,22 +89,16 @@ func (f *Following) catchUp(missed []Change) {
 	}
 }
 
-// next takes the news that have waited longest. Where there are none it gives
-// the latch that opens with the next ones.
-func (f *Following) next() (n news, more Latch, err error) {
+// take takes the news that have waited longest. Some must wait, or nothing more
+// be told.
+func (f *Following) take() (news, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	switch {
-	case f.cut != nil:
-		return n, nil, f.cut
-	case len(f.queue) == 0:
-		if f.more == nil {
-			f.more = f.s.rt.Latch()
-		}
-		return n, f.more, nil
+	if f.cut != nil {
+		return news{}, f.cut
 	}
-	n = f.waiting[f.queue[0]]
+	n := f.waiting[f.queue[0]]
 	delete(f.waiting, f.queue[0])
 	f.queue = f.queue[1:]
-	return n, nil, nil
+	return n, nil
 }
