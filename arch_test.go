@@ -2,6 +2,7 @@ package main_test
 
 import (
 	"bytes"
+	"encoding/json"
 	"fmt"
 	"go/ast"
 	"go/parser"
@@ -352,9 +353,42 @@ func TestFilesKnowNoMachine(t *testing.T) {
 			if found := machinePlaces.Find(line); found != nil {
 				t.Errorf("%s:%d names a machine's path or a registry: %q", name, n+1, found)
 			}
-			if path.Base(name) == "package-lock.json" && bytes.Contains(line, []byte(`"resolved"`)) {
+			if path.Base(name) == lockFile && bytes.Contains(line, []byte(`"resolved"`)) {
 				t.Errorf("%s:%d tells where a package came from; its integrity is enough (npm: omit-lockfile-registry-resolved)", name, n+1)
 			}
 		}
+	}
+}
+
+// lockFile pins what npm installs.
+const lockFile = "package-lock.json"
+
+// TestPackagesArePinnedByContent: a version can be published anew, or come from
+// somewhere else; what it holds cannot differ from its integrity.
+func TestPackagesArePinnedByContent(t *testing.T) {
+	locks := 0
+	for _, name := range theHouse(t).files {
+		if path.Base(name) != lockFile {
+			continue
+		}
+		locks++
+		text, err := os.ReadFile(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var lock struct {
+			Packages map[string]struct{ Integrity string }
+		}
+		if err := json.Unmarshal(text, &lock); err != nil {
+			t.Fatal(err)
+		}
+		for at, p := range lock.Packages {
+			if at != "" && p.Integrity == "" { // "" is the project itself
+				t.Errorf("%s: %s has no integrity", name, at)
+			}
+		}
+	}
+	if locks != 3 {
+		t.Errorf("%d lock files were looked at", locks)
 	}
 }
