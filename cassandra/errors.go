@@ -34,6 +34,9 @@ func fault(doing string, err error) error {
 	if errors.Is(err, errCell) {
 		return &library.Error{Code: library.Internal, Msg: doing + ": a row of the store cannot be read", Err: err}
 	}
+	if errors.Is(err, errPanic) {
+		return &library.Error{Code: library.Internal, Msg: doing + ": the driver has failed", Err: foreign(err)}
+	}
 	e := &library.Error{Code: library.Unavailable, RetryAfter: 1, Err: foreign(err)}
 	switch outcomeOf(err) {
 	case outcomeEnded:

@@ -72,6 +72,7 @@ func TestErrorsOfTheDriver(t *testing.T) {
 		{"too many statements", gocql.ErrTooManyStmts, library.Internal, "", never},
 		{"value of a wrong type", gocql.MarshalError("int8 into text"), library.Internal, "", never},
 		{"answer of a wrong type", gocql.UnmarshalError("text into int8"), library.Internal, "", maybe},
+		{"a panic", fmt.Errorf("%w: SECRET", errPanic), library.Internal, "", maybe},
 		{"cell of an unknown form", errCell, library.Internal, "", maybe},
 		{"anything else", errors.New("whatever"), library.Unavailable, "", maybe},
 	} {

@@ -113,7 +113,8 @@ func (g *group[T]) work() {
 
 // run makes a try and settles what it means.
 func (g *group[T]) run(t *try, i int) {
-	v, err := g.once(t, i)
+	v, err := guarded(func() (T, error) { return g.once(t, i) })
+	err = panicFault(err)
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	c := &g.calls[i]

@@ -28,7 +28,10 @@ func (s *Store) request(ctx context.Context, doing string, send func() (sent, er
 	}
 	defer s.gate.leave()
 	began = time.Now()
-	how, err := send()
+	how, err := guarded(send)
+	if errors.Is(err, errPanic) {
+		how.outcome, err = outcomeName(err), fault(doing, err)
+	}
 	o.Outcome, o.Took, o.Retries = how.outcome, time.Since(began), max(how.attempts-1, 0)
 	s.observe(ctx, o)
 	return err
@@ -153,7 +156,10 @@ func (s *Store) decideBy(ctx context.Context, send func(ctx context.Context) err
 	watch := time.NewTimer(givesUpAfter)
 	defer watch.Stop()
 	sent := make(chan error, 1)
-	go func() { sent <- send(t) }()
+	go func() {
+		_, err := guarded(func() (struct{}, error) { return struct{}{}, send(t) })
+		sent <- err
+	}()
 	for {
 		select {
 		case err := <-sent:

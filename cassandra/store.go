@@ -143,8 +143,9 @@ func concurrently(ctx context.Context, n, width int, do func(ctx context.Context
 	for range min(n, width) {
 		tasks.Go(func() {
 			for i := next.Add(1) - 1; i < int64(n); i = next.Add(1) - 1 {
-				if err := do(ctx, int(i)); err != nil {
-					once.Do(func() { first = err })
+				_, err := guarded(func() (struct{}, error) { return struct{}{}, do(ctx, int(i)) })
+				if err != nil {
+					once.Do(func() { first = panicFault(err) })
 					cancel()
 					return
 				}

@@ -1,0 +1,67 @@
+package cassandra
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"testing"
+	"time"
+
+	"carrel/library"
+)
+
+// panics stands for the driver, which panics where an answer has not the columns
+// that it expects.
+func panics() error {
+	var answer map[string]any
+	if answer["[applied]"].(bool) {
+		return nil
+	}
+	return errors.New("it should have panicked")
+}
+
+// wantPanic checks what is told of a panic: an error inside, which names it for
+// the log.
+func wantPanic(t *testing.T, err error, mayHaveCommitted bool) {
+	t.Helper()
+	if library.CodeOf(err) != library.Internal || err == nil || !strings.Contains(err.Error(), "the driver has panicked") {
+		t.Fatalf("it ended with %v", err)
+	}
+	if got := library.MayHaveCommitted(err); got != mayHaveCommitted {
+		t.Errorf("something may have been done: %v, want %v", got, mayHaveCommitted)
+	}
+}
+
+// A panic of the driver ends the request that met it, and not the process.
+func TestAPanicOfTheDriverEndsItsRequest(t *testing.T) {
+	hedging := &hedges{after: time.Hour, another: func(string) bool { return true }, places: make(chan struct{}, 1)}
+	t.Run("a reading", func(t *testing.T) {
+		_, err := hedged(t.Context(), hedging, func(*try) (int, error) { return 0, panics() })
+		wantPanic(t, err, false)
+	})
+	t.Run("one of many", func(t *testing.T) {
+		err := concurrently(t.Context(), 3, 3, func(_ context.Context, i int) error {
+			if i == 1 {
+				return panics()
+			}
+			return nil
+		})
+		wantPanic(t, err, false)
+	})
+	t.Run("a request", func(t *testing.T) {
+		var told []Observation
+		s := &Store{gate: newGate(1, 1, time.Hour), observe: func(_ context.Context, o Observation) { told = append(told, o) }}
+		wantPanic(t, s.request(t.Context(), "try", func() (sent, error) { return sent{outcomeOK, 1}, panics() }), false)
+		if under, _ := s.gate.load(); under != 0 {
+			t.Error("it has kept its place")
+		}
+		if len(told) != 1 || told[0].Outcome != "failed" {
+			t.Errorf("observed was %+v", told)
+		}
+	})
+	t.Run("a decision", func(t *testing.T) {
+		s := &Store{nodes: newThreeNodes(t).nodes}
+		err := s.decideBy(t.Context(), func(context.Context) error { return panics() })
+		wantPanic(t, casFault("try", err), true)
+	})
+}
