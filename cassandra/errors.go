@@ -105,7 +105,8 @@ func outcomeOf(err error) outcome {
 		return outcomeTimeout
 	case errors.Is(err, gocql.ErrConnectionClosed):
 		return outcomeLost
-	case errors.Is(err, gocql.ErrQueryArgLength), errors.Is(err, gocql.ErrUnsupported), errors.Is(err, gocql.ErrTooManyStmts):
+	case errors.Is(err, gocql.ErrQueryArgLength), errors.Is(err, gocql.ErrUnsupported), errors.Is(err, gocql.ErrTooManyStmts),
+		errors.Is(err, gocql.ErrNoKeyspace):
 		return outcomeRefused
 	}
 	var few *gocql.RequestErrUnavailable

@@ -54,10 +54,16 @@ func TestErrorsOfTheDriver(t *testing.T) {
 		{"exists", answered{gocql.ErrCodeAlreadyExists}, library.Internal, "", never},
 		{"protocol", answered{gocql.ErrCodeProtocol}, library.Internal, "", never},
 		{"credentials", answered{gocql.ErrCodeCredentials}, library.Internal, "", never},
+		// While its values are made, before anything is proposed.
+		{"a function failed", answered{gocql.ErrCodeFunctionFailure}, library.Internal, "", never},
+		// The driver prepares it again by itself, so this is one that it has not.
+		{"unprepared", answered{gocql.ErrCodeUnprepared}, library.Unavailable, "", maybe},
+		{"no place for changes to be captured", answered{gocql.ErrCodeCDCWriteFailure}, library.Unavailable, "", maybe},
 
 		{"no node", gocql.ErrNoConnections, library.Unavailable, "", never},
 		{"no node at start", gocql.ErrNoConnectionsStarted, library.Unavailable, "", never},
 		{"no hosts", gocql.ErrNoHosts, library.Unavailable, "", never},
+		{"nowhere to be sent", gocql.ErrUnavailable, library.Unavailable, "", never},
 		{"closed session", gocql.ErrSessionClosed, library.Unavailable, "", never},
 		{"no stream free", gocql.ErrNoStreams, library.Unavailable, "", never},
 		{"no response", gocql.ErrTimeoutNoResponse, library.Unavailable, "", maybe},
@@ -69,6 +75,10 @@ func TestErrorsOfTheDriver(t *testing.T) {
 		{"deadline", context.DeadlineExceeded, library.Unavailable, library.ReasonTimeout, maybe},
 		{"given up", fmt.Errorf("query: %w", context.Canceled), library.Unavailable, library.ReasonTimeout, maybe},
 		{"wrong number of values", gocql.ErrQueryArgLength, library.Internal, "", never},
+		{"more than the protocol can", gocql.ErrUnsupported, library.Internal, "", never},
+		{"no keyspace", gocql.ErrNoKeyspace, library.Internal, "", never},
+		// Told of what is sent and of what has come.
+		{"a frame beyond all bounds", gocql.ErrFrameTooBig, library.Unavailable, "", maybe},
 		{"too many statements", gocql.ErrTooManyStmts, library.Internal, "", never},
 		{"value of a wrong type", gocql.MarshalError("int8 into text"), library.Internal, "", never},
 		{"answer of a wrong type", gocql.UnmarshalError("text into int8"), library.Internal, "", maybe},
