@@ -1,13 +1,17 @@
 package journal
 
 import (
+	"bytes"
 	"context"
 	"errors"
+	"log/slog"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
 	"carrel/library"
+	"carrel/pebblestore"
 )
 
 // partial is a domain in which some things cannot be done.
@@ -55,6 +59,61 @@ func TestAnEntryThatFailsKeepsNoOther(t *testing.T) {
 	}
 	if left := lanes(t, store); len(left[dead.Lane()]) != 3 {
 		t.Errorf("the lane must stay: %v", left)
+	}
+}
+
+// damaged is a store in which rows of some lanes cannot be read.
+type damaged struct {
+	*pebblestore.Store
+	lanes []library.LaneID
+}
+
+func (d *damaged) Lanes(ctx context.Context) ([]library.Lane, error) {
+	lanes, err := d.Store.Lanes(ctx)
+	if err == nil && len(d.lanes) > 0 {
+		err = &library.UnreadableLanes{IDs: d.lanes, Err: errDown}
+	}
+	return lanes, err
+}
+
+// A lane that cannot be read is told by its id, once, and keeps no other from
+// being taken over, whether that is done at the start or by those who live.
+func TestALaneThatCannotBeReadKeepsNoOther(t *testing.T) {
+	store, rt := open(t)
+	d := &damaged{Store: store, lanes: []library.LaneID{"damaged"}}
+	var told bytes.Buffer
+	j := New(t.Context(), d, rt, slog.New(slog.NewTextHandler(&told, nil)), library.WholeProtocol)
+	svc, w := &domain{}, newWatch(j)
+	for n, takeOver := range []func() error{
+		func() error { return j.Recover(t.Context(), svc) },
+		func() error { return w.step(t.Context(), svc) },
+	} {
+		if err := New(t.Context(), store, rt, nil, library.WholeProtocol).Begin(t.Context(), change(byte(n))); err != nil {
+			t.Fatal(err)
+		}
+		_ = w.step(t.Context(), svc)
+		rt.pass(deadAfter)
+		err := takeOver()
+		if whole := n == 0; (err != nil) != whole || whole && !strings.Contains(err.Error(), "damaged") {
+			t.Errorf("it ended with %v", err)
+		}
+		if left := lanes(t, store); len(svc.resumed) != n+1 || len(left) != 0 {
+			t.Errorf("resumed %v, lanes that stay: %v", svc.resumed, left)
+		}
+	}
+	if n := j.Stats().Lanes; n != 2 {
+		t.Errorf("%d lanes were counted, want that of the dead and the damaged one", n)
+	}
+	if text := told.String(); strings.Count(text, "level=ERROR") != 1 || !strings.Contains(text, "lanes=[damaged]") {
+		t.Errorf("the log was told: %s", text)
+	}
+	d.lanes = nil
+	if err := w.step(t.Context(), svc); err != nil {
+		t.Fatal(err)
+	}
+	d.lanes = []library.LaneID{"another"}
+	if err := w.step(t.Context(), svc); err != nil || strings.Count(told.String(), "level=ERROR") != 2 {
+		t.Errorf("%v, and the log was told: %s", err, told.String())
 	}
 }
 

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"carrel/library"
@@ -14,6 +15,8 @@ import (
 type watch struct {
 	j    *Journal
 	seen map[library.LaneID]sighting
+	// unreadable are the lanes of which the log was told last.
+	unreadable []library.LaneID
 }
 
 // sighting is the last write that was seen of a lane, and when it was first
@@ -30,10 +33,10 @@ func newWatch(j *Journal) *watch { return &watch{j: j, seen: map[library.LaneID]
 
 func (w *watch) step(ctx context.Context, s Service) error {
 	lanes, err := w.j.store.Lanes(ctx)
-	if err != nil {
+	if err := w.heed(ctx, err); err != nil {
 		return err
 	}
-	w.j.note(func(c *Stats) { c.Lanes = len(lanes) })
+	w.j.note(func(c *Stats) { c.Lanes = len(lanes) + len(w.unreadable) })
 	now := w.j.rt.Elapsed()
 	seen := make(map[library.LaneID]sighting, len(lanes))
 	var errs []error
@@ -58,14 +61,33 @@ func (w *watch) step(ctx context.Context, s Service) error {
 	return errors.Join(errs...)
 }
 
+// heed tells the log of lanes that cannot be read, once until they are others:
+// they stay until somebody does something about them, and keep no other lane
+// from being taken over. It gives back every other error.
+func (w *watch) heed(ctx context.Context, err error) error {
+	var bad *library.UnreadableLanes
+	if err != nil && !errors.As(err, &bad) {
+		return err
+	}
+	var ids []library.LaneID
+	if bad != nil {
+		ids = bad.IDs
+	}
+	if len(ids) > 0 && !slices.Equal(ids, w.unreadable) {
+		w.j.log.ErrorContext(ctx, "changes under way cannot be read, and so not be finished", "lanes", ids, "error", err)
+	}
+	w.unreadable = ids
+	return nil
+}
+
 // Recover takes over all lanes but our own, at once: for a store that one
 // process uses at a time, whoever wrote them is dead.
 func (j *Journal) Recover(ctx context.Context, s Service) error {
 	lanes, err := j.store.Lanes(ctx)
-	if err != nil {
-		return fmt.Errorf("reading the changes in flight: %w", err)
-	}
 	var errs []error
+	if err != nil {
+		errs = append(errs, fmt.Errorf("reading the changes in flight: %w", err))
+	}
 	for _, l := range lanes {
 		if l.ID != j.lane {
 			errs = append(errs, j.TakeOver(ctx, s, l))

@@ -1,6 +1,9 @@
 package library
 
-import "context"
+import (
+	"context"
+	"fmt"
+)
 
 // The stores are narrow and their verbs are intentions. Every "must" below is
 // a subtest, of the same words, of the conformance suite library/storetest,
@@ -293,6 +296,22 @@ type Lane struct {
 	Entries []InFlight
 }
 
+// UnreadableLanes is the error of JournalStore.Lanes where rows of some lanes are
+// of no form that this program knows: damaged, or of a later one. Who must know
+// all that is under way treats it as any other error.
+type UnreadableLanes struct {
+	IDs []LaneID // in their order
+	Err error    // why, of all of them
+}
+
+// Error names the lanes, for logs.
+func (u *UnreadableLanes) Error() string {
+	return fmt.Sprintf("the in-flight lists %q cannot be read: %v", u.IDs, u.Err)
+}
+
+// Unwrap gives the error of the store.
+func (u *UnreadableLanes) Unwrap() error { return u.Err }
+
 // Due is an item that expires: a hint, judged by the item itself.
 type Due struct {
 	At      Instant
@@ -304,7 +323,8 @@ type JournalStore interface {
 	// PutLane replaces the lane's list. It must be durable no later than a
 	// Commit of this process that follows it; a lane without entries is removed.
 	PutLane(ctx context.Context, l Lane) error
-	// Lanes reads all lanes with the stamps of their last writes.
+	// Lanes reads all lanes with the stamps of their last writes. One that cannot
+	// be read keeps no other back: all others come beside an *UnreadableLanes.
 	Lanes(ctx context.Context) ([]Lane, error)
 	// DropLane must remove the lane iff nothing newer than stamp was written.
 	DropLane(ctx context.Context, id LaneID, stamp int64) error

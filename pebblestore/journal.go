@@ -82,25 +82,32 @@ func (s *Store) Lanes(ctx context.Context) ([]library.Lane, error) {
 	if err != nil {
 		return nil, fault("read in-flight lists", err)
 	}
-	var lanes []library.Lane
+	var (
+		lanes      []library.Lane
+		unreadable library.UnreadableLanes
+	)
 	for ok := v.it.First(); ok; {
 		id := library.LaneID(v.it.Key()[1:])
-		value, bad := v.it.ValueAndErr()
-		var l library.Lane
-		if bad == nil {
-			l, bad = decodeLane(id, value)
-		}
-		if bad != nil {
-			err = bad
+		value, failed := v.it.ValueAndErr()
+		if failed != nil {
+			err = failed
 			break
 		}
-		lanes = append(lanes, l)
+		if l, bad := decodeLane(id, value); bad != nil {
+			unreadable.IDs, unreadable.Err = append(unreadable.IDs, id), errors.Join(unreadable.Err, bad)
+		} else {
+			lanes = append(lanes, l)
+		}
 		// A seek passes over the many older versions of this row in one go.
 		v.key = appendAfter(appendSingle(v.key[:0], tableLane, string(id)))
 		ok = v.it.SeekGE(v.key)
 	}
 	if err := errors.Join(err, v.it.Error(), s.done(v)); err != nil {
 		return nil, fault("read in-flight lists", err)
+	}
+	if unreadable.Err != nil {
+		unreadable.Err = fault("read in-flight lists", unreadable.Err)
+		return lanes, &unreadable
 	}
 	return lanes, nil
 }
