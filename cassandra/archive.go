@@ -102,7 +102,7 @@ func (w *archiveWalk) run(ctx context.Context) error {
 	if len(w.rows) >= w.limit {
 		return nil
 	}
-	return w.read(ctx, w.table.beyond, token)
+	return w.collect(ctx, w.table.beyond, token)
 }
 
 // rest reads what is left of one token.
@@ -161,11 +161,11 @@ func (w *archiveWalk) partition(ctx context.Context, part, row []byte) error {
 		}
 		args = append(args, more...)
 	}
-	return w.read(ctx, w.table.within, args...)
+	return w.collect(ctx, w.table.within, args...)
 }
 
-// read runs a statement that ends with a limit, and adds its rows.
-func (w *archiveWalk) read(ctx context.Context, stmt string, args ...any) error {
+// collect runs a statement that ends with a limit, and adds its rows.
+func (w *archiveWalk) collect(ctx context.Context, stmt string, args ...any) error {
 	had := len(w.rows)
 	r := reading{doing: w.table.doing, stmt: stmt, args: append(args, w.limit-had), page: archivePage}
 	return w.store.patiently(ctx, func() error {

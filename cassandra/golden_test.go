@@ -19,22 +19,29 @@ import (
 
 var update = flag.Bool("update", false, "write testdata/statements.golden")
 
-// constants are the texts of the package's constants, by name.
-func constants(t *testing.T) map[string]string {
+// product are the files of the package without its tests, by name.
+func product(t *testing.T) (*token.FileSet, map[string]*ast.File) {
 	t.Helper()
-	files, err := filepath.Glob("*.go")
+	names, err := filepath.Glob("*.go")
 	if err != nil {
 		t.Fatal(err)
 	}
-	exprs := make(map[string]ast.Expr)
-	for _, file := range files {
-		if strings.HasSuffix(file, "_test.go") {
+	fset, files := token.NewFileSet(), make(map[string]*ast.File)
+	for _, name := range names {
+		if strings.HasSuffix(name, "_test.go") {
 			continue
 		}
-		syntax, err := parser.ParseFile(token.NewFileSet(), file, nil, parser.SkipObjectResolution)
-		if err != nil {
+		if files[name], err = parser.ParseFile(fset, name, nil, parser.SkipObjectResolution); err != nil {
 			t.Fatal(err)
 		}
+	}
+	return fset, files
+}
+
+// constants are the texts of the package's constants, by name.
+func constants(files map[string]*ast.File) map[string]string {
+	exprs := make(map[string]ast.Expr)
+	for _, syntax := range files {
 		for _, d := range syntax.Decls {
 			g, ok := d.(*ast.GenDecl)
 			if !ok || g.Tok != token.CONST {
@@ -57,6 +64,22 @@ func constants(t *testing.T) map[string]string {
 		}
 	}
 	return texts
+}
+
+// statements are the constants that are statements, by name. Of the others some
+// begin like one, and are a part of several.
+func statements(files map[string]*ast.File) map[string]string {
+	texts := constants(files)
+	maps.DeleteFunc(texts, func(name, text string) bool { return !isStatement(text) || strings.HasPrefix(name, "assign") })
+	return texts
+}
+
+var verbs = []string{"SELECT", "INSERT", "UPDATE", "DELETE", "CREATE", "ALTER", "DROP", "TRUNCATE", "GRANT", "BEGIN", "USE"}
+
+// isStatement tells whether a text begins like one.
+func isStatement(text string) bool {
+	verb, _, more := strings.Cut(strings.TrimSpace(text), " ")
+	return more && slices.Contains(verbs, verb)
 }
 
 // textOf evaluates a constant text; ok is false for any other constant.
@@ -86,18 +109,13 @@ func textOf(e ast.Expr, exprs map[string]ast.Expr) (text string, ok bool) {
 // that a reviewer sees change. Run with -update to accept a change.
 func TestStatements(t *testing.T) {
 	var b strings.Builder
-	texts := constants(t)
-	n := 0
+	_, files := product(t)
+	texts := statements(files)
 	for _, name := range slices.Sorted(maps.Keys(texts)) {
-		verb, _, _ := strings.Cut(texts[name], " ")
-		if !slices.Contains([]string{"SELECT", "INSERT", "UPDATE", "DELETE", "CREATE"}, verb) || strings.HasPrefix(name, "assign") {
-			continue
-		}
-		n++
 		fmt.Fprintf(&b, "%s\n    %s\n", name, strings.Join(strings.Fields(texts[name]), " "))
 	}
-	if n < 40 {
-		t.Errorf("only %d statements were found", n)
+	if len(texts) < 40 {
+		t.Errorf("only %d statements were found", len(texts))
 	}
 	golden := filepath.Join("testdata", "statements.golden")
 	if *update {
@@ -114,5 +132,41 @@ func TestStatements(t *testing.T) {
 	}
 	if diff := cmp.Diff(string(want), b.String()); diff != "" {
 		t.Errorf("the statements are not those of %s (-want +got):\n%s", golden, diff)
+	}
+}
+
+// TestReleasedMigrationsStay holds each file of the schema to its checksum. A
+// keyspace keeps the checksums of those that it was made by, and is refused
+// where one differs: a change of the schema is a new file. Run with -update to
+// add it; what stands in the list stays.
+func TestReleasedMigrationsStay(t *testing.T) {
+	all, err := migrations()
+	if err != nil {
+		t.Fatal(err)
+	}
+	golden := filepath.Join("testdata", "migrations.golden")
+	listed, err := os.ReadFile(golden)
+	if err != nil {
+		t.Fatal(err)
+	}
+	lines := strings.Split(strings.TrimSuffix(string(listed), "\n"), "\n")
+	for i, m := range all {
+		line := m.name + " " + m.checksum
+		switch {
+		case i < len(lines) && lines[i] != line:
+			t.Errorf("%s was released as %q and is %q now: undo it, and add a file", m.name, lines[i], line)
+		case i >= len(lines) && *update:
+			lines = append(lines, line)
+		case i >= len(lines):
+			t.Errorf("%s is not in %s: run with -update", m.name, golden)
+		}
+	}
+	if len(lines) > len(all) {
+		t.Errorf("%s has %d files, and %d are left", golden, len(lines), len(all))
+	}
+	if *update && !t.Failed() {
+		if err := os.WriteFile(golden, []byte(strings.Join(lines, "\n")+"\n"), 0o644); err != nil {
+			t.Fatal(err)
+		}
 	}
 }
