@@ -49,6 +49,22 @@ func wrongUsage(key, got, takes string) error {
 	return &usageError{fmt.Sprintf("%s: got %q; it takes %s", key, got, takes)}
 }
 
+// fileFlag is a flag that names a file, or none.
+type fileFlag struct{ key, path string }
+
+// filesThere refuses flags that name a file which is missing.
+func filesThere(files ...fileFlag) error {
+	for _, f := range files {
+		if f.path == "" {
+			continue
+		}
+		if _, err := os.Stat(f.path); err != nil {
+			return wrongUsage(f.key, f.path, "a file that can be read")
+		}
+	}
+	return nil
+}
+
 // check finds what can be known to be wrong before anything is opened.
 func (c *Config) check() error {
 	if _, err := c.place(); err != nil {
@@ -65,13 +81,8 @@ func (c *Config) check() error {
 	if (c.TLSCert == "") != (c.TLSKey == "") {
 		return wrongUsage("tls-cert, tls-key", c.TLSCert+c.TLSKey, "both or neither")
 	}
-	for _, f := range []struct{ key, path string }{{"tls-cert", c.TLSCert}, {"tls-key", c.TLSKey}} {
-		if f.path == "" {
-			continue
-		}
-		if _, err := os.Stat(f.path); err != nil {
-			return wrongUsage(f.key, f.path, "a file that can be read")
-		}
+	if err := filesThere(fileFlag{"tls-cert", c.TLSCert}, fileFlag{"tls-key", c.TLSKey}); err != nil {
+		return err
 	}
 	if c.DrainDelay < 0 {
 		return wrongUsage("drain-delay", c.DrainDelay.String(), "a time such as 5s, or 0s")

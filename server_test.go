@@ -232,7 +232,10 @@ func TestAnAddressThatIsTaken(t *testing.T) {
 	}
 }
 
-func TestTLSSpeaksHTTP2(t *testing.T) {
+// certified is a certificate for this machine that vouches for itself, and the
+// files with it and its key.
+func certified(t *testing.T) (cert *x509.Certificate, certFile, keyFile string) {
+	t.Helper()
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {
 		t.Fatal(err)
@@ -249,15 +252,19 @@ func TestTLSSpeaksHTTP2(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	cfg := testConfig(t)
-	cfg.TLSCert = file(t, "cert.pem", string(pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der})))
-	cfg.TLSKey = file(t, "key.pem", string(pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: private})))
-	s := serve(t, cfg)
-	roots := x509.NewCertPool()
-	cert, err := x509.ParseCertificate(der)
-	if err != nil {
+	if cert, err = x509.ParseCertificate(der); err != nil {
 		t.Fatal(err)
 	}
+	return cert, file(t, "cert.pem", string(pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der}))),
+		file(t, "key.pem", string(pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: private})))
+}
+
+func TestTLSSpeaksHTTP2(t *testing.T) {
+	cfg := testConfig(t)
+	var cert *x509.Certificate
+	cert, cfg.TLSCert, cfg.TLSKey = certified(t)
+	s := serve(t, cfg)
+	roots := x509.NewCertPool()
 	roots.AddCert(cert)
 	s.scheme = "https"
 	s.client = &http.Client{Transport: &http.Transport{ForceAttemptHTTP2: true, TLSClientConfig: &tls.Config{RootCAs: roots}}}

@@ -98,6 +98,9 @@ func Migrate(ctx context.Context, o Options, progress func(step string)) error {
 	if progress == nil {
 		progress = func(string) {}
 	}
+	if err := o.check(); err != nil {
+		return err
+	}
 	o.Timeout = max(orDefault(o.Timeout, defaultTimeout), schemaTimeout)
 	all, err := migrations()
 	if err != nil {

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"carrel/library"
 )
@@ -44,6 +45,8 @@ func TestOptionsThatCannotBeMeant(t *testing.T) {
 		{"a keyspace that is a statement", Options{Hosts: []string{"a"}, Keyspace: "k; DROP"}, "keyspace"},
 		{"a data centre that is a statement", Options{Hosts: []string{"a"}, Keyspace: "k", Replication: map[string]int{"dc'": 1}}, "replication"},
 		{"no replicas", Options{Hosts: []string{"a"}, Keyspace: "k", Replication: map[string]int{"dc1": 0}}, "replication"},
+		{"a time that has passed", Options{Hosts: []string{"a"}, Keyspace: "k", Timeout: -time.Second}, "the time of a request is -1s"},
+		{"a key without its certificate", Options{Hosts: []string{"a"}, Keyspace: "k", TLS: &TLS{KeyFile: file}}, "go together"},
 		{"a certificate without its key", Options{Hosts: []string{"a"}, Keyspace: "k", TLS: &TLS{CertFile: file}}, "go together"},
 		{"authorities that are missing", Options{Hosts: []string{"a"}, Keyspace: "k", TLS: &TLS{CAFile: file + "x"}}, "cannot be read"},
 		{"authorities that are none", Options{Hosts: []string{"a"}, Keyspace: "k", TLS: &TLS{CAFile: file}}, "no certificate"},

@@ -103,18 +103,28 @@ var (
 	dataCentreName = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9_.-]{0,63}$`)
 )
 
+// IsKeyspace tells whether a keyspace can have that name here: CQL would fold
+// capital letters unless it is quoted, which no statement of ours does.
+func IsKeyspace(name string) bool { return keyspaceName.MatchString(name) }
+
+// IsDataCentre tells whether a data centre can have that name.
+func IsDataCentre(name string) bool { return dataCentreName.MatchString(name) }
+
 // check refuses options that cannot be meant.
 func (o *Options) check() error {
 	if len(o.Hosts) == 0 || slices.Contains(o.Hosts, "") {
 		return operatorError(nil, "a Cassandra store needs the address of at least one node")
 	}
-	if !keyspaceName.MatchString(o.Keyspace) {
+	if !IsKeyspace(o.Keyspace) {
 		return operatorError(nil, "the keyspace %q: its name has 1 to 48 characters of a-z, 0-9 and _, and begins with a letter", o.Keyspace)
 	}
 	for dc, n := range o.Replication {
-		if dc != "" && !dataCentreName.MatchString(dc) || n < 1 {
+		if dc != "" && !IsDataCentre(dc) || n < 1 {
 			return operatorError(nil, "replication %q: %d: the name of a data centre and at least one replica", dc, n)
 		}
+	}
+	if o.Timeout < 0 {
+		return operatorError(nil, "the time of a request is %s: it must be above the nodes' own ones", o.Timeout)
 	}
 	if t := o.TLS; t != nil && (t.CertFile == "") != (t.KeyFile == "") {
 		return operatorError(nil, "a client certificate and its key go together")
