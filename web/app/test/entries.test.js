@@ -150,11 +150,30 @@ test('nothing is skipped where an entry is left out: the stretch ends before it'
   assert.equal(up.pageInfo.startCursor, 'd@6');
 });
 
-test('where nothing is left a new entry is the whole stretch', () => {
-  let held = joinPage(undefined, page([edge('c', 5)], { previous: true, next: true }), desc);
+test('where nothing is left a new entry at the newest end is the whole stretch', () => {
+  let held = joinPage(undefined, page([edge('c', 5)], { next: true }), desc);
   held = placeEntry(dropEntry(held, 'c'), edge('x', 9));
   assert.deepEqual(ids(held), ['x']);
-  assert.deepEqual(held.pageInfo, { hasPreviousPage: true, hasNextPage: true, startCursor: 'x@9', endCursor: 'x@9' });
+  assert.deepEqual(held.pageInfo, { hasPreviousPage: false, hasNextPage: true, startCursor: 'x@9', endCursor: 'x@9' });
+});
+
+test('where the only entry held moves on, what lies between is still read', () => {
+  for (const [way, ends] of [
+    [asc, { next: true }],
+    [asc, { previous: true, next: true }],
+    [desc, { previous: true }],
+  ]) {
+    const held = joinPage(undefined, page([edge('a', 1)], ends), way);
+    const left = placeEntry(held, edge('a', 9));
+    assert.deepEqual(ids(left), []);
+    assert.deepEqual(left.pageInfo, held.pageInfo);
+    assert.equal(left.newest, 'a@9');
+    // It has moved all the same, which is told by pageInfo being another one.
+    assert.notEqual(left.pageInfo, held.pageInfo);
+    const [between, asked] = way === asc ? [['b', 'a'], { after: 'a@1' }] : [['a', 'b'], { before: 'a@1' }];
+    const read = between.map((key) => edge(key, key === 'a' ? 9 : 2));
+    assert.deepEqual(ids(joinPage(left, page(read), { ...way, ...asked })), between);
+  }
 });
 
 test('a walk towards the newest end asks on until a page is empty', () => {

@@ -92,6 +92,10 @@ test('errors are told in words', () => {
   assert.deepEqual(explain({ errors: [{ message: 'Internal error.' }] }), { kind: 'other', text: 'Internal error.' });
   assert.equal(explain({ statusCode: 401 }).kind, 'signedOut');
   assert.equal(explain({ statusCode: 503 }).kind, 'passing');
+  assert.deepEqual(explain({ statusCode: 500 }), { kind: 'passing', text: 'The gateway failed (HTTP 500).' });
+  assert.deepEqual(explain({ statusCode: 502 }, { online: false }), { kind: 'passing', text: 'The gateway failed (HTTP 502).' });
+  assert.deepEqual(explain({ statusCode: 403 }), { kind: 'other', text: 'The gateway failed (HTTP 403).' });
+  assert.deepEqual(explain({ statusCode: 200 }), { kind: 'other', text: 'What has answered is not the gateway (HTTP 200).' });
   assert.deepEqual(explain(new TypeError('Failed to fetch')), { kind: 'passing', text: 'The gateway could not be reached.' });
   assert.deepEqual(explain(new TypeError('Failed to fetch'), { online: false }), { kind: 'offline', text: 'You are offline.' });
   assert.equal(sentence(' '), 'The gateway gave no reason.');

@@ -73,8 +73,9 @@ function cut(held, side) {
 
 // placeEntry takes an entry to where it stands now. One that belongs beyond an
 // end that is not the library's own is left out, and the stretch ends before it:
-// whoever scrolls there reads it. Old news, and news of an entry that has not
-// moved, move nothing.
+// whoever scrolls there reads it. Where nothing else is left, the stretch stays
+// at the place where it was: what lies between is read from there. Old news, and
+// news of an entry that has not moved, move nothing.
 export function placeEntry(held, edge) {
   const told = { ...held, newest: edge.cursor };
   const before = held.edges.find(({ key }) => key === edge.key);
@@ -83,6 +84,8 @@ export function placeEntry(held, edge) {
   const { edges } = rest;
   const index = indexFor(rest, edge);
   const pageInfo = { ...rest.pageInfo };
+  const newerUnread = rest.direction === 'ASC' ? pageInfo.hasNextPage : pageInfo.hasPreviousPage;
+  if (edges.length === 0 && newerUnread) return { ...rest, pageInfo };
   if (edges.length > 0 && index === 0 && pageInfo.hasPreviousPage) {
     return { ...rest, pageInfo: { ...pageInfo, startCursor: edges[0].cursor } };
   }

@@ -52,8 +52,16 @@ export function explain(error, { online = true } = {}) {
     return { kind: kindOf(code), text: (texts[code] ?? sentence(first?.message ?? 'The gateway failed.')) + wait };
   }
   if (first) return { kind: 'other', text: sentence(first.message) };
+  if (error?.statusCode) return answered(error.statusCode);
   if (!online) return { kind: 'offline', text: 'You are offline.' };
   return { kind: 'passing', text: 'The gateway could not be reached.' };
+}
+
+// answered is what is told of an answer over HTTP that holds no errors: that of
+// a proxy in between, or of a gateway that has lost its head.
+function answered(status) {
+  if (status < 400) return { kind: 'other', text: `What has answered is not the gateway (HTTP ${status}).` };
+  return { kind: status >= 500 ? 'passing' : 'other', text: `The gateway failed (HTTP ${status}).` };
 }
 
 function codeOfStatus(status) {
