@@ -15,10 +15,15 @@ import (
 	"math/big"
 	"net"
 	"net/http"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
 	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"carrel/edge"
 )
 
 const createAnn = `mutation{createUser(input:{tenant:"demo",name:"ann",displayName:"Ann",email:"ann@demo.example"}){user{id} userErrors{code message}}}`
@@ -309,8 +314,18 @@ func TestLimitsAreTheOperatorsAndTold(t *testing.T) {
 		{"introspection-depth", "9", "maxIntrospectionDepth", "9"}, {"page-size", "50", "maxPageSize", "50"}, {"ids", "51", "maxIds", "51"},
 		{"share-targets", "52", "maxShareTargets", "52"}, {"errors", "11", "maxErrors", "11"}, {"query-time", "1500ms", "maxQuerySeconds", "2"},
 		{"mutation-time", "3s", "maxMutationSeconds", "3"}, {"subscriptions", "12", "maxSubscriptions", "12"}, {"socket-operations", "13", "maxSocketOperations", "13"},
+		{"streams-per-viewer", "15", "maxStreams", "15"}, {"stream-write-time", "16s", "maxStreamWriteSeconds", "16"}, {"socket-init-time", "17s", "maxSocketInitSeconds", "17"},
+		{"ping-time", "18s", "pingSeconds", "18"}, {"document-bytes", "90002", "documentCacheBytes", "90002"},
 		{"header", "9000", "maxHeaderBytes", "9000"}, {"read-header-time", "4s", "maxHeaderSeconds", "4"}, {"read-time", "14s", "maxReadSeconds", "14"},
 		{"write-time", "41s", "maxWriteSeconds", "41"}, {"idle-time", "61s", "maxIdleSeconds", "61"},
+	}
+	names := []string{"concurrent", "documents", "persisted", "persisted-bytes", "streams"}
+	for _, l := range told {
+		names = append(names, l.name)
+	}
+	slices.Sort(names)
+	if diff := cmp.Diff(new(edge.Limits).Names(), names); diff != "" {
+		t.Errorf("limits that can be set (-) and that are told or private (+):\n%s", diff)
 	}
 	cfg := testConfig(t)
 	cfg.RateLimit = 90

@@ -98,7 +98,7 @@ func triedElsewhere() map[string]func(*testing.T) {
 		"errors": TestAtMostTenErrors, "concurrent": TestOverload, "query-time": TestOperationsHaveADeadline, "mutation-time": TestOperationsHaveADeadline,
 		"documents": TestTheDocumentUsedLongestAgoGoes, "document-bytes": TestTheCacheIsBoundedByBytes,
 		"persisted": TestPersistedDocumentsAreBounded, "persisted-bytes": TestPersistedDocumentsAreBounded,
-		"streams": TestTooManyStreams, "subscriptions": TestTooManySubscriptions, "socket-operations": TestOperationsOfASocketAreBounded,
+		"streams": TestTooManyStreams, "streams-per-viewer": TestStreamsOfACallerAreBounded, "subscriptions": TestTooManySubscriptions, "socket-operations": TestOperationsOfASocketAreBounded,
 		"socket-init-time": TestASocketThatSaysNothing, "stream-write-time": TestAClientThatTakesNothingIsCutOff, "ping-time": TestASocketWithoutAClientIsClosed,
 		"header": TestEndlessHeadersAreRefused, "read-header-time": TestSlowHeadersAreCutOff, "read-time": TestASlowBodyIsAnsweredWith408,
 		"write-time": TestServerTimes, "idle-time": TestServerTimes,

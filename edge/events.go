@@ -71,7 +71,7 @@ func (h *Handler) stream(w http.ResponseWriter, r *http.Request, x *exchange, ca
 
 // enter takes a stream in; leave ends it.
 func (h *Handler) enter(s *eventStream, op *operation) (leave func(), refused *refusal) {
-	if refused := h.streams.enter(s); refused != nil {
+	if refused := h.streams.enter(s, op.account.whose); refused != nil {
 		return nil, refused
 	}
 	if !s.endless {

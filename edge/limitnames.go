@@ -22,7 +22,7 @@ func (l *Limits) named() map[string]any {
 		"repetitions": &l.Repetitions, "overlap": &l.Overlap, "cost": &l.Cost, "page-size": &l.PageSize, "ids": &l.IDs, "share-targets": &l.ShareTargets, "errors": &l.Errors, "concurrent": &l.Concurrent,
 		"query-time": &l.Query, "mutation-time": &l.Mutation, "documents": &l.CachedDocuments, "document-bytes": &l.CachedBytes,
 		"persisted": &l.PersistedDocuments, "persisted-bytes": &l.PersistedBytes,
-		"streams": &l.Streams, "socket-operations": &l.SocketOperations, "subscriptions": &l.Subscriptions,
+		"streams": &l.Streams, "streams-per-viewer": &l.StreamsPerViewer, "socket-operations": &l.SocketOperations, "subscriptions": &l.Subscriptions,
 		"header": &l.HeaderBytes, "read-header-time": &l.ReadHeader, "read-time": &l.Read, "write-time": &l.Write,
 		"idle-time": &l.Idle, "stream-write-time": &l.StreamWrite, "socket-init-time": &l.SocketInit, "ping-time": &l.Ping,
 	}

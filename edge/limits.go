@@ -77,9 +77,12 @@ type Limits struct {
 	ViewerPoints, AddressPoints int
 
 	// Streams are the event streams and sockets of the process (UNAVAILABLE),
-	// some 30 KB each. SocketOperations run at once over one socket
-	// (OPERATION_LIMIT). Subscriptions are those of one viewer (RATE_LIMITED).
-	Streams, SocketOperations, Subscriptions int
+	// some 30 KB each. StreamsPerViewer are those of one viewer, or of an address
+	// from which nobody has signed in (RATE_LIMITED): twice the subscriptions, so
+	// that each may have a connection of its own, and half of them be on their way
+	// out. SocketOperations run at once over one socket (OPERATION_LIMIT).
+	// Subscriptions are those of one viewer (RATE_LIMITED).
+	Streams, StreamsPerViewer, SocketOperations, Subscriptions int
 	// SocketInit is how long a socket may take to say who it is. StreamWrite is
 	// how long one message may take to be accepted by the client's side. Ping is
 	// how often a stream is tried, so that dead ones go and proxies keep it.
@@ -121,6 +124,7 @@ func DefaultLimits() Limits {
 		ViewerPoints:       30_000,
 		AddressPoints:      10_000,
 		Streams:            20_000,
+		StreamsPerViewer:   100,
 		SocketOperations:   20,
 		Subscriptions:      50,
 		SocketInit:         10 * time.Second,

@@ -114,7 +114,7 @@ func (s *socket) admit(r *http.Request) (refused *refusal) {
 	if s.caller, s.account, refused = h.caller(r); refused != nil {
 		return refused
 	}
-	return h.streams.enter(s)
+	return h.streams.enter(s, s.account.whose)
 }
 
 // serve reads messages until the socket ends, and ends what it has started.

@@ -7,48 +7,92 @@ import (
 )
 
 // streams are the answers that stay open: event streams and sockets. They are
-// bounded, and told when the process is to end.
+// bounded, all of them and those of each caller, and told when the process is to
+// end.
 type streams struct {
 	limits *Limits
 
 	mu      sync.Mutex
-	open    map[stream]struct{}
-	sockets int // of them
+	open    map[stream]string // whose each is: a viewer's id, or an address
+	sockets int               // of them
 	closed  bool
 	empty   chan struct{} // closed once closed and none is open
-	// subscriptions are counted by whose they are.
-	subscriptions map[string]int
+	// held are the streams, and subscriptions what is told over them, counted by
+	// whose they are.
+	held, subscriptions map[string]int
 }
 
 // stream is one of them. Drain has it end what has no end of its own.
 type stream interface{ drain() }
 
 func newStreams(l *Limits) *streams {
-	return &streams{limits: l, open: map[stream]struct{}{}, empty: make(chan struct{}), subscriptions: map[string]int{}}
+	return &streams{limits: l, open: map[stream]string{}, empty: make(chan struct{}), held: map[string]int{}, subscriptions: map[string]int{}}
 }
 
-// enter takes a stream in, unless there are too many or the process ends.
-func (s *streams) enter(st stream) *refusal {
+// enter takes a stream of whose in, unless there are too many or the process ends.
+func (s *streams) enter(st stream, whose string) *refusal {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	if refused := s.hold(whose); refused != nil {
+		return refused
+	}
 	if s.closed || len(s.open) >= s.limits.Streams {
+		release(s.held, whose)
 		return refuseUntil(http.StatusServiceUnavailable, codeUnavailable, "No more connections can be kept open; try again.", 1)
 	}
-	s.open[st] = struct{}{}
+	s.open[st] = whose
 	if _, ok := st.(*socket); ok {
 		s.sockets++
 	}
 	return nil
 }
 
+// hold counts a stream of whose. The lock is held.
+func (s *streams) hold(whose string) *refusal {
+	if s.held[whose] >= s.limits.StreamsPerViewer {
+		return refuseUntil(http.StatusTooManyRequests, codeRateLimited, "Too many connections are kept open; close one of them first.", 1)
+	}
+	s.held[whose]++
+	return nil
+}
+
+// sign counts a stream that is open as one of whose: a socket says only after it
+// was opened who it is.
+func (s *streams) sign(st stream, whose string) *refusal {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	was, open := s.open[st]
+	if !open || was == whose {
+		return nil
+	}
+	if refused := s.hold(whose); refused != nil {
+		return refused
+	}
+	release(s.held, was)
+	s.open[st] = whose
+	return nil
+}
+
 func (s *streams) leave(st stream) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	whose, open := s.open[st]
+	if !open {
+		return
+	}
 	delete(s.open, st)
+	release(s.held, whose)
 	if _, ok := st.(*socket); ok {
 		s.sockets--
 	}
 	s.settle()
+}
+
+// release counts one less, and forgets whose nothing is.
+func release(counts map[string]int, whose string) {
+	if counts[whose]--; counts[whose] == 0 {
+		delete(counts, whose)
+	}
 }
 
 // settle tells drain when nothing is open any more. The lock is held.
@@ -73,9 +117,7 @@ func (s *streams) subscribe(whose string) (done func(), r *refusal) {
 	return func() {
 		s.mu.Lock()
 		defer s.mu.Unlock()
-		if s.subscriptions[whose]--; s.subscriptions[whose] == 0 {
-			delete(s.subscriptions, whose)
-		}
+		release(s.subscriptions, whose)
 	}, nil
 }
 

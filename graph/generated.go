@@ -720,6 +720,16 @@ type Limits {
   maxSubscriptions: Int!
   "The most operations that may run at once over one websocket."
   maxSocketOperations: Int!
+  "The most event streams and websockets that a viewer may have open, and so an address from which nobody has signed in."
+  maxStreams: Int!
+  "How long one event, or one message of a websocket, may take to be taken; whoever takes longer is cut off."
+  maxStreamWriteSeconds: Int!
+  "How long a websocket may take to send its connection_init."
+  maxSocketInitSeconds: Int!
+  "How often an event stream sends a comment, and a websocket a ping, which is to be answered within maxStreamWriteSeconds."
+  pingSeconds: Int!
+  "The bytes of memory, estimated, in which documents are kept that need not be judged again."
+  documentCacheBytes: Int!
   "How many points a signed-in viewer may spend in a minute: a query costs a tenth of its cost, a mutation 10 and a hundredth of the libraries it concerns, anything at least 1. Null: as many as it likes."
   viewerPointsPerMinute: Int
   "The same for an address from which nobody has signed in."
@@ -1596,6 +1606,16 @@ func (ec *executionContext) childFields_Limits(ctx context.Context, field graphq
 		return ec.fieldContext_Limits_maxSubscriptions(ctx, field)
 	case "maxSocketOperations":
 		return ec.fieldContext_Limits_maxSocketOperations(ctx, field)
+	case "maxStreams":
+		return ec.fieldContext_Limits_maxStreams(ctx, field)
+	case "maxStreamWriteSeconds":
+		return ec.fieldContext_Limits_maxStreamWriteSeconds(ctx, field)
+	case "maxSocketInitSeconds":
+		return ec.fieldContext_Limits_maxSocketInitSeconds(ctx, field)
+	case "pingSeconds":
+		return ec.fieldContext_Limits_pingSeconds(ctx, field)
+	case "documentCacheBytes":
+		return ec.fieldContext_Limits_documentCacheBytes(ctx, field)
 	case "viewerPointsPerMinute":
 		return ec.fieldContext_Limits_viewerPointsPerMinute(ctx, field)
 	case "addressPointsPerMinute":
@@ -5084,6 +5104,121 @@ func (ec *executionContext) _Limits_maxSocketOperations(ctx context.Context, fie
 	)
 }
 func (ec *executionContext) fieldContext_Limits_maxSocketOperations(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("Limits", field, false, false, errors.New("field of type Int does not have child fields"))
+}
+
+func (ec *executionContext) _Limits_maxStreams(ctx context.Context, field graphql.CollectedField, obj *Limits) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Limits_maxStreams(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.MaxStreams, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v int) graphql.Marshaler {
+			return ec.marshalNInt2int(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_Limits_maxStreams(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("Limits", field, false, false, errors.New("field of type Int does not have child fields"))
+}
+
+func (ec *executionContext) _Limits_maxStreamWriteSeconds(ctx context.Context, field graphql.CollectedField, obj *Limits) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Limits_maxStreamWriteSeconds(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.MaxStreamWriteSeconds, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v int) graphql.Marshaler {
+			return ec.marshalNInt2int(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_Limits_maxStreamWriteSeconds(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("Limits", field, false, false, errors.New("field of type Int does not have child fields"))
+}
+
+func (ec *executionContext) _Limits_maxSocketInitSeconds(ctx context.Context, field graphql.CollectedField, obj *Limits) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Limits_maxSocketInitSeconds(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.MaxSocketInitSeconds, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v int) graphql.Marshaler {
+			return ec.marshalNInt2int(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_Limits_maxSocketInitSeconds(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("Limits", field, false, false, errors.New("field of type Int does not have child fields"))
+}
+
+func (ec *executionContext) _Limits_pingSeconds(ctx context.Context, field graphql.CollectedField, obj *Limits) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Limits_pingSeconds(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.PingSeconds, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v int) graphql.Marshaler {
+			return ec.marshalNInt2int(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_Limits_pingSeconds(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("Limits", field, false, false, errors.New("field of type Int does not have child fields"))
+}
+
+func (ec *executionContext) _Limits_documentCacheBytes(ctx context.Context, field graphql.CollectedField, obj *Limits) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Limits_documentCacheBytes(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.DocumentCacheBytes, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v int) graphql.Marshaler {
+			return ec.marshalNInt2int(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_Limits_documentCacheBytes(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
 	return graphql.NewScalarFieldContext("Limits", field, false, false, errors.New("field of type Int does not have child fields"))
 }
 
@@ -11188,6 +11323,31 @@ func (ec *executionContext) _Limits(ctx context.Context, sel ast.SelectionSet, o
 			}
 		case "maxSocketOperations":
 			out.Values[i] = ec._Limits_maxSocketOperations(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "maxStreams":
+			out.Values[i] = ec._Limits_maxStreams(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "maxStreamWriteSeconds":
+			out.Values[i] = ec._Limits_maxStreamWriteSeconds(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "maxSocketInitSeconds":
+			out.Values[i] = ec._Limits_maxSocketInitSeconds(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "pingSeconds":
+			out.Values[i] = ec._Limits_pingSeconds(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "documentCacheBytes":
+			out.Values[i] = ec._Limits_documentCacheBytes(ctx, field, obj)
 			if out.Values[i] == graphql.Null {
 				out.Invalids++
 			}

@@ -131,6 +131,11 @@ type Limits struct {
 	MaxMutationSeconds     int  // of a mutation
 	MaxSubscriptions       int  // of a viewer
 	MaxSocketOperations    int  // at once over a websocket
+	MaxStreams             int  // event streams and websockets of a viewer, or of an address
+	MaxStreamWriteSeconds  int  // of one event or message
+	MaxSocketInitSeconds   int  // of a websocket
+	PingSeconds            int  // between two pings of a stream
+	DocumentCacheBytes     int  // bytes of memory, estimated
 	ViewerPointsPerMinute  *int // nil: as many as it likes
 	AddressPointsPerMinute *int // the same for an address without a viewer
 }

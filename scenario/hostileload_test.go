@@ -20,6 +20,8 @@ import (
 	"sync"
 	"testing"
 	"time"
+
+	"github.com/coder/websocket"
 )
 
 // hostileLoad are rows 50 to 56: many, slow and broken connections, and what
@@ -58,7 +60,7 @@ func hostileSlowness() longRow {
 	var g *gateway
 	ends := make(chan string, 6)
 	begin := func(t *testing.T, w *world) {
-		g = serveWith(t, "--rate-limit", "0")
+		g = serveWith(t, "--rate-limit", "0", "--limit", "streams=150", "--trusted-proxy", "127.0.0.1")
 		const head = "POST /graphql HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\n"
 		for n := range 100 {
 			for kind, c := range []net.Conn{g.dial(head), g.dial(head + "Content-Length: 1000000\r\n\r\n{"), g.dial("")} {
@@ -77,6 +79,7 @@ func hostileSlowness() longRow {
 				t.Errorf("another one is answered %+v", a)
 			}
 		}
+		idleSockets(t, &world{gateway: g})
 	}
 	try := func(t *testing.T, _ *world) {
 		for range cap(ends) {
@@ -95,6 +98,32 @@ func hostileSlowness() longRow {
 		}
 	}
 	return longRow{row{50, "slowloris on headers, body and reading; idle floods", try}, begin}
+}
+
+// idleSockets opens sockets that say who nobody is, and then nothing, until no
+// more are taken: they fill the share of their address alone.
+func idleSockets(t *testing.T, w *world) {
+	for n := 0; ; n++ {
+		c, res, err := w.socket("X-Forwarded-For: 198.51.100.1")
+		if err != nil {
+			if n != 100 || res == nil || res.StatusCode != http.StatusTooManyRequests || res.Header.Get("Retry-After") == "" {
+				t.Errorf("after %d sockets of one address: %v, %v", n, res, err)
+			}
+			break
+		}
+		t.Cleanup(func() { _ = c.CloseNow() })
+		if err := c.Write(t.Context(), websocket.MessageText, []byte(`{"type":"connection_init"}`)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for name, header := range map[string]string{"another address": "X-Forwarded-For: 198.51.100.2", "a viewer from there": "Authorization: Bearer " + w.token("u:acme:bob")} {
+		c, _, err := w.socket("X-Forwarded-For: 198.51.100.1", header)
+		if err != nil {
+			t.Errorf("%s: %v", name, err)
+			continue
+		}
+		_ = c.CloseNow()
+	}
 }
 
 // endOf reads a connection to its end and tells its last answer, or how it ended.
