@@ -22,6 +22,8 @@ type Config struct {
 	AuthIssuer      string        `help:"Issuer (iss) that tokens must have." default:"carrel" placeholder:"ISS"`
 	AuthAudience    string        `help:"Audience (aud) that tokens must have." default:"carrel" placeholder:"AUD"`
 	Dev             bool          `help:"For development: GraphiQL, introspection and suggestions are on, and tokens of the demo viewers are printed."`
+	GraphiQL        bool          `name:"graphiql" env:"CARREL_GRAPHIQL" help:"Serve GraphiQL at / without --dev too; it explains the schema with --introspection."`
+	Introspection   bool          `help:"Answer introspection without --dev too."`
 	App             bool          `help:"Serve the reference client at /app." default:"true" negatable:""`
 	DrainDelay      time.Duration `help:"How long it goes on answering when it is asked to end, and says that it is not ready, so that balancers send no more." default:"0s" placeholder:"TIME"`
 	TLSCert         string        `name:"tls-cert" help:"Certificate chain; HTTPS and HTTP/2 are served." placeholder:"FILE"`
@@ -99,7 +101,8 @@ func (c *Config) check() error {
 func (c *Config) LogValue() slog.Value {
 	return slog.GroupValue(
 		slog.String("store", c.Store), slog.String("auth_hs256_file", c.AuthHS256File), slog.String("auth_jwks", withoutUser(c.AuthJWKS)),
-		slog.String("auth_issuer", c.AuthIssuer), slog.String("auth_audience", c.AuthAudience), slog.Bool("dev", c.Dev), slog.Bool("app", c.App),
+		slog.String("auth_issuer", c.AuthIssuer), slog.String("auth_audience", c.AuthAudience), slog.Bool("dev", c.Dev),
+		slog.Bool("graphiql", c.GraphiQL), slog.Bool("introspection", c.Introspection), slog.Bool("app", c.App),
 		slog.Bool("tls", c.TLSCert != ""), slog.String("host_id", c.HostID), slog.String("limits", c.Limits),
 		slog.Duration("drain_delay", c.DrainDelay),
 		slog.Any("limit", c.Limit), slog.Int("rate_limit", c.RateLimit), slog.Any("trusted_proxy", c.TrustedProxy),

@@ -182,6 +182,7 @@ func (s *server) handler() (http.Handler, error) {
 		Limits:         s.edge.limits,
 		WarnOnly:       s.cfg.Limits == "warn",
 		Development:    s.cfg.Dev,
+		Introspection:  s.cfg.Introspection,
 		Profile:        s.edge.profile,
 		Documents:      s.edge.documents,
 		TrustedProxies: s.edge.proxies,
@@ -198,7 +199,7 @@ func (s *server) handler() (http.Handler, error) {
 	s.metrics.Streams(s.api.Open)
 	return edge.Mux(edge.Routes{
 		GraphQL: s.api,
-		Page:    web.Handler(web.Options{Dev: s.cfg.Dev, App: s.cfg.App, Viewers: s.demoViewers()}),
+		Page:    web.Handler(web.Options{GraphiQL: s.cfg.Dev || s.cfg.GraphiQL, App: s.cfg.App, Viewers: s.demoViewers()}),
 		Ready:   s.ready,
 		Sites:   s.access.sites,
 	}), nil

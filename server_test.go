@@ -152,6 +152,38 @@ func TestDevelopment(t *testing.T) {
 	}
 }
 
+// TestGraphiQLInProduction: it may be switched on there, without demo viewers and
+// without what else development shows.
+func TestGraphiQLInProduction(t *testing.T) {
+	for name, c := range map[string]struct {
+		change          func(*Config)
+		page, introspec bool
+	}{
+		"neither":       {func(*Config) {}, false, false},
+		"graphiql":      {func(c *Config) { c.GraphiQL = true }, true, false},
+		"introspection": {func(c *Config) { c.Introspection = true }, false, true},
+		"both":          {func(c *Config) { c.GraphiQL, c.Introspection = true, true }, true, true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			cfg := testConfig(t)
+			c.change(&cfg)
+			s := serve(t, cfg)
+			if status, text := s.get(s.addr, "/"); (status == 200) != c.page || strings.Contains(text, "<html") != c.page {
+				t.Errorf("/: %d %.100s", status, text)
+			}
+			if status, text := s.get(s.addr, "/dev/viewers"); status != 404 {
+				t.Errorf("/dev/viewers: %d %.100s", status, text)
+			}
+			if got := s.graphql("", `{__type(name:"User"){name}}`); (got == `{"data":{"__type":{"name":"User"}}}`) != c.introspec {
+				t.Error(got)
+			}
+			if got := s.graphql("", `{usr{id}}`); strings.Contains(got, "Did you mean") {
+				t.Errorf("names are suggested: %s", got)
+			}
+		})
+	}
+}
+
 // heldBack is an output that does not take what comes after the first line until
 // it is let go.
 type heldBack struct {

@@ -46,11 +46,11 @@ type compiler struct {
 	cache         *documentCache
 }
 
-// newCompiler makes a compiler. With development on, introspection is allowed
-// and errors suggest what may have been meant; that tells of the schema too.
-func newCompiler(schema *ast.Schema, limits *Limits, development bool, stands judge) *compiler {
+// newCompiler makes a compiler. With suggestions errors tell what may have been
+// meant, which tells of the schema as introspection does.
+func newCompiler(schema *ast.Schema, limits *Limits, introspection, suggestions bool, stands judge) *compiler {
 	r := rules.NewDefaultRules()
-	if !development {
+	if !suggestions {
 		for _, without := range []validator.Rule{
 			rules.FieldsOnCorrectTypeRuleWithoutSuggestions, rules.KnownArgumentNamesRuleWithoutSuggestions,
 			rules.KnownTypeNamesRuleWithoutSuggestions, rules.ScalarLeafsRuleWithoutSuggestions,
@@ -61,7 +61,7 @@ func newCompiler(schema *ast.Schema, limits *Limits, development bool, stands ju
 		}
 	}
 	return &compiler{
-		schema: schema, rules: fewErrors(r, limits.Errors), limits: limits, introspection: development, stands: stands,
+		schema: schema, rules: fewErrors(r, limits.Errors), limits: limits, introspection: introspection, stands: stands,
 		cache: newDocumentCache(limits.CachedDocuments, limits.CachedBytes),
 	}
 }

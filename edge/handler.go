@@ -35,8 +35,8 @@ type Config struct {
 	// and runs it all the same, so that an operator can see whom they would
 	// hit. What protects the process itself (sizes, tokens, overlap) stands.
 	WarnOnly bool
-	// Development switches introspection and suggestions on.
-	Development bool
+	// Development switches introspection and suggestions on; Introspection only it.
+	Development, Introspection bool
 	// Profile decides on statuses.
 	Profile Profile
 	// Documents, where they are set, are the only ones that are answered.
@@ -68,25 +68,26 @@ type Handler struct {
 	authenticate Authenticate
 	prepare      func(ctx context.Context) context.Context
 	limits       Limits
-	development  bool
-	profile      Profile
-	sites        *CrossOrigin
-	schema       *ast.Schema
-	stands       judge
-	compiler     *compiler
-	persisted    *persisted
-	rates        *rates
-	executor     *executor.Executor
-	awaiting     awaiting // nil: the schema does not tell
-	presenter    *presenter
-	observe      func(operation, code string, took time.Duration)
-	tracing      *observe.Tracing
-	running      atomic.Int64
-	streams      *streams
-	zipper       *zipper
-	exchanges    sync.Pool // of *exchange
-	intakes      sync.Pool // of *intake, for messages of sockets
-	large        *largeRooms
+	// introspects tells that introspection is answered.
+	introspects bool
+	profile     Profile
+	sites       *CrossOrigin
+	schema      *ast.Schema
+	stands      judge
+	compiler    *compiler
+	persisted   *persisted
+	rates       *rates
+	executor    *executor.Executor
+	awaiting    awaiting // nil: the schema does not tell
+	presenter   *presenter
+	observe     func(operation, code string, took time.Duration)
+	tracing     *observe.Tracing
+	running     atomic.Int64
+	streams     *streams
+	zipper      *zipper
+	exchanges   sync.Pool // of *exchange
+	intakes     sync.Pool // of *intake, for messages of sockets
+	large       *largeRooms
 }
 
 // New makes a Handler. It refuses a manifest with a document that could not be
@@ -96,7 +97,7 @@ func New(c Config) (*Handler, error) {
 		return nil, errors.New("edge: a handler needs a schema, an authenticator, a log and a source of randomness")
 	}
 	h := &Handler{
-		authenticate: c.Authenticate, prepare: c.Prepare, limits: c.Limits, development: c.Development, profile: c.Profile,
+		authenticate: c.Authenticate, prepare: c.Prepare, limits: c.Limits, introspects: c.Development || c.Introspection, profile: c.Profile,
 		sites: c.CrossOrigin, schema: c.Schema.Schema(),
 		executor:  executor.New(c.Schema),
 		presenter: &presenter{log: c.Log, random: c.Random},
@@ -117,7 +118,7 @@ func New(c Config) (*Handler, error) {
 			return nil
 		}
 	}
-	h.compiler = newCompiler(h.schema, &h.limits, c.Development, h.stands)
+	h.compiler = newCompiler(h.schema, &h.limits, h.introspects, c.Development, h.stands)
 	h.persisted = newPersisted(c.Documents, &h.limits)
 	h.rates = newRates(&h.limits, c.TrustedProxies, c.Spent)
 	h.streams = newStreams(&h.limits)

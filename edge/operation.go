@@ -64,7 +64,7 @@ func (h *Handler) operation(p params, a account) (*operation, *refusal) {
 	op.OperationContext = &graphql.OperationContext{
 		RawQuery: doc.text, OperationName: p.operationName, Variables: values,
 		Doc: doc.ast, Operation: def,
-		DisableIntrospection:   !h.development,
+		DisableIntrospection:   !h.introspects,
 		RecoverFunc:            recovered,
 		ResolverMiddleware:     resolve,
 		RootResolverMiddleware: func(ctx context.Context, next graphql.RootResolver) graphql.Marshaler { return next(ctx) },

@@ -55,13 +55,14 @@ type Viewer struct {
 
 // Options say what the handler serves. What is off answers 404.
 type Options struct {
-	// Dev switches GraphiQL on: production does not explain its schema.
-	Dev bool
+	// GraphiQL switches it on: unless asked for, production does not explain its
+	// schema.
+	GraphiQL bool
 	// App switches the reference client on. It holds no secret and hands out no
 	// tokens, so production may serve it.
 	App bool
 	// Viewers mints a token for each demo viewer. It is called for every answer
-	// of /dev/viewers, which is 404 without Dev or where Viewers is nil.
+	// of /dev/viewers, which is 404 where Viewers is nil.
 	Viewers func() ([]Viewer, error)
 }
 
@@ -89,7 +90,7 @@ func handler(opts Options, built fs.FS) http.Handler {
 		if err != nil || e.IsDir() || strings.HasPrefix(e.Name(), ".") {
 			return err
 		}
-		served := opts.Dev
+		served := opts.GraphiQL
 		if inApp("/" + name) {
 			served = opts.App
 		}
@@ -102,10 +103,10 @@ func handler(opts Options, built fs.FS) http.Handler {
 		return nil
 	})
 	told := "none"
-	if opts.Dev && opts.Viewers != nil {
+	if opts.Viewers != nil {
 		s.viewers, told = opts.Viewers, "demo"
 	}
-	if opts.Dev {
+	if opts.GraphiQL {
 		s.graphiql = s.takePage("/index.html", form)
 	}
 	if opts.App {
