@@ -1,0 +1,59 @@
+package pebblestore
+
+import (
+	"errors"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/cockroachdb/pebble/v2"
+	"github.com/cockroachdb/pebble/v2/vfs"
+	"github.com/google/go-cmp/cmp"
+
+	"carrel/library"
+)
+
+// TestUnreadableRow puts bytes where a header should be.
+func TestUnreadableRow(t *testing.T) {
+	s := openStore(t, "", Options{FS: vfs.NewMem()})
+	if err := s.db.Set(appendHeaderKey(nil, tableContent, "c:acme:item"), []byte{9, 9}, pebble.Sync); err != nil {
+		t.Fatal(err)
+	}
+	_, err := s.Read(t.Context(), "c:acme:item", library.ContentQuery{})
+	if library.CodeOf(err) != library.Internal || !strings.Contains(err.Error(), "c:acme:item") {
+		t.Errorf("%v", err)
+	}
+	if _, err := commit(t.Context(), s, "item", 1); library.CodeOf(err) != library.Internal || library.MayHaveCommitted(err) {
+		t.Errorf("%v", err)
+	}
+	if err := s.Enforce(t.Context(), &library.Enforcement{Header: &library.Header{Content: library.Content{ID: "c:acme:item"}}}); library.CodeOf(err) != library.Internal {
+		t.Errorf("%v", err)
+	}
+}
+
+// TestUnreadableLane puts bytes where lanes should be: the others are read, and
+// who finishes what is on them is not kept from it.
+func TestUnreadableLane(t *testing.T) {
+	s := openStore(t, "", Options{FS: vfs.NewMem()})
+	var want []library.Lane
+	for n, id := range []library.LaneID{"a", "c", "e"} {
+		l := library.Lane{ID: id, Stamp: int64(n + 1), Entries: []library.InFlight{{ID: library.EntryID{byte(n)}, Content: "c:acme:item"}}}
+		if err := s.PutLane(t.Context(), l); err != nil {
+			t.Fatal(err)
+		}
+		want = append(want, l)
+	}
+	for _, id := range []string{"b", "d"} {
+		if err := s.db.Set(appendSingle(nil, tableLane, id), []byte{9, 9}, pebble.Sync); err != nil {
+			t.Fatal(err)
+		}
+	}
+	got, err := s.Lanes(t.Context())
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Error(diff)
+	}
+	var bad *library.UnreadableLanes
+	if !errors.As(err, &bad) || !slices.Equal(bad.IDs, []library.LaneID{"b", "d"}) || library.CodeOf(err) != library.Internal {
+		t.Errorf("it is told %v", err)
+	}
+}
