@@ -72,7 +72,7 @@ func (x *exchange) answer(resp *graphql.Response, told *costTold) *refusal {
 			return r
 		}
 	}
-	x.status, x.code = http.StatusOK, firstCode(resp.Errors)
+	x.status, x.code, x.retryAfter = http.StatusOK, firstCode(resp.Errors), retryAfterOf(resp.Errors)
 	if len(resp.Errors) > 0 && x.media == mediaGraphQL && x.profile == ProfileDraft {
 		x.status = statusPartial
 	}
@@ -106,15 +106,30 @@ func appendResponse(out []byte, resp *graphql.Response, told *costTold) []byte {
 // wholeFailure is the refusal that stands for an operation of which nothing
 // was done, where its first error has a status of its own.
 func wholeFailure(errs gqlerror.List) *refusal {
+	r := &refusal{errs: errs, retryAfter: retryAfterOf(errs)}
 	switch errs[0].Extensions["code"] {
 	case codeUnavailable:
-		r := &refusal{status: http.StatusServiceUnavailable, errs: errs}
-		r.retryAfter, _ = errs[0].Extensions["retryAfter"].(int)
-		return r
+		r.status = http.StatusServiceUnavailable
 	case codeTimeout:
-		return &refusal{status: http.StatusGatewayTimeout, errs: errs}
+		r.status = http.StatusGatewayTimeout
+	default:
+		return nil
 	}
-	return nil
+	return r
+}
+
+// retryAfterOf is after how many seconds all that failed may be tried again, 0
+// where no error tells. Most fields of the roots may be null, and an answer in
+// which they are is data with errors, of status 200: what a busy store advises
+// is told in the header all the same.
+func retryAfterOf(errs gqlerror.List) int {
+	longest := 0
+	for _, err := range errs {
+		if seconds, ok := err.Extensions["retryAfter"].(int); ok {
+			longest = max(longest, seconds)
+		}
+	}
+	return longest
 }
 
 // firstCode is the code of the first error, codeOK where there is none.

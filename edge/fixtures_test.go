@@ -35,6 +35,7 @@ type root struct {
 	graph.ResolverRoot
 	calls  atomic.Int64
 	onUser func(ctx context.Context, id string) (*library.User, error)
+	onMany func(ctx context.Context, ids []string) ([]library.Node, error)
 	onMake func(ctx context.Context, in graph.CreateUserInput) (*graph.CreateUserPayload, error)
 }
 
@@ -72,6 +73,12 @@ func (q queries) User(ctx context.Context, id string) (*library.User, error) {
 		return q.onUser(ctx, id)
 	}
 	return user(id), nil
+}
+
+// Nodes must not be null, so that its error leaves no data.
+func (q queries) Nodes(ctx context.Context, ids []string) ([]library.Node, error) {
+	q.calls.Add(1)
+	return q.onMany(ctx, ids)
 }
 
 func (m mutations) CreateUser(ctx context.Context, in graph.CreateUserInput) (*graph.CreateUserPayload, error) {
