@@ -190,6 +190,7 @@ func (s *server) handler() (http.Handler, error) {
 		Log:            s.log,
 		Random:         func(b []byte) { _, _ = rand.Read(b) },
 		Observe:        s.metrics.Request,
+		Closed:         s.metrics.SocketClosed,
 		Tracing:        s.tracing,
 		Spent:          s.metrics.Spent,
 	})

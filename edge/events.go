@@ -34,6 +34,7 @@ type eventStream struct {
 
 	mu     sync.Mutex
 	broken bool
+	slow   bool // broken, because its client took nothing in time
 	pinger *time.Timer
 }
 
@@ -88,6 +89,9 @@ func (h *Handler) enter(s *eventStream, op *operation) (leave func(), refused *r
 // emit sends the events of an operation, and how it has failed.
 func (h *Handler) emit(ctx context.Context, s *eventStream, caller auth.Caller, op *operation) {
 	defer func() {
+		if s.cutOff() {
+			s.code = codeSlowConsumer
+		}
 		h.observe(s.operation, s.code, time.Since(s.began))
 		s.span.End(s.outcome(observe.TransportEvents, http.StatusOK))
 	}()
@@ -229,11 +233,22 @@ func (s *eventStream) write(b []byte) {
 	if s.broken {
 		return
 	}
+	began := time.Now()
 	if err := s.wire.send(b, s.limits.StreamWrite); err != nil {
-		s.broken = true
+		// What the error is depends on the wire: HTTP/2 tells of its deadline as of
+		// any other reset.
+		s.broken, s.slow = true, time.Since(began) >= s.limits.StreamWrite
 		s.wire.cut()
 		s.cancel()
 	}
+}
+
+// cutOff tells whether the client was cut off because it took nothing in time.
+// It could not be told so: there was no room for it on the wire.
+func (s *eventStream) cutOff() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.slow
 }
 
 // drain ends a subscription, so that its client asks another process; an

@@ -95,12 +95,24 @@ func TestASubscriptionWithoutChunks(t *testing.T) {
 // ended either when it was silent for longer than one message may take.
 func TestSubscriptionsShareAConnection(t *testing.T) {
 	s, e := newTickingEdge(t, func(c *Config) { c.Limits.StreamWrite = time.Second })
-	server := httptest.NewUnstartedServer(e.handler)
+	ask := overHTTP2(t, e.handler)
+	one, other := ask(), ask()
+	if err := one.Body.Close(); err != nil { // as a client does that goes
+		t.Error(err)
+	}
+	<-s.ended
+	<-time.After(2 * time.Second)
+	s.ticks(t, other)
+}
+
+// overHTTP2 serves a handler by HTTP/2, and asks it for a subscription.
+func overHTTP2(t *testing.T, h http.Handler) (ask func() *http.Response) {
+	server := httptest.NewUnstartedServer(h)
 	server.EnableHTTP2 = true
-	server.Config = Server(e.handler, DefaultLimits(), slog.New(slog.DiscardHandler))
+	server.Config = Server(h, DefaultLimits(), slog.New(slog.DiscardHandler))
 	server.StartTLS()
 	t.Cleanup(server.Close)
-	ask := func() *http.Response {
+	return func() *http.Response {
 		r, err := http.NewRequestWithContext(t.Context(), http.MethodPost, server.URL, strings.NewReader(`{"query":"subscription{ticks}"}`))
 		if err != nil {
 			t.Fatal(err)
@@ -116,13 +128,6 @@ func TestSubscriptionsShareAConnection(t *testing.T) {
 		}
 		return answer
 	}
-	one, other := ask(), ask()
-	if err := one.Body.Close(); err != nil { // as a client does that goes
-		t.Error(err)
-	}
-	<-s.ended
-	<-time.After(2 * time.Second)
-	s.ticks(t, other)
 }
 
 // deaf is a connection that takes nothing.

@@ -52,6 +52,9 @@ type Config struct {
 	// type of its operation, empty where it was not known, and the code of the
 	// first error, OK where there is none.
 	Observe func(operation, code string, took time.Duration)
+	// Closed, where it is set, is told of each socket that has ended: the code it
+	// was closed with, or one of the Ended constants.
+	Closed func(code string)
 	// Tracing makes spans of operations; nil: nobody asks for them.
 	Tracing *observe.Tracing
 	// Spent, where it is set, is told of the points that a signed-in viewer, or an
@@ -68,26 +71,26 @@ type Handler struct {
 	authenticate Authenticate
 	prepare      func(ctx context.Context) context.Context
 	limits       Limits
-	// introspects tells that introspection is answered.
-	introspects bool
-	profile     Profile
-	sites       *CrossOrigin
-	schema      *ast.Schema
-	stands      judge
-	compiler    *compiler
-	persisted   *persisted
-	rates       *rates
-	executor    *executor.Executor
-	awaiting    awaiting // nil: the schema does not tell
-	presenter   *presenter
-	observe     func(operation, code string, took time.Duration)
-	tracing     *observe.Tracing
-	running     atomic.Int64
-	streams     *streams
-	zipper      *zipper
-	exchanges   sync.Pool // of *exchange
-	intakes     sync.Pool // of *intake, for messages of sockets
-	large       *largeRooms
+	introspects  bool // introspection is answered
+	profile      Profile
+	sites        *CrossOrigin
+	schema       *ast.Schema
+	stands       judge
+	compiler     *compiler
+	persisted    *persisted
+	rates        *rates
+	executor     *executor.Executor
+	awaiting     awaiting // nil: the schema does not tell
+	presenter    *presenter
+	observe      func(operation, code string, took time.Duration)
+	closed       func(code string)
+	tracing      *observe.Tracing
+	running      atomic.Int64
+	streams      *streams
+	zipper       *zipper
+	exchanges    sync.Pool // of *exchange
+	intakes      sync.Pool // of *intake, for messages of sockets
+	large        *largeRooms
 }
 
 // New makes a Handler. It refuses a manifest with a document that could not be
@@ -101,12 +104,15 @@ func New(c Config) (*Handler, error) {
 		sites: c.CrossOrigin, schema: c.Schema.Schema(),
 		executor:  executor.New(c.Schema),
 		presenter: &presenter{log: c.Log, random: c.Random},
-		observe:   c.Observe, tracing: c.Tracing,
+		observe:   c.Observe, closed: c.Closed, tracing: c.Tracing,
 		zipper: newZipper(),
 	}
 	h.awaiting, _ = c.Schema.(awaiting)
 	if h.observe == nil {
 		h.observe = func(string, string, time.Duration) {}
+	}
+	if h.closed == nil {
+		h.closed = func(string) {}
 	}
 	if h.sites == nil {
 		h.sites = sameOriginOnly()

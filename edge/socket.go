@@ -2,8 +2,10 @@ package edge
 
 import (
 	"context"
+	"errors"
 	"io"
 	"net/http"
+	"strconv"
 	"strings"
 	"sync"
 	"time"
@@ -27,6 +29,12 @@ const (
 	closeInitTimeout  websocket.StatusCode = 4408
 	closeDuplicate    websocket.StatusCode = 4409
 	closeTooManyInits websocket.StatusCode = 4429
+)
+
+// How sockets end that are not closed with a code, as Config.Closed is told.
+const (
+	EndedByClient = "client" // which has closed it, or is gone
+	EndedSlow     = "slow"   // the client took nothing in time, a code neither
 )
 
 // wantsSocket tells whether the request asks for a websocket.
@@ -54,6 +62,8 @@ type socket struct {
 	timer    *time.Timer // for the init, and then for the end of the token
 	pinger   *time.Timer
 	closed   bool
+	code     websocket.StatusCode // that it was closed with; 0: none
+	slow     bool                 // the client did not take or answer in time
 	draining bool
 	active   map[string]*socketOperation
 	// running ends when the last operation has.
@@ -64,15 +74,12 @@ type socket struct {
 // until it ends: what the server keeps for a request, 20 KB and more, is not
 // kept for sockets that are silent for hours.
 func (h *Handler) serveSocket(w http.ResponseWriter, r *http.Request) {
+	began := time.Now()
 	s := &socket{handler: h, from: h.rates.addressOf(r), origin: observe.OriginOf(r.Context(), r.Header), active: map[string]*socketOperation{}}
 	s.ctx, s.cancel = context.WithCancel(context.WithoutCancel(r.Context()))
 	if refused := s.admit(r); refused != nil {
 		s.cancel()
-		x := h.exchanges.Get().(*exchange)
-		defer h.release(x)
-		x.accepted, x.profile = accepted{media: mediaJSON}, h.profile
-		x.refuse(refused)
-		x.send(w, h.zipper)
+		h.refuseSocket(w, r, refused, began)
 		return
 	}
 	conn, err := websocket.Accept(slimWriter{w}, r, &websocket.AcceptOptions{
@@ -82,7 +89,9 @@ func (h *Handler) serveSocket(w http.ResponseWriter, r *http.Request) {
 		CompressionMode:    websocket.CompressionDisabled,
 	})
 	if err != nil { // Accept has answered
-		s.end()
+		s.cancel()
+		h.streams.leave(s)
+		h.observe("", codeBadRequest, time.Since(began))
 		return
 	}
 	s.conn = conn
@@ -98,10 +107,36 @@ func (h *Handler) serveSocket(w http.ResponseWriter, r *http.Request) {
 	}()
 }
 
+// refuseSocket answers a request for a socket that gets none.
+func (h *Handler) refuseSocket(w http.ResponseWriter, r *http.Request, refused *refusal, began time.Time) {
+	x := h.exchanges.Get().(*exchange)
+	defer h.release(x)
+	_, x.span = h.tracing.Request(r.Context(), r)
+	x.accepted, x.profile = accepted{media: mediaJSON}, h.profile
+	x.refuse(refused)
+	x.send(w, h.zipper)
+	h.observe(x.operation, x.code, time.Since(began))
+	x.span.End(x.outcome(observe.TransportSocket, x.status))
+}
+
 // end forgets the socket.
 func (s *socket) end() {
 	s.cancel()
 	s.handler.streams.leave(s)
+	s.handler.closed(s.ended())
+}
+
+// ended tells how it has: by the code it was closed with, or by what else.
+func (s *socket) ended() string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	switch {
+	case s.code != 0:
+		return strconv.Itoa(int(s.code))
+	case s.slow:
+		return EndedSlow
+	}
+	return EndedByClient
 }
 
 // admit judges the request that opens a socket. A token in its head is good for
@@ -197,7 +232,9 @@ func (s *socket) survive() {
 func (s *socket) close(code websocket.StatusCode, reason string) {
 	s.mu.Lock()
 	already := s.closed
-	s.closed = true
+	if s.closed = true; !already {
+		s.code = code
+	}
 	s.mu.Unlock()
 	if already {
 		return
@@ -207,11 +244,15 @@ func (s *socket) close(code websocket.StatusCode, reason string) {
 }
 
 // ping tries whether the client is still there. Its answer is read by the
-// goroutine that reads.
+// goroutine that reads. Whoever gives none in time may still read why it is cut
+// off: it has not kept up, or its network has not.
 func (s *socket) ping() {
 	ctx, cancel := context.WithTimeout(s.ctx, s.handler.limits.StreamWrite)
 	defer cancel()
 	if s.conn.Ping(ctx) != nil {
+		if s.late(ctx) {
+			s.close(websocket.StatusTryAgainLater, "Slow consumer: a ping was not answered in time")
+		}
 		s.cancel()
 		return
 	}
@@ -242,7 +283,7 @@ func (s *socket) drain() {
 }
 
 // send writes one message: a type, an id unless it is empty, and a payload.
-// A client that does not take it in time is cut off.
+// A client that does not take it in time is cut off, and cannot be told so.
 func (s *socket) send(kind, id string, payload []byte) {
 	message := append(make([]byte, 0, len(payload)+len(id)+48), `{"type":"`+kind+`"`...)
 	if id != "" {
@@ -254,6 +295,25 @@ func (s *socket) send(kind, id string, payload []byte) {
 	ctx, cancel := context.WithTimeout(s.ctx, s.handler.limits.StreamWrite)
 	defer cancel()
 	if s.conn.Write(ctx, websocket.MessageText, append(message, '}')) != nil {
+		s.late(ctx)
 		s.cancel()
 	}
+}
+
+// late notes that the client was not in time, where that is how ctx has ended.
+func (s *socket) late(ctx context.Context) bool {
+	if !errors.Is(ctx.Err(), context.DeadlineExceeded) {
+		return false
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.slow = true
+	return true
+}
+
+// cutOff tells whether the client was cut off because it was not in time.
+func (s *socket) cutOff() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.slow
 }

@@ -339,14 +339,13 @@ func TestSocketsFromOtherSites(t *testing.T) {
 }
 
 func TestASocketWithoutAClientIsClosed(t *testing.T) {
-	_, e := newTickingEdge(t, func(c *Config) { c.Limits.Ping, c.Limits.StreamWrite = 20*time.Millisecond, 50*time.Millisecond })
-	// The client never reads, and so never answers a ping.
+	_, e, told := newEndingEdge(t, func(c *Config) { c.Limits.Ping, c.Limits.StreamWrite = 20*time.Millisecond, 50*time.Millisecond })
+	// The client never reads, and so never answers a ping, nor the close.
 	connect(t, start(t, e.handler, DefaultLimits()))
-	eventually(t, func() bool {
-		e.handler.streams.mu.Lock()
-		defer e.handler.streams.mu.Unlock()
-		return len(e.handler.streams.open) == 0
-	})
+	next(t, told.sockets)
+	if _, sockets := e.handler.Open(); sockets != 0 {
+		t.Errorf("%d sockets are open", sockets)
+	}
 }
 
 func TestAPanicOverASocketIsOneError(t *testing.T) {

@@ -103,6 +103,9 @@ func (o *socketOperation) end() {
 	if value := recover(); value != nil {
 		o.outcome.code, o.refused = codeInternal, s.handler.panicked(o.ctx, value)
 	}
+	if s.cutOff() {
+		o.outcome.code = codeSlowConsumer
+	}
 	s.handler.observe(o.outcome.operation, o.outcome.code, time.Since(o.began))
 	o.span.End(o.outcome.outcome(observe.TransportSocket, 0))
 	switch {

@@ -19,6 +19,7 @@ import (
 type ticking struct {
 	schema *ast.Schema
 	events chan int
+	blank  int // bytes of white space in each event
 
 	mu      sync.Mutex
 	started int
@@ -62,7 +63,7 @@ func (s *ticking) Exec(ctx context.Context) graphql.ResponseHandler {
 				return nil
 			}
 			s.note(ctx)
-			return &graphql.Response{Data: fmt.Appendf(nil, `{"ticks":%d}`, n)}
+			return &graphql.Response{Data: fmt.Appendf(nil, `{"ticks":%*d}`, s.blank, n)}
 		case <-source:
 			return nil
 		}

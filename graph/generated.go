@@ -1211,6 +1211,7 @@ type Subscription {
   """
   What happens to one library, in the part of it that the viewer reads. Each change is told as things are when it is sent; several in a row may be told as one, and one may be
   told again as it is, so apply what is told by the id of its item. Ends with RESYNC when the library is to be read again, and with SLOW_CONSUMER when the client does not keep up: resume with the last cursor that was told.
+  A client that takes nothing for limits.maxStreamWriteSeconds cannot be told so: its connection ends, and it resumes likewise.
   """
   libraryChanged(
     "The id of the user or group that the library belongs to."

@@ -39,6 +39,8 @@ type Metrics struct {
 	cutOff     prometheus.Counter
 	loads      *prometheus.HistogramVec
 	points     *prometheus.CounterVec
+	closes     *prometheus.CounterVec
+	exceeded   *prometheus.CounterVec
 	exports    *prometheus.CounterVec
 }
 
@@ -79,11 +81,17 @@ func NewMetrics() *Metrics {
 		loads: histogram("loader_ids", "Ids that a loader of an operation has asked for at once, by what it loads.", idBounds, "loader"),
 		points: prometheus.NewCounterVec(prometheus.CounterOpts{Namespace: "carrel", Name: "points_total",
 			Help: "Points of rate limits that were spent, by who has paid: a signed-in viewer, or an address without one."}, []string{"payer"}),
+		closes: prometheus.NewCounterVec(prometheus.CounterOpts{Namespace: "carrel", Name: "socket_closes_total",
+			Help: "Websockets that have ended, by the code they were closed with; client: it has closed it or is gone; slow: it took nothing in time, a code neither."},
+			[]string{"code"}),
+		exceeded: prometheus.NewCounterVec(prometheus.CounterOpts{Namespace: "carrel", Name: "limits_exceeded_total",
+			Help: "Operations beyond a limit that were run all the same, because limits only warn, by the code that they would be refused with."},
+			[]string{"code"}),
 		exports: prometheus.NewCounterVec(prometheus.CounterOpts{Namespace: "carrel", Name: "telemetry_exports_total",
 			Help: "Batches of traces and metrics sent to a collector by OTLP, by outcome."}, []string{"signal", "outcome"}),
 	}
 	m.registry.MustRegister(m.requests, m.calls, m.statements, m.again, m.lag, m.hidden, m.followers, m.told, m.cutOff,
-		m.loads, m.points, m.exports,
+		m.loads, m.points, m.closes, m.exceeded, m.exports,
 		collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	return m
 }
@@ -173,6 +181,13 @@ func (m *Metrics) Spent(signedIn bool, points float64) {
 	}
 	m.points.WithLabelValues(payer).Add(points)
 }
+
+// SocketClosed counts a websocket that has ended, by a code of a closed list.
+func (m *Metrics) SocketClosed(code string) { m.closes.WithLabelValues(code).Inc() }
+
+// LimitExceeded counts an operation that was run though it is beyond a limit, by
+// the API's code for that.
+func (m *Metrics) LimitExceeded(code string) { m.exceeded.WithLabelValues(code).Inc() }
 
 // Streams adds how many event streams and sockets are open, asked for whenever
 // the figures are.

@@ -129,6 +129,8 @@ func TestFigures(t *testing.T) {
 	m.Loaded("principals", 7)
 	m.Spent(true, 1.5)
 	m.Spent(false, 1)
+	m.SocketClosed("4403")
+	m.LimitExceeded("DEPTH_LIMIT")
 	m.exported("traces", "failed")
 	m.Streams(func() (events, sockets int) { return 4, 9 })
 	m.Journal(func() journal.Stats {
@@ -147,6 +149,7 @@ func TestFigures(t *testing.T) {
 		`carrel_followers 2`,
 		`carrel_followers_cut_off_total 1`,
 		`carrel_lanes 3`,
+		`carrel_limits_exceeded_total{code="DEPTH_LIMIT"} 1`,
 		`carrel_loader_ids_count{loader="principals"} 1`,
 		`carrel_moves_deferred 2`,
 		`carrel_oldest_change_seconds 1.5`,
@@ -161,6 +164,7 @@ func TestFigures(t *testing.T) {
 		`carrel_scrub_mismatches_total 10`,
 		`carrel_scrub_settled_total 8`,
 		`carrel_scrub_steps_total 9`,
+		`carrel_socket_closes_total{code="4403"} 1`,
 		`carrel_store_statement_seconds_count{outcome="applied",statement="content commit"} 1`,
 		`carrel_store_statement_seconds_count{outcome="busy",statement="enforce"} 1`,
 		`carrel_store_statement_seconds_count{outcome="ok",statement="read contents"} 2`,

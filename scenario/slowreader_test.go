@@ -19,12 +19,7 @@ func askings() map[string]func(g *gateway, token, document string, variables var
 // SLOW_CONSUMER, after what stood in its connection already, and others who
 // follow the same library are told everything.
 func TestASlowReaderIsCutOff(t *testing.T) {
-	// Each event has 250 KB for the slow one, so that no connection holds many.
-	large := strings.Builder{}
-	for n := range 25 {
-		fmt.Fprintf(&large, "d%d: description ", n)
-	}
-	document := strings.Replace(libraryChanged, "title", "title "+large.String(), 1)
+	document := largeEvents()
 	const items = 400 // more than wait for a follower, 256, and stand in a connection
 	whole := serveWith(t, "--rate-limit", "0", "--limit", "stream-write-time=10m")
 	ann := whole.user("acme", "ann", "PUBLIC")
@@ -60,6 +55,44 @@ func TestASlowReaderIsCutOff(t *testing.T) {
 				t.Error("it was told everything")
 			}
 			slow.wantsEnd()
+			keen.leave()
+			g.awaitFollowers(t, 0)
+		})
+	}
+}
+
+// largeEvents asks for 250 KB an event, so that no connection holds many.
+func largeEvents() string {
+	large := strings.Builder{}
+	for n := range 25 {
+		fmt.Fprintf(&large, "d%d: description ", n)
+	}
+	return strings.Replace(libraryChanged, "title", "title "+large.String(), 1)
+}
+
+// TestWhoTakesNothingIsCutOff: whoever takes nothing at all cannot be told so,
+// and is cut off when one event has waited for long enough. Operators are told.
+func TestWhoTakesNothingIsCutOff(t *testing.T) {
+	const items = 100 // more than stand in a connection, fewer than wait for a follower
+	for name, ask := range askings() {
+		t.Run(name, func(t *testing.T) {
+			g := serveWith(t, "--rate-limit", "0", "--limit", "stream-write-time=500ms")
+			ann, ben := g.user("acme", "ann", "PUBLIC"), g.user("acme", "ben", "PUBLIC")
+			ask(g, ben, largeEvents(), subscriptionVars("u:acme:ben", ""))
+			keen := ask(g, ben, libraryChanged, subscriptionVars("u:acme:ben", ""))
+			g.awaitFollowers(t, 2)
+			for n := range items {
+				id := fmt.Sprint("n", n)
+				g.must(ann, createItem, vars{"in": vars{"name": id, "kind": "NOTE", "title": id, "description": strings.Repeat("d", 10_000),
+					"members": []vars{{"principalId": "u:acme:ben", "role": "VIEWER"}}}})
+				keen.wants("+c:acme:" + id + " " + id + " VIEWER")
+			}
+			g.awaitFigure(t, `carrel_request_seconds_count{code="SLOW_CONSUMER",operation="subscription"}`, "1")
+			g.awaitFollowers(t, 1)
+			g.awaitFigure(t, "carrel_followers_cut_off_total", "0") // it was not its queue
+			if name == "over a socket" {
+				g.awaitFigure(t, `carrel_socket_closes_total{code="slow"}`, "1")
+			}
 			keen.leave()
 			g.awaitFollowers(t, 0)
 		})
@@ -120,7 +153,8 @@ func (g *gateway) awaitFigure(t *testing.T, name, value string) {
 	}
 }
 
-// figure is one of the gateway's figures that have no labels.
+// figure is one of the gateway's figures, named with its labels in their order;
+// empty where there is none yet.
 func (g *gateway) figure(name string) string {
 	g.t.Helper()
 	res, err := g.client.Get(g.admin + "/metrics")
