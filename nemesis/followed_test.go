@@ -1,0 +1,115 @@
+package nemesis
+
+import (
+	"bufio"
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"sync"
+	"testing"
+	"time"
+)
+
+// toldWithin is how soon a change that was made through one gateway is told by
+// another one, counted from its answer.
+const toldWithin = 2 * time.Second
+
+const (
+	readCursor = `query($id: ID!) { principal(id: $id) { library(first: 1) { edges { cursor node { id } } } } }`
+	follow     = `subscription($id: ID!, $after: Cursor) { libraryChanged(principalId: $id, after: $after) {
+		... on LibraryEntryPlaced { edge { node { id title } } } ... on LibraryEntryRemoved { contentId } } }`
+)
+
+// told is what a subscriber hears of an item, and when.
+type told struct {
+	ID, Title string
+	at        time.Time
+}
+
+// follow subscribes to a library from a place of it on, and passes on what is
+// told until the test ends.
+func (p *process) follow(t *testing.T, token string, in vars) <-chan told {
+	t.Helper()
+	body, err := json.Marshal(map[string]any{"query": follow, "variables": in})
+	if err != nil {
+		t.Fatal(err)
+	}
+	req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, p.address()+"/graphql", bytes.NewReader(body))
+	if err != nil {
+		t.Fatal(err)
+	}
+	req.Header.Set("Content-Type", "application/json")
+	req.Header.Set("Accept", "text/event-stream")
+	req.Header.Set("Authorization", "Bearer "+token)
+	res, err := new(http.Transport).RoundTrip(req) // it stays open for longer than an answer may take
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = res.Body.Close() })
+	events := make(chan told, 100)
+	go func() {
+		defer close(events)
+		for lines := bufio.NewScanner(res.Body); lines.Scan(); {
+			data, is := bytes.CutPrefix(lines.Bytes(), []byte("data: "))
+			if !is {
+				continue
+			}
+			var event struct {
+				Data struct {
+					LibraryChanged struct{ Edge struct{ Node told } }
+				}
+			}
+			if err := json.Unmarshal(data, &event); err != nil || bytes.Contains(data, []byte(`"errors"`)) {
+				t.Errorf("the subscription is told %s (%v)", data, err)
+				return
+			}
+			heard := event.Data.LibraryChanged.Edge.Node
+			heard.at = time.Now()
+			events <- heard
+		}
+	}()
+	return events
+}
+
+// TestAChangeIsToldByAnotherGateway follows a library through one gateway and
+// changes it through another one, whose clock is 2 s ahead. Where other work
+// delays the machine there is more time, as there is for refusals.
+func TestAChangeIsToldByAnotherGateway(t *testing.T) {
+	s := newSite(t, node.Hosts(t), node.Keyspace(t), 1)
+	a, b := s.serveAhead("a"), s.serve("b")
+	ann := a.user(t, "ann")
+	a.must(t, ann, createItem, vars{"in": vars{"name": "x", "kind": "NOTE", "title": "new"}})
+	edges, _ := b.must(t, ann, readCursor, vars{"id": "u:acme:ann"}).at("principal.library.edges").([]any)
+	if len(edges) != 1 {
+		t.Fatalf("the library has %v", edges)
+	}
+	events := b.follow(t, ann, vars{"id": "u:acme:ann", "after": edges[0].(map[string]any)["cursor"]})
+	strained := sync.OnceValue((&nemesis{t: t, gateways: []*process{a, b}}).strain())
+	defer strained()
+	slowest := time.Duration(0)
+	for n := range 20 {
+		title := fmt.Sprintf("title %d", n)
+		a.must(t, ann, updateItem, vars{"in": vars{"id": "c:acme:x", "title": title}})
+		answered := time.Now()
+		limit := time.NewTimer(answerWithin)
+		heard := told{}
+		for heard.Title != title {
+			select {
+			case heard = <-events: // what was before may be told once more
+				if heard.ID != "c:acme:x" {
+					t.Fatalf("an event tells of %+v", heard)
+				}
+			case <-limit.C:
+				t.Fatalf("%q is not told within %s", title, answerWithin)
+			}
+		}
+		limit.Stop()
+		slowest = max(slowest, heard.at.Sub(answered))
+	}
+	strain := strained()
+	t.Logf("the slowest of 20 changes was told %s after its answer, where an answer that needs no store takes %s", slowest, strain)
+	if slowest > toldWithin+latency+strainSteps*strain {
+		t.Errorf("a change was told %s after its answer, where answers that need no store take %s", slowest, strain)
+	}
+}
