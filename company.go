@@ -2,13 +2,11 @@ package main
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"os"
 	"time"
 
 	"carrel/cassandra"
-	"carrel/edge"
 	"carrel/library"
 )
 
@@ -101,29 +99,4 @@ func (w surroundings) host() (string, error) {
 		return "", fmt.Errorf("host-id is not given, and the machine has no name: %w", err)
 	}
 	return name, nil
-}
-
-// readyWithin is how long the store may take to show that it is there. Whoever
-// balances load asks again within seconds.
-const readyWithin = 2 * time.Second
-
-// ready tells why the gateway should get no requests, as whoever asks may know
-// it; nil: it should.
-func (g *gateway) ready(ctx context.Context) error {
-	ctx, cancel := context.WithTimeout(ctx, readyWithin)
-	defer cancel()
-	_, err := g.store.ReadPrincipals(ctx, []library.PrincipalID{"u:carrel:ready"})
-	if shared, ok := g.store.(sharedStore); ok && err == nil {
-		err = shared.Ready(ctx)
-	}
-	switch {
-	case err == nil:
-		return nil
-	case errors.Is(err, cassandra.ErrSchema):
-		return edge.NotReady("the schema of the store is not the one of this program")
-	case errors.Is(err, cassandra.ErrClock):
-		return edge.NotReady("the clock differs too much from the store's")
-	}
-	// The cause names hosts, and is for the log.
-	return fmt.Errorf("%w: %w", edge.NotReady("the store does not answer"), err)
 }

@@ -56,6 +56,7 @@ func Run(ctx context.Context, cfg Config, out io.Writer) (err error) {
 	}
 	defer func() { err = errors.Join(err, g.close(ctx)) }()
 	s := &server{cfg: &cfg, log: log, edge: settings, access: access, gateway: g, metrics: metrics, tracing: export.Tracing()}
+	s.readiness.ask = s.askStore
 	public, err := s.handler()
 	if err != nil {
 		return err
@@ -93,6 +94,8 @@ type server struct {
 	main     net.Listener
 	admin    net.Listener
 	draining atomic.Bool
+	// readiness is the store's answer to those who ask at /readyz.
+	readiness readiness
 	// told is the reason for not being ready that the log was told last.
 	told atomic.Value
 }
@@ -210,6 +213,11 @@ func (s *server) ready(ctx context.Context) error {
 	if s.draining.Load() {
 		return edge.NotReady("it ends")
 	}
+	return s.readiness.check(ctx)
+}
+
+// askStore asks the store whether it is ready.
+func (s *server) askStore(ctx context.Context) error {
 	err := s.gateway.ready(ctx)
 	// Whoever balances load asks every second; the log is told of changes.
 	reason := ""

@@ -96,11 +96,25 @@ func TestReadinessOnACluster(t *testing.T) {
 		{func() { version(checksum) }, 200, "ready\n"},
 	} {
 		step.before()
-		if status, text := g.get("/readyz"); status != step.status || text != step.text {
-			t.Errorf("readyz: %d %q, want %d %q", status, text, step.status, step.text)
-		}
+		g.awaitReadyz(step.status, step.text)
 	}
 	g.end()
+}
+
+// awaitReadyz waits for an answer of /readyz: the one before stands for a moment.
+func (g *gateway) awaitReadyz(status int, text string) {
+	g.t.Helper()
+	ticks := time.NewTicker(20 * time.Millisecond)
+	defer ticks.Stop()
+	for limit := time.Now().Add(answerWithin); ; <-ticks.C {
+		gotStatus, gotText := g.get("/readyz")
+		if gotStatus == status && gotText == text {
+			return
+		}
+		if time.Now().After(limit) {
+			g.t.Fatalf("readyz: %d %q, want %d %q", gotStatus, gotText, status, text)
+		}
+	}
 }
 
 // laneOf is the list of a process that has died before it could change an item.

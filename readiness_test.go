@@ -1,0 +1,101 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"carrel/cassandra"
+	"carrel/edge"
+)
+
+// What /readyz tells of each reason that a store can have: never the cause,
+// which names hosts.
+func TestWhatReadyzTells(t *testing.T) {
+	for _, c := range []struct {
+		name   string
+		err    error
+		status int
+		text   string
+	}{
+		{"in order", nil, 200, "ready\n"},
+		{"another schema", cassandra.ErrSchema, 503, "not ready: the schema of the store is not the one of this program\n"},
+		{"a clock that differs", cassandra.ErrClock, 503, "not ready: the clock differs too much from the store's\n"},
+		{"a clock, told with more", fmt.Errorf("10.0.0.1: %w", cassandra.ErrClock), 503, "not ready: the clock differs too much from the store's\n"},
+		{"no answer", errors.New("10.0.0.1 is down"), 503, "not ready: the store does not answer\n"},
+		{"no answer in time", context.DeadlineExceeded, 503, "not ready: the store does not answer\n"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			sites, err := edge.NewCrossOrigin(nil, false)
+			if err != nil {
+				t.Fatal(err)
+			}
+			h := edge.Mux(edge.Routes{GraphQL: http.NotFoundHandler(), Sites: sites, Ready: func(context.Context) error { return notReady(c.err) }})
+			w := httptest.NewRecorder()
+			h.ServeHTTP(w, httptest.NewRequest(http.MethodGet, "/readyz", nil))
+			if w.Code != c.status || w.Body.String() != c.text {
+				t.Errorf("%d %q, want %d %q", w.Code, w.Body, c.status, c.text)
+			}
+			// The log is told the cause.
+			if reason := notReady(c.err); c.err != nil && strings.Contains(c.text, "answer") && !errors.Is(reason, c.err) {
+				t.Errorf("the cause is lost: %v", reason)
+			}
+		})
+	}
+}
+
+// Anybody may ask for readiness, as often as he likes: the store is asked once
+// in 250 ms, however many ask and however slow it is.
+func TestReadinessIsAskedForOnce(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var asked atomic.Int64
+		down := errors.New("down")
+		answers := make(chan error)
+		r := &readiness{ask: func(context.Context) error { asked.Add(1); return <-answers }}
+		want := func(err, want error, times int64) {
+			t.Helper()
+			if !errors.Is(err, want) || asked.Load() != times {
+				t.Errorf("it is %v after %d questions, want %v after %d", err, asked.Load(), want, times)
+			}
+		}
+		together := func(callers int, answer error, times int64) {
+			t.Helper()
+			var wait sync.WaitGroup
+			for range callers {
+				wait.Go(func() { want(r.check(t.Context()), answer, times) })
+			}
+			synctest.Wait() // all of them are waiting, for one question
+			answers <- answer
+			wait.Wait()
+		}
+		together(100, nil, 1)
+		<-time.After(readyFor - 1)
+		want(r.check(t.Context()), nil, 1)
+		<-time.After(1)
+		together(100, down, 2)
+		want(r.check(t.Context()), down, 2)
+		<-time.After(readyFor)
+
+		// Who has asked and is gone does not take the answer from the others, and
+		// who waits for it waits no longer than he likes.
+		gone, leave := context.WithCancel(t.Context())
+		impatient, end := context.WithTimeout(t.Context(), time.Second)
+		defer end()
+		var wait sync.WaitGroup
+		wait.Go(func() { want(r.check(gone), nil, 3) })
+		synctest.Wait()
+		leave()
+		wait.Go(func() { want(r.check(t.Context()), nil, 3) })
+		want(r.check(impatient), context.DeadlineExceeded, 3)
+		answers <- nil
+		wait.Wait()
+	})
+}
