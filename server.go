@@ -184,6 +184,7 @@ func (s *server) handler() (http.Handler, error) {
 		Authenticate:   s.access.tokens.Caller,
 		Limits:         s.edge.limits,
 		WarnOnly:       s.cfg.Limits == "warn",
+		Exceeded:       s.metrics.LimitExceeded,
 		Development:    s.cfg.Dev,
 		Introspection:  s.cfg.Introspection,
 		Profile:        s.edge.profile,

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"unicode/utf8"
 
 	"github.com/vektah/gqlparser/v2/ast"
@@ -15,7 +16,8 @@ import (
 )
 
 // document is a query text that was found good: parsed, within the limits and
-// valid. It is shared by all requests that send the text, and never changed.
+// valid. It is shared by all requests that send the text, and never changed but
+// for the time of the last warning.
 type document struct {
 	text string
 	ast  *ast.QueryDocument
@@ -23,6 +25,9 @@ type document struct {
 	sizes []*ast.Argument
 	// lists are the arguments that say which objects shall be read.
 	lists []*ast.Argument
+	// waived are the refusals that would stand if limits were enforced.
+	waived []*refusal
+	warned atomic.Int64 // when a line told of it last, in ns of Unix time; 0: never
 }
 
 // operation finds the one to run: the named one, or the only one.
@@ -109,7 +114,15 @@ func (c *compiler) compile(text string) (*document, *refusal) {
 	if len(doc.Operations)+len(doc.Fragments) == 0 {
 		return nil, refuse(statusSyntax, codeParseFailed, "The query is empty.")
 	}
-	if r := inspect(doc, c.limits, c.introspection, c.stands); r != nil {
+	var waived []*refusal
+	stands := func(r *refusal) *refusal {
+		standing := c.stands(r)
+		if standing == nil {
+			waived = append(waived, r)
+		}
+		return standing
+	}
+	if r := inspect(doc, c.limits, c.introspection, stands); r != nil {
 		return nil, r
 	}
 	if len(doc.Operations) == 0 {
@@ -122,7 +135,7 @@ func (c *compiler) compile(text string) (*document, *refusal) {
 	if errs := validator.ValidateWithRules(c.schema, doc, c.rules); len(errs) > 0 {
 		return nil, &refusal{errs: c.presentable(errs, codeValidationFailed)}
 	}
-	d := &document{text: text, ast: doc}
+	d := &document{text: text, ast: doc, waived: waived}
 	if name := d.collect(doc); name != "" {
 		return nil, refuseDocument(codeValidationFailed, fmt.Sprintf("The directive @%s is not supported.", name))
 	}

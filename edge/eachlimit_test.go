@@ -31,7 +31,7 @@ func byShape() []limitCase {
 		{"introspection-depth=3", `{__schema{types{name}}}`, `{__schema{types{fields{name}}}}`, "DEPTH_LIMIT", false},
 		{"aliases=2", aliases(2), aliases(3), "ALIAS_LIMIT", false},
 		{"directives=1", `{viewer{id @skip(if:false)}}`, `{viewer{id @skip(if:false) tenant @skip(if:false)}}`, "DIRECTIVE_LIMIT", false},
-		{"operations=1", `query A{viewer{id}}`, `query A{viewer{id}} query B{viewer{id}}`, "OPERATION_LIMIT", false},
+		{"operations=1", `query A{viewer{id}}`, `body {"query":"query A{viewer{id}} query B{viewer{id}}","operationName":"A"}`, "OPERATION_LIMIT", false},
 		{"root-fields=2", rootFields("query", 2, "__typename"), rootFields("query", 3, "viewer{id}"), "ROOT_FIELD_LIMIT", false},
 		{"root-mutations=1", rootFields("mutation", 1, anyMutation), rootFields("mutation", 2, anyMutation), "ROOT_FIELD_LIMIT", false},
 		{"repetitions=3", `{viewer{id id}}`, `{viewer{id id id}}`, "DUPLICATE_LIMIT", false},

@@ -35,6 +35,9 @@ type Config struct {
 	// and runs it all the same, so that an operator can see whom they would
 	// hit. What protects the process itself (sizes, tokens, overlap) stands.
 	WarnOnly bool
+	// Exceeded, where it is set, is told the code of each limit that an operation
+	// was beyond and was run all the same.
+	Exceeded func(code string)
 	// Development switches introspection and suggestions on; Introspection only it.
 	Development, Introspection bool
 	// Profile decides on statuses.
@@ -76,6 +79,7 @@ type Handler struct {
 	sites        *CrossOrigin
 	schema       *ast.Schema
 	stands       judge
+	warning      *warning // nil: limits are enforced
 	compiler     *compiler
 	persisted    *persisted
 	rates        *rates
@@ -119,9 +123,10 @@ func New(c Config) (*Handler, error) {
 	}
 	h.stands = func(r *refusal) *refusal { return r }
 	if c.WarnOnly {
-		h.stands = func(r *refusal) *refusal {
-			c.Log.Warn("a document is beyond a limit", "code", r.errs[0].Extensions["code"], "why", r.errs[0].Message)
-			return nil
+		h.stands = func(*refusal) *refusal { return nil } // warn tells of it
+		h.warning = &warning{c.Log, c.Exceeded}
+		if c.Exceeded == nil {
+			h.warning.exceeded = func(string) {}
 		}
 	}
 	h.compiler = newCompiler(h.schema, &h.limits, h.introspects, c.Development, h.stands)
@@ -240,6 +245,7 @@ func (h *Handler) prepared(x *exchange, r *http.Request) (caller auth.Caller, op
 	case kind != ast.Subscription && !x.stream && x.media == mediaNone:
 		return caller, nil, notAcceptable()
 	}
+	h.warn(r.Context(), op, caller)
 	return caller, op, nil
 }
 

@@ -40,7 +40,7 @@ type inspector struct {
 	nested int
 }
 
-// judge says whether a refusal by a limit stands; it may also be logged only.
+// judge says whether a refusal by a limit stands; nil where it is waived.
 type judge func(*refusal) *refusal
 
 type fragmentShape struct {

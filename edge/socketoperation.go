@@ -153,7 +153,10 @@ func (s *socket) prepare(ctx context.Context, payload []byte) (op *operation, re
 	if refused != nil {
 		return nil, refused
 	}
-	return s.handler.operation(p, s.account)
+	if op, refused = s.handler.operation(p, s.account); refused == nil {
+		s.handler.warn(ctx, op, s.caller)
+	}
+	return op, refused
 }
 
 // refuse answers an operation by its errors, which ends it.

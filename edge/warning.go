@@ -1,0 +1,64 @@
+package edge
+
+import (
+	"context"
+	"log/slog"
+	"slices"
+	"time"
+
+	"carrel/auth"
+)
+
+// warnEvery is the least time between two lines about one document: clients send
+// the same ones many times a second.
+const warnEvery = time.Minute
+
+// maxLoggedName bounds the name of an operation in a line, in bytes: a client has
+// written it.
+const maxLoggedName = 100
+
+// warning tells operators whom limits would hit that are not enforced yet.
+type warning struct {
+	log *slog.Logger
+	// exceeded is told the code of each limit that an operation is beyond.
+	exceeded func(code string)
+}
+
+// warn tells of an operation that will be run though it is beyond limits.
+func (h *Handler) warn(ctx context.Context, op *operation, caller auth.Caller) {
+	if h.warning == nil {
+		return
+	}
+	doc, refused := h.compiler.document(op.RawQuery)
+	if refused != nil { // it was good a moment ago
+		return
+	}
+	waived := doc.waived
+	if costly := overCost(op.cost, h.limits.Cost); costly != nil {
+		waived = append(slices.Clip(waived), costly)
+	}
+	if len(waived) == 0 {
+		return
+	}
+	var codes, why []string
+	for _, r := range waived {
+		if code := firstCode(r.errs); !slices.Contains(codes, code) {
+			codes = append(codes, code)
+			h.warning.exceeded(code)
+		}
+		why = append(why, r.errs[0].Message)
+	}
+	if !doc.mayWarn(time.Now()) {
+		return
+	}
+	name := op.Operation.Name
+	h.warning.log.WarnContext(ctx, "a document is beyond limits, and is run", "codes", codes, "why", why,
+		"type", string(op.Operation.Operation), "operation", name[:min(len(name), maxLoggedName)], "signed_in", caller.SignedIn())
+}
+
+// mayWarn tells whether it is time for a line about the document, and remembers
+// that there was one.
+func (d *document) mayWarn(now time.Time) bool {
+	last := d.warned.Load()
+	return (last == 0 || now.UnixNano()-last >= int64(warnEvery)) && d.warned.CompareAndSwap(last, now.UnixNano())
+}
