@@ -101,7 +101,7 @@ unit: ## run the tests of all packages but those with a target of their own
 
 # What the built binary shows of a store is tried on both kinds; what it does
 # with hostile requests, and when it is killed, is not the store's.
-SCENARIOS_ON_CLUSTER = WhoSeesWhat|PagingBothWaysInBothOrders|Cursors|AWalkToNewerEntriesMeetsNothingTwice|IdempotencyKeys|WithdrawnAtOnce|WhoFindsWhom|Finding
+SCENARIOS_ON_CLUSTER = WhoSeesWhat|PagingBothWaysInBothOrders|Cursors|AWalkToNewerEntriesMeetsNothingTwice|IdempotencyKeys|WithdrawnAtOnce|WhoFindsWhom|Finding|FollowingALibrary|FollowingOverACrash
 
 .PHONY: cluster-tests
 cluster-tests: ## run the store's tests, and scenarios, on a real Cassandra (needs Java 17 and Maven, or CASSANDRA_HOSTS)
