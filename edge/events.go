@@ -49,25 +49,41 @@ func (h *Handler) stream(w http.ResponseWriter, r *http.Request, x *exchange, ca
 		cancel()
 		return refused
 	}
-	x.opened = true
+	handedOver := false
+	defer func() {
+		if !handedOver {
+			cancel()
+			leave()
+		}
+	}()
 	header := eventHeader(w.Header())
 	if s.endless {
 		if own := takeOver(w, r, header); own != nil {
 			s.wire = own
+			x.opened, handedOver = true, true
 			go own.watch(cancel)
 			go func() {
 				defer leave()
+				defer h.survive(ctx)
 				h.emit(ctx, s, caller, op)
 			}()
 			return nil
 		}
 	}
-	defer leave()
 	defer context.AfterFunc(r.Context(), cancel)()
+	x.opened = true
 	w.WriteHeader(http.StatusOK)
 	s.wire = newResponseWire(w)
 	h.emit(ctx, s, caller, op)
 	return nil
+}
+
+// survive is deferred where nobody above would keep a panic from ending the
+// process.
+func (h *Handler) survive(ctx context.Context) {
+	if value := recover(); value != nil {
+		h.panicked(ctx, value)
+	}
 }
 
 // enter takes a stream in; leave ends it.

@@ -283,3 +283,38 @@ func TestAPanicInASubscriptionIsNoEndOfTheProcess(t *testing.T) {
 		t.Errorf("got %q", got)
 	}
 }
+
+// brittle is an answer whose header cannot be had the first time.
+type brittle struct {
+	*httptest.ResponseRecorder
+	broken bool
+}
+
+func (b *brittle) Header() http.Header {
+	if !b.broken {
+		b.broken = true
+		panic("SELECT secret")
+	}
+	return b.ResponseRecorder.Header()
+}
+
+// TestAPanicWhileAStreamIsOpenedCountsNoStream: what fails between the taking in
+// and the first byte is answered like any other failure, and keeps no place.
+func TestAPanicWhileAStreamIsOpenedCountsNoStream(t *testing.T) {
+	_, e, told := newEndingEdge(t, nil)
+	r := httptest.NewRequest(http.MethodPost, "/graphql", strings.NewReader(`{"query":"subscription{ticks}"}`))
+	r.Header.Set("Content-Type", "application/json")
+	r.Header.Set("Accept", "text/event-stream")
+	w := &brittle{ResponseRecorder: httptest.NewRecorder()}
+	e.handler.ServeHTTP(w, r)
+	if got := w.Body.String(); w.Code != 500 || !strings.Contains(got, "INTERNAL_SERVER_ERROR") || strings.Contains(got, "SELECT") {
+		t.Errorf("got %d %q", w.Code, got)
+	}
+	if got := next(t, told.requests); got != "subscription INTERNAL_SERVER_ERROR" {
+		t.Errorf("told %s", got)
+	}
+	st := e.handler.streams
+	if len(st.open)+len(st.held)+len(st.subscriptions) > 0 {
+		t.Errorf("still counted: %v, %v, %v", st.open, st.held, st.subscriptions)
+	}
+}
