@@ -377,3 +377,37 @@ func TestRatesOverASocket(t *testing.T) {
 		t.Errorf("got %s", last)
 	}
 }
+
+// TestEveryMessageOfASocketIsPaid: no kind of message can be sent without end.
+func TestEveryMessageOfASocketIsPaid(t *testing.T) {
+	for _, message := range []string{`{"type":"ping"}`, `{"type":"pong"}`, `{"type":"complete","id":"1"}`} {
+		e := newEdge(t, func(c *Config) { c.Limits.ViewerPoints = 5 })
+		c := opened(t, start(t, e.handler, DefaultLimits()), `{"authorization":"ann"}`)
+		for range 10 { // what comes after the end is not read any more
+			if c.conn.Write(t.Context(), websocket.MessageText, []byte(message)) != nil {
+				break
+			}
+		}
+		got := c.next()
+		for strings.Contains(got, "pong") {
+			got = c.next()
+		}
+		if got != "closed 1013" {
+			t.Errorf("%s: got %s", message, got)
+		}
+	}
+}
+
+// TestTheEndOfAnOperationIsPaidWithIt: whoever begins and ends operations pays
+// for beginning them.
+func TestTheEndOfAnOperationIsPaidWithIt(t *testing.T) {
+	s, e := newTickingEdge(t, func(c *Config) { c.Limits.ViewerPoints = 10 })
+	c := opened(t, start(t, e.handler, DefaultLimits()), `{"authorization":"ann"}`)
+	for n := range 8 {
+		c.send(fmt.Sprintf(`{"id":"%d","type":"subscribe","payload":{"query":"subscription{ticks}"}}`, n))
+		s.events <- n
+		c.next()
+		c.send(fmt.Sprintf(`{"id":"%d","type":"complete"}`, n))
+		<-s.ended
+	}
+}

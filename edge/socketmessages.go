@@ -41,7 +41,8 @@ func (s *socket) receive(message []byte) bool {
 		s.init(payload)
 	case "ping":
 		s.pong(payload)
-	case "pong":
+	case "pong": // which nobody waits for
+		s.pay()
 	case "subscribe":
 		return s.subscribe(id, payload)
 	case "complete":
@@ -56,10 +57,19 @@ func (s *socket) receive(message []byte) bool {
 // or a number there, or nothing.
 const maxEcho = 4 << 10
 
+// pay takes the least price for a message, and closes the socket of an account
+// that does not hold it.
+func (s *socket) pay() bool {
+	refused := s.account.begin()
+	if refused != nil {
+		s.close(websocket.StatusTryAgainLater, clipReason(refused.errs[0].Message))
+	}
+	return refused == nil
+}
+
 // pong answers a ping, which is paid like anything else that is asked.
 func (s *socket) pong(payload []byte) {
-	if refused := s.account.begin(); refused != nil {
-		s.close(websocket.StatusTryAgainLater, clipReason(refused.errs[0].Message))
+	if !s.pay() {
 		return
 	}
 	if len(payload) > maxEcho {
@@ -172,13 +182,18 @@ func (s *socket) subscribe(id string, payload []byte) bool {
 	return true
 }
 
-// complete ends an operation that the client wants no more of.
+// complete ends an operation that the client wants no more of. That was paid
+// with the operation; what ends nothing is paid by itself.
 func (s *socket) complete(id string) {
 	s.mu.Lock()
-	defer s.mu.Unlock()
-	if op, ok := s.active[id]; ok {
+	op, ok := s.active[id]
+	if ok {
 		op.cancel()
 		delete(s.active, id)
+	}
+	s.mu.Unlock()
+	if !ok {
+		s.pay()
 	}
 }
 
