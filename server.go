@@ -122,7 +122,8 @@ func (s *server) announce(log *slog.Logger) {
 // serve answers requests until ctx ends or a listener fails.
 func (s *server) serve(ctx context.Context, handler http.Handler) error {
 	public := edge.Server(handler, s.edge.limits, s.log)
-	operators := &http.Server{Handler: adminHandler(s.metrics.Handler()), ReadHeaderTimeout: s.edge.limits.ReadHeader}
+	operators := &http.Server{Handler: adminHandler(s.metrics.Handler()), ReadHeaderTimeout: s.edge.limits.ReadHeader,
+		ErrorLog: slog.NewLogLogger(s.log.Handler(), slog.LevelWarn)}
 	ended := make(chan error, 2)
 	go func() {
 		if s.cfg.TLSCert != "" {
@@ -212,7 +213,7 @@ func (s *server) handler() (http.Handler, error) {
 
 func (s *server) ready(ctx context.Context) error {
 	if s.draining.Load() {
-		return edge.NotReady("it ends")
+		return edge.NotReady("the process is shutting down")
 	}
 	return s.readiness.check(ctx)
 }

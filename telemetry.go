@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"log/slog"
 	"maps"
+	"net/http"
 	"net/url"
 	"os"
 	"runtime/debug"
@@ -35,7 +36,7 @@ type collectors struct{ traces, metrics observe.Collector }
 // collectors finds them in the flags, and then in the variables of OpenTelemetry.
 // No message repeats what may hold a secret.
 func (f *TelemetryFlags) collectors(env func(string) string) (c collectors, err error) {
-	if f.TraceRatio < 0 || f.TraceRatio > 1 {
+	if !(f.TraceRatio >= 0 && f.TraceRatio <= 1) { // also what is no number
 		return c, wrongUsage("trace-ratio", strconv.FormatFloat(f.TraceRatio, 'g', -1, 64), "a number from 0 to 1")
 	}
 	if f.OTLPMetricsEvery < 0 || f.OTLPMetricsEvery > 0 && f.OTLPMetricsEvery < time.Second {
@@ -100,7 +101,7 @@ func (f *TelemetryFlags) collector(signal, path string, headers map[string]strin
 func endpoint(key, text string) (*url.URL, error) {
 	u, err := url.Parse(text)
 	switch {
-	case err != nil || u.Host == "" || u.Hostname() == "" || u.Scheme != "http" && u.Scheme != "https":
+	case err != nil || u.Hostname() == "" || u.Scheme != "http" && u.Scheme != "https":
 		if strings.Contains(text, "@") {
 			text = "..."
 		}
@@ -131,7 +132,7 @@ func (f *TelemetryFlags) headersOfFile() (map[string]string, error) {
 		if value = strings.TrimSpace(value); !ok || !httpguts.ValidHeaderFieldName(name) || !httpguts.ValidHeaderFieldValue(value) {
 			return nil, &usageError{fmt.Sprintf("otlp-headers-file: line %d of %s is not NAME: VALUE", number, f.OTLPHeadersFile)}
 		}
-		headers[name] = value
+		headers[http.CanonicalHeaderKey(name)] = value
 	}
 	return headers, nil
 }
@@ -150,7 +151,7 @@ func addHeaders(to map[string]string, key, text string) error {
 		if name = strings.TrimSpace(name); !ok || err != nil || !httpguts.ValidHeaderFieldName(name) || !httpguts.ValidHeaderFieldValue(value) {
 			return &usageError{fmt.Sprintf("%s: header %d of it is not NAME=VALUE, with what is special written as %%XX", key, number)}
 		}
-		to[name] = value
+		to[http.CanonicalHeaderKey(name)] = value
 	}
 	return nil
 }

@@ -2,6 +2,7 @@ package main
 
 import (
 	"errors"
+	"math"
 	"strings"
 	"testing"
 	"time"
@@ -47,7 +48,11 @@ func TestWhereTelemetryIsSent(t *testing.T) {
 			metrics: to("https://otlp.example/in/v1/metrics", "Authorization", "Bearer key", "X-Tenant", "a b")},
 		{name: "OpenTelemetry's variables", env: []string{"OTEL_EXPORTER_OTLP_ENDPOINT", "http://all.example", "OTEL_EXPORTER_OTLP_HEADERS", "a=1, b=x%20y",
 			"OTEL_EXPORTER_OTLP_TRACES_ENDPOINT", "http://traces.example/take", "OTEL_EXPORTER_OTLP_METRICS_HEADERS", "b=z", "OTEL_EXPORTER_OTLP_PROTOCOL", "http/protobuf"},
-			traces: to("http://traces.example/take", "a", "1", "b", "x y"), metrics: to("http://all.example/v1/metrics", "a", "1", "b", "z")},
+			traces: to("http://traces.example/take", "A", "1", "B", "x y"), metrics: to("http://all.example/v1/metrics", "A", "1", "B", "z")},
+		{name: "the file is stronger, however names are written", flags: TelemetryFlags{OTLPEndpoint: "http://flag.example", OTLPHeadersFile: keyed},
+			env:     []string{"OTEL_EXPORTER_OTLP_HEADERS", "authorization=old,x-tenant=old"},
+			traces:  to("http://flag.example/v1/traces", "Authorization", "Bearer key", "X-Tenant", "a b"),
+			metrics: to("http://flag.example/v1/metrics", "Authorization", "Bearer key", "X-Tenant", "a b")},
 		{name: "the flag is stronger", flags: TelemetryFlags{OTLPEndpoint: "http://flag.example"},
 			env:    []string{"OTEL_EXPORTER_OTLP_TRACES_ENDPOINT", "http://traces.example", "OTEL_SDK_DISABLED", "true", "OTEL_EXPORTER_OTLP_PROTOCOL", "grpc"},
 			traces: to("http://flag.example/v1/traces"), metrics: to("http://flag.example/v1/metrics")},
@@ -86,6 +91,7 @@ func TestWhereTelemetryCannotBeSent(t *testing.T) {
 		{"headers of a signal", TelemetryFlags{}, []string{"OTEL_EXPORTER_OTLP_TRACES_HEADERS", "a=%zzsecret"}, "OTEL_EXPORTER_OTLP_TRACES_HEADERS: header 1 of it"},
 		{"no file", TelemetryFlags{OTLPHeadersFile: "missing"}, nil, `otlp-headers-file: got "missing"; it takes a file that can be read`},
 		{"a ratio", TelemetryFlags{TraceRatio: 1.5}, nil, `trace-ratio: got "1.5"; it takes a number from 0 to 1`},
+		{"no number", TelemetryFlags{TraceRatio: math.NaN()}, nil, `trace-ratio: got "NaN"; it takes a number from 0 to 1`},
 		{"too often", TelemetryFlags{OTLPMetricsEvery: time.Millisecond}, nil, `otlp-metrics-every: got "1ms"; it takes a time of at least 1s, or 0s`},
 	} {
 		t.Run(tc.name, func(t *testing.T) {

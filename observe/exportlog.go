@@ -11,6 +11,11 @@ import (
 // a collector may be away for hours, and is nobody's request.
 const remindEvery = 10 * time.Minute
 
+// shortestSecret is the length, in bytes, of a header's value that is taken for a
+// secret. A shorter one keeps nobody out, and would be taken out of addresses and
+// numbers of an error: the 1 of X-Scope-OrgID, say.
+const shortestSecret = 8
+
 // maxReason bounds what the log repeats of a collector's answer, in bytes.
 const maxReason = 300
 
@@ -25,6 +30,18 @@ type exportLog struct {
 
 	mu      sync.Mutex
 	failing map[string]*outage // by signal; nil where it was sent last
+}
+
+// secretsOf are the values of headers that are taken for secrets.
+func secretsOf(all ...map[string]string) (secrets []string) {
+	for _, headers := range all {
+		for _, value := range headers {
+			if len(value) >= shortestSecret {
+				secrets = append(secrets, value)
+			}
+		}
+	}
+	return secrets
 }
 
 // outage is what cannot be sent at the moment.

@@ -101,8 +101,9 @@ func (m *Metrics) Handler() http.Handler {
 	return promhttp.HandlerFor(m.registry, promhttp.HandlerOpts{})
 }
 
-// Request counts a request that was answered. operation is query or mutation,
-// empty where it was not known; code is OK or one of the API's error codes.
+// Request counts a request that was answered. operation is query, mutation or
+// subscription, empty where it was not known; code is OK or one of the API's
+// error codes.
 func (m *Metrics) Request(operation, code string, took time.Duration) {
 	if operation == "" {
 		operation = "none"

@@ -52,6 +52,7 @@ type Export struct {
 	tracing *Tracing
 
 	log    *slog.Logger
+	sent   *exportLog
 	spans  *sdk.TracerProvider
 	meters *metric.MeterProvider // nil: figures are not sent
 	// stop ends what is being sent.
@@ -62,15 +63,8 @@ type Export struct {
 // keeps nobody from starting.
 func OpenExport(ctx context.Context, c ExportConfig, m *Metrics) (*Export, error) {
 	life, stop := context.WithCancel(context.WithoutCancel(ctx))
-	x := &Export{log: c.Log, stop: stop}
-	sent := &exportLog{log: c.Log, now: time.Now, count: m.exported, failing: map[string]*outage{}}
-	for _, headers := range []map[string]string{c.Traces.Headers, c.Metrics.Headers} {
-		for _, value := range headers {
-			if value != "" {
-				sent.secrets = append(sent.secrets, value)
-			}
-		}
-	}
+	sent := &exportLog{log: c.Log, now: time.Now, secrets: secretsOf(c.Traces.Headers, c.Metrics.Headers), count: m.exported, failing: map[string]*outage{}}
+	x := &Export{log: c.Log, sent: sent, stop: stop}
 	// The libraries tell what they cannot return to anybody here. It is the
 	// process's, and so is this.
 	otel.SetErrorHandler(otel.ErrorHandlerFunc(func(err error) { sent.ended("other", err) }))
@@ -189,6 +183,6 @@ func (x *Export) Close(ctx context.Context) {
 	}
 	both.Wait()
 	if err := errors.Join(spans, meters); err != nil {
-		x.log.WarnContext(ctx, "not all telemetry was sent at the end", "error", err)
+		x.log.WarnContext(ctx, "not all telemetry was sent at the end", "error", x.sent.reason(err))
 	}
 }

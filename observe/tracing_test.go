@@ -388,3 +388,11 @@ func withoutTime(_ []string, a slog.Attr) slog.Attr {
 	}
 	return a
 }
+
+func TestWhatOfACollectorsHeadersIsSecret(t *testing.T) {
+	got := secretsOf(map[string]string{"X-Scope-Orgid": "1", "Authorization": "Bearer key"}, map[string]string{"X-Key": "12345678", "Empty": ""})
+	slices.Sort(got)
+	if diff := cmp.Diff([]string{"12345678", "Bearer key"}, got); diff != "" {
+		t.Errorf("secrets (-want +got):\n%s", diff)
+	}
+}

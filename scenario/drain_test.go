@@ -57,7 +57,7 @@ func TestDrain(t *testing.T) {
 		if err != nil || tries == 2_000 {
 			t.Fatalf("it never said that it is not ready: %v", err)
 		}
-		if r.Status == http.StatusServiceUnavailable && string(r.body) == "not ready: it ends\n" {
+		if r.Status == http.StatusServiceUnavailable && string(r.body) == "not ready: the process is shutting down\n" {
 			break
 		}
 		<-time.After(5 * time.Millisecond)
