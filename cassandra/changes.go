@@ -78,7 +78,7 @@ func (s *Store) Announce(ctx context.Context, a library.Announcement) error {
 	if err != nil {
 		return fault("announce", err)
 	}
-	return s.write(ctx, "announce", putAnnouncement, string(a.Process), text, a.Stamp, announcementTTL)
+	return s.writeStamped(ctx, "announce", putAnnouncement, string(a.Process), text, a.Stamp, announcementTTL)
 }
 
 // Announcements implements library.Bulletin.

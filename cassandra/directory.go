@@ -56,7 +56,7 @@ func (s *Store) EnforceDirectory(ctx context.Context, e *library.DirectoryEnforc
 	h := e.Header
 	id, mts := string(h.ID), int64(h.MTS)
 	put, drop := e.Derive(h)
-	return concurrently(ctx, len(put)+len(drop), readWidth, func(ctx context.Context, i int) error {
+	return s.writeEach(ctx, len(put)+len(drop), func(ctx context.Context, i int) error {
 		if i < len(put) {
 			n := namesOf(put[i], h.ID)
 			return s.write(ctx, doing, putName, n.tenant, n.initial, n.shard, put[i].Name, id, int8(h.Visibility), mts, mts)
@@ -252,7 +252,7 @@ func placeOfName(place []byte) (r library.DirectoryRow, err error) {
 // DropDirectory implements library.DirectoryStore: at the timestamps at which
 // the rows were written, so that what was written since stays.
 func (s *Store) DropDirectory(ctx context.Context, rows []library.DirectoryRow) error {
-	return concurrently(ctx, len(rows), readWidth, func(ctx context.Context, i int) error {
+	return s.writeEach(ctx, len(rows), func(ctx context.Context, i int) error {
 		r := &rows[i]
 		n := namesOf(r.DirectoryKey, r.Principal)
 		return s.write(ctx, "drop a row of the directory", dropName, int64(r.MTS), n.tenant, n.initial, n.shard, r.Name, string(r.Principal))

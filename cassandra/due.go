@@ -86,7 +86,7 @@ func (s *Store) DueUntil(ctx context.Context, until library.Instant, limit int) 
 		dues = append(dues, found...)
 		if len(found) == 0 && until.Time().Sub(d.day) > dueDaysKept+24*time.Hour {
 			// A day that was noted again since it was read stays.
-			if err := s.write(ctx, "forget a day", forgetDay, d.noted, d.day); err != nil {
+			if err := s.writeStamped(ctx, "forget a day", forgetDay, d.noted, d.day); err != nil {
 				return nil, err
 			}
 		}

@@ -80,7 +80,7 @@ const (
 // the timestamp of the state.
 func (s *Store) EnforceGroup(ctx context.Context, e *library.GroupEnforcement) error {
 	mts, id := int64(e.Header.MTS), string(e.Header.ID)
-	return concurrently(ctx, len(e.Rows), readWidth, func(ctx context.Context, i int) error {
+	return s.writeEach(ctx, len(e.Rows), func(ctx context.Context, i int) error {
 		const doing = "enforce a group"
 		m := e.Rows[i]
 		if m.Active() && e.Header.State == library.Live {

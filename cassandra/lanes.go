@@ -86,7 +86,7 @@ func (s *Store) PutLane(ctx context.Context, l library.Lane) error {
 
 // DropLane implements library.JournalStore.
 func (s *Store) DropLane(ctx context.Context, id library.LaneID, stamp int64) error {
-	return s.write(ctx, "drop an in-flight list", dropLane, stamp, partOf(id), string(id))
+	return s.writeStamped(ctx, "drop an in-flight list", dropLane, stamp, partOf(id), string(id))
 }
 
 // partOf is the partition of a lane.

@@ -78,7 +78,7 @@ func (s *Store) attend(ctx context.Context, m *mark, heed func([]Presence)) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), markWithin)
 	defer cancel()
 	// A mark that stays ends by itself.
-	_ = s.write(ctx, "mark a process", dropMark, m.next(int64(s.now())), m.id)
+	_ = s.writeStamped(ctx, "mark a process", dropMark, m.next(int64(s.now())), m.id)
 }
 
 // remind renews the mark and looks for others.
@@ -95,7 +95,7 @@ func (s *Store) remind(ctx context.Context, m *mark) ([]Presence, error) {
 func (s *Store) Others(ctx context.Context) ([]Presence, error) { return s.others(ctx, &mark{}) }
 
 func (s *Store) renew(ctx context.Context, m *mark) error {
-	return s.write(ctx, "mark a process", putMark, m.id, m.host, m.doing, int(markLives.Seconds()), m.next(int64(s.now())))
+	return s.writeStamped(ctx, "mark a process", putMark, m.id, m.host, m.doing, int(markLives.Seconds()), m.next(int64(s.now())))
 }
 
 // others are all whose marks stand, without the one given.

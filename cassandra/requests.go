@@ -45,39 +45,52 @@ type reading struct {
 	doing  string // what it is for, as errors and metrics tell it
 	stmt   string
 	args   []any
-	serial bool // the last decided state, rather than a quorum's
-	page   int  // rows fetched at a time; 0: all, where the statement bounds them
+	serial bool   // the last decided state, rather than a quorum's
+	page   int    // rows fetched at a time; 0: all, where the statement bounds them
+	from   []byte // where its next page begins, as the driver tells it; nil: the first
 }
 
-// read runs a SELECT and calls row until it has no more rows.
+// read runs a SELECT and calls row until it has no more rows; row gives false
+// where it has read none, or wants no more. Each page is a statement like any
+// other: it waits for a place, is observed, and a second node is asked for it
+// where the first one takes long.
 func (s *Store) read(ctx context.Context, r reading, row func(*gocql.Iter) bool) error {
-	var (
-		iter *gocql.Iter
-		err  error
-	)
-	if r.serial || r.page > 0 {
-		// Two serial readings would compete, and the pages that follow the first
-		// are fetched in its context.
-		iter, err = s.rows(ctx, &r)
-	} else {
-		iter, err = hedged(ctx, s.hedges, func(t *try) (*gocql.Iter, error) { return s.rows(t, &r) })
+	for {
+		iter, err := s.fetch(ctx, r)
+		if err != nil {
+			return err
+		}
+		seen := 0
+		for row(iter) {
+			seen++
+		}
+		whole := seen == iter.NumRows()
+		r.from = iter.PageState()
+		if err := iter.Close(); err != nil || !whole || len(r.from) == 0 {
+			return fault(r.doing, err)
+		}
 	}
-	if err != nil {
-		return err
-	}
-	for row(iter) {
-	}
-	return fault(r.doing, iter.Close())
 }
 
-// rows sends a SELECT. The rows of its first page are there when it returns.
+// fetch reads the next page of a SELECT. It has a reading of its own: a try
+// that was too slow may still look at it when the page after it is asked for.
+func (s *Store) fetch(ctx context.Context, r reading) (*gocql.Iter, error) {
+	if r.serial {
+		// Two serial readings would compete.
+		return s.rows(ctx, &r)
+	}
+	return hedged(ctx, s.hedges, func(t *try) (*gocql.Iter, error) { return s.rows(t, &r) })
+}
+
+// rows sends a SELECT. The rows of its page are there when it returns.
 func (s *Store) rows(ctx context.Context, r *reading) (iter *gocql.Iter, err error) {
 	err = s.request(ctx, r.doing, func() (sent, error) {
 		level := s.level
 		if r.serial {
 			level = gocql.Consistency(s.serial)
 		}
-		q := s.session.Query(r.stmt, r.args...).WithContext(ctx).Consistency(level).PageSize(r.page)
+		// With a state, even an empty one, the driver asks for no page by itself.
+		q := s.session.Query(r.stmt, r.args...).WithContext(ctx).Consistency(level).PageSize(r.page).PageState(r.from)
 		iter = q.Idempotent(true).RetryPolicy(s.again).Iter()
 		if len(iter.Columns()) > 0 {
 			return sent{outcomeOK, q.Attempts()}, nil
@@ -110,6 +123,19 @@ func (s *Store) write(ctx context.Context, doing, stmt string, args ...any) erro
 	})
 }
 
+// writeStamped is write for a statement that carries a timestamp of its own. It
+// may be repeated without harm, and come late.
+func (s *Store) writeStamped(ctx context.Context, doing, stmt string, args ...any) error {
+	return s.writeEach(ctx, 1, func(ctx context.Context, _ int) error { return s.write(ctx, doing, stmt, args...) })
+}
+
+// writeEach has send called for 0 to n-1, readWidth of them at a time. Each
+// makes one write that carries a timestamp of its own, and may be called twice.
+func (s *Store) writeEach(ctx context.Context, n int, send func(ctx context.Context, i int) error) error {
+	once := func(t *try, i int) (struct{}, error) { return struct{}{}, send(t, i) }
+	return hedgedAll(ctx, s.hedges, n, readWidth, once, func(int, struct{}) {})
+}
+
 // changes are statements of one partition that are applied together.
 type changes struct{ entries []gocql.BatchEntry }
 
@@ -126,15 +152,14 @@ func (s *Store) writeAll(ctx context.Context, doing string, c *changes) error {
 	for i := range c.entries {
 		c.entries[i].Idempotent = true
 	}
-	_, err := hedged(ctx, s.hedges, func(t *try) (struct{}, error) {
-		return struct{}{}, s.request(t, doing, func() (sent, error) {
-			b := s.session.NewBatch(gocql.UnloggedBatch).WithContext(t).RetryPolicy(s.again)
+	return s.writeEach(ctx, 1, func(ctx context.Context, _ int) error {
+		return s.request(ctx, doing, func() (sent, error) {
+			b := s.session.NewBatch(gocql.UnloggedBatch).WithContext(ctx).RetryPolicy(s.again)
 			b.Cons, b.Entries = s.level, c.entries
 			err := s.session.ExecuteBatch(b)
 			return sent{outcomeName(err), b.Attempts()}, fault(doing, err)
 		})
 	})
-	return err
 }
 
 // givesUpAfter is how long a conditional write waits for a node that answers
