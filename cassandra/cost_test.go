@@ -65,8 +65,9 @@ func (noNames) ContentName(context.Context) (string, error) {
 	return "", fmt.Errorf("nothing is named")
 }
 
-func newBilled(t *testing.T) *billed {
-	o := options(t)
+func newBilled(t *testing.T) *billed { return newBilledOn(t, options(t)) }
+
+func newBilledOn(t *testing.T, o Options) *billed {
 	b := &billed{t: t, bill: &bill{sent: map[string]int{}}}
 	cfg, nodes, err := o.cluster(o.Keyspace)
 	if err != nil {

@@ -1,6 +1,7 @@
 package cassandra
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -9,6 +10,7 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"carrel/library"
 )
@@ -231,5 +233,49 @@ func TestReserveBlock(t *testing.T) {
 	}
 	if _, err := s.ReserveBlock(t.Context(), "host", 0); library.CodeOf(err) != library.Internal {
 		t.Errorf("a block of no numbers: %v", err)
+	}
+}
+
+// A lane of which a row cannot be read is told by its id, is left as it stands
+// with what could be read of it, and keeps no other from being taken over.
+func TestUnreadableLane(t *testing.T) {
+	b := newBilled(t)
+	lane := func(id library.LaneID, entries ...library.InFlight) library.Lane {
+		l := library.Lane{ID: id, Stamp: int64(someTime), Entries: entries}
+		if err := b.store.PutLane(t.Context(), l); err != nil {
+			t.Fatal(err)
+		}
+		return l
+	}
+	var want []library.Lane
+	for n := range byte(6) {
+		id := library.LaneID(fmt.Sprintf("lane%d", n))
+		want = append(want, lane(id, library.InFlight{ID: library.EntryID{n}, Content: "c:t:gone", Scope: library.ScopeAll}))
+	}
+	damaged := lane("lane3x", longEntry(1, 400<<10), longEntry(2, 400<<10)).ID
+	const damage = `INSERT INTO inflight (part, lane, n, pending) VALUES (?, ?, 1, 0x0909) USING TIMESTAMP ?`
+	if err := b.store.session.Query(damage, partOf(damaged), string(damaged), int64(someTime)+1).WithContext(t.Context()).Exec(); err != nil {
+		t.Fatal(err)
+	}
+	stands := func(want []library.Lane) {
+		t.Helper()
+		got, err := b.store.Lanes(t.Context())
+		if diff := cmp.Diff(want, got, cmpopts.EquateEmpty()); diff != "" {
+			t.Error(diff)
+		}
+		var bad *library.UnreadableLanes
+		if !errors.As(err, &bad) || !slices.Equal(bad.IDs, []library.LaneID{damaged}) || library.CodeOf(err) != library.Internal {
+			t.Errorf("it is told %v", err)
+		}
+	}
+	stands(want)
+	if err := b.journal.Recover(t.Context(), b.service); err == nil || !strings.Contains(err.Error(), string(damaged)) {
+		t.Errorf("what could not be recovered was told as %v", err)
+	}
+	stands(nil)
+	var rows int
+	if err := b.store.session.Query(`SELECT count(*) FROM inflight WHERE part = ? AND lane = ?`, partOf(damaged), string(damaged)).
+		WithContext(t.Context()).Scan(&rows); err != nil || rows != 2 {
+		t.Errorf("%d rows are left of the lane that cannot be read, %v", rows, err)
 	}
 }

@@ -102,18 +102,21 @@ type laneRow struct {
 	n       int16
 	stamp   int64
 	entries []library.InFlight
+	bad     error // why it cannot be read
 }
 
 // Lanes implements library.JournalStore. A reading that falls between two
 // writes of a lane may show rows of both: each is whole, and an entry too many
-// is harmless.
+// is harmless. A lane of which a row cannot be read is left out as a whole: who
+// finished the rest of it would drop it.
 func (s *Store) Lanes(ctx context.Context) ([]library.Lane, error) {
+	const doing = "read in-flight lists"
 	if err := ctx.Err(); err != nil {
 		return nil, notBegun(err)
 	}
 	var parts [laneParts][]laneRow
 	err := concurrently(ctx, laneParts, laneParts, func(ctx context.Context, part int) (err error) {
-		parts[part], err = s.lanePart(ctx, int8(part))
+		parts[part], err = s.lanePart(ctx, doing, int8(part))
 		return err
 	})
 	if err != nil {
@@ -121,42 +124,62 @@ func (s *Store) Lanes(ctx context.Context) ([]library.Lane, error) {
 	}
 	rows := slices.Concat(parts[:]...)
 	slices.SortFunc(rows, func(a, b laneRow) int { return cmp.Or(cmp.Compare(a.id, b.id), cmp.Compare(a.n, b.n)) })
-	var lanes []library.Lane
-	for _, row := range rows {
-		if len(lanes) == 0 || lanes[len(lanes)-1].ID != row.id {
-			lanes = append(lanes, library.Lane{ID: row.id})
+	var (
+		lanes      []library.Lane
+		unreadable library.UnreadableLanes
+	)
+	for len(rows) > 0 {
+		next := slices.IndexFunc(rows, func(r laneRow) bool { return r.id != rows[0].id })
+		if next < 0 {
+			next = len(rows)
 		}
-		l := &lanes[len(lanes)-1]
+		lane, err := laneOf(rows[:next])
+		if err != nil {
+			unreadable.IDs, unreadable.Err = append(unreadable.IDs, lane.ID), errors.Join(unreadable.Err, err)
+		} else {
+			lanes = append(lanes, lane)
+		}
+		rows = rows[next:]
+	}
+	if unreadable.Err != nil {
+		unreadable.Err = fault(doing, unreadable.Err)
+		return lanes, &unreadable
+	}
+	return lanes, nil
+}
+
+// laneOf is the lane of its rows.
+func laneOf(rows []laneRow) (library.Lane, error) {
+	l := library.Lane{ID: rows[0].id}
+	for _, row := range rows {
+		if row.bad != nil {
+			return l, row.bad
+		}
 		l.Stamp = max(l.Stamp, row.stamp)
 		l.Entries = append(l.Entries, row.entries...)
 	}
-	return lanes, nil
+	return l, nil
 }
 
 // lanesPage is how many rows of at most 512 KiB are fetched at a time.
 const lanesPage = 16
 
-func (s *Store) lanePart(ctx context.Context, part int8) ([]laneRow, error) {
-	const doing = "read in-flight lists"
+func (s *Store) lanePart(ctx context.Context, doing string, part int8) ([]laneRow, error) {
 	var (
 		rows    []laneRow
 		id      string
 		n       int16
 		pending []byte
 		stamp   int64
-		bad     error
 	)
 	err := s.read(ctx, reading{doing: doing, stmt: selectLanes, args: []any{part}, page: lanesPage}, func(iter *gocql.Iter) bool {
 		if !iter.Scan(&id, &n, &pending, &stamp) {
 			return false
 		}
-		entries, err := decodeEntries(pending)
-		bad = errors.Join(bad, err)
-		rows = append(rows, laneRow{id: library.LaneID(id), n: n, stamp: stamp, entries: entries})
+		row := laneRow{id: library.LaneID(id), n: n, stamp: stamp}
+		row.entries, row.bad = decodeEntries(pending)
+		rows = append(rows, row)
 		return true
 	})
-	if err == nil {
-		err = fault(doing, bad)
-	}
 	return rows, err
 }
