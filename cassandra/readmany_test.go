@@ -1,0 +1,131 @@
+package cassandra
+
+import (
+	"context"
+	"fmt"
+	"regexp"
+	"runtime"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"carrel/library"
+)
+
+// waitingForShared counts the goroutines that wait for a reading of others.
+func waitingForShared() int {
+	stacks := make([]byte, 8<<20)
+	return len(waitsForShared.FindAll(stacks[:runtime.Stack(stacks, true)], -1))
+}
+
+var waitsForShared = regexp.MustCompile(`\[select[^\n]*\]:\ncarrel/cassandra\.\(\*sharing\[[^\n]*\]\)\.read\(`)
+
+// Who wants headers while they are read shares the next reading of each with
+// all others: many readers at the same time cost two statements a header.
+func TestManyReadersShareTheirReadings(t *testing.T) {
+	const items, readers = 5, 30
+	o := options(t)
+	slow := newSlowNode(t, o.Hosts[0])
+	counts := new(counter)
+	// Nothing ends by time here, and nothing is tried again.
+	o.Hosts, o.Timeout, o.HedgeAfter, o.Observe = []string{slow.address}, time.Minute, time.Hour, counts.add
+	s := open(t, o)
+	ids := make([]library.ContentID, items)
+	people := make([]library.PrincipalID, items)
+	for n := range items {
+		ids[n], people[n] = library.ContentID(fmt.Sprintf("c:t:shared%d", n)), library.PrincipalID(fmt.Sprintf("u:t:shared%d", n))
+		mustCommit(t, s, creation(ids[n], someTime))
+	}
+	for _, c := range []struct {
+		doing string
+		read  func() error
+	}{
+		{"read contents", func() error {
+			rows, err := s.ReadMany(t.Context(), ids, nil)
+			for i := range rows {
+				if err == nil && rows[i].Header.ID != ids[i] {
+					err = fmt.Errorf("in the place of %s is %q", ids[i], rows[i].Header.ID)
+				}
+			}
+			return err
+		}},
+		{"read principals", func() error { _, err := s.ReadPrincipals(t.Context(), people); return err }},
+	} {
+		t.Run(c.doing, func(t *testing.T) {
+			// Its statement is prepared, which waits for the node too.
+			if err := c.read(); err != nil {
+				t.Fatal(err)
+			}
+			counts.take()
+			slow.hold()
+			defer slow.release()
+			ends := make(chan error, readers)
+			read := func() { ends <- c.read() }
+			go read()
+			until(t, "the first reader", func() bool { under, _ := s.gate.load(); return under == items })
+			for range readers - 1 {
+				go read()
+			}
+			until(t, "the other readers", func() bool {
+				under, _ := s.gate.load()
+				if under > items {
+					t.Fatalf("%d statements are under way for %d headers", under, items)
+				}
+				return waitingForShared() == items*(readers-1)
+			})
+			slow.release()
+			for range readers {
+				if err := <-ends; err != nil {
+					t.Error(err)
+				}
+			}
+			if n := counts.take()[c.doing+" ok"]; n != 2*items {
+				t.Errorf("%d readers of %d headers cost %d statements, want 2 a header", readers, items, n)
+			}
+		})
+	}
+}
+
+// All headers of a page are under way at the same time, the one more included
+// that tells whether there are others behind it: a page waits for two round
+// trips and not for twenty.
+func TestThePartsOfAPageAreUnderWayTogether(t *testing.T) {
+	const first = 20
+	o := options(t)
+	slow := newSlowNode(t, o.Hosts[0])
+	var holds atomic.Bool
+	o.Hosts, o.Timeout, o.HedgeAfter = []string{slow.address}, time.Minute, time.Hour
+	o.Observe = func(_ context.Context, seen Observation) {
+		// Before whoever reads the slice has its answer.
+		if seen.Operation == "page a library" && holds.Load() {
+			slow.hold()
+		}
+	}
+	b := newBilledOn(t, o)
+	b.person(costOwner)
+	for n := range 2 * first {
+		b.shelve(library.ContentID(fmt.Sprintf("c:t:item%02d", n)), someTime+library.Instant(n), 0)
+	}
+	page := func() error {
+		n, q := first, library.LibraryQuery{Descending: true}
+		q.First = &n
+		page, err := b.service.Library(t.Context(), &library.Viewer{User: costOwner}, costOwner, q)
+		if err == nil && len(page.Edges) != first {
+			err = fmt.Errorf("a page of %d", len(page.Edges))
+		}
+		return err
+	}
+	// Its statements are prepared, which waits for the node too.
+	if err := page(); err != nil {
+		t.Fatal(err)
+	}
+	defer slow.release()
+	holds.Store(true)
+	ended := make(chan error, 1)
+	go func() { ended <- page() }()
+	until(t, "all headers under way", func() bool { under, _ := b.store.gate.load(); return under == first+1 })
+	slow.release()
+	if err := <-ended; err != nil {
+		t.Error(err)
+	}
+}
