@@ -65,3 +65,17 @@ func TestAPanicOfTheDriverEndsItsRequest(t *testing.T) {
 		wantPanic(t, casFault("try", err), true)
 	})
 }
+
+// The driver itself panics at an answer without the column that tells whether a
+// condition held.
+func TestADecisionThatIsAnsweredOtherwise(t *testing.T) {
+	s := open(t, options(t))
+	applied, _, err := s.decideOne(t.Context(), "try", selectVersions)
+	if applied {
+		t.Error("it is said to have been applied")
+	}
+	wantPanic(t, err, true)
+	if _, err := s.schemaCurrent(t.Context()); err != nil {
+		t.Errorf("what comes after it: %v", err)
+	}
+}
