@@ -1,12 +1,13 @@
 import { test } from 'node:test';
 import assert from 'node:assert/strict';
-import { codesOf, follow } from '../src/data/follow.js';
+import { codesOf, follow, longestPause } from '../src/data/follow.js';
 
 // stage is a follow whose socket, clock and store are the test's hands.
-function stage({ newest = () => 'c0' } = {}) {
+function stage({ newest = () => 'c0', reread = async () => {} } = {}) {
   const log = [];
   const sinks = [];
   const pauses = [];
+  const clock = { now: 0 };
   const end = follow({
     subscribe(after, sink) {
       log.push(`subscribe ${after}`);
@@ -15,14 +16,18 @@ function stage({ newest = () => 'c0' } = {}) {
     },
     newest,
     apply: (event) => log.push(`apply ${event}`),
-    reread: async () => log.push('reread'),
+    reread() {
+      log.push('reread');
+      return reread();
+    },
     pause(attempt) {
       log.push(`pause ${attempt}`);
       return new Promise((resolve) => pauses.push(resolve));
     },
+    now: () => clock.now,
     told: (state) => log.push(state),
   });
-  return { log, sinks, pauses, end };
+  return { log, sinks, pauses, clock, end };
 }
 const settled = () => new Promise((resolve) => setImmediate(resolve));
 const coded = (code) => [{ message: code, extensions: { code } }];
@@ -48,7 +53,7 @@ test('a lost connection is taken up again at the newest place', async () => {
   sinks[1].opened();
   sinks[1].next('missed');
   end();
-  assert.deepEqual(log, ['subscribe c0', 'live', 'waiting', 'pause 1', 'subscribe c7', 'live', 'apply missed', 'stop']);
+  assert.deepEqual(log, ['subscribe c0', 'live', 'stop', 'waiting', 'pause 1', 'subscribe c7', 'live', 'apply missed', 'stop']);
 });
 
 test('each attempt in vain waits longer, and a change ends the count', async () => {
@@ -70,14 +75,60 @@ test('the library is read anew where the gateway does not know that far back', a
   sinks[0].opened();
   sinks[0].error(coded('RESYNC'));
   await settled();
-  assert.deepEqual(log, ['subscribe c0', 'live', 'waiting', 'reread', 'pause 1']);
+  assert.deepEqual(log, ['subscribe c0', 'live', 'stop', 'waiting', 'reread', 'pause 1']);
 });
 
-test('an empty library is read anew once somebody listens', () => {
-  const { log, sinks } = stage({ newest: () => null });
+test('a library that cannot be read anew is tried again', async () => {
+  const { log, sinks, pauses } = stage({ reread: () => Promise.reject(new Error('away')) });
+  sinks[0].error(coded('RESYNC'));
+  await settled();
+  pauses[0]();
+  await settled();
+  assert.deepEqual(log, ['subscribe c0', 'stop', 'waiting', 'reread', 'pause 1', 'subscribe c0']);
+});
+
+test('a connection that stood for long was a good one, whether or not anything happened', async () => {
+  for (const [stood, want] of [[longestPause + 1, 'pause 1'], [longestPause, 'pause 2']]) {
+    const { log, sinks, pauses, clock } = stage();
+    sinks[0].error({ code: 1006 });
+    await settled();
+    pauses[0]();
+    await settled();
+    sinks[1].opened();
+    clock.now += stood;
+    sinks[1].error({ code: 1006 });
+    await settled();
+    assert.equal(log.at(-1), want);
+  }
+});
+
+test('an empty library is read anew once somebody listens, and again when the gateway surely does', async () => {
+  const { log, sinks, pauses } = stage({ newest: () => null });
   assert.deepEqual(log, ['subscribe null']);
   sinks[0].opened();
-  assert.deepEqual(log, ['subscribe null', 'live', 'reread']);
+  await settled();
+  assert.deepEqual(log, ['subscribe null', 'live', 'reread', 'pause 1']);
+  pauses[0]();
+  await settled();
+  assert.deepEqual(log, ['subscribe null', 'live', 'reread', 'pause 1', 'reread']);
+});
+
+test('an empty library is not read again for a connection that is gone', async () => {
+  const { log, sinks, pauses } = stage({ newest: () => null });
+  sinks[0].opened();
+  await settled();
+  sinks[0].complete();
+  await settled();
+  pauses[0]();
+  await settled();
+  assert.deepEqual(log, ['subscribe null', 'live', 'reread', 'pause 1', 'stop', 'waiting', 'pause 1']);
+});
+
+test('an empty library that cannot be read is listened to anew', async () => {
+  const { log, sinks } = stage({ newest: () => null, reread: () => Promise.reject(new Error('away')) });
+  sinks[0].opened();
+  await settled();
+  assert.deepEqual(log, ['subscribe null', 'live', 'reread', 'stop', 'waiting', 'pause 1']);
 });
 
 test('what asking again would not mend is not asked again', async () => {
@@ -85,7 +136,7 @@ test('what asking again would not mend is not asked again', async () => {
     const { log, sinks } = stage();
     sinks[0].error(coded(code));
     await settled();
-    assert.deepEqual(log, ['subscribe c0', 'off']);
+    assert.deepEqual(log, ['subscribe c0', 'stop', 'off']);
   }
 });
 
@@ -98,7 +149,7 @@ test('after the end nothing happens any more', async () => {
   await settled();
   sinks[0].next('late');
   sinks[0].opened();
-  assert.deepEqual(log, ['subscribe c0', 'waiting', 'pause 1', 'stop']);
+  assert.deepEqual(log, ['subscribe c0', 'stop', 'waiting', 'pause 1']);
 });
 
 test('a subscription that broke says nothing more', async () => {
@@ -107,7 +158,7 @@ test('a subscription that broke says nothing more', async () => {
   sinks[0].complete();
   sinks[0].next('late');
   await settled();
-  assert.deepEqual(log, ['subscribe c0', 'waiting', 'pause 1']);
+  assert.deepEqual(log, ['subscribe c0', 'stop', 'waiting', 'pause 1']);
 });
 
 test('codes are those of GraphQL errors', () => {

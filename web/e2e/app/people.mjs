@@ -1,5 +1,5 @@
 // People: groups, looking others up, signing in and out.
-import { dialog, entry, expect, live, says } from './desk.mjs';
+import { dialog, entry, expect, focused, live, says, signIn } from './desk.mjs';
 
 export async function groups({ sit, base }) {
   const ann = await sit('Ann', { path: '/app/groups' });
@@ -36,6 +36,7 @@ export async function groups({ sit, base }) {
   await ann.getByRole('combobox', { name: 'Role of Cleo Carter' }).selectOption('MANAGER');
   await ann.getByRole('button', { name: 'Take out Zed Zhou' }).click();
   await ann.getByText('u:acme:zed').waitFor({ state: 'detached' });
+  expect(await focused(ann), 'Members', 'what has focus when a member is taken out');
   await ann.getByRole('button', { name: 'Edit group…' }).click();
   await dialog(ann).getByLabel('Name', { exact: true }).fill('Evening circle');
   await dialog(ann).getByRole('button', { name: 'Save' }).click();
@@ -54,12 +55,58 @@ export async function groups({ sit, base }) {
   await Promise.all([ann.context().close(), cleo.context().close()]);
 }
 
+// crowd is a group with more members than are read at once: two, here.
+export async function crowd({ api, sit }) {
+  const made = await api('Ann', 'mutation { createGroup(input: {tenant: "demo", name: "crowd", displayName: "Crowd", visibility: PRIVATE}) { group { id } userErrors { message } } }');
+  const { id } = made.createGroup.group;
+  const others = ['u:demo:ben', 'u:demo:cleo', 'u:demo:eli'].map((principalId) => ({ principalId, role: 'MEMBER' }));
+  await api('Ann', 'mutation ($id: ID!, $others: [GroupMemberChange!]!) { setGroupMembers(input: {groupId: $id, members: $others}) { userErrors { message } } }', { id, others });
+  const byTwos = async (page) => {
+    await page.route('**/graphql', (route) => route.continue({ postData: route.request().postData().replaceAll('members(first: 50', 'members(first: 2') }));
+    await page.goto(new URL(`/app/members/${id}`, page.url()).href);
+  };
+
+  // Whoever is not among the first can leave all the same.
+  const cleo = await sit('Cleo');
+  await byTwos(cleo);
+  await cleo.getByRole('button', { name: 'Leave' }).waitFor();
+  await cleo.context().close();
+
+  const ann = await sit('Ann');
+  await byTwos(ann);
+  await ann.getByRole('button', { name: 'Show more' }).focus();
+  await ann.keyboard.press('Enter');
+  await ann.getByRole('button', { name: 'Show more' }).waitFor({ state: 'detached' });
+  await ann.getByRole('link', { name: 'Cleo Carter' }).and(ann.locator(':focus')).waitFor();
+  // The list stays as long as it was made.
+  await ann.getByRole('combobox', { name: 'Role of Ben Baker' }).selectOption('MANAGER');
+  const role = ann.getByRole('combobox', { name: 'Role of Eli Evans' });
+  await role.focus();
+  await role.selectOption('MANAGER');
+  await ann.waitForFunction(() => document.activeElement.value === 'MANAGER');
+  expect(await focused(ann), 'Role of Eli Evans', 'what has focus in a list that was read anew');
+  await ann.context().close();
+}
+
 export async function find({ sit }) {
   const page = await sit('Ben');
   await page.getByRole('link', { name: 'Find' }).click();
   await page.getByRole('searchbox').fill('cart');
   await page.getByRole('link', { name: 'Cleo Carter' }).waitFor();
   await page.waitForFunction(() => location.search === '?q=cart');
+  // The link leads to the beginning of it, here too.
+  await page.getByRole('link', { name: 'Find', exact: true }).click();
+  await page.waitForFunction(() => document.querySelector('#find').value === '' && location.search === '');
+  // A page that was cut short says nothing of what follows it.
+  await page.route('**/graphql', (route) => {
+    if (route.request().postDataJSON().variables?.prefix !== 'cut short') return route.fallback();
+    const pageInfo = { __typename: 'PageInfo', hasNextPage: true, endCursor: 'scanned' };
+    return route.fulfill({ json: { data: { principals: { __typename: 'PrincipalConnection', edges: [], pageInfo } } } });
+  });
+  await page.getByRole('searchbox').fill('cut short');
+  await page.getByText('0 found').waitFor({ state: 'attached' });
+  expect(await page.getByText('Nobody of that name').count(), 0, 'verdicts on what was not looked through');
+  await page.getByRole('button', { name: 'Show more' }).waitFor();
   await page.getByRole('searchbox').fill('nobody at all');
   await page.getByText('Nobody of that name').waitFor();
   await page.getByRole('searchbox').fill('u:demo:cleo');
@@ -70,6 +117,7 @@ export async function find({ sit }) {
   expect(await entry(page, 'internal/poll').count(), 0, 'private items in another library');
   await page.getByRole('checkbox', { name: 'With private items that are shared with me' }).check();
   await entry(page, 'internal/poll').waitFor();
+  expect((await focused(page)).trim(), 'With private items that are shared with me', 'what has focus when more is shown');
   await page.context().close();
 }
 
@@ -112,6 +160,25 @@ export async function refused({ sit, faults }) {
   // The browser itself tells of every 401; that one was asked for.
   const others = faults.filter((fault) => !/status of 401/.test(fault));
   faults.splice(0, faults.length, ...others);
+  await page.context().close();
+}
+
+// refusedSocket has its token refused where changes are told, and no other one to
+// be had: the client says so, and does not ask again.
+export async function refusedSocket({ sit }) {
+  const page = await sit(null);
+  let asked = 0;
+  await page.routeWebSocket('**/graphql', (socket) => {
+    asked += 1;
+    socket.close({ code: 4403, reason: 'Forbidden' });
+  });
+  await page.reload();
+  await page.getByRole('banner').getByRole('button', { name: 'Sign in' }).waitFor();
+  await page.route('**/dev/viewers', (route) => route.fulfill({ json: { viewers: [] } }));
+  await signIn(page, 'Ben');
+  await page.getByText('Changes of others appear when the page is loaded again.').waitFor({ state: 'attached' });
+  await page.getByText('Your token is no longer accepted.').waitFor();
+  expect(asked, 1, 'sockets that were opened');
   await page.context().close();
 }
 

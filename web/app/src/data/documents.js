@@ -40,6 +40,38 @@ const faults = gql`
   }
 `;
 
+const itemMembers = gql`
+  fragment ItemMembers on ContentMemberConnection {
+    edges {
+      role
+      node {
+        id
+        displayName
+      }
+    }
+    pageInfo {
+      hasNextPage
+      endCursor
+    }
+  }
+`;
+
+const groupMembers = gql`
+  fragment GroupMembers on GroupMemberConnection {
+    edges {
+      role
+      node {
+        id
+        displayName
+      }
+    }
+    pageInfo {
+      hasNextPage
+      endCursor
+    }
+  }
+`;
+
 const item = gql`
   fragment Item on Content {
     ...Entry
@@ -49,20 +81,11 @@ const item = gql`
     viewerCanShare
     viewerCanManage
     members(first: 50) {
-      edges {
-        role
-        node {
-          id
-          displayName
-        }
-      }
-      pageInfo {
-        hasNextPage
-        endCursor
-      }
+      ...ItemMembers
     }
   }
   ${ENTRY}
+  ${itemMembers}
 `;
 
 const group = gql`
@@ -73,19 +96,10 @@ const group = gql`
     visibility
     viewerRole
     members(first: 50) {
-      edges {
-        role
-        node {
-          id
-          displayName
-        }
-      }
-      pageInfo {
-        hasNextPage
-        endCursor
-      }
+      ...GroupMembers
     }
   }
+  ${groupMembers}
 `;
 
 export const VIEWER = gql`
@@ -190,20 +204,11 @@ export const MORE_ITEM_MEMBERS = gql`
     content(id: $id) {
       id
       members(first: 50, after: $after) {
-        edges {
-          role
-          node {
-            id
-            displayName
-          }
-        }
-        pageInfo {
-          hasNextPage
-          endCursor
-        }
+        ...ItemMembers
       }
     }
   }
+  ${itemMembers}
 `;
 
 export const GROUP = gql`
@@ -220,20 +225,11 @@ export const MORE_GROUP_MEMBERS = gql`
     group(id: $id) {
       id
       members(first: 50, after: $after) {
-        edges {
-          role
-          node {
-            id
-            displayName
-          }
-        }
-        pageInfo {
-          hasNextPage
-          endCursor
-        }
+        ...GroupMembers
       }
     }
   }
+  ${groupMembers}
 `;
 
 export const MY_GROUPS = gql`

@@ -7,54 +7,79 @@
 // asking again would not mend it.
 const hopeless = new Set(['GRAPHQL_VALIDATION_FAILED', 'BAD_USER_INPUT', 'NOT_FOUND', 'FORBIDDEN', 'UNAUTHENTICATED']);
 
+// longestPause, in milliseconds, is how long any attempt waits at most. A
+// connection that stood longer was a good one: when it is lost the count of
+// attempts begins anew, also where nothing happened in the library meanwhile.
+export const longestPause = 15_000;
+
 // follow(…) begins, and answers with a function that ends it.
 //
 //   subscribe(after, { opened, next, error, complete })  begins to listen, returns a stop
 //   newest()      the newest cursor that is known, or null
 //   apply(event)  takes one change in
-//   reread()      reads the library anew, because changes were missed; a promise
+//   reread()      reads the library anew, because changes were missed; a promise,
+//                 broken where that fails
 //   pause(n)      a promise kept when it is time for the n-th attempt
+//   now()         the time in milliseconds, from any beginning
 //   told(state)   'live', 'waiting' or 'off'
-export function follow({ subscribe, newest, apply, reread, pause, told }) {
+export function follow({ subscribe, newest, apply, reread, pause, now, told }) {
   let ended = false;
   let stop = () => {};
   let failures = 0;
+  let openedAt = Infinity;
 
   const listen = () => {
     if (ended) return;
     const after = newest();
     let open = true;
-    const once = (settle) => (value) => {
+    openedAt = Infinity;
+    const lost = (codes) => {
       if (!open || ended) return;
       open = false;
-      settle(value);
+      failed(codes);
+    };
+    // Without a place to go on from, what happened while nobody listened is not
+    // told, and has to be read. The socket is open a little before the gateway
+    // listens: what happens in between is read by reading once more.
+    const catchUp = async () => {
+      try {
+        await reread();
+        await pause(1);
+        if (open && !ended) await reread();
+      } catch {
+        lost([]);
+      }
     };
     stop = subscribe(after, {
       opened() {
         if (!open || ended) return;
+        openedAt = now();
         told('live');
-        // Without a place to go on from, what happened while nobody listened
-        // is not told, and has to be read.
-        if (after === null) reread();
+        if (after === null) catchUp();
       },
       next(event) {
         if (!open || ended) return;
         failures = 0;
         apply(event);
       },
-      error: once((fault) => failed(codesOf(fault))),
-      complete: once(() => failed([])),
+      error: (fault) => lost(codesOf(fault)),
+      complete: () => lost([]),
     });
   };
 
   const failed = async (codes) => {
+    // What has failed by an answer, or by a reading, is still listened to.
+    stop();
+    stop = () => {};
     if (codes.some((code) => hopeless.has(code))) {
       told('off');
       return;
     }
+    if (now() - openedAt > longestPause) failures = 0;
     failures += 1;
     told('waiting');
-    if (codes.includes('RESYNC') || codes.includes('BAD_CURSOR')) await reread();
+    // What cannot be read now is asked for again: the place is still too old.
+    if (codes.includes('RESYNC') || codes.includes('BAD_CURSOR')) await reread().catch(() => {});
     await pause(failures);
     listen();
   };

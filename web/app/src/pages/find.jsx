@@ -1,6 +1,7 @@
 // Looks for other people's libraries: by the beginning of a name, or by an id.
-import { useEffect, useState } from 'react';
+import { useEffect, useRef, useState } from 'react';
 import { useQuery } from '@apollo/client/react';
+import { hasNone } from '../data/connections.js';
 import { FIND_PRINCIPALS } from '../data/documents.js';
 import { principalId } from '../data/routes.js';
 import { Search, VisibilityIcon } from '../ui/icons.jsx';
@@ -19,9 +20,19 @@ export function FindPage({ q }) {
   const prefix = useSettled(text.trim());
   useTitle('Find a library');
 
+  // The address follows what is typed; where the address itself changes, by a
+  // link or by going back, what stands in the field follows it.
+  const [known, setKnown] = useState(q);
+  if (known !== q) {
+    setKnown(q);
+    setText(q);
+  }
   useEffect(() => {
-    if (prefix !== q) go({ name: 'find', q: prefix }, { replace: true });
-  }, [prefix, q, go]);
+    if (prefix === q) return;
+    setKnown(prefix);
+    go({ name: 'find', q: prefix }, { replace: true });
+    // Only when somebody has typed: q is what the address has become.
+  }, [prefix, go]);
 
   const isId = principalId.test(prefix);
   return (
@@ -71,10 +82,11 @@ function Found({ tenant, prefix }) {
     fetchPolicy: 'cache-and-network',
     nextFetchPolicy: 'cache-first',
   });
+  const list = useRef(null);
   const found = (data ?? previousData)?.principals;
   if (error && !data) return <Failed error={error} onRetry={() => refetch()} />;
   if (!found) return <Loading what="Looking…" />;
-  if (found.edges.length === 0) {
+  if (hasNone(found)) {
     return (
       <Empty heading="Nobody of that name">
         <p>Names are looked up by their beginning, and that of each of their words. Only those whom you may see are found.</p>
@@ -86,7 +98,7 @@ function Found({ tenant, prefix }) {
       <p className="hidden" role="status">
         {found.edges.length} found
       </p>
-      <ul className="principals">
+      <ul className="principals" ref={list}>
         {found.edges.map(({ node }) => (
           <li key={node.id}>
             <Monogram id={node.id} name={node.displayName} />
@@ -99,7 +111,7 @@ function Found({ tenant, prefix }) {
           </li>
         ))}
       </ul>
-      {found.pageInfo.hasNextPage && <ShowMore onMore={() => fetchMore({ variables: { after: found.pageInfo.endCursor } })} />}
+      {data && found.pageInfo.hasNextPage && <ShowMore list={list} onMore={() => fetchMore({ variables: { after: found.pageInfo.endCursor } })} />}
     </>
   );
 }

@@ -1,47 +1,52 @@
 // The groups of the signed-in user, and one group's members.
-import { useState } from 'react';
+import { useEffect, useRef, useState } from 'react';
 import { useApolloClient, useQuery } from '@apollo/client/react';
 import { CREATE_GROUP, GROUP, MORE_GROUP_MEMBERS, MY_GROUPS, SET_GROUP_MEMBERS, UPDATE_GROUP } from '../data/documents.js';
-import { faultsByIndex } from '../data/faults.js';
+import { hasNone, someEdge } from '../data/connections.js';
 import { mayKeepGroup } from '../data/tokens.js';
-import { Dialog } from '../ui/dialog.jsx';
+import { Dialog, useOpening } from '../ui/dialog.jsx';
 import { Choice, Form, TextField, useSubmit, VisibilityChoice } from '../ui/forms.jsx';
 import { Plus, VisibilityIcon } from '../ui/icons.jsx';
 import { Members } from '../ui/members.jsx';
 import { To, useNavigation, useTitle } from '../ui/navigation.jsx';
 import { useSay } from '../ui/notices.jsx';
-import { PeoplePicker } from '../ui/people-picker.jsx';
+import { PeoplePicker, usePeople } from '../ui/people-picker.jsx';
 import { useMe, useSession } from '../ui/session.jsx';
 import { Empty, Failed, Loading, Monogram, ShowMore, Unseen } from '../ui/states.jsx';
 import { roleName, visibilityName } from '../ui/words.js';
 import { Actions } from './item-dialogs.jsx';
 import { LibraryTabs } from './library-head.jsx';
 
+const nowhere = { edges: [], pageInfo: { hasNextPage: false } };
+
 export function GroupsPage({ onSignIn }) {
   const { signedIn, claims } = useSession();
   const { go } = useNavigation();
-  const [creating, setCreating] = useState(false);
+  const say = useSay();
+  const { open, show, close } = useOpening();
+  const list = useRef(null);
   const { data, error, refetch, fetchMore } = useQuery(MY_GROUPS, { skip: !signedIn, fetchPolicy: 'cache-and-network', nextFetchPolicy: 'cache-first' });
   useTitle('My groups');
   if (!signedIn) return <Unseen what="list" onSignIn={onSignIn} />;
 
-  const groups = data?.viewer?.groups;
+  // A token whose user does not exist yet is in no group.
+  const groups = data && (data.viewer?.groups ?? nowhere);
   return (
     <article className="page">
       <header className="page-head">
         <h1>My groups</h1>
-        <button type="button" className="button button-main" onClick={() => setCreating(true)}>
+        <button type="button" className="button button-main" onClick={() => show('create')}>
           <Plus /> New group
         </button>
       </header>
       {error && !groups && <Failed error={error} onRetry={() => refetch()} />}
-      {!error && !data && <Loading what="Reading your groups…" />}
-      {data && (groups?.edges.length ?? 0) === 0 && (
+      {!error && !groups && <Loading what="Reading your groups…" />}
+      {groups && hasNone(groups) && (
         <Empty heading="No groups yet">
           <p>A group has a library of its own, which all its members read. Make one, or ask somebody to take you into theirs.</p>
         </Empty>
       )}
-      <ul className="principals">
+      <ul className="principals" ref={list}>
         {groups?.edges.map(({ node, role }) => (
           <li key={node.id}>
             <Monogram id={node.id} name={node.displayName} />
@@ -57,15 +62,16 @@ export function GroupsPage({ onSignIn }) {
           </li>
         ))}
       </ul>
-      {groups?.pageInfo.hasNextPage && <ShowMore onMore={() => fetchMore({ variables: { after: groups.pageInfo.endCursor } })} />}
-      {creating && (
+      {groups?.pageInfo.hasNextPage && <ShowMore list={list} onMore={() => fetchMore({ variables: { after: groups.pageInfo.endCursor } })} />}
+      {open === 'create' && (
         <CreateGroup
           tenant={claims.tenant}
-          onClose={() => setCreating(false)}
+          onClose={close}
           onDone={(group) => {
-            setCreating(false);
-            refetch();
-            go({ name: 'members', id: group.id });
+            refetch().catch(() => {});
+            // Whoever has turned to something else meanwhile is left there.
+            if (close()) go({ name: 'members', id: group.id });
+            else say(`${group.displayName} is one of your groups.`);
           }}
         />
       )}
@@ -119,9 +125,10 @@ export function MembersPage({ id, onSignIn }) {
   const { data, error, refetch } = useQuery(GROUP, { variables: { id }, fetchPolicy: 'cache-and-network', nextFetchPolicy: 'cache-first', returnPartialData: true });
   const group = data?.group;
   const whole = Boolean(group?.members);
-  useTitle(group?.displayName && `Members of ${group.displayName}`);
+  const lost = !whole && error && 'The group could not be read';
+  useTitle(lost || (group?.displayName && `Members of ${group.displayName}`));
 
-  if (error && !whole) return <Failed error={error} onRetry={() => refetch()} />;
+  if (lost) return <Failed error={error} onRetry={() => refetch()} heading={lost} />;
   if (data && group === null) return <Unseen what="group" onSignIn={onSignIn} />;
   if (!whole) return <Loading what="Reading the group…" />;
   const keeps = mayKeepGroup(claims, group);
@@ -147,11 +154,11 @@ function GroupMembers({ group, keeps }) {
   const me = useMe();
   const say = useSay();
   const { go } = useNavigation();
-  const [open, setOpen] = useState('');
+  const { open, show, close } = useOpening();
   const submission = useSubmit(SET_GROUP_MEMBERS);
   const set = (principalId, role) => submission.send({ groupId: group.id, members: [{ principalId, role }] });
   const more = () => client.query({ query: MORE_GROUP_MEMBERS, variables: { id: group.id, after: group.members.pageInfo.endCursor }, fetchPolicy: 'network-only' });
-  const amIn = me && group.members.edges.some(({ node }) => node.id === me.id);
+  const amIn = useAmIn(group);
   const leave = async () => {
     if (!(await set(me.id, null))) return;
     say(`You have left ${group.displayName}.`);
@@ -159,18 +166,21 @@ function GroupMembers({ group, keeps }) {
     await client.clearStore();
     go({ name: 'groups' });
   };
-  const close = () => setOpen('');
+  const done = (text) => {
+    close();
+    say(text);
+  };
   return (
     <>
       <Members heading="Members" none="Nobody whom you may see." connection={group.members} roles={['MEMBER', 'MANAGER']} editable={keeps} onSet={set} onMore={more} submission={submission}>
         <div className="actions">
           {keeps && (
-            <button type="button" className="button button-main" onClick={() => setOpen('add')}>
+            <button type="button" className="button button-main" onClick={() => show('add')}>
               Add people…
             </button>
           )}
           {keeps && (
-            <button type="button" className="button" onClick={() => setOpen('edit')}>
+            <button type="button" className="button" onClick={() => show('edit')}>
               Edit group…
             </button>
           )}
@@ -181,59 +191,53 @@ function GroupMembers({ group, keeps }) {
           )}
         </div>
       </Members>
-      {open === 'add' && (
-        <AddMembers
-          group={group}
-          onClose={close}
-          onDone={(people) => {
-            close();
-            say(`Added ${people.map(({ displayName }) => displayName).join(', ')}.`);
-          }}
-        />
-      )}
-      {open === 'edit' && (
-        <EditGroup
-          group={group}
-          onClose={close}
-          onDone={() => {
-            close();
-            say('Saved.');
-          }}
-        />
-      )}
+      {open === 'add' && <AddMembers group={group} onClose={close} onDone={(people) => done(`Added ${people.map(({ displayName }) => displayName).join(', ')}.`)} />}
+      {open === 'edit' && <EditGroup group={group} onClose={close} onDone={() => done('Saved.')} />}
     </>
   );
+}
+
+// useAmIn tells whether the reader is a direct member, and so can leave. Where
+// many are members, and those who were read do not say it, the reader's own
+// groups do.
+function useAmIn(group) {
+  const client = useApolloClient();
+  const me = useMe();
+  const [found, setFound] = useState(false);
+  const { edges, pageInfo } = group.members;
+  const amAmong = Boolean(me) && edges.some(({ node }) => node.id === me.id);
+  const unclear = Boolean(me && group.viewerRole) && !amAmong && pageInfo.hasNextPage;
+
+  useEffect(() => {
+    if (!unclear) return undefined;
+    let over = false;
+    const read = async (after) => (await client.query({ query: MY_GROUPS, variables: { after }, fetchPolicy: 'no-cache' })).data.viewer.groups;
+    someEdge(read, ({ node }) => node.id === group.id).then(
+      (is) => over || setFound(is),
+      () => {},
+    );
+    return () => {
+      over = true;
+    };
+  }, [client, group.id, unclear]);
+  return amAmong || (unclear && found);
 }
 
 function AddMembers({ group, onClose, onDone }) {
   const { claims } = useSession();
   const submission = useSubmit(SET_GROUP_MEMBERS, ['members']);
-  const [people, setPeople] = useState([]);
+  const { people, someone, picker } = usePeople(submission, 'members');
   const [role, setRole] = useState('MEMBER');
-  const [nobody, setNobody] = useState(false);
-  const faultsOf = faultsByIndex(submission.userErrors, 'members');
 
   const add = async () => {
-    setNobody(people.length === 0);
-    if (people.length === 0) return;
+    if (!someone()) return;
     const members = people.map(({ id }) => ({ principalId: id, role }));
     if (await submission.send({ groupId: group.id, members })) onDone(people);
   };
   return (
     <Dialog title={`Add to ${group.displayName}`} onClose={onClose}>
       <Form onSubmit={add} submission={submission} actions={<Actions onClose={onClose} submission={submission} verb="Add" />}>
-        <PeoplePicker
-          label="People and groups"
-          tenant={claims.tenant}
-          chosen={people}
-          onChange={(next) => {
-            setPeople(next);
-            setNobody(false);
-            submission.clear();
-          }}
-          faults={nobody ? ['Choose at least one person or group.'] : faultsOf.size > 0 ? [] : submission.faults.members}
-          faultsOf={faultsOf}
-        />
+        <PeoplePicker tenant={claims.tenant} {...picker} />
         <Choice
           label="As"
           name="role"

@@ -1,12 +1,11 @@
 // What can be done to an item, each in a dialog of its own.
-import { useState } from 'react';
+import { useEffect, useRef, useState } from 'react';
 import { useApolloClient } from '@apollo/client/react';
 import { CREATE_CONTENT, DELETE_CONTENT, ITEM, SHARE_CONTENT, UPDATE_CONTENT } from '../data/documents.js';
-import { faultsByIndex } from '../data/faults.js';
 import { Dialog } from '../ui/dialog.jsx';
 import { Choice, Form, Submit, TextField, useSubmit, VisibilityChoice } from '../ui/forms.jsx';
-import { PeoplePicker } from '../ui/people-picker.jsx';
-import { kindName, roleMeaning, roleName } from '../ui/words.js';
+import { PeoplePicker, usePeople } from '../ui/people-picker.jsx';
+import { kindName, roleMeaning, roleName, visibilityName } from '../ui/words.js';
 
 export function CreateItem({ tenant, onClose, onDone }) {
   const submission = useSubmit(CREATE_CONTENT, ['title', 'description', 'link', 'visibility']);
@@ -51,12 +50,39 @@ export function CreateItem({ tenant, onClose, onDone }) {
   );
 }
 
-// EditItem changes what the item was when the dialog was opened. Where somebody
-// else was quicker nothing is overwritten unless the reader says so.
-export function EditItem({ item, onClose, onDone }) {
+// useVersioned sends changes of what the item was when the dialog was opened:
+// base. Where somebody else was quicker nothing is overwritten unless the reader
+// says so, which is accept(). quarrel is what Overtaken has to show, or null.
+function useVersioned(item, submission) {
   const client = useApolloClient();
-  const submission = useSubmit(UPDATE_CONTENT, ['title', 'description', 'link']);
   const [base, setBase] = useState(item);
+  const { busy, userErrors } = submission;
+  const refused = userErrors.some(({ code }) => code === 'CONFLICT');
+  // While an answer is on its way a newer item may be the reader's own.
+  const overtaken = useRef(false);
+  if (!busy) overtaken.current = item.version > base.version;
+
+  // What the other has made of it is what has to be shown now. Where that cannot
+  // be read the refusal stands there by itself.
+  useEffect(() => {
+    if (refused) client.query({ query: ITEM, variables: { id: item.id }, fetchPolicy: 'network-only' }).catch(() => {});
+  }, [client, item.id, refused, userErrors]);
+
+  return {
+    base,
+    quarrel: overtaken.current ? { base, item, refused } : null,
+    shown: refused && overtaken.current ? { ...submission, faults: {} } : submission,
+    send: (change) => submission.send({ id: base.id, ...change, expectedVersion: base.version }),
+    accept() {
+      setBase(item);
+      submission.clear();
+    },
+  };
+}
+
+export function EditItem({ item, onClose, onDone }) {
+  const submission = useSubmit(UPDATE_CONTENT, ['title', 'description', 'link']);
+  const { base, quarrel, shown, send, accept } = useVersioned(item, submission);
   const [text, setText] = useState(textOf(item));
   const edit = (name) => (event) => setText({ ...text, [name]: event.target.value });
 
@@ -68,37 +94,17 @@ export function EditItem({ item, onClose, onDone }) {
       return;
     }
     if (changed.description === '') changed.description = null;
-    const payload = await submission.send({ id: item.id, ...changed, expectedVersion: base.version });
+    const payload = await send(changed);
     if (payload) onDone(payload.content);
-    // What the other has made of it is what has to be shown now.
-    else await client.query({ query: ITEM, variables: { id: item.id }, fetchPolicy: 'network-only' }).catch(() => {});
   };
 
-  const overtaken = item.version > base.version;
-  const conflict = submission.userErrors.some(({ code }) => code === 'CONFLICT');
   return (
     <Dialog title="Edit" onClose={onClose}>
-      <Form
-        onSubmit={save}
-        submission={conflict ? { ...submission, faults: {} } : submission}
-        actions={<Actions onClose={onClose} submission={submission} verb="Save" />}
-      >
-        {overtaken && (
-          <Overtaken
-            item={item}
-            base={base}
-            refused={conflict}
-            onTheirs={() => {
-              setText(textOf(item));
-              setBase(item);
-              submission.clear();
-            }}
-            onMine={() => {
-              setBase(item);
-              submission.clear();
-            }}
-          />
-        )}
+      <Form onSubmit={save} submission={shown} actions={<Actions onClose={onClose} submission={submission} verb="Save" />}>
+        <Overtaken quarrel={quarrel} refusal="Not saved">
+          <Choose name="Take theirs" onClick={() => (setText(textOf(item)), accept())} />
+          <Choose name="Keep mine" onClick={accept} />
+        </Overtaken>
         <TextField label="Title" value={text.title} onChange={edit('title')} faults={submission.faults.title} autoFocus />
         {item.kind === 'LINK' && <TextField label="Link" type="url" inputMode="url" value={text.link} onChange={edit('link')} faults={submission.faults.link} />}
         <TextField label="Description" rows={5} value={text.description} onChange={edit('description')} faults={submission.faults.description} />
@@ -111,49 +117,65 @@ function textOf({ kind, title, link, description }) {
   return { title, description: description ?? '', ...(kind === 'LINK' && { link: link ?? '' }) };
 }
 
-function Overtaken({ item, base, refused, onTheirs, onMine }) {
-  const [theirs, before] = [textOf(item), textOf(base)];
+// Overtaken shows what somebody else has made of the item meanwhile, and what
+// the reader can choose to do about it.
+function Overtaken({ quarrel, refusal, children }) {
+  if (!quarrel) return null;
+  const { base, item, refused } = quarrel;
+  const of = (one) => ({ ...textOf(one), visibility: visibilityName(one.visibility, one.tenant) });
+  const [theirs, before] = [of(item), of(base)];
   const changed = Object.keys(theirs).filter((name) => theirs[name] !== before[name]);
   return (
     <div className="overtaken" role="alert">
       <p>
-        <b>{refused ? 'Not saved: somebody has changed this item while you were editing.' : 'Somebody has just changed this item.'}</b>
+        <b>{refused ? `${refusal}: somebody has changed this item meanwhile.` : 'Somebody has just changed this item.'}</b>
       </p>
       {changed.length > 0 ? (
         <dl>
           {changed.map((name) => (
             <div key={name}>
-              <dt>Their {name}</dt>
+              <dt>{name === 'visibility' ? 'Who may see it now' : `Their ${name}`}</dt>
               <dd>{theirs[name] || '(empty)'}</dd>
             </div>
           ))}
         </dl>
       ) : (
-        <p>Its text is the same; who may see it has changed.</p>
+        <p>Its title, its text and who may see it are the same.</p>
       )}
-      <div className="overtaken-actions">
-        <button type="button" className="button" onClick={onTheirs}>
-          Take theirs
-        </button>
-        <button type="button" className="button" onClick={onMine}>
-          Keep mine
-        </button>
-      </div>
+      <div className="overtaken-actions">{children}</div>
     </div>
+  );
+}
+
+// Choose goes away with what it is about; what is left to do then is to send.
+function Choose({ name, onClick }) {
+  const choose = (event) => {
+    onClick();
+    event.currentTarget.closest('form').querySelector('[type="submit"]').focus();
+  };
+  return (
+    <button type="button" className="button" onClick={choose}>
+      {name}
+    </button>
   );
 }
 
 export function ChangeVisibility({ item, onClose, onDone }) {
   const submission = useSubmit(UPDATE_CONTENT, ['visibility']);
+  const { quarrel, shown, send, accept } = useVersioned(item, submission);
   const [visibility, setVisibility] = useState(item.visibility);
   const save = async () => {
-    const payload = await submission.send({ id: item.id, visibility, expectedVersion: item.version });
+    const payload = await send({ visibility });
     if (payload) onDone(payload.content);
   };
   return (
     <Dialog title="Who may see it" onClose={onClose}>
-      <Form onSubmit={save} submission={submission} actions={<Actions onClose={onClose} submission={submission} verb="Change" />}>
+      <Form onSubmit={save} submission={shown} actions={<Actions onClose={onClose} submission={submission} verb="Change" />}>
         <p className="about">{item.title}</p>
+        <Overtaken quarrel={quarrel} refusal="Not changed">
+          <Choose name="Take theirs" onClick={() => (setVisibility(item.visibility), accept())} />
+          <Choose name="Keep mine" onClick={accept} />
+        </Overtaken>
         <VisibilityChoice value={visibility} onChange={setVisibility} tenant={item.tenant} what="item" faults={submission.faults.visibility} />
       </Form>
     </Dialog>
@@ -162,36 +184,20 @@ export function ChangeVisibility({ item, onClose, onDone }) {
 
 export function ShareItem({ item, tenant, onClose, onDone }) {
   const submission = useSubmit(SHARE_CONTENT, ['principalIds', 'role']);
-  const [people, setPeople] = useState([]);
+  const { people, someone, picker } = usePeople(submission, 'principalIds');
   const [role, setRole] = useState('VIEWER');
-  const [nobody, setNobody] = useState(false);
-  const faultsOf = faultsByIndex(submission.userErrors, 'principalIds');
-  // A fault of one of them stands with that one, any other with the field.
-  const ofField = faultsOf.size > 0 ? [] : submission.faults.principalIds;
 
   const share = async () => {
-    setNobody(people.length === 0);
-    if (people.length === 0) return;
+    if (!someone()) return;
     const payload = await submission.send({ contentId: item.id, principalIds: people.map(({ id }) => id), role });
-    if (payload) onDone(payload, people);
+    if (payload) onDone(payload.content, people);
   };
 
   return (
     <Dialog title="Share" onClose={onClose}>
       <Form onSubmit={share} submission={submission} actions={<Actions onClose={onClose} submission={submission} verb="Share" />}>
         <p className="about">{item.title}</p>
-        <PeoplePicker
-          label="People and groups"
-          tenant={tenant}
-          chosen={people}
-          onChange={(next) => {
-            setPeople(next);
-            setNobody(false);
-            submission.clear();
-          }}
-          faults={nobody ? ['Choose at least one person or group.'] : ofField}
-          faultsOf={faultsOf}
-        />
+        <PeoplePicker tenant={tenant} {...picker} />
         {item.viewerCanManage ? (
           <Choice
             label="As"
@@ -211,14 +217,17 @@ export function ShareItem({ item, tenant, onClose, onDone }) {
 
 export function DeleteItem({ item, onClose, onDone }) {
   const submission = useSubmit(DELETE_CONTENT);
+  const { quarrel, shown, send, accept } = useVersioned(item, submission);
   const remove = async () => {
-    const payload = await submission.send({ id: item.id, expectedVersion: item.version });
-    if (payload) onDone();
+    if (await send({})) onDone();
   };
   return (
     <Dialog title="Delete for everyone?" onClose={onClose}>
-      <Form onSubmit={remove} submission={submission} actions={<Actions onClose={onClose} submission={submission} verb="Delete" danger />}>
+      <Form onSubmit={remove} submission={shown} actions={<Actions onClose={onClose} submission={submission} verb="Delete" danger />}>
         <p className="about">{item.title}</p>
+        <Overtaken quarrel={quarrel} refusal="Not deleted">
+          <Choose name="I have seen it" onClick={accept} />
+        </Overtaken>
         <p>It leaves every library that holds it, and cannot be brought back.</p>
       </Form>
     </Dialog>

@@ -1,9 +1,10 @@
 // An item whole: beside a library, or by itself.
-import { useEffect, useRef, useState } from 'react';
+import { useEffect, useRef } from 'react';
 import { useApolloClient, useQuery } from '@apollo/client/react';
 import { ITEM, MORE_ITEM_MEMBERS, REMOVE_FROM_LIBRARY, SET_CONTENT_MEMBERS, SHARE_CONTENT } from '../data/documents.js';
 import { addressOf } from '../data/routes.js';
 import { forgetItem } from '../data/cache.js';
+import { useOpening } from '../ui/dialog.jsx';
 import { useSubmit } from '../ui/forms.jsx';
 import { Outward, VisibilityIcon } from '../ui/icons.jsx';
 import { Members } from '../ui/members.jsx';
@@ -38,15 +39,17 @@ export function Item({ id, heading, library = null, onChanged, onGone, focusTitl
   const whole = Boolean(item?.members);
   const title = useRef(null);
   const shownTitle = item?.title;
-  useTitle(shownTitle);
+  const gone = Boolean(data) && item === null;
+  const lost = !whole && error && 'The item could not be read';
+  useTitle(gone ? 'Nothing to see here' : lost || shownTitle);
 
   useEffect(() => {
     if (focusTitle && shownTitle !== undefined) title.current?.focus({ preventScroll: true });
     // Once an item: what is typed meanwhile must not be interrupted by a change of its title.
   }, [id, focusTitle, shownTitle === undefined]);
 
-  if (error && !whole) return <Failed error={error} onRetry={() => refetch()} heading="The item could not be read" />;
-  if (data && item === null) {
+  if (lost) return <Failed error={error} onRetry={() => refetch()} heading={lost} />;
+  if (gone) {
     return (
       <Empty heading="Nothing to see here">
         <p>There is no such item, or it is not open to you any more.</p>
@@ -144,11 +147,15 @@ function ItemActions({ item, library, onChanged, onGone }) {
   const { claims } = useSession();
   const client = useApolloClient();
   const say = useSay();
-  const [open, setOpen] = useState('');
+  const { open, show, close } = useOpening();
   const take = useSubmit(SHARE_CONTENT);
   const remove = useSubmit(REMOVE_FROM_LIBRARY);
+  // Of many members not all are read: then it may be offered to somebody who has
+  // it already, which changes nothing, since sharing never demotes.
   const mine = me && item.members.edges.some(({ node }) => node.id === me.id);
 
+  // Whoever has turned to another item before the answer came stays there.
+  const leave = useWhileShown(onGone);
   const takeForMe = async () => {
     if (await take.send({ contentId: item.id, principalIds: [me.id], role: 'VIEWER' })) {
       say('It is in your library.');
@@ -160,7 +167,7 @@ function ItemActions({ item, library, onChanged, onGone }) {
     if (!payload) return;
     say(`It is out of the library${library.id === me?.id ? '' : ` of ${library.displayName}`}.`);
     onChanged(item.id);
-    onGone();
+    leave();
   };
   const done = {
     edit: () => changed('Saved.'),
@@ -168,31 +175,35 @@ function ItemActions({ item, library, onChanged, onGone }) {
     share: (_, people) => changed(`Shared with ${people.map(({ displayName }) => displayName).join(', ')}.`),
     delete() {
       say('Deleted.');
-      onGone();
+      leave();
       forgetItem(client.cache, item.id);
     },
   };
   const changed = (text) => {
-    setOpen('');
+    close();
     say(text);
     onChanged();
   };
-  const copy = () => navigator.clipboard.writeText(location.origin + addressOf({ name: 'item', id: item.id })).then(() => say('The address is copied.'));
+  const copy = () =>
+    navigator.clipboard.writeText(location.origin + addressOf({ name: 'item', id: item.id })).then(
+      () => say('The address is copied.'),
+      () => say('The address could not be copied.'),
+    );
 
   const Open = dialogs[open];
   const faults = [...(take.faults.form ?? []), ...(remove.faults.form ?? []), take.error?.text, remove.error?.text].filter(Boolean);
   return (
     <>
       <div className="actions">
-        {item.viewerCanShare && <Action onClick={() => setOpen('share')} name="Share…" look="button-main" />}
-        {item.viewerCanManage && <Action onClick={() => setOpen('edit')} name="Edit…" />}
-        {item.viewerCanManage && <Action onClick={() => setOpen('visibility')} name="Who may see it…" />}
+        {item.viewerCanShare && <Action onClick={() => show('share')} name="Share…" look="button-main" />}
+        {item.viewerCanManage && <Action onClick={() => show('edit')} name="Edit…" />}
+        {item.viewerCanManage && <Action onClick={() => show('visibility')} name="Who may see it…" />}
         {me && item.viewerCanShare && !mine && <Action onClick={takeForMe} name="Add to my library" />}
       </div>
       <div className="actions actions-quiet">
         {library?.mayTakeOut && <Action onClick={takeOut} name={library.id === me?.id ? 'Remove from my library' : 'Remove from this library'} look="button-quiet" />}
         {navigator.clipboard && <Action onClick={copy} name="Copy address" look="button-quiet" />}
-        {item.viewerCanManage && <Action onClick={() => setOpen('delete')} name="Delete…" look="button-quiet button-danger" />}
+        {item.viewerCanManage && <Action onClick={() => show('delete')} name="Delete…" look="button-quiet button-danger" />}
       </div>
       <div role="alert">
         {faults.map((text) => (
@@ -201,9 +212,19 @@ function ItemActions({ item, library, onChanged, onGone }) {
           </p>
         ))}
       </div>
-      {Open && <Open item={item} tenant={claims?.tenant} onClose={() => setOpen('')} onDone={done[open]} />}
+      {Open && <Open item={item} tenant={claims?.tenant} onClose={close} onDone={done[open]} />}
     </>
   );
+}
+
+// useWhileShown is a function that does nothing once its part of the page is gone.
+function useWhileShown(act) {
+  const told = useRef(act);
+  useEffect(() => {
+    told.current = act;
+    return () => (told.current = () => {});
+  }, [act]);
+  return () => told.current();
 }
 
 function Action({ name, onClick, look = '' }) {

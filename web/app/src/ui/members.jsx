@@ -1,4 +1,6 @@
 // Users and groups with their roles, of an item or of a group.
+import { useEffect, useRef, useState } from 'react';
+import { hasNone } from '../data/connections.js';
 import { To } from './navigation.jsx';
 import { Monogram, ShowMore } from './states.jsx';
 import { roleName } from './words.js';
@@ -7,16 +9,26 @@ import { Close } from './icons.jsx';
 // roles are those that can be given, the weakest first; onSet(id, role) gives
 // one, and with null takes the member out.
 export function Members({ heading, none, connection, roles, editable, onSet, onMore, submission, children }) {
-  const { edges, pageInfo } = connection;
+  const { shown, more } = useAsMany(connection, onMore);
+  const { edges, pageInfo } = shown;
+  const head = useRef(null);
+  const list = useRef(null);
+  // The button goes with the member: focus goes to what they were members of.
+  const takeOut = async (id, button) => {
+    if (!(await onSet(id, null))) return;
+    if ([button, document.body].includes(document.activeElement)) head.current?.focus({ preventScroll: true });
+  };
   const faults = [...Object.values(submission.faults).flat(), submission.error?.text].filter(Boolean);
   return (
     <section className="members" aria-label={heading}>
       <div className="members-head">
-        <h2>{heading}</h2>
+        <h2 ref={head} tabIndex={-1}>
+          {heading}
+        </h2>
         {children}
       </div>
-      {edges.length === 0 && <p className="hint">{none}</p>}
-      <ul>
+      {hasNone(shown) && <p className="hint">{none}</p>}
+      <ul ref={list}>
         {edges.map(({ node, role }) => (
           <li key={node.id}>
             <Monogram id={node.id} name={node.displayName} />
@@ -33,7 +45,7 @@ export function Members({ heading, none, connection, roles, editable, onSet, onM
                     </option>
                   ))}
                 </select>
-                <button type="button" className="icon-button" aria-label={`Take out ${node.displayName}`} onClick={() => onSet(node.id, null)}>
+                <button type="button" className="icon-button" aria-label={`Take out ${node.displayName}`} onClick={(event) => takeOut(node.id, event.currentTarget)}>
                   <Close />
                 </button>
               </>
@@ -43,7 +55,7 @@ export function Members({ heading, none, connection, roles, editable, onSet, onM
           </li>
         ))}
       </ul>
-      {pageInfo.hasNextPage && <ShowMore onMore={onMore} />}
+      {pageInfo.hasNextPage && <ShowMore onMore={more} list={list} />}
       <div role="alert">
         {faults.map((text) => (
           <p key={text} className="fault">
@@ -53,4 +65,24 @@ export function Members({ heading, none, connection, roles, editable, onSet, onM
       </div>
     </section>
   );
+}
+
+// useAsMany keeps a list as long as its reader has made it. When its first page
+// is read anew, as after every change, the pages behind it are gone: they are
+// read again, and until then the list stands as it was.
+function useAsMany(connection, onMore) {
+  const [wanted, setWanted] = useState(0);
+  const last = useRef(connection);
+  const short = connection.edges.length < wanted && connection.pageInfo.hasNextPage;
+  if (!short) last.current = connection;
+
+  useEffect(() => {
+    if (short) onMore().catch(() => setWanted(0));
+    // Once for each connection: onMore is another function every time.
+  }, [short, connection]);
+  const more = () => {
+    const least = last.current.edges.length + 1;
+    return onMore().then(() => setWanted(least));
+  };
+  return { shown: last.current, more };
 }

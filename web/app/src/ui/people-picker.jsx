@@ -4,7 +4,7 @@
 import { useEffect, useId, useRef, useState } from 'react';
 import { useApolloClient, useQuery } from '@apollo/client/react';
 import { FIND_PRINCIPALS, PRINCIPAL } from '../data/documents.js';
-import { explain } from '../data/faults.js';
+import { explain, faultsByIndex } from '../data/faults.js';
 import { principalId } from '../data/routes.js';
 import { Close } from './icons.jsx';
 import { Faults } from './forms.jsx';
@@ -12,15 +12,43 @@ import { Monogram } from './states.jsx';
 
 const typingPause = 150;
 const atOnce = 8;
+const looking = 'Looking…';
+const label = 'People and groups';
 
-export function PeoplePicker({ label, tenant, chosen, onChange, faults = [], faultsOf = new Map() }) {
+// usePeople is whom a form is about: people, with what its picker has to be
+// given. someone() tells whether anybody is chosen, and the reader if nobody is.
+// list is the name of the input's list that they are sent in.
+export function usePeople(submission, list) {
+  const [people, setPeople] = useState([]);
+  const [nobody, setNobody] = useState(false);
+  const faultsOf = faultsByIndex(submission.userErrors, list);
+  // A fault of one of them stands with that one, any other with the field.
+  const ofField = faultsOf.size > 0 ? [] : submission.faults[list];
+  const onChange = (change) => {
+    setPeople(change);
+    setNobody(false);
+    submission.clear();
+  };
+  const someone = () => {
+    setNobody(people.length === 0);
+    return people.length > 0;
+  };
+  return { people, someone, picker: { chosen: people, onChange, faults: nobody ? ['Choose at least one person or group.'] : ofField, faultsOf } };
+}
+
+// PeoplePicker tells onChange how those who are chosen change: a function, since
+// an answer may come when others have been chosen meanwhile.
+export function PeoplePicker({ tenant, chosen, onChange, faults = [], faultsOf }) {
   const id = useId();
   const input = useRef(null);
   const [text, setText] = useState('');
   const [open, setOpen] = useState(false);
   const [active, setActive] = useState(0);
-  const byId = useLookUp();
-  const { options, state, waiting } = useOptions(tenant, text, chosen);
+  const byId = useLookUp(text);
+  const found = useOptions(tenant, text, chosen);
+  const options = byId.looking ? [] : found.options;
+  const waiting = byId.looking || found.waiting;
+  const state = byId.looking ? looking : found.state;
   const shown = open && text.trim() !== '';
   const walked = useRef(null);
   useEffect(() => {
@@ -29,15 +57,14 @@ export function PeoplePicker({ label, tenant, chosen, onChange, faults = [], fau
   const wrong = [...faults, ...(byId.fault ? [byId.fault] : [])];
 
   const add = async (option) => {
-    const found = option.whole ? await byId.find(option.id) : option;
-    if (!found) return;
-    if (!chosen.some((other) => other.id === found.id)) onChange([...chosen, found]);
+    const one = option.whole ? await byId.find(option.id) : option;
+    if (!one) return;
+    onChange((all) => (all.some(({ id }) => id === one.id) ? all : [...all, one]));
     setText('');
     setOpen(false);
-    input.current?.focus();
   };
   const remove = (gone) => {
-    onChange(chosen.filter((other) => other.id !== gone));
+    onChange((all) => all.filter((other) => other.id !== gone));
     input.current.focus();
   };
 
@@ -56,7 +83,7 @@ export function PeoplePicker({ label, tenant, chosen, onChange, faults = [], fau
       event.preventDefault();
       setOpen(false);
     } else if (event.key === 'Backspace' && text === '' && chosen.length > 0) {
-      onChange(chosen.slice(0, -1));
+      onChange((all) => all.slice(0, -1));
     }
   };
 
@@ -91,7 +118,6 @@ export function PeoplePicker({ label, tenant, chosen, onChange, faults = [], fau
             setText(event.target.value);
             setOpen(true);
             setActive(0);
-            byId.clear();
           }}
           onKeyDown={onKeyDown}
           onBlur={() => setOpen(false)}
@@ -151,7 +177,10 @@ function useOptions(tenant, text, chosen) {
     : ((data ?? previousData)?.principals.edges ?? []).map(({ node }) => node);
   const left = options.filter((option) => !taken.has(option.id)).slice(0, atOnce);
   const waiting = !principalId.test(typed) && (loading || prefix !== text.trim());
-  const state = error ? explain(error, { online: navigator.onLine }).text : waiting ? 'Looking…' : `Nobody of that name at ${tenant}. Of other tenants, type the whole id.`;
+  // A page that was cut short may be empty while more follows.
+  const more = data?.principals.pageInfo.hasNextPage;
+  const none = more ? 'Nobody found so far: type more of the name.' : `Nobody of that name at ${tenant}. Of other tenants, type the whole id.`;
+  const state = error ? explain(error, { online: navigator.onLine }).text : waiting ? looking : none;
   return { options: error ? [] : left, state, waiting };
 }
 
@@ -165,18 +194,25 @@ export function useSettled(text) {
   return settled;
 }
 
-function useLookUp() {
+// useLookUp finds out who has the id in the field. What was found of a text that
+// is another one by now is nobody's, and its fault is not told.
+function useLookUp(text) {
   const client = useApolloClient();
-  const [fault, setFault] = useState('');
+  const [state, setState] = useState({ text: '', looking: false, fault: '' });
+  const now = useRef(text);
+  now.current = text;
   const find = async (id) => {
+    const end = (fault) => setState((last) => (last.text === text ? { text, looking: false, fault } : last));
+    setState({ text, looking: true, fault: '' });
     try {
       const { data } = await client.query({ query: PRINCIPAL, variables: { id }, fetchPolicy: 'network-only' });
-      if (data.principal) return data.principal;
-      setFault('There is nobody with this id whom you may see.');
+      end(data.principal ? '' : 'There is nobody with this id whom you may see.');
+      return now.current === text ? data.principal : null;
     } catch (error) {
-      setFault(explain(error, { online: navigator.onLine }).text);
+      end(explain(error, { online: navigator.onLine }).text);
+      return null;
     }
-    return null;
   };
-  return { find, fault, clear: () => setFault('') };
+  const ours = state.text === text;
+  return { find, looking: ours && state.looking, fault: ours ? state.fault : '' };
 }

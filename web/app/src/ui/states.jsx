@@ -1,7 +1,8 @@
 // What stands where there is nothing to show, or not yet, or not any more.
-import { useState } from 'react';
+import { useEffect, useLayoutEffect, useRef, useState } from 'react';
 import { explain } from '../data/faults.js';
 import { useOnline } from './notices.jsx';
+import { useTitle } from './navigation.jsx';
 import { useSession } from './session.jsx';
 
 export function Loading({ what = 'Loading…', lines = 3 }) {
@@ -40,12 +41,20 @@ export function Empty({ heading, children }) {
   );
 }
 
-// ShowMore reads the next page of a short list.
-export function ShowMore({ onMore }) {
+// ShowMore reads the next page of a list that it stands below. With the last page
+// it goes away: then focus goes on to the first that came.
+export function ShowMore({ onMore, list }) {
   const online = useOnline();
+  const button = useRef(null);
+  const before = useRef(0);
+  useGoneWithFocus(button, () => {
+    const links = [...(list.current?.children ?? [])].map((child) => child.querySelector('a'));
+    (links[before.current] ?? links.at(-1))?.focus({ preventScroll: true });
+  });
   const [state, setState] = useState({ busy: false, fault: '' });
   const more = () => {
     if (state.busy) return;
+    before.current = list.current.children.length;
     setState({ busy: true, fault: '' });
     onMore().then(
       () => setState({ busy: false, fault: '' }),
@@ -54,7 +63,7 @@ export function ShowMore({ onMore }) {
   };
   return (
     <div className="show-more">
-      <button type="button" className="button" aria-disabled={state.busy} onClick={more}>
+      <button ref={button} type="button" className="button" aria-disabled={state.busy} onClick={more}>
         Show more
       </button>
       <p role="alert" className="fault">
@@ -64,10 +73,18 @@ export function ShowMore({ onMore }) {
   );
 }
 
+// useGoneWithFocus calls back when an element is gone from the page that had focus.
+function useGoneWithFocus(element, goOn) {
+  const had = useRef(false);
+  useLayoutEffect(() => () => (had.current = element.current === document.activeElement), [element]);
+  useEffect(() => () => had.current && goOn(), []);
+}
+
 // Unseen is shown for what does not exist and for what the viewer may not see:
 // the gateway tells nobody which of the two it is.
 export function Unseen({ what, onSignIn }) {
   const { signedIn } = useSession();
+  useTitle('Nothing to see here');
   return (
     <div className="state">
       <h1>Nothing to see here</h1>

@@ -20,7 +20,7 @@ export const roleName = { VIEWER: 'Reader', EDITOR: 'Editor', MANAGER: 'Manager'
 
 export const roleMeaning = {
   VIEWER: 'May read it, also if it turns private.',
-  EDITOR: 'May write its text as well.',
+  EDITOR: 'May save and publish revisions as well, and decide suggestions.',
   MANAGER: 'May change, share and delete it as well.',
 };
 
@@ -48,4 +48,3 @@ export const dayOf = (time) => day.format(new Date(time));
 export const clockOf = (time) => clock.format(new Date(time));
 export const dateOf = (time) => both.format(new Date(time));
 export const kindOfPrincipal = (id) => (id.startsWith('g:') ? 'group' : 'user');
-export const tenantOf = (id) => id.split(':')[1];
