@@ -19,6 +19,7 @@ type Config struct {
 	StoreFlag
 	AuthHS256File   string        `name:"auth-hs256-file" env:"CARREL_AUTH_HS256_FILE" help:"File with the secret of HS256 tokens: its bytes without one final newline, at least 32." placeholder:"FILE"`
 	AuthJWKS        string        `name:"auth-jwks" help:"Key set of RS256, ES256 and EdDSA tokens." placeholder:"URL-OR-FILE"`
+	AuthJWKSEvery   time.Duration `name:"auth-jwks-every" env:"CARREL_AUTH_JWKS_EVERY" help:"How often the key set is read again, so that withdrawn keys go." default:"10m" placeholder:"TIME"`
 	AuthIssuer      string        `help:"Issuer (iss) that tokens must have." default:"carrel" placeholder:"ISS"`
 	AuthAudience    string        `help:"Audience (aud) that tokens must have." default:"carrel" placeholder:"AUD"`
 	Dev             bool          `help:"For development: GraphiQL, introspection and suggestions are on, and tokens of the demo viewers are printed."`
@@ -80,6 +81,9 @@ func (c *Config) check() error {
 	if c.AuthHS256File == "" && c.AuthJWKS == "" {
 		return &usageError{"auth-hs256-file, auth-jwks: got neither; one of them is needed to know who is asking"}
 	}
+	if c.AuthJWKS != "" && c.AuthJWKSEvery < time.Second {
+		return wrongUsage("auth-jwks-every", c.AuthJWKSEvery.String(), "a time of at least 1s")
+	}
 	if (c.TLSCert == "") != (c.TLSKey == "") {
 		return wrongUsage("tls-cert, tls-key", c.TLSCert+c.TLSKey, "both or neither")
 	}
@@ -101,6 +105,7 @@ func (c *Config) check() error {
 func (c *Config) LogValue() slog.Value {
 	return slog.GroupValue(
 		slog.String("store", c.Store), slog.String("auth_hs256_file", c.AuthHS256File), slog.String("auth_jwks", withoutUser(c.AuthJWKS)),
+		slog.Duration("auth_jwks_every", c.AuthJWKSEvery),
 		slog.String("auth_issuer", c.AuthIssuer), slog.String("auth_audience", c.AuthAudience), slog.Bool("dev", c.Dev),
 		slog.Bool("graphiql", c.GraphiQL), slog.Bool("introspection", c.Introspection), slog.Bool("app", c.App),
 		slog.Bool("tls", c.TLSCert != ""), slog.String("host_id", c.HostID), slog.String("limits", c.Limits),

@@ -284,7 +284,7 @@ func openAccess(ctx context.Context, cfg *Config, log *slog.Logger) (*access, er
 	go func() {
 		defer close(a.done)
 		if keys != nil {
-			keys.Run(ctx)
+			keys.Run(ctx, cfg.AuthJWKSEvery)
 		}
 	}()
 	return a, nil

@@ -28,8 +28,6 @@ const (
 	// refreshPause is the least time between two readings of a key set, however
 	// many tokens with unknown keys arrive.
 	refreshPause = 30 * time.Second
-	// RefreshEvery is how often a key set is read anyway, so that withdrawn keys go.
-	RefreshEvery = 10 * time.Minute
 	// fetchWithin bounds one reading; requests may wait for it.
 	fetchWithin = 5 * time.Second
 	// maxSetBytes bounds a key set; one key has less than 1 KB.
@@ -90,9 +88,10 @@ func OpenKeySet(ctx context.Context, source string, now func() time.Time, log *s
 	return s, nil
 }
 
-// Run reads the set again from time to time, until ctx ends.
-func (s *KeySet) Run(ctx context.Context) {
-	tick := time.NewTicker(RefreshEvery)
+// Run reads the set again every so often, until ctx ends, so that keys that were
+// withdrawn go: their tokens are refused from then on.
+func (s *KeySet) Run(ctx context.Context, every time.Duration) {
+	tick := time.NewTicker(every)
 	defer tick.Stop()
 	for {
 		select {

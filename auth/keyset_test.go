@@ -165,12 +165,12 @@ func TestTheSetIsReadAgainFromTimeToTime(t *testing.T) {
 		}
 		ctx, stop := context.WithCancel(t.Context())
 		done := make(chan struct{})
-		go func() { defer close(done); keys.Run(ctx) }()
+		go func() { defer close(done); keys.Run(ctx, time.Minute) }()
 		before := keys.standing()
 		if err := os.WriteFile(path, keySetJSON(t, map[string]any{"d": s.ed}), 0o600); err != nil {
 			t.Fatal(err)
 		}
-		<-time.After(RefreshEvery + time.Second)
+		<-time.After(time.Minute + time.Second)
 		synctest.Wait()
 		if keys.standing() == before {
 			t.Error("the set was not read again")

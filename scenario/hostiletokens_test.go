@@ -51,6 +51,7 @@ func hostileTokens() []row {
 		{29, "unknown kid floods", hostileKeyFlood},
 		{30, "kid as a path; jku, x5u and jwk are ignored", hostileHeaders},
 		{31, "key host down; two keys at once", hostileKeyHosts},
+		{31, "a key is withdrawn", hostileWithdrawal},
 		{32, "1 MB token, JWE, forged identity headers", hostileEnvelopes},
 	}
 }
@@ -308,6 +309,32 @@ func hostileRotation() longRow {
 		}
 	}
 	return longRow{row{31, "rotation", try}, begin}
+}
+
+// hostileWithdrawal takes a key out of the set: a token that was believed before is
+// refused after the next reading, and stays so. Who follows a library by then
+// goes on until the token's end, as the README says.
+func hostileWithdrawal(t *testing.T, w *world) {
+	stolen, other := newES256(t, "stolen"), newEdDSA(t, "other")
+	host := newKeyHost(t, stolen.jwk, other.jwk)
+	g := serveWith(t, "--auth-jwks", host.URL, "--auth-jwks-every", "1s", "--rate-limit", "0")
+	old, young := stolen.token(w, nil), other.token(w, nil)
+	g.must(old, createUser, vars{"in": vars{"tenant": "acme", "name": "ann", "displayName": "Ann", "email": "ann@acme.example"}})
+	follower := g.byEvents(old, "u:acme:ann", "")
+	g.awaitFollowers(t, 1)
+	host.serve(other.jwk)
+	deadline := time.Now().Add(answerWithin)
+	for g.send("POST", "/graphql", question("{__typename}"), "Authorization: Bearer "+old).Status == 200 {
+		if time.Now().After(deadline) {
+			t.Fatalf("a withdrawn key is believed; the host was asked %d times", host.asked.Load())
+		}
+	}
+	g.badToken("of a withdrawn key", old)
+	g.goodToken("of the key that is left", young)
+	g.must(young, createItem, vars{"in": vars{"name": "after", "kind": "NOTE", "title": "After"}})
+	follower.wants("+c:acme:after After MANAGER")
+	follower.leave()
+	g.badToken("of a withdrawn key, later", old)
 }
 
 func hostileEnvelopes(t *testing.T, w *world) {
