@@ -3,8 +3,10 @@ package edge
 import (
 	"context"
 	"errors"
+	stdlog "log"
 	"log/slog"
 	"net/http"
+	"strings"
 	"time"
 )
 
@@ -100,6 +102,27 @@ func Server(h http.Handler, l Limits, log *slog.Logger) *http.Server {
 		IdleTimeout:       l.Idle,
 		MaxHeaderBytes:    l.HeaderBytes,
 		HTTP2:             &http.HTTP2Config{MaxConcurrentStreams: maxHTTP2Streams},
-		ErrorLog:          slog.NewLogLogger(log.Handler(), slog.LevelDebug),
+		ErrorLog:          stdlog.New(serverLog{log}, "", 0),
 	}
+}
+
+// serverLog takes what net/http has to say, a line at a time. Most of it tells
+// of broken connections, which clients make as they like; a handler that has
+// panicked is the one thing that people must hear of.
+type serverLog struct{ log *slog.Logger }
+
+// Write implements io.Writer.
+func (s serverLog) Write(line []byte) (int, error) {
+	_, what, panicked := strings.Cut(string(line), ": panic serving ")
+	if !panicked {
+		s.log.Debug(strings.TrimSuffix(string(line), "\n"))
+		return len(line), nil
+	}
+	// It begins with the address of the client, which no other line has.
+	if _, cause, ok := strings.Cut(what, ": "); ok {
+		what = cause
+	}
+	cause, stack, _ := strings.Cut(what, "\n")
+	s.log.Error("a request has panicked", "err", "panic: "+cause, "stack", stack)
+	return len(line), nil
 }

@@ -142,3 +142,49 @@ func TestAKeepAliveConnectionSurvivesRefusals(t *testing.T) {
 		}
 	}
 }
+
+// TestAPanicBesideGraphQLIsReported: what panics where no operation is answered
+// stands in a log that begins at INFO, and broken connections do not.
+func TestAPanicBesideGraphQLIsReported(t *testing.T) {
+	for name, http2 := range map[string]bool{"HTTP/1.1": false, "HTTP/2": true} {
+		t.Run(name, func(t *testing.T) {
+			lines := make(lineLog, 10)
+			h := Mux(Routes{
+				GraphQL: http.NotFoundHandler(), Sites: sameOriginOnly(),
+				Ready: func(context.Context) error { panic("the page is broken") },
+			})
+			server := httptest.NewUnstartedServer(h)
+			server.EnableHTTP2 = http2
+			server.Config = Server(h, DefaultLimits(), slog.New(slog.NewJSONHandler(lines, nil)))
+			if server.StartTLS(); !http2 {
+				if c, err := net.Dial("tcp", server.Listener.Addr().String()); err == nil {
+					_, _ = io.WriteString(c, "no handshake")
+					_, _ = io.ReadAll(c) // by then it was logged
+					_ = c.Close()
+				}
+			}
+			t.Cleanup(server.Close)
+			if resp, err := server.Client().Get(server.URL + "/readyz"); err == nil {
+				t.Errorf("it is answered by %s", resp.Status)
+				_ = resp.Body.Close()
+			}
+			line := next(t, lines)
+			for _, want := range []string{`"level":"ERROR"`, `"err":"panic: the page is broken`, `server_test.go`} {
+				if !strings.Contains(line, want) {
+					t.Errorf("%s is not in %s", want, line)
+				}
+			}
+			if strings.Contains(line[:strings.Index(line, "stack")], "127.0.0.1") {
+				t.Errorf("it tells the client's address: %s", line)
+			}
+		})
+	}
+}
+
+// lineLog is a log of which each line is passed on.
+type lineLog chan string
+
+func (l lineLog) Write(line []byte) (int, error) {
+	l <- string(line)
+	return len(line), nil
+}
