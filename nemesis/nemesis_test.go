@@ -40,6 +40,7 @@ type nemesis struct {
 	cluster  *cassandratest.Cluster
 	gateways []*process
 	load     *load
+	eve      string // the token of whom untouched belongs to
 	// random is that of the nodes' faults, chance that of the gateways'.
 	random, chance *rand.Rand
 	// serving is held while a gateway is down, and while all of them must serve.
@@ -191,6 +192,29 @@ func (n *nemesis) killTwo() error {
 	return n.backAgain(two...)
 }
 
+// untouched is an item that nobody but refuses tries to change.
+const untouched = "c:acme:untouched"
+
+// prepare makes what refuses tries to change.
+func (n *nemesis) prepare() {
+	g := n.gateways[0]
+	n.eve = g.user(n.t, "eve")
+	g.must(n.t, n.eve, createItem, vars{"in": vars{"name": "untouched", "kind": "NOTE", "title": "x", "visibility": "PRIVATE"}})
+}
+
+// toRefuse is one of the kinds of mutations.
+func (n *nemesis) toRefuse(try int) (text string, in vars) {
+	switch try % 4 {
+	case 0:
+		return createItem, vars{"name": fmt.Sprintf("refused-%d", n.outage.refused), "kind": "NOTE", "title": "x", "visibility": "PRIVATE"}
+	case 1:
+		return updateItem, vars{"id": untouched, "title": "y"}
+	case 2:
+		return shareItem, vars{"contentId": untouched, "principalIds": []string{"u:acme:eve"}}
+	}
+	return deleteItem, vars{"id": untouched}
+}
+
 // refuses tries mutations and readings while a majority is gone: each mutation
 // must be refused in time, with a code that says so, and each reading must be
 // refused or tell what is so.
@@ -198,13 +222,14 @@ func (n *nemesis) refuses() {
 	l, out := n.load, &n.outage
 	strained := n.strain()
 	slowest := time.Duration(0)
-	for try := range 6 {
-		g := n.gateways[try%len(n.gateways)]
+	for try := range 8 {
+		g := n.gateways[try/4%len(n.gateways)]
+		text, in := n.toRefuse(try)
 		began := time.Now()
-		a := g.post(l.tokens[l.owners[0]], createItem, vars{"in": vars{"name": fmt.Sprintf("refused-%d", out.refused), "kind": "NOTE", "title": "x", "visibility": "PRIVATE"}})
+		a := g.post(n.eve, text, vars{"in": in})
 		slowest = max(slowest, time.Since(began))
 		if a.code != "UNAVAILABLE" {
-			n.t.Errorf("with two of three nodes down a mutation was answered %v", a)
+			n.t.Errorf("with two of three nodes down %.40s was answered %v", text, a)
 		}
 		out.refused++
 		items := l.ledger.all()
@@ -303,6 +328,7 @@ func TestNemesis(t *testing.T) {
 	s := newSite(t, cluster.Hosts, keyspace, 3)
 	n := &nemesis{t: t, cluster: cluster, gateways: []*process{s.serve("a"), s.serveAhead("b")},
 		random: rand.New(rand.NewPCG(*seedFlag, 0)), chance: rand.New(rand.NewPCG(*seedFlag, 1<<32)), faults: map[string]int{}}
+	n.prepare()
 	n.load = newLoad(t, n.gateways...)
 	n.load.start(t, *seedFlag)
 	began := time.Now()
@@ -313,6 +339,9 @@ func TestNemesis(t *testing.T) {
 	}
 	took := time.Since(began)
 	n.load.end()
+	if a := n.gateways[0].must(t, n.eve, readItem, vars{"id": untouched}); a.number("content.version") != 1 || a.at("content.title") != "x" {
+		t.Errorf("what was refused has happened: %v", a)
+	}
 	s.audit()
 	n.load.judge(t)
 	n.print(took)
