@@ -34,6 +34,7 @@ type nodes struct {
 type pulse struct {
 	open  atomic.Int64 // requests without an answer
 	heard atomic.Int64 // when it last answered, or was asked after it had answered everything; ns since 1970
+	gone  atomic.Bool  // the driver has no connection to it, or the cluster does not have it any more
 }
 
 func newNodes(within gocql.HostSelectionPolicy) *nodes {
@@ -47,6 +48,30 @@ func (n *nodes) pulseOf(host *gocql.HostInfo) *pulse {
 	}
 	p, _ := n.pulses.LoadOrStore(id, new(pulse))
 	return p.(*pulse)
+}
+
+// AddHost is called when the cluster has got a node.
+func (n *nodes) AddHost(host *gocql.HostInfo) {
+	n.pulseOf(host).gone.Store(false)
+	n.HostSelectionPolicy.AddHost(host)
+}
+
+// RemoveHost is called when the cluster has lost one.
+func (n *nodes) RemoveHost(host *gocql.HostInfo) {
+	n.pulseOf(host).gone.Store(true)
+	n.HostSelectionPolicy.RemoveHost(host)
+}
+
+// HostUp is called when the driver has a connection to a node again.
+func (n *nodes) HostUp(host *gocql.HostInfo) {
+	n.pulseOf(host).gone.Store(false)
+	n.HostSelectionPolicy.HostUp(host)
+}
+
+// HostDown is called when it has none any more.
+func (n *nodes) HostDown(host *gocql.HostInfo) {
+	n.pulseOf(host).gone.Store(true)
+	n.HostSelectionPolicy.HostDown(host)
 }
 
 // StreamContext implements the driver's StreamObserver: it is told of every
@@ -126,8 +151,9 @@ func (n *nodes) isSilent(id string) bool {
 // another tells whether a node other than the one given answers.
 func (n *nodes) another(id string) (found bool) {
 	now := n.now().UnixNano()
-	n.pulses.Range(func(key, p any) bool {
-		found = key != id && key != "" && !n.silent(p.(*pulse), now)
+	n.pulses.Range(func(key, value any) bool {
+		p := value.(*pulse)
+		found = key != id && key != "" && !p.gone.Load() && !n.silent(p, now)
 		return !found
 	})
 	return found

@@ -33,6 +33,11 @@ func (f *fixedOrder) Pick(gocql.ExecutableQuery) gocql.NextHost {
 	}
 }
 
+func (*fixedOrder) AddHost(*gocql.HostInfo)    {}
+func (*fixedOrder) RemoveHost(*gocql.HostInfo) {}
+func (*fixedOrder) HostUp(*gocql.HostInfo)     {}
+func (*fixedOrder) HostDown(*gocql.HostInfo)   {}
+
 // threeNodes are a, b and c, on a clock that the test moves.
 type threeNodes struct {
 	*nodes
@@ -73,6 +78,35 @@ func (n *threeNodes) wantOrder(why string, want ...string) {
 	n.t.Helper()
 	if got := n.order(n.t.Context()); !slices.Equal(got, want) {
 		n.t.Errorf("%s: the order is %v, want %v", why, got, want)
+	}
+}
+
+// TestANodeThatIsGoneDoesNotAnswer: it owes nothing either, and would be taken
+// for one that could be asked in the place of another.
+func TestANodeThatIsGoneDoesNotAnswer(t *testing.T) {
+	n := newThreeNodes(t)
+	for _, h := range []*gocql.HostInfo{n.a, n.b, n.c} {
+		n.AddHost(h)
+	}
+	if !n.another("a") {
+		t.Error("b and c answer")
+	}
+	n.HostDown(n.b)
+	if !n.another("a") || !n.another("b") {
+		t.Error("c answers")
+	}
+	n.RemoveHost(n.c)
+	if n.another("a") || !n.another("b") {
+		t.Error("a is the only one")
+	}
+	n.HostUp(n.b)
+	if !n.another("a") {
+		t.Error("b is there again")
+	}
+	n.RemoveHost(n.b)
+	n.AddHost(n.c)
+	if !n.another("a") || !n.another("c") {
+		t.Error("a and c answer")
 	}
 }
 
