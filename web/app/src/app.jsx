@@ -3,9 +3,10 @@
 import { useEffect, useRef, useState } from 'react';
 import { useApolloClient } from '@apollo/client/react';
 import { samePage } from './data/routes.js';
+import { useOpening } from './ui/dialog.jsx';
 import { Plus, ThemeIcon } from './ui/icons.jsx';
-import { To, useNavigation, useTitle } from './ui/navigation.jsx';
-import { useOnline } from './ui/notices.jsx';
+import { here, To, useNavigation, useTitle } from './ui/navigation.jsx';
+import { useOnline, useSay } from './ui/notices.jsx';
 import { useMe, useSession } from './ui/session.jsx';
 import { useTheme } from './ui/theme.js';
 import { Empty } from './ui/states.jsx';
@@ -22,15 +23,19 @@ export function App() {
   const client = useApolloClient();
   const { claims, signedIn, expired } = useSession();
   const me = useMe();
-  const [open, setOpen] = useState('');
+  const say = useSay();
+  const { open, show, close } = useOpening();
+  const [made, setMade] = useState('');
   const main = useFocusOnArrival(place);
-  const close = () => setOpen('');
 
   const created = (item) => {
-    close();
-    // The library tells of it if it is shown; if not, it is read anew.
-    client.cache.modify({ id: client.cache.identify({ __typename: 'User', id: me.id }), fields: { library: (held, { DELETE }) => (held.edges && place.id !== me.id ? DELETE : held) } });
-    go({ name: 'library', id: me.id, item: item.id }, { opened: true });
+    const library = (held, { DELETE }) => (held.edges && here().id !== me.id ? DELETE : held);
+    // The library tells of it, or reads it, if it is shown; if not, it is read anew.
+    client.cache.modify({ id: client.cache.identify({ __typename: 'User', id: me.id }), fields: { library } });
+    setMade(item.id);
+    // Whoever has turned to something else meanwhile is left there.
+    if (close()) go({ name: 'library', id: me.id, item: item.id }, { opened: true });
+    else say(`“${item.title}” is in your library.`);
   };
 
   return (
@@ -38,10 +43,14 @@ export function App() {
       <a className="skip" href="#main" onClick={(event) => (event.preventDefault(), main.current.focus())}>
         Skip to the content
       </a>
-      <Banner me={me} onSignIn={() => setOpen('sign-in')} onCreate={() => setOpen('create')} />
-      <Warnings expired={expired} onSignIn={() => setOpen('sign-in')} />
+      <Banner me={me} onSignIn={() => show('sign-in')} onCreate={() => show('create')} />
+      <Warnings expired={expired} onSignIn={() => show('sign-in')} />
       <main id="main" ref={main} tabIndex={-1}>
-        {signedIn && me === null && place.name === 'home' ? <Introduce /> : <Page place={place} onSignIn={() => setOpen('sign-in')} onCreate={() => setOpen('create')} />}
+        {signedIn && me === null && place.name === 'home' ? (
+          <Introduce />
+        ) : (
+          <Page place={place} made={made} onSignIn={() => show('sign-in')} onCreate={() => show('create')} />
+        )}
       </main>
       {open === 'sign-in' && <SignIn onClose={close} />}
       {open === 'create' && <CreateItem tenant={claims.tenant} onClose={close} onDone={created} />}
@@ -49,12 +58,12 @@ export function App() {
   );
 }
 
-function Page({ place, onSignIn, onCreate }) {
+function Page({ place, made, onSignIn, onCreate }) {
   switch (place.name) {
     case 'home':
       return <HomePage onSignIn={onSignIn} />;
     case 'library':
-      return <LibraryPage key={place.id} place={place} onSignIn={onSignIn} onCreate={onCreate} />;
+      return <LibraryPage key={place.id} place={place} made={made} onSignIn={onSignIn} onCreate={onCreate} />;
     case 'members':
       return <MembersPage key={place.id} id={place.id} onSignIn={onSignIn} />;
     case 'item':

@@ -10,6 +10,10 @@ import { LIBRARY_CHANGED } from './documents.js';
 // What a socket is closed with when its token is missing or no longer good.
 const refusedToken = new Set([4401, 4403]);
 
+// unauthenticated is what a refused socket means where no other token is to be
+// had, in the words of an operation: it is not asked again.
+const unauthenticated = [{ message: 'The token is not accepted.', extensions: { code: 'UNAUTHENTICATED' } }];
+
 // connect(…) takes
 //   token()    the bearer token, or '' for an anonymous viewer
 //   renew()    a promise of a fresh token, or of '' where there is none to be had
@@ -30,9 +34,13 @@ export function connect({ token, renew, expired }) {
       { query: document, variables: { id, after } },
       {
         next: ({ data, errors }) => (data?.libraryChanged ? sink.next(data.libraryChanged) : sink.error(errors)),
-        error(fault) {
-          if (refusedToken.has(fault?.code)) renew().then((fresh) => fresh || expired());
-          sink.error(fault);
+        async error(fault) {
+          if (!refusedToken.has(fault?.code) || (await renew())) {
+            sink.error(fault);
+            return;
+          }
+          expired();
+          sink.error(unauthenticated);
         },
         complete: sink.complete,
       },

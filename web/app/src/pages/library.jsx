@@ -1,11 +1,12 @@
 // A library, and beside it the item that is open.
-import { useCallback, useEffect, useRef, useState } from 'react';
+import { useCallback, useEffect, useImperativeHandle, useRef, useState } from 'react';
 import { useApolloClient } from '@apollo/client/react';
 import { takeOut } from '../data/cache.js';
+import { explain } from '../data/faults.js';
 import { mayTakeOut } from '../data/tokens.js';
 import { Close, Up } from '../ui/icons.jsx';
 import { useNavigation, useTitle } from '../ui/navigation.jsx';
-import { useSay } from '../ui/notices.jsx';
+import { useOnline, useSay } from '../ui/notices.jsx';
 import { useMe, useSession } from '../ui/session.jsx';
 import { Empty, Failed, Loading, Unseen } from '../ui/states.jsx';
 import { useWide } from '../ui/wide.js';
@@ -15,68 +16,105 @@ import { LibraryHead, useHead } from './library-head.jsx';
 import { elementOf } from './use-scroll.js';
 import { useChanges, useEntries } from './use-library.js';
 
-export function LibraryPage({ place, onSignIn, onCreate }) {
+export function LibraryPage({ place, made, onSignIn, onCreate }) {
   const { data, error, refetch } = useHead(place.id);
   const me = useMe();
   const principal = data?.principal;
-  const title = principal?.id === me?.id ? 'My library' : principal?.displayName;
-  useTitle(place.item ? undefined : title);
+  const mine = Boolean(principal) && principal.id === me?.id;
+  const lost = !principal && error && 'The library could not be read';
+  useTitle(place.item && principal ? undefined : lost || (mine ? 'My library' : principal?.displayName));
 
   if (principal === null) return <Unseen what="library" onSignIn={onSignIn} />;
-  if (!principal && error) return <Failed error={error} onRetry={() => refetch()} heading="The library could not be read" />;
+  if (lost) return <Failed error={error} onRetry={() => refetch()} heading={lost} />;
   if (!principal) return <Loading what="Opening the library…" lines={6} />;
-  return <Library key={`${place.id} ${place.oldestFirst} ${place.shared}`} place={place} principal={principal} refetchHead={refetch} onCreate={onCreate} />;
+  return <Library place={place} principal={principal} made={made} refetchHead={refetch} onCreate={onCreate} />;
 }
 
-function Library({ place, principal, refetchHead, onCreate }) {
+// Library is a head, the shelf below it, and beside both the item that is open.
+// Another way to look at the library puts up another shelf; what is above and
+// beside it stays, and keeps focus.
+function Library({ place, principal, made, refetchHead, onCreate }) {
+  const wide = useWide();
+  const list = useRef(null);
+  const shelf = useRef(null);
+  const [live, setLive] = useState('');
+  return (
+    <div className={place.item ? 'desk desk-open' : 'desk'}>
+      <div className="desk-list" ref={list} inert={Boolean(place.item) && !wide}>
+        <LibraryHead principal={principal} place={place} live={live} />
+        <Shelf
+          key={`${place.oldestFirst} ${place.shared}`}
+          ref={shelf}
+          place={place}
+          principal={principal}
+          list={list}
+          live={live}
+          onLive={setLive}
+          made={made}
+          refetchHead={refetchHead}
+          onCreate={onCreate}
+        />
+      </div>
+      {place.item && <OpenItem key={place.item} place={place} principal={principal} list={list} onChanged={(gone) => shelf.current?.changed(gone)} />}
+    </div>
+  );
+}
+
+// Shelf holds the entries, in one order. Whoever changes an item beside it calls
+// changed(), with the item's id where it has left this library.
+function Shelf({ ref, place, principal, list, live, onLive, made, refetchHead, onCreate }) {
   const client = useApolloClient();
   const say = useSay();
+  const online = useOnline();
   const { go } = useNavigation();
-  const wide = useWide();
-  const main = useRef(null);
   const view = { id: place.id, direction: place.oldestFirst ? 'ASC' : 'DESC', shared: place.shared };
   const { library, error, retry, reread, lostPlace, extend, ends } = useEntries(view, place.at);
-  const news = useNews(place);
-  const live = useChanges({ view, ready: Boolean(library), reread, onChange: news.heard });
+  const news = useNews(place, Boolean(library) && !library.pageInfo.hasPreviousPage);
+  useChanges({ view, ready: Boolean(library), reread, onLive, onChange: news.heard });
 
   useEffect(() => {
     if (lostPlace) say('That place in the library cannot be found any more: this is its beginning.');
   }, [lostPlace, say]);
 
+  const notRead = (fault) => say(`The library could not be read again. ${explain(fault, { online }).text}`);
   // What the reader does is told like what others do, where it can be told.
-  const onChanged = (gone) => {
+  const changed = (gone) => {
     if (gone) takeOut(client.cache, view, gone);
-    if (live === 'live') return;
-    reread();
-    refetchHead();
+    if (live !== 'live') Promise.all([reread(), refetchHead()]).catch(notRead);
   };
+  useImperativeHandle(ref, () => ({ changed }));
+  const known = useRef(made);
+  useEffect(() => {
+    if (known.current !== made) changed();
+    known.current = made;
+  }, [made]);
+
   const toBeginning = async () => {
-    if (library.pageInfo.hasPreviousPage) await reread({ fromBeginning: true });
+    try {
+      if (library.pageInfo.hasPreviousPage) await reread({ fromBeginning: true });
+    } catch (fault) {
+      notRead(fault);
+      return;
+    }
     go({ ...place, at: null }, { replace: true });
     news.read();
     scrollTo({ top: 0, behavior: 'instant' });
-    main.current.querySelector('[data-entry] a')?.focus({ preventScroll: true });
+    list.current.querySelector('[data-entry] a')?.focus({ preventScroll: true });
   };
 
+  const none = library && library.edges.length === 0 && ends.next === 'done' && ends.previous === 'done';
   return (
-    <div className={place.item ? 'desk desk-open' : 'desk'}>
-      <div className="desk-list" ref={main} inert={Boolean(place.item) && !wide}>
-        <LibraryHead principal={principal} place={place} live={live} />
-        {news.count > 0 && (
-          <button type="button" className="news" onClick={toBeginning}>
-            <Up /> {news.count === 1 ? 'One change' : `${news.count} changes`} at the beginning
-          </button>
-        )}
-        {!library && error && <Failed error={error} onRetry={retry} heading="The entries could not be read" />}
-        {!library && !error && <Loading what="Reading the entries…" lines={8} />}
-        {library && library.edges.length === 0 && ends.next === 'done' && ends.previous === 'done' ? (
-          <NoEntries principal={principal} onCreate={onCreate} />
-        ) : (
-          library && <Entries place={place} library={library} ends={ends} extend={extend} fresh={news.fresh} onRested={news.rested} busy={ends.next === 'loading'} />
-        )}
-      </div>
-      {place.item && <OpenItem key={place.item} place={place} principal={principal} list={main} onChanged={onChanged} />}
-    </div>
+    <>
+      {news.count > 0 && (
+        <button type="button" className="news" onClick={toBeginning}>
+          <Up /> {news.count === 1 ? 'One change' : `${news.count} changes`} at the beginning
+        </button>
+      )}
+      {!library && error && <Failed error={error} onRetry={retry} heading="The entries could not be read" />}
+      {!library && !error && <Loading what="Reading the entries…" lines={8} />}
+      {none && <NoEntries principal={principal} onCreate={onCreate} />}
+      {library && !none && <Entries place={place} library={library} ends={ends} extend={extend} fresh={news.fresh} onRested={news.rested} busy={ends.next === 'loading'} />}
+    </>
   );
 }
 
@@ -99,7 +137,7 @@ function NoEntries({ principal, onCreate }) {
 // over it where there is not.
 function OpenItem({ place, principal, list, onChanged }) {
   const { claims } = useSession();
-  const { go, close } = useNavigation();
+  const { close } = useNavigation();
   const wide = useWide();
   const leave = useCallback(() => {
     const entry = elementOf(list.current, place.item)?.querySelector('a');
@@ -122,7 +160,7 @@ function OpenItem({ place, principal, list, onChanged }) {
         library={{ id: principal.id, displayName: principal.displayName, mayTakeOut: mayTakeOut(claims, principal) }}
         focusTitle
         onChanged={onChanged}
-        onGone={() => go({ ...place, item: null }, { replace: true })}
+        onGone={leave}
       />
     </aside>
   );
@@ -130,7 +168,7 @@ function OpenItem({ place, principal, list, onChanged }) {
 
 // useNews remembers which entries have just moved, and how many changes have
 // come to a beginning that is out of sight.
-function useNews(place) {
+function useNews(place, atBeginning) {
   const [fresh, setFresh] = useState(new Set());
   const [count, setCount] = useState(0);
   const newestFirst = !place.oldestFirst;
@@ -140,11 +178,13 @@ function useNews(place) {
     if (shown) setFresh((all) => new Set(all).add(id));
     if (newestFirst && newest && (!shown || scrollY > innerHeight / 2)) setCount((n) => n + 1);
   };
+  // The top of the page is the beginning only where that is held.
   useEffect(() => {
+    if (!atBeginning) return undefined;
     const look = () => scrollY < innerHeight / 2 && setCount(0);
     addEventListener('scroll', look, { passive: true });
     return () => removeEventListener('scroll', look);
-  }, []);
+  }, [atBeginning]);
   return {
     fresh,
     count,

@@ -6,7 +6,7 @@ import { applyChange, heldView, settleView } from '../data/cache.js';
 import { ITEM, LIBRARY_HEAD, LIBRARY_PAGE, pageSize } from '../data/documents.js';
 import { holdsPlace } from '../data/entries.js';
 import { explain } from '../data/faults.js';
-import { follow } from '../data/follow.js';
+import { follow, longestPause } from '../data/follow.js';
 import { useConnection } from '../ui/session.jsx';
 
 // useEntries reads a view from the place after a cursor on, or from its
@@ -27,7 +27,8 @@ export function useEntries(view, at) {
   }, [wanderedOff]);
 
   // reread reads a page anew, and lets go of all others: the one at the place
-  // where the reader is, or that of the beginning.
+  // where the reader is, or that of the beginning. Where that fails the stretch
+  // stays as it was, and the error is the caller's.
   const { id, direction, shared } = view;
   const here = useRef(at);
   here.current = at;
@@ -38,7 +39,8 @@ export function useEntries(view, at) {
       try {
         await read((!fromBeginning && here.current) || undefined);
       } catch (error) {
-        if (explain(error).kind === 'place') await read(undefined).catch(() => {});
+        if (explain(error).kind !== 'place') throw error;
+        await read(undefined);
       }
     },
     [client, id, direction, shared],
@@ -67,12 +69,15 @@ function useEnds({ view, library, reread }) {
       if (busy.current[side]) return;
       busy.current[side] = true;
       setGoing((all) => ({ ...all, [side]: 'loading' }));
+      const lostPlace = (error) => {
+        if (explain(error).kind !== 'place') throw error;
+        return reread();
+      };
       let state = 'idle';
       try {
-        await readOn(client, ours, side);
-      } catch (error) {
-        if (explain(error).kind === 'place') await reread();
-        else state = 'failed';
+        await readOn(client, ours, side).catch(lostPlace);
+      } catch {
+        state = 'failed';
       }
       busy.current[side] = false;
       setGoing((all) => ({ ...all, [side]: state }));
@@ -104,15 +109,13 @@ async function readOn(client, view, side) {
 }
 
 const firstPause = 1000;
-const longestPause = 15_000;
 const recount = 300;
 
-// useChanges follows a library while it is shown. It answers with the state of
-// the connection, and tells onChange of every change.
-export function useChanges({ view, ready, reread, onChange }) {
+// useChanges follows a library while it is shown. It tells onLive of the state of
+// the connection, which is '' until there is one, and onChange of every change.
+export function useChanges({ view, ready, reread, onLive, onChange }) {
   const client = useApolloClient();
   const { listen } = useConnection();
-  const [live, setLive] = useState('');
   const told = useRef(onChange);
   told.current = onChange;
   const { id, direction, shared } = view;
@@ -128,7 +131,7 @@ export function useChanges({ view, ready, reread, onChange }) {
         const outcome = applyChange(client.cache, ours, change);
         // A private item that leaves the bucket may stay among those shared
         // with the viewer; only the gateway knows.
-        if (shared && change.__typename === 'LibraryEntryRemoved') reread();
+        if (shared && change.__typename === 'LibraryEntryRemoved') reread().catch(() => {});
         counter.changed();
         told.current(outcome);
       },
@@ -138,17 +141,18 @@ export function useChanges({ view, ready, reread, onChange }) {
         return reread();
       },
       pause,
+      now: () => performance.now(),
       told(state) {
-        setLive(state);
+        onLive(state);
         if (state === 'off') counter.changed();
       },
     });
     return () => {
       end();
       counter.stop();
+      onLive('');
     };
-  }, [client, listen, id, direction, shared, ready, reread]);
-  return live;
+  }, [client, listen, id, direction, shared, ready, reread, onLive]);
 }
 
 // pause is longer after each attempt, and over at once when the network is back.
