@@ -9,11 +9,12 @@
 // NEWCOMER is a token of u:demo:newcomer, whom the demo data does not hold.
 import { baseAddress, start } from './browser.mjs';
 import { desks } from './app/desk.mjs';
-import { find, groups, inAndOut, newcomer, refused } from './app/people.mjs';
+import { crowd, find, groups, inAndOut, newcomer, refused, refusedSocket } from './app/people.mjs';
+import { lateAnswers, quarrels } from './app/quarrels.mjs';
 import { bothWays, faults, keyboard, phone, storeDown } from './app/reading.mjs';
 import { goneElsewhere, latePage, lookUp, lostConnection, news, together } from './app/sharing.mjs';
 
-const scenes = { bothWays, keyboard, phone, faults, storeDown, find, inAndOut, newcomer, refused, groups, together, lookUp, news, latePage, goneElsewhere, lostConnection };
+const scenes = { bothWays, keyboard, phone, faults, storeDown, find, inAndOut, newcomer, refused, refusedSocket, groups, crowd, together, quarrels, lateAnswers, lookUp, news, latePage, goneElsewhere, lostConnection };
 const base = baseAddress();
 const chosen = process.argv.slice(2);
 const browser = await start();

@@ -91,6 +91,15 @@ export async function keyboard({ sit }) {
   await page.goForward();
   await item(page).waitFor();
   expect(page.url(), address, 'the address after back and forward');
+  await page.goBack();
+  await item(page).waitFor({ state: 'detached' });
+
+  // Whoever turns the order round by the arrows stays where they were.
+  const first = await page.locator('[data-entry] a').first().textContent();
+  await page.getByRole('radio', { name: 'Newest first' }).focus();
+  await page.keyboard.press('ArrowRight');
+  await page.waitForFunction((newest) => (document.querySelector('[data-entry] a')?.textContent ?? newest) !== newest, first);
+  expect(await focused(page), 'Oldest first', 'what has focus in the other order');
   await page.context().close();
 }
 
@@ -128,13 +137,15 @@ export async function faults({ sit, base }) {
   await page.getByText('That place in the library cannot be found any more').waitFor();
   await page.locator('[data-entry]').first().waitFor();
 
-  for (const [path, words] of [
-    ['/app/library/g:demo:internal', 'There is no such library, or it is not open to readers who are not signed in.'],
-    ['/app/item/c:demo:nothing', 'There is no such item'],
-    ['/app/nowhere', 'This address leads nowhere.'],
+  for (const [path, words, title] of [
+    ['/app/library/g:demo:internal', 'There is no such library, or it is not open to readers who are not signed in.', 'Nothing to see here'],
+    ['/app/members/g:demo:internal', 'There is no such group, or it is not open to readers who are not signed in.', 'Nothing to see here'],
+    ['/app/item/c:demo:nothing', 'There is no such item', 'Nothing to see here'],
+    ['/app/nowhere', 'This address leads nowhere.', 'No such page'],
   ]) {
     await page.goto(base + path);
     await page.getByText(words).waitFor();
+    await page.waitForFunction((name) => document.title === `${name} · Carrel`, title);
   }
   await page.context().setOffline(true);
   await page.getByText('You are offline.').waitFor();

@@ -32,6 +32,7 @@ export async function together(desk) {
 
 async function create(page) {
   await page.getByRole('button', { name: 'New' }).click();
+  await page.getByRole('textbox', { name: 'Title' }).and(page.locator(':focus')).waitFor();
   await page.getByRole('textbox', { name: 'Link' }).fill('ftp://example.org');
   await page.getByRole('button', { name: 'Create' }).click();
   // Each fault stands at its field, and focus goes to the first of them.
@@ -112,7 +113,7 @@ async function conflict({ api }, ann, id) {
   await api('Ann', 'mutation ($id: ID!) { updateContent(input: {id: $id, description: "Theirs."}) { userErrors { message } } }', { id });
   await dialog(ann).getByText('Somebody has just changed this item.').waitFor();
   await dialog(ann).getByRole('button', { name: 'Save' }).click();
-  await dialog(ann).getByText('Not saved: somebody has changed this item while you were editing.').waitFor();
+  await dialog(ann).getByText('Not saved: somebody has changed this item meanwhile.').waitFor();
   await dialog(ann).getByText('Theirs.').waitFor();
   await dialog(ann).getByRole('button', { name: 'Keep mine' }).click();
   await dialog(ann).getByRole('button', { name: 'Save' }).click();
@@ -121,12 +122,18 @@ async function conflict({ api }, ann, id) {
   expect(content, { description: 'Mine.', version: 4 }, 'the item after the quarrel');
 }
 
-async function visibility({ sit }, ann, cleo, id) {
+async function visibility({ api, sit }, ann, cleo, id) {
   const path = `/app/item/${id}`;
   const stranger = await sit(null, { path });
   await stranger.getByText('There is no such item').waitFor();
   await item(ann).getByRole('button', { name: 'Who may see it…' }).click();
   await dialog(ann).getByRole('radio', { name: 'Everyone' }).check();
+  // Somebody else chooses otherwise meanwhile, and is heard first.
+  await api('Ann', 'mutation ($id: ID!) { updateContent(input: {id: $id, visibility: LOGGEDIN}) { userErrors { message } } }', { id });
+  await dialog(ann).getByText('Somebody has just changed this item.').waitFor();
+  await dialog(ann).getByRole('button', { name: 'Change' }).click();
+  await dialog(ann).getByText('Not changed: somebody has changed this item meanwhile.').waitFor();
+  await dialog(ann).getByRole('button', { name: 'Keep mine' }).click();
   await dialog(ann).getByRole('button', { name: 'Change' }).click();
   await says(ann, 'Changed who may see it.');
   await item(cleo).getByText('Everyone', { exact: true }).first().waitFor();
@@ -139,6 +146,8 @@ async function takeOut({ api }, cleo, id) {
   await item(cleo).getByRole('button', { name: 'Remove from my library' }).click();
   await entry(cleo, title).waitFor({ state: 'detached' });
   await item(cleo).waitFor({ state: 'detached' });
+  // The step to the item is taken back, and focus is where there is something.
+  await cleo.waitForFunction(() => document.activeElement.id === 'main' && !history.state?.opened);
   const { content } = await api('Cleo', 'query ($id: ID!) { content(id: $id) { members { edges { node { id } } } } }', { id });
   if (content.members.edges.some(({ node }) => node.id === 'u:demo:cleo')) throw new Error('Cleo still has the item');
 
@@ -201,12 +210,29 @@ export async function lookUp({ api, sit }) {
 
   await field.fill('zed');
   await ann.locator('.picker-none').getByText('Nobody of that name at demo.').waitFor();
+  // Whoever is chosen while an id is looked up is chosen, and the id is not that
+  // of the text any more.
+  const lookUps = [];
+  await ann.route('**/graphql', (route) => {
+    if (route.request().postDataJSON().operationName === 'Principal' && lookUps.length === 0) lookUps.push(route);
+    else route.fallback();
+  });
   await field.fill('u:acme:zed');
   await offered(ann, 'u:acme:zed').waitFor();
   await field.press('Enter');
+  await ann.locator('.picker-none').getByText('Looking…').waitFor();
+  await field.fill('cle');
+  await choose(ann, 'Cleo Carter');
+  const late = ann.waitForResponse((response) => response.request().postDataJSON()?.operationName === 'Principal');
+  for (const route of lookUps) await route.continue();
+  await late;
+  await field.fill('u:acme:zed');
+  await offered(ann, 'u:acme:zed').waitFor();
+  expect(await chips.count(), 1, 'people chosen, of whom one was looked up too late');
+  await field.press('Enter');
   await ann.getByRole('button', { name: 'Take out Zed Zhou' }).waitFor();
   await dialog(ann).getByRole('button', { name: 'Share', exact: true }).click();
-  await says(ann, 'Shared with Zed Zhou.');
+  await says(ann, 'Shared with Cleo Carter, Zed Zhou.');
   const { content } = await api('Zed', 'query ($id: ID!) { content(id: $id) { viewerRole } }', { id });
   expect(content, { viewerRole: 'VIEWER' }, 'what Zed has of it');
   await ann.context().close();
@@ -245,6 +271,28 @@ export async function news({ api, sit }) {
   await ann.getByRole('button', { name: 'One change at the beginning' }).click();
   await ann.waitForFunction(() => scrollY === 0 && !location.search);
   expect(await focused(ann), 'Fresh from the press', 'what the button leads to');
+
+  // Where the beginning has to be read, and cannot be, the way there stays.
+  await far.evaluate((element) => element.scrollIntoView({ block: 'center' }));
+  await ann.waitForFunction(() => new URLSearchParams(location.search).has('at'));
+  let broken = true;
+  await ann.route('**/graphql', (route) => {
+    const { operationName, variables } = route.request().postDataJSON();
+    if (!broken || operationName !== 'LibraryPage' || variables.after) return route.fallback();
+    return route.fulfill({ contentType: 'application/graphql-response+json', body: '{"errors":[{"message":"down","extensions":{"code":"UNAVAILABLE"}}]}' });
+  });
+  await ann.reload();
+  await ann.getByText('The preceding entries could not be read.').waitFor();
+  await live(ann);
+  await api('Ann', 'mutation { createContent(input: {kind: NOTE, title: "Late edition", visibility: PRIVATE}) { userErrors { message } } }');
+  // Those of the hour before the page was read are told again.
+  const there = ann.getByRole('button', { name: /changes? at the beginning$/ });
+  await there.click();
+  await says(ann, 'The library could not be read again. The store behind the gateway cannot be reached just now.');
+  broken = false;
+  await there.click();
+  await ann.waitForFunction(() => !location.search);
+  await entry(ann, 'Late edition').waitFor();
   await ann.context().close();
 }
 
@@ -304,6 +352,13 @@ export async function lostConnection({ api, sit, base }) {
   refused = true;
   for (const socket of sockets) await socket.close({ code: 1001, reason: 'going away' });
   await cleo.getByText('The connection for live changes is lost; trying again.').waitFor({ state: 'attached' });
+
+  // What the reader makes meanwhile is there all the same.
+  await cleo.getByRole('button', { name: 'New' }).click();
+  await dialog(cleo).getByRole('radio', { name: 'Note' }).check();
+  await dialog(cleo).getByRole('textbox', { name: 'Title' }).fill('Made alone');
+  await dialog(cleo).getByRole('button', { name: 'Create' }).click();
+  await entry(cleo, 'Made alone').waitFor();
 
   const make = 'mutation ($title: String!) { createContent(input: {kind: NOTE, title: $title, visibility: PRIVATE, members: [{principalId: "u:demo:cleo", role: VIEWER}]}) { userErrors { message } } }';
   await api('Ann', make, { title: 'While you were away, one' });

@@ -1,0 +1,105 @@
+// Quarrels: an item at an address of its own, where nobody tells what others do
+// to it, and answers that come late.
+import { choose, dialog, expect, says } from './desk.mjs';
+
+const change = 'mutation ($input: UpdateContentInput!) { updateContent(input: $input) { userErrors { message } } }';
+const make = 'mutation ($title: String!) { createContent(input: {kind: NOTE, title: $title, visibility: PRIVATE}) { content { id } userErrors { message } } }';
+
+// open makes an item, and opens it before Ann.
+async function open({ api, sit }, title) {
+  const { id } = (await api('Ann', make, { title })).createContent.content;
+  const ann = await sit('Ann', { path: `/app/item/${id}` });
+  await ann.getByRole('region', { name: 'Shared with' }).waitFor();
+  return { ann, id };
+}
+
+// quarrels has somebody else be quicker in each dialog: nothing of theirs is
+// overwritten, or deleted, without a word.
+export async function quarrels(desk) {
+  const { api } = desk;
+  const { ann, id } = await open(desk, 'Quarrelled about');
+  const theirs = (input) => api('Ann', change, { input: { id, ...input } });
+  const button = (name) => dialog(ann).getByRole('button', { name });
+
+  await ann.getByRole('button', { name: 'Who may see it…' }).click();
+  await theirs({ visibility: 'LOGGEDIN' });
+  await dialog(ann).getByRole('radio', { name: 'Everyone' }).check();
+  await button('Change').click();
+  await dialog(ann).getByText('Not changed: somebody has changed this item meanwhile.').waitFor();
+  await dialog(ann).getByRole('definition').getByText('Signed in at demo').waitFor();
+  await button('Keep mine').click();
+  await button('Change').click();
+  await says(ann, 'Changed who may see it.');
+  const { content } = await api('Ann', 'query ($id: ID!) { content(id: $id) { visibility version } }', { id });
+  expect(content, { visibility: 'PUBLIC', version: 3 }, 'the item after the quarrel');
+
+  // What the other has made of it cannot be read at first: the refusal is told.
+  let broken = true;
+  await ann.route('**/graphql', (route) => {
+    if (!broken || route.request().postDataJSON().operationName !== 'Item') return route.fallback();
+    return route.fulfill({ contentType: 'application/graphql-response+json', body: '{"errors":[{"message":"down","extensions":{"code":"UNAVAILABLE"}}]}' });
+  });
+  await ann.getByRole('button', { name: 'Edit…' }).click();
+  await theirs({ title: 'Quarrelled over' });
+  await dialog(ann).getByRole('textbox', { name: 'Description' }).fill('Mine.');
+  await button('Save').click();
+  await dialog(ann).locator('.form-faults p').waitFor();
+  broken = false;
+  await button('Save').click();
+  await dialog(ann).getByText('Not saved: somebody has changed this item meanwhile.').waitFor();
+  await button('Take theirs').click();
+  expect(await dialog(ann).getByRole('textbox', { name: 'Title' }).inputValue(), 'Quarrelled over', 'the title that was taken');
+  await ann.keyboard.press('Escape');
+
+  await ann.getByRole('button', { name: 'Delete…' }).click();
+  await theirs({ description: 'Not to be lost.' });
+  await button('Delete').click();
+  await dialog(ann).getByText('Not deleted: somebody has changed this item meanwhile.').waitFor();
+  await dialog(ann).getByText('Not to be lost.').waitFor();
+  await button('I have seen it').click();
+  await ann.keyboard.press('Enter');
+  await says(ann, 'Deleted.');
+  await ann.context().close();
+}
+
+// lateAnswers are told, and close no dialog but their own.
+export async function lateAnswers(desk) {
+  const { ann } = await open(desk, 'Shared slowly');
+  const held = [];
+  await ann.route('**/graphql', (route) => {
+    if (['ShareContent', 'CreateContent'].includes(route.request().postDataJSON().operationName)) held.push(route);
+    else route.fallback();
+  });
+  const asked = (name) => ann.waitForRequest((request) => request.postDataJSON()?.operationName === name);
+  await ann.getByRole('button', { name: 'Share…' }).click();
+  await ann.getByRole('combobox', { name: 'People and groups' }).fill('cle');
+  await choose(ann, 'Cleo Carter');
+  const share = asked('ShareContent');
+  await dialog(ann).getByRole('button', { name: 'Share', exact: true }).click();
+  await share;
+  await ann.keyboard.press('Escape');
+
+  await ann.getByRole('banner').getByRole('button', { name: 'New' }).click();
+  await dialog(ann).getByRole('radio', { name: 'Note' }).check();
+  await dialog(ann).getByRole('textbox', { name: 'Title' }).fill('Made slowly');
+  const create = asked('CreateContent');
+  await dialog(ann).getByRole('button', { name: 'Create' }).click();
+  await create;
+  await ann.keyboard.press('Escape');
+
+  await ann.getByRole('button', { name: 'Edit…' }).click();
+  const text = dialog(ann).getByRole('textbox', { name: 'Description' });
+  await text.fill('Not to be lost.');
+  await held[0].continue();
+  await says(ann, 'Shared with Cleo Carter.');
+  await held[1].continue();
+  await says(ann, '“Made slowly” is in your library.');
+  expect(await text.inputValue(), 'Not to be lost.', 'what was typed meanwhile');
+  await ann.keyboard.press('Escape');
+
+  // A browser may refuse to copy.
+  await ann.evaluate(() => (navigator.clipboard.writeText = () => Promise.reject(new Error('not allowed'))));
+  await ann.getByRole('button', { name: 'Copy address' }).click();
+  await says(ann, 'The address could not be copied.');
+  await ann.context().close();
+}
