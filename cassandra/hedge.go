@@ -163,6 +163,12 @@ func (g *group[T]) hedge() {
 		if c.first == nil || c.done || c.again || now.Sub(c.begun) < g.h.after/2 {
 			continue
 		}
+		if c.first.waits.Load() {
+			// A second try would stand in the same line. The time that the node has
+			// begins when the first one is sent.
+			c.begun = now
+			continue
+		}
 		avoid := ""
 		if asked := c.first.asked.Load(); asked != nil {
 			avoid = *asked

@@ -167,3 +167,47 @@ func TestHedgingOfMany(t *testing.T) {
 		synctest.Wait()
 	})
 }
+
+// What waits for its place among the statements under way is not tried again: no
+// node has it yet, and a second try would wait too.
+func TestWhatWaitsForItsPlaceIsNotTriedAgain(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		h := &hedges{after: 500 * time.Millisecond, places: make(chan struct{}, 1), another: func(string) bool { return true }}
+		s := &Store{gate: newGate(2, 10, time.Hour), observe: func(context.Context, Observation) {}}
+		for range 2 {
+			if err := s.gate.enter(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+		}
+		ended := make(chan error, 1)
+		go func() {
+			_, err := hedged(t.Context(), h, func(of *try) (int, error) {
+				return 0, s.request(of, "try", func() (sent, error) {
+					if !of.again {
+						<-of.Done()
+					}
+					return sent{outcomeOK, 1}, of.Err()
+				})
+			})
+			ended <- err
+		}()
+		<-time.After(10 * time.Second)
+		synctest.Wait()
+		if _, waiting := s.gate.load(); waiting != 1 {
+			t.Errorf("%d statements wait, want that of the first try", waiting)
+		}
+		sentAt := time.Now()
+		s.gate.leave()
+		s.gate.leave()
+		if err := <-ended; err != nil {
+			t.Error(err)
+		}
+		if took := time.Since(sentAt); took < h.after/2 || took > 2*h.after {
+			t.Errorf("the second try ended %s after the first was sent", took)
+		}
+		synctest.Wait()
+		if under, waiting := s.gate.load(); under != 0 || waiting != 0 || len(h.places) != 0 {
+			t.Errorf("%d are under way, %d wait", under, waiting)
+		}
+	})
+}

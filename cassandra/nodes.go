@@ -167,6 +167,14 @@ type try struct {
 	again bool                   // beside a first try that takes long
 	avoid string                 // node that comes last; "" for none
 	asked atomic.Pointer[string] // node picked last
+	waits atomic.Bool            // it has no place yet among the statements under way
+}
+
+// waiting notes that the try begins to wait for its place, or has it.
+func (t *try) waiting(waits bool) {
+	if t != nil {
+		t.waits.Store(waits)
+	}
 }
 
 func (t *try) avoids(host *gocql.HostInfo) bool {

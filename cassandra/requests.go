@@ -17,11 +17,13 @@ type sent struct {
 // request makes one request of the cluster and tells the observer of it.
 func (s *Store) request(ctx context.Context, doing string, send func() (sent, error)) error {
 	o := Observation{Operation: doing}
-	if t, ok := ctx.(*try); ok {
-		o.Hedged = t.again
-	}
+	t, _ := ctx.(*try)
+	o.Hedged = t != nil && t.again
 	began := time.Now()
-	if err := s.gate.enter(ctx); err != nil {
+	t.waiting(true)
+	err := s.gate.enter(ctx)
+	t.waiting(false)
+	if err != nil {
 		o.Outcome, o.Took = outcomeBusy, time.Since(began)
 		s.observe(ctx, o)
 		return err
