@@ -149,9 +149,12 @@ func (a *audience) byEvents(sub subscriber) error {
 }
 
 // bySocket opens some subscriptions over one socket, whose token is that of the
-// first.
+// first. The request has it too: until a socket says whose it is, it is one of
+// its address, which may not have as many as are opened here at once.
 func (a *audience) bySocket(subs []subscriber) error {
-	conn, _, err := websocket.Dial(a.ctx, "ws://"+a.served.address+"/graphql", &websocket.DialOptions{Subprotocols: []string{"graphql-transport-ws"}})
+	conn, _, err := websocket.Dial(a.ctx, "ws://"+a.served.address+"/graphql", &websocket.DialOptions{
+		Subprotocols: []string{"graphql-transport-ws"}, HTTPHeader: http.Header{"Authorization": {"Bearer " + subs[0].token}},
+	})
 	if err != nil {
 		return err
 	}
