@@ -121,7 +121,7 @@ sim: ## replay one schedule of the simulator, step by step: make sim SEED=n
 faults: ## break a real Cassandra and its gateways, statement by statement
 	go test -count 1 -timeout 20m -skip '^TestNemesis$$' $(TESTFLAGS) ./nemesis
 
-# One round is 22 faults of all kinds and takes about three minutes, and longer on
+# One round is 22 faults of all kinds and takes about five minutes, and longer on
 # a machine that is slow: it is over when all of them were made. MINUTES asks for
 # more rounds.
 .PHONY: nemesis

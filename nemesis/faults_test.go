@@ -15,11 +15,23 @@ import (
 // atOnce is how many faults are played at a time: nearly all of their time they wait.
 const atOnce = 12
 
+// subject is what mutations change.
+type subject struct {
+	table  string // the one whose statements decide
+	prefix string // of ids
+	make   func(ctx context.Context, s *library.Service, id string, key *string) error
+	look   func(r *room, t *testing.T, id string) seen
+	before seen // what shows of it when it was made
+}
+
+var items = subject{"content", "c:acme:", create, (*room).look, seen{1, "before", library.Public, []string{string(first), string(owner)}}}
+
 // operation is a mutation that meets a fault, and how it is seen to have happened.
 type operation struct {
 	name  string
+	of    *subject
 	steps []step
-	do    func(ctx context.Context, s *library.Service, id library.ContentID, key *string) error
+	do    func(ctx context.Context, s *library.Service, id string, key *string) error
 	// version is that of the item once it has happened; 0: the item is gone.
 	version int
 }
@@ -27,39 +39,39 @@ type operation struct {
 func ownerViewer() *library.Viewer { return &library.Viewer{User: owner} }
 
 var operations = []operation{
-	{"create", []step{stepRead, stepLane, stepDecide, stepSnapshot, stepEnforce}, create, 1},
-	{"update", []step{stepRead, stepLane, stepDecide, stepSnapshot, stepEnforce, stepSettle},
-		func(ctx context.Context, s *library.Service, id library.ContentID, key *string) error {
+	{"create", &items, []step{stepRead, stepLane, stepDecide, stepSnapshot, stepEnforce}, create, 1},
+	{"update", &items, []step{stepRead, stepLane, stepDecide, stepSnapshot, stepEnforce, stepSettle},
+		func(ctx context.Context, s *library.Service, id string, key *string) error {
 			title := "after"
-			_, err := s.UpdateContent(ctx, ownerViewer(), library.UpdateContent{ID: string(id), Title: library.Some(&title), IdempotencyKey: key})
+			_, err := s.UpdateContent(ctx, ownerViewer(), library.UpdateContent{ID: id, Title: library.Some(&title), IdempotencyKey: key})
 			return err
 		}, 2},
-	{"withdraw", []step{stepLane, stepDecide, stepEnforce, stepSettle},
-		func(ctx context.Context, s *library.Service, id library.ContentID, key *string) error {
+	{"withdraw", &items, []step{stepLane, stepDecide, stepEnforce, stepSettle},
+		func(ctx context.Context, s *library.Service, id string, key *string) error {
 			private := library.Private
-			_, err := s.UpdateContent(ctx, ownerViewer(), library.UpdateContent{ID: string(id), Visibility: library.Some(&private), IdempotencyKey: key})
+			_, err := s.UpdateContent(ctx, ownerViewer(), library.UpdateContent{ID: id, Visibility: library.Some(&private), IdempotencyKey: key})
 			return err
 		}, 2},
-	{"share", []step{stepRead, stepLane, stepDecide, stepSnapshot, stepEnforce},
-		func(ctx context.Context, s *library.Service, id library.ContentID, key *string) error {
-			_, err := s.ShareContent(ctx, ownerViewer(), library.ShareContent{Content: string(id), Principals: []string{string(second)}, Role: library.Viewing, IdempotencyKey: key})
+	{"share", &items, []step{stepRead, stepLane, stepDecide, stepSnapshot, stepEnforce},
+		func(ctx context.Context, s *library.Service, id string, key *string) error {
+			_, err := s.ShareContent(ctx, ownerViewer(), library.ShareContent{Content: id, Principals: []string{string(second)}, Role: library.Viewing, IdempotencyKey: key})
 			return err
 		}, 1},
-	{"remove", []step{stepLane, stepDecide, stepEnforce, stepSettle},
-		func(ctx context.Context, s *library.Service, id library.ContentID, key *string) error {
-			_, err := s.SetContentMembers(ctx, ownerViewer(), library.SetContentMembers{Content: string(id),
+	{"remove", &items, []step{stepLane, stepDecide, stepEnforce, stepSettle},
+		func(ctx context.Context, s *library.Service, id string, key *string) error {
+			_, err := s.SetContentMembers(ctx, ownerViewer(), library.SetContentMembers{Content: id,
 				Members: []library.ContentMemberChange{{Principal: string(first)}}, IdempotencyKey: key})
 			return err
 		}, 1},
-	{"delete", []step{stepRead, stepLane, stepDecide, stepSnapshot, stepEnforce, stepSettle},
-		func(ctx context.Context, s *library.Service, id library.ContentID, key *string) error {
-			_, err := s.DeleteContent(ctx, ownerViewer(), library.DeleteContent{ID: string(id), IdempotencyKey: key})
+	{"delete", &items, []step{stepRead, stepLane, stepDecide, stepSnapshot, stepEnforce, stepSettle},
+		func(ctx context.Context, s *library.Service, id string, key *string) error {
+			_, err := s.DeleteContent(ctx, ownerViewer(), library.DeleteContent{ID: id, IdempotencyKey: key})
 			return err
 		}, 0},
 }
 
-func create(ctx context.Context, s *library.Service, id library.ContentID, key *string) error {
-	name, viewing := id.Name(), library.Viewing
+func create(ctx context.Context, s *library.Service, id string, key *string) error {
+	name, viewing := library.ContentID(id).Name(), library.Viewing
 	_, err := s.CreateContent(ctx, ownerViewer(), library.CreateContent{Name: &name, Kind: library.Note, Title: "before", Visibility: library.Public,
 		Members: []library.ContentMemberChange{{Principal: string(first), Role: &viewing}}, IdempotencyKey: key})
 	return err
@@ -74,7 +86,7 @@ func faultsAt(s step) []fault {
 	return all
 }
 
-// seen is what shows of an item.
+// seen is what shows of an item, or of a group, whose version is 1.
 type seen struct {
 	Version int
 	Title   string
@@ -82,9 +94,9 @@ type seen struct {
 	Members []string
 }
 
-func (r *room) look(t *testing.T, id library.ContentID) seen {
+func (r *room) look(t *testing.T, name string) seen {
 	t.Helper()
-	v := ownerViewer()
+	v, id := ownerViewer(), library.ContentID(name)
 	items, err := r.whole.service.Contents(t.Context(), v, []library.ContentID{id})
 	if err != nil {
 		t.Fatal(err)
@@ -106,14 +118,21 @@ func (r *room) look(t *testing.T, id library.ContentID) seen {
 
 func (s seen) equal(other seen) bool { return fmt.Sprint(s) == fmt.Sprint(other) }
 
-// wanted is what shows of an item before and after an operation.
+// wanted is what shows of a subject before and after an operation.
 func wanted(op operation) (before, after seen) {
-	before = seen{1, "before", library.Public, []string{string(first), string(owner)}}
-	after = before
+	before, after = op.of.before, op.of.before
 	after.Version = op.version
 	switch op.name {
 	case "create":
 		before = seen{}
+	case "create a group":
+		before, after.Members = seen{}, []string{string(owner)}
+	case "add a member":
+		after.Members = []string{string(first), string(owner), string(second)}
+	case "take a member out":
+		after.Members = []string{string(owner)}
+	case "hide":
+		after.Width = library.Private
 	case "update":
 		after.Title = "after"
 	case "withdraw":
@@ -144,7 +163,7 @@ func TestEveryStepMeetsEveryFault(t *testing.T) {
 		places := make(chan struct{}, atOnce)
 		var wait sync.WaitGroup
 		defer wait.Wait()
-		for _, op := range operations {
+		for _, op := range slices.Concat(operations, groupOperations) {
 			for _, s := range op.steps {
 				for _, f := range faultsAt(s) {
 					n := played.Add(1)
@@ -155,7 +174,7 @@ func TestEveryStepMeetsEveryFault(t *testing.T) {
 							// The clocks of two processes are 2 s apart, either way.
 							c := encounter{r: r, op: op, step: s, fault: f, skew: 2 * time.Second * time.Duration(n%3-1)}
 							for try := range slowTries {
-								c.id = library.ContentID(fmt.Sprintf("c:acme:fault-%d-%d", n, try))
+								c.id = fmt.Sprintf("%sfault-%d-%d", op.of.prefix, n, try)
 								c.play(t)
 								if len(c.wrong) == 0 || !c.slow {
 									break
@@ -191,7 +210,7 @@ func TestAMissingRuleIsFound(t *testing.T) {
 	defer r.whole.close(t)
 	for n, op := range operations {
 		c := encounter{r: r, op: op, step: stepDecide, fault: dieAfter, without: library.EntryAfterCommit,
-			id: library.ContentID(fmt.Sprintf("c:acme:missing-%d", n))}
+			id: fmt.Sprintf("%smissing-%d", op.of.prefix, n)}
 		before := r.audit(t).Mismatches
 		c.play(t)
 		if after := r.audit(t); after.Mismatches <= before && after.Leaving == 0 {
@@ -207,7 +226,7 @@ type encounter struct {
 	step  step
 	fault fault
 	skew  time.Duration
-	id    library.ContentID
+	id    string
 	// without is a rule that the process does not follow.
 	without library.Ablation
 
@@ -225,8 +244,8 @@ func (c *encounter) errorf(format string, args ...any) {
 func (c *encounter) play(t *testing.T) {
 	c.wrong = nil
 	before, after := wanted(c.op)
-	if c.op.name != "create" {
-		if err := create(t.Context(), c.r.whole.service, c.id, nil); err != nil {
+	if before.Version > 0 {
+		if err := c.op.of.make(t.Context(), c.r.whole.service, c.id, nil); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -234,17 +253,17 @@ func (c *encounter) play(t *testing.T) {
 	o := c.r.options(p.address)
 	o.Timeout, o.ConnectTimeout = driverTimeout, 2*driverTimeout
 	d := openDoor(t, o, c.skew, c.without)
-	key := string(c.id)
-	p.arm(c.step, c.fault)
+	key := c.id
+	p.arm(c.op.of.table, c.step, c.fault)
 	err := c.op.do(t.Context(), d.service, c.id, &key)
 	c.recover(t, p, d)
-	got := c.r.look(t, c.id)
+	got := c.op.of.look(c.r, t, c.id)
 	c.judge(err, got, before, after)
 	// The same key: the first outcome, or the change now, in any case once.
 	if err := c.op.do(t.Context(), c.r.whole.service, c.id, &key); err != nil {
 		c.errorf("the repetition: %v", err)
 	}
-	if got := c.r.look(t, c.id); !got.equal(after) {
+	if got := c.op.of.look(c.r, t, c.id); !got.equal(after) {
 		c.errorf("after the repetition there is %v instead of %v", got, after)
 	}
 	c.slow = p.wasSlow()

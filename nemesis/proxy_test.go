@@ -50,6 +50,7 @@ type proxy struct {
 	conns   map[net.Conn]bool
 	dead    bool
 	gate    chan struct{} // closed while nothing stalls
+	table   string        // whose statements decide
 	want    step
 	kind    fault
 	decided bool // since the fault was armed
@@ -78,11 +79,11 @@ func newProxy(t *testing.T, host string) *proxy {
 	return p
 }
 
-// arm has the next statement of a step meet a fault.
-func (p *proxy) arm(s step, f fault) {
+// arm has the next statement of a step meet a fault, where a table decides.
+func (p *proxy) arm(table string, s step, f fault) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.want, p.kind, p.fired, p.decided = s, f, 0, false
+	p.table, p.want, p.kind, p.fired, p.decided = table, s, f, 0, false
 }
 
 // slowAfter is how long a statement may take that meets no fault: beyond it the
@@ -150,7 +151,7 @@ func (p *proxy) accept() {
 func (p *proxy) meets(statement string) fault {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	s := stepOf(statement)
+	s := stepOf(p.table, statement)
 	if s == stepRead && p.decided {
 		s = stepSnapshot
 	}

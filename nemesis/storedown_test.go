@@ -58,7 +58,7 @@ func TestRow49TheStoreIsDown(t *testing.T) {
 		{"connections cut in a decision", stepDecide, cutAll, updateItem, title("3"), []string{"OUTCOME_UNKNOWN"}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			proxy.arm(c.step, c.fault)
+			proxy.arm("content", c.step, c.fault)
 			refused(t, c.query, c.in, c.codes...)
 			if proxy.disarm() == 0 {
 				t.Error("no statement met the fault")

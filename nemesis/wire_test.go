@@ -165,7 +165,7 @@ const (
 )
 
 // stepOf tells what a statement is for. A reading of an item may be of two steps.
-func stepOf(statement string) step {
+func stepOf(table, statement string) step {
 	s := strings.Join(strings.Fields(statement), " ")
 	begins := func(prefixes ...string) bool {
 		for _, p := range prefixes {
@@ -176,16 +176,17 @@ func stepOf(statement string) step {
 		return false
 	}
 	switch {
-	case begins("UPDATE content SET seq"):
+	case begins("UPDATE " + table + " SET seq"):
 		return stepDecide
-	case begins("UPDATE content SET unsettled", "UPDATE content SET state", "DELETE FROM content WHERE", "DELETE item_kind"):
+	case begins("UPDATE "+table+" SET unsettled", "UPDATE "+table+" SET state", "DELETE FROM "+table+" WHERE", "DELETE item_kind"):
 		return stepSettle
 	case begins("INSERT INTO inflight"):
 		return stepLane
 	case begins("INSERT INTO library_by_principal", "DELETE FROM library_by_principal",
-		"INSERT INTO content_by_principal", "DELETE FROM content_by_principal"):
+		"INSERT INTO content_by_principal", "DELETE FROM content_by_principal",
+		"INSERT INTO groups_by_member", "DELETE FROM groups_by_member", "INSERT INTO principal_names", "DELETE FROM principal_names"):
 		return stepEnforce
-	case begins("SELECT") && strings.Contains(s, " FROM content WHERE"):
+	case begins("SELECT") && strings.Contains(s, " FROM "+table+" WHERE"):
 		return stepRead
 	}
 	return stepOther

@@ -1,0 +1,79 @@
+package nemesis
+
+import (
+	"context"
+	"slices"
+	"testing"
+
+	"carrel/library"
+)
+
+var groups = subject{"principal", "g:acme:", createGroup, (*room).lookAtGroup, seen{1, "before", library.Public, []string{string(first), string(owner)}}}
+
+// groupOperations are mutations of groups, whose changes are decided in another
+// table and go to the groups of each member, and to the names that are found.
+var groupOperations = []operation{
+	{"create a group", &groups, []step{stepRead, stepLane, stepDecide, stepEnforce}, makeGroup, 1},
+	{"add a member", &groups, []step{stepRead, stepLane, stepDecide, stepEnforce},
+		func(ctx context.Context, s *library.Service, id string, key *string) error {
+			return setMember(ctx, s, id, second, library.GroupMember, key)
+		}, 1},
+	{"take a member out", &groups, []step{stepLane, stepDecide, stepEnforce, stepSettle},
+		func(ctx context.Context, s *library.Service, id string, key *string) error {
+			return setMember(ctx, s, id, first, library.NotInGroup, key)
+		}, 1},
+	{"hide", &groups, []step{stepRead, stepLane, stepDecide, stepEnforce},
+		func(ctx context.Context, s *library.Service, id string, key *string) error {
+			private := library.Private
+			_, err := s.UpdateGroup(ctx, ownerViewer(), library.UpdateGroup{ID: id, Visibility: library.Some(&private), IdempotencyKey: key})
+			return err
+		}, 1},
+}
+
+func makeGroup(ctx context.Context, s *library.Service, id string, key *string) error {
+	group := library.PrincipalID(id)
+	_, err := s.CreateGroup(ctx, ownerViewer(), library.CreateGroup{Tenant: group.Tenant(), Name: group.Name(), DisplayName: "before",
+		Visibility: library.Public, IdempotencyKey: key})
+	return err
+}
+
+// createGroup makes a group of two members.
+func createGroup(ctx context.Context, s *library.Service, id string, key *string) error {
+	if err := makeGroup(ctx, s, id, key); err != nil {
+		return err
+	}
+	return setMember(ctx, s, id, first, library.GroupMember, nil)
+}
+
+func setMember(ctx context.Context, s *library.Service, group string, member library.PrincipalID, role library.GroupRole, key *string) error {
+	change := library.GroupMemberChange{Principal: string(member)}
+	if role != library.NotInGroup {
+		change.Role = &role
+	}
+	_, err := s.SetGroupMembers(ctx, ownerViewer(), library.SetGroupMembers{Group: group, Members: []library.GroupMemberChange{change}, IdempotencyKey: key})
+	return err
+}
+
+// lookAtGroup reads a group from its own rows, and from those of its members.
+func (r *room) lookAtGroup(t *testing.T, name string) seen {
+	t.Helper()
+	v, id := ownerViewer(), library.PrincipalID(name)
+	found, err := r.whole.service.Principals(t.Context(), v, []library.PrincipalID{id})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if found[0] == nil {
+		return seen{}
+	}
+	members, err := r.whole.service.GroupMembers(t.Context(), v, id, library.PageArgs{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	h := found[0].Head()
+	s := seen{Version: 1, Title: h.DisplayName, Width: h.Visibility}
+	for _, m := range members.Edges {
+		s.Members = append(s.Members, string(m.Node.PrincipalID()))
+	}
+	slices.Sort(s.Members)
+	return s
+}
