@@ -25,7 +25,7 @@ type ClusterFlags struct {
 	AnyName      bool          `name:"skip-host-verification" help:"Accept a certificate of the authorities whatever name is in it. Whoever holds any such certificate can then pass for a node, read the password and change what is stored: only for authorities that sign nodes alone. Implies TLS."`
 	DataCentre   string        `name:"dc" help:"Data centre whose nodes are used." placeholder:"NAME"`
 	Global       bool          `help:"Decide across data centres (QUORUM, SERIAL) instead of within one (LOCAL_QUORUM, LOCAL_SERIAL). All gateways of a keyspace alike."`
-	Replication  []string      `help:"Replicas of a keyspace that migrate makes: a number for every data centre, or DC=NUMBER, repeatable." default:"3" sep:"," placeholder:"[DC=]NUMBER"`
+	Replication  []string      `help:"Replicas of a keyspace that migrate makes, 3 in every data centre when left out: a number for every data centre, or DC=NUMBER, repeatable. Where the keyspace stands with others, migrate changes nothing and fails." sep:"," placeholder:"[DC=]NUMBER"`
 	Timeout      time.Duration `help:"Time of one request; above the nodes' own ones, which are up to 5s unless their operator has changed them." default:"6s" placeholder:"TIME"`
 }
 

@@ -13,8 +13,6 @@ import (
 	"time"
 
 	"github.com/gocql/gocql"
-
-	"carrel/library"
 )
 
 //go:embed schema/*.cql
@@ -72,20 +70,12 @@ func statementsOf(text string) []string {
 	return all
 }
 
-// Version 0 is the row by which one migration at a time is let through.
+// A row for each version, and as version 0 the claim.
 const (
-	createKeyspace  = `CREATE KEYSPACE IF NOT EXISTS %s WITH replication = %s`
-	selectKeyspace  = `SELECT keyspace_name FROM system_schema.keyspaces WHERE keyspace_name = ?`
 	createVersions  = `CREATE TABLE IF NOT EXISTS schema_version (part tinyint, version int, name text, checksum text, applied timestamp, PRIMARY KEY ((part), version))`
-	claimMigration  = `INSERT INTO schema_version (part, version, name) VALUES (0, 0, ?) IF NOT EXISTS USING TTL 120`
-	unclaim         = `DELETE FROM schema_version WHERE part = 0 AND version = 0 IF name = ?`
 	recordMigration = `INSERT INTO schema_version (part, version, name, checksum, applied) VALUES (0, ?, ?, ?, ?) IF NOT EXISTS`
 	selectVersions  = `SELECT version, checksum FROM schema_version WHERE part = 0 AND version > 0`
 )
-
-// claimPause is how long a migration waits before it asks again whether the
-// one under way is done.
-const claimPause = 500 * time.Millisecond
 
 // schemaTimeout is how long one statement of a migration may take: making a
 // table has all nodes write to their disks.
@@ -93,7 +83,9 @@ const schemaTimeout = 30 * time.Second
 
 // Migrate makes the keyspace, if it is missing, and brings its schema to this
 // program's version. It may run beside gateways and beside itself, and may be
-// repeated after whatever interrupted it. progress is told of each step; nil: nobody is.
+// repeated after whatever interrupted it. A keyspace that stands with another
+// replication than the options name is an error, and is left as it is: to change
+// it takes a repair by its operator. progress is told of each step; nil: nobody is.
 func Migrate(ctx context.Context, o Options, progress func(step string)) error {
 	if progress == nil {
 		progress = func(string) {}
@@ -117,17 +109,16 @@ func Migrate(ctx context.Context, o Options, progress func(step string)) error {
 	if err := s.define(ctx, createVersions); err != nil {
 		return err
 	}
-	release, err := s.claim(ctx)
+	claim, err := s.claim(ctx)
 	if err != nil {
 		return err
 	}
 	for _, m := range all {
-		if err = s.migrate(ctx, m, progress); err != nil {
+		if err = claim.migrate(ctx, m, progress); err != nil {
 			break
 		}
 	}
-	// The claim would end by itself, but not before somebody has waited for it.
-	release(context.WithoutCancel(ctx))
+	claim.release(context.WithoutCancel(ctx))
 	return err
 }
 
@@ -160,22 +151,6 @@ func pause(ctx context.Context, while time.Duration) error {
 	}
 }
 
-// makeKeyspace makes the keyspace of the options unless it stands.
-func makeKeyspace(ctx context.Context, o Options, progress func(string)) error {
-	s, err := connect(&o, "")
-	if err != nil {
-		return err
-	}
-	defer s.session.Close()
-	var name string
-	err = s.read(ctx, reading{doing: "look for the keyspace", stmt: selectKeyspace, args: []any{o.Keyspace}}, func(iter *gocql.Iter) bool { return iter.Scan(&name) })
-	if err != nil || name != "" {
-		return err
-	}
-	progress("making the keyspace " + o.Keyspace + " with " + o.replication())
-	return s.define(ctx, fmt.Sprintf(createKeyspace, o.Keyspace, o.replication()))
-}
-
 // define runs a statement of the schema and waits until all nodes agree.
 func (s *Store) define(ctx context.Context, stmt string) error {
 	err := s.session.Query(stmt).WithContext(ctx).Exec()
@@ -185,26 +160,9 @@ func (s *Store) define(ctx context.Context, stmt string) error {
 	return fault("change the schema", err)
 }
 
-// claim waits until no other migration is under way.
-func (s *Store) claim(ctx context.Context) (release func(context.Context), err error) {
-	owner := gocql.TimeUUID().String()
-	for {
-		applied, standing, err := s.decideOne(ctx, "claim the schema", claimMigration, owner)
-		switch {
-		case err != nil && !library.MayHaveCommitted(err):
-			return nil, err
-		case applied, err == nil && standing["name"] == owner:
-			return func(ctx context.Context) { _, _, _ = s.decideOne(ctx, "release the schema", unclaim, owner) }, nil
-		}
-		if err := pause(ctx, claimPause); err != nil {
-			return nil, operatorError(err, "another migration of this keyspace is under way")
-		}
-	}
-}
-
 // migrate carries out one migration, unless that was done before.
-func (s *Store) migrate(ctx context.Context, m migration, progress func(string)) error {
-	done, err := s.versions(ctx, true)
+func (c *schemaClaim) migrate(ctx context.Context, m migration, progress func(string)) error {
+	done, err := c.s.versions(ctx, true)
 	if err != nil {
 		return err
 	}
@@ -213,11 +171,14 @@ func (s *Store) migrate(ctx context.Context, m migration, progress func(string))
 	}
 	progress("schema " + m.name)
 	for _, stmt := range m.statements {
-		if err := s.define(ctx, stmt); err != nil {
+		if err := c.renew(ctx); err != nil {
+			return err
+		}
+		if err := c.s.define(ctx, stmt); err != nil {
 			return err
 		}
 	}
-	_, _, err = s.decideOne(ctx, "record a migration", recordMigration, m.version, m.name, m.checksum, s.now().Time())
+	_, _, err = c.s.decideOne(ctx, "record a migration", recordMigration, m.version, m.name, m.checksum, c.s.now().Time())
 	return err
 }
 
@@ -254,23 +215,30 @@ const (
 )
 
 // checkCluster refuses a keyspace whose schema is older than this program, and
-// accepts a newer one: changes of the schema only add. With decisions that are
-// local to a data centre it wants to know which one, if there are several.
+// accepts a newer one: changes of the schema only add.
 func (s *Store) checkCluster(ctx context.Context, o *Options) error {
-	if !o.Global && o.DataCentre == "" {
-		centres, err := s.texts(ctx, selectLocalCentre)
-		if err != nil {
-			return err
-		}
-		peers, err := s.texts(ctx, selectPeerCentres)
-		if err != nil {
-			return err
-		}
-		if all := slices.Compact(slices.Sorted(slices.Values(append(centres, peers...)))); len(all) > 1 {
-			return operatorError(nil, "the cluster has the data centres %s: say which one this gateway uses", strings.Join(all, ", "))
-		}
+	if _, err := s.checkCentres(ctx, o); err != nil {
+		return err
 	}
 	return s.checkSchema(ctx, o)
+}
+
+// checkCentres gives the data centres of the cluster. With decisions that are
+// local to one of them it wants to know which one, if there are several.
+func (s *Store) checkCentres(ctx context.Context, o *Options) ([]string, error) {
+	centres, err := s.texts(ctx, selectLocalCentre)
+	if err != nil {
+		return nil, err
+	}
+	peers, err := s.texts(ctx, selectPeerCentres)
+	if err != nil {
+		return nil, err
+	}
+	all := slices.Compact(slices.Sorted(slices.Values(append(centres, peers...))))
+	if !o.Global && o.DataCentre == "" && len(all) > 1 {
+		return nil, operatorError(nil, "the cluster has the data centres %s: say which one is used here", strings.Join(all, ", "))
+	}
+	return all, nil
 }
 
 func (s *Store) checkSchema(ctx context.Context, o *Options) error {

@@ -2,6 +2,7 @@ package cassandra
 
 import (
 	"errors"
+	"fmt"
 	"net"
 	"os"
 	"path/filepath"
@@ -10,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"carrel/cassandra/cassandratest"
 	"carrel/library"
 )
 
@@ -75,6 +77,39 @@ func TestReplication(t *testing.T) {
 	}
 }
 
+func TestReplicationThatStands(t *testing.T) {
+	const topology = "org.apache.cassandra.locator.NetworkTopologyStrategy"
+	for _, c := range []struct {
+		name     string
+		asked    map[string]int
+		centres  []string
+		standing map[string]string
+		alter    string // "": it is the one that was asked for
+	}{
+		{"nothing asked for", nil, []string{"a"}, map[string]string{"class": topology, "a": "1"}, ""},
+		{"the same everywhere", map[string]int{"": 3}, []string{"a", "b"}, map[string]string{"class": topology, "a": "3", "b": "3"}, ""},
+		{"the same, by name", map[string]int{"a": 3}, []string{"a", "b"}, map[string]string{"class": topology, "a": "3", "b": "0"}, ""},
+		{"by name, others for the rest", map[string]int{"": 3, "b": 2}, []string{"a", "b"}, map[string]string{"class": topology, "a": "3", "b": "2"}, ""},
+		{"fewer", map[string]int{"": 3}, []string{"a"}, map[string]string{"class": topology, "a": "1"}, "'a': 3}"},
+		{"a data centre that came later", map[string]int{"": 3}, []string{"a", "b"}, map[string]string{"class": topology, "a": "3"}, "'a': 3, 'b': 3}"},
+		{"one too many", map[string]int{"a": 3}, []string{"a", "b"}, map[string]string{"class": topology, "a": "3", "b": "1"}, "'a': 3}"},
+		{"transient ones", map[string]int{"a": 3}, []string{"a"}, map[string]string{"class": topology, "a": "3/1"}, "'a': 3}"},
+		{"without data centres", map[string]int{"": 3}, []string{"a"}, map[string]string{"class": "org.apache.cassandra.locator.SimpleStrategy", "replication_factor": "3"}, "'a': 3}"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			err := (&Options{Keyspace: "k", Replication: c.asked}).compareReplicas(c.standing, c.centres)
+			if c.alter == "" {
+				if err != nil {
+					t.Error(err)
+				}
+				return
+			}
+			oneLine(t, err, "ALTER KEYSPACE k WITH replication = {'class': 'NetworkTopologyStrategy', "+c.alter+", then nodetool repair")
+			oneLine(t, err, "stands with the replication "+replicasText(c.standing))
+		})
+	}
+}
+
 func TestOpenNobodyAnswers(t *testing.T) {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -110,6 +145,18 @@ func TestOpenAndMigrate(t *testing.T) {
 		t.Fatalf("a repeated migration does %q, %v", steps, err)
 	}
 	s := open(t, o)
+	for _, same := range []map[string]int{nil, {"dc1": 1}} {
+		o := o
+		o.Replication = same
+		if err := Migrate(t.Context(), o, nil); err != nil {
+			t.Errorf("a replication that stands is refused: %v", err)
+		}
+	}
+	for _, other := range []map[string]int{{"": 3}, {"dc1": 1, "dc2": 1}} {
+		o := o
+		o.Replication = other
+		oneLine(t, Migrate(t.Context(), o, nil), "stands with the replication {'class': 'NetworkTopologyStrategy', 'dc1': 1}")
+	}
 
 	all, err := migrations()
 	if err != nil {
@@ -133,6 +180,94 @@ func TestOpenAndMigrate(t *testing.T) {
 	version("DROP TABLE schema_version")
 	_, err = Open(t.Context(), o)
 	oneLine(t, err, "has no schema: run carrel migrate")
+}
+
+// The claim of a migration is renewed while it goes on, and who has lost it
+// changes nothing any more: another one may be at it.
+func TestAMigrationKeepsItsClaimOrEnds(t *testing.T) {
+	o := Options{Hosts: node.Hosts(t), Keyspace: node.Keyspace(t), Replication: map[string]int{"": 1}}
+	var mine *Store
+	var steps []string
+	const longer = 600 // seconds, so that nobody is too slow to see it shortened
+	err := Migrate(t.Context(), o, func(step string) {
+		if !strings.HasPrefix(step, "schema ") {
+			return
+		}
+		steps = append(steps, step)
+		switch len(steps) {
+		case 1:
+			var err error
+			if mine, err = connect(&o, o.Keyspace); err != nil {
+				t.Fatal(err)
+			}
+			t.Cleanup(mine.session.Close)
+			_, standing, err := mine.decideOne(t.Context(), "look", unclaim, "nobody")
+			if err != nil {
+				t.Fatal(err)
+			}
+			owner := standing["name"]
+			applied, _, err := mine.decideOne(t.Context(), "lengthen", fmt.Sprintf("UPDATE schema_version USING TTL %d SET name = ? WHERE part = 0 AND version = 0 IF name = ?", longer), owner, owner)
+			if err != nil || !applied {
+				t.Fatalf("the claim cannot be lengthened: %v", err)
+			}
+		case 2:
+			var left int
+			if err := mine.session.Query("SELECT TTL(name) FROM schema_version WHERE part = 0 AND version = 0").Scan(&left); err != nil || left > 120 {
+				t.Errorf("the claim was not renewed: it has %d s, %v", left, err)
+			}
+			if err := mine.session.Query("DELETE FROM schema_version WHERE part = 0 AND version = 0 IF EXISTS").Exec(); err != nil {
+				t.Fatal(err)
+			}
+		}
+	})
+	oneLine(t, err, "its claim of the schema has ended")
+	if len(steps) != 2 {
+		t.Errorf("without a claim it does %q", steps)
+	}
+	done, err := mine.versions(t.Context(), true)
+	if err != nil || len(done) != 1 {
+		t.Errorf("what was carried out is %v, %v", done, err)
+	}
+	if err := Migrate(t.Context(), o, nil); err != nil {
+		t.Errorf("it cannot be repeated: %v", err)
+	}
+	open(t, o)
+}
+
+// Where there are several data centres, it must be known whose nodes decide
+// before anything is decided, by a migration as by a gateway.
+func TestSeveralDataCentresWantAName(t *testing.T) {
+	c, err := cassandratest.StartWith(t.Context(), 1, "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := c.Stop(); err != nil {
+			t.Error(err)
+		}
+	})
+	o := Options{Hosts: c.Hosts, Keyspace: "several", Replication: map[string]int{"dc1": 1}}
+	s, err := connect(&o, "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.session.Close()
+	if err := s.session.Query("INSERT INTO system.peers (peer, data_center) VALUES ('127.255.255.254', 'elsewhere')").Exec(); err != nil {
+		t.Fatal(err)
+	}
+	const want = "the cluster has the data centres dc1, elsewhere: say which one is used here"
+	oneLine(t, Migrate(t.Context(), o, nil), want)
+	if standing, err := s.replicas(t.Context(), o.Keyspace); err != nil || standing != nil {
+		t.Errorf("a keyspace was made: %v, %v", standing, err)
+	}
+	named := o
+	named.DataCentre = "dc1"
+	if err := Migrate(t.Context(), named, nil); err != nil {
+		t.Fatal(err)
+	}
+	open(t, named)
+	_, err = Open(t.Context(), o)
+	oneLine(t, err, want)
 }
 
 func TestOpenInAnotherDataCentre(t *testing.T) {

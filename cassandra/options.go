@@ -45,8 +45,9 @@ type Options struct {
 	// gateways in several of them; otherwise LOCAL_QUORUM and LOCAL_SERIAL. All
 	// gateways of a keyspace must have it alike: the two do not see each other.
 	Global bool
-	// Replication is what Migrate gives a keyspace that it creates: replicas by
-	// data centre; "" stands for every data centre. Nil: {"": 3}.
+	// Replication is what Migrate gives a keyspace that it creates, and wants one
+	// that stands to have: replicas by data centre; "" stands for every data
+	// centre. Nil: {"": 3} for a new one, and whatever a standing one has.
 	Replication map[string]int
 	// Timeout bounds one request; 0: 6 s. It must be above the nodes' own ones.
 	Timeout time.Duration
