@@ -1,0 +1,105 @@
+package scenario
+
+import (
+	"net"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// closedAddress is one at which nobody listens.
+func closedAddress(t *testing.T) string {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = l.Close() }()
+	return l.Addr().String()
+}
+
+// changed is a new keyspace after a statement of somebody else.
+func changed(t *testing.T, stmt string, args ...any) string {
+	t.Helper()
+	store := keyspace(t)
+	if err := session(t, store).Query(stmt, args...).WithContext(t.Context()).Exec(); err != nil {
+		t.Fatal(err)
+	}
+	return store
+}
+
+// lastVersion is the schema's version of the product.
+func lastVersion(t *testing.T) int {
+	t.Helper()
+	var last int
+	if err := session(t, keyspace(t)).Query(`SELECT max(version) FROM schema_version WHERE part = 0`).WithContext(t.Context()).Scan(&last); err != nil {
+		t.Fatal(err)
+	}
+	return last
+}
+
+// An operator who has named a cluster that cannot be used is told so in one
+// line, with exit code 1 and without the password, by whatever command.
+func TestAClusterThatCannotBeUsedIsToldInOneLine(t *testing.T) {
+	const canary = "a-password-that-nobody-is-told"
+	password, secret := written(t, canary+"\n"), written(t, "a secret of at least thirty-two bytes")
+	last := lastVersion(t)
+	closed, hosts := closedAddress(t), strings.Join(node.Hosts(t), ",")
+	missing := node.Keyspace(t)
+	nameOf := func(store string) string { return filepath.Base(store) }
+	older := changed(t, `DELETE FROM schema_version WHERE part = 0 AND version = ?`, last)
+	none := changed(t, `DROP TABLE schema_version`)
+	for _, c := range []struct{ name, store, says string }{
+		{"unreachable", "cassandra://" + closed + "/carrel", "no node of the cluster answers at " + closed},
+		{"a missing keyspace", "cassandra://" + hosts + "/" + missing, "the keyspace " + missing + " does not exist: run carrel migrate"},
+		{"no schema", none, "the keyspace " + nameOf(none) + " has no schema: run carrel migrate"},
+		{"an older schema", older, "the schema of " + nameOf(older) + " is of version "},
+		{"another schema", changed(t, `UPDATE schema_version SET checksum = 'x' WHERE part = 0 AND version = 1`), "the schema's migration 0001_tables.cql is not the one of this program"},
+	} {
+		for command, args := range map[string][]string{
+			"serve":  {"serve", "--store", c.store, "--auth-hs256-file", secret, "--listen", "127.0.0.1:0"},
+			"audit":  {"audit", "--store", c.store},
+			"export": {"export", "--store", c.store},
+			"copy":   {"copy", "--from", c.store, "--to", embedded(t)},
+		} {
+			t.Run(c.name+", "+command, func(t *testing.T) {
+				begins := "carrel: opening the store: " + c.says
+				if command == "copy" {
+					begins = "carrel: copy: opening the store: " + c.says
+				}
+				wantOneLine(t, begins, []string{canary}, slices.Concat(args, []string{"--cassandra-user", "ann", "--cassandra-password-file", password})...)
+			})
+		}
+	}
+	// Changes of the schema only add, so one of a later program is good.
+	newer := changed(t, `INSERT INTO schema_version (part, version, name, checksum) VALUES (0, ?, 'of the future', 'x')`, last+1)
+	must(t, "audit", "--store", newer)
+}
+
+// wantOneLine wants a command to fail with one line on standard error, and
+// nothing secret in it.
+func wantOneLine(t *testing.T, begins string, secrets []string, args ...string) {
+	t.Helper()
+	code, out, errs := run(t, args...)
+	if code != 1 || out != "" || !strings.HasPrefix(errs, begins) || strings.Count(errs, "\n") != 1 || !strings.HasSuffix(errs, "\n") {
+		t.Errorf("exit %d: %q %q, want a line that begins with %q", code, out, errs, begins)
+	}
+	for _, secret := range secrets {
+		if strings.Contains(out+errs, secret) {
+			t.Errorf("it tells %q: %s", secret, errs)
+		}
+	}
+}
+
+// A keyspace that stands with another replication than the flag names is
+// nothing that a migration mends in silence.
+func TestAReplicationThatDiffersIsTold(t *testing.T) {
+	store := keyspace(t)
+	wantOneLine(t, "carrel: migrating: the keyspace "+filepath.Base(store)+" stands with the replication {'class': 'NetworkTopologyStrategy', ", nil,
+		"migrate", "--store", store, "--cassandra-replication", "3")
+	if out := must(t, "migrate", "--store", store); out != "" {
+		t.Errorf("a migration of what is up to date says %q", out)
+	}
+	must(t, "migrate", "--store", store, "--cassandra-replication", "1")
+}
