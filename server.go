@@ -205,7 +205,7 @@ func (s *server) handler() (http.Handler, error) {
 	s.metrics.Streams(s.api.Open)
 	return edge.Mux(edge.Routes{
 		GraphQL: s.api,
-		Page:    web.Handler(web.Options{GraphiQL: s.cfg.Dev || s.cfg.GraphiQL, App: s.cfg.App, Viewers: s.demoViewers()}),
+		Page:    web.Handler(web.Options{Dev: s.cfg.Dev, GraphiQL: s.cfg.GraphiQL, App: s.cfg.App, Viewers: s.demoViewers()}),
 		Ready:   s.ready,
 		Sites:   s.access.sites,
 	}), nil

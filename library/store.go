@@ -297,7 +297,7 @@ type Lane struct {
 }
 
 // UnreadableLanes is the error of JournalStore.Lanes where rows of some lanes are
-// of no form that this program knows: damaged, or of a later one. Who must know
+// of no form that this program knows: damaged, or of a later one. Whoever has to know
 // all that is under way treats it as any other error.
 type UnreadableLanes struct {
 	IDs []LaneID // in their order

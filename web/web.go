@@ -55,14 +55,16 @@ type Viewer struct {
 
 // Options say what the handler serves. What is off answers 404.
 type Options struct {
-	// GraphiQL switches it on: unless asked for, production does not explain its
-	// schema.
+	// Dev switches GraphiQL and the demo viewers on.
+	Dev bool
+	// GraphiQL switches it on without them: unless asked for, production does not
+	// explain its schema.
 	GraphiQL bool
 	// App switches the reference client on. It holds no secret and hands out no
 	// tokens, so production may serve it.
 	App bool
 	// Viewers mints a token for each demo viewer. It is called for every answer
-	// of /dev/viewers, which is 404 where Viewers is nil.
+	// of /dev/viewers, which is 404 without Dev or where Viewers is nil.
 	Viewers func() ([]Viewer, error)
 }
 
@@ -83,6 +85,7 @@ func Handler(opts Options) http.Handler {
 
 // handler is Handler over any build, so that tests need none.
 func handler(opts Options, built fs.FS) http.Handler {
+	opts.GraphiQL = opts.GraphiQL || opts.Dev
 	s := &site{files: map[string][]byte{}}
 	// A file that cannot be read is left out: it then answers 404, as it would
 	// have if the build had not made it.
@@ -103,7 +106,7 @@ func handler(opts Options, built fs.FS) http.Handler {
 		return nil
 	})
 	told := "none"
-	if opts.Viewers != nil {
+	if opts.Dev && opts.Viewers != nil {
 		s.viewers, told = opts.Viewers, "demo"
 	}
 	if opts.GraphiQL {

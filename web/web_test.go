@@ -51,7 +51,7 @@ func ask(t *testing.T, h http.Handler, method, path string, header http.Header) 
 }
 
 func TestStatusTypeAndCaching(t *testing.T) {
-	dev := handler(Options{GraphiQL: true, App: true, Viewers: demoViewers}, built())
+	dev := handler(Options{Dev: true, App: true, Viewers: demoViewers}, built())
 	forever := "public, max-age=31536000, immutable"
 	for _, tc := range []struct {
 		name, method, path      string
@@ -123,7 +123,8 @@ func TestWhatIsOffIsNotThere(t *testing.T) {
 	}{
 		"nothing":        {Options{Viewers: demoViewers}, nil, append(ofApp, ofGraphiQL...)},
 		"client alone":   {Options{App: true, Viewers: demoViewers}, ofApp, ofGraphiQL},
-		"without client": {Options{GraphiQL: true, Viewers: demoViewers}, ofGraphiQL[:4], ofApp},
+		"without client": {Options{Dev: true, Viewers: demoViewers}, ofGraphiQL[:4], ofApp},
+		"GraphiQL alone": {Options{GraphiQL: true, Viewers: demoViewers}, []string{"/", "/assets/index-Ab12.js", "/favicon.svg"}, append(ofApp, "/dev/viewers", "/index.html")},
 	} {
 		t.Run(name, func(t *testing.T) {
 			h := handler(tc.opts, built())
@@ -145,7 +146,7 @@ func TestWhatIsOffIsNotThere(t *testing.T) {
 // what does not exist.
 func TestClientIsToldOfDemoViewers(t *testing.T) {
 	for want, opts := range map[string]Options{
-		`data-viewers="demo"`: {GraphiQL: true, App: true, Viewers: demoViewers},
+		`data-viewers="demo"`: {Dev: true, App: true, Viewers: demoViewers},
 		`data-viewers="none"`: {App: true, Viewers: demoViewers},
 	} {
 		if _, body := ask(t, handler(opts, built()), "GET", "/app", nil); !strings.Contains(body, want) {
@@ -155,7 +156,7 @@ func TestClientIsToldOfDemoViewers(t *testing.T) {
 }
 
 func TestClientWhereNothingWasBuilt(t *testing.T) {
-	h := handler(Options{GraphiQL: true, App: true}, fstest.MapFS{".keep": {}})
+	h := handler(Options{Dev: true, App: true}, fstest.MapFS{".keep": {}})
 	if answer, _ := ask(t, h, "GET", "/app", nil); answer.StatusCode != http.StatusNotFound {
 		t.Errorf("answered %d", answer.StatusCode)
 	}
@@ -178,7 +179,7 @@ func TestPolicyOfTheClientIsTheStrictest(t *testing.T) {
 }
 
 func TestDevelopmentServesThePageOfThisBuild(t *testing.T) {
-	answer, body := ask(t, Handler(Options{GraphiQL: true}), "GET", "/", nil)
+	answer, body := ask(t, Handler(Options{Dev: true}), "GET", "/", nil)
 	if answer.StatusCode != 200 || !strings.Contains(body, "<title>Carrel</title>") {
 		t.Fatalf("answered %d: %s", answer.StatusCode, body)
 	}
@@ -202,7 +203,7 @@ func nonceOf(t *testing.T, policy string) string {
 // TestNoncesCannotBeGuessed: of 26 letters of 32 each, any of which may stand
 // anywhere, that is 130 bits.
 func TestNoncesCannotBeGuessed(t *testing.T) {
-	h := handler(Options{GraphiQL: true, App: true}, built())
+	h := handler(Options{Dev: true, App: true}, built())
 	for _, page := range []string{"/", "/app"} {
 		t.Run(page, func(t *testing.T) {
 			const answers, letters = 512, 26
@@ -239,7 +240,7 @@ func TestNoncesCannotBeGuessed(t *testing.T) {
 // TestPagesAreNotKept: an answer that were kept, or confirmed as still good,
 // would bring its nonce again.
 func TestPagesAreNotKept(t *testing.T) {
-	h := handler(Options{GraphiQL: true, App: true}, built())
+	h := handler(Options{Dev: true, App: true}, built())
 	for _, page := range []string{"/", "/app", "/app/groups"} {
 		first, _ := ask(t, h, "GET", page, nil)
 		for name, header := range map[string]http.Header{
@@ -261,8 +262,8 @@ func TestPagesAreNotKept(t *testing.T) {
 
 func TestPolicyHoldsThePageToItsOrigin(t *testing.T) {
 	for name, h := range map[string]http.Handler{
-		"graphiql": handler(Options{GraphiQL: true}, built()),
-		"form":     handler(Options{GraphiQL: true}, fstest.MapFS{".keep": {}}),
+		"graphiql": handler(Options{Dev: true}, built()),
+		"form":     handler(Options{Dev: true}, fstest.MapFS{".keep": {}}),
 	} {
 		t.Run(name, func(t *testing.T) {
 			answer, body := ask(t, h, "GET", "/", nil)
@@ -289,7 +290,7 @@ func TestPolicyHoldsThePageToItsOrigin(t *testing.T) {
 // TestFilesAreHeldToNothing: a worker has the policy of its own file, and so has
 // a picture that somebody opens as a page.
 func TestFilesAreHeldToNothing(t *testing.T) {
-	h := handler(Options{GraphiQL: true, App: true}, built())
+	h := handler(Options{Dev: true, App: true}, built())
 	for _, file := range []string{"/assets/json.worker-Gh78.js", "/favicon.svg", "/app/favicon.svg"} {
 		answer, _ := ask(t, h, "GET", file, nil)
 		if got := answer.Header.Get("Content-Security-Policy"); got != "default-src 'none'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'" {
@@ -299,7 +300,7 @@ func TestFilesAreHeldToNothing(t *testing.T) {
 }
 
 func TestFormWhereNothingWasBuilt(t *testing.T) {
-	h := handler(Options{GraphiQL: true, Viewers: demoViewers}, fstest.MapFS{".keep": {}})
+	h := handler(Options{Dev: true, Viewers: demoViewers}, fstest.MapFS{".keep": {}})
 	answer, body := ask(t, h, "GET", "/", nil)
 	if answer.StatusCode != 200 {
 		t.Fatalf("answered %d", answer.StatusCode)
@@ -316,7 +317,7 @@ func TestFormWhereNothingWasBuilt(t *testing.T) {
 
 func TestViewers(t *testing.T) {
 	calls := 0
-	h := handler(Options{GraphiQL: true, Viewers: func() ([]Viewer, error) {
+	h := handler(Options{Dev: true, Viewers: func() ([]Viewer, error) {
 		calls++
 		return demoViewers()
 	}}, built())
@@ -337,7 +338,7 @@ func TestViewers(t *testing.T) {
 }
 
 func TestViewersAreToldToThePageOnly(t *testing.T) {
-	h := handler(Options{GraphiQL: true, Viewers: demoViewers}, built())
+	h := handler(Options{Dev: true, Viewers: demoViewers}, built())
 	for site, status := range map[string]int{"": 200, "none": 200, "same-origin": 200, "same-site": 403, "cross-site": 403} {
 		header := http.Header{}
 		if site != "" {
@@ -351,17 +352,17 @@ func TestViewersAreToldToThePageOnly(t *testing.T) {
 }
 
 func TestViewersThatCannotBeMade(t *testing.T) {
-	broken := handler(Options{GraphiQL: true, Viewers: func() ([]Viewer, error) {
+	broken := handler(Options{Dev: true, Viewers: func() ([]Viewer, error) {
 		return nil, errors.New("secret file: not found")
 	}}, built())
 	answer, body := ask(t, broken, "GET", "/dev/viewers", nil)
 	if answer.StatusCode != 500 || strings.Contains(body, "secret") {
 		t.Errorf("answered %d: %s", answer.StatusCode, body)
 	}
-	if answer, _ := ask(t, handler(Options{GraphiQL: true}, built()), "GET", "/dev/viewers", nil); answer.StatusCode != 404 {
+	if answer, _ := ask(t, handler(Options{Dev: true}, built()), "GET", "/dev/viewers", nil); answer.StatusCode != 404 {
 		t.Errorf("without viewers it answered %d", answer.StatusCode)
 	}
-	none := handler(Options{GraphiQL: true, Viewers: func() ([]Viewer, error) { return nil, nil }}, built())
+	none := handler(Options{Dev: true, Viewers: func() ([]Viewer, error) { return nil, nil }}, built())
 	if _, body := ask(t, none, "GET", "/dev/viewers", nil); body != `{"viewers":[]}` {
 		t.Errorf("no viewers: %s", body)
 	}
