@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"carrel/cassandra/cassandratest"
 )
 
 // closedAddress is one at which nobody listens.
@@ -102,4 +104,40 @@ func TestAReplicationThatDiffersIsTold(t *testing.T) {
 		t.Errorf("a migration of what is up to date says %q", out)
 	}
 	must(t, "migrate", "--store", store, "--cassandra-replication", "1")
+}
+
+// What a secured node wants is told by flags, and where one of them is wrong
+// nothing is sent in the clear instead: the node would take that too.
+func TestASecuredClusterByFlags(t *testing.T) {
+	c := cassandratest.StartSecured(t)
+	store := "cassandra://" + strings.Join(c.Hosts, ",") + "/secured"
+	right, wrong := written(t, "cassandra\n"), written(t, "a-password-that-nobody-is-told")
+	authorities, pair := []string{"--cassandra-ca", c.CA}, []string{"--cassandra-cert", c.Cert, "--cassandra-key", c.Key}
+	name := []string{"--cassandra-server-name", cassandratest.SecuredName}
+	with := func(command, password string, flags ...[]string) []string {
+		args := []string{command, "--store", store, "--cassandra-user", "cassandra", "--cassandra-password-file", password}
+		return append(args, slices.Concat(flags...)...)
+	}
+	must(t, with("migrate", right, authorities, pair, name, []string{"--cassandra-replication", "1"})...)
+	must(t, with("audit", right, authorities, pair, name)...)
+	must(t, with("audit", right, authorities, pair, []string{"--cassandra-skip-host-verification"})...)
+
+	const noTLS, refused = "no TLS connection to the cluster at ", "the cluster at "
+	for _, w := range []struct {
+		name string
+		args []string
+		says string
+	}{
+		{"a wrong password", with("audit", wrong, authorities, pair, name), refused + c.Hosts[0] + " refuses the user or the password"},
+		{"a stranger's authorities", with("audit", right, []string{"--cassandra-ca", c.Stranger}, pair, name), noTLS},
+		{"a stranger's authorities, any name", with("audit", right, []string{"--cassandra-ca", c.Stranger, "--cassandra-skip-host-verification"}, pair), noTLS},
+		{"the address for a name", with("audit", right, authorities, pair), noTLS},
+		{"a name alone", with("audit", right, name), noTLS},
+		{"any name, of the system's authorities", with("audit", right, []string{"--cassandra-skip-host-verification"}), noTLS},
+		{"no certificate of ours", with("audit", right, authorities, name), noTLS},
+	} {
+		t.Run(w.name, func(t *testing.T) {
+			wantOneLine(t, "carrel: opening the store: "+w.says, []string{"a-password-that-nobody-is-told"}, w.args...)
+		})
+	}
 }
