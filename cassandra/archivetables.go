@@ -4,6 +4,7 @@ import (
 	"encoding/binary"
 	"encoding/hex"
 	"fmt"
+	"math"
 	"slices"
 	"time"
 
@@ -122,11 +123,14 @@ func kindRow(row []byte) ([]any, error) {
 
 func kindRowOf(kind int8, key string) []byte { return append([]byte{byte(kind)}, key...) }
 
+// beforeAllInstants is before the instant of any due.
+const beforeAllInstants int64 = math.MinInt64
+
 // dueRow is the key of a due: its instant and the item.
 func dueRow(row []byte) ([]any, error) {
 	switch {
 	case len(row) == 0:
-		return []any{beforeAllTokens, ""}, nil
+		return []any{beforeAllInstants, ""}, nil
 	case len(row) < 8:
 		return nil, errCell
 	}
