@@ -127,13 +127,22 @@ func (b *billed) shelve(id library.ContentID, position library.Instant, members 
 	b.t.Helper()
 	c := creation(id, position)
 	c.Header.Creator = costOwner
-	c.Members = []library.Member{{Principal: costOwner, Role: library.Manages, Seq: 1}}
+	all := []library.Member{{Principal: costOwner, Role: library.Manages}}
 	for n := range members {
-		c.Members = append(c.Members, library.Member{Principal: memberOf(n), Role: library.Viewing, Seq: 1})
+		all = append(all, library.Member{Principal: memberOf(n), Role: library.Viewing})
 	}
-	c.Header.Managers, c.Header.Members = 1, len(c.Members)
-	mustCommit(b.t, b.store, c)
-	if err := b.store.Enforce(b.t.Context(), &library.Enforcement{Header: &c.Header, Rows: c.Members, Reverse: true}); err != nil {
+	c.Header.Managers, c.Header.Members = 1, len(all)
+	for rest := range slices.Chunk(all, library.MaxList) { // as many as a mutation takes
+		for i := range rest {
+			rest[i].Seq = c.Header.Seq
+		}
+		c.Members = rest
+		mustCommit(b.t, b.store, c)
+		c.Base = c.Header.Seq
+		c.Header.Seq++
+	}
+	c.Header.Seq--
+	if err := b.store.Enforce(b.t.Context(), &library.Enforcement{Header: &c.Header, Rows: all, Reverse: true}); err != nil {
 		b.t.Fatal(err)
 	}
 }
@@ -155,7 +164,7 @@ func TestWhatAChangeCosts(t *testing.T) {
 		b.person(memberOf(500 + n))
 	}
 	v := func() *library.Viewer { return &library.Viewer{User: costOwner} }
-	for _, members := range []int{0, 1, 70} {
+	for _, members := range []int{0, 1, 70, 9_999} {
 		id := library.ContentID(fmt.Sprintf("%s%d", costItem, members))
 		b.shelve(id, someTime, members)
 		for round := range 2 {
@@ -166,10 +175,10 @@ func TestWhatAChangeCosts(t *testing.T) {
 				t.Fatalf("an update: %+v, %v", o, err)
 			}
 			b.want(fmt.Sprintf("an update with %d members", members+1), map[string]int{
-				selectShownPrincipal: 1,           // the actor
-				selectContentRows:    3,           // the item with the actor's row: to judge, to begin with the actor's library, to answer
-				moveContent:          1,           // the decision
-				selectMembersPage:    1,           // of 500 members
+				selectShownPrincipal: 1, // the actor
+				selectContentRows:    3, // the item with the actor's row: to judge, to begin with the actor's library, to answer
+				moveContent:          1, // the decision
+				selectMembersPage:    1 + (members+1)/500,
 				dropEntry:            members + 1, // one batch a member, which begins with what goes
 				settlePositions:      1,           // settling, in one decision
 			})
