@@ -29,6 +29,7 @@ type announcer struct {
 	touches map[PrincipalID]Instant
 	updates map[ContentID]Instant
 	all     Instant
+	told    Instant // up to when everything stands in an announcement that was written
 	dirty   bool
 	writing bool
 }
@@ -85,11 +86,15 @@ func (a *announcer) write() {
 		ctx, cancel := a.s.rt.Deadline(a.s.life, announceWithin)
 		err := a.s.bulletin.Announce(ctx, next)
 		cancel()
+		a.mu.Lock()
+		if err == nil {
+			a.told = Instant(next.Stamp)
+		} else {
+			a.dirty = true
+		}
+		a.mu.Unlock()
 		if err != nil {
 			a.s.log.WarnContext(a.s.life, "what was changed could not be announced yet", "error", err)
-			a.mu.Lock()
-			a.dirty = true
-			a.mu.Unlock()
 		}
 		if a.s.rt.After(a.s.life, announceEvery) != nil {
 			return
@@ -98,12 +103,13 @@ func (a *announcer) write() {
 }
 
 // take is what is to be written; ok is false where there is nothing new, or
-// nothing that a reader has not had its time to read.
+// nothing that a reader has not had its time to read. What was never written is
+// not too old, whatever has held the process up.
 func (a *announcer) take() (next Announcement, ok bool) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	a.stamp = max(a.stamp+1, a.s.now())
-	old := a.stamp.Add(-announceFor)
+	old := min(a.stamp.Add(-announceFor), a.told+1)
 	next = Announcement{Process: a.process, Stamp: int64(a.stamp)}
 	for p, at := range a.touches { // put in order below
 		if at < old {

@@ -32,10 +32,13 @@ type gateways struct {
 	t     *testing.T
 	store *simulator.Client
 	start time.Time // of a minute
+	// bulletin is that of the gateways opened from now on.
+	bulletin library.Bulletin
 }
 
 func newGateways(t *testing.T) *gateways {
-	return &gateways{t, simulator.NewClient(simulator.NewStore(nil), nil), time.Now().Truncate(time.Minute)}
+	store := simulator.NewClient(simulator.NewStore(nil), nil)
+	return &gateways{t, store, time.Now().Truncate(time.Minute), store}
 }
 
 // open opens a gateway with a clock that is ahead, and knows it. A mute one dies
@@ -50,7 +53,7 @@ func (g *gateways) open(ahead time.Duration, mute bool) (*house, *dial) {
 	c := library.Config{Store: g.store, Runtime: clock, Journal: h.journal, Names: &counting{},
 		Ahead: func() time.Duration { return ahead }}
 	if !mute {
-		c.Bulletin = g.store
+		c.Bulletin = g.bulletin
 	}
 	var err error
 	if h.svc, err = library.New(g.t.Context(), c); err != nil {
@@ -76,6 +79,41 @@ func TestAnEventsCursorStandsForWhatWasTold(t *testing.T) {
 	f.wants("+told")
 	f.Close()
 	here.follows(as("u:acme:ann"), "u:acme:ann", f.cursor).wants("+late", "+told")
+}
+
+// heldUp is a bulletin that keeps whoever announces first until it is let go.
+type heldUp struct {
+	library.Bulletin
+	once          sync.Once
+	reached, free chan struct{}
+}
+
+func (h *heldUp) Announce(ctx context.Context, a library.Announcement) error {
+	h.once.Do(func() {
+		close(h.reached)
+		<-h.free
+	})
+	return h.Bulletin.Announce(ctx, a)
+}
+
+// TestWhatWasNeverAnnouncedIsNotTooOld: a process that is held up between a
+// change and its announcement, for longer than announcements stand, announces it
+// all the same.
+func TestWhatWasNeverAnnouncedIsNotTooOld(t *testing.T) {
+	g := newGateways(t)
+	here, _ := g.open(0, false)
+	held := &heldUp{Bulletin: g.store, reached: make(chan struct{}), free: make(chan struct{})}
+	g.bulletin = held
+	other, its := g.open(0, false)
+	here.user("u:acme:ann", library.Public)
+	here.user("u:acme:ben", library.Public)
+	f := here.follows(as("u:acme:ben"), "u:acme:ben", "")
+	other.note("first", library.Private) // in the library of ann alone
+	<-held.reached
+	other.note("late", library.Private, "u:acme:ben=VIEWER")
+	its.put(g.start.Add(time.Minute))
+	close(held.free)
+	f.wants("+late")
 }
 
 // TestClocksApart: what is changed, read and followed through gateways whose
