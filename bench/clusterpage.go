@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"fmt"
+	"math"
 	"net/http"
 	"os"
 	"strings"
@@ -53,12 +54,17 @@ func measureClusterPages(ctx context.Context, o *options, t *table) error {
 	if err != nil {
 		return err
 	}
-	counts.take()
-	if err := once(); err != nil {
-		return err
+	// The scrubber reads now and then, and is none of it: the least of some pages
+	// counts.
+	sent := math.MaxInt
+	for range 5 {
+		counts.take()
+		if err := once(); err != nil {
+			return err
+		}
+		statements, _ := counts.take()
+		sent = min(sent, sum(statements))
 	}
-	statements, _ := counts.take()
-	sent := sum(statements)
 	t.title("A page of 20 edges with creator on Cassandra")
 	// The owner; the slice and the newest entry; 21 headers, of which one tells
 	// that there are more; 20 creators.
