@@ -50,20 +50,9 @@ func measureClusterPages(ctx context.Context, o *options, t *table) error {
 			return err
 		}
 	}
-	once, err := g.viaEdge(ctx, place{owner: shelfOwner(0)})
+	sent, err := g.statementsOfPage(ctx, counts)
 	if err != nil {
 		return err
-	}
-	// The scrubber reads now and then, and is none of it: the least of some pages
-	// counts.
-	sent := math.MaxInt
-	for range 5 {
-		counts.take()
-		if err := once(); err != nil {
-			return err
-		}
-		statements, _ := counts.take()
-		sent = min(sent, sum(statements))
 	}
 	t.title("A page of 20 edges with creator on Cassandra")
 	// The owner; the slice and the newest entry; 21 headers, of which one tells
@@ -95,6 +84,25 @@ func measureClusterPages(ctx context.Context, o *options, t *table) error {
 		}
 	}
 	return nil
+}
+
+// statementsOfPage is what a page sends. The scrubber reads now and then, and is
+// none of it: the least of some pages counts.
+func (g *gateway) statementsOfPage(ctx context.Context, counts *tally) (sent int, err error) {
+	once, err := g.viaEdge(ctx, place{owner: shelfOwner(0)})
+	if err != nil {
+		return 0, err
+	}
+	sent = math.MaxInt
+	for range 5 {
+		counts.take()
+		if err := once(); err != nil {
+			return 0, err
+		}
+		statements, _ := counts.take()
+		sent = min(sent, sum(statements))
+	}
+	return sent, nil
 }
 
 // serveCluster is the process that is measured: handler and gateway above one
