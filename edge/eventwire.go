@@ -42,8 +42,10 @@ func (r responseWire) send(b []byte, within time.Duration) error {
 	return nil
 }
 
-// end implements wire: the server ends the answer.
-func (responseWire) end(time.Duration) {}
+// end implements wire: the server ends the answer, and has so much time for it.
+func (r responseWire) end(within time.Duration) {
+	_ = r.control.SetWriteDeadline(time.Now().Add(within))
+}
 
 // cut implements wire: the server finds that out by itself.
 func (responseWire) cut() {}

@@ -130,6 +130,33 @@ func overHTTP2(t *testing.T, h http.Handler) (ask func() *http.Response) {
 	}
 }
 
+// timed is an answer that knows its deadline.
+type timed struct {
+	*httptest.ResponseRecorder
+	deadline time.Time
+}
+
+func (w *timed) SetWriteDeadline(at time.Time) error {
+	w.deadline = at
+	return nil
+}
+
+// TestTheEndOfAnAnswerHasADeadline: between two messages there is none, and the
+// server would wait for ever for a client that does not take the last bytes.
+func TestTheEndOfAnAnswerHasADeadline(t *testing.T) {
+	l := DefaultLimits()
+	w := &timed{ResponseRecorder: httptest.NewRecorder()}
+	s := &eventStream{wire: newResponseWire(w), limits: &l, cancel: func() {}}
+	s.open()
+	if !w.deadline.IsZero() {
+		t.Errorf("between two messages the deadline is %s", w.deadline)
+	}
+	s.close()
+	if w.deadline.IsZero() {
+		t.Error("the end has no deadline")
+	}
+}
+
 // deaf is a connection that takes nothing.
 type deaf struct {
 	net.Conn
