@@ -56,6 +56,12 @@ func start(t *testing.T, h http.Handler, l Limits) string {
 	if err != nil {
 		t.Fatal(err)
 	}
+	startOn(t, ln, h, l)
+	return ln.Addr().String()
+}
+
+func startOn(t *testing.T, ln net.Listener, h http.Handler, l Limits) {
+	t.Helper()
 	srv := Server(h, l, slog.New(slog.DiscardHandler))
 	done := make(chan error, 1)
 	go func() { done <- srv.Serve(ln) }()
@@ -65,7 +71,6 @@ func start(t *testing.T, h http.Handler, l Limits) string {
 			t.Error(err)
 		}
 	})
-	return ln.Addr().String()
 }
 
 func dial(t *testing.T, addr string) net.Conn {

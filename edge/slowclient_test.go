@@ -2,7 +2,9 @@ package edge
 
 import (
 	"fmt"
+	"net"
 	"net/http"
+	"sync"
 	"testing"
 	"time"
 
@@ -80,6 +82,55 @@ func TestWhoTakesNothingIsToldOf(t *testing.T) {
 				t.Errorf("the socket ended by %s", got)
 			}
 		})
+	}
+}
+
+// holding is a listener whose connections take a large message only when they
+// are being closed, and then say that they have taken it.
+type holding struct{ net.Listener }
+
+func (l holding) Accept() (net.Conn, error) {
+	c, err := l.Listener.Accept()
+	return &held{Conn: c, closing: make(chan struct{})}, err
+}
+
+type held struct {
+	net.Conn
+	once    sync.Once
+	closing chan struct{}
+}
+
+func (h *held) Write(b []byte) (int, error) {
+	if len(b) > 1<<19 {
+		<-h.closing
+		return len(b), nil
+	}
+	return h.Conn.Write(b)
+}
+
+func (h *held) Close() error {
+	h.once.Do(func() { close(h.closing) })
+	return h.Conn.Close()
+}
+
+// TestAMessageTakenAsItsTimeEnds: a connection closes itself when the time for a
+// message is over, even if that ends in the same moment. It is the client that
+// was slow all the same.
+func TestAMessageTakenAsItsTimeEnds(t *testing.T) {
+	s, e, told := newEndingEdge(t, func(c *Config) { c.Limits.StreamWrite = 300 * time.Millisecond })
+	s.blank = 1 << 20
+	ln, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	startOn(t, holding{ln}, e.handler, DefaultLimits())
+	opened(t, ln.Addr().String(), "").send(`{"id":"1","type":"subscribe","payload":{"query":"subscription{ticks}"}}`)
+	s.events <- 1
+	if got := next(t, told.requests); got != "subscription SLOW_CONSUMER" {
+		t.Errorf("told %s", got)
+	}
+	if got := next(t, told.sockets); got != EndedSlow {
+		t.Errorf("the socket ended by %s", got)
 	}
 }
 

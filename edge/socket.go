@@ -249,10 +249,12 @@ func (s *socket) close(code websocket.StatusCode, reason string) {
 func (s *socket) ping() {
 	ctx, cancel := context.WithTimeout(s.ctx, s.handler.limits.StreamWrite)
 	defer cancel()
-	if s.conn.Ping(ctx) != nil {
-		if s.late(ctx) {
-			s.close(websocket.StatusTryAgainLater, "Slow consumer: a ping was not answered in time")
-		}
+	err := s.conn.Ping(ctx)
+	if s.late(ctx) {
+		s.close(websocket.StatusTryAgainLater, "Slow consumer: a ping was not answered in time")
+		return
+	}
+	if err != nil {
 		s.cancel()
 		return
 	}
@@ -294,13 +296,15 @@ func (s *socket) send(kind, id string, payload []byte) {
 	}
 	ctx, cancel := context.WithTimeout(s.ctx, s.handler.limits.StreamWrite)
 	defer cancel()
-	if s.conn.Write(ctx, websocket.MessageText, append(message, '}')) != nil {
-		s.late(ctx)
+	err := s.conn.Write(ctx, websocket.MessageText, append(message, '}'))
+	if s.late(ctx) || err != nil {
 		s.cancel()
 	}
 }
 
 // late notes that the client was not in time, where that is how ctx has ended.
+// The connection closes itself then, whether or not what was written or awaited
+// came to an end in the same moment.
 func (s *socket) late(ctx context.Context) bool {
 	if !errors.Is(ctx.Err(), context.DeadlineExceeded) {
 		return false

@@ -3,6 +3,7 @@ package edge
 import (
 	"context"
 	"fmt"
+	"strings"
 	"sync"
 	"testing"
 
@@ -63,7 +64,7 @@ func (s *ticking) Exec(ctx context.Context) graphql.ResponseHandler {
 				return nil
 			}
 			s.note(ctx)
-			return &graphql.Response{Data: fmt.Appendf(nil, `{"ticks":%*d}`, s.blank, n)}
+			return &graphql.Response{Data: fmt.Appendf(nil, `{"ticks":%s%d}`, strings.Repeat(" ", s.blank), n)}
 		case <-source:
 			return nil
 		}
