@@ -105,7 +105,7 @@ SCENARIOS_ON_CLUSTER = WhoSeesWhat|PagingBothWaysInBothOrders|Cursors|AWalkToNew
 
 .PHONY: cluster-tests
 cluster-tests: ## run the store's tests, and scenarios, on a real Cassandra (needs Java 17 and Maven, or CASSANDRA_HOSTS)
-	go test -count 1 -p 1 -timeout 20m $(TESTFLAGS) ./cassandra/...
+	go test -count 1 -p 2 -timeout 20m $(TESTFLAGS) ./cassandra/...
 	go test -count 1 -timeout 10m $(TESTFLAGS) -run '^Test($(SCENARIOS_ON_CLUSTER))$$' ./scenario -args -on cassandra
 
 .PHONY: simulate
