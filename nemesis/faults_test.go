@@ -318,6 +318,8 @@ func (c *encounter) recover(t *testing.T, p *proxy, d *door) {
 		if p.disarm() != 1 {
 			c.errorf("no statement met the fault")
 		}
+		// Who closes its connections takes back what has not arrived.
+		until(t, runWithin, "what comes late", p.arrived)
 	}
 	lane := d.journal.Lane()
 	d.close(t)

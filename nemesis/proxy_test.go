@@ -55,6 +55,7 @@ type proxy struct {
 	kind    fault
 	decided bool // since the fault was armed
 	fired   int
+	late    int  // requests that are on their way, late
 	slow    bool // a statement that met no fault took too long
 }
 
@@ -102,6 +103,13 @@ func (p *proxy) wasSlow() bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return p.slow
+}
+
+// arrived tells whether nothing is on its way any more that comes late.
+func (p *proxy) arrived() bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.late == 0
 }
 
 // disarm ends what is armed, and tells how often it has happened.
@@ -161,6 +169,9 @@ func (p *proxy) meets(statement string) fault {
 	}
 	p.fired++
 	f := p.kind
+	if f == lateRequest {
+		p.late++
+	}
 	switch f {
 	case loseAll, cutAll, refuseAll:
 	case stall:
@@ -271,6 +282,9 @@ func (l *link) requests() {
 			l.p.tasks.Go(func() {
 				l.p.pause(lateBy)
 				l.write(l.node, f)
+				l.p.mu.Lock()
+				defer l.p.mu.Unlock()
+				l.p.late--
 			})
 			continue
 		}
