@@ -32,42 +32,45 @@ type operation struct {
 	of    *subject
 	steps []step
 	do    func(ctx context.Context, s *library.Service, id string, key *string) error
-	// version is that of the item once it has happened; 0: the item is gone.
-	version int
+	// creates tells that nothing shows before.
+	creates bool
+	// changes makes of what the subject's make leaves what shows once it has
+	// happened; nil: that very thing.
+	changes func(s *seen)
 }
 
 func ownerViewer() *library.Viewer { return &library.Viewer{User: owner} }
 
 var operations = []operation{
-	{"create", &items, []step{stepRead, stepLane, stepDecide, stepSnapshot, stepEnforce}, create, 1},
-	{"update", &items, []step{stepRead, stepLane, stepDecide, stepSnapshot, stepEnforce, stepSettle},
-		func(ctx context.Context, s *library.Service, id string, key *string) error {
+	{name: "create", of: &items, steps: []step{stepRead, stepLane, stepDecide, stepSnapshot, stepEnforce}, do: create, creates: true},
+	{name: "update", of: &items, steps: []step{stepRead, stepLane, stepDecide, stepSnapshot, stepEnforce, stepSettle},
+		do: func(ctx context.Context, s *library.Service, id string, key *string) error {
 			title := "after"
 			_, err := s.UpdateContent(ctx, ownerViewer(), library.UpdateContent{ID: id, Title: library.Some(&title), IdempotencyKey: key})
 			return err
-		}, 2},
-	{"withdraw", &items, []step{stepLane, stepDecide, stepEnforce, stepSettle},
-		func(ctx context.Context, s *library.Service, id string, key *string) error {
+		}, changes: func(s *seen) { s.Version, s.Title = 2, "after" }},
+	{name: "withdraw", of: &items, steps: []step{stepLane, stepDecide, stepEnforce, stepSettle},
+		do: func(ctx context.Context, s *library.Service, id string, key *string) error {
 			private := library.Private
 			_, err := s.UpdateContent(ctx, ownerViewer(), library.UpdateContent{ID: id, Visibility: library.Some(&private), IdempotencyKey: key})
 			return err
-		}, 2},
-	{"share", &items, []step{stepRead, stepLane, stepDecide, stepSnapshot, stepEnforce},
-		func(ctx context.Context, s *library.Service, id string, key *string) error {
+		}, changes: func(s *seen) { s.Version, s.Width = 2, library.Private }},
+	{name: "share", of: &items, steps: []step{stepRead, stepLane, stepDecide, stepSnapshot, stepEnforce},
+		do: func(ctx context.Context, s *library.Service, id string, key *string) error {
 			_, err := s.ShareContent(ctx, ownerViewer(), library.ShareContent{Content: id, Principals: []string{string(second)}, Role: library.Viewing, IdempotencyKey: key})
 			return err
-		}, 1},
-	{"remove", &items, []step{stepLane, stepDecide, stepEnforce, stepSettle},
-		func(ctx context.Context, s *library.Service, id string, key *string) error {
+		}, changes: func(s *seen) { s.Members = []string{string(first), string(owner), string(second)} }},
+	{name: "remove", of: &items, steps: []step{stepLane, stepDecide, stepEnforce, stepSettle},
+		do: func(ctx context.Context, s *library.Service, id string, key *string) error {
 			_, err := s.SetContentMembers(ctx, ownerViewer(), library.SetContentMembers{Content: id,
 				Members: []library.ContentMemberChange{{Principal: string(first)}}, IdempotencyKey: key})
 			return err
-		}, 1},
-	{"delete", &items, []step{stepRead, stepLane, stepDecide, stepSnapshot, stepEnforce, stepSettle},
-		func(ctx context.Context, s *library.Service, id string, key *string) error {
+		}, changes: func(s *seen) { s.Members = []string{string(owner)} }},
+	{name: "delete", of: &items, steps: []step{stepRead, stepLane, stepDecide, stepSnapshot, stepEnforce, stepSettle},
+		do: func(ctx context.Context, s *library.Service, id string, key *string) error {
 			_, err := s.DeleteContent(ctx, ownerViewer(), library.DeleteContent{ID: id, IdempotencyKey: key})
 			return err
-		}, 0},
+		}, changes: func(s *seen) { *s = seen{} }},
 }
 
 func create(ctx context.Context, s *library.Service, id string, key *string) error {
@@ -121,28 +124,11 @@ func (s seen) equal(other seen) bool { return fmt.Sprint(s) == fmt.Sprint(other)
 // wanted is what shows of a subject before and after an operation.
 func wanted(op operation) (before, after seen) {
 	before, after = op.of.before, op.of.before
-	after.Version = op.version
-	switch op.name {
-	case "create":
+	if op.creates {
 		before = seen{}
-	case "create a group":
-		before, after.Members = seen{}, []string{string(owner)}
-	case "add a member":
-		after.Members = []string{string(first), string(owner), string(second)}
-	case "take a member out":
-		after.Members = []string{string(owner)}
-	case "hide":
-		after.Width = library.Private
-	case "update":
-		after.Title = "after"
-	case "withdraw":
-		after.Width = library.Private
-	case "share":
-		after.Members = []string{string(first), string(owner), string(second)}
-	case "remove":
-		after.Members = []string{string(owner)}
-	case "delete":
-		after = seen{}
+	}
+	if op.changes != nil {
+		op.changes(&after)
 	}
 	return before, after
 }
@@ -244,7 +230,7 @@ func (c *encounter) errorf(format string, args ...any) {
 func (c *encounter) play(t *testing.T) {
 	c.wrong = nil
 	before, after := wanted(c.op)
-	if before.Version > 0 {
+	if !c.op.creates {
 		if err := c.op.of.make(t.Context(), c.r.whole.service, c.id, nil); err != nil {
 			t.Fatal(err)
 		}

@@ -13,21 +13,21 @@ var groups = subject{"principal", "g:acme:", createGroup, (*room).lookAtGroup, s
 // groupOperations are mutations of groups, whose changes are decided in another
 // table and go to the groups of each member, and to the names that are found.
 var groupOperations = []operation{
-	{"create a group", &groups, []step{stepRead, stepLane, stepDecide, stepEnforce}, makeGroup, 1},
-	{"add a member", &groups, []step{stepRead, stepLane, stepDecide, stepEnforce},
-		func(ctx context.Context, s *library.Service, id string, key *string) error {
+	{name: "create a group", of: &groups, steps: []step{stepRead, stepLane, stepDecide, stepEnforce}, do: makeGroup, creates: true, changes: func(s *seen) { s.Members = []string{string(owner)} }},
+	{name: "add a member", of: &groups, steps: []step{stepRead, stepLane, stepDecide, stepEnforce},
+		do: func(ctx context.Context, s *library.Service, id string, key *string) error {
 			return setMember(ctx, s, id, second, library.GroupMember, key)
-		}, 1},
-	{"take a member out", &groups, []step{stepLane, stepDecide, stepEnforce, stepSettle},
-		func(ctx context.Context, s *library.Service, id string, key *string) error {
+		}, changes: func(s *seen) { s.Members = []string{string(first), string(owner), string(second)} }},
+	{name: "take a member out", of: &groups, steps: []step{stepLane, stepDecide, stepEnforce, stepSettle},
+		do: func(ctx context.Context, s *library.Service, id string, key *string) error {
 			return setMember(ctx, s, id, first, library.NotInGroup, key)
-		}, 1},
-	{"hide", &groups, []step{stepRead, stepLane, stepDecide, stepEnforce},
-		func(ctx context.Context, s *library.Service, id string, key *string) error {
+		}, changes: func(s *seen) { s.Members = []string{string(owner)} }},
+	{name: "hide", of: &groups, steps: []step{stepRead, stepLane, stepDecide, stepEnforce},
+		do: func(ctx context.Context, s *library.Service, id string, key *string) error {
 			private := library.Private
 			_, err := s.UpdateGroup(ctx, ownerViewer(), library.UpdateGroup{ID: id, Visibility: library.Some(&private), IdempotencyKey: key})
 			return err
-		}, 1},
+		}, changes: func(s *seen) { s.Width = library.Private }},
 }
 
 func makeGroup(ctx context.Context, s *library.Service, id string, key *string) error {
