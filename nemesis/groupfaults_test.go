@@ -8,7 +8,8 @@ import (
 	"carrel/library"
 )
 
-var groups = subject{"principal", "g:acme:", createGroup, (*room).lookAtGroup, seen{1, "before", library.Public, []string{string(first), string(owner)}}}
+var groups = subject{table: "principal", prefix: "g:acme:", make: createGroup, look: (*room).lookAtGroup,
+	before: seen{Version: 1, Title: "before", Width: library.Public, Members: []string{string(first), string(owner)}}}
 
 // groupOperations are mutations of groups, whose changes are decided in another
 // table and go to the groups of each member, and to the names that are found.

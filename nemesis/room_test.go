@@ -18,6 +18,9 @@ const (
 	second = library.PrincipalID("u:acme:second")
 )
 
+// nameSource is what stands in names that are made.
+const nameSource = "nemesis"
+
 // skewed is the runtime of a process whose clock is off.
 type skewed struct {
 	*library.RealRuntime
@@ -49,7 +52,7 @@ func openDoor(t *testing.T, o cassandra.Options, skew time.Duration, without lib
 	life, stop := context.WithCancel(context.WithoutCancel(t.Context()))
 	d.stop = stop
 	d.journal = journal.New(life, store, rt, nil, without)
-	names, err := naming.New(store, "nemesis", naming.DefaultBlockSize)
+	names, err := naming.New(store, nameSource, naming.DefaultBlockSize)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -131,12 +134,19 @@ func newRoom(t *testing.T) *room {
 	}
 	r.whole = openDoor(t, o, 0, library.WholeProtocol)
 	for _, p := range []library.PrincipalID{owner, first, second} {
-		in := library.CreateUser{Tenant: p.Tenant(), Name: p.Name(), DisplayName: p.Name(), Email: p.Name() + "@example.com", Visibility: library.Public}
-		if _, err := r.whole.service.CreateUser(t.Context(), &library.Viewer{User: p}, in); err != nil {
+		if err := makeUser(t.Context(), r.whole.service, string(p), nil); err != nil {
 			t.Fatal(err)
 		}
 	}
 	return r
+}
+
+// makeUser makes a user, by itself.
+func makeUser(ctx context.Context, s *library.Service, id string, key *string) error {
+	p := library.PrincipalID(id)
+	_, err := s.CreateUser(ctx, &library.Viewer{User: p}, library.CreateUser{Tenant: p.Tenant(), Name: p.Name(), DisplayName: "before",
+		Email: p.Name() + "@example.com", Visibility: library.Public, IdempotencyKey: key})
+	return err
 }
 
 func (r *room) options(host string) cassandra.Options {

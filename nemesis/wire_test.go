@@ -155,13 +155,16 @@ type step string
 
 // The steps, in the order in which a mutation makes them.
 const (
-	stepRead     step = "read"
-	stepLane     step = "lane"
-	stepDecide   step = "decide"
-	stepSnapshot step = "snapshot" // a reading after the decision
-	stepEnforce  step = "enforce"
-	stepSettle   step = "settle"
-	stepOther    step = ""
+	stepFirstBlock step = "first block" // of numbers for names
+	stepNextBlock  step = "next block"
+	stepFix        step = "fix" // the id of a creation
+	stepRead       step = "read"
+	stepLane       step = "lane"
+	stepDecide     step = "decide"
+	stepSnapshot   step = "snapshot" // a reading after the decision
+	stepEnforce    step = "enforce"
+	stepSettle     step = "settle"
+	stepOther      step = ""
 )
 
 // stepOf tells what a statement is for. A reading of an item may be of two steps.
@@ -178,6 +181,12 @@ func stepOf(table, statement string) step {
 	switch {
 	case begins("UPDATE " + table + " SET seq"):
 		return stepDecide
+	case begins("INSERT INTO id_block"):
+		return stepFirstBlock
+	case begins("UPDATE id_block"):
+		return stepNextBlock
+	case begins("INSERT INTO request"):
+		return stepFix
 	case begins("UPDATE "+table+" SET unsettled", "UPDATE "+table+" SET state", "DELETE FROM "+table+" WHERE", "DELETE item_kind"):
 		return stepSettle
 	case begins("INSERT INTO inflight"):

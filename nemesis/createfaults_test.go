@@ -1,0 +1,59 @@
+package nemesis
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"testing"
+
+	"carrel/library"
+	"carrel/naming"
+)
+
+// generated is an item that was given no name. Its id is not known before, so
+// each has a creator of its own, who has nothing else: by that it is found.
+var generated = subject{table: "content", prefix: "u:acme:", prepare: prepareCreator, look: (*room).lookAtOnly,
+	before: seen{Version: 1, Title: "before", Width: library.Public, Members: []string{string(first)}}}
+
+// namedOperations are creations whose name is made, of a block of numbers that
+// the process does not have yet. Their id is in the register of creations before
+// they are decided, and that alone lets a repetition find them.
+var namedOperations = []operation{
+	{name: "create without a name", of: &generated, steps: []step{stepFirstBlock, stepNextBlock, stepFix, stepLane, stepDecide}, do: createUnnamed, creates: true},
+}
+
+// prepareCreator makes the creator. The name source of the room has given out
+// numbers before: who wants some asks for the first ones, and then for the next.
+func prepareCreator(ctx context.Context, r *room, id string) error {
+	if err := makeUser(ctx, r.whole.service, id, nil); err != nil {
+		return err
+	}
+	_, err := r.whole.store.ReserveBlock(ctx, nameSource, naming.DefaultBlockSize)
+	return err
+}
+
+func createUnnamed(ctx context.Context, s *library.Service, id string, key *string) error {
+	viewing := library.Viewing
+	_, err := s.CreateContent(ctx, &library.Viewer{User: library.PrincipalID(id)}, library.CreateContent{Kind: library.Note, Title: "before",
+		Visibility: library.Public, Members: []library.ContentMemberChange{{Principal: string(first), Role: &viewing}}, IdempotencyKey: key})
+	return err
+}
+
+// lookAtOnly reads the one item of a creator, and who has a role on it beside.
+func (r *room) lookAtOnly(t *testing.T, id string) seen {
+	t.Helper()
+	creator := library.PrincipalID(id)
+	page, err := r.whole.service.Library(t.Context(), &library.Viewer{User: creator}, creator, library.LibraryQuery{Descending: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(page.Edges) == 0 {
+		return seen{}
+	}
+	s := r.look(t, string(page.Edges[0].Node.ID))
+	if n := len(page.Edges); n > 1 {
+		s.Title = fmt.Sprintf("one of %d items", n)
+	}
+	s.Members = slices.DeleteFunc(s.Members, func(p string) bool { return p == id })
+	return s
+}
