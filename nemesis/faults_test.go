@@ -87,7 +87,7 @@ func create(ctx context.Context, s *library.Service, id string, key *string) err
 // of what fails there it is certain that nothing happened.
 var (
 	conditional = []step{stepFirstBlock, stepNextBlock, stepFix, stepDecide}
-	undecided   = []step{stepFirstBlock, stepNextBlock, stepFix, stepRead, stepLane}
+	undecided   = []step{stepFirstBlock, stepNextBlock, stepFix, stepRead, stepDue, stepDay, stepLane}
 )
 
 // faultsAt are those that a statement of a step can meet.
@@ -109,6 +109,7 @@ type seen struct {
 	Title   string
 	Width   library.Visibility
 	Members []string
+	Expires bool
 }
 
 func (r *room) look(t *testing.T, name string) seen {
@@ -125,7 +126,7 @@ func (r *room) look(t *testing.T, name string) seen {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s := seen{Version: items[0].Version, Title: items[0].Title, Width: items[0].Visibility}
+	s := seen{Version: items[0].Version, Title: items[0].Title, Width: items[0].Visibility, Expires: items[0].ExpiresAt != nil}
 	for _, m := range members.Edges {
 		s.Members = append(s.Members, string(m.Node.PrincipalID()))
 	}
@@ -163,7 +164,7 @@ func TestEveryStepMeetsEveryFault(t *testing.T) {
 		places := make(chan struct{}, atOnce)
 		var wait sync.WaitGroup
 		defer wait.Wait()
-		for _, op := range slices.Concat(operations, namedOperations, groupOperations) {
+		for _, op := range slices.Concat(operations, namedOperations, expiryOperations, groupOperations) {
 			for _, s := range op.steps {
 				for _, f := range faultsAt(s) {
 					n := played.Add(1)
@@ -193,6 +194,7 @@ func TestEveryStepMeetsEveryFault(t *testing.T) {
 			}
 		}
 	})
+	r.expireAll(t)
 	report := r.audit(t)
 	if !report.Clean() {
 		t.Errorf("the audit found %+v", report)

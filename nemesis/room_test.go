@@ -2,6 +2,7 @@ package nemesis
 
 import (
 	"context"
+	"sync"
 	"testing"
 	"time"
 
@@ -123,6 +124,9 @@ type room struct {
 	host     string
 	keyspace string
 	whole    *door
+
+	mu       sync.Mutex
+	expiring []library.Due // what was seen to expire some day
 }
 
 func newRoom(t *testing.T) *room {

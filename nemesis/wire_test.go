@@ -159,6 +159,8 @@ const (
 	stepNextBlock  step = "next block"
 	stepFix        step = "fix" // the id of a creation
 	stepRead       step = "read"
+	stepDue        step = "due"     // the hint that an item expires
+	stepDay        step = "due day" // the one that some do on a day
 	stepLane       step = "lane"
 	stepDecide     step = "decide"
 	stepSnapshot   step = "snapshot" // a reading after the decision
@@ -187,6 +189,10 @@ func stepOf(table, statement string) step {
 		return stepNextBlock
 	case begins("INSERT INTO request"):
 		return stepFix
+	case begins("INSERT INTO due ("):
+		return stepDue
+	case begins("INSERT INTO due_day"):
+		return stepDay
 	case begins("UPDATE "+table+" SET unsettled", "UPDATE "+table+" SET state", "DELETE FROM "+table+" WHERE", "DELETE item_kind"):
 		return stepSettle
 	case begins("INSERT INTO inflight"):

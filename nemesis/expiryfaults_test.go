@@ -1,0 +1,128 @@
+package nemesis
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"testing"
+	"time"
+
+	"carrel/library"
+)
+
+// expiring is an item of which is looked at, too, whether it expires.
+var expiring = subject{table: "content", prefix: "c:acme:", make: create, look: (*room).lookAtExpiring, before: items.before}
+
+// expiryOperations are those that have an item expire: two hints are written
+// before it is decided. Nothing stands elsewhere, so nothing is put on the lane.
+var expiryOperations = []operation{
+	{name: "set an expiry", of: &expiring, steps: []step{stepRead, stepDue, stepDay, stepDecide}, do: setExpiry, changes: func(s *seen) { s.Expires = true }},
+}
+
+func setExpiry(ctx context.Context, s *library.Service, id string, key *string) error {
+	at := expiryOf(id)
+	_, err := s.UpdateContent(ctx, ownerViewer(), library.UpdateContent{ID: id, ExpiresAt: library.Some(&at), IdempotencyKey: key})
+	return err
+}
+
+// farAhead is when the items of these operations expire, each on a day of its
+// own: what another one has noted of a day would do for it. No run comes near.
+// By afterAll all of them have expired.
+var (
+	farAhead = time.Date(2100, time.January, 1, 12, 0, 0, 0, time.UTC)
+	afterAll = farAhead.AddDate(100, 0, 0)
+)
+
+// expiryOf is when an item expires.
+func expiryOf(id string) library.Instant {
+	var n, try int
+	if _, err := fmt.Sscanf(library.ContentID(id).Name(), "fault-%d-%d", &n, &try); err != nil {
+		panic(err)
+	}
+	return library.InstantOf(farAhead.AddDate(0, 0, n+1000*try))
+}
+
+// lookAtExpiring is look, and has what expires be there no more in the end.
+func (r *room) lookAtExpiring(t *testing.T, id string) seen {
+	t.Helper()
+	s := r.look(t, id)
+	if s.Expires {
+		r.mu.Lock()
+		defer r.mu.Unlock()
+		due := library.Due{At: expiryOf(id), Content: library.ContentID(id)}
+		if !slices.Contains(r.expiring, due) {
+			r.expiring = append(r.expiring, due)
+		}
+	}
+	return s
+}
+
+// expireAll has the time come of everything that expires, for one process: what
+// its hint does not lead to is there still.
+func (r *room) expireAll(t *testing.T) {
+	t.Helper()
+	for _, id := range r.unhinted(t) {
+		t.Errorf("no hint tells that %s expires", id)
+	}
+	d := openDoor(t, r.options(r.host), time.Until(afterAll), library.WholeProtocol)
+	until(t, runWithin, "the end of all that expires", func() bool {
+		if err := d.journal.ExpireDue(t.Context(), d.service); err != nil {
+			t.Fatal(err)
+		}
+		left, err := d.store.DueUntil(t.Context(), library.InstantOf(afterAll), 1)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return len(left) == 0
+	})
+	d.idle(t)
+	lane := d.journal.Lane()
+	d.close(t)
+	r.whole.takeOver(t, lane)
+	for _, due := range r.expiring {
+		if got := r.look(t, string(due.Content)); !got.equal(seen{}) {
+			t.Errorf("%s expires at %s, and is there after it: %v", due.Content, due.At, got)
+		}
+	}
+}
+
+// mostDue is above the number of items that expire here.
+const mostDue = 10_000
+
+// unhinted are the items that expire and have no hint of it.
+func (r *room) unhinted(t *testing.T) (ids []library.ContentID) {
+	t.Helper()
+	hints, err := r.whole.store.DueUntil(t.Context(), library.InstantOf(afterAll), mostDue)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, due := range r.expiring {
+		if !slices.Contains(hints, due) {
+			ids = append(ids, due.Content)
+		}
+	}
+	return ids
+}
+
+// TestAMissingHintIsFound: an item that expires and whose hint was taken away is
+// told, and is there when its time has come.
+func TestAMissingHintIsFound(t *testing.T) {
+	r := newRoom(t)
+	defer r.whole.close(t)
+	id := expiring.prefix + "fault-0-0"
+	for _, do := range []func(context.Context, *library.Service, string, *string) error{create, setExpiry} {
+		if err := do(t.Context(), r.whole.service, id, nil); err != nil {
+			t.Fatal(err)
+		}
+	}
+	r.lookAtExpiring(t, id)
+	if got := r.unhinted(t); len(got) != 0 {
+		t.Errorf("no hint tells of %v before it is taken away", got)
+	}
+	if err := r.whole.store.DropDue(t.Context(), library.Due{At: expiryOf(id), Content: library.ContentID(id)}); err != nil {
+		t.Fatal(err)
+	}
+	if got := r.unhinted(t); len(got) != 1 {
+		t.Errorf("without its hint it is not found: %v", got)
+	}
+}
