@@ -103,7 +103,7 @@ func faultsAt(s step) []fault {
 	return all
 }
 
-// seen is what shows of an item, or of a group, whose version is 1.
+// seen is what shows of an item, or of a group or a user, whose version is 1.
 type seen struct {
 	Version int
 	Title   string
@@ -164,7 +164,7 @@ func TestEveryStepMeetsEveryFault(t *testing.T) {
 		places := make(chan struct{}, atOnce)
 		var wait sync.WaitGroup
 		defer wait.Wait()
-		for _, op := range slices.Concat(operations, namedOperations, expiryOperations, groupOperations) {
+		for _, op := range slices.Concat(operations, namedOperations, expiryOperations, groupOperations, userOperations) {
 			for _, s := range op.steps {
 				for _, f := range faultsAt(s) {
 					n := played.Add(1)

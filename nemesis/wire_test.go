@@ -164,6 +164,7 @@ const (
 	stepLane       step = "lane"
 	stepDecide     step = "decide"
 	stepSnapshot   step = "snapshot" // a reading after the decision
+	stepMark       step = "mark"     // a new library as complete
 	stepEnforce    step = "enforce"
 	stepSettle     step = "settle"
 	stepOther      step = ""
@@ -201,6 +202,8 @@ func stepOf(table, statement string) step {
 		"INSERT INTO content_by_principal", "DELETE FROM content_by_principal",
 		"INSERT INTO groups_by_member", "DELETE FROM groups_by_member", "INSERT INTO principal_names", "DELETE FROM principal_names"):
 		return stepEnforce
+	case begins("UPDATE library_by_principal"):
+		return stepMark
 	case begins("SELECT") && strings.Contains(s, " FROM "+table+" WHERE"):
 		return stepRead
 	}
