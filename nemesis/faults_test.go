@@ -13,7 +13,7 @@ import (
 )
 
 // atOnce is how many faults are played at a time: nearly all of their time they wait.
-const atOnce = 12
+const atOnce = 18
 
 // subject is what mutations change.
 type subject struct {
@@ -40,6 +40,11 @@ type operation struct {
 	// changes makes of what the subject's make leaves what shows once it has
 	// happened; nil: that very thing.
 	changes func(s *seen)
+	// ends is how its own process ends at the decision, where another one finishes
+	// it and meets the faults; empty: its own process meets them.
+	ends fault
+	// wakes tells that its own process writes its list once more after that.
+	wakes bool
 }
 
 func ownerViewer() *library.Viewer { return &library.Viewer{User: owner} }
@@ -91,13 +96,14 @@ var (
 )
 
 // faultsAt are those that a statement of a step can meet.
-func faultsAt(s step) []fault {
+func (op *operation) faultsAt(s step) []fault {
 	all := []fault{loseRequest, loseResponse, lateRequest, lateResponse, cutBefore, cutAfter, stall, dieBefore, dieAfter}
 	if slices.Contains(conditional, s) {
 		all = append(all, answerTimeout, answerFew, answerRefused)
 	}
-	if s == stepDecide {
-		// Nobody asks after the others: what was not heard once is not relied on.
+	if s == stepDecide && op.ends == "" {
+		// Nobody sends the others again: what was not heard is not relied on, and
+		// whether a fence stands is read.
 		all = append(all, loseAll)
 	}
 	return all
@@ -164,9 +170,9 @@ func TestEveryStepMeetsEveryFault(t *testing.T) {
 		places := make(chan struct{}, atOnce)
 		var wait sync.WaitGroup
 		defer wait.Wait()
-		for _, op := range slices.Concat(operations, namedOperations, expiryOperations, groupOperations, userOperations) {
+		for _, op := range slices.Concat(operations, namedOperations, expiryOperations, groupOperations, userOperations, takeOvers) {
 			for _, s := range op.steps {
-				for _, f := range faultsAt(s) {
+				for _, f := range op.faultsAt(s) {
 					n := played.Add(1)
 					places <- struct{}{}
 					wait.Go(func() {
@@ -244,27 +250,43 @@ func (c *encounter) errorf(format string, args ...any) {
 }
 
 func (c *encounter) play(t *testing.T) {
+	if c.op.ends != "" {
+		c.playTakeOver(t)
+		return
+	}
 	c.wrong = nil
 	before, after := wanted(c.op)
 	c.prepare(t)
-	p := newProxy(t, c.r.host)
-	o := c.r.options(p.address)
-	o.Timeout, o.ConnectTimeout = driverTimeout, 2*driverTimeout
-	d := openDoor(t, o, c.skew, c.without)
+	p, d := c.door(t, c.skew, c.without)
 	key := c.id
 	p.arm(c.op.of.table, c.step, c.fault)
 	err := c.op.do(t.Context(), d.service, c.id, &key)
 	c.recover(t, p, d)
 	got := c.op.of.look(c.r, t, c.id)
 	c.judge(err, got, before, after)
-	// The same key: the first outcome, or the change now, in any case once.
-	if err := c.op.do(t.Context(), c.r.whole.service, c.id, &key); err != nil {
+	c.repeat(t, &key, after)
+	c.slow = p.wasSlow()
+}
+
+// door opens a process behind a proxy.
+func (c *encounter) door(t *testing.T, skew time.Duration, without library.Ablation) (*proxy, *door) {
+	t.Helper()
+	p := newProxy(t, c.r.host)
+	o := c.r.options(p.address)
+	o.Timeout, o.ConnectTimeout = driverTimeout, 2*driverTimeout
+	return p, openDoor(t, o, skew, without)
+}
+
+// repeat makes the operation again, with the same key: that gives the first
+// outcome, or the change now, in any case once.
+func (c *encounter) repeat(t *testing.T, key *string, after seen) {
+	t.Helper()
+	if err := c.op.do(t.Context(), c.r.whole.service, c.id, key); err != nil {
 		c.errorf("the repetition: %v", err)
 	}
 	if got := c.op.of.look(c.r, t, c.id); !got.equal(after) {
 		c.errorf("after the repetition there is %v instead of %v", got, after)
 	}
-	c.slow = p.wasSlow()
 }
 
 // prepare makes what the operation is played on.
@@ -326,7 +348,7 @@ func (c *encounter) recover(t *testing.T, p *proxy, d *door) {
 		d.idle(t)
 	case dieBefore, dieAfter:
 		// Settling comes after the answer.
-		until(t, runWithin, "the fault", func() bool { p.mu.Lock(); defer p.mu.Unlock(); return p.dead })
+		until(t, runWithin, "the fault", p.hasDied)
 	default:
 		d.idle(t)
 		if p.disarm() != 1 {

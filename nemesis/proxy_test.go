@@ -27,6 +27,7 @@ const (
 	refuseAll     fault = "too few nodes, each time"
 	dieBefore     fault = "the process ends before the request is sent"
 	dieAfter      fault = "the process ends before the response is read"
+	dieSending    fault = "the process ends, and its request comes when others have finished"
 )
 
 // Times of the proxy. What is late comes after the driver has given up.
@@ -44,6 +45,8 @@ type proxy struct {
 	listener net.Listener
 	done     chan struct{}
 	tasks    sync.WaitGroup
+	letGo    chan struct{} // closed when the request that was held back may go
+	answered chan struct{} // closed when the node has answered it
 
 	mu      sync.Mutex
 	texts   map[string]string // of prepared statements
@@ -69,6 +72,7 @@ func newProxy(t *testing.T, host string) *proxy {
 	p := &proxy{
 		address: l.Addr().String(), node: net.JoinHostPort(host, "9042"), listener: l, done: make(chan struct{}),
 		texts: map[string]string{}, conns: map[net.Conn]bool{}, gate: make(chan struct{}),
+		letGo: make(chan struct{}), answered: make(chan struct{}),
 	}
 	close(p.gate)
 	p.tasks.Go(p.accept)
@@ -121,13 +125,50 @@ func (p *proxy) disarm() int {
 }
 
 // die cuts all connections for good: to the node the process is gone.
-func (p *proxy) die() {
+func (p *proxy) die() { p.dieBut(nil) }
+
+// dieBut is die, but for one connection, on which something is on its way.
+func (p *proxy) dieBut(kept net.Conn) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.dead = true
 	_ = p.listener.Close()
 	for c := range p.conns {
-		_ = c.Close()
+		if c != kept {
+			_ = c.Close()
+		}
+	}
+}
+
+// hasDied tells whether the process is gone to the node.
+func (p *proxy) hasDied() bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.dead
+}
+
+// deliver lets the request go that was held back, and returns when the node has
+// answered it.
+func (p *proxy) deliver(t *testing.T) {
+	t.Helper()
+	close(p.letGo)
+	until(t, runWithin, "the answer to what was held back", func() bool {
+		select {
+		case <-p.answered:
+			return true
+		default:
+			return false
+		}
+	})
+}
+
+// wait returns when something has happened; false: the test has ended before.
+func (p *proxy) wait(happened chan struct{}) bool {
+	select {
+	case <-happened:
+		return true
+	case <-p.done:
+		return false
 	}
 }
 
@@ -207,10 +248,7 @@ func (p *proxy) awaitGate() {
 	p.mu.Lock()
 	gate := p.gate
 	p.mu.Unlock()
-	select {
-	case <-gate:
-	case <-p.done:
-	}
+	p.wait(gate)
 }
 
 func (p *proxy) textOf(id string) string {
@@ -246,7 +284,8 @@ func (l *link) write(to net.Conn, f frame) {
 	l.writing.Lock()
 	defer l.writing.Unlock()
 	if _, err := to.Write(f); err != nil {
-		l.cut()
+		// Whoever reads from it ends, and cuts the other one when nothing is held back.
+		_ = to.Close()
 	}
 }
 
@@ -278,6 +317,14 @@ func (l *link) requests() {
 		l.mu.Lock()
 		l.streams[f.stream()] = s
 		l.mu.Unlock()
+		if s.meets == dieSending {
+			l.p.dieBut(l.node)
+			if l.p.wait(l.p.letGo) {
+				l.write(l.node, f)
+				l.p.wait(l.p.answered)
+			}
+			return
+		}
 		if s.meets == lateRequest {
 			l.p.tasks.Go(func() {
 				l.p.pause(lateBy)
@@ -330,6 +377,9 @@ func (l *link) responses() {
 			return
 		case dieAfter:
 			l.p.die()
+			return
+		case dieSending:
+			close(l.p.answered)
 			return
 		}
 		l.write(l.driver, f)

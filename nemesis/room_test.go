@@ -102,20 +102,30 @@ func (d *door) idle(t *testing.T) {
 	until(t, runWithin, "the end of all changes under way", func() bool { return d.journal.Stats().Entries == 0 })
 }
 
-// takeOver finishes what a dead process has left.
-func (d *door) takeOver(t *testing.T, dead library.LaneID) {
+// lane is the list of a process, nil where none stands.
+func (d *door) lane(t *testing.T, of library.LaneID) *library.Lane {
 	t.Helper()
 	lanes, err := d.store.Lanes(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, l := range lanes {
-		if l.ID != dead {
-			continue
+	for i := range lanes {
+		if lanes[i].ID == of {
+			return &lanes[i]
 		}
-		if err := d.journal.TakeOver(t.Context(), d.service, l); err != nil {
-			t.Fatal(err)
-		}
+	}
+	return nil
+}
+
+// takeOver finishes what a dead process has left.
+func (d *door) takeOver(t *testing.T, dead library.LaneID) {
+	t.Helper()
+	l := d.lane(t, dead)
+	if l == nil {
+		return
+	}
+	if err := d.journal.TakeOver(t.Context(), d.service, *l); err != nil {
+		t.Fatal(err)
 	}
 }
 

@@ -167,6 +167,7 @@ const (
 	stepMark       step = "mark"     // a new library as complete
 	stepEnforce    step = "enforce"
 	stepSettle     step = "settle"
+	stepDrop       step = "drop" // a lane
 	stepOther      step = ""
 )
 
@@ -198,6 +199,8 @@ func stepOf(table, statement string) step {
 		return stepSettle
 	case begins("INSERT INTO inflight"):
 		return stepLane
+	case begins("DELETE FROM inflight"):
+		return stepDrop
 	case begins("INSERT INTO library_by_principal", "DELETE FROM library_by_principal",
 		"INSERT INTO content_by_principal", "DELETE FROM content_by_principal",
 		"INSERT INTO groups_by_member", "DELETE FROM groups_by_member", "INSERT INTO principal_names", "DELETE FROM principal_names"):

@@ -1,0 +1,161 @@
+package nemesis
+
+import (
+	"fmt"
+	"slices"
+	"testing"
+
+	"carrel/library"
+)
+
+// takeOvers are mutations whose process ends as it decides them, and which
+// another one finishes that meets the faults. Where the deciding request is still
+// on its way it must be fenced: it arrives when the other one has finished.
+var takeOvers = []operation{
+	takenOver("create", dieSending, stepDecide, stepDrop),
+	takenOver("update", dieSending, stepRead, stepDecide, stepSnapshot, stepEnforce, stepDrop),
+	takenOver("update", dieAfter, stepRead, stepEnforce, stepSettle, stepDrop),
+	takenOver("delete", dieAfter, stepEnforce, stepSettle, stepDrop),
+	takenOver("create a user", dieSending, stepDecide, stepDrop),
+	takenOver("hide a user", dieSending, stepRead, stepDecide, stepSnapshot, stepEnforce, stepDrop),
+	takenOver("take a member out", dieAfter, stepEnforce, stepSettle, stepDrop),
+	wokenUp(takenOver("update", dieSending, stepDrop)),
+}
+
+// takenOver is an operation that its own process does not finish.
+func takenOver(name string, ends fault, steps ...step) operation {
+	all := slices.Concat(operations, groupOperations, userOperations)
+	op := all[slices.IndexFunc(all, func(op operation) bool { return op.name == name })]
+	op.name, op.ends, op.steps = "take over: "+op.name+", "+string(ends), ends, steps
+	return op
+}
+
+// wokenUp is an operation taken over whose process only slept: it writes its list
+// once more before that is dropped, as whoever takes over has read it.
+func wokenUp(op operation) operation {
+	op.name, op.wakes = op.name+", and wakes up", true
+	return op
+}
+
+// playTakeOver has the operation taken over: at once by a process that meets the
+// fault, and by a whole one where that one ends too.
+func (c *encounter) playTakeOver(t *testing.T) {
+	c.wrong = nil
+	before, after := wanted(c.op)
+	c.prepare(t)
+	key := c.id
+	dead, lane := c.leave(t, &key)
+	c.slow = dead.wasSlow()
+	l := c.r.whole.lane(t, lane)
+	if l == nil {
+		c.errorf("nothing is on the list of the process that ended")
+		return
+	}
+	if c.op.wakes {
+		newer := *l
+		newer.Stamp++
+		if err := c.r.whole.store.PutLane(t.Context(), newer); err != nil {
+			t.Fatal(err)
+		}
+	}
+	// The clocks of the two differ by twice as much as those of others.
+	p, d := c.door(t, -c.skew, c.without)
+	p.arm(c.op.of.table, c.step, c.fault)
+	c.takeOver(t, p, d, *l)
+	c.finishLanes(t, lane, d)
+	d.close(t)
+	want := after
+	if c.op.ends == dieSending {
+		dead.deliver(t)
+		want = before
+	}
+	if got := c.op.of.look(c.r, t, c.id); !got.equal(want) {
+		c.errorf("there is %v instead of %v after the take-over", got, want)
+	}
+	c.repeat(t, &key, after)
+	c.slow = c.slow || p.wasSlow()
+}
+
+// leave has a process end at the decision, and gives what stood between it and
+// the node, and its lane.
+func (c *encounter) leave(t *testing.T, key *string) (*proxy, library.LaneID) {
+	t.Helper()
+	p, d := c.door(t, c.skew, library.WholeProtocol)
+	p.arm(c.op.of.table, stepDecide, c.op.ends)
+	err := c.op.do(t.Context(), d.service, c.id, key)
+	if library.ReasonOf(err) != library.ReasonOutcomeUnknown {
+		c.errorf("the process ended as it decided, and the answer is %v", err)
+	}
+	d.close(t)
+	return p, d.journal.Lane()
+}
+
+// takeOver has the process meet the fault. Where it lives on it tries again, as
+// it would in the background, until it has finished.
+func (c *encounter) takeOver(t *testing.T, p *proxy, d *door, l library.Lane) {
+	t.Helper()
+	var err error
+	done := func() bool {
+		if err = d.journal.TakeOver(t.Context(), d.service, l); err != nil && library.CodeOf(err) != library.Unavailable {
+			c.errorf("the take-over: %v", err)
+		}
+		return err == nil
+	}
+	switch c.fault {
+	case "":
+		until(t, runWithin, "the take-over", done)
+	case dieBefore, dieAfter:
+		if done() {
+			c.errorf("the take-over succeeded in a process that ended")
+		}
+		if !p.hasDied() {
+			c.errorf("no statement met the fault")
+		}
+	default:
+		until(t, runWithin, "the take-over", done)
+		if p.disarm() != 1 {
+			c.errorf("no statement met the fault")
+		}
+		until(t, runWithin, "what comes late", p.arrived)
+	}
+}
+
+// finishLanes looks at what the take-over has left of the lane, and has the rest
+// finished by a process that no fault meets.
+func (c *encounter) finishLanes(t *testing.T, lane library.LaneID, d *door) {
+	t.Helper()
+	left := c.r.whole.lane(t, lane)
+	died := c.fault == dieBefore || c.fault == dieAfter
+	switch {
+	case c.op.wakes && left == nil:
+		c.errorf("the list that its owner wrote since is gone")
+	case !c.op.wakes && left != nil && !died:
+		c.errorf("the list stands after it was taken over")
+	}
+	c.r.whole.takeOver(t, lane)
+	c.r.whole.takeOver(t, d.journal.Lane())
+	if c.r.whole.lane(t, lane) != nil {
+		c.errorf("the list stands after everything was finished")
+	}
+}
+
+// TestATakeOverWithoutARuleIsFound: one that does not fence lets a late decision
+// through, which nobody finishes; and one that drops more than it has read drops
+// what its owner has under way.
+func TestATakeOverWithoutARuleIsFound(t *testing.T) {
+	r := newRoom(t)
+	defer r.whole.close(t)
+	for n, c := range []encounter{
+		{op: takenOver("create", dieSending), without: library.NoFence},
+		{op: takenOver("update", dieSending), without: library.NoFence},
+		{op: wokenUp(takenOver("update", dieSending)), without: library.LaneDroppedNewer},
+		{op: takenOver("create", dieSending)},
+		{op: wokenUp(takenOver("update", dieSending))},
+	} {
+		c.r, c.id = r, fmt.Sprintf("%smissing-%d", c.op.of.prefix, n)
+		c.playTakeOver(t)
+		if found := len(c.wrong) > 0; found != (c.without != library.WholeProtocol) {
+			t.Errorf("%s, with this rule off: %s: what is found is %q", c.op.name, c.without, c.wrong)
+		}
+	}
+}
