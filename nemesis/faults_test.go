@@ -205,6 +205,9 @@ func TestEveryStepMeetsEveryFault(t *testing.T) {
 	if !report.Clean() {
 		t.Errorf("the audit found %+v", report)
 	}
+	if st := r.whole.journal.Stats(); st.ScrubSettled+st.ScrubMismatches > 0 {
+		t.Errorf("the scrubber had to mend %d items, %d rows", st.ScrubSettled, st.ScrubMismatches)
+	}
 	if report.Contents == 0 || report.Entries == 0 {
 		t.Errorf("the audit saw nothing: %+v", report)
 	}
