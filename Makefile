@@ -23,6 +23,9 @@ CHROMIUM ?= $(shell command -v chromium || command -v chromium-browser || comman
 
 GO_FILES = $(shell git ls-files --cached --others --exclude-standard '*.go')
 WEB_FILES = $(shell git ls-files --cached --others --exclude-standard web | grep -vE '\.go$$|^web/(dist|e2e|app/test)/')
+# Vet is the target lint's: asked again by each target, it would look through
+# every dependency once more, and again with the race detector's files.
+GO_TEST = go test -vet off
 # What is concurrent, and therefore run under the race detector.
 CONCURRENT = $(shell go list ./... 2> /dev/null | grep -vE '/(scenario|bench|demo|web|graph/internal|cassandra|nemesis)(/|$$)')
 
@@ -91,13 +94,13 @@ generate: ## make graph/generated.go of the schema
 
 .PHONY: generated
 generated: ## check that graph/generated.go is what the schema makes
-	go test $(TESTFLAGS) ./graph/internal/generate
+	$(GO_TEST) $(TESTFLAGS) ./graph/internal/generate
 
 # Nothing is taken from the cache of tests: some start the built binary or look
 # at the tree, which the cache does not know of.
 .PHONY: unit
 unit: ## run the tests of all packages but those with a target of their own
-	go test -count 1 -p 2 -timeout 12m $(TESTFLAGS) $$(go list ./... | grep -vE '/(simulator|cassandra|nemesis)(/|$$)')
+	$(GO_TEST) -count 1 -p 2 -timeout 12m $(TESTFLAGS) $$(go list ./... | grep -vE '/(simulator|cassandra|nemesis)(/|$$)')
 
 # What the built binary shows of a store is tried on both kinds; what it does
 # with hostile requests, and when it is killed, is not the store's.
@@ -105,12 +108,12 @@ SCENARIOS_ON_CLUSTER = WhoSeesWhat|PagingBothWaysInBothOrders|Cursors|AWalkToNew
 
 .PHONY: cluster-tests
 cluster-tests: ## run the store's tests, and scenarios, on a real Cassandra (needs Java 17 and Maven, or CASSANDRA_HOSTS)
-	go test -count 1 -p 2 -timeout 20m $(TESTFLAGS) ./cassandra/...
-	go test -count 1 -timeout 10m $(TESTFLAGS) -run '^Test($(SCENARIOS_ON_CLUSTER))$$' ./scenario -args -on cassandra
+	$(GO_TEST) -count 1 -p 2 -timeout 20m $(TESTFLAGS) ./cassandra/...
+	$(GO_TEST) -count 1 -timeout 10m $(TESTFLAGS) -run '^Test($(SCENARIOS_ON_CLUSTER))$$' ./scenario -args -on cassandra
 
 .PHONY: simulate
 simulate: ## play SCHEDULES schedules of the write protocol, every ablation and every crash point
-	go test -count 1 -timeout 12m $(TESTFLAGS) ./simulator -args -count $(SCHEDULES)
+	$(GO_TEST) -count 1 -timeout 12m $(TESTFLAGS) ./simulator -args -count $(SCHEDULES)
 
 .PHONY: sim
 sim: ## replay one schedule of the simulator, step by step: make sim SEED=n
@@ -119,19 +122,19 @@ sim: ## replay one schedule of the simulator, step by step: make sim SEED=n
 # What has three nodes, and draws its faults from a seed, is the nemesis below.
 .PHONY: faults
 faults: ## break a real Cassandra and its gateways, statement by statement
-	go test -count 1 -timeout 20m -skip '^TestNemesis$$' $(TESTFLAGS) ./nemesis
+	$(GO_TEST) -count 1 -timeout 20m -skip '^TestNemesis$$' $(TESTFLAGS) ./nemesis
 
 # One round is 22 faults of all kinds and takes about five minutes, and longer on
 # a machine that is slow: it is over when all of them were made. MINUTES asks for
 # more rounds.
 .PHONY: nemesis
 nemesis: ## kill and stop three Cassandra nodes and two gateways under load, for MINUTES
-	go test -count 1 -v -run '^TestNemesis$$' -timeout $$(( $(MINUTES) + 30 ))m ./nemesis -args -seed $(SEED) -minutes $(MINUTES)
+	$(GO_TEST) -count 1 -v -run '^TestNemesis$$' -timeout $$(( $(MINUTES) + 30 ))m ./nemesis -args -seed $(SEED) -minutes $(MINUTES)
 
 .PHONY: race
 race: ## run the concurrent packages under the race detector (needs gcc)
 	@command -v $$(go env CC) > /dev/null || { echo "the race detector needs a C compiler: install gcc"; exit 1; }
-	CGO_ENABLED=1 go test -race -count 1 -p 2 -timeout 12m $(TESTFLAGS) $(CONCURRENT)
+	CGO_ENABLED=1 $(GO_TEST) -race -count 1 -p 2 -timeout 12m $(TESTFLAGS) $(CONCURRENT)
 
 .PHONY: browser
 browser: build ## use GraphiQL and the reference client in a real browser (needs chromium)
