@@ -114,6 +114,7 @@ var mayImport = map[string][]string{
 	"interchange": {},
 	"nemesis":     {},
 	"progress":    {},
+	"heap":        {},
 	"graph":       {},
 	"auth":        {},
 	"observe":     {"journal"},

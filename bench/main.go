@@ -16,8 +16,11 @@ import (
 	"os"
 	"os/signal"
 	"path/filepath"
+	"runtime"
 	"runtime/pprof"
 	"strings"
+
+	"carrel/heap"
 )
 
 // options are the flags.
@@ -55,6 +58,8 @@ func sections() []section {
 }
 
 func main() {
+	ballast := heap.Ballast() // as the gateway has
+	defer runtime.KeepAlive(ballast)
 	var o options
 	flag.StringVar(&o.dir, "dir", "", "where the stores are made; a temporary folder when left out. A large store found there is used again")
 	flag.StringVar(&o.binary, "binary", "bin/carrel", "the gateway whose start and memory are measured")
