@@ -23,20 +23,18 @@ type principalRow struct {
 // shownPrincipalColumns are the columns of principalRow.shownCells, in their
 // order, and principalColumns those of principalRow.cells.
 const (
-	shownPrincipalColumns = `kind, key, seq, mts, created_at, mseq, state, visibility, role, managers, members,
- display_name, email`
-	principalColumns = shownPrincipalColumns + `, writers, input_hash, answer, until`
+	shownPrincipalColumns = `seq, mts, created_at, state, visibility, managers, members, display_name, email`
+	principalColumns      = shownPrincipalColumns + `, kind, key, mseq, role, writers, input_hash, answer, until`
 )
 
 func (r *principalRow) shownCells() []any {
 	return []any{
-		&r.kind, &r.key, &r.seq, &r.mts, &r.createdAt, &r.mseq, &r.state, &r.visibility, &r.role, &r.managers, &r.members,
-		&r.displayName, &r.email,
+		&r.seq, &r.mts, &r.createdAt, &r.state, &r.visibility, &r.managers, &r.members, &r.displayName, &r.email,
 	}
 }
 
 func (r *principalRow) cells() []any {
-	return append(r.shownCells(), &r.writers, &r.hash, &r.answer, &r.until)
+	return append(r.shownCells(), &r.kind, &r.key, &r.mseq, &r.role, &r.writers, &r.hash, &r.answer, &r.until)
 }
 
 // header makes the header of a user or a group of the row.
@@ -65,7 +63,7 @@ func (s *Store) ReadPrincipal(ctx context.Context, id library.PrincipalID, q lib
 }
 
 func (s *Store) readPrincipal(ctx context.Context, doing string, id library.PrincipalID, q library.PrincipalQuery, rows *library.PrincipalRows) error {
-	r := reading{doing: doing, stmt: selectPrincipalRows, serial: q.Serial, args: []any{string(id), partitionKeys(q.Members, q.Request)}}
+	r := reading{doing: doing, stmt: selectPrincipalRows, key: string(id), serial: q.Serial, args: []any{string(id), partitionKeys(q.Members, q.Request)}}
 	if len(q.Members) > 0 {
 		rows.Members = make([]library.GroupMemberRow, len(q.Members))
 		for i, p := range q.Members {
@@ -137,7 +135,7 @@ func (s *Store) ReadPrincipals(ctx context.Context, ids []library.PrincipalID) (
 }
 
 func (s *Store) readShownPrincipal(ctx context.Context, id library.PrincipalID) (*library.PrincipalHeader, error) {
-	r := reading{doing: "read principals", stmt: selectShownPrincipal, args: []any{string(id)}}
+	r := reading{doing: "read principals", stmt: selectShownPrincipal, key: string(id), args: []any{string(id)}}
 	iter, err := s.rows(ctx, &r)
 	if err != nil {
 		return nil, err

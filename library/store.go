@@ -42,6 +42,16 @@ type ContentRows struct {
 	Request *RequestRow // nil where there is none
 }
 
+// Trim leaves out what only a change needs, which is most of a header.
+func (r *ContentRows) Trim() {
+	h := &r.Header
+	h.Unsettled, h.Writers = nil, nil
+	h.Widest, h.MovesSince, h.Moves, h.LoggedInUntil, h.PublicUntil, h.Managers, h.Members = 0, 0, 0, 0, 0, 0, 0
+	for i := range r.Members {
+		r.Members[i].Since, r.Members[i].Left = 0, 0
+	}
+}
+
 // ContentCommit is one conditional write of a content partition.
 type ContentCommit struct {
 	ID ContentID
@@ -95,8 +105,7 @@ type ContentStore interface {
 	Read(ctx context.Context, id ContentID, q ContentQuery) (*ContentRows, error)
 	// ReadMany reads the headers of ids with the rows of members, in order of
 	// ids. It must see everything acknowledged before it was called. It must
-	// leave out Unsettled and Writers, which only a change needs: they are most
-	// of a header.
+	// leave out what only a change needs, as Trim does.
 	ReadMany(ctx context.Context, ids []ContentID, members []PrincipalID) ([]ContentRows, error)
 	// MembersPage reads at most limit member rows, leaving ones too, after a
 	// principal in order of id, with the header of the same reading.

@@ -113,7 +113,7 @@ func (s *Store) ReadMany(ctx context.Context, ids []library.ContentID, members [
 		if err = v.readContent(id, members, &rows[i]); err != nil {
 			break
 		}
-		rows[i].Header.Unsettled, rows[i].Header.Writers = nil, nil
+		rows[i].Trim()
 	}
 	if err := errors.Join(err, s.done(v)); err != nil {
 		return nil, fault("read contents", err)

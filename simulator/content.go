@@ -68,7 +68,7 @@ func (c *Client) ReadMany(ctx context.Context, ids []library.ContentID, members 
 				c.st.s.giveWay(c.st.s.current)
 			}
 			rows[i] = c.st.content(id).rows(id, members, nil)
-			rows[i].Header.Unsettled, rows[i].Header.Writers = nil, nil
+			rows[i].Trim()
 		}
 	})
 	if err != nil {

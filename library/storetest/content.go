@@ -20,7 +20,7 @@ func contentAreas() []area {
 		{"ReadMany", []check{
 			{"It must see everything acknowledged before it was called", readManyFresh},
 			{"headers and members are in the order of ids, zero for unknown ones", readManyOrder},
-			{"It must leave out Unsettled and Writers, which only a change needs: they are most of a header", readManyBrief},
+			{"It must leave out what only a change needs, as Trim does", readManyBrief},
 		}},
 		{"MembersPage", []check{
 			{"it reads at most limit member rows, leaving ones too, after a principal in order of id", membersPage},
@@ -161,10 +161,11 @@ func readPrefixes(s *stage) {
 	}
 }
 
-// shownHeader is a header as ReadMany gives it.
-func shownHeader(h library.Header) library.Header {
-	h.Unsettled, h.Writers = nil, nil
-	return h
+// trimmed are rows of an item as ReadMany gives them.
+func trimmed(it *item, members ...library.PrincipalID) library.ContentRows {
+	rows := library.ContentRows{Header: it.head, Members: it.members(members...)}
+	rows.Trim()
+	return rows
 }
 
 func readManyFresh(s *stage) {
@@ -180,7 +181,7 @@ func readManyFresh(s *stage) {
 		rows, err := s.ReadMany(s.ctx, ids, []library.PrincipalID{a})
 		s.ok(err)
 		for n, r := range rows {
-			s.same("rows of "+string(ids[n]), r, library.ContentRows{Header: shownHeader(items[n].head), Members: items[n].members(a)})
+			s.same("rows of "+string(ids[n]), r, trimmed(items[n], a))
 		}
 	}
 }
@@ -193,10 +194,8 @@ func readManyOrder(s *stage) {
 	rows, err := s.ReadMany(s.ctx, ids, []library.PrincipalID{b, a})
 	s.ok(err)
 	none := []library.Member{{Principal: b}, {Principal: a}}
-	of := func(it *item) library.ContentRows {
-		return library.ContentRows{Header: shownHeader(it.head), Members: it.members(b, a)}
-	}
-	s.same("rows", rows, []library.ContentRows{of(second), {Members: none}, of(first), of(second)})
+	last := trimmed(second, b, a)
+	s.same("rows", rows, []library.ContentRows{last, {Members: none}, trimmed(first, b, a), last})
 	rows, err = s.ReadMany(s.ctx, nil, nil)
 	s.ok(err)
 	s.same("rows of no ids", rows, []library.ContentRows(nil))
@@ -211,7 +210,7 @@ func readManyBrief(s *stage) {
 	}
 	rows, err := s.ReadMany(s.ctx, []library.ContentID{it.head.ID}, nil)
 	s.ok(err)
-	s.same("rows", rows, []library.ContentRows{{Header: shownHeader(it.head)}})
+	s.same("rows", rows, []library.ContentRows{trimmed(it)})
 }
 
 func membersPage(s *stage) {
