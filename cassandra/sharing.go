@@ -5,21 +5,35 @@ import (
 	"sync"
 )
 
+// readAlone is how many readings of the same rows may be under way before others
+// wait for a common one. Waiting for the next takes up to twice as long as a
+// reading of one's own, which pays where many ask and costs where few do.
+const readAlone = 3
+
 // sharing lets requests that want the same rows at the same time have them by
 // one reading.
 //
 // What decides access must have been read after the request came: a reading
 // that was under way before may show what was withdrawn since. So nobody joins a
-// reading that has been sent. Who comes while one is under way waits for the
-// next, together with all others who come meanwhile; it is sent when the one
-// under way has ended. Who comes alone sends its own and waits for nobody.
+// reading that has been sent. Who comes while few are under way sends its own
+// and waits for nobody. Who comes while there are many waits for the next,
+// together with all others who come meanwhile; it is sent when one of those
+// under way has ended.
 type sharing[K comparable, V any] struct {
+	// alone is how many readings of a key are sent before others have to wait.
+	alone int
 	// wait sends a reading that several wait for, which has no caller to do what
 	// callers do about nodes that are slow.
 	wait func(ctx context.Context, send func(context.Context) (V, error)) (V, error)
 
 	mu   sync.Mutex
-	busy map[K]*shared[V] // nil where nobody waits for the next one
+	busy map[K]*asked[V]
+}
+
+// asked is what is read under a key.
+type asked[V any] struct {
+	under int        // readings under way
+	next  *shared[V] // nil where nobody waits for the next one
 }
 
 // shared is a reading that is not sent yet, or was sent for all who wait for it.
@@ -29,8 +43,8 @@ type shared[V any] struct {
 	err   error
 }
 
-func newSharing[K comparable, V any](h *hedges) *sharing[K, V] {
-	s := &sharing[K, V]{busy: map[K]*shared[V]{}}
+func newSharing[K comparable, V any](h *hedges, alone int) *sharing[K, V] {
+	s := &sharing[K, V]{alone: alone, busy: map[K]*asked[V]{}}
 	s.wait = func(ctx context.Context, send func(context.Context) (V, error)) (V, error) {
 		return hedged(ctx, h, func(t *try) (V, error) { return send(t) })
 	}
@@ -40,16 +54,21 @@ func newSharing[K comparable, V any](h *hedges) *sharing[K, V] {
 // read gives what send reads for the key. Others may be given the same value.
 func (s *sharing[K, V]) read(ctx context.Context, key K, send func(context.Context) (V, error)) (value V, err error) {
 	s.mu.Lock()
-	next, busy := s.busy[key]
-	if !busy {
-		s.busy[key] = nil
+	a := s.busy[key]
+	if a == nil {
+		a = new(asked[V])
+		s.busy[key] = a
+	}
+	if a.under < s.alone {
+		a.under++
 		s.mu.Unlock()
-		defer s.ended(ctx, key, send)
+		defer s.ended(ctx, key, a, send)
 		return send(ctx)
 	}
+	next := a.next
 	if next == nil {
 		next = &shared[V]{done: make(chan struct{})}
-		s.busy[key] = next
+		a.next = next
 	}
 	s.mu.Unlock()
 	select {
@@ -62,18 +81,20 @@ func (s *sharing[K, V]) read(ctx context.Context, key K, send func(context.Conte
 
 // ended sends the reading that others wait for, if there is one, and again
 // those that they cause to wait. It does not end with whoever sends it.
-func (s *sharing[K, V]) ended(ctx context.Context, key K, send func(context.Context) (V, error)) {
+func (s *sharing[K, V]) ended(ctx context.Context, key K, a *asked[V], send func(context.Context) (V, error)) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	next := s.busy[key]
+	next := a.next
 	if next == nil {
-		delete(s.busy, key)
+		if a.under--; a.under == 0 {
+			delete(s.busy, key)
+		}
 		return
 	}
-	s.busy[key] = nil
+	a.next = nil
 	ctx = context.WithoutCancel(ctx)
 	go func() {
-		defer s.ended(ctx, key, send)
+		defer s.ended(ctx, key, a, send)
 		defer close(next.done)
 		next.value, next.err = s.wait(ctx, send)
 	}()

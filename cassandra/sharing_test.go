@@ -26,9 +26,9 @@ type answer struct {
 	err   error
 }
 
-func newReadings(t *testing.T) *readings {
+func newReadings(t *testing.T, alone int) *readings {
 	h := &hedges{after: time.Hour, another: func(string) bool { return true }, places: make(chan struct{}, 1)}
-	return &readings{t: t, sharing: newSharing[string, int](h), end: make(chan error), answers: map[string]answer{}}
+	return &readings{t: t, sharing: newSharing[string, int](h, alone), end: make(chan error), answers: map[string]answer{}}
 }
 
 // ask has somebody ask for what stands under a key.
@@ -74,7 +74,7 @@ func (r *readings) want(who string, a answer) {
 // Whoever comes while a reading is under way joins the next one, never that.
 func TestAReadingThatWasSentIsNeverJoined(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		r := newReadings(t)
+		r := newReadings(t, 1)
 		r.ask(t.Context(), "ann", "x")
 		r.wantSent(1)
 		r.ask(t.Context(), "bob", "x")
@@ -106,9 +106,37 @@ func TestAReadingThatWasSentIsNeverJoined(t *testing.T) {
 	})
 }
 
+// While few readings of a key are under way nobody waits for any of them.
+func TestWhereFewAskNobodyWaits(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newReadings(t, 2)
+		r.ask(t.Context(), "ann", "x")
+		r.ask(t.Context(), "bob", "x")
+		r.wantSent(2)
+		r.ask(t.Context(), "cid", "x")
+		r.ask(t.Context(), "dan", "x")
+		r.wantSent(2)
+		r.ends(nil) // of ann or bob
+		r.wantSent(3)
+		r.ask(t.Context(), "eve", "x") // two are under way again
+		r.wantSent(3)
+		for range 2 {
+			r.ends(nil)
+		}
+		r.wantSent(4)
+		r.ends(nil)
+		r.want("cid", answer{3, nil})
+		r.want("dan", answer{3, nil})
+		r.want("eve", answer{4, nil})
+		if len(r.sharing.busy) != 0 {
+			t.Errorf("left over: %v", r.sharing.busy)
+		}
+	})
+}
+
 func TestOtherKeysAreReadAlone(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		r := newReadings(t)
+		r := newReadings(t, 1)
 		r.ask(t.Context(), "ann", "x")
 		r.ask(t.Context(), "bob", "y")
 		r.wantSent(2)
@@ -123,7 +151,7 @@ func TestOtherKeysAreReadAlone(t *testing.T) {
 // A failure is told to those who waited for that reading, and to nobody else.
 func TestAFailureIsSharedToo(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		r := newReadings(t)
+		r := newReadings(t, 1)
 		failed := errors.New("failed")
 		r.ask(t.Context(), "ann", "x")
 		r.ask(t.Context(), "bob", "x")
@@ -141,7 +169,7 @@ func TestAFailureIsSharedToo(t *testing.T) {
 // what it has sent.
 func TestWhoGoesAwayTakesNobodyAlong(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		r := newReadings(t)
+		r := newReadings(t, 1)
 		annCtx, annLeaves := context.WithCancel(t.Context())
 		bobCtx, bobLeaves := context.WithCancel(t.Context())
 		r.ask(annCtx, "ann", "x")

@@ -67,8 +67,8 @@ func newStore(session *gocql.Session, nodes *nodes, o *Options) *Store {
 		s.observe = func(context.Context, Observation) {}
 	}
 	s.lanes.rows = make(map[library.LaneID]int)
-	s.contents = newSharing[contentKey, *library.ContentRows](s.hedges)
-	s.principals = newSharing[library.PrincipalID, *library.PrincipalHeader](s.hedges)
+	s.contents = newSharing[contentKey, *library.ContentRows](s.hedges, readAlone)
+	s.principals = newSharing[library.PrincipalID, *library.PrincipalHeader](s.hedges, readAlone)
 	return s
 }
 
