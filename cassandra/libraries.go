@@ -67,7 +67,7 @@ func (s *Store) page(ctx context.Context, p library.Slice) (es []library.Entry, 
 	if p.Limit <= 0 {
 		return nil, false, nil
 	}
-	r := reading{doing: "page a library", args: []any{string(p.Owner), int8(p.Bucket)}}
+	r := reading{doing: "page a library", key: string(p.Owner), args: []any{string(p.Owner), int8(p.Bucket)}}
 	if p.Newer {
 		from, bound := keyOr(p.From, beforeAll), keyOr(p.Bound, afterAll)
 		r.stmt = pageNewer

@@ -81,7 +81,7 @@ func rowsWanted(ps []library.PrincipalID) string {
 // readShown reads a header and the rows of members, whose keys are given, in
 // one statement.
 func (s *Store) readShown(ctx context.Context, id library.ContentID, members []library.PrincipalID, keys rowKeys) (*library.ContentRows, error) {
-	r := reading{doing: "read contents", stmt: selectShownRows, args: []any{string(id), keys}}
+	r := reading{doing: "read contents", stmt: selectShownRows, key: string(id), args: []any{string(id), keys}}
 	iter, err := s.rows(ctx, &r)
 	if err != nil {
 		return nil, err

@@ -47,9 +47,12 @@ type reading struct {
 	doing  string // what it is for, as errors and metrics tell it
 	stmt   string
 	args   []any
-	serial bool   // the last decided state, rather than a quorum's
-	page   int    // rows fetched at a time; 0: all, where the statement bounds them
-	from   []byte // where its next page begins, as the driver tells it; nil: the first
+	serial bool // the last decided state, rather than a quorum's
+	page   int  // rows fetched at a time; 0: all, where the statement bounds them
+	// key is that of the partition, where it is one text: with it the driver need
+	// not look for it among the arguments, under a lock that all statements share.
+	key  string
+	from []byte // where its next page begins, as the driver tells it; nil: the first
 }
 
 // read runs a SELECT and calls row until it has no more rows; row gives false
@@ -93,6 +96,10 @@ func (s *Store) rows(ctx context.Context, r *reading) (iter *gocql.Iter, err err
 		}
 		// With a state, even an empty one, the driver asks for no page by itself.
 		q := s.session.Query(r.stmt, r.args...).WithContext(ctx).Consistency(level).PageSize(r.page).PageState(r.from)
+		defer q.Release()
+		if r.key != "" {
+			q.RoutingKey([]byte(r.key))
+		}
 		iter = q.Idempotent(true).RetryPolicy(s.again).Iter()
 		if len(iter.Columns()) > 0 {
 			return sent{outcomeOK, q.Attempts()}, nil
