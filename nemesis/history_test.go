@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -183,6 +184,127 @@ func TestAHistoryThatCannotBe(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			if got := porcupine.CheckOperationsTimeout(registers(), c.ops, judgeWithin); got != c.want {
 				t.Errorf("%s, want %s", got, c.want)
+			}
+		})
+	}
+}
+
+// circle is a group with one reader that an item is shared with, and what
+// becomes of it by a script of words.
+type circle struct {
+	ledger ledger
+	group  *group
+	item   item
+	before map[string]tie // when the reading of the script was sent
+	ruling ruling         // on its answer
+}
+
+func newCircle() *circle {
+	c := &circle{group: &group{id: "g:acme:circle", managers: []string{"writer"}, readers: map[string]*fact{"reader": new(fact)}}}
+	c.item.now = standing{exists: true, members: []string{c.group.id}}
+	c.ledger.addGroups([]*group{c.group})
+	return c
+}
+
+func (c *circle) play(t *testing.T, script string) {
+	t.Helper()
+	member := c.group.readers["reader"]
+	for word := range strings.FieldsSeq(script) {
+		switch word {
+		case "join", "leave":
+			member.begin(word == "join")
+		case "done", "refused", "unknown":
+			member.end(map[string]verdict{"done": done, "refused": refused, "unknown": unknown}[word])
+		case "publish":
+			c.item.now.public = true
+		case "unshare":
+			c.item.now.members = nil
+		case "ask":
+			c.before = c.ledger.ties("reader")
+		case "shown", "hidden":
+			known, v := span{c.before, c.ledger.ties("reader")}, c.item.view(c.group.id)
+			c.ruling = v.sees("reader", known).judge(word == "shown")
+			// Where the item is not in the library, it may be seen elsewhere.
+			if got := v.stands(c.group.id, "reader", known).judge(word == "shown"); v.held && got != c.ruling {
+				t.Errorf("the item is judged %d, in the library of the group %d", c.ruling, got)
+			}
+		default:
+			t.Fatalf("%q means nothing", word)
+		}
+	}
+}
+
+// TestAMembershipThatCannotBe: the judge of readings through a group refuses
+// what is shown to those who were taken out, and hidden from those who joined,
+// and takes either where the membership is being changed.
+func TestAMembershipThatCannotBe(t *testing.T) {
+	for _, c := range []struct {
+		name, script string
+		want         ruling
+	}{
+		{"never in", "ask hidden", right},
+		{"never in, and shown", "ask shown", leak},
+		{"joined", "join done ask shown", right},
+		{"joined, and hidden", "join done ask hidden", hidden},
+		{"taken out", "join done leave done ask hidden", right},
+		{"taken out, and shown", "join done leave done ask shown", leak},
+		{"taken out and in again, and hidden", "join done leave done join done ask hidden", hidden},
+		{"joining, shown already", "join ask shown", right},
+		{"joining, not shown yet", "join ask hidden", right},
+		{"joined meanwhile, shown", "ask join done shown", right},
+		{"joined meanwhile, not shown", "ask join done hidden", right},
+		{"leaving, still shown", "join done leave ask shown", right},
+		{"left meanwhile, still shown", "join done ask leave done shown", right},
+		{"left before, joining meanwhile, shown", "join done leave done ask join shown", right},
+		{"left and in again meanwhile, hidden", "join done ask leave done join done hidden", right},
+		{"refused", "join refused ask hidden", right},
+		{"refused, and shown", "join refused ask shown", leak},
+		{"not taken out, and hidden", "join done leave refused ask hidden", hidden},
+		{"unknown, and happened", "join unknown ask shown", right},
+		{"unknown, and did not", "join unknown ask hidden", right},
+		{"unknown, refused when asked again", "join unknown join refused ask shown", right},
+		{"unknown, settled, and hidden", "join unknown join done ask hidden", hidden},
+		{"unknown, refused, settled, and shown", "join done leave unknown leave refused leave done ask shown", leak},
+		{"settled meanwhile", "join done leave unknown ask leave done shown", right},
+		{"everybody's", "publish ask hidden", hidden},
+		{"not of the group any more", "join done unshare ask shown", leak},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			circle := newCircle()
+			circle.play(t, c.script)
+			if circle.ruling != c.want {
+				t.Errorf("%d, want %d", circle.ruling, c.want)
+			}
+		})
+	}
+}
+
+// TestAGroupThatCannotBe: the judge of groups refuses members that the ledger
+// does not allow, and the lack of those that it knows.
+func TestAGroupThatCannotBe(t *testing.T) {
+	type wrong struct{ Lost, Duplicates, Leaks, Wrong int64 }
+	for _, c := range []struct {
+		name, script, members string
+		public                bool
+		want                  wrong
+	}{
+		{"as known", "join done", "reader writer", false, wrong{}},
+		{"nobody joined", "join refused", "writer", false, wrong{}},
+		{"unknown, and happened", "join unknown", "reader writer", false, wrong{}},
+		{"unknown, and did not", "join unknown", "writer", false, wrong{}},
+		{"a member is lost", "join done", "writer", false, wrong{Lost: 1}},
+		{"a member is back", "join done leave done", "reader writer", false, wrong{Leaks: 1}},
+		{"the manager is lost", "join done", "reader", false, wrong{Lost: 1}},
+		{"a stranger", "", "stranger writer", false, wrong{Wrong: 1}},
+		{"twice", "", "writer writer", false, wrong{Duplicates: 1}},
+		{"shown to everybody", "", "writer", true, wrong{Leaks: 1}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			circle, f := newCircle(), new(figures)
+			circle.play(t, c.script)
+			circle.ledger.judgeGroup(f, circle.group, c.public, strings.Fields(c.members))
+			if got := (wrong{f.Lost.Load(), f.Duplicates.Load(), f.Leaks.Load(), f.Wrong.Load()}); got != c.want {
+				t.Errorf("%+v, want %+v: %v", got, c.want, f.tales)
 			}
 		})
 	}

@@ -3,6 +3,7 @@ package nemesis
 import (
 	"fmt"
 	"slices"
+	"strings"
 	"sync"
 	"sync/atomic"
 )
@@ -12,6 +13,9 @@ type figures struct {
 	Acknowledged, Refused, Unknown atomic.Int64 // mutations
 	Reads, FailedReads             atomic.Int64
 	Judged                         atomic.Int64 // readings of something that stood still
+	GroupChanges                   atomic.Int64 // mutations of groups among the acknowledged
+	Settled, Repeated              atomic.Int64 // of these: asked again, of unknown outcome and acknowledged
+	ByID, Libraries                throughGroups
 	Lost, Duplicates, Leaks, Wrong atomic.Int64
 
 	mu    sync.Mutex
@@ -28,6 +32,13 @@ func (f *figures) tell(n *atomic.Int64, format string, args ...any) {
 	}
 }
 
+// judged counts a reading that can be wrong.
+func (f *figures) judged(s sight) {
+	if s.may == s.must {
+		f.Judged.Add(1)
+	}
+}
+
 func (f *figures) count(v verdict) {
 	switch v {
 	case done:
@@ -40,9 +51,11 @@ func (f *figures) count(v verdict) {
 }
 
 func (f *figures) String() string {
-	return fmt.Sprintf("mutations: %d acknowledged, %d refused, %d unknown; readings: %d, %d refused, %d judged; lost %d, duplicates %d, leaks %d, wrong %d",
+	return fmt.Sprintf("mutations: %d acknowledged, %d refused, %d unknown; readings: %d, %d refused, %d judged; lost %d, duplicates %d, leaks %d, wrong %d\n"+
+		"groups: %d changes acknowledged, %d of them when asked again, %d repeated; items read through groups: %s; libraries: %s",
 		f.Acknowledged.Load(), f.Refused.Load(), f.Unknown.Load(), f.Reads.Load(), f.FailedReads.Load(), f.Judged.Load(),
-		f.Lost.Load(), f.Duplicates.Load(), f.Leaks.Load(), f.Wrong.Load())
+		f.Lost.Load(), f.Duplicates.Load(), f.Leaks.Load(), f.Wrong.Load(),
+		f.GroupChanges.Load(), f.Settled.Load(), f.Repeated.Load(), &f.ByID, &f.Libraries)
 }
 
 // standing is what is known of an item.
@@ -51,7 +64,7 @@ type standing struct {
 	version int
 	title   string
 	public  bool
-	members []string // beside the owner, in order
+	members []string // beside the owner, in order; users and groups
 }
 
 func (s standing) with(member string) standing {
@@ -62,6 +75,11 @@ func (s standing) with(member string) standing {
 func (s standing) without(member string) standing {
 	s.members = slices.DeleteFunc(slices.Clone(s.members), func(m string) bool { return m == member })
 	return s
+}
+
+// groups are those among the members.
+func (s standing) groups() []string {
+	return slices.DeleteFunc(slices.Clone(s.members), func(m string) bool { return !strings.HasPrefix(m, "g:") })
 }
 
 func (s standing) same(o standing) bool {
@@ -82,24 +100,28 @@ type item struct {
 	// two equal counts of which the change is not under way.
 	changes int
 	unknown bool
-	// listed: some entry of it is known to stand where everybody may read, so that
-	// a page that starts at the newest end shows it, also while it moves. placed:
-	// it is known to stand at its place, so that every page shows it.
-	listed, placed bool
+	places  map[string]place // in the libraries of its owner and of groups
 }
 
-// view is an item as a reader knows it before asking.
+// place is what is known of an entry in a library. listed: it stands where
+// everybody may read, so that a page that starts at the newest end shows it, also
+// while it moves. placed: it stands at its place, so that every page shows it.
+type place struct{ listed, placed bool }
+
+// view is an item as a reader of a library knows it before asking.
 type view struct {
 	standing
-	changes        int
-	still          bool
-	listed, placed bool
+	changes int
+	still   bool
+	place
+	held bool // by the library
 }
 
-func (i *item) view() view {
+func (i *item) view(library string) view {
 	i.mu.Lock()
 	defer i.mu.Unlock()
-	return view{i.now, i.changes, i.next == nil && !i.unknown, i.listed, i.placed}
+	return view{i.now, i.changes, i.next == nil && !i.unknown, i.places[library],
+		i.now.exists && (i.owner == library || slices.Contains(i.now.members, library))}
 }
 
 func (i *item) begin(next standing) {
@@ -109,15 +131,9 @@ func (i *item) begin(next standing) {
 	i.changes++
 }
 
-// fanOut is what an answer says of the libraries of all members. A change of
-// members concerns their own alone.
-type fanOut byte
-
-const (
-	membersOnly fanOut = iota
-	running
-	complete
-)
+// fanOut is what an answer says of the libraries that a change concerns: those
+// of all members, or those of whom it gives a role and of whom it takes it.
+type fanOut struct{ membersOnly, complete bool }
 
 func (i *item) end(v verdict, f fanOut) {
 	i.mu.Lock()
@@ -125,11 +141,7 @@ func (i *item) end(v verdict, f fanOut) {
 	i.changes++
 	switch v {
 	case done:
-		widened := i.next.public && !i.now.public
-		i.now, i.next = *i.next, nil
-		if f != membersOnly {
-			i.listed, i.placed = f == complete || i.listed && !widened, f == complete
-		}
+		i.settle(f)
 	case refused:
 		i.next = nil
 	case unknown:
@@ -137,10 +149,29 @@ func (i *item) end(v verdict, f fanOut) {
 	}
 }
 
-// ledger holds all items of a run.
+// settle takes the change for one that happened.
+func (i *item) settle(f fanOut) {
+	widened := i.next.public && !i.now.public
+	before := i.places
+	i.now, i.next, i.places = *i.next, nil, map[string]place{}
+	for _, library := range append(i.now.groups(), i.owner) {
+		was, known := before[library]
+		switch {
+		case f.membersOnly && known:
+			i.places[library] = was
+		case f.membersOnly:
+			i.places[library] = place{f.complete, f.complete}
+		default:
+			i.places[library] = place{f.complete || was.listed && !widened, f.complete}
+		}
+	}
+}
+
+// ledger holds all items and groups of a run.
 type ledger struct {
-	mu    sync.Mutex
-	items []*item
+	mu     sync.Mutex
+	items  []*item
+	groups []*group
 }
 
 func (l *ledger) add(i *item) {

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"slices"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -14,7 +15,7 @@ import (
 type load struct {
 	mu       sync.Mutex
 	gateways []*process
-	readers  []string // ids of principals that items are shared with
+	readers  []string // ids of users that items are shared with
 	tokens   map[string]string
 	owners   []string
 	ledger   ledger
@@ -51,6 +52,7 @@ func newLoad(t *testing.T, gateways ...*process) *load {
 		l.readers = append(l.readers, id)
 	}
 	l.history.prepare(t, l)
+	l.prepareGroups(t)
 	return l
 }
 
@@ -97,15 +99,20 @@ func breathe(ctx context.Context, d time.Duration) {
 	}
 }
 
-// write changes items of one owner until ctx ends.
+// write changes items of one owner, and groups, until ctx ends.
 func (l *load) write(ctx context.Context, owner string, random *rand.Rand) {
 	var mine []*item
+	organizer := l.organizer(owner)
 	for n := 0; ctx.Err() == nil; n++ {
 		breathe(ctx, pace)
 		mine = slices.DeleteFunc(mine, func(i *item) bool { return i.unknown || i.changes > 0 && !i.now.exists })
 		mine = mine[max(0, len(mine)-kept):]
 		if random.IntN(8) == 0 {
 			l.history.update(l, owner, random)
+			continue
+		}
+		if random.IntN(6) == 0 {
+			organizer.step(random)
 			continue
 		}
 		if len(mine) == 0 || random.IntN(5) == 0 {
@@ -121,11 +128,18 @@ func (l *load) write(ctx context.Context, owner string, random *rand.Rand) {
 }
 
 func (l *load) create(i *item, random *rand.Rand) verdict {
-	members := make([]vars, 0, 4)
 	next := standing{exists: true, version: 1, title: "new", public: random.IntN(2) == 0}
-	for _, n := range random.Perm(len(l.readers))[:random.IntN(5)] {
-		members = append(members, vars{"principalId": l.readers[n], "role": "VIEWER"})
-		next = next.with(l.readers[n])
+	if random.IntN(3) == 0 {
+		next.public = false
+		next = next.with(l.ledger.anyGroup(random).id) // alone
+	} else {
+		for _, n := range random.Perm(len(l.readers))[:random.IntN(5)] {
+			next = next.with(l.readers[n])
+		}
+	}
+	members := make([]vars, 0, 4)
+	for _, m := range next.members {
+		members = append(members, vars{"principalId": m, "role": "VIEWER"})
 	}
 	in := vars{"name": i.id[len("c:acme:"):], "kind": "NOTE", "title": next.title, "visibility": visibility(next.public), "members": members}
 	return l.mutate(i, next, random, createItem, "createContent", in)
@@ -142,6 +156,9 @@ func visibility(public bool) string {
 func (l *load) change(i *item, random *rand.Rand) verdict {
 	next := i.now
 	reader := l.readers[random.IntN(len(l.readers))]
+	if random.IntN(3) == 0 {
+		reader = l.ledger.anyGroup(random).id
+	}
 	switch random.IntN(12) {
 	case 0:
 		return l.mutate(i, standing{}, random, deleteItem, "deleteContent", vars{"id": i.id})
@@ -166,28 +183,28 @@ func (l *load) change(i *item, random *rand.Rand) verdict {
 // mutate makes a change through some gateway and keeps what is known after it.
 func (l *load) mutate(i *item, next standing, random *rand.Rand, query, field string, in vars) verdict {
 	i.begin(next)
-	a := l.any(random).post(l.tokens[i.owner], query, vars{"in": in})
-	l.figures.count(a.verdict)
+	a := l.ask(i.owner, query, field, i.id, in, random)
 	// An item that could not be read back is null beside a change that was made.
 	if a.verdict == done && a.at(field+".content") != nil {
 		if got := a.number(field + ".content.version"); got != next.version {
 			l.figures.tell(&l.figures.Wrong, "%s of %s answered version %d instead of %d", field, i.id, got, next.version)
 		}
 	}
+	i.end(a.verdict, fanOut{field == "shareContent" || field == "setContentMembers", a.at(field+".fanOut.state") == "COMPLETE"})
+	return a.verdict
+}
+
+// ask sends a mutation through some gateway: whatever is broken, it is carried
+// out, or answered by what is not there now.
+func (l *load) ask(by, query, field, id string, in vars, random *rand.Rand) *answer {
+	a := l.any(random).post(l.tokens[by], query, vars{"in": in})
+	l.figures.count(a.verdict)
 	switch a.code {
 	case "", "UNAVAILABLE", "OUTCOME_UNKNOWN", "TIMEOUT", "CONTENTION":
 	default:
-		l.figures.tell(&l.figures.Wrong, "%s of %s answered %v", field, i.id, a)
+		l.figures.tell(&l.figures.Wrong, "%s of %s by %s answered %v", field, id, by, a)
 	}
-	f := running
-	switch {
-	case field == "shareContent" || field == "setContentMembers":
-		f = membersOnly
-	case a.at(field+".fanOut.state") == "COMPLETE":
-		f = complete
-	}
-	i.end(a.verdict, f)
-	return a.verdict
+	return a
 }
 
 // look reads until ctx ends: items and libraries, as one with a role and
@@ -198,6 +215,10 @@ func (l *load) look(ctx context.Context, random *rand.Rand) {
 		items := l.ledger.all()
 		if len(items) == 0 || random.IntN(6) == 0 {
 			l.history.read(l, random)
+			continue
+		}
+		if random.IntN(3) == 0 {
+			l.lookThrough(l.ledger.anyGroup(random), l.readers[random.IntN(len(l.readers))], random)
 			continue
 		}
 		viewer := ""
@@ -228,41 +249,59 @@ func (l *load) answered(a *answer, shows string) bool {
 	return false
 }
 
-// sees tells whether a viewer that owns nothing must see the item.
-func (v view) sees(viewer string) bool {
-	return v.exists && (v.public || viewer != "" && slices.Contains(v.members, viewer))
+// sees tells whether a viewer that owns nothing may see the item, and whether
+// it must, by what is known of its groups.
+func (v view) sees(viewer string, s span) sight {
+	sees := exactly(v.exists && (v.public || viewer != "" && slices.Contains(v.members, viewer)))
+	for _, g := range v.groups() {
+		member := s.member(g)
+		sees = sees.or(sight{v.exists && member.may, v.exists && member.must})
+	}
+	return sees
+}
+
+// rests tells whether it is for memberships alone to say whether the viewer
+// sees the item.
+func (v view) rests(viewer string) bool {
+	return v.exists && !v.public && viewer != "" && !slices.Contains(v.members, viewer) && len(v.groups()) > 0
 }
 
 func (l *load) lookAtItem(i *item, viewer string, random *rand.Rand) bool {
-	before := i.view()
+	before, ties := i.view(""), l.ledger.ties(viewer)
 	a := l.any(random).post(l.tokens[viewer], readItem, vars{"id": i.id})
-	after := i.view()
+	known := span{ties, l.ledger.ties(viewer)}
 	if !l.answered(a, "content") {
 		return false
 	}
-	if !before.still || before.changes != after.changes {
+	if !before.still || before.changes != i.view("").changes {
 		return true
 	}
-	l.figures.Judged.Add(1)
-	shown := a.at("content") != nil
-	switch {
-	case shown && !before.sees(viewer):
-		l.figures.tell(&l.figures.Leaks, "%s was shown to %q: %v; known %+v", i.id, viewer, a, before)
-	case !shown && before.sees(viewer):
-		l.figures.tell(&l.figures.Lost, "%s was hidden from %q: %v; known %+v", i.id, viewer, a, before)
-	case shown && (a.number("content.version") != before.version || a.at("content.title") != before.title):
+	sees, shown := before.sees(viewer, known), a.at("content") != nil
+	if before.rests(viewer) {
+		l.figures.ByID.count(sees)
+	}
+	l.figures.judged(sees)
+	switch sees.judge(shown) {
+	case leak:
+		l.figures.tell(&l.figures.Leaks, "%s was shown to %q: %v; known %+v%s", i.id, viewer, a, before, known.of(before.groups()...))
+	case hidden:
+		l.figures.tell(&l.figures.Lost, "%s was hidden from %q: %v; known %+v%s", i.id, viewer, a, before, known.of(before.groups()...))
+	}
+	if shown && (a.number("content.version") != before.version || a.at("content.title") != before.title) {
 		l.figures.tell(&l.figures.Wrong, "%s was read as %v; known %+v", i.id, a, before)
 	}
 	return true
 }
 
+// lookAtLibrary reads the library of a writer or of a group.
 func (l *load) lookAtLibrary(items []*item, owner, viewer string, random *rand.Rand) bool {
-	before := make(map[string]view, len(items))
+	before, ties := make(map[string]view, len(items)), l.ledger.ties(viewer)
 	for _, i := range items {
-		before[i.id] = i.view()
+		before[i.id] = i.view(owner)
 	}
 	direction := []string{"DESC", "ASC"}[random.IntN(2)]
 	a := l.any(random).post(l.tokens[viewer], readPage, vars{"id": owner, "direction": direction})
+	known := span{ties, l.ledger.ties(viewer)}
 	if !l.answered(a, "principal.library.nodes") {
 		return false
 	}
@@ -274,20 +313,58 @@ func (l *load) lookAtLibrary(items []*item, owner, viewer string, random *rand.R
 		shown[id] = true
 	}
 	whole := a.at("principal.library.pageInfo.hasNextPage") == false
+	resting := 0
 	for _, i := range items {
-		was, is := before[i.id], i.view()
-		if i.owner != owner || !was.still || was.changes != is.changes {
+		was := before[i.id]
+		if !was.still || was.changes != i.view(owner).changes {
 			continue
 		}
-		l.figures.Judged.Add(1)
-		switch {
-		case shown[i.id] && !was.sees(viewer):
-			l.figures.tell(&l.figures.Leaks, "%s stood in the library of %s for %q: known %+v", i.id, owner, viewer, was)
-		case !shown[i.id] && was.sees("") && whole && (was.placed || was.listed && direction == "DESC"):
-			l.figures.tell(&l.figures.Lost, "%s is missing from the library of %s, %s, for %q: known %+v", i.id, owner, direction, viewer, was)
+		stands := was.stands(owner, viewer, known)
+		stands.must = stands.must && whole && (was.placed || was.listed && direction == "DESC")
+		switch stands.judge(shown[i.id]) {
+		case leak:
+			l.figures.tell(&l.figures.Leaks, "%s stood in the library of %s for %q: known %+v%s", i.id, owner, viewer, was, known.of(was.groups()...))
+		case hidden:
+			l.figures.tell(&l.figures.Lost, "%s is missing from the library of %s, %s, for %q: known %+v%s", i.id, owner, direction, viewer, was, known.of(was.groups()...))
+		}
+		if !was.held && i.owner != owner {
+			continue
+		}
+		l.figures.judged(stands)
+		if was.rests(viewer) && (stands.must || !known.member(owner).must) {
+			resting++
 		}
 	}
+	l.judgeOwner(owner, viewer, a.at("principal") != nil, known)
+	if resting > 0 && strings.HasPrefix(owner, "g:") {
+		l.figures.Libraries.count(known.member(owner))
+	}
 	return true
+}
+
+// stands tells whether the item may stand in a library as the viewer reads it,
+// and whether it must: it is held there, and everybody sees it, or it is read by
+// a member of the group.
+func (v view) stands(library, viewer string, s span) sight {
+	if !v.held {
+		return sight{}
+	}
+	return sight{v.sees(viewer, s).may, v.public || s.member(library).must}
+}
+
+// judgeOwner judges whether a group was shown that has been asked for its library.
+func (l *load) judgeOwner(id, viewer string, shown bool, known span) {
+	if !strings.HasPrefix(id, "g:") {
+		return
+	}
+	sees := known.shows(id)
+	l.figures.judged(sees)
+	switch sees.judge(shown) {
+	case leak:
+		l.figures.tell(&l.figures.Leaks, "a group was shown to %q%s", viewer, known.of(id))
+	case hidden:
+		l.figures.tell(&l.figures.Lost, "a group was hidden from %q%s", viewer, known.of(id))
+	}
 }
 
 // judge compares every item with what there is now.
@@ -315,6 +392,7 @@ func (l *load) judge(t *testing.T) {
 		})
 	}
 	wait.Wait()
+	l.judgeGroups(t)
 	l.history.check(t)
 	f := &l.figures
 	for _, tale := range f.tales {

@@ -240,6 +240,7 @@ func (n *nemesis) refuses() {
 		for _, ok := range []bool{
 			l.lookAtItem(late[n.random.IntN(len(late))], "", n.random),
 			l.lookAtLibrary(items, l.owners[n.random.IntN(len(l.owners))], "", n.random),
+			l.lookThrough(l.ledger.anyGroup(n.random), l.readers[n.random.IntN(len(l.readers))], n.random),
 		} {
 			out.looked++
 			if ok {
@@ -335,6 +336,7 @@ func TestNemesis(t *testing.T) {
 	n.round()
 	for !t.Failed() && time.Since(began) < time.Duration(*minutesFlag)*time.Minute {
 		n.load.history.prepare(t, n.load)
+		n.load.prepareGroups(t)
 		n.round()
 	}
 	took := time.Since(began)
@@ -362,6 +364,7 @@ func (n *nemesis) print(took time.Duration) {
 	fmt.Printf("seed %d: %d faults in %s\n%d items, %s\n", *seedFlag, total, took.Round(time.Second), len(n.load.ledger.all()), &n.load.figures)
 	fmt.Printf("with two of three nodes down: %d mutations refused, the slowest after %.1f s (%.2f s without a store); %d readings, %d of them answered%s\n",
 		out.refused, out.slowest.Seconds(), out.strain.Seconds(), out.looked, out.shown, b.String())
+	n.load.figures.requireGroups(n.t)
 	if total < fewest {
 		n.t.Errorf("only %d faults", total)
 	}
