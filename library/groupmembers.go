@@ -135,6 +135,9 @@ func (s *Service) applyMembers(ctx context.Context, rows *PrincipalRows, changes
 			was = old.Role
 		}
 		if was == c.role {
+			if old.Active() {
+				p.found = append(p.found, old)
+			}
 			continue
 		}
 		if was == GroupManager {

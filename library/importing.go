@@ -369,6 +369,7 @@ func (s *Service) importGroupMembers(ctx context.Context, group PrincipalID, tol
 		plan := &principalPlan{after: rows.Header}
 		for i, m := range rows.Members {
 			if m.Active() && m.Role == told[i].Role {
+				plan.found = append(plan.found, m)
 				continue
 			}
 			if m.Active() {

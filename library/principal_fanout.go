@@ -8,19 +8,21 @@ import (
 
 // answerPrincipal brings what is derived from a decided change in line before
 // it is answered, so that who was made a member is one everywhere. What does
-// not succeed in time is left to the background: the change stands.
-func (s *Service) answerPrincipal(ctx context.Context, e InFlight) {
+// not succeed in time is left to the background: the change stands. The error
+// is why it did not.
+func (s *Service) answerPrincipal(ctx context.Context, e InFlight) error {
 	if !recoverable(e) {
-		return
+		return nil
 	}
 	firm, cancel := s.rt.Deadline(s.rt.Detach(ctx), prepareWithin)
 	defer cancel()
 	if err := s.finishPrincipal(firm, e, false); err != nil {
 		s.log.WarnContext(ctx, "memberships left to the background", "principal", string(e.Principal), "error", err)
 		s.journal.Leave(e)
-		return
+		return err
 	}
 	s.journal.End(e.ID)
+	return nil
 }
 
 // finishPrincipal does what follows the compare-and-set of a user or a group:

@@ -1,6 +1,7 @@
 package library_test
 
 import (
+	"slices"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -23,7 +24,8 @@ func TestMembershipsFollow(t *testing.T) {
 		f := &failing{}
 		h := staffHouse(t, func(s library.Store) library.Store { f.Store = s; return f })
 		f.enforceGroup = 1000
-		h.mustSet(as("u:acme:ann"), "g:acme:staff", "u:acme:dan=MEMBER", "u:acme:bob=")
+		_, err := h.set(as("u:acme:ann"), "g:acme:staff", "u:acme:dan=MEMBER", "u:acme:bob=")
+		wantTold(t, err, "OUTCOME_UNKNOWN")
 		lanes, err := h.store.Lanes(t.Context())
 		if err != nil || len(lanes) != 1 || len(lanes[0].Entries) != 1 {
 			t.Fatalf("in flight: %+v, %v", lanes, err)
@@ -43,6 +45,61 @@ func TestMembershipsFollow(t *testing.T) {
 		}
 		h.wantIndexed("g:acme:staff")
 	})
+	t.Run("a removal is made, whatever is left", func(t *testing.T) {
+		f := &failing{}
+		h := staffHouse(t, func(s library.Store) library.Store { f.Store = s; return f })
+		f.enforceGroup = 1000
+		h.mustSet(as("u:acme:ann"), "g:acme:staff", "u:acme:bob=")
+	})
+}
+
+// TestWhoIsAcknowledgedAsAMemberIsOne: somebody has decided who is a member and
+// gone no further. Whoever is told so afterwards finds it so, in each of the ways
+// in which a mutation changes nothing.
+func TestWhoIsAcknowledgedAsAMemberIsOne(t *testing.T) {
+	key := "k"
+	dan := library.SetGroupMembers{Group: "g:acme:staff", Members: []library.GroupMemberChange{memberChange("u:acme:dan=MEMBER")}, IdempotencyKey: &key}
+	plain, withCat, crew := dan, dan, library.CreateGroup{Tenant: "acme", Name: "new", DisplayName: "New", Visibility: library.Public, IdempotencyKey: &key}
+	plain.IdempotencyKey = nil
+	other := "l"
+	withCat.IdempotencyKey = &other
+	withCat.Members = append(slices.Clone(dan.Members), memberChange("u:acme:cat=MEMBER"))
+	set := func(in library.SetGroupMembers) func(t *testing.T, h *house) error {
+		return func(t *testing.T, h *house) error {
+			_, err := h.svc.SetGroupMembers(t.Context(), as("u:acme:ann"), in)
+			return err
+		}
+	}
+	create := func(t *testing.T, h *house) error {
+		_, err := h.svc.CreateGroup(t.Context(), as("u:acme:dan"), crew)
+		return err
+	}
+	for name, c := range map[string]struct {
+		decides, tells func(t *testing.T, h *house) error
+		group          string
+	}{
+		"a repetition":              {set(dan), set(dan), "g:acme:staff"},
+		"the same without a key":    {set(dan), set(plain), "g:acme:staff"},
+		"among others":              {set(dan), set(withCat), "g:acme:staff"},
+		"a creation":                {create, create, "g:acme:new"},
+		"without a key at any time": {set(plain), set(plain), "g:acme:staff"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel() // each insists for seconds
+			f := &failing{}
+			h := staffHouse(t, func(s library.Store) library.Store { f.Store = s; return f })
+			f.enforceGroup = 1000
+			wantTold(t, c.decides(t, h), "OUTCOME_UNKNOWN")
+			if err := c.tells(t, h); library.CodeOf(err) != library.Unavailable {
+				t.Errorf("acknowledged while it cannot be made so: %v", err)
+			}
+			f.enforceGroup = 0
+			if err := c.tells(t, h); err != nil {
+				t.Fatal(err)
+			}
+			h.wantIndexed(c.group)
+		})
+	}
 }
 
 // TestUnknownOutcomes sees that a compare-and-set whose answer was lost is

@@ -72,6 +72,8 @@ func parseOf(kind IDKind, id string) (PrincipalID, error) {
 type principalPlan struct {
 	after PrincipalHeader  // Seq, MTS and Writers are those read
 	rows  []GroupMemberRow // rows to write, in order of id; without Seq
+	// found are rows of members that stand as they are wanted already.
+	found []GroupMemberRow
 	// changed tells that after or rows differ from what stands.
 	changed bool
 	// created tells that the principal, and so its library, is new.
@@ -99,7 +101,10 @@ func (s *Service) attemptOf(p *principalPlan, req *keyedRequest) *attempt {
 		p.rows[i].Seq = p.after.Seq
 		entry.Principals = append(entry.Principals, p.rows[i].Principal)
 	}
-	if p.created || p.former != "" || len(p.rows) > 0 {
+	for _, m := range p.found {
+		entry.Principals = append(entry.Principals, m.Principal)
+	}
+	if p.created || p.former != "" || len(entry.Principals) > 0 {
 		entry.Scope = ScopeListed
 	}
 	c := PrincipalCommit{
@@ -115,13 +120,19 @@ func (s *Service) attemptOf(p *principalPlan, req *keyedRequest) *attempt {
 // changePrincipal decides a mutation of one principal's partition and brings
 // what is derived from it in line. plan sees the rows of members and may run
 // several times. What is answered are those rows as they stand afterwards; a
-// repetition gets them without plan being asked.
+// repetition gets them without plan being asked. Whoever is acknowledged as a
+// member is one, also where somebody else had decided so, and did not get to what
+// is derived of it.
+//
+// Errors: those of decide and of plan; OUTCOME_UNKNOWN too where a member was
+// decided upon and could not be made one in time.
 func (s *Service) changePrincipal(ctx context.Context, id PrincipalID, req *keyedRequest, members []PrincipalID,
 	plan func(ctx context.Context, rows *PrincipalRows) (*principalPlan, error)) (*PrincipalRows, error) {
 	var rows *PrincipalRows
 	var planned *principalPlan
 	e, changed, err := s.decide(ctx, string(id), func(ctx context.Context) (*attempt, error) {
 		var err error
+		planned = nil
 		if rows, err = s.readMembers(ctx, id, members, req.lookup()); err != nil {
 			return nil, err
 		}
@@ -137,18 +148,38 @@ func (s *Service) changePrincipal(ctx context.Context, id PrincipalID, req *keye
 	if err != nil {
 		return nil, err
 	}
-	if changed {
-		rows.Header = planned.after
-		for _, row := range planned.rows {
-			for i, m := range members {
-				if m == row.Principal {
-					rows.Members[i] = row
-				}
+	if !changed {
+		found := rows.Members
+		if planned != nil {
+			found = planned.found
+		}
+		return rows, s.confirmMembers(ctx, &rows.Header, found)
+	}
+	rows.Header = planned.after
+	for _, row := range planned.rows {
+		for i, m := range members {
+			if m == row.Principal {
+				rows.Members[i] = row
 			}
 		}
-		s.answerPrincipal(ctx, e)
+	}
+	if err := s.answerPrincipal(ctx, e); err != nil && slices.ContainsFunc(slices.Concat(planned.found, planned.rows), GroupMemberRow.Active) {
+		return nil, outcomeUnknown(err)
 	}
 	return rows, nil
+}
+
+// confirmMembers has those who stand as members be members everywhere.
+func (s *Service) confirmMembers(ctx context.Context, h *PrincipalHeader, found []GroupMemberRow) error {
+	found = slices.DeleteFunc(slices.Clone(found), func(m GroupMemberRow) bool { return !m.Active() })
+	return s.early(ctx, func(ctx context.Context) error {
+		for part := range slices.Chunk(found, MaxList) {
+			if err := s.enforceMembers(ctx, &PrincipalRows{Header: *h, Members: part}); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
 }
 
 // readMembers reads a header with the rows of any number of members, all of
@@ -187,6 +218,14 @@ type creation struct {
 	rules   func(ctx context.Context) error
 }
 
+func (c *creation) members() []PrincipalID {
+	ps := make([]PrincipalID, len(c.rows))
+	for i, m := range c.rows {
+		ps[i] = m.Principal
+	}
+	return ps
+}
+
 // create carries a creation out. It answers the header that stands afterwards.
 func (s *Service) create(ctx context.Context, v *Viewer, req *keyedRequest, c creation) (PrincipalHeader, error) {
 	id := c.header.ID
@@ -201,7 +240,7 @@ func (s *Service) create(ctx context.Context, v *Viewer, req *keyedRequest, c cr
 	if before != nil {
 		return *before, nil
 	}
-	rows, err := s.changePrincipal(ctx, id, req, nil, func(ctx context.Context, rows *PrincipalRows) (*principalPlan, error) {
+	rows, err := s.changePrincipal(ctx, id, req, c.members(), func(ctx context.Context, rows *PrincipalRows) (*principalPlan, error) {
 		if rows.Header.State == Live {
 			// It goes only to those who may create under this name.
 			return nil, &Error{Code: Conflict, Reason: ReasonTaken, Path: []string{"name"},
@@ -228,7 +267,7 @@ func (s *Service) fixName(ctx context.Context, v *Viewer, req *keyedRequest, c *
 	if req == nil {
 		return nil, c.allowed(ctx)
 	}
-	rows, err := s.readMembers(ctx, id, nil, req.lookup())
+	rows, err := s.readMembers(ctx, id, c.members(), req.lookup())
 	if err != nil {
 		return nil, err
 	}
@@ -237,7 +276,7 @@ func (s *Service) fixName(ctx context.Context, v *Viewer, req *keyedRequest, c *
 	case err != nil:
 		return nil, err
 	case done:
-		return &rows.Header, nil
+		return &rows.Header, s.confirmMembers(ctx, &rows.Header, rows.Members)
 	}
 	if err := c.allowed(ctx); err != nil {
 		return nil, err

@@ -91,6 +91,13 @@ func (s *Service) decide(ctx context.Context, partition string, try func(ctx con
 		Msg: "too many others change this at the same time; try again"}
 }
 
+// outcomeUnknown is the answer of a change that may have been made, or that has
+// been made and does not show everywhere yet.
+func outcomeUnknown(err error) *Error {
+	return &Error{Code: Unavailable, Reason: ReasonOutcomeUnknown, Err: err,
+		Msg: "whether the change was made is not known yet; look before you repeat it, or repeat it with the same idempotencyKey"}
+}
+
 // late turns the end of our own deadline into UNAVAILABLE; when the caller's
 // context ended, it is the caller's. An unknown outcome stays one, although a
 // deadline is its usual cause: that nothing was changed cannot be told then.
@@ -128,8 +135,7 @@ func (s *Service) attempt(ctx, early context.Context, a *attempt, try func(conte
 		if kept {
 			s.journal.Leave(a.entry)
 		}
-		return false, &Error{Code: Unavailable, Reason: ReasonOutcomeUnknown, Err: err,
-			Msg: "whether the change was made is not known yet; look before you repeat it, or repeat it with the same idempotencyKey"}
+		return false, outcomeUnknown(err)
 	case err != nil || !applied:
 		if kept {
 			s.journal.End(a.entry.ID)
