@@ -261,3 +261,80 @@ func TestRowsAreNotPutWithoutTheirHeader(t *testing.T) {
 		}
 	}
 }
+
+// A row that another one changes again and again is not fought over: the copy
+// ends, and tells why.
+func TestACopyTellsThatItIsNotAlone(t *testing.T) {
+	o := options(t)
+	var (
+		mu     sync.Mutex
+		change func() // what somebody else does after each request of the copy
+	)
+	others := func(do func()) {
+		mu.Lock()
+		defer mu.Unlock()
+		change = do
+	}
+	o.Observe = func(_ context.Context, r Observation) {
+		mu.Lock()
+		defer mu.Unlock()
+		switch r.Operation {
+		case "put a content", "read a content", "put a principal", "read a principal", "fix a setting", "put a setting", "put a block", "fix a creation":
+			if change != nil {
+				change()
+			}
+		}
+	}
+	s := open(t, o)
+	content := library.ArchivedRow{Content: &library.Header{Content: library.Content{ID: "c:a:b"}, State: library.Live, Seq: 1}}
+	principal := library.ArchivedRow{Principal: &library.PrincipalHeader{ID: "u:a:b", State: library.Live, Seq: 1}}
+	const (
+		changeContent   = `UPDATE content SET seq = ? WHERE content_id = 'c:a:b' AND kind = 0 AND key = '~' IF EXISTS`
+		changePrincipal = `UPDATE principal SET seq = ? WHERE principal_id = 'u:a:b' AND kind = 0 AND key = '~' IF EXISTS`
+	)
+	stands := []library.ArchivedRow{
+		content, principal,
+		{Setting: &library.SettingRow{Name: "x", Value: []byte{1}}},
+		{Block: &library.BlockRow{Host: "desk", Next: 10}},
+		{Creation: &library.Creation{Key: library.RequestKey{1}, ID: "c:a:1", Until: distant}},
+	}
+	if err := s.PutRows(t.Context(), stands); err != nil {
+		t.Fatal(err)
+	}
+	for name, c := range map[string]struct {
+		row  library.ArchivedRow
+		stmt string
+		args func(n int) []any
+	}{
+		"a header": {content, changeContent, func(n int) []any { return []any{int64(n)} }},
+		"a member": {library.ArchivedRow{Member: &library.MemberAt{Content: "c:a:b", Member: library.Member{Principal: "u:a:b", Seq: 1}}},
+			changeContent, func(n int) []any { return []any{int64(n)} }},
+		"a principal": {principal, changePrincipal, func(n int) []any { return []any{int64(n)} }},
+		"a membership": {library.ArchivedRow{GroupMember: &library.GroupMemberAt{Group: "u:a:b", GroupMemberRow: library.GroupMemberRow{Principal: "u:a:c", Seq: 1}}},
+			changePrincipal, func(n int) []any { return []any{int64(n)} }},
+		"a setting": {library.ArchivedRow{Setting: &library.SettingRow{Name: "x", Value: []byte{2}}},
+			`UPDATE setting SET value = ? WHERE name = 'x' IF EXISTS`, func(n int) []any { return []any{fmt.Append(nil, n)} }},
+		"a block": {library.ArchivedRow{Block: &library.BlockRow{Host: "desk", Next: 11}},
+			`UPDATE id_block SET next = ? WHERE host = 'desk' IF EXISTS`, func(n int) []any { return []any{int64(n)} }},
+		"a creation": {library.ArchivedRow{Creation: &library.Creation{Key: library.RequestKey{1}, ID: "c:a:2", Until: distant}},
+			`UPDATE request SET id = ? WHERE key = ? IF EXISTS`, func(n int) []any { return []any{fmt.Sprint("c:a:", n), append([]byte{1}, make([]byte, 31)...)} }},
+	} {
+		t.Run(name, func(t *testing.T) {
+			changes := 100
+			others(func() {
+				changes++
+				if applied, err := s.session.Query(c.stmt, c.args(changes)...).WithContext(t.Context()).MapScanCAS(map[string]any{}); !applied || err != nil {
+					t.Errorf("nothing was changed: %v", err)
+				}
+			})
+			err := s.PutRows(t.Context(), []library.ArchivedRow{c.row})
+			others(nil)
+			if library.CodeOf(err) != library.Conflict {
+				t.Errorf("after %d changes: %v", changes-100, err)
+			}
+			if err := s.PutRows(t.Context(), []library.ArchivedRow{c.row}); err != nil {
+				t.Errorf("alone: %v", err)
+			}
+		})
+	}
+}
