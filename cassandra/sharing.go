@@ -5,10 +5,16 @@ import (
 	"sync"
 )
 
-// readAlone is how many readings of the same rows may be under way before others
-// wait for a common one. Waiting for the next takes up to twice as long as a
-// reading of one's own, which pays where many ask and costs where few do.
-const readAlone = 3
+// Waiting for a common reading takes up to twice as long as one of one's own:
+// that pays where many ask, and costs where few do.
+const (
+	// readAlone is how many readings of the same rows are under way before others
+	// wait for a common one.
+	readAlone = 3
+	// readCrowd is how many must have waited for one so that the next is sent when
+	// nothing else of its rows is under way.
+	readCrowd = 4
+)
 
 // sharing lets requests that want the same rows at the same time have them by
 // one reading.
@@ -18,7 +24,7 @@ const readAlone = 3
 // reading that has been sent. Who comes while few are under way sends its own
 // and waits for nobody. Who comes while there are many waits for the next,
 // together with all others who come meanwhile; it is sent when one of those
-// under way has ended.
+// under way has ended, or all of them where there is a crowd.
 type sharing[K comparable, V any] struct {
 	// alone is how many readings of a key are sent before others have to wait.
 	alone int
@@ -33,11 +39,13 @@ type sharing[K comparable, V any] struct {
 // asked is what is read under a key.
 type asked[V any] struct {
 	under int        // readings under way
+	crowd bool       // many have waited for the last common one
 	next  *shared[V] // nil where nobody waits for the next one
 }
 
 // shared is a reading that is not sent yet, or was sent for all who wait for it.
 type shared[V any] struct {
+	waits int // who waits for it
 	done  chan struct{}
 	value V // after done, and nobody's to change
 	err   error
@@ -59,7 +67,7 @@ func (s *sharing[K, V]) read(ctx context.Context, key K, send func(context.Conte
 		a = new(asked[V])
 		s.busy[key] = a
 	}
-	if a.under < s.alone {
+	if s.room(a) {
 		a.under++
 		s.mu.Unlock()
 		defer s.ended(ctx, key, a, send)
@@ -70,6 +78,7 @@ func (s *sharing[K, V]) read(ctx context.Context, key K, send func(context.Conte
 		next = &shared[V]{done: make(chan struct{})}
 		a.next = next
 	}
+	next.waits++
 	s.mu.Unlock()
 	select {
 	case <-next.done:
@@ -79,19 +88,25 @@ func (s *sharing[K, V]) read(ctx context.Context, key K, send func(context.Conte
 	}
 }
 
+// room tells whether one more reading of a key may be sent.
+func (s *sharing[K, V]) room(a *asked[V]) bool { return a.under == 0 || a.under < s.alone && !a.crowd }
+
 // ended sends the reading that others wait for, if there is one, and again
 // those that they cause to wait. It does not end with whoever sends it.
 func (s *sharing[K, V]) ended(ctx context.Context, key K, a *asked[V], send func(context.Context) (V, error)) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	a.under--
 	next := a.next
-	if next == nil {
-		if a.under--; a.under == 0 {
-			delete(s.busy, key)
-		}
+	switch {
+	case next == nil && a.under == 0:
+		delete(s.busy, key)
+		return
+	case next == nil || !s.room(a):
 		return
 	}
-	a.next = nil
+	a.next, a.crowd = nil, next.waits >= readCrowd
+	a.under++
 	ctx = context.WithoutCancel(ctx)
 	go func() {
 		defer s.ended(ctx, key, a, send)

@@ -3,6 +3,7 @@ package cassandra
 import (
 	"context"
 	"errors"
+	"fmt"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -128,6 +129,43 @@ func TestWhereFewAskNobodyWaits(t *testing.T) {
 		r.want("cid", answer{3, nil})
 		r.want("dan", answer{3, nil})
 		r.want("eve", answer{4, nil})
+		if len(r.sharing.busy) != 0 {
+			t.Errorf("left over: %v", r.sharing.busy)
+		}
+	})
+}
+
+// Where a crowd waits, one reading after the other serves all of it.
+func TestACrowdIsServedByOneReadingAtATime(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newReadings(t, 2)
+		r.ask(t.Context(), "ann", "x")
+		r.ask(t.Context(), "bob", "x")
+		for n := range readCrowd {
+			r.ask(t.Context(), fmt.Sprint("first", n), "x")
+		}
+		r.wantSent(2)
+		r.ends(nil) // of ann or bob
+		r.wantSent(3)
+		for n := range readCrowd - 1 {
+			r.ask(t.Context(), fmt.Sprint("second", n), "x")
+		}
+		r.ends(nil) // one of two
+		r.wantSent(3)
+		r.ends(nil)
+		r.wantSent(4)
+		// That was no crowd: two may be under way again.
+		r.ask(t.Context(), "cid", "x")
+		r.wantSent(5)
+		r.ends(nil)
+		r.ends(nil)
+		for n := range readCrowd {
+			r.want(fmt.Sprint("first", n), answer{3, nil})
+		}
+		for n := range readCrowd - 1 {
+			r.want(fmt.Sprint("second", n), answer{4, nil})
+		}
+		r.want("cid", answer{5, nil})
 		if len(r.sharing.busy) != 0 {
 			t.Errorf("left over: %v", r.sharing.busy)
 		}
