@@ -76,7 +76,7 @@ func (s *Service) UpdateGroup(ctx context.Context, v *Viewer, in UpdateGroup) (*
 	}
 	plain := in
 	plain.IdempotencyKey = nil
-	rows, err := s.changePrincipal(ctx, id, keyed(v, in.IdempotencyKey, "updateGroup", plain), []PrincipalID{v.User},
+	rows, err := s.changePrincipal(ctx, id, keyed(v, in.IdempotencyKey, "updateGroup", plain), []PrincipalID{v.User}, nil,
 		func(ctx context.Context, rows *PrincipalRows) (*principalPlan, error) {
 			if err := s.requireGroup(ctx, v, rows, "id"); err != nil {
 				return nil, err

@@ -28,11 +28,14 @@ func (s *Service) SetGroupMembers(ctx context.Context, v *Viewer, in SetGroupMem
 	}
 	plain := in
 	plain.IdempotencyKey = nil
-	members := []PrincipalID{v.User}
+	members, joining := []PrincipalID{v.User}, []PrincipalID(nil)
 	for _, c := range changes {
 		members = append(members, c.principal)
+		if c.role != NotInGroup {
+			joining = append(joining, c.principal)
+		}
 	}
-	rows, err := s.changePrincipal(ctx, id, keyed(v, in.IdempotencyKey, "setGroupMembers", plain), members,
+	rows, err := s.changePrincipal(ctx, id, keyed(v, in.IdempotencyKey, "setGroupMembers", plain), members, joining,
 		func(ctx context.Context, rows *PrincipalRows) (*principalPlan, error) {
 			return s.planGroupMembers(ctx, v, rows, changes)
 		})

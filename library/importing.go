@@ -211,13 +211,15 @@ func (s *Service) principalsExist(ctx context.Context, ps []PrincipalID) error {
 // importPrincipal stores a user or a group with its first members.
 func (s *Service) importPrincipal(ctx context.Context, h PrincipalHeader, rows []GroupMemberRow, what string) (ImportResult, error) {
 	result := Unchanged
-	_, err := s.changePrincipal(ctx, h.ID, nil, nil, func(_ context.Context, standing *PrincipalRows) (*principalPlan, error) {
+	_, err := s.changePrincipal(ctx, h.ID, nil, groupMembersOf(rows), nil, func(_ context.Context, standing *PrincipalRows) (*principalPlan, error) {
 		old := &standing.Header
+		result = Unchanged
 		if old.State == Live {
 			if old.DisplayName != h.DisplayName || old.Email != h.Email || old.Visibility != h.Visibility {
 				return nil, differsFrom(what)
 			}
-			return &principalPlan{after: *old}, nil
+			found := slices.DeleteFunc(slices.Clone(standing.Members), func(m GroupMemberRow) bool { return !m.Active() })
+			return &principalPlan{after: *old, found: found}, nil
 		}
 		after := h
 		after.Seq, after.MTS = old.Seq, old.MTS
@@ -357,12 +359,10 @@ func (s *Service) ImportMembers(ctx context.Context, in ImportMembers) (ImportRe
 }
 
 func (s *Service) importGroupMembers(ctx context.Context, group PrincipalID, told []GroupMemberRow) (ImportResult, error) {
-	ps := make([]PrincipalID, len(told))
-	for i, m := range told {
-		ps[i] = m.Principal
-	}
+	ps := groupMembersOf(told)
 	result := Unchanged
-	_, err := s.changePrincipal(ctx, group, nil, ps, func(_ context.Context, rows *PrincipalRows) (*principalPlan, error) {
+	_, err := s.changePrincipal(ctx, group, nil, ps, nil, func(_ context.Context, rows *PrincipalRows) (*principalPlan, error) {
+		result = Unchanged
 		if rows.Header.State != Live {
 			return nil, NotFoundf([]string{"id"}, "there is no %s; give it a line before this one", group)
 		}

@@ -104,6 +104,7 @@ func (s *Service) attemptOf(p *principalPlan, req *keyedRequest) *attempt {
 	for _, m := range p.found {
 		entry.Principals = append(entry.Principals, m.Principal)
 	}
+	slices.Sort(entry.Principals)
 	if p.created || p.former != "" || len(entry.Principals) > 0 {
 		entry.Scope = ScopeListed
 	}
@@ -122,11 +123,11 @@ func (s *Service) attemptOf(p *principalPlan, req *keyedRequest) *attempt {
 // several times. What is answered are those rows as they stand afterwards; a
 // repetition gets them without plan being asked. Whoever is acknowledged as a
 // member is one, also where somebody else had decided so, and did not get to what
-// is derived of it.
+// is derived of it: of a repetition those of joining who still are.
 //
 // Errors: those of decide and of plan; OUTCOME_UNKNOWN too where a member was
 // decided upon and could not be made one in time.
-func (s *Service) changePrincipal(ctx context.Context, id PrincipalID, req *keyedRequest, members []PrincipalID,
+func (s *Service) changePrincipal(ctx context.Context, id PrincipalID, req *keyedRequest, members, joining []PrincipalID,
 	plan func(ctx context.Context, rows *PrincipalRows) (*principalPlan, error)) (*PrincipalRows, error) {
 	var rows *PrincipalRows
 	var planned *principalPlan
@@ -149,11 +150,10 @@ func (s *Service) changePrincipal(ctx context.Context, id PrincipalID, req *keye
 		return nil, err
 	}
 	if !changed {
-		found := rows.Members
-		if planned != nil {
-			found = planned.found
+		if planned == nil {
+			return rows, s.confirmMembers(ctx, rows, joining)
 		}
-		return rows, s.confirmMembers(ctx, &rows.Header, found)
+		return rows, s.enforceFound(ctx, &rows.Header, planned.found)
 	}
 	rows.Header = planned.after
 	for _, row := range planned.rows {
@@ -169,10 +169,20 @@ func (s *Service) changePrincipal(ctx context.Context, id PrincipalID, req *keye
 	return rows, nil
 }
 
-// confirmMembers has those who stand as members be members everywhere.
-func (s *Service) confirmMembers(ctx context.Context, h *PrincipalHeader, found []GroupMemberRow) error {
-	found = slices.DeleteFunc(slices.Clone(found), func(m GroupMemberRow) bool { return !m.Active() })
-	return s.early(ctx, func(ctx context.Context) error {
+// confirmMembers has those of ps who stand as members be members everywhere.
+func (s *Service) confirmMembers(ctx context.Context, rows *PrincipalRows, ps []PrincipalID) error {
+	var found []GroupMemberRow
+	for _, m := range rows.Members {
+		if m.Active() && slices.Contains(ps, m.Principal) {
+			found = append(found, m)
+		}
+	}
+	return s.enforceFound(ctx, &rows.Header, found)
+}
+
+// enforceFound writes what is derived of members that stand already.
+func (s *Service) enforceFound(ctx context.Context, h *PrincipalHeader, found []GroupMemberRow) error {
+	err := s.early(ctx, func(ctx context.Context) error {
 		for part := range slices.Chunk(found, MaxList) {
 			if err := s.enforceMembers(ctx, &PrincipalRows{Header: *h, Members: part}); err != nil {
 				return err
@@ -180,6 +190,10 @@ func (s *Service) confirmMembers(ctx context.Context, h *PrincipalHeader, found 
 		}
 		return nil
 	})
+	if err != nil {
+		return outcomeUnknown(err)
+	}
+	return nil
 }
 
 // readMembers reads a header with the rows of any number of members, all of
@@ -218,9 +232,11 @@ type creation struct {
 	rules   func(ctx context.Context) error
 }
 
-func (c *creation) members() []PrincipalID {
-	ps := make([]PrincipalID, len(c.rows))
-	for i, m := range c.rows {
+func (c *creation) members() []PrincipalID { return groupMembersOf(c.rows) }
+
+func groupMembersOf(rows []GroupMemberRow) []PrincipalID {
+	ps := make([]PrincipalID, len(rows))
+	for i, m := range rows {
 		ps[i] = m.Principal
 	}
 	return ps
@@ -229,7 +245,7 @@ func (c *creation) members() []PrincipalID {
 // create carries a creation out. It answers the header that stands afterwards.
 func (s *Service) create(ctx context.Context, v *Viewer, req *keyedRequest, c creation) (PrincipalHeader, error) {
 	id := c.header.ID
-	var before *PrincipalHeader
+	var before *PrincipalRows
 	err := s.early(ctx, func(ctx context.Context) (err error) {
 		before, err = s.fixName(ctx, v, req, &c)
 		return err
@@ -238,9 +254,9 @@ func (s *Service) create(ctx context.Context, v *Viewer, req *keyedRequest, c cr
 		return PrincipalHeader{}, err
 	}
 	if before != nil {
-		return *before, nil
+		return before.Header, s.confirmMembers(ctx, before, c.members())
 	}
-	rows, err := s.changePrincipal(ctx, id, req, c.members(), func(ctx context.Context, rows *PrincipalRows) (*principalPlan, error) {
+	rows, err := s.changePrincipal(ctx, id, req, c.members(), c.members(), func(ctx context.Context, rows *PrincipalRows) (*principalPlan, error) {
 		if rows.Header.State == Live {
 			// It goes only to those who may create under this name.
 			return nil, &Error{Code: Conflict, Reason: ReasonTaken, Path: []string{"name"},
@@ -260,9 +276,9 @@ func (s *Service) create(ctx context.Context, v *Viewer, req *keyedRequest, c cr
 }
 
 // fixName finds out whether a creation under a chosen name is a repetition,
-// whose header it gives then, and whether it is allowed, and has its key stand
+// whose rows it gives then, and whether it is allowed, and has its key stand
 // for this name.
-func (s *Service) fixName(ctx context.Context, v *Viewer, req *keyedRequest, c *creation) (*PrincipalHeader, error) {
+func (s *Service) fixName(ctx context.Context, v *Viewer, req *keyedRequest, c *creation) (*PrincipalRows, error) {
 	id := c.header.ID
 	if req == nil {
 		return nil, c.allowed(ctx)
@@ -276,7 +292,7 @@ func (s *Service) fixName(ctx context.Context, v *Viewer, req *keyedRequest, c *
 	case err != nil:
 		return nil, err
 	case done:
-		return &rows.Header, s.confirmMembers(ctx, &rows.Header, rows.Members)
+		return rows, nil
 	}
 	if err := c.allowed(ctx); err != nil {
 		return nil, err

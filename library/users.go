@@ -92,7 +92,7 @@ func (s *Service) UpdateUser(ctx context.Context, v *Viewer, in UpdateUser) (*Us
 	}
 	plain := in
 	plain.IdempotencyKey = nil
-	rows, err := s.changePrincipal(ctx, id, keyed(v, in.IdempotencyKey, "updateUser", plain), nil,
+	rows, err := s.changePrincipal(ctx, id, keyed(v, in.IdempotencyKey, "updateUser", plain), nil, nil,
 		func(ctx context.Context, rows *PrincipalRows) (*principalPlan, error) {
 			visible, err := s.seesPrincipal(ctx, v, &rows.Header)
 			switch {
