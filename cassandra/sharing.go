@@ -45,7 +45,8 @@ type asked[V any] struct {
 
 // shared is a reading that is not sent yet, or was sent for all who wait for it.
 type shared[V any] struct {
-	waits int // who waits for it
+	ctx   context.Context // of who came first, and without its end
+	waits int             // who waits for it
 	done  chan struct{}
 	value V // after done, and nobody's to change
 	err   error
@@ -70,12 +71,12 @@ func (s *sharing[K, V]) read(ctx context.Context, key K, send func(context.Conte
 	if s.room(a) {
 		a.under++
 		s.mu.Unlock()
-		defer s.ended(ctx, key, a, send)
+		defer s.ended(key, a, send)
 		return send(ctx)
 	}
 	next := a.next
 	if next == nil {
-		next = &shared[V]{done: make(chan struct{})}
+		next = &shared[V]{ctx: context.WithoutCancel(ctx), done: make(chan struct{})}
 		a.next = next
 	}
 	next.waits++
@@ -93,7 +94,7 @@ func (s *sharing[K, V]) room(a *asked[V]) bool { return a.under == 0 || a.under 
 
 // ended sends the reading that others wait for, if there is one, and again
 // those that they cause to wait. It does not end with whoever sends it.
-func (s *sharing[K, V]) ended(ctx context.Context, key K, a *asked[V], send func(context.Context) (V, error)) {
+func (s *sharing[K, V]) ended(key K, a *asked[V], send func(context.Context) (V, error)) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	a.under--
@@ -107,10 +108,9 @@ func (s *sharing[K, V]) ended(ctx context.Context, key K, a *asked[V], send func
 	}
 	a.next, a.crowd = nil, next.waits >= readCrowd
 	a.under++
-	ctx = context.WithoutCancel(ctx)
 	go func() {
-		defer s.ended(ctx, key, a, send)
+		defer s.ended(key, a, send)
 		defer close(next.done)
-		next.value, next.err = s.wait(ctx, send)
+		next.value, next.err = s.wait(next.ctx, send)
 	}()
 }
