@@ -105,7 +105,7 @@ export function says(page, words) {
   return page.waitForFunction((wanted) => {
     const at = noticed.findIndex((text) => text.includes(wanted));
     return at >= 0 && noticed.splice(0, at + 1).length > 0;
-  }, words);
+  }, words, { polling: 50 });
 }
 
 // offered is somebody in the list under a field that looks people up, once the

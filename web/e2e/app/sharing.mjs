@@ -147,7 +147,7 @@ async function takeOut({ api }, cleo, id) {
   await entry(cleo, title).waitFor({ state: 'detached' });
   await item(cleo).waitFor({ state: 'detached' });
   // The step to the item is taken back, and focus is where there is something.
-  await cleo.waitForFunction(() => document.activeElement.id === 'main' && !history.state?.opened);
+  await cleo.waitForFunction(() => document.activeElement.id === 'main' && !history.state?.opened, null, { polling: 50 });
   const { content } = await api('Cleo', 'query ($id: ID!) { content(id: $id) { members { edges { node { id } } } } }', { id });
   if (content.members.edges.some(({ node }) => node.id === 'u:demo:cleo')) throw new Error('Cleo still has the item');
 
@@ -318,7 +318,7 @@ export async function latePage({ api, sit }) {
   // are shown comes to stand where the page begins.
   const last = shown.at(-1);
   await api('Ann', 'mutation ($id: ID!) { updateContent(input: {id: $id, description: "Moved while a page was on its way."}) { userErrors { message } } }', { id: last });
-  await ann.waitForFunction((id) => document.querySelector('[data-entry]').dataset.entry === id, last);
+  await ann.waitForFunction((id) => document.querySelector('[data-entry]').dataset.entry === id, last, { polling: 50 });
   const others = await allOf(api, 'Ann', 'g:demo:standard-library', 'DESC');
   const older = others.slice(others.indexOf(shown.at(-2)) + 1).filter((id) => !before.includes(id));
   const { nodes } = await api('Ann', 'query ($ids: [ID!]!) { nodes(ids: $ids) { id ... on Content { viewerCanShare } } }', { ids: older.slice(0, 100) });

@@ -139,12 +139,18 @@ function OpenItem({ place, principal, list, onChanged }) {
   const { claims } = useSession();
   const { close } = useNavigation();
   const wide = useWide();
-  const leave = useCallback(() => {
-    const entry = elementOf(list.current, place.item)?.querySelector('a');
-    close({ ...place, item: null });
-    // The list is inert until it is drawn again.
-    requestAnimationFrame(() => (entry?.isConnected ? entry : document.querySelector('main'))?.focus({ preventScroll: true }));
-  }, [close, list, place]);
+  const back = useCallback(
+    (entry) => {
+      close({ ...place, item: null });
+      // The list is inert until it is drawn again.
+      requestAnimationFrame(() => (entry?.isConnected ? entry : document.querySelector('main'))?.focus({ preventScroll: true }));
+    },
+    [close, place],
+  );
+  const leave = useCallback(() => back(elementOf(list.current, place.item)?.querySelector('a')), [back, list, place]);
+  // The entry of what is gone may be drawn for a moment longer, and would take
+  // focus along when it goes.
+  const gone = useCallback(() => back(null), [back]);
 
   const onKeyDown = (event) => {
     if (event.key === 'Escape' && !event.defaultPrevented && !event.target.closest('dialog')) leave();
@@ -160,7 +166,7 @@ function OpenItem({ place, principal, list, onChanged }) {
         library={{ id: principal.id, displayName: principal.displayName, mayTakeOut: mayTakeOut(claims, principal) }}
         focusTitle
         onChanged={onChanged}
-        onGone={leave}
+        onGone={gone}
       />
     </aside>
   );
