@@ -45,6 +45,9 @@ type operation struct {
 	ends fault
 	// wakes tells that its own process writes its list once more after that.
 	wakes bool
+	// joins tells that somebody is let in, which is acknowledged when what is
+	// derived of it stands, and not before.
+	joins bool
 }
 
 func ownerViewer() *library.Viewer { return &library.Viewer{User: owner} }
@@ -314,6 +317,13 @@ func (c *encounter) judge(err error, got, before, after seen) {
 	switch {
 	case err == nil && !got.equal(after):
 		c.errorf("it was acknowledged, and there is %v instead of %v", got, after)
+	case c.unknown && c.op.joins && c.step == stepEnforce:
+		if !got.equal(after) {
+			c.errorf("it was decided, and there is %v instead of %v", got, after)
+		}
+		if !c.leavesUnknown() {
+			c.errorf("the outcome is unknown although it could be made so: %v", err)
+		}
 	case c.unknown && c.step != stepDecide:
 		c.errorf("the outcome is unknown although no decision was lost: %v", err)
 	case c.unknown && !c.leavesUnknown():

@@ -14,8 +14,8 @@ var groups = subject{table: "principal", prefix: "g:acme:", make: createGroup, l
 // groupOperations are mutations of groups, whose changes are decided in another
 // table and go to the groups of each member, and to the names that are found.
 var groupOperations = []operation{
-	{name: "create a group", of: &groups, steps: []step{stepRead, stepLane, stepDecide, stepEnforce}, do: makeGroup, creates: true, changes: func(s *seen) { s.Members = []string{string(owner)} }},
-	{name: "add a member", of: &groups, steps: []step{stepRead, stepLane, stepDecide, stepEnforce},
+	{name: "create a group", of: &groups, steps: []step{stepRead, stepLane, stepDecide, stepEnforce}, do: makeGroup, creates: true, joins: true, changes: func(s *seen) { s.Members = []string{string(owner)} }},
+	{name: "add a member", of: &groups, steps: []step{stepRead, stepLane, stepDecide, stepEnforce}, joins: true,
 		do: func(ctx context.Context, s *library.Service, id string, key *string) error {
 			return setMember(ctx, s, id, second, library.GroupMember, key)
 		}, changes: func(s *seen) { s.Members = []string{string(first), string(owner), string(second)} }},
