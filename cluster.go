@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"slices"
@@ -10,6 +11,7 @@ import (
 	"time"
 
 	"carrel/cassandra"
+	"carrel/library"
 	"carrel/observe"
 )
 
@@ -117,14 +119,18 @@ func (c *cluster) open(ctx context.Context, with surroundings) (backend, error) 
 	if err != nil {
 		return nil, fmt.Errorf("opening the store: %w", err)
 	}
-	if with.metrics != nil {
-		with.metrics.Cluster(store.Load)
-	}
 	return store, nil
 }
 
 // exists holds for every keyspace: opening one that is missing is refused.
 func (c *cluster) exists() error { return nil }
+
+// passes holds where nodes were too few or too slow, and not where somebody has
+// to change something first.
+func (c *cluster) passes(err error) bool {
+	var e *library.Error
+	return errors.As(err, &e) && e.Code == library.Unavailable && e.RetryAfter > 0
+}
 
 func (c *cluster) migrate(ctx context.Context, tell func(step string)) error {
 	if err := cassandra.Migrate(ctx, c.options, tell); err != nil {

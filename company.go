@@ -19,6 +19,8 @@ type sharedStore interface {
 	// Skew is what was found, and Ahead how far ahead the clock is at least.
 	Skew() (skew cassandra.Skew, known bool)
 	Ahead() time.Duration
+	// Load is how many statements are under way, and how many wait to be.
+	Load() (under, waiting int)
 	// Ready is nil, ErrSchema, ErrClock, or an error of the store.
 	Ready(ctx context.Context) error
 }

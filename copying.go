@@ -81,7 +81,7 @@ type copying struct {
 
 // run opens both stores, and closes them.
 func (j *copying) run(ctx context.Context, from, to place) (err error) {
-	with := surroundings{log: j.log, fatal: j.fatal, alone: true}
+	with := surroundings{log: j.log, fatal: j.fatal, alone: true, passes: to.passes}
 	source, err := from.open(ctx, with)
 	if err != nil {
 		return err

@@ -46,6 +46,32 @@ type surroundings struct {
 	doing string
 	// alone tells that no other process uses the store.
 	alone bool
+	// passes tells whether an error of the store may be over in a moment.
+	passes func(error) bool
+}
+
+// A gateway that starts while a node of its cluster goes away, or comes back,
+// looks again before it gives up. An operator who waits for the reason is told
+// it in seconds all the same.
+const (
+	openTries = 4
+	openPause = time.Second
+)
+
+// patiently calls do again where what went wrong may be over in a moment.
+func patiently[T any](ctx context.Context, log *slog.Logger, passes func(error) bool, do func() (T, error)) (T, error) {
+	for try := 1; ; try++ {
+		v, err := do()
+		if err == nil || try == openTries || !passes(err) {
+			return v, err
+		}
+		log.WarnContext(ctx, "the store cannot be used yet, and is tried again", "error", err)
+		select {
+		case <-time.After(openPause):
+		case <-ctx.Done():
+			return v, err
+		}
+	}
 }
 
 // openGateway opens the store that s names.
@@ -54,16 +80,25 @@ func openGateway(ctx context.Context, s StoreFlag, with surroundings) (*gateway,
 	if err != nil {
 		return nil, err
 	}
-	store, err := place.open(ctx, with)
+	with.passes = place.passes
+	var alone bool
+	store, err := patiently(ctx, with.log, place.passes, func() (backend, error) {
+		store, err := place.open(ctx, with)
+		if err != nil {
+			return nil, err
+		}
+		if alone, err = join(ctx, store, with); err == nil {
+			err = refuseHalfCopied(ctx, store)
+		}
+		if err != nil {
+			return nil, errors.Join(fmt.Errorf("opening %s: %w", s.Store, err), store.Close())
+		}
+		return store, nil
+	})
 	if err != nil {
 		return nil, err
 	}
-	if with.alone, err = join(ctx, store, with); err == nil {
-		err = refuseHalfCopied(ctx, store)
-	}
-	if err != nil {
-		return nil, errors.Join(fmt.Errorf("opening %s: %w", s.Store, err), store.Close())
-	}
+	with.alone = alone
 	return startGateway(ctx, store, with)
 }
 
@@ -103,6 +138,7 @@ func (g *gateway) start(ctx, life context.Context, with surroundings) error {
 	if shared, ok := g.store.(sharedStore); ok {
 		c.Ahead = shared.Ahead
 		if with.metrics != nil {
+			with.metrics.Cluster(shared.Load)
 			with.metrics.Skew(func() (time.Duration, bool) {
 				skew, known := shared.Skew()
 				return skew.Ahead, known
@@ -114,7 +150,7 @@ func (g *gateway) start(ctx, life context.Context, with surroundings) error {
 		with.metrics.Journal(g.journal.Stats)
 	}
 	c.Journal = g.journal
-	g.service, err = library.New(ctx, c)
+	g.service, err = patiently(ctx, with.log, with.passes, func() (*library.Service, error) { return library.New(ctx, c) })
 	if err != nil {
 		return fmt.Errorf("starting the service: %w", err)
 	}

@@ -37,6 +37,9 @@ type place interface {
 	// exists refuses a place at which open would make a store: it would be found
 	// to be in order and to hold nothing.
 	exists() error
+	// passes tells whether what kept it from being opened, or from being looked
+	// at, may be over in a moment.
+	passes(err error) bool
 	// migrate brings the store's schema up to date, and tells each step.
 	migrate(ctx context.Context, tell func(step string)) error
 }
@@ -76,6 +79,8 @@ func (d directory) exists() error {
 	}
 	return nil
 }
+
+func (d directory) passes(error) bool { return false }
 
 func (d directory) migrate(_ context.Context, tell func(step string)) error {
 	tell("pebble:" + d.path + " needs no migration: an embedded store has no schema, and its format is checked whenever it is opened")

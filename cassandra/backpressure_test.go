@@ -21,6 +21,7 @@ type slowNode struct {
 
 	mu    sync.Mutex
 	gate  chan struct{} // closed while answers pass
+	hangs int           // how many connections are closed as soon as they are made
 	conns []net.Conn
 }
 
@@ -52,6 +53,10 @@ func (n *slowNode) accept(l net.Listener) {
 		if err != nil {
 			return
 		}
+		if n.hangsUp() {
+			_ = driver.Close()
+			continue
+		}
 		node, err := net.Dial("tcp", n.node)
 		if err != nil {
 			_ = driver.Close()
@@ -63,6 +68,13 @@ func (n *slowNode) accept(l net.Listener) {
 		n.tasks.Go(func() { _, _ = io.Copy(node, driver); _ = node.Close() })
 		n.tasks.Go(func() { _, _ = io.Copy(heldWriter{n, driver}, node); _ = driver.Close() })
 	}
+}
+
+func (n *slowNode) hangsUp() bool {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	n.hangs--
+	return n.hangs >= 0
 }
 
 // heldWriter writes what the node answers to the driver.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/gocql/gocql"
@@ -175,4 +176,32 @@ func mayBeOfCommit(err error) bool {
 	}
 	var answer gocql.RequestError
 	return errors.As(err, &answer) && answer.Code() == gocql.ErrCodeUnavailable
+}
+
+// sessionFault is why no session could be made.
+type sessionFault byte
+
+const (
+	sessionOther  sessionFault = iota
+	sessionUser                // the user or the password is refused
+	sessionTLS                 // a certificate is
+	sessionCentre              // no node is in the data centre
+)
+
+// sessionFaultOf classes an error of making a session, which the driver tells
+// as text only.
+func sessionFaultOf(err error) sessionFault {
+	text := strings.ToLower(err.Error())
+	tells := func(words ...string) bool {
+		return slices.ContainsFunc(words, func(w string) bool { return strings.Contains(text, w) })
+	}
+	switch {
+	case tells("password", "credentials", "authentication"):
+		return sessionUser
+	case tells("certificate", "tls:", "x509"):
+		return sessionTLS
+	case tells("host was filtered"):
+		return sessionCentre
+	}
+	return sessionOther
 }

@@ -20,7 +20,7 @@ const (
 // makeKeyspace makes the keyspace of the options unless it stands. One that
 // stands has the replication that they name, if they name any.
 func makeKeyspace(ctx context.Context, o Options, progress func(string)) error {
-	s, err := connect(&o, "")
+	s, err := connect(ctx, &o, "")
 	if err != nil {
 		return err
 	}

@@ -129,7 +129,7 @@ const connectTries = 10
 // connectSoon is connect to a keyspace that was just made.
 func connectSoon(ctx context.Context, o Options) (s *Store, err error) {
 	for range connectTries {
-		if s, err = connect(&o, o.Keyspace); err == nil {
+		if s, err = connect(ctx, &o, o.Keyspace); err == nil {
 			return s, nil
 		}
 		if pause(ctx, claimPause) != nil {

@@ -123,6 +123,24 @@ func TestOpenNobodyAnswers(t *testing.T) {
 	oneLine(t, err, "no node of the cluster answers at "+address)
 }
 
+// A node that goes away while the driver looks at the cluster through it keeps
+// no gateway from starting: others answer, or it does in a moment.
+func TestOpenIsTriedAgain(t *testing.T) {
+	o := options(t)
+	for _, hangs := range []int{
+		1, // a second session is made, and finds that the keyspace stands
+		2, // that one is not made either
+	} {
+		n := newSlowNode(t, o.Hosts[0])
+		n.mu.Lock()
+		n.hangs = hangs
+		n.mu.Unlock()
+		through := o
+		through.Hosts = []string{n.address}
+		open(t, through)
+	}
+}
+
 func TestOpenAndMigrate(t *testing.T) {
 	o := Options{Hosts: node.Hosts(t), Keyspace: node.Keyspace(t), Replication: map[string]int{"": 1}}
 	_, err := Open(t.Context(), o)
@@ -197,7 +215,7 @@ func TestAMigrationKeepsItsClaimOrEnds(t *testing.T) {
 		switch len(steps) {
 		case 1:
 			var err error
-			if mine, err = connect(&o, o.Keyspace); err != nil {
+			if mine, err = connect(t.Context(), &o, o.Keyspace); err != nil {
 				t.Fatal(err)
 			}
 			t.Cleanup(mine.session.Close)
@@ -247,7 +265,7 @@ func TestSeveralDataCentresWantAName(t *testing.T) {
 		}
 	})
 	o := Options{Hosts: c.Hosts, Keyspace: "several", Replication: map[string]int{"dc1": 1}}
-	s, err := connect(&o, "")
+	s, err := connect(t.Context(), &o, "")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -267,9 +267,10 @@ func verifyChain(state tls.ConnectionState, roots *x509.CertPool) error {
 	return err
 }
 
-// operatorError is an error whose message is for whoever runs the gateway.
+// operatorError is an error whose message is for whoever runs the gateway, and
+// has to do something about it: it tells nobody to try again.
 func operatorError(cause error, format string, args ...any) error {
-	return library.Unavailablef(foreign(cause), format, args...)
+	return &library.Error{Code: library.Unavailable, Msg: fmt.Sprintf(format, args...), Err: foreign(cause)}
 }
 
 // driverLog passes what the driver says to our log, as details.

@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"math"
 
+	"github.com/gocql/gocql"
+
 	"carrel/library"
 )
 
@@ -48,18 +50,37 @@ func (s *Store) FixCreation(ctx context.Context, c library.Creation, replace *li
 	return stands, nil
 }
 
-const fixSetting = `INSERT INTO setting (name, value) VALUES (?, ?) IF NOT EXISTS`
+const (
+	selectSetting = `SELECT value FROM setting WHERE name = ?`
+	fixSetting    = `INSERT INTO setting (name, value) VALUES (?, ?) IF NOT EXISTS`
+)
 
-// FixSetting implements library.RegisterStore.
+// FixSetting implements library.RegisterStore. A setting never changes, so one
+// that can be read is the one that stands; only where there is none yet anything
+// is decided. A gateway that starts reads it where nodes too few or too slow for a
+// decision would keep it from starting.
 func (s *Store) FixSetting(ctx context.Context, name string, value []byte) ([]byte, error) {
-	applied, standing, err := s.decideOne(ctx, "fix a setting", fixSetting, name, notNull(value))
+	const doing = "fix a setting"
+	var stands []byte
+	found := false
+	err := s.read(ctx, reading{doing: doing, stmt: selectSetting, args: []any{name}}, func(iter *gocql.Iter) bool {
+		if !iter.Scan(&stands) {
+			return false
+		}
+		found = true
+		return true
+	})
+	if err != nil || found {
+		return stands, err
+	}
+	applied, standing, err := s.decideOne(ctx, doing, fixSetting, name, notNull(value))
 	switch {
 	case err != nil:
 		return nil, err
 	case applied:
 		return bytes.Clone(value), nil
 	}
-	stands, _ := standing["value"].([]byte)
+	stands, _ = standing["value"].([]byte)
 	return bytes.Clone(stands), nil
 }
 

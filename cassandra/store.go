@@ -2,7 +2,6 @@ package cassandra
 
 import (
 	"context"
-	"errors"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -43,7 +42,7 @@ var _ library.Store = (*Store)(nil)
 // operator in one line what is wrong: no node answers, the password is refused,
 // the keyspace is missing, its schema is older than this program.
 func Open(ctx context.Context, o Options) (*Store, error) {
-	s, err := connect(&o, o.Keyspace)
+	s, err := connect(ctx, &o, o.Keyspace)
 	if err != nil {
 		return nil, err
 	}
@@ -72,47 +71,92 @@ func newStore(session *gocql.Session, nodes *nodes, o *Options) *Store {
 	return s
 }
 
+// A session cannot be made where the node that the driver looks at the cluster
+// through hangs, or ends, in that moment: the driver asks no other one then. So
+// it is tried again, through whichever node comes first the next time. A cluster
+// that nobody answers for is given less time: its operator waits to be told so.
+const (
+	sessionTries  = 4
+	sessionPause  = time.Second
+	silenceWithin = 5 * time.Second
+)
+
 // connect makes a store that uses a keyspace of the cluster, or none.
-func connect(o *Options, keyspace string) (*Store, error) {
+func connect(ctx context.Context, o *Options, keyspace string) (*Store, error) {
 	if err := o.check(); err != nil {
 		return nil, err
 	}
-	cfg, nodes, err := o.cluster(keyspace)
+	began := time.Now()
+	for try := 1; ; try++ {
+		cfg, nodes, err := o.cluster(keyspace)
+		if err != nil {
+			return nil, err
+		}
+		session, err := cfg.CreateSession()
+		if err == nil {
+			return newStore(session, nodes, o), nil
+		}
+		stays, err := connectFault(err, o, keyspace)
+		switch {
+		case stays == faultStays, try == sessionTries, stays == faultUnknown && time.Since(began) > silenceWithin:
+			return nil, err
+		case pause(ctx, sessionPause) != nil:
+			return nil, err
+		}
+	}
+}
+
+// staying tells whether what kept a session from being made will do so again.
+type staying byte
+
+const (
+	faultStays   staying = iota // whoever runs the cluster or the gateway must change something
+	faultPasses                 // another session could be made since
+	faultUnknown                // nobody answers
+)
+
+// connectFault explains why no session could be made.
+func connectFault(err error, o *Options, keyspace string) (staying, error) {
+	nodes := strings.Join(o.Hosts, ", ")
+	switch sessionFaultOf(err) {
+	case sessionUser:
+		return faultStays, operatorError(err, "the cluster at %s refuses the user or the password", nodes)
+	case sessionTLS:
+		return faultStays, operatorError(err, "no TLS connection to the cluster at %s", nodes)
+	case sessionCentre:
+		return faultStays, operatorError(err, "none of the nodes at %s is in the data centre %s", nodes, o.DataCentre)
+	}
+	// A keyspace that is missing looks as if nobody answered.
+	stands, again := keyspaceStands(o, keyspace)
+	switch {
+	case again != nil:
+		return faultUnknown, operatorError(err, "no node of the cluster answers at %s", nodes)
+	case !stands:
+		return faultStays, operatorError(err, "the keyspace %s does not exist: run carrel migrate", keyspace)
+	case keyspace == "":
+		return faultPasses, operatorError(err, "the cluster at %s cannot be used", nodes)
+	}
+	return faultPasses, operatorError(err, "the keyspace %s cannot be used", keyspace)
+}
+
+// keyspaceStands looks for a keyspace through a session that uses none. None,
+// "", always stands.
+func keyspaceStands(o *Options, keyspace string) (bool, error) {
+	cfg, _, err := o.cluster("")
 	if err != nil {
-		return nil, err
+		return false, err
 	}
 	session, err := cfg.CreateSession()
 	if err != nil {
-		return nil, connectFault(err, o)
+		return false, err
 	}
-	return newStore(session, nodes, o), nil
-}
-
-// connectFault explains why no session could be made. The driver tells it as
-// text only.
-func connectFault(err error, o *Options) error {
-	text := strings.ToLower(err.Error())
-	nodes := strings.Join(o.Hosts, ", ")
-	switch {
-	case strings.Contains(text, "password"), strings.Contains(text, "credentials"), strings.Contains(text, "authentication"):
-		return operatorError(err, "the cluster at %s refuses the user or the password", nodes)
-	case strings.Contains(text, "certificate"), strings.Contains(text, "tls:"), strings.Contains(text, "x509"):
-		return operatorError(err, "no TLS connection to the cluster at %s", nodes)
-	case strings.Contains(text, "host was filtered"):
-		return operatorError(err, "none of the nodes at %s is in the data centre %s", nodes, o.DataCentre)
+	defer session.Close()
+	if keyspace == "" {
+		return true, nil
 	}
-	// A keyspace that is missing looks as if nobody answered.
-	if cfg, _, cfgErr := o.cluster(""); cfgErr == nil {
-		if session, again := cfg.CreateSession(); again == nil {
-			defer session.Close()
-			var name string
-			if scan := session.Query(selectKeyspace, o.Keyspace).Scan(&name); errors.Is(scan, gocql.ErrNotFound) {
-				return operatorError(err, "the keyspace %s does not exist: run carrel migrate", o.Keyspace)
-			}
-			return operatorError(err, "the keyspace %s cannot be used", o.Keyspace)
-		}
-	}
-	return operatorError(err, "no node of the cluster answers at %s", nodes)
+	iter := session.Query(selectKeyspace, keyspace).Iter()
+	stands := iter.NumRows() > 0
+	return stands, iter.Close()
 }
 
 // Load is how many requests the cluster has been sent and has not answered, and

@@ -87,9 +87,18 @@ type Service struct {
 var _ API = (*Service)(nil)
 
 // New makes the Service. It reads the cursor keys from the store, and makes
-// them where the store is new.
+// them where the store is new. Where that fails it may be repeated.
 func New(ctx context.Context, c Config) (*Service, error) {
+	seals, isNew, err := newSealer(ctx, c.Store, c.Runtime)
+	if err != nil {
+		return nil, fmt.Errorf("reading the cursor keys: %w", err)
+	}
+	changesSince, err := readChangesSince(ctx, c.Store, c.Runtime, isNew)
+	if err != nil {
+		return nil, fmt.Errorf("reading since when changes are kept: %w", err)
+	}
 	s := &Service{
+		seals: seals, changesSince: changesSince,
 		store: c.Store, rt: c.Runtime, journal: c.Journal, names: c.Names,
 		log: c.Log, watch: c.Watch, ahead: c.Ahead, tune: c.Tuning.withDefaults(),
 		bulletin: c.Bulletin, life: c.Runtime.Detach(ctx),
@@ -113,14 +122,6 @@ func New(ctx context.Context, c Config) (*Service, error) {
 	s.feeds.updates = map[ContentID]bool{}
 	if s.bulletin != nil {
 		s.announcer = newAnnouncer(s)
-	}
-	seals, isNew, err := newSealer(ctx, c.Store, c.Runtime)
-	if err != nil {
-		return nil, fmt.Errorf("reading the cursor keys: %w", err)
-	}
-	s.seals = seals
-	if s.changesSince, err = readChangesSince(ctx, c.Store, c.Runtime, isNew); err != nil {
-		return nil, fmt.Errorf("reading since when changes are kept: %w", err)
 	}
 	return s, nil
 }

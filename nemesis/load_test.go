@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 )
@@ -21,6 +22,7 @@ type load struct {
 	ledger   ledger
 	figures  figures
 	history  history
+	eased    atomic.Bool // the pauses are the long ones
 
 	stop  context.CancelFunc
 	tasks sync.WaitGroup
@@ -31,10 +33,12 @@ const (
 	lookers = 3
 	// kept is how many of its latest items a client goes on changing.
 	kept = 12
-	// pace is the pause of a client between two operations. Without one the
-	// clients take whatever the machine has, and nodes that are started again
-	// hardly come up beside them; the more so, the slower the machine is.
+	// pace is the pause of a client between two operations, and easy the one while
+	// nodes come back. Without any the clients take whatever the machine has, and
+	// nodes that are started again hardly come up beside them; the more so, the
+	// slower the machine is.
 	pace = 100 * time.Millisecond
+	easy = 5 * pace
 )
 
 // newLoad makes the principals.
@@ -89,6 +93,14 @@ func (l *load) gatewaysLeft(gateways ...*process) {
 	l.gateways = gateways
 }
 
+// pause is the one of a client that changes something; who reads makes two.
+func (l *load) pause() time.Duration {
+	if l.eased.Load() {
+		return easy
+	}
+	return pace
+}
+
 // breathe lets time pass.
 func breathe(ctx context.Context, d time.Duration) {
 	timer := time.NewTimer(d)
@@ -104,7 +116,7 @@ func (l *load) write(ctx context.Context, owner string, random *rand.Rand) {
 	var mine []*item
 	organizer := l.organizer(owner)
 	for n := 0; ctx.Err() == nil; n++ {
-		breathe(ctx, pace)
+		breathe(ctx, l.pause())
 		mine = slices.DeleteFunc(mine, func(i *item) bool { return i.unknown || i.changes > 0 && !i.now.exists })
 		mine = mine[max(0, len(mine)-kept):]
 		if random.IntN(8) == 0 {
@@ -211,7 +223,7 @@ func (l *load) ask(by, query, field, id string, in vars, random *rand.Rand) *ans
 // without. What stood still while it was read must be as it stood.
 func (l *load) look(ctx context.Context, random *rand.Rand) {
 	for ctx.Err() == nil {
-		breathe(ctx, pace/2)
+		breathe(ctx, l.pause()/2)
 		items := l.ledger.all()
 		if len(items) == 0 || random.IntN(6) == 0 {
 			l.history.read(l, random)

@@ -20,8 +20,9 @@ import (
 // Every wait for a process is bounded, so generously that no machine is too slow
 // for it. How long a client waits for an answer decides only what it knows.
 const (
-	startWithin  = 5 * time.Minute
-	stopWithin   = 5 * time.Minute
+	startWithin  = 2 * time.Minute
+	stopWithin   = 2 * time.Minute
+	tellWithin   = 20 * time.Second
 	runWithin    = 10 * time.Minute
 	answerWithin = 20 * time.Second
 )
@@ -172,14 +173,22 @@ func (p *process) start() error {
 	}
 	var told struct{ Msg, Addr string }
 	if err := json.Unmarshal([]byte(line), &told); err != nil || told.Msg != "listening" {
-		_ = cmd.Process.Kill()
-		<-exited
+		giveUp(cmd, exited)
 		return fmt.Errorf("the gateway %s says %q instead of its address: %s", p.name, line, log)
 	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.cmd, p.url, p.log, p.exited = cmd, "http://"+told.Addr, log, exited
 	return nil
+}
+
+// giveUp ends a process that hangs; its log has then where, unless even that
+// takes too long.
+func giveUp(cmd *exec.Cmd, exited <-chan error) {
+	_ = cmd.Process.Signal(syscall.SIGQUIT)
+	limit := time.AfterFunc(tellWithin, func() { _ = cmd.Process.Kill() })
+	defer limit.Stop()
+	<-exited
 }
 
 // end ends the process by a signal, if it runs; after SIGTERM it must end well.
@@ -204,8 +213,7 @@ func (p *process) end(with syscall.Signal) error {
 		}
 		return nil
 	case <-limit.C:
-		_ = cmd.Process.Kill()
-		<-p.exited
+		giveUp(cmd, p.exited)
 		return fmt.Errorf("it did not end within %s: %s", stopWithin, p.log)
 	}
 }

@@ -116,6 +116,13 @@ func (p *proxy) arrived() bool {
 	return p.late == 0
 }
 
+// met tells how often what is armed has happened.
+func (p *proxy) met() int {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.fired
+}
+
 // disarm ends what is armed, and tells how often it has happened.
 func (p *proxy) disarm() int {
 	p.mu.Lock()

@@ -89,3 +89,29 @@ func TestRow49TheStoreIsDown(t *testing.T) {
 		}
 	})
 }
+
+// TestAGatewayStartsBesideTrouble: one that starts while nodes are too few for
+// what it reads then looks again, and serves as soon as they are enough.
+func TestAGatewayStartsBesideTrouble(t *testing.T) {
+	host, keyspace := node.Hosts(t)[0], node.Keyspace(t)
+	s := newSite(t, []string{host}, keyspace, 1)
+	s.serve("before") // the settings stand
+	proxy := newProxy(t, host)
+	s.store = "cassandra://" + proxy.address + "/" + keyspace
+	for _, table := range []string{"schema_version", "gateway", "setting"} {
+		t.Run(table, func(t *testing.T) {
+			proxy.arm(table, stepRead, refuseAll)
+			p := &process{site: s, binary: product.plain, name: table}
+			started := make(chan error, 1)
+			go func() { started <- p.start() }()
+			until(t, startWithin, "two refusals", func() bool { return proxy.met() > 1 || len(started) > 0 })
+			proxy.disarm()
+			if err := <-started; err != nil {
+				t.Fatal(err)
+			}
+			if err := p.end(syscall.SIGTERM); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+}
