@@ -26,6 +26,9 @@ WEB_FILES = $(shell git ls-files --cached --others --exclude-standard web | grep
 # Vet is the target lint's: asked again by each target, it would look through
 # every dependency once more, and again with the race detector's files.
 GO_TEST = go test -vet off
+# Where one process computes all the time, a fifth of it is the collector's at
+# the usual pace, for a heap of some megabytes.
+BUSY = GOGC=400
 # What is concurrent, and therefore run under the race detector.
 CONCURRENT = $(shell go list ./... 2> /dev/null | grep -vE '/(scenario|bench|demo|web|graph/internal|cassandra|nemesis)(/|$$)')
 
@@ -111,14 +114,16 @@ unit: ## run the tests of all packages but those with a target of their own
 # with hostile requests, and when it is killed, is not the store's.
 SCENARIOS_ON_CLUSTER = WhoSeesWhat|PagingBothWaysInBothOrders|Cursors|AWalkToNewerEntriesMeetsNothingTwice|IdempotencyKeys|WithdrawnAtOnce|WhoFindsWhom|Finding|FollowingALibrary|FollowingOverACrash
 
+# Most of them wait for a node or for time to pass, so more of them go at a time
+# than the machine has cores.
 .PHONY: cluster-tests
 cluster-tests: ## run the store's tests, and scenarios, on a real Cassandra (needs Java 17 and Maven, or CASSANDRA_HOSTS)
-	$(GO_TEST) -count 1 -p 2 -timeout 20m $(TESTFLAGS) ./cassandra/...
+	$(GO_TEST) -count 1 -p 2 -parallel 4 -timeout 20m $(TESTFLAGS) ./cassandra/...
 	$(GO_TEST) -count 1 -timeout 10m $(TESTFLAGS) -run '^Test($(SCENARIOS_ON_CLUSTER))$$' ./scenario -args -on cassandra
 
 .PHONY: simulate
 simulate: ## play SCHEDULES schedules of the write protocol, every ablation and every crash point
-	$(GO_TEST) -count 1 -timeout 12m $(TESTFLAGS) ./simulator -args -count $(SCHEDULES)
+	$(BUSY) $(GO_TEST) -count 1 -timeout 12m $(TESTFLAGS) ./simulator -args -count $(SCHEDULES)
 
 .PHONY: sim
 sim: ## replay one schedule of the simulator, step by step: make sim SEED=n
@@ -139,7 +144,7 @@ nemesis: ## kill and stop three Cassandra nodes and two gateways under load, for
 .PHONY: race
 race: ## run the concurrent packages under the race detector (needs gcc)
 	@command -v $$(go env CC) > /dev/null || { echo "the race detector needs a C compiler: install gcc"; exit 1; }
-	CGO_ENABLED=1 $(GO_TEST) -race -count 1 -p 2 -timeout 12m -skip '^Test($(HOUSE)|$(ONE_BY_ONE))$$' $(TESTFLAGS) $(CONCURRENT)
+	CGO_ENABLED=1 $(BUSY) $(GO_TEST) -race -count 1 -p 2 -timeout 12m -skip '^Test($(HOUSE)|$(ONE_BY_ONE))$$' $(TESTFLAGS) $(CONCURRENT)
 
 .PHONY: browser
 browser: build ## use GraphiQL and the reference client in a real browser (needs chromium)

@@ -191,6 +191,7 @@ func (d *desk) scrub() (mismatches int) {
 // TestLibrariesDeletedByHand: whatever derived partitions are deleted, readers
 // are told to come back or get the whole library, and at the end all is as before.
 func TestLibrariesDeletedByHand(t *testing.T) {
+	t.Parallel()
 	d := newDesk(t)
 	d.furnish(16)
 	before := d.everything()
@@ -265,6 +266,7 @@ func idsOf(c *library.LibraryConnection) (ids []library.ContentID) {
 // TestReadersWhileALibraryIsDeletedByHand: every page that is answered is one
 // of the whole library, while it is deleted again and again.
 func TestReadersWhileALibraryIsDeletedByHand(t *testing.T) {
+	t.Parallel()
 	d := newDesk(t)
 	d.furnish(12)
 	want := d.walk(viewer(ann), crew, false)
@@ -300,6 +302,7 @@ func TestReadersWhileALibraryIsDeletedByHand(t *testing.T) {
 // TestTheScrubberMendsWhatWasDoneByHand plants rows that should not be there,
 // changes some and deletes some; one walk of the scrubber finds and mends them.
 func TestTheScrubberMendsWhatWasDoneByHand(t *testing.T) {
+	t.Parallel()
 	d := newDesk(t)
 	d.furnish(9)
 	d.ok(d.svc.FillDirectory(t.Context()))
@@ -387,6 +390,7 @@ func TestTheScrubberMendsWhatWasDoneByHand(t *testing.T) {
 // TestEverythingDerivedIsLost: of the authoritative rows alone all of it is made
 // again, however it was deleted.
 func TestEverythingDerivedIsLost(t *testing.T) {
+	t.Parallel()
 	d := newDesk(t)
 	d.furnish(9)
 	before := d.everything()

@@ -8,17 +8,20 @@ import (
 )
 
 func TestConformance(t *testing.T) {
+	t.Parallel()
 	shared := open(t, options(t))
 	storetest.Run(t, func(*testing.T) library.Store { return shared })
 }
 
 func TestArchive(t *testing.T) {
+	t.Parallel()
 	shared := open(t, options(t))
 	storetest.RunArchive(t, func(*testing.T) storetest.ArchiveStore { return shared })
 }
 
 // TestDurableArchive: as TestDurable.
 func TestDurableArchive(t *testing.T) {
+	t.Parallel()
 	o := options(t)
 	storetest.RunDurableArchive(t, func(t *testing.T) (storetest.ArchiveStore, func() storetest.ArchiveStore) {
 		store := open(t, o)
@@ -35,6 +38,7 @@ func TestDurableArchive(t *testing.T) {
 // TestDurable: the cluster outlives the process, so what a crash takes is the
 // session and whatever the process remembered.
 func TestDurable(t *testing.T) {
+	t.Parallel()
 	o := options(t)
 	storetest.RunDurable(t, func(t *testing.T) (library.Store, func() library.Store) {
 		store := open(t, o)

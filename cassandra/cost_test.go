@@ -158,6 +158,7 @@ func (b *billed) person(id library.PrincipalID) {
 // it, and each member's library one mutation and no reading, however many
 // members there are.
 func TestWhatAChangeCosts(t *testing.T) {
+	t.Parallel()
 	b := newBilled(t)
 	b.person(costOwner)
 	for n := range 3 {

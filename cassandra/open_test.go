@@ -255,6 +255,7 @@ func TestAMigrationKeepsItsClaimOrEnds(t *testing.T) {
 // Where there are several data centres, it must be known whose nodes decide
 // before anything is decided, by a migration as by a gateway.
 func TestSeveralDataCentresWantAName(t *testing.T) {
+	t.Parallel()
 	c, err := cassandratest.StartWith(t.Context(), 1, "")
 	if err != nil {
 		t.Fatal(err)

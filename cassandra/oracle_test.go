@@ -14,6 +14,7 @@ const oracleGames = "6"
 
 // TestOracle plays games of random operations; each has tenants of its own.
 func TestOracle(t *testing.T) {
+	t.Parallel()
 	if checks := flag.Lookup("rapid.checks"); checks.Value.String() == checks.DefValue {
 		if err := checks.Value.Set(oracleGames); err != nil {
 			t.Fatal(err)

@@ -9,6 +9,7 @@ import (
 // TestSecuredCluster opens a store on a node that wants a password, shows a
 // certificate and wants one to be shown.
 func TestSecuredCluster(t *testing.T) {
+	t.Parallel()
 	c := cassandratest.StartSecured(t)
 	known := TLS{CAFile: c.CA, CertFile: c.Cert, KeyFile: c.Key, ServerName: cassandratest.SecuredName}
 	right := Options{Hosts: c.Hosts, Keyspace: "secured", Replication: map[string]int{"": 1}, User: "cassandra", Password: "cassandra", TLS: &known}

@@ -76,6 +76,7 @@ func wantAudit(t *testing.T, store string, items int) {
 }
 
 func TestMovingThereAndBack(t *testing.T) {
+	t.Parallel()
 	const items = 700
 	from, export := holding(t, items)
 	there := keyspace(t)
@@ -104,6 +105,7 @@ func TestMovingThereAndBack(t *testing.T) {
 }
 
 func TestExportAndImportOnACluster(t *testing.T) {
+	t.Parallel()
 	const items = 200
 	first, second := keyspace(t), keyspace(t)
 	must(t, "import", written(t, lines(items)), "--store", first)
@@ -119,7 +121,7 @@ func TestExportAndImportOnACluster(t *testing.T) {
 // A copy that is broken off, in order or by a power cut, is not used by anybody
 // and goes on where it was.
 func TestACopyThatIsBrokenOffGoesOn(t *testing.T) {
-	t.Parallel() // with the other test that waits for a mark to end
+	t.Parallel() // above all with the other test that waits for a mark to end
 	const items = 3000
 	from, export := holding(t, items)
 	to := keyspace(t)

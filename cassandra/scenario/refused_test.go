@@ -44,6 +44,7 @@ func lastVersion(t *testing.T) int {
 // An operator who has named a cluster that cannot be used is told so in one
 // line, with exit code 1 and without the password, by whatever command.
 func TestAClusterThatCannotBeUsedIsToldInOneLine(t *testing.T) {
+	t.Parallel()
 	const canary = "a-password-that-nobody-is-told"
 	password, secret := written(t, canary+"\n"), written(t, "a secret of at least thirty-two bytes")
 	last := lastVersion(t)
@@ -109,6 +110,7 @@ func TestAReplicationThatDiffersIsTold(t *testing.T) {
 // What a secured node wants is told by flags, and where one of them is wrong
 // nothing is sent in the clear instead: the node would take that too.
 func TestASecuredClusterByFlags(t *testing.T) {
+	t.Parallel()
 	c := cassandratest.StartSecured(t)
 	store := "cassandra://" + strings.Join(c.Hosts, ",") + "/secured"
 	right, wrong := written(t, "cassandra\n"), written(t, "a-password-that-nobody-is-told")

@@ -127,7 +127,7 @@ func laneOf(id library.ContentID) library.Lane {
 // What a killed gateway has left in flight is finished by whoever comes next
 // alone, an audit for example, so that the store can be copied.
 func TestAnAuditFinishesWhatAKilledGatewayHasLeft(t *testing.T) {
-	t.Parallel() // with the other test that waits for a mark to end
+	t.Parallel() // above all with the other test that waits for a mark to end
 	from, _ := holding(t, 30)
 	there := keyspace(t)
 	must(t, "copy", "--from", from, "--to", there)
