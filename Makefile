@@ -132,7 +132,7 @@ sim: ## replay one schedule of the simulator, step by step: make sim SEED=n
 # What has three nodes, and draws its faults from a seed, is the nemesis below.
 .PHONY: faults
 faults: ## break a real Cassandra and its gateways, statement by statement
-	$(GO_TEST) -count 1 -timeout 20m -skip '^TestNemesis$$' $(TESTFLAGS) ./nemesis
+	$(GO_TEST) -count 1 -parallel 4 -timeout 20m -skip '^TestNemesis$$' $(TESTFLAGS) ./nemesis
 
 # One round is 22 faults of all kinds and takes about five minutes, and longer on
 # a machine that is slow: it is over when all of them were made. MINUTES asks for
@@ -151,9 +151,14 @@ browser: build ## use GraphiQL and the reference client in a real browser (needs
 	@[ -n "$(CHROMIUM)" ] || { echo 'the browser test needs chromium: apt-get install chromium'; exit 1; }
 	CHROMIUM=$(CHROMIUM) .ci/browser
 
-.PHONY: test-clients
-test-clients: build clients/node_modules/.package-lock.json examples/federation/node_modules/.package-lock.json ## run clients and federation gateways of other people against the gateway (needs npm)
+.PHONY: test-clients client-tests federation-tests
+test-clients: ## run clients and federation gateways of other people against the gateway (needs npm)
+	@$(MAKE) --no-print-directory -k -j 2 client-tests federation-tests
+
+client-tests: build clients/node_modules/.package-lock.json
 	cd clients && ../.ci/with-gateway npm --silent test
+
+federation-tests: build examples/federation/node_modules/.package-lock.json
 	cd examples/federation && ../../.ci/with-gateway npm --silent test
 
 .PHONY: federation

@@ -76,6 +76,7 @@ func (p *process) follow(t *testing.T, token string, in vars) <-chan told {
 // changes it through another one, whose clock is 2 s ahead. Where other work
 // delays the machine there is more time, as there is for refusals.
 func TestAChangeIsToldByAnotherGateway(t *testing.T) {
+	t.Parallel()
 	s := newSite(t, node.Hosts(t), node.Keyspace(t), 1)
 	a, b := s.serveAhead("a"), s.serve("b")
 	ann := a.user(t, "ann")

@@ -114,6 +114,7 @@ const finishedWithin = 30 * time.Second
 // TestAKilledGatewayIsFinishedByAnother kills one of two gateways under load: the
 // other one finishes what it left.
 func TestAKilledGatewayIsFinishedByAnother(t *testing.T) {
+	t.Parallel()
 	hosts, keyspace := node.Hosts(t), node.Keyspace(t)
 	s := newSite(t, hosts, keyspace, 1)
 	a, b := s.serve("a"), s.serveAhead("b")

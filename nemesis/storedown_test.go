@@ -14,6 +14,7 @@ import (
 // a cluster: whatever becomes of the store, a client is told a code, how to go
 // on, and nothing of hosts, statements or the driver.
 func TestRow49TheStoreIsDown(t *testing.T) {
+	t.Parallel()
 	host, keyspace := node.Hosts(t)[0], node.Keyspace(t)
 	whole := newSite(t, []string{host}, keyspace, 1)
 	broken := *whole
@@ -93,6 +94,7 @@ func TestRow49TheStoreIsDown(t *testing.T) {
 // TestAGatewayStartsBesideTrouble: one that starts while nodes are too few for
 // what it reads then looks again, and serves as soon as they are enough.
 func TestAGatewayStartsBesideTrouble(t *testing.T) {
+	t.Parallel()
 	host, keyspace := node.Hosts(t)[0], node.Keyspace(t)
 	s := newSite(t, []string{host}, keyspace, 1)
 	s.serve("before") // the settings stand
