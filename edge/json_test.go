@@ -2,6 +2,7 @@ package edge
 
 import (
 	"bytes"
+	"encoding/binary"
 	"encoding/json"
 	"strings"
 	"testing"
@@ -93,4 +94,22 @@ func FuzzJSON(f *testing.F) {
 			t.Errorf("%q is read up to %d: %s", b, r.at, diff)
 		}
 	})
+}
+
+// TestEightDigits holds each byte value at each of eight places beside digits.
+func TestEightDigits(t *testing.T) {
+	for at := range 8 {
+		for c := range 256 {
+			b := []byte("09182736")
+			b[at] = byte(c)
+			want := c >= '0' && c <= '9'
+			if got := allDigits(binary.LittleEndian.Uint64(b)); got != want {
+				t.Errorf("%q: %t", b, got)
+			}
+			number := bytes.Trim(append([]byte("1"), b...), jsonSpace) // nobody asks for what has space around it
+			if got := judgeJSON(number, 0) == jsonGood; got != json.Valid(number) {
+				t.Errorf("%q is judged %t", number, got)
+			}
+		}
+	}
 }
