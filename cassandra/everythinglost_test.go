@@ -1,0 +1,73 @@
+package cassandra
+
+import (
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"carrel/library"
+)
+
+// TestEverythingDerivedIsLost: of the authoritative rows alone all of it is made
+// again, however it was deleted.
+func TestEverythingDerivedIsLost(t *testing.T) {
+	t.Parallel()
+	d := newDesk(t)
+	d.furnish(9)
+	before := d.everything()
+	for _, c := range []struct {
+		name string
+		do   func(d *desk)
+	}{
+		{"truncated", func(d *desk) {
+			for _, table := range []string{"library_by_principal", "content_by_principal", "groups_by_member", "principal_names"} {
+				d.byHand("TRUNCATE " + table)
+			}
+		}},
+		{"deleted", func(d *desk) {
+			for _, p := range []library.PrincipalID{ann, bob, crew} {
+				d.byHand("DELETE FROM library_by_principal WHERE principal_id = ?", string(p))
+				d.byHand("DELETE FROM content_by_principal WHERE principal_id = ?", string(p))
+				d.byHand("DELETE FROM groups_by_member WHERE member_id = ?", string(p))
+				for shard := range directoryShards {
+					for _, initial := range []string{"", p.Name()[:1]} {
+						d.byHand("DELETE FROM principal_names WHERE tenant = 't' AND initial = ? AND shard = ?", initial, int8(shard))
+					}
+				}
+			}
+		}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			d := d.in(t)
+			c.do(d)
+			r, err := d.svc.RebuildAll(t.Context(), func(int, int) {})
+			if err != nil || r.Mended == 0 {
+				t.Fatalf("%+v, %v", r, err)
+			}
+			for _, p := range []library.PrincipalID{ann, bob, crew} {
+				built, err := d.store.Built(t.Context(), p)
+				d.ok(err)
+				recorded, err := d.store.Recorded(t.Context(), p)
+				d.ok(err)
+				if !built || !recorded {
+					t.Errorf("%s: built %v, recorded %v", p, built, recorded)
+				}
+			}
+			d.wantClean()
+			if diff := cmp.Diff(before, d.everything()); diff != "" {
+				t.Errorf("(-before +after):\n%s", diff)
+			}
+		})
+	}
+}
+
+// TestReadersHaveStraysTakenOut: what a reader finds to be wrong is taken out
+// by the repair that it asks for, whatever its timestamp is.
+func TestReadersHaveStraysTakenOut(t *testing.T) {
+	d := newDesk(t)
+	d.furnish(3)
+	d.byHand(`INSERT INTO library_by_principal (principal_id, bucket, position, content_id, mts, role) VALUES (?, 1, 17, 'c:t:000', 5, 1)`, string(bob))
+	e := library.BucketEntry{Bucket: library.Private, Entry: library.Entry{Position: 17, Content: "c:t:000", MTS: 5, Role: library.Viewing}}
+	d.ok(d.svc.RepairEntry(t.Context(), bob, e))
+	d.wantClean()
+}

@@ -1,0 +1,48 @@
+package library_test
+
+import (
+	"context"
+	"fmt"
+	"testing"
+
+	"carrel/library"
+)
+
+// TestFindBudget: very many who may not be seen end a page, and the next one
+// goes on from there. Of those whose rows tell so no header is read.
+func TestFindBudget(t *testing.T) {
+	reads := &countingReads{}
+	h := newHouse(t, func(s library.Store) library.Store { reads.Store = s; return reads })
+	// Nobody waits for a directory that is complete, however slow the machine is.
+	if err := h.svc.FillDirectory(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	for i := range 1000 {
+		_, err := h.svc.ImportUser(t.Context(), library.ImportUser{ID: fmt.Sprintf("u:acme:h%04d", i), DisplayName: "hidden", Visibility: library.Private})
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	h.wantFound(as("u:acme:who"), "hid")
+	h.called("u:acme:zoe", "Hidden no more", library.Public)
+	reads.headers = 0
+	c, err := search(h.svc, "acme", ptr("hid"))(t.Context(), as("u:acme:who"), library.PageArgs{})
+	if err != nil || len(c.Edges) > 0 || !c.PageInfo.HasNextPage || c.PageInfo.EndCursor() == nil || reads.headers > 0 {
+		t.Fatalf("%+v, %v, %d headers", c, err, reads.headers)
+	}
+	c, err = search(h.svc, "acme", ptr("hid"))(t.Context(), as("u:acme:who"), library.PageArgs{After: c.PageInfo.EndCursor()})
+	if err != nil || len(c.Edges) != 1 || c.Edges[0].Node.PrincipalID() != "u:acme:zoe" || c.PageInfo.HasNextPage {
+		t.Errorf("%+v, %v", c, err)
+	}
+}
+
+// countingReads counts the headers that are read many at a time.
+type countingReads struct {
+	library.Store
+	headers int
+}
+
+func (c *countingReads) ReadPrincipals(ctx context.Context, ids []library.PrincipalID) ([]library.PrincipalHeader, error) {
+	c.headers += len(ids)
+	return c.Store.ReadPrincipals(ctx, ids)
+}
