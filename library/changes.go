@@ -107,13 +107,14 @@ const AnnouncementKept = 30 * time.Second
 // its libraries. It is of this one store: a copy of the store has none of them.
 const keepsChanges = "changes-since"
 
-// readChangesSince reads it, or fixes it: at the minute in which the store was
-// made, if that is just now, and otherwise after the one in which the store
-// got a program that writes changes, since cursors tell no more than the minute.
-func readChangesSince(ctx context.Context, store RegisterStore, rt Runtime, isNew bool) (Instant, error) {
-	at := InstantOf(rt.Now().Truncate(readUnit))
+// readChangesSince reads it, or fixes it. A store that is made just now has had
+// them from its beginning, by whichever clock its cursors will be dated. Any other
+// has them after the minute, by the store's clock, in which it got a program that
+// writes them, since cursors tell no more than the minute.
+func readChangesSince(ctx context.Context, store RegisterStore, rt Runtime, storeNow Instant, isNew bool) (Instant, error) {
+	var at Instant
 	if !isNew {
-		at = at.Add(readUnit)
+		at = InstantOf(storeNow.Time().Truncate(readUnit)).Add(readUnit)
 	}
 	now := binary.BigEndian.AppendUint64(nil, uint64(at))
 	standing, err := fixSetting(ctx, store, rt, keepsChanges, now)

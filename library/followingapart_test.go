@@ -116,6 +116,21 @@ func TestWhatWasNeverAnnouncedIsNotTooOld(t *testing.T) {
 	f.wants("+late")
 }
 
+// TestANewStoreHasAllItsChanges: a store that was made by a gateway whose clock is
+// ahead is followed through others from the first cursor on.
+func TestANewStoreHasAllItsChanges(t *testing.T) {
+	g := newGateways(t)
+	g.open(2*time.Minute, false)
+	here, _ := g.open(0, false)
+	here.user("u:acme:ann", library.Public)
+	f := here.follows(as("u:acme:ann"), "u:acme:ann", "")
+	here.note("first", library.Private)
+	f.wants("+first")
+	f.Close()
+	here.note("missed", library.Private)
+	here.follows(as("u:acme:ann"), "u:acme:ann", f.cursor).wants("+first", "+missed")
+}
+
 // TestClocksApart: what is changed, read and followed through gateways whose
 // clocks are minutes apart is told all the same, as long as they know it.
 func TestClocksApart(t *testing.T) {

@@ -93,18 +93,17 @@ func New(ctx context.Context, c Config) (*Service, error) {
 	if err != nil {
 		return nil, fmt.Errorf("reading the cursor keys: %w", err)
 	}
-	changesSince, err := readChangesSince(ctx, c.Store, c.Runtime, isNew)
-	if err != nil {
-		return nil, fmt.Errorf("reading since when changes are kept: %w", err)
-	}
 	s := &Service{
-		seals: seals, changesSince: changesSince,
+		seals: seals,
 		store: c.Store, rt: c.Runtime, journal: c.Journal, names: c.Names,
 		log: c.Log, watch: c.Watch, ahead: c.Ahead, tune: c.Tuning.withDefaults(),
 		bulletin: c.Bulletin, life: c.Runtime.Detach(ctx),
 	}
 	if s.ahead == nil {
 		s.ahead = func() time.Duration { return 0 }
+	}
+	if s.changesSince, err = readChangesSince(ctx, c.Store, c.Runtime, s.storeNow(), isNew); err != nil {
+		return nil, fmt.Errorf("reading since when changes are kept: %w", err)
 	}
 	if s.watch == nil {
 		s.watch = unwatched{}

@@ -38,7 +38,7 @@ const (
 	// nodes that are started again hardly come up beside them; the more so, the
 	// slower the machine is.
 	pace = 100 * time.Millisecond
-	easy = 5 * pace
+	easy = 3 * pace
 )
 
 // newLoad makes the principals.
