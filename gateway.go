@@ -51,18 +51,20 @@ type surroundings struct {
 }
 
 // A gateway that starts while a node of its cluster goes away, or comes back,
-// looks again before it gives up. An operator who waits for the reason is told
-// it in seconds all the same.
+// looks again before it gives up, unless so much time has passed that its
+// operator should be told.
 const (
-	openTries = 4
-	openPause = time.Second
+	openTries  = 4
+	openPause  = time.Second
+	openWithin = 15 * time.Second
 )
 
 // patiently calls do again where what went wrong may be over in a moment.
 func patiently[T any](ctx context.Context, log *slog.Logger, passes func(error) bool, do func() (T, error)) (T, error) {
+	began := time.Now()
 	for try := 1; ; try++ {
 		v, err := do()
-		if err == nil || try == openTries || !passes(err) {
+		if err == nil || try == openTries || ctx.Err() != nil || time.Since(began) > openWithin || !passes(err) {
 			return v, err
 		}
 		log.WarnContext(ctx, "the store cannot be used yet, and is tried again", "error", err)

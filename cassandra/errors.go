@@ -186,6 +186,7 @@ const (
 	sessionUser                // the user or the password is refused
 	sessionTLS                 // a certificate is
 	sessionCentre              // no node is in the data centre
+	sessionUnsure              // too few nodes are up to look a user up
 )
 
 // sessionFaultOf classes an error of making a session, which the driver tells
@@ -196,6 +197,8 @@ func sessionFaultOf(err error) sessionFault {
 		return slices.ContainsFunc(words, func(w string) bool { return strings.Contains(text, w) })
 	}
 	switch {
+	case tells("unable to perform authentication", "cannot achieve consistency"):
+		return sessionUnsure // with the code of a wrong password
 	case tells("password", "credentials", "authentication"):
 		return sessionUser
 	case tells("certificate", "tls:", "x509"):

@@ -139,3 +139,19 @@ func TestNoErrorStaysNone(t *testing.T) {
 		t.Errorf("a decision without an error: %v", err)
 	}
 }
+
+// TestWhyThereIsNoSession: too few nodes to look a user up have the code of a
+// wrong password.
+func TestWhyThereIsNoSession(t *testing.T) {
+	for text, want := range map[string]sessionFault{
+		"gocql: unable to create session: unable to connect to initial hosts: Provided username ann and/or password are incorrect":                              sessionUser,
+		"gocql: unable to create session: unable to connect to initial hosts: Unable to perform authentication: Cannot achieve consistency level LOCAL_QUORUM":  sessionUnsure,
+		"gocql: unable to create session: unable to connect to initial hosts: tls: failed to verify certificate: x509: certificate signed by unknown authority": sessionTLS,
+		"gocql: unable to create session: unable to setup control conn: host was filtered: 127.0.0.1":                                                           sessionCentre,
+		"gocql: unable to create session: unable to connect to initial hosts: EOF":                                                                              sessionOther,
+	} {
+		if got := sessionFaultOf(errors.New(text)); got != want {
+			t.Errorf("%s: %d, not %d", text, got, want)
+		}
+	}
+}

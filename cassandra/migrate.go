@@ -253,7 +253,7 @@ func (s *Store) checkSchema(ctx context.Context, o *Options) error {
 	if len(tables) == 0 {
 		return operatorError(nil, "the keyspace %s has no schema: run carrel migrate", o.Keyspace)
 	}
-	done, err := s.versions(ctx, true)
+	done, err := s.versions(ctx, false)
 	if err != nil {
 		return err
 	}

@@ -56,15 +56,13 @@ func (m *mark) next(now int64) int64 {
 // was renewed; nil: nobody is.
 func (s *Store) Join(ctx context.Context, host, doing string, heed func(others []Presence)) ([]Presence, error) {
 	m := &mark{id: gocql.MustRandomUUID(), host: host, doing: doing}
+	// Before it is written, so that Close takes a mark away of which it is not
+	// known whether it stands: who tries again would take it for another process.
+	s.chores.begin(ctx, func(ctx context.Context) { s.attend(ctx, m, heed) })
 	if err := s.renew(ctx, m); err != nil {
 		return nil, err
 	}
-	others, err := s.others(ctx, m)
-	if err != nil {
-		return nil, err
-	}
-	s.chores.begin(ctx, func(ctx context.Context) { s.attend(ctx, m, heed) })
-	return others, nil
+	return s.others(ctx, m)
 }
 
 // attend renews the mark until ctx ends, and takes it away then.

@@ -73,12 +73,13 @@ func newStore(session *gocql.Session, nodes *nodes, o *Options) *Store {
 
 // A session cannot be made where the node that the driver looks at the cluster
 // through hangs, or ends, in that moment: the driver asks no other one then. So
-// it is tried again, through whichever node comes first the next time. A cluster
-// that nobody answers for is given less time: its operator waits to be told so.
+// it is tried again, through whichever node comes first the next time, unless so
+// much time has passed that an operator should be told.
 const (
 	sessionTries  = 4
 	sessionPause  = time.Second
-	silenceWithin = 5 * time.Second
+	sessionWithin = 15 * time.Second // for what may pass
+	silenceWithin = 5 * time.Second  // where no node answers
 )
 
 // connect makes a store that uses a keyspace of the cluster, or none.
@@ -97,10 +98,7 @@ func connect(ctx context.Context, o *Options, keyspace string) (*Store, error) {
 			return newStore(session, nodes, o), nil
 		}
 		stays, err := connectFault(err, o, keyspace)
-		switch {
-		case stays == faultStays, try == sessionTries, stays == faultUnknown && time.Since(began) > silenceWithin:
-			return nil, err
-		case pause(ctx, sessionPause) != nil:
+		if try == sessionTries || time.Since(began) > stays.within() || pause(ctx, sessionPause) != nil {
 			return nil, err
 		}
 	}
@@ -115,21 +113,31 @@ const (
 	faultUnknown                // nobody answers
 )
 
+// within is how long it is worth trying again.
+func (s staying) within() time.Duration {
+	switch s {
+	case faultPasses:
+		return sessionWithin
+	case faultUnknown:
+		return silenceWithin
+	}
+	return 0
+}
+
 // connectFault explains why no session could be made.
 func connectFault(err error, o *Options, keyspace string) (staying, error) {
 	nodes := strings.Join(o.Hosts, ", ")
-	switch sessionFaultOf(err) {
-	case sessionUser:
-		return faultStays, operatorError(err, "the cluster at %s refuses the user or the password", nodes)
-	case sessionTLS:
-		return faultStays, operatorError(err, "no TLS connection to the cluster at %s", nodes)
-	case sessionCentre:
-		return faultStays, operatorError(err, "none of the nodes at %s is in the data centre %s", nodes, o.DataCentre)
+	if stays, told := sessionRefused(err, o); told != nil {
+		return stays, told
 	}
 	// A keyspace that is missing looks as if nobody answered.
 	stands, again := keyspaceStands(o, keyspace)
 	switch {
 	case again != nil:
+		// Of several nodes the driver tells of one. This time it may be another.
+		if stays, told := sessionRefused(again, o); told != nil {
+			return stays, told
+		}
 		return faultUnknown, operatorError(err, "no node of the cluster answers at %s", nodes)
 	case !stands:
 		return faultStays, operatorError(err, "the keyspace %s does not exist: run carrel migrate", keyspace)
@@ -137,6 +145,23 @@ func connectFault(err error, o *Options, keyspace string) (staying, error) {
 		return faultPasses, operatorError(err, "the cluster at %s cannot be used", nodes)
 	}
 	return faultPasses, operatorError(err, "the keyspace %s cannot be used", keyspace)
+}
+
+// sessionRefused explains an error that a node has given for refusing a session;
+// nil: it is none.
+func sessionRefused(err error, o *Options) (staying, error) {
+	nodes := strings.Join(o.Hosts, ", ")
+	switch sessionFaultOf(err) {
+	case sessionUnsure:
+		return faultPasses, operatorError(err, "too few nodes of the cluster at %s are up to look the user up", nodes)
+	case sessionUser:
+		return faultStays, operatorError(err, "the cluster at %s refuses the user or the password", nodes)
+	case sessionTLS:
+		return faultStays, operatorError(err, "no TLS connection to the cluster at %s", nodes)
+	case sessionCentre:
+		return faultStays, operatorError(err, "none of the nodes at %s is in the data centre %s", nodes, o.DataCentre)
+	}
+	return faultUnknown, nil
 }
 
 // keyspaceStands looks for a keyspace through a session that uses none. None,

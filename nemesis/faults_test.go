@@ -220,7 +220,6 @@ func TestEveryStepMeetsEveryFault(t *testing.T) {
 // TestAMissingRuleIsFound: a process that decides before its entry is on the
 // list, and dies, leaves libraries that the audit does not pass.
 func TestAMissingRuleIsFound(t *testing.T) {
-	t.Parallel()
 	r := newRoom(t)
 	defer r.whole.close(t)
 	for n, op := range operations {

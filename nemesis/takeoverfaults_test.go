@@ -143,7 +143,6 @@ func (c *encounter) finishLanes(t *testing.T, lane library.LaneID, d *door) {
 // through, which nobody finishes; and one that drops more than it has read drops
 // what its owner has under way.
 func TestATakeOverWithoutARuleIsFound(t *testing.T) {
-	t.Parallel()
 	r := newRoom(t)
 	defer r.whole.close(t)
 	for n, c := range []encounter{
