@@ -35,7 +35,7 @@ CONCURRENT = $(shell go list ./... 2> /dev/null | grep -vE '/(scenario|bench|dem
 # Of it, what shows the race detector nothing new: the tests that look at the tree,
 # and those that play games, schedules and crashes one after the other.
 HOUSE = $(shell sed -nE 's/^func Test([A-Za-z0-9]+).*/\1/p' arch_test.go smells_test.go typedsmells_test.go | paste -sd '|')
-ONE_BY_ONE = CrashAtEveryOperation|CrashPoints|DamagedFiles|Determinism|Pebble|CopyOfRandomGames|RoundTripOfRandomGames
+ONE_BY_ONE = CrashAtEveryOperation|CrashPoints|DamagedFiles|Determinism|CopyOfRandomGames|RoundTripOfRandomGames
 
 .PHONY: help
 help: ## list the targets

@@ -8,6 +8,8 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+
+	"carrel/cassandra"
 )
 
 // TestRow49TheStoreIsDown is the row of the hostile table (scenario) that needs
@@ -97,6 +99,15 @@ func TestAGatewayStartsBesideTrouble(t *testing.T) {
 	host, keyspace := node.Hosts(t)[0], node.Keyspace(t)
 	s := newSite(t, []string{host}, keyspace, 1)
 	s.serve("before") // the settings stand
+	looker, err := cassandra.Open(t.Context(), cassandra.Options{Hosts: []string{host}, Keyspace: keyspace})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := looker.Close(); err != nil {
+			t.Error(err)
+		}
+	})
 	proxy := newProxy(t, host)
 	s.store = "cassandra://" + proxy.address + "/" + keyspace
 	for _, table := range []string{"schema_version", "gateway", "setting"} {
@@ -109,6 +120,15 @@ func TestAGatewayStartsBesideTrouble(t *testing.T) {
 			proxy.disarm()
 			if err := <-started; err != nil {
 				t.Fatal(err)
+			}
+			// What a try has left would be another process to the next one.
+			others, err := looker.Others(t.Context())
+			if err != nil {
+				t.Fatal(err)
+			}
+			others = slices.DeleteFunc(others, func(o cassandra.Presence) bool { return o.Host != table })
+			if len(others) != 1 {
+				t.Errorf("the marks of one gateway are %v", others)
 			}
 			if err := p.end(syscall.SIGTERM); err != nil {
 				t.Error(err)
