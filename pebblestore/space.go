@@ -40,6 +40,7 @@ func (s *space) init(fs vfs.FS, dir string, reserve int64) {
 	case reserve > 0:
 		s.reserve = uint64(reserve)
 	}
+	s.look(0)
 	s.written.Store(spaceEveryBytes)
 }
 
@@ -63,7 +64,7 @@ func (s *space) room(now library.Instant) error {
 	return nil
 }
 
-// look asks the file system.
+// look asks the file system. Whoever comes meanwhile goes by the look before.
 func (s *space) look(now library.Instant) {
 	s.written.Store(0)
 	s.looked.Store(int64(now))
