@@ -26,7 +26,7 @@ export function App() {
   const say = useSay();
   const { open, show, close } = useOpening();
   const [made, setMade] = useState('');
-  const main = useFocusOnArrival(place);
+  const main = useFocusOnArrival(place, signedIn);
 
   const created = (item) => {
     const library = (held, { DELETE }) => (held.edges && here().id !== me.id ? DELETE : held);
@@ -151,12 +151,18 @@ function Warnings({ expired, onSignIn }) {
 }
 
 // useFocusOnArrival moves focus to a page when the reader comes to it, as a
-// browser does when it loads one.
-function useFocusOnArrival(place) {
+// browser does when it loads one. Who loads the entrance signed in is led on from
+// it and has come to one page only: focus is left at its top, where the Tab key
+// begins.
+function useFocusOnArrival(place, signedIn) {
   const main = useRef(null);
   const last = useRef(place);
+  const loading = useRef(signedIn && place.name === 'home');
   useEffect(() => {
-    if (!samePage(last.current, place)) main.current.focus({ preventScroll: true });
+    if (samePage(last.current, place)) return;
+    const ledOn = loading.current && document.activeElement === document.body;
+    if (!ledOn) main.current.focus({ preventScroll: true });
+    loading.current = false;
     last.current = place;
   }, [place]);
   return main;
