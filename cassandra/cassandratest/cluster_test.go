@@ -133,7 +133,11 @@ func TestOneNode(t *testing.T) {
 		t.Errorf("after a restart v is %d", v)
 	}
 
+	// What it unpacks goes with it, even when it is killed.
 	dir, n := c.dir, c.nodes[0]
+	if unpacked, err := os.ReadDir(temporary(n.dir)); err != nil || len(unpacked) == 0 {
+		t.Errorf("the temporary files of a node: %v, %v", unpacked, err)
+	}
 	if err := c.Kill(0); err != nil {
 		t.Fatal(err)
 	}

@@ -58,8 +58,10 @@ type settings struct{ Token, Address, Seeds, Dir, Lines string }
 func newNode(java, lib, dir string, n int, s settings) (*node, error) {
 	s.Dir = dir
 	conf := filepath.Join(dir, "conf")
-	if err := os.MkdirAll(conf, 0o755); err != nil {
-		return nil, err
+	for _, folder := range []string{conf, temporary(dir)} {
+		if err := os.MkdirAll(folder, 0o755); err != nil {
+			return nil, err
+		}
 	}
 	var text bytes.Buffer
 	if err := template.Must(template.New("cassandra.yaml").Parse(yaml)).Execute(&text, s); err != nil {
@@ -77,6 +79,10 @@ func newNode(java, lib, dir string, n int, s settings) (*node, error) {
 	return &node{java: java, lib: lib, dir: dir, address: s.Address}, nil
 }
 
+// temporary is the folder of what a node in dir unpacks while it runs. A node that
+// is killed does not remove it, so it goes with the rest of dir.
+func temporary(dir string) string { return filepath.Join(dir, "tmp") }
+
 // arguments are those of the Java process.
 func (n *node) arguments() ([]string, error) {
 	agents, err := filepath.Glob(filepath.Join(n.lib, "jamm-*.jar"))
@@ -91,6 +97,7 @@ func (n *node) arguments() ([]string, error) {
 		"-Dlogback.configurationFile=file://" + filepath.Join(conf, "logback.xml"),
 		"-Dcassandra.storagedir=" + n.dir,
 		"-Dcassandra-foreground=yes",
+		"-Djava.io.tmpdir=" + temporary(n.dir), "-XX:-UsePerfData",
 		// One cluster starts at a time, all of it: nobody needs to be waited for.
 		"-Dcassandra.skip_wait_for_gossip_to_settle=0", "-Dcassandra.ring_delay_ms=1000",
 		"-Dcassandra.superuser_setup_delay_ms=0",
