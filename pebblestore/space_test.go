@@ -2,37 +2,34 @@ package pebblestore
 
 import (
 	"sync"
+	"sync/atomic"
 	"testing"
 
 	"github.com/cockroachdb/pebble/v2/vfs"
+	"github.com/cockroachdb/pebble/v2/vfs/errorfs"
 
 	"carrel/library"
 )
-
-// usageFS tells of its free space what usage does.
-type usageFS struct {
-	vfs.FS
-	usage func()
-}
-
-func (u *usageFS) GetDiskUsage(string) (vfs.DiskUsage, error) {
-	u.usage()
-	return vfs.DiskUsage{AvailBytes: 1 << 40, TotalBytes: 1 << 41}, nil
-}
 
 // TestSpaceWhileItIsLookedAt has a writer come while another waits for what the
 // file system says of its free space, for the first time since the store was
 // opened.
 func TestSpaceWhileItIsLookedAt(t *testing.T) {
-	fs := &usageFS{FS: vfs.NewMem(), usage: func() {}}
-	s := openStore(t, "", Options{FS: fs, Now: func() library.Instant { return 1 }})
 	asked, answer := make(chan struct{}), make(chan struct{})
 	release := sync.OnceFunc(func() { close(answer) })
-	t.Cleanup(release)
-	fs.usage = sync.OnceFunc(func() {
-		close(asked)
-		<-answer
+	var slow atomic.Bool
+	s := openStore(t, "", Options{
+		FS: errorfs.Wrap(vfs.NewMem(), errorfs.InjectorFunc(func(op errorfs.Op) error {
+			if op.Kind == errorfs.OpGetDiskUsage && slow.CompareAndSwap(true, false) {
+				close(asked)
+				<-answer
+			}
+			return nil
+		})),
+		Now: func() library.Instant { return 1 },
 	})
+	t.Cleanup(release)
+	slow.Store(true)
 	waited := make(chan error)
 	go func() {
 		_, err := commit(t.Context(), s, "one", 1)
