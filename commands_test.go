@@ -117,6 +117,7 @@ func TestWrongUsageIsExitCode2AndNamesTheKey(t *testing.T) {
 		"no key set":               {serve("--auth-jwks", garbage), []string{"auth-jwks"}},
 		"keys read all the time":   {serve("--auth-jwks", garbage, "--auth-jwks-every", "1ms"), []string{"auth-jwks-every", "1s"}},
 		"half of TLS":              {serve("--tls-cert", secret), []string{"tls-cert", "tls-key"}},
+		"no key in the file":       {serve("--tls-cert", garbage, "--tls-key", secret), []string{"tls-cert, tls-key", garbage, secret, "as PEM"}},
 		"no certificate":           {serve("--tls-cert", secret+"x", "--tls-key", secret), []string{"tls-cert", secret + "x"}},
 		"star with cookies":        {serve("--cors-origin", "*", "--cors-credentials"), []string{"cors-origin", `"*"`, "credentials"}},
 		"origin of no scheme":      {serve("--cors-origin", "*.example.org"), []string{"cors-origin", `"*.example.org"`, "https://"}},

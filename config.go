@@ -1,6 +1,7 @@
 package main
 
 import (
+	"crypto/tls"
 	"fmt"
 	"log/slog"
 	"net"
@@ -32,7 +33,7 @@ type Config struct {
 	HostID          string        `name:"host-id" help:"First part of generated ids; the machine's name where it is not given." placeholder:"ID"`
 	Limits          string        `help:"What is done to documents beyond the limits: warn logs them and goes on, enforce refuses them." enum:"warn,enforce" default:"enforce" placeholder:"warn|enforce"`
 	Limit           []string      `help:"A limit and its value, such as depth=10 or query-time=5s; repeatable." sep:"," placeholder:"NAME=VALUE"`
-	RateLimit       int           `help:"Points a minute of a signed-in viewer; an address without one has a third. 0 switches rate limits off." default:"30000" placeholder:"POINTS"`
+	RateLimit       int           `help:"Points a minute of a signed-in viewer; an address without one has a third, or what --limit address-points says. 0 switches rate limits off." default:"30000" placeholder:"POINTS"`
 	TrustedProxy    []string      `help:"Address or network of a proxy whose X-Forwarded-For is believed; repeatable." sep:"," placeholder:"CIDR"`
 	HTTPProfile     string        `name:"http-profile" help:"Statuses of GraphQL over HTTP: default as clients of today expect them, draft as the draft of 2026 has them." enum:"default,draft" default:"default" placeholder:"default|draft"`
 	Documents       string        `help:"Manifest of persisted documents; no others are answered." placeholder:"FILE"`
@@ -89,6 +90,11 @@ func (c *Config) check() error {
 	}
 	if err := filesThere(fileFlag{"tls-cert", c.TLSCert}, fileFlag{"tls-key", c.TLSKey}); err != nil {
 		return err
+	}
+	if c.TLSCert != "" {
+		if _, err := tls.LoadX509KeyPair(c.TLSCert, c.TLSKey); err != nil {
+			return wrongUsage("tls-cert, tls-key", c.TLSCert+", "+c.TLSKey, "a certificate and its private key as PEM: "+err.Error())
+		}
 	}
 	if c.DrainDelay < 0 {
 		return wrongUsage("drain-delay", c.DrainDelay.String(), "a time such as 5s, or 0s")

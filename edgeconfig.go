@@ -40,13 +40,20 @@ func (c *Config) edge() (e edgeConfig, err error) {
 // limits are the edge's, as the operator wants them.
 func (c *Config) limits() (edge.Limits, error) {
 	l := edge.DefaultLimits()
+	l.ViewerPoints, l.AddressPoints = c.RateLimit, (c.RateLimit+2)/3
+	writeTime := ""
 	for _, setting := range c.Limit {
 		name, value, _ := strings.Cut(setting, "=")
 		if err := l.Set(strings.TrimSpace(name), strings.TrimSpace(value)); err != nil {
 			return l, &usageError{fmt.Sprintf("limit: got %q; %v", setting, err)}
 		}
+		if strings.TrimSpace(name) == "write-time" {
+			writeTime = setting
+		}
 	}
-	l.ViewerPoints, l.AddressPoints = c.RateLimit, (c.RateLimit+2)/3
+	if least := l.AnswerTime(); writeTime != "" && l.Write < least {
+		return l, &usageError{fmt.Sprintf("limit: got %q; an answer has read-time and the longer of query-time and mutation-time, which are %v in all", writeTime, least)}
+	}
 	return l, nil
 }
 

@@ -350,6 +350,7 @@ func TestLimitsAreTheOperatorsAndTold(t *testing.T) {
 		{"ping-time", "18s", "pingSeconds", "18"}, {"document-bytes", "90002", "documentCacheBytes", "90002"},
 		{"header", "9000", "maxHeaderBytes", "9000"}, {"read-header-time", "4s", "maxHeaderSeconds", "4"}, {"read-time", "14s", "maxReadSeconds", "14"},
 		{"write-time", "41s", "maxWriteSeconds", "41"}, {"idle-time", "61s", "maxIdleSeconds", "61"},
+		{"address-points", "31", "addressPointsPerMinute", "31"},
 	}
 	names := []string{"concurrent", "documents", "persisted", "persisted-bytes", "streams"}
 	for _, l := range told {
@@ -368,18 +369,20 @@ func TestLimitsAreTheOperatorsAndTold(t *testing.T) {
 		want += `"` + l.field + `":` + l.says + ","
 	}
 	s := serve(t, cfg)
-	want += `"viewerPointsPerMinute":90,"addressPointsPerMinute":30}}}`
-	if got := s.graphql("", query+"viewerPointsPerMinute addressPointsPerMinute}}"); got != want {
+	want += `"viewerPointsPerMinute":90}}}`
+	if got := s.graphql("", query+"viewerPointsPerMinute}}"); got != want {
 		t.Errorf("got %s, want %s", got, want)
 	}
 	if got := s.graphql("", `{viewer{library{nodes{createdBy{id}}}}}`); !strings.Contains(got, "DEPTH_LIMIT") {
 		t.Errorf("got %s", got)
 	}
 	s.end()
-	cfg = testConfig(t)
-	cfg.RateLimit = 0
-	if got := serve(t, cfg).graphql("", `{limits{viewerPointsPerMinute}}`); got != `{"data":{"limits":{"viewerPointsPerMinute":null}}}` {
-		t.Errorf("got %s", got)
+	for rate, want := range map[int]string{0: `"viewerPointsPerMinute":null,"addressPointsPerMinute":null`, 90: `"viewerPointsPerMinute":90,"addressPointsPerMinute":30`} {
+		cfg = testConfig(t)
+		cfg.RateLimit = rate
+		if got := serve(t, cfg).graphql("", `{limits{viewerPointsPerMinute addressPointsPerMinute}}`); got != `{"data":{"limits":{`+want+`}}}` {
+			t.Errorf("got %s", got)
+		}
 	}
 }
 
@@ -391,6 +394,7 @@ func TestSettingsOfTheEdgeThatAreRefused(t *testing.T) {
 	}{
 		"an unknown limit":        {func(c *Config) { c.Limit = []string{"width=1"} }, "depth"},
 		"a limit of no value":     {func(c *Config) { c.Limit = []string{"depth"} }, "depth takes"},
+		"no time to answer in":    {func(c *Config) { c.Limit = []string{"write-time=10s", "mutation-time=3s"} }, "are 25s in all"},
 		"a rate below 0":          {func(c *Config) { c.RateLimit = -1 }, "rate-limit"},
 		"a proxy of no address":   {func(c *Config) { c.TrustedProxy = []string{"proxy"} }, "trusted-proxy"},
 		"a manifest that is gone": {func(c *Config) { c.Documents = "gone.json" }, "gone.json"},

@@ -102,6 +102,7 @@ func triedElsewhere() map[string]func(*testing.T) {
 		"socket-init-time": TestASocketThatSaysNothing, "stream-write-time": TestAClientThatTakesNothingIsCutOff, "ping-time": TestASocketWithoutAClientIsClosed,
 		"header": TestEndlessHeadersAreRefused, "read-header-time": TestSlowHeadersAreCutOff, "read-time": TestASlowBodyIsAnsweredWith408,
 		"write-time": TestServerTimes, "idle-time": TestServerTimes,
+		"address-points": TestViewersAndAddressesHaveAccountsOfTheirOwn,
 		// The Service holds it; see TestTargets of library.
 		"share-targets": nil,
 	}
@@ -127,7 +128,7 @@ func TestServerTimes(t *testing.T) {
 		}
 	}
 	s := Server(http.NotFoundHandler(), l, slog.New(slog.DiscardHandler))
-	if got := fmt.Sprint(s.WriteTimeout, s.IdleTimeout, s.ReadTimeout, s.ReadHeaderTimeout, s.MaxHeaderBytes); got != "40s 7s 3s 2s 9000" {
+	if got := fmt.Sprint(s.WriteTimeout, s.IdleTimeout, s.ReadTimeout, s.ReadHeaderTimeout, s.MaxHeaderBytes); got != "40s 7s 3s 2s 13096" {
 		t.Errorf("got %s", got)
 	}
 	l.Query = time.Minute

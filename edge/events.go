@@ -188,7 +188,7 @@ func (h *Handler) refuseByEvents(w http.ResponseWriter, r *refusal) {
 // eventHeader is the header of an answer by events.
 func eventHeader(header http.Header) http.Header {
 	header.Set("Content-Type", "text/event-stream; charset=utf-8")
-	header.Set("Cache-Control", "no-store")
+	header.Set("Cache-Control", "private, no-store")
 	header.Set("X-Accel-Buffering", "no") // or nginx would hold messages back
 	header.Add("Vary", "Accept")
 	secure(header)

@@ -42,7 +42,7 @@ func TestOneResultByEvents(t *testing.T) {
 				t.Errorf("%d %s", w.Code, cmp.Diff(c.want, got))
 			}
 			got := [...]string{w.Header().Get("Content-Type"), w.Header().Get("Cache-Control"), w.Header().Get("X-Content-Type-Options")}
-			if want := [...]string{"text/event-stream; charset=utf-8", "no-store", "nosniff"}; got != want {
+			if want := [...]string{"text/event-stream; charset=utf-8", "private, no-store", "nosniff"}; got != want {
 				t.Error(cmp.Diff(want, got))
 			}
 		})

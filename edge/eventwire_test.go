@@ -61,7 +61,7 @@ func TestASubscriptionOnAConnectionOfItsOwn(t *testing.T) {
 	}
 	answer.Header.Del("Date")
 	want := http.Header{
-		"Content-Type": {"text/event-stream; charset=utf-8"}, "Cache-Control": {"no-store"}, "X-Accel-Buffering": {"no"},
+		"Content-Type": {"text/event-stream; charset=utf-8"}, "Cache-Control": {"private, no-store"}, "X-Accel-Buffering": {"no"},
 		"Vary":                   {"Accept"},
 		"X-Content-Type-Options": noSniffing, "Content-Security-Policy": noContent, "Cross-Origin-Resource-Policy": ownSite, "Referrer-Policy": noReferrer,
 	}

@@ -156,7 +156,7 @@ func (op *operation) told(limit int) *costTold {
 		return nil
 	}
 	t := &costTold{Operation: op.cost, Limit: limit, Points: float64(op.price+int(op.libraries.Load())*libraryPrice) / point}
-	if op.account.limiter != nil {
+	if op.account.ledger != nil {
 		left := op.account.left()
 		t.PointsLeft = &left
 	}

@@ -137,10 +137,8 @@ func newLedger(perMinute int, spent func(price int)) *ledger {
 	}
 }
 
-func (l *ledger) account(whose string) account {
-	if l == nil {
-		return account{whose: whose}
-	}
+// limiter finds the points of an account, whose place among the younger it takes.
+func (l *ledger) limiter(whose string) *rate.Limiter {
 	now := time.Now()
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -154,14 +152,17 @@ func (l *ledger) account(whose string) account {
 		}
 		l.younger[whose] = limiter
 	}
-	return account{whose, limiter, l.spent}
+	return limiter
 }
 
-// account holds the points of one caller: a viewer's id or an address.
+func (l *ledger) account(whose string) account { return account{whose, l} }
+
+// account is that of one caller: a viewer's id or an address. It holds no points
+// itself: a socket keeps its account for longer than the ledger keeps what
+// nobody uses, and would then spend of its own.
 type account struct {
-	whose   string
-	limiter *rate.Limiter // nil: there is no end of points
-	spent   func(price int)
+	whose  string
+	ledger *ledger // nil: there is no end of points
 }
 
 // begin pays the least price, or tells that the account does not hold it.
@@ -170,43 +171,43 @@ func (a account) begin() *refusal { return a.take(leastPrice, leastPrice) }
 // rest pays what is left of a price when begin has paid. What costs more than
 // an account can ever hold is paid with all that it can.
 func (a account) rest(price int) *refusal {
-	if a.limiter == nil {
+	if a.ledger == nil {
 		return nil
 	}
-	price = min(price, max(2*leastPrice, a.limiter.Burst()))
+	price = min(price, max(2*leastPrice, a.ledger.burst))
 	return a.take(price-leastPrice, price)
 }
 
 // take takes something from the account, or refuses until it holds so much as
 // will be needed.
 func (a account) take(now, needed int) *refusal {
-	at := time.Now()
-	if a.limiter == nil || now <= 0 {
+	if a.ledger == nil || now <= 0 {
 		return nil
 	}
-	if a.limiter.AllowN(at, now) {
-		a.spent(now)
+	at, limiter := time.Now(), a.ledger.limiter(a.whose)
+	if limiter.AllowN(at, now) {
+		a.ledger.spent(now)
 		return nil
 	}
-	missing := float64(needed) - a.limiter.TokensAt(at)
-	wait := max(1, int(math.Ceil(missing/float64(a.limiter.Limit()))))
+	missing := float64(needed) - limiter.TokensAt(at)
+	wait := max(1, int(math.Ceil(missing/float64(limiter.Limit()))))
 	return refuseUntil(http.StatusTooManyRequests, codeRateLimited,
 		fmt.Sprintf("Too much was asked for within a minute; try again in %d s.", wait), wait)
 }
 
 // bill books what is known only afterwards; the account may fall below zero.
 func (a account) bill(price int) {
-	if a.limiter != nil && price > 0 {
-		price = min(price, a.limiter.Burst())
-		a.limiter.ReserveN(time.Now(), price)
-		a.spent(price)
+	if a.ledger != nil && price > 0 {
+		price = min(price, a.ledger.burst)
+		a.ledger.limiter(a.whose).ReserveN(time.Now(), price)
+		a.ledger.spent(price)
 	}
 }
 
 // left is how many points the account holds.
 func (a account) left() int {
-	if a.limiter == nil {
+	if a.ledger == nil {
 		return 0
 	}
-	return int(math.Floor(a.limiter.TokensAt(time.Now()) / point))
+	return int(math.Floor(a.ledger.limiter(a.whose).TokensAt(time.Now()) / point))
 }

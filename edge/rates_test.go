@@ -150,6 +150,23 @@ func TestWithoutRates(t *testing.T) {
 	}
 }
 
+// TestAnAccountThatIsHeld: who holds an account, as a socket does, spends from the
+// same one as who comes anew, however long the first has spent nothing.
+func TestAnAccountThatIsHeld(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := newLedger(60, func(int) {})
+		held := l.account("ann")
+		for range 3 {
+			sleep(refill + time.Second)
+			l.account("another").begin()
+		}
+		held.bill(60 * point)
+		if left := l.account("ann").left(); left > 0 {
+			t.Errorf("there are %d points besides", left)
+		}
+	})
+}
+
 func TestAccountsAreBounded(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := newLedger(60, func(int) {})
@@ -157,16 +174,16 @@ func TestAccountsAreBounded(t *testing.T) {
 			l.account("debtor").bill(60 * point)
 		}
 		for i := range 1000 {
-			l.account(string(rune('a' + i)))
+			l.account(string(rune('a' + i))).begin()
 		}
 		sleep(refill + time.Second)
 		if a := l.account("debtor"); a.left() > 1 {
 			t.Errorf("a debt was forgotten: %d", a.left())
 		}
 		sleep(refill + time.Second)
-		l.account("x")
+		l.account("x").begin()
 		sleep(refill + time.Second)
-		l.account("x")
+		l.account("x").begin()
 		if n := len(l.younger) + len(l.older); n > 3 {
 			t.Errorf("%d accounts are kept that are full", n)
 		}

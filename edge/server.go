@@ -3,6 +3,7 @@ package edge
 import (
 	"context"
 	"errors"
+	"fmt"
 	stdlog "log"
 	"log/slog"
 	"net/http"
@@ -86,21 +87,49 @@ func plain(w http.ResponseWriter, status int, text string) {
 // browser has a handful.
 const maxHTTP2Streams = 100
 
+// headSlack is what HTTP/2 counts of a head beside its bytes: 32 for each field,
+// of which 128 have room.
+const headSlack = 32 * 128
+
 // AnswerTime is how long an answer may take. It begins when the head of the
 // request is read, and so has room for the reading of the body and the running.
 func (l *Limits) AnswerTime() time.Duration {
 	return max(l.Write, l.Read+l.Query, l.Read+l.Mutation)
 }
 
+// headBytes is how long the head of a request is, as HTTP/1.1 writes it.
+func headBytes(r *http.Request) int {
+	n := len(r.Method) + len(r.RequestURI) + len("  HTTP/1.1\r\nHost: \r\n\r\n") + len(r.Host)
+	for name, values := range r.Header {
+		for _, value := range values {
+			n += len(name) + len(value) + len(": \r\n")
+		}
+	}
+	return n
+}
+
+// shortHead refuses requests whose head is longer than most bytes. Of the server
+// it is known only that a head is not much longer, by a measure that differs
+// between HTTP/1.1 and HTTP/2.
+func shortHead(h http.Handler, most int) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if headBytes(r) > most {
+			plain(w, http.StatusRequestHeaderFieldsTooLarge, fmt.Sprintf("The head of the request has more than %d bytes.\n", most))
+			return
+		}
+		h.ServeHTTP(w, r)
+	})
+}
+
 // Server is an HTTP server that no slow or endless client can hold up.
 func Server(h http.Handler, l Limits, log *slog.Logger) *http.Server {
 	return &http.Server{
-		Handler:           h,
+		Handler:           shortHead(h, l.HeaderBytes),
 		ReadHeaderTimeout: l.ReadHeader,
 		ReadTimeout:       l.Read,
 		WriteTimeout:      l.AnswerTime(),
 		IdleTimeout:       l.Idle,
-		MaxHeaderBytes:    l.HeaderBytes,
+		MaxHeaderBytes:    l.HeaderBytes + headSlack,
 		HTTP2:             &http.HTTP2Config{MaxConcurrentStreams: maxHTTP2Streams},
 		ErrorLog:          stdlog.New(serverLog{log}, "", 0),
 	}

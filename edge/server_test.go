@@ -131,6 +131,26 @@ func TestEndlessHeadersAreRefused(t *testing.T) {
 	}
 }
 
+// TestTheLongestHead: a head of as many bytes as are told is read, and one of a
+// byte more is not.
+func TestTheLongestHead(t *testing.T) {
+	addr := start(t, newEdge(t, nil).handler, DefaultLimits())
+	const fields = "GET /graphql?query={__typename} HTTP/1.1\r\nHost: x\r\n"
+	for beyond, want := range []int{http.StatusOK, http.StatusRequestHeaderFieldsTooLarge} {
+		c := dial(t, addr)
+		long := strings.Repeat("X-A: b\r\n", 100) + "X-Long: "
+		_, _ = io.WriteString(c, fields+long+strings.Repeat("a", DefaultLimits().HeaderBytes+beyond-len(fields+long)-len("\r\n\r\n"))+"\r\n\r\n")
+		resp, err := http.ReadResponse(bufio.NewReader(c), nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		_ = resp.Body.Close()
+		if resp.StatusCode != want {
+			t.Errorf("%d bytes beyond the longest: got %d", beyond, resp.StatusCode)
+		}
+	}
+}
+
 func TestAKeepAliveConnectionSurvivesRefusals(t *testing.T) {
 	addr := start(t, newEdge(t, nil).handler, DefaultLimits())
 	client := &http.Client{Transport: &http.Transport{}}

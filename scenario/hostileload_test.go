@@ -193,6 +193,14 @@ func hostileHTTP2(t *testing.T, w *world) {
 	if r := g.send("POST", "/graphql", question("{__typename}")); r.Status != 200 {
 		t.Errorf("after the resets: %d", r.Status)
 	}
+	// What a browser sends has room, though each field counts for more here.
+	many := []string{"X-Long: " + strings.Repeat("a", 10_000)}
+	for n := range 60 {
+		many = append(many, fmt.Sprintf("X-%d: %s", n, strings.Repeat("a", 80)))
+	}
+	if r := g.send("POST", "/graphql", question("{__typename}"), many...); r.Status != 200 {
+		t.Errorf("60 header fields of 15 KB: %d", r.Status)
+	}
 	for _, on := range []*gateway{g, w.gateway} {
 		req, err := http.NewRequest("POST", on.url+"/graphql", strings.NewReader(question("{__typename}")))
 		if err != nil {

@@ -178,6 +178,11 @@ func hostileShares(t *testing.T, w *world) {
 	if a := share(many...); a.code() != "BAD_USER_INPUT" && !slices.ContainsFunc(a.userErrors("shareContent"), func(e string) bool { return strings.HasPrefix(e, "TOO_MANY") }) || len(mustJSON(a)) > 2_000 {
 		t.Errorf("with 10,000: %.500s", mustJSON(a))
 	}
+	w.readsNothing(func() {
+		if a := share(many[:101]...); !slices.ContainsFunc(a.userErrors("shareContent"), func(e string) bool { return strings.HasPrefix(e, "TOO_MANY") }) {
+			t.Errorf("with 101: %+v", a)
+		}
+	})
 	if a := share("u:acme:bob", "u:acme:nobody", "u:beta:nobody"); len(a.userErrors("shareContent")) != 2 {
 		t.Errorf("with unknown ones: %+v", a)
 	}
