@@ -58,14 +58,16 @@ func hostileLoad() []row {
 // reading of an answer, and idle ones.
 func hostileSlowness() longRow {
 	var g *gateway
-	ends := make(chan string, 6)
+	kinds := []string{"head", "body", "idle", "answer"}
+	ends := make(chan string, 2*len(kinds))
 	begin := func(t *testing.T, w *world) {
 		g = serveWith(t, "--rate-limit", "0", "--limit", "streams=150", "--trusted-proxy", "127.0.0.1")
+		alone := g.slowestOf(20)
 		const head = "POST /graphql HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\n"
 		for n := range 100 {
 			for kind, c := range []net.Conn{g.dial(head), g.dial(head + "Content-Length: 1000000\r\n\r\n{"), g.dial("")} {
 				if n < 2 {
-					go func() { ends <- fmt.Sprint([]string{"head", "body", "idle"}[kind], ": ", endOf(c)) }()
+					go func() { ends <- kinds[kind] + ": " + endOf(c) }()
 				}
 			}
 		}
@@ -73,11 +75,13 @@ func hostileSlowness() longRow {
 		for range 50 { // answers that nobody reads
 			g.dial(strings.Repeat(fmt.Sprintf("%sContent-Length: %d\r\n\r\n%s", head, len(body), body), 100))
 		}
+		for range 2 { // and more of them than a machine keeps for somebody
+			c := g.dial("")
+			go func() { ends <- kinds[3] + ": " + endOfUnread(c, head) }()
+		}
 		// Others are served meanwhile: none of those has been cut off yet.
-		for range 20 {
-			if a := g.ask(g.token("u:acme:bob"), `{limits{maxDepth}}`, nil); a.at("limits.maxDepth") != 12.0 {
-				t.Errorf("another one is answered %+v", a)
-			}
+		if beside := g.slowestOf(20); beside > time.Second+5*alone {
+			t.Errorf("others are answered after %v, and after %v without slow ones", beside, alone)
 		}
 		idleSockets(t, &world{gateway: g})
 	}
@@ -97,7 +101,38 @@ func hostileSlowness() longRow {
 			t.Errorf("afterwards: %+v", a)
 		}
 	}
-	return longRow{row{50, "slowloris on headers, body and reading; idle floods", try}, begin}
+	return longRow{row{50, "slowloris on headers, body and reading; idle floods; others keep their latency", try}, begin}
+}
+
+// slowestOf asks n times, one after the other, and tells how long the slowest
+// answer took.
+func (g *gateway) slowestOf(n int) (slowest time.Duration) {
+	g.t.Helper()
+	for range n {
+		begun := time.Now()
+		if a := g.ask(g.token("u:acme:bob"), `{limits{maxDepth}}`, nil); a.at("limits.maxDepth") != 12.0 {
+			g.t.Errorf("another one is answered %+v", a)
+		}
+		slowest = max(slowest, time.Since(begun))
+	}
+	return slowest
+}
+
+// endOfUnread asks on and on over a connection and reads nothing. It tells how
+// the connection ended, which is for the gateway to do: once all that the machine
+// keeps for a reader is full, neither can write.
+func endOfUnread(c net.Conn, head string) string {
+	fields := ""
+	for n := range 8 {
+		fields += fmt.Sprintf("l%d:limits{maxDepth maxCost maxTokens maxAliases maxBodyBytes maxValues maxHeaderBytes maxReadSeconds}", n)
+	}
+	body := question("{" + fields + "}")
+	request := fmt.Appendf(nil, "%sContent-Length: %d\r\n\r\n%s", head, len(body), body)
+	for {
+		if _, err := c.Write(request); err != nil {
+			return err.Error()
+		}
+	}
 }
 
 // idleSockets opens sockets that say who nobody is, and then nothing, until no
