@@ -9,21 +9,15 @@ import (
 	"crypto/tls"
 	"crypto/x509"
 	"encoding/pem"
-	"errors"
 	"fmt"
 	"io"
 	"math/big"
 	"net"
 	"net/http"
-	"slices"
 	"strings"
 	"sync"
 	"testing"
 	"time"
-
-	"github.com/google/go-cmp/cmp"
-
-	"carrel/edge"
 )
 
 const createAnn = `mutation{createUser(input:{tenant:"demo",name:"ann",displayName:"Ann",email:"ann@demo.example"}){user{id} userErrors{code message}}}`
@@ -332,85 +326,6 @@ func TestLimitsThatWarn(t *testing.T) {
 	s.end()
 	if out := s.out.String(); !strings.Contains(out, "ALIAS_LIMIT") || !strings.Contains(out, "ROOT_FIELD_LIMIT") {
 		t.Errorf("the log does not tell of it: %s", out)
-	}
-}
-
-// TestLimitsAreTheOperatorsAndTold: what a client can be refused for can be set
-// and is told in limits, each by a number of its own.
-func TestLimitsAreTheOperatorsAndTold(t *testing.T) {
-	told := []struct{ name, value, field, says string }{
-		{"depth", "4", "maxDepth", "4"}, {"aliases", " 2 ", "maxAliases", "2"}, {"cost", "901", "maxCost", "901"}, {"body", "90001", "maxBodyBytes", "90001"},
-		{"values", "902", "maxValues", "902"}, {"characters", "903", "maxQueryCharacters", "903"}, {"tokens", "904", "maxTokens", "904"},
-		{"directives", "3", "maxDirectives", "3"}, {"operations", "5", "maxOperations", "5"}, {"root-fields", "6", "maxRootFields", "6"},
-		{"root-mutations", "7", "maxRootMutations", "7"}, {"repetitions", "8", "maxRepetitions", "8"}, {"overlap", "905", "maxOverlap", "905"},
-		{"introspection-depth", "9", "maxIntrospectionDepth", "9"}, {"page-size", "50", "maxPageSize", "50"}, {"ids", "51", "maxIds", "51"},
-		{"share-targets", "52", "maxShareTargets", "52"}, {"errors", "11", "maxErrors", "11"}, {"query-time", "1500ms", "maxQuerySeconds", "2"},
-		{"mutation-time", "3s", "maxMutationSeconds", "3"}, {"subscriptions", "12", "maxSubscriptions", "12"}, {"socket-operations", "13", "maxSocketOperations", "13"},
-		{"streams-per-viewer", "15", "maxStreams", "15"}, {"stream-write-time", "16s", "maxStreamWriteSeconds", "16"}, {"socket-init-time", "17s", "maxSocketInitSeconds", "17"},
-		{"ping-time", "18s", "pingSeconds", "18"}, {"document-bytes", "90002", "documentCacheBytes", "90002"},
-		{"header", "9000", "maxHeaderBytes", "9000"}, {"read-header-time", "4s", "maxHeaderSeconds", "4"}, {"read-time", "14s", "maxReadSeconds", "14"},
-		{"write-time", "41s", "maxWriteSeconds", "41"}, {"idle-time", "61s", "maxIdleSeconds", "61"},
-		{"address-points", "31", "addressPointsPerMinute", "31"},
-	}
-	names := []string{"concurrent", "documents", "persisted", "persisted-bytes", "streams"}
-	for _, l := range told {
-		names = append(names, l.name)
-	}
-	slices.Sort(names)
-	if diff := cmp.Diff(new(edge.Limits).Names(), names); diff != "" {
-		t.Errorf("limits that can be set (-) and that are told or private (+):\n%s", diff)
-	}
-	cfg := testConfig(t)
-	cfg.RateLimit = 90
-	query, want := "{limits{", `{"data":{"limits":{`
-	for _, l := range told {
-		cfg.Limit = append(cfg.Limit, l.name+"="+l.value)
-		query += l.field + " "
-		want += `"` + l.field + `":` + l.says + ","
-	}
-	s := serve(t, cfg)
-	want += `"viewerPointsPerMinute":90}}}`
-	if got := s.graphql("", query+"viewerPointsPerMinute}}"); got != want {
-		t.Errorf("got %s, want %s", got, want)
-	}
-	if got := s.graphql("", `{viewer{library{nodes{createdBy{id}}}}}`); !strings.Contains(got, "DEPTH_LIMIT") {
-		t.Errorf("got %s", got)
-	}
-	s.end()
-	for rate, want := range map[int]string{0: `"viewerPointsPerMinute":null,"addressPointsPerMinute":null`, 90: `"viewerPointsPerMinute":90,"addressPointsPerMinute":30`} {
-		cfg = testConfig(t)
-		cfg.RateLimit = rate
-		if got := serve(t, cfg).graphql("", `{limits{viewerPointsPerMinute addressPointsPerMinute}}`); got != `{"data":{"limits":{`+want+`}}}` {
-			t.Errorf("got %s", got)
-		}
-	}
-}
-
-func TestSettingsOfTheEdgeThatAreRefused(t *testing.T) {
-	bad := file(t, "documents.json", `{"Bad":"{nothing}"}`)
-	for name, c := range map[string]struct {
-		change func(*Config)
-		says   string
-	}{
-		"an unknown limit":        {func(c *Config) { c.Limit = []string{"width=1"} }, "depth"},
-		"a limit of no value":     {func(c *Config) { c.Limit = []string{"depth"} }, "depth takes"},
-		"no time to answer in":    {func(c *Config) { c.Limit = []string{"write-time=10s", "mutation-time=3s"} }, "are 25s in all"},
-		"a rate below 0":          {func(c *Config) { c.RateLimit = -1 }, "rate-limit"},
-		"a proxy of no address":   {func(c *Config) { c.TrustedProxy = []string{"proxy"} }, "trusted-proxy"},
-		"a manifest that is gone": {func(c *Config) { c.Documents = "gone.json" }, "gone.json"},
-		"a manifest of no form":   {func(c *Config) { c.Documents = file(t, "list.json", "[]") }, "documents"},
-		"a document not valid":    {func(c *Config) { c.Documents = bad }, "Bad"},
-		"cookies for nobody":      {func(c *Config) { c.CORSCredentials = true }, "cors-origin"},
-	} {
-		t.Run(name, func(t *testing.T) {
-			cfg := testConfig(t)
-			c.change(&cfg)
-			err := Run(context.Background(), cfg, newFirstLine())
-			var usage *usageError
-			if !errors.As(err, &usage) || !strings.Contains(err.Error(), c.says) {
-				t.Errorf("got %v", err)
-			}
-		})
 	}
 }
 
