@@ -25,20 +25,27 @@ const silence = 400 * time.Millisecond
 // whether one was applied its change cannot go on.
 type nodes struct {
 	gocql.HostSelectionPolicy
-	now func() time.Time
+	now func() time.Duration // since the policy was made: no clock that is set touches it
 
 	pulses sync.Map // of *pulse, by the node's id
 }
 
 // pulse is what is known of a node's answers.
+//
+// Requests without an answer are not counted: the driver does not tell of those
+// on a connection that it closes itself, and a count would never be nothing
+// again. So an answer settles all that was asked before it. A node that hangs
+// after it is known for it when it is asked once more, by the driver's
+// heartbeats within some seconds.
 type pulse struct {
-	open  atomic.Int64 // requests without an answer
-	heard atomic.Int64 // when it last answered, or was asked after it had answered everything; ns since 1970
+	owes  atomic.Bool  // it was asked since it last answered
+	heard atomic.Int64 // when it last answered, or was first asked after that; as nodes.now
 	gone  atomic.Bool  // the driver has no connection to it, or the cluster does not have it any more
 }
 
 func newNodes(within gocql.HostSelectionPolicy) *nodes {
-	return &nodes{HostSelectionPolicy: within, now: time.Now}
+	began := time.Now()
+	return &nodes{HostSelectionPolicy: within, now: func() time.Duration { return time.Since(began) }}
 }
 
 func (n *nodes) pulseOf(host *gocql.HostInfo) *pulse {
@@ -62,9 +69,12 @@ func (n *nodes) RemoveHost(host *gocql.HostInfo) {
 	n.HostSelectionPolicy.RemoveHost(host)
 }
 
-// HostUp is called when the driver has a connection to a node again.
+// HostUp is called when the driver has a connection to a node again, on which
+// the node has answered. What it owed is gone with those that it had.
 func (n *nodes) HostUp(host *gocql.HostInfo) {
-	n.pulseOf(host).gone.Store(false)
+	p := n.pulseOf(host)
+	p.owes.Store(false)
+	p.gone.Store(false)
 	n.HostSelectionPolicy.HostUp(host)
 }
 
@@ -82,31 +92,37 @@ func (n *nodes) StreamContext(context.Context) gocql.StreamObserverContext { ret
 // noted that it is: between the two the node owes nothing.
 func (n *nodes) StreamStarted(s gocql.ObservedStream) {
 	p := n.pulseOf(s.Host)
-	if p.open.Load() == 0 {
-		p.heard.Store(n.now().UnixNano())
+	if !p.owes.Load() {
+		p.heard.Store(int64(n.now()))
+		p.owes.Store(true)
 	}
-	p.open.Add(1)
 }
 
 // StreamFinished is called when its answer comes, however late.
 func (n *nodes) StreamFinished(s gocql.ObservedStream) {
 	p := n.pulseOf(s.Host)
-	p.heard.Store(n.now().UnixNano())
-	p.open.Add(-1)
+	p.heard.Store(int64(n.now()))
+	p.owes.Store(false)
 }
 
-// StreamAbandoned is called when its connection is closed before that.
-func (n *nodes) StreamAbandoned(s gocql.ObservedStream) { n.pulseOf(s.Host).open.Add(-1) }
+// StreamAbandoned is called when its connection fails before that, which is no
+// answer.
+func (n *nodes) StreamAbandoned(gocql.ObservedStream) {}
 
-// silent tells whether a node owes answers, and has given none for a while.
-func (n *nodes) silent(p *pulse, now int64) bool {
-	return p.open.Load() > 0 && now-p.heard.Load() > int64(silence)
-}
+// quiet tells whether a node has given no answer for a while. It may not have
+// been asked.
+func (p *pulse) quiet(now time.Duration) bool { return now-time.Duration(p.heard.Load()) > silence }
 
-// anySilent tells whether there is such a node.
-func (n *nodes) anySilent(now int64) (found bool) {
-	n.pulses.Range(func(_, p any) bool {
-		found = n.silent(p.(*pulse), now)
+// silent tells whether a node was asked, and has given no answer for a while.
+func (p *pulse) silent(now time.Duration) bool { return p.owes.Load() && p.quiet(now) }
+
+// anySilent tells whether there is such a node among those that a statement may
+// be sent to. A node that is gone may owe answers for as long as it is, and one
+// that the driver had no id of yet for ever.
+func (n *nodes) anySilent(now time.Duration) (found bool) {
+	n.pulses.Range(func(id, value any) bool {
+		p := value.(*pulse)
+		found = id != "" && !p.gone.Load() && p.silent(now)
 		return !found
 	})
 	return found
@@ -115,7 +131,7 @@ func (n *nodes) anySilent(now int64) (found bool) {
 // Pick implements the driver's HostSelectionPolicy.
 func (n *nodes) Pick(q gocql.ExecutableQuery) gocql.NextHost {
 	next := n.HostSelectionPolicy.Pick(q)
-	now := n.now().UnixNano()
+	now := n.now()
 	var t *try
 	if q != nil {
 		t, _ = q.Context().(*try)
@@ -125,7 +141,7 @@ func (n *nodes) Pick(q gocql.ExecutableQuery) gocql.NextHost {
 	}
 	var first, last []gocql.SelectedHost
 	for host := next(); host != nil; host = next() {
-		if info := host.Info(); t.avoids(info) || n.silent(n.pulseOf(info), now) {
+		if info := host.Info(); t.avoids(info) || n.pulseOf(info).silent(now) {
 			last = append(last, host)
 		} else {
 			first = append(first, host)
@@ -142,18 +158,19 @@ func (n *nodes) Pick(q gocql.ExecutableQuery) gocql.NextHost {
 	})
 }
 
-// isSilent tells of a node by its id.
+// isSilent tells of a node, by its id, that the caller waits for an answer of:
+// it owes that one, whatever it has answered since it was asked.
 func (n *nodes) isSilent(id string) bool {
 	p, known := n.pulses.Load(id)
-	return known && n.silent(p.(*pulse), n.now().UnixNano())
+	return known && p.(*pulse).quiet(n.now())
 }
 
 // another tells whether a node other than the one given answers.
 func (n *nodes) another(id string) (found bool) {
-	now := n.now().UnixNano()
+	now := n.now()
 	n.pulses.Range(func(key, value any) bool {
 		p := value.(*pulse)
-		found = key != id && key != "" && !p.gone.Load() && !n.silent(p, now)
+		found = key != id && key != "" && !p.gone.Load() && !p.silent(now)
 		return !found
 	})
 	return found

@@ -43,7 +43,7 @@ type threeNodes struct {
 	*nodes
 	t       *testing.T
 	a, b, c *gocql.HostInfo
-	clock   time.Time
+	clock   time.Duration
 }
 
 func newThreeNodes(t *testing.T) *threeNodes {
@@ -52,13 +52,13 @@ func newThreeNodes(t *testing.T) *threeNodes {
 		h.SetHostID(id)
 		return h
 	}
-	n := &threeNodes{t: t, a: host("a"), b: host("b"), c: host("c"), clock: time.Unix(1000, 0)}
+	n := &threeNodes{t: t, a: host("a"), b: host("b"), c: host("c")}
 	n.nodes = newNodes(&fixedOrder{hosts: []*gocql.HostInfo{n.a, n.b, n.c}})
-	n.now = func() time.Time { return n.clock }
+	n.now = func() time.Duration { return n.clock }
 	return n
 }
 
-func (n *threeNodes) pass(d time.Duration) { n.clock = n.clock.Add(d) }
+func (n *threeNodes) pass(d time.Duration) { n.clock += d }
 
 func (n *threeNodes) asked(h *gocql.HostInfo)    { n.StreamStarted(gocql.ObservedStream{Host: h}) }
 func (n *threeNodes) answered(h *gocql.HostInfo) { n.StreamFinished(gocql.ObservedStream{Host: h}) }
@@ -132,16 +132,85 @@ func TestASilentNodeComesLast(t *testing.T) {
 	n.wantOrder("where all are silent, the order is as it was", "a", "b", "c")
 	n.answered(n.a)
 	n.wantOrder("a has answered, however late", "a", "b", "c")
-	n.cut(n.b)
-	n.wantOrder("the connection to b is gone, and with it what b owed", "a", "b", "c")
 	n.asked(n.a)
-	n.asked(n.a)
-	n.pass(silence)
+	n.pass(silence + 1)
+	n.answered(n.b)
+	n.wantOrder("b alone has answered", "b", "a", "c")
+	n.cut(n.a)
+	n.wantOrder("a connection that failed is no answer", "b", "a", "c")
+	n.answered(n.a)
+	n.wantOrder("a has answered too", "a", "b", "c")
+}
+
+// Who answers one of many is slow, and not silent. Whoever waits for one of the
+// others need not ask once more to see that it has fallen silent since.
+func TestANodeThatAnswersOneOfManyIsSlow(t *testing.T) {
+	n := newThreeNodes(t)
+	for range 3 {
+		n.asked(n.a)
+	}
+	for range 2 {
+		n.pass(silence)
+		n.wantOrder("a is slow", "a", "b", "c")
+		n.answered(n.a)
+		n.asked(n.a)
+	}
 	n.answered(n.a)
 	n.pass(silence)
-	n.wantOrder("who answers one of many is slow, and not silent", "a", "b", "c")
+	if n.isSilent("a") {
+		t.Error("a has still time")
+	}
 	n.pass(1)
-	n.wantOrder("until it answers none", "b", "a", "c")
+	if !n.isSilent("a") {
+		t.Error("who waits for a sees nothing of it")
+	}
+	n.wantOrder("who does not wait for a asks it first", "a", "b", "c")
+	n.asked(n.a)
+	n.wantOrder("it has time again", "a", "b", "c")
+	n.pass(silence + 1)
+	n.wantOrder("a is silent", "b", "c", "a")
+}
+
+// The driver does not tell of what was left without an answer on a connection
+// that it closes itself, be it that other nodes call the node down.
+func TestWhoIsUpAgainOwesNothing(t *testing.T) {
+	n := newThreeNodes(t)
+	n.asked(n.a)
+	n.HostDown(n.a)
+	n.HostUp(n.a)
+	n.pass(silence + 1)
+	n.wantOrder("what a owed is gone with its connections", "a", "b", "c")
+	if !n.another("b") {
+		t.Error("a answers")
+	}
+	n.answered(n.a) // what was asked before, however late
+	n.asked(n.a)
+	n.pass(silence + 1)
+	n.wantOrder("a is silent again", "b", "c", "a")
+	if n.HostDown(n.a); n.anySilent(n.clock) {
+		t.Error("who is gone cannot be picked, so there is nothing to put in order")
+	}
+}
+
+// The connection through which the driver looks at the cluster is closed by it
+// too, and nobody is told that the node is down, or up again.
+func TestAnAnswerSettlesWhatWasAskedBefore(t *testing.T) {
+	n := newThreeNodes(t)
+	n.asked(n.a)
+	n.pass(silence + 1)
+	n.wantOrder("a is silent", "b", "c", "a")
+	n.asked(n.a) // on another connection
+	n.answered(n.a)
+	n.pass(silence + 1)
+	n.wantOrder("a has answered since", "a", "b", "c")
+	n.asked(new(gocql.HostInfo)) // before the driver knows who it is
+	n.pass(silence + 1)
+	if n.anySilent(n.clock) {
+		t.Error("a node without an id is never picked")
+	}
+	if !n.another("b") {
+		t.Error("a answers")
+	}
 }
 
 func TestASecondTryAsksAnother(t *testing.T) {
@@ -186,7 +255,8 @@ func TestGivingUpASilentNode(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				n := newThreeNodes(t)
-				n.now = time.Now
+				start := time.Now()
+				n.now = func() time.Duration { return time.Since(start) }
 				ctx, end := context.WithCancel(t.Context())
 				defer end()
 				begins := func(h *gocql.HostInfo, answers bool) {

@@ -3,6 +3,7 @@ package cassandra
 import (
 	"context"
 	"sync"
+	"time"
 )
 
 // Waiting for a common reading takes up to twice as long as one of one's own:
@@ -47,6 +48,7 @@ type asked[V any] struct {
 type shared[V any] struct {
 	ctx   context.Context // of who came first, and without its end
 	waits int             // who waits for it
+	until time.Time       // the last of their deadlines; zero: one of them has none
 	done  chan struct{}
 	value V // after done, and nobody's to change
 	err   error
@@ -79,7 +81,7 @@ func (s *sharing[K, V]) read(ctx context.Context, key K, send func(context.Conte
 		next = &shared[V]{ctx: context.WithoutCancel(ctx), done: make(chan struct{})}
 		a.next = next
 	}
-	next.waits++
+	next.join(ctx)
 	s.mu.Unlock()
 	select {
 	case <-next.done:
@@ -87,6 +89,33 @@ func (s *sharing[K, V]) read(ctx context.Context, key K, send func(context.Conte
 	case <-ctx.Done():
 		return value, notBegun(ctx.Err())
 	}
+}
+
+// join has one more wait for a reading that is not sent yet. The reading has the
+// last deadline of all, as one of its own would have: with none it would stand
+// last in the gate, where the pages that wait for it stand first, and with an
+// earlier one it would be cut off while somebody waits.
+func (r *shared[V]) join(ctx context.Context) {
+	until, bounded := ctx.Deadline()
+	switch {
+	case !bounded:
+		r.until = time.Time{}
+	case r.waits == 0 || !r.until.IsZero() && until.After(r.until):
+		r.until = until
+	}
+	r.waits++
+}
+
+// read sends it and gives all who wait for it what it brings.
+func (r *shared[V]) read(send func(context.Context) (V, error)) {
+	defer close(r.done)
+	ctx := r.ctx
+	if !r.until.IsZero() {
+		var end context.CancelFunc
+		ctx, end = context.WithDeadline(ctx, r.until)
+		defer end()
+	}
+	r.value, r.err = send(ctx)
 }
 
 // room tells whether one more reading of a key may be sent.
@@ -110,7 +139,6 @@ func (s *sharing[K, V]) ended(key K, a *asked[V], send func(context.Context) (V,
 	a.under++
 	go func() {
 		defer s.ended(key, a, send)
-		defer close(next.done)
-		next.value, next.err = s.wait(next.ctx, send)
+		next.read(func(ctx context.Context) (V, error) { return s.wait(ctx, send) })
 	}()
 }

@@ -15,6 +15,7 @@ type readings struct {
 	t       *testing.T
 	sharing *sharing[string, int]
 	sent    int
+	until   time.Duration // what the last one sent has until its deadline; 0: it has none
 	end     chan error
 
 	mu      sync.Mutex
@@ -38,6 +39,10 @@ func (r *readings) ask(ctx context.Context, who, key string) {
 		value, err := r.sharing.read(ctx, key, func(ctx context.Context) (int, error) {
 			r.sent++
 			number := r.sent
+			r.until = 0
+			if end, bounded := ctx.Deadline(); bounded {
+				r.until = time.Until(end)
+			}
 			select {
 			case err := <-r.end:
 				return number, err
@@ -223,5 +228,74 @@ func TestWhoGoesAwayTakesNobodyAlong(t *testing.T) {
 		r.wantSent(2)
 		r.ends(nil)
 		r.want("cid", answer{2, nil})
+	})
+}
+
+// A common reading stands in line among the operations that wait for it, and is
+// not cut off while one of them still waits.
+func TestACommonReadingHasTheLastDeadline(t *testing.T) {
+	for _, c := range []struct {
+		name  string
+		waits []time.Duration // how long each waits; 0: without a deadline
+		until time.Duration
+	}{
+		{"the first one's", []time.Duration{5 * time.Second, 4 * time.Second}, 5 * time.Second},
+		{"a later one's", []time.Duration{4 * time.Second, 5 * time.Second}, 5 * time.Second},
+		{"the first has none", []time.Duration{0, 5 * time.Second}, 0},
+		{"a later one has none", []time.Duration{5 * time.Second, 0, 4 * time.Second}, 0},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				r := newReadings(t, 1)
+				r.ask(t.Context(), "ann", "x")
+				for n, d := range c.waits {
+					ctx, cancel := context.WithCancel(t.Context())
+					if d != 0 {
+						ctx, cancel = context.WithTimeout(t.Context(), d)
+					}
+					defer cancel()
+					r.ask(ctx, fmt.Sprint("waits", n), "x")
+				}
+				r.ends(nil)
+				r.wantSent(2)
+				if r.until != c.until {
+					t.Errorf("it has %s until its deadline, want %s (0 for none)", r.until, c.until)
+				}
+				<-time.After(4500 * time.Millisecond)
+				r.ends(nil)
+				for n, d := range c.waits {
+					who := fmt.Sprint("waits", n)
+					if d == 4*time.Second {
+						turnedAway(t, r.answers[who].err)
+					} else {
+						r.want(who, answer{2, nil})
+					}
+				}
+			})
+		})
+	}
+}
+
+// Where all who waited are gone, their reading ends.
+func TestNobodyWaitsForACommonReadingAnyMore(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newReadings(t, 1)
+		r.ask(t.Context(), "ann", "x")
+		ctx, cancel := context.WithTimeout(t.Context(), 5*time.Second)
+		defer cancel()
+		r.ask(ctx, "bob", "x")
+		r.ends(nil)
+		r.wantSent(2)
+		r.ask(ctx, "cid", "x")
+		<-time.After(5 * time.Second)
+		synctest.Wait()
+		for _, who := range []string{"bob", "cid"} {
+			if a, told := r.answers[who]; !told || a.err == nil {
+				t.Errorf("%s has %+v (%v), want an error", who, a, told)
+			}
+		}
+		if len(r.sharing.busy) != 0 {
+			t.Errorf("left over: %v", r.sharing.busy)
+		}
 	})
 }
