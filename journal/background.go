@@ -115,7 +115,7 @@ func (j *Journal) doOne(ctx context.Context, s Service, e *entry) {
 	e.busy = false
 	if err != nil {
 		e.failures++
-		e.retry = j.rt.Elapsed() + backOff(e.failures)
+		e.retry = j.rt.Elapsed() + j.pauseOf(e)
 		j.log.WarnContext(ctx, "a change could not be finished yet",
 			"content", string(e.Content), "principal", string(e.Principal), "failures", e.failures, "error", err)
 		return
@@ -131,6 +131,16 @@ func (j *Journal) count(fenced bool) {
 	if fenced {
 		j.counts.Fenced++
 	}
+}
+
+// pauseOf is how long an entry that failed waits for its next try. While the
+// process drains that is not long: whatever is not tried in it waits for another
+// process. The caller holds mu.
+func (j *Journal) pauseOf(e *entry) time.Duration {
+	if j.draining {
+		return backOffAtLeast
+	}
+	return backOff(e.failures)
 }
 
 // backOff is the pause after so many failures in a row.
@@ -189,11 +199,16 @@ func (c *scrubber) step(ctx context.Context, s Service) error {
 	return nil
 }
 
-// Drain finishes what is on the list, deferred moves included, and writes the
-// lane a last time. It returns when the list is empty or ctx ends.
+// Drain finishes what is on the list, deferred moves and what waits for its next
+// try included, and writes the lane a last time. It returns when the list is
+// empty or ctx ends.
 func (j *Journal) Drain(ctx context.Context, s Service) error {
 	j.mu.Lock()
 	j.draining = true
+	for _, e := range j.entries {
+		// What it failed by may be over, and its pause be longer than ctx lasts.
+		e.retry = 0
+	}
 	j.mu.Unlock()
 	for {
 		// No repairs: whoever reads what needs one finds it again.

@@ -20,21 +20,23 @@ type changes struct {
 	mu sync.Mutex
 	// upTo is the first minute that has not been taken away.
 	upTo library.Instant
-	// next is when the next ones go.
-	next library.Instant
+	// last is the minute in which it was last looked for more.
+	last library.Instant
 }
 
 // forgetChanges takes away what was kept for long enough, once a minute, behind
-// a write that has added changes. It never fails that write: what stays is
-// taken by a later one.
-func (s *Store) forgetChanges() {
-	now := s.now()
+// a write that has added changes of an instant. It never fails that write: what
+// stays is taken by a later one.
+func (s *Store) forgetChanges(added library.Instant) {
 	s.changes.mu.Lock()
 	defer s.changes.mu.Unlock()
-	if now < s.changes.next {
+	// A clock that was set back makes changes that stand before those taken away.
+	s.changes.upTo = min(s.changes.upTo, minuteOf(added))
+	now := s.now()
+	if s.changes.last == minuteOf(now) {
 		return
 	}
-	s.changes.next = minuteOf(now).Add(time.Minute)
+	s.changes.last = minuteOf(now)
 	upTo := minuteOf(now.Add(-library.ChangesKept))
 	if upTo <= s.changes.upTo {
 		return

@@ -40,7 +40,7 @@ func (s *Store) Enforce(ctx context.Context, e *library.Enforcement) error {
 		return err
 	}
 	if e.At != 0 {
-		s.forgetChanges()
+		s.forgetChanges(e.At)
 	}
 	return nil
 }

@@ -40,8 +40,6 @@ func (s *space) init(fs vfs.FS, dir string, reserve int64) {
 	case reserve > 0:
 		s.reserve = uint64(reserve)
 	}
-	s.look(0)
-	s.written.Store(spaceEveryBytes)
 }
 
 // wrote counts what is written.
@@ -54,23 +52,29 @@ func (s *space) room(now library.Instant) error {
 		return nil
 	}
 	age := now - library.Instant(s.looked.Load())
-	if s.written.Load() >= spaceEveryBytes || age < 0 || age >= library.Instant(spaceEvery.Microseconds()) {
-		s.look(now)
+	young := s.written.Load() < spaceEveryBytes && age >= 0 && age < library.Instant(spaceEvery.Microseconds())
+	if young && s.free.Load() >= s.reserve {
+		return nil
 	}
-	if free := s.free.Load(); free < s.reserve {
+	// Nobody is refused by what was seen before, or by others: there may be room
+	// since, and at first nothing was seen.
+	if s.look(now) < s.reserve {
 		return &library.Error{Code: library.Unavailable, RetryAfter: 60,
 			Msg: "the disk of the store is almost full: nothing can be added or changed until there is room, deleting still works"}
 	}
 	return nil
 }
 
-// look asks the file system. Whoever comes meanwhile goes by the look before.
-func (s *space) look(now library.Instant) {
+// look asks the file system. Whoever comes meanwhile goes by the look before,
+// where that found room. Of looks that overlap the older may be told last: what
+// it has found goes for a second, and for no more bytes, like any other.
+func (s *space) look(now library.Instant) uint64 {
 	s.written.Store(0)
 	s.looked.Store(int64(now))
-	usage, err := s.fs.GetDiskUsage(s.dir)
-	if err != nil {
-		usage.AvailBytes = s.reserve
+	free := s.reserve
+	if usage, err := s.fs.GetDiskUsage(s.dir); err == nil {
+		free = usage.AvailBytes
 	}
-	s.free.Store(usage.AvailBytes)
+	s.free.Store(free)
+	return free
 }

@@ -1,9 +1,11 @@
 package pebblestore
 
 import (
+	"fmt"
 	"sync"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/cockroachdb/pebble/v2/vfs"
 	"github.com/cockroachdb/pebble/v2/vfs/errorfs"
@@ -11,35 +13,94 @@ import (
 	"carrel/library"
 )
 
-// TestSpaceWhileItIsLookedAt has a writer come while another waits for what the
-// file system says of its free space, for the first time since the store was
-// opened.
-func TestSpaceWhileItIsLookedAt(t *testing.T) {
-	asked, answer := make(chan struct{}), make(chan struct{})
-	release := sync.OnceFunc(func() { close(answer) })
-	var slow atomic.Bool
-	s := openStore(t, "", Options{
-		FS: errorfs.Wrap(vfs.NewMem(), errorfs.InjectorFunc(func(op errorfs.Op) error {
-			if op.Kind == errorfs.OpGetDiskUsage && slow.CompareAndSwap(true, false) {
-				close(asked)
-				<-answer
+// slowFS is a disk in memory: its looks at the free space are counted, and the
+// next one can be held.
+type slowFS struct {
+	*vfs.MemFS
+	looks         atomic.Int64
+	hold          atomic.Bool
+	asked, answer chan struct{}
+	release       func()
+}
+
+func newSlowFS(free uint64) *slowFS {
+	f := &slowFS{MemFS: vfs.NewMem(), asked: make(chan struct{}), answer: make(chan struct{})}
+	f.release = sync.OnceFunc(func() { close(f.answer) })
+	f.frees(free)
+	return f
+}
+
+func (f *slowFS) frees(free uint64) {
+	f.TestingSetDiskUsage(vfs.DiskUsage{AvailBytes: free, TotalBytes: 1 << 30})
+}
+
+// options are those of a store on f.
+func (f *slowFS) options(now func() library.Instant) Options {
+	return Options{Now: now, FS: errorfs.Wrap(f.MemFS, errorfs.InjectorFunc(func(op errorfs.Op) error {
+		if op.Kind == errorfs.OpGetDiskUsage {
+			f.looks.Add(1)
+			if f.hold.CompareAndSwap(true, false) {
+				close(f.asked)
+				<-f.answer
 			}
-			return nil
-		})),
-		Now: func() library.Instant { return 1 },
-	})
-	t.Cleanup(release)
-	slow.Store(true)
-	waited := make(chan error)
-	go func() {
-		_, err := commit(t.Context(), s, "one", 1)
-		waited <- err
-	}()
-	<-asked
-	mustCommit(t, s, "another", 1)
-	release()
-	if err := <-waited; err != nil {
-		t.Error(err)
+		}
+		return nil
+	}))}
+}
+
+// TestSpaceWhileItIsLookedAt has a writer come while another waits for what the
+// file system says of its free space: nobody is refused by what was seen before.
+func TestSpaceWhileItIsLookedAt(t *testing.T) {
+	for _, c := range []struct {
+		name   string
+		before func(*testing.T, *Store, *slowFS)
+	}{
+		{"for the first time since the store was opened", func(*testing.T, *Store, *slowFS) {}},
+		{"for the first time since the disk was full", func(t *testing.T, s *Store, f *slowFS) {
+			f.frees(defaultReserve - 1)
+			_, err := commit(t.Context(), s, "refused", 1)
+			wantUnavailable(t, err, "disk of the store is almost full")
+			f.frees(defaultReserve)
+		}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			f, now := newSlowFS(defaultReserve), library.Instant(1)
+			s := openStore(t, "", f.options(func() library.Instant { return now }))
+			t.Cleanup(f.release)
+			c.before(t, s, f)
+			now = now.Add(time.Hour)
+			f.hold.Store(true)
+			waited := make(chan error, 1)
+			go func() {
+				_, err := commit(t.Context(), s, "one", 1)
+				waited <- err
+			}()
+			<-f.asked
+			mustCommit(t, s, "another", 1)
+			f.release()
+			if err := <-waited; err != nil {
+				t.Error(err)
+			}
+		})
+	}
+}
+
+// TestEachRefusalLooksOnce: room that an operator makes is seen at once, and no
+// writer asks more than once.
+func TestEachRefusalLooksOnce(t *testing.T) {
+	f := newSlowFS(defaultReserve - 1)
+	s := openStore(t, "", f.options(func() library.Instant { return 1 }))
+	before := f.looks.Load()
+	for range 3 {
+		_, err := commit(t.Context(), s, "refused", 1)
+		wantUnavailable(t, err, "disk of the store is almost full")
+	}
+	f.frees(defaultReserve)
+	for n := range 3 {
+		mustCommit(t, s, fmt.Sprint("item", n), 1)
+	}
+	if n := f.looks.Load() - before; n != 4 {
+		t.Errorf("%d looks, want one a refusal and one that finds room", n)
 	}
 }
 

@@ -1,0 +1,104 @@
+package journal
+
+import (
+	"context"
+	"errors"
+	"testing"
+	"time"
+
+	"carrel/library"
+)
+
+// hurried is a clockwork on which pauses pass at once, until a time at which
+// the context of whoever pauses has ended.
+type hurried struct {
+	*clockwork
+	ends time.Duration
+}
+
+func (h *hurried) After(_ context.Context, d time.Duration) error {
+	h.pass(d)
+	if h.Elapsed() > h.ends {
+		return context.DeadlineExceeded
+	}
+	return nil
+}
+
+// outage is a domain whose store is down until a time.
+type outage struct {
+	domain
+	rt     *hurried
+	until  time.Duration
+	failed int // tries
+}
+
+func (o *outage) down() error {
+	if o.rt.Elapsed() < o.until {
+		o.failed++
+		return errDown
+	}
+	return nil
+}
+
+func (o *outage) Resume(ctx context.Context, e library.InFlight) (bool, error) {
+	if err := o.down(); err != nil {
+		return false, err
+	}
+	return o.domain.Resume(ctx, e)
+}
+
+func (o *outage) Move(ctx context.Context, id library.ContentID) (bool, error) {
+	if err := o.down(); err != nil {
+		return false, err
+	}
+	return o.domain.Move(ctx, id)
+}
+
+// A process that ends finishes what an outage has left as soon as the outage is
+// over, however long that was to wait. It has ten seconds, as in the gateway.
+func TestDrainTriesWhatWaitsLonger(t *testing.T) {
+	for _, c := range []struct {
+		name   string
+		lasts  time.Duration // the outage, from when draining begins
+		failed int           // tries of each meanwhile: one a second
+		err    error
+	}{
+		{"an outage that is over", 0, 0, nil},
+		{"an outage that is over in time", 9 * time.Second, 9, nil},
+		{"an outage that is not", time.Minute, 11, context.DeadlineExceeded},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			store, clock := open(t)
+			rt := &hurried{clockwork: clock}
+			j := New(t.Context(), store, rt, nil, library.WholeProtocol)
+			d := &outage{rt: rt, until: time.Hour}
+			left, move := change(1), change(2)
+			move.Due = library.InstantOf(rt.Now())
+			if err := errors.Join(j.Begin(t.Context(), left), j.Begin(t.Context(), move)); err != nil {
+				t.Fatal(err)
+			}
+			j.Leave(left)
+			j.Defer(move)
+			for range 6 {
+				rt.pass(time.Minute)
+				if err := j.DoDue(t.Context(), d); err != nil {
+					t.Fatal(err)
+				}
+			}
+			if d.failed != 2*6 {
+				t.Fatalf("%d tries failed before, want six of each", d.failed)
+			}
+			d.failed, d.until, rt.ends = 0, rt.Elapsed()+c.lasts, rt.Elapsed()+10*time.Second
+			if err := j.Drain(t.Context(), d); !errors.Is(err, c.err) {
+				t.Errorf("it ended with %v", err)
+			}
+			if d.failed != 2*c.failed {
+				t.Errorf("%d tries failed, want %d of each", d.failed, c.failed)
+			}
+			done := len(d.resumed) == 1 && len(d.moved) == 1 && len(lanes(t, store)) == 0
+			if done != (c.err == nil) {
+				t.Errorf("resumed %v, moved %v, lanes that stay: %v", d.resumed, d.moved, lanes(t, store))
+			}
+		})
+	}
+}
