@@ -235,6 +235,7 @@ func TestLibrariesDeletedByHand(t *testing.T) {
 		_, err := d.svc.UpdateContent(t.Context(), viewer(ann), library.UpdateContent{ID: fmt.Sprintf("c:t:%03d", n), Title: library.Some(ptr("changed"))})
 		d.ok(err)
 	}
+	d.rest()
 	if got := d.walk(viewer(bob), crew, false); len(got) != 16 {
 		t.Errorf("after updates the group's library has %d items", len(got))
 	}

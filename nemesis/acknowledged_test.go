@@ -26,9 +26,7 @@ func TestWhoIsAcknowledgedAsAMemberIsOne(t *testing.T) {
 				t.Fatal(err)
 			}
 			p := newProxy(t, r.host)
-			o := r.options(p.address)
-			o.Timeout, o.ConnectTimeout = driverTimeout, 2*driverTimeout
-			d := openDoor(t, o, 0, library.WholeProtocol)
+			d := openDoor(t, r.options(p.address), 0, library.WholeProtocol)
 			p.arm(groups.table, c.step, c.fault)
 			join := func(d *door) error {
 				key := c.group

@@ -43,10 +43,11 @@ type door struct {
 
 func openDoor(t *testing.T, o cassandra.Options, skew time.Duration, without library.Ablation) *door {
 	t.Helper()
-	store, err := cassandra.Open(t.Context(), o)
-	if err != nil {
-		t.Fatal(err)
-	}
+	var store *cassandra.Store
+	patiently(t, func() (err error) {
+		store, err = cassandra.Open(t.Context(), o)
+		return err
+	})
 	d := &door{store: store, runtime: library.NewRealRuntime(), stopped: make(chan struct{})}
 	rt := skewed{d.runtime, skew}
 	// The background ends when the test says so, not with its context.
@@ -57,16 +58,29 @@ func openDoor(t *testing.T, o cassandra.Options, skew time.Duration, without lib
 	if err != nil {
 		t.Fatal(err)
 	}
-	d.service, err = library.New(t.Context(), library.Config{Store: store, Runtime: rt, Journal: d.journal, Names: names,
-		Tuning: library.Tuning{Without: without}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	patiently(t, func() error {
+		d.service, err = library.New(t.Context(), library.Config{Store: store, Runtime: rt, Journal: d.journal, Names: names,
+			Tuning: library.Tuning{Without: without}})
+		return err
+	})
 	go func() {
 		defer close(d.stopped)
 		d.journal.Run(life, d.service)
 	}()
 	return d
+}
+
+// patiently does what may be done again, as any statement may take longer than it
+// has on a slow machine.
+func patiently(t *testing.T, do func() error) {
+	t.Helper()
+	err := do()
+	for tries := 0; library.CodeOf(err) == library.Unavailable && tries < slowTries; tries++ {
+		err = do()
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
 }
 
 // close ends the process without finishing anything.

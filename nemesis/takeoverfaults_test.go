@@ -152,8 +152,8 @@ func TestATakeOverWithoutARuleIsFound(t *testing.T) {
 		{op: takenOver("create", dieSending)},
 		{op: wokenUp(takenOver("update", dieSending))},
 	} {
-		c.r, c.id = r, fmt.Sprintf("%smissing-%d", c.op.of.prefix, n)
-		c.playTakeOver(t)
+		c.r = r
+		c.playInTime(t, fmt.Sprintf("missing-%d", n))
 		if found := len(c.wrong) > 0; found != (c.without != library.WholeProtocol) {
 			t.Errorf("%s, with this rule off: %s: what is found is %q", c.op.name, c.without, c.wrong)
 		}

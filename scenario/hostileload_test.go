@@ -290,29 +290,7 @@ func hostileLeaving(t *testing.T, w *world) {
 
 func hostileUpdates(t *testing.T, w *world) {
 	w.must(w.ann, createItem, vars{"in": vars{"name": "hot", "kind": "NOTE", "title": "0"}})
-	var mu sync.Mutex
-	done := 0
-	var wg sync.WaitGroup
-	for n := range 200 {
-		wg.Go(func() {
-			a, err := w.post(w.ann, updateItem, vars{"in": vars{"id": "c:acme:hot", "title": fmt.Sprint(n + 1)}})
-			mu.Lock()
-			defer mu.Unlock()
-			switch {
-			case err != nil:
-				t.Error(err)
-			case a.code() == "":
-				done++
-			case a.code() != "CONTENTION" && a.code() != "UNAVAILABLE" && a.code() != "TIMEOUT":
-				t.Errorf("got %+v", a)
-			}
-		})
-	}
-	wg.Wait()
-	version, _ := w.must(w.ann, `{content(id:"c:acme:hot"){version}}`, nil).at("content.version").(float64)
-	if int(version) < done+1 || int(version) > 201 {
-		t.Errorf("version %v after %d updates that were done", version, done)
-	}
+	w.updateAtOnce(w.ann, "c:acme:hot", 200)
 }
 
 func hostileFlood(t *testing.T, _ *world) {

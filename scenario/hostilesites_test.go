@@ -180,12 +180,12 @@ func hostileSilence() longRow {
 	heard := make(chan string, 1)
 	began := time.Now()
 	begin := func(t *testing.T, w *world) {
+		began = time.Now() // before the gateway's own time begins
 		c, _, err := w.socket()
 		if err != nil {
 			t.Fatal(err)
 		}
 		t.Cleanup(func() { _ = c.CloseNow() })
-		began = time.Now()
 		go func() {
 			_, _, err := c.Read(t.Context())
 			heard <- fmt.Sprint(websocket.CloseStatus(err), " after ", time.Since(began).Round(time.Second))
