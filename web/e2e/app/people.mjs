@@ -114,6 +114,7 @@ export async function find({ sit }) {
   await page.getByRole('heading', { level: 1, name: 'Cleo Carter' }).waitFor();
   // Private items of hers that Ben has a role on are shown on demand.
   await page.getByText('you read what is open at demo').waitFor();
+  await page.locator('[data-entry]').first().waitFor();
   expect(await entry(page, 'internal/poll').count(), 0, 'private items in another library');
   await page.getByRole('checkbox', { name: 'With private items that are shared with me' }).check();
   await entry(page, 'internal/poll').waitFor();

@@ -1,6 +1,6 @@
 // Reading: both ways through a library, addresses that lead back, the keyboard,
 // faults of the network.
-import { allOf, entriesOf, entry, expect, fits, focused, item, openEntry, scrollTo } from './desk.mjs';
+import { allOf, entriesOf, entry, expect, fits, focused, item, openEntry, says, scrollTo } from './desk.mjs';
 
 const largest = 'g:demo:standard-library';
 
@@ -137,7 +137,7 @@ export async function faults({ sit, base }) {
 
   // A cursor that leads nowhere leads to the beginning.
   await page.goto(`${base}/app/library/${largest}?at=nonsense`);
-  await page.getByText('That place in the library cannot be found any more').waitFor();
+  await says(page, 'That place in the library cannot be found any more');
   await page.locator('[data-entry]').first().waitFor();
 
   for (const [path, words, title] of [
@@ -214,14 +214,15 @@ export async function phone({ sit, base }) {
   await page.getByRole('button', { name: 'Theme: light' }).waitFor();
   expect(await page.evaluate(() => getComputedStyle(document.body).backgroundColor), light, 'the theme after loading the page again');
 
-  for (const [path, heading] of [
-    ['/app/groups', 'My groups'],
-    ['/app/find?q=ann', 'Find a library'],
-    ['/app/members/g:demo:standard-library', 'The standard library'],
-    ['/app/library/g:demo:standard-library', 'The standard library'],
+  for (const [path, heading, row] of [
+    ['/app/groups', 'My groups', 'li'],
+    ['/app/find?q=ann', 'Find a library', 'li'],
+    ['/app/members/g:demo:standard-library', 'The standard library', 'li'],
+    ['/app/library/g:demo:standard-library', 'The standard library', '[data-entry]'],
   ]) {
     await page.goto(base + path);
     await page.getByRole('heading', { level: 1, name: heading }).waitFor();
+    await page.locator('main').locator(row).first().waitFor();
     await fits(page, path);
   }
   await page.context().close();

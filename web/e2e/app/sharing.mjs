@@ -225,7 +225,7 @@ export async function lookUp({ api, sit }) {
   await choose(ann, 'Cleo Carter');
   const late = ann.waitForResponse((response) => response.request().postDataJSON()?.operationName === 'Principal');
   for (const route of lookUps) await route.continue();
-  await late;
+  await (await late).finished();
   await field.fill('u:acme:zed');
   await offered(ann, 'u:acme:zed').waitFor();
   expect(await chips.count(), 1, 'people chosen, of whom one was looked up too late');
@@ -311,7 +311,9 @@ export async function latePage({ api, sit }) {
   const before = await allOf(api, 'Ann', mine, 'DESC');
   const shown = await entriesOf(ann);
   expect(shown, before.slice(0, shown.length), 'the first page');
+  const turned = ann.waitForRequest((request) => request.postDataJSON()?.variables?.after);
   await ann.locator('[data-entry]').last().scrollIntoViewIfNeeded();
+  await turned;
   await ann.getByText('Turning the page…').waitFor();
 
   // The last entry shown moves to the beginning; then an older one than all that

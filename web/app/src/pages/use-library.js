@@ -129,11 +129,11 @@ export function useChanges({ view, ready, reread, onLive, onChange }) {
       newest: () => heldView(client.cache, ours)?.newest ?? null,
       apply(change) {
         const outcome = applyChange(client.cache, ours, change);
-        // A private item that leaves the bucket may stay among those shared
-        // with the viewer; only the gateway knows.
-        if (shared && change.__typename === 'LibraryEntryRemoved') reread().catch(() => {});
         counter.changed();
         told.current(outcome);
+        // A private item that leaves the bucket may stay among those shared
+        // with the viewer; only the gateway knows.
+        return shared && change.__typename === 'LibraryEntryRemoved';
       },
       reread() {
         // Who reads how much of the library may be what has changed.
