@@ -15,9 +15,22 @@ async function freePort() {
   return port;
 }
 
+// taken is what the command says of a port that somebody else has listened on
+// since it was free.
+const taken = 'EADDRINUSE';
+
 // serveHive serves the supergraph in a file until it is closed.
 export async function serveHive({ supergraph, port = 0 }) {
-  const at = port || (await freePort());
+  for (let tries = 1; ; tries += 1) {
+    try {
+      return await serveAt(port || (await freePort()), supergraph);
+    } catch (fault) {
+      if (port || tries === 3 || !fault.message.includes(taken)) throw fault;
+    }
+  }
+}
+
+async function serveAt(at, supergraph) {
   const gateway = spawn(
     process.execPath,
     ['node_modules/@graphql-hive/gateway/dist/bin.js', 'supergraph', supergraph, '--config-path', 'hive.config.mjs', '--host', '127.0.0.1', '--port', String(at)],
