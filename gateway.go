@@ -13,10 +13,6 @@ import (
 	"carrel/observe"
 )
 
-// drainWithin is how long the end of a process waits for changes under way.
-// What is not done by then is in the journal and is done at the next start.
-const drainWithin = 10 * time.Second
-
 // gateway is the domain on an open store, with all that was under way when the
 // store was last closed, or its process died, finished.
 type gateway struct {
@@ -179,12 +175,13 @@ func (g *gateway) start(ctx, life context.Context, with surroundings) error {
 	return nil
 }
 
-// close finishes what is under way and closes the store. Nobody may call the
-// service any more.
+// close finishes what is under way and closes the store. What is not done within
+// library.EndWithin is in the journal, and done at the next start. Nobody may call
+// the service any more.
 func (g *gateway) close(ctx context.Context) error {
 	var drained error
 	if g.service != nil {
-		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), drainWithin)
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), library.EndWithin)
 		defer cancel()
 		g.service.End()
 		drained = g.journal.Drain(ctx, g.service)

@@ -76,9 +76,13 @@ func (a *announcer) note(add func(at Instant)) {
 	}
 }
 
-// write writes the announcement, and again while it changes, with pauses.
+// write writes the announcement, and again while it changes, with pauses. A
+// process that ends tries once more and no longer: its end waits for this task,
+// and the store may be down for hours. What nobody hears of is found by the
+// next full look.
 func (a *announcer) write() {
 	for {
+		last := a.s.ending.IsOpen()
 		next, ok := a.take()
 		if !ok {
 			return
@@ -86,20 +90,30 @@ func (a *announcer) write() {
 		ctx, cancel := a.s.rt.Deadline(a.s.life, announceWithin)
 		err := a.s.bulletin.Announce(ctx, next)
 		cancel()
-		a.mu.Lock()
-		if err == nil {
-			a.told = Instant(next.Stamp)
-		} else {
-			a.dirty = true
-		}
-		a.mu.Unlock()
 		if err != nil {
 			a.s.log.WarnContext(a.s.life, "what was changed could not be announced yet", "error", err)
 		}
-		if a.s.rt.After(a.s.life, announceEvery) != nil {
+		if a.tried(next, err == nil, last) {
+			return
+		}
+		if _, err := a.s.rt.Wait(a.s.life, a.s.ending, announceEvery); err != nil {
 			return
 		}
 	}
+}
+
+// tried notes what came of writing an announcement; over tells the writer that
+// it was the last try.
+func (a *announcer) tried(what Announcement, told, last bool) (over bool) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if told {
+		a.told = Instant(what.Stamp)
+		return false
+	}
+	// Whatever is noted after the last try has one of its own.
+	a.dirty, a.writing = true, !last
+	return last
 }
 
 // take is what is to be written; ok is false where there is nothing new, or

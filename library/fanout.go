@@ -284,6 +284,9 @@ func (w *walk) enforce(ctx context.Context, h *Header, rows []Member) error {
 	reverse := w.entry.Reverse || h.State == Deleted
 	batches := slices.Collect(slices.Chunk(rows, w.s.store.EnforceBatch()))
 	return w.s.eachAtOnce(ctx, len(batches), w.s.tune.FanOutWidth, func(i int) error {
+		if w.s.over() {
+			return errEnding
+		}
 		e := &Enforcement{Header: h, Rows: batches[i], Reverse: reverse, without: w.s.tune.Without}
 		if w.quiet || w.serial && w.s.tune.Without == RecoveryUntold {
 			return w.s.enforceQuietly(ctx, e)
@@ -336,12 +339,13 @@ func (s *Service) enforceNow(ctx context.Context, e *Enforcement, begin func()) 
 	return s.store.Enforce(within, e)
 }
 
-// insist repeats a write that may be repeated, with growing pauses.
+// insist repeats a write that may be repeated, with growing pauses, while this
+// process has time for it.
 func (s *Service) insist(ctx context.Context, write func() error) error {
 	pause := enforcePause
 	for n := 1; ; n++ {
 		err := write()
-		if err == nil || n == enforceTries {
+		if err == nil || n == enforceTries || s.over() {
 			return err
 		}
 		if stop := s.rt.After(ctx, pause); stop != nil {

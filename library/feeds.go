@@ -37,15 +37,18 @@ type feeds struct {
 type feed struct {
 	owner PrincipalID
 	// ready opens when the feed has looked for the first time, or has failed to.
+	// Until then only this process's own changes are passed on.
 	ready Latch
 	err   error // of the first look, after ready
+	// stop ends the first look, where there is one: nobody waits for it any more.
+	stop context.CancelFunc
 
 	mu        sync.Mutex
 	followers []*Following
 	// seen are the states that were passed on.
 	seen recent[passed]
-	// upTo and full are when the last look and the last full look began; 0 where
-	// there are no others to look for.
+	// upTo and full are when the last look and the last full look began, from the
+	// first one on; 0 where there are no others to look for.
 	upTo, full Instant
 }
 
@@ -90,12 +93,13 @@ func (fs *feeds) owners() []PrincipalID {
 }
 
 // join makes f a follower of its library's feed, and the feed where there is
-// none; first tells the caller to look for the first time.
-func (fs *feeds) join(f *Following, ready Latch) (fd *feed, first bool) {
+// none; first tells the caller to have it look for the first time, as of now.
+func (fs *feeds) join(f *Following, now Instant, ready Latch) (fd *feed, first bool) {
 	fs.mu.Lock()
 	defer fs.mu.Unlock()
 	if fd = fs.open[f.owner]; fd == nil {
-		fd, first = &feed{owner: f.owner, ready: ready, seen: recent[passed]{most: seenMost}}, true
+		first = true
+		fd = &feed{owner: f.owner, ready: ready, seen: recent[passed]{most: seenMost}, upTo: now, full: now}
 		fs.open[f.owner] = fd
 	}
 	fd.mu.Lock()
@@ -112,7 +116,25 @@ func (fs *feeds) leave(f *Following) {
 	fd.mu.Lock()
 	defer fd.mu.Unlock()
 	fd.followers = slices.DeleteFunc(fd.followers, func(g *Following) bool { return g == f })
-	if len(fd.followers) == 0 && fs.open[fd.owner] == fd {
+	if len(fd.followers) > 0 {
+		return
+	}
+	fs.remove(fd)
+	if fd.stop != nil {
+		fd.stop()
+	}
+}
+
+// drop takes away a feed that has failed: who comes later begins another.
+func (fs *feeds) drop(fd *feed) {
+	fs.mu.Lock()
+	defer fs.mu.Unlock()
+	fs.remove(fd)
+}
+
+// remove is drop with fs.mu held.
+func (fs *feeds) remove(fd *feed) {
+	if fs.open[fd.owner] == fd {
 		delete(fs.open, fd.owner)
 	}
 }
@@ -203,17 +225,30 @@ func (s *Service) eachChange(ctx context.Context, owner PrincipalID, from Instan
 	}
 }
 
-// firstLook notes what stands there already, as nothing that is to be passed
-// on. Where this process is the only one there is nothing to look for.
-func (s *Service) firstLook(ctx context.Context, fd *feed) error {
+// openFeed has a feed look for the first time. Whoever follows the library
+// waits for that one look, so it is nobody's own: it goes on when the one who has
+// begun it leaves, in the time that a question may take, and ends with the last
+// of them. Where this process is the only one there is nothing to look for.
+func (s *Service) openFeed(ctx context.Context, fd *feed) {
 	if s.bulletin == nil {
-		return nil
+		fd.ready.Open()
+		return
 	}
-	now := s.storeNow()
-	fd.mu.Lock()
-	fd.upTo, fd.full = now, now
-	fd.mu.Unlock()
-	return s.eachChange(ctx, fd.owner, now.Add(-changesOverlap), func(c Change) error {
+	ctx, fd.stop = s.rt.Deadline(s.rt.Detach(ctx), queryWithin)
+	s.rt.Go(func() {
+		defer fd.stop()
+		if fd.err = s.firstLook(ctx, fd); fd.err == nil {
+			s.keepLooking()
+		} else {
+			s.feeds.drop(fd)
+		}
+		fd.ready.Open()
+	})
+}
+
+// firstLook notes what stands there already, as nothing that is to be passed on.
+func (s *Service) firstLook(ctx context.Context, fd *feed) error {
+	return s.eachChange(ctx, fd.owner, fd.full.Add(-changesOverlap), func(c Change) error {
 		fd.ignore(c)
 		return nil
 	})

@@ -179,15 +179,16 @@ func (f *Following) begin(ctx context.Context, since Instant) (err error) {
 // it returns.
 func (f *Following) join(ctx context.Context) error {
 	s := f.s
-	fd, first := s.feeds.join(f, s.rt.Latch())
+	now := Instant(0)
+	if s.bulletin != nil {
+		now = s.storeNow()
+	}
+	fd, first := s.feeds.join(f, now, s.rt.Latch())
 	f.feed = fd
 	if first {
-		fd.err = s.firstLook(ctx, fd)
-		fd.ready.Open()
-		if fd.err == nil && s.bulletin != nil {
-			s.keepLooking()
-		}
-	} else if _, err := s.rt.Wait(ctx, fd.ready, 0); err != nil {
+		s.openFeed(ctx, fd)
+	}
+	if _, err := s.rt.Wait(ctx, fd.ready, 0); err != nil {
 		return err
 	}
 	if fd.err != nil {

@@ -17,6 +17,39 @@ import (
 type dial struct {
 	*library.RealRuntime
 	at atomic.Int64
+	// later is how far its monotonic clock was put on.
+	later atomic.Int64
+	kept  atomic.Pointer[kept]
+}
+
+// kept is somebody who does not notice that a wait of its has ended before it is
+// let go.
+type kept struct {
+	ctx         context.Context // by which it is known
+	waits, free chan struct{}   // waits is closed when it begins to wait
+}
+
+// keep keeps whoever waits with ctx.
+func (d *dial) keep(ctx context.Context) *kept {
+	k := &kept{ctx, make(chan struct{}), make(chan struct{})}
+	d.kept.Store(k)
+	return k
+}
+
+func (d *dial) Wait(ctx context.Context, l library.Latch, within time.Duration) (bool, error) {
+	k := d.kept.Load()
+	if k == nil || k.ctx != ctx {
+		return d.RealRuntime.Wait(ctx, l, within)
+	}
+	d.kept.Store(nil)
+	close(k.waits)
+	opened, err := d.RealRuntime.Wait(ctx, l, within)
+	<-k.free
+	return opened, err
+}
+
+func (d *dial) Elapsed() time.Duration {
+	return d.RealRuntime.Elapsed() + time.Duration(d.later.Load())
 }
 
 func (d *dial) Now() time.Time { return library.Instant(d.at.Load()).Time() }
@@ -32,13 +65,15 @@ type gateways struct {
 	t     *testing.T
 	store *simulator.Client
 	start time.Time // of a minute
-	// bulletin is that of the gateways opened from now on.
+	// bulletin is that of the gateways opened from now on, and way how they reach
+	// the store.
 	bulletin library.Bulletin
+	way      library.Store
 }
 
 func newGateways(t *testing.T) *gateways {
 	store := simulator.NewClient(simulator.NewStore(nil), nil)
-	return &gateways{t, store, time.Now().Truncate(time.Minute), store}
+	return &gateways{t, store, time.Now().Truncate(time.Minute), store, store}
 }
 
 // open opens a gateway with a clock that is ahead, and knows it. A mute one dies
@@ -48,9 +83,9 @@ func (g *gateways) open(ahead time.Duration, mute bool) (*house, *dial) {
 	clock := &dial{RealRuntime: library.NewRealRuntime()}
 	g.t.Cleanup(clock.Close)
 	clock.put(g.start.Add(ahead))
-	h := &house{t: g.t, store: g.store, runtime: clock.RealRuntime}
-	h.journal = journal.New(g.t.Context(), g.store, clock, nil, library.WholeProtocol)
-	c := library.Config{Store: g.store, Runtime: clock, Journal: h.journal, Names: &counting{},
+	h := &house{t: g.t, store: g.way, runtime: clock.RealRuntime}
+	h.journal = journal.New(g.t.Context(), g.way, clock, nil, library.WholeProtocol)
+	c := library.Config{Store: g.way, Runtime: clock, Journal: h.journal, Names: &counting{},
 		Ahead: func() time.Duration { return ahead }}
 	if !mute {
 		c.Bulletin = g.bulletin

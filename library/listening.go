@@ -95,24 +95,40 @@ func (l *listener) step(ctx context.Context) {
 	}
 }
 
-// look looks at libraries; one that cannot be read is looked at again, and in
-// full.
+// look looks at libraries; one that cannot be looked at yet is looked at again,
+// and in full.
+//
+// A feed that is not ready is left to its first look, which takes what others
+// have changed before it for known, where this one would pass it on. Nothing is
+// lost by that. What stands in the library by now is either met by the first
+// look: then it stood there before anybody was told that he follows the library,
+// so the pages that he reads show it, and what he has missed before, which is
+// read after the first look, has it too. Or the first look has read beyond its
+// place already: then the next full look finds it, which begins where the first
+// one has begun, and passes on what that did not meet.
 func (l *listener) look(ctx context.Context, ps []PrincipalID, full []bool) {
 	if len(ps) == 0 {
 		return
 	}
-	failed := make([]error, len(ps))
+	again := make([]bool, len(ps))
 	// A failure keeps nobody else's library from being looked at.
 	_ = l.s.eachAtOnce(ctx, len(ps), lookWidth, func(i int) error {
-		if fd := l.s.feeds.find(ps[i]); fd != nil {
-			failed[i] = l.s.look(ctx, fd, full[i])
+		fd := l.s.feeds.find(ps[i])
+		if fd == nil {
+			return nil
+		}
+		if again[i] = !fd.ready.IsOpen(); again[i] {
+			return nil
+		}
+		if err := l.s.look(ctx, fd, full[i]); err != nil {
+			again[i] = true
+			l.s.log.WarnContext(ctx, "the changes of a library could not be read yet", "principal", string(ps[i]), "error", err)
 		}
 		return nil
 	})
-	for i, err := range failed {
-		if err != nil {
-			l.full[ps[i]] = 0
-			l.s.log.WarnContext(ctx, "the changes of a library could not be read yet", "principal", string(ps[i]), "error", err)
+	for i, p := range ps {
+		if again[i] {
+			l.full[p] = 0
 		}
 	}
 }

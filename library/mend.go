@@ -64,7 +64,7 @@ func (s *Service) raising(ctx context.Context, step func(late bool) (int64, erro
 			return err
 		}
 		if n > 0 {
-			if err := s.rt.After(ctx, pause); err != nil {
+			if err := s.pause(ctx, pause); err != nil {
 				return err
 			}
 			pause *= 2

@@ -67,7 +67,7 @@ func (s *Service) Rebuild(ctx context.Context, p PrincipalID) (restored, removed
 			return max(0, now-before+removed), removed, err
 		}
 		// It was deleted while it was rebuilt, or by a clock that is ahead.
-		if err := s.rt.After(ctx, pause); err != nil {
+		if err := s.pause(ctx, pause); err != nil {
 			return 0, 0, err
 		}
 		pause *= 2

@@ -36,7 +36,6 @@ type rebuildRun struct {
 var (
 	errNotRebuilt   = errors.New("the rebuild is not done yet")
 	errManyRebuilds = errors.New("many other libraries are being rebuilt")
-	errEnding       = errors.New("this process is ending")
 )
 
 // rebuildMissing starts the rebuild of a library that is not there, unless it
@@ -109,13 +108,13 @@ func (s *Service) rebuildInTurn(ctx context.Context, p PrincipalID) error {
 		return err
 	}
 	defer s.rebuildTurns.give()
+	if s.ending.IsOpen() {
+		// Hundreds may wait for their turn, and each would ask the store.
+		return errEnding
+	}
 	restored, removed, err := s.Rebuild(ctx, p)
 	if err == nil {
 		s.log.WarnContext(ctx, "a library was missing and has been rebuilt", "principal", string(p), "restored", restored, "removed", removed)
 	}
 	return err
 }
-
-// End says that the process is ending: what takes long and can be done by
-// another is given up.
-func (s *Service) End() { s.ending.Open() }

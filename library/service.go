@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
+	"sync/atomic"
 	"time"
 )
 
@@ -72,6 +73,9 @@ type Service struct {
 	// rebuildTurns are for the rebuilds that readers have asked for.
 	rebuildTurns *permits
 	ending       Latch
+	// overAt is when the time of a process that ends is up, on the monotonic
+	// clock; 0: it does not end.
+	overAt atomic.Int64
 	// directory is what is known of whether it is complete.
 	directory directoryRun
 
