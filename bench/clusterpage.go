@@ -23,9 +23,10 @@ const (
 	clusterTurn = 5               // rounds of each
 )
 
-// clusterWidths are the numbers of connections at which both are measured. The
-// one counts at which the handler gets through most: with fewer the cluster has
-// nothing to do between two pages, with more nothing is gained but waiting.
+// clusterWidths are the numbers of connections at which both are measured. What
+// counts is the most that each gets through: with few connections the cluster has
+// nothing to do between two pages, and where nothing is gained by more the machine
+// decides which of them is best.
 var clusterWidths = []int{1, 4, 16, 64}
 
 func shelfOwner(n int) library.PrincipalID {
@@ -150,8 +151,7 @@ func (p *process) compareThroughput(ctx context.Context, t *table, address strin
 			return newPageRequest(ctx, "http://"+address+"/graphql", tokens[n], bodies[n])
 		},
 	}
-	var most, ratioThere float64
-	var width int
+	var most [2]float64
 	for _, connections := range clusterWidths {
 		var best [2]float64
 		var cpu [2]time.Duration
@@ -170,12 +170,13 @@ func (p *process) compareThroughput(ctx context.Context, t *table, address strin
 		t.line(fmt.Sprintf("  %d connections: handler, gateway", connections),
 			fmt.Sprintf("%.0f, %.0f pages/s", best[0], best[1]), fmt.Sprintf("%.2f x", reached), "", "")
 		t.figure("  CPU of the process a page", fmt.Sprintf("%s, %s", micros(cpu[0]), micros(cpu[1])))
-		if best[0] > most {
-			most, ratioThere, width = best[0], reached, connections
+		for i := range most {
+			most[i] = max(most[i], best[i])
 		}
 	}
-	t.line(fmt.Sprintf("  where the handler gets through most, at %d", width), "", fmt.Sprintf("%.2f x", ratioThere),
-		fmt.Sprintf(">= %.4g x", wantedThroughput), verdict(ratioThere >= wantedThroughput))
+	reached := most[1] / most[0]
+	t.line("  the most that each gets through", fmt.Sprintf("%.0f, %.0f pages/s", most[0], most[1]), fmt.Sprintf("%.2f x", reached),
+		fmt.Sprintf(">= %.4g x", wantedThroughput), verdict(reached >= wantedThroughput))
 	return nil
 }
 
