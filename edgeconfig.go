@@ -41,15 +41,21 @@ func (c *Config) edge() (e edgeConfig, err error) {
 func (c *Config) limits() (edge.Limits, error) {
 	l := edge.DefaultLimits()
 	l.ViewerPoints, l.AddressPoints = c.RateLimit, (c.RateLimit+2)/3
-	writeTime := ""
+	writeTime, addressPoints := "", ""
 	for _, setting := range c.Limit {
 		name, value, _ := strings.Cut(setting, "=")
 		if err := l.Set(strings.TrimSpace(name), strings.TrimSpace(value)); err != nil {
 			return l, &usageError{fmt.Sprintf("limit: got %q; %v", setting, err)}
 		}
-		if strings.TrimSpace(name) == "write-time" {
+		switch strings.TrimSpace(name) {
+		case "write-time":
 			writeTime = setting
+		case "address-points":
+			addressPoints = setting
 		}
+	}
+	if addressPoints != "" && c.RateLimit == 0 {
+		return l, &usageError{fmt.Sprintf("limit: got %q; rate-limit 0 has switched rate limits off", addressPoints)}
 	}
 	if least := l.AnswerTime(); writeTime != "" && l.Write < least {
 		return l, &usageError{fmt.Sprintf("limit: got %q; an answer has read-time and the longer of query-time and mutation-time, which are %v in all", writeTime, least)}

@@ -71,6 +71,7 @@ func TestSettingsOfTheEdgeThatAreRefused(t *testing.T) {
 	}{
 		"an unknown limit":        {func(c *Config) { c.Limit = []string{"width=1"} }, "depth"},
 		"a limit of no value":     {func(c *Config) { c.Limit = []string{"depth"} }, "depth takes"},
+		"points of no rate":       {func(c *Config) { c.RateLimit, c.Limit = 0, []string{"address-points=9"} }, "rate-limit 0"},
 		"no time to answer in":    {func(c *Config) { c.Limit = []string{"write-time=10s", "mutation-time=3s"} }, "are 25s in all"},
 		"a rate below 0":          {func(c *Config) { c.RateLimit = -1 }, "rate-limit"},
 		"a proxy of no address":   {func(c *Config) { c.TrustedProxy = []string{"proxy"} }, "trusted-proxy"},

@@ -108,9 +108,9 @@ func headBytes(r *http.Request) int {
 	return n
 }
 
-// shortHead refuses requests whose head is longer than most bytes. Of the server
-// it is known only that a head is not much longer, by a measure that differs
-// between HTTP/1.1 and HTTP/2.
+// shortHead refuses requests whose head is longer than most bytes, blanks around
+// values not counted. Of the server it is known only that a head is not much
+// longer, by a measure that differs between HTTP/1.1 and HTTP/2.
 func shortHead(h http.Handler, most int) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if headBytes(r) > most {

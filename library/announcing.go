@@ -3,6 +3,7 @@ package library
 import (
 	"cmp"
 	"encoding/hex"
+	"errors"
 	"slices"
 	"sync"
 	"time"
@@ -96,7 +97,11 @@ func (a *announcer) write() {
 		if a.tried(next, err == nil, last) {
 			return
 		}
-		if _, err := a.s.rt.Wait(a.s.life, a.s.ending, announceEvery); err != nil {
+		pause := a.s.pause
+		if last {
+			pause = a.s.rt.After // the end has come already
+		}
+		if err := pause(a.s.life, announceEvery); err != nil && !errors.Is(err, errEnding) {
 			return
 		}
 	}

@@ -333,6 +333,9 @@ func (s *Service) enforceNow(ctx context.Context, e *Enforcement, begin func()) 
 		return err
 	}
 	defer s.permits.give()
+	if s.over() {
+		return errEnding // it came while this one waited for its turn, or paused
+	}
 	within, cancel := s.rt.Deadline(ctx, enforceWithin)
 	defer cancel()
 	begin()

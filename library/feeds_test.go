@@ -2,6 +2,7 @@ package library_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"sync/atomic"
 	"testing"
@@ -19,10 +20,12 @@ type gated struct {
 	// them gets them, or err, when free is closed.
 	read, free chan struct{}
 	err        error
+	// ended has why the reader did not wait for that.
+	ended chan error
 }
 
 func (g *gateways) gate(owner library.PrincipalID, err error) *gated {
-	s := &gated{Store: g.store, owner: owner, read: make(chan struct{}), free: make(chan struct{}), err: err}
+	s := &gated{Store: g.store, owner: owner, read: make(chan struct{}), free: make(chan struct{}), err: err, ended: make(chan error, 1)}
 	g.way = s
 	return s
 }
@@ -37,6 +40,7 @@ func (s *gated) Changes(ctx context.Context, owner library.PrincipalID, after li
 	case <-s.free:
 		return cs, s.err
 	case <-ctx.Done():
+		s.ended <- ctx.Err()
 		return nil, ctx.Err()
 	}
 }
@@ -101,6 +105,9 @@ func TestAProcessEndsWhileALibraryIsLookedAt(t *testing.T) {
 	if b := <-first; b.err == nil {
 		t.Error("who has left follows")
 		b.f.Close()
+	}
+	if err := <-store.ended; !errors.Is(err, context.Canceled) {
+		t.Errorf("the look ended with %v", err)
 	}
 	here.svc.End()
 	clock.Close()

@@ -150,6 +150,10 @@ function Warnings({ expired, onSignIn }) {
   );
 }
 
+// justLoaded tells whether the browser has loaded the page for who reads it now:
+// signing in begins with a new App.
+let justLoaded = true;
+
 // useFocusOnArrival moves focus to a page when the reader comes to it, as a
 // browser does when it loads one. Who loads the entrance signed in is led on from
 // it and has come to one page only: focus is left at its top, where the Tab key
@@ -157,7 +161,10 @@ function Warnings({ expired, onSignIn }) {
 function useFocusOnArrival(place, signedIn) {
   const main = useRef(null);
   const last = useRef(place);
-  const loading = useRef(signedIn && place.name === 'home');
+  const loading = useRef(justLoaded && signedIn && place.name === 'home');
+  useEffect(() => {
+    justLoaded = false;
+  }, []);
   useEffect(() => {
     if (samePage(last.current, place)) return;
     const ledOn = loading.current && document.activeElement === document.body;

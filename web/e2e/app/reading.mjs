@@ -61,6 +61,8 @@ function inView(page, id) {
 // keyboard walks the list, opens an item and comes back, without a mouse.
 export async function keyboard({ sit, base }) {
   const page = await sit('Ann');
+  await page.locator('[data-entry]').first().waitFor();
+  await page.waitForFunction(() => document.activeElement.id === 'main');
   // The entrance leads on to the library, which may be loaded by itself as well.
   for (const load of [() => page.goto(`${base}/app`), () => page.reload()]) {
     await load();

@@ -16,8 +16,7 @@ export const longestPause = 15_000;
 //
 //   subscribe(after, { opened, next, error, complete })  begins to listen, returns a stop
 //   newest()      the newest cursor that is known, or null
-//   apply(event)  takes one change in, once more where it is told again; answers
-//                 whether the library has to be read anew for it
+//   apply(event)  takes one change in
 //   reread()      reads the library anew, because changes were missed; a promise,
 //                 broken where that fails
 //   pause(n)      a promise kept when it is time for the n-th attempt
@@ -28,20 +27,6 @@ export function follow({ subscribe, newest, apply, reread, pause, now, told }) {
   let stop = () => {};
   let failures = 0;
   let openedAt = Infinity;
-  const readings = new Set();
-
-  // readAnew reads the library anew. What is told meanwhile may not be in the page
-  // that comes, which takes the place of all that was held: it is applied again.
-  const readAnew = async () => {
-    const told = [];
-    readings.add(told);
-    try {
-      await reread();
-    } finally {
-      readings.delete(told);
-    }
-    for (const event of told) if (!ended) apply(event);
-  };
 
   const listen = () => {
     if (ended) return;
@@ -58,9 +43,9 @@ export function follow({ subscribe, newest, apply, reread, pause, now, told }) {
     // listens: what happens in between is read by reading once more.
     const catchUp = async () => {
       try {
-        await readAnew();
+        await reread();
         await pause(1);
-        if (open && !ended) await readAnew();
+        if (open && !ended) await reread();
       } catch {
         lost([]);
       }
@@ -75,8 +60,7 @@ export function follow({ subscribe, newest, apply, reread, pause, now, told }) {
       next(event) {
         if (!open || ended) return;
         failures = 0;
-        for (const told of readings) told.push(event);
-        if (apply(event)) readAnew().catch(() => {});
+        apply(event);
       },
       error: (fault) => lost(codesOf(fault)),
       complete: () => lost([]),

@@ -68,9 +68,9 @@ function Shelf({ ref, place, principal, list, live, onLive, made, refetchHead, o
   const online = useOnline();
   const { go } = useNavigation();
   const view = { id: place.id, direction: place.oldestFirst ? 'ASC' : 'DESC', shared: place.shared };
-  const { library, error, retry, reread, lostPlace, extend, ends } = useEntries(view, place.at);
+  const { library, error, retry, reread, keeping, lostPlace, extend, ends } = useEntries(view, place.at);
   const news = useNews(place, Boolean(library) && !library.pageInfo.hasPreviousPage);
-  useChanges({ view, ready: Boolean(library), reread, onLive, onChange: news.heard });
+  useChanges({ view, ready: Boolean(library), reread, keeping, onLive, onChange: news.heard });
 
   useEffect(() => {
     if (lostPlace) say('That place in the library cannot be found any more: this is its beginning.');

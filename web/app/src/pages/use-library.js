@@ -7,6 +7,7 @@ import { ITEM, LIBRARY_HEAD, LIBRARY_PAGE, pageSize } from '../data/documents.js
 import { holdsPlace } from '../data/entries.js';
 import { explain } from '../data/faults.js';
 import { follow, longestPause } from '../data/follow.js';
+import { keepUp } from '../data/keep-up.js';
 import { useConnection } from '../ui/session.jsx';
 
 // useEntries reads a view from the place after a cursor on, or from its
@@ -14,6 +15,7 @@ import { useConnection } from '../ui/session.jsx';
 export function useEntries(view, at) {
   const client = useApolloClient();
   const [begin] = useState(() => ({ after: at ?? undefined, held: holdsPlace(heldView(client.cache, view), at) }));
+  const [keeping] = useState(keepUp);
   const [lostPlace, setLostPlace] = useState(false);
   const variables = { ...view, first: pageSize, after: lostPlace ? undefined : begin.after };
   const { data, error, refetch } = useQuery(LIBRARY_PAGE, {
@@ -33,17 +35,19 @@ export function useEntries(view, at) {
   const here = useRef(at);
   here.current = at;
   const reread = useCallback(
-    async ({ fromBeginning = false } = {}) => {
+    ({ fromBeginning = false } = {}) => {
       const read = (after) =>
         client.query({ query: LIBRARY_PAGE, variables: { id, direction, shared, first: pageSize, after }, fetchPolicy: 'network-only' });
-      try {
-        await read((!fromBeginning && here.current) || undefined);
-      } catch (error) {
-        if (explain(error).kind !== 'place') throw error;
-        await read(undefined);
-      }
+      return keeping.during(async () => {
+        try {
+          await read((!fromBeginning && here.current) || undefined);
+        } catch (error) {
+          if (explain(error).kind !== 'place') throw error;
+          await read(undefined);
+        }
+      });
     },
-    [client, id, direction, shared],
+    [client, keeping, id, direction, shared],
   );
 
   const library = data?.principal?.library;
@@ -51,7 +55,7 @@ export function useEntries(view, at) {
     if (library) settleView(client.cache, { id, direction, shared });
   }, [client, library, id, direction, shared]);
   const ends = useEnds({ view, library, reread });
-  return { library, error: wanderedOff ? null : error, lostPlace, retry: () => refetch(), reread, ...ends };
+  return { library, error: wanderedOff ? null : error, lostPlace, retry: () => refetch(), reread, keeping, ...ends };
 }
 
 // useEnds makes a stretch longer: extend('next') and extend('previous').
@@ -113,7 +117,7 @@ const recount = 300;
 
 // useChanges follows a library while it is shown. It tells onLive of the state of
 // the connection, which is '' until there is one, and onChange of every change.
-export function useChanges({ view, ready, reread, onLive, onChange }) {
+export function useChanges({ view, ready, reread, keeping, onLive, onChange }) {
   const client = useApolloClient();
   const { listen } = useConnection();
   const told = useRef(onChange);
@@ -124,16 +128,21 @@ export function useChanges({ view, ready, reread, onLive, onChange }) {
     if (!ready) return undefined;
     const ours = { id, direction, shared };
     const counter = countAfterChanges(client);
+    keeping.apply = (change, again) => {
+      const outcome = applyChange(client.cache, ours, change);
+      if (!again) {
+        counter.changed();
+        told.current(outcome);
+      }
+      // A private item that leaves the bucket may stay among those shared with
+      // the viewer; only the gateway knows.
+      return shared && change.__typename === 'LibraryEntryRemoved';
+    };
     const end = follow({
       subscribe: (after, sink) => listen(id, after, sink),
       newest: () => heldView(client.cache, ours)?.newest ?? null,
       apply(change) {
-        const outcome = applyChange(client.cache, ours, change);
-        counter.changed();
-        told.current(outcome);
-        // A private item that leaves the bucket may stay among those shared
-        // with the viewer; only the gateway knows.
-        return shared && change.__typename === 'LibraryEntryRemoved';
+        if (keeping.tell(change)) reread().catch(() => {});
       },
       reread() {
         // Who reads how much of the library may be what has changed.
@@ -149,10 +158,11 @@ export function useChanges({ view, ready, reread, onLive, onChange }) {
     });
     return () => {
       end();
+      keeping.apply = () => false;
       counter.stop();
       onLive('');
     };
-  }, [client, listen, id, direction, shared, ready, reread, onLive]);
+  }, [client, listen, id, direction, shared, ready, reread, keeping, onLive]);
 }
 
 // pause is longer after each attempt, and over at once when the network is back.
