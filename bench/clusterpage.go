@@ -23,10 +23,10 @@ const (
 	clusterTurn = 5               // rounds of each
 )
 
-// clusterWidths are the numbers of connections at which both are measured. What
-// counts is the most that each gets through: with few connections the cluster has
-// nothing to do between two pages, and where nothing is gained by more the machine
-// decides which of them is best.
+// clusterWidths are the numbers of connections at which both are measured. The
+// one counts at which the handler gets through most: with fewer the cluster has
+// nothing to do between two pages, with more nothing is gained but waiting. Which
+// that is may change from run to run, so the most of each is told beside it.
 var clusterWidths = []int{1, 4, 16, 64}
 
 func shelfOwner(n int) library.PrincipalID {
@@ -152,6 +152,8 @@ func (p *process) compareThroughput(ctx context.Context, t *table, address strin
 		},
 	}
 	var most [2]float64
+	var ratioThere float64
+	var width int
 	for _, connections := range clusterWidths {
 		var best [2]float64
 		var cpu [2]time.Duration
@@ -170,13 +172,16 @@ func (p *process) compareThroughput(ctx context.Context, t *table, address strin
 		t.line(fmt.Sprintf("  %d connections: handler, gateway", connections),
 			fmt.Sprintf("%.0f, %.0f pages/s", best[0], best[1]), fmt.Sprintf("%.2f x", reached), "", "")
 		t.figure("  CPU of the process a page", fmt.Sprintf("%s, %s", micros(cpu[0]), micros(cpu[1])))
+		if best[0] > most[0] {
+			ratioThere, width = reached, connections
+		}
 		for i := range most {
 			most[i] = max(most[i], best[i])
 		}
 	}
-	reached := most[1] / most[0]
-	t.line("  the most that each gets through", fmt.Sprintf("%.0f, %.0f pages/s", most[0], most[1]), fmt.Sprintf("%.2f x", reached),
-		fmt.Sprintf(">= %.4g x", wantedThroughput), verdict(reached >= wantedThroughput))
+	t.line("  the most that each gets through", fmt.Sprintf("%.0f, %.0f pages/s", most[0], most[1]), fmt.Sprintf("%.2f x", most[1]/most[0]), "", "")
+	t.line(fmt.Sprintf("  where the handler gets through most, at %d", width), "", fmt.Sprintf("%.2f x", ratioThere),
+		fmt.Sprintf(">= %.4g x", wantedThroughput), verdict(ratioThere >= wantedThroughput))
 	return nil
 }
 
