@@ -145,7 +145,7 @@ func TestAKilledGatewayIsFinishedByAnother(t *testing.T) {
 		t.Fatal(err)
 	}
 	killed := time.Now()
-	strained := sync.OnceValue((&nemesis{t: t, gateways: []*process{b}}).strain(`{ __typename }`))
+	strained := sync.OnceValue((&nemesis{t: t, gateways: []*process{b}}).strain())
 	defer strained()
 	l.gatewaysLeft(b)
 	l.end()
