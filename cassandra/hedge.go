@@ -97,6 +97,7 @@ type hedgedCall struct {
 
 // work makes the first tries, one after the other.
 func (g *group[T]) work() {
+	growStack()
 	for i := int(g.next.Add(1) - 1); i < len(g.calls); i = int(g.next.Add(1) - 1) {
 		t := &try{Context: g.ctx}
 		g.mu.Lock()
