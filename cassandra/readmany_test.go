@@ -87,6 +87,62 @@ func TestManyReadersShareTheirReadings(t *testing.T) {
 	}
 }
 
+// Where this process has much under way already, the second reader of a header
+// waits for a common reading, and adds nothing to what the cluster has to do.
+func TestWhereMuchIsUnderWayNobodyReadsAlone(t *testing.T) {
+	const items = 5
+	o := options(t)
+	slow := newSlowNode(t, o.Hosts[0])
+	counts := new(counter)
+	o.Hosts, o.Timeout, o.HedgeAfter, o.Observe = []string{slow.address}, time.Minute, time.Hour, counts.add
+	s := open(t, o)
+	wanted := make([]library.ContentID, items)
+	for n := range wanted {
+		wanted[n] = library.ContentID(fmt.Sprintf("c:t:wanted%d", n))
+	}
+	if _, err := s.ReadMany(t.Context(), wanted, nil); err != nil { // prepares its statement
+		t.Fatal(err)
+	}
+	counts.take()
+	slow.hold()
+	defer slow.release()
+	ends := make(chan error)
+	asked := 0
+	read := func(ids []library.ContentID) {
+		asked++
+		go func() { _, err := s.ReadMany(t.Context(), ids, nil); ends <- err }()
+	}
+	under := func(n int) func() bool {
+		return func() bool { now, _ := s.gate.load(); return now == n }
+	}
+	for n := 0; n < readsBusy; n += readWidth {
+		others := make([]library.ContentID, readWidth)
+		for i := range others {
+			others[i] = library.ContentID(fmt.Sprintf("c:t:other%d", n+i))
+		}
+		read(others)
+	}
+	busy := asked * readWidth
+	until(t, "what is under way", under(busy))
+	read(wanted)
+	until(t, "the first reader", under(busy+items))
+	read(wanted)
+	read(wanted)
+	until(t, "the other readers", func() bool { return waitingForShared() == 2*items })
+	if !under(busy + items)() {
+		t.Error("they have sent statements of their own")
+	}
+	slow.release()
+	for range asked {
+		if err := <-ends; err != nil {
+			t.Error(err)
+		}
+	}
+	if n := counts.take()["read contents ok"]; n != busy+2*items {
+		t.Errorf("three readers of %d headers cost %d statements, want 2 a header", items, n-busy)
+	}
+}
+
 // All headers of a page are under way at the same time, the one more included
 // that tells whether there are others behind it: a page waits for two round
 // trips and not for twenty.

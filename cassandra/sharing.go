@@ -10,8 +10,11 @@ import (
 // that pays where many ask, and costs where few do.
 const (
 	// readAlone is how many readings of the same rows are under way before others
-	// wait for a common one.
+	// wait for a common one, while the cluster has little to do: one more costs
+	// nobody anything then. From readsBusy statements of this process on, which
+	// is what some pages ask at once, a common one is less to wait for.
 	readAlone = 3
+	readsBusy = 100
 	// readCrowd is how many must have waited for one so that the next is sent when
 	// nothing else of its rows is under way.
 	readCrowd = 4
@@ -27,8 +30,8 @@ const (
 // together with all others who come meanwhile; it is sent when one of those
 // under way has ended, or all of them where there is a crowd.
 type sharing[K comparable, V any] struct {
-	// alone is how many readings of a key are sent before others have to wait.
-	alone int
+	// alone tells how many readings of a key are sent before others have to wait.
+	alone func() int
 	// wait sends a reading that several wait for, which has no caller to do what
 	// callers do about nodes that are slow.
 	wait func(ctx context.Context, send func(context.Context) (V, error)) (V, error)
@@ -54,7 +57,7 @@ type shared[V any] struct {
 	err   error
 }
 
-func newSharing[K comparable, V any](h *hedges, alone int) *sharing[K, V] {
+func newSharing[K comparable, V any](h *hedges, alone func() int) *sharing[K, V] {
 	s := &sharing[K, V]{alone: alone, busy: map[K]*asked[V]{}}
 	s.wait = func(ctx context.Context, send func(context.Context) (V, error)) (V, error) {
 		return hedged(ctx, h, func(t *try) (V, error) { return send(t) })
@@ -119,7 +122,9 @@ func (r *shared[V]) read(send func(context.Context) (V, error)) {
 }
 
 // room tells whether one more reading of a key may be sent.
-func (s *sharing[K, V]) room(a *asked[V]) bool { return a.under == 0 || a.under < s.alone && !a.crowd }
+func (s *sharing[K, V]) room(a *asked[V]) bool {
+	return a.under == 0 || !a.crowd && a.under < s.alone()
+}
 
 // ended sends the reading that others wait for, if there is one, and again
 // those that they cause to wait. It does not end with whoever sends it.

@@ -30,7 +30,7 @@ type answer struct {
 
 func newReadings(t *testing.T, alone int) *readings {
 	h := &hedges{after: time.Hour, another: func(string) bool { return true }, places: make(chan struct{}, 1)}
-	return &readings{t: t, sharing: newSharing[string, int](h, alone), end: make(chan error), answers: map[string]answer{}}
+	return &readings{t: t, sharing: newSharing[string, int](h, func() int { return alone }), end: make(chan error), answers: map[string]answer{}}
 }
 
 // ask has somebody ask for what stands under a key.

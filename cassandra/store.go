@@ -66,8 +66,14 @@ func newStore(session *gocql.Session, nodes *nodes, o *Options) *Store {
 		s.observe = func(context.Context, Observation) {}
 	}
 	s.lanes.rows = make(map[library.LaneID]int)
-	s.contents = newSharing[contentKey, *library.ContentRows](s.hedges, readAlone)
-	s.principals = newSharing[library.PrincipalID, *library.PrincipalHeader](s.hedges, readAlone)
+	alone := func() int {
+		if under, _ := s.gate.load(); under >= readsBusy {
+			return 1
+		}
+		return readAlone
+	}
+	s.contents = newSharing[contentKey, *library.ContentRows](s.hedges, alone)
+	s.principals = newSharing[library.PrincipalID, *library.PrincipalHeader](s.hedges, alone)
 	return s
 }
 
