@@ -134,7 +134,7 @@ func (g *gateway) start(ctx, life context.Context, with surroundings) error {
 		c.Store, c.Watch = with.metrics.Store(g.store, with.tracing), observe.Watcher{Metrics: with.metrics, Tracing: with.tracing}
 	}
 	if shared, ok := g.store.(sharedStore); ok {
-		c.Ahead = shared.Ahead
+		c.Ahead, c.Remote = shared.Ahead, true
 		if with.metrics != nil {
 			with.metrics.Cluster(shared.Load)
 			with.metrics.Skew(func() (time.Duration, bool) {

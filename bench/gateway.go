@@ -50,8 +50,9 @@ func above(ctx context.Context, store backend, tuning library.Tuning) (*gateway,
 	names, err := naming.New(store, "bench", naming.DefaultBlockSize)
 	if err == nil {
 		g.journal = journal.New(ctx, g.counts, g.runtime, log, library.WholeProtocol)
+		_, remote := store.(library.Bulletin) // as the gateway has it
 		g.service, err = library.New(ctx, library.Config{
-			Store: g.counts, Runtime: g.runtime, Journal: g.journal, Names: names, Log: log, Tuning: tuning,
+			Store: g.counts, Runtime: g.runtime, Journal: g.journal, Names: names, Log: log, Tuning: tuning, Remote: remote,
 		})
 	}
 	if err != nil {

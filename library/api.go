@@ -26,6 +26,7 @@ type Viewer struct {
 
 	memo  groupMemo
 	shown principalMemo
+	ahead prefetches
 }
 
 // groupMemo keeps the groups that a viewer is in, once resolved.
@@ -370,6 +371,8 @@ type API interface {
 	// Library reads a page. BAD_USER_INPUT, BAD_CURSOR; UNAVAILABLE while a lost
 	// library is being rebuilt.
 	Library(ctx context.Context, v *Viewer, owner PrincipalID, q LibraryQuery) (*LibraryConnection, error)
+	// Prefetch begins what Library will be asked for in the same operation.
+	Prefetch(ctx context.Context, v *Viewer, owner PrincipalID, q LibraryQuery)
 	LibraryCount(ctx context.Context, c *LibraryConnection) (Count, error)
 	// Follow begins to follow a library, from now on or since a cursor of it was
 	// read. BAD_USER_INPUT, NOT_FOUND, BAD_CURSOR; RESYNC where it must be read again.

@@ -150,7 +150,7 @@ func (s *Service) shareEdges(ctx context.Context, v *Viewer, out *ContentOutcome
 			return err
 		}
 		if m := rows.Members[i]; sees && m.Active() {
-			bucket, err := s.bucketFor(ctx, v, &headers[i])
+			bucket, err := s.bucketFor(ctx, v, headers[i].ID)
 			if err != nil {
 				return err
 			}

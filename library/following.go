@@ -93,7 +93,7 @@ func (s *Service) Follow(ctx context.Context, v *Viewer, principal string, after
 	if err != nil {
 		return nil, err
 	}
-	r, err := s.startReading(ctx, v, h, &LibraryQuery{})
+	r, err := s.startReading(ctx, v, h.ID, &LibraryQuery{})
 	if err != nil {
 		return nil, err
 	}

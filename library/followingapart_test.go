@@ -85,7 +85,7 @@ func (g *gateways) open(ahead time.Duration, mute bool) (*house, *dial) {
 	clock.put(g.start.Add(ahead))
 	h := &house{t: g.t, store: g.way, runtime: clock.RealRuntime}
 	h.journal = journal.New(g.t.Context(), g.way, clock, nil, library.WholeProtocol)
-	c := library.Config{Store: g.way, Runtime: clock, Journal: h.journal, Names: &counting{},
+	c := library.Config{Store: g.way, Runtime: clock, Journal: h.journal, Names: &counting{}, Remote: true,
 		Ahead: func() time.Duration { return ahead }}
 	if !mute {
 		c.Bulletin = g.bulletin

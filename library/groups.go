@@ -79,6 +79,7 @@ func (m *groupMemo) put(busy Latch, groups map[PrincipalID]GroupRole, known bool
 // a mutation may change it.
 func (v *Viewer) forget() {
 	v.shown.forget()
+	v.ahead.forget()
 	v.memo.mu.Lock()
 	defer v.memo.mu.Unlock()
 	v.memo.known, v.memo.groups, v.memo.busy = false, nil, nil

@@ -46,7 +46,7 @@ func newHouse(t *testing.T, wrap func(library.Store) library.Store) *house {
 	}
 	h.journal = journal.New(t.Context(), h.store, h.runtime, nil, library.WholeProtocol)
 	h.svc, err = library.New(t.Context(), library.Config{
-		Store: h.store, Runtime: h.runtime, Journal: h.journal, Names: &counting{},
+		Store: h.store, Runtime: h.runtime, Journal: h.journal, Names: &counting{}, Remote: true,
 	})
 	if err != nil {
 		t.Fatalf("opening the Service: %v", err)

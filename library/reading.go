@@ -16,9 +16,12 @@ func (s *Service) Library(ctx context.Context, v *Viewer, owner PrincipalID, q L
 	if err != nil {
 		return nil, err
 	}
-	r, err := s.startReading(ctx, v, h, &q)
+	r, err := s.startReading(ctx, v, h.ID, &q)
 	if err != nil {
 		return nil, err
+	}
+	if s.remote {
+		r.ahead = v.ahead.take(pageKeyOf(owner, args, &q))
 	}
 	from, err := r.begin(args.cursor)
 	if err != nil {
@@ -79,17 +82,19 @@ type reading struct {
 	until *Instant
 	// readAt is when the reading began: what cursors of it tell.
 	readAt Instant
+	// ahead is where the first slice comes from; nil: nobody has begun to read it.
+	ahead *prefetch
 }
 
-func (s *Service) startReading(ctx context.Context, v *Viewer, owner *PrincipalHeader, q *LibraryQuery) (*reading, error) {
+func (s *Service) startReading(ctx context.Context, v *Viewer, owner PrincipalID, q *LibraryQuery) (*reading, error) {
 	bucket, asOwner, err := s.bucketAndWhy(ctx, v, owner)
 	if err != nil {
 		return nil, err
 	}
 	r := &reading{
-		s: s, v: v, owner: owner.ID, bucket: bucket, source: bucket, asOwner: asOwner,
+		s: s, v: v, owner: owner, bucket: bucket, source: bucket, asOwner: asOwner,
 		order: orderAscending, readAt: s.storeNow(),
-		bound: binding(cursorOfLibrary, classOf(bucket, q.IncludeShared), string(owner.ID)),
+		bound: binding(cursorOfLibrary, classOf(bucket, q.IncludeShared), string(owner)),
 	}
 	if q.Descending {
 		r.order = orderDescending
@@ -97,8 +102,8 @@ func (s *Service) startReading(ctx context.Context, v *Viewer, owner *PrincipalH
 	if q.IncludeShared && v.SignedIn() {
 		r.source = Private
 	}
-	r.members = append(make([]PrincipalID, 0, 2), owner.ID)
-	if v.SignedIn() && v.User != owner.ID && (q.WithStanding || r.source == Private && !asOwner) {
+	r.members = append(make([]PrincipalID, 0, 2), owner)
+	if v.SignedIn() && v.User != owner && (q.WithStanding || r.source == Private && !asOwner) {
 		r.members = append(r.members, v.User)
 	}
 	return r, nil
@@ -121,13 +126,7 @@ func (r *reading) begin(cursor *string) (*EntryKey, error) {
 
 // page reads the page into conn.
 func (r *reading) page(ctx context.Context, conn *LibraryConnection, args page, from *EntryKey, q *LibraryQuery) error {
-	w := &scan{
-		newer: args.backward == q.Descending,
-		from:  from,
-		want:  args.size + 1,
-		left:  readBudget(args.size),
-	}
-	w.fresh = from == nil && !w.newer
+	w := r.walk(args, from, q)
 	if err := r.open(ctx, w); err != nil {
 		return err
 	}
@@ -163,6 +162,18 @@ func (r *reading) page(ctx context.Context, conn *LibraryConnection, args page, 
 	return nil
 }
 
+// walk is the scan that a page is made of.
+func (r *reading) walk(args page, from *EntryKey, q *LibraryQuery) *scan {
+	w := &scan{
+		newer: args.backward == q.Descending,
+		from:  from,
+		want:  args.size + 1,
+		left:  readBudget(args.size),
+	}
+	w.fresh = from == nil && !w.newer
+	return w
+}
+
 // readBudget is how many entries a page may scan: libraries with many entries
 // that the viewer may not see must not make a page without bounds.
 func readBudget(size int) int { return 5*size + 50 }
@@ -179,8 +190,8 @@ func (r *reading) open(ctx context.Context, w *scan) error {
 		w.ended = true
 		return r.s.requireBuilt(ctx, r.owner)
 	}
-	begins := w.newer && r.until == nil
-	o, err := r.s.store.OpenLibrary(ctx, q, begins)
+	begins := r.begins(w)
+	o, err := r.opening(ctx, q, begins)
 	if err == nil && !o.Built {
 		if err := r.s.rebuildMissing(ctx, r.owner); err != nil {
 			return err
@@ -203,6 +214,24 @@ func (r *reading) open(ctx context.Context, w *scan) error {
 	r.until = &o.Newest.Position
 	w.stopAt(*r.until)
 	return nil
+}
+
+// begins tells whether the walk gets its bound with its first slice.
+func (r *reading) begins(w *scan) bool { return w.newer && r.until == nil }
+
+// opening is what the store gives of a library with its first slice, which may
+// have been asked for before.
+func (r *reading) opening(ctx context.Context, q Slice, newest bool) (*Opening, error) {
+	if r.ahead != nil {
+		if _, err := r.s.rt.Wait(ctx, r.ahead.done, 0); err != nil {
+			return nil, err
+		}
+		if o := r.ahead.opened; o != nil && o.source == r.source {
+			r.readAt = o.readAt
+			return o.opening, o.err
+		}
+	}
+	return r.s.store.OpenLibrary(ctx, q, newest)
 }
 
 // otherSide tells whether there is anything to see on the side of the page

@@ -51,7 +51,10 @@ type Config struct {
 	// Bulletin is where the processes announce what they change that use the
 	// store beside this one; nil: there are none.
 	Bulletin Bulletin
-	Tuning   Tuning
+	// Remote tells that what is asked of the store takes a round trip: what can be
+	// asked at once is worth a task of its own.
+	Remote bool
+	Tuning Tuning
 }
 
 // Service holds every rule of the domain. It is safe for concurrent use.
@@ -63,6 +66,7 @@ type Service struct {
 	log     *slog.Logger
 	watch   Watcher
 	ahead   func() time.Duration
+	remote  bool
 	tune    Tuning
 	seals   *sealer
 	permits *permits // of enforcements, for the process
@@ -100,7 +104,7 @@ func New(ctx context.Context, c Config) (*Service, error) {
 	s := &Service{
 		seals: seals,
 		store: c.Store, rt: c.Runtime, journal: c.Journal, names: c.Names,
-		log: c.Log, watch: c.Watch, ahead: c.Ahead, tune: c.Tuning.withDefaults(),
+		log: c.Log, watch: c.Watch, ahead: c.Ahead, remote: c.Remote, tune: c.Tuning.withDefaults(),
 		bulletin: c.Bulletin, life: c.Runtime.Detach(ctx),
 	}
 	if s.ahead == nil {

@@ -27,28 +27,28 @@ func (s *Service) seesPrincipal(ctx context.Context, v *Viewer, h *PrincipalHead
 }
 
 // bucketFor is the bucket of owner's library that v reads.
-func (s *Service) bucketFor(ctx context.Context, v *Viewer, owner *PrincipalHeader) (Bucket, error) {
+func (s *Service) bucketFor(ctx context.Context, v *Viewer, owner PrincipalID) (Bucket, error) {
 	bucket, _, err := s.bucketAndWhy(ctx, v, owner)
 	return bucket, err
 }
 
 // bucketAndWhy is bucketFor; asOwner tells that v reads the PRIVATE bucket as
 // the owner or a member of it, so that the owner's role on an item is v's too.
-func (s *Service) bucketAndWhy(ctx context.Context, v *Viewer, owner *PrincipalHeader) (b Bucket, asOwner bool, err error) {
+func (s *Service) bucketAndWhy(ctx context.Context, v *Viewer, owner PrincipalID) (b Bucket, asOwner bool, err error) {
 	switch {
 	case !v.SignedIn() && !v.GlobalAdmin:
 		return Public, false, nil
-	case v.User == owner.ID:
+	case v.User == owner:
 		return Private, true, nil
 	case v.Administers(owner.Tenant()):
 		return Private, false, nil
 	}
-	if owner.ID.IsGroup() {
+	if owner.IsGroup() {
 		groups, err := s.groupsOf(ctx, v)
 		if err != nil {
 			return 0, false, err
 		}
-		if groups[owner.ID] != NotInGroup {
+		if groups[owner] != NotInGroup {
 			return Private, true, nil
 		}
 	}

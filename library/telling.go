@@ -13,7 +13,7 @@ func (f *Following) reading(ctx context.Context) (*reading, error) {
 	if err != nil {
 		return nil, err
 	}
-	r, err := f.s.startReading(ctx, v, h, &LibraryQuery{})
+	r, err := f.s.startReading(ctx, v, h.ID, &LibraryQuery{})
 	if err != nil {
 		return nil, err
 	}

@@ -35,7 +35,8 @@ type gateway struct {
 type spy struct {
 	library.API
 	mu         sync.Mutex
-	pages      []library.LibraryQuery
+	pages      []asked
+	begun      []asked // by Prefetch
 	principals [][]library.PrincipalID
 	standings  [][]library.ContentID
 	contents   [][]library.ContentID
@@ -43,11 +44,24 @@ type spy struct {
 	counts     int
 }
 
+// asked is a page that was asked for.
+type asked struct {
+	Owner library.PrincipalID
+	Query library.LibraryQuery
+}
+
 func (s *spy) Library(ctx context.Context, v *library.Viewer, owner library.PrincipalID, q library.LibraryQuery) (*library.LibraryConnection, error) {
 	s.mu.Lock()
-	s.pages = append(s.pages, q)
+	s.pages = append(s.pages, asked{owner, q})
 	s.mu.Unlock()
 	return s.API.Library(ctx, v, owner, q)
+}
+
+func (s *spy) Prefetch(ctx context.Context, v *library.Viewer, owner library.PrincipalID, q library.LibraryQuery) {
+	s.mu.Lock()
+	s.begun = append(s.begun, asked{owner, q})
+	s.mu.Unlock()
+	s.API.Prefetch(ctx, v, owner, q)
 }
 
 func (s *spy) Principals(ctx context.Context, v *library.Viewer, ids []library.PrincipalID) ([]library.Principal, error) {
@@ -88,7 +102,7 @@ func (s *spy) LibraryCount(ctx context.Context, c *library.LibraryConnection) (l
 func (s *spy) reset() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.pages, s.principals, s.standings, s.contents, s.nodes, s.counts = nil, nil, nil, nil, nil, 0
+	s.pages, s.begun, s.principals, s.standings, s.contents, s.nodes, s.counts = nil, nil, nil, nil, nil, nil, 0
 }
 
 func newGateway(t testing.TB) *gateway {
@@ -109,7 +123,7 @@ func newGateway(t testing.TB) *gateway {
 		t.Fatal(err)
 	}
 	service, err := library.New(t.Context(), library.Config{
-		Store: store, Runtime: rt, Names: names,
+		Store: store, Runtime: rt, Names: names, Remote: true,
 		Journal: journal.New(t.Context(), store, rt, nil, library.WholeProtocol),
 	})
 	if err != nil {

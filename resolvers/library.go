@@ -11,15 +11,13 @@ import (
 
 // page answers a page of owner's library, with as much of it as is selected.
 func (r *Root) page(ctx context.Context, owner library.PrincipalID, args library.PageArgs, orderBy *graph.LibraryOrder, includeShared *bool) (*library.LibraryConnection, error) {
-	want := selected(ctx, args)
-	conn, err := r.Library.Library(ctx, auth.ViewerFrom(ctx), owner, library.LibraryQuery{
+	q := library.LibraryQuery{
 		PageArgs:      args,
 		Descending:    orderBy != nil && orderBy.Descending,
 		IncludeShared: includeShared != nil && *includeShared,
-		NoEntries:     !want.page,
-		OtherSide:     want.otherSide,
-		WithStanding:  want.standing,
-	})
+	}
+	selected(ctx, args).ask(&q)
+	conn, err := r.Library.Library(ctx, auth.ViewerFrom(ctx), owner, q)
 	if err != nil {
 		return nil, err
 	}

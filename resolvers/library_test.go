@@ -54,7 +54,7 @@ func TestAPageReadsWhatIsSelected(t *testing.T) {
 			if len(g.spy.pages) != 1 {
 				t.Fatalf("%d pages were read, want 1", len(g.spy.pages))
 			}
-			got.Query = g.spy.pages[0]
+			got.Query = g.spy.pages[0].Query
 			if diff := cmp.Diff(c.want, got, cmpopts.EquateEmpty()); diff != "" {
 				t.Errorf("costs (-want +got):\n%s", diff)
 			}

@@ -16,13 +16,23 @@ type selection struct {
 	standing  bool // what the viewer may do with the items
 }
 
+// ask leaves out of a query what is not selected.
+func (s selection) ask(q *library.LibraryQuery) {
+	q.NoEntries, q.OtherSide, q.WithStanding = !s.page, s.otherSide, s.standing
+}
+
 // selected looks at the selection of the field that is being resolved. Fields
 // behind @skip and @include count as the variables say. gqlgen keeps what it
 // collects, so looking ahead costs nothing that would not be done anyway.
 func selected(ctx context.Context, args library.PageArgs) selection {
-	l := lookahead{op: graphql.GetOperationContext(ctx)}
+	return selectedBelow(graphql.GetOperationContext(ctx), graphql.GetFieldContext(ctx).Field.Selections, args)
+}
+
+// selectedBelow is selected for the selections of any field that is a page.
+func selectedBelow(op *graphql.OperationContext, below ast.SelectionSet, args library.PageArgs) selection {
+	l := lookahead{op: op}
 	backwards := args.Last != nil || args.Before != nil
-	for _, f := range l.fields(graphql.GetFieldContext(ctx).Field.Selections, "LibraryConnection") {
+	for _, f := range l.fields(below, "LibraryConnection") {
 		switch f.Name {
 		case "edges":
 			l.want.page = true

@@ -11,13 +11,20 @@ import (
 
 // Viewer answers the signed-in viewer's own user.
 func (q queries) Viewer(ctx context.Context) (*library.User, error) {
-	return q.Library.ViewerUser(ctx, auth.ViewerFrom(ctx))
+	v := auth.ViewerFrom(ctx)
+	if v.User.IsUser() {
+		q.prefetch(ctx, v.User)
+	}
+	return q.Library.ViewerUser(ctx, v)
 }
 
 // Node answers the object of an id of any kind.
 func (q queries) Node(ctx context.Context, id string) (library.Node, error) {
 	if library.KindOfID(id) == library.IDMalformed {
 		return nil, malformed("node")
+	}
+	if p, err := library.ParsePrincipalID(id); err == nil {
+		q.prefetch(ctx, p)
 	}
 	nodes, err := q.Nodes(ctx, []string{id})
 	if err != nil {
@@ -113,6 +120,7 @@ func (q queries) principalOf(ctx context.Context, id string) (library.Principal,
 	if err != nil {
 		return nil, err
 	}
+	q.prefetch(ctx, parsed)
 	found, err := q.Library.Principals(ctx, auth.ViewerFrom(ctx), []library.PrincipalID{parsed})
 	if err != nil {
 		return nil, err

@@ -37,7 +37,7 @@ func (p *process) boot(ctx context.Context, tune library.Tuning) error {
 	p.c.calm = true
 	defer func() { p.c.calm = false }()
 	p.j = journal.New(ctx, p.c, p.a, nil, tune.Without)
-	c := library.Config{Store: p.c, Runtime: p.a, Journal: p.j, Tuning: tune}
+	c := library.Config{Store: p.c, Runtime: p.a, Journal: p.j, Tuning: tune, Remote: true}
 	if p.announces {
 		c.Bulletin = p.c
 	}

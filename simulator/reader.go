@@ -33,6 +33,10 @@ func (r *reader) read(ctx context.Context, svc *library.Service, s *Scheduler, s
 		q := library.LibraryQuery{Descending: r.descending}
 		q.First, q.After = &size, after
 		p := page{viewer: r.viewer, owner: r.owner, start: s.steps}
+		if len(r.pages)%2 == 0 {
+			// Resolvers do so for every page whose owner is still to be read.
+			svc.Prefetch(ctx, v, r.owner, q)
+		}
 		conn, err := svc.Library(ctx, v, r.owner, q)
 		if err != nil {
 			return err

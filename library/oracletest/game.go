@@ -110,7 +110,7 @@ func newGame(ctx context.Context, t *rapid.T, store library.Store, number int, h
 	if g.hot {
 		tuning.HotMoves = 2
 	}
-	config := library.Config{Store: store, Runtime: g.runtime, Names: &names{host: fmt.Sprintf("host%d", number)}, Tuning: tuning}
+	config := library.Config{Store: store, Runtime: g.runtime, Names: &names{host: fmt.Sprintf("host%d", number)}, Tuning: tuning, Remote: true}
 	if bulletin, shared := store.(library.Bulletin); shared {
 		config.Bulletin = bulletin
 		g.serve(config)

@@ -57,7 +57,11 @@ func (g *game) readLibrary(v viewer, owner library.PrincipalID, q library.Librar
 	}
 	for read, first := 0, true; first || read < len(want); first = false {
 		q.PageArgs = pageArgs(q.PageArgs, backwards, size, first)
-		page, err := g.svc.Library(g.ctx, v.fresh(), owner, q)
+		as := v.fresh()
+		if g.rarely(2) {
+			g.svc.Prefetch(g.ctx, as, owner, q)
+		}
+		page, err := g.svc.Library(g.ctx, as, owner, q)
 		if !g.w.sees(v, owner) {
 			g.agrees("library", owner, v, faults{"NOT_FOUND"}, err)
 			return

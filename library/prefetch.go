@@ -1,0 +1,132 @@
+package library
+
+import (
+	"context"
+	"sync"
+)
+
+// Prefetch begins to read the entries with which Library will begin that is
+// asked the same, beside what its caller has to read before: a page is one
+// round trip to the store less. It reads nothing that decides who may see what;
+// all of that is read by Library, and after it what the entries lead to.
+//
+// It is for callers that are about to ask, in one operation of v: what nobody
+// asks for ends with ctx. It does nothing where the store is in this process, or
+// where Library will read no entries, or refuse.
+func (s *Service) Prefetch(ctx context.Context, v *Viewer, owner PrincipalID, q LibraryQuery) {
+	if !s.remote || q.NoEntries {
+		return
+	}
+	args, err := q.resolve()
+	if err != nil {
+		return
+	}
+	key := pageKeyOf(owner, args, &q)
+	p := &prefetch{done: s.rt.Latch()}
+	if !v.ahead.begin(key, p) {
+		return
+	}
+	s.rt.Go(func() {
+		defer p.done.Open()
+		defer func() {
+			// Whoever waits for it reads for himself then, and above him is who
+			// tells of it.
+			if recover() != nil {
+				p.opened = nil
+			}
+		}()
+		ctx, end := s.rt.Deadline(ctx, queryWithin)
+		defer end()
+		p.opened = s.openAhead(ctx, v, owner, args, &q)
+	})
+}
+
+// openAhead is what Library does until it has the first slice, but for the
+// visibility of the owner; nil where it is not known which slice that is.
+func (s *Service) openAhead(ctx context.Context, v *Viewer, owner PrincipalID, args page, q *LibraryQuery) *opened {
+	r, err := s.startReading(ctx, v, owner, q)
+	if err != nil {
+		return nil
+	}
+	from, err := r.begin(args.cursor)
+	if err != nil {
+		return nil
+	}
+	w := r.walk(args, from, q)
+	slice, any := r.sliceOf(w)
+	if !any {
+		return nil
+	}
+	o := &opened{source: r.source, readAt: r.readAt}
+	o.opening, o.err = s.store.OpenLibrary(ctx, slice, r.begins(w))
+	return o
+}
+
+// prefetches are the pages of one operation that are read ahead.
+type prefetches struct {
+	mu    sync.Mutex
+	pages map[pageKey]*prefetch
+}
+
+// prefetch is one of them.
+type prefetch struct {
+	done   Latch
+	opened *opened // after done; nil: it has come to nothing
+}
+
+// opened is a slice that was read ahead.
+type opened struct {
+	source  Bucket
+	readAt  Instant // when its reading began
+	opening *Opening
+	err     error
+}
+
+// pageKey is what the first slice of a page depends on, for one viewer.
+type pageKey struct {
+	owner                                         PrincipalID
+	size                                          int
+	cursor                                        string
+	begins, backward, descending, includingShared bool
+}
+
+func pageKeyOf(owner PrincipalID, args page, q *LibraryQuery) pageKey {
+	k := pageKey{
+		owner: owner, size: args.size, begins: args.cursor == nil, backward: args.backward,
+		descending: q.Descending, includingShared: q.IncludeShared,
+	}
+	if args.cursor != nil {
+		k.cursor = *args.cursor
+	}
+	return k
+}
+
+// begin adds a page; false where it is among them already.
+func (ps *prefetches) begin(k pageKey, p *prefetch) bool {
+	ps.mu.Lock()
+	defer ps.mu.Unlock()
+	if ps.pages[k] != nil {
+		return false
+	}
+	if ps.pages == nil {
+		ps.pages = map[pageKey]*prefetch{}
+	}
+	ps.pages[k] = p
+	return true
+}
+
+// take gives a page to who asks first; nil where there is none.
+func (ps *prefetches) take(k pageKey) *prefetch {
+	ps.mu.Lock()
+	defer ps.mu.Unlock()
+	p := ps.pages[k]
+	delete(ps.pages, k)
+	return p
+}
+
+// forget drops what nobody has asked for.
+func (ps *prefetches) forget() {
+	ps.mu.Lock()
+	defer ps.mu.Unlock()
+	ps.pages = nil
+}

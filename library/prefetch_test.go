@@ -1,0 +1,321 @@
+package library_test
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"carrel/library"
+)
+
+// openings is a store that tells which libraries are opened.
+type openings struct {
+	library.Store
+	// begun has each owner whose library is opened, and read each whose slice
+	// was read.
+	begun, read chan library.PrincipalID
+	// fails is what happens instead, where it is not nil.
+	fails func(ctx context.Context) error
+
+	mu sync.Mutex
+	n  int
+}
+
+func newOpenings(s library.Store) *openings {
+	return &openings{Store: s, begun: make(chan library.PrincipalID, 100), read: make(chan library.PrincipalID, 100)}
+}
+
+func (o *openings) OpenLibrary(ctx context.Context, q library.Slice, newest bool) (*library.Opening, error) {
+	o.mu.Lock()
+	o.n++
+	fails := o.fails
+	o.mu.Unlock()
+	o.begun <- q.Owner
+	if fails != nil {
+		if err := fails(ctx); err != nil {
+			return nil, err
+		}
+	}
+	opening, err := o.Store.OpenLibrary(ctx, q, newest)
+	o.read <- q.Owner
+	return opening, err
+}
+
+// fail has the next openings do something else.
+func (o *openings) fail(how func(ctx context.Context) error) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.fails = how
+}
+
+// take is how many there were since the last time.
+func (o *openings) take() int {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	n := o.n
+	o.n = 0
+	for len(o.begun)+len(o.read) > 0 {
+		select {
+		case <-o.begun:
+		case <-o.read:
+		}
+	}
+	return n
+}
+
+// meets waits for an opening that a test is sure of.
+func meets(t *testing.T, c <-chan library.PrincipalID, owner string) {
+	t.Helper()
+	select {
+	case got := <-c:
+		if string(got) != owner {
+			t.Fatalf("the library of %s was opened, not that of %s", got, owner)
+		}
+	case <-time.After(20 * time.Second):
+		t.Fatalf("the library of %s was not opened", owner)
+	}
+}
+
+// pagesOf is a house with a store that tells of its pages: ann's library has
+// items of all visibilities, ben is in the group all, which has them too.
+func pagesOf(t *testing.T) (*house, *openings) {
+	var store *openings
+	h := newHouse(t, func(s library.Store) library.Store { store = newOpenings(s); return store })
+	for _, id := range []string{"u:acme:ann", "u:acme:ben", "u:other:far"} {
+		h.user(id, library.Public)
+	}
+	h.group("g:acme:all", "u:acme:ann", library.Public)
+	h.mustSet(as("u:acme:ann"), "g:acme:all", "u:acme:ben=MEMBER")
+	for n := range 9 {
+		h.note(fmt.Sprintf("n%d", n), library.Visibility(1+n%3), "g:acme:all=VIEWER")
+	}
+	h.quiet()
+	return h, store
+}
+
+// TestAPageThatWasBegunIsTheSame: whatever is asked, and by whom, a page shows
+// the same where it was begun before it was asked for, and is opened once.
+func TestAPageThatWasBegunIsTheSame(t *testing.T) {
+	h, store := pagesOf(t)
+	viewers := map[string]func() *library.Viewer{
+		"nobody":           func() *library.Viewer { return &library.Viewer{} },
+		"ann":              func() *library.Viewer { return as("u:acme:ann") },
+		"ben":              func() *library.Viewer { return as("u:acme:ben") },
+		"somebody else":    func() *library.Viewer { return as("u:other:far") },
+		"an administrator": func() *library.Viewer { return admin("u:acme:boss") },
+	}
+	for name, viewer := range viewers {
+		for _, owner := range []library.PrincipalID{"u:acme:ann", "u:acme:ben", "g:acme:all"} {
+			for _, q := range []library.LibraryQuery{
+				{PageArgs: first(2)}, {PageArgs: first(0)}, {PageArgs: last(2)}, {PageArgs: first(2), Descending: true},
+				{PageArgs: first(3), IncludeShared: true}, {PageArgs: last(3), Descending: true, WithStanding: true},
+			} {
+				for page := range 3 {
+					store.take()
+					want, err := h.svc.Library(t.Context(), viewer(), owner, q)
+					if err != nil {
+						t.Fatal(err)
+					}
+					if n := store.take(); n != 1 {
+						t.Fatalf("a page opens %d libraries", n)
+					}
+					v := viewer()
+					h.svc.Prefetch(t.Context(), v, owner, q)
+					meets(t, store.begun, string(owner))
+					got, err := h.svc.Library(t.Context(), v, owner, q)
+					if err != nil {
+						t.Fatal(err)
+					}
+					what := fmt.Sprintf("page %d of %s by %s, %+v", page, owner, name, q)
+					if n := store.take(); n != 1 {
+						t.Errorf("%s opens %d libraries", what, n)
+					}
+					if diff := cmp.Diff(shown(want), shown(got)); diff != "" {
+						t.Errorf("%s (-as ever +begun before):\n%s", what, diff)
+					}
+					if q.Last != nil {
+						q.Before = want.PageInfo.StartCursor()
+					} else {
+						q.After = want.PageInfo.EndCursor()
+					}
+				}
+			}
+		}
+	}
+}
+
+// shown is what there is to see of a page.
+func shown(c *library.LibraryConnection) []any {
+	all := []any{c.Bucket.String(), c.PageInfo.HasNextPage, c.PageInfo.HasPreviousPage}
+	for _, e := range c.Edges {
+		all = append(all, e.Node.ID, e.Role.String(), e.Standing)
+	}
+	return all
+}
+
+// TestAPageIsBegunBesideItsOwner: the owner is waited for no longer than the
+// slice is, which was asked for at the same time.
+func TestAPageIsBegunBesideItsOwner(t *testing.T) {
+	h, store := pagesOf(t)
+	store.take()
+	q := library.LibraryQuery{PageArgs: first(2)}
+	v := as("u:acme:ann")
+	held := make(chan struct{})
+	store.fail(func(ctx context.Context) error {
+		select {
+		case <-held:
+			return nil
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	})
+	h.svc.Prefetch(t.Context(), v, "u:acme:ann", q)
+	h.svc.Prefetch(t.Context(), v, "u:acme:ann", q) // it is begun already
+	meets(t, store.begun, "u:acme:ann")
+	if _, err := h.svc.Principals(t.Context(), v, []library.PrincipalID{"u:acme:ann"}); err != nil {
+		t.Fatal(err)
+	}
+	close(held)
+	if _, err := h.svc.Library(t.Context(), v, "u:acme:ann", q); err != nil {
+		t.Fatal(err)
+	}
+	if n := store.take(); n != 1 {
+		t.Errorf("it was opened %d times", n)
+	}
+	// It was for the one page that asked for it.
+	if _, err := h.svc.Library(t.Context(), v, "u:acme:ann", q); err != nil {
+		t.Fatal(err)
+	}
+	if n := store.take(); n != 1 {
+		t.Errorf("another page opened it %d times", n)
+	}
+}
+
+// TestWhatHappensAfterAPageWasBegun: what was withdrawn since is not shown, and
+// what has come is told to who follows on from the page.
+func TestWhatHappensAfterAPageWasBegun(t *testing.T) {
+	g := newGateways(t)
+	store := newOpenings(g.store)
+	g.way = store
+	here, clock := g.open(0, false)
+	here.user("u:acme:ann", library.Public)
+	here.user("u:acme:ben", library.Public)
+	gone := here.note("gone", library.Private, "u:acme:ben=VIEWER")
+	here.note("kept", library.Private, "u:acme:ben=VIEWER")
+	here.quiet()
+	clock.put(g.start.Add(time.Minute))
+	store.take()
+	v := as("u:acme:ben")
+	q := library.LibraryQuery{PageArgs: first(20)}
+	here.svc.Prefetch(t.Context(), v, v.User, q)
+	meets(t, store.read, "u:acme:ben")
+	clock.put(g.start.Add(2 * time.Minute))
+	here.take(gone, "u:acme:ben")
+	here.note("late", library.Private, "u:acme:ben=VIEWER")
+	here.quiet()
+	clock.put(g.start.Add(20 * time.Minute)) // far more than resuming looks back
+	page, err := here.svc.Library(t.Context(), v, v.User, q)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := names(page); !slices.Equal(got, []string{"kept"}) {
+		t.Errorf("the page shows %v", got)
+	}
+	if n := store.take(); n != 1 {
+		t.Errorf("it was opened %d times", n)
+	}
+	f := here.follows(as("u:acme:ben"), "u:acme:ben", *page.PageInfo.EndCursor())
+	here.note("end", library.Private, "u:acme:ben=VIEWER")
+	var told []string
+	for len(told) < 5 && !slices.Contains(told, "+end") {
+		told = append(told, f.next())
+	}
+	if !slices.Contains(told, "+late") || !slices.Contains(told, "-gone") {
+		t.Errorf("told was %v", told)
+	}
+}
+
+// TestAChangeForgetsWhatWasBegun: a mutation's answer shows what it has left.
+func TestAChangeForgetsWhatWasBegun(t *testing.T) {
+	h, store := pagesOf(t)
+	store.take()
+	q := library.LibraryQuery{PageArgs: first(20), Descending: true}
+	v := as("u:acme:ann")
+	h.svc.Prefetch(t.Context(), v, v.User, q)
+	meets(t, store.read, "u:acme:ann")
+	if _, err := h.svc.CreateContent(t.Context(), v, library.CreateContent{Kind: library.Note, Title: "new", Visibility: library.Private}); err != nil {
+		t.Fatal(err)
+	}
+	page, err := h.svc.Library(t.Context(), v, v.User, q)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := page.Edges[0].Node.Title; got != "new" {
+		t.Errorf("the newest is %s", got)
+	}
+}
+
+// TestWhatABegunPageMeets is told to who asks for it, and by nobody else.
+func TestWhatABegunPageMeets(t *testing.T) {
+	h, store := pagesOf(t)
+	q := library.LibraryQuery{PageArgs: first(2)}
+	begin := func(ctx context.Context, v *library.Viewer, fails func(context.Context) error) {
+		store.take()
+		store.fail(fails)
+		h.svc.Prefetch(ctx, v, "u:acme:ann", q)
+		meets(t, store.begun, "u:acme:ann")
+	}
+	t.Run("an error", func(t *testing.T) {
+		v := as("u:acme:ann")
+		begin(t.Context(), v, func(context.Context) error { return library.Unavailablef(nil, "the store is away") })
+		if _, err := h.svc.Library(t.Context(), v, "u:acme:ann", q); library.CodeOf(err) != library.Unavailable {
+			t.Errorf("the page answers %v", err)
+		}
+	})
+	t.Run("a panic", func(t *testing.T) {
+		v := as("u:acme:ann")
+		begin(t.Context(), v, func(context.Context) error { panic("of the driver") })
+		store.fail(nil)
+		if page, err := h.svc.Library(t.Context(), v, "u:acme:ann", q); err != nil || len(page.Edges) != 2 {
+			t.Errorf("the page answers %v, %v", page, err)
+		}
+	})
+	t.Run("the end of its request", func(t *testing.T) {
+		v := as("u:acme:ann")
+		ctx, end := context.WithCancel(t.Context())
+		met := make(chan error, 1)
+		begin(ctx, v, func(ctx context.Context) error {
+			<-ctx.Done()
+			met <- ctx.Err()
+			return ctx.Err()
+		})
+		end()
+		if err := <-met; err != context.Canceled {
+			t.Errorf("the reading ended by %v", err)
+		}
+		if _, err := h.svc.Library(ctx, v, "u:acme:ann", q); err == nil {
+			t.Error("the page was answered all the same")
+		}
+	})
+}
+
+// TestNothingIsBegunInVain for what will not be read.
+func TestNothingIsBegunInVain(t *testing.T) {
+	h, store := pagesOf(t)
+	store.take()
+	none := "no cursor"
+	for _, q := range []library.LibraryQuery{
+		{NoEntries: true}, {PageArgs: first(-1)}, {PageArgs: firstAfter(1, &none)}, {PageArgs: library.PageArgs{First: first(1).First, Last: last(1).Last}},
+	} {
+		h.svc.Prefetch(t.Context(), as("u:acme:ann"), "u:acme:ann", q)
+	}
+	h.runtime.Close() // waits for what was begun
+	if n := store.take(); n != 0 {
+		t.Errorf("%d libraries were opened", n)
+	}
+}
