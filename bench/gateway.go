@@ -50,7 +50,7 @@ func above(ctx context.Context, store backend, tuning library.Tuning) (*gateway,
 	names, err := naming.New(store, "bench", naming.DefaultBlockSize)
 	if err == nil {
 		g.journal = journal.New(ctx, g.counts, g.runtime, log, library.WholeProtocol)
-		_, remote := store.(library.Bulletin) // as the gateway has it
+		_, remote := store.(library.Bulletin) // a cluster, of the two that there are
 		g.service, err = library.New(ctx, library.Config{
 			Store: g.counts, Runtime: g.runtime, Journal: g.journal, Names: names, Log: log, Tuning: tuning, Remote: remote,
 		})

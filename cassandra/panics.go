@@ -10,9 +10,9 @@ import (
 // done so over the answer: what the cluster has made of the request is unknown.
 var errPanic = errors.New("the driver has panicked")
 
-// guarded makes an error of a panic. It is for goroutines of this package: above
-// them is nobody who would keep a panic from ending the process, and with it the
-// requests of everybody else.
+// guarded makes an error of a panic. It is for goroutines of this package, and for
+// what others may run: above them is nobody who would keep a panic from ending the
+// process, and with it the requests of everybody else.
 func guarded[T any](do func() (T, error)) (value T, err error) {
 	defer func() {
 		if cause := recover(); cause != nil {

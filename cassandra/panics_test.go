@@ -7,6 +7,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/gocql/gocql"
+
 	"carrel/library"
 )
 
@@ -64,6 +66,16 @@ func TestAPanicOfTheDriverEndsItsRequest(t *testing.T) {
 		err := s.decideBy(t.Context(), func(context.Context) error { return panics() })
 		wantPanic(t, casFault("try", err), true)
 	})
+}
+
+// Rows may be read where nobody is above, too.
+func TestAPanicOverRowsEndsTheirReading(t *testing.T) {
+	s := open(t, options(t))
+	err := s.read(t.Context(), reading{doing: "try", stmt: selectVersions}, func(*gocql.Iter) bool { return panics() == nil })
+	wantPanic(t, err, false)
+	if _, err := s.schemaCurrent(t.Context()); err != nil {
+		t.Errorf("what comes after it: %v", err)
+	}
 }
 
 // The driver itself panics at an answer without the column that tells whether a

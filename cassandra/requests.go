@@ -66,8 +66,14 @@ func (s *Store) read(ctx context.Context, r reading, row func(*gocql.Iter) bool)
 			return err
 		}
 		seen := 0
-		for row(iter) {
-			seen++
+		_, err = guarded(func() (struct{}, error) {
+			for row(iter) {
+				seen++
+			}
+			return struct{}{}, nil
+		})
+		if err != nil {
+			return fault(r.doing, err)
 		}
 		whole := seen == iter.NumRows()
 		r.from = iter.PageState()

@@ -11,8 +11,8 @@ import (
 const (
 	// readAlone is how many readings of the same rows are under way before others
 	// wait for a common one, while the cluster has little to do: one more costs
-	// nobody anything then. From readsBusy statements of this process on, which
-	// is what some pages ask at once, a common one is less to wait for.
+	// nobody anything then. From readsBusy statements of this process on, under
+	// way or waiting, which some five pages have, a common one is less to wait for.
 	readAlone = 3
 	readsBusy = 100
 	// readCrowd is how many must have waited for one so that the next is sent when
@@ -73,7 +73,7 @@ func (s *sharing[K, V]) read(ctx context.Context, key K, send func(context.Conte
 		a = new(asked[V])
 		s.busy[key] = a
 	}
-	if s.room(a) {
+	if a.next == nil && s.room(a) { // nobody overtakes those who wait
 		a.under++
 		s.mu.Unlock()
 		defer s.ended(key, a, send)

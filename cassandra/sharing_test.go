@@ -14,6 +14,7 @@ import (
 type readings struct {
 	t       *testing.T
 	sharing *sharing[string, int]
+	alone   int // readings of a key that need not wait, which a test may change
 	sent    int
 	until   time.Duration // what the last one sent has until its deadline; 0: it has none
 	end     chan error
@@ -30,7 +31,9 @@ type answer struct {
 
 func newReadings(t *testing.T, alone int) *readings {
 	h := &hedges{after: time.Hour, another: func(string) bool { return true }, places: make(chan struct{}, 1)}
-	return &readings{t: t, sharing: newSharing[string, int](h, func() int { return alone }), end: make(chan error), answers: map[string]answer{}}
+	r := &readings{t: t, alone: alone, end: make(chan error), answers: map[string]answer{}}
+	r.sharing = newSharing[string, int](h, func() int { return r.alone })
+	return r
 }
 
 // ask has somebody ask for what stands under a key.
@@ -109,6 +112,24 @@ func TestAReadingThatWasSentIsNeverJoined(t *testing.T) {
 		r.wantSent(4)
 		r.ends(nil)
 		r.want("eve", answer{4, nil})
+	})
+}
+
+// Who comes when there is room again does not overtake those who have waited
+// since there was none.
+func TestNobodyOvertakesThoseWhoWait(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newReadings(t, 1)
+		r.ask(t.Context(), "ann", "x")
+		r.ask(t.Context(), "bob", "x")
+		r.alone = 3
+		r.ask(t.Context(), "cid", "x")
+		r.wantSent(1)
+		r.ends(nil)
+		r.wantSent(2)
+		r.ends(nil)
+		r.want("bob", answer{2, nil})
+		r.want("cid", answer{2, nil})
 	})
 }
 

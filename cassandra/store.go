@@ -67,7 +67,7 @@ func newStore(session *gocql.Session, nodes *nodes, o *Options) *Store {
 	}
 	s.lanes.rows = make(map[library.LaneID]int)
 	alone := func() int {
-		if under, _ := s.gate.load(); under >= readsBusy {
+		if under, waiting := s.gate.load(); under+waiting >= readsBusy {
 			return 1
 		}
 		return readAlone

@@ -41,9 +41,15 @@ func (s *Service) groupsOf(ctx context.Context, v *Viewer) (map[PrincipalID]Grou
 // resolveGroups resolves them for everybody who waits for busy to open. Where
 // it fails, one of those tries again on its own time.
 func (s *Service) resolveGroups(ctx context.Context, v *Viewer, busy Latch) (map[PrincipalID]GroupRole, error) {
+	known := false
+	var groups map[PrincipalID]GroupRole
+	// Also where the store panics: who waits must not do so for good.
+	defer func() {
+		v.memo.put(busy, groups, known)
+		busy.Open()
+	}()
 	groups, err := s.closureOf(ctx, v.User)
-	v.memo.put(busy, groups, err == nil)
-	busy.Open()
+	known = err == nil
 	return groups, err
 }
 

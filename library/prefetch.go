@@ -2,19 +2,21 @@ package library
 
 import (
 	"context"
+	"fmt"
+	"runtime/debug"
 	"sync"
 )
 
 // Prefetch begins to read the entries with which Library will begin that is
 // asked the same, beside what its caller has to read before: a page is one
-// round trip to the store less. It reads nothing that decides who may see what;
-// all of that is read by Library, and after it what the entries lead to.
+// round trip to the store less. Whether the owner may be seen, and what of the
+// entries, Library finds out by itself.
 //
 // It is for callers that are about to ask, in one operation of v: what nobody
-// asks for ends with ctx. It does nothing where the store is in this process, or
-// where Library will read no entries, or refuse.
+// asks for ends with ctx. It does nothing where the store is in this process,
+// where Library will read no entries or refuse, and in a process that ends.
 func (s *Service) Prefetch(ctx context.Context, v *Viewer, owner PrincipalID, q LibraryQuery) {
-	if !s.remote || q.NoEntries {
+	if !s.remote || q.NoEntries || s.ending.IsOpen() {
 		return
 	}
 	args, err := q.resolve()
@@ -29,10 +31,8 @@ func (s *Service) Prefetch(ctx context.Context, v *Viewer, owner PrincipalID, q 
 	s.rt.Go(func() {
 		defer p.done.Open()
 		defer func() {
-			// Whoever waits for it reads for himself then, and above him is who
-			// tells of it.
-			if recover() != nil {
-				p.opened = nil
+			if cause := recover(); cause != nil {
+				p.panicked = fmt.Errorf("a page that was begun has panicked: %v at %s", cause, debug.Stack())
 			}
 		}()
 		ctx, end := s.rt.Deadline(ctx, queryWithin)
@@ -70,8 +70,19 @@ type prefetches struct {
 
 // prefetch is one of them.
 type prefetch struct {
-	done   Latch
-	opened *opened // after done; nil: it has come to nothing
+	done Latch
+	// After done:
+	opened   *opened // nil: it has come to nothing
+	panicked error
+}
+
+// result is what was read. A panic goes on at whoever asks, above whom is who
+// tells of it; no request is above the task that has met it.
+func (p *prefetch) result() *opened {
+	if p.panicked != nil {
+		panic(p.panicked)
+	}
+	return p.opened
 }
 
 // opened is a slice that was read ahead.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -21,9 +22,15 @@ type openings struct {
 	begun, read chan library.PrincipalID
 	// fails is what happens instead, where it is not nil.
 	fails func(ctx context.Context) error
+	// lost: libraries are told not to be complete.
+	lost bool
+	// confirms is what happens when memberships are confirmed.
+	confirms func()
 
 	mu sync.Mutex
 	n  int
+	// rebuilt are the libraries that were marked as complete.
+	rebuilt int
 }
 
 func newOpenings(s library.Store) *openings {
@@ -33,7 +40,7 @@ func newOpenings(s library.Store) *openings {
 func (o *openings) OpenLibrary(ctx context.Context, q library.Slice, newest bool) (*library.Opening, error) {
 	o.mu.Lock()
 	o.n++
-	fails := o.fails
+	fails, lost := o.fails, o.lost
 	o.mu.Unlock()
 	o.begun <- q.Owner
 	if fails != nil {
@@ -42,15 +49,40 @@ func (o *openings) OpenLibrary(ctx context.Context, q library.Slice, newest bool
 		}
 	}
 	opening, err := o.Store.OpenLibrary(ctx, q, newest)
+	if err == nil && lost {
+		opening.Built = false
+	}
 	o.read <- q.Owner
 	return opening, err
 }
 
-// fail has the next openings do something else.
-func (o *openings) fail(how func(ctx context.Context) error) {
+func (o *openings) SetBuilt(ctx context.Context, owner library.PrincipalID, asOf library.Instant) error {
+	o.mu.Lock()
+	o.rebuilt++
+	o.mu.Unlock()
+	return o.Store.SetBuilt(ctx, owner, asOf)
+}
+
+func (o *openings) Confirm(ctx context.Context, claims []library.MemberOf) ([]library.GroupMemberRow, error) {
+	o.mu.Lock()
+	confirms := o.confirms
+	o.mu.Unlock()
+	if confirms != nil {
+		confirms()
+	}
+	return o.Store.Confirm(ctx, claims)
+}
+
+// set changes what happens from now on.
+func (o *openings) set(how func(o *openings)) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	o.fails = how
+	how(o)
+}
+
+// fail has the next openings do something else.
+func (o *openings) fail(how func(ctx context.Context) error) {
+	o.set(func(o *openings) { o.fails = how })
 }
 
 // take is how many there were since the last time.
@@ -187,6 +219,18 @@ func TestAPageIsBegunBesideItsOwner(t *testing.T) {
 	if n := store.take(); n != 1 {
 		t.Errorf("it was opened %d times", n)
 	}
+	// A page without entries has no use for it.
+	h.svc.Prefetch(t.Context(), v, "u:acme:ann", q)
+	meets(t, store.begun, "u:acme:ann")
+	for _, entries := range []bool{false, true} {
+		q.NoEntries = !entries
+		if _, err := h.svc.Library(t.Context(), v, "u:acme:ann", q); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if n := store.take(); n != 1 {
+		t.Errorf("beside a page without entries it was opened %d times", n)
+	}
 	// It was for the one page that asked for it.
 	if _, err := h.svc.Library(t.Context(), v, "u:acme:ann", q); err != nil {
 		t.Fatal(err)
@@ -273,16 +317,52 @@ func TestWhatABegunPageMeets(t *testing.T) {
 	t.Run("an error", func(t *testing.T) {
 		v := as("u:acme:ann")
 		begin(t.Context(), v, func(context.Context) error { return library.Unavailablef(nil, "the store is away") })
+		store.fail(nil)
 		if _, err := h.svc.Library(t.Context(), v, "u:acme:ann", q); library.CodeOf(err) != library.Unavailable {
 			t.Errorf("the page answers %v", err)
+		}
+		if n := store.take(); n > 1 {
+			t.Errorf("it was opened %d times", n)
 		}
 	})
 	t.Run("a panic", func(t *testing.T) {
 		v := as("u:acme:ann")
 		begin(t.Context(), v, func(context.Context) error { panic("of the driver") })
 		store.fail(nil)
+		defer func() {
+			if cause := fmt.Sprint(recover()); !strings.Contains(cause, "of the driver") || !strings.Contains(cause, "openings") {
+				t.Errorf("who asks for the page meets %q", cause)
+			}
+		}()
+		page, err := h.svc.Library(t.Context(), v, "u:acme:ann", q)
+		t.Errorf("the page answers %v, %v", page, err)
+	})
+	t.Run("a panic over the viewer's groups", func(t *testing.T) {
+		v := as("u:acme:ben")
+		met := make(chan struct{})
+		store.set(func(o *openings) { o.confirms = func() { defer close(met); panic("of the driver") } })
+		h.svc.Prefetch(t.Context(), v, "g:acme:all", q)
+		<-met
+		store.set(func(o *openings) { o.confirms = nil })
+		defer func() {
+			if cause := fmt.Sprint(recover()); !strings.Contains(cause, "of the driver") {
+				t.Errorf("who asks for the page meets %q", cause)
+			}
+		}()
+		page, err := h.svc.Library(t.Context(), v, "g:acme:all", q)
+		t.Errorf("the page answers %v, %v", page, err)
+	})
+	t.Run("a library that is being completed", func(t *testing.T) {
+		v := as("u:acme:ann")
+		store.set(func(o *openings) { o.lost, o.rebuilt = true, 0 })
+		begin(t.Context(), v, nil)
+		meets(t, store.read, "u:acme:ann")
+		store.set(func(o *openings) { o.lost = false })
 		if page, err := h.svc.Library(t.Context(), v, "u:acme:ann", q); err != nil || len(page.Edges) != 2 {
 			t.Errorf("the page answers %v, %v", page, err)
+		}
+		if store.rebuilt != 0 {
+			t.Error("it was rebuilt")
 		}
 	})
 	t.Run("the end of its request", func(t *testing.T) {
@@ -314,6 +394,8 @@ func TestNothingIsBegunInVain(t *testing.T) {
 	} {
 		h.svc.Prefetch(t.Context(), as("u:acme:ann"), "u:acme:ann", q)
 	}
+	h.svc.End()
+	h.svc.Prefetch(t.Context(), as("u:acme:ann"), "u:acme:ann", library.LibraryQuery{})
 	h.runtime.Close() // waits for what was begun
 	if n := store.take(); n != 0 {
 		t.Errorf("%d libraries were opened", n)

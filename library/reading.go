@@ -20,7 +20,7 @@ func (s *Service) Library(ctx context.Context, v *Viewer, owner PrincipalID, q L
 	if err != nil {
 		return nil, err
 	}
-	if s.remote {
+	if s.remote && !q.NoEntries {
 		r.ahead = v.ahead.take(pageKeyOf(owner, args, &q))
 	}
 	from, err := r.begin(args.cursor)
@@ -220,13 +220,14 @@ func (r *reading) open(ctx context.Context, w *scan) error {
 func (r *reading) begins(w *scan) bool { return w.newer && r.until == nil }
 
 // opening is what the store gives of a library with its first slice, which may
-// have been asked for before.
+// have been asked for before. A library that was not complete then may be by now:
+// what is told of it must be of now.
 func (r *reading) opening(ctx context.Context, q Slice, newest bool) (*Opening, error) {
 	if r.ahead != nil {
 		if _, err := r.s.rt.Wait(ctx, r.ahead.done, 0); err != nil {
 			return nil, err
 		}
-		if o := r.ahead.opened; o != nil && o.source == r.source {
+		if o := r.ahead.result(); o != nil && o.source == r.source && (o.err != nil || o.opening.Built) {
 			r.readAt = o.readAt
 			return o.opening, o.err
 		}

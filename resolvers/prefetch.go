@@ -33,9 +33,9 @@ func (r *Root) prefetch(ctx context.Context, id library.PrincipalID) {
 
 // libraryQuery reads the arguments of a field that is a page of a library.
 func libraryQuery(raw map[string]any) (q library.LibraryQuery, err error) {
-	q.First, err = argument(raw, "first", graphql.UnmarshalInt, err)
+	q.First, err = argument(raw, "first", graph.UnmarshalInt, err)
 	q.After, err = argument(raw, "after", graphql.UnmarshalString, err)
-	q.Last, err = argument(raw, "last", graphql.UnmarshalInt, err)
+	q.Last, err = argument(raw, "last", graph.UnmarshalInt, err)
 	q.Before, err = argument(raw, "before", graphql.UnmarshalString, err)
 	shared, err := argument(raw, "includeShared", graphql.UnmarshalBoolean, err)
 	order, _ := raw["orderBy"].(map[string]any)

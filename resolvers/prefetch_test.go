@@ -46,6 +46,7 @@ func TestAPageIsBegunAsItWillBeAsked(t *testing.T) {
 		{"all that costs", `{ user(id: "u:acme:eve") { library { nodes { viewerRole } pageInfo { hasPreviousPage } } } }`, nil, 1},
 		{"no entries", `{ user(id: "u:acme:eve") { library { bucket } } }`, nil, 1},
 		{"left out", `query($x: Boolean = false) { user(id: "u:acme:eve") { id library @include(if: $x) ` + page + ` } }`, nil, 0},
+		{"the same page twice", `{ user(id: "u:acme:eve") { a: library ` + page + ` b: library ` + page + ` } }`, nil, 2},
 		{"no page", `{ user(id: "u:acme:eve") { displayName } }`, nil, 0},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -65,10 +66,23 @@ func TestAPageIsBegunAsItWillBeAsked(t *testing.T) {
 	t.Run("of whom nobody may see", func(t *testing.T) {
 		g.spy.reset()
 		a := g.must(as(eve), `{ user(id: "u:acme:ghost") { library { nodes { id } } } }`)
-		if a.at("user") != nil || len(g.spy.pages) != 0 {
-			t.Errorf("answered is %s, with %d pages", a.raw, len(g.spy.pages))
+		if a.at("user") != nil || len(g.spy.pages) != 0 || len(g.spy.begun) != 1 {
+			t.Errorf("answered is %s, with %d pages and %d begun", a.raw, len(g.spy.pages), len(g.spy.begun))
 		}
 	})
+	for name, query := range map[string]string{
+		"of who has created an item": `{ content(id: "c:acme:item000") { createdBy { library { nodes { id } } } } }`,
+		"of several nodes":           `{ nodes(ids: ["u:acme:eve", "u:acme:ann"]) { ... on User { library { nodes { id } } } } }`,
+		"of whom a mutation answers": `mutation { updateUser(input: {id: "u:acme:eve", displayName: "Eve"}) { user { library { nodes { id } } } } }`,
+	} {
+		t.Run(name, func(t *testing.T) {
+			g.spy.reset()
+			g.must(as(eve), query)
+			if len(g.spy.pages) == 0 || len(g.spy.begun) != 0 {
+				t.Errorf("%d pages were asked for, and %d begun", len(g.spy.pages), len(g.spy.begun))
+			}
+		})
+	}
 }
 
 func sizeOf(a asked) int {
