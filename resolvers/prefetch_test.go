@@ -46,6 +46,8 @@ func TestAPageIsBegunAsItWillBeAsked(t *testing.T) {
 		{"all that costs", `{ user(id: "u:acme:eve") { library { nodes { viewerRole } pageInfo { hasPreviousPage } } } }`, nil, 1},
 		{"no entries", `{ user(id: "u:acme:eve") { library { bucket } } }`, nil, 1},
 		{"left out", `query($x: Boolean = false) { user(id: "u:acme:eve") { id library @include(if: $x) ` + page + ` } }`, nil, 0},
+		{"several nodes", `{ nodes(ids: ["u:acme:eve", "c:acme:item000", "g:acme:all", "none"]) { ... on User { library(first: 1) ` + page + ` } ... on Group { library(first: 2) ` + page + ` } } }`, nil, 2},
+		{"an entity", `{ _entities(representations: [{__typename: "User", id: "u:acme:eve"}]) { ... on User { library ` + page + ` } } }`, nil, 1},
 		{"the same page twice", `{ user(id: "u:acme:eve") { a: library ` + page + ` b: library ` + page + ` } }`, nil, 2},
 		{"no page", `{ user(id: "u:acme:eve") { displayName } }`, nil, 0},
 	} {
@@ -72,7 +74,7 @@ func TestAPageIsBegunAsItWillBeAsked(t *testing.T) {
 	})
 	for name, query := range map[string]string{
 		"of who has created an item": `{ content(id: "c:acme:item000") { createdBy { library { nodes { id } } } } }`,
-		"of several nodes":           `{ nodes(ids: ["u:acme:eve", "u:acme:ann"]) { ... on User { library { nodes { id } } } } }`,
+		"of whom a search finds":     `{ principals(tenant: "acme", prefix: "ann") { nodes { library { nodes { id } } } } }`,
 		"of whom a mutation answers": `mutation { updateUser(input: {id: "u:acme:eve", displayName: "Eve"}) { user { library { nodes { id } } } } }`,
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -23,9 +23,6 @@ func (q queries) Node(ctx context.Context, id string) (library.Node, error) {
 	if library.KindOfID(id) == library.IDMalformed {
 		return nil, malformed("node")
 	}
-	if p, err := library.ParsePrincipalID(id); err == nil {
-		q.prefetch(ctx, p)
-	}
 	nodes, err := q.Nodes(ctx, []string{id})
 	if err != nil {
 		return nil, err
@@ -35,6 +32,13 @@ func (q queries) Node(ctx context.Context, id string) (library.Node, error) {
 
 // Nodes answers objects in the order of their ids.
 func (q queries) Nodes(ctx context.Context, ids []string) ([]library.Node, error) {
+	if len(ids) <= library.MaxList { // more are refused
+		for _, id := range ids {
+			if p, err := library.ParsePrincipalID(id); err == nil {
+				q.prefetch(ctx, p)
+			}
+		}
+	}
 	nodes, err := q.Library.Nodes(ctx, auth.ViewerFrom(ctx), ids)
 	loaders := dataloader.From(ctx)
 	for _, n := range nodes {
