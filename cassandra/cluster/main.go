@@ -47,9 +47,19 @@ func run(ctx context.Context, nodes int, command []string) (err error) {
 		<-ctx.Done()
 		return nil
 	}
+	return runBeside(ctx, hosts, command)
+}
+
+// runBeside runs a command that has the hosts in its environment. When ctx ends
+// it is asked to end, and it is no error that it does.
+func runBeside(ctx context.Context, hosts string, command []string) error {
 	cmd := exec.CommandContext(ctx, command[0], command[1:]...)
 	cmd.Env = append(os.Environ(), hosts)
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = os.Stdin, os.Stdout, os.Stderr
 	cmd.Cancel = func() error { return cmd.Process.Signal(syscall.SIGTERM) }
-	return cmd.Run()
+	err := cmd.Run()
+	if ctx.Err() != nil && cmd.ProcessState != nil && cmd.ProcessState.Success() {
+		return nil
+	}
+	return err
 }
