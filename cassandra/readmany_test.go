@@ -20,17 +20,23 @@ func waitingForShared() int {
 
 var waitsForShared = regexp.MustCompile(`\[select[^\n]*\]:\ncarrel/cassandra\.\(\*sharing\[[^\n]*\]\)\.read\(`)
 
+// openSlow opens a store whose node a test can hold, and whose requests it counts.
+// Nothing ends by time there, and nothing is tried again.
+func openSlow(t *testing.T) (*Store, *slowNode, *counter) {
+	t.Helper()
+	o := options(t)
+	slow := newSlowNode(t, o.Hosts[0])
+	counts := new(counter)
+	o.Hosts, o.Timeout, o.HedgeAfter, o.Observe = []string{slow.address}, time.Minute, time.Hour, counts.add
+	return open(t, o), slow, counts
+}
+
 // Who wants headers while they are read shares the next reading of each with
 // all others, but for the first few: many readers at the same time cost hardly
 // more statements than those few.
 func TestManyReadersShareTheirReadings(t *testing.T) {
 	const items, readers = 5, 30
-	o := options(t)
-	slow := newSlowNode(t, o.Hosts[0])
-	counts := new(counter)
-	// Nothing ends by time here, and nothing is tried again.
-	o.Hosts, o.Timeout, o.HedgeAfter, o.Observe = []string{slow.address}, time.Minute, time.Hour, counts.add
-	s := open(t, o)
+	s, slow, counts := openSlow(t)
 	ids := make([]library.ContentID, items)
 	people := make([]library.PrincipalID, items)
 	for n := range items {
@@ -91,11 +97,7 @@ func TestManyReadersShareTheirReadings(t *testing.T) {
 // waits for a common reading, and adds nothing to what the cluster has to do.
 func TestWhereMuchIsUnderWayNobodyReadsAlone(t *testing.T) {
 	const items = 5
-	o := options(t)
-	slow := newSlowNode(t, o.Hosts[0])
-	counts := new(counter)
-	o.Hosts, o.Timeout, o.HedgeAfter, o.Observe = []string{slow.address}, time.Minute, time.Hour, counts.add
-	s := open(t, o)
+	s, slow, counts := openSlow(t)
 	wanted := make([]library.ContentID, items)
 	for n := range wanted {
 		wanted[n] = library.ContentID(fmt.Sprintf("c:t:wanted%d", n))
