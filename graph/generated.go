@@ -254,9 +254,9 @@ type PageInfo @shareable {
   hasNextPage: Boolean!
   "Whether something comes before the first edge."
   hasPreviousPage: Boolean!
-  "The cursor of the first edge; null on an empty page."
+  "The cursor of the first edge. On an empty page: the place that the page was requested from; null if it was requested without a cursor."
   startCursor: Cursor
-  "The cursor of the last edge; null on an empty page. Where the read budget ended before the page was full, it goes on from the last entry that was looked at."
+  "The cursor of the last edge; on an empty page as startCursor. The last page of a walk towards newer entries ends with a cursor from which a client gets what has moved since. If the read budget ends before the page is full, the cursor goes on from the last entry scanned."
   endCursor: Cursor
 }
 

@@ -89,11 +89,13 @@ type PageInfo struct {
 	start, end func() string
 }
 
-// StartCursor is the cursor of the first edge (or of the first entry scanned,
-// where the read budget cut the page short); nil on an empty page.
+// StartCursor is the cursor of the first edge. A page without edges has the
+// place that it was requested from, nil if it was requested without a cursor. If
+// the read budget cut the page short, it has the first entry scanned.
 func (p *PageInfo) StartCursor() *string { return cursorOrNil(p.start) }
 
-// EndCursor is the cursor of the last edge, likewise.
+// EndCursor is the cursor of the last edge, with the same rules. If the read
+// budget cut the page short, it is the last entry scanned.
 func (p *PageInfo) EndCursor() *string { return cursorOrNil(p.end) }
 
 func cursorOrNil(seal func() string) *string {

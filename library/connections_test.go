@@ -51,6 +51,20 @@ func (r *room) groups(id library.PrincipalID) lister {
 	}
 }
 
+// wantStrandedNowhere checks that a client can go on from the end of a list: the
+// empty page behind it has cursors of the same place.
+func (r *room) wantStrandedNowhere(list lister, v *library.Viewer, end *string) {
+	r.t.Helper()
+	if end == nil {
+		return // an empty list, read without a cursor
+	}
+	rows, _, info, err := list(v, firstAfter(3, end))
+	r.must(err)
+	if len(rows) != 0 || info.StartCursor() == nil || info.EndCursor() == nil || *info.EndCursor() != *end || *info.StartCursor() != *end {
+		r.t.Errorf("behind the end there are %v, from %v to %v", rows, info.StartCursor(), info.EndCursor())
+	}
+}
+
 // walkList pages through a list and checks what every page must keep.
 func (r *room) walkList(list lister, v *library.Viewer, size int) []string {
 	r.t.Helper()
@@ -68,6 +82,7 @@ func (r *room) walkList(list lister, v *library.Viewer, size int) []string {
 			r.t.Error("the page's cursors are not those of its edges")
 		}
 		if !info.HasNextPage {
+			r.wantStrandedNowhere(list, v, end)
 			return all
 		}
 		if len(rows) != size {

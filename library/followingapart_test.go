@@ -272,9 +272,9 @@ func TestWhatAPageHasShownIsTakenBack(t *testing.T) {
 	f.wantsNothing(h, owner)
 }
 
-// TestWhatAPageMayHaveLeftOutIsToldAgain: an item is told as it is, and that
-// may be ahead of the library. A page read until the library has followed leaves
-// the item out.
+// TestWhatAPageMayHaveLeftOutIsToldAgain: an event shows an item as it is, which
+// may be ahead of the library. Until the library has followed, a page leaves the
+// item out unless it reaches the newest end.
 func TestWhatAPageMayHaveLeftOutIsToldAgain(t *testing.T) {
 	var store *stuck
 	h := newHouse(t, func(s library.Store) library.Store { store = &stuck{Store: s}; return store })
@@ -287,7 +287,7 @@ func TestWhatAPageMayHaveLeftOutIsToldAgain(t *testing.T) {
 	store.hold(owner)
 	h.update(a, "a2", 0)
 	f.wants("+a2")
-	h.wantTitles(as(owner), owner)
+	h.wantTitles(as(owner), owner, "a2")
 	store.hold("")
 	h.quiet()
 	f.wants("+a2")

@@ -73,6 +73,10 @@ func (l *list) page(ctx context.Context, p page) ([]listed, PageInfo, error) {
 			info.start = info.end
 		}
 	}
+	if p.cursor != nil && info.end == nil {
+		// An empty page has the place that it was requested from.
+		info.start, info.end = l.cursor(after), l.cursor(after)
+	}
 	if p.cursor != nil {
 		info.HasPreviousPage, err = l.anyUpTo(ctx, after)
 	}

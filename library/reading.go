@@ -135,6 +135,7 @@ func (r *reading) page(ctx context.Context, conn *LibraryConnection, args page, 
 	}
 	more := w.cut || len(w.found) > args.size
 	shown := w.found[:min(len(w.found), args.size)]
+	r.boundWalk(w, shown)
 	other := false
 	if q.OtherSide && from != nil {
 		var err error
@@ -142,13 +143,13 @@ func (r *reading) page(ctx context.Context, conn *LibraryConnection, args page, 
 			return err
 		}
 	}
-	edges := r.edges(shown, w.newer && !more)
+	edges := r.edges(w, shown)
 	if q.WithStanding {
 		if err := r.fillStandings(ctx, shown, edges); err != nil {
 			return err
 		}
 	}
-	first, last := r.ends(w, edges)
+	first, last := r.ends(w, from, edges)
 	if args.backward {
 		slices.Reverse(edges)
 		conn.PageInfo = PageInfo{HasNextPage: other, HasPreviousPage: more, start: last, end: first}
@@ -180,10 +181,7 @@ func readBudget(size int) int { return 5*size + 50 }
 
 // open reads the first slice of the page. The same round trip tells whether the
 // library is complete, and gives a walk towards newer entries the newest
-// position that the bucket has as it begins: an item that changes during the
-// walk would be met again. It does not matter which of them is read first,
-// because the headers are read after both: what moved before that is judged by
-// where it stands now, and what moves later stands behind the bound.
+// position of the bucket (see boundWalk).
 func (r *reading) open(ctx context.Context, w *scan) error {
 	q, any := r.sliceOf(w)
 	if !any {
@@ -204,16 +202,27 @@ func (r *reading) open(ctx context.Context, w *scan) error {
 		return fmt.Errorf("open library: %w", err)
 	}
 	w.took(q.Limit, o.Entries)
-	if !begins {
-		return nil
+	if begins && o.Newest != nil {
+		w.newest = o.Newest.Position
 	}
-	if o.Newest == nil {
-		w.pending, w.ended = nil, true
-		return nil
-	}
-	r.until = &o.Newest.Position
-	w.stopAt(*r.until)
 	return nil
+}
+
+// boundWalk gives a walk towards newer entries that begins with this page its
+// bound: the newest position that the bucket had when the page was opened.
+// Without a bound, the walk would meet an item again that changes meanwhile.
+// The page itself is read beyond the bound, because a move between two reads of
+// the page would hide the item from both; the bound then reaches as far as the
+// page does.
+func (r *reading) boundWalk(w *scan, shown []finding) {
+	if !r.begins(w) {
+		return
+	}
+	until := w.newest
+	for i := range shown {
+		until = max(until, shown[i].at.Position)
+	}
+	r.until = &until
 }
 
 // begins tells whether the walk gets its bound with its first slice.
@@ -276,10 +285,13 @@ func (r *reading) cursor(at EntryKey, unbounded bool) string {
 	return r.s.seals.seal(r.bound, p)
 }
 
-// edges are the edges of findings, in the order of the walk. Where the walk is
-// over, the last cursor carries no bound: from it a client gets what has moved
-// since.
-func (r *reading) edges(shown []finding, over bool) []*pageEdge {
+// edges returns the edges of the findings shown, in the order of the walk.
+//
+// Where the walk has reached its end, the last cursor carries no bound: from it
+// a client gets what has moved since. If the last edge is an item that was found
+// elsewhere, that cursor is the last place scanned. Its new position would be
+// too far: other items may have moved to positions before it.
+func (r *reading) edges(w *scan, shown []finding) []*pageEdge {
 	slab := make([]pageEdge, len(shown))
 	edges := make([]*pageEdge, len(shown))
 	for i := range shown {
@@ -287,27 +299,38 @@ func (r *reading) edges(shown []finding, over bool) []*pageEdge {
 		e.Node = &shown[i].rows.Header.Content
 		e.Role = shown[i].rows.Members[0].Role
 		e.r, e.at = r, shown[i].at
-		e.unbounded = over && i == len(shown)-1
 		e.seal = e.cursor
 		edges[i] = e
+	}
+	if n := len(shown); n > 0 && w.over {
+		slab[n-1].unbounded = true
+		if shown[n-1].elsewhere {
+			slab[n-1].at = w.last
+		}
 	}
 	return edges
 }
 
-// ends are the cursors of both ends of the page, in the order of the walk; nil
-// on an empty page. Where the budget cut it short they go on from the last
-// entry scanned, even if the page shows nothing.
-func (r *reading) ends(w *scan, edges []*pageEdge) (first, last func() string) {
-	if len(edges) > 0 {
+// ends returns the cursors of both ends of the page, in the order of the walk.
+//
+// An empty page has the place that it was requested from, without a bound, so
+// that a client can go on from there; nil if it was requested without a cursor.
+// Where the budget cut the page short, the last cursor is the last entry
+// scanned, even if the page shows nothing.
+func (r *reading) ends(w *scan, from *EntryKey, edges []*pageEdge) (first, last func() string) {
+	switch {
+	case len(edges) > 0:
 		first, last = edges[0].seal, edges[len(edges)-1].seal
-	}
-	if !w.cut {
-		return first, last
-	}
-	if first == nil {
+	case w.cut:
 		first = func() string { return r.cursor(w.first, false) }
+	case from != nil:
+		first = func() string { return r.cursor(*from, true) }
+		last = first
 	}
-	return first, func() string { return r.cursor(w.last, false) }
+	if w.cut {
+		last = func() string { return r.cursor(w.last, false) }
+	}
+	return first, last
 }
 
 // fillStandings tells of each edge what the viewer may do, from the rows that

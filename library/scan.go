@@ -1,6 +1,7 @@
 package library
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -28,20 +29,31 @@ type scan struct {
 	want   int
 	left   int // entries that may still be scanned
 
-	found   []finding
-	pending []Entry // read and not yet scanned
+	found []finding
+	// elsewhere are items whose headers say that they have moved on since their
+	// entries were read, of a scan towards newer entries (see atTheEnd).
+	elsewhere []finding
+	pending   []Entry // read and not yet scanned
+	slices    int     // read so far
+	// newest is the newest position of the bucket when the page was opened, if a
+	// walk towards newer entries begins with it.
+	newest Instant
 	// first and last are the entries scanned first and last.
 	first, last EntryKey
 	scanned     bool
 	ended       bool // the bucket has no more
+	over        bool // a scan towards newer entries has reached the end
 	cut         bool // the budget ended before
-	moved       bool // an item was found elsewhere than at its entry
+	moved       bool // a fresh page has found an item elsewhere than at its entry
 }
 
-// finding is an item that the viewer may see, with the place it is shown at.
+// finding is an item that the viewer may see, with its place in the library.
 type finding struct {
 	rows *ContentRows
 	at   EntryKey
+	// elsewhere: the item has moved on, and at is the place of the entry that
+	// led to it.
+	elsewhere bool
 }
 
 // run walks.
@@ -76,8 +88,29 @@ func (r *reading) run(ctx context.Context, w *scan) error {
 			return 1
 		})
 	}
+	if w.newer && w.ended && len(w.pending) == 0 && len(w.found) < w.want {
+		w.over = true
+		w.atTheEnd()
+	}
 	w.found = w.found[:min(len(w.found), w.want)]
 	return nil
+}
+
+// atTheEnd adds the items that have moved on since their entries were read to a
+// scan that has reached the newest end. They come last, in the order of their
+// new positions, so that nothing is missing that was in the library throughout.
+// Elsewhere they are left out: their new entries are still ahead.
+func (w *scan) atTheEnd() {
+	slices.SortStableFunc(w.elsewhere, func(a, b finding) int {
+		return cmp.Compare(a.rows.Header.Position, b.rows.Header.Position)
+	})
+	for i, f := range w.elsewhere {
+		same := func(g finding) bool { return g.at.Content == f.at.Content }
+		// The latest reading of an item counts, and that at its place most of all.
+		if !slices.ContainsFunc(w.found, same) && !slices.ContainsFunc(w.elsewhere[i+1:], same) {
+			w.found = append(w.found, f)
+		}
+	}
 }
 
 // slice reads entries on from where the scan has got to.
@@ -118,6 +151,7 @@ func boundAt(p Instant) *EntryKey { return &EntryKey{Position: p + 1} }
 
 // took goes on with the entries of a slice of at most limit.
 func (w *scan) took(limit int, es []Entry) {
+	w.slices++
 	w.ended = len(es) < limit
 	if len(es) > 0 {
 		end := es[len(es)-1]
@@ -127,14 +161,6 @@ func (w *scan) took(limit int, es []Entry) {
 		es = slices.DeleteFunc(es, func(e Entry) bool { return w.skips(EntryKey{e.Position, e.Content}) })
 	}
 	w.pending = es
-}
-
-// stopAt leaves out what was read beyond the bound of the walk.
-func (w *scan) stopAt(until Instant) {
-	within := slices.IndexFunc(w.pending, func(e Entry) bool { return e.Position > until })
-	if within >= 0 {
-		w.pending, w.ended = w.pending[:within], true
-	}
 }
 
 func (w *scan) skips(k EntryKey) bool {
@@ -239,19 +265,28 @@ func (r *reading) sightOf(rows *ContentRows, now Instant) sight {
 	return seenByMembers
 }
 
-// add shows an item, if its entry is where the item stands. A fresh page also
-// shows those that have moved, each once.
+// add takes an item into the page if its entry is at the item's position. A
+// fresh page also shows those that have moved, each once.
 func (w *scan) add(e Entry, rows *ContentRows) {
 	h := &rows.Header
 	at := EntryKey{h.Position, h.ID}
-	if e.Position != h.Position {
-		if !w.fresh {
-			return
-		}
+	same := func(f finding) bool { return f.at.Content == h.ID }
+	switch {
+	case e.Position == h.Position:
+	case w.fresh:
 		w.moved = true
-	}
-	if w.moved && slices.ContainsFunc(w.found, func(f finding) bool { return f.at.Content == h.ID }) {
+	case w.newer:
+		w.elsewhere = append(w.elsewhere, finding{rows, EntryKey{e.Position, e.Content}, true})
+		return
+	default:
 		return
 	}
-	w.found = append(w.found, finding{rows, at})
+	switch {
+	case w.moved && slices.ContainsFunc(w.found, same):
+		return
+	case w.newer && w.slices > 1:
+		// An item that moves between two slices is met in both.
+		w.found = slices.DeleteFunc(w.found, same)
+	}
+	w.found = append(w.found, finding{rows: rows, at: at})
 }
