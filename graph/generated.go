@@ -53,6 +53,7 @@ type ContentResolver interface {
 	Members(ctx context.Context, obj *library.Content, first *int, after *string) (*library.ContentMemberConnection, error)
 	ViewerRole(ctx context.Context, obj *library.Content) (*library.ContentRole, error)
 	ViewerCanShare(ctx context.Context, obj *library.Content) (bool, error)
+	ViewerCanEdit(ctx context.Context, obj *library.Content) (bool, error)
 	ViewerCanManage(ctx context.Context, obj *library.Content) (bool, error)
 }
 type GroupResolver interface {
@@ -528,11 +529,11 @@ enum ContentKind {
 
 "What a principal may do with an item. Whatever the role, its holder sees the item."
 enum ContentRole {
-  "May look, and keeps sight of the item when it turns PRIVATE."
+  "May see the item, also after it turns PRIVATE."
   VIEWER
-  "May save and publish revisions too, and decide suggestions."
+  "A VIEWER that may also change title, description and link."
   EDITOR
-  "May change, share and delete the item too, and set its members."
+  "An EDITOR that may also change visibility, expiry and members, share the item while it is PRIVATE, and delete it."
   MANAGER
 }
 
@@ -571,7 +572,9 @@ type Content implements Node @key(fields: "id") {
   viewerRole: ContentRole
   "Whether the viewer may share the item."
   viewerCanShare: Boolean!
-  "Whether the viewer may change and delete the item and set its members."
+  "Whether the viewer may change title, description and link: the item's editors, its managers, and administrators."
+  viewerCanEdit: Boolean!
+  "Whether the viewer may also change visibility, expiry and members, and delete the item: its managers, and administrators."
   viewerCanManage: Boolean!
   "After this instant the item is gone from everywhere; null: it stays."
   expiresAt: DateTime
@@ -830,7 +833,7 @@ type Mutation {
     "The new item."
     input: CreateContentInput!
   ): CreateContentPayload
-  "Changes an item: by its managers and administrators."
+  "Changes an item. Its editors may change title, description and link; visibility and expiresAt need a manager or an administrator."
   updateContent(
     "The item and what changes."
     input: UpdateContentInput!
@@ -1010,8 +1013,8 @@ input CreateContentInput {
   description: String
   "Where a LINK points to: http or https, at most 2082 characters. A NOTE has none."
   link: String
-  "Who may see it beside those it is shared with."
-  visibility: LibraryVisibility = PUBLIC
+  "Who may see the item besides those it is shared with. PRIVATE unless given: a creation publishes nothing by omission."
+  visibility: LibraryVisibility = PRIVATE
   "After this instant the item is gone from everywhere; left out: it stays."
   expiresAt: DateTime
   "Shared with them from the start; the creator is always MANAGER."
@@ -1046,9 +1049,9 @@ input UpdateContentInput {
   description: String
   "Where a LINK points to."
   link: String
-  "Who may see it beside those it was shared with."
+  "Who may see the item besides those it was shared with. Needs a manager."
   visibility: LibraryVisibility
-  "After this instant the item is gone from everywhere; null: it stays. Moves neither lastModified nor version."
+  "After this instant the item is gone from everywhere; null: it stays. Needs a manager. Moves neither lastModified nor version."
   expiresAt: DateTime
   "The version that the change was made from; refused with CONFLICT when the item has another."
   expectedVersion: Int
@@ -1345,6 +1348,8 @@ func (ec *executionContext) childFields_Content(ctx context.Context, field graph
 		return ec.fieldContext_Content_viewerRole(ctx, field)
 	case "viewerCanShare":
 		return ec.fieldContext_Content_viewerCanShare(ctx, field)
+	case "viewerCanEdit":
+		return ec.fieldContext_Content_viewerCanEdit(ctx, field)
 	case "viewerCanManage":
 		return ec.fieldContext_Content_viewerCanManage(ctx, field)
 	case "expiresAt":
@@ -2856,6 +2861,29 @@ func (ec *executionContext) _Content_viewerCanShare(ctx context.Context, field g
 	)
 }
 func (ec *executionContext) fieldContext_Content_viewerCanShare(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("Content", field, true, true, errors.New("field of type Boolean does not have child fields"))
+}
+
+func (ec *executionContext) _Content_viewerCanEdit(ctx context.Context, field graphql.CollectedField, obj *library.Content) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Content_viewerCanEdit(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return ec.Resolvers.Content().ViewerCanEdit(ctx, obj)
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v bool) graphql.Marshaler {
+			return ec.marshalNBoolean2bool(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_Content_viewerCanEdit(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
 	return graphql.NewScalarFieldContext("Content", field, true, true, errors.New("field of type Boolean does not have child fields"))
 }
 
@@ -8991,7 +9019,7 @@ func (ec *executionContext) unmarshalInputCreateContentInput(ctx context.Context
 	}
 
 	if _, present := asMap["visibility"]; !present {
-		asMap["visibility"] = "PUBLIC"
+		asMap["visibility"] = "PRIVATE"
 	}
 
 	fieldsInOrder := [...]string{"tenant", "name", "kind", "title", "description", "link", "visibility", "expiresAt", "members", "idempotencyKey", "clientMutationId"}
@@ -10115,6 +10143,44 @@ func (ec *executionContext) _Content(ctx context.Context, sel ast.SelectionSet, 
 					}
 				}()
 				res = ec._Content_viewerCanShare(ctx, field, obj)
+				if res == graphql.Null {
+					atomic.AddUint32(&fs.Invalids, 1)
+				}
+				return res
+			}
+
+			if field.IsDeferred() {
+				deferredFieldSet.AddField(field)
+				fieldIndex := len(deferredFieldSet.Values) - 1
+				deferredFieldSet.Concurrently(fieldIndex, func(ctx context.Context) graphql.Marshaler {
+					return innerFunc(ctx, deferredFieldSet)
+				})
+
+				for _, deferrable := range field.Deferrables {
+					view, ok := deferLabelToView[deferrable.Label]
+					if !ok {
+						view = deferredFieldSet.NewView()
+						deferLabelToView[deferrable.Label] = view
+					}
+					view.AddIndices(fieldIndex)
+				}
+
+				// don't run the out.Concurrently() call below
+				out.Values[i] = graphql.Null
+				continue
+			}
+
+			out.Concurrently(i, func(ctx context.Context) graphql.Marshaler { return innerFunc(ctx, out) })
+		case "viewerCanEdit":
+			field := field
+
+			innerFunc := func(ctx context.Context, fs *graphql.FieldSet) (res graphql.Marshaler) {
+				defer func() {
+					if r := recover(); r != nil {
+						ec.Error(ctx, ec.Recover(ctx, r))
+					}
+				}()
+				res = ec._Content_viewerCanEdit(ctx, field, obj)
 				if res == graphql.Null {
 					atomic.AddUint32(&fs.Invalids, 1)
 				}

@@ -22,7 +22,7 @@ func (c *compiler) content(below ast.SelectionSet) plan[*Row] {
 				}
 				return user.append(b, r.Creator)
 			}
-		case "viewerRole", "viewerCanShare", "viewerCanManage":
+		case "viewerRole", "viewerCanShare", "viewerCanEdit", "viewerCanManage":
 			c.want.Standings = true
 			return standingField(f.Name)
 		}
@@ -76,6 +76,8 @@ func standingField(name string) func([]byte, *Row) []byte {
 		}
 	case "viewerCanShare":
 		return func(b []byte, r *Row) []byte { return appendBool(b, r.Standing.CanShare) }
+	case "viewerCanEdit":
+		return func(b []byte, r *Row) []byte { return appendBool(b, r.Standing.CanEdit) }
 	}
 	return func(b []byte, r *Row) []byte { return appendBool(b, r.Standing.CanManage) }
 }

@@ -142,6 +142,7 @@ func (e *LibraryEdge) Cursor() string { return e.seal() }
 type Standing struct {
 	Role      ContentRole // the strongest, direct or through groups
 	CanShare  bool
+	CanEdit   bool // title, description and link
 	CanManage bool
 }
 

@@ -39,8 +39,8 @@ type ContentRole uint8
 const (
 	NoRole  ContentRole = 0
 	Viewing ContentRole = 1 // may look, and keeps sight of it when it turns PRIVATE
-	Editing ContentRole = 2 // may save and publish revisions
-	Manages ContentRole = 3 // may change, share and delete it
+	Editing ContentRole = 2 // may change title, description and link
+	Manages ContentRole = 3 // may also change visibility, expiry and members, share and delete it
 )
 
 // String is the contract's name of the role, empty for none.

@@ -169,6 +169,7 @@ func TestUpdateContent(t *testing.T) {
 	h := town(t)
 	id := h.note("a", library.Public, "u:acme:ben=EDITOR", "g:acme:team=MANAGER")
 	h.note("b", library.Public, "u:acme:ben=VIEWER")
+	grouped := h.note("grouped", library.Private, "g:acme:team=EDITOR")
 	secret := h.note("secret", library.Private)
 	for _, c := range []struct {
 		name string
@@ -182,10 +183,18 @@ func TestUpdateContent(t *testing.T) {
 			[]string{"INVALID id", "INVALID title", "INVALID link", "INVALID visibility"}},
 		{"of an unknown item", as("u:acme:ann"), library.UpdateContent{ID: "c:acme:none", Title: library.Some(ptr("x"))}, []string{"NOT_FOUND id"}},
 		{"of an item unseen", as("u:acme:ben"), library.UpdateContent{ID: string(secret), Title: library.Some(ptr("x"))}, []string{"NOT_FOUND id"}},
-		{"by an editor", as("u:acme:ben"), library.UpdateContent{ID: string(id), Title: library.Some(ptr("x"))}, []string{"FORBIDDEN id"}},
+		{"by a viewer", as("u:acme:dora"), library.UpdateContent{ID: string(id), Title: library.Some(ptr("x"))}, []string{"FORBIDDEN id"}},
+		{"of visibility by a viewer", as("u:acme:dora"), library.UpdateContent{ID: string(id), Visibility: library.Some(ptr(library.Private))}, []string{"FORBIDDEN id"}},
+		{"of visibility by an editor", as("u:acme:ben"), library.UpdateContent{ID: string(id), Title: library.Some(ptr("x")), Visibility: library.Some(ptr(library.Private))}, []string{"FORBIDDEN visibility"}},
+		{"of expiry by an editor", as("u:acme:ben"), library.UpdateContent{ID: string(id), ExpiresAt: library.Some[*library.Instant](nil)}, []string{"FORBIDDEN expiresAt"}},
+		{"of both by an editor", as("u:acme:ben"), library.UpdateContent{ID: string(id), Visibility: library.Some(ptr(library.Public)), ExpiresAt: library.Some[*library.Instant](nil)},
+			[]string{"FORBIDDEN visibility", "FORBIDDEN expiresAt"}},
+		{"of another version by an editor", as("u:acme:ben"), library.UpdateContent{ID: string(id), Title: library.Some(ptr("x")), ExpectedVersion: ptr(7)}, []string{"CONFLICT expectedVersion"}},
+		{"by an editor", as("u:acme:ben"), library.UpdateContent{ID: string(id), Title: library.Some(ptr("a1")), Description: library.Some(ptr("by an editor"))}, nil},
+		{"back by an editor through a group", as("u:acme:cleo"), library.UpdateContent{ID: string(grouped), Title: library.Some(ptr("g"))}, nil},
 		{"of another version", as("u:acme:ann"), library.UpdateContent{ID: string(id), Title: library.Some(ptr("a")), ExpectedVersion: ptr(7)}, []string{"CONFLICT expectedVersion"}},
 		{"of a note's link", as("u:acme:ann"), library.UpdateContent{ID: string(id), Link: library.Some(ptr("https://e.com/"))}, []string{"INVALID link"}},
-		{"to what it is", as("u:acme:ann"), library.UpdateContent{ID: string(id), Title: library.Some(ptr("a")), ExpectedVersion: ptr(1)}, nil},
+		{"to what it is", as("u:acme:ann"), library.UpdateContent{ID: string(id), Title: library.Some(ptr("a1")), ExpectedVersion: ptr(2)}, nil},
 		{"by a manager through a group", as("u:acme:cleo"), library.UpdateContent{ID: string(id), Title: library.Some(ptr("a2"))}, nil},
 		{"by an administrator without a user", admin("u:acme:new"), library.UpdateContent{ID: string(id), Description: library.Some(ptr("d"))}, nil},
 	} {
@@ -194,8 +203,8 @@ func TestUpdateContent(t *testing.T) {
 			wantTold(t, err, c.want...)
 		})
 	}
-	if got := h.content(id); got.Version != 3 || got.LastModified != got.Position || got.LastModified != got.MTS {
-		t.Errorf("after two changes: version %d, lastModified %d, position %d, mts %d", got.Version, got.LastModified, got.Position, got.MTS)
+	if got := h.content(id); got.Version != 4 || got.Visibility != library.Public || got.LastModified != got.Position || got.LastModified != got.MTS {
+		t.Errorf("after three changes: version %d, lastModified %d, position %d, mts %d", got.Version, got.LastModified, got.Position, got.MTS)
 	}
 	h.wantTitles(as("u:acme:ben"), "u:acme:ben", "b", "a2")
 	h.wantClean()

@@ -104,7 +104,7 @@ func required(value *string, what string, check func(string) error) error {
 // number of libraries it concerns.
 func (s *Service) planUpdate(ctx context.Context, v *Viewer, t *target, in *UpdateContent, r *keyedRequest) (*attempt, int, error) {
 	h, now := &t.header, s.now()
-	if err := s.requireContentManager(ctx, v, t, "id"); err != nil {
+	if err := s.checkUpdate(ctx, v, t, in); err != nil {
 		return nil, 0, err
 	}
 	if err := requireVersion(h, in.ExpectedVersion); err != nil {
@@ -150,6 +150,30 @@ func (s *Service) planUpdate(ctx context.Context, v *Viewer, t *target, in *Upda
 	}
 	c.Header, c.Request = after, r.row(now, contentAnswer{libraries}.encode())
 	return s.contentAttempt(e, c), libraries, nil
+}
+
+// checkUpdate checks the rights of an update: editors change title, description
+// and link; visibility and expiresAt are reserved for managers.
+func (s *Service) checkUpdate(ctx context.Context, v *Viewer, t *target, in *UpdateContent) error {
+	enough := Editing
+	if in.Visibility.Set || in.ExpiresAt.Set {
+		enough = Manages
+	}
+	role, err := s.effectiveRole(ctx, v, t.header.ID, t.own, enough)
+	if err != nil || role >= enough {
+		return err
+	}
+	if role < Editing {
+		return Forbiddenf([]string{"id"}, "only an editor or a manager of the item may change it")
+	}
+	var faults Faults
+	if in.Visibility.Set {
+		faults = append(faults, Forbiddenf([]string{"visibility"}, "only a manager of the item may change its visibility"))
+	}
+	if in.ExpiresAt.Set {
+		faults = append(faults, Forbiddenf([]string{"expiresAt"}, "only a manager of the item may change its expiry"))
+	}
+	return faults
 }
 
 // fits checks what depends on the item, and on the time.

@@ -102,14 +102,15 @@ func (s *Service) readState(ctx context.Context, id ContentID, members []Princip
 	return nil, ErrQueueFull
 }
 
-// effectiveRole is the strongest role of the viewer on an item: its own row,
-// its groups' rows, and administration, which counts as a manager's.
-func (s *Service) effectiveRole(ctx context.Context, v *Viewer, id ContentID, own Member) (ContentRole, error) {
+// effectiveRole returns the strongest role of the viewer on an item: its own
+// row, its groups' rows, and administration, which counts as a manager's. A role
+// that is at least enough is returned without looking for a stronger one.
+func (s *Service) effectiveRole(ctx context.Context, v *Viewer, id ContentID, own Member, enough ContentRole) (ContentRole, error) {
 	if v.Administers(id.Tenant()) {
 		return Manages, nil
 	}
-	if own.Active() && own.Role == Manages {
-		return Manages, nil
+	if own.Active() && own.Role >= enough {
+		return own.Role, nil
 	}
 	role, err := s.roleThroughGroups(ctx, v, id)
 	if err != nil {
@@ -123,7 +124,7 @@ func (s *Service) effectiveRole(ctx context.Context, v *Viewer, id ContentID, ow
 
 // requireContentManager is FORBIDDEN for whoever sees the item but does not manage it.
 func (s *Service) requireContentManager(ctx context.Context, v *Viewer, t *target, path string) error {
-	role, err := s.effectiveRole(ctx, v, t.header.ID, t.own)
+	role, err := s.effectiveRole(ctx, v, t.header.ID, t.own, Manages)
 	if err != nil {
 		return err
 	}

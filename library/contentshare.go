@@ -93,7 +93,7 @@ func (s *Service) checkShare(ctx context.Context, v *Viewer, t *target, role Con
 	if err := faults.OrNil(); err != nil {
 		return err
 	}
-	own, err := s.effectiveRole(ctx, v, t.header.ID, t.own)
+	own, err := s.effectiveRole(ctx, v, t.header.ID, t.own, Manages)
 	if err != nil || own == Manages {
 		return err
 	}

@@ -81,10 +81,17 @@ func (r *room) move(id library.ContentID, to library.Instant) {
 	r.enforce(id, "u:acme:ann")
 }
 
-// TestNewestEnd_ShowsItemsThatMoveDuringTheReading: a page that reaches the end
-// of the library shows everything that was in it throughout, once. What has
-// moved since is met again from its last cursor.
-func TestNewestEnd_ShowsItemsThatMoveDuringTheReading(t *testing.T) {
+// movesDuringReading is a page of ann's library, during whose reading items move.
+type movesDuringReading struct {
+	name  string
+	items int // in the library
+	size  int // of the page
+	set   func(r *room, s *interrupted)
+	want  []string
+	then  []string // what the last cursor leads to, once all fan-outs are over
+}
+
+func allMovesDuringReading() []movesDuringReading {
 	stale := func(r *room) { // The fan-out of two moves has not reached the library.
 		r.change(numberedID(1), moveTo(900))
 		r.change(numberedID(3), moveTo(800))
@@ -98,14 +105,7 @@ func TestNewestEnd_ShowsItemsThatMoveDuringTheReading(t *testing.T) {
 			r.change(numberedID(i), func(h *library.Header) { h.Visibility = library.Private })
 		}
 	}
-	for _, c := range []struct {
-		name  string
-		items int
-		size  int
-		set   func(r *room, s *interrupted)
-		want  []string
-		then  []string // what the last cursor leads to, once all fan-outs are over
-	}{
+	return []movesDuringReading{
 		{
 			name: "before the items are read", items: 5, size: 10,
 			set:  func(r *room, s *interrupted) { s.beforeItems = func() { moves(r) } },
@@ -160,7 +160,14 @@ func TestNewestEnd_ShowsItemsThatMoveDuringTheReading(t *testing.T) {
 			want: []string{"n00", "n02", "n14", "n15", "n16", "n17", "n18", "n19", "n01", "n03"},
 			then: []string{"n03"},
 		},
-	} {
+	}
+}
+
+// TestNewestEnd_ShowsItemsThatMoveDuringTheReading: a page that reaches the end
+// of the library shows everything that was in it throughout, once. What has
+// moved since is met again from its last cursor.
+func TestNewestEnd_ShowsItemsThatMoveDuringTheReading(t *testing.T) {
+	for _, c := range allMovesDuringReading() {
 		for _, descending := range []bool{false, true} {
 			t.Run(fmt.Sprintf("%s, descending %v", c.name, descending), func(t *testing.T) {
 				r := newRoom(t)

@@ -179,8 +179,8 @@ func TestStandingOfEdges(t *testing.T) {
 	}{
 		{"direct and through groups", bob(), []library.Standing{
 			{CanShare: true},
-			{Role: library.Editing, CanShare: true},
-			{Role: library.Manages, CanShare: true, CanManage: true},
+			{Role: library.Editing, CanShare: true, CanEdit: true},
+			{Role: library.Manages, CanShare: true, CanEdit: true, CanManage: true},
 		}},
 		{"owner", ann(), []library.Standing{
 			{Role: library.Viewing, CanShare: true}, {Role: library.Viewing, CanShare: true}, {Role: library.Viewing, CanShare: true},
@@ -188,7 +188,7 @@ func TestStandingOfEdges(t *testing.T) {
 		{"anonymous", anonymous(), []library.Standing{{}, {}, {}}},
 		{"a token without a user", &library.Viewer{User: "u:acme:ghost"}, []library.Standing{{}, {}, {}}},
 		{"an administrator without a user", root(), []library.Standing{
-			{CanShare: true, CanManage: true}, {CanShare: true, CanManage: true}, {CanShare: true, CanManage: true},
+			{CanShare: true, CanEdit: true, CanManage: true}, {CanShare: true, CanEdit: true, CanManage: true}, {CanShare: true, CanEdit: true, CanManage: true},
 		}},
 	} {
 		t.Run(c.name, func(t *testing.T) {

@@ -258,6 +258,7 @@ func (s *Service) standings(ctx context.Context, v *Viewer, items []standingOf) 
 // everybody else does.
 func (t *Standing) grant(v *Viewer, stored bool, h *Header) {
 	t.CanManage = v.Administers(h.Tenant()) || stored && t.Role == Manages
+	t.CanEdit = t.CanManage || stored && t.Role >= Editing
 	t.CanShare = t.CanManage || stored && h.Visibility != Private
 }
 

@@ -117,7 +117,7 @@ func TestWhatAViewerMayDo(t *testing.T) {
 	r.item("c:acme:private", 10, library.Private, members...)
 	ids := []library.ContentID{"c:acme:private", "c:acme:public"}
 	role := func(r library.ContentRole, share, manage bool) *library.Standing {
-		return &library.Standing{Role: r, CanShare: share, CanManage: manage}
+		return &library.Standing{Role: r, CanShare: share, CanEdit: manage || r >= library.Editing, CanManage: manage}
 	}
 	for _, c := range []struct {
 		name            string

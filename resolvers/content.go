@@ -33,7 +33,13 @@ func (r contents) ViewerCanShare(ctx context.Context, c *library.Content) (bool,
 	return err == nil && s.CanShare, err
 }
 
-// ViewerCanManage tells whether the viewer may change the item.
+// ViewerCanEdit reports whether the viewer may change title, description and link.
+func (r contents) ViewerCanEdit(ctx context.Context, c *library.Content) (bool, error) {
+	s, err := standing(ctx, c)
+	return err == nil && s.CanEdit, err
+}
+
+// ViewerCanManage reports whether the viewer may change everything of the item.
 func (r contents) ViewerCanManage(ctx context.Context, c *library.Content) (bool, error) {
 	s, err := standing(ctx, c)
 	return err == nil && s.CanManage, err

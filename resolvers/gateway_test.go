@@ -249,7 +249,7 @@ func (g *gateway) link(v *library.Viewer, name string, with ...string) {
 	for i, p := range with {
 		members[i] = map[string]any{"principalId": p, "role": "VIEWER"}
 	}
-	g.must(v, `mutation($n: String!, $m: [ContentMemberChange!]) { createContent(input: {name: $n, kind: LINK, title: $n, link: "https://example.com/", members: $m}) { userErrors { field message } } }`,
+	g.must(v, `mutation($n: String!, $m: [ContentMemberChange!]) { createContent(input: {name: $n, kind: LINK, visibility: PUBLIC, title: $n, link: "https://example.com/", members: $m}) { userErrors { field message } } }`,
 		"n", name, "m", members)
 }
 

@@ -70,7 +70,7 @@ func (l *lookahead) edges(below ast.SelectionSet) {
 func (l *lookahead) items(below ast.SelectionSet) {
 	for _, f := range l.fields(below, "Content", "Node") {
 		switch f.Name {
-		case "viewerRole", "viewerCanShare", "viewerCanManage":
+		case "viewerRole", "viewerCanShare", "viewerCanEdit", "viewerCanManage":
 			l.want.standing = true
 		}
 	}

@@ -137,19 +137,22 @@ func TestMutationsOfOneOperationSeeEachOther(t *testing.T) {
 	g := newGateway(t)
 	g.people("root", "ann", "bob")
 	a := g.must(as("u:acme:ann"), `mutation {
-		a: createContent(input: {name: "page", kind: NOTE, title: "t", members: [{principalId: "u:acme:bob", role: MANAGER}]}) { content { createdBy { displayName } viewerRole viewerCanManage } libraryEdge { role node { id } } userErrors { code } }
+		a: createContent(input: {name: "page", kind: NOTE, title: "t", members: [{principalId: "u:acme:bob", role: MANAGER}]}) { content { createdBy { displayName } visibility viewerRole viewerCanEdit viewerCanManage } libraryEdge { role node { id } } userErrors { code } }
 		b: updateUser(input: {id: "u:acme:ann", displayName: "Ann"}) { user { displayName } userErrors { code } }
-		c: setContentMembers(input: {contentId: "c:acme:page", members: [{principalId: "u:acme:ann", role: VIEWER}]}) { content { createdBy { displayName } viewerRole viewerCanManage } userErrors { code } }
+		c: setContentMembers(input: {contentId: "c:acme:page", members: [{principalId: "u:acme:ann", role: VIEWER}]}) { content { createdBy { displayName } viewerRole viewerCanEdit viewerCanManage } userErrors { code } }
 		d: removeFromLibrary(input: {principalId: "u:acme:ann", contentId: "c:acme:page"}) { removedContentId principal { displayName } fanOut { libraries } userErrors { code } } }`)
 	for path, want := range map[string]any{
 		"a content createdBy displayName": "ann",
 		"a content viewerRole":            "MANAGER",
+		"a content visibility":            "PRIVATE",
+		"a content viewerCanEdit":         true,
 		"a content viewerCanManage":       true,
 		"a libraryEdge role":              "MANAGER",
 		"a libraryEdge node id":           "c:acme:page",
 		"b user displayName":              "Ann",
 		"c content createdBy displayName": "Ann",
 		"c content viewerRole":            "VIEWER",
+		"c content viewerCanEdit":         false,
 		"c content viewerCanManage":       false,
 		"d removedContentId":              "c:acme:page",
 		"d principal displayName":         "Ann",

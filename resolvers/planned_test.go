@@ -26,7 +26,7 @@ type shape struct {
 func shapes() *shape {
 	user := &shape{typename: "User", leaves: strings.Fields("__typename id tenant displayName visibility createdAt email"), on: []string{"Node", "Principal"}}
 	content := &shape{typename: "Content", on: []string{"Node"},
-		leaves:  strings.Fields("__typename id tenant kind title description link visibility createdAt lastModified version viewerRole viewerCanShare viewerCanManage expiresAt"),
+		leaves:  strings.Fields("__typename id tenant kind title description link visibility createdAt lastModified version viewerRole viewerCanShare viewerCanEdit viewerCanManage expiresAt"),
 		objects: map[string]*shape{"createdBy": user}}
 	edge := &shape{typename: "LibraryEdge", leaves: strings.Fields("__typename cursor role"), objects: map[string]*shape{"node": content}}
 	return &shape{typename: "LibraryConnection", leaves: []string{"__typename", "bucket"}, objects: map[string]*shape{

@@ -49,7 +49,7 @@ func TestManyChangesOfOneItem(t *testing.T) {
 	g := serve(t)
 	ann := g.user("acme", "ann", "PUBLIC")
 	g.user("acme", "ben", "PUBLIC")
-	g.must(ann, createItem, vars{"in": vars{"name": "x", "kind": "NOTE", "title": "0", "members": []vars{{"principalId": "u:acme:ben", "role": "VIEWER"}}}})
+	g.must(ann, createItem, vars{"in": vars{"name": "x", "kind": "NOTE", "title": "0", "visibility": "PUBLIC", "members": []vars{{"principalId": "u:acme:ben", "role": "VIEWER"}}}})
 	g.updateAtOnce(ann, "c:acme:x", 200)
 	if p := pageOf(g.must(ann, pageItems, vars{"id": "u:acme:ben"})); len(p.Titles) != 1 {
 		t.Errorf("ben's library: %v", p.Titles)
@@ -99,13 +99,45 @@ func TestStaleVersion(t *testing.T) {
 	}
 }
 
+// TestEditors: an editor changes title, description and link, and nothing else.
+func TestEditors(t *testing.T) {
+	g := serve(t)
+	ann := g.user("acme", "ann", "PUBLIC")
+	ben := g.user("acme", "ben", "PUBLIC")
+	g.must(ann, createItem, vars{"in": vars{"name": "x", "kind": "LINK", "title": "x", "link": "https://example.com/",
+		"members": []vars{{"principalId": "u:acme:ben", "role": "EDITOR"}}}})
+	const look = `{ content(id: "c:acme:x") { title visibility viewerRole viewerCanShare viewerCanEdit viewerCanManage } }`
+	may := func(token, want string) {
+		t.Helper()
+		a := g.must(token, look, nil)
+		got := fmt.Sprint(a.at("content.title"), " ", a.at("content.visibility"), " ", a.at("content.viewerRole"),
+			" share ", a.at("content.viewerCanShare"), " edit ", a.at("content.viewerCanEdit"), " manage ", a.at("content.viewerCanManage"))
+		if got != want {
+			t.Errorf("got %q, want %q", got, want)
+		}
+	}
+	may(ben, "x PRIVATE EDITOR share false edit true manage false")
+	g.must(ben, updateItem, vars{"in": vars{"id": "c:acme:x", "title": "y", "description": "d", "link": "https://example.com/y"}})
+	for field, value := range (vars{"visibility": "PRIVATE", "expiresAt": nil}) {
+		a := g.ask(ben, updateItem, vars{"in": vars{"id": "c:acme:x", "title": "z", field: value}})
+		if got := a.userErrors("updateContent"); !slices.Equal(got, []string{"FORBIDDEN " + field}) {
+			t.Errorf("an editor changes %s: %v", field, got)
+		}
+	}
+	a := g.ask(ben, `mutation { deleteContent(input: {id: "c:acme:x"}) { deletedContentId userErrors { code field } } }`, nil)
+	if got := a.userErrors("deleteContent"); !slices.Equal(got, []string{"FORBIDDEN id"}) {
+		t.Errorf("an editor deletes: %v", got)
+	}
+	may(ann, "y PRIVATE MANAGER share true edit true manage true")
+}
+
 // TestWithdrawnAtOnce turns an item PRIVATE: nobody without a role sees it in
 // any library from the moment of the answer on.
 func TestWithdrawnAtOnce(t *testing.T) {
 	g := serve(t)
 	ann := g.user("acme", "ann", "PUBLIC")
 	zed := g.user("beta", "zed", "PUBLIC")
-	g.must(ann, createItem, vars{"in": vars{"name": "x", "kind": "NOTE", "title": "x"}})
+	g.must(ann, createItem, vars{"in": vars{"name": "x", "kind": "NOTE", "title": "x", "visibility": "PUBLIC"}})
 	if p := pageOf(g.must("", pageItems, vars{"id": "u:acme:ann"})); len(p.Titles) != 1 {
 		t.Fatalf("before: %v", p.Titles)
 	}

@@ -263,7 +263,7 @@ func hostileLeaving(t *testing.T, w *world) {
 		w.user("acme", name, "PUBLIC")
 		members = append(members, vars{"principalId": "u:acme:" + name, "role": "VIEWER"})
 	}
-	w.must(w.ann, createItem, vars{"in": vars{"name": "left", "kind": "NOTE", "title": "0", "members": members}})
+	w.must(w.ann, createItem, vars{"in": vars{"name": "left", "kind": "NOTE", "title": "0", "visibility": "PUBLIC", "members": members}})
 	const head = "POST /graphql HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\n"
 	for n := range 30 {
 		body := string(mustJSON(vars{"query": updateItem, "variables": vars{"in": vars{"id": "c:acme:left", "title": fmt.Sprint(n + 1)}}}))
@@ -289,7 +289,7 @@ func hostileLeaving(t *testing.T, w *world) {
 }
 
 func hostileUpdates(t *testing.T, w *world) {
-	w.must(w.ann, createItem, vars{"in": vars{"name": "hot", "kind": "NOTE", "title": "0"}})
+	w.must(w.ann, createItem, vars{"in": vars{"name": "hot", "kind": "NOTE", "title": "0", "visibility": "PUBLIC"}})
 	w.updateAtOnce(w.ann, "c:acme:hot", 200)
 }
 

@@ -24,7 +24,7 @@ func hostileSight() []row {
 		{40, "cursor of a deleted item", func(t *testing.T, w *world) {
 			carl := w.user("acme", "carl", "PUBLIC")
 			for n := range 4 {
-				w.must(carl, createItem, vars{"in": vars{"name": fmt.Sprint("carl", n), "kind": "NOTE", "title": fmt.Sprint(n)}})
+				w.must(carl, createItem, vars{"in": vars{"name": fmt.Sprint("carl", n), "kind": "NOTE", "visibility": "PUBLIC", "title": fmt.Sprint(n)}})
 			}
 			first := pageOf(w.must(carl, pageItems, vars{"id": "u:acme:carl", "first": 2}))
 			w.must(carl, deleteItem, vars{"in": vars{"id": "c:acme:carl1"}})
@@ -167,7 +167,7 @@ func hostileRemoved(t *testing.T, w *world) {
 }
 
 func hostileShares(t *testing.T, w *world) {
-	w.must(w.ann, createItem, vars{"in": vars{"name": "shared", "kind": "NOTE", "title": "0"}})
+	w.must(w.ann, createItem, vars{"in": vars{"name": "shared", "kind": "NOTE", "title": "0", "visibility": "PUBLIC"}})
 	many := make([]string, 10_000)
 	for i := range many {
 		many[i] = fmt.Sprintf("u:acme:n%d", i)

@@ -17,7 +17,7 @@ func shelf(g *gateway, n int) (token string, titles []string) {
 	token = g.user("acme", "ann", "PUBLIC")
 	for i := range n {
 		title := fmt.Sprintf("note %03d", i)
-		g.must(token, createItem, vars{"in": vars{"name": fmt.Sprint(i), "kind": "NOTE", "title": title}})
+		g.must(token, createItem, vars{"in": vars{"name": fmt.Sprint(i), "kind": "NOTE", "visibility": "PUBLIC", "title": title}})
 		titles = append(titles, title)
 	}
 	return token, titles

@@ -204,6 +204,9 @@ func (w *world) createContent(v viewer, in library.CreateContent, r *request) (a
 func (g *game) updateContent() {
 	id := g.contentID()
 	v := g.director(id)
+	if g.rarely(3) {
+		v = g.editor(id)
+	}
 	in := library.UpdateContent{ID: id, IdempotencyKey: g.key(), ExpectedVersion: g.version()}
 	if g.rarely(2) {
 		title := g.title()
@@ -277,7 +280,9 @@ func (w *world) updateContent(v viewer, in library.UpdateContent, r *request) (a
 	case again:
 	case c == nil || !w.reads(v, c):
 		f.add(true, "NOT_FOUND", "id")
-	case !w.directs(v, c):
+	case w.role(v.user, c) < library.Editing && !w.directs(v, c):
+		f.add(true, "FORBIDDEN")
+	case (in.Visibility.Set || in.ExpiresAt.Set) && !w.directs(v, c):
 		f.add(true, "FORBIDDEN")
 	case in.ExpectedVersion != nil && *in.ExpectedVersion != c.version:
 		f.add(true, "CONFLICT")

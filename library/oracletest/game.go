@@ -374,6 +374,12 @@ func (g *game) director(id string) viewer {
 	return g.viewer(func(v viewer) bool { return c != nil && g.w.directs(v, c) })
 }
 
+// editor is a viewer who may change the texts of an item, where there is one.
+func (g *game) editor(id string) viewer {
+	c := g.w.items[library.ContentID(id)]
+	return g.viewer(func(v viewer) bool { return c != nil && g.w.role(v.user, c) == library.Editing })
+}
+
 func (g *game) key() *string {
 	if !g.rarely(5) {
 		return nil

@@ -158,6 +158,7 @@ func (g *game) sameCount(page *library.LibraryConnection, want int) {
 func (w *world) standing(v viewer, c *item) *library.Standing {
 	s := &library.Standing{Role: w.role(v.user, c)}
 	s.CanManage = v.administers(c.id.Tenant()) || w.stored(v) && s.Role == library.Manages
+	s.CanEdit = s.CanManage || w.stored(v) && (s.Role == library.Editing || s.Role == library.Manages)
 	s.CanShare = s.CanManage || w.stored(v) && c.visibility != library.Private
 	return s
 }

@@ -228,6 +228,7 @@ fragment Item on Content {
   visibility
   viewerRole
   viewerCanShare
+  viewerCanEdit
   viewerCanManage
 }
 `;
