@@ -12,7 +12,6 @@ import (
 
 // Times and numbers of the journal (PROTOCOL.md).
 const (
-	maxUndecided   = 1000             // entries of one process; then mutations are refused
 	laneWait       = 2 * time.Second  // for the write that carries an entry
 	heartbeat      = time.Second      // a non-empty lane is rewritten as often
 	deadAfter      = 15 * time.Second // a lane that was not written for so long is taken over
@@ -101,9 +100,10 @@ func (j *Journal) Lane() library.LaneID { return j.lane }
 // e was acknowledged. UNAVAILABLE: nothing is on the list, or will be.
 func (j *Journal) Begin(ctx context.Context, e library.InFlight) error {
 	j.mu.Lock()
-	if j.undecided() >= maxUndecided {
+	if err := j.full(e); err != nil {
+		j.counts.Refused++
 		j.mu.Unlock()
-		return library.Unavailablef(nil, "too many changes are under way; try again in a moment")
+		return err
 	}
 	j.entries = append(j.entries, &entry{InFlight: e, since: j.rt.Elapsed()})
 	w := j.request()
@@ -117,17 +117,6 @@ func (j *Journal) Begin(ctx context.Context, e library.InFlight) error {
 	}
 	j.End(e.ID)
 	return library.Unavailablef(err, "the change could not be recorded; nothing was changed, try again")
-}
-
-// undecided counts the entries that keep mutations from beginning.
-func (j *Journal) undecided() int {
-	n := 0
-	for _, e := range j.entries {
-		if !e.deferred {
-			n++
-		}
-	}
-	return n
 }
 
 // request is the next write of the lane; the writer is started where none
@@ -234,9 +223,9 @@ func (j *Journal) remove(gone *entry) {
 	j.entries = kept
 }
 
-// Leave hands the entry to the background. A decided one joins another of its
-// content that waits there: a library that cannot be written for long must not
-// fill the list with one entry for each change.
+// Leave hands the entry to the background. A decided one is merged into another
+// of its partition that waits there: a library that cannot be written for long
+// must not fill the list with one entry for each change.
 func (j *Journal) Leave(e library.InFlight) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
@@ -245,13 +234,13 @@ func (j *Journal) Leave(e library.InFlight) {
 		switch {
 		case x.ID == e.ID:
 			mine = x
-		case x.left && !x.busy && joins(x.InFlight) && x.Content == e.Content:
+		case x.left && !x.busy && mergeable(x.InFlight, e):
 			waiting = x
 		}
 	}
 	switch {
 	case mine == nil:
-	case waiting != nil && joins(e):
+	case waiting != nil:
 		waiting.InFlight = library.Unite(waiting.InFlight, e)
 		j.remove(mine)
 		j.dirty = true
@@ -259,17 +248,6 @@ func (j *Journal) Leave(e library.InFlight) {
 		mine.InFlight, mine.left = e, true
 		mine.retry = j.rt.Elapsed() + backOffAtLeast
 	}
-}
-
-// joins tells of entries that may be carried by one. A deferred move goes
-// alone: resuming it is a mutation of its own.
-func joins(e library.InFlight) bool { return e.Decided && e.Content != "" && e.Due == 0 }
-
-// MayDefer tells whether the list is not half full.
-func (j *Journal) MayDefer() bool {
-	j.mu.Lock()
-	defer j.mu.Unlock()
-	return !j.draining && len(j.entries) < maxUndecided/2
 }
 
 // Repair asks that an entry be taken out of p's library some time.
@@ -301,10 +279,12 @@ func (j *Journal) note(change func(*Stats)) {
 type Stats struct {
 	Entries  int           // on the list, deferred ones included
 	Deferred int           // moves that wait
+	Waiting  int           // decided changes that the background has yet to finish
 	Oldest   time.Duration // age of the oldest that is not deferred
 	Lanes    int           // of all processes, when they were looked at last
 	Resumed  int64         // entries finished in place of their owners
 	Fenced   int64         // of them, whose writer was shut out
+	Refused  int64         // changes that were refused because the list was full
 	// Entries of libraries that readers have found to be wrong: asked for, asked
 	// for and dropped because too many were waiting, and brought in line.
 	RepairsAsked, RepairsDropped, RepairsDone int64
@@ -323,6 +303,9 @@ func (j *Journal) Stats() Stats {
 		if e.deferred {
 			st.Deferred++
 			continue
+		}
+		if e.left && e.Decided {
+			st.Waiting++
 		}
 		st.Oldest = max(st.Oldest, j.rt.Elapsed()-e.since)
 	}

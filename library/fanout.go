@@ -1,6 +1,7 @@
 package library
 
 import (
+	"cmp"
 	"context"
 	"slices"
 	"sync"
@@ -147,13 +148,15 @@ func (s *Service) runBatch(batch []*fanJob) {
 	}
 }
 
-// Unite is a with what b, of the same content, asks for too. Whoever is listed stays
+// Unite is a with what b, of the same partition, asks for too. Of two former names
+// of a principal only one is kept: they are equal or one is empty. Whoever is listed stays
 // so beside ScopeAll: its row may be gone by then, dropped by another walk that
 // did not write what was shared with it.
 func Unite(a, b InFlight) InFlight {
 	a.Base = max(a.Base, b.Base)
 	a.Reverse = a.Reverse || b.Reverse
 	a.Scope = max(a.Scope, b.Scope)
+	a.Former = cmp.Or(a.Former, b.Former)
 	ps := append(slices.Clone(a.Principals), b.Principals...)
 	slices.Sort(ps)
 	a.Principals = slices.Compact(ps)

@@ -34,7 +34,7 @@ type InFlight struct {
 	// Due is when the deferred move of a hot item shall run; 0: not deferred.
 	Due Instant
 	// Decided: the compare-and-set is known to have been applied. Entries of
-	// one content that are decided may be merged.
+	// one partition that are decided may be merged.
 	Decided bool
 }
 
@@ -44,6 +44,8 @@ type Journal interface {
 	// Begin puts e on the list and returns once a write of the list whose copy
 	// held e was acknowledged. Too many entries: Unavailable.
 	Begin(ctx context.Context, e InFlight) error
+	// Decided notes that the compare-and-set of the entry was applied.
+	Decided(id EntryID)
 	// End takes the entry off; the next write of the list carries that.
 	End(id EntryID)
 	// Defer keeps e, which is decided, until e.Due, when the Service's Move runs.
@@ -52,8 +54,8 @@ type Journal interface {
 	// Leave hands the entry to the background: it is resumed as recovery would,
 	// with growing pauses, until it is done.
 	Leave(e InFlight)
-	// MayDefer tells whether there is room for deferred moves: the list is not
-	// half full.
+	// MayDefer tells whether there is space for deferred moves: changes that are
+	// not decided, and moves that are deferred, fill less than half of the list.
 	MayDefer() bool
 	// Repair asks that e, which should not be there, be taken out of p's library
 	// some time.

@@ -147,6 +147,7 @@ func (s *Service) attempt(ctx, early context.Context, a *attempt, try func(conte
 			return false, err
 		}
 	}
+	s.journal.Decided(a.entry.ID)
 	return true, nil
 }
 

@@ -253,6 +253,8 @@ func journalFigures() []journalFigure {
 	return []journalFigure{
 		level("changes_in_flight", "Changes of this process that are under way, deferred moves included.", func(s journal.Stats) float64 { return float64(s.Entries) }),
 		level("moves_deferred", "Moves of hot items that wait for their time.", func(s journal.Stats) float64 { return float64(s.Deferred) }),
+		level("changes_waiting", "Decided changes that wait for libraries that could not be written.", func(s journal.Stats) float64 { return float64(s.Waiting) }),
+		total("changes_refused_total", "Changes that were refused because too many were under way.", func(s journal.Stats) int64 { return s.Refused }),
 		level("oldest_change_seconds", "Age of the oldest change under way that is not deferred.", func(s journal.Stats) float64 { return s.Oldest.Seconds() }),
 		level("lanes", "In-flight lists of all processes, when this one looked last.", func(s journal.Stats) float64 { return float64(s.Lanes) }),
 		total("changes_resumed_total", "Changes that the background has finished.", func(s journal.Stats) int64 { return s.Resumed }),

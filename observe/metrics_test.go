@@ -134,14 +134,16 @@ func TestFigures(t *testing.T) {
 	m.exported("traces", "failed")
 	m.Streams(func() (events, sockets int) { return 4, 9 })
 	m.Journal(func() journal.Stats {
-		return journal.Stats{Entries: 5, Deferred: 2, Oldest: 1500 * time.Millisecond, Lanes: 3, Resumed: 7, Fenced: 1,
+		return journal.Stats{Entries: 5, Deferred: 2, Waiting: 14, Refused: 15, Oldest: 1500 * time.Millisecond, Lanes: 3, Resumed: 7, Fenced: 1,
 			RepairsAsked: 11, RepairsDropped: 4, RepairsDone: 6, ScrubSteps: 9, ScrubSettled: 8, ScrubMismatches: 10}
 	})
 	want := []string{
 		`carrel_changes_fenced_total 1`,
 		`carrel_changes_in_flight 5`,
+		`carrel_changes_refused_total 15`,
 		`carrel_changes_resumed_total 7`,
 		`carrel_changes_told_total 1`,
+		`carrel_changes_waiting 14`,
 		`carrel_entries_hidden_total{reason="stale"} 1`,
 		`carrel_entries_hidden_total{reason="unseen"} 2`,
 		`carrel_fanout_lag_seconds_count{outcome="complete"} 1`,

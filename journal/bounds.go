@@ -1,0 +1,96 @@
+package journal
+
+import (
+	"slices"
+
+	"carrel/library"
+)
+
+// Bounds of the list of one process. It is written whole, as one mutation of at
+// most maxBytes, which is below what a node accepts by default (16 MiB).
+const (
+	// maxUndecided bounds the changes whose outcome is open (PROTOCOL.md, "inflight").
+	maxUndecided = 1000
+	// maxEntries bounds all changes. Decided ones of one item or principal are
+	// merged, so only that many items with libraries that cannot be written, at the
+	// same time, make a process refuse changes.
+	maxEntries = 10_000
+	maxBytes   = 4 << 20
+	// maxMerged is how many principals a merged entry names at most, so that it
+	// stays well below a row of a store (512 KiB).
+	maxMerged = 1000
+)
+
+// entryBytes is what an entry takes in a store beside its texts, at most.
+const entryBytes = 64
+
+// full returns the error of a change for which the list has no space. The
+// caller holds mu.
+func (j *Journal) full(e library.InFlight) error {
+	undecided, size := 0, sizeOf(&e)
+	for _, x := range j.entries {
+		if !x.Decided {
+			undecided++
+		}
+		size += sizeOf(&x.InFlight)
+	}
+	switch {
+	case undecided >= maxUndecided:
+		return library.Unavailablef(nil, "too many changes are under way; try again in a moment")
+	case len(j.entries) >= maxEntries || size > maxBytes:
+		return library.Unavailablef(nil, "too many changes wait for libraries that cannot be written; nothing was changed, try again later")
+	}
+	return nil
+}
+
+// sizeOf is how many bytes an entry takes in a store at most.
+func sizeOf(e *library.InFlight) int {
+	n := entryBytes + len(e.Content) + len(e.Principal) + len(e.Former)
+	for _, p := range e.Principals {
+		n += len(p) + 2
+	}
+	return n
+}
+
+// Decided notes that the change of an entry was applied: what remains is to
+// bring libraries in line, which no longer counts as undecided.
+func (j *Journal) Decided(id library.EntryID) {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	for _, e := range j.entries {
+		if e.ID == id {
+			e.Decided = true
+			return
+		}
+	}
+}
+
+// mergeable tells whether two entries can be finished as one. They are decided
+// and of one partition. A deferred move is not merged: it is a mutation of its
+// own. A principal's entry holds one former name.
+func mergeable(a, b library.InFlight) bool {
+	if !a.Decided || !b.Decided || a.Due != 0 || b.Due != 0 || a.Content != b.Content || a.Principal != b.Principal {
+		return false
+	}
+	if a.Former != "" && b.Former != "" && a.Former != b.Former {
+		return false
+	}
+	ps := append(slices.Clone(a.Principals), b.Principals...)
+	slices.Sort(ps)
+	return len(slices.Compact(ps)) <= maxMerged
+}
+
+// MayDefer tells whether the changes that are under way and those that are
+// deferred take less than half of maxUndecided. Decided changes that wait for a
+// library do not count: they may wait for long.
+func (j *Journal) MayDefer() bool {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	n := 0
+	for _, e := range j.entries {
+		if !e.Decided || e.deferred {
+			n++
+		}
+	}
+	return !j.draining && n < maxUndecided/2
+}

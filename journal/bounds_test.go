@@ -1,0 +1,131 @@
+package journal
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"carrel/library"
+)
+
+// leave has the background finish a decided change, as after a fan-out that failed.
+func leave(t *testing.T, j *Journal, e library.InFlight) {
+	t.Helper()
+	if err := j.Begin(t.Context(), e); err != nil {
+		t.Fatal(err)
+	}
+	j.Decided(e.ID)
+	e.Decided = true
+	j.Leave(e)
+}
+
+func numbered(n int) library.InFlight {
+	return library.InFlight{ID: library.EntryID{9, byte(n), byte(n >> 8)}, Content: library.ContentID(fmt.Sprintf("c:acme:%d", n)), Scope: library.ScopeAll}
+}
+
+// fill puts decided changes of n items on the list, which wait for the background.
+func fill(j *Journal, n int, principals ...library.PrincipalID) {
+	for i := range n {
+		e := numbered(i)
+		e.Decided, e.Principals = true, principals
+		j.entries = append(j.entries, &entry{InFlight: e, left: true})
+	}
+}
+
+func TestBegin_DecidedChangesThatCannotBeFinishedRefuseNothing(t *testing.T) {
+	store, rt := open(t)
+	j := New(t.Context(), store, rt, nil, library.WholeProtocol)
+	fill(j, maxUndecided)
+	if !j.MayDefer() {
+		t.Error("decided changes that wait keep moves from being deferred")
+	}
+	for n := range maxUndecided {
+		if err := j.Begin(t.Context(), library.InFlight{ID: library.EntryID{1, byte(n), byte(n >> 8)}, Content: "c:acme:x"}); err != nil {
+			t.Fatalf("change %d: %v", n, err)
+		}
+	}
+	if err := j.Begin(t.Context(), change(1)); library.CodeOf(err) != library.Unavailable || !strings.Contains(err.Error(), "under way") {
+		t.Errorf("beside %d undecided changes: %v", maxUndecided, err)
+	}
+	j.Decided(library.EntryID{1, 0, 0})
+	if err := j.Begin(t.Context(), change(1)); err != nil {
+		t.Errorf("after one was decided: %v", err)
+	}
+	if st := j.Stats(); st.Waiting != maxUndecided || st.Refused != 1 {
+		t.Errorf("counted %+v", st)
+	}
+}
+
+func TestBegin_RefusesBeyondAllBounds(t *testing.T) {
+	store, rt := open(t)
+	j := New(t.Context(), store, rt, nil, library.WholeProtocol)
+	fill(j, maxEntries-1)
+	if err := j.Begin(t.Context(), change(1)); err != nil {
+		t.Errorf("the last that has space: %v", err)
+	}
+	const want = "libraries that cannot be written"
+	if err := j.Begin(t.Context(), change(2)); library.CodeOf(err) != library.Unavailable || !strings.Contains(err.Error(), want) {
+		t.Errorf("beyond the number: %v", err)
+	}
+	j.entries = nil
+	long := library.PrincipalID("u:acme:" + strings.Repeat("x", 1<<10))
+	fill(j, maxBytes>>11, long, long) // each takes a little more than 2 KiB
+	if err := j.Begin(t.Context(), change(3)); library.CodeOf(err) != library.Unavailable || !strings.Contains(err.Error(), want) {
+		t.Errorf("beyond the size: %v", err)
+	}
+	j.entries = j.entries[:len(j.entries)*9/10]
+	if err := j.Begin(t.Context(), change(4)); err != nil {
+		t.Errorf("within the size: %v", err)
+	}
+}
+
+func TestLeave_MergesDecidedChangesOfOnePrincipal(t *testing.T) {
+	store, rt := open(t)
+	j := New(t.Context(), store, rt, nil, library.WholeProtocol)
+	entry := func(n byte, former string, ps ...library.PrincipalID) library.InFlight {
+		return library.InFlight{ID: library.EntryID{n}, Principal: "g:acme:staff", Base: int64(n), Former: former, Principals: ps}
+	}
+	leave(t, j, entry(1, "", "u:acme:b"))
+	leave(t, j, entry(2, "Crew", "u:acme:a"))
+	leave(t, j, entry(3, "Crew"))
+	leave(t, j, entry(4, "Team"))
+	other := entry(5, "")
+	other.Principal = "g:acme:other"
+	leave(t, j, other)
+	if err := j.Beat(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	all, err := store.Lanes(t.Context())
+	if err != nil || len(all) != 1 || len(all[0].Entries) != 3 {
+		t.Fatalf("lanes %+v, %v; want one of three entries", all, err)
+	}
+	first := all[0].Entries[0]
+	if first.Base != 3 || first.Former != "Crew" || !slices.Equal(first.Principals, []library.PrincipalID{"u:acme:a", "u:acme:b"}) {
+		t.Errorf("merged: %+v", first)
+	}
+}
+
+// An entry that no row of a store can hold would keep the whole list from being written.
+func TestLeave_MergedEntriesStayBounded(t *testing.T) {
+	store, rt := open(t)
+	j := New(t.Context(), store, rt, nil, library.WholeProtocol)
+	const calls, each = 25, 100
+	for n := range calls {
+		e := library.InFlight{ID: library.EntryID{byte(n + 1)}, Content: "c:acme:a", Base: int64(n), Scope: library.ScopeListed}
+		for i := range each {
+			e.Principals = append(e.Principals, library.PrincipalID(fmt.Sprintf("u:acme:%04d", n*each+i)))
+		}
+		leave(t, j, e)
+	}
+	named := 0
+	for _, e := range j.entries {
+		named += len(e.Principals)
+		if len(e.Principals) > maxMerged {
+			t.Errorf("an entry names %d principals", len(e.Principals))
+		}
+	}
+	if len(j.entries) != 3 || named != calls*each {
+		t.Errorf("%d entries name %d principals, want 3 and %d", len(j.entries), named, calls*each)
+	}
+}
