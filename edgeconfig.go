@@ -106,7 +106,7 @@ func toldLimits(l edge.Limits) graph.Limits {
 		MaxRootMutations: l.RootMutations, MaxRepetitions: l.Repetitions, MaxIntrospectionDepth: l.IntrospectionDepth,
 		MaxIds: l.IDs, MaxErrors: l.Errors, MaxQuerySeconds: seconds(l.Query), MaxMutationSeconds: seconds(l.Mutation),
 		MaxSubscriptions: l.Subscriptions, MaxSocketOperations: l.SocketOperations, MaxStreams: l.StreamsPerViewer,
-		MaxStreamWriteSeconds: seconds(l.StreamWrite), MaxSocketInitSeconds: seconds(l.SocketInit), PingSeconds: seconds(l.Ping),
+		MaxStreamWriteSeconds: seconds(l.StreamWrite), MaxPendingSockets: l.PendingSockets, MaxSocketInitSeconds: seconds(l.SocketInit), PingSeconds: seconds(l.Ping),
 		DocumentCacheBytes:    l.CachedBytes,
 		ViewerPointsPerMinute: unlessZero(l.ViewerPoints), AddressPointsPerMinute: unlessZero(l.AddressPoints),
 	}

@@ -24,7 +24,7 @@ func TestLimitsAreTheOperatorsAndTold(t *testing.T) {
 		{"share-targets", "52", "maxShareTargets", "52"}, {"errors", "11", "maxErrors", "11"}, {"query-time", "1500ms", "maxQuerySeconds", "2"},
 		{"mutation-time", "3s", "maxMutationSeconds", "3"}, {"subscriptions", "12", "maxSubscriptions", "12"}, {"socket-operations", "13", "maxSocketOperations", "13"},
 		{"streams-per-viewer", "15", "maxStreams", "15"}, {"stream-write-time", "16s", "maxStreamWriteSeconds", "16"}, {"socket-init-time", "17s", "maxSocketInitSeconds", "17"},
-		{"ping-time", "18s", "pingSeconds", "18"}, {"document-bytes", "90002", "documentCacheBytes", "90002"},
+		{"pending-sockets", "19", "maxPendingSockets", "19"}, {"ping-time", "18s", "pingSeconds", "18"}, {"document-bytes", "90002", "documentCacheBytes", "90002"},
 		{"header", "9000", "maxHeaderBytes", "9000"}, {"read-header-time", "4s", "maxHeaderSeconds", "4"}, {"read-time", "14s", "maxReadSeconds", "14"},
 		{"write-time", "41s", "maxWriteSeconds", "41"}, {"idle-time", "61s", "maxIdleSeconds", "61"},
 		{"address-points", "31", "addressPointsPerMinute", "31"},

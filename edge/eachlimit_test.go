@@ -99,7 +99,7 @@ func triedElsewhere() map[string]func(*testing.T) {
 		"documents": TestTheDocumentUsedLongestAgoGoes, "document-bytes": TestTheCacheIsBoundedByBytes,
 		"persisted": TestPersistedDocumentsAreBounded, "persisted-bytes": TestPersistedDocumentsAreBounded,
 		"streams": TestTooManyStreams, "streams-per-viewer": TestStreamsOfACallerAreBounded, "subscriptions": TestTooManySubscriptions, "socket-operations": TestOperationsOfASocketAreBounded,
-		"socket-init-time": TestASocketThatSaysNothing, "stream-write-time": TestAClientThatTakesNothingIsCutOff, "ping-time": TestASocketWithoutAClientIsClosed,
+		"pending-sockets": TestSocket_OneTooManyPendingClosesTheOldestOfItsAddress, "socket-init-time": TestASocketThatSaysNothing, "stream-write-time": TestAClientThatTakesNothingIsCutOff, "ping-time": TestASocketWithoutAClientIsClosed,
 		"header": TestEndlessHeadersAreRefused, "read-header-time": TestSlowHeadersAreCutOff, "read-time": TestASlowBodyIsAnsweredWith408,
 		"write-time": TestServerTimes, "idle-time": TestServerTimes,
 		"address-points": TestViewersAndAddressesHaveAccountsOfTheirOwn,

@@ -83,6 +83,10 @@ type Limits struct {
 	// out. SocketOperations run at once over one socket (OPERATION_LIMIT).
 	// Subscriptions are those of one viewer (RATE_LIMITED).
 	Streams, StreamsPerViewer, SocketOperations, Subscriptions int
+	// PendingSockets are the sockets of one address that have sent neither a
+	// token nor a connection_init; one more closes the oldest. Clients initialise
+	// a socket as soon as it is open, so few are ever in that state.
+	PendingSockets int
 	// SocketInit is how long a socket may take to say who it is. StreamWrite is
 	// how long one message may take to be accepted by the client's side. Ping is
 	// how often a stream is tried, so that dead ones go and proxies keep it.
@@ -126,6 +130,7 @@ func DefaultLimits() Limits {
 		Streams:            20_000,
 		StreamsPerViewer:   100,
 		SocketOperations:   20,
+		PendingSockets:     20,
 		Subscriptions:      50,
 		SocketInit:         10 * time.Second,
 		StreamWrite:        10 * time.Second,

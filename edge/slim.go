@@ -13,10 +13,13 @@ const slimBytes = 1 << 10
 
 // slimWriter gives a connection away with buffers of its own size: those of the
 // server have 4 KiB each, and a socket that is silent for hours keeps them.
-type slimWriter struct{ http.ResponseWriter }
+type slimWriter struct {
+	http.ResponseWriter
+	conn net.Conn // once it was given away
+}
 
 // Hijack implements http.Hijacker.
-func (w slimWriter) Hijack() (net.Conn, *bufio.ReadWriter, error) {
+func (w *slimWriter) Hijack() (net.Conn, *bufio.ReadWriter, error) {
 	conn, server, err := http.NewResponseController(w.ResponseWriter).Hijack()
 	if err != nil {
 		return nil, nil, err
@@ -26,6 +29,7 @@ func (w slimWriter) Hijack() (net.Conn, *bufio.ReadWriter, error) {
 		return nil, nil, errors.Join(err, conn.Close())
 	}
 	slim := &slimConn{conn, early}
+	w.conn = slim
 	return slim, bufio.NewReadWriter(bufio.NewReaderSize(slim, slimBytes), bufio.NewWriterSize(slim, slimBytes)), nil
 }
 

@@ -185,8 +185,8 @@ func TestAPingWithoutAnAnswer(t *testing.T) {
 func TestRefusedSocketsAreToldOf(t *testing.T) {
 	_, e, told := newEndingEdge(t, func(c *Config) { c.Limits.StreamsPerViewer = 1 })
 	addr := start(t, e.handler, DefaultLimits())
-	c := connect(t, addr)
-	for _, header := range []string{"Authorization: Bearer x", "Origin: https://evil.example", "X: y"} {
+	c := connect(t, addr, "Authorization: Bearer ann")
+	for _, header := range []string{"Authorization: Bearer x", "Origin: https://evil.example", "Authorization: Bearer ann"} {
 		if _, _, err := dialSocket(t.Context(), addr, subprotocol, header); err == nil {
 			t.Errorf("with %s it is opened", header)
 		}

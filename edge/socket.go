@@ -48,6 +48,7 @@ func wantsSocket(r *http.Request) bool {
 type socket struct {
 	handler *Handler
 	conn    *websocket.Conn
+	wire    io.Closer // what conn is on
 	from    string // whose account pays where nobody is signed in
 	origin  observe.Origin
 	ctx     context.Context // of the whole socket
@@ -65,6 +66,7 @@ type socket struct {
 	code     websocket.StatusCode // that it was closed with; 0: none
 	slow     bool                 // the client did not take or answer in time
 	draining bool
+	crowded  bool // newer sockets that have not initialised have taken its place
 	active   map[string]*socketOperation
 	// running ends when the last operation has.
 	running sync.WaitGroup
@@ -82,7 +84,8 @@ func (h *Handler) serveSocket(w http.ResponseWriter, r *http.Request) {
 		h.refuseSocket(w, r, refused, began)
 		return
 	}
-	conn, err := websocket.Accept(slimWriter{w}, r, &websocket.AcceptOptions{
+	slim := &slimWriter{ResponseWriter: w}
+	conn, err := websocket.Accept(slim, r, &websocket.AcceptOptions{
 		Subprotocols: []string{subprotocol},
 		// Who may connect was decided by admit, with the origins of CORS.
 		InsecureSkipVerify: true,
@@ -94,7 +97,7 @@ func (h *Handler) serveSocket(w http.ResponseWriter, r *http.Request) {
 		h.observe("", codeBadRequest, time.Since(began))
 		return
 	}
-	s.conn = conn
+	s.conn, s.wire = conn, slim.conn
 	conn.SetReadLimit(-1) // take has the limit
 	go func() {
 		defer s.end()
@@ -149,7 +152,10 @@ func (s *socket) admit(r *http.Request) (refused *refusal) {
 	if s.caller, s.account, refused = h.caller(r); refused != nil {
 		return refused
 	}
-	return h.streams.enter(s, s.account.whose)
+	if s.caller.SignedIn() {
+		return h.streams.enter(s, s.account.whose)
+	}
+	return h.streams.enterPending(s)
 }
 
 // serve reads messages until the socket ends, and ends what it has started.
@@ -157,10 +163,13 @@ func (s *socket) serve() {
 	s.mu.Lock()
 	s.timer = time.AfterFunc(s.handler.limits.SocketInit, func() { s.close(closeInitTimeout, "Connection initialisation timeout") })
 	s.pinger = time.AfterFunc(s.handler.limits.Ping, s.ping)
-	draining := s.draining
+	draining, crowded := s.draining, s.crowded
 	s.mu.Unlock()
-	if draining { // it began between the admission and here
+	switch { // it began between the admission and here
+	case draining:
 		s.close(websocket.StatusGoingAway, "Going away")
+	case crowded:
+		s.closeCrowded()
 	}
 	for {
 		kind, message, err := s.conn.Reader(s.ctx)
@@ -282,6 +291,33 @@ func (s *socket) drain() {
 			s.close(websocket.StatusGoingAway, "Going away")
 		}()
 	}
+}
+
+// displace closes a socket that has not initialised, because its address has
+// opened too many newer ones. It does not wait for the client.
+func (s *socket) displace() {
+	s.mu.Lock()
+	already := s.crowded
+	s.crowded = true
+	connected := s.timer != nil
+	s.mu.Unlock()
+	if connected && !already {
+		go s.closeCrowded()
+	}
+}
+
+// cut ends the connection of a displaced socket whose client does not close it.
+func (s *socket) cut() {
+	s.mu.Lock()
+	connected := s.timer != nil
+	s.mu.Unlock()
+	if connected {
+		_ = s.wire.Close() // it may be closed already
+	}
+}
+
+func (s *socket) closeCrowded() {
+	s.close(websocket.StatusTryAgainLater, "Too many connections wait for their initialisation")
 }
 
 // send writes one message: a type, an id unless it is empty, and a payload.

@@ -98,10 +98,10 @@ func (s *socket) init(payload []byte) {
 		}
 		s.caller = caller
 		s.account = s.handler.rates.accountOf(string(caller.User), s.from)
-		if refused := s.handler.streams.sign(s, s.account.whose); refused != nil {
-			s.close(websocket.StatusTryAgainLater, clipReason(refused.errs[0].Message))
-			return
-		}
+	}
+	if refused := s.handler.streams.initialise(s, s.account.whose); refused != nil {
+		s.close(websocket.StatusTryAgainLater, clipReason(refused.errs[0].Message))
+		return
 	}
 	s.awaitExpiry()
 	s.send("connection_ack", "", nil)

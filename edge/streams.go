@@ -3,6 +3,7 @@ package edge
 import (
 	"context"
 	"net/http"
+	"slices"
 	"sync"
 )
 
@@ -13,8 +14,11 @@ type streams struct {
 	limits *Limits
 
 	mu      sync.Mutex
-	open    map[stream]string // whose each is: a viewer's id, or an address
+	open    map[stream]string // whose each is: a viewer's id, an address, or nobody's yet
 	sockets int               // of them
+	// pending are the sockets of each address that are nobody's yet, because
+	// their connection_init was not accepted yet. The oldest come first.
+	pending map[string][]*socket
 	closed  bool
 	empty   chan struct{} // closed once closed and none is open
 	// held are the streams, and subscriptions what is told over them, counted by
@@ -26,7 +30,7 @@ type streams struct {
 type stream interface{ drain() }
 
 func newStreams(l *Limits) *streams {
-	return &streams{limits: l, open: map[stream]string{}, empty: make(chan struct{}), held: map[string]int{}, subscriptions: map[string]int{}}
+	return &streams{limits: l, open: map[stream]string{}, pending: map[string][]*socket{}, empty: make(chan struct{}), held: map[string]int{}, subscriptions: map[string]int{}}
 }
 
 // enter takes a stream of whose in, unless there are too many or the process ends.
@@ -36,8 +40,42 @@ func (s *streams) enter(st stream, whose string) *refusal {
 	if refused := s.hold(whose); refused != nil {
 		return refused
 	}
-	if s.closed || len(s.open) >= s.limits.Streams {
+	refused := s.add(st, whose)
+	if refused != nil {
 		release(s.held, whose)
+	}
+	return refused
+}
+
+// nobodys is whose a socket is before its connection_init.
+const nobodys = ""
+
+// enterPending adds a socket without a viewer. Sockets that have not sent
+// their connection_init are counted apart from all others, and one too many
+// closes the oldest of its address: idle sockets lock nobody out.
+func (s *streams) enterPending(so *socket) *refusal {
+	s.mu.Lock()
+	refused := s.add(so, nobodys)
+	if refused == nil {
+		s.pending[so.from] = append(s.pending[so.from], so)
+	}
+	// Those that are being closed stay in the list until they are gone, and may
+	// be as many again. Beyond that their clients are not waited for.
+	sockets, most := slices.Clone(s.pending[so.from]), s.limits.PendingSockets
+	s.mu.Unlock()
+	for _, oldest := range sockets[:max(0, len(sockets)-most)] {
+		oldest.displace()
+	}
+	for _, oldest := range sockets[:max(0, len(sockets)-2*most)] {
+		oldest.cut()
+	}
+	return refused
+}
+
+// add makes a stream known, unless there are too many or the process ends. The
+// lock is held.
+func (s *streams) add(st stream, whose string) *refusal {
+	if s.closed || len(s.open) >= s.limits.Streams {
 		return refuseUntil(http.StatusServiceUnavailable, codeUnavailable, "No more connections can be kept open; try again.", 1)
 	}
 	s.open[st] = whose
@@ -56,21 +94,33 @@ func (s *streams) hold(whose string) *refusal {
 	return nil
 }
 
-// sign counts a stream that is open as one of whose: a socket says only after it
-// was opened who it is.
-func (s *streams) sign(st stream, whose string) *refusal {
+// initialise counts a socket that has sent its connection_init as one of whose.
+func (s *streams) initialise(so *socket, whose string) *refusal {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	was, open := s.open[st]
+	was, open := s.open[so]
 	if !open || was == whose {
 		return nil
 	}
 	if refused := s.hold(whose); refused != nil {
 		return refused
 	}
-	release(s.held, was)
-	s.open[st] = whose
+	s.uncount(so, was)
+	s.open[so] = whose
 	return nil
+}
+
+// uncount takes a stream out of the streams of whose. The lock is held.
+func (s *streams) uncount(st stream, whose string) {
+	if whose != nobodys {
+		release(s.held, whose)
+		return
+	}
+	so := st.(*socket)
+	waiting := slices.DeleteFunc(s.pending[so.from], func(other *socket) bool { return other == so })
+	if s.pending[so.from] = waiting; len(waiting) == 0 {
+		delete(s.pending, so.from)
+	}
 }
 
 func (s *streams) leave(st stream) {
@@ -81,7 +131,7 @@ func (s *streams) leave(st stream) {
 		return
 	}
 	delete(s.open, st)
-	release(s.held, whose)
+	s.uncount(st, whose)
 	if _, ok := st.(*socket); ok {
 		s.sockets--
 	}

@@ -1,8 +1,13 @@
 package edge
 
 import (
+	"bufio"
 	"fmt"
+	"net"
+	"net/http"
+	"net/netip"
 	"testing"
+	"time"
 )
 
 // heldBy is how many streams are counted as those of whose.
@@ -24,15 +29,22 @@ func refusedSocket(t *testing.T, addr string, header ...string) {
 	}
 }
 
-// TestStreamsOfACallerAreBounded: sockets count for their address until they say
-// who they are, and for that viewer then, like event streams; nobody keeps the
-// others out.
+// pendingOf is how many sockets of an address have not initialised.
+func (e *edgeUnderTest) pendingOf(address string) int {
+	st := e.handler.streams
+	st.mu.Lock()
+	defer st.mu.Unlock()
+	return len(st.pending[address])
+}
+
+// TestStreamsOfACallerAreBounded: sockets count for their address, or for the
+// viewer of their token, once they have initialised, like event streams.
 func TestStreamsOfACallerAreBounded(t *testing.T) {
 	_, e := newTickingEdge(t, func(c *Config) { c.Limits.StreamsPerViewer = 2 })
 	addr := start(t, e.handler, DefaultLimits())
-	one, _ := opened(t, addr, ""), connect(t, addr) // that says nothing
-	refusedSocket(t, addr)
-	ann := connect(t, addr, "Authorization: Bearer ann")
+	one, _ := opened(t, addr, ""), opened(t, addr, "")
+	initRefused(t, addr, "")
+	ann := connect(t, addr, "Authorization: Bearer ann") // counts before its init
 	_ = one.conn.CloseNow()
 	eventually(t, func() bool { return e.heldBy(byAddress) == 1 })
 	second := opened(t, addr, `{"authorization":"ann"}`)
@@ -40,11 +52,7 @@ func TestStreamsOfACallerAreBounded(t *testing.T) {
 		t.Errorf("%d are ann's and %d of the address", n, of)
 	}
 	// One that only now says that it is ann's is one too many of hers.
-	third := connect(t, addr)
-	third.send(`{"type":"connection_init","payload":{"authorization":"ann"}}`)
-	if got := third.next(); got != "closed 1013" {
-		t.Errorf("got %s", got)
-	}
+	initRefused(t, addr, `{"authorization":"ann"}`)
 	refusedSocket(t, addr, "Authorization: Bearer ann")
 	if a := e.send(t, `{"query":"subscription{ticks}"}`, eventsOnly, "Authorization: Bearer ann"); a.Code != 429 || a.code() != "RATE_LIMITED" || a.Header().Get("Retry-After") != "1" {
 		t.Errorf("%d %s", a.Code, a.Body)
@@ -55,6 +63,149 @@ func TestStreamsOfACallerAreBounded(t *testing.T) {
 	if n := e.heldBy("u:acme:ann"); n != 1 {
 		t.Errorf("%d are ann's", n)
 	}
+}
+
+// initRefused wants the init of a socket to close it, because its caller has too
+// many.
+func initRefused(t *testing.T, addr, payload string) {
+	t.Helper()
+	s := connect(t, addr)
+	if payload != "" {
+		payload = `,"payload":` + payload
+	}
+	s.send(`{"type":"connection_init"` + payload + `}`)
+	if got := s.next(); got != "closed 1013" {
+		t.Errorf("got %s", got)
+	}
+}
+
+// TestSocket_IdleSocketsLockNobodyOut: sockets that never initialise, renewed
+// without end, keep neither viewers nor anonymous callers of their address from
+// opening sockets and event streams.
+func TestSocket_IdleSocketsLockNobodyOut(t *testing.T) {
+	_, e := newTickingEdge(t, func(c *Config) { c.Limits.StreamsPerViewer, c.Limits.PendingSockets = 2, 3 })
+	addr := start(t, e.handler, DefaultLimits())
+	for range 3 {
+		for range 4 {
+			connect(t, addr)
+		}
+		ann, anybody := opened(t, addr, `{"authorization":"ann"}`), opened(t, addr, "")
+		events := subscribe(t, addr)
+		for _, s := range []*socketUnderTest{ann, anybody} {
+			s.send(`{"id":"1","type":"subscribe","payload":{"query":"{now}"}}`)
+			if got := s.next(); got != `{"type":"next","id":"1","payload":{"data":{"now":7}}}` {
+				t.Errorf("got %s", got)
+			}
+		}
+		_, _ = ann.conn.CloseNow(), anybody.conn.CloseNow()
+		events.cancel()
+		eventually(t, func() bool { return e.heldBy(byAddress) == 0 && e.heldBy("u:acme:ann") == 0 })
+	}
+}
+
+// TestSocket_OneTooManyPendingClosesTheOldestOfItsAddress: the oldest goes, and
+// neither one that has initialised nor one of another address.
+func TestSocket_OneTooManyPendingClosesTheOldestOfItsAddress(t *testing.T) {
+	_, e := newTickingEdge(t, func(c *Config) {
+		c.TrustedProxies = []netip.Prefix{netip.MustParsePrefix("127.0.0.1/32")}
+		if err := c.Limits.Set("pending-sockets", "2"); err != nil {
+			t.Fatal(err)
+		}
+	})
+	addr := start(t, e.handler, DefaultLimits())
+	other := connect(t, addr, "X-Forwarded-For: 192.0.2.2")
+	oldest := connect(t, addr, "X-Forwarded-For: 192.0.2.1")
+	initialised := connect(t, addr, "X-Forwarded-For: 192.0.2.1")
+	initialised.send(`{"type":"connection_init"}`)
+	initialised.next()
+	second := connect(t, addr, "X-Forwarded-For: 192.0.2.1")
+	if n := e.pendingOf("192.0.2.1"); n != 2 {
+		t.Fatalf("%d are pending", n)
+	}
+	third := connect(t, addr, "X-Forwarded-For: 192.0.2.1")
+	if got := oldest.next(); got != "closed 1013" {
+		t.Errorf("got %s", got)
+	}
+	for name, s := range map[string]*socketUnderTest{"of another address": other, "the second": second, "the third": third} {
+		s.send(`{"type":"connection_init"}`)
+		if got := s.next(); got != `{"type":"connection_ack"}` {
+			t.Errorf("%s: got %s", name, got)
+		}
+	}
+	initialised.send(`{"type":"ping"}`)
+	if got := initialised.next(); got != `{"type":"pong"}` {
+		t.Errorf("got %s", got)
+	}
+	if held, pending := e.heldBy("192.0.2.1"), e.pendingOf("192.0.2.1"); held != 3 || pending != 0 {
+		t.Errorf("%d are held and %d pending", held, pending)
+	}
+}
+
+// TestSocket_DisplacedSocketsAreNotWaitedFor: however many an address opens, and
+// whether or not its client takes leave, few are open at a time.
+func TestSocket_DisplacedSocketsAreNotWaitedFor(t *testing.T) {
+	_, e := newTickingEdge(t, func(c *Config) { c.Limits.StreamsPerViewer, c.Limits.PendingSockets = 1, 2 })
+	addr := start(t, e.handler, DefaultLimits())
+	opened(t, addr, "")
+	for n := range 40 {
+		if s := connect(t, addr); n%2 == 0 {
+			s.send(`{"type":"connection_init"}`) // refused
+		}
+	}
+	for range 200 {
+		if _, sockets := e.handler.Open(); sockets <= 5 {
+			return
+		}
+		<-time.After(5 * time.Millisecond)
+	}
+	_, sockets := e.handler.Open()
+	t.Errorf("%d sockets are open after a second", sockets)
+}
+
+// TestSocket_DisplacedWhileItOpensIsClosed: newer sockets come between the
+// admission of a socket and its first byte.
+func TestSocket_DisplacedWhileItOpensIsClosed(t *testing.T) {
+	_, e := newTickingEdge(t, func(c *Config) { c.Limits.PendingSockets = 1 })
+	admitted, open := make(chan struct{}), make(chan struct{})
+	slow := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.Header.Get("Slow") != "" {
+			w = lateHijacker{w, admitted, open}
+		}
+		e.handler.ServeHTTP(w, r)
+	})
+	addr := start(t, slow, DefaultLimits())
+	displaced := make(chan string)
+	go func() {
+		defer close(displaced)
+		conn, _, err := dialSocket(t.Context(), addr, subprotocol, "Slow: yes")
+		if err != nil {
+			displaced <- err.Error()
+			return
+		}
+		displaced <- (&socketUnderTest{t, conn}).next()
+	}()
+	<-admitted
+	newer := connect(t, addr)
+	close(open)
+	if got := <-displaced; got != "closed 1013" {
+		t.Errorf("got %s", got)
+	}
+	newer.send(`{"type":"connection_init"}`)
+	if got := newer.next(); got != `{"type":"connection_ack"}` {
+		t.Errorf("got %s", got)
+	}
+}
+
+// lateHijacker tells that a connection is about to be taken over, and waits.
+type lateHijacker struct {
+	http.ResponseWriter
+	reached, goOn chan struct{}
+}
+
+func (l lateHijacker) Hijack() (net.Conn, *bufio.ReadWriter, error) {
+	close(l.reached)
+	<-l.goOn
+	return l.ResponseWriter.(http.Hijacker).Hijack()
 }
 
 // TestStreamsAreCountedOut: whatever becomes of streams, none stays counted.
@@ -73,13 +224,24 @@ func TestStreamsAreCountedOut(t *testing.T) {
 	if refused := s.enter(&socket{}, "caller0"); refused == nil || refused.errs[0].Extensions["code"] != codeRateLimited {
 		t.Errorf("a third one of a caller: %v", refused)
 	}
-	for _, st := range all { // also the one that was refused, and all twice
-		_ = s.sign(st, "caller3")
-		s.leave(st)
-		s.leave(st)
-		_ = s.sign(st, "caller3")
+	waiting := &socket{from: "caller0"}
+	if refused := s.enterPending(waiting); refused == nil || refused.errs[0].Extensions["code"] != codeUnavailable {
+		t.Errorf("a fourth one of all: %v", refused)
 	}
-	if events, sockets := s.count(); len(s.held) != 0 || events != 0 || sockets != 0 {
-		t.Errorf("%v are held, %d event streams and %d sockets open", s.held, events, sockets)
+	for _, st := range all { // also the one that was refused, and all twice
+		s.leave(st)
+		s.leave(st)
+		_ = s.initialise(st.(*socket), "caller3")
+	}
+	if s.enterPending(waiting) != nil || s.initialise(waiting, "caller3") != nil || s.initialise(waiting, "caller4") != nil || s.held["caller4"] != 1 || len(s.held) != 1 {
+		t.Errorf("%v are held", s.held)
+	}
+	s.leave(waiting)
+	if s.enterPending(waiting) != nil || len(s.held) != 0 {
+		t.Errorf("%v are held", s.held)
+	}
+	s.leave(waiting)
+	if events, sockets := s.count(); len(s.held) != 0 || len(s.pending) != 0 || events != 0 || sockets != 0 {
+		t.Errorf("%v are held, %v pending, %d event streams and %d sockets open", s.held, s.pending, events, sockets)
 	}
 }

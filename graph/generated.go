@@ -727,6 +727,8 @@ type Limits {
   maxStreams: Int!
   "How long one event, or one message of a websocket, may take to be taken; whoever takes longer is cut off."
   maxStreamWriteSeconds: Int!
+  "The most websockets of an address that have sent neither a token nor a connection_init; one more closes the oldest of them."
+  maxPendingSockets: Int!
   "How long a websocket may take to send its connection_init."
   maxSocketInitSeconds: Int!
   "How often an event stream sends a comment, and a websocket a ping, which is to be answered within maxStreamWriteSeconds."
@@ -1616,6 +1618,8 @@ func (ec *executionContext) childFields_Limits(ctx context.Context, field graphq
 		return ec.fieldContext_Limits_maxStreams(ctx, field)
 	case "maxStreamWriteSeconds":
 		return ec.fieldContext_Limits_maxStreamWriteSeconds(ctx, field)
+	case "maxPendingSockets":
+		return ec.fieldContext_Limits_maxPendingSockets(ctx, field)
 	case "maxSocketInitSeconds":
 		return ec.fieldContext_Limits_maxSocketInitSeconds(ctx, field)
 	case "pingSeconds":
@@ -5179,6 +5183,29 @@ func (ec *executionContext) _Limits_maxStreamWriteSeconds(ctx context.Context, f
 	)
 }
 func (ec *executionContext) fieldContext_Limits_maxStreamWriteSeconds(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("Limits", field, false, false, errors.New("field of type Int does not have child fields"))
+}
+
+func (ec *executionContext) _Limits_maxPendingSockets(ctx context.Context, field graphql.CollectedField, obj *Limits) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Limits_maxPendingSockets(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.MaxPendingSockets, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v int) graphql.Marshaler {
+			return ec.marshalNInt2int(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_Limits_maxPendingSockets(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
 	return graphql.NewScalarFieldContext("Limits", field, false, false, errors.New("field of type Int does not have child fields"))
 }
 
@@ -11400,6 +11427,11 @@ func (ec *executionContext) _Limits(ctx context.Context, sel ast.SelectionSet, o
 			}
 		case "maxStreamWriteSeconds":
 			out.Values[i] = ec._Limits_maxStreamWriteSeconds(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "maxPendingSockets":
+			out.Values[i] = ec._Limits_maxPendingSockets(ctx, field, obj)
 			if out.Values[i] == graphql.Null {
 				out.Invalids++
 			}

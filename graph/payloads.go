@@ -133,6 +133,7 @@ type Limits struct {
 	MaxSocketOperations    int  // at once over a websocket
 	MaxStreams             int  // event streams and websockets of a viewer, or of an address
 	MaxStreamWriteSeconds  int  // of one event or message
+	MaxPendingSockets      int  // websockets of an address
 	MaxSocketInitSeconds   int  // of a websocket
 	PingSeconds            int  // between two pings of a stream
 	DocumentCacheBytes     int  // bytes of memory, estimated
