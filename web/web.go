@@ -20,7 +20,9 @@ import (
 	"io"
 	"io/fs"
 	"mime"
+	"net"
 	"net/http"
+	"net/netip"
 	"path"
 	"strconv"
 	"strings"
@@ -64,7 +66,8 @@ type Options struct {
 	// tokens, so production may serve it.
 	App bool
 	// Viewers mints a token for each demo viewer. It is called for every answer
-	// of /dev/viewers, which is 404 without Dev or where Viewers is nil.
+	// of /dev/viewers, which is 404 without Dev or where Viewers is nil, and 403
+	// under any name but the machine's own, such as localhost.
 	Viewers func() ([]Viewer, error)
 }
 
@@ -105,15 +108,14 @@ func handler(opts Options, built fs.FS) http.Handler {
 		}
 		return nil
 	})
-	told := "none"
-	if opts.Dev && opts.Viewers != nil {
-		s.viewers, told = opts.Viewers, "demo"
+	if opts.Dev {
+		s.viewers = opts.Viewers
 	}
 	if opts.GraphiQL {
 		s.graphiql = s.takePage("/index.html", form)
 	}
 	if opts.App {
-		s.app = strings.ReplaceAll(s.takePage(appRoot+"/index.html", ""), viewersMark, told)
+		s.app = s.takePage(appRoot+"/index.html", "")
 	}
 	return s
 }
@@ -172,8 +174,27 @@ func (s *site) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	case isViewers:
 		s.serveViewers(w, r)
 	default:
-		servePage(w, r, page, policy)
+		told := "none"
+		if s.viewers != nil && byLoopbackName(r) {
+			told = "demo"
+		}
+		servePage(w, r, strings.ReplaceAll(page, viewersMark, told), policy)
 	}
+}
+
+// byLoopbackName reports whether the request names this machine as only a
+// program on it can: localhost or a loopback address. A page whose name was
+// made to resolve to 127.0.0.1 (DNS rebinding) sends its own name.
+func byLoopbackName(r *http.Request) bool {
+	host := r.Host
+	if name, _, err := net.SplitHostPort(host); err == nil {
+		host = name
+	}
+	if strings.EqualFold(host, "localhost") {
+		return true
+	}
+	address, err := netip.ParseAddr(strings.TrimSuffix(strings.TrimPrefix(host, "["), "]"))
+	return err == nil && address.Unmap().IsLoopback()
 }
 
 // servePage writes the page with a nonce of its own. No cache keeps the answer,
@@ -204,7 +225,18 @@ func serveFile(w http.ResponseWriter, r *http.Request, file []byte) {
 	if strings.HasPrefix(strings.TrimPrefix(r.URL.Path, appRoot), "/assets/") {
 		h.Set("Cache-Control", "public, max-age=31536000, immutable")
 	}
-	http.ServeContent(w, r, "", time.Time{}, bytes.NewReader(file))
+	serveContent(w, r, file)
+}
+
+// serveContent writes a file or a part of it. Several parts in one answer could
+// be the same one a thousand times, and browsers ask for one at most: with more,
+// the answer is the whole file.
+func serveContent(w http.ResponseWriter, r *http.Request, content []byte) {
+	if ranges := r.Header["Range"]; len(ranges) > 1 || len(ranges) == 1 && strings.Contains(ranges[0], ",") {
+		r = r.Clone(r.Context())
+		r.Header.Del("Range")
+	}
+	http.ServeContent(w, r, "", time.Time{}, bytes.NewReader(content))
 }
 
 // mediaType is by extension. Fonts are named here because a bare machine's
@@ -247,11 +279,16 @@ func appPolicy(nonce string) string {
 }
 
 // serveViewers answers with tokens, so only the page itself may ask: a browser
-// tells in Sec-Fetch-Site when another site's page does.
+// tells in Sec-Fetch-Site when another site's page does, and in Host under which
+// name this page was opened.
 func (s *site) serveViewers(w http.ResponseWriter, r *http.Request) {
 	h := w.Header()
 	h.Set("Cache-Control", "no-store")
 	h.Set("Vary", "Sec-Fetch-Site")
+	if !byLoopbackName(r) {
+		http.Error(w, "the demo viewers are only shown at localhost or a loopback address", http.StatusForbidden)
+		return
+	}
 	if from := r.Header.Get("Sec-Fetch-Site"); from != "" && from != "same-origin" && from != "none" {
 		http.Error(w, "only the page of this origin is told the demo viewers", http.StatusForbidden)
 		return
@@ -270,5 +307,5 @@ func (s *site) serveViewers(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	h.Set("Content-Type", "application/json; charset=utf-8")
-	http.ServeContent(w, r, "", time.Time{}, bytes.NewReader(body))
+	serveContent(w, r, body)
 }

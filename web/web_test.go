@@ -37,8 +37,12 @@ func demoViewers() ([]Viewer, error) {
 func ask(t *testing.T, h http.Handler, method, path string, header http.Header) (*http.Response, string) {
 	t.Helper()
 	r := httptest.NewRequest(method, path, nil)
+	r.Host = "localhost:8080"
 	for name, values := range header {
 		r.Header[name] = values
+		if name == "Host" {
+			r.Host = values[0]
+		}
 	}
 	rec := httptest.NewRecorder()
 	h.ServeHTTP(rec, r)
@@ -347,6 +351,59 @@ func TestViewersAreToldToThePageOnly(t *testing.T) {
 		answer, body := ask(t, h, "GET", "/dev/viewers", header)
 		if answer.StatusCode != status || status != 200 && strings.Contains(body, "a.b.c") {
 			t.Errorf("from %q: %d %s", site, answer.StatusCode, body)
+		}
+	}
+}
+
+// TestViewers_OnlyUnderALoopbackName: a page of another name that was made to
+// resolve to this machine is not given tokens, and the client is not told that
+// there are any.
+func TestViewers_OnlyUnderALoopbackName(t *testing.T) {
+	h := handler(Options{Dev: true, App: true, Viewers: demoViewers}, built())
+	for host, status := range map[string]int{
+		"localhost": 200, "localhost:8080": 200, "LocalHost:8080": 200, "127.0.0.1": 200, "127.0.0.1:8080": 200, "127.8.9.1:8080": 200, "[::1]:8080": 200, "[::1]": 200, "[::ffff:127.0.0.1]:80": 200,
+		"": 403, "evil.example": 403, "evil.example:8080": 403, "localhost.evil.example": 403, "127.0.0.1.evil.example": 403, "evil.localhost.example:8080": 403,
+		"192.168.1.5:8080": 403, "0.0.0.0:8080": 403, "[::]:8080": 403, "127.0.0.1:8080:1": 403, "xlocalhost": 403,
+	} {
+		answer, body := ask(t, h, "GET", "/dev/viewers", http.Header{"Host": {host}, "Sec-Fetch-Site": {"same-origin"}})
+		if answer.StatusCode != status || strings.Contains(body, "a.b.c") != (status == 200) {
+			t.Errorf("as %q: %d %s", host, answer.StatusCode, body)
+		}
+		want := map[int]string{200: `data-viewers="demo"`, 403: `data-viewers="none"`}[status]
+		if _, page := ask(t, h, "GET", "/app", http.Header{"Host": {host}}); !strings.Contains(page, want) {
+			t.Errorf("as %q the client is not told %s", host, want)
+		}
+	}
+}
+
+// TestFiles_SeveralRangesAnswerTheWholeFile: a header of a thousand ranges does
+// not make an answer longer than the file; one range is answered.
+func TestFiles_SeveralRangesAnswerTheWholeFile(t *testing.T) {
+	h := handler(Options{Dev: true, Viewers: demoViewers}, built())
+	for name, tc := range map[string]struct {
+		ranges []string
+		status int
+		body   string
+	}{
+		"none":             {nil, 200, "export {}"},
+		"one":              {[]string{"bytes=0-5"}, 206, "export"},
+		"two":              {[]string{"bytes=0-5,2-3"}, 200, "export {}"},
+		"a thousand":       {[]string{"bytes=" + strings.Repeat("0-,", 999) + "0-"}, 200, "export {}"},
+		"two header lines": {[]string{"bytes=0-5", "bytes=2-3"}, 200, "export {}"},
+	} {
+		header := http.Header{}
+		if tc.ranges != nil {
+			header["Range"] = tc.ranges
+		}
+		answer, body := ask(t, h, "GET", "/assets/index-Ab12.js", header)
+		if answer.StatusCode != tc.status || body != tc.body {
+			t.Errorf("%s: %d %.100s", name, answer.StatusCode, body)
+		}
+		if tc.status == 206 {
+			continue
+		}
+		if answer, body := ask(t, h, "GET", "/dev/viewers", header); answer.StatusCode != 200 || strings.Count(body, "a.b.c") != 1 {
+			t.Errorf("%s, of the viewers: %d %.100s", name, answer.StatusCode, body)
 		}
 	}
 }
