@@ -73,12 +73,17 @@ func wellFormedOrigin(o string) bool {
 	return !strings.Contains(u.Host, "*") && u.Scheme+"://"+u.Host == plain
 }
 
-// Wrap answers preflight requests and adds what browsers ask for.
+// Wrap answers preflight requests and adds what browsers ask for. Every answer
+// depends on the Origin, also where no other site may call: a GET with another
+// one is refused.
 func (c *CrossOrigin) Wrap(next http.Handler) http.Handler {
-	if c.cors == nil {
-		return next
+	if c.cors != nil {
+		return c.cors.Handler(next)
 	}
-	return c.cors.Handler(next)
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Add("Vary", "Origin")
+		next.ServeHTTP(w, r)
+	})
 }
 
 // check refuses a request that carries cookies and comes from a site that may

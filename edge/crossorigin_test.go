@@ -77,6 +77,37 @@ func TestPreflight(t *testing.T) {
 	}
 }
 
+// TestCrossOrigin_EveryAnswerVariesByOrigin: whatever sites may call, and
+// whether or not the request tells its origin.
+func TestCrossOrigin_EveryAnswerVariesByOrigin(t *testing.T) {
+	everybody, err := NewCrossOrigin([]string{"*"}, false)
+	if err != nil {
+		t.Fatal(err)
+	}
+	one, err := NewCrossOrigin([]string{"https://app.example.org"}, true)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, sites := range map[string]*CrossOrigin{"none": sameOriginOnly(), "all": everybody, "one": one} {
+		h := Mux(Routes{GraphQL: newEdge(t, nil).handler, Sites: sites})
+		for _, request := range []string{"GET /graphql?query={__typename}", "GET /graphql", "POST /graphql", "OPTIONS /graphql", "PUT /graphql"} {
+			for _, origin := range []string{"", "https://app.example.org", "https://evil.example"} {
+				method, url, _ := strings.Cut(request, " ")
+				r := httptest.NewRequest(method, url, strings.NewReader(`{"query":"{__typename}"}`))
+				r.Header.Set("Content-Type", "application/json")
+				if origin != "" {
+					r.Header.Set("Origin", origin)
+				}
+				w := httptest.NewRecorder()
+				h.ServeHTTP(w, r)
+				if vary := strings.Join(w.Header().Values("Vary"), ","); strings.Count(vary, "Origin") != 1 {
+					t.Errorf("%s of %q, where %s may call: %d, Vary is %q", request, origin, name, w.Code, vary)
+				}
+			}
+		}
+	}
+}
+
 func TestAPreflightOfCommasIsCheap(t *testing.T) {
 	sites, err := NewCrossOrigin([]string{"https://app.example.org"}, false)
 	if err != nil {

@@ -121,10 +121,26 @@ func shortHead(h http.Handler, most int) http.Handler {
 	})
 }
 
+// endUnclearFraming closes the connection after a request whose end another
+// server may have found elsewhere, so that nothing behind it is taken for a
+// request (smuggling): one with both Content-Length and Transfer-Encoding, or
+// with Transfer-Encoding in HTTP/1.0. net/http drops one of the two before
+// anybody sees it, so every request with a Transfer-Encoding, and every one of
+// HTTP/1.0, ends its connection. Clients of GraphQL know how long their
+// documents are and send Content-Length alone.
+func endUnclearFraming(h http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if len(r.TransferEncoding) > 0 || !r.ProtoAtLeast(1, 1) {
+			w.Header().Set("Connection", "close")
+		}
+		h.ServeHTTP(w, r)
+	})
+}
+
 // Server is an HTTP server that no slow or endless client can hold up.
 func Server(h http.Handler, l Limits, log *slog.Logger) *http.Server {
 	return &http.Server{
-		Handler:           shortHead(h, l.HeaderBytes),
+		Handler:           endUnclearFraming(shortHead(h, l.HeaderBytes)),
 		ReadHeaderTimeout: l.ReadHeader,
 		ReadTimeout:       l.Read,
 		WriteTimeout:      l.AnswerTime(),

@@ -110,6 +110,38 @@ func TestASlowBodyIsAnsweredWith408(t *testing.T) {
 	}
 }
 
+// TestServer_UnclearFramingEndsTheConnection: what follows a request whose end
+// two servers may find in different places is not taken for another request.
+func TestServer_UnclearFramingEndsTheConnection(t *testing.T) {
+	addr := start(t, newEdge(t, nil).handler, DefaultLimits())
+	const head = "Host: x\r\nContent-Type: application/json\r\n"
+	const body, chunked = `{"query":"{__typename}"}`, "18\r\n" + `{"query":"{__typename}"}` + "\r\n0\r\n\r\n"
+	for name, c := range map[string]struct {
+		request string
+		answers int
+	}{
+		"its length":                    {"POST /graphql HTTP/1.1\r\n" + head + "Content-Length: 24\r\n\r\n" + body, 2},
+		"both":                          {"POST /graphql HTTP/1.1\r\n" + head + "Content-Length: 5\r\nTransfer-Encoding: chunked\r\n\r\n" + chunked, 1},
+		"both, the other way":           {"POST /graphql HTTP/1.1\r\n" + head + "Transfer-Encoding: chunked\r\nContent-Length: 24\r\n\r\n" + chunked, 1},
+		"both, of a GET":                {"GET /graphql?query={__typename} HTTP/1.1\r\nHost: x\r\nContent-Length: 5\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n", 1},
+		"Transfer-Encoding of HTTP/1.0": {"POST /graphql HTTP/1.0\r\nConnection: keep-alive\r\n" + head + "Transfer-Encoding: chunked\r\nContent-Length: 24\r\n\r\n" + body, 1},
+	} {
+		t.Run(name, func(t *testing.T) {
+			conn := dial(t, addr)
+			if _, err := io.WriteString(conn, c.request+"GET /graphql?query={smuggled:__typename} HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n"); err != nil {
+				t.Fatal(err)
+			}
+			got, err := io.ReadAll(conn)
+			if n := strings.Count(string(got), " 200 OK\r\n"); n != c.answers || strings.Contains(string(got), "smuggled") != (n == 2) {
+				t.Errorf("%v: got %s", err, got)
+			}
+			if c.answers == 1 && !strings.Contains(string(got), "\r\nConnection: close\r\n") {
+				t.Errorf("the client is not told that the connection ends: %s", got)
+			}
+		})
+	}
+}
+
 func TestEndlessHeadersAreRefused(t *testing.T) {
 	c := dial(t, start(t, newEdge(t, nil).handler, DefaultLimits()))
 	go func() {
