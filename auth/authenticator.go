@@ -3,6 +3,7 @@ package auth
 import (
 	"context"
 	"crypto/sha256"
+	"encoding/base64"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -135,6 +136,9 @@ func (a *Authenticator) verify(ctx context.Context, token string) (identity, err
 	if strings.Count(token, ".") != 2 || token[0] == '{' {
 		return identity{}, refused("the token is not a signed JWT in compact form")
 	}
+	if !canonical(token) {
+		return identity{}, refused("the token is not in canonical base64url")
+	}
 	compact := []byte(token)
 	alg, kid, err := readHeader(compact)
 	if err != nil {
@@ -151,6 +155,19 @@ func (a *Authenticator) verify(ctx context.Context, token string) (identity, err
 	id, err := a.claims(payload)
 	id.keys = set
 	return id, err
+}
+
+// canonical reports whether each part of a token is written the one way that
+// RFC 7515 allows: base64url without padding, line breaks or bits that no byte
+// has. The parser takes more, so that one token could have many texts.
+func canonical(token string) bool {
+	for part := range strings.SplitSeq(token, ".") {
+		b, err := base64.RawURLEncoding.Strict().DecodeString(part)
+		if err != nil || base64.RawURLEncoding.EncodedLen(len(b)) != len(part) {
+			return false
+		}
+	}
+	return true
 }
 
 // readHeader reads the algorithm and the key id. Everything else that a header
@@ -198,6 +215,9 @@ func (a *Authenticator) claims(payload []byte) (identity, error) {
 	if err := json.Unmarshal(payload, tok); err != nil {
 		return identity{}, refused("the token's claims cannot be read")
 	}
+	if name := wrongTime(payload); name != "" {
+		return identity{}, refused("the token's time " + name + " is not a number")
+	}
 	expires, ok := tok.Expiration()
 	if !ok {
 		return identity{}, refused("the token has no expiry (exp)")
@@ -227,6 +247,21 @@ func (a *Authenticator) claims(payload []byte) (identity, error) {
 		return identity{}, refused("the token's roles are not a list of strings")
 	}
 	return id, id.takeRoles(roles)
+}
+
+// wrongTime is the name of a time among the claims that is not a JSON number, as
+// RFC 7519 demands; empty where there is none. The parser takes strings too.
+func wrongTime(payload []byte) string {
+	var claims map[string]json.RawMessage
+	if err := json.Unmarshal(payload, &claims); err != nil {
+		return jwt.ExpirationKey // it was read as an object before
+	}
+	for _, name := range []string{jwt.ExpirationKey, jwt.NotBeforeKey, jwt.IssuedAtKey} {
+		if value, ok := claims[name]; ok && value[0] != '-' && (value[0] < '0' || value[0] > '9') {
+			return name
+		}
+	}
+	return ""
 }
 
 // takeRoles reads the roles; those that are not known mean nothing here.

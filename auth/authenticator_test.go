@@ -2,6 +2,12 @@ package auth
 
 import (
 	"context"
+	"crypto/hmac"
+	"crypto/sha256"
+	"encoding/base64"
+	"encoding/json"
+	"fmt"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -128,6 +134,98 @@ func badTokens(t *testing.T, c *clock, s signers) map[string]string {
 		"sub is a number":            hs(map[string]any{"sub": 7}),
 		"roles are no list":          hs(map[string]any{"roles": "admin"}),
 		"a role is a number":         hs(map[string]any{"roles": []any{1}}),
+	}
+}
+
+// signParts signs a head and claims as they are written, and encodes the signature
+// with encoding.
+func signParts(head, claims string, encoding *base64.Encoding) string {
+	mac := hmac.New(sha256.New, testSecret)
+	mac.Write([]byte(head + "." + claims))
+	return head + "." + claims + "." + encoding.EncodeToString(mac.Sum(nil))
+}
+
+// alter changes bits of the last character that no byte has.
+func alter(t *testing.T, part string) string {
+	t.Helper()
+	const alphabet = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_"
+	last := strings.IndexByte(alphabet, part[len(part)-1])
+	if len(part)%4 == 0 || last < 0 || last%4 != 0 {
+		t.Fatalf("%s has no spare bits", part)
+	}
+	return part[:len(part)-1] + alphabet[last+1:last+2]
+}
+
+// TestToken_OnlyCanonicalBase64URLIsAccepted: a token that is good has one text.
+func TestToken_OnlyCanonicalBase64URLIsAccepted(t *testing.T) {
+	c := newClock()
+	a := newAuthenticator(t, Config{Secret: testSecret, Now: c.now})
+	const head = `{"alg":"HS256","typ":"J?T"}` // of which base64 and base64url differ
+	claims := func(more string) string {
+		return fmt.Sprintf(`{"sub":"u:acme:ann","iss":"carrel","aud":"carrel","exp":%d,"x":"%s"}`, c.now().Add(time.Hour).Unix(), more)
+	}
+	text := claims("??>")
+	for more := "??>"; len(text)%3 == 0; more += "?" { // which leaves no spare bits
+		text = claims(more)
+	}
+	good := signParts(b64(head), b64(text), base64.RawURLEncoding)
+	if _, err := a.Token(t.Context(), good); err != nil {
+		t.Fatal(err)
+	}
+	cut := strings.LastIndexByte(good, '.') + 1
+	for name, token := range map[string]string{
+		"a padded signature":                   good + "=",
+		"spare bits of the signature":          good[:cut] + alter(t, good[cut:]),
+		"a line break in the signature":        good[:cut+5] + "\n" + good[cut+5:],
+		"a line break at the end":              good + "\r\n",
+		"a padded payload":                     signParts(b64(head), base64.URLEncoding.EncodeToString([]byte(text)), base64.RawURLEncoding),
+		"a payload in the standard alphabet":   signParts(b64(head), base64.RawStdEncoding.EncodeToString([]byte(text)), base64.RawURLEncoding),
+		"spare bits of the payload":            signParts(b64(head), alter(t, b64(text)), base64.RawURLEncoding),
+		"a line break in the payload":          signParts(b64(head), b64(text)[:8]+"\n"+b64(text)[8:], base64.RawURLEncoding),
+		"a padded head":                        signParts(base64.URLEncoding.EncodeToString([]byte(head+" ")), b64(text), base64.RawURLEncoding),
+		"spare bits of the head":               signParts(alter(t, b64(head+" ")), b64(text), base64.RawURLEncoding),
+		"a head in the standard alphabet":      signParts(base64.RawStdEncoding.EncodeToString([]byte(head)), b64(text), base64.RawURLEncoding),
+		"a signature of the standard alphabet": standardSignature(b64(head), claims),
+	} {
+		t.Run(name, func(t *testing.T) {
+			if caller, err := a.Token(t.Context(), token); err == nil || caller != (Caller{}) {
+				t.Errorf("accepted: %s", token)
+			}
+		})
+	}
+}
+
+// standardSignature is a token whose signature has a character of the standard
+// alphabet, which is the one thing wrong with it.
+func standardSignature(head string, claims func(string) string) string {
+	for n := 0; ; n++ {
+		token := signParts(head, b64(claims(strings.Repeat("x", n))), base64.RawStdEncoding)
+		if strings.ContainsAny(token[strings.LastIndexByte(token, '.'):], "+/") {
+			return token
+		}
+	}
+}
+
+// TestToken_TimesMustBeNumbers: exp, nbf and iat are JSON numbers, as RFC 7519
+// says, and not numbers in strings.
+func TestToken_TimesMustBeNumbers(t *testing.T) {
+	c := newClock()
+	a := newAuthenticator(t, Config{Secret: testSecret, Now: c.now})
+	soon, past := c.now().Add(time.Hour), c.now().Add(-time.Hour)
+	for name, when := range map[string]time.Time{"exp": soon, "nbf": past, "iat": past} {
+		unix := when.Unix()
+		if _, err := a.Token(t.Context(), sign(t, jwa.HS256(), testSecret, nil, goodClaims(c, map[string]any{name: unix}))); err != nil {
+			t.Errorf("%s as a number: %v", name, err)
+		}
+		if _, err := a.Token(t.Context(), sign(t, jwa.HS256(), testSecret, nil, goodClaims(c, map[string]any{name: float64(unix) + 0.5}))); err != nil {
+			t.Errorf("%s with a fraction: %v", name, err)
+		}
+		for _, value := range []any{strconv.FormatInt(unix, 10), when.Format(time.RFC3339), "", json.RawMessage("null"), true, []int64{unix}, map[string]int64{"at": unix}} {
+			_, err := a.Token(t.Context(), sign(t, jwa.HS256(), testSecret, nil, goodClaims(c, map[string]any{name: value})))
+			if library.CodeOf(err) != library.Unauthenticated {
+				t.Errorf("%s as %#v: %v", name, value, err)
+			}
+		}
 	}
 }
 
