@@ -167,7 +167,7 @@ func TestCreateContent(t *testing.T) {
 
 func TestUpdateContent(t *testing.T) {
 	h := town(t)
-	id := h.note("a", library.Public, "u:acme:ben=EDITOR", "g:acme:team=MANAGER")
+	id := h.note("a", library.Public, "u:acme:ben=EDITOR", "u:acme:dora=VIEWER", "g:acme:team=MANAGER")
 	h.note("b", library.Public, "u:acme:ben=VIEWER")
 	grouped := h.note("grouped", library.Private, "g:acme:team=EDITOR")
 	secret := h.note("secret", library.Private)

@@ -152,13 +152,12 @@ func allMovesDuringReading() []movesDuringReading {
 				hide(r, 4, 13)
 				stale(r)
 				s.beforeSlice = func() {
-					r.enforce(numberedID(1), "u:acme:ann")
 					r.enforce(numberedID(3), "u:acme:ann")
 					r.change(numberedID(3), moveTo(1000))
 				}
 			},
 			want: []string{"n00", "n02", "n14", "n15", "n16", "n17", "n18", "n19", "n01", "n03"},
-			then: []string{"n03"},
+			then: []string{"n01", "n03"},
 		},
 	}
 }
@@ -191,6 +190,25 @@ func TestNewestEnd_ShowsItemsThatMoveDuringTheReading(t *testing.T) {
 				}
 			})
 		}
+	}
+}
+
+// TestNewestEnd_EveryCursorLeadsToTheRest: also the cursor of an edge beyond the
+// newest position that the page began with.
+func TestNewestEnd_EveryCursorLeadsToTheRest(t *testing.T) {
+	r := newRoom(t)
+	r.principals("u:acme:ann")
+	r.numbered(4)
+	store := &interrupted{Store: r.store}
+	r.svc = r.service(store)
+	store.betweenReads = func() { r.move(numberedID(0), 700); r.move(numberedID(1), 800); r.move(numberedID(2), 900) }
+	conn := r.read(anonymous(), "u:acme:ann", library.LibraryQuery{PageArgs: first(10)})
+	all := names(conn)
+	r.wantSame([]string{"n03", "n00", "n01", "n02"}, all)
+	for i, e := range conn.Edges {
+		cursor := e.Cursor()
+		rest, _, _ := r.towardsNewer(false, 10, &cursor)
+		r.wantSame(all[i+1:], rest)
 	}
 }
 

@@ -22,6 +22,8 @@ type room struct {
 	clock   *setClock
 	repairs *repairs
 	svc     *library.Service
+	// elsewhere are the names of items whose fan-out has not reached a library.
+	elsewhere map[string]bool
 }
 
 // tester is a test, or one round of a random one.

@@ -112,6 +112,7 @@ func TestWhatAViewerMayDo(t *testing.T) {
 	r.join("g:acme:managers", true, in("u:other:eve", library.GroupMember))
 	members := []library.Member{
 		has("u:acme:ann", library.Manages), has("u:acme:bob", library.Editing), has("u:other:eve", library.Viewing), has("g:acme:managers", library.Manages),
+		has("u:acme:gone", library.Editing),
 	}
 	r.item("c:acme:public", 10, library.Public, members...)
 	r.item("c:acme:private", 10, library.Private, members...)
@@ -129,6 +130,7 @@ func TestWhatAViewerMayDo(t *testing.T) {
 		{"viewer who manages through a group", eve(), role(library.Manages, true, true), role(library.Manages, true, true)},
 		{"anonymous", anonymous(), nil, role(library.NoRole, false, false)},
 		{"no role", &library.Viewer{User: "u:acme:ghost"}, nil, role(library.NoRole, false, false)},
+		{"editor whose user does not exist", &library.Viewer{User: "u:acme:gone"}, &library.Standing{Role: library.Editing}, &library.Standing{Role: library.Editing}},
 		{"administrator", root(), role(library.NoRole, true, true), role(library.NoRole, true, true)},
 		{"administrator of another tenant, not stored", otherRoot(), nil, role(library.NoRole, false, false)},
 		{"stored administrator of another tenant", &library.Viewer{User: "u:other:eve", Admin: true}, role(library.Manages, true, true), role(library.Manages, true, true)},
