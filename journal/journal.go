@@ -282,9 +282,11 @@ type Stats struct {
 	Waiting  int           // decided changes that the background has yet to finish
 	Oldest   time.Duration // age of the oldest that is not deferred
 	Lanes    int           // of all processes, when they were looked at last
-	Resumed  int64         // entries finished in place of their owners
-	Fenced   int64         // of them, whose writer was shut out
-	Refused  int64         // changes that were refused because the list was full
+	// UnreadableLanes are those of them that could not be read.
+	UnreadableLanes int
+	Resumed         int64 // entries finished in place of their owners
+	Fenced          int64 // of them, whose writer was shut out
+	Refused         int64 // changes that were refused because the list was full
 	// Entries of libraries that readers have found to be wrong: asked for, asked
 	// for and dropped because too many were waiting, and brought in line.
 	RepairsAsked, RepairsDropped, RepairsDone int64

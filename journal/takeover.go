@@ -36,7 +36,7 @@ func (w *watch) step(ctx context.Context, s Service) error {
 	if err := w.heed(ctx, err); err != nil {
 		return err
 	}
-	w.j.note(func(c *Stats) { c.Lanes = len(lanes) + len(w.unreadable) })
+	w.j.note(func(c *Stats) { c.Lanes, c.UnreadableLanes = len(lanes)+len(w.unreadable), len(w.unreadable) })
 	now := w.j.rt.Elapsed()
 	seen := make(map[library.LaneID]sighting, len(lanes))
 	var errs []error

@@ -10,7 +10,8 @@ import (
 const auditList = 100
 
 // AuditReport is what an audit found. With nobody writing and nothing in
-// flight, all of Mismatches, Unsettled, Leaving and InFlight are 0.
+// flight, all of Mismatches, Unsettled, Leaving and InFlight are 0, and there are
+// no UnreadableLanes.
 type AuditReport struct {
 	Principals  int `json:"principals"`
 	Contents    int `json:"contents"` // live ones
@@ -24,13 +25,16 @@ type AuditReport struct {
 	Leaving    int `json:"leaving"`   // rows
 	InFlight   int `json:"inFlight"`  // entries that are not deferred to a later time
 	Deferred   int `json:"deferred"`  // moves not yet due
+	// UnreadableLanes are in-flight lists that cannot be read: what they hold is
+	// not in InFlight, and may be among the mismatches.
+	UnreadableLanes []LaneID `json:"unreadableLanes,omitempty"`
 	// Details spells out the first mismatches.
 	Details []string `json:"details,omitempty"`
 }
 
 // Clean tells whether nothing is wrong and nothing is left to do.
 func (r *AuditReport) Clean() bool {
-	return r.Mismatches == 0 && r.Unsettled == 0 && r.Leaving == 0 && r.InFlight == 0
+	return r.Mismatches == 0 && r.Unsettled == 0 && r.Leaving == 0 && r.InFlight == 0 && len(r.UnreadableLanes) == 0
 }
 
 func (r *AuditReport) mismatch(format string, args ...any) {
@@ -98,19 +102,18 @@ func (s *Service) Audit(ctx context.Context) (*AuditReport, error) {
 
 // auditLanes counts what is in flight, and tells which items have a move to come.
 func (s *Service) auditLanes(ctx context.Context, r *AuditReport) (map[ContentID]bool, error) {
-	lanes, err := s.store.Lanes(ctx)
+	lists, err := s.openLists(ctx)
 	if err != nil {
 		return nil, err
 	}
+	r.UnreadableLanes = lists.unreadable
 	moving := map[ContentID]bool{}
-	for _, l := range lanes {
-		for _, e := range l.Entries {
-			moving[e.Content] = moving[e.Content] || e.Due != 0
-			if e.Due > s.now() {
-				r.Deferred++
-			} else {
-				r.InFlight++
-			}
+	for _, e := range lists.entries {
+		moving[e.Content] = moving[e.Content] || e.Due != 0
+		if e.Due > s.now() {
+			r.Deferred++
+		} else {
+			r.InFlight++
 		}
 	}
 	return moving, nil

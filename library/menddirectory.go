@@ -55,7 +55,7 @@ func (s *Service) mendIfMissed(ctx context.Context, p PrincipalID) (int, error) 
 	if err != nil || missed == 0 {
 		return 0, err
 	}
-	if busy, err := s.principalsInFlight(ctx); err != nil || busy[p] {
+	if lists, err := s.openLists(ctx); err != nil || lists.mayHoldPrincipal(p, h.MTS, s.now()) {
 		return 0, err
 	}
 	if h, err = s.headerOf(ctx, p, true); err != nil {
@@ -98,7 +98,8 @@ func (s *Service) dropMisfound(ctx context.Context, row DirectoryRow) error {
 // dropIfMisfound drops a row that was found to be without right, if nothing of
 // its principal is in flight that would drop it, and counts it.
 func (s *Service) dropIfMisfound(ctx context.Context, row DirectoryRow) (int, error) {
-	if busy, err := s.principalsInFlight(ctx); err != nil || busy[row.Principal] {
+	lists, err := s.openLists(ctx)
+	if err != nil || lists.principals[row.Principal] {
 		return 0, err
 	}
 	rows, err := s.store.ReadDirectory(ctx, row.Principal, []DirectoryKey{row.DirectoryKey})
@@ -106,7 +107,7 @@ func (s *Service) dropIfMisfound(ctx context.Context, row DirectoryRow) (int, er
 		return 0, err
 	}
 	h, err := s.headerOf(ctx, row.Principal, true)
-	if err != nil || standsInDirectory(&row, h) {
+	if err != nil || standsInDirectory(&row, h) || lists.mayHide(h.MTS, s.now()) {
 		return 0, err
 	}
 	return 1, s.dropMisfound(ctx, row)

@@ -145,12 +145,12 @@ func (s *Service) mendMembers(ctx context.Context, group, after PrincipalID) (la
 // mendIfWrong mends a membership that is recorded wrongly of a state that still
 // stands when nothing of the group's is in flight; 1 where it was.
 func (s *Service) mendIfWrong(ctx context.Context, group, p PrincipalID) (int, error) {
-	busy, err := s.principalsInFlight(ctx)
-	if err != nil || busy[group] {
+	lists, err := s.openLists(ctx)
+	if err != nil || lists.principals[group] {
 		return 0, err
 	}
 	rows, err := s.store.ReadPrincipal(ctx, group, PrincipalQuery{Members: []PrincipalID{p}, Serial: true})
-	if err != nil {
+	if err != nil || lists.mayHide(rows.Header.MTS, s.now()) {
 		return 0, err
 	}
 	recorded, err := s.recordedRole(ctx, p, group)
@@ -158,19 +158,4 @@ func (s *Service) mendIfWrong(ctx context.Context, group, p PrincipalID) (int, e
 		return 0, err
 	}
 	return 1, s.mendMembership(ctx, group, p)
-}
-
-// principalsInFlight are the users and groups that some process has on its list.
-func (s *Service) principalsInFlight(ctx context.Context) (map[PrincipalID]bool, error) {
-	lanes, err := s.store.Lanes(ctx)
-	if err != nil {
-		return nil, err
-	}
-	busy := map[PrincipalID]bool{}
-	for _, l := range lanes {
-		for _, e := range l.Entries {
-			busy[e.Principal] = true
-		}
-	}
-	return busy, nil
 }

@@ -68,7 +68,7 @@ type scrubbing struct {
 	s      *Service
 	at     ScrubPlace
 	left   int // members and entries that may still be looked at
-	busy   map[ContentID]bool
+	lists  *openLists
 	report ScrubReport
 }
 
@@ -78,7 +78,7 @@ func (c *scrubbing) contents(ctx context.Context, limit int) (err error) {
 	if err != nil {
 		return err
 	}
-	if c.busy, err = c.s.contentsInFlight(ctx); err != nil {
+	if c.lists, err = c.s.openLists(ctx); err != nil {
 		return err
 	}
 	if c.at.Member != "" {
@@ -108,7 +108,7 @@ func (c *scrubbing) contents(ctx context.Context, limit int) (err error) {
 // content scrubs an item with its next members after one. It gives the last of
 // them where there may be more.
 func (c *scrubbing) content(ctx context.Context, id ContentID, after PrincipalID) (last PrincipalID, err error) {
-	if c.busy[id] {
+	if c.lists.contents[id] {
 		return "", nil
 	}
 	s := c.s
@@ -131,7 +131,7 @@ func (c *scrubbing) content(ctx context.Context, id ContentID, after PrincipalID
 	}
 	// A change that has begun meanwhile is no mistake: that is what is found
 	// twice, of one state, with nothing in flight between.
-	if rests, err := s.rests(ctx, id); err != nil || !rests {
+	if lists, err := s.openLists(ctx); err != nil || lists.mayHold(id, h.MTS, s.now()) {
 		return last, err
 	}
 	seq := h.Seq
@@ -170,34 +170,4 @@ func (s *Service) compare(ctx context.Context, id ContentID, after PrincipalID) 
 		}
 	}
 	return page, wrong, nil
-}
-
-// contentsInFlight are the items that some process has on its list.
-func (s *Service) contentsInFlight(ctx context.Context) (map[ContentID]bool, error) {
-	lanes, err := s.store.Lanes(ctx)
-	if err != nil {
-		return nil, err
-	}
-	busy := map[ContentID]bool{}
-	for _, l := range lanes {
-		for _, e := range l.Entries {
-			busy[e.Content] = true
-		}
-	}
-	return busy, nil
-}
-
-// rests tells whether no process has a change of an item on its list.
-func (s *Service) rests(ctx context.Context, id ContentID) (bool, error) {
-	busy, err := s.contentsInFlight(ctx)
-	return err == nil && !busy[id], err
-}
-
-// restsNow tells of an item that was changed earlier, by whatever process,
-// whether every library follows it: a change is on a lane from before it is
-// decided until all that it concerns was enforced. Where that cannot be read,
-// it is not claimed.
-func (s *Service) restsNow(ctx context.Context, id ContentID) bool {
-	rests, err := s.rests(ctx, id)
-	return err == nil && rests
 }

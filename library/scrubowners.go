@@ -114,12 +114,12 @@ func (c *scrubbing) record(ctx context.Context, p PrincipalID, after ContentID) 
 // unjustified mends an item that p's record shows otherwise than its state has
 // it, if nothing is in flight that would do so.
 func (c *scrubbing) unjustified(ctx context.Context, p PrincipalID, id ContentID) error {
-	rests, err := c.s.rests(ctx, id)
-	if err != nil || !rests {
+	lists, err := c.s.openLists(ctx)
+	if err != nil || lists.contents[id] {
 		return err
 	}
 	rows, err := c.s.store.Read(ctx, id, ContentQuery{Members: []PrincipalID{p}, Serial: true})
-	if err != nil {
+	if err != nil || lists.mayHide(rows.Header.MTS, c.s.now()) {
 		return err
 	}
 	differs, err := c.s.differs(ctx, &rows.Header, rows.Members[0])
@@ -184,12 +184,12 @@ func (c *scrubbing) entries(ctx context.Context, p PrincipalID, b Bucket, after 
 // still stands and nothing is in flight that would drop it.
 func (c *scrubbing) stray(ctx context.Context, p PrincipalID, b Bucket, at EntryKey, seq int64) error {
 	s := c.s
-	rests, err := s.rests(ctx, at.Content)
-	if err != nil || !rests {
+	lists, err := s.openLists(ctx)
+	if err != nil || lists.contents[at.Content] {
 		return err
 	}
 	rows, err := s.store.Read(ctx, at.Content, ContentQuery{Serial: true})
-	if err != nil || rows.Header.Seq != seq {
+	if err != nil || rows.Header.Seq != seq || lists.mayHide(rows.Header.MTS, s.now()) {
 		return err
 	}
 	if _, stands, err := s.entryAt(ctx, p, b, at); err != nil || !stands {

@@ -257,6 +257,7 @@ func journalFigures() []journalFigure {
 		total("changes_refused_total", "Changes that were refused because too many were under way.", func(s journal.Stats) int64 { return s.Refused }),
 		level("oldest_change_seconds", "Age of the oldest change under way that is not deferred.", func(s journal.Stats) float64 { return s.Oldest.Seconds() }),
 		level("lanes", "In-flight lists of all processes, when this one looked last.", func(s journal.Stats) float64 { return float64(s.Lanes) }),
+		level("lanes_unreadable", "In-flight lists that this process could not read when it looked last.", func(s journal.Stats) float64 { return float64(s.UnreadableLanes) }),
 		total("changes_resumed_total", "Changes that the background has finished.", func(s journal.Stats) int64 { return s.Resumed }),
 		total("changes_fenced_total", "Changes whose writer was shut out because it might still have come.", func(s journal.Stats) int64 { return s.Fenced }),
 		total("repairs_asked_total", "Entries that readers have asked to be repaired.", func(s journal.Stats) int64 { return s.RepairsAsked }),

@@ -134,7 +134,7 @@ func TestFigures(t *testing.T) {
 	m.exported("traces", "failed")
 	m.Streams(func() (events, sockets int) { return 4, 9 })
 	m.Journal(func() journal.Stats {
-		return journal.Stats{Entries: 5, Deferred: 2, Waiting: 14, Refused: 15, Oldest: 1500 * time.Millisecond, Lanes: 3, Resumed: 7, Fenced: 1,
+		return journal.Stats{Entries: 5, Deferred: 2, Waiting: 14, Refused: 15, Oldest: 1500 * time.Millisecond, Lanes: 3, UnreadableLanes: 16, Resumed: 7, Fenced: 1,
 			RepairsAsked: 11, RepairsDropped: 4, RepairsDone: 6, ScrubSteps: 9, ScrubSettled: 8, ScrubMismatches: 10}
 	})
 	want := []string{
@@ -151,6 +151,7 @@ func TestFigures(t *testing.T) {
 		`carrel_followers 2`,
 		`carrel_followers_cut_off_total 1`,
 		`carrel_lanes 3`,
+		`carrel_lanes_unreadable 16`,
 		`carrel_limits_exceeded_total{code="DEPTH_LIMIT"} 1`,
 		`carrel_loader_ids_count{loader="principals"} 1`,
 		`carrel_moves_deferred 2`,

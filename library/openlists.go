@@ -1,0 +1,73 @@
+package library
+
+import (
+	"context"
+	"errors"
+	"time"
+)
+
+// unreadableFor is how old a state must be that the scrubber compares with
+// derived rows while an in-flight list cannot be read. That list may hold any
+// change. A process that lives finishes a change, or tries to, within the 5
+// minutes of the longest pause; what is older was abandoned. Mending beside its
+// owner would be right too, because states carry their own timestamps, but would
+// report a change under way as a mistake.
+const unreadableFor = 10 * time.Minute
+
+// openLists is one reading of the in-flight lists of all processes.
+type openLists struct {
+	contents   map[ContentID]bool
+	principals map[PrincipalID]bool
+	entries    []InFlight
+	unreadable []LaneID // lists that could not be read
+}
+
+// openLists reads the lists. Lists that cannot be read are no error: the result
+// names them.
+func (s *Service) openLists(ctx context.Context) (*openLists, error) {
+	lanes, err := s.store.Lanes(ctx)
+	var bad *UnreadableLanes
+	if err != nil && !errors.As(err, &bad) {
+		return nil, err
+	}
+	l := &openLists{contents: map[ContentID]bool{}, principals: map[PrincipalID]bool{}}
+	if bad != nil {
+		l.unreadable = bad.IDs
+	}
+	for _, lane := range lanes {
+		l.entries = append(l.entries, lane.Entries...)
+		for _, e := range lane.Entries {
+			if e.Principal != "" {
+				l.principals[e.Principal] = true
+			} else {
+				l.contents[e.Content] = true
+			}
+		}
+	}
+	return l, nil
+}
+
+// mayHold reports whether a change of an item may be in flight that has led to
+// its state of mts.
+func (l *openLists) mayHold(id ContentID, mts, now Instant) bool {
+	return l.contents[id] || l.mayHide(mts, now)
+}
+
+// mayHoldPrincipal is mayHold for a user or a group.
+func (l *openLists) mayHoldPrincipal(id PrincipalID, mts, now Instant) bool {
+	return l.principals[id] || l.mayHide(mts, now)
+}
+
+// mayHide reports whether a list that cannot be read may hold the change that
+// has led to a state of mts.
+func (l *openLists) mayHide(mts, now Instant) bool {
+	return len(l.unreadable) > 0 && mts > now.Add(-unreadableFor)
+}
+
+// restsNow reports whether every library follows an item that was changed
+// earlier, by whatever process: a change is on a list from before it is decided
+// until all that it concerns was enforced. It is false where a list cannot be read.
+func (s *Service) restsNow(ctx context.Context, id ContentID) bool {
+	lists, err := s.openLists(ctx)
+	return err == nil && len(lists.unreadable) == 0 && !lists.contents[id]
+}
