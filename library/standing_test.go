@@ -7,7 +7,7 @@ import (
 	"carrel/library"
 )
 
-// TestWhoSeesAnItem is the table of BEHAVIOUR.md section 2 in full: who asks,
+// TestWhoSeesAnItem is the table of docs/visibility.md in full: who asks,
 // the item's visibility, the item's tenant.
 func TestWhoSeesAnItem(t *testing.T) {
 	r := newRoom(t)

@@ -11,7 +11,7 @@ import (
 	"golang.org/x/text/unicode/norm"
 )
 
-// Limits of what people write, from BEHAVIOUR.md, in characters (Unicode code
+// Limits of what people write, in characters (Unicode code
 // points).
 const (
 	maxTitle       = 1000

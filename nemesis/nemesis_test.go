@@ -23,7 +23,7 @@ var (
 // Times of the nemesis.
 const (
 	calm         = time.Second     // between two faults
-	refuseWithin = 5 * time.Second // PROTOCOL.md: where no compare-and-set was sent
+	refuseWithin = 5 * time.Second // docs/write-protocol.md: where no compare-and-set was sent
 	// latency is what the way to a gateway and back may add on a machine that
 	// runs three nodes, two gateways and their load on two cores. Where other work
 	// delays everything, each of the few steps of a refusal may take as long as

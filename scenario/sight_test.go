@@ -28,7 +28,7 @@ type item struct{ title, tenant, visibility string }
 // holds tells whether the viewer has a role on what the owner was given.
 func (v *viewer) holds(o owner) bool { return v.id == o.id || slices.Contains(v.groups, o.id) }
 
-// sees tells, from BEHAVIOUR.md section 2 and nothing of the product's, whether
+// sees tells, from docs/visibility.md and nothing of the product's, whether
 // a viewer may look at a principal of acme.
 func (v *viewer) sees(o owner) bool {
 	switch {
