@@ -19,8 +19,8 @@ type price struct{ each, once int }
 
 // costing estimates how many objects an operation reads at most: every object
 // field is 1, what is below a connection counts once for each entry of its
-// page, leaves are free. It is done for each request, because the sizes of
-// pages may be in variables, and once a fragment.
+// page, leaves are free unless their text is long. It is done for each request,
+// because the sizes of pages may be in variables, and once a fragment.
 type costing struct {
 	values    map[string]any
 	fragments ast.FragmentDefinitionList
@@ -84,6 +84,9 @@ func (c *costing) fragment(name string) price {
 }
 
 func (c *costing) field(f *ast.Field) price {
+	if isLongText(f.Name) {
+		return price{each: 1}
+	}
 	if len(f.SelectionSet) == 0 || strings.HasPrefix(f.Name, "__") {
 		return price{}
 	}
@@ -101,6 +104,11 @@ func (c *costing) field(f *ast.Field) price {
 		return price{each: plus(1, plus(below.each, below.once))}
 	}
 }
+
+// isLongText reports whether a field holds thousands of characters. It costs as
+// much as an object: thirty aliases of a description of 10,000 characters make
+// an entry of a page 300 KB long.
+func isLongText(field string) bool { return field == "description" || field == "body" }
 
 func isConnection(typeName string) bool { return strings.HasSuffix(typeName, "Connection") }
 

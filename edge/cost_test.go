@@ -20,6 +20,11 @@ func TestCost(t *testing.T) {
 		want      int
 	}{
 		"leaves are free":           {`{__typename}`, nil, 0},
+		"a long text":               {`{node(id:"x"){...on Content{title description}}}`, nil, 1 + 1},
+		"each alias of it":          {`{viewer{library(first:7){nodes{id a:description b:description}}}}`, nil, 2 + 7*(1+2)},
+		"a long text in a fragment": {`{viewer{library(first:7){edges{node{...A}}}}} fragment A on Content{description createdBy{id}}`, nil, 2 + 7*(1+1+1+1)},
+		"of each node":              {`{nodes(ids:["a","b"]){...on Content{description}}}`, nil, 2 * (1 + 1)},
+		"of an item of a page":      {`{viewer{library(first:2){nodes{members(first:5){nodes{id}}description}}}}`, nil, 2 + 2*(1+1+1+5)},
 		"an object":                 {`{viewer{id displayName}}`, nil, 1},
 		"a connection by default":   {`{viewer{library{bucket}}}`, nil, 2},
 		"a page by default":         {`{viewer{library{edges{node{id}}}}}`, nil, 2 + 20*2},

@@ -673,7 +673,7 @@ type Limits {
   maxPageSize: Int!
   "The most levels of fields in a document, the leaf counted."
   maxDepth: Int!
-  "The most that an operation may cost; every object field costs 1, times the page size below a connection."
+  "The most that an operation may cost; every object field and every field of long text (description) costs 1, times the page size below a connection."
   maxCost: Int!
   "The most principals that one call of shareContent names."
   maxShareTargets: Int!
