@@ -43,7 +43,7 @@ func TestPrecedence(t *testing.T) {
 		if got.Listen != "file:1" || got.AuthIssuer != "file" || !got.Dev || got.App || got.AuthAudience != "carrel" {
 			t.Errorf("%+v", got)
 		}
-		if diff := cmp.Diff([]string{"https://a.example", "https://b.example"}, got.CORSOrigin); diff != "" {
+		if diff := cmp.Diff(origins{"https://a.example", "https://b.example"}, got.CORSOrigin); diff != "" {
 			t.Error(diff)
 		}
 	})
@@ -60,7 +60,7 @@ func TestPrecedence(t *testing.T) {
 		if got.Listen != "env:1" || got.AuthIssuer != "file" || got.AuthHS256File != "env" || got.Dev {
 			t.Errorf("%+v", got)
 		}
-		if diff := cmp.Diff([]string{"https://c.example", "https://d.example"}, got.CORSOrigin); diff != "" {
+		if diff := cmp.Diff(origins{"https://c.example", "https://d.example"}, got.CORSOrigin); diff != "" {
 			t.Error(diff)
 		}
 	})
@@ -71,7 +71,7 @@ func TestPrecedence(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if diff := cmp.Diff([]string{"https://e.example", "https://f.example"}, got.CORSOrigin); diff != "" || got.Listen != "flag:1" || got.App {
+		if diff := cmp.Diff(origins{"https://e.example", "https://f.example"}, got.CORSOrigin); diff != "" || got.Listen != "flag:1" || got.App {
 			t.Error(got.Listen, got.App, diff)
 		}
 	})
@@ -121,6 +121,13 @@ func TestWrongUsageIsExitCode2AndNamesTheKey(t *testing.T) {
 		"no certificate":           {serve("--tls-cert", secret+"x", "--tls-key", secret), []string{"tls-cert", secret + "x"}},
 		"star with cookies":        {serve("--cors-origin", "*", "--cors-credentials"), []string{"cors-origin", `"*"`, "credentials"}},
 		"origin of no scheme":      {serve("--cors-origin", "*.example.org"), []string{"cors-origin", `"*.example.org"`, "https://"}},
+		"no origin":                {serve("--cors-origin="), []string{"cors-origin", `""`, "https://app.example.org"}},
+		"no origin, spaced":        {serve("--cors-origin", " "), []string{"cors-origin"}},
+		"no origin beside one":     {serve("--cors-origin", "https://a.example", "--cors-origin="), []string{"cors-origin"}},
+		"no origin in between":     {serve("--cors-origin", "https://a.example,"), []string{"cors-origin"}},
+		"no origin in the config":  {serve("--config", file(t, "c", `{"cors-origin":""}`)), []string{"cors-origin", `""`}},
+		"no origins in the config": {serve("--config", file(t, "c", `{"cors-origin":[]}`)), []string{"cors-origin", `""`}},
+		"an empty origin in it":    {serve("--config", file(t, "c", `{"cors-origin":["https://a.example",""]}`)), []string{"cors-origin"}},
 		"a boolean in words":       {serve("--dev=maybe"), []string{"--dev"}},
 		"long host id":             {serve("--host-id", strings.Repeat("a", 109)), []string{"host-id"}},
 		"no config":                {serve("--config", garbage+"x"), []string{"config", garbage + "x"}},
@@ -167,6 +174,16 @@ func TestWrongUsageIsExitCode2AndNamesTheKey(t *testing.T) {
 			}
 		})
 		_ = os.RemoveAll(strings.TrimPrefix(store, "pebble:"))
+	}
+}
+
+// TestWrongUsage_EmptyOriginInTheEnvironment: a variable that is there and empty
+// is refused, and not taken for one that is not there.
+func TestWrongUsage_EmptyOriginInTheEnvironment(t *testing.T) {
+	t.Setenv("CARREL_CORS_ORIGIN", "")
+	code, out, errs := command(t, "serve", "--auth-hs256-file", file(t, "secret", testSecret), "--store", "pebble:"+filepath.Join(t.TempDir(), "store"), "--listen", "127.0.0.1:0")
+	if code != exitUsage || out != "" || !strings.Contains(errs, "cors-origin") {
+		t.Errorf("exit %d, out %q, err %q", code, out, errs)
 	}
 }
 

@@ -9,6 +9,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/alecthomas/kong"
 )
 
 // Config says how `carrel serve` runs. Each field is a flag, a variable in the
@@ -37,9 +39,28 @@ type Config struct {
 	TrustedProxy    []string      `help:"Address or network of a proxy whose X-Forwarded-For is believed; repeatable." sep:"," placeholder:"CIDR"`
 	HTTPProfile     string        `name:"http-profile" help:"Statuses of GraphQL over HTTP: default as clients of today expect them, draft as the draft of 2026 has them." enum:"default,draft" default:"default" placeholder:"default|draft"`
 	Documents       string        `help:"Manifest of persisted documents; no others are answered." placeholder:"FILE"`
-	CORSOrigin      []string      `name:"cors-origin" help:"Site that may call, such as https://app.example.org or https://*.example.org; repeatable." sep:"," placeholder:"ORIGIN"`
+	CORSOrigin      origins       `name:"cors-origin" help:"Site that may call, such as https://app.example.org or https://*.example.org; repeatable." placeholder:"ORIGIN"`
 	CORSCredentials bool          `name:"cors-credentials" help:"Let those sites send cookies."`
 	TelemetryFlags
+}
+
+// origins are the values of --cors-origin.
+type origins []string
+
+// Decode implements kong.MapperValue. An empty value is refused: a variable that
+// was left empty by mistake would otherwise look like one that names a site.
+func (o *origins) Decode(ctx *kong.DecodeContext) error {
+	var text string
+	if err := ctx.Scan.PopValueInto("ORIGIN", &text); err != nil {
+		return err
+	}
+	for origin := range strings.SplitSeq(text, ",") {
+		if origin = strings.TrimSpace(origin); origin == "" {
+			return wrongUsage("cors-origin", text, "a site such as https://app.example.org, or is left out")
+		}
+		*o = append(*o, origin)
+	}
+	return nil
 }
 
 // usageError is a flag, variable or key that cannot be followed; it ends the

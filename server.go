@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"crypto/rand"
+	"crypto/tls"
 	"errors"
 	"fmt"
 	"io"
@@ -57,6 +58,11 @@ func Run(ctx context.Context, cfg Config, out io.Writer) (err error) {
 	defer func() { err = errors.Join(err, g.close(ctx)) }()
 	s := &server{cfg: &cfg, log: log, edge: settings, access: access, gateway: g, metrics: metrics, tracing: export.Tracing()}
 	s.readiness.ask = s.askStore
+	if cfg.TLSCert != "" {
+		if s.certificate, err = openCertificate(cfg.TLSCert, cfg.TLSKey, log); err != nil {
+			return err
+		}
+	}
 	public, err := s.handler()
 	if err != nil {
 		return err
@@ -83,17 +89,19 @@ func Run(ctx context.Context, cfg Config, out io.Writer) (err error) {
 
 // server is a gateway with its listeners.
 type server struct {
-	cfg      *Config
-	log      *slog.Logger
-	edge     edgeConfig
-	access   *access
-	gateway  *gateway
-	metrics  *observe.Metrics
-	tracing  *observe.Tracing // nil: no spans are made
-	api      *edge.Handler
-	main     net.Listener
-	admin    net.Listener
-	draining atomic.Bool
+	cfg    *Config
+	log    *slog.Logger
+	edge   edgeConfig
+	access *access
+	// certificate is nil without TLS.
+	certificate *certificate
+	gateway     *gateway
+	metrics     *observe.Metrics
+	tracing     *observe.Tracing // nil: no spans are made
+	api         *edge.Handler
+	main        net.Listener
+	admin       net.Listener
+	draining    atomic.Bool
 	// readiness is the store's answer to those who ask at /readyz.
 	readiness readiness
 	// told is the reason for not being ready that the log was told last.
@@ -114,9 +122,10 @@ func (s *server) listen() error {
 
 func (s *server) closeListeners() error { return errors.Join(s.main.Close(), s.admin.Close()) }
 
-// announce is the first line of the log.
+// announce writes the first line of the log, and what to be warned of after it.
 func (s *server) announce(log *slog.Logger) {
 	log.Info("listening", "addr", s.main.Addr().String(), "admin_addr", s.admin.Addr().String(), "config", s.cfg)
+	s.warnOfExposure(log)
 }
 
 // serve answers requests until ctx ends or a listener fails.
@@ -126,8 +135,9 @@ func (s *server) serve(ctx context.Context, handler http.Handler) error {
 		ErrorLog: slog.NewLogLogger(s.log.Handler(), slog.LevelWarn)}
 	ended := make(chan error, 2)
 	go func() {
-		if s.cfg.TLSCert != "" {
-			ended <- public.ServeTLS(s.main, s.cfg.TLSCert, s.cfg.TLSKey)
+		if s.certificate != nil {
+			public.TLSConfig = &tls.Config{GetCertificate: s.certificate.forHandshake}
+			ended <- public.ServeTLS(s.main, "", "")
 			return
 		}
 		ended <- public.Serve(s.main)

@@ -1,0 +1,155 @@
+package main
+
+import (
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	"crypto/rand"
+	"crypto/tls"
+	"crypto/x509"
+	"encoding/pem"
+	"math/big"
+	"net"
+	"net/http"
+	"os"
+	"strings"
+	"testing"
+	"time"
+)
+
+// certified is a certificate for this machine that vouches for itself, and the
+// files with it and its key.
+func certified(t *testing.T) (cert *x509.Certificate, certFile, keyFile string) {
+	t.Helper()
+	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	if err != nil {
+		t.Fatal(err)
+	}
+	template := &x509.Certificate{
+		SerialNumber: big.NewInt(time.Now().UnixNano()), NotBefore: time.Now().Add(-time.Hour), NotAfter: time.Now().Add(time.Hour),
+		IPAddresses: []net.IP{net.IPv4(127, 0, 0, 1)}, IsCA: true, BasicConstraintsValid: true,
+	}
+	der, err := x509.CreateCertificate(rand.Reader, template, template, &key.PublicKey, key)
+	if err != nil {
+		t.Fatal(err)
+	}
+	private, err := x509.MarshalPKCS8PrivateKey(key)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if cert, err = x509.ParseCertificate(der); err != nil {
+		t.Fatal(err)
+	}
+	return cert, file(t, "cert.pem", string(pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der}))),
+		file(t, "key.pem", string(pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: private})))
+}
+
+// renewal is a gateway with TLS whose files are changed.
+type renewal struct {
+	t           *testing.T
+	served      *served
+	certs, keys [3]string // texts of three certificates and of their keys
+	parsed      [3]*x509.Certificate
+	cfg         Config
+}
+
+func newRenewal(t *testing.T) *renewal {
+	r := &renewal{t: t, cfg: testConfig(t)}
+	for i := range r.certs {
+		cert, certFile, keyFile := certified(t)
+		r.parsed[i], r.certs[i], r.keys[i] = cert, read(t, certFile), read(t, keyFile)
+		if i == 0 {
+			r.cfg.TLSCert, r.cfg.TLSKey = certFile, keyFile
+		}
+	}
+	r.served = serve(t, r.cfg)
+	return r
+}
+
+func read(t *testing.T, path string) string {
+	t.Helper()
+	b, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(b)
+}
+
+// write changes the files; an empty text leaves one as it is.
+func (r *renewal) write(cert, key string) {
+	r.t.Helper()
+	for path, text := range map[string]string{r.cfg.TLSCert: cert, r.cfg.TLSKey: key} {
+		if text == "" {
+			continue
+		}
+		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+			r.t.Fatal(err)
+		}
+	}
+}
+
+// wants makes new connections and wants each to get the certificate of a number.
+func (r *renewal) wants(n int, when string) {
+	r.t.Helper()
+	roots := x509.NewCertPool()
+	roots.AddCert(r.parsed[n])
+	for range 3 {
+		client := &http.Client{Transport: &http.Transport{DisableKeepAlives: true, TLSClientConfig: &tls.Config{RootCAs: roots}}}
+		resp, err := client.Get("https://" + r.served.addr + "/livez")
+		if err != nil {
+			r.t.Fatalf("%s: %v", when, err)
+		}
+		_ = resp.Body.Close()
+	}
+}
+
+// warnings are how many lines of the log hold a text.
+func (r *renewal) warnings(text string) int { return strings.Count(r.served.out.String(), text) }
+
+// TestCertificate_RenewedFilesAreUsed: new connections get the new certificate as
+// soon as both files are there, and the last good one in between.
+func TestCertificate_RenewedFilesAreUsed(t *testing.T) {
+	r := newRenewal(t)
+	r.wants(0, "at the start")
+	r.write(r.certs[1], "")
+	r.wants(0, "with a new certificate and the old key")
+	r.write("", r.keys[1])
+	r.wants(1, "with both")
+	r.write("", r.keys[2])
+	r.wants(1, "with a new key and the old certificate")
+	r.write(r.certs[2], "")
+	r.wants(2, "with both again")
+	r.write(r.certs[0], r.keys[0])
+	r.wants(0, "with the first ones again")
+	if used, refused := r.warnings("a new certificate is used"), r.warnings("the new certificate cannot be used"); used != 3 || refused != 2 {
+		t.Errorf("logged %d and %d times:\n%s", used, refused, r.served.out)
+	}
+}
+
+// TestCertificate_BadFilesKeepTheLastOne: each is logged once, however many
+// connections are made, and no log line holds the key.
+func TestCertificate_BadFilesKeepTheLastOne(t *testing.T) {
+	r := newRenewal(t)
+	r.write("no certificate", "")
+	r.wants(0, "with a file of something else")
+	r.write(r.certs[1][:len(r.certs[1])/2], r.keys[1])
+	r.wants(0, "with half a certificate")
+	if n := r.warnings("the new certificate cannot be used"); n != 2 {
+		t.Errorf("logged %d times:\n%s", n, r.served.out)
+	}
+	for range 2 {
+		if err := os.Remove(r.cfg.TLSKey); err != nil {
+			t.Fatal(err)
+		}
+		r.wants(0, "without a key")
+		r.write("", r.keys[1])
+		r.wants(0, "with half a certificate again")
+	}
+	if n := r.warnings("the certificate cannot be read again"); n != 2 {
+		t.Errorf("logged %d times:\n%s", n, r.served.out)
+	}
+	r.write(r.certs[1], "")
+	r.wants(1, "with both")
+	if r.warnings("PRIVATE KEY") > 0 || r.warnings(strings.Split(r.keys[1], "\n")[1]) > 0 {
+		t.Error("the log holds a key")
+	}
+}
