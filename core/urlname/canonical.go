@@ -1,0 +1,253 @@
+// Package urlname parses and formats the names of pages: canonical URLs, locales
+// and row keys.
+//
+// It holds pure functions. It must not know tenants, rights or stores.
+package urlname
+
+import (
+	"fmt"
+	"net/netip"
+	"slices"
+	"strconv"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"golang.org/x/net/idna"
+)
+
+// MaxURL is the most bytes that a canonical URL has. Every current browser and
+// proxy passes on URLs of this length.
+const MaxURL = 2048
+
+// Error says why a URL, a locale or a key is malformed. Msg is a clause for
+// people, in English, without the input.
+type Error struct{ Msg string }
+
+// Error implements error.
+func (e *Error) Error() string { return e.Msg }
+
+func malformed(format string, args ...any) error {
+	return &Error{fmt.Sprintf(format, args...)}
+}
+
+// Canonical returns the canonical form of an absolute http or https URL. URLs
+// with one canonical form name one page. Its error is an *Error.
+//
+// Canonical(Canonical(x)) = Canonical(x). The result is ASCII, has no fragment
+// and at most MaxURL bytes.
+func Canonical(s string) (string, error) {
+	if err := checkCharacters(s); err != nil {
+		return "", err
+	}
+	scheme, rest, err := cutScheme(s)
+	if err != nil {
+		return "", err
+	}
+	rest, _, _ = strings.Cut(rest, "#")
+	end := strings.IndexAny(rest, `/\?`)
+	if end < 0 {
+		end = len(rest)
+	}
+	authority, err := canonicalAuthority(scheme, rest[:end])
+	if err != nil {
+		return "", err
+	}
+	path, query, _ := strings.Cut(rest[end:], "?")
+	if path, err = canonicalPath(path); err != nil {
+		return "", err
+	}
+	if query, err = canonicalQuery(query); err != nil {
+		return "", err
+	}
+	canonical := scheme + "://" + authority + path + query
+	if len(canonical) > MaxURL {
+		return "", malformed("a URL has at most %d bytes in its canonical form; this one has %d", MaxURL, len(canonical))
+	}
+	return canonical, nil
+}
+
+// checkCharacters refuses what no part of a URL may hold.
+func checkCharacters(s string) error {
+	if !utf8.ValidString(s) {
+		return malformed("a URL must be valid UTF-8")
+	}
+	for _, r := range s {
+		if unicode.IsControl(r) {
+			return malformed("a URL has no control characters; take out U+%04X", r)
+		}
+	}
+	if strings.TrimSpace(s) != s {
+		return malformed("a URL has no blanks around it")
+	}
+	return nil
+}
+
+// cutScheme returns the scheme in lower case, and what follows "://".
+func cutScheme(s string) (scheme, rest string, err error) {
+	scheme, rest, found := strings.Cut(s, ":")
+	scheme = strings.ToLower(scheme)
+	if !found || scheme != "http" && scheme != "https" {
+		return "", "", malformed("a URL begins with http:// or https://")
+	}
+	rest, found = strings.CutPrefix(rest, "//")
+	if !found {
+		return "", "", malformed("two slashes follow the scheme of a URL: %s://", scheme)
+	}
+	return scheme, rest, nil
+}
+
+// canonicalAuthority returns the host, and the port unless it is the scheme's own.
+func canonicalAuthority(scheme, s string) (string, error) {
+	if strings.Contains(s, "@") {
+		return "", malformed("a URL has no user name or password in front of the host")
+	}
+	host, port := s, ""
+	if colon := strings.LastIndexByte(s, ':'); colon > strings.LastIndexByte(s, ']') {
+		host, port = s[:colon], s[colon+1:]
+	}
+	host, err := canonicalHost(host)
+	if err != nil {
+		return "", err
+	}
+	if port, err = canonicalPort(scheme, port); err != nil {
+		return "", err
+	}
+	return host + port, nil
+}
+
+// canonicalPort returns the port with its colon, or nothing if it is the
+// scheme's own.
+func canonicalPort(scheme, s string) (string, error) {
+	if s == "" {
+		return "", nil
+	}
+	digits := strings.TrimLeft(s, "0")
+	n, err := strconv.ParseUint(digits, 10, 16)
+	if err != nil || n == 0 {
+		return "", malformed("the port of a URL lies between 1 and 65535")
+	}
+	if scheme == "http" && n == 80 || scheme == "https" && n == 443 {
+		return "", nil
+	}
+	return ":" + strconv.FormatUint(n, 10), nil
+}
+
+// canonicalHost returns a name in IDNA's ASCII form, a dotted IPv4 address, or
+// an IPv6 address in brackets and its shortest form.
+func canonicalHost(s string) (string, error) {
+	if strings.HasPrefix(s, "[") {
+		addr, err := netip.ParseAddr(strings.TrimSuffix(s[1:], "]"))
+		if err != nil || !addr.Is6() || addr.Zone() != "" || !strings.HasSuffix(s, "]") {
+			return "", malformed("what stands in brackets in a URL is an IPv6 address")
+		}
+		return "[" + addr.String() + "]", nil
+	}
+	if strings.ContainsAny(s, "%") {
+		return "", malformed("the host of a URL has no percent escapes")
+	}
+	host, err := hostNames.ToASCII(s)
+	if err != nil {
+		return "", malformed("the host of a URL is the name of a domain, such as example.com")
+	}
+	host = strings.TrimSuffix(host, ".")
+	if err := checkHost(host); err != nil {
+		return "", err
+	}
+	// What the mapping of one name makes must be a name that stays what it is.
+	if again, err := hostNames.ToASCII(host); err != nil || again != host {
+		return "", malformed("the host of a URL is the name of a domain, such as example.com")
+	}
+	return host, nil
+}
+
+// hostNames maps names of hosts as look-ups in the DNS do, and refuses
+// underscores. Lengths are checked by checkHost, once a final dot is gone.
+var hostNames = idna.New(idna.MapForLookup(), idna.Transitional(false), idna.BidiRule(), idna.StrictDomainName(true))
+
+// checkHost checks the labels of a host in ASCII form.
+func checkHost(host string) error {
+	if host == "" {
+		return malformed("a URL names a host, such as https://example.com/page")
+	}
+	if len(host) > 253 {
+		return malformed("the host of a URL has at most 253 bytes")
+	}
+	labels := strings.Split(host, ".")
+	for _, label := range labels {
+		if label == "" || len(label) > 63 {
+			return malformed("each part of the host of a URL has 1 to 63 bytes")
+		}
+	}
+	if last := labels[len(labels)-1]; isNumber(last) {
+		if addr, err := netip.ParseAddr(host); err != nil || !addr.Is4() {
+			return malformed("a host of digits is an IPv4 address of four numbers, such as 192.0.2.1")
+		}
+	}
+	return nil
+}
+
+// isNumber reports whether programs take a label for a number: decimal, octal
+// or hexadecimal.
+func isNumber(label string) bool {
+	if hex, found := strings.CutPrefix(label, "0x"); found {
+		return strings.Trim(hex, "0123456789abcdef") == ""
+	}
+	return strings.Trim(label, "0123456789") == ""
+}
+
+// canonicalPath resolves dot segments and removes needless slashes.
+func canonicalPath(s string) (string, error) {
+	s, err := escape(strings.ReplaceAll(s, `\`, "/"), inPath)
+	if err != nil {
+		return "", err
+	}
+	var segments []string
+	for segment := range strings.SplitSeq(s, "/") {
+		switch segment {
+		case "", ".":
+		case "..":
+			segments = segments[:max(0, len(segments)-1)]
+		default:
+			segments = append(segments, segment)
+		}
+	}
+	return "/" + strings.Join(segments, "/"), nil
+}
+
+// isSelector reports whether a parameter selects a form of a page and does not
+// name it.
+func isSelector(name string) bool {
+	switch name {
+	case "lang", "branch", "revision", "rev", "working_branch":
+		return true
+	}
+	return false
+}
+
+// canonicalQuery returns the query with its question mark, or nothing. The
+// parameters are sorted by name; those of one name keep their order.
+func canonicalQuery(s string) (string, error) {
+	s, err := escape(s, inQuery)
+	if err != nil {
+		return "", err
+	}
+	type parameter struct{ name, text string }
+	var parameters []parameter
+	for text := range strings.SplitSeq(s, "&") {
+		name, _, _ := strings.Cut(text, "=")
+		if text != "" && !isSelector(name) {
+			parameters = append(parameters, parameter{name, text})
+		}
+	}
+	slices.SortStableFunc(parameters, func(a, b parameter) int { return strings.Compare(a.name, b.name) })
+	query := ""
+	for i, p := range parameters {
+		if i == 0 {
+			query = "?" + p.text
+			continue
+		}
+		query += "&" + p.text
+	}
+	return query, nil
+}
