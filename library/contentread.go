@@ -3,6 +3,7 @@ package library
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"slices"
 )
 
@@ -209,7 +210,7 @@ func (s *Service) told(ctx context.Context, v *Viewer, id ContentID, decided boo
 	out, err := s.outcome(ctx, v, id)
 	if err != nil && decided {
 		// The change stands; that the item cannot be told now does not undo it.
-		s.log.WarnContext(ctx, "reading back a change that was made", "content", string(id), "error", err)
+		s.warnNotReadBack(ctx, id, err)
 		out, err = &ContentOutcome{ID: id}, nil
 	}
 	if err != nil {
@@ -217,6 +218,14 @@ func (s *Service) told(ctx context.Context, v *Viewer, id ContentID, decided boo
 	}
 	out.FanOut = fan
 	return out, nil
+}
+
+// warnNotReadBack logs that the outcome of a change could not be read. A client
+// that has disconnected reads no outcome, and is nothing to warn of.
+func (s *Service) warnNotReadBack(ctx context.Context, id ContentID, err error) {
+	if !errors.Is(ctx.Err(), context.Canceled) {
+		s.log.WarnContext(ctx, "a change was made, but its outcome could not be read", "content", string(id), "error", err)
+	}
 }
 
 // repeatedAnswer tells the outcome of a request that was answered before.

@@ -46,7 +46,7 @@ func (s *Service) ShareContent(ctx context.Context, v *Viewer, in ShareContent) 
 		}
 		// The share stands; that its places cannot be told now does not undo it.
 		out.Edges = nil
-		s.log.WarnContext(ctx, "reading back a share that was made", "content", string(id), "error", err)
+		s.warnNotReadBack(ctx, id, err)
 	}
 	return out, nil
 }
