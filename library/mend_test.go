@@ -308,3 +308,35 @@ func TestARebuildThatFailsIsNotBegunByEveryReader(t *testing.T) {
 		t.Errorf("%d rebuilds were begun", n)
 	}
 }
+
+// A repair is asked for by a reader, and what it read may be right again by the
+// time the repair is made: the entry is judged by the item's header of then.
+func TestRepairEntry_JudgesByTheHeader(t *testing.T) {
+	h := town(t)
+	h.note("a", library.Public, "u:acme:ben=VIEWER")
+	h.quiet()
+	entries := func() (all []library.Entry) {
+		t.Helper()
+		for _, b := range []library.Bucket{library.Private, library.LoggedIn, library.Public} {
+			es, err := h.store.PageLibrary(t.Context(), library.Slice{Owner: "u:acme:ben", Bucket: b, Newer: true, Limit: 10})
+			if err != nil {
+				t.Fatal(err)
+			}
+			all = append(all, es...)
+		}
+		return all
+	}
+	right := entries()
+	if len(right) != 3 {
+		t.Fatalf("the library of ben holds %v", right)
+	}
+	for _, b := range []library.Bucket{library.Private, library.LoggedIn, library.Public} {
+		if err := h.svc.RepairEntry(t.Context(), "u:acme:ben", library.BucketEntry{Bucket: b, Entry: right[0]}); err != nil {
+			t.Fatal(err)
+		}
+		if got := entries(); !slices.Equal(got, right) {
+			t.Errorf("a repair of what is right in the bucket %s left %v", b, got)
+		}
+	}
+	h.wantClean()
+}

@@ -1,6 +1,7 @@
 package library_test
 
 import (
+	"context"
 	"slices"
 	"testing"
 
@@ -204,4 +205,47 @@ func TestResumingPrincipals(t *testing.T) {
 		}
 		h.wantIndexed("g:acme:staff")
 	})
+}
+
+// lagging is a store whose quorum reads of a principal show no state after one
+// of seq, as long as that is set.
+type lagging struct {
+	failing
+	seq int64
+}
+
+func (l *lagging) ReadPrincipal(ctx context.Context, id library.PrincipalID, q library.PrincipalQuery) (*library.PrincipalRows, error) {
+	rows, err := l.Store.ReadPrincipal(ctx, id, q)
+	if err != nil || q.Serial || l.seq == 0 || rows.Header.Seq <= l.seq {
+		return rows, err
+	}
+	rows.Header.Seq = l.seq
+	for i, m := range rows.Members {
+		if m.Seq > l.seq {
+			rows.Members[i] = library.GroupMemberRow{Principal: m.Principal}
+		}
+	}
+	return rows, nil
+}
+
+// Where only the list of writers tells that a compare-and-set applied, a quorum
+// read may not show its state yet. What was derived from such a reading must not
+// end the change.
+func TestFinishPrincipal_StaysInFlightUntilItsStateIsRead(t *testing.T) {
+	store := &lagging{}
+	h := staffHouse(t, func(s library.Store) library.Store { store.Store = s; return store })
+	before := h.members("g:acme:staff")
+	store.seq, store.uncertain = h.header("g:acme:staff").Seq, 1
+	_, err := h.set(as("u:acme:ann"), "g:acme:staff", "u:acme:dan=MEMBER")
+	wantTold(t, err, "OUTCOME_UNKNOWN")
+	if n := h.journal.Stats().Entries; n != 1 {
+		t.Errorf("%d changes in flight, want this one", n)
+	}
+	store.seq = 0
+	h.quiet()
+	if len(h.members("g:acme:staff")) != len(before)+1 {
+		t.Errorf("the members are %v", h.members("g:acme:staff"))
+	}
+	h.wantIndexed("g:acme:staff")
+	h.wantSettled()
 }

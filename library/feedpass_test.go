@@ -1,0 +1,55 @@
+package library
+
+import "testing"
+
+// A feed passes on what followers do not know yet: a newer state, and a bucket
+// that the item has left and that no change has named before, in whatever order
+// the changes of several processes come.
+func TestFeedPass_DropsOnlyWhatWasToldInFull(t *testing.T) {
+	const at = Instant(1000)
+	public, loggedIn := Buckets(0).With(Public), Buckets(0).With(LoggedIn)
+	change := func(mts Instant, left Buckets) Change {
+		return Change{ChangeKey: ChangeKey{At: at, Content: "c:t:a", MTS: mts}, Left: left}
+	}
+	for _, tc := range []struct {
+		name     string
+		known    bool // the first change was there when the feed was opened
+		changes  []Change
+		want     Buckets
+		wantMost Instant // the newest state that the follower gets; 0: it gets nothing more
+	}{
+		{"the same change again", false, []Change{change(7, public), change(7, public)}, 0, 0},
+		{"an older one that names nothing new", false, []Change{change(7, public|loggedIn), change(5, public)}, 0, 0},
+		{"the same state, which names one more bucket", false, []Change{change(7, 0), change(7, public)}, public, 7},
+		{"an older state, which names one more bucket", false, []Change{change(7, loggedIn), change(5, public)}, public, 5},
+		{"buckets named by two changes, and then by one", false, []Change{change(7, loggedIn), change(5, public), change(7, public|loggedIn)}, 0, 0},
+		{"a newer state", false, []Change{change(7, public), change(8, 0)}, 0, 8},
+		{"what was there before, again", true, []Change{change(7, public), change(7, public)}, 0, 0},
+		{"what was there before, with one more bucket", true, []Change{change(7, public), change(7, public|loggedIn)}, public | loggedIn, 7},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			f := &Following{s: &Service{watch: unwatched{}}, bucket: Public, most: queueMost, waiting: map[ContentID]news{}}
+			fd := &feed{followers: []*Following{f}, seen: recent[passed]{most: seenMost}}
+			last := len(tc.changes) - 1
+			for i, c := range tc.changes {
+				clear(f.waiting) // what came before was delivered
+				f.queue = nil
+				if i == 0 && tc.known && last > 0 {
+					fd.ignore(c)
+				} else {
+					fd.pass(c)
+				}
+			}
+			got, passedOn := f.waiting["c:t:a"]
+			if !passedOn {
+				if tc.wantMost != 0 {
+					t.Fatalf("%+v was not passed on", tc.changes[last])
+				}
+				return
+			}
+			if tc.wantMost == 0 || got.MTS != tc.wantMost || got.Left != tc.want {
+				t.Errorf("passed on: state %d, left %b; want state %d, left %b", got.MTS, got.Left, tc.wantMost, tc.want)
+			}
+		})
+	}
+}

@@ -1,0 +1,83 @@
+package library_test
+
+import (
+	"context"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"carrel/library"
+)
+
+// busy is a journal whose list is more than half full: nothing is deferred.
+type busy struct{ library.Journal }
+
+func (busy) MayDefer() bool { return false }
+
+// A position that an item leaves is remembered with the widest visibility that
+// the item had there. Entries of it may be in the buckets of that visibility,
+// though the item became narrower before it moved.
+func TestMove_RemembersTheWidestVisibilityOfThePositionLeft(t *testing.T) {
+	for _, tc := range []struct {
+		name string
+		move func(ctx context.Context, deferring, busy *library.Service, id library.ContentID) error
+	}{
+		{"by the deferred move", func(ctx context.Context, deferring, _ *library.Service, id library.ContentID) error {
+			_, err := deferring.Move(ctx, id)
+			return err
+		}},
+		{"by an update that is not deferred", func(ctx context.Context, _, busy *library.Service, id library.ContentID) error {
+			_, err := busy.UpdateContent(ctx, as("u:acme:ann"), library.UpdateContent{ID: string(id), Title: library.Some(ptr("third"))})
+			return err
+		}},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			h, m := meddledTown(t)
+			config := library.Config{
+				Store: h.store, Runtime: h.runtime, Journal: h.journal, Names: &counting{},
+				Tuning: library.Tuning{HotMoves: 1, HotPause: time.Hour},
+			}
+			deferring, err := library.New(t.Context(), config)
+			if err != nil {
+				t.Fatal(err)
+			}
+			config.Journal = busy{h.journal}
+			busy, err := library.New(t.Context(), config)
+			if err != nil {
+				t.Fatal(err)
+			}
+			id := h.note("hot", library.Public, "u:acme:ben=VIEWER")
+			update := func(in library.UpdateContent) {
+				t.Helper()
+				in.ID = string(id)
+				if _, err := deferring.UpdateContent(t.Context(), as("u:acme:ann"), in); err != nil {
+					t.Fatal(err)
+				}
+			}
+			update(library.UpdateContent{Title: library.Some(ptr("second"))})
+			at := h.content(id).Position
+			update(library.UpdateContent{Visibility: library.Some(ptr(library.Private))})
+			if h.content(id).Position != at {
+				t.Fatal("the item is not hot: it has moved")
+			}
+			var superseded []library.Superseded
+			m.on(func() {
+				m.commit = func(c *library.ContentCommit) (library.Verdict, error) {
+					if c.Supersede != nil {
+						superseded = append(superseded, *c.Supersede)
+					}
+					return m.Store.Commit(t.Context(), c)
+				}
+			})
+			if err := tc.move(t.Context(), deferring, busy, id); err != nil {
+				t.Fatal(err)
+			}
+			m.on(func() { m.commit = nil })
+			if diff := cmp.Diff([]library.Superseded{{Position: at, Widest: library.Public}}, superseded); diff != "" {
+				t.Errorf("the positions left (-want +got):\n%s", diff)
+			}
+			h.wantClean()
+		})
+	}
+}

@@ -1,0 +1,44 @@
+package library
+
+import "testing"
+
+// What a change says of the buckets that an item has left concerns only those in
+// which it stood while its principal was a member.
+func TestBecame_MembershipBeginsAnew(t *testing.T) {
+	// The item was PUBLIC for a while, up to 40, and is PRIVATE now.
+	h := &Header{
+		Content: Content{ID: "c:t:a", Visibility: Private}, State: Live, Seq: 5, MTS: 50, Position: 45, Widest: Private,
+		Unsettled: []Superseded{{Position: 20, Widest: Public}}, PublicUntil: 40, LoggedInUntil: 40,
+	}
+	all := Buckets(0).With(Private).With(LoggedIn).With(Public)
+	narrow := Buckets(0).With(Private)
+	for _, tc := range []struct {
+		name      string
+		before    Member
+		role      ContentRole
+		wantSince Instant
+		wantLeft  Buckets
+	}{
+		{"who was none", Member{}, Viewing, 50, 0},
+		{"who has stayed one throughout", Member{Role: Viewing, Seq: 2, Since: 10}, Editing, 10, all &^ narrow},
+		{"who has been one since it was PRIVATE again", Member{Role: Viewing, Seq: 4, Since: 45}, Editing, 45, 0},
+		{"who has left before it was PUBLIC and comes back", Member{Role: Viewing, Leaving: true, Seq: 2, Since: 10, Left: narrow}, Viewing, 50, 0},
+		{"who has left while it was PUBLIC and comes back", Member{Role: Viewing, Leaving: true, Seq: 3, Since: 10, Left: all}, Viewing, 50, all &^ narrow},
+		{"who has been one throughout and leaves", Member{Role: Viewing, Seq: 2, Since: 10}, NoRole, 10, all},
+		{"who has been one since it was PRIVATE again and leaves", Member{Role: Viewing, Seq: 4, Since: 45}, NoRole, 45, narrow},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			tc.before.Principal = "u:t:ben"
+			row := h.became(tc.before, tc.role)
+			if row.Since != tc.wantSince {
+				t.Errorf("a member since %d, want %d", row.Since, tc.wantSince)
+			}
+			if left := h.left(row); left != tc.wantLeft {
+				t.Errorf("the item has left %b, want %b", left, tc.wantLeft)
+			}
+			if row.Leaving != (tc.role == NoRole) || row.Seq != h.Seq {
+				t.Errorf("the row: %+v", row)
+			}
+		})
+	}
+}

@@ -1,0 +1,206 @@
+package library_test
+
+import (
+	"context"
+	"runtime"
+	"sync"
+	"sync/atomic"
+	"testing"
+
+	"carrel/library"
+)
+
+// besideLastCommit is a store whose first commit of an item is sent once
+// something else has happened.
+type besideLastCommit struct {
+	library.Store
+	mu        sync.Mutex
+	id        library.ContentID
+	meanwhile func()
+}
+
+func (s *besideLastCommit) Commit(ctx context.Context, c *library.ContentCommit) (library.Verdict, error) {
+	s.mu.Lock()
+	var meanwhile func()
+	if c.ID == s.id && s.meanwhile != nil {
+		meanwhile, s.meanwhile = s.meanwhile, nil
+	}
+	s.mu.Unlock()
+	if meanwhile != nil {
+		meanwhile()
+	}
+	return s.Store.Commit(ctx, c)
+}
+
+// beforeCommit has something happen before the next commit of an item is sent.
+func (s *besideLastCommit) beforeCommit(id library.ContentID, meanwhile func()) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.id, s.meanwhile = id, meanwhile
+}
+
+// batchTown is a town in which shares of one item can be made to wait together.
+func batchTown(t *testing.T) (*house, *besideLastCommit) {
+	t.Helper()
+	store := &besideLastCommit{}
+	h := newHouse(t, func(s library.Store) library.Store { store.Store = s; return store })
+	var err error
+	h.svc, err = library.New(t.Context(), library.Config{Store: h.store, Runtime: patient{h.runtime}, Journal: h.journal, Names: &counting{}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, id := range []string{"u:acme:ann", "u:acme:ben", "u:acme:cleo", "u:acme:dora", "u:acme:eve"} {
+		h.user(id, library.Public)
+	}
+	return h, store
+}
+
+// sharesWait returns once so many shares of an item wait for their turn.
+func (h *house) sharesWait(id library.ContentID, n int) {
+	for h.svc.SharesWaiting(id) < n && h.t.Context().Err() == nil {
+		runtime.Gosched()
+	}
+}
+
+// wantRoles compares the roles of principals on an item, as the item has them.
+func (h *house) wantRoles(id library.ContentID, want map[library.PrincipalID]library.ContentRole) {
+	h.t.Helper()
+	for p, role := range want {
+		rows, err := h.store.Read(h.t.Context(), id, library.ContentQuery{Members: []library.PrincipalID{p}, Serial: true})
+		if err != nil {
+			h.t.Fatal(err)
+		}
+		got := library.NoRole
+		if rows.Members[0].Active() {
+			got = rows.Members[0].Role
+		}
+		if got != role {
+			h.t.Errorf("%s has the role %q on %s, want %q", p, got, id, role)
+		}
+	}
+}
+
+// A share that is refused gives nobody a role, though others that wait with it
+// are decided in one commit.
+func TestShareBatch_RefusedShareGivesNoRole(t *testing.T) {
+	h, store := batchTown(t)
+	id := h.note("a", library.Public)
+	var wg sync.WaitGroup
+	store.beforeCommit(id, func() { // ann's share holds the queue
+		wg.Go(func() { // a reader may give no other role than VIEWER
+			_, err := h.svc.ShareContent(t.Context(), as("u:acme:ben"), library.ShareContent{
+				Content: string(id), Principals: []string{"u:acme:ben", "u:acme:cleo"}, Role: library.Manages,
+			})
+			wantTold(t, err, "FORBIDDEN role")
+		})
+		wg.Go(func() {
+			out, err := h.share("u:acme:ann", id, "u:acme:dora")
+			if err != nil || out.FanOut.Libraries != 1 {
+				t.Errorf("the share beside it: %+v, %v", out, err)
+			}
+		})
+		h.sharesWait(id, 2)
+	})
+	if _, err := h.share("u:acme:ann", id, "u:acme:eve"); err != nil {
+		t.Fatal(err)
+	}
+	wg.Wait()
+	h.wantRoles(id, map[library.PrincipalID]library.ContentRole{
+		"u:acme:ben": library.NoRole, "u:acme:cleo": library.NoRole, "u:acme:dora": library.Viewing, "u:acme:eve": library.Viewing,
+	})
+	h.wantClean()
+}
+
+// A share with an idempotency key carries no others: a commit has one request
+// row. Were it refused, what it carried would be answered as done and not be.
+func TestShareBatch_KeyedShareCarriesNoOthers(t *testing.T) {
+	h, store := batchTown(t)
+	id := h.note("a", library.Public)
+	rt := library.NewRealRuntime()
+	t.Cleanup(rt.Close)
+	elsewhere, err := library.New(t.Context(), library.Config{Store: store.Store, Runtime: rt, Journal: h.journal, Names: &counting{}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var wg sync.WaitGroup
+	// ann's share comes to wait while ben's is being decided. ben's loses against
+	// another process, which takes the item out of his sight.
+	store.beforeCommit(id, func() {
+		wg.Go(func() {
+			out, err := h.share("u:acme:ann", id, "u:acme:dora")
+			if err != nil || out.FanOut.Libraries != 1 {
+				t.Errorf("the share that waited: %+v, %v", out, err)
+			}
+			h.wantRoles(id, map[library.PrincipalID]library.ContentRole{"u:acme:dora": library.Viewing})
+		})
+		h.sharesWait(id, 1)
+		_, err := elsewhere.UpdateContent(t.Context(), as("u:acme:ann"), library.UpdateContent{ID: string(id), Visibility: library.Some(ptr(library.Private))})
+		if err != nil {
+			t.Errorf("withdrawing the item: %v", err)
+		}
+	})
+	_, err = h.svc.ShareContent(t.Context(), as("u:acme:ben"), library.ShareContent{
+		Content: string(id), Principals: []string{"u:acme:ben"}, Role: library.Viewing, IdempotencyKey: ptr("key"),
+	})
+	wantTold(t, err, "NOT_FOUND contentId")
+	wg.Wait()
+	h.wantRoles(id, map[library.PrincipalID]library.ContentRole{"u:acme:ben": library.NoRole, "u:acme:dora": library.Viewing})
+	h.wantClean()
+}
+
+// outOfTurn is a runtime in which the time of one caller passes while it waits
+// for its turn.
+type outOfTurn struct {
+	patient
+	next    atomic.Bool // the next caller of Lock is the one
+	timesUp chan struct{}
+}
+
+func (r *outOfTurn) Lock(ctx context.Context, key string, queue int) (func(), error) {
+	if r.next.CompareAndSwap(true, false) {
+		<-r.timesUp
+		return nil, context.DeadlineExceeded
+	}
+	return r.patient.Lock(ctx, key, queue)
+}
+
+// A share that another one carries has the outcome of that one, although its own
+// time passes while it waits for its turn.
+func TestShareBatch_CarriedShareHasTheOutcomeOfItsBatch(t *testing.T) {
+	h, store := batchTown(t)
+	rt := &outOfTurn{patient: patient{h.runtime}, timesUp: make(chan struct{})}
+	var err error
+	h.svc, err = library.New(t.Context(), library.Config{Store: h.store, Runtime: rt, Journal: h.journal, Names: &counting{}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	other := library.NewRealRuntime()
+	t.Cleanup(other.Close)
+	elsewhere, err := library.New(t.Context(), library.Config{Store: store.Store, Runtime: other, Journal: h.journal, Names: &counting{}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	id := h.note("a", library.Public)
+	var wg sync.WaitGroup
+	store.beforeCommit(id, func() {
+		rt.next.Store(true)
+		wg.Go(func() {
+			out, err := h.share("u:acme:ann", id, "u:acme:dora")
+			if err != nil || out.FanOut.Libraries != 1 {
+				t.Errorf("the share that was carried: %+v, %v", out, err)
+			}
+		})
+		h.sharesWait(id, 1)
+		// ben's share loses, and takes the other one along when it tries again.
+		if _, err := elsewhere.UpdateContent(t.Context(), as("u:acme:ann"), library.UpdateContent{ID: string(id), Title: library.Some(ptr("b"))}); err != nil {
+			t.Errorf("updating the item: %v", err)
+		}
+		store.beforeCommit(id, func() { close(rt.timesUp) })
+	})
+	if _, err := h.share("u:acme:ben", id, "u:acme:ben"); err != nil {
+		t.Fatal(err)
+	}
+	wg.Wait()
+	h.wantRoles(id, map[library.PrincipalID]library.ContentRole{"u:acme:ben": library.Viewing, "u:acme:dora": library.Viewing})
+	h.wantClean()
+}
