@@ -7,13 +7,13 @@ import { useOpening } from './ui/dialog.jsx';
 import { Plus, ThemeIcon } from './ui/icons.jsx';
 import { here, To, useNavigation, useTitle } from './ui/navigation.jsx';
 import { useOnline, useSay } from './ui/notices.jsx';
-import { useMe, useSession } from './ui/session.jsx';
+import { SignInProvider, useMe, useSession } from './ui/session.jsx';
 import { useTheme } from './ui/theme.js';
 import { Empty } from './ui/states.jsx';
 import { FindPage } from './pages/find.jsx';
 import { GroupsPage, MembersPage } from './pages/groups.jsx';
 import { HomePage } from './pages/home.jsx';
-import { CreateItem } from './pages/item-dialogs.jsx';
+import { CreateItem } from './pages/create-item.jsx';
 import { ItemPage } from './pages/item.jsx';
 import { LibraryPage } from './pages/library.jsx';
 import { Introduce, SignIn } from './pages/sign-in.jsx';
@@ -25,36 +25,40 @@ export function App() {
   const me = useMe();
   const say = useSay();
   const { open, show, close } = useOpening();
+  // Signing in does not close what is open: typed text outlives a token.
+  const signIn = useOpening();
+  const askToSignIn = () => signIn.show('sign-in');
   const [made, setMade] = useState('');
   const main = useFocusOnArrival(place, signedIn);
 
-  const created = (item) => {
+  const created = (item, group) => {
     const library = (held, { DELETE }) => (held.edges && here().id !== me.id ? DELETE : held);
     // The library tells of it, or reads it, if it is shown; if not, it is read anew.
     client.cache.modify({ id: client.cache.identify({ __typename: 'User', id: me.id }), fields: { library } });
     setMade(item.id);
     // Whoever has turned to something else meanwhile is left there.
-    if (close()) go({ name: 'library', id: me.id, item: item.id }, { opened: true });
-    else say(`“${item.title}” is in your library.`);
+    if (close()) go({ name: 'library', id: group?.id ?? me.id, item: item.id }, { opened: true });
+    say(group ? `“${item.title}” is in your library, and shared with ${group.displayName}.` : `“${item.title}” is in your library.`);
   };
 
+  const groupId = ['library', 'members'].includes(place.name) && place.id.startsWith('g:') ? place.id : null;
   return (
-    <>
+    <SignInProvider open={askToSignIn}>
       <a className="skip" href="#main" onClick={(event) => (event.preventDefault(), main.current.focus())}>
         Skip to the content
       </a>
-      <Banner me={me} onSignIn={() => show('sign-in')} onCreate={() => show('create')} />
-      <Warnings expired={expired} onSignIn={() => show('sign-in')} />
+      <Banner me={me} onSignIn={askToSignIn} onCreate={() => show('create')} />
+      <Warnings expired={expired} onSignIn={askToSignIn} />
       <main id="main" ref={main} tabIndex={-1}>
         {signedIn && me === null && place.name === 'home' ? (
           <Introduce />
         ) : (
-          <Page place={place} made={made} onSignIn={() => show('sign-in')} onCreate={() => show('create')} />
+          <Page place={place} made={made} onSignIn={askToSignIn} onCreate={() => show('create')} />
         )}
       </main>
-      {open === 'sign-in' && <SignIn onClose={close} />}
-      {open === 'create' && <CreateItem tenant={claims.tenant} onClose={close} onDone={created} />}
-    </>
+      {open === 'create' && <CreateItem tenant={claims.tenant} groupId={groupId} onClose={close} onDone={created} />}
+      {signIn.open && <SignIn onClose={signIn.close} />}
+    </SignInProvider>
   );
 }
 

@@ -55,6 +55,20 @@ export function live(page) {
   return page.getByText('Changes of others appear here as they happen.').waitFor({ state: 'attached' });
 }
 
+// discard answers the question that a dialog asks before typed text is lost.
+export async function discard(page) {
+  await page.getByRole('dialog', { name: 'Discard what you typed?' }).getByRole('button', { name: 'Discard' }).click();
+  await dialog(page).waitFor({ state: 'detached' });
+}
+
+// confirm answers the question that is asked before something is removed, once
+// focus is where Enter does no harm.
+export async function confirm(page, title, verb) {
+  const asked = page.getByRole('dialog', { name: title });
+  await asked.getByRole('button', { name: 'Cancel' }).and(page.locator(':focus')).waitFor();
+  await asked.getByRole('button', { name: verb, exact: true }).click();
+}
+
 // allOf is a whole library as the API tells it: the ids in order.
 export async function allOf(api, viewer, id, direction) {
   const query = `query ($id: ID!, $after: Cursor, $direction: OrderDirection!) {

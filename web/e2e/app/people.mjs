@@ -1,5 +1,5 @@
 // People: groups, looking others up, signing in and out.
-import { dialog, entry, expect, focused, live, says, signIn } from './desk.mjs';
+import { confirm, dialog, entry, expect, focused, live, says, signIn } from './desk.mjs';
 
 export async function groups({ sit, base }) {
   const ann = await sit('Ann', { path: '/app/groups' });
@@ -14,8 +14,10 @@ export async function groups({ sit, base }) {
   await ann.getByRole('heading', { level: 1, name: 'Reading circle' }).waitFor();
 
   // The last manager cannot leave.
-  await ann.getByRole('button', { name: 'Leave' }).click();
-  await ann.getByText('A group keeps at least one manager').waitFor();
+  await ann.getByRole('button', { name: 'Leave…' }).click();
+  await confirm(ann, 'Leave Reading circle?', 'Leave');
+  await dialog(ann).getByText('A group keeps at least one manager').waitFor();
+  await dialog(ann).getByRole('button', { name: 'Cancel' }).click();
 
   await ann.getByRole('button', { name: 'Add people…' }).click();
   const field = ann.getByRole('combobox', { name: 'People and groups' });
@@ -34,7 +36,14 @@ export async function groups({ sit, base }) {
   await dialog(ann).getByRole('button', { name: 'Add', exact: true }).click();
   await says(ann, 'Added Cleo Carter, Zed Zhou.');
   await ann.getByRole('combobox', { name: 'Role of Cleo Carter' }).selectOption('MANAGER');
-  await ann.getByRole('button', { name: 'Take out Zed Zhou' }).click();
+  await says(ann, 'Cleo Carter is now Manager.');
+  await ann.getByRole('button', { name: 'Remove Zed Zhou…' }).click();
+  await dialog(ann).getByText('Zed Zhou loses access to everything').waitFor();
+  await ann.keyboard.press('Enter');
+  await dialog(ann).waitFor({ state: 'detached' });
+  await ann.getByRole('button', { name: 'Remove Zed Zhou…' }).click();
+  await confirm(ann, 'Remove Zed Zhou?', 'Remove');
+  await says(ann, 'Zed Zhou was removed.');
   await ann.getByText('u:acme:zed').waitFor({ state: 'detached' });
   expect(await focused(ann), 'Members', 'what has focus when a member is taken out');
   await ann.getByRole('button', { name: 'Edit group…' }).click();
@@ -48,7 +57,9 @@ export async function groups({ sit, base }) {
   await cleo.getByText('Nothing on these shelves').waitFor();
   await cleo.getByRole('navigation', { name: 'Of this group' }).getByRole('link', { name: 'Members' }).click();
   await cleo.getByRole('combobox', { name: 'Role of Ann Archer' }).waitFor();
-  await cleo.getByRole('button', { name: 'Leave' }).click();
+  await cleo.getByRole('button', { name: 'Leave…' }).click();
+  await confirm(cleo, 'Leave Evening circle?', 'Leave');
+  await says(cleo, 'You have left Evening circle.');
   await cleo.getByRole('heading', { level: 1, name: 'My groups' }).waitFor();
   await cleo.getByRole('link', { name: 'Everyone at demo', exact: true }).waitFor();
   expect(await cleo.getByRole('link', { name: 'Evening circle', exact: true }).count(), 0, 'groups that were left');
@@ -69,7 +80,7 @@ export async function crowd({ api, sit }) {
   // Whoever is not among the first can leave all the same.
   const cleo = await sit('Cleo');
   await byTwos(cleo);
-  await cleo.getByRole('button', { name: 'Leave' }).waitFor();
+  await cleo.getByRole('button', { name: 'Leave…' }).waitFor();
   await cleo.context().close();
 
   const ann = await sit('Ann');
@@ -104,7 +115,7 @@ export async function find({ sit }) {
     return route.fulfill({ json: { data: { principals: { __typename: 'PrincipalConnection', edges: [], pageInfo } } } });
   });
   await page.getByRole('searchbox').fill('cut short');
-  await page.getByText('0 found').waitFor({ state: 'attached' });
+  await page.getByText('None found so far').waitFor({ state: 'attached' });
   expect(await page.getByText('Nobody of that name').count(), 0, 'verdicts on what was not looked through');
   await page.getByRole('button', { name: 'Show more' }).waitFor();
   await page.getByRole('searchbox').fill('nobody at all');

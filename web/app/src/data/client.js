@@ -6,6 +6,7 @@ import { print } from 'graphql';
 import { createClient as createSocket } from 'graphql-ws';
 import { createCache } from './cache.js';
 import { LIBRARY_CHANGED } from './documents.js';
+import { answered } from './network.js';
 
 // What a socket is closed with when its token is missing or no longer good.
 const refusedToken = new Set([4401, 4403]);
@@ -108,8 +109,12 @@ function openSocket(token) {
 // asked for once; that is safe for mutations too, since a 401 is answered before
 // anything is executed.
 function authorized({ token, renew, expired }) {
-  const send = (address, options, bearer) =>
-    fetch(address, { ...options, headers: { ...options.headers, ...(bearer ? { authorization: `Bearer ${bearer}` } : {}) } });
+  const send = async (address, options, bearer) => {
+    const headers = { ...options.headers, ...(bearer ? { authorization: `Bearer ${bearer}` } : {}) };
+    const answer = await fetch(address, { ...options, headers });
+    answered();
+    return answer;
+  };
   return async (address, options) => {
     const bearer = token();
     const answer = await send(address, options, bearer);

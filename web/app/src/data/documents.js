@@ -79,6 +79,7 @@ const item = gql`
     expiresAt
     viewerRole
     viewerCanShare
+    viewerCanEdit
     viewerCanManage
     members(first: 50) {
       ...ItemMembers
@@ -218,6 +219,17 @@ export const GROUP = gql`
     }
   }
   ${group}
+`;
+
+// GROUP_NAME is what a form says of a group.
+export const GROUP_NAME = gql`
+  query GroupName($id: ID!) {
+    group(id: $id) {
+      id
+      displayName
+      viewerRole
+    }
+  }
 `;
 
 export const MORE_GROUP_MEMBERS = gql`

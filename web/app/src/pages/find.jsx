@@ -8,8 +8,8 @@ import { Search, VisibilityIcon } from '../ui/icons.jsx';
 import { To, useNavigation, useTitle } from '../ui/navigation.jsx';
 import { useSettled } from '../ui/people-picker.jsx';
 import { useSession } from '../ui/session.jsx';
-import { Empty, Failed, Loading, Monogram, ShowMore } from '../ui/states.jsx';
-import { kindOfPrincipal, visibilityName } from '../ui/words.js';
+import { Empty, Failed, Loading, Monogram, Outdated, ShowMore } from '../ui/states.jsx';
+import { foundOf, kindOfPrincipal, visibilityName } from '../ui/words.js';
 
 const atOnce = 25;
 
@@ -83,8 +83,12 @@ function Found({ tenant, prefix }) {
     nextFetchPolicy: 'cache-first',
   });
   const list = useRef(null);
-  const found = (data ?? previousData)?.principals;
-  if (error && !data) return <Failed error={error} onRetry={() => refetch()} />;
+  // After a failure only what was found by the same text is still an answer.
+  const answer = useRef({});
+  if (data) answer.current = { prefix, principals: data.principals };
+  const kept = answer.current.prefix === prefix ? answer.current : undefined;
+  const found = (data ?? (error ? kept : previousData))?.principals;
+  if (error && !found) return <Failed error={error} onRetry={() => refetch()} />;
   if (!found) return <Loading what="Looking…" />;
   if (hasNone(found)) {
     return (
@@ -95,8 +99,9 @@ function Found({ tenant, prefix }) {
   }
   return (
     <>
+      {error && <Outdated error={error} onRetry={() => refetch()} />}
       <p className="hidden" role="status">
-        {found.edges.length} found
+        {foundOf(found.edges.length, found.pageInfo.hasNextPage)}
       </p>
       <ul className="principals" ref={list}>
         {found.edges.map(({ node }) => (

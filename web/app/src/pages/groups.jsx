@@ -3,18 +3,19 @@ import { useEffect, useRef, useState } from 'react';
 import { useApolloClient, useQuery } from '@apollo/client/react';
 import { CREATE_GROUP, GROUP, MORE_GROUP_MEMBERS, MY_GROUPS, SET_GROUP_MEMBERS, UPDATE_GROUP } from '../data/documents.js';
 import { hasNone, someEdge } from '../data/connections.js';
+import { merge, type } from '../data/merge.js';
 import { mayKeepGroup } from '../data/tokens.js';
+import { Confirm } from '../ui/confirm.jsx';
 import { Dialog, useOpening } from '../ui/dialog.jsx';
-import { Choice, Form, TextField, useSubmit, VisibilityChoice } from '../ui/forms.jsx';
+import { Actions, Choice, Form, TextField, useSubmit, VisibilityChoice } from '../ui/forms.jsx';
 import { Plus, VisibilityIcon } from '../ui/icons.jsx';
 import { Members } from '../ui/members.jsx';
 import { To, useNavigation, useTitle } from '../ui/navigation.jsx';
 import { useSay } from '../ui/notices.jsx';
 import { PeoplePicker, usePeople } from '../ui/people-picker.jsx';
 import { useMe, useSession } from '../ui/session.jsx';
-import { Empty, Failed, Loading, Monogram, ShowMore, Unseen } from '../ui/states.jsx';
+import { Empty, Failed, Loading, Monogram, Outdated, ShowMore, Unseen } from '../ui/states.jsx';
 import { roleName, visibilityName } from '../ui/words.js';
-import { Actions } from './item-dialogs.jsx';
 import { LibraryTabs } from './library-head.jsx';
 
 const nowhere = { edges: [], pageInfo: { hasNextPage: false } };
@@ -25,12 +26,13 @@ export function GroupsPage({ onSignIn }) {
   const say = useSay();
   const { open, show, close } = useOpening();
   const list = useRef(null);
-  const { data, error, refetch, fetchMore } = useQuery(MY_GROUPS, { skip: !signedIn, fetchPolicy: 'cache-and-network', nextFetchPolicy: 'cache-first' });
+  const { data, previousData, error, refetch, fetchMore } = useQuery(MY_GROUPS, { skip: !signedIn, fetchPolicy: 'cache-and-network', nextFetchPolicy: 'cache-first' });
   useTitle('My groups');
   if (!signedIn) return <Unseen what="list" onSignIn={onSignIn} />;
 
   // A token whose user does not exist yet is in no group.
-  const groups = data && (data.viewer?.groups ?? nowhere);
+  const known = data ?? previousData;
+  const groups = known && (known.viewer?.groups ?? nowhere);
   return (
     <article className="page">
       <header className="page-head">
@@ -40,6 +42,7 @@ export function GroupsPage({ onSignIn }) {
         </button>
       </header>
       {error && !groups && <Failed error={error} onRetry={() => refetch()} />}
+      {error && groups && <Outdated error={error} onRetry={() => refetch()} />}
       {!error && !groups && <Loading what="Reading your groups…" />}
       {groups && hasNone(groups) && (
         <Empty heading="No groups yet">
@@ -91,8 +94,8 @@ function CreateGroup({ tenant, onClose, onDone }) {
     if (payload) onDone(payload.group);
   };
   return (
-    <Dialog title="New group" onClose={onClose}>
-      <Form onSubmit={save} submission={submission} actions={<Actions onClose={onClose} submission={submission} verb="Create" />}>
+    <Dialog title="New group" onClose={onClose} unsaved={displayName.trim() !== '' || typed !== null}>
+      <Form onSubmit={save} submission={submission} actions={<Actions submission={submission} verb="Create" />}>
         <TextField label="Name" value={displayName} onChange={(event) => setDisplayName(event.target.value)} faults={submission.faults.displayName} autoFocus />
         <TextField
           label="Short name"
@@ -122,14 +125,15 @@ function shortName(name) {
 // MembersPage is who is in a group.
 export function MembersPage({ id, onSignIn }) {
   const { claims } = useSession();
-  const { data, error, refetch } = useQuery(GROUP, { variables: { id }, fetchPolicy: 'cache-and-network', nextFetchPolicy: 'cache-first', returnPartialData: true });
-  const group = data?.group;
+  const { data, previousData, error, refetch } = useQuery(GROUP, { variables: { id }, fetchPolicy: 'cache-and-network', nextFetchPolicy: 'cache-first', returnPartialData: true });
+  // What was read before is still shown where it cannot be read again.
+  const group = (data ?? previousData)?.group;
   const whole = Boolean(group?.members);
   const lost = !whole && error && 'The group could not be read';
   useTitle(lost || (group?.displayName && `Members of ${group.displayName}`));
 
   if (lost) return <Failed error={error} onRetry={() => refetch()} heading={lost} />;
-  if (data && group === null) return <Unseen what="group" onSignIn={onSignIn} />;
+  if (group === null) return <Unseen what="group" onSignIn={onSignIn} />;
   if (!whole) return <Loading what="Reading the group…" />;
   const keeps = mayKeepGroup(claims, group);
   return (
@@ -144,6 +148,7 @@ export function MembersPage({ id, onSignIn }) {
         <h1>{group.displayName}</h1>
         <LibraryTabs id={id} />
       </header>
+      {error && <Outdated error={error} onRetry={() => refetch()} />}
       <GroupMembers group={group} keeps={keeps} />
     </article>
   );
@@ -159,8 +164,11 @@ function GroupMembers({ group, keeps }) {
   const set = (principalId, role) => submission.send({ groupId: group.id, members: [{ principalId, role }] });
   const more = () => client.query({ query: MORE_GROUP_MEMBERS, variables: { id: group.id, after: group.members.pageInfo.endCursor }, fetchPolicy: 'network-only' });
   const amIn = useAmIn(group);
+  const leaving = useSubmit(SET_GROUP_MEMBERS);
+  const removal = ({ displayName }) => `${displayName} loses access to everything that is shared with ${group.displayName} alone. You can add them again.`;
   const leave = async () => {
-    if (!(await set(me.id, null))) return;
+    if (!(await leaving.send({ groupId: group.id, members: [{ principalId: me.id, role: null }] }))) return;
+    close();
     say(`You have left ${group.displayName}.`);
     // What the membership let in is read no more, wherever it was shown.
     await client.clearStore();
@@ -172,7 +180,7 @@ function GroupMembers({ group, keeps }) {
   };
   return (
     <>
-      <Members heading="Members" none="Nobody whom you may see." connection={group.members} roles={['MEMBER', 'MANAGER']} editable={keeps} onSet={set} onMore={more} submission={submission}>
+      <Members heading="Members" none="Nobody whom you may see." connection={group.members} roles={['MEMBER', 'MANAGER']} editable={keeps} onSet={set} onMore={more} submission={submission} removal={removal}>
         <div className="actions">
           {keeps && (
             <button type="button" className="button button-main" onClick={() => show('add')}>
@@ -185,12 +193,17 @@ function GroupMembers({ group, keeps }) {
             </button>
           )}
           {amIn && (
-            <button type="button" className="button button-danger" onClick={leave}>
-              Leave
+            <button type="button" className="button button-danger" onClick={() => show('leave')}>
+              Leave…
             </button>
           )}
         </div>
       </Members>
+      {open === 'leave' && (
+        <Confirm title={`Leave ${group.displayName}?`} verb="Leave" submission={leaving} onConfirm={leave} onClose={close}>
+          <p>You lose access to everything that is shared with this group alone. Only one of its managers can add you again.</p>
+        </Confirm>
+      )}
       {open === 'add' && <AddMembers group={group} onClose={close} onDone={(people) => done(`Added ${people.map(({ displayName }) => displayName).join(', ')}.`)} />}
       {open === 'edit' && <EditGroup group={group} onClose={close} onDone={() => done('Saved.')} />}
     </>
@@ -235,9 +248,9 @@ function AddMembers({ group, onClose, onDone }) {
     if (await submission.send({ groupId: group.id, members })) onDone(people);
   };
   return (
-    <Dialog title={`Add to ${group.displayName}`} onClose={onClose}>
-      <Form onSubmit={add} submission={submission} actions={<Actions onClose={onClose} submission={submission} verb="Add" />}>
-        <PeoplePicker tenant={claims.tenant} {...picker} />
+    <Dialog title={`Add to ${group.displayName}`} onClose={onClose} unsaved={people.length > 0}>
+      <Form onSubmit={add} submission={submission} actions={<Actions submission={submission} verb="Add" />}>
+        <PeoplePicker tenant={claims.tenant} autoFocus {...picker} />
         <Choice
           label="As"
           name="role"
@@ -255,16 +268,20 @@ function AddMembers({ group, onClose, onDone }) {
 
 function EditGroup({ group, onClose, onDone }) {
   const submission = useSubmit(UPDATE_GROUP, ['displayName', 'visibility']);
-  const [displayName, setDisplayName] = useState(group.displayName);
-  const [visibility, setVisibility] = useState(group.visibility);
+  // What the reader does not change stays as others make it.
+  const [edits, setEdits] = useState({});
+  const stored = { displayName: group.displayName, visibility: group.visibility };
+  const { shown, changes } = merge(edits, stored);
+  const edit = (name, value) => setEdits((all) => type(all, stored, name, value));
   const save = async () => {
-    if (await submission.send({ id: group.id, displayName, visibility })) onDone();
+    if (Object.keys(changes).length === 0) onClose();
+    else if (await submission.send({ id: group.id, ...changes })) onDone();
   };
   return (
-    <Dialog title="Edit group" onClose={onClose}>
-      <Form onSubmit={save} submission={submission} actions={<Actions onClose={onClose} submission={submission} verb="Save" />}>
-        <TextField label="Name" value={displayName} onChange={(event) => setDisplayName(event.target.value)} faults={submission.faults.displayName} autoFocus />
-        <VisibilityChoice value={visibility} onChange={setVisibility} tenant={group.tenant} what="group" faults={submission.faults.visibility} />
+    <Dialog title="Edit group" onClose={onClose} unsaved={Object.keys(changes).length > 0}>
+      <Form onSubmit={save} submission={submission} actions={<Actions submission={submission} verb="Save" />}>
+        <TextField label="Name" value={shown.displayName} onChange={(event) => edit('displayName', event.target.value)} faults={submission.faults.displayName} autoFocus />
+        <VisibilityChoice value={shown.visibility} onChange={(value) => edit('visibility', value)} tenant={group.tenant} what="group" faults={submission.faults.visibility} />
       </Form>
     </Dialog>
   );

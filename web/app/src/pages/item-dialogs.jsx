@@ -1,182 +1,30 @@
-// What can be done to an item, each in a dialog of its own.
-import { useEffect, useRef, useState } from 'react';
+// What can be done to an item beside editing its texts, each in a dialog of its own.
+import { useState } from 'react';
 import { useApolloClient } from '@apollo/client/react';
-import { CREATE_CONTENT, DELETE_CONTENT, ITEM, SHARE_CONTENT, UPDATE_CONTENT } from '../data/documents.js';
+import { DELETE_CONTENT, ITEM, REMOVE_FROM_LIBRARY, SHARE_CONTENT, UPDATE_CONTENT } from '../data/documents.js';
+import { Confirm } from '../ui/confirm.jsx';
 import { Dialog } from '../ui/dialog.jsx';
-import { Choice, Form, Submit, TextField, useSubmit, VisibilityChoice } from '../ui/forms.jsx';
+import { Actions, Choice, Form, useSubmit, VisibilityChoice } from '../ui/forms.jsx';
 import { PeoplePicker, usePeople } from '../ui/people-picker.jsx';
-import { kindName, roleMeaning, roleName, visibilityName } from '../ui/words.js';
-
-export function CreateItem({ tenant, onClose, onDone }) {
-  const submission = useSubmit(CREATE_CONTENT, ['title', 'description', 'link', 'visibility']);
-  const [kind, setKind] = useState('LINK');
-  const [text, setText] = useState({ title: '', link: '', description: '' });
-  const [visibility, setVisibility] = useState('PRIVATE');
-  const edit = (name) => (event) => setText({ ...text, [name]: event.target.value });
-
-  const save = async () => {
-    const { title, link, description } = text;
-    const payload = await submission.send({
-      kind,
-      title,
-      visibility,
-      ...(kind === 'LINK' && { link }),
-      ...(description && { description }),
-    });
-    if (payload) onDone(payload.content);
-  };
-
-  return (
-    <Dialog title="New item" onClose={onClose}>
-      <Form onSubmit={save} submission={submission} actions={<Actions onClose={onClose} submission={submission} verb="Create" />}>
-        <Choice
-          label="Kind"
-          name="kind"
-          value={kind}
-          onChange={setKind}
-          options={[
-            { value: 'LINK', label: kindName.LINK, meaning: 'Points to a page on the web.' },
-            { value: 'NOTE', label: kindName.NOTE, meaning: 'Stands for itself.' },
-          ]}
-        />
-        <TextField label="Title" value={text.title} onChange={edit('title')} faults={submission.faults.title} autoFocus />
-        {kind === 'LINK' && (
-          <TextField label="Link" type="url" inputMode="url" placeholder="https://" value={text.link} onChange={edit('link')} faults={submission.faults.link} />
-        )}
-        <TextField label="Description" rows={3} value={text.description} onChange={edit('description')} faults={submission.faults.description} />
-        <VisibilityChoice value={visibility} onChange={setVisibility} tenant={tenant} what="item" faults={submission.faults.visibility} />
-      </Form>
-    </Dialog>
-  );
-}
-
-// useVersioned sends changes of what the item was when the dialog was opened:
-// base. Where somebody else was quicker nothing is overwritten unless the reader
-// says so, which is accept(). quarrel is what Overtaken has to show, or null.
-function useVersioned(item, submission) {
-  const client = useApolloClient();
-  const [base, setBase] = useState(item);
-  const { busy, userErrors } = submission;
-  const refused = userErrors.some(({ code }) => code === 'CONFLICT');
-  // While an answer is on its way a newer item may be the reader's own.
-  const overtaken = useRef(false);
-  if (!busy) overtaken.current = item.version > base.version;
-
-  // What the other has made of it is what has to be shown now. Where that cannot
-  // be read the refusal stands there by itself.
-  useEffect(() => {
-    if (refused) client.query({ query: ITEM, variables: { id: item.id }, fetchPolicy: 'network-only' }).catch(() => {});
-  }, [client, item.id, refused, userErrors]);
-
-  return {
-    base,
-    quarrel: overtaken.current ? { base, item, refused } : null,
-    shown: refused && overtaken.current ? { ...submission, faults: {} } : submission,
-    send: (change) => submission.send({ id: base.id, ...change, expectedVersion: base.version }),
-    accept() {
-      setBase(item);
-      submission.clear();
-    },
-  };
-}
-
-export function EditItem({ item, onClose, onDone }) {
-  const submission = useSubmit(UPDATE_CONTENT, ['title', 'description', 'link']);
-  const { base, quarrel, shown, send, accept } = useVersioned(item, submission);
-  const [text, setText] = useState(textOf(item));
-  const edit = (name) => (event) => setText({ ...text, [name]: event.target.value });
-
-  const save = async () => {
-    const before = textOf(base);
-    const changed = Object.fromEntries(Object.entries(text).filter(([name, value]) => value !== before[name]));
-    if (Object.keys(changed).length === 0) {
-      onClose();
-      return;
-    }
-    if (changed.description === '') changed.description = null;
-    const payload = await send(changed);
-    if (payload) onDone(payload.content);
-  };
-
-  return (
-    <Dialog title="Edit" onClose={onClose}>
-      <Form onSubmit={save} submission={shown} actions={<Actions onClose={onClose} submission={submission} verb="Save" />}>
-        <Overtaken quarrel={quarrel} refusal="Not saved">
-          <Choose name="Take theirs" onClick={() => (setText(textOf(item)), accept())} />
-          <Choose name="Keep mine" onClick={accept} />
-        </Overtaken>
-        <TextField label="Title" value={text.title} onChange={edit('title')} faults={submission.faults.title} autoFocus />
-        {item.kind === 'LINK' && <TextField label="Link" type="url" inputMode="url" value={text.link} onChange={edit('link')} faults={submission.faults.link} />}
-        <TextField label="Description" rows={5} value={text.description} onChange={edit('description')} faults={submission.faults.description} />
-      </Form>
-    </Dialog>
-  );
-}
-
-function textOf({ kind, title, link, description }) {
-  return { title, description: description ?? '', ...(kind === 'LINK' && { link: link ?? '' }) };
-}
-
-// Overtaken shows what somebody else has made of the item meanwhile, and what
-// the reader can choose to do about it.
-function Overtaken({ quarrel, refusal, children }) {
-  if (!quarrel) return null;
-  const { base, item, refused } = quarrel;
-  const of = (one) => ({ ...textOf(one), visibility: visibilityName(one.visibility, one.tenant) });
-  const [theirs, before] = [of(item), of(base)];
-  const changed = Object.keys(theirs).filter((name) => theirs[name] !== before[name]);
-  return (
-    <div className="overtaken" role="alert">
-      <p>
-        <b>{refused ? `${refusal}: somebody has changed this item meanwhile.` : 'Somebody has just changed this item.'}</b>
-      </p>
-      {changed.length > 0 ? (
-        <dl>
-          {changed.map((name) => (
-            <div key={name}>
-              <dt>{name === 'visibility' ? 'Who may see it now' : `Their ${name}`}</dt>
-              <dd>{theirs[name] || '(empty)'}</dd>
-            </div>
-          ))}
-        </dl>
-      ) : (
-        <p>Its title, its text and who may see it are the same.</p>
-      )}
-      <div className="overtaken-actions">{children}</div>
-    </div>
-  );
-}
-
-// Choose goes away with what it is about; what is left to do then is to send.
-function Choose({ name, onClick }) {
-  const choose = (event) => {
-    onClick();
-    event.currentTarget.closest('form').querySelector('[type="submit"]').focus();
-  };
-  return (
-    <button type="button" className="button" onClick={choose}>
-      {name}
-    </button>
-  );
-}
+import { roleMeaning, roleName, visibilityName } from '../ui/words.js';
+import { FieldConflict, useMergedForm } from './edit-item.jsx';
 
 export function ChangeVisibility({ item, onClose, onDone }) {
   const submission = useSubmit(UPDATE_CONTENT, ['visibility']);
-  const { quarrel, shown, send, accept } = useVersioned(item, submission);
-  const [visibility, setVisibility] = useState(item.visibility);
-  const save = async () => {
-    const payload = await send({ visibility });
-    if (payload) onDone(payload.content);
+  const { form, save } = useMergedForm(item, submission, ({ visibility }) => ({ visibility }));
+  const { shown, conflicts, edit, keep, take } = form;
+  const change = async () => {
+    const payload = await save();
+    if (payload && !payload.conflicts) onDone(payload);
   };
   return (
     <Dialog title="Who may see it" onClose={onClose}>
-      <Form onSubmit={save} submission={shown} actions={<Actions onClose={onClose} submission={submission} verb="Change" />}>
+      <Form onSubmit={change} submission={submission} actions={<Actions submission={submission} verb="Change" />}>
         <p className="about">{item.title}</p>
-        <Overtaken quarrel={quarrel} refusal="Not changed">
-          <Choose name="Take theirs" onClick={() => (setVisibility(item.visibility), accept())} />
-          <Choose name="Keep mine" onClick={accept} />
-        </Overtaken>
-        <VisibilityChoice value={visibility} onChange={setVisibility} tenant={item.tenant} what="item" faults={submission.faults.visibility} />
+        <VisibilityChoice value={shown.visibility} onChange={(value) => edit('visibility', value)} tenant={item.tenant} what="item" faults={submission.faults.visibility} autoFocus />
+        {conflicts.length > 0 && (
+          <FieldConflict label="Visibility" theirs={visibilityName(item.visibility, item.tenant)} onKeep={() => keep('visibility')} onTake={() => take('visibility')} />
+        )}
       </Form>
     </Dialog>
   );
@@ -194,10 +42,10 @@ export function ShareItem({ item, tenant, onClose, onDone }) {
   };
 
   return (
-    <Dialog title="Share" onClose={onClose}>
-      <Form onSubmit={share} submission={submission} actions={<Actions onClose={onClose} submission={submission} verb="Share" />}>
+    <Dialog title="Share" onClose={onClose} unsaved={people.length > 0}>
+      <Form onSubmit={share} submission={submission} actions={<Actions submission={submission} verb="Share" />}>
         <p className="about">{item.title}</p>
-        <PeoplePicker tenant={tenant} {...picker} />
+        <PeoplePicker tenant={tenant} autoFocus {...picker} />
         {item.viewerCanManage ? (
           <Choice
             label="As"
@@ -215,34 +63,94 @@ export function ShareItem({ item, tenant, onClose, onDone }) {
   );
 }
 
+// DeleteItem deletes what the reader has seen: where somebody has changed the item
+// since, it shows what they wrote, and asks once more.
 export function DeleteItem({ item, onClose, onDone }) {
+  const client = useApolloClient();
   const submission = useSubmit(DELETE_CONTENT);
-  const { quarrel, shown, send, accept } = useVersioned(item, submission);
+  const [seen, setSeen] = useState(item);
+  const [refused, setRefused] = useState(false);
+  // While an answer is on its way the item may be gone already.
+  const changed = !submission.busy && item.version > seen.version ? changesOf(seen, item) : null;
+
   const remove = async () => {
-    if (await send({})) onDone();
+    const send = async (post) => {
+      const payload = await post({ id: item.id, expectedVersion: seen.version });
+      if (!payload.userErrors.some(({ code }) => code === 'CONFLICT')) return payload;
+      await client.query({ query: ITEM, variables: { id: item.id }, fetchPolicy: 'network-only' });
+      return { conflict: true, userErrors: [] };
+    };
+    const payload = await submission.run(send);
+    setRefused(Boolean(payload?.conflict));
+    if (payload && !payload.conflict) onDone();
+  };
+  const acknowledge = (event) => {
+    event.currentTarget.closest('form').querySelector('[type="submit"]').focus();
+    setSeen(item);
+    setRefused(false);
   };
   return (
-    <Dialog title="Delete for everyone?" onClose={onClose}>
-      <Form onSubmit={remove} submission={shown} actions={<Actions onClose={onClose} submission={submission} verb="Delete" danger />}>
-        <p className="about">{item.title}</p>
-        <Overtaken quarrel={quarrel} refusal="Not deleted">
-          <Choose name="I have seen it" onClick={accept} />
-        </Overtaken>
-        <p>It leaves every library that holds it, and cannot be brought back.</p>
-      </Form>
-    </Dialog>
+    <Confirm title="Delete for everyone?" verb="Delete" submission={submission} onConfirm={remove} onClose={onClose}>
+      <p className="about">{item.title}</p>
+      <Overtaken changed={changed} refused={refused} onSeen={acknowledge} />
+      <p>It is removed from every library, and cannot be brought back.</p>
+    </Confirm>
   );
 }
 
-export function Actions({ onClose, submission, verb, danger = false }) {
+// changesOf is what differs between two versions of an item: [name, new value].
+function changesOf(before, now) {
+  const of = ({ title, link, description, visibility, tenant }) => ({ title, link, description, visibility: visibilityName(visibility, tenant) });
+  const [old, values] = [of(before), of(now)];
+  return Object.entries(values).filter(([name, value]) => value !== old[name]);
+}
+
+// Overtaken shows what somebody else has made of the item meanwhile.
+function Overtaken({ changed, refused, onSeen }) {
+  if (!changed) return null;
   return (
-    <>
-      <button type="button" className="button" onClick={onClose}>
-        Cancel
-      </button>
-      <Submit busy={submission.busy} danger={danger}>
-        {verb}
-      </Submit>
-    </>
+    <div className="overtaken" role="alert">
+      <p>
+        <b>{refused ? 'Not deleted: somebody has changed this item meanwhile.' : 'Somebody has just changed this item.'}</b>
+      </p>
+      {changed.length > 0 && (
+        <dl>
+          {changed.map(([name, value]) => (
+            <div key={name}>
+              <dt>Their {name}</dt>
+              <dd>{value || '(empty)'}</dd>
+            </div>
+          ))}
+        </dl>
+      )}
+      <div className="overtaken-actions">
+        <button type="button" className="button" onClick={onSeen}>
+          I have seen it
+        </button>
+      </div>
+    </div>
   );
+}
+
+// RemoveItem takes an item out of a library, the reader's own or one that the
+// reader manages, and says beforehand who loses access by that.
+export function RemoveItem({ item, library, onClose, onDone }) {
+  const submission = useSubmit(REMOVE_FROM_LIBRARY);
+  const remove = async () => {
+    if (await submission.send({ principalId: library.id, contentId: item.id })) onDone();
+  };
+  return (
+    <Confirm title={library.mine ? 'Remove from your library?' : `Remove from ${library.displayName}?`} verb="Remove" submission={submission} onConfirm={remove} onClose={onClose}>
+      <p className="about">{item.title}</p>
+      <p>{removalMeaning(item, library)}</p>
+    </Confirm>
+  );
+}
+
+function removalMeaning({ visibility }, { id, mine, displayName }) {
+  const open = visibility === 'PUBLIC';
+  if (mine && open) return 'You give up your role on it. It is public: you can still read it, and add it again.';
+  if (mine) return 'You give up your role on it. Unless you also have access in another way, you can no longer open it, and only one of its managers can share it with you again.';
+  const who = id.startsWith('g:') ? `The members of ${displayName}` : displayName;
+  return open ? `${who} can still read it, because it is public.` : `${who} can no longer open it, unless they also have access in another way.`;
 }

@@ -1,7 +1,7 @@
 // An item whole: beside a library, or by itself.
 import { useEffect, useRef } from 'react';
 import { useApolloClient, useQuery } from '@apollo/client/react';
-import { ITEM, MORE_ITEM_MEMBERS, REMOVE_FROM_LIBRARY, SET_CONTENT_MEMBERS, SHARE_CONTENT } from '../data/documents.js';
+import { ITEM, MORE_ITEM_MEMBERS, SET_CONTENT_MEMBERS, SHARE_CONTENT } from '../data/documents.js';
 import { addressOf } from '../data/routes.js';
 import { forgetItem } from '../data/cache.js';
 import { useOpening } from '../ui/dialog.jsx';
@@ -11,9 +11,10 @@ import { Members } from '../ui/members.jsx';
 import { To, useNavigation, useTitle } from '../ui/navigation.jsx';
 import { useSay } from '../ui/notices.jsx';
 import { useMe, useSession } from '../ui/session.jsx';
-import { Empty, Failed, Loading } from '../ui/states.jsx';
+import { Empty, Failed, Loading, Outdated } from '../ui/states.jsx';
 import { dateOf, kindName, roleName, visibilityName } from '../ui/words.js';
-import { ChangeVisibility, DeleteItem, EditItem, ShareItem } from './item-dialogs.jsx';
+import { EditItem } from './edit-item.jsx';
+import { ChangeVisibility, DeleteItem, RemoveItem, ShareItem } from './item-dialogs.jsx';
 
 // ItemPage is an item at an address of its own.
 export function ItemPage({ id }) {
@@ -29,18 +30,18 @@ export function ItemPage({ id }) {
 // shown beside, if any, with mayTakeOut; onChanged is told of changes that move
 // entries, onGone when there is nothing to show any more.
 export function Item({ id, heading, library = null, onChanged, onGone, focusTitle = false }) {
-  const { data, error, refetch } = useQuery(ITEM, {
+  const { data, previousData, error, refetch } = useQuery(ITEM, {
     variables: { id },
     fetchPolicy: 'cache-and-network',
     nextFetchPolicy: 'cache-first',
     returnPartialData: true,
   });
-  const item = data?.content;
-  const whole = Boolean(item?.members);
+  // What was read before is still shown where it cannot be read again.
+  const item = (data ?? previousData)?.content;
+  const gone = item === null;
   const title = useRef(null);
   const shownTitle = item?.title;
-  const gone = Boolean(data) && item === null;
-  const lost = !whole && error && 'The item could not be read';
+  const lost = shownTitle === undefined && error && 'The item could not be read';
   useTitle(gone ? 'Nothing to see here' : lost || shownTitle);
 
   useEffect(() => {
@@ -48,17 +49,44 @@ export function Item({ id, heading, library = null, onChanged, onGone, focusTitl
     // Once an item: what is typed meanwhile must not be interrupted by a change of its title.
   }, [id, focusTitle, shownTitle === undefined]);
 
-  if (lost) return <Failed error={error} onRetry={() => refetch()} heading={lost} />;
-  if (gone) {
-    return (
-      <Empty heading="Nothing to see here">
-        <p>There is no such item, or it is not open to you any more.</p>
-      </Empty>
-    );
-  }
-  if (!item?.title) return <Loading what="Reading the item…" />;
+  // A dialog outlives its item, for the sake of what was typed.
+  const opening = useOpening();
+  const whole = useRef(null);
+  if (item?.members) whole.current = item;
+  const retry = () => refetch();
+  return (
+    <>
+      {gone ? (
+        <Empty heading="Nothing to see here">
+          <p>There is no such item, or it is not open to you any more.</p>
+        </Empty>
+      ) : lost ? (
+        <Failed error={error} onRetry={retry} heading={lost} />
+      ) : shownTitle === undefined ? (
+        <Loading what="Reading the item…" />
+      ) : (
+        <>
+          <Texts item={item} heading={heading} title={title} />
+          {item.members ? (
+            <>
+              {error && <Outdated error={error} onRetry={retry} />}
+              <ItemActions item={item} library={library} show={opening.show} onChanged={onChanged} />
+              <Facts item={item} />
+              <ItemMembers item={item} />
+            </>
+          ) : error ? (
+            <Outdated error={error} onRetry={retry} />
+          ) : (
+            <Loading what="Reading the item…" />
+          )}
+        </>
+      )}
+      {whole.current && <ItemDialogs item={whole.current} gone={gone} library={library} opening={opening} onChanged={onChanged} onGone={onGone} />}
+    </>
+  );
+}
 
-  const Heading = heading;
+function Texts({ item, heading: Heading, title }) {
   return (
     <>
       <p className="eyebrow">
@@ -72,15 +100,6 @@ export function Item({ id, heading, library = null, onChanged, onGone, focusTitl
       </Heading>
       {item.description && <p className="item-text">{item.description}</p>}
       <Outside link={item.link} />
-      {whole ? (
-        <>
-          <ItemActions item={item} library={library} onChanged={onChanged} onGone={onGone} />
-          <Facts item={item} />
-          <ItemMembers item={item} />
-        </>
-      ) : (
-        <Loading what="Reading the item…" />
-      )}
     </>
   );
 }
@@ -140,49 +159,18 @@ function Facts({ item }) {
   );
 }
 
-const dialogs = { edit: EditItem, visibility: ChangeVisibility, share: ShareItem, delete: DeleteItem };
-
-function ItemActions({ item, library, onChanged, onGone }) {
+function ItemActions({ item, library, show, onChanged }) {
   const me = useMe();
-  const { claims } = useSession();
-  const client = useApolloClient();
   const say = useSay();
-  const { open, show, close } = useOpening();
   const take = useSubmit(SHARE_CONTENT);
-  const remove = useSubmit(REMOVE_FROM_LIBRARY);
   // Of many members not all are read: then it may be offered to somebody who has
   // it already, which changes nothing, since sharing never demotes.
   const mine = me && item.members.edges.some(({ node }) => node.id === me.id);
-
-  // Whoever has turned to another item before the answer came stays there.
-  const leave = useWhileShown(onGone);
   const takeForMe = async () => {
     if (await take.send({ contentId: item.id, principalIds: [me.id], role: 'VIEWER' })) {
       say('It is in your library.');
       onChanged();
     }
-  };
-  const takeOut = async () => {
-    const payload = await remove.send({ principalId: library.id, contentId: item.id });
-    if (!payload) return;
-    say(`It is out of the library${library.id === me?.id ? '' : ` of ${library.displayName}`}.`);
-    onChanged(item.id);
-    leave();
-  };
-  const done = {
-    edit: () => changed('Saved.'),
-    visibility: () => changed('Changed who may see it.'),
-    share: (_, people) => changed(`Shared with ${people.map(({ displayName }) => displayName).join(', ')}.`),
-    delete() {
-      say('Deleted.');
-      leave();
-      forgetItem(client.cache, item.id);
-    },
-  };
-  const changed = (text) => {
-    close();
-    say(text);
-    onChanged();
   };
   const copy = () =>
     navigator.clipboard.writeText(location.origin + addressOf({ name: 'item', id: item.id })).then(
@@ -190,18 +178,17 @@ function ItemActions({ item, library, onChanged, onGone }) {
       () => say('The address could not be copied.'),
     );
 
-  const Open = dialogs[open];
-  const faults = [...(take.faults.form ?? []), ...(remove.faults.form ?? []), take.error?.text, remove.error?.text].filter(Boolean);
+  const faults = [...(take.faults.form ?? []), take.error?.text].filter(Boolean);
   return (
     <>
       <div className="actions">
         {item.viewerCanShare && <Action onClick={() => show('share')} name="Share…" look="button-main" />}
-        {item.viewerCanManage && <Action onClick={() => show('edit')} name="Edit…" />}
+        {item.viewerCanEdit && <Action onClick={() => show('edit')} name="Edit…" />}
         {item.viewerCanManage && <Action onClick={() => show('visibility')} name="Who may see it…" />}
         {me && item.viewerCanShare && !mine && <Action onClick={takeForMe} name="Add to my library" />}
       </div>
       <div className="actions actions-quiet">
-        {library?.mayTakeOut && <Action onClick={takeOut} name={library.id === me?.id ? 'Remove from my library' : 'Remove from this library'} look="button-quiet" />}
+        {library?.mayTakeOut && <Action onClick={() => show('remove')} name={library.id === me?.id ? 'Remove from my library…' : 'Remove from this library…'} look="button-quiet" />}
         {navigator.clipboard && <Action onClick={copy} name="Copy address" look="button-quiet" />}
         {item.viewerCanManage && <Action onClick={() => show('delete')} name="Delete…" look="button-quiet button-danger" />}
       </div>
@@ -212,9 +199,50 @@ function ItemActions({ item, library, onChanged, onGone }) {
           </p>
         ))}
       </div>
-      {Open && <Open item={item} tenant={claims?.tenant} onClose={close} onDone={done[open]} />}
     </>
   );
+}
+
+const dialogs = { edit: EditItem, visibility: ChangeVisibility, share: ShareItem, remove: RemoveItem, delete: DeleteItem };
+
+// ItemDialogs is the dialog that is open, if any, and what follows when it is done.
+function ItemDialogs({ item, gone, library, opening, onChanged, onGone }) {
+  const me = useMe();
+  const { claims } = useSession();
+  const client = useApolloClient();
+  const say = useSay();
+  const { go } = useNavigation();
+  const { open, close } = opening;
+  const from = library && { ...library, mine: library.id === me?.id };
+  // Whoever has turned to another item before the answer came stays there.
+  const leave = useWhileShown(onGone);
+  const changed = (text) => {
+    close();
+    say(text);
+    onChanged();
+  };
+  const done = {
+    edit: ({ unchanged }) => (unchanged ? close() : changed('Saved.')),
+    visibility: ({ unchanged }) => (unchanged ? close() : changed('Changed who may see it.')),
+    share: (_, people) => changed(`Shared with ${people.map(({ displayName }) => displayName).join(', ')}.`),
+    // The dialog goes with the item, so that focus does not return to its button.
+    remove() {
+      say(`“${item.title}” was removed from ${from.mine ? 'your library' : `the library of ${from.displayName}`}.`);
+      onChanged(item.id);
+      leave();
+    },
+    delete() {
+      say(`“${item.title}” was deleted.`);
+      leave();
+      forgetItem(client.cache, item.id);
+    },
+  };
+  const created = (fresh) => {
+    if (close()) go({ name: 'item', id: fresh.id });
+    say(`“${fresh.title}” was created in your library.`);
+  };
+  const Open = dialogs[open];
+  return Open ? <Open item={item} gone={gone} library={from} tenant={claims?.tenant} onClose={close} onDone={done[open]} onCreated={created} /> : null;
 }
 
 // useWhileShown is a function that does nothing once its part of the page is gone.
@@ -237,9 +265,14 @@ function Action({ name, onClick, look = '' }) {
 
 function ItemMembers({ item }) {
   const client = useApolloClient();
+  const me = useMe();
   const submission = useSubmit(SET_CONTENT_MEMBERS);
   const set = (principalId, role) => submission.send({ contentId: item.id, members: [{ principalId, role }] });
   const more = () => client.query({ query: MORE_ITEM_MEMBERS, variables: { id: item.id, after: item.members.pageInfo.endCursor }, fetchPolicy: 'network-only' });
+  const removal = ({ id, displayName }) => {
+    if (id === me?.id) return 'You give up your own role on this item, and it leaves your library. You may not be able to undo this yourself.';
+    return `The item leaves the library of ${displayName}, and access that rests on this role ends.`;
+  };
   return (
     <Members
       heading="Shared with"
@@ -250,6 +283,7 @@ function ItemMembers({ item }) {
       onSet={set}
       onMore={more}
       submission={submission}
+      removal={removal}
     />
   );
 }

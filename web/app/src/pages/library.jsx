@@ -8,7 +8,7 @@ import { Close, Up } from '../ui/icons.jsx';
 import { useNavigation, useTitle } from '../ui/navigation.jsx';
 import { useOnline, useSay } from '../ui/notices.jsx';
 import { useMe, useSession } from '../ui/session.jsx';
-import { Empty, Failed, Loading, Unseen } from '../ui/states.jsx';
+import { Empty, Failed, Loading, Outdated, Unseen } from '../ui/states.jsx';
 import { useWide } from '../ui/wide.js';
 import { Entries } from './entries.jsx';
 import { Item } from './item.jsx';
@@ -17,9 +17,10 @@ import { elementOf } from './use-scroll.js';
 import { useChanges, useEntries } from './use-library.js';
 
 export function LibraryPage({ place, made, onSignIn, onCreate }) {
-  const { data, error, refetch } = useHead(place.id);
+  const { data, previousData, error, refetch } = useHead(place.id);
   const me = useMe();
-  const principal = data?.principal;
+  // What was read before is still shown where it cannot be read again.
+  const principal = (data ?? previousData)?.principal;
   const mine = Boolean(principal) && principal.id === me?.id;
   const lost = !principal && error && 'The library could not be read';
   useTitle(place.item && principal ? undefined : lost || (mine ? 'My library' : principal?.displayName));
@@ -27,13 +28,13 @@ export function LibraryPage({ place, made, onSignIn, onCreate }) {
   if (principal === null) return <Unseen what="library" onSignIn={onSignIn} />;
   if (lost) return <Failed error={error} onRetry={() => refetch()} heading={lost} />;
   if (!principal) return <Loading what="Opening the library…" lines={6} />;
-  return <Library place={place} principal={principal} made={made} refetchHead={refetch} onCreate={onCreate} />;
+  return <Library place={place} principal={principal} made={made} error={error} refetchHead={refetch} onCreate={onCreate} />;
 }
 
 // Library is a head, the shelf below it, and beside both the item that is open.
 // Another way to look at the library puts up another shelf; what is above and
 // beside it stays, and keeps focus.
-function Library({ place, principal, made, refetchHead, onCreate }) {
+function Library({ place, principal, made, error, refetchHead, onCreate }) {
   const wide = useWide();
   const list = useRef(null);
   const shelf = useRef(null);
@@ -42,6 +43,7 @@ function Library({ place, principal, made, refetchHead, onCreate }) {
     <div className={place.item ? 'desk desk-open' : 'desk'}>
       <div className="desk-list" ref={list} inert={Boolean(place.item) && !wide}>
         <LibraryHead principal={principal} place={place} live={live} />
+        {error && <Outdated error={error} onRetry={() => refetchHead()} />}
         <Shelf
           key={`${place.oldestFirst} ${place.shared}`}
           ref={shelf}

@@ -5,11 +5,24 @@ import { CREATE_USER } from '../data/documents.js';
 import { Dialog } from '../ui/dialog.jsx';
 import { Form, Submit, TextField, useSubmit, VisibilityChoice } from '../ui/forms.jsx';
 import { useSession } from '../ui/session.jsx';
+import { claimsOf } from '../data/tokens.js';
+import { unsavedGuard } from '../ui/unsaved.js';
 import { Monogram } from '../ui/states.jsx';
 
 export function SignIn({ onClose }) {
   const session = useSession();
-  const { viewers, name, demo, signedIn, signInAs, signOut } = session;
+  const { viewers, name, demo, signedIn, claims, signInAs, signOut } = session;
+  // Another viewer gets another page: what was typed on this one would be lost.
+  const leave = (act) => {
+    const guard = unsavedGuard();
+    if (guard) guard(act);
+    else act();
+  };
+  const choose = (viewer) => {
+    const act = () => (onClose(), signInAs(viewer));
+    if (claimsOf(viewer.token)?.id === claims?.id) act();
+    else leave(act);
+  };
   return (
     <Dialog title={signedIn ? 'Signed in' : 'Sign in'} onClose={onClose}>
       <div className="sign-in">
@@ -18,7 +31,7 @@ export function SignIn({ onClose }) {
             <p>
               You are <b>{name}</b>.
             </p>
-            <button type="button" className="button" onClick={() => (onClose(), signOut())}>
+            <button type="button" className="button" onClick={() => leave(() => (onClose(), signOut()))}>
               Sign out
             </button>
           </div>
@@ -31,7 +44,7 @@ export function SignIn({ onClose }) {
                 .filter(({ token }) => token)
                 .map((viewer) => (
                   <li key={viewer.name}>
-                    <button type="button" aria-current={demo && viewer.name === name ? 'true' : undefined} onClick={() => (onClose(), signInAs(viewer))}>
+                    <button type="button" aria-current={demo && viewer.name === name ? 'true' : undefined} onClick={() => choose(viewer)}>
                       <Monogram id="u:" name={viewer.name} />
                       <span>
                         <b>{viewer.name}</b>
@@ -43,17 +56,21 @@ export function SignIn({ onClose }) {
             </ul>
           </section>
         )}
-        <TokenForm onClose={onClose} autoFocus={viewers.length === 0} />
+        <TokenForm onClose={onClose} leave={leave} autoFocus={viewers.length === 0} />
       </div>
     </Dialog>
   );
 }
 
-function TokenForm({ onClose, autoFocus }) {
-  const { signInWith } = useSession();
+function TokenForm({ onClose, leave, autoFocus }) {
+  const { claims, signInWith } = useSession();
   const [token, setToken] = useState('');
   const [state, setState] = useState({ busy: false, faults: {} });
-  const signIn = async () => {
+  const signIn = () => {
+    if (!claims || claimsOf(token)?.id === claims.id) send();
+    else leave(send);
+  };
+  const send = async () => {
     setState({ busy: true, faults: {} });
     const fault = await signInWith(token);
     if (fault) setState({ busy: false, faults: { token: [fault] } });

@@ -1,50 +1,107 @@
 // A dialog is the browser's own: it keeps focus inside, closes with Escape, and
 // makes the rest of the page inert.
-import { useEffect, useId, useLayoutEffect, useRef, useState } from 'react';
+import { createContext, use, useEffect, useId, useLayoutEffect, useRef, useState } from 'react';
 import { Close } from './icons.jsx';
+import { useUnsaved } from './unsaved.js';
 
-export function Dialog({ title, onClose, children, wide = false }) {
+const Leave = createContext(() => {});
+
+// useLeave is what a Cancel button does: it closes the dialog around it, and asks
+// first if typed text would be lost.
+export function useLeave() {
+  return use(Leave);
+}
+
+// Dialog shows a modal dialog. With unsaved it holds typed text, and asks before
+// it closes. The element with data-autofocus has focus at first; afterwards focus
+// returns to what opened the dialog or, if that is gone, to returnTo.
+export function Dialog({ title, onClose, children, unsaved = false, returnTo }) {
   const dialog = useRef(null);
   const id = useId();
-  const closing = useRef(onClose);
-  closing.current = onClose;
+  const [discarding, setDiscarding] = useState(null);
+  const ask = (proceed) => setDiscarding({ proceed });
+  const leave = () => (unsaved ? ask(() => {}) : onClose());
+  useUnsaved(unsaved, ask);
+  useShown(dialog, returnTo);
 
-  // It is shown before its fields ask for focus, which what is not shown cannot
-  // have; focus is given back once it is gone.
+  const discard = () => {
+    setDiscarding(null);
+    onClose();
+    discarding.proceed();
+  };
+  // Browsers take a second Escape for a decision and close the dialog unasked.
+  const closedByBrowser = (event) => {
+    if (event.target !== dialog.current || !dialog.current.isConnected) return;
+    dialog.current.showModal();
+    leave();
+  };
+  return (
+    <dialog
+      ref={dialog}
+      className="dialog"
+      aria-labelledby={id}
+      onKeyDown={(event) => {
+        if (event.key !== 'Escape' || event.defaultPrevented) return;
+        event.preventDefault();
+        leave();
+      }}
+      onCancel={(event) => {
+        if (event.target !== dialog.current) return;
+        event.preventDefault();
+        leave();
+      }}
+      onClose={closedByBrowser}
+    >
+      <header className="dialog-head">
+        <h2 id={id}>{title}</h2>
+        <button type="button" className="icon-button" aria-label="Close" onClick={leave}>
+          <Close />
+        </button>
+      </header>
+      <Leave value={leave}>{children}</Leave>
+      {discarding && <Discard onKeep={() => setDiscarding(null)} onDiscard={discard} />}
+    </dialog>
+  );
+}
+
+// useShown shows a dialog before its fields ask for focus, which hidden elements
+// cannot have, and gives focus back once the dialog is gone.
+function useShown(dialog, returnTo) {
   const opener = useRef(null);
   useLayoutEffect(() => {
     const element = dialog.current;
     opener.current = document.activeElement;
     element.showModal();
+    element.querySelector('[data-autofocus]')?.focus();
     return () => element.close();
-  }, []);
+  }, [dialog]);
   useEffect(
     () => () => {
-      // What opened the dialog may be gone with what was done in it.
-      if (opener.current?.isConnected) opener.current.focus();
-      else document.querySelector('main')?.focus();
+      // What opened the dialog may be gone with what was done in it; then focus
+      // stays where somebody else has put it.
+      if (opener.current?.isConnected) opener.current.focus({ preventScroll: true });
+      else if (document.activeElement === document.body) (returnTo?.current ?? document.querySelector('main'))?.focus({ preventScroll: true });
     },
     [],
   );
+}
 
+// Discard asks whether typed text may be lost.
+function Discard({ onKeep, onDiscard }) {
   return (
-    <dialog
-      ref={dialog}
-      className={wide ? 'dialog dialog-wide' : 'dialog'}
-      aria-labelledby={id}
-      onCancel={(event) => {
-        event.preventDefault();
-        closing.current();
-      }}
-    >
-      <header className="dialog-head">
-        <h2 id={id}>{title}</h2>
-        <button type="button" className="icon-button" aria-label="Close" onClick={onClose}>
-          <Close />
-        </button>
-      </header>
-      {children}
-    </dialog>
+    <Dialog title="Discard what you typed?" onClose={onKeep}>
+      <div className="dialog-text">
+        <p>It has not been saved.</p>
+        <div className="dialog-actions">
+          <button type="button" className="button" data-autofocus onClick={onKeep}>
+            Keep editing
+          </button>
+          <button type="button" className="button button-danger button-filled" onClick={onDiscard}>
+            Discard
+          </button>
+        </div>
+      </div>
+    </Dialog>
   );
 }
 

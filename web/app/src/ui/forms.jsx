@@ -1,52 +1,71 @@
 // Fields with what is wrong with them beside them, and the way of a form to the
 // gateway and back.
-import { useEffect, useId, useRef, useState } from 'react';
+import { Fragment, useEffect, useId, useRef, useState } from 'react';
 import { useApolloClient } from '@apollo/client/react';
 import { newKey } from '../data/client.js';
 import { explain, faultsByField } from '../data/faults.js';
+import { useLeave } from './dialog.jsx';
 import { useOnline } from './notices.jsx';
+import { useSession, useSignIn } from './session.jsx';
 import { VisibilityIcon } from './icons.jsx';
 import { visibilityMeaning, visibilityName } from './words.js';
 
 const idle = { busy: false, faults: {}, userErrors: [], error: null };
 
 // useSubmit sends a mutation. send(input) answers with the payload, or with
-// null where something is wrong; what is wrong is in the state. A form that is
-// sent again after its answer was lost carries the same idempotency key, so
-// that nothing is done twice.
+// null where something is wrong; what is wrong is in the state. run(work) does
+// the same for work(post), which may send more than once. A form that is sent
+// again after its answer was lost carries the same idempotency key, so that
+// nothing is done twice.
 export function useSubmit(document, fields = []) {
   const client = useApolloClient();
   const online = useOnline();
   const [state, setState] = useState(idle);
   const sent = useRef({ text: '', key: '' });
 
-  const send = async (input) => {
+  const post = async (input) => {
     const text = JSON.stringify(input);
     if (sent.current.text !== text) sent.current = { text, key: newKey() };
+    const variables = { input: { ...input, idempotencyKey: sent.current.key } };
+    const { data } = await client.mutate({ mutation: document, variables });
+    const [payload] = Object.values(data);
+    if (payload.userErrors.length === 0) sent.current = { text: '', key: '' };
+    return payload;
+  };
+  const run = async (work) => {
     setState({ ...idle, busy: true });
     try {
-      const variables = { input: { ...input, idempotencyKey: sent.current.key } };
-      const { data } = await client.mutate({ mutation: document, variables });
-      const [payload] = Object.values(data);
+      const payload = await work(post);
       const { userErrors } = payload;
       setState({ ...idle, userErrors, faults: faultsByField(userErrors, fields) });
-      if (userErrors.length > 0) return null;
-      sent.current = { text: '', key: '' };
-      return payload;
+      return userErrors.length > 0 ? null : payload;
     } catch (error) {
       setState({ ...idle, error: explain(error, { online }) });
       return null;
     }
   };
-  return { ...state, send, clear: () => setState(idle) };
+  return { ...state, error: useCurrent(state.error), run, send: (input) => run((post) => post(input)), clear: () => setState(idle) };
+}
+
+// useCurrent is an error for as long as its cause lasts, as far as the client can
+// tell: a lost network comes back, and an expired token is replaced.
+function useCurrent(error) {
+  const online = useOnline();
+  const { expired } = useSession();
+  if (error?.kind === 'offline' && online) return null;
+  if (error?.kind === 'signedOut' && !expired) return null;
+  return error;
 }
 
 // Form sends with Enter, and leads to the first field that is at fault.
 export function Form({ onSubmit, submission, actions, children }) {
   const form = useRef(null);
+  const [wrong, setWrong] = useState([]);
   const { faults, error } = submission;
   useEffect(() => {
-    form.current.querySelector('[aria-invalid="true"]')?.focus();
+    const fields = [...form.current.querySelectorAll('[aria-invalid="true"]')];
+    setWrong(fields.map((field) => ({ field, name: field.labels?.[0]?.textContent ?? '' })));
+    fields[0]?.focus();
   }, [faults]);
   return (
     <form
@@ -58,14 +77,62 @@ export function Form({ onSubmit, submission, actions, children }) {
       }}
     >
       {children}
-      <div role="alert" className="form-faults">
-        {(faults.form ?? []).map((text) => (
-          <p key={text}>{text}</p>
-        ))}
-        {error && <p>{error.text}</p>}
+      <div className="form-end">
+        <div role="alert" className="form-faults">
+          {wrong.length > 0 && <WrongFields fields={wrong} />}
+          {(faults.form ?? []).map((text) => (
+            <p key={text}>{text}</p>
+          ))}
+          {error && <p>{error.text}</p>}
+          {error?.kind === 'signedOut' && <SignInAgain />}
+        </div>
+        <div className="dialog-actions">{actions}</div>
       </div>
-      <div className="dialog-actions">{actions}</div>
     </form>
+  );
+}
+
+// WrongFields names the fields at fault beside the button, where they may be out
+// of view.
+function WrongFields({ fields }) {
+  return (
+    <p>
+      Check{' '}
+      {fields.map(({ field, name }, i) => (
+        <Fragment key={name}>
+          {i > 0 && (i === fields.length - 1 ? ' and ' : ', ')}
+          <button type="button" className="text-button" onClick={() => field.focus()}>
+            {name}
+          </button>
+        </Fragment>
+      ))}
+      .
+    </p>
+  );
+}
+
+function SignInAgain() {
+  const signIn = useSignIn();
+  return (
+    <button type="button" className="button" onClick={signIn}>
+      Sign in again
+    </button>
+  );
+}
+
+// Actions are the buttons below a form in a dialog: what cannot be undone begins
+// with focus on Cancel.
+export function Actions({ submission, verb, danger = false }) {
+  const leave = useLeave();
+  return (
+    <>
+      <button type="button" className="button" data-autofocus={danger || undefined} onClick={leave}>
+        Cancel
+      </button>
+      <Submit busy={submission.busy} danger={danger}>
+        {verb}
+      </Submit>
+    </>
   );
 }
 
@@ -111,14 +178,14 @@ export function Faults({ id, texts = [] }) {
 }
 
 // Choice is a group of radio buttons, each with its meaning.
-export function Choice({ label, name, value, onChange, options, faults = [] }) {
+export function Choice({ label, name, value, onChange, options, faults = [], autoFocus = false }) {
   const id = useId();
   return (
     <fieldset className="choice" aria-describedby={faults.length > 0 ? `${id}-fault` : undefined}>
       <legend>{label}</legend>
       {options.map((option) => (
         <label key={option.value} className="choice-option">
-          <input type="radio" name={`${name}-${id}`} value={option.value} checked={option.value === value} onChange={() => onChange(option.value)} />
+          <input type="radio" name={`${name}-${id}`} value={option.value} checked={option.value === value} data-autofocus={(autoFocus && option.value === value) || undefined} onChange={() => onChange(option.value)} />
           <span>
             <b>
               {option.drawing}
@@ -133,14 +200,14 @@ export function Choice({ label, name, value, onChange, options, faults = [] }) {
   );
 }
 
-export function VisibilityChoice({ value, onChange, tenant, what, faults }) {
+export function VisibilityChoice({ value, onChange, tenant, what, faults, autoFocus }) {
   const options = ['PUBLIC', 'LOGGEDIN', 'PRIVATE'].map((visibility) => ({
     value: visibility,
     label: visibilityName(visibility, tenant),
     meaning: visibilityMeaning(visibility, tenant, what),
     drawing: <VisibilityIcon of={visibility} />,
   }));
-  return <Choice label="Who may see it" name="visibility" value={value} onChange={onChange} options={options} faults={faults} />;
+  return <Choice label="Who may see it" name="visibility" value={value} onChange={onChange} options={options} faults={faults} autoFocus={autoFocus} />;
 }
 
 export function Submit({ busy, children, danger = false }) {

@@ -1,22 +1,34 @@
 // Users and groups with their roles, of an item or of a group.
 import { useEffect, useRef, useState } from 'react';
 import { hasNone } from '../data/connections.js';
+import { Confirm } from './confirm.jsx';
 import { To } from './navigation.jsx';
+import { useSay } from './notices.jsx';
 import { Monogram, ShowMore } from './states.jsx';
 import { roleName } from './words.js';
 import { Close } from './icons.jsx';
 
 // roles are those that can be given, the weakest first; onSet(id, role) gives
-// one, and with null takes the member out.
-export function Members({ heading, none, connection, roles, editable, onSet, onMore, submission, children }) {
+// one, and with null removes the member. removal(node) says what that means.
+export function Members({ heading, none, connection, roles, editable, onSet, onMore, submission, removal, children }) {
   const { shown, more } = useAsMany(connection, onMore);
   const { edges, pageInfo } = shown;
   const head = useRef(null);
   const list = useRef(null);
-  // The button goes with the member: focus goes to what they were members of.
-  const takeOut = async (id, button) => {
-    if (!(await onSet(id, null))) return;
-    if ([button, document.body].includes(document.activeElement)) head.current?.focus({ preventScroll: true });
+  const say = useSay();
+  const [leaving, setLeaving] = useState(null);
+  const ask = (node) => {
+    submission.clear();
+    setLeaving(node);
+  };
+  const keep = () => ask(null);
+  const remove = async () => {
+    if (!(await onSet(leaving.id, null))) return;
+    setLeaving(null);
+    say(`${leaving.displayName} was removed.`);
+  };
+  const give = async (node, role) => {
+    if (await onSet(node.id, role)) say(`${node.displayName} is now ${roleName[role]}.`);
   };
   const faults = [...Object.values(submission.faults).flat(), submission.error?.text].filter(Boolean);
   return (
@@ -38,14 +50,14 @@ export function Members({ heading, none, connection, roles, editable, onSet, onM
             </span>
             {editable ? (
               <>
-                <select aria-label={`Role of ${node.displayName}`} value={role} onChange={(event) => onSet(node.id, event.target.value)}>
+                <select aria-label={`Role of ${node.displayName}`} value={role} onChange={(event) => give(node, event.target.value)}>
                   {roles.map((name) => (
                     <option key={name} value={name}>
                       {roleName[name]}
                     </option>
                   ))}
                 </select>
-                <button type="button" className="icon-button" aria-label={`Take out ${node.displayName}`} onClick={(event) => takeOut(node.id, event.currentTarget)}>
+                <button type="button" className="icon-button" aria-label={`Remove ${node.displayName}…`} onClick={() => ask(node)}>
                   <Close />
                 </button>
               </>
@@ -57,12 +69,19 @@ export function Members({ heading, none, connection, roles, editable, onSet, onM
       </ul>
       {pageInfo.hasNextPage && <ShowMore onMore={more} list={list} />}
       <div role="alert">
-        {faults.map((text) => (
-          <p key={text} className="fault">
-            {text}
-          </p>
-        ))}
+        {/* A dialog that asks tells its own faults. */}
+        {!leaving &&
+          faults.map((text) => (
+            <p key={text} className="fault">
+              {text}
+            </p>
+          ))}
       </div>
+      {leaving && (
+        <Confirm title={`Remove ${leaving.displayName}?`} verb="Remove" submission={submission} onConfirm={remove} onClose={keep} returnTo={head}>
+          <p>{removal(leaving)}</p>
+        </Confirm>
+      )}
     </section>
   );
 }

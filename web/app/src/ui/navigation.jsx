@@ -1,6 +1,7 @@
 // Where the reader is: the address bar is the only place that knows.
-import { createContext, use, useCallback, useEffect, useMemo, useState } from 'react';
+import { createContext, use, useCallback, useEffect, useMemo, useRef, useState } from 'react';
 import { addressOf, readAddress, samePage } from '../data/routes.js';
+import { unsavedGuard } from './unsaved.js';
 
 const Navigation = createContext(null);
 
@@ -9,15 +10,33 @@ export const here = () => readAddress(location.pathname, location.search);
 
 export function NavigationProvider({ children }) {
   const [place, setPlace] = useState(here);
+  // Where in the browser's history the reader is.
+  const step = useRef(history.state?.step ?? 0);
+  const returning = useRef(false);
 
   useEffect(() => {
     history.scrollRestoration = 'manual';
-    const moved = () =>
+    const moved = () => {
+      if (returning.current) {
+        returning.current = false;
+        return;
+      }
+      const back = step.current - (history.state?.step ?? 0);
+      const guard = unsavedGuard();
+      if (guard && back !== 0) {
+        // The browser has moved already: it goes back, and on if the reader says so.
+        returning.current = true;
+        history.go(back);
+        guard(() => history.go(-back));
+        return;
+      }
+      step.current -= back;
       setPlace((from) => {
         // A library that is come back to scrolls to its place by itself.
         if (!samePage(from, here())) scrollTo(0, 0);
         return here();
       });
+    };
     addEventListener('popstate', moved);
     return () => removeEventListener('popstate', moved);
   }, []);
@@ -28,7 +47,8 @@ export function NavigationProvider({ children }) {
     const from = here();
     const address = addressOf(next);
     const write = replace ? 'replaceState' : 'pushState';
-    history[write]({ opened: opened || (replace && history.state?.opened) }, '', address);
+    if (!replace) step.current += 1;
+    history[write]({ step: step.current, opened: opened || (replace && history.state?.opened) }, '', address);
     setPlace(here());
     if (!samePage(from, here())) scrollTo(0, 0);
   }, []);

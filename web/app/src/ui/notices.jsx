@@ -1,5 +1,6 @@
 // What happened, said once: at the foot of the page, and to screen readers.
-import { createContext, use, useCallback, useEffect, useState } from 'react';
+import { createContext, use, useCallback, useEffect, useState, useSyncExternalStore } from 'react';
+import { isOnline, onNetworkChange } from '../data/network.js';
 
 const Notices = createContext(() => {});
 const shownFor = 6000;
@@ -29,17 +30,7 @@ export function useSay() {
   return use(Notices);
 }
 
-// useOnline tells whether the browser has a network.
+// useOnline tells whether there is a network.
 export function useOnline() {
-  const [online, setOnline] = useState(navigator.onLine);
-  useEffect(() => {
-    const look = () => setOnline(navigator.onLine);
-    addEventListener('online', look);
-    addEventListener('offline', look);
-    return () => {
-      removeEventListener('online', look);
-      removeEventListener('offline', look);
-    };
-  }, []);
-  return online;
+  return useSyncExternalStore(onNetworkChange, isOnline);
 }

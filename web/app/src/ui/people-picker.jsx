@@ -6,9 +6,12 @@ import { useApolloClient, useQuery } from '@apollo/client/react';
 import { FIND_PRINCIPALS, PRINCIPAL } from '../data/documents.js';
 import { explain, faultsByIndex } from '../data/faults.js';
 import { principalId } from '../data/routes.js';
+import { isOnline } from '../data/network.js';
 import { Close } from './icons.jsx';
 import { Faults } from './forms.jsx';
-import { Monogram } from './states.jsx';
+import { useOnline } from './notices.jsx';
+import { foundOf } from './words.js';
+import { Monogram, useRetryWhenOnline } from './states.jsx';
 
 const typingPause = 150;
 const atOnce = 8;
@@ -38,7 +41,7 @@ export function usePeople(submission, list) {
 
 // PeoplePicker tells onChange how those who are chosen change: a function, since
 // an answer may come when others have been chosen meanwhile.
-export function PeoplePicker({ tenant, chosen, onChange, faults = [], faultsOf }) {
+export function PeoplePicker({ tenant, chosen, onChange, faults = [], faultsOf, autoFocus = false }) {
   const id = useId();
   const input = useRef(null);
   const [text, setText] = useState('');
@@ -104,6 +107,7 @@ export function PeoplePicker({ tenant, chosen, onChange, faults = [], faultsOf }
           id={id}
           ref={input}
           role="combobox"
+          data-autofocus={autoFocus || undefined}
           aria-expanded={shown}
           aria-controls={`${id}-list`}
           aria-activedescendant={shown && options[active] ? `${id}-${active}` : undefined}
@@ -146,7 +150,7 @@ export function PeoplePicker({ tenant, chosen, onChange, faults = [], faultsOf }
         {shown && options.length === 0 && <li className="picker-none">{state}</li>}
       </ul>
       <span className="hidden" role="status">
-        {shown ? (options.length > 0 && !waiting ? `${options.length} found` : state) : ''}
+        {shown ? (options.length > 0 && !waiting ? foundOf(options.length, found.more) : state) : ''}
       </span>
       <p id={`${id}-hint`} className="hint">
         Names are looked up at {tenant}, your own tenant. Anybody else is added by the whole id, such as <code>u:tenant:name</code>.
@@ -164,12 +168,14 @@ export function PeoplePicker({ tenant, chosen, onChange, faults = [], faultsOf }
 // useOptions is who could be meant by a text: those of the tenant whose name
 // begins so, and whoever has it as id.
 function useOptions(tenant, text, chosen) {
+  const online = useOnline();
   const prefix = useSettled(text.trim());
-  const { data, previousData, error, loading } = useQuery(FIND_PRINCIPALS, {
+  const { data, previousData, error, loading, refetch } = useQuery(FIND_PRINCIPALS, {
     variables: { tenant, prefix, first: atOnce + chosen.length },
     skip: prefix === '' || principalId.test(prefix),
     fetchPolicy: 'network-only',
   });
+  useRetryWhenOnline(() => (error ? refetch() : Promise.resolve()));
   const taken = new Set(chosen.map((principal) => principal.id));
   const typed = text.trim().toLowerCase();
   const options = principalId.test(typed)
@@ -180,8 +186,8 @@ function useOptions(tenant, text, chosen) {
   // A page that was cut short may be empty while more follows.
   const more = data?.principals.pageInfo.hasNextPage;
   const none = more ? 'Nobody found so far: type more of the name.' : `Nobody of that name at ${tenant}. Of other tenants, type the whole id.`;
-  const state = error ? explain(error, { online: navigator.onLine }).text : waiting ? looking : none;
-  return { options: error ? [] : left, state, waiting };
+  const state = error ? explain(error, { online }).text : waiting ? looking : none;
+  return { options: error ? [] : left, state, waiting, more };
 }
 
 // useSettled is a text once nobody has typed for a moment.
@@ -209,7 +215,7 @@ function useLookUp(text) {
       end(data.principal ? '' : 'There is nobody with this id whom you may see.');
       return now.current === text ? data.principal : null;
     } catch (error) {
-      end(explain(error, { online: navigator.onLine }).text);
+      end(explain(error, { online: isOnline() }).text);
       return null;
     }
   };

@@ -7,6 +7,7 @@ import { connect } from '../data/client.js';
 import { VIEWER } from '../data/documents.js';
 import { claimsOf } from '../data/tokens.js';
 import { explain } from '../data/faults.js';
+import { isOnline } from '../data/network.js';
 
 const Session = createContext(null);
 const STORE = 'carrel.app.session';
@@ -63,7 +64,7 @@ export function SessionProvider({ children }) {
   if (!who) return <p className="waiting" role="status">Opening the library…</p>;
   return (
     <Session value={value}>
-      <Connection key={who.token} who={who} onExpired={() => setExpired(true)}>
+      <Connection key={viewerOf(who)} who={who} onExpired={() => setExpired(true)}>
         {children}
       </Connection>
     </Session>
@@ -102,34 +103,51 @@ async function tryToken(token) {
       ? 'The gateway does not accept this token: it may have expired, or come from somebody else.'
       : explain({ statusCode: answer.status }).text;
   } catch (fault) {
-    return explain(fault, { online: navigator.onLine }).text;
+    return explain(fault, { online: isOnline() }).text;
   }
 }
 
 const ConnectionContext = createContext(null);
 
-// Connection is the session's own connection, closed with it.
+// viewerOf tells viewers apart. A new token of the same viewer keeps the page as
+// it is, with all that was typed.
+function viewerOf({ token }) {
+  return token ? JSON.stringify(claimsOf(token)) : '';
+}
+
+// Connection is a viewer's own connection, closed with the session.
 function Connection({ who, onExpired, children }) {
-  const token = useRef(who.token);
-  const told = useRef(onExpired);
-  told.current = onExpired;
+  const latest = useRef({});
+  if (latest.current.who !== who) latest.current = { who, token: who.token };
+  latest.current.onExpired = onExpired;
   const [connection, setConnection] = useState(null);
 
   useEffect(() => {
     const opened = connect({
-      token: () => token.current,
+      token: () => latest.current.token,
       async renew() {
+        const { who } = latest.current;
         if (!who.demo) return '';
         const list = await demoViewers().catch(() => []);
         const fresh = list.find(({ name }) => name === who.name)?.token ?? '';
-        if (fresh) token.current = fresh;
+        if (fresh) latest.current.token = fresh;
         return fresh;
       },
-      expired: () => told.current(),
+      expired: () => latest.current.onExpired(),
     });
     setConnection(opened);
     return () => opened.close();
-  }, [who]);
+  }, []);
+
+  // With a new token everything that is shown is read again, and whoever listened
+  // to changes listens again.
+  const connected = useRef(who);
+  useEffect(() => {
+    if (connected.current === who) return;
+    connected.current = who;
+    setConnection((last) => last && { ...last, listen: (...args) => last.listen(...args) });
+    connection?.client.refetchQueries({ include: 'active' }).catch(() => {});
+  }, [who, connection]);
 
   if (!connection) return null;
   return (
@@ -137,6 +155,18 @@ function Connection({ who, onExpired, children }) {
       <ApolloProvider client={connection.client}>{children}</ApolloProvider>
     </ConnectionContext>
   );
+}
+
+const SignInContext = createContext(() => {});
+
+// SignInProvider says how the sign-in dialog is opened.
+export function SignInProvider({ open, children }) {
+  return <SignInContext value={open}>{children}</SignInContext>;
+}
+
+// useSignIn is a function that opens the sign-in dialog, above any other dialog.
+export function useSignIn() {
+  return use(SignInContext);
 }
 
 export function useSession() {

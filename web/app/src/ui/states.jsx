@@ -19,6 +19,7 @@ export function Loading({ what = 'Loading…', lines = 3 }) {
 export function Failed({ error, onRetry, heading = 'This could not be read' }) {
   const online = useOnline();
   const { text } = explain(error, { online });
+  useRetryWhenOnline(onRetry);
   // What goes wrong again is shown again, by whoever shows this.
   const retry = () => onRetry().catch(() => {});
   return (
@@ -30,6 +31,31 @@ export function Failed({ error, onRetry, heading = 'This could not be read' }) {
       </button>
     </div>
   );
+}
+
+// Outdated stands above what was read before, where it could not be read again.
+export function Outdated({ error, onRetry }) {
+  const online = useOnline();
+  useRetryWhenOnline(onRetry);
+  const { text } = explain(error, { online });
+  return (
+    <div className="outdated" role="alert">
+      <p>This could not be refreshed, and may have changed. {text}</p>
+      <button type="button" className="button" onClick={() => onRetry().catch(() => {})}>
+        Try again
+      </button>
+    </div>
+  );
+}
+
+// useRetryWhenOnline tries again when the network is back.
+export function useRetryWhenOnline(onRetry) {
+  const online = useOnline();
+  const before = useRef(online);
+  useEffect(() => {
+    if (online && !before.current) onRetry().catch(() => {});
+    before.current = online;
+  }, [online]);
 }
 
 export function Empty({ heading, children }) {
@@ -51,14 +77,14 @@ export function ShowMore({ onMore, list }) {
     const links = [...(list.current?.children ?? [])].map((child) => child.querySelector('a'));
     (links[before.current] ?? links.at(-1))?.focus({ preventScroll: true });
   });
-  const [state, setState] = useState({ busy: false, fault: '' });
+  const [state, setState] = useState({ busy: false, error: null });
   const more = () => {
     if (state.busy) return;
     before.current = list.current.children.length;
-    setState({ busy: true, fault: '' });
+    setState({ busy: true, error: null });
     onMore().then(
-      () => setState({ busy: false, fault: '' }),
-      (error) => setState({ busy: false, fault: explain(error, { online }).text }),
+      () => setState({ busy: false, error: null }),
+      (error) => setState({ busy: false, error: explain(error, { online }) }),
     );
   };
   return (
@@ -67,7 +93,7 @@ export function ShowMore({ onMore, list }) {
         Show more
       </button>
       <p role="alert" className="fault">
-        {state.fault}
+        {state.error?.kind === 'offline' && online ? '' : state.error?.text}
       </p>
     </div>
   );

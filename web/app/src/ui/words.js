@@ -40,6 +40,12 @@ export function countOf({ value, precision }) {
   return `${precision === 'AT_LEAST' ? 'more than ' : ''}${number} ${value === 1 ? 'entry' : 'entries'}`;
 }
 
+// foundOf says how many were found; more: the list goes on.
+export function foundOf(number, more) {
+  if (!more) return `${number} found`;
+  return number === 0 ? 'None found so far' : `First ${number} found; there are more`;
+}
+
 const day = new Intl.DateTimeFormat('en-GB', { weekday: 'long', day: 'numeric', month: 'long', year: 'numeric' });
 const clock = new Intl.DateTimeFormat('en-GB', { hour: '2-digit', minute: '2-digit' });
 const both = new Intl.DateTimeFormat('en-GB', { day: 'numeric', month: 'long', year: 'numeric', hour: '2-digit', minute: '2-digit' });

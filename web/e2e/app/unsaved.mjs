@@ -1,0 +1,284 @@
+// What was typed is not lost: not by a key, not by what others do, not by a token
+// that expires or a network that fails.
+import { confirm, dialog, discard, entry, expect, focused, item, live, openEntry, says } from './desk.mjs';
+
+const make = 'mutation ($input: CreateContentInput!) { createContent(input: $input) { content { id } userErrors { message } } }';
+const drop = 'mutation ($id: ID!) { deleteContent(input: {id: $id}) { deletedContentId } }';
+const members = 'mutation ($id: ID!, $members: [ContentMemberChange!]!) { setContentMembers(input: {contentId: $id, members: $members}) { userErrors { message } } }';
+
+async function create(api, title, input = {}) {
+  return (await api('Ann', make, { input: { kind: 'NOTE', visibility: 'PRIVATE', title, ...input } })).createContent.content.id;
+}
+
+// down answers operations of a name as if the store were away, while broken() says so.
+function down(page, name, broken) {
+  return page.route('**/graphql', (route) => {
+    if (!broken() || route.request().postDataJSON().operationName !== name) return route.fallback();
+    return route.fulfill({ contentType: 'application/graphql-response+json', body: '{"errors":[{"message":"down","extensions":{"code":"UNAVAILABLE"}}]}' });
+  });
+}
+
+// discarding: nothing that closes a dialog, the page or the tab takes typed text
+// along without a question.
+export async function discarding({ api, sit }) {
+  const id = await create(api, 'Typed over');
+  const ann = await sit('Ann');
+  await openEntry(ann, 'Typed over');
+  const address = ann.url();
+  await item(ann).getByRole('button', { name: 'Edit…' }).click();
+  const edit = ann.getByRole('dialog', { name: 'Edit' });
+  const text = edit.getByRole('textbox', { name: 'Description' });
+
+  // Without anything typed it closes at once.
+  await ann.keyboard.press('Escape');
+  await edit.waitFor({ state: 'detached' });
+  await item(ann).getByRole('button', { name: 'Edit…' }).click();
+  await text.fill('Not saved yet.');
+  const asked = ann.getByRole('dialog', { name: 'Discard what you typed?' });
+  const kept = async (what) => {
+    await asked.getByRole('button', { name: 'Keep editing' }).and(ann.locator(':focus')).click();
+    await asked.waitFor({ state: 'detached' });
+    expect(await text.inputValue(), 'Not saved yet.', `what was typed, after ${what}`);
+    expect(ann.url(), address, `the address after ${what}`);
+  };
+  await ann.keyboard.press('Escape');
+  await kept('Escape');
+  // Browsers close a dialog on their own at a second Escape.
+  await ann.keyboard.press('Escape');
+  await ann.keyboard.press('Escape');
+  await asked.waitFor({ state: 'detached' });
+  expect(await text.inputValue(), 'Not saved yet.', 'what was typed, after Escape twice');
+  await edit.getByRole('button', { name: 'Close' }).click();
+  await kept('Close');
+  await edit.getByRole('button', { name: 'Cancel' }).click();
+  await kept('Cancel');
+  await ann.evaluate(() => history.back());
+  await kept('Back');
+
+  const closing = ann.waitForEvent('dialog');
+  const closed = ann.close({ runBeforeUnload: true });
+  const question = await closing;
+  expect(question.type(), 'beforeunload', 'what the browser asks before it closes the tab');
+  await question.dismiss();
+  await closed;
+  expect(await text.inputValue(), 'Not saved yet.', 'what was typed, after closing the tab');
+
+  // Whoever discards goes where they wanted to go.
+  await ann.evaluate(() => history.back());
+  await asked.waitFor();
+  await discard(ann);
+  await item(ann).waitFor({ state: 'detached' });
+  const { content } = await api('Ann', 'query ($id: ID!) { content(id: $id) { description } }', { id });
+  expect(content, { description: null }, 'what was stored');
+
+  await ann.getByRole('banner').getByRole('button', { name: 'New' }).click();
+  await dialog(ann).getByRole('textbox', { name: 'Title' }).fill('Never made');
+  await ann.keyboard.press('Escape');
+  await discard(ann);
+  await ann.context().close();
+}
+
+// rescued: an item is deleted, or taken away, while it is edited. The text stays,
+// and becomes a new item.
+export async function rescued({ api, sit }) {
+  const id = await create(api, 'Doomed');
+  const ann = await sit('Ann');
+  await live(ann);
+  await openEntry(ann, 'Doomed');
+  await item(ann).getByRole('button', { name: 'Edit…' }).click();
+  const text = dialog(ann).getByRole('textbox', { name: 'Description' });
+  await text.fill('An hour of work.');
+  await api('Ann', drop, { id });
+  await dialog(ann).getByText('This item was deleted, or you no longer have access to it.').waitFor();
+  expect(await text.inputValue(), 'An hour of work.', 'what was typed when the item was deleted');
+  expect(await focused(ann), 'Description', 'what has focus when the item was deleted');
+  await ann.evaluate(() => (navigator.clipboard.writeText = async (all) => (globalThis.copied = all)));
+  await dialog(ann).getByRole('button', { name: 'Copy text' }).click();
+  await dialog(ann).getByText('Copied.').waitFor();
+  expect(await ann.evaluate(() => globalThis.copied), 'Doomed\n\nAn hour of work.', 'what was copied');
+  await dialog(ann).getByRole('button', { name: 'Create as new item' }).click();
+  await says(ann, '“Doomed” was created in your library.');
+  await ann.getByRole('heading', { level: 1, name: 'Doomed' }).waitFor();
+  await ann.getByText('An hour of work.').waitFor();
+  if (ann.url().endsWith(id)) throw new Error('the deleted item is shown');
+
+  // Whoever has typed nothing is told, and the dialog closes.
+  await ann.getByRole('button', { name: 'Edit…' }).click();
+  await api('Ann', drop, { id: decodeURIComponent(new URL(ann.url()).pathname.split('/item/')[1]) });
+  await dialog(ann).getByRole('textbox', { name: 'Description' }).fill('Once more.');
+  // Here nobody tells of changes: it is noticed when it is saved.
+  await dialog(ann).getByRole('button', { name: 'Save' }).click();
+  await dialog(ann).getByRole('button', { name: 'Create as new item' }).waitFor();
+  expect(await text.inputValue(), 'Once more.', 'what was typed when the item was gone');
+  await ann.keyboard.press('Escape');
+  await discard(ann);
+  await ann.context().close();
+}
+
+// demoted: an editor edits texts, and keeps what was typed when the role is gone.
+export async function demoted({ api, sit }) {
+  const id = await create(api, 'Edited by Cleo', { visibility: 'PUBLIC', members: [{ principalId: 'u:demo:cleo', role: 'EDITOR' }] });
+  const cleo = await sit('Cleo', { path: `/app/item/${id}` });
+  const edit = cleo.getByRole('button', { name: 'Edit…' });
+  await edit.click();
+  await dialog(cleo).getByRole('textbox', { name: 'Title' }).fill('Edited well by Cleo');
+  await dialog(cleo).getByRole('button', { name: 'Save' }).click();
+  await says(cleo, 'Saved.');
+  await cleo.getByRole('heading', { level: 1, name: 'Edited well by Cleo' }).waitFor();
+  for (const name of ['Who may see it…', 'Delete…']) {
+    expect(await cleo.getByRole('button', { name }).count(), 0, `what an editor is offered: ${name}`);
+  }
+  await edit.click();
+  await dialog(cleo).getByRole('textbox', { name: 'Title' }).fill('Edited once more');
+  await api('Ann', members, { id, members: [{ principalId: 'u:demo:cleo', role: 'VIEWER' }] });
+  await dialog(cleo).getByRole('button', { name: 'Save' }).click();
+  await dialog(cleo).getByText('You may no longer edit this item.').waitFor();
+  expect(await dialog(cleo).getByRole('textbox', { name: 'Title' }).inputValue(), 'Edited once more', 'what was typed');
+  await cleo.context().close();
+}
+
+// expiredToken: a token expires while somebody types. They sign in again above the
+// dialog, and save.
+export async function expiredToken({ api, sit, faults }) {
+  const id = await create(api, 'Typed slowly');
+  const ann = await sit('Ann', { path: `/app/item/${id}` });
+  await ann.getByRole('button', { name: 'Edit…' }).click();
+  const edit = ann.getByRole('dialog', { name: 'Edit' });
+  const text = edit.getByRole('textbox', { name: 'Description' });
+  await text.fill('Typed for an hour.');
+  await ann.route('**/dev/viewers', (route) => route.fulfill({ json: { viewers: [] } }));
+  await ann.route('**/graphql', (route) => route.fulfill({ status: 401, contentType: 'application/json', body: '{"errors":[{"message":"expired","extensions":{"code":"UNAUTHENTICATED"}}]}' }));
+  await edit.getByRole('button', { name: 'Save' }).click();
+  await edit.getByRole('button', { name: 'Sign in again' }).click();
+  await ann.unrouteAll();
+  // As somebody else everything would be lost: that is asked.
+  const signIn = ann.getByRole('dialog', { name: 'Signed in' });
+  await signIn.getByRole('button', { name: /^Cleo\b/ }).click();
+  await ann.getByRole('dialog', { name: 'Discard what you typed?' }).getByRole('button', { name: 'Keep editing' }).click();
+  await signIn.getByRole('button', { name: /^Ann\b/ }).click();
+  await signIn.waitFor({ state: 'detached' });
+  expect(await text.inputValue(), 'Typed for an hour.', 'what was typed before signing in again');
+  await edit.getByRole('button', { name: 'Sign in again' }).waitFor({ state: 'detached' });
+  await edit.getByRole('button', { name: 'Save' }).click();
+  await says(ann, 'Saved.');
+  expect(await ann.getByText('Your token is no longer accepted.').count(), 0, 'warnings after signing in again');
+  // The browser itself tells of every 401; those were asked for.
+  const others = faults.filter((fault) => !/status of 401/.test(fault));
+  faults.splice(0, faults.length, ...others);
+  await ann.context().close();
+}
+
+// offline: what failed without a network says so for as long as there is none.
+export async function offline({ api, sit, faults }) {
+  const id = await create(api, 'On a train');
+  const ann = await sit('Ann', { path: `/app/item/${id}` });
+  await ann.getByRole('button', { name: 'Edit…' }).click();
+  await dialog(ann).getByRole('textbox', { name: 'Description' }).fill('In a tunnel.');
+  await ann.context().setOffline(true);
+  await dialog(ann).getByRole('button', { name: 'Save' }).click();
+  await dialog(ann).getByText('You are offline.').waitFor();
+  await ann.context().setOffline(false);
+  await dialog(ann).getByText('You are offline.').waitFor({ state: 'detached' });
+  await dialog(ann).getByRole('button', { name: 'Save' }).click();
+  await says(ann, 'Saved.');
+
+  // A browser that is wrong about the network is not believed once the gateway answers.
+  await ann.evaluate(() => dispatchEvent(new Event('offline')));
+  const warning = ann.getByText('You are offline. What you see may have changed since.');
+  await warning.waitFor();
+  await ann.getByRole('link', { name: 'Groups' }).click();
+  await warning.waitFor({ state: 'detached' });
+  const others = faults.filter((fault) => !/ERR_INTERNET_DISCONNECTED/.test(fault));
+  faults.splice(0, faults.length, ...others);
+  await ann.context().close();
+}
+
+// keptAfterFailure: what cannot be read again stays on the page, with the reason.
+export async function keptAfterFailure({ api, sit }) {
+  const id = await create(api, 'Read before', { description: 'It stays.' });
+  const ann = await sit('Ann');
+  await live(ann);
+  let broken = true;
+  await down(ann, 'Item', () => broken);
+  await entry(ann, 'Read before').getByRole('link').click();
+  // Its text is known from the library.
+  await item(ann).getByText('The store behind the gateway cannot be reached just now.').waitFor();
+  await item(ann).getByText('It stays.').waitFor();
+  broken = false;
+  await item(ann).getByRole('button', { name: 'Try again' }).click();
+  await item(ann).getByRole('region', { name: 'Shared with' }).waitFor();
+
+  let headless = true;
+  broken = true;
+  await down(ann, 'LibraryHead', () => headless);
+  await api('Ann', 'mutation ($id: ID!) { updateContent(input: {id: $id, title: "Read since"}) { userErrors { message } } }', { id });
+  await item(ann).getByText('The store behind the gateway cannot be reached just now.').waitFor();
+  await item(ann).getByText('It stays.').waitFor();
+  await item(ann).getByRole('region', { name: 'Shared with' }).waitFor();
+  await ann.getByRole('heading', { level: 1, name: 'My library' }).waitFor();
+  await ann.getByText('This could not be refreshed').first().waitFor();
+  await entry(ann, 'Read since').waitFor();
+  broken = false;
+  headless = false;
+  for (let left = await ann.getByRole('button', { name: 'Try again' }).count(); left > 0; left -= 1) {
+    await ann.getByRole('button', { name: 'Try again' }).first().click();
+    await ann.waitForFunction((n) => document.querySelectorAll('.outdated').length < n, left);
+  }
+  await ann.context().close();
+}
+
+// forGroup: whoever creates an item at a group's library sees where it will be.
+export async function forGroup({ api, sit }) {
+  const ann = await sit('Ann', { path: '/app/library/g:demo:library-team' });
+  const name = await ann.getByRole('heading', { level: 1 }).textContent();
+  const start = async (title) => {
+    await ann.getByRole('banner').getByRole('button', { name: 'New' }).click();
+    await dialog(ann).getByRole('radio', { name: 'Note' }).check();
+    await dialog(ann).getByRole('textbox', { name: 'Title' }).fill(title);
+  };
+  await live(ann);
+  await start('For the team');
+  await dialog(ann).getByRole('radio', { name: new RegExp(`^My library and ${name}`) }).and(ann.locator(':checked')).waitFor();
+  await dialog(ann).getByRole('button', { name: 'Create' }).click();
+  await says(ann, `“For the team” is in your library, and shared with ${name}.`);
+  await ann.getByRole('heading', { level: 1, name }).waitFor();
+  await entry(ann, 'For the team').waitFor();
+
+  await ann.goto(new URL('/app/library/g:demo:library-team', ann.url()).href);
+  await live(ann);
+  await start('For me');
+  await dialog(ann).getByRole('radio', { name: 'Only my library' }).check();
+  await dialog(ann).getByRole('button', { name: 'Create' }).click();
+  await says(ann, '“For me” is in your library.');
+  await ann.getByRole('heading', { level: 1, name: 'My library' }).waitFor();
+  await entry(ann, 'For me').waitFor();
+  const { group } = await api('Ann', '{ group(id: "g:demo:library-team") { library(first: 5, orderBy: {field: LAST_MODIFIED, direction: DESC}) { nodes { title } } } }');
+  expect(group.library.nodes.map(({ title }) => title).filter((title) => /^For (me|the team)$/.test(title)), ['For the team'], 'what the group got');
+
+  await ann.goto(new URL('/app/find', ann.url()).href);
+  await ann.getByRole('banner').getByRole('button', { name: 'New' }).click();
+  await dialog(ann).getByText('The item will be in your own library.').waitFor();
+  await ann.context().close();
+}
+
+// smallScreen: Create, and what is wrong, are in view on a phone.
+export async function smallScreen({ sit }) {
+  const ann = await sit('Ann', { viewport: { width: 360, height: 600 } });
+  await ann.getByRole('banner').getByRole('button', { name: 'New' }).click();
+  const button = dialog(ann).getByRole('button', { name: 'Create' });
+  const inView = async (what) => {
+    const hidden = await button.evaluate((element) => {
+      const { left, right, top, bottom } = element.getBoundingClientRect();
+      return bottom > innerHeight || !element.contains(document.elementFromPoint((left + right) / 2, (top + bottom) / 2));
+    });
+    if (hidden) throw new Error(`Create is out of view ${what}`);
+  };
+  await inView('at first');
+  await button.click();
+  await dialog(ann).getByRole('alert').getByText('Check Title and Link.').waitFor();
+  await inView('when fields are wrong');
+  expect(await focused(ann), 'Title', 'the field that is led to');
+  await dialog(ann).getByRole('alert').getByRole('button', { name: 'Link' }).click();
+  expect(await focused(ann), 'Link', 'the field that the summary leads to');
+  await ann.context().close();
+}
