@@ -115,6 +115,29 @@ export async function rescued({ api, sit }) {
   await ann.context().close();
 }
 
+// expelled: somebody who is taken out of a group loses its library, and not what
+// they typed beside it.
+export async function expelled({ api, sit }) {
+  const made = await api('Ann', 'mutation { createGroup(input: {tenant: "demo", name: "brief", displayName: "Brief", visibility: PRIVATE}) { group { id } userErrors { message } } }');
+  const { id } = made.createGroup.group;
+  const change = (role) => api('Ann', 'mutation ($id: ID!, $members: [GroupMemberChange!]!) { setGroupMembers(input: {groupId: $id, members: $members}) { userErrors { message } } }', { id, members: [{ principalId: 'u:demo:cleo', role }] });
+  await change('MEMBER');
+  const content = await create(api, 'Of the group', { members: [{ principalId: id, role: 'EDITOR' }] });
+  const cleo = await sit('Cleo', { path: `/app/library/${id}` });
+  await live(cleo);
+  await openEntry(cleo, 'Of the group');
+  await item(cleo).getByRole('button', { name: 'Edit…' }).click();
+  await dialog(cleo).getByRole('textbox', { name: 'Description' }).fill('By a member.');
+  await change(null);
+  await api('Ann', 'mutation ($id: ID!) { updateContent(input: {id: $id, title: "Of the group alone"}) { userErrors { message } } }', { id: content });
+  await cleo.getByText('There is no such library').waitFor();
+  await dialog(cleo).getByText('This item was deleted, or you no longer have access to it.').waitFor();
+  expect(await dialog(cleo).getByRole('textbox', { name: 'Description' }).inputValue(), 'By a member.', 'what was typed by somebody who was taken out');
+  await dialog(cleo).getByRole('button', { name: 'Create as new item' }).click();
+  await says(cleo, '“Of the group” was created in your library.');
+  await cleo.context().close();
+}
+
 // demoted: an editor edits texts, and keeps what was typed when the role is gone.
 export async function demoted({ api, sit }) {
   const id = await create(api, 'Edited by Cleo', { visibility: 'PUBLIC', members: [{ principalId: 'u:demo:cleo', role: 'EDITOR' }] });
@@ -152,7 +175,8 @@ export async function expiredToken({ api, sit, faults }) {
   await edit.getByRole('button', { name: 'Sign in again' }).click();
   await ann.unrouteAll();
   // As somebody else everything would be lost: that is asked.
-  const signIn = ann.getByRole('dialog', { name: 'Signed in' });
+  const signIn = ann.getByRole('dialog', { name: 'Sign in again' });
+  await signIn.getByText('Your token has expired. You were Ann.').waitFor();
   await signIn.getByRole('button', { name: /^Cleo\b/ }).click();
   await ann.getByRole('dialog', { name: 'Discard what you typed?' }).getByRole('button', { name: 'Keep editing' }).click();
   await signIn.getByRole('button', { name: /^Ann\b/ }).click();
@@ -181,6 +205,15 @@ export async function offline({ api, sit, faults }) {
   await dialog(ann).getByText('You are offline.').waitFor({ state: 'detached' });
   await dialog(ann).getByRole('button', { name: 'Save' }).click();
   await says(ann, 'Saved.');
+
+  // What could not be read is read as soon as the network is back.
+  await ann.getByRole('link', { name: 'Find' }).click();
+  await ann.getByRole('link', { name: 'Ann Archer' }).waitFor();
+  await ann.context().setOffline(true);
+  await ann.getByRole('searchbox').fill('cart');
+  await ann.getByRole('heading', { name: 'This could not be read' }).waitFor();
+  await ann.context().setOffline(false);
+  await ann.getByRole('link', { name: 'Cleo Carter' }).waitFor();
 
   // A browser that is wrong about the network is not believed once the gateway answers.
   await ann.evaluate(() => dispatchEvent(new Event('offline')));

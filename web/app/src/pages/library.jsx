@@ -25,16 +25,21 @@ export function LibraryPage({ place, made, onSignIn, onCreate }) {
   const lost = !principal && error && 'The library could not be read';
   useTitle(place.item && principal ? undefined : lost || (mine ? 'My library' : principal?.displayName));
 
-  if (principal === null) return <Unseen what="library" onSignIn={onSignIn} />;
+  // An item that is open may hold typed text: it outlives its library.
+  const seen = useRef(null);
+  if (principal) seen.current = principal;
+  const unseen = principal === null && <Unseen what="library" onSignIn={onSignIn} />;
+  if (unseen && !(place.item && seen.current)) return unseen;
   if (lost) return <Failed error={error} onRetry={() => refetch()} heading={lost} />;
-  if (!principal) return <Loading what="Opening the library…" lines={6} />;
-  return <Library place={place} principal={principal} made={made} error={error} refetchHead={refetch} onCreate={onCreate} />;
+  if (!seen.current) return <Loading what="Opening the library…" lines={6} />;
+  return <Library place={place} principal={seen.current} unseen={unseen} made={made} error={error} refetchHead={refetch} onCreate={onCreate} />;
 }
 
 // Library is a head, the shelf below it, and beside both the item that is open.
 // Another way to look at the library puts up another shelf; what is above and
-// beside it stays, and keeps focus.
-function Library({ place, principal, made, error, refetchHead, onCreate }) {
+// beside it stays, and keeps focus. unseen takes the place of a library that the
+// reader may not see any more.
+function Library({ place, principal, unseen, made, error, refetchHead, onCreate }) {
   const wide = useWide();
   const list = useRef(null);
   const shelf = useRef(null);
@@ -42,20 +47,24 @@ function Library({ place, principal, made, error, refetchHead, onCreate }) {
   return (
     <div className={place.item ? 'desk desk-open' : 'desk'}>
       <div className="desk-list" ref={list} inert={Boolean(place.item) && !wide}>
-        <LibraryHead principal={principal} place={place} live={live} />
-        {error && <Outdated error={error} onRetry={() => refetchHead()} />}
-        <Shelf
-          key={`${place.oldestFirst} ${place.shared}`}
-          ref={shelf}
-          place={place}
-          principal={principal}
-          list={list}
-          live={live}
-          onLive={setLive}
-          made={made}
-          refetchHead={refetchHead}
-          onCreate={onCreate}
-        />
+        {unseen || (
+          <>
+            <LibraryHead principal={principal} place={place} live={live} />
+            {error && <Outdated error={error} onRetry={() => refetchHead()} />}
+            <Shelf
+              key={`${place.oldestFirst} ${place.shared}`}
+              ref={shelf}
+              place={place}
+              principal={principal}
+              list={list}
+              live={live}
+              onLive={setLive}
+              made={made}
+              refetchHead={refetchHead}
+              onCreate={onCreate}
+            />
+          </>
+        )}
       </div>
       {place.item && <OpenItem key={place.item} place={place} principal={principal} list={list} onChanged={(gone) => shelf.current?.changed(gone)} />}
     </div>

@@ -11,7 +11,7 @@ import { Monogram } from '../ui/states.jsx';
 
 export function SignIn({ onClose }) {
   const session = useSession();
-  const { viewers, name, demo, signedIn, claims, signInAs, signOut } = session;
+  const { viewers, name, demo, signedIn, expired, claims, signInAs, signOut } = session;
   // Another viewer gets another page: what was typed on this one would be lost.
   const leave = (act) => {
     const guard = unsavedGuard();
@@ -24,12 +24,12 @@ export function SignIn({ onClose }) {
     else leave(act);
   };
   return (
-    <Dialog title={signedIn ? 'Signed in' : 'Sign in'} onClose={onClose}>
+    <Dialog title={expired ? 'Sign in again' : signedIn ? 'Signed in' : 'Sign in'} onClose={onClose}>
       <div className="sign-in">
         {signedIn && (
           <div className="sign-in-who">
             <p>
-              You are <b>{name}</b>.
+              {expired ? 'Your token has expired. You were' : 'You are'} <b>{name}</b>.
             </p>
             <button type="button" className="button" onClick={() => leave(() => (onClose(), signOut()))}>
               Sign out

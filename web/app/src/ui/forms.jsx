@@ -79,7 +79,7 @@ export function Form({ onSubmit, submission, actions, children }) {
       {children}
       <div className="form-end">
         <div role="alert" className="form-faults">
-          {wrong.length > 0 && <WrongFields fields={wrong} />}
+          {wrong.length > 1 && <WrongFields fields={wrong} />}
           {(faults.form ?? []).map((text) => (
             <p key={text}>{text}</p>
           ))}
@@ -92,8 +92,8 @@ export function Form({ onSubmit, submission, actions, children }) {
   );
 }
 
-// WrongFields names the fields at fault beside the button, where they may be out
-// of view.
+// WrongFields names the fields at fault beside the button: the first one has focus,
+// the others may be out of view.
 function WrongFields({ fields }) {
   return (
     <p>

@@ -181,8 +181,8 @@ export function useConnection() {
 // anonymous viewer and for a token whose user does not exist yet.
 export function useMe() {
   const { signedIn } = useSession();
-  const { data } = useQuery(VIEWER, { skip: !signedIn });
-  return signedIn ? data?.viewer : null;
+  const { data, previousData } = useQuery(VIEWER, { skip: !signedIn });
+  return signedIn ? (data ?? previousData)?.viewer : null;
 }
 
 function remember({ name, token, demo }) {
