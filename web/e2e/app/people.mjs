@@ -180,9 +180,11 @@ export async function refused({ sit, faults }) {
 export async function refusedSocket({ sit }) {
   const page = await sit(null);
   let asked = 0;
+  let refusing = true;
   await page.routeWebSocket('**/graphql', (socket) => {
     asked += 1;
-    socket.close({ code: 4403, reason: 'Forbidden' });
+    if (refusing) socket.close({ code: 4403, reason: 'Forbidden' });
+    else socket.connectToServer();
   });
   await page.reload();
   await page.getByRole('banner').getByRole('button', { name: 'Sign in' }).waitFor();
@@ -191,6 +193,11 @@ export async function refusedSocket({ sit }) {
   await page.getByText('Changes of others appear when the page is loaded again.').waitFor({ state: 'attached' });
   await page.getByText('Your token is no longer accepted.').waitFor();
   expect(asked, 1, 'sockets that were opened');
+  // With a new token it listens again.
+  refusing = false;
+  await page.getByRole('button', { name: 'Sign in again' }).click();
+  await dialog(page).getByRole('button', { name: /^Ben\b/ }).click();
+  await live(page);
   await page.context().close();
 }
 

@@ -88,6 +88,10 @@ export async function rescued({ api, sit }) {
   await item(ann).getByRole('button', { name: 'Edit…' }).click();
   const text = dialog(ann).getByRole('textbox', { name: 'Description' });
   await text.fill('An hour of work.');
+  // What others write into a field that the reader has not touched is shown, and said.
+  await api('Ann', 'mutation ($id: ID!) { updateContent(input: {id: $id, title: "Doomed all the same"}) { userErrors { message } } }', { id });
+  await dialog(ann).getByRole('status').getByText('Somebody else has changed the title meanwhile.').waitFor();
+  expect(await dialog(ann).getByRole('textbox', { name: 'Title' }).inputValue(), 'Doomed all the same', 'the title in the form');
   await api('Ann', drop, { id });
   await dialog(ann).getByText('This item was deleted, or you no longer have access to it.').waitFor();
   expect(await text.inputValue(), 'An hour of work.', 'what was typed when the item was deleted');
@@ -95,23 +99,33 @@ export async function rescued({ api, sit }) {
   await ann.evaluate(() => (navigator.clipboard.writeText = async (all) => (globalThis.copied = all)));
   await dialog(ann).getByRole('button', { name: 'Copy text' }).click();
   await dialog(ann).getByText('Copied.').waitFor();
-  expect(await ann.evaluate(() => globalThis.copied), 'Doomed\n\nAn hour of work.', 'what was copied');
+  expect(await ann.evaluate(() => globalThis.copied), 'Doomed all the same\n\nAn hour of work.', 'what was copied');
   await dialog(ann).getByRole('button', { name: 'Create as new item' }).click();
-  await says(ann, '“Doomed” was created in your library.');
-  await ann.getByRole('heading', { level: 1, name: 'Doomed' }).waitFor();
+  await says(ann, '“Doomed all the same” was created in your library.');
+  await ann.getByRole('heading', { level: 1, name: 'Doomed all the same' }).waitFor();
   await ann.getByText('An hour of work.').waitFor();
   if (ann.url().endsWith(id)) throw new Error('the deleted item is shown');
 
-  // Whoever has typed nothing is told, and the dialog closes.
+  // Here nobody tells of changes: it is noticed when it is saved.
   await ann.getByRole('button', { name: 'Edit…' }).click();
   await api('Ann', drop, { id: decodeURIComponent(new URL(ann.url()).pathname.split('/item/')[1]) });
   await dialog(ann).getByRole('textbox', { name: 'Description' }).fill('Once more.');
-  // Here nobody tells of changes: it is noticed when it is saved.
   await dialog(ann).getByRole('button', { name: 'Save' }).click();
   await dialog(ann).getByRole('button', { name: 'Create as new item' }).waitFor();
   expect(await text.inputValue(), 'Once more.', 'what was typed when the item was gone');
   await ann.keyboard.press('Escape');
   await discard(ann);
+
+  // Whoever has typed nothing is told, and the dialog closes.
+  const other = await create(api, 'Doomed as well');
+  await ann.getByRole('link', { name: 'My library' }).click();
+  await live(ann);
+  await openEntry(ann, 'Doomed as well');
+  await item(ann).getByRole('button', { name: 'Edit…' }).click();
+  await dialog(ann).waitFor();
+  await api('Ann', drop, { id: other });
+  await says(ann, 'This item was deleted, or you no longer have access to it.');
+  await dialog(ann).waitFor({ state: 'detached' });
   await ann.context().close();
 }
 
