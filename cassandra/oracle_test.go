@@ -28,3 +28,8 @@ func TestOracle(t *testing.T) {
 	shared := open(t, options(t))
 	oracletest.Run(t, func(*testing.T) (library.Store, func()) { return shared, func() {} })
 }
+
+// TestKeyRaces lets creations of one idempotency key race on a real node.
+func TestKeyRaces(t *testing.T) {
+	oracletest.RunKeyRaces(t, open(t, options(t)), "races")
+}

@@ -38,7 +38,7 @@ func (s *Service) CreateContent(ctx context.Context, v *Viewer, in CreateContent
 		if r == nil {
 			id, err = fresh()
 		} else {
-			id, err = s.fixCreation(ctx, v, *key, r.hash, fresh, nil)
+			id, err = s.fixCreation(ctx, r, fresh)
 		}
 		return err
 	})

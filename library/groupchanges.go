@@ -21,7 +21,7 @@ func (s *Service) CreateGroup(ctx context.Context, v *Viewer, in CreateGroup) (*
 	}
 	plain := in
 	plain.IdempotencyKey = nil
-	h, err := s.create(ctx, v, keyed(v, in.IdempotencyKey, "createGroup", plain), creation{
+	h, err := s.create(ctx, keyed(v, in.IdempotencyKey, "createGroup", plain), creation{
 		what: "group",
 		header: PrincipalHeader{
 			ID: id, DisplayName: in.DisplayName, Visibility: in.Visibility, State: Live, Managers: 1, Members: 1,

@@ -1,7 +1,6 @@
 package library
 
 import (
-	"context"
 	"crypto/sha256"
 	"encoding/json"
 	"fmt"
@@ -57,9 +56,8 @@ func inputHash(mutation string, input any) [32]byte {
 // keyedRequest is a mutation with an idempotency key, under way. A nil one is
 // a mutation without a key.
 type keyedRequest struct {
-	given string
-	key   RequestKey
-	hash  [32]byte
+	key  RequestKey
+	hash [32]byte
 }
 
 // keyed is the request of a mutation; nil where it has no key. input is
@@ -68,7 +66,7 @@ func keyed(v *Viewer, key *string, mutation string, input any) *keyedRequest {
 	if key == nil {
 		return nil
 	}
-	return &keyedRequest{*key, requestKey(v, *key), inputHash(mutation, input)}
+	return &keyedRequest{requestKey(v, *key), inputHash(mutation, input)}
 }
 
 // lookup is what a read of the partition asks for.
@@ -80,7 +78,7 @@ func (r *keyedRequest) lookup() *RequestKey {
 }
 
 // answered tells whether the row found is the first outcome of this very
-// request. A row of another input is IDEMPOTENCY_MISMATCH.
+// request. A row of another input, its claim included, is IDEMPOTENCY_MISMATCH.
 func (r *keyedRequest) answered(row *RequestRow, now Instant) (bool, error) {
 	if r == nil || row == nil || row.Until <= now {
 		return false, nil
@@ -88,7 +86,7 @@ func (r *keyedRequest) answered(row *RequestRow, now Instant) (bool, error) {
 	if row.InputHash != r.hash {
 		return false, idempotencyMismatch()
 	}
-	return true, nil
+	return !row.claims(), nil
 }
 
 // row is what the commit of the mutation writes; nil for one without a key.
@@ -102,75 +100,4 @@ func (r *keyedRequest) row(now Instant, answer []byte) *RequestRow {
 func idempotencyMismatch() *Error {
 	return &Error{Code: Conflict, Reason: ReasonIdempotencyMismatch,
 		Msg: "this idempotencyKey came with another input before; use a new key for a new request"}
-}
-
-// createdUnder tells whether the thing of that id, of whatever kind, was
-// created by the request of that key: its request row tells this from somebody
-// else's creation of the same name.
-func (s *Service) createdUnder(ctx context.Context, id string, key RequestKey) (bool, error) {
-	var row *RequestRow
-	switch KindOfID(id) {
-	case IDContent:
-		rows, err := s.store.Read(ctx, ContentID(id), ContentQuery{Request: &key})
-		if err != nil {
-			return false, fmt.Errorf("reading %s: %w", id, err)
-		}
-		row = rows.Request
-	case IDUser, IDGroup:
-		rows, err := s.store.ReadPrincipal(ctx, PrincipalID(id), PrincipalQuery{Request: &key})
-		if err != nil {
-			return false, fmt.Errorf("reading %s: %w", id, err)
-		}
-		row = rows.Request
-	}
-	return row != nil && row.Until > s.now(), nil
-}
-
-// fixCreation gives a keyed creation its id before it runs, so that a
-// repetition runs under the same id and finds the first outcome there. fresh
-// makes an id; exists tells whether the creation under an id, which may be of
-// another kind, has happened (nil: createdUnder). The row of an attempt that
-// was refused, so that its target does not exist, gives way to another input.
-func (s *Service) fixCreation(ctx context.Context, v *Viewer, key string, hash [32]byte,
-	fresh func() (string, error), exists func(ctx context.Context, id string) (bool, error)) (string, error) {
-	if exists == nil {
-		exists = func(ctx context.Context, id string) (bool, error) {
-			return s.createdUnder(ctx, id, requestKey(v, key))
-		}
-	}
-	id, err := fresh()
-	if err != nil {
-		return "", err
-	}
-	mine := Creation{Key: requestKey(v, key), InputHash: hash, ID: id, Until: s.now().Add(requestKept)}
-	var replace *Creation
-	for range maxFixes {
-		stands, err := s.store.FixCreation(ctx, mine, replace)
-		if err != nil {
-			// Whether the row was written does not matter: it promises nothing,
-			// and a repetition finds it.
-			return "", Unavailablef(err, "the store did not answer; nothing was created, try again")
-		}
-		if stands == mine {
-			return id, nil
-		}
-		if stands.Until > s.now() {
-			if stands.InputHash == hash {
-				return stands.ID, nil
-			}
-			happened, err := exists(ctx, stands.ID)
-			if err != nil {
-				return "", err
-			}
-			if happened {
-				return "", idempotencyMismatch()
-			}
-		}
-		replace = &stands
-		if stands == (Creation{}) {
-			replace = nil // what was to be replaced has been forgotten meanwhile
-		}
-	}
-	return "", &Error{Code: Unavailable, Reason: ReasonContention, RetryAfter: 1,
-		Msg: "other requests use this idempotencyKey at the same time; try again"}
 }

@@ -243,11 +243,11 @@ func groupMembersOf(rows []GroupMemberRow) []PrincipalID {
 }
 
 // create carries a creation out. It answers the header that stands afterwards.
-func (s *Service) create(ctx context.Context, v *Viewer, req *keyedRequest, c creation) (PrincipalHeader, error) {
+func (s *Service) create(ctx context.Context, req *keyedRequest, c creation) (PrincipalHeader, error) {
 	id := c.header.ID
 	var before *PrincipalRows
 	err := s.early(ctx, func(ctx context.Context) (err error) {
-		before, err = s.fixName(ctx, v, req, &c)
+		before, err = s.fixName(ctx, req, &c)
 		return err
 	})
 	if err != nil {
@@ -278,7 +278,7 @@ func (s *Service) create(ctx context.Context, v *Viewer, req *keyedRequest, c cr
 // fixName finds out whether a creation under a chosen name is a repetition,
 // whose rows it gives then, and whether it is allowed, and has its key stand
 // for this name.
-func (s *Service) fixName(ctx context.Context, v *Viewer, req *keyedRequest, c *creation) (*PrincipalRows, error) {
+func (s *Service) fixName(ctx context.Context, req *keyedRequest, c *creation) (*PrincipalRows, error) {
 	id := c.header.ID
 	if req == nil {
 		return nil, c.allowed(ctx)
@@ -287,17 +287,16 @@ func (s *Service) fixName(ctx context.Context, v *Viewer, req *keyedRequest, c *
 	if err != nil {
 		return nil, err
 	}
-	done, err := req.answered(rows.Request, s.now())
-	switch {
-	case err != nil:
-		return nil, err
-	case done:
-		return rows, nil
+	if rows.Request != nil && !rows.Request.claims() {
+		done, err := req.answered(rows.Request, s.now())
+		if err != nil || done {
+			return rows, err
+		}
 	}
 	if err := c.allowed(ctx); err != nil {
 		return nil, err
 	}
 	// The name is the id, so what a key fixes is only which name it created.
-	_, err = s.fixCreation(ctx, v, req.given, req.hash, func() (string, error) { return string(id), nil }, nil)
+	_, err = s.fixCreation(ctx, req, func() (string, error) { return string(id), nil })
 	return nil, err
 }

@@ -24,7 +24,7 @@ func (s *Service) CreateUser(ctx context.Context, v *Viewer, in CreateUser) (*Us
 	}
 	plain := in
 	plain.IdempotencyKey = nil
-	h, err := s.create(ctx, v, keyed(v, in.IdempotencyKey, "createUser", plain), creation{
+	h, err := s.create(ctx, keyed(v, in.IdempotencyKey, "createUser", plain), creation{
 		what:    "user",
 		header:  PrincipalHeader{ID: id, DisplayName: in.DisplayName, Visibility: in.Visibility, Email: email, State: Live},
 		allowed: func(ctx context.Context) error { return s.mayCreateUser(ctx, v, id) },

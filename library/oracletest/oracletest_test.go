@@ -36,3 +36,17 @@ func TestPebble(t *testing.T) {
 		}
 	})
 }
+
+// TestKeyRaces_Pebble lets creations of one key race on the embedded store.
+func TestKeyRaces_Pebble(t *testing.T) {
+	store, err := pebblestore.Open("", pebblestore.Options{FS: vfs.NewMem()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := store.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	oracletest.RunKeyRaces(t, store, "acme")
+}

@@ -1,0 +1,207 @@
+package library_test
+
+import (
+	"context"
+	"errors"
+	"sync/atomic"
+	"testing"
+
+	"carrel/journal"
+	"carrel/library"
+)
+
+// holding is a store that holds up one compare-and-set.
+type holding struct {
+	library.Store
+	armed   atomic.Bool // holds the next one
+	reached chan struct{}
+	release chan struct{}
+}
+
+func (h *holding) hold() {
+	if h.armed.CompareAndSwap(true, false) {
+		close(h.reached)
+		<-h.release
+	}
+}
+
+func (h *holding) Commit(ctx context.Context, c *library.ContentCommit) (library.Verdict, error) {
+	h.hold()
+	return h.Store.Commit(ctx, c)
+}
+
+func (h *holding) CommitPrincipal(ctx context.Context, c *library.PrincipalCommit) (library.Verdict, error) {
+	h.hold()
+	return h.Store.CommitPrincipal(ctx, c)
+}
+
+// creations are keyed creations of two inputs, by name "" of a generated name.
+var creations = []struct {
+	name   string
+	create func(h *house, key, name, title string) error
+}{
+	{"content", func(h *house, key, name, title string) error {
+		in := library.CreateContent{Kind: library.Note, Title: title, Visibility: library.Private, IdempotencyKey: &key}
+		if name != "" {
+			in.Name = &name
+		}
+		_, err := h.svc.CreateContent(h.t.Context(), admin("u:acme:ann"), in)
+		return err
+	}},
+	{"group", func(h *house, key, name, title string) error {
+		_, err := h.svc.CreateGroup(h.t.Context(), admin("u:acme:ann"), library.CreateGroup{Tenant: "acme", Name: "g" + name, DisplayName: title, Visibility: library.Public, IdempotencyKey: &key})
+		return err
+	}},
+	{"user", func(h *house, key, name, title string) error {
+		_, err := h.svc.CreateUser(h.t.Context(), admin("u:acme:ann"), library.CreateUser{Tenant: "acme", Name: "u" + name, DisplayName: title, Email: "x@example.com", Visibility: library.Public, IdempotencyKey: &key})
+		return err
+	}},
+}
+
+// another is a second process on the store of the house.
+func (h *house) another() *house {
+	h.t.Helper()
+	o := &house{t: h.t, store: h.store, runtime: library.NewRealRuntime()}
+	h.t.Cleanup(o.runtime.Close)
+	o.journal = journal.New(h.t.Context(), o.store, o.runtime, nil, library.WholeProtocol)
+	names := &counting{}
+	names.n.Store(1000) // of another block
+	var err error
+	o.svc, err = library.New(h.t.Context(), library.Config{Store: o.store, Runtime: o.runtime, Journal: o.journal, Names: names})
+	if err != nil {
+		h.t.Fatal(err)
+	}
+	return o
+}
+
+// live counts items and principals that exist.
+func (h *house) live() (n int) {
+	h.t.Helper()
+	r, err := h.svc.Audit(h.t.Context())
+	if err != nil {
+		h.t.Fatal(err)
+	}
+	ids, err := h.store.ScanPrincipals(h.t.Context(), "", 100)
+	if err != nil {
+		h.t.Fatal(err)
+	}
+	for _, id := range ids {
+		if h.header(string(id)).State == library.Live {
+			n++
+		}
+	}
+	return n + r.Contents
+}
+
+// The first of two inputs is about to create when the second comes: one of them
+// creates, and the other one is a mismatch, whatever both create.
+func TestCreate_OneKeyWithTwoInputsAtTheSameTimeCreatesOnce(t *testing.T) {
+	for _, first := range creations {
+		for _, second := range creations {
+			for _, names := range [][2]string{{"", ""}, {"same", "same"}, {"one", "two"}} {
+				t.Run(first.name+" "+names[0]+" then "+second.name+" "+names[1], func(t *testing.T) {
+					var store *holding
+					h := newHouse(t, func(s library.Store) library.Store {
+						store = &holding{Store: s, reached: make(chan struct{}), release: make(chan struct{})}
+						return store
+					})
+					h.user("u:acme:ann", library.Public)
+					before, other := h.live(), h.another()
+					store.armed.Store(true)
+					ended := make(chan error, 1)
+					go func() { ended <- first.create(h, "key", names[0], "first") }()
+					<-store.reached
+					wantTold(t, second.create(other, "key", names[1], "second"))
+					close(store.release)
+					wantTold(t, <-ended, "IDEMPOTENCY_MISMATCH")
+					if n := h.live() - before; n != 1 {
+						t.Errorf("%d were created", n)
+					}
+					// Both may be repeated.
+					wantTold(t, second.create(h, "key", names[1], "second"))
+					wantTold(t, first.create(h, "key", names[0], "first"), "IDEMPOTENCY_MISMATCH")
+					if n := h.live() - before; n != 1 {
+						t.Errorf("%d were created by repetitions", n)
+					}
+					h.quiet()
+					other.quiet()
+					h.wantClean()
+				})
+			}
+		}
+	}
+}
+
+// An input whose attempt was refused leaves its key to another, which may be
+// refused too, and so on.
+func TestCreate_RefusedInputsLeaveTheirKeyToEachOther(t *testing.T) {
+	h := newHouse(t, nil)
+	h.user("u:acme:ann", library.Public)
+	create := func(title string, members ...string) error {
+		name, key := "item", "key"
+		_, err := h.svc.CreateContent(t.Context(), as("u:acme:ann"), library.CreateContent{Name: &name, Kind: library.Note, Title: title,
+			Visibility: library.Private, Members: roles(members...), IdempotencyKey: &key})
+		return err
+	}
+	for range 2 {
+		wantTold(t, create("a", "u:acme:nobody=VIEWER"), "NOT_FOUND members.0.principalId")
+		wantTold(t, create("b", "u:acme:nobody=VIEWER"), "NOT_FOUND members.0.principalId")
+	}
+	h.user("u:acme:nobody", library.Public)
+	wantTold(t, create("a", "u:acme:nobody=VIEWER"))
+	wantTold(t, create("b", "u:acme:nobody=VIEWER"), "IDEMPOTENCY_MISMATCH")
+	wantTold(t, create("a", "u:acme:nobody=VIEWER"))
+	h.quiet()
+	h.wantClean()
+}
+
+// unwilling is a store that makes no state of something that exists.
+type unwilling struct {
+	library.Store
+	refuses bool
+}
+
+var errUnwilling = errors.New("the store is down")
+
+func (u *unwilling) Commit(ctx context.Context, c *library.ContentCommit) (library.Verdict, error) {
+	if u.refuses && c.Header.State == library.Live {
+		return library.Verdict{}, errUnwilling
+	}
+	return u.Store.Commit(ctx, c)
+}
+
+func (u *unwilling) CommitPrincipal(ctx context.Context, c *library.PrincipalCommit) (library.Verdict, error) {
+	if u.refuses && c.Header.State == library.Live {
+		return library.Verdict{}, errUnwilling
+	}
+	return u.Store.CommitPrincipal(ctx, c)
+}
+
+// Inputs of one key and one name whose attempts failed leave the name to each other.
+func TestCreate_FailedInputsLeaveTheirNameToEachOther(t *testing.T) {
+	for _, c := range creations {
+		t.Run(c.name, func(t *testing.T) {
+			var store *unwilling
+			h := newHouse(t, func(s library.Store) library.Store { store = &unwilling{Store: s}; return store })
+			h.user("u:acme:ann", library.Public)
+			before := h.live()
+			store.refuses = true
+			for range 2 {
+				for _, title := range []string{"a", "b"} {
+					if err := c.create(h, "key", "x", title); !errors.Is(err, errUnwilling) {
+						t.Fatalf("%s: %v", title, err)
+					}
+				}
+			}
+			store.refuses = false
+			wantTold(t, c.create(h, "key", "x", "a"))
+			wantTold(t, c.create(h, "key", "x", "b"), "IDEMPOTENCY_MISMATCH")
+			wantTold(t, c.create(h, "key", "x", "a"))
+			if n := h.live() - before; n != 1 {
+				t.Errorf("%d were created", n)
+			}
+			h.quiet()
+			h.wantClean()
+		})
+	}
+}

@@ -1,0 +1,77 @@
+package oracletest
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"testing"
+
+	"carrel/journal"
+	"carrel/library"
+)
+
+// keyRaces is how many pairs of creations run against each other.
+const keyRaces = 20
+
+// RunKeyRaces has two processes on one store create with one idempotency key and
+// two inputs at the same time: one of them at most creates.
+func RunKeyRaces(t *testing.T, store library.Store, tenant string) {
+	runtime := library.NewRealRuntime()
+	t.Cleanup(runtime.Close)
+	var services [2]*library.Service
+	for n := range services {
+		names := &blockNames{prefix: fmt.Sprintf("race-%d", n)}
+		var err error
+		services[n], err = library.New(t.Context(), library.Config{Store: store, Runtime: runtime, Names: names,
+			Journal: journal.New(t.Context(), store, runtime, nil, library.WholeProtocol)})
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	ann := library.PrincipalID("u:" + tenant + ":ann")
+	_, err := services[0].CreateUser(t.Context(), &library.Viewer{User: ann}, library.CreateUser{Tenant: tenant, Name: "ann",
+		DisplayName: "Ann", Email: "ann@example.com", Visibility: library.Public})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for race := range keyRaces {
+		key := fmt.Sprint("key-", race)
+		var wait sync.WaitGroup
+		var outs [2]*library.ContentOutcome
+		var errs [2]error
+		for n, svc := range services {
+			wait.Go(func() {
+				outs[n], errs[n] = svc.CreateContent(t.Context(), &library.Viewer{User: ann}, library.CreateContent{
+					Kind: library.Note, Title: fmt.Sprint("input ", n), Visibility: library.Private, IdempotencyKey: &key})
+			})
+		}
+		wait.Wait()
+		created := 0
+		for n := range outs {
+			switch {
+			case errs[n] == nil:
+				created++
+			case library.ReasonOf(errs[n]) != library.ReasonIdempotencyMismatch && library.CodeOf(errs[n]) != library.Unavailable:
+				t.Errorf("race %d, input %d: %v", race, n, errs[n])
+			}
+		}
+		if created > 1 {
+			t.Errorf("race %d: one key created %s and %s", race, outs[0].ID, outs[1].ID)
+		}
+	}
+}
+
+// blockNames makes names of its own.
+type blockNames struct {
+	mu     sync.Mutex
+	prefix string
+	n      int
+}
+
+// ContentName implements library.Namer.
+func (b *blockNames) ContentName(context.Context) (string, error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.n++
+	return fmt.Sprintf("%s/%d", b.prefix, b.n), nil
+}
