@@ -96,12 +96,14 @@ lint: ## check formatting and run go vet
 	if [ -n "$$unformatted" ]; then echo "not formatted (gofmt -w):"; echo "$$unformatted"; exit 1; fi
 	go vet ./...
 
-.PHONY: generate
-generate: ## make graph/generated.go of the schema
+.PHONY: generate client-schema
+generate: ## make graph/generated.go and clients/schema.graphql of the schema
 	go generate ./graph
 
+client-schema: generate ## the same, for the schema that tools of clients take
+
 .PHONY: generated
-generated: ## check that graph/generated.go is what the schema makes
+generated: ## check that graph/generated.go and clients/schema.graphql are what the schema makes
 	$(GO_TEST) $(TESTFLAGS) ./graph/internal/generate
 
 # Nothing is taken from the cache of tests: some start the built binary or look

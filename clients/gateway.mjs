@@ -1,7 +1,5 @@
 // Where the gateway is that the clients ask, as .ci/with-gateway tells it. It
 // holds the demo data.
-import { buildClientSchema, getIntrospectionQuery, printSchema } from 'graphql';
-
 const base = process.env.BASE_URL;
 if (!base) {
   console.error('BASE_URL is missing: run make test-clients');
@@ -31,11 +29,6 @@ export async function ask(query, variables) {
   const faults = body.errors ?? Object.values(body.data).flatMap((field) => field?.userErrors ?? []);
   if (faults.length > 0) throw new Error(`${query}: ${JSON.stringify(faults)}`);
   return body.data;
-}
-
-// schemaText is the schema of the running gateway in the schema language.
-export async function schemaText() {
-  return printSchema(buildClientSchema(await ask(getIntrospectionQuery())));
 }
 
 // createItem makes a private item of Ann's and shares it into libraries.

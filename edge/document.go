@@ -136,9 +136,7 @@ func (c *compiler) compile(text string) (*document, *refusal) {
 		return nil, &refusal{errs: c.presentable(errs, codeValidationFailed)}
 	}
 	d := &document{text: text, ast: doc, waived: waived}
-	if name := d.collect(doc); name != "" {
-		return nil, refuseDocument(codeValidationFailed, fmt.Sprintf("The directive @%s is not supported.", name))
-	}
+	d.collect(doc)
 	return d, nil
 }
 
@@ -180,44 +178,26 @@ func (c *compiler) presentable(errs gqlerror.List, code string) gqlerror.List {
 	return shown
 }
 
-// collect finds the arguments that the limit of page sizes is for. It returns
-// the name of a directive that the answers cannot follow: gqlparser's prelude
-// declares @defer, which needs an answer in parts.
-func (d *document) collect(doc *ast.QueryDocument) (unsupported string) {
+// collect finds the arguments that the limit of page sizes is for.
+func (d *document) collect(doc *ast.QueryDocument) {
 	for _, op := range doc.Operations {
-		if unsupported = d.collectSet(op.SelectionSet); unsupported != "" {
-			return unsupported
-		}
+		d.collectSet(op.SelectionSet)
 	}
 	for _, f := range doc.Fragments {
-		if unsupported = d.collectSet(f.SelectionSet); unsupported != "" {
-			return unsupported
-		}
+		d.collectSet(f.SelectionSet)
 	}
-	return ""
 }
 
-func (d *document) collectSet(set ast.SelectionSet) (unsupported string) {
-	var directives ast.DirectiveList
-	var below ast.SelectionSet
+func (d *document) collectSet(set ast.SelectionSet) {
 	for _, sel := range set {
 		switch sel := sel.(type) {
 		case *ast.Field:
-			directives, below = sel.Directives, sel.SelectionSet
 			d.collectArguments(sel)
+			d.collectSet(sel.SelectionSet)
 		case *ast.InlineFragment:
-			directives, below = sel.Directives, sel.SelectionSet
-		case *ast.FragmentSpread:
-			directives, below = sel.Directives, nil
-		}
-		if directives.ForName("defer") != nil {
-			return "defer"
-		}
-		if unsupported = d.collectSet(below); unsupported != "" {
-			return unsupported
+			d.collectSet(sel.SelectionSet)
 		}
 	}
-	return ""
 }
 
 func (d *document) collectArguments(f *ast.Field) {

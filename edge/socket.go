@@ -49,7 +49,7 @@ type socket struct {
 	handler *Handler
 	conn    *websocket.Conn
 	wire    io.Closer // what conn is on
-	from    string // whose account pays where nobody is signed in
+	from    string    // whose account pays where nobody is signed in
 	origin  observe.Origin
 	ctx     context.Context // of the whole socket
 	cancel  context.CancelFunc

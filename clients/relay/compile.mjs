@@ -1,4 +1,5 @@
-// Runs relay-compiler on shelf.js, and hands out what it has made.
+// Runs relay-compiler on shelf.js, with the schema that clients are given as it
+// is, and hands out what it has made.
 import { execFile } from 'node:child_process';
 import { cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
@@ -6,7 +7,6 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import compiler from 'relay-compiler';
-import { schemaText } from '../gateway.mjs';
 
 const run = promisify(execFile);
 
@@ -14,7 +14,7 @@ export async function compile() {
   const folder = mkdtempSync(join(tmpdir(), 'relay-'));
   for (const name of ['src', 'made']) mkdirSync(join(folder, name));
   cpSync(new URL('shelf.js', import.meta.url), join(folder, 'src', 'shelf.js'));
-  writeFileSync(join(folder, 'schema.graphql'), await schemaText());
+  cpSync(new URL('../schema.graphql', import.meta.url), join(folder, 'schema.graphql'));
   writeFileSync(join(folder, 'package.json'), '{"type": "commonjs"}');
   writeFileSync(join(folder, 'persisted.json'), '{}');
   const config = {

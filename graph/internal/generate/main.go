@@ -1,6 +1,6 @@
-// Command generate makes graph/generated.go of the schema. It is gqlgen as a
-// library, so that the version in go.mod is the one that runs and no other
-// tool has to be installed. Run it by `go generate ./graph`.
+// Command generate makes graph/generated.go and clients/schema.graphql of the
+// schema. It is gqlgen as a library, so that the version in go.mod is the one
+// that runs and no other tool has to be installed. Run it by `go generate ./graph`.
 package main
 
 import (
@@ -34,5 +34,5 @@ func generate(dir string) error {
 	if err := api.Generate(cfg); err != nil {
 		return fmt.Errorf("generate: %w", err)
 	}
-	return nil
+	return writeClientSchema()
 }

@@ -3,9 +3,14 @@ package main
 import (
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/vektah/gqlparser/v2"
+	"github.com/vektah/gqlparser/v2/ast"
+	"github.com/vektah/gqlparser/v2/formatter"
+	"github.com/vektah/gqlparser/v2/parser"
 )
 
 // TestGeneratedCodeIsCurrent generates once more, in a copy of what the
@@ -26,19 +31,80 @@ func TestGeneratedCodeIsCurrent(t *testing.T) {
 	if err := generate("."); err != nil {
 		t.Fatal(err)
 	}
-	got, err := os.ReadFile(filepath.Join(copied, "graph", "generated.go"))
+	wantCurrent(t, module, copied, "graph/generated.go")
+	wantCurrent(t, module, copied, clientSchemaFile)
+	if _, err := os.Stat(filepath.Join(copied, "graph", "models_gen.go")); !os.IsNotExist(err) {
+		t.Errorf("graph/models_gen.go was generated (stat: %v)", err)
+	}
+}
+
+// wantCurrent wants a file of the tree to be as it was generated.
+func wantCurrent(t *testing.T, module, copied, name string) {
+	t.Helper()
+	got, err := os.ReadFile(filepath.Join(copied, name))
 	if err != nil {
 		t.Fatal(err)
 	}
-	want, err := os.ReadFile(filepath.Join(module, "graph", "generated.go"))
+	want, err := os.ReadFile(filepath.Join(module, name))
 	if err != nil {
 		t.Fatal(err)
 	}
 	if string(got) != string(want) {
-		t.Errorf("graph/generated.go is not what the schema gives; run `go generate ./graph` (-tree +generated):\n%s", cmp.Diff(string(want), string(got)))
+		t.Errorf("%s is not what the schema gives; run `go generate ./graph` (-tree +generated):\n%s", name, cmp.Diff(string(want), string(got)))
 	}
-	if _, err := os.Stat(filepath.Join(copied, "graph", "models_gen.go")); !os.IsNotExist(err) {
-		t.Errorf("graph/models_gen.go was generated (stat: %v)", err)
+}
+
+// TestClientSchema_HoldsNothingOfFederation: whatever federation defines is left
+// out, wherever it stands, and all else is kept.
+func TestClientSchema_HoldsNothingOfFederation(t *testing.T) {
+	read := func(text string) *ast.SchemaDocument {
+		doc, err := parser.ParseSchema(&ast.Source{Input: text})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return doc
+	}
+	federation := read(`directive @key(fields: String) on OBJECT directive @tag(name: String) on OBJECT directive @link(url: String) on SCHEMA directive @share on OBJECT`)
+	doc := forClients(read(`extend schema @link(url: "x") extend schema @link(url: "y") { query: Q }
+		"A."
+		type A @key(fields: "id") @share { "Of it." id(first: Int = 1 @tag(name: "x") @deprecated): ID @tag(name: "x") @deprecated(reason: "old") }
+		enum E @tag(name: "x") { ONE @tag(name: "x") @deprecated TWO }
+		input I @oneOf @share { a: Int @tag(name: "x") }
+		scalar S @specifiedBy(url: "z") @tag(name: "x")
+		union U @tag(name: "x") = A
+		extend type A @key(fields: "b") { b: Int @share }`), federation)
+	want := read(`extend schema { query: Q }
+		"A."
+		type A { "Of it." id(first: Int = 1 @deprecated): ID @deprecated(reason: "old") }
+		enum E { ONE @deprecated TWO }
+		input I @oneOf { a: Int }
+		scalar S @specifiedBy(url: "z")
+		union U = A
+		extend type A { b: Int }`)
+	if diff := cmp.Diff(text(want), text(doc)); diff != "" {
+		t.Error(diff)
+	}
+}
+
+func text(doc *ast.SchemaDocument) string {
+	var b strings.Builder
+	formatter.NewFormatter(&b).FormatSchemaDocument(doc)
+	return b.String()
+}
+
+// TestClientSchema_IsASchemaByItself: what is in the tree can be loaded without
+// any other file.
+func TestClientSchema_IsASchemaByItself(t *testing.T) {
+	b, err := os.ReadFile(filepath.Join("../../..", clientSchemaFile))
+	if err != nil {
+		t.Fatal(err)
+	}
+	schema, err := gqlparser.LoadSchema(&ast.Source{Input: string(b)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if schema.Query == nil || schema.Mutation == nil || schema.Subscription == nil || schema.Types["Content"].Description == "" || schema.Types["_Entity"] != nil {
+		t.Errorf("it is not the API: %v", schema.Query)
 	}
 }
 
