@@ -62,7 +62,7 @@ func TestASubscriptionOnAConnectionOfItsOwn(t *testing.T) {
 	answer.Header.Del("Date")
 	want := http.Header{
 		"Content-Type": {"text/event-stream; charset=utf-8"}, "Cache-Control": {"private, no-store"}, "X-Accel-Buffering": {"no"},
-		"Vary":                   {"Accept"},
+		"Vary":                   {"Origin", "Accept"},
 		"X-Content-Type-Options": noSniffing, "Content-Security-Policy": noContent, "Cross-Origin-Resource-Policy": ownSite, "Referrer-Policy": noReferrer,
 	}
 	if diff := cmp.Diff(want, answer.Header); diff != "" || answer.StatusCode != 200 || !answer.Close || !cmp.Equal(answer.TransferEncoding, []string{"chunked"}) {

@@ -67,6 +67,7 @@ type socket struct {
 	slow     bool                 // the client did not take or answer in time
 	draining bool
 	crowded  bool // newer sockets that have not initialised have taken its place
+	cut      bool // and so many that its client is not waited for
 	active   map[string]*socketOperation
 	// running ends when the last operation has.
 	running sync.WaitGroup
@@ -163,12 +164,15 @@ func (s *socket) serve() {
 	s.mu.Lock()
 	s.timer = time.AfterFunc(s.handler.limits.SocketInit, func() { s.close(closeInitTimeout, "Connection initialisation timeout") })
 	s.pinger = time.AfterFunc(s.handler.limits.Ping, s.ping)
-	draining, crowded := s.draining, s.crowded
+	draining, crowded, cut := s.draining, s.crowded, s.cut
 	s.mu.Unlock()
 	switch { // it began between the admission and here
 	case draining:
 		s.close(websocket.StatusGoingAway, "Going away")
 	case crowded:
+		if cut {
+			_ = s.wire.Close()
+		}
 		s.closeCrowded()
 	}
 	for {
@@ -294,25 +298,20 @@ func (s *socket) drain() {
 }
 
 // displace closes a socket that has not initialised, because its address has
-// opened too many newer ones. It does not wait for the client.
-func (s *socket) displace() {
+// opened too many newer ones. With cut its client is not waited for.
+func (s *socket) displace(cut bool) {
 	s.mu.Lock()
 	already := s.crowded
 	s.crowded = true
+	s.cut = s.cut || cut
 	connected := s.timer != nil
 	s.mu.Unlock()
-	if connected && !already {
-		go s.closeCrowded()
-	}
-}
-
-// cut ends the connection of a displaced socket whose client does not close it.
-func (s *socket) cut() {
-	s.mu.Lock()
-	connected := s.timer != nil
-	s.mu.Unlock()
-	if connected {
+	switch {
+	case !connected: // serve closes it
+	case cut:
 		_ = s.wire.Close() // it may be closed already
+	case !already:
+		go s.closeCrowded()
 	}
 }
 

@@ -63,11 +63,8 @@ func (s *streams) enterPending(so *socket) *refusal {
 	// be as many again. Beyond that their clients are not waited for.
 	sockets, most := slices.Clone(s.pending[so.from]), s.limits.PendingSockets
 	s.mu.Unlock()
-	for _, oldest := range sockets[:max(0, len(sockets)-most)] {
-		oldest.displace()
-	}
-	for _, oldest := range sockets[:max(0, len(sockets)-2*most)] {
-		oldest.cut()
+	for i, oldest := range sockets[:max(0, len(sockets)-most)] {
+		oldest.displace(i < len(sockets)-2*most)
 	}
 	return refused
 }
