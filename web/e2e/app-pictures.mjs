@@ -33,10 +33,10 @@ async function share() {
     ['every', 'Everyone at demo'],
   ]) {
     await field.fill(typed);
-    await page.getByRole('option', { name }).click();
+    await dialog(page).getByRole('option', { name }).click();
   }
   await field.pressSequentially('fa');
-  await page.getByRole('option').first().waitFor();
+  await dialog(page).getByRole('option').first().waitFor();
   await take(page, 'share');
   await page.context().close();
 }
@@ -48,9 +48,9 @@ async function quarrel() {
   await item(page).getByRole('button', { name: 'Edit…' }).click();
   await dialog(page).getByRole('textbox', { name: 'Description' }).fill('Streams of gobs: binary values between an encoder and a decoder.');
   await api('Ann', 'mutation { updateContent(input: {id: "c:demo:encoding-gob", description: "Gobs, which only Go reads."}) { userErrors { message } } }');
-  await dialog(page).getByText('Somebody has just changed this item.').waitFor();
+  await dialog(page).getByRole('group', { name: 'Two versions: Description' }).waitFor();
   await dialog(page).getByRole('button', { name: 'Save' }).click();
-  await dialog(page).getByText('Not saved').waitFor();
+  await dialog(page).getByRole('button', { name: 'Keep my description' }).and(page.locator(':focus')).waitFor();
   await take(page, 'conflict');
   await page.context().close();
 }

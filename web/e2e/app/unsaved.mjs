@@ -43,11 +43,14 @@ export async function discarding({ api, sit }) {
   };
   await ann.keyboard.press('Escape');
   await kept('Escape');
-  // Browsers close a dialog on their own at a second Escape.
+  // Browsers close a dialog unasked at a second Escape.
   await ann.keyboard.press('Escape');
   await ann.keyboard.press('Escape');
   await asked.waitFor({ state: 'detached' });
   expect(await text.inputValue(), 'Not saved yet.', 'what was typed, after Escape twice');
+  // They may also close it without a key, as at a gesture to go back.
+  await edit.evaluate((element) => element.close());
+  await kept('a close by the browser');
   await edit.getByRole('button', { name: 'Close' }).click();
   await kept('Close');
   await edit.getByRole('button', { name: 'Cancel' }).click();
