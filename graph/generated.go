@@ -557,7 +557,7 @@ type Content implements Node @key(fields: "id") {
   createdBy: User
   "When it was created."
   createdAt: DateTime!
-  "Moves on every change of title, description, link, visibility or current revision; decides the place in libraries."
+  "Moves on every change of title, description, link or visibility; decides the place in libraries."
   lastModified: DateTime!
   "Goes up by one with every such change; send it as expectedVersion to refuse to overwrite someone else's."
   version: Int!
@@ -775,15 +775,15 @@ enum UserErrorCode {
   NOT_A_MEMBER
   "More than a limit allows."
   TOO_MANY
-  "The time for it has run out."
+  "Reserved, no mutation returns it yet: the time for it has run out."
   EXPIRED
-  "It was cancelled before."
+  "Reserved, no mutation returns it yet: it was cancelled before."
   CANCELLED
-  "It was confirmed before."
+  "Reserved, no mutation returns it yet: it was confirmed before."
   CONFIRMED
-  "The secret is not the one that was given out."
+  "Reserved, no mutation returns it yet: the secret is not the one that was given out."
   WRONG_SECRET
-  "The current revision is not the one that the text was made from."
+  "Reserved, no mutation returns it yet: the current revision is not the one that the text was made from."
   REVISION_CONFLICT
 }
 

@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -66,5 +68,17 @@ func TestUserErrors(t *testing.T) {
 	}
 	if got, err := UserErrors(nil); got != nil || err != nil {
 		t.Errorf("no error: got %v, %v", got, err)
+	}
+}
+
+// TestUserErrorCode_ReservedValuesSaySo: a code that nothing returns yet does not
+// read as if it were.
+func TestUserErrorCode_ReservedValuesSaySo(t *testing.T) {
+	returned := []UserErrorCode{CodeInvalid, CodeNotFound, CodeForbidden, CodeTaken, CodeConflict, CodeLastManager, CodeNotAMember, CodeTooMany}
+	for _, value := range parsedSchema.Types["UserErrorCode"].EnumValues {
+		reserved := strings.HasPrefix(value.Description, "Reserved, no mutation returns it yet: ")
+		if reserved == slices.Contains(returned, UserErrorCode(value.Name)) {
+			t.Errorf("%s is described by %q", value.Name, value.Description)
+		}
 	}
 }
