@@ -161,7 +161,9 @@ func (j *Journal) writeLane() {
 	}
 }
 
-// copyLane is the list as it is to be written. The caller holds mu.
+// copyLane is the list as it is to be written. Its stamp rises although the clock
+// may be set back: a write with an older one would change nothing. The caller
+// holds mu.
 func (j *Journal) copyLane() library.Lane {
 	j.stamp = max(j.stamp+1, int64(library.InstantOf(j.rt.Now())))
 	lane := library.Lane{ID: j.lane, Stamp: j.stamp, Entries: make([]library.InFlight, len(j.entries))}

@@ -24,6 +24,12 @@ const (
 type announcer struct {
 	s       *Service
 	process LaneID
+	// born is the clock when the announcer was made, and bornAt the same by the
+	// monotonic clock. Announcements are compared with those of the same process
+	// alone, so they are dated by the monotonic clock: one that is set back would
+	// keep everything announced until it has caught up.
+	born   Instant
+	bornAt time.Duration
 
 	mu      sync.Mutex
 	stamp   Instant
@@ -38,9 +44,12 @@ type announcer struct {
 func newAnnouncer(s *Service) *announcer {
 	var id [16]byte
 	s.rt.Random(id[:])
-	return &announcer{s: s, process: LaneID(hex.EncodeToString(id[:])),
+	return &announcer{s: s, process: LaneID(hex.EncodeToString(id[:])), born: s.now(), bornAt: s.rt.Elapsed(),
 		touches: map[PrincipalID]Instant{}, updates: map[ContentID]Instant{}}
 }
+
+// now is the time by which announcements are dated.
+func (a *announcer) now() Instant { return a.born.Add(a.s.rt.Elapsed() - a.bornAt) }
 
 // touched announces the libraries of the principals of rows.
 func (a *announcer) touched(rows []Member) {
@@ -68,7 +77,7 @@ func (a *announcer) updated(id ContentID) {
 func (a *announcer) note(add func(at Instant)) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	a.stamp = max(a.stamp+1, a.s.now())
+	a.stamp = max(a.stamp+1, a.now())
 	add(a.stamp)
 	a.dirty = true
 	if !a.writing {
@@ -127,7 +136,7 @@ func (a *announcer) tried(what Announcement, told, last bool) (over bool) {
 func (a *announcer) take() (next Announcement, ok bool) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	a.stamp = max(a.stamp+1, a.s.now())
+	a.stamp = max(a.stamp+1, a.now())
 	old := min(a.stamp.Add(-announceFor), a.told+1)
 	next = Announcement{Process: a.process, Stamp: int64(a.stamp)}
 	for p, at := range a.touches { // put in order below

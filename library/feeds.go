@@ -24,7 +24,8 @@ const (
 type feeds struct {
 	mu   sync.Mutex
 	open map[PrincipalID]*feed
-	// stamp is the At of the last change, which rises within a process.
+	// stamp is the At of the last change. It rises within a process, unless the
+	// clock is set back.
 	stamp Instant
 	// listening tells that others are listened to.
 	listening bool
@@ -48,8 +49,10 @@ type feed struct {
 	// seen are the states that were passed on.
 	seen recent[passed]
 	// upTo and full are when the last look and the last full look began, from the
-	// first one on; 0 where there are no others to look for.
-	upTo, full Instant
+	// first one on; 0 where there are no others to look for. upToAt and fullAt are
+	// the same by the monotonic clock.
+	upTo, full     Instant
+	upToAt, fullAt time.Duration
 }
 
 // passed is a state of an item that a feed has passed on.
@@ -58,11 +61,20 @@ type passed struct {
 	left Buckets
 }
 
-// stampNow is an At for a change.
+// setBackAtLeast is by how much a clock must be set back for changes to be dated
+// by it at once. Smaller corrections are caught up with.
+const setBackAtLeast = time.Second
+
+// stampNow is an At for a change. After a clock that was ahead is corrected,
+// changes are dated by the corrected clock: a cursor dated by the old one would be
+// of a time to come, which no follower can resume from. That two writes of one
+// state might then have the same At is harmless: they are the same change.
 func (fs *feeds) stampNow(now Instant) Instant {
 	fs.mu.Lock()
 	defer fs.mu.Unlock()
-	fs.stamp = max(now, fs.stamp+1)
+	if fs.stamp = max(now, fs.stamp+1); fs.stamp > now.Add(setBackAtLeast) {
+		fs.stamp = now
+	}
 	return fs.stamp
 }
 
@@ -93,13 +105,14 @@ func (fs *feeds) owners() []PrincipalID {
 }
 
 // join makes f a follower of its library's feed, and the feed where there is
-// none; first tells the caller to have it look for the first time, as of now.
-func (fs *feeds) join(f *Following, now Instant, ready Latch) (fd *feed, first bool) {
+// none; first tells the caller to have it look for the first time, as of now, which
+// is at by the monotonic clock.
+func (fs *feeds) join(f *Following, now Instant, at time.Duration, ready Latch) (fd *feed, first bool) {
 	fs.mu.Lock()
 	defer fs.mu.Unlock()
 	if fd = fs.open[f.owner]; fd == nil {
 		first = true
-		fd = &feed{owner: f.owner, ready: ready, seen: recent[passed]{most: seenMost}, upTo: now, full: now}
+		fd = &feed{owner: f.owner, ready: ready, seen: recent[passed]{most: seenMost}, upTo: now, full: now, upToAt: at, fullAt: at}
 		fs.open[f.owner] = fd
 	}
 	fd.mu.Lock()
@@ -258,8 +271,9 @@ func (s *Service) firstLook(ctx context.Context, fd *feed) error {
 // begins as long before as changes may come late; one that is not only as long
 // as they usually do.
 func (s *Service) look(ctx context.Context, fd *feed, full bool) error {
-	now := s.storeNow()
+	now, at := s.storeNow(), s.rt.Elapsed()
 	fd.mu.Lock()
+	fd.correct(now, at)
 	from := fd.upTo.Add(-changesSoon)
 	if full {
 		from = fd.full.Add(-changesOverlap)
@@ -274,11 +288,19 @@ func (s *Service) look(ctx context.Context, fd *feed, full bool) error {
 	}
 	fd.mu.Lock()
 	defer fd.mu.Unlock()
-	fd.upTo = now
+	fd.upTo, fd.upToAt = now, at
 	if full {
-		fd.full = now
+		fd.full, fd.fullAt = now, at
 	}
 	return nil
+}
+
+// correct moves the last looks to their places by a clock that was set back since:
+// otherwise the next look would begin in a time to come, and miss what others
+// have changed. The caller holds mu.
+func (fd *feed) correct(now Instant, at time.Duration) {
+	fd.upTo = min(fd.upTo, now.Add(fd.upToAt-at))
+	fd.full = min(fd.full, now.Add(fd.fullAt-at))
 }
 
 // changesSoon is within how long a change is usually there to be read.

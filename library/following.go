@@ -183,7 +183,7 @@ func (f *Following) join(ctx context.Context) error {
 	if s.bulletin != nil {
 		now = s.storeNow()
 	}
-	fd, first := s.feeds.join(f, now, s.rt.Latch())
+	fd, first := s.feeds.join(f, now, s.rt.Elapsed(), s.rt.Latch())
 	f.feed = fd
 	if first {
 		s.openFeed(ctx, fd)

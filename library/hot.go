@@ -23,7 +23,8 @@ func (s *Service) deferUntil(h *Header, now Instant) Instant {
 	hot := h.Moves >= s.tune.HotMoves && now < h.MovesSince.Add(movesWindow)
 	due := Instant(0)
 	if next := h.Position.Add(s.tune.HotPause); hot && now < next {
-		due = next
+		// A position of a clock that was ahead makes no move wait for longer.
+		due = min(next, now.Add(s.tune.HotPause))
 	}
 	if len(h.Unsettled) >= s.tune.MaxUnsettled {
 		due = max(due, now.Add(s.tune.HotPause))
