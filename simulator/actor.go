@@ -17,8 +17,10 @@ type Actor struct {
 	// that it jumps a little before it is read, backwards too.
 	skew   time.Duration
 	jitter uint64
-	locks  map[string]*lock
-	store  *Client
+	// deadlines: what the product bounds in time is bounded.
+	deadlines bool
+	locks     map[string]*lock
+	store     *Client
 }
 
 // lock is a mutex with those that wait for it, first come first served.
@@ -74,6 +76,10 @@ func (a *Actor) Now() time.Time {
 	return epoch.Add(a.s.now + a.skew)
 }
 
+// clock is what the actor's wall clock shows, without looking at it: Now may set
+// it back a little.
+func (a *Actor) clock() time.Time { return epoch.Add(a.s.now + a.skew) }
+
 // Elapsed is the actor's monotonic clock.
 func (a *Actor) Elapsed() time.Duration { return a.s.now }
 
@@ -117,9 +123,8 @@ func (a *Actor) Wait(ctx context.Context, l library.Latch, d time.Duration) (boo
 	}
 	t := a.s.current
 	lt.waiters = append(lt.waiters, t)
-	t.ended = ctx.Err
-	a.s.wait(t, d)
-	t.ended, t.waited = nil, a.s.steps
+	a.block(ctx, d)
+	t.waited = a.s.steps
 	if lt.open {
 		return true, nil
 	}
@@ -159,9 +164,7 @@ func (a *Actor) Lock(ctx context.Context, key string, queue int) (func(), error)
 		}
 		t := a.s.current
 		m.queue = append(m.queue, t)
-		t.ended = ctx.Err
-		a.s.wait(t, 0)
-		t.ended = nil
+		a.block(ctx, 0)
 		if m.waits(t) {
 			m.leave(t)
 			return nil, ctx.Err()
@@ -210,19 +213,11 @@ func (a *Actor) After(ctx context.Context, d time.Duration) error {
 		return err
 	}
 	t := a.s.current
-	t.ended = ctx.Err
-	a.s.wait(t, max(d, time.Microsecond))
-	t.ended = nil
+	a.block(ctx, max(d, time.Microsecond))
 	if t.timed {
 		return nil
 	}
 	return ctx.Err()
-}
-
-// Deadline leaves ctx as it is: simulated calls end by themselves, and real
-// timers would not be the seed's.
-func (a *Actor) Deadline(ctx context.Context, _ time.Duration) (context.Context, context.CancelFunc) {
-	return ctx, func() {}
 }
 
 // Detach keeps ctx's values without its cancellation.

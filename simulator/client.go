@@ -50,10 +50,11 @@ const (
 	DiesAfter          // the process dies after the call has taken effect
 	DiesLate           // the process dies, the write arrives later
 	numFaults
+	Unsent // the caller's context had ended before
 )
 
 var faultNames = [...]string{"none", "refused", "unknown-lost", "unknown-late", "unknown-applied",
-	"partly", "before", "applied then died", "died, late"}
+	"partly", "before", "applied then died", "died, late", "", "unsent"}
 
 func (f Fault) String() string { return faultNames[f] }
 
@@ -116,41 +117,62 @@ func (c *Client) draw(write, conditional bool) Fault {
 	return fault
 }
 
-// begin is the way of a call to the store: others run meanwhile.
-func (c *Client) begin(ctx context.Context, call string, write, conditional bool, m *message) (Fault, error) {
+// begin is the way of a call to the store: others run meanwhile. The cause is
+// what the caller is told where the call fails.
+func (c *Client) begin(ctx context.Context, call string, write, conditional bool, m *message) (fault Fault, cause error) {
 	c.a.check()
 	if err := ctx.Err(); err != nil {
-		return NoFault, err
+		return Unsent, err
 	}
 	if c.record != nil {
 		c.record(call)
 	}
 	s := c.st.s
-	fault := c.draw(write, conditional)
+	fault = c.draw(write, conditional)
 	if fault != NoFault {
 		c.st.struck++
 	}
 	s.note(uint64(len(call))<<8 | uint64(fault))
 	t := s.current
 	t.sending = m
-	stall := c.st.faults.Stall
-	if conditional {
-		// What goes through consensus is what waits for others.
-		stall *= 4
-	}
-	if t.slow {
-		stall = slowCall
-	}
-	if s.chance(stall) {
-		s.wait(t, time.Duration(1+s.pick(1<<s.pick(35))))
-	} else {
+	if d := c.stall(t, conditional); d == 0 {
 		s.giveWay(t)
+	} else if c.a.block(ctx, d); ctx.Err() != nil {
+		// The caller does not wait any longer. What it has sent may arrive all the same.
+		c.st.struck++
+		c.st.givenUp++
+		fault, cause = Refused, ctx.Err()
+		if write {
+			fault = [...]Fault{Lost, Late, AppliedError}[s.pick(3)]
+		}
 	}
 	t.sending = nil
 	if c.st.Trace != nil {
 		c.st.tracef("%s task %d: %s%s", c.a.name, t.id, call, faultSuffix(fault))
 	}
-	return fault, nil
+	if cause == nil {
+		cause = errStore
+	}
+	return fault, cause
+}
+
+// stall is how long a call takes beyond the usual; mostly 0.
+func (c *Client) stall(t *task, conditional bool) time.Duration {
+	if c.calm {
+		return 0
+	}
+	s, chance := c.st.s, c.st.faults.Stall
+	if conditional {
+		// What goes through consensus is what waits for others.
+		chance *= 4
+	}
+	if t.slow && s.slow > 0 {
+		chance = slowCall
+	}
+	if !s.chance(chance) {
+		return 0
+	}
+	return time.Duration(1 + s.pick(1<<s.pick(35)))
 }
 
 func faultSuffix(f Fault) string {
@@ -178,18 +200,17 @@ func (c *Client) read(ctx context.Context, call string, look func()) error {
 		look()
 		return ctx.Err()
 	}
-	fault, err := c.begin(ctx, call, false, false, nil)
-	if err != nil {
-		return err
-	}
+	fault, cause := c.begin(ctx, call, false, false, nil)
 	switch fault {
 	case NoFault:
 		look()
+	case Unsent:
+		return cause
 	case DiesBefore, DiesAfter, DiesLate:
 		c.a.Crash()
 	default:
 		c.end(true)
-		return errStore
+		return cause
 	}
 	c.end(false)
 	return nil
@@ -213,15 +234,14 @@ func (c *Client) write(ctx context.Context, call, partition string, apply, rest 
 	}
 	m := &message{call: call, partition: partition, apply: both}
 	conditional := partition != ""
-	fault, err := c.begin(ctx, call, true, conditional, m)
-	if err != nil {
-		return err
-	}
+	fault, cause := c.begin(ctx, call, true, conditional, m)
 	switch fault {
 	case NoFault:
 		both()
 		c.end(false)
 		return nil
+	case Unsent:
+		return cause
 	case Late, DiesLate:
 		c.st.late = append(c.st.late, m)
 	case AppliedError, DiesAfter:
@@ -234,9 +254,9 @@ func (c *Client) write(ctx context.Context, call, partition string, apply, rest 
 	}
 	c.end(true)
 	if conditional && fault != Refused {
-		return library.Uncertain(errStore)
+		return library.Uncertain(cause)
 	}
-	return errStore
+	return cause
 }
 
 // partly applies one part of a write; the other comes late or never.

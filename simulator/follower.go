@@ -14,9 +14,9 @@ import (
 // it, follows it, applies what it is told, and resumes from its last cursor
 // when a process dies or the connection ends.
 type follower struct {
-	viewer, owner library.PrincipalID
-	p             *process
-	running       bool
+	sight
+	p       *process
+	running bool
 	// held says that holds is what the library was once, and has been since: it
 	// is not while the library must be read again.
 	held   bool
@@ -50,7 +50,7 @@ func (r *run) drawFollowers() {
 	}
 	viewers := []library.PrincipalID{"", ann, bob, cid}
 	for range 1 + s.pick(2) {
-		f := &follower{owner: r.w.principals[s.pick(len(r.w.principals))], viewer: viewers[s.pick(4)]}
+		f := &follower{sight: sight{owner: r.w.principals[s.pick(len(r.w.principals))], viewer: viewers[s.pick(4)]}}
 		if r.w.focus != "" && s.chance(700) {
 			f.owner = r.w.focus
 		}
@@ -241,7 +241,7 @@ func (r *run) hearAgain() {
 
 // expectHeld is what a follower must hold when nothing changes any more.
 func (r *run) expectHeld(f *follower) []string {
-	now := page{viewer: f.viewer, owner: f.owner, start: r.s.steps, end: r.s.steps}
+	now := page{sight: f.sight, start: r.s.steps, end: r.s.steps}
 	var held []string
 	for _, c := range r.st.contents {
 		if r.hist.mayHaveSeen(&now, c.id) && c.header.Exists(library.InstantOf(epoch.Add(r.s.now))) {
@@ -261,7 +261,7 @@ func (f *follower) check(h *History, report func(kind, format string, args ...an
 		if t.begins {
 			clear(removed)
 		}
-		p := page{viewer: f.viewer, owner: f.owner, start: t.start, end: t.end}
+		p := page{sight: f.sight, start: t.start, end: t.end}
 		if t.placed {
 			if !h.mayHaveSeen(&p, t.id) {
 				report(wrongFollower, "%q was shown %s in the library of %s in steps %d to %d, which it never might then", f.viewer, t.id, f.owner, t.start, t.end)

@@ -143,7 +143,7 @@ func (h *History) check(ops []*Operation, report func(kind, format string, args 
 				report(lostChange, "%s was refused with %v, and was made all the same", o, o.err)
 			}
 		}
-		if made > 1 && (o.kind == opTitle || o.kind == opCreate || o.kind == opDelete || o.kind >= opCreateUser) {
+		if made > 1 && (o.kind == opTitle || o.kind == opCreate || o.kind == opImport || o.kind == opDelete || o.kind != opGroup && o.kind.ofPrincipal()) {
 			report(lostChange, "%s was made %d times", o, made)
 		}
 	}
@@ -158,7 +158,7 @@ func (h *History) check(ops []*Operation, report func(kind, format string, args 
 func (h *History) made(o *Operation) int {
 	n := 0
 	switch o.kind {
-	case opTitle, opCreate:
+	case opTitle, opCreate, opImport:
 		before := ""
 		for _, s := range h.of(o.content).states {
 			if s.header.Title == o.title && before != o.title {
@@ -244,7 +244,7 @@ func (s *contentState) wanted(o *Operation) bool {
 		return false
 	}
 	switch o.kind {
-	case opTitle, opCreate:
+	case opTitle, opCreate, opImport:
 		return h.Title == o.title
 	case opVisibility:
 		return h.Visibility == o.visibility

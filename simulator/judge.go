@@ -1,7 +1,9 @@
 package simulator
 
 import (
+	"cmp"
 	"fmt"
+	"slices"
 	"time"
 
 	"carrel/library"
@@ -67,38 +69,64 @@ func (r *run) expiring() bool {
 	return false
 }
 
-// readAll pages through each library as its owner and as anybody, and compares
-// with the headers.
+// readAll pages through each library as its owner, as anybody, and by some other
+// way, and compares with the headers.
 func (r *run) readAll(p *process) {
 	for _, owner := range r.w.principals {
-		for _, viewer := range []library.PrincipalID{owner, ""} {
+		for _, viewer := range []library.PrincipalID{owner, "", cid} {
 			if viewer != "" && viewer.IsGroup() {
 				viewer = ann
 			}
-			w := &reader{viewer: viewer, owner: owner, descending: r.s.chance(512)}
-			if err := w.read(r.ctx, p.svc, r.s, 1+r.s.pick(2)); err != nil {
-				r.report(wrongPage, "reading the library of %s as %q: %v", owner, viewer, err)
+			w := &reader{sight: sight{viewer: viewer, owner: owner}}
+			w.drawWay(r.s)
+			w.counts = r.s.chance(300)
+			if err := w.read(r.ctx, p, 1+r.s.pick(2)); err != nil {
+				r.report(wrongPage, "reading %v: %v", w.sight, err)
 				continue
 			}
-			if want := r.expect(w); fmt.Sprint(want) != fmt.Sprint(w.items()) {
-				r.report(wrongPage, "%q saw %v in the library of %s, not %v", viewer, w.items(), owner, want)
-			}
+			r.compareRead(w)
+		}
+	}
+}
+
+// compareRead compares a walk with what it must show when nothing changes.
+func (r *run) compareRead(w *reader) {
+	if want := r.expect(w); fmt.Sprint(want) != fmt.Sprint(w.items()) {
+		r.report(wrongPage, "%v saw %v, not %v", w.sight, w.items(), want)
+	}
+	if !w.counts {
+		return
+	}
+	n := 0
+	for _, c := range r.st.library(w.owner).entries {
+		if c.live && c.bucket == w.bucket {
+			n++
+		}
+	}
+	if w.count.Value != n || !w.count.Exact {
+		r.report(wrongPage, "%v is told of %d entries in %v, there are %d", w.sight, w.count.Value, w.bucket, n)
+	}
+	for i := range w.pages {
+		if w.pages[i].other != (i > 0) {
+			r.report(wrongPage, "%v is told on page %d that there is something before it: %v", w.sight, i, w.pages[i].other)
 		}
 	}
 }
 
 // expect is what a walk must show when nothing changes.
 func (r *run) expect(w *reader) []library.ContentID {
-	now := page{viewer: w.viewer, owner: w.owner, start: r.s.steps, end: r.s.steps}
+	now := page{sight: w.sight, start: r.s.steps, end: r.s.steps}
 	var found []*contentPart
 	for _, c := range r.st.contents {
 		if r.hist.mayHaveSeen(&now, c.id) && c.header.Exists(library.InstantOf(epoch.Add(r.s.now))) {
-			i := 0
-			for i < len(found) && (found[i].header.Position < c.header.Position) != w.descending {
-				i++
-			}
-			found = append(found[:i], append([]*contentPart{c}, found[i:]...)...)
+			found = append(found, c)
 		}
+	}
+	slices.SortFunc(found, func(a, b *contentPart) int {
+		return cmp.Or(cmp.Compare(a.header.Position, b.header.Position), cmp.Compare(a.id, b.id))
+	})
+	if !w.towardsNewer() {
+		slices.Reverse(found)
 	}
 	ids := make([]library.ContentID, len(found))
 	for i, c := range found {

@@ -14,6 +14,7 @@ type process struct {
 	a   *Actor
 	c   *Client
 	svc *library.Service
+	api library.API // svc, with bounds on what only reads
 	j   *journal.Journal
 	// started opens when it has started, or failed to.
 	started library.Latch
@@ -46,7 +47,7 @@ func (p *process) boot(ctx context.Context, tune library.Tuning) error {
 		p.failed = err
 		return err
 	}
-	p.svc = svc
+	p.svc, p.api = svc, library.Bounded(svc, p.a)
 	p.a.Go(func() { p.j.Run(ctx, svc) })
 	return nil
 }

@@ -3,60 +3,111 @@ package simulator
 import (
 	"context"
 	"slices"
+	"time"
 
 	"carrel/library"
 )
 
 // page is one page that a reader was shown.
 type page struct {
-	viewer, owner library.PrincipalID // no viewer: anonymous
-	start, end    int
-	items         []library.ContentID
+	sight
+	start, end int
+	// from is what the serving process's clock showed when the page was asked for.
+	from  time.Time
+	items []library.ContentID // in the order of the walk
+	more  bool                // it told that the walk goes on
+	other bool                // it told that there is something on the other side
 }
 
-// reader walks through a library in pages of one, by one of the ways.
+// reader walks through a library, page by page, by one of the ways.
 type reader struct {
-	viewer, owner library.PrincipalID
-	descending    bool
-	pages         []page
+	sight
+	// descending is newest first; backward pages with last and before.
+	descending, backward bool
+	// counts: the reader asks how many entries the bucket has.
+	counts bool
+	pages  []page
+	count  library.Count
+	bucket library.Bucket
+	// next is where a client goes on from; nil: from the beginning.
+	next *string
+	// ended: the last page told that the walk is over.
+	ended bool
 	// calm are the items that nothing was under way of when the walk began: they
 	// must be in it, unless they change meanwhile.
 	calm []library.ContentID
 }
 
-// read makes the walk. A newest-first walk must never show an item twice.
-func (r *reader) read(ctx context.Context, svc *library.Service, s *Scheduler, size int) error {
-	var after *string
+// towardsNewer tells whether the walk goes to newer entries: then a cursor of it
+// carries a bound.
+func (r *reader) towardsNewer() bool { return r.descending == r.backward }
+
+// drawWay decides in which order and direction a reader walks, and what it asks
+// for besides.
+func (r *reader) drawWay(s *Scheduler) {
+	r.descending, r.backward = s.chance(600), s.chance(300)
+	r.shared, r.counts = s.chance(128), s.chance(64)
+	if s.chance(128) {
+		r.viewer, r.admin = boss, true
+	}
+}
+
+// query is the page that a client asks for next.
+func (r *reader) query(size int) library.LibraryQuery {
+	q := library.LibraryQuery{Descending: r.descending, IncludeShared: r.shared, OtherSide: r.counts}
+	if r.backward {
+		q.Last, q.Before = &size, r.next
+	} else {
+		q.First, q.After = &size, r.next
+	}
+	return q
+}
+
+// read makes the walk, or goes on with it.
+func (r *reader) read(ctx context.Context, p *process, size int) error {
 	for range 8 {
 		// Each page is a request of its own: a viewer keeps who it is for one.
-		v := &library.Viewer{User: r.viewer}
-		q := library.LibraryQuery{Descending: r.descending}
-		q.First, q.After = &size, after
-		p := page{viewer: r.viewer, owner: r.owner, start: s.steps}
+		v := &library.Viewer{User: r.viewer, Admin: r.admin}
+		q := r.query(size)
+		shown := page{sight: r.sight, start: p.a.s.steps, from: p.a.clock()}
 		if len(r.pages)%2 == 0 {
 			// Resolvers do so for every page whose owner is still to be read.
-			svc.Prefetch(ctx, v, r.owner, q)
+			p.svc.Prefetch(ctx, v, r.owner, q)
 		}
-		conn, err := svc.Library(ctx, v, r.owner, q)
+		conn, err := p.api.Library(ctx, v, r.owner, q)
 		if err != nil {
 			return err
 		}
-		p.end = s.steps
-		for _, e := range conn.Edges {
-			p.items = append(p.items, e.Node.ID)
+		if r.bucket = conn.Bucket; r.counts && len(r.pages) == 0 {
+			if r.count, err = p.api.LibraryCount(ctx, conn); err != nil {
+				return err
+			}
 		}
-		r.pages = append(r.pages, p)
-		if !conn.PageInfo.HasNextPage {
+		shown.end = p.a.s.steps
+		for _, e := range conn.Edges {
+			shown.items = append(shown.items, e.Node.ID)
+		}
+		cursor := conn.PageInfo.EndCursor()
+		shown.more, shown.other = conn.PageInfo.HasNextPage, conn.PageInfo.HasPreviousPage
+		if r.backward {
+			slices.Reverse(shown.items)
+			cursor = conn.PageInfo.StartCursor()
+			shown.more, shown.other = shown.other, shown.more
+		}
+		r.pages = append(r.pages, shown)
+		r.next = cursor
+		if !shown.more {
+			r.ended = true
 			return nil
 		}
-		if after = conn.PageInfo.EndCursor(); after == nil {
+		if cursor == nil {
 			return nil
 		}
 	}
 	return nil
 }
 
-// items are what the walk showed, in order.
+// items are what the walk showed, in its order.
 func (r *reader) items() []library.ContentID {
 	var all []library.ContentID
 	for _, p := range r.pages {
@@ -65,72 +116,57 @@ func (r *reader) items() []library.ContentID {
 	return all
 }
 
+// last is the step at which the walk ended.
+func (r *reader) last() int { return r.pages[len(r.pages)-1].end }
+
 // check judges what a reader was shown by the history.
 func (r *reader) check(h *History, report func(kind, format string, args ...any)) {
 	for _, p := range r.pages {
 		for i, id := range p.items {
 			if slices.Contains(p.items[:i], id) {
-				report(wrongPage, "%q saw %s twice on one page of %s", p.viewer, id, p.owner)
+				report(wrongPage, "%v saw %s twice on one page", p.sight, id)
 			}
 			if !h.mayHaveSeen(&p, id) {
-				report(wrongPage, "%q saw %s in the library of %s in steps %d to %d, which it never might then", p.viewer, id, p.owner, p.start, p.end)
+				report(wrongPage, "%v saw %s in steps %d to %d, which it never might then", p.sight, id, p.start, p.end)
 			}
 		}
 	}
 	all := r.items()
 	for _, id := range r.calm {
 		if !slices.Contains(all, id) && h.mustHaveSeen(r, id) {
-			report(wrongPage, "%q was not shown %s in the library of %s in steps %d to %d, though nothing of it was under way",
-				r.viewer, id, r.owner, r.pages[0].start, r.pages[len(r.pages)-1].end)
+			report(wrongPage, "%v was not shown %s in steps %d to %d, though nothing of it was under way",
+				r.sight, id, r.pages[0].start, r.last())
 		}
 	}
-	slices.Sort(all)
-	if r.descending && len(slices.Compact(slices.Clone(all))) != len(all) {
-		report(wrongPage, "%q saw %v in one newest-first walk of %s", r.viewer, r.items(), r.owner)
+	for i, id := range all {
+		if slices.Contains(all[:i], id) && !h.mayComeAgain(r, id) {
+			report(wrongPage, "%v saw %v in one walk (descending %v, backward %v)", r.sight, all, r.descending, r.backward)
+		}
 	}
 }
 
-// mayHaveSeen tells whether the viewer might be shown the item in the owner's
-// library at some moment while the page was read.
-func (h *History) mayHaveSeen(p *page, id library.ContentID) bool {
-	states := h.of(id).during(p.start, p.end)
-	for i := range states {
-		st := &states[i]
-		if st.header.State != library.Live || st.role(p.owner) == library.NoRole {
-			continue
-		}
-		if h.sees(p, st) {
-			return true
-		}
-	}
-	return false
-}
-
-// mustHaveSeen tells whether the item was all the same, and to be shown, from
-// the first page of a walk to the last.
-func (h *History) mustHaveSeen(r *reader, id library.ContentID) bool {
-	all := page{viewer: r.viewer, owner: r.owner, start: r.pages[0].start, end: r.pages[len(r.pages)-1].end}
-	return len(h.of(id).during(all.start, all.end)) == 1 &&
-		len(h.ofPrincipal(r.owner).during(all.start, all.end)) == 1 && h.mayHaveSeen(&all, id)
-}
-
-// sees is BEHAVIOUR.md section 2 for libraries, in its own words: the owner and
-// its group's members see all, the tenant what is LOGGEDIN of the tenant's own,
-// everybody what is PUBLIC.
-func (h *History) sees(p *page, st *contentState) bool {
-	switch {
-	case st.header.Visibility == library.Public:
-		return true
-	case p.viewer == "":
+// mayComeAgain tells whether one walk may meet an item twice: towards newer
+// entries, where it has moved to a position that is not beyond the bound, which
+// a deferred move and a clock that is behind can make it do.
+func (h *History) mayComeAgain(r *reader, id library.ContentID) bool {
+	if !r.towardsNewer() {
 		return false
-	case p.viewer == p.owner:
-		return true
 	}
-	for _, g := range h.ofPrincipal(p.owner).during(p.start, p.end) {
-		if g.role(p.viewer) != library.NotInGroup {
-			return true
+	bound := h.newest(r.pages[0].start)
+	states := h.of(id).during(r.pages[0].start, r.last())
+	return slices.ContainsFunc(states[1:], func(s contentState) bool { return s.header.Position <= bound }) ||
+		states[0].header.Position != states[0].header.LastModified
+}
+
+// newest is the newest position that any item has had up to a step.
+func (h *History) newest(step int) library.Instant {
+	var newest library.Instant
+	for _, c := range h.contents {
+		for i := range c.states {
+			if c.states[i].step <= step {
+				newest = max(newest, c.states[i].header.Position)
+			}
 		}
 	}
-	return st.header.Visibility == library.LoggedIn &&
-		tenant(string(p.viewer)) == tenant(string(p.owner)) && tenant(string(p.owner)) == tenant(string(st.header.ID))
+	return newest
 }

@@ -58,6 +58,8 @@ type run struct {
 	// lateness is the chance, in 1024, that a late write arrives at a step.
 	lateness   uint64
 	recoverers int
+	// deadlines: what takes long is given up, by the product's own deadlines.
+	deadlines bool
 	// brisk: clients pause about as long as the background does.
 	brisk bool
 	// impatient is the chance, in 1024, that at a step some client gives up.
@@ -188,6 +190,7 @@ func (r *run) drawFaults() {
 	if s.chance(128) {
 		r.impatient = 64
 	}
+	r.deadlines = s.chance(700)
 	r.st.faults = f
 	if f.Budget > 0 {
 		r.m.Faulty++
@@ -292,6 +295,7 @@ func (r *run) process(name string) *process {
 		skew = time.Duration(s.pick(6_000)-3_000) * time.Millisecond
 	}
 	a := s.NewActor(fmt.Sprintf("%s%d", name, len(r.procs)+1), skew, []uint64{0, 64}[s.pick(2)])
+	a.deadlines = r.deadlines
 	p := &process{a: a, c: NewClient(r.st, a), announces: len(r.followers) > 0}
 	r.procs = append(r.procs, p)
 	return p
@@ -380,10 +384,27 @@ func (r *run) operate(p *process, o *Operation) {
 func (r *run) walk(p *process) {
 	s := r.s
 	viewers := []library.PrincipalID{"", ann, bob, cid}
-	w := &reader{viewer: viewers[s.pick(4)], owner: r.w.principals[s.pick(len(r.w.principals))], descending: s.chance(700)}
+	w := &reader{sight: sight{viewer: viewers[s.pick(4)], owner: r.w.principals[s.pick(len(r.w.principals))]}}
+	w.drawWay(s)
+	r.awaitExpiry(p)
 	w.calm = r.calm()
-	if w.read(r.ctx, p.svc, s, 1+s.pick(3)) == nil {
+	if w.read(r.ctx, p, 1+s.pick(3)) == nil {
 		r.walks = append(r.walks, w)
+	}
+}
+
+// awaitExpiry has a reader come when an item has just ended, or is about to:
+// until it is deleted, it is the reader who must not show it.
+func (r *run) awaitExpiry(p *process) {
+	for _, c := range r.st.contents {
+		if c.header.State != library.Live || c.header.ExpiresAt == nil {
+			continue
+		}
+		left := c.header.ExpiresAt.Time().Sub(p.a.clock())
+		if left > -time.Second && left < 30*time.Second && r.s.chance(700) {
+			_ = p.a.After(r.ctx, left+time.Duration(r.s.pick(1000)-100)*time.Millisecond)
+			return
+		}
 	}
 }
 

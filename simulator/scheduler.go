@@ -54,6 +54,7 @@ type task struct {
 	wakeAt time.Duration // of a timed wait; 0: none
 	timed  bool          // the wait ended by time
 	ended  func() error  // the error of the wait's context
+	endsAt time.Duration // the deadline of that context; 0: none
 	waited int           // the step at which it has ceased to wait for a latch
 	// sending is the write that the task has sent and that has not arrived.
 	sending *message
@@ -258,20 +259,29 @@ func (s *Scheduler) wakeEnded() {
 	}
 }
 
+// until is when the task's wait ends by time at the latest; 0: never.
+func (t *task) until() time.Duration {
+	if t.wakeAt == 0 || t.endsAt != 0 && t.endsAt < t.wakeAt {
+		return t.endsAt
+	}
+	return t.wakeAt
+}
+
 // passTime moves time to the next timer and wakes who waits for it. False:
 // there was none.
 func (s *Scheduler) passTime() bool {
 	var next *task
+	var at time.Duration
 	for _, t := range s.waiting {
-		if t.wakeAt != 0 && (next == nil || t.wakeAt < next.wakeAt) {
-			next = t
+		if until := t.until(); until != 0 && (next == nil || until < at) {
+			next, at = t, until
 		}
 	}
 	if next == nil {
 		return false
 	}
-	s.now = max(s.now, next.wakeAt)
-	next.timed = true
+	s.now = max(s.now, at)
+	next.timed = next.wakeAt == at
 	s.note(uint64(next.id) << 32)
 	s.wake(next)
 	return true

@@ -28,6 +28,7 @@ type Store struct {
 	late          []*message          // writes that have not arrived yet
 	faults        Faults
 	struck        int // faults so far, clients that gave up among them
+	givenUp       int // calls whose caller's context has ended before they did
 	without       library.Ablation
 	history       *History // nil: not kept
 	Trace         func(format string, args ...any)

@@ -1,0 +1,65 @@
+package simulator
+
+import (
+	"context"
+	"time"
+)
+
+// deadline is a context that ends at a simulated time. It ends for whoever looks
+// at it after that time, and wakes whoever waits with it.
+type deadline struct {
+	context.Context
+	a        *Actor
+	at       time.Duration // on the actor's monotonic clock
+	canceled bool
+}
+
+// Deadline bounds ctx by a simulated duration. In a schedule without deadlines
+// it leaves ctx as it is: then what takes long ends by itself.
+func (a *Actor) Deadline(ctx context.Context, d time.Duration) (context.Context, context.CancelFunc) {
+	if !a.deadlines {
+		return ctx, func() {}
+	}
+	c := &deadline{Context: ctx, a: a, at: a.s.now + d}
+	return c, func() {
+		if !c.canceled {
+			c.canceled = true
+			a.s.wakeEnded()
+		}
+	}
+}
+
+// Deadline is when the context ends at the latest, in simulated time.
+func (c *deadline) Deadline() (time.Time, bool) {
+	at := epoch.Add(c.at)
+	if before, ok := c.Context.Deadline(); ok && before.Before(at) {
+		return before, true
+	}
+	return at, true
+}
+
+// Err is DeadlineExceeded from the deadline on.
+func (c *deadline) Err() error {
+	if err := c.Context.Err(); err != nil {
+		return err
+	}
+	switch {
+	case c.a.s.now >= c.at:
+		return context.DeadlineExceeded
+	case c.canceled:
+		return context.Canceled
+	}
+	return nil
+}
+
+// block has the running task wait until it is woken, d has passed (d <= 0: no
+// end) or ctx has ended.
+func (a *Actor) block(ctx context.Context, d time.Duration) {
+	t := a.s.current
+	t.ended, t.endsAt = ctx.Err, 0
+	if at, ok := ctx.Deadline(); ok {
+		t.endsAt = at.Sub(epoch)
+	}
+	a.s.wait(t, d)
+	t.ended, t.endsAt = nil, 0
+}

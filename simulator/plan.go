@@ -1,0 +1,187 @@
+package simulator
+
+import (
+	"slices"
+	"time"
+
+	"carrel/library"
+)
+
+// kinds are the operations of a schedule, with their weights; churn those of
+// one that is about few rows changed again and again, moves those of one that
+// is about hot items, names those of one about what principals are called.
+var (
+	kinds = [...]opKind{opTitle, opTitle, opTitle, opTitle, opVisibility, opVisibility, opVisibility,
+		opShare, opShare, opMembers, opMembers, opMembers, opMembers, opRemove, opRemove, opDelete,
+		opExpire, opCreate, opGroup, opGroup, opRebuild, opUpdateGroup, opCreateGroup, opCreateUser, opImport, opImportMembers}
+	churn = [...]opKind{opTitle, opTitle, opTitle, opVisibility, opMembers, opMembers, opMembers, opShare, opShare, opShare, opRemove}
+	names = [...]opKind{opUpdateUser, opUpdateUser, opUpdateGroup, opUpdateGroup, opUpdateGroup, opGroup, opCreateUser, opTitle}
+	moves = [...]opKind{opTitle, opTitle, opTitle, opVisibility, opVisibility, opVisibility, opVisibility, opMembers, opMembers, opRemove, opDelete}
+)
+
+// plan draws the operations of a schedule.
+func (w *world) plan(s *Scheduler, least, most int, kinds []opKind) []*Operation {
+	ops := make([]*Operation, least+s.pick(most-least+1))
+	var once [numOps]bool
+	for i := range ops {
+		o := &Operation{n: i + 1, viewer: ann, content: w.contents[s.pick(len(w.contents))]}
+		o.kind = kinds[s.pick(len(kinds))]
+		if o.kind == opCreate || o.kind == opCreateUser || o.kind == opCreateGroup || o.kind == opImport {
+			// Of what is new there is one.
+			if once[o.kind] {
+				o.kind = opTitle
+			}
+			once[o.kind] = true
+		}
+		w.fill(s, o)
+		if w.crowded {
+			w.crowd(s, o)
+		}
+		if s.chance(200) && !o.kind.imports() {
+			key := "key-" + string(rune('a'+i))
+			o.key = &key
+		}
+		ops[i] = o
+	}
+	return ops
+}
+
+// fill draws what an operation asks for.
+func (w *world) fill(s *Scheduler, o *Operation) {
+	someone := func() library.PrincipalID {
+		if w.focus != "" {
+			return w.focus
+		}
+		return w.principals[s.pick(len(w.principals))]
+	}
+	switch o.kind {
+	case opTitle:
+		o.title = "title-" + string(rune('0'+o.n))
+	case opVisibility:
+		o.visibility = library.Visibility(1 + s.pick(3))
+	case opExpire:
+		// Some in a day; some so soon that it ends while others still change it.
+		o.expires = library.InstantOf(epoch.Add(time.Duration(24+o.n) * time.Hour))
+		if s.chance(512) {
+			o.expires = library.InstantOf(epoch.Add(time.Hour + 4*time.Second + time.Duration(s.pick(20_000_000_000))))
+		}
+	case opShare:
+		o.members = []library.Member{{Principal: someone(), Role: library.ContentRole(1 + s.pick(2))}}
+	case opMembers:
+		o.members = w.rows(s, 3)
+	case opRemove:
+		o.viewer = bob
+		o.members = []library.Member{{Principal: bob}}
+	case opCreate:
+		o.content, o.title, o.visibility = later, "title-"+string(rune('0'+o.n)), library.Visibility(1+s.pick(3))
+		o.members = w.rows(s, 0)
+		w.contents = append(w.contents, later)
+	case opImport:
+		o.content, o.title, o.visibility = old, "title-"+string(rune('0'+o.n)), library.Visibility(1+s.pick(3))
+		o.members = putMembers(w.rows(s, 0), []library.Member{{Principal: ann, Role: library.Manages}})
+		o.expires = library.InstantOf(epoch.Add(time.Duration(s.pick(60)) * time.Minute)) // its last modification
+		w.contents = append(w.contents, old)
+	case opImportMembers:
+		o.members = w.rows(s, 0)
+	case opGroup:
+		o.content, o.group = "", w.groups[s.pick(len(w.groups))]
+		o.groupRows = []library.GroupMemberRow{{Principal: w.joiner(s, o.group), Role: library.GroupRole(s.pick(3))}}
+	case opRebuild:
+		o.content, o.group = "", someone()
+	case opUpdateUser:
+		// Few names, so that some come back.
+		o.content, o.group, o.title = "", bob, "name"+string(rune('a'+s.pick(3)))
+	case opUpdateGroup:
+		o.content, o.group, o.title = "", w.groups[s.pick(len(w.groups))], "name"+string(rune('a'+s.pick(3)))
+	case opCreateUser:
+		o.content, o.group, o.title = "", dan, "name"+string(rune('a'+o.n))
+	case opCreateGroup:
+		o.content, o.group, o.title = "", club, "name"+string(rune('a'+o.n))
+	}
+}
+
+// joiner is somebody who may come into a group, or go: another group among them.
+func (w *world) joiner(s *Scheduler, group library.PrincipalID) library.PrincipalID {
+	who := []library.PrincipalID{bob, cid}
+	for _, g := range w.groups {
+		if g != group {
+			who = append(who, g)
+		}
+	}
+	if w.crowded {
+		who = append(who, ann)
+	}
+	return who[s.pick(len(who))]
+}
+
+// crowd has others act than those who always may: people who have no right to
+// it, or may lose it, and who tell which version they have seen.
+func (w *world) crowd(s *Scheduler, o *Operation) {
+	switch o.kind {
+	case opTitle, opVisibility, opDelete, opExpire, opMembers, opShare, opGroup:
+		if s.chance(450) {
+			o.viewer = []library.PrincipalID{bob, cid}[s.pick(2)]
+		}
+	case opRemove:
+		if s.chance(450) {
+			o.viewer = []library.PrincipalID{ann, bob, cid}[s.pick(3)]
+			o.members = []library.Member{{Principal: w.principals[s.pick(len(w.principals))]}}
+		}
+	}
+	switch o.kind {
+	case opTitle, opVisibility, opDelete:
+		if s.chance(300) {
+			version := 1 + s.pick(3)
+			o.expected = &version
+		}
+	case opShare:
+		for range s.pick(3) {
+			p := w.principals[s.pick(len(w.principals))]
+			if !slices.ContainsFunc(o.members, func(m library.Member) bool { return m.Principal == p }) {
+				o.members = append(o.members, library.Member{Principal: p, Role: o.members[0].Role})
+			}
+		}
+		if o.viewer != ann && s.chance(700) {
+			for i := range o.members {
+				o.members[i].Role = library.Viewing
+			}
+		}
+	case opMembers:
+		// The others may manage too, so ann may cease to.
+		if s.chance(350) {
+			o.members = []library.Member{{Principal: w.principals[1+s.pick(len(w.principals)-1)], Role: library.Manages}}
+		} else if s.chance(250) {
+			o.members = []library.Member{{Principal: ann, Role: library.ContentRole(s.pick(3))}}
+		}
+	}
+}
+
+// rows are role changes of one or two principals other than ann; none in eight
+// of them are no role at all.
+func (w *world) rows(s *Scheduler, none int) []library.Member {
+	var list []library.Member
+	if w.focus != "" && s.chance(800) {
+		role := library.ContentRole(1 + s.pick(2))
+		if s.pick(8) < none {
+			role = library.NoRole
+		}
+		return []library.Member{{Principal: w.focus, Role: role}}
+	}
+	for _, p := range w.principals[1:] {
+		if len(list) < 2 && s.chance(512) {
+			role := library.ContentRole(1 + s.pick(2))
+			if s.pick(8) < none {
+				role = library.NoRole
+			}
+			list = append(list, library.Member{Principal: p, Role: role})
+		}
+	}
+	if len(list) == 0 {
+		role := library.Viewing
+		if none > 0 && s.chance(512) {
+			role = library.NoRole
+		}
+		list = []library.Member{{Principal: w.principals[1], Role: role}}
+	}
+	return list
+}

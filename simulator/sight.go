@@ -1,0 +1,126 @@
+package simulator
+
+import (
+	"fmt"
+	"slices"
+	"time"
+
+	"carrel/library"
+)
+
+// sight is who looks at whose library, and how.
+type sight struct {
+	viewer, owner library.PrincipalID // no viewer: anonymous
+	admin         bool                // the viewer administers its tenant
+	shared        bool                // includeShared
+}
+
+func (s sight) String() string {
+	how := ""
+	if s.admin {
+		how = ", an administrator,"
+	}
+	if s.shared {
+		how += " with includeShared"
+	}
+	return fmt.Sprintf("%q%s in the library of %s", s.viewer, how, s.owner)
+}
+
+// clockSlack is by how much the clock of a process may go back while it reads.
+const clockSlack = 100 * time.Millisecond
+
+// mayHaveSeen tells whether the viewer might be shown the item in the owner's
+// library at some moment while the page was read.
+func (h *History) mayHaveSeen(p *page, id library.ContentID) bool {
+	states := h.of(id).during(p.start, p.end)
+	for i := range states {
+		st := &states[i]
+		if st.header.State != library.Live || st.role(p.owner) == library.NoRole || st.expired(p.from) {
+			continue
+		}
+		if h.sees(p, st) {
+			return true
+		}
+	}
+	return false
+}
+
+// expired tells whether the item had ended for sure by the clock of whoever
+// served it.
+func (s *contentState) expired(clock time.Time) bool {
+	at := s.header.ExpiresAt
+	return at != nil && !clock.IsZero() && !clock.Before(at.Time().Add(clockSlack))
+}
+
+// mustHaveSeen tells whether the item was all the same, and to be shown, from
+// the first page of a walk to the last.
+func (h *History) mustHaveSeen(r *reader, id library.ContentID) bool {
+	all := page{sight: r.sight, start: r.pages[0].start, end: r.last()}
+	for _, p := range h.principals {
+		if len(p.during(all.start, all.end)) > 1 {
+			return false
+		}
+	}
+	return len(h.of(id).during(all.start, all.end)) == 1 && h.mayHaveSeen(&all, id)
+}
+
+// sees is BEHAVIOUR.md section 2 for libraries, in its own words: the owner and
+// its group's members see all, an administrator of the tenant what it may see
+// itself, the tenant what is LOGGEDIN of the tenant's own, everybody what is
+// PUBLIC; with includeShared also what the viewer has a role on.
+func (h *History) sees(p *page, st *contentState) bool {
+	switch {
+	case st.header.Visibility == library.Public:
+		return true
+	case p.viewer == "":
+		return false
+	case p.viewer == p.owner:
+		return true
+	}
+	of := h.groupsOf(p.viewer, p.start, p.end)
+	if slices.Contains(of, p.owner) {
+		return true
+	}
+	here, at, mine := tenant(string(p.owner)), tenant(string(st.header.ID)), tenant(string(p.viewer))
+	reads := p.admin && mine == here
+	switch {
+	case reads && at == mine:
+		return true
+	case (reads || p.shared) && st.roleThrough(p.viewer, of) != library.NoRole:
+		return true
+	}
+	return st.header.Visibility == library.LoggedIn && mine == here && here == at
+}
+
+// groupsOf are the groups that a principal may have been in at some moment,
+// directly or through others.
+func (h *History) groupsOf(id library.PrincipalID, start, end int) []library.PrincipalID {
+	var groups []library.PrincipalID
+	for grown := true; grown; {
+		grown = false
+		for _, p := range h.principals {
+			if !p.id.IsGroup() || slices.Contains(groups, p.id) {
+				continue
+			}
+			for _, st := range p.during(start, end) {
+				if st.has(id) || slices.ContainsFunc(groups, st.has) {
+					groups, grown = append(groups, p.id), true
+					break
+				}
+			}
+		}
+	}
+	return groups
+}
+
+// has tells whether a principal is a member in a state of a group.
+func (s *principalState) has(p library.PrincipalID) bool { return s.role(p) != library.NotInGroup }
+
+// roleThrough is the strongest role of a principal and of groups in a state.
+func (s *contentState) roleThrough(p library.PrincipalID, groups []library.PrincipalID) library.ContentRole {
+	role := s.role(p)
+	for _, g := range groups {
+		role = max(role, s.role(g))
+	}
+	return role
+}
