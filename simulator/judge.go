@@ -14,12 +14,14 @@ import (
 func (r *run) judge() {
 	r.st.audit(r.report)
 	r.hist.check(r.ops, r.report)
+	r.hist.checkRights(r.ops, r.report)
 	for _, w := range r.walks {
 		w.check(r.hist, r.report)
 	}
 	for _, f := range r.followers {
 		f.check(r.hist, r.report)
 	}
+	r.goOn()
 	if r.s.chance(128) || len(r.found) > 0 {
 		r.compare()
 	}

@@ -1,0 +1,66 @@
+package simulator
+
+import (
+	"slices"
+
+	"carrel/library"
+)
+
+// resumeWalks lets clients go on from where their walks towards newer entries
+// ended. They must be shown what has moved since, to beyond everything that
+// there was: the last cursor of a walk has no bound. Nothing is under way.
+func (r *run) resumeWalks(p *process) {
+	for _, w := range r.walks {
+		if !w.towardsNewer() || !w.ended || w.next == nil {
+			continue
+		}
+		moved := r.movedSince(w)
+		if len(moved) == 0 {
+			continue
+		}
+		again := &reader{sight: w.sight, descending: w.descending, backward: w.backward, next: w.next}
+		err := again.read(r.ctx, p, library.DefaultPageSize)
+		if library.ReasonOf(err) == library.ReasonBadCursor {
+			continue // it reads another bucket by now
+		}
+		if err != nil {
+			r.report(wrongPage, "going on with a walk of %v: %v", w.sight, err)
+			continue
+		}
+		for _, id := range moved {
+			if !slices.Contains(again.items(), id) {
+				r.report(wrongPage, "%v went on from the end of a walk and saw %v, not %s, which has moved since", w.sight, again.items(), id)
+			}
+		}
+	}
+}
+
+// movedSince are the items that the reader must see now, and that have moved
+// beyond every position that there was when its walk ended.
+func (r *run) movedSince(w *reader) []library.ContentID {
+	now := page{sight: w.sight, start: r.s.steps, end: r.s.steps}
+	newest := r.hist.newest(w.last())
+	var moved []library.ContentID
+	for _, c := range r.st.contents {
+		if c.header.State == library.Live && c.header.Position > newest && c.header.ExpiresAt == nil && r.hist.mayHaveSeen(&now, c.id) {
+			moved = append(moved, c.id)
+		}
+	}
+	return moved
+}
+
+// goOn has the last process serve them.
+func (r *run) goOn() {
+	p := r.procs[len(r.procs)-1]
+	if !slices.ContainsFunc(r.walks, func(w *reader) bool {
+		return w.towardsNewer() && w.ended && w.next != nil && len(r.movedSince(w)) > 0
+	}) {
+		return
+	}
+	done := false
+	p.a.Spawn(nil, func() {
+		defer func() { done = true }()
+		r.resumeWalks(p)
+	})
+	r.until("the walks that go on", func() bool { return done })
+}
