@@ -129,6 +129,7 @@ func (st *Store) commit(cm *library.ContentCommit, by *Operation) library.Verdic
 		st.tracef("  refused: seq %d, base %d", p.header.Seq, cm.Base)
 		return library.Verdict{Seq: p.header.Seq, Writers: p.header.Writers}
 	}
+	st.decided++
 	h := cm.Header
 	h.Unsettled = slices.Clip(p.header.Unsettled)
 	if cm.Supersede != nil {

@@ -25,6 +25,9 @@ func (r *run) judge() {
 	if r.s.chance(128) || len(r.found) > 0 {
 		r.compare()
 	}
+	if r.s.chance(24) && len(r.found) == 0 {
+		r.copyStore()
+	}
 }
 
 // compare has the product audit and read what the judges have judged.

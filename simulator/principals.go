@@ -118,28 +118,34 @@ func (st *Store) commitPrincipal(cm *library.PrincipalCommit, by *Operation) lib
 		st.tracef("  refused: seq %d, base %d", p.header.Seq, cm.Base)
 		return library.Verdict{Seq: p.header.Seq, Writers: p.header.Writers}
 	}
+	st.decided++
 	h := cm.Header
 	h.Writers = addWriter(p.header.Writers, library.Writer{Seq: h.Seq, Entry: cm.Writer})
 	p.header = h
-	members := slices.Clone(p.members)
-	for _, m := range cm.Members {
-		if i, ok := find(members, m.Principal, byGroupMember); ok {
-			members[i] = m
-		} else {
-			members = slices.Insert(members, i, m)
-		}
-	}
-	p.members = members
+	p.members = putGroupMembers(p.members, cm.Members)
 	if cm.Request != nil {
 		p.requests = putRequest(p.requests, *cm.Request)
 	}
 	if st.Trace != nil {
-		st.tracef("  applied: %s seq %d mts %d state %d members %v", cm.ID, h.Seq, h.MTS, h.State, members)
+		st.tracef("  applied: %s seq %d mts %d state %d members %v", cm.ID, h.Seq, h.MTS, h.State, p.members)
 	}
 	if st.history != nil {
 		st.history.principal(p, by)
 	}
 	return library.Verdict{Applied: true, Seq: h.Seq, Writers: h.Writers}
+}
+
+// putGroupMembers keeps the list in order of id; lists are replaced, never changed.
+func putGroupMembers(list, rows []library.GroupMemberRow) []library.GroupMemberRow {
+	list = slices.Clone(list)
+	for _, m := range rows {
+		if i, ok := find(list, m.Principal, byGroupMember); ok {
+			list[i] = m
+		} else {
+			list = slices.Insert(list, i, m)
+		}
+	}
+	return list
 }
 
 // EnforceGroup writes derived memberships.

@@ -56,11 +56,13 @@ func (r *run) draining() int {
 }
 
 // quiet tells whether nothing is under way.
-func (r *run) quiet() bool {
-	if len(r.st.late) > 0 {
+func (r *run) quiet() bool { return r.st.quiet() }
+
+func (st *Store) quiet() bool {
+	if len(st.late) > 0 {
 		return false
 	}
-	for _, l := range r.st.lanes {
+	for _, l := range st.lanes {
 		if l.live {
 			return false
 		}

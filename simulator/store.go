@@ -23,6 +23,11 @@ type Store struct {
 	dues       []library.Due
 	creations  []library.Creation
 	settings   []setting
+	blocks     []library.BlockRow
+	decided    int // conditional writes applied to partitions
+	copyNote   []byte
+	// notes counts the notes of copies; noted is the number of the one that is there.
+	notes, noted int
 
 	announcements []*announcementCell // by process
 	late          []*message          // writes that have not arrived yet

@@ -11,4 +11,5 @@ import (
 // would be found on them.
 func TestConformance(t *testing.T) {
 	storetest.Run(t, func(*testing.T) library.Store { return NewClient(NewStore(nil), nil) })
+	storetest.RunArchive(t, func(*testing.T) storetest.ArchiveStore { return NewClient(NewStore(nil), nil) })
 }

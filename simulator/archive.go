@@ -1,0 +1,188 @@
+package simulator
+
+import (
+	"context"
+	"slices"
+	"strconv"
+
+	"carrel/library"
+)
+
+// Archive is implemented by the simulated store, so that a copy of one can be
+// broken off at any of its steps, like everything else.
+var _ library.Archive = (*Client)(nil)
+
+// ReadRows reads rows of a chapter. A place is the number of rows before it.
+func (c *Client) ReadRows(ctx context.Context, chapter library.Chapter, after []byte, limit int) (rows []library.ArchivedRow, next []byte, err error) {
+	from := 0
+	if after != nil {
+		if from, err = strconv.Atoi(string(after)); err != nil {
+			return nil, nil, err
+		}
+	}
+	err = c.read(ctx, "ReadRows", func() {
+		all := c.st.archived(chapter)
+		end := min(len(all), from+limit)
+		rows = all[min(from, end):end]
+		if end < len(all) {
+			next = strconv.AppendInt(nil, int64(end), 10)
+		}
+	})
+	return rows, next, err
+}
+
+// archived are all rows of a chapter, in an order that lasts.
+func (st *Store) archived(chapter library.Chapter) (rows []library.ArchivedRow) {
+	add := func(r library.ArchivedRow) { rows = append(rows, r) }
+	switch chapter {
+	case library.ChapterSettings:
+		for _, s := range st.settings {
+			add(library.ArchivedRow{Setting: &library.SettingRow{Name: s.name, Value: slices.Clone(s.value)}})
+		}
+	case library.ChapterBlocks:
+		for _, b := range st.blocks {
+			add(library.ArchivedRow{Block: &b})
+		}
+	case library.ChapterCreations:
+		for _, cr := range st.creations {
+			add(library.ArchivedRow{Creation: &cr})
+		}
+	case library.ChapterPrincipals:
+		for _, p := range st.principals {
+			p.archive(add)
+		}
+	case library.ChapterContents:
+		for _, p := range st.contents {
+			p.archive(add)
+		}
+	case library.ChapterDues:
+		for _, d := range st.dues {
+			add(library.ArchivedRow{Due: &d})
+		}
+	}
+	return rows
+}
+
+// archive adds the rows of a partition, its header first.
+func (p *principalPart) archive(add func(library.ArchivedRow)) {
+	if p.header.Seq == 0 {
+		return
+	}
+	h := p.header
+	add(library.ArchivedRow{Principal: &h})
+	for _, m := range p.members {
+		add(library.ArchivedRow{GroupMember: &library.GroupMemberAt{Group: p.id, GroupMemberRow: m}})
+	}
+	for _, q := range p.requests {
+		add(library.ArchivedRow{Request: &library.RequestAt{Principal: p.id, RequestRow: q}})
+	}
+}
+
+// archive adds the rows of a partition, its header first.
+func (p *contentPart) archive(add func(library.ArchivedRow)) {
+	if p.header.Seq == 0 {
+		return
+	}
+	h := p.header
+	add(library.ArchivedRow{Content: &h})
+	for _, m := range p.members {
+		add(library.ArchivedRow{Member: &library.MemberAt{Content: p.id, Member: m}})
+	}
+	for _, q := range p.requests {
+		add(library.ArchivedRow{Request: &library.RequestAt{Content: p.id, RequestRow: q}})
+	}
+}
+
+// PutRows puts rows as they are; the second half of them may come late or never.
+// What comes late is older than anything decided since, and loses against it.
+func (c *Client) PutRows(ctx context.Context, rows []library.ArchivedRow) error {
+	mine := slices.Clone(rows)
+	half := len(mine) / 2
+	decided := c.st.decided
+	put := func(rows []library.ArchivedRow) func() {
+		return func() {
+			if c.st.decided != decided {
+				return
+			}
+			for i := range rows {
+				c.st.putRow(&rows[i])
+			}
+		}
+	}
+	return c.write(ctx, "PutRows", "", put(mine[:half]), put(mine[half:]))
+}
+
+func (st *Store) putRow(r *library.ArchivedRow) {
+	switch {
+	case r.Setting != nil:
+		i := slices.IndexFunc(st.settings, func(s setting) bool { return s.name == r.Setting.Name })
+		st.settings = putAt(st.settings, i, setting{r.Setting.Name, slices.Clone(r.Setting.Value)})
+	case r.Block != nil:
+		i := slices.IndexFunc(st.blocks, func(b library.BlockRow) bool { return b.Host == r.Block.Host })
+		st.blocks = putAt(st.blocks, i, *r.Block)
+	case r.Creation != nil:
+		i := slices.IndexFunc(st.creations, func(cr library.Creation) bool { return cr.Key == r.Creation.Key })
+		st.creations = putAt(st.creations, i, *r.Creation)
+	case r.Principal != nil:
+		st.makePrincipal(r.Principal.ID).header = *r.Principal
+	case r.GroupMember != nil:
+		p := st.makePrincipal(r.GroupMember.Group)
+		p.members = putGroupMembers(p.members, []library.GroupMemberRow{r.GroupMember.GroupMemberRow})
+	case r.Content != nil:
+		st.makeContent(r.Content.ID).header = *r.Content
+	case r.Member != nil:
+		p := st.makeContent(r.Member.Content)
+		p.members = putMembers(p.members, []library.Member{r.Member.Member})
+	case r.Request != nil && r.Request.Content != "":
+		p := st.makeContent(r.Request.Content)
+		p.requests = putRequest(p.requests, r.Request.RequestRow)
+	case r.Request != nil:
+		p := st.makePrincipal(r.Request.Principal)
+		p.requests = putRequest(p.requests, r.Request.RequestRow)
+	case r.Due != nil:
+		if i, ok := find(st.dues, *r.Due, compareDue); !ok {
+			st.dues = slices.Insert(st.dues, i, *r.Due)
+		}
+	}
+}
+
+// putAt replaces the i-th value of a list; i < 0 appends.
+func putAt[T any](list []T, i int, v T) []T {
+	if i < 0 {
+		return append(list, v)
+	}
+	list[i] = v
+	return list
+}
+
+// CopyNote is how far a copy into this store has got.
+func (c *Client) CopyNote(ctx context.Context) ([]byte, error) {
+	var note []byte
+	err := c.read(ctx, "CopyNote", func() { note = slices.Clone(c.st.copyNote) })
+	return note, err
+}
+
+// PutCopyNote leaves that note, unless a later one is there already.
+func (c *Client) PutCopyNote(ctx context.Context, note []byte) error {
+	mine := slices.Clone(note)
+	c.st.notes++
+	at := c.st.notes
+	return c.write(ctx, "PutCopyNote", "", func() {
+		if at > c.st.noted {
+			c.st.copyNote, c.st.noted = mine, at
+		}
+	}, nil)
+}
+
+// ReserveBlock reserves numbers of a host.
+func (c *Client) ReserveBlock(ctx context.Context, host string, size int64) (int64, error) {
+	first := int64(1)
+	err := c.write(ctx, "ReserveBlock", "block "+host, func() {
+		i := slices.IndexFunc(c.st.blocks, func(b library.BlockRow) bool { return b.Host == host })
+		if i >= 0 {
+			first = c.st.blocks[i].Next
+		}
+		c.st.blocks = putAt(c.st.blocks, i, library.BlockRow{Host: host, Next: first + size})
+	}, nil)
+	return first, err
+}

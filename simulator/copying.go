@@ -1,0 +1,137 @@
+package simulator
+
+import (
+	"fmt"
+	"time"
+
+	"carrel/library"
+)
+
+// copyTries is how often an operator makes a copy again that was broken off.
+const copyTries = 20
+
+// copyStore has an operator copy the store to a new one, by processes that die
+// and a store that fails, and judges the copy like the store itself. Nothing is
+// under way, and nobody uses the store any more.
+func (r *run) copyStore() {
+	for _, p := range r.procs {
+		p.a.Crash()
+	}
+	to := NewStore(r.s)
+	to.Trace, to.without = r.st.Trace, r.st.without
+	to.faults = Faults{Budget: 4, Chance: 64, Crashes: 2, Reads: true}
+	// Writes of a process before may arrive while the next one copies.
+	r.s.Between = func() {
+		if n := len(to.late); n > 0 && r.s.chance(r.lateness) {
+			to.arrive(r.s.pick(n))
+		}
+	}
+	ended := false
+	for n := 0; !ended && n < copyTries; n++ {
+		if n == copyTries/2 {
+			to.faults = Faults{}
+		}
+		var failed error
+		r.copier(to, func(a *Actor, c *Client) {
+			failed = r.copyOnce(a, NewClient(r.st, a), c)
+			ended = failed == nil
+		})
+		switch {
+		case r.seen(noEnd, defect):
+			return
+		case library.CodeOf(failed) == library.Conflict:
+			r.report(lostChange, "the copy was refused: %v", failed)
+			return
+		}
+	}
+	if !ended {
+		r.report(noEnd, "the copy has not ended after %d tries", copyTries)
+		return
+	}
+	to.faults = Faults{}
+	r.copier(to, func(a *Actor, c *Client) { r.finishCopied(a, c) })
+	to.audit(func(kind, format string, args ...any) { r.report(kind, "in the copy: "+format, args...) })
+}
+
+// copier runs a process on the copy until it has done what it is for, or dies.
+func (r *run) copier(to *Store, do func(a *Actor, c *Client)) {
+	a := r.s.NewActor("copier", 0, 0)
+	done := false
+	a.Spawn(nil, func() {
+		do(a, NewClient(to, a))
+		done = true
+	})
+	r.until("the copy", func() bool { return done || a.dead })
+	a.Crash()
+}
+
+// copyOnce is what the operator's command does.
+func (r *run) copyOnce(a *Actor, from, to *Client) error {
+	compared, err := library.CopyRows(r.ctx, a, from, to, func(library.CopyProgress) {})
+	if err != nil {
+		return err
+	}
+	if compared != nil {
+		r.compareCopy(to.st)
+	}
+	p := &process{a: a, c: to}
+	if err := p.boot(r.ctx, r.tune); err != nil {
+		return err
+	}
+	if err := p.svc.DeriveAll(r.ctx, func(int, int) {}); err != nil {
+		return err
+	}
+	to.calm = true // a copy that has ended cannot be made again
+	return library.FinishCopy(r.ctx, to)
+}
+
+// compareCopy compares the rows of the copy with those of the store.
+func (r *run) compareCopy(to *Store) {
+	for c := library.ChapterCreations; c <= library.ChapterContents; c++ {
+		if got, want := rowsAsText(to.archived(c)), rowsAsText(r.st.archived(c)); got != want {
+			r.report(wrongLibrary, "the copy has the %s %s, not %s", c, got, want)
+		}
+	}
+}
+
+// finishCopied takes over what a process on the copy has begun and not finished:
+// there too items expire.
+func (r *run) finishCopied(a *Actor, c *Client) {
+	p := &process{a: a, c: c}
+	if err := p.boot(r.ctx, r.tune); err != nil {
+		r.report(noEnd, "serving the copy: %v", err)
+		return
+	}
+	var err error
+	for range 50 {
+		if err = p.takeOver(r.ctx); err == nil && c.st.quiet() {
+			return
+		}
+		_ = a.After(r.ctx, 30*time.Second)
+	}
+	r.report(noEnd, "serving the copy: %v, late %d", err, len(c.st.late))
+}
+
+// rowsAsText tells rows apart.
+func rowsAsText(rows []library.ArchivedRow) string {
+	text := ""
+	for i := range rows {
+		r := &rows[i]
+		switch {
+		case r.Creation != nil:
+			text += fmt.Sprintf("%+v\n", *r.Creation)
+		case r.Principal != nil:
+			text += fmt.Sprintf("%+v\n", *r.Principal)
+		case r.GroupMember != nil:
+			text += fmt.Sprintf("%+v\n", *r.GroupMember)
+		case r.Content != nil:
+			text += fmt.Sprintf("%s %q %d %d %d %v %v %v\n", r.Content.ID, r.Content.Title, r.Content.Seq, r.Content.MTS,
+				r.Content.Position, r.Content.Visibility, r.Content.State, r.Content.Unsettled)
+		case r.Member != nil:
+			text += fmt.Sprintf("%+v\n", *r.Member)
+		case r.Request != nil:
+			text += fmt.Sprintf("%+v\n", *r.Request)
+		}
+	}
+	return text
+}
