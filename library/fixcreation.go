@@ -30,22 +30,32 @@ func (s *Service) fixCreation(ctx context.Context, r *keyedRequest, fresh func()
 	if err != nil {
 		return "", err
 	}
-	mine := Creation{Key: r.key, InputHash: r.hash, ID: id, Until: s.now().Add(requestKept)}
+	mine := Creation{Key: r.key, InputHash: r.hash, ID: id, Until: s.now().Add(creationKept)}
+	write := mine
 	var replace *Creation
 	for range maxFixes {
-		stands, err := s.store.FixCreation(ctx, mine, replace)
+		stands, err := s.store.FixCreation(ctx, write, replace)
 		if err != nil {
 			// Whether the row was written does not matter: it promises nothing,
 			// and a repetition finds it.
 			return "", Unavailablef(err, "the store did not answer; nothing was created, try again")
 		}
-		if stands == mine {
-			return id, nil
+		if stands == write {
+			return write.ID, nil
 		}
-		if stands.Until > s.now() {
-			if stands.InputHash == r.hash {
+		write = mine
+		if stands.Until > s.now() && stands.InputHash == r.hash {
+			keep, err := s.keepID(ctx, stands, mine.Until)
+			if err != nil {
+				return "", err
+			}
+			if keep == stands {
 				return stands.ID, nil
 			}
+			if keep != (Creation{}) {
+				write = keep
+			}
+		} else if stands.Until > s.now() {
 			if err := s.claim(ctx, stands.ID, r); err != nil {
 				return "", err
 			}

@@ -357,7 +357,8 @@ type Creation struct {
 type RegisterStore interface {
 	// FixCreation stores c unless a row of its key stands, and returns the one
 	// that stands then. With replace, c must be stored iff the standing row is
-	// *replace.
+	// *replace. A row must be kept until its own Until, also one that has replaced
+	// another.
 	FixCreation(ctx context.Context, c Creation, replace *Creation) (Creation, error)
 	// FixSetting stores value under name unless one stands, and must return the
 	// one that stands then.

@@ -81,6 +81,38 @@ func rowsOf(t *testing.T, s *Store, table byte) int {
 	return n
 }
 
+// A creation that was replaced by the same with a later time outlives the time
+// of the row as it was, and goes when its own has come.
+func TestFixCreation_RenewedRowIsKeptUntilItsOwnTime(t *testing.T) {
+	now := library.Instant(1000)
+	s := openStore(t, "", Options{FS: vfs.NewMem(), Now: func() library.Instant { return now }})
+	fix := func(c library.Creation, replace *library.Creation) library.Creation {
+		t.Helper()
+		got, err := s.FixCreation(t.Context(), c, replace)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return got
+	}
+	one := library.Creation{Key: library.RequestKey{1}, ID: "c:acme:x", Until: now + 100}
+	renewed := one
+	renewed.Until += 50
+	fix(one, nil)
+	fix(renewed, &one)
+	for n, at := range []library.Instant{1100, 1149, 1150} {
+		now = at
+		// The store forgets what has expired as it writes.
+		fix(library.Creation{Key: library.RequestKey{9, byte(n)}, ID: "c:acme:y", Until: now + 1000}, nil)
+		want := renewed
+		if at == renewed.Until {
+			want = library.Creation{}
+		}
+		if got := fix(renewed, &one); got != want {
+			t.Errorf("at %d: %+v, want %+v", at, got, want)
+		}
+	}
+}
+
 // TestRequestsAreForgotten keeps writing keyed mutations: what has expired goes
 // as new ones come, and what has not, or was written again, stays.
 func TestRequestsAreForgotten(t *testing.T) {

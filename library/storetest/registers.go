@@ -11,6 +11,7 @@ func registerAreas() []area {
 		{"FixCreation", []check{
 			{"FixCreation stores c unless a row of its key stands, and returns the one that stands then", fixCreation},
 			{"With replace, c must be stored iff the standing row is *replace", replaceCreation},
+			{"A row must be kept until its own Until, also one that has replaced another", renewCreation},
 		}},
 		{"FixSetting", []check{
 			{"FixSetting stores value under name unless one stands, and must return the one that stands then", fixSetting},
@@ -71,6 +72,16 @@ func replaceCreation(s *stage) {
 	s.same("in place of one where none stands", s.fix(missing, &missing), library.Creation{})
 	next := s.creation("b", "c:x:5")
 	s.same("after it", s.fix(next, nil), next)
+}
+
+// renewCreation replaces a row by the same with a later time.
+func renewCreation(s *stage) {
+	one := s.creation("a", "c:x:1")
+	renewed := s.creation("a", "c:x:1")
+	s.same("the first", s.fix(one, nil), one)
+	s.same("the same with a later time", s.fix(renewed, &one), renewed)
+	s.same("in place of the row as it was", s.fix(one, &one), renewed)
+	s.same("what is kept", s.fix(s.creation("a", "c:x:4"), nil), renewed)
 }
 
 func fixSetting(s *stage) {

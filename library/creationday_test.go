@@ -1,0 +1,153 @@
+package library_test
+
+import (
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/cockroachdb/pebble/v2/vfs"
+
+	"carrel/journal"
+	"carrel/library"
+	"carrel/pebblestore"
+)
+
+// calendar is the real runtime with a wall clock that only the test moves.
+type calendar struct {
+	*library.RealRuntime
+	at atomic.Int64 // microseconds
+}
+
+func (c *calendar) Now() time.Time { return library.Instant(c.at.Load()).Time() }
+
+func (c *calendar) instant() library.Instant { return library.Instant(c.at.Load()) }
+
+func (c *calendar) pass(d time.Duration) { c.at.Add(d.Microseconds()) }
+
+// datedHouse is a house whose Service, journal and store read the same
+// calendar. wrap, where it is not nil, stands between Service and store.
+func datedHouse(t *testing.T, wrap func(library.Store) library.Store) (*house, *calendar) {
+	t.Helper()
+	c := &calendar{RealRuntime: library.NewRealRuntime()}
+	c.at.Store(1_800_000_000_000_000)
+	store, err := pebblestore.Open("", pebblestore.Options{FS: vfs.NewMem(), Now: c.instant})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := store.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	t.Cleanup(c.Close)
+	h := &house{t: t, store: store, runtime: c.RealRuntime}
+	if wrap != nil {
+		h.store = wrap(store)
+	}
+	h.journal = journal.New(t.Context(), h.store, c, nil, library.WholeProtocol)
+	h.svc, err = library.New(t.Context(), library.Config{Store: h.store, Runtime: c, Journal: h.journal, Names: &counting{}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return h, c
+}
+
+// A key binds the id for a day from the attempt that succeeded, however long
+// before it the first attempt was refused.
+func TestCreate_KeyBindsForADayFromTheAttemptThatSucceeded(t *testing.T) {
+	h, clock := datedHouse(t, nil)
+	h.user("u:acme:ann", library.Public)
+	create := func() (library.ContentID, error) {
+		out, err := h.svc.CreateContent(t.Context(), as("u:acme:ann"), library.CreateContent{
+			Kind: library.Note, Title: "t", Visibility: library.Private, Members: roles("u:acme:ben=VIEWER"), IdempotencyKey: ptr("k"),
+		})
+		if err != nil {
+			return "", err
+		}
+		return out.ID, nil
+	}
+	same := func(when string, want library.ContentID) {
+		t.Helper()
+		if got, err := create(); err != nil || got != want {
+			t.Errorf("%s: %q, %v; want the first item, %q", when, got, err, want)
+		}
+	}
+	for range 2 { // hours 0 and 11.5
+		_, err := create()
+		wantTold(t, err, "NOT_FOUND members.0.principalId")
+		clock.pass(11*time.Hour + 30*time.Minute)
+	}
+	h.user("u:acme:ben", library.Public)
+	first, err := create() // hour 23
+	if err != nil {
+		t.Fatal(err)
+	}
+	clock.pass(2 * time.Hour)
+	h.user("u:acme:eve", library.Public) // the store forgets what has expired as it writes
+	same("hour 25", first)
+	clock.pass(22*time.Hour - time.Microsecond)
+	same("just before the day ends", first)
+	clock.pass(time.Microsecond)
+	second, err := create()
+	if err != nil || second == first {
+		t.Fatalf("after the day: %q, %v; want another item", second, err)
+	}
+	clock.pass(24*time.Hour - time.Microsecond)
+	same("just before the second day ends", second)
+	h.wantClean()
+}
+
+// A creation takes a while from the reading of its key to its commit: the day
+// begins with the latter.
+func TestCreate_KeyBindsForADayFromTheCommit(t *testing.T) {
+	slow := &besideLastCommit{}
+	h, clock := datedHouse(t, func(s library.Store) library.Store { slow.Store = s; return slow })
+	h.user("u:acme:ann", library.Public)
+	create := func() (library.ContentID, error) {
+		out, err := h.svc.CreateContent(t.Context(), as("u:acme:ann"), library.CreateContent{
+			Kind: library.Note, Title: "t", Visibility: library.Private, IdempotencyKey: ptr("k"),
+		})
+		if err != nil {
+			return "", err
+		}
+		return out.ID, nil
+	}
+	// Another writer takes the base of the first try; the second one plans later.
+	slow.beforeCommit("c:acme:host/1", func() {
+		v, err := h.store.Commit(t.Context(), &library.ContentCommit{ID: "c:acme:host/1",
+			Header: library.Header{Content: library.Content{ID: "c:acme:host/1"}, State: library.Void, Seq: 1, MTS: clock.instant()}})
+		if err != nil || !v.Applied {
+			t.Errorf("the fence: %+v, %v", v, err)
+		}
+		clock.pass(4 * time.Second)
+	})
+	first, err := create()
+	if err != nil {
+		t.Fatal(err)
+	}
+	clock.pass(24*time.Hour - time.Second)
+	h.user("u:acme:eve", library.Public)
+	if got, err := create(); err != nil || got != first {
+		t.Errorf("a second before the day ends: %q, %v; want %q", got, err, first)
+	}
+}
+
+// Under a chosen name, too, a key that has expired names a new request: the
+// name is taken by then.
+func TestCreate_KeyIsForgottenAfterADayUnderAChosenName(t *testing.T) {
+	h, clock := datedHouse(t, nil)
+	h.user("u:acme:ann", library.Public)
+	create := func(title string) error {
+		_, err := h.svc.CreateContent(t.Context(), as("u:acme:ann"), library.CreateContent{
+			Name: ptr("n"), Kind: library.Note, Title: title, Visibility: library.Private, IdempotencyKey: ptr("k"),
+		})
+		return err
+	}
+	wantTold(t, create("t"))
+	clock.pass(23 * time.Hour)
+	wantTold(t, create("t"))
+	clock.pass(time.Hour)
+	wantTold(t, create("t"), "TAKEN name")
+	clock.pass(23 * time.Hour)
+	wantTold(t, create("t"), "TAKEN name")
+}
