@@ -8,7 +8,7 @@ import { Plus, ThemeIcon } from './ui/icons.jsx';
 import { here, To, useNavigation, useTitle } from './ui/navigation.jsx';
 import { useOnline, useSay } from './ui/notices.jsx';
 import { SignInProvider, useMe, useSession } from './ui/session.jsx';
-import { useTheme } from './ui/theme.js';
+import { usePreference } from './ui/preference.js';
 import { Empty } from './ui/states.jsx';
 import { FindPage } from './pages/find.jsx';
 import { GroupsPage, MembersPage } from './pages/groups.jsx';
@@ -45,7 +45,7 @@ export function App() {
   return (
     <SignInProvider open={askToSignIn}>
       <a className="skip" href="#main" onClick={(event) => (event.preventDefault(), main.current.focus())}>
-        Skip to the content
+        Skip to content
       </a>
       <Banner me={me} onSignIn={askToSignIn} onCreate={() => show('create')} />
       <Warnings expired={expired} onSignIn={askToSignIn} />
@@ -82,20 +82,23 @@ function Page({ place, made, onSignIn, onCreate }) {
 }
 
 function UnknownPage() {
-  useTitle('No such page');
+  useTitle('Page not found');
   return (
-    <Empty heading="No such page">
+    <Empty heading="Page not found">
       <p>
-        This address leads nowhere. <To place={{ name: 'home' }}>Begin at the entrance</To>.
+        There is no page at this address. <To place={{ name: 'home' }}>Go to the start page</To>.
       </p>
     </Empty>
   );
 }
 
+const themes = ['system', 'light', 'dark'];
+
 function Banner({ me, onSignIn, onCreate }) {
   const { place } = useNavigation();
   const { signedIn, name, claims } = useSession();
-  const { theme, step } = useTheme();
+  const [theme, chooseTheme] = usePreference('theme', themes);
+  const stepTheme = () => chooseTheme(themes[(themes.indexOf(theme) + 1) % themes.length]);
   // Until the gateway has said who it is, or where it cannot, the ways are open
   // to whom the token names; not to somebody whom it does not know.
   const id = me === undefined ? claims?.id : me?.id;
@@ -117,7 +120,7 @@ function Banner({ me, onSignIn, onCreate }) {
           </To>
         )}
         <To place={{ name: 'find', q: '' }} aria-current={current(place.name === 'find')}>
-          Find
+          Search
         </To>
         {me && (
           <button type="button" className="button" onClick={onCreate}>
@@ -126,7 +129,7 @@ function Banner({ me, onSignIn, onCreate }) {
         )}
       </nav>
       <div className="banner-end">
-        <button type="button" className="icon-button" aria-label={`Theme: ${theme}`} title={`Theme: ${theme}`} onClick={step}>
+        <button type="button" className="icon-button" aria-label={`Theme: ${theme}`} title={`Theme: ${theme}`} onClick={stepTheme}>
           <ThemeIcon of={theme} />
         </button>
         <button type="button" className="who" aria-haspopup="dialog" onClick={onSignIn}>

@@ -1,6 +1,7 @@
 import { createRoot } from 'react-dom/client';
 import './style/ground.css';
 import './style/parts.css';
+import './style/avatars.css';
 import './style/pages.css';
 import { App } from './app.jsx';
 import { NavigationProvider } from './ui/navigation.jsx';

@@ -52,7 +52,7 @@ export async function openEntry(page, title) {
 
 // live waits until the page says that it hears of changes.
 export function live(page) {
-  return page.getByText('Changes of others appear here as they happen.').waitFor({ state: 'attached' });
+  return page.getByText('Changes by others appear here as they happen.').waitFor({ state: 'attached' });
 }
 
 // discard answers the question that a dialog asks before typed text is lost.
@@ -91,7 +91,7 @@ export function entriesOf(page) {
 
 // scrollTo goes to an end of the library, page after page.
 export async function scrollTo(page, end) {
-  const there = end === 'bottom' ? page.getByText('The end of the library.') : null;
+  const there = end === 'bottom' ? page.getByText('No more items') : null;
   await page.waitForFunction(
     ([bottom]) => {
       scrollTo(0, bottom ? document.body.scrollHeight : 0);

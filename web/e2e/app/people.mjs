@@ -54,8 +54,8 @@ export async function groups({ sit, base }) {
   // The other manager finds the group among hers, and leaves it.
   const cleo = await sit('Cleo', { path: '/app/groups' });
   await cleo.getByRole('link', { name: 'Evening circle', exact: true }).click();
-  await cleo.getByText('Nothing on these shelves').waitFor();
-  await cleo.getByRole('navigation', { name: 'Of this group' }).getByRole('link', { name: 'Members' }).click();
+  await cleo.getByText('Nothing here yet').waitFor();
+  await cleo.getByRole('navigation', { name: 'Group' }).getByRole('link', { name: 'Members' }).click();
   await cleo.getByRole('combobox', { name: 'Role of Ann Archer' }).waitFor();
   await cleo.getByRole('button', { name: 'Leave…' }).click();
   await confirm(cleo, 'Leave Evening circle?', 'Leave');
@@ -101,12 +101,12 @@ export async function crowd({ api, sit }) {
 
 export async function find({ sit }) {
   const page = await sit('Ben');
-  await page.getByRole('link', { name: 'Find' }).click();
+  await page.getByRole('link', { name: 'Search' }).click();
   await page.getByRole('searchbox').fill('cart');
   await page.getByRole('link', { name: 'Cleo Carter' }).waitFor();
   await page.waitForFunction(() => location.search === '?q=cart');
   // The link leads to the beginning of it, here too.
-  await page.getByRole('link', { name: 'Find', exact: true }).click();
+  await page.getByRole('link', { name: 'Search', exact: true }).click();
   await page.waitForFunction(() => document.querySelector('#find').value === '' && location.search === '');
   // A page that was cut short says nothing of what follows it.
   await page.route('**/graphql', (route) => {
@@ -116,20 +116,20 @@ export async function find({ sit }) {
   });
   await page.getByRole('searchbox').fill('cut short');
   await page.getByText('None found so far').waitFor({ state: 'attached' });
-  expect(await page.getByText('Nobody of that name').count(), 0, 'verdicts on what was not looked through');
+  expect(await page.getByText('No matches').count(), 0, 'verdicts on what was not looked through');
   await page.getByRole('button', { name: 'Show more' }).waitFor();
   await page.getByRole('searchbox').fill('nobody at all');
-  await page.getByText('Nobody of that name').waitFor();
+  await page.getByText('No matches').waitFor();
   await page.getByRole('searchbox').fill('u:demo:cleo');
   await page.getByRole('link', { name: 'Open u:demo:cleo' }).click();
   await page.getByRole('heading', { level: 1, name: 'Cleo Carter' }).waitFor();
   // Private items of hers that Ben has a role on are shown on demand.
-  await page.getByText('you read what is open at demo').waitFor();
+  await page.getByText('items visible to all of demo').waitFor();
   await page.locator('[data-entry]').first().waitFor();
   expect(await entry(page, 'internal/poll').count(), 0, 'private items in another library');
-  await page.getByRole('checkbox', { name: 'With private items that are shared with me' }).check();
+  await page.getByRole('checkbox', { name: 'Include private items shared with me' }).check();
   await entry(page, 'internal/poll').waitFor();
-  expect((await focused(page)).trim(), 'With private items that are shared with me', 'what has focus when more is shown');
+  expect((await focused(page)).trim(), 'Include private items shared with me', 'what has focus when more is shown');
   await page.context().close();
 }
 
@@ -147,13 +147,13 @@ export async function newcomer({ sit }) {
   await page.getByRole('textbox', { name: 'E-mail' }).fill('nora@demo.example');
   await page.getByRole('button', { name: 'Introduce myself' }).click();
   await page.getByRole('heading', { level: 1, name: 'My library' }).waitFor();
-  await page.getByText('Your shelves are empty').waitFor();
+  await page.getByText('Nothing here yet').waitFor();
   await page.getByRole('button', { name: 'Create the first item' }).click();
   await dialog(page).getByRole('radio', { name: 'Note' }).check();
   await dialog(page).getByRole('textbox', { name: 'Title' }).fill('Hello');
   await dialog(page).getByRole('button', { name: 'Create' }).click();
   await entry(page, 'Hello').waitFor();
-  await page.getByText('1 entry; you read all of it').waitFor();
+  await page.getByText('1 item · full access').waitFor();
   await page.context().close();
 }
 
@@ -190,7 +190,7 @@ export async function refusedSocket({ sit }) {
   await page.getByRole('banner').getByRole('button', { name: 'Sign in' }).waitFor();
   await page.route('**/dev/viewers', (route) => route.fulfill({ json: { viewers: [] } }));
   await signIn(page, 'Ben');
-  await page.getByText('Changes of others appear when the page is loaded again.').waitFor({ state: 'attached' });
+  await page.getByText('Live updates are off.').waitFor({ state: 'attached' });
   await page.getByText('Your token is no longer accepted.').waitFor();
   expect(asked, 1, 'sockets that were opened');
   // With a new token it listens again.
@@ -204,7 +204,7 @@ export async function refusedSocket({ sit }) {
 // inAndOut signs in by token, and leaves nothing behind.
 export async function inAndOut({ sit, base, viewers }) {
   const page = await sit(null, { path: '/app/library/u:demo:dora' });
-  await page.getByRole('heading', { level: 1, name: 'Nothing to see here' }).waitFor();
+  await page.getByRole('heading', { level: 1, name: 'Not found' }).waitFor();
   await page.getByRole('main').getByRole('button', { name: 'Sign in' }).click();
   const field = dialog(page).getByRole('textbox', { name: 'With a token' });
   await field.fill('nonsense');
@@ -214,20 +214,20 @@ export async function inAndOut({ sit, base, viewers }) {
   await dialog(page).getByRole('button', { name: 'Sign in' }).click();
   // The place stays: it can be seen now.
   await page.getByRole('heading', { level: 1, name: 'My library' }).waitFor();
-  await page.getByText('Your shelves are empty').waitFor();
+  await page.getByText('Nothing here yet').waitFor();
   await live(page);
   await page.reload();
   await page.getByRole('heading', { level: 1, name: 'My library' }).waitFor();
 
   await page.getByRole('banner').getByRole('button', { name: 'Dora Dean' }).click();
   await dialog(page).getByRole('button', { name: 'Sign out' }).click();
-  await page.getByRole('heading', { level: 1, name: 'Nothing to see here' }).waitFor();
+  await page.getByRole('heading', { level: 1, name: 'Not found' }).waitFor();
   expect(await page.evaluate(() => [sessionStorage.length, document.cookie]), [0, ''], 'what is left after signing out');
   await page.reload();
   await page.getByRole('banner').getByRole('button', { name: 'Sign in' }).waitFor();
   await page.goto(`${base}/app`);
   await page.getByLabel('Open a library by its id').fill('dora');
   await page.getByRole('button', { name: 'Open' }).click();
-  await page.getByText('An id looks like u:tenant:name').waitFor();
+  await page.getByText('Enter an id such as u:tenant:name').waitFor();
   await page.context().close();
 }

@@ -57,10 +57,10 @@ export async function quarrels(desk) {
 
   await ann.getByRole('button', { name: 'Who may see it…' }).click();
   await theirs({ visibility: 'LOGGEDIN', title: 'Quarrelled over' });
-  await dialog(ann).getByRole('radio', { name: 'Everyone' }).check();
+  await dialog(ann).getByRole('radio', { name: 'Public' }).check();
   await button('Change').click();
   const versions = dialog(ann).getByRole('group', { name: /^Two versions: / });
-  await versions.getByText('Signed in at demo').waitFor();
+  await versions.getByText('All of demo').waitFor();
   expect(await focused(ann), 'Keep my visibility', 'what has focus when there is something to choose');
   await button('Keep my visibility').click();
   await button('Change').click();

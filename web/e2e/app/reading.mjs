@@ -10,9 +10,9 @@ export async function bothWays({ api, sit }) {
   const want = await allOf(api, 'Anonymous', largest, 'DESC');
   if (want.length < 100) throw new Error(`the library holds ${want.length} entries: too few to scroll through`);
   const page = await sit(null);
-  await page.getByRole('link', { name: 'Look around' }).click();
+  await page.getByRole('link', { name: 'Browse the demo' }).click();
   await page.getByRole('heading', { level: 1, name: 'The standard library' }).waitFor();
-  await page.getByText(`${want.length} entries; you read what is open to everyone`).waitFor();
+  await page.getByText(`${want.length} items · public items only`).waitFor();
   await page.locator('[data-entry]').first().waitFor();
   if ((await entriesOf(page)).length > 60) throw new Error('more was read than is near the view');
   await scrollTo(page, 'bottom');
@@ -27,8 +27,8 @@ export async function bothWays({ api, sit }) {
   // Whoever comes back comes back to the same place, without reading it again.
   let pages = 0;
   page.on('request', (request) => (pages += request.postData()?.includes('LibraryPage') ? 1 : 0));
-  await page.getByRole('link', { name: 'Find' }).click();
-  await page.getByRole('heading', { level: 1, name: 'Find a library' }).waitFor();
+  await page.getByRole('link', { name: 'Search' }).click();
+  await page.getByRole('heading', { level: 1, name: 'Search', exact: true }).waitFor();
   await page.goBack();
   await inView(page, middle);
   expect(pages, 0, 'pages that were read again on the way back');
@@ -68,7 +68,7 @@ export async function keyboard({ sit, base }) {
     await load();
     await page.locator('[data-entry]').first().waitFor();
     await page.keyboard.press('Tab');
-    expect(await focused(page), 'Skip to the content', `the first stop of the Tab key at ${page.url()}`);
+    expect(await focused(page), 'Skip to content', `the first stop of the Tab key at ${page.url()}`);
   }
   await page.keyboard.press('Enter');
   expect(await page.evaluate(() => document.activeElement.id), 'main', 'where the skip link leads');
@@ -131,7 +131,7 @@ export async function faults({ sit, base }) {
 
   broken = true;
   await page.locator('[data-entry]').last().scrollIntoViewIfNeeded();
-  await page.getByText('The following entries could not be read.').waitFor();
+  await page.getByText('The next items could not be loaded.').waitFor();
   const before = (await entriesOf(page)).length;
   broken = false;
   await page.getByRole('button', { name: 'Try again' }).click();
@@ -139,14 +139,14 @@ export async function faults({ sit, base }) {
 
   // A cursor that leads nowhere leads to the beginning.
   await page.goto(`${base}/app/library/${largest}?at=nonsense`);
-  await says(page, 'That place in the library cannot be found any more');
+  await says(page, 'That position no longer exists.');
   await page.locator('[data-entry]').first().waitFor();
 
   for (const [path, words, title] of [
-    ['/app/library/g:demo:internal', 'There is no such library, or it is not open to readers who are not signed in.', 'Nothing to see here'],
-    ['/app/members/g:demo:internal', 'There is no such group, or it is not open to readers who are not signed in.', 'Nothing to see here'],
-    ['/app/item/c:demo:nothing', 'There is no such item', 'Nothing to see here'],
-    ['/app/nowhere', 'This address leads nowhere.', 'No such page'],
+    ['/app/library/g:demo:internal', 'There is no such library, or you need to sign in to see it.', 'Not found'],
+    ['/app/members/g:demo:internal', 'There is no such group, or you need to sign in to see it.', 'Not found'],
+    ['/app/item/c:demo:nothing', 'There is no such item', 'Not found'],
+    ['/app/nowhere', 'There is no page at this address.', 'Page not found'],
   ]) {
     await page.goto(base + path);
     await page.getByText(words).waitFor();
@@ -172,7 +172,7 @@ export async function storeDown({ sit, base }) {
     });
   });
   await page.goto(`${base}/app`);
-  await page.getByRole('heading', { name: 'Your library could not be opened' }).waitFor();
+  await page.getByRole('heading', { name: 'Could not load your library' }).waitFor();
   await page.getByText('The store behind the gateway cannot be reached just now.').waitFor();
   await page.getByRole('link', { name: 'Groups' }).waitFor();
   const aside = await page.locator('main > .state').evaluate((element) => {
@@ -218,7 +218,7 @@ export async function phone({ sit, base }) {
 
   for (const [path, heading, row] of [
     ['/app/groups', 'My groups', 'li'],
-    ['/app/find?q=ann', 'Find a library', 'li'],
+    ['/app/find?q=ann', 'Search', 'li'],
     ['/app/members/g:demo:standard-library', 'The standard library', 'li'],
     ['/app/library/g:demo:standard-library', 'The standard library', '[data-entry]'],
   ]) {

@@ -126,14 +126,14 @@ async function visibility({ api, sit }, ann, cleo, id) {
   const stranger = await sit(null, { path });
   await stranger.getByText('There is no such item').waitFor();
   await item(ann).getByRole('button', { name: 'Who may see it…' }).click();
-  await dialog(ann).getByRole('radio', { name: 'Everyone' }).check();
+  await dialog(ann).getByRole('radio', { name: 'Public' }).check();
   // Somebody else chooses otherwise meanwhile, and is heard first.
   await api('Ann', 'mutation ($id: ID!) { updateContent(input: {id: $id, visibility: LOGGEDIN}) { userErrors { message } } }', { id });
-  await dialog(ann).getByRole('group', { name: 'Two versions: Visibility' }).getByText('Signed in at demo').waitFor();
+  await dialog(ann).getByRole('group', { name: 'Two versions: Visibility' }).getByText('All of demo').waitFor();
   await dialog(ann).getByRole('button', { name: 'Keep my visibility' }).click();
   await dialog(ann).getByRole('button', { name: 'Change' }).click();
   await says(ann, 'Changed who may see it.');
-  await item(cleo).getByText('Everyone', { exact: true }).first().waitFor();
+  await item(cleo).getByText('Public', { exact: true }).first().waitFor();
   await stranger.reload();
   await stranger.getByRole('heading', { level: 1, name: title }).waitFor();
   await stranger.context().close();
@@ -209,7 +209,7 @@ export async function lookUp({ api, sit }) {
   expect((await field.boundingBox()).y, before.y, 'where the field stands when a list opens below it');
 
   await field.fill('zed');
-  await ann.locator('.picker-none').getByText('Nobody of that name at demo.').waitFor();
+  await ann.locator('.picker-none').getByText('No matches in demo.').waitFor();
   // Whoever is chosen while an id is looked up is chosen, and the id is not that
   // of the text any more.
   const lookUps = [];
@@ -220,7 +220,7 @@ export async function lookUp({ api, sit }) {
   await field.fill('u:acme:zed');
   await offered(ann, 'u:acme:zed').waitFor();
   await field.press('Enter');
-  await ann.locator('.picker-none').getByText('Looking…').waitFor();
+  await ann.locator('.picker-none').getByText('Searching...').waitFor();
   await field.fill('cle');
   await choose(ann, 'Cleo Carter');
   const late = ann.waitForResponse((response) => response.request().postDataJSON()?.operationName === 'Principal');
@@ -264,11 +264,11 @@ export async function news({ api, sit }) {
   const top = () => ann.locator(`[data-entry="${id}"]`).evaluate((element) => Math.round(element.getBoundingClientRect().top));
   const before = await top();
   await api('Ann', 'mutation { createContent(input: {kind: NOTE, title: "Fresh from the press", visibility: PRIVATE}) { userErrors { message } } }');
-  await ann.getByRole('button', { name: 'One change at the beginning' }).waitFor();
+  await ann.getByRole('button', { name: '1 new update' }).waitFor();
   await entry(ann, 'Fresh from the press').waitFor({ state: 'attached' });
   const moved = Math.abs((await top()) - before);
   if (moved > 1) throw new Error(`the entry in view has moved by ${moved} pixels`);
-  await ann.getByRole('button', { name: 'One change at the beginning' }).click();
+  await ann.getByRole('button', { name: '1 new update' }).click();
   await ann.waitForFunction(() => scrollY === 0 && !location.search);
   expect(await focused(ann), 'Fresh from the press', 'what the button leads to');
 
@@ -282,13 +282,13 @@ export async function news({ api, sit }) {
     return route.fulfill({ contentType: 'application/graphql-response+json', body: '{"errors":[{"message":"down","extensions":{"code":"UNAVAILABLE"}}]}' });
   });
   await ann.reload();
-  await ann.getByText('The preceding entries could not be read.').waitFor();
+  await ann.getByText('The previous items could not be loaded.').waitFor();
   await live(ann);
   await api('Ann', 'mutation { createContent(input: {kind: NOTE, title: "Late edition", visibility: PRIVATE}) { userErrors { message } } }');
   // Those of the hour before the page was read are told again.
-  const there = ann.getByRole('button', { name: /changes? at the beginning$/ });
+  const there = ann.getByRole('button', { name: /^\d+ new updates?$/ });
   await there.click();
-  await says(ann, 'The library could not be read again. The store behind the gateway cannot be reached just now.');
+  await says(ann, 'Could not reload the library. The store behind the gateway cannot be reached just now.');
   broken = false;
   await there.click();
   await ann.waitForFunction(() => !location.search);
@@ -326,7 +326,7 @@ export async function latePage({ api, sit }) {
   const { nodes } = await api('Ann', 'query ($ids: [ID!]!) { nodes(ids: $ids) { id ... on Content { viewerCanShare } } }', { ids: older.slice(0, 100) });
   const following = nodes.find((node) => node.viewerCanShare).id;
   await api('Ann', 'mutation ($id: ID!, $me: ID!) { shareContent(input: {contentId: $id, principalIds: [$me]}) { userErrors { message } } }', { id: following, me: mine });
-  await ann.getByText(`${before.length + 1} entries; you read all of it`).waitFor();
+  await ann.getByText(`${before.length + 1} entries; full access`).waitFor();
   holding = false;
   for (const route of held) await route.continue();
   await scrollTo(ann, 'bottom');

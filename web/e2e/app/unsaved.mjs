@@ -224,7 +224,7 @@ export async function offline({ api, sit, faults }) {
   await says(ann, 'Saved.');
 
   // What could not be read is read as soon as the network is back.
-  await ann.getByRole('link', { name: 'Find' }).click();
+  await ann.getByRole('link', { name: 'Search' }).click();
   await ann.getByRole('link', { name: 'Ann Archer' }).waitFor();
   await ann.context().setOffline(true);
   await ann.getByRole('searchbox').fill('cart');

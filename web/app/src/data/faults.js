@@ -37,7 +37,7 @@ const texts = {
   CONTENTION: 'Too many people are changing this at once.',
   OUTCOME_UNKNOWN: 'The gateway cannot tell whether this was done. Look before you try again.',
   UNAUTHENTICATED: 'Your token is no longer accepted. Sign in again.',
-  BAD_CURSOR: 'That place in the library cannot be found any more.',
+  BAD_CURSOR: 'That position in the library no longer exists.',
 };
 
 // explain is { kind, text } of any error that a query or a mutation throws.

@@ -1,17 +1,19 @@
-// The entries of a library, parted by the days of their last change. One of
-// them is in the order of the Tab key; the arrows go to the others.
-import { useLayoutEffect, useMemo, useRef, useState } from 'react';
+// The entries of a library under the days of their last change. One of them is
+// in the order of the Tab key; the arrow keys go to the others.
+import { useEffect, useLayoutEffect, useMemo, useRef, useState } from 'react';
 import { byDay } from '../data/entries.js';
+import { excerpt } from '../data/markdown.js';
 import { VisibilityIcon } from '../ui/icons.jsx';
 import { To, useNavigation } from '../ui/navigation.jsx';
-import { clockOf, dayOf, kindName, visibilityName } from '../ui/words.js';
-import { elementOf, useFirstInView, useNearing, useStillness } from './use-scroll.js';
+import { clockOf, dayOf, kindName, untilTomorrow, visibilityName } from '../ui/words.js';
+import { elementOf, reveal, useFirstInView, useNearing, useStillness } from './use-scroll.js';
 
 export function Entries({ place, library, ends, extend, fresh, onRested, busy }) {
   const { go } = useNavigation();
   const list = useRef(null);
   const { edges, pageInfo } = library;
-  const days = useMemo(() => byDay(edges, dayOf), [edges]);
+  const today = useToday();
+  const days = useMemo(() => byDay(edges, (time) => dayOf(time, today)), [edges, today]);
   const [chosen, setChosen] = useState(null);
   const reachable = edges.some(({ node }) => node.id === chosen) ? chosen : (place.item ?? edges[0]?.node.id);
   const inOrder = edges.some(({ node }) => node.id === reachable) ? reachable : edges[0]?.node.id;
@@ -31,7 +33,8 @@ export function Entries({ place, library, ends, extend, fresh, onRested, busy })
     const ids = edges.map(({ node }) => node.id);
     const next = ids[Math.min(Math.max(ids.indexOf(from) + to, 0), ids.length - 1)];
     setChosen(next);
-    elementOf(list.current, next)?.querySelector('a').focus();
+    const element = elementOf(list.current, next);
+    if (element) reveal(element);
   };
 
   return (
@@ -63,6 +66,7 @@ export function Entries({ place, library, ends, extend, fresh, onRested, busy })
 }
 
 function Entry({ item, place, open, replace, inOrder, fresh, onChoose, onRested }) {
+  const about = useMemo(() => excerpt(item.description ?? ''), [item.description]);
   return (
     <li className={fresh ? 'entry entry-fresh' : 'entry'} data-entry={item.id} onAnimationEnd={() => onRested(item.id)}>
       <article>
@@ -75,7 +79,7 @@ function Entry({ item, place, open, replace, inOrder, fresh, onChoose, onRested 
               {item.title}
             </To>
           </h3>
-          {item.description && <p className="entry-description">{item.description}</p>}
+          {item.description && <p className="entry-description">{about}</p>}
           <p className="entry-about">
             {kindName[item.kind]}
             <span className="badge">
@@ -89,22 +93,38 @@ function Entry({ item, place, open, replace, inOrder, fresh, onChoose, onRested 
   );
 }
 
+// useToday returns a time of the present day, and a new one when the day is over.
+function useToday() {
+  const [today, setToday] = useState(() => new Date());
+  useEffect(() => {
+    const renew = () => setToday((last) => (new Date().toDateString() === last.toDateString() ? last : new Date()));
+    const timer = setTimeout(renew, untilTomorrow(today));
+    // Timers stand still while a computer sleeps.
+    document.addEventListener('visibilitychange', renew);
+    return () => {
+      clearTimeout(timer);
+      document.removeEventListener('visibilitychange', renew);
+    };
+  }, [today]);
+  return today;
+}
+
 // End is where the list grows, before it is reached.
 function End({ side, state, extend, changes }) {
   const end = useRef(null);
   useNearing(end, () => state === 'idle' && extend(side), changes);
-  if (state === 'done') return side === 'next' ? <p className="colophon">The end of the library.</p> : null;
+  if (state === 'done') return side === 'next' ? <p className="colophon">No more items</p> : null;
   return (
     <div ref={end} className={`end end-${side}`}>
       {state === 'failed' ? (
         <p role="alert">
-          The {side === 'next' ? 'following' : 'preceding'} entries could not be read.{' '}
+          The {side === 'next' ? 'next' : 'previous'} items could not be loaded.{' '}
           <button type="button" className="button" onClick={() => extend(side)}>
             Try again
           </button>
         </p>
       ) : (
-        <p role="status">Turning the page…</p>
+        <p role="status">Loading...</p>
       )}
     </div>
   );

@@ -1,4 +1,4 @@
-// Looks for other people's libraries: by the beginning of a name, or by an id.
+// Searches for users and groups: by the beginning of a name, or by an id.
 import { useEffect, useRef, useState } from 'react';
 import { useQuery } from '@apollo/client/react';
 import { hasNone } from '../data/connections.js';
@@ -18,7 +18,7 @@ export function FindPage({ q }) {
   const { go } = useNavigation();
   const [text, setText] = useState(q);
   const prefix = useSettled(text.trim());
-  useTitle('Find a library');
+  useTitle('Search');
 
   // The address follows what is typed; where the address itself changes, by a
   // link or by going back, what stands in the field follows it.
@@ -38,7 +38,7 @@ export function FindPage({ q }) {
   return (
     <article className="page">
       <header className="page-head">
-        <h1>Find a library</h1>
+        <h1>Search</h1>
       </header>
       <form
         role="search"
@@ -48,7 +48,7 @@ export function FindPage({ q }) {
           if (principalId.test(text.trim())) go({ name: 'library', id: text.trim() });
         }}
       >
-        <label htmlFor="find">{signedIn ? `A name at ${claims.tenant}, or an id` : 'The id of a user or group'}</label>
+        <label htmlFor="find">{signedIn ? `Users and groups of ${claims.tenant} by name, or any by id` : 'Id of a user or group'}</label>
         <div className="search-box">
           <Search />
           <input
@@ -70,7 +70,7 @@ export function FindPage({ q }) {
           </To>
         </p>
       )}
-      {!isId && !signedIn && <p className="hint">Names can be looked up by those who are signed in.</p>}
+      {!isId && !signedIn && <p className="hint">Sign in to search by name.</p>}
       {!isId && signedIn && <Found tenant={claims.tenant} prefix={prefix} />}
     </article>
   );
@@ -89,11 +89,11 @@ function Found({ tenant, prefix }) {
   const kept = answer.current.prefix === prefix ? answer.current : undefined;
   const found = (data ?? (error ? kept : previousData))?.principals;
   if (error && !found) return <Failed error={error} onRetry={() => refetch()} />;
-  if (!found) return <Loading what="Looking…" />;
+  if (!found) return <Loading what="Searching..." />;
   if (hasNone(found)) {
     return (
-      <Empty heading="Nobody of that name">
-        <p>Names are looked up by their beginning, and that of each of their words. Only those whom you may see are found.</p>
+      <Empty heading="No matches">
+        <p>Names match by the beginning of any of their words. Users and groups that you cannot see are not found.</p>
       </Empty>
     );
   }
@@ -110,7 +110,7 @@ function Found({ tenant, prefix }) {
             <span className="members-name">
               <To place={{ name: 'library', id: node.id }}>{node.displayName}</To>
               <small>
-                {kindOfPrincipal(node.id) === 'group' ? 'Group' : 'User'} · {node.id} · <VisibilityIcon of={node.visibility} /> {visibilityName(node.visibility, tenant)}
+                {kindOfPrincipal(node.id) === 'group' ? 'Group' : 'User'} · {node.id} · <VisibilityIcon of={node.visibility} /> {visibilityName(node.visibility, tenant, kindOfPrincipal(node.id))}
               </small>
             </span>
           </li>

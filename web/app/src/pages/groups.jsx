@@ -43,10 +43,10 @@ export function GroupsPage({ onSignIn }) {
       </header>
       {error && !groups && <Failed error={error} onRetry={() => refetch()} />}
       {error && groups && <Outdated error={error} onRetry={() => refetch()} />}
-      {!error && !groups && <Loading what="Reading your groups…" />}
+      {!error && !groups && <Loading what="Loading..." />}
       {groups && hasNone(groups) && (
         <Empty heading="No groups yet">
-          <p>A group has a library of its own, which all its members read. Make one, or ask somebody to take you into theirs.</p>
+          <p>A group has its own library, which all its members can see. Create a group, or ask to be added to one.</p>
         </Empty>
       )}
       <ul className="principals" ref={list}>
@@ -56,7 +56,7 @@ export function GroupsPage({ onSignIn }) {
             <span className="members-name">
               <To place={{ name: 'library', id: node.id }}>{node.displayName}</To>
               <small>
-                {roleName[role]} · <VisibilityIcon of={node.visibility} /> {visibilityName(node.visibility, claims.tenant)}
+                {roleName[role]} · <VisibilityIcon of={node.visibility} /> {visibilityName(node.visibility, claims.tenant, 'group')}
               </small>
             </span>
             <To className="button" place={{ name: 'members', id: node.id }} aria-label={`Members of ${node.displayName}`}>
@@ -74,7 +74,7 @@ export function GroupsPage({ onSignIn }) {
             refetch().catch(() => {});
             // Whoever has turned to something else meanwhile is left there.
             if (close()) go({ name: 'members', id: group.id });
-            else say(`${group.displayName} is one of your groups.`);
+            else say(`Created ${group.displayName}.`);
           }}
         />
       )}
@@ -99,7 +99,7 @@ function CreateGroup({ tenant, onClose, onDone }) {
         <TextField label="Name" value={displayName} onChange={(event) => setDisplayName(event.target.value)} faults={submission.faults.displayName} autoFocus />
         <TextField
           label="Short name"
-          hint={`Its id will be g:${tenant}:${name || '…'}, and stays.`}
+          hint={`The id will be g:${tenant}:${name || '...'}. It cannot be changed later.`}
           value={name}
           autoCapitalize="none"
           spellCheck={false}
@@ -129,12 +129,12 @@ export function MembersPage({ id, onSignIn }) {
   // What was read before is still shown where it cannot be read again.
   const group = (data ?? previousData)?.group;
   const whole = Boolean(group?.members);
-  const lost = !whole && error && 'The group could not be read';
+  const lost = !whole && error && 'Could not load the group';
   useTitle(lost || (group?.displayName && `Members of ${group.displayName}`));
 
   if (lost) return <Failed error={error} onRetry={() => refetch()} heading={lost} />;
   if (group === null) return <Unseen what="group" onSignIn={onSignIn} />;
-  if (!whole) return <Loading what="Reading the group…" />;
+  if (!whole) return <Loading what="Loading..." />;
   const keeps = mayKeepGroup(claims, group);
   return (
     <article className="page">
@@ -142,7 +142,7 @@ export function MembersPage({ id, onSignIn }) {
         <p className="eyebrow">
           Group
           <span className="badge">
-            <VisibilityIcon of={group.visibility} /> {visibilityName(group.visibility, group.tenant)}
+            <VisibilityIcon of={group.visibility} /> {visibilityName(group.visibility, group.tenant, 'group')}
           </span>
         </p>
         <h1>{group.displayName}</h1>
@@ -180,7 +180,7 @@ function GroupMembers({ group, keeps }) {
   };
   return (
     <>
-      <Members heading="Members" none="Nobody whom you may see." connection={group.members} roles={['MEMBER', 'MANAGER']} editable={keeps} onSet={set} onMore={more} submission={submission} removal={removal}>
+      <Members heading="Members" none="No members that you can see." connection={group.members} roles={['MEMBER', 'MANAGER']} editable={keeps} onSet={set} onMore={more} submission={submission} removal={removal}>
         <div className="actions">
           {keeps && (
             <button type="button" className="button button-main" onClick={() => show('add')}>
@@ -252,13 +252,13 @@ function AddMembers({ group, onClose, onDone }) {
       <Form onSubmit={add} submission={submission} actions={<Actions submission={submission} verb="Add" />}>
         <PeoplePicker tenant={claims.tenant} autoFocus {...picker} />
         <Choice
-          label="As"
+          label="Role"
           name="role"
           value={role}
           onChange={setRole}
           options={[
-            { value: 'MEMBER', label: 'Member', meaning: 'Reads the whole library, and what is shared with the group.' },
-            { value: 'MANAGER', label: 'Manager', meaning: 'May change the group and its members as well.' },
+            { value: 'MEMBER', label: 'Member', meaning: 'Can see the whole library of the group.' },
+            { value: 'MANAGER', label: 'Manager', meaning: 'Can also edit the group and its members.' },
           ]}
         />
       </Form>

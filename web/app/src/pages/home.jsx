@@ -1,4 +1,4 @@
-// The entrance: whoever is signed in goes on to their own library.
+// The start page. Users who are signed in are taken to their own library.
 import { useEffect, useState } from 'react';
 import { useQuery } from '@apollo/client/react';
 import { VIEWER } from '../data/documents.js';
@@ -21,13 +21,13 @@ export function HomePage({ onSignIn }) {
     if (me) go({ name: 'library', id: me.id }, { replace: true });
   }, [me, go]);
 
-  if (signedIn && error) return <Failed error={error} onRetry={() => refetch()} heading="Your library could not be opened" />;
-  if (signedIn) return <Loading what="Opening your library…" lines={6} />;
+  if (signedIn && error) return <Failed error={error} onRetry={() => refetch()} heading="Could not load your library" />;
+  if (signedIn) return <Loading what="Loading..." lines={6} />;
   return (
     <article className="entrance">
-      <h1>A desk in the library</h1>
+      <h1>Shared libraries of links and notes</h1>
       <p className="lead">
-        Everybody here has a library, and every group. What is shared with you stands in yours, the last change first, and moves when somebody changes it.
+        Every user and every group has a library. Items that are shared with you appear in yours, the most recently changed first.
       </p>
       <div className="actions">
         <button type="button" className="button button-main" onClick={onSignIn}>
@@ -35,7 +35,7 @@ export function HomePage({ onSignIn }) {
         </button>
         {viewers.length > 0 && (
           <To className="button" place={{ name: 'library', id: largestOfTheDemo }}>
-            Look around
+            Browse the demo
           </To>
         )}
       </div>
@@ -50,7 +50,7 @@ function OpenById() {
   const [faults, setFaults] = useState({});
   const open = () => {
     if (principalId.test(id.trim())) go({ name: 'library', id: id.trim() });
-    else setFaults({ id: ['An id looks like u:tenant:name, or g:tenant:name for a group.'] });
+    else setFaults({ id: ['Enter an id such as u:tenant:name, or g:tenant:name for a group.'] });
   };
   return (
     <section className="entrance-open">

@@ -7,6 +7,7 @@ import { forgetItem } from '../data/cache.js';
 import { useOpening } from '../ui/dialog.jsx';
 import { useSubmit } from '../ui/forms.jsx';
 import { Outward, VisibilityIcon } from '../ui/icons.jsx';
+import { AwayLink, Markdown } from '../ui/markdown.jsx';
 import { Members } from '../ui/members.jsx';
 import { To, useNavigation, useTitle } from '../ui/navigation.jsx';
 import { useSay } from '../ui/notices.jsx';
@@ -41,8 +42,8 @@ export function Item({ id, heading, library = null, onChanged, onGone, focusTitl
   const gone = item === null;
   const title = useRef(null);
   const shownTitle = item?.title;
-  const lost = shownTitle === undefined && error && 'The item could not be read';
-  useTitle(gone ? 'Nothing to see here' : lost || shownTitle);
+  const lost = shownTitle === undefined && error && 'Could not load the item';
+  useTitle(gone ? 'Not found' : lost || shownTitle);
 
   useEffect(() => {
     if (focusTitle && shownTitle !== undefined) title.current?.focus({ preventScroll: true });
@@ -57,13 +58,13 @@ export function Item({ id, heading, library = null, onChanged, onGone, focusTitl
   return (
     <>
       {gone ? (
-        <Empty heading="Nothing to see here">
-          <p>There is no such item, or it is not open to you any more.</p>
+        <Empty heading="Not found">
+          <p>There is no such item, or you no longer have access to it.</p>
         </Empty>
       ) : lost ? (
         <Failed error={error} onRetry={retry} heading={lost} />
       ) : shownTitle === undefined ? (
-        <Loading what="Reading the item…" />
+        <Loading what="Loading..." />
       ) : (
         <>
           <Texts item={item} heading={heading} title={title} />
@@ -77,7 +78,7 @@ export function Item({ id, heading, library = null, onChanged, onGone, focusTitl
           ) : error ? (
             <Outdated error={error} onRetry={retry} />
           ) : (
-            <Loading what="Reading the item…" />
+            <Loading what="Loading..." />
           )}
         </>
       )}
@@ -98,7 +99,7 @@ function Texts({ item, heading: Heading, title }) {
       <Heading className="item-title" ref={title} tabIndex={-1}>
         {item.title}
       </Heading>
-      {item.description && <p className="item-text">{item.description}</p>}
+      {item.description && <Markdown text={item.description} />}
       <Outside link={item.link} />
     </>
   );
@@ -109,11 +110,10 @@ function Outside({ link }) {
   if (!link || !/^https?:\/\//i.test(link)) return null;
   return (
     <p className="item-link">
-      <a href={link} target="_blank" rel="noopener noreferrer">
+      <AwayLink href={link}>
         {link.replace(/^https?:\/\//i, '')}
         <Outward />
-        <span className="hidden"> (opens in a new tab)</span>
-      </a>
+      </AwayLink>
     </p>
   );
 }
@@ -276,7 +276,7 @@ function ItemMembers({ item }) {
   return (
     <Members
       heading="Shared with"
-      none="Nobody whom you may see."
+      none="No members that you can see."
       connection={item.members}
       roles={['VIEWER', 'EDITOR', 'MANAGER']}
       editable={item.viewerCanManage}

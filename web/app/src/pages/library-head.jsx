@@ -1,10 +1,12 @@
-// Whose library it is, how much of it is read, and in which order.
+// Whose library it is, how much of it the viewer sees, and how it is listed.
+import { useEffect, useRef, useState } from 'react';
 import { useQuery } from '@apollo/client/react';
 import { LIBRARY_HEAD } from '../data/documents.js';
-import { VisibilityIcon } from '../ui/icons.jsx';
+import { Down, Rows, Up, VisibilityIcon } from '../ui/icons.jsx';
 import { To, useNavigation } from '../ui/navigation.jsx';
+import { usePreference } from '../ui/preference.js';
 import { useMe, useSession } from '../ui/session.jsx';
-import { countOf, kindOfPrincipal, reading, visibilityName } from '../ui/words.js';
+import { accessTo, countOf, kindOfPrincipal, newUpdates, visibilityName } from '../ui/words.js';
 
 // useHead is who owns the library, with what the viewer reads of it.
 export function useHead(id) {
@@ -12,27 +14,29 @@ export function useHead(id) {
 }
 
 const liveWords = {
-  live: 'Changes of others appear here as they happen.',
-  waiting: 'The connection for live changes is lost; trying again.',
-  off: 'Changes of others appear when the page is loaded again.',
+  live: 'Changes by others appear here as they happen.',
+  waiting: 'The connection for live updates is lost. Reconnecting...',
+  off: 'Live updates are off. Reload the page to see changes by others.',
 };
 
 export function LibraryHead({ principal, place, live }) {
   const me = useMe();
+  const { signedIn } = useSession();
+  const { go } = useNavigation();
   const isGroup = kindOfPrincipal(principal.id) === 'group';
   const mine = me?.id === principal.id;
   const { bucket, count } = principal.library;
   return (
     <header className="library-head">
       <p className="eyebrow">
-        {isGroup ? 'Group' : 'Reader'}
+        {isGroup ? 'Group' : 'User'}
         <span className="badge">
-          <VisibilityIcon of={principal.visibility} /> {visibilityName(principal.visibility, principal.tenant)}
+          <VisibilityIcon of={principal.visibility} /> {visibilityName(principal.visibility, principal.tenant, isGroup ? 'group' : 'user')}
         </span>
       </p>
       <h1>{mine ? 'My library' : principal.displayName}</h1>
       <p className="library-about">
-        {countOf(count)}; {reading(bucket, principal.tenant)}
+        {countOf(count)} · {accessTo(bucket, principal.tenant)}
         {live && (
           <span className={`live live-${live}`} title={liveWords[live]}>
             <span className="hidden">{liveWords[live]}</span>
@@ -41,7 +45,12 @@ export function LibraryHead({ principal, place, live }) {
         )}
       </p>
       {isGroup && <LibraryTabs id={principal.id} />}
-      <Looks place={place} bucket={bucket} />
+      {signedIn && bucket !== 'PRIVATE' && (
+        <label className="check">
+          <input type="checkbox" checked={place.shared} onChange={(event) => go(fromTheStart(place, { shared: event.target.checked }), { replace: true })} />
+          <span>Include private items shared with me</span>
+        </label>
+      )}
     </header>
   );
 }
@@ -50,7 +59,7 @@ export function LibraryTabs({ id }) {
   const { place } = useNavigation();
   const current = (name) => (place.name === name ? 'page' : undefined);
   return (
-    <nav className="tabs" aria-label="Of this group">
+    <nav className="tabs" aria-label="Group">
       <To place={{ name: 'library', id }} aria-current={current('library')}>
         Library
       </To>
@@ -61,32 +70,73 @@ export function LibraryTabs({ id }) {
   );
 }
 
-// Looks are the ways to look at a library. Each begins at its beginning: a
-// place in one order is none in another.
-function Looks({ place, bucket }) {
-  const { signedIn } = useSession();
+// LibraryBar stays at the top of the window: how the list looks, and the way to
+// its newest end. jump is { away, updates, toNewest } of the list below it.
+export function LibraryBar({ principal, place, jump }) {
+  const mine = useMe()?.id === principal.id;
   const { go } = useNavigation();
-  const look = (change) => go({ ...place, ...change, at: null }, { replace: true });
+  const [density, chooseDensity] = usePreference('density', densities);
+  const top = useRef(null);
+  const stuck = useScrolledPast(top);
   return (
-    <div className="looks">
-      <fieldset className="segments">
-        <legend className="hidden">Order</legend>
-        {[
-          [false, 'Newest first'],
-          [true, 'Oldest first'],
-        ].map(([oldestFirst, label]) => (
-          <label key={label}>
-            <input type="radio" name="order" checked={place.oldestFirst === oldestFirst} onChange={() => look({ oldestFirst })} />
-            <span>{label}</span>
-          </label>
-        ))}
-      </fieldset>
-      {signedIn && bucket !== 'PRIVATE' && (
-        <label className="check">
-          <input type="checkbox" checked={place.shared} onChange={(event) => look({ shared: event.target.checked })} />
-          <span>With private items that are shared with me</span>
-        </label>
-      )}
-    </div>
+    <>
+      <div ref={top} />
+      <div className={stuck ? 'library-bar library-bar-stuck' : 'library-bar'}>
+        {stuck && (
+          <p className="library-bar-name" aria-hidden="true">
+            {mine ? 'My library' : principal.displayName}
+          </p>
+        )}
+        <fieldset className="segments">
+          <legend className="hidden">Order</legend>
+          {[
+            [false, 'Newest first'],
+            [true, 'Oldest first'],
+          ].map(([oldestFirst, label]) => (
+            <label key={label}>
+              <input type="radio" name="order" checked={place.oldestFirst === oldestFirst} onChange={() => go(fromTheStart(place, { oldestFirst }), { replace: true })} />
+              <span>{label}</span>
+            </label>
+          ))}
+        </fieldset>
+        <button
+          type="button"
+          className="icon-button"
+          aria-label="Compact list"
+          title="Compact list"
+          aria-pressed={density === 'compact'}
+          onClick={() => chooseDensity(density === 'compact' ? 'comfortable' : 'compact')}
+        >
+          <Rows />
+        </button>
+        {(jump.away || jump.updates > 0) && (
+          <button type="button" className={jump.updates > 0 ? 'button button-main jump' : 'button jump'} onClick={jump.toNewest}>
+            {place.oldestFirst ? <Down /> : <Up />} {jump.updates > 0 ? newUpdates(jump.updates) : 'Jump to newest'}
+          </button>
+        )}
+        <span className="hidden" role="status">
+          {jump.updates > 0 && newUpdates(jump.updates)}
+        </span>
+      </div>
+    </>
   );
+}
+
+const densities = ['comfortable', 'compact'];
+
+// fromTheStart changes how a library is looked at: a position in one view means
+// nothing in another.
+function fromTheStart(place, change) {
+  return { ...place, ...change, at: null };
+}
+
+// useScrolledPast reports whether an element is above the window.
+function useScrolledPast(element) {
+  const [past, setPast] = useState(false);
+  useEffect(() => {
+    const observer = new IntersectionObserver(([{ isIntersecting, boundingClientRect }]) => setPast(!isIntersecting && boundingClientRect.top < 0));
+    observer.observe(element.current);
+    return () => observer.disconnect();
+  }, [element]);
+  return past;
 }

@@ -4,7 +4,7 @@ import { useApolloClient } from '@apollo/client/react';
 import { takeOut } from '../data/cache.js';
 import { explain } from '../data/faults.js';
 import { mayTakeOut } from '../data/tokens.js';
-import { Close, Up } from '../ui/icons.jsx';
+import { Close } from '../ui/icons.jsx';
 import { useNavigation, useTitle } from '../ui/navigation.jsx';
 import { useOnline, useSay } from '../ui/notices.jsx';
 import { useMe, useSession } from '../ui/session.jsx';
@@ -12,8 +12,9 @@ import { Empty, Failed, Loading, Outdated, Unseen } from '../ui/states.jsx';
 import { useWide } from '../ui/wide.js';
 import { Entries } from './entries.jsx';
 import { Item } from './item.jsx';
-import { LibraryHead, useHead } from './library-head.jsx';
+import { LibraryBar, LibraryHead, useHead } from './library-head.jsx';
 import { elementOf } from './use-scroll.js';
+import { useAway, useJump } from './use-jump.js';
 import { useChanges, useEntries } from './use-library.js';
 
 export function LibraryPage({ place, made, onSignIn, onCreate }) {
@@ -22,7 +23,7 @@ export function LibraryPage({ place, made, onSignIn, onCreate }) {
   // What was read before is still shown where it cannot be read again.
   const principal = (data ?? previousData)?.principal;
   const mine = Boolean(principal) && principal.id === me?.id;
-  const lost = !principal && error && 'The library could not be read';
+  const lost = !principal && error && 'Could not load the library';
   useTitle(place.item && principal ? undefined : lost || (mine ? 'My library' : principal?.displayName));
 
   // An item that is open may hold typed text: it outlives its library.
@@ -31,7 +32,7 @@ export function LibraryPage({ place, made, onSignIn, onCreate }) {
   const unseen = principal === null && <Unseen what="library" onSignIn={onSignIn} />;
   if (unseen && !(place.item && seen.current)) return unseen;
   if (lost) return <Failed error={error} onRetry={() => refetch()} heading={lost} />;
-  if (!seen.current) return <Loading what="Opening the library…" lines={6} />;
+  if (!seen.current) return <Loading what="Loading..." lines={6} />;
   return <Library place={place} principal={seen.current} unseen={unseen} made={made} error={error} refetchHead={refetch} onCreate={onCreate} />;
 }
 
@@ -44,6 +45,7 @@ function Library({ place, principal, unseen, made, error, refetchHead, onCreate 
   const list = useRef(null);
   const shelf = useRef(null);
   const [live, setLive] = useState('');
+  const [newest, setNewest] = useState({ away: false, updates: 0 });
   return (
     <div className={place.item ? 'desk desk-open' : 'desk'}>
       <div className="desk-list" ref={list} inert={Boolean(place.item) && !wide}>
@@ -51,6 +53,7 @@ function Library({ place, principal, unseen, made, error, refetchHead, onCreate 
           <>
             <LibraryHead principal={principal} place={place} live={live} />
             {error && <Outdated error={error} onRetry={() => refetchHead()} />}
+            <LibraryBar principal={principal} place={place} jump={{ ...newest, toNewest: () => shelf.current?.toNewest() }} />
             <Shelf
               key={`${place.oldestFirst} ${place.shared}`}
               ref={shelf}
@@ -59,6 +62,7 @@ function Library({ place, principal, unseen, made, error, refetchHead, onCreate 
               list={list}
               live={live}
               onLive={setLive}
+              onNewest={setNewest}
               made={made}
               refetchHead={refetchHead}
               onCreate={onCreate}
@@ -73,7 +77,7 @@ function Library({ place, principal, unseen, made, error, refetchHead, onCreate 
 
 // Shelf holds the entries, in one order. Whoever changes an item beside it calls
 // changed(), with the item's id where it has left this library.
-function Shelf({ ref, place, principal, list, live, onLive, made, refetchHead, onCreate }) {
+function Shelf({ ref, place, principal, list, live, onLive, onNewest, made, refetchHead, onCreate }) {
   const client = useApolloClient();
   const say = useSay();
   const online = useOnline();
@@ -84,45 +88,30 @@ function Shelf({ ref, place, principal, list, live, onLive, made, refetchHead, o
   useChanges({ view, ready: Boolean(library), reread, keeping, onLive, onChange: news.heard });
 
   useEffect(() => {
-    if (lostPlace) say('That place in the library cannot be found any more: this is its beginning.');
+    if (lostPlace) say('That position no longer exists. Showing the start of the library.');
   }, [lostPlace, say]);
 
-  const notRead = (fault) => say(`The library could not be read again. ${explain(fault, { online }).text}`);
+  const notRead = (fault) => say(`Could not reload the library. ${explain(fault, { online }).text}`);
   // What the reader does is told like what others do, where it can be told.
   const changed = (gone) => {
     if (gone) takeOut(client.cache, view, gone);
     if (live !== 'live') Promise.all([reread(), refetchHead()]).catch(notRead);
   };
-  useImperativeHandle(ref, () => ({ changed }));
+  const toNewest = useJump({ place, library, reread, list, onArrived: news.read, onFailed: notRead });
+  useImperativeHandle(ref, () => ({ changed, toNewest }));
+  const away = useAway(library, place.oldestFirst);
+  useEffect(() => onNewest({ away, updates: news.count }), [onNewest, away, news.count]);
   const known = useRef(made);
   useEffect(() => {
     if (known.current !== made) changed();
     known.current = made;
   }, [made]);
 
-  const toBeginning = async () => {
-    try {
-      if (library.pageInfo.hasPreviousPage) await reread({ fromBeginning: true });
-    } catch (fault) {
-      notRead(fault);
-      return;
-    }
-    go({ ...place, at: null }, { replace: true });
-    news.read();
-    scrollTo({ top: 0, behavior: 'instant' });
-    list.current.querySelector('[data-entry] a')?.focus({ preventScroll: true });
-  };
-
   const none = library && library.edges.length === 0 && ends.next === 'done' && ends.previous === 'done';
   return (
     <>
-      {news.count > 0 && (
-        <button type="button" className="news" onClick={toBeginning}>
-          <Up /> {news.count === 1 ? 'One change' : `${news.count} changes`} at the beginning
-        </button>
-      )}
-      {!library && error && <Failed error={error} onRetry={retry} heading="The entries could not be read" />}
-      {!library && !error && <Loading what="Reading the entries…" lines={8} />}
+      {!library && error && <Failed error={error} onRetry={retry} heading="Could not load the items" />}
+      {!library && !error && <Loading what="Loading..." lines={8} />}
       {none && <NoEntries principal={principal} onCreate={onCreate} />}
       {library && !none && <Entries place={place} library={library} ends={ends} extend={extend} fresh={news.fresh} onRested={news.rested} busy={ends.next === 'loading'} />}
     </>
@@ -133,8 +122,8 @@ function NoEntries({ principal, onCreate }) {
   const me = useMe();
   const mine = me?.id === principal.id;
   return (
-    <Empty heading={mine ? 'Your shelves are empty' : 'Nothing on these shelves'}>
-      <p>{mine ? 'What you create, and what others share with you, will stand here.' : 'Nothing that you may see has been shared into this library.'}</p>
+    <Empty heading="Nothing here yet">
+      <p>{mine ? 'Items that you create or that are shared with you appear here.' : 'This library has no items that you can see.'}</p>
       {mine && (
         <button type="button" className="button button-main" onClick={onCreate}>
           Create the first item

@@ -2,10 +2,10 @@
 import { useState } from 'react';
 import { useApolloClient } from '@apollo/client/react';
 import { CREATE_USER } from '../data/documents.js';
+import { claimsOf } from '../data/tokens.js';
 import { Dialog } from '../ui/dialog.jsx';
 import { Form, Submit, TextField, useSubmit, VisibilityChoice } from '../ui/forms.jsx';
 import { useSession } from '../ui/session.jsx';
-import { claimsOf } from '../data/tokens.js';
 import { unsavedGuard } from '../ui/unsaved.js';
 import { Monogram } from '../ui/states.jsx';
 
@@ -45,7 +45,7 @@ export function SignIn({ onClose }) {
                 .map((viewer) => (
                   <li key={viewer.name}>
                     <button type="button" aria-current={demo && viewer.name === name ? 'true' : undefined} onClick={() => choose(viewer)}>
-                      <Monogram id="u:" name={viewer.name} />
+                      <Monogram id={claimsOf(viewer.token)?.id ?? ''} name={viewer.name} />
                       <span>
                         <b>{viewer.name}</b>
                         <small>{viewer.description}</small>

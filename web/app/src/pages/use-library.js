@@ -28,22 +28,22 @@ export function useEntries(view, at) {
     if (wanderedOff) setLostPlace(true);
   }, [wanderedOff]);
 
-  // reread reads a page anew, and lets go of all others: the one at the place
-  // where the reader is, or that of the beginning. Where that fails the stretch
-  // stays as it was, and the error is the caller's.
+  // reread reads one page anew, in place of all that is held: the page where the
+  // reader is ("here"), or the one at the start or the end of the library. When
+  // that fails the stretch stays as it was, and the error is the caller's.
   const { id, direction, shared } = view;
   const here = useRef(at);
   here.current = at;
   const reread = useCallback(
-    ({ fromBeginning = false } = {}) => {
-      const read = (after) =>
-        client.query({ query: LIBRARY_PAGE, variables: { id, direction, shared, first: pageSize, after }, fetchPolicy: 'network-only' });
+    (from = 'here') => {
+      const read = (page) => client.query({ query: LIBRARY_PAGE, variables: { id, direction, shared, ...page }, fetchPolicy: 'network-only' });
       return keeping.during(async () => {
+        if (from === 'end') return read({ last: pageSize });
         try {
-          await read((!fromBeginning && here.current) || undefined);
+          return await read({ first: pageSize, after: (from === 'here' && here.current) || undefined });
         } catch (error) {
           if (explain(error).kind !== 'place') throw error;
-          await read(undefined);
+          return read({ first: pageSize });
         }
       });
     },

@@ -52,7 +52,7 @@ export function useFirstInView(list, onSettled) {
     const onScroll = () => {
       clearTimeout(timer);
       timer = setTimeout(() => {
-        const first = entriesOf(list.current).find((element) => element.getBoundingClientRect().bottom > 0);
+        const first = entriesOf(list.current).find((element) => element.getBoundingClientRect().bottom > coveredAbove(element));
         if (first) told.current(first.dataset.entry);
       }, settledAfter);
     };
@@ -81,6 +81,23 @@ export function useNearing(end, onNear, changes) {
     observer.observe(element);
     return () => observer.disconnect();
   }, [end, changes]);
+}
+
+// coveredAbove returns the height at the top of the window that headings cover:
+// the style sheet keeps entries out of it when they are scrolled to.
+function coveredAbove(element) {
+  return Number.parseFloat(getComputedStyle(element).scrollMarginTop) || 0;
+}
+
+// reveal focuses an entry, and scrolls no further than is needed to see it whole.
+export function reveal(element) {
+  element.querySelector('a').focus({ preventScroll: true });
+  element.scrollIntoView({ block: 'nearest' });
+}
+
+// firstInView returns the first of some elements that no heading covers.
+export function firstInView(elements) {
+  return elements.find((element) => element.getBoundingClientRect().top >= coveredAbove(element) - 1);
 }
 
 function entriesOf(list) {

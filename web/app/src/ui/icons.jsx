@@ -39,6 +39,16 @@ export const Up = () => (
     <path d="M8 13V3M4 7l4-4 4 4" />
   </Icon>
 );
+export const Down = () => (
+  <Icon>
+    <path d="M8 3v10M4 9l4 4 4-4" />
+  </Icon>
+);
+export const Rows = () => (
+  <Icon>
+    <path d="M2.5 4h11M2.5 8h11M2.5 12h11" />
+  </Icon>
+);
 
 const visibilityDrawings = {
   PUBLIC: (

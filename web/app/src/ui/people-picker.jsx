@@ -15,7 +15,7 @@ import { Monogram, useRetryWhenOnline } from './states.jsx';
 
 const typingPause = 150;
 const atOnce = 8;
-const looking = 'Looking…';
+const looking = 'Searching...';
 const label = 'People and groups';
 
 // usePeople is whom a form is about: people, with what its picker has to be
@@ -185,7 +185,7 @@ function useOptions(tenant, text, chosen) {
   const waiting = !principalId.test(typed) && (loading || prefix !== text.trim());
   // A page that was cut short may be empty while more follows.
   const more = data?.principals.pageInfo.hasNextPage;
-  const none = more ? 'Nobody found so far: type more of the name.' : `Nobody of that name at ${tenant}. Of other tenants, type the whole id.`;
+  const none = more ? 'No matches so far. Type more of the name.' : `No matches in ${tenant}. For other tenants, enter the whole id.`;
   const state = error ? explain(error, { online }).text : waiting ? looking : none;
   return { options: error ? [] : left, state, waiting, more };
 }

@@ -61,7 +61,7 @@ export function SessionProvider({ children }) {
     [viewers, who, expired, change, signInWith],
   );
 
-  if (!who) return <p className="waiting" role="status">Opening the library…</p>;
+  if (!who) return <p className="waiting" role="status">Loading...</p>;
   return (
     <Session value={value}>
       <Connection key={viewerOf(who)} who={who} onExpired={() => setExpired(true)}>

@@ -1,11 +1,12 @@
-// What stands where there is nothing to show, or not yet, or not any more.
+// What is shown instead of content: while it loads, when it failed, when there is none.
 import { useEffect, useLayoutEffect, useRef, useState } from 'react';
+import { initialsOf, toneOf } from '../data/avatar.js';
 import { explain } from '../data/faults.js';
 import { useOnline } from './notices.jsx';
 import { useTitle } from './navigation.jsx';
 import { useSession } from './session.jsx';
 
-export function Loading({ what = 'Loading…', lines = 3 }) {
+export function Loading({ what = 'Loading...', lines = 3 }) {
   return (
     <div className="loading" role="status">
       <span className="hidden">{what}</span>
@@ -16,7 +17,7 @@ export function Loading({ what = 'Loading…', lines = 3 }) {
   );
 }
 
-export function Failed({ error, onRetry, heading = 'This could not be read' }) {
+export function Failed({ error, onRetry, heading = 'Could not load this' }) {
   const online = useOnline();
   const { text } = explain(error, { online });
   useRetryWhenOnline(onRetry);
@@ -67,8 +68,8 @@ export function Empty({ heading, children }) {
   );
 }
 
-// ShowMore reads the next page of a list that it stands below. With the last page
-// it goes away: then focus goes on to the first that came.
+// ShowMore reads the next page of the list above it. It goes away with the last
+// page: then focus moves to the first item that was added.
 export function ShowMore({ onMore, list }) {
   const online = useOnline();
   const button = useRef(null);
@@ -107,15 +108,15 @@ function useGoneWithFocus(element, goOn) {
 }
 
 // Unseen is shown for what does not exist and for what the viewer may not see:
-// the gateway tells nobody which of the two it is.
+// the gateway does not reveal which.
 export function Unseen({ what, onSignIn }) {
   const { signedIn } = useSession();
-  useTitle('Nothing to see here');
+  useTitle('Not found');
   return (
     <div className="state">
-      <h1>Nothing to see here</h1>
+      <h1>Not found</h1>
       <p>
-        There is no such {what}, or it is not open to {signedIn ? 'you' : 'readers who are not signed in'}.
+        There is no such {what}, or {signedIn ? 'you do not have access to it' : 'you need to sign in to see it'}.
       </p>
       {!signedIn && (
         <button type="button" className="button button-main" onClick={onSignIn}>
@@ -126,18 +127,12 @@ export function Unseen({ what, onSignIn }) {
   );
 }
 
-// Monogram stands for a picture of a user or group.
+// Monogram is the avatar of a user or group: initials on the colour of its id.
 export function Monogram({ id, name }) {
-  const letters = name
-    .split(/\s+/)
-    .filter((word) => /^\p{L}/u.test(word))
-    .map((word) => word[0])
-    .join('')
-    .slice(0, 2)
-    .toUpperCase();
+  const shape = id.startsWith('g:') ? 'monogram monogram-group' : 'monogram';
   return (
-    <span className={id.startsWith('g:') ? 'monogram monogram-group' : 'monogram'} aria-hidden="true">
-      {letters || '·'}
+    <span className={`${shape} tone-${toneOf(id)}`} aria-hidden="true">
+      {initialsOf(name)}
     </span>
   );
 }

@@ -1,44 +1,51 @@
-// The words for what the API calls by its own names.
+// The words that the client uses for the terms of the API: every page takes them
+// from here.
 
-export function visibilityName(visibility, tenant) {
+export function visibilityName(visibility, tenant, what) {
   return {
-    PUBLIC: 'Everyone',
-    LOGGEDIN: tenant ? `Signed in at ${tenant}` : 'Signed in',
-    PRIVATE: 'Private',
+    PUBLIC: 'Public',
+    LOGGEDIN: tenant ? `All of ${tenant}` : 'Signed in',
+    PRIVATE: what === 'group' ? 'Members only' : 'Private',
   }[visibility];
 }
 
 export function visibilityMeaning(visibility, tenant, what) {
   return {
-    PUBLIC: 'Anybody, signed in or not.',
-    LOGGEDIN: `Anybody who is signed in at ${tenant}.`,
-    PRIVATE: { group: 'Its members alone.', user: 'Nobody else.', item: 'Those it is shared with, and nobody else.' }[what],
+    PUBLIC: 'Everyone, signed in or not.',
+    LOGGEDIN: `Everyone who is signed in to ${tenant}.`,
+    PRIVATE: {
+      group: 'Only its members, and administrators.',
+      user: 'Only the user, and administrators.',
+      item: 'Only people it is shared with, and administrators.',
+    }[what],
   }[visibility];
 }
 
-export const roleName = { VIEWER: 'Reader', EDITOR: 'Editor', MANAGER: 'Manager', MEMBER: 'Member' };
+export const roleName = { VIEWER: 'Viewer', EDITOR: 'Editor', MANAGER: 'Manager', MEMBER: 'Member' };
 
 export const roleMeaning = {
-  VIEWER: 'May read it, also if it turns private.',
-  EDITOR: 'May save and publish revisions as well, and decide suggestions.',
-  MANAGER: 'May change, share and delete it as well.',
+  VIEWER: 'Can view the item, even when it is private.',
+  EDITOR: 'Can also edit the title, description and link.',
+  MANAGER: 'Can also change visibility, expiry and members, and delete the item.',
 };
 
 export const kindName = { LINK: 'Link', NOTE: 'Note' };
 
-// reading says how much of a library the viewer reads.
-export function reading(bucket, tenant) {
+// accessTo names how much of a library the viewer sees.
+export function accessTo(bucket, tenant) {
   return {
-    PUBLIC: 'you read what is open to everyone',
-    LOGGEDIN: `you read what is open at ${tenant}`,
-    PRIVATE: 'you read all of it',
+    PUBLIC: 'public items only',
+    LOGGEDIN: `items visible to all of ${tenant}`,
+    PRIVATE: 'full access',
   }[bucket];
 }
 
 export function countOf({ value, precision }) {
   const number = new Intl.NumberFormat('en-GB').format(value);
-  return `${precision === 'AT_LEAST' ? 'more than ' : ''}${number} ${value === 1 ? 'entry' : 'entries'}`;
+  return `${precision === 'AT_LEAST' ? 'more than ' : ''}${number} ${value === 1 ? 'item' : 'items'}`;
 }
+
+export const newUpdates = (n) => `${n} new ${n === 1 ? 'update' : 'updates'}`;
 
 // foundOf says how many were found; more: the list goes on.
 export function foundOf(number, more) {
@@ -50,7 +57,20 @@ const day = new Intl.DateTimeFormat('en-GB', { weekday: 'long', day: 'numeric', 
 const clock = new Intl.DateTimeFormat('en-GB', { hour: '2-digit', minute: '2-digit' });
 const both = new Intl.DateTimeFormat('en-GB', { day: 'numeric', month: 'long', year: 'numeric', hour: '2-digit', minute: '2-digit' });
 
-export const dayOf = (time) => day.format(new Date(time));
+// dayOf names the day of a time, in the reader's time zone: Today, Yesterday, or a date.
+export function dayOf(time, now = new Date()) {
+  const then = new Date(time);
+  const name = day.format(then);
+  if (name === day.format(now)) return 'Today';
+  // The day before by the calendar: a day may have 23 or 25 hours.
+  return name === day.format(new Date(now.getFullYear(), now.getMonth(), now.getDate() - 1)) ? 'Yesterday' : name;
+}
+
+// untilTomorrow returns the milliseconds until the names of days change.
+export function untilTomorrow(now = new Date()) {
+  return new Date(now.getFullYear(), now.getMonth(), now.getDate() + 1) - now;
+}
+
 export const clockOf = (time) => clock.format(new Date(time));
 export const dateOf = (time) => both.format(new Date(time));
 export const kindOfPrincipal = (id) => (id.startsWith('g:') ? 'group' : 'user');

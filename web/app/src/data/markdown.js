@@ -1,0 +1,99 @@
+// Markdown as a tree that contains nothing but text and known elements. No HTML
+// is made from it, so there is none to clean: markup in a text stays text (ADR
+// 27). Images are not loaded; they become links.
+//
+// A node is a string or { tag, children }, with tag null for a mere group, and
+// with href for "a", start for "ol" and align for "th" and "td".
+import MarkdownIt from 'markdown-it';
+
+const markdown = new MarkdownIt('default', { html: false, linkify: true, breaks: true })
+  // Texts that are indented are rarely meant as code.
+  .disable('code');
+// Only whole addresses are links: "readme.md" is no host.
+markdown.linkify.set({ fuzzyLink: false });
+
+const blocks = new Set(['p', 'h3', 'h4', 'h5', 'h6', 'ul', 'ol', 'li', 'blockquote', 'pre', 'hr', 'table', 'thead', 'tbody', 'tr', 'th', 'td']);
+const elements = new Set([...blocks, 'a', 'br', 'code', 'em', 's', 'strong']);
+// Headings of a text are below those of the page.
+const headings = { h1: 'h3', h2: 'h4', h3: 'h5', h4: 'h6', h5: 'h6', h6: 'h6' };
+const schemes = new Set(['http:', 'https:', 'mailto:']);
+
+// parse returns the nodes of a text.
+export function parse(text) {
+  return nodesOf(markdown.parse(text, {}), false);
+}
+
+// excerpt returns the beginning of a text without its marks, on one line.
+export function excerpt(text, length = 300) {
+  // Marks take up characters too.
+  const flat = flatten(parse(text.slice(0, 2 * length))).replaceAll(/\s+/g, ' ').trim();
+  return flat.length > length ? `${flat.slice(0, length).trimEnd()}...` : flat;
+}
+
+// safeAddress returns an address that a link may lead to, or null. It is read as
+// the browser reads it, which skips blanks and line breaks within.
+export function safeAddress(address) {
+  try {
+    return schemes.has(new URL(address).protocol) ? address : null;
+  } catch {
+    return null;
+  }
+}
+
+function nodesOf(tokens, inLink) {
+  const open = [{ children: [], inLink }];
+  for (const token of tokens) {
+    const parent = open.at(-1);
+    if (token.nesting < 0) {
+      open.pop();
+    } else if (token.nesting > 0) {
+      const node = elementOf(token);
+      parent.children.push(node);
+      open.push({ children: node.children, inLink: parent.inLink || node.tag === 'a' });
+    } else {
+      parent.children.push(...leavesOf(token, parent.inLink));
+    }
+  }
+  return open[0].children;
+}
+
+function elementOf(token) {
+  const tag = headings[token.tag] ?? token.tag;
+  if (tag === 'a') return linkTo(token.attrGet('href'), []);
+  if (token.hidden || !elements.has(tag)) return { tag: null, children: [] };
+  const start = tag === 'ol' ? Number(token.attrGet('start') ?? 1) : 1;
+  const align = /text-align:(left|center|right)/.exec(token.attrGet('style') ?? '')?.[1];
+  return { tag, ...(start !== 1 && { start }), ...(align && { align }), children: [] };
+}
+
+function leavesOf(token, inLink) {
+  switch (token.type) {
+    case 'inline':
+      return nodesOf(token.children, inLink);
+    case 'softbreak':
+    case 'hardbreak':
+      return [{ tag: 'br', children: [] }];
+    case 'hr':
+      return [{ tag: 'hr', children: [] }];
+    case 'code_inline':
+      return [{ tag: 'code', children: [token.content] }];
+    case 'fence':
+      return [{ tag: 'pre', children: [{ tag: 'code', children: [token.content] }] }];
+    case 'image': {
+      const address = token.attrGet('src');
+      const text = [token.content || address];
+      return inLink ? text : [linkTo(address, text)];
+    }
+    default:
+      return token.content ? [token.content] : [];
+  }
+}
+
+function linkTo(address, children) {
+  const href = safeAddress(address);
+  return href ? { tag: 'a', href, children } : { tag: null, children };
+}
+
+function flatten(nodes) {
+  return nodes.map((node) => (typeof node === 'string' ? node : flatten(node.children) + (blocks.has(node.tag) || node.tag === 'br' ? ' ' : ''))).join('');
+}

@@ -1,0 +1,62 @@
+// The newest end of a library: whether the reader is away from it, and the way
+// there.
+import { useEffect, useLayoutEffect, useRef, useState } from 'react';
+import { useNavigation } from '../ui/navigation.jsx';
+
+// useAway reports whether the newest end of a list is out of view, by half a
+// window at least.
+export function useAway(library, oldestFirst) {
+  const [away, setAway] = useState(false);
+  const unread = Boolean(oldestFirst ? library?.pageInfo.hasNextPage : library?.pageInfo.hasPreviousPage);
+  useEffect(() => {
+    const look = () => {
+      const { scrollHeight } = document.documentElement;
+      const distance = oldestFirst ? scrollHeight - innerHeight - scrollY : scrollY;
+      setAway(unread || distance > innerHeight / 2);
+    };
+    look();
+    addEventListener('scroll', look, { passive: true });
+    addEventListener('resize', look, { passive: true });
+    return () => {
+      removeEventListener('scroll', look);
+      removeEventListener('resize', look);
+    };
+  }, [library, unread, oldestFirst]);
+  return Boolean(library) && away;
+}
+
+// useJump returns a function that shows the newest end of a list and focuses the
+// item there. The end is read first if it is not held.
+export function useJump({ place, library, reread, list, onArrived, onFailed }) {
+  const { go } = useNavigation();
+  const waiting = useRef(false);
+  const { oldestFirst } = place;
+  const held = Boolean(library) && !(oldestFirst ? library.pageInfo.hasNextPage : library.pageInfo.hasPreviousPage);
+
+  const arrive = () => {
+    waiting.current = false;
+    if (!oldestFirst) go({ ...place, at: null }, { replace: true });
+    onArrived();
+    scrollTo({ top: oldestFirst ? document.documentElement.scrollHeight : 0, behavior: 'instant' });
+    const links = list.current.querySelectorAll('[data-entry] a');
+    links[oldestFirst ? links.length - 1 : 0]?.focus({ preventScroll: true });
+  };
+  // What was read is drawn first.
+  useLayoutEffect(() => {
+    if (waiting.current && held) arrive();
+  });
+
+  return async () => {
+    if (held) {
+      arrive();
+      return;
+    }
+    waiting.current = true;
+    try {
+      await reread(oldestFirst ? 'end' : 'start');
+    } catch (fault) {
+      waiting.current = false;
+      onFailed(fault);
+    }
+  };
+}

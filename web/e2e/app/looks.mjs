@@ -1,0 +1,154 @@
+// How libraries and items look: days, density, avatars, Markdown, the keys.
+import { dialog, entriesOf, entry, expect, fits, focused, item, live, openEntry } from './desk.mjs';
+
+const largest = 'g:demo:standard-library';
+
+const create = async (api, name, input) => {
+  const { createContent } = await api(name, 'mutation ($input: CreateContentInput!) { createContent(input: $input) { content { id } userErrors { message } } }', { input });
+  expect(createContent.userErrors, [], 'faults of a new item');
+  return createContent.content.id;
+};
+
+// fullWidth: nothing is kept free for a scrollbar that is not there.
+export async function fullWidth({ sit, base }) {
+  const page = await sit('Ann');
+  for (const path of ['/app/find', '/app/groups', `/app/library/${largest}`]) {
+    await page.goto(base + path);
+    await page.getByRole('main').getByRole('heading').first().waitFor();
+    const [banner, width] = await page.evaluate(() => [document.querySelector('.banner').getBoundingClientRect().right, innerWidth]);
+    expect(banner, width, `the right end of the banner of ${path}`);
+  }
+  await page.context().close();
+}
+
+// newest is reached from anywhere by a button that stays in view, in both orders.
+export async function jumpToNewest({ api, sit, base }) {
+  const id = await create(api, 'Ann', { kind: 'NOTE', title: 'The newest of all', visibility: 'PRIVATE' });
+  const page = await sit('Ann', { viewport: { width: 1000, height: 600 } });
+  await page.locator('[data-entry]').first().waitFor();
+  const jump = page.getByRole('button', { name: 'Jump to newest' });
+  expect(await jump.count(), 0, 'ways to the newest, from the newest');
+  await page.locator('[data-entry]').nth(20).scrollIntoViewIfNeeded();
+  await jump.waitFor();
+  const bar = await jump.boundingBox();
+  if (bar.y < 0 || bar.y > 60) throw new Error(`the button is at ${bar.y}`);
+  // Nothing in the bar is covered by the heading of a day, or the other way round.
+  const [below, day] = await page.evaluate(() => [document.querySelector('.library-bar').getBoundingClientRect().bottom, document.querySelector('.day-name').getBoundingClientRect().top]);
+  if (day < below - 1 && day > 0) throw new Error(`a heading at ${day} is under the bar that ends at ${below}`);
+  await jump.click();
+  await page.waitForFunction((entry) => scrollY === 0 && document.activeElement.closest('[data-entry]')?.dataset.entry === entry, id);
+  await jump.waitFor({ state: 'detached' });
+
+  // Oldest first, the newest are at the end, which is read at once.
+  let pages = 0;
+  page.on('request', (request) => (pages += request.postData()?.includes('LibraryPage') ? 1 : 0));
+  await page.goto(`${base}/app/library/u:demo:ann?order=oldest`);
+  await page.locator('[data-entry]').first().waitFor();
+  await jump.click();
+  await page.waitForFunction((entry) => document.activeElement.closest('[data-entry]')?.dataset.entry === entry, id);
+  await page.getByText('No more items').waitFor();
+  await jump.waitFor({ state: 'detached' });
+  if (pages > 3) throw new Error(`${pages} pages were read to get to the end`);
+  await api('Ann', 'mutation ($id: ID!) { deleteContent(input: {id: $id}) { deletedContentId } }', { id });
+  await page.context().close();
+}
+
+// compact shows more items at once, and is remembered.
+export async function compact({ sit, base }) {
+  const page = await sit('Ann', { path: `/app/library/${largest}` });
+  const first = page.locator('[data-entry]').first();
+  await first.waitFor();
+  const height = async () => (await first.boundingBox()).height;
+  const roomy = await height();
+  const button = page.getByRole('button', { name: 'Compact list' });
+  expect(await button.getAttribute('aria-pressed'), 'false', 'compact at first');
+  await button.click();
+  await button.and(page.locator('[aria-pressed="true"]')).waitFor();
+  if ((await height()) > roomy / 2) throw new Error(`a compact item is ${await height()} high instead of ${roomy}`);
+  await page.reload();
+  await first.waitFor();
+  await button.and(page.locator('[aria-pressed="true"]')).waitFor();
+  await page.setViewportSize({ width: 360, height: 740 });
+  await fits(page, 'a compact library');
+  await page.setViewportSize({ width: 1280, height: 860 });
+  await page.goto(`${base}/app/library/u:demo:ann`);
+  await button.click();
+  await page.reload();
+  await button.and(page.locator('[aria-pressed="false"]')).waitFor();
+  await page.context().close();
+}
+
+// days are named from where the reader is.
+export async function days({ api, sit }) {
+  const id = await create(api, 'Ann', { kind: 'NOTE', title: 'Of today', visibility: 'PRIVATE' });
+  const page = await sit('Ann');
+  await entry(page, 'Of today').waitFor();
+  const names = () => page.locator('.day-name').allTextContents();
+  expect((await names())[0], 'Today', 'the first day');
+  // The same page a day later.
+  await page.clock.install({ time: Date.now() + 24 * 3600 * 1000 });
+  await page.reload();
+  await entry(page, 'Of today').waitFor();
+  expect((await names())[0], 'Yesterday', 'the first day, a day later');
+  // And the day after, without loading it again.
+  await page.clock.fastForward('24:00:00');
+  await page.locator('.day-name').first().filter({ hasNotText: 'Yesterday' }).waitFor();
+  if (!/\d{4}$/.test((await names())[0])) throw new Error(`two days later it is ${(await names())[0]}`);
+  await api('Ann', 'mutation ($id: ID!) { deleteContent(input: {id: $id}) { deletedContentId } }', { id });
+  await page.context().close();
+}
+
+// avatars differ where initials do not.
+export async function avatars({ api, sit }) {
+  for (const name of ['twin-1', 'twin-2']) {
+    await api('Ann', 'mutation ($name: String!) { createGroup(input: {tenant: "demo", name: $name, displayName: "Twin Tower", visibility: LOGGEDIN}) { userErrors { message } } }', { name });
+  }
+  const page = await sit('Ann', { path: '/app/find?q=twin' });
+  await page.getByRole('link', { name: 'Twin Tower' }).nth(1).waitFor();
+  const looks = await page.locator('.principals .monogram').evaluateAll((all) => all.map((one) => [one.textContent, getComputedStyle(one).backgroundColor]));
+  expect(looks.map(([letters]) => letters), ['TT', 'TT'], 'initials');
+  if (looks[0][1] === looks[1][1]) throw new Error(`both avatars are ${looks[0][1]}`);
+  await page.context().close();
+}
+
+const hostile = [
+  '# Heading',
+  'A **bold** word, https://example.org/plain and [a link](https://example.org/named).',
+  '',
+  '<img src="https://evil.example/a.png" onerror="globalThis.hit = 1"><script>globalThis.hit = 1</script>',
+  '![a picture](https://evil.example/b.png)',
+  '[run](javascript:globalThis.hit=1) [data](data:text/html,x) [inside](/dev/viewers)',
+  '',
+  '- one',
+  '- two',
+].join('\n');
+
+// markdown is drawn in an item and taken out of the list; nothing in it runs or
+// is loaded. Requests to other origins are faults of the page by themselves.
+export async function markdown({ api, sit, base }) {
+  const id = await create(api, 'Ann', { kind: 'NOTE', title: 'Marked down', description: hostile, visibility: 'PRIVATE' });
+  const page = await sit('Ann');
+  await entry(page, 'Marked down').getByText('Heading A bold word, https://example.org/plain and a link.').waitFor();
+  await openEntry(page, 'Marked down');
+  const text = item(page).locator('.markdown');
+  await text.getByRole('heading', { level: 3, name: 'Heading' }).waitFor();
+  expect(await text.getByRole('listitem').allTextContents(), ['one', 'two'], 'the list');
+  expect(await text.locator('strong').allTextContents(), ['bold'], 'what is bold');
+  const links = await text.getByRole('link').evaluateAll((all) => all.map((link) => [link.getAttribute('href'), link.rel, link.target]));
+  const rel = 'noopener noreferrer nofollow';
+  expect(
+    links,
+    // Markup is text here, and an address in a text is a link.
+    ['https://example.org/plain', 'https://example.org/named', 'https://evil.example/a.png', 'https://evil.example/b.png'].map((href) => [href, rel, '_blank']),
+    'the links',
+  );
+  await text.getByText('<img src="https://evil.example/a.png"').waitFor();
+  expect(await page.locator('main img, main script, main iframe, main style').count(), 0, 'elements out of the text');
+  expect(await page.evaluate(() => globalThis.hit ?? null), null, 'what has run');
+  await page.goto(`${base}/app/item/${id}`);
+  await page.getByRole('heading', { level: 3, name: 'Heading' }).waitFor();
+  await page.setViewportSize({ width: 360, height: 740 });
+  await fits(page, 'an item in Markdown');
+  await api('Ann', 'mutation ($id: ID!) { deleteContent(input: {id: $id}) { deletedContentId } }', { id });
+  await page.context().close();
+}
