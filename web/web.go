@@ -37,10 +37,12 @@ var form string
 
 // The marks stand in the pages where something of the answer belongs: its
 // nonce (vite.config.js writes the same word), and whether there are demo
-// viewers to ask for, "demo" or "none" (app/index.html has it).
+// viewers to ask for, "demo" or "none" (app/index.html has it), and which pages
+// are served, of "graphiql app", so that they link to no page that is not there.
 const (
 	nonceMark   = "CARREL-NONCE"
 	viewersMark = "CARREL-VIEWERS"
+	pagesMark   = "CARREL-PAGES"
 )
 
 // appRoot is where the reference client stands: every path below it that is no
@@ -111,12 +113,17 @@ func handler(opts Options, built fs.FS) http.Handler {
 	if opts.Dev {
 		s.viewers = opts.Viewers
 	}
+	var pages []string
 	if opts.GraphiQL {
 		s.graphiql = s.takePage("/index.html", form)
+		pages = append(pages, "graphiql")
 	}
 	if opts.App {
 		s.app = s.takePage(appRoot+"/index.html", "")
+		pages = append(pages, "app")
 	}
+	s.graphiql = strings.ReplaceAll(s.graphiql, pagesMark, strings.Join(pages, " "))
+	s.app = strings.ReplaceAll(s.app, pagesMark, strings.Join(pages, " "))
 	return s
 }
 

@@ -18,13 +18,13 @@ import (
 func built() fstest.MapFS {
 	return fstest.MapFS{
 		".keep":                      {},
-		"index.html":                 {Data: []byte(`<script type="module" src="/assets/index-Ab12.js" nonce="CARREL-NONCE"></script>`)},
+		"index.html":                 {Data: []byte(`<html data-pages="CARREL-PAGES"><script type="module" src="/assets/index-Ab12.js" nonce="CARREL-NONCE"></script>`)},
 		"favicon.svg":                {Data: []byte("<svg/>")},
 		"assets/index-Ab12.js":       {Data: []byte("export {}")},
 		"assets/index-Cd34.css":      {Data: []byte("body{}")},
 		"assets/codicon-Ef56.ttf":    {Data: []byte("font")},
 		"assets/json.worker-Gh78.js": {Data: []byte("self")},
-		"app/index.html":             {Data: []byte(`<html data-viewers="CARREL-VIEWERS"><script type="module" src="/app/assets/index-Ij90.js" nonce="CARREL-NONCE"></script>`)},
+		"app/index.html":             {Data: []byte(`<html data-viewers="CARREL-VIEWERS" data-pages="CARREL-PAGES"><script type="module" src="/app/assets/index-Ij90.js" nonce="CARREL-NONCE"></script>`)},
 		"app/assets/index-Ij90.js":   {Data: []byte("export {}")},
 		"app/favicon.svg":            {Data: []byte("<svg/>")},
 	}
@@ -155,6 +155,23 @@ func TestClientIsToldOfDemoViewers(t *testing.T) {
 	} {
 		if _, body := ask(t, handler(opts, built()), "GET", "/app", nil); !strings.Contains(body, want) {
 			t.Errorf("%s is missing: %s", want, body)
+		}
+	}
+}
+
+// The pages link to each other only where both are served.
+func TestPages_KnowWhichOthersAreServed(t *testing.T) {
+	for _, tc := range []struct {
+		opts       Options
+		path, want string
+	}{
+		{Options{App: true}, "/app", `data-pages="app"`},
+		{Options{App: true, GraphiQL: true}, "/app", `data-pages="graphiql app"`},
+		{Options{App: true, Dev: true}, "/", `data-pages="graphiql app"`},
+		{Options{GraphiQL: true}, "/", `data-pages="graphiql"`},
+	} {
+		if _, body := ask(t, handler(tc.opts, built()), "GET", tc.path, nil); !strings.Contains(body, tc.want) {
+			t.Errorf("%+v: %s is missing at %s: %s", tc.opts, tc.want, tc.path, body)
 		}
 	}
 }

@@ -3,8 +3,10 @@ import { GraphiQL } from 'graphiql';
 import { createListener } from './subscriptions.js';
 import { createFetcher, loadViewers } from './viewers.js';
 import { exampleTabs, firstVariables } from './examples.js';
+import { asksForDocs, readLink } from './link.js';
 
 const CHOICE = 'carrel.viewer';
+const servesApp = (document.documentElement.dataset.pages ?? '').split(' ').includes('app');
 const ANONYMOUS = { name: 'Anonymous', description: 'Not signed in.', token: '' };
 
 export function App() {
@@ -32,6 +34,8 @@ export function App() {
     end(`Ended, because ${name} is asking now instead of ${chosen.name}. Run it again to listen as ${name}.`);
     choose(name);
   };
+  const linked = useMemo(() => readLink(location.search), []);
+  const docs = useMemo(() => asksForDocs(location.search), []);
   const firstVisit = useMemo(() => localStorage.getItem('graphiql:tabState') === null, []);
 
   return (
@@ -42,12 +46,19 @@ export function App() {
         <p className="carrel-listening" role="status">
           {listening && 'Listening for changes'}
         </p>
+        {servesApp && (
+          <a className="carrel-away" href="/app">
+            Open the app
+          </a>
+        )}
       </header>
       <main className="carrel-main">
         <GraphiQL
           fetcher={fetcher}
-          defaultTabs={exampleTabs}
-          initialVariables={firstVisit ? firstVariables : undefined}
+          defaultTabs={linked ? [linked, ...exampleTabs] : exampleTabs}
+          initialQuery={linked?.query}
+          initialVariables={linked?.variables ?? (firstVisit ? firstVariables : undefined)}
+          visiblePlugin={docs ? 'Documentation Explorer' : undefined}
           defaultEditorToolsVisibility="variables"
         />
       </main>
@@ -80,7 +91,7 @@ function ViewerMenu({ viewers, state, chosen, choose }) {
 }
 
 function about(state, chosen) {
-  if (state === 'loading') return 'Loading the demo viewers…';
+  if (state === 'loading') return 'Loading...';
   if (state === 'failed') return 'No demo viewers here. Put a token of your own into Headers: {"authorization": "Bearer …"}';
   return chosen.description;
 }

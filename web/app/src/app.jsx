@@ -2,6 +2,7 @@
 // with the network.
 import { useEffect, useRef, useState } from 'react';
 import { useApolloClient } from '@apollo/client/react';
+import { graphiqlAddress } from './data/graphiql.js';
 import { samePage } from './data/routes.js';
 import { useOpening } from './ui/dialog.jsx';
 import { Plus, ThemeIcon } from './ui/icons.jsx';
@@ -9,6 +10,7 @@ import { here, To, useNavigation, useTitle } from './ui/navigation.jsx';
 import { useOnline, useSay } from './ui/notices.jsx';
 import { SignInProvider, useMe, useSession } from './ui/session.jsx';
 import { usePreference } from './ui/preference.js';
+import { Shortcuts, useShortcuts } from './ui/shortcuts.jsx';
 import { Empty } from './ui/states.jsx';
 import { FindPage } from './pages/find.jsx';
 import { GroupsPage, MembersPage } from './pages/groups.jsx';
@@ -30,6 +32,7 @@ export function App() {
   const askToSignIn = () => signIn.show('sign-in');
   const [made, setMade] = useState('');
   const main = useFocusOnArrival(place, signedIn);
+  useShortcuts(() => show('shortcuts'));
 
   const created = (item, group) => {
     const library = (held, { DELETE }) => (held.edges && here().id !== me.id ? DELETE : held);
@@ -56,6 +59,8 @@ export function App() {
           <Page place={place} made={made} onSignIn={askToSignIn} onCreate={() => show('create')} />
         )}
       </main>
+      <Foot place={place} onShortcuts={() => show('shortcuts')} />
+      {open === 'shortcuts' && <Shortcuts onClose={close} />}
       {open === 'create' && <CreateItem tenant={claims.tenant} groupId={groupId} onClose={close} onDone={created} />}
       {signIn.open && <SignIn onClose={signIn.close} />}
     </SignInProvider>
@@ -137,6 +142,20 @@ function Banner({ me, onSignIn, onCreate }) {
         </button>
       </div>
     </header>
+  );
+}
+
+const servesGraphiQL = (document.documentElement.dataset.pages ?? '').split(' ').includes('graphiql');
+
+function Foot({ place, onShortcuts }) {
+  return (
+    <footer className="foot">
+      <button type="button" className="button button-quiet" aria-haspopup="dialog" onClick={onShortcuts}>
+        Keyboard shortcuts
+      </button>
+      {servesGraphiQL && <a href={graphiqlAddress(place)}>Open in GraphiQL</a>}
+      {servesGraphiQL && <a href="/?docs">API documentation</a>}
+    </footer>
   );
 }
 
