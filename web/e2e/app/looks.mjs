@@ -152,3 +152,82 @@ export async function markdown({ api, sit, base }) {
   await api('Ann', 'mutation ($id: ID!) { deleteContent(input: {id: $id}) { deletedContentId } }', { id });
   await page.context().close();
 }
+
+// keys move through a list and lead to the search, but not while somebody types.
+export async function keys({ sit, base }) {
+  const page = await sit('Ann', { path: `/app/library/${largest}` });
+  await page.locator('[data-entry]').first().waitFor();
+  await live(page);
+  const ids = await entriesOf(page);
+  const current = () => page.evaluate(() => document.activeElement.closest('[data-entry]')?.dataset.entry ?? null);
+  await page.keyboard.press('j');
+  expect(await current(), ids[0], 'the first item after j');
+  for (let i = 0; i < 8; i += 1) await page.keyboard.press('j');
+  expect(await current(), ids[8], 'the item after eight more');
+  await page.keyboard.press('k');
+  expect(await current(), ids[7], 'the item after k');
+  // What has focus is in view, and not under the bar.
+  const [top, bottom, bar, height] = await page.evaluate(() => {
+    const box = document.activeElement.closest('[data-entry]').getBoundingClientRect();
+    return [box.top, box.bottom, document.querySelector('.library-bar').getBoundingClientRect().bottom, innerHeight];
+  });
+  if (top < bar || bottom > height) throw new Error(`the item is at ${top} to ${bottom}, in view is ${bar} to ${height}`);
+  await page.keyboard.press('Enter');
+  await item(page).getByRole('heading', { level: 2 }).and(page.locator(':focus')).waitFor();
+  await page.keyboard.press('j');
+  expect(await current(), ids[8], 'the item after the open one');
+  await page.keyboard.press('Enter');
+  await page.waitForFunction((id) => new URLSearchParams(location.search).get('item') === id, ids[8]);
+
+  await page.keyboard.press('?');
+  await dialog(page).getByRole('heading', { name: 'Keyboard shortcuts' }).waitFor();
+  const before = await page.evaluate(() => document.activeElement.closest('dialog') !== null);
+  await page.keyboard.press('j');
+  expect([before, await page.evaluate(() => document.activeElement.closest('dialog') !== null)], [true, true], 'focus in the dialog');
+  await page.keyboard.press('Escape');
+  await dialog(page).waitFor({ state: 'detached' });
+
+  await page.keyboard.press('/');
+  const search = page.getByRole('searchbox');
+  await search.and(page.locator(':focus')).waitFor();
+  await page.keyboard.type('j/k?');
+  expect(await search.inputValue(), 'j/k?', 'what was typed');
+  expect(await dialog(page).count(), 0, 'dialogs that typing has opened');
+  await search.fill('e');
+  const found = page.locator('.principals li');
+  await found.nth(1).waitFor();
+  await page.getByRole('heading', { level: 1, name: 'Search' }).click();
+  await page.evaluate(() => document.activeElement.blur());
+  await page.keyboard.press('j');
+  await page.keyboard.press('j');
+  expect(await focused(page), await found.nth(1).getByRole('link').textContent(), 'the second one that was found');
+  // A modifier makes it another key.
+  await page.goto(`${base}/app/groups`);
+  await page.locator('main li').first().waitFor();
+  await page.keyboard.press('Control+/');
+  await page.getByRole('button', { name: 'Keyboard shortcuts' }).click();
+  await dialog(page).getByText('Next item', { exact: true }).waitFor();
+  expect(new URL(page.url()).pathname, '/app/groups', 'where Control and / lead');
+  await page.context().close();
+}
+
+// ways leads to GraphiQL with the query of what is shown, and back.
+export async function ways({ sit, base }) {
+  const page = await sit('Ann', { path: `/app/library/${largest}` });
+  await page.locator('[data-entry]').first().waitFor();
+  await page.getByRole('link', { name: 'Open in GraphiQL' }).click();
+  await page.locator('.graphiql-query-editor .view-lines').filter({ hasText: 'query Library(' }).waitFor();
+  await page.locator('.graphiql-editor-tool .view-lines').first().filter({ hasText: largest }).waitFor();
+  await page.getByRole('link', { name: 'Open the app' }).click();
+  await page.getByRole('heading', { level: 1, name: 'My library' }).waitFor();
+  await page.getByRole('link', { name: 'API documentation' }).click();
+  await page.locator('.graphiql-doc-explorer').getByText('Query', { exact: true }).waitFor();
+  // A second link opens a second tab, also where tabs were left; variables may be missing.
+  await page.goto(`${base}/?query=${encodeURIComponent('query Linked { viewer { id } }')}`);
+  const linked = page.locator('.graphiql-tab').filter({ hasText: 'Linked' });
+  await linked.and(page.locator('[aria-selected="true"]')).waitFor();
+  await page.reload();
+  await linked.and(page.locator('[aria-selected="true"]')).waitFor();
+  expect(await linked.count(), 1, 'tabs of a link that was loaded twice');
+  await page.context().close();
+}
