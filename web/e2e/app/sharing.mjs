@@ -314,7 +314,7 @@ export async function latePage({ api, sit }) {
   const turned = ann.waitForRequest((request) => request.postDataJSON()?.variables?.after);
   await ann.locator('[data-entry]').last().scrollIntoViewIfNeeded();
   await turned;
-  await ann.getByText('Turning the page…').waitFor();
+  await ann.locator('.end-next').getByText('Loading...').waitFor();
 
   // The last entry shown moves to the beginning; then an older one than all that
   // are shown comes to stand where the page begins.
