@@ -25,7 +25,8 @@ const silence = 400 * time.Millisecond
 // whether one was applied its change cannot go on.
 type nodes struct {
 	gocql.HostSelectionPolicy
-	now func() time.Duration // since the policy was made: no clock that is set touches it
+	now     func() time.Duration // since the policy was made: no clock that is set touches it
+	opening *opening
 
 	pulses sync.Map // of *pulse, by the node's id
 }
@@ -43,9 +44,9 @@ type pulse struct {
 	gone  atomic.Bool  // the driver has no connection to it, or the cluster does not have it any more
 }
 
-func newNodes(within gocql.HostSelectionPolicy) *nodes {
+func newNodes(within gocql.HostSelectionPolicy, opening *opening) *nodes {
 	began := time.Now()
-	return &nodes{HostSelectionPolicy: within, now: func() time.Duration { return time.Since(began) }}
+	return &nodes{HostSelectionPolicy: within, opening: opening, now: func() time.Duration { return time.Since(began) }}
 }
 
 func (n *nodes) pulseOf(host *gocql.HostInfo) *pulse {
@@ -59,9 +60,20 @@ func (n *nodes) pulseOf(host *gocql.HostInfo) *pulse {
 
 // AddHost is called when the cluster has got a node.
 func (n *nodes) AddHost(host *gocql.HostInfo) {
+	n.opening.add(host)
 	n.pulseOf(host).gone.Store(false)
 	n.HostSelectionPolicy.AddHost(host)
 }
+
+// SetPartitioner is called when the driver has looked at the cluster, before it
+// connects to the nodes.
+func (n *nodes) SetPartitioner(partitioner string) {
+	n.opening.located()
+	n.HostSelectionPolicy.SetPartitioner(partitioner)
+}
+
+// Ready implements the driver's ReadyPolicy.
+func (n *nodes) Ready() bool { return n.opening.ready() }
 
 // RemoveHost is called when the cluster has lost one.
 func (n *nodes) RemoveHost(host *gocql.HostInfo) {

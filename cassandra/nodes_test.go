@@ -53,7 +53,7 @@ func newThreeNodes(t *testing.T) *threeNodes {
 		return h
 	}
 	n := &threeNodes{t: t, a: host("a"), b: host("b"), c: host("c")}
-	n.nodes = newNodes(&fixedOrder{hosts: []*gocql.HostInfo{n.a, n.b, n.c}})
+	n.nodes = newNodes(&fixedOrder{hosts: []*gocql.HostInfo{n.a, n.b, n.c}}, newOpening(time.Second, false))
 	n.now = func() time.Duration { return n.clock }
 	return n
 }

@@ -192,7 +192,9 @@ func (o *Options) cluster(keyspace string) (*gocql.ClusterConfig, *nodes, error)
 	if o.DataCentre != "" {
 		fallback = gocql.DCAwareRoundRobinPolicy(o.DataCentre)
 	}
-	nodes := newNodes(gocql.TokenAwareHostPolicy(fallback))
+	opening := newOpening(cfg.ConnectTimeout, len(o.Hosts) > 1)
+	cfg.Dialer, cfg.ConnectObserver = opening, opening
+	nodes := newNodes(gocql.TokenAwareHostPolicy(fallback), opening)
 	cfg.PoolConfig.HostSelectionPolicy, cfg.StreamObserver = nodes, nodes
 	if !o.Global {
 		cfg.HostFilter = &oneDataCentre{name: o.DataCentre}

@@ -99,6 +99,9 @@ func connect(ctx context.Context, o *Options, keyspace string) (*Store, error) {
 		if err != nil {
 			return nil, err
 		}
+		if try > 1 {
+			nodes.opening.prompt.Store(false) // all may be slow
+		}
 		session, err := cfg.CreateSession()
 		if err == nil {
 			return newStore(session, nodes, o), nil
