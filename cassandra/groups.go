@@ -2,6 +2,7 @@ package cassandra
 
 import (
 	"context"
+	"slices"
 
 	"github.com/gocql/gocql"
 
@@ -150,12 +151,17 @@ func (s *Store) Memberships(ctx context.Context, p, after library.PrincipalID, l
 	if limit <= 0 {
 		return nil, nil
 	}
+	return s.memberships(ctx, selectMemberships, string(p), string(after), limit)
+}
+
+// memberships reads the rows of a SELECT of group_id and role.
+func (s *Store) memberships(ctx context.Context, stmt string, args ...any) ([]library.Membership, error) {
 	var (
 		all   []library.Membership
 		group string
 		role  int8
 	)
-	r := reading{doing: "list memberships", stmt: selectMemberships, args: []any{string(p), string(after), limit}}
+	r := reading{doing: "list memberships", stmt: stmt, args: args}
 	err := s.read(ctx, r, func(iter *gocql.Iter) bool {
 		if !iter.Scan(&group, &role) {
 			return false
@@ -164,4 +170,84 @@ func (s *Store) Memberships(ctx context.Context, p, after library.PrincipalID, l
 		return true
 	})
 	return all, err
+}
+
+// selectMembershipsWithin is selectMemberships up to a group, not included.
+const selectMembershipsWithin = `SELECT group_id, role FROM groups_by_member WHERE member_id = ? AND group_id > ? AND group_id < ? LIMIT ?`
+
+// MembershipsOf implements library.PrincipalStore: one reading for each
+// principal, readWidth of them at a time.
+func (s *Store) MembershipsOf(ctx context.Context, q library.MembershipsQuery) ([][]library.Membership, error) {
+	if err := ctx.Err(); err != nil {
+		return nil, notBegun(err)
+	}
+	var all [][]library.Membership
+	rows := 0
+	for part := range slices.Chunk(q.Principals, readWidth) {
+		read := make([][]library.Membership, len(part))
+		err := concurrently(ctx, len(part), readWidth, func(ctx context.Context, i int) (err error) {
+			read[i], err = s.quotaOf(ctx, part[i], q.Own, q.Others)
+			return err
+		})
+		if err != nil {
+			return nil, err
+		}
+		for _, ms := range read {
+			if rows >= q.Rows {
+				return all, nil
+			}
+			all = append(all, ms)
+			rows += len(ms)
+		}
+	}
+	return all, nil
+}
+
+// quotaOf reads p's memberships within both limits. One statement is enough for
+// nearly everybody: only if p has more memberships than it reads, they are read
+// tenant by tenant.
+func (s *Store) quotaOf(ctx context.Context, p library.PrincipalID, own, others int) ([]library.Membership, error) {
+	all, err := s.Memberships(ctx, p, "", own+others+1)
+	if err != nil {
+		return nil, err
+	}
+	from, to := library.OwnGroups(p)
+	if len(all) > own+others {
+		if all, err = s.membershipsByTenant(ctx, p, own, others); err != nil {
+			return nil, err
+		}
+	}
+	kept := all[:0]
+	for _, m := range all {
+		left := &others
+		if m.Group > from && m.Group < to {
+			left = &own
+		}
+		if *left > 0 {
+			*left--
+			kept = append(kept, m)
+		}
+	}
+	return kept, nil
+}
+
+// membershipsByTenant reads the groups before those of p's tenant, those of its
+// tenant, and those after it, each range up to its limit.
+func (s *Store) membershipsByTenant(ctx context.Context, p library.PrincipalID, own, others int) ([]library.Membership, error) {
+	from, to := library.OwnGroups(p)
+	ranges := []struct {
+		after, before library.PrincipalID
+		limit         int
+	}{{"", from, others}, {from, to, own}, {to, "h", others}}
+	read := make([][]library.Membership, len(ranges))
+	err := concurrently(ctx, len(ranges), len(ranges), func(ctx context.Context, i int) (err error) {
+		if r := ranges[i]; r.limit > 0 {
+			read[i], err = s.memberships(ctx, selectMembershipsWithin, string(p), string(r.after), string(r.before), r.limit)
+		}
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	return slices.Concat(read...), nil
 }

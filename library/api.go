@@ -27,13 +27,31 @@ type Viewer struct {
 	memo  groupMemo
 	shown principalMemo
 	ahead prefetches
+	// resolved is what resolving groups has cost in this request. bill, where it
+	// is set, is counted instead.
+	resolved meter
+	bill     *meter
+}
+
+// billed is the meter on which resolving groups for the viewer is counted.
+func (v *Viewer) billed() *meter {
+	if v.bill != nil {
+		return v.bill
+	}
+	return &v.resolved
+}
+
+// Resolved tells what resolving groups has cost in this request: the rounds of
+// reads, and the groups that were read.
+func (v *Viewer) Resolved() (rounds, groups int) {
+	return int(v.resolved.rounds.Load()), int(v.resolved.groups.Load())
 }
 
 // groupMemo keeps the groups that a viewer is in, once resolved.
 type groupMemo struct {
 	mu     sync.Mutex
 	known  bool
-	groups map[PrincipalID]GroupRole
+	groups *closure
 	// busy is shut while somebody resolves them; nil otherwise.
 	busy Latch
 }

@@ -332,7 +332,7 @@ func (s *Service) planRemove(ctx context.Context, v *Viewer, t *target, p Princi
 		if err != nil {
 			return nil, 0, err
 		}
-		may = groups[p] == GroupManager
+		may = groups.role(p) == GroupManager
 	}
 	if !may {
 		return nil, 0, Forbiddenf([]string{"principalId"}, "only the user itself, a manager of the group or an administrator may take something out of this library")

@@ -41,7 +41,7 @@ func (s *Service) readTarget(ctx context.Context, v *Viewer, id ContentID, named
 		return nil, err
 	}
 	t := &target{header: rows.Header, own: rows.Members[0], named: rows.Members[1:]}
-	if t.repeated, err = s.known(ctx, v, t, r, rows.Request, path); err != nil {
+	if t.repeated, err = s.known(ctx, v, id, t, r, rows.Request, path); err != nil {
 		return nil, err
 	}
 	return t, nil
@@ -49,7 +49,7 @@ func (s *Service) readTarget(ctx context.Context, v *Viewer, id ContentID, named
 
 // known tells the answer of a request that was answered before; otherwise the
 // item must exist and be seen by v.
-func (s *Service) known(ctx context.Context, v *Viewer, t *target, r *keyedRequest, row *RequestRow, path string) (*contentAnswer, error) {
+func (s *Service) known(ctx context.Context, v *Viewer, id ContentID, t *target, r *keyedRequest, row *RequestRow, path string) (*contentAnswer, error) {
 	again, err := r.answered(row, s.now())
 	if err != nil {
 		return nil, err
@@ -61,11 +61,9 @@ func (s *Service) known(ctx context.Context, v *Viewer, t *target, r *keyedReque
 		}
 		return first, nil
 	}
-	sees := false
-	if t.header.Exists(s.now()) {
-		if sees, err = s.seesContent(ctx, v, &t.header, t.own); err != nil {
-			return nil, err
-		}
+	sees, err := s.seesContent(ctx, v, id, &t.header, t.own)
+	if err != nil {
+		return nil, err
 	}
 	if !sees {
 		return nil, contentNotFound(path)
@@ -159,7 +157,7 @@ func (s *Service) principalsFor(ctx context.Context, v *Viewer, ids []PrincipalI
 			if known(base + i) {
 				continue
 			}
-			sees, err := s.seesPrincipal(ctx, v, &headers[i])
+			sees, err := s.seesPrincipal(ctx, v, part[i], &headers[i])
 			if err != nil {
 				return nil, err
 			}
@@ -181,10 +179,7 @@ func (s *Service) outcome(ctx context.Context, v *Viewer, id ContentID) (*Conten
 		return nil, err
 	}
 	h, own := rows.Header, rows.Members[0]
-	if !h.Exists(s.now()) {
-		return out, nil
-	}
-	sees, err := s.seesContent(ctx, v, &h, own)
+	sees, err := s.seesContent(ctx, v, id, &h, own)
 	if err != nil || !sees {
 		return out, err
 	}

@@ -103,12 +103,16 @@ func (s *Service) checkShare(ctx context.Context, v *Viewer, t *target, role Con
 	if role != Viewing {
 		faults = append(faults, Forbiddenf([]string{"role"}, "only a manager may give another role than VIEWER"))
 	}
-	for i, p := range ps {
-		sees, err := s.seesAnyway(ctx, p, t, t.named[i])
-		if err != nil {
-			return err
-		}
-		if !sees {
+	sees := make([]bool, len(ps))
+	err = s.eachAtOnce(ctx, len(ps), additionsAtOnce, func(i int) (err error) {
+		sees[i], err = s.seesAnyway(ctx, v, ps[i], t, t.named[i])
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	for i := range ps {
+		if !sees[i] {
 			faults = append(faults, Forbiddenf(pathOf(i), "only a manager may share the item with somebody who could not see it otherwise"))
 		}
 	}
@@ -119,10 +123,10 @@ func (s *Service) checkShare(ctx context.Context, v *Viewer, t *target, role Con
 // role by this share. Signed in to the item's tenant is a user, never a group:
 // one of the tenant may have members of others, now or later, whom a role would
 // let in. Also those who have a role through a group could see it anyway.
-func (s *Service) seesAnyway(ctx context.Context, p PrincipalID, t *target, row Member) (bool, error) {
-	v := &Viewer{User: p}
+func (s *Service) seesAnyway(ctx context.Context, actor *Viewer, p PrincipalID, t *target, row Member) (bool, error) {
+	v := &Viewer{User: p, bill: actor.billed()}
 	if p.IsUser() || t.header.Visibility == Public || row.Active() {
-		return s.seesContent(ctx, v, &t.header, row)
+		return s.seesContent(ctx, v, t.header.ID, &t.header, row)
 	}
 	role, err := s.roleThroughGroups(ctx, v, t.header.ID)
 	return role != NoRole, err
@@ -145,12 +149,12 @@ func (s *Service) shareEdges(ctx context.Context, v *Viewer, out *ContentOutcome
 	}
 	at := EntryKey{rows.Header.Position, out.ID}
 	for i, p := range ps {
-		sees, err := s.seesPrincipal(ctx, v, &headers[i])
+		sees, err := s.seesPrincipal(ctx, v, p, &headers[i])
 		if err != nil {
 			return err
 		}
 		if m := rows.Members[i]; sees && m.Active() {
-			bucket, err := s.bucketFor(ctx, v, headers[i].ID)
+			bucket, err := s.bucketFor(ctx, v, p)
 			if err != nil {
 				return err
 			}

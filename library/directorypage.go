@@ -66,6 +66,13 @@ func (s *Service) FindPrincipals(ctx context.Context, v *Viewer, q PrincipalSear
 	if err := s.requireDirectory(ctx); err != nil {
 		return nil, err
 	}
+	if !v.Administers(tenant) {
+		// They decide about hidden groups. Resolved in any case, they do not tell by
+		// the time of the answer whether the prefix finds one.
+		if _, err := s.groupsOf(ctx, v); err != nil {
+			return nil, err
+		}
+	}
 	l := s.newDirectoryList(v, tenant, prefix)
 	shown, info, err := l.page(ctx, p)
 	if err != nil {
@@ -130,7 +137,7 @@ func (s *Service) directoryRows(ctx context.Context, v *Viewer, rows []Directory
 	ls := make([]listed, len(rows))
 	for i := range rows {
 		r := &rows[i]
-		sees, err := s.seesPrincipal(ctx, v, &PrincipalHeader{ID: r.Principal, Visibility: r.Visibility, State: Live})
+		sees, err := s.seesPrincipal(ctx, v, r.Principal, &PrincipalHeader{ID: r.Principal, Visibility: r.Visibility, State: Live})
 		if err != nil {
 			return nil, err
 		}

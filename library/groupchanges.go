@@ -28,7 +28,13 @@ func (s *Service) CreateGroup(ctx context.Context, v *Viewer, in CreateGroup) (*
 		},
 		rows:    []GroupMemberRow{{Principal: v.User, Role: GroupManager}},
 		allowed: func(ctx context.Context) error { return s.mayCreateGroup(ctx, v, id.Tenant()) },
-		rules:   func(ctx context.Context) error { return newRoom(s, id).check(ctx, v.User) },
+		rules: func(ctx context.Context) error {
+			refused, err := s.checkAdditions(ctx, v, id, []PrincipalID{v.User})
+			if err != nil {
+				return err
+			}
+			return refused[0]
+		},
 	})
 	if err != nil {
 		return nil, err
@@ -78,7 +84,7 @@ func (s *Service) UpdateGroup(ctx context.Context, v *Viewer, in UpdateGroup) (*
 	plain.IdempotencyKey = nil
 	rows, err := s.changePrincipal(ctx, id, keyed(v, in.IdempotencyKey, "updateGroup", plain), []PrincipalID{v.User}, nil,
 		func(ctx context.Context, rows *PrincipalRows) (*principalPlan, error) {
-			if err := s.requireGroup(ctx, v, rows, "id"); err != nil {
+			if err := s.requireGroup(ctx, v, id, rows, "id"); err != nil {
 				return nil, err
 			}
 			if err := s.requireGroupManager(ctx, v, rows, "id"); err != nil {
@@ -94,11 +100,11 @@ func (s *Service) UpdateGroup(ctx context.Context, v *Viewer, in UpdateGroup) (*
 
 // requireGroup is NOT_FOUND where the group does not exist or the viewer may
 // not see it. rows.Members[0] is the viewer's own row.
-func (s *Service) requireGroup(ctx context.Context, v *Viewer, rows *PrincipalRows, path string) error {
+func (s *Service) requireGroup(ctx context.Context, v *Viewer, id PrincipalID, rows *PrincipalRows, path string) error {
 	if rows.Header.State == Live && rows.Members[0].Active() {
 		return nil
 	}
-	visible, err := s.seesPrincipal(ctx, v, &rows.Header)
+	visible, err := s.seesPrincipal(ctx, v, id, &rows.Header)
 	if err == nil && !visible {
 		return noSuchPrincipal(path)
 	}
@@ -118,8 +124,8 @@ func (s *Service) requireGroupManager(ctx context.Context, v *Viewer, rows *Prin
 		return err
 	}
 	// What the groups are in this one is read in its own partition: that is
-	// where it is decided.
-	groups, err := s.readMembers(ctx, rows.Header.ID, inOrder(through), nil)
+	// where it is decided. This one is a level above them.
+	groups, err := s.readMembers(ctx, rows.Header.ID, through.within(maxLevels-1), nil)
 	if err != nil {
 		return err
 	}
@@ -134,7 +140,7 @@ func (s *Service) requireGroupManager(ctx context.Context, v *Viewer, rows *Prin
 // shownGroup is the group as a mutation answers it: nil where the actor may not
 // see it any more.
 func (s *Service) shownGroup(ctx context.Context, v *Viewer, h PrincipalHeader) (*Group, error) {
-	visible, err := s.seesPrincipal(ctx, v, &h)
+	visible, err := s.seesPrincipal(ctx, v, h.ID, &h)
 	if err != nil || !visible {
 		return nil, err
 	}

@@ -37,13 +37,26 @@ func (s *Service) SetGroupMembers(ctx context.Context, v *Viewer, in SetGroupMem
 	}
 	rows, err := s.changePrincipal(ctx, id, keyed(v, in.IdempotencyKey, "setGroupMembers", plain), members, joining,
 		func(ctx context.Context, rows *PrincipalRows) (*principalPlan, error) {
-			return s.planGroupMembers(ctx, v, rows, changes)
+			return s.planGroupMembers(ctx, v, id, rows, changes)
 		})
 	if err != nil {
 		return nil, err
 	}
 	v.forget()
+	if removesItself(v, changes) && !rows.Members[0].Active() {
+		return shownAfterLeaving(v, rows), nil
+	}
 	return s.shownGroupOf(ctx, v, rows)
+}
+
+// shownAfterLeaving returns the group that the viewer has left, nil unless the
+// viewer sees it without being in it. Whether it is in it through another group
+// is not resolved.
+func shownAfterLeaving(v *Viewer, rows *PrincipalRows) *Group {
+	if sightOfPrincipal(v, rows.Header.ID, &rows.Header) != seen {
+		return nil
+	}
+	return &Group{rows.Header}
 }
 
 // memberChange is a change of one principal's role in a group.
@@ -89,8 +102,11 @@ func parseMemberChanges(group PrincipalID, list []GroupMemberChange, most int, f
 
 // planGroupMembers decides a list of changes on the rows that were read:
 // rows.Members[0] is the actor's, the others are those of the changes.
-func (s *Service) planGroupMembers(ctx context.Context, v *Viewer, rows *PrincipalRows, changes []memberChange) (*principalPlan, error) {
-	if err := s.requireGroup(ctx, v, rows, "groupId"); err != nil {
+func (s *Service) planGroupMembers(ctx context.Context, v *Viewer, id PrincipalID, rows *PrincipalRows, changes []memberChange) (*principalPlan, error) {
+	if leaves(v, rows, changes) {
+		return s.applyMembers(ctx, v, rows, changes)
+	}
+	if err := s.requireGroup(ctx, v, id, rows, "groupId"); err != nil {
 		return nil, err
 	}
 	refused := s.requireGroupManager(ctx, v, rows, "groupId")
@@ -100,11 +116,22 @@ func (s *Service) planGroupMembers(ctx context.Context, v *Viewer, rows *Princip
 	if err := s.requireAddable(ctx, v, rows, changes, refused == nil); err != nil {
 		return nil, err
 	}
-	leavesItself := len(changes) == 1 && changes[0].principal == v.User && changes[0].role == NotInGroup
-	if refused != nil && !leavesItself {
+	if refused != nil && !removesItself(v, changes) {
 		return nil, refused
 	}
-	return s.applyMembers(ctx, rows, changes)
+	return s.applyMembers(ctx, v, rows, changes)
+}
+
+// removesItself tells whether the changes only take the viewer out.
+func removesItself(v *Viewer, changes []memberChange) bool {
+	return len(changes) == 1 && changes[0].principal == v.User && changes[0].role == NotInGroup
+}
+
+// leaves tells whether a direct member takes itself out, which anyone may. No
+// groups are resolved for it, so one can leave whatever else is wrong with them.
+// rows.Members[0] is the viewer's own row.
+func leaves(v *Viewer, rows *PrincipalRows, changes []memberChange) bool {
+	return removesItself(v, changes) && rows.Header.State == Live && rows.Members[0].Active()
 }
 
 // requireAddable is NOT_FOUND for each principal that would come in and that
@@ -124,13 +151,36 @@ func (s *Service) requireAddable(ctx context.Context, v *Viewer, rows *Principal
 	return faults.OrNil()
 }
 
+// checkJoining is TOO_MANY for each principal that comes in and for which there is
+// no room.
+func (s *Service) checkJoining(ctx context.Context, v *Viewer, rows *PrincipalRows, changes []memberChange) (Faults, error) {
+	var at []int
+	var joining []PrincipalID
+	for i, c := range changes {
+		if c.role != NotInGroup && !rows.Members[i+1].Active() {
+			at, joining = append(at, i), append(joining, c.principal)
+		}
+	}
+	refused, err := s.checkAdditions(ctx, v, rows.Header.ID, joining)
+	if err != nil {
+		return nil, err
+	}
+	var faults Faults
+	for n, err := range refused {
+		faults.add(err, "members", strconv.Itoa(at[n]), "principalId")
+	}
+	return faults, nil
+}
+
 // applyMembers plans the rows, under the rules that hold for everybody: a
 // manager stays, and nobody is in too many groups.
-func (s *Service) applyMembers(ctx context.Context, rows *PrincipalRows, changes []memberChange) (*principalPlan, error) {
+func (s *Service) applyMembers(ctx context.Context, v *Viewer, rows *PrincipalRows, changes []memberChange) (*principalPlan, error) {
 	p := &principalPlan{after: rows.Header}
-	var faults Faults
+	faults, err := s.checkJoining(ctx, v, rows, changes)
+	if err != nil {
+		return nil, err
+	}
 	var demoted []int // changes that take a manager away
-	room := newRoom(s, rows.Header.ID)
 	for i, c := range changes {
 		old := rows.Members[i+1]
 		was := NotInGroup
@@ -153,11 +203,6 @@ func (s *Service) applyMembers(ctx context.Context, rows *PrincipalRows, changes
 		switch {
 		case was == NotInGroup:
 			p.after.Members++
-			if err := room.check(ctx, c.principal); CodeOf(err) == Exhausted {
-				faults.add(err, "members", strconv.Itoa(i), "principalId")
-			} else if err != nil {
-				return nil, err
-			}
 		case c.role == NotInGroup:
 			p.after.Members--
 		}

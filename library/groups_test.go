@@ -167,14 +167,14 @@ type countingStore struct {
 	fail        atomic.Bool
 }
 
-func (s *countingStore) Memberships(ctx context.Context, p, after library.PrincipalID, limit int) ([]library.Membership, error) {
-	if p.IsUser() {
+func (s *countingStore) MembershipsOf(ctx context.Context, q library.MembershipsQuery) ([][]library.Membership, error) {
+	if q.Principals[0].IsUser() {
 		s.memberships.Add(1)
 	}
 	if s.fail.Load() {
 		return nil, context.DeadlineExceeded
 	}
-	return s.Store.Memberships(ctx, p, after, limit)
+	return s.Store.MembershipsOf(ctx, q)
 }
 
 // TestGroupsAreResolvedOnce: all of a request shares one resolution, also at

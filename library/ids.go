@@ -46,6 +46,13 @@ func UserID(tenant, name string) PrincipalID {
 	return PrincipalID("u:" + lowerASCII(tenant) + ":" + lowerASCII(name))
 }
 
+// OwnGroups is the range of the ids of all groups of p's tenant: from is before
+// the first one, to after the last one.
+func OwnGroups(p PrincipalID) (from, to PrincipalID) {
+	prefix := "g:" + p.Tenant()
+	return PrincipalID(prefix + ":"), PrincipalID(prefix + ";")
+}
+
 // GroupID is the id of the group of that name; it is not checked.
 func GroupID(tenant, name string) PrincipalID {
 	return PrincipalID("g:" + lowerASCII(tenant) + ":" + lowerASCII(name))

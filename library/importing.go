@@ -173,7 +173,7 @@ func compareIDs(a, b PrincipalID) int {
 }
 
 // mayCome is NOT_FOUND for members that do not exist, and TOO_MANY for those
-// that would be in too many groups.
+// that would be in too many groups, or nest them too deep.
 func (s *Service) mayCome(ctx context.Context, group PrincipalID, rows []GroupMemberRow) error {
 	ps := make([]PrincipalID, len(rows))
 	for i, m := range rows {
@@ -183,12 +183,11 @@ func (s *Service) mayCome(ctx context.Context, group PrincipalID, rows []GroupMe
 		return err
 	}
 	var faults Faults
-	r := newRoom(s, group)
-	for i, p := range ps {
-		err := r.check(ctx, p)
-		if err != nil && CodeOf(err) != Exhausted {
-			return err
-		}
+	refused, err := s.checkAdditions(ctx, &Viewer{}, group, ps)
+	if err != nil {
+		return err
+	}
+	for i, err := range refused {
 		faults.add(err, "members", strconv.Itoa(i), "principalId")
 	}
 	return faults.OrNil()

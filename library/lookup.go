@@ -117,7 +117,7 @@ func (s *Service) visiblePrincipals(ctx context.Context, v *Viewer, ids []Princi
 			return nil, fmt.Errorf("read principals: %w", err)
 		}
 		for i := range hs {
-			sees, err := s.seesPrincipal(ctx, v, &hs[i])
+			sees, err := s.seesPrincipal(ctx, v, list[i], &hs[i])
 			if err != nil {
 				return nil, err
 			}
@@ -155,7 +155,7 @@ func (s *Service) Contents(ctx context.Context, v *Viewer, ids []ContentID) ([]*
 	if err != nil {
 		return nil, err
 	}
-	sees, err := s.seesContents(ctx, v, rows)
+	sees, err := s.seesContents(ctx, v, ids, rows)
 	if err != nil {
 		return nil, err
 	}

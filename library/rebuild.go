@@ -31,7 +31,7 @@ func (s *Service) RebuildLibrary(ctx context.Context, v *Viewer, principal strin
 	if err != nil {
 		return nil, err
 	}
-	sees, err := s.seesPrincipal(ctx, v, &headers[0])
+	sees, err := s.seesPrincipal(ctx, v, p, &headers[0])
 	switch {
 	case err != nil:
 		return nil, err

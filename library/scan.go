@@ -254,7 +254,7 @@ func (r *reading) sightOf(rows *ContentRows, now Instant) sight {
 		return seen
 	case r.bucket == Private:
 		// An administrator: of another tenant's items only what it may see.
-		return sightOf(r.v, h, r.ownRow(rows), now)
+		return sightOf(r.v, h.ID, h, r.ownRow(rows), now)
 	case StandsIn(r.bucket, h.Visibility, h.ID, r.owner):
 		// Who reads this bucket may see what stands in it, by its definition.
 		return seen

@@ -184,7 +184,7 @@ func (s *Service) planShares(ctx context.Context, id ContentID, batch []*shareJo
 		for _, p := range j.ps {
 			t.named = append(t.named, row(p))
 		}
-		if j.first, j.err = s.judgeShare(ctx, j, t, rows.Request); j.err != nil || j.first != nil {
+		if j.first, j.err = s.judgeShare(ctx, id, j, t, rows.Request); j.err != nil || j.first != nil {
 			continue
 		}
 		for _, p := range j.ps {
@@ -204,8 +204,8 @@ func (s *Service) planShares(ctx context.Context, id ContentID, batch []*shareJo
 }
 
 // judgeShare is one share's repetition, existence, visibility and rights.
-func (s *Service) judgeShare(ctx context.Context, j *shareJob, t *target, request *RequestRow) (*contentAnswer, error) {
-	first, err := s.known(ctx, j.v, t, j.r, request, "contentId")
+func (s *Service) judgeShare(ctx context.Context, id ContentID, j *shareJob, t *target, request *RequestRow) (*contentAnswer, error) {
+	first, err := s.known(ctx, j.v, id, t, j.r, request, "contentId")
 	if err != nil || first != nil {
 		return first, err
 	}

@@ -6,24 +6,47 @@ import (
 	"slices"
 )
 
-// seesPrincipal tells whether v may see the principal. Whoever a PRIVATE one
-// lets in sees a wider one too: a member from another tenant sees its LOGGEDIN
-// group.
-func (s *Service) seesPrincipal(ctx context.Context, v *Viewer, h *PrincipalHeader) (bool, error) {
+// sight is what one reading of a principal or an item says of whether a viewer
+// sees it.
+type sight uint8
+
+const (
+	unseen        sight = iota
+	seen                // whatever the viewer's groups are
+	seenByMembers       // if the viewer is in the group, or has a role through its groups
+	// unseenByAll is of what does not exist, where a hidden one would be
+	// seenByMembers. The viewer's groups are resolved for it all the same, so that
+	// nobody can tell the two apart by the time that the answer takes.
+	unseenByAll
+)
+
+// sightOfPrincipal decides from the header of id alone. Whoever a PRIVATE one lets
+// in sees a wider one too: a member from another tenant sees its LOGGEDIN group.
+func sightOfPrincipal(v *Viewer, id PrincipalID, h *PrincipalHeader) sight {
+	exists := h.State == Live
 	switch {
-	case h.State != Live:
+	case exists && (h.Visibility == Public || v.User == id || v.Administers(id.Tenant())):
+		return seen
+	case exists && h.Visibility == LoggedIn && v.SignedIn() && v.User.Tenant() == id.Tenant():
+		return seen
+	case !v.SignedIn() || !id.IsGroup() || v.Administers(id.Tenant()):
+		return unseen
+	case exists:
+		return seenByMembers
+	}
+	return unseenByAll
+}
+
+// seesPrincipal tells whether v may see the principal of that id.
+func (s *Service) seesPrincipal(ctx context.Context, v *Viewer, id PrincipalID, h *PrincipalHeader) (bool, error) {
+	switch sightOfPrincipal(v, id, h) {
+	case unseen:
 		return false, nil
-	case h.Visibility == Public, v.User == h.ID, v.Administers(h.Tenant()):
+	case seen:
 		return true, nil
-	case !v.SignedIn():
-		return false, nil
-	case h.Visibility == LoggedIn && v.User.Tenant() == h.Tenant():
-		return true, nil
-	case !h.ID.IsGroup():
-		return false, nil
 	}
 	groups, err := s.groupsOf(ctx, v)
-	return groups[h.ID] != NotInGroup, err
+	return h.State == Live && groups.role(id) != NotInGroup, err
 }
 
 // bucketFor is the bucket of owner's library that v reads.
@@ -48,7 +71,7 @@ func (s *Service) bucketAndWhy(ctx context.Context, v *Viewer, owner PrincipalID
 		if err != nil {
 			return 0, false, err
 		}
-		if groups[owner] != NotInGroup {
+		if groups.role(owner) != NotInGroup {
 			return Private, true, nil
 		}
 	}
@@ -58,63 +81,55 @@ func (s *Service) bucketAndWhy(ctx context.Context, v *Viewer, owner PrincipalID
 	return Public, false, nil
 }
 
-// sight is what one reading of an item says of whether a viewer sees it.
-type sight uint8
-
-const (
-	unseen        sight = iota
-	seen                // whatever the viewer's groups are
-	seenByMembers       // if the viewer has a role through its groups
-)
-
-// sightOf decides from a header and the viewer's own member row alone.
-func sightOf(v *Viewer, h *Header, own Member, now Instant) sight {
+// sightOf decides from the header of id and the viewer's own member row alone.
+func sightOf(v *Viewer, id ContentID, h *Header, own Member, now Instant) sight {
+	exists := h.Exists(now)
 	switch {
-	case !h.Exists(now):
-		return unseen
-	case h.Visibility == Public, v.Administers(h.Tenant()):
+	case exists && (h.Visibility == Public || v.Administers(id.Tenant())):
 		return seen
-	case !v.SignedIn():
-		return unseen
-	case h.Visibility == LoggedIn && v.User.Tenant() == h.Tenant(), own.Active():
+	case exists && v.SignedIn() && (h.Visibility == LoggedIn && v.User.Tenant() == id.Tenant() || own.Active()):
 		return seen
+	case !v.SignedIn() || v.Administers(id.Tenant()):
+		return unseen
+	case exists:
+		return seenByMembers
 	}
-	return seenByMembers
+	return unseenByAll
 }
 
-// seesContent tells whether v may see the item; own is v's own member row, of
-// the same reading. The groups are asked only where that does not decide.
-func (s *Service) seesContent(ctx context.Context, v *Viewer, h *Header, own Member) (bool, error) {
-	switch sightOf(v, h, own, s.now()) {
-	case unseen:
-		return false, nil
-	case seen:
-		return true, nil
+// seesContent tells whether v may see the item of that id; own is v's own member
+// row, of the same reading. The groups are asked only where that does not decide.
+func (s *Service) seesContent(ctx context.Context, v *Viewer, id ContentID, h *Header, own Member) (bool, error) {
+	sight := sightOf(v, id, h, own, s.now())
+	if sight == unseen || sight == seen {
+		return sight == seen, nil
 	}
-	role, err := s.roleThroughGroups(ctx, v, h.ID)
-	return role != NoRole, err
+	role, err := s.roleThroughGroups(ctx, v, id)
+	return sight == seenByMembers && role != NoRole, err
 }
 
-// seesContents is seesContent for readings made with v's own member row as
+// seesContents is seesContent for readings of ids, made with v's own member row as
 // the first one, where v is signed in. Groups are asked for all of them at once.
-func (s *Service) seesContents(ctx context.Context, v *Viewer, rows []ContentRows) ([]bool, error) {
+func (s *Service) seesContents(ctx context.Context, v *Viewer, ids []ContentID, rows []ContentRows) ([]bool, error) {
 	sees := make([]bool, len(rows))
 	now := s.now()
 	var open []int
+	var asked []ContentID
+	sights := make([]sight, len(rows))
 	for i := range rows {
-		switch sightOf(v, &rows[i].Header, ownRow(v, &rows[i]), now) {
-		case seen:
-			sees[i] = true
-		case seenByMembers:
-			open = append(open, i)
+		sights[i] = sightOf(v, ids[i], &rows[i].Header, ownRow(v, &rows[i]), now)
+		sees[i] = sights[i] == seen
+		if sights[i] == seenByMembers || sights[i] == unseenByAll {
+			open, asked = append(open, i), append(asked, ids[i])
 		}
 	}
-	roles, err := s.rolesThroughGroups(ctx, v, idsAt(rows, open))
+	roles, err := s.rolesThroughGroups(ctx, v, asked)
 	if err != nil {
 		return nil, err
 	}
 	for n, role := range roles {
-		sees[open[n]] = role != NoRole
+		i := open[n]
+		sees[i] = sights[i] == seenByMembers && role != NoRole
 	}
 	return sees, nil
 }
@@ -154,7 +169,7 @@ func (s *Service) rolesThroughGroups(ctx context.Context, v *Viewer, ids []Conte
 		return nil, err
 	}
 	roles := make([]ContentRole, len(ids))
-	groups := inOrder(closure)
+	groups := closure.within(maxLevels)
 	for from := 0; from < len(ids); from += MaxList {
 		some := ids[from:min(from+MaxList, len(ids))]
 		for list := range slices.Chunk(groups, MaxList) {
@@ -191,7 +206,7 @@ func (s *Service) Standings(ctx context.Context, v *Viewer, ids []ContentID) ([]
 	if err != nil {
 		return nil, err
 	}
-	sees, err := s.seesContents(ctx, v, rows)
+	sees, err := s.seesContents(ctx, v, ids, rows)
 	if err != nil {
 		return nil, err
 	}

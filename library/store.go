@@ -242,6 +242,17 @@ type GroupSettlement struct {
 // MemberOf asks whether Member is a direct member of Group.
 type MemberOf struct{ Group, Member PrincipalID }
 
+// MembershipsQuery says whose memberships to read, and how many.
+type MembershipsQuery struct {
+	Principals []PrincipalID
+	// Own and Others are the limits for each principal: of memberships in groups
+	// of its own tenant, and of those in groups of other tenants.
+	Own, Others int
+	// Rows is the limit for all of them together; the answer may exceed it by the
+	// memberships of one principal.
+	Rows int
+}
+
 // PrincipalStore keeps users, groups, and who is a member of what.
 type PrincipalStore interface {
 	// ReadPrincipal must return a zero Header for an unknown id, without an error.
@@ -265,6 +276,11 @@ type PrincipalStore interface {
 	// Memberships lists the derived memberships of a principal, after a group in
 	// order of id.
 	Memberships(ctx context.Context, p, after PrincipalID, limit int) ([]Membership, error)
+	// MembershipsOf reads the memberships of several principals at once: for each
+	// of them, in the order of q.Principals, the first q.Own in groups of its own
+	// tenant and the first q.Others in groups of other tenants, all in order of id.
+	// It must end the answer after the principal with which it has q.Rows rows.
+	MembershipsOf(ctx context.Context, q MembershipsQuery) ([][]Membership, error)
 	// ScanPrincipals lists ids after one, each once, in an order of the store's
 	// own that lasts.
 	ScanPrincipals(ctx context.Context, after PrincipalID, limit int) ([]PrincipalID, error)

@@ -107,6 +107,6 @@ func (r *reading) showed(ctx context.Context, c Change, rows *ContentRows) (bool
 	if c.Left.Has(Public) || !c.Left.Has(Private) {
 		return c.Left.Has(Public), nil
 	}
-	sees, err := r.s.seesContent(ctx, r.v, &rows.Header, r.ownRow(rows))
+	sees, err := r.s.seesContent(ctx, r.v, c.Content, &rows.Header, r.ownRow(rows))
 	return sees, err
 }

@@ -94,7 +94,7 @@ func (s *Service) UpdateUser(ctx context.Context, v *Viewer, in UpdateUser) (*Us
 	plain.IdempotencyKey = nil
 	rows, err := s.changePrincipal(ctx, id, keyed(v, in.IdempotencyKey, "updateUser", plain), nil, nil,
 		func(ctx context.Context, rows *PrincipalRows) (*principalPlan, error) {
-			visible, err := s.seesPrincipal(ctx, v, &rows.Header)
+			visible, err := s.seesPrincipal(ctx, v, id, &rows.Header)
 			switch {
 			case err != nil:
 				return nil, err
@@ -159,7 +159,7 @@ func needed[T any](faults *Faults, field Optional[*T], check func(T) error, path
 // shownUser is the user as a mutation answers it: nil where the actor may not
 // see it.
 func (s *Service) shownUser(ctx context.Context, v *Viewer, h PrincipalHeader) (*User, error) {
-	visible, err := s.seesPrincipal(ctx, v, &h)
+	visible, err := s.seesPrincipal(ctx, v, h.ID, &h)
 	if err != nil || !visible {
 		return nil, err
 	}

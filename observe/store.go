@@ -122,6 +122,7 @@ func (m *Metrics) Store(next library.Store, tracing *Tracing) library.Store {
 		{&s.enforceGroup, "EnforceGroup"},
 		{&s.settleGroup, "SettleGroup"},
 		{&s.memberships, "Memberships"},
+		{&s.membershipsOf, "MembershipsOf"},
 		{&s.scanPrincipals, "ScanPrincipals"},
 		{&s.enforceDirectory, "EnforceDirectory"},
 		{&s.pageDirectory, "PageDirectory"},
@@ -153,7 +154,7 @@ type measuredStore struct {
 	sharedWith, roles, readPrincipal, readPrincipals, groupMembersPage, confirm      call
 	commitPrincipal, enforceGroup, settleGroup, memberships, scanPrincipals, putLane call
 	lanes, dropLane, putDue, dueUntil, dropDue, fixCreation                          call
-	fixSetting, openLibrary, changes                                                 call
+	fixSetting, openLibrary, changes, membershipsOf                                  call
 	enforceDirectory, pageDirectory, scanDirectory, dropDirectory                    call
 	readDirectory, directoryFilled, setDirectoryFilled                               call
 }
@@ -336,6 +337,13 @@ func (s *measuredStore) SettleGroup(ctx context.Context, t *library.GroupSettlem
 func (s *measuredStore) Memberships(ctx context.Context, p, after library.PrincipalID, limit int) ([]library.Membership, error) {
 	ctx, call := s.memberships.begin(ctx)
 	v, err := s.next.Memberships(ctx, p, after, limit)
+	call.ended(err)
+	return v, err
+}
+
+func (s *measuredStore) MembershipsOf(ctx context.Context, q library.MembershipsQuery) ([][]library.Membership, error) {
+	ctx, call := s.membershipsOf.begin(ctx)
+	v, err := s.next.MembershipsOf(ctx, q)
 	call.ended(err)
 	return v, err
 }

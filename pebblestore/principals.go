@@ -1,6 +1,7 @@
 package pebblestore
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -302,6 +303,76 @@ func (s *Store) Memberships(ctx context.Context, p, after library.PrincipalID, l
 		return nil, fault("list memberships", err)
 	}
 	return ms, nil
+}
+
+// MembershipsOf implements library.PrincipalStore. All rows are of one reading.
+func (s *Store) MembershipsOf(ctx context.Context, q library.MembershipsQuery) ([][]library.Membership, error) {
+	if err := s.enter(ctx); err != nil {
+		return nil, err
+	}
+	defer s.leave()
+	v, err := s.openRange(func(v *view) {
+		v.key = append(v.key[:0], tableMembership)
+		v.end = append(v.end[:0], tableMembership+1)
+	})
+	if err != nil {
+		return nil, fault("list memberships", err)
+	}
+	all := make([][]library.Membership, 0, len(q.Principals))
+	rows := 0
+	for _, p := range q.Principals {
+		if rows >= q.Rows {
+			break
+		}
+		var ms []library.Membership
+		if ms, err = v.memberships(p, q.Own, q.Others); err != nil {
+			break
+		}
+		all = append(all, ms)
+		rows += len(ms)
+	}
+	if err := errors.Join(err, s.done(v)); err != nil {
+		return nil, fault("list memberships", err)
+	}
+	return all, nil
+}
+
+// memberships reads the memberships of one principal with an iterator of the
+// whole table. It seeks beyond the groups of a tenant whose limit is reached.
+func (v *view) memberships(p library.PrincipalID, own, others int) (ms []library.Membership, err error) {
+	from, to := library.OwnGroups(p)
+	v.key = appendPartition(v.key[:0], tableMembership, string(p))
+	prefix := len(v.key)
+	for ok := v.it.SeekGE(v.key); ok && bytes.HasPrefix(v.it.Key(), v.key[:prefix]); {
+		group := library.PrincipalID(v.it.Key()[prefix:])
+		left, beyond := &others, from
+		switch {
+		case group >= to:
+			beyond = ""
+		case group >= from:
+			left, beyond = &own, to
+		}
+		if *left <= 0 {
+			if beyond == "" {
+				break
+			}
+			v.key = append(v.key[:prefix], beyond...)
+			ok = v.it.SeekGE(v.key)
+			continue
+		}
+		*left--
+		value, err := v.it.ValueAndErr()
+		if err != nil {
+			return nil, err
+		}
+		role, err := decodeRole(value)
+		if err != nil {
+			return nil, fmt.Errorf("row of %q: %w", p, err)
+		}
+		ms = append(ms, library.Membership{Group: group, Role: library.GroupRole(role)})
+		ok = v.it.Next()
+	}
+	return ms, v.it.Error()
 }
 
 // ScanPrincipals implements library.PrincipalStore.

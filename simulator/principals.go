@@ -193,6 +193,34 @@ func (c *Client) Memberships(ctx context.Context, id, after library.PrincipalID,
 	return rows, err
 }
 
+// MembershipsOf lists the derived memberships of several principals.
+func (c *Client) MembershipsOf(ctx context.Context, q library.MembershipsQuery) ([][]library.Membership, error) {
+	var all [][]library.Membership
+	err := c.read(ctx, "MembershipsOf", func() {
+		rows := 0
+		for _, p := range q.Principals {
+			if rows >= q.Rows {
+				return
+			}
+			own, others := q.Own, q.Others
+			var ms []library.Membership
+			for _, cell := range c.st.library(p).groups {
+				left := &others
+				if cell.group.Tenant() == p.Tenant() {
+					left = &own
+				}
+				if cell.live && *left > 0 {
+					*left--
+					ms = append(ms, library.Membership{Group: cell.group, Role: cell.role})
+				}
+			}
+			all = append(all, ms)
+			rows += len(ms)
+		}
+	})
+	return all, err
+}
+
 // ScanPrincipals lists ids.
 func (c *Client) ScanPrincipals(ctx context.Context, after library.PrincipalID, limit int) ([]library.PrincipalID, error) {
 	var ids []library.PrincipalID

@@ -153,7 +153,22 @@ func (g *game) setGroupMembersAs(v viewer, in library.SetGroupMembers) {
 		}
 		g.w.remember(r, in.Group)
 	}
+	if g.w.principals[id].members[v.user] == library.NotInGroup && removesOnly(in, v) {
+		// Who leaves is shown the group only if it is seen without being in it.
+		if hidden := !v.administers(id.Tenant()) && (g.w.principals[id].visibility == library.Private ||
+			g.w.principals[id].visibility == library.LoggedIn && v.user.Tenant() != id.Tenant()); hidden {
+			if got != nil {
+				g.Errorf("%s is told to %+v, who has left it", id, v)
+			}
+			return
+		}
+	}
 	g.sameGroup(v, id, got)
+}
+
+// removesOnly tells whether the change is that v takes itself out.
+func removesOnly(in library.SetGroupMembers, v viewer) bool {
+	return len(in.Members) == 1 && library.PrincipalID(in.Members[0].Principal) == v.user && in.Members[0].Role == nil
 }
 
 func (w *world) setGroupMembers(v viewer, id library.PrincipalID, in library.SetGroupMembers, r *request) (again bool, f faults) {
@@ -197,7 +212,7 @@ func (w *world) setGroupMembers(v viewer, id library.PrincipalID, in library.Set
 			managers++
 		}
 	}
-	leaves := len(in.Members) == 1 && library.PrincipalID(in.Members[0].Principal) == v.user && in.Members[0].Role == nil
+	leaves := removesOnly(in, v)
 	switch {
 	case f != nil:
 	case !leaves && !w.manages(v, id):

@@ -86,21 +86,27 @@ func (v viewer) administers(tenant string) bool {
 // stored tells whether the viewer's user exists.
 func (w *world) stored(v viewer) bool { return w.principals[v.user] != nil }
 
-// groups are those that p is in at any depth, with its strongest role in each.
+// levels is through how many levels of groups a membership counts.
+const levels = 8
+
+// groups are those that p is in through as many levels, with its strongest role in
+// each.
 func (w *world) groups(p library.PrincipalID) map[library.PrincipalID]library.GroupRole {
 	in := map[library.PrincipalID]library.GroupRole{}
 	if p == "" {
 		return in
 	}
-	for grown := true; grown; {
-		grown = false
+	reached := map[library.PrincipalID]bool{p: true}
+	for range levels {
+		next := maps.Clone(reached)
 		for id, g := range w.principals {
 			for m, role := range g.members {
-				if _, through := in[m]; (m == p || through) && role > in[id] {
-					in[id], grown = role, true
+				if reached[m] {
+					in[id], next[id] = max(role, in[id]), true
 				}
 			}
 		}
+		reached = next
 	}
 	delete(in, p)
 	return in

@@ -2,6 +2,7 @@ package storetest
 
 import (
 	"fmt"
+	"slices"
 
 	"carrel/library"
 )
@@ -23,6 +24,10 @@ func groupAreas() []area {
 		}},
 		{"Memberships", []check{
 			{"Memberships lists the derived memberships of a principal, after a group in order of id", memberships},
+		}},
+		{"MembershipsOf", []check{
+			{"It must end the answer after the principal with which it has q.Rows rows", membershipsOfRows},
+			{"the first q.Own in groups of its own tenant and the first q.Others in groups of other tenants, all in order of id", membershipsOfQuotas},
 		}},
 	}
 }
@@ -181,5 +186,52 @@ func memberships(s *stage) {
 			after = page[len(page)-1].Group
 		}
 		s.same(fmt.Sprintf("pages of %d", limit), got, want)
+	}
+}
+
+// acrossTenants makes each of ps a member of groups of its own tenant and of
+// tenants before and after it, and returns its memberships in order of id.
+func (s *stage) acrossTenants(ps ...library.PrincipalID) (before, own, after []library.Membership) {
+	s.Helper()
+	join := func(tenant string, names ...string) (ms []library.Membership) {
+		for _, name := range names {
+			g := s.newCircle(library.GroupID(tenant, name), ps...)
+			s.ok(s.EnforceGroup(s.ctx, g.snapshot(ps...)))
+			ms = append(ms, library.Membership{Group: g.head.ID, Role: library.GroupManager})
+		}
+		return ms
+	}
+	return join(s.tenant+"-b", "a", "b", "c"), join(s.tenant, "a", "a/b", "b", "c"), join(s.tenant+"z", "a", "b", "c")
+}
+
+func membershipsOfQuotas(s *stage) {
+	a, nobody := s.user("a"), s.user("nobody")
+	before, own, after := s.acrossTenants(a, s.user("a/b")) // whose rows are beside a's
+	first := func(ms []library.Membership, n int) []library.Membership { return ms[:min(n, len(ms))] }
+	for ownLimit := range 6 {
+		for others := range 8 {
+			got, err := s.MembershipsOf(s.ctx, library.MembershipsQuery{
+				Principals: []library.PrincipalID{a, nobody, s.user("a/b")}, Own: ownLimit, Others: others, Rows: 100,
+			})
+			s.ok(err)
+			if len(got) != 3 || len(got[1]) != 0 {
+				s.Fatalf("own %d, others %d: %v", ownLimit, others, got)
+			}
+			want := slices.Concat(first(before, others), first(own, ownLimit), first(after, max(0, others-len(before))))
+			s.same(fmt.Sprintf("own %d, others %d", ownLimit, others), slices.Concat(got[0]), want)
+			s.same("groups of another principal", len(got[2]), min(ownLimit, len(own))+min(others, 6))
+		}
+	}
+}
+
+func membershipsOfRows(s *stage) {
+	ps := []library.PrincipalID{s.user("a"), s.user("none"), s.user("b"), s.user("c")}
+	s.acrossTenants(ps[0], ps[2], ps[3])
+	for rows, want := range map[int]int{0: 0, 1: 1, 10: 1, 11: 3, 20: 3, 21: 4, 100: 4} {
+		got, err := s.MembershipsOf(s.ctx, library.MembershipsQuery{Principals: ps, Own: 10, Others: 10, Rows: rows})
+		s.ok(err)
+		if len(got) != want {
+			s.Errorf("%d rows: memberships of %d principals, want %d", rows, len(got), want)
+		}
 	}
 }

@@ -88,6 +88,10 @@ func endedReads(s *stage) {
 		{"GroupMembersPage", func() error { _, err := s.GroupMembersPage(ended, a, "", 10, false); return err }},
 		{"Confirm", func() error { _, err := s.Confirm(ended, []library.MemberOf{{Group: a, Member: a}}); return err }},
 		{"Memberships", func() error { _, err := s.Memberships(ended, a, "", 10); return err }},
+		{"MembershipsOf", func() error {
+			_, err := s.MembershipsOf(ended, library.MembershipsQuery{Principals: []library.PrincipalID{a}, Own: 10, Others: 10, Rows: 10})
+			return err
+		}},
 		{"ScanPrincipals", func() error { _, err := s.ScanPrincipals(ended, "", 10); return err }},
 		{"Lanes", func() error { _, err := s.Lanes(ended); return err }},
 		{"DueUntil", func() error { _, err := s.DueUntil(ended, start, 10); return err }},

@@ -1,0 +1,210 @@
+package library
+
+import (
+	"context"
+	"fmt"
+)
+
+const (
+	// additionsAtOnce is how many principals of one mutation are checked at once.
+	additionsAtOnce = 8
+	// descentWidth is how many groups' members are read at once.
+	descentWidth = 64
+	// firstMembers is how many member rows of a group are read first: groups with
+	// more groups in them are rare.
+	firstMembers = 20
+)
+
+// checkAdditions checks whether principals can become members of a group, each by
+// itself: nobody is a member of too many groups, and groups do not nest too deep.
+// It returns TOO_MANY for those that cannot, nil for the others.
+//
+// The check takes rounds of reads, not reads for each member: it looks at the
+// groups above the group, and at the groups above and below each principal, but
+// at nobody who is in those below (ADR 27).
+func (s *Service) checkAdditions(ctx context.Context, v *Viewer, group PrincipalID, principals []PrincipalID) ([]error, error) {
+	if len(principals) == 0 {
+		return nil, nil
+	}
+	closure, err := s.closureOf(ctx, group, v.billed())
+	if err != nil {
+		return nil, err
+	}
+	a := &additions{s: s, meter: v.billed(), group: group, above: closure.levelsOf(group)}
+	refused := make([]error, len(principals))
+	err = s.eachAtOnce(ctx, len(principals), additionsAtOnce, func(i int) (err error) {
+		refused[i], err = a.check(ctx, principals[i])
+		return err
+	})
+	return refused, err
+}
+
+// additions are checks of principals that are to become members of one group.
+type additions struct {
+	s     *Service
+	meter *meter
+	group PrincipalID
+	// above are the group and the groups that it is in, each with the level at
+	// which a new member reaches it.
+	above map[PrincipalID]int
+}
+
+// check returns why p cannot become a member; refused is nil if it can.
+func (a *additions) check(ctx context.Context, p PrincipalID) (refused, err error) {
+	closure, err := a.s.closureOf(ctx, p, a.meter)
+	if err != nil {
+		return nil, err
+	}
+	own := p.Tenant() == a.group.Tenant()
+	if refused := a.checkDirect(p, own, closure); refused != nil {
+		return refused, nil
+	}
+	if refused := a.checkSize(p, own, closure); refused != nil {
+		return refused, nil
+	}
+	if !p.IsGroup() {
+		return nil, nil
+	}
+	deepest := a.deepest(p, closure)
+	if deepest == 0 {
+		return nil, nil
+	}
+	deeper, err := a.reachesBelow(ctx, p, maxLevels-deepest)
+	if err != nil || !deeper {
+		return nil, err
+	}
+	return TooManyf(nil, "groups nest through at most %d levels; with %s in %s they would nest deeper", maxLevels, p, a.group), nil
+}
+
+// checkDirect counts p's direct memberships in groups of the same kind: of its own
+// tenant, or of others.
+func (a *additions) checkDirect(p PrincipalID, own bool, c *closure) error {
+	n := 0
+	for _, m := range c.direct {
+		if (m.Group.Tenant() == p.Tenant()) == own && m.Group != a.group {
+			n++
+		}
+	}
+	switch {
+	case own && n >= maxOwnGroups:
+		return TooManyf(nil, "%s is a member of %d groups of its tenant, which is the most possible; take it out of another one first", p, n)
+	case !own && n >= maxOtherGroups:
+		return TooManyf(nil, "%s is a member of %d groups of other tenants, which is the most possible", p, n)
+	}
+	return nil
+}
+
+// checkSize counts the closure that p would have. In a group of p's own tenant,
+// only the groups of that tenant count: those of others give way to them, so
+// strangers cannot keep p out.
+func (a *additions) checkSize(p PrincipalID, own bool, c *closure) error {
+	counts := func(g PrincipalID) bool { return !own || g.Tenant() == p.Tenant() }
+	total, more := 0, 0
+	for g := range c.groups { // counted, in any order
+		if counts(g) {
+			total++
+		}
+	}
+	for g, level := range a.above { // counted, in any order
+		if g != p && level <= maxLevels && counts(g) && c.role(g) == NotInGroup {
+			more++
+		}
+	}
+	if more > 0 && total+more > maxGroups {
+		return TooManyf(nil, "%s would be in %d groups, directly and through others; at most %d are possible", p, total+more, maxGroups)
+	}
+	return nil
+}
+
+// deepest is the highest level at which a member of p would reach a group that it
+// does not reach at as low a level already; 0 if there is none. Groups of other
+// tenants above the group do not count: their managers need not ask anybody, and
+// must not be able to keep others from nesting groups.
+func (a *additions) deepest(p PrincipalID, c *closure) int {
+	deepest := 0
+	for g, level := range a.above { // the maximum does not depend on the order
+		if g == p || g != a.group && g.Tenant() != a.group.Tenant() {
+			continue
+		}
+		if known, in := c.groups[g]; in && known.level <= level {
+			continue
+		}
+		deepest = max(deepest, level)
+	}
+	return deepest
+}
+
+// reachesBelow tells whether groups nest below p through more than so many
+// levels, p itself being the first. Groups above the group do not count: they form
+// a cycle with it. It looks at maxGroups groups at most.
+func (a *additions) reachesBelow(ctx context.Context, p PrincipalID, levels int) (bool, error) {
+	seen := map[PrincipalID]bool{p: true}
+	for level := []PrincipalID{p}; len(level) > 0; levels-- {
+		if levels <= 0 {
+			for _, g := range level {
+				if _, above := a.above[g]; !above {
+					return true, nil
+				}
+			}
+			return false, nil
+		}
+		below, err := a.s.groupsIn(ctx, level)
+		if err != nil {
+			return false, err
+		}
+		a.meter.read(len(level))
+		level = level[:0:0]
+		for _, g := range below {
+			// What is below the group itself reaches what is above it already.
+			if !seen[g] && g != a.group && len(seen) < maxGroups {
+				seen[g] = true
+				level = append(level, g)
+			}
+		}
+	}
+	return false, nil
+}
+
+// groupsIn returns the groups that are direct members of groups.
+func (s *Service) groupsIn(ctx context.Context, groups []PrincipalID) ([]PrincipalID, error) {
+	each := make([][]PrincipalID, len(groups))
+	err := s.eachAtOnce(ctx, len(groups), descentWidth, func(i int) (err error) {
+		each[i], err = s.groupsInGroup(ctx, groups[i])
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	var all []PrincipalID
+	for _, in := range each {
+		all = append(all, in...)
+	}
+	return all, nil
+}
+
+// groupsInGroup reads member rows up to the first user: ids of groups come before
+// those of users.
+func (s *Service) groupsInGroup(ctx context.Context, group PrincipalID) ([]PrincipalID, error) {
+	var in []PrincipalID
+	after := PrincipalID("")
+	for rows, limit := 0, firstMembers; rows < maxGroups; limit = MaxList {
+		page, err := s.store.GroupMembersPage(ctx, group, after, limit, false)
+		if err != nil {
+			return nil, fmt.Errorf("read the members of %s: %w", group, err)
+		}
+		for _, m := range page.Members {
+			if !m.Principal.IsGroup() {
+				return in, nil
+			}
+			if m.Active() {
+				in = append(in, m.Principal)
+			}
+		}
+		if len(page.Members) < limit {
+			break
+		}
+		rows += len(page.Members)
+		after = page.Members[len(page.Members)-1].Principal
+	}
+	return in, nil
+}

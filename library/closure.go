@@ -1,0 +1,269 @@
+package library
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"slices"
+	"sync/atomic"
+)
+
+// Limits of memberships (BEHAVIOUR.md, section 2). Mutations refuse what goes
+// beyond them. Where a race got beyond one all the same, or in a store that is
+// older than the limits, the excess counts for nothing.
+const (
+	// maxLevels is through how many levels of groups a membership counts. The
+	// groups that a principal is in directly are the first level.
+	maxLevels = 8
+	// maxGroups is how many groups a closure has.
+	maxGroups = 2000
+	// maxOwnGroups and maxOtherGroups are how many direct memberships a principal
+	// has in groups of its own tenant, and of other tenants. They are separate so
+	// that strangers cannot use up anybody's quota.
+	maxOwnGroups   = 1000
+	maxOtherGroups = 100
+	// maxOwnRows and maxOtherRows are how many memberships are read for one
+	// closure: of the principal and of groups of its tenant, and of groups of other
+	// tenants. They bound the cost where many groups are nested into the same ones.
+	maxOwnRows   = 20_000
+	maxOtherRows = 5_000
+)
+
+// closure is the set of groups that a principal is in, directly or through
+// others. A nil closure is empty.
+type closure struct {
+	groups map[PrincipalID]groupAt
+	// direct are the direct memberships that the reverse index lists, within the
+	// limits.
+	direct []Membership
+}
+
+// groupAt is a group of a closure: the principal's strongest role in it, and the
+// lowest level at which it was found, from 1 to maxLevels.
+type groupAt struct {
+	role  GroupRole
+	level int
+}
+
+// role returns the strongest role in a group.
+func (c *closure) role(group PrincipalID) GroupRole {
+	if c == nil {
+		return NotInGroup
+	}
+	return c.groups[group].role
+}
+
+// within returns the groups of the first levels, in order of id: what is read
+// from them must be read in one order, whichever process or run asks.
+func (c *closure) within(levels int) []PrincipalID {
+	if c == nil {
+		return nil
+	}
+	ids := make([]PrincipalID, 0, len(c.groups))
+	for id, g := range c.groups { // put in order below
+		if g.level <= levels {
+			ids = append(ids, id)
+		}
+	}
+	slices.Sort(ids)
+	return ids
+}
+
+// meter counts the work of resolving groups, by which the edge bills it.
+type meter struct {
+	rounds, groups atomic.Int64
+}
+
+// read notes a round of reads, of so many groups.
+func (m *meter) read(groups int) {
+	m.rounds.Add(1)
+	m.groups.Add(int64(groups))
+}
+
+// closureOf resolves the groups of p, level by level, one round of reads for
+// each. A group that is reached in several ways counts with its lowest level, and
+// with the strongest role of those through which it is reached: who is in a group
+// that manages G manages G. p itself is not in its closure, whatever cycle it is
+// in.
+//
+// The reverse index only says where to look: every membership is confirmed by
+// the group's own partition. The groups of p's own tenant are resolved first and
+// within limits of their own, so those of other tenants never displace them.
+func (s *Service) closureOf(ctx context.Context, p PrincipalID, m *meter) (*closure, error) {
+	a := &ascent{s: s, p: p, meter: m, roles: map[PrincipalID]groupAt{}, ownRows: maxOwnRows, otherRows: maxOtherRows}
+	var edges []edge
+	if err := a.read(ctx, []PrincipalID{p}, &a.ownRows, &edges); err != nil {
+		return nil, err
+	}
+	m.read(0)
+	c := &closure{groups: a.roles, direct: make([]Membership, len(edges))}
+	for i, e := range edges {
+		c.direct[i] = e.Membership
+	}
+	for level := 1; level <= maxLevels && len(edges) > 0; level++ {
+		var err error
+		if edges, err = a.climb(ctx, level, edges); err != nil {
+			return nil, err
+		}
+	}
+	// Both kinds were resolved up to the limit; together they must not exceed it.
+	for _, g := range a.others[max(0, min(len(a.others), maxGroups-len(a.own))):] {
+		delete(a.roles, g)
+	}
+	return c, nil
+}
+
+// ascent is the state of closureOf.
+type ascent struct {
+	s     *Service
+	p     PrincipalID
+	meter *meter
+	roles map[PrincipalID]groupAt
+	// own and others are the groups found so far, of p's tenant and of others, in
+	// the order found.
+	own, others []PrincipalID
+	// ownRows and otherRows are how many memberships may still be read.
+	ownRows, otherRows int
+}
+
+// edge is a membership of a member, as the reverse index lists it.
+type edge struct {
+	member PrincipalID
+	Membership
+}
+
+// candidate is a group that p may be in, with the memberships that lead to it,
+// the strongest first.
+type candidate struct {
+	group PrincipalID
+	edges []edge
+}
+
+// climb takes the memberships that lead to the groups of a level and returns
+// those of the groups themselves. It confirms the former while it reads the
+// latter: that is one round, and hardly ever reads a group in vain.
+func (a *ascent) climb(ctx context.Context, level int, edges []edge) ([]edge, error) {
+	own, others := len(a.own), len(a.others)
+	candidates := a.candidates(edges)
+	if len(candidates) == 0 {
+		return nil, nil
+	}
+	a.meter.read(len(candidates))
+	var ofOwn, ofOthers []edge
+	tasks := []func() error{func() error { return a.confirm(ctx, level, candidates) }}
+	if fresh := a.own[own:]; level < maxLevels && len(fresh) > 0 {
+		tasks = append(tasks, func() error { return a.read(ctx, fresh, &a.ownRows, &ofOwn) })
+	}
+	if fresh := a.others[others:]; level < maxLevels && len(fresh) > 0 {
+		tasks = append(tasks, func() error { return a.read(ctx, fresh, &a.otherRows, &ofOthers) })
+	}
+	if err := a.s.together(ctx, tasks); err != nil {
+		return nil, err
+	}
+	up := append(ofOwn, ofOthers...)
+	return slices.DeleteFunc(up, func(e edge) bool { return a.roles[e.member].role == NotInGroup }), nil
+}
+
+// read appends the memberships of principals, as far as the rows left allow.
+func (a *ascent) read(ctx context.Context, principals []PrincipalID, left *int, into *[]edge) error {
+	lists, err := a.s.store.MembershipsOf(ctx, MembershipsQuery{
+		Principals: principals, Own: maxOwnGroups, Others: maxOtherGroups, Rows: *left,
+	})
+	if err != nil {
+		return fmt.Errorf("read memberships: %w", err)
+	}
+	for i, list := range lists {
+		*left -= len(list)
+		for _, m := range list {
+			*into = append(*into, edge{principals[i], m})
+		}
+	}
+	return nil
+}
+
+// candidates are the groups that edges lead to and in which they may give p a
+// stronger role than it is known to have, in the order of edges. Groups that were
+// not known are added to those found, as long as there is room.
+func (a *ascent) candidates(edges []edge) []candidate {
+	var all []candidate
+	at := make(map[PrincipalID]int, len(edges))
+	for _, e := range edges {
+		known := a.roles[e.Group].role
+		if e.Group == a.p || e.Role <= known {
+			continue
+		}
+		i, met := at[e.Group]
+		if !met {
+			if known == NotInGroup && !a.find(e.Group) {
+				continue
+			}
+			i = len(all)
+			at[e.Group] = i
+			all = append(all, candidate{group: e.Group})
+		}
+		all[i].edges = append(all[i].edges, e)
+	}
+	for i := range all {
+		slices.SortStableFunc(all[i].edges, func(e, f edge) int { return cmp.Compare(f.Role, e.Role) })
+	}
+	return all
+}
+
+// find adds a group to those found; false where there is no room for it.
+func (a *ascent) find(group PrincipalID) bool {
+	found := &a.others
+	if group.Tenant() == a.p.Tenant() {
+		found = &a.own
+	}
+	if len(*found) == maxGroups {
+		return false
+	}
+	*found = append(*found, group)
+	return true
+}
+
+// confirm reads the groups' own rows. One membership of each candidate is enough
+// if it stands as the index lists it; only where it does not, another is tried.
+func (a *ascent) confirm(ctx context.Context, level int, candidates []candidate) error {
+	for first := true; len(candidates) > 0; first = false {
+		if !first {
+			a.meter.read(len(candidates))
+		}
+		claims := make([]MemberOf, len(candidates))
+		for i, c := range candidates {
+			claims[i] = MemberOf{Group: c.group, Member: c.edges[0].member}
+		}
+		rows, err := a.s.store.Confirm(ctx, claims)
+		if err != nil {
+			return fmt.Errorf("confirm memberships: %w", err)
+		}
+		again := candidates[:0]
+		for i, c := range candidates {
+			now := a.roles[c.group]
+			if row := rows[i]; row.Active() && row.Role > now.role {
+				if now.role == NotInGroup {
+					now.level = level
+				}
+				now.role = row.Role
+				a.roles[c.group] = now
+			}
+			c.edges = slices.DeleteFunc(c.edges[1:], func(e edge) bool { return e.Role <= now.role })
+			if len(c.edges) > 0 {
+				again = append(again, c)
+			}
+		}
+		candidates = again
+	}
+	return nil
+}
+
+// levelsOf returns each group of a closure that is above group, with its level
+// as a member of group would reach it, and group itself at level 1.
+func (c *closure) levelsOf(group PrincipalID) map[PrincipalID]int {
+	levels := make(map[PrincipalID]int, len(c.groups)+1)
+	for id, g := range c.groups { // into a map, in any order
+		levels[id] = g.level + 1
+	}
+	levels[group] = 1
+	return levels
+}
