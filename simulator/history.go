@@ -173,13 +173,8 @@ func (h *History) made(o *Operation) int {
 			}
 		}
 	case opShare:
-		// Shares that wait together are decided together, by one of them.
-		states := h.of(o.content).states
-		for i := range states {
-			if i > 0 && states[i].op == o && changesOne(&states[i-1], &states[i], o.members) {
-				n++
-			}
-		}
+		// Shares that wait together are decided together, by one of them:
+		// checkRights judges whose roles were given.
 	default:
 		for _, s := range h.of(o.content).states {
 			if s.op == o {
@@ -188,15 +183,6 @@ func (h *History) made(o *Operation) int {
 		}
 	}
 	return n
-}
-
-func changesOne(before, after *contentState, members []library.Member) bool {
-	for _, m := range members {
-		if before.role(m.Principal) != after.role(m.Principal) {
-			return true
-		}
-	}
-	return false
 }
 
 // held tells whether what the operation asks for was so at some moment while

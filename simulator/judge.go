@@ -26,6 +26,7 @@ func (r *run) judge() {
 		r.compare()
 	}
 	if r.s.chance(24) && len(r.found) == 0 {
+		r.m.reached("copy")
 		r.copyStore()
 	}
 }

@@ -9,20 +9,23 @@ import (
 
 // kinds are the operations of a schedule, with their weights; churn those of
 // one that is about few rows changed again and again, moves those of one that
-// is about hot items, names those of one about what principals are called.
+// is about hot items, shares those of one in which many share an item, ends those of one in which items expire, names those of one about what principals are called.
 var (
 	kinds = [...]opKind{opTitle, opTitle, opTitle, opTitle, opVisibility, opVisibility, opVisibility,
 		opShare, opShare, opMembers, opMembers, opMembers, opMembers, opRemove, opRemove, opDelete,
 		opExpire, opCreate, opGroup, opGroup, opRebuild, opUpdateGroup, opCreateGroup, opCreateUser, opImport, opImportMembers}
-	churn = [...]opKind{opTitle, opTitle, opTitle, opVisibility, opMembers, opMembers, opMembers, opShare, opShare, opShare, opRemove}
-	names = [...]opKind{opUpdateUser, opUpdateUser, opUpdateGroup, opUpdateGroup, opUpdateGroup, opGroup, opCreateUser, opTitle}
-	moves = [...]opKind{opTitle, opTitle, opTitle, opVisibility, opVisibility, opVisibility, opVisibility, opMembers, opMembers, opRemove, opDelete}
+	churn  = [...]opKind{opTitle, opTitle, opTitle, opVisibility, opMembers, opMembers, opMembers, opShare, opShare, opShare, opRemove}
+	names  = [...]opKind{opUpdateUser, opUpdateUser, opUpdateGroup, opUpdateGroup, opUpdateGroup, opGroup, opCreateUser, opTitle}
+	shares = [...]opKind{opShare, opShare, opShare, opShare, opShare, opShare, opVisibility, opMembers, opRemove}
+	ends   = [...]opKind{opExpire, opExpire, opTitle, opTitle, opVisibility, opShare}
+	moves  = [...]opKind{opTitle, opTitle, opTitle, opVisibility, opVisibility, opVisibility, opVisibility, opMembers, opMembers, opRemove, opDelete}
 )
 
 // plan draws the operations of a schedule.
 func (w *world) plan(s *Scheduler, least, most int, kinds []opKind) []*Operation {
 	ops := make([]*Operation, least+s.pick(most-least+1))
 	var once [numOps]bool
+	keyed := []uint64{0, 200, 500}[s.pick(3)]
 	for i := range ops {
 		o := &Operation{n: i + 1, viewer: ann, content: w.contents[s.pick(len(w.contents))]}
 		o.kind = kinds[s.pick(len(kinds))]
@@ -37,7 +40,7 @@ func (w *world) plan(s *Scheduler, least, most int, kinds []opKind) []*Operation
 		if w.crowded {
 			w.crowd(s, o)
 		}
-		if s.chance(200) && !o.kind.imports() {
+		if s.chance(keyed) && !o.kind.imports() {
 			key := "key-" + string(rune('a'+i))
 			o.key = &key
 		}
@@ -62,7 +65,7 @@ func (w *world) fill(s *Scheduler, o *Operation) {
 	case opExpire:
 		// Some in a day; some so soon that it ends while others still change it.
 		o.expires = library.InstantOf(epoch.Add(time.Duration(24+o.n) * time.Hour))
-		if s.chance(512) {
+		if s.chance(w.soon) {
 			o.expires = library.InstantOf(epoch.Add(time.Hour + 4*time.Second + time.Duration(s.pick(20_000_000_000))))
 		}
 	case opShare:
@@ -150,8 +153,11 @@ func (w *world) crowd(s *Scheduler, o *Operation) {
 		// The others may manage too, so ann may cease to.
 		if s.chance(350) {
 			o.members = []library.Member{{Principal: w.principals[1+s.pick(len(w.principals)-1)], Role: library.Manages}}
-		} else if s.chance(250) {
+		} else if s.chance(300) {
 			o.members = []library.Member{{Principal: ann, Role: library.ContentRole(s.pick(3))}}
+			if s.chance(700) { // and hands over to somebody else
+				o.members = append(o.members, library.Member{Principal: w.principals[1+s.pick(len(w.principals)-1)], Role: library.Manages})
+			}
 		}
 	}
 }

@@ -18,6 +18,7 @@ func (r *run) resumeWalks(p *process) {
 		if len(moved) == 0 {
 			continue
 		}
+		r.m.reached("walk that goes on after its end")
 		again := &reader{sight: w.sight, descending: w.descending, backward: w.backward, next: w.next}
 		err := again.read(r.ctx, p, library.DefaultPageSize)
 		if library.ReasonOf(err) == library.ReasonBadCursor {

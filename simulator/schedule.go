@@ -20,6 +20,8 @@ type Machine struct {
 	Trace func(format string, args ...any)
 	// Played counts schedules, Steps their steps, Commits the states decided.
 	Played, Steps, Commits, Faulty int
+	// Reached counts what has happened in them.
+	Reached map[string]int
 }
 
 // someFollow is the usual chance that libraries are followed: such schedules
@@ -62,6 +64,8 @@ type run struct {
 	deadlines bool
 	// brisk: clients pause about as long as the background does.
 	brisk bool
+	// together: clients prefer a process that serves others.
+	together bool
 	// impatient is the chance, in 1024, that at a step some client gives up.
 	impatient uint64
 	leave     []context.CancelFunc
@@ -95,6 +99,7 @@ func (m *Machine) Play(ctx context.Context, seed uint64) []Violation {
 	r.play()
 	m.Played++
 	m.Steps += m.s.steps
+	r.count()
 	for _, c := range r.hist.contents {
 		m.Commits += len(c.states) - 1
 	}
@@ -123,31 +128,46 @@ func (r *run) draw() {
 	s := r.s
 	users, slow := 1+s.pick(3), uint64(0)
 	r.drawTuning()
-	switch s.pick(8) {
-	case 0, 1, 2:
+	readers := 2
+	switch s.pick(20) {
+	case 0, 1, 2, 3, 4, 5:
 		// The same few rows again and again, by several, none of them fast.
 		users, slow = 2+s.pick(2), 300
 		r.tune.SnapshotPage = 1
 		r.w.focus = r.w.principals[1+s.pick(len(r.w.principals)-1)]
 		r.ops = r.w.plan(s, 5, 9, churn[:])
-	case 3:
+	case 6, 7:
 		// One item that is hot at once, and cools down while others change it.
 		r.tune.HotMoves, r.tune.HotPause = 1, time.Duration(1+s.pick(3000))*time.Millisecond
 		r.brisk = true
 		users, slow = 1+s.pick(2), 128
 		r.ops = r.w.plan(s, 4, 6, moves[:])
-	case 4:
+	case 8, 9:
 		// A few principals are called otherwise again and again.
 		users, slow = 2+s.pick(2), []uint64{0, 300}[s.pick(2)]
 		r.ops = r.w.plan(s, 4, 8, names[:])
+	case 10, 11:
+		// Several share one item at once, through few processes: their shares wait
+		// together and are decided together.
+		users, slow, r.together = 3+s.pick(3), []uint64{0, 300}[s.pick(2)], true
+		r.w.crowded, r.w.contents = true, r.w.contents[:1]
+		r.ops = r.w.plan(s, 5, 9, shares[:])
+	case 12:
+		// Items expire while they are read.
+		users, readers, r.w.soon = 2+s.pick(2), 4, 1000
+		r.ops = r.w.plan(s, 2, 4, ends[:])
 	default:
-		r.ops = r.w.plan(s, 2, 6, kinds[:])
+		most := 6
+		if r.w.crowded {
+			most = 9 // many of them are refused
+		}
+		r.ops = r.w.plan(s, 2, most, kinds[:])
 	}
 	r.drawFaults()
 	r.drawFollowers()
 	s.slow = slow
 	for range users {
-		r.users = append(r.users, &client{readers: s.pick(2)})
+		r.users = append(r.users, &client{readers: s.pick(readers)})
 	}
 	for _, o := range r.ops {
 		c := r.users[s.pick(len(r.users))]
@@ -336,7 +356,11 @@ func (r *run) start(c *client) {
 // shared is a living process that serves another client; nil where there is
 // none, or where the seed wants a new one.
 func (r *run) shared() *process {
-	if !r.s.chance(400) {
+	chance := uint64(400)
+	if r.together {
+		chance = 900
+	}
+	if !r.s.chance(chance) {
 		return nil
 	}
 	for _, c := range r.users {

@@ -38,6 +38,9 @@ type world struct {
 	groups     []library.PrincipalID
 	// crowded: others than ann change things too, who may not always do so.
 	crowded bool
+	// soon is the chance, in 1024, that an item that is given an end expires while
+	// others use it.
+	soon uint64
 	// focus, where set, is whom most changes of members are about.
 	focus library.PrincipalID
 }
@@ -48,7 +51,7 @@ func (st *Store) build(s *Scheduler) world {
 	if s.chance(300) {
 		w.principals[3], w.groups[0] = guest, guest
 	}
-	w.crowded = s.chance(500)
+	w.crowded, w.soon = s.chance(500), 512
 	created := library.InstantOf(epoch)
 	for _, p := range w.principals {
 		st.addPrincipal(p, created)

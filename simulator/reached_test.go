@@ -1,0 +1,49 @@
+package simulator
+
+import (
+	"testing"
+
+	"carrel/library"
+)
+
+// TestWorldIsReached: what the world is said to hold happens in it, often enough
+// that a bug in it would be met.
+func TestWorldIsReached(t *testing.T) {
+	m := NewMachine(library.WholeProtocol)
+	defer m.Close()
+	for seed := uint64(1); seed <= sample; seed++ {
+		for _, v := range m.Play(t.Context(), seed) {
+			t.Fatal(v.Error())
+		}
+	}
+	for what, least := range map[string]int{
+		"a call given up":                   20,
+		"nested groups":                     100,
+		"share with several done":           20,
+		"share by a reader done":            20,
+		"expectedVersion met":               5,
+		"refused CONFLICT":                  20,
+		"refused FORBIDDEN":                 100,
+		"refused NOT_FOUND":                 20,
+		"refused LAST_MANAGER":              1,
+		"refused UNAVAILABLE":               20,
+		"ann has ceased to manage an item":  10,
+		"import done":                       10,
+		"importMembers done":                10,
+		"walk ascending forward":            50,
+		"walk ascending backward":           50,
+		"walk descending forward":           50,
+		"walk descending backward":          50,
+		"walk with includeShared":           20,
+		"walk with count":                   10,
+		"walk of an administrator":          20,
+		"walk that goes on after its end":   10,
+		"page with an expired item to hide": 1,
+		"copy":                              5,
+	} {
+		if m.Reached[what] < least {
+			t.Errorf("%s: %d times in %d schedules, want at least %d", what, m.Reached[what], sample, least)
+		}
+	}
+	t.Log(m.Reached)
+}
