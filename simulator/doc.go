@@ -1,14 +1,62 @@
-// Package simulator drives the product's own Service and journal, step by
-// step, on a simulated store, and looks for wrong libraries.
+// Package simulator runs the product's own Service and journal on a simulated
+// store, one step at a time, and looks for wrong results.
 //
-// It answers for an adversary: a scheduler that decides from a seed which task
-// goes next and when time passes, a store whose writes fail, arrive late or
-// arrive after they failed, processes whose clocks disagree and which die at
-// any step; and for the judges that know nothing of how the product works:
-// checks written from the store's cells and the history of what was decided.
-// It must not know the product's rules from the product: where it calls
-// library.StandsIn or Enforcement.Derive it stands for a backend, and the
-// judges do neither.
+// # A schedule
 //
-// The same seed is the same run, down to the hash of its trace.
+// A schedule is one run, drawn from a seed: the same seed is the same run, down
+// to the hash of its trace. "make sim SEED=n" prints every step of it. A Machine
+// plays schedules; a run is one of them (schedule.go, draw.go).
+//
+// # The world
+//
+// There are two tenants, t and o. Ann and bob are users of t, cid is one of o, and
+// boss is an administrator of t. A group holds some of them; in some schedules a
+// second group is nested in it, or it in that one. One or two items are there at
+// the start; others are created or imported (world.go). Clients make a few
+// operations each: they create, change, share, import, remove and delete, change
+// groups and names, and read libraries in every order and direction. In many
+// schedules they also do what they have no right to, tell a version that is not
+// the current one, hand an item over to somebody else, or repeat what they did
+// with an idempotency key (plan.go, operation.go, clients.go, reader.go). Some
+// follow libraries (follower.go). At the end of some schedules the whole store is
+// copied to another one (copying.go).
+//
+// # What goes wrong
+//
+// Every store call and every wait is a point at which the scheduler may let
+// another task go on (scheduler.go). There a write may fail, be applied without
+// an answer, arrive late, or arrive after it was answered with an error; a call
+// may take so long that its deadline passes; a client may leave; a process may
+// die (client.go, actor.go, deadline.go). The clocks of processes disagree, and
+// recoverers take over the work of processes that still live. Deadlines,
+// slowness, faults and crashes differ from schedule to schedule: a schedule with
+// everything in it would show little of each.
+//
+// # Who judges
+//
+// When nothing is under way any more, the judges compare the store and all
+// answers with the history, which is every state that was ever decided
+// (history.go):
+//
+//   - audit.go: every library holds what the items say, and nothing is left over.
+//   - history.go: what was answered as done was done, once; what was refused was
+//     not; every state follows from the one before it.
+//   - rights.go: whoever changed something had the right to; whoever had it
+//     throughout was not refused.
+//   - reader.go, sight.go: nobody was shown what it might not see, no expired
+//     item, and no item twice in a walk; nothing was missing that was at rest.
+//   - resume.go: the last cursor of a walk leads to what has changed since.
+//   - follower.go: whoever follows a library holds what it has.
+//   - judge.go: the product's own audit and its pages say the same.
+//
+// The judges know nothing of how the product works. Where this package calls
+// library.StandsIn or Enforcement.Derive, it does so as a backend, and the judges
+// use neither.
+//
+// # How it is kept honest
+//
+// TestAblations switches one rule of the protocol off at a time, and TestSchedules
+// must then fail within 20,000 schedules. TestWorldIsReached counts that what is
+// described here happens. TestCrashPoints fails every operation at every store
+// call. TestConformance holds the simulated store to the contract of all stores.
 package simulator

@@ -1,0 +1,161 @@
+package simulator
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"carrel/library"
+)
+
+// client makes operations one after the other, through one process; when that
+// dies it may go on through the next.
+type client struct {
+	queue   []*Operation
+	readers int
+	running bool
+	p       *process
+}
+
+// process is a simulated gateway.
+func (r *run) process(name string) *process {
+	s := r.s
+	skew := time.Duration(0)
+	switch s.pick(3) {
+	case 0:
+		skew = time.Duration(s.pick(2_000_000)-1_000_000) * time.Nanosecond
+	case 1:
+		skew = time.Duration(s.pick(6_000)-3_000) * time.Millisecond
+	}
+	a := s.NewActor(fmt.Sprintf("%s%d", name, len(r.procs)+1), skew, []uint64{0, 64}[s.pick(2)])
+	a.deadlines = r.deadlines
+	p := &process{a: a, c: NewClient(r.st, a), announces: len(r.followers) > 0}
+	r.procs = append(r.procs, p)
+	return p
+}
+
+// start lets a client begin, or go on, through a process: a new one, or one
+// that serves others already.
+func (r *run) start(c *client) {
+	c.p, c.running = r.shared(), true
+	if c.p == nil {
+		c.p = r.process("gateway")
+	}
+	p := c.p
+	p.a.Spawn(nil, func() {
+		defer func() { c.running = false }()
+		if err := p.boot(r.ctx, r.tune); err != nil {
+			r.report(noEnd, "%s does not start: %v", p.a.name, err)
+			c.queue = nil
+			return
+		}
+		for len(c.queue) > 0 {
+			o := c.queue[0]
+			if o.key == nil {
+				c.queue = c.queue[1:]
+			}
+			r.operate(p, o)
+			if o.key != nil {
+				// Kept until it is answered: a client repeats it when its process dies.
+				c.queue = c.queue[1:]
+			}
+		}
+		for ; c.readers > 0; c.readers-- {
+			r.walk(p)
+		}
+	})
+}
+
+// shared is a living process that serves another client; nil where there is
+// none, or where the seed wants a new one.
+func (r *run) shared() *process {
+	chance := uint64(400)
+	if r.together {
+		chance = 900
+	}
+	if !r.s.chance(chance) {
+		return nil
+	}
+	for _, c := range r.users {
+		if c.p != nil && !c.p.a.dead {
+			return c.p
+		}
+	}
+	return nil
+}
+
+// operate makes one operation after a pause; one with a key whose outcome is
+// unknown is repeated, as a client would.
+func (r *run) operate(p *process, o *Operation) {
+	switch {
+	case r.brisk:
+		_ = p.a.After(r.ctx, time.Duration(r.s.pick(1_500_000))*time.Microsecond)
+	case r.s.chance(512):
+		_ = p.a.After(r.ctx, time.Duration(r.s.pick(1<<r.s.pick(36)))*time.Nanosecond)
+	}
+	r.s.current.op = o
+	if o == r.watched {
+		r.onWatch(p.c)
+		r.watched = nil
+	}
+	ctx, cancel := context.WithCancel(r.ctx)
+	defer cancel()
+	if r.impatient > 0 {
+		r.leave = append(r.leave, cancel)
+	}
+	for range 3 {
+		r.st.tracef("%s begins %v", p.a.name, o)
+		o.call(ctx, p.svc, r.s)
+		r.st.tracef("%s ends %v: %v", p.a.name, o, o.err)
+		if o.outcome != uncertain || o.key == nil {
+			break
+		}
+	}
+	if o.concerning {
+		r.st.checkAnswer(r.hist, o, r.report)
+	}
+	r.s.current.op = nil
+}
+
+// walk reads a library while others write.
+func (r *run) walk(p *process) {
+	s := r.s
+	viewers := []library.PrincipalID{"", ann, bob, cid}
+	w := &reader{sight: sight{viewer: viewers[s.pick(4)], owner: r.w.principals[s.pick(len(r.w.principals))]}}
+	w.drawWay(s)
+	r.awaitExpiry(p)
+	w.calm = r.calm()
+	if w.read(r.ctx, p, 1+s.pick(3)) == nil {
+		r.walks = append(r.walks, w)
+	}
+}
+
+// awaitExpiry has a reader come when an item has just ended, or is about to:
+// until it is deleted, it is the reader who must not show it.
+func (r *run) awaitExpiry(p *process) {
+	for _, c := range r.st.contents {
+		if c.header.State != library.Live || c.header.ExpiresAt == nil {
+			continue
+		}
+		left := c.header.ExpiresAt.Time().Sub(p.a.clock())
+		if left > -time.Second && left < 30*time.Second && r.s.chance(700) {
+			_ = p.a.After(r.ctx, left+time.Duration(r.s.pick(1000)-100)*time.Millisecond)
+			return
+		}
+	}
+}
+
+// recoverer is a process that takes over all lanes without waiting for anybody
+// to be dead, a few times.
+func (r *run) recoverer() {
+	p := r.process("recoverer")
+	p.a.Spawn(nil, func() {
+		if p.boot(r.ctx, r.tune) != nil {
+			return
+		}
+		for range 1 + r.s.pick(3) {
+			_ = p.a.After(r.ctx, time.Duration(r.s.pick(1<<r.s.pick(31)))*time.Nanosecond)
+			_ = p.takeOver(r.ctx)
+		}
+	})
+}
