@@ -107,11 +107,20 @@ const AnnouncementKept = 30 * time.Second
 // its libraries. It is of this one store: a copy of the store has none of them.
 const keepsChanges = "changes-since"
 
-// readChangesSince reads it, or fixes it. A store that is made just now has had
-// them from its beginning, by whichever clock its cursors will be dated. Any other
-// has them after the minute, by the store's clock, in which it got a program that
-// writes them, since cursors tell no more than the minute.
-func readChangesSince(ctx context.Context, store RegisterStore, rt Runtime, storeNow Instant, isNew bool) (Instant, error) {
+// readChangesSince reads it, or fixes it. A store without a user or a group has
+// had no change, so it has them from its beginning, by whichever clock its cursors
+// will be dated. isNew tells that it was made just now; otherwise the process that
+// made it may have died before it came to this. Any other store has them after the
+// minute, by the store's clock, in which it got a program that writes them, since
+// cursors tell no more than the minute.
+func readChangesSince(ctx context.Context, store Store, rt Runtime, storeNow Instant, isNew bool) (Instant, error) {
+	if !isNew {
+		some, err := store.ScanPrincipals(ctx, "", 1)
+		if err != nil {
+			return 0, fmt.Errorf("looking for users: %w", err)
+		}
+		isNew = len(some) == 0
+	}
 	var at Instant
 	if !isNew {
 		at = InstantOf(storeNow.Time().Truncate(readUnit)).Add(readUnit)
