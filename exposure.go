@@ -12,7 +12,7 @@ func (s *server) warnOfExposure(log *slog.Logger) {
 	if s.cfg.Dev {
 		log.Warn("--dev is on, which is not for production: introspection is answered, and whoever reaches this address by a loopback name gets tokens of the demo viewers")
 	}
-	if admin, ok := s.admin.Addr().(*net.TCPAddr); ok && !admin.IP.IsLoopback() {
+	if admin := s.admin.Addr(); !onLoopback(admin) {
 		log.Warn("--admin-listen is not a loopback address: whoever reaches it reads metrics and profiles of this process", "admin_addr", admin.String())
 	}
 	for _, network := range s.edge.proxies {
@@ -23,4 +23,10 @@ func (s *server) warnOfExposure(log *slog.Logger) {
 	if slices.Contains(s.cfg.CORSOrigin, "*") {
 		log.Warn("--cors-origin is *: pages of any site may call this gateway, and read what it answers")
 	}
+}
+
+// onLoopback reports whether only programs on this machine reach an address.
+func onLoopback(addr net.Addr) bool {
+	tcp, ok := addr.(*net.TCPAddr)
+	return ok && tcp.IP.IsLoopback()
 }
