@@ -1,9 +1,11 @@
 package journal
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"carrel/library"
@@ -12,14 +14,19 @@ import (
 // Run does what is due in the background until ctx ends, and returns when all
 // of it has stopped. Call Recover before the first request is served.
 func (j *Journal) Run(ctx context.Context, s Service) {
+	changes, repairs, expiries := newWorkers(j.rt), newWorkers(j.rt), newWorkers(j.rt)
 	loops := []struct {
 		every time.Duration
 		step  func(context.Context, Service) error
 		what  string
 	}{
 		{heartbeat, func(ctx context.Context, _ Service) error { return j.Beat(ctx) }, "writing the lane"},
-		{pollEvery, j.DoDue, "finishing changes"},
-		{pollEvery, j.ExpireDue, "expiring items"},
+		{pollEvery, func(ctx context.Context, s Service) error { j.startDue(ctx, s, changes, j.rt.Elapsed()); return nil }, "finishing changes"},
+		{pollEvery, func(ctx context.Context, s Service) error { j.startRepairs(ctx, s, repairs); return repairs.failed() }, "repairing libraries"},
+		{pollEvery, func(ctx context.Context, s Service) error {
+			_, err := j.startExpiries(ctx, s, expiries)
+			return errors.Join(err, expiries.failed())
+		}, "expiring items"},
 		{pollEvery, newWatch(j).step, "taking over lanes"},
 		{scrubEvery, newScrubber(j).step, "scrubbing"},
 	}
@@ -41,6 +48,9 @@ func (j *Journal) Run(ctx context.Context, s Service) {
 			return
 		}
 	}
+	for _, w := range []*workers{changes, repairs, expiries} {
+		w.wait(j.life)
+	}
 }
 
 // Beat writes the lane where it holds anything, or did when it was written
@@ -60,33 +70,40 @@ func (j *Journal) Beat(ctx context.Context) error {
 }
 
 // DoDue carries out the deferred moves whose time has come, the entries left to
-// the background, and repairs.
+// the background, and repairs. It returns when each was tried once.
 func (j *Journal) DoDue(ctx context.Context, s Service) error {
-	j.doEntries(ctx, s)
-	j.mu.Lock()
-	repairs := j.repairs
-	j.repairs = nil
-	j.mu.Unlock()
-	var errs []error
-	for _, r := range repairs {
-		if err := s.RepairEntry(ctx, r.principal, r.entry); err != nil {
-			errs = append(errs, fmt.Errorf("repairing the library of %s: %w", r.principal, err))
-			continue
+	w := newWorkers(j.rt)
+	// One that fails is due again later than this.
+	for now := j.rt.Elapsed(); j.startDue(ctx, s, w, now) > 0; {
+		w.wait(ctx)
+	}
+	for {
+		started := j.startRepairs(ctx, s, w)
+		w.wait(ctx)
+		if started == 0 {
+			return w.failed()
 		}
-		j.note(func(c *Stats) { c.RepairsDone++ })
-	}
-	return errors.Join(errs...)
-}
-
-func (j *Journal) doEntries(ctx context.Context, s Service) {
-	for _, e := range j.takeDue() {
-		j.doOne(ctx, s, e)
 	}
 }
 
-// takeDue marks what is due as being worked on.
-func (j *Journal) takeDue() []*entry {
-	now, elapsed := library.InstantOf(j.rt.Now()), j.rt.Elapsed()
+// startDue starts to work on what is due at an elapsed time, as far as there are workers, and
+// returns how many entries that are.
+func (j *Journal) startDue(ctx context.Context, s Service, w *workers, now time.Duration) int {
+	due := j.takeDue(w, now)
+	for _, e := range due {
+		w.start(e.troubled(), func() error { j.doOne(ctx, s, e); return nil })
+	}
+	return len(due)
+}
+
+// troubled reports whether an attempt at the entry has failed, by its fan-out or
+// in the background. Such an entry never takes the worker of another one.
+func (e *entry) troubled() bool { return e.left || e.failures > 0 }
+
+// takeDue marks what is due as being worked on, as much as there are workers
+// for. Those that failed least come first.
+func (j *Journal) takeDue(w *workers, elapsed time.Duration) []*entry {
+	now := library.InstantOf(j.rt.Now())
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	var due []*entry
@@ -95,10 +112,37 @@ func (j *Journal) takeDue() []*entry {
 		if e.busy || waits || !e.left && !(e.deferred && (e.Due <= now || j.draining)) {
 			continue
 		}
-		e.busy = true
 		due = append(due, e)
 	}
+	slices.SortStableFunc(due, func(a, b *entry) int { return cmp.Compare(a.failures, b.failures) })
+	due = slices.DeleteFunc(due, func(e *entry) bool { return !w.reserve(e.troubled()) })
+	for _, e := range due {
+		e.busy = true
+	}
 	return due
+}
+
+// startRepairs starts as many of the repairs as there are workers for. One that
+// fails is not tried again: whoever reads the library asks for it again.
+func (j *Journal) startRepairs(ctx context.Context, s Service, w *workers) int {
+	j.mu.Lock()
+	n := 0
+	for n < len(j.repairs) && w.reserve(false) {
+		n++
+	}
+	taken := slices.Clone(j.repairs[:n])
+	j.repairs = slices.Delete(j.repairs, 0, n)
+	j.mu.Unlock()
+	for _, r := range taken {
+		w.start(false, func() error {
+			if err := s.RepairEntry(ctx, r.principal, r.entry); err != nil {
+				return fmt.Errorf("repairing the library of %s: %w", r.principal, err)
+			}
+			j.note(func(c *Stats) { c.RepairsDone++ })
+			return nil
+		})
+	}
+	return n
 }
 
 // doOne finishes one entry of our own, or puts it off.
@@ -154,26 +198,6 @@ func backOff(failures int) time.Duration {
 	return pause
 }
 
-// ExpireDue deletes the items whose time has come.
-func (j *Journal) ExpireDue(ctx context.Context, s Service) error {
-	dues, err := j.store.DueUntil(ctx, library.InstantOf(j.rt.Now()), duePage)
-	if err != nil {
-		return err
-	}
-	var errs []error
-	for _, d := range dues {
-		done, err := s.Expire(ctx, d)
-		if err == nil && done {
-			err = j.store.DropDue(ctx, d)
-		}
-		if err != nil {
-			// One that fails must not keep the others.
-			errs = append(errs, fmt.Errorf("expiring %s: %w", d.Content, err))
-		}
-	}
-	return errors.Join(errs...)
-}
-
 // scrubber walks over all items and libraries, a little at a time, for ever.
 type scrubber struct {
 	j    *Journal
@@ -210,16 +234,21 @@ func (j *Journal) Drain(ctx context.Context, s Service) error {
 		e.retry = 0
 	}
 	j.mu.Unlock()
+	w := newWorkers(j.rt)
 	for {
-		// No repairs: whoever reads what needs one finds it again.
-		j.doEntries(ctx, s)
+		// No repairs: whoever reads what needs one finds it again. What fails or
+		// hangs is not waited for, so that it delays nothing else.
+		j.startDue(ctx, s, w, j.rt.Elapsed())
+		w.waitFor(ctx, drainPause)
 		j.mu.Lock()
 		empty := len(j.entries) == 0
 		j.mu.Unlock()
 		if empty {
+			w.wait(ctx)
 			return j.Beat(ctx)
 		}
 		if err := j.rt.After(ctx, drainPause); err != nil {
+			w.wait(ctx)
 			return fmt.Errorf("changes are still under way: %w", err)
 		}
 	}

@@ -33,6 +33,8 @@ type outage struct {
 }
 
 func (o *outage) down() error {
+	o.mu.Lock()
+	defer o.mu.Unlock()
 	if o.rt.Elapsed() < o.until {
 		o.failed++
 		return errDown

@@ -18,7 +18,6 @@ const (
 	pollEvery      = time.Second
 	backOffAtLeast = time.Second
 	backOffAtMost  = 5 * time.Minute
-	duePage        = 100
 	scrubPage      = 50
 	scrubEvery     = 10 * time.Second
 	maxRepairs     = 1000 // waiting; more are dropped, reads find them again
@@ -51,6 +50,7 @@ type Journal struct {
 	next     *write // the write that is to be begun; nil when nobody waits
 	dirty    bool   // entries were taken off since the last write
 	repairs  []repair
+	dues     map[library.Due]*dueState
 	counts   Stats // what only rises, and Lanes
 	draining bool
 }
@@ -90,6 +90,7 @@ func New(ctx context.Context, store library.JournalStore, rt library.Runtime, lo
 		log = slog.New(slog.DiscardHandler)
 	}
 	return &Journal{store: store, rt: rt, log: log, without: without, life: rt.Detach(ctx),
+		dues: map[library.Due]*dueState{},
 		lane: library.LaneID(hex.EncodeToString(id[:]))}
 }
 

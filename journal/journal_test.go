@@ -1,6 +1,7 @@
 package journal
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -41,6 +42,7 @@ func (c *clockwork) pass(d time.Duration) {
 
 // domain records what the journal has it do, and fails as often as told.
 type domain struct {
+	mu               sync.Mutex
 	failing          int
 	resumed          []library.EntryID
 	moved, expired   []library.ContentID
@@ -52,6 +54,8 @@ type domain struct {
 var errDown = errors.New("the store is down")
 
 func (d *domain) fail() error {
+	d.mu.Lock()
+	defer d.mu.Unlock()
 	if d.failing > 0 {
 		d.failing--
 		return errDown
@@ -63,7 +67,10 @@ func (d *domain) Resume(_ context.Context, e library.InFlight) (bool, error) {
 	if err := d.fail(); err != nil {
 		return false, err
 	}
+	d.mu.Lock()
+	defer d.mu.Unlock()
 	d.resumed = append(d.resumed, e.ID)
+	slices.SortFunc(d.resumed, func(a, b library.EntryID) int { return bytes.Compare(a[:], b[:]) })
 	return true, nil
 }
 
@@ -71,7 +78,9 @@ func (d *domain) Move(_ context.Context, id library.ContentID) (bool, error) {
 	if err := d.fail(); err != nil {
 		return false, err
 	}
+	d.mu.Lock()
 	d.moved = append(d.moved, id)
+	d.mu.Unlock()
 	if d.movesBeforeMerge != nil {
 		d.movesBeforeMerge()
 	}
@@ -79,11 +88,16 @@ func (d *domain) Move(_ context.Context, id library.ContentID) (bool, error) {
 }
 
 func (d *domain) Expire(_ context.Context, due library.Due) (bool, error) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
 	d.expired = append(d.expired, due.Content)
+	slices.Sort(d.expired)
 	return due.Content != "c:acme:early", nil
 }
 
 func (d *domain) RepairEntry(_ context.Context, p library.PrincipalID, _ library.BucketEntry) error {
+	d.mu.Lock()
+	defer d.mu.Unlock()
 	d.repaired = append(d.repaired, p)
 	return nil
 }

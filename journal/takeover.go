@@ -101,19 +101,25 @@ func (j *Journal) Recover(ctx context.Context, s Service) error {
 // deleted list is fenced. An entry that cannot be finished keeps the lane, and
 // keeps no other entry from being finished.
 func (j *Journal) TakeOver(ctx context.Context, s Service, l library.Lane) error {
-	var errs []error
+	w := newWorkers(j.rt)
 	for _, e := range l.Entries {
-		fenced, err := s.Resume(ctx, e)
-		if err != nil {
-			errs = append(errs, fmt.Errorf("taking over lane %s: %w", l.ID, err))
-			continue
+		for !w.reserve(false) {
+			w.wait(ctx)
 		}
-		j.mu.Lock()
-		j.count(fenced)
-		j.mu.Unlock()
+		w.start(false, func() error {
+			fenced, err := s.Resume(ctx, e)
+			if err != nil {
+				return fmt.Errorf("taking over lane %s: %w", l.ID, err)
+			}
+			j.mu.Lock()
+			defer j.mu.Unlock()
+			j.count(fenced)
+			return nil
+		})
 	}
-	if len(errs) > 0 {
-		return errors.Join(errs...)
+	w.wait(ctx)
+	if err := w.failed(); err != nil {
+		return err
 	}
 	stamp := l.Stamp
 	if j.without == library.LaneDroppedNewer {

@@ -1,0 +1,186 @@
+package journal
+
+import (
+	"context"
+	"fmt"
+	"runtime"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"carrel/library"
+)
+
+// stuck is a domain in which whatever concerns an item named "bad..." hangs until
+// it is released, and then fails.
+type stuck struct {
+	domain
+	hung    atomic.Int32 // tries that hang or have hung
+	release chan struct{}
+}
+
+func (s *stuck) hang(ctx context.Context, id library.ContentID) error {
+	if !strings.HasPrefix(id.Name(), "bad") {
+		return nil
+	}
+	s.hung.Add(1)
+	select {
+	case <-s.release:
+		return errDown
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+func (s *stuck) Resume(ctx context.Context, e library.InFlight) (bool, error) {
+	if err := s.hang(ctx, e.Content); err != nil {
+		return false, err
+	}
+	return s.domain.Resume(ctx, e)
+}
+
+func (s *stuck) Expire(ctx context.Context, d library.Due) (bool, error) {
+	if err := s.hang(ctx, d.Content); err != nil {
+		return false, err
+	}
+	return s.domain.Expire(ctx, d)
+}
+
+// Entries whose libraries cannot be written take all workers there are for them. A
+// move that becomes due meanwhile is made at the next look, and an entry that has
+// not failed in the background is finished before them.
+func TestStartDue_FailingEntriesDelayNoOthers(t *testing.T) {
+	store, rt := open(t)
+	j := New(t.Context(), store, rt, nil, library.WholeProtocol)
+	d := &stuck{release: make(chan struct{})}
+	begin := func(n byte, id library.ContentID) library.InFlight {
+		e := change(n)
+		e.Content, e.Decided = id, true
+		if err := j.Begin(t.Context(), e); err != nil {
+			t.Fatal(err)
+		}
+		return e
+	}
+	const failing = failingWorkers + 20
+	for n := range byte(failing) {
+		j.Leave(begin(n, library.ContentID(fmt.Sprintf("c:acme:bad%d", n))))
+	}
+	rt.pass(backOffAtLeast)
+	w := newWorkers(rt)
+	if n := j.startDue(t.Context(), d, w, rt.Elapsed()); n != failingWorkers {
+		t.Fatalf("%d entries were started, want the %d there are workers for", n, failingWorkers)
+	}
+	move := begin(200, "c:acme:hot")
+	move.Due = library.InstantOf(rt.Now())
+	j.Defer(move)
+	if n := j.startDue(t.Context(), d, w, rt.Elapsed()); n != 1 {
+		t.Fatalf("%d entries were started, want the move", n)
+	}
+	for made := 0; made == 0 && t.Context().Err() == nil; runtime.Gosched() {
+		d.mu.Lock() // those that hang are not released yet
+		made = len(d.moved)
+		d.mu.Unlock()
+	}
+	close(d.release)
+	w.wait(t.Context())
+	// What has failed less comes first, whatever its place on the list.
+	j.Leave(begin(201, "c:acme:good"))
+	rt.pass(backOffAtLeast)
+	if n := j.startDue(t.Context(), d, w, rt.Elapsed()); n != failingWorkers {
+		t.Fatalf("%d entries were started after that", n)
+	}
+	w.wait(t.Context())
+	d.hung.Store(0)
+	if err := j.DoDue(t.Context(), d); err != nil {
+		t.Fatal(err)
+	}
+	if len(d.resumed) != 1 || d.hung.Load() == 0 || j.Stats().Entries != failing {
+		t.Errorf("resumed %v, %d failed again, %d are left", d.resumed, d.hung.Load(), j.Stats().Entries)
+	}
+}
+
+// More expiries fail than one look reads. Those after them are made, and each that
+// fails is tried again with growing pauses until it succeeds.
+func TestExpireDue_FailingExpiriesDelayNoOthers(t *testing.T) {
+	store, rt := open(t)
+	j := New(t.Context(), store, rt, nil, library.WholeProtocol)
+	rt.pass(time.Hour)
+	now := library.InstantOf(rt.Now())
+	const failing = 2*duePage + 50
+	put := func(ago time.Duration, id string) {
+		t.Helper()
+		if err := store.PutDue(t.Context(), library.Due{At: now.Add(-ago), Content: library.ContentID("c:acme:" + id)}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for n := range failing {
+		put(time.Minute, fmt.Sprintf("bad%d", n))
+	}
+	put(time.Second, "good")
+	d := &stuck{release: make(chan struct{})}
+	close(d.release)
+	if err := j.ExpireDue(t.Context(), d); err == nil {
+		t.Error("what failed must be returned")
+	}
+	if len(d.expired) != 1 || d.hung.Load() != failing {
+		t.Errorf("expired %v, %d failed", d.expired, d.hung.Load())
+	}
+	for n, pause := range []time.Duration{backOffAtLeast, 2 * backOffAtLeast, 4 * backOffAtLeast} {
+		d.hung.Store(0)
+		rt.pass(pause - time.Millisecond)
+		_ = j.ExpireDue(t.Context(), d)
+		if d.hung.Load() != 0 {
+			t.Errorf("pause %d: %d were tried before it was over", n, d.hung.Load())
+		}
+		rt.pass(time.Millisecond)
+		_ = j.ExpireDue(t.Context(), d)
+		if d.hung.Load() != failing {
+			t.Errorf("pause %d: %d were tried after it, want %d", n, d.hung.Load(), failing)
+		}
+	}
+	rt.pass(backOffAtMost)
+	if err := j.ExpireDue(t.Context(), &d.domain); err != nil || len(d.expired) != failing+1 {
+		t.Errorf("once they can be expired: %v, expired %d of %d", err, len(d.expired), failing+1)
+	}
+	if left, err := store.DueUntil(t.Context(), now, 10); err != nil || len(left) != 0 || len(j.dues) != 0 {
+		t.Errorf("hints that stay %v, %v; %d in memory", left, err, len(j.dues))
+	}
+}
+
+// Expiries that hang take no more workers than there are, those that hung before
+// fewer still, and one is never worked on twice at once.
+func TestStartExpiries_HungExpiriesDelayNoOthers(t *testing.T) {
+	store, rt := open(t)
+	j := New(t.Context(), store, rt, nil, library.WholeProtocol)
+	rt.pass(time.Hour)
+	now := library.InstantOf(rt.Now())
+	for n := range failingWorkers + 4 {
+		if err := store.PutDue(t.Context(), library.Due{At: now - 10, Content: library.ContentID(fmt.Sprintf("c:acme:bad%d", n))}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	first := &stuck{release: make(chan struct{})}
+	close(first.release)
+	if err := j.ExpireDue(t.Context(), first); err == nil {
+		t.Fatal("nothing failed")
+	}
+	rt.pass(backOffAtLeast)
+	d, w := &stuck{release: make(chan struct{})}, newWorkers(rt)
+	for n, want := range []int{failingWorkers, 0} {
+		if got, err := j.startExpiries(t.Context(), d, w); err != nil || got != want {
+			t.Fatalf("look %d: %d were started, %v; want %d", n, got, err, want)
+		}
+	}
+	if err := store.PutDue(t.Context(), library.Due{At: now - 1, Content: "c:acme:good"}); err != nil {
+		t.Fatal(err)
+	}
+	if got, err := j.startExpiries(t.Context(), d, w); err != nil || got != 1 {
+		t.Errorf("%d were started beside those that hang, %v; want the healthy one", got, err)
+	}
+	close(d.release)
+	w.wait(t.Context())
+	if len(d.expired) != 1 {
+		t.Errorf("expired %v", d.expired)
+	}
+}

@@ -1,0 +1,125 @@
+package journal
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"time"
+
+	"carrel/library"
+)
+
+const (
+	// duePage is how many expiries that have not failed are read at once.
+	duePage = 100
+	// maxFailingDues bounds how many failing expiries wait for their next try, each
+	// for itself. Only beyond that do those that fail delay the others.
+	maxFailingDues = 10_000
+)
+
+// dueState is what is known of an expiry that is being worked on or did not
+// succeed. Its hint stays in the store until it succeeds.
+type dueState struct {
+	busy     bool
+	failures int
+	retry    time.Duration // on the monotonic clock
+}
+
+// ExpireDue deletes the items whose time has come. It returns when each was tried
+// once that was due.
+func (j *Journal) ExpireDue(ctx context.Context, s Service) error {
+	w := newWorkers(j.rt)
+	for {
+		started, err := j.startExpiries(ctx, s, w)
+		if err != nil {
+			return err
+		}
+		w.wait(ctx)
+		if started == 0 {
+			return w.failed()
+		}
+	}
+}
+
+// startExpiries starts to delete items whose time has come, as far as there are
+// workers, and returns how many. Those that failed stay at the head of what is
+// due, so as many more are read, and each is skipped until its next try.
+func (j *Journal) startExpiries(ctx context.Context, s Service, w *workers) (int, error) {
+	j.mu.Lock()
+	limit := duePage + len(j.dues)
+	j.mu.Unlock()
+	dues, err := j.store.DueUntil(ctx, library.InstantOf(j.rt.Now()), limit)
+	if err != nil {
+		return 0, err
+	}
+	started := 0
+	for _, d := range dues {
+		failing, ok := j.takeExpiry(d, w)
+		if !ok {
+			continue
+		}
+		started++
+		w.start(failing, func() error { return j.expire(ctx, s, d) })
+	}
+	if len(dues) < limit {
+		j.forgetDropped(dues)
+	}
+	return started, nil
+}
+
+// takeExpiry marks an expiry as being worked on. It reports whether the expiry has
+// failed before, and whether it is to be tried now, for which a worker is reserved.
+func (j *Journal) takeExpiry(d library.Due, w *workers) (failing, ok bool) {
+	elapsed := j.rt.Elapsed()
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	st := j.dues[d]
+	failing = st != nil && st.failures > 0
+	if st != nil && (st.busy || st.retry > elapsed) || !w.reserve(failing) {
+		return failing, false
+	}
+	if st == nil {
+		st = &dueState{}
+		j.dues[d] = st
+	}
+	st.busy = true
+	return failing, true
+}
+
+// expire deletes one item, or puts it off.
+func (j *Journal) expire(ctx context.Context, s Service, d library.Due) error {
+	done, err := s.Expire(ctx, d)
+	if err == nil && done {
+		err = j.store.DropDue(ctx, d)
+	}
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	st := j.dues[d]
+	st.busy = false
+	switch {
+	case err == nil && done, len(j.dues) > maxFailingDues:
+		delete(j.dues, d)
+	case err == nil:
+		// The clock of whoever judges it is behind ours.
+		st.retry = j.rt.Elapsed() + backOffAtLeast
+	default:
+		st.failures++
+		st.retry = j.rt.Elapsed() + backOff(st.failures)
+	}
+	if err != nil {
+		return fmt.Errorf("expiring %s: %w", d.Content, err)
+	}
+	return nil
+}
+
+// forgetDropped forgets the expiries whose hints are in the store no more: another
+// process has dropped them. dues are all that are due.
+func (j *Journal) forgetDropped(dues []library.Due) {
+	there := make(map[library.Due]bool, len(dues))
+	for _, d := range dues {
+		there[d] = true
+	}
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	maps.DeleteFunc(j.dues, func(d library.Due, st *dueState) bool { return !st.busy && !there[d] })
+}
