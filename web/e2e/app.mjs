@@ -14,9 +14,9 @@ import { avatars, compact, days, fullWidth, jumpToNewest, keys, markdown, ways }
 import { lateAnswers, merging, quarrels } from './app/quarrels.mjs';
 import { bothWays, faults, keyboard, phone, storeDown } from './app/reading.mjs';
 import { goneElsewhere, latePage, lookUp, lostConnection, news, together } from './app/sharing.mjs';
-import { demoted, discarding, expelled, expiredToken, forGroup, keptAfterFailure, offline, rescued, smallScreen } from './app/unsaved.mjs';
+import { demoted, discarding, expelled, expiredToken, forGroup, keptAfterFailure, offline, rescued, signedInAgain, smallScreen } from './app/unsaved.mjs';
 
-const scenes = { bothWays, fullWidth, jumpToNewest, compact, days, avatars, markdown, keys, ways, keyboard, phone, faults, storeDown, find, inAndOut, newcomer, refused, refusedSocket, groups, crowd, together, merging, quarrels, lateAnswers, discarding, rescued, expelled, demoted, expiredToken, offline, keptAfterFailure, forGroup, smallScreen, lookUp, news, latePage, goneElsewhere, lostConnection };
+const scenes = { bothWays, fullWidth, jumpToNewest, compact, days, avatars, markdown, keys, ways, keyboard, phone, faults, storeDown, find, inAndOut, newcomer, refused, refusedSocket, groups, crowd, together, merging, quarrels, lateAnswers, discarding, rescued, expelled, demoted, expiredToken, signedInAgain, offline, keptAfterFailure, forGroup, smallScreen, lookUp, news, latePage, goneElsewhere, lostConnection };
 const base = baseAddress();
 const chosen = process.argv.slice(2);
 const browser = await start();

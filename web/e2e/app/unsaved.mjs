@@ -1,6 +1,6 @@
 // What was typed is not lost: not by a key, not by what others do, not by a token
 // that expires or a network that fails.
-import { confirm, dialog, discard, entry, expect, focused, item, live, openEntry, says } from './desk.mjs';
+import { dialog, discard, entriesOf, entry, expect, focused, item, live, openEntry, says, scrollTo } from './desk.mjs';
 
 const make = 'mutation ($input: CreateContentInput!) { createContent(input: $input) { content { id } userErrors { message } } }';
 const drop = 'mutation ($id: ID!) { deleteContent(input: {id: $id}) { deletedContentId } }';
@@ -209,6 +209,32 @@ export async function expiredToken({ api, sit, faults }) {
   await ann.context().close();
 }
 
+// signedInAgain: a new token of the same viewer leaves a long list as long as it is,
+// and where it is.
+export async function signedInAgain({ sit, faults }) {
+  const ann = await sit('Ann');
+  await live(ann);
+  await scrollTo(ann, 'bottom');
+  await ann.route('**/dev/viewers', (route) => route.fulfill({ json: { viewers: [] } }));
+  await ann.route('**/graphql', (route) => route.fulfill({ status: 401, contentType: 'application/json', body: '{"errors":[{"message":"expired","extensions":{"code":"UNAUTHENTICATED"}}]}' }));
+  const ids = await entriesOf(ann);
+  const chosen = ann.locator('[data-entry]').last();
+  await chosen.getByRole('link').click();
+  await ann.getByRole('button', { name: 'Sign in again' }).waitFor();
+  await ann.unrouteAll();
+  let pages = 0;
+  ann.on('request', (request) => (pages += request.postData()?.includes('LibraryPage') ? 1 : 0));
+  await ann.getByRole('button', { name: 'Sign in again' }).click();
+  await dialog(ann).getByRole('button', { name: /^Ann\b/ }).click();
+  await item(ann).getByRole('region', { name: 'Shared with' }).waitFor();
+  await live(ann);
+  expect((await entriesOf(ann)).slice(0, ids.length), ids, 'the entries after signing in again');
+  expect(pages, 0, 'pages that were read again');
+  const others = faults.filter((fault) => !/status of 401/.test(fault));
+  faults.splice(0, faults.length, ...others);
+  await ann.context().close();
+}
+
 // offline: what failed without a network says so for as long as there is none.
 export async function offline({ api, sit, faults }) {
   const id = await create(api, 'On a train');
@@ -265,8 +291,9 @@ export async function keptAfterFailure({ api, sit }) {
   await item(ann).getByText('The store behind the gateway cannot be reached just now.').waitFor();
   await item(ann).getByText('It stays.').waitFor();
   await item(ann).getByRole('region', { name: 'Shared with' }).waitFor();
+  // The head of the library is told beside the item.
+  await ann.getByText('This could not be refreshed').nth(1).waitFor();
   await ann.getByRole('heading', { level: 1, name: 'My library' }).waitFor();
-  await ann.getByText('This could not be refreshed').first().waitFor();
   await entry(ann, 'Read since').waitFor();
   broken = false;
   headless = false;

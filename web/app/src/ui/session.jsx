@@ -139,14 +139,15 @@ function Connection({ who, onExpired, children }) {
     return () => opened.close();
   }, []);
 
-  // With a new token everything that is shown is read again, and whoever listened
-  // to changes listens again.
+  // With a new token what is shown is read again, and whoever listened to changes
+  // listens again: that tells what a list lacks, which stays as long as it is.
   const connected = useRef(who);
   useEffect(() => {
     if (connected.current === who) return;
     connected.current = who;
     setConnection((last) => last && { ...last, listen: (...args) => last.listen(...args) });
-    connection?.client.refetchQueries({ include: 'active' }).catch(() => {});
+    const lacking = (query) => query.queryName !== 'LibraryPage' || !query.getCurrentResult().data;
+    connection?.client.refetchQueries({ include: 'active', onQueryUpdated: lacking }).catch(() => {});
   }, [who, connection]);
 
   if (!connection) return null;
