@@ -1,6 +1,6 @@
 import { test } from 'node:test';
 import assert from 'node:assert/strict';
-import { dayOf, untilTomorrow } from '../src/ui/words.js';
+import { dayOf, foundOf, untilTomorrow } from '../src/ui/words.js';
 
 // Versions of ICU put a comma after the day or none.
 const dateAlone = (text) => text.replace(',', '');
@@ -22,4 +22,10 @@ test('days are named Today, Yesterday, or by their date', () => {
 test('the names of days change at midnight', () => {
   assert.equal(untilTomorrow(new Date(2026, 10, 22, 23, 59, 58, 500)), 1500);
   assert.equal(untilTomorrow(new Date(2026, 10, 22)), 24 * 3600 * 1000);
+});
+
+test('a page of results says when there are more', () => {
+  assert.equal(foundOf(25, false), '25 found');
+  assert.equal(foundOf(25, true), 'First 25 found; there are more');
+  assert.equal(foundOf(0, true), 'None found so far');
 });
