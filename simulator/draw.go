@@ -69,6 +69,10 @@ func (r *run) drawTuning() {
 	if s.chance(200) {
 		r.tune.MaxUnsettled = 1 + s.pick(3)
 	}
+	if s.chance(200) {
+		// Enforcements of a process wait for one another.
+		r.tune.ProcessWidth = 1 + s.pick(2)
+	}
 }
 
 // drawFaults decides what goes wrong; recoverers are processes that take over
