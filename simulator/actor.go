@@ -126,6 +126,10 @@ func (a *Actor) Wait(ctx context.Context, l library.Latch, d time.Duration) (boo
 	a.block(ctx, d)
 	t.waited = a.s.steps
 	if lt.open {
+		// Where the context has ended too, either may be noticed first.
+		if err := ctx.Err(); err != nil && a.s.chance(512) {
+			return false, err
+		}
 		return true, nil
 	}
 	lt.forget(t)

@@ -135,7 +135,7 @@ func (c *Client) begin(ctx context.Context, call string, write, conditional bool
 	s.note(uint64(len(call))<<8 | uint64(fault))
 	t := s.current
 	t.sending = m
-	if d := c.stall(t, conditional); d == 0 {
+	if d := c.stall(ctx, t, conditional); d == 0 {
 		s.giveWay(t)
 	} else if c.a.block(ctx, d); ctx.Err() != nil {
 		// The caller does not wait any longer. What it has sent may arrive all the same.
@@ -156,8 +156,12 @@ func (c *Client) begin(ctx context.Context, call string, write, conditional bool
 	return fault, cause
 }
 
+// outlasting is the chance, in 1024, that a call that takes long takes longer
+// than its caller waits for it.
+const outlasting = 200
+
 // stall is how long a call takes beyond the usual; mostly 0.
-func (c *Client) stall(t *task, conditional bool) time.Duration {
+func (c *Client) stall(ctx context.Context, t *task, conditional bool) time.Duration {
 	if c.calm {
 		return 0
 	}
@@ -171,6 +175,9 @@ func (c *Client) stall(t *task, conditional bool) time.Duration {
 	}
 	if !s.chance(chance) {
 		return 0
+	}
+	if at, ok := ctx.Deadline(); ok && s.chance(outlasting) {
+		return max(at.Sub(epoch)-s.now, 0) + time.Second
 	}
 	return time.Duration(1 + s.pick(1<<s.pick(35)))
 }

@@ -71,7 +71,7 @@ func (r *run) start(c *client) {
 func (r *run) shared() *process {
 	chance := uint64(400)
 	if r.together {
-		chance = 900
+		chance = 700
 	}
 	if !r.s.chance(chance) {
 		return nil
