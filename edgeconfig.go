@@ -9,6 +9,7 @@ import (
 
 	"carrel/edge"
 	"carrel/graph"
+	"carrel/heap"
 	"carrel/library"
 )
 
@@ -40,6 +41,9 @@ func (c *Config) edge() (e edgeConfig, err error) {
 // limits are the edge's, as the operator wants them.
 func (c *Config) limits() (edge.Limits, error) {
 	l := edge.DefaultLimits()
+	if memory := heap.Memory(); memory > 0 {
+		l.AnswerMemory = int(memory / 4)
+	}
 	l.ViewerPoints, l.AddressPoints = c.RateLimit, (c.RateLimit+2)/3
 	writeTime, addressPoints := "", ""
 	for _, setting := range c.Limit {
@@ -99,7 +103,7 @@ func (c *Config) manifest() (edge.Manifest, error) {
 func toldLimits(l edge.Limits) graph.Limits {
 	return graph.Limits{
 		DefaultPageSize: library.DefaultPageSize, MaxPageSize: l.PageSize, MaxDepth: l.Depth, MaxCost: l.Cost,
-		MaxShareTargets: l.ShareTargets, MaxBodyBytes: l.BodyBytes, MaxValues: l.Values, MaxHeaderBytes: l.HeaderBytes,
+		MaxShareTargets: l.ShareTargets, MaxBodyBytes: l.BodyBytes, MaxAnswerBytes: l.AnswerBytes, MaxValues: l.Values, MaxHeaderBytes: l.HeaderBytes,
 		MaxHeaderSeconds: seconds(l.ReadHeader), MaxReadSeconds: seconds(l.Read), MaxWriteSeconds: seconds(l.AnswerTime()), MaxIdleSeconds: seconds(l.Idle),
 		MaxOverlap: l.Overlap, MaxQueryCharacters: l.QueryChars, MaxTokens: l.Tokens,
 		MaxAliases: l.Aliases, MaxDirectives: l.Directives, MaxOperations: l.Operations, MaxRootFields: l.RootFields,

@@ -20,7 +20,7 @@ func TestLimitsAreTheOperatorsAndTold(t *testing.T) {
 		{"values", "902", "maxValues", "902"}, {"characters", "903", "maxQueryCharacters", "903"}, {"tokens", "904", "maxTokens", "904"},
 		{"directives", "3", "maxDirectives", "3"}, {"operations", "5", "maxOperations", "5"}, {"root-fields", "6", "maxRootFields", "6"},
 		{"root-mutations", "7", "maxRootMutations", "7"}, {"repetitions", "8", "maxRepetitions", "8"}, {"overlap", "905", "maxOverlap", "905"},
-		{"introspection-depth", "9", "maxIntrospectionDepth", "9"}, {"page-size", "50", "maxPageSize", "50"}, {"ids", "51", "maxIds", "51"},
+		{"introspection-depth", "9", "maxIntrospectionDepth", "9"}, {"answer-bytes", "90003", "maxAnswerBytes", "90003"}, {"page-size", "50", "maxPageSize", "50"}, {"ids", "51", "maxIds", "51"},
 		{"share-targets", "52", "maxShareTargets", "52"}, {"errors", "11", "maxErrors", "11"}, {"query-time", "1500ms", "maxQuerySeconds", "2"},
 		{"mutation-time", "3s", "maxMutationSeconds", "3"}, {"subscriptions", "12", "maxSubscriptions", "12"}, {"socket-operations", "13", "maxSocketOperations", "13"},
 		{"streams-per-viewer", "15", "maxStreams", "15"}, {"stream-write-time", "16s", "maxStreamWriteSeconds", "16"}, {"socket-init-time", "17s", "maxSocketInitSeconds", "17"},
@@ -29,7 +29,7 @@ func TestLimitsAreTheOperatorsAndTold(t *testing.T) {
 		{"write-time", "41s", "maxWriteSeconds", "41"}, {"idle-time", "61s", "maxIdleSeconds", "61"},
 		{"address-points", "31", "addressPointsPerMinute", "31"},
 	}
-	names := []string{"concurrent", "documents", "persisted", "persisted-bytes", "streams"}
+	names := []string{"answer-memory", "concurrent", "documents", "persisted", "persisted-bytes", "streams"}
 	for _, l := range told {
 		names = append(names, l.name)
 	}

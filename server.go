@@ -213,6 +213,7 @@ func (s *server) handler() (http.Handler, error) {
 		return nil, wrongUsage("documents", s.cfg.Documents, err.Error())
 	}
 	s.metrics.Streams(s.api.Open)
+	s.metrics.Answers(s.api.AnswerBytes)
 	return edge.Mux(edge.Routes{
 		GraphQL: s.api,
 		Page:    web.Handler(web.Options{Dev: s.cfg.Dev, GraphiQL: s.cfg.GraphiQL, App: s.cfg.App, Viewers: s.demoViewers()}),

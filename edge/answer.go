@@ -7,7 +7,6 @@ import (
 	"strconv"
 	"time"
 
-	"github.com/99designs/gqlgen/graphql"
 	"github.com/vektah/gqlparser/v2/gqlerror"
 
 	"carrel/observe"
@@ -28,6 +27,11 @@ type exchange struct {
 	challenge  string
 	retryAfter int
 	out        []byte
+	// op is the operation that is answered; nil: none. Its data stands in out, or,
+	// where that would be too long to be kept, after the first split bytes of it.
+	op    *operation
+	data  [][]byte
+	split int
 	// public tells that the answer may be compressed, zipped is it compressed.
 	public bool
 	zipped bytes.Buffer
@@ -60,47 +64,32 @@ func (x *exchange) reset() {
 
 // restart is reset for another answer to the same request.
 func (x *exchange) restart() {
-	began, span, opened, told := x.began, x.span, x.opened, x.told
+	began, span, opened, told, op := x.began, x.span, x.opened, x.told, x.op
 	x.reset()
-	x.began, x.span, x.opened, x.told = began, span, opened, told
+	x.began, x.span, x.opened, x.told, x.op = began, span, opened, told, op
 }
 
 // answer writes the outcome of an operation.
-func (x *exchange) answer(resp *graphql.Response, told *costTold) *refusal {
-	if noData := len(resp.Data) == 0 || string(resp.Data) == "null"; noData && len(resp.Errors) > 0 {
-		if r := wholeFailure(resp.Errors); r != nil {
+func (x *exchange) answer(done *executed, told *costTold) *refusal {
+	if done.isNull() && len(done.errors) > 0 {
+		if r := wholeFailure(done.errors); r != nil {
 			return r
 		}
 	}
-	x.status, x.code, x.retryAfter = http.StatusOK, firstCode(resp.Errors), retryAfterOf(resp.Errors)
-	if len(resp.Errors) > 0 && x.media == mediaGraphQL && x.profile == ProfileDraft {
+	x.status, x.code, x.retryAfter = http.StatusOK, firstCode(done.errors), retryAfterOf(done.errors)
+	if len(done.errors) > 0 && x.media == mediaGraphQL && x.profile == ProfileDraft {
 		x.status = statusPartial
 	}
-	x.out = appendResponse(x.out, resp, told)
-	return nil
-}
-
-// appendResponse writes what was executed. The data is taken as it is: it was
-// written as JSON already, and marshalling the whole once more is a tenth of
-// what a page costs.
-func appendResponse(out []byte, resp *graphql.Response, told *costTold) []byte {
-	out = append(out, '{')
-	if len(resp.Errors) > 0 {
-		out = appendErrors(out, resp.Errors)
-		out = append(out, ',')
-	}
-	out = append(out, `"data":`...)
-	if len(resp.Data) == 0 {
-		out = append(out, "null"...)
-	}
-	out = append(out, resp.Data...)
-	if told != nil {
-		if b, err := json.Marshal(told); err == nil { // it holds numbers only
-			out = append(out, `,"extensions":{"cost":`...)
-			out = append(append(out, b...), '}')
+	x.out = done.head(x.out)
+	if done.size > pooledBytes {
+		x.data, x.split = done.data, len(x.out)
+	} else {
+		for _, chunk := range done.data {
+			x.out = append(x.out, chunk...)
 		}
 	}
-	return append(out, '}')
+	x.out = done.tail(x.out, told)
+	return nil
 }
 
 // wholeFailure is the refusal that stands for an operation of which nothing
@@ -173,12 +162,6 @@ func (x *exchange) send(w http.ResponseWriter, zip *zipper) {
 	header["Cache-Control"] = []string{"private, no-store"}
 	header["Vary"] = append(header["Vary"], "Accept, Accept-Encoding")
 	secure(header)
-	out := x.out
-	if x.public && zip.pays(len(out)) && zip.zip(&x.zipped, out) {
-		out = x.zipped.Bytes()
-		header["Content-Encoding"] = []string{"gzip"}
-	}
-	header["Content-Length"] = []string{strconv.Itoa(len(out))}
 	if x.allow != "" {
 		header.Set("Allow", x.allow)
 	}
@@ -188,6 +171,34 @@ func (x *exchange) send(w http.ResponseWriter, zip *zipper) {
 	if x.retryAfter > 0 {
 		header.Set("Retry-After", strconv.Itoa(x.retryAfter))
 	}
+	if x.data != nil {
+		x.sendLong(w, zip)
+		return
+	}
+	out := x.out
+	if x.public && zip.pays(len(out)) && zip.zip(&x.zipped, out) {
+		out = x.zipped.Bytes()
+		header["Content-Encoding"] = []string{"gzip"}
+	}
+	header["Content-Length"] = []string{strconv.Itoa(len(out))}
 	w.WriteHeader(x.status)
 	_, _ = w.Write(out) // a client that is gone has nothing to be told
+}
+
+// sendLong writes a long answer out piece by piece, without a second copy of it.
+func (x *exchange) sendLong(w http.ResponseWriter, zip *zipper) {
+	pieces := append(append([][]byte{x.out[:x.split]}, x.data...), x.out[x.split:])
+	if x.public {
+		w.Header()["Content-Encoding"] = []string{"gzip"}
+		w.WriteHeader(x.status)
+		zip.stream(w, pieces)
+		return
+	}
+	w.Header()["Content-Length"] = []string{strconv.Itoa(length(pieces))}
+	w.WriteHeader(x.status)
+	for _, piece := range pieces {
+		if _, err := w.Write(piece); err != nil {
+			return
+		}
+	}
 }

@@ -23,6 +23,7 @@ const (
 	codeIdempotencyMismatch = "IDEMPOTENCY_MISMATCH"
 	codeTimeout             = "TIMEOUT"
 	codeUnavailable         = "UNAVAILABLE"
+	codeAnswerTooLarge      = "ANSWER_TOO_LARGE"
 	codePayloadTooLarge     = "PAYLOAD_TOO_LARGE"
 	codeMethodNotAllowed    = "METHOD_NOT_ALLOWED"
 	codeNotAcceptable       = "NOT_ACCEPTABLE"

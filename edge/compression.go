@@ -3,6 +3,7 @@ package edge
 import (
 	"bytes"
 	"compress/gzip"
+	"io"
 	"net/http"
 	"strings"
 	"sync"
@@ -39,6 +40,20 @@ func (z *zipper) zip(into *bytes.Buffer, b []byte) bool {
 		return false
 	}
 	return w.Close() == nil && into.Len() < len(b)
+}
+
+// stream writes pieces to w, compressed. It returns at the first error: the
+// client is gone.
+func (z *zipper) stream(w io.Writer, pieces [][]byte) {
+	zw := z.writers.Get().(*gzip.Writer)
+	defer z.writers.Put(zw)
+	zw.Reset(w)
+	for _, piece := range pieces {
+		if _, err := zw.Write(piece); err != nil {
+			return
+		}
+	}
+	_ = zw.Close() // as above
 }
 
 // takesGzip tells whether the client reads gzip.

@@ -95,6 +95,7 @@ func TestEachLimit(t *testing.T) {
 // that go beyond them.
 func triedElsewhere() map[string]func(*testing.T) {
 	return map[string]func(*testing.T){
+		"answer-bytes": TestAnswerLimit_ExactlyTheLimitPassesAndOneByteMoreFails, "answer-memory": TestAnswerMemory_IsHeldUntilTheAnswerIsSent,
 		"errors": TestAtMostTenErrors, "concurrent": TestOverload, "query-time": TestOperationsHaveADeadline, "mutation-time": TestOperationsHaveADeadline,
 		"documents": TestTheDocumentUsedLongestAgoGoes, "document-bytes": TestTheCacheIsBoundedByBytes,
 		"persisted": TestPersistedDocumentsAreBounded, "persisted-bytes": TestPersistedDocumentsAreBounded,

@@ -8,7 +8,6 @@ import (
 	"sync"
 	"time"
 
-	"github.com/99designs/gqlgen/graphql"
 	"github.com/vektah/gqlparser/v2/ast"
 	"github.com/vektah/gqlparser/v2/gqlerror"
 
@@ -136,12 +135,13 @@ func (h *Handler) emitted(ctx context.Context, s *eventStream, caller auth.Calle
 
 // emitOne sends the result of a query or a mutation.
 func (h *Handler) emitOne(ctx context.Context, s *eventStream, caller auth.Caller, op *operation) *refusal {
-	resp, refused := h.run(ctx, caller, op)
+	defer op.release()
+	done, refused := h.run(ctx, caller, op)
 	if refused != nil {
 		return refused
 	}
-	s.code = firstCode(resp.Errors)
-	s.send("next", appendResponse(nil, resp, op.told(h.limits.Cost)))
+	s.code = firstCode(done.errors)
+	s.send("next", done.pieces(op.told(h.limits.Cost)))
 	s.send("complete", nil)
 	return nil
 }
@@ -156,8 +156,8 @@ func (h *Handler) emitAll(ctx context.Context, s *eventStream, caller auth.Calle
 	s.code = codeOK
 	from := h.results(ctx, caller, op)
 	defer from.end()
-	for resp := from.next(); resp != nil; resp = from.next() {
-		s.tell(resp)
+	for done := from.next(); done != nil; done = from.next() {
+		s.tell(done)
 	}
 	switch {
 	case errors.Is(context.Cause(ctx), errTokenExpired):
@@ -169,10 +169,10 @@ func (h *Handler) emitAll(ctx context.Context, s *eventStream, caller auth.Calle
 }
 
 // tell sends one result of a subscription.
-func (s *eventStream) tell(resp *graphql.Response) {
-	s.code = firstCode(resp.Errors)
+func (s *eventStream) tell(done *executed) {
+	s.code = firstCode(done.errors)
 	s.sent++
-	s.send("next", appendResponse(nil, resp, nil))
+	s.send("next", done.pieces(nil))
 }
 
 // refuseByEvents answers a client that reads events alone.
@@ -197,14 +197,14 @@ func eventHeader(header http.Header) http.Header {
 
 // open sends the first comment, which tells the client that it is heard.
 func (s *eventStream) open() {
-	s.write([]byte(":\n\n"))
+	s.write(comment())
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.pinger = time.AfterFunc(s.limits.Ping, s.ping)
 }
 
 func (s *eventStream) ping() {
-	s.write([]byte(":\n\n"))
+	s.write(comment())
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if !s.broken {
@@ -223,34 +223,42 @@ func (s *eventStream) close() {
 	}
 }
 
-// send writes one event. Data is JSON, whose white space may be new lines.
-func (s *eventStream) send(event string, data []byte) {
-	message := make([]byte, 0, len(data)+32)
-	message = append(message, "event: "+event+"\ndata:"...)
-	if len(data) > 0 {
-		message = append(message, ' ')
-		message = append(message, bytes.ReplaceAll(data, []byte("\n"), []byte("\ndata: "))...)
+// comment is what clients ignore.
+func comment() [][]byte { return [][]byte{[]byte(":\n\n")} }
+
+// send writes one event. Data is pieces of JSON, whose white space may be new
+// lines.
+func (s *eventStream) send(event string, data [][]byte) {
+	message := append(make([][]byte, 0, len(data)+2), []byte("event: "+event+"\ndata:"))
+	for i, piece := range data {
+		if i == 0 {
+			message[0] = append(message[0], ' ')
+		}
+		if bytes.IndexByte(piece, '\n') >= 0 {
+			piece = bytes.ReplaceAll(piece, []byte("\n"), []byte("\ndata: "))
+		}
+		message = append(message, piece)
 	}
-	s.write(append(message, "\n\n"...))
+	s.write(append(message, []byte("\n\n")))
 }
 
 // fail tells by events why there is no result, or no more.
 func (s *eventStream) fail(errs gqlerror.List) {
-	s.send("next", append(appendErrors([]byte{'{'}, errs), '}'))
+	s.send("next", [][]byte{append(appendErrors([]byte{'{'}, errs), '}')})
 	s.send("complete", nil)
 }
 
 // write sends bytes at once. Each has a deadline of its own, in the place of that
 // of ordinary answers: a client that does not take them in time, or is gone, ends
 // the operation.
-func (s *eventStream) write(b []byte) {
+func (s *eventStream) write(message [][]byte) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.broken {
 		return
 	}
 	began := time.Now()
-	if err := s.wire.send(b, s.limits.StreamWrite); err != nil {
+	if err := s.wire.send(joined(message), s.limits.StreamWrite); err != nil {
 		// What the error is depends on the wire: HTTP/2 tells of its deadline as of
 		// any other reset.
 		s.broken, s.slow = true, time.Since(began) >= s.limits.StreamWrite

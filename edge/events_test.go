@@ -263,9 +263,9 @@ func TestNewLinesInResults(t *testing.T) {
 	l := DefaultLimits()
 	s := &eventStream{wire: newResponseWire(w), limits: &l, cancel: func() {}}
 	s.open()
-	s.send("next", []byte("{\n\"a\":1\n}"))
+	s.send("next", [][]byte{[]byte("{\n\"a\""), []byte(":1\n}")})
 	s.close()
-	s.send("next", []byte("{}"))
+	s.send("next", [][]byte{[]byte("{}")})
 	if got := w.Body.String(); got != ":\n\nevent: next\ndata: {\ndata: \"a\":1\ndata: }\n\n" {
 		t.Errorf("got %q", got)
 	}

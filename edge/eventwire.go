@@ -10,8 +10,8 @@ import (
 
 // wire is what an event stream is sent over.
 type wire interface {
-	// send sends bytes at once, and fails where they are not taken within.
-	send(b []byte, within time.Duration) error
+	// send sends pieces at once, and fails where they are not taken within.
+	send(pieces [][]byte, within time.Duration) error
 	// end ends the answer as a whole one, within so much time.
 	end(within time.Duration)
 	// cut ends it where it cannot be sent any more.
@@ -29,10 +29,12 @@ func newResponseWire(w http.ResponseWriter) responseWire {
 }
 
 // send implements wire.
-func (r responseWire) send(b []byte, within time.Duration) error {
+func (r responseWire) send(pieces [][]byte, within time.Duration) error {
 	_ = r.control.SetWriteDeadline(time.Now().Add(within))
-	if _, err := r.w.Write(b); err != nil {
-		return err
+	for _, piece := range pieces {
+		if _, err := r.w.Write(piece); err != nil {
+			return err
+		}
 	}
 	if err := r.control.Flush(); err != nil {
 		return err
@@ -80,25 +82,26 @@ func takeOver(w http.ResponseWriter, r *http.Request, header http.Header) *ownWi
 	return &ownWire{conn: conn, head: head.Bytes()}
 }
 
-// send implements wire. The bytes are one chunk.
-func (o *ownWire) send(b []byte, within time.Duration) error {
-	chunk := fmt.Appendf(o.head, "%x\r\n", len(b))
-	chunk = append(append(chunk, b...), "\r\n"...)
+// send implements wire. The pieces are one chunk.
+func (o *ownWire) send(pieces [][]byte, within time.Duration) error {
+	chunk := append(make([][]byte, 0, len(pieces)+2), fmt.Appendf(o.head, "%x\r\n", length(pieces)))
+	chunk = append(append(chunk, pieces...), []byte("\r\n"))
 	o.head = nil
-	return o.put(chunk, within)
+	return o.put(joined(chunk), within)
 }
 
-func (o *ownWire) put(b []byte, within time.Duration) error {
+func (o *ownWire) put(pieces [][]byte, within time.Duration) error {
 	if err := o.conn.SetWriteDeadline(time.Now().Add(within)); err != nil {
 		return err
 	}
-	_, err := o.conn.Write(b)
+	all := net.Buffers(pieces)
+	_, err := all.WriteTo(o.conn)
 	return err
 }
 
 // end implements wire.
 func (o *ownWire) end(within time.Duration) {
-	_ = o.put([]byte("0\r\n\r\n"), within) // the client may be gone
+	_ = o.put([][]byte{[]byte("0\r\n\r\n")}, within) // the client may be gone
 	o.cut()
 }
 

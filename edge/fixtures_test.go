@@ -133,7 +133,7 @@ func newEdge(t testing.TB, change func(*Config)) *edgeUnderTest {
 	t.Helper()
 	e := &edgeUnderTest{root: &root{}}
 	c := Config{
-		Schema:       graph.NewExecutableSchema(graph.Config{Schema: graph.Served(), Resolvers: e.root}),
+		Schema:       graph.NewSchema(graph.Config{Schema: graph.Served(), Resolvers: e.root}),
 		Authenticate: authenticate,
 		Limits:       DefaultLimits(),
 		Log:          slog.New(slog.NewJSONHandler(&e.log, nil)),

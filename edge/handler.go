@@ -17,6 +17,7 @@ import (
 	"github.com/vektah/gqlparser/v2/ast"
 	"github.com/vektah/gqlparser/v2/gqlerror"
 
+	"carrel/answer"
 	"carrel/auth"
 	"carrel/observe"
 )
@@ -90,6 +91,7 @@ type Handler struct {
 	closed       func(code string)
 	tracing      *observe.Tracing
 	running      atomic.Int64
+	memory       *answer.Memory
 	streams      *streams
 	zipper       *zipper
 	exchanges    sync.Pool // of *exchange
@@ -109,7 +111,7 @@ func New(c Config) (*Handler, error) {
 		executor:  executor.New(c.Schema),
 		presenter: &presenter{log: c.Log, random: c.Random},
 		observe:   c.Observe, closed: c.Closed, tracing: c.Tracing,
-		zipper: newZipper(),
+		zipper: newZipper(), memory: answer.NewMemory(c.Limits.AnswerMemory),
 	}
 	h.awaiting, _ = c.Schema.(awaiting)
 	if h.observe == nil {
@@ -184,6 +186,9 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 // Open is how many event streams and sockets are open.
 func (h *Handler) Open() (events, sockets int) { return h.streams.count() }
 
+// AnswerBytes is the memory that is reserved for answers in progress.
+func (h *Handler) AnswerBytes() int64 { return h.memory.Used() }
+
 // Drain ends what would not end by itself, event streams and sockets, and lets
 // no more of them be opened. It returns when all are gone.
 func (h *Handler) Drain(ctx context.Context) error { return h.streams.drain(ctx) }
@@ -204,6 +209,7 @@ func (h *Handler) serve(w http.ResponseWriter, x *exchange, r *http.Request) (re
 	case op.Operation.Operation == ast.Subscription || x.stream:
 		return h.stream(w, r, x, caller, op)
 	}
+	x.op = op
 	resp, refused := h.run(r.Context(), caller, op)
 	if refused != nil {
 		return refused
@@ -339,6 +345,9 @@ func (h *Handler) read(x *exchange, r *http.Request) *refusal {
 
 // release keeps the room of an exchange for later ones.
 func (h *Handler) release(x *exchange) {
+	if x.op != nil {
+		x.op.release()
+	}
 	x.intake.reset(h.large)
 	if x.reset(); max(x.first.Cap(), x.zipped.Cap(), cap(x.out)) <= pooledBytes {
 		h.exchanges.Put(x)

@@ -48,6 +48,14 @@ type Limits struct {
 	// Cost of an operation (COST_LIMIT), see cost.go: a page of 100 with three
 	// objects an entry has 400, four nested ones of 20 would have millions.
 	Cost int
+	// AnswerBytes is how long the data of an answer, or of an event, may be
+	// (ANSWER_TOO_LARGE). A page of 100 with descriptions of 10,000 characters in
+	// any language has at most 4 MiB.
+	AnswerBytes int
+	// AnswerMemory is what all answers hold together that are being built or not
+	// sent yet, in bytes (UNAVAILABLE). The gateway sets it to a quarter of the
+	// memory of its process.
+	AnswerMemory int
 	// PageSize is the most entries that a page may be asked for (BAD_USER_INPUT);
 	// the very constant that the Service uses.
 	PageSize int
@@ -114,6 +122,8 @@ func DefaultLimits() Limits {
 		Repetitions:        1_000,
 		Overlap:            5_000,
 		Cost:               5_000,
+		AnswerBytes:        8 << 20,
+		AnswerMemory:       256 << 20,
 		PageSize:           library.MaxPageSize,
 		IDs:                library.MaxList,
 		ShareTargets:       library.MaxList,

@@ -9,6 +9,7 @@ import (
 	"github.com/99designs/gqlgen/graphql"
 	"github.com/vektah/gqlparser/v2/ast"
 
+	"carrel/answer"
 	"carrel/auth"
 )
 
@@ -21,6 +22,10 @@ type operation struct {
 	tell    bool
 	// libraries are those that its mutations have concerned.
 	libraries atomic.Int64
+	// begun are the mutations that were executed, by their response names.
+	begun []string
+	// body is the answer, or the event, that is being built or sent.
+	body *answer.Body
 }
 
 // libraryCount is what payloads of mutations tell of their fan-out.
@@ -66,13 +71,12 @@ func (h *Handler) operation(p params, a account) (*operation, *refusal) {
 		Doc: doc.ast, Operation: def,
 		DisableIntrospection:   !h.introspects,
 		RecoverFunc:            recovered,
-		ResolverMiddleware:     resolve,
 		RootResolverMiddleware: func(ctx context.Context, next graphql.RootResolver) graphql.Marshaler { return next(ctx) },
 	}
+	op.ResolverMiddleware = op.resolve
 	op.price = max(leastPrice, op.cost*costPrice)
 	switch def.Operation {
 	case ast.Mutation:
-		op.ResolverMiddleware = op.count
 		op.price = max(mutationPrice*op.fields(h.schema.Mutation), op.price)
 	case ast.Subscription:
 		if op.fields(h.schema.Subscription) != 1 { // validation does not know what is skipped
@@ -88,8 +92,6 @@ func (op *operation) fields(root *ast.Definition) int {
 	return len(graphql.CollectFields(op.OperationContext, op.Operation.SelectionSet, []string{root.Name}))
 }
 
-func resolve(ctx context.Context, next graphql.Resolver) (any, error) { return next(ctx) }
-
 // count resolves a field and notes how many libraries a mutation concerned.
 func (op *operation) count(ctx context.Context, next graphql.Resolver) (any, error) {
 	res, err := next(ctx)
@@ -100,8 +102,8 @@ func (op *operation) count(ctx context.Context, next graphql.Resolver) (any, err
 }
 
 // run executes a query or a mutation, and bills what only its end tells. The
-// answer is nil where the time was over before it began.
-func (h *Handler) run(ctx context.Context, caller auth.Caller, op *operation) (*graphql.Response, *refusal) {
+// caller releases op when the answer is sent.
+func (h *Handler) run(ctx context.Context, caller auth.Caller, op *operation) (*executed, *refusal) {
 	if h.running.Add(1) > int64(h.limits.Concurrent) {
 		h.running.Add(-1)
 		return nil, refuseUntil(http.StatusServiceUnavailable, codeUnavailable, "Too many operations are running; try again.", 1)
@@ -109,14 +111,31 @@ func (h *Handler) run(ctx context.Context, caller auth.Caller, op *operation) (*
 	defer h.running.Add(-1)
 	ctx, cancel := context.WithTimeout(ctx, h.timeout(op.Operation))
 	defer cancel()
+	mutates := op.Operation.Operation == ast.Mutation
+	stop := cancel
+	if mutates { // which is not left half done
+		stop = nil
+	}
+	h.begin(op, stop)
+	op.body.Hold(1)
+	if err := op.body.Err(); err != nil { // nothing was executed yet
+		return nil, h.unsent(err)
+	}
 	respond, ctx := h.executor.DispatchOperation(h.contextOf(ctx, caller), op.OperationContext)
 	resp := respond(ctx)
 	op.account.bill(int(op.libraries.Load()) * libraryPrice)
 	if resp == nil { // the context had ended before it began
 		return nil, refuse(http.StatusGatewayTimeout, codeTimeout, "The operation took longer than it may.")
 	}
-	h.limit(resp)
-	return resp, nil
+	done, err := h.outcome(op, resp)
+	switch {
+	case err == nil:
+		return done, nil
+	case mutates:
+		return h.unsentMutation(op, done, err), nil
+	}
+	op.release()
+	return nil, h.unsent(err)
 }
 
 // contextOf is the context of one operation, or of one event.

@@ -2,9 +2,11 @@ package edge
 
 import (
 	"context"
+	"errors"
 
 	"github.com/99designs/gqlgen/graphql"
 
+	"carrel/answer"
 	"carrel/auth"
 	"carrel/observe"
 )
@@ -24,6 +26,7 @@ type results struct {
 	ctx     context.Context
 	cancel  context.CancelFunc
 	respond graphql.ResponseHandler
+	ended   bool
 }
 
 // results begins the subscription, which the caller ends.
@@ -34,17 +37,34 @@ func (h *Handler) results(ctx context.Context, caller auth.Caller, op *operation
 	return r
 }
 
-// next waits for the next result; nil at the end.
-func (r *results) next() *graphql.Response {
+// next waits for the next result; nil at the end. It is valid until the next
+// call. A subscription for which no memory is free ends, so that its client
+// subscribes again and misses nothing.
+func (r *results) next() *executed {
+	r.op.release()
+	if r.ended {
+		return nil
+	}
 	if r.handler.awaiting != nil {
 		r.handler.awaiting.Await(r.ctx, r.op.OperationContext)
 	}
-	resp := r.respond(r.handler.contextOf(r.ctx, r.caller))
-	if resp != nil {
-		r.handler.limit(resp)
+	ctx, stop := context.WithCancel(r.ctx)
+	defer stop()
+	r.handler.begin(r.op, stop)
+	resp := r.respond(r.handler.contextOf(ctx, r.caller))
+	if resp == nil {
+		return nil
 	}
-	return resp
+	done, err := r.handler.outcome(r.op, resp)
+	if err != nil {
+		r.ended = errors.Is(err, answer.ErrNoMemory)
+		return r.handler.unsentEvent(r.op, err)
+	}
+	return done
 }
 
 // end ends the subscription, and its source.
-func (r *results) end() { r.cancel() }
+func (r *results) end() {
+	r.cancel()
+	r.op.release()
+}

@@ -319,22 +319,41 @@ func (s *socket) closeCrowded() {
 	s.close(websocket.StatusTryAgainLater, "Too many connections wait for their initialisation")
 }
 
-// send writes one message: a type, an id unless it is empty, and a payload.
-// A client that does not take it in time is cut off, and cannot be told so.
-func (s *socket) send(kind, id string, payload []byte) {
-	message := append(make([]byte, 0, len(payload)+len(id)+48), `{"type":"`+kind+`"`...)
+// send writes one message: a type, an id unless it is empty, and a payload,
+// which may come in pieces. A client that does not take it in time is cut off,
+// and cannot be told so.
+func (s *socket) send(kind, id string, payload ...[]byte) {
+	head := append(make([]byte, 0, len(id)+48), `{"type":"`+kind+`"`...)
 	if id != "" {
-		message = append(append(message, `,"id":`...), quoted(id)...)
+		head = append(append(head, `,"id":`...), quoted(id)...)
 	}
-	if len(payload) > 0 {
-		message = append(append(message, `,"payload":`...), payload...)
+	if length(payload) > 0 {
+		head = append(head, `,"payload":`...)
 	}
+	message := append(append(make([][]byte, 0, len(payload)+2), head), payload...)
 	ctx, cancel := context.WithTimeout(s.ctx, s.handler.limits.StreamWrite)
 	defer cancel()
-	err := s.conn.Write(ctx, websocket.MessageText, append(message, '}'))
+	err := s.write(ctx, joined(append(message, []byte{'}'})))
 	if s.late(ctx) || err != nil {
 		s.cancel()
 	}
+}
+
+// write writes one message.
+func (s *socket) write(ctx context.Context, pieces [][]byte) error {
+	if len(pieces) == 1 {
+		return s.conn.Write(ctx, websocket.MessageText, pieces[0])
+	}
+	w, err := s.conn.Writer(ctx, websocket.MessageText)
+	if err != nil {
+		return err
+	}
+	for _, piece := range pieces {
+		if _, err := w.Write(piece); err != nil {
+			return err
+		}
+	}
+	return w.Close()
 }
 
 // late notes that the client was not in time, where that is how ctx has ended.

@@ -104,7 +104,7 @@ func (s *socket) init(payload []byte) {
 		return
 	}
 	s.awaitExpiry()
-	s.send("connection_ack", "", nil)
+	s.send("connection_ack", "")
 }
 
 // refuseToken closes the socket as the error of its token asks for.

@@ -4,7 +4,6 @@ import (
 	"context"
 	"time"
 
-	"github.com/99designs/gqlgen/graphql"
 	"github.com/vektah/gqlparser/v2/ast"
 
 	"carrel/observe"
@@ -69,28 +68,28 @@ func (o *socketOperation) run() {
 	}
 	from := o.socket.handler.results(o.ctx, o.socket.caller, o.operation)
 	defer from.end()
-	for resp := from.next(); resp != nil; resp = from.next() {
-		o.tell(resp)
+	for done := from.next(); done != nil; done = from.next() {
+		o.tell(done)
 	}
 }
 
 // answer sends the one result of a query or a mutation.
 func (o *socketOperation) answer() {
 	h := o.socket.handler
-	resp, refused := h.run(o.ctx, o.socket.caller, o.operation)
+	done, refused := h.run(o.ctx, o.socket.caller, o.operation)
 	if refused != nil {
 		o.outcome.code, o.refused = firstCode(refused.errs), refused
 		return
 	}
-	o.outcome.code = firstCode(resp.Errors)
-	o.socket.send("next", o.id, appendResponse(nil, resp, o.told(h.limits.Cost)))
+	o.outcome.code = firstCode(done.errors)
+	o.socket.send("next", o.id, done.pieces(o.told(h.limits.Cost))...)
 }
 
 // tell sends one result of a subscription.
-func (o *socketOperation) tell(resp *graphql.Response) {
-	o.outcome.code = firstCode(resp.Errors)
+func (o *socketOperation) tell(done *executed) {
+	o.outcome.code = firstCode(done.errors)
 	o.outcome.sent++
-	o.socket.send("next", o.id, appendResponse(nil, resp, nil))
+	o.socket.send("next", o.id, done.pieces(nil)...)
 }
 
 // end says how the operation has ended, unless the client has ended it. It is
@@ -98,6 +97,7 @@ func (o *socketOperation) tell(resp *graphql.Response) {
 func (o *socketOperation) end() {
 	s := o.socket
 	defer s.running.Done()
+	defer o.release()
 	defer o.cancel()
 	defer o.done()
 	if value := recover(); value != nil {

@@ -679,6 +679,8 @@ type Limits {
   maxShareTargets: Int!
   "The most bytes that the body of a request may have."
   maxBodyBytes: Int!
+  "The most bytes that the data of an answer, or of an event, may have; beyond it: ANSWER_TOO_LARGE."
+  maxAnswerBytes: Int!
   "The most members and items, at all depths, that the body of a request may have."
   maxValues: Int!
   "The most bytes that the head of a request may have, its URL included."
@@ -1570,6 +1572,8 @@ func (ec *executionContext) childFields_Limits(ctx context.Context, field graphq
 		return ec.fieldContext_Limits_maxShareTargets(ctx, field)
 	case "maxBodyBytes":
 		return ec.fieldContext_Limits_maxBodyBytes(ctx, field)
+	case "maxAnswerBytes":
+		return ec.fieldContext_Limits_maxAnswerBytes(ctx, field)
 	case "maxValues":
 		return ec.fieldContext_Limits_maxValues(ctx, field)
 	case "maxHeaderBytes":
@@ -4631,6 +4635,29 @@ func (ec *executionContext) _Limits_maxBodyBytes(ctx context.Context, field grap
 	)
 }
 func (ec *executionContext) fieldContext_Limits_maxBodyBytes(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("Limits", field, false, false, errors.New("field of type Int does not have child fields"))
+}
+
+func (ec *executionContext) _Limits_maxAnswerBytes(ctx context.Context, field graphql.CollectedField, obj *Limits) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Limits_maxAnswerBytes(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.MaxAnswerBytes, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v int) graphql.Marshaler {
+			return ec.marshalNInt2int(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_Limits_maxAnswerBytes(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
 	return graphql.NewScalarFieldContext("Limits", field, false, false, errors.New("field of type Int does not have child fields"))
 }
 
@@ -11307,6 +11334,11 @@ func (ec *executionContext) _Limits(ctx context.Context, sel ast.SelectionSet, o
 			}
 		case "maxBodyBytes":
 			out.Values[i] = ec._Limits_maxBodyBytes(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "maxAnswerBytes":
+			out.Values[i] = ec._Limits_maxAnswerBytes(ctx, field, obj)
 			if out.Values[i] == graphql.Null {
 				out.Invalids++
 			}

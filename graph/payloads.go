@@ -109,6 +109,7 @@ type Limits struct {
 	MaxCost                int  // points
 	MaxShareTargets        int  // principals
 	MaxBodyBytes           int  // bytes of a request
+	MaxAnswerBytes         int  // bytes of the data of an answer
 	MaxValues              int  // members and items of a request
 	MaxHeaderBytes         int  // bytes of the head of a request
 	MaxHeaderSeconds       int  // of the head of a request

@@ -8,6 +8,7 @@ import (
 	"github.com/99designs/gqlgen/graphql"
 	"github.com/vektah/gqlparser/v2/ast"
 
+	"carrel/answer"
 	"carrel/library"
 )
 
@@ -54,6 +55,7 @@ type Page struct {
 	*library.LibraryConnection
 	Rows  []Row         // one for each edge
 	Count library.Count // where the plan wants it
+	part  answer.Part
 }
 
 // Row is an edge with what is not in it.
@@ -71,9 +73,9 @@ func PlanPage(op *graphql.OperationContext, below ast.SelectionSet) (p *PagePlan
 	return &c.want, !c.unplanned
 }
 
-// Write gives the answer; ok is false where the generated code has to report a
-// value that the schema does not know.
-func (p *PagePlan) Write(page *Page) (m graphql.Marshaler, ok bool) {
+// Write writes the page as a part of body, which may be nil; ok is false where
+// the generated code has to report a value that the schema does not know.
+func (p *PagePlan) Write(page *Page, body *answer.Body) (m graphql.Marshaler, ok bool) {
 	known := page.Bucket.Valid()
 	for i := range page.Rows {
 		known = known && page.Rows[i].known()
@@ -81,8 +83,10 @@ func (p *PagePlan) Write(page *Page) (m graphql.Marshaler, ok bool) {
 	if !known {
 		return nil, false
 	}
+	page.part.Body = body
 	// An edge with the usual fields takes about 400 bytes.
-	return written(p.below.append(make([]byte, 0, 256+512*len(page.Rows)), page)), true
+	page.part.End(p.below.append(make([]byte, 0, 256+512*len(page.Rows)), page))
+	return &written{page.part}, true
 }
 
 // known tells whether all that is never null in the schema has a name there.
@@ -91,11 +95,11 @@ func (r *Row) known() bool {
 		(r.Creator == nil || r.Creator.Visibility.Valid())
 }
 
-// written is an answer that is finished.
-type written []byte
+// written is a page that is finished.
+type written struct{ answer.Part }
 
 // MarshalGQL writes it.
-func (b written) MarshalGQL(w io.Writer) { _, _ = w.Write(b) }
+func (p *written) MarshalGQL(w io.Writer) { _, _ = p.WriteTo(w) }
 
 // compiler turns selections into plans.
 type compiler struct {

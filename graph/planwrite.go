@@ -9,13 +9,17 @@ import (
 // The forms of values in an answer, byte for byte as the marshalers write
 // them that the generated code uses.
 
+// appendRows stops in the middle of an answer that has failed: nobody gets it.
 func appendRows(b []byte, p *Page, each plan[*Row]) []byte {
 	b = append(b, '[')
 	for i := range p.Rows {
 		if i > 0 {
 			b = append(b, ',')
 		}
-		b = each.append(b, &p.Rows[i])
+		b = p.part.Cut(each.append(b, &p.Rows[i]))
+		if p.part.Body.Err() != nil {
+			break
+		}
 	}
 	return append(b, ']')
 }

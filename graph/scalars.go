@@ -1,7 +1,6 @@
 package graph
 
 import (
-	"bytes"
 	"encoding/json"
 	"io"
 	"math"
@@ -77,9 +76,9 @@ type dateTime library.Instant
 
 // MarshalGQL writes RFC 3339 with exactly six decimals.
 func (d dateTime) MarshalGQL(w io.Writer) {
-	// Responses are built in a bytes.Buffer, whose spare room saves a copy.
+	// The spare room of the buffer in which the answer is built saves a copy.
 	var room []byte
-	if b, ok := w.(*bytes.Buffer); ok {
+	if b, ok := w.(interface{ AvailableBuffer() []byte }); ok {
 		room = b.AvailableBuffer()
 	}
 	room = append(room, '"')

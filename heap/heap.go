@@ -1,4 +1,5 @@
-// Package heap keeps the garbage collector from running all the time.
+// Package heap keeps the garbage collector from running all the time, and knows
+// how much memory the process may use.
 //
 // The collector runs when the heap has doubled since it ran last. What a gateway
 // keeps is a few megabytes, since its stores keep theirs elsewhere; and what it

@@ -203,6 +203,14 @@ func (m *Metrics) Streams(open func() (events, sockets int)) {
 		gauge("socket", func() int { _, sockets := open(); return sockets }))
 }
 
+// Answers adds how much memory is reserved for answers, asked for whenever the
+// figures are.
+func (m *Metrics) Answers(bytes func() int64) {
+	m.registry.MustRegister(prometheus.NewGaugeFunc(prometheus.GaugeOpts{Namespace: "carrel", Name: "answer_bytes",
+		Help: "Memory reserved for answers that are being built, or are not sent yet."},
+		func() float64 { return float64(bytes()) }))
+}
+
 // exported counts a batch of telemetry that was sent, or was not.
 func (m *Metrics) exported(signal, outcome string) { m.exports.WithLabelValues(signal, outcome).Inc() }
 

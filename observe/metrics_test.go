@@ -133,11 +133,13 @@ func TestFigures(t *testing.T) {
 	m.LimitExceeded("DEPTH_LIMIT")
 	m.exported("traces", "failed")
 	m.Streams(func() (events, sockets int) { return 4, 9 })
+	m.Answers(func() int64 { return 131_072 })
 	m.Journal(func() journal.Stats {
 		return journal.Stats{Entries: 5, Deferred: 2, Waiting: 14, Refused: 15, Oldest: 1500 * time.Millisecond, Lanes: 3, UnreadableLanes: 16, Resumed: 7, Fenced: 1,
 			RepairsAsked: 11, RepairsDropped: 4, RepairsDone: 6, ScrubSteps: 9, ScrubSettled: 8, ScrubMismatches: 10}
 	})
 	want := []string{
+		`carrel_answer_bytes 131072`,
 		`carrel_changes_fenced_total 1`,
 		`carrel_changes_in_flight 5`,
 		`carrel_changes_refused_total 15`,

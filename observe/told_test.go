@@ -24,6 +24,7 @@ func registered(t *testing.T) map[string][]string {
 	m.Cluster(func() (under, waiting int) { return 0, 0 })
 	m.Skew(func() (time.Duration, bool) { return 0, true })
 	m.Streams(func() (events, sockets int) { return 0, 0 })
+	m.Answers(func() int64 { return 0 })
 	descriptions := make(chan *prometheus.Desc)
 	go func() {
 		defer close(descriptions)

@@ -14,7 +14,8 @@ import (
 // there is no plan, or something is not as it should be, the answer is the page
 // itself: the generated code then does the work, and reports what is wrong.
 func (r *Root) planned(ctx context.Context, conn *library.LibraryConnection) any {
-	plan, ok := graph.PlanPage(graphql.GetOperationContext(ctx), graphql.GetFieldContext(ctx).Field.Selections)
+	op := graphql.GetOperationContext(ctx)
+	plan, ok := graph.PlanPage(op, graphql.GetFieldContext(ctx).Field.Selections)
 	if !ok {
 		return conn
 	}
@@ -22,7 +23,7 @@ func (r *Root) planned(ctx context.Context, conn *library.LibraryConnection) any
 	if err != nil {
 		return conn
 	}
-	if written, ok := plan.Write(page); ok {
+	if written, ok := plan.Write(page, graph.BodyOf(op)); ok {
 		return written
 	}
 	return conn

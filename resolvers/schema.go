@@ -15,7 +15,7 @@ import (
 // NewSchema is the schema, ready to be executed: each operation with loaders
 // of its own for the viewer of its context, and with planned pages.
 func NewSchema(r *Root) graphql.ExecutableSchema {
-	return schema{graph.NewExecutableSchema(graph.Config{Schema: graph.Served(), Resolvers: newStream(r)}), r}
+	return schema{graph.NewSchema(graph.Config{Schema: graph.Served(), Resolvers: newStream(r)}), r}
 }
 
 type schema struct {
@@ -42,7 +42,7 @@ func (s schema) Exec(ctx context.Context) graphql.ResponseHandler {
 func (s schema) subscribe(ctx context.Context) graphql.ResponseHandler {
 	source := newStream(s.root)
 	graphql.GetOperationContext(ctx).Stats.SetExtension(streamOf, source)
-	write := graph.NewExecutableSchema(graph.Config{Schema: s.Schema(), Resolvers: source}).Exec(ctx)
+	write := graph.NewSchema(graph.Config{Schema: s.Schema(), Resolvers: source}).Exec(ctx)
 	return func(ctx context.Context) *graphql.Response {
 		return source.event(ctx, s.withLoaders, write)
 	}

@@ -1,0 +1,223 @@
+package answer
+
+import (
+	"bytes"
+	"strings"
+	"sync"
+	"testing"
+)
+
+// text returns everything that was written.
+func (b *Body) text() string { return string(bytes.Join(b.chunks, nil)) }
+
+func TestBody_WritesWhatItIsGiven(t *testing.T) {
+	for name, sizes := range map[string][]int{
+		"nothing":          {},
+		"a few bytes":      {1, 2, 3},
+		"a chunk":          {step - 1, 1},
+		"more than one":    {step, 1, step + 1, 7},
+		"one long write":   {10 * step},
+		"short then long":  {firstChunk, 3 * step, 1},
+		"growing":          {1, 600, 1200, 2400, 40_000, 80_000},
+		"many short ones":  append(make([]int, 0), repeat(333, 1000)...),
+		"an empty one too": {0, 5, 0},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var want strings.Builder
+			m := NewMemory(1 << 30)
+			b := New(1<<30, m, nil)
+			for i, n := range sizes {
+				piece := strings.Repeat(string(rune('a'+i%26)), n)
+				want.WriteString(piece)
+				if i%2 == 0 {
+					_, _ = b.WriteString(piece)
+				} else {
+					_, _ = b.Write([]byte(piece))
+				}
+			}
+			b.Finish()
+			if b.Err() != nil || b.text() != want.String() {
+				t.Fatalf("%v: %d bytes, want %d", b.Err(), len(b.text()), want.Len())
+			}
+			kept := 0
+			for _, chunk := range b.Chunks() {
+				kept += cap(chunk)
+			}
+			if m.Used() != roundUp(int64(kept)) {
+				t.Errorf("%d bytes are reserved for %d", m.Used(), kept)
+			}
+			if kept > 2*want.Len()+step {
+				t.Errorf("%d bytes are kept of %d", kept, want.Len())
+			}
+			b.Release()
+			b.Release()
+			if m.Used() != 0 {
+				t.Errorf("%d bytes are reserved after Release", m.Used())
+			}
+		})
+	}
+}
+
+func repeat(n, times int) (list []int) {
+	for range times {
+		list = append(list, n)
+	}
+	return list
+}
+
+func TestBody_FailsBeyondItsLimit(t *testing.T) {
+	const limit = 3 * step
+	part := func(n int) *Part {
+		p := &Part{}
+		p.End(bytes.Repeat([]byte("p"), n))
+		return p
+	}
+	for name, build := range map[string]func(b *Body, n int){
+		"written":          func(b *Body, n int) { _, _ = b.Write(make([]byte, n)) },
+		"byte by byte":     func(b *Body, n int) { eachByte(n, func() { _, _ = b.WriteString("x") }) },
+		"a part":           func(b *Body, n int) { _, _ = part(n).WriteTo(b) },
+		"a short part":     func(b *Body, n int) { _, _ = part(n - 10).WriteTo(b); _, _ = part(10).WriteTo(b) },
+		"counted":          func(b *Body, n int) { b.Count(n) },
+		"counted in steps": func(b *Body, n int) { b.Count(n - 1); b.Count(1) },
+		"a counted part":   func(b *Body, n int) { (&Part{Body: b}).End(make([]byte, n)) },
+		"a cut part": func(b *Body, n int) {
+			p := &Part{Body: b}
+			p.End(p.Cut(make([]byte, n)))
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			m, stops := NewMemory(1<<30), 0
+			b := New(limit, m, func() { stops++ })
+			build(b, limit)
+			if b.Err() != nil {
+				t.Fatalf("%d bytes of %d: %v", limit, limit, b.Err())
+			}
+			again := New(limit, m, func() { stops++ })
+			build(again, limit+1)
+			if again.Err() != ErrTooLarge || stops != 1 {
+				t.Fatalf("one byte more: %v, stopped %d times", again.Err(), stops)
+			}
+			build(again, 100)
+			again.Finish()
+			if len(again.Chunks()) > 0 {
+				t.Errorf("%d chunks are kept", len(again.Chunks()))
+			}
+			b.Release()
+			if m.Used() != 0 {
+				t.Errorf("%d bytes are reserved for what has failed", m.Used())
+			}
+		})
+	}
+}
+
+func eachByte(n int, do func()) {
+	for range n {
+		do()
+	}
+}
+
+func TestBody_FailsWithoutMemory(t *testing.T) {
+	m := NewMemory(3 * step)
+	first, stops := New(1<<30, m, nil), 0
+	first.Hold(2*step + 1)
+	if first.Err() != nil || m.Used() != 3*step {
+		t.Fatalf("%v, %d bytes", first.Err(), m.Used())
+	}
+	for name, use := range map[string]func(b *Body){
+		"held":    func(b *Body) { b.Hold(1) },
+		"written": func(b *Body) { _, _ = b.WriteString("x") },
+	} {
+		b := New(1<<30, m, func() { stops++ })
+		use(b)
+		if b.Err() != ErrNoMemory || m.Used() != 3*step {
+			t.Errorf("%s: %v, %d bytes", name, b.Err(), m.Used())
+		}
+		b.Release()
+	}
+	if stops != 2 {
+		t.Errorf("%d are stopped", stops)
+	}
+	first.Release()
+	b := New(1<<30, m, nil)
+	if b.Hold(3 * step); b.Err() != nil {
+		t.Errorf("afterwards: %v", b.Err())
+	}
+	b.Release()
+	// Whoever is late reserves nothing that nobody would give back.
+	if b.Hold(1 << 20); b.Err() != nil || m.Used() != 0 {
+		t.Errorf("after Release: %v, %d bytes", b.Err(), m.Used())
+	}
+}
+
+func TestBody_HoldsInSteps(t *testing.T) {
+	m := NewMemory(1 << 30)
+	b := New(1<<30, m, nil)
+	for _, c := range []struct{ hold, want int64 }{{1, step}, {step - 1, step}, {1, 2 * step}, {5 * step, 7 * step}} {
+		if b.Hold(int(c.hold)); m.Used() != c.want {
+			t.Errorf("%d more: %d bytes are reserved, want %d", c.hold, m.Used(), c.want)
+		}
+	}
+	// What was resolved is garbage when the answer is written.
+	_, _ = b.WriteString("short")
+	if b.Finish(); m.Used() != step {
+		t.Errorf("%d bytes are reserved for a short answer", m.Used())
+	}
+	b.Release()
+}
+
+func TestBody_IsHeldByManyGoroutines(t *testing.T) {
+	m := NewMemory(1 << 30)
+	b := New(1<<30, m, nil)
+	var all sync.WaitGroup
+	for range 8 {
+		all.Go(func() {
+			for range 1000 {
+				b.Hold(100)
+				b.Count(1)
+			}
+		})
+	}
+	all.Wait()
+	if want := roundUp(800_000); m.Used() != want || b.counted.Load() != 8000 {
+		t.Errorf("%d bytes are reserved, want %d", m.Used(), want)
+	}
+	b.Release()
+	if m.Used() != 0 {
+		t.Errorf("%d bytes after Release", m.Used())
+	}
+}
+
+func TestPart_IsWrittenInOrder(t *testing.T) {
+	m := NewMemory(1 << 30)
+	b := New(1<<30, m, nil)
+	p := &Part{Body: b}
+	buf := []byte("[")
+	for i := range 5 {
+		buf = p.Cut(append(buf, strings.Repeat(string(rune('0'+i)), step/2)...))
+	}
+	p.End(append(buf, ']'))
+	_, _ = b.WriteString("{")
+	if _, err := p.WriteTo(b); err != nil {
+		t.Fatal(err)
+	}
+	_, _ = b.WriteString("}")
+	b.Finish()
+	var plain bytes.Buffer
+	if _, err := p.WriteTo(&plain); err != nil || "{"+plain.String()+"}" != b.text() || b.text()[:3] != "{[0" || len(b.text()) != 5*step/2+4 {
+		t.Errorf("%v: %d bytes, %.20s", err, len(b.text()), b.text())
+	}
+	if len(b.Chunks()) < 4 {
+		t.Errorf("%d chunks: long parts are copied", len(b.Chunks()))
+	}
+	b.Release()
+}
+
+func TestBody_Nil(t *testing.T) {
+	var b *Body
+	b.Count(1 << 40)
+	b.Hold(1 << 40)
+	b.Release()
+	if b.Err() != nil {
+		t.Error(b.Err())
+	}
+}

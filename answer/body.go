@@ -1,0 +1,120 @@
+package answer
+
+import (
+	"errors"
+	"sync"
+	"sync/atomic"
+)
+
+// Why an answer is not finished.
+var (
+	// ErrTooLarge is the error of an answer with more bytes than are allowed.
+	ErrTooLarge = errors.New("the answer is too large")
+	// ErrNoMemory is the error of an answer for which no memory is free.
+	ErrNoMemory = errors.New("no memory is free for the answer")
+)
+
+// Body is the data of one answer. It is built in two phases. While fields are
+// resolved, Count and Hold are called by many goroutines: they end the work as
+// soon as it is known that the answer becomes too large. Then one goroutine
+// writes the result. A nil Body has no bounds, and nothing can be written to it.
+type Body struct {
+	limit   int64
+	memory  *Memory
+	stopped func() // called once, when the answer fails; may be nil
+
+	failed  atomic.Pointer[error]
+	counted atomic.Int64 // bytes that the answer has at least
+	held    atomic.Int64 // bytes of memory in use
+	covered atomic.Int64 // bytes of memory reserved, in steps
+
+	mu       sync.Mutex // held to change covered
+	released bool
+
+	// The rest belongs to the goroutine that writes.
+	chunks [][]byte
+	last   []byte // the chunk that is being filled
+	size   int64  // bytes written
+	kept   int64  // bytes of memory that the chunks have
+}
+
+// New returns an empty Body of at most limit bytes, which reserves what it
+// holds from memory. stopped, unless it is nil, is called once if the answer
+// fails; it should end the work for it.
+func New(limit int, memory *Memory, stopped func()) *Body {
+	return &Body{limit: int64(limit), memory: memory, stopped: stopped}
+}
+
+// Err returns why the answer has failed; nil if it has not.
+func (b *Body) Err() error {
+	if b == nil {
+		return nil
+	}
+	if err := b.failed.Load(); err != nil {
+		return *err
+	}
+	return nil
+}
+
+func (b *Body) fail(err error) {
+	if b.failed.CompareAndSwap(nil, &err) && b.stopped != nil {
+		b.stopped()
+	}
+}
+
+// Count adds n bytes to the least size of the answer, which fails when that is
+// more than the limit.
+func (b *Body) Count(n int) {
+	if b != nil && b.counted.Add(int64(n)) > b.limit {
+		b.fail(ErrTooLarge)
+	}
+}
+
+// Hold reserves memory for n more bytes. The answer fails if they are not free.
+func (b *Body) Hold(n int) {
+	if b != nil && b.held.Add(int64(n)) > b.covered.Load() {
+		b.cover()
+	}
+}
+
+// cover reserves as many steps as the bytes that are held need.
+func (b *Body) cover() {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	missing := roundUp(b.held.Load()) - b.covered.Load()
+	if b.released || missing <= 0 {
+		return
+	}
+	if !b.memory.Reserve(missing) {
+		b.fail(ErrNoMemory)
+		return
+	}
+	b.covered.Add(missing)
+}
+
+func roundUp(n int64) int64 { return (n + step - 1) / step * step }
+
+// Release gives the memory back. It may be called many times; nothing is
+// reserved afterwards.
+func (b *Body) Release() {
+	if b == nil {
+		return
+	}
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.released = true
+	b.chunks, b.last = nil, nil
+	b.memory.Free(b.covered.Swap(0))
+}
+
+// settle keeps memory for the finished answer alone: what was resolved is
+// garbage by then.
+func (b *Body) settle() {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.held.Store(b.kept)
+	if spare := b.covered.Load() - roundUp(b.kept); spare > 0 {
+		b.covered.Add(-spare)
+		b.memory.Free(spare)
+	}
+}

@@ -1,0 +1,149 @@
+package answer
+
+import "io"
+
+// firstChunk is the size of the first buffer of an answer.
+const firstChunk = 512
+
+// adoptFrom is the least part that is taken as it is. Shorter ones are copied,
+// so that the chunks of an answer do not become too many.
+const adoptFrom = 4 << 10
+
+var (
+	_ io.Writer       = (*Body)(nil)
+	_ io.StringWriter = (*Body)(nil)
+)
+
+// Write adds p to the answer. It never returns an error: what an answer that
+// has failed is given is dropped.
+func (b *Body) Write(p []byte) (int, error) {
+	if b.take(len(p)) {
+		b.last = append(b.last, p...)
+	}
+	return len(p), nil
+}
+
+// WriteString is Write for a string.
+func (b *Body) WriteString(s string) (int, error) {
+	if b.take(len(s)) {
+		b.last = append(b.last, s...)
+	}
+	return len(s), nil
+}
+
+// take makes the last chunk long enough for n more bytes. It reports whether
+// they may be written.
+func (b *Body) take(n int) bool {
+	if !b.grow(n) {
+		return false
+	}
+	if n <= cap(b.last)-len(b.last) {
+		return true
+	}
+	size := max(n, firstChunk, min(step, 2*cap(b.last)))
+	if b.Hold(size); b.Err() != nil {
+		return b.drop()
+	}
+	b.kept += int64(size)
+	if len(b.last)+n > size { // a chunk that is full is not copied
+		b.push()
+		b.last = make([]byte, 0, size)
+		return true
+	}
+	b.kept -= int64(cap(b.last))
+	b.last = append(make([]byte, 0, size), b.last...)
+	return true
+}
+
+// AvailableBuffer returns an empty buffer in which a value can be formatted
+// before it is written.
+func (b *Body) AvailableBuffer() []byte { return b.last[len(b.last):] }
+
+// grow counts n more bytes. It reports whether the answer may have them.
+func (b *Body) grow(n int) bool {
+	if b.Err() != nil {
+		return b.drop()
+	}
+	if b.size += int64(n); b.size > b.limit {
+		b.fail(ErrTooLarge)
+		return b.drop()
+	}
+	return true
+}
+
+// drop forgets what was written to an answer that has failed.
+func (b *Body) drop() bool {
+	b.chunks, b.last = nil, nil
+	return false
+}
+
+// push ends the last chunk.
+func (b *Body) push() {
+	if len(b.last) > 0 {
+		b.chunks = append(b.chunks, b.last)
+	}
+	b.last = nil
+}
+
+// Finish ends the writing. Until Release, memory is reserved for what was
+// written.
+func (b *Body) Finish() {
+	b.push()
+	if b.Err() != nil {
+		b.drop()
+		b.kept = 0
+	}
+	b.settle()
+}
+
+// Chunks returns what was written, in order. It is valid until Release.
+func (b *Body) Chunks() [][]byte { return b.chunks }
+
+// Part is a piece of an answer that is written while fields are resolved. The
+// zero value has no bounds.
+type Part struct {
+	Body   *Body
+	chunks [][]byte
+}
+
+// Cut takes b if it is long, and returns the buffer to append to next. It keeps
+// long parts from being copied each time that a buffer grows.
+func (p *Part) Cut(b []byte) []byte {
+	if len(b) < step {
+		return b
+	}
+	p.End(b)
+	return make([]byte, 0, step)
+}
+
+// End takes the last buffer.
+func (p *Part) End(b []byte) {
+	p.Body.Count(len(b))
+	p.Body.Hold(cap(b))
+	p.chunks = append(p.chunks, b)
+}
+
+// WriteTo writes the part to w. A Body takes long chunks as they are, because
+// memory is reserved for them already.
+func (p *Part) WriteTo(w io.Writer) (n int64, err error) {
+	body, ok := w.(*Body)
+	for _, chunk := range p.chunks {
+		n += int64(len(chunk))
+		if ok && len(chunk) >= adoptFrom {
+			body.adopt(chunk)
+			continue
+		}
+		if _, err := w.Write(chunk); err != nil {
+			return n, err
+		}
+	}
+	return n, nil
+}
+
+func (b *Body) adopt(chunk []byte) {
+	if b.grow(len(chunk)) {
+		b.push()
+		b.chunks = append(b.chunks, chunk)
+		b.kept += int64(cap(chunk))
+	}
+}

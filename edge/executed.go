@@ -1,0 +1,174 @@
+package edge
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+
+	"github.com/99designs/gqlgen/graphql"
+	"github.com/vektah/gqlparser/v2/gqlerror"
+
+	"carrel/answer"
+	"carrel/graph"
+)
+
+// fieldBytes is the memory that a field takes until its value is written, where
+// generated code resolves it: 100 to 150 bytes (measured).
+const fieldBytes = 128
+
+// executed is the outcome of an operation, or one event of a subscription. Its
+// data is valid until the operation is released.
+type executed struct {
+	errors gqlerror.List
+	data   [][]byte // none: null
+	size   int      // of the data, in bytes
+}
+
+// begin gives the operation a new Body, in the place of the one of the event
+// before. stop ends the work for it.
+func (h *Handler) begin(op *operation, stop func()) {
+	op.release()
+	op.body = answer.New(h.limits.AnswerBytes, h.memory, stop)
+	graph.SetBody(op.OperationContext, op.body)
+}
+
+// release gives the memory of the answer back. It may be called many times.
+func (op *operation) release() { op.body.Release() }
+
+// resolve resolves a field, and ends the work for an answer that has failed: its
+// remaining fields are null.
+func (op *operation) resolve(ctx context.Context, next graphql.Resolver) (any, error) {
+	if op.body.Err() != nil {
+		return graphql.Null, nil
+	}
+	field := graphql.GetFieldContext(ctx)
+	if field.Object == "Mutation" { // these are resolved one after the other
+		op.begun = append(op.begun, field.Field.Alias)
+	}
+	res, err := op.count(ctx, next)
+	op.body.Hold(fieldBytes)
+	op.body.Count(len(field.Field.Alias) + leastBytes(res))
+	if op.body.Err() != nil && err == nil {
+		return graphql.Null, nil
+	}
+	return res, err
+}
+
+// leastBytes is how many bytes a field has at least, beside its response name:
+// quotes, a colon, a comma and the value.
+func leastBytes(value any) int {
+	switch v := value.(type) {
+	case string:
+		return len(`"":"",`) + len(v)
+	case *string:
+		if v != nil {
+			return len(`"":"",`) + len(*v)
+		}
+	}
+	return len(`"":0,`)
+}
+
+// outcome is what came of an operation, or why its answer cannot be sent.
+func (h *Handler) outcome(op *operation, resp *graphql.Response) (*executed, error) {
+	h.limit(resp)
+	if resp.Data != nil { // the schema does not write to the Body
+		_, _ = op.body.Write(resp.Data)
+		op.body.Finish()
+	}
+	done := &executed{errors: resp.Errors}
+	if err := op.body.Err(); err != nil {
+		return done, err
+	}
+	done.data = op.body.Chunks()
+	for _, chunk := range done.data {
+		done.size += len(chunk)
+	}
+	return done, nil
+}
+
+// isNull reports whether there is no data.
+func (e *executed) isNull() bool {
+	return e.size == 0 || e.size == len("null") && string(e.data[0]) == "null"
+}
+
+// head is the answer up to its data, tail what follows it.
+func (e *executed) head(out []byte) []byte {
+	out = append(out, '{')
+	if len(e.errors) > 0 {
+		out = append(appendErrors(out, e.errors), ',')
+	}
+	out = append(out, `"data":`...)
+	if e.size == 0 {
+		out = append(out, "null"...)
+	}
+	return out
+}
+
+func (e *executed) tail(out []byte, told *costTold) []byte {
+	if told != nil {
+		if b, err := json.Marshal(told); err == nil { // it holds numbers only
+			out = append(out, `,"extensions":{"cost":`...)
+			out = append(append(out, b...), '}')
+		}
+	}
+	return append(out, '}')
+}
+
+// pieces is the whole answer. What is short is one piece.
+func (e *executed) pieces(told *costTold) [][]byte {
+	pieces := append([][]byte{e.head(nil)}, e.data...)
+	return joined(append(pieces, e.tail(nil, told)))
+}
+
+// joined puts pieces together that are short: they are sent at once, for the
+// price of a copy.
+func joined(pieces [][]byte) [][]byte {
+	size := length(pieces)
+	if len(pieces) < 2 || size > pooledBytes {
+		return pieces
+	}
+	whole := make([]byte, 0, size)
+	for _, piece := range pieces {
+		whole = append(whole, piece...)
+	}
+	return [][]byte{whole}
+}
+
+func length(pieces [][]byte) (n int) {
+	for _, piece := range pieces {
+		n += len(piece)
+	}
+	return n
+}
+
+// unsent refuses a query whose answer cannot be sent.
+func (h *Handler) unsent(err error) *refusal {
+	if errors.Is(err, answer.ErrNoMemory) {
+		return refuseUntil(http.StatusServiceUnavailable, codeUnavailable, "The answers in progress use all memory that there is for answers; try again.", 1)
+	}
+	return refuseDocument(codeAnswerTooLarge, fmt.Sprintf("The answer has more than %d bytes: ask for smaller pages or fewer fields.", h.limits.AnswerBytes))
+}
+
+// unsentMutation is what a client gets for a mutation whose answer cannot be
+// sent. It is no refusal: what was done remains done, and a client that tried
+// again for the sake of an error would do it twice. What went wrong besides is
+// shown after it.
+func (h *Handler) unsentMutation(op *operation, done *executed, err error) *executed {
+	why := fmt.Sprintf("The answer has more than %d bytes", h.limits.AnswerBytes)
+	if errors.Is(err, answer.ErrNoMemory) {
+		why = "No memory is free for the answer"
+	}
+	shown := coded(codeAnswerTooLarge, why+", and is not sent. The mutations in extensions.executed were executed all the same: look what they have done, or repeat them with the same idempotency keys and fewer fields.")
+	shown.Extensions["executed"] = op.begun
+	op.release()
+	errs := append(gqlerror.List{shown}, done.errors...)
+	return &executed{errors: errs[:min(len(errs), h.limits.Errors)]}
+}
+
+// unsentEvent is what a subscriber gets for an event that cannot be sent.
+func (h *Handler) unsentEvent(op *operation, err error) *executed {
+	op.release()
+	return &executed{errors: h.unsent(err).errs}
+}
