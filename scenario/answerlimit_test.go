@@ -1,0 +1,75 @@
+package scenario
+
+import (
+	"fmt"
+	"os"
+	"strings"
+	"sync"
+	"testing"
+)
+
+// TestAnswerLimit_LongAnswersAtOnceDoNotFillTheMemory: 32 requests at once whose
+// answers would have 9 to 515 MiB each are refused, and the process never has
+// 600 MiB resident.
+func TestAnswerLimit_LongAnswersAtOnceDoNotFillTheMemory(t *testing.T) {
+	const most, atOnce = 600 << 10, 32 // KiB; requests
+	whole := serveWith(t, "--rate-limit", "0")
+	ann := whole.user("acme", "ann", "PUBLIC")
+	for n := range 100 {
+		whole.must(ann, createItem, vars{"in": vars{"name": fmt.Sprint("long", n), "kind": "NOTE", "visibility": "PUBLIC", "title": "long", "description": strings.Repeat("d", 10_000)}})
+	}
+	texts := func(n int) string {
+		var b strings.Builder
+		for i := range n {
+			fmt.Fprintf(&b, " d%d:description", i)
+		}
+		return b.String()
+	}
+	below := func(first, then int, fields string) string {
+		return fmt.Sprintf(`{user(id:"u:acme:ann"){library(first:%d){nodes{createdBy{library(first:%d){nodes{%s}}}}}}}`, first, then, fields)
+	}
+	flat := func(fields string) string {
+		return `{user(id:"u:acme:ann"){library(first:100){nodes{` + fields + `}}}}`
+	}
+	const unplanned = " createdBy{email}" // only a resolver has it
+	for _, c := range []struct{ name, query, code string }{
+		{"30 texts in each of 1,800", below(100, 18, texts(30)), "COST_LIMIT"},
+		{"9 texts in each of 480", below(40, 12, texts(9)), "ANSWER_TOO_LARGE"},
+		{"9 texts in each of 432, unplanned", below(36, 12, texts(9)+unplanned), "ANSWER_TOO_LARGE"},
+		{"30 texts in each of 100", flat(texts(30)), "ANSWER_TOO_LARGE"},
+		{"30 texts in each of 100, unplanned", flat(texts(30) + unplanned), "ANSWER_TOO_LARGE"},
+		{"5 texts in each of 100", flat(texts(5)), ""},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			g := whole.in(t)
+			var all sync.WaitGroup
+			for range atOnce {
+				all.Go(func() {
+					if a, err := g.post("", c.query, nil); err != nil || a.code() != c.code {
+						t.Errorf("got %v, %v, want %q", err, a, c.code)
+					}
+				})
+			}
+			all.Wait()
+			resident := g.mostResident()
+			t.Logf("at most %d MiB were resident so far", resident>>10)
+			if resident >= most {
+				t.Errorf("%d KiB were resident", resident)
+			}
+		})
+	}
+}
+
+// mostResident is the most memory that the process ever had, in KiB.
+func (g *gateway) mostResident() (kilobytes int) {
+	g.t.Helper()
+	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", g.cmd.Process.Pid))
+	if err != nil {
+		g.t.Fatal(err)
+	}
+	_, peak, _ := strings.Cut(string(text), "VmHWM:")
+	if _, err := fmt.Sscan(peak, &kilobytes); err != nil {
+		g.t.Fatal(err)
+	}
+	return kilobytes
+}
