@@ -862,7 +862,11 @@ type Mutation {
     "The item."
     input: DeleteContentInput!
   ): DeleteContentPayload
-  "Administrators: bring a library back from the record of what was shared with it."
+  """
+  Administrators: bring a library back from the record of what was shared with it.
+  A rebuild that takes longer than 8 seconds goes on and is answered UNAVAILABLE:
+  repeat the mutation to learn its outcome.
+  """
   rebuildLibrary(
     "The library's owner."
     input: RebuildLibraryInput!

@@ -40,7 +40,7 @@ func (s *Service) RebuildLibrary(ctx context.Context, v *Viewer, principal strin
 	case !v.Administers(p.Tenant()):
 		return nil, Forbiddenf([]string{"principalId"}, "only an administrator of the tenant may rebuild a library")
 	}
-	restored, removed, err := s.Rebuild(ctx, p)
+	restored, removed, err := s.rebuildAsked(ctx, p)
 	if err != nil {
 		return nil, err
 	}

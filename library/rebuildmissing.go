@@ -14,6 +14,10 @@ const (
 	rebuildRetryAfter = 5
 )
 
+// rebuildAnswerWithin is how long rebuildLibrary waits for its rebuild, which may
+// take minutes: some 20,000 entries are rebuilt in that time.
+const rebuildAnswerWithin = 8 * time.Second
+
 // Rebuilds that readers have asked for: so many run in this process at a time,
 // so that regenerating them leaves room for what is served, and so many may
 // wait or have failed just now. Beyond that readers are told to come back.
@@ -26,11 +30,17 @@ const (
 type rebuildTable struct {
 	mu      sync.Mutex
 	running map[PrincipalID]*rebuildRun
+	// done are rebuilds that ended after the mutation that asked for them had been
+	// answered: the next one is told their outcome.
+	done map[PrincipalID]*rebuildRun
 }
 
 type rebuildRun struct {
 	ended Latch
-	err   error // after ended
+	// After ended.
+	err               error
+	restored, removed int
+	owed              bool // a mutation was answered before the end; guarded by the table
 }
 
 var (
@@ -87,13 +97,17 @@ func (t *rebuildTable) join(p PrincipalID, ended Latch) (run *rebuildRun, start 
 func (t *rebuildTable) forget(p PrincipalID) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
+	run := t.running[p]
 	delete(t.running, p)
+	if run != nil {
+		t.keep(p, run)
+	}
 }
 
 // runRebuild rebuilds when its turn comes. After a failure nobody begins
 // another one before readers were told to come back.
 func (s *Service) runRebuild(ctx context.Context, p PrincipalID, run *rebuildRun) {
-	run.err = s.rebuildInTurn(ctx, p)
+	run.restored, run.removed, run.err = s.rebuildInTurn(ctx, p)
 	if run.err != nil {
 		s.log.ErrorContext(ctx, "rebuilding a library", "principal", string(p), "error", run.err)
 		run.ended.Open()
@@ -103,18 +117,75 @@ func (s *Service) runRebuild(ctx context.Context, p PrincipalID, run *rebuildRun
 	run.ended.Open()
 }
 
-func (s *Service) rebuildInTurn(ctx context.Context, p PrincipalID) error {
+func (s *Service) rebuildInTurn(ctx context.Context, p PrincipalID) (restored, removed int, err error) {
 	if err := s.rebuildTurns.take(ctx); err != nil {
-		return err
+		return 0, 0, err
 	}
 	defer s.rebuildTurns.give()
 	if s.ending.IsOpen() {
 		// Hundreds may wait for their turn, and each would ask the store.
-		return errEnding
+		return 0, 0, errEnding
 	}
-	restored, removed, err := s.Rebuild(ctx, p)
+	restored, removed, err = s.Rebuild(ctx, p)
 	if err == nil {
-		s.log.WarnContext(ctx, "a library was missing and has been rebuilt", "principal", string(p), "restored", restored, "removed", removed)
+		s.log.WarnContext(ctx, "a library has been rebuilt", "principal", string(p), "restored", restored, "removed", removed)
 	}
-	return err
+	return restored, removed, err
+}
+
+// rebuildAsked rebuilds a library because somebody has asked for it. It waits for
+// the rebuild for a while; after that the rebuild goes on, and the error says so.
+// A repetition waits for the same rebuild, or is told its outcome.
+func (s *Service) rebuildAsked(ctx context.Context, p PrincipalID) (restored, removed int, err error) {
+	if run := s.rebuilds.take(p); run != nil {
+		return run.restored, run.removed, nil
+	}
+	run, start := s.rebuilds.join(p, s.rt.Latch())
+	if run == nil {
+		return 0, 0, beingRebuilt(errManyRebuilds)
+	}
+	if start {
+		background := s.rt.Detach(ctx)
+		s.rt.Go(func() { s.runRebuild(background, p, run) })
+	}
+	ended, err := s.rt.Wait(ctx, run.ended, rebuildAnswerWithin)
+	if err == nil && ended {
+		s.rebuilds.take(p) // others who were owed the outcome may ask for a new rebuild
+		return run.restored, run.removed, run.err
+	}
+	s.rebuilds.owe(p, run)
+	if err != nil {
+		return 0, 0, err
+	}
+	return 0, 0, &Error{Code: Unavailable, RetryAfter: rebuildRetryAfter, Err: errNotRebuilt,
+		Msg: "the rebuild goes on; repeat rebuildLibrary to learn its outcome"}
+}
+
+// owe notes that somebody was answered before the end of a rebuild.
+func (t *rebuildTable) owe(p PrincipalID, run *rebuildRun) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	run.owed = true
+	t.keep(p, run)
+}
+
+// keep keeps the outcome of a rebuild that is owed, once it has succeeded. The
+// caller holds mu.
+func (t *rebuildTable) keep(p PrincipalID, run *rebuildRun) {
+	if t.running[p] == run || run.err != nil || !run.owed {
+		return
+	}
+	if len(t.done) >= rebuildsKnown {
+		clear(t.done) // whoever asks again has the library rebuilt again
+	}
+	t.done[p] = run
+}
+
+// take is the outcome that is owed of a rebuild; nil where none is.
+func (t *rebuildTable) take(p PrincipalID) *rebuildRun {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	run := t.done[p]
+	delete(t.done, p)
+	return run
 }

@@ -124,7 +124,7 @@ func New(ctx context.Context, c Config) (*Service, error) {
 	s.ending = s.rt.Latch()
 	s.fans.jobs = map[ContentID]*fanQueue{}
 	s.shares.waiting = map[ContentID][]*shareJob{}
-	s.rebuilds.running = map[PrincipalID]*rebuildRun{}
+	s.rebuilds.running, s.rebuilds.done = map[PrincipalID]*rebuildRun{}, map[PrincipalID]*rebuildRun{}
 	s.feeds.open = map[PrincipalID]*feed{}
 	s.feeds.updates = map[ContentID]bool{}
 	if s.bulletin != nil {

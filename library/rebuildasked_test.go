@@ -1,0 +1,75 @@
+package library_test
+
+import (
+	"context"
+	"testing"
+	"time"
+
+	"carrel/library"
+)
+
+// impatient is a runtime in which waits for a while end at once.
+type impatient struct {
+	*library.RealRuntime
+}
+
+func (impatient) Wait(ctx context.Context, l library.Latch, d time.Duration) (bool, error) {
+	return library.NewRealRuntime().Wait(ctx, l, min(d, time.Millisecond))
+}
+
+// A rebuild that takes longer than an answer goes on. The mutation says so, and
+// its repetition is told the outcome.
+func TestRebuildLibrary_GoesOnAfterItsAnswer(t *testing.T) {
+	h, store := losingHouse(t)
+	h.user("u:acme:ann", library.Public)
+	h.note("one", library.Private)
+	h.quiet()
+	free := make(chan struct{})
+	store.mu.Lock()
+	store.hold = func() error { <-free; return nil }
+	store.mu.Unlock()
+	h.svc = h.impatient()
+	rebuild := func() (*library.RebuildOutcome, error) {
+		return h.svc.RebuildLibrary(t.Context(), admin("u:acme:ann"), "u:acme:ann")
+	}
+	rows, err := h.store.PageLibrary(t.Context(), library.Slice{Owner: "u:acme:ann", Bucket: library.Private, Limit: 2})
+	if err != nil || len(rows) != 1 {
+		t.Fatalf("%v, %v", rows, err)
+	}
+	if err := h.store.DropEntries(t.Context(), "u:acme:ann", []library.BucketEntry{{Bucket: library.Private, Entry: rows[0]}}); err != nil {
+		t.Fatal(err)
+	}
+	for range 2 {
+		if _, err := rebuild(); library.CodeOf(err) != library.Unavailable {
+			t.Fatalf("a rebuild that is held up: %v", err)
+		}
+	}
+	close(free)
+	for range 2000 {
+		out, err := rebuild()
+		if err == nil {
+			if out.Restored != 1 || out.Removed != 0 {
+				t.Errorf("the repetition is told %+v", out)
+			}
+			if out, err = rebuild(); err == nil && out.Restored != 0 {
+				t.Errorf("another rebuild is told %+v", out)
+			}
+			return
+		}
+		if err := h.runtime.After(t.Context(), time.Millisecond); err != nil {
+			t.Fatal(err)
+		}
+	}
+	t.Fatal("the rebuild does not end")
+}
+
+// impatient is a Service of the house that waits for nothing.
+func (h *house) impatient() *library.Service {
+	h.t.Helper()
+	svc, err := library.New(h.t.Context(), library.Config{Store: h.store, Runtime: impatient{h.runtime}, Journal: h.journal, Names: &counting{}})
+	if err != nil {
+		h.t.Fatal(err)
+	}
+	h.t.Cleanup(svc.End)
+	return svc
+}
