@@ -124,7 +124,11 @@ func (a *Actor) Wait(ctx context.Context, l library.Latch, d time.Duration) (boo
 	t := a.s.current
 	lt.waiters = append(lt.waiters, t)
 	a.block(ctx, d)
-	t.waited = a.s.steps
+	if d > 0 {
+		// A follower waits for news with a bound; without one it waits for its own
+		// reads, which are part of what it is shown.
+		t.waited = a.s.steps
+	}
 	if lt.open {
 		// Where the context has ended too, either may be noticed first.
 		if err := ctx.Err(); err != nil && a.s.chance(512) {

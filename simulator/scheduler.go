@@ -55,7 +55,7 @@ type task struct {
 	timed  bool          // the wait ended by time
 	ended  func() error  // the error of the wait's context
 	endsAt time.Duration // the deadline of that context; 0: none
-	waited int           // the step at which it has ceased to wait for a latch
+	waited int           // the step at which its last bounded wait for a latch ended
 	// sending is the write that the task has sent and that has not arrived.
 	sending *message
 }
