@@ -18,6 +18,7 @@ import { HomePage } from './pages/home.jsx';
 import { CreateItem } from './pages/create-item.jsx';
 import { ItemPage } from './pages/item.jsx';
 import { LibraryPage } from './pages/library.jsx';
+import { EditProfile } from './pages/profile.jsx';
 import { Introduce, SignIn } from './pages/sign-in.jsx';
 
 export function App() {
@@ -62,7 +63,17 @@ export function App() {
       <Foot place={place} onShortcuts={() => show('shortcuts')} />
       {open === 'shortcuts' && <Shortcuts onClose={close} />}
       {open === 'create' && <CreateItem tenant={claims.tenant} groupId={groupId} onClose={close} onDone={created} />}
-      {signIn.open && <SignIn onClose={signIn.close} />}
+      {open === 'profile' && me && (
+        <EditProfile
+          id={me.id}
+          onClose={close}
+          onDone={() => {
+            close();
+            say('Saved.');
+          }}
+        />
+      )}
+      {signIn.open && <SignIn onClose={signIn.close} onProfile={me && (() => show('profile'))} />}
     </SignInProvider>
   );
 }

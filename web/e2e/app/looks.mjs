@@ -231,3 +231,56 @@ export async function ways({ sit, base }) {
   expect(await linked.count(), 1, 'tabs of a link that was loaded twice');
   await page.context().close();
 }
+
+// profile: users change their own name, email and visibility.
+export async function profile({ api, sit }) {
+  const page = await sit('Zed');
+  await page.getByRole('banner').getByRole('button', { name: 'Zed Zhou' }).click();
+  await dialog(page).getByRole('button', { name: 'Edit profile…' }).click();
+  const field = (name) => dialog(page).getByRole('textbox', { name });
+  await field('Name').and(page.locator(':focus')).waitFor();
+  await field('Email').fill('zed');
+  await dialog(page).getByRole('button', { name: 'Save' }).click();
+  await field('Email').and(page.locator('[aria-invalid="true"]')).waitFor();
+  await field('Email').fill('zed@acme.example');
+  await field('Name').fill('Zed Zapata');
+  await dialog(page).getByRole('radio', { name: 'Private' }).check();
+  await dialog(page).getByRole('button', { name: 'Save' }).click();
+  await dialog(page).waitFor({ state: 'detached' });
+  await page.getByRole('banner').getByRole('button', { name: 'Zed Zapata' }).waitFor();
+  const { user } = await api('Zed', '{ user(id: "u:acme:zed") { displayName email visibility } }');
+  expect(user, { displayName: 'Zed Zapata', email: 'zed@acme.example', visibility: 'PRIVATE' }, 'the profile');
+  await api('Zed', 'mutation { updateUser(input: {id: "u:acme:zed", displayName: "Zed Zhou", visibility: LOGGEDIN}) { userErrors { message } } }');
+  await page.context().close();
+}
+
+// expiry is set, changed and taken back, in the time zone of the reader.
+export async function expiry({ api, sit }) {
+  const id = await create(api, 'Ann', { kind: 'NOTE', title: 'Passing', visibility: 'PRIVATE' });
+  const page = await sit('Ann', { path: `/app/item/${id}`, timezoneId: 'Asia/Kathmandu' });
+  const read = async () => (await api('Ann', 'query ($id: ID!) { content(id: $id) { expiresAt version } }', { id })).content;
+  const save = () => dialog(page).getByRole('button', { name: 'Save' }).click();
+  const open = () => page.getByRole('button', { name: 'Expiry…' }).click();
+  const field = dialog(page).getByLabel('Date and time');
+  await open();
+  await dialog(page).getByRole('radio', { name: 'On a date' }).check();
+  await save();
+  await dialog(page).getByText('Enter a date and a time.').waitFor();
+  await field.fill('2001-01-01T10:00');
+  await save();
+  await field.and(page.locator('[aria-invalid="true"]')).waitFor();
+  await field.fill('2099-01-01T05:45');
+  await save();
+  await dialog(page).waitFor({ state: 'detached' });
+  expect(await read(), { expiresAt: '2099-01-01T00:00:00.000000Z', version: 1 }, 'the item with an expiry');
+  await page.getByRole('definition').filter({ hasText: '1 January 2099' }).waitFor();
+  await open();
+  expect(await field.inputValue(), '2099-01-01T05:45', 'what the field shows');
+  await dialog(page).getByRole('radio', { name: 'Never' }).check();
+  await save();
+  await dialog(page).waitFor({ state: 'detached' });
+  expect((await read()).expiresAt, null, 'the expiry that was taken back');
+  await page.getByText('1 January 2099').waitFor({ state: 'detached' });
+  await api('Ann', 'mutation ($id: ID!) { deleteContent(input: {id: $id}) { deletedContentId } }', { id });
+  await page.context().close();
+}

@@ -326,7 +326,7 @@ export async function latePage({ api, sit }) {
   const { nodes } = await api('Ann', 'query ($ids: [ID!]!) { nodes(ids: $ids) { id ... on Content { viewerCanShare } } }', { ids: older.slice(0, 100) });
   const following = nodes.find((node) => node.viewerCanShare).id;
   await api('Ann', 'mutation ($id: ID!, $me: ID!) { shareContent(input: {contentId: $id, principalIds: [$me]}) { userErrors { message } } }', { id: following, me: mine });
-  await ann.getByText(`${before.length + 1} entries; full access`).waitFor();
+  await ann.getByText(`${before.length + 1} items · full access`).waitFor();
   holding = false;
   for (const route of held) await route.continue();
   await scrollTo(ann, 'bottom');

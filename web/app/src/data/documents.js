@@ -308,6 +308,35 @@ export const CREATE_USER = gql`
   ${faults}
 `;
 
+export const PROFILE = gql`
+  query Profile($id: ID!) {
+    user(id: $id) {
+      id
+      tenant
+      displayName
+      email
+      visibility
+    }
+  }
+`;
+
+export const UPDATE_USER = gql`
+  mutation UpdateUser($input: UpdateUserInput!) {
+    updateUser(input: $input) {
+      user {
+        id
+        displayName
+        email
+        visibility
+      }
+      userErrors {
+        ...Faults
+      }
+    }
+  }
+  ${faults}
+`;
+
 export const CREATE_CONTENT = gql`
   mutation CreateContent($input: CreateContentInput!) {
     createContent(input: $input) {
@@ -328,6 +357,7 @@ export const UPDATE_CONTENT = gql`
     updateContent(input: $input) {
       content {
         ...Entry
+        expiresAt
       }
       userErrors {
         ...Faults

@@ -15,6 +15,7 @@ import { useMe, useSession } from '../ui/session.jsx';
 import { Empty, Failed, Loading, Outdated } from '../ui/states.jsx';
 import { dateOf, kindName, roleName, visibilityName } from '../ui/words.js';
 import { EditItem } from './edit-item.jsx';
+import { ChangeExpiry } from './expiry.jsx';
 import { ChangeVisibility, DeleteItem, RemoveItem, ShareItem } from './item-dialogs.jsx';
 
 // ItemPage is an item at an address of its own.
@@ -149,7 +150,7 @@ function Facts({ item }) {
       </div>
       {item.expiresAt && (
         <div>
-          <dt>Gone after</dt>
+          <dt>Expires</dt>
           <dd>
             <time dateTime={item.expiresAt}>{dateOf(item.expiresAt)}</time>
           </dd>
@@ -185,6 +186,7 @@ function ItemActions({ item, library, show, onChanged }) {
         {item.viewerCanShare && <Action onClick={() => show('share')} name="Share…" look="button-main" />}
         {item.viewerCanEdit && <Action onClick={() => show('edit')} name="Edit…" />}
         {item.viewerCanManage && <Action onClick={() => show('visibility')} name="Who may see it…" />}
+        {item.viewerCanManage && <Action onClick={() => show('expiry')} name="Expiry…" />}
         {me && item.viewerCanShare && !mine && <Action onClick={takeForMe} name="Add to my library" />}
       </div>
       <div className="actions actions-quiet">
@@ -203,7 +205,7 @@ function ItemActions({ item, library, show, onChanged }) {
   );
 }
 
-const dialogs = { edit: EditItem, visibility: ChangeVisibility, share: ShareItem, remove: RemoveItem, delete: DeleteItem };
+const dialogs = { edit: EditItem, expiry: ChangeExpiry, visibility: ChangeVisibility, share: ShareItem, remove: RemoveItem, delete: DeleteItem };
 
 // ItemDialogs is the dialog that is open, if any, and what follows when it is done.
 function ItemDialogs({ item, gone, library, opening, onChanged, onGone }) {
@@ -224,6 +226,7 @@ function ItemDialogs({ item, gone, library, opening, onChanged, onGone }) {
   const done = {
     edit: ({ unchanged }) => (unchanged ? close() : changed('Saved.')),
     visibility: ({ unchanged }) => (unchanged ? close() : changed('Changed who may see it.')),
+    expiry: ({ unchanged }) => (unchanged ? close() : changed('Changed the expiry.')),
     share: (_, people) => changed(`Shared with ${people.map(({ displayName }) => displayName).join(', ')}.`),
     // The dialog goes with the item, so that focus does not return to its button.
     remove() {

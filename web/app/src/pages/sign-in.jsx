@@ -9,7 +9,7 @@ import { useSession } from '../ui/session.jsx';
 import { unsavedGuard } from '../ui/unsaved.js';
 import { Monogram } from '../ui/states.jsx';
 
-export function SignIn({ onClose }) {
+export function SignIn({ onClose, onProfile }) {
   const session = useSession();
   const { viewers, name, demo, signedIn, expired, claims, signInAs, signOut } = session;
   // Another viewer gets another page: what was typed on this one would be lost.
@@ -31,9 +31,16 @@ export function SignIn({ onClose }) {
             <p>
               {expired ? 'Your token has expired. You were' : 'You are'} <b>{name}</b>.
             </p>
-            <button type="button" className="button" onClick={() => leave(() => (onClose(), signOut()))}>
-              Sign out
-            </button>
+            <div className="actions">
+              {onProfile && (
+                <button type="button" className="button" onClick={() => leave(() => (onClose(), onProfile()))}>
+                  Edit profile…
+                </button>
+              )}
+              <button type="button" className="button" onClick={() => leave(() => (onClose(), signOut()))}>
+                Sign out
+              </button>
+            </div>
           </div>
         )}
         {viewers.length > 0 && (
