@@ -84,7 +84,7 @@ test('faults stand at the fields they name', () => {
 
 test('errors are told in words', () => {
   const of = (code, more) => ({ errors: [{ message: 'm', extensions: { code, ...more } }] });
-  assert.deepEqual(explain(of('UNAVAILABLE')), { kind: 'passing', text: 'The store behind the gateway cannot be reached just now.' });
+  assert.deepEqual(explain(of('UNAVAILABLE')), { kind: 'passing', text: 'The service is temporarily unavailable.' });
   assert.deepEqual(explain(of('RATE_LIMITED', { retryAfter: 2.2 })).text, 'Too many requests in a short time. Try again in 3 s.');
   assert.equal(explain(of('UNAUTHENTICATED')).kind, 'signedOut');
   assert.equal(explain(of('BAD_CURSOR')).kind, 'place');

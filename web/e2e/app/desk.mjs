@@ -134,7 +134,7 @@ export async function choose(page, name) {
     await page.keyboard.press('ArrowDown');
   }
   await page.keyboard.press('Enter');
-  await page.getByRole('button', { name: `Take out ${name}` }).waitFor();
+  await page.getByRole('button', { name: `Remove ${name}` }).waitFor();
 }
 
 // fits fails where a page is wider than its window.

@@ -27,11 +27,11 @@ export async function groups({ sit, base }) {
   ]) {
     await field.fill(typed);
     await field.press('Enter');
-    await ann.getByRole('button', { name: `Take out ${name}` }).waitFor();
+    await ann.getByRole('button', { name: `Remove ${name}` }).waitFor();
   }
   await field.fill('u:demo:nobody');
   await field.press('Enter');
-  await ann.getByText('There is nobody with this id whom you may see.').waitFor();
+  await ann.getByText('There is no user or group with this id that you can see.').waitFor();
   await field.fill('');
   await dialog(ann).getByRole('button', { name: 'Add', exact: true }).click();
   await says(ann, 'Added Cleo Carter, Zed Zhou.');
@@ -137,15 +137,15 @@ export async function find({ sit }) {
 export async function newcomer({ sit }) {
   const page = await sit(null);
   await page.getByRole('banner').getByRole('button', { name: 'Sign in' }).click();
-  await dialog(page).getByRole('textbox', { name: 'With a token' }).fill(process.env.NEWCOMER);
+  await dialog(page).getByRole('textbox', { name: 'Access token' }).fill(process.env.NEWCOMER);
   await dialog(page).getByRole('button', { name: 'Sign in' }).click();
   await page.getByRole('heading', { level: 1, name: 'Welcome' }).waitFor();
   await page.getByRole('textbox', { name: 'Name' }).fill('Nora Newcomer');
-  await page.getByRole('textbox', { name: 'E-mail' }).fill('nora');
-  await page.getByRole('button', { name: 'Introduce myself' }).click();
-  await page.getByRole('textbox', { name: 'E-mail' }).and(page.locator('[aria-invalid="true"]')).waitFor();
-  await page.getByRole('textbox', { name: 'E-mail' }).fill('nora@demo.example');
-  await page.getByRole('button', { name: 'Introduce myself' }).click();
+  await page.getByRole('textbox', { name: 'Email' }).fill('nora');
+  await page.getByRole('button', { name: 'Create my profile' }).click();
+  await page.getByRole('textbox', { name: 'Email' }).and(page.locator('[aria-invalid="true"]')).waitFor();
+  await page.getByRole('textbox', { name: 'Email' }).fill('nora@demo.example');
+  await page.getByRole('button', { name: 'Create my profile' }).click();
   await page.getByRole('heading', { level: 1, name: 'My library' }).waitFor();
   await page.getByText('Nothing here yet').waitFor();
   await page.getByRole('button', { name: 'Create the first item' }).click();
@@ -206,10 +206,10 @@ export async function inAndOut({ sit, base, viewers }) {
   const page = await sit(null, { path: '/app/library/u:demo:dora' });
   await page.getByRole('heading', { level: 1, name: 'Not found' }).waitFor();
   await page.getByRole('main').getByRole('button', { name: 'Sign in' }).click();
-  const field = dialog(page).getByRole('textbox', { name: 'With a token' });
+  const field = dialog(page).getByRole('textbox', { name: 'Access token' });
   await field.fill('nonsense');
   await dialog(page).getByRole('button', { name: 'Sign in' }).click();
-  await page.getByText('This is no token of a user').waitFor();
+  await page.getByText('This is not a user token').waitFor();
   await field.fill(viewers.find(({ name }) => name === 'Dora').token);
   await dialog(page).getByRole('button', { name: 'Sign in' }).click();
   // The place stays: it can be seen now.

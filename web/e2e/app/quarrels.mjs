@@ -55,7 +55,7 @@ export async function quarrels(desk) {
   const theirs = (input) => api('Ann', change, { input: { id, ...input } });
   const button = (name) => dialog(ann).getByRole('button', { name });
 
-  await ann.getByRole('button', { name: 'Who may see it…' }).click();
+  await ann.getByRole('button', { name: 'Visibility…' }).click();
   await theirs({ visibility: 'LOGGEDIN', title: 'Quarrelled over' });
   await dialog(ann).getByRole('radio', { name: 'Public' }).check();
   await button('Change').click();
@@ -64,7 +64,7 @@ export async function quarrels(desk) {
   expect(await focused(ann), 'Keep my visibility', 'what has focus when there is something to choose');
   await button('Keep my visibility').click();
   await button('Change').click();
-  await says(ann, 'Changed who may see it.');
+  await says(ann, 'Changed the visibility.');
   let { content } = await api('Ann', item, { id });
   expect(content, { title: 'Quarrelled over', description: null, visibility: 'PUBLIC', version: 3 }, 'the item after the quarrel');
 
@@ -146,7 +146,7 @@ export async function lateAnswers(desk) {
 
   // A browser may refuse to copy.
   await ann.evaluate(() => (navigator.clipboard.writeText = () => Promise.reject(new Error('not allowed'))));
-  await ann.getByRole('button', { name: 'Copy address' }).click();
-  await says(ann, 'The address could not be copied.');
+  await ann.getByRole('button', { name: 'Copy link' }).click();
+  await says(ann, 'Could not copy the link.');
   await ann.context().close();
 }

@@ -120,11 +120,11 @@ export async function faults({ sit, base }) {
     });
   });
   await page.goto(`${base}/app/library/${largest}`);
-  await page.getByText('The store behind the gateway cannot be reached just now.').waitFor();
+  await page.getByText('The service is temporarily unavailable.').waitFor();
   const again = page.waitForResponse((response) => response.request().postData()?.includes('LibraryPage'));
   await page.getByRole('button', { name: 'Try again' }).click();
   await again;
-  await page.getByText('The store behind the gateway cannot be reached just now.').waitFor();
+  await page.getByText('The service is temporarily unavailable.').waitFor();
   broken = false;
   await page.getByRole('button', { name: 'Try again' }).click();
   await page.locator('[data-entry]').first().waitFor();
@@ -173,7 +173,7 @@ export async function storeDown({ sit, base }) {
   });
   await page.goto(`${base}/app`);
   await page.getByRole('heading', { name: 'Could not load your library' }).waitFor();
-  await page.getByText('The store behind the gateway cannot be reached just now.').waitFor();
+  await page.getByText('The service is temporarily unavailable.').waitFor();
   await page.getByRole('link', { name: 'Groups' }).waitFor();
   const aside = await page.locator('main > .state').evaluate((element) => {
     const [state, main] = [element, element.parentElement].map((one) => one.getBoundingClientRect());

@@ -78,7 +78,7 @@ async function shareByKeyboard(page) {
   await page.keyboard.type('eli');
   await choose(page, 'Eli Evans');
   await page.keyboard.press('Backspace');
-  await page.getByRole('button', { name: 'Take out Eli Evans' }).waitFor({ state: 'detached' });
+  await page.getByRole('button', { name: 'Remove Eli Evans' }).waitFor({ state: 'detached' });
 
   await page.keyboard.press('Tab');
   await page.keyboard.press('ArrowDown');
@@ -125,14 +125,14 @@ async function visibility({ api, sit }, ann, cleo, id) {
   const path = `/app/item/${id}`;
   const stranger = await sit(null, { path });
   await stranger.getByText('There is no such item').waitFor();
-  await item(ann).getByRole('button', { name: 'Who may see it…' }).click();
+  await item(ann).getByRole('button', { name: 'Visibility…' }).click();
   await dialog(ann).getByRole('radio', { name: 'Public' }).check();
   // Somebody else chooses otherwise meanwhile, and is heard first.
   await api('Ann', 'mutation ($id: ID!) { updateContent(input: {id: $id, visibility: LOGGEDIN}) { userErrors { message } } }', { id });
   await dialog(ann).getByRole('group', { name: 'Two versions: Visibility' }).getByText('All of demo').waitFor();
   await dialog(ann).getByRole('button', { name: 'Keep my visibility' }).click();
   await dialog(ann).getByRole('button', { name: 'Change' }).click();
-  await says(ann, 'Changed who may see it.');
+  await says(ann, 'Changed the visibility.');
   await item(cleo).getByText('Public', { exact: true }).first().waitFor();
   await stranger.reload();
   await stranger.getByRole('heading', { level: 1, name: title }).waitFor();
@@ -155,7 +155,7 @@ async function takeOut({ api }, cleo, id) {
   // at once as well.
   await cleo.goto(`${new URL(cleo.url()).origin}/app/item/${id}`);
   await cleo.getByRole('button', { name: 'Add to my library' }).click();
-  await says(cleo, 'It is in your library.');
+  await says(cleo, 'Added to your library.');
   await cleo.getByRole('link', { name: 'My library' }).click();
   await entry(cleo, title).waitFor();
   await live(cleo);
@@ -180,9 +180,9 @@ export async function lookUp({ api, sit }) {
     else route.fallback();
   });
   await ann.getByRole('button', { name: 'Share…' }).click();
-  await ann.getByText('Names are looked up at demo, your own tenant.').waitFor();
+  await ann.getByText('Search by name in demo.').waitFor();
   const field = ann.getByRole('combobox', { name: 'People and groups' });
-  const chips = dialog(ann).getByRole('button', { name: /^Take out / });
+  const chips = dialog(ann).getByRole('button', { name: /^Remove / });
 
   await field.fill('cle');
   await offered(ann, 'Cleo Carter').waitFor();
@@ -230,7 +230,7 @@ export async function lookUp({ api, sit }) {
   await offered(ann, 'u:acme:zed').waitFor();
   expect(await chips.count(), 1, 'people chosen, of whom one was looked up too late');
   await field.press('Enter');
-  await ann.getByRole('button', { name: 'Take out Zed Zhou' }).waitFor();
+  await ann.getByRole('button', { name: 'Remove Zed Zhou' }).waitFor();
   await dialog(ann).getByRole('button', { name: 'Share', exact: true }).click();
   await says(ann, 'Shared with Cleo Carter, Zed Zhou.');
   const { content } = await api('Zed', 'query ($id: ID!) { content(id: $id) { viewerRole } }', { id });
@@ -288,7 +288,7 @@ export async function news({ api, sit }) {
   // Those of the hour before the page was read are told again.
   const there = ann.getByRole('button', { name: /^\d+ new updates?$/ });
   await there.click();
-  await says(ann, 'Could not reload the library. The store behind the gateway cannot be reached just now.');
+  await says(ann, 'Could not reload the library. The service is temporarily unavailable.');
   broken = false;
   await there.click();
   await ann.waitForFunction(() => !location.search);

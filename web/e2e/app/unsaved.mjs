@@ -165,7 +165,7 @@ export async function demoted({ api, sit }) {
   await dialog(cleo).getByRole('button', { name: 'Save' }).click();
   await says(cleo, 'Saved.');
   await cleo.getByRole('heading', { level: 1, name: 'Edited well by Cleo' }).waitFor();
-  for (const name of ['Who may see it…', 'Delete…']) {
+  for (const name of ['Visibility…', 'Delete…']) {
     expect(await cleo.getByRole('button', { name }).count(), 0, `what an editor is offered: ${name}`);
   }
   await edit.click();
@@ -278,7 +278,7 @@ export async function keptAfterFailure({ api, sit }) {
   await down(ann, 'Item', () => broken);
   await entry(ann, 'Read before').getByRole('link').click();
   // Its text is known from the library.
-  await item(ann).getByText('The store behind the gateway cannot be reached just now.').waitFor();
+  await item(ann).getByText('The service is temporarily unavailable.').waitFor();
   await item(ann).getByText('It stays.').waitFor();
   broken = false;
   await item(ann).getByRole('button', { name: 'Try again' }).click();
@@ -288,7 +288,7 @@ export async function keptAfterFailure({ api, sit }) {
   broken = true;
   await down(ann, 'LibraryHead', () => headless);
   await api('Ann', 'mutation ($id: ID!) { updateContent(input: {id: $id, title: "Read since"}) { userErrors { message } } }', { id });
-  await item(ann).getByText('The store behind the gateway cannot be reached just now.').waitFor();
+  await item(ann).getByText('The service is temporarily unavailable.').waitFor();
   await item(ann).getByText('It stays.').waitFor();
   await item(ann).getByRole('region', { name: 'Shared with' }).waitFor();
   // The head of the library is told beside the item.

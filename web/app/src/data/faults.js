@@ -33,7 +33,7 @@ export function sentence(message) {
 const texts = {
   RATE_LIMITED: 'Too many requests in a short time.',
   TIMEOUT: 'The gateway took too long to answer.',
-  UNAVAILABLE: 'The store behind the gateway cannot be reached just now.',
+  UNAVAILABLE: 'The service is temporarily unavailable.',
   CONTENTION: 'Too many people are changing this at once.',
   OUTCOME_UNKNOWN: 'The gateway cannot tell whether this was done. Look before you try again.',
   UNAUTHENTICATED: 'Your token is no longer accepted. Sign in again.',

@@ -44,7 +44,7 @@ export function CreateItem({ tenant, groupId, onClose, onDone }) {
           value={kind}
           onChange={setKind}
           options={[
-            { value: 'LINK', label: kindName.LINK, meaning: 'Points to a page on the web.' },
+            { value: 'LINK', label: kindName.LINK, meaning: 'A link to a web page.' },
             { value: 'NOTE', label: kindName.NOTE, meaning: 'A text of its own.' },
           ]}
         />

@@ -58,7 +58,7 @@ export function FindPage({ q }) {
             autoComplete="off"
             autoCapitalize="none"
             spellCheck={false}
-            placeholder={signedIn ? 'ann, or g:demo:readers' : 'g:demo:readers'}
+            placeholder={signedIn ? 'ann, or g:demo:team' : 'g:demo:team'}
             onChange={(event) => setText(event.target.value)}
           />
         </div>

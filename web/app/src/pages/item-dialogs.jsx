@@ -18,7 +18,7 @@ export function ChangeVisibility({ item, onClose, onDone }) {
     if (payload && !payload.conflicts) onDone(payload);
   };
   return (
-    <Dialog title="Who may see it" onClose={onClose}>
+    <Dialog title="Visibility" onClose={onClose}>
       <Form onSubmit={change} submission={submission} actions={<Actions submission={submission} verb="Change" />}>
         <p className="about">{item.title}</p>
         <VisibilityChoice value={shown.visibility} onChange={(value) => edit('visibility', value)} tenant={item.tenant} what="item" faults={submission.faults.visibility} autoFocus />
@@ -48,7 +48,7 @@ export function ShareItem({ item, tenant, onClose, onDone }) {
         <PeoplePicker tenant={tenant} autoFocus {...picker} />
         {item.viewerCanManage ? (
           <Choice
-            label="As"
+            label="Role"
             name="role"
             value={role}
             onChange={setRole}
@@ -56,7 +56,7 @@ export function ShareItem({ item, tenant, onClose, onDone }) {
             faults={submission.faults.role}
           />
         ) : (
-          <p className="hint">They become readers of it: other roles are for its managers to give.</p>
+          <p className="hint">They are added as viewers. Only managers can give other roles.</p>
         )}
       </Form>
     </Dialog>

@@ -169,14 +169,14 @@ function ItemActions({ item, library, show, onChanged }) {
   const mine = me && item.members.edges.some(({ node }) => node.id === me.id);
   const takeForMe = async () => {
     if (await take.send({ contentId: item.id, principalIds: [me.id], role: 'VIEWER' })) {
-      say('It is in your library.');
+      say('Added to your library.');
       onChanged();
     }
   };
   const copy = () =>
     navigator.clipboard.writeText(location.origin + addressOf({ name: 'item', id: item.id })).then(
-      () => say('The address is copied.'),
-      () => say('The address could not be copied.'),
+      () => say('Link copied.'),
+      () => say('Could not copy the link.'),
     );
 
   const faults = [...(take.faults.form ?? []), take.error?.text].filter(Boolean);
@@ -185,13 +185,13 @@ function ItemActions({ item, library, show, onChanged }) {
       <div className="actions">
         {item.viewerCanShare && <Action onClick={() => show('share')} name="Share…" look="button-main" />}
         {item.viewerCanEdit && <Action onClick={() => show('edit')} name="Edit…" />}
-        {item.viewerCanManage && <Action onClick={() => show('visibility')} name="Who may see it…" />}
+        {item.viewerCanManage && <Action onClick={() => show('visibility')} name="Visibility…" />}
         {item.viewerCanManage && <Action onClick={() => show('expiry')} name="Expiry…" />}
         {me && item.viewerCanShare && !mine && <Action onClick={takeForMe} name="Add to my library" />}
       </div>
       <div className="actions actions-quiet">
         {library?.mayTakeOut && <Action onClick={() => show('remove')} name={library.id === me?.id ? 'Remove from my library…' : 'Remove from this library…'} look="button-quiet" />}
-        {navigator.clipboard && <Action onClick={copy} name="Copy address" look="button-quiet" />}
+        {navigator.clipboard && <Action onClick={copy} name="Copy link" look="button-quiet" />}
         {item.viewerCanManage && <Action onClick={() => show('delete')} name="Delete…" look="button-quiet button-danger" />}
       </div>
       <div role="alert">
@@ -225,7 +225,7 @@ function ItemDialogs({ item, gone, library, opening, onChanged, onGone }) {
   };
   const done = {
     edit: ({ unchanged }) => (unchanged ? close() : changed('Saved.')),
-    visibility: ({ unchanged }) => (unchanged ? close() : changed('Changed who may see it.')),
+    visibility: ({ unchanged }) => (unchanged ? close() : changed('Changed the visibility.')),
     expiry: ({ unchanged }) => (unchanged ? close() : changed('Changed the expiry.')),
     share: (_, people) => changed(`Shared with ${people.map(({ displayName }) => displayName).join(', ')}.`),
     // The dialog goes with the item, so that focus does not return to its button.

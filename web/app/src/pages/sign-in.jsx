@@ -45,7 +45,7 @@ export function SignIn({ onClose, onProfile }) {
         )}
         {viewers.length > 0 && (
           <section aria-labelledby="demo-viewers">
-            <h3 id="demo-viewers">As a viewer of the demo</h3>
+            <h3 id="demo-viewers">Demo users</h3>
             <ul className="viewers">
               {viewers
                 .filter(({ token }) => token)
@@ -86,7 +86,7 @@ function TokenForm({ onClose, leave, autoFocus }) {
   return (
     <Form onSubmit={signIn} submission={state} actions={<Submit busy={state.busy}>Sign in</Submit>}>
       <TextField
-        label="With a token"
+        label="Access token"
         hint="A bearer token of your identity provider. It is kept until this tab is closed."
         rows={3}
         spellCheck={false}
@@ -117,11 +117,11 @@ export function Introduce() {
     <article className="page">
       <h1>Welcome</h1>
       <p>
-        The gateway accepts your token, and does not know {claims.id} yet. Introduce yourself, and you will have a library of your own. Until then you can read.
+        You are signed in as {claims.id}, which has no profile yet. Create one to get a library of your own. Until then you can only view.
       </p>
-      <Form onSubmit={save} submission={submission} actions={<Submit busy={submission.busy}>Introduce myself</Submit>}>
+      <Form onSubmit={save} submission={submission} actions={<Submit busy={submission.busy}>Create my profile</Submit>}>
         <TextField label="Name" value={displayName} onChange={(event) => setDisplayName(event.target.value)} faults={[...(submission.faults.displayName ?? []), ...(submission.faults.name ?? [])]} />
-        <TextField label="E-mail" type="email" value={email} onChange={(event) => setEmail(event.target.value)} faults={submission.faults.email} />
+        <TextField label="Email" type="email" value={email} onChange={(event) => setEmail(event.target.value)} faults={submission.faults.email} />
         <VisibilityChoice value={visibility} onChange={setVisibility} tenant={claims.tenant} what="user" faults={submission.faults.visibility} />
       </Form>
     </article>

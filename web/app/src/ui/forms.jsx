@@ -203,17 +203,17 @@ export function Choice({ label, name, value, onChange, options, faults = [], aut
 export function VisibilityChoice({ value, onChange, tenant, what, faults, autoFocus }) {
   const options = ['PUBLIC', 'LOGGEDIN', 'PRIVATE'].map((visibility) => ({
     value: visibility,
-    label: visibilityName(visibility, tenant),
+    label: visibilityName(visibility, tenant, what),
     meaning: visibilityMeaning(visibility, tenant, what),
     drawing: <VisibilityIcon of={visibility} />,
   }));
-  return <Choice label="Who may see it" name="visibility" value={value} onChange={onChange} options={options} faults={faults} autoFocus={autoFocus} />;
+  return <Choice label="Visibility" name="visibility" value={value} onChange={onChange} options={options} faults={faults} autoFocus={autoFocus} />;
 }
 
 export function Submit({ busy, children, danger = false }) {
   return (
     <button type="submit" className={danger ? 'button button-danger' : 'button button-main'} aria-disabled={busy}>
-      {busy ? 'One moment…' : children}
+      {busy ? 'Please wait...' : children}
     </button>
   );
 }

@@ -98,7 +98,7 @@ export function PeoplePicker({ tenant, chosen, onChange, faults = [], faultsOf, 
           <span key={principal.id} className={faultsOf.has(i) ? 'chip chip-wrong' : 'chip'}>
             <Monogram id={principal.id} name={principal.displayName} />
             {principal.displayName}
-            <button type="button" aria-label={`Take out ${principal.displayName}`} onClick={() => remove(principal.id)}>
+            <button type="button" aria-label={`Remove ${principal.displayName}`} onClick={() => remove(principal.id)}>
               <Close />
             </button>
           </span>
@@ -153,7 +153,7 @@ export function PeoplePicker({ tenant, chosen, onChange, faults = [], faultsOf, 
         {shown ? (options.length > 0 && !waiting ? foundOf(options.length, found.more) : state) : ''}
       </span>
       <p id={`${id}-hint`} className="hint">
-        Names are looked up at {tenant}, your own tenant. Anybody else is added by the whole id, such as <code>u:tenant:name</code>.
+        Search by name in {tenant}. Add others by their id, such as <code>u:tenant:name</code>.
       </p>
       <Faults id={`${id}-fault`} texts={wrong} />
       {[...faultsOf].map(([i, fault]) => (
@@ -212,7 +212,7 @@ function useLookUp(text) {
     setState({ text, looking: true, fault: '' });
     try {
       const { data } = await client.query({ query: PRINCIPAL, variables: { id }, fetchPolicy: 'network-only' });
-      end(data.principal ? '' : 'There is nobody with this id whom you may see.');
+      end(data.principal ? '' : 'There is no user or group with this id that you can see.');
       return now.current === text ? data.principal : null;
     } catch (error) {
       end(explain(error, { online: isOnline() }).text);

@@ -91,7 +91,7 @@ async function demoViewers() {
 // tryToken asks the gateway what it thinks of a token; the answer is what to
 // tell, or nothing.
 async function tryToken(token) {
-  if (!claimsOf(token)) return 'This is no token of a user: three parts with dots between them, naming u:TENANT:NAME.';
+  if (!claimsOf(token)) return 'This is not a user token. A token has three parts separated by dots, and names u:TENANT:NAME.';
   try {
     const answer = await fetch('/graphql', {
       method: 'POST',
