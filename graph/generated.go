@@ -827,7 +827,7 @@ type Mutation {
     "The group and what changes."
     input: UpdateGroupInput!
   ): UpdateGroupPayload
-  "Adds, re-roles and removes members of a group: by its managers and administrators. Anyone may take itself out."
+  "Adds and removes members of a group and changes their roles: by its managers and administrators. Any member may remove itself."
   setGroupMembers(
     "The group and the changes."
     input: SetGroupMembersInput!
@@ -847,12 +847,12 @@ type Mutation {
     "The item and those it is shared with."
     input: ShareContentInput!
   ): ShareContentPayload
-  "Adds, re-roles and removes members of an item: by its managers and administrators. Anyone may take itself out."
+  "Adds and removes members of an item and changes their roles: by its managers and administrators. Any member may remove itself."
   setContentMembers(
     "The item and the changes."
     input: SetContentMembersInput!
   ): SetContentMembersPayload
-  "Takes an item out of a library, and with it the owner's role on the item: by the user itself, a manager of the group, or an administrator."
+  "Removes an item from a library, and with it the owner's role on the item: by the user itself, a manager of the group, or an administrator."
   removeFromLibrary(
     "The library's owner and the item."
     input: RemoveFromLibraryInput!
@@ -1143,7 +1143,7 @@ type SetContentMembersPayload {
   clientMutationId: String
 }
 
-"A library and the item to take out of it."
+"A library and the item to remove from it."
 input RemoveFromLibraryInput {
   "The id of the user or group that the library belongs to."
   principalId: ID!
