@@ -1,6 +1,6 @@
 import { test } from 'node:test';
 import assert from 'node:assert/strict';
-import { excerpt, parse, safeAddress } from '../src/data/markdown.js';
+import { excerpt, nodesOf, parse, safeAddress } from '../src/data/markdown.js';
 
 const a = (href, ...children) => ({ tag: 'a', href, children });
 const el = (tag, ...children) => ({ tag, children });
@@ -126,4 +126,10 @@ test('an excerpt is the text without its marks', () => {
   assert.equal(excerpt('x'.repeat(301)), `${'x'.repeat(300)}...`);
   assert.equal(excerpt('x'.repeat(300)), 'x'.repeat(300));
   assert.equal(excerpt(''), '');
+});
+
+test('an element that is not known is left out, whatever the parser says', () => {
+  const token = (nesting) => ({ type: 'script', tag: 'script', nesting, content: '', attrGet: () => null });
+  const text = { type: 'text', nesting: 0, content: 'alert(1)' };
+  assert.deepEqual(joined(nodesOf([token(1), text, token(-1)])), ['alert(1)']);
 });

@@ -234,6 +234,7 @@ export async function ways({ sit, base }) {
 
 // profile: users change their own name, email and visibility.
 export async function profile({ api, sit }) {
+  const { user: before } = await api('Zed', '{ user(id: "u:acme:zed") { displayName email visibility } }');
   const page = await sit('Zed');
   await page.getByRole('banner').getByRole('button', { name: 'Zed Zhou' }).click();
   await dialog(page).getByRole('button', { name: 'Edit profile…' }).click();
@@ -250,7 +251,7 @@ export async function profile({ api, sit }) {
   await page.getByRole('banner').getByRole('button', { name: 'Zed Zapata' }).waitFor();
   const { user } = await api('Zed', '{ user(id: "u:acme:zed") { displayName email visibility } }');
   expect(user, { displayName: 'Zed Zapata', email: 'zed@acme.example', visibility: 'PRIVATE' }, 'the profile');
-  await api('Zed', 'mutation { updateUser(input: {id: "u:acme:zed", displayName: "Zed Zhou", visibility: LOGGEDIN}) { userErrors { message } } }');
+  await api('Zed', 'mutation ($input: UpdateUserInput!) { updateUser(input: $input) { userErrors { message } } }', { input: { id: 'u:acme:zed', ...before } });
   await page.context().close();
 }
 

@@ -254,7 +254,7 @@ export async function offline({ api, sit, faults }) {
   await ann.getByRole('link', { name: 'Ann Archer' }).waitFor();
   await ann.context().setOffline(true);
   await ann.getByRole('searchbox').fill('cart');
-  await ann.getByRole('heading', { name: 'This could not be read' }).waitFor();
+  await ann.getByRole('heading', { name: 'Could not load this' }).waitFor();
   await ann.context().setOffline(false);
   await ann.getByRole('link', { name: 'Cleo Carter' }).waitFor();
 

@@ -20,7 +20,7 @@ const schemes = new Set(['http:', 'https:', 'mailto:']);
 
 // parse returns the nodes of a text.
 export function parse(text) {
-  return nodesOf(markdown.parse(text, {}), false);
+  return nodesOf(markdown.parse(text, {}));
 }
 
 // excerpt returns the beginning of a text without its marks, on one line.
@@ -40,7 +40,9 @@ export function safeAddress(address) {
   }
 }
 
-function nodesOf(tokens, inLink) {
+// nodesOf returns the nodes of a parser's tokens. Whatever elements the parser
+// names, those that are not known are left out.
+export function nodesOf(tokens, inLink = false) {
   const open = [{ children: [], inLink }];
   for (const token of tokens) {
     const parent = open.at(-1);
