@@ -111,12 +111,7 @@ func (h *Handler) run(ctx context.Context, caller auth.Caller, op *operation) (*
 	defer h.running.Add(-1)
 	ctx, cancel := context.WithTimeout(ctx, h.timeout(op.Operation))
 	defer cancel()
-	mutates := op.Operation.Operation == ast.Mutation
-	stop := cancel
-	if mutates { // which is not left half done
-		stop = nil
-	}
-	h.begin(op, stop)
+	h.begin(op, cancel)
 	op.body.Hold(1)
 	if err := op.body.Err(); err != nil { // nothing was executed yet
 		return nil, h.unsent(err)
@@ -131,7 +126,7 @@ func (h *Handler) run(ctx context.Context, caller auth.Caller, op *operation) (*
 	switch {
 	case err == nil:
 		return done, nil
-	case mutates:
+	case op.Operation.Operation == ast.Mutation:
 		return h.unsentMutation(op, done, err), nil
 	}
 	op.release()
