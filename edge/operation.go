@@ -11,6 +11,7 @@ import (
 
 	"carrel/answer"
 	"carrel/auth"
+	"carrel/library"
 )
 
 // operation is one that was found good and may be run, once.
@@ -26,6 +27,8 @@ type operation struct {
 	begun []string
 	// body is the answer, or the event, that is being built or sent.
 	body *answer.Body
+	// resolving is the price of the groups that were resolved for the viewer.
+	resolving int
 }
 
 // libraryCount is what payloads of mutations tell of their fan-out.
@@ -116,9 +119,12 @@ func (h *Handler) run(ctx context.Context, caller auth.Caller, op *operation) (*
 	if err := op.body.Err(); err != nil { // nothing was executed yet
 		return nil, h.unsent(err)
 	}
-	respond, ctx := h.executor.DispatchOperation(h.contextOf(ctx, caller), op.OperationContext)
+	ctx = h.contextOf(ctx, caller)
+	viewer := auth.ViewerFrom(ctx)
+	respond, ctx := h.executor.DispatchOperation(ctx, op.OperationContext)
 	resp := respond(ctx)
-	op.account.bill(int(op.libraries.Load()) * libraryPrice)
+	op.resolving = resolvingPrice(viewer)
+	op.account.bill(op.afterwards())
 	if resp == nil { // the context had ended before it began
 		return nil, refuse(http.StatusGatewayTimeout, codeTimeout, "The operation took longer than it may.")
 	}
@@ -131,6 +137,18 @@ func (h *Handler) run(ctx context.Context, caller auth.Caller, op *operation) (*
 	}
 	op.release()
 	return nil, h.unsent(err)
+}
+
+// afterwards is the part of the price that is known only when the operation has
+// ended.
+func (op *operation) afterwards() int {
+	return int(op.libraries.Load())*libraryPrice + op.resolving
+}
+
+// resolvingPrice is the price of the groups that were resolved for a viewer.
+func resolvingPrice(v *library.Viewer) int {
+	rounds, groups := v.Resolved()
+	return rounds*roundPrice + groups*groupPrice
 }
 
 // contextOf is the context of one operation, or of one event.
@@ -169,7 +187,7 @@ func (op *operation) told(limit int) *costTold {
 	if !op.tell {
 		return nil
 	}
-	t := &costTold{Operation: op.cost, Limit: limit, Points: float64(op.price+int(op.libraries.Load())*libraryPrice) / point}
+	t := &costTold{Operation: op.cost, Limit: limit, Points: float64(op.price+op.afterwards()) / point}
 	if op.account.ledger != nil {
 		left := op.account.left()
 		t.PointsLeft = &left

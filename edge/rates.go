@@ -21,6 +21,8 @@ const (
 	mutationPrice = 10 * point
 	costPrice     = point / 10  // of one unit of an operation's cost
 	libraryPrice  = point / 100 // of one library that a mutation concerns
+	roundPrice    = point       // of one round of reads that resolves groups
+	groupPrice    = point / 20  // of one group that is read for it
 )
 
 // refill is the time in which an empty account becomes full: an account that

@@ -33,13 +33,16 @@ type results struct {
 func (h *Handler) results(ctx context.Context, caller auth.Caller, op *operation) *results {
 	ctx, cancel := context.WithCancel(observe.Apart(ctx))
 	r := &results{handler: h, caller: caller, op: op, cancel: cancel}
-	r.respond, r.ctx = h.executor.DispatchOperation(h.contextOf(ctx, caller), op.OperationContext)
+	ctx = h.contextOf(ctx, caller)
+	r.respond, r.ctx = h.executor.DispatchOperation(ctx, op.OperationContext)
+	op.account.bill(resolvingPrice(auth.ViewerFrom(ctx)))
 	return r
 }
 
 // next waits for the next result; nil at the end. It is valid until the next
 // call. A subscription for which no memory is free ends, so that its client
-// subscribes again and misses nothing.
+// subscribes again and misses nothing. The groups that were resolved for it are
+// billed: the account may fall below zero, which refuses new operations alone.
 func (r *results) next() *executed {
 	r.op.release()
 	if r.ended {
@@ -51,7 +54,9 @@ func (r *results) next() *executed {
 	ctx, stop := context.WithCancel(r.ctx)
 	defer stop()
 	r.handler.begin(r.op, stop)
-	resp := r.respond(r.handler.contextOf(ctx, r.caller))
+	ctx = r.handler.contextOf(ctx, r.caller)
+	resp := r.respond(ctx)
+	r.op.account.bill(resolvingPrice(auth.ViewerFrom(ctx)))
 	if resp == nil {
 		return nil
 	}

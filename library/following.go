@@ -63,6 +63,9 @@ type Following struct {
 	begun   bool
 	closed  bool
 
+	// resolved is what resolving the follower's groups has cost since BillTo.
+	resolved meter
+
 	// What follows belongs to the caller of Next.
 	told    recent[tale]
 	refused error // what has ended the following while it waited

@@ -8,7 +8,7 @@ import (
 // reading is who the follower is at this moment. RESYNC where it reads another
 // bucket than when it began: what it holds is of the one before.
 func (f *Following) reading(ctx context.Context) (*reading, error) {
-	v := &Viewer{User: f.user, Admin: f.admin, GlobalAdmin: f.global}
+	v := &Viewer{User: f.user, Admin: f.admin, GlobalAdmin: f.global, bill: &f.resolved}
 	h, err := f.s.visiblePrincipal(ctx, v, f.owner)
 	if err != nil {
 		return nil, err
@@ -109,4 +109,11 @@ func (r *reading) showed(ctx context.Context, c Change, rows *ContentRows) (bool
 	}
 	sees, err := r.s.seesContent(ctx, r.v, c.Content, &rows.Header, r.ownRow(rows))
 	return sees, err
+}
+
+// BillTo counts what resolving the follower's groups has cost since the last call
+// as work for v, the viewer of one event.
+func (f *Following) BillTo(v *Viewer) {
+	v.resolved.rounds.Add(f.resolved.rounds.Swap(0))
+	v.resolved.groups.Add(f.resolved.groups.Swap(0))
 }

@@ -10,6 +10,7 @@ import (
 	"github.com/99designs/gqlgen/graphql"
 	"github.com/99designs/gqlgen/graphql/executor"
 	"github.com/cockroachdb/pebble/v2/vfs"
+	"github.com/vektah/gqlparser/v2/ast"
 	"go.uber.org/goleak"
 
 	"carrel/auth"
@@ -25,10 +26,12 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 // gateway is the schema over the real domain on a real store, without HTTP.
 type gateway struct {
-	t    testing.TB
-	spy  *spy
-	exec *executor.Executor
-	slow *executor.Executor // the same without plans
+	t   testing.TB
+	spy *spy
+	// schema is what it answers.
+	schema *ast.Schema
+	exec   *executor.Executor
+	slow   *executor.Executor // the same without plans
 }
 
 // spy passes every call on to the Service and remembers what was asked of it.
@@ -99,6 +102,13 @@ func (s *spy) LibraryCount(ctx context.Context, c *library.LibraryConnection) (l
 	return s.API.LibraryCount(ctx, c)
 }
 
+// pagesBegun is how many pages were begun by Prefetch.
+func (s *spy) pagesBegun() int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return len(s.begun)
+}
+
 func (s *spy) reset() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -106,6 +116,12 @@ func (s *spy) reset() {
 }
 
 func newGateway(t testing.TB) *gateway {
+	t.Helper()
+	return newGatewayOn(t, func(s library.Store) library.Store { return s })
+}
+
+// newGatewayOn puts something between the Service and its store.
+func newGatewayOn(t testing.TB, wrap func(library.Store) library.Store) *gateway {
 	t.Helper()
 	store, err := pebblestore.Open("gateway", pebblestore.Options{FS: vfs.NewMem(), FreeReserve: -1})
 	if err != nil {
@@ -122,9 +138,10 @@ func newGateway(t testing.TB) *gateway {
 	if err != nil {
 		t.Fatal(err)
 	}
+	between := wrap(store)
 	service, err := library.New(t.Context(), library.Config{
-		Store: store, Runtime: rt, Names: names, Remote: true,
-		Journal: journal.New(t.Context(), store, rt, nil, library.WholeProtocol),
+		Store: between, Runtime: rt, Names: names, Remote: true,
+		Journal: journal.New(t.Context(), between, rt, nil, library.WholeProtocol),
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -136,7 +153,7 @@ func newGateway(t testing.TB) *gateway {
 	watched := &spy{API: service}
 	root := &resolvers.Root{Library: watched, Schema: subgraph, Limits: graph.Limits{DefaultPageSize: 20, MaxPageSize: 100, MaxDepth: 12, MaxCost: 5000, MaxShareTargets: 100, MaxBodyBytes: 1 << 20}}
 	schema := resolvers.NewSchema(root)
-	return &gateway{t: t, spy: watched, exec: executor.New(schema), slow: executor.New(unplanned{schema})}
+	return &gateway{t: t, spy: watched, schema: schema.Schema(), exec: executor.New(schema), slow: executor.New(unplanned{schema})}
 }
 
 // unplanned is the schema without what NewSchema puts between a page and the

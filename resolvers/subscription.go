@@ -51,6 +51,7 @@ func (s *stream) event(ctx context.Context, withLoaders func(context.Context) co
 		return nil
 	}
 	change, err := s.following.Next(ctx)
+	s.following.BillTo(auth.ViewerFrom(ctx))
 	if err != nil {
 		s.over = true
 		if ctx.Err() != nil {

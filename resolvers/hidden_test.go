@@ -1,0 +1,189 @@
+package resolvers_test
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/vektah/gqlparser/v2/ast"
+
+	"carrel/library"
+)
+
+// Kinds of what a field may name, each with pairs of a hidden one and an absent
+// one.
+var unseenPairs = map[string][][2]string{
+	"content": {{"c:acme:hidden", "c:acme:absent"}, {"c:acme:hidden", "c:acme:deleted"}},
+	"user":    {{"u:acme:ghost", "u:acme:nobody"}},
+	"group":   {{"g:acme:secret", "g:acme:nothing"}},
+	"name":    {{"secret", "nothing"}},
+}
+
+// unseenRow asks for one thing of some kind, whose id takes the place of %s. A row
+// without kinds says why the field has none.
+type unseenRow struct {
+	kinds string
+	ask   string
+}
+
+const payloadOf = `{ userErrors { code field } }`
+
+// unseenRows has a row for every field of Query and Mutation.
+var unseenRows = map[string][]unseenRow{
+	"viewer":      {{"", "names nothing"}},
+	"limits":      {{"", "names nothing"}},
+	"_service":    {{"", "names nothing"}},
+	"createUser":  {{"", "names only what it creates, where TAKEN may tell"}},
+	"createGroup": {{"", "names only what it creates, where TAKEN may tell"}},
+
+	"node":       {{"content user group", `{ node(id: "%s") { id } }`}},
+	"nodes":      {{"content user group", `{ nodes(ids: ["%s", "c:acme:seen", "g:acme:low", "c:acme:other"]) { id } }`}},
+	"principal":  {{"user group", `{ principal(id: "%s") { id library(first: 2) { edges { role node { id } } } } }`}},
+	"user":       {{"user", `{ user(id: "%s") { id groups(first: 2) { nodes { id } } library(first: 2) { count { value } edges { role node { id viewerRole } } } } }`}},
+	"group":      {{"group", `{ group(id: "%s") { id viewerRole members(first: 2) { nodes { id } } library(first: 2, includeShared: true) { edges { node { id viewerRole } } } } }`}},
+	"content":    {{"content", `{ content(id: "%s") { id viewerRole viewerCanEdit createdBy { id } members(first: 2) { nodes { id } } } }`}},
+	"principals": {{"name", `{ principals(tenant: "acme", prefix: "%s") { nodes { id } } }`}},
+	"_entities": {
+		{"content", `{ _entities(representations: [{__typename: "Content", id: "%s"}]) { __typename } }`},
+		{"user", `{ _entities(representations: [{__typename: "User", id: "%s"}]) { __typename } }`},
+		{"group", `{ _entities(representations: [{__typename: "Group", id: "%s"}]) { __typename } }`},
+	},
+
+	"updateUser":  {{"user", `mutation { updateUser(input: {id: "%s", displayName: "x"}) ` + payloadOf + ` }`}},
+	"updateGroup": {{"group", `mutation { updateGroup(input: {id: "%s", displayName: "x"}) ` + payloadOf + ` }`}},
+	"setGroupMembers": {
+		{"group", `mutation { setGroupMembers(input: {groupId: "%s", members: [{principalId: "u:acme:ann", role: MEMBER}]}) ` + payloadOf + ` }`},
+		{"group", `mutation { setGroupMembers(input: {groupId: "%s", members: [{principalId: "u:acme:eve"}]}) ` + payloadOf + ` }`},
+		{"user group", `mutation { setGroupMembers(input: {groupId: "g:acme:mine", members: [{principalId: "%s", role: MEMBER}]}) ` + payloadOf + ` }`},
+		{"user group", `mutation { setGroupMembers(input: {groupId: "g:acme:theirs", members: [{principalId: "%s", role: MEMBER}]}) ` + payloadOf + ` }`},
+	},
+	"createContent": {{"user group", `mutation { createContent(input: {kind: NOTE, title: "x", members: [{principalId: "%s", role: VIEWER}]}) ` + payloadOf + ` }`}},
+	"updateContent": {
+		{"content", `mutation { updateContent(input: {id: "%s", title: "x"}) ` + payloadOf + ` }`},
+		{"content", `mutation { updateContent(input: {id: "%s", visibility: PUBLIC, idempotencyKey: "k"}) ` + payloadOf + ` }`},
+	},
+	"shareContent": {
+		{"content", `mutation { shareContent(input: {contentId: "%s", principalIds: ["u:acme:eve"]}) ` + payloadOf + ` }`},
+		{"user group", `mutation { shareContent(input: {contentId: "c:acme:seen", principalIds: ["%s"]}) ` + payloadOf + ` }`},
+		{"user group", `mutation { shareContent(input: {contentId: "c:acme:mine", principalIds: ["%s", "u:acme:ann"]}) ` + payloadOf + ` }`},
+	},
+	"setContentMembers": {
+		{"content", `mutation { setContentMembers(input: {contentId: "%s", members: [{principalId: "u:acme:ann", role: VIEWER}]}) ` + payloadOf + ` }`},
+		{"content", `mutation { setContentMembers(input: {contentId: "%s", members: [{principalId: "u:acme:eve"}]}) ` + payloadOf + ` }`},
+		{"user group", `mutation { setContentMembers(input: {contentId: "c:acme:seen", members: [{principalId: "%s", role: VIEWER}]}) ` + payloadOf + ` }`},
+		{"user group", `mutation { setContentMembers(input: {contentId: "c:acme:mine", members: [{principalId: "%s", role: EDITOR}]}) ` + payloadOf + ` }`},
+	},
+	"removeFromLibrary": {
+		{"content", `mutation { removeFromLibrary(input: {principalId: "u:acme:eve", contentId: "%s"}) ` + payloadOf + ` }`},
+		{"user group", `mutation { removeFromLibrary(input: {principalId: "%s", contentId: "c:acme:seen"}) ` + payloadOf + ` }`},
+	},
+	"deleteContent":  {{"content", `mutation { deleteContent(input: {id: "%s"}) ` + payloadOf + ` }`}},
+	"rebuildLibrary": {{"user group", `mutation { rebuildLibrary(input: {principalId: "%s"}) ` + payloadOf + ` }`}},
+}
+
+// unseenWorld has what unseenRows name. eve and far are in groups in groups.
+func unseenWorld(t *testing.T) (*gateway, *recorder) {
+	record := &recorder{}
+	g := newGatewayOn(t, func(s library.Store) library.Store { record.next = s; return record })
+	g.people("root", "ann", "eve", "ghost")
+	g.must(&library.Viewer{User: "u:acme:root", GlobalAdmin: true}, `mutation { createUser(input: {tenant: "other", name: "far", displayName: "Far", email: "far@example.com"}) { userErrors { message } } }`)
+	group := func(name, visibility string, members ...string) {
+		g.must(as("u:acme:ann"), `mutation($n: String!, $v: LibraryVisibility) { createGroup(input: {tenant: "acme", name: $n, displayName: $n, visibility: $v}) { userErrors { message } } }`, "n", name, "v", visibility)
+		var in []any
+		for _, m := range members {
+			id, role, _ := strings.Cut(m, "=")
+			in = append(in, map[string]any{"principalId": id, "role": role})
+		}
+		if in != nil {
+			g.must(as("u:acme:ann"), `mutation($g: ID!, $m: [GroupMemberChange!]!) { setGroupMembers(input: {groupId: $g, members: $m}) { userErrors { code field message } } }`,
+				"g", "g:acme:"+name, "m", in)
+		}
+	}
+	group("low", "PUBLIC", "u:acme:eve=MEMBER", "u:other:far=MEMBER")
+	group("middle", "PRIVATE", "g:acme:low=MEMBER")
+	group("high", "PUBLIC", "g:acme:middle=MEMBER")
+	group("mine", "PUBLIC", "u:acme:eve=MANAGER", "u:other:far=MANAGER")
+	group("theirs", "PUBLIC")
+	group("secret", "PRIVATE")
+	for name, visibility := range map[string]string{"seen": "PUBLIC", "other": "PRIVATE", "mine": "PUBLIC", "hidden": "PRIVATE", "deleted": "PRIVATE"} {
+		members := []any{}
+		if name == "mine" {
+			members = []any{map[string]any{"principalId": "u:acme:eve", "role": "MANAGER"}, map[string]any{"principalId": "u:other:far", "role": "MANAGER"}}
+		}
+		g.must(as("u:acme:ann"), `mutation($n: String!, $v: LibraryVisibility, $m: [ContentMemberChange!]) { createContent(input: {name: $n, kind: NOTE, title: $n, visibility: $v, members: $m}) { userErrors { message } } }`,
+			"n", name, "v", visibility, "m", members)
+	}
+	g.must(as("u:acme:ann"), `mutation { deleteContent(input: {id: "c:acme:deleted"}) { userErrors { message } } }`)
+	// The first look-up makes the directory.
+	g.must(as("u:acme:eve"), `{ principals(tenant: "acme", prefix: "eve") { nodes { id } } }`)
+	return g, record
+}
+
+// TestHiddenIsReadLikeAbsent: whatever names a hidden object makes the same calls
+// of the store as for one that does not exist, costs the same, and answers the
+// same, so nobody can tell the two apart.
+func TestHiddenIsReadLikeAbsent(t *testing.T) {
+	g, record := unseenWorld(t)
+	for _, root := range []*ast.Definition{g.schema.Query, g.schema.Mutation} {
+		for _, field := range root.Fields {
+			if strings.HasPrefix(field.Name, "__") {
+				continue
+			}
+			rows := unseenRows[field.Name]
+			if len(rows) == 0 {
+				t.Errorf("%s.%s has no row", root.Name, field.Name)
+			}
+			for n, row := range rows {
+				t.Run(fmt.Sprintf("%s %d", field.Name, n), func(t *testing.T) { row.compare(t, g, record) })
+			}
+		}
+	}
+	t.Run("libraryChanged", func(t *testing.T) {
+		for _, kind := range []string{"user", "group"} {
+			for _, pair := range unseenPairs[kind] {
+				var calls [2][]string
+				for i, id := range pair {
+					record.take()
+					if _, err := g.spy.Follow(t.Context(), as("u:acme:eve"), id, nil); library.CodeOf(err) != library.NotFound {
+						t.Errorf("%s is followed: %v", id, err)
+					}
+					calls[i] = record.take()
+				}
+				if diff := cmp.Diff(calls[0], calls[1]); diff != "" {
+					t.Errorf("calls (-%s +%s):\n%s", pair[0], pair[1], diff)
+				}
+			}
+		}
+	})
+}
+
+func (row unseenRow) compare(t *testing.T, g *gateway, record *recorder) {
+	for _, user := range []string{"u:acme:eve", "u:other:far", ""} {
+		for _, kind := range strings.Fields(row.kinds) {
+			for _, pair := range unseenPairs[kind] {
+				var calls [2][]string
+				var answers, prices [2]string
+				for i, id := range pair {
+					record.take()
+					g.spy.reset()
+					v := as(user)
+					a := g.do(v, fmt.Sprintf(row.ask, id))
+					record.await(t, "OpenLibrary of 0", g.spy.pagesBegun())
+					calls[i] = record.take()
+					rounds, groups := v.Resolved()
+					answers[i], prices[i] = a.raw+fmt.Sprint(a.errs), fmt.Sprintf("%d rounds and %d groups", rounds, groups)
+				}
+				if diff := cmp.Diff(calls[0], calls[1]); diff != "" {
+					t.Errorf("calls for %q (-%s +%s):\n%s", user, pair[0], pair[1], diff)
+				}
+				if answers[0] != answers[1] || prices[0] != prices[1] {
+					t.Errorf("%q is answered %s for %s (%s), and %s for %s (%s)", user, answers[0], pair[0], prices[0], answers[1], pair[1], prices[1])
+				}
+				if user == "u:acme:eve" && len(calls[0]) == 0 {
+					t.Errorf("nothing is read for %q and %s", user, pair[0])
+				}
+			}
+		}
+	}
+}

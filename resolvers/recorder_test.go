@@ -1,0 +1,295 @@
+package resolvers_test
+
+import (
+	"context"
+	"fmt"
+	"reflect"
+	"runtime"
+	"slices"
+	"sync"
+	"testing"
+
+	"carrel/library"
+)
+
+// recorder is a store that writes down its calls: the method, and how many keys
+// it was asked for. It embeds nothing, so a new method of the store has to be
+// written down too.
+type recorder struct {
+	next library.Store
+
+	mu    sync.Mutex
+	calls []string
+}
+
+// note writes a call down. Keys are the elements of all lists among its arguments.
+func (s *recorder) note(method string, args ...any) {
+	keys := 0
+	for _, arg := range args {
+		keys += lists(reflect.ValueOf(arg))
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.calls = append(s.calls, fmt.Sprintf("%s of %d", method, keys))
+}
+
+// lists is how many elements the lists in a value have.
+func lists(v reflect.Value) int {
+	n := 0
+	switch v.Kind() {
+	case reflect.Slice:
+		n = v.Len()
+	case reflect.Struct:
+		for i := range v.NumField() {
+			n += lists(v.Field(i))
+		}
+	}
+	return n
+}
+
+// take returns the calls since the last take, sorted: some are made at once.
+func (s *recorder) take() []string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	calls := s.calls
+	s.calls = nil
+	slices.Sort(calls)
+	return calls
+}
+
+// await waits until a call was made so many times: pages are begun in the
+// background, and nobody waits for them where their owner is not shown.
+func (s *recorder) await(t *testing.T, call string, times int) {
+	t.Helper()
+	for range 10_000_000 {
+		s.mu.Lock()
+		n := 0
+		for _, c := range s.calls {
+			if c == call {
+				n++
+			}
+		}
+		s.mu.Unlock()
+		if n >= times {
+			return
+		}
+		runtime.Gosched()
+	}
+	t.Errorf("%s was not called %d times", call, times)
+}
+
+var _ library.Store = (*recorder)(nil)
+
+func (s *recorder) Read(ctx context.Context, id library.ContentID, q library.ContentQuery) (*library.ContentRows, error) {
+	s.note("Read", id, q)
+	return s.next.Read(ctx, id, q)
+}
+
+func (s *recorder) ReadMany(ctx context.Context, ids []library.ContentID, members []library.PrincipalID) ([]library.ContentRows, error) {
+	s.note("ReadMany", ids, members)
+	return s.next.ReadMany(ctx, ids, members)
+}
+
+func (s *recorder) MembersPage(ctx context.Context, id library.ContentID, after library.PrincipalID, limit int, serial bool) (*library.ContentRows, error) {
+	s.note("MembersPage", id, after, limit, serial)
+	return s.next.MembersPage(ctx, id, after, limit, serial)
+}
+
+func (s *recorder) Commit(ctx context.Context, c *library.ContentCommit) (library.Verdict, error) {
+	s.note("Commit", c)
+	return s.next.Commit(ctx, c)
+}
+
+func (s *recorder) Enforce(ctx context.Context, e *library.Enforcement) error {
+	s.note("Enforce", e)
+	return s.next.Enforce(ctx, e)
+}
+
+func (s *recorder) EnforceBatch() int {
+	return s.next.EnforceBatch()
+}
+
+func (s *recorder) Settle(ctx context.Context, t *library.Settlement) error {
+	s.note("Settle", t)
+	return s.next.Settle(ctx, t)
+}
+
+func (s *recorder) ScanContents(ctx context.Context, after library.ContentID, limit int) ([]library.ContentID, error) {
+	s.note("ScanContents", after, limit)
+	return s.next.ScanContents(ctx, after, limit)
+}
+
+func (s *recorder) PageLibrary(ctx context.Context, q library.Slice) ([]library.Entry, error) {
+	s.note("PageLibrary", q)
+	return s.next.PageLibrary(ctx, q)
+}
+
+func (s *recorder) OpenLibrary(ctx context.Context, q library.Slice, newest bool) (*library.Opening, error) {
+	s.note("OpenLibrary", q, newest)
+	return s.next.OpenLibrary(ctx, q, newest)
+}
+
+func (s *recorder) CountLibrary(ctx context.Context, owner library.PrincipalID, b library.Bucket, limit int) (int, error) {
+	s.note("CountLibrary", owner, b, limit)
+	return s.next.CountLibrary(ctx, owner, b, limit)
+}
+
+func (s *recorder) Built(ctx context.Context, owner library.PrincipalID) (bool, error) {
+	s.note("Built", owner)
+	return s.next.Built(ctx, owner)
+}
+
+func (s *recorder) Recorded(ctx context.Context, owner library.PrincipalID) (bool, error) {
+	s.note("Recorded", owner)
+	return s.next.Recorded(ctx, owner)
+}
+
+func (s *recorder) SetBuilt(ctx context.Context, owner library.PrincipalID, asOf library.Instant) error {
+	s.note("SetBuilt", owner, asOf)
+	return s.next.SetBuilt(ctx, owner, asOf)
+}
+
+func (s *recorder) DropEntries(ctx context.Context, owner library.PrincipalID, es []library.BucketEntry) error {
+	s.note("DropEntries", owner, es)
+	return s.next.DropEntries(ctx, owner, es)
+}
+
+func (s *recorder) Changes(ctx context.Context, owner library.PrincipalID, after library.ChangeKey, limit int) ([]library.Change, error) {
+	s.note("Changes", owner, after, limit)
+	return s.next.Changes(ctx, owner, after, limit)
+}
+
+func (s *recorder) SharedWith(ctx context.Context, owner library.PrincipalID, after library.ContentID, limit int) ([]library.Shared, error) {
+	s.note("SharedWith", owner, after, limit)
+	return s.next.SharedWith(ctx, owner, after, limit)
+}
+
+func (s *recorder) Roles(ctx context.Context, owner library.PrincipalID, ids []library.ContentID) ([]library.ContentRole, error) {
+	s.note("Roles", owner, ids)
+	return s.next.Roles(ctx, owner, ids)
+}
+
+func (s *recorder) ReadPrincipal(ctx context.Context, id library.PrincipalID, q library.PrincipalQuery) (*library.PrincipalRows, error) {
+	s.note("ReadPrincipal", id, q)
+	return s.next.ReadPrincipal(ctx, id, q)
+}
+
+func (s *recorder) ReadPrincipals(ctx context.Context, ids []library.PrincipalID) ([]library.PrincipalHeader, error) {
+	s.note("ReadPrincipals", ids)
+	return s.next.ReadPrincipals(ctx, ids)
+}
+
+func (s *recorder) GroupMembersPage(ctx context.Context, group, after library.PrincipalID, limit int, serial bool) (*library.PrincipalRows, error) {
+	s.note("GroupMembersPage", group, after, limit, serial)
+	return s.next.GroupMembersPage(ctx, group, after, limit, serial)
+}
+
+func (s *recorder) Confirm(ctx context.Context, claims []library.MemberOf) ([]library.GroupMemberRow, error) {
+	s.note("Confirm", claims)
+	return s.next.Confirm(ctx, claims)
+}
+
+func (s *recorder) CommitPrincipal(ctx context.Context, c *library.PrincipalCommit) (library.Verdict, error) {
+	s.note("CommitPrincipal", c)
+	return s.next.CommitPrincipal(ctx, c)
+}
+
+func (s *recorder) EnforceGroup(ctx context.Context, e *library.GroupEnforcement) error {
+	s.note("EnforceGroup", e)
+	return s.next.EnforceGroup(ctx, e)
+}
+
+func (s *recorder) SettleGroup(ctx context.Context, t *library.GroupSettlement) error {
+	s.note("SettleGroup", t)
+	return s.next.SettleGroup(ctx, t)
+}
+
+func (s *recorder) Memberships(ctx context.Context, p, after library.PrincipalID, limit int) ([]library.Membership, error) {
+	s.note("Memberships", p, after, limit)
+	return s.next.Memberships(ctx, p, after, limit)
+}
+
+func (s *recorder) MembershipsOf(ctx context.Context, q library.MembershipsQuery) ([][]library.Membership, error) {
+	s.note("MembershipsOf", q)
+	return s.next.MembershipsOf(ctx, q)
+}
+
+func (s *recorder) ScanPrincipals(ctx context.Context, after library.PrincipalID, limit int) ([]library.PrincipalID, error) {
+	s.note("ScanPrincipals", after, limit)
+	return s.next.ScanPrincipals(ctx, after, limit)
+}
+
+func (s *recorder) PutLane(ctx context.Context, l library.Lane) error {
+	s.note("PutLane", l)
+	return s.next.PutLane(ctx, l)
+}
+
+func (s *recorder) Lanes(ctx context.Context) ([]library.Lane, error) {
+	s.note("Lanes")
+	return s.next.Lanes(ctx)
+}
+
+func (s *recorder) DropLane(ctx context.Context, id library.LaneID, stamp int64) error {
+	s.note("DropLane", id, stamp)
+	return s.next.DropLane(ctx, id, stamp)
+}
+
+func (s *recorder) PutDue(ctx context.Context, d library.Due) error {
+	s.note("PutDue", d)
+	return s.next.PutDue(ctx, d)
+}
+
+func (s *recorder) DueUntil(ctx context.Context, until library.Instant, limit int) ([]library.Due, error) {
+	s.note("DueUntil", until, limit)
+	return s.next.DueUntil(ctx, until, limit)
+}
+
+func (s *recorder) DropDue(ctx context.Context, d library.Due) error {
+	s.note("DropDue", d)
+	return s.next.DropDue(ctx, d)
+}
+
+func (s *recorder) FixCreation(ctx context.Context, c library.Creation, replace *library.Creation) (library.Creation, error) {
+	s.note("FixCreation", c, replace)
+	return s.next.FixCreation(ctx, c, replace)
+}
+
+func (s *recorder) FixSetting(ctx context.Context, name string, value []byte) ([]byte, error) {
+	s.note("FixSetting", name, value)
+	return s.next.FixSetting(ctx, name, value)
+}
+
+func (s *recorder) EnforceDirectory(ctx context.Context, e *library.DirectoryEnforcement) error {
+	s.note("EnforceDirectory", e)
+	return s.next.EnforceDirectory(ctx, e)
+}
+
+func (s *recorder) PageDirectory(ctx context.Context, p library.DirectorySlice) ([]library.DirectoryRow, error) {
+	s.note("PageDirectory", p)
+	return s.next.PageDirectory(ctx, p)
+}
+
+func (s *recorder) ReadDirectory(ctx context.Context, p library.PrincipalID, keys []library.DirectoryKey) ([]library.DirectoryRow, error) {
+	s.note("ReadDirectory", p, keys)
+	return s.next.ReadDirectory(ctx, p, keys)
+}
+
+func (s *recorder) ScanDirectory(ctx context.Context, after []byte, limit int) ([]library.DirectoryRow, []byte, error) {
+	s.note("ScanDirectory", after, limit)
+	return s.next.ScanDirectory(ctx, after, limit)
+}
+
+func (s *recorder) DropDirectory(ctx context.Context, rows []library.DirectoryRow) error {
+	s.note("DropDirectory", rows)
+	return s.next.DropDirectory(ctx, rows)
+}
+
+func (s *recorder) DirectoryFilled(ctx context.Context) (bool, error) {
+	s.note("DirectoryFilled")
+	return s.next.DirectoryFilled(ctx)
+}
+
+func (s *recorder) SetDirectoryFilled(ctx context.Context) error {
+	s.note("SetDirectoryFilled")
+	return s.next.SetDirectoryFilled(ctx)
+}
