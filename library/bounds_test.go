@@ -141,6 +141,10 @@ func TestEveryStepBeforeADecisionIsBounded(t *testing.T) {
 			_, err := svc.Contents(ctx, ann, []library.ContentID{"c:acme:a"})
 			return err
 		}, 5 * time.Second},
+		{"whose library is followed", "ReadPrincipals", func(ctx context.Context, svc library.API) error {
+			_, err := svc.Follow(ctx, as("u:acme:ben"), "u:acme:ann", nil)
+			return err
+		}, 5 * time.Second},
 		{"a principal", "ReadPrincipals", func(ctx context.Context, svc library.API) error {
 			_, err := svc.Principals(ctx, as("u:acme:ben"), []library.PrincipalID{"u:acme:ann"})
 			return err

@@ -86,8 +86,16 @@ type tale struct {
 // Follow begins to follow a library: what happens in the bucket that v reads,
 // from now on, or since a cursor of the library was read. Errors: BAD_USER_INPUT,
 // NOT_FOUND, BAD_CURSOR; RESYNC where what was missed is not known any more.
-// The caller closes what it gets.
+// UNAVAILABLE where the store does not answer in time. The caller closes what it
+// gets.
 func (s *Service) Follow(ctx context.Context, v *Viewer, principal string, after *string) (*Following, error) {
+	bounded, cancel := s.rt.Deadline(ctx, prepareWithin)
+	defer cancel()
+	f, err := s.follow(bounded, v, principal, after)
+	return f, late(ctx, err)
+}
+
+func (s *Service) follow(ctx context.Context, v *Viewer, principal string, after *string) (*Following, error) {
 	owner, err := ParsePrincipalID(principal)
 	if err != nil {
 		return nil, followsNobody(principal)

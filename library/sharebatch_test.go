@@ -204,3 +204,36 @@ func TestShareBatch_CarriedShareHasTheOutcomeOfItsBatch(t *testing.T) {
 	h.wantRoles(id, map[library.PrincipalID]library.ContentRole{"u:acme:ben": library.Viewing, "u:acme:dora": library.Viewing})
 	h.wantClean()
 }
+
+// lossy is a store that loses the answers of commits.
+type lossy struct{ library.Store }
+
+func (lossy) Commit(context.Context, *library.ContentCommit) (library.Verdict, error) {
+	return library.Verdict{}, library.Uncertain(library.Unavailablef(nil, "the answer was lost"))
+}
+
+// A share that is refused is answered so, though the outcome of those in its batch
+// is unknown.
+func TestShareBatch_RefusedShareIsNotOfUnknownOutcome(t *testing.T) {
+	h, store := batchTown(t)
+	id := h.note("a", library.Public)
+	var wg sync.WaitGroup
+	store.beforeCommit(id, func() { // ann's share holds the queue
+		wg.Go(func() {
+			_, err := h.svc.ShareContent(t.Context(), as("u:acme:ben"), library.ShareContent{
+				Content: string(id), Principals: []string{"u:acme:cleo"}, Role: library.Manages,
+			})
+			wantTold(t, err, "FORBIDDEN role")
+		})
+		wg.Go(func() {
+			_, err := h.share("u:acme:ann", id, "u:acme:dora")
+			if library.ReasonOf(err) != library.ReasonOutcomeUnknown {
+				t.Errorf("the share beside it: %v", err)
+			}
+		})
+		h.sharesWait(id, 2)
+		store.Store = lossy{store.Store}
+	})
+	_, _ = h.share("u:acme:ann", id, "u:acme:eve")
+	wg.Wait()
+}

@@ -142,7 +142,8 @@ func (s *Service) share(ctx context.Context, id ContentID, j *shareJob) error {
 		fan = s.startFanOut(ctx, e, actors)
 	}
 	for _, b := range batch {
-		if err != nil {
+		// A share that was refused was in no commit, whatever became of that.
+		if err != nil && b.err == nil {
 			b.err = err
 		}
 		if b.err == nil && b.libraries > 0 {
