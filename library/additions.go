@@ -21,7 +21,7 @@ const (
 //
 // The check takes rounds of reads, not reads for each member: it looks at the
 // groups above the group, and at the groups above and below each principal, but
-// at nobody who is in those below (ADR 27).
+// at nobody who is in those below (ADR 29).
 func (s *Service) checkAdditions(ctx context.Context, v *Viewer, group PrincipalID, principals []PrincipalID) ([]error, error) {
 	if len(principals) == 0 {
 		return nil, nil
