@@ -91,6 +91,11 @@ func TestStartDue_FailingEntriesDelayNoOthers(t *testing.T) {
 		t.Fatalf("%d entries were started after that", n)
 	}
 	w.wait(t.Context())
+	for _, e := range j.entries {
+		if e.failures > 1 {
+			t.Errorf("%s was tried again before others were tried once", e.Content)
+		}
+	}
 	d.hung.Store(0)
 	if err := j.DoDue(t.Context(), d); err != nil {
 		t.Fatal(err)
@@ -155,7 +160,8 @@ func TestStartExpiries_HungExpiriesDelayNoOthers(t *testing.T) {
 	j := New(t.Context(), store, rt, nil, library.WholeProtocol)
 	rt.pass(time.Hour)
 	now := library.InstantOf(rt.Now())
-	for n := range failingWorkers + 4 {
+	const failing = failingWorkers - 4 // so that workers stay free
+	for n := range failing {
 		if err := store.PutDue(t.Context(), library.Due{At: now - 10, Content: library.ContentID(fmt.Sprintf("c:acme:bad%d", n))}); err != nil {
 			t.Fatal(err)
 		}
@@ -167,7 +173,7 @@ func TestStartExpiries_HungExpiriesDelayNoOthers(t *testing.T) {
 	}
 	rt.pass(backOffAtLeast)
 	d, w := &stuck{release: make(chan struct{})}, newWorkers(rt)
-	for n, want := range []int{failingWorkers, 0} {
+	for n, want := range []int{failing, 0} {
 		if got, err := j.startExpiries(t.Context(), d, w); err != nil || got != want {
 			t.Fatalf("look %d: %d were started, %v; want %d", n, got, err, want)
 		}
