@@ -278,7 +278,7 @@ func TestRoomsHaveNoCycles(t *testing.T) {
 }
 
 // A folder says what is in it; these words do not.
-var emptyWords = []string{"util", "utils", "helper", "helpers", "common", "misc", "model", "models", "shared", "lib", "pkg", "base", "core"}
+var emptyWords = []string{"util", "utils", "helper", "helpers", "common", "misc", "model", "models", "shared", "lib", "pkg", "base"}
 
 func TestFoldersAndPackagesSayWhatTheyAreFor(t *testing.T) {
 	h := theHouse(t)

@@ -9,7 +9,7 @@ import (
 // Bounds of the list of one process. It is written whole, as one mutation of at
 // most maxBytes, which is below what a node accepts by default (16 MiB).
 const (
-	// maxUndecided bounds the changes whose outcome is open (PROTOCOL.md, "inflight").
+	// maxUndecided bounds the changes whose outcome is open (docs/write-protocol.md).
 	maxUndecided = 1000
 	// maxEntries bounds all changes. Decided ones of one item or principal are
 	// merged, so only that many items with libraries that cannot be written, at the

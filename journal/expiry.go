@@ -121,5 +121,6 @@ func (j *Journal) forgetDropped(dues []library.Due) {
 	}
 	j.mu.Lock()
 	defer j.mu.Unlock()
+	// The order does not matter: each is judged by itself.
 	maps.DeleteFunc(j.dues, func(d library.Due, st *dueState) bool { return !st.busy && !there[d] })
 }

@@ -10,7 +10,7 @@ import (
 	"carrel/library"
 )
 
-// Times and numbers of the journal (PROTOCOL.md).
+// Times and numbers of the journal (docs/write-protocol.md).
 const (
 	laneWait       = 2 * time.Second  // for the write that carries an entry
 	heartbeat      = time.Second      // a non-empty lane is rewritten as often

@@ -8,7 +8,7 @@ import (
 	"sync/atomic"
 )
 
-// Limits of memberships (BEHAVIOUR.md, section 2). Mutations refuse what goes
+// Limits of memberships (docs/visibility.md). Mutations refuse what goes
 // beyond them. Where a race got beyond one all the same, or in a store that is
 // older than the limits, the excess counts for nothing.
 const (

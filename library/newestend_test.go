@@ -234,6 +234,35 @@ func TestNewestEnd_FullPageLeavesMovedItemsToTheNextWalk(t *testing.T) {
 	}
 }
 
+// TestNewestEnd_ItemsThatDoNotFitAreNotShownTwice: of items that have moved and
+// do not all fit, a page shows none. The next one does, at their new entries.
+func TestNewestEnd_ItemsThatDoNotFitAreNotShownTwice(t *testing.T) {
+	for _, c := range []struct {
+		size  int
+		first []string
+	}{{1, nil}, {2, []string{"n02"}}} {
+		r := newRoom(t)
+		r.principals("u:acme:ann")
+		r.numbered(3)
+		if c.size == 1 {
+			r.change(numberedID(2), func(h *library.Header) { h.State = library.Deleted })
+		}
+		store := &interrupted{Store: r.store}
+		r.svc = r.service(store)
+		store.beforeItems = func() { r.move(numberedID(0), 800); r.move(numberedID(1), 900) }
+		conn := r.read(anonymous(), "u:acme:ann", library.LibraryQuery{PageArgs: first(c.size)})
+		r.wantSame(c.first, names(conn))
+		if !conn.PageInfo.HasNextPage || conn.PageInfo.EndCursor() == nil {
+			t.Fatalf("pages of %d: %+v", c.size, conn.PageInfo)
+		}
+		rest, more, _ := r.towardsNewer(false, 5, conn.PageInfo.EndCursor())
+		r.wantSame([]string{"n00", "n01"}, rest)
+		if more {
+			t.Error("there is more after the newest end")
+		}
+	}
+}
+
 // TestNewestEnd_WalkOfManyPagesShowsNothingTwice: the bound of a walk holds for
 // its later pages, also where the first was read beyond it.
 func TestNewestEnd_WalkOfManyPagesShowsNothingTwice(t *testing.T) {

@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// Times and numbers of the write protocol (PROTOCOL.md, "A mutation").
+// Times and numbers of the write protocol (docs/write-protocol.md).
 const (
 	maxTries      = 8                // lost races before CONTENTION
 	maxReissues   = 5                // of one compare-and-set whose outcome is unknown

@@ -133,7 +133,7 @@ func (r *reading) page(ctx context.Context, conn *LibraryConnection, args page, 
 	if err := r.run(ctx, w); err != nil {
 		return err
 	}
-	more := w.cut || len(w.found) > args.size
+	more := w.cut || w.behind || len(w.found) > args.size
 	shown := w.found[:min(len(w.found), args.size)]
 	r.boundWalk(w, shown)
 	other := false
@@ -255,7 +255,7 @@ func (r *reading) otherSide(ctx context.Context, newer bool, from EntryKey, show
 		back.from, back.skipTo = from.outermost(newer), &from
 	}
 	err := r.run(ctx, back)
-	return back.cut || len(back.found) > 0, err
+	return back.cut || back.behind || len(back.found) > 0, err
 }
 
 // outermost is a key from which a walk meets every entry of k's position.
@@ -316,13 +316,17 @@ func (r *reading) edges(w *scan, shown []finding) []*pageEdge {
 // An empty page has the place that it was requested from, without a bound, so
 // that a client can go on from there; nil if it was requested without a cursor.
 // Where the budget cut the page short, the last cursor is the last entry
-// scanned, even if the page shows nothing.
+// scanned, even if the page shows nothing. So it is where the items that follow
+// have all moved on: what was scanned would lead to them again and again.
 func (r *reading) ends(w *scan, from *EntryKey, edges []*pageEdge) (first, last func() string) {
 	switch {
 	case len(edges) > 0:
 		first, last = edges[0].seal, edges[len(edges)-1].seal
 	case w.cut:
 		first = func() string { return r.cursor(w.first, false) }
+	case w.behind && w.want > 1:
+		first = func() string { return r.cursor(w.last, true) }
+		last = first
 	case from != nil:
 		first = func() string { return r.cursor(*from, true) }
 		last = first

@@ -43,6 +43,7 @@ type scan struct {
 	scanned     bool
 	ended       bool // the bucket has no more
 	over        bool // a scan towards newer entries has reached the end
+	behind      bool // items that have moved on do not fit and follow
 	cut         bool // the budget ended before
 	moved       bool // a fresh page has found an item elsewhere than at its entry
 }
@@ -99,8 +100,12 @@ func (r *reading) run(ctx context.Context, w *scan) error {
 // atTheEnd adds the items that have moved on since their entries were read to a
 // scan that has reached the newest end. They come last, in the order of their
 // new positions, so that nothing is missing that was in the library throughout.
-// Elsewhere they are left out: their new entries are still ahead.
+//
+// If not all of them fit into the page, it shows none of them, and is not the
+// last: they are met behind it, at their new entries. One that was shown would
+// be met twice. On a page before the end they are left out for the same reason.
 func (w *scan) atTheEnd() {
+	inPlace := len(w.found)
 	slices.SortStableFunc(w.elsewhere, func(a, b finding) int {
 		return cmp.Compare(a.rows.Header.Position, b.rows.Header.Position)
 	})
@@ -110,6 +115,9 @@ func (w *scan) atTheEnd() {
 		if !slices.ContainsFunc(w.found, same) && !slices.ContainsFunc(w.elsewhere[i+1:], same) {
 			w.found = append(w.found, f)
 		}
+	}
+	if len(w.found) >= w.want && len(w.found) > inPlace {
+		w.found, w.behind = w.found[:inPlace], true
 	}
 }
 

@@ -40,7 +40,7 @@ type expected struct {
 	content  library.ContentID
 }
 
-// standsIn says where an item belongs, from BEHAVIOUR.md section 2 and in its
+// standsIn says where an item belongs, from docs/visibility.md and in its
 // own words: the judge shares no code with the judged.
 func standsIn(b library.Bucket, v library.Visibility, itemTenant, ownerTenant string) bool {
 	switch v {

@@ -145,19 +145,12 @@ func (r *reader) check(h *History, report func(kind, format string, args ...any)
 	}
 }
 
-// mayComeAgain tells whether one walk may meet an item twice: towards newer
-// entries, where it has moved while the page that showed it was read (the page
-// then shows it at the end, and where it does not fit, once more on the next), or
-// to a position that is not beyond the bound, which a deferred move and a clock
-// that is behind can make it do.
+// mayComeAgain reports whether one walk may meet an item twice: towards newer
+// entries, where it has moved to a position that is not beyond the bound. A
+// deferred move and a clock that is behind can make it do so.
 func (h *History) mayComeAgain(r *reader, id library.ContentID) bool {
 	if !r.towardsNewer() {
 		return false
-	}
-	for _, p := range r.pages {
-		if slices.Contains(p.items, id) && len(h.of(id).during(p.start, p.end)) > 1 {
-			return true
-		}
 	}
 	bound := h.newest(r.pages[0].start)
 	states := h.of(id).during(r.pages[0].start, r.last())

@@ -7,7 +7,7 @@ import (
 	"carrel/library"
 )
 
-// checkRights judges who has made what, by BEHAVIOUR.md section 4 in its own
+// checkRights judges who has made what, by docs/visibility.md in its own
 // words: every state was made by somebody who had the right to in the state
 // before, and nobody was refused who had it throughout.
 func (h *History) checkRights(ops []*Operation, report func(kind, format string, args ...any)) {

@@ -64,7 +64,7 @@ func (h *History) mustHaveSeen(r *reader, id library.ContentID) bool {
 	return len(h.of(id).during(all.start, all.end)) == 1 && h.mayHaveSeen(&all, id)
 }
 
-// sees is BEHAVIOUR.md section 2 for libraries, in its own words: the owner and
+// sees is docs/visibility.md for libraries, in its own words: the owner and
 // its group's members see all, an administrator of the tenant what it may see
 // itself, the tenant what is LOGGEDIN of the tenant's own, everybody what is
 // PUBLIC; with includeShared also what the viewer has a role on.

@@ -84,14 +84,17 @@ func (k Key) String() string {
 	case Revision:
 		return k.Content + "#" + branch + "." + strconv.Itoa(k.Revision)
 	case Draft:
-		return k.Content + "#" + userPrefix + userEscapes.Replace(k.User) + "/" + branch
+		return k.Content + "#" + userPrefix + encodeUser(k.User) + "/" + branch
 	case Suggestion:
 		return k.Content + "#" + suggestionPrefix + branch + "." + k.Suggestion
 	}
 	return k.Content
 }
 
-var userEscapes = strings.NewReplacer("%", "%25", "#", "%23", "/", "%2F")
+// encodeUser escapes what would end the user's part of a key.
+func encodeUser(id string) string {
+	return strings.NewReplacer("%", "%25", "#", "%23", "/", "%2F").Replace(id)
+}
 
 // ParseKey parses a key and brings its URL and its locale into canonical form.
 // The ids of items and users in it are not checked. Its error is an *Error.

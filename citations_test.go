@@ -1,0 +1,145 @@
+package main
+
+import (
+	"fmt"
+	"os"
+	"os/exec"
+	"path"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// trackedFiles returns the files of this tree whose names end in one of the
+// suffixes, those not yet committed included.
+func trackedFiles(t *testing.T, suffixes ...string) []string {
+	t.Helper()
+	out, err := exec.CommandContext(t.Context(), "git", "ls-files", "--cached", "--others", "--exclude-standard").Output()
+	if err != nil {
+		t.Fatalf("git ls-files: %v", err)
+	}
+	var files []string
+	for name := range strings.Lines(string(out)) {
+		name = strings.TrimSpace(name)
+		ends := func(suffix string) bool { return strings.HasSuffix(name, suffix) }
+		if _, err := os.Stat(name); err == nil && slices.ContainsFunc(suffixes, ends) {
+			files = append(files, name)
+		}
+	}
+	if len(files) == 0 {
+		t.Fatalf("no file ends in %v", suffixes)
+	}
+	return files
+}
+
+// exists reports whether a cited file is there, seen from the citing file's
+// folder or from the root.
+func exists(from, cited string) bool {
+	for _, name := range []string{path.Join(path.Dir(from), cited), cited} {
+		if _, err := os.Stat(name); err == nil {
+			return true
+		}
+	}
+	return false
+}
+
+var (
+	markdownLink = regexp.MustCompile(`\]\(([^)#\s]*)(#[^)\s]*)?\)`)
+	heading      = regexp.MustCompile(`(?m)^#+ +(.+)$`)
+	citedPage    = regexp.MustCompile(`[A-Za-z0-9_./-]+\.md\b`)
+	citedADR     = regexp.MustCompile(`\bADR (\d+)`)
+	citedGo      = regexp.MustCompile("`([a-z][A-Za-z0-9_/]*\\.(?:go|graphqls|mjs|yml))`")
+)
+
+// TestLinks_LeadSomewhere checks the links of every page: the file and the
+// heading.
+func TestLinks_LeadSomewhere(t *testing.T) {
+	for _, page := range trackedFiles(t, ".md") {
+		text, err := os.ReadFile(page)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, m := range markdownLink.FindAllStringSubmatch(string(text), -1) {
+			target, anchor := m[1], strings.TrimPrefix(m[2], "#")
+			if strings.Contains(target, "://") || strings.HasPrefix(target, "mailto:") {
+				continue
+			}
+			name := page
+			if target != "" {
+				name = path.Join(path.Dir(page), target)
+			}
+			linked, err := os.ReadFile(name)
+			info, statErr := os.Stat(name)
+			switch {
+			case statErr != nil:
+				t.Errorf("%s links to %s, which is not there", page, target)
+			case anchor != "" && (err != nil || info.IsDir() || !slices.Contains(anchors(string(linked)), anchor)):
+				t.Errorf("%s links to %s#%s, which is no heading there", page, target, anchor)
+			}
+		}
+	}
+}
+
+// anchors are the names by which the headings of a page are linked to.
+func anchors(page string) []string {
+	var all []string
+	for _, m := range heading.FindAllStringSubmatch(page, -1) {
+		anchor := strings.Map(func(r rune) rune {
+			switch {
+			case r == ' ':
+				return '-'
+			case r == '-' || r == '_' || r >= 'a' && r <= 'z' || r >= '0' && r <= '9':
+				return r
+			}
+			return -1
+		}, strings.ToLower(m[1]))
+		all = append(all, anchor)
+	}
+	return all
+}
+
+// TestCitations_Exist checks the pages and decisions that code cites, and the
+// source files that pages cite.
+func TestCitations_Exist(t *testing.T) {
+	decisions := map[string]bool{}
+	for _, name := range trackedFiles(t, ".md") {
+		var n int
+		if _, err := fmt.Sscanf(path.Base(name), "%04d-", &n); err == nil && path.Dir(name) == "docs/adr" {
+			decisions[fmt.Sprint(n)] = true
+		}
+	}
+	sources := trackedFiles(t, ".go", ".graphqls", ".yml", ".cql", "Makefile")
+	pages := trackedFiles(t, ".md")
+	names := map[string]bool{}
+	for _, name := range trackedFiles(t, ".go", ".graphqls", ".yml", ".mjs") {
+		names[path.Base(name)] = true
+	}
+	for _, file := range slices.Concat(sources, pages) {
+		if file == "citations_test.go" || file == "graph/generated.go" {
+			continue
+		}
+		text, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, m := range citedADR.FindAllStringSubmatch(string(text), -1) {
+			if !decisions[m[1]] {
+				t.Errorf("%s cites ADR %s, which is not there", file, m[1])
+			}
+		}
+		if strings.HasSuffix(file, ".md") {
+			for _, m := range citedGo.FindAllStringSubmatch(string(text), -1) {
+				if name := path.Base(m[1]); !names[name] && name != "models_gen.go" { // which must not appear
+					t.Errorf("%s cites %s, which is not there", file, m[1])
+				}
+			}
+			continue
+		}
+		for _, cited := range citedPage.FindAllString(string(text), -1) {
+			if !strings.Contains(cited, "://") && !exists(file, cited) && !exists("docs/", cited) {
+				t.Errorf("%s cites %s, which is not there", file, cited)
+			}
+		}
+	}
+}
