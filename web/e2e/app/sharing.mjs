@@ -353,7 +353,7 @@ export async function lostConnection({ api, sit, base }) {
   await live(cleo);
   refused = true;
   for (const socket of sockets) await socket.close({ code: 1001, reason: 'going away' });
-  await cleo.getByText('The connection for live changes is lost; trying again.').waitFor({ state: 'attached' });
+  await cleo.getByText('The connection for live updates is lost. Reconnecting...').waitFor({ state: 'attached' });
 
   // What the reader makes meanwhile is there all the same.
   await cleo.getByRole('button', { name: 'New' }).click();
