@@ -366,3 +366,21 @@ func TestManyGroupsInTheSameOnes(t *testing.T) {
 		t.Errorf("%d memberships were read", store.rows)
 	}
 }
+
+// TestGroupsShowNothingThatHasExpired: a role through groups shows no item whose
+// time is over, neither to queries nor to mutations.
+func TestGroupsShowNothingThatHasExpired(t *testing.T) {
+	r := newRoom(t)
+	r.principals("u:acme:ann", "g:acme:a")
+	r.join("g:acme:a", true, in("u:acme:ann", library.GroupMember))
+	past := roomStart - 1
+	r.change("c:acme:gone", func(h *library.Header) {
+		h.Visibility, h.ExpiresAt = library.Private, &past
+	}, has("g:acme:a", library.Manages))
+	cs, err := r.svc.Contents(t.Context(), ann(), []library.ContentID{"c:acme:gone"})
+	if err != nil || cs[0] != nil {
+		t.Errorf("it is shown: %v, %v", cs[0], err)
+	}
+	_, err = r.svc.UpdateContent(t.Context(), ann(), library.UpdateContent{ID: "c:acme:gone", Title: library.Some(ptr("x"))})
+	wantTold(t, err, "NOT_FOUND id")
+}

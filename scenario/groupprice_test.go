@@ -1,0 +1,33 @@
+package scenario
+
+import (
+	"encoding/json"
+	"fmt"
+	"testing"
+)
+
+// TestResolvingGroupsIsBilled: an item that may be hidden costs the groups that
+// were resolved for it, whether it exists or not.
+func TestResolvingGroupsIsBilled(t *testing.T) {
+	g := serveWith(t)
+	ann := g.user("acme", "ann", "PUBLIC")
+	eve := g.user("acme", "eve", "PUBLIC")
+	for n := range 3 {
+		g.must(ann, `mutation($in: CreateGroupInput!) { createGroup(input: $in) { userErrors { message } } }`,
+			vars{"in": vars{"tenant": "acme", "name": fmt.Sprint("g", n), "displayName": "G"}})
+		g.must(ann, `mutation($in: SetGroupMembersInput!) { setGroupMembers(input: $in) { userErrors { message } } }`,
+			vars{"in": vars{"groupId": fmt.Sprint("g:acme:g", n), "members": []vars{{"principalId": "u:acme:eve", "role": "MEMBER"}}}})
+	}
+	g.must(ann, createItem, vars{"in": vars{"name": "hidden", "kind": "NOTE", "title": "x", "visibility": "PRIVATE"}})
+	g.must(ann, createItem, vars{"in": vars{"name": "open", "kind": "NOTE", "title": "x", "visibility": "PUBLIC"}})
+	for id, want := range map[string]float64{"c:acme:open": 1, "c:acme:hidden": 1 + 2 + 3./20, "c:acme:absent": 1 + 2 + 3./20} {
+		body := mustJSON(map[string]any{"query": `query($id:ID!){content(id:$id){id}}`, "variables": vars{"id": id}, "extensions": vars{"cost": true}})
+		a := g.send("POST", "/graphql", string(body), "Authorization: Bearer "+eve)
+		var told struct {
+			Extensions struct{ Cost struct{ Points float64 } }
+		}
+		if err := json.Unmarshal(a.body, &told); err != nil || told.Extensions.Cost.Points != want {
+			t.Errorf("%s costs %v points, want %v: %s, %v", id, told.Extensions.Cost.Points, want, a.body, err)
+		}
+	}
+}
