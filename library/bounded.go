@@ -31,6 +31,12 @@ func inTime[T any](ctx context.Context, b *bounded, ask func(context.Context) (T
 	return answer, err
 }
 
+// Follow implements API. Only its beginning is bounded: events may be long in
+// coming.
+func (b *bounded) Follow(ctx context.Context, v *Viewer, principal string, after *string) (*Following, error) {
+	return inTime(ctx, b, func(ctx context.Context) (*Following, error) { return b.API.Follow(ctx, v, principal, after) })
+}
+
 // ViewerUser implements API.
 func (b *bounded) ViewerUser(ctx context.Context, v *Viewer) (*User, error) {
 	return inTime(ctx, b, func(ctx context.Context) (*User, error) { return b.API.ViewerUser(ctx, v) })

@@ -54,6 +54,13 @@ func (h *hangs) OpenLibrary(ctx context.Context, s library.Slice, newest bool) (
 	return h.Store.OpenLibrary(ctx, s, newest)
 }
 
+func (h *hangs) Changes(ctx context.Context, p library.PrincipalID, after library.ChangeKey, limit int) ([]library.Change, error) {
+	if err := h.hang(ctx, "Changes"); err != nil {
+		return nil, err
+	}
+	return h.Store.Changes(ctx, p, after, limit)
+}
+
 func (h *hangs) FixCreation(ctx context.Context, c library.Creation, replace *library.Creation) (library.Creation, error) {
 	if err := h.hang(ctx, "FixCreation"); err != nil {
 		return library.Creation{}, library.Uncertain(err)
@@ -143,6 +150,26 @@ func TestEveryStepBeforeADecisionIsBounded(t *testing.T) {
 		}, 5 * time.Second},
 		{"whose library is followed", "ReadPrincipals", func(ctx context.Context, svc library.API) error {
 			_, err := svc.Follow(ctx, as("u:acme:ben"), "u:acme:ann", nil)
+			return err
+		}, 5 * time.Second},
+		{"what a follower has missed", "Changes", func(ctx context.Context, svc library.API) error {
+			page, err := svc.Library(ctx, ann, "u:acme:ann", library.LibraryQuery{})
+			if err != nil {
+				return err
+			}
+			_, err = svc.Follow(ctx, ann, "u:acme:ann", page.PageInfo.EndCursor())
+			return err
+		}, 5 * time.Second},
+		{"an event", "ReadMany", func(ctx context.Context, svc library.API) error {
+			f, err := svc.Follow(ctx, ann, "u:acme:ann", nil)
+			if err != nil {
+				return err
+			}
+			defer f.Close()
+			if _, err := svc.UpdateContent(ctx, ann, library.UpdateContent{ID: "c:acme:a", Title: library.Some(ptr("b"))}); err != nil {
+				return err
+			}
+			_, err = f.Next(ctx)
 			return err
 		}, 5 * time.Second},
 		{"a principal", "ReadPrincipals", func(ctx context.Context, svc library.API) error {

@@ -86,16 +86,8 @@ type tale struct {
 // Follow begins to follow a library: what happens in the bucket that v reads,
 // from now on, or since a cursor of the library was read. Errors: BAD_USER_INPUT,
 // NOT_FOUND, BAD_CURSOR; RESYNC where what was missed is not known any more.
-// UNAVAILABLE where the store does not answer in time. The caller closes what it
-// gets.
+// The caller closes what it gets.
 func (s *Service) Follow(ctx context.Context, v *Viewer, principal string, after *string) (*Following, error) {
-	bounded, cancel := s.rt.Deadline(ctx, prepareWithin)
-	defer cancel()
-	f, err := s.follow(bounded, v, principal, after)
-	return f, late(ctx, err)
-}
-
-func (s *Service) follow(ctx context.Context, v *Viewer, principal string, after *string) (*Following, error) {
 	owner, err := ParsePrincipalID(principal)
 	if err != nil {
 		return nil, followsNobody(principal)
@@ -277,7 +269,7 @@ func (f *Following) stands(ctx context.Context) error {
 	looked := f.s.rt.Latch()
 	f.s.rt.Go(func() {
 		defer looked.Open()
-		found = f.insist(ctx, func() error { _, err := f.reading(ctx); return err })
+		found = f.insist(ctx, func(ctx context.Context) error { _, err := f.reading(ctx); return err })
 	})
 	if _, err := f.s.rt.Wait(ctx, looked, 0); err != nil {
 		return err
@@ -299,7 +291,7 @@ func (f *Following) Next(ctx context.Context) (LibraryChange, error) {
 			return nil, err
 		}
 		var told LibraryChange
-		err = f.insist(ctx, func() (err error) {
+		err = f.insist(ctx, func(ctx context.Context) (err error) {
 			told, err = f.tell(ctx, &n)
 			return err
 		})
@@ -314,11 +306,13 @@ func (f *Following) Next(ctx context.Context) (LibraryChange, error) {
 }
 
 // insist repeats a reading that failed for want of the store, for a while: the
-// follower could do no better itself.
-func (f *Following) insist(ctx context.Context, read func() error) error {
+// follower could do no better itself. Each try has the time of a query.
+func (f *Following) insist(ctx context.Context, read func(context.Context) error) error {
 	var refused error
 	err := f.s.insist(ctx, func() error {
-		err := read()
+		within, cancel := f.s.rt.Deadline(ctx, queryWithin)
+		defer cancel()
+		err := read(within)
 		var e *Error
 		if errors.As(err, &e) && e.Code != Unavailable && e.Code != Internal {
 			refused = err

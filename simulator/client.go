@@ -19,7 +19,7 @@ type Client struct {
 	inject func(n int) Fault
 	// outage is how many of the next writes fail too, after one has.
 	outage int
-	// calm: nothing befalls this client's calls for now.
+	// calm: no faults befall the calls of this client.
 	calm bool
 }
 

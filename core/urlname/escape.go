@@ -27,7 +27,7 @@ func escape(s string, plain func(c byte) bool) (string, error) {
 	for len(s) > 0 {
 		// NFC is applied between two escapes: the digits of an escape must not be
 		// combined with a mark that follows.
-		run, rest, err := plainRun(s)
+		run, rest, err := decodeUntil(s, func(c byte) bool { return !isUnreserved(c) })
 		if err != nil {
 			return "", err
 		}
@@ -47,9 +47,9 @@ func escape(s string, plain func(c byte) bool) (string, error) {
 	return b.String(), nil
 }
 
-// plainRun returns the characters up to the next escape that has to stay one,
-// with the needless escapes before it decoded.
-func plainRun(s string) (run, rest string, err error) {
+// decodeUntil decodes the escapes of s up to the first one of a character that
+// must stay escaped. rest begins with that escape.
+func decodeUntil(s string, stay func(c byte) bool) (run, rest string, err error) {
 	var b strings.Builder
 	for i := 0; i < len(s); i++ {
 		if s[i] != '%' {
@@ -60,7 +60,7 @@ func plainRun(s string) (run, rest string, err error) {
 		if !ok {
 			return "", "", malformed("a percent sign is followed by two hexadecimal digits, such as %%2F; a percent sign itself is %%25")
 		}
-		if !isUnreserved(c) {
+		if stay(c) {
 			return b.String(), s[i:], nil
 		}
 		b.WriteByte(c)

@@ -178,20 +178,11 @@ func decodeUser(s string) (string, error) {
 	if s == "" {
 		return "", malformed("the key of a draft names a user")
 	}
-	var b strings.Builder
-	for i := 0; i < len(s); i++ {
-		if s[i] != '%' {
-			b.WriteByte(s[i])
-			continue
-		}
-		c, ok := unescape(s[i:])
-		if !ok {
-			return "", malformed("a percent sign is followed by two hexadecimal digits, such as %%2F; a percent sign itself is %%25")
-		}
-		b.WriteByte(c)
-		i += 2
+	user, _, err := decodeUntil(s, func(byte) bool { return false })
+	if err == nil {
+		err = checkCharacters(user)
 	}
-	return b.String(), checkCharacters(b.String())
+	return user, err
 }
 
 // number parses the number of a branch or a revision.
