@@ -195,7 +195,8 @@ func TestEveryStepBeforeADecisionIsBounded(t *testing.T) {
 			if !errors.As(err, &e) || e.Code != library.Unavailable || e.Reason != "" || e.RetryAfter == 0 {
 				t.Errorf("the caller is told %v", err)
 			}
-			if rt.last != tc.within {
+			// Of the time for all steps some is used up already.
+			if rt.last > tc.within || rt.last < tc.within/2 {
 				t.Errorf("what hangs is bounded by %s, want %s", rt.last, tc.within)
 			}
 		})

@@ -20,11 +20,12 @@ func (s *Service) UpdateContent(ctx context.Context, v *Viewer, in UpdateContent
 	}
 	key := in.IdempotencyKey
 	in.IdempotencyKey = nil
-	if err := s.requireActor(ctx, v, id.Tenant()); err != nil {
+	b := s.newBudget()
+	if err := s.requireActor(ctx, b, v, id.Tenant()); err != nil {
 		return nil, err
 	}
 	r := keyed(v, key, "updateContent", in)
-	return s.changeContent(ctx, v, id, contentRequest{r: r, path: "id"}, func(ctx context.Context, t *target) (*attempt, int, error) {
+	return s.changeContent(ctx, b, v, id, contentRequest{r: r, path: "id"}, func(ctx context.Context, t *target) (*attempt, int, error) {
 		return s.planUpdate(ctx, v, t, &in, r)
 	})
 }
@@ -40,11 +41,11 @@ type contentRequest struct {
 // to judge, decides what plan makes of it, and answers. plan may run several
 // times; it tells the attempt and the number of libraries it concerns. A
 // repetition is answered without it.
-func (s *Service) changeContent(ctx context.Context, v *Viewer, id ContentID, q contentRequest,
+func (s *Service) changeContent(ctx context.Context, b budget, v *Viewer, id ContentID, q contentRequest,
 	plan func(ctx context.Context, t *target) (*attempt, int, error)) (*ContentOutcome, error) {
 	var first *contentAnswer
 	var libraries int
-	e, decided, err := s.decide(ctx, string(id), func(ctx context.Context) (*attempt, error) {
+	e, decided, err := s.decide(ctx, b, string(id), func(ctx context.Context) (*attempt, error) {
 		t, err := s.readTarget(ctx, v, id, q.named, q.r, q.path)
 		if err != nil {
 			return nil, err
@@ -230,11 +231,12 @@ func (s *Service) DeleteContent(ctx context.Context, v *Viewer, in DeleteContent
 	}
 	key := in.IdempotencyKey
 	in.IdempotencyKey = nil
-	if err := s.requireActor(ctx, v, id.Tenant()); err != nil {
+	b := s.newBudget()
+	if err := s.requireActor(ctx, b, v, id.Tenant()); err != nil {
 		return nil, err
 	}
 	r := keyed(v, key, "deleteContent", in)
-	return s.changeContent(ctx, v, id, contentRequest{r: r, path: "id"}, func(ctx context.Context, t *target) (*attempt, int, error) {
+	return s.changeContent(ctx, b, v, id, contentRequest{r: r, path: "id"}, func(ctx context.Context, t *target) (*attempt, int, error) {
 		if err := s.requireContentManager(ctx, v, t, "id"); err != nil {
 			return nil, 0, err
 		}
@@ -262,7 +264,7 @@ func (s *Service) planDelete(h *Header, request *RequestRow) *attempt {
 // now; where it is not, the clock has not reached the instant yet.
 func (s *Service) Expire(ctx context.Context, due Due) (bool, error) {
 	early := false
-	e, decided, err := s.decide(ctx, string(due.Content), func(ctx context.Context) (*attempt, error) {
+	e, decided, err := s.decide(ctx, s.newBudget(), string(due.Content), func(ctx context.Context) (*attempt, error) {
 		rows, err := s.store.Read(ctx, due.Content, ContentQuery{Serial: true})
 		if err != nil {
 			return nil, err
@@ -306,14 +308,15 @@ func (s *Service) RemoveFromLibrary(ctx context.Context, v *Viewer, in RemoveFro
 	if err := faults.OrNil(); err != nil {
 		return nil, err
 	}
-	if err := s.requireActor(ctx, v, p.Tenant()); err != nil {
+	b := s.newBudget()
+	if err := s.requireActor(ctx, b, v, p.Tenant()); err != nil {
 		return nil, err
 	}
 	key := in.IdempotencyKey
 	in.IdempotencyKey = nil
 	r := keyed(v, key, "removeFromLibrary", in)
 	q := contentRequest{named: []PrincipalID{p}, r: r, path: "contentId"}
-	return s.changeContent(ctx, v, id, q, func(ctx context.Context, t *target) (*attempt, int, error) {
+	return s.changeContent(ctx, b, v, id, q, func(ctx context.Context, t *target) (*attempt, int, error) {
 		return s.planRemove(ctx, v, t, p, r)
 	})
 }

@@ -20,7 +20,8 @@ func (s *Service) CreateContent(ctx context.Context, v *Viewer, in CreateContent
 		return nil, err
 	}
 	// Whoever creates must exist, administrators too.
-	if err := s.requireUser(ctx, v); err != nil {
+	b := s.newBudget()
+	if err := s.requireUser(ctx, b, v); err != nil {
 		return nil, err
 	}
 	tenant := v.User.Tenant()
@@ -33,7 +34,7 @@ func (s *Service) CreateContent(ctx context.Context, v *Viewer, in CreateContent
 	in.IdempotencyKey = nil
 	r := keyed(v, key, "createContent", in)
 	var id string
-	err = s.early(ctx, func(ctx context.Context) (err error) {
+	err = s.early(ctx, b, func(ctx context.Context) (err error) {
 		fresh := func() (string, error) { return s.nameFor(ctx, tenant, in.Name) }
 		if r == nil {
 			id, err = fresh()
@@ -45,7 +46,7 @@ func (s *Service) CreateContent(ctx context.Context, v *Viewer, in CreateContent
 	if err != nil {
 		return nil, err
 	}
-	return s.createAs(ctx, v, ContentID(id), &in, members, r)
+	return s.createAs(ctx, b, v, ContentID(id), &in, members, r)
 }
 
 // nameFor is the id of a creation: of the chosen name, or a generated one.
@@ -61,10 +62,10 @@ func (s *Service) nameFor(ctx context.Context, tenant string, name *string) (str
 }
 
 // createAs runs a creation under its id.
-func (s *Service) createAs(ctx context.Context, v *Viewer, id ContentID, in *CreateContent, members []Member, r *keyedRequest) (*ContentOutcome, error) {
+func (s *Service) createAs(ctx context.Context, b budget, v *Viewer, id ContentID, in *CreateContent, members []Member, r *keyedRequest) (*ContentOutcome, error) {
 	all := withCreator(v.User, members)
 	var first *contentAnswer
-	e, decided, err := s.decide(ctx, string(id), func(ctx context.Context) (*attempt, error) {
+	e, decided, err := s.decide(ctx, b, string(id), func(ctx context.Context) (*attempt, error) {
 		rows, err := s.store.Read(ctx, id, ContentQuery{Request: r.lookup()})
 		if err != nil {
 			return nil, err

@@ -17,18 +17,19 @@ func (s *Service) ShareContent(ctx context.Context, v *Viewer, in ShareContent) 
 	if err != nil {
 		return nil, err
 	}
-	if err := s.requireActor(ctx, v, id.Tenant()); err != nil {
+	b := s.newBudget()
+	if err := s.requireActor(ctx, b, v, id.Tenant()); err != nil {
 		return nil, err
 	}
 	key := in.IdempotencyKey
 	in.IdempotencyKey = nil
 	r := keyed(v, key, "shareContent", in)
 	j := &shareJob{v: v, role: in.Role, ps: ps, places: places, r: r}
-	if err := s.share(ctx, id, j); err != nil {
+	if err := s.share(ctx, b, id, j); err != nil {
 		return nil, err
 	}
 	if j.err != nil {
-		return nil, j.err
+		return nil, late(ctx, j.err)
 	}
 	var out *ContentOutcome
 	if j.first != nil {
@@ -179,7 +180,8 @@ func (s *Service) SetContentMembers(ctx context.Context, v *Viewer, in SetConten
 	if err := append(faults, more...).OrNil(); err != nil {
 		return nil, err
 	}
-	if err := s.requireActor(ctx, v, id.Tenant()); err != nil {
+	b := s.newBudget()
+	if err := s.requireActor(ctx, b, v, id.Tenant()); err != nil {
 		return nil, err
 	}
 	key := in.IdempotencyKey
@@ -190,7 +192,7 @@ func (s *Service) SetContentMembers(ctx context.Context, v *Viewer, in SetConten
 		ps[i] = m.Principal
 	}
 	q := contentRequest{named: ps, r: r, path: "contentId"}
-	return s.changeContent(ctx, v, id, q, func(ctx context.Context, t *target) (*attempt, int, error) {
+	return s.changeContent(ctx, b, v, id, q, func(ctx context.Context, t *target) (*attempt, int, error) {
 		if err := s.checkSetMembers(ctx, v, t, wanted); err != nil {
 			return nil, 0, err
 		}

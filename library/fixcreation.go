@@ -73,7 +73,7 @@ func (s *Service) fixCreation(ctx context.Context, r *keyedRequest, fresh func()
 // IDEMPOTENCY_MISMATCH where one has. An id that exists otherwise is not claimed:
 // it can be created no more.
 func (s *Service) claim(ctx context.Context, id string, r *keyedRequest) error {
-	_, _, err := s.decide(ctx, id, func(ctx context.Context) (*attempt, error) {
+	_, _, err := s.decide(ctx, s.newBudget(), id, func(ctx context.Context) (*attempt, error) {
 		var state State
 		var row *RequestRow
 		var a *attempt

@@ -21,13 +21,14 @@ func (s *Service) CreateGroup(ctx context.Context, v *Viewer, in CreateGroup) (*
 	}
 	plain := in
 	plain.IdempotencyKey = nil
-	h, err := s.create(ctx, keyed(v, in.IdempotencyKey, "createGroup", plain), creation{
+	b := s.newBudget()
+	h, err := s.create(ctx, b, keyed(v, in.IdempotencyKey, "createGroup", plain), creation{
 		what: "group",
 		header: PrincipalHeader{
 			ID: id, DisplayName: in.DisplayName, Visibility: in.Visibility, State: Live, Managers: 1, Members: 1,
 		},
 		rows:    []GroupMemberRow{{Principal: v.User, Role: GroupManager}},
-		allowed: func(ctx context.Context) error { return s.mayCreateGroup(ctx, v, id.Tenant()) },
+		allowed: func(ctx context.Context) error { return s.mayCreateGroup(ctx, b, v, id.Tenant()) },
 		rules: func(ctx context.Context) error {
 			refused, err := s.checkAdditions(ctx, v, id, []PrincipalID{v.User})
 			if err != nil {
@@ -45,8 +46,8 @@ func (s *Service) CreateGroup(ctx context.Context, v *Viewer, in CreateGroup) (*
 
 // mayCreateGroup lets stored users of the tenant pass, and global
 // administrators that are stored users.
-func (s *Service) mayCreateGroup(ctx context.Context, v *Viewer, tenant string) error {
-	if err := s.requireUser(ctx, v); err != nil {
+func (s *Service) mayCreateGroup(ctx context.Context, b budget, v *Viewer, tenant string) error {
+	if err := s.requireUser(ctx, b, v); err != nil {
 		return err
 	}
 	if v.GlobalAdmin || v.User.Tenant() == tenant {
@@ -77,12 +78,13 @@ func (s *Service) UpdateGroup(ctx context.Context, v *Viewer, in UpdateGroup) (*
 	if err := faults.OrNil(); err != nil {
 		return nil, err
 	}
-	if err := s.requireActor(ctx, v, id.Tenant()); err != nil {
+	b := s.newBudget()
+	if err := s.requireActor(ctx, b, v, id.Tenant()); err != nil {
 		return nil, err
 	}
 	plain := in
 	plain.IdempotencyKey = nil
-	rows, err := s.changePrincipal(ctx, id, keyed(v, in.IdempotencyKey, "updateGroup", plain), []PrincipalID{v.User}, nil,
+	rows, err := s.changePrincipal(ctx, b, id, keyed(v, in.IdempotencyKey, "updateGroup", plain), []PrincipalID{v.User}, nil,
 		func(ctx context.Context, rows *PrincipalRows) (*principalPlan, error) {
 			if err := s.requireGroup(ctx, v, id, rows, "id"); err != nil {
 				return nil, err

@@ -23,7 +23,8 @@ func (s *Service) SetGroupMembers(ctx context.Context, v *Viewer, in SetGroupMem
 	if err := faults.OrNil(); err != nil {
 		return nil, err
 	}
-	if err := s.requireActor(ctx, v, id.Tenant()); err != nil {
+	b := s.newBudget()
+	if err := s.requireActor(ctx, b, v, id.Tenant()); err != nil {
 		return nil, err
 	}
 	plain := in
@@ -35,7 +36,7 @@ func (s *Service) SetGroupMembers(ctx context.Context, v *Viewer, in SetGroupMem
 			joining = append(joining, c.principal)
 		}
 	}
-	rows, err := s.changePrincipal(ctx, id, keyed(v, in.IdempotencyKey, "setGroupMembers", plain), members, joining,
+	rows, err := s.changePrincipal(ctx, b, id, keyed(v, in.IdempotencyKey, "setGroupMembers", plain), members, joining,
 		func(ctx context.Context, rows *PrincipalRows) (*principalPlan, error) {
 			return s.planGroupMembers(ctx, v, id, rows, changes)
 		})

@@ -210,7 +210,7 @@ func (s *Service) principalsExist(ctx context.Context, ps []PrincipalID) error {
 // importPrincipal stores a user or a group with its first members.
 func (s *Service) importPrincipal(ctx context.Context, h PrincipalHeader, rows []GroupMemberRow, what string) (ImportResult, error) {
 	result := Unchanged
-	_, err := s.changePrincipal(ctx, h.ID, nil, groupMembersOf(rows), nil, func(_ context.Context, standing *PrincipalRows) (*principalPlan, error) {
+	_, err := s.changePrincipal(ctx, s.newBudget(), h.ID, nil, groupMembersOf(rows), nil, func(_ context.Context, standing *PrincipalRows) (*principalPlan, error) {
 		old := &standing.Header
 		result = Unchanged
 		if old.State == Live {
@@ -243,7 +243,7 @@ func (s *Service) ImportContent(ctx context.Context, in ImportContent) (ImportRe
 		return Unchanged, err
 	}
 	result := Unchanged
-	e, ok, err := s.decide(ctx, string(h.ID), func(ctx context.Context) (*attempt, error) {
+	e, ok, err := s.decide(ctx, s.newBudget(), string(h.ID), func(ctx context.Context) (*attempt, error) {
 		rows, err := s.store.Read(ctx, h.ID, ContentQuery{})
 		if err != nil {
 			return nil, err
@@ -360,7 +360,7 @@ func (s *Service) ImportMembers(ctx context.Context, in ImportMembers) (ImportRe
 func (s *Service) importGroupMembers(ctx context.Context, group PrincipalID, told []GroupMemberRow) (ImportResult, error) {
 	ps := groupMembersOf(told)
 	result := Unchanged
-	_, err := s.changePrincipal(ctx, group, nil, ps, nil, func(_ context.Context, rows *PrincipalRows) (*principalPlan, error) {
+	_, err := s.changePrincipal(ctx, s.newBudget(), group, nil, ps, nil, func(_ context.Context, rows *PrincipalRows) (*principalPlan, error) {
 		result = Unchanged
 		if rows.Header.State != Live {
 			return nil, NotFoundf([]string{"id"}, "there is no %s; give it a line before this one", group)
@@ -410,7 +410,7 @@ func (s *Service) importRoles(ctx context.Context, id ContentID, changes []Conte
 	if err := s.principalsExist(ctx, ps); err != nil {
 		return Unchanged, err
 	}
-	e, ok, err := s.decide(ctx, string(id), func(ctx context.Context) (*attempt, error) {
+	e, ok, err := s.decide(ctx, s.newBudget(), string(id), func(ctx context.Context) (*attempt, error) {
 		rows, err := s.readState(ctx, id, ps, nil)
 		if err != nil {
 			return nil, err

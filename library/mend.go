@@ -130,7 +130,7 @@ func (s *Service) entryAt(ctx context.Context, p PrincipalID, b Bucket, at Entry
 // not there becomes void, as where a change is fenced. Where the state has
 // moved on it does nothing.
 func (s *Service) restamp(ctx context.Context, id ContentID, seq int64) error {
-	_, _, err := s.decide(ctx, string(id), func(ctx context.Context) (*attempt, error) {
+	_, _, err := s.decide(ctx, s.newBudget(), string(id), func(ctx context.Context) (*attempt, error) {
 		rows, err := s.store.Read(ctx, id, ContentQuery{Serial: true})
 		if err != nil {
 			return nil, err

@@ -65,7 +65,7 @@ func (s *Service) eachMembership(ctx context.Context, p PrincipalID, see func([]
 
 // restampPrincipal is restamp for a user or a group.
 func (s *Service) restampPrincipal(ctx context.Context, id PrincipalID, seq int64) error {
-	_, _, err := s.decide(ctx, string(id), func(ctx context.Context) (*attempt, error) {
+	_, _, err := s.decide(ctx, s.newBudget(), string(id), func(ctx context.Context) (*attempt, error) {
 		rows, err := s.store.ReadPrincipal(ctx, id, PrincipalQuery{Serial: true})
 		if err != nil {
 			return nil, err

@@ -22,11 +22,11 @@ func unstored(v *Viewer) *Error {
 // UNAUTHENTICATED for anonymous viewers, FORBIDDEN for a token whose user does
 // not exist. It is asked before a mutation, and bounded like the rest of what
 // comes before a compare-and-set: UNAVAILABLE where the store does not answer.
-func (s *Service) requireUser(ctx context.Context, v *Viewer) error {
+func (s *Service) requireUser(ctx context.Context, b budget, v *Viewer) error {
 	if !v.SignedIn() {
 		return unauthenticated()
 	}
-	return s.early(ctx, func(ctx context.Context) error {
+	return s.early(ctx, b, func(ctx context.Context) error {
 		hs, err := s.store.ReadPrincipals(ctx, []PrincipalID{v.User})
 		if err != nil {
 			return fmt.Errorf("reading the viewer's user: %w", err)
@@ -41,11 +41,11 @@ func (s *Service) requireUser(ctx context.Context, v *Viewer) error {
 // requireActor is requireUser for a mutation of something of a tenant, whose
 // administrators act without a stored user. Those of another tenant are users
 // like all others there.
-func (s *Service) requireActor(ctx context.Context, v *Viewer, tenant string) error {
+func (s *Service) requireActor(ctx context.Context, b budget, v *Viewer, tenant string) error {
 	if v.SignedIn() && v.Administers(tenant) {
 		return nil
 	}
-	return s.requireUser(ctx, v)
+	return s.requireUser(ctx, b, v)
 }
 
 // noSuchPrincipal is the same for what does not exist and what may not be seen.
@@ -127,11 +127,11 @@ func (s *Service) attemptOf(p *principalPlan, req *keyedRequest) *attempt {
 //
 // Errors: those of decide and of plan; OUTCOME_UNKNOWN too where a member was
 // decided upon and could not be made one in time.
-func (s *Service) changePrincipal(ctx context.Context, id PrincipalID, req *keyedRequest, members, joining []PrincipalID,
+func (s *Service) changePrincipal(ctx context.Context, b budget, id PrincipalID, req *keyedRequest, members, joining []PrincipalID,
 	plan func(ctx context.Context, rows *PrincipalRows) (*principalPlan, error)) (*PrincipalRows, error) {
 	var rows *PrincipalRows
 	var planned *principalPlan
-	e, changed, err := s.decide(ctx, string(id), func(ctx context.Context) (*attempt, error) {
+	e, changed, err := s.decide(ctx, b, string(id), func(ctx context.Context) (*attempt, error) {
 		var err error
 		planned = nil
 		if rows, err = s.readMembers(ctx, id, members, req.lookup()); err != nil {
@@ -182,7 +182,7 @@ func (s *Service) confirmMembers(ctx context.Context, rows *PrincipalRows, ps []
 
 // enforceFound writes what is derived of members that stand already.
 func (s *Service) enforceFound(ctx context.Context, h *PrincipalHeader, found []GroupMemberRow) error {
-	err := s.early(ctx, func(ctx context.Context) error {
+	err := s.early(ctx, s.newBudget(), func(ctx context.Context) error {
 		for part := range slices.Chunk(found, MaxList) {
 			if err := s.enforceMembers(ctx, &PrincipalRows{Header: *h, Members: part}); err != nil {
 				return err
@@ -243,10 +243,10 @@ func groupMembersOf(rows []GroupMemberRow) []PrincipalID {
 }
 
 // create carries a creation out. It answers the header that stands afterwards.
-func (s *Service) create(ctx context.Context, req *keyedRequest, c creation) (PrincipalHeader, error) {
+func (s *Service) create(ctx context.Context, b budget, req *keyedRequest, c creation) (PrincipalHeader, error) {
 	id := c.header.ID
 	var before *PrincipalRows
-	err := s.early(ctx, func(ctx context.Context) (err error) {
+	err := s.early(ctx, b, func(ctx context.Context) (err error) {
 		before, err = s.fixName(ctx, req, &c)
 		return err
 	})
@@ -256,7 +256,7 @@ func (s *Service) create(ctx context.Context, req *keyedRequest, c creation) (Pr
 	if before != nil {
 		return before.Header, s.confirmMembers(ctx, before, c.members())
 	}
-	rows, err := s.changePrincipal(ctx, id, req, c.members(), c.members(), func(ctx context.Context, rows *PrincipalRows) (*principalPlan, error) {
+	rows, err := s.changePrincipal(ctx, b, id, req, c.members(), c.members(), func(ctx context.Context, rows *PrincipalRows) (*principalPlan, error) {
 		if rows.Header.State == Live {
 			// It goes only to those who may create under this name.
 			return nil, &Error{Code: Conflict, Reason: ReasonTaken, Path: []string{"name"},

@@ -53,8 +53,8 @@ func (s *Service) newEntryID() (id EntryID) {
 //
 // Errors: those of try; Unavailable where no compare-and-set was sent;
 // CONTENTION; OUTCOME_UNKNOWN, in which case the background resolves it.
-func (s *Service) decide(ctx context.Context, partition string, try func(ctx context.Context) (*attempt, error)) (e InFlight, ok bool, err error) {
-	early, cancel := s.rt.Deadline(ctx, prepareWithin)
+func (s *Service) decide(ctx context.Context, b budget, partition string, try func(ctx context.Context) (*attempt, error)) (e InFlight, ok bool, err error) {
+	early, cancel := s.within(ctx, b, prepareWithin)
 	defer cancel()
 	unlock, err := s.rt.Lock(early, partition, maxQueue)
 	if err != nil {
@@ -106,13 +106,6 @@ func late(ctx context.Context, err error) error {
 		return Unavailablef(err, "the store did not answer in time; nothing was changed, try again")
 	}
 	return err
-}
-
-// early does what a mutation needs to know before decide, in bounded time.
-func (s *Service) early(ctx context.Context, do func(context.Context) error) error {
-	bounded, cancel := s.rt.Deadline(ctx, earlyWithin)
-	defer cancel()
-	return late(ctx, do(bounded))
 }
 
 // recoverable tells whether an entry has anything to redo.

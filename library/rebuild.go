@@ -24,7 +24,7 @@ func (s *Service) RebuildLibrary(ctx context.Context, v *Viewer, principal strin
 		faults.add(err, "principalId")
 		return nil, faults
 	}
-	if err := s.requireActor(ctx, v, p.Tenant()); err != nil {
+	if err := s.requireActor(ctx, s.newBudget(), v, p.Tenant()); err != nil {
 		return nil, err
 	}
 	headers, err := s.store.ReadPrincipals(ctx, []PrincipalID{p})

@@ -68,7 +68,7 @@ func (s *Service) fence(ctx context.Context, e InFlight) (bool, error) {
 // tells whether it moved: not where the item stands where it should, is
 // deleted, or is absent.
 func (s *Service) Move(ctx context.Context, id ContentID) (bool, error) {
-	e, ok, err := s.decide(ctx, string(id), func(ctx context.Context) (*attempt, error) {
+	e, ok, err := s.decide(ctx, s.newBudget(), string(id), func(ctx context.Context) (*attempt, error) {
 		rows, err := s.store.Read(ctx, id, ContentQuery{Serial: true})
 		if err != nil {
 			return nil, err

@@ -101,14 +101,14 @@ func (t *shareTable) leave(id ContentID, j *shareJob) {
 
 // share carries j, with whatever waits beside it, or lets somebody else who is
 // at it already carry it.
-func (s *Service) share(ctx context.Context, id ContentID, j *shareJob) error {
+func (s *Service) share(ctx context.Context, left budget, id ContentID, j *shareJob) error {
 	j.done = s.rt.Latch()
 	s.shares.wait(id, j)
 	defer s.shares.leave(id, j)
 	var batch []*shareJob
 	var before *Header
 	// Others may depend on it, so a caller that leaves does not stop it.
-	e, decided, err := s.decide(s.rt.Detach(ctx), string(id), func(ctx context.Context) (*attempt, error) {
+	e, decided, err := s.decide(s.rt.Detach(ctx), left, string(id), func(ctx context.Context) (*attempt, error) {
 		if batch = s.shares.take(id, j, batch); batch == nil {
 			return nothingToChange, nil
 		}

@@ -24,10 +24,11 @@ func (s *Service) CreateUser(ctx context.Context, v *Viewer, in CreateUser) (*Us
 	}
 	plain := in
 	plain.IdempotencyKey = nil
-	h, err := s.create(ctx, keyed(v, in.IdempotencyKey, "createUser", plain), creation{
+	b := s.newBudget()
+	h, err := s.create(ctx, b, keyed(v, in.IdempotencyKey, "createUser", plain), creation{
 		what:    "user",
 		header:  PrincipalHeader{ID: id, DisplayName: in.DisplayName, Visibility: in.Visibility, Email: email, State: Live},
-		allowed: func(ctx context.Context) error { return s.mayCreateUser(ctx, v, id) },
+		allowed: func(ctx context.Context) error { return s.mayCreateUser(ctx, b, v, id) },
 		rules:   func(context.Context) error { return nil },
 	})
 	if err != nil {
@@ -37,11 +38,11 @@ func (s *Service) CreateUser(ctx context.Context, v *Viewer, in CreateUser) (*Us
 }
 
 // mayCreateUser lets administrators and the token itself pass.
-func (s *Service) mayCreateUser(ctx context.Context, v *Viewer, id PrincipalID) error {
+func (s *Service) mayCreateUser(ctx context.Context, b budget, v *Viewer, id PrincipalID) error {
 	if v.User == id || v.Administers(id.Tenant()) {
 		return nil
 	}
-	if err := s.requireUser(ctx, v); err != nil {
+	if err := s.requireUser(ctx, b, v); err != nil {
 		return err
 	}
 	return Forbiddenf(nil, "only administrators of tenant %s create users in it; a token may create the user that it names, %s", id.Tenant(), v.User)
@@ -87,12 +88,13 @@ func (s *Service) UpdateUser(ctx context.Context, v *Viewer, in UpdateUser) (*Us
 		}
 		change.email = &normal
 	}
-	if err := s.requireActor(ctx, v, id.Tenant()); err != nil {
+	b := s.newBudget()
+	if err := s.requireActor(ctx, b, v, id.Tenant()); err != nil {
 		return nil, err
 	}
 	plain := in
 	plain.IdempotencyKey = nil
-	rows, err := s.changePrincipal(ctx, id, keyed(v, in.IdempotencyKey, "updateUser", plain), nil, nil,
+	rows, err := s.changePrincipal(ctx, b, id, keyed(v, in.IdempotencyKey, "updateUser", plain), nil, nil,
 		func(ctx context.Context, rows *PrincipalRows) (*principalPlan, error) {
 			visible, err := s.seesPrincipal(ctx, v, id, &rows.Header)
 			switch {

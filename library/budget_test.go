@@ -1,0 +1,158 @@
+package library_test
+
+import (
+	"context"
+	"fmt"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"carrel/library"
+)
+
+// slow is a store each call of which takes its time, or as long as its caller
+// waits.
+type slow struct {
+	library.Store
+	each time.Duration
+	// commits counts the compare-and-sets that were sent.
+	commits int
+}
+
+func (s *slow) wait(ctx context.Context) error {
+	select {
+	case <-ctx.Done():
+		return ctx.Err()
+	case <-time.After(s.each):
+		return nil
+	}
+}
+
+func (s *slow) ReadPrincipals(ctx context.Context, ids []library.PrincipalID) ([]library.PrincipalHeader, error) {
+	if err := s.wait(ctx); err != nil {
+		return nil, err
+	}
+	return s.Store.ReadPrincipals(ctx, ids)
+}
+
+func (s *slow) ReadPrincipal(ctx context.Context, id library.PrincipalID, q library.PrincipalQuery) (*library.PrincipalRows, error) {
+	if err := s.wait(ctx); err != nil {
+		return nil, err
+	}
+	return s.Store.ReadPrincipal(ctx, id, q)
+}
+
+func (s *slow) Read(ctx context.Context, id library.ContentID, q library.ContentQuery) (*library.ContentRows, error) {
+	if err := s.wait(ctx); err != nil {
+		return nil, err
+	}
+	return s.Store.Read(ctx, id, q)
+}
+
+func (s *slow) FixCreation(ctx context.Context, c library.Creation, replace *library.Creation) (library.Creation, error) {
+	if err := s.wait(ctx); err != nil {
+		return library.Creation{}, err
+	}
+	return s.Store.FixCreation(ctx, c, replace)
+}
+
+func (s *slow) PutLane(ctx context.Context, l library.Lane) error {
+	if err := s.wait(ctx); err != nil {
+		return err
+	}
+	return s.Store.PutLane(ctx, l)
+}
+
+func (s *slow) Commit(ctx context.Context, c *library.ContentCommit) (library.Verdict, error) {
+	s.commits++
+	return s.Store.Commit(ctx, c)
+}
+
+func (s *slow) CommitPrincipal(ctx context.Context, c *library.PrincipalCommit) (library.Verdict, error) {
+	s.commits++
+	return s.Store.CommitPrincipal(ctx, c)
+}
+
+// TestBudget_ARefusalComesInTime: each step of a mutation has time of its own to
+// wait for the store, but all of them together have no more than 5 s.
+func TestBudget_ARefusalComesInTime(t *testing.T) {
+	ann := func() *library.Viewer { return as("u:acme:ann") }
+	key := ptr("a key")
+	for name, mutate := range map[string]func(ctx context.Context, svc *library.Service) error{
+		"createContent": func(ctx context.Context, svc *library.Service) error {
+			_, err := svc.CreateContent(ctx, ann(), library.CreateContent{Kind: library.Note, Title: "x", Visibility: library.Public, IdempotencyKey: key})
+			return err
+		},
+		"updateContent": func(ctx context.Context, svc *library.Service) error {
+			_, err := svc.UpdateContent(ctx, ann(), library.UpdateContent{ID: "c:acme:a", Title: library.Some(ptr("b")), IdempotencyKey: key})
+			return err
+		},
+		"deleteContent": func(ctx context.Context, svc *library.Service) error {
+			_, err := svc.DeleteContent(ctx, ann(), library.DeleteContent{ID: "c:acme:a"})
+			return err
+		},
+		"shareContent": func(ctx context.Context, svc *library.Service) error {
+			_, err := svc.ShareContent(ctx, ann(), library.ShareContent{Content: "c:acme:a", Principals: []string{"u:acme:ben"}, Role: library.Viewing})
+			return err
+		},
+		"setContentMembers": func(ctx context.Context, svc *library.Service) error {
+			_, err := svc.SetContentMembers(ctx, ann(), library.SetContentMembers{Content: "c:acme:a", Members: roles("u:acme:ben=EDITOR")})
+			return err
+		},
+		"removeFromLibrary": func(ctx context.Context, svc *library.Service) error {
+			_, err := svc.RemoveFromLibrary(ctx, as("u:acme:cleo"), library.RemoveFromLibrary{Principal: "u:acme:cleo", Content: "c:acme:a"})
+			return err
+		},
+		"createUser": func(ctx context.Context, svc *library.Service) error {
+			_, err := svc.CreateUser(ctx, as("u:acme:eve"), library.CreateUser{Tenant: "acme", Name: "eve", DisplayName: "Eve", Email: "e@x.example", Visibility: library.Public, IdempotencyKey: key})
+			return err
+		},
+		"updateUser": func(ctx context.Context, svc *library.Service) error {
+			_, err := svc.UpdateUser(ctx, ann(), library.UpdateUser{ID: "u:acme:ann", DisplayName: library.Some(ptr("A"))})
+			return err
+		},
+		"createGroup": func(ctx context.Context, svc *library.Service) error {
+			_, err := svc.CreateGroup(ctx, ann(), library.CreateGroup{Tenant: "acme", Name: "g", DisplayName: "G", Visibility: library.Public, IdempotencyKey: key})
+			return err
+		},
+		"updateGroup": func(ctx context.Context, svc *library.Service) error {
+			_, err := svc.UpdateGroup(ctx, as("u:acme:cleo"), library.UpdateGroup{ID: "g:acme:team", DisplayName: library.Some(ptr("T"))})
+			return err
+		},
+		"setGroupMembers": func(ctx context.Context, svc *library.Service) error {
+			_, err := svc.SetGroupMembers(ctx, as("u:acme:cleo"), library.SetGroupMembers{Group: "g:acme:team", Members: []library.GroupMemberChange{memberChange("u:acme:ben=MEMBER")}})
+			return err
+		},
+	} {
+		for _, each := range []time.Duration{1200 * time.Millisecond, 1900 * time.Millisecond, 4 * time.Second, time.Hour} {
+			t.Run(fmt.Sprintf("%s, calls of %v", name, each), func(t *testing.T) {
+				synctest.Test(t, func(t *testing.T) { refusedInTime(t, each, mutate) })
+			})
+		}
+	}
+}
+
+// refusedInTime makes a mutation on a store whose calls take their time. Unless it
+// is decided, it is refused in time, and nothing was sent.
+func refusedInTime(t *testing.T, each time.Duration, mutate func(ctx context.Context, svc *library.Service) error) {
+	store := &slow{}
+	h := newHouse(t, func(s library.Store) library.Store { store.Store = s; return store })
+	for _, id := range []string{"u:acme:ann", "u:acme:ben", "u:acme:cleo"} {
+		h.user(id, library.Public)
+	}
+	h.group("g:acme:team", "u:acme:cleo", library.Public)
+	h.note("a", library.Public, "u:acme:cleo=VIEWER")
+	h.quiet()
+	store.commits, store.each = 0, each
+	start := time.Now()
+	err := mutate(t.Context(), h.svc)
+	took := time.Since(start)
+	if store.commits == 0 && (library.CodeOf(err) != library.Unavailable || library.MayHaveCommitted(err) || took > 5*time.Second) {
+		t.Errorf("refused after %v: %v", took, err)
+	}
+	if each == time.Hour && store.commits > 0 {
+		t.Error("a store that hangs is sent a change")
+	}
+	store.each = 0
+	h.quiet()
+}
