@@ -1,6 +1,7 @@
 package simulator
 
 import (
+	"bytes"
 	"cmp"
 	"context"
 	"slices"
@@ -186,15 +187,18 @@ func putMembers(list, rows []library.Member) []library.Member {
 	return slices.Clip(list)
 }
 
+// putRequest puts a row where its key belongs: rows are in order of their keys,
+// however they came.
 func putRequest(list []library.RequestRow, row library.RequestRow) []library.RequestRow {
 	list = slices.Clone(list)
-	for i := range list {
-		if list[i].Key == row.Key {
-			list[i] = row
-			return list
-		}
+	i, found := slices.BinarySearchFunc(list, row.Key, func(r library.RequestRow, key library.RequestKey) int {
+		return bytes.Compare(r.Key[:], key[:])
+	})
+	if found {
+		list[i] = row
+		return list
 	}
-	return append(list, row)
+	return slices.Insert(list, i, row)
 }
 
 // Settle removes what is settled; the positions and each row are conditional

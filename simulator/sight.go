@@ -38,7 +38,7 @@ func (h *History) mayHaveSeen(p *page, id library.ContentID) bool {
 		if st.header.State != library.Live || st.role(p.owner) == library.NoRole || st.expired(p.from) {
 			continue
 		}
-		if h.sees(p, st) {
+		if h.sees(p, st, states[i:]) {
 			return true
 		}
 	}
@@ -67,8 +67,9 @@ func (h *History) mustHaveSeen(r *reader, id library.ContentID) bool {
 // sees is docs/visibility.md for libraries, in its own words: the owner and
 // its group's members see all, an administrator of the tenant what it may see
 // itself, the tenant what is LOGGEDIN of the tenant's own, everybody what is
-// PUBLIC; with includeShared also what the viewer has a role on.
-func (h *History) sees(p *page, st *contentState) bool {
+// PUBLIC; with includeShared also what the viewer has a role on. Roles through
+// groups are read after the item, so they may be of a later state of it.
+func (h *History) sees(p *page, st *contentState, later []contentState) bool {
 	switch {
 	case st.header.Visibility == library.Public:
 		return true
@@ -86,7 +87,7 @@ func (h *History) sees(p *page, st *contentState) bool {
 	switch {
 	case reads && at == mine:
 		return true
-	case (reads || p.shared) && st.roleThrough(p.viewer, of) != library.NoRole:
+	case (reads || p.shared) && slices.ContainsFunc(later, func(s contentState) bool { return s.roleThrough(p.viewer, of) != library.NoRole }):
 		return true
 	}
 	return st.header.Visibility == library.LoggedIn && mine == here && here == at
