@@ -130,6 +130,8 @@ func TestASubscriptionByEvents(t *testing.T) {
 	if got := st.next(); got != "" {
 		t.Errorf("after the end: %q", got)
 	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
 	if diff := cmp.Diff([]string{"u:acme:ann", "u:acme:ann"}, s.viewers); diff != "" || len(s.seen) != 2 {
 		t.Errorf("each event is written for a viewer of its own: %s, %d", diff, len(s.seen))
 	}
