@@ -93,17 +93,18 @@ func (h *hasty) Deadline(ctx context.Context, d time.Duration) (context.Context,
 	return h.RealRuntime.Deadline(ctx, 250*time.Millisecond)
 }
 
-// Whatever hangs before a compare-and-set was sent, the caller is told so, and
-// no step waits for longer than the protocol allows.
-func TestEveryStepBeforeADecisionIsBounded(t *testing.T) {
+// boundedStep is a call of a store that hangs, while something is asked.
+type boundedStep struct {
+	name, call string
+	do         func(ctx context.Context, svc library.API) error
+	within     time.Duration
+}
+
+func stepsOfMutations() []boundedStep {
 	ann := as("u:acme:ann")
 	keyed := ptr("a key")
 	creation := library.CreateContent{Kind: library.Note, Title: "x", Visibility: library.Public}
-	for _, tc := range []struct {
-		name, call string
-		do         func(ctx context.Context, svc library.API) error
-		within     time.Duration
-	}{
+	return []boundedStep{
 		{"who creates", "ReadPrincipals", func(ctx context.Context, svc library.API) error {
 			_, err := svc.CreateContent(ctx, ann, creation)
 			return err
@@ -136,6 +137,12 @@ func TestEveryStepBeforeADecisionIsBounded(t *testing.T) {
 			_, err := svc.CreateGroup(ctx, ann, library.CreateGroup{Tenant: "acme", Name: "eves", DisplayName: "Eves", Visibility: library.Public})
 			return err
 		}, 5 * time.Second},
+	}
+}
+
+func stepsOfQueries() []boundedStep {
+	ann := as("u:acme:ann")
+	return []boundedStep{
 		{"a page", "OpenLibrary", func(ctx context.Context, svc library.API) error {
 			_, err := svc.Library(ctx, ann, "u:acme:ann", library.LibraryQuery{})
 			return err
@@ -176,7 +183,13 @@ func TestEveryStepBeforeADecisionIsBounded(t *testing.T) {
 			_, err := svc.Principals(ctx, as("u:acme:ben"), []library.PrincipalID{"u:acme:ann"})
 			return err
 		}, 5 * time.Second},
-	} {
+	}
+}
+
+// Whatever hangs before a compare-and-set was sent, the caller is told so, and
+// no step waits for longer than the protocol allows.
+func TestEveryStepBeforeADecisionIsBounded(t *testing.T) {
+	for _, tc := range append(stepsOfMutations(), stepsOfQueries()...) {
 		t.Run(tc.name, func(t *testing.T) {
 			h := town(t)
 			h.note("a", library.Public)
