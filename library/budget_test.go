@@ -3,6 +3,7 @@ package library_test
 import (
 	"context"
 	"fmt"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -14,16 +15,16 @@ import (
 // waits.
 type slow struct {
 	library.Store
-	each time.Duration
+	each atomic.Int64 // a time.Duration
 	// commits counts the compare-and-sets that were sent.
-	commits int
+	commits atomic.Int64
 }
 
 func (s *slow) wait(ctx context.Context) error {
 	select {
 	case <-ctx.Done():
 		return ctx.Err()
-	case <-time.After(s.each):
+	case <-time.After(time.Duration(s.each.Load())):
 		return nil
 	}
 }
@@ -64,12 +65,12 @@ func (s *slow) PutLane(ctx context.Context, l library.Lane) error {
 }
 
 func (s *slow) Commit(ctx context.Context, c *library.ContentCommit) (library.Verdict, error) {
-	s.commits++
+	s.commits.Add(1)
 	return s.Store.Commit(ctx, c)
 }
 
 func (s *slow) CommitPrincipal(ctx context.Context, c *library.PrincipalCommit) (library.Verdict, error) {
-	s.commits++
+	s.commits.Add(1)
 	return s.Store.CommitPrincipal(ctx, c)
 }
 
@@ -143,16 +144,17 @@ func refusedInTime(t *testing.T, each time.Duration, mutate func(ctx context.Con
 	h.group("g:acme:team", "u:acme:cleo", library.Public)
 	h.note("a", library.Public, "u:acme:cleo=VIEWER")
 	h.quiet()
-	store.commits, store.each = 0, each
+	store.commits.Store(0)
+	store.each.Store(int64(each))
 	start := time.Now()
 	err := mutate(t.Context(), h.svc)
 	took := time.Since(start)
-	if store.commits == 0 && (library.CodeOf(err) != library.Unavailable || library.MayHaveCommitted(err) || took > 5*time.Second) {
+	if store.commits.Load() == 0 && (library.CodeOf(err) != library.Unavailable || library.MayHaveCommitted(err) || took > 5*time.Second) {
 		t.Errorf("refused after %v: %v", took, err)
 	}
-	if each == time.Hour && store.commits > 0 {
+	if each == time.Hour && store.commits.Load() > 0 {
 		t.Error("a store that hangs is sent a change")
 	}
-	store.each = 0
+	store.each.Store(0)
 	h.quiet()
 }
