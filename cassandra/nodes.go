@@ -60,7 +60,7 @@ func (n *nodes) pulseOf(host *gocql.HostInfo) *pulse {
 
 // AddHost is called when the cluster has got a node.
 func (n *nodes) AddHost(host *gocql.HostInfo) {
-	n.opening.add(host)
+	n.opening.found(host)
 	n.pulseOf(host).gone.Store(false)
 	n.HostSelectionPolicy.AddHost(host)
 }

@@ -84,7 +84,7 @@ func (o *opening) located() {
 	clear(o.connected)
 }
 
-func (o *opening) add(host *gocql.HostInfo) {
+func (o *opening) found(host *gocql.HostInfo) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	o.added[host.HostID()] = true

@@ -16,7 +16,7 @@ import (
 var takesStatements = map[string][]int{
 	"Query": {0}, "Bind": {0}, // the driver's, of sessions and batches
 	"add": {0}, "write": {2}, "writeStamped": {2}, "decideOne": {2}, "define": {1}, "texts": {1},
-	"scan": {3, 4}, "collect": {1}, "singleRows": {1, 2, 3},
+	"scan": {3, 4}, "collect": {1}, "singleRows": {1, 2, 3}, "memberships": {1},
 }
 
 // holdStatements are the fields that hold statements.
