@@ -24,7 +24,7 @@ func TestOneReadsWhatAnotherWrote(t *testing.T) {
 		}
 		name := fmt.Sprintf("item%d", n)
 		id := "c:acme:" + name
-		one.must(t, ann, createItem, vars{"in": vars{"name": name, "kind": "NOTE", "title": "new"}})
+		one.must(t, ann, createItem, vars{"in": vars{"name": name, "kind": "NOTE", "title": "new", "visibility": "PUBLIC"}})
 		if got := other.must(t, "", readPage, vars{"id": "u:acme:ann"}).nodeIDs("principal.library.nodes"); len(got) == 0 || got[0] != id {
 			t.Errorf("the other one's newest is %v instead of %s", got, id)
 		}
