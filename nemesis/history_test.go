@@ -61,7 +61,7 @@ func (h *history) prepare(t *testing.T, l *load) {
 	}
 	for n := range raced {
 		name := fmt.Sprintf("raced-%d", known+n)
-		in := vars{"name": name, "kind": "NOTE", "title": "new", "members": members, "idempotencyKey": name}
+		in := vars{"name": name, "kind": "NOTE", "title": "new", "visibility": "PUBLIC", "members": members, "idempotencyKey": name}
 		// Between two rounds the cluster may still be busy with what was broken.
 		until(t, runWithin, "an item to race on", func() bool {
 			return l.gateways[0].post(l.tokens[l.owners[0]], createItem, vars{"in": in}).verdict == done
