@@ -11,7 +11,7 @@ import (
 	"time"
 
 	"carrel/cassandra"
-	"carrel/library"
+	"carrel/core/fault"
 	"carrel/observe"
 )
 
@@ -128,8 +128,8 @@ func (c *cluster) exists() error { return nil }
 // passes holds where nodes were too few or too slow, and not where somebody has
 // to change something first.
 func (c *cluster) passes(err error) bool {
-	var e *library.Error
-	return errors.As(err, &e) && e.Code == library.Unavailable && e.RetryAfter > 0
+	var e *fault.Error
+	return errors.As(err, &e) && e.Code == fault.Unavailable && e.RetryAfter > 0
 }
 
 func (c *cluster) migrate(ctx context.Context, tell func(step string)) error {

@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"carrel/cassandra"
-	"carrel/library"
+	"carrel/core/fault"
 )
 
 // sharedStore is a store that several processes may use at the same time.
@@ -87,7 +87,7 @@ func inUse(what string, others []cassandra.Presence) error {
 	if n := len(others) - 1; n > 0 {
 		more = fmt.Sprintf(" and %d more", n)
 	}
-	return &library.Error{Code: library.Conflict, Msg: fmt.Sprintf(
+	return &fault.Error{Code: fault.Conflict, Msg: fmt.Sprintf(
 		"%s is in use by %s on %s%s: end it; if it has been killed, its mark ends by itself within %d s", what, first.Doing, first.Host, more, int(longest.Seconds()))}
 }
 

@@ -14,6 +14,7 @@ import (
 	"github.com/lestrrat-go/jwx/v3/jws"
 	"github.com/lestrrat-go/jwx/v3/jwt"
 
+	"carrel/core/fault"
 	"carrel/library"
 )
 
@@ -285,5 +286,5 @@ func (id *identity) takeRoles(roles any) error {
 
 // refused is the error of a bad token; why is told to the caller.
 func refused(why string) error {
-	return &library.Error{Code: library.Unauthenticated, Msg: why}
+	return &fault.Error{Code: fault.Unauthenticated, Msg: why}
 }

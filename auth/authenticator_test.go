@@ -17,6 +17,7 @@ import (
 	"github.com/lestrrat-go/jwx/v3/jwe"
 	"github.com/lestrrat-go/jwx/v3/jwk"
 
+	"carrel/core/fault"
 	"carrel/library"
 )
 
@@ -222,7 +223,7 @@ func TestToken_TimesMustBeNumbers(t *testing.T) {
 		}
 		for _, value := range []any{strconv.FormatInt(unix, 10), when.Format(time.RFC3339), "", json.RawMessage("null"), true, []int64{unix}, map[string]int64{"at": unix}} {
 			_, err := a.Token(t.Context(), sign(t, jwa.HS256(), testSecret, nil, goodClaims(c, map[string]any{name: value})))
-			if library.CodeOf(err) != library.Unauthenticated {
+			if fault.CodeOf(err) != fault.Unauthenticated {
 				t.Errorf("%s as %#v: %v", name, value, err)
 			}
 		}
@@ -236,7 +237,7 @@ func TestBadTokensAreRefusedAndNeverAnonymous(t *testing.T) {
 	for name, token := range badTokens(t, c, s) {
 		t.Run(name, func(t *testing.T) {
 			v, err := a.Caller(t.Context(), request("Bearer " + token).Header["Authorization"])
-			wantCode(t, err, library.Unauthenticated)
+			wantCode(t, err, fault.Unauthenticated)
 			if v != (Caller{}) {
 				t.Errorf("a caller came with the error")
 			}
@@ -279,7 +280,7 @@ func TestAuthorizationHeaders(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			_, err := a.Caller(t.Context(), request(headers...).Header["Authorization"])
-			wantCode(t, err, library.Unauthenticated)
+			wantCode(t, err, fault.Unauthenticated)
 		})
 	}
 }
@@ -289,17 +290,17 @@ func TestWhatIsNotConfiguredIsRefused(t *testing.T) {
 	keys, _ := setFile(t, c, s.set(t))
 	onlyKeys := newAuthenticator(t, Config{Keys: keys, Now: c.now})
 	_, err := onlyKeys.Token(context.Background(), sign(t, jwa.HS256(), testSecret, nil, goodClaims(c, nil)))
-	wantCode(t, err, library.Unauthenticated)
+	wantCode(t, err, fault.Unauthenticated)
 	onlySecret := newAuthenticator(t, Config{Secret: testSecret, Now: c.now})
 	_, err = onlySecret.Token(context.Background(), sign(t, jwa.RS256(), s.rsa, map[string]any{"kid": "r"}, goodClaims(c, nil)))
-	wantCode(t, err, library.Unauthenticated)
+	wantCode(t, err, fault.Unauthenticated)
 }
 
 func TestIssuerAndAudienceOfTheOperator(t *testing.T) {
 	c := newClock()
 	a := newAuthenticator(t, Config{Secret: testSecret, Issuer: "me", Audience: "you", Now: c.now})
 	_, err := a.Token(context.Background(), sign(t, jwa.HS256(), testSecret, nil, goodClaims(c, nil)))
-	wantCode(t, err, library.Unauthenticated)
+	wantCode(t, err, fault.Unauthenticated)
 	ours := goodClaims(c, map[string]any{"iss": "me", "aud": "you"})
 	if _, err := a.Token(context.Background(), sign(t, jwa.HS256(), testSecret, nil, ours)); err != nil {
 		t.Error(err)
@@ -315,7 +316,7 @@ func TestARememberedTokenExpires(t *testing.T) {
 	}
 	c.advance(time.Hour + Leeway)
 	_, err := a.Token(context.Background(), token)
-	wantCode(t, err, library.Unauthenticated)
+	wantCode(t, err, fault.Unauthenticated)
 }
 
 func TestViewersAreNotShared(t *testing.T) {

@@ -25,7 +25,7 @@ import (
 	"github.com/lestrrat-go/jwx/v3/jws"
 	"go.uber.org/goleak"
 
-	"carrel/library"
+	"carrel/core/fault"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -170,9 +170,9 @@ func request(authorization ...string) *http.Request {
 	return r
 }
 
-func wantCode(t *testing.T, err error, want library.Code) {
+func wantCode(t *testing.T, err error, want fault.Code) {
 	t.Helper()
-	if err == nil || library.CodeOf(err) != want {
+	if err == nil || fault.CodeOf(err) != want {
 		t.Fatalf("got error %v, want one of code %d", err, want)
 	}
 }

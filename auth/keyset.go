@@ -21,7 +21,7 @@ import (
 	"github.com/lestrrat-go/jwx/v3/jwa"
 	"github.com/lestrrat-go/jwx/v3/jwk"
 
-	"carrel/library"
+	"carrel/core/fault"
 )
 
 const (
@@ -120,7 +120,7 @@ func (s *KeySet) find(ctx context.Context, alg jwa.SignatureAlgorithm, kid strin
 	s.refresh(ctx, set, refreshPause)
 	set = s.current.Load()
 	if set == nil {
-		return nil, nil, &library.Error{Code: library.Unavailable, RetryAfter: int(refreshPause / time.Second),
+		return nil, nil, &fault.Error{Code: fault.Unavailable, RetryAfter: int(refreshPause / time.Second),
 			Msg: "the keys that tokens are verified with cannot be read now"}
 	}
 	if key := set.find(alg, kid); key != nil {

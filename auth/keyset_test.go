@@ -20,7 +20,7 @@ import (
 
 	"github.com/lestrrat-go/jwx/v3/jwa"
 
-	"carrel/library"
+	"carrel/core/fault"
 )
 
 // keyHost serves a key set, counts how often it is read, and can be down.
@@ -68,7 +68,7 @@ func TestUnknownKeysCauseOneReadingIn30Seconds(t *testing.T) {
 		for i := range 20 {
 			token := sign(t, jwa.ES256(), s.ec, map[string]any{"kid": fmt.Sprint("unknown", i)}, goodClaims(c, nil))
 			wg.Go(func() {
-				if _, err := a.Token(context.Background(), token); library.CodeOf(err) != library.Unauthenticated {
+				if _, err := a.Token(context.Background(), token); fault.CodeOf(err) != fault.Unauthenticated {
 					t.Errorf("got %v", err)
 				}
 			})
@@ -107,7 +107,7 @@ func TestRotation(t *testing.T) {
 	}
 	// The old key is gone, and with it what was remembered of its tokens.
 	_, err = a.Token(context.Background(), old)
-	wantCode(t, err, library.Unauthenticated)
+	wantCode(t, err, fault.Unauthenticated)
 }
 
 func TestTheLastGoodSetIsKept(t *testing.T) {
@@ -117,7 +117,7 @@ func TestTheLastGoodSetIsKept(t *testing.T) {
 	unknown := func() {
 		c.advance(refreshPause)
 		_, err := a.Token(context.Background(), sign(t, jwa.ES256(), s.ec, map[string]any{"kid": "x"}, goodClaims(c, nil)))
-		wantCode(t, err, library.Unauthenticated)
+		wantCode(t, err, fault.Unauthenticated)
 	}
 	good := func() {
 		t.Helper()
@@ -144,7 +144,7 @@ func TestAKeyHostThatIsDownAtTheStart(t *testing.T) {
 	a := newAuthenticator(t, Config{Keys: host.open(t, c), Now: c.now})
 	token := sign(t, jwa.ES256(), s.ec, map[string]any{"kid": "e"}, goodClaims(c, nil))
 	_, err := a.Token(context.Background(), token)
-	wantCode(t, err, library.Unavailable)
+	wantCode(t, err, fault.Unavailable)
 	host.down.Store(false)
 	c.advance(refreshPause)
 	if _, err := a.Token(context.Background(), token); err != nil {

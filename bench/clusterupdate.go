@@ -8,6 +8,7 @@ import (
 	"slices"
 	"time"
 
+	"carrel/core/fault"
 	"carrel/library"
 )
 
@@ -176,7 +177,7 @@ const retitleTries = 10
 // retitleAgain updates an item, however slow the cluster.
 func (g *gateway) retitleAgain(ctx context.Context, by library.PrincipalID, item library.ContentID, n int) (err error) {
 	for range retitleTries {
-		if err = g.retitle(ctx, by, item, n); library.CodeOf(err) != library.Unavailable {
+		if err = g.retitle(ctx, by, item, n); fault.CodeOf(err) != fault.Unavailable {
 			return err
 		}
 		if stop := g.runtime.After(ctx, time.Second); stop != nil {

@@ -11,6 +11,7 @@ import (
 
 	"github.com/gocql/gocql"
 
+	"carrel/core/fault"
 	"carrel/library"
 )
 
@@ -67,7 +68,7 @@ func (s *Store) ReadRows(ctx context.Context, c library.Chapter, after []byte, l
 	if after != nil {
 		w.at = new(rowPlace)
 		if err := json.Unmarshal(after, w.at); err != nil {
-			return nil, nil, fault(t.doing, fmt.Errorf("%w: a place", errCell))
+			return nil, nil, wrapError(t.doing, fmt.Errorf("%w: a place", errCell))
 		}
 	}
 	if err := w.run(ctx); err != nil {
@@ -77,7 +78,7 @@ func (s *Store) ReadRows(ctx context.Context, c library.Chapter, after []byte, l
 		return w.rows, nil, nil
 	}
 	next, err = json.Marshal(w.at)
-	return w.rows, next, fault(t.doing, err)
+	return w.rows, next, wrapError(t.doing, err)
 }
 
 // archiveWalk reads one page.
@@ -152,12 +153,12 @@ func (w *archiveWalk) beside(ctx context.Context, token int64) (parts [][]byte, 
 func (w *archiveWalk) partition(ctx context.Context, part, row []byte) error {
 	args, err := w.table.partition(part)
 	if err != nil {
-		return fault(w.table.doing, err)
+		return wrapError(w.table.doing, err)
 	}
 	if !w.table.single {
 		more, err := w.table.row(row)
 		if err != nil {
-			return fault(w.table.doing, err)
+			return wrapError(w.table.doing, err)
 		}
 		args = append(args, more...)
 	}
@@ -185,7 +186,7 @@ func (w *archiveWalk) collect(ctx context.Context, stmt string, args ...any) err
 			return true
 		})
 		if err == nil {
-			err = fault(w.table.doing, bad)
+			err = wrapError(w.table.doing, bad)
 		}
 		if err == nil && len(w.rows) > had {
 			w.at = &last
@@ -206,7 +207,7 @@ func (s *Store) patiently(ctx context.Context, do func() error) error {
 	wait := patientPause
 	for n := 1; ; n++ {
 		err := do()
-		if err == nil || n == patientTries || library.CodeOf(err) != library.Unavailable || pause(ctx, wait) != nil {
+		if err == nil || n == patientTries || fault.CodeOf(err) != fault.Unavailable || pause(ctx, wait) != nil {
 			return err
 		}
 		wait *= 2

@@ -12,6 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
 
+	"carrel/core/fault"
 	"carrel/library"
 )
 
@@ -256,7 +257,7 @@ func TestRowsAreNotPutWithoutTheirHeader(t *testing.T) {
 		"content":   {Member: &library.MemberAt{Content: "c:a:none", Member: library.Member{Principal: "u:a:b", Role: library.Manages, Seq: 1}}},
 		"principal": {Request: &library.RequestAt{Principal: "u:a:none", RequestRow: library.RequestRow{Until: distant}}},
 	} {
-		if err := s.PutRows(t.Context(), []library.ArchivedRow{row}); library.CodeOf(err) != library.Internal {
+		if err := s.PutRows(t.Context(), []library.ArchivedRow{row}); fault.CodeOf(err) != fault.Internal {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
@@ -329,7 +330,7 @@ func TestACopyTellsThatItIsNotAlone(t *testing.T) {
 			})
 			err := s.PutRows(t.Context(), []library.ArchivedRow{c.row})
 			others(nil)
-			if library.CodeOf(err) != library.Conflict {
+			if fault.CodeOf(err) != fault.Conflict {
 				t.Errorf("after %d changes: %v", changes-100, err)
 			}
 			if err := s.PutRows(t.Context(), []library.ArchivedRow{c.row}); err != nil {

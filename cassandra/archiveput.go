@@ -8,6 +8,7 @@ import (
 
 	"github.com/gocql/gocql"
 
+	"carrel/core/fault"
 	"carrel/library"
 )
 
@@ -144,7 +145,7 @@ func (p *restoring) add(r *library.ArchivedRow) error {
 	case r.Request != nil:
 		p.reply(r.Request)
 	default:
-		return &library.Error{Code: library.Internal, Msg: "put rows: a row of no kind"}
+		return &fault.Error{Code: fault.Internal, Msg: "put rows: a row of no kind"}
 	}
 	return nil
 }
@@ -239,7 +240,7 @@ func (w *restorePartition) put(ctx context.Context, s *Store) error {
 	for range restoreTries {
 		if w.header == nil {
 			if base == 0 {
-				return &library.Error{Code: library.Internal, Msg: w.table.doing + ": the header of " + w.id + " comes before its other rows"}
+				return &fault.Error{Code: fault.Internal, Msg: w.table.doing + ": the header of " + w.id + " comes before its other rows"}
 			}
 			values = []any{base, w.id}
 		}
@@ -257,7 +258,7 @@ func (w *restorePartition) put(ctx context.Context, s *Store) error {
 
 // notAlone is what is told where rows change under a copy.
 func notAlone(doing string) error {
-	return &library.Error{Code: library.Conflict, Msg: doing + ": somebody else writes to this store"}
+	return &fault.Error{Code: fault.Conflict, Msg: doing + ": somebody else writes to this store"}
 }
 
 type (

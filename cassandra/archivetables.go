@@ -10,6 +10,7 @@ import (
 
 	"github.com/gocql/gocql"
 
+	"carrel/core/fault"
 	"carrel/library"
 )
 
@@ -58,7 +59,7 @@ func archiveTableOf(c library.Chapter) (*archiveTable, error) {
 		return &archiveTable{doing: "read due rows", beyond: archiveDues, within: archiveDue, beside: archiveDuesBeside,
 			key: dueKey, partition: duePart, row: dueRow, rows: readDueRows}, nil
 	}
-	return nil, &library.Error{Code: library.Internal, Msg: fmt.Sprintf("read rows: there is no chapter %d", c)}
+	return nil, &fault.Error{Code: fault.Internal, Msg: fmt.Sprintf("read rows: there is no chapter %d", c)}
 }
 
 // singleRows is a table whose partitions are one row each.

@@ -10,6 +10,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"carrel/core/fault"
 	"carrel/journal"
 	"carrel/library"
 	"carrel/naming"
@@ -125,7 +126,7 @@ func (d *desk) page(v *library.Viewer, owner library.PrincipalID, descending boo
 		if err == nil {
 			return c
 		}
-		if f := library.FaultsOf(err); len(f) != 1 || f[0].Code != library.Unavailable || f[0].RetryAfter == 0 || ctx.Err() != nil {
+		if f := fault.ListOf(err); len(f) != 1 || f[0].Code != fault.Unavailable || f[0].RetryAfter == 0 || ctx.Err() != nil {
 			d.t.Fatalf("a page of %s: %v", owner, err)
 		}
 	}
@@ -280,7 +281,7 @@ func TestReadersWhileALibraryIsDeletedByHand(t *testing.T) {
 				size := 50
 				c, err := d.svc.Library(t.Context(), viewer(ann), crew, library.LibraryQuery{PageArgs: library.PageArgs{First: &size}})
 				switch {
-				case library.CodeOf(err) == library.Unavailable:
+				case fault.CodeOf(err) == fault.Unavailable:
 				case err != nil:
 					t.Error(err)
 				case len(c.Edges) != len(want):

@@ -8,6 +8,7 @@ import (
 	"github.com/gocql/gocql"
 	"github.com/google/go-cmp/cmp"
 
+	"carrel/core/fault"
 	"carrel/library"
 )
 
@@ -145,11 +146,11 @@ func TestCommitsThatDoNotFitTheirBase(t *testing.T) {
 	s := new(Store)
 	c := creation("c:t:x", someTime)
 	c.Base = 5
-	if _, err := s.Commit(t.Context(), c); library.CodeOf(err) != library.Internal || library.MayHaveCommitted(err) {
+	if _, err := s.Commit(t.Context(), c); fault.CodeOf(err) != fault.Internal || fault.MayHaveCommitted(err) {
 		t.Errorf("a commit: %v", err)
 	}
 	p := &library.PrincipalCommit{ID: ann, Base: 3}
-	if _, err := s.CommitPrincipal(t.Context(), p); library.CodeOf(err) != library.Internal || library.MayHaveCommitted(err) {
+	if _, err := s.CommitPrincipal(t.Context(), p); fault.CodeOf(err) != fault.Internal || fault.MayHaveCommitted(err) {
 		t.Errorf("a commit of a principal: %v", err)
 	}
 }

@@ -76,7 +76,7 @@ func (s *Store) Announce(ctx context.Context, a library.Announcement) error {
 	}
 	text, err := json.Marshal(body)
 	if err != nil {
-		return fault("announce", err)
+		return wrapError("announce", err)
 	}
 	return s.writeStamped(ctx, "announce", putAnnouncement, string(a.Process), text, a.Stamp, announcementTTL)
 }
@@ -104,7 +104,7 @@ func (s *Store) Announcements(ctx context.Context) ([]library.Announcement, erro
 		return true
 	})
 	if err == nil && bad != nil {
-		err = fault(doing, bad)
+		err = wrapError(doing, bad)
 	}
 	return as, err
 }

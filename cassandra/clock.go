@@ -150,7 +150,7 @@ func (s *Store) askClock(ctx context.Context) (r clockReading, err error) {
 		const rest = time.Millisecond / 2
 		here := before.Add(half)
 		r.skew = Skew{Ahead: here.Time().Sub(told.Add(rest)), Within: half + rest}
-		return sent{outcome: outcomeName(err)}, fault(doing, err)
+		return sent{outcome: outcomeName(err)}, wrapError(doing, err)
 	})
 	return r, err
 }

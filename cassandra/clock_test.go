@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"carrel/core/fault"
 	"carrel/journal"
 	"carrel/library"
 )
@@ -43,7 +44,7 @@ func TestTheSkewIsThatOfTheClock(t *testing.T) {
 			if err := s.Ready(t.Context()); !errors.Is(err, tc.ready) {
 				t.Errorf("ready: %v, want %v", err, tc.ready)
 			}
-			if err := create(t, s); (err == nil) != tc.changes || err != nil && library.CodeOf(err) != library.Unavailable {
+			if err := create(t, s); (err == nil) != tc.changes || err != nil && fault.CodeOf(err) != fault.Unavailable {
 				t.Errorf("a change: %v", err)
 			}
 		})

@@ -6,6 +6,7 @@ import (
 
 	"github.com/gocql/gocql"
 
+	"carrel/core/fault"
 	"carrel/library"
 )
 
@@ -118,7 +119,7 @@ func (s *Store) readContent(ctx context.Context, doing string, id library.Conten
 		}
 	})
 	if err == nil {
-		err = fault(doing, bad)
+		err = wrapError(doing, bad)
 	}
 	return err
 }
@@ -193,7 +194,7 @@ func (s *Store) Commit(ctx context.Context, c *library.ContentCommit) (library.V
 	if err := s.readContent(ctx, doing, c.ID, library.ContentQuery{Serial: true}, rows); err != nil {
 		// This write was refused, but an earlier one of the same entry may not have
 		// been, and only the verdict would tell.
-		return library.Verdict{}, library.Uncertain(err)
+		return library.Verdict{}, fault.Uncertain(err)
 	}
 	return library.Verdict{Seq: rows.Header.Seq, Writers: rows.Header.Writers}, nil
 }
@@ -255,5 +256,5 @@ func (s *Store) timeToLive(until library.Instant) int {
 }
 
 func wrongSeq(seq, base int64) error {
-	return &library.Error{Code: library.Internal, Msg: "commit: the new seq does not follow its base", Err: seqError{seq, base}}
+	return &fault.Error{Code: fault.Internal, Msg: "commit: the new seq does not follow its base", Err: seqError{seq, base}}
 }

@@ -184,7 +184,7 @@ func (s *Store) ScanDirectory(ctx context.Context, after []byte, limit int) (row
 	}
 	last, err := placeOfName(after)
 	if err != nil {
-		return nil, nil, fault(doing, err)
+		return nil, nil, wrapError(doing, err)
 	}
 	at := namesOf(last.DirectoryKey, last.Principal)
 	parts, err := s.partsOfToken(ctx, at)

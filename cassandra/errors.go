@@ -9,7 +9,7 @@ import (
 
 	"github.com/gocql/gocql"
 
-	"carrel/library"
+	"carrel/core/fault"
 )
 
 // foreign wraps an error of the driver as text: its types must not leave this
@@ -22,26 +22,26 @@ func foreign(err error) error {
 	return errors.New(strings.Join(strings.Fields(err.Error()), " "))
 }
 
-// fault makes a domain error of what went wrong in a reading, or in a write
+// wrapError makes a domain error of what went wrong in a reading, or in a write
 // that may be repeated.
-func fault(doing string, err error) error {
+func wrapError(doing string, err error) error {
 	if err == nil {
 		return nil
 	}
-	var mine *library.Error
+	var mine *fault.Error
 	if errors.As(err, &mine) {
 		return err
 	}
 	if errors.Is(err, errCell) {
-		return &library.Error{Code: library.Internal, Msg: doing + ": a row of the store cannot be read", Err: err}
+		return &fault.Error{Code: fault.Internal, Msg: doing + ": a row of the store cannot be read", Err: err}
 	}
 	if errors.Is(err, errPanic) {
-		return &library.Error{Code: library.Internal, Msg: doing + ": the driver has failed", Err: foreign(err)}
+		return &fault.Error{Code: fault.Internal, Msg: doing + ": the driver has failed", Err: foreign(err)}
 	}
-	e := &library.Error{Code: library.Unavailable, RetryAfter: 1, Err: foreign(err)}
+	e := &fault.Error{Code: fault.Unavailable, RetryAfter: 1, Err: foreign(err)}
 	switch outcomeOf(err) {
 	case outcomeEnded:
-		e.Reason, e.Msg = library.ReasonTimeout, "the time for this request has run out"
+		e.Reason, e.Msg = fault.ReasonTimeout, "the time for this request has run out"
 		if errors.Is(err, context.Canceled) {
 			e.Msg = "the request was given up"
 		}
@@ -60,7 +60,7 @@ func fault(doing string, err error) error {
 	case outcomeFailed:
 		e.Msg = doing + ": the cluster failed"
 	default:
-		e.Code, e.RetryAfter, e.Msg = library.Internal, 0, doing+": the cluster refused a statement"
+		e.Code, e.RetryAfter, e.Msg = fault.Internal, 0, doing+": the cluster refused a statement"
 	}
 	return e
 }
@@ -73,9 +73,9 @@ func casFault(doing string, err error) error {
 		return nil
 	}
 	if notApplied(err) {
-		return fault(doing, err)
+		return wrapError(doing, err)
 	}
-	return library.Uncertain(fault(doing, err))
+	return fault.Uncertain(wrapError(doing, err))
 }
 
 // outcome is what an error of the driver says of the request.
@@ -146,9 +146,9 @@ func outcomeOfCode(code int) outcome {
 // applied and never will be. Every timeout, failure and lost connection may have
 // been after it was proposed.
 func notApplied(err error) bool {
-	var mine *library.Error
+	var mine *fault.Error
 	if errors.As(err, &mine) {
-		return !library.MayHaveCommitted(err)
+		return !fault.MayHaveCommitted(err)
 	}
 	switch outcomeOf(err) {
 	case outcomeUnavailable:

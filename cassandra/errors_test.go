@@ -12,7 +12,7 @@ import (
 
 	"github.com/gocql/gocql"
 
-	"carrel/library"
+	"carrel/core/fault"
 )
 
 // answered is an error that a node has answered; the driver's own types for
@@ -28,84 +28,84 @@ func TestErrorsOfTheDriver(t *testing.T) {
 	for _, c := range []struct {
 		name      string
 		err       error
-		code      library.Code
-		reason    library.Reason
+		code      fault.Code
+		reason    fault.Reason
 		committed bool // a conditional write may have been applied
 	}{
-		{"too few replicas to propose", &gocql.RequestErrUnavailable{Consistency: gocql.Consistency(gocql.Serial)}, library.Unavailable, "", never},
-		{"too few replicas to propose here", &gocql.RequestErrUnavailable{Consistency: gocql.Consistency(gocql.LocalSerial)}, library.Unavailable, "", never},
-		{"too few replicas to commit", &gocql.RequestErrUnavailable{Consistency: gocql.Quorum}, library.Unavailable, "", maybe},
-		{"too few replicas to commit here", &gocql.RequestErrUnavailable{Consistency: gocql.LocalQuorum}, library.Unavailable, "", maybe},
-		{"too few replicas, for what is not told", answered{gocql.ErrCodeUnavailable}, library.Unavailable, "", maybe},
-		{"bootstrapping", answered{gocql.ErrCodeBootstrapping}, library.Unavailable, "", never},
-		{"overloaded coordinator", answered{gocql.ErrCodeOverloaded}, library.Unavailable, "", maybe},
-		{"write timeout", answered{gocql.ErrCodeWriteTimeout}, library.Unavailable, "", maybe},
-		{"read timeout", answered{gocql.ErrCodeReadTimeout}, library.Unavailable, "", maybe},
-		{"outcome unknown", answered{gocql.ErrCodeCASWriteUnknown}, library.Unavailable, "", maybe},
-		{"write failure", answered{gocql.ErrCodeWriteFailure}, library.Unavailable, "", maybe},
-		{"read failure", answered{gocql.ErrCodeReadFailure}, library.Unavailable, "", maybe},
-		{"server error", answered{gocql.ErrCodeServer}, library.Unavailable, "", maybe},
-		{"truncate error", answered{gocql.ErrCodeTruncate}, library.Unavailable, "", maybe},
-		{"a code of the future", answered{0x1900}, library.Unavailable, "", maybe},
-		{"syntax", answered{gocql.ErrCodeSyntax}, library.Internal, "", never},
-		{"invalid", answered{gocql.ErrCodeInvalid}, library.Internal, "", never},
-		{"unauthorized", answered{gocql.ErrCodeUnauthorized}, library.Internal, "", never},
-		{"configuration", answered{gocql.ErrCodeConfig}, library.Internal, "", never},
-		{"exists", answered{gocql.ErrCodeAlreadyExists}, library.Internal, "", never},
-		{"protocol", answered{gocql.ErrCodeProtocol}, library.Internal, "", never},
-		{"credentials", answered{gocql.ErrCodeCredentials}, library.Internal, "", never},
+		{"too few replicas to propose", &gocql.RequestErrUnavailable{Consistency: gocql.Consistency(gocql.Serial)}, fault.Unavailable, "", never},
+		{"too few replicas to propose here", &gocql.RequestErrUnavailable{Consistency: gocql.Consistency(gocql.LocalSerial)}, fault.Unavailable, "", never},
+		{"too few replicas to commit", &gocql.RequestErrUnavailable{Consistency: gocql.Quorum}, fault.Unavailable, "", maybe},
+		{"too few replicas to commit here", &gocql.RequestErrUnavailable{Consistency: gocql.LocalQuorum}, fault.Unavailable, "", maybe},
+		{"too few replicas, for what is not told", answered{gocql.ErrCodeUnavailable}, fault.Unavailable, "", maybe},
+		{"bootstrapping", answered{gocql.ErrCodeBootstrapping}, fault.Unavailable, "", never},
+		{"overloaded coordinator", answered{gocql.ErrCodeOverloaded}, fault.Unavailable, "", maybe},
+		{"write timeout", answered{gocql.ErrCodeWriteTimeout}, fault.Unavailable, "", maybe},
+		{"read timeout", answered{gocql.ErrCodeReadTimeout}, fault.Unavailable, "", maybe},
+		{"outcome unknown", answered{gocql.ErrCodeCASWriteUnknown}, fault.Unavailable, "", maybe},
+		{"write failure", answered{gocql.ErrCodeWriteFailure}, fault.Unavailable, "", maybe},
+		{"read failure", answered{gocql.ErrCodeReadFailure}, fault.Unavailable, "", maybe},
+		{"server error", answered{gocql.ErrCodeServer}, fault.Unavailable, "", maybe},
+		{"truncate error", answered{gocql.ErrCodeTruncate}, fault.Unavailable, "", maybe},
+		{"a code of the future", answered{0x1900}, fault.Unavailable, "", maybe},
+		{"syntax", answered{gocql.ErrCodeSyntax}, fault.Internal, "", never},
+		{"invalid", answered{gocql.ErrCodeInvalid}, fault.Internal, "", never},
+		{"unauthorized", answered{gocql.ErrCodeUnauthorized}, fault.Internal, "", never},
+		{"configuration", answered{gocql.ErrCodeConfig}, fault.Internal, "", never},
+		{"exists", answered{gocql.ErrCodeAlreadyExists}, fault.Internal, "", never},
+		{"protocol", answered{gocql.ErrCodeProtocol}, fault.Internal, "", never},
+		{"credentials", answered{gocql.ErrCodeCredentials}, fault.Internal, "", never},
 		// While its values are made, before anything is proposed.
-		{"a function failed", answered{gocql.ErrCodeFunctionFailure}, library.Internal, "", never},
+		{"a function failed", answered{gocql.ErrCodeFunctionFailure}, fault.Internal, "", never},
 		// The driver prepares it again by itself, so this is one that it has not.
-		{"unprepared", answered{gocql.ErrCodeUnprepared}, library.Unavailable, "", maybe},
-		{"no place for changes to be captured", answered{gocql.ErrCodeCDCWriteFailure}, library.Unavailable, "", maybe},
+		{"unprepared", answered{gocql.ErrCodeUnprepared}, fault.Unavailable, "", maybe},
+		{"no place for changes to be captured", answered{gocql.ErrCodeCDCWriteFailure}, fault.Unavailable, "", maybe},
 
-		{"no node", gocql.ErrNoConnections, library.Unavailable, "", never},
-		{"no node at start", gocql.ErrNoConnectionsStarted, library.Unavailable, "", never},
-		{"no hosts", gocql.ErrNoHosts, library.Unavailable, "", never},
-		{"nowhere to be sent", gocql.ErrUnavailable, library.Unavailable, "", never},
-		{"closed session", gocql.ErrSessionClosed, library.Unavailable, "", never},
-		{"no stream free", gocql.ErrNoStreams, library.Unavailable, "", never},
-		{"no response", gocql.ErrTimeoutNoResponse, library.Unavailable, "", maybe},
-		{"a silent node", errSilent, library.Unavailable, "", maybe},
-		{"too many timeouts", gocql.ErrTooManyTimeouts, library.Unavailable, "", maybe},
-		{"closed connection", gocql.ErrConnectionClosed, library.Unavailable, "", maybe},
-		{"end of file", io.EOF, library.Unavailable, "", maybe},
-		{"network", &net.OpError{Op: "read", Err: errors.New("reset by 10.0.0.1")}, library.Unavailable, "", maybe},
-		{"deadline", context.DeadlineExceeded, library.Unavailable, library.ReasonTimeout, maybe},
-		{"given up", fmt.Errorf("query: %w", context.Canceled), library.Unavailable, library.ReasonTimeout, maybe},
-		{"wrong number of values", gocql.ErrQueryArgLength, library.Internal, "", never},
-		{"more than the protocol can", gocql.ErrUnsupported, library.Internal, "", never},
-		{"no keyspace", gocql.ErrNoKeyspace, library.Internal, "", never},
+		{"no node", gocql.ErrNoConnections, fault.Unavailable, "", never},
+		{"no node at start", gocql.ErrNoConnectionsStarted, fault.Unavailable, "", never},
+		{"no hosts", gocql.ErrNoHosts, fault.Unavailable, "", never},
+		{"nowhere to be sent", gocql.ErrUnavailable, fault.Unavailable, "", never},
+		{"closed session", gocql.ErrSessionClosed, fault.Unavailable, "", never},
+		{"no stream free", gocql.ErrNoStreams, fault.Unavailable, "", never},
+		{"no response", gocql.ErrTimeoutNoResponse, fault.Unavailable, "", maybe},
+		{"a silent node", errSilent, fault.Unavailable, "", maybe},
+		{"too many timeouts", gocql.ErrTooManyTimeouts, fault.Unavailable, "", maybe},
+		{"closed connection", gocql.ErrConnectionClosed, fault.Unavailable, "", maybe},
+		{"end of file", io.EOF, fault.Unavailable, "", maybe},
+		{"network", &net.OpError{Op: "read", Err: errors.New("reset by 10.0.0.1")}, fault.Unavailable, "", maybe},
+		{"deadline", context.DeadlineExceeded, fault.Unavailable, fault.ReasonTimeout, maybe},
+		{"given up", fmt.Errorf("query: %w", context.Canceled), fault.Unavailable, fault.ReasonTimeout, maybe},
+		{"wrong number of values", gocql.ErrQueryArgLength, fault.Internal, "", never},
+		{"more than the protocol can", gocql.ErrUnsupported, fault.Internal, "", never},
+		{"no keyspace", gocql.ErrNoKeyspace, fault.Internal, "", never},
 		// Told of what is sent and of what has come.
-		{"a frame beyond all bounds", gocql.ErrFrameTooBig, library.Unavailable, "", maybe},
-		{"too many statements", gocql.ErrTooManyStmts, library.Internal, "", never},
-		{"value of a wrong type", gocql.MarshalError("int8 into text"), library.Internal, "", never},
-		{"answer of a wrong type", gocql.UnmarshalError("text into int8"), library.Internal, "", maybe},
-		{"a panic", fmt.Errorf("%w: SECRET", errPanic), library.Internal, "", maybe},
-		{"cell of an unknown form", errCell, library.Internal, "", maybe},
-		{"anything else", errors.New("whatever"), library.Unavailable, "", maybe},
+		{"a frame beyond all bounds", gocql.ErrFrameTooBig, fault.Unavailable, "", maybe},
+		{"too many statements", gocql.ErrTooManyStmts, fault.Internal, "", never},
+		{"value of a wrong type", gocql.MarshalError("int8 into text"), fault.Internal, "", never},
+		{"answer of a wrong type", gocql.UnmarshalError("text into int8"), fault.Internal, "", maybe},
+		{"a panic", fmt.Errorf("%w: SECRET", errPanic), fault.Internal, "", maybe},
+		{"cell of an unknown form", errCell, fault.Internal, "", maybe},
+		{"anything else", errors.New("whatever"), fault.Unavailable, "", maybe},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			for what, err := range map[string]error{"reading": fault("try", c.err), "decision": casFault("try", c.err)} {
-				if got := library.CodeOf(err); got != c.code {
+			for what, err := range map[string]error{"reading": wrapError("try", c.err), "decision": casFault("try", c.err)} {
+				if got := fault.CodeOf(err); got != c.code {
 					t.Errorf("%s: code %d, not %d", what, got, c.code)
 				}
-				if got := library.ReasonOf(err); got != c.reason {
+				if got := fault.ReasonOf(err); got != c.reason {
 					t.Errorf("%s: reason %q, not %q", what, got, c.reason)
 				}
 				if err.Error() == "" || errors.As(err, new(answered)) {
 					t.Errorf("%s: %q with the driver's type in it", what, err)
 				}
-				var shown *library.Error
+				var shown *fault.Error
 				if errors.As(err, &shown); shown.Msg == "" || containsSecret(shown.Msg) {
 					t.Errorf("%s: the message %q is not fit to be shown", what, shown.Msg)
 				}
 			}
-			if library.MayHaveCommitted(fault("try", c.err)) {
+			if fault.MayHaveCommitted(wrapError("try", c.err)) {
 				t.Error("a reading may not have committed anything")
 			}
-			if got := library.MayHaveCommitted(casFault("try", c.err)); got != c.committed {
+			if got := fault.MayHaveCommitted(casFault("try", c.err)); got != c.committed {
 				t.Errorf("a decision may have been made: %v, not %v", got, c.committed)
 			}
 		})
@@ -132,7 +132,7 @@ func TestDriverTypesAreRequestErrors(t *testing.T) {
 }
 
 func TestNoErrorStaysNone(t *testing.T) {
-	if err := fault("try", nil); err != nil {
+	if err := wrapError("try", nil); err != nil {
 		t.Errorf("a reading without an error: %v", err)
 	}
 	if err := casFault("try", nil); err != nil {

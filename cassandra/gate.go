@@ -6,7 +6,7 @@ import (
 	"sync"
 	"time"
 
-	"carrel/library"
+	"carrel/core/fault"
 )
 
 // A statement without a deadline is of work in the background. It waits as if
@@ -147,5 +147,5 @@ func (g *gate) load() (under, waiting int) {
 
 // busy is what a statement is told that was not let in.
 func busy() error {
-	return &library.Error{Code: library.Unavailable, RetryAfter: 1, Msg: "the cluster is busy: too much waits for it; try again in a moment"}
+	return &fault.Error{Code: fault.Unavailable, RetryAfter: 1, Msg: "the cluster is busy: too much waits for it; try again in a moment"}
 }

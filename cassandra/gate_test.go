@@ -8,14 +8,14 @@ import (
 	"testing/synctest"
 	"time"
 
-	"carrel/library"
+	"carrel/core/fault"
 )
 
 // turnedAway checks an error that says: nothing was sent, come again.
 func turnedAway(t *testing.T, err error) {
 	t.Helper()
-	var e *library.Error
-	if !errors.As(err, &e) || e.Code != library.Unavailable || library.MayHaveCommitted(err) {
+	var e *fault.Error
+	if !errors.As(err, &e) || e.Code != fault.Unavailable || fault.MayHaveCommitted(err) {
 		t.Fatalf("it is told %v", err)
 	}
 }
@@ -23,7 +23,7 @@ func turnedAway(t *testing.T, err error) {
 func isBusy(t *testing.T, err error) {
 	t.Helper()
 	turnedAway(t, err)
-	var e *library.Error
+	var e *fault.Error
 	if errors.As(err, &e); e.RetryAfter != 1 || e.Reason != "" {
 		t.Errorf("it is told %+v", e)
 	}

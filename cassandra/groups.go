@@ -6,6 +6,7 @@ import (
 
 	"github.com/gocql/gocql"
 
+	"carrel/core/fault"
 	"carrel/library"
 )
 
@@ -141,7 +142,7 @@ func (s *Store) settleGroup(ctx context.Context, id library.PrincipalID, leaving
 		}
 		leaving = kept
 	}
-	return library.Unavailablef(nil, "settle a group: the rows keep changing; try again")
+	return fault.Unavailablef(nil, "settle a group: the rows keep changing; try again")
 }
 
 const selectMemberships = `SELECT group_id, role FROM groups_by_member WHERE member_id = ? AND group_id > ? LIMIT ?`

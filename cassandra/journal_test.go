@@ -12,6 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
 
+	"carrel/core/fault"
 	"carrel/library"
 )
 
@@ -56,7 +57,7 @@ func TestLaneRows(t *testing.T) {
 			}
 		})
 	}
-	if _, err := laneRowsOf([]library.InFlight{longEntry(1, maxLaneRow+1)}); library.CodeOf(err) != library.Unavailable {
+	if _, err := laneRowsOf([]library.InFlight{longEntry(1, maxLaneRow+1)}); fault.CodeOf(err) != fault.Unavailable {
 		t.Errorf("an entry that no row can hold: %v", err)
 	}
 }
@@ -204,7 +205,7 @@ func TestReserveBlock(t *testing.T) {
 		wait.Go(func() {
 			for n := 0; n < each; {
 				first, err := s.ReserveBlock(t.Context(), "host", 10)
-				if library.MayHaveCommitted(err) {
+				if fault.MayHaveCommitted(err) {
 					continue
 				}
 				if err != nil {
@@ -231,7 +232,7 @@ func TestReserveBlock(t *testing.T) {
 	if first, err := s.ReserveBlock(t.Context(), "another", 10); err != nil || first != 1 {
 		t.Errorf("the first block of another host begins at %d, %v", first, err)
 	}
-	if _, err := s.ReserveBlock(t.Context(), "host", 0); library.CodeOf(err) != library.Internal {
+	if _, err := s.ReserveBlock(t.Context(), "host", 0); fault.CodeOf(err) != fault.Internal {
 		t.Errorf("a block of no numbers: %v", err)
 	}
 }
@@ -264,7 +265,7 @@ func TestUnreadableLane(t *testing.T) {
 			t.Error(diff)
 		}
 		var bad *library.UnreadableLanes
-		if !errors.As(err, &bad) || !slices.Equal(bad.IDs, []library.LaneID{damaged}) || library.CodeOf(err) != library.Internal {
+		if !errors.As(err, &bad) || !slices.Equal(bad.IDs, []library.LaneID{damaged}) || fault.CodeOf(err) != fault.Internal {
 			t.Errorf("it is told %v", err)
 		}
 	}

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math"
 
+	"carrel/core/fault"
 	"carrel/library"
 )
 
@@ -34,13 +35,13 @@ func laneRowsOf(entries []library.InFlight) ([][]byte, error) {
 			continue
 		}
 		if begin == 1 {
-			return nil, library.Unavailablef(nil, "a change under way of %d bytes is too large to be recorded", len(row))
+			return nil, fault.Unavailablef(nil, "a change under way of %d bytes is too large to be recorded", len(row))
 		}
 		rows = append(rows, row[:begin:begin])
 		row = append([]byte{laneVersion}, row[begin:]...)
 	}
 	if rows = append(rows, row); len(rows) > math.MaxInt16 {
-		return nil, library.Unavailablef(nil, "too many changes are under way")
+		return nil, fault.Unavailablef(nil, "too many changes are under way")
 	}
 	return rows, nil
 }

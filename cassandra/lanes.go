@@ -142,7 +142,7 @@ func (s *Store) Lanes(ctx context.Context) ([]library.Lane, error) {
 		rows = rows[next:]
 	}
 	if unreadable.Err != nil {
-		unreadable.Err = fault(doing, unreadable.Err)
+		unreadable.Err = wrapError(doing, unreadable.Err)
 		return lanes, &unreadable
 	}
 	return lanes, nil

@@ -157,7 +157,7 @@ func (s *Store) define(ctx context.Context, stmt string) error {
 	if err == nil {
 		err = s.session.AwaitSchemaAgreement(ctx)
 	}
-	return fault("change the schema", err)
+	return wrapError("change the schema", err)
 }
 
 // migrate carries out one migration, unless that was done before.

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"carrel/cassandra/cassandratest"
+	"carrel/core/fault"
 	"carrel/library"
 )
 
@@ -22,8 +23,8 @@ func oneLine(t *testing.T, err error, want string) {
 	if err == nil {
 		t.Fatalf("no error, want %q", want)
 	}
-	var shown *library.Error
-	if !errors.As(err, &shown) || shown.Code != library.Unavailable {
+	var shown *fault.Error
+	if !errors.As(err, &shown) || shown.Code != fault.Unavailable {
 		t.Fatalf("not an error of the domain: %v", err)
 	}
 	if !strings.Contains(shown.Msg, want) || strings.Contains(err.Error(), "\n") {
@@ -307,11 +308,11 @@ func TestClosedStoreIsUnavailable(t *testing.T) {
 		t.Fatal(err)
 	}
 	_, err = s.Read(t.Context(), "c:t:x", library.ContentQuery{})
-	if library.CodeOf(err) != library.Unavailable {
+	if fault.CodeOf(err) != fault.Unavailable {
 		t.Errorf("a reading: %v", err)
 	}
 	_, err = s.Commit(t.Context(), creation("c:t:x", someTime))
-	if library.CodeOf(err) != library.Unavailable || library.MayHaveCommitted(err) {
+	if fault.CodeOf(err) != fault.Unavailable || fault.MayHaveCommitted(err) {
 		t.Errorf("a commit: %v", err)
 	}
 }

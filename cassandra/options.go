@@ -17,6 +17,7 @@ import (
 
 	"github.com/gocql/gocql"
 
+	"carrel/core/fault"
 	"carrel/library"
 )
 
@@ -272,7 +273,7 @@ func verifyChain(state tls.ConnectionState, roots *x509.CertPool) error {
 // operatorError is an error whose message is for whoever runs the gateway, and
 // has to do something about it: it tells nobody to try again.
 func operatorError(cause error, format string, args ...any) error {
-	return &library.Error{Code: library.Unavailable, Msg: fmt.Sprintf(format, args...), Err: foreign(cause)}
+	return &fault.Error{Code: fault.Unavailable, Msg: fmt.Sprintf(format, args...), Err: foreign(cause)}
 }
 
 // driverLog passes what the driver says to our log, as details.

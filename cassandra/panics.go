@@ -25,7 +25,7 @@ func guarded[T any](do func() (T, error)) (value T, err error) {
 // panicFault is fault for a panic, and leaves any other error as it is.
 func panicFault(err error) error {
 	if errors.Is(err, errPanic) {
-		return fault("ask the cluster", err)
+		return wrapError("ask the cluster", err)
 	}
 	return err
 }

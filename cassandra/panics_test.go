@@ -9,7 +9,7 @@ import (
 
 	"github.com/gocql/gocql"
 
-	"carrel/library"
+	"carrel/core/fault"
 )
 
 // panics stands for the driver, which panics where an answer has not the columns
@@ -26,10 +26,10 @@ func panics() error {
 // the log.
 func wantPanic(t *testing.T, err error, mayHaveCommitted bool) {
 	t.Helper()
-	if library.CodeOf(err) != library.Internal || err == nil || !strings.Contains(err.Error(), "the driver has panicked") {
+	if fault.CodeOf(err) != fault.Internal || err == nil || !strings.Contains(err.Error(), "the driver has panicked") {
 		t.Fatalf("it ended with %v", err)
 	}
-	if got := library.MayHaveCommitted(err); got != mayHaveCommitted {
+	if got := fault.MayHaveCommitted(err); got != mayHaveCommitted {
 		t.Errorf("something may have been done: %v, want %v", got, mayHaveCommitted)
 	}
 }

@@ -5,6 +5,7 @@ import (
 
 	"github.com/gocql/gocql"
 
+	"carrel/core/fault"
 	"carrel/library"
 )
 
@@ -87,7 +88,7 @@ func (s *Store) readPrincipal(ctx context.Context, doing string, id library.Prin
 		}
 	})
 	if err == nil {
-		err = fault(doing, bad)
+		err = wrapError(doing, bad)
 	}
 	return err
 }
@@ -145,7 +146,7 @@ func (s *Store) readShownPrincipal(ctx context.Context, id library.PrincipalID) 
 	for cells := row.shownCells(); iter.Scan(cells...); {
 		*h = row.header(id)
 	}
-	return h, fault(r.doing, iter.Close())
+	return h, wrapError(r.doing, iter.Close())
 }
 
 const (
@@ -177,7 +178,7 @@ func (s *Store) CommitPrincipal(ctx context.Context, c *library.PrincipalCommit)
 	}
 	var rows library.PrincipalRows
 	if err := s.readPrincipal(ctx, doing, c.ID, library.PrincipalQuery{Serial: true}, &rows); err != nil {
-		return library.Verdict{}, library.Uncertain(err)
+		return library.Verdict{}, fault.Uncertain(err)
 	}
 	return library.Verdict{Seq: rows.Header.Seq, Writers: rows.Header.Writers}, nil
 }

@@ -96,7 +96,7 @@ func (s *Store) readShown(ctx context.Context, id library.ContentID, members []l
 			putMemberRow(rows.Members, row.member())
 		}
 	}
-	return rows, fault(r.doing, iter.Close())
+	return rows, wrapError(r.doing, iter.Close())
 }
 
 // noMembers are the rows of principals that have none.

@@ -8,6 +8,7 @@ import (
 
 	"github.com/gocql/gocql"
 
+	"carrel/core/fault"
 	"carrel/library"
 )
 
@@ -45,7 +46,7 @@ func (s *Store) FixCreation(ctx context.Context, c library.Creation, replace *li
 	}
 	stands := library.Creation{Key: c.Key, ID: id, Until: library.Instant(until)}
 	if copy(stands.InputHash[:], hash) != len(stands.InputHash) {
-		return library.Creation{}, fault(doing, errCell)
+		return library.Creation{}, wrapError(doing, errCell)
 	}
 	return stands, nil
 }
@@ -100,7 +101,7 @@ const (
 func (s *Store) ReserveBlock(ctx context.Context, host string, size int64) (first int64, err error) {
 	const doing = "reserve numbers"
 	if size <= 0 {
-		return 0, &library.Error{Code: library.Internal, Msg: fmt.Sprintf("reserve numbers: no block has %d", size)}
+		return 0, &fault.Error{Code: fault.Internal, Msg: fmt.Sprintf("reserve numbers: no block has %d", size)}
 	}
 	applied, standing, err := s.decideOne(ctx, doing, firstBlock, host, 1+size)
 	for range reserveTries {
@@ -112,10 +113,10 @@ func (s *Store) ReserveBlock(ctx context.Context, host string, size int64) (firs
 		}
 		next, _ := standing["next"].(int64)
 		if next < 1 || next > math.MaxInt64-size {
-			return 0, &library.Error{Code: library.Internal, Msg: fmt.Sprintf("reserve numbers: no block of %d follows %d", size, next)}
+			return 0, &fault.Error{Code: fault.Internal, Msg: fmt.Sprintf("reserve numbers: no block of %d follows %d", size, next)}
 		}
 		first = next
 		applied, standing, err = s.decideOne(ctx, doing, nextBlock, next+size, host, next)
 	}
-	return 0, library.Unavailablef(err, "reserve numbers: too many others do so at the same time")
+	return 0, fault.Unavailablef(err, "reserve numbers: too many others do so at the same time")
 }

@@ -32,7 +32,7 @@ func (s *Store) request(ctx context.Context, doing string, send func() (sent, er
 	began = time.Now()
 	how, err := guarded(send)
 	if errors.Is(err, errPanic) {
-		how.outcome, err = outcomeName(err), fault(doing, err)
+		how.outcome, err = outcomeName(err), wrapError(doing, err)
 	}
 	o.Outcome, o.Took, o.Retries = how.outcome, time.Since(began), max(how.attempts-1, 0)
 	s.observe(ctx, o)
@@ -40,7 +40,7 @@ func (s *Store) request(ctx context.Context, doing string, send func() (sent, er
 }
 
 // notBegun is the error of a call whose context ended before anything was sent.
-func notBegun(err error) error { return fault("", err) }
+func notBegun(err error) error { return wrapError("", err) }
 
 // reading is one SELECT.
 type reading struct {
@@ -73,12 +73,12 @@ func (s *Store) read(ctx context.Context, r reading, row func(*gocql.Iter) bool)
 			return struct{}{}, nil
 		})
 		if err != nil {
-			return fault(r.doing, err)
+			return wrapError(r.doing, err)
 		}
 		whole := seen == iter.NumRows()
 		r.from = iter.PageState()
 		if err := iter.Close(); err != nil || !whole || len(r.from) == 0 {
-			return fault(r.doing, err)
+			return wrapError(r.doing, err)
 		}
 	}
 }
@@ -112,7 +112,7 @@ func (s *Store) rows(ctx context.Context, r *reading) (iter *gocql.Iter, err err
 		}
 		// Only what has failed has none; there is no other way to ask.
 		err := iter.Close()
-		return sent{outcomeName(err), q.Attempts()}, fault(r.doing, err)
+		return sent{outcomeName(err), q.Attempts()}, wrapError(r.doing, err)
 	})
 	return iter, err
 }
@@ -134,7 +134,7 @@ func (s *Store) write(ctx context.Context, doing, stmt string, args ...any) erro
 	return s.request(ctx, doing, func() (sent, error) {
 		q := s.session.Query(stmt, args...).WithContext(ctx).Consistency(s.level)
 		err := q.Idempotent(true).RetryPolicy(s.again).Exec()
-		return sent{outcomeName(err), q.Attempts()}, fault(doing, err)
+		return sent{outcomeName(err), q.Attempts()}, wrapError(doing, err)
 	})
 }
 
@@ -172,7 +172,7 @@ func (s *Store) writeAll(ctx context.Context, doing string, c *changes) error {
 			b := s.session.NewBatch(gocql.UnloggedBatch).WithContext(ctx).RetryPolicy(s.again)
 			b.Cons, b.Entries = s.level, c.entries
 			err := s.session.ExecuteBatch(b)
-			return sent{outcomeName(err), b.Attempts()}, fault(doing, err)
+			return sent{outcomeName(err), b.Attempts()}, wrapError(doing, err)
 		})
 	})
 }

@@ -6,7 +6,7 @@ import (
 
 	"github.com/gocql/gocql"
 
-	"carrel/library"
+	"carrel/core/fault"
 )
 
 // Version 0 is the row by which one migration at a time is let through.
@@ -34,7 +34,7 @@ func (s *Store) claim(ctx context.Context) (*schemaClaim, error) {
 	for {
 		applied, standing, err := s.decideOne(ctx, "claim the schema", claimMigration, owner)
 		switch {
-		case err != nil && !library.MayHaveCommitted(err):
+		case err != nil && !fault.MayHaveCommitted(err):
 			return nil, err
 		case applied, err == nil && standing["name"] == owner:
 			return &schemaClaim{s, owner}, nil
@@ -55,7 +55,7 @@ func (c *schemaClaim) renew(ctx context.Context) error {
 			return nil
 		case err == nil:
 			return operatorError(nil, "this migration was so slow that its claim of the schema has ended, and another one may be under way: run carrel migrate again")
-		case !library.MayHaveCommitted(err):
+		case !fault.MayHaveCommitted(err):
 			return err
 		}
 		if err := pause(ctx, claimPause); err != nil {

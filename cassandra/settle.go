@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 
+	"carrel/core/fault"
 	"carrel/library"
 )
 
@@ -95,7 +96,7 @@ func (s *Store) settle(ctx context.Context, id library.ContentID, positions []li
 		}
 		leaving = unchanged(leaving, rows.Members)
 	}
-	return library.Unavailablef(nil, "settle: the rows keep changing; try again")
+	return fault.Unavailablef(nil, "settle: the rows keep changing; try again")
 }
 
 // unchanged are the rows given that stand as they were given.

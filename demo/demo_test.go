@@ -14,6 +14,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"go.uber.org/goleak"
 
+	"carrel/core/fault"
 	"carrel/interchange"
 	"carrel/journal"
 	"carrel/library"
@@ -150,7 +151,7 @@ func imported(t *testing.T) *library.Service {
 type unnamed struct{}
 
 func (unnamed) ContentName(context.Context) (string, error) {
-	return "", library.Unavailablef(nil, "the demo data has names")
+	return "", fault.Unavailablef(nil, "the demo data has names")
 }
 
 // view is what one of the Viewers sees of a library.
@@ -274,7 +275,7 @@ func TestWhatTheExamplesOfThePageRestOn(t *testing.T) {
 	}
 	description := "Reads and writes JSON."
 	change := library.UpdateContent{ID: "c:demo:encoding-json", Description: library.Some(&description)}
-	if _, err := s.UpdateContent(t.Context(), as(cleo), change); library.CodeOf(err) != library.Forbidden {
+	if _, err := s.UpdateContent(t.Context(), as(cleo), change); fault.CodeOf(err) != fault.Forbidden {
 		t.Errorf("Cleo changes it: %v", err)
 	}
 	if out, err := s.UpdateContent(t.Context(), as(ann), change); err != nil || out.Content.Version < 2 {

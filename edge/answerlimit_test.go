@@ -14,6 +14,7 @@ import (
 
 	"github.com/coder/websocket"
 
+	"carrel/core/fault"
 	"carrel/graph"
 	"carrel/library"
 )
@@ -133,7 +134,7 @@ func TestAnswerLimit_ErrorsOfAMutationAreShownToo(t *testing.T) {
 	var cancelled error
 	e.onMake = func(ctx context.Context, in graph.CreateUserInput) (*graph.CreateUserPayload, error) {
 		if in.Name == "unknown" {
-			return nil, &library.Error{Code: library.Unavailable, Reason: library.ReasonOutcomeUnknown, Msg: "it is not known"}
+			return nil, &fault.Error{Code: fault.Unavailable, Reason: fault.ReasonOutcomeUnknown, Msg: "it is not known"}
 		}
 		cancelled = ctx.Err()
 		return made(ctx, in)
@@ -229,7 +230,7 @@ func TestAnswerMemory_IsReleasedHoweverARequestEnds(t *testing.T) {
 		change func(*Config)
 	}{
 		"an error": {onUser: func(context.Context, string) (*library.User, error) {
-			return nil, &library.Error{Code: library.NotFound, Msg: "no"}
+			return nil, &fault.Error{Code: fault.NotFound, Msg: "no"}
 		}},
 		"a panic": {onUser: func(context.Context, string) (*library.User, error) { panic("boom") }},
 		"a panic above the fields": {

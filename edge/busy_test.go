@@ -5,6 +5,7 @@ import (
 	"strconv"
 	"testing"
 
+	"carrel/core/fault"
 	"carrel/graph"
 	"carrel/library"
 )
@@ -24,15 +25,15 @@ func TestABusyStoreIsToldByStatusAndRetryAfter(t *testing.T) {
 	}
 	for _, c := range []struct {
 		name   string
-		err    *library.Error
+		err    *fault.Error
 		status int
 		code   string
 		after  int
 	}{
-		{"busy", &library.Error{Code: library.Unavailable, Msg: "the cluster is busy", RetryAfter: 1}, 503, "UNAVAILABLE", 1},
-		{"rebuilding", &library.Error{Code: library.Unavailable, Msg: "the library is being made", RetryAfter: 5}, 503, "UNAVAILABLE", 5},
-		{"out of time", &library.Error{Code: library.Unavailable, Reason: library.ReasonTimeout, Msg: "the time has run out", RetryAfter: 1}, 504, "TIMEOUT", 1},
-		{"without advice", &library.Error{Code: library.Unavailable, Msg: "it is closed"}, 503, "UNAVAILABLE", 0},
+		{"busy", &fault.Error{Code: fault.Unavailable, Msg: "the cluster is busy", RetryAfter: 1}, 503, "UNAVAILABLE", 1},
+		{"rebuilding", &fault.Error{Code: fault.Unavailable, Msg: "the library is being made", RetryAfter: 5}, 503, "UNAVAILABLE", 5},
+		{"out of time", &fault.Error{Code: fault.Unavailable, Reason: fault.ReasonTimeout, Msg: "the time has run out", RetryAfter: 1}, 504, "TIMEOUT", 1},
+		{"without advice", &fault.Error{Code: fault.Unavailable, Msg: "it is closed"}, 503, "UNAVAILABLE", 0},
 	} {
 		e := newEdge(t, nil)
 		e.onUser = func(context.Context, string) (*library.User, error) { return nil, c.err }
@@ -66,7 +67,7 @@ func TestABusyStoreIsToldByStatusAndRetryAfter(t *testing.T) {
 func TestTheLongestAdviceIsTheHeader(t *testing.T) {
 	e := newEdge(t, nil)
 	e.onUser = func(_ context.Context, id string) (*library.User, error) {
-		return nil, &library.Error{Code: library.Unavailable, Msg: "busy", RetryAfter: len(id)}
+		return nil, &fault.Error{Code: fault.Unavailable, Msg: "busy", RetryAfter: len(id)}
 	}
 	a := e.query(t, `{a:user(id:"123"){id} b:user(id:"1234567"){id} c:user(id:"1"){id}}`, nil)
 	if a.Code != 200 || a.Header().Get("Retry-After") != "7" || len(a.Errors) != 3 {

@@ -18,6 +18,7 @@ import (
 	"go.uber.org/goleak"
 
 	"carrel/auth"
+	"carrel/core/fault"
 	"carrel/graph"
 	"carrel/library"
 )
@@ -159,11 +160,11 @@ func authenticate(_ context.Context, authorization []string) (auth.Caller, error
 	case "Bearer ann":
 		return auth.Caller{User: "u:acme:ann"}, nil
 	case "Bearer later":
-		return auth.Caller{}, &library.Error{Code: library.Unavailable, Msg: "no keys", RetryAfter: 30}
+		return auth.Caller{}, &fault.Error{Code: fault.Unavailable, Msg: "no keys", RetryAfter: 30}
 	case "Bearer broken":
 		return auth.Caller{}, errors.New("SELECT secret")
 	}
-	return auth.Caller{}, &library.Error{Code: library.Unauthenticated, Msg: "the token is bad"}
+	return auth.Caller{}, &fault.Error{Code: fault.Unauthenticated, Msg: "the token is bad"}
 }
 
 // authenticateFor is authenticate, with tokens that are good for so long.

@@ -17,6 +17,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"carrel/auth"
+	"carrel/core/fault"
 	"carrel/graph"
 	"carrel/library"
 )
@@ -37,7 +38,7 @@ func TestEveryAnswerIsObserved(t *testing.T) {
 	e.onUser = func(_ context.Context, id string) (*library.User, error) {
 		switch id {
 		case "down":
-			return nil, library.Unavailablef(nil, "down")
+			return nil, fault.Unavailablef(nil, "down")
 		case "panic":
 			panic("at the disco")
 		}
@@ -208,7 +209,7 @@ func TestErrorsKeepTheirPlace(t *testing.T) {
 	e := newEdge(t, nil)
 	e.onUser = func(_ context.Context, id string) (*library.User, error) {
 		if id == "bad" {
-			return nil, library.BadInputf("not an id")
+			return nil, fault.BadInputf("not an id")
 		}
 		return user(id), nil
 	}
@@ -223,7 +224,7 @@ func TestErrorsKeepTheirPlace(t *testing.T) {
 
 func TestAtMostTenErrors(t *testing.T) {
 	e := newEdge(t, func(c *Config) { c.Limits.RootFields = 30 })
-	e.onUser = func(context.Context, string) (*library.User, error) { return nil, library.BadInputf("no") }
+	e.onUser = func(context.Context, string) (*library.User, error) { return nil, fault.BadInputf("no") }
 	var q strings.Builder
 	for i := range 30 {
 		fmt.Fprintf(&q, `a%d:user(id:"x"){id} `, i)

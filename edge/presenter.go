@@ -12,7 +12,7 @@ import (
 	"github.com/vektah/gqlparser/v2/ast"
 	"github.com/vektah/gqlparser/v2/gqlerror"
 
-	"carrel/library"
+	"carrel/core/fault"
 )
 
 // presenter decides what is shown of an error. It is an allowlist: what is not
@@ -42,14 +42,14 @@ func (p *presenter) present(ctx context.Context, err error) *gqlerror.Error {
 
 // shown is the error without its place.
 func (p *presenter) shown(ctx context.Context, err error) *gqlerror.Error {
-	var faults library.Faults
-	var fault *library.Error
+	var faults fault.List
+	var problem *fault.Error
 	switch {
 	case errors.As(err, &faults) && len(faults) > 0:
 		return presentFaults(faults)
-	case errors.As(err, &fault):
-		return presentFaults(library.Faults{fault})
-	case library.MayHaveCommitted(err):
+	case errors.As(err, &problem):
+		return presentFaults(fault.List{problem})
+	case fault.MayHaveCommitted(err):
 		return coded(codeOutcomeUnknown, "It is not known whether the change was made: look, and try again with the same idempotency key.")
 	case errors.Is(err, context.DeadlineExceeded):
 		return coded(codeTimeout, "The operation took longer than it may.")
@@ -63,7 +63,7 @@ func internalError() *gqlerror.Error { return coded(codeInternal, "Internal erro
 
 // presentFaults shows the domain's errors as one: the first one's code, and
 // the messages of all.
-func presentFaults(faults library.Faults) *gqlerror.Error {
+func presentFaults(faults fault.List) *gqlerror.Error {
 	var message string
 	for _, f := range faults {
 		if codeOf(f) == codeInternal {
@@ -84,41 +84,41 @@ func presentFaults(faults library.Faults) *gqlerror.Error {
 
 // codeOf maps the domain's classes and reasons to the contract's codes. The
 // reason is more precise where it has a code of its own.
-func codeOf(e *library.Error) string {
+func codeOf(e *fault.Error) string {
 	switch e.Reason {
-	case library.ReasonBadCursor:
+	case fault.ReasonBadCursor:
 		return codeBadCursor
-	case library.ReasonBadInput, library.ReasonTooMany:
+	case fault.ReasonBadInput, fault.ReasonTooMany:
 		return codeBadUserInput
-	case library.ReasonVersion, library.ReasonTaken, library.ReasonLastManager:
+	case fault.ReasonVersion, fault.ReasonTaken, fault.ReasonLastManager:
 		return codeConflict
-	case library.ReasonNotAMember:
+	case fault.ReasonNotAMember:
 		return codeNotFound
-	case library.ReasonContention:
+	case fault.ReasonContention:
 		return codeContention
-	case library.ReasonOutcomeUnknown:
+	case fault.ReasonOutcomeUnknown:
 		return codeOutcomeUnknown
-	case library.ReasonIdempotencyMismatch:
+	case fault.ReasonIdempotencyMismatch:
 		return codeIdempotencyMismatch
-	case library.ReasonTimeout:
+	case fault.ReasonTimeout:
 		return codeTimeout
-	case library.ReasonResync:
+	case fault.ReasonResync:
 		return codeResync
-	case library.ReasonSlow:
+	case fault.ReasonSlow:
 		return codeSlowConsumer
 	}
 	switch e.Code {
-	case library.Invalid, library.Exhausted:
+	case fault.Invalid, fault.Exhausted:
 		return codeBadUserInput
-	case library.Unauthenticated:
+	case fault.Unauthenticated:
 		return codeUnauthenticated
-	case library.Forbidden:
+	case fault.Forbidden:
 		return codeForbidden
-	case library.NotFound:
+	case fault.NotFound:
 		return codeNotFound
-	case library.Conflict:
+	case fault.Conflict:
 		return codeConflict
-	case library.Unavailable:
+	case fault.Unavailable:
 		return codeUnavailable
 	}
 	return codeInternal

@@ -13,6 +13,7 @@ import (
 	"github.com/vektah/gqlparser/v2/ast"
 	"github.com/vektah/gqlparser/v2/gqlerror"
 
+	"carrel/core/fault"
 	"carrel/library"
 )
 
@@ -25,41 +26,41 @@ func newPresenter(log *bytes.Buffer) *presenter {
 
 func TestPresenter(t *testing.T) {
 	const internal = "Internal error."
-	fault := func(code library.Code, reason library.Reason) error {
-		return &library.Error{Code: code, Reason: reason, Msg: "shown", Err: errors.New("SELECT secret")}
+	problem := func(code fault.Code, reason fault.Reason) error {
+		return &fault.Error{Code: code, Reason: reason, Msg: "shown", Err: errors.New("SELECT secret")}
 	}
 	for name, c := range map[string]struct {
 		err           error
 		code, message string
 	}{
-		"invalid":                           {fault(library.Invalid, ""), "BAD_USER_INPUT", "shown"},
-		"bad input":                         {library.BadInputf("shown"), "BAD_USER_INPUT", "shown"},
-		"bad cursor":                        {fault(library.Invalid, library.ReasonBadCursor), "BAD_CURSOR", "shown"},
-		"unauthenticated":                   {fault(library.Unauthenticated, ""), "UNAUTHENTICATED", "shown"},
-		"forbidden":                         {library.Forbiddenf(nil, "shown"), "FORBIDDEN", "shown"},
-		"not found":                         {library.NotFoundf(nil, "shown"), "NOT_FOUND", "shown"},
-		"not a member":                      {fault(library.NotFound, library.ReasonNotAMember), "NOT_FOUND", "shown"},
-		"conflict":                          {fault(library.Conflict, ""), "CONFLICT", "shown"},
-		"version":                           {fault(library.Conflict, library.ReasonVersion), "CONFLICT", "shown"},
-		"taken":                             {fault(library.Conflict, library.ReasonTaken), "CONFLICT", "shown"},
-		"last manager":                      {fault(library.Conflict, library.ReasonLastManager), "CONFLICT", "shown"},
-		"idempotency mismatch":              {fault(library.Conflict, library.ReasonIdempotencyMismatch), "IDEMPOTENCY_MISMATCH", "shown"},
-		"too many":                          {library.TooManyf(nil, "shown"), "BAD_USER_INPUT", "shown"},
-		"exhausted":                         {fault(library.Exhausted, ""), "BAD_USER_INPUT", "shown"},
-		"contention":                        {fault(library.Unavailable, library.ReasonContention), "CONTENTION", "shown"},
+		"invalid":                           {problem(fault.Invalid, ""), "BAD_USER_INPUT", "shown"},
+		"bad input":                         {fault.BadInputf("shown"), "BAD_USER_INPUT", "shown"},
+		"bad cursor":                        {problem(fault.Invalid, fault.ReasonBadCursor), "BAD_CURSOR", "shown"},
+		"unauthenticated":                   {problem(fault.Unauthenticated, ""), "UNAUTHENTICATED", "shown"},
+		"forbidden":                         {fault.Forbiddenf(nil, "shown"), "FORBIDDEN", "shown"},
+		"not found":                         {fault.NotFoundf(nil, "shown"), "NOT_FOUND", "shown"},
+		"not a member":                      {problem(fault.NotFound, fault.ReasonNotAMember), "NOT_FOUND", "shown"},
+		"conflict":                          {problem(fault.Conflict, ""), "CONFLICT", "shown"},
+		"version":                           {problem(fault.Conflict, fault.ReasonVersion), "CONFLICT", "shown"},
+		"taken":                             {problem(fault.Conflict, fault.ReasonTaken), "CONFLICT", "shown"},
+		"last manager":                      {problem(fault.Conflict, fault.ReasonLastManager), "CONFLICT", "shown"},
+		"idempotency mismatch":              {problem(fault.Conflict, fault.ReasonIdempotencyMismatch), "IDEMPOTENCY_MISMATCH", "shown"},
+		"too many":                          {fault.TooManyf(nil, "shown"), "BAD_USER_INPUT", "shown"},
+		"exhausted":                         {problem(fault.Exhausted, ""), "BAD_USER_INPUT", "shown"},
+		"contention":                        {problem(fault.Unavailable, fault.ReasonContention), "CONTENTION", "shown"},
 		"queue full":                        {library.ErrQueueFull, "CONTENTION", library.ErrQueueFull.Msg},
-		"outcome unknown":                   {fault(library.Unavailable, library.ReasonOutcomeUnknown), "OUTCOME_UNKNOWN", "shown"},
-		"timeout":                           {fault(library.Unavailable, library.ReasonTimeout), "TIMEOUT", "shown"},
-		"resync":                            {fault(library.Conflict, library.ReasonResync), "RESYNC", "shown"},
-		"slow":                              {fault(library.Exhausted, library.ReasonSlow), "SLOW_CONSUMER", "shown"},
-		"unavailable":                       {library.Unavailablef(errors.New("10.0.0.1:9042 refused"), "shown"), "UNAVAILABLE", "shown"},
-		"a fault of the domain, wrapped":    {fmt.Errorf("read: %w", fault(library.NotFound, "")), "NOT_FOUND", "shown"},
-		"placed by gqlgen":                  {gqlerror.WrapPath(ast.Path{ast.PathName("a")}, fault(library.NotFound, "")), "NOT_FOUND", "shown"},
-		"several faults":                    {library.Faults{library.Invalidf(nil, "one"), library.Invalidf(nil, "two")}, "BAD_USER_INPUT", "one; two"},
-		"internal among faults":             {library.Faults{library.Invalidf(nil, "one"), {Code: library.Internal, Msg: "SELECT secret"}}, "INTERNAL_SERVER_ERROR", internal},
-		"internal of the domain":            {fault(library.Internal, ""), "INTERNAL_SERVER_ERROR", internal},
-		"a reason that is not known":        {fault(library.Internal, "X"), "INTERNAL_SERVER_ERROR", internal},
-		"a class that is not known":         {fault(library.Code(200), ""), "INTERNAL_SERVER_ERROR", internal},
+		"outcome unknown":                   {problem(fault.Unavailable, fault.ReasonOutcomeUnknown), "OUTCOME_UNKNOWN", "shown"},
+		"timeout":                           {problem(fault.Unavailable, fault.ReasonTimeout), "TIMEOUT", "shown"},
+		"resync":                            {problem(fault.Conflict, fault.ReasonResync), "RESYNC", "shown"},
+		"slow":                              {problem(fault.Exhausted, fault.ReasonSlow), "SLOW_CONSUMER", "shown"},
+		"unavailable":                       {fault.Unavailablef(errors.New("10.0.0.1:9042 refused"), "shown"), "UNAVAILABLE", "shown"},
+		"a fault of the domain, wrapped":    {fmt.Errorf("read: %w", problem(fault.NotFound, "")), "NOT_FOUND", "shown"},
+		"placed by gqlgen":                  {gqlerror.WrapPath(ast.Path{ast.PathName("a")}, problem(fault.NotFound, "")), "NOT_FOUND", "shown"},
+		"several faults":                    {fault.List{fault.Invalidf(nil, "one"), fault.Invalidf(nil, "two")}, "BAD_USER_INPUT", "one; two"},
+		"internal among faults":             {fault.List{fault.Invalidf(nil, "one"), {Code: fault.Internal, Msg: "SELECT secret"}}, "INTERNAL_SERVER_ERROR", internal},
+		"internal of the domain":            {problem(fault.Internal, ""), "INTERNAL_SERVER_ERROR", internal},
+		"a reason that is not known":        {problem(fault.Internal, "X"), "INTERNAL_SERVER_ERROR", internal},
+		"a class that is not known":         {problem(fault.Code(200), ""), "INTERNAL_SERVER_ERROR", internal},
 		"anything else":                     {errors.New("SELECT secret"), "INTERNAL_SERVER_ERROR", internal},
 		"anything else, placed":             {gqlerror.WrapPath(ast.Path{ast.PathName("a")}, errors.New("SELECT secret")), "INTERNAL_SERVER_ERROR", internal},
 		"gqlgen's own":                      {gqlerror.Errorf("SELECT secret"), "INTERNAL_SERVER_ERROR", internal},
@@ -67,7 +68,7 @@ func TestPresenter(t *testing.T) {
 		"a panic":                           {recovered(context.Background(), "SELECT secret"), "INTERNAL_SERVER_ERROR", internal},
 		"deadline":                          {fmt.Errorf("read: %w", context.DeadlineExceeded), "TIMEOUT", "The operation took longer than it may."},
 		"cancelled, but not by the client":  {context.Canceled, "INTERNAL_SERVER_ERROR", internal},
-		"an uncertain write, not converted": {library.Uncertain(errors.New("SELECT secret")), "OUTCOME_UNKNOWN", "It is not known whether the change was made: look, and try again with the same idempotency key."},
+		"an uncertain write, not converted": {fault.Uncertain(errors.New("SELECT secret")), "OUTCOME_UNKNOWN", "It is not known whether the change was made: look, and try again with the same idempotency key."},
 	} {
 		t.Run(name, func(t *testing.T) {
 			var log bytes.Buffer
@@ -94,7 +95,7 @@ func TestPresenter(t *testing.T) {
 }
 
 func TestRetryAfterIsShown(t *testing.T) {
-	shown := newPresenter(&bytes.Buffer{}).present(context.Background(), library.Unavailablef(nil, "later"))
+	shown := newPresenter(&bytes.Buffer{}).present(context.Background(), fault.Unavailablef(nil, "later"))
 	if shown.Extensions["retryAfter"] != 1 {
 		t.Errorf("%v", shown.Extensions)
 	}
@@ -111,7 +112,7 @@ func TestAClientThatIsGoneIsNoDefect(t *testing.T) {
 }
 
 func TestPlacesAreKept(t *testing.T) {
-	at := &gqlerror.Error{Err: library.BadInputf("no"), Path: ast.Path{ast.PathName("a"), ast.PathIndex(3)}, Locations: []gqlerror.Location{{Line: 2, Column: 5}}}
+	at := &gqlerror.Error{Err: fault.BadInputf("no"), Path: ast.Path{ast.PathName("a"), ast.PathIndex(3)}, Locations: []gqlerror.Location{{Line: 2, Column: 5}}}
 	shown := newPresenter(&bytes.Buffer{}).present(context.Background(), at)
 	if diff := cmp.Diff(at.Path, shown.Path); diff != "" {
 		t.Error(diff)

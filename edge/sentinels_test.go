@@ -9,7 +9,7 @@ import (
 	"strings"
 	"testing"
 
-	"carrel/library"
+	"carrel/core/fault"
 )
 
 // TestEveryReasonHasACode: whatever reason the domain has or gets, it is shown
@@ -30,7 +30,7 @@ func TestEveryReasonHasACode(t *testing.T) {
 			t.Fatal(err)
 		}
 		reasons++
-		if code := codeOf(&library.Error{Code: library.Internal, Reason: library.Reason(value)}); code == codeInternal {
+		if code := codeOf(&fault.Error{Code: fault.Internal, Reason: fault.Reason(value)}); code == codeInternal {
 			t.Errorf("%s has no code", spec.Names[0].Name)
 		}
 		return true
@@ -38,8 +38,8 @@ func TestEveryReasonHasACode(t *testing.T) {
 	if reasons < 11 {
 		t.Errorf("the domain has %d reasons; were they moved?", reasons)
 	}
-	for code := library.Invalid; code <= library.Unavailable; code++ {
-		if codeOf(&library.Error{Code: code}) == codeInternal {
+	for code := fault.Invalid; code <= fault.Unavailable; code++ {
+		if codeOf(&fault.Error{Code: code}) == codeInternal {
 			t.Errorf("the class %d has no code", code)
 		}
 	}

@@ -10,7 +10,7 @@ import (
 
 	"github.com/coder/websocket"
 
-	"carrel/library"
+	"carrel/core/fault"
 )
 
 // receive handles one message of the client; false where it is no message of
@@ -110,15 +110,15 @@ func (s *socket) init(payload []byte) {
 // refuseToken closes the socket as the error of its token asks for.
 func (s *socket) refuseToken(err error) {
 	s.handler.rates.accountOf("", s.from).bill(leastPrice)
-	var fault *library.Error
+	var problem *fault.Error
 	switch {
-	case !errors.As(err, &fault) || fault.Code != library.Unauthenticated && fault.Code != library.Unavailable:
+	case !errors.As(err, &problem) || problem.Code != fault.Unauthenticated && problem.Code != fault.Unavailable:
 		s.handler.presenter.present(s.ctx, err) // which logs it
 		s.close(websocket.StatusInternalError, "Internal error")
-	case fault.Code == library.Unavailable:
-		s.close(websocket.StatusTryAgainLater, clipReason(fault.Msg))
+	case problem.Code == fault.Unavailable:
+		s.close(websocket.StatusTryAgainLater, clipReason(problem.Msg))
 	default:
-		s.close(closeForbidden, clipReason("Forbidden: "+fault.Msg))
+		s.close(closeForbidden, clipReason("Forbidden: "+problem.Msg))
 	}
 }
 

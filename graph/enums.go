@@ -5,6 +5,7 @@ import (
 
 	"github.com/99designs/gqlgen/graphql"
 
+	"carrel/core/fault"
 	"carrel/library"
 )
 
@@ -32,7 +33,7 @@ func unmarshalEnum[T any](v any, enum string, parse func(string) (T, bool)) (T, 
 	s, _ := v.(string)
 	t, ok := parse(s)
 	if !ok {
-		return t, library.BadInputf("not a value of %s", enum)
+		return t, fault.BadInputf("not a value of %s", enum)
 	}
 	return t, nil
 }

@@ -3,6 +3,7 @@ package graph
 import (
 	"github.com/99designs/gqlgen/graphql"
 
+	"carrel/core/fault"
 	"carrel/library"
 )
 
@@ -65,7 +66,7 @@ func UnmarshalRepresentation(v any) (Representation, error) {
 }
 
 func malformedRepresentation(what string) (Representation, error) {
-	return Representation{Fault: library.BadInputf("%s", what)}, nil
+	return Representation{Fault: fault.BadInputf("%s", what)}, nil
 }
 
 // MarshalRepresentation writes a reference; the scalar is never part of an

@@ -4,7 +4,7 @@ import (
 	"strings"
 	"testing"
 
-	"carrel/library"
+	"carrel/core/fault"
 )
 
 func TestRepresentations(t *testing.T) {
@@ -56,7 +56,7 @@ func TestRepresentations(t *testing.T) {
 			if got.ID != c.id || (got.Fault != nil) != c.fault {
 				t.Fatalf("got %+v", got)
 			}
-			if c.fault && (library.ReasonOf(got.Fault) != library.ReasonBadInput || strings.Contains(got.Fault.Error(), "secret")) {
+			if c.fault && (fault.ReasonOf(got.Fault) != fault.ReasonBadInput || strings.Contains(got.Fault.Error(), "secret")) {
 				t.Errorf("fault %v", got.Fault)
 			}
 		})

@@ -8,6 +8,7 @@ import (
 
 	"github.com/99designs/gqlgen/graphql"
 
+	"carrel/core/fault"
 	"carrel/library"
 )
 
@@ -68,7 +69,7 @@ func UnmarshalInt(v any) (int, error) {
 }
 
 func notAnInt() error {
-	return library.BadInputf("not an Int: a whole number between -2147483648 and 2147483647")
+	return fault.BadInputf("not an Int: a whole number between -2147483648 and 2147483647")
 }
 
 // dateTime writes an instant.
@@ -93,11 +94,11 @@ func MarshalDateTime(i library.Instant) graphql.Marshaler { return dateTime(i) }
 func UnmarshalDateTime(v any) (library.Instant, error) {
 	s, ok := v.(string)
 	if !ok {
-		return 0, library.BadInputf("a DateTime is a string, such as \"2026-11-21T09:30:00.123456Z\"")
+		return 0, fault.BadInputf("a DateTime is a string, such as \"2026-11-21T09:30:00.123456Z\"")
 	}
 	i, err := library.ParseInstant(s)
 	if err != nil {
-		return 0, library.BadInputf("%s", err.Error())
+		return 0, fault.BadInputf("%s", err.Error())
 	}
 	return i, nil
 }

@@ -10,6 +10,7 @@ import (
 
 	"github.com/99designs/gqlgen/graphql"
 
+	"carrel/core/fault"
 	"carrel/library"
 )
 
@@ -57,7 +58,7 @@ func TestDateTimeInput(t *testing.T) {
 		t.Errorf("zoned: %v, %v; want %s", zoned, err, want)
 	}
 	for _, bad := range []any{"", "yesterday", "2026-11-21", "2026-11-21T10:30:00", "10000-01-01T00:00:00Z", 17, nil, true} {
-		if _, err := UnmarshalDateTime(bad); library.ReasonOf(err) != library.ReasonBadInput {
+		if _, err := UnmarshalDateTime(bad); fault.ReasonOf(err) != fault.ReasonBadInput {
 			t.Errorf("%v: got %v, want BAD_USER_INPUT", bad, err)
 		}
 	}
@@ -78,7 +79,7 @@ func TestIntHas32Bits(t *testing.T) {
 	bad := []any{int64(math.MaxInt32 + 1), int64(math.MinInt32 - 1), 0.5, math.NaN(), math.Inf(1), 1e10,
 		json.Number("1e400"), json.Number("2147483648"), json.Number("1.5"), "7", true, nil}
 	for _, v := range bad {
-		if got, err := UnmarshalInt(v); library.ReasonOf(err) != library.ReasonBadInput {
+		if got, err := UnmarshalInt(v); fault.ReasonOf(err) != fault.ReasonBadInput {
 			t.Errorf("%v: got %d, %v; want BAD_USER_INPUT", v, got, err)
 		}
 	}
@@ -102,7 +103,7 @@ func TestEnumsAreTheContractsNames(t *testing.T) {
 				t.Errorf("%s.%s: got %s, %v", enum, v.Name, got, err)
 			}
 		}
-		if _, err := through("SOMETHING"); library.ReasonOf(err) != library.ReasonBadInput {
+		if _, err := through("SOMETHING"); fault.ReasonOf(err) != fault.ReasonBadInput {
 			t.Errorf("%s: an unknown name gives %v, want BAD_USER_INPUT", enum, err)
 		}
 	}

@@ -3,7 +3,7 @@ package graph
 import (
 	"io"
 
-	"carrel/library"
+	"carrel/core/fault"
 )
 
 // UserError is a fault that a person can put right.
@@ -35,7 +35,7 @@ func (c UserErrorCode) MarshalGQL(w io.Writer) { name(c).MarshalGQL(w) }
 func (c *UserErrorCode) UnmarshalGQL(v any) error {
 	s, ok := v.(string)
 	if !ok {
-		return library.BadInputf("not a value of UserErrorCode")
+		return fault.BadInputf("not a value of UserErrorCode")
 	}
 	*c = UserErrorCode(s)
 	return nil
@@ -49,7 +49,7 @@ func UserErrors(err error) ([]UserError, error) {
 	if err == nil {
 		return nil, nil
 	}
-	faults := library.FaultsOf(err)
+	faults := fault.ListOf(err)
 	shown := make([]UserError, len(faults))
 	for i, f := range faults {
 		code, ok := userErrorCode(f)
@@ -62,17 +62,17 @@ func UserErrors(err error) ([]UserError, error) {
 }
 
 // userErrorCode maps what a person can put right; ok is false for all else.
-func userErrorCode(e *library.Error) (code UserErrorCode, ok bool) {
+func userErrorCode(e *fault.Error) (code UserErrorCode, ok bool) {
 	switch e.Code {
-	case library.Invalid:
+	case fault.Invalid:
 		return CodeInvalid, e.Reason == ""
-	case library.NotFound:
+	case fault.NotFound:
 		return CodeNotFound, e.Reason == ""
-	case library.Forbidden:
+	case fault.Forbidden:
 		return CodeForbidden, e.Reason == ""
-	case library.Exhausted:
-		return CodeTooMany, e.Reason == library.ReasonTooMany
-	case library.Conflict:
+	case fault.Exhausted:
+		return CodeTooMany, e.Reason == fault.ReasonTooMany
+	case fault.Conflict:
 		return conflictCode(e.Reason)
 	}
 	return "", false
@@ -81,15 +81,15 @@ func userErrorCode(e *library.Error) (code UserErrorCode, ok bool) {
 // conflictCode leaves out the conflicts that only a program can answer:
 // CONTENTION and OUTCOME_UNKNOWN by trying again, IDEMPOTENCY_MISMATCH by
 // sending the right key.
-func conflictCode(r library.Reason) (code UserErrorCode, ok bool) {
+func conflictCode(r fault.Reason) (code UserErrorCode, ok bool) {
 	switch r {
-	case library.ReasonTaken:
+	case fault.ReasonTaken:
 		return CodeTaken, true
-	case library.ReasonVersion:
+	case fault.ReasonVersion:
 		return CodeConflict, true
-	case library.ReasonLastManager:
+	case fault.ReasonLastManager:
 		return CodeLastManager, true
-	case library.ReasonNotAMember:
+	case fault.ReasonNotAMember:
 		return CodeNotAMember, true
 	}
 	return "", false

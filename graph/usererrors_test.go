@@ -10,13 +10,13 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"carrel/library"
+	"carrel/core/fault"
 )
 
 func TestUserErrors(t *testing.T) {
 	path := []string{"members", "1", "principalId"}
-	conflict := func(r library.Reason) error {
-		return &library.Error{Code: library.Conflict, Reason: r, Path: path, Msg: "m"}
+	conflict := func(r fault.Reason) error {
+		return &fault.Error{Code: fault.Conflict, Reason: r, Path: path, Msg: "m"}
 	}
 	shown := func(code UserErrorCode) []UserError { return []UserError{{"m", path, code}} }
 	cases := []struct {
@@ -24,33 +24,33 @@ func TestUserErrors(t *testing.T) {
 		err  error
 		want []UserError // nil: a top-level error
 	}{
-		{"invalid", library.Invalidf(path, "m"), shown(CodeInvalid)},
-		{"not found", library.NotFoundf(path, "m"), shown(CodeNotFound)},
-		{"forbidden", library.Forbiddenf(path, "m"), shown(CodeForbidden)},
-		{"too many", library.TooManyf(path, "m"), shown(CodeTooMany)},
-		{"taken", conflict(library.ReasonTaken), shown(CodeTaken)},
-		{"version", conflict(library.ReasonVersion), shown(CodeConflict)},
-		{"last manager", conflict(library.ReasonLastManager), shown(CodeLastManager)},
-		{"not a member", conflict(library.ReasonNotAMember), shown(CodeNotAMember)},
-		{"wrapped", fmt.Errorf("update: %w", library.Invalidf(path, "m")), shown(CodeInvalid)},
-		{"the fault of the whole input", library.Invalidf(nil, "m"), []UserError{{"m", nil, CodeInvalid}}},
-		{"several", library.Faults{library.Invalidf(path, "m"), library.Invalidf(nil, "n")},
+		{"invalid", fault.Invalidf(path, "m"), shown(CodeInvalid)},
+		{"not found", fault.NotFoundf(path, "m"), shown(CodeNotFound)},
+		{"forbidden", fault.Forbiddenf(path, "m"), shown(CodeForbidden)},
+		{"too many", fault.TooManyf(path, "m"), shown(CodeTooMany)},
+		{"taken", conflict(fault.ReasonTaken), shown(CodeTaken)},
+		{"version", conflict(fault.ReasonVersion), shown(CodeConflict)},
+		{"last manager", conflict(fault.ReasonLastManager), shown(CodeLastManager)},
+		{"not a member", conflict(fault.ReasonNotAMember), shown(CodeNotAMember)},
+		{"wrapped", fmt.Errorf("update: %w", fault.Invalidf(path, "m")), shown(CodeInvalid)},
+		{"the fault of the whole input", fault.Invalidf(nil, "m"), []UserError{{"m", nil, CodeInvalid}}},
+		{"several", fault.List{fault.Invalidf(path, "m"), fault.Invalidf(nil, "n")},
 			[]UserError{{"m", path, CodeInvalid}, {"n", nil, CodeInvalid}}},
 
-		{"bad input", library.BadInputf("m"), nil},
-		{"bad cursor", &library.Error{Code: library.Invalid, Reason: library.ReasonBadCursor}, nil},
-		{"unauthenticated", &library.Error{Code: library.Unauthenticated}, nil},
-		{"unavailable", library.Unavailablef(nil, "m"), nil},
-		{"contention", conflict(library.ReasonContention), nil},
-		{"outcome unknown", conflict(library.ReasonOutcomeUnknown), nil},
-		{"key used otherwise", conflict(library.ReasonIdempotencyMismatch), nil},
-		{"timeout", &library.Error{Code: library.Unavailable, Reason: library.ReasonTimeout}, nil},
+		{"bad input", fault.BadInputf("m"), nil},
+		{"bad cursor", &fault.Error{Code: fault.Invalid, Reason: fault.ReasonBadCursor}, nil},
+		{"unauthenticated", &fault.Error{Code: fault.Unauthenticated}, nil},
+		{"unavailable", fault.Unavailablef(nil, "m"), nil},
+		{"contention", conflict(fault.ReasonContention), nil},
+		{"outcome unknown", conflict(fault.ReasonOutcomeUnknown), nil},
+		{"key used otherwise", conflict(fault.ReasonIdempotencyMismatch), nil},
+		{"timeout", &fault.Error{Code: fault.Unavailable, Reason: fault.ReasonTimeout}, nil},
 		{"a conflict without a reason", conflict(""), nil},
-		{"exhausted without a reason", &library.Error{Code: library.Exhausted}, nil},
-		{"internal", &library.Error{Code: library.Internal}, nil},
+		{"exhausted without a reason", &fault.Error{Code: fault.Exhausted}, nil},
+		{"internal", &fault.Error{Code: fault.Internal}, nil},
 		{"not of the domain", errors.New("SELECT secret"), nil},
 		{"cancelled", context.Canceled, nil},
-		{"one that cannot be shown among others", library.Faults{library.Invalidf(path, "m"), library.BadInputf("n")}, nil},
+		{"one that cannot be shown among others", fault.List{fault.Invalidf(path, "m"), fault.BadInputf("n")}, nil},
 	}
 	for _, c := range cases {
 		t.Run(c.name, func(t *testing.T) {

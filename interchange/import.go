@@ -7,6 +7,7 @@ import (
 	"io"
 	"strings"
 
+	"carrel/core/fault"
 	"carrel/library"
 )
 
@@ -71,7 +72,7 @@ type Fault struct {
 
 // Error is "line N: reason".
 func (f *Fault) Error() string {
-	var one *library.Error
+	var one *fault.Error
 	if errors.As(f.Err, &one) && len(one.Path) > 0 {
 		return fmt.Sprintf("line %d: %s: %v", f.Line, strings.Join(one.Path, "."), f.Err)
 	}
@@ -212,8 +213,8 @@ func verdict(ctx context.Context, sum Summary, first, ended *Fault, err error) e
 // stops tells whether an error says more about the store than about the line,
 // so that going on would make a fault of every line that follows.
 func stops(err error) bool {
-	switch library.CodeOf(err) {
-	case library.Unavailable, library.Internal:
+	switch fault.CodeOf(err) {
+	case fault.Unavailable, fault.Internal:
 		return !isShape(err)
 	}
 	return false

@@ -14,6 +14,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"carrel/core/fault"
 	"carrel/library"
 )
 
@@ -167,7 +168,7 @@ func TestContinueLeavesOutBadLinesOnly(t *testing.T) {
 	file := fileOf(userLineOf("ann"), "x", userLineOf("bad"), userLineOf("ben"), "", groupLineOf("g", "u:demo:ann"))
 	to := recorder{before: func(_ context.Context, id string) error {
 		if id == "u:demo:bad" {
-			return library.Invalidf([]string{"displayName"}, "not today")
+			return fault.Invalidf([]string{"displayName"}, "not today")
 		}
 		return nil
 	}}
@@ -205,7 +206,7 @@ func TestBadLineEndsTheImport(t *testing.T) {
 			switch {
 			case id == "u:demo:n010":
 				close(bad)
-				return library.Invalidf(nil, "no")
+				return fault.Invalidf(nil, "no")
 			case id < "u:demo:n010":
 				<-bad // the lines before it end later than it does
 				settle()
@@ -240,7 +241,7 @@ func TestFirstFaultIsTheFirstInTheFile(t *testing.T) {
 				settle() // every other one has failed
 			}
 			if id >= "u:demo:n003" {
-				return library.Invalidf(nil, "no %s", id)
+				return fault.Invalidf(nil, "no %s", id)
 			}
 			return nil
 		}
@@ -257,7 +258,7 @@ func TestFirstFaultIsTheFirstInTheFile(t *testing.T) {
 
 func TestAFailingStoreEndsTheImportWhateverWasAsked(t *testing.T) {
 	for name, broken := range map[string]error{
-		"unavailable": library.Unavailablef(nil, "the disk is full"),
+		"unavailable": fault.Unavailablef(nil, "the disk is full"),
 		"unknown":     errors.New("the disk is full"),
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -283,7 +284,7 @@ func TestEndOfContextBreaksOff(t *testing.T) {
 	to := recorder{before: func(ctx context.Context, id string) error {
 		if id == "u:demo:n002" {
 			cancel()
-			return library.Unavailablef(ctx.Err(), "broken off")
+			return fault.Unavailablef(ctx.Err(), "broken off")
 		}
 		return nil
 	}}

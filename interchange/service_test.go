@@ -10,6 +10,7 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs"
 	"github.com/google/go-cmp/cmp"
 
+	"carrel/core/fault"
 	"carrel/interchange"
 	"carrel/journal"
 	"carrel/library"
@@ -44,7 +45,7 @@ func service(t *testing.T) *library.Service {
 type unnamed struct{}
 
 func (unnamed) ContentName(context.Context) (string, error) {
-	return "", library.Unavailablef(nil, "lines of a file have names")
+	return "", fault.Unavailablef(nil, "lines of a file have names")
 }
 
 const story = `{"type":"user","id":"u:demo:ann","displayName":"Ann","email":"Ann@demo.example","visibility":"PUBLIC","createdAt":"2024-01-01T08:00:00Z"}

@@ -3,6 +3,7 @@ package journal
 import (
 	"slices"
 
+	"carrel/core/fault"
 	"carrel/library"
 )
 
@@ -36,9 +37,9 @@ func (j *Journal) full(e library.InFlight) error {
 	}
 	switch {
 	case undecided >= maxUndecided:
-		return library.Unavailablef(nil, "too many changes are under way; try again in a moment")
+		return fault.Unavailablef(nil, "too many changes are under way; try again in a moment")
 	case len(j.entries) >= maxEntries || size > maxBytes:
-		return library.Unavailablef(nil, "too many changes wait for libraries that cannot be written; nothing was changed, try again later")
+		return fault.Unavailablef(nil, "too many changes wait for libraries that cannot be written; nothing was changed, try again later")
 	}
 	return nil
 }

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"carrel/core/fault"
 	"carrel/library"
 )
 
@@ -45,7 +46,7 @@ func TestBegin_DecidedChangesThatCannotBeFinishedRefuseNothing(t *testing.T) {
 			t.Fatalf("change %d: %v", n, err)
 		}
 	}
-	if err := j.Begin(t.Context(), change(1)); library.CodeOf(err) != library.Unavailable || !strings.Contains(err.Error(), "under way") {
+	if err := j.Begin(t.Context(), change(1)); fault.CodeOf(err) != fault.Unavailable || !strings.Contains(err.Error(), "under way") {
 		t.Errorf("beside %d undecided changes: %v", maxUndecided, err)
 	}
 	j.Decided(library.EntryID{1, 0, 0})
@@ -65,13 +66,13 @@ func TestBegin_RefusesBeyondAllBounds(t *testing.T) {
 		t.Errorf("the last that has space: %v", err)
 	}
 	const want = "libraries that cannot be written"
-	if err := j.Begin(t.Context(), change(2)); library.CodeOf(err) != library.Unavailable || !strings.Contains(err.Error(), want) {
+	if err := j.Begin(t.Context(), change(2)); fault.CodeOf(err) != fault.Unavailable || !strings.Contains(err.Error(), want) {
 		t.Errorf("beyond the number: %v", err)
 	}
 	j.entries = nil
 	long := library.PrincipalID("u:acme:" + strings.Repeat("x", 1<<10))
 	fill(j, maxBytes>>11, long, long) // each takes a little more than 2 KiB
-	if err := j.Begin(t.Context(), change(3)); library.CodeOf(err) != library.Unavailable || !strings.Contains(err.Error(), want) {
+	if err := j.Begin(t.Context(), change(3)); fault.CodeOf(err) != fault.Unavailable || !strings.Contains(err.Error(), want) {
 		t.Errorf("beyond the size: %v", err)
 	}
 	j.entries = j.entries[:len(j.entries)*9/10]

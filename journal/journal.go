@@ -7,6 +7,7 @@ import (
 	"sync"
 	"time"
 
+	"carrel/core/fault"
 	"carrel/library"
 )
 
@@ -117,7 +118,7 @@ func (j *Journal) Begin(ctx context.Context, e library.InFlight) error {
 		err = w.err
 	}
 	j.End(e.ID)
-	return library.Unavailablef(err, "the change could not be recorded; nothing was changed, try again")
+	return fault.Unavailablef(err, "the change could not be recorded; nothing was changed, try again")
 }
 
 // request is the next write of the lane; the writer is started where none

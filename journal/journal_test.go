@@ -13,6 +13,7 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs"
 	"go.uber.org/goleak"
 
+	"carrel/core/fault"
 	"carrel/library"
 	"carrel/pebblestore"
 )
@@ -182,7 +183,7 @@ func (broken) PutLane(context.Context, library.Lane) error { return errDown }
 func TestBeginRefusesWhatIsNotRecorded(t *testing.T) {
 	store, rt := open(t)
 	j := New(t.Context(), broken{store}, rt, nil, library.WholeProtocol)
-	if err := j.Begin(t.Context(), change(1)); library.CodeOf(err) != library.Unavailable {
+	if err := j.Begin(t.Context(), change(1)); fault.CodeOf(err) != fault.Unavailable {
 		t.Errorf("a lane that was not written: %v", err)
 	}
 	if st := j.Stats(); st.Entries != 0 {
@@ -199,7 +200,7 @@ func TestTooManyUndecidedChangesAreRefused(t *testing.T) {
 		}
 		j.entries = append(j.entries, &entry{InFlight: library.InFlight{ID: library.EntryID{1, byte(n), byte(n >> 8)}}})
 	}
-	if err := j.Begin(t.Context(), change(1)); library.CodeOf(err) != library.Unavailable {
+	if err := j.Begin(t.Context(), change(1)); fault.CodeOf(err) != fault.Unavailable {
 		t.Errorf("one more: %v", err)
 	}
 }

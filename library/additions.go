@@ -1,6 +1,7 @@
 package library
 
 import (
+	"carrel/core/fault"
 	"context"
 	"fmt"
 )
@@ -73,7 +74,7 @@ func (a *additions) check(ctx context.Context, p PrincipalID) (refused, err erro
 	if err != nil || !deeper {
 		return nil, err
 	}
-	return TooManyf(nil, "groups nest through at most %d levels; with %s in %s they would nest deeper", maxLevels, p, a.group), nil
+	return fault.TooManyf(nil, "groups nest through at most %d levels; with %s in %s they would nest deeper", maxLevels, p, a.group), nil
 }
 
 // checkDirect counts p's direct memberships in groups of the same kind: of its own
@@ -87,9 +88,9 @@ func (a *additions) checkDirect(p PrincipalID, own bool, c *closure) error {
 	}
 	switch {
 	case own && n >= maxOwnGroups:
-		return TooManyf(nil, "%s is a member of %d groups of its tenant, which is the most possible; take it out of another one first", p, n)
+		return fault.TooManyf(nil, "%s is a member of %d groups of its tenant, which is the most possible; take it out of another one first", p, n)
 	case !own && n >= maxOtherGroups:
-		return TooManyf(nil, "%s is a member of %d groups of other tenants, which is the most possible", p, n)
+		return fault.TooManyf(nil, "%s is a member of %d groups of other tenants, which is the most possible", p, n)
 	}
 	return nil
 }
@@ -111,7 +112,7 @@ func (a *additions) checkSize(p PrincipalID, own bool, c *closure) error {
 		}
 	}
 	if more > 0 && total+more > maxGroups {
-		return TooManyf(nil, "%s would be in %d groups, directly and through others; at most %d are possible", p, total+more, maxGroups)
+		return fault.TooManyf(nil, "%s would be in %d groups, directly and through others; at most %d are possible", p, total+more, maxGroups)
 	}
 	return nil
 }

@@ -1,6 +1,7 @@
 package library
 
 import (
+	"carrel/core/fault"
 	"context"
 	"errors"
 	"time"
@@ -26,7 +27,7 @@ func inTime[T any](ctx context.Context, b *bounded, ask func(context.Context) (T
 	defer cancel()
 	answer, err := ask(early)
 	if err != nil && ctx.Err() == nil && errors.Is(err, context.DeadlineExceeded) {
-		err = Unavailablef(err, "the store did not answer in time; try again")
+		err = fault.Unavailablef(err, "the store did not answer in time; try again")
 	}
 	return answer, err
 }

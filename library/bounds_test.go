@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"carrel/core/fault"
 	"carrel/library"
 )
 
@@ -23,7 +24,7 @@ func (h *hangs) hang(ctx context.Context, call string) error {
 		return nil
 	}
 	<-ctx.Done()
-	return library.Unavailablef(ctx.Err(), "the store hangs")
+	return fault.Unavailablef(ctx.Err(), "the store hangs")
 }
 
 func (h *hangs) ReadPrincipals(ctx context.Context, ids []library.PrincipalID) ([]library.PrincipalHeader, error) {
@@ -63,7 +64,7 @@ func (h *hangs) Changes(ctx context.Context, p library.PrincipalID, after librar
 
 func (h *hangs) FixCreation(ctx context.Context, c library.Creation, replace *library.Creation) (library.Creation, error) {
 	if err := h.hang(ctx, "FixCreation"); err != nil {
-		return library.Creation{}, library.Uncertain(err)
+		return library.Creation{}, fault.Uncertain(err)
 	}
 	return h.Store.FixCreation(ctx, c, replace)
 }
@@ -204,8 +205,8 @@ func TestEveryStepBeforeADecisionIsBounded(t *testing.T) {
 			ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 			defer cancel()
 			err = tc.do(ctx, library.Bounded(svc, rt))
-			var e *library.Error
-			if !errors.As(err, &e) || e.Code != library.Unavailable || e.Reason != "" || e.RetryAfter == 0 {
+			var e *fault.Error
+			if !errors.As(err, &e) || e.Code != fault.Unavailable || e.Reason != "" || e.RetryAfter == 0 {
 				t.Errorf("the caller is told %v", err)
 			}
 			// Of the time for all steps some is used up already.
@@ -258,8 +259,8 @@ func TestAClockThatIsAheadMakesNoChanges(t *testing.T) {
 	ahead.Store(int64(10*time.Second + time.Microsecond))
 	for name, mutate := range mutations {
 		err := mutate()
-		var e *library.Error
-		if !errors.As(err, &e) || e.Code != library.Unavailable || e.Reason != "" || e.RetryAfter == 0 || library.MayHaveCommitted(err) {
+		var e *fault.Error
+		if !errors.As(err, &e) || e.Code != fault.Unavailable || e.Reason != "" || e.RetryAfter == 0 || fault.MayHaveCommitted(err) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}

@@ -8,6 +8,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"carrel/core/fault"
 	"carrel/library"
 )
 
@@ -149,7 +150,7 @@ func refusedInTime(t *testing.T, each time.Duration, mutate func(ctx context.Con
 	start := time.Now()
 	err := mutate(t.Context(), h.svc)
 	took := time.Since(start)
-	if store.commits.Load() == 0 && (library.CodeOf(err) != library.Unavailable || library.MayHaveCommitted(err) || took > 5*time.Second) {
+	if store.commits.Load() == 0 && (fault.CodeOf(err) != fault.Unavailable || fault.MayHaveCommitted(err) || took > 5*time.Second) {
 		t.Errorf("refused after %v: %v", took, err)
 	}
 	if each == time.Hour && store.commits.Load() > 0 {

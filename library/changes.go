@@ -1,6 +1,7 @@
 package library
 
 import (
+	"carrel/core/fault"
 	"cmp"
 	"context"
 	"encoding/binary"
@@ -140,7 +141,7 @@ func readChangesSince(ctx context.Context, store Store, rt Runtime, storeNow Ins
 func fixSetting(ctx context.Context, store RegisterStore, rt Runtime, name string, value []byte) ([]byte, error) {
 	standing, err := store.FixSetting(ctx, name, value)
 	// Repeating it is harmless: the one that stands then is the answer.
-	for try := 0; try < 5 && MayHaveCommitted(err); try++ {
+	for try := 0; try < 5 && fault.MayHaveCommitted(err); try++ {
 		if err := rt.After(ctx, 50*time.Millisecond); err != nil {
 			return nil, err
 		}

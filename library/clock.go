@@ -1,6 +1,9 @@
 package library
 
-import "time"
+import (
+	"carrel/core/fault"
+	"time"
+)
 
 // aheadAtMost is how far a clock may be ahead of its store's. What is changed
 // by one that is ahead stands in front of everybody's libraries until the others
@@ -14,7 +17,7 @@ func (s *Service) requireClock() error {
 	if s.ahead() <= aheadAtMost {
 		return nil
 	}
-	return &Error{Code: Unavailable, RetryAfter: 5,
+	return &fault.Error{Code: fault.Unavailable, RetryAfter: 5,
 		Msg: "the clock of this gateway is too far ahead of its store's for any change; nothing was changed, try again"}
 }
 

@@ -1,6 +1,7 @@
 package library
 
 import (
+	"carrel/core/fault"
 	"context"
 	"fmt"
 )
@@ -22,7 +23,7 @@ func (s *Service) Members(ctx context.Context, v *Viewer, id ContentID, args Pag
 		return nil, err
 	}
 	if cs[0] == nil {
-		return nil, NotFoundf(nil, "there is no such content, or it may not be seen")
+		return nil, fault.NotFoundf(nil, "there is no such content, or it may not be seen")
 	}
 	l := s.newList(v, cursorOfMembers, string(id), func(ctx context.Context, after listPlace, limit int) ([]listed, bool, error) {
 		rows, err := s.store.MembersPage(ctx, id, PrincipalID(after), limit, false)
@@ -105,7 +106,7 @@ func (s *Service) Groups(ctx context.Context, v *Viewer, user PrincipalID, args 
 // the kind that has the list.
 func (s *Service) requireListed(ctx context.Context, v *Viewer, id PrincipalID, hasList bool) error {
 	if !hasList {
-		return NotFoundf(nil, "there is no such user or group, or it may not be seen")
+		return fault.NotFoundf(nil, "there is no such user or group, or it may not be seen")
 	}
 	_, err := s.visiblePrincipal(ctx, v, id)
 	return err

@@ -6,6 +6,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"carrel/core/fault"
 	"carrel/library"
 )
 
@@ -185,16 +186,16 @@ func TestListArguments(t *testing.T) {
 			name   string
 			id     string
 			args   library.PageArgs
-			code   library.Code
-			reason library.Reason
+			code   fault.Code
+			reason fault.Reason
 		}{
-			{"invisible", "acme:shy", library.PageArgs{}, library.NotFound, ""},
-			{"absent", "acme:none", library.PageArgs{}, library.NotFound, ""},
-			{"too many", things[kind], first(101), library.Invalid, library.ReasonBadInput},
-			{"negative", things[kind], first(-1), library.Invalid, library.ReasonBadInput},
-			{"backwards", things[kind], library.PageArgs{Last: n(1)}, library.Invalid, library.ReasonBadInput},
-			{"empty cursor", things[kind], firstAfter(1, ptrTo("")), library.Invalid, library.ReasonBadCursor},
-			{"no cursor", things[kind], firstAfter(1, ptrTo("abc")), library.Invalid, library.ReasonBadCursor},
+			{"invisible", "acme:shy", library.PageArgs{}, fault.NotFound, ""},
+			{"absent", "acme:none", library.PageArgs{}, fault.NotFound, ""},
+			{"too many", things[kind], first(101), fault.Invalid, fault.ReasonBadInput},
+			{"negative", things[kind], first(-1), fault.Invalid, fault.ReasonBadInput},
+			{"backwards", things[kind], library.PageArgs{Last: n(1)}, fault.Invalid, fault.ReasonBadInput},
+			{"empty cursor", things[kind], firstAfter(1, ptrTo("")), fault.Invalid, fault.ReasonBadCursor},
+			{"no cursor", things[kind], firstAfter(1, ptrTo("abc")), fault.Invalid, fault.ReasonBadCursor},
 		} {
 			t.Run(kind+", "+c.name, func(t *testing.T) {
 				r.t = t
@@ -212,9 +213,9 @@ func TestListArguments(t *testing.T) {
 	}
 	t.Run("a user has no members, a group no groups", func(t *testing.T) {
 		_, err := r.svc.GroupMembers(t.Context(), ann(), "u:acme:ann", library.PageArgs{})
-		wantReason(t, err, library.NotFound, "")
+		wantReason(t, err, fault.NotFound, "")
 		_, err = r.svc.Groups(t.Context(), ann(), "g:acme:team", library.PageArgs{})
-		wantReason(t, err, library.NotFound, "")
+		wantReason(t, err, fault.NotFound, "")
 	})
 }
 

@@ -1,6 +1,7 @@
 package library
 
 import (
+	"carrel/core/fault"
 	"context"
 	"slices"
 )
@@ -67,28 +68,28 @@ func (s *Service) changeContent(ctx context.Context, b budget, v *Viewer, id Con
 }
 
 // check is the shape of the input.
-func (in *UpdateContent) check(v *Viewer, now Instant) (ContentID, Faults) {
-	var faults Faults
+func (in *UpdateContent) check(v *Viewer, now Instant) (ContentID, fault.List) {
+	var faults fault.List
 	id, err := ParseContentID(in.ID)
-	faults.add(err, "id")
-	faults.add(checkIdempotencyKey(v, in.IdempotencyKey), "idempotencyKey")
+	faults.Add(err, "id")
+	faults.Add(checkIdempotencyKey(v, in.IdempotencyKey), "idempotencyKey")
 	if in.Title.Set {
-		faults.add(required(in.Title.Value, "a title", checkTitle), "title")
+		faults.Add(required(in.Title.Value, "a title", checkTitle), "title")
 	}
 	if in.Description.Set && in.Description.Value != nil {
-		faults.add(checkDescription(*in.Description.Value), "description")
+		faults.Add(checkDescription(*in.Description.Value), "description")
 	}
 	if in.Link.Set {
-		faults.add(required(in.Link.Value, "a link", checkLink), "link")
+		faults.Add(required(in.Link.Value, "a link", checkLink), "link")
 	}
 	if in.Visibility.Set && (in.Visibility.Value == nil || !in.Visibility.Value.Valid()) {
-		faults = append(faults, Invalidf([]string{"visibility"}, "a visibility cannot be null: leave it out to keep it"))
+		faults = append(faults, fault.Invalidf([]string{"visibility"}, "a visibility cannot be null: leave it out to keep it"))
 	}
 	if in.IdempotencyKey == nil {
-		faults.add(checkExpiry(in.ExpiresAt.Value, now))
+		faults.Add(checkExpiry(in.ExpiresAt.Value, now))
 	}
 	if !in.Title.Set && !in.Description.Set && !in.Link.Set && !in.Visibility.Set && !in.ExpiresAt.Set {
-		faults = append(faults, Invalidf(nil, "nothing to change: give at least one of title, description, link, visibility and expiresAt"))
+		faults = append(faults, fault.Invalidf(nil, "nothing to change: give at least one of title, description, link, visibility and expiresAt"))
 	}
 	return id, faults
 }
@@ -96,7 +97,7 @@ func (in *UpdateContent) check(v *Viewer, now Instant) (ContentID, Faults) {
 // required checks a field that takes no null.
 func required(value *string, what string, check func(string) error) error {
 	if value == nil {
-		return Invalidf(nil, "%s cannot be null: leave it out to keep it", what)
+		return fault.Invalidf(nil, "%s cannot be null: leave it out to keep it", what)
 	}
 	return check(*value)
 }
@@ -146,7 +147,7 @@ func (s *Service) planUpdate(ctx context.Context, v *Viewer, t *target, in *Upda
 		// A hint that is there before anybody can rely on it; a stale one is
 		// dropped when its time comes.
 		if err := s.store.PutDue(ctx, Due{At: *after.ExpiresAt, Content: h.ID}); err != nil {
-			return nil, 0, Unavailablef(err, "the store did not take the change; nothing was changed, try again")
+			return nil, 0, fault.Unavailablef(err, "the store did not take the change; nothing was changed, try again")
 		}
 	}
 	c.Header, c.Request = after, r.row(now, contentAnswer{libraries}.encode())
@@ -165,25 +166,25 @@ func (s *Service) checkUpdate(ctx context.Context, v *Viewer, t *target, in *Upd
 		return err
 	}
 	if role < Editing {
-		return Forbiddenf([]string{"id"}, "only an editor or a manager of the item may change it")
+		return fault.Forbiddenf([]string{"id"}, "only an editor or a manager of the item may change it")
 	}
-	var faults Faults
+	var faults fault.List
 	if in.Visibility.Set {
-		faults = append(faults, Forbiddenf([]string{"visibility"}, "only a manager of the item may change its visibility"))
+		faults = append(faults, fault.Forbiddenf([]string{"visibility"}, "only a manager of the item may change its visibility"))
 	}
 	if in.ExpiresAt.Set {
-		faults = append(faults, Forbiddenf([]string{"expiresAt"}, "only a manager of the item may change its expiry"))
+		faults = append(faults, fault.Forbiddenf([]string{"expiresAt"}, "only a manager of the item may change its expiry"))
 	}
 	return faults
 }
 
 // fits checks what depends on the item, and on the time.
 func (in *UpdateContent) fits(h *Header, now Instant) error {
-	var faults Faults
+	var faults fault.List
 	if in.Link.Set && h.Kind == Note {
-		faults = append(faults, Invalidf([]string{"link"}, "a NOTE has no link"))
+		faults = append(faults, fault.Invalidf([]string{"link"}, "a NOTE has no link"))
 	}
-	faults.add(checkExpiry(in.ExpiresAt.Value, now))
+	faults.Add(checkExpiry(in.ExpiresAt.Value, now))
 	return faults.OrNil()
 }
 
@@ -222,10 +223,10 @@ func (s *Service) DeleteContent(ctx context.Context, v *Viewer, in DeleteContent
 	if !v.SignedIn() {
 		return nil, unauthenticated()
 	}
-	var faults Faults
+	var faults fault.List
 	id, err := ParseContentID(in.ID)
-	faults.add(err, "id")
-	faults.add(checkIdempotencyKey(v, in.IdempotencyKey), "idempotencyKey")
+	faults.Add(err, "id")
+	faults.Add(checkIdempotencyKey(v, in.IdempotencyKey), "idempotencyKey")
 	if err := faults.OrNil(); err != nil {
 		return nil, err
 	}
@@ -299,12 +300,12 @@ func (s *Service) RemoveFromLibrary(ctx context.Context, v *Viewer, in RemoveFro
 	if !v.SignedIn() {
 		return nil, unauthenticated()
 	}
-	var faults Faults
+	var faults fault.List
 	p, err := ParsePrincipalID(in.Principal)
-	faults.add(err, "principalId")
+	faults.Add(err, "principalId")
 	id, err := ParseContentID(in.Content)
-	faults.add(err, "contentId")
-	faults.add(checkIdempotencyKey(v, in.IdempotencyKey), "idempotencyKey")
+	faults.Add(err, "contentId")
+	faults.Add(checkIdempotencyKey(v, in.IdempotencyKey), "idempotencyKey")
 	if err := faults.OrNil(); err != nil {
 		return nil, err
 	}
@@ -338,10 +339,10 @@ func (s *Service) planRemove(ctx context.Context, v *Viewer, t *target, p Princi
 		may = groups.role(p) == GroupManager
 	}
 	if !may {
-		return nil, 0, Forbiddenf([]string{"principalId"}, "only the user itself, a manager of the group or an administrator may take something out of this library")
+		return nil, 0, fault.Forbiddenf([]string{"principalId"}, "only the user itself, a manager of the group or an administrator may take something out of this library")
 	}
 	if !t.named[0].Active() {
-		return nil, 0, &Error{Code: Conflict, Reason: ReasonNotAMember, Path: []string{"contentId"}, Msg: "the item is not in this library"}
+		return nil, 0, &fault.Error{Code: fault.Conflict, Reason: fault.ReasonNotAMember, Path: []string{"contentId"}, Msg: "the item is not in this library"}
 	}
 	return s.planRoles(t, []PrincipalID{p}, func(int) ContentRole { return NoRole }, r)
 }
@@ -358,7 +359,7 @@ func (s *Service) planRoles(t *target, ps []PrincipalID, role func(i int) Conten
 	}
 	changed := changeRows(&after, before, role)
 	if after.Managers == 0 && h.Managers > 0 {
-		return nil, 0, &Error{Code: Conflict, Reason: ReasonLastManager, Msg: "an item needs at least one manager: make somebody else a manager first"}
+		return nil, 0, &fault.Error{Code: fault.Conflict, Reason: fault.ReasonLastManager, Msg: "an item needs at least one manager: make somebody else a manager first"}
 	}
 	if len(changed) == 0 && r == nil {
 		return nothingToChange, 0, nil

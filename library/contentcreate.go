@@ -1,6 +1,7 @@
 package library
 
 import (
+	"carrel/core/fault"
 	"context"
 	"slices"
 	"strconv"
@@ -27,7 +28,7 @@ func (s *Service) CreateContent(ctx context.Context, v *Viewer, in CreateContent
 	tenant := v.User.Tenant()
 	if in.Tenant != nil && *in.Tenant != tenant {
 		if tenant = *in.Tenant; !v.GlobalAdmin {
-			return nil, Forbiddenf([]string{"tenant"}, "content is created in one's own tenant")
+			return nil, fault.Forbiddenf([]string{"tenant"}, "content is created in one's own tenant")
 		}
 	}
 	key := in.IdempotencyKey
@@ -56,7 +57,7 @@ func (s *Service) nameFor(ctx context.Context, tenant string, name *string) (str
 	}
 	generated, err := s.names.ContentName(ctx)
 	if err != nil {
-		return "", Unavailablef(err, "no name could be made; nothing was created, try again")
+		return "", fault.Unavailablef(err, "no name could be made; nothing was created, try again")
 	}
 	return "c:" + tenant + ":" + generated, nil
 }
@@ -85,7 +86,7 @@ func (s *Service) createAs(ctx context.Context, b budget, v *Viewer, id ContentI
 			return nil, err
 		}
 		if rows.Header.State == Live || rows.Header.State == Deleted {
-			return nil, &Error{Code: Conflict, Reason: ReasonTaken, Path: []string{"name"}, Msg: "this name is taken; choose another one, or leave it out"}
+			return nil, &fault.Error{Code: fault.Conflict, Reason: fault.ReasonTaken, Path: []string{"name"}, Msg: "this name is taken; choose another one, or leave it out"}
 		}
 		return s.planCreate(ctx, v.User, id, in, all, &rows.Header, r)
 	})
@@ -100,33 +101,33 @@ func (s *Service) createAs(ctx context.Context, b budget, v *Viewer, id ContentI
 
 // check is the shape of the input; it gives the initial members.
 func (in *CreateContent) check(v *Viewer, now Instant, most int) ([]Member, error) {
-	var faults Faults
+	var faults fault.List
 	if in.Tenant != nil {
-		faults.add(CheckTenant(*in.Tenant), "tenant")
+		faults.Add(CheckTenant(*in.Tenant), "tenant")
 	}
 	if in.Name != nil {
-		faults.add(checkContentName(*in.Name), "name")
+		faults.Add(checkContentName(*in.Name), "name")
 	}
-	faults.add(checkIdempotencyKey(v, in.IdempotencyKey), "idempotencyKey")
-	faults.add(checkTitle(in.Title), "title")
+	faults.Add(checkIdempotencyKey(v, in.IdempotencyKey), "idempotencyKey")
+	faults.Add(checkTitle(in.Title), "title")
 	if in.Description != nil {
-		faults.add(checkDescription(*in.Description), "description")
+		faults.Add(checkDescription(*in.Description), "description")
 	}
 	switch {
 	case in.Kind == Link && in.Link == nil:
-		faults = append(faults, Invalidf([]string{"link"}, "a LINK needs a link"))
+		faults = append(faults, fault.Invalidf([]string{"link"}, "a LINK needs a link"))
 	case in.Kind == Note && in.Link != nil:
-		faults = append(faults, Invalidf([]string{"link"}, "a NOTE has no link"))
+		faults = append(faults, fault.Invalidf([]string{"link"}, "a NOTE has no link"))
 	case in.Kind == Link:
-		faults.add(checkLink(*in.Link), "link")
+		faults.Add(checkLink(*in.Link), "link")
 	case in.Kind != Note:
-		faults = append(faults, Invalidf([]string{"kind"}, "a kind is LINK or NOTE"))
+		faults = append(faults, fault.Invalidf([]string{"kind"}, "a kind is LINK or NOTE"))
 	}
 	if !in.Visibility.Valid() {
-		faults = append(faults, Invalidf([]string{"visibility"}, "a visibility is PUBLIC, LOGGEDIN or PRIVATE"))
+		faults = append(faults, fault.Invalidf([]string{"visibility"}, "a visibility is PUBLIC, LOGGEDIN or PRIVATE"))
 	}
 	if in.IdempotencyKey == nil {
-		faults.add(checkExpiry(in.ExpiresAt, now))
+		faults.Add(checkExpiry(in.ExpiresAt, now))
 	}
 	members, more := rolesGiven(in.Members, most, true)
 	faults = append(faults, more...)
@@ -137,7 +138,7 @@ func (in *CreateContent) check(v *Viewer, now Instant, most int) ([]Member, erro
 // once it is known to be no repetition: the instant may lie between the two.
 func checkExpiry(at *Instant, now Instant) error {
 	if at != nil && *at <= now {
-		return Invalidf([]string{"expiresAt"}, "expiresAt must lie in the future; to take an item away now, delete it")
+		return fault.Invalidf([]string{"expiresAt"}, "expiresAt must lie in the future; to take an item away now, delete it")
 	}
 	return nil
 }
@@ -145,37 +146,37 @@ func checkExpiry(at *Instant, now Instant) error {
 // checkContentName checks a chosen name: generated ones alone hold a slash.
 func checkContentName(name string) error {
 	if strings.Contains(name, "/") {
-		return Invalidf(nil, "the name of a content holds no /")
+		return fault.Invalidf(nil, "the name of a content holds no /")
 	}
 	return checkName(name)
 }
 
 // rolesGiven reads a list of role changes: ids well-formed, none twice. With
 // creation a null role is a fault, and the list may be empty.
-func rolesGiven(changes []ContentMemberChange, most int, creation bool) ([]Member, Faults) {
+func rolesGiven(changes []ContentMemberChange, most int, creation bool) ([]Member, fault.List) {
 	const field = "members"
-	var faults Faults
+	var faults fault.List
 	if len(changes) == 0 && !creation {
-		return nil, Faults{Invalidf([]string{field}, "name at least one principal")}
+		return nil, fault.List{fault.Invalidf([]string{field}, "name at least one principal")}
 	}
 	if len(changes) > most {
-		return nil, Faults{TooManyf([]string{field}, "at most %d principals at once; send the rest in further calls", most)}
+		return nil, fault.List{fault.TooManyf([]string{field}, "at most %d principals at once; send the rest in further calls", most)}
 	}
 	seen := make(map[PrincipalID]bool, len(changes))
 	rows := make([]Member, 0, len(changes))
 	for i, c := range changes {
 		at := strconv.Itoa(i)
 		p, err := ParsePrincipalID(c.Principal)
-		faults.add(err, field, at, "principalId")
+		faults.Add(err, field, at, "principalId")
 		if err == nil && seen[p] {
-			faults = append(faults, Invalidf([]string{field, at, "principalId"}, "this principal is named twice"))
+			faults = append(faults, fault.Invalidf([]string{field, at, "principalId"}, "this principal is named twice"))
 		}
 		seen[p] = true
 		row := Member{Principal: p}
 		if c.Role != nil {
 			row.Role = *c.Role
 		} else if creation {
-			faults = append(faults, Invalidf([]string{field, at, "role"}, "a role is needed: there is nothing to take away yet"))
+			faults = append(faults, fault.Invalidf([]string{field, at, "role"}, "a role is needed: there is nothing to take away yet"))
 		}
 		rows = append(rows, row)
 	}
@@ -221,7 +222,7 @@ func (s *Service) planCreate(ctx context.Context, creator PrincipalID, id Conten
 	rows := changeRows(&h, absentRows(members), func(i int) ContentRole { return members[i].Role })
 	if h.ExpiresAt != nil {
 		if err := s.store.PutDue(ctx, Due{At: *h.ExpiresAt, Content: id}); err != nil {
-			return nil, Unavailablef(err, "the store did not take the change; nothing was created, try again")
+			return nil, fault.Unavailablef(err, "the store did not take the change; nothing was created, try again")
 		}
 	}
 	return s.contentAttempt(

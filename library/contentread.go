@@ -1,6 +1,7 @@
 package library
 
 import (
+	"carrel/core/fault"
 	"context"
 	"encoding/json"
 	"errors"
@@ -57,7 +58,7 @@ func (s *Service) known(ctx context.Context, v *Viewer, id ContentID, t *target,
 	if again {
 		first := &contentAnswer{}
 		if err := json.Unmarshal(row.Answer, first); err != nil {
-			return nil, &Error{Code: Internal, Msg: "the answer of an earlier request cannot be read", Err: err}
+			return nil, &fault.Error{Code: fault.Internal, Msg: "the answer of an earlier request cannot be read", Err: err}
 		}
 		return first, nil
 	}
@@ -71,8 +72,8 @@ func (s *Service) known(ctx context.Context, v *Viewer, id ContentID, t *target,
 	return nil, nil
 }
 
-func contentNotFound(path string) *Error {
-	return NotFoundf([]string{path}, "there is no such content, or you may not see it")
+func contentNotFound(path string) *fault.Error {
+	return fault.NotFoundf([]string{path}, "there is no such content, or you may not see it")
 }
 
 // readState reads rows of one state of an item, in as many reads as the longest
@@ -128,7 +129,7 @@ func (s *Service) requireContentManager(ctx context.Context, v *Viewer, t *targe
 		return err
 	}
 	if role != Manages {
-		return Forbiddenf([]string{path}, "only a manager of the item may do this")
+		return fault.Forbiddenf([]string{path}, "only a manager of the item may do this")
 	}
 	return nil
 }
@@ -138,15 +139,15 @@ func requireVersion(h *Header, expected *int) error {
 	if expected == nil || *expected == h.Version {
 		return nil
 	}
-	return &Error{Code: Conflict, Reason: ReasonVersion, Path: []string{"expectedVersion"},
+	return &fault.Error{Code: fault.Conflict, Reason: fault.ReasonVersion, Path: []string{"expectedVersion"},
 		Msg: "the item has changed since: read it again, look at the change, and repeat yours with its version"}
 }
 
 // principalsFor reads the principals that a mutation names. Those that do not
 // exist or may not be seen come back as NOT_FOUND faults, at the path that
 // pathOf gives for their index; known says whom to accept unseen.
-func (s *Service) principalsFor(ctx context.Context, v *Viewer, ids []PrincipalID, known func(i int) bool, pathOf func(i int) []string) (Faults, error) {
-	var faults Faults
+func (s *Service) principalsFor(ctx context.Context, v *Viewer, ids []PrincipalID, known func(i int) bool, pathOf func(i int) []string) (fault.List, error) {
+	var faults fault.List
 	for base := 0; base < len(ids); base += MaxList {
 		part := ids[base:min(base+MaxList, len(ids))]
 		headers, err := s.store.ReadPrincipals(ctx, part)
@@ -162,7 +163,7 @@ func (s *Service) principalsFor(ctx context.Context, v *Viewer, ids []PrincipalI
 				return nil, err
 			}
 			if !sees {
-				faults = append(faults, NotFoundf(pathOf(base+i), "there is no such user or group, or you may not see it"))
+				faults = append(faults, fault.NotFoundf(pathOf(base+i), "there is no such user or group, or you may not see it"))
 			}
 		}
 	}

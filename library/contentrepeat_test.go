@@ -5,6 +5,7 @@ import (
 	"sync"
 	"testing"
 
+	"carrel/core/fault"
 	"carrel/library"
 )
 
@@ -21,7 +22,7 @@ func TestIdempotencyKeys(t *testing.T) {
 	if err != nil || again.ID != first.ID || again.FanOut.Libraries != 1 {
 		t.Errorf("the repetition: %+v, %v", again, err)
 	}
-	if _, err := create(as("u:acme:ann"), "other"); library.ReasonOf(err) != library.ReasonIdempotencyMismatch {
+	if _, err := create(as("u:acme:ann"), "other"); fault.ReasonOf(err) != fault.ReasonIdempotencyMismatch {
 		t.Errorf("another input: %v", err)
 	}
 	if theirs, err := create(as("u:acme:ben"), "other"); err != nil || theirs.ID == first.ID {

@@ -1,6 +1,7 @@
 package library
 
 import (
+	"carrel/core/fault"
 	"context"
 	"slices"
 	"strconv"
@@ -55,25 +56,25 @@ func (s *Service) ShareContent(ctx context.Context, v *Viewer, in ShareContent) 
 // check is the shape of the input: the item, the principals without
 // repetitions, and the place of each in the input.
 func (in *ShareContent) check(v *Viewer, most int) (ContentID, []PrincipalID, []int, error) {
-	var faults Faults
+	var faults fault.List
 	id, err := ParseContentID(in.Content)
-	faults.add(err, "contentId")
-	faults.add(checkIdempotencyKey(v, in.IdempotencyKey), "idempotencyKey")
+	faults.Add(err, "contentId")
+	faults.Add(checkIdempotencyKey(v, in.IdempotencyKey), "idempotencyKey")
 	if in.Role < Viewing || in.Role > Manages {
-		faults = append(faults, Invalidf([]string{"role"}, "a role is VIEWER, EDITOR or MANAGER"))
+		faults = append(faults, fault.Invalidf([]string{"role"}, "a role is VIEWER, EDITOR or MANAGER"))
 	}
 	if len(in.Principals) == 0 {
-		faults = append(faults, Invalidf([]string{"principalIds"}, "name at least one principal to share with"))
+		faults = append(faults, fault.Invalidf([]string{"principalIds"}, "name at least one principal to share with"))
 	}
 	if len(in.Principals) > most {
-		faults = append(faults, TooManyf([]string{"principalIds"}, "at most %d principals at once; send the rest in further calls", most))
+		faults = append(faults, fault.TooManyf([]string{"principalIds"}, "at most %d principals at once; send the rest in further calls", most))
 		return id, nil, nil, faults
 	}
 	var ps []PrincipalID
 	var places []int
 	for i, given := range in.Principals {
 		p, err := ParsePrincipalID(given)
-		faults.add(err, "principalIds", strconv.Itoa(i))
+		faults.Add(err, "principalIds", strconv.Itoa(i))
 		if err == nil && !slices.Contains(ps, p) {
 			ps, places = append(ps, p), append(places, i)
 		}
@@ -99,10 +100,10 @@ func (s *Service) checkShare(ctx context.Context, v *Viewer, t *target, role Con
 		return err
 	}
 	if t.header.Visibility == Private {
-		return Forbiddenf([]string{"contentId"}, "only a manager may share a PRIVATE item")
+		return fault.Forbiddenf([]string{"contentId"}, "only a manager may share a PRIVATE item")
 	}
 	if role != Viewing {
-		faults = append(faults, Forbiddenf([]string{"role"}, "only a manager may give another role than VIEWER"))
+		faults = append(faults, fault.Forbiddenf([]string{"role"}, "only a manager may give another role than VIEWER"))
 	}
 	sees := make([]bool, len(ps))
 	err = s.eachAtOnce(ctx, len(ps), additionsAtOnce, func(i int) (err error) {
@@ -114,7 +115,7 @@ func (s *Service) checkShare(ctx context.Context, v *Viewer, t *target, role Con
 	}
 	for i := range ps {
 		if !sees[i] {
-			faults = append(faults, Forbiddenf(pathOf(i), "only a manager may share the item with somebody who could not see it otherwise"))
+			faults = append(faults, fault.Forbiddenf(pathOf(i), "only a manager may share the item with somebody who could not see it otherwise"))
 		}
 	}
 	return faults.OrNil()
@@ -172,10 +173,10 @@ func (s *Service) SetContentMembers(ctx context.Context, v *Viewer, in SetConten
 	if !v.SignedIn() {
 		return nil, unauthenticated()
 	}
-	var faults Faults
+	var faults fault.List
 	id, err := ParseContentID(in.Content)
-	faults.add(err, "contentId")
-	faults.add(checkIdempotencyKey(v, in.IdempotencyKey), "idempotencyKey")
+	faults.Add(err, "contentId")
+	faults.Add(checkIdempotencyKey(v, in.IdempotencyKey), "idempotencyKey")
 	wanted, more := rolesGiven(in.Members, s.tune.Targets, false)
 	if err := append(faults, more...).OrNil(); err != nil {
 		return nil, err
@@ -209,7 +210,7 @@ func (s *Service) checkSetMembers(ctx context.Context, v *Viewer, t *target, wan
 		ps[i] = m.Principal
 	}
 	refused := s.requireContentManager(ctx, v, t, "contentId")
-	if refused != nil && CodeOf(refused) != Forbidden {
+	if refused != nil && fault.CodeOf(refused) != fault.Forbidden {
 		return refused
 	}
 	faults, err := s.principalsFor(ctx, v, ps,

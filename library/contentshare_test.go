@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"carrel/core/fault"
 	"carrel/library"
 )
 
@@ -89,7 +90,7 @@ func TestSetContentMembers(t *testing.T) {
 			wantTold(t, err, c.want...)
 		})
 	}
-	if _, err := h.svc.SetContentMembers(t.Context(), as("u:acme:ann"), library.SetContentMembers{Content: id, Members: roles("u:acme:ben=VIEWER")}); library.CodeOf(err) != library.NotFound {
+	if _, err := h.svc.SetContentMembers(t.Context(), as("u:acme:ann"), library.SetContentMembers{Content: id, Members: roles("u:acme:ben=VIEWER")}); fault.CodeOf(err) != fault.NotFound {
 		t.Errorf("a removed manager still sees the private item: %v", err)
 	}
 	h.wantTitles(as("u:acme:ann"), "u:acme:ann")

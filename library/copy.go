@@ -1,6 +1,7 @@
 package library
 
 import (
+	"carrel/core/fault"
 	"context"
 	"encoding/hex"
 	"encoding/json"
@@ -64,7 +65,7 @@ func CopyRows(ctx context.Context, rt Runtime, from CopySource, to Archive, repo
 		return nil, fmt.Errorf("reading the changes in flight: %w", err)
 	}
 	if len(lanes) > 0 {
-		return nil, &Error{Code: Conflict, Msg: "the source has changes in flight, or is served; end its gateways, let carrel audit finish what is left, and copy then"}
+		return nil, &fault.Error{Code: fault.Conflict, Msg: "the source has changes in flight, or is served; end its gateways, let carrel audit finish what is left, and copy then"}
 	}
 	j := &copyJob{rt: rt, from: from, to: to, report: report}
 	if err := j.begin(ctx); err != nil || j.note.Compared {
@@ -82,7 +83,7 @@ func CopyRows(ctx context.Context, rt Runtime, from CopySource, to Archive, repo
 		return nil, fmt.Errorf("reading the target: %w", err)
 	}
 	if differs := wanted.differsFrom(got, InstantOf(rt.Now())); differs != "" {
-		return nil, &Error{Code: Conflict, Msg: "the target is not equal to the source in " + differs +
+		return nil, &fault.Error{Code: fault.Conflict, Msg: "the target is not equal to the source in " + differs +
 			": the source was changed since the copy began; remove the target and begin again"}
 	}
 	j.note.Compared = true
@@ -107,7 +108,7 @@ func (j *copyJob) begin(ctx context.Context) error {
 			return fmt.Errorf("reading how far the copy has got: %w", err)
 		}
 		if j.note.Source != source {
-			return &Error{Code: Conflict, Msg: "the target holds the unfinished copy of another store"}
+			return &fault.Error{Code: fault.Conflict, Msg: "the target holds the unfinished copy of another store"}
 		}
 		return nil
 	}
@@ -117,7 +118,7 @@ func (j *copyJob) begin(ctx context.Context) error {
 			return fmt.Errorf("reading the target: %w", err)
 		}
 		if len(rows) > 0 {
-			return &Error{Code: Conflict, Msg: "the target is not empty: it has " + c.String() + "; a copy needs a new store"}
+			return &fault.Error{Code: fault.Conflict, Msg: "the target is not empty: it has " + c.String() + "; a copy needs a new store"}
 		}
 	}
 	j.note = copyNote{Source: source, Chapter: allChapters[0]}

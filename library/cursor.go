@@ -2,6 +2,7 @@ package library
 
 import (
 	"bytes"
+	"carrel/core/fault"
 	"context"
 	"crypto/aes"
 	"crypto/cipher"
@@ -300,10 +301,10 @@ func (s *sealer) openAny(bound []byte, cursor string) (place, error) {
 
 // badCursor says the same of every cursor that does not fit: what is wrong
 // with it is not told, because a cursor is nothing to be taken apart.
-func badCursor() *Error {
-	return &Error{
-		Code:   Invalid,
-		Reason: ReasonBadCursor,
+func badCursor() *fault.Error {
+	return &fault.Error{
+		Code:   fault.Invalid,
+		Reason: fault.ReasonBadCursor,
 		Msg: "this is no cursor of this connection: pass a cursor back unchanged, to the connection it came from, " +
 			"with the same orderBy and includeShared and as a viewer who may read the same part of the library; or start without a cursor",
 	}

@@ -8,6 +8,7 @@ import (
 
 	"github.com/cockroachdb/pebble/v2/vfs"
 
+	"carrel/core/fault"
 	"carrel/library"
 	"carrel/pebblestore"
 )
@@ -53,7 +54,7 @@ func TestCursorsAreBound(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			conn, err := r.after(c.viewer, c.owner, cursor, c.q)
 			if !c.good {
-				wantReason(t, err, library.Invalid, library.ReasonBadCursor)
+				wantReason(t, err, fault.Invalid, fault.ReasonBadCursor)
 				return
 			}
 			if err != nil || len(conn.Edges) != 5 {
@@ -65,11 +66,11 @@ func TestCursorsAreBound(t *testing.T) {
 		members, err := r.svc.Members(t.Context(), anonymous(), numberedID(0), first(1))
 		r.must(err)
 		_, err = r.after(anonymous(), "u:acme:ann", members.Edges[0].Cursor(), library.LibraryQuery{})
-		wantReason(t, err, library.Invalid, library.ReasonBadCursor)
+		wantReason(t, err, fault.Invalid, fault.ReasonBadCursor)
 		_, err = r.svc.Members(t.Context(), anonymous(), numberedID(1), firstAfter(1, ptrTo(members.Edges[0].Cursor())))
-		wantReason(t, err, library.Invalid, library.ReasonBadCursor)
+		wantReason(t, err, fault.Invalid, fault.ReasonBadCursor)
 		_, err = r.svc.Members(t.Context(), anonymous(), numberedID(0), firstAfter(1, &cursor))
-		wantReason(t, err, library.Invalid, library.ReasonBadCursor)
+		wantReason(t, err, fault.Invalid, fault.ReasonBadCursor)
 	})
 }
 
@@ -103,7 +104,7 @@ func TestCursorsCannotBeMade(t *testing.T) {
 		}
 	}
 	for name, c := range bad {
-		if _, err := r.after(anonymous(), "u:acme:ann", c, library.LibraryQuery{}); library.ReasonOf(err) != library.ReasonBadCursor {
+		if _, err := r.after(anonymous(), "u:acme:ann", c, library.LibraryQuery{}); fault.ReasonOf(err) != fault.ReasonBadCursor {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
@@ -153,7 +154,7 @@ func TestCursorsAreTheSame(t *testing.T) {
 	// Another store has other keys.
 	foreign := cursorRoom(t)
 	_, err = foreign.after(ann(), "u:acme:ann", before.Edges[4].Cursor(), q)
-	wantReason(t, err, library.Invalid, library.ReasonBadCursor)
+	wantReason(t, err, fault.Invalid, fault.ReasonBadCursor)
 }
 
 // TestLongestIDs: cursors hold ids of any legal length.
@@ -245,7 +246,7 @@ func TestRotatedKeys(t *testing.T) {
 	}
 	rotated.wantNames(conn, "n01", "n02")
 	_, err = old.after(anonymous(), "u:acme:ann", conn.Edges[0].Cursor(), library.LibraryQuery{})
-	wantReason(t, err, library.Invalid, library.ReasonBadCursor)
+	wantReason(t, err, fault.Invalid, fault.ReasonBadCursor)
 }
 
 // FuzzCursor: whatever a client sends is one of the cursors that were given
@@ -271,7 +272,7 @@ func FuzzCursor(f *testing.F) {
 		if given[cursor] != (err == nil) {
 			t.Errorf("cursor %q, given out: %v: %v", cursor, given[cursor], err)
 		}
-		if err != nil && library.ReasonOf(err) != library.ReasonBadCursor {
+		if err != nil && fault.ReasonOf(err) != fault.ReasonBadCursor {
 			t.Errorf("cursor %q: %v", cursor, err)
 		}
 	})

@@ -10,6 +10,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"carrel/core/fault"
 	"carrel/library"
 )
 
@@ -161,12 +162,12 @@ func TestFindIsForTheTenant(t *testing.T) {
 	for _, c := range []struct {
 		name string
 		v    *library.Viewer
-		code library.Code
+		code fault.Code
 	}{
-		{"anonymous", as(""), library.Unauthenticated},
-		{"of another tenant", as("u:other:o"), library.Forbidden},
-		{"of another tenant, in a group in it", as("u:far:far"), library.Forbidden},
-		{"administrator elsewhere", admin("u:other:boss"), library.Forbidden},
+		{"anonymous", as(""), fault.Unauthenticated},
+		{"of another tenant", as("u:other:o"), fault.Forbidden},
+		{"of another tenant, in a group in it", as("u:far:far"), fault.Forbidden},
+		{"administrator elsewhere", admin("u:other:boss"), fault.Forbidden},
 	} {
 		for _, tenant := range []string{"acme", "ACME", "nobody"} {
 			t.Run(c.name+" of "+tenant, func(t *testing.T) {
@@ -238,23 +239,23 @@ func TestFindArguments(t *testing.T) {
 	for _, c := range []struct {
 		name   string
 		q      library.PrincipalSearch
-		reason library.Reason
+		reason fault.Reason
 	}{
-		{"no tenant", library.PrincipalSearch{}, library.ReasonBadInput},
-		{"malformed tenant", library.PrincipalSearch{Tenant: "a b"}, library.ReasonBadInput},
-		{"an id for a tenant", library.PrincipalSearch{Tenant: "u:acme:u"}, library.ReasonBadInput},
-		{"long prefix", library.PrincipalSearch{Tenant: "acme", Prefix: ptr(strings.Repeat("\u00e9", 201))}, library.ReasonBadInput},
-		{"control character", library.PrincipalSearch{Tenant: "acme", Prefix: ptr("a\x00")}, library.ReasonBadInput},
-		{"tab", library.PrincipalSearch{Tenant: "acme", Prefix: ptr("\ta")}, library.ReasonBadInput},
-		{"not UTF-8", library.PrincipalSearch{Tenant: "acme", Prefix: ptr("\xff")}, library.ReasonBadInput},
-		{"too many", library.PrincipalSearch{Tenant: "acme", PageArgs: library.PageArgs{First: n(101)}}, library.ReasonBadInput},
-		{"negative", library.PrincipalSearch{Tenant: "acme", PageArgs: library.PageArgs{First: n(-1)}}, library.ReasonBadInput},
-		{"empty cursor", library.PrincipalSearch{Tenant: "acme", PageArgs: library.PageArgs{After: ptr("")}}, library.ReasonBadCursor},
-		{"no cursor", library.PrincipalSearch{Tenant: "acme", PageArgs: library.PageArgs{After: ptr("abc")}}, library.ReasonBadCursor},
+		{"no tenant", library.PrincipalSearch{}, fault.ReasonBadInput},
+		{"malformed tenant", library.PrincipalSearch{Tenant: "a b"}, fault.ReasonBadInput},
+		{"an id for a tenant", library.PrincipalSearch{Tenant: "u:acme:u"}, fault.ReasonBadInput},
+		{"long prefix", library.PrincipalSearch{Tenant: "acme", Prefix: ptr(strings.Repeat("\u00e9", 201))}, fault.ReasonBadInput},
+		{"control character", library.PrincipalSearch{Tenant: "acme", Prefix: ptr("a\x00")}, fault.ReasonBadInput},
+		{"tab", library.PrincipalSearch{Tenant: "acme", Prefix: ptr("\ta")}, fault.ReasonBadInput},
+		{"not UTF-8", library.PrincipalSearch{Tenant: "acme", Prefix: ptr("\xff")}, fault.ReasonBadInput},
+		{"too many", library.PrincipalSearch{Tenant: "acme", PageArgs: library.PageArgs{First: n(101)}}, fault.ReasonBadInput},
+		{"negative", library.PrincipalSearch{Tenant: "acme", PageArgs: library.PageArgs{First: n(-1)}}, fault.ReasonBadInput},
+		{"empty cursor", library.PrincipalSearch{Tenant: "acme", PageArgs: library.PageArgs{After: ptr("")}}, fault.ReasonBadCursor},
+		{"no cursor", library.PrincipalSearch{Tenant: "acme", PageArgs: library.PageArgs{After: ptr("abc")}}, fault.ReasonBadCursor},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			_, err := h.svc.FindPrincipals(t.Context(), as("u:acme:who"), c.q)
-			wantReason(t, err, library.Invalid, c.reason)
+			wantReason(t, err, fault.Invalid, c.reason)
 		})
 	}
 	h.wantFound(as("u:acme:who"), strings.Repeat("\u00e9", 200))
@@ -294,7 +295,7 @@ func TestFindCursors(t *testing.T) {
 		t.Run(d.name, func(t *testing.T) {
 			c, err := search(h.svc, d.tenant, d.prefix)(t.Context(), d.v, args)
 			if !d.fits {
-				wantReason(t, err, library.Invalid, library.ReasonBadCursor)
+				wantReason(t, err, fault.Invalid, fault.ReasonBadCursor)
 				return
 			}
 			if err != nil || len(c.Edges) != 1 || c.Edges[0].Node.PrincipalID() != "u:acme:anna" || !c.PageInfo.HasPreviousPage {

@@ -1,6 +1,7 @@
 package library
 
 import (
+	"carrel/core/fault"
 	"context"
 	"errors"
 	"fmt"
@@ -33,7 +34,7 @@ func (s *Service) requireDirectory(ctx context.Context) error {
 	if ended {
 		cause = run.err
 	}
-	return &Error{Code: Unavailable, RetryAfter: rebuildRetryAfter, Err: cause,
+	return &fault.Error{Code: fault.Unavailable, RetryAfter: rebuildRetryAfter, Err: cause,
 		Msg: "the directory of users and groups is being made; try again in a few seconds"}
 }
 

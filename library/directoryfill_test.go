@@ -7,6 +7,7 @@ import (
 	"sync/atomic"
 	"testing"
 
+	"carrel/core/fault"
 	"carrel/library"
 )
 
@@ -108,13 +109,13 @@ func TestFillDirectory(t *testing.T) {
 	}
 	older.down.Store(true)
 	_, err = search(h.svc, "acme", nil)(t.Context(), as("u:acme:who"), library.PageArgs{})
-	var told *library.Error
-	if !errors.As(err, &told) || told.Code != library.Unavailable || told.RetryAfter <= 0 {
+	var told *fault.Error
+	if !errors.As(err, &told) || told.Code != fault.Unavailable || told.RetryAfter <= 0 {
 		t.Fatalf("while it cannot be filled: %v", err)
 	}
 	older.down.Store(false)
 	// The attempt that fails ends first, and who joins it is told so.
-	for tries := 0; library.CodeOf(err) == library.Unavailable && tries < 10; tries++ {
+	for tries := 0; fault.CodeOf(err) == fault.Unavailable && tries < 10; tries++ {
 		_, err = search(h.svc, "acme", nil)(t.Context(), as("u:acme:who"), library.PageArgs{})
 	}
 	if got := h.walkFound(func() *library.Viewer { return as("u:acme:who") }, "name", 100); len(got) != 250 {

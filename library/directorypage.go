@@ -1,6 +1,7 @@
 package library
 
 import (
+	"carrel/core/fault"
 	"context"
 	"crypto/sha256"
 	"errors"
@@ -51,15 +52,15 @@ func (s *Service) FindPrincipals(ctx context.Context, v *Viewer, q PrincipalSear
 	}
 	tenant := lowerASCII(q.Tenant)
 	if err := CheckTenant(tenant); err != nil {
-		return nil, BadInputf("tenant: %s", messageOf(err))
+		return nil, fault.BadInputf("tenant: %s", messageOf(err))
 	}
 	if v.User.Tenant() != tenant && !v.GlobalAdmin {
-		return nil, Forbiddenf(nil, "you may look up the users and groups of your own tenant, %s", v.User.Tenant())
+		return nil, fault.Forbiddenf(nil, "you may look up the users and groups of your own tenant, %s", v.User.Tenant())
 	}
 	prefix := ""
 	if q.Prefix != nil {
 		if err := checkPrefix(*q.Prefix); err != nil {
-			return nil, BadInputf("prefix: %s", messageOf(err))
+			return nil, fault.BadInputf("prefix: %s", messageOf(err))
 		}
 		prefix = foldName(*q.Prefix)
 	}
@@ -87,7 +88,7 @@ func (s *Service) FindPrincipals(ctx context.Context, v *Viewer, q PrincipalSear
 
 // messageOf is what an error of a check says.
 func messageOf(err error) string {
-	var e *Error
+	var e *fault.Error
 	if errors.As(err, &e) {
 		return e.Msg
 	}

@@ -2,6 +2,7 @@ package library
 
 import (
 	"bytes"
+	"carrel/core/fault"
 	"context"
 	"errors"
 	"fmt"
@@ -38,7 +39,7 @@ func (s *Service) fixCreation(ctx context.Context, r *keyedRequest, fresh func()
 		if err != nil {
 			// Whether the row was written does not matter: it promises nothing,
 			// and a repetition finds it.
-			return "", Unavailablef(err, "the store did not answer; nothing was created, try again")
+			return "", fault.Unavailablef(err, "the store did not answer; nothing was created, try again")
 		}
 		if stands == write {
 			return write.ID, nil
@@ -65,7 +66,7 @@ func (s *Service) fixCreation(ctx context.Context, r *keyedRequest, fresh func()
 			replace = nil // what was to be replaced has been forgotten meanwhile
 		}
 	}
-	return "", &Error{Code: Unavailable, Reason: ReasonContention, RetryAfter: 1,
+	return "", &fault.Error{Code: fault.Unavailable, Reason: fault.ReasonContention, RetryAfter: 1,
 		Msg: "other requests use this idempotencyKey at the same time; try again"}
 }
 
@@ -101,8 +102,8 @@ func (s *Service) claim(ctx context.Context, id string, r *keyedRequest) error {
 		}
 		return a, nil
 	})
-	if err != nil && ReasonOf(err) == ReasonOutcomeUnknown {
-		return Unavailablef(errors.Unwrap(err), "the store did not answer; nothing was created, try again")
+	if err != nil && fault.ReasonOf(err) == fault.ReasonOutcomeUnknown {
+		return fault.Unavailablef(errors.Unwrap(err), "the store did not answer; nothing was created, try again")
 	}
 	return err
 }

@@ -1,6 +1,7 @@
 package library
 
 import (
+	"carrel/core/fault"
 	"context"
 	"errors"
 	"slices"
@@ -121,16 +122,16 @@ func (s *Service) Follow(ctx context.Context, v *Viewer, principal string, after
 }
 
 // followsNobody is the fault of an id that names no library.
-func followsNobody(id string) *Error {
+func followsNobody(id string) *fault.Error {
 	if KindOfID(id) == IDMalformed {
-		return BadInputf("the id of a library's owner has the form u:<tenant>:<name> or g:<tenant>:<name>")
+		return fault.BadInputf("the id of a library's owner has the form u:<tenant>:<name> or g:<tenant>:<name>")
 	}
-	return NotFoundf(nil, "there is no such user or group, or it may not be seen")
+	return fault.NotFoundf(nil, "there is no such user or group, or it may not be seen")
 }
 
 // resync tells a follower to read the library again.
-func resync(format string) *Error {
-	return &Error{Code: Conflict, Reason: ReasonResync, Msg: format + ": read the library again and follow it from there"}
+func resync(format string) *fault.Error {
+	return &fault.Error{Code: fault.Conflict, Reason: fault.ReasonResync, Msg: format + ": read the library again and follow it from there"}
 }
 
 // readAt is when the cursor was read from which a follower resumes. It may be
@@ -195,7 +196,7 @@ func (f *Following) join(ctx context.Context) error {
 		return err
 	}
 	if fd.err != nil {
-		return Unavailablef(fd.err, "the library's changes could not be read; try again")
+		return fault.Unavailablef(fd.err, "the library's changes could not be read; try again")
 	}
 	return nil
 }
@@ -313,8 +314,8 @@ func (f *Following) insist(ctx context.Context, read func(context.Context) error
 		within, cancel := f.s.rt.Deadline(ctx, queryWithin)
 		defer cancel()
 		err := read(within)
-		var e *Error
-		if errors.As(err, &e) && e.Code != Unavailable && e.Code != Internal {
+		var e *fault.Error
+		if errors.As(err, &e) && e.Code != fault.Unavailable && e.Code != fault.Internal {
 			refused = err
 			return nil
 		}

@@ -1,6 +1,9 @@
 package library
 
-import "context"
+import (
+	"carrel/core/fault"
+	"context"
+)
 
 // CreateGroup creates a group in the viewer's own tenant, a global
 // administrator in any. Its creator becomes its manager, and must therefore
@@ -11,11 +14,11 @@ func (s *Service) CreateGroup(ctx context.Context, v *Viewer, in CreateGroup) (*
 	if !v.SignedIn() {
 		return nil, unauthenticated()
 	}
-	var faults Faults
+	var faults fault.List
 	id := newID(GroupID, in.Tenant, in.Name, &faults)
-	faults.add(checkDisplayName(in.DisplayName), "displayName")
-	faults.add(checkVisibility(in.Visibility), "visibility")
-	faults.add(checkIdempotencyKey(v, in.IdempotencyKey), "idempotencyKey")
+	faults.Add(checkDisplayName(in.DisplayName), "displayName")
+	faults.Add(checkVisibility(in.Visibility), "visibility")
+	faults.Add(checkIdempotencyKey(v, in.IdempotencyKey), "idempotencyKey")
 	if err := faults.OrNil(); err != nil {
 		return nil, err
 	}
@@ -53,7 +56,7 @@ func (s *Service) mayCreateGroup(ctx context.Context, b budget, v *Viewer, tenan
 	if v.GlobalAdmin || v.User.Tenant() == tenant {
 		return nil
 	}
-	return Forbiddenf([]string{"tenant"}, "you create groups in your own tenant, %s", v.User.Tenant())
+	return fault.Forbiddenf([]string{"tenant"}, "you create groups in your own tenant, %s", v.User.Tenant())
 }
 
 // UpdateGroup changes a group: its effective managers, and administrators of
@@ -64,16 +67,16 @@ func (s *Service) UpdateGroup(ctx context.Context, v *Viewer, in UpdateGroup) (*
 	if !v.SignedIn() {
 		return nil, unauthenticated()
 	}
-	var faults Faults
+	var faults fault.List
 	id, err := parseOf(IDGroup, in.ID)
-	faults.add(err, "id")
+	faults.Add(err, "id")
 	change := headerChange{
 		displayName: needed(&faults, in.DisplayName, checkDisplayName, "displayName"),
 		visibility:  needed(&faults, in.Visibility, checkVisibility, "visibility"),
 	}
-	faults.add(checkIdempotencyKey(v, in.IdempotencyKey), "idempotencyKey")
+	faults.Add(checkIdempotencyKey(v, in.IdempotencyKey), "idempotencyKey")
 	if !in.DisplayName.Set && !in.Visibility.Set {
-		faults.add(Invalidf(nil, "there is nothing to change: give at least one of displayName and visibility"))
+		faults.Add(fault.Invalidf(nil, "there is nothing to change: give at least one of displayName and visibility"))
 	}
 	if err := faults.OrNil(); err != nil {
 		return nil, err
@@ -136,7 +139,7 @@ func (s *Service) requireGroupManager(ctx context.Context, v *Viewer, rows *Prin
 			return nil
 		}
 	}
-	return Forbiddenf([]string{path}, "only managers of the group and administrators of its tenant may do this")
+	return fault.Forbiddenf([]string{path}, "only managers of the group and administrators of its tenant may do this")
 }
 
 // shownGroup is the group as a mutation answers it: nil where the actor may not

@@ -1,6 +1,7 @@
 package library
 
 import (
+	"carrel/core/fault"
 	"cmp"
 	"context"
 	"slices"
@@ -15,11 +16,11 @@ func (s *Service) SetGroupMembers(ctx context.Context, v *Viewer, in SetGroupMem
 	if !v.SignedIn() {
 		return nil, unauthenticated()
 	}
-	var faults Faults
+	var faults fault.List
 	id, err := parseOf(IDGroup, in.Group)
-	faults.add(err, "groupId")
+	faults.Add(err, "groupId")
 	changes := parseMemberChanges(id, in.Members, s.tune.Targets, &faults)
-	faults.add(checkIdempotencyKey(v, in.IdempotencyKey), "idempotencyKey")
+	faults.Add(checkIdempotencyKey(v, in.IdempotencyKey), "idempotencyKey")
 	if err := faults.OrNil(); err != nil {
 		return nil, err
 	}
@@ -67,13 +68,13 @@ type memberChange struct {
 }
 
 // parseMemberChanges checks the shape of a list of changes.
-func parseMemberChanges(group PrincipalID, list []GroupMemberChange, most int, faults *Faults) []memberChange {
+func parseMemberChanges(group PrincipalID, list []GroupMemberChange, most int, faults *fault.List) []memberChange {
 	switch {
 	case len(list) == 0:
-		faults.add(Invalidf(nil, "name at least one member to change"), "members")
+		faults.Add(fault.Invalidf(nil, "name at least one member to change"), "members")
 		return nil
 	case len(list) > most:
-		faults.add(TooManyf(nil, "at most %d members are changed at once; this names %d", most, len(list)), "members")
+		faults.Add(fault.TooManyf(nil, "at most %d members are changed at once; this names %d", most, len(list)), "members")
 		return nil
 	}
 	changes := make([]memberChange, len(list))
@@ -83,18 +84,18 @@ func parseMemberChanges(group PrincipalID, list []GroupMemberChange, most int, f
 		p, err := ParsePrincipalID(c.Principal)
 		switch {
 		case err != nil:
-			faults.add(err, "members", at, "principalId")
+			faults.Add(err, "members", at, "principalId")
 		case named[p]:
-			faults.add(Invalidf(nil, "%s is named twice; say once what shall become of it", p), "members", at, "principalId")
+			faults.Add(fault.Invalidf(nil, "%s is named twice; say once what shall become of it", p), "members", at, "principalId")
 		case p == group:
-			faults.add(Invalidf(nil, "a group cannot be a member of itself"), "members", at, "principalId")
+			faults.Add(fault.Invalidf(nil, "a group cannot be a member of itself"), "members", at, "principalId")
 		}
 		named[p] = true
 		changes[i].principal = p
 		if c.Role != nil {
 			changes[i].role = *c.Role
 			if *c.Role != GroupMember && *c.Role != GroupManager {
-				faults.add(Invalidf(nil, "a role in a group is MEMBER or MANAGER; null takes the member out"), "members", at, "role")
+				faults.Add(fault.Invalidf(nil, "a role in a group is MEMBER or MANAGER; null takes the member out"), "members", at, "role")
 			}
 		}
 	}
@@ -111,7 +112,7 @@ func (s *Service) planGroupMembers(ctx context.Context, v *Viewer, id PrincipalI
 		return nil, err
 	}
 	refused := s.requireGroupManager(ctx, v, rows, "groupId")
-	if refused != nil && CodeOf(refused) != Forbidden {
+	if refused != nil && fault.CodeOf(refused) != fault.Forbidden {
 		return nil, refused
 	}
 	if err := s.requireAddable(ctx, v, rows, changes, refused == nil); err != nil {
@@ -154,7 +155,7 @@ func (s *Service) requireAddable(ctx context.Context, v *Viewer, rows *Principal
 
 // checkJoining is TOO_MANY for each principal that comes in and for which there is
 // no room.
-func (s *Service) checkJoining(ctx context.Context, v *Viewer, rows *PrincipalRows, changes []memberChange) (Faults, error) {
+func (s *Service) checkJoining(ctx context.Context, v *Viewer, rows *PrincipalRows, changes []memberChange) (fault.List, error) {
 	var at []int
 	var joining []PrincipalID
 	for i, c := range changes {
@@ -166,9 +167,9 @@ func (s *Service) checkJoining(ctx context.Context, v *Viewer, rows *PrincipalRo
 	if err != nil {
 		return nil, err
 	}
-	var faults Faults
+	var faults fault.List
 	for n, err := range refused {
-		faults.add(err, "members", strconv.Itoa(at[n]), "principalId")
+		faults.Add(err, "members", strconv.Itoa(at[n]), "principalId")
 	}
 	return faults, nil
 }
@@ -211,7 +212,7 @@ func (s *Service) applyMembers(ctx context.Context, v *Viewer, rows *PrincipalRo
 	}
 	if p.after.Managers < 1 {
 		for _, i := range demoted {
-			faults.add(&Error{Code: Conflict, Reason: ReasonLastManager,
+			faults.Add(&fault.Error{Code: fault.Conflict, Reason: fault.ReasonLastManager,
 				Msg: "a group keeps at least one manager; make somebody else a manager first"}, "members", strconv.Itoa(i))
 		}
 	}

@@ -11,6 +11,7 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs"
 	"github.com/google/go-cmp/cmp"
 
+	"carrel/core/fault"
 	"carrel/journal"
 	"carrel/library"
 	"carrel/pebblestore"
@@ -191,13 +192,13 @@ func (h *house) header(id string) library.PrincipalHeader {
 // told is each fault of an error as "CODE path", nil for none.
 func told(err error) []string {
 	var all []string
-	for _, f := range library.FaultsOf(err) {
+	for _, f := range fault.ListOf(err) {
 		code := string(f.Reason)
 		if code == "" {
-			code = map[library.Code]string{
-				library.Internal: "INTERNAL", library.Invalid: "INVALID", library.Unauthenticated: "UNAUTHENTICATED",
-				library.Forbidden: "FORBIDDEN", library.NotFound: "NOT_FOUND", library.Conflict: "CONFLICT?",
-				library.Exhausted: "EXHAUSTED?", library.Unavailable: "UNAVAILABLE",
+			code = map[fault.Code]string{
+				fault.Internal: "INTERNAL", fault.Invalid: "INVALID", fault.Unauthenticated: "UNAUTHENTICATED",
+				fault.Forbidden: "FORBIDDEN", fault.NotFound: "NOT_FOUND", fault.Conflict: "CONFLICT?",
+				fault.Exhausted: "EXHAUSTED?", fault.Unavailable: "UNAVAILABLE",
 			}[f.Code]
 		}
 		all = append(all, strings.TrimSpace(code+" "+strings.Join(f.Path, ".")))
@@ -211,7 +212,7 @@ func wantTold(t *testing.T, err error, want ...string) {
 	if diff := cmp.Diff(want, told(err)); diff != "" {
 		t.Fatalf("faults (-want +got):\n%s\n%v", diff, err)
 	}
-	for _, f := range library.FaultsOf(err) {
+	for _, f := range fault.ListOf(err) {
 		if f.Msg == "" {
 			t.Errorf("a fault without a message: %+v", f)
 		}
@@ -241,7 +242,7 @@ func (f *failing) CommitPrincipal(ctx context.Context, c *library.PrincipalCommi
 	v, err := f.Store.CommitPrincipal(ctx, c)
 	if f.uncertain > 0 && err == nil {
 		f.uncertain--
-		return library.Verdict{}, library.Uncertain(errDown)
+		return library.Verdict{}, fault.Uncertain(errDown)
 	}
 	return v, err
 }

@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"carrel/core/fault"
 	"carrel/library"
 )
 
@@ -21,7 +22,7 @@ func (h *hungReads) ReadPrincipals(ctx context.Context, ids []library.PrincipalI
 		return h.Store.ReadPrincipals(ctx, ids)
 	}
 	<-ctx.Done()
-	return nil, library.Unavailablef(ctx.Err(), "the store hangs")
+	return nil, fault.Unavailablef(ctx.Err(), "the store hangs")
 }
 
 // A mutation is refused within 5 s where the store hangs before anything was
@@ -40,8 +41,8 @@ func TestAHungStoreRefusesMutationsInTime(t *testing.T) {
 	if ctx.Err() != nil {
 		t.Error("it was not refused while the request could still wait")
 	}
-	var e *library.Error
-	if !errors.As(err, &e) || e.Code != library.Unavailable || e.Reason != "" || e.RetryAfter == 0 {
+	var e *fault.Error
+	if !errors.As(err, &e) || e.Code != fault.Unavailable || e.Reason != "" || e.RetryAfter == 0 {
 		t.Errorf("the refusal is %v", err)
 	}
 }

@@ -1,6 +1,7 @@
 package library
 
 import (
+	"carrel/core/fault"
 	"crypto/sha256"
 	"encoding/json"
 	"fmt"
@@ -27,7 +28,7 @@ func checkIdempotencyKey(v *Viewer, key *string) error {
 		return unauthenticated()
 	}
 	if n := utf8.RuneCountInString(*key); n < 1 || n > maxIdempotencyKey || !utf8.ValidString(*key) {
-		return Invalidf(nil, "an idempotency key has 1 to %d characters of valid UTF-8", maxIdempotencyKey)
+		return fault.Invalidf(nil, "an idempotency key has 1 to %d characters of valid UTF-8", maxIdempotencyKey)
 	}
 	return nil
 }
@@ -97,7 +98,7 @@ func (r *keyedRequest) row(now Instant, answer []byte) *RequestRow {
 	return &RequestRow{Key: r.key, InputHash: r.hash, Answer: answer, Until: now.Add(requestKept)}
 }
 
-func idempotencyMismatch() *Error {
-	return &Error{Code: Conflict, Reason: ReasonIdempotencyMismatch,
+func idempotencyMismatch() *fault.Error {
+	return &fault.Error{Code: fault.Conflict, Reason: fault.ReasonIdempotencyMismatch,
 		Msg: "this idempotencyKey came with another input before; use a new key for a new request"}
 }

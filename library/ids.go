@@ -1,6 +1,7 @@
 package library
 
 import (
+	"carrel/core/fault"
 	"strings"
 )
 
@@ -22,7 +23,7 @@ type ContentID string
 func ParsePrincipalID(s string) (PrincipalID, error) {
 	s = lowerASCII(s)
 	if len(s) < 2 || (s[:2] != "u:" && s[:2] != "g:") {
-		return "", Invalidf(nil, "not the id of a user or a group: it has the form u:<tenant>:<name> or g:<tenant>:<name>")
+		return "", fault.Invalidf(nil, "not the id of a user or a group: it has the form u:<tenant>:<name> or g:<tenant>:<name>")
 	}
 	if err := checkID(s); err != nil {
 		return "", err
@@ -33,7 +34,7 @@ func ParsePrincipalID(s string) (PrincipalID, error) {
 // ParseContentID checks the id of a content. Its error has code Invalid.
 func ParseContentID(s string) (ContentID, error) {
 	if len(s) < 2 || s[:2] != "c:" {
-		return "", Invalidf(nil, "not the id of a content: it has the form c:<tenant>:<name>")
+		return "", fault.Invalidf(nil, "not the id of a content: it has the form c:<tenant>:<name>")
 	}
 	if err := checkID(s); err != nil {
 		return "", err
@@ -92,7 +93,7 @@ func checkID(s string) error {
 	rest := s[2:]
 	cut := strings.IndexByte(rest, ':')
 	if cut < 0 {
-		return Invalidf(nil, "an id has three parts: a letter, a tenant and a name, with colons between them")
+		return fault.Invalidf(nil, "an id has three parts: a letter, a tenant and a name, with colons between them")
 	}
 	if err := CheckTenant(rest[:cut]); err != nil {
 		return err
@@ -103,12 +104,12 @@ func checkID(s string) error {
 // CheckTenant checks the form of a tenant: [a-z0-9][a-z0-9-]{0,31}.
 func CheckTenant(t string) error {
 	if t == "" || len(t) > maxTenantLength || t[0] == '-' {
-		return Invalidf(nil, "a tenant has 1 to 32 characters of a-z, 0-9 and -, and does not start with -")
+		return fault.Invalidf(nil, "a tenant has 1 to 32 characters of a-z, 0-9 and -, and does not start with -")
 	}
 	for i := 0; i < len(t); i++ {
 		c := t[i]
 		if !(c >= 'a' && c <= 'z' || c >= '0' && c <= '9' || c == '-') {
-			return Invalidf(nil, "a tenant has 1 to 32 characters of a-z, 0-9 and -, and does not start with -")
+			return fault.Invalidf(nil, "a tenant has 1 to 32 characters of a-z, 0-9 and -, and does not start with -")
 		}
 	}
 	return nil
@@ -117,14 +118,14 @@ func CheckTenant(t string) error {
 // checkName checks the form of a name: 1 to 128 of A-Za-z0-9._~@/-.
 func checkName(n string) error {
 	if n == "" || len(n) > maxNameLength {
-		return Invalidf(nil, "a name has 1 to 128 characters")
+		return fault.Invalidf(nil, "a name has 1 to 128 characters")
 	}
 	for i := 0; i < len(n); i++ {
 		c := n[i]
 		ok := c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9' ||
 			c == '.' || c == '_' || c == '~' || c == '@' || c == '/' || c == '-'
 		if !ok {
-			return Invalidf(nil, "a name is made of A-Z, a-z, 0-9 and . _ ~ @ / -")
+			return fault.Invalidf(nil, "a name is made of A-Z, a-z, 0-9 and . _ ~ @ / -")
 		}
 	}
 	return nil

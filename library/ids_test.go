@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"carrel/core/fault"
 	"carrel/library"
 )
 
@@ -31,7 +32,7 @@ func FuzzID(f *testing.F) {
 		if err == nil && (string(p) != lower || p.IsUser() == p.IsGroup()) {
 			t.Errorf("ParsePrincipalID(%q) = %q", s, p)
 		}
-		if err != nil && library.CodeOf(err) != library.Invalid {
+		if err != nil && fault.CodeOf(err) != fault.Invalid {
 			t.Errorf("ParsePrincipalID(%q): %v", s, err)
 		}
 		isContent := idForm.MatchString(s) && s[0] == 'c'

@@ -1,6 +1,7 @@
 package library
 
 import (
+	"carrel/core/fault"
 	"context"
 	"slices"
 	"strconv"
@@ -66,21 +67,21 @@ const (
 )
 
 // differsFrom is the fault of something that exists otherwise than told.
-func differsFrom(what string) *Error {
-	return &Error{Code: Conflict, Reason: ReasonTaken, Path: []string{"id"},
+func differsFrom(what string) *fault.Error {
+	return &fault.Error{Code: fault.Conflict, Reason: fault.ReasonTaken, Path: []string{"id"},
 		Msg: what + " of this id exists already and differs; import does not overwrite"}
 }
 
 // ImportUser stores a user that does not exist yet.
 func (s *Service) ImportUser(ctx context.Context, in ImportUser) (ImportResult, error) {
 	h := PrincipalHeader{DisplayName: in.DisplayName, Visibility: in.Visibility, State: Live}
-	var faults Faults
+	var faults fault.List
 	id, err := parseOf(IDUser, in.ID)
-	faults.add(err, "id")
-	faults.add(checkDisplayName(in.DisplayName), "displayName")
+	faults.Add(err, "id")
+	faults.Add(checkDisplayName(in.DisplayName), "displayName")
 	if in.Email != nil {
 		h.Email, err = normalizeEmail(*in.Email)
-		faults.add(err, "email")
+		faults.Add(err, "email")
 	}
 	faults = append(faults, s.importedPast(&h, in.CreatedAt)...)
 	if err := faults.OrNil(); err != nil {
@@ -91,14 +92,14 @@ func (s *Service) ImportUser(ctx context.Context, in ImportUser) (ImportResult, 
 }
 
 // importedPast checks what users and groups have in common.
-func (s *Service) importedPast(h *PrincipalHeader, createdAt *Instant) (faults Faults) {
+func (s *Service) importedPast(h *PrincipalHeader, createdAt *Instant) (faults fault.List) {
 	if !h.Visibility.Valid() {
-		faults = append(faults, Invalidf([]string{"visibility"}, "a visibility is PUBLIC, LOGGEDIN or PRIVATE"))
+		faults = append(faults, fault.Invalidf([]string{"visibility"}, "a visibility is PUBLIC, LOGGEDIN or PRIVATE"))
 	}
 	h.CreatedAt = s.now()
 	if createdAt != nil {
 		if *createdAt > h.CreatedAt {
-			faults = append(faults, Invalidf([]string{"createdAt"}, "createdAt lies in the future"))
+			faults = append(faults, fault.Invalidf([]string{"createdAt"}, "createdAt lies in the future"))
 		}
 		h.CreatedAt = *createdAt
 	}
@@ -108,10 +109,10 @@ func (s *Service) importedPast(h *PrincipalHeader, createdAt *Instant) (faults F
 // ImportGroup stores a group that does not exist yet.
 func (s *Service) ImportGroup(ctx context.Context, in ImportGroup) (ImportResult, error) {
 	h := PrincipalHeader{DisplayName: in.DisplayName, Visibility: in.Visibility, State: Live}
-	var faults Faults
+	var faults fault.List
 	id, err := parseOf(IDGroup, in.ID)
-	faults.add(err, "id")
-	faults.add(checkDisplayName(in.DisplayName), "displayName")
+	faults.Add(err, "id")
+	faults.Add(checkDisplayName(in.DisplayName), "displayName")
 	faults = append(faults, s.importedPast(&h, in.CreatedAt)...)
 	h.ID = id
 	rows, more := membersTold(id, in.Members)
@@ -123,9 +124,9 @@ func (s *Service) ImportGroup(ctx context.Context, in ImportGroup) (ImportResult
 	}
 	switch {
 	case in.MembersFollow && len(in.Members) > 0:
-		faults = append(faults, Invalidf([]string{"members"}, "a group whose members follow has none in its own line"))
+		faults = append(faults, fault.Invalidf([]string{"members"}, "a group whose members follow has none in its own line"))
 	case h.Managers == 0 && !in.MembersFollow:
-		faults = append(faults, Invalidf([]string{"members"}, "a group needs at least one MANAGER"))
+		faults = append(faults, fault.Invalidf([]string{"members"}, "a group needs at least one MANAGER"))
 	}
 	if err := faults.OrNil(); err != nil {
 		return Unchanged, err
@@ -138,22 +139,22 @@ func (s *Service) ImportGroup(ctx context.Context, in ImportGroup) (ImportResult
 
 // membersTold reads a list of first members: well-formed, none twice, not the
 // group itself.
-func membersTold(group PrincipalID, changes []GroupMemberChange) (rows []GroupMemberRow, faults Faults) {
+func membersTold(group PrincipalID, changes []GroupMemberChange) (rows []GroupMemberRow, faults fault.List) {
 	if len(changes) > MaxList {
-		return nil, Faults{TooManyf([]string{"members"}, "at most %d members in one line; give the rest in lines of type members", MaxList)}
+		return nil, fault.List{fault.TooManyf([]string{"members"}, "at most %d members in one line; give the rest in lines of type members", MaxList)}
 	}
 	for i, c := range changes {
 		at := strconv.Itoa(i)
 		p, err := ParsePrincipalID(c.Principal)
-		faults.add(err, "members", at, "principalId")
+		faults.Add(err, "members", at, "principalId")
 		switch {
 		case err != nil:
 		case p == group:
-			faults = append(faults, Invalidf([]string{"members", at, "principalId"}, "a group is no member of itself"))
+			faults = append(faults, fault.Invalidf([]string{"members", at, "principalId"}, "a group is no member of itself"))
 		case slices.ContainsFunc(rows, func(m GroupMemberRow) bool { return m.Principal == p }):
-			faults = append(faults, Invalidf([]string{"members", at, "principalId"}, "this principal is named twice"))
+			faults = append(faults, fault.Invalidf([]string{"members", at, "principalId"}, "this principal is named twice"))
 		case c.Role == nil || *c.Role == NotInGroup:
-			faults = append(faults, Invalidf([]string{"members", at, "role"}, "a role is MEMBER or MANAGER"))
+			faults = append(faults, fault.Invalidf([]string{"members", at, "role"}, "a role is MEMBER or MANAGER"))
 		default:
 			rows = append(rows, GroupMemberRow{Principal: p, Role: *c.Role})
 		}
@@ -182,13 +183,13 @@ func (s *Service) mayCome(ctx context.Context, group PrincipalID, rows []GroupMe
 	if err := s.principalsExist(ctx, ps); err != nil {
 		return err
 	}
-	var faults Faults
+	var faults fault.List
 	refused, err := s.checkAdditions(ctx, &Viewer{}, group, ps)
 	if err != nil {
 		return err
 	}
 	for i, err := range refused {
-		faults.add(err, "members", strconv.Itoa(i), "principalId")
+		faults.Add(err, "members", strconv.Itoa(i), "principalId")
 	}
 	return faults.OrNil()
 }
@@ -198,10 +199,10 @@ func (s *Service) principalsExist(ctx context.Context, ps []PrincipalID) error {
 	if err != nil {
 		return err
 	}
-	var faults Faults
+	var faults fault.List
 	for i := range headers {
 		if headers[i].State != Live {
-			faults = append(faults, NotFoundf([]string{"members", strconv.Itoa(i), "principalId"}, "there is no %s; give it a line before this one", ps[i]))
+			faults = append(faults, fault.NotFoundf([]string{"members", strconv.Itoa(i), "principalId"}, "there is no %s; give it a line before this one", ps[i]))
 		}
 	}
 	return faults.OrNil()
@@ -295,11 +296,11 @@ func (s *Service) importedHeader(in *ImportContent) (Header, []Member, error) {
 	// with the item what it would have done, and the lines that name it stand.
 	shape := CreateContent{Kind: in.Kind, Title: in.Title, Description: in.Description, Link: in.Link,
 		Visibility: in.Visibility, Members: in.Members}
-	var faults Faults
+	var faults fault.List
 	id, err := ParseContentID(in.ID)
-	faults.add(err, "id")
+	faults.Add(err, "id")
 	members, err := shape.check(&Viewer{}, now, MaxList)
-	faults.add(err)
+	faults.Add(err)
 	h := Header{State: Live, Content: Content{
 		ID: id, Kind: in.Kind, Title: in.Title, Description: in.Description, Link: in.Link,
 		Visibility: in.Visibility, ExpiresAt: in.ExpiresAt, CreatedAt: now, Version: 1,
@@ -311,13 +312,13 @@ func (s *Service) importedHeader(in *ImportContent) (Header, []Member, error) {
 		}
 	}
 	if h.Creator == "" && err == nil {
-		faults = append(faults, Invalidf([]string{"members"}, "a content needs at least one MANAGER"))
+		faults = append(faults, fault.Invalidf([]string{"members"}, "a content needs at least one MANAGER"))
 	}
 	if in.CreatedBy != nil {
 		// A group, where the item was imported without an author and groups alone
 		// managed it.
 		h.Creator, err = ParsePrincipalID(*in.CreatedBy)
-		faults.add(err, "createdBy")
+		faults.Add(err, "createdBy")
 	}
 	if in.CreatedAt != nil {
 		h.CreatedAt = *in.CreatedAt
@@ -330,10 +331,10 @@ func (s *Service) importedHeader(in *ImportContent) (Header, []Member, error) {
 		h.Version = *in.Version
 	}
 	if h.CreatedAt > now || h.LastModified > now || h.LastModified < h.CreatedAt {
-		faults = append(faults, Invalidf([]string{"lastModified"}, "createdAt and lastModified lie in the past, in this order"))
+		faults = append(faults, fault.Invalidf([]string{"lastModified"}, "createdAt and lastModified lie in the past, in this order"))
 	}
 	if h.Version < 1 {
-		faults = append(faults, Invalidf([]string{"version"}, "a version is at least 1"))
+		faults = append(faults, fault.Invalidf([]string{"version"}, "a version is at least 1"))
 	}
 	h.Position, h.Widest = h.LastModified, h.Visibility
 	return h, members, faults.OrNil()
@@ -344,9 +345,9 @@ func (s *Service) ImportMembers(ctx context.Context, in ImportMembers) (ImportRe
 	if KindOfID(in.ID) == IDContent {
 		return s.importRoles(ctx, ContentID(in.ID), in.Content)
 	}
-	var faults Faults
+	var faults fault.List
 	group, err := parseOf(IDGroup, in.ID)
-	faults.add(err, "id")
+	faults.Add(err, "id")
 	rows, more := membersTold(group, in.Group)
 	if err := append(faults, more...).OrNil(); err != nil {
 		return Unchanged, err
@@ -363,7 +364,7 @@ func (s *Service) importGroupMembers(ctx context.Context, group PrincipalID, tol
 	_, err := s.changePrincipal(ctx, s.newBudget(), group, nil, ps, nil, func(_ context.Context, rows *PrincipalRows) (*principalPlan, error) {
 		result = Unchanged
 		if rows.Header.State != Live {
-			return nil, NotFoundf([]string{"id"}, "there is no %s; give it a line before this one", group)
+			return nil, fault.NotFoundf([]string{"id"}, "there is no %s; give it a line before this one", group)
 		}
 		plan := &principalPlan{after: rows.Header}
 		for i, m := range rows.Members {
@@ -383,7 +384,7 @@ func (s *Service) importGroupMembers(ctx context.Context, group PrincipalID, tol
 			plan.rows = append(plan.rows, GroupMemberRow{Principal: ps[i], Role: told[i].Role})
 		}
 		if plan.after.Managers == 0 {
-			return nil, &Error{Code: Conflict, Reason: ReasonLastManager, Msg: "a group needs at least one manager"}
+			return nil, &fault.Error{Code: fault.Conflict, Reason: fault.ReasonLastManager, Msg: "a group needs at least one manager"}
 		}
 		if plan.changed = len(plan.rows) > 0; plan.changed {
 			result = Changed
@@ -397,7 +398,7 @@ func (s *Service) importRoles(ctx context.Context, id ContentID, changes []Conte
 	wanted, faults := rolesGiven(changes, MaxList, false)
 	for i, m := range wanted {
 		if m.Role == NoRole {
-			faults = append(faults, Invalidf([]string{"members", strconv.Itoa(i), "role"}, "a role is VIEWER, EDITOR or MANAGER"))
+			faults = append(faults, fault.Invalidf([]string{"members", strconv.Itoa(i), "role"}, "a role is VIEWER, EDITOR or MANAGER"))
 		}
 	}
 	if err := faults.OrNil(); err != nil {
@@ -416,7 +417,7 @@ func (s *Service) importRoles(ctx context.Context, id ContentID, changes []Conte
 			return nil, err
 		}
 		if rows.Header.State != Live {
-			return nil, NotFoundf([]string{"id"}, "there is no %s; give it a line before this one", id)
+			return nil, fault.NotFoundf([]string{"id"}, "there is no %s; give it a line before this one", id)
 		}
 		a, _, err := s.planRoles(&target{header: rows.Header, named: rows.Members}, ps, func(i int) ContentRole { return wanted[i].Role }, nil)
 		return a, err

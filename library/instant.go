@@ -1,6 +1,9 @@
 package library
 
-import "time"
+import (
+	"carrel/core/fault"
+	"time"
+)
 
 // Instant is a point in time in microseconds since 1970-01-01 UTC. Library
 // order is decided by these microseconds.
@@ -37,11 +40,11 @@ var (
 func ParseInstant(s string) (Instant, error) {
 	t, err := time.Parse(time.RFC3339Nano, s)
 	if err != nil {
-		return 0, Invalidf(nil, "not a date and time of RFC 3339, such as 2026-11-21T09:30:00.123456Z")
+		return 0, fault.Invalidf(nil, "not a date and time of RFC 3339, such as 2026-11-21T09:30:00.123456Z")
 	}
 	i := InstantOf(t)
 	if i < minInstant || i > maxInstant {
-		return 0, Invalidf(nil, "a date and time lies between the years 1 and 9999")
+		return 0, fault.Invalidf(nil, "a date and time lies between the years 1 and 9999")
 	}
 	return i, nil
 }

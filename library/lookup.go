@@ -1,6 +1,7 @@
 package library
 
 import (
+	"carrel/core/fault"
 	"context"
 	"fmt"
 	"slices"
@@ -42,7 +43,7 @@ func (s *Service) Email(v *Viewer, u *User) *string {
 // what is malformed, does not exist or may not be seen.
 func (s *Service) Nodes(ctx context.Context, v *Viewer, ids []string) ([]Node, error) {
 	if len(ids) > MaxList {
-		return nil, BadInputf("%d ids: at most %d can be asked for at once", len(ids), MaxList)
+		return nil, fault.BadInputf("%d ids: at most %d can be asked for at once", len(ids), MaxList)
 	}
 	var (
 		principals []PrincipalID
@@ -144,7 +145,7 @@ func (s *Service) visiblePrincipal(ctx context.Context, v *Viewer, id PrincipalI
 		return nil, err
 	}
 	if hs[0] == nil {
-		return nil, NotFoundf(nil, "there is no such user or group, or it may not be seen")
+		return nil, fault.NotFoundf(nil, "there is no such user or group, or it may not be seen")
 	}
 	return hs[0], nil
 }

@@ -6,6 +6,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"carrel/core/fault"
 	"carrel/library"
 )
 
@@ -64,7 +65,7 @@ func TestNodes(t *testing.T) {
 		t.Errorf("100 ids: %d nodes, %v", len(got), err)
 	}
 	_, err := r.svc.Nodes(t.Context(), ann(), many)
-	wantReason(t, err, library.Invalid, library.ReasonBadInput)
+	wantReason(t, err, fault.Invalid, fault.ReasonBadInput)
 	if got, err := r.svc.Nodes(t.Context(), ann(), nil); err != nil || len(got) != 0 {
 		t.Errorf("no ids: %v, %v", got, err)
 	}

@@ -1,6 +1,7 @@
 package library
 
 import (
+	"carrel/core/fault"
 	"context"
 	"slices"
 	"time"
@@ -77,8 +78,8 @@ func (s *Service) raising(ctx context.Context, step func(late bool) (int64, erro
 }
 
 // hiddenByHand is why derived rows cannot be mended.
-func hiddenByHand() *Error {
-	return Unavailablef(nil, "what was written does not show: rows were deleted or inserted by hand with a timestamp in the future")
+func hiddenByHand() *fault.Error {
+	return fault.Unavailablef(nil, "what was written does not show: rows were deleted or inserted by hand with a timestamp in the future")
 }
 
 // mendAll is mend for several items.
@@ -146,7 +147,7 @@ func (s *Service) restamp(ctx context.Context, id ContentID, seq int64) error {
 		// Nobody's rows change by it, so nothing is in flight.
 		return s.contentAttempt(InFlight{Content: id, Base: seq}, &ContentCommit{ID: id, Base: seq, Header: h}), nil
 	})
-	if ReasonOf(err) == ReasonOutcomeUnknown {
+	if fault.ReasonOf(err) == fault.ReasonOutcomeUnknown {
 		return nil // the next reading tells
 	}
 	return err

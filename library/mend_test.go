@@ -9,6 +9,7 @@ import (
 	"sync/atomic"
 	"testing"
 
+	"carrel/core/fault"
 	"carrel/library"
 )
 
@@ -265,7 +266,7 @@ func TestRebuildsOnTheFlyAreBounded(t *testing.T) {
 	for _, p := range ids {
 		readers.Go(func() {
 			_, err := h.svc.Library(t.Context(), as(string(p)), p, library.LibraryQuery{})
-			if err != nil && library.CodeOf(err) != library.Unavailable {
+			if err != nil && fault.CodeOf(err) != fault.Unavailable {
 				t.Errorf("%s: %v", p, err)
 			}
 		})
@@ -299,8 +300,8 @@ func TestARebuildThatFailsIsNotBegunByEveryReader(t *testing.T) {
 	}
 	for range 3 {
 		_, err := h.svc.Library(t.Context(), as("u:acme:ann"), "u:acme:ann", library.LibraryQuery{})
-		var e *library.Error
-		if !errors.As(err, &e) || e.Code != library.Unavailable || e.RetryAfter == 0 {
+		var e *fault.Error
+		if !errors.As(err, &e) || e.Code != fault.Unavailable || e.RetryAfter == 0 {
 			t.Errorf("a reader is told %v", err)
 		}
 	}

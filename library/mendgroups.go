@@ -1,6 +1,9 @@
 package library
 
-import "context"
+import (
+	"carrel/core/fault"
+	"context"
+)
 
 // mendMembership brings what is recorded of p's membership in a group in line
 // with the group's own row, and sees that it shows.
@@ -82,7 +85,7 @@ func (s *Service) restampPrincipal(ctx context.Context, id PrincipalID, seq int6
 			return s.store.CommitPrincipal(ctx, &PrincipalCommit{ID: id, Base: seq, Header: h, Writer: by})
 		}}, nil
 	})
-	if ReasonOf(err) == ReasonOutcomeUnknown {
+	if fault.ReasonOf(err) == fault.ReasonOutcomeUnknown {
 		return nil // the next reading tells
 	}
 	return err

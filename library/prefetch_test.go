@@ -11,6 +11,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"carrel/core/fault"
 	"carrel/library"
 )
 
@@ -316,9 +317,9 @@ func TestWhatABegunPageMeets(t *testing.T) {
 	}
 	t.Run("an error", func(t *testing.T) {
 		v := as("u:acme:ann")
-		begin(t.Context(), v, func(context.Context) error { return library.Unavailablef(nil, "the store is away") })
+		begin(t.Context(), v, func(context.Context) error { return fault.Unavailablef(nil, "the store is away") })
 		store.fail(nil)
-		if _, err := h.svc.Library(t.Context(), v, "u:acme:ann", q); library.CodeOf(err) != library.Unavailable {
+		if _, err := h.svc.Library(t.Context(), v, "u:acme:ann", q); fault.CodeOf(err) != fault.Unavailable {
 			t.Errorf("the page answers %v", err)
 		}
 		if n := store.take(); n > 1 {

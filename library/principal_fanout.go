@@ -1,6 +1,7 @@
 package library
 
 import (
+	"carrel/core/fault"
 	"context"
 	"fmt"
 	"slices"
@@ -145,7 +146,7 @@ func (s *Service) fencePrincipal(ctx context.Context, e InFlight) error {
 		}
 		h.Seq, h.MTS = e.Base+1, s.mts(h.MTS)
 		_, err = s.store.CommitPrincipal(ctx, &PrincipalCommit{ID: e.Principal, Base: e.Base, Header: h, Writer: s.newEntryID()})
-		if err != nil && !MayHaveCommitted(err) {
+		if err != nil && !fault.MayHaveCommitted(err) {
 			return fmt.Errorf("fencing %s: %w", e.Principal, err)
 		}
 		// Whether it applied, or somebody else's did, the next reading tells.

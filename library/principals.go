@@ -1,6 +1,7 @@
 package library
 
 import (
+	"carrel/core/fault"
 	"context"
 	"fmt"
 	"slices"
@@ -8,14 +9,14 @@ import (
 
 // unauthenticated is what a mutation that needs a signed-in viewer answers an
 // anonymous one.
-func unauthenticated() *Error {
-	return &Error{Code: Unauthenticated, Msg: "sign in first: this needs a token"}
+func unauthenticated() *fault.Error {
+	return &fault.Error{Code: fault.Unauthenticated, Msg: "sign in first: this needs a token"}
 }
 
 // unstored is what a viewer is told whose token is valid but whose user was
 // never created.
-func unstored(v *Viewer) *Error {
-	return Forbiddenf(nil, "your user %s does not exist yet; create it with createUser first", v.User)
+func unstored(v *Viewer) *fault.Error {
+	return fault.Forbiddenf(nil, "your user %s does not exist yet; create it with createUser first", v.User)
 }
 
 // requireUser lets only those pass who are signed in as a stored user:
@@ -49,8 +50,8 @@ func (s *Service) requireActor(ctx context.Context, b budget, v *Viewer, tenant 
 }
 
 // noSuchPrincipal is the same for what does not exist and what may not be seen.
-func noSuchPrincipal(path ...string) *Error {
-	return NotFoundf(path, "there is no such user or group, or you may not see it")
+func noSuchPrincipal(path ...string) *fault.Error {
+	return fault.NotFoundf(path, "there is no such user or group, or you may not see it")
 }
 
 // parseOf reads the id of a user or a group that a mutation names: one of
@@ -61,9 +62,9 @@ func parseOf(kind IDKind, id string) (PrincipalID, error) {
 	case err != nil:
 		return "", err
 	case kind == IDUser && !p.IsUser():
-		return "", Invalidf(nil, "this is the id of a group; a user is needed: u:<tenant>:<name>")
+		return "", fault.Invalidf(nil, "this is the id of a group; a user is needed: u:<tenant>:<name>")
 	case kind == IDGroup && !p.IsGroup():
-		return "", Invalidf(nil, "this is the id of a user; a group is needed: g:<tenant>:<name>")
+		return "", fault.Invalidf(nil, "this is the id of a user; a group is needed: g:<tenant>:<name>")
 	}
 	return p, nil
 }
@@ -217,7 +218,7 @@ func (s *Service) readMembers(ctx context.Context, id PrincipalID, members []Pri
 			return all, nil
 		}
 	}
-	return nil, &Error{Code: Unavailable, Reason: ReasonContention, RetryAfter: 1,
+	return nil, &fault.Error{Code: fault.Unavailable, Reason: fault.ReasonContention, RetryAfter: 1,
 		Msg: "too many others change this at the same time; try again"}
 }
 
@@ -259,7 +260,7 @@ func (s *Service) create(ctx context.Context, b budget, req *keyedRequest, c cre
 	rows, err := s.changePrincipal(ctx, b, id, req, c.members(), c.members(), func(ctx context.Context, rows *PrincipalRows) (*principalPlan, error) {
 		if rows.Header.State == Live {
 			// It goes only to those who may create under this name.
-			return nil, &Error{Code: Conflict, Reason: ReasonTaken, Path: []string{"name"},
+			return nil, &fault.Error{Code: fault.Conflict, Reason: fault.ReasonTaken, Path: []string{"name"},
 				Msg: fmt.Sprintf("a %s of this name exists already; choose another name", c.what)}
 		}
 		if err := c.rules(ctx); err != nil {

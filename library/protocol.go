@@ -1,6 +1,7 @@
 package library
 
 import (
+	"carrel/core/fault"
 	"context"
 	"encoding/binary"
 	"errors"
@@ -87,14 +88,14 @@ func (s *Service) decide(ctx context.Context, b budget, partition string, try fu
 			return a.entry, true, nil
 		}
 	}
-	return InFlight{}, false, &Error{Code: Unavailable, Reason: ReasonContention, RetryAfter: 1,
+	return InFlight{}, false, &fault.Error{Code: fault.Unavailable, Reason: fault.ReasonContention, RetryAfter: 1,
 		Msg: "too many others change this at the same time; try again"}
 }
 
 // outcomeUnknown is the answer of a change that may have been made, or that has
 // been made and does not show everywhere yet.
-func outcomeUnknown(err error) *Error {
-	return &Error{Code: Unavailable, Reason: ReasonOutcomeUnknown, Err: err,
+func outcomeUnknown(err error) *fault.Error {
+	return &fault.Error{Code: fault.Unavailable, Reason: fault.ReasonOutcomeUnknown, Err: err,
 		Msg: "whether the change was made is not known yet; look before you repeat it, or repeat it with the same idempotencyKey"}
 }
 
@@ -102,8 +103,8 @@ func outcomeUnknown(err error) *Error {
 // context ended, it is the caller's. An unknown outcome stays one, although a
 // deadline is its usual cause: that nothing was changed cannot be told then.
 func late(ctx context.Context, err error) error {
-	if ctx.Err() == nil && !MayHaveCommitted(err) && errors.Is(err, context.DeadlineExceeded) {
-		return Unavailablef(err, "the store did not answer in time; nothing was changed, try again")
+	if ctx.Err() == nil && !fault.MayHaveCommitted(err) && errors.Is(err, context.DeadlineExceeded) {
+		return fault.Unavailablef(err, "the store did not answer in time; nothing was changed, try again")
 	}
 	return err
 }
@@ -124,7 +125,7 @@ func (s *Service) attempt(ctx, early context.Context, a *attempt, try func(conte
 	defer cancel()
 	applied, err := s.compareAndSet(firm, a)
 	switch {
-	case err != nil && MayHaveCommitted(err):
+	case err != nil && fault.MayHaveCommitted(err):
 		if kept {
 			s.journal.Leave(a.entry)
 		}
@@ -185,7 +186,7 @@ func (s *Service) compareAndSet(ctx context.Context, a *attempt) (bool, error) {
 		}
 		v, err := a.commit(ctx, a.entry.ID)
 		switch {
-		case err != nil && MayHaveCommitted(err):
+		case err != nil && fault.MayHaveCommitted(err):
 			unknown = err
 		case err != nil && unknown == nil:
 			return false, err

@@ -10,6 +10,7 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs"
 	"github.com/google/go-cmp/cmp"
 
+	"carrel/core/fault"
 	"carrel/library"
 	"carrel/pebblestore"
 )
@@ -237,14 +238,14 @@ func (r *room) wantNames(c *library.LibraryConnection, want ...string) {
 }
 
 // wantReason checks the reason of an error.
-func wantReason(t testing.TB, err error, code library.Code, reason library.Reason) {
+func wantReason(t testing.TB, err error, code fault.Code, reason fault.Reason) {
 	t.Helper()
 	if err == nil {
 		t.Errorf("no error, want %v %s", code, reason)
 		return
 	}
-	if library.CodeOf(err) != code || library.ReasonOf(err) != reason {
-		t.Errorf("error %v of code %v %s, want %v %s", err, library.CodeOf(err), library.ReasonOf(err), code, reason)
+	if fault.CodeOf(err) != code || fault.ReasonOf(err) != reason {
+		t.Errorf("error %v of code %v %s, want %v %s", err, fault.CodeOf(err), fault.ReasonOf(err), code, reason)
 	}
 }
 

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"testing"
 
+	"carrel/core/fault"
 	"carrel/library"
 )
 
@@ -115,7 +116,7 @@ func TestOwnersThatMayNotBeSeen(t *testing.T) {
 				t.Errorf("not read: %v", err)
 			}
 			if !c.found {
-				wantReason(t, err, library.NotFound, "")
+				wantReason(t, err, fault.NotFound, "")
 			}
 		})
 	}
@@ -227,7 +228,7 @@ func TestPageArguments(t *testing.T) {
 	for _, c := range []struct {
 		name   string
 		args   library.PageArgs
-		reason library.Reason
+		reason fault.Reason
 		edges  int
 	}{
 		{"nothing", library.PageArgs{}, "", 20},
@@ -238,23 +239,23 @@ func TestPageArguments(t *testing.T) {
 		{"last", library.PageArgs{Last: n(5)}, "", 5},
 		{"after alone", library.PageArgs{After: edge}, "", 4},
 		{"before alone is the last 20 before it", library.PageArgs{Before: edge}, "", 20},
-		{"both sizes", library.PageArgs{First: n(1), Last: n(1)}, library.ReasonBadInput, 0},
-		{"negative", library.PageArgs{First: n(-1)}, library.ReasonBadInput, 0},
-		{"negative last", library.PageArgs{Last: n(-1)}, library.ReasonBadInput, 0},
-		{"over 100", library.PageArgs{First: n(101)}, library.ReasonBadInput, 0},
-		{"last over 100", library.PageArgs{Last: n(101)}, library.ReasonBadInput, 0},
-		{"after with last", library.PageArgs{After: edge, Last: n(1)}, library.ReasonBadInput, 0},
-		{"before with first", library.PageArgs{Before: edge, First: n(1)}, library.ReasonBadInput, 0},
-		{"both cursors", library.PageArgs{Before: edge, After: edge}, library.ReasonBadInput, 0},
-		{"empty cursor", library.PageArgs{After: cursor("")}, library.ReasonBadCursor, 0},
-		{"garbage cursor", library.PageArgs{Before: cursor("garbage")}, library.ReasonBadCursor, 0},
+		{"both sizes", library.PageArgs{First: n(1), Last: n(1)}, fault.ReasonBadInput, 0},
+		{"negative", library.PageArgs{First: n(-1)}, fault.ReasonBadInput, 0},
+		{"negative last", library.PageArgs{Last: n(-1)}, fault.ReasonBadInput, 0},
+		{"over 100", library.PageArgs{First: n(101)}, fault.ReasonBadInput, 0},
+		{"last over 100", library.PageArgs{Last: n(101)}, fault.ReasonBadInput, 0},
+		{"after with last", library.PageArgs{After: edge, Last: n(1)}, fault.ReasonBadInput, 0},
+		{"before with first", library.PageArgs{Before: edge, First: n(1)}, fault.ReasonBadInput, 0},
+		{"both cursors", library.PageArgs{Before: edge, After: edge}, fault.ReasonBadInput, 0},
+		{"empty cursor", library.PageArgs{After: cursor("")}, fault.ReasonBadCursor, 0},
+		{"garbage cursor", library.PageArgs{Before: cursor("garbage")}, fault.ReasonBadCursor, 0},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			conn, err := r.svc.Library(t.Context(), ann(), "u:acme:ann", library.LibraryQuery{PageArgs: c.args})
 			if c.reason != "" {
-				wantReason(t, err, library.Invalid, c.reason)
+				wantReason(t, err, fault.Invalid, c.reason)
 				_, err = r.svc.Library(t.Context(), ann(), "u:acme:ann", library.LibraryQuery{PageArgs: c.args, NoEntries: true})
-				wantReason(t, err, library.Invalid, c.reason)
+				wantReason(t, err, fault.Invalid, c.reason)
 				return
 			}
 			if err != nil || len(conn.Edges) != c.edges {

@@ -1,6 +1,7 @@
 package library
 
 import (
+	"carrel/core/fault"
 	"context"
 	"fmt"
 	"math"
@@ -20,8 +21,8 @@ func (s *Service) RebuildLibrary(ctx context.Context, v *Viewer, principal strin
 	}
 	p, err := ParsePrincipalID(principal)
 	if err != nil {
-		var faults Faults
-		faults.add(err, "principalId")
+		var faults fault.List
+		faults.Add(err, "principalId")
 		return nil, faults
 	}
 	if err := s.requireActor(ctx, s.newBudget(), v, p.Tenant()); err != nil {
@@ -38,7 +39,7 @@ func (s *Service) RebuildLibrary(ctx context.Context, v *Viewer, principal strin
 	case !sees:
 		return nil, noSuchPrincipal("principalId")
 	case !v.Administers(p.Tenant()):
-		return nil, Forbiddenf([]string{"principalId"}, "only an administrator of the tenant may rebuild a library")
+		return nil, fault.Forbiddenf([]string{"principalId"}, "only an administrator of the tenant may rebuild a library")
 	}
 	restored, removed, err := s.rebuildAsked(ctx, p)
 	if err != nil {

@@ -5,6 +5,7 @@ import (
 	"testing"
 	"time"
 
+	"carrel/core/fault"
 	"carrel/library"
 )
 
@@ -40,7 +41,7 @@ func TestRebuildLibrary_GoesOnAfterItsAnswer(t *testing.T) {
 		t.Fatal(err)
 	}
 	for range 2 {
-		if _, err := rebuild(); library.CodeOf(err) != library.Unavailable {
+		if _, err := rebuild(); fault.CodeOf(err) != fault.Unavailable {
 			t.Fatalf("a rebuild that is held up: %v", err)
 		}
 	}

@@ -1,6 +1,7 @@
 package library
 
 import (
+	"carrel/core/fault"
 	"context"
 	"errors"
 	"sync"
@@ -72,8 +73,8 @@ func (s *Service) rebuildMissing(ctx context.Context, p PrincipalID) error {
 }
 
 // beingRebuilt is what readers of a library that is missing are told.
-func beingRebuilt(cause error) *Error {
-	return &Error{Code: Unavailable, RetryAfter: rebuildRetryAfter, Err: cause,
+func beingRebuilt(cause error) *fault.Error {
+	return &fault.Error{Code: fault.Unavailable, RetryAfter: rebuildRetryAfter, Err: cause,
 		Msg: "this library is being rebuilt; try again in a few seconds"}
 }
 
@@ -157,7 +158,7 @@ func (s *Service) rebuildAsked(ctx context.Context, p PrincipalID) (restored, re
 	if err != nil {
 		return 0, 0, err
 	}
-	return 0, 0, &Error{Code: Unavailable, RetryAfter: rebuildRetryAfter, Err: errNotRebuilt,
+	return 0, 0, &fault.Error{Code: fault.Unavailable, RetryAfter: rebuildRetryAfter, Err: errNotRebuilt,
 		Msg: "the rebuild goes on; repeat rebuildLibrary to learn its outcome"}
 }
 

@@ -1,6 +1,7 @@
 package library
 
 import (
+	"carrel/core/fault"
 	"context"
 	"fmt"
 )
@@ -54,7 +55,7 @@ func (s *Service) fence(ctx context.Context, e InFlight) (bool, error) {
 		h.Seq = e.Base + 1
 		h.MTS = s.mts(h.MTS)
 		v, err := s.store.Commit(ctx, &ContentCommit{ID: e.Content, Base: e.Base, Header: h, Writer: s.newEntryID()})
-		if err != nil && !MayHaveCommitted(err) {
+		if err != nil && !fault.MayHaveCommitted(err) {
 			return false, err
 		}
 		if err == nil && v.Applied {

@@ -10,6 +10,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"carrel/core/fault"
 	"carrel/library"
 )
 
@@ -92,12 +93,12 @@ func TestADeadlineLeavesTheOutcomeUnknown(t *testing.T) {
 	id := h.note("a", library.Public)
 	m.on(func() {
 		m.commit = func(*library.ContentCommit) (library.Verdict, error) {
-			return library.Verdict{}, library.Uncertain(fmt.Errorf("commit: %w", context.DeadlineExceeded))
+			return library.Verdict{}, fault.Uncertain(fmt.Errorf("commit: %w", context.DeadlineExceeded))
 		}
 	})
 	_, err := h.share("u:acme:ann", id, "u:acme:ben")
 	wantTold(t, err, "OUTCOME_UNKNOWN")
-	if !library.MayHaveCommitted(err) {
+	if !fault.MayHaveCommitted(err) {
 		t.Errorf("the error does not tell that the change may have been made: %v", err)
 	}
 	m.on(func() { m.commit = nil })
@@ -116,7 +117,7 @@ func TestAnEntryStaysUntilItsStateIsRead(t *testing.T) {
 		m.commit = func(c *library.ContentCommit) (library.Verdict, error) {
 			v, err := m.Store.Commit(context.WithoutCancel(t.Context()), c)
 			if err == nil && v.Applied {
-				return library.Verdict{}, library.Uncertain(errDown)
+				return library.Verdict{}, fault.Uncertain(errDown)
 			}
 			return v, err
 		}

@@ -1,6 +1,7 @@
 package library
 
 import (
+	"carrel/core/fault"
 	"context"
 	"time"
 )
@@ -42,4 +43,4 @@ type Latch interface {
 }
 
 // ErrQueueFull is what Lock answers when too many wait already.
-var ErrQueueFull = &Error{Code: Unavailable, Reason: ReasonContention, Msg: "too many changes of this item are waiting; try again", RetryAfter: 1}
+var ErrQueueFull = &fault.Error{Code: fault.Unavailable, Reason: fault.ReasonContention, Msg: "too many changes of this item are waiting; try again", RetryAfter: 1}

@@ -7,6 +7,7 @@ import (
 	"sync/atomic"
 	"testing"
 
+	"carrel/core/fault"
 	"carrel/library"
 )
 
@@ -209,7 +210,7 @@ func TestShareBatch_CarriedShareHasTheOutcomeOfItsBatch(t *testing.T) {
 type lossy struct{ library.Store }
 
 func (lossy) Commit(context.Context, *library.ContentCommit) (library.Verdict, error) {
-	return library.Verdict{}, library.Uncertain(library.Unavailablef(nil, "the answer was lost"))
+	return library.Verdict{}, fault.Uncertain(fault.Unavailablef(nil, "the answer was lost"))
 }
 
 // A share that is refused is answered so, though the outcome of those in its batch
@@ -227,7 +228,7 @@ func TestShareBatch_RefusedShareIsNotOfUnknownOutcome(t *testing.T) {
 		})
 		wg.Go(func() {
 			_, err := h.share("u:acme:ann", id, "u:acme:dora")
-			if library.ReasonOf(err) != library.ReasonOutcomeUnknown {
+			if fault.ReasonOf(err) != fault.ReasonOutcomeUnknown {
 				t.Errorf("the share beside it: %v", err)
 			}
 		})

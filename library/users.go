@@ -1,6 +1,7 @@
 package library
 
 import (
+	"carrel/core/fault"
 	"context"
 )
 
@@ -12,13 +13,13 @@ func (s *Service) CreateUser(ctx context.Context, v *Viewer, in CreateUser) (*Us
 	if !v.SignedIn() {
 		return nil, unauthenticated()
 	}
-	var faults Faults
+	var faults fault.List
 	id := newID(UserID, in.Tenant, in.Name, &faults)
-	faults.add(checkDisplayName(in.DisplayName), "displayName")
+	faults.Add(checkDisplayName(in.DisplayName), "displayName")
 	email, err := normalizeEmail(in.Email)
-	faults.add(err, "email")
-	faults.add(checkVisibility(in.Visibility), "visibility")
-	faults.add(checkIdempotencyKey(v, in.IdempotencyKey), "idempotencyKey")
+	faults.Add(err, "email")
+	faults.Add(checkVisibility(in.Visibility), "visibility")
+	faults.Add(checkIdempotencyKey(v, in.IdempotencyKey), "idempotencyKey")
 	if err := faults.OrNil(); err != nil {
 		return nil, err
 	}
@@ -45,14 +46,14 @@ func (s *Service) mayCreateUser(ctx context.Context, b budget, v *Viewer, id Pri
 	if err := s.requireUser(ctx, b, v); err != nil {
 		return err
 	}
-	return Forbiddenf(nil, "only administrators of tenant %s create users in it; a token may create the user that it names, %s", id.Tenant(), v.User)
+	return fault.Forbiddenf(nil, "only administrators of tenant %s create users in it; a token may create the user that it names, %s", id.Tenant(), v.User)
 }
 
 // newID is the id of a new principal. Its parts are checked before they are
 // put together, because a colon in one would shift the others.
-func newID(form func(tenant, name string) PrincipalID, tenant, name string, faults *Faults) PrincipalID {
-	faults.add(CheckTenant(lowerASCII(tenant)), "tenant")
-	faults.add(checkName(lowerASCII(name)), "name")
+func newID(form func(tenant, name string) PrincipalID, tenant, name string, faults *fault.List) PrincipalID {
+	faults.Add(CheckTenant(lowerASCII(tenant)), "tenant")
+	faults.Add(checkName(lowerASCII(name)), "name")
 	return form(tenant, name)
 }
 
@@ -63,9 +64,9 @@ func (s *Service) UpdateUser(ctx context.Context, v *Viewer, in UpdateUser) (*Us
 	if !v.SignedIn() {
 		return nil, unauthenticated()
 	}
-	var faults Faults
+	var faults fault.List
 	id, err := parseOf(IDUser, in.ID)
-	faults.add(err, "id")
+	faults.Add(err, "id")
 	change := headerChange{
 		displayName: needed(&faults, in.DisplayName, checkDisplayName, "displayName"),
 		visibility:  needed(&faults, in.Visibility, checkVisibility, "visibility"),
@@ -74,9 +75,9 @@ func (s *Service) UpdateUser(ctx context.Context, v *Viewer, in UpdateUser) (*Us
 		_, err := normalizeEmail(s)
 		return err
 	}, "email")
-	faults.add(checkIdempotencyKey(v, in.IdempotencyKey), "idempotencyKey")
+	faults.Add(checkIdempotencyKey(v, in.IdempotencyKey), "idempotencyKey")
 	if !in.DisplayName.Set && !in.Visibility.Set && !in.Email.Set {
-		faults.add(Invalidf(nil, "there is nothing to change: give at least one of displayName, email and visibility"))
+		faults.Add(fault.Invalidf(nil, "there is nothing to change: give at least one of displayName, email and visibility"))
 	}
 	if err := faults.OrNil(); err != nil {
 		return nil, err
@@ -103,7 +104,7 @@ func (s *Service) UpdateUser(ctx context.Context, v *Viewer, in UpdateUser) (*Us
 			case !visible:
 				return nil, noSuchPrincipal("id")
 			case v.User != id && !v.Administers(id.Tenant()):
-				return nil, Forbiddenf([]string{"id"}, "only the user itself and administrators of its tenant may change it")
+				return nil, fault.Forbiddenf([]string{"id"}, "only the user itself and administrators of its tenant may change it")
 			}
 			return change.plan(rows.Header), nil
 		})
@@ -143,16 +144,16 @@ func set[T comparable](field *T, value *T) bool {
 
 // needed is the value of an input field that takes no null; nil where the
 // field was left out or is at fault.
-func needed[T any](faults *Faults, field Optional[*T], check func(T) error, path string) *T {
+func needed[T any](faults *fault.List, field Optional[*T], check func(T) error, path string) *T {
 	switch {
 	case !field.Set:
 		return nil
 	case field.Value == nil:
-		faults.add(Invalidf(nil, "%s takes no null; leave it out to keep it as it is", path), path)
+		faults.Add(fault.Invalidf(nil, "%s takes no null; leave it out to keep it as it is", path), path)
 		return nil
 	}
 	if err := check(*field.Value); err != nil {
-		faults.add(err, path)
+		faults.Add(err, path)
 		return nil
 	}
 	return field.Value

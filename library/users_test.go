@@ -7,6 +7,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
 
+	"carrel/core/fault"
 	"carrel/library"
 )
 
@@ -121,7 +122,7 @@ func TestTokenWithoutUser(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			err := c.call()
-			if library.CodeOf(err) != library.Forbidden {
+			if fault.CodeOf(err) != fault.Forbidden {
 				t.Fatalf("want FORBIDDEN, got %v", err)
 			}
 			if !strings.Contains(err.Error(), "eve does not exist yet") {

@@ -1,6 +1,7 @@
 package library
 
 import (
+	"carrel/core/fault"
 	"net/url"
 	"strconv"
 	"strings"
@@ -34,7 +35,7 @@ func checkLine(s, what string, limit int) error {
 		return err
 	}
 	if strings.TrimFunc(s, invisible) == "" {
-		return Invalidf(nil, "%s needs at least one visible character", what)
+		return fault.Invalidf(nil, "%s needs at least one visible character", what)
 	}
 	return nil
 }
@@ -49,17 +50,17 @@ func checkDescription(s string) error {
 // refused but for those allowed. Marks of writing direction are data.
 func checkText(s, what string, limit int, allowed string) error {
 	if !utf8.ValidString(s) {
-		return Invalidf(nil, "%s must be valid UTF-8", what)
+		return fault.Invalidf(nil, "%s must be valid UTF-8", what)
 	}
 	if n := utf8.RuneCountInString(s); n > limit {
-		return Invalidf(nil, "%s has at most %d characters; this one has %d", what, limit, n)
+		return fault.Invalidf(nil, "%s has at most %d characters; this one has %d", what, limit, n)
 	}
 	for _, r := range s {
 		if unicode.IsControl(r) && !strings.ContainsRune(allowed, r) {
 			if allowed == "" {
-				return Invalidf(nil, "%s is one line without control characters; take out U+%04X", what, r)
+				return fault.Invalidf(nil, "%s is one line without control characters; take out U+%04X", what, r)
 			}
-			return Invalidf(nil, "%s has no control characters but line breaks and tabs; take out U+%04X", what, r)
+			return fault.Invalidf(nil, "%s has no control characters but line breaks and tabs; take out U+%04X", what, r)
 		}
 	}
 	return nil
@@ -74,29 +75,29 @@ func invisible(r rune) bool {
 // with a host. It is kept as it was written.
 func checkLink(s string) error {
 	if !utf8.ValidString(s) {
-		return Invalidf(nil, "a link must be valid UTF-8")
+		return fault.Invalidf(nil, "a link must be valid UTF-8")
 	}
 	if n := utf8.RuneCountInString(s); n > maxLink {
-		return Invalidf(nil, "a link has at most %d characters; this one has %d", maxLink, n)
+		return fault.Invalidf(nil, "a link has at most %d characters; this one has %d", maxLink, n)
 	}
 	for _, r := range s {
 		if unicode.IsControl(r) || unicode.IsSpace(r) {
-			return Invalidf(nil, "a link has no blanks and no control characters; write U+%04X in percent-encoding, or take it out", r)
+			return fault.Invalidf(nil, "a link has no blanks and no control characters; write U+%04X in percent-encoding, or take it out", r)
 		}
 	}
 	u, err := url.Parse(s)
 	if err != nil {
-		return Invalidf(nil, "a link is an absolute URL such as https://example.com/page; this is none")
+		return fault.Invalidf(nil, "a link is an absolute URL such as https://example.com/page; this is none")
 	}
 	if u.Scheme != "http" && u.Scheme != "https" {
-		return Invalidf(nil, "a link begins with http:// or https://")
+		return fault.Invalidf(nil, "a link begins with http:// or https://")
 	}
 	if strings.Trim(u.Hostname(), ".") == "" {
-		return Invalidf(nil, "a link names a host, such as https://example.com/page")
+		return fault.Invalidf(nil, "a link names a host, such as https://example.com/page")
 	}
 	if port := u.Port(); port != "" {
 		if n, err := strconv.Atoi(port); err != nil || n < 1 || n > 65535 {
-			return Invalidf(nil, "the port of a link lies between 1 and 65535")
+			return fault.Invalidf(nil, "the port of a link lies between 1 and 65535")
 		}
 	}
 	return nil
@@ -105,7 +106,7 @@ func checkLink(s string) error {
 // checkVisibility refuses what is none of the three.
 func checkVisibility(v Visibility) error {
 	if !v.Valid() {
-		return Invalidf(nil, "a visibility is PUBLIC, LOGGEDIN or PRIVATE")
+		return fault.Invalidf(nil, "a visibility is PUBLIC, LOGGEDIN or PRIVATE")
 	}
 	return nil
 }
@@ -114,25 +115,25 @@ func checkVisibility(v Visibility) error {
 // it is kept: trimmed, lower-cased, the domain in IDNA's ASCII form.
 func normalizeEmail(s string) (string, error) {
 	if !utf8.ValidString(s) {
-		return "", Invalidf(nil, "an e-mail address must be valid UTF-8")
+		return "", fault.Invalidf(nil, "an e-mail address must be valid UTF-8")
 	}
 	s = norm.NFC.String(strings.ToLower(strings.TrimSpace(s)))
 	if utf8.RuneCountInString(s) > maxEmail {
-		return "", Invalidf(nil, "an e-mail address has at most %d characters", maxEmail)
+		return "", fault.Invalidf(nil, "an e-mail address has at most %d characters", maxEmail)
 	}
 	local, domain, found := strings.Cut(s, "@")
 	if !found || strings.Contains(domain, "@") {
-		return "", Invalidf(nil, "exactly one e-mail address is needed, such as name@example.com")
+		return "", fault.Invalidf(nil, "exactly one e-mail address is needed, such as name@example.com")
 	}
 	if !dotAtom(local) || len(local) > maxEmailLocal {
-		return "", Invalidf(nil, "what stands before the @ of an e-mail address is 1 to %d letters, digits and signs such as . _ + -, without blanks, quotes or commas, and no . at an end or twice in a row", maxEmailLocal)
+		return "", fault.Invalidf(nil, "what stands before the @ of an e-mail address is 1 to %d letters, digits and signs such as . _ + -, without blanks, quotes or commas, and no . at an end or twice in a row", maxEmailLocal)
 	}
 	ascii, err := emailDomains().ToASCII(domain)
 	if err != nil || ascii == "" || strings.HasSuffix(ascii, ".") {
-		return "", Invalidf(nil, "what stands after the @ of an e-mail address is the name of a domain, such as example.com")
+		return "", fault.Invalidf(nil, "what stands after the @ of an e-mail address is the name of a domain, such as example.com")
 	}
 	if len(local)+1+len(ascii) > maxEmail {
-		return "", Invalidf(nil, "an e-mail address has at most %d characters, its domain in ASCII form", maxEmail)
+		return "", fault.Invalidf(nil, "an e-mail address has at most %d characters, its domain in ASCII form", maxEmail)
 	}
 	return local + "@" + ascii, nil
 }

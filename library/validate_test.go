@@ -1,6 +1,7 @@
 package library
 
 import (
+	"carrel/core/fault"
 	"strings"
 	"testing"
 )
@@ -184,7 +185,7 @@ func TestVisibilitiesAndKeys(t *testing.T) {
 		t.Errorf("no key is refused: %v", err)
 	}
 	key := "k"
-	if got := CodeOf(checkIdempotencyKey(&Viewer{}, &key)); got != Unauthenticated {
+	if got := fault.CodeOf(checkIdempotencyKey(&Viewer{}, &key)); got != fault.Unauthenticated {
 		t.Errorf("a key of an anonymous viewer: code %d, want Unauthenticated", got)
 	}
 }
@@ -226,8 +227,8 @@ func wantInvalid(t *testing.T, err error, invalid bool) {
 	switch {
 	case invalid && err == nil:
 		t.Fatal("accepted, want INVALID")
-	case invalid && (CodeOf(err) != Invalid || ReasonOf(err) != ""):
-		t.Fatalf("code %d, reason %q, want INVALID: %v", CodeOf(err), ReasonOf(err), err)
+	case invalid && (fault.CodeOf(err) != fault.Invalid || fault.ReasonOf(err) != ""):
+		t.Fatalf("code %d, reason %q, want INVALID: %v", fault.CodeOf(err), fault.ReasonOf(err), err)
 	case !invalid && err != nil:
 		t.Fatalf("refused: %v", err)
 	}

@@ -1,5 +1,7 @@
 package library
 
+import "carrel/core/fault"
+
 // news is what waits to be told to a follower of one item: all that has come of
 // it since it was told last.
 type news struct {
@@ -59,7 +61,7 @@ func (f *Following) add(n news) {
 	if was, waits := f.waiting[n.Content]; waits {
 		n = was.and(n)
 	} else if len(f.queue) >= f.most {
-		f.cut = &Error{Code: Exhausted, Reason: ReasonSlow, RetryAfter: 1,
+		f.cut = &fault.Error{Code: fault.Exhausted, Reason: fault.ReasonSlow, RetryAfter: 1,
 			Msg: "too much has happened that was not taken yet: resume after the last cursor that was told"}
 		f.queue, f.waiting = nil, nil
 		f.s.watch.CutOff()

@@ -16,7 +16,7 @@ func TestWhoIsAcknowledgedAsAMemberIsOne(t *testing.T) {
 	for _, c := range []struct {
 		name, group string
 		step        step
-		fault       fault
+		fault       faultKind
 	}{
 		{"the process dies after it has decided", "g:acme:died", stepDecide, dieAfter},
 		{"too few nodes for what is derived", "g:acme:few", stepEnforce, refuseAll},

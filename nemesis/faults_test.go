@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"carrel/core/fault"
 	"carrel/library"
 )
 
@@ -42,7 +43,7 @@ type operation struct {
 	changes func(s *seen)
 	// ends is how its own process ends at the decision, where another one finishes
 	// it and meets the faults; empty: its own process meets them.
-	ends fault
+	ends faultKind
 	// wakes tells that its own process writes its list once more after that.
 	wakes bool
 	// joins tells that somebody is let in, which is acknowledged when what is
@@ -99,8 +100,8 @@ var (
 )
 
 // faultsAt are those that a statement of a step can meet.
-func (op *operation) faultsAt(s step) []fault {
-	all := []fault{loseRequest, loseResponse, lateRequest, lateResponse, cutBefore, cutAfter, stall, dieBefore, dieAfter}
+func (op *operation) faultsAt(s step) []faultKind {
+	all := []faultKind{loseRequest, loseResponse, lateRequest, lateResponse, cutBefore, cutAfter, stall, dieBefore, dieAfter}
 	if slices.Contains(conditional, s) {
 		all = append(all, answerTimeout, answerFew, answerRefused)
 	}
@@ -230,7 +231,7 @@ type encounter struct {
 	r     *room
 	op    operation
 	step  step
-	fault fault
+	fault faultKind
 	skew  time.Duration
 	id    string
 	// without is a rule that the process does not follow.
@@ -318,7 +319,7 @@ func (c *encounter) prepare(t *testing.T) {
 
 // judge compares an answer with what there is afterwards.
 func (c *encounter) judge(err error, got, before, after seen) {
-	c.unknown = library.ReasonOf(err) == library.ReasonOutcomeUnknown
+	c.unknown = fault.ReasonOf(err) == fault.ReasonOutcomeUnknown
 	switch {
 	case err == nil && !got.equal(after):
 		c.errorf("it was acknowledged, and there is %v instead of %v", got, after)
@@ -335,7 +336,7 @@ func (c *encounter) judge(err error, got, before, after seen) {
 		c.errorf("the outcome is unknown although it could be found out: %v", err)
 	case c.unknown && !got.equal(after) && !got.equal(before):
 		c.errorf("half of it happened: %v", got)
-	case err != nil && !c.unknown && library.CodeOf(err) != library.Unavailable:
+	case err != nil && !c.unknown && fault.CodeOf(err) != fault.Unavailable:
 		c.errorf("the answer: %v", err)
 	case err != nil && !c.unknown && !got.equal(before):
 		c.errorf("it was refused (%v), and there is %v instead of %v", err, got, before)

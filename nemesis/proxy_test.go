@@ -7,27 +7,27 @@ import (
 	"time"
 )
 
-// fault is what happens to a chosen statement.
-type fault string
+// faultKind is what happens to a chosen statement.
+type faultKind string
 
 // The faults.
 const (
-	loseRequest   fault = "the request is lost"
-	loseResponse  fault = "the response is lost"
-	lateRequest   fault = "the request comes late"
-	lateResponse  fault = "the response comes late"
-	cutBefore     fault = "the connection is cut before the request arrives"
-	cutAfter      fault = "the connection is cut before the response arrives"
-	stall         fault = "all connections stall"
-	answerTimeout fault = "done, and a timeout is answered"
-	answerFew     fault = "done, and too few nodes to make it known are answered"
-	answerRefused fault = "too few nodes, and that is answered"
-	loseAll       fault = "every response is lost"
-	cutAll        fault = "the connection is cut each time"
-	refuseAll     fault = "too few nodes, each time"
-	dieBefore     fault = "the process ends before the request is sent"
-	dieAfter      fault = "the process ends before the response is read"
-	dieSending    fault = "the process ends, and its request comes when others have finished"
+	loseRequest   faultKind = "the request is lost"
+	loseResponse  faultKind = "the response is lost"
+	lateRequest   faultKind = "the request comes late"
+	lateResponse  faultKind = "the response comes late"
+	cutBefore     faultKind = "the connection is cut before the request arrives"
+	cutAfter      faultKind = "the connection is cut before the response arrives"
+	stall         faultKind = "all connections stall"
+	answerTimeout faultKind = "done, and a timeout is answered"
+	answerFew     faultKind = "done, and too few nodes to make it known are answered"
+	answerRefused faultKind = "too few nodes, and that is answered"
+	loseAll       faultKind = "every response is lost"
+	cutAll        faultKind = "the connection is cut each time"
+	refuseAll     faultKind = "too few nodes, each time"
+	dieBefore     faultKind = "the process ends before the request is sent"
+	dieAfter      faultKind = "the process ends before the response is read"
+	dieSending    faultKind = "the process ends, and its request comes when others have finished"
 )
 
 // Times of the proxy. What is late comes after the driver has given up.
@@ -55,7 +55,7 @@ type proxy struct {
 	gate    chan struct{} // closed while nothing stalls
 	table   string        // whose statements decide
 	want    step
-	kind    fault
+	kind    faultKind
 	decided bool // since the fault was armed
 	fired   int
 	late    int  // requests that are on their way, late
@@ -85,7 +85,7 @@ func newProxy(t *testing.T, host string) *proxy {
 }
 
 // arm has the next statement of a step meet a fault, where a table decides.
-func (p *proxy) arm(table string, s step, f fault) {
+func (p *proxy) arm(table string, s step, f faultKind) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.table, p.want, p.kind, p.fired, p.decided = table, s, f, 0, false
@@ -204,7 +204,7 @@ func (p *proxy) accept() {
 }
 
 // meets tells the fault that a statement meets, and notes that it did.
-func (p *proxy) meets(statement string) fault {
+func (p *proxy) meets(statement string) faultKind {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	s := stepOf(p.table, statement)
@@ -278,7 +278,7 @@ type link struct {
 type sent struct {
 	text     string
 	prepares bool
-	meets    fault
+	meets    faultKind
 	at       time.Time
 }
 

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"carrel/cassandra"
+	"carrel/core/fault"
 	"carrel/journal"
 	"carrel/library"
 	"carrel/naming"
@@ -75,7 +76,7 @@ func openDoor(t *testing.T, o cassandra.Options, skew time.Duration, without lib
 func patiently(t *testing.T, do func() error) {
 	t.Helper()
 	err := do()
-	for tries := 0; library.CodeOf(err) == library.Unavailable && tries < slowTries; tries++ {
+	for tries := 0; fault.CodeOf(err) == fault.Unavailable && tries < slowTries; tries++ {
 		err = do()
 	}
 	if err != nil {

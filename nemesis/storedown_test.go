@@ -50,7 +50,7 @@ func TestRow49TheStoreIsDown(t *testing.T) {
 	for _, c := range []struct {
 		name  string
 		step  step
-		fault fault
+		fault faultKind
 		query string
 		in    vars
 		codes []string

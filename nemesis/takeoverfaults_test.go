@@ -5,6 +5,7 @@ import (
 	"slices"
 	"testing"
 
+	"carrel/core/fault"
 	"carrel/library"
 )
 
@@ -23,7 +24,7 @@ var takeOvers = []operation{
 }
 
 // takenOver is an operation that its own process does not finish.
-func takenOver(name string, ends fault, steps ...step) operation {
+func takenOver(name string, ends faultKind, steps ...step) operation {
 	all := slices.Concat(operations, groupOperations, userOperations)
 	op := all[slices.IndexFunc(all, func(op operation) bool { return op.name == name })]
 	op.name, op.ends, op.steps = "take over: "+op.name+", "+string(ends), ends, steps
@@ -83,7 +84,7 @@ func (c *encounter) leave(t *testing.T, key *string) (*proxy, library.LaneID) {
 	p, d := c.door(t, c.skew, library.WholeProtocol)
 	p.arm(c.op.of.table, stepDecide, c.op.ends)
 	err := c.op.do(t.Context(), d.service, c.id, key)
-	if library.ReasonOf(err) != library.ReasonOutcomeUnknown {
+	if fault.ReasonOf(err) != fault.ReasonOutcomeUnknown {
 		c.errorf("the process ended as it decided, and the answer is %v", err)
 	}
 	d.close(t)
@@ -96,7 +97,7 @@ func (c *encounter) takeOver(t *testing.T, p *proxy, d *door, l library.Lane) {
 	t.Helper()
 	var err error
 	done := func() bool {
-		if err = d.journal.TakeOver(t.Context(), d.service, l); err != nil && library.CodeOf(err) != library.Unavailable {
+		if err = d.journal.TakeOver(t.Context(), d.service, l); err != nil && fault.CodeOf(err) != fault.Unavailable {
 			c.errorf("the take-over: %v", err)
 		}
 		return err == nil

@@ -17,6 +17,7 @@ import (
 	"go.opentelemetry.io/otel/sdk/trace/tracetest"
 	"golang.org/x/time/rate"
 
+	"carrel/core/fault"
 	"carrel/journal"
 	"carrel/library"
 	"carrel/library/storetest"
@@ -86,12 +87,12 @@ func TestOutcomesOfCalls(t *testing.T) {
 		want string
 	}{
 		{nil, "ok"},
-		{library.Uncertain(library.Unavailablef(nil, "x")), "unknown"},
-		{library.Unavailablef(nil, "x"), "unavailable"},
-		{library.Unavailablef(context.DeadlineExceeded, "x"), "ended"},
+		{fault.Uncertain(fault.Unavailablef(nil, "x")), "unknown"},
+		{fault.Unavailablef(nil, "x"), "unavailable"},
+		{fault.Unavailablef(context.DeadlineExceeded, "x"), "ended"},
 		{fmt.Errorf("reading: %w", context.Canceled), "ended"},
 		{errors.New("x"), "failed"},
-		{&library.Error{Code: library.Internal, Msg: "x"}, "failed"},
+		{&fault.Error{Code: fault.Internal, Msg: "x"}, "failed"},
 	} {
 		t.Run(fmt.Sprint(tc.err), func(t *testing.T) {
 			m := NewMetrics()

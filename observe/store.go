@@ -9,6 +9,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	"go.opentelemetry.io/otel/trace"
 
+	"carrel/core/fault"
 	"carrel/library"
 )
 
@@ -79,11 +80,11 @@ func outcomeOf(err error) int {
 	switch {
 	case err == nil:
 		return callOK
-	case library.MayHaveCommitted(err):
+	case fault.MayHaveCommitted(err):
 		return callUnknown
 	case errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded):
 		return callEnded
-	case library.CodeOf(err) == library.Unavailable:
+	case fault.CodeOf(err) == fault.Unavailable:
 		return callUnavailable
 	}
 	return callFailed

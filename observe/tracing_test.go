@@ -20,6 +20,7 @@ import (
 	"go.opentelemetry.io/otel/trace"
 	"golang.org/x/time/rate"
 
+	"carrel/core/fault"
 	"carrel/library"
 )
 
@@ -177,7 +178,7 @@ type cluster struct {
 
 func (c cluster) Built(ctx context.Context, _ library.PrincipalID) (bool, error) {
 	c.tracing.Statement(ctx, Statement{Name: "built", Outcome: "unavailable", Took: time.Second})
-	return false, library.Unavailablef(nil, "x")
+	return false, fault.Unavailablef(nil, "x")
 }
 
 func TestALargeOperationTellsOfSomeOfItsCalls(t *testing.T) {

@@ -39,7 +39,7 @@ func (s *Store) ReadRows(ctx context.Context, c library.Chapter, after []byte, l
 	defer s.leave()
 	rows, next, err = s.readRows(c, after, limit)
 	if err != nil {
-		return nil, nil, fault("read rows", err)
+		return nil, nil, wrapError("read rows", err)
 	}
 	return rows, next, nil
 }
@@ -171,7 +171,7 @@ func (s *Store) PutRows(ctx context.Context, rows []library.ArchivedRow) error {
 	defer func() { _ = b.Close() }()
 	for i := range rows {
 		if err := putArchived(b, &rows[i]); err != nil {
-			return fault("put rows", err)
+			return wrapError("put rows", err)
 		}
 	}
 	return s.commitLater(b)
@@ -220,7 +220,7 @@ func (s *Store) CopyNote(ctx context.Context) ([]byte, error) {
 		err = errRow
 	}
 	if err != nil {
-		return nil, fault("read the note of a copy", err)
+		return nil, wrapError("read the note of a copy", err)
 	}
 	if !found {
 		return nil, nil
@@ -241,7 +241,7 @@ func (s *Store) PutCopyNote(ctx context.Context, note []byte) error {
 		err = b.Set([]byte{tableCopy}, append([]byte{rowVersion}, note...), nil)
 	}
 	if err != nil {
-		return fault("write the note of a copy", err)
+		return wrapError("write the note of a copy", err)
 	}
 	return s.commitSynced(b)
 }

@@ -69,11 +69,11 @@ func (s *Store) Changes(ctx context.Context, owner library.PrincipalID, after li
 		v.end = append(v.end[:0], tableChange+1)
 	})
 	if err != nil {
-		return nil, fault("read changes", err)
+		return nil, wrapError("read changes", err)
 	}
 	cs, err := v.changes(owner, limit)
 	if err := errors.Join(err, s.done(v)); err != nil {
-		return nil, fault("read changes", err)
+		return nil, wrapError("read changes", err)
 	}
 	return cs, nil
 }

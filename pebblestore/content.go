@@ -8,6 +8,7 @@ import (
 
 	"github.com/cockroachdb/pebble/v2"
 
+	"carrel/core/fault"
 	"carrel/library"
 )
 
@@ -19,7 +20,7 @@ func (s *Store) Read(ctx context.Context, id library.ContentID, q library.Conten
 	defer s.leave()
 	v, err := s.openDecided(q.Serial, tableContent, string(id))
 	if err != nil {
-		return nil, fault("read a content", err)
+		return nil, wrapError("read a content", err)
 	}
 	rows := new(library.ContentRows)
 	err = v.readContent(id, q.Members, rows)
@@ -27,7 +28,7 @@ func (s *Store) Read(ctx context.Context, id library.ContentID, q library.Conten
 		rows.Request, err = v.readRequest(tableContent, string(id), q.Request)
 	}
 	if err := errors.Join(err, s.done(v)); err != nil {
-		return nil, fault("read a content", err)
+		return nil, wrapError("read a content", err)
 	}
 	return rows, nil
 }
@@ -106,7 +107,7 @@ func (s *Store) ReadMany(ctx context.Context, ids []library.ContentID, members [
 	defer s.leave()
 	v, err := s.open()
 	if err != nil {
-		return nil, fault("read contents", err)
+		return nil, wrapError("read contents", err)
 	}
 	rows := make([]library.ContentRows, len(ids))
 	for i, id := range ids {
@@ -116,7 +117,7 @@ func (s *Store) ReadMany(ctx context.Context, ids []library.ContentID, members [
 		rows[i].Trim()
 	}
 	if err := errors.Join(err, s.done(v)); err != nil {
-		return nil, fault("read contents", err)
+		return nil, wrapError("read contents", err)
 	}
 	return rows, nil
 }
@@ -129,7 +130,7 @@ func (s *Store) MembersPage(ctx context.Context, id library.ContentID, after lib
 	defer s.leave()
 	v, err := s.openDecided(serial, tableContent, string(id))
 	if err != nil {
-		return nil, fault("read members", err)
+		return nil, wrapError("read members", err)
 	}
 	rows := new(library.ContentRows)
 	err = v.readContent(id, nil, rows)
@@ -142,7 +143,7 @@ func (s *Store) MembersPage(ctx context.Context, id library.ContentID, after lib
 		})
 	}
 	if err := errors.Join(err, s.done(v)); err != nil {
-		return nil, fault("read members", err)
+		return nil, wrapError("read members", err)
 	}
 	return rows, nil
 }
@@ -196,7 +197,7 @@ func (s *Store) Commit(ctx context.Context, c *library.ContentCommit) (library.V
 }
 
 func wrongSeq(seq, base int64) error {
-	return &library.Error{Code: library.Internal, Msg: fmt.Sprintf("commit: seq %d does not follow base %d", seq, base)}
+	return &fault.Error{Code: fault.Internal, Msg: fmt.Sprintf("commit: seq %d does not follow base %d", seq, base)}
 }
 
 // commitContent compares and sets under the partition's lock.
@@ -207,7 +208,7 @@ func (s *Store) commitContent(c *library.ContentCommit) (library.Verdict, error)
 	defer mu.Unlock()
 	standing, err := s.header(c.ID, key)
 	if err != nil {
-		return library.Verdict{}, fault("commit", err)
+		return library.Verdict{}, wrapError("commit", err)
 	}
 	if standing.Seq != c.Base {
 		return library.Verdict{Seq: standing.Seq, Writers: standing.Writers}, nil
@@ -220,18 +221,18 @@ func (s *Store) commitContent(c *library.ContentCommit) (library.Verdict, error)
 	defer func() { _ = b.Close() }()
 	row := appendHeader(nil, &h)
 	if err := b.Set(key, row, nil); err != nil {
-		return library.Verdict{}, fault("commit", err)
+		return library.Verdict{}, wrapError("commit", err)
 	}
 	for _, m := range c.Members {
 		m.Seq = h.Seq
 		key = appendMemberKey(key[:0], tableContent, string(c.ID), m.Principal)
 		row = appendContentMember(row[:0], &m)
 		if err := b.Set(key, row, nil); err != nil {
-			return library.Verdict{}, fault("commit", err)
+			return library.Verdict{}, wrapError("commit", err)
 		}
 	}
 	if err := putRequest(b, tableContent, string(c.ID), c.Request); err != nil {
-		return library.Verdict{}, fault("commit", err)
+		return library.Verdict{}, wrapError("commit", err)
 	}
 	if err := s.commitSynced(b); err != nil {
 		return library.Verdict{}, err
@@ -279,7 +280,7 @@ func withWriter(standing []library.Writer, seq int64, entry library.EntryID) []l
 func (s *Store) ScanContents(ctx context.Context, after library.ContentID, limit int) ([]library.ContentID, error) {
 	ids, err := s.scanPartitions(ctx, tableContent, string(after), limit)
 	if err != nil {
-		return nil, fault("list contents", err)
+		return nil, wrapError("list contents", err)
 	}
 	contents := make([]library.ContentID, len(ids))
 	for i, id := range ids {

@@ -29,12 +29,12 @@ func (s *Store) Enforce(ctx context.Context, e *library.Enforcement) error {
 	defer mu.Unlock()
 	h, rows, err := s.newest(e, key)
 	if err != nil {
-		return fault("enforce", err)
+		return wrapError("enforce", err)
 	}
 	b := s.db.NewBatch()
 	defer func() { _ = b.Close() }()
 	if err := s.derive(b, e, h, rows); err != nil {
-		return fault("enforce", err)
+		return wrapError("enforce", err)
 	}
 	if err := s.commitLater(b); err != nil {
 		return err
@@ -142,7 +142,7 @@ func (s *Store) Settle(ctx context.Context, t *library.Settlement) error {
 	defer mu.Unlock()
 	h, err := s.header(t.ID, key)
 	if err != nil {
-		return fault("settle", err)
+		return wrapError("settle", err)
 	}
 	if h.Seq == 0 {
 		return nil
@@ -150,7 +150,7 @@ func (s *Store) Settle(ctx context.Context, t *library.Settlement) error {
 	b := s.db.NewBatch()
 	defer func() { _ = b.Close() }()
 	if err := s.settle(b, t, h, key); err != nil {
-		return fault("settle", err)
+		return wrapError("settle", err)
 	}
 	if b.Empty() {
 		return nil

@@ -8,7 +8,7 @@ import (
 	"github.com/cockroachdb/pebble/v2/bloom"
 	"github.com/cockroachdb/pebble/v2/vfs"
 
-	"carrel/library"
+	"carrel/core/fault"
 )
 
 // Sizes of the engine. With 10^6 entries the process is to stay below 400 MB:
@@ -86,7 +86,7 @@ func (l engineLog) Errorf(format string, args ...any) {
 // what it promised, which is a log or manifest that cannot be written.
 func (l engineLog) Fatalf(format string, args ...any) {
 	cause := fmt.Sprintf(format, args...)
-	e := library.Unavailablef(fmt.Errorf("%s", cause), "the store can no longer write")
+	e := fault.Unavailablef(fmt.Errorf("%s", cause), "the store can no longer write")
 	if !l.s.broken.CompareAndSwap(nil, e) {
 		return
 	}

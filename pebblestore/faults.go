@@ -10,7 +10,7 @@ import (
 
 	"github.com/cockroachdb/pebble/v2"
 
-	"carrel/library"
+	"carrel/core/fault"
 )
 
 // foreign wraps an error of Pebble as text: its types must not leave this
@@ -22,27 +22,27 @@ func foreign(err error) error {
 	return errors.New(strings.Join(strings.Fields(err.Error()), " "))
 }
 
-// fault makes a domain error of what went wrong while doing something.
-func fault(doing string, err error) error {
-	var e *library.Error
+// wrapError makes a domain error of what went wrong while doing something.
+func wrapError(doing string, err error) error {
+	var e *fault.Error
 	switch {
 	case errors.As(err, &e):
 		return err
 	case errors.Is(err, errRow), errors.Is(err, errKey):
-		return &library.Error{Code: library.Internal, Msg: doing + ": a row of the store cannot be read", Err: err}
+		return &fault.Error{Code: fault.Internal, Msg: doing + ": a row of the store cannot be read", Err: err}
 	case pebble.IsCorruptionError(err):
-		return library.Unavailablef(foreign(err), "%s: %s of the store is damaged", doing, fileKind(err))
+		return fault.Unavailablef(foreign(err), "%s: %s of the store is damaged", doing, fileKind(err))
 	}
-	return library.Unavailablef(foreign(err), "%s: the store failed", doing)
+	return fault.Unavailablef(foreign(err), "%s: the store failed", doing)
 }
 
 // contextFault is the error of a call whose time has run out or that nobody
 // waits for any more. Nothing was done.
 func contextFault(err error) error {
 	if errors.Is(err, context.DeadlineExceeded) {
-		return &library.Error{Code: library.Unavailable, Reason: library.ReasonTimeout, Msg: "the time for this request has run out", Err: err, RetryAfter: 1}
+		return &fault.Error{Code: fault.Unavailable, Reason: fault.ReasonTimeout, Msg: "the time for this request has run out", Err: err, RetryAfter: 1}
 	}
-	return &library.Error{Code: library.Unavailable, Reason: library.ReasonTimeout, Msg: "the request was given up", Err: err, RetryAfter: 1}
+	return &fault.Error{Code: fault.Unavailable, Reason: fault.ReasonTimeout, Msg: "the request was given up", Err: err, RetryAfter: 1}
 }
 
 // lockFault explains why the lock of a directory could not be had.
@@ -54,20 +54,20 @@ func lockFault(dir string, err error) error {
 	if errors.As(err, &path) {
 		return openFault(dir, err)
 	}
-	return library.Unavailablef(foreign(err), "pebble:%s is in use by another process", dir)
+	return fault.Unavailablef(foreign(err), "pebble:%s is in use by another process", dir)
 }
 
 // openFault explains why a store could not be opened. Its message is for the
 // operator who named dir.
 func openFault(dir string, err error) error {
-	var e *library.Error
+	var e *fault.Error
 	if errors.As(err, &e) {
 		return err
 	}
 	if damaged(err) {
-		return library.Unavailablef(foreign(err), "pebble:%s cannot be opened: %s is damaged; restore it from a copy, nothing was changed", dir, fileKind(err))
+		return fault.Unavailablef(foreign(err), "pebble:%s cannot be opened: %s is damaged; restore it from a copy, nothing was changed", dir, fileKind(err))
 	}
-	return library.Unavailablef(foreign(err), "pebble:%s cannot be opened", dir)
+	return fault.Unavailablef(foreign(err), "pebble:%s cannot be opened", dir)
 }
 
 // damaged tells whether an error at opening comes from what a file holds,

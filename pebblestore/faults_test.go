@@ -18,6 +18,7 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs/errorfs"
 	"go.uber.org/goleak"
 
+	"carrel/core/fault"
 	"carrel/library"
 )
 
@@ -84,7 +85,7 @@ func mustCommit(t testing.TB, s *Store, name string, seq int64) {
 // wantUnavailable checks the class and the words of an error.
 func wantUnavailable(t *testing.T, err error, words ...string) {
 	t.Helper()
-	if err == nil || library.CodeOf(err) != library.Unavailable {
+	if err == nil || fault.CodeOf(err) != fault.Unavailable {
 		t.Fatalf("not of class Unavailable: %v", err)
 	}
 	for _, w := range words {
@@ -181,7 +182,7 @@ func TestClosed(t *testing.T) {
 	}
 	_, err := commit(t.Context(), s, "item", 1)
 	wantUnavailable(t, err, "closed")
-	if library.MayHaveCommitted(err) {
+	if fault.MayHaveCommitted(err) {
 		t.Error("a commit on a closed store may have been applied")
 	}
 	_, err = s.ReadMany(t.Context(), []library.ContentID{"c:acme:item"}, nil)
@@ -235,7 +236,7 @@ func TestCloseWaits(t *testing.T) {
 
 func wantClosed(t *testing.T, err error) {
 	t.Helper()
-	if library.CodeOf(err) != library.Unavailable || !strings.Contains(err.Error(), "closed") {
+	if fault.CodeOf(err) != fault.Unavailable || !strings.Contains(err.Error(), "closed") {
 		t.Errorf("not told that the store is closed: %v", err)
 	}
 }
@@ -246,7 +247,7 @@ func TestEndedContext(t *testing.T) {
 	cancel()
 	_, err := commit(ended, s, "item", 1)
 	wantUnavailable(t, err)
-	if !errors.Is(err, context.Canceled) || library.MayHaveCommitted(err) || library.ReasonOf(err) != library.ReasonTimeout {
+	if !errors.Is(err, context.Canceled) || fault.MayHaveCommitted(err) || fault.ReasonOf(err) != fault.ReasonTimeout {
 		t.Errorf("%v", err)
 	}
 	late, cancel := context.WithTimeout(t.Context(), 0)
@@ -305,7 +306,7 @@ func TestLogFails(t *testing.T) {
 	failing.Store(true)
 	_, err = commit(t.Context(), s, "item", 2)
 	wantUnavailable(t, err)
-	if !library.MayHaveCommitted(err) {
+	if !fault.MayHaveCommitted(err) {
 		t.Errorf("not of unknown outcome: %v", err)
 	}
 	for range 3 {
@@ -355,7 +356,7 @@ func TestLogFailsUnderLoad(t *testing.T) {
 			for seq := int64(1); ; seq++ {
 				v, err := commit(t.Context(), s, fmt.Sprintf("item%d", w), seq)
 				if err != nil {
-					if library.CodeOf(err) != library.Unavailable {
+					if fault.CodeOf(err) != fault.Unavailable {
 						t.Errorf("%v", err)
 					}
 					return

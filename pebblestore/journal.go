@@ -29,7 +29,7 @@ func (s *Store) PutLane(ctx context.Context, l library.Lane) error {
 	key := appendSingle(nil, tableLane, string(l.ID))
 	last, err := s.laneStamp(l.ID, key)
 	if err != nil {
-		return fault("write the in-flight list", err)
+		return wrapError("write the in-flight list", err)
 	}
 	if l.Stamp < last {
 		return nil
@@ -42,7 +42,7 @@ func (s *Store) PutLane(ctx context.Context, l library.Lane) error {
 		err = b.Set(key, appendLane(nil, &l), nil)
 	}
 	if err != nil {
-		return fault("write the in-flight list", err)
+		return wrapError("write the in-flight list", err)
 	}
 	if err := s.commitLater(b); err != nil {
 		return err
@@ -80,7 +80,7 @@ func (s *Store) Lanes(ctx context.Context) ([]library.Lane, error) {
 		v.end = append(v.end[:0], tableLane+1)
 	})
 	if err != nil {
-		return nil, fault("read in-flight lists", err)
+		return nil, wrapError("read in-flight lists", err)
 	}
 	var (
 		lanes      []library.Lane
@@ -103,10 +103,10 @@ func (s *Store) Lanes(ctx context.Context) ([]library.Lane, error) {
 		ok = v.it.SeekGE(v.key)
 	}
 	if err := errors.Join(err, v.it.Error(), s.done(v)); err != nil {
-		return nil, fault("read in-flight lists", err)
+		return nil, wrapError("read in-flight lists", err)
 	}
 	if unreadable.Err != nil {
-		unreadable.Err = fault("read in-flight lists", unreadable.Err)
+		unreadable.Err = wrapError("read in-flight lists", unreadable.Err)
 		return lanes, &unreadable
 	}
 	return lanes, nil
@@ -123,7 +123,7 @@ func (s *Store) DropLane(ctx context.Context, id library.LaneID, stamp int64) er
 	key := appendSingle(nil, tableLane, string(id))
 	last, err := s.laneStamp(id, key)
 	if err != nil {
-		return fault("drop an in-flight list", err)
+		return wrapError("drop an in-flight list", err)
 	}
 	if last > stamp {
 		return nil
@@ -131,7 +131,7 @@ func (s *Store) DropLane(ctx context.Context, id library.LaneID, stamp int64) er
 	b := s.db.NewBatch()
 	defer func() { _ = b.Close() }()
 	if err := b.Delete(key, nil); err != nil {
-		return fault("drop an in-flight list", err)
+		return wrapError("drop an in-flight list", err)
 	}
 	return s.commitLater(b)
 }
@@ -156,7 +156,7 @@ func (s *Store) DueUntil(ctx context.Context, until library.Instant, limit int) 
 		v.end = appendInstant(append(v.end[:0], tableDue), until+1)
 	})
 	if err != nil {
-		return nil, fault("read dues", err)
+		return nil, wrapError("read dues", err)
 	}
 	if v == nil {
 		return nil, nil
@@ -171,7 +171,7 @@ func (s *Store) DueUntil(ctx context.Context, until library.Instant, limit int) 
 		dues = append(dues, library.Due{At: at, Content: library.ContentID(content)})
 	}
 	if err := errors.Join(err, v.it.Error(), s.done(v)); err != nil {
-		return nil, fault("read dues", err)
+		return nil, wrapError("read dues", err)
 	}
 	return dues, nil
 }

@@ -21,14 +21,14 @@ func (s *Store) PageLibrary(ctx context.Context, p library.Slice) ([]library.Ent
 	}
 	v, err := s.openRange(func(v *view) { v.sliceBounds(&p) })
 	if err != nil {
-		return nil, fault("page a library", err)
+		return nil, wrapError("page a library", err)
 	}
 	if v == nil {
 		return nil, nil
 	}
 	entries, err := v.entries(&p)
 	if err := errors.Join(err, s.done(v)); err != nil {
-		return nil, fault("page a library", err)
+		return nil, wrapError("page a library", err)
 	}
 	return entries, nil
 }
@@ -119,14 +119,14 @@ func (s *Store) CountLibrary(ctx context.Context, owner library.PrincipalID, buc
 	defer s.leave()
 	v, err := s.openRange(func(v *view) { v.sliceBounds(&library.Slice{Owner: owner, Bucket: bucket}) })
 	if err != nil {
-		return 0, fault("count a library", err)
+		return 0, wrapError("count a library", err)
 	}
 	n := 0
 	for ok := v.it.First(); ok && n < limit; ok = v.it.Next() {
 		n++
 	}
 	if err := errors.Join(v.it.Error(), s.done(v)); err != nil {
-		return 0, fault("count a library", err)
+		return 0, wrapError("count a library", err)
 	}
 	return n, nil
 }
@@ -139,7 +139,7 @@ func (s *Store) Built(ctx context.Context, owner library.PrincipalID) (bool, err
 	defer s.leave()
 	_, found, err := s.get(appendSingle(nil, tableBuilt, string(owner)))
 	if err != nil {
-		return false, fault("read a library", err)
+		return false, wrapError("read a library", err)
 	}
 	return found, nil
 }
@@ -167,7 +167,7 @@ func (s *Store) writeLater(ctx context.Context, doing string, fill func(b *pebbl
 	b := s.db.NewBatch()
 	defer func() { _ = b.Close() }()
 	if err := fill(b); err != nil {
-		return fault(doing, err)
+		return wrapError(doing, err)
 	}
 	return s.commitLater(b)
 }
@@ -181,7 +181,7 @@ func (s *Store) DropEntries(ctx context.Context, owner library.PrincipalID, es [
 	defer s.leave()
 	for i := range es {
 		if err := s.dropEntry(owner, &es[i]); err != nil {
-			return fault("drop an entry", err)
+			return wrapError("drop an entry", err)
 		}
 	}
 	return nil
@@ -221,7 +221,7 @@ func (s *Store) SharedWith(ctx context.Context, owner library.PrincipalID, after
 		shared = append(shared, library.Shared{Content: library.ContentID(second), Role: library.ContentRole(role)})
 	})
 	if err != nil {
-		return nil, fault("list what is shared", err)
+		return nil, wrapError("list what is shared", err)
 	}
 	return shared, nil
 }
@@ -271,7 +271,7 @@ func (s *Store) Roles(ctx context.Context, owner library.PrincipalID, ids []libr
 	defer s.leave()
 	v, err := s.open()
 	if err != nil {
-		return nil, fault("read roles", err)
+		return nil, wrapError("read roles", err)
 	}
 	roles := make([]library.ContentRole, len(ids))
 	for i, id := range ids {
@@ -288,7 +288,7 @@ func (s *Store) Roles(ctx context.Context, owner library.PrincipalID, ids []libr
 		}
 	}
 	if err := errors.Join(err, s.done(v)); err != nil {
-		return nil, fault("read roles", err)
+		return nil, wrapError("read roles", err)
 	}
 	return roles, nil
 }

@@ -9,7 +9,7 @@ import (
 	"github.com/cockroachdb/pebble/v2/record"
 	"github.com/cockroachdb/pebble/v2/vfs"
 
-	"carrel/library"
+	"carrel/core/fault"
 )
 
 // The manifest tells which tables and logs are the database. It is a list of
@@ -71,7 +71,7 @@ func (s *Store) checkManifest(name string, b []byte, closed uint64) error {
 	if uint64(whole) >= closed && !recordIn(b[whole:], whole) {
 		return nil
 	}
-	return library.Unavailablef(nil, "pebble:%s cannot be opened: the manifest (%s) is damaged at byte %d of %d; restore it from a copy, nothing was changed", s.dir, name, whole, len(b))
+	return fault.Unavailablef(nil, "pebble:%s cannot be opened: the manifest (%s) is damaged at byte %d of %d; restore it from a copy, nothing was changed", s.dir, name, whole, len(b))
 }
 
 // wholeRecords is the size of the records at the front that can be read.

@@ -23,7 +23,7 @@ func (s *Store) EnforceDirectory(ctx context.Context, e *library.DirectoryEnforc
 	defer mu.Unlock()
 	h, err := s.principal(id)
 	if err != nil {
-		return fault("enforce the directory", err)
+		return wrapError("enforce the directory", err)
 	}
 	h.ID = id
 	b := s.db.NewBatch()
@@ -40,7 +40,7 @@ func (s *Store) EnforceDirectory(ctx context.Context, e *library.DirectoryEnforc
 		err = errors.Join(err, b.Set(key, row, nil))
 	}
 	if err != nil {
-		return fault("enforce the directory", err)
+		return wrapError("enforce the directory", err)
 	}
 	return s.commitLater(b)
 }
@@ -63,7 +63,7 @@ func (s *Store) PageDirectory(ctx context.Context, p library.DirectorySlice) ([]
 		}
 	})
 	if err != nil {
-		return nil, fault("page the directory", err)
+		return nil, wrapError("page the directory", err)
 	}
 	return rows, nil
 }
@@ -76,7 +76,7 @@ func (s *Store) ReadDirectory(ctx context.Context, p library.PrincipalID, keys [
 	defer s.leave()
 	v, err := s.open()
 	if err != nil {
-		return nil, fault("read the directory", err)
+		return nil, wrapError("read the directory", err)
 	}
 	rows := make([]library.DirectoryRow, len(keys))
 	for i, k := range keys {
@@ -93,7 +93,7 @@ func (s *Store) ReadDirectory(ctx context.Context, p library.PrincipalID, keys [
 		}
 	}
 	if err := errors.Join(err, s.done(v)); err != nil {
-		return nil, fault("read the directory", err)
+		return nil, wrapError("read the directory", err)
 	}
 	return rows, nil
 }
@@ -112,7 +112,7 @@ func (s *Store) ScanDirectory(ctx context.Context, after []byte, limit int) (row
 		}
 	})
 	if err != nil {
-		return nil, nil, fault("scan the directory", err)
+		return nil, nil, wrapError("scan the directory", err)
 	}
 	if len(rows) == limit && limit > 0 {
 		last := &rows[limit-1]
@@ -169,7 +169,7 @@ func (s *Store) DropDirectory(ctx context.Context, rows []library.DirectoryRow) 
 	defer s.leave()
 	for i := range rows {
 		if err := s.dropFound(&rows[i]); err != nil {
-			return fault("drop a row of the directory", err)
+			return wrapError("drop a row of the directory", err)
 		}
 	}
 	return nil
@@ -204,7 +204,7 @@ func (s *Store) DirectoryFilled(ctx context.Context) (bool, error) {
 	defer s.leave()
 	_, found, err := s.get([]byte{tableFilled})
 	if err != nil {
-		return false, fault("read the directory", err)
+		return false, wrapError("read the directory", err)
 	}
 	return found, nil
 }

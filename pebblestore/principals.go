@@ -17,7 +17,7 @@ func (s *Store) ReadPrincipal(ctx context.Context, id library.PrincipalID, q lib
 	defer s.leave()
 	v, err := s.openDecided(q.Serial, tablePrincipal, string(id))
 	if err != nil {
-		return nil, fault("read a principal", err)
+		return nil, wrapError("read a principal", err)
 	}
 	rows := new(library.PrincipalRows)
 	err = v.readPrincipal(id, q.Members, rows)
@@ -25,7 +25,7 @@ func (s *Store) ReadPrincipal(ctx context.Context, id library.PrincipalID, q lib
 		rows.Request, err = v.readRequest(tablePrincipal, string(id), q.Request)
 	}
 	if err := errors.Join(err, s.done(v)); err != nil {
-		return nil, fault("read a principal", err)
+		return nil, wrapError("read a principal", err)
 	}
 	return rows, nil
 }
@@ -82,7 +82,7 @@ func (s *Store) ReadPrincipals(ctx context.Context, ids []library.PrincipalID) (
 	defer s.leave()
 	v, err := s.open()
 	if err != nil {
-		return nil, fault("read principals", err)
+		return nil, wrapError("read principals", err)
 	}
 	headers := make([]library.PrincipalHeader, len(ids))
 	for i, id := range ids {
@@ -92,7 +92,7 @@ func (s *Store) ReadPrincipals(ctx context.Context, ids []library.PrincipalID) (
 		headers[i].Writers = nil
 	}
 	if err := errors.Join(err, s.done(v)); err != nil {
-		return nil, fault("read principals", err)
+		return nil, wrapError("read principals", err)
 	}
 	return headers, nil
 }
@@ -105,7 +105,7 @@ func (s *Store) GroupMembersPage(ctx context.Context, group, after library.Princ
 	defer s.leave()
 	v, err := s.openDecided(serial, tablePrincipal, string(group))
 	if err != nil {
-		return nil, fault("read members", err)
+		return nil, wrapError("read members", err)
 	}
 	rows := new(library.PrincipalRows)
 	err = v.readPrincipalHeader(group, &rows.Header)
@@ -117,7 +117,7 @@ func (s *Store) GroupMembersPage(ctx context.Context, group, after library.Princ
 		})
 	}
 	if err := errors.Join(err, s.done(v)); err != nil {
-		return nil, fault("read members", err)
+		return nil, wrapError("read members", err)
 	}
 	return rows, nil
 }
@@ -130,7 +130,7 @@ func (s *Store) Confirm(ctx context.Context, claims []library.MemberOf) ([]libra
 	defer s.leave()
 	v, err := s.open()
 	if err != nil {
-		return nil, fault("confirm memberships", err)
+		return nil, wrapError("confirm memberships", err)
 	}
 	rows := make([]library.GroupMemberRow, len(claims))
 	for i, c := range claims {
@@ -140,7 +140,7 @@ func (s *Store) Confirm(ctx context.Context, claims []library.MemberOf) ([]libra
 		}
 	}
 	if err := errors.Join(err, s.done(v)); err != nil {
-		return nil, fault("confirm memberships", err)
+		return nil, wrapError("confirm memberships", err)
 	}
 	return rows, nil
 }
@@ -172,7 +172,7 @@ func (s *Store) commitPrincipal(c *library.PrincipalCommit) (library.Verdict, er
 	defer mu.Unlock()
 	standing, err := s.principal(c.ID)
 	if err != nil {
-		return library.Verdict{}, fault("commit", err)
+		return library.Verdict{}, wrapError("commit", err)
 	}
 	if standing.Seq != c.Base {
 		return library.Verdict{Seq: standing.Seq, Writers: standing.Writers}, nil
@@ -184,17 +184,17 @@ func (s *Store) commitPrincipal(c *library.PrincipalCommit) (library.Verdict, er
 	defer func() { _ = b.Close() }()
 	row := appendPrincipal(nil, &h)
 	if err := b.Set(key, row, nil); err != nil {
-		return library.Verdict{}, fault("commit", err)
+		return library.Verdict{}, wrapError("commit", err)
 	}
 	for _, m := range c.Members {
 		key = appendMemberKey(key[:0], tablePrincipal, string(c.ID), m.Principal)
 		row = appendMember(row[:0], byte(m.Role), m.Leaving, h.Seq)
 		if err := b.Set(key, row, nil); err != nil {
-			return library.Verdict{}, fault("commit", err)
+			return library.Verdict{}, wrapError("commit", err)
 		}
 	}
 	if err := putRequest(b, tablePrincipal, string(c.ID), c.Request); err != nil {
-		return library.Verdict{}, fault("commit", err)
+		return library.Verdict{}, wrapError("commit", err)
 	}
 	if err := s.commitSynced(b); err != nil {
 		return library.Verdict{}, err
@@ -225,7 +225,7 @@ func (s *Store) EnforceGroup(ctx context.Context, e *library.GroupEnforcement) e
 	defer mu.Unlock()
 	state, rows, err := s.newestGroup(e)
 	if err != nil {
-		return fault("enforce", err)
+		return wrapError("enforce", err)
 	}
 	b := s.db.NewBatch()
 	defer func() { _ = b.Close() }()
@@ -236,7 +236,7 @@ func (s *Store) EnforceGroup(ctx context.Context, e *library.GroupEnforcement) e
 		}
 		key := appendPair(nil, tableMembership, string(m.Principal), string(group))
 		if err := setRole(b, key, role); err != nil {
-			return fault("enforce", err)
+			return wrapError("enforce", err)
 		}
 	}
 	return s.commitLater(b)
@@ -284,7 +284,7 @@ func (s *Store) SettleGroup(ctx context.Context, t *library.GroupSettlement) err
 			}
 		}
 		if err != nil {
-			return fault("settle", err)
+			return wrapError("settle", err)
 		}
 	}
 	if b.Empty() {
@@ -300,7 +300,7 @@ func (s *Store) Memberships(ctx context.Context, p, after library.PrincipalID, l
 		ms = append(ms, library.Membership{Group: library.PrincipalID(second), Role: library.GroupRole(role)})
 	})
 	if err != nil {
-		return nil, fault("list memberships", err)
+		return nil, wrapError("list memberships", err)
 	}
 	return ms, nil
 }
@@ -316,7 +316,7 @@ func (s *Store) MembershipsOf(ctx context.Context, q library.MembershipsQuery) (
 		v.end = append(v.end[:0], tableMembership+1)
 	})
 	if err != nil {
-		return nil, fault("list memberships", err)
+		return nil, wrapError("list memberships", err)
 	}
 	all := make([][]library.Membership, 0, len(q.Principals))
 	rows := 0
@@ -332,7 +332,7 @@ func (s *Store) MembershipsOf(ctx context.Context, q library.MembershipsQuery) (
 		rows += len(ms)
 	}
 	if err := errors.Join(err, s.done(v)); err != nil {
-		return nil, fault("list memberships", err)
+		return nil, wrapError("list memberships", err)
 	}
 	return all, nil
 }
@@ -379,7 +379,7 @@ func (v *view) memberships(p library.PrincipalID, own, others int) (ms []library
 func (s *Store) ScanPrincipals(ctx context.Context, after library.PrincipalID, limit int) ([]library.PrincipalID, error) {
 	ids, err := s.scanPartitions(ctx, tablePrincipal, string(after), limit)
 	if err != nil {
-		return nil, fault("list principals", err)
+		return nil, wrapError("list principals", err)
 	}
 	principals := make([]library.PrincipalID, len(ids))
 	for i, id := range ids {

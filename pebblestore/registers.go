@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math"
 
+	"carrel/core/fault"
 	"carrel/library"
 )
 
@@ -17,7 +18,7 @@ func (s *Store) FixCreation(ctx context.Context, c library.Creation, replace *li
 	defer s.leave()
 	stands, stored, err := s.fixCreation(&c, replace)
 	if err != nil {
-		return library.Creation{}, fault("fix a creation", err)
+		return library.Creation{}, wrapError("fix a creation", err)
 	}
 	if stored {
 		s.forgetExpired(c.Until)
@@ -73,11 +74,11 @@ func (s *Store) FixSetting(ctx context.Context, name string, value []byte) ([]by
 	defer mu.Unlock()
 	row, found, err := s.get(key)
 	if err != nil {
-		return nil, fault("fix a setting", err)
+		return nil, wrapError("fix a setting", err)
 	}
 	if found {
 		if len(row) == 0 || row[0] != rowVersion {
-			return nil, fault("fix a setting", fmt.Errorf("setting %q: %w", name, errRow))
+			return nil, wrapError("fix a setting", fmt.Errorf("setting %q: %w", name, errRow))
 		}
 		return row[1:], nil
 	}
@@ -87,7 +88,7 @@ func (s *Store) FixSetting(ctx context.Context, name string, value []byte) ([]by
 	b := s.db.NewBatch()
 	defer func() { _ = b.Close() }()
 	if err := b.Set(key, appendSetting(nil, value), nil); err != nil {
-		return nil, fault("fix a setting", err)
+		return nil, wrapError("fix a setting", err)
 	}
 	if err := s.commitSynced(b); err != nil {
 		return nil, err
@@ -113,10 +114,10 @@ func (s *Store) ReserveBlock(ctx context.Context, host string, size int64) (firs
 		first, err = decodeNext(row)
 	}
 	if err != nil {
-		return 0, fault("reserve numbers", err)
+		return 0, wrapError("reserve numbers", err)
 	}
 	if size <= 0 || first > math.MaxInt64-size {
-		return 0, &library.Error{Code: library.Internal, Msg: fmt.Sprintf("reserve numbers: no block of %d numbers follows %d", size, first)}
+		return 0, &fault.Error{Code: fault.Internal, Msg: fmt.Sprintf("reserve numbers: no block of %d numbers follows %d", size, first)}
 	}
 	if err := s.space.room(s.now()); err != nil {
 		return 0, err
@@ -124,7 +125,7 @@ func (s *Store) ReserveBlock(ctx context.Context, host string, size int64) (firs
 	b := s.db.NewBatch()
 	defer func() { _ = b.Close() }()
 	if err := b.Set(key, appendNext(nil, first+size), nil); err != nil {
-		return 0, fault("reserve numbers", err)
+		return 0, wrapError("reserve numbers", err)
 	}
 	if err := s.commitSynced(b); err != nil {
 		return 0, err

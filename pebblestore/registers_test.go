@@ -9,6 +9,7 @@ import (
 
 	"github.com/cockroachdb/pebble/v2/vfs"
 
+	"carrel/core/fault"
 	"carrel/library"
 )
 
@@ -30,7 +31,7 @@ func TestReserveBlock(t *testing.T) {
 	reserve("a", 1000, 152)
 	reserve("b", math.MaxInt64-1, 1)
 	for _, size := range []int64{0, -1, 1, math.MaxInt64} {
-		if _, err := s.ReserveBlock(t.Context(), "b", size); library.CodeOf(err) != library.Internal {
+		if _, err := s.ReserveBlock(t.Context(), "b", size); fault.CodeOf(err) != fault.Internal {
 			t.Errorf("%d numbers more: %v", size, err)
 		}
 	}

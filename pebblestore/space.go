@@ -6,6 +6,7 @@ import (
 
 	"github.com/cockroachdb/pebble/v2/vfs"
 
+	"carrel/core/fault"
 	"carrel/library"
 )
 
@@ -59,7 +60,7 @@ func (s *space) room(now library.Instant) error {
 	// Nobody is refused by what was seen before, or by others: there may be room
 	// since, and at first nothing was seen.
 	if s.look(now) < s.reserve {
-		return &library.Error{Code: library.Unavailable, RetryAfter: 60,
+		return &fault.Error{Code: fault.Unavailable, RetryAfter: 60,
 			Msg: "the disk of the store is almost full: nothing can be added or changed until there is room, deleting still works"}
 	}
 	return nil

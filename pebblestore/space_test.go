@@ -10,6 +10,7 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs"
 	"github.com/cockroachdb/pebble/v2/vfs/errorfs"
 
+	"carrel/core/fault"
 	"carrel/library"
 )
 
@@ -115,7 +116,7 @@ func TestAlmostFullDisk(t *testing.T) {
 	full := func(what string, err error) {
 		t.Helper()
 		wantUnavailable(t, err, "disk of the store is almost full")
-		if library.MayHaveCommitted(err) {
+		if fault.MayHaveCommitted(err) {
 			t.Errorf("%s may have been applied: %v", what, err)
 		}
 	}

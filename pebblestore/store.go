@@ -13,6 +13,7 @@ import (
 	"github.com/cockroachdb/pebble/v2"
 	"github.com/cockroachdb/pebble/v2/vfs"
 
+	"carrel/core/fault"
 	"carrel/library"
 	"carrel/naming"
 )
@@ -67,7 +68,7 @@ type Store struct {
 	lanes   laneStamps
 	views   sync.Pool // of *view
 
-	broken atomic.Pointer[library.Error]
+	broken atomic.Pointer[fault.Error]
 	// writing is held by whoever hands a batch to Pebble.
 	writing sync.Mutex
 	// stuck tells that Pebble has panicked in a write, and cannot be closed.
@@ -168,7 +169,7 @@ func (s *Store) checkFormat() error {
 	if found {
 		v, err := strconv.Atoi(string(value))
 		if err != nil || v < oldestFormat || v > formatVersion {
-			return library.Unavailablef(nil, "pebble:%s has format version %q, and this program reads versions %d to %d only: use the program that wrote it, or carrel copy", s.dir, value, oldestFormat, formatVersion)
+			return fault.Unavailablef(nil, "pebble:%s has format version %q, and this program reads versions %d to %d only: use the program that wrote it, or carrel copy", s.dir, value, oldestFormat, formatVersion)
 		}
 		if v == formatVersion {
 			return nil
@@ -180,7 +181,7 @@ func (s *Store) checkFormat() error {
 		return openFault(s.dir, err)
 	}
 	if !empty {
-		return library.Unavailablef(nil, "pebble:%s holds a database that is not a carrel store", s.dir)
+		return fault.Unavailablef(nil, "pebble:%s holds a database that is not a carrel store", s.dir)
 	}
 	return s.writeFormat()
 }
@@ -225,7 +226,7 @@ func (s *Store) Close() error {
 	err := errors.Join(s.db.Flush(), s.db.LogData(nil, pebble.Sync))
 	err = errors.Join(err, s.db.Close(), s.closeTide(), s.lock.Close())
 	if err != nil {
-		return fault("close the store", err)
+		return wrapError("close the store", err)
 	}
 	return nil
 }
@@ -240,7 +241,7 @@ func (s *Store) enter(ctx context.Context) error {
 	s.life.RLock()
 	if s.closed {
 		s.life.RUnlock()
-		return &library.Error{Code: library.Unavailable, Msg: "the store is closed", RetryAfter: 1}
+		return &fault.Error{Code: fault.Unavailable, Msg: "the store is closed", RetryAfter: 1}
 	}
 	if err := s.standing(); err != nil {
 		s.life.RUnlock()
@@ -286,7 +287,7 @@ func (s *Store) commitSynced(b *pebble.Batch) error {
 		err = s.standing()
 	}
 	if err != nil {
-		return library.Uncertain(fault("commit", err))
+		return fault.Uncertain(wrapError("commit", err))
 	}
 	s.acknowledge(b)
 	return nil
@@ -300,7 +301,7 @@ func (s *Store) commitLater(b *pebble.Batch) error {
 		err = s.standing()
 	}
 	if err != nil {
-		return fault("write", err)
+		return wrapError("write", err)
 	}
 	return nil
 }

@@ -11,7 +11,7 @@ import (
 	"github.com/cockroachdb/pebble/v2"
 	"github.com/cockroachdb/pebble/v2/vfs"
 
-	"carrel/library"
+	"carrel/core/fault"
 )
 
 // tideFile is the name of a small file beside Pebble's.
@@ -82,7 +82,7 @@ func (s *Store) checkWhole(fs vfs.FS) error {
 		return openFault(s.dir, err)
 	}
 	if there < mark.reached {
-		return library.Unavailablef(nil, "pebble:%s cannot be opened: the write-ahead log is damaged, and writes that were acknowledged are missing (%d of %d are there); restore it from a copy, nothing was changed", s.dir, there, mark.reached)
+		return fault.Unavailablef(nil, "pebble:%s cannot be opened: the write-ahead log is damaged, and writes that were acknowledged are missing (%d of %d are there); restore it from a copy, nothing was changed", s.dir, there, mark.reached)
 	}
 	s.tide.mark.reached = mark.reached
 	return nil

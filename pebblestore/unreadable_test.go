@@ -10,6 +10,7 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs"
 	"github.com/google/go-cmp/cmp"
 
+	"carrel/core/fault"
 	"carrel/library"
 )
 
@@ -20,13 +21,13 @@ func TestUnreadableRow(t *testing.T) {
 		t.Fatal(err)
 	}
 	_, err := s.Read(t.Context(), "c:acme:item", library.ContentQuery{})
-	if library.CodeOf(err) != library.Internal || !strings.Contains(err.Error(), "c:acme:item") {
+	if fault.CodeOf(err) != fault.Internal || !strings.Contains(err.Error(), "c:acme:item") {
 		t.Errorf("%v", err)
 	}
-	if _, err := commit(t.Context(), s, "item", 1); library.CodeOf(err) != library.Internal || library.MayHaveCommitted(err) {
+	if _, err := commit(t.Context(), s, "item", 1); fault.CodeOf(err) != fault.Internal || fault.MayHaveCommitted(err) {
 		t.Errorf("%v", err)
 	}
-	if err := s.Enforce(t.Context(), &library.Enforcement{Header: &library.Header{Content: library.Content{ID: "c:acme:item"}}}); library.CodeOf(err) != library.Internal {
+	if err := s.Enforce(t.Context(), &library.Enforcement{Header: &library.Header{Content: library.Content{ID: "c:acme:item"}}}); fault.CodeOf(err) != fault.Internal {
 		t.Errorf("%v", err)
 	}
 }
@@ -53,7 +54,7 @@ func TestUnreadableLane(t *testing.T) {
 		t.Error(diff)
 	}
 	var bad *library.UnreadableLanes
-	if !errors.As(err, &bad) || !slices.Equal(bad.IDs, []library.LaneID{"b", "d"}) || library.CodeOf(err) != library.Internal {
+	if !errors.As(err, &bad) || !slices.Equal(bad.IDs, []library.LaneID{"b", "d"}) || fault.CodeOf(err) != fault.Internal {
 		t.Errorf("it is told %v", err)
 	}
 }

@@ -7,6 +7,7 @@ import (
 	"github.com/vektah/gqlparser/v2/ast"
 	"github.com/vektah/gqlparser/v2/gqlerror"
 
+	"carrel/core/fault"
 	"carrel/graph"
 	"carrel/library"
 )
@@ -21,7 +22,7 @@ func (r *Root) Subgraph(context.Context) (*graph.Subgraph, error) { return r.Sch
 // place in the list, which routers need to tell whose it is.
 func (r *Root) Entities(ctx context.Context, representations []*graph.Representation) ([]library.Node, error) {
 	if len(representations) > library.MaxList {
-		return nil, library.BadInputf("%d representations: at most %d can be asked for at once", len(representations), library.MaxList)
+		return nil, fault.BadInputf("%d representations: at most %d can be asked for at once", len(representations), library.MaxList)
 	}
 	ids, places := distinct(representations)
 	found, err := queries{r}.Nodes(ctx, ids)

@@ -9,6 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/vektah/gqlparser/v2/gqlerror"
 
+	"carrel/core/fault"
 	"carrel/library"
 )
 
@@ -55,7 +56,7 @@ func faults(t *testing.T, a answer) []string {
 		if !errors.As(err, &located) {
 			t.Fatalf("an error without a place: %v", err)
 		}
-		all = append(all, located.Path.String()+" "+string(library.ReasonOf(err)))
+		all = append(all, located.Path.String()+" "+string(fault.ReasonOf(err)))
 	}
 	return all
 }

@@ -8,6 +8,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/vektah/gqlparser/v2/ast"
 
+	"carrel/core/fault"
 	"carrel/library"
 )
 
@@ -147,7 +148,7 @@ func TestHiddenIsReadLikeAbsent(t *testing.T) {
 				var calls [2][]string
 				for i, id := range pair {
 					record.take()
-					if _, err := g.spy.Follow(t.Context(), as("u:acme:eve"), id, nil); library.CodeOf(err) != library.NotFound {
+					if _, err := g.spy.Follow(t.Context(), as("u:acme:eve"), id, nil); fault.CodeOf(err) != fault.NotFound {
 						t.Errorf("%s is followed: %v", id, err)
 					}
 					calls[i] = record.take()

@@ -7,6 +7,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
 
+	"carrel/core/fault"
 	"carrel/library"
 )
 
@@ -115,18 +116,18 @@ func TestAPage(t *testing.T) {
 func TestABadPageIsTheCallersFault(t *testing.T) {
 	g := newGateway(t)
 	g.shelf(1)
-	for arguments, want := range map[string]library.Reason{
-		`first: -1`:                library.ReasonBadInput,
-		`first: 101`:               library.ReasonBadInput,
-		`first: 1, last: 1`:        library.ReasonBadInput,
-		`last: 1, after: "x"`:      library.ReasonBadInput,
-		`first: 3000000000`:        library.ReasonBadInput,
-		`first: 1, after: "x"`:     library.ReasonBadCursor,
-		`first: 1, after: ""`:      library.ReasonBadCursor,
-		`before: "0000000000000="`: library.ReasonBadCursor,
+	for arguments, want := range map[string]fault.Reason{
+		`first: -1`:                fault.ReasonBadInput,
+		`first: 101`:               fault.ReasonBadInput,
+		`first: 1, last: 1`:        fault.ReasonBadInput,
+		`last: 1, after: "x"`:      fault.ReasonBadInput,
+		`first: 3000000000`:        fault.ReasonBadInput,
+		`first: 1, after: "x"`:     fault.ReasonBadCursor,
+		`first: 1, after: ""`:      fault.ReasonBadCursor,
+		`before: "0000000000000="`: fault.ReasonBadCursor,
 	} {
 		a := g.do(as("u:acme:eve"), `{ user(id: "u:acme:eve") { library(`+arguments+`) { bucket nodes { id } } } }`)
-		if len(a.errs) != 1 || library.ReasonOf(a.errs[0]) != want {
+		if len(a.errs) != 1 || fault.ReasonOf(a.errs[0]) != want {
 			t.Errorf("%s: errors %v, want one of %s", arguments, a.errs, want)
 		}
 	}

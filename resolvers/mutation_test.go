@@ -5,6 +5,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"carrel/core/fault"
 	"carrel/library"
 )
 
@@ -66,17 +67,17 @@ func TestMutationsFail(t *testing.T) {
 	cases := []struct {
 		name   string
 		answer answer
-		code   library.Code
-		reason library.Reason
+		code   fault.Code
+		reason fault.Reason
 	}{
-		{"anonymous", g.do(&library.Viewer{}, `mutation { m: deleteContent(input: {id: "c:acme:page"}) { deletedContentId userErrors { code } } }`), library.Unauthenticated, ""},
-		{"another input under one key", g.do(as("u:acme:ann"), create, "t", "two"), library.Conflict, library.ReasonIdempotencyMismatch},
-		{"not a date", g.do(as("u:acme:ann"), `mutation { m: updateContent(input: {id: "c:acme:page", expiresAt: "soon"}) { userErrors { code } } }`), library.Invalid, library.ReasonBadInput},
-		{"a version beyond an Int", g.do(as("u:acme:ann"), `mutation { m: deleteContent(input: {id: "c:acme:page", expectedVersion: 4294967297}) { userErrors { code } } }`), library.Invalid, library.ReasonBadInput},
+		{"anonymous", g.do(&library.Viewer{}, `mutation { m: deleteContent(input: {id: "c:acme:page"}) { deletedContentId userErrors { code } } }`), fault.Unauthenticated, ""},
+		{"another input under one key", g.do(as("u:acme:ann"), create, "t", "two"), fault.Conflict, fault.ReasonIdempotencyMismatch},
+		{"not a date", g.do(as("u:acme:ann"), `mutation { m: updateContent(input: {id: "c:acme:page", expiresAt: "soon"}) { userErrors { code } } }`), fault.Invalid, fault.ReasonBadInput},
+		{"a version beyond an Int", g.do(as("u:acme:ann"), `mutation { m: deleteContent(input: {id: "c:acme:page", expectedVersion: 4294967297}) { userErrors { code } } }`), fault.Invalid, fault.ReasonBadInput},
 	}
 	for _, c := range cases {
 		t.Run(c.name, func(t *testing.T) {
-			if len(c.answer.errs) != 1 || library.CodeOf(c.answer.errs[0]) != c.code || library.ReasonOf(c.answer.errs[0]) != c.reason {
+			if len(c.answer.errs) != 1 || fault.CodeOf(c.answer.errs[0]) != c.code || fault.ReasonOf(c.answer.errs[0]) != c.reason {
 				t.Errorf("errors %v, want one of code %d and reason %q", c.answer.errs, c.code, c.reason)
 			}
 			for field, payload := range c.answer.data {

@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"carrel/auth"
+	"carrel/core/fault"
 	"carrel/dataloader"
 	"carrel/graph"
 	"carrel/library"
@@ -133,5 +134,5 @@ func (q queries) principalOf(ctx context.Context, id string) (library.Principal,
 }
 
 func malformed(field string) error {
-	return library.BadInputf("%s: the id is malformed; ids have the form u:<tenant>:<name>, g:<tenant>:<name> or c:<tenant>:<name>", field)
+	return fault.BadInputf("%s: the id is malformed; ids have the form u:<tenant>:<name>, g:<tenant>:<name> or c:<tenant>:<name>", field)
 }

@@ -7,6 +7,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"carrel/core/fault"
 	"carrel/library"
 )
 
@@ -29,7 +30,7 @@ func TestLookUps(t *testing.T) {
 			a := g.do(as("u:acme:ann"), `query($id: ID!) { `+field+`(id: $id) { id } }`, "id", id)
 			got := a.at(field, "id")
 			if len(a.errs) > 0 {
-				got = string(library.ReasonOf(a.errs[0]))
+				got = string(fault.ReasonOf(a.errs[0]))
 			}
 			if got != wants[i] {
 				t.Errorf("%s(%q): got %v, want %v", field, id, got, wants[i])
@@ -54,7 +55,7 @@ func TestNodesTakesAHundred(t *testing.T) {
 		t.Errorf("100 ids: %s", a.raw)
 	}
 	a := g.do(as("u:acme:ann"), `query($ids: [ID!]!) { nodes(ids: $ids) { id } }`, "ids", ids)
-	if len(a.errs) != 1 || library.ReasonOf(a.errs[0]) != library.ReasonBadInput {
+	if len(a.errs) != 1 || fault.ReasonOf(a.errs[0]) != fault.ReasonBadInput {
 		t.Errorf("101 ids: errors %v, want one of BAD_USER_INPUT", a.errs)
 	}
 }
@@ -110,7 +111,7 @@ func TestPrincipalsAreReadOnce(t *testing.T) {
 		t.Errorf("they were read again: %v", g.spy.principals)
 	}
 	for _, query := range []string{`{ principals(tenant: "a b") { nodes { id } } }`, `{ principals(tenant: "acme", first: -1) { nodes { id } } }`} {
-		if a := g.do(as("u:acme:bob"), query); len(a.errs) != 1 || library.ReasonOf(a.errs[0]) != library.ReasonBadInput {
+		if a := g.do(as("u:acme:bob"), query); len(a.errs) != 1 || fault.ReasonOf(a.errs[0]) != fault.ReasonBadInput {
 			t.Errorf("%s: %v", query, a.errs)
 		}
 	}

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"time"
 
+	"carrel/core/fault"
 	"carrel/library"
 )
 
@@ -241,8 +242,8 @@ func (c *Client) write(ctx context.Context, call, partition string, apply, rest 
 	}
 	m := &message{call: call, partition: partition, apply: both}
 	conditional := partition != ""
-	fault, cause := c.begin(ctx, call, true, conditional, m)
-	switch fault {
+	problem, cause := c.begin(ctx, call, true, conditional, m)
+	switch problem {
 	case NoFault:
 		both()
 		c.end(false)
@@ -256,12 +257,12 @@ func (c *Client) write(ctx context.Context, call, partition string, apply, rest 
 	case Partly:
 		c.partly(m, apply, rest)
 	}
-	if fault == DiesBefore || fault == DiesAfter || fault == DiesLate {
+	if problem == DiesBefore || problem == DiesAfter || problem == DiesLate {
 		c.a.Crash()
 	}
 	c.end(true)
-	if conditional && fault != Refused {
-		return library.Uncertain(cause)
+	if conditional && problem != Refused {
+		return fault.Uncertain(cause)
 	}
 	return cause
 }

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"time"
 
+	"carrel/core/fault"
 	"carrel/library"
 )
 
@@ -39,7 +40,7 @@ func (r *run) copyStore() {
 		switch {
 		case r.seen(noEnd, defect):
 			return
-		case library.CodeOf(failed) == library.Conflict:
+		case fault.CodeOf(failed) == fault.Conflict:
 			r.report(lostChange, "the copy was refused: %v", failed)
 			return
 		}

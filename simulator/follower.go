@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"carrel/core/fault"
 	"carrel/library"
 )
 
@@ -128,9 +129,9 @@ func (r *run) connect(ctx context.Context, f *follower) bool {
 func (r *run) refused(f *follower, err error) bool {
 	r.st.tracef("%q hears no more of %s: %v", f.viewer, f.owner, err)
 	switch {
-	case library.ReasonOf(err) == library.ReasonResync, library.ReasonOf(err) == library.ReasonBadCursor:
+	case fault.ReasonOf(err) == fault.ReasonResync, fault.ReasonOf(err) == fault.ReasonBadCursor:
 		f.held = false
-	case library.CodeOf(err) == library.NotFound:
+	case fault.CodeOf(err) == fault.NotFound:
 		f.held, f.blind = false, true
 		return true
 	}
@@ -144,7 +145,7 @@ func (r *run) readWhole(ctx context.Context, f *follower) error {
 	q.First = &size
 	conn, err := f.p.svc.Library(ctx, &library.Viewer{User: f.viewer}, f.owner, q)
 	if err != nil {
-		if library.CodeOf(err) == library.NotFound {
+		if fault.CodeOf(err) == fault.NotFound {
 			f.blind = true
 		}
 		return err

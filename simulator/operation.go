@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 
+	"carrel/core/fault"
 	"carrel/library"
 )
 
@@ -114,8 +115,8 @@ func judgeAnswer(err error) outcomeOf {
 	switch {
 	case err == nil:
 		return answered
-	case library.MayHaveCommitted(err), library.ReasonOf(err) == library.ReasonOutcomeUnknown,
-		library.CodeOf(err) == library.Internal, errors.Is(err, context.Canceled):
+	case fault.MayHaveCommitted(err), fault.ReasonOf(err) == fault.ReasonOutcomeUnknown,
+		fault.CodeOf(err) == fault.Internal, errors.Is(err, context.Canceled):
 		return uncertain
 	}
 	return refused

@@ -1,6 +1,9 @@
 package simulator
 
-import "carrel/library"
+import (
+	"carrel/core/fault"
+	"carrel/library"
+)
 
 // reached counts what has happened in schedules, so that a test can see that
 // the world is as wide as it is said to be.
@@ -54,15 +57,15 @@ func (r *run) countOperation(o *Operation) {
 
 // refusal names why an operation was refused.
 func refusal(err error) string {
-	if reason := library.ReasonOf(err); reason != "" {
+	if reason := fault.ReasonOf(err); reason != "" {
 		return string(reason)
 	}
-	switch library.CodeOf(err) {
-	case library.Forbidden:
+	switch fault.CodeOf(err) {
+	case fault.Forbidden:
 		return "FORBIDDEN"
-	case library.NotFound:
+	case fault.NotFound:
 		return "NOT_FOUND"
-	case library.Unavailable:
+	case fault.Unavailable:
 		return "UNAVAILABLE"
 	}
 	return "otherwise"

@@ -3,6 +3,7 @@ package simulator
 import (
 	"slices"
 
+	"carrel/core/fault"
 	"carrel/library"
 )
 
@@ -21,7 +22,7 @@ func (r *run) resumeWalks(p *process) {
 		r.m.reached("walk that goes on after its end")
 		again := &reader{sight: w.sight, descending: w.descending, backward: w.backward, next: w.next}
 		err := again.read(r.ctx, p, library.DefaultPageSize)
-		if library.ReasonOf(err) == library.ReasonBadCursor {
+		if fault.ReasonOf(err) == fault.ReasonBadCursor {
 			continue // it reads another bucket by now
 		}
 		if err != nil {

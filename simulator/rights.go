@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 
+	"carrel/core/fault"
 	"carrel/library"
 )
 
@@ -145,8 +146,8 @@ func (h *History) permittedInGroup(before, after *principalState) error {
 // for its version, though its actor managed the item, or it had that version, in
 // every state while it ran.
 func (h *History) neededNoRefusal(o *Operation) bool {
-	byVersion := library.ReasonOf(o.err) == library.ReasonVersion
-	if !byVersion && library.CodeOf(o.err) != library.Forbidden && library.CodeOf(o.err) != library.NotFound {
+	byVersion := fault.ReasonOf(o.err) == fault.ReasonVersion
+	if !byVersion && fault.CodeOf(o.err) != fault.Forbidden && fault.CodeOf(o.err) != fault.NotFound {
 		return false
 	}
 	switch o.kind {

@@ -8,7 +8,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"carrel/library"
+	"carrel/core/fault"
 )
 
 // faults are what a mutation is refused for: "CODE path" where the path says
@@ -22,18 +22,18 @@ func (f *faults) add(wrong bool, code string, path ...string) {
 }
 
 // codeOf is the contract's code of a fault.
-func codeOf(f *library.Error) string {
+func codeOf(f *fault.Error) string {
 	if f.Reason != "" {
 		return string(f.Reason)
 	}
 	switch f.Code {
-	case library.Invalid:
+	case fault.Invalid:
 		return "INVALID"
-	case library.Unauthenticated:
+	case fault.Unauthenticated:
 		return "UNAUTHENTICATED"
-	case library.Forbidden:
+	case fault.Forbidden:
 		return "FORBIDDEN"
-	case library.NotFound:
+	case fault.NotFound:
 		return "NOT_FOUND"
 	}
 	return "OTHER " + strconv.Itoa(int(f.Code))
@@ -43,7 +43,7 @@ func codeOf(f *library.Error) string {
 // undo, how often and where they are told is left open.
 func told(err error) faults {
 	var all faults
-	for _, f := range library.FaultsOf(err) {
+	for _, f := range fault.ListOf(err) {
 		code := codeOf(f)
 		switch code {
 		case "INVALID", "NOT_FOUND", "TOO_MANY":

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"carrel/core/fault"
 	"carrel/library"
 )
 
@@ -29,12 +30,12 @@ var typed = [][2]string{
 }
 
 // barred is how v is refused to look people of a tenant up; 0 where it may.
-func (v viewer) barred(tenant string) library.Code {
+func (v viewer) barred(tenant string) fault.Code {
 	switch {
 	case !v.signedIn():
-		return library.Unauthenticated
+		return fault.Unauthenticated
 	case v.user.Tenant() != tenant && !v.global:
-		return library.Forbidden
+		return fault.Forbidden
 	}
 	return 0
 }
@@ -75,7 +76,7 @@ func (g *game) find(v viewer, tenant string, prefix [2]string, size int) {
 		q.First = &size
 		page, err := g.svc.FindPrincipals(g.ctx, v.fresh(), q)
 		if code := v.barred(tenant); code != 0 {
-			if library.CodeOf(err) != code {
+			if fault.CodeOf(err) != code {
 				g.Fatalf("finding %q in %s by %+v: %v, want code %d", prefix, tenant, v, err, code)
 			}
 			return

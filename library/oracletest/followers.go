@@ -11,6 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
 
+	"carrel/core/fault"
 	"carrel/library"
 )
 
@@ -105,7 +106,7 @@ func (g *game) connect(f *follower) {
 	}
 	resumes := f.cursor != nil
 	following, err := f.from.svc.Follow(g.ctx, f.v.fresh(), string(f.owner), f.cursor)
-	switch reason := library.ReasonOf(err); {
+	switch reason := fault.ReasonOf(err); {
 	case err == nil:
 		if f.f = following; !resumes {
 			g.readHeld(f)
@@ -113,7 +114,7 @@ func (g *game) connect(f *follower) {
 	case !g.w.sees(f.v, f.owner):
 		g.agrees("follow", f.owner, f.v, faults{"NOT_FOUND"}, err)
 		f.cursor = nil
-	case reason == library.ReasonResync, reason == library.ReasonBadCursor:
+	case reason == fault.ReasonResync, reason == fault.ReasonBadCursor:
 		f.cursor = nil // too old, or of another bucket; it reads next time
 	default:
 		g.Fatalf("following %s by %+v: %v", f.owner, f.v, err)
@@ -212,7 +213,7 @@ func (g *game) drain(f *follower) {
 		}
 		f.f.Close()
 		f.f, f.cursor = nil, nil
-		if library.ReasonOf(err) != library.ReasonResync {
+		if fault.ReasonOf(err) != fault.ReasonResync {
 			g.agrees("following", f.owner, f.v, faults{"NOT_FOUND"}, err)
 			if g.w.sees(f.v, f.owner) {
 				g.Fatalf("%+v hears no more of %s, which it sees: %v", f.v, f.owner, err)

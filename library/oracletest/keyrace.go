@@ -6,6 +6,7 @@ import (
 	"sync"
 	"testing"
 
+	"carrel/core/fault"
 	"carrel/journal"
 	"carrel/library"
 )
@@ -51,7 +52,7 @@ func RunKeyRaces(t *testing.T, store library.Store, tenant string) {
 			switch {
 			case errs[n] == nil:
 				created++
-			case library.ReasonOf(errs[n]) != library.ReasonIdempotencyMismatch && library.CodeOf(errs[n]) != library.Unavailable:
+			case fault.ReasonOf(errs[n]) != fault.ReasonIdempotencyMismatch && fault.CodeOf(errs[n]) != fault.Unavailable:
 				t.Errorf("race %d, input %d: %v", race, n, errs[n])
 			}
 		}

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"carrel/core/fault"
 	"carrel/library"
 	"carrel/naming"
 )
@@ -210,14 +211,14 @@ func (s *shelf) writeRest(w *written) {
 	s.Helper()
 	name, value := "x:"+s.tenant+":setting", []byte{0, 1, 0xff}
 	_, err := s.FixSetting(s.ctx, name, value)
-	for library.MayHaveCommitted(err) {
+	for fault.MayHaveCommitted(err) {
 		_, err = s.FixSetting(s.ctx, name, value)
 	}
 	s.ok(err)
 	w.add(library.ChapterSettings, library.ArchivedRow{Setting: &library.SettingRow{Name: name, Value: value}})
 	host := "x:" + s.tenant + ":host"
 	first, err := s.archive.ReserveBlock(s.ctx, host, 100)
-	for library.MayHaveCommitted(err) {
+	for fault.MayHaveCommitted(err) {
 		first, err = s.archive.ReserveBlock(s.ctx, host, 100)
 	}
 	s.ok(err)

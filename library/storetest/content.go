@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 
+	"carrel/core/fault"
 	"carrel/library"
 )
 
@@ -58,7 +59,7 @@ func readsAreAtomic(s *stage) {
 			if err == nil && !v.Applied {
 				err = fmt.Errorf("seq %d was refused", c.Header.Seq)
 			}
-			if err != nil && !library.MayHaveCommitted(err) {
+			if err != nil && !fault.MayHaveCommitted(err) {
 				done <- err
 				return
 			}

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"sync"
 
+	"carrel/core/fault"
 	"carrel/library"
 )
 
@@ -46,7 +47,7 @@ func (s *stage) winner(verdicts []library.Verdict, errs []error, entries []libra
 	for n := range verdicts {
 		mine := made(library.Verdict{Writers: standing}, seq, entries[n])
 		switch {
-		case errs[n] != nil && !library.MayHaveCommitted(errs[n]):
+		case errs[n] != nil && !fault.MayHaveCommitted(errs[n]):
 			s.Fatal(errs[n])
 		case errs[n] == nil && verdicts[n].Applied != mine:
 			s.Fatalf("racer %d was told applied=%v of seq %d, whose writer it is: %v", n, verdicts[n].Applied, seq, mine)
@@ -114,7 +115,7 @@ func raceCreations(s *stage) {
 		together(func(n int) { got[n], errs[n] = s.FixCreation(s.ctx, cs[n], nil) })
 		stands := s.fix(cs[0], nil)
 		for n := range racers {
-			if errs[n] != nil && library.MayHaveCommitted(errs[n]) {
+			if errs[n] != nil && fault.MayHaveCommitted(errs[n]) {
 				continue
 			}
 			s.ok(errs[n])
@@ -131,7 +132,7 @@ func raceSettings(s *stage) {
 		stands, err := s.FixSetting(s.ctx, name, []byte("late"))
 		s.ok(err)
 		for n := range racers {
-			if errs[n] != nil && library.MayHaveCommitted(errs[n]) {
+			if errs[n] != nil && fault.MayHaveCommitted(errs[n]) {
 				continue
 			}
 			s.ok(errs[n])

@@ -1,6 +1,7 @@
 package storetest
 
 import (
+	"carrel/core/fault"
 	"carrel/library"
 )
 
@@ -21,7 +22,7 @@ func uncertainty(s *stage) {
 		if err == nil {
 			s.Fatalf("%s: no error though the context had ended", what)
 		}
-		return !library.MayHaveCommitted(err)
+		return !fault.MayHaveCommitted(err)
 	}
 
 	it := s.newItem("item", library.Private, a)

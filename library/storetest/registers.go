@@ -3,6 +3,7 @@ package storetest
 import (
 	"crypto/sha256"
 
+	"carrel/core/fault"
 	"carrel/library"
 )
 
@@ -38,7 +39,7 @@ func (s *stage) fix(c library.Creation, replace *library.Creation) library.Creat
 		if err == nil {
 			return got
 		}
-		if !library.MayHaveCommitted(err) {
+		if !fault.MayHaveCommitted(err) {
 			s.Fatal(err)
 		}
 	}
@@ -88,7 +89,7 @@ func fixSetting(s *stage) {
 	name := "setting of " + s.tenant
 	for n, value := range [][]byte{[]byte("first \x00\xff"), []byte("second"), []byte("first")} {
 		got, err := s.FixSetting(s.ctx, name, value)
-		for library.MayHaveCommitted(err) {
+		for fault.MayHaveCommitted(err) {
 			got, err = s.FixSetting(s.ctx, name, value)
 		}
 		s.ok(err)

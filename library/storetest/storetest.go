@@ -13,6 +13,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
 
+	"carrel/core/fault"
 	"carrel/library"
 )
 
@@ -124,7 +125,7 @@ func (s *stage) decide(write func() (library.Verdict, error), stands func(librar
 			}
 			return v
 		}
-		if !library.MayHaveCommitted(err) {
+		if !fault.MayHaveCommitted(err) {
 			s.Fatal(err)
 		}
 		unsure = true

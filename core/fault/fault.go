@@ -1,4 +1,6 @@
-package library
+// Package fault is the errors that every domain returns: their class, their reason,
+// and where in the input they are. It knows no domain, and not how errors are shown.
+package fault
 
 import (
 	"errors"
@@ -6,17 +8,17 @@ import (
 	"strings"
 )
 
-// Code is the class of an error: what its receiver can do about it.
+// Code is the class of an error. It says what the receiver can do about it.
 type Code uint8
 
 // The classes of errors.
 const (
-	Internal        Code = iota // a defect; told to nobody but the log
+	Internal        Code = iota // a defect; shown in the log only
 	Invalid                     // malformed input
 	Unauthenticated             // who is asking must be known first
 	Forbidden                   // visible, but not the viewer's to change
 	NotFound                    // does not exist, or may not be seen
-	Conflict                    // collides with what stands
+	Conflict                    // collides with the current state
 	Exhausted                   // more than a limit allows
 	Unavailable                 // the service cannot do it now; may be tried again
 )
@@ -38,12 +40,12 @@ const (
 	ReasonOutcomeUnknown      Reason = "OUTCOME_UNKNOWN"
 	ReasonIdempotencyMismatch Reason = "IDEMPOTENCY_MISMATCH"
 	ReasonTimeout             Reason = "TIMEOUT"
-	ReasonResync              Reason = "RESYNC"        // what was missed cannot be told any more
-	ReasonSlow                Reason = "SLOW_CONSUMER" // what happened was not taken in time
+	ReasonResync              Reason = "RESYNC"        // the events missed are no longer kept
+	ReasonSlow                Reason = "SLOW_CONSUMER" // the subscriber did not read its events in time
 )
 
 // Error is the one error type of the domain. A mutation's faults that a person
-// can mend come as several Errors joined in a Faults.
+// can mend come as several Errors in a List.
 type Error struct {
 	Code   Code
 	Reason Reason
@@ -54,7 +56,7 @@ type Error struct {
 	RetryAfter int
 }
 
-// Error gives the message with its cause, for logs.
+// Error returns the message with its cause, for logs.
 func (e *Error) Error() string {
 	if e.Err != nil {
 		return e.Msg + ": " + e.Err.Error()
@@ -62,14 +64,14 @@ func (e *Error) Error() string {
 	return e.Msg
 }
 
-// Unwrap gives the cause.
+// Unwrap returns the cause.
 func (e *Error) Unwrap() error { return e.Err }
 
-// Faults are all faults of one class of an input, in the order of the input.
-type Faults []*Error
+// List holds all faults of one class of an input, in the order of the input.
+type List []*Error
 
 // Error joins the messages.
-func (f Faults) Error() string {
+func (f List) Error() string {
 	msgs := make([]string, len(f))
 	for i, e := range f {
 		msgs[i] = e.Msg
@@ -80,87 +82,87 @@ func (f Faults) Error() string {
 	return strings.Join(msgs, "; ")
 }
 
-// OrNil is the faults as an error, nil when there are none.
-func (f Faults) OrNil() error {
+// OrNil returns the list as an error, nil where it is empty.
+func (f List) OrNil() error {
 	if len(f) == 0 {
 		return nil
 	}
 	return f
 }
 
-// add appends err's faults below path; nil adds nothing.
-func (f *Faults) add(err error, path ...string) {
+// Add appends the faults of err with path in front of theirs; nil adds nothing.
+func (f *List) Add(err error, path ...string) {
 	if err == nil {
 		return
 	}
-	for _, e := range FaultsOf(err) {
+	for _, e := range ListOf(err) {
 		c := *e
 		c.Path = append(append([]string(nil), path...), e.Path...)
 		*f = append(*f, &c)
 	}
 }
 
-// FaultsOf takes err apart into its domain errors; what is none of the
-// domain's becomes one Internal error.
-func FaultsOf(err error) Faults {
+// ListOf returns the domain errors that err consists of. An error of another type
+// becomes one Internal error.
+func ListOf(err error) List {
 	if err == nil {
 		return nil
 	}
-	var fs Faults
+	var fs List
 	if errors.As(err, &fs) {
 		return fs
 	}
 	var e *Error
 	if errors.As(err, &e) {
-		return Faults{e}
+		return List{e}
 	}
-	return Faults{{Code: Internal, Msg: "internal error", Err: err}}
+	return List{{Code: Internal, Msg: "internal error", Err: err}}
 }
 
-// CodeOf is the class of the (first) error; Internal for what is none of the domain's.
+// CodeOf returns the class of the first error, Internal for errors of other types.
 func CodeOf(err error) Code {
-	fs := FaultsOf(err)
+	fs := ListOf(err)
 	if len(fs) == 0 {
 		return Internal
 	}
 	return fs[0].Code
 }
 
-// ReasonOf is the reason of the (first) error.
+// ReasonOf returns the reason of the first error.
 func ReasonOf(err error) Reason {
-	fs := FaultsOf(err)
+	fs := ListOf(err)
 	if len(fs) == 0 {
 		return ""
 	}
 	return fs[0].Reason
 }
 
-// Invalidf is an error of code Invalid.
+// Invalidf returns an error of code Invalid.
 func Invalidf(path []string, format string, args ...any) *Error {
 	return &Error{Code: Invalid, Path: path, Msg: fmt.Sprintf(format, args...)}
 }
 
-// BadInputf is an error in the caller's program: BAD_USER_INPUT, not a userError.
+// BadInputf returns an error in the caller's program: BAD_USER_INPUT, not a userError.
 func BadInputf(format string, args ...any) *Error {
 	return &Error{Code: Invalid, Reason: ReasonBadInput, Msg: fmt.Sprintf(format, args...)}
 }
 
-// NotFoundf is an error of code NotFound.
+// NotFoundf returns an error of code NotFound.
 func NotFoundf(path []string, format string, args ...any) *Error {
 	return &Error{Code: NotFound, Path: path, Msg: fmt.Sprintf(format, args...)}
 }
 
-// Forbiddenf is an error of code Forbidden.
+// Forbiddenf returns an error of code Forbidden.
 func Forbiddenf(path []string, format string, args ...any) *Error {
 	return &Error{Code: Forbidden, Path: path, Msg: fmt.Sprintf(format, args...)}
 }
 
-// TooManyf is an error of code Exhausted with reason TOO_MANY.
+// TooManyf returns an error of code Exhausted with reason TOO_MANY.
 func TooManyf(path []string, format string, args ...any) *Error {
 	return &Error{Code: Exhausted, Reason: ReasonTooMany, Path: path, Msg: fmt.Sprintf(format, args...)}
 }
 
-// Unavailablef is an error of code Unavailable, with its cause.
+// Unavailablef returns an error of code Unavailable, with its cause.
 func Unavailablef(cause error, format string, args ...any) *Error {
 	return &Error{Code: Unavailable, Msg: fmt.Sprintf(format, args...), Err: cause, RetryAfter: 1}
 }
@@ -175,7 +177,7 @@ func (u *uncertain) Unwrap() error { return u.err }
 // does not know: it may apply now, later or never.
 func Uncertain(err error) error { return &uncertain{err} }
 
-// MayHaveCommitted tells whether the write that failed with err may have been
+// MayHaveCommitted reports whether the write that failed with err may have been
 // applied all the same, or may still be.
 func MayHaveCommitted(err error) bool {
 	var u *uncertain
