@@ -8,6 +8,7 @@ import (
 	"log/slog"
 	"time"
 
+	"carrel/core/sched"
 	"carrel/library"
 	"carrel/observe"
 	"carrel/progress"
@@ -122,7 +123,7 @@ func (j *copying) rows(ctx context.Context, source backend, target library.Archi
 	if err := library.RefuseHalfCopied(ctx, from); err != nil {
 		return fmt.Errorf("the source: %w", err)
 	}
-	runtime := library.NewRealRuntime()
+	runtime := sched.NewReal()
 	defer runtime.Close()
 	var err error
 	j.summary.Rows, err = library.CopyRows(ctx, runtime, from, target, func(p library.CopyProgress) {

@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"time"
 
+	"carrel/core/sched"
 	"carrel/journal"
 	"carrel/library"
 	"carrel/naming"
@@ -17,7 +18,7 @@ import (
 // store was last closed, or its process died, finished.
 type gateway struct {
 	store   backend
-	runtime *library.RealRuntime
+	runtime *sched.Real
 	journal *journal.Journal
 	service *library.Service
 	// stop ends the background work, and stopped says that it has ended.
@@ -103,7 +104,7 @@ func openGateway(ctx context.Context, s StoreFlag, with surroundings) (*gateway,
 // startGateway makes the domain on an open store, which it closes with itself,
 // also where it fails.
 func startGateway(ctx context.Context, store backend, with surroundings) (*gateway, error) {
-	g := &gateway{store: store, runtime: library.NewRealRuntime(), stopped: make(chan struct{})}
+	g := &gateway{store: store, runtime: sched.NewReal(), stopped: make(chan struct{})}
 	// Background work outlives the signal that ends the process: what was
 	// accepted is finished first.
 	life, stop := context.WithCancel(context.WithoutCancel(ctx))

@@ -125,7 +125,7 @@ func product(s *source) bool {
 // rules are the rooms that the simulator drives step by step, but for the one
 // file by which they meet the real world.
 func rules(s *source) bool {
-	return !s.test && slices.Contains(standard, path.Dir(s.path)) && s.path != "library/real_runtime.go"
+	return !s.test && isStandard(path.Dir(s.path)) && s.path != "core/sched/real.go"
 }
 
 func TestNobodyReachesAroundItsParameters(t *testing.T) {

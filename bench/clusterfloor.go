@@ -9,6 +9,7 @@ import (
 
 	"github.com/gocql/gocql"
 
+	"carrel/core/clock"
 	"carrel/library"
 )
 
@@ -160,7 +161,7 @@ func (f *clusterFloor) slice(ctx context.Context, owner string) ([]library.Entry
 		built         bool
 	)
 	for iter.Scan(&position, &id, &mts, &role, &built) {
-		es = append(es, library.Entry{Position: library.Instant(position), Content: library.ContentID(id)})
+		es = append(es, library.Entry{Position: clock.Instant(position), Content: library.ContentID(id)})
 	}
 	return es, iter.Close()
 }
@@ -183,7 +184,7 @@ func (f *clusterFloor) item(ctx context.Context, owner string, c *library.Conten
 		text := link
 		live = state == int8(library.Live)
 		c.Title, c.Link, c.Visibility, c.Creator = title, &text, library.Visibility(visibility), library.PrincipalID(creator)
-		c.LastModified = library.Instant(lastModified)
+		c.LastModified = clock.Instant(lastModified)
 	}
 	return live && member, iter.Close()
 }

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"carrel/auth"
+	"carrel/core/sched"
 	"carrel/edge"
 	"carrel/journal"
 	"carrel/library"
@@ -20,7 +21,7 @@ import (
 type gateway struct {
 	store   backend
 	counts  *counting
-	runtime *library.RealRuntime
+	runtime *sched.Real
 	journal *journal.Journal
 	service *library.Service
 	stop    context.CancelFunc
@@ -45,7 +46,7 @@ func open(ctx context.Context, dir string, tuning library.Tuning) (*gateway, err
 // above puts the domain above a store, which it closes with itself.
 func above(ctx context.Context, store backend, tuning library.Tuning) (*gateway, error) {
 	ctx, stop := context.WithCancel(ctx)
-	g := &gateway{store: store, counts: &counting{Store: store}, runtime: library.NewRealRuntime(), stop: stop}
+	g := &gateway{store: store, counts: &counting{Store: store}, runtime: sched.NewReal(), stop: stop}
 	log := slog.New(slog.DiscardHandler)
 	names, err := naming.New(store, "bench", naming.DefaultBlockSize)
 	if err == nil {

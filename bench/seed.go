@@ -8,6 +8,7 @@ import (
 	"sync"
 	"time"
 
+	"carrel/core/clock"
 	"carrel/library"
 )
 
@@ -25,7 +26,7 @@ const (
 )
 
 // began is when the first item was changed; each following one a millisecond later.
-var began = library.InstantOf(time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC))
+var began = clock.Of(time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC))
 
 func creator(n int) library.PrincipalID {
 	return library.UserID("bench", fmt.Sprintf("creator%02d", n%creators))
@@ -129,7 +130,7 @@ func itemID(owner library.PrincipalID, n int) library.ContentID {
 
 // item makes the n-th item of owner's library, with owner as its one member.
 func (g *gateway) item(ctx context.Context, owner library.PrincipalID, n int) error {
-	at := began + library.Instant(n)*1000
+	at := began + clock.Instant(n)*1000
 	id := itemID(owner, n)
 	description := fmt.Sprintf("What there is to know about subject %d, and where to go on reading.", n)
 	link := fmt.Sprintf("https://example.com/subjects/%s/%d", owner.Name(), n)

@@ -10,6 +10,7 @@ import (
 
 	"github.com/gocql/gocql"
 
+	"carrel/core/clock"
 	"carrel/library"
 )
 
@@ -124,11 +125,11 @@ func TestWhatIsTriedAgain(t *testing.T) {
 			return err
 		}},
 		{"a membership", "enforce a group", func(ctx context.Context) error {
-			group.MTS = library.Instant(next())
+			group.MTS = clock.Instant(next())
 			return s.EnforceGroup(ctx, &library.GroupEnforcement{Header: &group, Rows: []library.GroupMemberRow{{Principal: "u:t:ann", Role: library.GroupMember, Seq: 1}}})
 		}},
 		{"names", "enforce the directory", func(ctx context.Context) error {
-			person.MTS = library.Instant(next())
+			person.MTS = clock.Instant(next())
 			return s.EnforceDirectory(ctx, &library.DirectoryEnforcement{Header: &person})
 		}},
 		{"a name that is dropped", "drop a row of the directory", func(ctx context.Context) error {

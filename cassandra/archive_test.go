@@ -12,12 +12,13 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
 
+	"carrel/core/clock"
 	"carrel/core/fault"
 	"carrel/library"
 )
 
 // distant is an instant of 2040, by which rows of tests are forgotten.
-const distant library.Instant = 2208988800000000
+const distant clock.Instant = 2208988800000000
 
 // archived reads a chapter in pages of a size.
 func archived(t *testing.T, s *Store, c library.Chapter, limit int) []library.ArchivedRow {
@@ -161,7 +162,7 @@ func TestWhatAPutCosts(t *testing.T) {
 		asked[r.Operation+" "+r.Outcome]++
 	}
 	now := distant - 1_000_000
-	o.Now = func() library.Instant { return now }
+	o.Now = func() clock.Instant { return now }
 	s := open(t, o)
 	var rows []library.ArchivedRow
 	for i := range 20 {

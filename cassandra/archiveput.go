@@ -8,6 +8,7 @@ import (
 
 	"github.com/gocql/gocql"
 
+	"carrel/core/clock"
 	"carrel/core/fault"
 	"carrel/library"
 )
@@ -76,7 +77,7 @@ type restore interface {
 // other: decisions of one partition at the same time hinder each other.
 type restoring struct {
 	store *Store
-	now   library.Instant
+	now   clock.Instant
 	parts [][]restore
 	at    map[restorePlace]int
 }

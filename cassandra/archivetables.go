@@ -10,6 +10,7 @@ import (
 
 	"github.com/gocql/gocql"
 
+	"carrel/core/clock"
 	"carrel/core/fault"
 	"carrel/library"
 )
@@ -181,7 +182,7 @@ func readCreations() rowReader {
 		}
 		copy(c.Key[:], key)
 		copy(c.InputHash[:], hash)
-		c.Until = library.Instant(until)
+		c.Until = clock.Instant(until)
 		at.Part, r.Creation = c.Key[:], &c
 		return r, at, true, nil
 	}
@@ -262,7 +263,7 @@ func readDueRows() rowReader {
 		if !iter.Scan(&at.Token, &day, &shard, &instant, &id) {
 			return r, at, false, nil
 		}
-		r.Due = &library.Due{At: library.Instant(instant), Content: library.ContentID(id)}
+		r.Due = &library.Due{At: clock.Instant(instant), Content: library.ContentID(id)}
 		at.Part, at.Row = duePartOf(day, shard), dueRowOf(*r.Due)
 		return r, at, true, nil
 	}

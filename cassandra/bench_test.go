@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"testing"
 
+	"carrel/core/clock"
 	"carrel/library"
 )
 
@@ -13,7 +14,7 @@ func BenchmarkPage(b *testing.B) {
 	s := open(b, options(b))
 	const reader library.PrincipalID = "u:t:pages"
 	for n := range 100 {
-		c := creation(library.ContentID(fmt.Sprintf("c:t:page%03d", n)), someTime+library.Instant(n))
+		c := creation(library.ContentID(fmt.Sprintf("c:t:page%03d", n)), someTime+clock.Instant(n))
 		if v, err := s.Commit(b.Context(), c); err != nil || !v.Applied {
 			b.Fatal(v, err)
 		}

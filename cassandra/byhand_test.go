@@ -11,6 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"carrel/core/fault"
+	"carrel/core/sched"
 	"carrel/journal"
 	"carrel/library"
 	"carrel/naming"
@@ -30,7 +31,7 @@ type desk struct {
 func newDesk(t *testing.T) *desk {
 	t.Helper()
 	d := &desk{t: t, store: open(t, options(t))}
-	rt := library.NewRealRuntime()
+	rt := sched.NewReal()
 	d.journal = journal.New(t.Context(), d.store, rt, nil, library.WholeProtocol)
 	names, err := naming.New(d.store, "desk", naming.DefaultBlockSize)
 	if err != nil {

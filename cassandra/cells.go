@@ -7,6 +7,7 @@ import (
 
 	"github.com/gocql/gocql"
 
+	"carrel/core/clock"
 	"carrel/library"
 )
 
@@ -69,7 +70,7 @@ func (u *unsettledCell) UnmarshalCQL(_ gocql.TypeInfo, data []byte) error {
 		if key, value, data, err = cutPair(data, 8, 1); err != nil {
 			return err
 		}
-		*u = append(*u, library.Superseded{Position: library.Instant(binary.BigEndian.Uint64(key)), Widest: library.Visibility(value[0])})
+		*u = append(*u, library.Superseded{Position: clock.Instant(binary.BigEndian.Uint64(key)), Widest: library.Visibility(value[0])})
 	}
 	slices.SortFunc(*u, func(a, b library.Superseded) int {
 		if a.Position < b.Position {
@@ -189,7 +190,7 @@ type requestCells struct {
 // row is the answered request of a key. The cells' memory is the driver's to
 // use again.
 func (c *requestCells) row(key library.RequestKey) (*library.RequestRow, error) {
-	r := &library.RequestRow{Key: key, Answer: slices.Clone(c.answer), Until: library.Instant(c.until)}
+	r := &library.RequestRow{Key: key, Answer: slices.Clone(c.answer), Until: clock.Instant(c.until)}
 	if copy(r.InputHash[:], c.hash) != len(r.InputHash) || len(c.hash) != len(r.InputHash) {
 		return nil, errCell
 	}

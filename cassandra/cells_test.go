@@ -8,6 +8,7 @@ import (
 	"github.com/gocql/gocql"
 	"github.com/google/go-cmp/cmp"
 
+	"carrel/core/clock"
 	"carrel/core/fault"
 	"carrel/library"
 )
@@ -127,10 +128,10 @@ func TestRowKeys(t *testing.T) {
 }
 
 func TestTimeToLive(t *testing.T) {
-	s := &Store{now: func() library.Instant { return someTime }}
+	s := &Store{now: func() clock.Instant { return someTime }}
 	for _, c := range []struct {
 		name  string
-		until library.Instant
+		until clock.Instant
 		want  int
 	}{
 		{"past", someTime - 5, 1}, {"now", someTime, 1}, {"a microsecond", someTime + 1, 1}, {"a day", someTime.Add(day), 86401},

@@ -9,6 +9,7 @@ import (
 
 	"github.com/gocql/gocql"
 
+	"carrel/core/clock"
 	"carrel/library"
 )
 
@@ -43,7 +44,7 @@ func (s *Store) Changes(ctx context.Context, owner library.PrincipalID, after li
 		if !iter.Scan(&at, &id, &mts, &left) {
 			return false
 		}
-		key := library.ChangeKey{At: library.Instant(at), Content: library.ContentID(id), MTS: library.Instant(mts)}
+		key := library.ChangeKey{At: clock.Instant(at), Content: library.ContentID(id), MTS: clock.Instant(mts)}
 		cs = append(cs, library.Change{ChangeKey: key, Left: library.Buckets(left)})
 		return true
 	})
@@ -110,12 +111,12 @@ func (s *Store) Announcements(ctx context.Context) ([]library.Announcement, erro
 }
 
 func (b *announcementBody) announcement(process library.LaneID, stamp int64) library.Announcement {
-	a := library.Announcement{Process: process, Stamp: stamp, All: library.Instant(b.All)}
+	a := library.Announcement{Process: process, Stamp: stamp, All: clock.Instant(b.All)}
 	for p, at := range b.Touched {
-		a.Touched = append(a.Touched, library.Touch{Principal: library.PrincipalID(p), At: library.Instant(at)})
+		a.Touched = append(a.Touched, library.Touch{Principal: library.PrincipalID(p), At: clock.Instant(at)})
 	}
 	for id, at := range b.Updated {
-		a.Updated = append(a.Updated, library.Update{Content: library.ContentID(id), At: library.Instant(at)})
+		a.Updated = append(a.Updated, library.Update{Content: library.ContentID(id), At: clock.Instant(at)})
 	}
 	return a
 }

@@ -6,7 +6,9 @@ import (
 	"testing"
 	"time"
 
+	"carrel/core/clock"
 	"carrel/core/fault"
+	"carrel/core/sched"
 	"carrel/journal"
 	"carrel/library"
 )
@@ -28,7 +30,7 @@ func TestTheSkewIsThatOfTheClock(t *testing.T) {
 		{"far behind", -time.Hour, ErrClock, true},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
-			o.Now = func() library.Instant { return library.InstantOf(time.Now().Add(tc.ahead)) }
+			o.Now = func() clock.Instant { return clock.Of(time.Now().Add(tc.ahead)) }
 			s := open(t, o)
 			if _, known := s.Skew(); known || s.Ahead() != 0 {
 				t.Error("it is known before anybody asked")
@@ -54,7 +56,7 @@ func TestTheSkewIsThatOfTheClock(t *testing.T) {
 // create has a Service that heeds the skew create a user, and reads it.
 func create(t *testing.T, s *Store) error {
 	t.Helper()
-	runtime := library.NewRealRuntime()
+	runtime := sched.NewReal()
 	defer runtime.Close()
 	svc, err := library.New(t.Context(), library.Config{Store: s, Runtime: runtime, Ahead: s.Ahead,
 		Journal: journal.New(t.Context(), s, runtime, nil, library.WholeProtocol)})

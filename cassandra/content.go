@@ -6,6 +6,7 @@ import (
 
 	"github.com/gocql/gocql"
 
+	"carrel/core/clock"
 	"carrel/core/fault"
 	"carrel/library"
 )
@@ -61,14 +62,14 @@ func (r *contentRow) header(id library.ContentID) library.Header {
 	h := library.Header{
 		Content: library.Content{
 			ID: id, Kind: library.ContentKind(r.itemKind), Title: r.title, Visibility: library.Visibility(r.visibility),
-			Creator: library.PrincipalID(r.creator), CreatedAt: library.Instant(r.createdAt),
-			LastModified: library.Instant(r.lastModified), Version: r.version,
+			Creator: library.PrincipalID(r.creator), CreatedAt: clock.Instant(r.createdAt),
+			LastModified: clock.Instant(r.lastModified), Version: r.version,
 		},
-		State: library.State(r.state), Seq: r.seq, MTS: library.Instant(r.mts),
-		Position: library.Instant(r.position), Widest: library.Visibility(r.widest),
+		State: library.State(r.state), Seq: r.seq, MTS: clock.Instant(r.mts),
+		Position: clock.Instant(r.position), Widest: library.Visibility(r.widest),
 		Unsettled: r.unsettled, Writers: r.writers.upTo(r.seq),
-		MovesSince: library.Instant(r.movesSince), Moves: r.moves, Managers: r.managers, Members: r.members,
-		LoggedInUntil: library.Instant(r.loggedInUntil), PublicUntil: library.Instant(r.publicUntil),
+		MovesSince: clock.Instant(r.movesSince), Moves: r.moves, Managers: r.managers, Members: r.members,
+		LoggedInUntil: clock.Instant(r.loggedInUntil), PublicUntil: clock.Instant(r.publicUntil),
 	}
 	if r.present&hasDescription != 0 {
 		description := r.description
@@ -79,7 +80,7 @@ func (r *contentRow) header(id library.ContentID) library.Header {
 		h.Link = &link
 	}
 	if r.present&hasExpiry != 0 {
-		expiry := library.Instant(r.expiresAt)
+		expiry := clock.Instant(r.expiresAt)
 		h.ExpiresAt = &expiry
 	}
 	return h
@@ -88,7 +89,7 @@ func (r *contentRow) header(id library.ContentID) library.Header {
 // member makes the member row of the row.
 func (r *contentRow) member() library.Member {
 	return library.Member{Principal: library.PrincipalID(r.key), Role: library.ContentRole(r.role), Leaving: r.state == memberLeaving, Seq: r.mseq,
-		Since: library.Instant(r.since), Left: library.Buckets(r.left)}
+		Since: clock.Instant(r.since), Left: library.Buckets(r.left)}
 }
 
 const selectContentRows = `SELECT ` + contentColumns + ` FROM content WHERE content_id = ? AND (kind, key) IN ?`
@@ -251,7 +252,7 @@ func requestKey(key *library.RequestKey) string { return hex.EncodeToString(key[
 const maxTimeToLive = 630720000
 
 // timeToLive is, in whole seconds, how long a row must be kept at least.
-func (s *Store) timeToLive(until library.Instant) int {
+func (s *Store) timeToLive(until clock.Instant) int {
 	return int(min(max(int64(until-s.now())/1e6+1, 1), maxTimeToLive))
 }
 

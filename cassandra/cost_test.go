@@ -12,6 +12,8 @@ import (
 
 	"github.com/gocql/gocql"
 
+	"carrel/core/clock"
+	"carrel/core/sched"
 	"carrel/journal"
 	"carrel/library"
 )
@@ -84,7 +86,7 @@ func newBilledOn(t *testing.T, o Options) *billed {
 			t.Error(err)
 		}
 	})
-	runtime := library.NewRealRuntime()
+	runtime := sched.NewReal()
 	t.Cleanup(runtime.Close)
 	// No background: the journal does only what changes ask of it.
 	b.journal = journal.New(t.Context(), b.store, runtime, nil, library.WholeProtocol)
@@ -123,7 +125,7 @@ func memberOf(n int) library.PrincipalID {
 }
 
 // shelve makes an item with members besides the owner, straight in the store.
-func (b *billed) shelve(id library.ContentID, position library.Instant, members int) {
+func (b *billed) shelve(id library.ContentID, position clock.Instant, members int) {
 	b.t.Helper()
 	c := creation(id, position)
 	c.Header.Creator = costOwner
@@ -210,7 +212,7 @@ func TestWhatAPageCosts(t *testing.T) {
 	b := newBilled(t)
 	b.person(costOwner)
 	for n := range 30 {
-		b.shelve(library.ContentID(fmt.Sprintf("c:t:item%02d", n)), someTime+library.Instant(n), 0)
+		b.shelve(library.ContentID(fmt.Sprintf("c:t:item%02d", n)), someTime+clock.Instant(n), 0)
 	}
 	first := 20
 	for _, c := range []struct {

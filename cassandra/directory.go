@@ -11,6 +11,7 @@ import (
 
 	"github.com/gocql/gocql"
 
+	"carrel/core/clock"
 	"carrel/library"
 )
 
@@ -157,7 +158,7 @@ func (s *Store) names(ctx context.Context, r reading) ([]library.DirectoryRow, e
 		if n.tenant != "" {
 			// A row inserted by hand may tell no mts, and is one all the same.
 			rows = append(rows, library.DirectoryRow{DirectoryKey: library.DirectoryKey{Whole: n.initial == "", Name: name},
-				Principal: library.PrincipalID(id), Visibility: library.Visibility(visibility), MTS: library.Instant(max(mts, 1))})
+				Principal: library.PrincipalID(id), Visibility: library.Visibility(visibility), MTS: clock.Instant(max(mts, 1))})
 		}
 		return true
 	})

@@ -9,6 +9,7 @@ import (
 
 	"github.com/gocql/gocql"
 
+	"carrel/core/clock"
 	"carrel/library"
 )
 
@@ -32,7 +33,7 @@ const (
 )
 
 // dayOf is the day of an instant, in UTC.
-func dayOf(at library.Instant) time.Time {
+func dayOf(at clock.Instant) time.Time {
 	t := at.Time()
 	return time.Date(t.Year(), t.Month(), t.Day(), 0, 0, 0, 0, time.UTC)
 }
@@ -69,7 +70,7 @@ type dueDay struct {
 
 // DueUntil implements library.JournalStore: day by day, the shards of one at
 // the same time.
-func (s *Store) DueUntil(ctx context.Context, until library.Instant, limit int) ([]library.Due, error) {
+func (s *Store) DueUntil(ctx context.Context, until clock.Instant, limit int) ([]library.Due, error) {
 	days, err := s.dueDays(ctx, until)
 	if err != nil {
 		return nil, err
@@ -94,7 +95,7 @@ func (s *Store) DueUntil(ctx context.Context, until library.Instant, limit int) 
 	return dues, nil
 }
 
-func (s *Store) dueDays(ctx context.Context, until library.Instant) ([]dueDay, error) {
+func (s *Store) dueDays(ctx context.Context, until clock.Instant) ([]dueDay, error) {
 	var (
 		days []dueDay
 		d    dueDay
@@ -110,7 +111,7 @@ func (s *Store) dueDays(ctx context.Context, until library.Instant) ([]dueDay, e
 }
 
 // dueOf are the items of a day that are due, earliest first.
-func (s *Store) dueOf(ctx context.Context, day time.Time, until library.Instant, limit int) ([]library.Due, error) {
+func (s *Store) dueOf(ctx context.Context, day time.Time, until clock.Instant, limit int) ([]library.Due, error) {
 	var shards [dueShards][]library.Due
 	err := concurrently(ctx, dueShards, dueShards, func(ctx context.Context, shard int) error {
 		var (
@@ -122,7 +123,7 @@ func (s *Store) dueOf(ctx context.Context, day time.Time, until library.Instant,
 			if !iter.Scan(&at, &id) {
 				return false
 			}
-			shards[shard] = append(shards[shard], library.Due{At: library.Instant(at), Content: library.ContentID(id)})
+			shards[shard] = append(shards[shard], library.Due{At: clock.Instant(at), Content: library.ContentID(id)})
 			return true
 		})
 	})

@@ -8,6 +8,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"carrel/core/sched"
 	"carrel/journal"
 	"carrel/library"
 	"carrel/library/storetest"
@@ -52,7 +53,7 @@ type gateway struct {
 func serve(t *testing.T, o Options) *gateway {
 	t.Helper()
 	store := open(t, o)
-	rt := library.NewRealRuntime()
+	rt := sched.NewReal()
 	t.Cleanup(rt.Close)
 	j := journal.New(t.Context(), store, rt, nil, library.WholeProtocol)
 	svc, err := library.New(t.Context(), library.Config{Store: store, Runtime: rt, Journal: j, Names: unnamed{}, Bulletin: store})

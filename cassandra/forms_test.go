@@ -11,6 +11,7 @@ import (
 
 	"github.com/gocql/gocql"
 
+	"carrel/core/clock"
 	"carrel/library"
 )
 
@@ -24,7 +25,7 @@ const (
 )
 
 // creation is the commit that creates an item with one manager.
-func creation(id library.ContentID, at library.Instant) *library.ContentCommit {
+func creation(id library.ContentID, at clock.Instant) *library.ContentCommit {
 	link := "https://example.com/"
 	h := library.Header{
 		Content: library.Content{ID: id, Kind: library.Link, Title: "Title", Link: &link, Visibility: library.Public, Creator: ann,
@@ -111,7 +112,7 @@ func (c *counter) take() map[string]int {
 	return n
 }
 
-const someTime library.Instant = 1767225600000000
+const someTime clock.Instant = 1767225600000000
 
 func formCommit(t *testing.T, s *Store, counts *counter) {
 	c := creation("c:t:commit", someTime)
@@ -340,7 +341,7 @@ func formCost(t *testing.T, s *Store, counts *counter) {
 	counts.take()
 	mustCommit(t, s, next)
 	enforce(t, s, next, rows...)
-	if err := s.Settle(t.Context(), &library.Settlement{ID: next.ID, Positions: []library.Instant{next.Supersede.Position}}); err != nil {
+	if err := s.Settle(t.Context(), &library.Settlement{ID: next.ID, Positions: []clock.Instant{next.Supersede.Position}}); err != nil {
 		t.Fatal(err)
 	}
 	want := map[string]int{"commit applied": 1, "enforce ok": 20, "settle applied": 1}
@@ -357,7 +358,7 @@ func formSettle(t *testing.T, s *Store, counts *counter) {
 	mustCommit(t, s, next)
 	counts.take()
 	changed := library.Member{Principal: bob, Leaving: true, Seq: 1}
-	settlement := &library.Settlement{ID: next.ID, Positions: []library.Instant{someTime}, Leaving: []library.Member{next.Members[0], changed}}
+	settlement := &library.Settlement{ID: next.ID, Positions: []clock.Instant{someTime}, Leaving: []library.Member{next.Members[0], changed}}
 	if err := s.Settle(t.Context(), settlement); err != nil {
 		t.Fatal(err)
 	}

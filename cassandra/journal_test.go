@@ -12,6 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
 
+	"carrel/core/clock"
 	"carrel/core/fault"
 	"carrel/library"
 )
@@ -146,7 +147,7 @@ func TestDueDays(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	until := func(at library.Instant, want ...library.Due) map[string]int {
+	until := func(at clock.Instant, want ...library.Due) map[string]int {
 		t.Helper()
 		counts.take()
 		got, err := s.DueUntil(t.Context(), at, 10)
@@ -190,8 +191,8 @@ func TestDueDays(t *testing.T) {
 	until(late.At.Add(day), late, again)
 }
 
-func dayInstant(year, month, d int) library.Instant {
-	return library.InstantOf(time.Date(year, time.Month(month), d, 0, 0, 0, 0, time.UTC))
+func dayInstant(year, month, d int) clock.Instant {
+	return clock.Of(time.Date(year, time.Month(month), d, 0, 0, 0, 0, time.UTC))
 }
 
 // Blocks that are reserved at the same time never overlap.

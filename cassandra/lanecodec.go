@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math"
 
+	"carrel/core/clock"
 	"carrel/core/fault"
 	"carrel/library"
 )
@@ -138,7 +139,7 @@ func decodeEntries(row []byte) ([]library.InFlight, error) {
 			e.Content = library.ContentID(first)
 		}
 		e.Base = d.int()
-		e.Due = library.Instant(d.int())
+		e.Due = clock.Instant(d.int())
 		// Each principal has at least its length.
 		n := d.uint()
 		if d.bad || n > uint64(len(d.rest)) {

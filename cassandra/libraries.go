@@ -7,6 +7,7 @@ import (
 
 	"github.com/gocql/gocql"
 
+	"carrel/core/clock"
 	"carrel/library"
 )
 
@@ -84,7 +85,7 @@ func (s *Store) page(ctx context.Context, p library.Slice) (es []library.Entry, 
 		role          int8
 	)
 	err = s.eachRow(ctx, r, []any{&position, &id, &mts, &role, &built}, func() {
-		es = append(es, library.Entry{Position: library.Instant(position), Content: library.ContentID(id), MTS: library.Instant(mts), Role: library.ContentRole(role)})
+		es = append(es, library.Entry{Position: clock.Instant(position), Content: library.ContentID(id), MTS: clock.Instant(mts), Role: library.ContentRole(role)})
 	})
 	if err != nil {
 		return nil, false, err
@@ -158,7 +159,7 @@ const (
 
 // SetBuilt implements library.LibraryStore. Both marks carry the instant as of
 // which they hold, so that a deletion of the partition after it takes them too.
-func (s *Store) SetBuilt(ctx context.Context, owner library.PrincipalID, asOf library.Instant) error {
+func (s *Store) SetBuilt(ctx context.Context, owner library.PrincipalID, asOf clock.Instant) error {
 	var ch changes
 	ch.add(setBuilt, int64(asOf), string(owner))
 	ch.add(setRecorded, string(owner), int64(asOf))

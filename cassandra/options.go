@@ -17,8 +17,8 @@ import (
 
 	"github.com/gocql/gocql"
 
+	"carrel/core/clock"
 	"carrel/core/fault"
-	"carrel/library"
 )
 
 // Defaults of Options.
@@ -72,7 +72,7 @@ type Options struct {
 	Observe func(ctx context.Context, o Observation)
 	// Now is the clock by which request rows get their time to live, and the one
 	// that is compared with the nodes'; nil: the machine's.
-	Now func() library.Instant
+	Now func() clock.Instant
 }
 
 // TLS says how nodes are known, and how they know us. The files are PEM.

@@ -4,7 +4,7 @@ import (
 	"testing"
 	"time"
 
-	"carrel/library"
+	"carrel/core/clock"
 )
 
 // join joins, and gives whom it has found there.
@@ -57,8 +57,8 @@ func TestAMarkOutlivesItsProcessForAWhile(t *testing.T) {
 // A clock that is set back must not make a renewal the older write.
 func TestARenewalIsNewerWhateverTheClockSays(t *testing.T) {
 	o := options(t)
-	at := library.InstantOf(time.Now())
-	o.Now = func() library.Instant { return at }
+	at := clock.Of(time.Now())
+	o.Now = func() clock.Instant { return at }
 	s := open(t, o)
 	m := &mark{host: "desk", doing: "carrel serve"}
 	written := func() (stamp int64) {

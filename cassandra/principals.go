@@ -5,6 +5,7 @@ import (
 
 	"github.com/gocql/gocql"
 
+	"carrel/core/clock"
 	"carrel/core/fault"
 	"carrel/library"
 )
@@ -42,7 +43,7 @@ func (r *principalRow) cells() []any {
 func (r *principalRow) header(id library.PrincipalID) library.PrincipalHeader {
 	return library.PrincipalHeader{
 		ID: id, DisplayName: r.displayName, Visibility: library.Visibility(r.visibility), Email: r.email,
-		CreatedAt: library.Instant(r.createdAt), State: library.State(r.state), Seq: r.seq, MTS: library.Instant(r.mts),
+		CreatedAt: clock.Instant(r.createdAt), State: library.State(r.state), Seq: r.seq, MTS: clock.Instant(r.mts),
 		Writers: r.writers.upTo(r.seq), Managers: r.managers, Members: r.members,
 	}
 }

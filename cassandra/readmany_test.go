@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"carrel/core/clock"
 	"carrel/library"
 )
 
@@ -163,7 +164,7 @@ func TestThePartsOfAPageAreUnderWayTogether(t *testing.T) {
 	b := newBilledOn(t, o)
 	b.person(costOwner)
 	for n := range 2 * first {
-		b.shelve(library.ContentID(fmt.Sprintf("c:t:item%02d", n)), someTime+library.Instant(n), 0)
+		b.shelve(library.ContentID(fmt.Sprintf("c:t:item%02d", n)), someTime+clock.Instant(n), 0)
 	}
 	page := func() error {
 		n, q := first, library.LibraryQuery{Descending: true}

@@ -8,6 +8,7 @@ import (
 
 	"github.com/gocql/gocql"
 
+	"carrel/core/clock"
 	"carrel/core/fault"
 	"carrel/library"
 )
@@ -44,7 +45,7 @@ func (s *Store) FixCreation(ctx context.Context, c library.Creation, replace *li
 	if id == "" {
 		return library.Creation{}, nil
 	}
-	stands := library.Creation{Key: c.Key, ID: id, Until: library.Instant(until)}
+	stands := library.Creation{Key: c.Key, ID: id, Until: clock.Instant(until)}
 	if copy(stands.InputHash[:], hash) != len(stands.InputHash) {
 		return library.Creation{}, wrapError(doing, errCell)
 	}

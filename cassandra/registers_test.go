@@ -4,6 +4,7 @@ import (
 	"testing"
 	"time"
 
+	"carrel/core/clock"
 	"carrel/library"
 )
 
@@ -12,7 +13,7 @@ import (
 func TestFixCreation_RenewedRowIsKeptUntilItsOwnTime(t *testing.T) {
 	t.Parallel()
 	s := open(t, options(t))
-	one := library.Creation{Key: library.RequestKey{1}, ID: "c:acme:x", Until: library.InstantOf(time.Now()).Add(time.Hour)}
+	one := library.Creation{Key: library.RequestKey{1}, ID: "c:acme:x", Until: clock.Of(time.Now()).Add(time.Hour)}
 	renewed := one
 	renewed.Until = one.Until.Add(time.Hour)
 	for _, step := range []struct{ c, replace *library.Creation }{{&one, nil}, {&renewed, &one}} {

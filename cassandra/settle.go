@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 
+	"carrel/core/clock"
 	"carrel/core/fault"
 	"carrel/library"
 )
@@ -66,7 +67,7 @@ func onlyLeaving(rows []library.Member) []library.Member {
 // settle takes positions off and removes rows, in one decision. Where that is
 // refused, because one row is not as given any more, it is made again without
 // such rows.
-func (s *Store) settle(ctx context.Context, id library.ContentID, positions []library.Instant, leaving []library.Member) error {
+func (s *Store) settle(ctx context.Context, id library.ContentID, positions []clock.Instant, leaving []library.Member) error {
 	const doing = "settle"
 	for range settleTries {
 		var ch changes
@@ -111,7 +112,7 @@ func unchanged(given, standing []library.Member) []library.Member {
 }
 
 // instants is a set of positions, as the column unsettled has them for keys.
-func instants(is []library.Instant) []int64 {
+func instants(is []clock.Instant) []int64 {
 	ns := make([]int64, len(is))
 	for i, at := range is {
 		ns[i] = int64(at)

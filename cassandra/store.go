@@ -9,6 +9,7 @@ import (
 
 	"github.com/gocql/gocql"
 
+	"carrel/core/clock"
 	"carrel/library"
 )
 
@@ -20,7 +21,7 @@ type Store struct {
 	serial  gocql.SerialConsistency
 	// again tries what may be repeated on one more node.
 	again   gocql.RetryPolicy
-	now     func() library.Instant
+	now     func() clock.Instant
 	observe func(context.Context, Observation)
 
 	nodes  *nodes
@@ -60,7 +61,7 @@ func newStore(session *gocql.Session, nodes *nodes, o *Options) *Store {
 	s.gate = newGate(places, orDefault(o.MaxWaiting, waitingAPlace*places), orDefault(o.Patience, defaultPatience))
 	s.hedges = &hedges{after: orDefault(o.HedgeAfter, defaultHedgeAfter), another: nodes.another, places: make(chan struct{}, max(1, places/hedgeShare))}
 	if s.now == nil {
-		s.now = func() library.Instant { return library.InstantOf(time.Now()) }
+		s.now = func() clock.Instant { return clock.Of(time.Now()) }
 	}
 	if s.observe == nil {
 		s.observe = func(context.Context, Observation) {}

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"carrel/core/clock"
 	"carrel/interchange"
 	"carrel/library"
 )
@@ -49,7 +50,7 @@ type topic struct {
 type item struct {
 	Package
 	topic    *topic
-	changed  library.Instant
+	changed  clock.Instant
 	versions int
 }
 
@@ -83,7 +84,7 @@ func (s *story) plan(packages []Package) {
 		s.items = append(s.items, item{
 			Package: p,
 			topic:   &s.topics[byName[topicName(&p, count)]],
-			changed: library.InstantOf(s.base.Add(-span * left / time.Duration(len(sorted)))),
+			changed: clock.Of(s.base.Add(-span * left / time.Duration(len(sorted)))),
 			// A hash again: some items are as new as the day they were made.
 			versions: 1 + int(shuffled("versions of "+p.ImportPath)%5),
 		})
@@ -149,8 +150,8 @@ func (s *story) write(l interchange.Line) {
 }
 
 // founded is when the users and groups came to be, each an hour after the other.
-func (s *story) founded(n int) *library.Instant {
-	at := library.InstantOf(s.base.Add(-2*span + time.Duration(n)*time.Hour))
+func (s *story) founded(n int) *clock.Instant {
+	at := clock.Of(s.base.Add(-2*span + time.Duration(n)*time.Hour))
 	return &at
 }
 
@@ -247,7 +248,7 @@ func (s *story) acme(packages []Package) {
 			continue
 		}
 		at = at.Add(7 * time.Hour)
-		changed := library.InstantOf(at)
+		changed := clock.Of(at)
 		link := pageOf(p.ImportPath)
 		title := "How we use " + p.ImportPath
 		members := append(roles(library.Manages, zed), roles(library.Viewing, engineers)...)

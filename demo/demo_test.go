@@ -15,6 +15,7 @@ import (
 	"go.uber.org/goleak"
 
 	"carrel/core/fault"
+	"carrel/core/sched"
 	"carrel/interchange"
 	"carrel/journal"
 	"carrel/library"
@@ -127,7 +128,7 @@ func imported(t *testing.T) *library.Service {
 			t.Error(err)
 		}
 	})
-	runtime := library.NewRealRuntime()
+	runtime := sched.NewReal()
 	t.Cleanup(runtime.Close)
 	s, err := library.New(t.Context(), library.Config{
 		Store: store, Runtime: runtime, Names: unnamed{},

@@ -14,7 +14,7 @@ import (
 	"github.com/vektah/gqlparser/v2/gqlerror"
 
 	"carrel/core/fault"
-	"carrel/library"
+	"carrel/core/sched"
 )
 
 func newPresenter(log *bytes.Buffer) *presenter {
@@ -48,7 +48,7 @@ func TestPresenter(t *testing.T) {
 		"too many":                          {fault.TooManyf(nil, "shown"), "BAD_USER_INPUT", "shown"},
 		"exhausted":                         {problem(fault.Exhausted, ""), "BAD_USER_INPUT", "shown"},
 		"contention":                        {problem(fault.Unavailable, fault.ReasonContention), "CONTENTION", "shown"},
-		"queue full":                        {library.ErrQueueFull, "CONTENTION", library.ErrQueueFull.Msg},
+		"queue full":                        {sched.ErrQueueFull, "CONTENTION", sched.ErrQueueFull.Msg},
 		"outcome unknown":                   {problem(fault.Unavailable, fault.ReasonOutcomeUnknown), "OUTCOME_UNKNOWN", "shown"},
 		"timeout":                           {problem(fault.Unavailable, fault.ReasonTimeout), "TIMEOUT", "shown"},
 		"resync":                            {problem(fault.Conflict, fault.ReasonResync), "RESYNC", "shown"},

@@ -4,6 +4,7 @@ package graph
 
 import (
 	"bytes"
+	"carrel/core/clock"
 	"carrel/library"
 	"context"
 	"errors"
@@ -2729,7 +2730,7 @@ func (ec *executionContext) _Content_createdAt(ctx context.Context, field graphq
 			return obj.CreatedAt, nil
 		},
 		nil,
-		func(ctx context.Context, selections ast.SelectionSet, v library.Instant) graphql.Marshaler {
+		func(ctx context.Context, selections ast.SelectionSet, v clock.Instant) graphql.Marshaler {
 			return ec.marshalNDateTime2carrelᚋlibraryᚐInstant(ctx, selections, v)
 		},
 		true,
@@ -2752,7 +2753,7 @@ func (ec *executionContext) _Content_lastModified(ctx context.Context, field gra
 			return obj.LastModified, nil
 		},
 		nil,
-		func(ctx context.Context, selections ast.SelectionSet, v library.Instant) graphql.Marshaler {
+		func(ctx context.Context, selections ast.SelectionSet, v clock.Instant) graphql.Marshaler {
 			return ec.marshalNDateTime2carrelᚋlibraryᚐInstant(ctx, selections, v)
 		},
 		true,
@@ -2934,7 +2935,7 @@ func (ec *executionContext) _Content_expiresAt(ctx context.Context, field graphq
 			return obj.ExpiresAt, nil
 		},
 		nil,
-		func(ctx context.Context, selections ast.SelectionSet, v *library.Instant) graphql.Marshaler {
+		func(ctx context.Context, selections ast.SelectionSet, v *clock.Instant) graphql.Marshaler {
 			return ec.marshalODateTime2ᚖcarrelᚋlibraryᚐInstant(ctx, selections, v)
 		},
 		true,
@@ -3750,7 +3751,7 @@ func (ec *executionContext) _Group_createdAt(ctx context.Context, field graphql.
 			return obj.CreatedAt, nil
 		},
 		nil,
-		func(ctx context.Context, selections ast.SelectionSet, v library.Instant) graphql.Marshaler {
+		func(ctx context.Context, selections ast.SelectionSet, v clock.Instant) graphql.Marshaler {
 			return ec.marshalNDateTime2carrelᚋlibraryᚐInstant(ctx, selections, v)
 		},
 		true,
@@ -7755,7 +7756,7 @@ func (ec *executionContext) _User_createdAt(ctx context.Context, field graphql.C
 			return obj.CreatedAt, nil
 		},
 		nil,
-		func(ctx context.Context, selections ast.SelectionSet, v library.Instant) graphql.Marshaler {
+		func(ctx context.Context, selections ast.SelectionSet, v clock.Instant) graphql.Marshaler {
 			return ec.marshalNDateTime2carrelᚋlibraryᚐInstant(ctx, selections, v)
 		},
 		true,
@@ -13368,12 +13369,12 @@ func (ec *executionContext) marshalNCursor2string(ctx context.Context, sel ast.S
 	return res
 }
 
-func (ec *executionContext) unmarshalNDateTime2carrelᚋlibraryᚐInstant(ctx context.Context, v any) (library.Instant, error) {
+func (ec *executionContext) unmarshalNDateTime2carrelᚋlibraryᚐInstant(ctx context.Context, v any) (clock.Instant, error) {
 	res, err := UnmarshalDateTime(v)
 	return res, graphql.ErrorOnPath(ctx, err)
 }
 
-func (ec *executionContext) marshalNDateTime2carrelᚋlibraryᚐInstant(ctx context.Context, sel ast.SelectionSet, v library.Instant) graphql.Marshaler {
+func (ec *executionContext) marshalNDateTime2carrelᚋlibraryᚐInstant(ctx context.Context, sel ast.SelectionSet, v clock.Instant) graphql.Marshaler {
 	_ = sel
 	res := MarshalDateTime(v)
 	if res == graphql.Null {
@@ -14229,7 +14230,7 @@ func (ec *executionContext) marshalOCursor2ᚖstring(ctx context.Context, sel as
 	return res
 }
 
-func (ec *executionContext) unmarshalODateTime2ᚖcarrelᚋlibraryᚐInstant(ctx context.Context, v any) (*library.Instant, error) {
+func (ec *executionContext) unmarshalODateTime2ᚖcarrelᚋlibraryᚐInstant(ctx context.Context, v any) (*clock.Instant, error) {
 	if v == nil {
 		return nil, nil
 	}
@@ -14237,7 +14238,7 @@ func (ec *executionContext) unmarshalODateTime2ᚖcarrelᚋlibraryᚐInstant(ctx
 	return &res, graphql.ErrorOnPath(ctx, err)
 }
 
-func (ec *executionContext) marshalODateTime2ᚖcarrelᚋlibraryᚐInstant(ctx context.Context, sel ast.SelectionSet, v *library.Instant) graphql.Marshaler {
+func (ec *executionContext) marshalODateTime2ᚖcarrelᚋlibraryᚐInstant(ctx context.Context, sel ast.SelectionSet, v *clock.Instant) graphql.Marshaler {
 	if v == nil {
 		return graphql.Null
 	}

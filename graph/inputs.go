@@ -3,6 +3,7 @@ package graph
 import (
 	"github.com/99designs/gqlgen/graphql"
 
+	"carrel/core/clock"
 	"carrel/library"
 )
 
@@ -74,7 +75,7 @@ type CreateContentInput struct {
 	Description      *string
 	Link             *string
 	Visibility       *library.Visibility
-	ExpiresAt        *library.Instant
+	ExpiresAt        *clock.Instant
 	Members          []library.ContentMemberChange
 	IdempotencyKey   *string
 	ClientMutationID *string
@@ -87,7 +88,7 @@ type UpdateContentInput struct {
 	Description      graphql.Omittable[*string]
 	Link             graphql.Omittable[*string]
 	Visibility       graphql.Omittable[*library.Visibility]
-	ExpiresAt        graphql.Omittable[*library.Instant]
+	ExpiresAt        graphql.Omittable[*clock.Instant]
 	ExpectedVersion  *int
 	IdempotencyKey   *string
 	ClientMutationID *string

@@ -3,7 +3,7 @@ package graph
 import (
 	"strconv"
 
-	"carrel/library"
+	"carrel/core/clock"
 )
 
 // The forms of values in an answer, byte for byte as the marshalers write
@@ -35,7 +35,7 @@ func appendName(b []byte, name string) []byte {
 	return append(b, '"')
 }
 
-func appendInstant(b []byte, i library.Instant) []byte {
+func appendInstant(b []byte, i clock.Instant) []byte {
 	b = append(b, '"')
 	b, _ = i.AppendText(b) // it never fails
 	return append(b, '"')

@@ -6,7 +6,7 @@ import (
 	"github.com/99designs/gqlgen/graphql"
 	"pgregory.net/rapid"
 
-	"carrel/library"
+	"carrel/core/clock"
 )
 
 // TestValuesAreWrittenAsMarshalersWriteThem compares with the marshalers that
@@ -17,7 +17,7 @@ func TestValuesAreWrittenAsMarshalersWriteThem(t *testing.T) {
 		if got, want := string(appendString(nil, s)), marshaled(graphql.MarshalString(s)); got != want {
 			t.Errorf("string %q: got %s, want %s", s, got, want)
 		}
-		i := library.Instant(rapid.Int64Range(-62135596800000000, 253402300799999999).Draw(t, "instant"))
+		i := clock.Instant(rapid.Int64Range(-62135596800000000, 253402300799999999).Draw(t, "instant"))
 		if got, want := string(appendInstant(nil, i)), marshaled(MarshalDateTime(i)); got != want {
 			t.Errorf("instant %d: got %s, want %s", i, got, want)
 		}

@@ -8,6 +8,7 @@ import (
 
 	"github.com/99designs/gqlgen/graphql"
 
+	"carrel/core/clock"
 	"carrel/core/fault"
 	"carrel/library"
 )
@@ -73,7 +74,7 @@ func notAnInt() error {
 }
 
 // dateTime writes an instant.
-type dateTime library.Instant
+type dateTime clock.Instant
 
 // MarshalGQL writes RFC 3339 with exactly six decimals.
 func (d dateTime) MarshalGQL(w io.Writer) {
@@ -83,20 +84,20 @@ func (d dateTime) MarshalGQL(w io.Writer) {
 		room = b.AvailableBuffer()
 	}
 	room = append(room, '"')
-	room = library.Instant(d).Time().AppendFormat(room, "2006-01-02T15:04:05.000000Z")
+	room = clock.Instant(d).Time().AppendFormat(room, "2006-01-02T15:04:05.000000Z")
 	_, _ = w.Write(append(room, '"'))
 }
 
 // MarshalDateTime writes RFC 3339 in UTC with exactly six decimals.
-func MarshalDateTime(i library.Instant) graphql.Marshaler { return dateTime(i) }
+func MarshalDateTime(i clock.Instant) graphql.Marshaler { return dateTime(i) }
 
 // UnmarshalDateTime reads RFC 3339 in any zone; anything else is BAD_USER_INPUT.
-func UnmarshalDateTime(v any) (library.Instant, error) {
+func UnmarshalDateTime(v any) (clock.Instant, error) {
 	s, ok := v.(string)
 	if !ok {
 		return 0, fault.BadInputf("a DateTime is a string, such as \"2026-11-21T09:30:00.123456Z\"")
 	}
-	i, err := library.ParseInstant(s)
+	i, err := clock.Parse(s)
 	if err != nil {
 		return 0, fault.BadInputf("%s", err.Error())
 	}

@@ -10,6 +10,7 @@ import (
 
 	"github.com/99designs/gqlgen/graphql"
 
+	"carrel/core/clock"
 	"carrel/core/fault"
 	"carrel/library"
 )
@@ -26,18 +27,18 @@ func marshaled(m graphql.Marshaler) string {
 }
 
 func TestDateTimeHasSixDecimals(t *testing.T) {
-	at := func(h, m, s, ns int) library.Instant {
-		return library.InstantOf(time.Date(2026, 11, 21, h, m, s, ns, time.UTC))
+	at := func(h, m, s, ns int) clock.Instant {
+		return clock.Of(time.Date(2026, 11, 21, h, m, s, ns, time.UTC))
 	}
 	cases := []struct {
 		name string
-		in   library.Instant
+		in   clock.Instant
 		want string
 	}{
 		{"microseconds", at(9, 30, 0, 123456000), `"2026-11-21T09:30:00.123456Z"`},
 		{"whole second", at(9, 30, 0, 0), `"2026-11-21T09:30:00.000000Z"`},
 		{"trailing zeros", at(23, 59, 59, 100000000), `"2026-11-21T23:59:59.100000Z"`},
-		{"before 1970", library.InstantOf(time.Date(1, 1, 1, 0, 0, 0, 1000, time.UTC)), `"0001-01-01T00:00:00.000001Z"`},
+		{"before 1970", clock.Of(time.Date(1, 1, 1, 0, 0, 0, 1000, time.UTC)), `"0001-01-01T00:00:00.000001Z"`},
 	}
 	for _, c := range cases {
 		t.Run(c.name, func(t *testing.T) {

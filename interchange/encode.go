@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 
+	"carrel/core/clock"
 	"carrel/library"
 )
 
@@ -107,7 +108,7 @@ func written(l *Line) any {
 	return membersLine{l.Type, m.ID, ofContent(m.Content)}
 }
 
-func text(i *library.Instant) *string {
+func text(i *clock.Instant) *string {
 	if i == nil {
 		return nil
 	}

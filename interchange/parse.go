@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"strings"
 
+	"carrel/core/clock"
 	"carrel/library"
 )
 
@@ -274,7 +275,7 @@ func choice[T any](r *reader, field string, parse func(string) (T, bool), names 
 	return v
 }
 
-func (r *reader) instant(field string) *library.Instant {
+func (r *reader) instant(field string) *clock.Instant {
 	if !r.given(field) {
 		return nil
 	}
@@ -283,7 +284,7 @@ func (r *reader) instant(field string) *library.Instant {
 	if len(r.faults) > faults {
 		return nil
 	}
-	i, err := library.ParseInstant(s)
+	i, err := clock.Parse(s)
 	if err != nil {
 		r.fault(field, "%v", err)
 	}

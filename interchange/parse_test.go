@@ -9,12 +9,13 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"carrel/core/clock"
 	"carrel/library"
 )
 
 func ptr[T any](v T) *T { return &v }
 
-func instant(t time.Time) *library.Instant { return ptr(library.InstantOf(t)) }
+func instant(t time.Time) *clock.Instant { return ptr(clock.Of(t)) }
 
 var (
 	created = time.Date(2026, 11, 1, 8, 0, 0, 0, time.UTC)

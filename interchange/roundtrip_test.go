@@ -13,6 +13,8 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs"
 	"github.com/google/go-cmp/cmp"
 
+	"carrel/core/clock"
+	"carrel/core/sched"
 	"carrel/demo"
 	"carrel/interchange"
 	"carrel/journal"
@@ -23,23 +25,23 @@ import (
 
 // stopped is the real runtime with a clock that stands.
 type stopped struct {
-	*library.RealRuntime
-	at library.Instant
+	*sched.Real
+	at clock.Instant
 }
 
 func (r *stopped) Now() time.Time { return r.at.Time() }
 
 // serviceAt is the Service on a store, at an instant.
-func serviceAt(t *testing.T, store library.Store, at library.Instant) *library.Service {
+func serviceAt(t *testing.T, store library.Store, at clock.Instant) *library.Service {
 	t.Helper()
 	s, _ := drivenAt(t, store, at)
 	return s
 }
 
 // drivenAt is the Service with its journal.
-func drivenAt(t *testing.T, store library.Store, at library.Instant) (*library.Service, *journal.Journal) {
+func drivenAt(t *testing.T, store library.Store, at clock.Instant) (*library.Service, *journal.Journal) {
 	t.Helper()
-	runtime := &stopped{library.NewRealRuntime(), at}
+	runtime := &stopped{sched.NewReal(), at}
 	t.Cleanup(runtime.Close)
 	j := journal.New(t.Context(), store, runtime, nil, library.WholeProtocol)
 	s, err := library.New(t.Context(), library.Config{
@@ -76,7 +78,7 @@ func exported(t *testing.T, s *library.Service) string {
 
 // wantRoundTrip holds an export of the store to what it promises: read into an
 // empty store, it gives one that tells the same and is in order.
-func wantRoundTrip(t *testing.T, from library.Store, at library.Instant) string {
+func wantRoundTrip(t *testing.T, from library.Store, at clock.Instant) string {
 	t.Helper()
 	store := emptyStore(t)
 	defer func() {
@@ -114,7 +116,7 @@ type known struct {
 
 // standing reads what stands in a store by the store's own contract, so that
 // what an export and an import both forget is noticed.
-func standing(t *testing.T, store library.Store, at library.Instant) known {
+func standing(t *testing.T, store library.Store, at clock.Instant) known {
 	t.Helper()
 	k := known{Roles: map[string]string{}}
 	ids, err := store.ScanContents(t.Context(), "", 10_000)
@@ -161,9 +163,9 @@ func standing(t *testing.T, store library.Store, at library.Instant) known {
 }
 
 // newest is a sink that finds out when the store was changed last.
-type newest struct{ at library.Instant }
+type newest struct{ at clock.Instant }
 
-func (n *newest) see(is ...*library.Instant) error {
+func (n *newest) see(is ...*clock.Instant) error {
 	for _, i := range is {
 		n.at = max(n.at, *i)
 	}
@@ -215,7 +217,7 @@ func TestRoundTripOfTheDemo(t *testing.T) {
 			t.Error(err)
 		}
 	}()
-	at := library.InstantOf(base.Add(24 * time.Hour))
+	at := clock.Of(base.Add(24 * time.Hour))
 	s := serviceAt(t, store, at)
 	if _, faults, err := load(t, s, file.String(), interchange.Options{}); err != nil {
 		t.Fatalf("%v: %q", err, faults)
@@ -262,7 +264,7 @@ func TestRoundTripOfCycles(t *testing.T) {
 			t.Error(err)
 		}
 	}()
-	at := library.InstantOf(time.Date(2024, 2, 1, 0, 0, 0, 0, time.UTC))
+	at := clock.Of(time.Date(2024, 2, 1, 0, 0, 0, 0, time.UTC))
 	if _, faults, err := load(t, serviceAt(t, store, at), cycles, interchange.Options{}); err != nil {
 		t.Fatalf("%v: %q", err, faults)
 	}
@@ -300,7 +302,7 @@ func TestRoundTripOfManyMembers(t *testing.T) {
 			t.Error(err)
 		}
 	}()
-	at := library.InstantOf(time.Date(2024, 2, 1, 0, 0, 0, 0, time.UTC))
+	at := clock.Of(time.Date(2024, 2, 1, 0, 0, 0, 0, time.UTC))
 	if _, faults, err := load(t, serviceAt(t, store, at), file.String(), interchange.Options{}); err != nil {
 		t.Fatalf("%v: %q", err, faults)
 	}
@@ -319,7 +321,7 @@ func TestWhatHasExpiredSinceIsTaken(t *testing.T) {
 			t.Error(err)
 		}
 	}()
-	at := library.InstantOf(time.Date(2024, 2, 1, 0, 0, 0, 0, time.UTC))
+	at := clock.Of(time.Date(2024, 2, 1, 0, 0, 0, 0, time.UTC))
 	s := serviceAt(t, store, at)
 	file := fileOf(
 		`{"type":"user","id":"u:demo:ann","displayName":"Ann","visibility":"PUBLIC","createdAt":"2024-01-01T00:00:00.000000Z"}`,

@@ -11,6 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"carrel/core/fault"
+	"carrel/core/sched"
 	"carrel/interchange"
 	"carrel/journal"
 	"carrel/library"
@@ -29,7 +30,7 @@ func service(t *testing.T) *library.Service {
 			t.Error(err)
 		}
 	})
-	runtime := library.NewRealRuntime()
+	runtime := sched.NewReal()
 	t.Cleanup(runtime.Close)
 	s, err := library.New(t.Context(), library.Config{
 		Store: store, Runtime: runtime, Names: unnamed{},

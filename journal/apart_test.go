@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"carrel/core/clock"
 	"carrel/library"
 )
 
@@ -72,7 +73,7 @@ func TestStartDue_FailingEntriesDelayNoOthers(t *testing.T) {
 		t.Fatalf("%d entries were started, want the %d there are workers for", n, failingWorkers)
 	}
 	move := begin(200, "c:acme:hot")
-	move.Due = library.InstantOf(rt.Now())
+	move.Due = clock.Of(rt.Now())
 	j.Defer(move)
 	if n := j.startDue(t.Context(), d, w, rt.Elapsed()); n != 1 {
 		t.Fatalf("%d entries were started, want the move", n)
@@ -111,7 +112,7 @@ func TestExpireDue_FailingExpiriesDelayNoOthers(t *testing.T) {
 	store, rt := open(t)
 	j := New(t.Context(), store, rt, nil, library.WholeProtocol)
 	rt.pass(time.Hour)
-	now := library.InstantOf(rt.Now())
+	now := clock.Of(rt.Now())
 	const failing = 2*duePage + 50
 	put := func(ago time.Duration, id string) {
 		t.Helper()
@@ -159,7 +160,7 @@ func TestStartExpiries_HungExpiriesDelayNoOthers(t *testing.T) {
 	store, rt := open(t)
 	j := New(t.Context(), store, rt, nil, library.WholeProtocol)
 	rt.pass(time.Hour)
-	now := library.InstantOf(rt.Now())
+	now := clock.Of(rt.Now())
 	const failing = failingWorkers - 4 // so that workers stay free
 	for n := range failing {
 		if err := store.PutDue(t.Context(), library.Due{At: now - 10, Content: library.ContentID(fmt.Sprintf("c:acme:bad%d", n))}); err != nil {

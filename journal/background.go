@@ -8,6 +8,8 @@ import (
 	"slices"
 	"time"
 
+	"carrel/core/clock"
+	"carrel/core/sched"
 	"carrel/library"
 )
 
@@ -30,7 +32,7 @@ func (j *Journal) Run(ctx context.Context, s Service) {
 		{pollEvery, newWatch(j).step, "taking over lanes"},
 		{scrubEvery, newScrubber(j).step, "scrubbing"},
 	}
-	ended := make([]library.Latch, len(loops))
+	ended := make([]sched.Latch, len(loops))
 	for i, l := range loops {
 		ended[i] = j.rt.Latch()
 		j.rt.Go(func() {
@@ -103,7 +105,7 @@ func (e *entry) troubled() bool { return e.left || e.failures > 0 }
 // takeDue marks what is due as being worked on, as much as there are workers
 // for. Those that failed least come first.
 func (j *Journal) takeDue(w *workers, elapsed time.Duration) []*entry {
-	now := library.InstantOf(j.rt.Now())
+	now := clock.Of(j.rt.Now())
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	var due []*entry

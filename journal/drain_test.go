@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"carrel/core/clock"
 	"carrel/library"
 )
 
@@ -70,12 +71,12 @@ func TestDrainTriesWhatWaitsLonger(t *testing.T) {
 		{"an outage that is not", time.Minute, 11, context.DeadlineExceeded},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			store, clock := open(t)
-			rt := &hurried{clockwork: clock}
+			store, wall := open(t)
+			rt := &hurried{clockwork: wall}
 			j := New(t.Context(), store, rt, nil, library.WholeProtocol)
 			d := &outage{rt: rt, until: time.Hour}
 			left, move := change(1), change(2)
-			move.Due = library.InstantOf(rt.Now())
+			move.Due = clock.Of(rt.Now())
 			if err := errors.Join(j.Begin(t.Context(), left), j.Begin(t.Context(), move)); err != nil {
 				t.Fatal(err)
 			}

@@ -6,6 +6,7 @@ import (
 	"maps"
 	"time"
 
+	"carrel/core/clock"
 	"carrel/library"
 )
 
@@ -48,7 +49,7 @@ func (j *Journal) startExpiries(ctx context.Context, s Service, w *workers) (int
 	j.mu.Lock()
 	limit := duePage + len(j.dues)
 	j.mu.Unlock()
-	dues, err := j.store.DueUntil(ctx, library.InstantOf(j.rt.Now()), limit)
+	dues, err := j.store.DueUntil(ctx, clock.Of(j.rt.Now()), limit)
 	if err != nil {
 		return 0, err
 	}

@@ -7,7 +7,9 @@ import (
 	"sync"
 	"time"
 
+	"carrel/core/clock"
 	"carrel/core/fault"
+	"carrel/core/sched"
 	"carrel/library"
 )
 
@@ -37,7 +39,7 @@ type Service interface {
 // library.Journal; Run does what is due in the background.
 type Journal struct {
 	store   library.JournalStore
-	rt      library.Runtime
+	rt      sched.Runtime
 	log     *slog.Logger
 	without library.Ablation
 	life    context.Context // of the process: a lane write belongs to no one request
@@ -71,7 +73,7 @@ type entry struct {
 
 // write is one write of the lane, and those who wait for it.
 type write struct {
-	done library.Latch
+	done sched.Latch
 	err  error // after done
 }
 
@@ -84,7 +86,7 @@ var _ library.Journal = (*Journal)(nil)
 
 // New makes the journal of this process incarnation, with a lane of its own.
 // ctx lends its values to what no request asks for; its end cancels nothing.
-func New(ctx context.Context, store library.JournalStore, rt library.Runtime, log *slog.Logger, without library.Ablation) *Journal {
+func New(ctx context.Context, store library.JournalStore, rt sched.Runtime, log *slog.Logger, without library.Ablation) *Journal {
 	var id [16]byte
 	rt.Random(id[:])
 	if log == nil {
@@ -167,7 +169,7 @@ func (j *Journal) writeLane() {
 // may be set back: a write with an older one would change nothing. The caller
 // holds mu.
 func (j *Journal) copyLane() library.Lane {
-	j.stamp = max(j.stamp+1, int64(library.InstantOf(j.rt.Now())))
+	j.stamp = max(j.stamp+1, int64(clock.Of(j.rt.Now())))
 	lane := library.Lane{ID: j.lane, Stamp: j.stamp, Entries: make([]library.InFlight, len(j.entries))}
 	for i, e := range j.entries {
 		lane.Entries[i] = e.InFlight

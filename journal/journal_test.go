@@ -13,7 +13,9 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs"
 	"go.uber.org/goleak"
 
+	"carrel/core/clock"
 	"carrel/core/fault"
+	"carrel/core/sched"
 	"carrel/library"
 	"carrel/pebblestore"
 )
@@ -22,7 +24,7 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 // clockwork is the real runtime with hands that the test moves.
 type clockwork struct {
-	*library.RealRuntime
+	*sched.Real
 	mu      sync.Mutex
 	elapsed time.Duration
 }
@@ -118,7 +120,7 @@ func open(t *testing.T) (*pebblestore.Store, *clockwork) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	rt := &clockwork{RealRuntime: library.NewRealRuntime()}
+	rt := &clockwork{Real: sched.NewReal()}
 	t.Cleanup(func() {
 		rt.Close()
 		if err := store.Close(); err != nil {
@@ -209,7 +211,7 @@ func TestDeferredMovesRunWhenDueAndOncePerItem(t *testing.T) {
 	store, rt := open(t)
 	j := New(t.Context(), store, rt, nil, library.WholeProtocol)
 	d := &domain{failing: 1}
-	due := library.InstantOf(rt.Now()).Add(time.Minute)
+	due := clock.Of(rt.Now()).Add(time.Minute)
 	for n := range byte(3) {
 		e := change(n)
 		e.Content, e.Due, e.Scope = "c:acme:hot", due, library.ScopeNone
@@ -367,7 +369,7 @@ func TestAWokenOwnersNewerListStays(t *testing.T) {
 func TestHintsOfExpiryAreDroppedOnceJudged(t *testing.T) {
 	store, rt := open(t)
 	j := New(t.Context(), store, rt, nil, library.WholeProtocol)
-	now := library.InstantOf(rt.Now())
+	now := clock.Of(rt.Now())
 	for _, due := range []library.Due{{At: now, Content: "c:acme:now"}, {At: now - 1, Content: "c:acme:early"}, {At: now + 1, Content: "c:acme:later"}} {
 		if err := store.PutDue(t.Context(), due); err != nil {
 			t.Fatal(err)

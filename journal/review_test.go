@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"carrel/core/clock"
 	"carrel/library"
 	"carrel/pebblestore"
 )
@@ -140,7 +141,7 @@ func TestAnExpiryThatFailsKeepsNoOther(t *testing.T) {
 	store, rt := open(t)
 	j := New(t.Context(), store, rt, nil, library.WholeProtocol)
 	rt.pass(time.Minute)
-	now := library.InstantOf(rt.Now())
+	now := clock.Of(rt.Now())
 	for n, c := range []library.ContentID{"c:acme:bad", "c:acme:good"} {
 		if err := store.PutDue(t.Context(), library.Due{At: now.Add(time.Duration(n-10) * time.Second), Content: c}); err != nil {
 			t.Fatal(err)
@@ -170,7 +171,7 @@ func TestARepairThatFailsKeepsNothing(t *testing.T) {
 	if err := j.Begin(t.Context(), e); err != nil {
 		t.Fatal(err)
 	}
-	e.Due = library.InstantOf(rt.Now()).Add(time.Hour)
+	e.Due = clock.Of(rt.Now()).Add(time.Hour)
 	j.Defer(e)
 	j.Repair("u:acme:a", wrongEntry("c:acme:bad"))
 	if err := j.Drain(t.Context(), d); err != nil || !slices.Equal(d.moved, []library.ContentID{e.Content}) {

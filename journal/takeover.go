@@ -7,6 +7,7 @@ import (
 	"slices"
 	"time"
 
+	"carrel/core/clock"
 	"carrel/library"
 )
 
@@ -123,7 +124,7 @@ func (j *Journal) TakeOver(ctx context.Context, s Service, l library.Lane) error
 	}
 	stamp := l.Stamp
 	if j.without == library.LaneDroppedNewer {
-		stamp = max(stamp, int64(library.InstantOf(j.rt.Now()))) + 1
+		stamp = max(stamp, int64(clock.Of(j.rt.Now()))) + 1
 	}
 	if err := j.store.DropLane(ctx, l.ID, stamp); err != nil {
 		return fmt.Errorf("dropping lane %s: %w", l.ID, err)

@@ -6,7 +6,7 @@ import (
 	"sync"
 	"time"
 
-	"carrel/library"
+	"carrel/core/sched"
 )
 
 // How many background tasks run at once. Those that have failed before have
@@ -18,15 +18,15 @@ const (
 
 // workers runs background tasks.
 type workers struct {
-	rt library.Runtime
+	rt sched.Runtime
 
 	mu               sync.Mutex
-	healthy, failing int           // reserved or at work
-	idle             library.Latch // opens when nobody is at work; nil where nobody waits
+	healthy, failing int         // reserved or at work
+	idle             sched.Latch // opens when nobody is at work; nil where nobody waits
 	errs             []error
 }
 
-func newWorkers(rt library.Runtime) *workers { return &workers{rt: rt} }
+func newWorkers(rt sched.Runtime) *workers { return &workers{rt: rt} }
 
 // reserve takes a worker for a task, which start is to be called for. It reports
 // whether one was free.

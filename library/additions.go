@@ -1,9 +1,11 @@
 package library
 
 import (
-	"carrel/core/fault"
 	"context"
 	"fmt"
+
+	"carrel/core/fault"
+	"carrel/core/sched"
 )
 
 const (
@@ -33,7 +35,7 @@ func (s *Service) checkAdditions(ctx context.Context, v *Viewer, group Principal
 	}
 	a := &additions{s: s, meter: v.billed(), group: group, above: closure.levelsOf(group)}
 	refused := make([]error, len(principals))
-	err = s.eachAtOnce(ctx, len(principals), additionsAtOnce, func(i int) (err error) {
+	err = sched.ForEach(ctx, s.rt, len(principals), additionsAtOnce, func(i int) (err error) {
 		refused[i], err = a.check(ctx, principals[i])
 		return err
 	})
@@ -169,7 +171,7 @@ func (a *additions) reachesBelow(ctx context.Context, p PrincipalID, levels int)
 // groupsIn returns the groups that are direct members of groups.
 func (s *Service) groupsIn(ctx context.Context, groups []PrincipalID) ([]PrincipalID, error) {
 	each := make([][]PrincipalID, len(groups))
-	err := s.eachAtOnce(ctx, len(groups), descentWidth, func(i int) (err error) {
+	err := sched.ForEach(ctx, s.rt, len(groups), descentWidth, func(i int) (err error) {
 		each[i], err = s.groupsInGroup(ctx, groups[i])
 		return err
 	})

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"testing"
 
+	"carrel/core/clock"
 	"carrel/library"
 )
 
@@ -14,7 +15,7 @@ func (h *house) crowd(prefix string, n int, p library.PrincipalID) {
 	for i := range n {
 		head := library.PrincipalHeader{
 			ID: library.GroupID("acme", fmt.Sprintf("%s%d", prefix, i)), DisplayName: "x", Visibility: library.Public,
-			State: library.Live, Seq: 1, MTS: library.Instant(i + 1), CreatedAt: library.Instant(i + 1), Managers: 1, Members: 1,
+			State: library.Live, Seq: 1, MTS: clock.Instant(i + 1), CreatedAt: clock.Instant(i + 1), Managers: 1, Members: 1,
 		}
 		rows := []library.GroupMemberRow{{Principal: p, Role: library.GroupManager, Seq: 1}}
 		v, err := h.store.CommitPrincipal(h.t.Context(), &library.PrincipalCommit{ID: head.ID, Header: head, Members: rows})

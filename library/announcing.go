@@ -7,6 +7,8 @@ import (
 	"slices"
 	"sync"
 	"time"
+
+	"carrel/core/clock"
 )
 
 // Times and numbers of announcements: an enforcement is known to other
@@ -28,15 +30,15 @@ type announcer struct {
 	// monotonic clock. Announcements are compared with those of the same process
 	// alone, so they are dated by the monotonic clock: one that is set back would
 	// keep everything announced until it has caught up.
-	born   Instant
+	born   clock.Instant
 	bornAt time.Duration
 
 	mu      sync.Mutex
-	stamp   Instant
-	touches map[PrincipalID]Instant
-	updates map[ContentID]Instant
-	all     Instant
-	told    Instant // up to when everything stands in an announcement that was written
+	stamp   clock.Instant
+	touches map[PrincipalID]clock.Instant
+	updates map[ContentID]clock.Instant
+	all     clock.Instant
+	told    clock.Instant // up to when everything stands in an announcement that was written
 	dirty   bool
 	writing bool
 }
@@ -45,15 +47,15 @@ func newAnnouncer(s *Service) *announcer {
 	var id [16]byte
 	s.rt.Random(id[:])
 	return &announcer{s: s, process: LaneID(hex.EncodeToString(id[:])), born: s.now(), bornAt: s.rt.Elapsed(),
-		touches: map[PrincipalID]Instant{}, updates: map[ContentID]Instant{}}
+		touches: map[PrincipalID]clock.Instant{}, updates: map[ContentID]clock.Instant{}}
 }
 
 // now is the time by which announcements are dated.
-func (a *announcer) now() Instant { return a.born.Add(a.s.rt.Elapsed() - a.bornAt) }
+func (a *announcer) now() clock.Instant { return a.born.Add(a.s.rt.Elapsed() - a.bornAt) }
 
 // touched announces the libraries of the principals of rows.
 func (a *announcer) touched(rows []Member) {
-	a.note(func(at Instant) {
+	a.note(func(at clock.Instant) {
 		for _, m := range rows {
 			a.touches[m.Principal] = at
 		}
@@ -66,7 +68,7 @@ func (a *announcer) touched(rows []Member) {
 
 // updated announces an update in place.
 func (a *announcer) updated(id ContentID) {
-	a.note(func(at Instant) {
+	a.note(func(at clock.Instant) {
 		if len(a.updates) < announceMost {
 			a.updates[id] = at
 		}
@@ -74,7 +76,7 @@ func (a *announcer) updated(id ContentID) {
 }
 
 // note adds to the announcement and sees to it that it is written.
-func (a *announcer) note(add func(at Instant)) {
+func (a *announcer) note(add func(at clock.Instant)) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	a.stamp = max(a.stamp+1, a.now())
@@ -122,7 +124,7 @@ func (a *announcer) tried(what Announcement, told, last bool) (over bool) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	if told {
-		a.told = Instant(what.Stamp)
+		a.told = clock.Instant(what.Stamp)
 		return false
 	}
 	// Whatever is noted after the last try has one of its own.

@@ -3,6 +3,9 @@ package library
 import (
 	"context"
 	"sync"
+
+	"carrel/core/clock"
+	"carrel/core/sched"
 )
 
 // Optional tells an input field that was left out from one that was given. For
@@ -53,7 +56,7 @@ type groupMemo struct {
 	known  bool
 	groups *closure
 	// busy is shut while somebody resolves them; nil otherwise.
-	busy Latch
+	busy sched.Latch
 }
 
 // SignedIn tells whether the viewer is known by name.
@@ -309,7 +312,7 @@ type CreateContent struct {
 	Description    *string
 	Link           *string
 	Visibility     Visibility
-	ExpiresAt      *Instant
+	ExpiresAt      *clock.Instant
 	Members        []ContentMemberChange // 0..100; the creator is always a manager
 	IdempotencyKey *string
 }
@@ -321,7 +324,7 @@ type UpdateContent struct {
 	Description     Optional[*string] // null clears it
 	Link            Optional[*string]
 	Visibility      Optional[*Visibility]
-	ExpiresAt       Optional[*Instant] // null clears it
+	ExpiresAt       Optional[*clock.Instant] // null clears it
 	ExpectedVersion *int
 	IdempotencyKey  *string
 }

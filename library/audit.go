@@ -4,6 +4,8 @@ import (
 	"context"
 	"fmt"
 	"slices"
+
+	"carrel/core/sched"
 )
 
 // auditList is how many mismatches a report spells out; all are counted.
@@ -132,7 +134,7 @@ func (s *Service) auditContents(ctx context.Context, r *AuditReport, must ledger
 		}
 		for some := range slices.Chunk(ids, auditAtOnce) {
 			first := make([]*ContentRows, len(some))
-			err := s.eachAtOnce(ctx, len(some), auditAtOnce, func(i int) (err error) {
+			err := sched.ForEach(ctx, s.rt, len(some), auditAtOnce, func(i int) (err error) {
 				first[i], err = s.store.MembersPage(ctx, some[i], "", rebuildPage, false)
 				return err
 			})

@@ -1,10 +1,12 @@
 package library
 
 import (
-	"carrel/core/fault"
 	"context"
 	"errors"
 	"time"
+
+	"carrel/core/fault"
+	"carrel/core/sched"
 )
 
 // queryWithin is how long one question may take. Nearly all are answered within
@@ -14,11 +16,11 @@ const queryWithin = 5 * time.Second
 
 // Bounded is an API whose questions are refused with UNAVAILABLE where the
 // store does not answer in time. Mutations have bounds of their own.
-func Bounded(api API, rt Runtime) API { return &bounded{api, rt} }
+func Bounded(api API, rt sched.Runtime) API { return &bounded{api, rt} }
 
 type bounded struct {
 	API
-	rt Runtime
+	rt sched.Runtime
 }
 
 // inTime asks a question in bounded time.

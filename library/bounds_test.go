@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"carrel/core/fault"
+	"carrel/core/sched"
 	"carrel/library"
 )
 
@@ -76,7 +77,7 @@ func (h *hangs) ContentName(ctx context.Context) (string, error) {
 // hasty is a Runtime whose deadlines pass in no time once the store hangs, and
 // which keeps how long they were.
 type hasty struct {
-	*library.RealRuntime
+	*sched.Real
 	store *hangs
 
 	mu   sync.Mutex
@@ -85,13 +86,13 @@ type hasty struct {
 
 func (h *hasty) Deadline(ctx context.Context, d time.Duration) (context.Context, context.CancelFunc) {
 	if !h.store.on.Load() {
-		return h.RealRuntime.Deadline(ctx, d)
+		return h.Real.Deadline(ctx, d)
 	}
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	h.last = d
 	// The calls that do not hang have this long.
-	return h.RealRuntime.Deadline(ctx, 250*time.Millisecond)
+	return h.Real.Deadline(ctx, 250*time.Millisecond)
 }
 
 // boundedStep is a call of a store that hangs, while something is asked.
@@ -196,7 +197,7 @@ func TestEveryStepBeforeADecisionIsBounded(t *testing.T) {
 			h.note("a", library.Public)
 			h.quiet()
 			store := &hangs{Store: h.store, call: tc.call}
-			rt := &hasty{RealRuntime: h.runtime, store: store}
+			rt := &hasty{Real: h.runtime, store: store}
 			svc, err := library.New(t.Context(), library.Config{Store: store, Runtime: rt, Journal: h.journal, Names: store})
 			if err != nil {
 				t.Fatal(err)

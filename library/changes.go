@@ -1,12 +1,15 @@
 package library
 
 import (
-	"carrel/core/fault"
 	"cmp"
 	"context"
 	"encoding/binary"
 	"fmt"
 	"time"
+
+	"carrel/core/clock"
+	"carrel/core/fault"
+	"carrel/core/sched"
 )
 
 // Times of changes. A change is written beside the entries it tells of, with
@@ -39,10 +42,10 @@ func (bs Buckets) With(b Bucket) Buckets { return bs | 1<<b }
 type ChangeKey struct {
 	// At is the clock of the writer as it began to write, different for each
 	// write of a process.
-	At      Instant
+	At      clock.Instant
 	Content ContentID
 	// MTS is that of the state which was enforced.
-	MTS Instant
+	MTS clock.Instant
 }
 
 // compareChanges is the order in which the changes of a library stand.
@@ -71,7 +74,7 @@ type Announcement struct {
 	// when more of them were touched than are told, 0 where none were: both by
 	// the process's clock, rising.
 	Touched []Touch
-	All     Instant
+	All     clock.Instant
 	// Updated are items that were updated in place: hot ones, whose moves are
 	// deferred, so that no library has a change of them yet.
 	Updated []Update
@@ -80,13 +83,13 @@ type Announcement struct {
 // Touch tells that a library has changes.
 type Touch struct {
 	Principal PrincipalID
-	At        Instant
+	At        clock.Instant
 }
 
 // Update tells of an update that touches no library.
 type Update struct {
 	Content ContentID
-	At      Instant
+	At      clock.Instant
 }
 
 // Bulletin is where processes that share a store announce what they change.
@@ -114,7 +117,7 @@ const keepsChanges = "changes-since"
 // made it may have died before it came to this. Any other store has them after the
 // minute, by the store's clock, in which it got a program that writes them, since
 // cursors tell no more than the minute.
-func readChangesSince(ctx context.Context, store Store, rt Runtime, storeNow Instant, isNew bool) (Instant, error) {
+func readChangesSince(ctx context.Context, store Store, rt sched.Runtime, storeNow clock.Instant, isNew bool) (clock.Instant, error) {
 	if !isNew {
 		some, err := store.ScanPrincipals(ctx, "", 1)
 		if err != nil {
@@ -122,9 +125,9 @@ func readChangesSince(ctx context.Context, store Store, rt Runtime, storeNow Ins
 		}
 		isNew = len(some) == 0
 	}
-	var at Instant
+	var at clock.Instant
 	if !isNew {
-		at = InstantOf(storeNow.Time().Truncate(readUnit)).Add(readUnit)
+		at = clock.Of(storeNow.Time().Truncate(readUnit)).Add(readUnit)
 	}
 	now := binary.BigEndian.AppendUint64(nil, uint64(at))
 	standing, err := fixSetting(ctx, store, rt, keepsChanges, now)
@@ -134,11 +137,11 @@ func readChangesSince(ctx context.Context, store Store, rt Runtime, storeNow Ins
 	if len(standing) != len(now) {
 		return 0, fmt.Errorf("the setting %q of the store is not an instant", keepsChanges)
 	}
-	return Instant(binary.BigEndian.Uint64(standing)), nil
+	return clock.Instant(binary.BigEndian.Uint64(standing)), nil
 }
 
 // fixSetting reads a setting, which is value where there was none.
-func fixSetting(ctx context.Context, store RegisterStore, rt Runtime, name string, value []byte) ([]byte, error) {
+func fixSetting(ctx context.Context, store RegisterStore, rt sched.Runtime, name string, value []byte) ([]byte, error) {
 	standing, err := store.FixSetting(ctx, name, value)
 	// Repeating it is harmless: the one that stands then is the answer.
 	for try := 0; try < 5 && fault.MayHaveCommitted(err); try++ {

@@ -1,8 +1,10 @@
 package library
 
 import (
-	"carrel/core/fault"
 	"time"
+
+	"carrel/core/clock"
+	"carrel/core/fault"
 )
 
 // aheadAtMost is how far a clock may be ahead of its store's. What is changed
@@ -23,4 +25,4 @@ func (s *Service) requireClock() error {
 
 // storeNow is the time by the store's clock, as far as that is known. By it is
 // dated what processes with other clocks compare with their own.
-func (s *Service) storeNow() Instant { return s.now().Add(-s.ahead()) }
+func (s *Service) storeNow() clock.Instant { return s.now().Add(-s.ahead()) }

@@ -1,9 +1,10 @@
 package library
 
 import (
-	"carrel/core/fault"
 	"context"
 	"fmt"
+
+	"carrel/core/fault"
 )
 
 // listBudget is how many rows a page of principals scans at most. Their

@@ -1,5 +1,7 @@
 package library
 
+import "carrel/core/clock"
+
 // ContentKind says what an item is: a LINK to something, or a NOTE with text.
 type ContentKind uint8
 
@@ -75,11 +77,11 @@ type Content struct {
 	Link        *string // only of a Link
 	Visibility  Visibility
 	Creator     PrincipalID
-	CreatedAt   Instant
+	CreatedAt   clock.Instant
 	// LastModified moves with title, description, link and visibility.
-	LastModified Instant
-	Version      int      // from 1, up by one whenever LastModified moves
-	ExpiresAt    *Instant // after it the item is seen by nobody
+	LastModified clock.Instant
+	Version      int            // from 1, up by one whenever LastModified moves
+	ExpiresAt    *clock.Instant // after it the item is seen by nobody
 }
 
 // Tenant is the item's tenant.
@@ -100,7 +102,7 @@ const (
 // libraries, with the widest visibility it has had: no bucket beyond it can
 // hold an entry there.
 type Superseded struct {
-	Position Instant
+	Position clock.Instant
 	Widest   Visibility
 }
 
@@ -125,10 +127,10 @@ type Header struct {
 	Seq int64
 	// MTS is max(now, previous+1) in microseconds: the write timestamp of
 	// everything derived from this state. No two states share one.
-	MTS Instant
+	MTS clock.Instant
 	// Position is where the item stands in libraries. It equals LastModified,
 	// except for hot items, whose moves are deferred.
-	Position Instant
+	Position clock.Instant
 	// Widest is the widest visibility the item has had at Position.
 	Widest Visibility
 	// Unsettled are superseded positions, ascending, that may still stand
@@ -137,11 +139,11 @@ type Header struct {
 	// Writers are the makers of the last MaxWriters states, ascending.
 	Writers []Writer
 	// Moves counts moves in the hour that began at MovesSince.
-	MovesSince Instant
+	MovesSince clock.Instant
 	Moves      int
 	// LoggedInUntil and PublicUntil are when the item has last ceased to be seen
 	// by all of its tenant, and by everyone: the MTS of that state; 0: never.
-	LoggedInUntil, PublicUntil Instant
+	LoggedInUntil, PublicUntil clock.Instant
 	// Managers and Members count active member rows.
 	Managers int
 	Members  int
@@ -149,7 +151,7 @@ type Header struct {
 
 // Exists tells whether the header stands for an item that readers could meet
 // at now: live, and not expired.
-func (h *Header) Exists(now Instant) bool {
+func (h *Header) Exists(now clock.Instant) bool {
 	return h.State == Live && (h.ExpiresAt == nil || *h.ExpiresAt > now)
 }
 
@@ -165,7 +167,7 @@ type Member struct {
 	Seq int64
 	// Since is the MTS of the state in which it became a member; 0: so long ago
 	// that it is not known.
-	Since Instant
+	Since clock.Instant
 	// Left are the buckets in which the item stood while the principal was a
 	// member before: of a leaving row up to now, of one that has come back before
 	// it was dropped up to then.
@@ -177,9 +179,9 @@ func (m Member) Active() bool { return m.Seq != 0 && !m.Leaving }
 
 // Entry is a row of a library: derived, and never believed without its header.
 type Entry struct {
-	Position Instant
+	Position clock.Instant
 	Content  ContentID
 	// MTS is that of the state which wrote the row; Role is the owner's in it.
-	MTS  Instant
+	MTS  clock.Instant
 	Role ContentRole
 }

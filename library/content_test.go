@@ -8,6 +8,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"carrel/core/clock"
 	"carrel/library"
 )
 
@@ -122,7 +123,7 @@ func TestCreateContent(t *testing.T) {
 		return in
 	}
 	h.note("taken", library.Public)
-	past := library.Instant(1)
+	past := clock.Instant(1)
 	for _, c := range []struct {
 		name string
 		as   *library.Viewer
@@ -186,8 +187,8 @@ func TestUpdateContent(t *testing.T) {
 		{"by a viewer", as("u:acme:dora"), library.UpdateContent{ID: string(id), Title: library.Some(ptr("x"))}, []string{"FORBIDDEN id"}},
 		{"of visibility by a viewer", as("u:acme:dora"), library.UpdateContent{ID: string(id), Visibility: library.Some(ptr(library.Private))}, []string{"FORBIDDEN id"}},
 		{"of visibility by an editor", as("u:acme:ben"), library.UpdateContent{ID: string(id), Title: library.Some(ptr("x")), Visibility: library.Some(ptr(library.Private))}, []string{"FORBIDDEN visibility"}},
-		{"of expiry by an editor", as("u:acme:ben"), library.UpdateContent{ID: string(id), ExpiresAt: library.Some[*library.Instant](nil)}, []string{"FORBIDDEN expiresAt"}},
-		{"of both by an editor", as("u:acme:ben"), library.UpdateContent{ID: string(id), Visibility: library.Some(ptr(library.Public)), ExpiresAt: library.Some[*library.Instant](nil)},
+		{"of expiry by an editor", as("u:acme:ben"), library.UpdateContent{ID: string(id), ExpiresAt: library.Some[*clock.Instant](nil)}, []string{"FORBIDDEN expiresAt"}},
+		{"of both by an editor", as("u:acme:ben"), library.UpdateContent{ID: string(id), Visibility: library.Some(ptr(library.Public)), ExpiresAt: library.Some[*clock.Instant](nil)},
 			[]string{"FORBIDDEN visibility", "FORBIDDEN expiresAt"}},
 		{"of another version by an editor", as("u:acme:ben"), library.UpdateContent{ID: string(id), Title: library.Some(ptr("x")), ExpectedVersion: ptr(7)}, []string{"CONFLICT expectedVersion"}},
 		{"by an editor", as("u:acme:ben"), library.UpdateContent{ID: string(id), Title: library.Some(ptr("a1")), Description: library.Some(ptr("by an editor"))}, nil},

@@ -1,9 +1,11 @@
 package library
 
 import (
-	"carrel/core/fault"
 	"context"
 	"slices"
+
+	"carrel/core/clock"
+	"carrel/core/fault"
 )
 
 // UpdateContent changes an item. Only what differs counts: the version and the
@@ -68,7 +70,7 @@ func (s *Service) changeContent(ctx context.Context, b budget, v *Viewer, id Con
 }
 
 // check is the shape of the input.
-func (in *UpdateContent) check(v *Viewer, now Instant) (ContentID, fault.List) {
+func (in *UpdateContent) check(v *Viewer, now clock.Instant) (ContentID, fault.List) {
 	var faults fault.List
 	id, err := ParseContentID(in.ID)
 	faults.Add(err, "id")
@@ -179,7 +181,7 @@ func (s *Service) checkUpdate(ctx context.Context, v *Viewer, t *target, in *Upd
 }
 
 // fits checks what depends on the item, and on the time.
-func (in *UpdateContent) fits(h *Header, now Instant) error {
+func (in *UpdateContent) fits(h *Header, now clock.Instant) error {
 	var faults fault.List
 	if in.Link.Set && h.Kind == Note {
 		faults = append(faults, fault.Invalidf([]string{"link"}, "a NOTE has no link"))
@@ -211,7 +213,7 @@ func equalStrings(a, b *string) bool {
 	return a == b || a != nil && b != nil && *a == *b
 }
 
-func equalInstants(a, b *Instant) bool {
+func equalInstants(a, b *clock.Instant) bool {
 	return a == b || a != nil && b != nil && *a == *b
 }
 

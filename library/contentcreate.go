@@ -1,11 +1,13 @@
 package library
 
 import (
-	"carrel/core/fault"
 	"context"
 	"slices"
 	"strconv"
 	"strings"
+
+	"carrel/core/clock"
+	"carrel/core/fault"
 )
 
 // CreateContent makes an item. Its creator is a manager; the initial members
@@ -100,7 +102,7 @@ func (s *Service) createAs(ctx context.Context, b budget, v *Viewer, id ContentI
 }
 
 // check is the shape of the input; it gives the initial members.
-func (in *CreateContent) check(v *Viewer, now Instant, most int) ([]Member, error) {
+func (in *CreateContent) check(v *Viewer, now clock.Instant, most int) ([]Member, error) {
 	var faults fault.List
 	if in.Tenant != nil {
 		faults.Add(CheckTenant(*in.Tenant), "tenant")
@@ -136,7 +138,7 @@ func (in *CreateContent) check(v *Viewer, now Instant, most int) ([]Member, erro
 
 // checkExpiry refuses an instant that has passed. A keyed request is judged
 // once it is known to be no repetition: the instant may lie between the two.
-func checkExpiry(at *Instant, now Instant) error {
+func checkExpiry(at *clock.Instant, now clock.Instant) error {
 	if at != nil && *at <= now {
 		return fault.Invalidf([]string{"expiresAt"}, "expiresAt must lie in the future; to take an item away now, delete it")
 	}

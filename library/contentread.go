@@ -1,11 +1,13 @@
 package library
 
 import (
-	"carrel/core/fault"
 	"context"
 	"encoding/json"
 	"errors"
 	"slices"
+
+	"carrel/core/fault"
+	"carrel/core/sched"
 )
 
 // target is what a mutation of an item has read: the header, the actor's
@@ -99,7 +101,7 @@ func (s *Service) readState(ctx context.Context, id ContentID, members []Princip
 			return whole, nil
 		}
 	}
-	return nil, ErrQueueFull
+	return nil, sched.ErrQueueFull
 }
 
 // effectiveRole returns the strongest role of the viewer on an item: its own

@@ -1,10 +1,12 @@
 package library
 
 import (
-	"carrel/core/fault"
 	"context"
 	"slices"
 	"strconv"
+
+	"carrel/core/fault"
+	"carrel/core/sched"
 )
 
 // ShareContent gives principals a role on an item. It never demotes.
@@ -106,7 +108,7 @@ func (s *Service) checkShare(ctx context.Context, v *Viewer, t *target, role Con
 		faults = append(faults, fault.Forbiddenf([]string{"role"}, "only a manager may give another role than VIEWER"))
 	}
 	sees := make([]bool, len(ps))
-	err = s.eachAtOnce(ctx, len(ps), additionsAtOnce, func(i int) (err error) {
+	err = sched.ForEach(ctx, s.rt, len(ps), additionsAtOnce, func(i int) (err error) {
 		sees[i], err = s.seesAnyway(ctx, v, ps[i], t, t.named[i])
 		return err
 	})

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"carrel/core/fault"
+	"carrel/core/sched"
 	"carrel/library"
 )
 
@@ -124,7 +125,7 @@ func (s *slowCommits) Commit(ctx context.Context, c *library.ContentCommit) (lib
 
 // patient is the real runtime without deadlines: what the test holds back is
 // not given up, however slow the machine is.
-type patient struct{ *library.RealRuntime }
+type patient struct{ *sched.Real }
 
 func (patient) Deadline(ctx context.Context, _ time.Duration) (context.Context, context.CancelFunc) {
 	return ctx, func() {}

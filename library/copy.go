@@ -1,12 +1,15 @@
 package library
 
 import (
-	"carrel/core/fault"
 	"context"
 	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
+
+	"carrel/core/clock"
+	"carrel/core/fault"
+	"carrel/core/sched"
 )
 
 // copyPage is the number of rows that are read and put at once: the note that
@@ -43,7 +46,7 @@ type copyNote struct {
 
 // copyJob is a copy under way.
 type copyJob struct {
-	rt     Runtime
+	rt     sched.Runtime
 	from   CopySource
 	to     Archive
 	report func(CopyProgress)
@@ -59,7 +62,7 @@ type copyJob struct {
 //
 // Neither store may be used by anybody else, and the source must have no change
 // in flight. It gets a row that names it.
-func CopyRows(ctx context.Context, rt Runtime, from CopySource, to Archive, report func(CopyProgress)) (map[string]int64, error) {
+func CopyRows(ctx context.Context, rt sched.Runtime, from CopySource, to Archive, report func(CopyProgress)) (map[string]int64, error) {
 	lanes, err := from.Lanes(ctx)
 	if err != nil {
 		return nil, fmt.Errorf("reading the changes in flight: %w", err)
@@ -82,7 +85,7 @@ func CopyRows(ctx context.Context, rt Runtime, from CopySource, to Archive, repo
 	if err != nil {
 		return nil, fmt.Errorf("reading the target: %w", err)
 	}
-	if differs := wanted.differsFrom(got, InstantOf(rt.Now())); differs != "" {
+	if differs := wanted.differsFrom(got, clock.Of(rt.Now())); differs != "" {
 		return nil, &fault.Error{Code: fault.Conflict, Msg: "the target is not equal to the source in " + differs +
 			": the source was changed since the copy began; remove the target and begin again"}
 	}

@@ -10,6 +10,8 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs"
 	"github.com/google/go-cmp/cmp"
 
+	"carrel/core/clock"
+	"carrel/core/sched"
 	"carrel/journal"
 	"carrel/library"
 	"carrel/library/oracletest"
@@ -37,7 +39,7 @@ func closeStore(t *testing.T, s *pebblestore.Store) {
 // serving is the Service on a store that was copied to.
 func serving(t *testing.T, store library.Store) *library.Service {
 	t.Helper()
-	runtime := library.NewRealRuntime()
+	runtime := sched.NewReal()
 	t.Cleanup(runtime.Close)
 	svc, err := library.New(t.Context(), library.Config{
 		Store: store, Runtime: runtime, Journal: journal.New(t.Context(), store, runtime, nil, library.WholeProtocol), Names: &counting{},
@@ -111,7 +113,7 @@ func derivedOf(t *testing.T, s library.Store, p library.PrincipalID) []string {
 }
 
 func TestCopyOfRandomGames(t *testing.T) {
-	runtime := library.NewRealRuntime()
+	runtime := sched.NewReal()
 	defer runtime.Close()
 	oracletest.Run(t, func(t *testing.T) (library.Store, func()) {
 		from := newStore(t)
@@ -132,7 +134,7 @@ func TestCopyOfRandomGames(t *testing.T) {
 // finish does what a game has left to do: moves of hot items that are not due.
 func finish(t *testing.T, store library.Store) {
 	t.Helper()
-	runtime := library.NewRealRuntime()
+	runtime := sched.NewReal()
 	defer runtime.Close()
 	j := journal.New(t.Context(), store, runtime, nil, library.WholeProtocol)
 	svc, err := library.New(t.Context(), library.Config{Store: store, Runtime: runtime, Journal: j, Names: &counting{}})
@@ -163,7 +165,7 @@ func TestACopyServesAsItsSourceDid(t *testing.T) {
 	if _, err := h.svc.DeleteContent(t.Context(), ann, library.DeleteContent{ID: "c:acme:n4"}); err != nil {
 		t.Fatal(err)
 	}
-	expires := library.InstantOf(h.runtime.Now()).Add(time.Hour)
+	expires := clock.Of(h.runtime.Now()).Add(time.Hour)
 	if _, err := h.svc.UpdateContent(t.Context(), ann, library.UpdateContent{ID: "c:acme:n1", ExpiresAt: library.Some(&expires)}); err != nil {
 		t.Fatal(err)
 	}

@@ -7,6 +7,8 @@ import (
 	"fmt"
 	"strings"
 	"time"
+
+	"carrel/core/clock"
 )
 
 // tally tells of the rows of a store how many they are and whether they are
@@ -21,7 +23,7 @@ type tally struct {
 
 type tallyKey struct {
 	chapter Chapter
-	hour    Instant // the end of the hour; 0 for rows that stay
+	hour    clock.Instant // the end of the hour; 0 for rows that stay
 }
 
 type tallySum struct {
@@ -43,7 +45,7 @@ func (t *tally) add(c Chapter, r *ArchivedRow) error {
 	hash := sha256.Sum256(text)
 	key := tallyKey{chapter: c}
 	if until := forgottenAt(r); until != 0 {
-		hour := Instant(time.Hour.Microseconds())
+		hour := clock.Instant(time.Hour.Microseconds())
 		key.hour = (until/hour + 1) * hour
 	}
 	sum := t.sums[key]
@@ -84,7 +86,7 @@ func orNone[E any](list []E) []E {
 }
 
 // forgottenAt is when the row may be forgotten, 0 for one that stays.
-func forgottenAt(r *ArchivedRow) Instant {
+func forgottenAt(r *ArchivedRow) clock.Instant {
 	switch {
 	case r.Request != nil:
 		return r.Request.Until
@@ -113,7 +115,7 @@ func (t *tally) rows() map[string]int64 {
 
 // differsFrom names the chapters in which two stores differ, leaving out what
 // may be forgotten by now; it is empty where there are none.
-func (t *tally) differsFrom(o *tally, now Instant) string {
+func (t *tally) differsFrom(o *tally, now clock.Instant) string {
 	differ := map[Chapter]bool{}
 	compare := func(a, b *tally) {
 		for key, sum := range a.sums { // their order does not matter: they are named in order below

@@ -4,6 +4,8 @@ import (
 	"context"
 	"fmt"
 	"time"
+
+	"carrel/core/clock"
 )
 
 // creationKept is how long the id fixed for a keyed creation is kept, from the
@@ -16,7 +18,7 @@ const creationKept = requestKept + time.Minute
 // one that is kept until a later time before that, because the day of a key is
 // counted from the attempt that succeeds. It returns the zero Creation where the
 // id is in use and its request row has expired: the attempt is a new request then.
-func (s *Service) keepID(ctx context.Context, fixed Creation, until Instant) (Creation, error) {
+func (s *Service) keepID(ctx context.Context, fixed Creation, until clock.Instant) (Creation, error) {
 	var state State
 	var row *RequestRow
 	switch KindOfID(fixed.ID) {

@@ -7,6 +7,8 @@ import (
 
 	"github.com/cockroachdb/pebble/v2/vfs"
 
+	"carrel/core/clock"
+	"carrel/core/sched"
 	"carrel/journal"
 	"carrel/library"
 	"carrel/pebblestore"
@@ -14,13 +16,13 @@ import (
 
 // calendar is the real runtime with a wall clock that only the test moves.
 type calendar struct {
-	*library.RealRuntime
+	*sched.Real
 	at atomic.Int64 // microseconds
 }
 
-func (c *calendar) Now() time.Time { return library.Instant(c.at.Load()).Time() }
+func (c *calendar) Now() time.Time { return clock.Instant(c.at.Load()).Time() }
 
-func (c *calendar) instant() library.Instant { return library.Instant(c.at.Load()) }
+func (c *calendar) instant() clock.Instant { return clock.Instant(c.at.Load()) }
 
 func (c *calendar) pass(d time.Duration) { c.at.Add(d.Microseconds()) }
 
@@ -28,7 +30,7 @@ func (c *calendar) pass(d time.Duration) { c.at.Add(d.Microseconds()) }
 // calendar. wrap, where it is not nil, stands between Service and store.
 func datedHouse(t *testing.T, wrap func(library.Store) library.Store) (*house, *calendar) {
 	t.Helper()
-	c := &calendar{RealRuntime: library.NewRealRuntime()}
+	c := &calendar{Real: sched.NewReal()}
 	c.at.Store(1_800_000_000_000_000)
 	store, err := pebblestore.Open("", pebblestore.Options{FS: vfs.NewMem(), Now: c.instant})
 	if err != nil {
@@ -40,7 +42,7 @@ func datedHouse(t *testing.T, wrap func(library.Store) library.Store) (*house, *
 		}
 	})
 	t.Cleanup(c.Close)
-	h := &house{t: t, store: store, runtime: c.RealRuntime}
+	h := &house{t: t, store: store, runtime: c.Real}
 	if wrap != nil {
 		h.store = wrap(store)
 	}

@@ -2,7 +2,6 @@ package library
 
 import (
 	"bytes"
-	"carrel/core/fault"
 	"context"
 	"crypto/aes"
 	"crypto/cipher"
@@ -15,6 +14,10 @@ import (
 	"strings"
 	"sync"
 	"time"
+
+	"carrel/core/clock"
+	"carrel/core/fault"
+	"carrel/core/sched"
 )
 
 // A cursor is a place in one connection. It is encrypted and authenticated, so
@@ -96,10 +99,10 @@ type place struct {
 	// Bound is the newest position that the walk goes to; nothing where it is
 	// not Bounded.
 	Bounded bool
-	Bound   Instant
+	Bound   clock.Instant
 	// Read is when the place was read, cut to readUnit; 0: not told. It is what
 	// a follower resumes from, and nothing to a page.
-	Read Instant
+	Read clock.Instant
 }
 
 // readUnit is how exactly a cursor tells when it was read. Within it the same
@@ -120,7 +123,7 @@ func (p *place) append(b []byte) []byte {
 	b = append(b, p.At.Content...)
 	if p.Read != 0 {
 		b = append(b, readMark)
-		b = binary.BigEndian.AppendUint32(b, uint32(p.Read/Instant(readUnit.Microseconds())))
+		b = binary.BigEndian.AppendUint32(b, uint32(p.Read/clock.Instant(readUnit.Microseconds())))
 	}
 	for (len(b)-start)%placeStep != 0 {
 		b = append(b, 0)
@@ -135,15 +138,15 @@ func readPlace(b []byte) (p place, ok bool) {
 	}
 	p.Bounded = b[0]&placeBounded != 0
 	p.Order = cursorOrder(b[0] &^ placeBounded)
-	p.At.Position = Instant(binary.BigEndian.Uint64(b[1:]))
-	p.Bound = Instant(binary.BigEndian.Uint64(b[9:]))
+	p.At.Position = clock.Instant(binary.BigEndian.Uint64(b[1:]))
+	p.Bound = clock.Instant(binary.BigEndian.Uint64(b[9:]))
 	n := int(b[17])
 	if p.Order > orderDescending || len(b) < placeHead+n {
 		return place{}, false
 	}
 	p.At.Content = ContentID(b[placeHead : placeHead+n])
 	if rest := b[placeHead+n:]; len(rest) >= placeRead && rest[0] == readMark {
-		p.Read = Instant(binary.BigEndian.Uint32(rest[1:])) * Instant(readUnit.Microseconds())
+		p.Read = clock.Instant(binary.BigEndian.Uint32(rest[1:])) * clock.Instant(readUnit.Microseconds())
 	}
 	return p, true
 }
@@ -188,7 +191,7 @@ type scribe struct {
 
 // newSealer reads the key ring of the store, or makes the store's first; first
 // tells which.
-func newSealer(ctx context.Context, store RegisterStore, rt Runtime) (s *sealer, first bool, err error) {
+func newSealer(ctx context.Context, store RegisterStore, rt sched.Runtime) (s *sealer, first bool, err error) {
 	ring := make([]byte, 1+ringKey)
 	rt.Random(ring)
 	ring[0], ring[1] = ringVersion, 1

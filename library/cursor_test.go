@@ -8,7 +8,9 @@ import (
 
 	"github.com/cockroachdb/pebble/v2/vfs"
 
+	"carrel/core/clock"
 	"carrel/core/fault"
+	"carrel/core/sched"
 	"carrel/library"
 	"carrel/pebblestore"
 )
@@ -18,7 +20,7 @@ func cursorRoom(t testing.TB) *room {
 	r := newRoom(t)
 	r.principals("u:acme:ann", "u:acme:bob", "g:acme:team")
 	for i := range 10 {
-		r.item(numberedID(i), library.Instant(10*i+10), library.Public,
+		r.item(numberedID(i), clock.Instant(10*i+10), library.Public,
 			has("u:acme:ann", library.Viewing), has("u:acme:bob", library.Viewing))
 	}
 	return r
@@ -163,7 +165,7 @@ func TestLongestIDs(t *testing.T) {
 	r.principals("u:acme:ann")
 	for i, n := range []int{1, 128, 60} {
 		id := library.ContentID("c:" + strings.Repeat("t", 32) + ":" + strings.Repeat("x", n))
-		r.item(id, library.Instant(i+1), library.Public, has("u:acme:ann", library.Viewing))
+		r.item(id, clock.Instant(i+1), library.Public, has("u:acme:ann", library.Viewing))
 	}
 	got := r.walkAll(anonymous(), "u:acme:ann", library.LibraryQuery{}, 1, true)
 	r.wantSame([]string{strings.Repeat("x", 1), strings.Repeat("x", 128), strings.Repeat("x", 60)}, got)
@@ -205,7 +207,7 @@ func TestBadKeyRing(t *testing.T) {
 			if _, err := store.FixSetting(t.Context(), "cursor-keys", c.ring); err != nil {
 				t.Fatal(err)
 			}
-			_, err = library.New(t.Context(), library.Config{Store: store, Runtime: library.NewRealRuntime(), Journal: &repairs{}})
+			_, err = library.New(t.Context(), library.Config{Store: store, Runtime: sched.NewReal(), Journal: &repairs{}})
 			if (err == nil) != c.good {
 				t.Errorf("error %v, want none: %v", err, c.good)
 			}

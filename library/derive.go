@@ -1,9 +1,11 @@
 package library
 
+import "carrel/core/clock"
+
 // LibraryKey is a place in one principal's library.
 type LibraryKey struct {
 	Bucket   Bucket
-	Position Instant
+	Position clock.Instant
 }
 
 // Derived is what one member row makes of its principal's library: the keys

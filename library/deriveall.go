@@ -3,6 +3,9 @@ package library
 import (
 	"context"
 	"fmt"
+
+	"carrel/core/clock"
+	"carrel/core/sched"
 )
 
 // deriveAtOnce is how many items DeriveAll works on at once.
@@ -64,7 +67,7 @@ func (s *Service) deriveContents(ctx context.Context, report func(n int)) error 
 		if err != nil || len(ids) == 0 {
 			return err
 		}
-		err = s.eachAtOnce(ctx, len(ids), deriveAtOnce, func(i int) error {
+		err = sched.ForEach(ctx, s.rt, len(ids), deriveAtOnce, func(i int) error {
 			// Quietly: nobody follows what is not complete.
 			w := &walk{s: s, entry: InFlight{Content: ids[i], Scope: ScopeAll, Reverse: true}, quiet: true}
 			if err := w.finish(ctx, nil, func() {}); err != nil {
@@ -85,7 +88,7 @@ func (s *Service) deriveContents(ctx context.Context, report func(n int)) error 
 
 // derivePrincipal writes the memberships of a group, and marks the library of
 // a group or a user as complete.
-func (s *Service) derivePrincipal(ctx context.Context, p PrincipalID, asOf Instant) error {
+func (s *Service) derivePrincipal(ctx context.Context, p PrincipalID, asOf clock.Instant) error {
 	var after PrincipalID
 	for p.IsGroup() {
 		rows, err := s.store.GroupMembersPage(ctx, p, after, rebuildPage, false)

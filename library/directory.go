@@ -8,6 +8,8 @@ import (
 
 	"golang.org/x/text/cases"
 	"golang.org/x/text/unicode/norm"
+
+	"carrel/core/clock"
 )
 
 // The directory is by what users and groups are found: an index, derived from
@@ -51,7 +53,7 @@ type DirectoryRow struct {
 	// Visibility is the principal's, and MTS that of the state, when it was
 	// written.
 	Visibility Visibility
-	MTS        Instant
+	MTS        clock.Instant
 }
 
 // Place is where the row stands in its list.

@@ -1,12 +1,14 @@
 package library
 
 import (
-	"carrel/core/fault"
 	"context"
 	"errors"
 	"fmt"
 	"sync"
 	"sync/atomic"
+
+	"carrel/core/fault"
+	"carrel/core/sched"
 )
 
 // directoryRun is the filling of the directory in this process.
@@ -96,7 +98,7 @@ func (s *Service) FillDirectory(ctx context.Context) error {
 func (s *Service) RebuildDirectory(ctx context.Context) (mended int, err error) {
 	var rows atomic.Int64
 	err = s.eachHeaders(ctx, func(hs []PrincipalHeader) error {
-		return s.eachAtOnce(ctx, len(hs), deriveAtOnce, func(i int) error {
+		return sched.ForEach(ctx, s.rt, len(hs), deriveAtOnce, func(i int) error {
 			if s.ending.IsOpen() {
 				return errEnding
 			}

@@ -1,12 +1,13 @@
 package library
 
 import (
-	"carrel/core/fault"
 	"context"
 	"crypto/sha256"
 	"errors"
 	"fmt"
 	"strings"
+
+	"carrel/core/fault"
 )
 
 // PrincipalSearch asks for a page of the users and groups of a tenant.

@@ -4,6 +4,8 @@ import (
 	"context"
 	"fmt"
 	"slices"
+
+	"carrel/core/sched"
 )
 
 // exportAtOnce is how many items an export reads at once. They are told in
@@ -140,7 +142,7 @@ func (s *Service) exportContents(ctx context.Context, to ExportSink) error {
 		}
 		after = ids[len(ids)-1]
 		items := make([]exportedItem, len(ids))
-		err = s.eachAtOnce(ctx, len(ids), exportAtOnce, func(i int) error {
+		err = sched.ForEach(ctx, s.rt, len(ids), exportAtOnce, func(i int) error {
 			var err error
 			items[i], err = s.exportedItem(ctx, ids[i])
 			return err

@@ -6,16 +6,13 @@ import (
 	"slices"
 	"sync"
 	"time"
+
+	"carrel/core/sched"
 )
 
-// Enforcement is retried this often, with growing pauses, before the entry is
-// left to the background.
-const (
-	enforceTries = 6
-	enforcePause = 20 * time.Millisecond
-	// enforceWithin is how long one try may take: much less than changesOverlap.
-	enforceWithin = 20 * time.Second
-)
+// enforceWithin is how long one try of an enforcement may take: much less than
+// changesOverlap.
+const enforceWithin = 20 * time.Second
 
 // fanTable queues the fan-outs of each item in this process: entries that
 // arrive while a fan-out runs are done by the next one, together, so that many
@@ -33,8 +30,8 @@ type fanJob struct {
 	since  time.Duration   // when it was decided, on the monotonic clock
 	entry  InFlight
 	actors []PrincipalID // whose libraries go first
-	own    Latch         // the actors' libraries are done
-	all    Latch         // everything is done, or was left to the background
+	own    sched.Latch   // the actors' libraries are done
+	all    sched.Latch   // everything is done, or was left to the background
 	ok     bool          // after all: everything is done
 }
 
@@ -286,7 +283,7 @@ func (w *walk) enforce(ctx context.Context, h *Header, rows []Member) error {
 	// shared with whom must be cleared with them, whatever brought the walk here.
 	reverse := w.entry.Reverse || h.State == Deleted
 	batches := slices.Collect(slices.Chunk(rows, w.s.store.EnforceBatch()))
-	return w.s.eachAtOnce(ctx, len(batches), w.s.tune.FanOutWidth, func(i int) error {
+	return sched.ForEach(ctx, w.s.rt, len(batches), w.s.tune.FanOutWidth, func(i int) error {
 		if w.s.over() {
 			return errEnding
 		}
@@ -332,10 +329,10 @@ func (s *Service) enforceQuietly(ctx context.Context, e *Enforcement) error {
 // enforceNow is one try, begun when it is its turn. It ends in time, so that
 // its changes are where they are looked for.
 func (s *Service) enforceNow(ctx context.Context, e *Enforcement, begin func()) error {
-	if err := s.permits.take(ctx); err != nil {
+	if err := s.permits.Take(ctx); err != nil {
 		return err
 	}
-	defer s.permits.give()
+	defer s.permits.Give()
 	if s.over() {
 		return errEnding // it came while this one waited for its turn, or paused
 	}
@@ -345,18 +342,7 @@ func (s *Service) enforceNow(ctx context.Context, e *Enforcement, begin func()) 
 	return s.store.Enforce(within, e)
 }
 
-// insist repeats a write that may be repeated, with growing pauses, while this
-// process has time for it.
+// insist repeats a write that may be repeated, while this process has time for it.
 func (s *Service) insist(ctx context.Context, write func() error) error {
-	pause := enforcePause
-	for n := 1; ; n++ {
-		err := write()
-		if err == nil || n == enforceTries || s.over() {
-			return err
-		}
-		if stop := s.rt.After(ctx, pause); stop != nil {
-			return stop
-		}
-		pause *= 3
-	}
+	return sched.Retry(ctx, s.rt, s.over, write)
 }

@@ -1,14 +1,18 @@
 package library
 
-import "testing"
+import (
+	"testing"
+
+	"carrel/core/clock"
+)
 
 // A feed passes on what followers do not know yet: a newer state, and a bucket
 // that the item has left and that no change has named before, in whatever order
 // the changes of several processes come.
 func TestFeedPass_DropsOnlyWhatWasToldInFull(t *testing.T) {
-	const at = Instant(1000)
+	const at = clock.Instant(1000)
 	public, loggedIn := Buckets(0).With(Public), Buckets(0).With(LoggedIn)
-	change := func(mts Instant, left Buckets) Change {
+	change := func(mts clock.Instant, left Buckets) Change {
 		return Change{ChangeKey: ChangeKey{At: at, Content: "c:t:a", MTS: mts}, Left: left}
 	}
 	for _, tc := range []struct {
@@ -16,7 +20,7 @@ func TestFeedPass_DropsOnlyWhatWasToldInFull(t *testing.T) {
 		known    bool // the first change was there when the feed was opened
 		changes  []Change
 		want     Buckets
-		wantMost Instant // the newest state that the follower gets; 0: it gets nothing more
+		wantMost clock.Instant // the newest state that the follower gets; 0: it gets nothing more
 	}{
 		{"the same change again", false, []Change{change(7, public), change(7, public)}, 0, 0},
 		{"an older one that names nothing new", false, []Change{change(7, public|loggedIn), change(5, public)}, 0, 0},

@@ -6,6 +6,9 @@ import (
 	"slices"
 	"sync"
 	"time"
+
+	"carrel/core/clock"
+	"carrel/core/sched"
 )
 
 // Numbers of the reading of changes.
@@ -26,7 +29,7 @@ type feeds struct {
 	open map[PrincipalID]*feed
 	// stamp is the At of the last change. It rises within a process, unless the
 	// clock is set back.
-	stamp Instant
+	stamp clock.Instant
 	// listening tells that others are listened to.
 	listening bool
 	// updates are the items that were updated in place and are being looked for
@@ -39,7 +42,7 @@ type feed struct {
 	owner PrincipalID
 	// ready opens when the feed has looked for the first time, or has failed to.
 	// Until then only this process's own changes are passed on.
-	ready Latch
+	ready sched.Latch
 	err   error // of the first look, after ready
 	// stop ends the first look, where there is one: nobody waits for it any more.
 	stop context.CancelFunc
@@ -51,13 +54,13 @@ type feed struct {
 	// upTo and full are when the last look and the last full look began, from the
 	// first one on; 0 where there are no others to look for. upToAt and fullAt are
 	// the same by the monotonic clock.
-	upTo, full     Instant
+	upTo, full     clock.Instant
 	upToAt, fullAt time.Duration
 }
 
 // passed is a state of an item that a feed has passed on.
 type passed struct {
-	mts  Instant
+	mts  clock.Instant
 	left Buckets
 }
 
@@ -69,7 +72,7 @@ const setBackAtLeast = time.Second
 // changes are dated by the corrected clock: a cursor dated by the old one would be
 // of a time to come, which no follower can resume from. That two writes of one
 // state might then have the same At is harmless: they are the same change.
-func (fs *feeds) stampNow(now Instant) Instant {
+func (fs *feeds) stampNow(now clock.Instant) clock.Instant {
 	fs.mu.Lock()
 	defer fs.mu.Unlock()
 	if fs.stamp = max(now, fs.stamp+1); fs.stamp > now.Add(setBackAtLeast) {
@@ -107,7 +110,7 @@ func (fs *feeds) owners() []PrincipalID {
 // join makes f a follower of its library's feed, and the feed where there is
 // none; first tells the caller to have it look for the first time, as of now, which
 // is at by the monotonic clock.
-func (fs *feeds) join(f *Following, now Instant, at time.Duration, ready Latch) (fd *feed, first bool) {
+func (fs *feeds) join(f *Following, now clock.Instant, at time.Duration, ready sched.Latch) (fd *feed, first bool) {
 	fs.mu.Lock()
 	defer fs.mu.Unlock()
 	if fd = fs.open[f.owner]; fd == nil {
@@ -219,7 +222,7 @@ func (s *Service) enforced(e *Enforcement) {
 }
 
 // eachChange reads the changes of a library from an instant on.
-func (s *Service) eachChange(ctx context.Context, owner PrincipalID, from Instant, see func(Change) error) error {
+func (s *Service) eachChange(ctx context.Context, owner PrincipalID, from clock.Instant, see func(Change) error) error {
 	after := ChangeKey{At: from}
 	for {
 		cs, err := s.store.Changes(ctx, owner, after, changesPage)
@@ -298,7 +301,7 @@ func (s *Service) look(ctx context.Context, fd *feed, full bool) error {
 // correct moves the last looks to their places by a clock that was set back since:
 // otherwise the next look would begin in a time to come, and miss what others
 // have changed. The caller holds mu.
-func (fd *feed) correct(now Instant, at time.Duration) {
+func (fd *feed) correct(now clock.Instant, at time.Duration) {
 	fd.upTo = min(fd.upTo, now.Add(fd.upToAt-at))
 	fd.full = min(fd.full, now.Add(fd.fullAt-at))
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"testing"
 
+	"carrel/core/sched"
 	"carrel/library"
 )
 
@@ -29,7 +30,7 @@ func TestNew_AfterTheFirstProcessDied(t *testing.T) {
 	for _, before := range []string{"cursor-keys", "changes-since"} {
 		t.Run(before, func(t *testing.T) {
 			g := newGateways(t)
-			_, err := library.New(t.Context(), library.Config{Store: &dying{g.store, before}, Runtime: library.NewRealRuntime()})
+			_, err := library.New(t.Context(), library.Config{Store: &dying{g.store, before}, Runtime: sched.NewReal()})
 			if !errors.Is(err, errDied) {
 				t.Fatalf("the first process: %v", err)
 			}

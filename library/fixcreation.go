@@ -2,10 +2,11 @@ package library
 
 import (
 	"bytes"
-	"carrel/core/fault"
 	"context"
 	"errors"
 	"fmt"
+
+	"carrel/core/fault"
 )
 
 // A keyed creation has its id fixed before it runs, in a row per viewer and key.

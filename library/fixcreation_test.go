@@ -6,6 +6,7 @@ import (
 	"sync/atomic"
 	"testing"
 
+	"carrel/core/sched"
 	"carrel/journal"
 	"carrel/library"
 )
@@ -61,7 +62,7 @@ var creations = []struct {
 // another is a second process on the store of the house.
 func (h *house) another() *house {
 	h.t.Helper()
-	o := &house{t: h.t, store: h.store, runtime: library.NewRealRuntime()}
+	o := &house{t: h.t, store: h.store, runtime: sched.NewReal()}
 	h.t.Cleanup(o.runtime.Close)
 	o.journal = journal.New(h.t.Context(), o.store, o.runtime, nil, library.WholeProtocol)
 	names := &counting{}

@@ -1,12 +1,15 @@
 package library
 
 import (
-	"carrel/core/fault"
 	"context"
 	"errors"
 	"slices"
 	"sync"
 	"time"
+
+	"carrel/core/clock"
+	"carrel/core/fault"
+	"carrel/core/sched"
 )
 
 // Numbers of a follower.
@@ -59,8 +62,8 @@ type Following struct {
 	queue   []ContentID // that wait to be told
 	waiting map[ContentID]news
 	most    int
-	more    Latch // opens with the next change; nil where nobody waits
-	cut     error // why nothing more is told
+	more    sched.Latch // opens with the next change; nil where nobody waits
+	cut     error       // why nothing more is told
 	begun   bool
 	closed  bool
 
@@ -78,10 +81,10 @@ type tale struct {
 	// state is that of the header as it was told; enforced is the newest that was
 	// told when it stood in the library, which may be older: until then a page
 	// may leave the item out, so it is told once more.
-	state, enforced Instant
+	state, enforced clock.Instant
 	// back is a state, newer than one told as removed, in which the item stood in
 	// the bucket again. A page may have shown it meanwhile.
-	back Instant
+	back clock.Instant
 }
 
 // Follow begins to follow a library: what happens in the bucket that v reads,
@@ -104,7 +107,7 @@ func (s *Service) Follow(ctx context.Context, v *Viewer, principal string, after
 	f := &Following{s: s, owner: owner, user: v.User, admin: v.Admin, global: v.GlobalAdmin,
 		bucket: r.bucket, asOwner: r.asOwner, members: r.members,
 		most: queueMost, waiting: map[ContentID]news{}, told: recent[tale]{most: toldMost}}
-	since := Instant(0)
+	since := clock.Instant(0)
 	if after != nil {
 		if since, err = f.readAt(*after); err != nil {
 			return nil, err
@@ -136,7 +139,7 @@ func resync(format string) *fault.Error {
 
 // readAt is when the cursor was read from which a follower resumes. It may be
 // of a page in either order, with includeShared or without, or of an event.
-func (f *Following) readAt(cursor string) (Instant, error) {
+func (f *Following) readAt(cursor string) (clock.Instant, error) {
 	s := f.s
 	p, err := s.seals.openAny(binding(cursorOfLibrary, classOf(f.bucket, false), string(f.owner)), cursor)
 	if err != nil {
@@ -161,7 +164,7 @@ func (f *Following) readAt(cursor string) (Instant, error) {
 
 // begin joins the feed, and then reads what was missed since an instant: so
 // nothing falls between the two.
-func (f *Following) begin(ctx context.Context, since Instant) (err error) {
+func (f *Following) begin(ctx context.Context, since clock.Instant) (err error) {
 	var missed []Change
 	early := f.s.tune.Without == MissedBeforeFeed
 	if since != 0 && early {
@@ -183,7 +186,7 @@ func (f *Following) begin(ctx context.Context, since Instant) (err error) {
 // it returns.
 func (f *Following) join(ctx context.Context) error {
 	s := f.s
-	now := Instant(0)
+	now := clock.Instant(0)
 	if s.bulletin != nil {
 		now = s.storeNow()
 	}
@@ -203,7 +206,7 @@ func (f *Following) join(ctx context.Context) error {
 
 // missed are the changes since an instant, one an item, in order of the last
 // one of each.
-func (f *Following) missed(ctx context.Context, from Instant) ([]Change, error) {
+func (f *Following) missed(ctx context.Context, from clock.Instant) ([]Change, error) {
 	last := map[ContentID]Change{}
 	err := f.s.eachChange(ctx, f.owner, from, func(c Change) error {
 		was := last[c.Content]
@@ -227,7 +230,7 @@ func (f *Following) missed(ctx context.Context, from Instant) ([]Change, error) 
 
 // pending is a latch that opens with the next change; nil where something waits
 // to be told, or nothing more will be.
-func (f *Following) pending() Latch {
+func (f *Following) pending() sched.Latch {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if f.cut != nil || len(f.queue) > 0 {

@@ -7,6 +7,8 @@ import (
 	"testing"
 	"time"
 
+	"carrel/core/clock"
+	"carrel/core/sched"
 	"carrel/journal"
 	"carrel/library"
 	"carrel/simulator"
@@ -15,7 +17,7 @@ import (
 // dial is a runtime with a clock that stands where it is put, and without long
 // pauses.
 type dial struct {
-	*library.RealRuntime
+	*sched.Real
 	at atomic.Int64
 	// later is how far its monotonic clock was put on.
 	later atomic.Int64
@@ -36,28 +38,28 @@ func (d *dial) keep(ctx context.Context) *kept {
 	return k
 }
 
-func (d *dial) Wait(ctx context.Context, l library.Latch, within time.Duration) (bool, error) {
+func (d *dial) Wait(ctx context.Context, l sched.Latch, within time.Duration) (bool, error) {
 	k := d.kept.Load()
 	if k == nil || k.ctx != ctx {
-		return d.RealRuntime.Wait(ctx, l, within)
+		return d.Real.Wait(ctx, l, within)
 	}
 	d.kept.Store(nil)
 	close(k.waits)
-	opened, err := d.RealRuntime.Wait(ctx, l, within)
+	opened, err := d.Real.Wait(ctx, l, within)
 	<-k.free
 	return opened, err
 }
 
 func (d *dial) Elapsed() time.Duration {
-	return d.RealRuntime.Elapsed() + time.Duration(d.later.Load())
+	return d.Real.Elapsed() + time.Duration(d.later.Load())
 }
 
-func (d *dial) Now() time.Time { return library.Instant(d.at.Load()).Time() }
+func (d *dial) Now() time.Time { return clock.Instant(d.at.Load()).Time() }
 
-func (d *dial) put(at time.Time) { d.at.Store(int64(library.InstantOf(at))) }
+func (d *dial) put(at time.Time) { d.at.Store(int64(clock.Of(at))) }
 
 func (d *dial) After(ctx context.Context, pause time.Duration) error {
-	return d.RealRuntime.After(ctx, min(pause, 5*time.Millisecond))
+	return d.Real.After(ctx, min(pause, 5*time.Millisecond))
 }
 
 // gateways are processes of one store that several may use.
@@ -80,10 +82,10 @@ func newGateways(t *testing.T) *gateways {
 // before it announces anything.
 func (g *gateways) open(ahead time.Duration, mute bool) (*house, *dial) {
 	g.t.Helper()
-	clock := &dial{RealRuntime: library.NewRealRuntime()}
+	clock := &dial{Real: sched.NewReal()}
 	g.t.Cleanup(clock.Close)
 	clock.put(g.start.Add(ahead))
-	h := &house{t: g.t, store: g.way, runtime: clock.RealRuntime}
+	h := &house{t: g.t, store: g.way, runtime: clock.Real}
 	h.journal = journal.New(g.t.Context(), g.way, clock, nil, library.WholeProtocol)
 	c := library.Config{Store: g.way, Runtime: clock, Journal: h.journal, Names: &counting{}, Remote: true,
 		Ahead: func() time.Duration { return ahead }}

@@ -1,8 +1,9 @@
 package library
 
 import (
-	"carrel/core/fault"
 	"context"
+
+	"carrel/core/fault"
 )
 
 // CreateGroup creates a group in the viewer's own tenant, a global

@@ -1,11 +1,12 @@
 package library
 
 import (
-	"carrel/core/fault"
 	"cmp"
 	"context"
 	"slices"
 	"strconv"
+
+	"carrel/core/fault"
 )
 
 // SetGroupMembers gives, changes and takes away roles in a group. Effective

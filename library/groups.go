@@ -3,6 +3,8 @@ package library
 import (
 	"context"
 	"fmt"
+
+	"carrel/core/sched"
 )
 
 // groupsOf returns the groups that the viewer is in, directly or through others.
@@ -27,7 +29,7 @@ func (s *Service) groupsOf(ctx context.Context, v *Viewer) (*closure, error) {
 
 // resolveGroups resolves them for everybody who waits for busy to open. Where
 // it fails, one of those tries again on its own time.
-func (s *Service) resolveGroups(ctx context.Context, v *Viewer, busy Latch) (*closure, error) {
+func (s *Service) resolveGroups(ctx context.Context, v *Viewer, busy sched.Latch) (*closure, error) {
 	known := false
 	var groups *closure
 	// Also where the store panics: who waits must not do so for good.
@@ -42,7 +44,7 @@ func (s *Service) resolveGroups(ctx context.Context, v *Viewer, busy Latch) (*cl
 
 // take gives the groups where they are known, else the latch of whoever
 // resolves them; mine tells the caller that this is now its task.
-func (m *groupMemo) take(rt Runtime) (groups *closure, busy Latch, mine bool) {
+func (m *groupMemo) take(rt sched.Runtime) (groups *closure, busy sched.Latch, mine bool) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if m.known {
@@ -56,7 +58,7 @@ func (m *groupMemo) take(rt Runtime) (groups *closure, busy Latch, mine bool) {
 }
 
 // put keeps what was resolved under busy, unless that was forgotten meanwhile.
-func (m *groupMemo) put(busy Latch, groups *closure, known bool) {
+func (m *groupMemo) put(busy sched.Latch, groups *closure, known bool) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if m.busy != busy {

@@ -12,6 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"carrel/core/fault"
+	"carrel/core/sched"
 	"carrel/journal"
 	"carrel/library"
 	"carrel/pebblestore"
@@ -21,7 +22,7 @@ import (
 type house struct {
 	t       *testing.T
 	store   library.Store
-	runtime *library.RealRuntime
+	runtime *sched.Real
 	journal *journal.Journal
 	svc     *library.Service
 	marks   int // items made only to be noticed
@@ -40,7 +41,7 @@ func newHouse(t *testing.T, wrap func(library.Store) library.Store) *house {
 			t.Errorf("closing the store: %v", err)
 		}
 	})
-	h := &house{t: t, store: store, runtime: library.NewRealRuntime()}
+	h := &house{t: t, store: store, runtime: sched.NewReal()}
 	t.Cleanup(h.runtime.Close)
 	if wrap != nil {
 		h.store = wrap(store)

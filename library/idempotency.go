@@ -1,12 +1,14 @@
 package library
 
 import (
-	"carrel/core/fault"
 	"crypto/sha256"
 	"encoding/json"
 	"fmt"
 	"time"
 	"unicode/utf8"
+
+	"carrel/core/clock"
+	"carrel/core/fault"
 )
 
 const (
@@ -80,7 +82,7 @@ func (r *keyedRequest) lookup() *RequestKey {
 
 // answered tells whether the row found is the first outcome of this very
 // request. A row of another input, its claim included, is IDEMPOTENCY_MISMATCH.
-func (r *keyedRequest) answered(row *RequestRow, now Instant) (bool, error) {
+func (r *keyedRequest) answered(row *RequestRow, now clock.Instant) (bool, error) {
 	if r == nil || row == nil || row.Until <= now {
 		return false, nil
 	}
@@ -91,7 +93,7 @@ func (r *keyedRequest) answered(row *RequestRow, now Instant) (bool, error) {
 }
 
 // row is what the commit of the mutation writes; nil for one without a key.
-func (r *keyedRequest) row(now Instant, answer []byte) *RequestRow {
+func (r *keyedRequest) row(now clock.Instant, answer []byte) *RequestRow {
 	if r == nil {
 		return nil
 	}

@@ -1,8 +1,9 @@
 package library
 
 import (
-	"carrel/core/fault"
 	"strings"
+
+	"carrel/core/fault"
 )
 
 // Limits of the parts of an id, from the API contract.

@@ -1,10 +1,12 @@
 package library
 
 import (
-	"carrel/core/fault"
 	"context"
 	"slices"
 	"strconv"
+
+	"carrel/core/clock"
+	"carrel/core/fault"
 )
 
 // Importing is for the operator's command line: nobody is asked for rights,
@@ -17,14 +19,14 @@ type ImportUser struct {
 	ID, DisplayName string
 	Email           *string
 	Visibility      Visibility
-	CreatedAt       *Instant // now when nil
+	CreatedAt       *clock.Instant // now when nil
 }
 
 // ImportGroup is a group with its first members, one of them a manager.
 type ImportGroup struct {
 	ID, DisplayName string
 	Visibility      Visibility
-	CreatedAt       *Instant
+	CreatedAt       *clock.Instant
 	Members         []GroupMemberChange // 1..100
 	// MembersFollow: it has no members yet, because all who could manage it are
 	// told later: groups that have only one another as managers. The first
@@ -41,10 +43,10 @@ type ImportContent struct {
 	Description  *string
 	Link         *string
 	Visibility   Visibility
-	ExpiresAt    *Instant
-	CreatedAt    *Instant              // now when nil
+	ExpiresAt    *clock.Instant
+	CreatedAt    *clock.Instant        // now when nil
 	CreatedBy    *string               // the first manager when nil
-	LastModified *Instant              // CreatedAt when nil
+	LastModified *clock.Instant        // CreatedAt when nil
 	Version      *int                  // 1 when nil
 	Members      []ContentMemberChange // 1..100
 }
@@ -92,7 +94,7 @@ func (s *Service) ImportUser(ctx context.Context, in ImportUser) (ImportResult, 
 }
 
 // importedPast checks what users and groups have in common.
-func (s *Service) importedPast(h *PrincipalHeader, createdAt *Instant) (faults fault.List) {
+func (s *Service) importedPast(h *PrincipalHeader, createdAt *clock.Instant) (faults fault.List) {
 	if !h.Visibility.Valid() {
 		faults = append(faults, fault.Invalidf([]string{"visibility"}, "a visibility is PUBLIC, LOGGEDIN or PRIVATE"))
 	}

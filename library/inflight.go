@@ -1,6 +1,10 @@
 package library
 
-import "context"
+import (
+	"context"
+
+	"carrel/core/clock"
+)
 
 // EntryID names a change under way: 16 random bytes. Each attempt has its own.
 type EntryID [16]byte
@@ -32,7 +36,7 @@ type InFlight struct {
 	// rows in the directory; empty for other changes and for a creation.
 	Former string
 	// Due is when the deferred move of a hot item shall run; 0: not deferred.
-	Due Instant
+	Due clock.Instant
 	// Decided: the compare-and-set is known to have been applied. Entries of
 	// one partition that are decided may be merged.
 	Decided bool

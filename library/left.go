@@ -1,6 +1,10 @@
 package library
 
-import "slices"
+import (
+	"slices"
+
+	"carrel/core/clock"
+)
 
 // What a change says that an item has left is told to readers to whom the item
 // itself is not shown. So it is exact: a bucket in which the item never stood
@@ -81,7 +85,7 @@ func (h *Header) stood(m Member) Buckets {
 
 // until is when the item has last ceased to belong in a bucket of a member's
 // library because fewer see it; 0: never.
-func (h *Header) until(b Bucket, p PrincipalID) Instant {
+func (h *Header) until(b Bucket, p PrincipalID) clock.Instant {
 	switch {
 	case b == Private:
 		return 0

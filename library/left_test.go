@@ -1,6 +1,10 @@
 package library
 
-import "testing"
+import (
+	"testing"
+
+	"carrel/core/clock"
+)
 
 // What a change says of the buckets that an item has left concerns only those in
 // which it stood while its principal was a member.
@@ -16,7 +20,7 @@ func TestBecame_MembershipBeginsAnew(t *testing.T) {
 		name      string
 		before    Member
 		role      ContentRole
-		wantSince Instant
+		wantSince clock.Instant
 		wantLeft  Buckets
 	}{
 		{"who was none", Member{}, Viewing, 50, 0},

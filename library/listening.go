@@ -3,6 +3,9 @@ package library
 import (
 	"context"
 	"time"
+
+	"carrel/core/clock"
+	"carrel/core/sched"
 )
 
 // Times of listening to other processes.
@@ -25,7 +28,7 @@ type listener struct {
 }
 
 // heard is up to when a process's announcements were heard, by its own clock.
-type heard struct{ touched, updated, all Instant }
+type heard struct{ touched, updated, all clock.Instant }
 
 // keepLooking begins to listen, unless that is done already.
 func (s *Service) keepLooking() {
@@ -112,7 +115,7 @@ func (l *listener) look(ctx context.Context, ps []PrincipalID, full []bool) {
 	}
 	again := make([]bool, len(ps))
 	// A failure keeps nobody else's library from being looked at.
-	_ = l.s.eachAtOnce(ctx, len(ps), lookWidth, func(i int) error {
+	_ = sched.ForEach(ctx, l.s.rt, len(ps), lookWidth, func(i int) error {
 		fd := l.s.feeds.find(ps[i])
 		if fd == nil {
 			return nil

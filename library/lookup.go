@@ -1,10 +1,11 @@
 package library
 
 import (
-	"carrel/core/fault"
 	"context"
 	"fmt"
 	"slices"
+
+	"carrel/core/fault"
 )
 
 // ViewerUser is the viewer's own stored user, nil where there is none.

@@ -6,6 +6,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"carrel/core/clock"
 	"carrel/core/fault"
 	"carrel/library"
 )
@@ -80,7 +81,7 @@ func TestManyLookups(t *testing.T) {
 		principals = append(principals, library.PrincipalID(fmt.Sprintf("u:acme:u%03d", i)))
 		contents = append(contents, library.ContentID(fmt.Sprintf("c:acme:c%03d", i)))
 		r.principals(principals[i])
-		r.item(contents[i], library.Instant(i+1), library.Public, has(principals[i], library.Viewing))
+		r.item(contents[i], clock.Instant(i+1), library.Public, has(principals[i], library.Viewing))
 	}
 	ps, err := r.svc.Principals(t.Context(), anonymous(), principals)
 	r.must(err)

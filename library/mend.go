@@ -1,10 +1,12 @@
 package library
 
 import (
-	"carrel/core/fault"
 	"context"
 	"slices"
 	"time"
+
+	"carrel/core/fault"
+	"carrel/core/sched"
 )
 
 // What is derived may be damaged by somebody other than the gateways: an
@@ -90,7 +92,7 @@ func (s *Service) mendAll(ctx context.Context, p PrincipalID, ids []ContentID) e
 	if len(ids) == 0 {
 		return nil
 	}
-	return s.eachAtOnce(ctx, len(ids), mendAtOnce, func(i int) error { return s.mend(ctx, p, ids[i]) })
+	return sched.ForEach(ctx, s.rt, len(ids), mendAtOnce, func(i int) error { return s.mend(ctx, p, ids[i]) })
 }
 
 // differs tells whether p's library or record show the item otherwise than its

@@ -9,6 +9,7 @@ import (
 	"sync/atomic"
 	"testing"
 
+	"carrel/core/clock"
 	"carrel/core/fault"
 	"carrel/library"
 )
@@ -60,7 +61,7 @@ func (l *losing) OpenLibrary(ctx context.Context, s library.Slice, newest bool) 
 	return o, err
 }
 
-func (l *losing) SetBuilt(ctx context.Context, p library.PrincipalID, asOf library.Instant) error {
+func (l *losing) SetBuilt(ctx context.Context, p library.PrincipalID, asOf clock.Instant) error {
 	l.mu.Lock()
 	delete(l.lost, p)
 	l.mu.Unlock()

@@ -1,8 +1,9 @@
 package library
 
 import (
-	"carrel/core/fault"
 	"context"
+
+	"carrel/core/fault"
 )
 
 // mendMembership brings what is recorded of p's membership in a group in line

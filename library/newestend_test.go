@@ -7,6 +7,7 @@ import (
 	"sync"
 	"testing"
 
+	"carrel/core/clock"
 	"carrel/library"
 )
 
@@ -76,7 +77,7 @@ func (r *room) towardsNewer(descending bool, size int, from *string) (shown []st
 }
 
 // move moves an item of ann's to a position, in her library too.
-func (r *room) move(id library.ContentID, to library.Instant) {
+func (r *room) move(id library.ContentID, to clock.Instant) {
 	r.change(id, moveTo(to))
 	r.enforce(id, "u:acme:ann")
 }
@@ -278,7 +279,7 @@ func TestNewestEnd_WalkOfManyPagesShowsNothingTwice(t *testing.T) {
 	// moves, so that the page reaches beyond the newest position it began with.
 	store.beforeSlice = func() {
 		for i := 14; i < 19; i++ {
-			r.move(numberedID(i), library.Instant(800+i))
+			r.move(numberedID(i), clock.Instant(800+i))
 		}
 	}
 	first, more, next := r.towardsNewer(false, 6, nil)

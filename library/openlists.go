@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"time"
+
+	"carrel/core/clock"
 )
 
 // unreadableFor is how old a state must be that the scrubber compares with
@@ -49,18 +51,18 @@ func (s *Service) openLists(ctx context.Context) (*openLists, error) {
 
 // mayHold reports whether a change of an item may be in flight that has led to
 // its state of mts.
-func (l *openLists) mayHold(id ContentID, mts, now Instant) bool {
+func (l *openLists) mayHold(id ContentID, mts, now clock.Instant) bool {
 	return l.contents[id] || l.mayHide(mts, now)
 }
 
 // mayHoldPrincipal is mayHold for a user or a group.
-func (l *openLists) mayHoldPrincipal(id PrincipalID, mts, now Instant) bool {
+func (l *openLists) mayHoldPrincipal(id PrincipalID, mts, now clock.Instant) bool {
 	return l.principals[id] || l.mayHide(mts, now)
 }
 
 // mayHide reports whether a list that cannot be read may hold the change that
 // has led to a state of mts.
-func (l *openLists) mayHide(mts, now Instant) bool {
+func (l *openLists) mayHide(mts, now clock.Instant) bool {
 	return len(l.unreadable) > 0 && mts > now.Add(-unreadableFor)
 }
 

@@ -3,6 +3,7 @@ package library_test
 import (
 	"testing"
 
+	"carrel/core/clock"
 	"carrel/library"
 )
 
@@ -29,7 +30,7 @@ func TestFoundByRandomOperations(t *testing.T) {
 	})
 	t.Run("an instant in the past comes before existence and rights", func(t *testing.T) {
 		for _, id := range []string{"c:acme:none", "c:acme:note"} {
-			_, err := h.svc.UpdateContent(t.Context(), as("u:acme:bob"), library.UpdateContent{ID: id, ExpiresAt: library.Some(ptr(library.Instant(1)))})
+			_, err := h.svc.UpdateContent(t.Context(), as("u:acme:bob"), library.UpdateContent{ID: id, ExpiresAt: library.Some(ptr(clock.Instant(1)))})
 			wantTold(t, err, "INVALID expiresAt")
 		}
 	})

@@ -5,6 +5,9 @@ import (
 	"fmt"
 	"runtime/debug"
 	"sync"
+
+	"carrel/core/clock"
+	"carrel/core/sched"
 )
 
 // Prefetch begins to read the entries with which Library will begin that is
@@ -70,7 +73,7 @@ type prefetches struct {
 
 // prefetch is one of them.
 type prefetch struct {
-	done Latch
+	done sched.Latch
 	// After done:
 	opened   *opened // nil: it has come to nothing
 	panicked error
@@ -88,7 +91,7 @@ func (p *prefetch) result() *opened {
 // opened is a slice that was read ahead.
 type opened struct {
 	source  Bucket
-	readAt  Instant // when its reading began
+	readAt  clock.Instant // when its reading began
 	opening *Opening
 	err     error
 }

@@ -11,6 +11,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"carrel/core/clock"
 	"carrel/core/fault"
 	"carrel/library"
 )
@@ -57,7 +58,7 @@ func (o *openings) OpenLibrary(ctx context.Context, q library.Slice, newest bool
 	return opening, err
 }
 
-func (o *openings) SetBuilt(ctx context.Context, owner library.PrincipalID, asOf library.Instant) error {
+func (o *openings) SetBuilt(ctx context.Context, owner library.PrincipalID, asOf clock.Instant) error {
 	o.mu.Lock()
 	o.rebuilt++
 	o.mu.Unlock()

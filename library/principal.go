@@ -1,5 +1,7 @@
 package library
 
+import "carrel/core/clock"
+
 // GroupRole is what a principal is in a group. Ordered by strength; 0 is none.
 type GroupRole uint8
 
@@ -39,10 +41,10 @@ type PrincipalHeader struct {
 	DisplayName string
 	Visibility  Visibility
 	Email       string // users only; trimmed, lower-cased, domain in IDNA form
-	CreatedAt   Instant
+	CreatedAt   clock.Instant
 	State       State // Absent, Live or Void: principals are not deleted
 	Seq         int64
-	MTS         Instant
+	MTS         clock.Instant
 	Writers     []Writer
 	Managers    int // active managers of a group
 	Members     int // active members of a group

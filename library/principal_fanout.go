@@ -1,10 +1,13 @@
 package library
 
 import (
-	"carrel/core/fault"
 	"context"
 	"fmt"
 	"slices"
+
+	"carrel/core/clock"
+	"carrel/core/fault"
+	"carrel/core/sched"
 )
 
 // answerPrincipal brings what is derived from a decided change in line before
@@ -62,7 +65,7 @@ func (s *Service) finishPrincipal(ctx context.Context, e InFlight, serial bool) 
 // emptySince is when the library of a new principal was complete, because it was
 // empty. An import tells when a principal came to be, and may be wrong; the
 // state itself is not older than its own timestamp.
-func emptySince(h *PrincipalHeader) Instant { return min(h.CreatedAt, h.MTS) }
+func emptySince(h *PrincipalHeader) clock.Instant { return min(h.CreatedAt, h.MTS) }
 
 // finishHeader does what follows for the principal itself.
 func (s *Service) finishHeader(ctx context.Context, e InFlight, h *PrincipalHeader) error {
@@ -151,5 +154,5 @@ func (s *Service) fencePrincipal(ctx context.Context, e InFlight) error {
 		}
 		// Whether it applied, or somebody else's did, the next reading tells.
 	}
-	return ErrQueueFull
+	return sched.ErrQueueFull
 }

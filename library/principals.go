@@ -1,10 +1,11 @@
 package library
 
 import (
-	"carrel/core/fault"
 	"context"
 	"fmt"
 	"slices"
+
+	"carrel/core/fault"
 )
 
 // unauthenticated is what a mutation that needs a signed-in viewer answers an

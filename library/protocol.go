@@ -1,11 +1,14 @@
 package library
 
 import (
-	"carrel/core/fault"
 	"context"
 	"encoding/binary"
 	"errors"
 	"time"
+
+	"carrel/core/clock"
+	"carrel/core/fault"
+	"carrel/core/sched"
 )
 
 // Times and numbers of the write protocol (docs/write-protocol.md).
@@ -32,10 +35,10 @@ var nothingToChange = &attempt{}
 
 // nextMTS is the write timestamp of the state after one of prev: it rises even
 // where the clock does not.
-func nextMTS(now, prev Instant) Instant { return max(now, prev+1) }
+func nextMTS(now, prev clock.Instant) clock.Instant { return max(now, prev+1) }
 
 // mts is nextMTS for this Service.
-func (s *Service) mts(prev Instant) Instant {
+func (s *Service) mts(prev clock.Instant) clock.Instant {
 	if s.tune.Without == WallClock {
 		return s.now()
 	}
@@ -162,7 +165,7 @@ func (s *Service) begin(ctx context.Context, a *attempt, try func(context.Contex
 		if err != nil || again.commit == nil {
 			s.journal.End(a.entry.ID)
 			if err == nil {
-				err = ErrQueueFull
+				err = sched.ErrQueueFull
 			}
 			return err
 		}

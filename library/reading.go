@@ -4,6 +4,8 @@ import (
 	"context"
 	"fmt"
 	"slices"
+
+	"carrel/core/clock"
 )
 
 // Library reads a page of the owner's library, as much of it as v may see.
@@ -79,9 +81,9 @@ type reading struct {
 	order   cursorOrder
 	bound   []byte // what cursors are bound to
 	// until is the newest position of the walk; nil where it has no bound.
-	until *Instant
+	until *clock.Instant
 	// readAt is when the reading began: what cursors of it tell.
-	readAt Instant
+	readAt clock.Instant
 	// ahead is where the first slice comes from; nil: nobody has begun to read it.
 	ahead *prefetch
 }

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"testing"
 
+	"carrel/core/clock"
 	"carrel/library"
 )
 
@@ -14,7 +15,7 @@ func BenchmarkPage(b *testing.B) {
 	r.principals("u:acme:ann", "u:acme:bob", "g:acme:team")
 	r.join("g:acme:team", true, in("u:acme:bob", library.GroupMember))
 	for i := range 1000 {
-		r.item(library.ContentID(fmt.Sprintf("c:acme:host/%d", i)), library.Instant(i+1), library.Public,
+		r.item(library.ContentID(fmt.Sprintf("c:acme:host/%d", i)), clock.Instant(i+1), library.Public,
 			has("u:acme:ann", library.Manages), has("u:acme:bob", library.Viewing))
 	}
 	middle := r.read(ann(), "u:acme:ann", library.LibraryQuery{Descending: true, PageArgs: first(100)}).Edges[99].Cursor()

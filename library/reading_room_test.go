@@ -10,7 +10,9 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs"
 	"github.com/google/go-cmp/cmp"
 
+	"carrel/core/clock"
 	"carrel/core/fault"
+	"carrel/core/sched"
 	"carrel/library"
 	"carrel/pebblestore"
 )
@@ -39,11 +41,11 @@ type tester interface {
 
 // setClock is the real runtime with a wall clock that the test sets.
 type setClock struct {
-	*library.RealRuntime
+	*sched.Real
 	now atomic.Int64
 }
 
-func (c *setClock) Now() time.Time { return library.Instant(c.now.Load()).Time() }
+func (c *setClock) Now() time.Time { return clock.Instant(c.now.Load()).Time() }
 
 // repairs is the journal of a process that only reads: it keeps what repairs
 // were asked for, and a change begun would panic.
@@ -72,7 +74,7 @@ func (r *repairs) take() map[library.ContentID]library.PrincipalID {
 }
 
 // roomStart is the wall clock of a new room; items stand at small positions.
-const roomStart = library.Instant(1_000_000)
+const roomStart = clock.Instant(1_000_000)
 
 func newRoom(t testing.TB) *room {
 	t.Helper()
@@ -80,7 +82,7 @@ func newRoom(t testing.TB) *room {
 	if err != nil {
 		t.Fatalf("open the store: %v", err)
 	}
-	r := &room{t: t, store: store, clock: &setClock{RealRuntime: library.NewRealRuntime()}, repairs: &repairs{}}
+	r := &room{t: t, store: store, clock: &setClock{Real: sched.NewReal()}, repairs: &repairs{}}
 	t.Cleanup(func() {
 		r.clock.Close()
 		if err := store.Close(); err != nil {
@@ -194,7 +196,7 @@ func (r *room) enforce(id library.ContentID, principals ...library.PrincipalID) 
 }
 
 // item stores an item with its entries.
-func (r *room) item(id library.ContentID, at library.Instant, vis library.Visibility, members ...library.Member) {
+func (r *room) item(id library.ContentID, at clock.Instant, vis library.Visibility, members ...library.Member) {
 	r.t.Helper()
 	r.change(id, func(h *library.Header) { h.Position, h.Visibility = at, vis }, members...)
 	for _, m := range members {
@@ -207,7 +209,7 @@ func has(p library.PrincipalID, role library.ContentRole) library.Member {
 }
 
 // moveTo is a change of the position alone.
-func moveTo(at library.Instant) func(*library.Header) {
+func moveTo(at clock.Instant) func(*library.Header) {
 	return func(h *library.Header) { h.Position = at }
 }
 

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"testing"
 
+	"carrel/core/clock"
 	"carrel/core/fault"
 	"carrel/library"
 )
@@ -27,7 +28,7 @@ func mixedLibraries(t *testing.T) *room {
 	r.principals("u:acme:ann", "u:acme:bob", "u:other:eve", "u:other:sam", "g:acme:staff", "g:acme:team")
 	r.join("g:acme:team", true, in("u:acme:ann", library.GroupMember))
 	r.join("g:acme:staff", true, in("g:acme:team", library.GroupMember), in("u:other:sam", library.GroupManager))
-	at := library.Instant(1)
+	at := clock.Instant(1)
 	for _, tenant := range []string{"acme", "other"} {
 		for _, vis := range []library.Visibility{library.Public, library.LoggedIn, library.Private} {
 			id := library.ContentID(fmt.Sprintf("c:%s:%s-%s", tenant, tenant, vis))
@@ -221,7 +222,7 @@ func TestPageArguments(t *testing.T) {
 	r := newRoom(t)
 	r.principals("u:acme:ann")
 	for i := range 30 {
-		r.item(library.ContentID(fmt.Sprintf("c:acme:n%02d", i)), library.Instant(i+1), library.Public, has("u:acme:ann", library.Viewing))
+		r.item(library.ContentID(fmt.Sprintf("c:acme:n%02d", i)), clock.Instant(i+1), library.Public, has("u:acme:ann", library.Viewing))
 	}
 	n, cursor := func(n int) *int { return &n }, func(s string) *string { return &s }
 	edge := cursor(r.read(ann(), "u:acme:ann", library.LibraryQuery{PageArgs: first(30)}).Edges[25].Cursor())
@@ -269,7 +270,7 @@ func TestCountStopsAtTheLimit(t *testing.T) {
 	r := newRoom(t)
 	r.principals("u:acme:ann")
 	for i := range library.MaxCount {
-		r.item(library.ContentID(fmt.Sprintf("c:acme:n%d", i)), library.Instant(i+1), library.Public, has("u:acme:ann", library.Viewing))
+		r.item(library.ContentID(fmt.Sprintf("c:acme:n%d", i)), clock.Instant(i+1), library.Public, has("u:acme:ann", library.Viewing))
 	}
 	conn := r.read(ann(), "u:acme:ann", library.LibraryQuery{NoEntries: true})
 	if conn.Edges != nil {

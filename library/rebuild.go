@@ -1,10 +1,11 @@
 package library
 
 import (
-	"carrel/core/fault"
 	"context"
 	"fmt"
 	"math"
+
+	"carrel/core/fault"
 )
 
 // Pages of a rebuild and of an audit, in rows: few enough to be held, many

@@ -5,6 +5,9 @@ import (
 	"fmt"
 	"math"
 	"sync/atomic"
+
+	"carrel/core/clock"
+	"carrel/core/sched"
 )
 
 // RebuildReport is what RebuildAll has looked at and mended.
@@ -52,7 +55,7 @@ func (s *Service) RebuildAll(ctx context.Context, report func(done, of int)) (*R
 // rebuildAll is RebuildAll under way.
 type rebuildAll struct {
 	s             *Service
-	asOf          Instant
+	asOf          clock.Instant
 	report        func(done, of int)
 	done, of      int
 	principals    int
@@ -71,7 +74,7 @@ func (r *rebuildAll) contents(ctx context.Context) error {
 		if err != nil || len(ids) == 0 {
 			return err
 		}
-		err = r.s.eachAtOnce(ctx, len(ids), deriveAtOnce, func(i int) error {
+		err = sched.ForEach(ctx, r.s.rt, len(ids), deriveAtOnce, func(i int) error {
 			if err := r.content(ctx, ids[i]); err != nil {
 				return fmt.Errorf("%s: %w", ids[i], err)
 			}

@@ -6,16 +6,17 @@ import (
 	"time"
 
 	"carrel/core/fault"
+	"carrel/core/sched"
 	"carrel/library"
 )
 
 // impatient is a runtime in which waits for a while end at once.
 type impatient struct {
-	*library.RealRuntime
+	*sched.Real
 }
 
-func (impatient) Wait(ctx context.Context, l library.Latch, d time.Duration) (bool, error) {
-	return library.NewRealRuntime().Wait(ctx, l, min(d, time.Millisecond))
+func (impatient) Wait(ctx context.Context, l sched.Latch, d time.Duration) (bool, error) {
+	return sched.NewReal().Wait(ctx, l, min(d, time.Millisecond))
 }
 
 // A rebuild that takes longer than an answer goes on. The mutation says so, and

@@ -1,11 +1,13 @@
 package library
 
 import (
-	"carrel/core/fault"
 	"context"
 	"errors"
 	"sync"
 	"time"
+
+	"carrel/core/fault"
+	"carrel/core/sched"
 )
 
 // A reader of a missing library waits this long for its rebuild, and is told
@@ -37,7 +39,7 @@ type rebuildTable struct {
 }
 
 type rebuildRun struct {
-	ended Latch
+	ended sched.Latch
 	// After ended.
 	err               error
 	restored, removed int
@@ -80,7 +82,7 @@ func beingRebuilt(cause error) *fault.Error {
 
 // join gives the rebuild of p's library that is known, or a new one, which the
 // caller must run; nil where too many are known.
-func (t *rebuildTable) join(p PrincipalID, ended Latch) (run *rebuildRun, start bool) {
+func (t *rebuildTable) join(p PrincipalID, ended sched.Latch) (run *rebuildRun, start bool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if run = t.running[p]; run != nil {
@@ -119,10 +121,10 @@ func (s *Service) runRebuild(ctx context.Context, p PrincipalID, run *rebuildRun
 }
 
 func (s *Service) rebuildInTurn(ctx context.Context, p PrincipalID) (restored, removed int, err error) {
-	if err := s.rebuildTurns.take(ctx); err != nil {
+	if err := s.rebuildTurns.Take(ctx); err != nil {
 		return 0, 0, err
 	}
-	defer s.rebuildTurns.give()
+	defer s.rebuildTurns.Give()
 	if s.ending.IsOpen() {
 		// Hundreds may wait for their turn, and each would ask the store.
 		return 0, 0, errEnding

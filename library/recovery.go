@@ -1,9 +1,11 @@
 package library
 
 import (
-	"carrel/core/fault"
 	"context"
 	"fmt"
+
+	"carrel/core/fault"
+	"carrel/core/sched"
 )
 
 // Resume finishes a change that its process may not finish any more: one of a
@@ -62,7 +64,7 @@ func (s *Service) fence(ctx context.Context, e InFlight) (bool, error) {
 			return true, nil
 		}
 	}
-	return false, ErrQueueFull
+	return false, sched.ErrQueueFull
 }
 
 // Move carries out the deferred move of an item, as a mutation of its own. It

@@ -10,7 +10,9 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"carrel/core/clock"
 	"carrel/core/fault"
+	"carrel/core/sched"
 	"carrel/library"
 )
 
@@ -272,11 +274,11 @@ func TestAddressesThatAreMissing(t *testing.T) {
 
 // later is a runtime whose clock is ahead.
 type later struct {
-	*library.RealRuntime
+	*sched.Real
 	by time.Duration
 }
 
-func (l later) Now() time.Time { return l.RealRuntime.Now().Add(l.by) }
+func (l later) Now() time.Time { return l.Real.Now().Add(l.by) }
 
 // in is the Service of the house as it will be after d.
 func (h *house) in(d time.Duration) *library.Service {
@@ -294,7 +296,7 @@ func (h *house) in(d time.Duration) *library.Service {
 // stale just before the change that needs it is decided.
 func TestTheScrubberFindsLostExpiries(t *testing.T) {
 	h := town(t)
-	at := library.InstantOf(h.runtime.Now()).Add(time.Hour)
+	at := clock.Of(h.runtime.Now()).Add(time.Hour)
 	id := h.note("a", library.Public)
 	if _, err := h.svc.UpdateContent(t.Context(), as("u:acme:ann"), library.UpdateContent{ID: string(id), ExpiresAt: library.Some(&at)}); err != nil {
 		t.Fatal(err)
@@ -324,7 +326,7 @@ func TestTheScrubberFindsLostExpiries(t *testing.T) {
 // before it is repeated; the repetition has the first outcome all the same.
 func TestRepetitionsOutliveTheirExpiry(t *testing.T) {
 	h := town(t)
-	at := library.InstantOf(h.runtime.Now()).Add(time.Hour)
+	at := clock.Of(h.runtime.Now()).Add(time.Hour)
 	create := library.CreateContent{
 		Name: ptr("a"), Kind: library.Note, Title: "a", Visibility: library.Public, ExpiresAt: &at, IdempotencyKey: ptr("create"),
 	}

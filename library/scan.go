@@ -5,6 +5,8 @@ import (
 	"context"
 	"fmt"
 	"slices"
+
+	"carrel/core/clock"
 )
 
 // Sizes of the reads of a scan. A slice asks for a little more entries than
@@ -37,7 +39,7 @@ type scan struct {
 	slices    int     // read so far
 	// newest is the newest position of the bucket when the page was opened, if a
 	// walk towards newer entries begins with it.
-	newest Instant
+	newest clock.Instant
 	// first and last are the entries scanned first and last.
 	first, last EntryKey
 	scanned     bool
@@ -155,7 +157,7 @@ func (r *reading) sliceOf(w *scan) (q Slice, any bool) {
 
 // boundAt is behind everything at the position and before it: no id is the
 // empty one.
-func boundAt(p Instant) *EntryKey { return &EntryKey{Position: p + 1} }
+func boundAt(p clock.Instant) *EntryKey { return &EntryKey{Position: p + 1} }
 
 // took goes on with the entries of a slice of at most limit.
 func (w *scan) took(limit int, es []Entry) {
@@ -255,7 +257,7 @@ func (r *reading) judge(ctx context.Context, es []Entry, rows []ContentRows) ([]
 
 // sightOf decides of an item that stands in the bucket read, as far as the
 // rows read with it decide.
-func (r *reading) sightOf(rows *ContentRows, now Instant) sight {
+func (r *reading) sightOf(rows *ContentRows, now clock.Instant) sight {
 	h := &rows.Header
 	switch {
 	case r.asOwner:

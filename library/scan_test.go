@@ -8,6 +8,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
 
+	"carrel/core/clock"
 	"carrel/library"
 )
 
@@ -153,7 +154,7 @@ func wantDistinct(rt *rapid.T, names []string) {
 // drawnItem is what the oracle knows of an item.
 type drawnItem struct {
 	name    string
-	at      library.Instant
+	at      clock.Instant
 	vis     library.Visibility
 	fate    string
 	sharers []library.PrincipalID
@@ -163,7 +164,7 @@ type drawnItem struct {
 // owner's library does not show yet.
 func (r *room) drawItem(rt *rapid.T, owner library.PrincipalID, id library.ContentID, fate string) drawnItem {
 	d := drawnItem{name: id.Name(), fate: fate}
-	d.at = library.Instant(rapid.IntRange(1, 30).Draw(rt, "position"))
+	d.at = clock.Instant(rapid.IntRange(1, 30).Draw(rt, "position"))
 	visibilities := []library.Visibility{library.Private, library.LoggedIn, library.Public}
 	d.vis = rapid.SampledFrom(visibilities).Draw(rt, "visibility")
 	members := []library.Member{has(owner, library.Manages)}
@@ -232,7 +233,7 @@ func wantShown(items []drawnItem, v *library.Viewer, owner library.PrincipalID, 
 func (r *room) numbered(n int) {
 	r.t.Helper()
 	for i := range n {
-		r.item(numberedID(i), library.Instant(10*i+10), library.Public, has("u:acme:ann", library.Viewing))
+		r.item(numberedID(i), clock.Instant(10*i+10), library.Public, has("u:acme:ann", library.Viewing))
 	}
 }
 
@@ -248,7 +249,7 @@ func staleRoom(t *testing.T) *room {
 	r.numbered(6)
 	r.change("c:acme:n02", moveTo(1000))
 	r.change("c:acme:n00", moveTo(900))
-	r.must(r.store.Settle(t.Context(), &library.Settlement{ID: "c:acme:n00", Positions: []library.Instant{10}}))
+	r.must(r.store.Settle(t.Context(), &library.Settlement{ID: "c:acme:n00", Positions: []clock.Instant{10}}))
 	r.enforce("c:acme:n00", "u:acme:ann")
 	return r
 }

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"testing"
 
+	"carrel/core/clock"
 	"carrel/library"
 )
 
@@ -33,13 +34,13 @@ func TestBudget(t *testing.T) {
 			r.principals("u:acme:ann")
 			for i := range c.hidden {
 				id := library.ContentID(fmt.Sprintf("c:acme:h%d", i))
-				r.item(id, library.Instant(100+i), library.Public, has("u:acme:ann", library.Viewing))
+				r.item(id, clock.Instant(100+i), library.Public, has("u:acme:ann", library.Viewing))
 				r.change(id, func(h *library.Header) { h.State = library.Deleted })
 			}
 			newer := c.forwards != c.descending
 			want := []string{}
 			if c.visible {
-				at := library.Instant(1)
+				at := clock.Instant(1)
 				if newer {
 					at = 5000
 				}

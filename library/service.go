@@ -6,6 +6,9 @@ import (
 	"log/slog"
 	"sync/atomic"
 	"time"
+
+	"carrel/core/clock"
+	"carrel/core/sched"
 )
 
 // Namer makes the names of content that was given none.
@@ -40,7 +43,7 @@ type Tuning struct {
 // Config is what a Service is made of.
 type Config struct {
 	Store   Store
-	Runtime Runtime
+	Runtime sched.Runtime
 	Journal Journal
 	Names   Namer
 	Log     *slog.Logger
@@ -60,7 +63,7 @@ type Config struct {
 // Service holds every rule of the domain. It is safe for concurrent use.
 type Service struct {
 	store   Store
-	rt      Runtime
+	rt      sched.Runtime
 	journal Journal
 	names   Namer
 	log     *slog.Logger
@@ -69,14 +72,14 @@ type Service struct {
 	remote  bool
 	tune    Tuning
 	seals   *sealer
-	permits *permits // of enforcements, for the process
+	permits *sched.Permits // of enforcements, for the process
 
 	fans     fanTable
 	shares   shareTable
 	rebuilds rebuildTable
 	// rebuildTurns are for the rebuilds that readers have asked for.
-	rebuildTurns *permits
-	ending       Latch
+	rebuildTurns *sched.Permits
+	ending       sched.Latch
 	// overAt is when the time of a process that ends is up, on the monotonic
 	// clock; 0: it does not end.
 	overAt atomic.Int64
@@ -87,7 +90,7 @@ type Service struct {
 	announcer *announcer // nil likewise
 	feeds     feeds
 	// changesSince is from when on the store has the changes of its libraries.
-	changesSince Instant
+	changesSince clock.Instant
 	// life is for what no request asks for; its end cancels nothing.
 	life context.Context
 }
@@ -119,8 +122,8 @@ func New(ctx context.Context, c Config) (*Service, error) {
 	if s.log == nil {
 		s.log = slog.New(slog.DiscardHandler)
 	}
-	s.permits = newPermits(s.rt, s.tune.ProcessWidth)
-	s.rebuildTurns = newPermits(s.rt, rebuildsAtOnce)
+	s.permits = sched.NewPermits(s.rt, s.tune.ProcessWidth)
+	s.rebuildTurns = sched.NewPermits(s.rt, rebuildsAtOnce)
 	s.ending = s.rt.Latch()
 	s.fans.jobs = map[ContentID]*fanQueue{}
 	s.shares.waiting = map[ContentID][]*shareJob{}
@@ -155,4 +158,4 @@ func (t Tuning) withDefaults() Tuning {
 }
 
 // now is this process's wall clock.
-func (s *Service) now() Instant { return InstantOf(s.rt.Now()) }
+func (s *Service) now() clock.Instant { return clock.Of(s.rt.Now()) }

@@ -4,6 +4,7 @@ import (
 	"testing"
 	"time"
 
+	"carrel/core/clock"
 	"carrel/library"
 )
 
@@ -11,12 +12,12 @@ import (
 // clock at once: whoever follows can resume from the events.
 func TestFollow_ResumesAfterTheClockIsSetBack(t *testing.T) {
 	g := newGateways(t)
-	h, clock := g.open(0, true)
-	clock.put(g.start.Add(time.Hour))
+	h, wall := g.open(0, true)
+	wall.put(g.start.Add(time.Hour))
 	h.user("u:acme:ann", library.Public)
 	h.note("ahead", library.Private)
 	h.quiet()
-	clock.put(g.start)
+	wall.put(g.start)
 	f := h.follows(as("u:acme:ann"), "u:acme:ann", "")
 	first := h.note("first", library.Private)
 	f.wants("+first")
@@ -28,7 +29,7 @@ func TestFollow_ResumesAfterTheClockIsSetBack(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if at := rows.Header.MTS; at > library.InstantOf(g.start).Add(time.Second) {
+	if at := rows.Header.MTS; at > clock.Of(g.start).Add(time.Second) {
 		t.Errorf("an item made after the correction is dated %s", at)
 	}
 	// The item of before is changed later than it was made.

@@ -4,6 +4,8 @@ import (
 	"context"
 	"fmt"
 	"slices"
+
+	"carrel/core/clock"
 )
 
 // settle is step 6: what this walk has made needless is removed.
@@ -73,8 +75,8 @@ func (w *walk) bury(ctx context.Context) error {
 	})
 }
 
-func positionsOf(superseded []Superseded) []Instant {
-	positions := make([]Instant, len(superseded))
+func positionsOf(superseded []Superseded) []clock.Instant {
+	positions := make([]clock.Instant, len(superseded))
 	for i, u := range superseded {
 		positions[i] = u.Position
 	}

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"carrel/core/fault"
+	"carrel/core/sched"
 	"carrel/library"
 )
 
@@ -117,7 +118,7 @@ func TestShareBatch_RefusedShareGivesNoRole(t *testing.T) {
 func TestShareBatch_KeyedShareCarriesNoOthers(t *testing.T) {
 	h, store := batchTown(t)
 	id := h.note("a", library.Public)
-	rt := library.NewRealRuntime()
+	rt := sched.NewReal()
 	t.Cleanup(rt.Close)
 	elsewhere, err := library.New(t.Context(), library.Config{Store: store.Store, Runtime: rt, Journal: h.journal, Names: &counting{}})
 	if err != nil {
@@ -175,7 +176,7 @@ func TestShareBatch_CarriedShareHasTheOutcomeOfItsBatch(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	other := library.NewRealRuntime()
+	other := sched.NewReal()
 	t.Cleanup(other.Close)
 	elsewhere, err := library.New(t.Context(), library.Config{Store: store.Store, Runtime: other, Journal: h.journal, Names: &counting{}})
 	if err != nil {

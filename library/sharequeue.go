@@ -4,6 +4,8 @@ import (
 	"context"
 	"slices"
 	"sync"
+
+	"carrel/core/sched"
 )
 
 // shareTable holds the shares of each item that wait for its queue in this
@@ -22,7 +24,7 @@ type shareJob struct {
 	places []int // of ps in the input
 	r      *keyedRequest
 
-	done      Latch
+	done      sched.Latch
 	taken     bool // by whoever carries it; under shareTable.mu
 	err       error
 	first     *contentAnswer // of the request answered before

@@ -4,6 +4,8 @@ import (
 	"context"
 	"fmt"
 	"slices"
+
+	"carrel/core/clock"
 )
 
 // sight is what one reading of a principal or an item says of whether a viewer
@@ -82,7 +84,7 @@ func (s *Service) bucketAndWhy(ctx context.Context, v *Viewer, owner PrincipalID
 }
 
 // sightOf decides from the header of id and the viewer's own member row alone.
-func sightOf(v *Viewer, id ContentID, h *Header, own Member, now Instant) sight {
+func sightOf(v *Viewer, id ContentID, h *Header, own Member, now clock.Instant) sight {
 	exists := h.Exists(now)
 	switch {
 	case exists && (h.Visibility == Public || v.Administers(id.Tenant())):

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"testing"
 
+	"carrel/core/clock"
 	"carrel/library"
 )
 
@@ -76,7 +77,7 @@ func TestGoneItemsAreSeenByNobody(t *testing.T) {
 	ids := []library.ContentID{"c:acme:deleted", "c:acme:void", "c:acme:expired", "c:acme:absent", "c:acme:expires"}
 	for _, c := range []struct {
 		name string
-		now  library.Instant
+		now  clock.Instant
 		last bool
 	}{
 		{"a microsecond before", roomStart, true},

@@ -3,6 +3,8 @@ package library
 import (
 	"context"
 	"fmt"
+
+	"carrel/core/clock"
 )
 
 // The stores are narrow and their verbs are intentions. Every "must" below is
@@ -22,7 +24,7 @@ type RequestRow struct {
 	InputHash [32]byte
 	Answer    []byte
 	// Until is when the row may be forgotten; stores may keep it longer.
-	Until Instant
+	Until clock.Instant
 }
 
 // ContentQuery says which rows of a content partition to read beside the header.
@@ -82,7 +84,7 @@ type Enforcement struct {
 	// Reverse also writes the content_by_principal rows.
 	Reverse bool
 	// At is the key of the changes that are written; 0: none are.
-	At Instant
+	At clock.Instant
 
 	without Ablation
 }
@@ -90,7 +92,7 @@ type Enforcement struct {
 // Settlement removes what a finished fan-out has made needless.
 type Settlement struct {
 	ID        ContentID
-	Positions []Instant // leave Unsettled
+	Positions []clock.Instant // leave Unsettled
 	// Leaving rows are removed iff they are leaving and of the Seq given.
 	Leaving []Member
 	// Bury removes the rows of Leaving whatever their state, iff the header is
@@ -129,7 +131,7 @@ type ContentStore interface {
 
 // EntryKey is a place in a library's order: by position, then by id.
 type EntryKey struct {
-	Position Instant
+	Position clock.Instant
 	Content  ContentID
 }
 
@@ -190,7 +192,7 @@ type LibraryStore interface {
 	Recorded(ctx context.Context, owner PrincipalID) (bool, error)
 	// SetBuilt says that library and record were complete at asOf: where either
 	// can be deleted by hand, a deletion after that takes its mark along.
-	SetBuilt(ctx context.Context, owner PrincipalID, asOf Instant) error
+	SetBuilt(ctx context.Context, owner PrincipalID, asOf clock.Instant) error
 	// DropEntries must remove an entry iff its MTS is the one given.
 	DropEntries(ctx context.Context, owner PrincipalID, es []BucketEntry) error
 	// Changes lists the changes of owner's library after one, in their order. It
@@ -339,7 +341,7 @@ func (u *UnreadableLanes) Unwrap() error { return u.Err }
 
 // Due is an item that expires: a hint, judged by the item itself.
 type Due struct {
-	At      Instant
+	At      clock.Instant
 	Content ContentID
 }
 
@@ -356,7 +358,7 @@ type JournalStore interface {
 	// PutDue must be durable no later than a Commit of this process that follows it.
 	PutDue(ctx context.Context, d Due) error
 	// DueUntil lists what is due at or before an instant, earliest first.
-	DueUntil(ctx context.Context, until Instant, limit int) ([]Due, error)
+	DueUntil(ctx context.Context, until clock.Instant, limit int) ([]Due, error)
 	// DropDue removes a hint.
 	DropDue(ctx context.Context, d Due) error
 }
@@ -366,7 +368,7 @@ type Creation struct {
 	Key       RequestKey
 	InputHash [32]byte
 	ID        string // of what is created
-	Until     Instant
+	Until     clock.Instant
 }
 
 // RegisterStore keeps small rows written by compare-and-set.

@@ -2,77 +2,18 @@ package library
 
 import (
 	"context"
-	"fmt"
-	"runtime/debug"
-	"sync"
+
+	"carrel/core/sched"
 )
 
 // together runs tasks at the same time where the store is remote, and else one
 // after the other.
 func (s *Service) together(ctx context.Context, tasks []func() error) error {
 	if s.remote {
-		return s.eachAtOnce(ctx, len(tasks), len(tasks), func(i int) error { return tasks[i]() })
+		return sched.ForEach(ctx, s.rt, len(tasks), len(tasks), func(i int) error { return tasks[i]() })
 	}
 	for _, task := range tasks {
 		if err := task(); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// eachAtOnce calls do for 0..n-1, at most width at a time, and waits for all.
-// It returns the error of the lowest index that has one.
-func (s *Service) eachAtOnce(ctx context.Context, n, width int, do func(i int) error) error {
-	if n == 1 {
-		return do(0)
-	}
-	var (
-		mu       sync.Mutex
-		next     int
-		open     = min(n, width)
-		errs     = make([]error, n)
-		ended    = s.rt.Latch()
-		panicked error
-	)
-	try := func(i int) {
-		defer func() {
-			if cause := recover(); cause != nil {
-				mu.Lock()
-				defer mu.Unlock()
-				panicked = fmt.Errorf("a task has panicked: %v at %s", cause, debug.Stack())
-			}
-		}()
-		errs[i] = do(i)
-	}
-	worker := func() {
-		for {
-			mu.Lock()
-			i := next
-			next++
-			if i >= n {
-				if open--; open == 0 {
-					ended.Open()
-				}
-				mu.Unlock()
-				return
-			}
-			mu.Unlock()
-			try(i)
-		}
-	}
-	for range min(n, width) {
-		s.rt.Go(worker)
-	}
-	// Not abandoned when ctx ends: the workers see that themselves.
-	if _, err := s.rt.Wait(s.rt.Detach(ctx), ended, 0); err != nil {
-		return err
-	}
-	if panicked != nil {
-		panic(panicked) // at the caller, above whom is who recovers
-	}
-	for _, err := range errs {
-		if err != nil {
 			return err
 		}
 	}

@@ -1,8 +1,9 @@
 package library
 
 import (
-	"carrel/core/fault"
 	"context"
+
+	"carrel/core/fault"
 )
 
 // CreateUser creates a user: an administrator of the tenant any, a token the

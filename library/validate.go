@@ -1,7 +1,6 @@
 package library
 
 import (
-	"carrel/core/fault"
 	"net/url"
 	"strconv"
 	"strings"
@@ -10,6 +9,8 @@ import (
 
 	"golang.org/x/net/idna"
 	"golang.org/x/text/unicode/norm"
+
+	"carrel/core/fault"
 )
 
 // Limits of what people write, in characters (Unicode code

@@ -1,9 +1,10 @@
 package library
 
 import (
-	"carrel/core/fault"
 	"strings"
 	"testing"
+
+	"carrel/core/fault"
 )
 
 func TestOneLineFields(t *testing.T) {

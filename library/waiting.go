@@ -1,6 +1,9 @@
 package library
 
-import "carrel/core/fault"
+import (
+	"carrel/core/clock"
+	"carrel/core/fault"
+)
 
 // news is what waits to be told to a follower of one item: all that has come of
 // it since it was told last.
@@ -9,11 +12,11 @@ type news struct {
 	// all that the item has left.
 	Change
 	// updated is the newest state of an update in place, which no library shows.
-	updated Instant
+	updated clock.Instant
 	// stood and left are the newest states of those enforced in which the item
 	// had not left the part of the library that the follower reads, and in which
 	// it had.
-	stood, left Instant
+	stood, left clock.Instant
 }
 
 // news is what a change is to this follower.

@@ -5,6 +5,8 @@ import (
 	"slices"
 	"sync"
 	"testing"
+
+	"carrel/core/clock"
 )
 
 // TestWhatWasMissedComesFirst: all of it, whatever comes while it is put into
@@ -14,7 +16,7 @@ func TestWhatWasMissedComesFirst(t *testing.T) {
 	f := &Following{s: &Service{watch: unwatched{}}, bucket: Private, most: queueMost, waiting: map[ContentID]news{}}
 	missed := make([]Change, most)
 	for i := range missed {
-		missed[i] = Change{ChangeKey: ChangeKey{At: Instant(1 + i), Content: ContentID(fmt.Sprintf("c:t:missed%d", i)), MTS: 1}}
+		missed[i] = Change{ChangeKey: ChangeKey{At: clock.Instant(1 + i), Content: ContentID(fmt.Sprintf("c:t:missed%d", i)), MTS: 1}}
 	}
 	var group sync.WaitGroup
 	begun, caughtUp := make(chan struct{}), make(chan struct{})

@@ -18,9 +18,9 @@ type binaries struct{ plain, ahead string }
 // the clock is ahead. A gateway of its own clock is no option of the product: it
 // is built from the product's sources with this one line changed.
 const (
-	clock       = "func (r *RealRuntime) Now() time.Time { return time.Now() }"
-	clockAhead  = "func (r *RealRuntime) Now() time.Time { return time.Now().Add(2 * time.Second) }"
-	clockSource = "real_runtime.go" // of the package carrel/library
+	realClock   = "func (r *Real) Now() time.Time { return time.Now() }"
+	clockAhead  = "func (r *Real) Now() time.Time { return time.Now().Add(2 * time.Second) }"
+	clockSource = "real.go" // of the package carrel/core/sched
 )
 
 // build builds both into a folder.
@@ -44,7 +44,7 @@ func build(dir string) (binaries, error) {
 // aheadOverlay writes the source whose clock is ahead, and what tells the
 // compiler to take it.
 func aheadOverlay(dir string) (string, error) {
-	folder, err := goTool("list", "-f", "{{.Dir}}", "carrel/library")
+	folder, err := goTool("list", "-f", "{{.Dir}}", "carrel/core/sched")
 	if err != nil {
 		return "", err
 	}
@@ -53,11 +53,11 @@ func aheadOverlay(dir string) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	if bytes.Count(text, []byte(clock)) != 1 {
-		return "", fmt.Errorf("%s does not ask for the time by %q any more", source, clock)
+	if bytes.Count(text, []byte(realClock)) != 1 {
+		return "", fmt.Errorf("%s does not ask for the time by %q any more", source, realClock)
 	}
 	changed := filepath.Join(dir, clockSource)
-	if err := os.WriteFile(changed, bytes.Replace(text, []byte(clock), []byte(clockAhead), 1), 0o644); err != nil {
+	if err := os.WriteFile(changed, bytes.Replace(text, []byte(realClock), []byte(clockAhead), 1), 0o644); err != nil {
 		return "", err
 	}
 	overlay, err := json.Marshal(map[string]map[string]string{"Replace": {source: changed}})

@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"carrel/core/clock"
 	"carrel/library"
 )
 
@@ -34,12 +35,12 @@ var (
 )
 
 // expiryOf is when an item expires.
-func expiryOf(id string) library.Instant {
+func expiryOf(id string) clock.Instant {
 	var n, try int
 	if _, err := fmt.Sscanf(library.ContentID(id).Name(), "fault-%d-%d", &n, &try); err != nil {
 		panic(err)
 	}
-	return library.InstantOf(farAhead.AddDate(0, 0, n+1000*try))
+	return clock.Of(farAhead.AddDate(0, 0, n+1000*try))
 }
 
 // lookAtExpiring is look, and has what expires be there no more in the end.
@@ -69,7 +70,7 @@ func (r *room) expireAll(t *testing.T) {
 		if err := d.journal.ExpireDue(t.Context(), d.service); err != nil {
 			t.Fatal(err)
 		}
-		left, err := d.store.DueUntil(t.Context(), library.InstantOf(afterAll), 1)
+		left, err := d.store.DueUntil(t.Context(), clock.Of(afterAll), 1)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -92,7 +93,7 @@ const mostDue = 10_000
 // unhinted are the items that expire and have no hint of it.
 func (r *room) unhinted(t *testing.T) (ids []library.ContentID) {
 	t.Helper()
-	hints, err := r.whole.store.DueUntil(t.Context(), library.InstantOf(afterAll), mostDue)
+	hints, err := r.whole.store.DueUntil(t.Context(), clock.Of(afterAll), mostDue)
 	if err != nil {
 		t.Fatal(err)
 	}

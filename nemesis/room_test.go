@@ -8,6 +8,7 @@ import (
 
 	"carrel/cassandra"
 	"carrel/core/fault"
+	"carrel/core/sched"
 	"carrel/journal"
 	"carrel/library"
 	"carrel/naming"
@@ -25,17 +26,17 @@ const nameSource = "nemesis"
 
 // skewed is the runtime of a process whose clock is off.
 type skewed struct {
-	*library.RealRuntime
+	*sched.Real
 	by time.Duration
 }
 
-func (s skewed) Now() time.Time { return s.RealRuntime.Now().Add(s.by) }
+func (s skewed) Now() time.Time { return s.Real.Now().Add(s.by) }
 
 // door is a gateway without its edge: what a process of the product plugs
 // together, over whatever stands at an address.
 type door struct {
 	store   *cassandra.Store
-	runtime *library.RealRuntime
+	runtime *sched.Real
 	journal *journal.Journal
 	service *library.Service
 	stop    context.CancelFunc
@@ -49,7 +50,7 @@ func openDoor(t *testing.T, o cassandra.Options, skew time.Duration, without lib
 		store, err = cassandra.Open(t.Context(), o)
 		return err
 	})
-	d := &door{store: store, runtime: library.NewRealRuntime(), stopped: make(chan struct{})}
+	d := &door{store: store, runtime: sched.NewReal(), stopped: make(chan struct{})}
 	rt := skewed{d.runtime, skew}
 	// The background ends when the test says so, not with its context.
 	life, stop := context.WithCancel(context.WithoutCancel(t.Context()))

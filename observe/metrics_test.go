@@ -18,6 +18,7 @@ import (
 	"golang.org/x/time/rate"
 
 	"carrel/core/fault"
+	"carrel/core/sched"
 	"carrel/journal"
 	"carrel/library"
 	"carrel/library/storetest"
@@ -191,7 +192,7 @@ func TestFigures(t *testing.T) {
 // and with spans of a hundredth of the operations and of all.
 func BenchmarkPage(b *testing.B) {
 	store := openStore(b)
-	runtime := library.NewRealRuntime()
+	runtime := sched.NewReal()
 	b.Cleanup(runtime.Close)
 	service := func(c library.Config) *library.Service {
 		c.Runtime, c.Journal = runtime, journal.New(b.Context(), c.Store, runtime, nil, library.WholeProtocol)

@@ -9,6 +9,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	"go.opentelemetry.io/otel/trace"
 
+	"carrel/core/clock"
 	"carrel/core/fault"
 	"carrel/library"
 )
@@ -250,7 +251,7 @@ func (s *measuredStore) Recorded(ctx context.Context, owner library.PrincipalID)
 	return v, err
 }
 
-func (s *measuredStore) SetBuilt(ctx context.Context, owner library.PrincipalID, asOf library.Instant) error {
+func (s *measuredStore) SetBuilt(ctx context.Context, owner library.PrincipalID, asOf clock.Instant) error {
 	ctx, call := s.setBuilt.begin(ctx)
 	err := s.next.SetBuilt(ctx, owner, asOf)
 	call.ended(err)
@@ -384,7 +385,7 @@ func (s *measuredStore) PutDue(ctx context.Context, d library.Due) error {
 	return err
 }
 
-func (s *measuredStore) DueUntil(ctx context.Context, until library.Instant, limit int) ([]library.Due, error) {
+func (s *measuredStore) DueUntil(ctx context.Context, until clock.Instant, limit int) ([]library.Due, error) {
 	ctx, call := s.dueUntil.begin(ctx)
 	v, err := s.next.DueUntil(ctx, until, limit)
 	call.ended(err)

@@ -10,6 +10,7 @@ import (
 
 	"github.com/cockroachdb/pebble/v2/vfs"
 
+	"carrel/core/clock"
 	"carrel/library"
 )
 
@@ -17,14 +18,14 @@ import (
 type benchStore struct {
 	*Store
 	b     *testing.B
-	clock library.Instant
+	clock clock.Instant
 }
 
 func newBench(b *testing.B, opts Options) *benchStore {
 	return &benchStore{Store: openStore(b, b.TempDir(), opts), b: b, clock: 1_767_225_600_000_000}
 }
 
-func (s *benchStore) tick() library.Instant {
+func (s *benchStore) tick() clock.Instant {
 	s.clock += 1000
 	return s.clock
 }

@@ -8,6 +8,7 @@ import (
 	"sync"
 	"time"
 
+	"carrel/core/clock"
 	"carrel/library"
 )
 
@@ -19,15 +20,15 @@ import (
 type changes struct {
 	mu sync.Mutex
 	// upTo is the first minute that has not been taken away.
-	upTo library.Instant
+	upTo clock.Instant
 	// last is the minute in which it was last looked for more.
-	last library.Instant
+	last clock.Instant
 }
 
 // forgetChanges takes away what was kept for long enough, once a minute, behind
 // a write that has added changes of an instant. It never fails that write: what
 // stays is taken by a later one.
-func (s *Store) forgetChanges(added library.Instant) {
+func (s *Store) forgetChanges(added clock.Instant) {
 	s.changes.mu.Lock()
 	defer s.changes.mu.Unlock()
 	// A clock that was set back makes changes that stand before those taken away.

@@ -8,6 +8,7 @@ import (
 
 	"github.com/cockroachdb/pebble/v2/vfs"
 
+	"carrel/core/clock"
 	"carrel/library"
 )
 
@@ -15,9 +16,9 @@ import (
 // older than they must be kept, by whomever it was opened, and whatever became
 // of its clock.
 func TestChangesGoInTime(t *testing.T) {
-	fs, now := vfs.NewMem(), library.Instant(1767225600000000)
+	fs, now := vfs.NewMem(), clock.Instant(1767225600000000)
 	began := now
-	opts := Options{FS: fs, FreeReserve: -1, Now: func() library.Instant { return now }}
+	opts := Options{FS: fs, FreeReserve: -1, Now: func() clock.Instant { return now }}
 	s, err := Open("", opts)
 	if err != nil {
 		t.Fatal(err)
@@ -65,7 +66,7 @@ const changesOwner = library.PrincipalID("u:acme:ann")
 
 // writeChange makes the item of a number, with a change in the library of
 // changesOwner.
-func writeChange(t *testing.T, s *Store, n int, at library.Instant) {
+func writeChange(t *testing.T, s *Store, n int, at clock.Instant) {
 	t.Helper()
 	h := library.Header{State: library.Live, Seq: 1, MTS: at, Position: at, Widest: library.Public}
 	h.ID, h.Visibility = library.ContentID(fmt.Sprint("c:acme:", n)), library.Public

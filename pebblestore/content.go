@@ -8,6 +8,7 @@ import (
 
 	"github.com/cockroachdb/pebble/v2"
 
+	"carrel/core/clock"
 	"carrel/core/fault"
 	"carrel/library"
 )
@@ -259,7 +260,7 @@ func withSuperseded(standing []library.Superseded, add *library.Superseded) []li
 	if add == nil {
 		return standing
 	}
-	at, found := slices.BinarySearchFunc(standing, add.Position, func(u library.Superseded, p library.Instant) int {
+	at, found := slices.BinarySearchFunc(standing, add.Position, func(u library.Superseded, p clock.Instant) int {
 		return int(min(max(u.Position-p, -1), 1))
 	})
 	if found {

@@ -13,6 +13,7 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs"
 	"github.com/cockroachdb/pebble/v2/vfs/errorfs"
 
+	"carrel/core/clock"
 	"carrel/library"
 	"carrel/library/storetest"
 )
@@ -65,7 +66,7 @@ func script() []step {
 	const ann, bob = library.PrincipalID("u:acme:ann"), library.PrincipalID("u:acme:bob")
 	lane := library.LaneID("00000000-0000-4000-8000-000000000001")
 	for n := range int64(6) {
-		at := library.Instant(1000 * (n + 1))
+		at := clock.Instant(1000 * (n + 1))
 		stamp := 10 * (n + 1)
 		entry := library.InFlight{ID: library.EntryID{byte(n)}, Content: h.ID, Base: n, Scope: library.ScopeAll}
 		later(fmt.Sprintf("lane %d", n), func(ctx context.Context, s *Store) error {
@@ -96,7 +97,7 @@ func script() []step {
 		}
 		later(fmt.Sprintf("enforce %d", n), func(ctx context.Context, s *Store) error { return s.Enforce(ctx, e) })
 		if n > 0 {
-			settle := &library.Settlement{ID: h.ID, Positions: []library.Instant{c.Supersede.Position}, Leaving: e.Rows}
+			settle := &library.Settlement{ID: h.ID, Positions: []clock.Instant{c.Supersede.Position}, Leaving: e.Rows}
 			later(fmt.Sprintf("settle %d", n), func(ctx context.Context, s *Store) error { return s.Settle(ctx, settle) })
 		}
 		later(fmt.Sprintf("built %d", n), func(ctx context.Context, s *Store) error { return s.SetBuilt(ctx, ann, 1) })

@@ -8,6 +8,7 @@ import (
 	"github.com/cockroachdb/pebble/v2"
 	"github.com/cockroachdb/pebble/v2/vfs"
 
+	"carrel/core/clock"
 	"carrel/library"
 )
 
@@ -46,10 +47,10 @@ func TestDeadRowsAreCounted(t *testing.T) {
 func TestPagesStayCheap(t *testing.T) {
 	s := openStore(t, "", Options{FS: vfs.NewMem()})
 	const owner, moves = library.PrincipalID("u:acme:ann"), 20 * deadPerOwner
-	clock := library.Instant(0)
-	enforce := func(name string, unsettled []library.Superseded) library.Instant {
-		clock++
-		h := library.Header{Seq: int64(clock), MTS: clock, Position: clock, State: library.Live, Widest: library.Private, Unsettled: unsettled}
+	wall := clock.Instant(0)
+	enforce := func(name string, unsettled []library.Superseded) clock.Instant {
+		wall++
+		h := library.Header{Seq: int64(wall), MTS: wall, Position: wall, State: library.Live, Widest: library.Private, Unsettled: unsettled}
 		h.ID, h.Visibility = library.ContentID("c:acme:"+name), library.Private
 		if err := s.db.Set(appendHeaderKey(nil, tableContent, string(h.ID)), appendHeader(nil, &h), pebble.NoSync); err != nil {
 			t.Fatal(err)

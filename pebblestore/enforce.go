@@ -7,6 +7,7 @@ import (
 
 	"github.com/cockroachdb/pebble/v2"
 
+	"carrel/core/clock"
 	"carrel/library"
 )
 
@@ -196,7 +197,7 @@ func (s *Store) settle(b *pebble.Batch, t *library.Settlement, h *library.Header
 }
 
 // without gives the superseded positions that are not among gone.
-func without(standing []library.Superseded, gone []library.Instant) []library.Superseded {
+func without(standing []library.Superseded, gone []clock.Instant) []library.Superseded {
 	var kept []library.Superseded
 	for _, u := range standing {
 		found := false

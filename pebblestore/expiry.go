@@ -7,6 +7,7 @@ import (
 
 	"github.com/cockroachdb/pebble/v2"
 
+	"carrel/core/clock"
 	"carrel/library"
 )
 
@@ -38,7 +39,7 @@ func putRequest(b *pebble.Batch, table byte, id string, r *library.RequestRow) e
 // fixed creations. It runs behind a write that added one, which may go at
 // until, outside that row's lock, and never fails it: what stays is taken by a
 // later one.
-func (s *Store) forgetExpired(until library.Instant) {
+func (s *Store) forgetExpired(until clock.Instant) {
 	s.expiry.mu.Lock()
 	defer s.expiry.mu.Unlock()
 	// A clock that was set back makes rows that go before those taken away.
@@ -112,8 +113,8 @@ func (s *Store) forget(expiryKey []byte) error {
 
 // expiryLock gives the key of the lock under which a row is written, and how
 // its time is read.
-func (s *Store) expiryLock(key []byte) (lock []byte, until func(row []byte) (library.Instant, error), err error) {
-	request := func(row []byte) (library.Instant, error) {
+func (s *Store) expiryLock(key []byte) (lock []byte, until func(row []byte) (clock.Instant, error), err error) {
+	request := func(row []byte) (clock.Instant, error) {
 		r, err := decodeRequest(library.RequestKey{}, row)
 		if err != nil {
 			return 0, err
@@ -124,7 +125,7 @@ func (s *Store) expiryLock(key []byte) (lock []byte, until func(row []byte) (lib
 	case len(key) == 0:
 		return nil, nil, errKey
 	case key[0] == tableCreation:
-		return key, func(row []byte) (library.Instant, error) {
+		return key, func(row []byte) (clock.Instant, error) {
 			c, err := decodeCreation(library.RequestKey{}, row)
 			return c.Until, err
 		}, nil

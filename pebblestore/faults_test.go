@@ -18,6 +18,7 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs/errorfs"
 	"go.uber.org/goleak"
 
+	"carrel/core/clock"
 	"carrel/core/fault"
 	"carrel/library"
 )
@@ -67,7 +68,7 @@ func closeFailed(t *testing.T, s *Store) {
 
 // commit makes seq of an item.
 func commit(ctx context.Context, s *Store, name string, seq int64) (library.Verdict, error) {
-	h := library.Header{Seq: seq, MTS: library.Instant(seq), Position: library.Instant(seq), State: library.Live, Widest: library.Private}
+	h := library.Header{Seq: seq, MTS: clock.Instant(seq), Position: clock.Instant(seq), State: library.Live, Widest: library.Private}
 	h.ID, h.Title, h.Visibility = library.ContentID("c:acme:"+name), strings.Repeat("title of "+name, 20), library.Private
 	return s.Commit(ctx, &library.ContentCommit{ID: h.ID, Base: seq - 1, Header: h, Writer: library.EntryID{1},
 		Members: []library.Member{{Principal: "u:acme:ann", Role: library.Manages}}})

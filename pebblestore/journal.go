@@ -7,6 +7,7 @@ import (
 
 	"github.com/cockroachdb/pebble/v2"
 
+	"carrel/core/clock"
 	"carrel/library"
 )
 
@@ -144,7 +145,7 @@ func (s *Store) PutDue(ctx context.Context, d library.Due) error {
 }
 
 // DueUntil implements library.JournalStore.
-func (s *Store) DueUntil(ctx context.Context, until library.Instant, limit int) ([]library.Due, error) {
+func (s *Store) DueUntil(ctx context.Context, until clock.Instant, limit int) ([]library.Due, error) {
 	if err := s.enter(ctx); err != nil {
 		return nil, err
 	}

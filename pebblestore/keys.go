@@ -6,6 +6,7 @@ import (
 	"strings"
 	"time"
 
+	"carrel/core/clock"
 	"carrel/library"
 )
 
@@ -133,16 +134,16 @@ func unescape(k []byte) (string, error) {
 }
 
 // appendInstant appends an instant so that earlier ones sort first.
-func appendInstant(b []byte, i library.Instant) []byte {
+func appendInstant(b []byte, i clock.Instant) []byte {
 	return binary.BigEndian.AppendUint64(b, uint64(i)^(1<<63))
 }
 
 // cutInstant takes an instant off k.
-func cutInstant(k []byte) (library.Instant, []byte, error) {
+func cutInstant(k []byte) (clock.Instant, []byte, error) {
 	if len(k) < 8 {
 		return 0, nil, errKey
 	}
-	return library.Instant(binary.BigEndian.Uint64(k) ^ (1 << 63)), k[8:], nil
+	return clock.Instant(binary.BigEndian.Uint64(k) ^ (1 << 63)), k[8:], nil
 }
 
 // appendPartition appends what all keys of a partition begin with.
@@ -178,7 +179,7 @@ func appendEntryKey(b []byte, owner library.PrincipalID, bucket library.Bucket, 
 
 // cutEntryKey reads what follows the bucket in the key of an entry. The content
 // aliases k.
-func cutEntryKey(k []byte) (position library.Instant, content []byte, err error) {
+func cutEntryKey(k []byte) (position clock.Instant, content []byte, err error) {
 	return cutInstant(k)
 }
 
@@ -218,13 +219,13 @@ func cutDirectoryKey(k []byte) (library.DirectoryKey, library.PrincipalID, error
 }
 
 // appendDueKey appends the key of a due.
-func appendDueKey(b []byte, at library.Instant, c library.ContentID) []byte {
+func appendDueKey(b []byte, at clock.Instant, c library.ContentID) []byte {
 	return append(appendInstant(append(b, tableDue), at), c...)
 }
 
 // minuteOf is the minute that an instant lies in, as its first microsecond.
-func minuteOf(at library.Instant) library.Instant {
-	const unit = library.Instant(time.Minute / time.Microsecond)
+func minuteOf(at clock.Instant) clock.Instant {
+	const unit = clock.Instant(time.Minute / time.Microsecond)
 	into := at % unit
 	if into < 0 {
 		into += unit
@@ -233,13 +234,13 @@ func minuteOf(at library.Instant) library.Instant {
 }
 
 // appendMinute appends what all keys of the changes of a minute begin with.
-func appendMinute(b []byte, at library.Instant) []byte {
+func appendMinute(b []byte, at clock.Instant) []byte {
 	return appendInstant(append(b, tableChange), minuteOf(at))
 }
 
 // appendChanges appends what all keys of a library's changes of a minute begin
 // with.
-func appendChanges(b []byte, owner library.PrincipalID, at library.Instant) []byte {
+func appendChanges(b []byte, owner library.PrincipalID, at clock.Instant) []byte {
 	return appendString(appendMinute(b, at), string(owner))
 }
 
@@ -266,7 +267,7 @@ func cutChangeKey(k []byte) (c library.ChangeKey, err error) {
 }
 
 // appendExpiryKey appends the key that tells when the row of key may go.
-func appendExpiryKey(b []byte, until library.Instant, key []byte) []byte {
+func appendExpiryKey(b []byte, until clock.Instant, key []byte) []byte {
 	return append(appendInstant(append(b, tableExpiry), until), key...)
 }
 

@@ -13,6 +13,7 @@ import (
 	"testing"
 	"time"
 
+	"carrel/core/clock"
 	"carrel/library"
 )
 
@@ -40,7 +41,7 @@ func golden(t *testing.T, name, got string) {
 func TestKeysGolden(t *testing.T) {
 	const c, u, g = library.ContentID("c:acme:a/b"), library.PrincipalID("u:acme:ann"), library.PrincipalID("g:acme:team")
 	request := library.RequestKey{0: 0xab, 31: 0xcd}
-	at := library.Instant(1767225600123456)
+	at := clock.Instant(1767225600123456)
 	forms := []struct {
 		name string
 		key  []byte
@@ -88,7 +89,7 @@ func TestKeysGolden(t *testing.T) {
 
 // TestRowsGolden pins every form of value.
 func TestRowsGolden(t *testing.T) {
-	description, link, expires := "D", "https://e.com", library.Instant(99)
+	description, link, expires := "D", "https://e.com", clock.Instant(99)
 	h := library.Header{State: library.Live, Seq: 300, MTS: 7, Position: 6, Widest: library.Public, MovesSince: 5, Moves: 4, Managers: 1, Members: 2,
 		Unsettled: []library.Superseded{{Position: 3, Widest: library.LoggedIn}}, Writers: []library.Writer{{Seq: 299, Entry: library.EntryID{1}}, {Seq: 300, Entry: library.EntryID{2}}}}
 	turned := h
@@ -136,7 +137,7 @@ type place struct {
 }
 
 func (p place) key() []byte {
-	return appendEntryKey(nil, library.PrincipalID(p.owner), library.Bucket(p.bucket), library.EntryKey{Position: library.Instant(p.at), Content: library.ContentID(p.content)})
+	return appendEntryKey(nil, library.PrincipalID(p.owner), library.Bucket(p.bucket), library.EntryKey{Position: clock.Instant(p.at), Content: library.ContentID(p.content)})
 }
 
 func (p place) compare(q place) int {

@@ -7,6 +7,7 @@ import (
 
 	"github.com/cockroachdb/pebble/v2"
 
+	"carrel/core/clock"
 	"carrel/library"
 )
 
@@ -152,7 +153,7 @@ func (s *Store) Recorded(ctx context.Context, owner library.PrincipalID) (bool, 
 
 // SetBuilt implements library.LibraryStore. No hand but ours reaches the store
 // while it is open, so nothing is deleted after asOf.
-func (s *Store) SetBuilt(ctx context.Context, owner library.PrincipalID, _ library.Instant) error {
+func (s *Store) SetBuilt(ctx context.Context, owner library.PrincipalID, _ clock.Instant) error {
 	return s.writeLater(ctx, "mark a library as built", func(b *pebble.Batch) error {
 		return b.Set(appendSingle(nil, tableBuilt, string(owner)), []byte{rowVersion}, nil)
 	})

@@ -9,6 +9,7 @@ import (
 
 	"github.com/cockroachdb/pebble/v2/vfs"
 
+	"carrel/core/clock"
 	"carrel/core/fault"
 	"carrel/library"
 )
@@ -85,8 +86,8 @@ func rowsOf(t *testing.T, s *Store, table byte) int {
 // A creation that was replaced by the same with a later time outlives the time
 // of the row as it was, and goes when its own has come.
 func TestFixCreation_RenewedRowIsKeptUntilItsOwnTime(t *testing.T) {
-	now := library.Instant(1000)
-	s := openStore(t, "", Options{FS: vfs.NewMem(), Now: func() library.Instant { return now }})
+	now := clock.Instant(1000)
+	s := openStore(t, "", Options{FS: vfs.NewMem(), Now: func() clock.Instant { return now }})
 	fix := func(c library.Creation, replace *library.Creation) library.Creation {
 		t.Helper()
 		got, err := s.FixCreation(t.Context(), c, replace)
@@ -100,7 +101,7 @@ func TestFixCreation_RenewedRowIsKeptUntilItsOwnTime(t *testing.T) {
 	renewed.Until += 50
 	fix(one, nil)
 	fix(renewed, &one)
-	for n, at := range []library.Instant{1100, 1149, 1150} {
+	for n, at := range []clock.Instant{1100, 1149, 1150} {
 		now = at
 		// The store forgets what has expired as it writes.
 		fix(library.Creation{Key: library.RequestKey{9, byte(n)}, ID: "c:acme:y", Until: now + 1000}, nil)
@@ -117,9 +118,9 @@ func TestFixCreation_RenewedRowIsKeptUntilItsOwnTime(t *testing.T) {
 // TestRequestsAreForgotten keeps writing keyed mutations: what has expired goes
 // as new ones come, and what has not, or was written again, stays.
 func TestRequestsAreForgotten(t *testing.T) {
-	now := library.Instant(1000)
+	now := clock.Instant(1000)
 	mem := vfs.NewMem()
-	s := openStore(t, "", Options{FS: mem, Now: func() library.Instant { return now }})
+	s := openStore(t, "", Options{FS: mem, Now: func() clock.Instant { return now }})
 	const day = 100
 	request := func(n int) *library.RequestRow {
 		return &library.RequestRow{Key: library.RequestKey{byte(n), byte(n >> 8)}, Answer: []byte("x"), Until: now + day}
@@ -180,7 +181,7 @@ func TestRequestsAreForgotten(t *testing.T) {
 			if err := s.Close(); err != nil {
 				t.Fatal(err)
 			}
-			s = openStore(t, "", Options{FS: mem, Now: func() library.Instant { return now }})
+			s = openStore(t, "", Options{FS: mem, Now: func() clock.Instant { return now }})
 		case 200:
 			now -= 500
 		}

@@ -3,6 +3,7 @@ package pebblestore
 import (
 	"encoding/binary"
 
+	"carrel/core/clock"
 	"carrel/library"
 )
 
@@ -70,7 +71,7 @@ func appendHeader(b []byte, h *library.Header) []byte {
 // optional holds what a header points to, so that it is one allocation.
 type optional struct {
 	description, link string
-	expiry            library.Instant
+	expiry            clock.Instant
 }
 
 // decodeHeader reads the header of a content.
@@ -83,12 +84,12 @@ func decodeHeader(id library.ContentID, value []byte, h *library.Header) error {
 	h.Visibility = library.Visibility(d.byte())
 	h.Widest = library.Visibility(d.byte())
 	has := d.byte()
-	h.MTS = library.Instant(d.int())
-	h.Position = library.Instant(d.int())
-	h.CreatedAt = library.Instant(d.int())
-	h.LastModified = library.Instant(d.int())
+	h.MTS = clock.Instant(d.int())
+	h.Position = clock.Instant(d.int())
+	h.CreatedAt = clock.Instant(d.int())
+	h.LastModified = clock.Instant(d.int())
 	h.Version = int(d.int())
-	h.MovesSince = library.Instant(d.int())
+	h.MovesSince = clock.Instant(d.int())
 	h.Moves = int(d.int())
 	h.Managers = int(d.int())
 	h.Members = int(d.int())
@@ -105,17 +106,17 @@ func decodeHeader(id library.ContentID, value []byte, h *library.Header) error {
 			h.Link = &o.link
 		}
 		if has&hasExpiry != 0 {
-			o.expiry = library.Instant(d.int())
+			o.expiry = clock.Instant(d.int())
 			h.ExpiresAt = &o.expiry
 		}
 	}
 	if has&hasUntil != 0 {
-		h.LoggedInUntil, h.PublicUntil = library.Instant(d.int()), library.Instant(d.int())
+		h.LoggedInUntil, h.PublicUntil = clock.Instant(d.int()), clock.Instant(d.int())
 	}
 	if n := d.count(2); n > 0 {
 		h.Unsettled = make([]library.Superseded, n)
 		for i := range h.Unsettled {
-			h.Unsettled[i].Position = library.Instant(d.int())
+			h.Unsettled[i].Position = clock.Instant(d.int())
 			h.Unsettled[i].Widest = library.Visibility(d.byte())
 		}
 	}
@@ -216,7 +217,7 @@ func decodeContentMember(value []byte, m *library.Member) error {
 	if n <= 0 || n+1 != len(rest) {
 		return errRow
 	}
-	m.Since, m.Left = library.Instant(since), library.Buckets(rest[n])
+	m.Since, m.Left = clock.Instant(since), library.Buckets(rest[n])
 	return nil
 }
 
@@ -232,7 +233,7 @@ func decodeRequest(key library.RequestKey, value []byte) (*library.RequestRow, e
 	d := decode(value)
 	r := &library.RequestRow{Key: key}
 	copy(r.InputHash[:], d.raw(len(r.InputHash)))
-	r.Until = library.Instant(d.int())
+	r.Until = clock.Instant(d.int())
 	if rest := d.rest(); rest != "" {
 		r.Answer = []byte(rest)
 	}
@@ -240,12 +241,12 @@ func decodeRequest(key library.RequestKey, value []byte) (*library.RequestRow, e
 }
 
 // appendEntry appends an entry of a library; its place is in the key.
-func appendEntry(b []byte, role library.ContentRole, mts library.Instant) []byte {
+func appendEntry(b []byte, role library.ContentRole, mts clock.Instant) []byte {
 	return binary.AppendVarint(append(b, rowVersion, byte(role)), int64(mts))
 }
 
 // decodeEntry reads an entry of a library.
-func decodeEntry(value []byte) (role library.ContentRole, mts library.Instant, err error) {
+func decodeEntry(value []byte) (role library.ContentRole, mts clock.Instant, err error) {
 	if len(value) < 3 || value[0] != rowVersion {
 		return 0, 0, errRow
 	}
@@ -253,7 +254,7 @@ func decodeEntry(value []byte) (role library.ContentRole, mts library.Instant, e
 	if n <= 0 || 2+n != len(value) {
 		return 0, 0, errRow
 	}
-	return library.ContentRole(value[1]), library.Instant(m), nil
+	return library.ContentRole(value[1]), clock.Instant(m), nil
 }
 
 // appendChange appends a change of a library; what it is of stands in the key.
@@ -299,8 +300,8 @@ func decodePrincipal(id library.PrincipalID, value []byte, h *library.PrincipalH
 	h.Seq = int64(d.uint())
 	h.State = library.State(d.byte())
 	h.Visibility = library.Visibility(d.byte())
-	h.MTS = library.Instant(d.int())
-	h.CreatedAt = library.Instant(d.int())
+	h.MTS = clock.Instant(d.int())
+	h.CreatedAt = clock.Instant(d.int())
 	h.Managers = int(d.int())
 	h.Members = int(d.int())
 	h.DisplayName = d.text()
@@ -310,15 +311,15 @@ func decodePrincipal(id library.PrincipalID, value []byte, h *library.PrincipalH
 }
 
 // appendFound appends a row of the directory; its place is in the key.
-func appendFound(b []byte, visibility library.Visibility, mts library.Instant) []byte {
+func appendFound(b []byte, visibility library.Visibility, mts clock.Instant) []byte {
 	return binary.AppendVarint(append(b, rowVersion, byte(visibility)), int64(mts))
 }
 
 // decodeFound reads a row of the directory.
-func decodeFound(value []byte) (library.Visibility, library.Instant, error) {
+func decodeFound(value []byte) (library.Visibility, clock.Instant, error) {
 	d := decode(value)
 	visibility := library.Visibility(d.byte())
-	mts := library.Instant(d.int())
+	mts := clock.Instant(d.int())
 	return visibility, mts, d.end()
 }
 
@@ -375,7 +376,7 @@ func decodeLane(id library.LaneID, value []byte) (library.Lane, error) {
 			e.Content = library.ContentID(first)
 		}
 		e.Base = d.int()
-		e.Due = library.Instant(d.int())
+		e.Due = clock.Instant(d.int())
 		if n := d.count(1); n > 0 {
 			e.Principals = make([]library.PrincipalID, n)
 		}
@@ -398,7 +399,7 @@ func decodeCreation(key library.RequestKey, value []byte) (library.Creation, err
 	d := decode(value)
 	c := library.Creation{Key: key}
 	copy(c.InputHash[:], d.raw(len(c.InputHash)))
-	c.Until = library.Instant(d.int())
+	c.Until = clock.Instant(d.int())
 	c.ID = d.rest()
 	return c, d.end()
 }

@@ -6,8 +6,8 @@ import (
 
 	"github.com/cockroachdb/pebble/v2/vfs"
 
+	"carrel/core/clock"
 	"carrel/core/fault"
-	"carrel/library"
 )
 
 // defaultReserve is the free space below which the store does not grow: enough
@@ -48,12 +48,12 @@ func (s *space) wrote(bytes int) { s.written.Add(int64(bytes)) }
 
 // room refuses, with code Unavailable, a write that grows the store when less
 // than the reserve is free. A file system that cannot tell refuses none.
-func (s *space) room(now library.Instant) error {
+func (s *space) room(now clock.Instant) error {
 	if s.reserve == 0 {
 		return nil
 	}
-	age := now - library.Instant(s.looked.Load())
-	young := s.written.Load() < spaceEveryBytes && age >= 0 && age < library.Instant(spaceEvery.Microseconds())
+	age := now - clock.Instant(s.looked.Load())
+	young := s.written.Load() < spaceEveryBytes && age >= 0 && age < clock.Instant(spaceEvery.Microseconds())
 	if young && s.free.Load() >= s.reserve {
 		return nil
 	}
@@ -69,7 +69,7 @@ func (s *space) room(now library.Instant) error {
 // look asks the file system. Whoever comes meanwhile goes by the look before,
 // where that found room. Of looks that overlap the older may be told last: what
 // it has found goes for a second, and for no more bytes, like any other.
-func (s *space) look(now library.Instant) uint64 {
+func (s *space) look(now clock.Instant) uint64 {
 	s.written.Store(0)
 	s.looked.Store(int64(now))
 	free := s.reserve

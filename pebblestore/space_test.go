@@ -10,6 +10,7 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs"
 	"github.com/cockroachdb/pebble/v2/vfs/errorfs"
 
+	"carrel/core/clock"
 	"carrel/core/fault"
 	"carrel/library"
 )
@@ -36,7 +37,7 @@ func (f *slowFS) frees(free uint64) {
 }
 
 // options are those of a store on f.
-func (f *slowFS) options(now func() library.Instant) Options {
+func (f *slowFS) options(now func() clock.Instant) Options {
 	return Options{Now: now, FS: errorfs.Wrap(f.MemFS, errorfs.InjectorFunc(func(op errorfs.Op) error {
 		if op.Kind == errorfs.OpGetDiskUsage {
 			f.looks.Add(1)
@@ -65,8 +66,8 @@ func TestSpaceWhileItIsLookedAt(t *testing.T) {
 		}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			f, now := newSlowFS(defaultReserve), library.Instant(1)
-			s := openStore(t, "", f.options(func() library.Instant { return now }))
+			f, now := newSlowFS(defaultReserve), clock.Instant(1)
+			s := openStore(t, "", f.options(func() clock.Instant { return now }))
 			t.Cleanup(f.release)
 			c.before(t, s, f)
 			now = now.Add(time.Hour)
@@ -90,7 +91,7 @@ func TestSpaceWhileItIsLookedAt(t *testing.T) {
 // writer asks more than once.
 func TestEachRefusalLooksOnce(t *testing.T) {
 	f := newSlowFS(defaultReserve - 1)
-	s := openStore(t, "", f.options(func() library.Instant { return 1 }))
+	s := openStore(t, "", f.options(func() clock.Instant { return 1 }))
 	before := f.looks.Load()
 	for range 3 {
 		_, err := commit(t.Context(), s, "refused", 1)
@@ -107,9 +108,9 @@ func TestEachRefusalLooksOnce(t *testing.T) {
 
 func TestAlmostFullDisk(t *testing.T) {
 	mem := vfs.NewMem()
-	var now library.Instant
+	var now clock.Instant
 	mem.TestingSetDiskUsage(vfs.DiskUsage{AvailBytes: 300 << 20, TotalBytes: 1 << 30})
-	s := openStore(t, "", Options{FS: mem, Now: func() library.Instant { return now }})
+	s := openStore(t, "", Options{FS: mem, Now: func() clock.Instant { return now }})
 	mustCommit(t, s, "item", 1)
 	mem.TestingSetDiskUsage(vfs.DiskUsage{AvailBytes: 200 << 20, TotalBytes: 1 << 30})
 	now += 2_000_000

@@ -13,6 +13,7 @@ import (
 	"github.com/cockroachdb/pebble/v2"
 	"github.com/cockroachdb/pebble/v2/vfs"
 
+	"carrel/core/clock"
 	"carrel/core/fault"
 	"carrel/library"
 	"carrel/naming"
@@ -41,7 +42,7 @@ type Options struct {
 	// grow the store are refused; 0: 256 MiB; negative: none are.
 	FreeReserve int64
 	// Now is the clock by which request rows expire; nil: the machine's.
-	Now func() library.Instant
+	Now func() clock.Instant
 	// Fatal is told, once, when the log of writes can no longer be written:
 	// nothing that was acknowledged is lost, and nothing more can be. The
 	// process should end. If Fatal returns, the store answers Unavailable to
@@ -56,7 +57,7 @@ type Store struct {
 	db    *pebble.DB
 	lock  *pebble.Lock
 	log   *slog.Logger
-	now   func() library.Instant
+	now   func() clock.Instant
 	fatal func(msg string)
 
 	locks   locks
@@ -120,7 +121,7 @@ func newStore(dir string, opts Options) *Store {
 		s.log = slog.New(slog.DiscardHandler)
 	}
 	if s.now == nil {
-		s.now = func() library.Instant { return library.InstantOf(time.Now()) }
+		s.now = func() clock.Instant { return clock.Of(time.Now()) }
 	}
 	if s.fatal == nil {
 		s.fatal = func(msg string) { panic(msg) }

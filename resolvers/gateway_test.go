@@ -14,6 +14,7 @@ import (
 	"go.uber.org/goleak"
 
 	"carrel/auth"
+	"carrel/core/sched"
 	"carrel/graph"
 	"carrel/journal"
 	"carrel/library"
@@ -127,7 +128,7 @@ func newGatewayOn(t testing.TB, wrap func(library.Store) library.Store) *gateway
 	if err != nil {
 		t.Fatal(err)
 	}
-	rt := library.NewRealRuntime()
+	rt := sched.NewReal()
 	t.Cleanup(func() {
 		rt.Close()
 		if err := store.Close(); err != nil {

@@ -9,6 +9,7 @@ import (
 	"sync"
 	"testing"
 
+	"carrel/core/clock"
 	"carrel/library"
 )
 
@@ -144,7 +145,7 @@ func (s *recorder) Recorded(ctx context.Context, owner library.PrincipalID) (boo
 	return s.next.Recorded(ctx, owner)
 }
 
-func (s *recorder) SetBuilt(ctx context.Context, owner library.PrincipalID, asOf library.Instant) error {
+func (s *recorder) SetBuilt(ctx context.Context, owner library.PrincipalID, asOf clock.Instant) error {
 	s.note("SetBuilt", owner, asOf)
 	return s.next.SetBuilt(ctx, owner, asOf)
 }
@@ -239,7 +240,7 @@ func (s *recorder) PutDue(ctx context.Context, d library.Due) error {
 	return s.next.PutDue(ctx, d)
 }
 
-func (s *recorder) DueUntil(ctx context.Context, until library.Instant, limit int) ([]library.Due, error) {
+func (s *recorder) DueUntil(ctx context.Context, until clock.Instant, limit int) ([]library.Due, error) {
 	s.note("DueUntil", until, limit)
 	return s.next.DueUntil(ctx, until, limit)
 }

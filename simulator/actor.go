@@ -4,7 +4,7 @@ import (
 	"context"
 	"time"
 
-	"carrel/library"
+	"carrel/core/sched"
 )
 
 // Actor is a simulated gateway process: the Runtime of one Service and its
@@ -94,7 +94,7 @@ func (a *Actor) Go(body func()) {
 }
 
 // Latch is a new latch, shut.
-func (a *Actor) Latch() library.Latch { return &latch{a: a} }
+func (a *Actor) Latch() sched.Latch { return &latch{a: a} }
 
 // Open opens the latch and wakes who waits.
 func (l *latch) Open() {
@@ -112,7 +112,7 @@ func (l *latch) Open() {
 func (l *latch) IsOpen() bool { return l.open }
 
 // Wait blocks until the latch opens, d has passed or ctx has ended.
-func (a *Actor) Wait(ctx context.Context, l library.Latch, d time.Duration) (bool, error) {
+func (a *Actor) Wait(ctx context.Context, l sched.Latch, d time.Duration) (bool, error) {
 	a.check()
 	lt := l.(*latch)
 	if lt.open {
@@ -168,7 +168,7 @@ func (a *Actor) Lock(ctx context.Context, key string, queue int) (func(), error)
 	}
 	if m.held {
 		if len(m.queue) >= queue {
-			return nil, library.ErrQueueFull
+			return nil, sched.ErrQueueFull
 		}
 		t := a.s.current
 		m.queue = append(m.queue, t)

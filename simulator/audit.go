@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"carrel/core/clock"
 	"carrel/library"
 )
 
@@ -36,7 +37,7 @@ func (v *Violation) Error() string { return fmt.Sprintf("seed %d: %s: %s", v.See
 // expected is an entry that a library must hold.
 type expected struct {
 	bucket   library.Bucket
-	position library.Instant
+	position clock.Instant
 	content  library.ContentID
 }
 

@@ -6,6 +6,7 @@ import (
 	"context"
 	"slices"
 
+	"carrel/core/clock"
 	"carrel/library"
 )
 
@@ -154,7 +155,7 @@ func (st *Store) commit(cm *library.ContentCommit, by *Operation) library.Verdic
 
 // addSuperseded keeps the list ascending; lists are replaced, never changed.
 func addSuperseded(list []library.Superseded, s library.Superseded) []library.Superseded {
-	i, ok := slices.BinarySearchFunc(list, s.Position, func(a library.Superseded, at library.Instant) int { return cmp.Compare(a.Position, at) })
+	i, ok := slices.BinarySearchFunc(list, s.Position, func(a library.Superseded, at clock.Instant) int { return cmp.Compare(a.Position, at) })
 	list = slices.Clone(list)
 	if ok {
 		list[i] = s

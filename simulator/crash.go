@@ -4,6 +4,7 @@ import (
 	"context"
 	"time"
 
+	"carrel/core/clock"
 	"carrel/library"
 )
 
@@ -34,7 +35,7 @@ var CrashFaults = [...]Fault{DiesBefore, DiesAfter, DiesLate, Lost, Late}
 // crashWorld is the world of all scenarios.
 func crashWorld(st *Store, _ *Scheduler) world {
 	w := world{principals: []library.PrincipalID{ann, bob, cid, crew}, contents: []library.ContentID{item}, groups: []library.PrincipalID{crew}}
-	at := library.InstantOf(epoch)
+	at := clock.Of(epoch)
 	for _, p := range w.principals {
 		st.addPrincipal(p, at)
 	}

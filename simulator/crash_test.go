@@ -5,6 +5,7 @@ import (
 	"testing"
 	"time"
 
+	"carrel/core/clock"
 	"carrel/library"
 )
 
@@ -20,7 +21,7 @@ func lost(st *Store) {
 
 // byHand is the time at which an operator deletes and inserts rows: later than
 // every state, and by the clocks of the gateways in half a second.
-var byHand = int64(library.InstantOf(epoch.Add(time.Hour + time.Second/2)))
+var byHand = int64(clock.Of(epoch.Add(time.Hour + time.Second/2)))
 
 // deleted deletes bob's library by hand: what is written of the states that
 // stand does not show.
@@ -58,7 +59,7 @@ func meddled(st *Store) {
 
 // strayed puts an entry into bob's library that no header justifies.
 func strayed(st *Store) {
-	cell := st.library(bob).entry(library.Private, library.InstantOf(epoch)-7, item)
+	cell := st.library(bob).entry(library.Private, clock.Of(epoch)-7, item)
 	cell.put(1)
 	cell.entry.MTS, cell.entry.Role = 1, library.Viewing
 }
@@ -66,7 +67,7 @@ func strayed(st *Store) {
 // scenarios are all mutations, in all forms in which they write differently.
 func scenarios() []Scenario {
 	key := "key"
-	soon := library.InstantOf(epoch.Add(time.Hour + 3*time.Second))
+	soon := clock.Of(epoch.Add(time.Hour + 3*time.Second))
 	rows := func(ms ...library.Member) []library.Member { return ms }
 	title := func(t string) *Operation { return &Operation{kind: opTitle, viewer: ann, content: item, title: t} }
 	visibility := func(v library.Visibility) *Operation {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"slices"
 
+	"carrel/core/clock"
 	"carrel/library"
 )
 
@@ -148,7 +149,7 @@ func (c *Client) Recorded(ctx context.Context, owner library.PrincipalID) (bool,
 }
 
 // SetBuilt says that both are complete, as of an instant.
-func (c *Client) SetBuilt(ctx context.Context, owner library.PrincipalID, asOf library.Instant) error {
+func (c *Client) SetBuilt(ctx context.Context, owner library.PrincipalID, asOf clock.Instant) error {
 	return c.write(ctx, "SetBuilt", "", func() {
 		lib := c.st.library(owner)
 		lib.built.put(int64(asOf))

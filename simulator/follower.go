@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"carrel/core/clock"
 	"carrel/core/fault"
 	"carrel/library"
 )
@@ -160,7 +161,7 @@ func (r *run) readWhole(ctx context.Context, f *follower) error {
 }
 
 // shown is an item as a follower holds it.
-func shown(id library.ContentID, lastModified library.Instant, title string, role library.ContentRole) string {
+func shown(id library.ContentID, lastModified clock.Instant, title string, role library.ContentRole) string {
 	return fmt.Sprintf("%s %s at %d as %s", id, title, lastModified, role)
 }
 
@@ -245,7 +246,7 @@ func (r *run) expectHeld(f *follower) []string {
 	now := page{sight: f.sight, start: r.s.steps, end: r.s.steps}
 	var held []string
 	for _, c := range r.st.contents {
-		if r.hist.mayHaveSeen(&now, c.id) && c.header.Exists(library.InstantOf(epoch.Add(r.s.now))) {
+		if r.hist.mayHaveSeen(&now, c.id) && c.header.Exists(clock.Of(epoch.Add(r.s.now))) {
 			held = append(held, shown(c.id, c.header.LastModified, c.header.Title, r.st.roleOn(c.id, f.owner)))
 		}
 	}

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"time"
 
+	"carrel/core/clock"
 	"carrel/library"
 )
 
@@ -124,7 +125,7 @@ func (r *run) expect(w *reader) []library.ContentID {
 	now := page{sight: w.sight, start: r.s.steps, end: r.s.steps}
 	var found []*contentPart
 	for _, c := range r.st.contents {
-		if r.hist.mayHaveSeen(&now, c.id) && c.header.Exists(library.InstantOf(epoch.Add(r.s.now))) {
+		if r.hist.mayHaveSeen(&now, c.id) && c.header.Exists(clock.Of(epoch.Add(r.s.now))) {
 			found = append(found, c)
 		}
 	}

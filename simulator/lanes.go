@@ -5,6 +5,7 @@ import (
 	"context"
 	"slices"
 
+	"carrel/core/clock"
 	"carrel/library"
 )
 
@@ -72,7 +73,7 @@ func (c *Client) PutDue(ctx context.Context, d library.Due) error {
 }
 
 // DueUntil lists what is due.
-func (c *Client) DueUntil(ctx context.Context, until library.Instant, limit int) ([]library.Due, error) {
+func (c *Client) DueUntil(ctx context.Context, until clock.Instant, limit int) ([]library.Due, error) {
 	var dues []library.Due
 	err := c.read(ctx, "DueUntil", func() {
 		for _, d := range c.st.dues {

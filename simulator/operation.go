@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 
+	"carrel/core/clock"
 	"carrel/core/fault"
 	"carrel/library"
 )
@@ -65,7 +66,7 @@ type Operation struct {
 	group      library.PrincipalID // or the user that it concerns
 	title      string
 	visibility library.Visibility
-	expires    library.Instant
+	expires    clock.Instant
 	members    []library.Member // wanted rows; NoRole takes out
 	groupRows  []library.GroupMemberRow
 	key        *string // the idempotency key

@@ -4,6 +4,7 @@ import (
 	"slices"
 	"time"
 
+	"carrel/core/clock"
 	"carrel/library"
 )
 
@@ -64,9 +65,9 @@ func (w *world) fill(s *Scheduler, o *Operation) {
 		o.visibility = library.Visibility(1 + s.pick(3))
 	case opExpire:
 		// Some in a day; some so soon that it ends while others still change it.
-		o.expires = library.InstantOf(epoch.Add(time.Duration(24+o.n) * time.Hour))
+		o.expires = clock.Of(epoch.Add(time.Duration(24+o.n) * time.Hour))
 		if s.chance(w.soon) {
-			o.expires = library.InstantOf(epoch.Add(time.Hour + 4*time.Second + time.Duration(s.pick(20_000_000_000))))
+			o.expires = clock.Of(epoch.Add(time.Hour + 4*time.Second + time.Duration(s.pick(20_000_000_000))))
 		}
 	case opShare:
 		o.members = []library.Member{{Principal: someone(), Role: library.ContentRole(1 + s.pick(2))}}
@@ -82,7 +83,7 @@ func (w *world) fill(s *Scheduler, o *Operation) {
 	case opImport:
 		o.content, o.title, o.visibility = old, "title-"+string(rune('0'+o.n)), library.Visibility(1+s.pick(3))
 		o.members = putMembers(w.rows(s, 0), []library.Member{{Principal: ann, Role: library.Manages}})
-		o.expires = library.InstantOf(epoch.Add(time.Duration(s.pick(60)) * time.Minute)) // its last modification
+		o.expires = clock.Of(epoch.Add(time.Duration(s.pick(60)) * time.Minute)) // its last modification
 		w.contents = append(w.contents, old)
 	case opImportMembers:
 		o.members = w.rows(s, 0)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 
+	"carrel/core/sched"
 	"carrel/journal"
 	"carrel/library"
 )
@@ -17,7 +18,7 @@ type process struct {
 	api library.API // svc, with bounds on what only reads
 	j   *journal.Journal
 	// started opens when it has started, or failed to.
-	started library.Latch
+	started sched.Latch
 	failed  error
 	// announces: it tells others what it changes. Where nobody follows anything
 	// it need not, and schedules are shorter.

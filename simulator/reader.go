@@ -5,6 +5,7 @@ import (
 	"slices"
 	"time"
 
+	"carrel/core/clock"
 	"carrel/library"
 )
 
@@ -159,8 +160,8 @@ func (h *History) mayComeAgain(r *reader, id library.ContentID) bool {
 }
 
 // newest is the newest position that any item has had up to a step.
-func (h *History) newest(step int) library.Instant {
-	var newest library.Instant
+func (h *History) newest(step int) clock.Instant {
+	var newest clock.Instant
 	for _, c := range h.contents {
 		for i := range c.states {
 			if c.states[i].step <= step {

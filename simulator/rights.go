@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 
+	"carrel/core/clock"
 	"carrel/core/fault"
 	"carrel/library"
 )
@@ -68,7 +69,7 @@ func (h *History) permitted(ops []*Operation, before, after *contentState) error
 	return nil
 }
 
-func sameInstant(a, b *library.Instant) bool { return a == b || a != nil && b != nil && *a == *b }
+func sameInstant(a, b *clock.Instant) bool { return a == b || a != nil && b != nil && *a == *b }
 
 // changedMembers are the principals whose roles differ between two states.
 func changedMembers(before, after *contentState) []library.PrincipalID {

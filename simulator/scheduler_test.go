@@ -9,7 +9,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"carrel/library"
+	"carrel/core/sched"
 )
 
 // scheduler is one that ends with the test.
@@ -114,7 +114,7 @@ func TestLockIsServedInOrder(t *testing.T) {
 		a.Spawn(nil, func() {
 			unlock, err := a.Lock(t.Context(), "k", 3)
 			if err != nil {
-				if !errors.Is(err, library.ErrQueueFull) {
+				if !errors.Is(err, sched.ErrQueueFull) {
 					t.Error(err)
 				}
 				full++

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"sync"
 
+	"carrel/core/clock"
 	"carrel/library"
 )
 
@@ -192,7 +193,7 @@ func compareEntry(c *entryCell, k *entryCell) int {
 }
 
 // entry gives the cell of a key, making an empty one.
-func (p *libraryPart) entry(b library.Bucket, at library.Instant, id library.ContentID) *entryCell {
+func (p *libraryPart) entry(b library.Bucket, at clock.Instant, id library.ContentID) *entryCell {
 	key := &entryCell{bucket: b, entry: library.Entry{Position: at, Content: id}}
 	i, ok := find(p.entries, key, compareEntry)
 	if !ok {

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"slices"
 
+	"carrel/core/clock"
 	"carrel/library"
 )
 
@@ -52,7 +53,7 @@ func (st *Store) build(s *Scheduler) world {
 		w.principals[3], w.groups[0] = guest, guest
 	}
 	w.crowded, w.soon = s.chance(500), 512
-	created := library.InstantOf(epoch)
+	created := clock.Of(epoch)
 	for _, p := range w.principals {
 		st.addPrincipal(p, created)
 	}
@@ -88,7 +89,7 @@ func (st *Store) build(s *Scheduler) world {
 	return w
 }
 
-func (st *Store) addPrincipal(id library.PrincipalID, at library.Instant) {
+func (st *Store) addPrincipal(id library.PrincipalID, at clock.Instant) {
 	p := st.makePrincipal(id)
 	p.header = library.PrincipalHeader{ID: id, DisplayName: id.Name(), Visibility: library.Public,
 		CreatedAt: at, State: library.Live, Seq: 1, MTS: at}
@@ -116,7 +117,7 @@ func (st *Store) addGroupMembers(group library.PrincipalID, rows []library.Group
 }
 
 // addContent adds an item that ann manages and that some of the others have.
-func (st *Store) addContent(s *Scheduler, id library.ContentID, principals []library.PrincipalID, at library.Instant) {
+func (st *Store) addContent(s *Scheduler, id library.ContentID, principals []library.PrincipalID, at clock.Instant) {
 	members := []library.Member{{Principal: ann, Role: library.Manages, Seq: 1}}
 	for _, who := range principals[1:] {
 		if s.chance(600) {
@@ -127,7 +128,7 @@ func (st *Store) addContent(s *Scheduler, id library.ContentID, principals []lib
 }
 
 // putContent puts an item with its member rows, in order of id, into libraries.
-func (st *Store) putContent(id library.ContentID, visibility library.Visibility, members []library.Member, at library.Instant) {
+func (st *Store) putContent(id library.ContentID, visibility library.Visibility, members []library.Member, at clock.Instant) {
 	p := st.makeContent(id)
 	link := "https://example.com/"
 	p.members = members

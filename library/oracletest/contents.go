@@ -4,6 +4,7 @@ import (
 	"maps"
 	"strings"
 
+	"carrel/core/clock"
 	"carrel/library"
 )
 
@@ -32,13 +33,13 @@ const (
 )
 
 // expiry draws an instant that is mostly to come; nil where there is none.
-func (g *game) expiry() *library.Instant {
+func (g *game) expiry() *clock.Instant {
 	if !g.rarely(4) {
 		return nil
 	}
-	at := g.w.now + one(g, []library.Instant{1000, 2000, 3000, 500_000, 30_000_000, 1_800_000_000, 10_000_000_000})
+	at := g.w.now + one(g, []clock.Instant{1000, 2000, 3000, 500_000, 30_000_000, 1_800_000_000, 10_000_000_000})
 	if g.rarely(15) {
-		at = g.w.now - one(g, []library.Instant{0, 1})
+		at = g.w.now - one(g, []clock.Instant{0, 1})
 	}
 	return &at
 }
@@ -295,7 +296,7 @@ func (w *world) updateContent(v viewer, in library.UpdateContent, r *request) (a
 
 // update applies a change, and moves the item where anything differs that
 // readers know it by.
-func (c *item) update(in library.UpdateContent, now library.Instant) {
+func (c *item) update(in library.UpdateContent, now clock.Instant) {
 	before := *c
 	if in.Title.Set {
 		c.title = *in.Title.Value

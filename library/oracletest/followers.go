@@ -12,6 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"carrel/core/fault"
+	"carrel/core/sched"
 	"carrel/library"
 )
 
@@ -53,11 +54,11 @@ type drains struct{}
 // Wait waits, but for whoever drains: first it is as if the time had passed, so
 // that what is looked at now and then is looked at, and then the end of it. Waits
 // without a bound are for work under way, which ends by itself.
-func (c *clock) Wait(ctx context.Context, l library.Latch, d time.Duration) (bool, error) {
+func (c *gameClock) Wait(ctx context.Context, l sched.Latch, d time.Duration) (bool, error) {
 	asked, ok := ctx.Value(drains{}).(*atomic.Int32)
 	switch {
 	case !ok || d == 0 || l.IsOpen():
-		return c.RealRuntime.Wait(ctx, l, d)
+		return c.Real.Wait(ctx, l, d)
 	case asked.Add(1) == 1:
 		return false, nil
 	}
@@ -69,8 +70,8 @@ func (c *clock) Wait(ctx context.Context, l library.Latch, d time.Duration) (boo
 const pauseMost = 20 * time.Millisecond
 
 // After pauses.
-func (c *clock) After(ctx context.Context, d time.Duration) error {
-	return c.RealRuntime.After(ctx, min(d, pauseMost))
+func (c *gameClock) After(ctx context.Context, d time.Duration) error {
+	return c.Real.After(ctx, min(d, pauseMost))
 }
 
 // followSomething has somebody begin to follow, break the connection, come back,

@@ -12,6 +12,8 @@ import (
 
 	"pgregory.net/rapid"
 
+	"carrel/core/clock"
+	"carrel/core/sched"
 	"carrel/journal"
 	"carrel/library"
 )
@@ -46,7 +48,7 @@ type game struct {
 	w        *world
 	gateway             // through which the operation under way is made
 	gateways []*gateway // one, or two on a store that has a library.Bulletin
-	runtime  *clock
+	runtime  *gameClock
 
 	followers []*follower
 
@@ -70,19 +72,19 @@ type gateway struct {
 	journal *journal.Journal
 }
 
-// clock is the real runtime with a clock that stands until it is moved.
-type clock struct {
-	*library.RealRuntime
-	start library.Instant
+// gameClock is the real runtime with a gameClock that stands until it is moved.
+type gameClock struct {
+	*sched.Real
+	start clock.Instant
 	now   atomic.Int64
 }
 
-func (c *clock) Now() time.Time { return library.Instant(c.now.Load()).Time() }
+func (c *gameClock) Now() time.Time { return clock.Instant(c.now.Load()).Time() }
 
 // Elapsed is the time that has really passed, and the one that was let pass:
 // whoever has not looked for an hour knows that.
-func (c *clock) Elapsed() time.Duration {
-	return c.RealRuntime.Elapsed() + time.Duration(c.now.Load()-int64(c.start))*time.Microsecond
+func (c *gameClock) Elapsed() time.Duration {
+	return c.Real.Elapsed() + time.Duration(c.now.Load()-int64(c.start))*time.Microsecond
 }
 
 // names numbers contents that were given none.
@@ -97,12 +99,12 @@ func (n *names) ContentName(context.Context) (string, error) {
 
 func newGame(ctx context.Context, t *rapid.T, store library.Store, number int, hot bool) *game {
 	g := &game{
-		T: t, ctx: ctx, runtime: &clock{RealRuntime: library.NewRealRuntime()},
+		T: t, ctx: ctx, runtime: &gameClock{Real: sched.NewReal()},
 		home: fmt.Sprintf("home%d", number), away: fmt.Sprintf("away%d", number),
 		hot: hot, dice: rand.New(rand.NewPCG(0, 0)), keys: []string{"k1", "k2"},
 	}
 	// Not in the past, because stores forget old request rows by their own clock.
-	start := library.InstantOf(g.runtime.RealRuntime.Now())
+	start := clock.Of(g.runtime.Real.Now())
 	g.w = newWorld(start)
 	g.runtime.start = start
 	g.runtime.now.Store(int64(start))

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"carrel/core/fault"
+	"carrel/core/sched"
 	"carrel/journal"
 	"carrel/library"
 )
@@ -17,7 +18,7 @@ const keyRaces = 20
 // RunKeyRaces has two processes on one store create with one idempotency key and
 // two inputs at the same time: one of them at most creates.
 func RunKeyRaces(t *testing.T, store library.Store, tenant string) {
-	runtime := library.NewRealRuntime()
+	runtime := sched.NewReal()
 	t.Cleanup(runtime.Close)
 	var services [2]*library.Service
 	for n := range services {

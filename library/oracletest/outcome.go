@@ -1,6 +1,9 @@
 package oracletest
 
-import "carrel/library"
+import (
+	"carrel/core/clock"
+	"carrel/library"
+)
 
 // sameOutcome compares what a mutation of an item answered: the item as the
 // actor sees it now, its place in the actor's own library, and, where it is not
@@ -42,9 +45,9 @@ type plainItem struct {
 	Description, Link *string
 	Visibility        library.Visibility
 	Creator           library.PrincipalID
-	LastModified      library.Instant
+	LastModified      clock.Instant
 	Version           int
-	ExpiresAt         *library.Instant
+	ExpiresAt         *clock.Instant
 }
 
 func (c *item) plain() plainItem {

@@ -5,12 +5,13 @@ import (
 	"maps"
 	"slices"
 
+	"carrel/core/clock"
 	"carrel/library"
 )
 
 // world is the model: what exists, and who has which role.
 type world struct {
-	now        library.Instant
+	now        clock.Instant
 	principals map[library.PrincipalID]*principal
 	items      map[library.ContentID]*item
 	requests   map[requestID]string   // hash of what was answered
@@ -36,9 +37,9 @@ type item struct {
 	link         *string
 	visibility   library.Visibility
 	creator      library.PrincipalID
-	lastModified library.Instant
+	lastModified clock.Instant
 	version      int
-	expiresAt    *library.Instant
+	expiresAt    *clock.Instant
 	members      map[library.PrincipalID]library.ContentRole
 	deleted      bool
 }
@@ -56,7 +57,7 @@ type creationID struct {
 
 type created struct{ hash, id string }
 
-func newWorld(now library.Instant) *world {
+func newWorld(now clock.Instant) *world {
 	return &world{
 		now:        now,
 		principals: map[library.PrincipalID]*principal{},

@@ -3,11 +3,12 @@ package storetest
 import (
 	"slices"
 
+	"carrel/core/clock"
 	"carrel/library"
 )
 
 // future is 2039: later than every clock by which a store may write.
-const future library.Instant = 2177452800000000
+const future clock.Instant = 2177452800000000
 
 // archived are rows as no verb of this subtest has written them.
 func (s *shelf) archived() map[library.Chapter][]library.ArchivedRow {
@@ -132,7 +133,7 @@ func putRowsThenCommit(s *shelf) {
 		c.Header.Title, c.Header.Description, c.Header.MTS = "Decided", nil, future+1
 		c.Members = []library.Member{{Principal: s.user("a"), Role: library.Editing}}
 	})
-	it.settle(library.Settlement{Positions: []library.Instant{start + 1}, Leaving: it.members(s.user("b"))})
+	it.settle(library.Settlement{Positions: []clock.Instant{start + 1}, Leaving: it.members(s.user("b"))})
 	it.settled(start + 1)
 	delete(it.rows, s.user("b"))
 	it.stands("the item after a conditional write")

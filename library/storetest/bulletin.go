@@ -8,6 +8,7 @@ import (
 	gocmp "github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
 
+	"carrel/core/clock"
 	"carrel/library"
 )
 
@@ -57,7 +58,7 @@ func wantAnnounced(t *testing.T, b library.Bulletin, processes []library.LaneID,
 
 // announced is an announcement of everything there is to announce.
 func announced(process library.LaneID, stamp int64) library.Announcement {
-	at := library.Instant(stamp)
+	at := clock.Instant(stamp)
 	return library.Announcement{
 		Process: process, Stamp: stamp, All: at - 5,
 		Touched: []library.Touch{{Principal: "u:t:a", At: at - 1}, {Principal: "g:t:b/c", At: at - 2}},

@@ -6,6 +6,7 @@ import (
 	"sync"
 	"time"
 
+	"carrel/core/clock"
 	"carrel/library"
 )
 
@@ -36,7 +37,7 @@ func (s *stage) changes(p library.PrincipalID, after library.ChangeKey, limit in
 }
 
 // tell enforces principals with changes of an instant.
-func (it *item) tell(at library.Instant, principals ...library.PrincipalID) {
+func (it *item) tell(at clock.Instant, principals ...library.PrincipalID) {
 	it.s.Helper()
 	e := it.snapshot(principals...)
 	e.At = at
@@ -44,7 +45,7 @@ func (it *item) tell(at library.Instant, principals ...library.PrincipalID) {
 }
 
 // changeOf is the change of the item's present state at an instant.
-func (it *item) changeOf(at library.Instant, left ...library.Bucket) library.Change {
+func (it *item) changeOf(at clock.Instant, left ...library.Bucket) library.Change {
 	c := library.Change{ChangeKey: library.ChangeKey{At: at, Content: it.head.ID, MTS: it.head.MTS}}
 	for _, b := range left {
 		c.Left = c.Left.With(b)
@@ -58,7 +59,7 @@ func changesOrder(s *stage) {
 	var want []library.Change
 	for n, step := range []struct {
 		it *item
-		at library.Instant
+		at clock.Instant
 	}{{two, at + 5}, {one, at}, {two, at}, {one, at + 5}, {one, at + 70_000_000}, {two, at + 600_000_000}, {one, at + 6}} {
 		if n%2 == 1 {
 			step.it.move()
@@ -113,7 +114,7 @@ func changesOwners(s *stage) {
 	}
 	other := s.newItem("other", library.Public, owners...)
 	for n, p := range owners {
-		mine := at + library.Instant(n+1)
+		mine := at + clock.Instant(n+1)
 		other.tell(mine, p)
 		s.same("changes of "+string(p), s.changes(p, library.ChangeKey{At: at}, 100),
 			[]library.Change{want[0], other.changeOf(mine), want[1], want[2]})
@@ -139,7 +140,7 @@ func changesTell(s *stage) {
 	}
 	settle := func() {
 		for _, u := range it.head.Unsettled {
-			s.ok(s.Settle(s.ctx, &library.Settlement{ID: it.head.ID, Positions: []library.Instant{u.Position}}))
+			s.ok(s.Settle(s.ctx, &library.Settlement{ID: it.head.ID, Positions: []clock.Instant{u.Position}}))
 		}
 		it.head.Unsettled = nil
 	}
@@ -245,7 +246,7 @@ func changesWhole(s *stage) {
 		defer close(written)
 		for n, it := range items {
 			e := it.snapshot(ps...)
-			e.At = at + library.Instant(n)
+			e.At = at + clock.Instant(n)
 			for part := range slices.Chunk(e.Rows, s.EnforceBatch()) {
 				one := *e
 				one.Rows = part

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"testing"
 
+	"carrel/core/clock"
 	"carrel/library"
 )
 
@@ -65,7 +66,7 @@ func durableCommit(s *stage, crash func()) {
 		s.ok(s.Enforce(s.ctx, e))
 		s.ok(s.SetBuilt(s.ctx, a, start))
 		settled := before.head.Unsettled[0].Position
-		s.ok(s.Settle(s.ctx, &library.Settlement{ID: before.head.ID, Positions: []library.Instant{settled}}))
+		s.ok(s.Settle(s.ctx, &library.Settlement{ID: before.head.ID, Positions: []clock.Instant{settled}}))
 		before.settled(settled)
 		r := library.RequestRow{Key: library.RequestKey{1}, Answer: []byte("x"), Until: s.later()}
 		it.write(func(c *library.ContentCommit) {

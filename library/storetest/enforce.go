@@ -3,6 +3,7 @@ package storetest
 import (
 	"fmt"
 
+	"carrel/core/clock"
 	"carrel/library"
 )
 
@@ -47,7 +48,7 @@ func enforceOlder(s *stage) {
 			it.move()
 			it.enforce(a, b)
 			old := it.head.Unsettled[0].Position
-			it.s.ok(it.s.Settle(it.s.ctx, &library.Settlement{ID: it.head.ID, Positions: []library.Instant{old}}))
+			it.s.ok(it.s.Settle(it.s.ctx, &library.Settlement{ID: it.head.ID, Positions: []clock.Instant{old}}))
 			it.settled(old)
 		}},
 		{"delete", func(it *item) { it.delete() }},

@@ -4,6 +4,7 @@ import (
 	"maps"
 	"slices"
 
+	"carrel/core/clock"
 	"carrel/library"
 )
 
@@ -170,7 +171,7 @@ func (it *item) enforce(principals ...library.PrincipalID) {
 }
 
 // settled takes positions off what the item knows to be unsettled.
-func (it *item) settled(positions ...library.Instant) {
+func (it *item) settled(positions ...clock.Instant) {
 	it.head.Unsettled = slices.DeleteFunc(slices.Clone(it.head.Unsettled), func(u library.Superseded) bool {
 		return slices.Contains(positions, u.Position)
 	})

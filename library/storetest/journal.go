@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"carrel/core/clock"
 	"carrel/library"
 )
 
@@ -130,7 +131,7 @@ func dropLane(s *stage) {
 }
 
 // dues are this subtest's dues among those until an instant.
-func (s *stage) dues(until library.Instant, limit int) []library.Due {
+func (s *stage) dues(until clock.Instant, limit int) []library.Due {
 	s.Helper()
 	ds, err := s.DueUntil(s.ctx, until, limit)
 	s.ok(err)
@@ -141,9 +142,9 @@ func (s *stage) dues(until library.Instant, limit int) []library.Due {
 }
 
 func dueUntil(s *stage) {
-	const day = library.Instant(24 * 60 * 60 * 1e6)
+	const day = clock.Instant(24 * 60 * 60 * 1e6)
 	var ds []library.Due
-	for n, at := range []library.Instant{start + 3*day, start + 5, start + 5, start + day, start} {
+	for n, at := range []clock.Instant{start + 3*day, start + 5, start + 5, start + day, start} {
 		d := library.Due{At: at, Content: s.content(string(rune('f' - n)))}
 		s.ok(s.PutDue(s.ctx, d))
 		s.ok(s.PutDue(s.ctx, d))
@@ -151,7 +152,7 @@ func dueUntil(s *stage) {
 	}
 	ordered := []library.Due{ds[4], ds[2], ds[1], ds[3], ds[0]}
 	for _, c := range []struct {
-		until library.Instant
+		until clock.Instant
 		want  int
 	}{{start - 1, 0}, {start, 1}, {start + 4, 1}, {start + 5, 3}, {start + day - 1, 3}, {start + day, 4}, {start + 9*day, 5}} {
 		s.same(fmt.Sprintf("dues until %v", c.until), s.dues(c.until, 1000), ordered[:c.want])

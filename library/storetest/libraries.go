@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 
+	"carrel/core/clock"
 	"carrel/library"
 )
 
@@ -47,7 +48,7 @@ func sharedAreas() []area {
 
 // place enforces a new item at a position of its own into p's library, and
 // gives its entry.
-func (s *stage) place(name string, v library.Visibility, at library.Instant, p library.PrincipalID) library.Entry {
+func (s *stage) place(name string, v library.Visibility, at clock.Instant, p library.PrincipalID) library.Entry {
 	s.Helper()
 	it := s.newItem(name, v, p)
 	it.write(func(c *library.ContentCommit) {
@@ -102,7 +103,7 @@ func pageOrder(s *stage) {
 	var sorted []library.Entry
 	var keys []*library.EntryKey
 	for _, n := range []int{4, 1, 5, 2, 3} {
-		sorted = append(sorted, s.place(fmt.Sprintf("i%d", 9-n), library.LoggedIn, start+library.Instant(n), p))
+		sorted = append(sorted, s.place(fmt.Sprintf("i%d", 9-n), library.LoggedIn, start+clock.Instant(n), p))
 	}
 	slices.SortFunc(sorted, func(a, b library.Entry) int { return int(a.Position - b.Position) })
 	for _, e := range sorted {
@@ -118,7 +119,7 @@ func pageEdges(s *stage) {
 	var sorted []library.Entry
 	var keys []*library.EntryKey
 	for n := range 3 {
-		e := s.place(fmt.Sprintf("i%d", n), library.Private, start+library.Instant(10*n), p)
+		e := s.place(fmt.Sprintf("i%d", n), library.Private, start+clock.Instant(10*n), p)
 		sorted = append(sorted, e)
 		keys = append(keys, keyOf(e),
 			&library.EntryKey{Position: e.Position, Content: e.Content + "0"},
@@ -163,7 +164,7 @@ func pageBuckets(s *stage) {
 func pageOwners(s *stage) {
 	want := make(map[library.PrincipalID]map[library.Bucket][]library.Entry)
 	for n, owner := range []library.PrincipalID{s.user("b"), s.user("b/c"), s.user("b/"), s.user("b."), s.user("bb"), s.group("b"), s.user("b/c/d")} {
-		want[owner] = buckets(library.Public, s.place(fmt.Sprintf("i%d", n), library.Public, start+library.Instant(n), owner))
+		want[owner] = buckets(library.Public, s.place(fmt.Sprintf("i%d", n), library.Public, start+clock.Instant(n), owner))
 	}
 	for owner, w := range want {
 		s.library(owner, w)
@@ -183,7 +184,7 @@ func pageUnknown(s *stage) {
 func pageEarly(s *stage) {
 	p := s.user("a")
 	var sorted []library.Entry
-	for n, at := range []library.Instant{-62135596800000000, -1, 0, 1, start, 253402300799999999} {
+	for n, at := range []clock.Instant{-62135596800000000, -1, 0, 1, start, 253402300799999999} {
 		sorted = append(sorted, s.place(fmt.Sprintf("i%d", n), library.Private, at, p))
 	}
 	s.slices(p, library.Private, sorted, []*library.EntryKey{keyOf(sorted[1]), keyOf(sorted[2]), keyOf(sorted[5])})
@@ -192,7 +193,7 @@ func pageEarly(s *stage) {
 func countLibrary(s *stage) {
 	p := s.user("a")
 	for n := range 7 {
-		s.place(fmt.Sprintf("i%d", n), []library.Visibility{library.Private, library.Public}[n%2], start+library.Instant(n), p)
+		s.place(fmt.Sprintf("i%d", n), []library.Visibility{library.Private, library.Public}[n%2], start+clock.Instant(n), p)
 	}
 	s.place("other", library.Public, start, s.user("a/b"))
 	for _, c := range []struct {
@@ -251,7 +252,7 @@ func (s *stage) opened(p library.Slice, newest bool) *library.Opening {
 func openEntries(s *stage) {
 	a := s.user("a")
 	for n := range 5 {
-		s.place(fmt.Sprintf("item%d", n), library.Public, start+library.Instant(n), a)
+		s.place(fmt.Sprintf("item%d", n), library.Public, start+clock.Instant(n), a)
 	}
 	from := &library.EntryKey{Position: start + 2}
 	for _, p := range []library.Slice{
@@ -303,8 +304,8 @@ func openNewest(s *stage) {
 		s.Errorf("the newest entry of an empty bucket stands at %v", o.Newest)
 	}
 	for n := range 3 {
-		e := s.place(fmt.Sprintf("newest%d", n), library.Public, start+library.Instant(n), a)
-		s.place(fmt.Sprintf("private%d", n), library.Private, start+library.Instant(10+n), a)
+		e := s.place(fmt.Sprintf("newest%d", n), library.Public, start+clock.Instant(n), a)
+		s.place(fmt.Sprintf("private%d", n), library.Private, start+clock.Instant(10+n), a)
 		if o := s.opened(older, true); o.Newest == nil || *o.Newest != *keyOf(e) {
 			s.Errorf("the newest entry stands at %v, not at %v", o.Newest, *keyOf(e))
 		}

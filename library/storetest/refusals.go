@@ -1,6 +1,7 @@
 package storetest
 
 import (
+	"carrel/core/clock"
 	"carrel/core/fault"
 	"carrel/library"
 )
@@ -33,7 +34,7 @@ func uncertainty(s *stage) {
 	if _, err := s.Commit(ended, c); refused("Commit", err) {
 		it.stands("item after Commit was refused")
 	}
-	t := &library.Settlement{ID: it.head.ID, Positions: []library.Instant{it.head.Unsettled[0].Position}, Leaving: it.members(b)}
+	t := &library.Settlement{ID: it.head.ID, Positions: []clock.Instant{it.head.Unsettled[0].Position}, Leaving: it.members(b)}
 	if refused("Settle", s.Settle(ended, t)) {
 		it.stands("item after Settle was refused")
 	}

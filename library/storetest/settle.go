@@ -1,6 +1,7 @@
 package storetest
 
 import (
+	"carrel/core/clock"
 	"carrel/library"
 )
 
@@ -28,7 +29,7 @@ func settleRepeated(s *stage) {
 	it := s.newItem("item", library.Private, a, b)
 	it.move()
 	it.remove(b)
-	t := &library.Settlement{ID: it.head.ID, Positions: []library.Instant{it.head.Unsettled[0].Position}, Leaving: it.members(b)}
+	t := &library.Settlement{ID: it.head.ID, Positions: []clock.Instant{it.head.Unsettled[0].Position}, Leaving: it.members(b)}
 	for range 3 {
 		s.ok(s.Settle(s.ctx, t))
 	}
@@ -47,12 +48,12 @@ func settlePositions(s *stage) {
 		it.move()
 	}
 	u := it.head.Unsettled
-	it.settle(library.Settlement{Positions: []library.Instant{u[2].Position, u[0].Position, 12345}})
+	it.settle(library.Settlement{Positions: []clock.Instant{u[2].Position, u[0].Position, 12345}})
 	it.settled(u[2].Position, u[0].Position)
 	it.stands("item")
 	it.settle(library.Settlement{})
 	it.stands("item after nothing was settled")
-	it.settle(library.Settlement{Positions: []library.Instant{u[1].Position, u[3].Position}})
+	it.settle(library.Settlement{Positions: []clock.Instant{u[1].Position, u[3].Position}})
 	it.settled(u[1].Position, u[3].Position)
 	it.stands("item without unsettled positions")
 	it.move()
@@ -119,7 +120,7 @@ func settleFinal(s *stage) {
 
 func settleUnknown(s *stage) {
 	id := s.content("unknown")
-	s.ok(s.Settle(s.ctx, &library.Settlement{ID: id, Bury: true, Final: true, Positions: []library.Instant{1},
+	s.ok(s.Settle(s.ctx, &library.Settlement{ID: id, Bury: true, Final: true, Positions: []clock.Instant{1},
 		Leaving: []library.Member{{Principal: s.user("a"), Leaving: true, Seq: 1}}}))
 	s.same("rows", s.read(id, library.ContentQuery{}), new(library.ContentRows))
 	ids, err := s.ScanContents(s.ctx, "", 1000)

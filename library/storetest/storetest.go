@@ -13,6 +13,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
 
+	"carrel/core/clock"
 	"carrel/core/fault"
 	"carrel/library"
 )
@@ -61,26 +62,26 @@ type stage struct {
 	library.Store
 	ctx    context.Context
 	tenant string
-	clock  library.Instant
+	clock  clock.Instant
 	writes byte
 }
 
 // start is the first instant of every stage: 2026-01-01.
-const start library.Instant = 1767225600000000
+const start clock.Instant = 1767225600000000
 
 func newStage(t *testing.T, store library.Store, tenant string) *stage {
 	return &stage{T: t, Store: store, ctx: t.Context(), tenant: tenant, clock: start}
 }
 
 // tick is the next instant; no two are the same.
-func (s *stage) tick() library.Instant {
+func (s *stage) tick() clock.Instant {
 	s.clock += 1000
 	return s.clock
 }
 
 // later is an instant by which a row may be forgotten, 2040 or after: stores
 // have clocks of their own, and none of them is there yet.
-func (s *stage) later() library.Instant { return s.tick() + (2208988800000000 - start) }
+func (s *stage) later() clock.Instant { return s.tick() + (2208988800000000 - start) }
 
 // entry is the next id of an in-flight entry.
 func (s *stage) entry() library.EntryID {

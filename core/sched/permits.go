@@ -1,22 +1,23 @@
-package library
+package sched
 
 import (
 	"context"
 	"sync"
 )
 
-// permits is a counting semaphore over Runtime. Waiters are served in order.
-type permits struct {
+// Permits is a counting semaphore over Runtime. Waiters are served in order.
+type Permits struct {
 	rt      Runtime
 	mu      sync.Mutex
 	free    int
 	waiting []Latch
 }
 
-func newPermits(rt Runtime, n int) *permits { return &permits{rt: rt, free: n} }
+// NewPermits returns a semaphore of n permits.
+func NewPermits(rt Runtime, n int) *Permits { return &Permits{rt: rt, free: n} }
 
-// take blocks until there is a permit, or ctx ends.
-func (p *permits) take(ctx context.Context) error {
+// Take blocks until there is a permit, or ctx ends.
+func (p *Permits) Take(ctx context.Context) error {
 	p.mu.Lock()
 	if p.free > 0 {
 		p.free--
@@ -33,8 +34,8 @@ func (p *permits) take(ctx context.Context) error {
 	return nil
 }
 
-// give returns a permit, to the first who waits.
-func (p *permits) give() {
+// Give returns a permit, to the first who waits.
+func (p *Permits) Give() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if len(p.waiting) > 0 {
@@ -48,7 +49,7 @@ func (p *permits) give() {
 
 // abandon takes a waiter out of the queue. Where it was served at that very
 // moment, its permit goes back.
-func (p *permits) abandon(l Latch) {
+func (p *Permits) abandon(l Latch) {
 	p.mu.Lock()
 	for i, w := range p.waiting {
 		if w == l {
@@ -58,5 +59,5 @@ func (p *permits) abandon(l Latch) {
 		}
 	}
 	p.mu.Unlock()
-	p.give()
+	p.Give()
 }

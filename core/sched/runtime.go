@@ -1,13 +1,16 @@
-package library
+// Package sched is where the domains get concurrency, time and randomness from, so
+// that the simulator can run the same code step by step. It knows no domain.
+package sched
 
 import (
-	"carrel/core/fault"
 	"context"
 	"time"
+
+	"carrel/core/fault"
 )
 
 // Runtime is where the domain gets concurrency, time and randomness from. In
-// production it is RealRuntime; the simulator drives the same code with a
+// production it is Real; the simulator drives the same code with a
 // seeded scheduler that runs one task at a time. Waiting for anything but a
 // Store call goes through it.
 type Runtime interface {

@@ -1,4 +1,4 @@
-package library
+package sched
 
 import (
 	"context"
@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// RealRuntime is the Runtime of a running process: goroutines and real clocks.
-type RealRuntime struct {
+// Real is the Runtime of a running process: goroutines and real clocks.
+type Real struct {
 	start time.Time
 	tasks sync.WaitGroup
 
@@ -16,24 +16,24 @@ type RealRuntime struct {
 	locks map[string]*keyedLock
 }
 
-var _ Runtime = (*RealRuntime)(nil)
+var _ Runtime = (*Real)(nil)
 
-// NewRealRuntime starts its monotonic clock.
-func NewRealRuntime() *RealRuntime {
-	return &RealRuntime{start: time.Now(), locks: map[string]*keyedLock{}}
+// NewReal starts its monotonic clock.
+func NewReal() *Real {
+	return &Real{start: time.Now(), locks: map[string]*keyedLock{}}
 }
 
 // Now is the wall clock.
-func (r *RealRuntime) Now() time.Time { return time.Now() }
+func (r *Real) Now() time.Time { return time.Now() }
 
-// Elapsed is the time since NewRealRuntime.
-func (r *RealRuntime) Elapsed() time.Duration { return time.Since(r.start) }
+// Elapsed is the time since NewReal.
+func (r *Real) Elapsed() time.Duration { return time.Since(r.start) }
 
 // Go starts a goroutine that Close waits for.
-func (r *RealRuntime) Go(task func()) { r.tasks.Go(task) }
+func (r *Real) Go(task func()) { r.tasks.Go(task) }
 
 // Close waits for all tasks. Who started them has told them to end.
-func (r *RealRuntime) Close() { r.tasks.Wait() }
+func (r *Real) Close() { r.tasks.Wait() }
 
 type channelLatch struct {
 	once sync.Once
@@ -52,10 +52,10 @@ func (l *channelLatch) IsOpen() bool {
 }
 
 // Latch is a new one-shot signal.
-func (r *RealRuntime) Latch() Latch { return &channelLatch{done: make(chan struct{})} }
+func (r *Real) Latch() Latch { return &channelLatch{done: make(chan struct{})} }
 
 // Wait blocks until the latch opens, d has passed, or ctx ends.
-func (r *RealRuntime) Wait(ctx context.Context, l Latch, d time.Duration) (bool, error) {
+func (r *Real) Wait(ctx context.Context, l Latch, d time.Duration) (bool, error) {
 	done := l.(*channelLatch).done
 	var timeout <-chan time.Time
 	if d > 0 {
@@ -85,7 +85,7 @@ type keyedLock struct {
 }
 
 // Lock takes the mutex named by key.
-func (r *RealRuntime) Lock(ctx context.Context, key string, queue int) (func(), error) {
+func (r *Real) Lock(ctx context.Context, key string, queue int) (func(), error) {
 	r.mu.Lock()
 	l := r.locks[key]
 	if l == nil {
@@ -117,7 +117,7 @@ func (r *RealRuntime) Lock(ctx context.Context, key string, queue int) (func(), 
 }
 
 // After blocks for d, or until ctx ends.
-func (r *RealRuntime) After(ctx context.Context, d time.Duration) error {
+func (r *Real) After(ctx context.Context, d time.Duration) error {
 	t := time.NewTimer(d)
 	defer t.Stop()
 	select {
@@ -129,15 +129,15 @@ func (r *RealRuntime) After(ctx context.Context, d time.Duration) error {
 }
 
 // Deadline bounds ctx by d.
-func (r *RealRuntime) Deadline(ctx context.Context, d time.Duration) (context.Context, context.CancelFunc) {
+func (r *Real) Deadline(ctx context.Context, d time.Duration) (context.Context, context.CancelFunc) {
 	return context.WithTimeout(ctx, d)
 }
 
 // Detach keeps ctx's values without its cancellation.
-func (r *RealRuntime) Detach(ctx context.Context) context.Context { return context.WithoutCancel(ctx) }
+func (r *Real) Detach(ctx context.Context) context.Context { return context.WithoutCancel(ctx) }
 
 // Random fills b from the operating system.
-func (r *RealRuntime) Random(b []byte) {
+func (r *Real) Random(b []byte) {
 	// Read never fails: it ends the process where there is no randomness.
 	_, _ = rand.Read(b)
 }

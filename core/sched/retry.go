@@ -1,0 +1,29 @@
+package sched
+
+import (
+	"context"
+	"time"
+)
+
+// Retry calls do this often, with pauses that begin with retryPause and triple.
+const (
+	retries    = 6
+	retryPause = 20 * time.Millisecond
+)
+
+// Retry calls do, which may be repeated, until it succeeds, stop reports true, or it
+// has failed six times, which takes about five seconds. It returns do's last error,
+// or that of ctx where ctx ends during a pause.
+func Retry(ctx context.Context, rt Runtime, stop func() bool, do func() error) error {
+	pause := retryPause
+	for n := 1; ; n++ {
+		err := do()
+		if err == nil || n == retries || stop() {
+			return err
+		}
+		if err := rt.After(ctx, pause); err != nil {
+			return err
+		}
+		pause *= 3
+	}
+}
