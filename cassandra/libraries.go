@@ -166,6 +166,40 @@ func (s *Store) SetBuilt(ctx context.Context, owner library.PrincipalID, asOf cl
 	return s.writeAll(ctx, "mark a library as built", &ch)
 }
 
+// The note of a rebuild carries the instant at which the rebuild began, so that a
+// deletion of the partition after it takes the note along, and cannot be written
+// over by the rebuild. Of notes of one timestamp the greater one stays.
+const (
+	selectRebuild = `SELECT DISTINCT principal_id, rebuild FROM library_by_principal WHERE principal_id = ?`
+	putRebuild    = `UPDATE library_by_principal USING TIMESTAMP ? SET rebuild = ? WHERE principal_id = ?`
+	dropRebuild   = `DELETE rebuild FROM library_by_principal USING TIMESTAMP ? WHERE principal_id = ?`
+)
+
+// RebuildNote implements library.LibraryStore.
+func (s *Store) RebuildNote(ctx context.Context, owner library.PrincipalID) ([]byte, error) {
+	var (
+		id   string
+		note []byte
+	)
+	r := reading{doing: "read the note of a rebuild", stmt: selectRebuild, args: []any{string(owner)}}
+	err := s.read(ctx, r, func(iter *gocql.Iter) bool { return iter.Scan(&id, &note) })
+	return note, err
+}
+
+// PutRebuildNote implements library.LibraryStore.
+func (s *Store) PutRebuildNote(ctx context.Context, owner library.PrincipalID, asOf clock.Instant, note []byte) error {
+	var ch changes
+	ch.add(putRebuild, int64(asOf), note, string(owner))
+	return s.writeAll(ctx, "keep the note of a rebuild", &ch)
+}
+
+// DropRebuildNote implements library.LibraryStore.
+func (s *Store) DropRebuildNote(ctx context.Context, owner library.PrincipalID, asOf clock.Instant) error {
+	var ch changes
+	ch.add(dropRebuild, int64(asOf), string(owner))
+	return s.writeAll(ctx, "drop the note of a rebuild", &ch)
+}
+
 // dropsAtOnce keeps a mutation well below the largest that a node takes.
 const dropsAtOnce = 500
 

@@ -866,7 +866,8 @@ type Mutation {
   """
   Administrators: bring a library back from the record of what was shared with it.
   A rebuild that takes longer than 8 seconds goes on and is answered UNAVAILABLE:
-  repeat the mutation to learn its outcome.
+  repeat the mutation to learn its outcome. A rebuild that was interrupted, for
+  example by a restart, continues when the mutation is repeated within an hour.
   """
   rebuildLibrary(
     "The library's owner."

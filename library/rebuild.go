@@ -2,7 +2,7 @@ package library
 
 import (
 	"context"
-	"fmt"
+	"errors"
 	"math"
 
 	"carrel/core/fault"
@@ -52,21 +52,22 @@ func (s *Service) RebuildLibrary(ctx context.Context, v *Viewer, principal strin
 // Rebuild brings p's library in line with everything that p has a role on, and
 // takes out what no header justifies. It runs in place, beside live traffic: it
 // removes nothing newer than what it read. restored and removed are numbers of
-// items in the PRIVATE bucket, which holds all.
+// items in the PRIVATE bucket, which holds all. A rebuild that was interrupted,
+// in whichever process, is continued.
 func (s *Service) Rebuild(ctx context.Context, p PrincipalID) (restored, removed int, err error) {
-	before, err := s.store.CountLibrary(ctx, p, Private, math.MaxInt32)
-	if err != nil {
-		return 0, 0, err
-	}
+	var r *rebuild
 	pause := mendPause
 	for range mendTries {
-		n, complete, err := s.rebuildOnce(ctx, p)
-		if removed += n; err != nil {
+		if r, err = s.openRebuild(ctx, p, r); err != nil {
+			return 0, 0, err
+		}
+		complete, err := r.run(ctx)
+		if err != nil {
 			return 0, 0, err
 		}
 		if complete {
 			now, err := s.store.CountLibrary(ctx, p, Private, math.MaxInt32)
-			return max(0, now-before+removed), removed, err
+			return max(0, now-r.Before+r.Removed), r.Removed, err
 		}
 		// It was deleted while it was rebuilt, or by a clock that is ahead.
 		if err := s.pause(ctx, pause); err != nil {
@@ -77,74 +78,108 @@ func (s *Service) Rebuild(ctx context.Context, p PrincipalID) (restored, removed
 	return 0, 0, hiddenByHand()
 }
 
-// rebuildOnce is Rebuild, and tells whether the library was left alone meanwhile.
-func (s *Service) rebuildOnce(ctx context.Context, p PrincipalID) (removed int, complete bool, err error) {
-	// Whatever is deleted by hand from here on takes the marks of completeness,
-	// which hold as of now, with it.
-	asOf := s.now()
-	if err := s.restore(ctx, p); err != nil {
-		return 0, false, err
+// rebuild is one try to rebuild a library.
+type rebuild struct {
+	s *Service
+	p PrincipalID
+	rebuildProgress
+	looked int // since the progress was kept, as rebuildKeepAfter counts
+}
+
+// run does what is left of a try, and tells whether the library is complete.
+func (r *rebuild) run(ctx context.Context) (complete bool, err error) {
+	if !r.Restored {
+		err = r.restore(ctx)
 	}
 	for _, b := range allBuckets {
-		n, err := s.sweep(ctx, p, b)
-		if err != nil {
-			return 0, false, err
-		}
-		if b == Private {
-			removed = n
+		if err == nil {
+			err = r.sweep(ctx, b)
 		}
 	}
-	if err := s.insist(ctx, func() error { return s.store.SetBuilt(ctx, p, asOf) }); err != nil {
-		return 0, false, err
+	if err == nil {
+		complete, err = r.finish(ctx)
 	}
-	if complete, err = s.store.Built(ctx, p); err != nil || !complete {
-		return removed, false, err
+	if errors.Is(err, errOvertaken) {
+		return r.doneElsewhere(ctx)
 	}
-	complete, err = s.store.Recorded(ctx, p)
-	return removed, complete, err
+	return complete, err
+}
+
+// finish marks the library as complete as of the beginning of the rebuild: the
+// store does not show the mark of a library that was deleted by hand since.
+func (r *rebuild) finish(ctx context.Context) (complete bool, err error) {
+	if err := r.check(ctx); err != nil {
+		return false, err
+	}
+	recorded, err := r.s.store.Recorded(ctx, r.p)
+	if err != nil {
+		return false, err
+	}
+	if !recorded && !r.Unrecorded {
+		return false, nil // a record that was lost meanwhile did not name everything
+	}
+	if err := r.s.insist(ctx, func() error { return r.s.store.SetBuilt(ctx, r.p, r.AsOf) }); err != nil {
+		return false, err
+	}
+	if complete, err = r.s.isComplete(ctx, r.p); err != nil {
+		return false, err
+	}
+	// Of a library that is not complete nothing is left to continue.
+	return complete, r.s.insist(ctx, func() error { return r.s.store.DropRebuildNote(ctx, r.p, r.AsOf) })
+}
+
+// isComplete tells whether p's library and record carry their marks.
+func (s *Service) isComplete(ctx context.Context, p PrincipalID) (bool, error) {
+	built, err := s.store.Built(ctx, p)
+	if err != nil || !built {
+		return false, err
+	}
+	return s.store.Recorded(ctx, p)
 }
 
 // restore mends everything that p has a role on: by the record of what was
 // shared with p, or where that is missing too, by looking at every item.
-func (s *Service) restore(ctx context.Context, p PrincipalID) error {
-	recorded, err := s.store.Recorded(ctx, p)
-	if err != nil {
-		return fmt.Errorf("looking for the record of what %s has a role on: %w", p, err)
+func (r *rebuild) restore(ctx context.Context) error {
+	mend := r.mendRecorded
+	if r.Unrecorded {
+		r.s.log.WarnContext(ctx, "the record of what a principal has a role on is missing: looking at all items", "principal", string(r.p))
+		mend = r.mendHeld
 	}
-	if recorded {
-		return s.mendRecorded(ctx, p)
+	if err := mend(ctx); err != nil {
+		return err
 	}
-	s.log.WarnContext(ctx, "the record of what a principal has a role on is missing: looking at all items", "principal", string(p))
-	return s.mendHeld(ctx, p)
+	r.Restored = true
+	return r.keep(ctx)
 }
 
-// mendRecorded mends what the record names.
-func (s *Service) mendRecorded(ctx context.Context, p PrincipalID) error {
-	var after ContentID
+// mendRecorded mends what the record names, from where the rebuild has got to.
+func (r *rebuild) mendRecorded(ctx context.Context) error {
 	for {
-		shared, err := s.store.SharedWith(ctx, p, after, rebuildPage)
-		if err != nil {
+		shared, err := r.s.store.SharedWith(ctx, r.p, r.After, rebuildPage)
+		if err != nil || len(shared) == 0 {
 			return err
 		}
 		ids := make([]ContentID, len(shared))
-		for i, sh := range shared {
-			ids[i], after = sh.Content, sh.Content
+		for i := range shared {
+			ids[i] = shared[i].Content
 		}
-		if err := s.mendAll(ctx, p, ids); err != nil || len(shared) < rebuildPage {
+		if err := r.s.mendAll(ctx, r.p, ids); err != nil || len(ids) < rebuildPage {
+			return err
+		}
+		if err := r.passed(ctx, ids[len(ids)-1], len(ids)); err != nil {
 			return err
 		}
 	}
 }
 
-// mendHeld mends all items that have a row of p.
-func (s *Service) mendHeld(ctx context.Context, p PrincipalID) error {
-	var after ContentID
+// mendHeld mends all items that have a row of p, from where the rebuild has got to.
+func (r *rebuild) mendHeld(ctx context.Context) error {
 	for {
-		ids, err := s.store.ScanContents(ctx, after, rebuildPage)
+		ids, err := r.s.store.ScanContents(ctx, r.After, rebuildPage)
 		if err != nil || len(ids) == 0 {
 			return err
 		}
-		rows, err := s.store.ReadMany(ctx, ids, []PrincipalID{p})
+		rows, err := r.s.store.ReadMany(ctx, ids, []PrincipalID{r.p})
 		if err != nil {
 			return err
 		}
@@ -154,39 +189,48 @@ func (s *Service) mendHeld(ctx context.Context, p PrincipalID) error {
 				held = append(held, ids[i])
 			}
 		}
-		if err := s.mendAll(ctx, p, held); err != nil || len(ids) < rebuildPage {
+		if err := r.s.mendAll(ctx, r.p, held); err != nil || len(ids) < rebuildPage {
 			return err
 		}
-		after = ids[len(ids)-1]
+		if err := r.passed(ctx, ids[len(ids)-1], len(held)); err != nil {
+			return err
+		}
 	}
 }
 
 // sweep walks a bucket, drops the entries that no header justifies, and has
-// the record name the others.
-func (s *Service) sweep(ctx context.Context, p PrincipalID, b Bucket) (dropped int, err error) {
-	err = s.walkBucket(ctx, p, b, func(entries []Entry, rows []ContentRows) error {
+// the record name the others. It costs a hundredth of restore, and is never
+// continued but done again.
+func (r *rebuild) sweep(ctx context.Context, b Bucket) error {
+	s, p := r.s, r.p
+	return s.walkBucket(ctx, p, b, func(entries []Entry, rows []ContentRows) error {
 		if s.ending.IsOpen() {
 			return errEnding
 		}
-		n, err := s.dropStrays(ctx, p, b, entries, rows)
-		dropped += n
+		dropped, err := s.dropStrays(ctx, p, b, entries, rows)
 		if err != nil || b != Private {
 			return err
 		}
+		if dropped > 0 {
+			r.Removed += dropped
+			if err := r.keep(ctx); err != nil {
+				return err
+			}
+		}
 		return s.mendUnrecorded(ctx, p, rows)
 	})
-	return dropped, err
 }
 
 // dropStrays drops the entries that the rows, which were read after them, do
-// not justify.
+// not justify. Where a change has just moved an item, it is written at its new
+// position first: readers would miss it otherwise until the change is done.
 func (s *Service) dropStrays(ctx context.Context, p PrincipalID, b Bucket, entries []Entry, rows []ContentRows) (dropped int, err error) {
 	for i, e := range entries {
 		if justified(e, b, p, &rows[i]) {
 			continue
 		}
 		dropped++
-		if err := s.dropStray(ctx, p, b, EntryKey{e.Position, e.Content}); err != nil {
+		if err := s.RepairEntry(ctx, p, BucketEntry{b, e}); err != nil {
 			return dropped, err
 		}
 	}

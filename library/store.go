@@ -193,6 +193,16 @@ type LibraryStore interface {
 	// SetBuilt says that library and record were complete at asOf: where either
 	// can be deleted by hand, a deletion after that takes its mark along.
 	SetBuilt(ctx context.Context, owner PrincipalID, asOf clock.Instant) error
+	// RebuildNote reads how far the rebuild of owner's library has got; nil where
+	// no note is kept.
+	RebuildNote(ctx context.Context, owner PrincipalID) ([]byte, error)
+	// PutRebuildNote keeps a note of a rebuild that began at asOf. Of two notes the
+	// one of the later rebuild must stay, and of one rebuild the note that is greater
+	// in order of bytes. Where a library can be deleted by hand, a deletion after
+	// asOf takes the note along.
+	PutRebuildNote(ctx context.Context, owner PrincipalID, asOf clock.Instant, note []byte) error
+	// DropRebuildNote must remove the note iff its rebuild began at asOf or before.
+	DropRebuildNote(ctx context.Context, owner PrincipalID, asOf clock.Instant) error
 	// DropEntries must remove an entry iff its MTS is the one given.
 	DropEntries(ctx context.Context, owner PrincipalID, es []BucketEntry) error
 	// Changes lists the changes of owner's library after one, in their order. It

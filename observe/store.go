@@ -112,6 +112,9 @@ func (m *Metrics) Store(next library.Store, tracing *Tracing) library.Store {
 		{&s.built, "Built"},
 		{&s.recorded, "Recorded"},
 		{&s.setBuilt, "SetBuilt"},
+		{&s.rebuildNote, "RebuildNote"},
+		{&s.putRebuildNote, "PutRebuildNote"},
+		{&s.dropRebuildNote, "DropRebuildNote"},
 		{&s.dropEntries, "DropEntries"},
 		{&s.changes, "Changes"},
 		{&s.sharedWith, "SharedWith"},
@@ -159,6 +162,7 @@ type measuredStore struct {
 	fixSetting, openLibrary, changes, membershipsOf                                  call
 	enforceDirectory, pageDirectory, scanDirectory, dropDirectory                    call
 	readDirectory, directoryFilled, setDirectoryFilled                               call
+	rebuildNote, putRebuildNote, dropRebuildNote                                     call
 }
 
 var _ library.Store = (*measuredStore)(nil)
@@ -254,6 +258,27 @@ func (s *measuredStore) Recorded(ctx context.Context, owner library.PrincipalID)
 func (s *measuredStore) SetBuilt(ctx context.Context, owner library.PrincipalID, asOf clock.Instant) error {
 	ctx, call := s.setBuilt.begin(ctx)
 	err := s.next.SetBuilt(ctx, owner, asOf)
+	call.ended(err)
+	return err
+}
+
+func (s *measuredStore) RebuildNote(ctx context.Context, owner library.PrincipalID) ([]byte, error) {
+	ctx, call := s.rebuildNote.begin(ctx)
+	v, err := s.next.RebuildNote(ctx, owner)
+	call.ended(err)
+	return v, err
+}
+
+func (s *measuredStore) PutRebuildNote(ctx context.Context, owner library.PrincipalID, asOf clock.Instant, note []byte) error {
+	ctx, call := s.putRebuildNote.begin(ctx)
+	err := s.next.PutRebuildNote(ctx, owner, asOf, note)
+	call.ended(err)
+	return err
+}
+
+func (s *measuredStore) DropRebuildNote(ctx context.Context, owner library.PrincipalID, asOf clock.Instant) error {
+	ctx, call := s.dropRebuildNote.begin(ctx)
+	err := s.next.DropRebuildNote(ctx, owner, asOf)
 	call.ended(err)
 	return err
 }

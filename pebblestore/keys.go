@@ -46,6 +46,7 @@ import (
 //	'q' tenant, list, name, principal       row of the directory (derived)
 //	'r' owner, content                      role on a content (derived)
 //	's' name                                setting
+//	'u' owner                               note of a rebuild
 //	'x' instant, key                        when the request row or creation of that key may go
 const (
 	tableBuilt      = 'b'
@@ -64,6 +65,7 @@ const (
 	tableDirectory  = 'q'
 	tableShared     = 'r'
 	tableSetting    = 's'
+	tableRebuild    = 'u'
 	tableExpiry     = 'x'
 )
 
@@ -188,8 +190,8 @@ func appendPair(b []byte, table byte, first, second string) []byte {
 	return append(appendPartition(b, table, first), second...)
 }
 
-// appendSingle appends a key of one string or hash: tableBuilt, tableLane,
-// tableCreation, tableBlock, tableSetting.
+// appendSingle appends a key of one string or hash: tableBuilt, tableRebuild,
+// tableLane, tableCreation, tableBlock, tableSetting.
 func appendSingle(b []byte, table byte, part string) []byte {
 	return append(append(b, table), part...)
 }

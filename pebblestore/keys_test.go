@@ -75,6 +75,7 @@ func TestKeysGolden(t *testing.T) {
 		{"directory, longer", appendDirectoryKey(nil, library.DirectoryKey{Name: "ann b"}, u)},
 		{"shared", appendPair(nil, tableShared, string(u), string(c))},
 		{"setting", appendSingle(nil, tableSetting, "cursor keys")},
+		{"rebuild", appendSingle(nil, tableRebuild, string(u))},
 		{"expiry", appendExpiryKey(nil, at, appendSingle(nil, tableCreation, string(request[:])))},
 	}
 	var lines strings.Builder
@@ -120,6 +121,7 @@ func TestRowsGolden(t *testing.T) {
 		{"creation", appendCreation(nil, &library.Creation{InputHash: [32]byte{2}, ID: "c:a:b", Until: 4})},
 		{"setting", appendSetting(nil, []byte("v"))},
 		{"next", appendNext(nil, 1001)},
+		{"rebuild", appendRebuild(nil, 7, []byte("N"))},
 	}
 	var lines strings.Builder
 	for _, f := range forms {

@@ -150,6 +150,21 @@ func (s *recorder) SetBuilt(ctx context.Context, owner library.PrincipalID, asOf
 	return s.next.SetBuilt(ctx, owner, asOf)
 }
 
+func (s *recorder) RebuildNote(ctx context.Context, owner library.PrincipalID) ([]byte, error) {
+	s.note("RebuildNote", owner)
+	return s.next.RebuildNote(ctx, owner)
+}
+
+func (s *recorder) PutRebuildNote(ctx context.Context, owner library.PrincipalID, asOf clock.Instant, note []byte) error {
+	s.note("PutRebuildNote", owner, asOf, note)
+	return s.next.PutRebuildNote(ctx, owner, asOf, note)
+}
+
+func (s *recorder) DropRebuildNote(ctx context.Context, owner library.PrincipalID, asOf clock.Instant) error {
+	s.note("DropRebuildNote", owner, asOf)
+	return s.next.DropRebuildNote(ctx, owner, asOf)
+}
+
 func (s *recorder) DropEntries(ctx context.Context, owner library.PrincipalID, es []library.BucketEntry) error {
 	s.note("DropEntries", owner, es)
 	return s.next.DropEntries(ctx, owner, es)

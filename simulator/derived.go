@@ -1,6 +1,7 @@
 package simulator
 
 import (
+	"bytes"
 	"context"
 	"slices"
 
@@ -155,6 +156,32 @@ func (c *Client) SetBuilt(ctx context.Context, owner library.PrincipalID, asOf c
 		lib.built.put(int64(asOf))
 		lib.recorded.put(int64(asOf))
 	}, nil)
+}
+
+// RebuildNote reads how far a rebuild has got.
+func (c *Client) RebuildNote(ctx context.Context, owner library.PrincipalID) ([]byte, error) {
+	var note []byte
+	err := c.read(ctx, "RebuildNote", func() {
+		if cell := &c.st.library(owner).rebuild; cell.live {
+			note = cell.note
+		}
+	})
+	return note, err
+}
+
+// PutRebuildNote keeps a note: at equal timestamps the greater value stays.
+func (c *Client) PutRebuildNote(ctx context.Context, owner library.PrincipalID, asOf clock.Instant, note []byte) error {
+	return c.write(ctx, "PutRebuildNote", "", func() {
+		cell := &c.st.library(owner).rebuild
+		if cell.put(int64(asOf)) || cell.live && cell.ts == int64(asOf) && bytes.Compare(note, cell.note) > 0 {
+			cell.note = note
+		}
+	}, nil)
+}
+
+// DropRebuildNote deletes the note of a rebuild, and of all before it.
+func (c *Client) DropRebuildNote(ctx context.Context, owner library.PrincipalID, asOf clock.Instant) error {
+	return c.write(ctx, "DropRebuildNote", "", func() { c.st.library(owner).rebuild.del(int64(asOf)) }, nil)
 }
 
 // DropEntries deletes entries at the timestamps they were read with, so that

@@ -93,6 +93,7 @@ type libraryPart struct {
 	groups  []*groupCell
 	// built and recorded mark the library and what is shared as complete.
 	built, recorded cell
+	rebuild         noteCell
 	changes         []library.Change // in their order
 }
 
@@ -100,6 +101,12 @@ type entryCell struct {
 	cell
 	bucket library.Bucket
 	entry  library.Entry
+}
+
+// noteCell is the note of a rebuild.
+type noteCell struct {
+	cell
+	note []byte
 }
 
 type sharedCell struct {

@@ -29,6 +29,12 @@ func libraryAreas() []area {
 		{"Built", []check{
 			{"Built and Recorded are false for what is missing, and true after SetBuilt, whatever is written", built},
 		}},
+		{"RebuildNote", []check{
+			{"RebuildNote reads the note of one owner, nil where no note is kept", rebuildNote},
+			{"Of two notes the one of the later rebuild must stay, and of one rebuild the note that is greater in order of bytes", rebuildNotes},
+			{"DropRebuildNote must remove the note iff its rebuild began at asOf or before", dropRebuildNote},
+			{"a note is nothing that stands in a library, and marks none as built", rebuildNoteAlone},
+		}},
 		{"DropEntries", []check{
 			{"DropEntries must remove an entry iff its MTS is the one given", dropEntries},
 		}},

@@ -83,6 +83,7 @@ func endedReads(s *stage) {
 			return err
 		}},
 		{"Built", func() error { _, err := s.Built(ended, a); return err }},
+		{"RebuildNote", func() error { _, err := s.RebuildNote(ended, a); return err }},
 		{"SharedWith", func() error { _, err := s.SharedWith(ended, a, "", 10); return err }},
 		{"Roles", func() error { _, err := s.Roles(ended, a, []library.ContentID{it.head.ID}); return err }},
 		{"ReadPrincipal", func() error { _, err := s.ReadPrincipal(ended, a, library.PrincipalQuery{}); return err }},

@@ -1,0 +1,100 @@
+package cassandra
+
+import (
+	"context"
+	"errors"
+	"sync/atomic"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"carrel/core/sched"
+	"carrel/library"
+	"carrel/naming"
+)
+
+// interrupting is a store of a process that ends as its rebuild, which has
+// restored everything, looks for strays; or that counts what is restored.
+type interrupting struct {
+	library.Store
+	interrupts bool
+	mended     atomic.Int32
+}
+
+var errInterrupted = errors.New("interrupted")
+
+func (i *interrupting) PageLibrary(ctx context.Context, p library.Slice) ([]library.Entry, error) {
+	if i.interrupts && p.Limit > 1 {
+		return nil, errInterrupted
+	}
+	return i.Store.PageLibrary(ctx, p)
+}
+
+func (i *interrupting) Read(ctx context.Context, id library.ContentID, q library.ContentQuery) (*library.ContentRows, error) {
+	i.mended.Add(1)
+	return i.Store.Read(ctx, id, q)
+}
+
+// gateway is another process on the desk's keyspace.
+func (d *desk) gateway(store library.Store) *library.Service {
+	d.t.Helper()
+	rt := sched.NewReal()
+	names, err := naming.New(d.store, "gateway", naming.DefaultBlockSize)
+	d.ok(err)
+	svc, err := library.New(d.t.Context(), library.Config{Store: store, Runtime: rt, Journal: d.journal, Names: names})
+	d.ok(err)
+	d.t.Cleanup(func() {
+		svc.End()
+		rt.Close()
+	})
+	return svc
+}
+
+// TestARebuildThatWasInterrupted is continued by another process, and begun anew
+// where the library or the record was deleted by hand meanwhile.
+func TestARebuildThatWasInterrupted(t *testing.T) {
+	t.Parallel()
+	d := newDesk(t)
+	d.furnish(16)
+	before := d.everything()
+	const libraries, record = "library_by_principal", "content_by_principal"
+	for _, c := range []struct {
+		name      string
+		byHand    []string
+		continued bool
+	}{
+		{"and left alone", nil, true},
+		{"and its library deleted", []string{"DELETE FROM " + libraries + " WHERE principal_id = '" + string(ann) + "'"}, false},
+		{"and its record deleted", []string{"DELETE FROM " + record + " WHERE principal_id = '" + string(ann) + "'"}, false},
+		{"and both deleted", []string{"DELETE FROM " + libraries + " WHERE principal_id = '" + string(ann) + "'",
+			"DELETE FROM " + record + " WHERE principal_id = '" + string(ann) + "'"}, false},
+		{"and all libraries truncated", []string{"TRUNCATE " + libraries}, false},
+		{"and everything truncated", []string{"TRUNCATE " + libraries, "TRUNCATE " + record}, false},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			d := d.in(t)
+			if _, _, err := d.gateway(&interrupting{Store: d.store, interrupts: true}).Rebuild(t.Context(), ann); !errors.Is(err, errInterrupted) {
+				t.Fatalf("the rebuild: %v", err)
+			}
+			for _, stmt := range c.byHand {
+				d.byHand(stmt)
+			}
+			store := &interrupting{Store: d.store}
+			if _, _, err := d.gateway(store).Rebuild(t.Context(), ann); err != nil {
+				t.Fatal(err)
+			}
+			if n := store.mended.Load(); (n == 0) != c.continued {
+				t.Errorf("%d items were read to be mended", n)
+			}
+			if note, err := d.store.RebuildNote(t.Context(), ann); note != nil || err != nil {
+				t.Errorf("the note is %q: %v", note, err)
+			}
+			if diff := cmp.Diff(before, d.everything()); diff != "" {
+				t.Errorf("(-before +after):\n%s", diff)
+			}
+			_, err := d.svc.RebuildAll(t.Context(), func(int, int) {}) // what else was truncated
+			d.ok(err)
+			d.wantClean()
+		})
+	}
+}

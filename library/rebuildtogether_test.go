@@ -1,0 +1,181 @@
+package library_test
+
+import (
+	"context"
+	"testing"
+	"time"
+
+	"carrel/core/clock"
+	"carrel/library"
+)
+
+// A library that is deleted in the middle of its rebuild is rebuilt as a whole,
+// and so is one whose record is.
+func TestRebuild_NoticesADeletionInTheMiddle(t *testing.T) {
+	for _, c := range []struct {
+		name   string
+		at     int
+		page   int
+		delete func(h *rebuildHouse, store *rebuilding)
+	}{
+		{"of the library, early", 150, 0, func(h *rebuildHouse, _ *rebuilding) { h.deleteLibrary() }},
+		{"of the library, when all is restored", rebuildItems, 0, func(h *rebuildHouse, _ *rebuilding) { h.deleteLibrary() }},
+		{"of the library, at the end", 0, 6, func(h *rebuildHouse, _ *rebuilding) { h.deleteLibrary() }},
+		{"of the record", 150, 0, func(h *rebuildHouse, store *rebuilding) {
+			store.unrecorded = true
+			h.damage(320)
+		}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			h := newRebuildHouse(t)
+			svc, store := h.gateway(0)
+			once := func(at int) func(int) error {
+				return func(n int) error {
+					if n == at {
+						c.delete(h, store)
+					}
+					return nil
+				}
+			}
+			store.at, store.sweeping = once(c.at), once(c.page)
+			// Nothing was missing before.
+			if restored, removed, err := svc.Rebuild(t.Context(), rebuildOwner); restored != 0 || removed != 0 || err != nil {
+				t.Errorf("%d restored, %d removed: %v", restored, removed, err)
+			}
+			h.wantClean()
+		})
+	}
+}
+
+// deleteLibrary takes all entries, the mark and the progress away.
+func (h *rebuildHouse) deleteLibrary() {
+	for n := range h.ids {
+		h.damage(n)
+	}
+	h.lost.lose(rebuildOwner)
+	if err := h.store.DropRebuildNote(h.t.Context(), rebuildOwner, clock.Of(h.runtime.Now())); err != nil {
+		h.t.Error(err)
+	}
+}
+
+// Two gateways rebuild one library at the same time. The second one continues
+// what the first has begun, and completes it; the first one sees that.
+func TestRebuild_ByTwoGateways(t *testing.T) {
+	h := newRebuildHouse(t)
+	h.damage(5, 320)
+	first, slow := h.gateway(0)
+	reached, release := make(chan struct{}), make(chan struct{})
+	slow.at = func(n int) error {
+		if n == 150 {
+			close(reached)
+			<-release
+		}
+		return nil
+	}
+	ended := make(chan error, 1)
+	go func() {
+		_, _, err := first.Rebuild(t.Context(), rebuildOwner)
+		ended <- err
+	}()
+	<-reached
+	second, quick := h.gateway(0)
+	if _, _, err := second.Rebuild(t.Context(), rebuildOwner); err != nil {
+		t.Error(err)
+	}
+	if quick.mended != rebuildItems-100 {
+		t.Errorf("the second gateway mended %d items", quick.mended)
+	}
+	close(release)
+	if err := <-ended; err != nil {
+		t.Error(err)
+	}
+	if slow.mended != 200 {
+		t.Errorf("the first gateway mended %d items", slow.mended)
+	}
+	if h.progress() != nil {
+		t.Error("the progress is kept beyond the end")
+	}
+	h.wantClean()
+}
+
+// A rebuild that sees that another gateway has begun one later continues that
+// one, and is not complete before it.
+func TestRebuild_ContinuesTheLaterOne(t *testing.T) {
+	h := newRebuildHouse(t)
+	svc, store := h.gateway(0)
+	store.at = func(n int) error {
+		if n != 150 {
+			return nil
+		}
+		// The note is gone for a moment, so that the other gateway begins another one.
+		if err := h.store.DropRebuildNote(t.Context(), rebuildOwner, clock.Of(h.runtime.Now())); err != nil {
+			t.Error(err)
+		}
+		later, other := h.gateway(time.Minute)
+		other.at = from(20)
+		h.fails(later)
+		h.damage(5)
+		return nil
+	}
+	if _, _, err := svc.Rebuild(t.Context(), rebuildOwner); err != nil {
+		t.Error(err)
+	}
+	if most := 200 + rebuildItems; store.mended != most {
+		t.Errorf("%d items were mended, want %d", store.mended, most)
+	}
+	h.wantClean()
+}
+
+// dropped is a store in which a test looks at the library whenever entries have
+// been dropped.
+type dropped struct {
+	*rebuilding
+	look func()
+}
+
+func (d *dropped) DropEntries(ctx context.Context, p library.PrincipalID, es []library.BucketEntry) error {
+	err := d.rebuilding.DropEntries(ctx, p, es)
+	d.look()
+	return err
+}
+
+// An item that is moved during a rebuild is in the library at every moment: the
+// rebuild drops the entry at the old position only when there is one at the new.
+func TestRebuild_NeverLosesAnItemThatMoves(t *testing.T) {
+	h := newRebuildHouse(t)
+	counted := &rebuilding{losing: h.lost}
+	store := &dropped{rebuilding: counted, look: func() {
+		n, err := h.store.CountLibrary(t.Context(), rebuildOwner, library.Private, 2*rebuildItems)
+		if n < rebuildItems || err != nil {
+			t.Errorf("the library has %d of %d items: %v", n, rebuildItems, err)
+		}
+	}}
+	svc, err := library.New(t.Context(), library.Config{Store: store, Runtime: h.runtime, Journal: h.journal, Names: &counting{}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(svc.End)
+	counted.sweeping = func(page int) error {
+		if page == 1 {
+			h.move(7)
+		}
+		return nil
+	}
+	if _, _, err := svc.Rebuild(t.Context(), rebuildOwner); err != nil {
+		t.Error(err)
+	}
+	store.look()
+}
+
+// move decides that an item moves, as a process does that dies before it moves
+// the entries.
+func (h *rebuildHouse) move(n int) {
+	h.t.Helper()
+	head := h.content(h.ids[n])
+	was := library.Superseded{Position: head.Position, Widest: head.Widest}
+	head.Seq, head.Position, head.MTS = head.Seq+1, head.Position+1e9, head.MTS+1e9
+	v, err := h.store.Commit(h.t.Context(), &library.ContentCommit{ID: h.ids[n], Base: head.Seq - 1, Header: head, Supersede: &was})
+	if err != nil || !v.Applied {
+		h.t.Errorf("moving %s: %+v, %v", h.ids[n], v, err)
+	}
+}

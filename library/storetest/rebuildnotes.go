@@ -1,0 +1,88 @@
+package storetest
+
+import (
+	"carrel/core/clock"
+	"carrel/library"
+)
+
+// noted fails where the note of owner's rebuild is another one; "" is none.
+func (s *stage) noted(owner library.PrincipalID, want string) {
+	s.Helper()
+	note, err := s.RebuildNote(s.ctx, owner)
+	s.ok(err)
+	if string(note) != want || (note == nil) != (want == "") {
+		s.Errorf("the note of %s is %q, not %q", owner, note, want)
+	}
+}
+
+func (s *stage) note(owner library.PrincipalID, asOf clock.Instant, note string) {
+	s.Helper()
+	s.ok(s.PutRebuildNote(s.ctx, owner, asOf, []byte(note)))
+}
+
+func rebuildNote(s *stage) {
+	a, b := s.user("a"), s.user("a/b")
+	s.noted(a, "")
+	s.note(a, start, "one")
+	s.noted(a, "one")
+	s.noted(b, "")
+	s.note(b, start, "two")
+	s.ok(s.DropRebuildNote(s.ctx, a, start))
+	s.noted(a, "")
+	s.noted(b, "two")
+}
+
+func rebuildNotes(s *stage) {
+	a := s.user("a")
+	for _, n := range []struct {
+		asOf       clock.Instant
+		note, want string
+	}{
+		{start, "b", "b"},
+		{start, "a", "b"},
+		{start, "ba", "ba"},
+		{start, "b", "ba"},
+		{start - 1, "c", "ba"},
+		{start + 1, "a", "a"},
+		{start, "z", "a"},
+		{start + 1, "a", "a"},
+		{start + 1, "b", "b"},
+	} {
+		s.note(a, n.asOf, n.note)
+		s.noted(a, n.want)
+	}
+}
+
+func dropRebuildNote(s *stage) {
+	a := s.user("a")
+	s.ok(s.DropRebuildNote(s.ctx, a, start-9))
+	s.note(a, start, "one")
+	s.ok(s.DropRebuildNote(s.ctx, a, start-1))
+	s.noted(a, "one")
+	s.ok(s.DropRebuildNote(s.ctx, a, start))
+	s.ok(s.DropRebuildNote(s.ctx, a, start))
+	s.noted(a, "")
+	s.note(a, start+1, "a")
+	s.noted(a, "a")
+	s.ok(s.DropRebuildNote(s.ctx, a, start+2))
+	s.noted(a, "")
+}
+
+func rebuildNoteAlone(s *stage) {
+	a, empty := s.user("a"), s.user("empty")
+	e := s.place("item", library.Private, start, a)
+	for _, p := range []library.PrincipalID{a, empty} {
+		s.note(p, start, "one")
+		if built, err := s.Built(s.ctx, p); built || err != nil {
+			s.Errorf("built is %v: %v", built, err)
+		}
+		s.ok(s.SetBuilt(s.ctx, p, start))
+		s.noted(p, "one")
+		s.ok(s.DropRebuildNote(s.ctx, p, start+1))
+		if built, err := s.Built(s.ctx, p); !built || err != nil {
+			s.Errorf("built is %v: %v", built, err)
+		}
+	}
+	s.library(a, buckets(library.Private, e))
+	s.library(empty, nil)
+}

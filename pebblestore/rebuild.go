@@ -1,0 +1,82 @@
+package pebblestore
+
+import (
+	"bytes"
+	"context"
+	"encoding/binary"
+
+	"github.com/cockroachdb/pebble/v2"
+
+	"carrel/core/clock"
+	"carrel/library"
+)
+
+// RebuildNote implements library.LibraryStore.
+func (s *Store) RebuildNote(ctx context.Context, owner library.PrincipalID) ([]byte, error) {
+	if err := s.enter(ctx); err != nil {
+		return nil, err
+	}
+	defer s.leave()
+	_, note, err := s.rebuildNote(appendSingle(nil, tableRebuild, string(owner)))
+	if err != nil {
+		return nil, wrapError("read the note of a rebuild", err)
+	}
+	return note, nil
+}
+
+// rebuildNote reads the note of a key; nil where there is none.
+func (s *Store) rebuildNote(key []byte) (asOf clock.Instant, note []byte, err error) {
+	value, found, err := s.get(key)
+	if err != nil || !found {
+		return 0, nil, err
+	}
+	return decodeRebuild(value)
+}
+
+// PutRebuildNote implements library.LibraryStore.
+func (s *Store) PutRebuildNote(ctx context.Context, owner library.PrincipalID, asOf clock.Instant, note []byte) error {
+	return s.changeRebuildNote(ctx, "keep the note of a rebuild", owner, func(b *pebble.Batch, key []byte, was clock.Instant, kept []byte) error {
+		if kept != nil && (was > asOf || was == asOf && bytes.Compare(kept, note) >= 0) {
+			return nil
+		}
+		return b.Set(key, appendRebuild(nil, asOf, note), nil)
+	})
+}
+
+// DropRebuildNote implements library.LibraryStore.
+func (s *Store) DropRebuildNote(ctx context.Context, owner library.PrincipalID, asOf clock.Instant) error {
+	return s.changeRebuildNote(ctx, "drop the note of a rebuild", owner, func(b *pebble.Batch, key []byte, was clock.Instant, kept []byte) error {
+		if kept == nil || was > asOf {
+			return nil
+		}
+		return b.Delete(key, nil)
+	})
+}
+
+// changeRebuildNote changes a note under the lock of its key.
+func (s *Store) changeRebuildNote(ctx context.Context, doing string, owner library.PrincipalID, change func(b *pebble.Batch, key []byte, was clock.Instant, kept []byte) error) error {
+	key := appendSingle(nil, tableRebuild, string(owner))
+	mu := s.locks.of(key)
+	mu.Lock()
+	defer mu.Unlock()
+	return s.writeLater(ctx, doing, func(b *pebble.Batch) error {
+		was, kept, err := s.rebuildNote(key)
+		if err != nil {
+			return err
+		}
+		return change(b, key, was, kept)
+	})
+}
+
+// appendRebuild appends the note of a rebuild that began at asOf.
+func appendRebuild(b []byte, asOf clock.Instant, note []byte) []byte {
+	return append(binary.AppendVarint(append(b, rowVersion), int64(asOf)), note...)
+}
+
+// decodeRebuild reads the note of a rebuild.
+func decodeRebuild(value []byte) (asOf clock.Instant, note []byte, err error) {
+	d := decode(value)
+	asOf = clock.Instant(d.int())
+	note = []byte(d.rest())
+	return asOf, note, d.end()
+}
