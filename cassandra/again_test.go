@@ -135,6 +135,12 @@ func TestWhatIsTriedAgain(t *testing.T) {
 		{"a name that is dropped", "drop a row of the directory", func(ctx context.Context) error {
 			return s.DropDirectory(ctx, []library.DirectoryRow{{DirectoryKey: library.DirectoryKey{Name: "bob"}, Principal: "u:t:bob", MTS: 1}})
 		}},
+		{"a due", "write a due", func(ctx context.Context) error {
+			return s.PutDue(ctx, library.Due{At: someTime, Content: "c:t:due", MTS: clock.Instant(next())})
+		}},
+		{"a due that is dropped", "drop a due", func(ctx context.Context) error {
+			return s.DropDue(ctx, library.Due{At: someTime, Content: "c:t:due", MTS: clock.Instant(next())})
+		}},
 		{"an in-flight list that is dropped", "drop an in-flight list", func(ctx context.Context) error { return s.DropLane(ctx, "lane", next()) }},
 		{"an announcement", "announce", func(ctx context.Context) error {
 			return s.Announce(ctx, library.Announcement{Process: "process", Stamp: next()})
@@ -155,11 +161,9 @@ func TestWhatIsTriedAgain(t *testing.T) {
 // What must not come late is sent once, however long the node takes.
 func TestWhatIsNotTriedAgain(t *testing.T) {
 	s := newSecondTries(t)
-	due := library.Due{At: someTime, Content: "c:t:due"}
 	n := 0
 	calls := map[string]func(context.Context) error{
-		"a due":                 func(ctx context.Context) error { return s.PutDue(ctx, due) },
-		"a due that is dropped": func(ctx context.Context) error { return s.DropDue(ctx, due) },
+		"a day that is noted": func(ctx context.Context) error { return s.write(ctx, "note a day", noteDay, dayOf(someTime)) },
 		"a decision": func(ctx context.Context) error {
 			n++
 			_, err := s.Commit(ctx, creation(library.ContentID(fmt.Sprintf("c:t:once%d", n)), someTime))

@@ -172,7 +172,7 @@ func TestWhatAPutCosts(t *testing.T) {
 			rows = append(rows, library.ArchivedRow{Member: &library.MemberAt{Content: id, Member: library.Member{Principal: library.UserID("a", fmt.Sprint(m)), Seq: 1}}})
 		}
 		rows = append(rows, library.ArchivedRow{Request: &library.RequestAt{Content: id, RequestRow: library.RequestRow{Until: now}}},
-			library.ArchivedRow{Due: &library.Due{At: distant, Content: id}})
+			library.ArchivedRow{Due: &library.Due{At: distant, Content: id, MTS: distant}})
 	}
 	rows = append(rows, library.ArchivedRow{Creation: &library.Creation{ID: "c:a:1", Until: now - 1}},
 		library.ArchivedRow{Creation: &library.Creation{Key: library.RequestKey{1}, ID: "c:a:2", Until: now + 50_000_000}})

@@ -164,8 +164,7 @@ func (p *restoring) reply(r *library.RequestAt) {
 		p.store.timeToLive(r.Until), r.InputHash[:], notNull(r.Answer), int64(r.Until), id, requestKey(&r.Key))
 }
 
-// due adds the write of a hint, as PutDue makes it: it is judged by the item,
-// so nothing rests on the order of its writes.
+// due adds the write of a hint, as PutDue makes it.
 func (p *restoring) due(d library.Due) {
 	day, shard := dayOf(d.At), shardOf(d.Content)
 	n, last := p.place(restorePlace{"due", string(duePartOf(day, shard))})
@@ -174,7 +173,7 @@ func (p *restoring) due(d library.Due) {
 		w = new(restoreDues)
 		p.parts[n] = append(p.parts[n], w)
 	}
-	w.add(putDue, day, shard, int64(d.At), string(d.Content))
+	w.add(putDue, day, shard, int64(d.At), string(d.Content), int64(d.MTS), int64(d.MTS))
 	if n, noted := p.place(restorePlace{"due_day", day.Format(time.DateOnly)}); noted == nil {
 		days := new(restoreDues)
 		days.add(noteDay, day)

@@ -36,8 +36,8 @@ const (
 	archiveContent        = `SELECT token(content_id), content_id, ` + contentColumns + ` FROM content WHERE content_id = ? AND (kind, key) > (?, ?) LIMIT ?`
 	archiveContentsBeside = `SELECT DISTINCT content_id FROM content WHERE token(content_id) = ?`
 
-	archiveDues       = `SELECT token(day, shard), day, shard, at, content_id FROM due WHERE token(day, shard) > ? LIMIT ?`
-	archiveDue        = `SELECT token(day, shard), day, shard, at, content_id FROM due WHERE day = ? AND shard = ? AND (at, content_id) > (?, ?) LIMIT ?`
+	archiveDues       = `SELECT token(day, shard), day, shard, at, content_id, mts FROM due WHERE token(day, shard) > ? LIMIT ?`
+	archiveDue        = `SELECT token(day, shard), day, shard, at, content_id, mts FROM due WHERE day = ? AND shard = ? AND (at, content_id) > (?, ?) LIMIT ?`
 	archiveDuesBeside = `SELECT DISTINCT day, shard FROM due WHERE token(day, shard) = ?`
 )
 
@@ -260,10 +260,11 @@ func readDueRows() rowReader {
 		var shard int8
 		var instant int64
 		var id string
-		if !iter.Scan(&at.Token, &day, &shard, &instant, &id) {
+		var mts int64 // 0 where an earlier version wrote the hint
+		if !iter.Scan(&at.Token, &day, &shard, &instant, &id, &mts) {
 			return r, at, false, nil
 		}
-		r.Due = &library.Due{At: clock.Instant(instant), Content: library.ContentID(id)}
+		r.Due = &library.Due{At: clock.Instant(instant), Content: library.ContentID(id), MTS: clock.Instant(mts)}
 		at.Part, at.Row = duePartOf(day, shard), dueRowOf(*r.Due)
 		return r, at, true, nil
 	}

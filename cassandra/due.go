@@ -27,9 +27,10 @@ const (
 	noteDay    = `INSERT INTO due_day (part, day, noted) VALUES (0, ?, 1)`
 	forgetDay  = `DELETE FROM due_day USING TIMESTAMP ? WHERE part = 0 AND day = ?`
 	selectDays = `SELECT day, writetime(noted) FROM due_day WHERE part = 0 AND day <= ?`
-	putDue     = `INSERT INTO due (day, shard, at, content_id) VALUES (?, ?, ?, ?)`
-	dropDue    = `DELETE FROM due WHERE day = ? AND shard = ? AND at = ? AND content_id = ?`
-	selectDue  = `SELECT at, content_id FROM due WHERE day = ? AND shard = ? AND at <= ? LIMIT ?`
+	// A hint carries the mts of its state as its timestamp, and so does its removal.
+	putDue    = `INSERT INTO due (day, shard, at, content_id, mts) VALUES (?, ?, ?, ?, ?) USING TIMESTAMP ?`
+	dropDue   = `DELETE FROM due USING TIMESTAMP ? WHERE day = ? AND shard = ? AND at = ? AND content_id = ?`
+	selectDue = `SELECT at, content_id, mts FROM due WHERE day = ? AND shard = ? AND at <= ? LIMIT ?`
 )
 
 // dayOf is the day of an instant, in UTC.
@@ -53,13 +54,14 @@ func (s *Store) PutDue(ctx context.Context, d library.Due) error {
 		if i == 0 {
 			return s.write(ctx, doing, noteDay, day)
 		}
-		return s.write(ctx, doing, putDue, day, shardOf(d.Content), int64(d.At), string(d.Content))
+		mts := int64(d.MTS)
+		return s.writeStamped(ctx, doing, putDue, day, shardOf(d.Content), int64(d.At), string(d.Content), mts, mts)
 	})
 }
 
 // DropDue implements library.JournalStore.
 func (s *Store) DropDue(ctx context.Context, d library.Due) error {
-	return s.write(ctx, "drop a due", dropDue, dayOf(d.At), shardOf(d.Content), int64(d.At), string(d.Content))
+	return s.writeStamped(ctx, "drop a due", dropDue, int64(d.MTS), dayOf(d.At), shardOf(d.Content), int64(d.At), string(d.Content))
 }
 
 // dueDay is a day that may hold items, and when that was noted.
@@ -110,20 +112,26 @@ func (s *Store) dueDays(ctx context.Context, until clock.Instant) ([]dueDay, err
 	return days, err
 }
 
-// dueOf are the items of a day that are due, earliest first.
+// dueOf are the items of a day that are due, earliest first. The write time of a
+// hint of an earlier version is not known; it is not after the instant until.
 func (s *Store) dueOf(ctx context.Context, day time.Time, until clock.Instant, limit int) ([]library.Due, error) {
 	var shards [dueShards][]library.Due
 	err := concurrently(ctx, dueShards, dueShards, func(ctx context.Context, shard int) error {
 		var (
-			at int64
-			id string
+			at  int64
+			id  string
+			mts *int64
 		)
 		r := reading{doing: "read dues", stmt: selectDue, args: []any{day, int8(shard), int64(until), limit}}
 		return s.read(ctx, r, func(iter *gocql.Iter) bool {
-			if !iter.Scan(&at, &id) {
+			if !iter.Scan(&at, &id, &mts) {
 				return false
 			}
-			shards[shard] = append(shards[shard], library.Due{At: clock.Instant(at), Content: library.ContentID(id)})
+			d := library.Due{At: clock.Instant(at), Content: library.ContentID(id), MTS: until}
+			if mts != nil {
+				d.MTS = clock.Instant(*mts)
+			}
+			shards[shard] = append(shards[shard], d)
 			return true
 		})
 	})

@@ -191,6 +191,62 @@ func TestDueDays(t *testing.T) {
 	until(late.At.Add(day), late, again)
 }
 
+// A hint that an earlier version has written has no mts, and the time of its
+// writer's clock as its timestamp. It is listed, removed when its time has come,
+// and takes an mts where it is written again.
+func TestDuesOfEarlierVersions(t *testing.T) {
+	s := open(t, options(t))
+	day := dayInstant(2030, 5, 5)
+	const putOld = `INSERT INTO due (day, shard, at, content_id) VALUES (?, ?, ?, ?)`
+	for _, id := range []library.ContentID{"c:t:dropped", "c:t:again"} {
+		err := errors.Join(s.write(t.Context(), "note a day", noteDay, dayOf(day)),
+			s.write(t.Context(), "write an old due", putOld, dayOf(day), shardOf(id), int64(day)+7, string(id)))
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	until := day + 10
+	again := library.Due{At: day + 7, Content: "c:t:again", MTS: until}
+	dropped := library.Due{At: day + 7, Content: "c:t:dropped", MTS: until}
+	want := func(dues ...library.Due) {
+		t.Helper()
+		got, err := s.DueUntil(t.Context(), until, 10)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if diff := cmp.Diff(dues, got); diff != "" {
+			t.Error(diff)
+		}
+	}
+	want(again, dropped)
+	if err := s.DropDue(t.Context(), dropped); err != nil {
+		t.Fatal(err)
+	}
+	want(again)
+	again.MTS = until + 5
+	if err := s.PutDue(t.Context(), again); err != nil {
+		t.Fatal(err)
+	}
+	want(again)
+	rows, _, err := s.ReadRows(t.Context(), library.ChapterDues, nil, 10)
+	if err != nil || len(rows) != 1 || *rows[0].Due != again {
+		t.Errorf("archived: %+v, %v", rows, err)
+	}
+	if err := s.DropDue(t.Context(), again); err != nil {
+		t.Fatal(err)
+	}
+	// One that was copied from a store of an earlier version.
+	copied := library.Due{At: day + 8, Content: "c:t:copied"}
+	if err := s.PutRows(t.Context(), []library.ArchivedRow{{Due: &copied}}); err != nil {
+		t.Fatal(err)
+	}
+	want(copied)
+	if err := s.DropDue(t.Context(), copied); err != nil {
+		t.Fatal(err)
+	}
+	want()
+}
+
 func dayInstant(year, month, d int) clock.Instant {
 	return clock.Of(time.Date(year, time.Month(month), d, 0, 0, 0, 0, time.UTC))
 }

@@ -18,6 +18,15 @@ const (
 	maxFailingDues = 10_000
 )
 
+// dueKey names an expiry. The scrubber writes the hint of one that is late again,
+// with a newer MTS: it is the same expiry.
+type dueKey struct {
+	at      clock.Instant
+	content library.ContentID
+}
+
+func dueKeyOf(d library.Due) dueKey { return dueKey{d.At, d.Content} }
+
 // dueState is what is known of an expiry that is being worked on or did not
 // succeed. Its hint stays in the store until it succeeds.
 type dueState struct {
@@ -74,14 +83,15 @@ func (j *Journal) takeExpiry(d library.Due, w *workers) (failing, ok bool) {
 	elapsed := j.rt.Elapsed()
 	j.mu.Lock()
 	defer j.mu.Unlock()
-	st := j.dues[d]
+	key := dueKeyOf(d)
+	st := j.dues[key]
 	failing = st != nil && st.failures > 0
 	if st != nil && (st.busy || st.retry > elapsed) || !w.reserve(failing) {
 		return failing, false
 	}
 	if st == nil {
 		st = &dueState{}
-		j.dues[d] = st
+		j.dues[key] = st
 	}
 	st.busy = true
 	return failing, true
@@ -95,11 +105,12 @@ func (j *Journal) expire(ctx context.Context, s Service, d library.Due) error {
 	}
 	j.mu.Lock()
 	defer j.mu.Unlock()
-	st := j.dues[d]
+	key := dueKeyOf(d)
+	st := j.dues[key]
 	st.busy = false
 	switch {
 	case err == nil && done, len(j.dues) > maxFailingDues:
-		delete(j.dues, d)
+		delete(j.dues, key)
 	case err == nil:
 		// The clock of whoever judges it is behind ours.
 		st.retry = j.rt.Elapsed() + backOffAtLeast
@@ -116,12 +127,12 @@ func (j *Journal) expire(ctx context.Context, s Service, d library.Due) error {
 // forgetDropped forgets the expiries whose hints are in the store no more: another
 // process has dropped them. dues are all that are due.
 func (j *Journal) forgetDropped(dues []library.Due) {
-	there := make(map[library.Due]bool, len(dues))
+	there := make(map[dueKey]bool, len(dues))
 	for _, d := range dues {
-		there[d] = true
+		there[dueKeyOf(d)] = true
 	}
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	// The order does not matter: each is judged by itself.
-	maps.DeleteFunc(j.dues, func(d library.Due, st *dueState) bool { return !st.busy && !there[d] })
+	maps.DeleteFunc(j.dues, func(key dueKey, st *dueState) bool { return !st.busy && !there[key] })
 }

@@ -53,7 +53,7 @@ type Journal struct {
 	next     *write // the write that is to be begun; nil when nobody waits
 	dirty    bool   // entries were taken off since the last write
 	repairs  []repair
-	dues     map[library.Due]*dueState
+	dues     map[dueKey]*dueState
 	counts   Stats // what only rises, and Lanes
 	draining bool
 }
@@ -93,7 +93,7 @@ func New(ctx context.Context, store library.JournalStore, rt sched.Runtime, log 
 		log = slog.New(slog.DiscardHandler)
 	}
 	return &Journal{store: store, rt: rt, log: log, without: without, life: rt.Detach(ctx),
-		dues: map[library.Due]*dueState{},
+		dues: map[dueKey]*dueState{},
 		lane: library.LaneID(hex.EncodeToString(id[:]))}
 }
 

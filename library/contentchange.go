@@ -145,15 +145,15 @@ func (s *Service) planUpdate(ctx context.Context, v *Viewer, t *target, in *Upda
 			e.Scope, libraries = ScopeAll, h.Members
 		}
 	}
-	if expiry && after.ExpiresAt != nil {
-		// A hint that is there before anybody can rely on it; a stale one is
-		// dropped when its time comes.
-		if err := s.store.PutDue(ctx, Due{At: *after.ExpiresAt, Content: h.ID}); err != nil {
+	c.Header, c.Request = after, r.row(now, contentAnswer{libraries}.encode())
+	a := s.contentAttempt(e, c)
+	if expiry {
+		if err := s.putHint(ctx, &after); err != nil {
 			return nil, 0, fault.Unavailablef(err, "the store did not take the change; nothing was changed, try again")
 		}
+		a.stale = staleHint(h, &after)
 	}
-	c.Header, c.Request = after, r.row(now, contentAnswer{libraries}.encode())
-	return s.contentAttempt(e, c), libraries, nil
+	return a, libraries, nil
 }
 
 // checkUpdate checks the rights of an update: editors change title, description
@@ -247,51 +247,21 @@ func (s *Service) DeleteContent(ctx context.Context, v *Viewer, in DeleteContent
 			return nil, 0, err
 		}
 		libraries := t.header.Members
-		return s.planDelete(&t.header, r.row(s.now(), contentAnswer{libraries}.encode())), libraries, nil
+		a, after := s.planDelete(&t.header, r.row(s.now(), contentAnswer{libraries}.encode()))
+		a.stale = staleHint(&t.header, after)
+		return a, libraries, nil
 	})
 }
 
 // planDelete keeps the item's last places in the header: the fan-out finds in
 // it what to clean, and reduces it afterwards.
-func (s *Service) planDelete(h *Header, request *RequestRow) *attempt {
+func (s *Service) planDelete(h *Header, request *RequestRow) (*attempt, *Header) {
 	after := *h
 	after.Seq, after.MTS, after.State = h.Seq+1, s.mts(h.MTS), Deleted
 	after.Managers, after.Members = 0, 0
 	return s.contentAttempt(
 		InFlight{Content: h.ID, Base: h.Seq, Scope: ScopeAll, Reverse: true},
-		&ContentCommit{ID: h.ID, Base: h.Seq, Header: after, Request: request})
-}
-
-// Expire deletes an item whose time has come, by the ordinary way. due is a
-// hint: the item's own expiresAt decides. It tells whether the hint is needless
-// now; where it is not, the clock has not reached the instant yet.
-func (s *Service) Expire(ctx context.Context, due Due) (bool, error) {
-	early := false
-	e, decided, err := s.decide(ctx, s.newBudget(), string(due.Content), func(ctx context.Context) (*attempt, error) {
-		rows, err := s.store.Read(ctx, due.Content, ContentQuery{Serial: true})
-		if err != nil {
-			return nil, err
-		}
-		h := &rows.Header
-		if h.State != Live || h.ExpiresAt == nil || *h.ExpiresAt != due.At {
-			return nothingToChange, nil
-		}
-		if early = *h.ExpiresAt > s.now(); early {
-			return nothingToChange, nil
-		}
-		return s.planDelete(h, nil), nil
-	})
-	if err != nil || early {
-		return false, err
-	}
-	if decided {
-		if err := s.finishContent(ctx, e, nil, func() {}, false); err != nil {
-			s.journal.Leave(e)
-			return true, nil
-		}
-		s.journal.End(e.ID)
-	}
-	return true, nil
+		&ContentCommit{ID: h.ID, Base: h.Seq, Header: after, Request: request}), &after
 }
 
 // RemoveFromLibrary takes an item out of a library, by taking the membership

@@ -222,10 +222,8 @@ func (s *Service) planCreate(ctx context.Context, creator PrincipalID, id Conten
 		State: Live, Seq: before.Seq + 1, MTS: mts, Position: mts, Widest: in.Visibility,
 	}
 	rows := changeRows(&h, absentRows(members), func(i int) ContentRole { return members[i].Role })
-	if h.ExpiresAt != nil {
-		if err := s.store.PutDue(ctx, Due{At: *h.ExpiresAt, Content: id}); err != nil {
-			return nil, fault.Unavailablef(err, "the store did not take the change; nothing was created, try again")
-		}
+	if err := s.putHint(ctx, &h); err != nil {
+		return nil, fault.Unavailablef(err, "the store did not take the change; nothing was created, try again")
 	}
 	return s.contentAttempt(
 		InFlight{Content: id, Base: before.Seq, Scope: ScopeListed, Principals: principalsOf(rows), Reverse: true},

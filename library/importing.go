@@ -273,10 +273,8 @@ func (s *Service) planImport(ctx context.Context, before *Header, told Header, m
 	after := told
 	after.Seq, after.MTS = before.Seq+1, max(s.mts(before.MTS), told.Position)
 	rows := changeRows(&after, absentRows(members), func(i int) ContentRole { return members[i].Role })
-	if after.ExpiresAt != nil {
-		if err := s.store.PutDue(ctx, Due{At: *after.ExpiresAt, Content: after.ID}); err != nil {
-			return nil, err
-		}
+	if err := s.putHint(ctx, &after); err != nil {
+		return nil, err
 	}
 	return s.contentAttempt(
 		InFlight{Content: after.ID, Base: before.Seq, Scope: ScopeListed, Principals: principalsOf(rows), Reverse: true},

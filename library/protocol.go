@@ -28,6 +28,7 @@ const (
 type attempt struct {
 	entry  InFlight // without ID
 	commit func(ctx context.Context, id EntryID) (Verdict, error)
+	stale  *Due // the hint that is needless once the commit has applied; nil: none
 }
 
 // nothingToChange is the attempt of a mutation that succeeds without a write.
@@ -87,6 +88,7 @@ func (s *Service) decide(ctx context.Context, b budget, partition string, try fu
 			return InFlight{}, false, late(ctx, err)
 		}
 		if applied {
+			s.dropHint(ctx, a.stale)
 			a.entry.Decided = true
 			return a.entry, true, nil
 		}

@@ -51,12 +51,9 @@ func (s *Service) fence(ctx context.Context, e InFlight) (bool, error) {
 		if h.Seq < e.Base {
 			return false, fmt.Errorf("the store forgot a state: seq %d, entry of base %d", h.Seq, e.Base)
 		}
-		if h.State == Absent {
-			h = Header{Content: Content{ID: e.Content}, State: Void}
-		}
-		h.Seq = e.Base + 1
-		h.MTS = s.mts(h.MTS)
-		v, err := s.store.Commit(ctx, &ContentCommit{ID: e.Content, Base: e.Base, Header: h, Writer: s.newEntryID()})
+		c := s.fenceOf(e.Content, &h)
+		c.Writer = s.newEntryID()
+		v, err := s.store.Commit(ctx, c)
 		if err != nil && !fault.MayHaveCommitted(err) {
 			return false, err
 		}
@@ -65,6 +62,17 @@ func (s *Service) fence(ctx context.Context, e InFlight) (bool, error) {
 		}
 	}
 	return false, sched.ErrQueueFull
+}
+
+// fenceOf returns the commit of a state that equals h, which shuts out every
+// compare-and-set on h. An item that is absent gets a void state.
+func (s *Service) fenceOf(id ContentID, h *Header) *ContentCommit {
+	after := *h
+	if h.State == Absent {
+		after = Header{Content: Content{ID: id}, State: Void}
+	}
+	after.Seq, after.MTS = h.Seq+1, s.mts(h.MTS)
+	return &ContentCommit{ID: id, Base: h.Seq, Header: after}
 }
 
 // Move carries out the deferred move of an item, as a mutation of its own. It

@@ -8,8 +8,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
-
 	"carrel/core/clock"
 	"carrel/core/fault"
 	"carrel/core/sched"
@@ -290,36 +288,6 @@ func (h *house) in(d time.Duration) *library.Service {
 		h.t.Fatal(err)
 	}
 	return svc
-}
-
-// TestTheScrubberFindsLostExpiries: the hint of an expiry can be dropped as
-// stale just before the change that needs it is decided.
-func TestTheScrubberFindsLostExpiries(t *testing.T) {
-	h := town(t)
-	at := clock.Of(h.runtime.Now()).Add(time.Hour)
-	id := h.note("a", library.Public)
-	if _, err := h.svc.UpdateContent(t.Context(), as("u:acme:ann"), library.UpdateContent{ID: string(id), ExpiresAt: library.Some(&at)}); err != nil {
-		t.Fatal(err)
-	}
-	if err := h.store.DropDue(t.Context(), library.Due{At: at, Content: id}); err != nil {
-		t.Fatal(err)
-	}
-	h.quiet()
-	for _, c := range []struct {
-		after time.Duration
-		want  []library.Due
-	}{{0, nil}, {2 * time.Hour, []library.Due{{At: at, Content: id}}}} {
-		if _, err := h.in(c.after).Scrub(t.Context(), library.ScrubPlace{}, 10); err != nil {
-			t.Fatal(err)
-		}
-		got, err := h.store.DueUntil(t.Context(), at, 10)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if diff := cmp.Diff(c.want, got); diff != "" {
-			t.Errorf("hints after %s (-want +got):\n%s", c.after, diff)
-		}
-	}
 }
 
 // TestRepetitionsOutliveTheirExpiry: the instant that a request names may pass

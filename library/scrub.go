@@ -47,8 +47,7 @@ const (
 // the principals, and takes out of their libraries what no header justifies, and
 // has memberships follow the groups and the directory their names; then over the
 // directory. All of that should find nothing, ever: what
-// it finds is counted and told. Items whose time has come get their hint again,
-// which may have been dropped just before it was needed.
+// it finds is counted and told. Items whose time has come get their hint again.
 func (s *Service) Scrub(ctx context.Context, from ScrubPlace, limit int) (ScrubReport, error) {
 	c := &scrubbing{s: s, at: from, left: scrubLooks}
 	var err error
@@ -122,7 +121,8 @@ func (c *scrubbing) content(ctx context.Context, id ContentID, after PrincipalID
 	}
 	h := &page.Header
 	if h.State == Live && h.ExpiresAt != nil && *h.ExpiresAt <= s.now() {
-		if err := s.store.PutDue(ctx, Due{At: *h.ExpiresAt, Content: id}); err != nil {
+		// Newer than the state, so that no removal by an earlier version hides it.
+		if err := s.store.PutDue(ctx, Due{At: *h.ExpiresAt, Content: id, MTS: s.mts(h.MTS)}); err != nil {
 			return "", err
 		}
 	}

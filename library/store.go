@@ -349,10 +349,13 @@ func (u *UnreadableLanes) Error() string {
 // Unwrap gives the error of the store.
 func (u *UnreadableLanes) Unwrap() error { return u.Err }
 
-// Due is an item that expires: a hint, judged by the item itself.
+// Due is a hint that an item expires at an instant. The item's header decides.
 type Due struct {
 	At      clock.Instant
 	Content ContentID
+	// MTS is the mts of the state that the hint was written for. It orders the
+	// writes and removals of the hint of one instant and item.
+	MTS clock.Instant
 }
 
 // JournalStore keeps what is under way and what is due.
@@ -366,10 +369,12 @@ type JournalStore interface {
 	// DropLane must remove the lane iff nothing newer than stamp was written.
 	DropLane(ctx context.Context, id LaneID, stamp int64) error
 	// PutDue must be durable no later than a Commit of this process that follows it.
+	// Of two hints that differ in MTS only, the newer one must be kept. A hint that
+	// is older than a removal may be left out.
 	PutDue(ctx context.Context, d Due) error
 	// DueUntil lists what is due at or before an instant, earliest first.
 	DueUntil(ctx context.Context, until clock.Instant, limit int) ([]Due, error)
-	// DropDue removes a hint.
+	// DropDue must remove the hint iff none newer than d.MTS was put.
 	DropDue(ctx context.Context, d Due) error
 }
 

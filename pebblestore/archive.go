@@ -103,8 +103,9 @@ func decodeArchived(table byte, key, value []byte) (r library.ArchivedRow, err e
 		c, err = decodeCreation(hash, value)
 		r.Creation = &c
 	case tableDue:
-		at, content, cut := cutInstant(key[1:])
-		r.Due, err = &library.Due{At: at, Content: library.ContentID(content)}, cut
+		var d library.Due
+		d, err = decodeDueRow(key, value)
+		r.Due = &d
 	}
 	return r, err
 }
@@ -204,7 +205,7 @@ func putArchived(b *pebble.Batch, r *library.ArchivedRow) error {
 	case r.Request != nil:
 		return putRequest(b, tablePrincipal, string(r.Request.Principal), &r.Request.RequestRow)
 	case r.Due != nil:
-		return b.Set(appendDueKey(nil, r.Due.At, r.Due.Content), []byte{rowVersion}, nil)
+		return b.Set(appendDueKey(nil, r.Due.At, r.Due.Content), appendDue(nil, r.Due.MTS), nil)
 	}
 	return errors.New("a row of no kind")
 }

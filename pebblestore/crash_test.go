@@ -73,7 +73,7 @@ func script() []step {
 			return s.PutLane(ctx, library.Lane{ID: lane, Stamp: stamp, Entries: []library.InFlight{entry}})
 		})
 		later(fmt.Sprintf("due %d", n), func(ctx context.Context, s *Store) error {
-			return s.PutDue(ctx, library.Due{At: at, Content: h.ID})
+			return s.PutDue(ctx, library.Due{At: at, Content: h.ID, MTS: at})
 		})
 		next := h
 		next.Seq, next.MTS, next.Position, next.Widest = n+1, at, at, library.Public
@@ -115,7 +115,7 @@ func script() []step {
 			return s.EnforceGroup(ctx, &library.GroupEnforcement{Header: &g, Rows: []library.GroupMemberRow{member}})
 		})
 		later(fmt.Sprintf("drop due %d", n), func(ctx context.Context, s *Store) error {
-			return s.DropDue(ctx, library.Due{At: at, Content: h.ID})
+			return s.DropDue(ctx, library.Due{At: at, Content: h.ID, MTS: at})
 		})
 		synced(fmt.Sprintf("creation %d", n), func(ctx context.Context, s *Store) error {
 			_, err := s.FixCreation(ctx, library.Creation{Key: library.RequestKey{byte(n)}, ID: "c:acme:x", Until: 1 << 60}, nil)

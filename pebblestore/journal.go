@@ -139,8 +139,34 @@ func (s *Store) DropLane(ctx context.Context, id library.LaneID, stamp int64) er
 
 // PutDue implements library.JournalStore.
 func (s *Store) PutDue(ctx context.Context, d library.Due) error {
-	return s.writeLater(ctx, "write a due", func(b *pebble.Batch) error {
-		return b.Set(appendDueKey(nil, d.At, d.Content), []byte{rowVersion}, nil)
+	return s.writeDue(ctx, "write a due", d, func(b *pebble.Batch, key []byte) error {
+		return b.Set(key, appendDue(nil, d.MTS), nil)
+	})
+}
+
+// DropDue implements library.JournalStore.
+func (s *Store) DropDue(ctx context.Context, d library.Due) error {
+	return s.writeDue(ctx, "drop a due", d, func(b *pebble.Batch, key []byte) error { return b.Delete(key, nil) })
+}
+
+// writeDue makes a write of a hint, unless there is one that is newer than d.
+func (s *Store) writeDue(ctx context.Context, doing string, d library.Due, fill func(b *pebble.Batch, key []byte) error) error {
+	key := appendDueKey(nil, d.At, d.Content)
+	mu := s.locks.of(key)
+	mu.Lock()
+	defer mu.Unlock()
+	return s.writeLater(ctx, doing, func(b *pebble.Batch) error {
+		value, found, err := s.get(key)
+		if err != nil {
+			return err
+		}
+		if found {
+			mts, err := decodeDue(value)
+			if err != nil || mts > d.MTS {
+				return err
+			}
+		}
+		return fill(b, key)
 	})
 }
 
@@ -164,22 +190,20 @@ func (s *Store) DueUntil(ctx context.Context, until clock.Instant, limit int) ([
 	}
 	var dues []library.Due
 	for ok := v.it.First(); ok && len(dues) < limit; ok = v.it.Next() {
-		at, content, bad := cutInstant(v.it.Key()[1:])
+		value, failed := v.it.ValueAndErr()
+		if failed != nil {
+			err = failed
+			break
+		}
+		d, bad := decodeDueRow(v.it.Key(), value)
 		if bad != nil {
 			err = bad
 			break
 		}
-		dues = append(dues, library.Due{At: at, Content: library.ContentID(content)})
+		dues = append(dues, d)
 	}
 	if err := errors.Join(err, v.it.Error(), s.done(v)); err != nil {
 		return nil, wrapError("read dues", err)
 	}
 	return dues, nil
-}
-
-// DropDue implements library.JournalStore.
-func (s *Store) DropDue(ctx context.Context, d library.Due) error {
-	return s.writeLater(ctx, "drop a due", func(b *pebble.Batch) error {
-		return b.Delete(appendDueKey(nil, d.At, d.Content), nil)
-	})
 }

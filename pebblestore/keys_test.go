@@ -118,6 +118,8 @@ func TestRowsGolden(t *testing.T) {
 		{"found", appendFound(nil, library.LoggedIn, 7)},
 		{"lane", appendLane(nil, &l)},
 		{"renaming", appendLane(nil, &library.Lane{Stamp: 5, Entries: []library.InFlight{{ID: library.EntryID{1}, Principal: "u:a:b", Base: 2, Former: "N"}}})},
+		{"due", appendDue(nil, 7)},
+		{"due of old", appendDue(nil, 0)},
 		{"creation", appendCreation(nil, &library.Creation{InputHash: [32]byte{2}, ID: "c:a:b", Until: 4})},
 		{"setting", appendSetting(nil, []byte("v"))},
 		{"next", appendNext(nil, 1001)},
@@ -238,6 +240,10 @@ func FuzzRows(f *testing.F) {
 			{"found", func(b []byte) ([]byte, error) {
 				visibility, mts, err := decodeFound(b)
 				return appendFound(nil, visibility, mts), err
+			}},
+			{"due", func(b []byte) ([]byte, error) {
+				mts, err := decodeDue(b)
+				return appendDue(nil, mts), err
 			}},
 			{"next", func(b []byte) ([]byte, error) {
 				n, err := decodeNext(b)

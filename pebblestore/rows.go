@@ -323,6 +323,34 @@ func decodeFound(value []byte) (library.Visibility, clock.Instant, error) {
 	return visibility, mts, d.end()
 }
 
+// appendDue appends a hint. One without an MTS is as earlier versions wrote all.
+func appendDue(b []byte, mts clock.Instant) []byte {
+	if b = append(b, rowVersion); mts == 0 {
+		return b
+	}
+	return binary.AppendVarint(b, int64(mts))
+}
+
+// decodeDue reads the MTS of a hint: 0 where an earlier version wrote it.
+func decodeDue(value []byte) (clock.Instant, error) {
+	if len(value) == 1 && value[0] == rowVersion {
+		return 0, nil
+	}
+	d := decode(value)
+	mts := clock.Instant(d.int())
+	return mts, d.end()
+}
+
+// decodeDueRow reads a hint with its key.
+func decodeDueRow(key, value []byte) (library.Due, error) {
+	at, content, err := cutInstant(key[1:])
+	if err != nil {
+		return library.Due{}, err
+	}
+	mts, err := decodeDue(value)
+	return library.Due{At: at, Content: library.ContentID(content), MTS: mts}, err
+}
+
 // The facts of an in-flight entry, as bits of one byte.
 const (
 	entryReverse = 1 << iota

@@ -56,7 +56,7 @@ func (st *Store) archived(chapter library.Chapter) (rows []library.ArchivedRow) 
 			p.archive(add)
 		}
 	case library.ChapterDues:
-		for _, d := range st.dues {
+		for _, d := range st.standingDues() {
 			add(library.ArchivedRow{Due: &d})
 		}
 	}
@@ -140,9 +140,7 @@ func (st *Store) putRow(r *library.ArchivedRow) {
 		p := st.makePrincipal(r.Request.Principal)
 		p.requests = putRequest(p.requests, r.Request.RequestRow)
 	case r.Due != nil:
-		if i, ok := find(st.dues, *r.Due, compareDue); !ok {
-			st.dues = slices.Insert(st.dues, i, *r.Due)
-		}
+		st.due(*r.Due).put(int64(r.Due.MTS))
 	}
 }
 

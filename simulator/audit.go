@@ -20,6 +20,7 @@ const (
 	wrongFollower = "wrong follower"  // a subscriber was told what it must not, or not all
 	falseAnswer   = "false answer"    // COMPLETE was said where it was not
 	brokenHeader  = "broken header"   // the chain of states is not what operations explain
+	noHint        = "no hint"         // an item that expires, and no hint of it
 	noEnd         = "no end"          // changes under way are never finished
 	defect        = "defect"          // a panic
 	disagreement  = "audit disagrees" // the product's own audit says otherwise
@@ -111,6 +112,9 @@ func (st *Store) auditContent(p *contentPart, report func(kind, format string, a
 		}
 		if managers == 0 {
 			report(brokenHeader, "%s: no manager", p.id)
+		}
+		if h.ExpiresAt != nil && !st.due(library.Due{At: *h.ExpiresAt, Content: p.id}).live {
+			report(noHint, "%s expires at %d", p.id, *h.ExpiresAt)
 		}
 	}
 	if h.State == library.Deleted && (h.Title != "" || h.Position != 0) {

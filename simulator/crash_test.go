@@ -89,6 +89,9 @@ func scenarios() []Scenario {
 		copied.key = &key
 		return &copied
 	}
+	expire := func(in time.Duration) *Operation {
+		return &Operation{kind: opExpire, viewer: ann, content: item, expires: soon.Add(in)}
+	}
 	hot := library.Tuning{HotMoves: 1, HotPause: 2 * time.Second}
 	again := func(ctx context.Context, p *process) error {
 		_, _, err := p.svc.Rebuild(ctx, bob)
@@ -103,7 +106,9 @@ func scenarios() []Scenario {
 		{Name: "update narrows", op: visibility(library.Private)},
 		{Name: "update of a hot item", before: []*Operation{title("second")}, op: title("third"), tune: hot},
 		{Name: "update narrows a hot item", before: []*Operation{title("second"), visibility(library.Public)}, op: visibility(library.Private), tune: hot},
-		{Name: "update of expiry", op: &Operation{kind: opExpire, viewer: ann, content: item, expires: soon.Add(time.Hour)}},
+		{Name: "update of expiry", op: expire(time.Hour)},
+		{Name: "update of expiry to a former time", before: []*Operation{expire(time.Hour), expire(2 * time.Hour)}, op: expire(time.Hour)},
+		{Name: "delete of what expires", before: []*Operation{expire(time.Hour)}, op: &Operation{kind: opDelete, viewer: ann, content: item}},
 		{Name: "expiry", op: &Operation{kind: opExpire, viewer: ann, content: item, expires: soon}, linger: 10 * time.Second},
 		{Name: "share", op: share(cid, library.Viewing)},
 		{Name: "share with a key", op: keyed(share(crew, library.Editing))},

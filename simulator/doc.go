@@ -38,7 +38,8 @@
 // answers with the history, which is every state that was ever decided
 // (history.go):
 //
-//   - audit.go: every library holds what the items say, and nothing is left over.
+//   - audit.go: every library holds what the items say, every item that expires
+//     has its hint, and nothing is left over.
 //   - history.go: what was answered as done was done, once; what was refused was
 //     not; every state follows from the one before it.
 //   - rights.go: whoever changed something had the right to; whoever had it

@@ -59,39 +59,46 @@ func (c *Client) DropLane(ctx context.Context, id library.LaneID, stamp int64) e
 	}, nil)
 }
 
-func compareDue(a, b library.Due) int {
-	return cmp.Or(cmp.Compare(a.At, b.At), cmp.Compare(a.Content, b.Content))
+// due returns the cell of a hint.
+func (st *Store) due(d library.Due) *dueCell {
+	i, ok := find(st.dues, d, func(c *dueCell, d library.Due) int {
+		return cmp.Or(cmp.Compare(c.at, d.At), cmp.Compare(c.content, d.Content))
+	})
+	if !ok {
+		st.dues = slices.Insert(st.dues, i, &dueCell{at: d.At, content: d.Content})
+	}
+	return st.dues[i]
 }
 
-// PutDue keeps a hint.
-func (c *Client) PutDue(ctx context.Context, d library.Due) error {
-	return c.write(ctx, "PutDue", "", func() {
-		if i, ok := find(c.st.dues, d, compareDue); !ok {
-			c.st.dues = slices.Insert(c.st.dues, i, d)
+// standingDues are the hints that were not removed, earliest first.
+func (st *Store) standingDues() []library.Due {
+	var dues []library.Due
+	for _, c := range st.dues {
+		if c.live {
+			dues = append(dues, library.Due{At: c.at, Content: c.content, MTS: clock.Instant(c.ts)})
 		}
-	}, nil)
+	}
+	return dues
+}
+
+// PutDue writes a hint.
+func (c *Client) PutDue(ctx context.Context, d library.Due) error {
+	return c.write(ctx, "PutDue", "", func() { c.st.due(d).put(int64(d.MTS)) }, nil)
 }
 
 // DueUntil lists what is due.
 func (c *Client) DueUntil(ctx context.Context, until clock.Instant, limit int) ([]library.Due, error) {
 	var dues []library.Due
 	err := c.read(ctx, "DueUntil", func() {
-		for _, d := range c.st.dues {
-			if d.At <= until && len(dues) < limit {
-				dues = append(dues, d)
-			}
-		}
+		dues = slices.DeleteFunc(c.st.standingDues(), func(d library.Due) bool { return d.At > until })
+		dues = dues[:min(len(dues), limit)]
 	})
 	return dues, err
 }
 
 // DropDue removes a hint.
 func (c *Client) DropDue(ctx context.Context, d library.Due) error {
-	return c.write(ctx, "DropDue", "", func() {
-		if i, ok := find(c.st.dues, d, compareDue); ok {
-			c.st.dues = slices.Delete(c.st.dues, i, i+1)
-		}
-	}, nil)
+	return c.write(ctx, "DropDue", "", func() { c.st.due(d).del(int64(d.MTS)) }, nil)
 }
 
 // FixCreation fixes the id of a creation.

@@ -64,8 +64,9 @@ func (w *world) fill(s *Scheduler, o *Operation) {
 	case opVisibility:
 		o.visibility = library.Visibility(1 + s.pick(3))
 	case opExpire:
-		// Some in a day; some so soon that it ends while others still change it.
-		o.expires = clock.Of(epoch.Add(time.Duration(24+o.n) * time.Hour))
+		// Some in a day, by one of two times, so that a former one is set again; some
+		// so soon that it ends while others still change it.
+		o.expires = clock.Of(epoch.Add(time.Duration(24+o.n%2) * time.Hour))
 		if s.chance(w.soon) {
 			o.expires = clock.Of(epoch.Add(time.Hour + 4*time.Second + time.Duration(s.pick(20_000_000_000))))
 		}

@@ -21,7 +21,7 @@ type Store struct {
 	directory  []*foundCell // by tenant, list, name and id
 	filled     bool         // the directory is
 	lanes      []*laneCell
-	dues       []library.Due
+	dues       []*dueCell // by instant and content
 	creations  []library.Creation
 	settings   []setting
 	blocks     []library.BlockRow
@@ -130,6 +130,12 @@ type laneCell struct {
 	cell
 	id      library.LaneID
 	entries []library.InFlight
+}
+
+type dueCell struct {
+	cell
+	at      clock.Instant
+	content library.ContentID
 }
 
 type setting struct {

@@ -226,7 +226,7 @@ func (s *shelf) writeRest(w *written) {
 	c := s.creation("a", string(s.content("created")))
 	s.same("the creation", s.fix(c, nil), c)
 	w.add(library.ChapterCreations, library.ArchivedRow{Creation: &c})
-	d := library.Due{At: s.later(), Content: s.content("item")}
+	d := library.Due{At: s.later(), Content: s.content("item"), MTS: s.tick()}
 	s.ok(s.PutDue(s.ctx, d))
 	w.add(library.ChapterDues, library.ArchivedRow{Due: &d})
 }

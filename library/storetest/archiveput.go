@@ -45,7 +45,7 @@ func (s *shelf) archived() map[library.Chapter][]library.ArchivedRow {
 			{Member: &library.MemberAt{Content: content, Member: library.Member{Principal: b, Role: library.Viewing, Leaving: true, Seq: 5, Since: start + 2, Left: 6}}},
 			{Request: &library.RequestAt{Content: content, RequestRow: asked}},
 		},
-		library.ChapterDues: {{Due: &library.Due{At: s.later(), Content: content}}},
+		library.ChapterDues: {{Due: &library.Due{At: s.later(), Content: content, MTS: future}}},
 	}
 }
 

@@ -121,7 +121,7 @@ func durableLane(s *stage, crash func()) {
 
 func durableDue(s *stage, crash func()) {
 	it := s.newItem("item", library.Private, s.user("a"))
-	d := library.Due{At: start + 5, Content: it.head.ID}
+	d := library.Due{At: start + 5, Content: it.head.ID, MTS: s.tick()}
 	s.ok(s.PutDue(s.ctx, d))
 	it.move()
 	crash()

@@ -22,7 +22,8 @@ func journalAreas() []area {
 		}},
 		{"Due", []check{
 			{"DueUntil lists what is due at or before an instant, earliest first", dueUntil},
-			{"DropDue removes a hint", dropDue},
+			{"Of two hints that differ in MTS only, the newer one must be kept", putDueTwice},
+			{"DropDue must remove the hint iff none newer than d.MTS was put", dropDue},
 		}},
 	}
 }
@@ -145,7 +146,7 @@ func dueUntil(s *stage) {
 	const day = clock.Instant(24 * 60 * 60 * 1e6)
 	var ds []library.Due
 	for n, at := range []clock.Instant{start + 3*day, start + 5, start + 5, start + day, start} {
-		d := library.Due{At: at, Content: s.content(string(rune('f' - n)))}
+		d := library.Due{At: at, Content: s.content(string(rune('f' - n))), MTS: s.tick()}
 		s.ok(s.PutDue(s.ctx, d))
 		s.ok(s.PutDue(s.ctx, d))
 		ds = append(ds, d)
@@ -164,19 +165,54 @@ func dueUntil(s *stage) {
 	}
 }
 
+func putDueTwice(s *stage) {
+	for n, order := range [][]clock.Instant{{1, 2}, {2, 1}, {2, 2}, {1, 3, 2}} {
+		d := library.Due{At: start + 1, Content: s.content(fmt.Sprint(n))}
+		base := s.tick()
+		for _, mts := range order {
+			d.MTS = base + mts
+			s.ok(s.PutDue(s.ctx, d))
+		}
+		d.MTS = base + slices.Max(order)
+		s.same(fmt.Sprintf("dues put in the order %v", order), s.dues(start+1, 1000), []library.Due{d})
+		s.ok(s.DropDue(s.ctx, d))
+	}
+}
+
 func dropDue(s *stage) {
-	a := library.Due{At: start + 1, Content: s.content("a")}
-	b := library.Due{At: start + 1, Content: s.content("b")}
-	later := library.Due{At: start + 2, Content: s.content("a")}
+	a := library.Due{At: start + 1, Content: s.content("a"), MTS: s.tick()}
+	b := library.Due{At: start + 1, Content: s.content("b"), MTS: s.tick()}
+	later := library.Due{At: start + 2, Content: s.content("a"), MTS: s.tick()}
 	for _, d := range []library.Due{a, b, later} {
 		s.ok(s.PutDue(s.ctx, d))
 	}
 	s.ok(s.DropDue(s.ctx, a))
 	s.ok(s.DropDue(s.ctx, a))
-	s.ok(s.DropDue(s.ctx, library.Due{At: start + 9, Content: s.content("b")}))
+	s.ok(s.DropDue(s.ctx, library.Due{At: start + 9, Content: s.content("b"), MTS: s.tick()}))
 	s.same("dues", s.dues(start+10, 1000), []library.Due{b, later})
-	// They go, so that the subtests of a shared store do not fill its head.
+	older, newer := b, b
+	older.MTS--
+	s.ok(s.DropDue(s.ctx, older))
+	s.same("dues after the removal of an older one", s.dues(start+10, 1000), []library.Due{b, later})
+	newer.MTS = s.tick()
+	s.ok(s.DropDue(s.ctx, newer))
+	s.same("dues after the removal of a newer one", s.dues(start+10, 1000), []library.Due{later})
+	newer.MTS = s.tick()
+	s.ok(s.PutDue(s.ctx, newer))
 	s.ok(s.DropDue(s.ctx, b))
+	s.same("dues after one came again and a removal came late", s.dues(start+10, 1000), []library.Due{newer, later})
+	// They go, so that the subtests of a shared store do not fill its head.
+	s.ok(s.DropDue(s.ctx, newer))
 	s.ok(s.DropDue(s.ctx, later))
 	s.same("dues after all were dropped", s.dues(start+10, 1000), []library.Due(nil))
+	// Both come again and again, as where expiresAt goes to and fro.
+	for n := range 3 {
+		a.MTS = s.tick()
+		s.ok(s.PutDue(s.ctx, a))
+		s.same(fmt.Sprintf("dues after change %d", n), s.dues(start+10, 1000), []library.Due{a})
+		gone := a
+		gone.MTS = s.tick()
+		s.ok(s.DropDue(s.ctx, gone))
+		s.same(fmt.Sprintf("dues after change %d was taken back", n), s.dues(start+10, 1000), []library.Due(nil))
+	}
 }

@@ -1,0 +1,98 @@
+package library
+
+import "context"
+
+// An item with expiresAt has a hint in the table of dues, by which the journal
+// finds it. The hint is written before the compare-and-set that sets expiresAt,
+// with the mts of the state to come. A state that sets another expiresAt, or
+// none, removes the former hint with its own mts. States of an item differ in
+// mts, and it rises. So a removal never reaches the hint of a later state, also
+// where that state sets the former time again and the removal comes late.
+//
+// What stays behind until its time comes: the hint of an attempt that was not
+// decided, and the former hint where the removal failed or its process ended.
+
+// hintWithin is how long the removal of a former hint may take.
+const hintWithin = prepareWithin
+
+// putHint writes the hint of a state that sets expiresAt.
+func (s *Service) putHint(ctx context.Context, after *Header) error {
+	if after.ExpiresAt == nil {
+		return nil
+	}
+	return s.store.PutDue(ctx, Due{At: *after.ExpiresAt, Content: after.ID, MTS: after.MTS})
+}
+
+// staleHint returns the hint of the state before that after does not need; nil
+// where there is none.
+func staleHint(before, after *Header) *Due {
+	if before.ExpiresAt == nil || after.State == Live && equalInstants(before.ExpiresAt, after.ExpiresAt) {
+		return nil
+	}
+	return &Due{At: *before.ExpiresAt, Content: before.ID, MTS: after.MTS}
+}
+
+// dropHint removes a hint that a decided state has made stale. Nobody waits for
+// it. Where it fails, the journal drops the hint when its time comes.
+func (s *Service) dropHint(ctx context.Context, stale *Due) {
+	if stale == nil {
+		return
+	}
+	ctx = s.rt.Detach(ctx)
+	s.rt.Go(func() {
+		ctx, cancel := s.rt.Deadline(ctx, hintWithin)
+		defer cancel()
+		if err := s.store.DropDue(ctx, *stale); err != nil {
+			s.log.DebugContext(ctx, "a former hint of expiry stays until its time comes", "content", string(stale.Content), "error", err)
+		}
+	})
+}
+
+// Expire deletes an item whose time has come, by the ordinary way. due is a
+// hint: the item's own expiresAt decides. It reports whether due can be removed;
+// where not, the clock has not reached the instant yet.
+func (s *Service) Expire(ctx context.Context, due Due) (bool, error) {
+	var early bool
+	e, decided, err := s.decide(ctx, s.newBudget(), string(due.Content), func(ctx context.Context) (a *attempt, err error) {
+		rows, err := s.store.Read(ctx, due.Content, ContentQuery{Serial: true})
+		if err != nil {
+			return nil, err
+		}
+		a, early = s.planExpiry(&rows.Header, due)
+		return a, nil
+	})
+	if err != nil || early {
+		return false, err
+	}
+	if decided {
+		if err := s.finishContent(ctx, e, nil, func() {}, false); err != nil {
+			s.journal.Leave(e)
+			return true, nil
+		}
+		s.journal.End(e.ID)
+	}
+	return true, nil
+}
+
+// planExpiry judges a hint by the item. A hint that the item does not need may
+// belong to an attempt that is under way: it must not be removed before that
+// attempt can be decided no more. Where the item's state is newer than the hint,
+// it cannot, or its state comes with a newer hint. Otherwise a fence makes a
+// newer state.
+func (s *Service) planExpiry(h *Header, due Due) (a *attempt, early bool) {
+	now := s.now()
+	switch {
+	case h.State == Live && h.ExpiresAt != nil && *h.ExpiresAt == due.At:
+		if due.At > now {
+			return nothingToChange, true
+		}
+		a, _ = s.planDelete(h, nil)
+		return a, false
+	case h.State == Deleted || due.MTS <= h.MTS:
+		return nothingToChange, false
+	case due.MTS > now:
+		// A fence would be older than the hint.
+		return nothingToChange, true
+	}
+	return s.contentAttempt(InFlight{Content: due.Content, Base: h.Seq}, s.fenceOf(due.Content, h)), false
+}
