@@ -4,6 +4,7 @@ import (
 	"github.com/99designs/gqlgen/graphql"
 
 	"carrel/core/fault"
+	"carrel/core/id"
 	"carrel/library"
 )
 
@@ -19,16 +20,16 @@ type Representation struct {
 }
 
 // entityKind is the kind of id of a type of the union _Entity.
-func entityKind(typeName string) library.IDKind {
+func entityKind(typeName string) id.Kind {
 	switch typeName {
 	case "User":
-		return library.IDUser
+		return id.User
 	case "Group":
-		return library.IDGroup
+		return id.Group
 	case "Content":
-		return library.IDContent
+		return id.Content
 	}
-	return library.IDMalformed
+	return id.Malformed
 }
 
 // UnmarshalRepresentation reads __typename and the key. The rest is ignored:
@@ -44,24 +45,24 @@ func UnmarshalRepresentation(v any) (Representation, error) {
 		return malformedRepresentation("a representation needs __typename, a string")
 	}
 	kind := entityKind(typeName)
-	if kind == library.IDMalformed {
+	if kind == id.Malformed {
 		return malformedRepresentation("the __typename of a representation is User, Group or Content")
 	}
-	id, ok := fields["id"].(string)
+	globalID, ok := fields["id"].(string)
 	if !ok {
 		return malformedRepresentation("a representation needs id, a string")
 	}
-	switch library.KindOfID(id) {
-	case library.IDMalformed:
+	switch id.KindOf(globalID) {
+	case id.Malformed:
 		return malformedRepresentation("the id of a representation has the form u:<tenant>:<name>, g:<tenant>:<name> or c:<tenant>:<name>")
 	case kind:
 	default:
 		return Representation{}, nil
 	}
-	if kind == library.IDContent {
-		return Representation{ID: id}, nil
+	if kind == id.Content {
+		return Representation{ID: globalID}, nil
 	}
-	principal, err := library.ParsePrincipalID(id)
+	principal, err := library.ParsePrincipalID(globalID)
 	return Representation{ID: string(principal), Fault: err}, nil
 }
 

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"carrel/core/clock"
+	"carrel/core/id"
 	"carrel/library"
 )
 
@@ -118,17 +119,17 @@ func (r *reader) content() *library.ImportContent {
 }
 
 func (r *reader) members() *library.ImportMembers {
-	id := r.text("id")
-	in := &library.ImportMembers{ID: id}
-	switch library.KindOfID(id) {
-	case library.IDGroup:
+	globalID := r.text("id")
+	in := &library.ImportMembers{ID: globalID}
+	switch id.KindOf(globalID) {
+	case id.Group:
 		in.ID = r.principal("id", "g:")
 		in.Group = r.groupMembers()
-	case library.IDContent:
+	case id.Content:
 		in.Content = r.contentMembers()
 	default:
 		r.see("members")
-		if id != "" {
+		if globalID != "" {
 			r.fault("id", "names neither a group (g:<tenant>:<name>) nor a content (c:<tenant>:<name>)")
 		}
 		return in

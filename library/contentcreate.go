@@ -8,6 +8,7 @@ import (
 
 	"carrel/core/clock"
 	"carrel/core/fault"
+	"carrel/core/id"
 )
 
 // CreateContent makes an item. Its creator is a manager; the initial members
@@ -105,7 +106,7 @@ func (s *Service) createAs(ctx context.Context, b budget, v *Viewer, id ContentI
 func (in *CreateContent) check(v *Viewer, now clock.Instant, most int) ([]Member, error) {
 	var faults fault.List
 	if in.Tenant != nil {
-		faults.Add(CheckTenant(*in.Tenant), "tenant")
+		faults.Add(id.CheckTenant(*in.Tenant), "tenant")
 	}
 	if in.Name != nil {
 		faults.Add(checkContentName(*in.Name), "name")
@@ -150,7 +151,7 @@ func checkContentName(name string) error {
 	if strings.Contains(name, "/") {
 		return fault.Invalidf(nil, "the name of a content holds no /")
 	}
-	return checkName(name)
+	return id.CheckName(name)
 }
 
 // rolesGiven reads a list of role changes: ids well-formed, none twice. With

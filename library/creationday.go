@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"carrel/core/clock"
+	"carrel/core/id"
 )
 
 // creationKept is how long the id fixed for a keyed creation is kept, from the
@@ -21,14 +22,14 @@ const creationKept = requestKept + time.Minute
 func (s *Service) keepID(ctx context.Context, fixed Creation, until clock.Instant) (Creation, error) {
 	var state State
 	var row *RequestRow
-	switch KindOfID(fixed.ID) {
-	case IDContent:
+	switch id.KindOf(fixed.ID) {
+	case id.Content:
 		rows, err := s.store.Read(ctx, ContentID(fixed.ID), ContentQuery{Request: &fixed.Key})
 		if err != nil {
 			return Creation{}, fmt.Errorf("reading %s: %w", fixed.ID, err)
 		}
 		state, row = rows.Header.State, rows.Request
-	case IDUser, IDGroup:
+	case id.User, id.Group:
 		rows, err := s.store.ReadPrincipal(ctx, PrincipalID(fixed.ID), PrincipalQuery{Request: &fixed.Key})
 		if err != nil {
 			return Creation{}, fmt.Errorf("reading %s: %w", fixed.ID, err)

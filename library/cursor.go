@@ -17,6 +17,7 @@ import (
 
 	"carrel/core/clock"
 	"carrel/core/fault"
+	"carrel/core/id"
 	"carrel/core/sched"
 )
 
@@ -43,7 +44,7 @@ const (
 	placeRead = 1 + 4         // a mark, and the minute in which it was read
 	// longestID is that of "c:" and "g:" ids alike; with a name of the directory
 	// before it, it is the longest text of a place.
-	longestID     = 2 + maxTenantLength + 1 + maxNameLength
+	longestID     = 2 + id.MaxTenantLength + 1 + id.MaxNameLength
 	longestPlace  = (placeHead + directoryKey + 1 + longestID + placeRead + placeStep - 1) / placeStep * placeStep
 	longestCursor = (cursorHead + cursorNonce + longestPlace + cursorTag + 2) / 3 * 4
 )

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"carrel/core/fault"
+	"carrel/core/id"
 )
 
 // PrincipalSearch asks for a page of the users and groups of a tenant.
@@ -51,8 +52,8 @@ func (s *Service) FindPrincipals(ctx context.Context, v *Viewer, q PrincipalSear
 	if err != nil {
 		return nil, err
 	}
-	tenant := lowerASCII(q.Tenant)
-	if err := CheckTenant(tenant); err != nil {
+	tenant := id.Lower(q.Tenant)
+	if err := id.CheckTenant(tenant); err != nil {
 		return nil, fault.BadInputf("tenant: %s", messageOf(err))
 	}
 	if v.User.Tenant() != tenant && !v.GlobalAdmin {

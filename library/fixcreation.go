@@ -7,6 +7,7 @@ import (
 	"fmt"
 
 	"carrel/core/fault"
+	"carrel/core/id"
 )
 
 // A keyed creation has its id fixed before it runs, in a row per viewer and key.
@@ -74,26 +75,26 @@ func (s *Service) fixCreation(ctx context.Context, r *keyedRequest, fresh func()
 // claim makes sure that no other input of the request's key creates id. It is
 // IDEMPOTENCY_MISMATCH where one has. An id that exists otherwise is not claimed:
 // it can be created no more.
-func (s *Service) claim(ctx context.Context, id string, r *keyedRequest) error {
-	_, _, err := s.decide(ctx, s.newBudget(), id, func(ctx context.Context) (*attempt, error) {
+func (s *Service) claim(ctx context.Context, globalID string, r *keyedRequest) error {
+	_, _, err := s.decide(ctx, s.newBudget(), globalID, func(ctx context.Context) (*attempt, error) {
 		var state State
 		var row *RequestRow
 		var a *attempt
-		switch KindOfID(id) {
-		case IDContent:
-			rows, err := s.store.Read(ctx, ContentID(id), ContentQuery{Request: &r.key})
+		switch id.KindOf(globalID) {
+		case id.Content:
+			rows, err := s.store.Read(ctx, ContentID(globalID), ContentQuery{Request: &r.key})
 			if err != nil {
-				return nil, fmt.Errorf("reading %s: %w", id, err)
+				return nil, fmt.Errorf("reading %s: %w", globalID, err)
 			}
-			state, row, a = rows.Header.State, rows.Request, s.claimContent(ContentID(id), rows.Header, r)
-		case IDUser, IDGroup:
-			rows, err := s.store.ReadPrincipal(ctx, PrincipalID(id), PrincipalQuery{Request: &r.key})
+			state, row, a = rows.Header.State, rows.Request, s.claimContent(ContentID(globalID), rows.Header, r)
+		case id.User, id.Group:
+			rows, err := s.store.ReadPrincipal(ctx, PrincipalID(globalID), PrincipalQuery{Request: &r.key})
 			if err != nil {
-				return nil, fmt.Errorf("reading %s: %w", id, err)
+				return nil, fmt.Errorf("reading %s: %w", globalID, err)
 			}
-			state, row, a = rows.Header.State, rows.Request, s.claimPrincipal(PrincipalID(id), rows.Header, r)
+			state, row, a = rows.Header.State, rows.Request, s.claimPrincipal(PrincipalID(globalID), rows.Header, r)
 		default:
-			return nil, fmt.Errorf("the id %q fixed for a creation is of no known kind", id)
+			return nil, fmt.Errorf("the id %q fixed for a creation is of no known kind", globalID)
 		}
 		switch {
 		case row != nil && row.Until > s.now() && !row.claims():

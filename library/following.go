@@ -9,6 +9,7 @@ import (
 
 	"carrel/core/clock"
 	"carrel/core/fault"
+	"carrel/core/id"
 	"carrel/core/sched"
 )
 
@@ -125,8 +126,8 @@ func (s *Service) Follow(ctx context.Context, v *Viewer, principal string, after
 }
 
 // followsNobody is the fault of an id that names no library.
-func followsNobody(id string) *fault.Error {
-	if KindOfID(id) == IDMalformed {
+func followsNobody(globalID string) *fault.Error {
+	if id.KindOf(globalID) == id.Malformed {
 		return fault.BadInputf("the id of a library's owner has the form u:<tenant>:<name> or g:<tenant>:<name>")
 	}
 	return fault.NotFoundf(nil, "there is no such user or group, or it may not be seen")

@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"carrel/core/fault"
+	"carrel/core/id"
 )
 
 // CreateGroup creates a group in the viewer's own tenant, a global
@@ -69,7 +70,7 @@ func (s *Service) UpdateGroup(ctx context.Context, v *Viewer, in UpdateGroup) (*
 		return nil, unauthenticated()
 	}
 	var faults fault.List
-	id, err := parseOf(IDGroup, in.ID)
+	id, err := parseOf(id.Group, in.ID)
 	faults.Add(err, "id")
 	change := headerChange{
 		displayName: needed(&faults, in.DisplayName, checkDisplayName, "displayName"),

@@ -7,6 +7,7 @@ import (
 	"strconv"
 
 	"carrel/core/fault"
+	"carrel/core/id"
 )
 
 // SetGroupMembers gives, changes and takes away roles in a group. Effective
@@ -18,7 +19,7 @@ func (s *Service) SetGroupMembers(ctx context.Context, v *Viewer, in SetGroupMem
 		return nil, unauthenticated()
 	}
 	var faults fault.List
-	id, err := parseOf(IDGroup, in.Group)
+	id, err := parseOf(id.Group, in.Group)
 	faults.Add(err, "groupId")
 	changes := parseMemberChanges(id, in.Members, s.tune.Targets, &faults)
 	faults.Add(checkIdempotencyKey(v, in.IdempotencyKey), "idempotencyKey")

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"carrel/core/fault"
+	"carrel/core/id"
 	"carrel/library"
 )
 
@@ -40,9 +41,9 @@ func FuzzID(f *testing.F) {
 		if isContent != (err == nil) || err == nil && string(c) != s {
 			t.Fatalf("ParseContentID(%q) = %q, %v", s, c, err)
 		}
-		kind := library.KindOfID(s)
+		kind := id.KindOf(s)
 		switch {
-		case isContent && kind != library.IDContent, isPrincipal && kind != library.IDKind(lower[0]), !isContent && !isPrincipal && kind != library.IDMalformed:
+		case isContent && kind != id.Content, isPrincipal && kind != id.Kind(lower[0]), !isContent && !isPrincipal && kind != id.Malformed:
 			t.Errorf("KindOfID(%q) = %q", s, kind)
 		}
 		if isPrincipal {

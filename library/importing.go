@@ -7,6 +7,7 @@ import (
 
 	"carrel/core/clock"
 	"carrel/core/fault"
+	"carrel/core/id"
 )
 
 // Importing is for the operator's command line: nobody is asked for rights,
@@ -78,7 +79,7 @@ func differsFrom(what string) *fault.Error {
 func (s *Service) ImportUser(ctx context.Context, in ImportUser) (ImportResult, error) {
 	h := PrincipalHeader{DisplayName: in.DisplayName, Visibility: in.Visibility, State: Live}
 	var faults fault.List
-	id, err := parseOf(IDUser, in.ID)
+	id, err := parseOf(id.User, in.ID)
 	faults.Add(err, "id")
 	faults.Add(checkDisplayName(in.DisplayName), "displayName")
 	if in.Email != nil {
@@ -112,7 +113,7 @@ func (s *Service) importedPast(h *PrincipalHeader, createdAt *clock.Instant) (fa
 func (s *Service) ImportGroup(ctx context.Context, in ImportGroup) (ImportResult, error) {
 	h := PrincipalHeader{DisplayName: in.DisplayName, Visibility: in.Visibility, State: Live}
 	var faults fault.List
-	id, err := parseOf(IDGroup, in.ID)
+	id, err := parseOf(id.Group, in.ID)
 	faults.Add(err, "id")
 	faults.Add(checkDisplayName(in.DisplayName), "displayName")
 	faults = append(faults, s.importedPast(&h, in.CreatedAt)...)
@@ -342,11 +343,11 @@ func (s *Service) importedHeader(in *ImportContent) (Header, []Member, error) {
 
 // ImportMembers gives roles to principals that have none or others.
 func (s *Service) ImportMembers(ctx context.Context, in ImportMembers) (ImportResult, error) {
-	if KindOfID(in.ID) == IDContent {
+	if id.KindOf(in.ID) == id.Content {
 		return s.importRoles(ctx, ContentID(in.ID), in.Content)
 	}
 	var faults fault.List
-	group, err := parseOf(IDGroup, in.ID)
+	group, err := parseOf(id.Group, in.ID)
 	faults.Add(err, "id")
 	rows, more := membersTold(group, in.Group)
 	if err := append(faults, more...).OrNil(); err != nil {

@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"carrel/core/fault"
+	"carrel/core/id"
 )
 
 // ViewerUser is the viewer's own stored user, nil where there is none.
@@ -50,13 +51,13 @@ func (s *Service) Nodes(ctx context.Context, v *Viewer, ids []string) ([]Node, e
 		principals []PrincipalID
 		contents   []ContentID
 	)
-	kinds := make([]IDKind, len(ids))
-	for i, id := range ids {
-		switch kinds[i] = KindOfID(id); kinds[i] {
-		case IDContent:
-			contents = append(contents, ContentID(id))
-		case IDUser, IDGroup:
-			p, err := ParsePrincipalID(id)
+	kinds := make([]id.Kind, len(ids))
+	for i, globalID := range ids {
+		switch kinds[i] = id.KindOf(globalID); kinds[i] {
+		case id.Content:
+			contents = append(contents, ContentID(globalID))
+		case id.User, id.Group:
+			p, err := ParsePrincipalID(globalID)
 			if err != nil {
 				return nil, fmt.Errorf("read nodes: %w", err)
 			}
@@ -74,12 +75,12 @@ func (s *Service) Nodes(ctx context.Context, v *Viewer, ids []string) ([]Node, e
 	nodes := make([]Node, len(ids))
 	for i, kind := range kinds {
 		switch kind {
-		case IDContent:
+		case id.Content:
 			if cs[0] != nil {
 				nodes[i] = cs[0]
 			}
 			cs = cs[1:]
-		case IDUser, IDGroup:
+		case id.User, id.Group:
 			if ps[0] != nil {
 				nodes[i] = ps[0]
 			}

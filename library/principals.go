@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"carrel/core/fault"
+	"carrel/core/id"
 )
 
 // unauthenticated is what a mutation that needs a signed-in viewer answers an
@@ -57,14 +58,14 @@ func noSuchPrincipal(path ...string) *fault.Error {
 
 // parseOf reads the id of a user or a group that a mutation names: one of
 // another kind is INVALID there.
-func parseOf(kind IDKind, id string) (PrincipalID, error) {
-	p, err := ParsePrincipalID(id)
+func parseOf(kind id.Kind, globalID string) (PrincipalID, error) {
+	p, err := ParsePrincipalID(globalID)
 	switch {
 	case err != nil:
 		return "", err
-	case kind == IDUser && !p.IsUser():
+	case kind == id.User && !p.IsUser():
 		return "", fault.Invalidf(nil, "this is the id of a group; a user is needed: u:<tenant>:<name>")
-	case kind == IDGroup && !p.IsGroup():
+	case kind == id.Group && !p.IsGroup():
 		return "", fault.Invalidf(nil, "this is the id of a user; a group is needed: g:<tenant>:<name>")
 	}
 	return p, nil

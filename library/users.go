@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"carrel/core/fault"
+	"carrel/core/id"
 )
 
 // CreateUser creates a user: an administrator of the tenant any, a token the
@@ -53,8 +54,8 @@ func (s *Service) mayCreateUser(ctx context.Context, b budget, v *Viewer, id Pri
 // newID is the id of a new principal. Its parts are checked before they are
 // put together, because a colon in one would shift the others.
 func newID(form func(tenant, name string) PrincipalID, tenant, name string, faults *fault.List) PrincipalID {
-	faults.Add(CheckTenant(lowerASCII(tenant)), "tenant")
-	faults.Add(checkName(lowerASCII(name)), "name")
+	faults.Add(id.CheckTenant(id.Lower(tenant)), "tenant")
+	faults.Add(id.CheckName(id.Lower(name)), "name")
 	return form(tenant, name)
 }
 
@@ -66,7 +67,7 @@ func (s *Service) UpdateUser(ctx context.Context, v *Viewer, in UpdateUser) (*Us
 		return nil, unauthenticated()
 	}
 	var faults fault.List
-	id, err := parseOf(IDUser, in.ID)
+	id, err := parseOf(id.User, in.ID)
 	faults.Add(err, "id")
 	change := headerChange{
 		displayName: needed(&faults, in.DisplayName, checkDisplayName, "displayName"),

@@ -5,6 +5,7 @@ import (
 
 	"carrel/auth"
 	"carrel/core/fault"
+	"carrel/core/id"
 	"carrel/dataloader"
 	"carrel/graph"
 	"carrel/library"
@@ -20,11 +21,11 @@ func (q queries) Viewer(ctx context.Context) (*library.User, error) {
 }
 
 // Node answers the object of an id of any kind.
-func (q queries) Node(ctx context.Context, id string) (library.Node, error) {
-	if library.KindOfID(id) == library.IDMalformed {
+func (q queries) Node(ctx context.Context, globalID string) (library.Node, error) {
+	if id.KindOf(globalID) == id.Malformed {
 		return nil, malformed("node")
 	}
-	nodes, err := q.Nodes(ctx, []string{id})
+	nodes, err := q.Nodes(ctx, []string{globalID})
 	if err != nil {
 		return nil, err
 	}
@@ -51,20 +52,20 @@ func (q queries) Nodes(ctx context.Context, ids []string) ([]library.Node, error
 }
 
 // Principal answers a user or a group.
-func (q queries) Principal(ctx context.Context, id string) (library.Principal, error) {
-	return q.principal(ctx, "principal", id, library.IDUser, library.IDGroup)
+func (q queries) Principal(ctx context.Context, globalID string) (library.Principal, error) {
+	return q.principal(ctx, "principal", globalID, id.User, id.Group)
 }
 
 // User answers a user.
-func (q queries) User(ctx context.Context, id string) (*library.User, error) {
-	p, err := q.principal(ctx, "user", id, library.IDUser)
+func (q queries) User(ctx context.Context, globalID string) (*library.User, error) {
+	p, err := q.principal(ctx, "user", globalID, id.User)
 	u, _ := p.(*library.User)
 	return u, err
 }
 
 // Group answers a group.
-func (q queries) Group(ctx context.Context, id string) (*library.Group, error) {
-	p, err := q.principal(ctx, "group", id, library.IDGroup)
+func (q queries) Group(ctx context.Context, globalID string) (*library.Group, error) {
+	p, err := q.principal(ctx, "group", globalID, id.Group)
 	g, _ := p.(*library.Group)
 	return g, err
 }
@@ -86,13 +87,13 @@ func (q queries) Principals(ctx context.Context, tenant string, prefix *string, 
 }
 
 // Content answers an item.
-func (q queries) Content(ctx context.Context, id string) (*library.Content, error) {
-	if kind := library.KindOfID(id); kind == library.IDMalformed {
+func (q queries) Content(ctx context.Context, globalID string) (*library.Content, error) {
+	if kind := id.KindOf(globalID); kind == id.Malformed {
 		return nil, malformed("content")
-	} else if kind != library.IDContent {
+	} else if kind != id.Content {
 		return nil, nil
 	}
-	items, err := q.Library.Contents(ctx, auth.ViewerFrom(ctx), []library.ContentID{library.ContentID(id)})
+	items, err := q.Library.Contents(ctx, auth.ViewerFrom(ctx), []library.ContentID{library.ContentID(globalID)})
 	if err != nil || items[0] == nil {
 		return nil, err
 	}
@@ -107,14 +108,14 @@ func (q queries) Limits(context.Context) (*graph.Limits, error) {
 }
 
 // principal answers nil for a well-formed id of a kind that was not asked for.
-func (q queries) principal(ctx context.Context, field, id string, kinds ...library.IDKind) (library.Principal, error) {
-	kind := library.KindOfID(id)
-	if kind == library.IDMalformed {
+func (q queries) principal(ctx context.Context, field, globalID string, kinds ...id.Kind) (library.Principal, error) {
+	kind := id.KindOf(globalID)
+	if kind == id.Malformed {
 		return nil, malformed(field)
 	}
 	for _, k := range kinds {
 		if k == kind {
-			return q.principalOf(ctx, id)
+			return q.principalOf(ctx, globalID)
 		}
 	}
 	return nil, nil

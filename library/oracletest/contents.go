@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"carrel/core/clock"
+	"carrel/core/id"
 	"carrel/library"
 )
 
@@ -147,7 +148,7 @@ func (w *world) createContent(v viewer, in library.CreateContent, r *request) (a
 	if !v.signedIn() {
 		return false, faults{"UNAUTHENTICATED"}
 	}
-	f.add(in.Tenant != nil && library.CheckTenant(*in.Tenant) != nil, "INVALID", "tenant")
+	f.add(in.Tenant != nil && id.CheckTenant(*in.Tenant) != nil, "INVALID", "tenant")
 	f.add(in.Name != nil && strings.Contains(*in.Name, "/"), "INVALID", "name")
 	f.add(in.Title == "", "INVALID", "title")
 	f.add(in.Description != nil && *in.Description == badText, "INVALID", "description")
@@ -258,7 +259,7 @@ func (w *world) updateContent(v viewer, in library.UpdateContent, r *request) (a
 	if !v.signedIn() {
 		return false, faults{"UNAUTHENTICATED"}
 	}
-	f.add(library.KindOfID(in.ID) != library.IDContent, "INVALID", "id")
+	f.add(id.KindOf(in.ID) != id.Content, "INVALID", "id")
 	f.add(wrong(in.Title, func(s string) bool { return s == "" }), "INVALID", "title")
 	f.add(in.Description.Set && in.Description.Value != nil && *in.Description.Value == badText, "INVALID", "description")
 	f.add(wrong(in.Link, func(s string) bool { return s == badLink }), "INVALID", "link")
@@ -348,7 +349,7 @@ func (w *world) deleteContent(v viewer, in library.DeleteContent, r *request) (a
 	if !v.signedIn() {
 		return false, faults{"UNAUTHENTICATED"}
 	}
-	f.add(library.KindOfID(in.ID) != library.IDContent, "INVALID", "id")
+	f.add(id.KindOf(in.ID) != id.Content, "INVALID", "id")
 	f.add(badKey(in.IdempotencyKey), "INVALID", "idempotencyKey")
 	if f != nil {
 		return false, f

@@ -7,6 +7,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"carrel/core/id"
 	"carrel/library"
 )
 
@@ -254,12 +255,12 @@ func (p *principal) update(name, email library.Optional[*string], visibility lib
 	}
 }
 
-func isUser(id string) bool {
-	return library.KindOfID(id) == library.IDUser
+func isUser(globalID string) bool {
+	return id.KindOf(globalID) == id.User
 }
 
-func isGroup(id string) bool {
-	return library.KindOfID(id) == library.IDGroup
+func isGroup(globalID string) bool {
+	return id.KindOf(globalID) == id.Group
 }
 
 func isPrincipal(id string) bool { return isUser(id) || isGroup(id) }

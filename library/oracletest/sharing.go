@@ -4,6 +4,7 @@ import (
 	"maps"
 	"slices"
 
+	"carrel/core/id"
 	"carrel/library"
 )
 
@@ -60,7 +61,7 @@ func (w *world) shareContent(v viewer, in library.ShareContent, r *request) (aga
 	if !v.signedIn() {
 		return false, faults{"UNAUTHENTICATED"}
 	}
-	f.add(library.KindOfID(in.Content) != library.IDContent, "INVALID", "contentId")
+	f.add(id.KindOf(in.Content) != id.Content, "INVALID", "contentId")
 	f.add(badKey(in.IdempotencyKey), "INVALID", "idempotencyKey")
 	f.add(len(in.Principals) == 0, "INVALID", "principalIds")
 	if f.add(len(in.Principals) > 100, "TOO_MANY", "principalIds"); len(in.Principals) <= 100 {
@@ -174,7 +175,7 @@ func (w *world) setContentMembers(v viewer, in library.SetContentMembers, r *req
 	if !v.signedIn() {
 		return false, faults{"UNAUTHENTICATED"}
 	}
-	f.add(library.KindOfID(in.Content) != library.IDContent, "INVALID", "contentId")
+	f.add(id.KindOf(in.Content) != id.Content, "INVALID", "contentId")
 	f.add(badKey(in.IdempotencyKey), "INVALID", "idempotencyKey")
 	f = append(f, wrongList(idsOf(in.Members), "members", "")...)
 	if f != nil {
@@ -255,7 +256,7 @@ func (w *world) removeFromLibrary(v viewer, in library.RemoveFromLibrary, r *req
 		return false, faults{"UNAUTHENTICATED"}
 	}
 	f.add(!isPrincipal(in.Principal), "INVALID", "principalId")
-	f.add(library.KindOfID(in.Content) != library.IDContent, "INVALID", "contentId")
+	f.add(id.KindOf(in.Content) != id.Content, "INVALID", "contentId")
 	f.add(badKey(in.IdempotencyKey), "INVALID", "idempotencyKey")
 	if f != nil {
 		return false, f

@@ -1,0 +1,137 @@
+// Package id has the form of global ids, <letter>:<tenant>:<name>, and the letters
+// in use. It does not know what the ids name.
+package id
+
+import (
+	"strings"
+
+	"carrel/core/fault"
+)
+
+// Limits of the parts of an id, from the API contract.
+const (
+	MaxTenantLength = 32
+	MaxNameLength   = 128
+)
+
+// Kind is the letter that a global id begins with. It says what the id names.
+type Kind byte
+
+// The kinds of global ids. Malformed is of a text that is no id.
+const (
+	Malformed Kind = 0
+	User      Kind = 'u'
+	Group     Kind = 'g'
+	Content   Kind = 'c'
+)
+
+// kinds are the kinds of ids. A new kind needs a row here.
+var kinds = [...]struct {
+	kind Kind
+	// folded ids are written in lower case, and read in any.
+	folded bool
+}{
+	{User, true},
+	{Group, true},
+	{Content, false},
+}
+
+// KindOf returns what a well-formed global id names, IDMalformed for other texts.
+func KindOf(s string) Kind {
+	if len(s) < 2 || s[1] != ':' {
+		return Malformed
+	}
+	for _, k := range kinds {
+		letter, text := s[:1], s
+		if k.folded {
+			letter = Lower(letter)
+		}
+		if letter[0] != byte(k.kind) {
+			continue
+		}
+		if k.folded {
+			text = Lower(s)
+		}
+		if Check(text) == nil {
+			return k.kind
+		}
+	}
+	return Malformed
+}
+
+// Check checks the form "<letter>:<tenant>:<name>" of an id, but for the letter.
+// Its error has code Invalid.
+func Check(s string) error {
+	rest := s[2:]
+	cut := strings.IndexByte(rest, ':')
+	if cut < 0 {
+		return fault.Invalidf(nil, "an id has three parts: a letter, a tenant and a name, with colons between them")
+	}
+	if err := CheckTenant(rest[:cut]); err != nil {
+		return err
+	}
+	return CheckName(rest[cut+1:])
+}
+
+// CheckTenant checks the form of a tenant, [a-z0-9][a-z0-9-]{0,31}. Its error has
+// code Invalid.
+func CheckTenant(t string) error {
+	if t == "" || len(t) > MaxTenantLength || t[0] == '-' {
+		return fault.Invalidf(nil, "a tenant has 1 to 32 characters of a-z, 0-9 and -, and does not start with -")
+	}
+	for i := 0; i < len(t); i++ {
+		c := t[i]
+		if !(c >= 'a' && c <= 'z' || c >= '0' && c <= '9' || c == '-') {
+			return fault.Invalidf(nil, "a tenant has 1 to 32 characters of a-z, 0-9 and -, and does not start with -")
+		}
+	}
+	return nil
+}
+
+// CheckName checks the form of a name, 1 to 128 of A-Za-z0-9._~@/-. Its error has
+// code Invalid.
+func CheckName(n string) error {
+	if n == "" || len(n) > MaxNameLength {
+		return fault.Invalidf(nil, "a name has 1 to 128 characters")
+	}
+	for i := 0; i < len(n); i++ {
+		c := n[i]
+		ok := c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9' ||
+			c == '.' || c == '_' || c == '~' || c == '@' || c == '/' || c == '-'
+		if !ok {
+			return fault.Invalidf(nil, "a name is made of A-Z, a-z, 0-9 and . _ ~ @ / -")
+		}
+	}
+	return nil
+}
+
+// Lower returns s with A to Z alone in lower case. Unicode has other letters whose lower
+// case is an ASCII one (the Kelvin sign); they must not become part of an id.
+func Lower(s string) string {
+	for i := 0; i < len(s); i++ {
+		if c := s[i]; c >= 'A' && c <= 'Z' {
+			b := []byte(s)
+			for ; i < len(b); i++ {
+				if c := b[i]; c >= 'A' && c <= 'Z' {
+					b[i] = c + 'a' - 'A'
+				}
+			}
+			return string(b)
+		}
+	}
+	return s
+}
+
+// Tenant returns the tenant part of a well-formed id.
+func Tenant(id string) string {
+	_, rest, _ := strings.Cut(id, ":")
+	tenant, _, _ := strings.Cut(rest, ":")
+	return tenant
+}
+
+// Name returns the last part of a well-formed id.
+func Name(id string) string {
+	_, rest, _ := strings.Cut(id, ":")
+	_, name, _ := strings.Cut(rest, ":")
+	return name
+}
