@@ -6,6 +6,7 @@ import (
 	"flag"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 	"time"
@@ -284,5 +285,14 @@ func TestWhatTheExamplesOfThePageRestOn(t *testing.T) {
 	}
 	if _, err := s.RemoveFromLibrary(t.Context(), as(cleo), library.RemoveFromLibrary{Principal: cleo, Content: "c:demo:encoding-json"}); err != nil {
 		t.Errorf("Cleo takes it out of her library: %v", err)
+	}
+}
+
+// The roles have the names that the client and the API give them.
+func TestViewers_NameRolesAsTheClientDoes(t *testing.T) {
+	for _, v := range Viewers() {
+		if old := regexp.MustCompile(`(?i)\b(reader|writer|owner)s?\b`).FindString(v.Description); old != "" {
+			t.Errorf("the description of %s says %q, not Viewer, Editor or Manager: %s", v.Name, old, v.Description)
+		}
 	}
 }

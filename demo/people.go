@@ -17,7 +17,7 @@ func Viewers() []Viewer {
 		{"Anonymous", "Not signed in: sees what is PUBLIC.", "", nil},
 		{"Ann", "Manager: keeps the largest library; may change and share what she manages.", "u:demo:ann", nil},
 		{"Ben", "Member of the library team, and through it of the groups it keeps: sees all of their libraries.", "u:demo:ben", nil},
-		{"Cleo", "Reader: signed in to tenant demo, in no group that keeps items; sees PUBLIC and LOGGEDIN.", "u:demo:cleo", nil},
+		{"Cleo", "Viewer: signed in to tenant demo, but in no group with items; sees what is PUBLIC or LOGGEDIN.", "u:demo:cleo", nil},
 		{"Dora", "Administrator of tenant demo: sees everything of it.", "u:demo:dora", []string{"admin"}},
 		{"Zed", "Signed in to another tenant, acme: sees what is PUBLIC here, more at home.", "u:acme:zed", nil},
 	}
@@ -41,7 +41,7 @@ const (
 )
 
 // people are those of the story, and then their neighbours: nobody's keepers or
-// readers, but many enough that whoever types a letter finds several.
+// viewers, but many enough that whoever types a letter finds several.
 func people() []person {
 	return append([]person{
 		{ann, "Ann Archer", "ann@demo.example", library.Public},
