@@ -1,0 +1,80 @@
+package scenario
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+	"testing"
+)
+
+// pointsSpent are the points that signed-in viewers have paid.
+func (g *gateway) pointsSpent() float64 {
+	g.t.Helper()
+	n, err := strconv.ParseFloat(g.figure(`carrel_points_total{payer="viewer"}`), 64)
+	if err != nil {
+		g.t.Fatal(err)
+	}
+	return n
+}
+
+// TestEventsAreBilled: each event of a subscription costs the groups that are
+// resolved for it, by whatever transport it is sent.
+func TestEventsAreBilled(t *testing.T) {
+	const items, perEvent = 8, 2 + 3./20 // two rounds of reads, three groups
+	whole := serveWith(t)
+	ann, eve := whole.user("acme", "ann", "PUBLIC"), whole.user("acme", "eve", "PUBLIC")
+	for n := range 3 {
+		whole.must(ann, `mutation($in: CreateGroupInput!) { createGroup(input: $in) { userErrors { message } } }`,
+			vars{"in": vars{"tenant": "acme", "name": fmt.Sprint("g", n), "displayName": "G"}})
+		whole.must(ann, `mutation($in: SetGroupMembersInput!) { setGroupMembers(input: $in) { userErrors { message } } }`,
+			vars{"in": vars{"groupId": fmt.Sprint("g:acme:g", n), "members": []vars{{"principalId": "u:acme:eve", "role": "MEMBER"}}}})
+	}
+	for name, subscribe := range transports() {
+		t.Run(name, func(t *testing.T) {
+			g := whole.in(t)
+			suffix := strings.ReplaceAll(name, " ", "-")
+			create := func(name string) string {
+				g.must(ann, createItem, vars{"in": vars{"name": name + suffix, "kind": "NOTE", "title": "old", "visibility": "PRIVATE",
+					"members": []vars{{"principalId": "g:acme:g0", "role": "VIEWER"}}}})
+				return "c:acme:" + name + suffix
+			}
+			var ids []string
+			for n := range items {
+				ids = append(ids, create(fmt.Sprint(n)))
+			}
+			update := func(id, title string) {
+				g.must(ann, updateItem, vars{"in": vars{"id": id, "title": title}})
+			}
+			before := g.pointsSpent()
+			update(create("unheard"), "new")
+			alone := g.pointsSpent()
+			update(ids[0], "new")
+			price := g.pointsSpent() - alone // of an update that nobody hears of
+			if alone == before || price <= 0 {
+				t.Fatalf("an update costs %v points", price)
+			}
+			s := subscribe(g, eve, "g:acme:g0", pageOf(g.must(eve, pageItems, vars{"id": "g:acme:g0"})).End)
+			update(ids[1], "begun")
+			for got := ""; got != "+"+ids[1]+" begun VIEWER"; { // what happened shortly before is told again first
+				got, _ = s.hear()
+			}
+			start, events := g.pointsSpent(), 0
+			for n := 2; n < items; n++ {
+				update(ids[n], "new")
+				for want := "+" + ids[n] + " new VIEWER"; ; {
+					got, _ := s.hear()
+					if events++; got == want {
+						break
+					}
+				}
+			}
+			s.leave()
+			// An event may be told twice, so one may be billed before the start or not be read
+			// any more.
+			paid := (g.pointsSpent() - start - (items-2)*price) / perEvent
+			if least, most := float64(items-2)-1.01, float64(2*events)+1.01; paid < least || paid > most {
+				t.Errorf("%d events were paid as %v", events, paid)
+			}
+		})
+	}
+}
