@@ -1,10 +1,8 @@
 package cassandra
 
 import (
-	"cmp"
 	"context"
 	"hash/fnv"
-	"slices"
 	"time"
 
 	"github.com/gocql/gocql"
@@ -30,7 +28,8 @@ const (
 	// A hint carries the mts of its state as its timestamp, and so does its removal.
 	putDue    = `INSERT INTO due (day, shard, at, content_id, mts) VALUES (?, ?, ?, ?, ?) USING TIMESTAMP ?`
 	dropDue   = `DELETE FROM due USING TIMESTAMP ? WHERE day = ? AND shard = ? AND at = ? AND content_id = ?`
-	selectDue = `SELECT at, content_id, mts FROM due WHERE day = ? AND shard = ? AND at <= ? LIMIT ?`
+	selectDue = `SELECT at, content_id, mts FROM due
+ WHERE day = ? AND shard = ? AND (at, content_id) > (?, ?) AND (at) <= (?) LIMIT ?`
 )
 
 // dayOf is the day of an instant, in UTC.
@@ -50,51 +49,32 @@ func shardOf(id library.ContentID) int8 {
 func (s *Store) PutDue(ctx context.Context, d library.Due) error {
 	const doing = "write a due"
 	day := dayOf(d.At)
-	return concurrently(ctx, 2, 2, func(ctx context.Context, i int) error {
+	err := concurrently(ctx, 2, 2, func(ctx context.Context, i int) error {
 		if i == 0 {
 			return s.write(ctx, doing, noteDay, day)
 		}
 		mts := int64(d.MTS)
 		return s.writeStamped(ctx, doing, putDue, day, shardOf(d.Content), int64(d.At), string(d.Content), mts, mts)
 	})
+	if err == nil {
+		s.dues.wrote(d)
+	}
+	return err
 }
 
 // DropDue implements library.JournalStore.
 func (s *Store) DropDue(ctx context.Context, d library.Due) error {
-	return s.writeStamped(ctx, "drop a due", dropDue, int64(d.MTS), dayOf(d.At), shardOf(d.Content), int64(d.At), string(d.Content))
+	err := s.writeStamped(ctx, "drop a due", dropDue, int64(d.MTS), dayOf(d.At), shardOf(d.Content), int64(d.At), string(d.Content))
+	if err == nil {
+		s.dues.dropped(d)
+	}
+	return err
 }
 
 // dueDay is a day that may hold items, and when that was noted.
 type dueDay struct {
 	day   time.Time
 	noted int64
-}
-
-// DueUntil implements library.JournalStore: day by day, the shards of one at
-// the same time.
-func (s *Store) DueUntil(ctx context.Context, until clock.Instant, limit int) ([]library.Due, error) {
-	days, err := s.dueDays(ctx, until)
-	if err != nil {
-		return nil, err
-	}
-	var dues []library.Due
-	for _, d := range days {
-		if len(dues) >= limit {
-			break
-		}
-		found, err := s.dueOf(ctx, d.day, until, limit-len(dues))
-		if err != nil {
-			return nil, err
-		}
-		dues = append(dues, found...)
-		if len(found) == 0 && until.Time().Sub(d.day) > dueDaysKept+24*time.Hour {
-			// A day that was noted again since it was read stays.
-			if err := s.writeStamped(ctx, "forget a day", forgetDay, d.noted, d.day); err != nil {
-				return nil, err
-			}
-		}
-	}
-	return dues, nil
 }
 
 func (s *Store) dueDays(ctx context.Context, until clock.Instant) ([]dueDay, error) {
@@ -112,33 +92,27 @@ func (s *Store) dueDays(ctx context.Context, until clock.Instant) ([]dueDay, err
 	return days, err
 }
 
-// dueOf are the items of a day that are due, earliest first. The write time of a
-// hint of an earlier version is not known; it is not after the instant until.
-func (s *Store) dueOf(ctx context.Context, day time.Time, until clock.Instant, limit int) ([]library.Due, error) {
-	var shards [dueShards][]library.Due
-	err := concurrently(ctx, dueShards, dueShards, func(ctx context.Context, shard int) error {
-		var (
-			at  int64
-			id  string
-			mts *int64
-		)
-		r := reading{doing: "read dues", stmt: selectDue, args: []any{day, int8(shard), int64(until), limit}}
-		return s.read(ctx, r, func(iter *gocql.Iter) bool {
-			if !iter.Scan(&at, &id, &mts) {
-				return false
-			}
-			d := library.Due{At: clock.Instant(at), Content: library.ContentID(id), MTS: until}
-			if mts != nil {
-				d.MTS = clock.Instant(*mts)
-			}
-			shards[shard] = append(shards[shard], d)
-			return true
-		})
+// readDues reads hints of a partition in their order: those after one place and
+// until an instant. The write time of a hint of an earlier version is not known;
+// it is not after now.
+func (s *Store) readDues(ctx context.Context, p *duePartition, from duePlace, to, now clock.Instant, limit int) ([]library.Due, error) {
+	var (
+		dues []library.Due
+		at   int64
+		id   string
+		mts  *int64
+	)
+	r := reading{doing: "read dues", stmt: selectDue, args: []any{p.day, p.shard, int64(from.at), string(from.content), int64(to), limit}}
+	err := s.read(ctx, r, func(iter *gocql.Iter) bool {
+		if !iter.Scan(&at, &id, &mts) {
+			return false
+		}
+		d := library.Due{At: clock.Instant(at), Content: library.ContentID(id), MTS: now}
+		if mts != nil {
+			d.MTS = clock.Instant(*mts)
+		}
+		dues = append(dues, d)
+		return true
 	})
-	if err != nil {
-		return nil, err
-	}
-	all := slices.Concat(shards[:]...)
-	slices.SortFunc(all, func(a, b library.Due) int { return cmp.Or(cmp.Compare(a.At, b.At), cmp.Compare(a.Content, b.Content)) })
-	return all[:min(len(all), limit)], nil
+	return dues, err
 }

@@ -28,6 +28,7 @@ type Store struct {
 	gate   *gate
 	hedges *hedges
 	lanes  laneRows
+	dues   dueScan
 	// chores run until the Store is closed.
 	chores chores
 	clocks clocks

@@ -2,8 +2,10 @@ package journal
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"runtime"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -189,5 +191,59 @@ func TestStartExpiries_HungExpiriesDelayNoOthers(t *testing.T) {
 	w.wait(t.Context())
 	if len(d.expired) != 1 {
 		t.Errorf("expired %v", d.expired)
+	}
+}
+
+// partialDues is a store of which a part of the hints cannot be read.
+type partialDues struct {
+	library.JournalStore
+	fails int // so many calls
+}
+
+func (p *partialDues) DueUntil(ctx context.Context, until clock.Instant, limit int) ([]library.Due, error) {
+	dues, err := p.JournalStore.DueUntil(ctx, until, limit)
+	if p.fails--; err == nil && p.fails >= 0 {
+		err = errDown
+	}
+	return dues, err
+}
+
+// A part of the hints cannot be read. The others are worked on at once, and what
+// is known of those that fail is kept.
+func TestStartExpiries_AnUnreadablePartDelaysNoOthers(t *testing.T) {
+	store, rt := open(t)
+	partial := &partialDues{store, 1}
+	j := New(t.Context(), partial, rt, nil, library.WholeProtocol)
+	rt.pass(time.Hour)
+	now := clock.Of(rt.Now())
+	for _, id := range []library.ContentID{"c:acme:bad", "c:acme:good"} {
+		if err := store.PutDue(t.Context(), library.Due{At: now - 10, Content: id}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	d, w := &stuck{release: make(chan struct{})}, newWorkers(rt)
+	close(d.release)
+	if n, err := j.startExpiries(t.Context(), d, w); n != 2 || !errors.Is(err, errDown) {
+		t.Errorf("%d were started, %v; want both, and the error", n, err)
+	}
+	w.wait(t.Context())
+	_ = w.failed()
+	gone := library.Due{At: now - 10, Content: "c:acme:bad"}
+	if err := store.DropDue(t.Context(), gone); err != nil {
+		t.Fatal(err)
+	}
+	partial.fails = 1
+	if _, err := j.startExpiries(t.Context(), d, w); !errors.Is(err, errDown) || len(j.dues) != 1 {
+		t.Errorf("after a listing that is not complete: %v, %d known", err, len(j.dues))
+	}
+	if _, err := j.startExpiries(t.Context(), d, w); err != nil || len(j.dues) != 0 {
+		t.Errorf("after a complete listing: %v, %d known", err, len(j.dues))
+	}
+	if err := store.PutDue(t.Context(), library.Due{At: now - 5, Content: "c:acme:later"}); err != nil {
+		t.Fatal(err)
+	}
+	partial.fails = 1
+	if err := j.ExpireDue(t.Context(), &d.domain); !errors.Is(err, errDown) || !slices.Contains(d.expired, "c:acme:later") {
+		t.Errorf("expired %v, %v; want the error too", d.expired, err)
 	}
 }

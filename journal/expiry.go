@@ -2,6 +2,7 @@ package journal
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"maps"
 	"time"
@@ -39,29 +40,29 @@ type dueState struct {
 // once that was due.
 func (j *Journal) ExpireDue(ctx context.Context, s Service) error {
 	w := newWorkers(j.rt)
+	var unread error
 	for {
 		started, err := j.startExpiries(ctx, s, w)
 		if err != nil {
-			return err
+			unread = err
 		}
 		w.wait(ctx)
 		if started == 0 {
-			return w.failed()
+			return errors.Join(unread, w.failed())
 		}
 	}
 }
 
 // startExpiries starts to delete items whose time has come, as far as there are
 // workers, and returns how many. Those that failed stay at the head of what is
-// due, so as many more are read, and each is skipped until its next try.
+// due, so as many more are read, and each is skipped until its next try. Where the
+// store could not read all that is due, what it could read is worked on, and the
+// error is returned beside it.
 func (j *Journal) startExpiries(ctx context.Context, s Service, w *workers) (int, error) {
 	j.mu.Lock()
 	limit := duePage + len(j.dues)
 	j.mu.Unlock()
 	dues, err := j.store.DueUntil(ctx, clock.Of(j.rt.Now()), limit)
-	if err != nil {
-		return 0, err
-	}
 	started := 0
 	for _, d := range dues {
 		failing, ok := j.takeExpiry(d, w)
@@ -71,10 +72,10 @@ func (j *Journal) startExpiries(ctx context.Context, s Service, w *workers) (int
 		started++
 		w.start(failing, func() error { return j.expire(ctx, s, d) })
 	}
-	if len(dues) < limit {
+	if err == nil && len(dues) < limit {
 		j.forgetDropped(dues)
 	}
-	return started, nil
+	return started, err
 }
 
 // takeExpiry marks an expiry as being worked on. It reports whether the expiry has

@@ -372,7 +372,10 @@ type JournalStore interface {
 	// Of two hints that differ in MTS only, the newer one must be kept. A hint that
 	// is older than a removal may be left out.
 	PutDue(ctx context.Context, d Due) error
-	// DueUntil lists what is due at or before an instant, earliest first.
+	// DueUntil lists what is due at or before an instant, earliest first. Where a
+	// part of the hints cannot be read, the others come beside the error. A hint
+	// that another process has written later than its own time may be missing for
+	// some minutes.
 	DueUntil(ctx context.Context, until clock.Instant, limit int) ([]Due, error)
 	// DropDue must remove the hint iff none newer than d.MTS was put.
 	DropDue(ctx context.Context, d Due) error

@@ -1,0 +1,248 @@
+package cassandra
+
+import (
+	"cmp"
+	"slices"
+	"sync"
+	"time"
+
+	"carrel/core/clock"
+	"carrel/library"
+)
+
+// mostDuesKept is how many hints that this process writes behind the place it
+// has read to are remembered, a partition. More are found by a full reading,
+// which begins at once.
+const mostDuesKept = 1000
+
+// duePlace is a place in a partition of dues: right behind a hint, or before all
+// hints of an instant.
+type duePlace struct {
+	at      clock.Instant
+	content library.ContentID
+}
+
+func placeOf(d library.Due) duePlace { return duePlace{d.At, d.Content} }
+
+func comparePlaces(a, b duePlace) int {
+	return cmp.Or(cmp.Compare(a.at, b.at), cmp.Compare(a.content, b.content))
+}
+
+func (p duePlace) before(q duePlace) bool { return comparePlaces(p, q) < 0 }
+
+// knownDue is a hint that was read or written and not dropped since.
+type knownDue struct {
+	mts clock.Instant
+	// call is the number of the call of DueUntil in or after which that was.
+	call int
+}
+
+// duePartition is what this process knows of one partition of dues.
+type duePartition struct {
+	day   time.Time
+	shard int8
+	first clock.Instant // of the day
+	last  clock.Instant
+
+	near  dueWalk
+	ahead duePlace // where the read under way ends
+	known map[duePlace]knownDue
+
+	full  bool // all is being read again
+	again dueWalk
+	since clock.Instant // when that began last
+	most  time.Duration // the largest slice
+}
+
+// dueDayState is what this process knows of a day.
+type dueDayState struct {
+	noted int64 // what it was noted with when the last full reading began
+	parts [dueShards]duePartition
+}
+
+// dueScan remembers how far the dues were read, and which are there.
+type dueScan struct {
+	scanning sync.Mutex // held by DueUntil; guards the walks, but for near.place
+
+	mu   sync.Mutex // guards days, near.place, ahead and known
+	days map[time.Time]*dueDayState
+	call int
+	now  clock.Instant
+}
+
+// begin begins a call: days are those that are listed.
+func (s *dueScan) begin(days []dueDay, now clock.Instant) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.call++
+	s.now = now
+	kept := make(map[time.Time]*dueDayState, len(days))
+	for _, d := range days {
+		if kept[d.day] = s.days[d.day]; kept[d.day] == nil {
+			kept[d.day] = newDueDay(d, now)
+		}
+	}
+	s.days = kept
+}
+
+func newDueDay(d dueDay, now clock.Instant) *dueDayState {
+	state := &dueDayState{noted: d.noted}
+	first := clock.Of(d.day)
+	for i := range state.parts {
+		state.parts[i] = duePartition{day: d.day, shard: int8(i), first: first, last: first.Add(24*time.Hour) - 1,
+			near: dueWalk{place: duePlace{at: first}, slice: dueSlice}, known: map[duePlace]knownDue{}, since: now}
+	}
+	return state
+}
+
+// day returns the state of a listed day, with what is to be read again.
+func (s *dueScan) day(d dueDay) *dueDayState {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	state := s.days[d.day]
+	read, full := true, false
+	for i := range state.parts {
+		p := &state.parts[i]
+		// After a clock that ran ahead was corrected.
+		if now := (duePlace{at: max(s.now+1, p.first)}); now.before(p.near.place) {
+			p.near.place = now
+		}
+		read, full = read && p.near.place.at > p.last, full || p.full
+	}
+	// Somebody has written a hint of a day that was read to its end.
+	renoted := read && !full && state.noted != d.noted
+	if renoted {
+		state.noted = d.noted
+	}
+	for i := range state.parts {
+		p := &state.parts[i]
+		if p.most = dueSlice; s.now > p.last.Add(24*time.Hour) {
+			p.most = dueWholeDay
+		}
+		if p.near.slice == dueSlice && p.near.failures == 0 {
+			p.near.slice = p.most
+		}
+		if due := s.now >= p.since.Add(dueFullEvery) || s.now < p.since; renoted || due && !p.full {
+			p.full, p.since, p.again = true, s.now, dueWalk{place: duePlace{at: p.first}, slice: p.most}
+		}
+	}
+	return state
+}
+
+// look counts the known hints of a day that are due, and reports whether the day
+// is long over and nothing is left of it.
+func (s *dueScan) look(day *dueDayState, until clock.Instant) (due int, over bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	over = until.Time().Sub(day.parts[0].day) > dueDaysKept+24*time.Hour
+	for i := range day.parts {
+		p := &day.parts[i]
+		due += p.count(until)
+		over = over && len(p.known) == 0 && !p.full && p.near.failures == 0 && p.again.failures == 0 && p.near.place.at > p.last
+	}
+	return due, over
+}
+
+func (p *duePartition) count(until clock.Instant) (n int) {
+	for place := range p.known { // in any order: they are counted
+		if place.at <= until {
+			n++
+		}
+	}
+	return n
+}
+
+// count counts the known hints of a partition that are due.
+func (s *dueScan) count(p *duePartition, until clock.Instant) int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return p.count(until)
+}
+
+// reading notes that a read up to a place begins.
+func (s *dueScan) reading(p *duePartition, to duePlace) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	p.ahead = to
+}
+
+// passed moves a walk on to a place, and never back.
+func (s *dueScan) passed(w *dueWalk, to duePlace) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if w.place.before(to) {
+		w.place = to
+	}
+}
+
+// learn takes in the hints that a walk has read between two places. Those that
+// were known there before, and are not among them, were dropped by others.
+func (s *dueScan) learn(p *duePartition, w *dueWalk, from, to duePlace, rows []library.Due) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for place, k := range p.known { // in any order: each is judged by itself
+		if from.before(place) && !to.before(place) && k.call < s.call {
+			delete(p.known, place)
+		}
+	}
+	for _, d := range rows {
+		p.known[placeOf(d)] = knownDue{max(d.MTS, p.known[placeOf(d)].mts), s.call}
+	}
+	if w.place.before(to) {
+		w.place = to
+	}
+}
+
+// part returns the partition of a hint, if it is being read; nil otherwise. The
+// caller holds mu.
+func (s *dueScan) part(d library.Due) *duePartition {
+	state := s.days[dayOf(d.At)]
+	if state == nil {
+		return nil
+	}
+	return &state.parts[shardOf(d.Content)]
+}
+
+// wrote takes in a hint that this process has written. One that lies behind what
+// was read, or is being read, would not be read soon.
+func (s *dueScan) wrote(d library.Due) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	p, place := s.part(d), placeOf(d)
+	if p == nil || p.near.place.before(place) && p.ahead.before(place) {
+		return
+	}
+	known, ok := p.known[place]
+	if !ok && len(p.known) >= mostDuesKept {
+		p.since = 0 // a full reading finds it
+		return
+	}
+	p.known[place] = knownDue{max(d.MTS, known.mts), s.call}
+}
+
+// dropped forgets a hint that this process has removed.
+func (s *dueScan) dropped(d library.Due) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if p := s.part(d); p != nil && p.known[placeOf(d)].mts <= d.MTS {
+		delete(p.known, placeOf(d))
+	}
+}
+
+// list returns the known hints that are due, earliest first.
+func (s *dueScan) list(until clock.Instant, limit int) []library.Due {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	var all []library.Due
+	for _, day := range s.days { // in any order: they are sorted
+		for i := range day.parts {
+			for place, k := range day.parts[i].known {
+				if place.at <= until {
+					all = append(all, library.Due{At: place.at, Content: place.content, MTS: k.mts})
+				}
+			}
+		}
+	}
+	slices.SortFunc(all, func(a, b library.Due) int { return comparePlaces(placeOf(a), placeOf(b)) })
+	return all[:min(len(all), limit)]
+}

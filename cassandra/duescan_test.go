@@ -1,0 +1,235 @@
+package cassandra
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/gocql/gocql"
+	"github.com/google/go-cmp/cmp"
+
+	"carrel/core/clock"
+	"carrel/library"
+)
+
+// bury leaves n tombstones in the partition of an item, evenly within a time.
+func bury(t *testing.T, s *Store, id library.ContentID, from clock.Instant, within time.Duration, n int) {
+	t.Helper()
+	const batch = 500
+	err := concurrently(t.Context(), n/batch, 8, func(ctx context.Context, i int) error {
+		b := s.session.NewBatch(gocql.UnloggedBatch).WithContext(ctx)
+		b.Cons = s.level
+		for k := range batch {
+			at := from.Add(within / time.Duration(n) * time.Duration(i*batch+k))
+			b.Query(dropDue, int64(at), dayOf(at), shardOf(id), int64(at), string(id))
+		}
+		return s.session.ExecuteBatch(b)
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// hintAt puts a hint and returns it.
+func hintAt(t *testing.T, s *Store, at clock.Instant, id library.ContentID) library.Due {
+	t.Helper()
+	d := library.Due{At: at, Content: id, MTS: at - 1}
+	if err := s.PutDue(t.Context(), d); err != nil {
+		t.Fatal(err)
+	}
+	return d
+}
+
+// wantDues compares what is due.
+func wantDues(t *testing.T, s *Store, when string, until clock.Instant, want ...library.Due) {
+	t.Helper()
+	got, err := s.DueUntil(t.Context(), until, 100)
+	if err != nil {
+		t.Fatalf("%s: %v", when, err)
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("%s (-want +got):\n%s", when, diff)
+	}
+}
+
+// idOfShard is an item of a shard.
+func idOfShard(shard int8) library.ContentID {
+	for n := 0; ; n++ {
+		if id := library.ContentID(fmt.Sprintf("c:t:%d", n)); shardOf(id) == shard {
+			return id
+		}
+	}
+}
+
+// More hints of a day were removed than one read may cross tombstones of. What is
+// due after them is found, by a process that has just begun too.
+func TestTombstonesDoNotStopExpiry(t *testing.T) {
+	t.Parallel()
+	s := open(t, options(t))
+	first, id := dayInstant(2030, 5, 5), idOfShard(3)
+	early := hintAt(t, s, first+1, id)
+	bury(t, s, id, first.Add(time.Minute), 2*time.Hour, 60_000)
+	bury(t, s, id, first.Add(3*time.Hour), time.Minute, 120_000) // more than one slice may cross
+	late := hintAt(t, s, first.Add(5*time.Hour), id)
+	now := first.Add(6 * time.Hour)
+	var got []library.Due
+	for n := 0; len(got) < 2; n++ {
+		if n == 30 {
+			t.Fatalf("after %d calls: %v", n, got)
+		}
+		got, _ = s.DueUntil(t.Context(), now, 100) // errors while slices become smaller
+		now = now.Add(time.Minute)
+	}
+	if diff := cmp.Diff([]library.Due{early, late}, got); diff != "" {
+		t.Error(diff)
+	}
+	// From then on only the last minute is read, and the failure comes again only
+	// with the full reading.
+	next := hintAt(t, s, now.Add(time.Second), id)
+	wantDues(t, s, "a hint that becomes due", now.Add(time.Second), early, late, next)
+}
+
+// A partition that cannot be read fails by itself: what others hold comes beside
+// its error, and it is tried again after a pause.
+func TestAPartitionThatFailsHidesNoOther(t *testing.T) {
+	t.Parallel()
+	o := options(t)
+	counts := new(counter)
+	o.Observe = counts.add
+	s := open(t, o)
+	first, bad := dayInstant(2030, 5, 5), idOfShard(3)
+	bury(t, s, bad, first+1000, 500*time.Millisecond, 120_000)
+	var want []library.Due
+	for shard := range int8(dueShards) {
+		if shard != 3 {
+			want = append(want, hintAt(t, s, first.Add(time.Hour), idOfShard(shard)))
+		}
+	}
+	want = append(want, hintAt(t, s, first.Add(30*time.Hour), bad)) // on the next day
+	slices.SortFunc(want, func(a, b library.Due) int { return comparePlaces(placeOf(a), placeOf(b)) })
+	now := first.Add(31 * time.Hour)
+	got, err := s.DueUntil(t.Context(), now, 100)
+	if err == nil {
+		t.Error("the partition that cannot be read is no error")
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("beside the error:\n%s", diff)
+	}
+	counts.take()
+	wantDues(t, s, "while it is put off", now, want...)
+	if _, err := s.DueUntil(t.Context(), now.Add(duePauseLeast-1), 100); err != nil {
+		t.Errorf("it was tried within its pause: %v", err)
+	}
+	if _, err := s.DueUntil(t.Context(), now.Add(duePauseLeast), 100); err == nil {
+		t.Error("it was not tried after its pause")
+	}
+	// However small its slices are it cannot be read: what comes after is.
+	behind := hintAt(t, s, first.Add(time.Hour), bad)
+	for n := 0; ; n++ {
+		if n == 100 {
+			t.Fatal("what comes behind the tombstones is not found")
+		}
+		if got, _ = s.DueUntil(t.Context(), now, 100); slices.Contains(got, behind) {
+			break
+		}
+		now = now.Add(duePauseMost)
+	}
+}
+
+// Hints that are written behind what was read are found: those of this process at
+// once, those of others within a minute at once, and older ones by the full
+// reading.
+func TestHintsThatComeLate(t *testing.T) {
+	t.Parallel()
+	o := options(t)
+	s, other := open(t, o), open(t, o)
+	first := dayInstant(2030, 5, 5)
+	now := first.Add(10 * time.Hour)
+	standing := hintAt(t, s, first.Add(time.Hour), "c:t:standing")
+	wantDues(t, s, "at the beginning", now, standing)
+	mine := hintAt(t, s, first.Add(2*time.Hour), "c:t:mine")
+	wantDues(t, s, "a hint of this process", now, standing, mine)
+	recent := hintAt(t, other, now.Add(-dueOverlap+time.Second), "c:t:recent")
+	wantDues(t, s, "a hint that is a little late", now, standing, mine, recent)
+	old := hintAt(t, other, first.Add(3*time.Hour), "c:t:old")
+	wantDues(t, s, "before the full reading", now.Add(dueFullEvery-1), standing, mine, recent)
+	now = now.Add(dueFullEvery)
+	for range 4 {
+		if _, err := s.DueUntil(t.Context(), now, 100); err != nil {
+			t.Fatal(err)
+		}
+	}
+	wantDues(t, s, "after the full reading", now, standing, mine, old, recent)
+	// What others drop is forgotten by it, and what this process drops at once.
+	if err := other.DropDue(t.Context(), old); err != nil {
+		t.Fatal(err)
+	}
+	if err := s.DropDue(t.Context(), mine); err != nil {
+		t.Fatal(err)
+	}
+	wantDues(t, s, "after a removal", now, standing, old, recent)
+	now = now.Add(dueFullEvery)
+	for range 12 {
+		if _, err := s.DueUntil(t.Context(), now, 100); err != nil {
+			t.Fatal(err)
+		}
+	}
+	wantDues(t, s, "after the next full reading", now, standing, recent)
+	// A hint of a day that was read to its end makes that day be read again.
+	now = first.Add(26 * time.Hour)
+	wantDues(t, s, "on the next day", now, standing, recent)
+	for range 60 { // two full readings: one that is due, one for the hints noted since
+		if _, err := s.DueUntil(t.Context(), now, 100); err != nil {
+			t.Fatal(err)
+		}
+	}
+	yesterday := hintAt(t, other, first.Add(time.Minute), "c:t:yesterday")
+	wantDues(t, s, "a hint of a day that is over", now, yesterday, standing, recent)
+}
+
+// A hint that cannot be dropped stays listed, though the place that was read to
+// has passed it, and those after it come as there is room.
+func TestDuesThatStay(t *testing.T) {
+	t.Parallel()
+	o := options(t)
+	s := open(t, o)
+	first, id := dayInstant(2030, 5, 5), library.ContentID("c:t:stays")
+	stays := hintAt(t, s, first+5, id)
+	now := first.Add(20 * time.Hour)
+	var all []library.Due
+	for n := range 30 { // at one instant, of one partition
+		c := library.ContentID(fmt.Sprintf("c:t:%d-", n))
+		for k := 0; shardOf(c) != 2; k++ {
+			c = library.ContentID(fmt.Sprintf("c:t:%d-%d", n, k))
+		}
+		all = append(all, hintAt(t, s, first.Add(time.Hour), c))
+	}
+	seen := map[library.ContentID]bool{}
+	for range 40 {
+		got, err := s.DueUntil(t.Context(), now, 5)
+		if err != nil || len(got) == 0 || len(got) > 5 || got[0] != stays {
+			t.Fatalf("%v, %v", got, err)
+		}
+		for _, d := range got[1:] {
+			if seen[d.Content] {
+				t.Errorf("%s was listed after it was dropped", d.Content)
+			}
+			seen[d.Content] = true
+			if err := s.DropDue(t.Context(), d); err != nil {
+				t.Fatal(err)
+			}
+		}
+		now = now.Add(time.Second)
+	}
+	if len(seen) != len(all) {
+		t.Errorf("%d of %d were listed", len(seen), len(all))
+	}
+	// The scrubber writes it again: it is the same one, with another mts.
+	stays.MTS = now
+	if err := s.PutDue(t.Context(), stays); err != nil {
+		t.Fatal(err)
+	}
+	wantDues(t, s, "written again", now, stays)
+}
