@@ -130,3 +130,21 @@ func TestLeave_MergedEntriesStayBounded(t *testing.T) {
 		t.Errorf("%d entries name %d principals, want 3 and %d", len(j.entries), named, calls*each)
 	}
 }
+
+// Moves that are deferred count until they are done, although they are decided:
+// they would fill the list otherwise.
+func TestMayDefer_CountsWhatIsDeferred(t *testing.T) {
+	store, rt := open(t)
+	j := New(t.Context(), store, rt, nil, library.WholeProtocol)
+	fill(j, maxUndecided/2)
+	for _, e := range j.entries[1:] {
+		e.deferred = true
+	}
+	if !j.MayDefer() {
+		t.Errorf("beside %d deferred moves none may be deferred", maxUndecided/2-1)
+	}
+	j.entries[0].deferred = true
+	if j.MayDefer() {
+		t.Errorf("beside %d deferred moves another may be deferred", maxUndecided/2)
+	}
+}

@@ -40,3 +40,27 @@ func TestCreate_AnExpiredOutcomeBindsItsKeyNoMore(t *testing.T) {
 		})
 	}
 }
+
+// An id that was deleted stays deleted when its key is used for another input: it
+// cannot be created again.
+func TestCreate_AClaimLeavesADeletedIDDeleted(t *testing.T) {
+	h := newHouse(t, nil)
+	h.user("u:acme:ann", library.Public)
+	content := creations[0]
+	wantTold(t, content.create(h, "one", "x", "first"))
+	if err := content.create(h, "two", "x", "second"); err == nil {
+		t.Fatal("a name was taken twice")
+	}
+	if _, err := h.svc.DeleteContent(t.Context(), as("u:acme:ann"), library.DeleteContent{ID: "c:acme:x"}); err != nil {
+		t.Fatal(err)
+	}
+	wantTold(t, content.create(h, "two", "y", "third"))
+	if state := h.content("c:acme:x").State; state != library.Deleted {
+		t.Errorf("the deleted item is in state %v", state)
+	}
+	if err := content.create(h, "three", "x", "fourth"); err == nil {
+		t.Error("a deleted id was created again")
+	}
+	h.quiet()
+	h.wantClean()
+}

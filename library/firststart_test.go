@@ -4,7 +4,9 @@ import (
 	"context"
 	"errors"
 	"testing"
+	"time"
 
+	"carrel/core/fault"
 	"carrel/core/sched"
 	"carrel/library"
 )
@@ -45,5 +47,49 @@ func TestNew_AfterTheFirstProcessDied(t *testing.T) {
 			one.note("second", library.Private)
 			two.follows(as("u:acme:ann"), "u:acme:ann", c.Edges[0].Cursor()).wants("+first", "+second")
 		})
+	}
+}
+
+// unkept is a store of a program that does not say since when it has changes.
+type unkept struct{ library.Store }
+
+func (u *unkept) FixSetting(ctx context.Context, name string, value []byte) ([]byte, error) {
+	if name == "changes-since" {
+		return value, nil
+	}
+	return u.Store.FixSetting(ctx, name, value)
+}
+
+// A store that has a user already may have had changes that were not kept: a
+// cursor of the minute in which it got a program that keeps them cannot be
+// resumed from.
+func TestNew_OnAStoreWithOneUserTellsNothingOfBefore(t *testing.T) {
+	h, wall := datedHouse(t, func(s library.Store) library.Store { return &unkept{s} })
+	h.user("u:acme:ann", library.Public)
+	h.note("first", library.Private)
+	h.quiet()
+	h.store = h.store.(*unkept).Store
+	svc, err := library.New(t.Context(), library.Config{Store: h.store, Runtime: wall, Journal: h.journal, Names: &counting{}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	h.svc = svc
+	resume := func() error {
+		c, err := svc.Library(t.Context(), as("u:acme:ann"), "u:acme:ann", library.LibraryQuery{})
+		if err != nil || len(c.Edges) != 1 {
+			t.Fatalf("%+v, %v", c, err)
+		}
+		f, err := svc.Follow(t.Context(), as("u:acme:ann"), "u:acme:ann", ptr(c.Edges[0].Cursor()))
+		if err == nil {
+			f.Close()
+		}
+		return err
+	}
+	if err := resume(); fault.ReasonOf(err) != fault.ReasonResync {
+		t.Errorf("within the first minute: %v", err)
+	}
+	wall.pass(time.Minute)
+	if err := resume(); err != nil {
+		t.Errorf("after it: %v", err)
 	}
 }
