@@ -75,9 +75,10 @@ build: web ## build bin/carrel, web pages included
 web: web/dist/index.html ## build GraphiQL and the reference client from npm
 
 # Without npm the binary is built all the same, and serves a plain form and no client.
-web/dist/index.html: $(WEB_FILES)
+web/dist/index.html: $(WEB_FILES) clients/schema.graphql
 	@if command -v npm > /dev/null; then \
-		cd web && npm ci --no-audit --no-fund && npm run --silent build && touch dist/index.html; \
+		$(MAKE) --no-print-directory web/node_modules/.package-lock.json; \
+		cd web && npm run --silent build && touch dist/index.html; \
 	else \
 		echo 'npm is missing: the gateway will serve a plain form instead of GraphiQL'; \
 	fi
@@ -90,11 +91,20 @@ test: ## run everything that must hold, and print a summary
 test-embedded: ## run what needs no Java: everything but the tests on a real Cassandra
 	@TESTFLAGS='$(TESTFLAGS)' SCHEDULES=$(SCHEDULES) .ci/stages lint generated build unit simulate race browser
 
-.PHONY: lint
-lint: ## check formatting and run go vet
+.PHONY: lint types
+lint: types ## check formatting, run go vet, and check the types of the web pages
 	@unformatted=$$(gofmt -l $(GO_FILES)); \
 	if [ -n "$$unformatted" ]; then echo "not formatted (gofmt -w):"; echo "$$unformatted"; exit 1; fi
 	go vet ./...
+
+# The types of the operations are generated first: one that does not fit the schema is an error.
+types: ## check the operations of the web client against the schema, and its types (needs npm)
+	@if command -v npm > /dev/null; then \
+		$(MAKE) --no-print-directory web/node_modules/.package-lock.json; \
+		cd web && npm run --silent types; \
+	else \
+		echo 'npm is missing: the types of the web pages are not checked'; \
+	fi
 
 .PHONY: generate client-schema
 generate: ## make graph/generated.go and clients/schema.graphql of the schema

@@ -1,0 +1,230 @@
+// The page around the pages: who is reading, where to go, and what is wrong
+// with the network.
+import { useEffect, useRef, useState, type RefObject } from 'react';
+import { useApolloClient } from '@apollo/client/react';
+import type { ModifierDetails } from '@apollo/client/cache';
+import { graphiqlAddress } from './data/graphiql.ts';
+import { samePage, type Place } from './data/routes.ts';
+import type { CreatedItem, GroupName } from './pages/create-item.tsx';
+import { useOpening } from './ui/dialog.tsx';
+import { Plus, ThemeIcon, type Theme } from './ui/icons.tsx';
+import type { ViewerQuery } from './generated/operations.ts';
+import { here, To, useNavigation, useTitle } from './ui/navigation.tsx';
+import { useOnline, useSay } from './ui/notices.tsx';
+import { SignInProvider, useMe, useSession } from './ui/session.tsx';
+import { usePreference } from './ui/preference.ts';
+import { Shortcuts, useShortcuts } from './ui/shortcuts.tsx';
+import { Empty } from './ui/states.tsx';
+import { FindPage } from './pages/find.tsx';
+import { GroupsPage, MembersPage } from './pages/groups.tsx';
+import { HomePage } from './pages/home.tsx';
+import { CreateItem } from './pages/create-item.tsx';
+import { ItemPage } from './pages/item.tsx';
+import { LibraryPage } from './pages/library.tsx';
+import { EditProfile } from './pages/profile.tsx';
+import { Introduce, SignIn } from './pages/sign-in.tsx';
+
+export function App() {
+  const { place, go } = useNavigation();
+  const client = useApolloClient();
+  const { claims, signedIn, expired } = useSession();
+  const me = useMe();
+  const say = useSay();
+  const { open, show, close } = useOpening<'shortcuts' | 'create' | 'profile'>();
+  // Signing in does not close what is open: typed text outlives a token.
+  const signIn = useOpening<'sign-in'>();
+  const askToSignIn = () => signIn.show('sign-in');
+  const [made, setMade] = useState('');
+  const main = useFocusOnArrival(place, signedIn);
+  useShortcuts(() => show('shortcuts'));
+
+  const created = (item: CreatedItem, group: GroupName | null) => {
+    if (!me) return;
+    const library = (held: object, { DELETE }: ModifierDetails) => ('edges' in held && here().id !== me.id ? DELETE : held);
+    // The library tells of it, or reads it, if it is shown; if not, it is read anew.
+    client.cache.modify({ id: client.cache.identify({ __typename: 'User', id: me.id }), fields: { library } });
+    setMade(item.id);
+    // Whoever has turned to something else meanwhile is left there.
+    if (close()) go({ name: 'library', id: group?.id ?? me.id, item: item.id }, { opened: true });
+    say(group ? `“${item.title}” is in your library, and shared with ${group.displayName}.` : `“${item.title}” is in your library.`);
+  };
+
+  const groupId = (place.name === 'library' || place.name === 'members') && place.id.startsWith('g:') ? place.id : null;
+  return (
+    <SignInProvider open={askToSignIn}>
+      <a className="skip" href="#main" onClick={(event) => (event.preventDefault(), main.current?.focus())}>
+        Skip to content
+      </a>
+      <Banner me={me} onSignIn={askToSignIn} onCreate={() => show('create')} />
+      <Warnings expired={expired} onSignIn={askToSignIn} />
+      <main id="main" ref={main} tabIndex={-1}>
+        {claims && me === null && place.name === 'home' ? (
+          <Introduce claims={claims} />
+        ) : (
+          <Page place={place} made={made} onSignIn={askToSignIn} onCreate={() => show('create')} />
+        )}
+      </main>
+      <Foot place={place} onShortcuts={() => show('shortcuts')} />
+      {open === 'shortcuts' && <Shortcuts onClose={close} />}
+      {open === 'create' && claims && <CreateItem tenant={claims.tenant} groupId={groupId} onClose={close} onDone={created} />}
+      {open === 'profile' && me && (
+        <EditProfile
+          id={me.id}
+          onClose={close}
+          onDone={() => {
+            close();
+            say('Saved.');
+          }}
+        />
+      )}
+      {signIn.open && <SignIn onClose={signIn.close} onProfile={me ? () => show('profile') : undefined} />}
+    </SignInProvider>
+  );
+}
+
+interface PageProps {
+  place: Place;
+  made: string;
+  onSignIn: () => void;
+  onCreate: () => void;
+}
+
+function Page({ place, made, onSignIn, onCreate }: PageProps) {
+  switch (place.name) {
+    case 'home':
+      return <HomePage onSignIn={onSignIn} />;
+    case 'library':
+      return <LibraryPage key={place.id} place={place} made={made} onSignIn={onSignIn} onCreate={onCreate} />;
+    case 'members':
+      return <MembersPage key={place.id} id={place.id} onSignIn={onSignIn} />;
+    case 'item':
+      return <ItemPage key={place.id} id={place.id} />;
+    case 'groups':
+      return <GroupsPage onSignIn={onSignIn} />;
+    case 'find':
+      return <FindPage q={place.q} />;
+    default:
+      return <UnknownPage />;
+  }
+}
+
+function UnknownPage() {
+  useTitle('Page not found');
+  return (
+    <Empty heading="Page not found">
+      <p>
+        There is no page at this address. <To place={{ name: 'home' }}>Go to the start page</To>.
+      </p>
+    </Empty>
+  );
+}
+
+const themes: [Theme, Theme, Theme] = ['system', 'light', 'dark'];
+
+interface BannerProps {
+  me: ViewerQuery['viewer'] | undefined;
+  onSignIn: () => void;
+  onCreate: () => void;
+}
+
+function Banner({ me, onSignIn, onCreate }: BannerProps) {
+  const { place } = useNavigation();
+  const { signedIn, name, claims } = useSession();
+  const [theme, chooseTheme] = usePreference('theme', themes);
+  const stepTheme = () => chooseTheme(themes[themes.indexOf(theme) + 1] ?? themes[0]);
+  // Until the gateway has said who it is, or where it cannot, the ways are open
+  // to whom the token names; not to somebody whom it does not know.
+  const id = me === undefined ? claims?.id : me?.id;
+  const current = (yes: boolean) => (yes ? 'page' : undefined);
+  return (
+    <header className="banner">
+      <To className="wordmark" place={{ name: 'home' }}>
+        Carrel
+      </To>
+      <nav className="ways" aria-label="Main">
+        {id && (
+          <To place={{ name: 'library', id }} aria-current={current(place.name === 'library' && place.id === id)}>
+            My library
+          </To>
+        )}
+        {id && (
+          <To place={{ name: 'groups' }} aria-current={current(place.name === 'groups')}>
+            Groups
+          </To>
+        )}
+        <To place={{ name: 'find', q: '' }} aria-current={current(place.name === 'find')}>
+          Search
+        </To>
+        {me && (
+          <button type="button" className="button" onClick={onCreate}>
+            <Plus /> New
+          </button>
+        )}
+      </nav>
+      <div className="banner-end">
+        <button type="button" className="icon-button" aria-label={`Theme: ${theme}`} title={`Theme: ${theme}`} onClick={stepTheme}>
+          <ThemeIcon of={theme} />
+        </button>
+        <button type="button" className="who" aria-haspopup="dialog" onClick={onSignIn}>
+          {signedIn ? (me?.displayName ?? name) : 'Sign in'}
+        </button>
+      </div>
+    </header>
+  );
+}
+
+const servesGraphiQL = (document.documentElement.dataset.pages ?? '').split(' ').includes('graphiql');
+
+function Foot({ place, onShortcuts }: { place: Place; onShortcuts: () => void }) {
+  return (
+    <footer className="foot">
+      <button type="button" className="button button-quiet" aria-haspopup="dialog" onClick={onShortcuts}>
+        Keyboard shortcuts
+      </button>
+      {servesGraphiQL && <a href={graphiqlAddress(place)}>Open in GraphiQL</a>}
+      {servesGraphiQL && <a href="/?docs">API documentation</a>}
+    </footer>
+  );
+}
+
+function Warnings({ expired, onSignIn }: { expired: boolean; onSignIn: () => void }) {
+  const online = useOnline();
+  return (
+    <div className="warnings" role="status">
+      {!online && <p>You are offline. What you see may have changed since.</p>}
+      {expired && (
+        <p>
+          Your token is no longer accepted.{' '}
+          <button type="button" className="button" onClick={onSignIn}>
+            Sign in again
+          </button>
+        </p>
+      )}
+    </div>
+  );
+}
+
+// justLoaded tells whether the browser has loaded the page for who reads it now:
+// signing in begins with a new App.
+let justLoaded = true;
+
+// useFocusOnArrival moves focus to a page when the reader comes to it, as a
+// browser does when it loads one. Who loads the entrance signed in is led on from
+// it and has come to one page only: focus is left at its top, where the Tab key
+// begins.
+function useFocusOnArrival(place: Place, signedIn: boolean): RefObject<HTMLElement | null> {
+  const main = useRef<HTMLElement>(null);
+  const last = useRef(place);
+  const loading = useRef(justLoaded && signedIn && place.name === 'home');
+  useEffect(() => {
+    justLoaded = false;
+  }, []);
+  useEffect(() => {
+    if (samePage(last.current, place)) return;
+    const ledOn = loading.current && document.activeElement === document.body;
+    if (!ledOn) main.current?.focus({ preventScroll: true });
+    loading.current = false;
+    last.current = place;
+  }, [place]);
+  return main;
+}

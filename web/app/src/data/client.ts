@@ -1,0 +1,156 @@
+// The connection to the gateway of one session: operations over HTTP, changes
+// over a websocket, and what was read. Another session has another, so that
+// nothing one viewer has read is ever shown to the next.
+import { ApolloClient, HttpLink } from '@apollo/client';
+import { print } from 'graphql';
+import { createClient as createSocket } from 'graphql-ws';
+import { createCache } from './cache.ts';
+import type { LibraryChange } from './cache.ts';
+import type { Sink } from './follow.ts';
+import { LibraryChangedDocument, type LibraryChangedSubscription } from '../generated/operations.ts';
+import { answered } from './network.ts';
+
+// What a socket is closed with when its token is missing or no longer good.
+const refusedToken = new Set<unknown>([4401, 4403]);
+
+// unauthenticated is what a refused socket means where no other token is to be
+// had, in the words of an operation: it is not asked again.
+const unauthenticated = [{ message: 'The token is not accepted.', extensions: { code: 'UNAUTHENTICATED' } }];
+
+interface Access {
+  token(): string;
+  renew(): Promise<string>;
+  expired(): void;
+}
+
+export interface Connection {
+  client: ApolloClient;
+  listen(id: string, after: string | null, sink: Sink<LibraryChange>): () => void;
+  close(): void;
+}
+
+// connect(…) takes
+//   token()    the bearer token, or '' for an anonymous viewer
+//   renew()    a promise of a fresh token, or of '' where there is none to be had
+//   expired()  is called when the gateway refuses the token for good
+export function connect({ token, renew, expired }: Access): Connection {
+  const cache = createCache();
+  const client = new ApolloClient({
+    cache,
+    link: new HttpLink({ uri: '/graphql', fetch: authorized({ token, renew, expired }) }),
+  });
+  const socket = openSocket(token);
+  const document = print(cache.transformDocument(LibraryChangedDocument));
+
+  // listen begins to hear of a library's changes, and answers with a stop.
+  const listen: Connection['listen'] = (id, after, sink) => {
+    const forget = socket.onceConnected(sink.opened);
+    const stop = socket.client.subscribe<LibraryChangedSubscription>(
+      { query: document, variables: { id, after } },
+      {
+        next: ({ data, errors }) => (data?.libraryChanged ? sink.next(data.libraryChanged) : sink.error(errors)),
+        async error(fault) {
+          if (!refusedToken.has(closeCode(fault)) || (await renew())) {
+            sink.error(fault);
+            return;
+          }
+          expired();
+          sink.error(unauthenticated);
+        },
+        complete: sink.complete,
+      },
+    );
+    return () => {
+      forget();
+      stop();
+    };
+  };
+
+  return {
+    client,
+    listen,
+    close() {
+      client.stop();
+      socket.client.dispose();
+    },
+  };
+}
+
+// closeCode is the code that a socket was closed with, if that is the fault.
+function closeCode(fault: unknown): unknown {
+  return (fault as { code?: unknown } | null)?.code;
+}
+
+// openSocket connects when somebody first listens, and stays open a little
+// after the last one stops: the next library is often one click away.
+function openSocket(token: Access['token']) {
+  let connected = false;
+  const waiting = new Set<() => void>();
+  const client = createSocket({
+    url: `${location.origin.replace(/^http/, 'ws')}/graphql`,
+    connectionParams: () => (token() ? { authorization: `Bearer ${token()}` } : {}),
+    // Taking a subscription up again needs the newest cursor, which the socket
+    // does not know: follow.js does it.
+    retryAttempts: 0,
+    lazyCloseTimeout: 3000,
+    keepAlive: 20_000,
+    onNonLazyError: () => {},
+    on: {
+      connected() {
+        connected = true;
+        for (const tell of [...waiting]) tell();
+      },
+      closed() {
+        connected = false;
+      },
+    },
+  });
+  return {
+    client,
+    // onceConnected calls back when the socket is open, at once if it is, and
+    // answers with a way to call that off.
+    onceConnected(tell: () => void): () => void {
+      if (connected) {
+        queueMicrotask(tell);
+        return () => {};
+      }
+      const once = () => {
+        waiting.delete(once);
+        tell();
+      };
+      waiting.add(once);
+      return () => waiting.delete(once);
+    },
+  };
+}
+
+// authorized is fetch with the session's token. After a 401 a fresh token is
+// asked for once; that is safe for mutations too, since a 401 is answered before
+// anything is executed.
+function authorized({ token, renew, expired }: Access): typeof fetch {
+  const send = async (address: RequestInfo | URL, options: RequestInit | undefined, bearer: string) => {
+    const headers = { ...options?.headers, ...(bearer ? { authorization: `Bearer ${bearer}` } : {}) };
+    const answer = await fetch(address, { ...options, headers });
+    answered();
+    return answer;
+  };
+  return async (address, options) => {
+    const bearer = token();
+    const answer = await send(address, options, bearer);
+    if (answer.status !== 401 || !bearer) return answer;
+    const fresh = await renew();
+    if (fresh) {
+      const again = await send(address, options, fresh);
+      if (again.status !== 401) return again;
+    }
+    expired();
+    return answer;
+  };
+}
+
+// newKey is an idempotency key: 128 random bits. crypto.randomUUID would ask
+// for HTTPS.
+export function newKey(): string {
+  const bytes = crypto.getRandomValues(new Uint8Array(16));
+  return Array.from(bytes, (byte) => byte.toString(16).padStart(2, '0')).join('');
+}

@@ -1,0 +1,98 @@
+// What is told to a person when an operation fails: first the faults of the
+// input, which a person can mend, then everything else.
+
+// UserFault is a fault of the input: a userError of a mutation.
+export interface UserFault {
+  message: string;
+  field: readonly string[] | null;
+}
+
+// Faults are the sentences about each field of a form, and about the form itself.
+export type Faults<Field extends string = never> = { [name in Field | 'form']?: string[] };
+
+// faultsByField puts each userError to the field of a form that it names. Those
+// of fields the form does not have stand under "form".
+export function faultsByField<Field extends string>(userErrors: readonly UserFault[], fields: readonly Field[]): Faults<Field> {
+  const found: Faults<Field> = {};
+  for (const fault of userErrors) {
+    const name = fields.find((field) => field === fault.field?.[0]) ?? 'form';
+    (found[name] ??= []).push(sentence(fault.message));
+  }
+  return found;
+}
+
+// faultsByIndex tells which members of a list are at fault: the second step of
+// a path such as ["principalIds", "1"] or ["members", "0", "role"].
+export function faultsByIndex(userErrors: readonly UserFault[], list: string): Map<number, string> {
+  const found = new Map<number, string>();
+  for (const fault of userErrors) {
+    const [name, index] = fault.field ?? [];
+    if (name === list && /^\d+$/.test(index ?? '')) found.set(Number(index), sentence(fault.message));
+  }
+  return found;
+}
+
+// sentence makes a message stand on a page by itself.
+export function sentence(message: string): string {
+  const text = message.trim();
+  if (text === '') return 'The gateway gave no reason.';
+  return text.charAt(0).toUpperCase() + text.slice(1) + (/[.!?]$/.test(text) ? '' : '.');
+}
+
+const texts: Record<string, string> = {
+  RATE_LIMITED: 'Too many requests in a short time.',
+  TIMEOUT: 'The gateway took too long to answer.',
+  UNAVAILABLE: 'The service is temporarily unavailable.',
+  CONTENTION: 'Too many people are changing this at once.',
+  OUTCOME_UNKNOWN: 'The gateway cannot tell whether this was done. Look before you try again.',
+  UNAUTHENTICATED: 'Your token is no longer accepted. Sign in again.',
+  BAD_CURSOR: 'That position in the library no longer exists.',
+};
+
+export interface Explanation {
+  kind: 'offline' | 'signedOut' | 'place' | 'passing' | 'other';
+  text: string;
+}
+
+// Failure is what explain reads of an error, whatever has thrown it.
+interface Failure {
+  errors?: readonly { message: string; extensions?: { code?: string; retryAfter?: unknown } }[];
+  statusCode?: number;
+}
+
+// explain is { kind, text } of any error that a query or a mutation throws.
+// kind is "offline", "signedOut", "place" (a cursor led nowhere), "passing" (it
+// is worth trying again) or "other".
+export function explain(error: unknown, { online = true } = {}): Explanation {
+  const { errors, statusCode } = (error ?? {}) as Failure;
+  const first = errors?.[0];
+  const code = first?.extensions?.code ?? codeOfStatus(statusCode);
+  if (code) {
+    const retry = Number(first?.extensions?.retryAfter);
+    const wait = retry > 0 ? ` Try again in ${Math.ceil(retry)} s.` : '';
+    return { kind: kindOf(code), text: (texts[code] ?? sentence(first?.message ?? 'The gateway failed.')) + wait };
+  }
+  if (first) return { kind: 'other', text: sentence(first.message) };
+  if (statusCode) return answered(statusCode);
+  if (!online) return { kind: 'offline', text: 'You are offline.' };
+  return { kind: 'passing', text: 'The gateway could not be reached.' };
+}
+
+// answered is what is told of an answer over HTTP that holds no errors: that of
+// a proxy in between, or of a gateway that has lost its head.
+function answered(status: number): Explanation {
+  if (status < 400) return { kind: 'other', text: `What has answered is not the gateway (HTTP ${status}).` };
+  return { kind: status >= 500 ? 'passing' : 'other', text: `The gateway failed (HTTP ${status}).` };
+}
+
+const codes: Record<number, string> = { 401: 'UNAUTHENTICATED', 408: 'TIMEOUT', 429: 'RATE_LIMITED', 503: 'UNAVAILABLE', 504: 'TIMEOUT' };
+
+function codeOfStatus(status: number | undefined): string | undefined {
+  return status === undefined ? undefined : codes[status];
+}
+
+function kindOf(code: string): Explanation['kind'] {
+  if (code === 'UNAUTHENTICATED') return 'signedOut';
+  if (code === 'BAD_CURSOR') return 'place';
+  return ['RATE_LIMITED', 'TIMEOUT', 'UNAVAILABLE', 'CONTENTION'].includes(code) ? 'passing' : 'other';
+}

@@ -1,0 +1,119 @@
+// Keeps a subscription going for as long as somebody looks. Where it breaks it
+// is taken up again at the newest place that was told, so that nothing in
+// between is missed; where the gateway no longer knows that far back, the
+// library is read anew. Sockets, clocks and stores are the caller's.
+
+// Codes with which a subscription ends for good: the request is at fault, and
+// asking again would not mend it.
+const hopeless = new Set(['GRAPHQL_VALIDATION_FAILED', 'BAD_USER_INPUT', 'NOT_FOUND', 'FORBIDDEN', 'UNAUTHENTICATED']);
+
+// longestPause, in milliseconds, is how long any attempt waits at most. A
+// connection that stood longer was a good one: when it is lost the count of
+// attempts begins anew, also where nothing happened in the library meanwhile.
+export const longestPause = 15_000;
+
+export type LiveState = 'live' | 'waiting' | 'off';
+
+// Sink takes what a subscription tells: that it is open, each change, and its end.
+export interface Sink<Change> {
+  opened(): void;
+  next(change: Change): void;
+  error(fault: unknown): void;
+  complete(): void;
+}
+
+interface Following<Change> {
+  subscribe(after: string | null, sink: Sink<Change>): () => void;
+  newest(): string | null;
+  apply(change: Change): void;
+  reread(): Promise<unknown>;
+  pause(attempt: number): Promise<void>;
+  now(): number;
+  told(state: LiveState): void;
+}
+
+// follow(…) begins, and answers with a function that ends it.
+//
+//   subscribe(after, { opened, next, error, complete })  begins to listen, returns a stop
+//   newest()      the newest cursor that is known, or null
+//   apply(event)  takes one change in
+//   reread()      reads the library anew, because changes were missed; a promise,
+//                 broken where that fails
+//   pause(n)      a promise kept when it is time for the n-th attempt
+//   now()         the time in milliseconds, from any beginning
+//   told(state)   'live', 'waiting' or 'off'
+export function follow<Change>({ subscribe, newest, apply, reread, pause, now, told }: Following<Change>): () => void {
+  let ended = false;
+  let stop = () => {};
+  let failures = 0;
+  let openedAt = Infinity;
+
+  const listen = () => {
+    if (ended) return;
+    const after = newest();
+    let open = true;
+    openedAt = Infinity;
+    const lost = (codes: string[]) => {
+      if (!open || ended) return;
+      open = false;
+      failed(codes);
+    };
+    // Without a place to go on from, what happened while nobody listened is not
+    // told, and has to be read. The socket is open a little before the gateway
+    // listens: what happens in between is read by reading once more.
+    const catchUp = async () => {
+      try {
+        await reread();
+        await pause(1);
+        if (open && !ended) await reread();
+      } catch {
+        lost([]);
+      }
+    };
+    stop = subscribe(after, {
+      opened() {
+        if (!open || ended) return;
+        openedAt = now();
+        told('live');
+        if (after === null) catchUp();
+      },
+      next(event) {
+        if (!open || ended) return;
+        failures = 0;
+        apply(event);
+      },
+      error: (fault) => lost(codesOf(fault)),
+      complete: () => lost([]),
+    });
+  };
+
+  const failed = async (codes: string[]) => {
+    // What has failed by an answer, or by a reading, is still listened to.
+    stop();
+    stop = () => {};
+    if (codes.some((code) => hopeless.has(code))) {
+      told('off');
+      return;
+    }
+    if (now() - openedAt > longestPause) failures = 0;
+    failures += 1;
+    told('waiting');
+    // What cannot be read now is asked for again: the place is still too old.
+    if (codes.includes('RESYNC') || codes.includes('BAD_CURSOR')) await reread().catch(() => {});
+    await pause(failures);
+    listen();
+  };
+
+  listen();
+  return () => {
+    ended = true;
+    stop();
+  };
+}
+
+// codesOf is what an error says it is: the codes of a list of GraphQL errors.
+// The end of a socket has none.
+export function codesOf(fault: unknown): string[] {
+  const errors: { extensions?: { code?: string } }[] = Array.isArray(fault) ? fault : [];
+  return errors.map((error) => error.extensions?.code).filter((code) => code !== undefined);
+}

@@ -1,0 +1,67 @@
+import type { Destination } from './routes.ts';
+
+// Links from the client to GraphiQL, where what a page shows can be queried.
+
+const queries: Record<string, string> = {
+  library: `query Library($id: ID!, $direction: OrderDirection!) {
+  principal(id: $id) {
+    displayName
+    visibility
+    library(first: 20, orderBy: {field: LAST_MODIFIED, direction: $direction}) {
+      bucket
+      count { value precision }
+      edges {
+        cursor
+        role
+        node { id kind title description visibility lastModified }
+      }
+      pageInfo { hasNextPage endCursor }
+    }
+  }
+}
+`,
+  item: `query Item($id: ID!) {
+  content(id: $id) {
+    id
+    kind
+    title
+    description
+    link
+    visibility
+    version
+    lastModified
+    expiresAt
+    viewerRole
+    members(first: 20) {
+      edges { role node { id displayName } }
+    }
+  }
+}
+`,
+  members: `query Group($id: ID!) {
+  group(id: $id) {
+    displayName
+    visibility
+    viewerRole
+    members(first: 20) {
+      edges { role node { id displayName } }
+      pageInfo { hasNextPage endCursor }
+    }
+  }
+}
+`,
+};
+
+// graphiqlAddress returns the address of GraphiQL with the query of a page, or
+// of GraphiQL alone for a page that has none. An item that is open beside a
+// library is what is queried.
+export function graphiqlAddress(place: Destination): string {
+  const { name, id } = place.item ? ({ name: 'item', id: place.item } as const) : place;
+  const query = queries[name];
+  if (!query) return '/';
+  const variables = { id, ...(place.name === 'library' && name === 'library' && { direction: place.oldestFirst ? 'ASC' : 'DESC' }) };
+  return `/?${new URLSearchParams({ query, variables: JSON.stringify(variables) })}`;
+}
+
+// pageQueries are checked against the schema by a test.
+export const pageQueries = Object.values(queries);

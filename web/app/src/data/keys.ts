@@ -1,0 +1,51 @@
+// Keyboard shortcuts: which key means what, and when keys are not shortcuts.
+
+// shortcuts are shown in this order by the dialog that lists them.
+export const shortcuts = [
+  { name: 'search', keys: ['/'], meaning: 'Search' },
+  { name: 'next', keys: ['j'], meaning: 'Next item' },
+  { name: 'previous', keys: ['k'], meaning: 'Previous item' },
+  { name: 'open', keys: ['Enter'], meaning: 'Open the selected item' },
+  { name: 'close', keys: ['Esc'], meaning: 'Close an item or a dialog' },
+  { name: 'move', keys: ['↑', '↓', 'Home', 'End'], meaning: 'Move in a list' },
+  { name: 'help', keys: ['?'], meaning: 'Show this list' },
+];
+
+export type Shortcut = 'search' | 'next' | 'previous' | 'help';
+
+const names: Record<string, Shortcut> = { '/': 'search', j: 'next', k: 'previous', '?': 'help' };
+const notTyped = new Set(['button', 'checkbox', 'color', 'file', 'image', 'radio', 'range', 'reset', 'submit']);
+
+// Field is what is asked of an element that may take text.
+interface Field {
+  tagName?: string;
+  type?: string;
+  isContentEditable?: boolean;
+}
+
+interface Keystroke {
+  key: string;
+  target: EventTarget | Field | null;
+  defaultPrevented?: boolean;
+  ctrlKey?: boolean;
+  metaKey?: boolean;
+  altKey?: boolean;
+  isComposing?: boolean;
+}
+
+// shortcutOf returns the name of the shortcut that a keydown event asks for, or
+// null: while somebody types, with a modifier, and when another part of the page
+// has used the key, it is none.
+export function shortcutOf(event: Keystroke): Shortcut | null {
+  const { key, target } = event;
+  if (event.defaultPrevented || event.ctrlKey || event.metaKey || event.altKey || event.isComposing) return null;
+  return isTyping(target) ? null : (names[key] ?? null);
+}
+
+// isTyping reports whether an element takes text, or chooses by letters.
+export function isTyping(element: EventTarget | Field | null): boolean {
+  const { tagName, type, isContentEditable } = (element ?? {}) as Field;
+  const name = tagName?.toLowerCase();
+  if (name === 'input') return !notTyped.has((type ?? 'text').toLowerCase());
+  return name === 'textarea' || name === 'select' || Boolean(isContentEditable);
+}

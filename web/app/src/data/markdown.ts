@@ -1,0 +1,121 @@
+// Markdown as a tree that contains nothing but text and known elements. No HTML
+// is made from it, so there is none to clean: markup in a text stays text (ADR
+// 27). Images are not loaded; they become links.
+//
+// A node is a string or { tag, children }, with tag null for a mere group, and
+// with href for "a", start for "ol" and align for "th" and "td".
+import MarkdownIt, { type Token } from 'markdown-it';
+
+export interface MarkdownElement {
+  tag: string | null;
+  children: MarkdownNode[];
+  href?: string;
+  start?: number;
+  align?: string;
+}
+export type MarkdownNode = string | MarkdownElement;
+
+// ParserToken is what is read of a token of the parser.
+export type ParserToken = Pick<Token, 'type' | 'tag' | 'nesting' | 'content' | 'attrGet'> & { hidden?: boolean; children?: ParserToken[] | null };
+
+// attributeOf is an attribute of a token as text, or null.
+function attributeOf(token: ParserToken, name: string): string | null {
+  const value = token.attrGet(name);
+  return value === null ? null : String(value);
+}
+
+const markdown = new MarkdownIt('default', { html: false, linkify: true, breaks: true })
+  // Texts that are indented are rarely meant as code.
+  .disable('code');
+// Only whole addresses are links: "readme.md" is no host.
+markdown.linkify.set({ fuzzyLink: false });
+
+const blocks = new Set(['p', 'h3', 'h4', 'h5', 'h6', 'ul', 'ol', 'li', 'blockquote', 'pre', 'hr', 'table', 'thead', 'tbody', 'tr', 'th', 'td']);
+const elements = new Set([...blocks, 'a', 'br', 'code', 'em', 's', 'strong']);
+// Headings of a text are below those of the page.
+const headings: Record<string, string> = { h1: 'h3', h2: 'h4', h3: 'h5', h4: 'h6', h5: 'h6', h6: 'h6' };
+const schemes = new Set(['http:', 'https:', 'mailto:']);
+
+// parse returns the nodes of a text.
+export function parse(text: string): MarkdownNode[] {
+  return nodesOf(markdown.parse(text, {}));
+}
+
+// excerpt returns the beginning of a text without its marks, on one line.
+export function excerpt(text: string, length = 300): string {
+  // Marks take up characters too.
+  const flat = flatten(parse(text.slice(0, 2 * length))).replaceAll(/\s+/g, ' ').trim();
+  return flat.length > length ? `${flat.slice(0, length).trimEnd()}...` : flat;
+}
+
+// safeAddress returns an address that a link may lead to, or null. It is read as
+// the browser reads it, which skips blanks and line breaks within.
+export function safeAddress(address: string | null | undefined): string | null {
+  if (!address) return null;
+  try {
+    return schemes.has(new URL(address).protocol) ? address : null;
+  } catch {
+    return null;
+  }
+}
+
+// nodesOf returns the nodes of a parser's tokens. Whatever elements the parser
+// names, those that are not known are left out.
+export function nodesOf(tokens: readonly ParserToken[], inLink = false): MarkdownNode[] {
+  const whole: MarkdownNode[] = [];
+  const open = [{ children: whole, inLink }];
+  for (const token of tokens) {
+    const parent = open.at(-1) ?? { children: whole, inLink };
+    if (token.nesting < 0) {
+      open.pop();
+    } else if (token.nesting > 0) {
+      const node = elementOf(token);
+      parent.children.push(node);
+      open.push({ children: node.children, inLink: parent.inLink || node.tag === 'a' });
+    } else {
+      parent.children.push(...leavesOf(token, parent.inLink));
+    }
+  }
+  return whole;
+}
+
+function elementOf(token: ParserToken): MarkdownElement {
+  const tag = headings[token.tag] ?? token.tag;
+  if (tag === 'a') return linkTo(attributeOf(token, 'href'), []);
+  if (token.hidden || !elements.has(tag)) return { tag: null, children: [] };
+  const start = tag === 'ol' ? Number(token.attrGet('start') ?? 1) : 1;
+  const align = /text-align:(left|center|right)/.exec(attributeOf(token, 'style') ?? '')?.[1];
+  return { tag, ...(start !== 1 && { start }), ...(align && { align }), children: [] };
+}
+
+function leavesOf(token: ParserToken, inLink: boolean): MarkdownNode[] {
+  switch (token.type) {
+    case 'inline':
+      return nodesOf(token.children ?? [], inLink);
+    case 'softbreak':
+    case 'hardbreak':
+      return [{ tag: 'br', children: [] }];
+    case 'hr':
+      return [{ tag: 'hr', children: [] }];
+    case 'code_inline':
+      return [{ tag: 'code', children: [token.content] }];
+    case 'fence':
+      return [{ tag: 'pre', children: [{ tag: 'code', children: [token.content] }] }];
+    case 'image': {
+      const address = attributeOf(token, 'src');
+      const text = [token.content || (address ?? '')];
+      return inLink ? text : [linkTo(address, text)];
+    }
+    default:
+      return token.content ? [token.content] : [];
+  }
+}
+
+function linkTo(address: string | null, children: MarkdownNode[]): MarkdownElement {
+  const href = safeAddress(address);
+  return href ? { tag: 'a', href, children } : { tag: null, children };
+}
+
+function flatten(nodes: readonly MarkdownNode[]): string {
+  return nodes.map((node) => (typeof node === 'string' ? node : flatten(node.children) + (node.tag && (blocks.has(node.tag) || node.tag === 'br') ? ' ' : ''))).join('');
+}

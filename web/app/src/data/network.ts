@@ -1,0 +1,25 @@
+// Whether there is a network. Browsers tell, but may be wrong about a gateway in
+// the reader's own network: an answer of the gateway is the better witness.
+const listeners = new Set<() => void>();
+let online = globalThis.navigator?.onLine ?? true;
+
+function set(now: boolean) {
+  if (now === online) return;
+  online = now;
+  for (const tell of [...listeners]) tell();
+}
+
+globalThis.addEventListener?.('online', () => set(true));
+globalThis.addEventListener?.('offline', () => set(false));
+
+export const isOnline = () => online;
+
+// answered notes that the gateway has answered.
+export const answered = () => set(true);
+
+// onNetworkChange calls back when the network is lost or back, and answers with a
+// way to call that off.
+export function onNetworkChange(tell: () => void): () => void {
+  listeners.add(tell);
+  return () => listeners.delete(tell);
+}

@@ -1,0 +1,121 @@
+// The addresses of the client, both ways. An address says everything that is
+// needed to come to the same place again.
+
+// Place is where a reader is: a page, and what it shows. at is the cursor that the
+// entries of a library are shown from, item the id of the item beside them.
+export type Place = PlainPlace | FindPlace | OfId | LibraryPlace;
+
+// Destination is a place to go to. What it leaves out of a library is the default.
+export type Destination = PlainPlace | FindPlace | OfId | (Pick<LibraryPlace, 'name' | 'id'> & Partial<LibraryPlace>);
+
+interface PlainPlace {
+  name: 'home' | 'groups' | 'unknown';
+  id?: undefined;
+  item?: undefined;
+}
+
+interface FindPlace {
+  name: 'find';
+  q: string;
+  id?: undefined;
+  item?: undefined;
+}
+
+interface OfId {
+  name: 'item' | 'members';
+  id: string;
+  item?: undefined;
+}
+
+export interface LibraryPlace {
+  name: 'library';
+  id: string;
+  oldestFirst: boolean;
+  shared: boolean;
+  at: string | null;
+  item: string | null;
+}
+
+const root = '/app';
+export const principalId = /^[ug]:[a-z0-9][a-z0-9-]{0,31}:[A-Za-z0-9._~@/-]{1,128}$/i;
+export const contentId = /^c:[a-z0-9][a-z0-9-]{0,31}:[A-Za-z0-9._~@/-]{1,128}$/;
+
+// readAddress is the place that a path and its query stand for.
+export function readAddress(path: string, query = ''): Place {
+  const params = new URLSearchParams(query);
+  const [name, id] = split(path);
+  if (name === '') return { name: 'home' };
+  if (name === 'groups' && !id) return { name: 'groups' };
+  if (name === 'find' && !id) return { name: 'find', q: params.get('q') ?? '' };
+  if (name === 'item' && contentId.test(id)) return { name: 'item', id };
+  if (name === 'members' && /^g:/i.test(id) && principalId.test(id)) return { name: 'members', id: id.toLowerCase() };
+  if (name === 'library' && principalId.test(id)) {
+    const item = params.get('item');
+    return {
+      name: 'library',
+      id: id.toLowerCase(),
+      oldestFirst: params.get('order') === 'oldest',
+      shared: params.get('shared') === '1',
+      at: params.get('at'),
+      item: item && contentId.test(item) ? item : null,
+    };
+  }
+  return { name: 'unknown' };
+}
+
+// split parts a path below the root into its first step and the rest, which is
+// an id and may hold slashes of its own.
+function split(path: string): [string, string] {
+  const below = path.replace(/\/+$/, '');
+  if (below === root || !below.startsWith(`${root}/`)) return [below === root ? '' : '?', ''];
+  const [, name = '?', rest = ''] = /^([^/]+)\/?(.*)$/.exec(below.slice(root.length + 1)) ?? [];
+  try {
+    return [name, decodeURIComponent(rest)];
+  } catch {
+    return ['?', ''];
+  }
+}
+
+// addressOf is the path and query of a place.
+export function addressOf(place: Destination): string {
+  switch (place.name) {
+    case 'groups':
+      return `${root}/groups`;
+    case 'find':
+      return `${root}/find${queryOf({ q: place.q })}`;
+    case 'item':
+      return `${root}/item/${stepsOf(place.id)}`;
+    case 'members':
+      return `${root}/members/${stepsOf(place.id)}`;
+    case 'library': {
+      const { oldestFirst, shared, at, item } = place;
+      const query = queryOf({ order: oldestFirst && 'oldest', shared: shared && '1', item, at });
+      return `${root}/library/${stepsOf(place.id)}${query}`;
+    }
+    default:
+      return root;
+  }
+}
+
+// stepsOf writes an id into a path. Slashes stay readable, unless a browser
+// would take one of the steps for a way up or leave it out.
+function stepsOf(id: string): string {
+  const steps = id.split('/');
+  const plain = steps.every((step) => step !== '' && step !== '.' && step !== '..');
+  return steps.map((step) => encodeURIComponent(step).replaceAll('%3A', ':').replaceAll('%40', '@')).join(plain ? '/' : '%2F');
+}
+
+function queryOf(values: Record<string, string | false | null | undefined>): string {
+  const params = new URLSearchParams();
+  for (const [name, value] of Object.entries(values)) {
+    if (value) params.set(name, value);
+  }
+  const text = params.toString().replaceAll('%3A', ':').replaceAll('%40', '@').replaceAll('%2F', '/');
+  return text && `?${text}`;
+}
+
+// samePage tells whether going from one place to the other stays on the page:
+// then focus stays too.
+export function samePage(a: Destination, b: Destination): boolean {
+  return a.name === b.name && a.id === b.id;
+}

@@ -1,0 +1,57 @@
+import type { GroupRole } from '../generated/operations.ts';
+
+// What a bearer token says of its holder. The gateway alone judges a token; a
+// client reads it only to know which tenant to look people up in, and what to
+// offer.
+
+export interface Claims {
+  id: string;
+  tenant: string;
+  admin: boolean;
+  globalAdmin: boolean;
+}
+
+interface Principal {
+  id: string;
+  tenant: string;
+  viewerRole?: GroupRole | null;
+}
+
+// claimsOf is { id, tenant, admin, globalAdmin } of a token, or null where the
+// text is no JWT that names a user.
+export function claimsOf(token: string): Claims | null {
+  const [, payload, ...rest] = token.trim().split('.');
+  if (payload === undefined || rest.length !== 1) return null;
+  try {
+    const claims = JSON.parse(decode(payload)) as { sub?: unknown; roles?: unknown };
+    const id = String(claims.sub).toLowerCase();
+    const [, tenant] = /^u:([a-z0-9][a-z0-9-]{0,31}):.+$/.exec(id) ?? [];
+    if (!tenant) return null;
+    const roles: unknown[] = Array.isArray(claims.roles) ? claims.roles : [];
+    return { id, tenant, admin: roles.includes('admin'), globalAdmin: roles.includes('global-admin') };
+  } catch {
+    return null;
+  }
+}
+
+function decode(part: string): string {
+  const bytes = Uint8Array.from(atob(part.replaceAll('-', '+').replaceAll('_', '/')), (c) => c.charCodeAt(0));
+  return new TextDecoder().decode(bytes);
+}
+
+// administers tells whether a token's holder looks after a tenant.
+export function administers(claims: Claims | null, tenant: string): boolean {
+  return Boolean(claims && (claims.globalAdmin || (claims.admin && claims.tenant === tenant)));
+}
+
+// mayTakeOut tells whether somebody may take items out of a principal's library:
+// its owner, a manager of the group, or an administrator of its tenant.
+export function mayTakeOut(claims: Claims | null, principal: Principal | null): boolean {
+  if (!claims || !principal) return false;
+  return principal.id === claims.id || principal.viewerRole === 'MANAGER' || administers(claims, principal.tenant);
+}
+
+// mayKeepGroup tells whether somebody may change a group and its members.
+export function mayKeepGroup(claims: Claims | null, group: Principal): boolean {
+  return claims !== null && (group.viewerRole === 'MANAGER' || administers(claims, group.tenant));
+}

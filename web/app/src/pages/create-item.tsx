@@ -1,0 +1,101 @@
+// Creating an item, in the reader's own library or for a group as well.
+import { useState, type ChangeEvent } from 'react';
+import { useQuery } from '@apollo/client/react';
+import { CreateContentDocument, GroupNameDocument, type ContentKind, type EntryFragment, type GroupNameQuery, type LibraryVisibility } from '../generated/operations.ts';
+import { Dialog } from '../ui/dialog.tsx';
+import { Actions, Choice, Form, TextField, useSubmit, VisibilityChoice } from '../ui/forms.tsx';
+import { kindName } from '../ui/words.ts';
+
+const empty = { title: '', link: '', description: '' };
+
+export type CreatedItem = EntryFragment;
+export type GroupName = NonNullable<GroupNameQuery['group']>;
+
+interface CreateItemProps {
+  tenant: string;
+  groupId: string | null;
+  onClose: () => void;
+  onDone: (item: CreatedItem, group: GroupName | null) => void;
+}
+
+// CreateItem makes an item. groupId is the group whose page the reader came from,
+// or null: then the item goes to the reader's own library alone.
+export function CreateItem({ tenant, groupId, onClose, onDone }: CreateItemProps) {
+  const submission = useSubmit(CreateContentDocument, ['title', 'description', 'link', 'visibility', 'members']);
+  const group = useGroup(groupId);
+  const [kind, setKind] = useState<ContentKind>('LINK');
+  const [text, setText] = useState(empty);
+  const [visibility, setVisibility] = useState<LibraryVisibility>('PRIVATE');
+  const [chosen, setChosen] = useState<boolean | null>(null);
+  // Whoever is in the group means it; everybody else has to say so.
+  const shared = group !== null && (chosen ?? Boolean(group.viewerRole));
+  const edit = (name: keyof typeof empty) => (event: ChangeEvent<HTMLInputElement | HTMLTextAreaElement>) => setText({ ...text, [name]: event.target.value });
+
+  const save = async () => {
+    const { title, link, description } = text;
+    const payload = await submission.send({
+      kind,
+      title,
+      visibility,
+      ...(kind === 'LINK' && { link }),
+      ...(description && { description }),
+      ...(shared && { members: [{ principalId: group.id, role: 'VIEWER' as const }] }),
+    });
+    if (payload?.content) onDone(payload.content, shared ? group : null);
+  };
+
+  return (
+    <Dialog title="New item" onClose={onClose} unsaved={Object.values(text).some((one) => one.trim() !== '')}>
+      <Form onSubmit={save} submission={submission} actions={<Actions submission={submission} verb="Create" />}>
+        <Where group={group} shared={shared} onChange={setChosen} faults={submission.faults.members} />
+        <Choice
+          label="Kind"
+          name="kind"
+          value={kind}
+          onChange={setKind}
+          options={[
+            { value: 'LINK', label: kindName.LINK, meaning: 'A link to a web page.' },
+            { value: 'NOTE', label: kindName.NOTE, meaning: 'A text of its own.' },
+          ]}
+        />
+        <TextField label="Title" value={text.title} onChange={edit('title')} faults={submission.faults.title} autoFocus />
+        {kind === 'LINK' && (
+          <TextField label="Link" type="url" inputMode="url" placeholder="https://" value={text.link} onChange={edit('link')} faults={submission.faults.link} />
+        )}
+        <TextField label="Description" rows={3} value={text.description} onChange={edit('description')} faults={submission.faults.description} />
+        <VisibilityChoice value={visibility} onChange={setVisibility} tenant={tenant} what="item" faults={submission.faults.visibility} />
+      </Form>
+    </Dialog>
+  );
+}
+
+// useGroup is the group with an id, once it is known, or null.
+function useGroup(id: string | null): GroupName | null {
+  const { data } = useQuery(GroupNameDocument, { variables: { id: id ?? '' }, skip: !id });
+  return (id && data?.group) || null;
+}
+
+// Where says in which libraries the item will be.
+interface WhereProps {
+  group: GroupName | null;
+  shared: boolean;
+  onChange: (shared: boolean) => void;
+  faults: string[] | undefined;
+}
+
+function Where({ group, shared, onChange, faults }: WhereProps) {
+  if (!group) return <p className="hint">The item will be in your own library.</p>;
+  return (
+    <Choice
+      label="Where"
+      name="where"
+      value={shared ? 'group' : 'own'}
+      onChange={(value) => onChange(value === 'group')}
+      options={[
+        { value: 'own', label: 'Only my library' },
+        { value: 'group', label: `My library and ${group.displayName}`, meaning: 'Shared with the group: its members can read it.' },
+      ]}
+      faults={faults}
+    />
+  );
+}

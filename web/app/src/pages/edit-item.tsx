@@ -1,0 +1,242 @@
+// Editing an item's texts, also while others edit them or after the item is gone.
+import { useEffect, useState, type MouseEvent } from 'react';
+import { useApolloClient } from '@apollo/client/react';
+import {
+  CreateContentDocument,
+  ItemDocument,
+  UpdateContentDocument,
+  type CreateContentInput,
+  type EntryFragment,
+  type ItemFragment,
+  type LibraryVisibility,
+  type UpdateContentInput,
+  type UpdateContentMutation,
+} from '../generated/operations.ts';
+import { keepMine, merge, saveMerged, takeTheirs, type, type Edits, type Merged, type Saved } from '../data/merge.ts';
+import { Dialog } from '../ui/dialog.tsx';
+import { Actions, Form, TextField, useSubmit, type Submission, type TextFieldProps } from '../ui/forms.tsx';
+import { useSay } from '../ui/notices.tsx';
+
+const fields = ['title', 'link', 'description'] as const;
+
+interface Texts {
+  title: string;
+  description: string;
+  link?: string;
+}
+
+interface EditItemProps {
+  item: ItemFragment;
+  gone: boolean;
+  onClose: () => void;
+  onDone: (saved: SavedItem) => void;
+  onCreated: (item: EntryFragment) => void;
+}
+
+export type SavedItem = Saved<UpdatedItem>;
+type UpdatedItem = NonNullable<UpdateContentMutation['updateContent']>;
+
+// EditItem changes the title, link and description of an item. item is the item
+// as it is stored now; gone tells that it was deleted, or that the reader may not
+// see it any more: then it is the item as it was last seen, and the typed text can
+// become a new item.
+export function EditItem({ item, gone, onClose, onDone, onCreated }: EditItemProps) {
+  const update = useSubmit(UpdateContentDocument, fields);
+  const create = useSubmit(CreateContentDocument, fields);
+  const { form, save } = useMergedForm(item, update, textOf, sentText);
+  const { shown, changes, conflicts, edit, keep, take } = form;
+  const typed = Object.keys(changes).length > 0 || conflicts.length > 0;
+  const lost = gone ? goneText : item.viewerCanEdit ? '' : forbiddenText;
+  const submission = lost ? create : update;
+  useEndWithout(lost !== '' && !typed, onClose, lost);
+
+  const saveChanges = async () => {
+    const payload = await save();
+    if (payload && !payload.conflicts) onDone(payload);
+  };
+  const createNew = async () => {
+    const payload = await create.send({ ...newItem(item, shown), visibility: 'PRIVATE' });
+    if (payload?.content) onCreated(payload.content);
+  };
+  const field = (name: keyof Texts, label: string, more: Partial<TextFieldProps>) => (
+    <>
+      <TextField label={label} value={shown[name]} onChange={(event) => edit(name, event.target.value)} faults={submission.faults[name]} {...more} />
+      {!lost && conflicts.includes(name) && <FieldConflict label={label} theirs={textOf(item)[name]} onKeep={() => keep(name)} onTake={() => take(name)} />}
+    </>
+  );
+  return (
+    <Dialog title={lost ? 'Your text is still here' : 'Edit'} onClose={onClose} unsaved={typed}>
+      <Form onSubmit={lost ? createNew : saveChanges} submission={submission} actions={<Actions submission={submission} verb={lost ? 'Create as new item' : 'Save'} />}>
+        <Lost text={lost} />
+        <Overtaken fields={lost ? [] : form.theirs} />
+        {field('title', 'Title', { autoFocus: true })}
+        {item.kind === 'LINK' && field('link', 'Link', { type: 'url', inputMode: 'url' })}
+        {field('description', 'Description', { rows: 5 })}
+        {lost && <CopyText text={shown} />}
+      </Form>
+    </Dialog>
+  );
+}
+
+const goneText = 'This item was deleted, or you no longer have access to it.';
+const forbiddenText = 'You may no longer edit this item.';
+
+// useEndWithout closes a dialog that has lost its item and holds nothing typed.
+export function useEndWithout(ended: boolean, onClose: () => void, text: string) {
+  const say = useSay();
+  useEffect(() => {
+    if (!ended) return;
+    onClose();
+    say(text);
+  }, [ended]);
+}
+
+function textOf({ kind, title, link, description }: ItemFragment): Texts {
+  return { title, description: description ?? '', ...(kind === 'LINK' && { link: link ?? '' }) };
+}
+
+// sentText is what typed texts are in an input: an empty description is none.
+function sentText(changes: Partial<Texts>): Partial<UpdateContentInput> {
+  return changes.description === '' ? { ...changes, description: null } : changes;
+}
+
+// EditableValues are what forms may change of an item.
+type EditableValues = Partial<Texts & { visibility: LibraryVisibility }>;
+
+interface MergedForm<Values> extends Merged<Values> {
+  theirs: (keyof Values)[];
+  edit: <Field extends keyof Values>(name: Field, value: Values[Field]) => void;
+  keep: (name: keyof Values) => void;
+  take: (name: keyof Values) => void;
+}
+
+// useMergedForm holds what a reader types into a form about an item, merged with
+// what the item is now. valuesOf(item) are the fields of the form, sent(changes)
+// what they are in the input. save() sends what was changed, and answers with the
+// payload, or with null where something is wrong.
+export function useMergedForm<Values extends EditableValues>(
+  item: ItemFragment,
+  submission: Pick<Submission<UpdateContentInput, UpdatedItem>, 'run'>,
+  valuesOf: (item: ItemFragment) => Values,
+  sent: (changes: Partial<Values>) => Partial<UpdateContentInput> = (changes) => changes,
+): { save: () => Promise<SavedItem | null>; form: MergedForm<Values> } {
+  const client = useApolloClient();
+  const [opened] = useState(item);
+  const [edits, setEdits] = useState<Edits<Values>>({});
+  const [asked, setAsked] = useState(false);
+  const stored = valuesOf(item);
+  const merged = merge(edits, stored);
+  const before = valuesOf(opened);
+
+  const reread = async () => (await client.query({ query: ItemDocument, variables: { id: item.id }, fetchPolicy: 'network-only' })).data?.content ?? null;
+  const mergeWith = (current: ItemFragment) => {
+    const { changes, conflicts } = merge(edits, valuesOf(current));
+    return { changes: sent(changes), conflicts };
+  };
+  const save = async () => {
+    const payload = await submission.run<SavedItem>((send) => saveMerged({ item, mergeWith, send, reread }));
+    setAsked(Boolean(payload?.conflicts));
+    return payload;
+  };
+  // A choice that has to be made before saving takes focus once it is shown.
+  const waiting = asked && merged.conflicts.length > 0;
+  useEffect(() => {
+    if (waiting) document.querySelector<HTMLElement>('.conflict button')?.focus();
+  }, [waiting]);
+
+  return {
+    save,
+    form: {
+      ...merged,
+      // What others have changed since the form was opened, and the reader has not.
+      theirs: (Object.keys(stored) as (keyof Values)[]).filter((name) => stored[name] !== before[name] && merged.shown[name] === stored[name]),
+      edit: (name, value) => setEdits((all) => type(all, stored, name, value)),
+      keep: (name) => setEdits((all) => keepMine(all, stored, name)),
+      take: (name) => setEdits((all) => takeTheirs(all, name)),
+    },
+  };
+}
+
+// Overtaken tells which fields show what somebody else has just written.
+function Overtaken({ fields: names }: { fields: (keyof Texts)[] }) {
+  return (
+    <div role="status" className="overtaken-status">
+      {names.length > 0 && <p className="overtaken">Somebody else has changed the {names.join(' and the ')} meanwhile. The form shows the new version.</p>}
+    </div>
+  );
+}
+
+// FieldConflict lets the reader choose between two versions of one field. The
+// reader's own stays in the field above, where both can still be joined by hand.
+interface FieldConflictProps {
+  label: string;
+  theirs: string | undefined;
+  onKeep: () => void;
+  onTake: () => void;
+}
+
+export function FieldConflict({ label, theirs, onKeep, onTake }: FieldConflictProps) {
+  const choose = (act: () => void) => (event: MouseEvent) => {
+    const form = event.currentTarget.closest('form');
+    act();
+    form?.querySelector<HTMLElement>('[type="submit"]')?.focus();
+  };
+  const name = label.toLowerCase();
+  return (
+    <div className="overtaken conflict" role="group" aria-label={`Two versions: ${label}`}>
+      <div role="alert">
+        <p>
+          <b>Somebody else has changed the {name} too.</b> Your version is above. Their version:
+        </p>
+        <blockquote>{theirs || '(empty)'}</blockquote>
+      </div>
+      <div className="overtaken-actions">
+        <button type="button" className="button" onClick={choose(onKeep)}>
+          Keep my {name}
+        </button>
+        <button type="button" className="button" onClick={choose(onTake)}>
+          Use their {name}
+        </button>
+      </div>
+    </div>
+  );
+}
+
+// Lost tells that an item cannot be saved any more.
+function Lost({ text }: { text: string }) {
+  return (
+    <div role="alert">
+      {text && (
+        <p className="overtaken">
+          <span>
+            <b>{text}</b> Your changes were not saved. Copy your text, or create a new private item with it in your library.
+          </span>
+        </p>
+      )}
+    </div>
+  );
+}
+
+// newItem is what creates an item of the same kind with other texts.
+function newItem({ kind }: ItemFragment, { title, link, description }: Texts): CreateContentInput {
+  return { kind, title, ...(kind === 'LINK' && { link }), ...(description && { description }) };
+}
+
+function CopyText({ text }: { text: Texts }) {
+  const [told, setTold] = useState('');
+  if (!navigator.clipboard) return null;
+  const all = [text.title, text.link, text.description].filter(Boolean).join('\n\n');
+  const copy = () =>
+    navigator.clipboard.writeText(all).then(
+      () => setTold('Copied.'),
+      () => setTold('Your browser did not allow copying. Select the text and copy it.'),
+    );
+  return (
+    <p className="copy-text">
+      <button type="button" className="button" onClick={copy}>
+        Copy text
+      </button>
+      <span role="status">{told}</span>
+    </p>
+  );
+}

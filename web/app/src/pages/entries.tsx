@@ -1,0 +1,185 @@
+// The entries of a library under the days of their last change. One of them is
+// in the order of the Tab key; the arrow keys go to the others.
+import { useEffect, useLayoutEffect, useMemo, useRef, useState, type KeyboardEvent, type RefObject } from 'react';
+import { byDay } from '../data/entries.ts';
+import { excerpt } from '../data/markdown.ts';
+import type { LibraryPlace } from '../data/routes.ts';
+import type { EntryFragment } from '../generated/operations.ts';
+import { VisibilityIcon } from '../ui/icons.tsx';
+import { To, useNavigation } from '../ui/navigation.tsx';
+import { clockOf, dayOf, kindName, untilTomorrow, visibilityName } from '../ui/words.ts';
+import type { EndState, Ends, LibraryEdges, Side } from './use-library.ts';
+import { elementOf, reveal, useFirstInView, useNearing, useStillness } from './use-scroll.ts';
+
+interface EntriesProps {
+  place: LibraryPlace;
+  library: LibraryEdges;
+  ends: Ends;
+  extend: (side: Side) => void;
+  fresh: Set<string>;
+  onRested: (id: string) => void;
+  busy: boolean;
+}
+
+const keys: Record<string, number> = { ArrowDown: 1, ArrowUp: -1, Home: -Infinity, End: Infinity };
+
+export function Entries({ place, library, ends, extend, fresh, onRested, busy }: EntriesProps) {
+  const { go } = useNavigation();
+  const list = useRef<HTMLDivElement>(null);
+  const { edges, pageInfo } = library;
+  const today = useToday();
+  const days = useMemo(() => byDay(edges, (time) => dayOf(time, today)), [edges, today]);
+  const [chosen, setChosen] = useState<string | null>(null);
+  const reachable = edges.some(({ node }) => node.id === chosen) ? chosen : (place.item ?? edges[0]?.node.id);
+  const inOrder = edges.some(({ node }) => node.id === reachable) ? reachable : edges[0]?.node.id;
+
+  useBeginAt(list, place.at, edges);
+  useStillness(list, !pageInfo.hasPreviousPage);
+  useFirstInView(list, (id) => {
+    const at = placeBefore(library, id, place.at);
+    if (at !== place.at) go({ ...place, at }, { replace: true });
+  });
+
+  const onKeyDown = (event: KeyboardEvent) => {
+    const to = keys[event.key];
+    const from = event.target instanceof Element ? event.target.closest<HTMLElement>('[data-entry]')?.dataset.entry : undefined;
+    if (to === undefined || !from || event.altKey || event.ctrlKey || event.metaKey || event.shiftKey) return;
+    event.preventDefault();
+    const ids = edges.map(({ node }) => node.id);
+    const next = ids[Math.min(Math.max(ids.indexOf(from) + to, 0), ids.length - 1)];
+    if (next === undefined) return;
+    setChosen(next);
+    const element = elementOf(list.current, next);
+    if (element) reveal(element);
+  };
+
+  return (
+    <div className="entries" ref={list} onKeyDown={onKeyDown} aria-busy={busy}>
+      <End side="previous" state={ends.previous} extend={extend} changes={`${pageInfo.startCursor} ${ends.previous}`} />
+      {days.map(({ day, edges: ofDay }) => (
+        <div key={`${day} ${ofDay[0]?.node.id}`} className="day">
+          <h2 className="day-name">{day}</h2>
+          <ol>
+            {ofDay.map(({ node }) => (
+              <Entry
+                key={node.id}
+                item={node}
+                place={{ ...place, item: node.id }}
+                open={place.item === node.id}
+                replace={Boolean(place.item)}
+                inOrder={node.id === inOrder}
+                fresh={fresh.has(node.id)}
+                onChoose={() => setChosen(node.id)}
+                onRested={onRested}
+              />
+            ))}
+          </ol>
+        </div>
+      ))}
+      <End side="next" state={ends.next} extend={extend} changes={`${pageInfo.endCursor} ${ends.next}`} />
+    </div>
+  );
+}
+
+interface EntryProps {
+  item: EntryFragment;
+  place: LibraryPlace;
+  open: boolean;
+  replace: boolean;
+  inOrder: boolean;
+  fresh: boolean;
+  onChoose: () => void;
+  onRested: (id: string) => void;
+}
+
+function Entry({ item, place, open, replace, inOrder, fresh, onChoose, onRested }: EntryProps) {
+  const about = useMemo(() => excerpt(item.description ?? ''), [item.description]);
+  return (
+    <li className={fresh ? 'entry entry-fresh' : 'entry'} data-entry={item.id} onAnimationEnd={() => onRested(item.id)}>
+      <article>
+        <time className="entry-time" dateTime={item.lastModified}>
+          {clockOf(item.lastModified)}
+        </time>
+        <div className="entry-text">
+          <h3>
+            <To place={place} opened replace={replace} tabIndex={inOrder ? 0 : -1} aria-current={open ? 'true' : undefined} onFocus={onChoose}>
+              {item.title}
+            </To>
+          </h3>
+          {item.description && <p className="entry-description">{about}</p>}
+          <p className="entry-about">
+            {kindName[item.kind]}
+            <span className="badge">
+              <VisibilityIcon of={item.visibility} /> {visibilityName(item.visibility, item.tenant)}
+            </span>
+            {item.createdBy && <span>by {item.createdBy.displayName}</span>}
+          </p>
+        </div>
+      </article>
+    </li>
+  );
+}
+
+// useToday returns a time of the present day, and a new one when the day is over.
+function useToday() {
+  const [today, setToday] = useState(() => new Date());
+  useEffect(() => {
+    const renew = () => setToday((last) => (new Date().toDateString() === last.toDateString() ? last : new Date()));
+    const timer = setTimeout(renew, untilTomorrow(today));
+    // Timers stand still while a computer sleeps.
+    document.addEventListener('visibilitychange', renew);
+    return () => {
+      clearTimeout(timer);
+      document.removeEventListener('visibilitychange', renew);
+    };
+  }, [today]);
+  return today;
+}
+
+// End is where the list grows, before it is reached.
+function End({ side, state, extend, changes }: { side: Side; state: EndState; extend: (side: Side) => void; changes: string }) {
+  const end = useRef<HTMLDivElement>(null);
+  const onNear = () => {
+    if (state === 'idle') extend(side);
+  };
+  useNearing(end, onNear, changes);
+  if (state === 'done') return side === 'next' ? <p className="colophon">No more items</p> : null;
+  return (
+    <div ref={end} className={`end end-${side}`}>
+      {state === 'failed' ? (
+        <p role="alert">
+          The {side === 'next' ? 'next' : 'previous'} items could not be loaded.{' '}
+          <button type="button" className="button" onClick={() => extend(side)}>
+            Try again
+          </button>
+        </p>
+      ) : (
+        <p role="status">Loading...</p>
+      )}
+    </div>
+  );
+}
+
+// useBeginAt shows, once, the entry after the cursor that the address names.
+type List = RefObject<HTMLElement | null>;
+
+function useBeginAt(list: List, at: string | null, edges: LibraryEdges['edges']) {
+  const begun = useRef(false);
+  useLayoutEffect(() => {
+    if (begun.current) return;
+    begun.current = true;
+    const before = at ? edges.findIndex((edge) => edge.cursor === at) : -1;
+    const first = edges[before + 1];
+    if (before >= 0 && first) elementOf(list.current, first.node.id)?.scrollIntoView({ block: 'start', behavior: 'instant' });
+  });
+}
+
+// placeBefore is the cursor after which an entry comes first; null at the
+// beginning of the library. Of the first entry held nothing comes before, and
+// the address stays as it is.
+function placeBefore({ edges, pageInfo }: LibraryEdges, id: string, otherwise: string | null): string | null {
+  const index = edges.findIndex(({ node }) => node.id === id);
+  const before = edges[index - 1];
+  if (before) return before.cursor;
+  return index === 0 && !pageInfo.hasPreviousPage ? null : otherwise;
+}

@@ -1,0 +1,334 @@
+// The groups of the signed-in user, and one group's members.
+import { useEffect, useRef, useState } from 'react';
+import type { DeepPartial } from '@apollo/client/utilities';
+import { useApolloClient, useQuery } from '@apollo/client/react';
+import {
+  CreateGroupDocument,
+  GroupDocument,
+  MoreGroupMembersDocument,
+  MyGroupsDocument,
+  SetGroupMembersDocument,
+  UpdateGroupDocument,
+  type CreateGroupMutation,
+  type GroupQuery,
+  type GroupRole,
+  type GroupWithMembersFragment,
+  type LibraryVisibility,
+  type MyGroupsQuery,
+} from '../generated/operations.ts';
+import { hasNone, someEdge } from '../data/connections.ts';
+import { merge, type, type Edits } from '../data/merge.ts';
+import { mayKeepGroup } from '../data/tokens.ts';
+import { Confirm } from '../ui/confirm.tsx';
+import { Dialog, useOpening } from '../ui/dialog.tsx';
+import { Actions, Choice, Form, TextField, useSubmit, VisibilityChoice } from '../ui/forms.tsx';
+import { Plus, VisibilityIcon } from '../ui/icons.tsx';
+import { Members } from '../ui/members.tsx';
+import { To, useNavigation, useTitle } from '../ui/navigation.tsx';
+import { useSay } from '../ui/notices.tsx';
+import { PeoplePicker, usePeople, type Person } from '../ui/people-picker.tsx';
+import { useMe, useSession } from '../ui/session.tsx';
+import { Empty, Failed, Loading, Monogram, Outdated, ShowMore, Unseen } from '../ui/states.tsx';
+import { roleName, visibilityName } from '../ui/words.ts';
+import { LibraryTabs } from './library-head.tsx';
+
+type MyGroups = NonNullable<MyGroupsQuery['viewer']>['groups'];
+
+const nowhere: Pick<MyGroups, 'edges' | 'pageInfo'> = { edges: [], pageInfo: { __typename: 'PageInfo', hasNextPage: false, endCursor: null } };
+
+export function GroupsPage({ onSignIn }: { onSignIn: () => void }) {
+  const { claims } = useSession();
+  const signedIn = claims !== null;
+  const { go } = useNavigation();
+  const say = useSay();
+  const { open, show, close } = useOpening<'create'>();
+  const list = useRef<HTMLUListElement>(null);
+  const { data, previousData, error, refetch, fetchMore } = useQuery(MyGroupsDocument, { skip: !signedIn, fetchPolicy: 'cache-and-network', nextFetchPolicy: 'cache-first' });
+  useTitle('My groups');
+  if (!signedIn) return <Unseen what="list" onSignIn={onSignIn} />;
+
+  // A token whose user does not exist yet is in no group.
+  const known = data ?? previousData;
+  const groups = known && (known.viewer?.groups ?? nowhere);
+  return (
+    <article className="page">
+      <header className="page-head">
+        <h1>My groups</h1>
+        <button type="button" className="button button-main" onClick={() => show('create')}>
+          <Plus /> New group
+        </button>
+      </header>
+      {error && !groups && <Failed error={error} onRetry={() => refetch()} />}
+      {error && groups && <Outdated error={error} onRetry={() => refetch()} />}
+      {!error && !groups && <Loading what="Loading..." />}
+      {groups && hasNone(groups) && (
+        <Empty heading="No groups yet">
+          <p>A group has its own library, which all its members can see. Create a group, or ask to be added to one.</p>
+        </Empty>
+      )}
+      <ul className="principals" ref={list}>
+        {groups?.edges.map(({ node, role }) => (
+          <li key={node.id}>
+            <Monogram id={node.id} name={node.displayName} />
+            <span className="members-name">
+              <To place={{ name: 'library', id: node.id }}>{node.displayName}</To>
+              <small>
+                {roleName[role]} · <VisibilityIcon of={node.visibility} /> {visibilityName(node.visibility, claims.tenant, 'group')}
+              </small>
+            </span>
+            <To className="button" place={{ name: 'members', id: node.id }} aria-label={`Members of ${node.displayName}`}>
+              Members
+            </To>
+          </li>
+        ))}
+      </ul>
+      {groups?.pageInfo.hasNextPage && <ShowMore list={list} onMore={() => fetchMore({ variables: { after: groups.pageInfo.endCursor } })} />}
+      {open === 'create' && (
+        <CreateGroup
+          tenant={claims.tenant}
+          onClose={close}
+          onDone={(group) => {
+            refetch().catch(() => {});
+            // Whoever has turned to something else meanwhile is left there.
+            if (close()) go({ name: 'members', id: group.id });
+            else say(`Created ${group.displayName}.`);
+          }}
+        />
+      )}
+    </article>
+  );
+}
+
+interface CreateGroupProps {
+  tenant: string;
+  onClose: () => void;
+  onDone: (group: CreatedGroup) => void;
+}
+
+type CreatedGroup = NonNullable<NonNullable<CreateGroupMutation['createGroup']>['group']>;
+
+function CreateGroup({ tenant, onClose, onDone }: CreateGroupProps) {
+  const submission = useSubmit(CreateGroupDocument, ['name', 'displayName', 'visibility']);
+  const [displayName, setDisplayName] = useState('');
+  const [typed, setTyped] = useState<string | null>(null);
+  const [visibility, setVisibility] = useState<LibraryVisibility>('LOGGEDIN');
+  const name = typed ?? shortName(displayName);
+
+  const save = async () => {
+    const payload = await submission.send({ tenant, name, displayName, visibility });
+    if (payload?.group) onDone(payload.group);
+  };
+  return (
+    <Dialog title="New group" onClose={onClose} unsaved={displayName.trim() !== '' || typed !== null}>
+      <Form onSubmit={save} submission={submission} actions={<Actions submission={submission} verb="Create" />}>
+        <TextField label="Name" value={displayName} onChange={(event) => setDisplayName(event.target.value)} faults={submission.faults.displayName} autoFocus />
+        <TextField
+          label="Short name"
+          hint={`The id will be g:${tenant}:${name || '...'}. It cannot be changed later.`}
+          value={name}
+          autoCapitalize="none"
+          spellCheck={false}
+          onChange={(event) => setTyped(event.target.value)}
+          faults={submission.faults.name}
+        />
+        <VisibilityChoice value={visibility} onChange={setVisibility} tenant={tenant} what="group" faults={submission.faults.visibility} />
+      </Form>
+    </Dialog>
+  );
+}
+
+// shortName makes of a name what an id can hold.
+function shortName(name: string): string {
+  return name
+    .normalize('NFKD')
+    .toLowerCase()
+    .replaceAll(/[^a-z0-9]+/g, '-')
+    .replaceAll(/^-+|-+$/g, '')
+    .slice(0, 128);
+}
+
+// MembersPage is who is in a group.
+export function MembersPage({ id, onSignIn }: { id: string; onSignIn: () => void }) {
+  const { claims } = useSession();
+  const { data, previousData, error, refetch } = useQuery(GroupDocument, { variables: { id }, fetchPolicy: 'cache-and-network', nextFetchPolicy: 'cache-first', returnPartialData: true });
+  // What was read before is still shown where it cannot be read again.
+  const group = (data ?? previousData)?.group;
+  const lost = !isWhole(group) && error && 'Could not load the group';
+  useTitle(lost || (group?.displayName && `Members of ${group.displayName}`));
+
+  if (lost) return <Failed error={error} onRetry={() => refetch()} heading={lost} />;
+  if (group === null) return <Unseen what="group" onSignIn={onSignIn} />;
+  if (!isWhole(group)) return <Loading what="Loading..." />;
+  const keeps = mayKeepGroup(claims, group);
+  return (
+    <article className="page">
+      <header className="library-head">
+        <p className="eyebrow">
+          Group
+          <span className="badge">
+            <VisibilityIcon of={group.visibility} /> {visibilityName(group.visibility, group.tenant, 'group')}
+          </span>
+        </p>
+        <h1>{group.displayName}</h1>
+        <LibraryTabs id={id} />
+      </header>
+      {error && <Outdated error={error} onRetry={() => refetch()} />}
+      <GroupMembers group={group} keeps={keeps} />
+    </article>
+  );
+}
+
+// isWhole tells whether all of a group has been read: its members come last.
+function isWhole(group: PartialGroup): group is GroupWithMembersFragment {
+  return Boolean(group?.members);
+}
+
+type PartialGroup = DeepPartial<GroupQuery>['group'];
+
+function GroupMembers({ group, keeps }: { group: GroupWithMembersFragment; keeps: boolean }) {
+  const client = useApolloClient();
+  const me = useMe();
+  const say = useSay();
+  const { go } = useNavigation();
+  const { open, show, close } = useOpening<'add' | 'edit' | 'leave'>();
+  const submission = useSubmit(SetGroupMembersDocument);
+  const set = (principalId: string, role: GroupRole | null) => submission.send({ groupId: group.id, members: [{ principalId, role }] });
+  const more = () => client.query({ query: MoreGroupMembersDocument, variables: { id: group.id, after: group.members.pageInfo.endCursor }, fetchPolicy: 'network-only' });
+  const amIn = useAmIn(group);
+  const leaving = useSubmit(SetGroupMembersDocument);
+  const removal = ({ displayName }: Person) => `${displayName} loses access to everything that is shared with ${group.displayName} alone. You can add them again.`;
+  const leave = async () => {
+    if (!me || !(await leaving.send({ groupId: group.id, members: [{ principalId: me.id, role: null }] }))) return;
+    close();
+    say(`You have left ${group.displayName}.`);
+    // What the membership let in is read no more, wherever it was shown.
+    await client.clearStore();
+    go({ name: 'groups' });
+  };
+  const done = (text: string) => {
+    close();
+    say(text);
+  };
+  return (
+    <>
+      <Members heading="Members" none="No members that you can see." connection={group.members} roles={['MEMBER', 'MANAGER']} editable={keeps} onSet={set} onMore={more} submission={submission} removal={removal}>
+        <div className="actions">
+          {keeps && (
+            <button type="button" className="button button-main" onClick={() => show('add')}>
+              Add people…
+            </button>
+          )}
+          {keeps && (
+            <button type="button" className="button" onClick={() => show('edit')}>
+              Edit group…
+            </button>
+          )}
+          {amIn && (
+            <button type="button" className="button button-danger" onClick={() => show('leave')}>
+              Leave…
+            </button>
+          )}
+        </div>
+      </Members>
+      {open === 'leave' && (
+        <Confirm title={`Leave ${group.displayName}?`} verb="Leave" submission={leaving} onConfirm={leave} onClose={close}>
+          <p>You lose access to everything that is shared with this group alone. Only one of its managers can add you again.</p>
+        </Confirm>
+      )}
+      {open === 'add' && <AddMembers group={group} onClose={close} onDone={(people) => done(`Added ${people.map(({ displayName }) => displayName).join(', ')}.`)} />}
+      {open === 'edit' && <EditGroup group={group} onClose={close} onDone={() => done('Saved.')} />}
+    </>
+  );
+}
+
+// useAmIn tells whether the reader is a direct member, and so can leave. Where
+// many are members, and those who were read do not say it, the reader's own
+// groups do.
+function useAmIn(group: GroupWithMembersFragment): boolean {
+  const client = useApolloClient();
+  const me = useMe();
+  const [found, setFound] = useState(false);
+  const { edges, pageInfo } = group.members;
+  const amAmong = edges.some(({ node }) => node.id === me?.id);
+  const unclear = Boolean(me && group.viewerRole) && !amAmong && pageInfo.hasNextPage;
+
+  useEffect(() => {
+    if (!unclear) return undefined;
+    let over = false;
+    const read = async (after: string | null) => (await client.query({ query: MyGroupsDocument, variables: { after }, fetchPolicy: 'no-cache' })).data?.viewer?.groups ?? nowhere;
+    someEdge(read, ({ node }) => node.id === group.id).then(
+      (is) => over || setFound(is),
+      () => {},
+    );
+    return () => {
+      over = true;
+    };
+  }, [client, group.id, unclear]);
+  return amAmong || (unclear && found);
+}
+
+interface AddMembersProps {
+  group: GroupWithMembersFragment;
+  onClose: () => void;
+  onDone: (people: Person[]) => void;
+}
+
+function AddMembers({ group, onClose, onDone }: AddMembersProps) {
+  const { claims } = useSession();
+  const submission = useSubmit(SetGroupMembersDocument, ['members']);
+  const { people, someone, picker } = usePeople(submission, 'members');
+  const [role, setRole] = useState<GroupRole>('MEMBER');
+
+  const add = async () => {
+    if (!someone()) return;
+    const members = people.map(({ id }) => ({ principalId: id, role }));
+    if (await submission.send({ groupId: group.id, members })) onDone(people);
+  };
+  return (
+    <Dialog title={`Add to ${group.displayName}`} onClose={onClose} unsaved={people.length > 0}>
+      <Form onSubmit={add} submission={submission} actions={<Actions submission={submission} verb="Add" />}>
+        <PeoplePicker tenant={claims?.tenant ?? ''} autoFocus {...picker} />
+        <Choice
+          label="Role"
+          name="role"
+          value={role}
+          onChange={setRole}
+          options={[
+            { value: 'MEMBER', label: 'Member', meaning: 'Can see the whole library of the group.' },
+            { value: 'MANAGER', label: 'Manager', meaning: 'Can also edit the group and its members.' },
+          ]}
+        />
+      </Form>
+    </Dialog>
+  );
+}
+
+interface EditGroupProps {
+  group: GroupWithMembersFragment;
+  onClose: () => void;
+  onDone: () => void;
+}
+
+type GroupFields = Pick<GroupWithMembersFragment, 'displayName' | 'visibility'>;
+
+function EditGroup({ group, onClose, onDone }: EditGroupProps) {
+  const submission = useSubmit(UpdateGroupDocument, ['displayName', 'visibility']);
+  // What the reader does not change stays as others make it.
+  const [edits, setEdits] = useState<Edits<GroupFields>>({});
+  const stored: GroupFields = { displayName: group.displayName, visibility: group.visibility };
+  const { shown, changes } = merge(edits, stored);
+  const edit = <Field extends keyof GroupFields>(name: Field, value: GroupFields[Field]) => setEdits((all) => type(all, stored, name, value));
+  const save = async () => {
+    if (Object.keys(changes).length === 0) onClose();
+    else if (await submission.send({ id: group.id, ...changes })) onDone();
+  };
+  return (
+    <Dialog title="Edit group" onClose={onClose} unsaved={Object.keys(changes).length > 0}>
+      <Form onSubmit={save} submission={submission} actions={<Actions submission={submission} verb="Save" />}>
+        <TextField label="Name" value={shown.displayName} onChange={(event) => edit('displayName', event.target.value)} faults={submission.faults.displayName} autoFocus />
+        <VisibilityChoice value={shown.visibility} onChange={(value) => edit('visibility', value)} tenant={group.tenant} what="group" faults={submission.faults.visibility} />
+      </Form>
+    </Dialog>
+  );
+}
+

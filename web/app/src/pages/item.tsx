@@ -1,0 +1,363 @@
+// An item whole: beside a library, or by itself.
+import { useEffect, useRef, type RefObject } from 'react';
+import type { DeepPartial } from '@apollo/client/utilities';
+import { useApolloClient, useQuery } from '@apollo/client/react';
+import {
+  ItemDocument,
+  MoreItemMembersDocument,
+  SetContentMembersDocument,
+  ShareContentDocument,
+  type ContentRole,
+  type EntryFragment,
+  type ItemFragment,
+  type ItemQuery,
+} from '../generated/operations.ts';
+import { addressOf } from '../data/routes.ts';
+import { forgetItem } from '../data/cache.ts';
+import { useOpening, type Opening } from '../ui/dialog.tsx';
+import { useSubmit } from '../ui/forms.tsx';
+import { Outward, VisibilityIcon } from '../ui/icons.tsx';
+import { AwayLink, Markdown } from '../ui/markdown.tsx';
+import { Members } from '../ui/members.tsx';
+import { To, useNavigation, useTitle } from '../ui/navigation.tsx';
+import { useSay } from '../ui/notices.tsx';
+import type { Person } from '../ui/people-picker.tsx';
+import { useMe, useSession } from '../ui/session.tsx';
+import { Empty, Failed, Loading, Outdated } from '../ui/states.tsx';
+import { dateOf, kindName, roleName, visibilityName } from '../ui/words.ts';
+import { EditItem } from './edit-item.tsx';
+import { ChangeExpiry } from './expiry.tsx';
+import { ChangeVisibility, DeleteItem, RemoveItem, ShareItem, type ItemLibrary } from './item-dialogs.tsx';
+
+type DialogName = 'edit' | 'expiry' | 'visibility' | 'share' | 'remove' | 'delete';
+
+// Beside is the library that an item is shown beside.
+interface Beside {
+  id: string;
+  displayName: string;
+  mayTakeOut: boolean;
+}
+
+interface ItemProps {
+  id: string;
+  heading: Heading;
+  library?: Beside | null;
+  onChanged: (gone?: string) => void;
+  onGone: () => void;
+  focusTitle?: boolean;
+}
+
+type Heading = 'h1' | 'h2';
+type PartialItem = DeepPartial<ItemQuery>['content'];
+
+// isEntry tells whether as much of an item has been read as a list shows of it,
+// isWhole whether all of it: its members come last.
+function isEntry(item: PartialItem): item is EntryFragment {
+  return item?.title !== undefined;
+}
+
+function isWhole(item: PartialItem): item is ItemFragment {
+  return Boolean(item?.members);
+}
+
+// ItemPage is an item at an address of its own.
+export function ItemPage({ id }: { id: string }) {
+  const { go } = useNavigation();
+  return (
+    <article className="page page-item">
+      <Item id={id} heading="h1" onGone={() => go({ name: 'home' })} onChanged={() => {}} />
+    </article>
+  );
+}
+
+// Item shows an item and what can be done with it. library is the library it is
+// shown beside, if any, with mayTakeOut; onChanged is told of changes that move
+// entries, onGone when there is nothing to show any more.
+export function Item({ id, heading, library = null, onChanged, onGone, focusTitle = false }: ItemProps) {
+  const { data, previousData, error, refetch } = useQuery(ItemDocument, {
+    variables: { id },
+    fetchPolicy: 'cache-and-network',
+    nextFetchPolicy: 'cache-first',
+    returnPartialData: true,
+  });
+  // What was read before is still shown where it cannot be read again.
+  const item = (data ?? previousData)?.content;
+  const gone = item === null;
+  const title = useRef<HTMLHeadingElement>(null);
+  const shownTitle = item?.title;
+  const lost = shownTitle === undefined && error && 'Could not load the item';
+  useTitle(gone ? 'Not found' : lost || shownTitle);
+
+  useEffect(() => {
+    if (focusTitle && shownTitle !== undefined) title.current?.focus({ preventScroll: true });
+    // Once an item: what is typed meanwhile must not be interrupted by a change of its title.
+  }, [id, focusTitle, shownTitle === undefined]);
+
+  // A dialog outlives its item, for the sake of what was typed.
+  const opening = useOpening<DialogName>();
+  const whole = useRef<ItemFragment>(null);
+  if (isWhole(item)) whole.current = item;
+  const retry = () => refetch();
+  return (
+    <>
+      {gone ? (
+        <Empty heading="Not found">
+          <p>There is no such item, or you no longer have access to it.</p>
+        </Empty>
+      ) : lost ? (
+        <Failed error={error} onRetry={retry} heading={lost} />
+      ) : !isEntry(item) ? (
+        <Loading what="Loading..." />
+      ) : (
+        <>
+          <Texts item={item} heading={heading} title={title} />
+          {isWhole(item) ? (
+            <>
+              {error && <Outdated error={error} onRetry={retry} />}
+              <ItemActions item={item} library={library} show={opening.show} onChanged={onChanged} />
+              <Facts item={item} />
+              <ItemMembers item={item} />
+            </>
+          ) : error ? (
+            <Outdated error={error} onRetry={retry} />
+          ) : (
+            <Loading what="Loading..." />
+          )}
+        </>
+      )}
+      {whole.current && <ItemDialogs item={whole.current} gone={gone} library={library} opening={opening} onChanged={onChanged} onGone={onGone} />}
+    </>
+  );
+}
+
+function Texts({ item, heading: Heading, title }: { item: EntryFragment; heading: Heading; title: RefObject<HTMLHeadingElement | null> }) {
+  return (
+    <>
+      <p className="eyebrow">
+        {kindName[item.kind]}
+        <span className="badge">
+          <VisibilityIcon of={item.visibility} /> {visibilityName(item.visibility, item.tenant)}
+        </span>
+      </p>
+      <Heading className="item-title" ref={title} tabIndex={-1}>
+        {item.title}
+      </Heading>
+      {item.description && <Markdown text={item.description} />}
+      <Outside link={item.link} />
+    </>
+  );
+}
+
+// Outside leads out of the library; only to what a browser fetches as a page.
+function Outside({ link }: { link: string | null }) {
+  if (!link || !/^https?:\/\//i.test(link)) return null;
+  return (
+    <p className="item-link">
+      <AwayLink href={link}>
+        {link.replace(/^https?:\/\//i, '')}
+        <Outward />
+      </AwayLink>
+    </p>
+  );
+}
+
+function Facts({ item }: { item: ItemFragment }) {
+  return (
+    <dl className="facts">
+      {item.viewerRole && (
+        <div>
+          <dt>Your role</dt>
+          <dd>{roleName[item.viewerRole]}</dd>
+        </div>
+      )}
+      {item.createdBy && (
+        <div>
+          <dt>Created by</dt>
+          <dd>
+            <To place={{ name: 'library', id: item.createdBy.id }}>{item.createdBy.displayName}</To>
+          </dd>
+        </div>
+      )}
+      <div>
+        <dt>Created</dt>
+        <dd>
+          <time dateTime={item.createdAt}>{dateOf(item.createdAt)}</time>
+        </dd>
+      </div>
+      <div>
+        <dt>Last changed</dt>
+        <dd>
+          <time dateTime={item.lastModified}>{dateOf(item.lastModified)}</time>, version {item.version}
+        </dd>
+      </div>
+      {item.expiresAt && (
+        <div>
+          <dt>Expires</dt>
+          <dd>
+            <time dateTime={item.expiresAt}>{dateOf(item.expiresAt)}</time>
+          </dd>
+        </div>
+      )}
+    </dl>
+  );
+}
+
+interface ItemActionsProps {
+  item: ItemFragment;
+  library: Beside | null;
+  show: (name: DialogName) => void;
+  onChanged: () => void;
+}
+
+function ItemActions({ item, library, show, onChanged }: ItemActionsProps) {
+  const me = useMe();
+  const say = useSay();
+  const take = useSubmit(ShareContentDocument);
+  // Of many members not all are read: then it may be offered to somebody who has
+  // it already, which changes nothing, since sharing never demotes.
+  const mine = me && item.members.edges.some(({ node }) => node.id === me.id);
+  const takeForMe = async () => {
+    if (me && (await take.send({ contentId: item.id, principalIds: [me.id], role: 'VIEWER' }))) {
+      say('Added to your library.');
+      onChanged();
+    }
+  };
+  const copy = () =>
+    navigator.clipboard.writeText(location.origin + addressOf({ name: 'item', id: item.id })).then(
+      () => say('Link copied.'),
+      () => say('Could not copy the link.'),
+    );
+
+  const faults = [...(take.faults.form ?? []), take.error?.text].filter(Boolean);
+  return (
+    <>
+      <div className="actions">
+        {item.viewerCanShare && <Action onClick={() => show('share')} name="Share…" look="button-main" />}
+        {item.viewerCanEdit && <Action onClick={() => show('edit')} name="Edit…" />}
+        {item.viewerCanManage && <Action onClick={() => show('visibility')} name="Visibility…" />}
+        {item.viewerCanManage && <Action onClick={() => show('expiry')} name="Expiry…" />}
+        {me && item.viewerCanShare && !mine && <Action onClick={takeForMe} name="Add to my library" />}
+      </div>
+      <div className="actions actions-quiet">
+        {library?.mayTakeOut && <Action onClick={() => show('remove')} name={library.id === me?.id ? 'Remove from my library…' : 'Remove from this library…'} look="button-quiet" />}
+        {navigator.clipboard && <Action onClick={copy} name="Copy link" look="button-quiet" />}
+        {item.viewerCanManage && <Action onClick={() => show('delete')} name="Delete…" look="button-quiet button-danger" />}
+      </div>
+      <div role="alert">
+        {faults.map((text) => (
+          <p key={text} className="fault">
+            {text}
+          </p>
+        ))}
+      </div>
+    </>
+  );
+}
+
+interface ItemDialogsProps {
+  item: ItemFragment;
+  gone: boolean;
+  library: Beside | null;
+  opening: Opening<DialogName>;
+  onChanged: (gone?: string) => void;
+  onGone: () => void;
+}
+
+// ItemDialogs is the dialog that is open, if any, and what follows when it is done.
+function ItemDialogs({ item, gone, library, opening, onChanged, onGone }: ItemDialogsProps) {
+  const me = useMe();
+  const { claims } = useSession();
+  const client = useApolloClient();
+  const say = useSay();
+  const { go } = useNavigation();
+  const { open, close } = opening;
+  const from = library && { ...library, mine: library.id === me?.id };
+  // Whoever has turned to another item before the answer came stays there.
+  const leave = useWhileShown(onGone);
+  const changed = (text: string) => {
+    close();
+    say(text);
+    onChanged();
+  };
+  const saved = (text: string) => ({ unchanged }: { unchanged?: boolean | undefined }) => {
+    if (unchanged) close();
+    else changed(text);
+  };
+  // The dialog goes with the item, so that focus does not return to its button.
+  const removed = ({ mine, displayName }: ItemLibrary) => {
+    say(`“${item.title}” was removed from ${mine ? 'your library' : `the library of ${displayName}`}.`);
+    onChanged(item.id);
+    leave();
+  };
+  const deleted = () => {
+    say(`“${item.title}” was deleted.`);
+    leave();
+    forgetItem(client.cache, item.id);
+  };
+  const created = (fresh: EntryFragment) => {
+    if (close()) go({ name: 'item', id: fresh.id });
+    say(`“${fresh.title}” was created in your library.`);
+  };
+  const shared = (people: Person[]) => changed(`Shared with ${people.map(({ displayName }) => displayName).join(', ')}.`);
+  switch (open) {
+    case 'edit':
+      return <EditItem item={item} gone={gone} onClose={close} onDone={saved('Saved.')} onCreated={created} />;
+    case 'visibility':
+      return <ChangeVisibility item={item} onClose={close} onDone={saved('Changed the visibility.')} />;
+    case 'expiry':
+      return <ChangeExpiry item={item} onClose={close} onDone={saved('Changed the expiry.')} />;
+    case 'share':
+      return <ShareItem item={item} tenant={claims?.tenant ?? ''} onClose={close} onDone={shared} />;
+    case 'remove':
+      return from && <RemoveItem item={item} library={from} onClose={close} onDone={() => removed(from)} />;
+    case 'delete':
+      return <DeleteItem item={item} onClose={close} onDone={deleted} />;
+    default:
+      return null;
+  }
+}
+
+// useWhileShown is a function that does nothing once its part of the page is gone.
+function useWhileShown(act: () => void): () => void {
+  const told = useRef(act);
+  useEffect(() => {
+    told.current = act;
+    return () => {
+      told.current = () => {};
+    };
+  }, [act]);
+  return () => told.current();
+}
+
+function Action({ name, onClick, look = '' }: { name: string; onClick: () => void; look?: string }) {
+  return (
+    <button type="button" className={`button ${look}`} onClick={onClick}>
+      {name}
+    </button>
+  );
+}
+
+function ItemMembers({ item }: { item: ItemFragment }) {
+  const client = useApolloClient();
+  const me = useMe();
+  const submission = useSubmit(SetContentMembersDocument);
+  const set = (principalId: string, role: ContentRole | null) => submission.send({ contentId: item.id, members: [{ principalId, role }] });
+  const more = () => client.query({ query: MoreItemMembersDocument, variables: { id: item.id, after: item.members.pageInfo.endCursor }, fetchPolicy: 'network-only' });
+  const removal = ({ id, displayName }: Person) => {
+    if (id === me?.id) return 'You give up your own role on this item, and it leaves your library. You may not be able to undo this yourself.';
+    return `The item leaves the library of ${displayName}, and access that rests on this role ends.`;
+  };
+  return (
+    <Members
+      heading="Shared with"
+      none="No members that you can see."
+      connection={item.members}
+      roles={['VIEWER', 'EDITOR', 'MANAGER']}
+      editable={item.viewerCanManage}
+      onSet={set}
+      onMore={more}
+      submission={submission}
+      removal={removal}
+    />
+  );
+}

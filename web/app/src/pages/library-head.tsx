@@ -1,0 +1,156 @@
+// Whose library it is, how much of it the viewer sees, and how it is listed.
+import { useEffect, useRef, useState, type RefObject } from 'react';
+import { useQuery } from '@apollo/client/react';
+import type { LiveState } from '../data/follow.ts';
+import type { LibraryPlace, Place } from '../data/routes.ts';
+import { LibraryHeadDocument, type LibraryHeadQuery } from '../generated/operations.ts';
+import { Down, Rows, Up, VisibilityIcon } from '../ui/icons.tsx';
+import { To, useNavigation } from '../ui/navigation.tsx';
+import { usePreference } from '../ui/preference.ts';
+import { useMe, useSession } from '../ui/session.tsx';
+import { accessTo, countOf, kindOfPrincipal, newUpdates, visibilityName } from '../ui/words.ts';
+
+// Owner is the user or the group that a library belongs to.
+export type Owner = NonNullable<LibraryHeadQuery['principal']>;
+
+// useHead is who owns the library, with what the viewer reads of it.
+export function useHead(id: string) {
+  return useQuery(LibraryHeadDocument, { variables: { id }, fetchPolicy: 'cache-and-network', nextFetchPolicy: 'cache-first' });
+}
+
+const liveWords: Record<LiveState, string> = {
+  live: 'Changes by others appear here as they happen.',
+  waiting: 'The connection for live updates is lost. Reconnecting...',
+  off: 'Live updates are off. Reload the page to see changes by others.',
+};
+
+export function LibraryHead({ principal, place, live }: { principal: Owner; place: LibraryPlace; live: LiveState | '' }) {
+  const me = useMe();
+  const { signedIn } = useSession();
+  const { go } = useNavigation();
+  const isGroup = kindOfPrincipal(principal.id) === 'group';
+  const mine = me?.id === principal.id;
+  const { bucket, count } = principal.library;
+  return (
+    <header className="library-head">
+      <p className="eyebrow">
+        {isGroup ? 'Group' : 'User'}
+        <span className="badge">
+          <VisibilityIcon of={principal.visibility} /> {visibilityName(principal.visibility, principal.tenant, isGroup ? 'group' : 'user')}
+        </span>
+      </p>
+      <h1>{mine ? 'My library' : principal.displayName}</h1>
+      <p className="library-about">
+        {countOf(count)} · {accessTo(bucket, principal.tenant)}
+        {live && (
+          <span className={`live live-${live}`} title={liveWords[live]}>
+            <span className="hidden">{liveWords[live]}</span>
+            <span aria-hidden="true">{{ live: 'Live', waiting: 'Reconnecting', off: 'Not live' }[live]}</span>
+          </span>
+        )}
+      </p>
+      {isGroup && <LibraryTabs id={principal.id} />}
+      {signedIn && bucket !== 'PRIVATE' && (
+        <label className="check">
+          <input type="checkbox" checked={place.shared} onChange={(event) => go(fromTheStart(place, { shared: event.target.checked }), { replace: true })} />
+          <span>Include private items shared with me</span>
+        </label>
+      )}
+    </header>
+  );
+}
+
+export function LibraryTabs({ id }: { id: string }) {
+  const { place } = useNavigation();
+  const current = (name: Place['name']) => (place.name === name ? 'page' : undefined);
+  return (
+    <nav className="tabs" aria-label="Group">
+      <To place={{ name: 'library', id }} aria-current={current('library')}>
+        Library
+      </To>
+      <To place={{ name: 'members', id }} aria-current={current('members')}>
+        Members
+      </To>
+    </nav>
+  );
+}
+
+// Jump is the way to the newest end of a list.
+interface Jump {
+  away: boolean;
+  updates: number;
+  toNewest: () => void;
+}
+
+// LibraryBar stays at the top of the window: how the list looks, and the way to
+// its newest end. jump is { away, updates, toNewest } of the list below it.
+export function LibraryBar({ principal, place, jump }: { principal: Owner; place: LibraryPlace; jump: Jump }) {
+  const mine = useMe()?.id === principal.id;
+  const { go } = useNavigation();
+  const [density, chooseDensity] = usePreference('density', densities);
+  const top = useRef<HTMLDivElement>(null);
+  const stuck = useScrolledPast(top);
+  return (
+    <>
+      <div ref={top} />
+      <div className={stuck ? 'library-bar library-bar-stuck' : 'library-bar'}>
+        {stuck && (
+          <p className="library-bar-name" aria-hidden="true">
+            {mine ? 'My library' : principal.displayName}
+          </p>
+        )}
+        <fieldset className="segments">
+          <legend className="hidden">Order</legend>
+          {orders.map(([oldestFirst, label]) => (
+            <label key={label}>
+              <input type="radio" name="order" checked={place.oldestFirst === oldestFirst} onChange={() => go(fromTheStart(place, { oldestFirst }), { replace: true })} />
+              <span>{label}</span>
+            </label>
+          ))}
+        </fieldset>
+        <button
+          type="button"
+          className="icon-button"
+          aria-label="Compact list"
+          title="Compact list"
+          aria-pressed={density === 'compact'}
+          onClick={() => chooseDensity(density === 'compact' ? 'comfortable' : 'compact')}
+        >
+          <Rows />
+        </button>
+        {(jump.away || jump.updates > 0) && (
+          <button type="button" className={jump.updates > 0 ? 'button button-main jump' : 'button jump'} onClick={jump.toNewest}>
+            {place.oldestFirst ? <Down /> : <Up />} {jump.updates > 0 ? newUpdates(jump.updates) : 'Jump to newest'}
+          </button>
+        )}
+        <span className="hidden" role="status">
+          {jump.updates > 0 && newUpdates(jump.updates)}
+        </span>
+      </div>
+    </>
+  );
+}
+
+const densities: ['comfortable', 'compact'] = ['comfortable', 'compact'];
+const orders = [
+  [false, 'Newest first'],
+  [true, 'Oldest first'],
+] as const;
+
+// fromTheStart changes how a library is looked at: a position in one view means
+// nothing in another.
+function fromTheStart(place: LibraryPlace, change: Partial<LibraryPlace>): LibraryPlace {
+  return { ...place, ...change, at: null };
+}
+
+// useScrolledPast reports whether an element is above the window.
+function useScrolledPast(element: RefObject<Element | null>): boolean {
+  const [past, setPast] = useState(false);
+  useEffect(() => {
+    if (!element.current) return undefined;
+    const observer = new IntersectionObserver(([entry]) => setPast(entry !== undefined && !entry.isIntersecting && entry.boundingClientRect.top < 0));
+    observer.observe(element.current);
+    return () => observer.disconnect();
+  }, [element]);
+  return past;
+}

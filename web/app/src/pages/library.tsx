@@ -1,0 +1,249 @@
+// A library, and beside it the item that is open.
+import { useCallback, useEffect, useImperativeHandle, useRef, useState, type KeyboardEvent, type ReactNode, type Ref, type RefObject } from 'react';
+import { useApolloClient } from '@apollo/client/react';
+import { takeOut, type Outcome, type View } from '../data/cache.ts';
+import type { LiveState } from '../data/follow.ts';
+import type { LibraryPlace } from '../data/routes.ts';
+import { explain } from '../data/faults.ts';
+import { mayTakeOut } from '../data/tokens.ts';
+import { Close } from '../ui/icons.tsx';
+import { useNavigation, useTitle } from '../ui/navigation.tsx';
+import { useOnline, useSay } from '../ui/notices.tsx';
+import { useMe, useSession } from '../ui/session.tsx';
+import { Empty, Failed, Loading, Outdated, Unseen } from '../ui/states.tsx';
+import { useWide } from '../ui/wide.ts';
+import { Entries } from './entries.tsx';
+import { Item } from './item.tsx';
+import { LibraryBar, LibraryHead, useHead, type Owner } from './library-head.tsx';
+import { elementOf } from './use-scroll.ts';
+import { useAway, useJump } from './use-jump.ts';
+import { useChanges, useEntries } from './use-library.ts';
+
+interface LibraryPageProps {
+  place: LibraryPlace;
+  made: string;
+  onSignIn: () => void;
+  onCreate: () => void;
+}
+
+export function LibraryPage({ place, made, onSignIn, onCreate }: LibraryPageProps) {
+  const { data, previousData, error, refetch } = useHead(place.id);
+  const me = useMe();
+  // What was read before is still shown where it cannot be read again.
+  const principal = (data ?? previousData)?.principal;
+  const mine = principal ? principal.id === me?.id : false;
+  const lost = !principal && error && 'Could not load the library';
+  useTitle(place.item && principal ? undefined : lost || (mine ? 'My library' : principal?.displayName));
+
+  // An item that is open may hold typed text: it outlives its library.
+  const seen = useRef<Owner>(null);
+  if (principal) seen.current = principal;
+  const unseen = principal === null && <Unseen what="library" onSignIn={onSignIn} />;
+  if (unseen && !(place.item && seen.current)) return unseen;
+  if (lost) return <Failed error={error} onRetry={() => refetch()} heading={lost} />;
+  if (!seen.current) return <Loading what="Loading..." lines={6} />;
+  return <Library place={place} principal={seen.current} unseen={unseen} made={made} error={error} refetchHead={refetch} onCreate={onCreate} />;
+}
+
+// Library is a head, the shelf below it, and beside both the item that is open.
+// Another way to look at the library puts up another shelf; what is above and
+// beside it stays, and keeps focus. unseen takes the place of a library that the
+// reader may not see any more.
+interface LibraryProps {
+  place: LibraryPlace;
+  principal: Owner;
+  unseen: ReactNode;
+  made: string;
+  error: unknown;
+  refetchHead: () => Promise<unknown>;
+  onCreate: () => void;
+}
+
+function Library({ place, principal, unseen, made, error, refetchHead, onCreate }: LibraryProps) {
+  const wide = useWide();
+  const list = useRef<HTMLDivElement>(null);
+  const shelf = useRef<ShelfHandle>(null);
+  const [live, setLive] = useState<LiveState | ''>('');
+  const [newest, setNewest] = useState({ away: false, updates: 0 });
+  return (
+    <div className={place.item ? 'desk desk-open' : 'desk'}>
+      <div className="desk-list" ref={list} inert={Boolean(place.item) && !wide}>
+        {unseen || (
+          <>
+            <LibraryHead principal={principal} place={place} live={live} />
+            {error !== undefined && <Outdated error={error} onRetry={() => refetchHead()} />}
+            <LibraryBar principal={principal} place={place} jump={{ ...newest, toNewest: () => shelf.current?.toNewest() }} />
+            <Shelf
+              key={`${place.oldestFirst} ${place.shared}`}
+              ref={shelf}
+              place={place}
+              principal={principal}
+              list={list}
+              live={live}
+              onLive={setLive}
+              onNewest={setNewest}
+              made={made}
+              refetchHead={refetchHead}
+              onCreate={onCreate}
+            />
+          </>
+        )}
+      </div>
+      {place.item && <OpenItem key={place.item} id={place.item} place={place} principal={principal} list={list} onChanged={(gone) => shelf.current?.changed(gone)} />}
+    </div>
+  );
+}
+
+// ShelfHandle is what can be asked of a shelf from beside it.
+interface ShelfHandle {
+  changed(gone?: string): void;
+  toNewest(): Promise<void>;
+}
+
+interface ShelfProps {
+  ref: Ref<ShelfHandle>;
+  place: LibraryPlace;
+  principal: Owner;
+  list: RefObject<HTMLElement | null>;
+  live: LiveState | '';
+  onLive: (live: LiveState | '') => void;
+  onNewest: (newest: { away: boolean; updates: number }) => void;
+  made: string;
+  refetchHead: () => Promise<unknown>;
+  onCreate: () => void;
+}
+
+// Shelf holds the entries, in one order. Whoever changes an item beside it calls
+// changed(), with the item's id where it has left this library.
+function Shelf({ ref, place, principal, list, live, onLive, onNewest, made, refetchHead, onCreate }: ShelfProps) {
+  const client = useApolloClient();
+  const say = useSay();
+  const online = useOnline();
+  const view: View = { id: place.id, direction: place.oldestFirst ? 'ASC' : 'DESC', shared: place.shared };
+  const { library, error, retry, reread, keeping, lostPlace, extend, ends } = useEntries(view, place.at);
+  const news = useNews(place, library !== undefined && !library.pageInfo.hasPreviousPage);
+  useChanges({ view, ready: Boolean(library), reread, keeping, onLive, onChange: news.heard });
+
+  useEffect(() => {
+    if (lostPlace) say('That position no longer exists. Showing the start of the library.');
+  }, [lostPlace, say]);
+
+  const notRead = (fault: unknown) => say(`Could not reload the library. ${explain(fault, { online }).text}`);
+  // What the reader does is told like what others do, where it can be told.
+  const changed = (gone?: string) => {
+    if (gone) takeOut(client.cache, view, gone);
+    if (live !== 'live') Promise.all([reread(), refetchHead()]).catch(notRead);
+  };
+  const toNewest = useJump({ place, library, reread, list, onArrived: news.read, onFailed: notRead });
+  useImperativeHandle(ref, () => ({ changed, toNewest }));
+  const away = useAway(library, place.oldestFirst);
+  useEffect(() => onNewest({ away, updates: news.count }), [onNewest, away, news.count]);
+  const known = useRef(made);
+  useEffect(() => {
+    if (known.current !== made) changed();
+    known.current = made;
+  }, [made]);
+
+  const none = library && library.edges.length === 0 && ends.next === 'done' && ends.previous === 'done';
+  return (
+    <>
+      {!library && error && <Failed error={error} onRetry={retry} heading="Could not load the items" />}
+      {!library && !error && <Loading what="Loading..." lines={8} />}
+      {none && <NoEntries principal={principal} onCreate={onCreate} />}
+      {library && !none && <Entries place={place} library={library} ends={ends} extend={extend} fresh={news.fresh} onRested={news.rested} busy={ends.next === 'loading'} />}
+    </>
+  );
+}
+
+function NoEntries({ principal, onCreate }: { principal: Owner; onCreate: () => void }) {
+  const me = useMe();
+  const mine = me?.id === principal.id;
+  return (
+    <Empty heading="Nothing here yet">
+      <p>{mine ? 'Items that you create or that are shared with you appear here.' : 'This library has no items that you can see.'}</p>
+      {mine && (
+        <button type="button" className="button button-main" onClick={onCreate}>
+          Create the first item
+        </button>
+      )}
+    </Empty>
+  );
+}
+
+// OpenItem is the item on the desk: beside the list where there is room, and
+// over it where there is not.
+interface OpenItemProps {
+  id: string;
+  place: LibraryPlace;
+  principal: Owner;
+  list: RefObject<HTMLElement | null>;
+  onChanged: (gone?: string) => void;
+}
+
+function OpenItem({ id, place, principal, list, onChanged }: OpenItemProps) {
+  const { claims } = useSession();
+  const { close } = useNavigation();
+  const wide = useWide();
+  const back = useCallback(
+    (entry: HTMLElement | null) => {
+      close({ ...place, item: null });
+      // The list is inert until it is drawn again.
+      requestAnimationFrame(() => (entry?.isConnected ? entry : document.querySelector('main'))?.focus({ preventScroll: true }));
+    },
+    [close, place],
+  );
+  const leave = useCallback(() => back(elementOf(list.current, id)?.querySelector('a') ?? null), [back, list, id]);
+  // The entry of what is gone may be drawn for a moment longer, and would take
+  // focus along when it goes.
+  const gone = useCallback(() => back(null), [back]);
+
+  const onKeyDown = (event: KeyboardEvent) => {
+    const inDialog = event.target instanceof Element && event.target.closest('dialog');
+    if (event.key === 'Escape' && !event.defaultPrevented && !inDialog) leave();
+  };
+  return (
+    <aside className="desk-item" aria-label="Item" onKeyDown={onKeyDown}>
+      <button type="button" className="desk-close" onClick={leave}>
+        <Close /> {wide ? 'Close' : 'Back to the library'}
+      </button>
+      <Item
+        id={id}
+        heading="h2"
+        library={{ id: principal.id, displayName: principal.displayName, mayTakeOut: mayTakeOut(claims, principal) }}
+        focusTitle
+        onChanged={onChanged}
+        onGone={gone}
+      />
+    </aside>
+  );
+}
+
+// useNews remembers which entries have just moved, and how many changes have
+// come to a beginning that is out of sight.
+function useNews(place: LibraryPlace, atBeginning: boolean) {
+  const [fresh, setFresh] = useState(new Set<string>());
+  const [count, setCount] = useState(0);
+  const newestFirst = !place.oldestFirst;
+
+  const heard = ({ id, moved, shown, newest }: Outcome) => {
+    if (!moved) return;
+    if (shown) setFresh((all) => new Set(all).add(id));
+    if (newestFirst && newest && (!shown || scrollY > innerHeight / 2)) setCount((n) => n + 1);
+  };
+  // The top of the page is the beginning only where that is held.
+  useEffect(() => {
+    if (!atBeginning) return undefined;
+    const look = () => {
+      if (scrollY < innerHeight / 2) setCount(0);
+    };
+    addEventListener('scroll', look, { passive: true });
+    return () => removeEventListener('scroll', look);
+  }, [atBeginning]);
+  return {
+    fresh,
+    count,
+    heard,
+    rested: (id: string) => setFresh((all) => new Set([...all].filter((other) => other !== id))),
+    read: () => setCount(0),
+  };
+}

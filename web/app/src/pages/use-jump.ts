@@ -1,0 +1,73 @@
+// The newest end of a library: whether the reader is away from it, and the way
+// there.
+import { useEffect, useLayoutEffect, useRef, useState, type RefObject } from 'react';
+import type { LibraryPlace } from '../data/routes.ts';
+import { useNavigation } from '../ui/navigation.tsx';
+import type { LibraryEdges, Reread } from './use-library.ts';
+
+// useAway reports whether the newest end of a list is out of view, by half a
+// window at least.
+export function useAway(library: LibraryEdges | undefined, oldestFirst: boolean): boolean {
+  const [away, setAway] = useState(false);
+  const unread = Boolean(oldestFirst ? library?.pageInfo.hasNextPage : library?.pageInfo.hasPreviousPage);
+  useEffect(() => {
+    const look = () => {
+      const { scrollHeight } = document.documentElement;
+      const distance = oldestFirst ? scrollHeight - innerHeight - scrollY : scrollY;
+      setAway(unread || distance > innerHeight / 2);
+    };
+    look();
+    addEventListener('scroll', look, { passive: true });
+    addEventListener('resize', look, { passive: true });
+    return () => {
+      removeEventListener('scroll', look);
+      removeEventListener('resize', look);
+    };
+  }, [library, unread, oldestFirst]);
+  return Boolean(library) && away;
+}
+
+// useJump returns a function that shows the newest end of a list and focuses the
+// item there. The end is read first if it is not held.
+interface Jumping {
+  place: LibraryPlace;
+  library: LibraryEdges | undefined;
+  reread: Reread;
+  list: RefObject<HTMLElement | null>;
+  onArrived: () => void;
+  onFailed: (fault: unknown) => void;
+}
+
+export function useJump({ place, library, reread, list, onArrived, onFailed }: Jumping): () => Promise<void> {
+  const { go } = useNavigation();
+  const waiting = useRef(false);
+  const { oldestFirst } = place;
+  const held = library !== undefined && !(oldestFirst ? library.pageInfo.hasNextPage : library.pageInfo.hasPreviousPage);
+
+  const arrive = () => {
+    waiting.current = false;
+    if (!oldestFirst) go({ ...place, at: null }, { replace: true });
+    onArrived();
+    scrollTo({ top: oldestFirst ? document.documentElement.scrollHeight : 0, behavior: 'instant' });
+    const links = list.current?.querySelectorAll<HTMLElement>('[data-entry] a');
+    links?.[oldestFirst ? links.length - 1 : 0]?.focus({ preventScroll: true });
+  };
+  // What was read is drawn first.
+  useLayoutEffect(() => {
+    if (waiting.current && held) arrive();
+  });
+
+  return async () => {
+    if (held) {
+      arrive();
+      return;
+    }
+    waiting.current = true;
+    try {
+      await reread(oldestFirst ? 'end' : 'start');
+    } catch (fault) {
+      waiting.current = false;
+      onFailed(fault);
+    }
+  };
+}

@@ -1,0 +1,220 @@
+// One library as it is looked at: its stretch of entries, how to make it longer
+// at either end, and what happens to it meanwhile.
+import { useCallback, useEffect, useLayoutEffect, useRef, useState } from 'react';
+import type { ApolloClient, DocumentNode } from '@apollo/client';
+import { useApolloClient, useQuery } from '@apollo/client/react';
+import { applyChange, heldView, settleView, type LibraryChange, type Outcome, type View } from '../data/cache.ts';
+import { ItemDocument, LibraryHeadDocument, LibraryPageDocument, type LibraryPageQuery } from '../generated/operations.ts';
+import { holdsPlace } from '../data/entries.ts';
+import { explain } from '../data/faults.ts';
+import { follow, longestPause, type LiveState } from '../data/follow.ts';
+import { keepUp, type Keeping } from '../data/keep-up.ts';
+import { useConnection } from '../ui/session.tsx';
+
+// pageSize is how many entries are read at once: two screens of a desk, four
+// of a phone.
+const pageSize = 30;
+
+// LibraryEdges is the stretch of a library that is shown.
+export type LibraryEdges = NonNullable<LibraryPageQuery['principal']>['library'];
+
+export type Side = 'next' | 'previous';
+export type EndState = 'idle' | 'loading' | 'failed' | 'done';
+export type Ends = Record<Side, EndState>;
+export type Reread = (from?: 'here' | 'start' | 'end') => Promise<void>;
+
+// useEntries reads a view from the place after a cursor on, or from its
+// beginning. What was read before is shown at once where it holds that place.
+export function useEntries(view: View, at: string | null) {
+  const client = useApolloClient();
+  const [begin] = useState(() => ({ after: at ?? undefined, held: holdsPlace(heldView(client.cache, view), at) }));
+  const [keeping] = useState(keepUp<LibraryChange>);
+  const [lostPlace, setLostPlace] = useState(false);
+  const variables = { ...view, first: pageSize, after: lostPlace ? undefined : begin.after };
+  const { data, error, refetch } = useQuery(LibraryPageDocument, {
+    variables,
+    fetchPolicy: begin.held ? 'cache-first' : 'network-only',
+    nextFetchPolicy: 'cache-first',
+  });
+  const wanderedOff = error && explain(error).kind === 'place' && !lostPlace;
+  useEffect(() => {
+    if (wanderedOff) setLostPlace(true);
+  }, [wanderedOff]);
+
+  // reread reads one page anew, in place of all that is held: the page where the
+  // reader is ("here"), or the one at the start or the end of the library. When
+  // that fails the stretch stays as it was, and the error is the caller's.
+  const { id, direction, shared } = view;
+  const here = useRef(at);
+  here.current = at;
+  const reread: Reread = useCallback(
+    (from = 'here') => {
+      const read = (page: { first?: number; last?: number; after?: string | undefined }) => client.query({ query: LibraryPageDocument, variables: { id, direction, shared, ...page }, fetchPolicy: 'network-only' });
+      return keeping.during(async () => {
+        if (from === 'end') return read({ last: pageSize });
+        try {
+          return await read({ first: pageSize, after: (from === 'here' && here.current) || undefined });
+        } catch (error) {
+          if (explain(error).kind !== 'place') throw error;
+          return read({ first: pageSize });
+        }
+      });
+    },
+    [client, keeping, id, direction, shared],
+  );
+
+  const library = data?.principal?.library;
+  useLayoutEffect(() => {
+    if (library) settleView(client.cache, { id, direction, shared });
+  }, [client, library, id, direction, shared]);
+  const ends = useEnds({ view, library, reread });
+  return { library, error: wanderedOff ? null : error, lostPlace, retry: () => refetch(), reread, keeping, ...ends };
+}
+
+// useEnds makes a stretch longer: extend('next') and extend('previous').
+// ends.next and ends.previous tell how that goes: 'idle', 'loading', 'failed'
+// or, where there is no more, 'done'.
+function useEnds({ view, library, reread }: { view: View; library: LibraryEdges | undefined; reread: Reread }): { extend: (side: Side) => Promise<void>; ends: Ends } {
+  const client = useApolloClient();
+  const [going, setGoing] = useState<Ends>({ next: 'idle', previous: 'idle' });
+  const busy = useRef({ next: false, previous: false });
+  const { id, direction, shared } = view;
+
+  const extend = useCallback(
+    async (side: Side) => {
+      const ours = { id, direction, shared };
+      if (busy.current[side]) return;
+      busy.current[side] = true;
+      setGoing((all) => ({ ...all, [side]: 'loading' }));
+      const lostPlace = (error: unknown) => {
+        if (explain(error).kind !== 'place') throw error;
+        return reread();
+      };
+      let state: EndState = 'idle';
+      try {
+        await readOn(client, ours, side).catch(lostPlace);
+      } catch {
+        state = 'failed';
+      }
+      busy.current[side] = false;
+      setGoing((all) => ({ ...all, [side]: state }));
+    },
+    [client, id, direction, shared, reread],
+  );
+
+  const ends = {
+    next: library?.pageInfo.hasNextPage ? going.next : 'done',
+    previous: library?.pageInfo.hasPreviousPage ? going.previous : 'done',
+  };
+  return { extend, ends };
+}
+
+// readOn reads the page beyond an end of a stretch and joins it, unless the
+// stretch ends elsewhere by then: changes come while a page is on its way.
+async function readOn(client: ApolloClient, view: View, side: Side) {
+  const endOf = (): { first?: number; after?: string | null; last?: number; before?: string | null } => {
+    const pageInfo = heldView(client.cache, view)?.pageInfo;
+    return side === 'next' ? { first: pageSize, after: pageInfo?.endCursor ?? null } : { last: pageSize, before: pageInfo?.startCursor ?? null };
+  };
+  const asked = endOf();
+  const variables = { ...view, ...asked };
+  const { data } = await client.query({ query: LibraryPageDocument, variables, fetchPolicy: 'no-cache' });
+  const now = endOf();
+  if (data?.principal && now.after === asked.after && now.before === asked.before) {
+    client.cache.writeQuery({ query: LibraryPageDocument, variables, data });
+  }
+}
+
+const firstPause = 1000;
+const recount = 300;
+
+// useChanges follows a library while it is shown. It tells onLive of the state of
+// the connection, which is '' until there is one, and onChange of every change.
+interface Changes {
+  view: View;
+  ready: boolean;
+  reread: Reread;
+  keeping: Keeping<LibraryChange>;
+  onLive: (state: LiveState | '') => void;
+  onChange: (outcome: Outcome) => void;
+}
+
+export function useChanges({ view, ready, reread, keeping, onLive, onChange }: Changes) {
+  const client = useApolloClient();
+  const { listen } = useConnection();
+  const told = useRef(onChange);
+  told.current = onChange;
+  const { id, direction, shared } = view;
+
+  useEffect(() => {
+    if (!ready) return undefined;
+    const ours = { id, direction, shared };
+    const counter = countAfterChanges(client);
+    keeping.apply = (change, again) => {
+      const outcome = applyChange(client.cache, ours, change);
+      if (!again) {
+        counter.changed();
+        told.current(outcome);
+      }
+      // A private item that leaves the bucket may stay among those shared with
+      // the viewer; only the gateway knows.
+      return shared && change.__typename === 'LibraryEntryRemoved';
+    };
+    const end = follow<LibraryChange>({
+      subscribe: (after, sink) => listen(id, after, sink),
+      newest: () => heldView(client.cache, ours)?.newest ?? null,
+      apply(change) {
+        if (keeping.tell(change)) reread().catch(() => {});
+      },
+      reread() {
+        // Who reads how much of the library may be what has changed.
+        counter.changed();
+        return reread();
+      },
+      pause,
+      now: () => performance.now(),
+      told(state) {
+        onLive(state);
+        if (state === 'off') counter.changed();
+      },
+    });
+    return () => {
+      end();
+      keeping.apply = () => false;
+      counter.stop();
+      onLive('');
+    };
+  }, [client, listen, id, direction, shared, ready, reread, keeping, onLive]);
+}
+
+// pause is longer after each attempt, and over at once when the network is back.
+function pause(attempt: number): Promise<void> {
+  return new Promise((resolve) => {
+    const over = () => {
+      clearTimeout(timer);
+      removeEventListener('online', over);
+      resolve();
+    };
+    const timer = setTimeout(over, Math.min(firstPause * 2 ** (attempt - 1), longestPause));
+    addEventListener('online', over);
+  });
+}
+
+// countAfterChanges reads the number of entries, and the item that is open,
+// again once a flurry of changes is over.
+function countAfterChanges(client: ApolloClient) {
+  let timer: ReturnType<typeof setTimeout> | undefined;
+  return {
+    changed() {
+      clearTimeout(timer);
+      timer = setTimeout(() => {
+        client.refetchQueries({ include: [LibraryHeadDocument, ItemDocument].map(operationName) }).catch(() => {});
+      }, recount);
+    },
+    stop: () => clearTimeout(timer),
+  };
+}
+
+function operationName(document: DocumentNode): string {
+  return document.definitions.find((definition) => 'operation' in definition)?.name?.value ?? '';
+}

@@ -1,0 +1,25 @@
+// Confirm asks before something that is hard to undo. Focus begins on Cancel. What
+// goes wrong is told in the dialog, which stays.
+import type { ReactNode } from 'react';
+import { Dialog, type FocusTarget } from './dialog.tsx';
+import { Actions, Form, type FormState } from './forms.tsx';
+
+interface ConfirmProps {
+  title: string;
+  verb: string;
+  submission: FormState;
+  onConfirm: () => void;
+  onClose: () => void;
+  returnTo?: FocusTarget;
+  children: ReactNode;
+}
+
+export function Confirm({ title, verb, submission, onConfirm, onClose, returnTo, children }: ConfirmProps) {
+  return (
+    <Dialog title={title} onClose={onClose} returnTo={returnTo}>
+      <Form onSubmit={onConfirm} submission={submission} actions={<Actions submission={submission} verb={verb} danger />}>
+        {children}
+      </Form>
+    </Dialog>
+  );
+}

@@ -1,0 +1,148 @@
+// A dialog is the browser's own: it keeps focus inside, closes with Escape, and
+// makes the rest of the page inert.
+import { createContext, use, useEffect, useId, useLayoutEffect, useRef, useState, type ReactNode, type RefObject, type SyntheticEvent } from 'react';
+import { Close } from './icons.tsx';
+import { useUnsaved } from './unsaved.ts';
+
+const Leave = createContext(() => {});
+
+// useLeave is what a Cancel button does: it closes the dialog around it, and asks
+// first if typed text would be lost.
+export function useLeave() {
+  return use(Leave);
+}
+
+export type FocusTarget = RefObject<HTMLElement | null>;
+
+interface DialogProps {
+  title: string;
+  onClose: () => void;
+  children: ReactNode;
+  unsaved?: boolean;
+  returnTo?: FocusTarget | undefined;
+}
+
+// Dialog shows a modal dialog. With unsaved it holds typed text, and asks before
+// it closes. The element with data-autofocus has focus at first; afterwards focus
+// returns to what opened the dialog or, if that is gone, to returnTo.
+export function Dialog({ title, onClose, children, unsaved = false, returnTo }: DialogProps) {
+  const dialog = useRef<HTMLDialogElement>(null);
+  const id = useId();
+  const [discarding, setDiscarding] = useState<{ proceed: () => void } | null>(null);
+  const ask = (proceed: () => void) => setDiscarding({ proceed });
+  const leave = () => (unsaved ? ask(() => {}) : onClose());
+  useUnsaved(unsaved, ask);
+  useShown(dialog, returnTo);
+
+  const discard = () => {
+    setDiscarding(null);
+    onClose();
+    discarding?.proceed();
+  };
+  // Browsers take a second Escape for a decision and close the dialog unasked.
+  const closedByBrowser = (event: SyntheticEvent) => {
+    if (event.target !== dialog.current || !dialog.current?.isConnected) return;
+    dialog.current.showModal();
+    leave();
+  };
+  return (
+    <dialog
+      ref={dialog}
+      className="dialog"
+      aria-labelledby={id}
+      onKeyDown={(event) => {
+        if (event.key !== 'Escape' || event.defaultPrevented) return;
+        event.preventDefault();
+        leave();
+      }}
+      onCancel={(event) => {
+        if (event.target !== dialog.current) return;
+        event.preventDefault();
+        leave();
+      }}
+      onClose={closedByBrowser}
+    >
+      <header className="dialog-head">
+        <h2 id={id}>{title}</h2>
+        <button type="button" className="icon-button" aria-label="Close" onClick={leave}>
+          <Close />
+        </button>
+      </header>
+      <Leave value={leave}>{children}</Leave>
+      {discarding && <Discard onKeep={() => setDiscarding(null)} onDiscard={discard} />}
+    </dialog>
+  );
+}
+
+// useShown shows a dialog before its fields ask for focus, which hidden elements
+// cannot have, and gives focus back once the dialog is gone.
+function useShown(dialog: RefObject<HTMLDialogElement | null>, returnTo: FocusTarget | undefined) {
+  const opener = useRef<Element>(null);
+  useLayoutEffect(() => {
+    const element = dialog.current;
+    opener.current = document.activeElement;
+    if (!element) return undefined;
+    element.showModal();
+    element.querySelector<HTMLElement>('[data-autofocus]')?.focus();
+    return () => element.close();
+  }, [dialog]);
+  useEffect(
+    () => () => {
+      // What opened the dialog may be gone with what was done in it; then focus
+      // stays where somebody else has put it.
+      const element = opener.current;
+      if (element?.isConnected) focusOn(element);
+      else if (document.activeElement === document.body) focusOn(returnTo?.current ?? document.querySelector('main'));
+    },
+    [],
+  );
+}
+
+function focusOn(element: Element | null) {
+  if (element instanceof HTMLElement) element.focus({ preventScroll: true });
+}
+
+// Discard asks whether typed text may be lost.
+function Discard({ onKeep, onDiscard }: { onKeep: () => void; onDiscard: () => void }) {
+  return (
+    <Dialog title="Discard what you typed?" onClose={onKeep}>
+      <div className="dialog-text">
+        <p>It has not been saved.</p>
+        <div className="dialog-actions">
+          <button type="button" className="button" data-autofocus onClick={onKeep}>
+            Keep editing
+          </button>
+          <button type="button" className="button button-danger button-filled" onClick={onDiscard}>
+            Discard
+          </button>
+        </div>
+      </div>
+    </Dialog>
+  );
+}
+
+const none = { name: '' as const };
+
+// useOpening is which of several dialogs is open: its name, or ''. An answer may
+// come after its dialog was closed and another one opened: the close() it holds
+// closes none but its own, and answers whether that was still open.
+export interface Opening<Name extends string> {
+  open: Name | '';
+  show: (name: Name) => void;
+  close: () => boolean;
+}
+
+export function useOpening<Name extends string>(): Opening<Name> {
+  const [opening, setOpening] = useState<{ name: Name | '' }>(none);
+  const now = useRef<{ name: Name | '' }>(none);
+  const turnTo = (next: { name: Name | '' }) => {
+    now.current = next;
+    setOpening(next);
+  };
+  const close = () => {
+    const still = now.current === opening;
+    if (still) turnTo(none);
+    return still;
+  };
+  return { open: opening.name, show: (name) => turnTo({ name }), close };
+}

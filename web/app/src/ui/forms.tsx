@@ -1,0 +1,297 @@
+// Fields with what is wrong with them beside them, and the way of a form to the
+// gateway and back.
+import { Fragment, useEffect, useId, useRef, useState, type ChangeEventHandler, type InputHTMLAttributes, type ReactNode } from 'react';
+import type { TypedDocumentNode } from '@apollo/client';
+import { useApolloClient } from '@apollo/client/react';
+import { newKey } from '../data/client.ts';
+import { explain, faultsByField, type Explanation, type Faults as FaultsOf } from '../data/faults.ts';
+import type { FaultsFragment, LibraryVisibility } from '../generated/operations.ts';
+import { useLeave } from './dialog.tsx';
+import { useOnline } from './notices.tsx';
+import { useSession, useSignIn } from './session.tsx';
+import { VisibilityIcon } from './icons.tsx';
+import { visibilityMeaning, visibilityName, type Thing } from './words.ts';
+
+// Payload is what every mutation answers with.
+interface Payload {
+  userErrors: readonly FaultsFragment[];
+}
+
+// FormState is what a form shows of its submission.
+export interface FormState {
+  busy: boolean;
+  faults: FaultsOf;
+  error?: Explanation | null;
+}
+
+interface SubmissionState<Field extends string> extends FormState {
+  faults: FaultsOf<Field>;
+  userErrors: readonly FaultsFragment[];
+  error: Explanation | null;
+}
+
+type Post<Input, Reply> = (input: Input) => Promise<Reply>;
+
+export interface Submission<Input, Reply, Field extends string = never> extends SubmissionState<Field> {
+  run<Outcome extends Payload>(work: (post: Post<Input, Reply>) => Promise<Outcome>): Promise<Outcome | null>;
+  send(input: Input): Promise<Reply | null>;
+  clear(): void;
+}
+
+const idle = { busy: false, faults: {}, userErrors: [], error: null };
+
+// useSubmit sends a mutation. send(input) answers with the payload, or with
+// null where something is wrong; what is wrong is in the state. run(work) does
+// the same for work(post), which may send more than once. A form that is sent
+// again after its answer was lost carries the same idempotency key, so that
+// nothing is done twice.
+export function useSubmit<Input extends object, Reply extends Payload, Field extends string = never>(
+  document: TypedDocumentNode<Record<string, Reply | null>, { input: Input }>,
+  fields: readonly Field[] = [],
+): Submission<Input, Reply, Field> {
+  const client = useApolloClient();
+  const online = useOnline();
+  const [state, setState] = useState<SubmissionState<Field>>(idle);
+  const sent = useRef({ text: '', key: '' });
+
+  const post = async (input: Input) => {
+    const text = JSON.stringify(input);
+    if (sent.current.text !== text) sent.current = { text, key: newKey() };
+    const variables = { input: { ...input, idempotencyKey: sent.current.key } };
+    const { data } = await client.mutate({ mutation: document, variables });
+    const [payload] = Object.values(data ?? {});
+    if (!payload) throw new Error('The answer has no payload.');
+    if (payload.userErrors.length === 0) sent.current = { text: '', key: '' };
+    return payload;
+  };
+  const run = async <Outcome extends Payload>(work: (post: Post<Input, Reply>) => Promise<Outcome>) => {
+    setState({ ...idle, busy: true });
+    try {
+      const payload = await work(post);
+      const { userErrors } = payload;
+      setState({ ...idle, userErrors, faults: faultsByField(userErrors, fields) });
+      return userErrors.length > 0 ? null : payload;
+    } catch (error) {
+      setState({ ...idle, error: explain(error, { online }) });
+      return null;
+    }
+  };
+  return { ...state, error: useCurrent(state.error), run, send: (input: Input) => run((post) => post(input)), clear: () => setState(idle) };
+}
+
+// useCurrent is an error for as long as its cause lasts, as far as the client can
+// tell: a lost network comes back, and an expired token is replaced.
+function useCurrent(error: Explanation | null): Explanation | null {
+  const online = useOnline();
+  const { expired } = useSession();
+  if (error?.kind === 'offline' && online) return null;
+  if (error?.kind === 'signedOut' && !expired) return null;
+  return error;
+}
+
+// Form sends with Enter, and leads to the first field that is at fault.
+interface FormProps {
+  onSubmit: () => void;
+  submission: FormState;
+  actions: ReactNode;
+  children: ReactNode;
+}
+
+export function Form({ onSubmit, submission, actions, children }: FormProps) {
+  const form = useRef<HTMLFormElement>(null);
+  const [wrong, setWrong] = useState<WrongField[]>([]);
+  const { faults, error } = submission;
+  useEffect(() => {
+    const fields = [...(form.current?.querySelectorAll<HTMLInputElement | HTMLTextAreaElement>('[aria-invalid="true"]') ?? [])];
+    setWrong(fields.map((field) => ({ field, name: field.labels?.[0]?.textContent ?? '' })));
+    fields[0]?.focus();
+  }, [faults]);
+  return (
+    <form
+      ref={form}
+      noValidate
+      onSubmit={(event) => {
+        event.preventDefault();
+        if (!submission.busy) onSubmit();
+      }}
+    >
+      {children}
+      <div className="form-end">
+        <div role="alert" className="form-faults">
+          {wrong.length > 1 && <WrongFields fields={wrong} />}
+          {(faults.form ?? []).map((text) => (
+            <p key={text}>{text}</p>
+          ))}
+          {error && <p>{error.text}</p>}
+          {error?.kind === 'signedOut' && <SignInAgain />}
+        </div>
+        <div className="dialog-actions">{actions}</div>
+      </div>
+    </form>
+  );
+}
+
+interface WrongField {
+  field: HTMLElement;
+  name: string;
+}
+
+// WrongFields names the fields at fault beside the button: the first one has focus,
+// the others may be out of view.
+function WrongFields({ fields }: { fields: WrongField[] }) {
+  return (
+    <p>
+      Check{' '}
+      {fields.map(({ field, name }, i) => (
+        <Fragment key={name}>
+          {i > 0 && (i === fields.length - 1 ? ' and ' : ', ')}
+          <button type="button" className="text-button" onClick={() => field.focus()}>
+            {name}
+          </button>
+        </Fragment>
+      ))}
+      .
+    </p>
+  );
+}
+
+function SignInAgain() {
+  const signIn = useSignIn();
+  return (
+    <button type="button" className="button" onClick={signIn}>
+      Sign in again
+    </button>
+  );
+}
+
+// Actions are the buttons below a form in a dialog: what cannot be undone begins
+// with focus on Cancel.
+export function Actions({ submission, verb, danger = false }: { submission: FormState; verb: string; danger?: boolean }) {
+  const leave = useLeave();
+  return (
+    <>
+      <button type="button" className="button" data-autofocus={danger || undefined} onClick={leave}>
+        Cancel
+      </button>
+      <Submit busy={submission.busy} danger={danger}>
+        {verb}
+      </Submit>
+    </>
+  );
+}
+
+export interface TextFieldProps extends Pick<InputHTMLAttributes<HTMLElement>, 'type' | 'inputMode' | 'placeholder' | 'autoCapitalize' | 'spellCheck'> {
+  label: string;
+  hint?: string;
+  faults?: string[] | undefined;
+  rows?: number;
+  autoFocus?: boolean;
+  value: string | undefined;
+  onChange: ChangeEventHandler<HTMLInputElement | HTMLTextAreaElement>;
+}
+
+export function TextField({ label, hint, faults = [], rows = 0, autoFocus = false, ...rest }: TextFieldProps) {
+  const id = useId();
+  const field = useRef<HTMLInputElement & HTMLTextAreaElement>(null);
+  useEffect(() => {
+    if (autoFocus) field.current?.focus();
+  }, [autoFocus]);
+  const Control = rows > 0 ? 'textarea' : 'input';
+  const described = [hint && `${id}-hint`, faults.length > 0 && `${id}-fault`].filter(Boolean).join(' ');
+  return (
+    <div className="field">
+      <label htmlFor={id}>{label}</label>
+      <Control
+        id={id}
+        ref={field}
+        rows={rows || undefined}
+        aria-describedby={described || undefined}
+        aria-invalid={faults.length > 0}
+        autoComplete="off"
+        {...rest}
+      />
+      {hint && (
+        <p id={`${id}-hint`} className="hint">
+          {hint}
+        </p>
+      )}
+      <Faults id={`${id}-fault`} texts={faults} />
+    </div>
+  );
+}
+
+export function Faults({ id, texts = [] }: { id: string; texts?: string[] | undefined }) {
+  if (texts.length === 0) return null;
+  return (
+    <div id={id} className="fault">
+      {texts.map((text) => (
+        <p key={text}>{text}</p>
+      ))}
+    </div>
+  );
+}
+
+interface Option<Value extends string> {
+  value: Value;
+  label: string;
+  meaning?: string;
+  drawing?: ReactNode;
+}
+
+interface ChoiceProps<Value extends string> {
+  label: string;
+  name: string;
+  value: Value;
+  onChange: (value: Value) => void;
+  options: Option<Value>[];
+  faults?: string[] | undefined;
+  autoFocus?: boolean | undefined;
+}
+
+// Choice is a group of radio buttons, each with its meaning.
+export function Choice<Value extends string>({ label, name, value, onChange, options, faults = [], autoFocus = false }: ChoiceProps<Value>) {
+  const id = useId();
+  return (
+    <fieldset className="choice" aria-describedby={faults.length > 0 ? `${id}-fault` : undefined}>
+      <legend>{label}</legend>
+      {options.map((option) => (
+        <label key={option.value} className="choice-option">
+          <input type="radio" name={`${name}-${id}`} value={option.value} checked={option.value === value} data-autofocus={(autoFocus && option.value === value) || undefined} onChange={() => onChange(option.value)} />
+          <span>
+            <b>
+              {option.drawing}
+              {option.label}
+            </b>
+            {option.meaning && <small>{option.meaning}</small>}
+          </span>
+        </label>
+      ))}
+      <Faults id={`${id}-fault`} texts={faults} />
+    </fieldset>
+  );
+}
+
+interface VisibilityChoiceProps extends Pick<ChoiceProps<LibraryVisibility>, 'value' | 'onChange' | 'faults' | 'autoFocus'> {
+  tenant: string;
+  what: Thing;
+}
+
+const visibilities: LibraryVisibility[] = ['PUBLIC', 'LOGGEDIN', 'PRIVATE'];
+
+export function VisibilityChoice({ value, onChange, tenant, what, faults, autoFocus }: VisibilityChoiceProps) {
+  const options = visibilities.map((visibility) => ({
+    value: visibility,
+    label: visibilityName(visibility, tenant, what),
+    meaning: visibilityMeaning(visibility, tenant, what),
+    drawing: <VisibilityIcon of={visibility} />,
+  }));
+  return <Choice label="Visibility" name="visibility" value={value} onChange={onChange} options={options} faults={faults} autoFocus={autoFocus} />;
+}
+
+export function Submit({ busy, children, danger = false }: { busy?: boolean; children: ReactNode; danger?: boolean }) {
+  return (
+    <button type="submit" className={danger ? 'button button-danger' : 'button button-main'} aria-disabled={busy}>
+      {busy ? 'Please wait...' : children}
+    </button>
+  );
+}

@@ -1,0 +1,44 @@
+// A text in Markdown, as elements: never as HTML, which the policy of the page
+// would refuse in any case.
+import { createElement, Fragment, memo, type ReactNode } from 'react';
+import { parse, type MarkdownElement, type MarkdownNode } from '../data/markdown.ts';
+
+export const Markdown = memo(function Markdown({ text }: { text: string }) {
+  return <div className="markdown">{draw(parse(text))}</div>;
+});
+
+function draw(nodes: MarkdownNode[]): ReactNode[] {
+  return nodes.map((node, i) => (typeof node === 'string' ? node : <Node key={i} node={node} />));
+}
+
+function Node({ node: { tag, href, start, align, children } }: { node: MarkdownElement }) {
+  const inside = draw(children);
+  switch (tag) {
+    case null:
+      return <Fragment>{inside}</Fragment>;
+    case 'a':
+      return <AwayLink href={href}>{inside}</AwayLink>;
+    case 'table':
+      // It scrolls by itself, by keyboard too.
+      return (
+        <div className="markdown-table" role="region" aria-label="Table" tabIndex={0}>
+          <table>{inside}</table>
+        </div>
+      );
+    case 'br':
+    case 'hr':
+      return createElement(tag);
+    default:
+      return createElement(tag, { start, className: align && `align-${align}` }, ...inside);
+  }
+}
+
+// AwayLink leads to another site, which learns nothing of this one.
+export function AwayLink({ href, children }: { href: string | undefined; children: ReactNode }) {
+  return (
+    <a href={href} title={href} target="_blank" rel="noopener noreferrer nofollow">
+      {children}
+      <span className="hidden"> (opens in a new tab)</span>
+    </a>
+  );
+}

@@ -1,0 +1,132 @@
+// Users and groups with their roles, of an item or of a group.
+import { useEffect, useRef, useState, type ReactNode } from 'react';
+import { hasNone } from '../data/connections.ts';
+import { Confirm } from './confirm.tsx';
+import { To } from './navigation.tsx';
+import { useSay } from './notices.tsx';
+import { Monogram, ShowMore } from './states.tsx';
+import { roleName } from './words.ts';
+import { Close } from './icons.tsx';
+import type { FormState } from './forms.tsx';
+import type { ContentRole, GroupRole } from '../generated/operations.ts';
+
+interface Member {
+  id: string;
+  displayName: string;
+}
+
+interface Connection<Role> {
+  edges: { role: Role; node: Member }[];
+  pageInfo: { hasNextPage: boolean; endCursor: string | null };
+}
+
+interface MembersProps<Role> {
+  heading: string;
+  none: string;
+  connection: Connection<Role>;
+  roles: Role[];
+  editable: boolean;
+  onSet: (id: string, role: Role | null) => Promise<unknown>;
+  onMore: () => Promise<unknown>;
+  submission: FormState & { clear(): void };
+  removal: (node: Member) => string;
+  children?: ReactNode;
+}
+
+// roles are those that can be given, the weakest first; onSet(id, role) gives
+// one, and with null removes the member. removal(node) says what that means.
+export function Members<Role extends ContentRole | GroupRole>({ heading, none, connection, roles, editable, onSet, onMore, submission, removal, children }: MembersProps<Role>) {
+  const { shown, more } = useAsMany(connection, onMore);
+  const { edges, pageInfo } = shown;
+  const head = useRef<HTMLHeadingElement>(null);
+  const list = useRef<HTMLUListElement>(null);
+  const say = useSay();
+  const [leaving, setLeaving] = useState<Member | null>(null);
+  const ask = (node: Member | null) => {
+    submission.clear();
+    setLeaving(node);
+  };
+  const keep = () => ask(null);
+  const remove = async () => {
+    if (!leaving || !(await onSet(leaving.id, null))) return;
+    setLeaving(null);
+    say(`${leaving.displayName} was removed.`);
+  };
+  const give = async (node: Member, role: Role | undefined) => {
+    if (role && (await onSet(node.id, role))) say(`${node.displayName} is now ${roleName[role]}.`);
+  };
+  const faults = [...Object.values(submission.faults).flat(), submission.error?.text].filter(Boolean);
+  return (
+    <section className="members" aria-label={heading}>
+      <div className="members-head">
+        <h2 ref={head} tabIndex={-1}>
+          {heading}
+        </h2>
+        {children}
+      </div>
+      {hasNone(shown) && <p className="hint">{none}</p>}
+      <ul ref={list}>
+        {edges.map(({ node, role }) => (
+          <li key={node.id}>
+            <Monogram id={node.id} name={node.displayName} />
+            <span className="members-name">
+              <To place={{ name: 'library', id: node.id }}>{node.displayName}</To>
+              <small>{node.id}</small>
+            </span>
+            {editable ? (
+              <>
+                <select aria-label={`Role of ${node.displayName}`} value={role} onChange={(event) => give(node, roles[event.target.selectedIndex])}>
+                  {roles.map((name) => (
+                    <option key={name} value={name}>
+                      {roleName[name]}
+                    </option>
+                  ))}
+                </select>
+                <button type="button" className="icon-button" aria-label={`Remove ${node.displayName}…`} onClick={() => ask(node)}>
+                  <Close />
+                </button>
+              </>
+            ) : (
+              <span className="members-role">{roleName[role]}</span>
+            )}
+          </li>
+        ))}
+      </ul>
+      {pageInfo.hasNextPage && <ShowMore onMore={more} list={list} />}
+      <div role="alert">
+        {/* A dialog that asks tells its own faults. */}
+        {!leaving &&
+          faults.map((text) => (
+            <p key={text} className="fault">
+              {text}
+            </p>
+          ))}
+      </div>
+      {leaving && (
+        <Confirm title={`Remove ${leaving.displayName}?`} verb="Remove" submission={submission} onConfirm={remove} onClose={keep} returnTo={head}>
+          <p>{removal(leaving)}</p>
+        </Confirm>
+      )}
+    </section>
+  );
+}
+
+// useAsMany keeps a list as long as its reader has made it. When its first page
+// is read anew, as after every change, the pages behind it are gone: they are
+// read again, and until then the list stands as it was.
+function useAsMany<Role>(connection: Connection<Role>, onMore: () => Promise<unknown>) {
+  const [wanted, setWanted] = useState(0);
+  const last = useRef(connection);
+  const short = connection.edges.length < wanted && connection.pageInfo.hasNextPage;
+  if (!short) last.current = connection;
+
+  useEffect(() => {
+    if (short) onMore().catch(() => setWanted(0));
+    // Once for each connection: onMore is another function every time.
+  }, [short, connection]);
+  const more = () => {
+    const least = last.current.edges.length + 1;
+    return onMore().then(() => setWanted(least));
+  };
+  return { shown: last.current, more };
+}

@@ -1,0 +1,108 @@
+// Where the reader is: the address bar is the only place that knows.
+import { createContext, useCallback, useEffect, useMemo, useRef, useState, type AnchorHTMLAttributes, type MouseEvent, type ReactNode } from 'react';
+import { addressOf, readAddress, samePage, type Destination, type Place } from '../data/routes.ts';
+import { useProvided } from './provided.ts';
+import { unsavedGuard } from './unsaved.ts';
+
+interface Manner {
+  replace?: boolean | undefined;
+  opened?: boolean | undefined;
+}
+
+interface NavigationValue {
+  place: Place;
+  go: (next: Destination, manner?: Manner) => void;
+  close: (below: Destination) => void;
+}
+
+const Navigation = createContext<NavigationValue | null>(null);
+
+// here is where the reader is at this moment, for those whose answer comes late.
+export const here = () => readAddress(location.pathname, location.search);
+
+export function NavigationProvider({ children }: { children: ReactNode }) {
+  const [place, setPlace] = useState(here);
+  // Where in the browser's history the reader is.
+  const step = useRef(history.state?.step ?? 0);
+  const returning = useRef(false);
+
+  useEffect(() => {
+    history.scrollRestoration = 'manual';
+    const moved = () => {
+      if (returning.current) {
+        returning.current = false;
+        return;
+      }
+      const back = step.current - (history.state?.step ?? 0);
+      const guard = unsavedGuard();
+      if (guard && back !== 0) {
+        // The browser has moved already: it goes back, and on if the reader says so.
+        returning.current = true;
+        history.go(back);
+        guard(() => history.go(-back));
+        return;
+      }
+      step.current -= back;
+      setPlace((from) => {
+        // A library that is come back to scrolls to its place by itself.
+        if (!samePage(from, here())) scrollTo(0, 0);
+        return here();
+      });
+    };
+    addEventListener('popstate', moved);
+    return () => removeEventListener('popstate', moved);
+  }, []);
+
+  // go takes the reader to a place. opened marks a place that was opened on top
+  // of the one before, so that closing it can go back instead of on.
+  const go = useCallback((next: Destination, { replace = false, opened = false }: Manner = {}) => {
+    const from = here();
+    const address = addressOf(next);
+    const write = replace ? 'replaceState' : 'pushState';
+    if (!replace) step.current += 1;
+    history[write]({ step: step.current, opened: opened || (replace && history.state?.opened) }, '', address);
+    setPlace(here());
+    if (!samePage(from, here())) scrollTo(0, 0);
+  }, []);
+
+  // close leaves what was opened on top of a place.
+  const close = useCallback(
+    (below: Destination) => {
+      if (history.state?.opened) history.back();
+      else go(below, { replace: true });
+    },
+    [go],
+  );
+
+  const value = useMemo(() => ({ place, go, close }), [place, go, close]);
+  return <Navigation value={value}>{children}</Navigation>;
+}
+
+export function useNavigation() {
+  return useProvided(Navigation);
+}
+
+// To is a link to a place: it can be copied, opened in a new tab, and followed
+// without loading the page again.
+export function To({ place, replace, opened, children, ...rest }: Manner & { place: Destination } & AnchorHTMLAttributes<HTMLAnchorElement>) {
+  const { go } = useNavigation();
+  const follow = (event: MouseEvent) => {
+    const asUsual = event.metaKey || event.ctrlKey || event.shiftKey || event.altKey || event.button !== 0;
+    if (asUsual) return;
+    event.preventDefault();
+    go(place, { replace, opened });
+  };
+  return (
+    <a href={addressOf(place)} onClick={follow} {...rest}>
+      {children}
+    </a>
+  );
+}
+
+// useTitle names the page in the browser's tab; undefined leaves that to others.
+export function useTitle(title: string | undefined) {
+  useEffect(() => {
+    if (title === undefined) return;
+    document.title = title ? `${title} · Carrel` : 'Carrel';
+  }, [title]);
+}

@@ -1,0 +1,262 @@
+// Chooses users and groups: those of the viewer's own tenant by the beginning of
+// a name, anybody by a whole id. The list follows the combobox pattern of
+// WAI-ARIA: focus stays in the field, the arrows walk the list.
+import { useEffect, useId, useRef, useState, type KeyboardEvent } from 'react';
+import { useApolloClient, useQuery } from '@apollo/client/react';
+import { FindPrincipalsDocument, PrincipalDocument, type PrincipalQuery } from '../generated/operations.ts';
+import { explain, faultsByIndex, type Faults as FaultsOf, type UserFault } from '../data/faults.ts';
+import { principalId } from '../data/routes.ts';
+import { isOnline } from '../data/network.ts';
+import { Close } from './icons.tsx';
+import { Faults } from './forms.tsx';
+import { useOnline } from './notices.tsx';
+import { foundOf } from './words.ts';
+import { Monogram, useRetryWhenOnline } from './states.tsx';
+
+const typingPause = 150;
+const atOnce = 8;
+const steps: Record<string, number> = { ArrowDown: 1, ArrowUp: -1 };
+const looking = 'Searching...';
+const label = 'People and groups';
+
+// Person is a user or a group that can be chosen.
+export interface Person {
+  id: string;
+  displayName: string;
+}
+
+// Choosable is one of the list. With whole it is only an id that was typed: who has
+// it is looked up.
+interface Choosable extends Person {
+  whole?: boolean;
+}
+
+type Change = (all: Person[]) => Person[];
+
+interface PickerProps {
+  tenant: string;
+  chosen: Person[];
+  onChange: (change: Change) => void;
+  faults?: string[] | undefined;
+  faultsOf: Map<number, string>;
+  autoFocus?: boolean;
+}
+
+interface PeopleSubmission<List extends string> {
+  userErrors: readonly UserFault[];
+  faults: FaultsOf<List>;
+  clear(): void;
+}
+
+interface People {
+  people: Person[];
+  someone: () => boolean;
+  picker: Pick<PickerProps, 'chosen' | 'onChange' | 'faults' | 'faultsOf'>;
+}
+
+// usePeople is whom a form is about: people, with what its picker has to be
+// given. someone() tells whether anybody is chosen, and the reader if nobody is.
+// list is the name of the input's list that they are sent in.
+export function usePeople<List extends string>(submission: PeopleSubmission<List>, list: List): People {
+  const [people, setPeople] = useState<Person[]>([]);
+  const [nobody, setNobody] = useState(false);
+  const faultsOf = faultsByIndex(submission.userErrors, list);
+  // A fault of one of them stands with that one, any other with the field.
+  const ofField = faultsOf.size > 0 ? [] : submission.faults[list];
+  const onChange = (change: Change) => {
+    setPeople(change);
+    setNobody(false);
+    submission.clear();
+  };
+  const someone = () => {
+    setNobody(people.length === 0);
+    return people.length > 0;
+  };
+  return { people, someone, picker: { chosen: people, onChange, faults: nobody ? ['Choose at least one person or group.'] : ofField, faultsOf } };
+}
+
+// PeoplePicker tells onChange how those who are chosen change: a function, since
+// an answer may come when others have been chosen meanwhile.
+export function PeoplePicker({ tenant, chosen, onChange, faults = [], faultsOf, autoFocus = false }: PickerProps) {
+  const id = useId();
+  const input = useRef<HTMLInputElement>(null);
+  const [text, setText] = useState('');
+  const [open, setOpen] = useState(false);
+  const [active, setActive] = useState(0);
+  const byId = useLookUp(text);
+  const found = useOptions(tenant, text, chosen);
+  const options = byId.looking ? [] : found.options;
+  const waiting = byId.looking || found.waiting;
+  const state = byId.looking ? looking : found.state;
+  const shown = open && text.trim() !== '';
+  const walked = useRef<HTMLLIElement>(null);
+  useEffect(() => {
+    walked.current?.scrollIntoView({ block: 'nearest' });
+  }, [active, shown]);
+  const wrong = [...faults, ...(byId.fault ? [byId.fault] : [])];
+
+  const add = async (option: Choosable) => {
+    const one = option.whole ? await byId.find(option.id) : option;
+    if (!one) return;
+    onChange((all) => (all.some(({ id }) => id === one.id) ? all : [...all, one]));
+    setText('');
+    setOpen(false);
+  };
+  const remove = (gone: string) => {
+    onChange((all) => all.filter((other) => other.id !== gone));
+    input.current?.focus();
+  };
+
+  const onKeyDown = (event: KeyboardEvent) => {
+    const step = steps[event.key];
+    const option = options[active];
+    if (step && options.length > 0) {
+      event.preventDefault();
+      if (shown) setActive((active + step + options.length) % options.length);
+      setOpen(true);
+    } else if (event.key === 'Enter' && shown) {
+      event.preventDefault();
+      // What the list still shows is not what has been typed since.
+      if (option && !waiting) add(option);
+    } else if (event.key === 'Escape' && shown) {
+      // The first Escape closes the list, the second one the dialog.
+      event.preventDefault();
+      setOpen(false);
+    } else if (event.key === 'Backspace' && text === '' && chosen.length > 0) {
+      onChange((all) => all.slice(0, -1));
+    }
+  };
+
+  return (
+    <div className="field picker">
+      <label htmlFor={id}>{label}</label>
+      <div className="picker-box">
+        {chosen.map((principal, i) => (
+          <span key={principal.id} className={faultsOf.has(i) ? 'chip chip-wrong' : 'chip'}>
+            <Monogram id={principal.id} name={principal.displayName} />
+            {principal.displayName}
+            <button type="button" aria-label={`Remove ${principal.displayName}`} onClick={() => remove(principal.id)}>
+              <Close />
+            </button>
+          </span>
+        ))}
+        <input
+          id={id}
+          ref={input}
+          role="combobox"
+          data-autofocus={autoFocus || undefined}
+          aria-expanded={shown}
+          aria-controls={`${id}-list`}
+          aria-activedescendant={shown && options[active] ? `${id}-${active}` : undefined}
+          aria-autocomplete="list"
+          aria-describedby={`${id}-hint${wrong.length > 0 ? ` ${id}-fault` : ''}`}
+          aria-invalid={wrong.length > 0 || faultsOf.size > 0}
+          autoComplete="off"
+          autoCapitalize="none"
+          spellCheck={false}
+          value={text}
+          onChange={(event) => {
+            setText(event.target.value);
+            setOpen(true);
+            setActive(0);
+          }}
+          onKeyDown={onKeyDown}
+          onBlur={() => setOpen(false)}
+        />
+      </div>
+      <ul id={`${id}-list`} role="listbox" aria-label={label} aria-busy={waiting} className="picker-list" hidden={!shown}>
+        {shown &&
+          options.map((option, i) => (
+            <li
+              key={option.id}
+              id={`${id}-${i}`}
+              ref={i === active ? walked : undefined}
+              role="option"
+              aria-selected={i === active}
+              // The field keeps focus: it would lose it before the click came.
+              onMouseDown={(event) => event.preventDefault()}
+              onClick={() => add(option)}
+            >
+              <Monogram id={option.id} name={option.displayName} />
+              <span className="picker-found">
+                <span>{option.displayName}</span>
+                <small>{option.whole ? 'by this id' : option.id}</small>
+              </span>
+            </li>
+          ))}
+        {shown && options.length === 0 && <li className="picker-none">{state}</li>}
+      </ul>
+      <span className="hidden" role="status">
+        {shown ? (options.length > 0 && !waiting ? foundOf(options.length, found.more) : state) : ''}
+      </span>
+      <p id={`${id}-hint`} className="hint">
+        Search by name in {tenant}. Add others by their id, such as <code>u:tenant:name</code>.
+      </p>
+      <Faults id={`${id}-fault`} texts={wrong} />
+      {[...faultsOf].map(([i, fault]) => (
+        <p key={i} className="fault">
+          {chosen[i]?.displayName}: {fault}
+        </p>
+      ))}
+    </div>
+  );
+}
+
+// useOptions is who could be meant by a text: those of the tenant whose name
+// begins so, and whoever has it as id.
+function useOptions(tenant: string, text: string, chosen: Person[]) {
+  const online = useOnline();
+  const prefix = useSettled(text.trim());
+  const { data, previousData, error, loading, refetch } = useQuery(FindPrincipalsDocument, {
+    variables: { tenant, prefix, first: atOnce + chosen.length },
+    skip: prefix === '' || principalId.test(prefix),
+    fetchPolicy: 'network-only',
+  });
+  useRetryWhenOnline(() => (error ? refetch() : Promise.resolve()));
+  const taken = new Set(chosen.map((principal) => principal.id));
+  const typed = text.trim().toLowerCase();
+  const options: Choosable[] = principalId.test(typed)
+    ? [{ id: typed, displayName: typed, whole: true }]
+    : ((data ?? previousData)?.principals.edges ?? []).map(({ node }) => node);
+  const left = options.filter((option) => !taken.has(option.id)).slice(0, atOnce);
+  const waiting = !principalId.test(typed) && (loading || prefix !== text.trim());
+  // A page that was cut short may be empty while more follows.
+  const more = data?.principals.pageInfo.hasNextPage ?? false;
+  const none = more ? 'No matches so far. Type more of the name.' : `No matches in ${tenant}. For other tenants, enter the whole id.`;
+  const state = error ? explain(error, { online }).text : waiting ? looking : none;
+  return { options: error ? [] : left, state, waiting, more };
+}
+
+// useSettled is a text once nobody has typed for a moment.
+export function useSettled(text: string): string {
+  const [settled, setSettled] = useState(text);
+  useEffect(() => {
+    const timer = setTimeout(() => setSettled(text), typingPause);
+    return () => clearTimeout(timer);
+  }, [text]);
+  return settled;
+}
+
+// useLookUp finds out who has the id in the field. What was found of a text that
+// is another one by now is nobody's, and its fault is not told.
+function useLookUp(text: string) {
+  const client = useApolloClient();
+  const [state, setState] = useState({ text: '', looking: false, fault: '' });
+  const now = useRef(text);
+  now.current = text;
+  const find = async (id: string): Promise<PrincipalQuery['principal']> => {
+    const end = (fault: string) => setState((last) => (last.text === text ? { text, looking: false, fault } : last));
+    setState({ text, looking: true, fault: '' });
+    try {
+      const { data } = await client.query({ query: PrincipalDocument, variables: { id }, fetchPolicy: 'network-only' });
+      const principal = data?.principal ?? null;
+      end(principal ? '' : 'There is no user or group with this id that you can see.');
+      return now.current === text ? principal : null;
+    } catch (error) {
+      end(explain(error, { online: isOnline() }).text);
+      return null;
+    }
+  };
+  const ours = state.text === text;
+  return { find, looking: ours && state.looking, fault: ours ? state.fault : '' };
+}

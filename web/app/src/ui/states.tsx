@@ -1,0 +1,156 @@
+// What is shown instead of content: while it loads, when it failed, when there is none.
+import { useEffect, useLayoutEffect, useRef, useState, type ReactNode, type RefObject } from 'react';
+import { initialsOf, toneOf } from '../data/avatar.ts';
+import { explain, type Explanation } from '../data/faults.ts';
+import { useOnline } from './notices.tsx';
+import { useTitle } from './navigation.tsx';
+import { useSession } from './session.tsx';
+
+export function Loading({ what = 'Loading...', lines = 3 }) {
+  return (
+    <div className="loading" role="status">
+      <span className="hidden">{what}</span>
+      {Array.from({ length: lines }, (_, i) => (
+        <div key={i} className="loading-line" aria-hidden="true" />
+      ))}
+    </div>
+  );
+}
+
+interface FailedProps {
+  error: unknown;
+  onRetry: Retry;
+  heading?: string;
+}
+
+type Retry = () => Promise<unknown>;
+
+export function Failed({ error, onRetry, heading = 'Could not load this' }: FailedProps) {
+  const online = useOnline();
+  const { text } = explain(error, { online });
+  useRetryWhenOnline(onRetry);
+  // What goes wrong again is shown again, by whoever shows this.
+  const retry = () => onRetry().catch(() => {});
+  return (
+    <div className="state" role="alert">
+      <h2>{heading}</h2>
+      <p>{text}</p>
+      <button type="button" className="button" onClick={retry}>
+        Try again
+      </button>
+    </div>
+  );
+}
+
+// Outdated stands above what was read before, where it could not be read again.
+export function Outdated({ error, onRetry }: { error: unknown; onRetry: Retry }) {
+  const online = useOnline();
+  useRetryWhenOnline(onRetry);
+  const { text } = explain(error, { online });
+  return (
+    <div className="outdated" role="alert">
+      <p>This could not be refreshed, and may have changed. {text}</p>
+      <button type="button" className="button" onClick={() => onRetry().catch(() => {})}>
+        Try again
+      </button>
+    </div>
+  );
+}
+
+// useRetryWhenOnline tries again when the network is back.
+export function useRetryWhenOnline(onRetry: Retry) {
+  const online = useOnline();
+  const before = useRef(online);
+  useEffect(() => {
+    if (online && !before.current) onRetry().catch(() => {});
+    before.current = online;
+  }, [online]);
+}
+
+export function Empty({ heading, children }: { heading: string; children: ReactNode }) {
+  return (
+    <div className="state">
+      <h2>{heading}</h2>
+      {children}
+    </div>
+  );
+}
+
+// ShowMore reads the next page of the list above it. It goes away with the last
+// page: then focus moves to the first item that was added.
+export function ShowMore({ onMore, list }: { onMore: () => Promise<unknown>; list: RefObject<HTMLElement | null> }) {
+  const online = useOnline();
+  const button = useRef<HTMLButtonElement>(null);
+  const before = useRef(0);
+  useGoneWithFocus(button, () => {
+    const links = [...(list.current?.children ?? [])].map((child) => child.querySelector('a'));
+    (links[before.current] ?? links.at(-1))?.focus({ preventScroll: true });
+  });
+  const [state, setState] = useState<{ busy: boolean; error: Explanation | null }>({ busy: false, error: null });
+  const more = () => {
+    if (state.busy) return;
+    before.current = list.current?.children.length ?? 0;
+    setState({ busy: true, error: null });
+    onMore().then(
+      () => setState({ busy: false, error: null }),
+      (error: unknown) => setState({ busy: false, error: explain(error, { online }) }),
+    );
+  };
+  return (
+    <div className="show-more">
+      <button ref={button} type="button" className="button" aria-disabled={state.busy} onClick={more}>
+        Show more
+      </button>
+      <p role="alert" className="fault">
+        {state.error?.kind === 'offline' && online ? '' : state.error?.text}
+      </p>
+    </div>
+  );
+}
+
+// useGoneWithFocus calls back when an element is gone from the page that had focus.
+function useGoneWithFocus(element: RefObject<HTMLElement | null>, goOn: () => void) {
+  const had = useRef(false);
+  useLayoutEffect(
+    () => () => {
+      had.current = element.current === document.activeElement;
+    },
+    [element],
+  );
+  useEffect(
+    () => () => {
+      if (had.current) goOn();
+    },
+    [],
+  );
+}
+
+// Unseen is shown for what does not exist and for what the viewer may not see:
+// the gateway does not reveal which.
+export function Unseen({ what, onSignIn }: { what: string; onSignIn: () => void }) {
+  const { signedIn } = useSession();
+  useTitle('Not found');
+  return (
+    <div className="state">
+      <h1>Not found</h1>
+      <p>
+        There is no such {what}, or {signedIn ? 'you do not have access to it' : 'you need to sign in to see it'}.
+      </p>
+      {!signedIn && (
+        <button type="button" className="button button-main" onClick={onSignIn}>
+          Sign in
+        </button>
+      )}
+    </div>
+  );
+}
+
+// Monogram is the avatar of a user or group: initials on the colour of its id.
+export function Monogram({ id, name }: { id: string; name: string }) {
+  const shape = id.startsWith('g:') ? 'monogram monogram-group' : 'monogram';
+  return (
+    <span className={`${shape} tone-${toneOf(id)}`} aria-hidden="true">
+      {initialsOf(name)}
+    </span>
+  );
+}

@@ -1,0 +1,81 @@
+// The words that the client uses for the terms of the API: every page takes them
+// from here.
+
+import type { ContentKind, ContentRole, CountPrecision, GroupRole, LibraryVisibility } from '../generated/operations.ts';
+
+// Thing is what has a visibility.
+export type Thing = 'group' | 'user' | 'item';
+
+export function visibilityName(visibility: LibraryVisibility, tenant: string, what?: Thing): string {
+  return {
+    PUBLIC: 'Public',
+    LOGGEDIN: tenant ? `All of ${tenant}` : 'Signed in',
+    PRIVATE: what === 'group' ? 'Members only' : 'Private',
+  }[visibility];
+}
+
+export function visibilityMeaning(visibility: LibraryVisibility, tenant: string, what: Thing): string {
+  return {
+    PUBLIC: 'Everyone, signed in or not.',
+    LOGGEDIN: `Everyone who is signed in to ${tenant}.`,
+    PRIVATE: {
+      group: 'Only its members, and administrators.',
+      user: 'Only the user, and administrators.',
+      item: 'Only people it is shared with, and administrators.',
+    }[what],
+  }[visibility];
+}
+
+export const roleName: Record<ContentRole | GroupRole, string> = { VIEWER: 'Viewer', EDITOR: 'Editor', MANAGER: 'Manager', MEMBER: 'Member' };
+
+export const roleMeaning: Record<ContentRole, string> = {
+  VIEWER: 'Can view the item, even when it is private.',
+  EDITOR: 'Can also edit the title, description and link.',
+  MANAGER: 'Can also change visibility, expiry and members, and delete the item.',
+};
+
+export const kindName: Record<ContentKind, string> = { LINK: 'Link', NOTE: 'Note' };
+
+// accessTo names how much of a library the viewer sees.
+export function accessTo(bucket: LibraryVisibility, tenant: string): string {
+  return {
+    PUBLIC: 'public items only',
+    LOGGEDIN: `items visible to all of ${tenant}`,
+    PRIVATE: 'full access',
+  }[bucket];
+}
+
+export function countOf({ value, precision }: { value: number; precision: CountPrecision }): string {
+  const number = new Intl.NumberFormat('en-GB').format(value);
+  return `${precision === 'AT_LEAST' ? 'more than ' : ''}${number} ${value === 1 ? 'item' : 'items'}`;
+}
+
+export const newUpdates = (n: number) => `${n} new ${n === 1 ? 'update' : 'updates'}`;
+
+// foundOf says how many were found; more: the list goes on.
+export function foundOf(number: number, more: boolean): string {
+  if (!more) return `${number} found`;
+  return number === 0 ? 'None found so far' : `First ${number} found; there are more`;
+}
+
+const day = new Intl.DateTimeFormat('en-GB', { weekday: 'long', day: 'numeric', month: 'long', year: 'numeric' });
+const clock = new Intl.DateTimeFormat('en-GB', { hour: '2-digit', minute: '2-digit' });
+const both = new Intl.DateTimeFormat('en-GB', { day: 'numeric', month: 'long', year: 'numeric', hour: '2-digit', minute: '2-digit' });
+
+// dayOf names the day of a time, in the reader's time zone: Today, Yesterday, or a date.
+export function dayOf(time: string, now = new Date()): string {
+  const then = new Date(time);
+  const name = day.format(then);
+  if (name === day.format(now)) return 'Today';
+  // The day before by the calendar: a day may have 23 or 25 hours.
+  return name === day.format(new Date(now.getFullYear(), now.getMonth(), now.getDate() - 1)) ? 'Yesterday' : name;
+}
+
+// untilTomorrow returns the milliseconds until the names of days change.
+export function untilTomorrow(now = new Date()): number {
+  return new Date(now.getFullYear(), now.getMonth(), now.getDate() + 1).getTime() - now.getTime();
+}
+
+export const clockOf = (time: string) => clock.format(new Date(time));
+export const dateOf = (time: string) => both.format(new Date(time));
+export const kindOfPrincipal = (id: string): Thing => (id.startsWith('g:') ? 'group' : 'user');

@@ -1,0 +1,173 @@
+import { test } from 'node:test';
+import assert from 'node:assert/strict';
+import { codesOf, follow, longestPause, type Sink } from '../src/data/follow.ts';
+
+// stage is a follow whose socket, clock and store are the test's hands.
+interface Stage {
+  newest?: () => string | null;
+  reread?: () => Promise<void>;
+}
+
+function stage({ newest = () => 'c0', reread = async () => {} }: Stage = {}) {
+  const log: string[] = [];
+  const sinks: Sink<string>[] = [];
+  const pauses: (() => void)[] = [];
+  const clock = { now: 0 };
+  const end = follow<string>({
+    subscribe(after, sink) {
+      log.push(`subscribe ${after}`);
+      sinks.push(sink);
+      return () => log.push('stop');
+    },
+    newest,
+    apply: (event) => log.push(`apply ${event}`),
+    reread() {
+      log.push('reread');
+      return reread();
+    },
+    pause(attempt) {
+      log.push(`pause ${attempt}`);
+      return new Promise((resolve) => pauses.push(resolve));
+    },
+    now: () => clock.now,
+    told: (state) => log.push(state),
+  });
+  return { log, sinks, pauses, clock, end };
+}
+const settled = () => new Promise<void>((resolve) => setImmediate(resolve));
+const coded = (code: string) => [{ message: code, extensions: { code } }];
+
+test('changes are applied as they come', () => {
+  const { log, sinks, end } = stage();
+  sinks[0].opened();
+  sinks[0].next('a');
+  sinks[0].next('b');
+  end();
+  assert.deepEqual(log, ['subscribe c0', 'live', 'apply a', 'apply b', 'stop']);
+});
+
+test('a lost connection is taken up again at the newest place', async () => {
+  let newest = 'c0';
+  const { log, sinks, pauses, end } = stage({ newest: () => newest });
+  sinks[0].opened();
+  newest = 'c7';
+  sinks[0].error(new Error('socket closed'));
+  await settled();
+  pauses[0]();
+  await settled();
+  sinks[1].opened();
+  sinks[1].next('missed');
+  end();
+  assert.deepEqual(log, ['subscribe c0', 'live', 'stop', 'waiting', 'pause 1', 'subscribe c7', 'live', 'apply missed', 'stop']);
+});
+
+test('each attempt in vain waits longer, and a change ends the count', async () => {
+  const { log, sinks, pauses } = stage();
+  for (let i = 0; i < 3; i += 1) {
+    sinks[i].error({ code: 1006 });
+    await settled();
+    pauses[i]();
+    await settled();
+  }
+  sinks[3].next('a');
+  sinks[3].complete();
+  await settled();
+  assert.deepEqual(log.filter((line) => line.startsWith('pause')), ['pause 1', 'pause 2', 'pause 3', 'pause 1']);
+});
+
+test('the library is read anew where the gateway does not know that far back', async () => {
+  const { log, sinks } = stage();
+  sinks[0].opened();
+  sinks[0].error(coded('RESYNC'));
+  await settled();
+  assert.deepEqual(log, ['subscribe c0', 'live', 'stop', 'waiting', 'reread', 'pause 1']);
+});
+
+test('a library that cannot be read anew is tried again', async () => {
+  const { log, sinks, pauses } = stage({ reread: () => Promise.reject(new Error('away')) });
+  sinks[0].error(coded('RESYNC'));
+  await settled();
+  pauses[0]();
+  await settled();
+  assert.deepEqual(log, ['subscribe c0', 'stop', 'waiting', 'reread', 'pause 1', 'subscribe c0']);
+});
+
+test('a connection that stood for long was a good one, whether or not anything happened', async () => {
+  for (const [stood, want] of [[longestPause + 1, 'pause 1'], [longestPause, 'pause 2']] as const) {
+    const { log, sinks, pauses, clock } = stage();
+    sinks[0].error({ code: 1006 });
+    await settled();
+    pauses[0]();
+    await settled();
+    sinks[1].opened();
+    clock.now += stood;
+    sinks[1].error({ code: 1006 });
+    await settled();
+    assert.equal(log.at(-1), want);
+  }
+});
+
+test('an empty library is read anew once somebody listens, and again when the gateway surely does', async () => {
+  const { log, sinks, pauses } = stage({ newest: () => null });
+  assert.deepEqual(log, ['subscribe null']);
+  sinks[0].opened();
+  await settled();
+  assert.deepEqual(log, ['subscribe null', 'live', 'reread', 'pause 1']);
+  pauses[0]();
+  await settled();
+  assert.deepEqual(log, ['subscribe null', 'live', 'reread', 'pause 1', 'reread']);
+});
+
+test('an empty library is not read again for a connection that is gone', async () => {
+  const { log, sinks, pauses } = stage({ newest: () => null });
+  sinks[0].opened();
+  await settled();
+  sinks[0].complete();
+  await settled();
+  pauses[0]();
+  await settled();
+  assert.deepEqual(log, ['subscribe null', 'live', 'reread', 'pause 1', 'stop', 'waiting', 'pause 1']);
+});
+
+test('an empty library that cannot be read is listened to anew', async () => {
+  const { log, sinks } = stage({ newest: () => null, reread: () => Promise.reject(new Error('away')) });
+  sinks[0].opened();
+  await settled();
+  assert.deepEqual(log, ['subscribe null', 'live', 'reread', 'stop', 'waiting', 'pause 1']);
+});
+
+test('what asking again would not mend is not asked again', async () => {
+  for (const code of ['NOT_FOUND', 'GRAPHQL_VALIDATION_FAILED', 'UNAUTHENTICATED']) {
+    const { log, sinks } = stage();
+    sinks[0].error(coded(code));
+    await settled();
+    assert.deepEqual(log, ['subscribe c0', 'stop', 'off']);
+  }
+});
+
+test('after the end nothing happens any more', async () => {
+  const { log, sinks, pauses, end } = stage();
+  sinks[0].error(new Error('lost'));
+  await settled();
+  end();
+  pauses[0]();
+  await settled();
+  sinks[0].next('late');
+  sinks[0].opened();
+  assert.deepEqual(log, ['subscribe c0', 'stop', 'waiting', 'pause 1']);
+});
+
+test('a subscription that broke says nothing more', async () => {
+  const { log, sinks } = stage();
+  sinks[0].error(new Error('lost'));
+  sinks[0].complete();
+  sinks[0].next('late');
+  await settled();
+  assert.deepEqual(log, ['subscribe c0', 'stop', 'waiting', 'pause 1']);
+});
+
+test('codes are those of GraphQL errors', () => {
+  assert.deepEqual(codesOf([...coded('A'), { message: 'b' }]), ['A']);
+  assert.deepEqual(codesOf(new Error('x')), []);
+  assert.deepEqual(codesOf(undefined), []);
+});

@@ -1,0 +1,104 @@
+import { test } from 'node:test';
+import assert from 'node:assert/strict';
+import { explain, faultsByField, faultsByIndex, sentence } from '../src/data/faults.ts';
+import { addressOf, readAddress, samePage, type Place } from '../src/data/routes.ts';
+import type { GroupRole } from '../src/generated/operations.ts';
+import { administers, claimsOf, mayKeepGroup, mayTakeOut } from '../src/data/tokens.ts';
+
+const jwt = (claims: unknown) => `e30.${Buffer.from(JSON.stringify(claims)).toString('base64url')}.c2ln`;
+
+test('addresses lead back to where they were made', () => {
+  const places: Place[] = [
+    { name: 'home' },
+    { name: 'groups' },
+    { name: 'find', q: 'ann & co' },
+    { name: 'item', id: 'c:demo:encoding-json' },
+    { name: 'item', id: 'c:demo:ann-laptop/17' },
+    { name: 'item', id: 'c:demo:a/../b' },
+    { name: 'item', id: 'c:demo:a//b/' },
+    { name: 'members', id: 'g:demo:library-team' },
+    { name: 'library', id: 'u:demo:ann@example.org', oldestFirst: false, shared: false, at: null, item: null },
+    { name: 'library', id: 'g:demo:x', oldestFirst: true, shared: true, at: 'AQ_-1', item: 'c:demo:host/1' },
+  ];
+  for (const place of places) {
+    const [path, query] = addressOf(place).split('?');
+    assert.deepEqual(readAddress(new URL(path, 'http://h').pathname, query), place);
+  }
+});
+
+test('addresses can be read by people', () => {
+  assert.equal(addressOf({ name: 'library', id: 'g:demo:x', item: 'c:demo:host/1' }), '/app/library/g:demo:x?item=c:demo:host/1');
+  assert.equal(addressOf({ name: 'item', id: 'c:demo:host/1' }), '/app/item/c:demo:host/1');
+});
+
+test('other addresses are unknown', () => {
+  for (const path of ['/', '/appendix', '/app/nowhere', '/app/library/c:demo:x', '/app/library/', '/app/item/u:demo:x', '/app/members/u:demo:x', '/app/item/%E0%A4%A', '/app/groups/x', '/app//x']) {
+    assert.equal(readAddress(path).name, 'unknown', path);
+  }
+  assert.equal(readAddress('/app/').name, 'home');
+  assert.equal(readAddress('/app/library/U:Demo:ANN').id, 'u:demo:ann');
+  assert.equal(readAddress('/app/library/u:demo:ann', 'item=javascript:alert(1)').item, null);
+});
+
+test('another item of the same library is the same page', () => {
+  assert.equal(samePage({ name: 'library', id: 'a', item: 'x' }, { name: 'library', id: 'a', item: null }), true);
+  assert.equal(samePage({ name: 'library', id: 'a' }, { name: 'library', id: 'b' }), false);
+});
+
+test('a token tells who holds it', () => {
+  assert.deepEqual(claimsOf(` ${jwt({ sub: 'U:demo:Ann', roles: ['admin'] })} `), { id: 'u:demo:ann', tenant: 'demo', admin: true, globalAdmin: false });
+  for (const bad of ['', 'a.b', 'a.b.c', jwt({ sub: 'g:demo:x' }), jwt({}), jwt(null)]) assert.equal(claimsOf(bad), null);
+});
+
+test('who may take out of a library, and keep a group', () => {
+  const ann = { id: 'u:demo:ann', tenant: 'demo', admin: false, globalAdmin: false };
+  const dora = { ...ann, id: 'u:demo:dora', admin: true };
+  const root = { ...ann, id: 'u:ops:root', tenant: 'ops', globalAdmin: true };
+  const group = (viewerRole: GroupRole | null, tenant = 'demo') => ({ id: `g:${tenant}:x`, tenant, viewerRole });
+  assert.equal(mayTakeOut(ann, { id: 'u:demo:ann', tenant: 'demo' }), true);
+  assert.equal(mayTakeOut(ann, { id: 'u:demo:ben', tenant: 'demo' }), false);
+  assert.equal(mayTakeOut(ann, group('MEMBER')), false);
+  assert.equal(mayTakeOut(ann, group('MANAGER')), true);
+  assert.equal(mayTakeOut(dora, group(null)), true);
+  assert.equal(mayTakeOut(dora, group(null, 'acme')), false);
+  assert.equal(mayTakeOut(root, group(null, 'acme')), true);
+  assert.equal(mayTakeOut(null, group('MANAGER')), false);
+  assert.equal(mayKeepGroup(ann, group('MANAGER')), true);
+  assert.equal(mayKeepGroup(ann, group('MEMBER')), false);
+  assert.equal(administers(null, 'demo'), false);
+});
+
+test('faults stand at the fields they name', () => {
+  const faults = [
+    { message: 'must not be empty', field: ['title'] },
+    { message: 'too far away', field: ['expiresAt'] },
+    { message: 'is unknown.', field: ['principalIds', '1'] },
+    { message: 'nobody knows', field: null },
+  ];
+  assert.deepEqual(faultsByField(faults, ['title', 'link']), {
+    title: ['Must not be empty.'],
+    form: ['Too far away.', 'Is unknown.', 'Nobody knows.'],
+  });
+  assert.deepEqual([...faultsByIndex(faults, 'principalIds')], [[1, 'Is unknown.']]);
+  assert.deepEqual([...faultsByIndex([{ message: 'm', field: ['members', '0', 'role'] }], 'members')], [[0, 'M.']]);
+  assert.deepEqual([...faultsByIndex([{ message: 'm', field: ['members'] }], 'members')], []);
+});
+
+test('errors are told in words', () => {
+  const of = (code: string, more?: object) => ({ errors: [{ message: 'm', extensions: { code, ...more } }] });
+  assert.deepEqual(explain(of('UNAVAILABLE')), { kind: 'passing', text: 'The service is temporarily unavailable.' });
+  assert.deepEqual(explain(of('RATE_LIMITED', { retryAfter: 2.2 })).text, 'Too many requests in a short time. Try again in 3 s.');
+  assert.equal(explain(of('UNAUTHENTICATED')).kind, 'signedOut');
+  assert.equal(explain(of('BAD_CURSOR')).kind, 'place');
+  assert.deepEqual(explain(of('IDEMPOTENCY_MISMATCH')), { kind: 'other', text: 'M.' });
+  assert.deepEqual(explain({ errors: [{ message: 'Internal error.' }] }), { kind: 'other', text: 'Internal error.' });
+  assert.equal(explain({ statusCode: 401 }).kind, 'signedOut');
+  assert.equal(explain({ statusCode: 503 }).kind, 'passing');
+  assert.deepEqual(explain({ statusCode: 500 }), { kind: 'passing', text: 'The gateway failed (HTTP 500).' });
+  assert.deepEqual(explain({ statusCode: 502 }, { online: false }), { kind: 'passing', text: 'The gateway failed (HTTP 502).' });
+  assert.deepEqual(explain({ statusCode: 403 }), { kind: 'other', text: 'The gateway failed (HTTP 403).' });
+  assert.deepEqual(explain({ statusCode: 200 }), { kind: 'other', text: 'What has answered is not the gateway (HTTP 200).' });
+  assert.deepEqual(explain(new TypeError('Failed to fetch')), { kind: 'passing', text: 'The gateway could not be reached.' });
+  assert.deepEqual(explain(new TypeError('Failed to fetch'), { online: false }), { kind: 'offline', text: 'You are offline.' });
+  assert.equal(sentence(' '), 'The gateway gave no reason.');
+});

@@ -1,0 +1,31 @@
+import { test } from 'node:test';
+import assert from 'node:assert/strict';
+import { dayOf, foundOf, untilTomorrow } from '../src/ui/words.ts';
+
+// Versions of ICU put a comma after the day or none.
+const dateAlone = (text: string) => text.replace(',', '');
+const at = (...parts: [number, number, number, number?, number?, number?]) => new Date(...(parts as [number, number, number])).toISOString();
+
+test('days are named Today, Yesterday, or by their date', () => {
+  const now = new Date(2026, 10, 22, 0, 5);
+  assert.equal(dayOf(at(2026, 10, 22, 0, 0), now), 'Today');
+  assert.equal(dayOf(at(2026, 10, 22, 23, 59, 59), now), 'Today');
+  assert.equal(dayOf(at(2026, 10, 21, 23, 59, 59), now), 'Yesterday');
+  assert.equal(dayOf(at(2026, 10, 21, 0, 0), now), 'Yesterday');
+  assert.equal(dateAlone(dayOf(at(2026, 10, 20, 23, 59, 59), now)), 'Friday 20 November 2026');
+  assert.equal(dateAlone(dayOf(at(2025, 10, 22, 12), now)), 'Saturday 22 November 2025');
+  // A clock that is behind the gateway's.
+  assert.equal(dateAlone(dayOf(at(2026, 10, 23, 1), now)), 'Monday 23 November 2026');
+  assert.equal(dayOf(at(2026, 1, 28, 12), new Date(2026, 2, 1, 9)), 'Yesterday');
+});
+
+test('the names of days change at midnight', () => {
+  assert.equal(untilTomorrow(new Date(2026, 10, 22, 23, 59, 58, 500)), 1500);
+  assert.equal(untilTomorrow(new Date(2026, 10, 22)), 24 * 3600 * 1000);
+});
+
+test('a page of results says when there are more', () => {
+  assert.equal(foundOf(25, false), '25 found');
+  assert.equal(foundOf(25, true), 'First 25 found; there are more');
+  assert.equal(foundOf(0, true), 'None found so far');
+});

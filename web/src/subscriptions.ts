@@ -1,0 +1,175 @@
+// Subscriptions of GraphiQL, each over a websocket of its own: whoever asks next
+// may be another viewer, and a socket belongs to the token it began with.
+import { getOperationAST, parse } from 'graphql';
+import { createClient, type ExecutionResult, type FormattedExecutionResult } from 'graphql-ws';
+import type { GraphiQLProps } from 'graphiql';
+
+export type Fetcher = GraphiQLProps['fetcher'];
+export type Params = Parameters<Fetcher>[0];
+export type Headers = Record<string, string>;
+
+// Observable is what GraphiQL takes as the answers to a subscription. Of the ways
+// to subscribe that its type allows, GraphiQL uses the one with a sink.
+type Observable = Extract<Awaited<ReturnType<Fetcher>>, { subscribe: unknown }>;
+
+interface Sink {
+  next: (result: ExecutionResult) => void;
+  complete: () => void;
+}
+
+// Opening is what a socket begins with: first, and when the gateway refuses its
+// token before anything was told, once more, renewed; null where there is no
+// other token.
+interface Opening {
+  first: Headers;
+  renewed: () => Promise<Headers | null>;
+}
+
+export interface Listener {
+  listen(params: Params, opening: Opening): Observable;
+  end(why: string): void;
+}
+
+// isSubscription tells whether the operation chosen is one. What cannot be read
+// is not: the gateway says what is wrong with it.
+export function isSubscription({ query, operationName }: Params): boolean {
+  try {
+    return getOperationAST(parse(query), operationName)?.operation === 'subscription';
+  } catch {
+    return false;
+  }
+}
+
+// What a socket is closed with when its token is not, or no longer, good.
+const FORBIDDEN = 4403;
+
+// End ends one subscription, with a last answer to show or with none.
+type End = (result: ExecutionResult | null) => void;
+
+// createListener answers with the two verbs of subscriptions:
+//
+//   listen(params, opening)  an observable, as GraphiQL wants one
+//   end(why)                 ends whatever listens, and shows why
+//
+// told(listening) is called when the first socket is there and when the last has
+// gone.
+export function createListener({ told }: { told(listening: boolean): void }): Listener {
+  const running = new Set<End>();
+  const listening = new Set<End>();
+
+  const listen = (params: Params, opening: Opening): Observable => {
+    const subscribe = (sink?: Sink | Sink['next']) => {
+      if (typeof sink !== 'object') throw new TypeError('subscribe takes a sink');
+      let leave = () => {};
+      let heard = false;
+      const quiet = () => {
+        if (!running.delete(end)) return false;
+        if (listening.delete(end)) told(listening.size > 0);
+        leave();
+        return true;
+      };
+      const end: End = (result) => {
+        if (!quiet()) return;
+        if (result) sink.next(result);
+        sink.complete();
+      };
+      const begin = (payload: Headers) => {
+        leave = connect(params, payload, {
+          opened() {
+            listening.add(end);
+            told(true);
+          },
+          next(result) {
+            heard = true;
+            sink.next(result);
+          },
+          async failed(fault) {
+            if (listening.delete(end)) told(listening.size > 0);
+            const renewed = closing(fault).code === FORBIDDEN && !heard ? await again(opening) : null;
+            if (!running.has(end)) return;
+            if (renewed) {
+              heard = true;
+              begin(renewed);
+            } else {
+              end(failure(fault));
+            }
+          },
+          complete: () => end(null),
+        });
+      };
+      running.add(end);
+      begin(opening.first);
+      return { unsubscribe: () => void quiet() };
+    };
+    return { subscribe };
+  };
+
+  return {
+    listen,
+    end(why) {
+      for (const end of [...running]) end(failed(why));
+    },
+  };
+}
+
+// again asks for a token that is good; failing to get one is having none.
+async function again({ renewed }: Opening): Promise<Headers | null> {
+  try {
+    return await renewed();
+  } catch {
+    return null;
+  }
+}
+
+// connect opens a socket for one operation, which closes with it, and answers
+// with a way to leave.
+interface Events {
+  opened(): void;
+  next(result: ExecutionResult): void;
+  failed(fault: unknown): void;
+  complete(): void;
+}
+
+function connect(params: Params, payload: Headers, { opened, next, failed, complete }: Events): () => void {
+  const client = createClient({
+    url: `${location.origin.replace(/^http/, 'ws')}/graphql`,
+    connectionParams: payload,
+    // Going on after an interruption needs the newest cursor, which only whoever
+    // reads the answers knows.
+    retryAttempts: 0,
+    on: { connected: opened },
+  });
+  return client.subscribe(params, { next, error: failed, complete });
+}
+
+interface Closing {
+  code?: number;
+  reason?: string;
+  message?: string;
+}
+
+// closing is how a socket was closed, as far as a fault tells.
+function closing(fault: unknown): Closing {
+  return (fault ?? {}) as Closing;
+}
+
+// failure is an end as an answer shows it: the errors of the operation, or how
+// the socket was closed.
+function failure(fault: unknown): ExecutionResult {
+  if (Array.isArray(fault)) return { errors: fault };
+  const { code, reason, message: text } = closing(fault);
+  if (code === FORBIDDEN) return failed(`The gateway has ended the connection: ${reason}.`);
+  const how = code ? `${code} ${reason}`.trim() : (text ?? 'no reason given');
+  return failed(
+    `The connection was lost (${how}). Run the operation again; with the last cursor as "after" ` +
+    'it tells first what happened in between.',
+  );
+}
+
+// failed is an answer that is an error alone: thrown, it would be shown with a
+// stack of bundled code. It is as it comes from the gateway: the
+// type means errors that were thrown here.
+export function failed(message: string): ExecutionResult {
+  const answer: FormattedExecutionResult = { errors: [{ message }] };
+  return answer as ExecutionResult;
+}
