@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"carrel/core/sched"
+	"carrel/interchange/archive"
 	"carrel/library"
 	"carrel/observe"
 	"carrel/progress"
@@ -95,7 +96,7 @@ func (j *copying) run(ctx context.Context, from, to place) (err error) {
 	if err != nil {
 		return err
 	}
-	archive, ok := target.(library.Archive)
+	archive, ok := target.(archive.Store)
 	if !ok {
 		return errors.Join(errors.New("the target is of a kind that cannot be copied to"), target.Close())
 	}
@@ -115,25 +116,25 @@ func (j *copying) run(ctx context.Context, from, to place) (err error) {
 }
 
 // rows carries the rows and compares them.
-func (j *copying) rows(ctx context.Context, source backend, target library.Archive) error {
-	from, ok := source.(library.CopySource)
+func (j *copying) rows(ctx context.Context, source backend, target archive.Store) error {
+	from, ok := source.(archive.Source)
 	if !ok {
 		return errors.New("the source is of a kind that cannot be copied")
 	}
-	if err := library.RefuseHalfCopied(ctx, from); err != nil {
+	if err := archive.RefuseHalfCopied(ctx, from); err != nil {
 		return fmt.Errorf("the source: %w", err)
 	}
 	runtime := sched.NewReal()
 	defer runtime.Close()
 	var err error
-	j.summary.Rows, err = library.CopyRows(ctx, runtime, from, target, func(p library.CopyProgress) {
+	j.summary.Rows, err = archive.Copy(ctx, runtime, from, target, func(p archive.Progress) {
 		j.report(progress.Report{Doing: p.Doing, Done: int(p.Rows), Units: "rows", At: p.Rows, Of: p.Of})
 	})
 	return err
 }
 
 // derived makes the target a store that can be served.
-func (j *copying) derived(ctx context.Context, g *gateway, target library.Archive) error {
+func (j *copying) derived(ctx context.Context, g *gateway, target archive.Store) error {
 	err := g.service.DeriveAll(ctx, func(done, of int) {
 		j.report(progress.Report{Doing: "writing libraries", Done: done, Units: "items", At: int64(done), Of: int64(of)})
 	})
@@ -146,7 +147,7 @@ func (j *copying) derived(ctx context.Context, g *gateway, target library.Archiv
 	if !j.summary.Audit.Clean() {
 		return nil // told with the summary
 	}
-	return library.FinishCopy(ctx, target)
+	return archive.Finish(ctx, target)
 }
 
 // migrateCommand is `carrel migrate`.

@@ -7,10 +7,10 @@ import (
 	"log/slog"
 	"time"
 
+	"carrel/core/naming"
 	"carrel/core/sched"
 	"carrel/journal"
 	"carrel/library"
-	"carrel/naming"
 	"carrel/observe"
 )
 

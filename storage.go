@@ -7,8 +7,9 @@ import (
 	"os"
 	"strings"
 
+	"carrel/core/naming"
+	"carrel/interchange/archive"
 	"carrel/library"
-	"carrel/naming"
 	"carrel/pebblestore"
 )
 
@@ -89,8 +90,8 @@ func (d directory) migrate(_ context.Context, tell func(step string)) error {
 
 // refuseHalfCopied refuses a store that a copy has not completed.
 func refuseHalfCopied(ctx context.Context, store backend) error {
-	if archive, ok := store.(library.Archive); ok {
-		return library.RefuseHalfCopied(ctx, archive)
+	if rows, ok := store.(archive.Store); ok {
+		return archive.RefuseHalfCopied(ctx, rows)
 	}
 	return nil
 }

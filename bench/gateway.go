@@ -8,11 +8,11 @@ import (
 	"time"
 
 	"carrel/auth"
+	"carrel/core/naming"
 	"carrel/core/sched"
 	"carrel/edge"
 	"carrel/journal"
 	"carrel/library"
-	"carrel/naming"
 	"carrel/pebblestore"
 	"carrel/resolvers"
 )

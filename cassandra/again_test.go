@@ -11,6 +11,7 @@ import (
 	"github.com/gocql/gocql"
 
 	"carrel/core/clock"
+	"carrel/interchange/archive"
 	"carrel/library"
 )
 
@@ -121,7 +122,7 @@ func TestWhatIsTriedAgain(t *testing.T) {
 		}},
 		{"in-flight lists", "read in-flight lists", func(ctx context.Context) error { _, err := s.Lanes(ctx); return err }},
 		{"rows of an archive", "read settings", func(ctx context.Context) error {
-			_, _, err := s.ReadRows(ctx, library.ChapterSettings, nil, 10)
+			_, _, err := s.ReadRows(ctx, archive.ChapterSettings, nil, 10)
 			return err
 		}},
 		{"a membership", "enforce a group", func(ctx context.Context) error {

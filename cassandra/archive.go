@@ -12,10 +12,10 @@ import (
 	"github.com/gocql/gocql"
 
 	"carrel/core/fault"
-	"carrel/library"
+	"carrel/interchange/archive"
 )
 
-var _ library.CopySource = (*Store)(nil)
+var _ archive.Source = (*Store)(nil)
 
 // An archive is read along the tokens of the partitions, which is the order in
 // which a cluster keeps them, and within a partition in the order of its rows.
@@ -49,7 +49,7 @@ type archiveTable struct {
 }
 
 // rowReader reads the next row; ok is false at the end.
-type rowReader func(*gocql.Iter) (r library.ArchivedRow, at rowPlace, ok bool, err error)
+type rowReader func(*gocql.Iter) (r archive.Row, at rowPlace, ok bool, err error)
 
 // beforeAllTokens is smaller than the token of any partition.
 const beforeAllTokens int64 = math.MinInt64
@@ -59,7 +59,7 @@ const beforeAllTokens int64 = math.MinInt64
 const archivePage = 100
 
 // ReadRows implements library.Archive.
-func (s *Store) ReadRows(ctx context.Context, c library.Chapter, after []byte, limit int) (rows []library.ArchivedRow, next []byte, err error) {
+func (s *Store) ReadRows(ctx context.Context, c archive.Chapter, after []byte, limit int) (rows []archive.Row, next []byte, err error) {
 	t, err := archiveTableOf(c)
 	if err != nil {
 		return nil, nil, err
@@ -86,7 +86,7 @@ type archiveWalk struct {
 	store *Store
 	table *archiveTable
 	limit int
-	rows  []library.ArchivedRow
+	rows  []archive.Row
 	at    *rowPlace // of the last row; nil before the first
 }
 

@@ -14,6 +14,7 @@ import (
 
 	"carrel/core/clock"
 	"carrel/core/fault"
+	"carrel/interchange/archive"
 	"carrel/library"
 )
 
@@ -21,9 +22,9 @@ import (
 const distant clock.Instant = 2208988800000000
 
 // archived reads a chapter in pages of a size.
-func archived(t *testing.T, s *Store, c library.Chapter, limit int) []library.ArchivedRow {
+func archived(t *testing.T, s *Store, c archive.Chapter, limit int) []archive.Row {
 	t.Helper()
-	var all []library.ArchivedRow
+	var all []archive.Row
 	var after []byte
 	for range 10_000 {
 		rows, next, err := s.ReadRows(t.Context(), c, after, limit)
@@ -90,11 +91,11 @@ func sameToken(n int) []library.RequestKey {
 // Whoever chooses ids or keys can choose some that share a token.
 func TestRowsOfOneTokenAreGivenOnceEach(t *testing.T) {
 	s := open(t, options(t))
-	var rows []library.ArchivedRow
+	var rows []archive.Row
 	want := map[string]bool{}
 	for i, key := range append(sameToken(7), library.RequestKey{1}, library.RequestKey{2}) {
 		c := library.Creation{Key: key, ID: fmt.Sprintf("c:a:%d", i), Until: distant}
-		rows = append(rows, library.ArchivedRow{Creation: &c})
+		rows = append(rows, archive.Row{Creation: &c})
 		want[c.ID] = true
 	}
 	if err := s.PutRows(t.Context(), rows); err != nil {
@@ -110,7 +111,7 @@ func TestRowsOfOneTokenAreGivenOnceEach(t *testing.T) {
 	}
 	for limit := 1; limit <= 10; limit++ {
 		got := map[string]bool{}
-		read := archived(t, s, library.ChapterCreations, limit)
+		read := archived(t, s, archive.ChapterCreations, limit)
 		for _, r := range read {
 			got[r.Creation.ID] = true
 		}
@@ -125,21 +126,21 @@ func TestALargePartitionIsPutAndReadInPieces(t *testing.T) {
 	s := open(t, options(t))
 	header := library.Header{Content: library.Content{ID: "c:a:big", Kind: library.Note, Title: "Big", Visibility: library.Public},
 		State: library.Live, Seq: 3, MTS: 7, Position: 7, Widest: library.Public, Members: 1203}
-	rows := []library.ArchivedRow{{Content: &header}}
+	rows := []archive.Row{{Content: &header}}
 	for i := range 1203 {
-		rows = append(rows, library.ArchivedRow{Member: &library.MemberAt{Content: header.ID,
+		rows = append(rows, archive.Row{Member: &archive.MemberAt{Content: header.ID,
 			Member: library.Member{Principal: library.PrincipalID(fmt.Sprintf("u:a:%04d", i)), Role: library.Viewing, Seq: 3}}})
 	}
 	other := header
 	other.ID = "c:a:other"
-	rows = append(rows, library.ArchivedRow{Content: &other})
+	rows = append(rows, archive.Row{Content: &other})
 	for page := range slices.Chunk(rows, 700) {
 		if err := s.PutRows(t.Context(), page); err != nil {
 			t.Fatal(err)
 		}
 	}
 	for _, limit := range []int{100, 401, 5000} {
-		read := archived(t, s, library.ChapterContents, limit)
+		read := archived(t, s, archive.ChapterContents, limit)
 		// Which of the two items comes first is the cluster's affair.
 		if read[0].Content.ID == other.ID {
 			read = append(read[1:], read[0])
@@ -164,18 +165,18 @@ func TestWhatAPutCosts(t *testing.T) {
 	now := distant - 1_000_000
 	o.Now = func() clock.Instant { return now }
 	s := open(t, o)
-	var rows []library.ArchivedRow
+	var rows []archive.Row
 	for i := range 20 {
 		id := library.ContentID(fmt.Sprintf("c:a:%d", i))
-		rows = append(rows, library.ArchivedRow{Content: &library.Header{Content: library.Content{ID: id}, State: library.Live, Seq: 1}})
+		rows = append(rows, archive.Row{Content: &library.Header{Content: library.Content{ID: id}, State: library.Live, Seq: 1}})
 		for m := range 10 {
-			rows = append(rows, library.ArchivedRow{Member: &library.MemberAt{Content: id, Member: library.Member{Principal: library.UserID("a", fmt.Sprint(m)), Seq: 1}}})
+			rows = append(rows, archive.Row{Member: &archive.MemberAt{Content: id, Member: library.Member{Principal: library.UserID("a", fmt.Sprint(m)), Seq: 1}}})
 		}
-		rows = append(rows, library.ArchivedRow{Request: &library.RequestAt{Content: id, RequestRow: library.RequestRow{Until: now}}},
-			library.ArchivedRow{Due: &library.Due{At: distant, Content: id, MTS: distant}})
+		rows = append(rows, archive.Row{Request: &archive.RequestAt{Content: id, RequestRow: library.RequestRow{Until: now}}},
+			archive.Row{Due: &library.Due{At: distant, Content: id, MTS: distant}})
 	}
-	rows = append(rows, library.ArchivedRow{Creation: &library.Creation{ID: "c:a:1", Until: now - 1}},
-		library.ArchivedRow{Creation: &library.Creation{Key: library.RequestKey{1}, ID: "c:a:2", Until: now + 50_000_000}})
+	rows = append(rows, archive.Row{Creation: &library.Creation{ID: "c:a:1", Until: now - 1}},
+		archive.Row{Creation: &library.Creation{Key: library.RequestKey{1}, ID: "c:a:2", Until: now + 50_000_000}})
 	clear(asked)
 	if err := s.PutRows(t.Context(), rows); err != nil {
 		t.Fatal(err)
@@ -192,7 +193,7 @@ func TestWhatAPutCosts(t *testing.T) {
 	if err := s.session.Query(`SELECT ttl(id) FROM request`).WithContext(t.Context()).Scan(&left); err != nil || left < 1 || left > 51 {
 		t.Errorf("a creation that is kept for 50 s more has a time to live of %d s, %v", left, err)
 	}
-	for _, r := range archived(t, s, library.ChapterContents, 1000) {
+	for _, r := range archived(t, s, archive.ChapterContents, 1000) {
 		if r.Request != nil {
 			t.Errorf("a request that may be forgotten was put: %+v", r.Request)
 		}
@@ -213,8 +214,8 @@ func TestAPutThatComesLateChangesNothing(t *testing.T) {
 	header := library.Header{Content: library.Content{ID: "c:a:b", Kind: library.Note, Title: "Put", Visibility: library.Public},
 		State: library.Live, Seq: 7, MTS: 7, Position: 7, Widest: library.Public, Writers: []library.Writer{{Seq: 7, Entry: library.EntryID{7}}}}
 	creation := library.Creation{Key: library.RequestKey{1}, ID: "c:a:b", Until: distant}
-	put := []library.ArchivedRow{{Content: &header}, {Block: &library.BlockRow{Host: "desk", Next: 10}}, {Creation: &creation},
-		{Setting: &library.SettingRow{Name: "x", Value: []byte{1}}}}
+	put := []archive.Row{{Content: &header}, {Block: &archive.BlockRow{Host: "desk", Next: 10}}, {Creation: &creation},
+		{Setting: &archive.SettingRow{Name: "x", Value: []byte{1}}}}
 	for range 2 {
 		if err := s.PutRows(t.Context(), put); err != nil {
 			t.Fatal(err)
@@ -254,11 +255,11 @@ func TestAPutThatComesLateChangesNothing(t *testing.T) {
 // Rows are put beside a header, or not at all: a partition without one is none.
 func TestRowsAreNotPutWithoutTheirHeader(t *testing.T) {
 	s := open(t, options(t))
-	for name, row := range map[string]library.ArchivedRow{
-		"content":   {Member: &library.MemberAt{Content: "c:a:none", Member: library.Member{Principal: "u:a:b", Role: library.Manages, Seq: 1}}},
-		"principal": {Request: &library.RequestAt{Principal: "u:a:none", RequestRow: library.RequestRow{Until: distant}}},
+	for name, row := range map[string]archive.Row{
+		"content":   {Member: &archive.MemberAt{Content: "c:a:none", Member: library.Member{Principal: "u:a:b", Role: library.Manages, Seq: 1}}},
+		"principal": {Request: &archive.RequestAt{Principal: "u:a:none", RequestRow: library.RequestRow{Until: distant}}},
 	} {
-		if err := s.PutRows(t.Context(), []library.ArchivedRow{row}); fault.CodeOf(err) != fault.Internal {
+		if err := s.PutRows(t.Context(), []archive.Row{row}); fault.CodeOf(err) != fault.Internal {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
@@ -288,37 +289,37 @@ func TestACopyTellsThatItIsNotAlone(t *testing.T) {
 		}
 	}
 	s := open(t, o)
-	content := library.ArchivedRow{Content: &library.Header{Content: library.Content{ID: "c:a:b"}, State: library.Live, Seq: 1}}
-	principal := library.ArchivedRow{Principal: &library.PrincipalHeader{ID: "u:a:b", State: library.Live, Seq: 1}}
+	content := archive.Row{Content: &library.Header{Content: library.Content{ID: "c:a:b"}, State: library.Live, Seq: 1}}
+	principal := archive.Row{Principal: &library.PrincipalHeader{ID: "u:a:b", State: library.Live, Seq: 1}}
 	const (
 		changeContent   = `UPDATE content SET seq = ? WHERE content_id = 'c:a:b' AND kind = 0 AND key = '~' IF EXISTS`
 		changePrincipal = `UPDATE principal SET seq = ? WHERE principal_id = 'u:a:b' AND kind = 0 AND key = '~' IF EXISTS`
 	)
-	stands := []library.ArchivedRow{
+	stands := []archive.Row{
 		content, principal,
-		{Setting: &library.SettingRow{Name: "x", Value: []byte{1}}},
-		{Block: &library.BlockRow{Host: "desk", Next: 10}},
+		{Setting: &archive.SettingRow{Name: "x", Value: []byte{1}}},
+		{Block: &archive.BlockRow{Host: "desk", Next: 10}},
 		{Creation: &library.Creation{Key: library.RequestKey{1}, ID: "c:a:1", Until: distant}},
 	}
 	if err := s.PutRows(t.Context(), stands); err != nil {
 		t.Fatal(err)
 	}
 	for name, c := range map[string]struct {
-		row  library.ArchivedRow
+		row  archive.Row
 		stmt string
 		args func(n int) []any
 	}{
 		"a header": {content, changeContent, func(n int) []any { return []any{int64(n)} }},
-		"a member": {library.ArchivedRow{Member: &library.MemberAt{Content: "c:a:b", Member: library.Member{Principal: "u:a:b", Seq: 1}}},
+		"a member": {archive.Row{Member: &archive.MemberAt{Content: "c:a:b", Member: library.Member{Principal: "u:a:b", Seq: 1}}},
 			changeContent, func(n int) []any { return []any{int64(n)} }},
 		"a principal": {principal, changePrincipal, func(n int) []any { return []any{int64(n)} }},
-		"a membership": {library.ArchivedRow{GroupMember: &library.GroupMemberAt{Group: "u:a:b", GroupMemberRow: library.GroupMemberRow{Principal: "u:a:c", Seq: 1}}},
+		"a membership": {archive.Row{GroupMember: &archive.GroupMemberAt{Group: "u:a:b", GroupMemberRow: library.GroupMemberRow{Principal: "u:a:c", Seq: 1}}},
 			changePrincipal, func(n int) []any { return []any{int64(n)} }},
-		"a setting": {library.ArchivedRow{Setting: &library.SettingRow{Name: "x", Value: []byte{2}}},
+		"a setting": {archive.Row{Setting: &archive.SettingRow{Name: "x", Value: []byte{2}}},
 			`UPDATE setting SET value = ? WHERE name = 'x' IF EXISTS`, func(n int) []any { return []any{fmt.Append(nil, n)} }},
-		"a block": {library.ArchivedRow{Block: &library.BlockRow{Host: "desk", Next: 11}},
+		"a block": {archive.Row{Block: &archive.BlockRow{Host: "desk", Next: 11}},
 			`UPDATE id_block SET next = ? WHERE host = 'desk' IF EXISTS`, func(n int) []any { return []any{int64(n)} }},
-		"a creation": {library.ArchivedRow{Creation: &library.Creation{Key: library.RequestKey{1}, ID: "c:a:2", Until: distant}},
+		"a creation": {archive.Row{Creation: &library.Creation{Key: library.RequestKey{1}, ID: "c:a:2", Until: distant}},
 			`UPDATE request SET id = ? WHERE key = ? IF EXISTS`, func(n int) []any { return []any{fmt.Sprint("c:a:", n), append([]byte{1}, make([]byte, 31)...)} }},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -329,12 +330,12 @@ func TestACopyTellsThatItIsNotAlone(t *testing.T) {
 					t.Errorf("nothing was changed: %v", err)
 				}
 			})
-			err := s.PutRows(t.Context(), []library.ArchivedRow{c.row})
+			err := s.PutRows(t.Context(), []archive.Row{c.row})
 			others(nil)
 			if fault.CodeOf(err) != fault.Conflict {
 				t.Errorf("after %d changes: %v", changes-100, err)
 			}
-			if err := s.PutRows(t.Context(), []library.ArchivedRow{c.row}); err != nil {
+			if err := s.PutRows(t.Context(), []archive.Row{c.row}); err != nil {
 				t.Errorf("alone: %v", err)
 			}
 		})

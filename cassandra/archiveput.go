@@ -10,6 +10,7 @@ import (
 
 	"carrel/core/clock"
 	"carrel/core/fault"
+	"carrel/interchange/archive"
 	"carrel/library"
 )
 
@@ -48,7 +49,7 @@ const (
 // PutRows implements library.Archive: one decision for the rows of each
 // partition, so that a copy makes as many as there are items, restoreWidth at a
 // time. Rows whose time to live is over are left out.
-func (s *Store) PutRows(ctx context.Context, rows []library.ArchivedRow) error {
+func (s *Store) PutRows(ctx context.Context, rows []archive.Row) error {
 	if err := ctx.Err(); err != nil {
 		return notBegun(err)
 	}
@@ -116,7 +117,7 @@ func (p *restoring) partition(t *restoreTable, id string, header bool) *restoreP
 }
 
 // add adds the write of a row.
-func (p *restoring) add(r *library.ArchivedRow) error {
+func (p *restoring) add(r *archive.Row) error {
 	switch {
 	case r.Setting != nil:
 		p.single((*restoreSetting)(r.Setting))
@@ -152,7 +153,7 @@ func (p *restoring) add(r *library.ArchivedRow) error {
 }
 
 // reply adds the write of an answered request, with what is left of its time.
-func (p *restoring) reply(r *library.RequestAt) {
+func (p *restoring) reply(r *archive.RequestAt) {
 	if r.Until <= p.now {
 		return
 	}
@@ -262,8 +263,8 @@ func notAlone(doing string) error {
 }
 
 type (
-	restoreSetting  library.SettingRow
-	restoreBlock    library.BlockRow
+	restoreSetting  archive.SettingRow
+	restoreBlock    archive.BlockRow
 	restoreCreation library.Creation
 )
 

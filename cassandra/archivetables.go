@@ -12,6 +12,7 @@ import (
 
 	"carrel/core/clock"
 	"carrel/core/fault"
+	"carrel/interchange/archive"
 	"carrel/library"
 )
 
@@ -42,21 +43,21 @@ const (
 )
 
 // archiveTableOf is the table of a chapter.
-func archiveTableOf(c library.Chapter) (*archiveTable, error) {
+func archiveTableOf(c archive.Chapter) (*archiveTable, error) {
 	switch c {
-	case library.ChapterSettings:
+	case archive.ChapterSettings:
 		return singleRows("read settings", archiveSettings, archiveSetting, archiveSettingsBeside, textKey, textPart, readSettings), nil
-	case library.ChapterBlocks:
+	case archive.ChapterBlocks:
 		return singleRows("read blocks", archiveBlocks, archiveBlock, archiveBlocksBeside, textKey, textPart, readBlocks), nil
-	case library.ChapterCreations:
+	case archive.ChapterCreations:
 		return singleRows("read creations", archiveCreations, archiveCreation, archiveCreationsBeside, bytesKey, bytesPart, readCreations), nil
-	case library.ChapterPrincipals:
+	case archive.ChapterPrincipals:
 		return &archiveTable{doing: "read principal rows", beyond: archivePrincipals, within: archivePrincipal, beside: archivePrincipalsBeside,
 			key: textKey, partition: textPart, row: kindRow, rows: readPrincipalRows}, nil
-	case library.ChapterContents:
+	case archive.ChapterContents:
 		return &archiveTable{doing: "read content rows", beyond: archiveContents, within: archiveContent, beside: archiveContentsBeside,
 			key: textKey, partition: textPart, row: kindRow, rows: readContentRows}, nil
-	case library.ChapterDues:
+	case archive.ChapterDues:
 		return &archiveTable{doing: "read due rows", beyond: archiveDues, within: archiveDue, beside: archiveDuesBeside,
 			key: dueKey, partition: duePart, row: dueRow, rows: readDueRows}, nil
 	}
@@ -146,21 +147,21 @@ func dueRowOf(d library.Due) []byte {
 // Rows.
 
 func readSettings() rowReader {
-	return func(iter *gocql.Iter) (r library.ArchivedRow, at rowPlace, ok bool, err error) {
+	return func(iter *gocql.Iter) (r archive.Row, at rowPlace, ok bool, err error) {
 		var value []byte
 		var name string
 		if !iter.Scan(&at.Token, &name, &value) {
 			return r, at, false, nil
 		}
 		at.Part = []byte(name)
-		r.Setting = &library.SettingRow{Name: name, Value: slices.Clone(value)}
+		r.Setting = &archive.SettingRow{Name: name, Value: slices.Clone(value)}
 		return r, at, true, nil
 	}
 }
 
 func readBlocks() rowReader {
-	return func(iter *gocql.Iter) (r library.ArchivedRow, at rowPlace, ok bool, err error) {
-		var b library.BlockRow
+	return func(iter *gocql.Iter) (r archive.Row, at rowPlace, ok bool, err error) {
+		var b archive.BlockRow
 		if !iter.Scan(&at.Token, &b.Host, &b.Next) {
 			return r, at, false, nil
 		}
@@ -170,7 +171,7 @@ func readBlocks() rowReader {
 }
 
 func readCreations() rowReader {
-	return func(iter *gocql.Iter) (r library.ArchivedRow, at rowPlace, ok bool, err error) {
+	return func(iter *gocql.Iter) (r archive.Row, at rowPlace, ok bool, err error) {
 		var key, hash []byte
 		var c library.Creation
 		var until int64
@@ -193,7 +194,7 @@ func readPrincipalRows() rowReader {
 	var id string
 	var token int64
 	cells := append([]any{&token, &id}, row.cells()...)
-	return func(iter *gocql.Iter) (r library.ArchivedRow, at rowPlace, ok bool, err error) {
+	return func(iter *gocql.Iter) (r archive.Row, at rowPlace, ok bool, err error) {
 		if !iter.Scan(cells...) {
 			return r, at, false, nil
 		}
@@ -203,9 +204,9 @@ func readPrincipalRows() rowReader {
 			h := row.header(group)
 			r.Principal = &h
 		case kindMember:
-			r.GroupMember = &library.GroupMemberAt{Group: group, GroupMemberRow: row.member()}
+			r.GroupMember = &archive.GroupMemberAt{Group: group, GroupMemberRow: row.member()}
 		case kindRequest:
-			r.Request = &library.RequestAt{Principal: group}
+			r.Request = &archive.RequestAt{Principal: group}
 			r.Request.RequestRow, err = row.requestCells.archived(row.key)
 		default:
 			err = errCell
@@ -219,7 +220,7 @@ func readContentRows() rowReader {
 	var id string
 	var token int64
 	cells := append([]any{&token, &id}, row.cells()...)
-	return func(iter *gocql.Iter) (r library.ArchivedRow, at rowPlace, ok bool, err error) {
+	return func(iter *gocql.Iter) (r archive.Row, at rowPlace, ok bool, err error) {
 		if !iter.Scan(cells...) {
 			return r, at, false, nil
 		}
@@ -229,9 +230,9 @@ func readContentRows() rowReader {
 			h := row.header(content)
 			r.Content = &h
 		case kindMember:
-			r.Member = &library.MemberAt{Content: content, Member: row.member()}
+			r.Member = &archive.MemberAt{Content: content, Member: row.member()}
 		case kindRequest:
-			r.Request = &library.RequestAt{Content: content}
+			r.Request = &archive.RequestAt{Content: content}
 			r.Request.RequestRow, err = row.requestCells.archived(row.key)
 		default:
 			// A row that this program does not know must not be left behind.
@@ -255,7 +256,7 @@ func (c *requestCells) archived(key string) (library.RequestRow, error) {
 }
 
 func readDueRows() rowReader {
-	return func(iter *gocql.Iter) (r library.ArchivedRow, at rowPlace, ok bool, err error) {
+	return func(iter *gocql.Iter) (r archive.Row, at rowPlace, ok bool, err error) {
 		var day time.Time
 		var shard int8
 		var instant int64

@@ -11,10 +11,10 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"carrel/core/fault"
+	"carrel/core/naming"
 	"carrel/core/sched"
 	"carrel/journal"
 	"carrel/library"
-	"carrel/naming"
 )
 
 // What an operator does to derived rows by hand, with the clock of his machine

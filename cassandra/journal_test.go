@@ -14,6 +14,7 @@ import (
 
 	"carrel/core/clock"
 	"carrel/core/fault"
+	"carrel/interchange/archive"
 	"carrel/library"
 )
 
@@ -228,7 +229,7 @@ func TestDuesOfEarlierVersions(t *testing.T) {
 		t.Fatal(err)
 	}
 	want(again)
-	rows, _, err := s.ReadRows(t.Context(), library.ChapterDues, nil, 10)
+	rows, _, err := s.ReadRows(t.Context(), archive.ChapterDues, nil, 10)
 	if err != nil || len(rows) != 1 || *rows[0].Due != again {
 		t.Errorf("archived: %+v, %v", rows, err)
 	}
@@ -237,7 +238,7 @@ func TestDuesOfEarlierVersions(t *testing.T) {
 	}
 	// One that was copied from a store of an earlier version.
 	copied := library.Due{At: day + 8, Content: "c:t:copied"}
-	if err := s.PutRows(t.Context(), []library.ArchivedRow{{Due: &copied}}); err != nil {
+	if err := s.PutRows(t.Context(), []archive.Row{{Due: &copied}}); err != nil {
 		t.Fatal(err)
 	}
 	want(copied)

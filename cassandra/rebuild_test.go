@@ -8,9 +8,9 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"carrel/core/naming"
 	"carrel/core/sched"
 	"carrel/library"
-	"carrel/naming"
 )
 
 // interrupting is a store of a process that ends as its rebuild, which has

@@ -107,9 +107,9 @@ type Bulletin interface {
 // as long as a reader that is late takes.
 const AnnouncementKept = 30 * time.Second
 
-// keepsChanges is the setting that tells since when a store has the changes of
+// KeepsChanges is the setting that tells since when a store has the changes of
 // its libraries. It is of this one store: a copy of the store has none of them.
-const keepsChanges = "changes-since"
+const KeepsChanges = "changes-since"
 
 // readChangesSince reads it, or fixes it. A store without a user or a group has
 // had no change, so it has them from its beginning, by whichever clock its cursors
@@ -130,12 +130,12 @@ func readChangesSince(ctx context.Context, store Store, rt sched.Runtime, storeN
 		at = clock.Of(storeNow.Time().Truncate(readUnit)).Add(readUnit)
 	}
 	now := binary.BigEndian.AppendUint64(nil, uint64(at))
-	standing, err := fixSetting(ctx, store, rt, keepsChanges, now)
+	standing, err := fixSetting(ctx, store, rt, KeepsChanges, now)
 	if err != nil {
 		return 0, err
 	}
 	if len(standing) != len(now) {
-		return 0, fmt.Errorf("the setting %q of the store is not an instant", keepsChanges)
+		return 0, fmt.Errorf("the setting %q of the store is not an instant", KeepsChanges)
 	}
 	return clock.Instant(binary.BigEndian.Uint64(standing)), nil
 }

@@ -11,11 +11,12 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"carrel/core/clock"
+	"carrel/core/naming"
 	"carrel/core/sched"
+	"carrel/interchange/archive"
 	"carrel/journal"
 	"carrel/library"
 	"carrel/library/oracletest"
-	"carrel/naming"
 	"carrel/pebblestore"
 )
 
@@ -50,7 +51,7 @@ func serving(t *testing.T, store library.Store) *library.Service {
 	return svc
 }
 
-func unheard(library.CopyProgress) {}
+func unheard(archive.Progress) {}
 
 // complete ends a copy whose rows are there, as the command does.
 func complete(t *testing.T, to *pebblestore.Store) *library.Service {
@@ -63,7 +64,7 @@ func complete(t *testing.T, to *pebblestore.Store) *library.Service {
 	if err != nil || !report.Clean() {
 		t.Fatalf("the audit of the target found %+v, %v", report, err)
 	}
-	if err := library.FinishCopy(t.Context(), to); err != nil {
+	if err := archive.Finish(t.Context(), to); err != nil {
 		t.Fatal(err)
 	}
 	return svc
@@ -122,7 +123,7 @@ func TestCopyOfRandomGames(t *testing.T) {
 			to := newStore(t)
 			defer closeStore(t, to)
 			finish(t, from)
-			if _, err := library.CopyRows(t.Context(), runtime, from, to, unheard); err != nil {
+			if _, err := archive.Copy(t.Context(), runtime, from, to, unheard); err != nil {
 				t.Fatalf("copying: %v", err)
 			}
 			complete(t, to)
@@ -195,7 +196,7 @@ func TestACopyServesAsItsSourceDid(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	rows, err := library.CopyRows(t.Context(), h.runtime, from, to, unheard)
+	rows, err := archive.Copy(t.Context(), h.runtime, from, to, unheard)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -253,7 +254,7 @@ func (s *stumbling) stumble(do func() error) error {
 	return nil
 }
 
-func (s *stumbling) ReadRows(ctx context.Context, c library.Chapter, after []byte, limit int) (rows []library.ArchivedRow, next []byte, err error) {
+func (s *stumbling) ReadRows(ctx context.Context, c archive.Chapter, after []byte, limit int) (rows []archive.Row, next []byte, err error) {
 	err = s.stumble(func() error {
 		rows, next, err = s.Store.ReadRows(ctx, c, after, min(limit, 7))
 		return err
@@ -261,7 +262,7 @@ func (s *stumbling) ReadRows(ctx context.Context, c library.Chapter, after []byt
 	return rows, next, err
 }
 
-func (s *stumbling) PutRows(ctx context.Context, rows []library.ArchivedRow) error {
+func (s *stumbling) PutRows(ctx context.Context, rows []archive.Row) error {
 	return s.stumble(func() error { return s.Store.PutRows(ctx, rows) })
 }
 
@@ -282,13 +283,13 @@ func TestCopyGoesOnWhereItWasBrokenOff(t *testing.T) {
 			to := newStore(t)
 			target := &stumbling{Store: to, failAt: failAt, after: after}
 			source := &stumbling{Store: from} // pages are small at both ends
-			_, err := library.CopyRows(t.Context(), h.runtime, source, target, unheard)
+			_, err := archive.Copy(t.Context(), h.runtime, source, target, unheard)
 			if done = err == nil; !done {
 				broken++
 				if !errors.Is(err, errStumbled) {
 					t.Fatalf("call %d failed, and the copy with: %v", failAt, err)
 				}
-				if _, err := library.CopyRows(t.Context(), h.runtime, source, target, unheard); err != nil {
+				if _, err := archive.Copy(t.Context(), h.runtime, source, target, unheard); err != nil {
 					t.Fatalf("going on after call %d failed: %v", failAt, err)
 				}
 			}
@@ -314,7 +315,7 @@ func TestCopyIsResumedNotRepeated(t *testing.T) {
 	source := &stumbling{Store: h.store.(*pebblestore.Store)}
 	ctx, cancel := context.WithCancel(t.Context())
 	var reached int64
-	_, err := library.CopyRows(ctx, h.runtime, source, to, func(p library.CopyProgress) {
+	_, err := archive.Copy(ctx, h.runtime, source, to, func(p archive.Progress) {
 		if p.Doing == "copying" && p.Rows > p.Of/2 {
 			reached = p.Rows
 			cancel()
@@ -324,7 +325,7 @@ func TestCopyIsResumedNotRepeated(t *testing.T) {
 		t.Fatalf("broken off at row %d: %v", reached, err)
 	}
 	least := int64(-1)
-	if _, err := library.CopyRows(t.Context(), h.runtime, source, to, func(p library.CopyProgress) {
+	if _, err := archive.Copy(t.Context(), h.runtime, source, to, func(p archive.Progress) {
 		if p.Doing == "copying" && least < 0 {
 			least = p.Rows
 		}

@@ -7,14 +7,15 @@ import (
 	"testing"
 	"time"
 
+	"carrel/interchange/archive"
 	"carrel/library"
 	"carrel/pebblestore"
 )
 
 func TestCopyRefuses(t *testing.T) {
-	refused := func(t *testing.T, h *house, to library.Archive, says string) {
+	refused := func(t *testing.T, h *house, to archive.Store, says string) {
 		t.Helper()
-		_, err := library.CopyRows(t.Context(), h.runtime, h.store.(*pebblestore.Store), to, unheard)
+		_, err := archive.Copy(t.Context(), h.runtime, h.store.(*pebblestore.Store), to, unheard)
 		if err == nil || !strings.Contains(err.Error(), says) {
 			t.Errorf("it does not say %q: %v", says, err)
 		}
@@ -22,7 +23,7 @@ func TestCopyRefuses(t *testing.T) {
 	half := func(t *testing.T, from *house, to *pebblestore.Store) {
 		t.Helper()
 		// Principals are there, and noted; contents are not.
-		if _, err := library.CopyRows(t.Context(), from.runtime, from.store.(*pebblestore.Store), &stumbling{Store: to, failAt: 14}, unheard); !errors.Is(err, errStumbled) {
+		if _, err := archive.Copy(t.Context(), from.runtime, from.store.(*pebblestore.Store), &stumbling{Store: to, failAt: 14}, unheard); !errors.Is(err, errStumbled) {
 			t.Fatalf("a copy that was to be broken off: %v", err)
 		}
 	}
@@ -69,21 +70,21 @@ func TestCopyRefuses(t *testing.T) {
 		h, to := town(t), newStore(t)
 		defer closeStore(t, to)
 		h.quiet()
-		if err := library.RefuseHalfCopied(t.Context(), to); err != nil {
+		if err := archive.RefuseHalfCopied(t.Context(), to); err != nil {
 			t.Errorf("an empty store: %v", err)
 		}
 		half(t, h, to)
-		if err := library.RefuseHalfCopied(t.Context(), to); err == nil || !strings.Contains(err.Error(), "run the same carrel copy again") {
+		if err := archive.RefuseHalfCopied(t.Context(), to); err == nil || !strings.Contains(err.Error(), "run the same carrel copy again") {
 			t.Errorf("half a copy: %v", err)
 		}
-		if _, err := library.CopyRows(t.Context(), h.runtime, h.store.(*pebblestore.Store), to, unheard); err != nil {
+		if _, err := archive.Copy(t.Context(), h.runtime, h.store.(*pebblestore.Store), to, unheard); err != nil {
 			t.Fatal(err)
 		}
-		if err := library.RefuseHalfCopied(t.Context(), to); err == nil {
+		if err := archive.RefuseHalfCopied(t.Context(), to); err == nil {
 			t.Error("a store without libraries is let be served")
 		}
 		complete(t, to)
-		if err := library.RefuseHalfCopied(t.Context(), to); err != nil {
+		if err := archive.RefuseHalfCopied(t.Context(), to); err != nil {
 			t.Errorf("a complete copy: %v", err)
 		}
 	})
@@ -92,9 +93,9 @@ func TestCopyRefuses(t *testing.T) {
 // forgetful is an archive that has forgotten its answered requests.
 type forgetful struct{ *pebblestore.Store }
 
-func (f forgetful) ReadRows(ctx context.Context, c library.Chapter, after []byte, limit int) ([]library.ArchivedRow, []byte, error) {
+func (f forgetful) ReadRows(ctx context.Context, c archive.Chapter, after []byte, limit int) ([]archive.Row, []byte, error) {
 	rows, next, err := f.Store.ReadRows(ctx, c, after, limit)
-	var kept []library.ArchivedRow
+	var kept []archive.Row
 	for _, r := range rows {
 		if r.Request == nil {
 			kept = append(kept, r)
@@ -118,7 +119,7 @@ func TestWhatMayBeForgottenIsNotMissed(t *testing.T) {
 		t.Run(tc.name, func(t *testing.T) {
 			to := newStore(t)
 			defer closeStore(t, to)
-			_, err := library.CopyRows(t.Context(), later{h.runtime, tc.in}, h.store.(*pebblestore.Store), forgetful{to}, unheard)
+			_, err := archive.Copy(t.Context(), later{h.runtime, tc.in}, h.store.(*pebblestore.Store), forgetful{to}, unheard)
 			if (err == nil) != tc.ok {
 				t.Errorf("the copy: %v", err)
 			}

@@ -6,8 +6,8 @@ import (
 	"slices"
 	"testing"
 
+	"carrel/core/naming"
 	"carrel/library"
-	"carrel/naming"
 )
 
 // generated is an item that was given no name. Its id is not known before, so

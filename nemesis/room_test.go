@@ -8,10 +8,10 @@ import (
 
 	"carrel/cassandra"
 	"carrel/core/fault"
+	"carrel/core/naming"
 	"carrel/core/sched"
 	"carrel/journal"
 	"carrel/library"
-	"carrel/naming"
 )
 
 // Those who take part in the tests of single faults.

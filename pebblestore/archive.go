@@ -7,32 +7,33 @@ import (
 
 	"github.com/cockroachdb/pebble/v2"
 
+	"carrel/interchange/archive"
 	"carrel/library"
 )
 
-var _ library.Archive = (*Store)(nil)
+var _ archive.Store = (*Store)(nil)
 
 // chapterTable is the table that holds the rows of a chapter.
-func chapterTable(c library.Chapter) (byte, error) {
+func chapterTable(c archive.Chapter) (byte, error) {
 	switch c {
-	case library.ChapterSettings:
+	case archive.ChapterSettings:
 		return tableSetting, nil
-	case library.ChapterBlocks:
+	case archive.ChapterBlocks:
 		return tableBlock, nil
-	case library.ChapterCreations:
+	case archive.ChapterCreations:
 		return tableCreation, nil
-	case library.ChapterPrincipals:
+	case archive.ChapterPrincipals:
 		return tablePrincipal, nil
-	case library.ChapterContents:
+	case archive.ChapterContents:
 		return tableContent, nil
-	case library.ChapterDues:
+	case archive.ChapterDues:
 		return tableDue, nil
 	}
 	return 0, fmt.Errorf("there is no chapter %d", c)
 }
 
 // ReadRows implements library.Archive. A place is the key of the row read last.
-func (s *Store) ReadRows(ctx context.Context, c library.Chapter, after []byte, limit int) (rows []library.ArchivedRow, next []byte, err error) {
+func (s *Store) ReadRows(ctx context.Context, c archive.Chapter, after []byte, limit int) (rows []archive.Row, next []byte, err error) {
 	if err := s.enter(ctx); err != nil {
 		return nil, nil, err
 	}
@@ -44,7 +45,7 @@ func (s *Store) ReadRows(ctx context.Context, c library.Chapter, after []byte, l
 	return rows, next, nil
 }
 
-func (s *Store) readRows(c library.Chapter, after []byte, limit int) (rows []library.ArchivedRow, next []byte, err error) {
+func (s *Store) readRows(c archive.Chapter, after []byte, limit int) (rows []archive.Row, next []byte, err error) {
 	table, err := chapterTable(c)
 	if err != nil {
 		return nil, nil, err
@@ -68,7 +69,7 @@ func (s *Store) readRows(c library.Chapter, after []byte, limit int) (rows []lib
 		if value, err = v.it.ValueAndErr(); err != nil {
 			break
 		}
-		var r library.ArchivedRow
+		var r archive.Row
 		if r, err = decodeArchived(table, v.it.Key(), value); err != nil {
 			err = fmt.Errorf("%q: %w", v.it.Key(), err)
 			break
@@ -82,7 +83,7 @@ func (s *Store) readRows(c library.Chapter, after []byte, limit int) (rows []lib
 }
 
 // decodeArchived reads a row of any table that is not derived.
-func decodeArchived(table byte, key, value []byte) (r library.ArchivedRow, err error) {
+func decodeArchived(table byte, key, value []byte) (r archive.Row, err error) {
 	switch table {
 	case tablePrincipal, tableContent:
 		return decodePartitionRow(table, key, value)
@@ -90,9 +91,9 @@ func decodeArchived(table byte, key, value []byte) (r library.ArchivedRow, err e
 		if len(value) == 0 || value[0] != rowVersion {
 			return r, errRow
 		}
-		r.Setting = &library.SettingRow{Name: string(key[1:]), Value: append([]byte(nil), value[1:]...)}
+		r.Setting = &archive.SettingRow{Name: string(key[1:]), Value: append([]byte(nil), value[1:]...)}
 	case tableBlock:
-		r.Block = &library.BlockRow{Host: string(key[1:])}
+		r.Block = &archive.BlockRow{Host: string(key[1:])}
 		r.Block.Next, err = decodeNext(value)
 	case tableCreation:
 		var hash library.RequestKey
@@ -111,7 +112,7 @@ func decodeArchived(table byte, key, value []byte) (r library.ArchivedRow, err e
 }
 
 // decodePartitionRow reads a row of the partition of a content or a principal.
-func decodePartitionRow(table byte, key, value []byte) (r library.ArchivedRow, err error) {
+func decodePartitionRow(table byte, key, value []byte) (r archive.Row, err error) {
 	id, rest, err := cutString(key[1:])
 	if err != nil || len(rest) == 0 {
 		return r, errors.Join(errKey, err)
@@ -127,7 +128,7 @@ func decodePartitionRow(table byte, key, value []byte) (r library.ArchivedRow, e
 	case kind == kindMember:
 		member := library.PrincipalID(rest)
 		if table == tableContent {
-			r.Member = &library.MemberAt{Content: library.ContentID(id), Member: library.Member{Principal: member}}
+			r.Member = &archive.MemberAt{Content: library.ContentID(id), Member: library.Member{Principal: member}}
 			err = decodeContentMember(value, &r.Member.Member)
 		} else {
 			var role byte
@@ -135,7 +136,7 @@ func decodePartitionRow(table byte, key, value []byte) (r library.ArchivedRow, e
 			var seq int64
 			role, leaving, seq, err = decodeMember(value)
 			m := library.GroupMemberRow{Principal: member, Role: library.GroupRole(role), Leaving: leaving, Seq: seq}
-			r.GroupMember = &library.GroupMemberAt{Group: library.PrincipalID(id), GroupMemberRow: m}
+			r.GroupMember = &archive.GroupMemberAt{Group: library.PrincipalID(id), GroupMemberRow: m}
 		}
 		return r, err
 	case kind == kindRequest:
@@ -147,7 +148,7 @@ func decodePartitionRow(table byte, key, value []byte) (r library.ArchivedRow, e
 		if err != nil {
 			return r, err
 		}
-		r.Request = &library.RequestAt{RequestRow: *row}
+		r.Request = &archive.RequestAt{RequestRow: *row}
 		if table == tableContent {
 			r.Request.Content = library.ContentID(id)
 		} else {
@@ -160,7 +161,7 @@ func decodePartitionRow(table byte, key, value []byte) (r library.ArchivedRow, e
 
 // PutRows implements library.Archive. The write needs no sync of its own: the
 // note that follows it has one.
-func (s *Store) PutRows(ctx context.Context, rows []library.ArchivedRow) error {
+func (s *Store) PutRows(ctx context.Context, rows []archive.Row) error {
 	if err := s.enter(ctx); err != nil {
 		return err
 	}
@@ -179,7 +180,7 @@ func (s *Store) PutRows(ctx context.Context, rows []library.ArchivedRow) error {
 }
 
 // putArchived adds a row to a batch.
-func putArchived(b *pebble.Batch, r *library.ArchivedRow) error {
+func putArchived(b *pebble.Batch, r *archive.Row) error {
 	switch {
 	case r.Setting != nil:
 		return b.Set(appendSingle(nil, tableSetting, r.Setting.Name), appendSetting(nil, r.Setting.Value), nil)

@@ -15,8 +15,8 @@ import (
 
 	"carrel/core/clock"
 	"carrel/core/fault"
+	"carrel/core/naming"
 	"carrel/library"
-	"carrel/naming"
 )
 
 // formatVersion is what this code writes. A change that older code cannot read,

@@ -14,11 +14,11 @@ import (
 	"go.uber.org/goleak"
 
 	"carrel/auth"
+	"carrel/core/naming"
 	"carrel/core/sched"
 	"carrel/graph"
 	"carrel/journal"
 	"carrel/library"
-	"carrel/naming"
 	"carrel/pebblestore"
 	"carrel/resolvers"
 )

@@ -5,15 +5,16 @@ import (
 	"slices"
 	"strconv"
 
+	"carrel/interchange/archive"
 	"carrel/library"
 )
 
 // Archive is implemented by the simulated store, so that a copy of one can be
 // broken off at any of its steps, like everything else.
-var _ library.Archive = (*Client)(nil)
+var _ archive.Store = (*Client)(nil)
 
 // ReadRows reads rows of a chapter. A place is the number of rows before it.
-func (c *Client) ReadRows(ctx context.Context, chapter library.Chapter, after []byte, limit int) (rows []library.ArchivedRow, next []byte, err error) {
+func (c *Client) ReadRows(ctx context.Context, chapter archive.Chapter, after []byte, limit int) (rows []archive.Row, next []byte, err error) {
 	from := 0
 	if after != nil {
 		if from, err = strconv.Atoi(string(after)); err != nil {
@@ -32,74 +33,74 @@ func (c *Client) ReadRows(ctx context.Context, chapter library.Chapter, after []
 }
 
 // archived are all rows of a chapter, in an order that lasts.
-func (st *Store) archived(chapter library.Chapter) (rows []library.ArchivedRow) {
-	add := func(r library.ArchivedRow) { rows = append(rows, r) }
+func (st *Store) archived(chapter archive.Chapter) (rows []archive.Row) {
+	add := func(r archive.Row) { rows = append(rows, r) }
 	switch chapter {
-	case library.ChapterSettings:
+	case archive.ChapterSettings:
 		for _, s := range st.settings {
-			add(library.ArchivedRow{Setting: &library.SettingRow{Name: s.name, Value: slices.Clone(s.value)}})
+			add(archive.Row{Setting: &archive.SettingRow{Name: s.name, Value: slices.Clone(s.value)}})
 		}
-	case library.ChapterBlocks:
+	case archive.ChapterBlocks:
 		for _, b := range st.blocks {
-			add(library.ArchivedRow{Block: &b})
+			add(archive.Row{Block: &b})
 		}
-	case library.ChapterCreations:
+	case archive.ChapterCreations:
 		for _, cr := range st.creations {
-			add(library.ArchivedRow{Creation: &cr})
+			add(archive.Row{Creation: &cr})
 		}
-	case library.ChapterPrincipals:
+	case archive.ChapterPrincipals:
 		for _, p := range st.principals {
 			p.archive(add)
 		}
-	case library.ChapterContents:
+	case archive.ChapterContents:
 		for _, p := range st.contents {
 			p.archive(add)
 		}
-	case library.ChapterDues:
+	case archive.ChapterDues:
 		for _, d := range st.standingDues() {
-			add(library.ArchivedRow{Due: &d})
+			add(archive.Row{Due: &d})
 		}
 	}
 	return rows
 }
 
 // archive adds the rows of a partition, its header first.
-func (p *principalPart) archive(add func(library.ArchivedRow)) {
+func (p *principalPart) archive(add func(archive.Row)) {
 	if p.header.Seq == 0 {
 		return
 	}
 	h := p.header
-	add(library.ArchivedRow{Principal: &h})
+	add(archive.Row{Principal: &h})
 	for _, m := range p.members {
-		add(library.ArchivedRow{GroupMember: &library.GroupMemberAt{Group: p.id, GroupMemberRow: m}})
+		add(archive.Row{GroupMember: &archive.GroupMemberAt{Group: p.id, GroupMemberRow: m}})
 	}
 	for _, q := range p.requests {
-		add(library.ArchivedRow{Request: &library.RequestAt{Principal: p.id, RequestRow: q}})
+		add(archive.Row{Request: &archive.RequestAt{Principal: p.id, RequestRow: q}})
 	}
 }
 
 // archive adds the rows of a partition, its header first.
-func (p *contentPart) archive(add func(library.ArchivedRow)) {
+func (p *contentPart) archive(add func(archive.Row)) {
 	if p.header.Seq == 0 {
 		return
 	}
 	h := p.header
-	add(library.ArchivedRow{Content: &h})
+	add(archive.Row{Content: &h})
 	for _, m := range p.members {
-		add(library.ArchivedRow{Member: &library.MemberAt{Content: p.id, Member: m}})
+		add(archive.Row{Member: &archive.MemberAt{Content: p.id, Member: m}})
 	}
 	for _, q := range p.requests {
-		add(library.ArchivedRow{Request: &library.RequestAt{Content: p.id, RequestRow: q}})
+		add(archive.Row{Request: &archive.RequestAt{Content: p.id, RequestRow: q}})
 	}
 }
 
 // PutRows puts rows as they are; the second half of them may come late or never.
 // What comes late is older than anything decided since, and loses against it.
-func (c *Client) PutRows(ctx context.Context, rows []library.ArchivedRow) error {
+func (c *Client) PutRows(ctx context.Context, rows []archive.Row) error {
 	mine := slices.Clone(rows)
 	half := len(mine) / 2
 	decided := c.st.decided
-	put := func(rows []library.ArchivedRow) func() {
+	put := func(rows []archive.Row) func() {
 		return func() {
 			if c.st.decided != decided {
 				return
@@ -112,13 +113,13 @@ func (c *Client) PutRows(ctx context.Context, rows []library.ArchivedRow) error 
 	return c.write(ctx, "PutRows", "", put(mine[:half]), put(mine[half:]))
 }
 
-func (st *Store) putRow(r *library.ArchivedRow) {
+func (st *Store) putRow(r *archive.Row) {
 	switch {
 	case r.Setting != nil:
 		i := slices.IndexFunc(st.settings, func(s setting) bool { return s.name == r.Setting.Name })
 		st.settings = putAt(st.settings, i, setting{r.Setting.Name, slices.Clone(r.Setting.Value)})
 	case r.Block != nil:
-		i := slices.IndexFunc(st.blocks, func(b library.BlockRow) bool { return b.Host == r.Block.Host })
+		i := slices.IndexFunc(st.blocks, func(b archive.BlockRow) bool { return b.Host == r.Block.Host })
 		st.blocks = putAt(st.blocks, i, *r.Block)
 	case r.Creation != nil:
 		i := slices.IndexFunc(st.creations, func(cr library.Creation) bool { return cr.Key == r.Creation.Key })
@@ -176,11 +177,11 @@ func (c *Client) PutCopyNote(ctx context.Context, note []byte) error {
 func (c *Client) ReserveBlock(ctx context.Context, host string, size int64) (int64, error) {
 	first := int64(1)
 	err := c.write(ctx, "ReserveBlock", "block "+host, func() {
-		i := slices.IndexFunc(c.st.blocks, func(b library.BlockRow) bool { return b.Host == host })
+		i := slices.IndexFunc(c.st.blocks, func(b archive.BlockRow) bool { return b.Host == host })
 		if i >= 0 {
 			first = c.st.blocks[i].Next
 		}
-		c.st.blocks = putAt(c.st.blocks, i, library.BlockRow{Host: host, Next: first + size})
+		c.st.blocks = putAt(c.st.blocks, i, archive.BlockRow{Host: host, Next: first + size})
 	}, nil)
 	return first, err
 }

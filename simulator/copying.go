@@ -5,7 +5,7 @@ import (
 	"time"
 
 	"carrel/core/fault"
-	"carrel/library"
+	"carrel/interchange/archive"
 )
 
 // copyTries is how often an operator makes a copy again that was broken off.
@@ -68,7 +68,7 @@ func (r *run) copier(to *Store, do func(a *Actor, c *Client)) {
 
 // copyOnce is what the operator's command does.
 func (r *run) copyOnce(a *Actor, from, to *Client) error {
-	compared, err := library.CopyRows(r.ctx, a, from, to, func(library.CopyProgress) {})
+	compared, err := archive.Copy(r.ctx, a, from, to, func(archive.Progress) {})
 	if err != nil {
 		return err
 	}
@@ -83,12 +83,12 @@ func (r *run) copyOnce(a *Actor, from, to *Client) error {
 		return err
 	}
 	to.calm = true // a copy that has ended cannot be made again
-	return library.FinishCopy(r.ctx, to)
+	return archive.Finish(r.ctx, to)
 }
 
 // compareCopy compares the rows of the copy with those of the store.
 func (r *run) compareCopy(to *Store) {
-	for c := library.ChapterCreations; c <= library.ChapterContents; c++ {
+	for c := archive.ChapterCreations; c <= archive.ChapterContents; c++ {
 		if got, want := rowsAsText(to.archived(c)), rowsAsText(r.st.archived(c)); got != want {
 			r.report(wrongLibrary, "the copy has the %s %s, not %s", c, got, want)
 		}
@@ -114,7 +114,7 @@ func (r *run) finishCopied(a *Actor, c *Client) {
 }
 
 // rowsAsText tells rows apart.
-func rowsAsText(rows []library.ArchivedRow) string {
+func rowsAsText(rows []archive.Row) string {
 	text := ""
 	for i := range rows {
 		r := &rows[i]

@@ -6,6 +6,7 @@ import (
 	"sync"
 
 	"carrel/core/clock"
+	"carrel/interchange/archive"
 	"carrel/library"
 )
 
@@ -24,7 +25,7 @@ type Store struct {
 	dues       []*dueCell // by instant and content
 	creations  []library.Creation
 	settings   []setting
-	blocks     []library.BlockRow
+	blocks     []archive.BlockRow
 	decided    int // conditional writes applied to partitions
 	copyNote   []byte
 	// notes counts the notes of copies; noted is the number of the one that is there.

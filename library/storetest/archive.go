@@ -8,14 +8,15 @@ import (
 	"testing"
 
 	"carrel/core/fault"
+	"carrel/core/naming"
+	"carrel/interchange/archive"
 	"carrel/library"
-	"carrel/naming"
 )
 
 // ArchiveStore is a store that can be moved.
 type ArchiveStore interface {
 	library.Store
-	library.Archive
+	archive.Store
 	naming.BlockStore
 }
 
@@ -94,16 +95,16 @@ type shelf struct {
 }
 
 // chapters are all of them.
-var chapters = []library.Chapter{
-	library.ChapterSettings, library.ChapterBlocks, library.ChapterCreations,
-	library.ChapterPrincipals, library.ChapterContents, library.ChapterDues,
+var chapters = []archive.Chapter{
+	archive.ChapterSettings, archive.ChapterBlocks, archive.ChapterCreations,
+	archive.ChapterPrincipals, archive.ChapterContents, archive.ChapterDues,
 }
 
 // walk reads a chapter in pages and gives the rows of this subtest's tenant, as
 // the rows of other tenants may stand there too.
-func (s *shelf) walk(c library.Chapter, limit int) []library.ArchivedRow {
+func (s *shelf) walk(c archive.Chapter, limit int) []archive.Row {
 	s.Helper()
-	var own []library.ArchivedRow
+	var own []archive.Row
 	var after []byte
 	for {
 		rows, next, err := s.archive.ReadRows(s.ctx, c, after, limit)
@@ -124,14 +125,14 @@ func (s *shelf) walk(c library.Chapter, limit int) []library.ArchivedRow {
 }
 
 // owns tells whether a row is of this subtest.
-func (s *shelf) owns(r *library.ArchivedRow) bool {
+func (s *shelf) owns(r *archive.Row) bool {
 	text, err := json.Marshal(r)
 	s.ok(err)
 	return strings.Contains(string(text), ":"+s.tenant+":")
 }
 
 // put puts rows.
-func (s *shelf) put(rows ...library.ArchivedRow) {
+func (s *shelf) put(rows ...archive.Row) {
 	s.Helper()
 	s.ok(s.archive.PutRows(s.ctx, rows))
 }
@@ -148,13 +149,13 @@ func (s *shelf) request(key byte) library.RequestRow {
 type written struct {
 	item, gone, void *item
 	circle           *circle
-	rows             map[library.Chapter][]library.ArchivedRow
+	rows             map[archive.Chapter][]archive.Row
 }
 
 // write fills the store.
 func (s *shelf) write() *written {
 	s.Helper()
-	w := &written{rows: map[library.Chapter][]library.ArchivedRow{}}
+	w := &written{rows: map[archive.Chapter][]archive.Row{}}
 	a, b := s.user("a"), s.group("b/c")
 	w.item = s.newItem("item", library.LoggedIn, a)
 	w.item.share(b, library.Editing)
@@ -178,18 +179,18 @@ func (s *shelf) write() *written {
 	w.void.head.ID = s.content("void")
 	w.void.write(func(c *library.ContentCommit) { c.Header.State = library.Void })
 	for _, it := range []*item{w.gone, w.item, w.void} {
-		w.add(library.ChapterContents, library.ArchivedRow{Content: &it.head})
+		w.add(archive.ChapterContents, archive.Row{Content: &it.head})
 		for _, m := range it.members(it.principals()...) {
-			w.add(library.ChapterContents, library.ArchivedRow{Member: &library.MemberAt{Content: it.head.ID, Member: m}})
+			w.add(archive.ChapterContents, archive.Row{Member: &archive.MemberAt{Content: it.head.ID, Member: m}})
 		}
 	}
-	w.add(library.ChapterContents, library.ArchivedRow{Request: &library.RequestAt{Content: w.item.head.ID, RequestRow: asked}})
+	w.add(archive.ChapterContents, archive.Row{Request: &archive.RequestAt{Content: w.item.head.ID, RequestRow: asked}})
 	s.writeCircle(w, a, b)
 	s.writeRest(w)
 	return w
 }
 
-func (w *written) add(c library.Chapter, r library.ArchivedRow) { w.rows[c] = append(w.rows[c], r) }
+func (w *written) add(c archive.Chapter, r archive.Row) { w.rows[c] = append(w.rows[c], r) }
 
 func (s *shelf) writeCircle(w *written, a, b library.PrincipalID) {
 	s.Helper()
@@ -199,11 +200,11 @@ func (s *shelf) writeCircle(w *written, a, b library.PrincipalID) {
 	w.circle.write(func(c *library.PrincipalCommit) { c.Header.Email, c.Request = "a@b.example", &told })
 	s.ok(s.EnforceGroup(s.ctx, w.circle.snapshot(a, b)))
 	s.ok(s.SetBuilt(s.ctx, w.circle.head.ID, start))
-	w.add(library.ChapterPrincipals, library.ArchivedRow{Principal: &w.circle.head})
+	w.add(archive.ChapterPrincipals, archive.Row{Principal: &w.circle.head})
 	for _, m := range w.circle.members(w.circle.principals()...) {
-		w.add(library.ChapterPrincipals, library.ArchivedRow{GroupMember: &library.GroupMemberAt{Group: w.circle.head.ID, GroupMemberRow: m}})
+		w.add(archive.ChapterPrincipals, archive.Row{GroupMember: &archive.GroupMemberAt{Group: w.circle.head.ID, GroupMemberRow: m}})
 	}
-	w.add(library.ChapterPrincipals, library.ArchivedRow{Request: &library.RequestAt{Principal: w.circle.head.ID, RequestRow: told}})
+	w.add(archive.ChapterPrincipals, archive.Row{Request: &archive.RequestAt{Principal: w.circle.head.ID, RequestRow: told}})
 }
 
 // writeRest writes the small rows.
@@ -215,30 +216,30 @@ func (s *shelf) writeRest(w *written) {
 		_, err = s.FixSetting(s.ctx, name, value)
 	}
 	s.ok(err)
-	w.add(library.ChapterSettings, library.ArchivedRow{Setting: &library.SettingRow{Name: name, Value: value}})
+	w.add(archive.ChapterSettings, archive.Row{Setting: &archive.SettingRow{Name: name, Value: value}})
 	host := "x:" + s.tenant + ":host"
 	first, err := s.archive.ReserveBlock(s.ctx, host, 100)
 	for fault.MayHaveCommitted(err) {
 		first, err = s.archive.ReserveBlock(s.ctx, host, 100)
 	}
 	s.ok(err)
-	w.add(library.ChapterBlocks, library.ArchivedRow{Block: &library.BlockRow{Host: host, Next: first + 100}})
+	w.add(archive.ChapterBlocks, archive.Row{Block: &archive.BlockRow{Host: host, Next: first + 100}})
 	c := s.creation("a", string(s.content("created")))
 	s.same("the creation", s.fix(c, nil), c)
-	w.add(library.ChapterCreations, library.ArchivedRow{Creation: &c})
+	w.add(archive.ChapterCreations, archive.Row{Creation: &c})
 	d := library.Due{At: s.later(), Content: s.content("item"), MTS: s.tick()}
 	s.ok(s.PutDue(s.ctx, d))
-	w.add(library.ChapterDues, library.ArchivedRow{Due: &d})
+	w.add(archive.ChapterDues, archive.Row{Due: &d})
 }
 
 // sorted brings rows into an order of their own, whatever that of the archive is.
-func sorted(rows []library.ArchivedRow) []library.ArchivedRow {
-	text := func(r library.ArchivedRow) string {
+func sorted(rows []archive.Row) []archive.Row {
+	text := func(r archive.Row) string {
 		b, _ := json.Marshal(r) // a row can be encoded: it is made of numbers and strings
 		return string(b)
 	}
 	rows = slices.Clone(rows)
-	slices.SortFunc(rows, func(a, b library.ArchivedRow) int { return strings.Compare(text(a), text(b)) })
+	slices.SortFunc(rows, func(a, b archive.Row) int { return strings.Compare(text(a), text(b)) })
 	return rows
 }
 
@@ -254,7 +255,7 @@ func readPartitions(s *shelf) {
 		s.newItem(name, library.Public, s.user("x"), s.user("y"), s.group("z"))
 		s.newCircle(s.group(name), s.user("x"), s.user("y"))
 	}
-	for _, c := range []library.Chapter{library.ChapterPrincipals, library.ChapterContents} {
+	for _, c := range []archive.Chapter{archive.ChapterPrincipals, archive.ChapterContents} {
 		for _, limit := range []int{1, 2, 100} {
 			begun, current := map[string]bool{}, ""
 			for _, r := range s.walk(c, limit) {
@@ -272,7 +273,7 @@ func readPartitions(s *shelf) {
 }
 
 // partitionOf tells whose row it is.
-func partitionOf(r *library.ArchivedRow) (header bool, id string) {
+func partitionOf(r *archive.Row) (header bool, id string) {
 	switch {
 	case r.Content != nil:
 		return true, string(r.Content.ID)

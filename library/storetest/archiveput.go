@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"carrel/core/clock"
+	"carrel/interchange/archive"
 	"carrel/library"
 )
 
@@ -11,7 +12,7 @@ import (
 const future clock.Instant = 2177452800000000
 
 // archived are rows as no verb of this subtest has written them.
-func (s *shelf) archived() map[library.Chapter][]library.ArchivedRow {
+func (s *shelf) archived() map[archive.Chapter][]archive.Row {
 	link, text, expires := "https://example.com/", "told", s.later()
 	content, group := s.content("put"), s.group("put")
 	a, b := s.user("a"), s.user("b")
@@ -29,28 +30,28 @@ func (s *shelf) archived() map[library.Chapter][]library.ArchivedRow {
 	}
 	principal := library.PrincipalHeader{ID: group, DisplayName: "Put", Visibility: library.Private, Email: "p@x.example", CreatedAt: start,
 		State: library.Live, Seq: 7, MTS: future, Writers: writers, Managers: 1, Members: 1}
-	return map[library.Chapter][]library.ArchivedRow{
-		library.ChapterSettings:  {{Setting: &library.SettingRow{Name: "y:" + s.tenant + ":put", Value: []byte{9, 0}}}},
-		library.ChapterBlocks:    {{Block: &library.BlockRow{Host: "y:" + s.tenant + ":put", Next: 4711}}},
-		library.ChapterCreations: {{Creation: &creation}},
-		library.ChapterPrincipals: {
+	return map[archive.Chapter][]archive.Row{
+		archive.ChapterSettings:  {{Setting: &archive.SettingRow{Name: "y:" + s.tenant + ":put", Value: []byte{9, 0}}}},
+		archive.ChapterBlocks:    {{Block: &archive.BlockRow{Host: "y:" + s.tenant + ":put", Next: 4711}}},
+		archive.ChapterCreations: {{Creation: &creation}},
+		archive.ChapterPrincipals: {
 			{Principal: &principal},
-			{GroupMember: &library.GroupMemberAt{Group: group, GroupMemberRow: library.GroupMemberRow{Principal: a, Role: library.GroupManager, Seq: 2}}},
-			{GroupMember: &library.GroupMemberAt{Group: group, GroupMemberRow: library.GroupMemberRow{Principal: b, Role: library.GroupMember, Leaving: true, Seq: 7}}},
-			{Request: &library.RequestAt{Principal: group, RequestRow: told}},
+			{GroupMember: &archive.GroupMemberAt{Group: group, GroupMemberRow: library.GroupMemberRow{Principal: a, Role: library.GroupManager, Seq: 2}}},
+			{GroupMember: &archive.GroupMemberAt{Group: group, GroupMemberRow: library.GroupMemberRow{Principal: b, Role: library.GroupMember, Leaving: true, Seq: 7}}},
+			{Request: &archive.RequestAt{Principal: group, RequestRow: told}},
 		},
-		library.ChapterContents: {
+		archive.ChapterContents: {
 			{Content: &header},
-			{Member: &library.MemberAt{Content: content, Member: library.Member{Principal: a, Role: library.Manages, Seq: 1}}},
-			{Member: &library.MemberAt{Content: content, Member: library.Member{Principal: b, Role: library.Viewing, Leaving: true, Seq: 5, Since: start + 2, Left: 6}}},
-			{Request: &library.RequestAt{Content: content, RequestRow: asked}},
+			{Member: &archive.MemberAt{Content: content, Member: library.Member{Principal: a, Role: library.Manages, Seq: 1}}},
+			{Member: &archive.MemberAt{Content: content, Member: library.Member{Principal: b, Role: library.Viewing, Leaving: true, Seq: 5, Since: start + 2, Left: 6}}},
+			{Request: &archive.RequestAt{Content: content, RequestRow: asked}},
 		},
-		library.ChapterDues: {{Due: &library.Due{At: s.later(), Content: content, MTS: future}}},
+		archive.ChapterDues: {{Due: &library.Due{At: s.later(), Content: content, MTS: future}}},
 	}
 }
 
 // putAll puts the rows of all chapters.
-func (s *shelf) putAll(rows map[library.Chapter][]library.ArchivedRow) {
+func (s *shelf) putAll(rows map[archive.Chapter][]archive.Row) {
 	s.Helper()
 	for _, c := range chapters {
 		s.put(rows[c]...)
@@ -58,12 +59,12 @@ func (s *shelf) putAll(rows map[library.Chapter][]library.ArchivedRow) {
 }
 
 // stand checks that the store has the rows, by its own verbs and as an archive.
-func (s *shelf) stand(rows map[library.Chapter][]library.ArchivedRow) {
+func (s *shelf) stand(rows map[archive.Chapter][]archive.Row) {
 	s.Helper()
 	for _, c := range chapters {
 		s.same(c.String(), sorted(s.walk(c, 100)), sorted(rows[c]))
 	}
-	contents, principals := rows[library.ChapterContents], rows[library.ChapterPrincipals]
+	contents, principals := rows[archive.ChapterContents], rows[archive.ChapterPrincipals]
 	h := contents[0].Content
 	members := []library.PrincipalID{contents[1].Member.Principal, contents[2].Member.Principal}
 	for _, serial := range []bool{false, true} {
@@ -77,13 +78,13 @@ func (s *shelf) stand(rows map[library.Chapter][]library.ArchivedRow) {
 	s.same("the group", got, &library.PrincipalRows{Header: *g,
 		Members: []library.GroupMemberRow{principals[1].GroupMember.GroupMemberRow, principals[2].GroupMember.GroupMemberRow},
 		Request: &principals[3].Request.RequestRow})
-	setting := rows[library.ChapterSettings][0].Setting
+	setting := rows[archive.ChapterSettings][0].Setting
 	value, err := s.FixSetting(s.ctx, setting.Name, []byte("another"))
 	s.ok(err)
 	s.same("the setting", value, setting.Value)
-	creation := rows[library.ChapterCreations][0].Creation
+	creation := rows[archive.ChapterCreations][0].Creation
 	s.same("the creation", s.fix(s.creation("put", "c:x:another"), nil), *creation)
-	due := rows[library.ChapterDues][0].Due
+	due := rows[archive.ChapterDues][0].Due
 	dues, err := s.DueUntil(s.ctx, due.At, 1000)
 	s.ok(err)
 	if !slices.Contains(dues, *due) {
@@ -95,21 +96,21 @@ func putRows(s *shelf) {
 	rows := s.archived()
 	s.putAll(rows)
 	s.stand(rows)
-	block := rows[library.ChapterBlocks][0].Block
+	block := rows[archive.ChapterBlocks][0].Block
 	first, err := s.archive.ReserveBlock(s.ctx, block.Host, 10)
 	s.ok(err)
 	if first != block.Next {
 		s.Fatalf("the next block begins at %d, want %d", first, block.Next)
 	}
 	// In place of what stands there.
-	h := *rows[library.ChapterContents][0].Content
+	h := *rows[archive.ChapterContents][0].Content
 	h.Title, h.Description, h.ExpiresAt, h.Unsettled, h.Seq = "Another", nil, nil, nil, 8
-	s.put(library.ArchivedRow{Content: &h})
+	s.put(archive.Row{Content: &h})
 	s.same("the header put in place of another", s.read(h.ID, library.ContentQuery{}).Header, h)
 	it := s.newItem("stands", library.Public, s.user("a"))
 	it.move()
 	h.ID, h.Seq, h.Writers = it.head.ID, 1, []library.Writer{{Seq: 1, Entry: library.EntryID{1}}}
-	s.put(library.ArchivedRow{Content: &h})
+	s.put(archive.Row{Content: &h})
 	s.same("the header put in place of one that was decided", s.read(h.ID, library.ContentQuery{}).Header, h)
 }
 
@@ -124,8 +125,8 @@ func putRowsAgain(s *shelf) {
 func putRowsThenCommit(s *shelf) {
 	rows := s.archived()
 	s.putAll(rows)
-	it := &item{s: s.stage, head: *rows[library.ChapterContents][0].Content, rows: map[library.PrincipalID]library.Member{}}
-	for _, r := range rows[library.ChapterContents][1:3] {
+	it := &item{s: s.stage, head: *rows[archive.ChapterContents][0].Content, rows: map[library.PrincipalID]library.Member{}}
+	for _, r := range rows[archive.ChapterContents][1:3] {
 		it.rows[r.Member.Principal] = r.Member.Member
 	}
 	// What was put is of 2039 by its MTS; the writes are of today.
@@ -137,7 +138,7 @@ func putRowsThenCommit(s *shelf) {
 	it.settled(start + 1)
 	delete(it.rows, s.user("b"))
 	it.stands("the item after a conditional write")
-	g := &circle{s: s.stage, head: *rows[library.ChapterPrincipals][0].Principal, rows: map[library.PrincipalID]library.GroupMemberRow{}}
+	g := &circle{s: s.stage, head: *rows[archive.ChapterPrincipals][0].Principal, rows: map[library.PrincipalID]library.GroupMemberRow{}}
 	g.write(func(p *library.PrincipalCommit) {
 		p.Header.DisplayName, p.Header.MTS = "Decided", future+1
 		p.Members = []library.GroupMemberRow{{Principal: s.user("a"), Role: library.GroupMember}}
@@ -145,10 +146,10 @@ func putRowsThenCommit(s *shelf) {
 	got, err := s.ReadPrincipal(s.ctx, g.head.ID, library.PrincipalQuery{Members: []library.PrincipalID{s.user("a")}})
 	s.ok(err)
 	s.same("the group after a conditional write", got, &library.PrincipalRows{Header: g.head, Members: g.members(s.user("a"))})
-	old := *rows[library.ChapterCreations][0].Creation
+	old := *rows[archive.ChapterCreations][0].Creation
 	fresh := s.creation("put", "c:x:fresh")
 	s.same("the creation that took its place", s.fix(fresh, &old), fresh)
-	due := *rows[library.ChapterDues][0].Due
+	due := *rows[archive.ChapterDues][0].Due
 	s.ok(s.DropDue(s.ctx, due))
 	dues, err := s.DueUntil(s.ctx, due.At, 1000)
 	s.ok(err)
@@ -185,7 +186,7 @@ func (s *shelf) note(text []byte) {
 func noteIsNoRow(s *shelf) {
 	s.note([]byte("x:" + s.tenant + ":note"))
 	for _, c := range chapters {
-		s.same(c.String(), s.walk(c, 10), []library.ArchivedRow(nil))
+		s.same(c.String(), s.walk(c, 10), []archive.Row(nil))
 	}
 	s.note(nil)
 }

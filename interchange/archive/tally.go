@@ -1,4 +1,4 @@
-package library
+package archive
 
 import (
 	"crypto/sha256"
@@ -36,7 +36,7 @@ func newTally() *tally {
 	return &tally{counts: map[Chapter]int64{}, sums: map[tallyKey]tallySum{}}
 }
 
-func (t *tally) add(c Chapter, r *ArchivedRow) error {
+func (t *tally) add(c Chapter, r *Row) error {
 	// Every type of a row is made of numbers, strings and bytes.
 	text, err := json.Marshal(plainRow(r))
 	if err != nil {
@@ -59,7 +59,7 @@ func (t *tally) add(c Chapter, r *ArchivedRow) error {
 
 // plainRow is a row without the difference between no list and an empty one,
 // which stores do not keep.
-func plainRow(r *ArchivedRow) *ArchivedRow {
+func plainRow(r *Row) *Row {
 	plain := *r
 	switch {
 	case r.Content != nil:
@@ -86,7 +86,7 @@ func orNone[E any](list []E) []E {
 }
 
 // forgottenAt is when the row may be forgotten, 0 for one that stays.
-func forgottenAt(r *ArchivedRow) clock.Instant {
+func forgottenAt(r *Row) clock.Instant {
 	switch {
 	case r.Request != nil:
 		return r.Request.Until

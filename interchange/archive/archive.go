@@ -1,6 +1,13 @@
-package library
+// Package archive has the authoritative rows of a whole store, in the types of the
+// domain, and copies them from one store to another. It must not know how rows are
+// stored, nor any rule beside which rows are authoritative.
+package archive
 
-import "context"
+import (
+	"context"
+
+	"carrel/library"
+)
 
 // Chapter is a kind of authoritative rows, in the order in which a copy
 // carries them.
@@ -52,41 +59,41 @@ type BlockRow struct {
 
 // GroupMemberAt is a member row with the group it belongs to.
 type GroupMemberAt struct {
-	Group PrincipalID
-	GroupMemberRow
+	Group library.PrincipalID
+	library.GroupMemberRow
 }
 
 // MemberAt is a member row with the item it belongs to.
 type MemberAt struct {
-	Content ContentID
-	Member
+	Content library.ContentID
+	library.Member
 }
 
 // RequestAt is an answered request with the partition it belongs to: one of
 // Content and Principal is set.
 type RequestAt struct {
-	Content   ContentID
-	Principal PrincipalID
-	RequestRow
+	Content   library.ContentID
+	Principal library.PrincipalID
+	library.RequestRow
 }
 
-// ArchivedRow is one authoritative row as it stands. One of its fields is set.
-type ArchivedRow struct {
+// Row is one authoritative row as it stands. One of its fields is set.
+type Row struct {
 	Setting     *SettingRow
 	Block       *BlockRow
-	Creation    *Creation
-	Principal   *PrincipalHeader
+	Creation    *library.Creation
+	Principal   *library.PrincipalHeader
 	GroupMember *GroupMemberAt
-	Content     *Header
+	Content     *library.Header
 	Member      *MemberAt
 	Request     *RequestAt
-	Due         *Due
+	Due         *library.Due
 }
 
-// Archive is a store as rows, for moving all of it to another one. It stands
+// Store is a store as rows, for moving all of it to another one. It stands
 // beside Store, with "must" in the same sense: library/storetest.RunArchive.
 // While it is used nobody else uses the store.
-type Archive interface {
+type Store interface {
 	// ReadRows reads at most limit rows of a chapter, after the place where
 	// another call has ended; a nil place is the beginning. It must give each row
 	// of the chapter once, exactly as it stands, and none that is derived. The
@@ -94,14 +101,14 @@ type Archive interface {
 	// another partition between them. next is where to go on, also from another
 	// process; nil at the end of the chapter. Rows that may be forgotten by now
 	// may be missing, and so are those by which the store knows its own form.
-	ReadRows(ctx context.Context, c Chapter, after []byte, limit int) (rows []ArchivedRow, next []byte, err error)
+	ReadRows(ctx context.Context, c Chapter, after []byte, limit int) (rows []Row, next []byte, err error)
 	// PutRows must store each row exactly as it is, headers with their Unsettled
 	// and Writers, in place of what stands there. The header of a partition is put
 	// with its first other rows or before them. Repeating it must be harmless.
 	// A conditional write that comes after it must find the row and prevail,
 	// whatever the clocks say. Nothing derived is written; rows that may be
 	// forgotten by now may be left out.
-	PutRows(ctx context.Context, rows []ArchivedRow) error
+	PutRows(ctx context.Context, rows []Row) error
 	// CopyNote is what PutCopyNote has left last; nil where there is nothing.
 	CopyNote(ctx context.Context) ([]byte, error)
 	// PutCopyNote leaves a note of how far a copy into this store has got; nil

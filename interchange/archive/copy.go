@@ -1,4 +1,4 @@
-package library
+package archive
 
 import (
 	"context"
@@ -10,6 +10,7 @@ import (
 	"carrel/core/clock"
 	"carrel/core/fault"
 	"carrel/core/sched"
+	"carrel/library"
 )
 
 // copyPage is the number of rows that are read and put at once: the note that
@@ -20,15 +21,15 @@ const copyPage = 500
 // not copied: a copy is another store.
 const storeIdentity = "identity"
 
-// CopySource is what a store must be to be copied from.
-type CopySource interface {
-	Archive
-	JournalStore
-	RegisterStore
+// Source is what a store must be to be copied from.
+type Source interface {
+	Store
+	library.JournalStore
+	library.RegisterStore
 }
 
-// CopyProgress is how far a copy has got with what it does.
-type CopyProgress struct {
+// Progress is how far a copy has got with what it does.
+type Progress struct {
 	Doing string // "counting", "copying" or "comparing"
 	Rows  int64
 	Of    int64 // 0 where it is not known yet
@@ -47,13 +48,13 @@ type copyNote struct {
 // copyJob is a copy under way.
 type copyJob struct {
 	rt     sched.Runtime
-	from   CopySource
-	to     Archive
-	report func(CopyProgress)
+	from   Source
+	to     Store
+	report func(Progress)
 	note   copyNote
 }
 
-// CopyRows carries every authoritative row of one store to another that holds
+// Copy carries every authoritative row of one store to another that holds
 // nothing, and compares both. Where it was broken off it goes on: the target
 // knows how far it has got, and takes nothing from another source. What is
 // derived is left to DeriveAll; until FinishCopy is called the target refuses
@@ -62,7 +63,7 @@ type copyJob struct {
 //
 // Neither store may be used by anybody else, and the source must have no change
 // in flight. It gets a row that names it.
-func CopyRows(ctx context.Context, rt sched.Runtime, from CopySource, to Archive, report func(CopyProgress)) (map[string]int64, error) {
+func Copy(ctx context.Context, rt sched.Runtime, from Source, to Store, report func(Progress)) (map[string]int64, error) {
 	lanes, err := from.Lanes(ctx)
 	if err != nil {
 		return nil, fmt.Errorf("reading the changes in flight: %w", err)
@@ -141,7 +142,7 @@ func (j *copyJob) remember(ctx context.Context) error {
 }
 
 // eachRow walks over the rows of a store from a place on, a page at a time.
-func eachRow(ctx context.Context, a Archive, from Chapter, after []byte, see func(c Chapter, rows []ArchivedRow, next []byte) error) error {
+func eachRow(ctx context.Context, a Store, from Chapter, after []byte, see func(c Chapter, rows []Row, next []byte) error) error {
 	for _, c := range allChapters {
 		if c < from {
 			continue
@@ -164,10 +165,10 @@ func eachRow(ctx context.Context, a Archive, from Chapter, after []byte, see fun
 
 // carried leaves out what is of one store alone: its name, and since when it
 // has changes, which are derived and not copied.
-func carried(rows []ArchivedRow) []ArchivedRow {
+func carried(rows []Row) []Row {
 	kept := rows[:0:len(rows)]
 	for _, r := range rows {
-		if r.Setting == nil || r.Setting.Name != storeIdentity && r.Setting.Name != keepsChanges {
+		if r.Setting == nil || r.Setting.Name != storeIdentity && r.Setting.Name != library.KeepsChanges {
 			kept = append(kept, r)
 		}
 	}
@@ -175,15 +176,15 @@ func carried(rows []ArchivedRow) []ArchivedRow {
 }
 
 // count tells what a store holds.
-func (j *copyJob) count(ctx context.Context, a Archive, doing string, of int64) (*tally, error) {
+func (j *copyJob) count(ctx context.Context, a Store, doing string, of int64) (*tally, error) {
 	t := newTally()
-	err := eachRow(ctx, a, allChapters[0], nil, func(c Chapter, rows []ArchivedRow, _ []byte) error {
+	err := eachRow(ctx, a, allChapters[0], nil, func(c Chapter, rows []Row, _ []byte) error {
 		for i := range rows {
 			if err := t.add(c, &rows[i]); err != nil {
 				return err
 			}
 		}
-		j.report(CopyProgress{Doing: doing, Rows: t.total(), Of: of})
+		j.report(Progress{Doing: doing, Rows: t.total(), Of: of})
 		return nil
 	})
 	return t, err
@@ -191,7 +192,7 @@ func (j *copyJob) count(ctx context.Context, a Archive, doing string, of int64) 
 
 // carry puts the rows that the target does not have yet.
 func (j *copyJob) carry(ctx context.Context, of int64) error {
-	err := eachRow(ctx, j.from, j.note.Chapter, j.note.After, func(c Chapter, rows []ArchivedRow, next []byte) error {
+	err := eachRow(ctx, j.from, j.note.Chapter, j.note.After, func(c Chapter, rows []Row, next []byte) error {
 		if len(rows) > 0 {
 			if err := j.to.PutRows(ctx, rows); err != nil {
 				return err
@@ -202,7 +203,7 @@ func (j *copyJob) carry(ctx context.Context, of int64) error {
 		if next == nil {
 			j.note.Chapter++
 		}
-		j.report(CopyProgress{Doing: "copying", Rows: j.note.Rows, Of: of})
+		j.report(Progress{Doing: "copying", Rows: j.note.Rows, Of: of})
 		return j.remember(ctx)
 	})
 	if err != nil {
@@ -211,9 +212,9 @@ func (j *copyJob) carry(ctx context.Context, of int64) error {
 	return nil
 }
 
-// FinishCopy says that the copy is complete: the target is a store like any
+// Finish says that the copy is complete: the target is a store like any
 // other from now on.
-func FinishCopy(ctx context.Context, to Archive) error {
+func Finish(ctx context.Context, to Store) error {
 	if err := to.PutCopyNote(ctx, nil); err != nil {
 		return fmt.Errorf("ending the copy: %w", err)
 	}
@@ -225,7 +226,7 @@ var errHalfCopied = errors.New("it is the target of a copy that has not ended; r
 
 // RefuseHalfCopied refuses a store that a copy has not completed: what it holds
 // is right, but not all.
-func RefuseHalfCopied(ctx context.Context, a Archive) error {
+func RefuseHalfCopied(ctx context.Context, a Store) error {
 	note, err := a.CopyNote(ctx)
 	if err == nil && note != nil {
 		err = errHalfCopied
