@@ -21,6 +21,7 @@ type contentRow struct {
 	title, description, link, creator                       string
 	expiresAt, mseq, loggedInUntil, publicUntil, since      int64
 	left                                                    int8
+	movedAt                                                 int64
 	unsettled                                               unsettledCell
 	writers                                                 writersCell
 	requestCells
@@ -33,7 +34,7 @@ type contentRow struct {
 const (
 	shownColumns = `kind, key, seq, mts, last_modified, position, created_at, state, item_kind, visibility, present, role, version,
  title, description, link, creator, expires_at, mseq`
-	contentColumns = shownColumns + `, widest, moves_since, moves, managers, members, logged_in_until, public_until, since, left_buckets,
+	contentColumns = shownColumns + `, widest, moves_since, moves, managers, members, logged_in_until, public_until, moved_at, since, left_buckets,
  unsettled, writers, input_hash, answer, until`
 )
 
@@ -45,7 +46,7 @@ func (r *contentRow) shownCells() []any {
 }
 
 func (r *contentRow) cells() []any {
-	return append(r.shownCells(), &r.widest, &r.movesSince, &r.moves, &r.managers, &r.members, &r.loggedInUntil, &r.publicUntil, &r.since, &r.left,
+	return append(r.shownCells(), &r.widest, &r.movesSince, &r.moves, &r.managers, &r.members, &r.loggedInUntil, &r.publicUntil, &r.movedAt, &r.since, &r.left,
 		&r.unsettled, &r.writers, &r.hash, &r.answer, &r.until)
 }
 
@@ -68,7 +69,7 @@ func (r *contentRow) header(id library.ContentID) library.Header {
 		State: library.State(r.state), Seq: r.seq, MTS: clock.Instant(r.mts),
 		Position: clock.Instant(r.position), Widest: library.Visibility(r.widest),
 		Unsettled: r.unsettled, Writers: r.writers.upTo(r.seq),
-		MovesSince: clock.Instant(r.movesSince), Moves: r.moves, Managers: r.managers, Members: r.members,
+		MovesSince: clock.Instant(r.movesSince), Moves: r.moves, MovedAt: clock.Instant(r.movedAt), Managers: r.managers, Members: r.members,
 		LoggedInUntil: clock.Instant(r.loggedInUntil), PublicUntil: clock.Instant(r.publicUntil),
 	}
 	if r.present&hasDescription != 0 {
@@ -159,7 +160,7 @@ func (s *Store) MembersPage(ctx context.Context, id library.ContentID, after lib
 const (
 	assignContentCells = `UPDATE content SET seq = ?, mts = ?, state = ?, item_kind = ?, title = ?, description = ?, link = ?, expires_at = ?,
  present = ?, creator = ?, created_at = ?, last_modified = ?, version = ?, visibility = ?, widest = ?, position = ?,
- moves_since = ?, moves = ?, managers = ?, members = ?, logged_in_until = ?, public_until = ?`
+ moves_since = ?, moves = ?, managers = ?, members = ?, logged_in_until = ?, public_until = ?, moved_at = ?`
 	assignContentHeader = assignContentCells + `, writers[?] = ?`
 
 	updateContent   = assignContentHeader + ` WHERE content_id = ? AND kind = 0 AND key = '~' IF seq = ?`
@@ -217,7 +218,7 @@ func headerValues(h *library.Header) []any {
 	return []any{
 		h.Seq, int64(h.MTS), int8(h.State), int8(h.Kind), h.Title, description, link, expiresAt,
 		present, string(h.Creator), int64(h.CreatedAt), int64(h.LastModified), h.Version, int8(h.Visibility), int8(h.Widest), int64(h.Position),
-		int64(h.MovesSince), h.Moves, h.Managers, h.Members, int64(h.LoggedInUntil), int64(h.PublicUntil),
+		int64(h.MovesSince), h.Moves, h.Managers, h.Members, int64(h.LoggedInUntil), int64(h.PublicUntil), int64(h.MovedAt),
 	}
 }
 

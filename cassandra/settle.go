@@ -32,7 +32,7 @@ const (
 	whileDeleted = `UPDATE content SET state = 3 WHERE content_id = ? AND kind = 0 AND key = '~' IF state = 3`
 	buryMember   = `DELETE FROM content WHERE content_id = ? AND kind = 1 AND key = ?`
 	reduceHeader = `DELETE item_kind, title, description, link, expires_at, present, creator, created_at, last_modified, version,
- visibility, widest, position, moves_since, moves, unsettled, managers, members, logged_in_until, public_until
+ visibility, widest, position, moves_since, moves, unsettled, managers, members, logged_in_until, public_until, moved_at
  FROM content WHERE content_id = ? AND kind = 0 AND key = '~' IF state = 3`
 )
 

@@ -8,7 +8,6 @@ import (
 	"slices"
 	"time"
 
-	"carrel/core/clock"
 	"carrel/core/sched"
 	"carrel/library"
 )
@@ -105,13 +104,12 @@ func (e *entry) troubled() bool { return e.left || e.failures > 0 }
 // takeDue marks what is due as being worked on, as much as there are workers
 // for. Those that failed least come first.
 func (j *Journal) takeDue(w *workers, elapsed time.Duration) []*entry {
-	now := clock.Of(j.rt.Now())
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	var due []*entry
 	for _, e := range j.entries {
 		waits := e.retry > elapsed
-		if e.busy || waits || !e.left && !(e.deferred && (e.Due <= now || j.draining)) {
+		if e.busy || waits || !e.left && !e.deferred {
 			continue
 		}
 		due = append(due, e)

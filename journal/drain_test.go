@@ -105,3 +105,22 @@ func TestDrainTriesWhatWaitsLonger(t *testing.T) {
 		})
 	}
 }
+
+// A move that is deferred while the process drains does not wait for its time.
+func TestDrain_DoesNotWaitForAMoveDeferredMeanwhile(t *testing.T) {
+	store, rt := open(t)
+	j := New(t.Context(), store, rt, nil, library.WholeProtocol)
+	d := &domain{}
+	if err := j.Drain(t.Context(), d); err != nil {
+		t.Fatal(err)
+	}
+	e := change(1)
+	e.Due = clock.Of(rt.Now()).Add(time.Hour)
+	if err := j.Begin(t.Context(), e); err != nil {
+		t.Fatal(err)
+	}
+	j.Defer(e)
+	if err := j.Drain(t.Context(), d); err != nil || len(d.moved) != 1 {
+		t.Errorf("moved %v, %v", d.moved, err)
+	}
+}

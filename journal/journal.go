@@ -62,8 +62,8 @@ type Journal struct {
 type entry struct {
 	library.InFlight
 	since time.Duration // on the monotonic clock
-	// left: nobody but the background will finish it. It is tried again at
-	// retry, after failures in a row.
+	// left: nobody but the background will finish it. deferred: a move that waits
+	// for its time. Both are tried at retry, after failures in a row.
 	left     bool
 	deferred bool
 	busy     bool
@@ -208,14 +208,28 @@ func (j *Journal) Defer(e library.InFlight) {
 	switch {
 	case mine == nil:
 	case waiting != nil:
-		waiting.Due = min(waiting.Due, e.Due)
+		if waiting.failures == 0 && e.Due < waiting.Due {
+			waiting.Due, waiting.retry = e.Due, j.elapsedAt(e.Due)
+		}
 		j.remove(mine)
 	default:
 		mine.deferred, mine.Decided = true, true
+		mine.retry = j.elapsedAt(e.Due)
 		// Whatever it was to enforce is enforced: what remains is the move.
 		mine.Scope, mine.Principals = library.ScopeNone, nil
 	}
 	j.dirty = true
+}
+
+// elapsedAt is the monotonic time at which the wall clock will show due, if
+// nobody sets it. A wait that is counted so ends in time although the clock is
+// set back. A process that drains does not wait.
+func (j *Journal) elapsedAt(due clock.Instant) time.Duration {
+	now := j.rt.Elapsed()
+	if j.draining {
+		return now
+	}
+	return now + time.Duration(max(0, due-clock.Of(j.rt.Now())))*time.Microsecond
 }
 
 // remove takes an entry off. The caller holds mu.

@@ -141,6 +141,12 @@ type Header struct {
 	// Moves counts moves in the hour that began at MovesSince.
 	MovesSince clock.Instant
 	Moves      int
+	// MovedAt is when the item last moved, by the store's clock as the process
+	// that decided the move knew it. Processes compare it with their own time, so
+	// it is neither the MTS, which may run ahead of all clocks, nor the position,
+	// which is older than a deferred move. 0: unknown, because the item has not
+	// moved since its creation or the header is from before this field.
+	MovedAt clock.Instant
 	// LoggedInUntil and PublicUntil are when the item has last ceased to be seen
 	// by all of its tenant, and by everyone: the MTS of that state; 0: never.
 	LoggedInUntil, PublicUntil clock.Instant

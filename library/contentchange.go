@@ -134,9 +134,12 @@ func (s *Service) planUpdate(ctx context.Context, v *Viewer, t *target, in *Upda
 		after.Version++
 		after.LastModified = after.MTS
 		after.narrow(h.Visibility)
-		e.Due = s.deferUntil(h, now)
+		// A clock that was ahead may have dated the last move. From here on the
+		// pause counts from now, so that no item waits longer than one pause.
+		after.MovedAt = min(h.lastMove(), s.storeNow())
+		e.Due = s.deferUntil(&after, now)
 		if e.Due == 0 {
-			move(&after, after.MTS)
+			move(&after, after.MTS, s.storeNow())
 			c.Supersede = &Superseded{h.Position, h.Widest}
 		} else {
 			after.Widest = max(h.Widest, after.Visibility)

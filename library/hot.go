@@ -1,6 +1,7 @@
 package library
 
 import (
+	"context"
 	"time"
 
 	"carrel/core/clock"
@@ -9,32 +10,106 @@ import (
 // movesWindow is the fixed hour in which the moves of an item are counted.
 const movesWindow = time.Hour
 
-// move puts an item at a new position, in a header that has its new MTS.
-func move(h *Header, position clock.Instant) {
+// move puts an item at a new position, in a header that has its new MTS. now is
+// the time by the store's clock.
+func move(h *Header, position, now clock.Instant) {
 	if h.MTS >= h.MovesSince.Add(movesWindow) {
 		h.MovesSince, h.Moves = h.MTS, 0
 	}
 	h.Moves++
+	h.MovedAt = now
 	h.Position = position
 	h.Widest = h.Visibility
 }
 
-// deferUntil tells when an item may move that would move now: 0 means at once.
-// A hot item moves at most once in HotPause, because each move leaves dead
-// rows in every library that holds it; one with many unsettled positions waits
-// until they are settled, because each enforcement deletes all of them.
-func (s *Service) deferUntil(h *Header, now clock.Instant) clock.Instant {
+// lastMove returns when the item last moved. Its position stands in where that
+// was not recorded: then it is the time of the last move, or that of the update
+// which a deferred move carried.
+func (h *Header) lastMove() clock.Instant {
+	if h.MovedAt == 0 {
+		return h.Position
+	}
+	return h.MovedAt
+}
+
+// pauseOf returns how long an item must keep its position. A hot item moves at
+// most once in HotPause, because each move leaves dead rows in every library
+// that holds it. 0: it may move at once.
+func (s *Service) pauseOf(h *Header) time.Duration {
+	now, last := s.storeNow(), h.lastMove()
 	hot := h.Moves >= s.tune.HotMoves && now < h.MovesSince.Add(movesWindow)
-	due := clock.Instant(0)
-	if next := h.Position.Add(s.tune.HotPause); hot && now < next {
-		// A position of a clock that was ahead makes no move wait for longer.
-		due = min(next, now.Add(s.tune.HotPause))
-	}
-	if len(h.Unsettled) >= s.tune.MaxUnsettled {
-		due = max(due, now.Add(s.tune.HotPause))
-	}
-	if due != 0 && !s.journal.MayDefer() {
+	if !hot || last > now.Add(aheadAtMost) {
+		// No two clocks in use differ by so much: the clock that dated the last move
+		// has been set back, and how long ago the move was is unknown.
 		return 0
 	}
-	return due
+	return max(0, time.Duration(last.Add(s.tune.HotPause)-now)*time.Microsecond)
+}
+
+// deferUntil returns, by the clock of this process, when an updated item may
+// move: 0 means at once. A hot item waits for the end of its pause. An item with
+// many unsettled positions waits until they are settled, because each
+// enforcement deletes all of them.
+func (s *Service) deferUntil(h *Header, now clock.Instant) clock.Instant {
+	wait := s.pauseOf(h)
+	if len(h.Unsettled) >= s.tune.MaxUnsettled {
+		wait = max(wait, s.tune.HotPause)
+	}
+	if wait == 0 || !s.journal.MayDefer() {
+		return 0
+	}
+	return now.Add(wait)
+}
+
+// Move carries out the deferred move of an item, as a mutation of its own. Where
+// another process has moved the item within the pause, it puts the move off,
+// under a new entry of this process's list. It reports whether it moved the item:
+// not where the move was put off, or where the item is at its position already, is
+// deleted, or is absent.
+func (s *Service) Move(ctx context.Context, id ContentID) (bool, error) {
+	var later InFlight
+	e, ok, err := s.decide(ctx, s.newBudget(), string(id), func(ctx context.Context) (*attempt, error) {
+		rows, err := s.store.Read(ctx, id, ContentQuery{Serial: true})
+		if err != nil {
+			return nil, err
+		}
+		h := rows.Header
+		if h.State != Live || h.Position == h.LastModified {
+			return nothingToChange, nil
+		}
+		if wait := s.pauseOf(&h); wait > 0 && s.journal.MayDefer() {
+			later = InFlight{Content: id, Base: h.Seq, Due: s.now().Add(wait), Decided: true}
+			return nothingToChange, nil
+		}
+		after := h
+		after.Seq, after.MTS = h.Seq+1, s.mts(h.MTS)
+		move(&after, h.LastModified, s.storeNow())
+		return s.contentAttempt(InFlight{Content: id, Base: h.Seq, Scope: ScopeAll}, &ContentCommit{
+			ID: id, Base: h.Seq, Header: after, Supersede: &Superseded{h.Position, h.Widest},
+		}), nil
+	})
+	if err == nil && later.Due != 0 {
+		return false, s.putOff(ctx, later)
+	}
+	if err != nil || !ok {
+		return false, err
+	}
+	if err := s.finishContent(ctx, e, nil, func() {}, false); err != nil {
+		s.journal.Leave(e)
+		// The move itself is decided, and the background finishes it.
+		return true, nil
+	}
+	s.journal.End(e.ID)
+	return true, nil
+}
+
+// putOff puts a deferred move on the list once more. It is durable when putOff
+// returns, so the entry before it may be dropped.
+func (s *Service) putOff(ctx context.Context, e InFlight) error {
+	e.ID = s.newEntryID()
+	if err := s.journal.Begin(ctx, e); err != nil {
+		return err
+	}
+	s.journal.Defer(e)
+	return nil
 }

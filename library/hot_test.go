@@ -21,13 +21,13 @@ func (busy) MayDefer() bool { return false }
 func TestMove_RemembersTheWidestVisibilityOfThePositionLeft(t *testing.T) {
 	for _, tc := range []struct {
 		name string
-		move func(ctx context.Context, deferring, busy *library.Service, id library.ContentID) error
+		move func(ctx context.Context, busy *library.Service, id library.ContentID) error
 	}{
-		{"by the deferred move", func(ctx context.Context, deferring, _ *library.Service, id library.ContentID) error {
-			_, err := deferring.Move(ctx, id)
+		{"by the deferred move", func(ctx context.Context, busy *library.Service, id library.ContentID) error {
+			_, err := busy.Move(ctx, id)
 			return err
 		}},
-		{"by an update that is not deferred", func(ctx context.Context, _, busy *library.Service, id library.ContentID) error {
+		{"by an update that is not deferred", func(ctx context.Context, busy *library.Service, id library.ContentID) error {
 			_, err := busy.UpdateContent(ctx, as("u:acme:ann"), library.UpdateContent{ID: string(id), Title: library.Some(ptr("third"))})
 			return err
 		}},
@@ -70,7 +70,7 @@ func TestMove_RemembersTheWidestVisibilityOfThePositionLeft(t *testing.T) {
 					return m.Store.Commit(t.Context(), c)
 				}
 			})
-			if err := tc.move(t.Context(), deferring, busy, id); err != nil {
+			if err := tc.move(t.Context(), busy, id); err != nil {
 				t.Fatal(err)
 			}
 			m.on(func() { m.commit = nil })

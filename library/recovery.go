@@ -75,38 +75,6 @@ func (s *Service) fenceOf(id ContentID, h *Header) *ContentCommit {
 	return &ContentCommit{ID: id, Base: h.Seq, Header: after}
 }
 
-// Move carries out the deferred move of an item, as a mutation of its own. It
-// tells whether it moved: not where the item stands where it should, is
-// deleted, or is absent.
-func (s *Service) Move(ctx context.Context, id ContentID) (bool, error) {
-	e, ok, err := s.decide(ctx, s.newBudget(), string(id), func(ctx context.Context) (*attempt, error) {
-		rows, err := s.store.Read(ctx, id, ContentQuery{Serial: true})
-		if err != nil {
-			return nil, err
-		}
-		h := rows.Header
-		if h.State != Live || h.Position == h.LastModified {
-			return nothingToChange, nil
-		}
-		after := h
-		after.Seq, after.MTS = h.Seq+1, s.mts(h.MTS)
-		move(&after, h.LastModified)
-		return s.contentAttempt(InFlight{Content: id, Base: h.Seq, Scope: ScopeAll}, &ContentCommit{
-			ID: id, Base: h.Seq, Header: after, Supersede: &Superseded{h.Position, h.Widest},
-		}), nil
-	})
-	if err != nil || !ok {
-		return false, err
-	}
-	if err := s.finishContent(ctx, e, nil, func() {}, false); err != nil {
-		s.journal.Leave(e)
-		// The move itself is decided, and the background finishes it.
-		return true, nil
-	}
-	s.journal.End(e.ID)
-	return true, nil
-}
-
 // contentAttempt is an attempt that commits c under e's id.
 func (s *Service) contentAttempt(e InFlight, c *ContentCommit) *attempt {
 	return &attempt{entry: e, commit: func(ctx context.Context, id EntryID) (Verdict, error) {

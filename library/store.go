@@ -48,7 +48,7 @@ type ContentRows struct {
 func (r *ContentRows) Trim() {
 	h := &r.Header
 	h.Unsettled, h.Writers = nil, nil
-	h.Widest, h.MovesSince, h.Moves, h.LoggedInUntil, h.PublicUntil, h.Managers, h.Members = 0, 0, 0, 0, 0, 0, 0
+	h.Widest, h.MovesSince, h.Moves, h.MovedAt, h.LoggedInUntil, h.PublicUntil, h.Managers, h.Members = 0, 0, 0, 0, 0, 0, 0, 0
 	for i := range r.Members {
 		r.Members[i].Since, r.Members[i].Left = 0, 0
 	}

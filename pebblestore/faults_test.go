@@ -126,7 +126,7 @@ func TestFormat(t *testing.T) {
 		set   func(db *pebble.DB) error
 		words string
 	}{
-		{"newer version", func(db *pebble.DB) error { return db.Set([]byte{tableFormat}, []byte("3"), pebble.Sync) }, `format version "3"`},
+		{"newer version", func(db *pebble.DB) error { return db.Set([]byte{tableFormat}, []byte("4"), pebble.Sync) }, `format version "4"`},
 		{"a version that never was", func(db *pebble.DB) error { return db.Set([]byte{tableFormat}, []byte("0"), pebble.Sync) }, `format version "0"`},
 		{"no number", func(db *pebble.DB) error { return db.Set([]byte{tableFormat}, []byte("x"), pebble.Sync) }, `format version "x"`},
 		{"another database", func(db *pebble.DB) error {
@@ -150,27 +150,29 @@ func TestFormat(t *testing.T) {
 	}
 }
 
-// TestFormerFormat opens a store of the version before: it is of this one then,
-// has what it had, and knows that nobody stands in its directory.
+// TestFormerFormat opens stores of the versions before: they are of this one then,
+// have what they had, and know that nobody stands in their directory.
 func TestFormerFormat(t *testing.T) {
-	mem := vfs.NewMem()
-	s := openStore(t, "store", Options{FS: mem})
-	mustCommit(t, s, "item", 1)
-	if err := s.db.Set([]byte{tableFormat}, []byte("1"), pebble.Sync); err != nil {
-		t.Fatal(err)
-	}
-	for seq := range int64(2) {
-		if err := s.Close(); err != nil {
+	for _, version := range []string{"1", "2"} {
+		mem := vfs.NewMem()
+		s := openStore(t, "store", Options{FS: mem})
+		mustCommit(t, s, "item", 1)
+		if err := s.db.Set([]byte{tableFormat}, []byte(version), pebble.Sync); err != nil {
 			t.Fatal(err)
 		}
-		s = openStore(t, "store", Options{FS: mem})
-		if value, _, err := s.get([]byte{tableFormat}); err != nil || string(value) != "2" {
-			t.Errorf("the format is %q, %v", value, err)
+		for seq := range int64(2) {
+			if err := s.Close(); err != nil {
+				t.Fatal(err)
+			}
+			s = openStore(t, "store", Options{FS: mem})
+			if value, _, err := s.get([]byte{tableFormat}); err != nil || string(value) != "3" {
+				t.Errorf("the format of a store of %s is %q, %v", version, value, err)
+			}
+			if filled, err := s.DirectoryFilled(t.Context()); err != nil || filled {
+				t.Errorf("the directory is filled: %t, %v", filled, err)
+			}
+			mustCommit(t, s, "item", 2+seq)
 		}
-		if filled, err := s.DirectoryFilled(t.Context()); err != nil || filled {
-			t.Errorf("the directory is filled: %t, %v", filled, err)
-		}
-		mustCommit(t, s, "item", 2+seq)
 	}
 }
 

@@ -95,6 +95,8 @@ func TestRowsGolden(t *testing.T) {
 		Unsettled: []library.Superseded{{Position: 3, Widest: library.LoggedIn}}, Writers: []library.Writer{{Seq: 299, Entry: library.EntryID{1}}, {Seq: 300, Entry: library.EntryID{2}}}}
 	turned := h
 	turned.LoggedInUntil, turned.PublicUntil = 5, 4
+	moved := turned
+	moved.MovedAt = 8
 	h.Kind, h.Title, h.Description, h.Link, h.ExpiresAt = library.Link, "T", &description, &link, &expires
 	h.Visibility, h.Creator, h.CreatedAt, h.LastModified, h.Version = library.LoggedIn, "u:a:b", 1, 6, 2
 	p := library.PrincipalHeader{DisplayName: "N", Visibility: library.Public, Email: "a@b", CreatedAt: 1, State: library.Live, Seq: 2, MTS: 3, Managers: 4, Members: 5,
@@ -107,6 +109,7 @@ func TestRowsGolden(t *testing.T) {
 	}{
 		{"header", appendHeader(nil, &h)},
 		{"header, narrowed", appendHeader(nil, &turned)},
+		{"header, moved", appendHeader(nil, &moved)},
 		{"member", appendMember(nil, 3, true, 300)},
 		{"member of old", appendContentMember(nil, &library.Member{Role: 3, Leaving: true, Seq: 300})},
 		{"member of content", appendContentMember(nil, &library.Member{Role: 3, Leaving: true, Seq: 300, Since: 9, Left: 14})},
@@ -183,7 +186,7 @@ func FuzzKeyOrder(f *testing.F) {
 // FuzzRows reads whatever bytes as every kind of row: none may panic or ask
 // for more memory than the row has, and what is read is written the same.
 func FuzzRows(f *testing.F) {
-	h := library.Header{Seq: 2, Writers: []library.Writer{{Seq: 2}}, Unsettled: []library.Superseded{{Position: 1, Widest: 1}}}
+	h := library.Header{Seq: 2, MovedAt: 3, Writers: []library.Writer{{Seq: 2}}, Unsettled: []library.Superseded{{Position: 1, Widest: 1}}}
 	f.Add(appendHeader(nil, &h))
 	f.Add(appendPrincipal(nil, &library.PrincipalHeader{Seq: 2}))
 	f.Add(appendLane(nil, &library.Lane{Stamp: 1, Entries: []library.InFlight{{Base: 1, Principals: []library.PrincipalID{"u:a:b"}}}}))

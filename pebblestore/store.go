@@ -21,9 +21,10 @@ import (
 
 // formatVersion is what this code writes. A change that older code cannot read,
 // or would not keep in order, raises it. What oldestFormat and later ones have
-// written is read too: 1 had no directory, which is filled once it is missed.
+// written is read too: 1 had no directory, which is filled once it is missed, and
+// 2 had no time of the last move in the header of an item.
 const (
-	formatVersion = 2
+	formatVersion = 3
 	oldestFormat  = 1
 )
 

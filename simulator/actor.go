@@ -17,6 +17,8 @@ type Actor struct {
 	// that it jumps a little before it is read, backwards too.
 	skew   time.Duration
 	jitter uint64
+	// slowest and fastest are the least and the most that skew has been.
+	slowest, fastest time.Duration
 	// deadlines: what the product bounds in time is bounded.
 	deadlines bool
 	locks     map[string]*lock
@@ -38,7 +40,7 @@ type latch struct {
 
 // NewActor is a process of the run.
 func (s *Scheduler) NewActor(name string, skew time.Duration, jitter uint64) *Actor {
-	return &Actor{s: s, name: name, skew: skew, jitter: jitter}
+	return &Actor{s: s, name: name, skew: skew, jitter: jitter, slowest: skew, fastest: skew}
 }
 
 // Spawn starts a task of the actor for an operation.
@@ -72,6 +74,7 @@ func (a *Actor) check() {
 func (a *Actor) Now() time.Time {
 	if a.s.chance(a.jitter) {
 		a.skew += time.Duration(a.s.pick(4000)-2500) * time.Microsecond
+		a.slowest, a.fastest = min(a.slowest, a.skew), max(a.fastest, a.skew)
 	}
 	return epoch.Add(a.s.now + a.skew)
 }

@@ -16,6 +16,7 @@ func (r *run) judge() {
 	r.st.audit(r.report)
 	r.hist.check(r.ops, r.report)
 	r.hist.checkRights(r.ops, r.report)
+	r.checkPauses()
 	for _, w := range r.walks {
 		w.check(r.hist, r.report)
 	}

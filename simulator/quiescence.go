@@ -25,6 +25,7 @@ func (r *run) live(linger time.Duration) {
 // drain ends the living in good order: what they have under way is finished,
 // deferred moves are made at once.
 func (r *run) drain() {
+	r.drained = r.s.steps
 	for _, p := range r.procs {
 		if p.a.dead || p.svc == nil {
 			continue

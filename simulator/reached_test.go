@@ -40,6 +40,7 @@ func TestWorldIsReached(t *testing.T) {
 		"walk that goes on after its end":   10,
 		"page with an expired item to hide": 1,
 		"copy":                              5,
+		"move of a hot item after another":  10,
 	} {
 		if m.Reached[what] < least {
 			t.Errorf("%s: %d times in %d schedules, want at least %d", what, m.Reached[what], sample, least)

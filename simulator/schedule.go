@@ -56,6 +56,8 @@ type run struct {
 	walks []*reader
 	// followers keep libraries before their users' eyes.
 	followers []*follower
+	// drained is the step at which processes began to drain; 0: none did.
+	drained int
 	// lateness is the chance, in 1024, that a late write arrives at a step.
 	lateness   uint64
 	recoverers int

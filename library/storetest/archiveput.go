@@ -26,7 +26,7 @@ func (s *shelf) archived() map[archive.Chapter][]archive.Row {
 		State: library.Live, Seq: 7, MTS: future, Position: start + 7, Widest: library.Public,
 		LoggedInUntil: start + 5, PublicUntil: start + 4,
 		Unsettled: []library.Superseded{{Position: start + 1, Widest: library.Public}, {Position: start + 3, Widest: library.Private}},
-		Writers:   writers, MovesSince: start + 2, Moves: 31, Managers: 1, Members: 1,
+		Writers:   writers, MovesSince: start + 2, Moves: 31, MovedAt: start + 8, Managers: 1, Members: 1,
 	}
 	principal := library.PrincipalHeader{ID: group, DisplayName: "Put", Visibility: library.Private, Email: "p@x.example", CreatedAt: start,
 		State: library.Live, Seq: 7, MTS: future, Writers: writers, Managers: 1, Members: 1}

@@ -129,7 +129,7 @@ func readEveryField(s *stage) {
 		h.Kind, h.Title, h.Description, h.Link, h.ExpiresAt = library.Link, "Ti\u0301tle", &description, &link, &expires
 		h.Visibility, h.Widest, h.Creator = library.LoggedIn, library.Public, s.user("someone/else")
 		h.Version, h.Managers, h.Members, h.Moves, h.MovesSince = 12, 345, 6789, 30, start-5
-		h.LoggedInUntil, h.PublicUntil = start-3, start-4
+		h.LoggedInUntil, h.PublicUntil, h.MovedAt = start-3, start-4, start-2
 		c.Members = []library.Member{
 			{Principal: s.user("b"), Role: library.Editing, Since: start - 9, Left: library.Buckets(0).With(library.Public)},
 			{Principal: s.user("c"), Role: library.Viewing, Leaving: true, Since: -1, Left: 14},

@@ -1,0 +1,333 @@
+package library_test
+
+import (
+	"context"
+	"errors"
+	"testing"
+	"time"
+
+	"carrel/core/clock"
+	"carrel/core/sched"
+	"carrel/journal"
+	"carrel/library"
+)
+
+// hotPause is how long a hot item keeps its position in these tests.
+const hotPause = time.Minute
+
+// hotTown is several processes of one store in which every item is hot after
+// its first move. Their background work runs only when a test calls DoDue.
+type hotTown struct {
+	*gateways
+	passed    time.Duration // on all clocks, since the start
+	processes []*hotProcess
+}
+
+type hotProcess struct {
+	*house
+	town  *hotTown
+	clock *dial
+	// ahead is how far its wall clock is ahead of the store's.
+	ahead time.Duration
+}
+
+func newHotTown(t *testing.T) *hotTown {
+	town := &hotTown{gateways: newGateways(t)}
+	p := town.open(0)
+	p.user("u:acme:ann", library.Public)
+	p.user("u:acme:ben", library.Public)
+	return town
+}
+
+// open starts a process that knows how far its clock is ahead.
+func (town *hotTown) open(ahead time.Duration) *hotProcess {
+	town.t.Helper()
+	clock := &dial{Real: sched.NewReal()}
+	town.t.Cleanup(clock.Close)
+	h := &house{t: town.t, store: town.store, runtime: clock.Real}
+	h.journal = journal.New(town.t.Context(), town.store, clock, nil, library.WholeProtocol)
+	p := &hotProcess{house: h, town: town, clock: clock, ahead: ahead}
+	town.processes = append(town.processes, p)
+	town.at(town.passed)
+	var err error
+	h.svc, err = library.New(town.t.Context(), library.Config{
+		Store: town.store, Runtime: clock, Journal: h.journal, Names: &counting{}, Remote: true,
+		Ahead:  func() time.Duration { return p.ahead },
+		Tuning: library.Tuning{HotMoves: 1, HotPause: hotPause},
+	})
+	if err != nil {
+		town.t.Fatal(err)
+	}
+	return p
+}
+
+// at puts all clocks to a time since the start.
+func (town *hotTown) at(passed time.Duration) {
+	for _, p := range town.processes {
+		p.clock.later.Add(int64(passed - town.passed))
+		p.clock.put(town.start.Add(passed + p.ahead))
+	}
+	town.passed = passed
+}
+
+// hot creates an item and changes it once, so that it is hot.
+func (p *hotProcess) hot() library.ContentID {
+	p.t.Helper()
+	id := p.note("hot", library.Public, "u:acme:ben=VIEWER")
+	p.rename(id, "first")
+	if h := p.content(id); h.Moves != 1 || h.Position != h.LastModified {
+		p.t.Fatalf("it has not moved: %+v", h)
+	}
+	return id
+}
+
+func (p *hotProcess) rename(id library.ContentID, title string) {
+	p.t.Helper()
+	_, err := p.svc.UpdateContent(p.t.Context(), as("u:acme:ann"), library.UpdateContent{ID: string(id), Title: library.Some(&title)})
+	if err != nil {
+		p.t.Fatal(err)
+	}
+}
+
+// due runs the background work that is due, and checks whether the item has
+// reached the position of its last change.
+func (p *hotProcess) due(id library.ContentID, moved bool) {
+	p.t.Helper()
+	if err := p.journal.DoDue(p.t.Context(), p.svc); err != nil {
+		p.t.Fatal(err)
+	}
+	p.wantMoved(id, moved)
+}
+
+func (p *hotProcess) wantMoved(id library.ContentID, moved bool) {
+	p.t.Helper()
+	if h := p.content(id); (h.Position == h.LastModified) != moved {
+		p.t.Errorf("at %v it is at position %s and was changed at %s, moved: %v", p.town.passed, h.Position, h.LastModified, !moved)
+	}
+}
+
+// wantClean checks that nothing is under way, though no process drained, and that
+// all libraries are right.
+func (town *hotTown) wantClean() {
+	town.t.Helper()
+	for _, p := range town.processes {
+		if err := p.journal.Beat(town.t.Context()); err != nil {
+			town.t.Fatal(err)
+		}
+	}
+	r, err := town.processes[0].svc.Audit(town.t.Context())
+	if err != nil || !r.Clean() || r.InFlight+r.Deferred != 0 {
+		town.t.Errorf("the audit found %+v, %v", r, err)
+	}
+}
+
+// A hot item that made its deferred move rests for a whole pause from then on,
+// although the position it moved to is older.
+func TestHotPause_BeginsWithTheDeferredMove(t *testing.T) {
+	town := newHotTown(t)
+	p := town.processes[0]
+	id := p.hot()
+	town.at(10 * time.Second)
+	p.rename(id, "second")
+	town.at(hotPause - time.Microsecond)
+	p.due(id, false)
+	town.at(hotPause)
+	p.due(id, true)
+	town.at(hotPause + time.Second)
+	p.rename(id, "third")
+	town.at(hotPause + 10*time.Second)
+	p.due(id, false)
+	town.at(2*hotPause - time.Microsecond)
+	p.due(id, false)
+	town.at(2 * hotPause)
+	p.due(id, true)
+	town.wantClean()
+}
+
+// A second process that holds an older deferred move does not move the item
+// within the pause after the first one's move. It keeps the move for later.
+func TestHotPause_HoldsForSeveralProcesses(t *testing.T) {
+	town := newHotTown(t)
+	a, b := town.processes[0], town.open(0)
+	id := a.hot()
+	town.at(10 * time.Second)
+	a.rename(id, "second")
+	b.rename(id, "third")
+	town.at(hotPause)
+	a.due(id, true)
+	town.at(hotPause + time.Second)
+	a.rename(id, "fourth")
+	b.due(id, false)
+	town.at(2*hotPause - time.Microsecond)
+	b.due(id, false)
+	// The move that b put off is still made, without the help of a.
+	town.at(2 * hotPause)
+	b.due(id, true)
+	a.due(id, true)
+	town.wantClean()
+}
+
+// A process that takes over the deferred move of a dead one makes it when the
+// pause is over, and not at once.
+func TestHotPause_HoldsForATakeOver(t *testing.T) {
+	town := newHotTown(t)
+	dead, p := town.processes[0], town.open(0)
+	id := dead.hot()
+	town.at(10 * time.Second)
+	dead.rename(id, "second")
+	if err := p.journal.Beat(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	town.at(30 * time.Second)
+	if err := p.journal.Recover(t.Context(), p.svc); err != nil {
+		t.Fatal(err)
+	}
+	town.processes = town.processes[1:]
+	p.wantMoved(id, false)
+	lanes, err := town.store.Lanes(t.Context())
+	if err != nil || len(lanes) != 1 || lanes[0].ID != p.journal.Lane() {
+		t.Errorf("the lanes after the take-over: %+v, %v", lanes, err)
+	}
+	town.at(hotPause)
+	p.due(id, true)
+	town.wantClean()
+}
+
+// A process died between its change of a hot item's visibility and the fan-out.
+// Whoever resumes the change brings the libraries in line at once, at the position
+// that the item has, and makes only the move wait.
+func TestHotPause_ResumeEnforcesBeforeTheMove(t *testing.T) {
+	town := newHotTown(t)
+	p := town.processes[0]
+	id := p.hot()
+	h := p.content(id)
+	e := library.InFlight{ID: library.EntryID{7}, Content: id, Base: h.Seq, Scope: library.ScopeAll,
+		Due: clock.Of(town.start.Add(hotPause)), Decided: true}
+	h.Seq, h.MTS, h.Version, h.Visibility = h.Seq+1, h.MTS+1, h.Version+1, library.Private
+	h.LastModified, h.LoggedInUntil, h.PublicUntil = h.MTS, h.MTS, h.MTS
+	if v, err := town.store.Commit(t.Context(), &library.ContentCommit{ID: id, Base: e.Base, Header: h, Writer: e.ID}); err != nil || !v.Applied {
+		t.Fatal(v, err)
+	}
+	town.at(30 * time.Second)
+	if _, err := p.svc.Resume(t.Context(), e); err != nil {
+		t.Fatal(err)
+	}
+	p.wantMoved(id, false)
+	if err := p.journal.Beat(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if r, err := p.svc.Audit(t.Context()); err != nil || !r.Clean() || r.Deferred != 1 {
+		t.Errorf("before the move the audit found %+v, %v", r, err)
+	}
+	town.at(hotPause)
+	p.due(id, true)
+	town.wantClean()
+}
+
+// The pause is the same for processes whose clocks differ, where they know by
+// how much.
+func TestHotPause_HoldsForClocksThatDiffer(t *testing.T) {
+	town := newHotTown(t)
+	a, b := town.processes[0], town.open(-5*time.Second)
+	id := a.hot()
+	town.at(10 * time.Second)
+	a.rename(id, "second")
+	town.at(hotPause)
+	a.due(id, true)
+	town.at(hotPause + time.Second)
+	b.rename(id, "third")
+	town.at(2*hotPause - time.Microsecond)
+	b.due(id, false)
+	town.at(2 * hotPause)
+	b.due(id, true)
+	town.at(2*hotPause + time.Second)
+	a.rename(id, "fourth")
+	town.at(3*hotPause - time.Microsecond)
+	a.due(id, false)
+	town.at(3 * hotPause)
+	a.due(id, true)
+	town.wantClean()
+}
+
+// After a clock is set back, an item that moved by the clock of before waits one
+// pause at most, whether it was changed before or after the correction.
+func TestHotPause_IsTheLongestWaitAfterAClockIsSetBack(t *testing.T) {
+	for _, back := range []time.Duration{5 * time.Second, 30 * time.Second, time.Hour} {
+		t.Run("changed after "+back.String(), func(t *testing.T) {
+			town := newHotTown(t)
+			p := town.processes[0]
+			id := p.hot()
+			town.start = town.start.Add(-back)
+			town.at(0)
+			p.rename(id, "second")
+			town.at(hotPause - time.Second)
+			p.due(id, false)
+			town.at(hotPause)
+			p.due(id, true)
+			town.wantClean()
+		})
+	}
+	t.Run("changed before", func(t *testing.T) {
+		town := newHotTown(t)
+		p := town.processes[0]
+		id := p.hot()
+		town.at(10 * time.Second)
+		p.rename(id, "second")
+		town.start = town.start.Add(-time.Hour)
+		town.at(hotPause - time.Second)
+		p.due(id, false)
+		town.at(hotPause)
+		p.due(id, true)
+		town.wantClean()
+	})
+}
+
+// A header that was written before MovedAt was stored does not say when the item
+// moved. Its position stands in.
+func TestHotPause_OfAHeaderWithoutMovedAt(t *testing.T) {
+	town := newHotTown(t)
+	p := town.processes[0]
+	id := p.hot()
+	h := p.content(id)
+	base := h.Seq
+	h.Seq, h.MTS, h.MovedAt = base+1, h.MTS+1, 0
+	if v, err := town.store.Commit(t.Context(), &library.ContentCommit{ID: id, Base: base, Header: h}); err != nil || !v.Applied {
+		t.Fatal(v, err)
+	}
+	town.at(10 * time.Second)
+	p.rename(id, "second")
+	town.at(hotPause - time.Second)
+	p.due(id, false)
+	town.at(hotPause + time.Second)
+	p.due(id, true)
+	town.wantClean()
+}
+
+// refusing is a journal that records no change.
+type refusing struct{ library.Journal }
+
+var errRefused = errors.New("the change could not be recorded")
+
+func (refusing) Begin(context.Context, library.InFlight) error { return errRefused }
+
+// A move that is put off and cannot be recorded anew fails, so that the entry it
+// comes from stays.
+func TestMove_FailsWhereItCannotBePutOff(t *testing.T) {
+	town := newHotTown(t)
+	p := town.processes[0]
+	id := p.hot()
+	town.at(10 * time.Second)
+	p.rename(id, "second")
+	svc, err := library.New(t.Context(), library.Config{
+		Store: town.store, Runtime: p.clock, Journal: refusing{p.journal}, Names: &counting{}, Tuning: library.Tuning{HotMoves: 1, HotPause: hotPause},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if moved, err := svc.Move(t.Context(), id); moved || !errors.Is(err, errRefused) {
+		t.Errorf("moved: %t, %v", moved, err)
+	}
+	town.at(hotPause)
+	p.due(id, true)
+	town.wantClean()
+}

@@ -1,0 +1,143 @@
+package pebblestore
+
+import (
+	"encoding/binary"
+
+	"carrel/core/clock"
+	"carrel/library"
+)
+
+// The optional parts of a content's header, as bits of one byte.
+const (
+	hasDescription = 1 << iota
+	hasLink
+	hasExpiry
+	hasUntil // the ends of visibilities
+	hasMoved // the time of the last move
+)
+
+// appendHeader appends the header of a content; its id is in the key.
+func appendHeader(b []byte, h *library.Header) []byte {
+	b = append(b, rowVersion)
+	b = binary.AppendUvarint(b, uint64(h.Seq))
+	var has byte
+	if h.Description != nil {
+		has |= hasDescription
+	}
+	if h.Link != nil {
+		has |= hasLink
+	}
+	if h.ExpiresAt != nil {
+		has |= hasExpiry
+	}
+	if h.LoggedInUntil != 0 || h.PublicUntil != 0 {
+		has |= hasUntil
+	}
+	if h.MovedAt != 0 {
+		has |= hasMoved
+	}
+	b = append(b, byte(h.State), byte(h.Kind), byte(h.Visibility), byte(h.Widest), has)
+	b = binary.AppendVarint(b, int64(h.MTS))
+	b = binary.AppendVarint(b, int64(h.Position))
+	b = binary.AppendVarint(b, int64(h.CreatedAt))
+	b = binary.AppendVarint(b, int64(h.LastModified))
+	b = binary.AppendVarint(b, int64(h.Version))
+	b = binary.AppendVarint(b, int64(h.MovesSince))
+	b = binary.AppendVarint(b, int64(h.Moves))
+	b = binary.AppendVarint(b, int64(h.Managers))
+	b = binary.AppendVarint(b, int64(h.Members))
+	b = appendText(b, string(h.Creator))
+	b = appendText(b, h.Title)
+	if h.Description != nil {
+		b = appendText(b, *h.Description)
+	}
+	if h.Link != nil {
+		b = appendText(b, *h.Link)
+	}
+	if h.ExpiresAt != nil {
+		b = binary.AppendVarint(b, int64(*h.ExpiresAt))
+	}
+	if has&hasUntil != 0 {
+		b = binary.AppendVarint(b, int64(h.LoggedInUntil))
+		b = binary.AppendVarint(b, int64(h.PublicUntil))
+	}
+	if h.MovedAt != 0 {
+		b = binary.AppendVarint(b, int64(h.MovedAt))
+	}
+	b = binary.AppendUvarint(b, uint64(len(h.Unsettled)))
+	for _, u := range h.Unsettled {
+		b = append(binary.AppendVarint(b, int64(u.Position)), byte(u.Widest))
+	}
+	return appendWriters(b, h.Writers)
+}
+
+// optional holds what a header points to, so that it is one allocation.
+type optional struct {
+	description, link string
+	expiry            clock.Instant
+}
+
+// decodeHeader reads the header of a content.
+func decodeHeader(id library.ContentID, value []byte, h *library.Header) error {
+	d := decode(value)
+	h.ID = id
+	h.Seq = int64(d.uint())
+	h.State = library.State(d.byte())
+	h.Kind = library.ContentKind(d.byte())
+	h.Visibility = library.Visibility(d.byte())
+	h.Widest = library.Visibility(d.byte())
+	has := d.byte()
+	h.MTS = clock.Instant(d.int())
+	h.Position = clock.Instant(d.int())
+	h.CreatedAt = clock.Instant(d.int())
+	h.LastModified = clock.Instant(d.int())
+	h.Version = int(d.int())
+	h.MovesSince = clock.Instant(d.int())
+	h.Moves = int(d.int())
+	h.Managers = int(d.int())
+	h.Members = int(d.int())
+	h.Creator = library.PrincipalID(d.text())
+	h.Title = d.text()
+	if has&(hasDescription|hasLink|hasExpiry) != 0 {
+		o := new(optional)
+		if has&hasDescription != 0 {
+			o.description = d.text()
+			h.Description = &o.description
+		}
+		if has&hasLink != 0 {
+			o.link = d.text()
+			h.Link = &o.link
+		}
+		if has&hasExpiry != 0 {
+			o.expiry = clock.Instant(d.int())
+			h.ExpiresAt = &o.expiry
+		}
+	}
+	if has&hasUntil != 0 {
+		h.LoggedInUntil, h.PublicUntil = clock.Instant(d.int()), clock.Instant(d.int())
+	}
+	if has&hasMoved != 0 {
+		h.MovedAt = clock.Instant(d.int())
+	}
+	if n := d.count(2); n > 0 {
+		h.Unsettled = make([]library.Superseded, n)
+		for i := range h.Unsettled {
+			h.Unsettled[i].Position = clock.Instant(d.int())
+			h.Unsettled[i].Widest = library.Visibility(d.byte())
+		}
+	}
+	h.Writers = d.writers()
+	return d.end()
+}
+
+// decodeSeq reads only the Seq, which stands first in a header of either kind.
+func decodeSeq(value []byte) (int64, error) {
+	if len(value) == 0 || value[0] != rowVersion {
+		return 0, errRow
+	}
+	seq, n := binary.Uvarint(value[1:])
+	if n <= 0 {
+		return 0, errRow
+	}
+	return int64(seq), nil
+}
