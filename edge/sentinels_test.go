@@ -15,7 +15,7 @@ import (
 // TestEveryReasonHasACode: whatever reason the domain has or gets, it is shown
 // by a code of the contract, and so is each class but that of defects.
 func TestEveryReasonHasACode(t *testing.T) {
-	file, err := parser.ParseFile(token.NewFileSet(), filepath.Join("..", "library", "errors.go"), nil, 0)
+	file, err := parser.ParseFile(token.NewFileSet(), filepath.Join("..", "core", "fault", "fault.go"), nil, 0)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -2732,7 +2732,7 @@ func (ec *executionContext) _Content_createdAt(ctx context.Context, field graphq
 		},
 		nil,
 		func(ctx context.Context, selections ast.SelectionSet, v clock.Instant) graphql.Marshaler {
-			return ec.marshalNDateTime2carrelᚋlibraryᚐInstant(ctx, selections, v)
+			return ec.marshalNDateTime2carrelᚋcoreᚋclockᚐInstant(ctx, selections, v)
 		},
 		true,
 		true,
@@ -2755,7 +2755,7 @@ func (ec *executionContext) _Content_lastModified(ctx context.Context, field gra
 		},
 		nil,
 		func(ctx context.Context, selections ast.SelectionSet, v clock.Instant) graphql.Marshaler {
-			return ec.marshalNDateTime2carrelᚋlibraryᚐInstant(ctx, selections, v)
+			return ec.marshalNDateTime2carrelᚋcoreᚋclockᚐInstant(ctx, selections, v)
 		},
 		true,
 		true,
@@ -2937,7 +2937,7 @@ func (ec *executionContext) _Content_expiresAt(ctx context.Context, field graphq
 		},
 		nil,
 		func(ctx context.Context, selections ast.SelectionSet, v *clock.Instant) graphql.Marshaler {
-			return ec.marshalODateTime2ᚖcarrelᚋlibraryᚐInstant(ctx, selections, v)
+			return ec.marshalODateTime2ᚖcarrelᚋcoreᚋclockᚐInstant(ctx, selections, v)
 		},
 		true,
 		false,
@@ -3753,7 +3753,7 @@ func (ec *executionContext) _Group_createdAt(ctx context.Context, field graphql.
 		},
 		nil,
 		func(ctx context.Context, selections ast.SelectionSet, v clock.Instant) graphql.Marshaler {
-			return ec.marshalNDateTime2carrelᚋlibraryᚐInstant(ctx, selections, v)
+			return ec.marshalNDateTime2carrelᚋcoreᚋclockᚐInstant(ctx, selections, v)
 		},
 		true,
 		true,
@@ -7758,7 +7758,7 @@ func (ec *executionContext) _User_createdAt(ctx context.Context, field graphql.C
 		},
 		nil,
 		func(ctx context.Context, selections ast.SelectionSet, v clock.Instant) graphql.Marshaler {
-			return ec.marshalNDateTime2carrelᚋlibraryᚐInstant(ctx, selections, v)
+			return ec.marshalNDateTime2carrelᚋcoreᚋclockᚐInstant(ctx, selections, v)
 		},
 		true,
 		true,
@@ -9140,7 +9140,7 @@ func (ec *executionContext) unmarshalInputCreateContentInput(ctx context.Context
 			it.Visibility = data
 		case "expiresAt":
 			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("expiresAt"))
-			data, err := ec.unmarshalODateTime2ᚖcarrelᚋlibraryᚐInstant(ctx, v)
+			data, err := ec.unmarshalODateTime2ᚖcarrelᚋcoreᚋclockᚐInstant(ctx, v)
 			if err != nil {
 				return it, err
 			}
@@ -9748,7 +9748,7 @@ func (ec *executionContext) unmarshalInputUpdateContentInput(ctx context.Context
 			it.Visibility = graphql.OmittableOf(data)
 		case "expiresAt":
 			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("expiresAt"))
-			data, err := ec.unmarshalODateTime2ᚖcarrelᚋlibraryᚐInstant(ctx, v)
+			data, err := ec.unmarshalODateTime2ᚖcarrelᚋcoreᚋclockᚐInstant(ctx, v)
 			if err != nil {
 				return it, err
 			}
@@ -13370,12 +13370,12 @@ func (ec *executionContext) marshalNCursor2string(ctx context.Context, sel ast.S
 	return res
 }
 
-func (ec *executionContext) unmarshalNDateTime2carrelᚋlibraryᚐInstant(ctx context.Context, v any) (clock.Instant, error) {
+func (ec *executionContext) unmarshalNDateTime2carrelᚋcoreᚋclockᚐInstant(ctx context.Context, v any) (clock.Instant, error) {
 	res, err := UnmarshalDateTime(v)
 	return res, graphql.ErrorOnPath(ctx, err)
 }
 
-func (ec *executionContext) marshalNDateTime2carrelᚋlibraryᚐInstant(ctx context.Context, sel ast.SelectionSet, v clock.Instant) graphql.Marshaler {
+func (ec *executionContext) marshalNDateTime2carrelᚋcoreᚋclockᚐInstant(ctx context.Context, sel ast.SelectionSet, v clock.Instant) graphql.Marshaler {
 	_ = sel
 	res := MarshalDateTime(v)
 	if res == graphql.Null {
@@ -14231,7 +14231,7 @@ func (ec *executionContext) marshalOCursor2ᚖstring(ctx context.Context, sel as
 	return res
 }
 
-func (ec *executionContext) unmarshalODateTime2ᚖcarrelᚋlibraryᚐInstant(ctx context.Context, v any) (*clock.Instant, error) {
+func (ec *executionContext) unmarshalODateTime2ᚖcarrelᚋcoreᚋclockᚐInstant(ctx context.Context, v any) (*clock.Instant, error) {
 	if v == nil {
 		return nil, nil
 	}
@@ -14239,7 +14239,7 @@ func (ec *executionContext) unmarshalODateTime2ᚖcarrelᚋlibraryᚐInstant(ctx
 	return &res, graphql.ErrorOnPath(ctx, err)
 }
 
-func (ec *executionContext) marshalODateTime2ᚖcarrelᚋlibraryᚐInstant(ctx context.Context, sel ast.SelectionSet, v *clock.Instant) graphql.Marshaler {
+func (ec *executionContext) marshalODateTime2ᚖcarrelᚋcoreᚋclockᚐInstant(ctx context.Context, sel ast.SelectionSet, v *clock.Instant) graphql.Marshaler {
 	if v == nil {
 		return graphql.Null
 	}
