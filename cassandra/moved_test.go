@@ -1,0 +1,39 @@
+package cassandra
+
+import (
+	"testing"
+
+	"carrel/core/clock"
+	"carrel/library"
+)
+
+// An item of a keyspace without the column moved_at is read after the migration,
+// without a time of its last move, and takes one with its next change.
+func TestMovedAtOfAFormerSchema(t *testing.T) {
+	t.Parallel()
+	o := options(t)
+	s := open(t, o)
+	c := creation("c:t:former", s.now())
+	mustCommit(t, s, c)
+	for _, stmt := range []string{`ALTER TABLE content DROP moved_at`, `DELETE FROM schema_version WHERE part = 0 AND version = 7`} {
+		if err := s.session.Query(stmt).WithContext(t.Context()).Exec(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	var steps []string
+	if err := Migrate(t.Context(), o, func(step string) { steps = append(steps, step) }); err != nil || len(steps) != 1 {
+		t.Fatalf("the migration made the steps %q, %v", steps, err)
+	}
+	s = open(t, o)
+	moved := moveOf(c)
+	for _, want := range []clock.Instant{0, 4711} {
+		rows, err := s.Read(t.Context(), c.ID, library.ContentQuery{Serial: true})
+		if err != nil || rows.Header.MovedAt != want || rows.Header.Title != "Title" {
+			t.Errorf("moved at %d, want %d: %+v, %v", rows.Header.MovedAt, want, rows.Header, err)
+		}
+		if want == 0 {
+			moved.Header.MovedAt = 4711
+			mustCommit(t, s, moved)
+		}
+	}
+}
