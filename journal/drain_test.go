@@ -106,20 +106,32 @@ func TestDrainTriesWhatWaitsLonger(t *testing.T) {
 	}
 }
 
+// meanwhile is a hurried on which something happens in the first pause.
+type meanwhile struct {
+	*hurried
+	do func()
+}
+
+func (m *meanwhile) After(ctx context.Context, d time.Duration) error {
+	if do := m.do; do != nil {
+		m.do = nil
+		do()
+	}
+	return m.hurried.After(ctx, d)
+}
+
 // A move that is deferred while the process drains does not wait for its time.
 func TestDrain_DoesNotWaitForAMoveDeferredMeanwhile(t *testing.T) {
-	store, rt := open(t)
+	store, hands := open(t)
+	rt := &meanwhile{hurried: &hurried{clockwork: hands, ends: 10 * time.Second}}
 	j := New(t.Context(), store, rt, nil, library.WholeProtocol)
-	d := &domain{}
-	if err := j.Drain(t.Context(), d); err != nil {
-		t.Fatal(err)
-	}
 	e := change(1)
 	e.Due = clock.Of(rt.Now()).Add(time.Hour)
 	if err := j.Begin(t.Context(), e); err != nil {
 		t.Fatal(err)
 	}
-	j.Defer(e)
+	rt.do = func() { j.Defer(e) }
+	d := &domain{}
 	if err := j.Drain(t.Context(), d); err != nil || len(d.moved) != 1 {
 		t.Errorf("moved %v, %v", d.moved, err)
 	}

@@ -208,9 +208,6 @@ func (j *Journal) Defer(e library.InFlight) {
 	switch {
 	case mine == nil:
 	case waiting != nil:
-		if waiting.failures == 0 && e.Due < waiting.Due {
-			waiting.Due, waiting.retry = e.Due, j.elapsedAt(e.Due)
-		}
 		j.remove(mine)
 	default:
 		mine.deferred, mine.Decided = true, true

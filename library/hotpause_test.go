@@ -70,10 +70,10 @@ func (town *hotTown) at(passed time.Duration) {
 	town.passed = passed
 }
 
-// hot creates an item and changes it once, so that it is hot.
-func (p *hotProcess) hot() library.ContentID {
+// hot creates an item of a name and changes it once, so that it is hot.
+func (p *hotProcess) hot(name string) library.ContentID {
 	p.t.Helper()
-	id := p.note("hot", library.Public, "u:acme:ben=VIEWER")
+	id := p.note(name, library.Public, "u:acme:ben=VIEWER")
 	p.rename(id, "first")
 	if h := p.content(id); h.Moves != 1 || h.Position != h.LastModified {
 		p.t.Fatalf("it has not moved: %+v", h)
@@ -126,7 +126,7 @@ func (town *hotTown) wantClean() {
 func TestHotPause_BeginsWithTheDeferredMove(t *testing.T) {
 	town := newHotTown(t)
 	p := town.processes[0]
-	id := p.hot()
+	id := p.hot("hot")
 	town.at(10 * time.Second)
 	p.rename(id, "second")
 	town.at(hotPause - time.Microsecond)
@@ -149,7 +149,7 @@ func TestHotPause_BeginsWithTheDeferredMove(t *testing.T) {
 func TestHotPause_HoldsForSeveralProcesses(t *testing.T) {
 	town := newHotTown(t)
 	a, b := town.processes[0], town.open(0)
-	id := a.hot()
+	id := a.hot("hot")
 	town.at(10 * time.Second)
 	a.rename(id, "second")
 	b.rename(id, "third")
@@ -172,7 +172,7 @@ func TestHotPause_HoldsForSeveralProcesses(t *testing.T) {
 func TestHotPause_HoldsForATakeOver(t *testing.T) {
 	town := newHotTown(t)
 	dead, p := town.processes[0], town.open(0)
-	id := dead.hot()
+	id := dead.hot("hot")
 	town.at(10 * time.Second)
 	dead.rename(id, "second")
 	if err := p.journal.Beat(t.Context()); err != nil {
@@ -199,7 +199,7 @@ func TestHotPause_HoldsForATakeOver(t *testing.T) {
 func TestHotPause_ResumeEnforcesBeforeTheMove(t *testing.T) {
 	town := newHotTown(t)
 	p := town.processes[0]
-	id := p.hot()
+	id := p.hot("hot")
 	h := p.content(id)
 	e := library.InFlight{ID: library.EntryID{7}, Content: id, Base: h.Seq, Scope: library.ScopeAll,
 		Due: clock.Of(town.start.Add(hotPause)), Decided: true}
@@ -229,7 +229,7 @@ func TestHotPause_ResumeEnforcesBeforeTheMove(t *testing.T) {
 func TestHotPause_HoldsForClocksThatDiffer(t *testing.T) {
 	town := newHotTown(t)
 	a, b := town.processes[0], town.open(-5*time.Second)
-	id := a.hot()
+	id := a.hot("hot")
 	town.at(10 * time.Second)
 	a.rename(id, "second")
 	town.at(hotPause)
@@ -246,6 +246,14 @@ func TestHotPause_HoldsForClocksThatDiffer(t *testing.T) {
 	a.due(id, false)
 	town.at(3 * hotPause)
 	a.due(id, true)
+	// The same holds after a move that was not deferred.
+	other := b.hot("other")
+	town.at(3*hotPause + 10*time.Second)
+	a.rename(other, "second")
+	town.at(4*hotPause - time.Microsecond)
+	a.due(other, false)
+	town.at(4 * hotPause)
+	a.due(other, true)
 	town.wantClean()
 }
 
@@ -256,7 +264,7 @@ func TestHotPause_IsTheLongestWaitAfterAClockIsSetBack(t *testing.T) {
 		t.Run("changed after "+back.String(), func(t *testing.T) {
 			town := newHotTown(t)
 			p := town.processes[0]
-			id := p.hot()
+			id := p.hot("hot")
 			town.start = town.start.Add(-back)
 			town.at(0)
 			p.rename(id, "second")
@@ -270,7 +278,7 @@ func TestHotPause_IsTheLongestWaitAfterAClockIsSetBack(t *testing.T) {
 	t.Run("changed before", func(t *testing.T) {
 		town := newHotTown(t)
 		p := town.processes[0]
-		id := p.hot()
+		id := p.hot("hot")
 		town.at(10 * time.Second)
 		p.rename(id, "second")
 		town.start = town.start.Add(-time.Hour)
@@ -287,7 +295,7 @@ func TestHotPause_IsTheLongestWaitAfterAClockIsSetBack(t *testing.T) {
 func TestHotPause_OfAHeaderWithoutMovedAt(t *testing.T) {
 	town := newHotTown(t)
 	p := town.processes[0]
-	id := p.hot()
+	id := p.hot("hot")
 	h := p.content(id)
 	base := h.Seq
 	h.Seq, h.MTS, h.MovedAt = base+1, h.MTS+1, 0
@@ -315,7 +323,7 @@ func (refusing) Begin(context.Context, library.InFlight) error { return errRefus
 func TestMove_FailsWhereItCannotBePutOff(t *testing.T) {
 	town := newHotTown(t)
 	p := town.processes[0]
-	id := p.hot()
+	id := p.hot("hot")
 	town.at(10 * time.Second)
 	p.rename(id, "second")
 	svc, err := library.New(t.Context(), library.Config{

@@ -88,7 +88,7 @@ func (it *item) move() {
 func moved(c *library.ContentCommit, v library.Visibility) {
 	h := &c.Header
 	c.Supersede = &library.Superseded{Position: h.Position, Widest: h.Widest}
-	h.Position, h.LastModified, h.Version = h.MTS, h.MTS, h.Version+1
+	h.Position, h.LastModified, h.MovedAt, h.Version = h.MTS, h.MTS, h.MTS+1, h.Version+1
 	h.Widest = v
 	turned(h, v)
 }
