@@ -144,14 +144,14 @@ sim: ## replay one schedule of the simulator, step by step: make sim SEED=n
 # What has three nodes, and draws its faults from a seed, is the nemesis below.
 .PHONY: faults
 faults: ## break a real Cassandra and its gateways, statement by statement
-	$(GO_TEST) -count 1 -parallel 4 -timeout 20m -skip '^TestNemesis$$' $(TESTFLAGS) ./nemesis
+	$(GO_TEST) -count 1 -parallel 4 -timeout 20m -skip '^TestNemesis$$' $(TESTFLAGS) ./test/nemesis
 
 # One round is 22 faults of all kinds and takes about five minutes, and longer on
 # a machine that is slow: it is over when all of them were made. MINUTES asks for
 # more rounds.
 .PHONY: nemesis
 nemesis: ## kill and stop three Cassandra nodes and two gateways under load, for MINUTES
-	$(GO_TEST) -count 1 -v -run '^TestNemesis$$' -timeout $$(( $(MINUTES) + 30 ))m ./nemesis -args -seed $(SEED) -minutes $(MINUTES)
+	$(GO_TEST) -count 1 -v -run '^TestNemesis$$' -timeout $$(( $(MINUTES) + 30 ))m ./test/nemesis -args -seed $(SEED) -minutes $(MINUTES)
 
 .PHONY: race
 race: ## run the concurrent packages under the race detector (needs gcc)

@@ -123,7 +123,7 @@ var mayImport = map[string][]string{
 	"pebblestore":   {"interchange"}, // archive
 	"cassandra":     {"interchange"},
 	"interchange":   {},
-	"nemesis":       {},
+	"test/nemesis":  {},
 	"progress":      {},
 	"heap":          {},
 	"answer":        {},

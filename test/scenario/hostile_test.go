@@ -50,7 +50,7 @@ func hostileForLong() []longRow {
 // elsewhere are rows with tests of their own, by the room and the name of the
 // test, which arch_test.go looks for: 49 (the store down) needs a cluster, which
 // nemesis has.
-var elsewhere = map[int]string{49: "nemesis:TestRow49TheStoreIsDown"}
+var elsewhere = map[int]string{49: "test/nemesis:TestRow49TheStoreIsDown"}
 
 func TestHostile(t *testing.T) {
 	t.Parallel() // it waits more than it works
