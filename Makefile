@@ -193,15 +193,15 @@ fuzz: ## try every fuzz target for FUZZTIME
 
 .PHONY: bench
 bench: ## measure pages, updates, shares, start, memory and import, beside what is wanted
-	go run ./bench
+	go run ./test/bench
 
 .PHONY: bench-cassandra
 bench-cassandra: ## measure pages, updates and a node that hangs on a real Cassandra (needs Java 17 and Maven; half an hour)
-	go run ./bench -cluster
+	go run ./test/bench -cluster
 
 .PHONY: bench-edge
 bench-edge: build ## measure what the transport adds to a page, what hostile requests cost, and subscriptions
-	go run ./bench -edge
+	go run ./test/bench -edge
 
 .PHONY: clean
 clean: ## remove what was built; the demo store in DATA stays

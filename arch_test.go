@@ -140,7 +140,7 @@ var mayImport = map[string][]string{
 }
 
 // anyRoom may import whatever it tests or wires.
-var anyRoom = []string{"main", "bench"}
+var anyRoom = []string{"main", "test/bench"}
 
 // standard says which rooms import nothing but the standard library, the
 // packages named, and the domain. The suites of a contract are no part of it.
@@ -166,14 +166,14 @@ var libraries = []struct {
 	{"golang.org/x/text/unicode/norm", domain},
 	{"github.com/cockroachdb/pebble/v2", []string{"pebblestore"}},
 	// The bench measures the gateway beside a handler that uses the driver itself.
-	{"github.com/gocql/gocql", []string{"cassandra", "bench"}},
+	{"github.com/gocql/gocql", []string{"cassandra", "test/bench"}},
 	{"github.com/apache/cassandra-gocql-driver", []string{"cassandra"}},
-	{"github.com/99designs/gqlgen", []string{"graph", "resolvers", "dataloader", "edge", "observe", "main", "bench"}},
+	{"github.com/99designs/gqlgen", []string{"graph", "resolvers", "dataloader", "edge", "observe", "main", "test/bench"}},
 	{"github.com/vektah/gqlparser/v2", []string{"graph", "resolvers", "dataloader", "edge", "observe", "main"}},
 	{"github.com/lestrrat-go/jwx/v3", []string{"auth"}},
 	{"github.com/alecthomas/kong", []string{"main"}},
 	{"github.com/rs/cors", []string{"edge", "main"}},
-	{"github.com/coder/websocket", []string{"edge", "test/scenario", "bench"}},
+	{"github.com/coder/websocket", []string{"edge", "test/scenario", "test/bench"}},
 	{"github.com/klauspost/compress/gzhttp", []string{"edge"}},
 	{"golang.org/x/time/rate", []string{"edge", "observe"}},
 	{"github.com/schollz/progressbar/v3", []string{"progress"}},

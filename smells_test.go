@@ -119,7 +119,7 @@ func everywhere(*source) bool { return true }
 
 // product is what runs in the gateway below main.
 func product(s *source) bool {
-	return !s.test && s.syntax.Name.Name != "main" && s.room != "bench"
+	return !s.test && s.syntax.Name.Name != "main" && s.room != "test/bench"
 }
 
 // rules are the rooms that the simulator drives step by step, but for the one
