@@ -135,11 +135,11 @@ cluster-tests: ## run the store's tests, and scenarios, on a real Cassandra (nee
 
 .PHONY: simulate
 simulate: ## play SCHEDULES schedules of the write protocol, every ablation and every crash point
-	$(BUSY) $(GO_TEST) -count 1 -timeout 12m $(TESTFLAGS) ./simulator -args -count $(SCHEDULES)
+	$(BUSY) $(GO_TEST) -count 1 -timeout 12m $(TESTFLAGS) ./test/simulator -args -count $(SCHEDULES)
 
 .PHONY: sim
 sim: ## replay one schedule of the simulator, step by step: make sim SEED=n
-	go test -count 1 -v -run '^TestReplay$$' ./simulator -args -seed $(SEED)
+	go test -count 1 -v -run '^TestReplay$$' ./test/simulator -args -seed $(SEED)
 
 # What has three nodes, and draws its faults from a seed, is the nemesis below.
 .PHONY: faults

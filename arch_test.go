@@ -117,26 +117,26 @@ var domain = []string{"core", "library", "page", "paste", "lease"}
 // mayImport says which rooms of the project each room may import, besides its
 // own and the domain's. "main" imports all of them, and nobody imports main.
 var mayImport = map[string][]string{
-	"core":          {},
-	"library":       {},
-	"journal":       {},
-	"pebblestore":   {"interchange"}, // archive
-	"cassandra":     {"interchange"},
-	"interchange":   {},
-	"test/nemesis":  {},
-	"progress":      {},
-	"heap":          {},
-	"answer":        {},
-	"graph":         {"answer"},
-	"auth":          {},
-	"observe":       {"journal"},
-	"dataloader":    {},
-	"resolvers":     {"graph", "dataloader", "auth"},
-	"edge":          {"answer", "graph", "auth", "dataloader", "observe"},
-	"web":           {},
-	"demo":          {"interchange"},
-	"simulator":     {"journal", "interchange"}, // interchange: archive
-	"test/scenario": {},
+	"core":           {},
+	"library":        {},
+	"journal":        {},
+	"pebblestore":    {"interchange"}, // archive
+	"cassandra":      {"interchange"},
+	"interchange":    {},
+	"test/nemesis":   {},
+	"progress":       {},
+	"heap":           {},
+	"answer":         {},
+	"graph":          {"answer"},
+	"auth":           {},
+	"observe":        {"journal"},
+	"dataloader":     {},
+	"resolvers":      {"graph", "dataloader", "auth"},
+	"edge":           {"answer", "graph", "auth", "dataloader", "observe"},
+	"web":            {},
+	"demo":           {"interchange"},
+	"test/simulator": {"journal", "interchange"}, // interchange: archive
+	"test/scenario":  {},
 }
 
 // anyRoom may import whatever it tests or wires.

@@ -281,7 +281,7 @@ func (h *house) explained(s *source, n ast.Node) bool {
 
 // The rooms in which a rule of the write protocol may be named or switched off:
 // where it is defined and obeyed, and where its absence is tried.
-var knowAblations = []string{"library", "journal", "simulator"}
+var knowAblations = []string{"library", "journal", "test/simulator"}
 
 func TestTheWholeProtocolRunsEverywhere(t *testing.T) {
 	h := theHouse(t)
@@ -299,7 +299,7 @@ func TestTheWholeProtocolRunsEverywhere(t *testing.T) {
 			ast.Inspect(s.syntax, func(n ast.Node) bool {
 				for _, field := range assignedFields(n) {
 					v := p.info.Uses[field]
-					if v != nil && v.Name() == "Without" && isAblation(v.Type()) && s.room != "simulator" {
+					if v != nil && v.Name() == "Without" && isAblation(v.Type()) && s.room != "test/simulator" {
 						t.Errorf("%s: Tuning.Without is set outside the simulator", h.at(field))
 					}
 				}

@@ -11,7 +11,7 @@ import (
 	"carrel/core/sched"
 	"carrel/journal"
 	"carrel/library"
-	"carrel/simulator"
+	"carrel/test/simulator"
 )
 
 // dial is a runtime with a clock that stands where it is put, and without long

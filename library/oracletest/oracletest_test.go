@@ -9,7 +9,7 @@ import (
 	"carrel/library"
 	"carrel/library/oracletest"
 	"carrel/pebblestore"
-	"carrel/simulator"
+	"carrel/test/simulator"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
