@@ -60,6 +60,13 @@ func roomOf(dir string) string {
 	return first
 }
 
+// isTest tells whether the file is a test, or of a suite that tests of several
+// packages run: a conformance suite beside its contract, or the oracle.
+func isTest(name string) bool {
+	dir := path.Dir(name)
+	return strings.HasSuffix(name, "_test.go") || strings.HasSuffix(dir, "test") || dir == "test/oracle"
+}
+
 // house is the tree as it stands, read once for all tests of this package.
 type house struct {
 	files   []string // all that git would take, Go or not
@@ -92,7 +99,7 @@ var readHouse = sync.OnceValues(func() (*house, error) {
 			return nil, err
 		}
 		h.sources = append(h.sources, &source{
-			path: name, room: roomOf(path.Dir(name)), test: strings.HasSuffix(name, "_test.go") || strings.HasSuffix(path.Dir(name), "test"),
+			path: name, room: roomOf(path.Dir(name)), test: isTest(name),
 			syntax: syntax, lines: bytes.Count(text, []byte("\n")),
 		})
 	}

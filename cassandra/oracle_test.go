@@ -5,7 +5,7 @@ import (
 	"testing"
 
 	"carrel/library"
-	"carrel/library/oracletest"
+	"carrel/test/oracle"
 )
 
 // oracleGames take about five seconds each. The hundred of the embedded store
@@ -26,10 +26,10 @@ func TestOracle(t *testing.T) {
 		})
 	}
 	shared := open(t, options(t))
-	oracletest.Run(t, func(*testing.T) (library.Store, func()) { return shared, func() {} })
+	oracle.Run(t, func(*testing.T) (library.Store, func()) { return shared, func() {} })
 }
 
 // TestKeyRaces lets creations of one idempotency key race on a real node.
 func TestKeyRaces(t *testing.T) {
-	oracletest.RunKeyRaces(t, open(t, options(t)), "races")
+	oracle.RunKeyRaces(t, open(t, options(t)), "races")
 }

@@ -19,8 +19,8 @@ import (
 	"carrel/interchange"
 	"carrel/journal"
 	"carrel/library"
-	"carrel/library/oracletest"
 	"carrel/pebblestore"
+	"carrel/test/oracle"
 )
 
 // stopped is the real runtime with a clock that stands.
@@ -179,7 +179,7 @@ func (n *newest) Members(library.ImportMembers) error   { return nil }
 
 func TestRoundTripOfRandomGames(t *testing.T) {
 	groups, followers, contents := 0, 0, 0
-	oracletest.Run(t, func(t *testing.T) (library.Store, func()) {
+	oracle.Run(t, func(t *testing.T) (library.Store, func()) {
 		store := emptyStore(t)
 		return store, func() {
 			// Games play in days to come, and an import takes the past alone.

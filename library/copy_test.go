@@ -16,8 +16,8 @@ import (
 	"carrel/interchange/archive"
 	"carrel/journal"
 	"carrel/library"
-	"carrel/library/oracletest"
 	"carrel/pebblestore"
+	"carrel/test/oracle"
 )
 
 // newStore is an empty one.
@@ -116,7 +116,7 @@ func derivedOf(t *testing.T, s library.Store, p library.PrincipalID) []string {
 func TestCopyOfRandomGames(t *testing.T) {
 	runtime := sched.NewReal()
 	defer runtime.Close()
-	oracletest.Run(t, func(t *testing.T) (library.Store, func()) {
+	oracle.Run(t, func(t *testing.T) (library.Store, func()) {
 		from := newStore(t)
 		return from, func() {
 			defer closeStore(t, from)

@@ -7,7 +7,7 @@ import (
 	"carrel/library"
 )
 
-// TestFoundByRandomOperations keeps what oracletest has found.
+// TestFoundByRandomOperations keeps what test/oracle has found.
 func TestFoundByRandomOperations(t *testing.T) {
 	h := staffHouse(t, nil)
 	note := library.CreateContent{Name: ptr("note"), Kind: library.Note, Title: "x", Visibility: library.LoggedIn}

@@ -1,4 +1,4 @@
-package oracletest_test
+package oracle_test
 
 import (
 	"testing"
@@ -7,8 +7,8 @@ import (
 	"go.uber.org/goleak"
 
 	"carrel/library"
-	"carrel/library/oracletest"
 	"carrel/pebblestore"
+	"carrel/test/oracle"
 	"carrel/test/simulator"
 )
 
@@ -17,14 +17,14 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 // TestTwoGateways plays on the simulated store, which several processes may use:
 // what happens through one is told by the other.
 func TestTwoGateways(t *testing.T) {
-	oracletest.Run(t, func(*testing.T) (library.Store, func()) {
+	oracle.Run(t, func(*testing.T) (library.Store, func()) {
 		return simulator.NewClient(simulator.NewStore(nil), nil), func() {}
 	})
 }
 
 // TestPebble plays on the embedded store.
 func TestPebble(t *testing.T) {
-	oracletest.Run(t, func(t *testing.T) (library.Store, func()) {
+	oracle.Run(t, func(t *testing.T) (library.Store, func()) {
 		store, err := pebblestore.Open("", pebblestore.Options{FS: vfs.NewMem()})
 		if err != nil {
 			t.Fatalf("opening the store: %v", err)
@@ -48,5 +48,5 @@ func TestKeyRaces_Pebble(t *testing.T) {
 			t.Error(err)
 		}
 	})
-	oracletest.RunKeyRaces(t, store, "acme")
+	oracle.RunKeyRaces(t, store, "acme")
 }

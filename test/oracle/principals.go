@@ -1,4 +1,4 @@
-package oracletest
+package oracle
 
 import (
 	"maps"
