@@ -167,8 +167,8 @@ browser: build ## use GraphiQL and the reference client in a real browser (needs
 test-clients: ## run clients and federation gateways of other people against the gateway (needs npm)
 	@$(MAKE) --no-print-directory -k -j 2 client-tests federation-tests
 
-client-tests: build clients/node_modules/.package-lock.json
-	cd clients && ../.ci/with-gateway npm --silent test
+client-tests: build test/clients/node_modules/.package-lock.json
+	cd test/clients && ../../.ci/with-gateway npm --silent test
 
 federation-tests: build examples/federation/node_modules/.package-lock.json
 	cd examples/federation && ../../.ci/with-gateway npm --silent test
@@ -205,5 +205,5 @@ bench-edge: build ## measure what the transport adds to a page, what hostile req
 
 .PHONY: clean
 clean: ## remove what was built; the demo store in DATA stays
-	rm -rf bin web/node_modules clients/node_modules examples/federation/node_modules examples/federation/build
+	rm -rf bin web/node_modules test/clients/node_modules examples/federation/node_modules examples/federation/build
 	find web/dist -mindepth 1 ! -name .keep -delete

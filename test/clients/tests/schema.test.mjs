@@ -6,7 +6,7 @@ import { test } from 'node:test';
 import { buildClientSchema, buildSchema, getIntrospectionQuery, isSpecifiedScalarType, printType, validateSchema } from 'graphql';
 import { ask } from '../gateway.mjs';
 
-const file = new URL('../schema.graphql', import.meta.url);
+const file = new URL('../../../clients/schema.graphql', import.meta.url);
 const introspected = await ask(getIntrospectionQuery({ specifiedByUrl: true, directiveIsRepeatable: true, inputValueDeprecation: true, oneOf: true }));
 const served = buildClientSchema(introspected);
 const shipped = buildSchema(readFileSync(file, 'utf8'));

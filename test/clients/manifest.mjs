@@ -8,7 +8,7 @@ import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
 
-const binary = fileURLToPath(new URL('../bin/carrel', import.meta.url));
+const binary = fileURLToPath(new URL('../../bin/carrel', import.meta.url));
 
 export async function serveManifest(manifest) {
   const folder = mkdtempSync(join(tmpdir(), 'manifest-'));

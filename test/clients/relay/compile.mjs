@@ -14,7 +14,7 @@ export async function compile() {
   const folder = mkdtempSync(join(tmpdir(), 'relay-'));
   for (const name of ['src', 'made']) mkdirSync(join(folder, name));
   cpSync(new URL('shelf.js', import.meta.url), join(folder, 'src', 'shelf.js'));
-  cpSync(new URL('../schema.graphql', import.meta.url), join(folder, 'schema.graphql'));
+  cpSync(new URL('../../../clients/schema.graphql', import.meta.url), join(folder, 'schema.graphql'));
   writeFileSync(join(folder, 'package.json'), '{"type": "commonjs"}');
   writeFileSync(join(folder, 'persisted.json'), '{}');
   const config = {
