@@ -13,6 +13,7 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"carrel/core/clock"
+	"carrel/core/commit"
 	"carrel/core/fault"
 	"carrel/interchange/archive"
 	"carrel/library"
@@ -212,7 +213,7 @@ func TestAPutThatComesLateChangesNothing(t *testing.T) {
 		}
 	}
 	header := library.Header{Content: library.Content{ID: "c:a:b", Kind: library.Note, Title: "Put", Visibility: library.Public},
-		State: library.Live, Seq: 7, MTS: 7, Position: 7, Widest: library.Public, Writers: []library.Writer{{Seq: 7, Entry: library.EntryID{7}}}}
+		State: library.Live, Seq: 7, MTS: 7, Position: 7, Widest: library.Public, Writers: []library.Writer{{Seq: 7, Entry: commit.EntryID{7}}}}
 	creation := library.Creation{Key: library.RequestKey{1}, ID: "c:a:b", Until: distant}
 	put := []archive.Row{{Content: &header}, {Block: &archive.BlockRow{Host: "desk", Next: 10}}, {Creation: &creation},
 		{Setting: &archive.SettingRow{Name: "x", Value: []byte{1}}}}
@@ -229,7 +230,7 @@ func TestAPutThatComesLateChangesNothing(t *testing.T) {
 	}
 	after := header
 	after.Seq, after.MTS, after.Title = 8, 8, "Changed"
-	if v, err := s.Commit(t.Context(), &library.ContentCommit{ID: header.ID, Base: 7, Header: after, Writer: library.EntryID{8}}); err != nil || !v.Applied {
+	if v, err := s.Commit(t.Context(), &library.ContentCommit{ID: header.ID, Base: 7, Header: after, Writer: commit.EntryID{8}}); err != nil || !v.Applied {
 		t.Fatalf("%+v, %v", v, err)
 	}
 	if got, err := s.ReserveBlock(t.Context(), "desk", 5); err != nil || got != 10 {

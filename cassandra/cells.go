@@ -8,6 +8,7 @@ import (
 	"github.com/gocql/gocql"
 
 	"carrel/core/clock"
+	"carrel/core/commit"
 	"carrel/library"
 )
 
@@ -85,7 +86,7 @@ func (u *unsettledCell) UnmarshalCQL(_ gocql.TypeInfo, data []byte) error {
 // writes the slot of its seq, so a slot holds the entry of the last seq that
 // falls on it, and nothing ever needs to be removed.
 type writersCell struct {
-	entries [library.MaxWriters]library.EntryID
+	entries [library.MaxWriters]commit.EntryID
 	stands  [library.MaxWriters]bool
 }
 

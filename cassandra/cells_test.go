@@ -9,6 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"carrel/core/clock"
+	"carrel/core/commit"
 	"carrel/core/fault"
 	"carrel/library"
 )
@@ -67,7 +68,7 @@ func brokenCells(t *testing.T, data []byte, read func([]byte) error) {
 }
 
 func TestWritersCell(t *testing.T) {
-	entry := func(n int64) library.EntryID { return library.EntryID{byte(n), 15: 9} }
+	entry := func(n int64) commit.EntryID { return commit.EntryID{byte(n), 15: 9} }
 	for _, c := range []struct {
 		name        string
 		seq         int64

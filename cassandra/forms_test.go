@@ -12,6 +12,7 @@ import (
 	"github.com/gocql/gocql"
 
 	"carrel/core/clock"
+	"carrel/core/commit"
 	"carrel/library"
 )
 
@@ -32,7 +33,7 @@ func creation(id library.ContentID, at clock.Instant) *library.ContentCommit {
 			CreatedAt: at, LastModified: at, Version: 1},
 		State: library.Live, Seq: 1, MTS: at, Position: at, Widest: library.Public, MovesSince: at, Managers: 1, Members: 1,
 	}
-	return &library.ContentCommit{ID: id, Header: h, Writer: library.EntryID{1}, Members: []library.Member{{Principal: ann, Role: library.Manages, Seq: 1}}}
+	return &library.ContentCommit{ID: id, Header: h, Writer: commit.EntryID{1}, Members: []library.Member{{Principal: ann, Role: library.Manages, Seq: 1}}}
 }
 
 // moveOf is the commit that moves the item of c.
@@ -44,7 +45,7 @@ func moveOf(c *library.ContentCommit) *library.ContentCommit {
 	h.Seq++
 	h.MTS += 1000
 	h.Position, h.LastModified = h.MTS, h.MTS
-	next.Writer = library.EntryID{byte(h.Seq)}
+	next.Writer = commit.EntryID{byte(h.Seq)}
 	return &next
 }
 

@@ -1,6 +1,7 @@
 package cassandra
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"slices"
@@ -13,105 +14,34 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"carrel/core/clock"
+	"carrel/core/commit"
 	"carrel/core/fault"
 	"carrel/interchange/archive"
 	"carrel/library"
+	"carrel/library/storetest"
 )
-
-// longEntry is an entry whose encoding is about so many bytes.
-func longEntry(n byte, size int) library.InFlight {
-	e := library.InFlight{ID: library.EntryID{n}, Content: "c:t:long", Base: int64(n), Scope: library.ScopeListed}
-	for i := 0; i*60 < size; i++ {
-		e.Principals = append(e.Principals, library.PrincipalID(fmt.Sprintf("u:t:%08d-%s", i, strings.Repeat("x", 46))))
-	}
-	return e
-}
-
-func TestLaneRows(t *testing.T) {
-	for _, c := range []struct {
-		name    string
-		entries []library.InFlight
-		rows    int
-	}{
-		{"one", []library.InFlight{longEntry(1, 100)}, 1},
-		{"as many as fit", []library.InFlight{longEntry(1, 200<<10), longEntry(2, 200<<10)}, 1},
-		{"one more", []library.InFlight{longEntry(1, 200<<10), longEntry(2, 200<<10), longEntry(3, 200<<10)}, 2},
-		{"large ones", []library.InFlight{longEntry(1, 400<<10), longEntry(2, 400<<10), longEntry(3, 10), longEntry(4, 400<<10)}, 3},
-	} {
-		t.Run(c.name, func(t *testing.T) {
-			rows, err := laneRowsOf(c.entries)
-			if err != nil || len(rows) != c.rows {
-				t.Fatalf("%d rows, %v", len(rows), err)
-			}
-			var got []library.InFlight
-			for _, row := range rows {
-				if len(row) > maxLaneRow {
-					t.Errorf("a row of %d bytes", len(row))
-				}
-				es, err := decodeEntries(row)
-				if err != nil {
-					t.Fatal(err)
-				}
-				got = append(got, es...)
-			}
-			if diff := cmp.Diff(c.entries, got); diff != "" {
-				t.Error(diff)
-			}
-		})
-	}
-	if _, err := laneRowsOf([]library.InFlight{longEntry(1, maxLaneRow+1)}); fault.CodeOf(err) != fault.Unavailable {
-		t.Errorf("an entry that no row can hold: %v", err)
-	}
-}
-
-func FuzzDecodeEntries(f *testing.F) {
-	rows, err := laneRowsOf([]library.InFlight{longEntry(1, 100), {ID: library.EntryID{2}, Principal: "g:t:g", Reverse: true, Due: 5, Decided: true}})
-	if err != nil {
-		f.Fatal(err)
-	}
-	f.Add(rows[0])
-	f.Add([]byte{laneVersion})
-	f.Add([]byte(nil))
-	f.Fuzz(func(t *testing.T, row []byte) {
-		entries, err := decodeEntries(row)
-		if err != nil || len(entries) == 0 {
-			return
-		}
-		again, err := laneRowsOf(entries)
-		if err != nil {
-			t.Fatal(err)
-		}
-		got, err := decodeEntries(again[0])
-		if err != nil {
-			t.Fatal(err)
-		}
-		if diff := cmp.Diff(entries, got); diff != "" {
-			t.Error(diff)
-		}
-	})
-}
 
 // A lane of several rows that becomes one of fewer loses the others, also to
 // another process, and a write that comes late brings none of them back.
 func TestLaneOfSeveralRows(t *testing.T) {
 	o := options(t)
 	s := open(t, o)
-	large := []library.InFlight{longEntry(1, 400<<10), longEntry(2, 400<<10), longEntry(3, 400<<10)}
-	put := func(s *Store, stamp int64, entries []library.InFlight) {
+	large := [][]byte{bytes.Repeat([]byte{1}, 400<<10), bytes.Repeat([]byte{2}, 400<<10), bytes.Repeat([]byte{3}, 400<<10)}
+	put := func(s *Store, stamp int64, blocks [][]byte) {
 		t.Helper()
-		if err := s.PutLane(t.Context(), library.Lane{ID: "lane", Stamp: stamp, Entries: entries}); err != nil {
+		if err := s.PutLane(t.Context(), library.Lane{ID: "lane", Stamp: stamp, Blocks: blocks}); err != nil {
 			t.Fatal(err)
 		}
 	}
-	stands := func(stamp int64, entries []library.InFlight) {
+	stands := func(stamp int64, blocks [][]byte) {
 		t.Helper()
 		lanes, err := s.Lanes(t.Context())
 		if err != nil {
 			t.Fatal(err)
 		}
 		var want []library.Lane
-		if len(entries) > 0 {
-			want = []library.Lane{{ID: "lane", Stamp: stamp, Entries: entries}}
+		if len(blocks) > 0 {
+			want = []library.Lane{{ID: "lane", Stamp: stamp, Blocks: blocks}}
 		}
 		if diff := cmp.Diff(want, lanes); diff != "" {
 			t.Fatal(diff)
@@ -299,26 +229,31 @@ func TestReserveBlock(t *testing.T) {
 // with what could be read of it, and keeps no other from being taken over.
 func TestUnreadableLane(t *testing.T) {
 	b := newBilled(t)
-	lane := func(id library.LaneID, entries ...library.InFlight) library.Lane {
-		l := library.Lane{ID: id, Stamp: int64(someTime), Entries: entries}
+	lane := func(id library.LaneID, blocks ...[]byte) library.OpenLane {
+		l := library.Lane{ID: id, Stamp: int64(someTime), Blocks: blocks}
 		if err := b.store.PutLane(t.Context(), l); err != nil {
 			t.Fatal(err)
 		}
-		return l
+		entries, err := commit.Decode(blocks)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return library.OpenLane{ID: id, Stamp: l.Stamp, Entries: entries}
 	}
-	var want []library.Lane
+	var want []library.OpenLane
 	for n := range byte(6) {
 		id := library.LaneID(fmt.Sprintf("lane%d", n))
-		want = append(want, lane(id, library.InFlight{ID: library.EntryID{n}, Content: "c:t:gone", Scope: library.ScopeAll}))
+		want = append(want, lane(id, storetest.Blocks(library.InFlight{ID: commit.EntryID{n}, Content: "c:t:gone", Scope: commit.ScopeAll})...))
 	}
-	damaged := lane("lane3x", longEntry(1, 400<<10), longEntry(2, 400<<10)).ID
+	one := storetest.Blocks(library.InFlight{ID: commit.EntryID{9}, Content: "c:t:long"})
+	damaged := lane("lane3x", append(one, one...)...).ID
 	const damage = `INSERT INTO inflight (part, lane, n, pending) VALUES (?, ?, 1, 0x0909) USING TIMESTAMP ?`
 	if err := b.store.session.Query(damage, partOf(damaged), string(damaged), int64(someTime)+1).WithContext(t.Context()).Exec(); err != nil {
 		t.Fatal(err)
 	}
-	stands := func(want []library.Lane) {
+	stands := func(want []library.OpenLane) {
 		t.Helper()
-		got, err := b.store.Lanes(t.Context())
+		got, err := library.OpenLanes(t.Context(), b.store)
 		if diff := cmp.Diff(want, got, cmpopts.EquateEmpty()); diff != "" {
 			t.Error(diff)
 		}

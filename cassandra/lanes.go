@@ -3,13 +3,14 @@ package cassandra
 import (
 	"cmp"
 	"context"
-	"errors"
 	"hash/fnv"
+	"math"
 	"slices"
 	"sync"
 
 	"github.com/gocql/gocql"
 
+	"carrel/core/fault"
 	"carrel/library"
 )
 
@@ -58,29 +59,28 @@ const (
 // PutLane implements library.JournalStore: one mutation with the stamp as its
 // timestamp.
 func (s *Store) PutLane(ctx context.Context, l library.Lane) error {
-	if len(l.Entries) == 0 {
+	if len(l.Blocks) == 0 {
 		err := s.DropLane(ctx, l.ID, l.Stamp)
 		if err == nil {
 			s.lanes.end(l.ID, 0)
 		}
 		return err
 	}
-	rows, err := laneRowsOf(l.Entries)
-	if err != nil {
-		return err
+	if len(l.Blocks) > math.MaxInt16 {
+		return fault.Unavailablef(nil, "too many changes are under way")
 	}
 	part, id := partOf(l.ID), string(l.ID)
 	var ch changes
-	for n, row := range rows {
-		ch.add(putLaneRow, part, id, int16(n), row, l.Stamp)
+	for n, block := range l.Blocks {
+		ch.add(putLaneRow, part, id, int16(n), block, l.Stamp)
 	}
-	if had, known := s.lanes.begin(l.ID, len(rows)); !known || had > len(rows) {
-		ch.add(dropLaneRows, l.Stamp, part, id, int16(len(rows)))
+	if had, known := s.lanes.begin(l.ID, len(l.Blocks)); !known || had > len(l.Blocks) {
+		ch.add(dropLaneRows, l.Stamp, part, id, int16(len(l.Blocks)))
 	}
 	if err := s.writeAll(ctx, "write the in-flight list", &ch); err != nil {
 		return err
 	}
-	s.lanes.end(l.ID, len(rows))
+	s.lanes.end(l.ID, len(l.Blocks))
 	return nil
 }
 
@@ -98,17 +98,15 @@ func partOf(id library.LaneID) int8 {
 
 // laneRow is a row of the table inflight.
 type laneRow struct {
-	id      library.LaneID
-	n       int16
-	stamp   int64
-	entries []library.InFlight
-	bad     error // why it cannot be read
+	id    library.LaneID
+	n     int16
+	stamp int64
+	block []byte
 }
 
 // Lanes implements library.JournalStore. A reading that falls between two
 // writes of a lane may show rows of both: each is whole, and an entry too many
-// is harmless. A lane of which a row cannot be read is left out as a whole: who
-// finished the rest of it would drop it.
+// is harmless.
 func (s *Store) Lanes(ctx context.Context) ([]library.Lane, error) {
 	const doing = "read in-flight lists"
 	if err := ctx.Err(); err != nil {
@@ -124,41 +122,16 @@ func (s *Store) Lanes(ctx context.Context) ([]library.Lane, error) {
 	}
 	rows := slices.Concat(parts[:]...)
 	slices.SortFunc(rows, func(a, b laneRow) int { return cmp.Or(cmp.Compare(a.id, b.id), cmp.Compare(a.n, b.n)) })
-	var (
-		lanes      []library.Lane
-		unreadable library.UnreadableLanes
-	)
-	for len(rows) > 0 {
-		next := slices.IndexFunc(rows, func(r laneRow) bool { return r.id != rows[0].id })
-		if next < 0 {
-			next = len(rows)
+	var lanes []library.Lane
+	for _, row := range rows {
+		if n := len(lanes); n == 0 || lanes[n-1].ID != row.id {
+			lanes = append(lanes, library.Lane{ID: row.id})
 		}
-		lane, err := laneOf(rows[:next])
-		if err != nil {
-			unreadable.IDs, unreadable.Err = append(unreadable.IDs, lane.ID), errors.Join(unreadable.Err, err)
-		} else {
-			lanes = append(lanes, lane)
-		}
-		rows = rows[next:]
-	}
-	if unreadable.Err != nil {
-		unreadable.Err = wrapError(doing, unreadable.Err)
-		return lanes, &unreadable
+		l := &lanes[len(lanes)-1]
+		l.Stamp = max(l.Stamp, row.stamp)
+		l.Blocks = append(l.Blocks, row.block)
 	}
 	return lanes, nil
-}
-
-// laneOf is the lane of its rows.
-func laneOf(rows []laneRow) (library.Lane, error) {
-	l := library.Lane{ID: rows[0].id}
-	for _, row := range rows {
-		if row.bad != nil {
-			return l, row.bad
-		}
-		l.Stamp = max(l.Stamp, row.stamp)
-		l.Entries = append(l.Entries, row.entries...)
-	}
-	return l, nil
 }
 
 // lanesPage is how many rows of at most 512 KiB are fetched at a time.
@@ -176,9 +149,7 @@ func (s *Store) lanePart(ctx context.Context, doing string, part int8) ([]laneRo
 		if !iter.Scan(&id, &n, &pending, &stamp) {
 			return false
 		}
-		row := laneRow{id: library.LaneID(id), n: n, stamp: stamp}
-		row.entries, row.bad = decodeEntries(pending)
-		rows = append(rows, row)
+		rows = append(rows, laneRow{id: library.LaneID(id), n: n, stamp: stamp, block: slices.Clone(pending)})
 		return true
 	})
 	return rows, err

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"carrel/core/clock"
+	"carrel/core/commit"
 	"carrel/library"
 )
 
@@ -36,8 +37,8 @@ func (s *stuck) hang(ctx context.Context, id library.ContentID) error {
 	}
 }
 
-func (s *stuck) Resume(ctx context.Context, e library.InFlight) (bool, error) {
-	if err := s.hang(ctx, e.Content); err != nil {
+func (s *stuck) Resume(ctx context.Context, e commit.Entry) (bool, error) {
+	if err := s.hang(ctx, library.ContentID(e.Key)); err != nil {
 		return false, err
 	}
 	return s.domain.Resume(ctx, e)
@@ -57,9 +58,9 @@ func TestStartDue_FailingEntriesDelayNoOthers(t *testing.T) {
 	store, rt := open(t)
 	j := New(t.Context(), store, rt, nil, library.WholeProtocol)
 	d := &stuck{release: make(chan struct{})}
-	begin := func(n byte, id library.ContentID) library.InFlight {
+	begin := func(n byte, id library.ContentID) commit.Entry {
 		e := change(n)
-		e.Content, e.Decided = id, true
+		e.Key, e.Decided = string(id), true
 		if err := j.Begin(t.Context(), e); err != nil {
 			t.Fatal(err)
 		}
@@ -67,7 +68,7 @@ func TestStartDue_FailingEntriesDelayNoOthers(t *testing.T) {
 	}
 	const failing = failingWorkers + 20
 	for n := range byte(failing) {
-		j.Leave(begin(n, library.ContentID(fmt.Sprintf("c:acme:bad%d", n))))
+		j.Leave(begin(n, library.ContentID(fmt.Sprintf("c:acme:bad%d", n))), library.MergeInFlight)
 	}
 	rt.pass(backOffAtLeast)
 	w := newWorkers(rt)
@@ -88,7 +89,7 @@ func TestStartDue_FailingEntriesDelayNoOthers(t *testing.T) {
 	close(d.release)
 	w.wait(t.Context())
 	// What has failed less comes first, whatever its place on the list.
-	j.Leave(begin(201, "c:acme:good"))
+	j.Leave(begin(201, "c:acme:good"), library.MergeInFlight)
 	rt.pass(backOffAtLeast)
 	if n := j.startDue(t.Context(), d, w, rt.Elapsed()); n != failingWorkers {
 		t.Fatalf("%d entries were started after that", n)
@@ -96,7 +97,7 @@ func TestStartDue_FailingEntriesDelayNoOthers(t *testing.T) {
 	w.wait(t.Context())
 	for _, e := range j.entries {
 		if e.failures > 1 {
-			t.Errorf("%s was tried again before others were tried once", e.Content)
+			t.Errorf("%s was tried again before others were tried once", e.Key)
 		}
 	}
 	d.hung.Store(0)

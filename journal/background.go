@@ -150,9 +150,9 @@ func (j *Journal) doOne(ctx context.Context, s Service, e *entry) {
 	var err error
 	fenced := false
 	if e.left {
-		fenced, err = s.Resume(ctx, e.InFlight)
+		fenced, err = s.Resume(ctx, e.Entry)
 	} else {
-		_, err = s.Move(ctx, e.Content)
+		_, err = s.RunDue(ctx, e.Entry)
 	}
 	j.mu.Lock()
 	defer j.mu.Unlock()
@@ -161,7 +161,7 @@ func (j *Journal) doOne(ctx context.Context, s Service, e *entry) {
 		e.failures++
 		e.retry = j.rt.Elapsed() + j.pauseOf(e)
 		j.log.WarnContext(ctx, "a change could not be finished yet",
-			"content", string(e.Content), "principal", string(e.Principal), "failures", e.failures, "error", err)
+			"key", e.Key, "failures", e.failures, "error", err)
 		return
 	}
 	j.count(fenced)

@@ -1,10 +1,8 @@
 package journal
 
 import (
-	"slices"
-
+	"carrel/core/commit"
 	"carrel/core/fault"
-	"carrel/library"
 )
 
 // Bounds of the list of one process. It is written whole, as one mutation of at
@@ -17,23 +15,20 @@ const (
 	// same time, make a process refuse changes.
 	maxEntries = 10_000
 	maxBytes   = 4 << 20
-	// maxMerged is how many principals a merged entry names at most, so that it
-	// stays well below a row of a store (512 KiB).
-	maxMerged = 1000
 )
 
-// entryBytes is what an entry takes in a store beside its texts, at most.
+// entryBytes is what an entry takes in a store beside its key and payload, at most.
 const entryBytes = 64
 
 // full returns the error of a change for which the list has no space. The
 // caller holds mu.
-func (j *Journal) full(e library.InFlight) error {
+func (j *Journal) full(e commit.Entry) error {
 	undecided, size := 0, sizeOf(&e)
 	for _, x := range j.entries {
 		if !x.Decided {
 			undecided++
 		}
-		size += sizeOf(&x.InFlight)
+		size += sizeOf(&x.Entry)
 	}
 	switch {
 	case undecided >= maxUndecided:
@@ -45,17 +40,11 @@ func (j *Journal) full(e library.InFlight) error {
 }
 
 // sizeOf is how many bytes an entry takes in a store at most.
-func sizeOf(e *library.InFlight) int {
-	n := entryBytes + len(e.Content) + len(e.Principal) + len(e.Former)
-	for _, p := range e.Principals {
-		n += len(p) + 2
-	}
-	return n
-}
+func sizeOf(e *commit.Entry) int { return entryBytes + len(e.Key) + len(e.Payload) }
 
 // Decided notes that the change of an entry was applied: what remains is to
 // bring libraries in line, which no longer counts as undecided.
-func (j *Journal) Decided(id library.EntryID) {
+func (j *Journal) Decided(id commit.EntryID) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	for _, e := range j.entries {
@@ -66,19 +55,10 @@ func (j *Journal) Decided(id library.EntryID) {
 	}
 }
 
-// mergeable tells whether two entries can be finished as one. They are decided
-// and of one partition. A deferred move is not merged: it is a mutation of its
-// own. A principal's entry holds one former name.
-func mergeable(a, b library.InFlight) bool {
-	if !a.Decided || !b.Decided || a.Due != 0 || b.Due != 0 || a.Content != b.Content || a.Principal != b.Principal {
-		return false
-	}
-	if a.Former != "" && b.Former != "" && a.Former != b.Former {
-		return false
-	}
-	ps := append(slices.Clone(a.Principals), b.Principals...)
-	slices.Sort(ps)
-	return len(slices.Compact(ps)) <= maxMerged
+// mergeable reports whether two entries may be merged: they are decided and of one
+// partition. A deferred change is not merged: it is a mutation of its own.
+func mergeable(a, b commit.Entry) bool {
+	return a.Decided && b.Decided && a.Due == 0 && b.Due == 0 && a.Kind == b.Kind && a.Key == b.Key
 }
 
 // MayDefer tells whether the changes that are under way and those that are

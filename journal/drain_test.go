@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"carrel/core/clock"
+	"carrel/core/commit"
 	"carrel/library"
 )
 
@@ -43,18 +44,18 @@ func (o *outage) down() error {
 	return nil
 }
 
-func (o *outage) Resume(ctx context.Context, e library.InFlight) (bool, error) {
+func (o *outage) Resume(ctx context.Context, e commit.Entry) (bool, error) {
 	if err := o.down(); err != nil {
 		return false, err
 	}
 	return o.domain.Resume(ctx, e)
 }
 
-func (o *outage) Move(ctx context.Context, id library.ContentID) (bool, error) {
+func (o *outage) RunDue(ctx context.Context, e commit.Entry) (bool, error) {
 	if err := o.down(); err != nil {
 		return false, err
 	}
-	return o.domain.Move(ctx, id)
+	return o.domain.RunDue(ctx, e)
 }
 
 // A process that ends finishes what an outage has left as soon as the outage is
@@ -80,7 +81,7 @@ func TestDrainTriesWhatWaitsLonger(t *testing.T) {
 			if err := errors.Join(j.Begin(t.Context(), left), j.Begin(t.Context(), move)); err != nil {
 				t.Fatal(err)
 			}
-			j.Leave(left)
+			j.Leave(left, library.MergeInFlight)
 			j.Defer(move)
 			for range 6 {
 				rt.pass(time.Minute)

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"carrel/core/clock"
+	"carrel/core/commit"
 	"carrel/core/fault"
 	"carrel/core/sched"
 	"carrel/library"
@@ -28,8 +29,11 @@ const (
 
 // Service is what the journal has the domain do.
 type Service interface {
-	Resume(ctx context.Context, e library.InFlight) (fenced bool, err error)
-	Move(ctx context.Context, id library.ContentID) (bool, error)
+	// Resume finishes a change in place of its process.
+	Resume(ctx context.Context, e commit.Entry) (fenced bool, err error)
+	// RunDue carries out a deferred change whose time has come. It reports whether
+	// anything was changed.
+	RunDue(ctx context.Context, e commit.Entry) (bool, error)
 	Expire(ctx context.Context, due library.Due) (bool, error)
 	RepairEntry(ctx context.Context, p library.PrincipalID, e library.BucketEntry) error
 	Scrub(ctx context.Context, from library.ScrubPlace, limit int) (library.ScrubReport, error)
@@ -60,7 +64,7 @@ type Journal struct {
 
 // entry is a change on the list, with what the background knows of it.
 type entry struct {
-	library.InFlight
+	commit.Entry
 	since time.Duration // on the monotonic clock
 	// left: nobody but the background will finish it. deferred: a move that waits
 	// for its time. Both are tried at retry, after failures in a row.
@@ -102,14 +106,14 @@ func (j *Journal) Lane() library.LaneID { return j.lane }
 
 // Begin puts e on the list and returns once a write of the list whose copy held
 // e was acknowledged. UNAVAILABLE: nothing is on the list, or will be.
-func (j *Journal) Begin(ctx context.Context, e library.InFlight) error {
+func (j *Journal) Begin(ctx context.Context, e commit.Entry) error {
 	j.mu.Lock()
 	if err := j.full(e); err != nil {
 		j.counts.Refused++
 		j.mu.Unlock()
 		return err
 	}
-	j.entries = append(j.entries, &entry{InFlight: e, since: j.rt.Elapsed()})
+	j.entries = append(j.entries, &entry{Entry: e, since: j.rt.Elapsed()})
 	w := j.request()
 	j.mu.Unlock()
 	acknowledged, err := j.rt.Wait(ctx, w.done, laneWait)
@@ -149,11 +153,11 @@ func (j *Journal) writeLane() {
 			return
 		}
 		j.next = nil
-		lane := j.copyLane()
+		stamp, entries := j.copyList()
 		j.mu.Unlock()
 
 		ctx, cancel := j.rt.Deadline(j.life, laneWait)
-		w.err = j.store.PutLane(ctx, lane)
+		w.err = j.putLane(ctx, stamp, entries)
 		cancel()
 		if w.err != nil {
 			// What the store holds is unknown; an empty list must be written too.
@@ -165,21 +169,30 @@ func (j *Journal) writeLane() {
 	}
 }
 
-// copyLane is the list as it is to be written. Its stamp rises although the clock
-// may be set back: a write with an older one would change nothing. The caller
-// holds mu.
-func (j *Journal) copyLane() library.Lane {
+// copyList returns the list as it is to be written, and the stamp of the write. The
+// stamp rises although the clock may be set back: a write with an older one would
+// change nothing. The caller holds mu.
+func (j *Journal) copyList() (stamp int64, entries []commit.Entry) {
 	j.stamp = max(j.stamp+1, int64(clock.Of(j.rt.Now())))
-	lane := library.Lane{ID: j.lane, Stamp: j.stamp, Entries: make([]library.InFlight, len(j.entries))}
+	entries = make([]commit.Entry, len(j.entries))
 	for i, e := range j.entries {
-		lane.Entries[i] = e.InFlight
+		entries[i] = e.Entry
 	}
 	j.dirty = false
-	return lane
+	return j.stamp, entries
+}
+
+// putLane writes the list.
+func (j *Journal) putLane(ctx context.Context, stamp int64, entries []commit.Entry) error {
+	blocks, err := commit.Encode(entries)
+	if err != nil {
+		return err
+	}
+	return j.store.PutLane(ctx, library.Lane{ID: j.lane, Stamp: stamp, Blocks: blocks})
 }
 
 // End takes the entry off; the next write of the lane carries that.
-func (j *Journal) End(id library.EntryID) {
+func (j *Journal) End(id commit.EntryID) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	for i, e := range j.entries {
@@ -191,9 +204,9 @@ func (j *Journal) End(id library.EntryID) {
 	}
 }
 
-// Defer keeps e until e.Due. It joins the deferred entry of its content: one
+// Defer keeps e until e.Due. It joins the deferred entry of its key: one
 // move carries all updates before it.
-func (j *Journal) Defer(e library.InFlight) {
+func (j *Journal) Defer(e commit.Entry) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	var mine, waiting *entry
@@ -201,7 +214,7 @@ func (j *Journal) Defer(e library.InFlight) {
 		switch {
 		case x.ID == e.ID:
 			mine = x
-		case x.deferred && !x.busy && x.Content == e.Content:
+		case x.deferred && !x.busy && x.Kind == e.Kind && x.Key == e.Key:
 			waiting = x
 		}
 	}
@@ -213,7 +226,7 @@ func (j *Journal) Defer(e library.InFlight) {
 		mine.deferred, mine.Decided = true, true
 		mine.retry = j.elapsedAt(e.Due)
 		// Whatever it was to enforce is enforced: what remains is the move.
-		mine.Scope, mine.Principals = library.ScopeNone, nil
+		mine.Payload = nil
 	}
 	j.dirty = true
 }
@@ -243,26 +256,29 @@ func (j *Journal) remove(gone *entry) {
 // Leave hands the entry to the background. A decided one is merged into another
 // of its partition that waits there: a library that cannot be written for long
 // must not fill the list with one entry for each change.
-func (j *Journal) Leave(e library.InFlight) {
+func (j *Journal) Leave(e commit.Entry, merge library.Merge) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	var mine, waiting *entry
+	var merged commit.Entry
 	for _, x := range j.entries {
 		switch {
 		case x.ID == e.ID:
 			mine = x
-		case x.left && !x.busy && mergeable(x.InFlight, e):
-			waiting = x
+		case x.left && !x.busy && mergeable(x.Entry, e):
+			if one, ok := merge(x.Entry, e); ok {
+				waiting, merged = x, one
+			}
 		}
 	}
 	switch {
 	case mine == nil:
 	case waiting != nil:
-		waiting.InFlight = library.Unite(waiting.InFlight, e)
+		waiting.Entry = merged
 		j.remove(mine)
 		j.dirty = true
 	default:
-		mine.InFlight, mine.left = e, true
+		mine.Entry, mine.left = e, true
 		mine.retry = j.rt.Elapsed() + backOffAtLeast
 	}
 }

@@ -14,6 +14,7 @@ import (
 	"go.uber.org/goleak"
 
 	"carrel/core/clock"
+	"carrel/core/commit"
 	"carrel/core/fault"
 	"carrel/core/sched"
 	"carrel/library"
@@ -47,7 +48,7 @@ func (c *clockwork) pass(d time.Duration) {
 type domain struct {
 	mu               sync.Mutex
 	failing          int
-	resumed          []library.EntryID
+	resumed          []commit.EntryID
 	moved, expired   []library.ContentID
 	scrubs           []library.ScrubReport
 	repaired         []library.PrincipalID
@@ -66,23 +67,23 @@ func (d *domain) fail() error {
 	return nil
 }
 
-func (d *domain) Resume(_ context.Context, e library.InFlight) (bool, error) {
+func (d *domain) Resume(_ context.Context, e commit.Entry) (bool, error) {
 	if err := d.fail(); err != nil {
 		return false, err
 	}
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.resumed = append(d.resumed, e.ID)
-	slices.SortFunc(d.resumed, func(a, b library.EntryID) int { return bytes.Compare(a[:], b[:]) })
+	slices.SortFunc(d.resumed, func(a, b commit.EntryID) int { return bytes.Compare(a[:], b[:]) })
 	return true, nil
 }
 
-func (d *domain) Move(_ context.Context, id library.ContentID) (bool, error) {
+func (d *domain) RunDue(_ context.Context, e commit.Entry) (bool, error) {
 	if err := d.fail(); err != nil {
 		return false, err
 	}
 	d.mu.Lock()
-	d.moved = append(d.moved, id)
+	d.moved = append(d.moved, library.ContentID(e.Key))
 	d.mu.Unlock()
 	if d.movesBeforeMerge != nil {
 		d.movesBeforeMerge()
@@ -130,18 +131,18 @@ func open(t *testing.T) (*pebblestore.Store, *clockwork) {
 	return store, rt
 }
 
-func change(n byte) library.InFlight {
-	return library.InFlight{ID: library.EntryID{n}, Content: library.ContentID(fmt.Sprintf("c:acme:%d", n)), Base: int64(n), Scope: library.ScopeAll}
+func change(n byte) commit.Entry {
+	return library.InFlight{ID: commit.EntryID{n}, Content: library.ContentID(fmt.Sprintf("c:acme:%d", n)), Base: int64(n), Scope: commit.ScopeAll}.Entry()
 }
 
 // lanes are the ids on each lane of the store.
-func lanes(t *testing.T, store library.JournalStore) map[library.LaneID][]library.EntryID {
+func lanes(t *testing.T, store library.JournalStore) map[library.LaneID][]commit.EntryID {
 	t.Helper()
-	all, err := store.Lanes(t.Context())
+	all, err := library.OpenLanes(t.Context(), store)
 	if err != nil {
 		t.Fatal(err)
 	}
-	found := map[library.LaneID][]library.EntryID{}
+	found := map[library.LaneID][]commit.EntryID{}
 	for _, l := range all {
 		for _, e := range l.Entries {
 			found[l.ID] = append(found[l.ID], e.ID)
@@ -167,7 +168,7 @@ func TestBeginReturnsOnceTheEntryIsOnTheLane(t *testing.T) {
 	}
 	wg.Wait()
 	for n := range byte(50) {
-		j.End(library.EntryID{n})
+		j.End(commit.EntryID{n})
 	}
 	if err := j.Beat(t.Context()); err != nil {
 		t.Fatal(err)
@@ -200,7 +201,7 @@ func TestTooManyUndecidedChangesAreRefused(t *testing.T) {
 		if got, want := j.MayDefer(), n < maxUndecided/2; got != want {
 			t.Fatalf("with %d entries MayDefer is %v", n, got)
 		}
-		j.entries = append(j.entries, &entry{InFlight: library.InFlight{ID: library.EntryID{1, byte(n), byte(n >> 8)}}})
+		j.entries = append(j.entries, &entry{Entry: commit.Entry{ID: commit.EntryID{1, byte(n), byte(n >> 8)}}})
 	}
 	if err := j.Begin(t.Context(), change(1)); fault.CodeOf(err) != fault.Unavailable {
 		t.Errorf("one more: %v", err)
@@ -214,7 +215,7 @@ func TestDeferredMovesRunWhenDueAndOncePerItem(t *testing.T) {
 	due := clock.Of(rt.Now()).Add(time.Minute)
 	for n := range byte(3) {
 		e := change(n)
-		e.Content, e.Due, e.Scope = "c:acme:hot", due, library.ScopeNone
+		e.Key, e.Due, e.Payload = "c:acme:hot", due, nil
 		if err := j.Begin(t.Context(), e); err != nil {
 			t.Fatal(err)
 		}
@@ -240,7 +241,7 @@ func TestDeferredMovesRunWhenDueAndOncePerItem(t *testing.T) {
 	d.movesBeforeMerge = func() {
 		d.movesBeforeMerge = nil
 		e := change(9)
-		e.Content, e.Due = "c:acme:hot", due.Add(time.Minute)
+		e.Key, e.Due = "c:acme:hot", due.Add(time.Minute)
 		if err := j.Begin(t.Context(), e); err != nil {
 			t.Error(err)
 		}
@@ -261,7 +262,7 @@ func TestLeftEntriesAreTriedAgainWithGrowingPauses(t *testing.T) {
 	if err := j.Begin(t.Context(), e); err != nil {
 		t.Fatal(err)
 	}
-	j.Leave(e)
+	j.Leave(e, library.MergeInFlight)
 	tries := 0
 	for pause := backOffAtLeast; len(d.resumed) == 0; tries++ {
 		if tries > 20 {
@@ -310,7 +311,7 @@ func TestLanesOfTheDeadAreTakenOver(t *testing.T) {
 		}
 		rt.pass(time.Second)
 	}
-	if !slices.Equal(d.resumed, []library.EntryID{{0}}) {
+	if !slices.Equal(d.resumed, []commit.EntryID{{0}}) {
 		t.Errorf("resumed %v, want that of the dead alone", d.resumed)
 	}
 	if left := lanes(t, store); len(left) != 2 || len(left[dead.Lane()]) != 0 {
@@ -349,7 +350,7 @@ func TestAWokenOwnersNewerListStays(t *testing.T) {
 	if err := slow.Begin(t.Context(), change(1)); err != nil {
 		t.Fatal(err)
 	}
-	read, err := store.Lanes(t.Context())
+	read, err := library.OpenLanes(t.Context(), store)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"carrel/core/clock"
+	"carrel/core/commit"
 	"carrel/library"
 	"carrel/pebblestore"
 )
@@ -21,8 +22,8 @@ type partial struct {
 	bad library.ContentID
 }
 
-func (p *partial) Resume(ctx context.Context, e library.InFlight) (bool, error) {
-	if e.Content == p.bad {
+func (p *partial) Resume(ctx context.Context, e commit.Entry) (bool, error) {
+	if e.Key == string(p.bad) {
 		return false, errDown
 	}
 	return p.domain.Resume(ctx, e)
@@ -51,11 +52,11 @@ func TestAnEntryThatFailsKeepsNoOther(t *testing.T) {
 		}
 	}
 	next := New(t.Context(), store, rt, nil, library.WholeProtocol)
-	d := &partial{bad: change(0).Content}
+	d := &partial{bad: library.ContentID(change(0).Key)}
 	if err := next.Recover(t.Context(), d); !errors.Is(err, errDown) {
 		t.Errorf("what could not be finished must be told: %v", err)
 	}
-	if !slices.Equal(d.resumed, []library.EntryID{{1}, {2}}) {
+	if !slices.Equal(d.resumed, []commit.EntryID{{1}, {2}}) {
 		t.Errorf("resumed %v, want all but the one that fails", d.resumed)
 	}
 	if left := lanes(t, store); len(left[dead.Lane()]) != 3 {
@@ -174,7 +175,7 @@ func TestARepairThatFailsKeepsNothing(t *testing.T) {
 	e.Due = clock.Of(rt.Now()).Add(time.Hour)
 	j.Defer(e)
 	j.Repair("u:acme:a", wrongEntry("c:acme:bad"))
-	if err := j.Drain(t.Context(), d); err != nil || !slices.Equal(d.moved, []library.ContentID{e.Content}) {
+	if err := j.Drain(t.Context(), d); err != nil || !slices.Equal(d.moved, []library.ContentID{library.ContentID(e.Key)}) {
 		t.Errorf("moved %v, %v", d.moved, err)
 	}
 	if left := lanes(t, store); len(left) != 0 {
@@ -186,30 +187,30 @@ func TestDecidedEntriesOfOneContentAreLeftTogether(t *testing.T) {
 	store, rt := open(t)
 	j := New(t.Context(), store, rt, nil, library.WholeProtocol)
 	entry := func(n byte, e library.InFlight) library.InFlight {
-		e.ID, e.Content = library.EntryID{n}, "c:acme:a"
+		e.ID, e.Content = commit.EntryID{n}, "c:acme:a"
 		return e
 	}
 	bea, ann := library.PrincipalID("u:acme:bea"), library.PrincipalID("u:acme:ann")
 	for _, e := range []library.InFlight{
-		entry(1, library.InFlight{Base: 4, Scope: library.ScopeListed, Principals: []library.PrincipalID{bea}, Decided: true}),
-		entry(2, library.InFlight{Base: 7, Scope: library.ScopeListed, Principals: []library.PrincipalID{ann}, Reverse: true, Decided: true}),
-		entry(3, library.InFlight{Base: 8, Scope: library.ScopeAll}), // its outcome is unknown
-		entry(4, library.InFlight{Base: 9, Due: 1, Decided: true}),   // a move
+		entry(1, library.InFlight{Base: 4, Scope: commit.ScopeListed, Principals: []library.PrincipalID{bea}, Decided: true}),
+		entry(2, library.InFlight{Base: 7, Scope: commit.ScopeListed, Principals: []library.PrincipalID{ann}, Reverse: true, Decided: true}),
+		entry(3, library.InFlight{Base: 8, Scope: commit.ScopeAll}), // its outcome is unknown
+		entry(4, library.InFlight{Base: 9, Due: 1, Decided: true}),  // a move
 	} {
-		if err := j.Begin(t.Context(), e); err != nil {
+		if err := j.Begin(t.Context(), e.Entry()); err != nil {
 			t.Fatal(err)
 		}
-		j.Leave(e)
+		j.Leave(e.Entry(), library.MergeInFlight)
 	}
 	if err := j.Beat(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	all, err := store.Lanes(t.Context())
+	all, err := library.OpenLanes(t.Context(), store)
 	if err != nil || len(all) != 1 || len(all[0].Entries) != 3 {
 		t.Fatalf("lanes %+v, %v; want one of three entries", all, err)
 	}
-	joined := all[0].Entries[0]
-	if joined.Base != 7 || !joined.Reverse || joined.Scope != library.ScopeListed || !slices.Equal(joined.Principals, []library.PrincipalID{ann, bea}) {
+	joined, err := library.InFlightOf(all[0].Entries[0])
+	if err != nil || joined.Base != 7 || !joined.Reverse || joined.Scope != commit.ScopeListed || !slices.Equal(joined.Principals, []library.PrincipalID{ann, bea}) {
 		t.Errorf("joined: %+v", joined)
 	}
 }

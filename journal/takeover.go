@@ -33,7 +33,7 @@ type sighting struct {
 func newWatch(j *Journal) *watch { return &watch{j: j, seen: map[library.LaneID]sighting{}} }
 
 func (w *watch) step(ctx context.Context, s Service) error {
-	lanes, err := w.j.store.Lanes(ctx)
+	lanes, err := library.OpenLanes(ctx, w.j.store)
 	if err := w.heed(ctx, err); err != nil {
 		return err
 	}
@@ -84,7 +84,7 @@ func (w *watch) heed(ctx context.Context, err error) error {
 // Recover takes over all lanes but our own, at once: for a store that one
 // process uses at a time, whoever wrote them is dead.
 func (j *Journal) Recover(ctx context.Context, s Service) error {
-	lanes, err := j.store.Lanes(ctx)
+	lanes, err := library.OpenLanes(ctx, j.store)
 	var errs []error
 	if err != nil {
 		errs = append(errs, fmt.Errorf("reading the changes in flight: %w", err))
@@ -101,7 +101,7 @@ func (j *Journal) Recover(ctx context.Context, s Service) error {
 // read: what its owner wrote since stays, and every compare-and-set under the
 // deleted list is fenced. An entry that cannot be finished keeps the lane, and
 // keeps no other entry from being finished.
-func (j *Journal) TakeOver(ctx context.Context, s Service, l library.Lane) error {
+func (j *Journal) TakeOver(ctx context.Context, s Service, l library.OpenLane) error {
 	w := newWorkers(j.rt)
 	for _, e := range l.Entries {
 		for !w.reserve(false) {

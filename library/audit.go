@@ -111,7 +111,7 @@ func (s *Service) auditLanes(ctx context.Context, r *AuditReport) (map[ContentID
 	r.UnreadableLanes = lists.unreadable
 	moving := map[ContentID]bool{}
 	for _, e := range lists.entries {
-		moving[e.Content] = moving[e.Content] || e.Due != 0
+		moving[ContentID(e.Key)] = moving[ContentID(e.Key)] || e.Due != 0
 		if e.Due > s.now() {
 			r.Deferred++
 		} else {

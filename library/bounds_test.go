@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"carrel/core/commit"
 	"carrel/core/fault"
 	"carrel/core/sched"
 	"carrel/library"
@@ -249,11 +250,11 @@ func TestAClockThatIsAheadMakesNoChanges(t *testing.T) {
 			return err
 		},
 		"fence": func() error {
-			_, err := svc.Resume(t.Context(), library.InFlight{ID: library.EntryID{1}, Content: "c:acme:none", Scope: library.ScopeAll})
+			_, err := svc.Resume(t.Context(), library.InFlight{ID: commit.EntryID{1}, Content: "c:acme:none", Scope: commit.ScopeAll}.Entry())
 			return err
 		},
 		"fence of a principal": func() error {
-			_, err := svc.Resume(t.Context(), library.InFlight{ID: library.EntryID{1}, Principal: "u:acme:none", Scope: library.ScopeListed})
+			_, err := svc.Resume(t.Context(), library.InFlight{ID: commit.EntryID{1}, Principal: "u:acme:none", Scope: commit.ScopeListed}.Entry())
 			return err
 		},
 	}

@@ -1,6 +1,9 @@
 package library
 
-import "carrel/core/clock"
+import (
+	"carrel/core/clock"
+	"carrel/core/commit"
+)
 
 // ContentKind says what an item is: a LINK to something, or a NOTE with text.
 type ContentKind uint8
@@ -109,7 +112,7 @@ type Superseded struct {
 // Writer tells which in-flight entry made the compare-and-set that led to Seq.
 type Writer struct {
 	Seq   int64
-	Entry EntryID
+	Entry commit.EntryID
 }
 
 // MaxWriters is how many of the last writers a header keeps. An unknown

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"carrel/core/clock"
+	"carrel/core/commit"
 	"carrel/core/fault"
 )
 
@@ -145,7 +146,7 @@ func (s *Service) planUpdate(ctx context.Context, v *Viewer, t *target, in *Upda
 			after.Widest = max(h.Widest, after.Visibility)
 		}
 		if e.Due == 0 || after.Visibility != h.Visibility {
-			e.Scope, libraries = ScopeAll, h.Members
+			e.Scope, libraries = commit.ScopeAll, h.Members
 		}
 	}
 	c.Header, c.Request = after, r.row(now, contentAnswer{libraries}.encode())
@@ -263,7 +264,7 @@ func (s *Service) planDelete(h *Header, request *RequestRow) (*attempt, *Header)
 	after.Seq, after.MTS, after.State = h.Seq+1, s.mts(h.MTS), Deleted
 	after.Managers, after.Members = 0, 0
 	return s.contentAttempt(
-		InFlight{Content: h.ID, Base: h.Seq, Scope: ScopeAll, Reverse: true},
+		InFlight{Content: h.ID, Base: h.Seq, Scope: commit.ScopeAll, Reverse: true},
 		&ContentCommit{ID: h.ID, Base: h.Seq, Header: after, Request: request}), &after
 }
 
@@ -341,7 +342,7 @@ func (s *Service) planRoles(t *target, ps []PrincipalID, role func(i int) Conten
 	}
 	e := InFlight{Content: h.ID, Base: h.Seq}
 	if len(changed) > 0 {
-		e.Scope, e.Principals, e.Reverse = ScopeListed, principalsOf(changed), true
+		e.Scope, e.Principals, e.Reverse = commit.ScopeListed, principalsOf(changed), true
 	}
 	return s.contentAttempt(e, &ContentCommit{
 		ID: h.ID, Base: h.Seq, Header: after, Members: changed,

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"carrel/core/clock"
+	"carrel/core/commit"
 	"carrel/core/fault"
 	"carrel/core/id"
 )
@@ -227,7 +228,7 @@ func (s *Service) planCreate(ctx context.Context, creator PrincipalID, id Conten
 		return nil, fault.Unavailablef(err, "the store did not take the change; nothing was created, try again")
 	}
 	return s.contentAttempt(
-		InFlight{Content: id, Base: before.Seq, Scope: ScopeListed, Principals: principalsOf(rows), Reverse: true},
+		InFlight{Content: id, Base: before.Seq, Scope: commit.ScopeListed, Principals: principalsOf(rows), Reverse: true},
 		&ContentCommit{ID: id, Base: before.Seq, Header: h, Members: rows, Request: r.row(s.now(), contentAnswer{len(rows)}.encode())}), nil
 }
 

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"slices"
 
+	"carrel/core/commit"
 	"carrel/core/fault"
 	"carrel/core/sched"
 )
@@ -239,14 +240,14 @@ func (s *Service) repeatedAnswer(ctx context.Context, v *Viewer, id ContentID, f
 // complete fans a decided change out as far as its scope says. It tells
 // whether everything is done.
 func (s *Service) complete(ctx context.Context, e InFlight, actor PrincipalID) bool {
-	if s.tune.Without == MemberDroppedAtOnce && e.Scope == ScopeListed {
+	if s.tune.Without == MemberDroppedAtOnce && e.Scope == commit.ScopeListed {
 		_ = s.dropEarly(ctx, e)
 	}
 	switch {
-	case e.Scope != ScopeNone:
+	case e.Scope != commit.ScopeNone:
 		return s.fanOut(ctx, e, actor)
 	case e.Due != 0:
-		s.journal.Defer(e)
+		s.journal.Defer(e.Entry())
 		s.updatedInPlace(e.Content)
 	}
 	return true
@@ -255,7 +256,7 @@ func (s *Service) complete(ctx context.Context, e InFlight, actor PrincipalID) b
 // actorInScope is the actor, alone, where there is one and its library is one
 // of those concerned.
 func actorInScope(e InFlight, actor PrincipalID) []PrincipalID {
-	if actor == "" || e.Scope == ScopeListed && !slices.Contains(e.Principals, actor) {
+	if actor == "" || e.Scope == commit.ScopeListed && !slices.Contains(e.Principals, actor) {
 		return nil
 	}
 	return []PrincipalID{actor}

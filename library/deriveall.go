@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"carrel/core/clock"
+	"carrel/core/commit"
 	"carrel/core/sched"
 )
 
@@ -69,7 +70,7 @@ func (s *Service) deriveContents(ctx context.Context, report func(n int)) error 
 		}
 		err = sched.ForEach(ctx, s.rt, len(ids), deriveAtOnce, func(i int) error {
 			// Quietly: nobody follows what is not complete.
-			w := &walk{s: s, entry: InFlight{Content: ids[i], Scope: ScopeAll, Reverse: true}, quiet: true}
+			w := &walk{s: s, entry: InFlight{Content: ids[i], Scope: commit.ScopeAll, Reverse: true}, quiet: true}
 			if err := w.finish(ctx, nil, func() {}); err != nil {
 				return fmt.Errorf("%s: %w", ids[i], err)
 			}

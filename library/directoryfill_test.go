@@ -7,8 +7,10 @@ import (
 	"sync/atomic"
 	"testing"
 
+	"carrel/core/commit"
 	"carrel/core/fault"
 	"carrel/library"
+	"carrel/library/storetest"
 )
 
 // TestFindBesideWrongRows: rows that no header justifies show nobody, the audit
@@ -66,8 +68,8 @@ func TestTheScrubberMendsTheDirectory(t *testing.T) {
 	if err != nil || len(lost) != 1 {
 		t.Fatalf("%+v, %v", lost, err)
 	}
-	lane := library.Lane{ID: "00000000-0000-4000-8000-000000000001", Stamp: 1, Entries: []library.InFlight{
-		{ID: library.EntryID{1}, Principal: "u:acme:u", Base: base, Scope: library.ScopeListed, Former: "Alfa"}}}
+	lane := library.Lane{ID: "00000000-0000-4000-8000-000000000001", Stamp: 1, Blocks: storetest.Blocks(
+		library.InFlight{ID: commit.EntryID{1}, Principal: "u:acme:u", Base: base, Scope: commit.ScopeListed, Former: "Alfa"})}
 	if err := h.store.PutLane(t.Context(), lane); err != nil {
 		t.Fatal(err)
 	}
@@ -162,8 +164,11 @@ func TestRenameUnfinished(t *testing.T) {
 	}
 	h.wantFound(as("u:acme:who"), "alfa")
 	h.wantFound(as("u:acme:who"), "bravo")
-	lanes, err := h.store.Lanes(t.Context())
-	if err != nil || len(lanes) != 1 || len(lanes[0].Entries) != 1 || lanes[0].Entries[0].Former != "Alfa" {
+	lanes, err := library.OpenLanes(t.Context(), h.store)
+	if err != nil || len(lanes) != 1 || len(lanes[0].Entries) != 1 {
+		t.Fatalf("%+v, %v", lanes, err)
+	}
+	if e, err := library.InFlightOf(lanes[0].Entries[0]); err != nil || e.Former != "Alfa" {
 		t.Fatalf("%+v, %v", lanes, err)
 	}
 	older.down.Store(false)

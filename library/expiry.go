@@ -66,7 +66,7 @@ func (s *Service) Expire(ctx context.Context, due Due) (bool, error) {
 	}
 	if decided {
 		if err := s.finishContent(ctx, e, nil, func() {}, false); err != nil {
-			s.journal.Leave(e)
+			s.journal.Leave(e.Entry(), MergeInFlight)
 			return true, nil
 		}
 		s.journal.End(e.ID)

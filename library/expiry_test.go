@@ -10,6 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"carrel/core/clock"
+	"carrel/core/commit"
 	"carrel/core/fault"
 	"carrel/library"
 )
@@ -188,7 +189,7 @@ func TestTheHintOfALostRace(t *testing.T) {
 		// The state between is older than the hint: its writer's clock is behind.
 		other := h.content(id)
 		other.Seq, other.MTS = other.Seq+1, other.MTS+1
-		_, err := s.Store.Commit(t.Context(), &library.ContentCommit{ID: id, Base: other.Seq - 1, Header: other, Writer: library.EntryID{1}})
+		_, err := s.Store.Commit(t.Context(), &library.ContentCommit{ID: id, Base: other.Seq - 1, Header: other, Writer: commit.EntryID{1}})
 		return err
 	})
 	if err := h.expires(id, h.hours(5)); fault.ReasonOf(err) != fault.ReasonContention {

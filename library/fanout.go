@@ -7,6 +7,7 @@ import (
 	"sync"
 	"time"
 
+	"carrel/core/commit"
 	"carrel/core/sched"
 )
 
@@ -132,9 +133,9 @@ func (s *Service) runBatch(batch []*fanJob) {
 	for _, j := range batch {
 		switch {
 		case err != nil:
-			s.journal.Leave(j.entry)
+			s.journal.Leave(j.entry.Entry(), MergeInFlight)
 		case j.entry.Due != 0:
-			s.journal.Defer(j.entry)
+			s.journal.Defer(j.entry.Entry())
 		default:
 			s.journal.End(j.entry.ID)
 		}
@@ -170,7 +171,7 @@ func (s *Service) finishContent(ctx context.Context, e InFlight, first []Princip
 
 func (w *walk) finish(ctx context.Context, first []PrincipalID, own func()) error {
 	s, e := w.s, w.entry
-	if e.Scope == ScopeNone {
+	if e.Scope == commit.ScopeNone {
 		own()
 		return nil
 	}
@@ -179,7 +180,7 @@ func (w *walk) finish(ctx context.Context, first []PrincipalID, own func()) erro
 			return err
 		}
 	}
-	if e.Scope == ScopeListed {
+	if e.Scope == commit.ScopeListed {
 		err := w.listed(ctx, e.Principals)
 		own()
 		if err != nil {

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 
+	"carrel/core/commit"
 	"carrel/core/fault"
 	"carrel/core/id"
 )
@@ -122,7 +123,7 @@ func (s *Service) claimContent(id ContentID, before Header, r *keyedRequest) *at
 func (s *Service) claimPrincipal(id PrincipalID, before PrincipalHeader, r *keyedRequest) *attempt {
 	c := &PrincipalCommit{ID: id, Base: before.Seq, Request: r.row(s.now(), claimAnswer),
 		Header: PrincipalHeader{ID: id, State: Void, Seq: before.Seq + 1, MTS: s.mts(before.MTS)}}
-	return &attempt{entry: InFlight{Principal: id, Base: before.Seq}, commit: func(ctx context.Context, by EntryID) (Verdict, error) {
+	return &attempt{entry: InFlight{Principal: id, Base: before.Seq}, commit: func(ctx context.Context, by commit.EntryID) (Verdict, error) {
 		c.Writer = by
 		return s.store.CommitPrincipal(ctx, c)
 	}}

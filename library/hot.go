@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"carrel/core/clock"
+	"carrel/core/commit"
 )
 
 // movesWindow is the fixed hour in which the moves of an item are counted.
@@ -61,6 +62,11 @@ func (s *Service) deferUntil(h *Header, now clock.Instant) clock.Instant {
 	return now.Add(wait)
 }
 
+// RunDue carries out the deferred move that an entry records.
+func (s *Service) RunDue(ctx context.Context, e commit.Entry) (bool, error) {
+	return s.Move(ctx, ContentID(e.Key))
+}
+
 // Move carries out the deferred move of an item, as a mutation of its own. Where
 // another process has moved the item within the pause, it puts the move off,
 // under a new entry of this process's list. It reports whether it moved the item:
@@ -84,7 +90,7 @@ func (s *Service) Move(ctx context.Context, id ContentID) (bool, error) {
 		after := h
 		after.Seq, after.MTS = h.Seq+1, s.mts(h.MTS)
 		move(&after, h.LastModified, s.storeNow())
-		return s.contentAttempt(InFlight{Content: id, Base: h.Seq, Scope: ScopeAll}, &ContentCommit{
+		return s.contentAttempt(InFlight{Content: id, Base: h.Seq, Scope: commit.ScopeAll}, &ContentCommit{
 			ID: id, Base: h.Seq, Header: after, Supersede: &Superseded{h.Position, h.Widest},
 		}), nil
 	})
@@ -95,7 +101,7 @@ func (s *Service) Move(ctx context.Context, id ContentID) (bool, error) {
 		return false, err
 	}
 	if err := s.finishContent(ctx, e, nil, func() {}, false); err != nil {
-		s.journal.Leave(e)
+		s.journal.Leave(e.Entry(), MergeInFlight)
 		// The move itself is decided, and the background finishes it.
 		return true, nil
 	}
@@ -107,9 +113,9 @@ func (s *Service) Move(ctx context.Context, id ContentID) (bool, error) {
 // returns, so the entry before it may be dropped.
 func (s *Service) putOff(ctx context.Context, e InFlight) error {
 	e.ID = s.newEntryID()
-	if err := s.journal.Begin(ctx, e); err != nil {
+	if err := s.journal.Begin(ctx, e.Entry()); err != nil {
 		return err
 	}
-	s.journal.Defer(e)
+	s.journal.Defer(e.Entry())
 	return nil
 }

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"carrel/core/clock"
+	"carrel/core/commit"
 	"carrel/core/sched"
 	"carrel/journal"
 	"carrel/library"
@@ -201,7 +202,7 @@ func TestHotPause_ResumeEnforcesBeforeTheMove(t *testing.T) {
 	p := town.processes[0]
 	id := p.hot("hot")
 	h := p.content(id)
-	e := library.InFlight{ID: library.EntryID{7}, Content: id, Base: h.Seq, Scope: library.ScopeAll,
+	e := library.InFlight{ID: commit.EntryID{7}, Content: id, Base: h.Seq, Scope: commit.ScopeAll,
 		Due: clock.Of(town.start.Add(hotPause)), Decided: true}
 	h.Seq, h.MTS, h.Version, h.Visibility = h.Seq+1, h.MTS+1, h.Version+1, library.Private
 	h.LastModified, h.LoggedInUntil, h.PublicUntil = h.MTS, h.MTS, h.MTS
@@ -209,7 +210,7 @@ func TestHotPause_ResumeEnforcesBeforeTheMove(t *testing.T) {
 		t.Fatal(v, err)
 	}
 	town.at(30 * time.Second)
-	if _, err := p.svc.Resume(t.Context(), e); err != nil {
+	if _, err := p.svc.Resume(t.Context(), e.Entry()); err != nil {
 		t.Fatal(err)
 	}
 	p.wantMoved(id, false)
@@ -316,7 +317,7 @@ type refusing struct{ library.Journal }
 
 var errRefused = errors.New("the change could not be recorded")
 
-func (refusing) Begin(context.Context, library.InFlight) error { return errRefused }
+func (refusing) Begin(context.Context, commit.Entry) error { return errRefused }
 
 // A move that is put off and cannot be recorded anew fails, so that the entry it
 // comes from stays.

@@ -6,6 +6,7 @@ import (
 	"strconv"
 
 	"carrel/core/clock"
+	"carrel/core/commit"
 	"carrel/core/fault"
 	"carrel/core/id"
 )
@@ -278,7 +279,7 @@ func (s *Service) planImport(ctx context.Context, before *Header, told Header, m
 		return nil, err
 	}
 	return s.contentAttempt(
-		InFlight{Content: after.ID, Base: before.Seq, Scope: ScopeListed, Principals: principalsOf(rows), Reverse: true},
+		InFlight{Content: after.ID, Base: before.Seq, Scope: commit.ScopeListed, Principals: principalsOf(rows), Reverse: true},
 		&ContentCommit{ID: after.ID, Base: before.Seq, Header: after, Members: rows}), nil
 }
 

@@ -2,32 +2,21 @@ package library
 
 import (
 	"context"
+	"fmt"
 
 	"carrel/core/clock"
-)
-
-// EntryID names a change under way: 16 random bytes. Each attempt has its own.
-type EntryID [16]byte
-
-// Scope says whose derived rows a change concerns.
-type Scope uint8
-
-// The scopes, each including the ones before it.
-const (
-	ScopeNone   Scope = 0 // nobody's: nothing derived depends on what changed
-	ScopeListed Scope = 1 // InFlight.Principals
-	ScopeAll    Scope = 2 // all member rows, leaving ones included
+	"carrel/core/commit"
 )
 
 // InFlight is a change under way: durable before its compare-and-set can
 // apply, gone only after a snapshot with Seq > Base was enforced on its scope.
 type InFlight struct {
-	ID EntryID
+	ID commit.EntryID
 	// Content or Principal is the partition that changes; the other is empty.
 	Content   ContentID
 	Principal PrincipalID
 	Base      int64
-	Scope     Scope
+	Scope     commit.Scope
 	// Principals in order of id, for ScopeListed.
 	Principals []PrincipalID
 	// Reverse: content_by_principal rows are concerned too.
@@ -42,22 +31,82 @@ type InFlight struct {
 	Decided bool
 }
 
+// Entry returns the change as its process records it.
+func (e InFlight) Entry() commit.Entry {
+	kind, key := commit.Content, string(e.Content)
+	if e.Principal != "" {
+		kind, key = commit.Principal, string(e.Principal)
+	}
+	reach := commit.Reach{Scope: e.Scope, Reverse: e.Reverse, Former: e.Former, Principals: make([]string, len(e.Principals))}
+	for i, p := range e.Principals {
+		reach.Principals[i] = string(p)
+	}
+	return commit.Entry{ID: e.ID, Kind: kind, Key: key, Base: e.Base, Due: e.Due, Decided: e.Decided, Payload: reach.Encode()}
+}
+
+// InFlightOf returns the change that an entry records.
+func InFlightOf(e commit.Entry) (InFlight, error) {
+	reach, err := commit.DecodeReach(e.Payload)
+	if err != nil {
+		return InFlight{}, fmt.Errorf("the change %x of %s: %w", e.ID, e.Key, err)
+	}
+	c := InFlight{ID: e.ID, Base: e.Base, Scope: reach.Scope, Reverse: reach.Reverse, Former: reach.Former, Due: e.Due, Decided: e.Decided}
+	switch e.Kind {
+	case commit.Content:
+		c.Content = ContentID(e.Key)
+	case commit.Principal:
+		c.Principal = PrincipalID(e.Key)
+	default:
+		return InFlight{}, fmt.Errorf("the change %x of %s is of the unknown kind %q", e.ID, e.Key, e.Kind)
+	}
+	for _, p := range reach.Principals {
+		c.Principals = append(c.Principals, PrincipalID(p))
+	}
+	return c, nil
+}
+
+// maxMerged is how many principals a merged entry names at most, so that it stays
+// well below commit.MaxBlock.
+const maxMerged = 1000
+
+// MergeInFlight returns one entry for two decided ones of the same partition that are
+// not deferred; ok is false where they cannot be finished as one: together they name
+// too many principals, or two former names.
+func MergeInFlight(x, y commit.Entry) (merged commit.Entry, ok bool) {
+	a, err := InFlightOf(x)
+	if err != nil {
+		return commit.Entry{}, false
+	}
+	b, err := InFlightOf(y)
+	if err != nil || a.Former != "" && b.Former != "" && a.Former != b.Former {
+		return commit.Entry{}, false
+	}
+	if a = Unite(a, b); len(a.Principals) > maxMerged {
+		return commit.Entry{}, false
+	}
+	return a.Entry(), true
+}
+
+// Merge returns one entry for two decided ones of the same kind and key; ok is false
+// where they must be finished one by one.
+type Merge = func(a, b commit.Entry) (merged commit.Entry, ok bool)
+
 // Journal is the process's list of changes under way, as the Service uses it.
 // Package journal implements it.
 type Journal interface {
 	// Begin puts e on the list and returns once a write of the list whose copy
 	// held e was acknowledged. Too many entries: Unavailable.
-	Begin(ctx context.Context, e InFlight) error
+	Begin(ctx context.Context, e commit.Entry) error
 	// Decided notes that the compare-and-set of the entry was applied.
-	Decided(id EntryID)
+	Decided(id commit.EntryID)
 	// End takes the entry off; the next write of the list carries that.
-	End(id EntryID)
-	// Defer keeps e, which is decided, until e.Due, when the Service's Move runs.
-	// It joins the deferred entry of its content, if there is one.
-	Defer(e InFlight)
+	End(id commit.EntryID)
+	// Defer keeps e, which is decided, until e.Due, when the Service's RunDue is
+	// called. It joins the deferred entry of its key, if there is one.
+	Defer(e commit.Entry)
 	// Leave hands the entry to the background: it is resumed as recovery would,
-	// with growing pauses, until it is done.
-	Leave(e InFlight)
+	// with growing pauses, until it is done. merge makes one entry of two.
+	Leave(e commit.Entry, merge Merge)
 	// MayDefer tells whether there is space for deferred moves: changes that are
 	// not decided, and moves that are deferred, fill less than half of the list.
 	MayDefer() bool

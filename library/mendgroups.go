@@ -3,6 +3,7 @@ package library
 import (
 	"context"
 
+	"carrel/core/commit"
 	"carrel/core/fault"
 )
 
@@ -82,7 +83,7 @@ func (s *Service) restampPrincipal(ctx context.Context, id PrincipalID, seq int6
 			h = PrincipalHeader{ID: id, State: Void}
 		}
 		h.Seq, h.MTS = seq+1, s.mts(h.MTS)
-		return &attempt{entry: InFlight{Principal: id, Base: seq}, commit: func(ctx context.Context, by EntryID) (Verdict, error) {
+		return &attempt{entry: InFlight{Principal: id, Base: seq}, commit: func(ctx context.Context, by commit.EntryID) (Verdict, error) {
 			return s.store.CommitPrincipal(ctx, &PrincipalCommit{ID: id, Base: seq, Header: h, Writer: by})
 		}}, nil
 	})

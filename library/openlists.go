@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"carrel/core/clock"
+	"carrel/core/commit"
 )
 
 // unreadableFor is how old a state must be that the scrubber compares with
@@ -20,14 +21,14 @@ const unreadableFor = 10 * time.Minute
 type openLists struct {
 	contents   map[ContentID]bool
 	principals map[PrincipalID]bool
-	entries    []InFlight
+	entries    []commit.Entry
 	unreadable []LaneID // lists that could not be read
 }
 
 // openLists reads the lists. Lists that cannot be read are no error: the result
 // names them.
 func (s *Service) openLists(ctx context.Context) (*openLists, error) {
-	lanes, err := s.store.Lanes(ctx)
+	lanes, err := OpenLanes(ctx, s.store)
 	var bad *UnreadableLanes
 	if err != nil && !errors.As(err, &bad) {
 		return nil, err
@@ -39,10 +40,10 @@ func (s *Service) openLists(ctx context.Context) (*openLists, error) {
 	for _, lane := range lanes {
 		l.entries = append(l.entries, lane.Entries...)
 		for _, e := range lane.Entries {
-			if e.Principal != "" {
-				l.principals[e.Principal] = true
+			if e.Kind == commit.Principal {
+				l.principals[PrincipalID(e.Key)] = true
 			} else {
-				l.contents[e.Content] = true
+				l.contents[ContentID(e.Key)] = true
 			}
 		}
 	}

@@ -7,7 +7,9 @@ import (
 	"testing"
 	"time"
 
+	"carrel/core/commit"
 	"carrel/library"
+	"carrel/library/storetest"
 )
 
 // damagedLanes is a store in which one in-flight list cannot be read.
@@ -135,7 +137,7 @@ func TestScrub_LeavesItemsOfReadableListsAlone(t *testing.T) {
 	if err := derivedMistakes[0].plant(t, h, rows); err != nil {
 		t.Fatal(err)
 	}
-	err := store.PutLane(t.Context(), library.Lane{ID: "other", Stamp: 1, Entries: []library.InFlight{{Content: rows.Header.ID, Scope: library.ScopeAll}}})
+	err := store.PutLane(t.Context(), library.Lane{ID: "other", Stamp: 1, Blocks: storetest.Blocks(library.InFlight{Content: rows.Header.ID, Scope: commit.ScopeAll})})
 	if err != nil {
 		t.Fatal(err)
 	}

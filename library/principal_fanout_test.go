@@ -7,6 +7,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"carrel/core/commit"
 	"carrel/library"
 )
 
@@ -27,7 +28,7 @@ func TestMembershipsFollow(t *testing.T) {
 		f.enforceGroup = 1000
 		_, err := h.set(as("u:acme:ann"), "g:acme:staff", "u:acme:dan=MEMBER", "u:acme:bob=")
 		wantTold(t, err, "OUTCOME_UNKNOWN")
-		lanes, err := h.store.Lanes(t.Context())
+		lanes, err := library.OpenLanes(t.Context(), h.store)
 		if err != nil || len(lanes) != 1 || len(lanes[0].Entries) != 1 {
 			t.Fatalf("in flight: %+v, %v", lanes, err)
 		}
@@ -135,7 +136,7 @@ func TestUnknownOutcomes(t *testing.T) {
 // compare-and-set was applied or was not.
 func TestResumingPrincipals(t *testing.T) {
 	creation := func(id library.PrincipalID) (library.InFlight, *library.PrincipalCommit) {
-		e := library.InFlight{ID: library.EntryID{1}, Principal: id, Scope: library.ScopeListed, Principals: []library.PrincipalID{"u:acme:ann"}, Reverse: true}
+		e := library.InFlight{ID: commit.EntryID{1}, Principal: id, Scope: commit.ScopeListed, Principals: []library.PrincipalID{"u:acme:ann"}, Reverse: true}
 		return e, &library.PrincipalCommit{
 			ID: id, Writer: e.ID,
 			Header:  library.PrincipalHeader{ID: id, DisplayName: "x", Visibility: library.Public, State: library.Live, Seq: 1, MTS: 7, CreatedAt: 7, Managers: 1, Members: 1},
@@ -148,7 +149,7 @@ func TestResumingPrincipals(t *testing.T) {
 		if v, err := h.store.CommitPrincipal(t.Context(), c); err != nil || !v.Applied {
 			t.Fatalf("%+v, %v", v, err)
 		}
-		if _, err := h.svc.Resume(t.Context(), e); err != nil {
+		if _, err := h.svc.Resume(t.Context(), e.Entry()); err != nil {
 			t.Fatal(err)
 		}
 		if diff := cmp.Diff([]string{"g:acme:new=MANAGER", "g:acme:staff=MANAGER"}, h.memberships("u:acme:ann")); diff != "" {
@@ -165,7 +166,7 @@ func TestResumingPrincipals(t *testing.T) {
 		h := staffHouse(t, nil)
 		e, c := creation("g:acme:new")
 		for range 2 {
-			if _, err := h.svc.Resume(t.Context(), e); err != nil {
+			if _, err := h.svc.Resume(t.Context(), e.Entry()); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -191,8 +192,8 @@ func TestResumingPrincipals(t *testing.T) {
 	t.Run("a change that never was", func(t *testing.T) {
 		h := staffHouse(t, nil)
 		before := h.header("g:acme:staff")
-		e := library.InFlight{ID: library.EntryID{1}, Principal: "g:acme:staff", Base: before.Seq, Scope: library.ScopeListed, Principals: []library.PrincipalID{"u:acme:dan"}}
-		if _, err := h.svc.Resume(t.Context(), e); err != nil {
+		e := library.InFlight{ID: commit.EntryID{1}, Principal: "g:acme:staff", Base: before.Seq, Scope: commit.ScopeListed, Principals: []library.PrincipalID{"u:acme:dan"}}
+		if _, err := h.svc.Resume(t.Context(), e.Entry()); err != nil {
 			t.Fatal(err)
 		}
 		after := h.header("g:acme:staff")

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 
+	"carrel/core/commit"
 	"carrel/core/fault"
 	"carrel/core/id"
 )
@@ -109,13 +110,13 @@ func (s *Service) attemptOf(p *principalPlan, req *keyedRequest) *attempt {
 	}
 	slices.Sort(entry.Principals)
 	if p.created || p.former != "" || len(entry.Principals) > 0 {
-		entry.Scope = ScopeListed
+		entry.Scope = commit.ScopeListed
 	}
 	c := PrincipalCommit{
 		ID: p.after.ID, Base: base, Header: p.after, Members: p.rows,
 		Request: req.row(s.now(), nil),
 	}
-	return &attempt{entry: entry, commit: func(ctx context.Context, id EntryID) (Verdict, error) {
+	return &attempt{entry: entry, commit: func(ctx context.Context, id commit.EntryID) (Verdict, error) {
 		c.Writer = id
 		return s.store.CommitPrincipal(ctx, &c)
 	}}

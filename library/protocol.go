@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"carrel/core/clock"
+	"carrel/core/commit"
 	"carrel/core/fault"
 	"carrel/core/sched"
 )
@@ -27,7 +28,7 @@ const (
 // attempt is one try at a mutation: what it plans to write.
 type attempt struct {
 	entry  InFlight // without ID
-	commit func(ctx context.Context, id EntryID) (Verdict, error)
+	commit func(ctx context.Context, id commit.EntryID) (Verdict, error)
 	stale  *Due // the hint that is needless once the commit has applied; nil: none
 }
 
@@ -46,7 +47,7 @@ func (s *Service) mts(prev clock.Instant) clock.Instant {
 	return nextMTS(s.now(), prev)
 }
 
-func (s *Service) newEntryID() (id EntryID) {
+func (s *Service) newEntryID() (id commit.EntryID) {
 	s.rt.Random(id[:])
 	return id
 }
@@ -115,7 +116,7 @@ func late(ctx context.Context, err error) error {
 }
 
 // recoverable tells whether an entry has anything to redo.
-func recoverable(e InFlight) bool { return e.Scope != ScopeNone || e.Due != 0 }
+func recoverable(e InFlight) bool { return e.Scope != commit.ScopeNone || e.Due != 0 }
 
 // attempt makes the entry durable and sends the compare-and-set.
 func (s *Service) attempt(ctx, early context.Context, a *attempt, try func(context.Context) (*attempt, error)) (bool, error) {
@@ -132,7 +133,7 @@ func (s *Service) attempt(ctx, early context.Context, a *attempt, try func(conte
 	switch {
 	case err != nil && fault.MayHaveCommitted(err):
 		if kept {
-			s.journal.Leave(a.entry)
+			s.journal.Leave(a.entry.Entry(), MergeInFlight)
 		}
 		return false, outcomeUnknown(err)
 	case err != nil || !applied:
@@ -142,7 +143,7 @@ func (s *Service) attempt(ctx, early context.Context, a *attempt, try func(conte
 		return false, err
 	}
 	if s.tune.Without == EntryAfterCommit && kept {
-		if err := s.journal.Begin(firm, a.entry); err != nil {
+		if err := s.journal.Begin(firm, a.entry.Entry()); err != nil {
 			return false, err
 		}
 	}
@@ -157,10 +158,10 @@ func (s *Service) begin(ctx context.Context, a *attempt, try func(context.Contex
 		return nil
 	case CommitBeforeAck:
 		e := a.entry
-		s.rt.Go(func() { _ = s.journal.Begin(s.rt.Detach(ctx), e) })
+		s.rt.Go(func() { _ = s.journal.Begin(s.rt.Detach(ctx), e.Entry()) })
 		return nil
 	case EntryBeforeRead:
-		if err := s.journal.Begin(ctx, a.entry); err != nil {
+		if err := s.journal.Begin(ctx, a.entry.Entry()); err != nil {
 			return err
 		}
 		again, err := try(ctx)
@@ -174,7 +175,7 @@ func (s *Service) begin(ctx context.Context, a *attempt, try func(context.Contex
 		a.commit = again.commit
 		return nil
 	}
-	return s.journal.Begin(ctx, a.entry)
+	return s.journal.Begin(ctx, a.entry.Entry())
 }
 
 // compareAndSet sends it, and again while its outcome is unknown: with the

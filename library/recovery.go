@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 
+	"carrel/core/commit"
 	"carrel/core/fault"
 	"carrel/core/sched"
 )
@@ -12,7 +13,11 @@ import (
 // dead process, one of unknown outcome, or one whose fan-out failed. It may run
 // beside its owner and beside other recoverers. After it the entry is needless;
 // where it fails it must be called again.
-func (s *Service) Resume(ctx context.Context, e InFlight) (fenced bool, err error) {
+func (s *Service) Resume(ctx context.Context, entry commit.Entry) (fenced bool, err error) {
+	e, err := InFlightOf(entry)
+	if err != nil {
+		return false, err
+	}
 	if e.Principal != "" {
 		if err := s.fencePrincipal(ctx, e); err != nil {
 			return false, fmt.Errorf("fencing %s: %w", e.Principal, err)
@@ -77,7 +82,7 @@ func (s *Service) fenceOf(id ContentID, h *Header) *ContentCommit {
 
 // contentAttempt is an attempt that commits c under e's id.
 func (s *Service) contentAttempt(e InFlight, c *ContentCommit) *attempt {
-	return &attempt{entry: e, commit: func(ctx context.Context, id EntryID) (Verdict, error) {
+	return &attempt{entry: e, commit: func(ctx context.Context, id commit.EntryID) (Verdict, error) {
 		c.Writer = id
 		return s.store.Commit(ctx, c)
 	}}

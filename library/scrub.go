@@ -1,6 +1,10 @@
 package library
 
-import "context"
+import (
+	"context"
+
+	"carrel/core/commit"
+)
 
 // ScrubReport is what a step of the scrubber found.
 type ScrubReport struct {
@@ -144,7 +148,7 @@ func (c *scrubbing) content(ctx context.Context, id ContentID, after PrincipalID
 	}
 	c.report.Mismatches += len(wrong)
 	c.report.Settled++
-	err = s.finishContent(ctx, InFlight{Content: id, Base: h.Seq - 1, Scope: ScopeAll, Reverse: true}, nil, func() {}, true)
+	err = s.finishContent(ctx, InFlight{Content: id, Base: h.Seq - 1, Scope: commit.ScopeAll, Reverse: true}, nil, func() {}, true)
 	for _, p := range wrong {
 		if err == nil {
 			err = s.mend(ctx, p, id)

@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"carrel/core/clock"
+	"carrel/core/commit"
 )
 
 // settle is step 6: what this walk has made needless is removed.
@@ -29,7 +30,7 @@ func (w *walk) settle(ctx context.Context) error {
 	}
 	s := w.s
 	settlement := Settlement{ID: w.entry.Content}
-	if w.entry.Scope == ScopeAll || s.tune.Without == NarrowSettlesAll {
+	if w.entry.Scope == commit.ScopeAll || s.tune.Without == NarrowSettlesAll {
 		settlement.Positions = positionsOf(w.oldest.Unsettled)
 	}
 	for _, m := range w.leaving {
@@ -67,7 +68,7 @@ func (s *Service) settleAll(ctx context.Context, all *Settlement) error {
 // Rows read in a page before the delete was decided are members still in the
 // store, so the walk that buries must have begun after it.
 func (w *walk) bury(ctx context.Context) error {
-	if w.entry.Scope != ScopeAll || w.oldest.State != Deleted {
+	if w.entry.Scope != commit.ScopeAll || w.oldest.State != Deleted {
 		return w.s.settleAll(ctx, &Settlement{ID: w.entry.Content, Leaving: w.rows, Bury: true})
 	}
 	return w.s.settleAll(ctx, &Settlement{

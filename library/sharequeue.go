@@ -5,6 +5,7 @@ import (
 	"slices"
 	"sync"
 
+	"carrel/core/commit"
 	"carrel/core/sched"
 )
 
@@ -133,7 +134,7 @@ func (s *Service) share(ctx context.Context, left budget, id ContentID, j *share
 		decided = false
 	}
 	var fan *fanJob
-	if decided && e.Scope != ScopeNone {
+	if decided && e.Scope != commit.ScopeNone {
 		// Each of them is answered once its own actor's library is done.
 		var actors []PrincipalID
 		for _, b := range batch {

@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"carrel/core/clock"
+	"carrel/core/commit"
 )
 
 // The stores are narrow and their verbs are intentions. Every "must" below is
@@ -63,7 +64,7 @@ type ContentCommit struct {
 	// are not written: Supersede and Writer say what is added to those standing.
 	Header    Header
 	Supersede *Superseded
-	Writer    EntryID
+	Writer    commit.EntryID
 	Members   []Member // rows written, Seq == Header.Seq
 	Request   *RequestRow
 }
@@ -233,7 +234,7 @@ type PrincipalCommit struct {
 	ID      PrincipalID
 	Base    int64
 	Header  PrincipalHeader // Header.Seq == Base+1; Writers are not written
-	Writer  EntryID
+	Writer  commit.EntryID
 	Members []GroupMemberRow
 	Request *RequestRow
 }
@@ -328,13 +329,13 @@ type LaneID string
 
 // Lane is a process's whole list of changes under way.
 type Lane struct {
-	ID      LaneID
-	Stamp   int64 // its write time, in microseconds, rising with each write
-	Entries []InFlight
+	ID     LaneID
+	Stamp  int64    // its write time, in microseconds, rising with each write
+	Blocks [][]byte // its entries, as package commit encodes them; none: the list is empty
 }
 
-// UnreadableLanes is the error of JournalStore.Lanes where rows of some lanes are
-// of no form that this program knows: damaged, or of a later one. Whoever has to know
+// UnreadableLanes is the error of JournalStore.Lanes and OpenLanes where some lanes
+// are of no form that this program knows: damaged, or of a later one. Whoever has to know
 // all that is under way treats it as any other error.
 type UnreadableLanes struct {
 	IDs []LaneID // in their order
@@ -361,7 +362,7 @@ type Due struct {
 // JournalStore keeps what is under way and what is due.
 type JournalStore interface {
 	// PutLane replaces the lane's list. It must be durable no later than a
-	// Commit of this process that follows it; a lane without entries is removed.
+	// Commit of this process that follows it; a lane without blocks is removed.
 	PutLane(ctx context.Context, l Lane) error
 	// Lanes reads all lanes with the stamps of their last writes. One that cannot
 	// be read keeps no other back: all others come beside an *UnreadableLanes.

@@ -6,6 +6,7 @@ import (
 
 	"go.opentelemetry.io/otel/trace"
 
+	"carrel/core/commit"
 	"carrel/journal"
 	"carrel/library"
 )
@@ -26,7 +27,7 @@ type tracedBackground struct {
 }
 
 // Resume implements journal.Service.
-func (b *tracedBackground) Resume(ctx context.Context, e library.InFlight) (bool, error) {
+func (b *tracedBackground) Resume(ctx context.Context, e commit.Entry) (bool, error) {
 	var options []trace.SpanStartOption
 	if from, known := b.t.changes.take(e.ID); known {
 		options = append(options, trace.WithLinks(trace.Link{SpanContext: from}))
@@ -37,10 +38,10 @@ func (b *tracedBackground) Resume(ctx context.Context, e library.InFlight) (bool
 	return fenced, err
 }
 
-// Move implements journal.Service.
-func (b *tracedBackground) Move(ctx context.Context, id library.ContentID) (bool, error) {
+// RunDue implements journal.Service.
+func (b *tracedBackground) RunDue(ctx context.Context, e commit.Entry) (bool, error) {
 	ctx, span := b.t.begin(ctx, "move")
-	moved, err := b.next.Move(ctx, id)
+	moved, err := b.next.RunDue(ctx, e)
 	endWork(span, err)
 	return moved, err
 }
@@ -70,7 +71,7 @@ func (b *tracedBackground) Scrub(ctx context.Context, from library.ScrubPlace, l
 }
 
 // sends remembers which span a change is sent to the store in.
-func (t *Tracing) sends(ctx context.Context, id library.EntryID) {
+func (t *Tracing) sends(ctx context.Context, id commit.EntryID) {
 	if t == nil {
 		return
 	}
@@ -88,18 +89,18 @@ const maxChangeSpans = 1000
 // mutation and never asked for here.
 type changeSpans struct {
 	mu    sync.Mutex
-	spans map[library.EntryID]trace.SpanContext
+	spans map[commit.EntryID]trace.SpanContext
 	// order holds the changes as they came, around from next.
-	order []library.EntryID
+	order []commit.EntryID
 	next  int
 }
 
 func newChangeSpans(most int) *changeSpans {
-	return &changeSpans{spans: make(map[library.EntryID]trace.SpanContext), order: make([]library.EntryID, most)}
+	return &changeSpans{spans: make(map[commit.EntryID]trace.SpanContext), order: make([]commit.EntryID, most)}
 }
 
 // keep remembers the span of a change.
-func (c *changeSpans) keep(id library.EntryID, span trace.SpanContext) {
+func (c *changeSpans) keep(id commit.EntryID, span trace.SpanContext) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	delete(c.spans, c.order[c.next])
@@ -109,7 +110,7 @@ func (c *changeSpans) keep(id library.EntryID, span trace.SpanContext) {
 }
 
 // take gives the span of a change, once.
-func (c *changeSpans) take(id library.EntryID) (trace.SpanContext, bool) {
+func (c *changeSpans) take(id commit.EntryID) (trace.SpanContext, bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	span, ok := c.spans[id]

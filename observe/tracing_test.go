@@ -20,6 +20,7 @@ import (
 	"go.opentelemetry.io/otel/trace"
 	"golang.org/x/time/rate"
 
+	"carrel/core/commit"
 	"carrel/core/fault"
 	"carrel/library"
 )
@@ -223,9 +224,9 @@ func TestAFanOutRefersToTheMutationsItCarries(t *testing.T) {
 // resuming is a domain that has changes finished.
 type resuming struct{ err error }
 
-func (r resuming) Resume(context.Context, library.InFlight) (bool, error) { return true, r.err }
-func (r resuming) Move(context.Context, library.ContentID) (bool, error)  { return true, r.err }
-func (r resuming) Expire(context.Context, library.Due) (bool, error)      { return true, r.err }
+func (r resuming) Resume(context.Context, commit.Entry) (bool, error) { return true, r.err }
+func (r resuming) RunDue(context.Context, commit.Entry) (bool, error) { return true, r.err }
+func (r resuming) Expire(context.Context, library.Due) (bool, error)  { return true, r.err }
 func (r resuming) RepairEntry(context.Context, library.PrincipalID, library.BucketEntry) error {
 	return r.err
 }
@@ -237,7 +238,7 @@ func TestWorkInTheBackground(t *testing.T) {
 	tracing, kept := tracingOf(t, sdk.AlwaysSample())
 	store := NewMetrics().Store(deciding{}, tracing)
 	ctx, op := tracing.Request(t.Context(), request())
-	change := library.EntryID{1}
+	change := commit.EntryID{1}
 	if _, err := store.Commit(ctx, &library.ContentCommit{Writer: change}); err != nil {
 		t.Fatal(err)
 	}
@@ -245,13 +246,13 @@ func TestWorkInTheBackground(t *testing.T) {
 
 	gone := errors.New("x")
 	s := tracing.Background(resuming{gone})
-	if fenced, err := s.Resume(t.Context(), library.InFlight{ID: change}); !fenced || !errors.Is(err, gone) {
+	if fenced, err := s.Resume(t.Context(), commit.Entry{ID: change}); !fenced || !errors.Is(err, gone) {
 		t.Errorf("Resume: %v, %v", fenced, err)
 	}
-	if _, err := s.Resume(t.Context(), library.InFlight{ID: library.EntryID{2}}); !errors.Is(err, gone) {
+	if _, err := s.Resume(t.Context(), commit.Entry{ID: commit.EntryID{2}}); !errors.Is(err, gone) {
 		t.Error(err)
 	}
-	if moved, err := s.Move(t.Context(), "c:acme:x"); !moved || !errors.Is(err, gone) {
+	if moved, err := s.RunDue(t.Context(), commit.Entry{Key: "c:acme:x"}); !moved || !errors.Is(err, gone) {
 		t.Errorf("Move: %v, %v", moved, err)
 	}
 	if done, err := s.Expire(t.Context(), library.Due{}); !done || !errors.Is(err, gone) {
@@ -286,11 +287,11 @@ func TestSpansOfChangesAreBounded(t *testing.T) {
 	c := newChangeSpans(3)
 	span := trace.NewSpanContext(trace.SpanContextConfig{TraceID: trace.TraceID{1}, SpanID: trace.SpanID{1}})
 	for i := range 5 {
-		c.keep(library.EntryID{byte(i + 1)}, span)
+		c.keep(commit.EntryID{byte(i + 1)}, span)
 	}
 	var kept []byte
 	for i := range 5 {
-		if _, ok := c.take(library.EntryID{byte(i + 1)}); ok {
+		if _, ok := c.take(commit.EntryID{byte(i + 1)}); ok {
 			kept = append(kept, byte(i+1))
 		}
 	}
@@ -316,7 +317,7 @@ func TestWithoutTracingNothingIsDone(t *testing.T) {
 	var op *Operation
 	op.End(Outcome{})
 	none.Statement(ctx, Statement{})
-	none.sends(ctx, library.EntryID{})
+	none.sends(ctx, commit.EntryID{})
 	if s := (resuming{}); none.Background(s) != s {
 		t.Error("the background is watched")
 	}

@@ -11,6 +11,7 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs"
 
 	"carrel/core/clock"
+	"carrel/core/commit"
 	"carrel/library"
 )
 
@@ -54,7 +55,7 @@ func (s *benchStore) fill(owner library.PrincipalID, items int) []library.Header
 	batch := s.db.NewBatch()
 	for n := range items {
 		h := s.header(library.ContentID("c:acme:item/"+strconv.Itoa(n)), library.Public)
-		h.Writers = []library.Writer{{Seq: 1, Entry: library.EntryID{1}}}
+		h.Writers = []library.Writer{{Seq: 1, Entry: commit.EntryID{1}}}
 		key := appendHeaderKey(nil, tableContent, string(h.ID))
 		s.must(batch.Set(key, appendHeader(nil, &h), nil))
 		m := library.Member{Principal: owner, Role: library.Manages, Seq: 1}
@@ -212,7 +213,7 @@ func BenchmarkCommit(b *testing.B) {
 				h := s.header(library.ContentID("c:acme:item/"+strconv.Itoa(n)), library.Public)
 				h.Seq = 0
 				for next() {
-					c := &library.ContentCommit{ID: h.ID, Base: h.Seq, Header: h, Writer: library.EntryID{2}}
+					c := &library.ContentCommit{ID: h.ID, Base: h.Seq, Header: h, Writer: commit.EntryID{2}}
 					c.Header.Seq++
 					v, err := s.Commit(b.Context(), c)
 					if err != nil || !v.Applied {

@@ -9,6 +9,7 @@ import (
 	"github.com/cockroachdb/pebble/v2"
 
 	"carrel/core/clock"
+	"carrel/core/commit"
 	"carrel/core/fault"
 	"carrel/library"
 )
@@ -272,7 +273,7 @@ func withSuperseded(standing []library.Superseded, add *library.Superseded) []li
 
 // withWriter adds the writer of seq to the standing ones and drops those that
 // are too old to be asked for.
-func withWriter(standing []library.Writer, seq int64, entry library.EntryID) []library.Writer {
+func withWriter(standing []library.Writer, seq int64, entry commit.EntryID) []library.Writer {
 	kept := slices.DeleteFunc(standing, func(w library.Writer) bool { return w.Seq <= seq-library.MaxWriters })
 	return append(kept, library.Writer{Seq: seq, Entry: entry})
 }

@@ -14,6 +14,7 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs/errorfs"
 
 	"carrel/core/clock"
+	"carrel/core/commit"
 	"carrel/library"
 	"carrel/library/storetest"
 )
@@ -68,9 +69,9 @@ func script() []step {
 	for n := range int64(6) {
 		at := clock.Instant(1000 * (n + 1))
 		stamp := 10 * (n + 1)
-		entry := library.InFlight{ID: library.EntryID{byte(n)}, Content: h.ID, Base: n, Scope: library.ScopeAll}
+		entry := library.InFlight{ID: commit.EntryID{byte(n)}, Content: h.ID, Base: n, Scope: commit.ScopeAll}
 		later(fmt.Sprintf("lane %d", n), func(ctx context.Context, s *Store) error {
-			return s.PutLane(ctx, library.Lane{ID: lane, Stamp: stamp, Entries: []library.InFlight{entry}})
+			return s.PutLane(ctx, library.Lane{ID: lane, Stamp: stamp, Blocks: storetest.Blocks(entry)})
 		})
 		later(fmt.Sprintf("due %d", n), func(ctx context.Context, s *Store) error {
 			return s.PutDue(ctx, library.Due{At: at, Content: h.ID, MTS: at})

@@ -19,6 +19,7 @@ import (
 	"go.uber.org/goleak"
 
 	"carrel/core/clock"
+	"carrel/core/commit"
 	"carrel/core/fault"
 	"carrel/library"
 )
@@ -66,18 +67,18 @@ func closeFailed(t *testing.T, s *Store) {
 	}
 }
 
-// commit makes seq of an item.
-func commit(ctx context.Context, s *Store, name string, seq int64) (library.Verdict, error) {
+// commitOf makes seq of an item.
+func commitOf(ctx context.Context, s *Store, name string, seq int64) (library.Verdict, error) {
 	h := library.Header{Seq: seq, MTS: clock.Instant(seq), Position: clock.Instant(seq), State: library.Live, Widest: library.Private}
 	h.ID, h.Title, h.Visibility = library.ContentID("c:acme:"+name), strings.Repeat("title of "+name, 20), library.Private
-	return s.Commit(ctx, &library.ContentCommit{ID: h.ID, Base: seq - 1, Header: h, Writer: library.EntryID{1},
+	return s.Commit(ctx, &library.ContentCommit{ID: h.ID, Base: seq - 1, Header: h, Writer: commit.EntryID{1},
 		Members: []library.Member{{Principal: "u:acme:ann", Role: library.Manages}}})
 }
 
 // mustCommit makes seq of an item, which must apply.
 func mustCommit(t testing.TB, s *Store, name string, seq int64) {
 	t.Helper()
-	v, err := commit(t.Context(), s, name, seq)
+	v, err := commitOf(t.Context(), s, name, seq)
 	if err != nil || !v.Applied {
 		t.Fatalf("seq %d of %s: %+v %v", seq, name, v, err)
 	}
@@ -183,7 +184,7 @@ func TestClosed(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	_, err := commit(t.Context(), s, "item", 1)
+	_, err := commitOf(t.Context(), s, "item", 1)
 	wantUnavailable(t, err, "closed")
 	if fault.MayHaveCommitted(err) {
 		t.Error("a commit on a closed store may have been applied")
@@ -205,7 +206,7 @@ func TestCloseWaits(t *testing.T) {
 	for w := range last {
 		done.Go(func() {
 			for seq := int64(1); ; seq++ {
-				v, err := commit(t.Context(), s, fmt.Sprintf("item%d", w), seq)
+				v, err := commitOf(t.Context(), s, fmt.Sprintf("item%d", w), seq)
 				if seq == 5 {
 					started <- struct{}{}
 				}
@@ -248,7 +249,7 @@ func TestEndedContext(t *testing.T) {
 	s := openStore(t, "", Options{FS: vfs.NewMem()})
 	ended, cancel := context.WithCancel(t.Context())
 	cancel()
-	_, err := commit(ended, s, "item", 1)
+	_, err := commitOf(ended, s, "item", 1)
 	wantUnavailable(t, err)
 	if !errors.Is(err, context.Canceled) || fault.MayHaveCommitted(err) || fault.ReasonOf(err) != fault.ReasonTimeout {
 		t.Errorf("%v", err)
@@ -307,13 +308,13 @@ func TestLogFails(t *testing.T) {
 	}
 	mustCommit(t, s, "item", 1)
 	failing.Store(true)
-	_, err = commit(t.Context(), s, "item", 2)
+	_, err = commitOf(t.Context(), s, "item", 2)
 	wantUnavailable(t, err)
 	if !fault.MayHaveCommitted(err) {
 		t.Errorf("not of unknown outcome: %v", err)
 	}
 	for range 3 {
-		_, err := commit(t.Context(), s, "other", 1)
+		_, err := commitOf(t.Context(), s, "other", 1)
 		wantUnavailable(t, err, "can no longer write")
 		_, err = s.Read(t.Context(), "c:acme:item", library.ContentQuery{})
 		wantUnavailable(t, err, "can no longer write")
@@ -357,7 +358,7 @@ func TestLogFailsUnderLoad(t *testing.T) {
 	for w := range acked {
 		done.Go(func() {
 			for seq := int64(1); ; seq++ {
-				v, err := commit(t.Context(), s, fmt.Sprintf("item%d", w), seq)
+				v, err := commitOf(t.Context(), s, fmt.Sprintf("item%d", w), seq)
 				if err != nil {
 					if fault.CodeOf(err) != fault.Unavailable {
 						t.Errorf("%v", err)

@@ -37,7 +37,7 @@ func (s *Store) PutLane(ctx context.Context, l library.Lane) error {
 	}
 	b := s.db.NewBatch()
 	defer func() { _ = b.Close() }()
-	if len(l.Entries) == 0 {
+	if len(l.Blocks) == 0 {
 		err = b.Delete(key, nil)
 	} else {
 		err = b.Set(key, appendLane(nil, &l), nil)
@@ -61,13 +61,12 @@ func (s *Store) laneStamp(id library.LaneID, key []byte) (int64, error) {
 	if err != nil || !found {
 		return 0, err
 	}
-	d := decode(value)
-	stamp := d.int()
-	if d.bad {
-		return 0, errRow
+	l, err := decodeLane(id, value)
+	if err != nil {
+		return 0, err
 	}
-	s.lanes.last[id] = stamp
-	return stamp, nil
+	s.lanes.last[id] = l.Stamp
+	return l.Stamp, nil
 }
 
 // Lanes implements library.JournalStore.

@@ -14,7 +14,9 @@ import (
 	"time"
 
 	"carrel/core/clock"
+	"carrel/core/commit"
 	"carrel/library"
+	"carrel/library/storetest"
 )
 
 var update = flag.Bool("update", false, "write the golden files anew")
@@ -92,7 +94,7 @@ func TestKeysGolden(t *testing.T) {
 func TestRowsGolden(t *testing.T) {
 	description, link, expires := "D", "https://e.com", clock.Instant(99)
 	h := library.Header{State: library.Live, Seq: 300, MTS: 7, Position: 6, Widest: library.Public, MovesSince: 5, Moves: 4, Managers: 1, Members: 2,
-		Unsettled: []library.Superseded{{Position: 3, Widest: library.LoggedIn}}, Writers: []library.Writer{{Seq: 299, Entry: library.EntryID{1}}, {Seq: 300, Entry: library.EntryID{2}}}}
+		Unsettled: []library.Superseded{{Position: 3, Widest: library.LoggedIn}}, Writers: []library.Writer{{Seq: 299, Entry: commit.EntryID{1}}, {Seq: 300, Entry: commit.EntryID{2}}}}
 	turned := h
 	turned.LoggedInUntil, turned.PublicUntil = 5, 4
 	moved := turned
@@ -100,9 +102,9 @@ func TestRowsGolden(t *testing.T) {
 	h.Kind, h.Title, h.Description, h.Link, h.ExpiresAt = library.Link, "T", &description, &link, &expires
 	h.Visibility, h.Creator, h.CreatedAt, h.LastModified, h.Version = library.LoggedIn, "u:a:b", 1, 6, 2
 	p := library.PrincipalHeader{DisplayName: "N", Visibility: library.Public, Email: "a@b", CreatedAt: 1, State: library.Live, Seq: 2, MTS: 3, Managers: 4, Members: 5,
-		Writers: []library.Writer{{Seq: 2, Entry: library.EntryID{9}}}}
-	l := library.Lane{Stamp: 5, Entries: []library.InFlight{{ID: library.EntryID{1}, Content: "c:a:b", Base: 2, Scope: library.ScopeListed,
-		Principals: []library.PrincipalID{"u:a:c"}, Reverse: true, Due: 8, Decided: true}}}
+		Writers: []library.Writer{{Seq: 2, Entry: commit.EntryID{9}}}}
+	l := library.Lane{Stamp: 5, Blocks: storetest.Blocks(library.InFlight{ID: commit.EntryID{1}, Content: "c:a:b", Base: 2, Scope: commit.ScopeListed,
+		Principals: []library.PrincipalID{"u:a:c"}, Reverse: true, Due: 8, Decided: true})}
 	forms := []struct {
 		name string
 		row  []byte
@@ -120,7 +122,7 @@ func TestRowsGolden(t *testing.T) {
 		{"principal", appendPrincipal(nil, &p)},
 		{"found", appendFound(nil, library.LoggedIn, 7)},
 		{"lane", appendLane(nil, &l)},
-		{"renaming", appendLane(nil, &library.Lane{Stamp: 5, Entries: []library.InFlight{{ID: library.EntryID{1}, Principal: "u:a:b", Base: 2, Former: "N"}}})},
+		{"renaming", appendLane(nil, &library.Lane{Stamp: 5, Blocks: storetest.Blocks(library.InFlight{ID: commit.EntryID{1}, Principal: "u:a:b", Base: 2, Former: "N"})})},
 		{"due", appendDue(nil, 7)},
 		{"due of old", appendDue(nil, 0)},
 		{"creation", appendCreation(nil, &library.Creation{InputHash: [32]byte{2}, ID: "c:a:b", Until: 4})},
@@ -189,7 +191,7 @@ func FuzzRows(f *testing.F) {
 	h := library.Header{Seq: 2, MovedAt: 3, Writers: []library.Writer{{Seq: 2}}, Unsettled: []library.Superseded{{Position: 1, Widest: 1}}}
 	f.Add(appendHeader(nil, &h))
 	f.Add(appendPrincipal(nil, &library.PrincipalHeader{Seq: 2}))
-	f.Add(appendLane(nil, &library.Lane{Stamp: 1, Entries: []library.InFlight{{Base: 1, Principals: []library.PrincipalID{"u:a:b"}}}}))
+	f.Add(appendLane(nil, &library.Lane{Stamp: 1, Blocks: storetest.Blocks(library.InFlight{Base: 1, Principals: []library.PrincipalID{"u:a:b"}})}))
 	f.Add(appendMember(nil, 1, true, 5))
 	f.Add(appendCreation(nil, &library.Creation{ID: "x"}))
 	f.Add([]byte{rowVersion, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0x01})
@@ -265,7 +267,7 @@ func FuzzRows(f *testing.F) {
 // refused, where a row does not run to its end.
 func TestDamagedRows(t *testing.T) {
 	h := library.Header{Seq: 2, Writers: []library.Writer{{Seq: 2}}, Unsettled: []library.Superseded{{Position: 1, Widest: 1}}}
-	l := library.Lane{Stamp: 1, Entries: []library.InFlight{{Base: 1, Principals: []library.PrincipalID{"u:a:b"}}}}
+	l := library.Lane{Stamp: 1, Blocks: storetest.Blocks(library.InFlight{Base: 1, Principals: []library.PrincipalID{"u:a:b"}})}
 	for _, c := range []struct {
 		name string
 		row  []byte
@@ -293,7 +295,7 @@ func TestDamagedRows(t *testing.T) {
 				t.Error("a row with a byte behind it is read")
 			}
 			other := slices.Clone(c.row)
-			other[0] = rowVersion + 1
+			other[0] = laneVersion + 1
 			if c.read(other) == nil {
 				t.Error("a row of another version is read")
 			}

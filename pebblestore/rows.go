@@ -4,6 +4,7 @@ import (
 	"encoding/binary"
 
 	"carrel/core/clock"
+	"carrel/core/commit"
 	"carrel/library"
 )
 
@@ -24,7 +25,7 @@ func appendWriters(b []byte, ws []library.Writer) []byte {
 }
 
 func (d *decoder) writers() []library.Writer {
-	n := d.count(1 + len(library.EntryID{}))
+	n := d.count(1 + len(commit.EntryID{}))
 	if n == 0 {
 		return nil
 	}
@@ -33,7 +34,7 @@ func (d *decoder) writers() []library.Writer {
 	for i := range ws {
 		last += d.int()
 		ws[i].Seq = last
-		copy(ws[i].Entry[:], d.raw(len(library.EntryID{})))
+		copy(ws[i].Entry[:], d.raw(len(commit.EntryID{})))
 	}
 	return ws
 }
@@ -224,70 +225,6 @@ func decodeDueRow(key, value []byte) (library.Due, error) {
 	}
 	mts, err := decodeDue(value)
 	return library.Due{At: at, Content: library.ContentID(content), MTS: mts}, err
-}
-
-// The facts of an in-flight entry, as bits of one byte.
-const (
-	entryReverse = 1 << iota
-	entryDecided
-)
-
-// appendLane appends the in-flight list of a process.
-func appendLane(b []byte, l *library.Lane) []byte {
-	b = binary.AppendVarint(append(b, rowVersion), l.Stamp)
-	b = binary.AppendUvarint(b, uint64(len(l.Entries)))
-	for i := range l.Entries {
-		e := &l.Entries[i]
-		var facts byte
-		if e.Reverse {
-			facts |= entryReverse
-		}
-		if e.Decided {
-			facts |= entryDecided
-		}
-		b = append(append(b, e.ID[:]...), byte(e.Scope), facts)
-		// An entry of a principal has no content, and its former name stands there.
-		b = appendText(b, string(e.Content)+e.Former)
-		b = appendText(b, string(e.Principal))
-		b = binary.AppendVarint(b, e.Base)
-		b = binary.AppendVarint(b, int64(e.Due))
-		b = binary.AppendUvarint(b, uint64(len(e.Principals)))
-		for _, p := range e.Principals {
-			b = appendText(b, string(p))
-		}
-	}
-	return b
-}
-
-// decodeLane reads the in-flight list of a process.
-func decodeLane(id library.LaneID, value []byte) (library.Lane, error) {
-	d := decode(value)
-	l := library.Lane{ID: id, Stamp: d.int()}
-	if n := d.count(len(library.EntryID{}) + 7); n > 0 {
-		l.Entries = make([]library.InFlight, n)
-	}
-	for i := range l.Entries {
-		e := &l.Entries[i]
-		copy(e.ID[:], d.raw(len(e.ID)))
-		e.Scope = library.Scope(d.byte())
-		facts := d.byte()
-		e.Reverse, e.Decided = facts&entryReverse != 0, facts&entryDecided != 0
-		first := d.text()
-		if e.Principal = library.PrincipalID(d.text()); e.Principal != "" {
-			e.Former = first
-		} else {
-			e.Content = library.ContentID(first)
-		}
-		e.Base = d.int()
-		e.Due = clock.Instant(d.int())
-		if n := d.count(1); n > 0 {
-			e.Principals = make([]library.PrincipalID, n)
-		}
-		for j := range e.Principals {
-			e.Principals[j] = library.PrincipalID(d.text())
-		}
-	}
-	return l, d.end()
 }
 
 // appendCreation appends a fixed creation.

@@ -60,7 +60,7 @@ func TestSpaceWhileItIsLookedAt(t *testing.T) {
 		{"for the first time since the store was opened", func(*testing.T, *Store, *slowFS) {}},
 		{"for the first time since the disk was full", func(t *testing.T, s *Store, f *slowFS) {
 			f.frees(defaultReserve - 1)
-			_, err := commit(t.Context(), s, "refused", 1)
+			_, err := commitOf(t.Context(), s, "refused", 1)
 			wantUnavailable(t, err, "disk of the store is almost full")
 			f.frees(defaultReserve)
 		}},
@@ -74,7 +74,7 @@ func TestSpaceWhileItIsLookedAt(t *testing.T) {
 			f.hold.Store(true)
 			waited := make(chan error, 1)
 			go func() {
-				_, err := commit(t.Context(), s, "one", 1)
+				_, err := commitOf(t.Context(), s, "one", 1)
 				waited <- err
 			}()
 			<-f.asked
@@ -94,7 +94,7 @@ func TestEachRefusalLooksOnce(t *testing.T) {
 	s := openStore(t, "", f.options(func() clock.Instant { return 1 }))
 	before := f.looks.Load()
 	for range 3 {
-		_, err := commit(t.Context(), s, "refused", 1)
+		_, err := commitOf(t.Context(), s, "refused", 1)
 		wantUnavailable(t, err, "disk of the store is almost full")
 	}
 	f.frees(defaultReserve)
@@ -121,7 +121,7 @@ func TestAlmostFullDisk(t *testing.T) {
 			t.Errorf("%s may have been applied: %v", what, err)
 		}
 	}
-	_, err := commit(t.Context(), s, "item", 2)
+	_, err := commitOf(t.Context(), s, "item", 2)
 	full("Commit", err)
 	_, err = s.CommitPrincipal(t.Context(), &library.PrincipalCommit{ID: "u:acme:ann", Header: library.PrincipalHeader{Seq: 1}})
 	full("CommitPrincipal", err)

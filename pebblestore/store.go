@@ -22,7 +22,8 @@ import (
 // formatVersion is what this code writes. A change that older code cannot read,
 // or would not keep in order, raises it. What oldestFormat and later ones have
 // written is read too: 1 had no directory, which is filled once it is missed, and
-// 2 had no time of the last move in the header of an item.
+// 2 had no time of the last move in the header of an item, and kinds of changes that
+// were fixed in the rows of in-flight lists.
 const (
 	formatVersion = 3
 	oldestFormat  = 1

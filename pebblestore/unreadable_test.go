@@ -10,8 +10,10 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs"
 	"github.com/google/go-cmp/cmp"
 
+	"carrel/core/commit"
 	"carrel/core/fault"
 	"carrel/library"
+	"carrel/library/storetest"
 )
 
 // TestUnreadableRow puts bytes where a header should be.
@@ -24,7 +26,7 @@ func TestUnreadableRow(t *testing.T) {
 	if fault.CodeOf(err) != fault.Internal || !strings.Contains(err.Error(), "c:acme:item") {
 		t.Errorf("%v", err)
 	}
-	if _, err := commit(t.Context(), s, "item", 1); fault.CodeOf(err) != fault.Internal || fault.MayHaveCommitted(err) {
+	if _, err := commitOf(t.Context(), s, "item", 1); fault.CodeOf(err) != fault.Internal || fault.MayHaveCommitted(err) {
 		t.Errorf("%v", err)
 	}
 	if err := s.Enforce(t.Context(), &library.Enforcement{Header: &library.Header{Content: library.Content{ID: "c:acme:item"}}}); fault.CodeOf(err) != fault.Internal {
@@ -38,7 +40,7 @@ func TestUnreadableLane(t *testing.T) {
 	s := openStore(t, "", Options{FS: vfs.NewMem()})
 	var want []library.Lane
 	for n, id := range []library.LaneID{"a", "c", "e"} {
-		l := library.Lane{ID: id, Stamp: int64(n + 1), Entries: []library.InFlight{{ID: library.EntryID{byte(n)}, Content: "c:acme:item"}}}
+		l := library.Lane{ID: id, Stamp: int64(n + 1), Blocks: storetest.Blocks(library.InFlight{ID: commit.EntryID{byte(n)}, Content: "c:acme:item"})}
 		if err := s.PutLane(t.Context(), l); err != nil {
 			t.Fatal(err)
 		}

@@ -8,7 +8,9 @@ import (
 
 	"github.com/gocql/gocql"
 
+	"carrel/core/commit"
 	"carrel/library"
+	"carrel/library/storetest"
 )
 
 func sorted(list []string) []string {
@@ -119,9 +121,9 @@ func (g *gateway) awaitReadyz(status int, text string) {
 
 // laneOf is the list of a process that has died before it could change an item.
 func laneOf(id library.ContentID) library.Lane {
-	return library.Lane{ID: "a-process-that-died", Stamp: time.Now().UnixMicro(), Entries: []library.InFlight{
-		{ID: library.EntryID{1}, Content: id, Base: 1, Scope: library.ScopeAll},
-	}}
+	return library.Lane{ID: "a-process-that-died", Stamp: time.Now().UnixMicro(), Blocks: storetest.Blocks(
+		library.InFlight{ID: commit.EntryID{1}, Content: id, Base: 1, Scope: commit.ScopeAll},
+	)}
 }
 
 // What a killed gateway has left in flight is finished by whoever comes next

@@ -1,6 +1,6 @@
 // Package archive has the authoritative rows of a whole store, in the types of the
-// domain, and copies them from one store to another. It must not know how rows are
-// stored, nor any rule beside which rows are authoritative.
+// domain, and copies them from one store to another. It knows neither how rows
+// are stored, nor any rule beside which rows are authoritative.
 package archive
 
 import (

@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"carrel/core/clock"
+	"carrel/core/commit"
 	"carrel/interchange/archive"
 	"carrel/library"
 )
@@ -19,7 +20,7 @@ func (s *shelf) archived() map[archive.Chapter][]archive.Row {
 	asked, told := s.request(3), s.request(4)
 	told.Answer = nil
 	creation := s.creation("put", string(content))
-	writers := []library.Writer{{Seq: 6, Entry: library.EntryID{6}}, {Seq: 7, Entry: library.EntryID{7}}}
+	writers := []library.Writer{{Seq: 6, Entry: commit.EntryID{6}}, {Seq: 7, Entry: commit.EntryID{7}}}
 	header := library.Header{
 		Content: library.Content{ID: content, Kind: library.Link, Title: "Put", Description: &text, Link: &link, Visibility: library.LoggedIn,
 			Creator: a, CreatedAt: start, LastModified: start + 9, Version: 4, ExpiresAt: &expires},
@@ -109,7 +110,7 @@ func putRows(s *shelf) {
 	s.same("the header put in place of another", s.read(h.ID, library.ContentQuery{}).Header, h)
 	it := s.newItem("stands", library.Public, s.user("a"))
 	it.move()
-	h.ID, h.Seq, h.Writers = it.head.ID, 1, []library.Writer{{Seq: 1, Entry: library.EntryID{1}}}
+	h.ID, h.Seq, h.Writers = it.head.ID, 1, []library.Writer{{Seq: 1, Entry: commit.EntryID{1}}}
 	s.put(archive.Row{Content: &h})
 	s.same("the header put in place of one that was decided", s.read(h.ID, library.ContentQuery{}).Header, h)
 }

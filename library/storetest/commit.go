@@ -3,6 +3,7 @@ package storetest
 import (
 	"fmt"
 
+	"carrel/core/commit"
 	"carrel/library"
 )
 
@@ -70,7 +71,7 @@ func commitIgnoresLists(s *stage) {
 	it.move()
 	c := it.next(func(c *library.ContentCommit) {
 		c.Header.Unsettled = []library.Superseded{{Position: 5, Widest: library.Public}}
-		c.Header.Writers = []library.Writer{{Seq: 1, Entry: library.EntryID{9}}}
+		c.Header.Writers = []library.Writer{{Seq: 1, Entry: commit.EntryID{9}}}
 	})
 	if v := s.commit(c); !v.Applied {
 		s.Fatalf("refused: %+v", v)

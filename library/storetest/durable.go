@@ -18,7 +18,7 @@ func durableAreas() []durableArea {
 			{"CommitPrincipal must apply whole or not at all, iff Seq is Base, and be durable when it returns", durablePrincipal},
 		}},
 		{"PutLane", []durableCheck{
-			{"It must be durable no later than a Commit of this process that follows it; a lane without entries is removed", durableLane},
+			{"It must be durable no later than a Commit of this process that follows it; a lane without blocks is removed", durableLane},
 		}},
 		{"PutDue", []durableCheck{
 			{"PutDue must be durable no later than a Commit of this process that follows it", durableDue},
@@ -102,13 +102,13 @@ func durablePrincipal(s *stage, crash func()) {
 
 func durableLane(s *stage, crash func()) {
 	it := s.newItem("item", library.Private, s.user("a"))
-	l := library.Lane{ID: s.laneID(1), Stamp: int64(s.tick()), Entries: []library.InFlight{s.inFlight(1)}}
+	l := library.Lane{ID: s.laneID(1), Stamp: int64(s.tick()), Blocks: [][]byte{s.block(1)}}
 	s.ok(s.PutLane(s.ctx, l))
 	it.move()
 	crash()
 	it.stands("item after a crash")
 	s.same("lanes after a crash", s.lanes(), []library.Lane{l})
-	l.Stamp, l.Entries = int64(s.tick()), append(l.Entries, s.inFlight(2))
+	l.Stamp, l.Blocks = int64(s.tick()), append(l.Blocks, s.block(2))
 	s.ok(s.PutLane(s.ctx, l))
 	s.newCircle(s.user("a"))
 	crash()

@@ -1,21 +1,23 @@
 package storetest
 
 import (
+	"bytes"
 	"fmt"
 	"slices"
 	"strings"
 
 	"carrel/core/clock"
+	"carrel/core/commit"
 	"carrel/library"
 )
 
 func journalAreas() []area {
 	return []area{
 		{"PutLane", []check{
-			{"PutLane replaces the lane's list; a lane without entries is removed", putLane},
-			{"every field of an entry comes back", laneFields},
+			{"PutLane replaces the lane's list; a lane without blocks is removed", putLane},
+			{"blocks of any bytes come back, in their order", laneBytes},
 			{"a write that comes late, behind a newer stamp, changes nothing", putLaneLate},
-			{"1,000 entries go in one lane", laneMany},
+			{"a list of many blocks is replaced by one of few", laneMany},
 		}},
 		{"DropLane", []check{
 			{"DropLane must remove the lane iff nothing newer than stamp was written", dropLane},
@@ -48,45 +50,38 @@ func (s *stage) lanes() []library.Lane {
 	return all
 }
 
-func (s *stage) inFlight(base int64) library.InFlight {
-	return library.InFlight{ID: s.entry(), Content: s.content("item"), Base: base, Scope: library.ScopeAll}
-}
+// block is one of the blocks of a lane: stores do not look into them.
+func (s *stage) block(n byte) []byte { return []byte{n, 0, 0xff, n} }
 
 func putLane(s *stage) {
 	one, two := s.laneID(1), s.laneID(2)
-	l := library.Lane{ID: one, Stamp: int64(s.tick()), Entries: []library.InFlight{s.inFlight(0), s.inFlight(7)}}
-	m := library.Lane{ID: two, Stamp: int64(s.tick()), Entries: []library.InFlight{s.inFlight(1)}}
+	l := library.Lane{ID: one, Stamp: int64(s.tick()), Blocks: [][]byte{s.block(0), s.block(7)}}
+	m := library.Lane{ID: two, Stamp: int64(s.tick()), Blocks: [][]byte{s.block(1)}}
 	s.ok(s.PutLane(s.ctx, l))
 	s.ok(s.PutLane(s.ctx, m))
 	s.same("lanes", s.lanes(), []library.Lane{l, m})
-	l.Stamp, l.Entries = int64(s.tick()), l.Entries[1:]
+	l.Stamp, l.Blocks = int64(s.tick()), l.Blocks[1:]
 	s.ok(s.PutLane(s.ctx, l))
 	s.same("lanes after one was replaced", s.lanes(), []library.Lane{l, m})
-	l.Stamp, l.Entries = int64(s.tick()), nil
+	l.Stamp, l.Blocks = int64(s.tick()), nil
 	s.ok(s.PutLane(s.ctx, l))
 	s.same("lanes after one was emptied", s.lanes(), []library.Lane{m})
-	l.Stamp, l.Entries = int64(s.tick()), []library.InFlight{s.inFlight(3)}
+	l.Stamp, l.Blocks = int64(s.tick()), [][]byte{s.block(3)}
 	s.ok(s.PutLane(s.ctx, l))
 	s.same("lanes after one came again", s.lanes(), []library.Lane{l, m})
 }
 
-func laneFields(s *stage) {
-	l := library.Lane{ID: s.laneID(1), Stamp: int64(s.tick()), Entries: []library.InFlight{
-		{ID: library.EntryID{1, 2, 15: 0xff}, Content: s.content("a/b"), Base: 1 << 40, Scope: library.ScopeListed,
-			Principals: []library.PrincipalID{s.group("g"), s.user("a"), s.user("b")}, Reverse: true, Due: start + 5, Decided: true},
-		{ID: library.EntryID{3}, Principal: s.group("g"), Scope: library.ScopeNone},
-		{ID: library.EntryID{6}, Principal: s.user("a"), Base: 3, Scope: library.ScopeListed, Former: "Änn \u202e \"", Decided: true},
-		{ID: library.EntryID{4}, Content: s.content("c"), Scope: library.ScopeAll, Decided: true},
-		{ID: library.EntryID{5}, Content: s.content("d"), Scope: library.ScopeAll, Reverse: true},
-	}}
+func laneBytes(s *stage) {
+	large := bytes.Repeat([]byte{7}, commit.MaxBlock)
+	l := library.Lane{ID: s.laneID(1), Stamp: int64(s.tick()), Blocks: [][]byte{large, {2, 0, 0xff}, large, {1}, {2}}}
 	s.ok(s.PutLane(s.ctx, l))
 	s.same("lanes", s.lanes(), []library.Lane{l})
 }
 
 func putLaneLate(s *stage) {
 	id := s.laneID(1)
-	early := library.Lane{ID: id, Stamp: int64(s.tick()), Entries: []library.InFlight{s.inFlight(0)}}
-	late := library.Lane{ID: id, Stamp: int64(s.tick()), Entries: []library.InFlight{s.inFlight(1)}}
+	early := library.Lane{ID: id, Stamp: int64(s.tick()), Blocks: [][]byte{s.block(0)}}
+	late := library.Lane{ID: id, Stamp: int64(s.tick()), Blocks: [][]byte{s.block(1)}}
 	s.ok(s.PutLane(s.ctx, late))
 	s.ok(s.PutLane(s.ctx, early))
 	s.same("lanes", s.lanes(), []library.Lane{late})
@@ -99,26 +94,24 @@ func putLaneLate(s *stage) {
 
 func laneMany(s *stage) {
 	l := library.Lane{ID: s.laneID(1), Stamp: int64(s.tick())}
-	for n := range 1000 {
-		e := s.inFlight(int64(n))
-		e.ID = library.EntryID{14: byte(n >> 8), 15: byte(n)}
-		l.Entries = append(l.Entries, e)
+	for n := range byte(20) {
+		l.Blocks = append(l.Blocks, s.block(n))
 	}
 	s.ok(s.PutLane(s.ctx, l))
 	s.same("lanes", s.lanes(), []library.Lane{l})
-	l.Stamp, l.Entries = int64(s.tick()), l.Entries[:1]
+	l.Stamp, l.Blocks = int64(s.tick()), l.Blocks[:1]
 	s.ok(s.PutLane(s.ctx, l))
 	s.same("lanes after they became few", s.lanes(), []library.Lane{l})
 }
 
 func dropLane(s *stage) {
 	id := s.laneID(1)
-	l := library.Lane{ID: id, Stamp: int64(s.tick()), Entries: []library.InFlight{s.inFlight(0)}}
+	l := library.Lane{ID: id, Stamp: int64(s.tick()), Blocks: [][]byte{s.block(0)}}
 	s.ok(s.PutLane(s.ctx, l))
 	s.ok(s.DropLane(s.ctx, id, l.Stamp-1))
 	s.same("lanes after a drop with an older stamp", s.lanes(), []library.Lane{l})
 	read := l.Stamp
-	l.Stamp, l.Entries = int64(s.tick()), append(l.Entries, s.inFlight(1))
+	l.Stamp, l.Blocks = int64(s.tick()), append(l.Blocks, s.block(1))
 	s.ok(s.PutLane(s.ctx, l))
 	s.ok(s.DropLane(s.ctx, id, read))
 	s.same("lanes after a drop of what has been replaced", s.lanes(), []library.Lane{l})

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"sync"
 
+	"carrel/core/commit"
 	"carrel/core/fault"
 	"carrel/library"
 )
@@ -41,7 +42,7 @@ func together(f func(n int)) {
 // winner checks a round of conditional writes: one was applied, as the writers
 // that are told by the standing header say, and every other one was refused or
 // is of unknown outcome.
-func (s *stage) winner(verdicts []library.Verdict, errs []error, entries []library.EntryID, standing []library.Writer, seq int64) int {
+func (s *stage) winner(verdicts []library.Verdict, errs []error, entries []commit.EntryID, standing []library.Writer, seq int64) int {
 	s.Helper()
 	won := -1
 	for n := range verdicts {
@@ -66,7 +67,7 @@ func raceCommits(s *stage) {
 	it := s.newItem("item", library.Private, s.user("a"))
 	for round := range 20 {
 		var commits []*library.ContentCommit
-		var entries []library.EntryID
+		var entries []commit.EntryID
 		for n := range racers {
 			c := it.next(func(c *library.ContentCommit) {
 				moved(c, library.Private)
@@ -87,7 +88,7 @@ func racePrincipals(s *stage) {
 	g := s.newCircle(s.group("g"), s.user("a"))
 	for round := range 10 {
 		var commits []*library.PrincipalCommit
-		var entries []library.EntryID
+		var entries []commit.EntryID
 		for n := range racers {
 			c := g.next(func(c *library.PrincipalCommit) { c.Header.DisplayName = fmt.Sprintf("%d by %d", round, n) })
 			commits, entries = append(commits, c), append(entries, c.Writer)

@@ -14,6 +14,7 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"carrel/core/clock"
+	"carrel/core/commit"
 	"carrel/core/fault"
 	"carrel/library"
 )
@@ -84,9 +85,9 @@ func (s *stage) tick() clock.Instant {
 func (s *stage) later() clock.Instant { return s.tick() + (2208988800000000 - start) }
 
 // entry is the next id of an in-flight entry.
-func (s *stage) entry() library.EntryID {
+func (s *stage) entry() commit.EntryID {
 	s.writes++
-	return library.EntryID{0: 0xe0, 14: s.writes, 15: byte(len(s.tenant))}
+	return commit.EntryID{0: 0xe0, 14: s.writes, 15: byte(len(s.tenant))}
 }
 
 func (s *stage) user(name string) library.PrincipalID  { return library.UserID(s.tenant, name) }
@@ -136,7 +137,7 @@ func (s *stage) decide(write func() (library.Verdict, error), stands func(librar
 }
 
 // made tells whether the verdict names entry as the writer of seq.
-func made(v library.Verdict, seq int64, entry library.EntryID) bool {
+func made(v library.Verdict, seq int64, entry commit.EntryID) bool {
 	for _, w := range v.Writers {
 		if w.Seq == seq {
 			return w.Entry == entry

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"time"
 
+	"carrel/core/commit"
 	"carrel/core/fault"
 	"carrel/library"
 )
@@ -63,7 +64,7 @@ func (g *gateway) crowd(ctx context.Context, n, members int) error {
 			added[i] = library.Member{Principal: reader(from + i), Role: library.Viewing, Seq: h.Seq}
 		}
 		h.Members += len(added)
-		var writer library.EntryID
+		var writer commit.EntryID
 		binary.BigEndian.PutUint64(writer[:], uint64(h.Seq))
 		verdict, err := g.store.Commit(ctx, &library.ContentCommit{ID: id, Base: h.Seq - 1, Header: h, Writer: writer, Members: added})
 		if err != nil || !verdict.Applied {

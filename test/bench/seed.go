@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"carrel/core/clock"
+	"carrel/core/commit"
 	"carrel/library"
 )
 
@@ -144,7 +145,7 @@ func (g *gateway) item(ctx context.Context, owner library.PrincipalID, n int) er
 		State: library.Live, Seq: 1, MTS: at, Position: at, Widest: library.Visibility(1 + n%3),
 		MovesSince: at, Managers: 1, Members: 1,
 	}
-	var writer library.EntryID
+	var writer commit.EntryID
 	binary.BigEndian.PutUint64(writer[:], uint64(n))
 	m := library.Member{Principal: owner, Role: library.Manages, Seq: 1}
 	verdict, err := g.store.Commit(ctx, &library.ContentCommit{ID: id, Header: h, Writer: writer, Members: []library.Member{m}})

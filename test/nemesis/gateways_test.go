@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"carrel/cassandra"
+	"carrel/library"
 )
 
 // TestOneReadsWhatAnotherWrote: two gateways on one cluster are one gateway to
@@ -126,7 +127,7 @@ func TestAKilledGatewayIsFinishedByAnother(t *testing.T) {
 	defer func() { _ = store.Close() }()
 	// left are the entries that stand in lanes and are not moves to come.
 	left := func() (n int) {
-		lanes, err := store.Lanes(t.Context())
+		lanes, err := library.OpenLanes(t.Context(), store)
 		if err != nil {
 			t.Fatal(err)
 		}

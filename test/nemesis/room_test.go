@@ -119,9 +119,9 @@ func (d *door) idle(t *testing.T) {
 }
 
 // lane is the list of a process, nil where none stands.
-func (d *door) lane(t *testing.T, of library.LaneID) *library.Lane {
+func (d *door) lane(t *testing.T, of library.LaneID) *library.OpenLane {
 	t.Helper()
-	lanes, err := d.store.Lanes(t.Context())
+	lanes, err := library.OpenLanes(t.Context(), d.store)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"testing"
 
+	"carrel/core/commit"
 	"carrel/core/fault"
 	"carrel/library"
 )
@@ -53,8 +54,11 @@ func (c *encounter) playTakeOver(t *testing.T) {
 		return
 	}
 	if c.op.wakes {
-		newer := *l
-		newer.Stamp++
+		blocks, err := commit.Encode(l.Entries)
+		if err != nil {
+			t.Fatal(err)
+		}
+		newer := library.Lane{ID: l.ID, Stamp: l.Stamp + 1, Blocks: blocks}
 		if err := c.r.whole.store.PutLane(t.Context(), newer); err != nil {
 			t.Fatal(err)
 		}
@@ -93,7 +97,7 @@ func (c *encounter) leave(t *testing.T, key *string) (*proxy, library.LaneID) {
 
 // takeOver has the process meet the fault. Where it lives on it tries again, as
 // it would in the background, until it has finished.
-func (c *encounter) takeOver(t *testing.T, p *proxy, d *door, l library.Lane) {
+func (c *encounter) takeOver(t *testing.T, p *proxy, d *door, l library.OpenLane) {
 	t.Helper()
 	var err error
 	done := func() bool {

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"carrel/core/clock"
+	"carrel/core/commit"
 	"carrel/library"
 )
 
@@ -62,7 +63,7 @@ func tenant(id string) string { return strings.Split(id, ":")[1] }
 func (st *Store) audit(report func(kind, format string, args ...any)) {
 	for _, l := range st.lanes {
 		if l.live {
-			report(leftOver, "lane %x still holds %s", l.id, entryList(l.entries))
+			report(leftOver, "lane %x still holds %s", l.id, entryList(l.blocks))
 		}
 	}
 	for _, p := range st.contents {
@@ -201,10 +202,12 @@ func (st *Store) auditGroups(lib *libraryPart, report func(kind, format string, 
 }
 
 // entryList tells entries for a trace.
-func entryList(es []library.InFlight) string {
+func entryList(blocks [][]byte) string {
+	es, _ := commit.Decode(blocks) // the product wrote them
 	var b strings.Builder
 	for _, e := range es {
-		fmt.Fprintf(&b, "[%.4x %s%s base %d scope %d %v due %d decided %v] ", e.ID[:2], e.Content, e.Principal, e.Base, e.Scope, e.Principals, e.Due, e.Decided)
+		reach, _ := commit.DecodeReach(e.Payload)
+		fmt.Fprintf(&b, "[%.4x %s base %d %+v due %d decided %v] ", e.ID[:2], e.Key, e.Base, reach, e.Due, e.Decided)
 	}
 	return b.String()
 }

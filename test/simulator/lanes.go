@@ -17,18 +17,18 @@ func (st *Store) lane(id library.LaneID) *laneCell {
 	return st.lanes[i]
 }
 
-// PutLane replaces a lane's list; one without entries is deleted.
+// PutLane replaces a lane's list; one without blocks is deleted.
 func (c *Client) PutLane(ctx context.Context, l library.Lane) error {
-	entries := slices.Clone(l.Entries)
+	blocks := slices.Clone(l.Blocks)
 	return c.write(ctx, "PutLane", "", func() {
 		cell := c.st.lane(l.ID)
-		if len(entries) == 0 {
+		if len(blocks) == 0 {
 			cell.del(l.Stamp)
 		} else if cell.put(l.Stamp) {
-			cell.entries = entries
+			cell.blocks = blocks
 		}
 		if c.st.Trace != nil {
-			c.st.tracef("  lane %.6x stamp %d: %s", l.ID, l.Stamp, entryList(entries))
+			c.st.tracef("  lane %.6x stamp %d: %s", l.ID, l.Stamp, entryList(blocks))
 		}
 	}, nil)
 }
@@ -44,7 +44,7 @@ func (st *Store) standingLanes() []library.Lane {
 	var lanes []library.Lane
 	for _, l := range st.lanes {
 		if l.live {
-			lanes = append(lanes, library.Lane{ID: l.id, Stamp: l.ts, Entries: slices.Clone(l.entries)})
+			lanes = append(lanes, library.Lane{ID: l.id, Stamp: l.ts, Blocks: slices.Clone(l.blocks)})
 		}
 	}
 	return lanes

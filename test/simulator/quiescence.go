@@ -3,6 +3,7 @@ package simulator
 import (
 	"time"
 
+	"carrel/core/commit"
 	"carrel/library"
 )
 
@@ -73,8 +74,10 @@ func (st *Store) quiet() bool {
 
 func (r *run) lanes() string {
 	list := ""
-	for _, l := range r.st.standingLanes() {
-		list += entryList(l.Entries)
+	for _, l := range r.st.lanes {
+		if l.live {
+			list += entryList(l.blocks)
+		}
 	}
 	return list
 }
@@ -140,8 +143,9 @@ func (r *run) busy(id library.ContentID) bool {
 		if !l.live {
 			continue
 		}
-		for _, e := range l.entries {
-			if e.Content == id || e.Principal != "" {
+		entries, _ := commit.Decode(l.blocks) // the product wrote them
+		for _, e := range entries {
+			if e.Key == string(id) || e.Kind == commit.Principal {
 				return true
 			}
 		}

@@ -129,8 +129,8 @@ type foundCell struct {
 
 type laneCell struct {
 	cell
-	id      library.LaneID
-	entries []library.InFlight
+	id     library.LaneID
+	blocks [][]byte
 }
 
 type dueCell struct {

@@ -1,0 +1,210 @@
+package commit
+
+import (
+	"encoding/binary"
+	"errors"
+	"math"
+
+	"carrel/core/clock"
+	"carrel/core/fault"
+)
+
+// A list is written as blocks, so that no row of a store becomes too large. A block
+// is a version, then entries one after the other, so that each block can be read by
+// itself. Numbers are varints; texts and payloads have their length in front.
+const (
+	blockVersion = 2
+	// firstBlockVersion is that of gateways that knew users, groups and items only.
+	firstBlockVersion = 1
+)
+
+// MaxBlock is how many bytes a block holds at most: a mutation of a few such rows is
+// well below the 16 MiB that a node of Cassandra takes by default.
+const MaxBlock = 512 << 10
+
+// errBlock is the error of a block that cannot be read.
+var errBlock = errors.New("the in-flight list is damaged, or of a later version of this program")
+
+// isDecided is the bit of an entry that says so.
+const isDecided = 1
+
+// Encode returns the blocks of a list, none for an empty one. An entry that no block
+// could hold is refused as UNAVAILABLE.
+func Encode(entries []Entry) ([][]byte, error) {
+	if len(entries) == 0 {
+		return nil, nil
+	}
+	var blocks [][]byte
+	block := []byte{blockVersion}
+	for i := range entries {
+		begin := len(block)
+		block = appendEntry(block, &entries[i])
+		if len(block) <= MaxBlock {
+			continue
+		}
+		if begin == 1 {
+			return nil, fault.Unavailablef(nil, "a change under way of %d bytes is too large to be recorded", len(block))
+		}
+		blocks = append(blocks, block[:begin:begin])
+		block = append([]byte{blockVersion}, block[begin:]...)
+		if len(block) > MaxBlock {
+			return nil, fault.Unavailablef(nil, "a change under way of %d bytes is too large to be recorded", len(block))
+		}
+	}
+	return append(blocks, block), nil
+}
+
+func appendEntry(b []byte, e *Entry) []byte {
+	b = append(append(b, e.ID[:]...), byte(e.Kind))
+	var facts byte
+	if e.Decided {
+		facts |= isDecided
+	}
+	b = append(b, facts)
+	b = AppendText(b, e.Key)
+	b = binary.AppendVarint(b, e.Base)
+	b = binary.AppendVarint(b, int64(e.Due))
+	return AppendText(b, e.Payload)
+}
+
+// Decode reads the entries of blocks that Encode, or an earlier version of this
+// program, has written.
+func Decode(blocks [][]byte) ([]Entry, error) {
+	var entries []Entry
+	for _, block := range blocks {
+		if len(block) == 0 {
+			return nil, errBlock
+		}
+		r := NewReader(block[1:])
+		read := (*Reader).entry
+		switch block[0] {
+		case blockVersion:
+		case firstBlockVersion:
+			read = (*Reader).firstEntry
+		default:
+			return nil, errBlock
+		}
+		for r.More() {
+			entries = append(entries, read(r))
+		}
+		if !r.OK() {
+			return nil, errBlock
+		}
+	}
+	return entries, nil
+}
+
+// entry reads what appendEntry has written.
+func (r *Reader) entry() (e Entry) {
+	copy(e.ID[:], r.raw(len(e.ID)))
+	e.Kind = Kind(r.Byte())
+	e.Decided = r.Byte()&isDecided != 0
+	e.Key = r.Text()
+	e.Base = r.Int()
+	e.Due = clock.Instant(r.Int())
+	if payload := r.Text(); payload != "" {
+		e.Payload = []byte(payload)
+	}
+	return e
+}
+
+// firstEntry reads an entry of the first version. Its fields are those of a Reach,
+// and stand in another order there. The second bit of its facts said that it was
+// decided.
+func (r *Reader) firstEntry() (e Entry) {
+	copy(e.ID[:], r.raw(len(e.ID)))
+	reach := Reach{Scope: Scope(r.Byte())}
+	facts := r.Byte()
+	reach.Reverse, e.Decided = facts&1 != 0, facts&2 != 0
+	first, principal := r.Text(), r.Text()
+	if principal != "" {
+		// What the principal was called before stood in the place of the item.
+		e.Kind, e.Key, reach.Former = Principal, principal, first
+	} else {
+		e.Kind, e.Key = Content, first
+	}
+	e.Base = r.Int()
+	e.Due = clock.Instant(r.Int())
+	reach.Principals = r.Texts()
+	e.Payload = reach.Encode()
+	return e
+}
+
+// AppendText appends a text with its length in front.
+func AppendText[T ~string | ~[]byte](b []byte, s T) []byte {
+	return append(binary.AppendUvarint(b, uint64(len(s))), s...)
+}
+
+// Reader reads what was appended. After a fault everything it returns is zero, and
+// OK is false.
+type Reader struct {
+	rest []byte
+	bad  bool
+}
+
+// NewReader returns a Reader of b.
+func NewReader(b []byte) *Reader { return &Reader{rest: b} }
+
+// More reports whether there is more to read.
+func (r *Reader) More() bool { return len(r.rest) > 0 && !r.bad }
+
+// OK reports whether everything that was read was there.
+func (r *Reader) OK() bool { return !r.bad }
+
+func (r *Reader) raw(n int) []byte {
+	if r.bad || n < 0 || n > len(r.rest) {
+		r.bad = true
+		return nil
+	}
+	part := r.rest[:n]
+	r.rest = r.rest[n:]
+	return part
+}
+
+// Byte reads a byte.
+func (r *Reader) Byte() byte {
+	if part := r.raw(1); part != nil {
+		return part[0]
+	}
+	return 0
+}
+
+// Uint reads a number that is not negative.
+func (r *Reader) Uint() uint64 {
+	v, n := binary.Uvarint(r.rest)
+	if r.bad || n <= 0 {
+		r.bad = true
+		return 0
+	}
+	r.raw(n)
+	return v
+}
+
+// Int reads a number.
+func (r *Reader) Int() int64 {
+	v, n := binary.Varint(r.rest)
+	if r.bad || n <= 0 {
+		r.bad = true
+		return 0
+	}
+	r.raw(n)
+	return v
+}
+
+// Text reads a text with its length in front.
+func (r *Reader) Text() string { return string(r.raw(int(min(r.Uint(), math.MaxInt32)))) }
+
+// Texts reads texts with their number in front.
+func (r *Reader) Texts() []string {
+	n := r.Uint()
+	// Each text has at least its length.
+	if r.bad || n > uint64(len(r.rest)) {
+		r.bad = true
+		return nil
+	}
+	var texts []string
+	for range n {
+		texts = append(texts, r.Text())
+	}
+	return texts
+}

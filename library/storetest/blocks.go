@@ -1,0 +1,19 @@
+package storetest
+
+import (
+	"carrel/core/commit"
+	"carrel/library"
+)
+
+// Blocks are the blocks of a lane of changes, for tests that write one.
+func Blocks(changes ...library.InFlight) [][]byte {
+	entries := make([]commit.Entry, len(changes))
+	for i, c := range changes {
+		entries[i] = c.Entry()
+	}
+	blocks, err := commit.Encode(entries)
+	if err != nil {
+		panic(err) // a test has made changes too large for a block
+	}
+	return blocks
+}

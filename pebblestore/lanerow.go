@@ -1,0 +1,41 @@
+package pebblestore
+
+import (
+	"encoding/binary"
+
+	"carrel/library"
+)
+
+// laneVersion is the version of a lane's row: its stamp, then the number of its
+// blocks, then each of them with its length in front. In a row of version 1 the
+// stamp is followed by the number of its entries and the entries.
+const laneVersion = 2
+
+// appendLane appends the in-flight list of a process.
+func appendLane(b []byte, l *library.Lane) []byte {
+	b = binary.AppendVarint(append(b, laneVersion), l.Stamp)
+	b = binary.AppendUvarint(b, uint64(len(l.Blocks)))
+	for _, block := range l.Blocks {
+		b = append(binary.AppendUvarint(b, uint64(len(block))), block...)
+	}
+	return b
+}
+
+// decodeLane reads the in-flight list of a process.
+func decodeLane(id library.LaneID, value []byte) (library.Lane, error) {
+	if len(value) == 0 || value[0] != rowVersion && value[0] != laneVersion {
+		return library.Lane{ID: id}, errRow
+	}
+	d := decoder{row: string(value[1:])}
+	l := library.Lane{ID: id, Stamp: d.int()}
+	if value[0] == rowVersion {
+		// The entries of that version are a block of version 1.
+		d.uint()
+		l.Blocks = [][]byte{append([]byte{1}, d.rest()...)}
+		return l, d.end()
+	}
+	for range d.count(1) {
+		l.Blocks = append(l.Blocks, []byte(d.text()))
+	}
+	return l, d.end()
+}
