@@ -99,5 +99,5 @@ func asUsage(err error) error {
 	if errors.As(err, &usage) {
 		return usage
 	}
-	return &usageError{strings.TrimPrefix(err.Error(), "carrel: ")}
+	return newUsageError(strings.TrimPrefix(err.Error(), "carrel: "))
 }

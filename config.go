@@ -67,41 +67,42 @@ func (o *origins) Decode(ctx *kong.DecodeContext) error {
 // process with exit code 2.
 type usageError struct{ text string }
 
+// newUsageError returns an error that ends the process with exit code 2.
+func newUsageError(text string) error { return &usageError{text} }
+
 func (e *usageError) Error() string { return e.text }
 
 // wrongUsage names the key, what it got and what it takes.
 func wrongUsage(key, got, takes string) error {
-	return &usageError{fmt.Sprintf("%s: got %q; it takes %s", key, got, takes)}
+	return newUsageError(fmt.Sprintf("%s: got %q; it takes %s", key, got, takes))
 }
 
 // fileFlag is a flag that names a file, or none.
-type fileFlag struct{ key, path string }
+type fileFlag struct{ Key, Path string }
 
 // filesThere refuses flags that name a file which is missing.
 func filesThere(files ...fileFlag) error {
 	for _, f := range files {
-		if f.path == "" {
+		if f.Path == "" {
 			continue
 		}
-		if _, err := os.Stat(f.path); err != nil {
-			return wrongUsage(f.key, f.path, "a file that can be read")
+		if _, err := os.Stat(f.Path); err != nil {
+			return wrongUsage(f.Key, f.Path, "a file that can be read")
 		}
 	}
 	return nil
 }
 
-// check finds what can be known to be wrong before anything is opened.
+// check reports what is wrong in the flags before anything is opened. The name of
+// the store is checked by who opens it.
 func (c *Config) check() error {
-	if _, err := c.place(); err != nil {
-		return err
-	}
 	for _, a := range []struct{ key, addr string }{{"listen", c.Listen}, {"admin-listen", c.AdminListen}} {
 		if _, _, err := net.SplitHostPort(a.addr); err != nil {
 			return wrongUsage(a.key, a.addr, "HOST:PORT, such as 127.0.0.1:8080")
 		}
 	}
 	if c.AuthHS256File == "" && c.AuthJWKS == "" {
-		return &usageError{"auth-hs256-file, auth-jwks: got neither; one of them is needed to know who is asking"}
+		return newUsageError("auth-hs256-file, auth-jwks: got neither; one of them is needed to know who is asking")
 	}
 	if c.AuthJWKS != "" && c.AuthJWKSEvery < time.Second {
 		return wrongUsage("auth-jwks-every", c.AuthJWKSEvery.String(), "a time of at least 1s")

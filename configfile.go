@@ -48,7 +48,7 @@ func takeConfigFile(c *kong.Context) error {
 func readConfigFile(path string) (*configFile, error) {
 	b, err := os.ReadFile(path)
 	if err != nil {
-		return nil, &usageError{fmt.Sprintf("config: %v", err)}
+		return nil, newUsageError(fmt.Sprintf("config: %v", err))
 	}
 	f := &configFile{path: path}
 	if err := json.Unmarshal(b, &f.values); err != nil || f.values == nil {
@@ -70,10 +70,10 @@ func (f *configFile) Validate(app *kong.Application) error {
 	}
 	for key, value := range f.values {
 		if !known[key] || key == "help" || key == "config" {
-			return &usageError{fmt.Sprintf("config: the key %q in %s is not the name of a flag", key, f.path)}
+			return newUsageError(fmt.Sprintf("config: the key %q in %s is not the name of a flag", key, f.path))
 		}
 		if !plainValue(value) {
-			return &usageError{fmt.Sprintf("config: the key %q in %s takes a string, a number, a boolean or a list of strings", key, f.path)}
+			return newUsageError(fmt.Sprintf("config: the key %q in %s takes a string, a number, a boolean or a list of strings", key, f.path))
 		}
 	}
 	return nil

@@ -155,7 +155,7 @@ type migrateCommand struct{ StoreFlag }
 
 // Run brings the schema of a store up to date.
 func (c *migrateCommand) Run(ctx context.Context, s streams) error {
-	place, err := c.place()
+	place, err := storePlace(c.StoreFlag)
 	if err != nil {
 		return err
 	}

@@ -75,7 +75,7 @@ func patiently[T any](ctx context.Context, log *slog.Logger, passes func(error) 
 
 // openGateway opens the store that s names.
 func openGateway(ctx context.Context, s StoreFlag, with surroundings) (*gateway, error) {
-	place, err := s.place()
+	place, err := storePlace(s)
 	if err != nil {
 		return nil, err
 	}

@@ -22,7 +22,7 @@ type exportCommand struct {
 // Run writes all that readers could meet. How much it was is told on standard
 // error, because the lines may go to standard output.
 func (c *exportCommand) Run(ctx context.Context, s streams) error {
-	if err := c.exists(); err != nil {
+	if err := refuseMissing(c.StoreFlag); err != nil {
 		return err
 	}
 	out, err := c.create(s.out)
@@ -51,7 +51,7 @@ func (c *exportCommand) create(standard io.Writer) (exportOutput, error) {
 	}
 	f, err := os.CreateTemp(filepath.Dir(c.Output), "."+filepath.Base(c.Output)+".*")
 	if err != nil {
-		return nil, &usageError{fmt.Sprintf("output: %v", err)}
+		return nil, newUsageError(fmt.Sprintf("output: %v", err))
 	}
 	return &fileOutput{File: f, path: c.Output}, nil
 }

@@ -36,7 +36,7 @@ func (c *rebuildCommand) Run(ctx context.Context, s streams) error {
 	if c.Directory && len(ids) > 0 {
 		return wrongUsage("directory", c.Principals[0], "no ID beside it: the directory is rebuilt for all principals")
 	}
-	if err := c.exists(); err != nil {
+	if err := refuseMissing(c.StoreFlag); err != nil {
 		return err
 	}
 	return withGateway(ctx, "carrel rebuild", c.StoreFlag, s, func(ctx context.Context, g *gateway) error {

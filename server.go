@@ -30,6 +30,9 @@ func Run(ctx context.Context, cfg Config, out io.Writer) (err error) {
 	output := observe.NewOutput(out)
 	log := observe.NewLogger(output)
 	defer func() { err = errors.Join(err, output.Open(nil)) }()
+	if _, err := storePlace(cfg.StoreFlag); err != nil {
+		return err
+	}
 	if err := cfg.check(); err != nil {
 		return err
 	}
@@ -46,7 +49,7 @@ func Run(ctx context.Context, cfg Config, out io.Writer) (err error) {
 	}
 	defer access.close()
 	metrics := observe.NewMetrics()
-	export, err := cfg.openExport(ctx, metrics, log)
+	export, err := openExport(ctx, &cfg, metrics, log)
 	if err != nil {
 		return err
 	}
@@ -272,11 +275,11 @@ func openAccess(ctx context.Context, cfg *Config, log *slog.Logger) (*access, er
 	a := &access{done: make(chan struct{})}
 	var err error
 	if a.sites, err = edge.NewCrossOrigin(cfg.CORSOrigin, cfg.CORSCredentials); err != nil {
-		return nil, &usageError{"cors-origin: " + err.Error()}
+		return nil, newUsageError("cors-origin: " + err.Error())
 	}
 	if cfg.AuthHS256File != "" {
 		if a.secret, err = auth.ReadSecret(cfg.AuthHS256File); err != nil {
-			return nil, &usageError{"auth-hs256-file: " + err.Error()}
+			return nil, newUsageError("auth-hs256-file: " + err.Error())
 		}
 	}
 	ctx, a.stop = context.WithCancel(ctx)
@@ -284,7 +287,7 @@ func openAccess(ctx context.Context, cfg *Config, log *slog.Logger) (*access, er
 	if cfg.AuthJWKS != "" {
 		if keys, err = auth.OpenKeySet(ctx, cfg.AuthJWKS, time.Now, log); err != nil {
 			a.stop()
-			return nil, &usageError{"auth-jwks: " + err.Error()}
+			return nil, newUsageError("auth-jwks: " + err.Error())
 		}
 	}
 	a.tokens, err = auth.New(auth.Config{Secret: a.secret, Keys: keys, Issuer: cfg.AuthIssuer, Audience: cfg.AuthAudience, Now: time.Now})

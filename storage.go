@@ -13,18 +13,12 @@ import (
 	"carrel/pebblestore"
 )
 
-// StoreFlag names a store.
-type StoreFlag struct {
-	Store     string       `help:"Store: pebble:DIR is an embedded one in a directory, cassandra://HOST[,HOST]/KEYSPACE a cluster." default:"pebble:data/store" placeholder:"STORE"`
-	Cassandra ClusterFlags `embed:"" prefix:"cassandra-"`
-}
+// storePlace returns the place that the flag names.
+func storePlace(s StoreFlag) (place, error) { return placeOf("store", s.Store, s.Cassandra) }
 
-// place is the one that the flag names.
-func (s StoreFlag) place() (place, error) { return placeOf("store", s.Store, s.Cassandra) }
-
-// exists refuses a store that is not there.
-func (s StoreFlag) exists() error {
-	place, err := s.place()
+// refuseMissing returns an error if the store that the flag names does not exist.
+func refuseMissing(s StoreFlag) error {
+	place, err := storePlace(s)
 	if err != nil {
 		return err
 	}

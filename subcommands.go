@@ -29,13 +29,13 @@ type tokenCommand struct{ tokenConfig }
 func (c *tokenCommand) Run(s streams) error {
 	secret, err := auth.ReadSecret(c.HS256File)
 	if err != nil {
-		return &usageError{"hs256-file: " + err.Error()}
+		return newUsageError("hs256-file: " + err.Error())
 	}
 	token, err := auth.Mint(secret, auth.Claims{
 		Subject: c.Sub, Roles: c.Role, Issuer: c.Issuer, Audience: c.Audience, IssuedAt: time.Now(), TTL: c.TTL,
 	})
 	if err != nil {
-		return &usageError{err.Error()}
+		return newUsageError(err.Error())
 	}
 	_, err = fmt.Fprintln(s.out, token)
 	return err
@@ -83,11 +83,11 @@ func (c *importCommand) open() (io.ReadCloser, int64, error) {
 	}
 	f, err := os.Open(c.File)
 	if err != nil {
-		return nil, 0, &usageError{fmt.Sprintf("FILE: %v", err)}
+		return nil, 0, newUsageError(fmt.Sprintf("FILE: %v", err))
 	}
 	info, err := f.Stat()
 	if err == nil && info.IsDir() {
-		err = &usageError{fmt.Sprintf("FILE: %s is a directory", c.File)}
+		err = newUsageError(fmt.Sprintf("FILE: %s is a directory", c.File))
 	}
 	if err != nil {
 		return nil, 0, errors.Join(err, f.Close())
@@ -109,7 +109,7 @@ type auditCommand struct{ StoreFlag }
 
 // Run prints the report as JSON; a mismatch is a failure.
 func (c *auditCommand) Run(ctx context.Context, s streams) error {
-	if err := c.exists(); err != nil {
+	if err := refuseMissing(c.StoreFlag); err != nil {
 		return err
 	}
 	return withGateway(ctx, "carrel audit", c.StoreFlag, s, func(ctx context.Context, g *gateway) error {

@@ -1,16 +1,11 @@
 package main
 
 import (
-	"context"
-	"crypto/rand"
-	"encoding/hex"
 	"fmt"
-	"log/slog"
 	"maps"
 	"net/http"
 	"net/url"
 	"os"
-	"runtime/debug"
 	"strconv"
 	"strings"
 	"time"
@@ -107,7 +102,7 @@ func endpoint(key, text string) (*url.URL, error) {
 		}
 		return nil, wrongUsage(key, text, "http://HOST:PORT or https://HOST:PORT, where a collector takes OTLP over HTTP")
 	case u.User != nil || u.RawQuery != "" || u.Fragment != "":
-		return nil, &usageError{key + ": it takes a URL without user, password and query; what the collector wants to know goes into a header (otlp-headers-file)"}
+		return nil, newUsageError(key + ": it takes a URL without user, password and query; what the collector wants to know goes into a header (otlp-headers-file)")
 	}
 	return u, nil
 }
@@ -130,7 +125,7 @@ func (f *TelemetryFlags) headersOfFile() (map[string]string, error) {
 		}
 		name, value, ok := strings.Cut(line, ":")
 		if value = strings.TrimSpace(value); !ok || !httpguts.ValidHeaderFieldName(name) || !httpguts.ValidHeaderFieldValue(value) {
-			return nil, &usageError{fmt.Sprintf("otlp-headers-file: line %d of %s is not NAME: VALUE", number, f.OTLPHeadersFile)}
+			return nil, newUsageError(fmt.Sprintf("otlp-headers-file: line %d of %s is not NAME: VALUE", number, f.OTLPHeadersFile))
 		}
 		headers[http.CanonicalHeaderKey(name)] = value
 	}
@@ -149,31 +144,9 @@ func addHeaders(to map[string]string, key, text string) error {
 		name, value, ok := strings.Cut(pair, "=")
 		value, err := url.PathUnescape(strings.TrimSpace(value))
 		if name = strings.TrimSpace(name); !ok || err != nil || !httpguts.ValidHeaderFieldName(name) || !httpguts.ValidHeaderFieldValue(value) {
-			return &usageError{fmt.Sprintf("%s: header %d of it is not NAME=VALUE, with what is special written as %%XX", key, number)}
+			return newUsageError(fmt.Sprintf("%s: header %d of it is not NAME=VALUE, with what is special written as %%XX", key, number))
 		}
 		to[http.CanonicalHeaderKey(name)] = value
 	}
 	return nil
-}
-
-// openExport begins to send telemetry; it is nil where none is wanted.
-func (c *Config) openExport(ctx context.Context, m *observe.Metrics, log *slog.Logger) (*observe.Export, error) {
-	to, err := c.collectors(os.Getenv)
-	if err != nil || to.traces.URL == "" && to.metrics.URL == "" {
-		return nil, err
-	}
-	host, err := surroundings{hostID: c.HostID}.host()
-	if err != nil {
-		return nil, err
-	}
-	var run [4]byte
-	_, _ = rand.Read(run[:]) // it never fails
-	version := "unknown"
-	if info, ok := debug.ReadBuildInfo(); ok {
-		version = info.Main.Version
-	}
-	return observe.OpenExport(ctx, observe.ExportConfig{
-		Traces: to.traces, Metrics: to.metrics, Ratio: c.TraceRatio, MetricsEvery: c.OTLPMetricsEvery,
-		Host: host, Instance: host + "-" + hex.EncodeToString(run[:]), Version: version, Log: log,
-	}, m)
 }

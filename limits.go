@@ -1,0 +1,36 @@
+package main
+
+import (
+	"time"
+
+	"carrel/edge"
+	"carrel/graph"
+	"carrel/library"
+)
+
+// toldLimits are those that the API tells of.
+func toldLimits(l edge.Limits) graph.Limits {
+	return graph.Limits{
+		DefaultPageSize: library.DefaultPageSize, MaxPageSize: l.PageSize, MaxDepth: l.Depth, MaxCost: l.Cost,
+		MaxShareTargets: l.ShareTargets, MaxBodyBytes: l.BodyBytes, MaxAnswerBytes: l.AnswerBytes, MaxValues: l.Values, MaxHeaderBytes: l.HeaderBytes,
+		MaxHeaderSeconds: seconds(l.ReadHeader), MaxReadSeconds: seconds(l.Read), MaxWriteSeconds: seconds(l.AnswerTime()), MaxIdleSeconds: seconds(l.Idle),
+		MaxOverlap: l.Overlap, MaxQueryCharacters: l.QueryChars, MaxTokens: l.Tokens,
+		MaxAliases: l.Aliases, MaxDirectives: l.Directives, MaxOperations: l.Operations, MaxRootFields: l.RootFields,
+		MaxRootMutations: l.RootMutations, MaxRepetitions: l.Repetitions, MaxIntrospectionDepth: l.IntrospectionDepth,
+		MaxIds: l.IDs, MaxErrors: l.Errors, MaxQuerySeconds: seconds(l.Query), MaxMutationSeconds: seconds(l.Mutation),
+		MaxSubscriptions: l.Subscriptions, MaxSocketOperations: l.SocketOperations, MaxStreams: l.StreamsPerViewer,
+		MaxStreamWriteSeconds: seconds(l.StreamWrite), MaxPendingSockets: l.PendingSockets, MaxSocketInitSeconds: seconds(l.SocketInit), PingSeconds: seconds(l.Ping),
+		DocumentCacheBytes:    l.CachedBytes,
+		ViewerPointsPerMinute: unlessZero(l.ViewerPoints), AddressPointsPerMinute: unlessZero(l.AddressPoints),
+	}
+}
+
+// seconds are those begun, so that what takes less than one is not told as none.
+func seconds(d time.Duration) int { return int((d + time.Second - 1) / time.Second) }
+
+func unlessZero(n int) *int {
+	if n == 0 {
+		return nil
+	}
+	return &n
+}
