@@ -131,6 +131,7 @@ var mayImport = map[string][]string{
 	"cassandra":      {"interchange"},
 	"interchange":    {},
 	"test/nemesis":   {},
+	"config":         {"edge", "observe", "heap"},
 	"progress":       {},
 	"heap":           {},
 	"answer":         {},
@@ -178,7 +179,7 @@ var libraries = []struct {
 	{"github.com/99designs/gqlgen", []string{"graph", "resolvers", "dataloader", "edge", "observe", "main", "test/bench"}},
 	{"github.com/vektah/gqlparser/v2", []string{"graph", "resolvers", "dataloader", "edge", "observe", "main"}},
 	{"github.com/lestrrat-go/jwx/v3", []string{"auth"}},
-	{"github.com/alecthomas/kong", []string{"main"}},
+	{"github.com/alecthomas/kong", []string{"main", "config"}},
 	{"github.com/rs/cors", []string{"edge", "main"}},
 	{"github.com/coder/websocket", []string{"edge", "test/scenario", "test/bench"}},
 	{"github.com/klauspost/compress/gzhttp", []string{"edge"}},
@@ -188,7 +189,7 @@ var libraries = []struct {
 	{"github.com/prometheus/client_golang", []string{"observe"}},
 	{"go.opentelemetry.io/otel", []string{"observe"}},
 	{"go.opentelemetry.io/contrib/bridges/prometheus", []string{"observe"}},
-	{"golang.org/x/net/http/httpguts", []string{"main"}},
+	{"golang.org/x/net/http/httpguts", []string{"config"}},
 }
 
 // testing is what tests of every room may import besides, and what they may

@@ -14,6 +14,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"carrel/config"
 )
 
 // certified is a certificate for this machine that vouches for itself, and the
@@ -49,7 +51,7 @@ type renewal struct {
 	served      *served
 	certs, keys [3]string // texts of three certificates and of their keys
 	parsed      [3]*x509.Certificate
-	cfg         Config
+	cfg         config.Config
 }
 
 func newRenewal(t *testing.T) *renewal {

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"carrel/cassandra"
+	"carrel/config"
 	"carrel/core/fault"
 	"carrel/observe"
 )
@@ -25,17 +26,17 @@ const clusterName = "cassandra://HOST[,HOST]/KEYSPACE"
 type cluster struct{ options cassandra.Options }
 
 // clusterOf reads the name of a keyspace, without its scheme, and the flags.
-func clusterOf(flag, name string, f ClusterFlags) (place, error) {
+func clusterOf(flag, name string, f config.ClusterFlags) (place, error) {
 	hosts, keyspace, ok := strings.Cut(name, "/")
 	if !ok || keyspace == "" || strings.Contains(keyspace, "/") || strings.Contains(hosts, "@") || slices.Contains(strings.Split(hosts, ","), "") {
 		// What may be a password in it is not told again.
-		return nil, wrongUsage(flag, "cassandra://…", clusterName+"; user and password have flags of their own")
+		return nil, config.WrongUsage(flag, "cassandra://…", clusterName+"; user and password have flags of their own")
 	}
 	if !cassandra.IsKeyspace(keyspace) {
-		return nil, wrongUsage(flag, keyspace, clusterName+", where KEYSPACE has 1 to 48 characters of a-z, 0-9 and _, and begins with a letter")
+		return nil, config.WrongUsage(flag, keyspace, clusterName+", where KEYSPACE has 1 to 48 characters of a-z, 0-9 and _, and begins with a letter")
 	}
 	if f.Timeout <= 0 {
-		return nil, wrongUsage("cassandra-timeout", f.Timeout.String(), "a time above the nodes' own ones, such as 6s")
+		return nil, config.WrongUsage("cassandra-timeout", f.Timeout.String(), "a time above the nodes' own ones, such as 6s")
 	}
 	o := cassandra.Options{
 		Hosts: strings.Split(hosts, ","), Keyspace: keyspace, User: f.User,
@@ -44,7 +45,7 @@ func clusterOf(flag, name string, f ClusterFlags) (place, error) {
 	if f.PasswordFile != "" {
 		password, err := os.ReadFile(f.PasswordFile)
 		if err != nil {
-			return nil, wrongUsage("cassandra-password-file", f.PasswordFile, "a file that can be read")
+			return nil, config.WrongUsage("cassandra-password-file", f.PasswordFile, "a file that can be read")
 		}
 		o.Password = strings.TrimSuffix(string(password), "\n")
 	}
@@ -58,15 +59,15 @@ func clusterOf(flag, name string, f ClusterFlags) (place, error) {
 
 // nodeTLS is how nodes are known, nil where nothing asks for it. Whoever names
 // anything of it does not mean a connection in the clear.
-func nodeTLS(f ClusterFlags) (*cassandra.TLS, error) {
+func nodeTLS(f config.ClusterFlags) (*cassandra.TLS, error) {
 	named := cassandra.TLS{CAFile: f.CA, CertFile: f.Cert, KeyFile: f.Key, ServerName: f.ServerName, SkipHostVerification: f.AnyName}
 	if !f.TLS && named == (cassandra.TLS{}) {
 		return nil, nil
 	}
 	if (f.Cert == "") != (f.Key == "") {
-		return nil, wrongUsage("cassandra-cert, cassandra-key", f.Cert+f.Key, "both or neither")
+		return nil, config.WrongUsage("cassandra-cert, cassandra-key", f.Cert+f.Key, "both or neither")
 	}
-	return &named, filesThere(fileFlag{"cassandra-ca", f.CA}, fileFlag{"cassandra-cert", f.Cert}, fileFlag{"cassandra-key", f.Key})
+	return &named, config.FilesThere(config.FileFlag{Key: "cassandra-ca", Path: f.CA}, config.FileFlag{Key: "cassandra-cert", Path: f.Cert}, config.FileFlag{Key: "cassandra-key", Path: f.Key})
 }
 
 // replicationOf reads replicas by data centre; "" stands for every one.
@@ -79,7 +80,7 @@ func replicationOf(given []string) (map[string]int, error) {
 		}
 		n, err := strconv.Atoi(number)
 		if err != nil || n < 1 || named && !cassandra.IsDataCentre(dc) {
-			return nil, wrongUsage("cassandra-replication", one, "NUMBER or DC=NUMBER, at least 1, and the name of a data centre")
+			return nil, config.WrongUsage("cassandra-replication", one, "NUMBER or DC=NUMBER, at least 1, and the name of a data centre")
 		}
 		replicas[dc] = n
 	}

@@ -1,9 +1,8 @@
 // Command carrel is the library gateway.
 //
-// This package answers for flags, environment and config file, and for what is
-// plugged into what; it holds no rule. commands.go, config.go and configfile.go
-// turn words into a Config; gateway.go opens the domain on a store; server.go
-// serves it.
+// This package holds the commands and connects the packages; it holds no rule.
+// Package config reads flags, environment and config file; gateway.go opens the
+// domain on a store; server.go serves it.
 package main
 
 import (
@@ -14,6 +13,8 @@ import (
 	"strings"
 
 	"github.com/alecthomas/kong"
+
+	"carrel/config"
 )
 
 // Exit codes.
@@ -44,7 +45,7 @@ type commandLine struct {
 // execute runs one command line and returns its exit code.
 func execute(ctx context.Context, args []string, s streams) int {
 	err := run(ctx, args, s)
-	var usage *usageError
+	var usage *config.UsageError
 	switch {
 	case err == nil:
 		return exitDone
@@ -64,7 +65,7 @@ func newParser(line *commandLine, ctx context.Context, s streams) (*kong.Kong, e
 	return kong.New(line,
 		kong.Name("carrel"), kong.Description("A GraphQL gateway for libraries of shared content."),
 		kong.DefaultEnvars("CARREL"), kong.Writers(s.out, s.err),
-		kong.WithBeforeResolve(takeConfigFile),
+		kong.WithBeforeResolve(config.TakeConfigFile),
 		kong.Exit(func(int) { panic(helpShown{}) }),
 		kong.BindTo(ctx, (*context.Context)(nil)), kong.Bind(s),
 	)
@@ -95,9 +96,9 @@ func run(ctx context.Context, args []string, s streams) error {
 
 // asUsage is what kong says of a wrong command line, as an error of ours.
 func asUsage(err error) error {
-	var usage *usageError
+	var usage *config.UsageError
 	if errors.As(err, &usage) {
 		return usage
 	}
-	return newUsageError(strings.TrimPrefix(err.Error(), "carrel: "))
+	return config.NewUsageError(strings.TrimPrefix(err.Error(), "carrel: "))
 }

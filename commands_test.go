@@ -12,10 +12,12 @@ import (
 
 	"github.com/alecthomas/kong"
 	"github.com/google/go-cmp/cmp"
+
+	"carrel/config"
 )
 
 // parsed is the config that a command line of serve comes to.
-func parsed(t *testing.T, args ...string) (Config, error) {
+func parsed(t *testing.T, args ...string) (config.Config, error) {
 	t.Helper()
 	var line commandLine
 	parser, err := newParser(&line, context.Background(), streams{io.Discard, io.Discard})
@@ -27,28 +29,28 @@ func parsed(t *testing.T, args ...string) (Config, error) {
 }
 
 func TestPrecedence(t *testing.T) {
-	config := file(t, "config.json", `{"listen":"file:1","auth-issuer":"file","dev":true,"app":false,"cors-origin":["https://a.example","https://b.example"],"ttl":"2h"}`)
+	configPath := file(t, "config.json", `{"listen":"file:1","auth-issuer":"file","dev":true,"app":false,"cors-origin":["https://a.example","https://b.example"],"ttl":"2h"}`)
 	t.Run("defaults", func(t *testing.T) {
 		got, err := parsed(t)
-		want := Config{Listen: "127.0.0.1:8080", AdminListen: "127.0.0.1:0", StoreFlag: StoreFlag{Store: "pebble:data/store", Cassandra: ClusterFlags{Timeout: 6 * time.Second}}, AuthJWKSEvery: 10 * time.Minute, AuthIssuer: "carrel", AuthAudience: "carrel", App: true, Limits: "enforce", RateLimit: 30000, HTTPProfile: "default", TelemetryFlags: TelemetryFlags{OTLPMetricsEvery: time.Minute, TraceRatio: 0.01}}
+		want := config.Config{Listen: "127.0.0.1:8080", AdminListen: "127.0.0.1:0", StoreFlag: config.StoreFlag{Store: "pebble:data/store", Cassandra: config.ClusterFlags{Timeout: 6 * time.Second}}, AuthJWKSEvery: 10 * time.Minute, AuthIssuer: "carrel", AuthAudience: "carrel", App: true, Limits: "enforce", RateLimit: 30000, HTTPProfile: "default", TelemetryFlags: config.TelemetryFlags{OTLPMetricsEvery: time.Minute, TraceRatio: 0.01}}
 		if diff := cmp.Diff(want, got); err != nil || diff != "" {
 			t.Error(err, diff)
 		}
 	})
 	t.Run("file", func(t *testing.T) {
-		got, err := parsed(t, "--config", config)
+		got, err := parsed(t, "--config", configPath)
 		if err != nil {
 			t.Fatal(err)
 		}
 		if got.Listen != "file:1" || got.AuthIssuer != "file" || !got.Dev || got.App || got.AuthAudience != "carrel" {
 			t.Errorf("%+v", got)
 		}
-		if diff := cmp.Diff(origins{"https://a.example", "https://b.example"}, got.CORSOrigin); diff != "" {
+		if diff := cmp.Diff(config.Origins{"https://a.example", "https://b.example"}, got.CORSOrigin); diff != "" {
 			t.Error(diff)
 		}
 	})
 	t.Run("environment beats file", func(t *testing.T) {
-		t.Setenv("CARREL_CONFIG", config)
+		t.Setenv("CARREL_CONFIG", configPath)
 		t.Setenv("CARREL_LISTEN", "env:1")
 		t.Setenv("CARREL_CORS_ORIGIN", "https://c.example,https://d.example")
 		t.Setenv("CARREL_AUTH_HS256_FILE", "env")
@@ -60,18 +62,18 @@ func TestPrecedence(t *testing.T) {
 		if got.Listen != "env:1" || got.AuthIssuer != "file" || got.AuthHS256File != "env" || got.Dev {
 			t.Errorf("%+v", got)
 		}
-		if diff := cmp.Diff(origins{"https://c.example", "https://d.example"}, got.CORSOrigin); diff != "" {
+		if diff := cmp.Diff(config.Origins{"https://c.example", "https://d.example"}, got.CORSOrigin); diff != "" {
 			t.Error(diff)
 		}
 	})
 	t.Run("flag beats environment", func(t *testing.T) {
 		t.Setenv("CARREL_LISTEN", "env:1")
 		t.Setenv("CARREL_APP", "true")
-		got, err := parsed(t, "--no-app", "--listen", "flag:1", "--cors-origin", "https://e.example", "--cors-origin=https://f.example", "--config", config)
+		got, err := parsed(t, "--no-app", "--listen", "flag:1", "--cors-origin", "https://e.example", "--cors-origin=https://f.example", "--config", configPath)
 		if err != nil {
 			t.Fatal(err)
 		}
-		if diff := cmp.Diff(origins{"https://e.example", "https://f.example"}, got.CORSOrigin); diff != "" || got.Listen != "flag:1" || got.App {
+		if diff := cmp.Diff(config.Origins{"https://e.example", "https://f.example"}, got.CORSOrigin); diff != "" || got.Listen != "flag:1" || got.App {
 			t.Error(got.Listen, got.App, diff)
 		}
 	})

@@ -8,6 +8,7 @@ import (
 	"log/slog"
 	"time"
 
+	"carrel/config"
 	"carrel/core/sched"
 	"carrel/interchange/archive"
 	"carrel/library"
@@ -20,7 +21,7 @@ type copyCommand struct {
 	From string `required:"" help:"Store to copy; nobody may serve it." placeholder:"STORE"`
 	To   string `required:"" help:"Store to copy to: a new one, or the target of the same copy, broken off." placeholder:"STORE"`
 	// Cassandra is for either of them.
-	Cassandra ClusterFlags `embed:"" prefix:"cassandra-"`
+	Cassandra config.ClusterFlags `embed:"" prefix:"cassandra-"`
 }
 
 // copySummary is what a copy tells at its end.
@@ -44,7 +45,7 @@ func (c *copyCommand) Run(ctx context.Context, s streams) error {
 		return err
 	}
 	if c.From == c.To {
-		return wrongUsage("to", c.To, "another store than --from")
+		return config.WrongUsage("to", c.To, "another store than --from")
 	}
 	ctx, fail := context.WithCancelCause(ctx)
 	defer fail(nil)
@@ -151,7 +152,7 @@ func (j *copying) derived(ctx context.Context, g *gateway, target archive.Store)
 }
 
 // migrateCommand is `carrel migrate`.
-type migrateCommand struct{ StoreFlag }
+type migrateCommand struct{ config.StoreFlag }
 
 // Run brings the schema of a store up to date.
 func (c *migrateCommand) Run(ctx context.Context, s streams) error {

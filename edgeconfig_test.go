@@ -9,6 +9,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"carrel/config"
 	"carrel/edge"
 )
 
@@ -66,25 +67,25 @@ func TestLimitsAreTheOperatorsAndTold(t *testing.T) {
 func TestSettingsOfTheEdgeThatAreRefused(t *testing.T) {
 	bad := file(t, "documents.json", `{"Bad":"{nothing}"}`)
 	for name, c := range map[string]struct {
-		change func(*Config)
+		change func(*config.Config)
 		says   string
 	}{
-		"an unknown limit":        {func(c *Config) { c.Limit = []string{"width=1"} }, "depth"},
-		"a limit of no value":     {func(c *Config) { c.Limit = []string{"depth"} }, "depth takes"},
-		"points of no rate":       {func(c *Config) { c.RateLimit, c.Limit = 0, []string{"address-points=9"} }, "rate-limit 0"},
-		"no time to answer in":    {func(c *Config) { c.Limit = []string{"write-time=10s", "mutation-time=3s"} }, "are 25s in all"},
-		"a rate below 0":          {func(c *Config) { c.RateLimit = -1 }, "rate-limit"},
-		"a proxy of no address":   {func(c *Config) { c.TrustedProxy = []string{"proxy"} }, "trusted-proxy"},
-		"a manifest that is gone": {func(c *Config) { c.Documents = "gone.json" }, "gone.json"},
-		"a manifest of no form":   {func(c *Config) { c.Documents = file(t, "list.json", "[]") }, "documents"},
-		"a document not valid":    {func(c *Config) { c.Documents = bad }, "Bad"},
-		"cookies for nobody":      {func(c *Config) { c.CORSCredentials = true }, "cors-origin"},
+		"an unknown limit":        {func(c *config.Config) { c.Limit = []string{"width=1"} }, "depth"},
+		"a limit of no value":     {func(c *config.Config) { c.Limit = []string{"depth"} }, "depth takes"},
+		"points of no rate":       {func(c *config.Config) { c.RateLimit, c.Limit = 0, []string{"address-points=9"} }, "rate-limit 0"},
+		"no time to answer in":    {func(c *config.Config) { c.Limit = []string{"write-time=10s", "mutation-time=3s"} }, "are 25s in all"},
+		"a rate below 0":          {func(c *config.Config) { c.RateLimit = -1 }, "rate-limit"},
+		"a proxy of no address":   {func(c *config.Config) { c.TrustedProxy = []string{"proxy"} }, "trusted-proxy"},
+		"a manifest that is gone": {func(c *config.Config) { c.Documents = "gone.json" }, "gone.json"},
+		"a manifest of no form":   {func(c *config.Config) { c.Documents = file(t, "list.json", "[]") }, "documents"},
+		"a document not valid":    {func(c *config.Config) { c.Documents = bad }, "Bad"},
+		"cookies for nobody":      {func(c *config.Config) { c.CORSCredentials = true }, "cors-origin"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			cfg := testConfig(t)
 			c.change(&cfg)
 			err := Run(context.Background(), cfg, newFirstLine())
-			var usage *usageError
+			var usage *config.UsageError
 			if !errors.As(err, &usage) || !strings.Contains(err.Error(), c.says) {
 				t.Errorf("got %v", err)
 			}

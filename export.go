@@ -8,13 +8,14 @@ import (
 	"os"
 	"runtime/debug"
 
+	"carrel/config"
 	"carrel/observe"
 )
 
 // openExport begins to send telemetry; it is nil where none is wanted.
-func openExport(ctx context.Context, c *Config, m *observe.Metrics, log *slog.Logger) (*observe.Export, error) {
-	to, err := c.collectors(os.Getenv)
-	if err != nil || to.traces.URL == "" && to.metrics.URL == "" {
+func openExport(ctx context.Context, c *config.Config, m *observe.Metrics, log *slog.Logger) (*observe.Export, error) {
+	to, err := c.Collectors(os.Getenv)
+	if err != nil || to.Traces.URL == "" && to.Metrics.URL == "" {
 		return nil, err
 	}
 	host, err := surroundings{hostID: c.HostID}.host()
@@ -28,7 +29,7 @@ func openExport(ctx context.Context, c *Config, m *observe.Metrics, log *slog.Lo
 		version = info.Main.Version
 	}
 	return observe.OpenExport(ctx, observe.ExportConfig{
-		Traces: to.traces, Metrics: to.metrics, Ratio: c.TraceRatio, MetricsEvery: c.OTLPMetricsEvery,
+		Traces: to.Traces, Metrics: to.Metrics, Ratio: c.TraceRatio, MetricsEvery: c.OTLPMetricsEvery,
 		Host: host, Instance: host + "-" + hex.EncodeToString(run[:]), Version: version, Log: log,
 	}, m)
 }

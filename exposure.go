@@ -15,7 +15,7 @@ func (s *server) warnOfExposure(log *slog.Logger) {
 	if admin := s.admin.Addr(); !onLoopback(admin) {
 		log.Warn("--admin-listen is not a loopback address: whoever reaches it reads metrics and profiles of this process", "admin_addr", admin.String())
 	}
-	for _, network := range s.edge.proxies {
+	for _, network := range s.edge.Proxies {
 		if network.Bits() == 0 {
 			log.Warn("--trusted-proxy trusts every address: a client evades rate limits by X-Forwarded-For", "trusted_proxy", network.String())
 		}

@@ -5,27 +5,29 @@ import (
 	"net"
 	"strings"
 	"testing"
+
+	"carrel/config"
 )
 
 // TestExposure_OneWarningForEachSetting: what gives too much away is told at the
 // start, a line each, and nothing is told of what does not.
 func TestExposure_OneWarningForEachSetting(t *testing.T) {
 	for name, c := range map[string]struct {
-		change func(*Config)
+		change func(*config.Config)
 		warned []string // of each line, what it begins with
 	}{
-		"nothing": {func(c *Config) {
-			c.TrustedProxy, c.CORSOrigin, c.GraphiQL = []string{"10.0.0.0/8", "127.0.0.1", "::1"}, origins{"https://app.example.org"}, true
+		"nothing": {func(c *config.Config) {
+			c.TrustedProxy, c.CORSOrigin, c.GraphiQL = []string{"10.0.0.0/8", "127.0.0.1", "::1"}, config.Origins{"https://app.example.org"}, true
 		}, nil},
-		"development":                {func(c *Config) { c.Dev = true }, []string{"--dev"}},
-		"an admin address of all":    {func(c *Config) { c.AdminListen = "0.0.0.0:0" }, []string{"--admin-listen"}},
-		"an admin address of none":   {func(c *Config) { c.AdminListen = ":0" }, []string{"--admin-listen"}},
-		"an admin address by name":   {func(c *Config) { c.AdminListen = "localhost:0" }, nil},
-		"every proxy":                {func(c *Config) { c.TrustedProxy = []string{"10.0.0.0/8", "0.0.0.0/0"} }, []string{"--trusted-proxy"}},
-		"every proxy, and once more": {func(c *Config) { c.TrustedProxy = []string{"::/0", "0.0.0.0/0"} }, []string{"--trusted-proxy", "--trusted-proxy"}},
-		"every site":                 {func(c *Config) { c.CORSOrigin = origins{"https://app.example.org", "*"} }, []string{"--cors-origin"}},
-		"everything": {func(c *Config) {
-			c.Dev, c.AdminListen, c.TrustedProxy, c.CORSOrigin = true, "0.0.0.0:0", []string{"0.0.0.0/0"}, origins{"*"}
+		"development":                {func(c *config.Config) { c.Dev = true }, []string{"--dev"}},
+		"an admin address of all":    {func(c *config.Config) { c.AdminListen = "0.0.0.0:0" }, []string{"--admin-listen"}},
+		"an admin address of none":   {func(c *config.Config) { c.AdminListen = ":0" }, []string{"--admin-listen"}},
+		"an admin address by name":   {func(c *config.Config) { c.AdminListen = "localhost:0" }, nil},
+		"every proxy":                {func(c *config.Config) { c.TrustedProxy = []string{"10.0.0.0/8", "0.0.0.0/0"} }, []string{"--trusted-proxy"}},
+		"every proxy, and once more": {func(c *config.Config) { c.TrustedProxy = []string{"::/0", "0.0.0.0/0"} }, []string{"--trusted-proxy", "--trusted-proxy"}},
+		"every site":                 {func(c *config.Config) { c.CORSOrigin = config.Origins{"https://app.example.org", "*"} }, []string{"--cors-origin"}},
+		"everything": {func(c *config.Config) {
+			c.Dev, c.AdminListen, c.TrustedProxy, c.CORSOrigin = true, "0.0.0.0:0", []string{"0.0.0.0/0"}, config.Origins{"*"}
 		}, []string{"--dev", "--admin-listen", "--trusted-proxy", "--cors-origin"}},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"time"
 
+	"carrel/config"
 	"carrel/core/naming"
 	"carrel/core/sched"
 	"carrel/journal"
@@ -74,7 +75,7 @@ func patiently[T any](ctx context.Context, log *slog.Logger, passes func(error) 
 }
 
 // openGateway opens the store that s names.
-func openGateway(ctx context.Context, s StoreFlag, with surroundings) (*gateway, error) {
+func openGateway(ctx context.Context, s config.StoreFlag, with surroundings) (*gateway, error) {
 	place, err := storePlace(s)
 	if err != nil {
 		return nil, err
@@ -125,7 +126,7 @@ func (g *gateway) start(ctx, life context.Context, with surroundings) error {
 	}
 	names, err := naming.New(g.store, hostID, naming.DefaultBlockSize)
 	if err != nil {
-		return wrongUsage("host-id", hostID, "a name of at most 108 characters")
+		return config.WrongUsage("host-id", hostID, "a name of at most 108 characters")
 	}
 	c := library.Config{Store: g.store, Runtime: g.runtime, Names: names, Log: with.log, Tuning: library.Tuning{Targets: with.targets}}
 	if bulletin, ok := g.store.(library.Bulletin); ok {

@@ -14,6 +14,8 @@ import (
 	"time"
 
 	"go.uber.org/goleak"
+
+	"carrel/config"
 )
 
 func TestMain(m *testing.M) {
@@ -85,8 +87,8 @@ type served struct {
 }
 
 // testConfig is one on a store and ports of its own.
-func testConfig(t *testing.T) Config {
-	c := Config{
+func testConfig(t *testing.T) config.Config {
+	c := config.Config{
 		Listen: "127.0.0.1:0", AdminListen: "127.0.0.1:0",
 		AuthHS256File: file(t, "secret", testSecret+"\n"), Limits: "enforce", HostID: "test",
 	}
@@ -95,13 +97,13 @@ func testConfig(t *testing.T) Config {
 }
 
 // serve starts a gateway and waits until it listens.
-func serve(t *testing.T, cfg Config) *served {
+func serve(t *testing.T, cfg config.Config) *served {
 	t.Helper()
 	return serveTo(t, cfg, func(out *firstLine) io.Writer { return out })
 }
 
 // serveTo starts one that writes to what to makes of the kept output.
-func serveTo(t *testing.T, cfg Config, to func(*firstLine) io.Writer) *served {
+func serveTo(t *testing.T, cfg config.Config, to func(*firstLine) io.Writer) *served {
 	t.Helper()
 	ctx, stop := context.WithCancel(context.Background())
 	s := &served{t: t, out: newFirstLine(), stop: stop, ended: make(chan error, 1), scheme: "http", client: &http.Client{Transport: &http.Transport{}}}

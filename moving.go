@@ -9,13 +9,14 @@ import (
 	"path/filepath"
 	"time"
 
+	"carrel/config"
 	"carrel/interchange"
 	"carrel/progress"
 )
 
 // exportCommand is `carrel export`.
 type exportCommand struct {
-	StoreFlag
+	config.StoreFlag
 	Output string `help:"File to write; it is there only once it is complete. Standard output when left out." placeholder:"FILE"`
 }
 
@@ -51,7 +52,7 @@ func (c *exportCommand) create(standard io.Writer) (exportOutput, error) {
 	}
 	f, err := os.CreateTemp(filepath.Dir(c.Output), "."+filepath.Base(c.Output)+".*")
 	if err != nil {
-		return nil, newUsageError(fmt.Sprintf("output: %v", err))
+		return nil, config.NewUsageError(fmt.Sprintf("output: %v", err))
 	}
 	return &fileOutput{File: f, path: c.Output}, nil
 }

@@ -5,13 +5,14 @@ import (
 	"fmt"
 	"time"
 
+	"carrel/config"
 	"carrel/library"
 	"carrel/progress"
 )
 
 // rebuildCommand is `carrel rebuild`.
 type rebuildCommand struct {
-	StoreFlag
+	config.StoreFlag
 	Directory  bool     `help:"Rebuild only the directory, by which users and groups are found."`
 	Principals []string `arg:"" optional:"" name:"id" help:"User or group whose library is rebuilt; without one everything is."`
 }
@@ -29,12 +30,12 @@ func (c *rebuildCommand) Run(ctx context.Context, s streams) error {
 	for _, text := range c.Principals {
 		id, err := library.ParsePrincipalID(text)
 		if err != nil {
-			return wrongUsage("ID", text, "u:TENANT:NAME or g:TENANT:NAME")
+			return config.WrongUsage("ID", text, "u:TENANT:NAME or g:TENANT:NAME")
 		}
 		ids = append(ids, id)
 	}
 	if c.Directory && len(ids) > 0 {
-		return wrongUsage("directory", c.Principals[0], "no ID beside it: the directory is rebuilt for all principals")
+		return config.WrongUsage("directory", c.Principals[0], "no ID beside it: the directory is rebuilt for all principals")
 	}
 	if err := refuseMissing(c.StoreFlag); err != nil {
 		return err

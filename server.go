@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"carrel/auth"
+	"carrel/config"
 	"carrel/edge"
 	"carrel/graph"
 	"carrel/library"
@@ -26,20 +27,20 @@ import (
 // Run serves the API as cfg says until ctx ends, and then finishes what is
 // under way. The first line on out tells the addresses, as JSON; the lines
 // after it are the log, and in development the demo viewers' tokens.
-func Run(ctx context.Context, cfg Config, out io.Writer) (err error) {
+func Run(ctx context.Context, cfg config.Config, out io.Writer) (err error) {
 	output := observe.NewOutput(out)
 	log := observe.NewLogger(output)
 	defer func() { err = errors.Join(err, output.Open(nil)) }()
 	if _, err := storePlace(cfg.StoreFlag); err != nil {
 		return err
 	}
-	if err := cfg.check(); err != nil {
+	if err := cfg.Check(); err != nil {
 		return err
 	}
 	ctx, fail := context.WithCancelCause(ctx)
 	defer fail(nil)
 
-	settings, err := cfg.edge()
+	settings, err := cfg.Edge()
 	if err != nil {
 		return err
 	}
@@ -54,7 +55,7 @@ func Run(ctx context.Context, cfg Config, out io.Writer) (err error) {
 		return err
 	}
 	defer export.Close(ctx)
-	g, err := openGateway(ctx, cfg.StoreFlag, surroundings{hostID: cfg.HostID, log: log, fatal: fail, metrics: metrics, tracing: export.Tracing(), doing: "carrel serve", targets: settings.limits.ShareTargets})
+	g, err := openGateway(ctx, cfg.StoreFlag, surroundings{hostID: cfg.HostID, log: log, fatal: fail, metrics: metrics, tracing: export.Tracing(), doing: "carrel serve", targets: settings.Limits.ShareTargets})
 	if err != nil {
 		return err
 	}
@@ -92,9 +93,9 @@ func Run(ctx context.Context, cfg Config, out io.Writer) (err error) {
 
 // server is a gateway with its listeners.
 type server struct {
-	cfg    *Config
+	cfg    *config.Config
 	log    *slog.Logger
-	edge   edgeConfig
+	edge   config.EdgeConfig
 	access *access
 	// certificate is nil without TLS.
 	certificate *certificate
@@ -133,8 +134,8 @@ func (s *server) announce(log *slog.Logger) {
 
 // serve answers requests until ctx ends or a listener fails.
 func (s *server) serve(ctx context.Context, handler http.Handler) error {
-	public := edge.Server(handler, s.edge.limits, s.log)
-	operators := &http.Server{Handler: adminHandler(s.metrics.Handler()), ReadHeaderTimeout: s.edge.limits.ReadHeader,
+	public := edge.Server(handler, s.edge.Limits, s.log)
+	operators := &http.Server{Handler: adminHandler(s.metrics.Handler()), ReadHeaderTimeout: s.edge.Limits.ReadHeader,
 		ErrorLog: slog.NewLogLogger(s.log.Handler(), slog.LevelWarn)}
 	ended := make(chan error, 2)
 	go func() {
@@ -162,7 +163,7 @@ func (s *server) serve(ctx context.Context, handler http.Handler) error {
 	if failed == nil {
 		s.lingerFor(ctx, s.cfg.DrainDelay, public)
 	}
-	deadline, cancel := context.WithTimeout(context.WithoutCancel(ctx), s.edge.limits.Stop)
+	deadline, cancel := context.WithTimeout(context.WithoutCancel(ctx), s.edge.Limits.Stop)
 	defer cancel()
 	// Streams would keep a shutdown waiting, and it does not know of sockets.
 	stopped := errors.Join(s.api.Drain(deadline), public.Shutdown(deadline), operators.Close())
@@ -194,16 +195,16 @@ func (s *server) handler() (http.Handler, error) {
 		return nil, err
 	}
 	s.api, err = edge.New(edge.Config{
-		Schema:         resolvers.NewSchema(&resolvers.Root{Library: library.Bounded(s.gateway.service, s.gateway.runtime), Limits: toldLimits(s.edge.limits), Schema: subgraph, Loaded: s.metrics.Loaded}),
+		Schema:         resolvers.NewSchema(&resolvers.Root{Library: library.Bounded(s.gateway.service, s.gateway.runtime), Limits: toldLimits(s.edge.Limits), Schema: subgraph, Loaded: s.metrics.Loaded}),
 		Authenticate:   s.access.tokens.Caller,
-		Limits:         s.edge.limits,
+		Limits:         s.edge.Limits,
 		WarnOnly:       s.cfg.Limits == "warn",
 		Exceeded:       s.metrics.LimitExceeded,
 		Development:    s.cfg.Dev,
 		Introspection:  s.cfg.Introspection,
-		Profile:        s.edge.profile,
-		Documents:      s.edge.documents,
-		TrustedProxies: s.edge.proxies,
+		Profile:        s.edge.Profile,
+		Documents:      s.edge.Documents,
+		TrustedProxies: s.edge.Proxies,
 		CrossOrigin:    s.access.sites,
 		Log:            s.log,
 		Random:         func(b []byte) { _, _ = rand.Read(b) },
@@ -213,7 +214,7 @@ func (s *server) handler() (http.Handler, error) {
 		Spent:          s.metrics.Spent,
 	})
 	if err != nil {
-		return nil, wrongUsage("documents", s.cfg.Documents, err.Error())
+		return nil, config.WrongUsage("documents", s.cfg.Documents, err.Error())
 	}
 	s.metrics.Streams(s.api.Open)
 	s.metrics.Answers(s.api.AnswerBytes)
@@ -271,15 +272,15 @@ type access struct {
 }
 
 // openAccess reads secret and keys, and keeps the keys fresh until closed.
-func openAccess(ctx context.Context, cfg *Config, log *slog.Logger) (*access, error) {
+func openAccess(ctx context.Context, cfg *config.Config, log *slog.Logger) (*access, error) {
 	a := &access{done: make(chan struct{})}
 	var err error
 	if a.sites, err = edge.NewCrossOrigin(cfg.CORSOrigin, cfg.CORSCredentials); err != nil {
-		return nil, newUsageError("cors-origin: " + err.Error())
+		return nil, config.NewUsageError("cors-origin: " + err.Error())
 	}
 	if cfg.AuthHS256File != "" {
 		if a.secret, err = auth.ReadSecret(cfg.AuthHS256File); err != nil {
-			return nil, newUsageError("auth-hs256-file: " + err.Error())
+			return nil, config.NewUsageError("auth-hs256-file: " + err.Error())
 		}
 	}
 	ctx, a.stop = context.WithCancel(ctx)
@@ -287,7 +288,7 @@ func openAccess(ctx context.Context, cfg *Config, log *slog.Logger) (*access, er
 	if cfg.AuthJWKS != "" {
 		if keys, err = auth.OpenKeySet(ctx, cfg.AuthJWKS, time.Now, log); err != nil {
 			a.stop()
-			return nil, newUsageError("auth-jwks: " + err.Error())
+			return nil, config.NewUsageError("auth-jwks: " + err.Error())
 		}
 	}
 	a.tokens, err = auth.New(auth.Config{Secret: a.secret, Keys: keys, Issuer: cfg.AuthIssuer, Audience: cfg.AuthAudience, Now: time.Now})

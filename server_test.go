@@ -13,6 +13,8 @@ import (
 	"sync"
 	"testing"
 	"time"
+
+	"carrel/config"
 )
 
 const createAnn = `mutation{createUser(input:{tenant:"demo",name:"ann",displayName:"Ann",email:"ann@demo.example"}){user{id} userErrors{code message}}}`
@@ -145,13 +147,13 @@ func TestDevelopment(t *testing.T) {
 // without what else development shows.
 func TestGraphiQLInProduction(t *testing.T) {
 	for name, c := range map[string]struct {
-		change          func(*Config)
+		change          func(*config.Config)
 		page, introspec bool
 	}{
-		"neither":       {func(*Config) {}, false, false},
-		"graphiql":      {func(c *Config) { c.GraphiQL = true }, true, false},
-		"introspection": {func(c *Config) { c.Introspection = true }, false, true},
-		"both":          {func(c *Config) { c.GraphiQL, c.Introspection = true, true }, true, true},
+		"neither":       {func(*config.Config) {}, false, false},
+		"graphiql":      {func(c *config.Config) { c.GraphiQL = true }, true, false},
+		"introspection": {func(c *config.Config) { c.Introspection = true }, false, true},
+		"both":          {func(c *config.Config) { c.GraphiQL, c.Introspection = true, true }, true, true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			cfg := testConfig(t)

@@ -7,6 +7,7 @@ import (
 	"os"
 	"strings"
 
+	"carrel/config"
 	"carrel/core/naming"
 	"carrel/interchange/archive"
 	"carrel/library"
@@ -14,10 +15,10 @@ import (
 )
 
 // storePlace returns the place that the flag names.
-func storePlace(s StoreFlag) (place, error) { return placeOf("store", s.Store, s.Cassandra) }
+func storePlace(s config.StoreFlag) (place, error) { return placeOf("store", s.Store, s.Cassandra) }
 
 // refuseMissing returns an error if the store that the flag names does not exist.
-func refuseMissing(s StoreFlag) error {
+func refuseMissing(s config.StoreFlag) error {
 	place, err := storePlace(s)
 	if err != nil {
 		return err
@@ -47,14 +48,14 @@ type backend interface {
 }
 
 // placeOf reads the name of a store that a flag was given.
-func placeOf(flag, name string, f ClusterFlags) (place, error) {
+func placeOf(flag, name string, f config.ClusterFlags) (place, error) {
 	if dir, ok := strings.CutPrefix(name, "pebble:"); ok && dir != "" {
 		return directory{flag: flag, path: dir}, nil
 	}
 	if rest, ok := strings.CutPrefix(name, "cassandra://"); ok {
 		return clusterOf(flag, rest, f)
 	}
-	return nil, wrongUsage(flag, name, "pebble:DIR or "+clusterName)
+	return nil, config.WrongUsage(flag, name, "pebble:DIR or "+clusterName)
 }
 
 // directory is that of an embedded store.
@@ -70,7 +71,7 @@ func (d directory) open(_ context.Context, with surroundings) (backend, error) {
 
 func (d directory) exists() error {
 	if _, err := os.Stat(d.path); err != nil {
-		return wrongUsage(d.flag, "pebble:"+d.path, "a store that exists")
+		return config.WrongUsage(d.flag, "pebble:"+d.path, "a store that exists")
 	}
 	return nil
 }

@@ -11,31 +11,32 @@ import (
 	"time"
 
 	"carrel/auth"
+	"carrel/config"
 	"carrel/interchange"
 	"carrel/observe"
 	"carrel/progress"
 )
 
 // serveCommand is `carrel serve`.
-type serveCommand struct{ Config }
+type serveCommand struct{ config.Config }
 
 // Run serves until ctx ends.
 func (c *serveCommand) Run(ctx context.Context, s streams) error { return Run(ctx, c.Config, s.out) }
 
 // tokenCommand is `carrel token`.
-type tokenCommand struct{ tokenConfig }
+type tokenCommand struct{ config.TokenConfig }
 
 // Run prints one token.
 func (c *tokenCommand) Run(s streams) error {
 	secret, err := auth.ReadSecret(c.HS256File)
 	if err != nil {
-		return newUsageError("hs256-file: " + err.Error())
+		return config.NewUsageError("hs256-file: " + err.Error())
 	}
 	token, err := auth.Mint(secret, auth.Claims{
 		Subject: c.Sub, Roles: c.Role, Issuer: c.Issuer, Audience: c.Audience, IssuedAt: time.Now(), TTL: c.TTL,
 	})
 	if err != nil {
-		return newUsageError(err.Error())
+		return config.NewUsageError(err.Error())
 	}
 	_, err = fmt.Fprintln(s.out, token)
 	return err
@@ -43,7 +44,7 @@ func (c *tokenCommand) Run(s streams) error {
 
 // importCommand is `carrel import`.
 type importCommand struct {
-	StoreFlag
+	config.StoreFlag
 	File     string `arg:"" help:"File of JSON lines; - reads standard input."`
 	Continue bool   `help:"Go on after a bad line; without it the first one ends the import."`
 }
@@ -83,11 +84,11 @@ func (c *importCommand) open() (io.ReadCloser, int64, error) {
 	}
 	f, err := os.Open(c.File)
 	if err != nil {
-		return nil, 0, newUsageError(fmt.Sprintf("FILE: %v", err))
+		return nil, 0, config.NewUsageError(fmt.Sprintf("FILE: %v", err))
 	}
 	info, err := f.Stat()
 	if err == nil && info.IsDir() {
-		err = newUsageError(fmt.Sprintf("FILE: %s is a directory", c.File))
+		err = config.NewUsageError(fmt.Sprintf("FILE: %s is a directory", c.File))
 	}
 	if err != nil {
 		return nil, 0, errors.Join(err, f.Close())
@@ -105,7 +106,7 @@ func importReport(p interchange.Progress) progress.Report {
 }
 
 // auditCommand is `carrel audit`.
-type auditCommand struct{ StoreFlag }
+type auditCommand struct{ config.StoreFlag }
 
 // Run prints the report as JSON; a mismatch is a failure.
 func (c *auditCommand) Run(ctx context.Context, s streams) error {
@@ -148,7 +149,7 @@ func (*versionCommand) Run(s streams) error {
 
 // withGateway runs a command on an open store, with its log on standard error.
 // doing is the command as other users of the store are told of it.
-func withGateway(ctx context.Context, doing string, store StoreFlag, s streams, do func(context.Context, *gateway) error) (err error) {
+func withGateway(ctx context.Context, doing string, store config.StoreFlag, s streams, do func(context.Context, *gateway) error) (err error) {
 	ctx, fail := context.WithCancelCause(ctx)
 	defer fail(nil)
 	g, err := openGateway(ctx, store, surroundings{log: observe.NewLogger(progress.Beside(s.err)), fatal: fail, doing: doing})

@@ -1,4 +1,4 @@
-package main
+package config
 
 import (
 	"fmt"
@@ -10,27 +10,27 @@ import (
 	"carrel/heap"
 )
 
-// edgeConfig is what the edge is told by flags.
-type edgeConfig struct {
-	limits    edge.Limits
-	proxies   []netip.Prefix
-	documents edge.Manifest // nil: all documents are answered
-	profile   edge.Profile
+// EdgeConfig is what the edge is told by flags.
+type EdgeConfig struct {
+	Limits    edge.Limits
+	Proxies   []netip.Prefix
+	Documents edge.Manifest // nil: all documents are answered
+	Profile   edge.Profile
 }
 
-// edge reads what the edge is told, before anything is opened.
-func (c *Config) edge() (e edgeConfig, err error) {
-	if e.limits, err = c.limits(); err != nil {
+// Edge reads what the Edge is told, before anything is opened.
+func (c *Config) Edge() (e EdgeConfig, err error) {
+	if e.Limits, err = c.limits(); err != nil {
 		return e, err
 	}
-	if e.proxies, err = c.proxies(); err != nil {
+	if e.Proxies, err = c.proxies(); err != nil {
 		return e, err
 	}
-	if e.documents, err = c.manifest(); err != nil {
+	if e.Documents, err = c.manifest(); err != nil {
 		return e, err
 	}
 	if c.HTTPProfile == "draft" {
-		e.profile = edge.ProfileDraft
+		e.Profile = edge.ProfileDraft
 	}
 	return e, nil
 }
@@ -46,7 +46,7 @@ func (c *Config) limits() (edge.Limits, error) {
 	for _, setting := range c.Limit {
 		name, value, _ := strings.Cut(setting, "=")
 		if err := l.Set(strings.TrimSpace(name), strings.TrimSpace(value)); err != nil {
-			return l, newUsageError(fmt.Sprintf("limit: got %q; %v", setting, err))
+			return l, NewUsageError(fmt.Sprintf("limit: got %q; %v", setting, err))
 		}
 		switch strings.TrimSpace(name) {
 		case "write-time":
@@ -56,10 +56,10 @@ func (c *Config) limits() (edge.Limits, error) {
 		}
 	}
 	if addressPoints != "" && c.RateLimit == 0 {
-		return l, newUsageError(fmt.Sprintf("limit: got %q; rate-limit 0 has switched rate limits off", addressPoints))
+		return l, NewUsageError(fmt.Sprintf("limit: got %q; rate-limit 0 has switched rate limits off", addressPoints))
 	}
 	if least := l.AnswerTime(); writeTime != "" && l.Write < least {
-		return l, newUsageError(fmt.Sprintf("limit: got %q; an answer has read-time and the longer of query-time and mutation-time, which are %v in all", writeTime, least))
+		return l, NewUsageError(fmt.Sprintf("limit: got %q; an answer has read-time and the longer of query-time and mutation-time, which are %v in all", writeTime, least))
 	}
 	return l, nil
 }
@@ -73,7 +73,7 @@ func (c *Config) proxies() ([]netip.Prefix, error) {
 			network, err = netip.PrefixFrom(addr, addr.BitLen()), nil
 		}
 		if err != nil {
-			return nil, wrongUsage("trusted-proxy", text, "an address or a network, such as 10.0.0.0/8")
+			return nil, WrongUsage("trusted-proxy", text, "an address or a network, such as 10.0.0.0/8")
 		}
 		networks = append(networks, network)
 	}
@@ -87,11 +87,11 @@ func (c *Config) manifest() (edge.Manifest, error) {
 	}
 	b, err := os.ReadFile(c.Documents)
 	if err != nil {
-		return nil, newUsageError(fmt.Sprintf("documents: %v", err))
+		return nil, NewUsageError(fmt.Sprintf("documents: %v", err))
 	}
 	m, err := edge.ParseManifest(b)
 	if err != nil {
-		return nil, wrongUsage("documents", c.Documents, fmt.Sprintf("a manifest of persisted documents: %v", err))
+		return nil, WrongUsage("documents", c.Documents, fmt.Sprintf("a manifest of persisted documents: %v", err))
 	}
 	return m, nil
 }

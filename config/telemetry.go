@@ -1,4 +1,4 @@
-package main
+package config
 
 import (
 	"fmt"
@@ -26,16 +26,16 @@ type TelemetryFlags struct {
 
 // collectors are those of traces and of metrics; their URLs are empty where
 // nothing is sent.
-type collectors struct{ traces, metrics observe.Collector }
+type collectors struct{ Traces, Metrics observe.Collector }
 
-// collectors finds them in the flags, and then in the variables of OpenTelemetry.
+// Collectors finds them in the flags, and then in the variables of OpenTelemetry.
 // No message repeats what may hold a secret.
-func (f *TelemetryFlags) collectors(env func(string) string) (c collectors, err error) {
+func (f *TelemetryFlags) Collectors(env func(string) string) (c collectors, err error) {
 	if !(f.TraceRatio >= 0 && f.TraceRatio <= 1) { // also what is no number
-		return c, wrongUsage("trace-ratio", strconv.FormatFloat(f.TraceRatio, 'g', -1, 64), "a number from 0 to 1")
+		return c, WrongUsage("trace-ratio", strconv.FormatFloat(f.TraceRatio, 'g', -1, 64), "a number from 0 to 1")
 	}
 	if f.OTLPMetricsEvery < 0 || f.OTLPMetricsEvery > 0 && f.OTLPMetricsEvery < time.Second {
-		return c, wrongUsage("otlp-metrics-every", f.OTLPMetricsEvery.String(), "a time of at least 1s, or 0s")
+		return c, WrongUsage("otlp-metrics-every", f.OTLPMetricsEvery.String(), "a time of at least 1s, or 0s")
 	}
 	headers, err := f.headersOfFile()
 	if err != nil {
@@ -44,10 +44,10 @@ func (f *TelemetryFlags) collectors(env func(string) string) (c collectors, err 
 	if strings.EqualFold(env("OTEL_SDK_DISABLED"), "true") && f.OTLPEndpoint == "" {
 		return c, nil
 	}
-	if c.traces, err = f.collector("TRACES", "v1/traces", headers, env); err != nil {
+	if c.Traces, err = f.collector("TRACES", "v1/traces", headers, env); err != nil {
 		return c, err
 	}
-	c.metrics, err = f.collector("METRICS", "v1/metrics", headers, env)
+	c.Metrics, err = f.collector("METRICS", "v1/metrics", headers, env)
 	return c, err
 }
 
@@ -77,7 +77,7 @@ func (f *TelemetryFlags) collector(signal, path string, headers map[string]strin
 	}
 	for _, key := range []string{prefix + signal + "_PROTOCOL", prefix + "PROTOCOL"} {
 		if p := env(key); p != "" && p != "http/protobuf" && c.URL != "" && f.OTLPEndpoint == "" {
-			return c, wrongUsage(key, p, "http/protobuf")
+			return c, WrongUsage(key, p, "http/protobuf")
 		}
 	}
 	// The library that sends reads these variables too, and would tell standard
@@ -100,9 +100,9 @@ func endpoint(key, text string) (*url.URL, error) {
 		if strings.Contains(text, "@") {
 			text = "..."
 		}
-		return nil, wrongUsage(key, text, "http://HOST:PORT or https://HOST:PORT, where a collector takes OTLP over HTTP")
+		return nil, WrongUsage(key, text, "http://HOST:PORT or https://HOST:PORT, where a collector takes OTLP over HTTP")
 	case u.User != nil || u.RawQuery != "" || u.Fragment != "":
-		return nil, newUsageError(key + ": it takes a URL without user, password and query; what the collector wants to know goes into a header (otlp-headers-file)")
+		return nil, NewUsageError(key + ": it takes a URL without user, password and query; what the collector wants to know goes into a header (otlp-headers-file)")
 	}
 	return u, nil
 }
@@ -114,7 +114,7 @@ func (f *TelemetryFlags) headersOfFile() (map[string]string, error) {
 	}
 	b, err := os.ReadFile(f.OTLPHeadersFile)
 	if err != nil {
-		return nil, wrongUsage("otlp-headers-file", f.OTLPHeadersFile, "a file that can be read")
+		return nil, WrongUsage("otlp-headers-file", f.OTLPHeadersFile, "a file that can be read")
 	}
 	headers := map[string]string{}
 	number := 0
@@ -125,7 +125,7 @@ func (f *TelemetryFlags) headersOfFile() (map[string]string, error) {
 		}
 		name, value, ok := strings.Cut(line, ":")
 		if value = strings.TrimSpace(value); !ok || !httpguts.ValidHeaderFieldName(name) || !httpguts.ValidHeaderFieldValue(value) {
-			return nil, newUsageError(fmt.Sprintf("otlp-headers-file: line %d of %s is not NAME: VALUE", number, f.OTLPHeadersFile))
+			return nil, NewUsageError(fmt.Sprintf("otlp-headers-file: line %d of %s is not NAME: VALUE", number, f.OTLPHeadersFile))
 		}
 		headers[http.CanonicalHeaderKey(name)] = value
 	}
@@ -144,7 +144,7 @@ func addHeaders(to map[string]string, key, text string) error {
 		name, value, ok := strings.Cut(pair, "=")
 		value, err := url.PathUnescape(strings.TrimSpace(value))
 		if name = strings.TrimSpace(name); !ok || err != nil || !httpguts.ValidHeaderFieldName(name) || !httpguts.ValidHeaderFieldValue(value) {
-			return newUsageError(fmt.Sprintf("%s: header %d of it is not NAME=VALUE, with what is special written as %%XX", key, number))
+			return NewUsageError(fmt.Sprintf("%s: header %d of it is not NAME=VALUE, with what is special written as %%XX", key, number))
 		}
 		to[http.CanonicalHeaderKey(name)] = value
 	}

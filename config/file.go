@@ -1,4 +1,4 @@
-package main
+package config
 
 import (
 	"encoding/json"
@@ -18,8 +18,8 @@ type configFile struct {
 	values map[string]any
 }
 
-// takeConfigFile reads the file that --config or the environment names.
-func takeConfigFile(c *kong.Context) error {
+// TakeConfigFile reads the file that --config or the environment names.
+func TakeConfigFile(c *kong.Context) error {
 	for _, flag := range c.Flags() {
 		if flag.Name != "config" {
 			continue
@@ -48,12 +48,12 @@ func takeConfigFile(c *kong.Context) error {
 func readConfigFile(path string) (*configFile, error) {
 	b, err := os.ReadFile(path)
 	if err != nil {
-		return nil, newUsageError(fmt.Sprintf("config: %v", err))
+		return nil, NewUsageError(fmt.Sprintf("config: %v", err))
 	}
 	f := &configFile{path: path}
 	if err := json.Unmarshal(b, &f.values); err != nil || f.values == nil {
 		// The decoder's message may quote the file, which may hold anything.
-		return nil, wrongUsage("config", path, "a file that holds one JSON object")
+		return nil, WrongUsage("config", path, "a file that holds one JSON object")
 	}
 	return f, nil
 }
@@ -70,10 +70,10 @@ func (f *configFile) Validate(app *kong.Application) error {
 	}
 	for key, value := range f.values {
 		if !known[key] || key == "help" || key == "config" {
-			return newUsageError(fmt.Sprintf("config: the key %q in %s is not the name of a flag", key, f.path))
+			return NewUsageError(fmt.Sprintf("config: the key %q in %s is not the name of a flag", key, f.path))
 		}
 		if !plainValue(value) {
-			return newUsageError(fmt.Sprintf("config: the key %q in %s takes a string, a number, a boolean or a list of strings", key, f.path))
+			return NewUsageError(fmt.Sprintf("config: the key %q in %s takes a string, a number, a boolean or a list of strings", key, f.path))
 		}
 	}
 	return nil

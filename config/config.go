@@ -1,4 +1,6 @@
-package main
+// Package config reads the settings of a gateway from flags, environment variables
+// and the config file. It opens nothing and does not know the commands.
+package config
 
 import (
 	"crypto/tls"
@@ -39,92 +41,92 @@ type Config struct {
 	TrustedProxy    []string      `help:"Address or network of a proxy whose X-Forwarded-For is believed; repeatable." sep:"," placeholder:"CIDR"`
 	HTTPProfile     string        `name:"http-profile" help:"Statuses of GraphQL over HTTP: default as clients of today expect them, draft as the draft of 2026 has them." enum:"default,draft" default:"default" placeholder:"default|draft"`
 	Documents       string        `help:"Manifest of persisted documents; no others are answered." placeholder:"FILE"`
-	CORSOrigin      origins       `name:"cors-origin" help:"Site that may call, such as https://app.example.org or https://*.example.org; repeatable." placeholder:"ORIGIN"`
+	CORSOrigin      Origins       `name:"cors-origin" help:"Site that may call, such as https://app.example.org or https://*.example.org; repeatable." placeholder:"ORIGIN"`
 	CORSCredentials bool          `name:"cors-credentials" help:"Let those sites send cookies."`
 	TelemetryFlags
 }
 
-// origins are the values of --cors-origin.
-type origins []string
+// Origins are the values of --cors-origin.
+type Origins []string
 
 // Decode implements kong.MapperValue. An empty value is refused: a variable that
 // was left empty by mistake would otherwise look like one that names a site.
-func (o *origins) Decode(ctx *kong.DecodeContext) error {
+func (o *Origins) Decode(ctx *kong.DecodeContext) error {
 	var text string
 	if err := ctx.Scan.PopValueInto("ORIGIN", &text); err != nil {
 		return err
 	}
 	for origin := range strings.SplitSeq(text, ",") {
 		if origin = strings.TrimSpace(origin); origin == "" {
-			return wrongUsage("cors-origin", text, "a site such as https://app.example.org, or is left out")
+			return WrongUsage("cors-origin", text, "a site such as https://app.example.org, or is left out")
 		}
 		*o = append(*o, origin)
 	}
 	return nil
 }
 
-// usageError is a flag, variable or key that cannot be followed; it ends the
+// UsageError is a flag, variable or key that cannot be followed; it ends the
 // process with exit code 2.
-type usageError struct{ text string }
+type UsageError struct{ text string }
 
-// newUsageError returns an error that ends the process with exit code 2.
-func newUsageError(text string) error { return &usageError{text} }
+// NewUsageError returns an error that ends the process with exit code 2.
+func NewUsageError(text string) error { return &UsageError{text} }
 
-func (e *usageError) Error() string { return e.text }
+func (e *UsageError) Error() string { return e.text }
 
-// wrongUsage names the key, what it got and what it takes.
-func wrongUsage(key, got, takes string) error {
-	return newUsageError(fmt.Sprintf("%s: got %q; it takes %s", key, got, takes))
+// WrongUsage names the key, what it got and what it takes.
+func WrongUsage(key, got, takes string) error {
+	return NewUsageError(fmt.Sprintf("%s: got %q; it takes %s", key, got, takes))
 }
 
-// fileFlag is a flag that names a file, or none.
-type fileFlag struct{ Key, Path string }
+// FileFlag is a flag that names a file, or none.
+type FileFlag struct{ Key, Path string }
 
-// filesThere refuses flags that name a file which is missing.
-func filesThere(files ...fileFlag) error {
+// FilesThere refuses flags that name a file which is missing.
+func FilesThere(files ...FileFlag) error {
 	for _, f := range files {
 		if f.Path == "" {
 			continue
 		}
 		if _, err := os.Stat(f.Path); err != nil {
-			return wrongUsage(f.Key, f.Path, "a file that can be read")
+			return WrongUsage(f.Key, f.Path, "a file that can be read")
 		}
 	}
 	return nil
 }
 
-// check reports what is wrong in the flags before anything is opened. The name of
+// Check reports what is wrong in the flags before anything is opened. The name of
 // the store is checked by who opens it.
-func (c *Config) check() error {
+func (c *Config) Check() error {
 	for _, a := range []struct{ key, addr string }{{"listen", c.Listen}, {"admin-listen", c.AdminListen}} {
 		if _, _, err := net.SplitHostPort(a.addr); err != nil {
-			return wrongUsage(a.key, a.addr, "HOST:PORT, such as 127.0.0.1:8080")
+			return WrongUsage(a.key, a.addr, "HOST:PORT, such as 127.0.0.1:8080")
 		}
 	}
 	if c.AuthHS256File == "" && c.AuthJWKS == "" {
-		return newUsageError("auth-hs256-file, auth-jwks: got neither; one of them is needed to know who is asking")
+		return NewUsageError("auth-hs256-file, auth-jwks: got neither; one of them is needed to know who is asking")
 	}
 	if c.AuthJWKS != "" && c.AuthJWKSEvery < time.Second {
-		return wrongUsage("auth-jwks-every", c.AuthJWKSEvery.String(), "a time of at least 1s")
+		return WrongUsage("auth-jwks-every", c.AuthJWKSEvery.String(), "a time of at least 1s")
 	}
 	if (c.TLSCert == "") != (c.TLSKey == "") {
-		return wrongUsage("tls-cert, tls-key", c.TLSCert+c.TLSKey, "both or neither")
+		return WrongUsage("tls-cert, tls-key", c.TLSCert+c.TLSKey, "both or neither")
 	}
-	if err := filesThere(fileFlag{"tls-cert", c.TLSCert}, fileFlag{"tls-key", c.TLSKey}); err != nil {
+	if err := FilesThere(FileFlag{"tls-cert", c.TLSCert}, FileFlag{"tls-key", c.TLSKey}); err != nil {
 		return err
 	}
 	if c.TLSCert != "" {
 		if _, err := tls.LoadX509KeyPair(c.TLSCert, c.TLSKey); err != nil {
-			return wrongUsage("tls-cert, tls-key", c.TLSCert+", "+c.TLSKey, "a certificate and its private key as PEM: "+err.Error())
+			return WrongUsage("tls-cert, tls-key", c.TLSCert+", "+c.TLSKey, "a certificate and its private key as PEM: "+err.Error())
 		}
 	}
 	if c.DrainDelay < 0 {
-		return wrongUsage("drain-delay", c.DrainDelay.String(), "a time such as 5s, or 0s")
+		return WrongUsage("drain-delay", c.DrainDelay.String(), "a time such as 5s, or 0s")
 	}
 	if c.RateLimit < 0 {
-		return wrongUsage("rate-limit", strconv.Itoa(c.RateLimit), "a number of points a minute, or 0")
+		return WrongUsage("rate-limit", strconv.Itoa(c.RateLimit), "a number of points a minute, or 0")
 	}
-	_, err := c.collectors(os.Getenv)
+	_, err := c.Collectors(os.Getenv)
 	return err
 }
 
@@ -159,8 +161,8 @@ func withoutUser(source string) string {
 	return source
 }
 
-// tokenConfig says what `carrel token` makes.
-type tokenConfig struct {
+// TokenConfig says what `carrel token` makes.
+type TokenConfig struct {
 	HS256File string        `name:"hs256-file" env:"CARREL_HS256_FILE" required:"" help:"File with the secret, as for serve --auth-hs256-file." placeholder:"FILE"`
 	Sub       string        `required:"" help:"Whom the token names: the id of a user." placeholder:"u:TENANT:NAME"`
 	Role      []string      `help:"Role the token gives: admin (of the user's own tenant) or global-admin; repeatable." sep:"," placeholder:"ROLE"`
