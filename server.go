@@ -31,10 +31,7 @@ func Run(ctx context.Context, cfg config.Config, out io.Writer) (err error) {
 	output := observe.NewOutput(out)
 	log := observe.NewLogger(output)
 	defer func() { err = errors.Join(err, output.Open(nil)) }()
-	if _, err := storePlace(cfg.StoreFlag); err != nil {
-		return err
-	}
-	if err := cfg.Check(); err != nil {
+	if err := checkConfig(&cfg); err != nil {
 		return err
 	}
 	ctx, fail := context.WithCancelCause(ctx)
@@ -89,6 +86,14 @@ func Run(ctx context.Context, cfg config.Config, out io.Writer) (err error) {
 	fail(nil)
 	<-printed
 	return err
+}
+
+// checkConfig reports what is wrong in the flags before anything is opened.
+func checkConfig(cfg *config.Config) error {
+	if _, err := storePlace(cfg.StoreFlag); err != nil {
+		return err
+	}
+	return cfg.Check()
 }
 
 // server is a gateway with its listeners.
