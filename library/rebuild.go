@@ -82,6 +82,8 @@ func (s *Service) Rebuild(ctx context.Context, p PrincipalID) (restored, removed
 type rebuild struct {
 	s *Service
 	p PrincipalID
+	// wasComplete: the library was marked as complete before this try.
+	wasComplete bool
 	rebuildProgress
 	looked int // since the progress was kept, as rebuildKeepAfter counts
 }

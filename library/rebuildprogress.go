@@ -57,8 +57,13 @@ type rebuildProgress struct {
 // one. last is the try before, if there was one.
 func (s *Service) openRebuild(ctx context.Context, p PrincipalID, last *rebuild) (*rebuild, error) {
 	// The marks of completeness will hold as of now: a deletion by hand from here
-	// on takes them along, also one that the next reading sees.
-	asOf := s.now()
+	// on takes them along, also one that the next reading sees. Now is the store's:
+	// a note of a clock ahead would outlast a deletion.
+	asOf := s.storeNow()
+	complete, err := s.isComplete(ctx, p)
+	if err != nil {
+		return nil, fmt.Errorf("looking whether the library of %s is complete: %w", p, err)
+	}
 	recorded, err := s.store.Recorded(ctx, p)
 	if err != nil {
 		return nil, fmt.Errorf("looking for the record of what %s has a role on: %w", p, err)
@@ -69,9 +74,9 @@ func (s *Service) openRebuild(ctx context.Context, p PrincipalID, last *rebuild)
 	}
 	// A record that was lost meanwhile names nothing, not even what is to come.
 	if kept != nil && kept.Unrecorded == !recorded && asOf < kept.At.Add(rebuildContinued) {
-		return &rebuild{s: s, p: p, rebuildProgress: *kept}, nil
+		return &rebuild{s: s, p: p, wasComplete: complete, rebuildProgress: *kept}, nil
 	}
-	r := &rebuild{s: s, p: p, rebuildProgress: rebuildProgress{AsOf: asOf, Unrecorded: !recorded}}
+	r := &rebuild{s: s, p: p, wasComplete: complete, rebuildProgress: rebuildProgress{AsOf: asOf, Unrecorded: !recorded}}
 	if last != nil {
 		r.Before, r.Removed = last.Before, last.Removed
 	} else if r.Before, err = s.store.CountLibrary(ctx, p, Private, math.MaxInt32); err != nil {
@@ -97,7 +102,7 @@ func (s *Service) rebuildKept(ctx context.Context, p PrincipalID) (*rebuildProgr
 // write keeps the progress. The step comes first, so that of two notes of one
 // rebuild the store keeps the one that is further on.
 func (r *rebuild) write(ctx context.Context) error {
-	r.At = r.s.now()
+	r.At = r.s.storeNow()
 	body, err := json.Marshal(&r.rebuildProgress)
 	if err != nil {
 		return fmt.Errorf("the progress of a rebuild: %w", err)
@@ -134,9 +139,13 @@ func (r *rebuild) check(ctx context.Context) error {
 	return err
 }
 
-// doneElsewhere tells whether the note has gone because another gateway has
-// completed the library.
+// doneElsewhere reports whether the note has gone because another gateway has
+// completed the library. Of a library that was marked as complete before, that
+// cannot be told: somebody may have deleted the note.
 func (r *rebuild) doneElsewhere(ctx context.Context) (bool, error) {
+	if r.wasComplete {
+		return false, nil
+	}
 	kept, err := r.s.rebuildKept(ctx, r.p)
 	if err != nil || kept != nil {
 		return false, err

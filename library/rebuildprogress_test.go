@@ -2,6 +2,7 @@ package library_test
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"sync"
@@ -284,6 +285,53 @@ func TestRebuild_IsContinuedByAClockBehind(t *testing.T) {
 	}
 	if store.mended != rebuildItems-200 {
 		t.Errorf("%d items were mended", store.mended)
+	}
+}
+
+// Whoever deletes the progress of a rebuild has it begin again, also where the
+// library was marked as complete all the time.
+func TestRebuild_BeginsAgainWhenItsProgressIsDeleted(t *testing.T) {
+	h := newRebuildHouse(t)
+	h.damage(5, 320)
+	svc, store := h.gateway(0)
+	store.at = func(n int) error {
+		if n != 250 {
+			return nil
+		}
+		var kept struct{ AsOf clock.Instant }
+		if err := json.Unmarshal(h.progress()[8:], &kept); err != nil {
+			return err
+		}
+		return h.store.DropRebuildNote(t.Context(), rebuildOwner, kept.AsOf)
+	}
+	if _, _, err := svc.Rebuild(t.Context(), rebuildOwner); err != nil {
+		t.Error(err)
+	}
+	if store.mended < 250+rebuildItems {
+		t.Errorf("%d items were mended", store.mended)
+	}
+	h.wantClean()
+}
+
+// A rebuild is dated by the store's clock: the progress of a gateway whose clock is
+// ahead would outlast a deletion of the library.
+func TestRebuild_IsDatedByTheClockOfTheStore(t *testing.T) {
+	h := newRebuildHouse(t)
+	const ahead = 10 * time.Minute
+	store := &rebuilding{losing: h.lost, at: from(150)}
+	svc, err := library.New(t.Context(), library.Config{Store: store, Runtime: clockAhead{h.runtime, ahead}, Journal: h.journal, Names: &counting{},
+		Ahead: func() time.Duration { return ahead }})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(svc.End)
+	h.fails(svc)
+	var kept struct{ AsOf, At clock.Instant }
+	if err := json.Unmarshal(h.progress()[8:], &kept); err != nil {
+		t.Fatal(err)
+	}
+	if now := clock.Of(h.runtime.Now()); kept.AsOf > now || kept.At > now || kept.AsOf == 0 {
+		t.Errorf("at %s the progress is of %s, as of %s", now, kept.At, kept.AsOf)
 	}
 }
 

@@ -58,11 +58,11 @@ func (h *rebuildHouse) deleteLibrary() {
 	}
 }
 
-// Two gateways rebuild one library at the same time. The second one continues
-// what the first has begun, and completes it; the first one sees that.
+// Two gateways rebuild one library that was lost, at the same time. The second one
+// continues what the first has begun, and completes it; the first one sees that.
 func TestRebuild_ByTwoGateways(t *testing.T) {
 	h := newRebuildHouse(t)
-	h.damage(5, 320)
+	h.lost.lose(rebuildOwner)
 	first, slow := h.gateway(0)
 	reached, release := make(chan struct{}), make(chan struct{})
 	slow.at = func(n int) error {

@@ -1,0 +1,41 @@
+package library_test
+
+import (
+	"errors"
+	"slices"
+	"testing"
+
+	"carrel/core/commit"
+	"carrel/library"
+	"carrel/library/storetest"
+)
+
+// Lists that only a later version can read, as a whole or in a part, are named, and
+// keep no other back.
+func TestOpenLanes_NamesWhatItCannotRead(t *testing.T) {
+	store := newHouse(t, nil).store
+	known := library.InFlight{ID: commit.EntryID{1}, Content: "c:acme:a", Base: 1, Scope: commit.ScopeAll}
+	later, err := commit.Encode([]commit.Entry{known.Entry(), {ID: commit.EntryID{2}, Kind: 'z', Key: "z:acme:a"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	damaged, err := commit.Encode([]commit.Entry{{ID: commit.EntryID{3}, Kind: commit.Content, Key: "c:acme:a", Payload: []byte{1}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for id, blocks := range map[library.LaneID][][]byte{
+		"1-good": storetest.Blocks(known), "2-later": later, "3-damaged": damaged, "4-version": {{9}}, "5-good": storetest.Blocks(known),
+	} {
+		if err := store.PutLane(t.Context(), library.Lane{ID: id, Stamp: 1, Blocks: blocks}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	lanes, err := library.OpenLanes(t.Context(), store)
+	var bad *library.UnreadableLanes
+	if !errors.As(err, &bad) || !slices.Equal(bad.IDs, []library.LaneID{"2-later", "3-damaged", "4-version"}) {
+		t.Errorf("unreadable: %v", err)
+	}
+	if len(lanes) != 2 || lanes[0].ID != "1-good" || lanes[1].ID != "5-good" || len(lanes[0].Entries) != 1 {
+		t.Errorf("lanes: %+v", lanes)
+	}
+}
