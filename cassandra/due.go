@@ -15,8 +15,8 @@ import (
 const dueShards = 16
 
 // dueDaysKept is how long a day that is over stays on the list of days though
-// nothing is left of it: nobody plans for a day that far back, not even with a
-// clock that is behind.
+// nothing is left of it. Hints of days further back are written only by imports and
+// by the scrubber, which put their day on the list again.
 const dueDaysKept = 2 * 24 * time.Hour
 
 // The list of days that may hold items is the checkpoint from which they are

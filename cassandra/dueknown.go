@@ -51,7 +51,9 @@ type duePartition struct {
 	full  bool // all is being read again
 	again dueWalk
 	since clock.Instant // when that began last
-	most  time.Duration // the largest slice
+	// skipped: a slice could not be read since then.
+	skipped bool
+	most    time.Duration // the largest slice
 }
 
 // dueDayState is what this process knows of a day.
@@ -123,14 +125,16 @@ func (s *dueScan) day(d dueDay) *dueDayState {
 			p.near.slice = p.most
 		}
 		if due := s.now >= p.since.Add(dueFullEvery) || s.now < p.since; renoted || due && !p.full {
-			p.full, p.since, p.again = true, s.now, dueWalk{place: duePlace{at: p.first}, slice: p.most}
+			p.full, p.since, p.skipped, p.again = true, s.now, false, dueWalk{place: duePlace{at: p.first}, slice: p.most}
 		}
 	}
 	return state
 }
 
 // look counts the known hints of a day that are due, and reports whether the day
-// is long over and nothing is left of it.
+// is long over and nothing is left of it. A hint is written at the same time as the
+// note of its day and may arrive later, so only a reading that began well after the
+// note tells.
 func (s *dueScan) look(day *dueDayState, until clock.Instant) (due int, over bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -138,6 +142,7 @@ func (s *dueScan) look(day *dueDayState, until clock.Instant) (due int, over boo
 	for i := range day.parts {
 		p := &day.parts[i]
 		due += p.count(until)
+		over = over && !p.skipped && p.since >= clock.Instant(day.noted).Add(dueOverlap)
 		over = over && len(p.known) == 0 && !p.full && p.near.failures == 0 && p.again.failures == 0 && p.near.place.at > p.last
 	}
 	return due, over

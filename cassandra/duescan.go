@@ -145,6 +145,7 @@ func (s *Store) readSlice(ctx context.Context, p *duePartition, w *dueWalk, from
 		return from, err
 	case err != nil:
 		if w.failed(now) {
+			p.skipped = true
 			s.dues.passed(w, next)
 		}
 		return from, fmt.Errorf("the dues of %s, shard %d, from %s to %s: %w", p.day.Format(time.DateOnly), p.shard, from.at, to, err)

@@ -134,14 +134,20 @@ func TestAPartitionThatFailsHidesNoOther(t *testing.T) {
 	}
 	// However small its slices are it cannot be read: what comes after is.
 	behind := hintAt(t, s, first.Add(time.Hour), bad)
+	skipped := false
 	for n := 0; ; n++ {
 		if n == 100 {
 			t.Fatal("what comes behind the tombstones is not found")
 		}
-		if got, _ = s.DueUntil(t.Context(), now, 100); slices.Contains(got, behind) {
+		got, _ = s.DueUntil(t.Context(), now, 100)
+		skipped = skipped || s.dues.days[dayOf(first)].parts[3].skipped
+		if slices.Contains(got, behind) {
 			break
 		}
 		now = now.Add(duePauseMost)
+	}
+	if !skipped {
+		t.Error("that a slice was not read is not remembered")
 	}
 }
 
@@ -288,5 +294,42 @@ func TestManyHintsOfThePast(t *testing.T) {
 	s.wrote(library.Due{At: first + 1, Content: id, MTS: 1})
 	if s.day(day); !p.full || len(p.known) != mostDuesKept {
 		t.Errorf("read again: %t, remembered: %d", p.full, len(p.known))
+	}
+}
+
+// A hint arrives later than the note of its day. A day that is long over is forgotten
+// only after a reading that began a minute after the note, and read every slice.
+func TestADayIsForgottenAfterItsHintsMustHaveArrived(t *testing.T) {
+	t.Parallel()
+	first := dayInstant(2030, 5, 5)
+	now := first.Add(10 * 24 * time.Hour)
+	day := dueDay{day: dayOf(first), noted: int64(now)}
+	var s dueScan
+	// over reads the day to its end, and reports whether it would be forgotten.
+	over := func() bool {
+		s.begin([]dueDay{day}, now)
+		state := s.day(day)
+		for i := range state.parts {
+			p := &state.parts[i]
+			s.learn(p, &p.near, p.near.place, duePlace{at: p.last + 1}, nil)
+			p.full = false
+		}
+		_, over := s.look(state, now)
+		return over
+	}
+	if now = now.Add(time.Second); over() {
+		t.Error("it was forgotten a second after its note")
+	}
+	if now = now.Add(2 * dueOverlap); over() {
+		t.Error("it was forgotten though nothing was read since a second after its note")
+	}
+	now = now.Add(dueFullEvery)
+	s.begin([]dueDay{day}, now)
+	s.day(day).parts[5].skipped = true // by the reading that begins here
+	if over() {
+		t.Error("it was forgotten though a slice could not be read")
+	}
+	if now = now.Add(dueFullEvery); !over() {
+		t.Error("it was not forgotten after it was read once more")
 	}
 }

@@ -55,10 +55,11 @@ func (j *Journal) Decided(id commit.EntryID) {
 	}
 }
 
-// mergeable reports whether two entries may be merged: they are decided and of one
-// partition. A deferred change is not merged: it is a mutation of its own.
+// mergeable reports whether two entries may be merged: they are decided, of one
+// partition, and both or neither of them ask for a deferred change. Such a change may
+// take the place of finishing its own entry, but not of finishing another one.
 func mergeable(a, b commit.Entry) bool {
-	return a.Decided && b.Decided && a.Due == 0 && b.Due == 0 && a.Kind == b.Kind && a.Key == b.Key
+	return a.Decided && b.Decided && (a.Due == 0) == (b.Due == 0) && a.Kind == b.Kind && a.Key == b.Key
 }
 
 // MayDefer tells whether the changes that are under way and those that are

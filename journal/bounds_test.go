@@ -5,7 +5,9 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
+	"carrel/core/clock"
 	"carrel/core/commit"
 	"carrel/core/fault"
 	"carrel/library"
@@ -151,5 +153,54 @@ func TestMayDefer_CountsWhatIsDeferred(t *testing.T) {
 	j.entries[0].deferred = true
 	if j.MayDefer() {
 		t.Errorf("beside %d deferred moves another may be deferred", maxUndecided/2)
+	}
+}
+
+// Updates of a hot item whose library cannot be written are left with the move that
+// they deferred. They wait as one entry: it is moved once, and fanned out once.
+func TestLeave_MergesUpdatesThatDeferredTheirMove(t *testing.T) {
+	store, rt := open(t)
+	j := New(t.Context(), store, rt, nil, library.WholeProtocol)
+	for n := range 20 {
+		e := library.InFlight{ID: commit.EntryID{byte(n + 1)}, Content: "c:acme:hot", Base: int64(n), Scope: commit.ScopeAll, Due: clock.Instant(100 + n)}
+		leave(t, j, e.Entry())
+	}
+	plain := library.InFlight{ID: commit.EntryID{99}, Content: "c:acme:hot", Base: 99, Scope: commit.ScopeListed, Principals: []library.PrincipalID{"u:acme:a"}}
+	leave(t, j, plain.Entry())
+	if len(j.entries) != 2 {
+		t.Fatalf("%d entries are left, want one of the updates and one of the share", len(j.entries))
+	}
+	merged, err := library.InFlightOf(j.entries[0].Entry)
+	if err != nil || merged.Base != 19 || merged.Due == 0 || merged.Scope != commit.ScopeAll {
+		t.Errorf("merged: %+v, %v", merged, err)
+	}
+}
+
+// A deferred move that failed while the store was down waits for long. An update that
+// defers the same move once more does not wait for longer than its own time.
+func TestDefer_ShortensTheWaitOfAMoveThatFailed(t *testing.T) {
+	store, rt := open(t)
+	j := New(t.Context(), store, rt, nil, library.WholeProtocol)
+	d := &domain{failing: 9}
+	deferMove := func(n byte) {
+		t.Helper()
+		e := change(n)
+		e.Key, e.Due = "c:acme:hot", clock.Of(rt.Now()).Add(time.Minute)
+		if err := j.Begin(t.Context(), e); err != nil {
+			t.Fatal(err)
+		}
+		j.Defer(e)
+	}
+	deferMove(1)
+	for d.failing > 0 && t.Context().Err() == nil {
+		rt.pass(backOffAtMost)
+		if err := j.DoDue(t.Context(), d); err != nil {
+			t.Fatal(err)
+		}
+	}
+	deferMove(2)
+	rt.pass(time.Minute)
+	if err := j.DoDue(t.Context(), d); err != nil || len(d.moved) != 1 {
+		t.Errorf("a minute after the update it has moved %d times, %v", len(d.moved), err)
 	}
 }

@@ -221,6 +221,8 @@ func (j *Journal) Defer(e commit.Entry) {
 	switch {
 	case mine == nil:
 	case waiting != nil:
+		// It may have failed while the store was down, and wait for longer.
+		waiting.retry = min(waiting.retry, j.elapsedAt(e.Due))
 		j.remove(mine)
 	default:
 		mine.deferred, mine.Decided = true, true

@@ -67,11 +67,12 @@ func (s *Service) RunDue(ctx context.Context, e commit.Entry) (bool, error) {
 	return s.Move(ctx, ContentID(e.Key))
 }
 
-// Move carries out the deferred move of an item, as a mutation of its own. Where
-// another process has moved the item within the pause, it puts the move off,
-// under a new entry of this process's list. It reports whether it moved the item:
-// not where the move was put off, or where the item is at its position already, is
-// deleted, or is absent.
+// Move carries out the deferred move of an item, as a mutation of its own. Where an
+// update would have to be deferred now, because another process has moved the item
+// within the pause or too many positions are unsettled, it puts the move off, under a
+// new entry of this process's list. It reports whether it moved the item: not where
+// the move was put off, or where the item is at its position already, is deleted, or
+// is absent.
 func (s *Service) Move(ctx context.Context, id ContentID) (bool, error) {
 	var later InFlight
 	e, ok, err := s.decide(ctx, s.newBudget(), string(id), func(ctx context.Context) (*attempt, error) {
@@ -83,8 +84,8 @@ func (s *Service) Move(ctx context.Context, id ContentID) (bool, error) {
 		if h.State != Live || h.Position == h.LastModified {
 			return nothingToChange, nil
 		}
-		if wait := s.pauseOf(&h); wait > 0 && s.journal.MayDefer() {
-			later = InFlight{Content: id, Base: h.Seq, Due: s.now().Add(wait), Decided: true}
+		if due := s.deferUntil(&h, s.now()); due != 0 {
+			later = InFlight{Content: id, Base: h.Seq, Due: due, Decided: true}
 			return nothingToChange, nil
 		}
 		after := h

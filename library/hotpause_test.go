@@ -340,3 +340,31 @@ func TestMove_FailsWhereItCannotBePutOff(t *testing.T) {
 	p.due(id, true)
 	town.wantClean()
 }
+
+// A move waits while the positions that the item has left are not settled: each
+// enforcement deletes all of them. Once they are settled, it is made.
+func TestMove_WaitsForUnsettledPositions(t *testing.T) {
+	town := newHotTown(t)
+	p := town.processes[0]
+	id := p.note("unsettled", library.Public)
+	h := p.content(id)
+	var left []clock.Instant
+	for range 16 {
+		left = append(left, h.Position)
+		base, former := h.Seq, library.Superseded{Position: h.Position, Widest: h.Widest}
+		h.Seq, h.MTS, h.Position = h.Seq+1, h.MTS+10, h.MTS+10
+		h.LastModified = h.MTS + 5
+		v, err := town.store.Commit(t.Context(), &library.ContentCommit{ID: id, Base: base, Header: h, Supersede: &former, Writer: commit.EntryID{byte(h.Seq)}})
+		if err != nil || !v.Applied {
+			t.Fatal(v, err)
+		}
+	}
+	if moved, err := p.svc.Move(t.Context(), id); moved || err != nil || p.journal.Stats().Deferred != 1 {
+		t.Errorf("moved %v, %v, deferred %d", moved, err, p.journal.Stats().Deferred)
+	}
+	if err := town.store.Settle(t.Context(), &library.Settlement{ID: id, Positions: left}); err != nil {
+		t.Fatal(err)
+	}
+	town.at(hotPause)
+	p.due(id, true)
+}

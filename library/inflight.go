@@ -69,8 +69,8 @@ func InFlightOf(e commit.Entry) (InFlight, error) {
 // well below commit.MaxBlock.
 const maxMerged = 1000
 
-// MergeInFlight returns one entry for two decided ones of the same partition that are
-// not deferred; ok is false where they cannot be finished as one: together they name
+// MergeInFlight returns one entry for two decided ones of the same partition, which
+// both or neither ask for a deferred move; ok is false where they cannot be finished as one: together they name
 // too many principals, or two former names.
 func MergeInFlight(x, y commit.Entry) (merged commit.Entry, ok bool) {
 	a, err := InFlightOf(x)

@@ -1,6 +1,7 @@
 package pebblestore
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"sync"
@@ -188,6 +189,7 @@ func (s *Store) DueUntil(ctx context.Context, until clock.Instant, limit int) ([
 		return nil, nil
 	}
 	var dues []library.Due
+	var unreadable error // of the first hint that cannot be read
 	for ok := v.it.First(); ok && len(dues) < limit; ok = v.it.Next() {
 		value, failed := v.it.ValueAndErr()
 		if failed != nil {
@@ -196,13 +198,16 @@ func (s *Store) DueUntil(ctx context.Context, until clock.Instant, limit int) ([
 		}
 		d, bad := decodeDueRow(v.it.Key(), value)
 		if bad != nil {
-			err = bad
-			break
+			unreadable = cmp.Or(unreadable, bad)
+			continue
 		}
 		dues = append(dues, d)
 	}
 	if err := errors.Join(err, v.it.Error(), s.done(v)); err != nil {
 		return nil, wrapError("read dues", err)
+	}
+	if unreadable != nil {
+		return dues, wrapError("read dues", unreadable)
 	}
 	return dues, nil
 }

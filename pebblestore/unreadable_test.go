@@ -10,6 +10,7 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs"
 	"github.com/google/go-cmp/cmp"
 
+	"carrel/core/clock"
 	"carrel/core/commit"
 	"carrel/core/fault"
 	"carrel/library"
@@ -58,5 +59,31 @@ func TestUnreadableLane(t *testing.T) {
 	var bad *library.UnreadableLanes
 	if !errors.As(err, &bad) || !slices.Equal(bad.IDs, []library.LaneID{"b", "d"}) || fault.CodeOf(err) != fault.Internal {
 		t.Errorf("it is told %v", err)
+	}
+}
+
+// A hint that cannot be read hides no other: those before and after it come beside
+// the error.
+func TestUnreadableDue(t *testing.T) {
+	s := openStore(t, "", Options{FS: vfs.NewMem()})
+	var want []library.Due
+	for n := range 3 {
+		d := library.Due{At: clock.Instant(10 * (n + 1)), Content: "c:acme:item", MTS: 5}
+		if err := s.PutDue(t.Context(), d); err != nil {
+			t.Fatal(err)
+		}
+		want = append(want, d)
+	}
+	for _, at := range []clock.Instant{5, 15} {
+		if err := s.db.Set(appendDueKey(nil, at, "c:acme:bad"), []byte{9, 9}, pebble.Sync); err != nil {
+			t.Fatal(err)
+		}
+	}
+	got, err := s.DueUntil(t.Context(), 100, 10)
+	if fault.CodeOf(err) != fault.Internal {
+		t.Errorf("the error is %v", err)
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("beside the error (-want +got):\n%s", diff)
 	}
 }
