@@ -10,7 +10,7 @@ import (
 	"carrel/heap"
 )
 
-// EdgeConfig is what the edge is told by flags.
+// EdgeConfig holds the settings of the edge that come from flags.
 type EdgeConfig struct {
 	Limits    edge.Limits
 	Proxies   []netip.Prefix
@@ -18,7 +18,8 @@ type EdgeConfig struct {
 	Profile   edge.Profile
 }
 
-// Edge reads what the Edge is told, before anything is opened.
+// Edge returns the settings of the edge. It reads the files that they name, before
+// anything is opened.
 func (c *Config) Edge() (e EdgeConfig, err error) {
 	if e.Limits, err = c.limits(); err != nil {
 		return e, err

@@ -66,8 +66,8 @@ type Journal struct {
 type entry struct {
 	commit.Entry
 	since time.Duration // on the monotonic clock
-	// left: nobody but the background will finish it. deferred: a move that waits
-	// for its time. Both are tried at retry, after failures in a row.
+	// left: only the background finishes it. deferred: a move that waits for its
+	// time. Both are tried at retry, after failures in a row.
 	left     bool
 	deferred bool
 	busy     bool
@@ -233,9 +233,9 @@ func (j *Journal) Defer(e commit.Entry) {
 	j.dirty = true
 }
 
-// elapsedAt is the monotonic time at which the wall clock will show due, if
-// nobody sets it. A wait that is counted so ends in time although the clock is
-// set back. A process that drains does not wait.
+// elapsedAt returns the monotonic time at which the wall clock will show due, unless
+// the clock is set meanwhile. Waiting on the monotonic clock ends in time although the
+// wall clock is set back. A process that drains does not wait.
 func (j *Journal) elapsedAt(due clock.Instant) time.Duration {
 	now := j.rt.Elapsed()
 	if j.draining {

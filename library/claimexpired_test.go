@@ -8,12 +8,12 @@ import (
 	"carrel/library"
 )
 
-// An outcome that is older than a day binds its key no more: whoever uses the key
+// An outcome that is older than a day no longer binds its key: a request that uses the key
 // for other inputs then is answered by what is, and not by that outcome.
 func TestCreate_AnExpiredOutcomeBindsItsKeyNoMore(t *testing.T) {
 	for _, c := range creations {
 		t.Run(c.name, func(t *testing.T) {
-			// The clock of the store stands still, so that it forgets nothing.
+			// The clock of the store does not advance, so that the store forgets nothing.
 			h := newHouse(t, nil)
 			clock := &calendar{Real: h.runtime}
 			clock.at.Store(time.Now().UnixMicro())

@@ -32,7 +32,7 @@ func staleHint(before, after *Header) *Due {
 	return &Due{At: *before.ExpiresAt, Content: before.ID, MTS: after.MTS}
 }
 
-// dropHint removes a hint that a decided state has made stale. Nobody waits for
+// dropHint removes a hint that a decided state has made stale. No caller waits for
 // it. Where it fails, the journal drops the hint when its time comes.
 func (s *Service) dropHint(ctx context.Context, stale *Due) {
 	if stale == nil {

@@ -138,7 +138,7 @@ func TestALateRemovalLeavesTheNewHint(t *testing.T) {
 			return s.Store.DropDue(ctx, d)
 		}
 	})
-	h.mustExpire(id, h.hours(6)) // nobody waits for the removal
+	h.mustExpire(id, h.hours(6)) // the answer does not wait for the removal
 	h.mustExpire(id, h.hours(5))
 	close(release)
 	h.wantHints("late removals", *h.hours(5))

@@ -23,9 +23,9 @@ func move(h *Header, position, now clock.Instant) {
 	h.Widest = h.Visibility
 }
 
-// lastMove returns when the item last moved. Its position stands in where that
-// was not recorded: then it is the time of the last move, or that of the update
-// which a deferred move carried.
+// lastMove returns when the item last moved. Where that was not recorded, it returns
+// the position, which is the time of the last move or, after a deferred move, of the
+// update that was deferred.
 func (h *Header) lastMove() clock.Instant {
 	if h.MovedAt == 0 {
 		return h.Position

@@ -195,8 +195,8 @@ func TestHotPause_HoldsForATakeOver(t *testing.T) {
 }
 
 // A process died between its change of a hot item's visibility and the fan-out.
-// Whoever resumes the change brings the libraries in line at once, at the position
-// that the item has, and makes only the move wait.
+// Resuming the change updates the libraries at once, at the position that the item
+// has; only the move waits.
 func TestHotPause_ResumeEnforcesBeforeTheMove(t *testing.T) {
 	town := newHotTown(t)
 	p := town.processes[0]
@@ -292,7 +292,7 @@ func TestHotPause_IsTheLongestWaitAfterAClockIsSetBack(t *testing.T) {
 }
 
 // A header that was written before MovedAt was stored does not say when the item
-// moved. Its position stands in.
+// moved. Its position is used.
 func TestHotPause_OfAHeaderWithoutMovedAt(t *testing.T) {
 	town := newHotTown(t)
 	p := town.processes[0]

@@ -23,8 +23,8 @@ import (
 // rebuild that began last, and both write how far they have got in it.
 
 // rebuildContinued is how long after its last progress a rebuild is continued.
-// Single rows that were deleted by hand meanwhile would stay missing: whoever asks
-// later than this gets a rebuild from the beginning.
+// Single rows that were deleted by hand meanwhile would stay missing, so a later
+// request starts a rebuild from the beginning.
 const rebuildContinued = time.Hour
 
 // rebuildKeepAfter is after how many restored items the progress is kept. A page

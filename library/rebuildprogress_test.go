@@ -23,11 +23,11 @@ type rebuilding struct {
 	unrecorded bool                   // the record is missing
 	at         func(mended int) error // at each item that is mended
 	sweeping   func(page int) error   // at each page of a sweep
-	others     int                    // so many items that nobody has a role on come first
+	others     int                    // number of items without members that are listed first
 
 	counting                    sync.Mutex
 	mended, pages, scans, notes int
-	opened, asOf                clock.Instant // when Recorded was first asked, and what SetBuilt was told
+	opened, asOf                clock.Instant // when Recorded was first called, and the asOf of SetBuilt
 }
 
 // tell counts, and calls what is set for it.
@@ -229,7 +229,7 @@ func TestRebuild_IsContinuedByAnotherProcess(t *testing.T) {
 				} else {
 					out, err := svc.RebuildLibrary(t.Context(), admin(string(rebuildOwner)), string(rebuildOwner))
 					if err != nil || out.Restored != 2 || out.Removed != rebuildStrays {
-						t.Errorf("the repetition is told %+v, %v", out, err)
+						t.Errorf("the repetition returned %+v, %v", out, err)
 					}
 				}
 				// Two pages of a hundred were kept; strays are read twice more.
@@ -288,8 +288,8 @@ func TestRebuild_IsContinuedByAClockBehind(t *testing.T) {
 	}
 }
 
-// Whoever deletes the progress of a rebuild has it begin again, also where the
-// library was marked as complete all the time.
+// Deleting the progress of a rebuild makes it begin again, also where the library
+// was marked as complete all the time.
 func TestRebuild_BeginsAgainWhenItsProgressIsDeleted(t *testing.T) {
 	h := newRebuildHouse(t)
 	h.damage(5, 320)

@@ -335,7 +335,7 @@ type Lane struct {
 }
 
 // UnreadableLanes is the error of JournalStore.Lanes and OpenLanes where some lanes
-// are of no form that this program knows: damaged, or of a later one. Whoever has to know
+// are of no form that this program knows: damaged, or of a later one. A caller that has to know
 // all that is under way treats it as any other error.
 type UnreadableLanes struct {
 	IDs []LaneID // in their order

@@ -130,7 +130,7 @@ func decodeHeader(id library.ContentID, value []byte, h *library.Header) error {
 	return d.end()
 }
 
-// decodeSeq reads only the Seq, which stands first in a header of either kind.
+// decodeSeq reads only the Seq, which comes first in a header of either kind.
 func decodeSeq(value []byte) (int64, error) {
 	if len(value) == 0 || value[0] != rowVersion {
 		return 0, errRow

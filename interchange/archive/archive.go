@@ -90,9 +90,9 @@ type Row struct {
 	Due         *library.Due
 }
 
-// Store is a store as rows, for moving all of it to another one. It stands
-// beside Store, with "must" in the same sense: library/storetest.RunArchive.
-// While it is used nobody else uses the store.
+// Store reads and writes a whole store as rows, to move it to another one. Every
+// "must" below is a subtest of library/storetest.RunArchive. Nothing else may use the
+// store meanwhile.
 type Store interface {
 	// ReadRows reads at most limit rows of a chapter, after the place where
 	// another call has ended; a nil place is the beginning. It must give each row

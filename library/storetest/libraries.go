@@ -33,7 +33,7 @@ func libraryAreas() []area {
 			{"RebuildNote reads the note of one owner, nil where no note is kept", rebuildNote},
 			{"Of two notes the one of the later rebuild must stay, and of one rebuild the note that is greater in order of bytes", rebuildNotes},
 			{"DropRebuildNote must remove the note iff its rebuild began at asOf or before", dropRebuildNote},
-			{"a note is nothing that stands in a library, and marks none as built", rebuildNoteAlone},
+			{"a note is no entry of a library, and marks none as built", rebuildNoteAlone},
 		}},
 		{"DropEntries", []check{
 			{"DropEntries must remove an entry iff its MTS is the one given", dropEntries},

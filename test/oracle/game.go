@@ -72,7 +72,7 @@ type gateway struct {
 	journal *journal.Journal
 }
 
-// gameClock is the real runtime with a gameClock that stands until it is moved.
+// gameClock is the real runtime with a wall clock that only the game advances.
 type gameClock struct {
 	*sched.Real
 	start clock.Instant

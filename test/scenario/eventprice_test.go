@@ -49,13 +49,13 @@ func TestEventsAreBilled(t *testing.T) {
 			update(create("unheard"), "new")
 			alone := g.pointsSpent()
 			update(ids[0], "new")
-			price := g.pointsSpent() - alone // of an update that nobody hears of
+			price := g.pointsSpent() - alone // of an update without subscribers
 			if alone == before || price <= 0 {
 				t.Fatalf("an update costs %v points", price)
 			}
 			s := subscribe(g, eve, "g:acme:g0", pageOf(g.must(eve, pageItems, vars{"id": "g:acme:g0"})).End)
 			update(ids[1], "begun")
-			for got := ""; got != "+"+ids[1]+" begun VIEWER"; { // what happened shortly before is told again first
+			for got := ""; got != "+"+ids[1]+" begun VIEWER"; { // recent events are repeated first
 				got, _ = s.hear()
 			}
 			start, events := g.pointsSpent(), 0

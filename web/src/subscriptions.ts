@@ -1,5 +1,5 @@
-// Subscriptions of GraphiQL, each over a websocket of its own: whoever asks next
-// may be another viewer, and a socket belongs to the token it began with.
+// Subscriptions of GraphiQL. Each has a websocket of its own: the next one may be of
+// another viewer, and a socket keeps the token that it was opened with.
 import { getOperationAST, parse } from 'graphql';
 import { createClient, type ExecutionResult, type FormattedExecutionResult } from 'graphql-ws';
 import type { GraphiQLProps } from 'graphiql';
@@ -17,9 +17,8 @@ interface Sink {
   complete: () => void;
 }
 
-// Opening is what a socket begins with: first, and when the gateway refuses its
-// token before anything was told, once more, renewed; null where there is no
-// other token.
+// Opening holds the headers that a socket is opened with: first, and, if the gateway
+// refuses the token before any event, renewed; null where there is no other token.
 interface Opening {
   first: Headers;
   renewed: () => Promise<Headers | null>;
@@ -134,8 +133,7 @@ function connect(params: Params, payload: Headers, { opened, next, failed, compl
   const client = createClient({
     url: `${location.origin.replace(/^http/, 'ws')}/graphql`,
     connectionParams: payload,
-    // Going on after an interruption needs the newest cursor, which only whoever
-    // reads the answers knows.
+    // Resuming needs the newest cursor, which only the reader of the events knows.
     retryAttempts: 0,
     on: { connected: opened },
   });

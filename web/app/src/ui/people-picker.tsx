@@ -202,8 +202,8 @@ export function PeoplePicker({ tenant, chosen, onChange, faults = [], faultsOf, 
   );
 }
 
-// useOptions is who could be meant by a text: those of the tenant whose name
-// begins so, and whoever has it as id.
+// useOptions returns the people and groups that match a text: those of the tenant
+// whose name begins with it, and the one whose id it is.
 function useOptions(tenant: string, text: string, chosen: Person[]) {
   const online = useOnline();
   const prefix = useSettled(text.trim());

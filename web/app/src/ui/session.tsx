@@ -168,8 +168,7 @@ function ConnectionProvider({ who, onExpired, children }: { who: Who; onExpired:
     return () => opened.close();
   }, []);
 
-  // With a new token what is shown is read again, and whoever listened to changes
-  // listens again: that tells what a list lacks, which stays as long as it is.
+  // With a new token, what is shown is read again and subscriptions start again: that tells what a list lacks, which stays as long as it is.
   const connected = useRef(who);
   useEffect(() => {
     if (connected.current === who) return;
