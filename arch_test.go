@@ -126,7 +126,6 @@ var domain = []string{"core", "library", "page", "paste", "lease"}
 var mayImport = map[string][]string{
 	"core":           {},
 	"library":        {},
-	"journal":        {},
 	"pebblestore":    {"interchange"}, // archive
 	"cassandra":      {"interchange"},
 	"interchange":    {},
@@ -137,13 +136,13 @@ var mayImport = map[string][]string{
 	"answer":         {},
 	"graph":          {"answer"},
 	"auth":           {},
-	"observe":        {"journal"},
+	"observe":        {},
 	"dataloader":     {},
 	"resolvers":      {"graph", "dataloader", "auth"},
 	"edge":           {"answer", "graph", "auth", "dataloader", "observe"},
 	"web":            {},
 	"demo":           {"interchange"},
-	"test/simulator": {"journal", "interchange"}, // interchange: archive
+	"test/simulator": {"interchange"}, // interchange: archive
 	"test/scenario":  {},
 }
 
@@ -152,7 +151,7 @@ var anyRoom = []string{"main", "test/bench"}
 
 // standard says which rooms import nothing but the standard library, the
 // packages named, and the domain. The suites of a contract are no part of it.
-var standard = []string{"library", "journal"}
+var standard = []string{"library"}
 
 // isStandard tells whether the package of a folder is one of them, or of core.
 func isStandard(dir string) bool {

@@ -8,9 +8,10 @@ import (
 	"time"
 
 	"carrel/config"
+	"carrel/core/commit"
+	"carrel/core/journal"
 	"carrel/core/naming"
 	"carrel/core/sched"
-	"carrel/journal"
 	"carrel/library"
 	"carrel/observe"
 )
@@ -145,7 +146,7 @@ func (g *gateway) start(ctx, life context.Context, with surroundings) error {
 			})
 		}
 	}
-	g.journal = journal.New(life, c.Store, g.runtime, with.log, library.WholeProtocol)
+	g.journal = journal.New(life, c.Store, g.runtime, with.log, commit.WholeProtocol)
 	if with.metrics != nil {
 		with.metrics.Journal(g.journal.Stats)
 	}
@@ -178,12 +179,12 @@ func (g *gateway) start(ctx, life context.Context, with surroundings) error {
 }
 
 // close finishes what is under way and closes the store. What is not done within
-// library.EndWithin is in the journal, and done at the next start. Nobody may call
+// commit.EndWithin is in the journal, and done at the next start. Nobody may call
 // the service any more.
 func (g *gateway) close(ctx context.Context) error {
 	var drained error
 	if g.service != nil {
-		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), library.EndWithin)
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), commit.EndWithin)
 		defer cancel()
 		g.service.End()
 		drained = g.journal.Drain(ctx, g.service)

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"carrel/config"
+	"carrel/core/commit"
 	"carrel/library"
 	"carrel/progress"
 )
@@ -79,7 +80,7 @@ func rebuildLibraries(ctx context.Context, s streams, g *gateway, ids []library.
 		return fmt.Errorf("rebuild: %w", err)
 	}
 	for i := range headers {
-		if headers[i].State != library.Live {
+		if headers[i].State != commit.Live {
 			return fmt.Errorf("rebuild: there is no user or group %s", ids[i])
 		}
 	}

@@ -11,6 +11,7 @@ import (
 	"github.com/gocql/gocql"
 
 	"carrel/core/clock"
+	"carrel/core/commit"
 	"carrel/interchange/archive"
 	"carrel/library"
 )
@@ -110,8 +111,8 @@ func TestWhatIsTriedAgain(t *testing.T) {
 	s := newSecondTries(t)
 	stamp := int64(someTime)
 	next := func() int64 { stamp++; return stamp }
-	group := library.PrincipalHeader{ID: "g:t:g", State: library.Live}
-	person := library.PrincipalHeader{ID: "u:t:ann", DisplayName: "Ann", Visibility: library.Public, State: library.Live}
+	group := library.PrincipalHeader{ID: "g:t:g", State: commit.Live}
+	person := library.PrincipalHeader{ID: "u:t:ann", DisplayName: "Ann", Visibility: library.Public, State: commit.Live}
 	for _, c := range []struct {
 		name, again string
 		call        func(context.Context) error
@@ -137,10 +138,10 @@ func TestWhatIsTriedAgain(t *testing.T) {
 			return s.DropDirectory(ctx, []library.DirectoryRow{{DirectoryKey: library.DirectoryKey{Name: "bob"}, Principal: "u:t:bob", MTS: 1}})
 		}},
 		{"a due", "write a due", func(ctx context.Context) error {
-			return s.PutDue(ctx, library.Due{At: someTime, Content: "c:t:due", MTS: clock.Instant(next())})
+			return s.PutDue(ctx, commit.Due{At: someTime, Kind: commit.Content, Key: "c:t:due", MTS: clock.Instant(next())})
 		}},
 		{"a due that is dropped", "drop a due", func(ctx context.Context) error {
-			return s.DropDue(ctx, library.Due{At: someTime, Content: "c:t:due", MTS: clock.Instant(next())})
+			return s.DropDue(ctx, commit.Due{At: someTime, Kind: commit.Content, Key: "c:t:due", MTS: clock.Instant(next())})
 		}},
 		{"an in-flight list that is dropped", "drop an in-flight list", func(ctx context.Context) error { return s.DropLane(ctx, "lane", next()) }},
 		{"an announcement", "announce", func(ctx context.Context) error {

@@ -76,9 +76,9 @@ func (m murmur) leadingTo(to murmur) (k1, k2 uint64) {
 }
 
 // sameToken are keys of 32 bytes that share a token.
-func sameToken(n int) []library.RequestKey {
+func sameToken(n int) []commit.RequestKey {
 	to := murmur{}.block(0, 0).block(0, 0)
-	keys := make([]library.RequestKey, n)
+	keys := make([]commit.RequestKey, n)
 	for i := range keys {
 		first := uint64(i) * 0x9e3779b97f4a7c15
 		k1, k2 := murmur{}.block(first, 0).leadingTo(to)
@@ -94,8 +94,8 @@ func TestRowsOfOneTokenAreGivenOnceEach(t *testing.T) {
 	s := open(t, options(t))
 	var rows []archive.Row
 	want := map[string]bool{}
-	for i, key := range append(sameToken(7), library.RequestKey{1}, library.RequestKey{2}) {
-		c := library.Creation{Key: key, ID: fmt.Sprintf("c:a:%d", i), Until: distant}
+	for i, key := range append(sameToken(7), commit.RequestKey{1}, commit.RequestKey{2}) {
+		c := commit.Creation{Key: key, ID: fmt.Sprintf("c:a:%d", i), Until: distant}
 		rows = append(rows, archive.Row{Creation: &c})
 		want[c.ID] = true
 	}
@@ -126,7 +126,7 @@ func TestRowsOfOneTokenAreGivenOnceEach(t *testing.T) {
 func TestALargePartitionIsPutAndReadInPieces(t *testing.T) {
 	s := open(t, options(t))
 	header := library.Header{Content: library.Content{ID: "c:a:big", Kind: library.Note, Title: "Big", Visibility: library.Public},
-		State: library.Live, Seq: 3, MTS: 7, Position: 7, Widest: library.Public, Members: 1203}
+		State: commit.Live, Seq: 3, MTS: 7, Position: 7, Widest: library.Public, Members: 1203}
 	rows := []archive.Row{{Content: &header}}
 	for i := range 1203 {
 		rows = append(rows, archive.Row{Member: &archive.MemberAt{Content: header.ID,
@@ -169,15 +169,15 @@ func TestWhatAPutCosts(t *testing.T) {
 	var rows []archive.Row
 	for i := range 20 {
 		id := library.ContentID(fmt.Sprintf("c:a:%d", i))
-		rows = append(rows, archive.Row{Content: &library.Header{Content: library.Content{ID: id}, State: library.Live, Seq: 1}})
+		rows = append(rows, archive.Row{Content: &library.Header{Content: library.Content{ID: id}, State: commit.Live, Seq: 1}})
 		for m := range 10 {
 			rows = append(rows, archive.Row{Member: &archive.MemberAt{Content: id, Member: library.Member{Principal: library.UserID("a", fmt.Sprint(m)), Seq: 1}}})
 		}
-		rows = append(rows, archive.Row{Request: &archive.RequestAt{Content: id, RequestRow: library.RequestRow{Until: now}}},
-			archive.Row{Due: &library.Due{At: distant, Content: id, MTS: distant}})
+		rows = append(rows, archive.Row{Request: &archive.RequestAt{Content: id, RequestRow: commit.RequestRow{Until: now}}},
+			archive.Row{Due: &commit.Due{At: distant, Kind: commit.Content, Key: string(id), MTS: distant}})
 	}
-	rows = append(rows, archive.Row{Creation: &library.Creation{ID: "c:a:1", Until: now - 1}},
-		archive.Row{Creation: &library.Creation{Key: library.RequestKey{1}, ID: "c:a:2", Until: now + 50_000_000}})
+	rows = append(rows, archive.Row{Creation: &commit.Creation{ID: "c:a:1", Until: now - 1}},
+		archive.Row{Creation: &commit.Creation{Key: commit.RequestKey{1}, ID: "c:a:2", Until: now + 50_000_000}})
 	clear(asked)
 	if err := s.PutRows(t.Context(), rows); err != nil {
 		t.Fatal(err)
@@ -213,8 +213,8 @@ func TestAPutThatComesLateChangesNothing(t *testing.T) {
 		}
 	}
 	header := library.Header{Content: library.Content{ID: "c:a:b", Kind: library.Note, Title: "Put", Visibility: library.Public},
-		State: library.Live, Seq: 7, MTS: 7, Position: 7, Widest: library.Public, Writers: []library.Writer{{Seq: 7, Entry: commit.EntryID{7}}}}
-	creation := library.Creation{Key: library.RequestKey{1}, ID: "c:a:b", Until: distant}
+		State: commit.Live, Seq: 7, MTS: 7, Position: 7, Widest: library.Public, Writers: []commit.Writer{{Seq: 7, Entry: commit.EntryID{7}}}}
+	creation := commit.Creation{Key: commit.RequestKey{1}, ID: "c:a:b", Until: distant}
 	put := []archive.Row{{Content: &header}, {Block: &archive.BlockRow{Host: "desk", Next: 10}}, {Creation: &creation},
 		{Setting: &archive.SettingRow{Name: "x", Value: []byte{1}}}}
 	for range 2 {
@@ -258,7 +258,7 @@ func TestRowsAreNotPutWithoutTheirHeader(t *testing.T) {
 	s := open(t, options(t))
 	for name, row := range map[string]archive.Row{
 		"content":   {Member: &archive.MemberAt{Content: "c:a:none", Member: library.Member{Principal: "u:a:b", Role: library.Manages, Seq: 1}}},
-		"principal": {Request: &archive.RequestAt{Principal: "u:a:none", RequestRow: library.RequestRow{Until: distant}}},
+		"principal": {Request: &archive.RequestAt{Principal: "u:a:none", RequestRow: commit.RequestRow{Until: distant}}},
 	} {
 		if err := s.PutRows(t.Context(), []archive.Row{row}); fault.CodeOf(err) != fault.Internal {
 			t.Errorf("%s: %v", name, err)
@@ -290,8 +290,8 @@ func TestACopyTellsThatItIsNotAlone(t *testing.T) {
 		}
 	}
 	s := open(t, o)
-	content := archive.Row{Content: &library.Header{Content: library.Content{ID: "c:a:b"}, State: library.Live, Seq: 1}}
-	principal := archive.Row{Principal: &library.PrincipalHeader{ID: "u:a:b", State: library.Live, Seq: 1}}
+	content := archive.Row{Content: &library.Header{Content: library.Content{ID: "c:a:b"}, State: commit.Live, Seq: 1}}
+	principal := archive.Row{Principal: &library.PrincipalHeader{ID: "u:a:b", State: commit.Live, Seq: 1}}
 	const (
 		changeContent   = `UPDATE content SET seq = ? WHERE content_id = 'c:a:b' AND kind = 0 AND key = '~' IF EXISTS`
 		changePrincipal = `UPDATE principal SET seq = ? WHERE principal_id = 'u:a:b' AND kind = 0 AND key = '~' IF EXISTS`
@@ -300,7 +300,7 @@ func TestACopyTellsThatItIsNotAlone(t *testing.T) {
 		content, principal,
 		{Setting: &archive.SettingRow{Name: "x", Value: []byte{1}}},
 		{Block: &archive.BlockRow{Host: "desk", Next: 10}},
-		{Creation: &library.Creation{Key: library.RequestKey{1}, ID: "c:a:1", Until: distant}},
+		{Creation: &commit.Creation{Key: commit.RequestKey{1}, ID: "c:a:1", Until: distant}},
 	}
 	if err := s.PutRows(t.Context(), stands); err != nil {
 		t.Fatal(err)
@@ -320,7 +320,7 @@ func TestACopyTellsThatItIsNotAlone(t *testing.T) {
 			`UPDATE setting SET value = ? WHERE name = 'x' IF EXISTS`, func(n int) []any { return []any{fmt.Append(nil, n)} }},
 		"a block": {archive.Row{Block: &archive.BlockRow{Host: "desk", Next: 11}},
 			`UPDATE id_block SET next = ? WHERE host = 'desk' IF EXISTS`, func(n int) []any { return []any{int64(n)} }},
-		"a creation": {archive.Row{Creation: &library.Creation{Key: library.RequestKey{1}, ID: "c:a:2", Until: distant}},
+		"a creation": {archive.Row{Creation: &commit.Creation{Key: commit.RequestKey{1}, ID: "c:a:2", Until: distant}},
 			`UPDATE request SET id = ? WHERE key = ? IF EXISTS`, func(n int) []any { return []any{fmt.Sprint("c:a:", n), append([]byte{1}, make([]byte, 31)...)} }},
 	} {
 		t.Run(name, func(t *testing.T) {

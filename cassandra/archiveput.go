@@ -9,6 +9,7 @@ import (
 	"github.com/gocql/gocql"
 
 	"carrel/core/clock"
+	"carrel/core/commit"
 	"carrel/core/fault"
 	"carrel/interchange/archive"
 	"carrel/library"
@@ -166,15 +167,15 @@ func (p *restoring) reply(r *archive.RequestAt) {
 }
 
 // due adds the write of a hint, as PutDue makes it.
-func (p *restoring) due(d library.Due) {
-	day, shard := dayOf(d.At), shardOf(d.Content)
+func (p *restoring) due(d commit.Due) {
+	day, shard := dayOf(d.At), shardOf(d.Row())
 	n, last := p.place(restorePlace{"due", string(duePartOf(day, shard))})
 	w, _ := last.(*restoreDues)
 	if w == nil || len(w.entries) == restoreRows {
 		w = new(restoreDues)
 		p.parts[n] = append(p.parts[n], w)
 	}
-	w.add(putDue, day, shard, int64(d.At), string(d.Content), int64(d.MTS), int64(d.MTS))
+	w.add(putDue, day, shard, int64(d.At), d.Row(), int64(d.MTS), int64(d.MTS))
 	if n, noted := p.place(restorePlace{"due_day", day.Format(time.DateOnly)}); noted == nil {
 		days := new(restoreDues)
 		days.add(noteDay, day)
@@ -265,7 +266,7 @@ func notAlone(doing string) error {
 type (
 	restoreSetting  archive.SettingRow
 	restoreBlock    archive.BlockRow
-	restoreCreation library.Creation
+	restoreCreation commit.Creation
 )
 
 func (w *restoreSetting) put(ctx context.Context, s *Store) error {
@@ -301,14 +302,14 @@ func (w *restoreBlock) put(ctx context.Context, s *Store) error {
 }
 
 func (w *restoreCreation) put(ctx context.Context, s *Store) error {
-	c := library.Creation(*w)
-	var replace *library.Creation
+	c := commit.Creation(*w)
+	var replace *commit.Creation
 	for range restoreTries {
 		stands, err := s.FixCreation(ctx, c, replace)
 		if err != nil || stands == c {
 			return err
 		}
-		if replace = &stands; stands == (library.Creation{}) {
+		if replace = &stands; stands == (commit.Creation{}) {
 			replace = nil // it has been forgotten meanwhile
 		}
 	}
@@ -316,10 +317,10 @@ func (w *restoreCreation) put(ctx context.Context, s *Store) error {
 }
 
 // writersValue is a ring of writers as the column has it.
-func writersValue(ws []library.Writer, seq int64) map[int8]gocql.UUID {
+func writersValue(ws []commit.Writer, seq int64) map[int8]gocql.UUID {
 	ring := make(map[int8]gocql.UUID, len(ws))
 	for _, w := range ws {
-		if w.Seq > seq-library.MaxWriters && w.Seq <= seq {
+		if w.Seq > seq-commit.MaxWriters && w.Seq <= seq {
 			ring[slotOf(w.Seq)] = gocql.UUID(w.Entry)
 		}
 	}

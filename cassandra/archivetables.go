@@ -11,6 +11,7 @@ import (
 	"github.com/gocql/gocql"
 
 	"carrel/core/clock"
+	"carrel/core/commit"
 	"carrel/core/fault"
 	"carrel/interchange/archive"
 	"carrel/library"
@@ -140,8 +141,8 @@ func dueRow(row []byte) ([]any, error) {
 	return []any{int64(binary.BigEndian.Uint64(row)), string(row[8:])}, nil
 }
 
-func dueRowOf(d library.Due) []byte {
-	return append(binary.BigEndian.AppendUint64(nil, uint64(d.At)), d.Content...)
+func dueRowOf(d commit.Due) []byte {
+	return append(binary.BigEndian.AppendUint64(nil, uint64(d.At)), d.Row()...)
 }
 
 // Rows.
@@ -173,7 +174,7 @@ func readBlocks() rowReader {
 func readCreations() rowReader {
 	return func(iter *gocql.Iter) (r archive.Row, at rowPlace, ok bool, err error) {
 		var key, hash []byte
-		var c library.Creation
+		var c commit.Creation
 		var until int64
 		if !iter.Scan(&at.Token, &key, &hash, &c.ID, &until) {
 			return r, at, false, nil
@@ -243,14 +244,14 @@ func readContentRows() rowReader {
 }
 
 // archived is the answered request of a row, whose key is the request's.
-func (c *requestCells) archived(key string) (library.RequestRow, error) {
+func (c *requestCells) archived(key string) (commit.RequestRow, error) {
 	b, err := hex.DecodeString(key)
-	if err != nil || len(b) != len(library.RequestKey{}) {
-		return library.RequestRow{}, errCell
+	if err != nil || len(b) != len(commit.RequestKey{}) {
+		return commit.RequestRow{}, errCell
 	}
-	row, err := c.row(library.RequestKey(b))
+	row, err := c.row(commit.RequestKey(b))
 	if err != nil {
-		return library.RequestRow{}, err
+		return commit.RequestRow{}, err
 	}
 	return *row, nil
 }
@@ -260,12 +261,13 @@ func readDueRows() rowReader {
 		var day time.Time
 		var shard int8
 		var instant int64
-		var id string
+		var row string
 		var mts int64 // 0 where an earlier version wrote the hint
-		if !iter.Scan(&at.Token, &day, &shard, &instant, &id, &mts) {
+		if !iter.Scan(&at.Token, &day, &shard, &instant, &row, &mts) {
 			return r, at, false, nil
 		}
-		r.Due = &library.Due{At: clock.Instant(instant), Content: library.ContentID(id), MTS: clock.Instant(mts)}
+		due := commit.DueOf(clock.Instant(instant), row, clock.Instant(mts))
+		r.Due = &due
 		at.Part, at.Row = duePartOf(day, shard), dueRowOf(*r.Due)
 		return r, at, true, nil
 	}

@@ -10,10 +10,11 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"carrel/core/commit"
 	"carrel/core/fault"
+	"carrel/core/journal"
 	"carrel/core/naming"
 	"carrel/core/sched"
-	"carrel/journal"
 	"carrel/library"
 )
 
@@ -32,7 +33,7 @@ func newDesk(t *testing.T) *desk {
 	t.Helper()
 	d := &desk{t: t, store: open(t, options(t))}
 	rt := sched.NewReal()
-	d.journal = journal.New(t.Context(), d.store, rt, nil, library.WholeProtocol)
+	d.journal = journal.New(t.Context(), d.store, rt, nil, commit.WholeProtocol)
 	names, err := naming.New(d.store, "desk", naming.DefaultBlockSize)
 	if err != nil {
 		t.Fatal(err)
@@ -179,7 +180,7 @@ func (d *desk) scrub() (mismatches int) {
 	d.t.Helper()
 	var place library.ScrubPlace
 	for range 1000 {
-		r, err := d.svc.Scrub(d.t.Context(), place, 20)
+		r, err := d.svc.ScrubFrom(d.t.Context(), place, 20)
 		d.ok(err)
 		mismatches += r.Mismatches
 		if place = r.Next; place == (library.ScrubPlace{}) {

@@ -86,12 +86,12 @@ func (u *unsettledCell) UnmarshalCQL(_ gocql.TypeInfo, data []byte) error {
 // writes the slot of its seq, so a slot holds the entry of the last seq that
 // falls on it, and nothing ever needs to be removed.
 type writersCell struct {
-	entries [library.MaxWriters]commit.EntryID
-	stands  [library.MaxWriters]bool
+	entries [commit.MaxWriters]commit.EntryID
+	stands  [commit.MaxWriters]bool
 }
 
 // slotOf is the slot of a seq.
-func slotOf(seq int64) int8 { return int8(seq % library.MaxWriters) }
+func slotOf(seq int64) int8 { return int8(seq % commit.MaxWriters) }
 
 // UnmarshalCQL implements the driver's Unmarshaler.
 func (w *writersCell) UnmarshalCQL(_ gocql.TypeInfo, data []byte) error {
@@ -108,7 +108,7 @@ func (w *writersCell) UnmarshalCQL(_ gocql.TypeInfo, data []byte) error {
 		if key, value, data, err = cutPair(data, 1, 16); err != nil {
 			return err
 		}
-		if key[0] >= library.MaxWriters {
+		if key[0] >= commit.MaxWriters {
 			return errCell
 		}
 		copy(w.entries[key[0]][:], value)
@@ -118,14 +118,14 @@ func (w *writersCell) UnmarshalCQL(_ gocql.TypeInfo, data []byte) error {
 }
 
 // upTo are the writers of the last states up to seq.
-func (w *writersCell) upTo(seq int64) []library.Writer {
-	var ws []library.Writer
-	for n := max(1, seq-library.MaxWriters+1); n <= seq; n++ {
+func (w *writersCell) upTo(seq int64) []commit.Writer {
+	var ws []commit.Writer
+	for n := max(1, seq-commit.MaxWriters+1); n <= seq; n++ {
 		if slot := slotOf(n); w.stands[slot] {
 			if ws == nil {
-				ws = make([]library.Writer, 0, seq-n+1)
+				ws = make([]commit.Writer, 0, seq-n+1)
 			}
-			ws = append(ws, library.Writer{Seq: n, Entry: w.entries[slot]})
+			ws = append(ws, commit.Writer{Seq: n, Entry: w.entries[slot]})
 		}
 	}
 	return ws
@@ -170,7 +170,7 @@ const headerKey = "~"
 const memberLeaving int8 = 1
 
 // partitionKeys are the header, the member rows and the request row asked for.
-func partitionKeys(members []library.PrincipalID, request *library.RequestKey) rowKeys {
+func partitionKeys(members []library.PrincipalID, request *commit.RequestKey) rowKeys {
 	keys := make(rowKeys, 0, len(members)+2)
 	keys = append(keys, rowKey{kindHeader, headerKey})
 	for _, p := range members {
@@ -190,8 +190,8 @@ type requestCells struct {
 
 // row is the answered request of a key. The cells' memory is the driver's to
 // use again.
-func (c *requestCells) row(key library.RequestKey) (*library.RequestRow, error) {
-	r := &library.RequestRow{Key: key, Answer: slices.Clone(c.answer), Until: clock.Instant(c.until)}
+func (c *requestCells) row(key commit.RequestKey) (*commit.RequestRow, error) {
+	r := &commit.RequestRow{Key: key, Answer: slices.Clone(c.answer), Until: clock.Instant(c.until)}
 	if copy(r.InputHash[:], c.hash) != len(r.InputHash) || len(c.hash) != len(r.InputHash) {
 		return nil, errCell
 	}

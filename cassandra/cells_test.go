@@ -86,9 +86,9 @@ func TestWritersCell(t *testing.T) {
 			if err := cell.UnmarshalCQL(nil, data); err != nil {
 				t.Fatal(err)
 			}
-			var want []library.Writer
+			var want []commit.Writer
 			for n := c.first; n <= c.last; n++ {
-				want = append(want, library.Writer{Seq: n, Entry: entry(n)})
+				want = append(want, commit.Writer{Seq: n, Entry: entry(n)})
 			}
 			if diff := cmp.Diff(want, cell.upTo(c.seq)); diff != "" {
 				t.Error(diff)
@@ -96,7 +96,7 @@ func TestWritersCell(t *testing.T) {
 			brokenCells(t, data, func(data []byte) error { return new(writersCell).UnmarshalCQL(nil, data) })
 		})
 	}
-	beyond := marshalled(t, mapOf(gocql.TypeTinyInt, gocql.TypeUUID), map[int8]gocql.UUID{library.MaxWriters: {}})
+	beyond := marshalled(t, mapOf(gocql.TypeTinyInt, gocql.TypeUUID), map[int8]gocql.UUID{commit.MaxWriters: {}})
 	if err := new(writersCell).UnmarshalCQL(nil, beyond); !errors.Is(err, errCell) {
 		t.Errorf("a slot that there is not: %v", err)
 	}
@@ -105,7 +105,7 @@ func TestWritersCell(t *testing.T) {
 func TestRowKeys(t *testing.T) {
 	list := gocql.CollectionType{NativeType: typeOf(gocql.TypeList), Elem: gocql.TupleTypeInfo{
 		NativeType: typeOf(gocql.TypeTuple), Elems: []gocql.TypeInfo{typeOf(gocql.TypeTinyInt), typeOf(gocql.TypeVarchar)}}}
-	request := library.RequestKey{1, 31: 0xff}
+	request := commit.RequestKey{1, 31: 0xff}
 	keys := partitionKeys([]library.PrincipalID{"u:t:a", "g:t:ü"}, &request)
 	var plain [][]any
 	for _, k := range keys {

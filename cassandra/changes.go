@@ -10,6 +10,7 @@ import (
 	"github.com/gocql/gocql"
 
 	"carrel/core/clock"
+	"carrel/core/commit"
 	"carrel/library"
 )
 
@@ -101,7 +102,7 @@ func (s *Store) Announcements(ctx context.Context) ([]library.Announcement, erro
 			bad = fmt.Errorf("of %s: %w", strconv.Quote(process), err)
 			return true
 		}
-		as = append(as, body.announcement(library.LaneID(process), stamp))
+		as = append(as, body.announcement(commit.LaneID(process), stamp))
 		return true
 	})
 	if err == nil && bad != nil {
@@ -110,7 +111,7 @@ func (s *Store) Announcements(ctx context.Context) ([]library.Announcement, erro
 	return as, err
 }
 
-func (b *announcementBody) announcement(process library.LaneID, stamp int64) library.Announcement {
+func (b *announcementBody) announcement(process commit.LaneID, stamp int64) library.Announcement {
 	a := library.Announcement{Process: process, Stamp: stamp, All: clock.Instant(b.All)}
 	for p, at := range b.Touched {
 		a.Touched = append(a.Touched, library.Touch{Principal: library.PrincipalID(p), At: clock.Instant(at)})

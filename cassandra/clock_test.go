@@ -7,9 +7,10 @@ import (
 	"time"
 
 	"carrel/core/clock"
+	"carrel/core/commit"
 	"carrel/core/fault"
+	"carrel/core/journal"
 	"carrel/core/sched"
-	"carrel/journal"
 	"carrel/library"
 )
 
@@ -59,7 +60,7 @@ func create(t *testing.T, s *Store) error {
 	runtime := sched.NewReal()
 	defer runtime.Close()
 	svc, err := library.New(t.Context(), library.Config{Store: s, Runtime: runtime, Ahead: s.Ahead,
-		Journal: journal.New(t.Context(), s, runtime, nil, library.WholeProtocol)})
+		Journal: journal.New(t.Context(), s, runtime, nil, commit.WholeProtocol)})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -7,6 +7,7 @@ import (
 	"github.com/gocql/gocql"
 
 	"carrel/core/clock"
+	"carrel/core/commit"
 	"carrel/core/fault"
 	"carrel/library"
 )
@@ -66,7 +67,7 @@ func (r *contentRow) header(id library.ContentID) library.Header {
 			Creator: library.PrincipalID(r.creator), CreatedAt: clock.Instant(r.createdAt),
 			LastModified: clock.Instant(r.lastModified), Version: r.version,
 		},
-		State: library.State(r.state), Seq: r.seq, MTS: clock.Instant(r.mts),
+		State: commit.State(r.state), Seq: r.seq, MTS: clock.Instant(r.mts),
 		Position: clock.Instant(r.position), Widest: library.Visibility(r.widest),
 		Unsettled: r.unsettled, Writers: r.writers.upTo(r.seq),
 		MovesSince: clock.Instant(r.movesSince), Moves: r.moves, MovedAt: clock.Instant(r.movedAt), Managers: r.managers, Members: r.members,
@@ -171,9 +172,9 @@ const (
 
 // Commit implements library.ContentStore: one conditional batch on the item's
 // partition.
-func (s *Store) Commit(ctx context.Context, c *library.ContentCommit) (library.Verdict, error) {
+func (s *Store) Commit(ctx context.Context, c *library.ContentCommit) (commit.Verdict, error) {
 	if c.Header.Seq != c.Base+1 {
-		return library.Verdict{}, wrongSeq(c.Header.Seq, c.Base)
+		return commit.Verdict{}, wrongSeq(c.Header.Seq, c.Base)
 	}
 	var ch changes
 	stmt, args := updateContent, append(headerValues(&c.Header), slotOf(c.Header.Seq), gocql.UUID(c.Writer))
@@ -190,15 +191,15 @@ func (s *Store) Commit(ctx context.Context, c *library.ContentCommit) (library.V
 	const doing = "commit"
 	applied, err := s.decide(ctx, doing, &ch)
 	if err != nil || applied {
-		return library.Verdict{Applied: applied}, err
+		return commit.Verdict{Applied: applied}, err
 	}
 	rows := new(library.ContentRows)
 	if err := s.readContent(ctx, doing, c.ID, library.ContentQuery{Serial: true}, rows); err != nil {
 		// This write was refused, but an earlier one of the same entry may not have
 		// been, and only the verdict would tell.
-		return library.Verdict{}, fault.Uncertain(err)
+		return commit.Verdict{}, fault.Uncertain(err)
 	}
-	return library.Verdict{Seq: rows.Header.Seq, Writers: rows.Header.Writers}, nil
+	return commit.Verdict{Seq: rows.Header.Seq, Writers: rows.Header.Writers}, nil
 }
 
 // headerValues are the values of assignContentCells.
@@ -247,7 +248,7 @@ func notNull(b []byte) []byte {
 }
 
 // requestKey is the key of an answered request's row.
-func requestKey(key *library.RequestKey) string { return hex.EncodeToString(key[:]) }
+func requestKey(key *commit.RequestKey) string { return hex.EncodeToString(key[:]) }
 
 // maxTimeToLive is the longest that Cassandra takes: 20 years.
 const maxTimeToLive = 630720000

@@ -13,8 +13,9 @@ import (
 	"github.com/gocql/gocql"
 
 	"carrel/core/clock"
+	"carrel/core/commit"
+	"carrel/core/journal"
 	"carrel/core/sched"
-	"carrel/journal"
 	"carrel/library"
 )
 
@@ -89,7 +90,7 @@ func newBilledOn(t *testing.T, o Options) *billed {
 	runtime := sched.NewReal()
 	t.Cleanup(runtime.Close)
 	// No background: the journal does only what changes ask of it.
-	b.journal = journal.New(t.Context(), b.store, runtime, nil, library.WholeProtocol)
+	b.journal = journal.New(t.Context(), b.store, runtime, nil, commit.WholeProtocol)
 	b.service, err = library.New(t.Context(), library.Config{
 		Store: b.store, Runtime: runtime, Journal: b.journal, Names: noNames{},
 		Tuning: library.Tuning{AnswerWithin: 2 * time.Minute, HotMoves: 1000},

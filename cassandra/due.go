@@ -8,7 +8,7 @@ import (
 	"github.com/gocql/gocql"
 
 	"carrel/core/clock"
-	"carrel/library"
+	"carrel/core/commit"
 )
 
 // dueShards is over how many partitions a day's items are spread.
@@ -38,15 +38,15 @@ func dayOf(at clock.Instant) time.Time {
 	return time.Date(t.Year(), t.Month(), t.Day(), 0, 0, 0, 0, time.UTC)
 }
 
-// shardOf is the shard of an item.
-func shardOf(id library.ContentID) int8 {
+// shardOf returns the shard of a hint, by what Due.Row has written.
+func shardOf(row string) int8 {
 	h := fnv.New32a()
-	_, _ = h.Write([]byte(id)) // a hash takes everything
+	_, _ = h.Write([]byte(row)) // a hash takes everything
 	return int8(h.Sum32() % dueShards)
 }
 
 // PutDue implements library.JournalStore.
-func (s *Store) PutDue(ctx context.Context, d library.Due) error {
+func (s *Store) PutDue(ctx context.Context, d commit.Due) error {
 	const doing = "write a due"
 	day := dayOf(d.At)
 	err := concurrently(ctx, 2, 2, func(ctx context.Context, i int) error {
@@ -54,7 +54,7 @@ func (s *Store) PutDue(ctx context.Context, d library.Due) error {
 			return s.write(ctx, doing, noteDay, day)
 		}
 		mts := int64(d.MTS)
-		return s.writeStamped(ctx, doing, putDue, day, shardOf(d.Content), int64(d.At), string(d.Content), mts, mts)
+		return s.writeStamped(ctx, doing, putDue, day, shardOf(d.Row()), int64(d.At), d.Row(), mts, mts)
 	})
 	if err == nil {
 		s.dues.wrote(d)
@@ -63,8 +63,8 @@ func (s *Store) PutDue(ctx context.Context, d library.Due) error {
 }
 
 // DropDue implements library.JournalStore.
-func (s *Store) DropDue(ctx context.Context, d library.Due) error {
-	err := s.writeStamped(ctx, "drop a due", dropDue, int64(d.MTS), dayOf(d.At), shardOf(d.Content), int64(d.At), string(d.Content))
+func (s *Store) DropDue(ctx context.Context, d commit.Due) error {
+	err := s.writeStamped(ctx, "drop a due", dropDue, int64(d.MTS), dayOf(d.At), shardOf(d.Row()), int64(d.At), d.Row())
 	if err == nil {
 		s.dues.dropped(d)
 	}
@@ -95,19 +95,19 @@ func (s *Store) dueDays(ctx context.Context, until clock.Instant) ([]dueDay, err
 // readDues reads hints of a partition in their order: those after one place and
 // until an instant. The write time of a hint of an earlier version is not known;
 // it is not after now.
-func (s *Store) readDues(ctx context.Context, p *duePartition, from duePlace, to, now clock.Instant, limit int) ([]library.Due, error) {
+func (s *Store) readDues(ctx context.Context, p *duePartition, from duePlace, to, now clock.Instant, limit int) ([]commit.Due, error) {
 	var (
-		dues []library.Due
+		dues []commit.Due
 		at   int64
-		id   string
+		row  string
 		mts  *int64
 	)
-	r := reading{doing: "read dues", stmt: selectDue, args: []any{p.day, p.shard, int64(from.at), string(from.content), int64(to), limit}}
+	r := reading{doing: "read dues", stmt: selectDue, args: []any{p.day, p.shard, int64(from.at), from.row, int64(to), limit}}
 	err := s.read(ctx, r, func(iter *gocql.Iter) bool {
-		if !iter.Scan(&at, &id, &mts) {
+		if !iter.Scan(&at, &row, &mts) {
 			return false
 		}
-		d := library.Due{At: clock.Instant(at), Content: library.ContentID(id), MTS: now}
+		d := commit.DueOf(clock.Instant(at), row, now)
 		if mts != nil {
 			d.MTS = clock.Instant(*mts)
 		}

@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"carrel/core/clock"
-	"carrel/library"
+	"carrel/core/commit"
 )
 
 // mostDuesKept is how many hints that this process writes behind the place it
@@ -18,14 +18,14 @@ const mostDuesKept = 1000
 // duePlace is a place in a partition of dues: right behind a hint, or before all
 // hints of an instant.
 type duePlace struct {
-	at      clock.Instant
-	content library.ContentID
+	at  clock.Instant
+	row string
 }
 
-func placeOf(d library.Due) duePlace { return duePlace{d.At, d.Content} }
+func placeOf(d commit.Due) duePlace { return duePlace{d.At, d.Row()} }
 
 func comparePlaces(a, b duePlace) int {
-	return cmp.Or(cmp.Compare(a.at, b.at), cmp.Compare(a.content, b.content))
+	return cmp.Or(cmp.Compare(a.at, b.at), cmp.Compare(a.row, b.row))
 }
 
 func (p duePlace) before(q duePlace) bool { return comparePlaces(p, q) < 0 }
@@ -182,7 +182,7 @@ func (s *dueScan) passed(w *dueWalk, to duePlace) {
 
 // learn takes in the hints that a walk has read between two places. Those that
 // were known there before, and are not among them, were dropped by others.
-func (s *dueScan) learn(p *duePartition, w *dueWalk, from, to duePlace, rows []library.Due) {
+func (s *dueScan) learn(p *duePartition, w *dueWalk, from, to duePlace, rows []commit.Due) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for place, k := range p.known { // in any order: each is judged by itself
@@ -200,17 +200,17 @@ func (s *dueScan) learn(p *duePartition, w *dueWalk, from, to duePlace, rows []l
 
 // part returns the partition of a hint, if it is being read; nil otherwise. The
 // caller holds mu.
-func (s *dueScan) part(d library.Due) *duePartition {
+func (s *dueScan) part(d commit.Due) *duePartition {
 	state := s.days[dayOf(d.At)]
 	if state == nil {
 		return nil
 	}
-	return &state.parts[shardOf(d.Content)]
+	return &state.parts[shardOf(d.Row())]
 }
 
 // wrote takes in a hint that this process has written. One that lies behind what
 // was read, or is being read, would not be read soon.
-func (s *dueScan) wrote(d library.Due) {
+func (s *dueScan) wrote(d commit.Due) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	p, place := s.part(d), placeOf(d)
@@ -226,7 +226,7 @@ func (s *dueScan) wrote(d library.Due) {
 }
 
 // dropped forgets a hint that this process has removed.
-func (s *dueScan) dropped(d library.Due) {
+func (s *dueScan) dropped(d commit.Due) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if p := s.part(d); p != nil && p.known[placeOf(d)].mts <= d.MTS {
@@ -235,19 +235,19 @@ func (s *dueScan) dropped(d library.Due) {
 }
 
 // list returns the known hints that are due, earliest first.
-func (s *dueScan) list(until clock.Instant, limit int) []library.Due {
+func (s *dueScan) list(until clock.Instant, limit int) []commit.Due {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	var all []library.Due
+	var all []commit.Due
 	for _, day := range s.days { // in any order: they are sorted
 		for i := range day.parts {
 			for place, k := range day.parts[i].known {
 				if place.at <= until {
-					all = append(all, library.Due{At: place.at, Content: place.content, MTS: k.mts})
+					all = append(all, commit.DueOf(place.at, place.row, k.mts))
 				}
 			}
 		}
 	}
-	slices.SortFunc(all, func(a, b library.Due) int { return comparePlaces(placeOf(a), placeOf(b)) })
+	slices.SortFunc(all, func(a, b commit.Due) int { return comparePlaces(placeOf(a), placeOf(b)) })
 	return all[:min(len(all), limit)]
 }

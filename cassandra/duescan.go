@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"carrel/core/clock"
-	"carrel/library"
+	"carrel/core/commit"
 )
 
 // Every hint that was removed leaves a tombstone, for hours. A read that begins
@@ -69,7 +69,7 @@ func (w *dueWalk) failed(now clock.Instant) (least bool) {
 
 // DueUntil implements library.JournalStore: day by day, the shards of one at the
 // same time. A shard that cannot be read is put off by itself.
-func (s *Store) DueUntil(ctx context.Context, until clock.Instant, limit int) ([]library.Due, error) {
+func (s *Store) DueUntil(ctx context.Context, until clock.Instant, limit int) ([]commit.Due, error) {
 	s.dues.scanning.Lock()
 	defer s.dues.scanning.Unlock()
 	days, err := s.dueDays(ctx, until)

@@ -11,6 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"carrel/core/clock"
+	"carrel/core/commit"
 	"carrel/library"
 )
 
@@ -23,7 +24,7 @@ func bury(t *testing.T, s *Store, id library.ContentID, from clock.Instant, with
 		b.Cons = s.level
 		for k := range batch {
 			at := from.Add(within / time.Duration(n) * time.Duration(i*batch+k))
-			b.Query(dropDue, int64(at), dayOf(at), shardOf(id), int64(at), string(id))
+			b.Query(dropDue, int64(at), dayOf(at), shardOf(string(id)), int64(at), string(id))
 		}
 		return s.session.ExecuteBatch(b)
 	})
@@ -33,9 +34,9 @@ func bury(t *testing.T, s *Store, id library.ContentID, from clock.Instant, with
 }
 
 // hintAt puts a hint and returns it.
-func hintAt(t *testing.T, s *Store, at clock.Instant, id library.ContentID) library.Due {
+func hintAt(t *testing.T, s *Store, at clock.Instant, id library.ContentID) commit.Due {
 	t.Helper()
-	d := library.Due{At: at, Content: id, MTS: at - 1}
+	d := commit.Due{At: at, Kind: commit.Content, Key: string(id), MTS: at - 1}
 	if err := s.PutDue(t.Context(), d); err != nil {
 		t.Fatal(err)
 	}
@@ -43,7 +44,7 @@ func hintAt(t *testing.T, s *Store, at clock.Instant, id library.ContentID) libr
 }
 
 // wantDues compares what is due.
-func wantDues(t *testing.T, s *Store, when string, until clock.Instant, want ...library.Due) {
+func wantDues(t *testing.T, s *Store, when string, until clock.Instant, want ...commit.Due) {
 	t.Helper()
 	got, err := s.DueUntil(t.Context(), until, 100)
 	if err != nil {
@@ -57,7 +58,7 @@ func wantDues(t *testing.T, s *Store, when string, until clock.Instant, want ...
 // idOfShard is an item of a shard.
 func idOfShard(shard int8) library.ContentID {
 	for n := 0; ; n++ {
-		if id := library.ContentID(fmt.Sprintf("c:t:%d", n)); shardOf(id) == shard {
+		if id := library.ContentID(fmt.Sprintf("c:t:%d", n)); shardOf(string(id)) == shard {
 			return id
 		}
 	}
@@ -78,7 +79,7 @@ func TestTombstonesDoNotStopExpiry(t *testing.T) {
 	bury(t, s, id, first.Add(3*time.Hour), time.Minute, 120_000) // more than one slice may cross
 	late := hintAt(t, s, first.Add(5*time.Hour), id)
 	now := first.Add(6 * time.Hour)
-	var got []library.Due
+	var got []commit.Due
 	for n := 0; len(got) < 2; n++ {
 		if n == 30 {
 			t.Fatalf("after %d calls: %v", n, got)
@@ -86,7 +87,7 @@ func TestTombstonesDoNotStopExpiry(t *testing.T) {
 		got, _ = s.DueUntil(t.Context(), now, 100) // errors while slices become smaller
 		now = now.Add(10 * time.Second)
 	}
-	if diff := cmp.Diff([]library.Due{early, late}, got); diff != "" {
+	if diff := cmp.Diff([]commit.Due{early, late}, got); diff != "" {
 		t.Error(diff)
 	}
 	// From then on one read a partition is enough.
@@ -108,14 +109,14 @@ func TestAPartitionThatFailsHidesNoOther(t *testing.T) {
 	s := open(t, o)
 	first, bad := dayInstant(2030, 5, 5), idOfShard(3)
 	bury(t, s, bad, first+1000, 500*time.Millisecond, 120_000)
-	var want []library.Due
+	var want []commit.Due
 	for shard := range int8(dueShards) {
 		if shard != 3 {
 			want = append(want, hintAt(t, s, first.Add(time.Hour), idOfShard(shard)))
 		}
 	}
 	want = append(want, hintAt(t, s, first.Add(30*time.Hour), bad)) // on the next day
-	slices.SortFunc(want, func(a, b library.Due) int { return comparePlaces(placeOf(a), placeOf(b)) })
+	slices.SortFunc(want, func(a, b commit.Due) int { return comparePlaces(placeOf(a), placeOf(b)) })
 	now := first.Add(31 * time.Hour)
 	got, err := s.DueUntil(t.Context(), now, 100)
 	if err == nil {
@@ -211,10 +212,10 @@ func TestDuesThatStay(t *testing.T) {
 	first, id := dayInstant(2030, 5, 5), library.ContentID("c:t:stays")
 	stays := hintAt(t, s, first+5, id)
 	now := first.Add(20 * time.Hour)
-	var all []library.Due
+	var all []commit.Due
 	for n := range 30 { // at one instant, of one partition
 		c := library.ContentID(fmt.Sprintf("c:t:%d-", n))
-		for k := 0; shardOf(c) != 2; k++ {
+		for k := 0; shardOf(string(c)) != 2; k++ {
 			c = library.ContentID(fmt.Sprintf("c:t:%d-%d", n, k))
 		}
 		all = append(all, hintAt(t, s, first.Add(time.Hour), c))
@@ -226,10 +227,10 @@ func TestDuesThatStay(t *testing.T) {
 			t.Fatalf("%v, %v", got, err)
 		}
 		for _, d := range got[1:] {
-			if seen[d.Content] {
-				t.Errorf("%s was listed after it was dropped", d.Content)
+			if seen[library.ContentID(d.Key)] {
+				t.Errorf("%s was listed after it was dropped", d.Key)
 			}
-			seen[d.Content] = true
+			seen[library.ContentID(d.Key)] = true
 			if err := s.DropDue(t.Context(), d); err != nil {
 				t.Fatal(err)
 			}
@@ -259,11 +260,11 @@ func TestHintsWrittenDuringARead(t *testing.T) {
 	p := &s.day(day).parts[3]
 	from, to := p.near.place, duePlace{at: now + 1}
 	s.reading(p, to)
-	d := library.Due{At: first.Add(time.Minute), Content: id, MTS: 1}
+	d := commit.Due{At: first.Add(time.Minute), Kind: commit.Content, Key: string(id), MTS: 1}
 	s.wrote(d)
-	s.wrote(library.Due{At: now.Add(time.Hour), Content: id, MTS: 1}) // will be read
+	s.wrote(commit.Due{At: now.Add(time.Hour), Kind: commit.Content, Key: string(id), MTS: 1}) // will be read
 	s.learn(p, &p.near, from, to, nil)
-	if diff := cmp.Diff([]library.Due{d}, s.list(now.Add(2*time.Hour), 10)); diff != "" {
+	if diff := cmp.Diff([]commit.Due{d}, s.list(now.Add(2*time.Hour), 10)); diff != "" {
 		t.Errorf("known after the read:\n%s", diff)
 	}
 	// The next call sees what was written before it began: others have dropped it.
@@ -286,12 +287,12 @@ func TestManyHintsOfThePast(t *testing.T) {
 	p := &s.day(day).parts[3]
 	s.learn(p, &p.near, p.near.place, duePlace{at: now + 1}, nil)
 	for n := range mostDuesKept {
-		s.wrote(library.Due{At: first.Add(time.Duration(n) * time.Second), Content: id, MTS: 1})
+		s.wrote(commit.Due{At: first.Add(time.Duration(n) * time.Second), Kind: commit.Content, Key: string(id), MTS: 1})
 	}
 	if s.day(day); p.full {
 		t.Error("all is read again though each hint is remembered")
 	}
-	s.wrote(library.Due{At: first + 1, Content: id, MTS: 1})
+	s.wrote(commit.Due{At: first + 1, Kind: commit.Content, Key: string(id), MTS: 1})
 	if s.day(day); !p.full || len(p.known) != mostDuesKept {
 		t.Errorf("read again: %t, remembered: %d", p.full, len(p.known))
 	}

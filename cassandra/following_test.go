@@ -8,8 +8,9 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"carrel/core/commit"
+	"carrel/core/journal"
 	"carrel/core/sched"
-	"carrel/journal"
 	"carrel/library"
 	"carrel/library/storetest"
 )
@@ -55,7 +56,7 @@ func serve(t *testing.T, o Options) *gateway {
 	store := open(t, o)
 	rt := sched.NewReal()
 	t.Cleanup(rt.Close)
-	j := journal.New(t.Context(), store, rt, nil, library.WholeProtocol)
+	j := journal.New(t.Context(), store, rt, nil, commit.WholeProtocol)
 	svc, err := library.New(t.Context(), library.Config{Store: store, Runtime: rt, Journal: j, Names: unnamed{}, Bulletin: store})
 	if err != nil {
 		t.Fatal(err)

@@ -31,7 +31,7 @@ func creation(id library.ContentID, at clock.Instant) *library.ContentCommit {
 	h := library.Header{
 		Content: library.Content{ID: id, Kind: library.Link, Title: "Title", Link: &link, Visibility: library.Public, Creator: ann,
 			CreatedAt: at, LastModified: at, Version: 1},
-		State: library.Live, Seq: 1, MTS: at, Position: at, Widest: library.Public, MovesSince: at, Managers: 1, Members: 1,
+		State: commit.Live, Seq: 1, MTS: at, Position: at, Widest: library.Public, MovesSince: at, Managers: 1, Members: 1,
 	}
 	return &library.ContentCommit{ID: id, Header: h, Writer: commit.EntryID{1}, Members: []library.Member{{Principal: ann, Role: library.Manages, Seq: 1}}}
 }
@@ -120,7 +120,7 @@ func formCommit(t *testing.T, s *Store, counts *counter) {
 	mustCommit(t, s, c)
 	next := moveOf(c)
 	next.Members = []library.Member{{Principal: bob, Role: library.Viewing, Seq: 2}}
-	next.Request = &library.RequestRow{Key: library.RequestKey{7}, Answer: []byte("answer"), Until: s.now().Add(day)}
+	next.Request = &commit.RequestRow{Key: commit.RequestKey{7}, Answer: []byte("answer"), Until: s.now().Add(day)}
 	counts.take()
 	mustCommit(t, s, next)
 	if got := counts.take(); len(got) != 1 || got["commit applied"] != 1 {
@@ -149,9 +149,9 @@ func formRefused(t *testing.T, s *Store, _ *counter) {
 	mustCommit(t, s, c)
 	late := moveOf(moveOf(c))
 	late.Members = []library.Member{{Principal: bob, Role: library.Viewing, Seq: 3}}
-	late.Request = &library.RequestRow{Key: library.RequestKey{7}, Until: s.now().Add(day)}
+	late.Request = &commit.RequestRow{Key: commit.RequestKey{7}, Until: s.now().Add(day)}
 	v, err := s.Commit(t.Context(), late)
-	if err != nil || v.Applied || v.Seq != 1 || len(v.Writers) != 1 || v.Writers[0] != (library.Writer{Seq: 1, Entry: c.Writer}) {
+	if err != nil || v.Applied || v.Seq != 1 || len(v.Writers) != 1 || v.Writers[0] != (commit.Writer{Seq: 1, Entry: c.Writer}) {
 		t.Fatalf("commit on base 2 of seq 1: %+v, %v", v, err)
 	}
 	var rows, seq int64

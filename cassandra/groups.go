@@ -6,6 +6,7 @@ import (
 
 	"github.com/gocql/gocql"
 
+	"carrel/core/commit"
 	"carrel/core/fault"
 	"carrel/library"
 )
@@ -85,7 +86,7 @@ func (s *Store) EnforceGroup(ctx context.Context, e *library.GroupEnforcement) e
 	return s.writeEach(ctx, len(e.Rows), func(ctx context.Context, i int) error {
 		const doing = "enforce a group"
 		m := e.Rows[i]
-		if m.Active() && e.Header.State == library.Live {
+		if m.Active() && e.Header.State == commit.Live {
 			return s.write(ctx, doing, putMembership, string(m.Principal), id, int8(m.Role), mts)
 		}
 		return s.write(ctx, doing, dropMembership, mts, string(m.Principal), id)

@@ -29,7 +29,7 @@ func TestLaneOfSeveralRows(t *testing.T) {
 	large := [][]byte{bytes.Repeat([]byte{1}, 400<<10), bytes.Repeat([]byte{2}, 400<<10), bytes.Repeat([]byte{3}, 400<<10)}
 	put := func(s *Store, stamp int64, blocks [][]byte) {
 		t.Helper()
-		if err := s.PutLane(t.Context(), library.Lane{ID: "lane", Stamp: stamp, Blocks: blocks}); err != nil {
+		if err := s.PutLane(t.Context(), commit.Lane{ID: "lane", Stamp: stamp, Blocks: blocks}); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -39,9 +39,9 @@ func TestLaneOfSeveralRows(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		var want []library.Lane
+		var want []commit.Lane
 		if len(blocks) > 0 {
-			want = []library.Lane{{ID: "lane", Stamp: stamp, Blocks: blocks}}
+			want = []commit.Lane{{ID: "lane", Stamp: stamp, Blocks: blocks}}
 		}
 		if diff := cmp.Diff(want, lanes); diff != "" {
 			t.Fatal(diff)
@@ -71,14 +71,14 @@ func TestDueDays(t *testing.T) {
 	o.Observe = counts.add
 	s := open(t, o)
 	first := dayInstant(2030, 5, 5)
-	old := library.Due{At: first + 7, Content: "c:t:old"}
-	late := library.Due{At: first.Add(300*day) + 9, Content: "c:t:late"}
-	for _, d := range []library.Due{old, late} {
+	old := commit.Due{At: first + 7, Kind: commit.Content, Key: "c:t:old"}
+	late := commit.Due{At: first.Add(300*day) + 9, Kind: commit.Content, Key: "c:t:late"}
+	for _, d := range []commit.Due{old, late} {
 		if err := s.PutDue(t.Context(), d); err != nil {
 			t.Fatal(err)
 		}
 	}
-	until := func(at clock.Instant, want ...library.Due) map[string]int {
+	until := func(at clock.Instant, want ...commit.Due) map[string]int {
 		t.Helper()
 		counts.take()
 		got, err := s.DueUntil(t.Context(), at, 10)
@@ -112,7 +112,7 @@ func TestDueDays(t *testing.T) {
 	if err != nil || len(days) != 1 {
 		t.Fatalf("%v, %v", days, err)
 	}
-	again := library.Due{At: late.At + 1, Content: "c:t:again"}
+	again := commit.Due{At: late.At + 1, Kind: commit.Content, Key: "c:t:again"}
 	if err := s.PutDue(t.Context(), again); err != nil {
 		t.Fatal(err)
 	}
@@ -131,15 +131,15 @@ func TestDuesOfEarlierVersions(t *testing.T) {
 	const putOld = `INSERT INTO due (day, shard, at, content_id) VALUES (?, ?, ?, ?)`
 	for _, id := range []library.ContentID{"c:t:dropped", "c:t:again"} {
 		err := errors.Join(s.write(t.Context(), "note a day", noteDay, dayOf(day)),
-			s.write(t.Context(), "write an old due", putOld, dayOf(day), shardOf(id), int64(day)+7, string(id)))
+			s.write(t.Context(), "write an old due", putOld, dayOf(day), shardOf(string(id)), int64(day)+7, string(id)))
 		if err != nil {
 			t.Fatal(err)
 		}
 	}
 	until := day + 10
-	again := library.Due{At: day + 7, Content: "c:t:again", MTS: until}
-	dropped := library.Due{At: day + 7, Content: "c:t:dropped", MTS: until}
-	want := func(dues ...library.Due) {
+	again := commit.Due{At: day + 7, Kind: commit.Content, Key: "c:t:again", MTS: until}
+	dropped := commit.Due{At: day + 7, Kind: commit.Content, Key: "c:t:dropped", MTS: until}
+	want := func(dues ...commit.Due) {
 		t.Helper()
 		got, err := s.DueUntil(t.Context(), until, 10)
 		if err != nil {
@@ -167,7 +167,7 @@ func TestDuesOfEarlierVersions(t *testing.T) {
 		t.Fatal(err)
 	}
 	// One that was copied from a store of an earlier version.
-	copied := library.Due{At: day + 8, Content: "c:t:copied"}
+	copied := commit.Due{At: day + 8, Kind: commit.Content, Key: "c:t:copied"}
 	if err := s.PutRows(t.Context(), []archive.Row{{Due: &copied}}); err != nil {
 		t.Fatal(err)
 	}
@@ -229,8 +229,8 @@ func TestReserveBlock(t *testing.T) {
 // with what could be read of it, and keeps no other from being taken over.
 func TestUnreadableLane(t *testing.T) {
 	b := newBilled(t)
-	lane := func(id library.LaneID, blocks ...[]byte) library.OpenLane {
-		l := library.Lane{ID: id, Stamp: int64(someTime), Blocks: blocks}
+	lane := func(id commit.LaneID, blocks ...[]byte) commit.OpenLane {
+		l := commit.Lane{ID: id, Stamp: int64(someTime), Blocks: blocks}
 		if err := b.store.PutLane(t.Context(), l); err != nil {
 			t.Fatal(err)
 		}
@@ -238,11 +238,11 @@ func TestUnreadableLane(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		return library.OpenLane{ID: id, Stamp: l.Stamp, Entries: entries}
+		return commit.OpenLane{ID: id, Stamp: l.Stamp, Entries: entries}
 	}
-	var want []library.OpenLane
+	var want []commit.OpenLane
 	for n := range byte(6) {
-		id := library.LaneID(fmt.Sprintf("lane%d", n))
+		id := commit.LaneID(fmt.Sprintf("lane%d", n))
 		want = append(want, lane(id, storetest.Blocks(library.InFlight{ID: commit.EntryID{n}, Content: "c:t:gone", Scope: commit.ScopeAll})...))
 	}
 	one := storetest.Blocks(library.InFlight{ID: commit.EntryID{9}, Content: "c:t:long"})
@@ -251,14 +251,14 @@ func TestUnreadableLane(t *testing.T) {
 	if err := b.store.session.Query(damage, partOf(damaged), string(damaged), int64(someTime)+1).WithContext(t.Context()).Exec(); err != nil {
 		t.Fatal(err)
 	}
-	stands := func(want []library.OpenLane) {
+	stands := func(want []commit.OpenLane) {
 		t.Helper()
-		got, err := library.OpenLanes(t.Context(), b.store)
+		got, err := commit.OpenLanes(t.Context(), b.store)
 		if diff := cmp.Diff(want, got, cmpopts.EquateEmpty()); diff != "" {
 			t.Error(diff)
 		}
-		var bad *library.UnreadableLanes
-		if !errors.As(err, &bad) || !slices.Equal(bad.IDs, []library.LaneID{damaged}) || fault.CodeOf(err) != fault.Internal {
+		var bad *commit.UnreadableLanes
+		if !errors.As(err, &bad) || !slices.Equal(bad.IDs, []commit.LaneID{damaged}) || fault.CodeOf(err) != fault.Internal {
 			t.Errorf("it is told %v", err)
 		}
 	}

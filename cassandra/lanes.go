@@ -10,8 +10,8 @@ import (
 
 	"github.com/gocql/gocql"
 
+	"carrel/core/commit"
 	"carrel/core/fault"
-	"carrel/library"
 )
 
 // laneParts is over how many partitions the lanes are spread, so that many
@@ -22,12 +22,12 @@ const laneParts = 4
 // of its lanes, so that a shorter list takes the others away.
 type laneRows struct {
 	mu   sync.Mutex
-	rows map[library.LaneID]int
+	rows map[commit.LaneID]int
 }
 
 // begin notes that a lane is about to be written in n rows, and tells how many
 // it may have; ok is false where that is not known.
-func (l *laneRows) begin(id library.LaneID, n int) (had int, ok bool) {
+func (l *laneRows) begin(id commit.LaneID, n int) (had int, ok bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	had, ok = l.rows[id]
@@ -37,7 +37,7 @@ func (l *laneRows) begin(id library.LaneID, n int) (had int, ok bool) {
 
 // end notes that a write was acknowledged: older ones that come late are
 // shadowed by it.
-func (l *laneRows) end(id library.LaneID, n int) {
+func (l *laneRows) end(id commit.LaneID, n int) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if n == 0 {
@@ -58,7 +58,7 @@ const (
 
 // PutLane implements library.JournalStore: one mutation with the stamp as its
 // timestamp.
-func (s *Store) PutLane(ctx context.Context, l library.Lane) error {
+func (s *Store) PutLane(ctx context.Context, l commit.Lane) error {
 	if len(l.Blocks) == 0 {
 		err := s.DropLane(ctx, l.ID, l.Stamp)
 		if err == nil {
@@ -85,12 +85,12 @@ func (s *Store) PutLane(ctx context.Context, l library.Lane) error {
 }
 
 // DropLane implements library.JournalStore.
-func (s *Store) DropLane(ctx context.Context, id library.LaneID, stamp int64) error {
+func (s *Store) DropLane(ctx context.Context, id commit.LaneID, stamp int64) error {
 	return s.writeStamped(ctx, "drop an in-flight list", dropLane, stamp, partOf(id), string(id))
 }
 
 // partOf is the partition of a lane.
-func partOf(id library.LaneID) int8 {
+func partOf(id commit.LaneID) int8 {
 	h := fnv.New32a()
 	_, _ = h.Write([]byte(id)) // a hash takes everything
 	return int8(h.Sum32() % laneParts)
@@ -98,7 +98,7 @@ func partOf(id library.LaneID) int8 {
 
 // laneRow is a row of the table inflight.
 type laneRow struct {
-	id    library.LaneID
+	id    commit.LaneID
 	n     int16
 	stamp int64
 	block []byte
@@ -107,7 +107,7 @@ type laneRow struct {
 // Lanes implements library.JournalStore. A reading that falls between two
 // writes of a lane may show rows of both: each is whole, and an entry too many
 // is harmless.
-func (s *Store) Lanes(ctx context.Context) ([]library.Lane, error) {
+func (s *Store) Lanes(ctx context.Context) ([]commit.Lane, error) {
 	const doing = "read in-flight lists"
 	if err := ctx.Err(); err != nil {
 		return nil, notBegun(err)
@@ -122,10 +122,10 @@ func (s *Store) Lanes(ctx context.Context) ([]library.Lane, error) {
 	}
 	rows := slices.Concat(parts[:]...)
 	slices.SortFunc(rows, func(a, b laneRow) int { return cmp.Or(cmp.Compare(a.id, b.id), cmp.Compare(a.n, b.n)) })
-	var lanes []library.Lane
+	var lanes []commit.Lane
 	for _, row := range rows {
 		if n := len(lanes); n == 0 || lanes[n-1].ID != row.id {
-			lanes = append(lanes, library.Lane{ID: row.id})
+			lanes = append(lanes, commit.Lane{ID: row.id})
 		}
 		l := &lanes[len(lanes)-1]
 		l.Stamp = max(l.Stamp, row.stamp)
@@ -149,7 +149,7 @@ func (s *Store) lanePart(ctx context.Context, doing string, part int8) ([]laneRo
 		if !iter.Scan(&id, &n, &pending, &stamp) {
 			return false
 		}
-		rows = append(rows, laneRow{id: library.LaneID(id), n: n, stamp: stamp, block: slices.Clone(pending)})
+		rows = append(rows, laneRow{id: commit.LaneID(id), n: n, stamp: stamp, block: slices.Clone(pending)})
 		return true
 	})
 	return rows, err

@@ -6,6 +6,7 @@ import (
 	"github.com/gocql/gocql"
 
 	"carrel/core/clock"
+	"carrel/core/commit"
 	"carrel/core/fault"
 	"carrel/library"
 )
@@ -43,7 +44,7 @@ func (r *principalRow) cells() []any {
 func (r *principalRow) header(id library.PrincipalID) library.PrincipalHeader {
 	return library.PrincipalHeader{
 		ID: id, DisplayName: r.displayName, Visibility: library.Visibility(r.visibility), Email: r.email,
-		CreatedAt: clock.Instant(r.createdAt), State: library.State(r.state), Seq: r.seq, MTS: clock.Instant(r.mts),
+		CreatedAt: clock.Instant(r.createdAt), State: commit.State(r.state), Seq: r.seq, MTS: clock.Instant(r.mts),
 		Writers: r.writers.upTo(r.seq), Managers: r.managers, Members: r.members,
 	}
 }
@@ -159,10 +160,10 @@ const (
 )
 
 // CommitPrincipal implements library.PrincipalStore.
-func (s *Store) CommitPrincipal(ctx context.Context, c *library.PrincipalCommit) (library.Verdict, error) {
+func (s *Store) CommitPrincipal(ctx context.Context, c *library.PrincipalCommit) (commit.Verdict, error) {
 	h := &c.Header
 	if h.Seq != c.Base+1 {
-		return library.Verdict{}, wrongSeq(h.Seq, c.Base)
+		return commit.Verdict{}, wrongSeq(h.Seq, c.Base)
 	}
 	var ch changes
 	ch.add(updatePrincipal, append(principalValues(h), slotOf(h.Seq), gocql.UUID(c.Writer), string(c.ID), baseOf(c.Base))...)
@@ -175,13 +176,13 @@ func (s *Store) CommitPrincipal(ctx context.Context, c *library.PrincipalCommit)
 	const doing = "commit a principal"
 	applied, err := s.decide(ctx, doing, &ch)
 	if err != nil || applied {
-		return library.Verdict{Applied: applied}, err
+		return commit.Verdict{Applied: applied}, err
 	}
 	var rows library.PrincipalRows
 	if err := s.readPrincipal(ctx, doing, c.ID, library.PrincipalQuery{Serial: true}, &rows); err != nil {
-		return library.Verdict{}, fault.Uncertain(err)
+		return commit.Verdict{}, fault.Uncertain(err)
 	}
-	return library.Verdict{Seq: rows.Header.Seq, Writers: rows.Header.Writers}, nil
+	return commit.Verdict{Seq: rows.Header.Seq, Writers: rows.Header.Writers}, nil
 }
 
 // principalValues are the values of assignPrincipalCells.

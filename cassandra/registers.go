@@ -9,8 +9,8 @@ import (
 	"github.com/gocql/gocql"
 
 	"carrel/core/clock"
+	"carrel/core/commit"
 	"carrel/core/fault"
-	"carrel/library"
 )
 
 const (
@@ -20,7 +20,7 @@ const (
 
 // FixCreation implements library.RegisterStore. With replace and no standing
 // row nothing is stored, and the Creation returned is zero.
-func (s *Store) FixCreation(ctx context.Context, c library.Creation, replace *library.Creation) (library.Creation, error) {
+func (s *Store) FixCreation(ctx context.Context, c commit.Creation, replace *commit.Creation) (commit.Creation, error) {
 	const doing = "fix a creation"
 	var (
 		applied  bool
@@ -35,7 +35,7 @@ func (s *Store) FixCreation(ctx context.Context, c library.Creation, replace *li
 	}
 	switch {
 	case err != nil:
-		return library.Creation{}, err
+		return commit.Creation{}, err
 	case applied:
 		return c, nil
 	}
@@ -43,11 +43,11 @@ func (s *Store) FixCreation(ctx context.Context, c library.Creation, replace *li
 	id, _ := standing["id"].(string)
 	until, _ := standing["until"].(int64)
 	if id == "" {
-		return library.Creation{}, nil
+		return commit.Creation{}, nil
 	}
-	stands := library.Creation{Key: c.Key, ID: id, Until: clock.Instant(until)}
+	stands := commit.Creation{Key: c.Key, ID: id, Until: clock.Instant(until)}
 	if copy(stands.InputHash[:], hash) != len(stands.InputHash) {
-		return library.Creation{}, wrapError(doing, errCell)
+		return commit.Creation{}, wrapError(doing, errCell)
 	}
 	return stands, nil
 }

@@ -5,7 +5,7 @@ import (
 	"time"
 
 	"carrel/core/clock"
-	"carrel/library"
+	"carrel/core/commit"
 )
 
 // A creation that was replaced by the same with a later time is kept until that:
@@ -13,10 +13,10 @@ import (
 func TestFixCreation_RenewedRowIsKeptUntilItsOwnTime(t *testing.T) {
 	t.Parallel()
 	s := open(t, options(t))
-	one := library.Creation{Key: library.RequestKey{1}, ID: "c:acme:x", Until: clock.Of(time.Now()).Add(time.Hour)}
+	one := commit.Creation{Key: commit.RequestKey{1}, ID: "c:acme:x", Until: clock.Of(time.Now()).Add(time.Hour)}
 	renewed := one
 	renewed.Until = one.Until.Add(time.Hour)
-	for _, step := range []struct{ c, replace *library.Creation }{{&one, nil}, {&renewed, &one}} {
+	for _, step := range []struct{ c, replace *commit.Creation }{{&one, nil}, {&renewed, &one}} {
 		if got, err := s.FixCreation(t.Context(), *step.c, step.replace); err != nil || got != *step.c {
 			t.Fatalf("%+v, %v", got, err)
 		}

@@ -10,6 +10,7 @@ import (
 	"github.com/gocql/gocql"
 
 	"carrel/core/clock"
+	"carrel/core/commit"
 	"carrel/library"
 )
 
@@ -67,7 +68,7 @@ func newStore(session *gocql.Session, nodes *nodes, o *Options) *Store {
 	if s.observe == nil {
 		s.observe = func(context.Context, Observation) {}
 	}
-	s.lanes.rows = make(map[library.LaneID]int)
+	s.lanes.rows = make(map[commit.LaneID]int)
 	alone := func() int {
 		if under, waiting := s.gate.load(); under+waiting >= readsBusy {
 			return 1

@@ -15,10 +15,11 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"go.uber.org/goleak"
 
+	"carrel/core/commit"
 	"carrel/core/fault"
+	"carrel/core/journal"
 	"carrel/core/sched"
 	"carrel/interchange"
-	"carrel/journal"
 	"carrel/library"
 	"carrel/pebblestore"
 )
@@ -133,7 +134,7 @@ func imported(t *testing.T) *library.Service {
 	t.Cleanup(runtime.Close)
 	s, err := library.New(t.Context(), library.Config{
 		Store: store, Runtime: runtime, Names: unnamed{},
-		Journal: journal.New(t.Context(), store, runtime, nil, library.WholeProtocol),
+		Journal: journal.New(t.Context(), store, runtime, nil, commit.WholeProtocol),
 	})
 	if err != nil {
 		t.Fatal(err)

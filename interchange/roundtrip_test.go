@@ -14,10 +14,11 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"carrel/core/clock"
+	"carrel/core/commit"
+	"carrel/core/journal"
 	"carrel/core/sched"
 	"carrel/demo"
 	"carrel/interchange"
-	"carrel/journal"
 	"carrel/library"
 	"carrel/pebblestore"
 	"carrel/test/oracle"
@@ -43,7 +44,7 @@ func drivenAt(t *testing.T, store library.Store, at clock.Instant) (*library.Ser
 	t.Helper()
 	runtime := &stopped{sched.NewReal(), at}
 	t.Cleanup(runtime.Close)
-	j := journal.New(t.Context(), store, runtime, nil, library.WholeProtocol)
+	j := journal.New(t.Context(), store, runtime, nil, commit.WholeProtocol)
 	s, err := library.New(t.Context(), library.Config{
 		Store: store, Runtime: runtime, Names: unnamed{}, Tuning: library.Tuning{AnswerWithin: time.Minute}, Journal: j,
 	})
@@ -147,7 +148,7 @@ func standing(t *testing.T, store library.Store, at clock.Instant) known {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if page.Header.State != library.Live {
+		if page.Header.State != commit.Live {
 			continue
 		}
 		h := page.Header

@@ -10,10 +10,11 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs"
 	"github.com/google/go-cmp/cmp"
 
+	"carrel/core/commit"
 	"carrel/core/fault"
+	"carrel/core/journal"
 	"carrel/core/sched"
 	"carrel/interchange"
-	"carrel/journal"
 	"carrel/library"
 	"carrel/pebblestore"
 )
@@ -34,7 +35,7 @@ func service(t *testing.T) *library.Service {
 	t.Cleanup(runtime.Close)
 	s, err := library.New(t.Context(), library.Config{
 		Store: store, Runtime: runtime, Names: unnamed{},
-		Journal: journal.New(t.Context(), store, runtime, nil, library.WholeProtocol),
+		Journal: journal.New(t.Context(), store, runtime, nil, commit.WholeProtocol),
 	})
 	if err != nil {
 		t.Fatal(err)

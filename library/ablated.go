@@ -1,6 +1,10 @@
 package library
 
-import "context"
+import (
+	"context"
+
+	"carrel/core/commit"
+)
 
 // What stands here breaks a rule of the protocol on purpose, for the
 // simulator. Nothing of it runs under WholeProtocol.
@@ -45,7 +49,7 @@ func (s *Service) plainShare(ctx context.Context, e InFlight, before *Header) {
 // of the first page's header. Otherwise a page's own header goes with its rows,
 // and a row of a later page is enforced by a state that knows it.
 func (w *walk) headerFor(page *Header) *Header {
-	if w.s.tune.Without == LaterLeavingDropped && w.oldest != nil {
+	if w.s.tune.Without == commit.LaterLeavingDropped && w.oldest != nil {
 		return w.oldest
 	}
 	return page

@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"carrel/core/clock"
+	"carrel/core/commit"
 	"carrel/library"
 )
 
@@ -15,7 +16,7 @@ func (h *house) crowd(prefix string, n int, p library.PrincipalID) {
 	for i := range n {
 		head := library.PrincipalHeader{
 			ID: library.GroupID("acme", fmt.Sprintf("%s%d", prefix, i)), DisplayName: "x", Visibility: library.Public,
-			State: library.Live, Seq: 1, MTS: clock.Instant(i + 1), CreatedAt: clock.Instant(i + 1), Managers: 1, Members: 1,
+			State: commit.Live, Seq: 1, MTS: clock.Instant(i + 1), CreatedAt: clock.Instant(i + 1), Managers: 1, Members: 1,
 		}
 		rows := []library.GroupMemberRow{{Principal: p, Role: library.GroupManager, Seq: 1}}
 		v, err := h.store.CommitPrincipal(h.t.Context(), &library.PrincipalCommit{ID: head.ID, Header: head, Members: rows})
@@ -38,7 +39,7 @@ func TestDirectMembershipsAreBounded(t *testing.T) {
 	h.group("g:acme:last", "u:acme:ann", library.Public)
 	_, err := h.svc.CreateGroup(t.Context(), as("u:acme:ann"), library.CreateGroup{Tenant: "acme", Name: "more", DisplayName: "x", Visibility: library.Public})
 	wantTold(t, err, "TOO_MANY")
-	if got := h.header("g:acme:more").State; got != library.Absent {
+	if got := h.header("g:acme:more").State; got != commit.Absent {
 		t.Errorf("state of the refused group: %d", got)
 	}
 	_, err = h.set(as("u:acme:bob"), "g:acme:bobs", "u:acme:bob=MANAGER", "u:acme:ann=MEMBER")

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"carrel/core/clock"
+	"carrel/core/commit"
 )
 
 // Times and numbers of announcements: an enforcement is known to other
@@ -25,7 +26,7 @@ const (
 // announcer writes what this process announces, while there is anything new.
 type announcer struct {
 	s       *Service
-	process LaneID
+	process commit.LaneID
 	// born is the clock when the announcer was made, and bornAt the same by the
 	// monotonic clock. Announcements are compared with those of the same process
 	// alone, so they are dated by the monotonic clock: one that is set back would
@@ -46,7 +47,7 @@ type announcer struct {
 func newAnnouncer(s *Service) *announcer {
 	var id [16]byte
 	s.rt.Random(id[:])
-	return &announcer{s: s, process: LaneID(hex.EncodeToString(id[:])), born: s.now(), bornAt: s.rt.Elapsed(),
+	return &announcer{s: s, process: commit.LaneID(hex.EncodeToString(id[:])), born: s.Now(), bornAt: s.rt.Elapsed(),
 		touches: map[PrincipalID]clock.Instant{}, updates: map[ContentID]clock.Instant{}}
 }
 
@@ -94,7 +95,7 @@ func (a *announcer) note(add func(at clock.Instant)) {
 // next full look.
 func (a *announcer) write() {
 	for {
-		last := a.s.ending.IsOpen()
+		last := a.s.Ending()
 		next, ok := a.take()
 		if !ok {
 			return
@@ -108,11 +109,11 @@ func (a *announcer) write() {
 		if a.tried(next, err == nil, last) {
 			return
 		}
-		pause := a.s.pause
+		pause := a.s.Pause
 		if last {
 			pause = a.s.rt.After // the end has come already
 		}
-		if err := pause(a.s.life, announceEvery); err != nil && !errors.Is(err, errEnding) {
+		if err := pause(a.s.life, announceEvery); err != nil && !errors.Is(err, commit.ErrEnding) {
 			return
 		}
 	}

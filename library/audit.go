@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 
+	"carrel/core/commit"
 	"carrel/core/sched"
 )
 
@@ -29,7 +30,7 @@ type AuditReport struct {
 	Deferred   int `json:"deferred"`  // moves not yet due
 	// UnreadableLanes are in-flight lists that cannot be read: what they hold is
 	// not in InFlight, and may be among the mismatches.
-	UnreadableLanes []LaneID `json:"unreadableLanes,omitempty"`
+	UnreadableLanes []commit.LaneID `json:"unreadableLanes,omitempty"`
 	// Details spells out the first mismatches.
 	Details []string `json:"details,omitempty"`
 }
@@ -112,7 +113,7 @@ func (s *Service) auditLanes(ctx context.Context, r *AuditReport) (map[ContentID
 	moving := map[ContentID]bool{}
 	for _, e := range lists.entries {
 		moving[ContentID(e.Key)] = moving[ContentID(e.Key)] || e.Due != 0
-		if e.Due > s.now() {
+		if e.Due > s.Now() {
 			r.Deferred++
 		} else {
 			r.InFlight++
@@ -164,7 +165,7 @@ func (s *Service) auditContent(ctx context.Context, r *AuditReport, must ledger,
 		h := &page.Header
 		if after == "" {
 			r.Unsettled += len(h.Unsettled)
-			if h.State == Live {
+			if h.State == commit.Live {
 				r.Contents++
 				if h.Position != h.LastModified && !moving {
 					r.mismatch("%s stands at %s, was changed at %s, and nothing in flight will move it", id, h.Position, h.LastModified)
@@ -177,7 +178,7 @@ func (s *Service) auditContent(ctx context.Context, r *AuditReport, must ledger,
 				r.Leaving++
 				continue
 			}
-			if h.State != Live {
+			if h.State != commit.Live {
 				r.mismatch("%s is not live but has the member %s", id, m.Principal)
 				continue
 			}
@@ -187,7 +188,7 @@ func (s *Service) auditContent(ctx context.Context, r *AuditReport, must ledger,
 			must.of(m.Principal).holds(h, m.Principal)
 		}
 		if len(page.Members) < rebuildPage {
-			if h.State == Live && (h.Members != members || h.Managers != managers) {
+			if h.State == commit.Live && (h.Members != members || h.Managers != managers) {
 				r.mismatch("%s counts %d members and %d managers but has %d and %d", id, h.Members, h.Managers, members, managers)
 			}
 			return nil

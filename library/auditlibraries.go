@@ -1,6 +1,10 @@
 package library
 
-import "context"
+import (
+	"context"
+
+	"carrel/core/commit"
+)
 
 // auditGroups checks the groups' own rows and counts what they make of
 // memberships.
@@ -96,7 +100,7 @@ func (s *Service) auditShared(ctx context.Context, r *AuditReport, p PrincipalID
 			return err
 		}
 		for i, sh := range shared {
-			if m := rows[i].Members[0]; rows[i].Header.State != Live || !m.Active() || m.Role != sh.Role {
+			if m := rows[i].Members[0]; rows[i].Header.State != commit.Live || !m.Active() || m.Role != sh.Role {
 				r.mismatch("%s is recorded to have the role %s on %s without right", p, sh.Role, sh.Content)
 				continue
 			}

@@ -64,9 +64,9 @@ func (h *hangs) Changes(ctx context.Context, p library.PrincipalID, after librar
 	return h.Store.Changes(ctx, p, after, limit)
 }
 
-func (h *hangs) FixCreation(ctx context.Context, c library.Creation, replace *library.Creation) (library.Creation, error) {
+func (h *hangs) FixCreation(ctx context.Context, c commit.Creation, replace *commit.Creation) (commit.Creation, error) {
 	if err := h.hang(ctx, "FixCreation"); err != nil {
-		return library.Creation{}, fault.Uncertain(err)
+		return commit.Creation{}, fault.Uncertain(err)
 	}
 	return h.Store.FixCreation(ctx, c, replace)
 }

@@ -8,6 +8,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"carrel/core/commit"
 	"carrel/core/fault"
 	"carrel/library"
 )
@@ -51,26 +52,26 @@ func (s *slow) Read(ctx context.Context, id library.ContentID, q library.Content
 	return s.Store.Read(ctx, id, q)
 }
 
-func (s *slow) FixCreation(ctx context.Context, c library.Creation, replace *library.Creation) (library.Creation, error) {
+func (s *slow) FixCreation(ctx context.Context, c commit.Creation, replace *commit.Creation) (commit.Creation, error) {
 	if err := s.wait(ctx); err != nil {
-		return library.Creation{}, err
+		return commit.Creation{}, err
 	}
 	return s.Store.FixCreation(ctx, c, replace)
 }
 
-func (s *slow) PutLane(ctx context.Context, l library.Lane) error {
+func (s *slow) PutLane(ctx context.Context, l commit.Lane) error {
 	if err := s.wait(ctx); err != nil {
 		return err
 	}
 	return s.Store.PutLane(ctx, l)
 }
 
-func (s *slow) Commit(ctx context.Context, c *library.ContentCommit) (library.Verdict, error) {
+func (s *slow) Commit(ctx context.Context, c *library.ContentCommit) (commit.Verdict, error) {
 	s.commits.Add(1)
 	return s.Store.Commit(ctx, c)
 }
 
-func (s *slow) CommitPrincipal(ctx context.Context, c *library.PrincipalCommit) (library.Verdict, error) {
+func (s *slow) CommitPrincipal(ctx context.Context, c *library.PrincipalCommit) (commit.Verdict, error) {
 	s.commits.Add(1)
 	return s.Store.CommitPrincipal(ctx, c)
 }

@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"carrel/core/clock"
-	"carrel/core/fault"
+	"carrel/core/commit"
 	"carrel/core/sched"
 )
 
@@ -67,7 +67,7 @@ type Change struct {
 // changed within the last seconds. It is a hint that saves them looking; what
 // was changed stands in the changes of those libraries.
 type Announcement struct {
-	Process LaneID
+	Process commit.LaneID
 	// Stamp is the write time, rising with each write.
 	Stamp int64
 	// Touched are principals with the time they were touched last, and All is
@@ -130,7 +130,7 @@ func readChangesSince(ctx context.Context, store Store, rt sched.Runtime, storeN
 		at = clock.Of(storeNow.Time().Truncate(readUnit)).Add(readUnit)
 	}
 	now := binary.BigEndian.AppendUint64(nil, uint64(at))
-	standing, err := fixSetting(ctx, store, rt, KeepsChanges, now)
+	standing, err := commit.FixSetting(ctx, store, rt, KeepsChanges, now)
 	if err != nil {
 		return 0, err
 	}
@@ -138,17 +138,4 @@ func readChangesSince(ctx context.Context, store Store, rt sched.Runtime, storeN
 		return 0, fmt.Errorf("the setting %q of the store is not an instant", KeepsChanges)
 	}
 	return clock.Instant(binary.BigEndian.Uint64(standing)), nil
-}
-
-// fixSetting reads a setting, which is value where there was none.
-func fixSetting(ctx context.Context, store RegisterStore, rt sched.Runtime, name string, value []byte) ([]byte, error) {
-	standing, err := store.FixSetting(ctx, name, value)
-	// Repeating it is harmless: the one that stands then is the answer.
-	for try := 0; try < 5 && fault.MayHaveCommitted(err); try++ {
-		if err := rt.After(ctx, 50*time.Millisecond); err != nil {
-			return nil, err
-		}
-		standing, err = store.FixSetting(ctx, name, value)
-	}
-	return standing, err
 }

@@ -4,6 +4,7 @@ import (
 	"testing"
 	"time"
 
+	"carrel/core/commit"
 	"carrel/core/fault"
 	"carrel/library"
 )
@@ -55,7 +56,7 @@ func TestCreate_AClaimLeavesADeletedIDDeleted(t *testing.T) {
 		t.Fatal(err)
 	}
 	wantTold(t, content.create(h, "two", "y", "third"))
-	if state := h.content("c:acme:x").State; state != library.Deleted {
+	if state := h.content("c:acme:x").State; state != commit.Deleted {
 		t.Errorf("the deleted item is in state %v", state)
 	}
 	if err := content.create(h, "three", "x", "fourth"); err == nil {

@@ -157,7 +157,7 @@ func (a *ascent) climb(ctx context.Context, level int, edges []edge) ([]edge, er
 	if fresh := a.others[others:]; level < maxLevels && len(fresh) > 0 {
 		tasks = append(tasks, func() error { return a.read(ctx, fresh, &a.otherRows, &ofOthers) })
 	}
-	if err := a.s.together(ctx, tasks); err != nil {
+	if err := a.s.Together(ctx, tasks); err != nil {
 		return nil, err
 	}
 	up := append(ofOwn, ofOthers...)

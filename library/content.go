@@ -90,17 +90,6 @@ type Content struct {
 // Tenant is the item's tenant.
 func (c *Content) Tenant() string { return c.ID.Tenant() }
 
-// State says what a header stands for.
-type State uint8
-
-// The states of a header, of content and of principals alike.
-const (
-	Absent  State = 0 // there is no header
-	Live    State = 1
-	Void    State = 2 // a fence on an id that does not exist: counts as absent everywhere
-	Deleted State = 3 // final; keeps late writers out
-)
-
 // Superseded is a position that an item has left and that may still stand in
 // libraries, with the widest visibility it has had: no bucket beyond it can
 // hold an entry there.
@@ -109,22 +98,12 @@ type Superseded struct {
 	Widest   Visibility
 }
 
-// Writer tells which in-flight entry made the compare-and-set that led to Seq.
-type Writer struct {
-	Seq   int64
-	Entry commit.EntryID
-}
-
-// MaxWriters is how many of the last writers a header keeps. An unknown
-// outcome older than that stays unknown.
-const MaxWriters = 32
-
 // Header is the authoritative row of an item, changed by compare-and-set on
 // Seq only. The rest of the package calls one reading of it, with member rows
 // of the same reading, a snapshot.
 type Header struct {
 	Content
-	State State
+	State commit.State
 	// Seq is 0 where there is no header and goes up by one with each
 	// compare-and-set.
 	Seq int64
@@ -140,7 +119,7 @@ type Header struct {
 	// somewhere.
 	Unsettled []Superseded
 	// Writers are the makers of the last MaxWriters states, ascending.
-	Writers []Writer
+	Writers []commit.Writer
 	// Moves counts moves in the hour that began at MovesSince.
 	MovesSince clock.Instant
 	Moves      int
@@ -161,7 +140,7 @@ type Header struct {
 // Exists tells whether the header stands for an item that readers could meet
 // at now: live, and not expired.
 func (h *Header) Exists(now clock.Instant) bool {
-	return h.State == Live && (h.ExpiresAt == nil || *h.ExpiresAt > now)
+	return h.State == commit.Live && (h.ExpiresAt == nil || *h.ExpiresAt > now)
 }
 
 // Member is a member row of an item: a principal's role on it.

@@ -9,6 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"carrel/core/clock"
+	"carrel/core/commit"
 	"carrel/library"
 )
 
@@ -224,16 +225,16 @@ func TestExpiryTouchesNeitherVersionNorPlace(t *testing.T) {
 		t.Errorf("after setting expiresAt: %+v", after)
 	}
 	dues, err := h.store.DueUntil(t.Context(), until, 10)
-	if err != nil || !slices.Contains(dues, library.Due{At: until, Content: id, MTS: after.MTS}) {
+	if err != nil || !slices.Contains(dues, commit.Due{At: until, Kind: commit.Content, Key: string(id), MTS: after.MTS}) {
 		t.Errorf("the hint is missing: %v, %v", dues, err)
 	}
-	if done, err := h.svc.Expire(t.Context(), library.Due{At: until, Content: id}); err != nil || done {
+	if done, err := h.svc.Expire(t.Context(), commit.Due{At: until, Kind: commit.Content, Key: string(id)}); err != nil || done {
 		t.Errorf("an hour early it was told done (%v, %v)", done, err)
 	}
-	if h.content(id).State != library.Live {
+	if h.content(id).State != commit.Live {
 		t.Error("it expired an hour early")
 	}
-	if done, err := h.svc.Expire(t.Context(), library.Due{At: until - 1, Content: id}); err != nil || !done {
+	if done, err := h.svc.Expire(t.Context(), commit.Due{At: until - 1, Kind: commit.Content, Key: string(id)}); err != nil || !done {
 		t.Errorf("a stale hint must be dropped: %v, %v", done, err)
 	}
 	h.wantClean()
@@ -301,7 +302,7 @@ func TestDeleteContentIsFinal(t *testing.T) {
 	_, err := h.svc.CreateContent(t.Context(), as("u:acme:ann"), library.CreateContent{Name: ptr("a"), Kind: library.Note, Title: "again", Visibility: library.Public})
 	wantTold(t, err, "TAKEN name")
 	h.quiet()
-	if got := h.content(id); got.State != library.Deleted || got.Title != "" || len(got.Unsettled) != 0 {
+	if got := h.content(id); got.State != commit.Deleted || got.Title != "" || len(got.Unsettled) != 0 {
 		t.Errorf("the mark that stays: %+v", got)
 	}
 	page, err := h.store.MembersPage(t.Context(), id, "", 10, true)

@@ -16,19 +16,19 @@ func (s *Service) UpdateContent(ctx context.Context, v *Viewer, in UpdateContent
 	v.forget()
 	defer v.forget()
 	if !v.SignedIn() {
-		return nil, unauthenticated()
+		return nil, fault.SignInFirst()
 	}
-	id, faults := in.check(v, s.now())
+	id, faults := in.check(v, s.Now())
 	if err := faults.OrNil(); err != nil {
 		return nil, err
 	}
 	key := in.IdempotencyKey
 	in.IdempotencyKey = nil
-	b := s.newBudget()
+	b := s.NewBudget()
 	if err := s.requireActor(ctx, b, v, id.Tenant()); err != nil {
 		return nil, err
 	}
-	r := keyed(v, key, "updateContent", in)
+	r := commit.Keyed(string(v.User), key, "updateContent", in)
 	return s.changeContent(ctx, b, v, id, contentRequest{r: r, path: "id"}, func(ctx context.Context, t *target) (*attempt, int, error) {
 		return s.planUpdate(ctx, v, t, &in, r)
 	})
@@ -37,7 +37,7 @@ func (s *Service) UpdateContent(ctx context.Context, v *Viewer, in UpdateContent
 // contentRequest is what the mutations of an item that exists have in common.
 type contentRequest struct {
 	named []PrincipalID // whose member rows are needed
-	r     *keyedRequest
+	r     *commit.Request
 	path  string // of the item's id in the input
 }
 
@@ -45,7 +45,7 @@ type contentRequest struct {
 // to judge, decides what plan makes of it, and answers. plan may run several
 // times; it tells the attempt and the number of libraries it concerns. A
 // repetition is answered without it.
-func (s *Service) changeContent(ctx context.Context, b budget, v *Viewer, id ContentID, q contentRequest,
+func (s *Service) changeContent(ctx context.Context, b commit.Budget, v *Viewer, id ContentID, q contentRequest,
 	plan func(ctx context.Context, t *target) (*attempt, int, error)) (*ContentOutcome, error) {
 	var first *contentAnswer
 	var libraries int
@@ -75,7 +75,7 @@ func (in *UpdateContent) check(v *Viewer, now clock.Instant) (ContentID, fault.L
 	var faults fault.List
 	id, err := ParseContentID(in.ID)
 	faults.Add(err, "id")
-	faults.Add(checkIdempotencyKey(v, in.IdempotencyKey), "idempotencyKey")
+	faults.Add(commit.CheckKey(string(v.User), in.IdempotencyKey), "idempotencyKey")
 	if in.Title.Set {
 		faults.Add(required(in.Title.Value, "a title", checkTitle), "title")
 	}
@@ -107,8 +107,8 @@ func required(value *string, what string, check func(string) error) error {
 
 // planUpdate is the pure part: before and input to after and scope, with the
 // number of libraries it concerns.
-func (s *Service) planUpdate(ctx context.Context, v *Viewer, t *target, in *UpdateContent, r *keyedRequest) (*attempt, int, error) {
-	h, now := &t.header, s.now()
+func (s *Service) planUpdate(ctx context.Context, v *Viewer, t *target, in *UpdateContent, r *commit.Request) (*attempt, int, error) {
+	h, now := &t.header, s.Now()
 	if err := s.checkUpdate(ctx, v, t, in); err != nil {
 		return nil, 0, err
 	}
@@ -119,7 +119,7 @@ func (s *Service) planUpdate(ctx context.Context, v *Viewer, t *target, in *Upda
 		return nil, 0, err
 	}
 	after := *h
-	after.Seq, after.MTS = h.Seq+1, s.mts(h.MTS)
+	after.Seq, after.MTS = h.Seq+1, s.MTS(h.MTS)
 	visible := in.apply(&after.Content)
 	expiry := in.ExpiresAt.Set && !equalInstants(h.ExpiresAt, in.ExpiresAt.Value)
 	if expiry {
@@ -137,10 +137,10 @@ func (s *Service) planUpdate(ctx context.Context, v *Viewer, t *target, in *Upda
 		after.narrow(h.Visibility)
 		// A clock that was ahead may have dated the last move. From here on the
 		// pause counts from now, so that no item waits longer than one pause.
-		after.MovedAt = min(h.lastMove(), s.storeNow())
+		after.MovedAt = min(h.lastMove(), s.StoreNow())
 		e.Due = s.deferUntil(&after, now)
 		if e.Due == 0 {
-			move(&after, after.MTS, s.storeNow())
+			move(&after, after.MTS, s.StoreNow())
 			c.Supersede = &Superseded{h.Position, h.Widest}
 		} else {
 			after.Widest = max(h.Widest, after.Visibility)
@@ -149,7 +149,7 @@ func (s *Service) planUpdate(ctx context.Context, v *Viewer, t *target, in *Upda
 			e.Scope, libraries = commit.ScopeAll, h.Members
 		}
 	}
-	c.Header, c.Request = after, r.row(now, contentAnswer{libraries}.encode())
+	c.Header, c.Request = after, r.Row(now, contentAnswer{libraries}.encode())
 	a := s.contentAttempt(e, c)
 	if expiry {
 		if err := s.putHint(ctx, &after); err != nil {
@@ -227,22 +227,22 @@ func (s *Service) DeleteContent(ctx context.Context, v *Viewer, in DeleteContent
 	v.forget()
 	defer v.forget()
 	if !v.SignedIn() {
-		return nil, unauthenticated()
+		return nil, fault.SignInFirst()
 	}
 	var faults fault.List
 	id, err := ParseContentID(in.ID)
 	faults.Add(err, "id")
-	faults.Add(checkIdempotencyKey(v, in.IdempotencyKey), "idempotencyKey")
+	faults.Add(commit.CheckKey(string(v.User), in.IdempotencyKey), "idempotencyKey")
 	if err := faults.OrNil(); err != nil {
 		return nil, err
 	}
 	key := in.IdempotencyKey
 	in.IdempotencyKey = nil
-	b := s.newBudget()
+	b := s.NewBudget()
 	if err := s.requireActor(ctx, b, v, id.Tenant()); err != nil {
 		return nil, err
 	}
-	r := keyed(v, key, "deleteContent", in)
+	r := commit.Keyed(string(v.User), key, "deleteContent", in)
 	return s.changeContent(ctx, b, v, id, contentRequest{r: r, path: "id"}, func(ctx context.Context, t *target) (*attempt, int, error) {
 		if err := s.requireContentManager(ctx, v, t, "id"); err != nil {
 			return nil, 0, err
@@ -251,7 +251,7 @@ func (s *Service) DeleteContent(ctx context.Context, v *Viewer, in DeleteContent
 			return nil, 0, err
 		}
 		libraries := t.header.Members
-		a, after := s.planDelete(&t.header, r.row(s.now(), contentAnswer{libraries}.encode()))
+		a, after := s.planDelete(&t.header, r.Row(s.Now(), contentAnswer{libraries}.encode()))
 		a.stale = staleHint(&t.header, after)
 		return a, libraries, nil
 	})
@@ -259,9 +259,9 @@ func (s *Service) DeleteContent(ctx context.Context, v *Viewer, in DeleteContent
 
 // planDelete keeps the item's last places in the header: the fan-out finds in
 // it what to clean, and reduces it afterwards.
-func (s *Service) planDelete(h *Header, request *RequestRow) (*attempt, *Header) {
+func (s *Service) planDelete(h *Header, request *commit.RequestRow) (*attempt, *Header) {
 	after := *h
-	after.Seq, after.MTS, after.State = h.Seq+1, s.mts(h.MTS), Deleted
+	after.Seq, after.MTS, after.State = h.Seq+1, s.MTS(h.MTS), commit.Deleted
 	after.Managers, after.Members = 0, 0
 	return s.contentAttempt(
 		InFlight{Content: h.ID, Base: h.Seq, Scope: commit.ScopeAll, Reverse: true},
@@ -274,31 +274,31 @@ func (s *Service) RemoveFromLibrary(ctx context.Context, v *Viewer, in RemoveFro
 	v.forget()
 	defer v.forget()
 	if !v.SignedIn() {
-		return nil, unauthenticated()
+		return nil, fault.SignInFirst()
 	}
 	var faults fault.List
 	p, err := ParsePrincipalID(in.Principal)
 	faults.Add(err, "principalId")
 	id, err := ParseContentID(in.Content)
 	faults.Add(err, "contentId")
-	faults.Add(checkIdempotencyKey(v, in.IdempotencyKey), "idempotencyKey")
+	faults.Add(commit.CheckKey(string(v.User), in.IdempotencyKey), "idempotencyKey")
 	if err := faults.OrNil(); err != nil {
 		return nil, err
 	}
-	b := s.newBudget()
+	b := s.NewBudget()
 	if err := s.requireActor(ctx, b, v, p.Tenant()); err != nil {
 		return nil, err
 	}
 	key := in.IdempotencyKey
 	in.IdempotencyKey = nil
-	r := keyed(v, key, "removeFromLibrary", in)
+	r := commit.Keyed(string(v.User), key, "removeFromLibrary", in)
 	q := contentRequest{named: []PrincipalID{p}, r: r, path: "contentId"}
 	return s.changeContent(ctx, b, v, id, q, func(ctx context.Context, t *target) (*attempt, int, error) {
 		return s.planRemove(ctx, v, t, p, r)
 	})
 }
 
-func (s *Service) planRemove(ctx context.Context, v *Viewer, t *target, p PrincipalID, r *keyedRequest) (*attempt, int, error) {
+func (s *Service) planRemove(ctx context.Context, v *Viewer, t *target, p PrincipalID, r *commit.Request) (*attempt, int, error) {
 	faults, err := s.principalsFor(ctx, v, []PrincipalID{p}, func(int) bool { return false }, func(int) []string { return []string{"principalId"} })
 	if err != nil {
 		return nil, 0, err
@@ -325,10 +325,10 @@ func (s *Service) planRemove(ctx context.Context, v *Viewer, t *target, p Princi
 
 // planRoles plans a change of member rows alone, with the rows it changes.
 // There is always at least one manager.
-func (s *Service) planRoles(t *target, ps []PrincipalID, role func(i int) ContentRole, r *keyedRequest) (*attempt, int, error) {
+func (s *Service) planRoles(t *target, ps []PrincipalID, role func(i int) ContentRole, r *commit.Request) (*attempt, int, error) {
 	h := &t.header
 	after := *h
-	after.Seq, after.MTS = h.Seq+1, s.mts(h.MTS)
+	after.Seq, after.MTS = h.Seq+1, s.MTS(h.MTS)
 	before := slices.Clone(t.named)
 	for i := range before {
 		before[i].Principal = ps[i]
@@ -346,6 +346,6 @@ func (s *Service) planRoles(t *target, ps []PrincipalID, role func(i int) Conten
 	}
 	return s.contentAttempt(e, &ContentCommit{
 		ID: h.ID, Base: h.Seq, Header: after, Members: changed,
-		Request: r.row(s.now(), contentAnswer{len(changed)}.encode()),
+		Request: r.Row(s.Now(), contentAnswer{len(changed)}.encode()),
 	}), len(changed), nil
 }

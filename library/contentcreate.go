@@ -18,14 +18,14 @@ func (s *Service) CreateContent(ctx context.Context, v *Viewer, in CreateContent
 	v.forget()
 	defer v.forget()
 	if !v.SignedIn() {
-		return nil, unauthenticated()
+		return nil, fault.SignInFirst()
 	}
-	members, err := in.check(v, s.now(), s.tune.Targets)
+	members, err := in.check(v, s.Now(), s.tune.Targets)
 	if err != nil {
 		return nil, err
 	}
 	// Whoever creates must exist, administrators too.
-	b := s.newBudget()
+	b := s.NewBudget()
 	if err := s.requireUser(ctx, b, v); err != nil {
 		return nil, err
 	}
@@ -37,14 +37,14 @@ func (s *Service) CreateContent(ctx context.Context, v *Viewer, in CreateContent
 	}
 	key := in.IdempotencyKey
 	in.IdempotencyKey = nil
-	r := keyed(v, key, "createContent", in)
+	r := commit.Keyed(string(v.User), key, "createContent", in)
 	var id string
-	err = s.early(ctx, b, func(ctx context.Context) (err error) {
+	err = s.Early(ctx, b, func(ctx context.Context) (err error) {
 		fresh := func() (string, error) { return s.nameFor(ctx, tenant, in.Name) }
 		if r == nil {
 			id, err = fresh()
 		} else {
-			id, err = s.fixCreation(ctx, r, fresh)
+			id, err = s.FixCreation(ctx, r, fresh)
 		}
 		return err
 	})
@@ -67,15 +67,15 @@ func (s *Service) nameFor(ctx context.Context, tenant string, name *string) (str
 }
 
 // createAs runs a creation under its id.
-func (s *Service) createAs(ctx context.Context, b budget, v *Viewer, id ContentID, in *CreateContent, members []Member, r *keyedRequest) (*ContentOutcome, error) {
+func (s *Service) createAs(ctx context.Context, b commit.Budget, v *Viewer, id ContentID, in *CreateContent, members []Member, r *commit.Request) (*ContentOutcome, error) {
 	all := withCreator(v.User, members)
 	var first *contentAnswer
 	e, decided, err := s.decide(ctx, b, string(id), func(ctx context.Context) (*attempt, error) {
-		rows, err := s.store.Read(ctx, id, ContentQuery{Request: r.lookup()})
+		rows, err := s.store.Read(ctx, id, ContentQuery{Request: r.Lookup()})
 		if err != nil {
 			return nil, err
 		}
-		again, err := r.answered(rows.Request, s.now())
+		again, err := r.Answered(rows.Request, s.Now())
 		if err != nil {
 			return nil, err
 		}
@@ -83,13 +83,13 @@ func (s *Service) createAs(ctx context.Context, b budget, v *Viewer, id ContentI
 			first = &contentAnswer{Libraries: len(all)}
 			return nothingToChange, nil
 		}
-		if err := checkExpiry(in.ExpiresAt, s.now()); err != nil {
+		if err := checkExpiry(in.ExpiresAt, s.Now()); err != nil {
 			return nil, err
 		}
 		if err := s.checkMembers(ctx, v, in, members); err != nil {
 			return nil, err
 		}
-		if rows.Header.State == Live || rows.Header.State == Deleted {
+		if rows.Header.State == commit.Live || rows.Header.State == commit.Deleted {
 			return nil, &fault.Error{Code: fault.Conflict, Reason: fault.ReasonTaken, Path: []string{"name"}, Msg: "this name is taken; choose another one, or leave it out"}
 		}
 		return s.planCreate(ctx, v.User, id, in, all, &rows.Header, r)
@@ -112,7 +112,7 @@ func (in *CreateContent) check(v *Viewer, now clock.Instant, most int) ([]Member
 	if in.Name != nil {
 		faults.Add(checkContentName(*in.Name), "name")
 	}
-	faults.Add(checkIdempotencyKey(v, in.IdempotencyKey), "idempotencyKey")
+	faults.Add(commit.CheckKey(string(v.User), in.IdempotencyKey), "idempotencyKey")
 	faults.Add(checkTitle(in.Title), "title")
 	if in.Description != nil {
 		faults.Add(checkDescription(*in.Description), "description")
@@ -214,14 +214,14 @@ func (s *Service) checkMembers(ctx context.Context, v *Viewer, in *CreateContent
 }
 
 // planCreate is the first state of an item, on nothing or on a fence.
-func (s *Service) planCreate(ctx context.Context, creator PrincipalID, id ContentID, in *CreateContent, members []Member, before *Header, r *keyedRequest) (*attempt, error) {
-	mts := s.mts(before.MTS)
+func (s *Service) planCreate(ctx context.Context, creator PrincipalID, id ContentID, in *CreateContent, members []Member, before *Header, r *commit.Request) (*attempt, error) {
+	mts := s.MTS(before.MTS)
 	h := Header{
 		Content: Content{
 			ID: id, Kind: in.Kind, Title: in.Title, Description: in.Description, Link: in.Link,
 			Visibility: in.Visibility, Creator: creator, CreatedAt: mts, LastModified: mts, Version: 1, ExpiresAt: in.ExpiresAt,
 		},
-		State: Live, Seq: before.Seq + 1, MTS: mts, Position: mts, Widest: in.Visibility,
+		State: commit.Live, Seq: before.Seq + 1, MTS: mts, Position: mts, Widest: in.Visibility,
 	}
 	rows := changeRows(&h, absentRows(members), func(i int) ContentRole { return members[i].Role })
 	if err := s.putHint(ctx, &h); err != nil {
@@ -229,7 +229,7 @@ func (s *Service) planCreate(ctx context.Context, creator PrincipalID, id Conten
 	}
 	return s.contentAttempt(
 		InFlight{Content: id, Base: before.Seq, Scope: commit.ScopeListed, Principals: principalsOf(rows), Reverse: true},
-		&ContentCommit{ID: id, Base: before.Seq, Header: h, Members: rows, Request: r.row(s.now(), contentAnswer{len(rows)}.encode())}), nil
+		&ContentCommit{ID: id, Base: before.Seq, Header: h, Members: rows, Request: r.Row(s.Now(), contentAnswer{len(rows)}.encode())}), nil
 }
 
 // absentRows are the rows of principals that have none yet.

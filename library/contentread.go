@@ -39,8 +39,8 @@ func (a contentAnswer) encode() []byte {
 // readTarget is step 1 of a mutation of an item. A request that was answered
 // before is told before existence; an item that does not exist or may not be
 // seen is NOT_FOUND at path.
-func (s *Service) readTarget(ctx context.Context, v *Viewer, id ContentID, named []PrincipalID, r *keyedRequest, path string) (*target, error) {
-	rows, err := s.readState(ctx, id, append([]PrincipalID{v.User}, named...), r.lookup())
+func (s *Service) readTarget(ctx context.Context, v *Viewer, id ContentID, named []PrincipalID, r *commit.Request, path string) (*target, error) {
+	rows, err := s.readState(ctx, id, append([]PrincipalID{v.User}, named...), r.Lookup())
 	if err != nil {
 		return nil, err
 	}
@@ -53,8 +53,8 @@ func (s *Service) readTarget(ctx context.Context, v *Viewer, id ContentID, named
 
 // known tells the answer of a request that was answered before; otherwise the
 // item must exist and be seen by v.
-func (s *Service) known(ctx context.Context, v *Viewer, id ContentID, t *target, r *keyedRequest, row *RequestRow, path string) (*contentAnswer, error) {
-	again, err := r.answered(row, s.now())
+func (s *Service) known(ctx context.Context, v *Viewer, id ContentID, t *target, r *commit.Request, row *commit.RequestRow, path string) (*contentAnswer, error) {
+	again, err := r.Answered(row, s.Now())
 	if err != nil {
 		return nil, err
 	}
@@ -82,8 +82,8 @@ func contentNotFound(path string) *fault.Error {
 // readState reads rows of one state of an item, in as many reads as the longest
 // IN list allows. The compare-and-set refuses a plan made from mixed states, so
 // it is enough that all reads told the same seq.
-func (s *Service) readState(ctx context.Context, id ContentID, members []PrincipalID, request *RequestKey) (*ContentRows, error) {
-	for range maxTries {
+func (s *Service) readState(ctx context.Context, id ContentID, members []PrincipalID, request *commit.RequestKey) (*ContentRows, error) {
+	for range commit.MaxTries {
 		var whole *ContentRows
 		mixed := false
 		for part := range slices.Chunk(members, MaxList) {
@@ -240,7 +240,7 @@ func (s *Service) repeatedAnswer(ctx context.Context, v *Viewer, id ContentID, f
 // complete fans a decided change out as far as its scope says. It tells
 // whether everything is done.
 func (s *Service) complete(ctx context.Context, e InFlight, actor PrincipalID) bool {
-	if s.tune.Without == MemberDroppedAtOnce && e.Scope == commit.ScopeListed {
+	if s.tune.Without == commit.MemberDroppedAtOnce && e.Scope == commit.ScopeListed {
 		_ = s.dropEarly(ctx, e)
 	}
 	switch {

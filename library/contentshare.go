@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strconv"
 
+	"carrel/core/commit"
 	"carrel/core/fault"
 	"carrel/core/sched"
 )
@@ -14,25 +15,25 @@ func (s *Service) ShareContent(ctx context.Context, v *Viewer, in ShareContent) 
 	v.forget()
 	defer v.forget()
 	if !v.SignedIn() {
-		return nil, unauthenticated()
+		return nil, fault.SignInFirst()
 	}
 	id, ps, places, err := in.check(v, s.tune.Targets)
 	if err != nil {
 		return nil, err
 	}
-	b := s.newBudget()
+	b := s.NewBudget()
 	if err := s.requireActor(ctx, b, v, id.Tenant()); err != nil {
 		return nil, err
 	}
 	key := in.IdempotencyKey
 	in.IdempotencyKey = nil
-	r := keyed(v, key, "shareContent", in)
+	r := commit.Keyed(string(v.User), key, "shareContent", in)
 	j := &shareJob{v: v, role: in.Role, ps: ps, places: places, r: r}
 	if err := s.share(ctx, b, id, j); err != nil {
 		return nil, err
 	}
 	if j.err != nil {
-		return nil, late(ctx, j.err)
+		return nil, commit.Late(ctx, j.err)
 	}
 	var out *ContentOutcome
 	if j.first != nil {
@@ -61,7 +62,7 @@ func (in *ShareContent) check(v *Viewer, most int) (ContentID, []PrincipalID, []
 	var faults fault.List
 	id, err := ParseContentID(in.Content)
 	faults.Add(err, "contentId")
-	faults.Add(checkIdempotencyKey(v, in.IdempotencyKey), "idempotencyKey")
+	faults.Add(commit.CheckKey(string(v.User), in.IdempotencyKey), "idempotencyKey")
 	if in.Role < Viewing || in.Role > Manages {
 		faults = append(faults, fault.Invalidf([]string{"role"}, "a role is VIEWER, EDITOR or MANAGER"))
 	}
@@ -173,23 +174,23 @@ func (s *Service) SetContentMembers(ctx context.Context, v *Viewer, in SetConten
 	v.forget()
 	defer v.forget()
 	if !v.SignedIn() {
-		return nil, unauthenticated()
+		return nil, fault.SignInFirst()
 	}
 	var faults fault.List
 	id, err := ParseContentID(in.Content)
 	faults.Add(err, "contentId")
-	faults.Add(checkIdempotencyKey(v, in.IdempotencyKey), "idempotencyKey")
+	faults.Add(commit.CheckKey(string(v.User), in.IdempotencyKey), "idempotencyKey")
 	wanted, more := rolesGiven(in.Members, s.tune.Targets, false)
 	if err := append(faults, more...).OrNil(); err != nil {
 		return nil, err
 	}
-	b := s.newBudget()
+	b := s.NewBudget()
 	if err := s.requireActor(ctx, b, v, id.Tenant()); err != nil {
 		return nil, err
 	}
 	key := in.IdempotencyKey
 	in.IdempotencyKey = nil
-	r := keyed(v, key, "setContentMembers", in)
+	r := commit.Keyed(string(v.User), key, "setContentMembers", in)
 	ps := make([]PrincipalID, len(wanted))
 	for i, m := range wanted {
 		ps[i] = m.Principal

@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"carrel/core/commit"
 	"carrel/core/fault"
 	"carrel/core/sched"
 	"carrel/library"
@@ -110,7 +111,7 @@ type slowCommits struct {
 	commits int
 }
 
-func (s *slowCommits) Commit(ctx context.Context, c *library.ContentCommit) (library.Verdict, error) {
+func (s *slowCommits) Commit(ctx context.Context, c *library.ContentCommit) (commit.Verdict, error) {
 	if c.ID == s.id {
 		s.mu.Lock()
 		s.commits++

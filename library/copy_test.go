@@ -11,10 +11,11 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"carrel/core/clock"
+	"carrel/core/commit"
+	"carrel/core/journal"
 	"carrel/core/naming"
 	"carrel/core/sched"
 	"carrel/interchange/archive"
-	"carrel/journal"
 	"carrel/library"
 	"carrel/pebblestore"
 	"carrel/test/oracle"
@@ -43,7 +44,7 @@ func serving(t *testing.T, store library.Store) *library.Service {
 	runtime := sched.NewReal()
 	t.Cleanup(runtime.Close)
 	svc, err := library.New(t.Context(), library.Config{
-		Store: store, Runtime: runtime, Journal: journal.New(t.Context(), store, runtime, nil, library.WholeProtocol), Names: &counting{},
+		Store: store, Runtime: runtime, Journal: journal.New(t.Context(), store, runtime, nil, commit.WholeProtocol), Names: &counting{},
 	})
 	if err != nil {
 		t.Fatalf("opening the Service: %v", err)
@@ -137,7 +138,7 @@ func finish(t *testing.T, store library.Store) {
 	t.Helper()
 	runtime := sched.NewReal()
 	defer runtime.Close()
-	j := journal.New(t.Context(), store, runtime, nil, library.WholeProtocol)
+	j := journal.New(t.Context(), store, runtime, nil, commit.WholeProtocol)
 	svc, err := library.New(t.Context(), library.Config{Store: store, Runtime: runtime, Journal: j, Names: &counting{}})
 	if err != nil {
 		t.Fatal(err)

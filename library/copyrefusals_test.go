@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"carrel/core/commit"
 	"carrel/interchange/archive"
 	"carrel/library"
 	"carrel/library/storetest"
@@ -32,7 +33,7 @@ func TestCopyRefuses(t *testing.T) {
 		h, to := town(t), newStore(t)
 		defer closeStore(t, to)
 		h.quiet()
-		lane := library.Lane{ID: "another", Stamp: 1, Blocks: storetest.Blocks(library.InFlight{Content: "c:acme:x", Due: 1})}
+		lane := commit.Lane{ID: "another", Stamp: 1, Blocks: storetest.Blocks(library.InFlight{Content: "c:acme:x", Due: 1})}
 		if err := h.store.PutLane(t.Context(), lane); err != nil {
 			t.Fatal(err)
 		}

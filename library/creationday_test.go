@@ -8,8 +8,9 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs"
 
 	"carrel/core/clock"
+	"carrel/core/commit"
+	"carrel/core/journal"
 	"carrel/core/sched"
-	"carrel/journal"
 	"carrel/library"
 	"carrel/pebblestore"
 )
@@ -46,7 +47,7 @@ func datedHouse(t *testing.T, wrap func(library.Store) library.Store) (*house, *
 	if wrap != nil {
 		h.store = wrap(store)
 	}
-	h.journal = journal.New(t.Context(), h.store, c, nil, library.WholeProtocol)
+	h.journal = journal.New(t.Context(), h.store, c, nil, commit.WholeProtocol)
 	h.svc, err = library.New(t.Context(), library.Config{Store: h.store, Runtime: c, Journal: h.journal, Names: &counting{}})
 	if err != nil {
 		t.Fatal(err)
@@ -117,7 +118,7 @@ func TestCreate_KeyBindsForADayFromTheCommit(t *testing.T) {
 	// Another writer takes the base of the first try; the second one plans later.
 	slow.beforeCommit("c:acme:host/1", func() {
 		v, err := h.store.Commit(t.Context(), &library.ContentCommit{ID: "c:acme:host/1",
-			Header: library.Header{Content: library.Content{ID: "c:acme:host/1"}, State: library.Void, Seq: 1, MTS: clock.instant()}})
+			Header: library.Header{Content: library.Content{ID: "c:acme:host/1"}, State: commit.Void, Seq: 1, MTS: clock.instant()}})
 		if err != nil || !v.Applied {
 			t.Errorf("the fence: %+v, %v", v, err)
 		}

@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"carrel/core/clock"
+	"carrel/core/commit"
 	"carrel/core/fault"
 	"carrel/core/id"
 	"carrel/core/sched"
@@ -192,11 +193,11 @@ type scribe struct {
 
 // newSealer reads the key ring of the store, or makes the store's first; first
 // tells which.
-func newSealer(ctx context.Context, store RegisterStore, rt sched.Runtime) (s *sealer, first bool, err error) {
+func newSealer(ctx context.Context, store commit.RegisterStore, rt sched.Runtime) (s *sealer, first bool, err error) {
 	ring := make([]byte, 1+ringKey)
 	rt.Random(ring)
 	ring[0], ring[1] = ringVersion, 1
-	standing, err := fixSetting(ctx, store, rt, cursorKeys, ring)
+	standing, err := commit.FixSetting(ctx, store, rt, cursorKeys, ring)
 	if err != nil {
 		return nil, false, fmt.Errorf("read cursor keys: %w", err)
 	}

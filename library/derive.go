@@ -1,6 +1,9 @@
 package library
 
-import "carrel/core/clock"
+import (
+	"carrel/core/clock"
+	"carrel/core/commit"
+)
 
 // LibraryKey is a place in one principal's library.
 type LibraryKey struct {
@@ -31,12 +34,12 @@ type Derived struct {
 func (e *Enforcement) Derive(h *Header, m Member, d *Derived) {
 	d.Put, d.Delete, d.Role = d.Put[:0], d.Delete[:0], NoRole
 	d.Tells, d.Left = e.tells(m), e.left(h, m)
-	stands := m.Active() && h.State == Live
+	stands := m.Active() && h.State == commit.Live
 	if stands {
 		d.Role = m.Role
 	}
 	widest := h.Widest
-	if e.without == UnmovedLastVisibility {
+	if e.without == commit.UnmovedLastVisibility {
 		widest = h.Visibility
 	}
 	for _, b := range allBuckets {
@@ -48,7 +51,7 @@ func (e *Enforcement) Derive(h *Header, m Member, d *Derived) {
 		}
 	}
 	unsettled := h.Unsettled
-	if e.without == OnlyLastPosition && len(unsettled) > 1 {
+	if e.without == commit.OnlyLastPosition && len(unsettled) > 1 {
 		unsettled = unsettled[len(unsettled)-1:]
 	}
 	for _, u := range unsettled {

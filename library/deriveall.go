@@ -17,7 +17,7 @@ const deriveAtOnce = 16
 // also what changes had left to do, and may be repeated. report is told now and
 // then how many of all items and principals are done.
 func (s *Service) DeriveAll(ctx context.Context, report func(done, of int)) error {
-	asOf := s.now()
+	asOf := s.Now()
 	of, err := s.countAll(ctx)
 	if err != nil {
 		return fmt.Errorf("counting what there is: %w", err)
@@ -104,5 +104,5 @@ func (s *Service) derivePrincipal(ctx context.Context, p PrincipalID, asOf clock
 		}
 		after = rows.Members[len(rows.Members)-1].Principal
 	}
-	return s.insist(ctx, func() error { return s.store.SetBuilt(ctx, p, asOf) })
+	return s.Insist(ctx, func() error { return s.store.SetBuilt(ctx, p, asOf) })
 }

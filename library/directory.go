@@ -10,6 +10,7 @@ import (
 	"golang.org/x/text/unicode/norm"
 
 	"carrel/core/clock"
+	"carrel/core/commit"
 )
 
 // The directory is by what users and groups are found: an index, derived from
@@ -86,7 +87,7 @@ func (e *DirectoryEnforcement) Derive(h *PrincipalHeader) (put, drop []Directory
 		return put, nil
 	}
 	former := *h
-	former.State, former.DisplayName = Live, e.Former
+	former.State, former.DisplayName = commit.Live, e.Former
 	for _, k := range directoryKeys(&former) {
 		if !slices.Contains(put, k) {
 			drop = append(drop, k)
@@ -97,7 +98,7 @@ func (e *DirectoryEnforcement) Derive(h *PrincipalHeader) (put, drop []Directory
 
 // directoryKeys are all keys of a principal, the whole name first.
 func directoryKeys(h *PrincipalHeader) []DirectoryKey {
-	if h.State != Live {
+	if h.State != commit.Live {
 		return nil
 	}
 	whole := foldName(h.DisplayName)

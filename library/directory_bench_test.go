@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"testing"
 
+	"carrel/core/commit"
 	"carrel/library"
 )
 
@@ -18,7 +19,7 @@ func BenchmarkFind(b *testing.B) {
 		if i%50 == 0 {
 			vis = library.LoggedIn
 		}
-		h := library.PrincipalHeader{ID: id, DisplayName: fmt.Sprintf("%c\u00e9cile Name%d", 'A'+i%10, i), Visibility: vis, State: library.Live, Seq: 1, MTS: 1}
+		h := library.PrincipalHeader{ID: id, DisplayName: fmt.Sprintf("%c\u00e9cile Name%d", 'A'+i%10, i), Visibility: vis, State: commit.Live, Seq: 1, MTS: 1}
 		r.applied(r.store.CommitPrincipal(b.Context(), &library.PrincipalCommit{ID: id, Header: h}))
 		r.must(r.store.EnforceDirectory(b.Context(), &library.DirectoryEnforcement{Header: &h}))
 	}

@@ -7,6 +7,7 @@ import (
 	"sync"
 	"sync/atomic"
 
+	"carrel/core/commit"
 	"carrel/core/fault"
 	"carrel/core/sched"
 )
@@ -99,8 +100,8 @@ func (s *Service) RebuildDirectory(ctx context.Context) (mended int, err error) 
 	var rows atomic.Int64
 	err = s.eachHeaders(ctx, func(hs []PrincipalHeader) error {
 		return sched.ForEach(ctx, s.rt, len(hs), deriveAtOnce, func(i int) error {
-			if s.ending.IsOpen() {
-				return errEnding
+			if s.Ending() {
+				return commit.ErrEnding
 			}
 			missed, err := s.missed(ctx, &hs[i])
 			if rows.Add(int64(missed)); err != nil || missed == 0 {
@@ -127,7 +128,7 @@ func (s *Service) RebuildDirectory(ctx context.Context) (mended int, err error) 
 	if err != nil {
 		return 0, fmt.Errorf("sweeping the directory: %w", err)
 	}
-	if err := s.insist(ctx, func() error { return s.store.SetDirectoryFilled(ctx) }); err != nil {
+	if err := s.Insist(ctx, func() error { return s.store.SetDirectoryFilled(ctx) }); err != nil {
 		return 0, fmt.Errorf("completing the directory: %w", err)
 	}
 	return int(rows.Load()), nil
@@ -158,8 +159,8 @@ func (s *Service) walkDirectory(ctx context.Context, see func([]DirectoryRow, []
 		if err != nil {
 			return err
 		}
-		if s.ending.IsOpen() {
-			return errEnding
+		if s.Ending() {
+			return commit.ErrEnding
 		}
 		if err := see(rows, headers); err != nil || next == nil {
 			return err

@@ -68,7 +68,7 @@ func TestTheScrubberMendsTheDirectory(t *testing.T) {
 	if err != nil || len(lost) != 1 {
 		t.Fatalf("%+v, %v", lost, err)
 	}
-	lane := library.Lane{ID: "00000000-0000-4000-8000-000000000001", Stamp: 1, Blocks: storetest.Blocks(
+	lane := commit.Lane{ID: "00000000-0000-4000-8000-000000000001", Stamp: 1, Blocks: storetest.Blocks(
 		library.InFlight{ID: commit.EntryID{1}, Principal: "u:acme:u", Base: base, Scope: commit.ScopeListed, Former: "Alfa"})}
 	if err := h.store.PutLane(t.Context(), lane); err != nil {
 		t.Fatal(err)
@@ -164,7 +164,7 @@ func TestRenameUnfinished(t *testing.T) {
 	}
 	h.wantFound(as("u:acme:who"), "alfa")
 	h.wantFound(as("u:acme:who"), "bravo")
-	lanes, err := library.OpenLanes(t.Context(), h.store)
+	lanes, err := commit.OpenLanes(t.Context(), h.store)
 	if err != nil || len(lanes) != 1 || len(lanes[0].Entries) != 1 {
 		t.Fatalf("%+v, %v", lanes, err)
 	}

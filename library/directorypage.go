@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"strings"
 
+	"carrel/core/commit"
 	"carrel/core/fault"
 	"carrel/core/id"
 )
@@ -46,7 +47,7 @@ func (e *PrincipalEdge) Cursor() string { return e.seal() }
 // may ask, and global administrators: the directory of a tenant is its own.
 func (s *Service) FindPrincipals(ctx context.Context, v *Viewer, q PrincipalSearch) (*PrincipalConnection, error) {
 	if !v.SignedIn() {
-		return nil, unauthenticated()
+		return nil, fault.SignInFirst()
 	}
 	p, err := q.forwards()
 	if err != nil {
@@ -140,7 +141,7 @@ func (s *Service) directoryRows(ctx context.Context, v *Viewer, rows []Directory
 	ls := make([]listed, len(rows))
 	for i := range rows {
 		r := &rows[i]
-		sees, err := s.seesPrincipal(ctx, v, r.Principal, &PrincipalHeader{ID: r.Principal, Visibility: r.Visibility, State: Live})
+		sees, err := s.seesPrincipal(ctx, v, r.Principal, &PrincipalHeader{ID: r.Principal, Visibility: r.Visibility, State: commit.Live})
 		if err != nil {
 			return nil, err
 		}

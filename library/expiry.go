@@ -1,6 +1,10 @@
 package library
 
-import "context"
+import (
+	"context"
+
+	"carrel/core/commit"
+)
 
 // An item with expiresAt has a hint in the table of dues, by which the journal
 // finds it. The hint is written before the compare-and-set that sets expiresAt,
@@ -13,28 +17,28 @@ import "context"
 // decided, and the former hint where the removal failed or its process ended.
 
 // hintWithin is how long the removal of a former hint may take.
-const hintWithin = prepareWithin
+const hintWithin = commit.PrepareWithin
 
 // putHint writes the hint of a state that sets expiresAt.
 func (s *Service) putHint(ctx context.Context, after *Header) error {
 	if after.ExpiresAt == nil {
 		return nil
 	}
-	return s.store.PutDue(ctx, Due{At: *after.ExpiresAt, Content: after.ID, MTS: after.MTS})
+	return s.store.PutDue(ctx, commit.Due{At: *after.ExpiresAt, Kind: commit.Content, Key: string(after.ID), MTS: after.MTS})
 }
 
 // staleHint returns the hint of the state before that after does not need; nil
 // where there is none.
-func staleHint(before, after *Header) *Due {
-	if before.ExpiresAt == nil || after.State == Live && equalInstants(before.ExpiresAt, after.ExpiresAt) {
+func staleHint(before, after *Header) *commit.Due {
+	if before.ExpiresAt == nil || after.State == commit.Live && equalInstants(before.ExpiresAt, after.ExpiresAt) {
 		return nil
 	}
-	return &Due{At: *before.ExpiresAt, Content: before.ID, MTS: after.MTS}
+	return &commit.Due{At: *before.ExpiresAt, Kind: commit.Content, Key: string(before.ID), MTS: after.MTS}
 }
 
 // dropHint removes a hint that a decided state has made stale. No caller waits for
 // it. Where it fails, the journal drops the hint when its time comes.
-func (s *Service) dropHint(ctx context.Context, stale *Due) {
+func (s *Service) dropHint(ctx context.Context, stale *commit.Due) {
 	if stale == nil {
 		return
 	}
@@ -43,7 +47,7 @@ func (s *Service) dropHint(ctx context.Context, stale *Due) {
 		ctx, cancel := s.rt.Deadline(ctx, hintWithin)
 		defer cancel()
 		if err := s.store.DropDue(ctx, *stale); err != nil {
-			s.log.DebugContext(ctx, "a former hint of expiry stays until its time comes", "content", string(stale.Content), "error", err)
+			s.log.DebugContext(ctx, "a former hint of expiry stays until its time comes", "content", stale.Key, "error", err)
 		}
 	})
 }
@@ -51,10 +55,10 @@ func (s *Service) dropHint(ctx context.Context, stale *Due) {
 // Expire deletes an item whose time has come, by the ordinary way. due is a
 // hint: the item's own expiresAt decides. It reports whether due can be removed;
 // where not, the clock has not reached the instant yet.
-func (s *Service) Expire(ctx context.Context, due Due) (bool, error) {
+func (s *Service) Expire(ctx context.Context, due commit.Due) (bool, error) {
 	var early bool
-	e, decided, err := s.decide(ctx, s.newBudget(), string(due.Content), func(ctx context.Context) (a *attempt, err error) {
-		rows, err := s.store.Read(ctx, due.Content, ContentQuery{Serial: true})
+	e, decided, err := s.decide(ctx, s.NewBudget(), due.Key, func(ctx context.Context) (a *attempt, err error) {
+		rows, err := s.store.Read(ctx, ContentID(due.Key), ContentQuery{Serial: true})
 		if err != nil {
 			return nil, err
 		}
@@ -66,7 +70,7 @@ func (s *Service) Expire(ctx context.Context, due Due) (bool, error) {
 	}
 	if decided {
 		if err := s.finishContent(ctx, e, nil, func() {}, false); err != nil {
-			s.journal.Leave(e.Entry(), MergeInFlight)
+			s.journal.Leave(e.Entry())
 			return true, nil
 		}
 		s.journal.End(e.ID)
@@ -79,20 +83,21 @@ func (s *Service) Expire(ctx context.Context, due Due) (bool, error) {
 // attempt can be decided no more. Where the item's state is newer than the hint,
 // it cannot, or its state comes with a newer hint. Otherwise a fence makes a
 // newer state.
-func (s *Service) planExpiry(h *Header, due Due) (a *attempt, early bool) {
-	now := s.now()
+func (s *Service) planExpiry(h *Header, due commit.Due) (a *attempt, early bool) {
+	now := s.Now()
 	switch {
-	case h.State == Live && h.ExpiresAt != nil && *h.ExpiresAt == due.At:
+	case h.State == commit.Live && h.ExpiresAt != nil && *h.ExpiresAt == due.At:
 		if due.At > now {
 			return nothingToChange, true
 		}
 		a, _ = s.planDelete(h, nil)
 		return a, false
-	case h.State == Deleted || due.MTS <= h.MTS:
+	case h.State == commit.Deleted || due.MTS <= h.MTS:
 		return nothingToChange, false
 	case due.MTS > now:
 		// A fence would be older than the hint.
 		return nothingToChange, true
 	}
-	return s.contentAttempt(InFlight{Content: due.Content, Base: h.Seq}, s.fenceOf(due.Content, h)), false
+	id := ContentID(due.Key)
+	return s.contentAttempt(InFlight{Content: id, Base: h.Seq}, s.fenceOf(id, h)), false
 }

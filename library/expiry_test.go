@@ -19,8 +19,8 @@ import (
 type hints struct {
 	library.Store
 	mu     sync.Mutex
-	drop   func(ctx context.Context, d library.Due) error           // nil: as the store does it
-	commit func(c *library.ContentCommit) (*library.Verdict, error) // nil, or nil results: as the store does it
+	drop   func(ctx context.Context, d commit.Due) error           // nil: as the store does it
+	commit func(c *library.ContentCommit) (*commit.Verdict, error) // nil, or nil results: as the store does it
 }
 
 func (h *hints) set(change func(*hints)) {
@@ -29,7 +29,7 @@ func (h *hints) set(change func(*hints)) {
 	change(h)
 }
 
-func (h *hints) DropDue(ctx context.Context, d library.Due) error {
+func (h *hints) DropDue(ctx context.Context, d commit.Due) error {
 	h.mu.Lock()
 	drop := h.drop
 	h.mu.Unlock()
@@ -39,13 +39,13 @@ func (h *hints) DropDue(ctx context.Context, d library.Due) error {
 	return h.Store.DropDue(ctx, d)
 }
 
-func (h *hints) Commit(ctx context.Context, c *library.ContentCommit) (library.Verdict, error) {
+func (h *hints) Commit(ctx context.Context, c *library.ContentCommit) (commit.Verdict, error) {
 	h.mu.Lock()
-	commit := h.commit
+	write := h.commit
 	h.mu.Unlock()
-	if commit != nil {
-		if v, err := commit(c); v != nil || err != nil {
-			return library.Verdict{}, err
+	if write != nil {
+		if v, err := write(c); v != nil || err != nil {
+			return commit.Verdict{}, err
 		}
 	}
 	return h.Store.Commit(ctx, c)
@@ -73,7 +73,7 @@ func (h *house) mustExpire(id library.ContentID, at *clock.Instant) {
 }
 
 // hintsOf lists all hints, after what runs in the background.
-func (h *house) hintsOf() []library.Due {
+func (h *house) hintsOf() []commit.Due {
 	h.t.Helper()
 	h.quiet()
 	h.runtime.Close() // waits for all tasks; others may be started after it
@@ -133,7 +133,7 @@ func TestALateRemovalLeavesTheNewHint(t *testing.T) {
 	h.mustExpire(id, h.hours(5))
 	release := make(chan struct{})
 	s.set(func(s *hints) {
-		s.drop = func(ctx context.Context, d library.Due) error {
+		s.drop = func(ctx context.Context, d commit.Due) error {
 			<-release
 			return s.Store.DropDue(ctx, d)
 		}
@@ -153,7 +153,7 @@ func TestARemovalThatFails(t *testing.T) {
 	id := h.note("a", library.Public)
 	h.mustExpire(id, h.hours(5))
 	s.set(func(s *hints) {
-		s.drop = func(context.Context, library.Due) error { return errors.New("the store is down") }
+		s.drop = func(context.Context, commit.Due) error { return errors.New("the store is down") }
 	})
 	h.mustExpire(id, h.hours(6))
 	h.delete(id)
@@ -170,7 +170,7 @@ func TestARemovalThatFails(t *testing.T) {
 // of an expiry, so that the commit is refused. each makes the other change.
 func (s *hints) racing(each func(c *library.ContentCommit) error) {
 	s.set(func(s *hints) {
-		s.commit = func(c *library.ContentCommit) (*library.Verdict, error) {
+		s.commit = func(c *library.ContentCommit) (*commit.Verdict, error) {
 			if c.Header.ExpiresAt == nil {
 				return nil, nil
 			}
@@ -215,7 +215,7 @@ func TestTheHintOfALostRace(t *testing.T) {
 		t.Fatalf("the hint of a lost race: %v, %v", done, err)
 	}
 	after := h.content(id)
-	if after.Seq != before.Seq+1 || after.MTS <= lost.MTS || after.Version != before.Version || after.State != library.Live {
+	if after.Seq != before.Seq+1 || after.MTS <= lost.MTS || after.Version != before.Version || after.State != commit.Live {
 		t.Errorf("after the hint was judged: %+v", after)
 	}
 	// One hint, once: the next of the same age needs no fence.
@@ -238,7 +238,7 @@ func TestAHintThatComesBeforeItsState(t *testing.T) {
 		if tries++; tries > 1 {
 			return nil
 		}
-		d := library.Due{At: at, Content: id, MTS: c.Header.MTS}
+		d := commit.Due{At: at, Kind: commit.Content, Key: string(id), MTS: c.Header.MTS}
 		done, err := later.Expire(t.Context(), d)
 		if err == nil && done {
 			err = s.Store.DropDue(t.Context(), d)
@@ -252,7 +252,7 @@ func TestAHintThatComesBeforeItsState(t *testing.T) {
 	h.wantHints("the change", at)
 	s.set(func(s *hints) { s.commit = nil })
 	done, err := later.Expire(t.Context(), h.hintsOf()[0])
-	if err != nil || !done || h.content(id).State != library.Deleted {
+	if err != nil || !done || h.content(id).State != commit.Deleted {
 		t.Errorf("when its time had come: %v, %v, %v", done, err, h.content(id).State)
 	}
 	other.quiet()
@@ -287,7 +287,7 @@ func TestTheScrubberFindsLostExpiries(t *testing.T) {
 	at := clock.Of(h.runtime.Now()).Add(time.Hour)
 	id := h.note("a", library.Public)
 	h.mustExpire(id, &at)
-	if err := h.store.DropDue(t.Context(), library.Due{At: at, Content: id, MTS: clock.Of(h.runtime.Now())}); err != nil {
+	if err := h.store.DropDue(t.Context(), commit.Due{At: at, Kind: commit.Content, Key: string(id), MTS: clock.Of(h.runtime.Now())}); err != nil {
 		t.Fatal(err)
 	}
 	h.wantHints("the loss")
@@ -295,7 +295,7 @@ func TestTheScrubberFindsLostExpiries(t *testing.T) {
 		after time.Duration
 		want  []clock.Instant
 	}{{0, nil}, {2 * time.Hour, []clock.Instant{at}}} {
-		if _, err := h.in(c.after).Scrub(t.Context(), library.ScrubPlace{}, 10); err != nil {
+		if _, err := h.in(c.after).ScrubFrom(t.Context(), library.ScrubPlace{}, 10); err != nil {
 			t.Fatal(err)
 		}
 		h.wantHints(c.after.String(), c.want...)

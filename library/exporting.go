@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 
+	"carrel/core/commit"
 	"carrel/core/sched"
 )
 
@@ -62,7 +63,7 @@ func (s *Service) eachHeader(ctx context.Context, wanted func(PrincipalID) bool,
 			return err
 		}
 		for i := range headers {
-			if headers[i].State != Live {
+			if headers[i].State != commit.Live {
 				continue
 			}
 			if err := see(&headers[i]); err != nil {
@@ -175,7 +176,7 @@ func (s *Service) exportedItem(ctx context.Context, id ContentID) (exportedItem,
 		return exportedItem{}, err
 	}
 	switch h := roster.content; {
-	case !h.Exists(s.now()):
+	case !h.Exists(s.Now()):
 		return exportedItem{}, nil
 	case len(own) == 0:
 		return exportedItem{}, fmt.Errorf("%s has no manager: the store does not agree with itself, ask carrel audit", id)

@@ -63,7 +63,7 @@ func (s *Service) startFanOut(ctx context.Context, e InFlight, actors []Principa
 func (s *Service) awaitFanOut(ctx context.Context, j *fanJob) bool {
 	// Bounded, because the change is decided and a slow library must not hold
 	// the answer for ever.
-	if _, err := s.rt.Wait(ctx, j.own, prepareWithin); err != nil {
+	if _, err := s.rt.Wait(ctx, j.own, commit.PrepareWithin); err != nil {
 		return false
 	}
 	done, err := s.rt.Wait(ctx, j.all, s.tune.AnswerWithin)
@@ -114,7 +114,7 @@ func (s *Service) runBatch(batch []*fanJob) {
 			}
 		}
 	}
-	if s.tune.Without == EntryEndsBeforeEnforce {
+	if s.tune.Without == commit.EntryEndsBeforeEnforce {
 		for _, j := range batch {
 			s.journal.End(j.entry.ID)
 		}
@@ -133,7 +133,7 @@ func (s *Service) runBatch(batch []*fanJob) {
 	for _, j := range batch {
 		switch {
 		case err != nil:
-			s.journal.Leave(j.entry.Entry(), MergeInFlight)
+			s.journal.Leave(j.entry.Entry())
 		case j.entry.Due != 0:
 			s.journal.Defer(j.entry.Entry())
 		default:
@@ -155,9 +155,7 @@ func Unite(a, b InFlight) InFlight {
 	a.Reverse = a.Reverse || b.Reverse
 	a.Scope = max(a.Scope, b.Scope)
 	a.Former = cmp.Or(a.Former, b.Former)
-	ps := append(slices.Clone(a.Principals), b.Principals...)
-	slices.Sort(ps)
-	a.Principals = slices.Compact(ps)
+	a.Principals = commit.Union(a.Principals, b.Principals)
 	return a
 }
 
@@ -175,7 +173,7 @@ func (w *walk) finish(ctx context.Context, first []PrincipalID, own func()) erro
 		own()
 		return nil
 	}
-	if s.tune.Without == SettleBeforeEnforce {
+	if s.tune.Without == commit.SettleBeforeEnforce {
 		if err := s.settleEarly(ctx, e); err != nil {
 			return err
 		}
@@ -230,7 +228,7 @@ func (w *walk) saw(h *Header, rows []Member) {
 	for _, m := range rows {
 		switch {
 		case m.Seq == 0:
-		case h.State == Deleted:
+		case h.State == commit.Deleted:
 			w.rows = append(w.rows, m)
 		case m.Leaving:
 			w.leaving = append(w.leaving, m)
@@ -277,19 +275,19 @@ func (w *walk) everyone(ctx context.Context) error {
 // enforce writes the derived rows of one snapshot, several store calls at once.
 func (w *walk) enforce(ctx context.Context, h *Header, rows []Member) error {
 	w.saw(h, rows)
-	if h.State == Absent || h.State == Void || len(rows) == 0 {
+	if h.State == commit.Absent || h.State == commit.Void || len(rows) == 0 {
 		return nil
 	}
 	// Rows of a deleted item are buried by whoever has enforced them, so what was
 	// shared with whom must be cleared with them, whatever brought the walk here.
-	reverse := w.entry.Reverse || h.State == Deleted
+	reverse := w.entry.Reverse || h.State == commit.Deleted
 	batches := slices.Collect(slices.Chunk(rows, w.s.store.EnforceBatch()))
 	return sched.ForEach(ctx, w.s.rt, len(batches), w.s.tune.FanOutWidth, func(i int) error {
-		if w.s.over() {
-			return errEnding
+		if w.s.Over() {
+			return commit.ErrEnding
 		}
 		e := &Enforcement{Header: h, Rows: batches[i], Reverse: reverse, without: w.s.tune.Without}
-		if w.quiet || w.serial && w.s.tune.Without == RecoveryUntold {
+		if w.quiet || w.serial && w.s.tune.Without == commit.RecoveryUntold {
 			return w.s.enforceQuietly(ctx, e)
 		}
 		return w.s.enforceOnce(ctx, e)
@@ -313,8 +311,8 @@ func (s *Service) restoreItem(ctx context.Context, p PrincipalID, id ContentID) 
 // and then tells those who follow the libraries. Each try has changes of its
 // own: one that was lost for long would stand where nobody looks any more.
 func (s *Service) enforceOnce(ctx context.Context, e *Enforcement) error {
-	err := s.insist(ctx, func() error {
-		return s.enforceNow(ctx, e, func() { e.At = s.feeds.stampNow(s.storeNow()) })
+	err := s.Insist(ctx, func() error {
+		return s.enforceNow(ctx, e, func() { e.At = s.feeds.stampNow(s.StoreNow()) })
 	})
 	if err == nil {
 		s.enforced(e)
@@ -324,7 +322,7 @@ func (s *Service) enforceOnce(ctx context.Context, e *Enforcement) error {
 
 // enforceQuietly is enforceOnce without changes.
 func (s *Service) enforceQuietly(ctx context.Context, e *Enforcement) error {
-	return s.insist(ctx, func() error { return s.enforceNow(ctx, e, func() {}) })
+	return s.Insist(ctx, func() error { return s.enforceNow(ctx, e, func() {}) })
 }
 
 // enforceNow is one try, begun when it is its turn. It ends in time, so that
@@ -334,16 +332,11 @@ func (s *Service) enforceNow(ctx context.Context, e *Enforcement, begin func()) 
 		return err
 	}
 	defer s.permits.Give()
-	if s.over() {
-		return errEnding // it came while this one waited for its turn, or paused
+	if s.Over() {
+		return commit.ErrEnding // it came while this one waited for its turn, or paused
 	}
 	within, cancel := s.rt.Deadline(ctx, enforceWithin)
 	defer cancel()
 	begin()
 	return s.store.Enforce(within, e)
-}
-
-// insist repeats a write that may be repeated, while this process has time for it.
-func (s *Service) insist(ctx context.Context, write func() error) error {
-	return sched.Retry(ctx, s.rt, s.over, write)
 }

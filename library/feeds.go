@@ -274,7 +274,7 @@ func (s *Service) firstLook(ctx context.Context, fd *feed) error {
 // begins as long before as changes may come late; one that is not only as long
 // as they usually do.
 func (s *Service) look(ctx context.Context, fd *feed, full bool) error {
-	now, at := s.storeNow(), s.rt.Elapsed()
+	now, at := s.StoreNow(), s.rt.Elapsed()
 	fd.mu.Lock()
 	fd.correct(now, at)
 	from := fd.upTo.Add(-changesSoon)

@@ -6,8 +6,9 @@ import (
 	"sync/atomic"
 	"testing"
 
+	"carrel/core/commit"
+	"carrel/core/journal"
 	"carrel/core/sched"
-	"carrel/journal"
 	"carrel/library"
 )
 
@@ -26,12 +27,12 @@ func (h *holding) hold() {
 	}
 }
 
-func (h *holding) Commit(ctx context.Context, c *library.ContentCommit) (library.Verdict, error) {
+func (h *holding) Commit(ctx context.Context, c *library.ContentCommit) (commit.Verdict, error) {
 	h.hold()
 	return h.Store.Commit(ctx, c)
 }
 
-func (h *holding) CommitPrincipal(ctx context.Context, c *library.PrincipalCommit) (library.Verdict, error) {
+func (h *holding) CommitPrincipal(ctx context.Context, c *library.PrincipalCommit) (commit.Verdict, error) {
 	h.hold()
 	return h.Store.CommitPrincipal(ctx, c)
 }
@@ -64,7 +65,7 @@ func (h *house) another() *house {
 	h.t.Helper()
 	o := &house{t: h.t, store: h.store, runtime: sched.NewReal()}
 	h.t.Cleanup(o.runtime.Close)
-	o.journal = journal.New(h.t.Context(), o.store, o.runtime, nil, library.WholeProtocol)
+	o.journal = journal.New(h.t.Context(), o.store, o.runtime, nil, commit.WholeProtocol)
 	names := &counting{}
 	names.n.Store(1000) // of another block
 	var err error
@@ -87,7 +88,7 @@ func (h *house) live() (n int) {
 		h.t.Fatal(err)
 	}
 	for _, id := range ids {
-		if h.header(string(id)).State == library.Live {
+		if h.header(string(id)).State == commit.Live {
 			n++
 		}
 	}
@@ -164,16 +165,16 @@ type unwilling struct {
 
 var errUnwilling = errors.New("the store is down")
 
-func (u *unwilling) Commit(ctx context.Context, c *library.ContentCommit) (library.Verdict, error) {
-	if u.refuses && c.Header.State == library.Live {
-		return library.Verdict{}, errUnwilling
+func (u *unwilling) Commit(ctx context.Context, c *library.ContentCommit) (commit.Verdict, error) {
+	if u.refuses && c.Header.State == commit.Live {
+		return commit.Verdict{}, errUnwilling
 	}
 	return u.Store.Commit(ctx, c)
 }
 
-func (u *unwilling) CommitPrincipal(ctx context.Context, c *library.PrincipalCommit) (library.Verdict, error) {
-	if u.refuses && c.Header.State == library.Live {
-		return library.Verdict{}, errUnwilling
+func (u *unwilling) CommitPrincipal(ctx context.Context, c *library.PrincipalCommit) (commit.Verdict, error) {
+	if u.refuses && c.Header.State == commit.Live {
+		return commit.Verdict{}, errUnwilling
 	}
 	return u.Store.CommitPrincipal(ctx, c)
 }

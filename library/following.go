@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"carrel/core/clock"
+	"carrel/core/commit"
 	"carrel/core/fault"
 	"carrel/core/id"
 	"carrel/core/sched"
@@ -149,7 +150,7 @@ func (f *Following) readAt(cursor string) (clock.Instant, error) {
 	if err != nil {
 		return 0, err
 	}
-	now := s.storeNow()
+	now := s.StoreNow()
 	if p.Read == 0 {
 		return 0, resync("this cursor does not tell when the library was read")
 	}
@@ -167,7 +168,7 @@ func (f *Following) readAt(cursor string) (clock.Instant, error) {
 // nothing falls between the two.
 func (f *Following) begin(ctx context.Context, since clock.Instant) (err error) {
 	var missed []Change
-	early := f.s.tune.Without == MissedBeforeFeed
+	early := f.s.tune.Without == commit.MissedBeforeFeed
 	if since != 0 && early {
 		missed, err = f.missed(ctx, since.Add(-changesOverlap))
 	}
@@ -189,7 +190,7 @@ func (f *Following) join(ctx context.Context) error {
 	s := f.s
 	now := clock.Instant(0)
 	if s.bulletin != nil {
-		now = s.storeNow()
+		now = s.StoreNow()
 	}
 	fd, first := s.feeds.join(f, now, s.rt.Elapsed(), s.rt.Latch())
 	f.feed = fd
@@ -314,7 +315,7 @@ func (f *Following) Next(ctx context.Context) (LibraryChange, error) {
 // follower could do no better itself. Each try has the time of a query.
 func (f *Following) insist(ctx context.Context, read func(context.Context) error) error {
 	var refused error
-	err := f.s.insist(ctx, func() error {
+	err := f.s.Insist(ctx, func() error {
 		within, cancel := f.s.rt.Deadline(ctx, queryWithin)
 		defer cancel()
 		err := read(within)

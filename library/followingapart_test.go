@@ -8,8 +8,9 @@ import (
 	"time"
 
 	"carrel/core/clock"
+	"carrel/core/commit"
+	"carrel/core/journal"
 	"carrel/core/sched"
-	"carrel/journal"
 	"carrel/library"
 	"carrel/test/simulator"
 )
@@ -86,7 +87,7 @@ func (g *gateways) open(ahead time.Duration, mute bool) (*house, *dial) {
 	g.t.Cleanup(clock.Close)
 	clock.put(g.start.Add(ahead))
 	h := &house{t: g.t, store: g.way, runtime: clock.Real}
-	h.journal = journal.New(g.t.Context(), g.way, clock, nil, library.WholeProtocol)
+	h.journal = journal.New(g.t.Context(), g.way, clock, nil, commit.WholeProtocol)
 	c := library.Config{Store: g.way, Runtime: clock, Journal: h.journal, Names: &counting{}, Remote: true,
 		Ahead: func() time.Duration { return ahead }}
 	if !mute {

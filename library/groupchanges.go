@@ -3,6 +3,7 @@ package library
 import (
 	"context"
 
+	"carrel/core/commit"
 	"carrel/core/fault"
 	"carrel/core/id"
 )
@@ -14,23 +15,23 @@ func (s *Service) CreateGroup(ctx context.Context, v *Viewer, in CreateGroup) (*
 	v.forget()
 	defer v.forget()
 	if !v.SignedIn() {
-		return nil, unauthenticated()
+		return nil, fault.SignInFirst()
 	}
 	var faults fault.List
 	id := newID(GroupID, in.Tenant, in.Name, &faults)
 	faults.Add(checkDisplayName(in.DisplayName), "displayName")
 	faults.Add(checkVisibility(in.Visibility), "visibility")
-	faults.Add(checkIdempotencyKey(v, in.IdempotencyKey), "idempotencyKey")
+	faults.Add(commit.CheckKey(string(v.User), in.IdempotencyKey), "idempotencyKey")
 	if err := faults.OrNil(); err != nil {
 		return nil, err
 	}
 	plain := in
 	plain.IdempotencyKey = nil
-	b := s.newBudget()
-	h, err := s.create(ctx, b, keyed(v, in.IdempotencyKey, "createGroup", plain), creation{
+	b := s.NewBudget()
+	h, err := s.create(ctx, b, commit.Keyed(string(v.User), in.IdempotencyKey, "createGroup", plain), creation{
 		what: "group",
 		header: PrincipalHeader{
-			ID: id, DisplayName: in.DisplayName, Visibility: in.Visibility, State: Live, Managers: 1, Members: 1,
+			ID: id, DisplayName: in.DisplayName, Visibility: in.Visibility, State: commit.Live, Managers: 1, Members: 1,
 		},
 		rows:    []GroupMemberRow{{Principal: v.User, Role: GroupManager}},
 		allowed: func(ctx context.Context) error { return s.mayCreateGroup(ctx, b, v, id.Tenant()) },
@@ -51,7 +52,7 @@ func (s *Service) CreateGroup(ctx context.Context, v *Viewer, in CreateGroup) (*
 
 // mayCreateGroup lets stored users of the tenant pass, and global
 // administrators that are stored users.
-func (s *Service) mayCreateGroup(ctx context.Context, b budget, v *Viewer, tenant string) error {
+func (s *Service) mayCreateGroup(ctx context.Context, b commit.Budget, v *Viewer, tenant string) error {
 	if err := s.requireUser(ctx, b, v); err != nil {
 		return err
 	}
@@ -67,7 +68,7 @@ func (s *Service) UpdateGroup(ctx context.Context, v *Viewer, in UpdateGroup) (*
 	v.forget()
 	defer v.forget()
 	if !v.SignedIn() {
-		return nil, unauthenticated()
+		return nil, fault.SignInFirst()
 	}
 	var faults fault.List
 	id, err := parseOf(id.Group, in.ID)
@@ -76,20 +77,20 @@ func (s *Service) UpdateGroup(ctx context.Context, v *Viewer, in UpdateGroup) (*
 		displayName: needed(&faults, in.DisplayName, checkDisplayName, "displayName"),
 		visibility:  needed(&faults, in.Visibility, checkVisibility, "visibility"),
 	}
-	faults.Add(checkIdempotencyKey(v, in.IdempotencyKey), "idempotencyKey")
+	faults.Add(commit.CheckKey(string(v.User), in.IdempotencyKey), "idempotencyKey")
 	if !in.DisplayName.Set && !in.Visibility.Set {
 		faults.Add(fault.Invalidf(nil, "there is nothing to change: give at least one of displayName and visibility"))
 	}
 	if err := faults.OrNil(); err != nil {
 		return nil, err
 	}
-	b := s.newBudget()
+	b := s.NewBudget()
 	if err := s.requireActor(ctx, b, v, id.Tenant()); err != nil {
 		return nil, err
 	}
 	plain := in
 	plain.IdempotencyKey = nil
-	rows, err := s.changePrincipal(ctx, b, id, keyed(v, in.IdempotencyKey, "updateGroup", plain), []PrincipalID{v.User}, nil,
+	rows, err := s.changePrincipal(ctx, b, id, commit.Keyed(string(v.User), in.IdempotencyKey, "updateGroup", plain), []PrincipalID{v.User}, nil,
 		func(ctx context.Context, rows *PrincipalRows) (*principalPlan, error) {
 			if err := s.requireGroup(ctx, v, id, rows, "id"); err != nil {
 				return nil, err
@@ -108,7 +109,7 @@ func (s *Service) UpdateGroup(ctx context.Context, v *Viewer, in UpdateGroup) (*
 // requireGroup is NOT_FOUND where the group does not exist or the viewer may
 // not see it. rows.Members[0] is the viewer's own row.
 func (s *Service) requireGroup(ctx context.Context, v *Viewer, id PrincipalID, rows *PrincipalRows, path string) error {
-	if rows.Header.State == Live && rows.Members[0].Active() {
+	if rows.Header.State == commit.Live && rows.Members[0].Active() {
 		return nil
 	}
 	visible, err := s.seesPrincipal(ctx, v, id, &rows.Header)

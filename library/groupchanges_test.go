@@ -6,6 +6,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
 
+	"carrel/core/commit"
 	"carrel/library"
 )
 
@@ -45,14 +46,14 @@ func TestCreateGroup(t *testing.T) {
 			got, err := h.svc.CreateGroup(t.Context(), c.viewer, c.in)
 			wantTold(t, err, c.want...)
 			if c.want != nil {
-				if got != nil || h.header("g:acme:staff").State != library.Absent {
+				if got != nil || h.header("g:acme:staff").State != commit.Absent {
 					t.Fatalf("refused, but there is %+v, %+v", got, h.header("g:acme:staff"))
 				}
 				return
 			}
 			want := library.PrincipalHeader{
 				ID: library.GroupID("acme", c.in.Name), DisplayName: "All of us", Visibility: library.Private,
-				State: library.Live, Seq: 1, Managers: 1, Members: 1,
+				State: commit.Live, Seq: 1, Managers: 1, Members: 1,
 			}
 			ignore := cmpopts.IgnoreFields(library.PrincipalHeader{}, "MTS", "CreatedAt", "Writers")
 			if diff := cmp.Diff(want, got.PrincipalHeader, ignore); diff != "" {

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strconv"
 
+	"carrel/core/commit"
 	"carrel/core/fault"
 	"carrel/core/id"
 )
@@ -16,17 +17,17 @@ func (s *Service) SetGroupMembers(ctx context.Context, v *Viewer, in SetGroupMem
 	v.forget()
 	defer v.forget()
 	if !v.SignedIn() {
-		return nil, unauthenticated()
+		return nil, fault.SignInFirst()
 	}
 	var faults fault.List
 	id, err := parseOf(id.Group, in.Group)
 	faults.Add(err, "groupId")
 	changes := parseMemberChanges(id, in.Members, s.tune.Targets, &faults)
-	faults.Add(checkIdempotencyKey(v, in.IdempotencyKey), "idempotencyKey")
+	faults.Add(commit.CheckKey(string(v.User), in.IdempotencyKey), "idempotencyKey")
 	if err := faults.OrNil(); err != nil {
 		return nil, err
 	}
-	b := s.newBudget()
+	b := s.NewBudget()
 	if err := s.requireActor(ctx, b, v, id.Tenant()); err != nil {
 		return nil, err
 	}
@@ -39,7 +40,7 @@ func (s *Service) SetGroupMembers(ctx context.Context, v *Viewer, in SetGroupMem
 			joining = append(joining, c.principal)
 		}
 	}
-	rows, err := s.changePrincipal(ctx, b, id, keyed(v, in.IdempotencyKey, "setGroupMembers", plain), members, joining,
+	rows, err := s.changePrincipal(ctx, b, id, commit.Keyed(string(v.User), in.IdempotencyKey, "setGroupMembers", plain), members, joining,
 		func(ctx context.Context, rows *PrincipalRows) (*principalPlan, error) {
 			return s.planGroupMembers(ctx, v, id, rows, changes)
 		})
@@ -135,7 +136,7 @@ func removesItself(v *Viewer, changes []memberChange) bool {
 // groups are resolved for it, so one can leave whatever else is wrong with them.
 // rows.Members[0] is the viewer's own row.
 func leaves(v *Viewer, rows *PrincipalRows, changes []memberChange) bool {
-	return removesItself(v, changes) && rows.Header.State == Live && rows.Members[0].Active()
+	return removesItself(v, changes) && rows.Header.State == commit.Live && rows.Members[0].Active()
 }
 
 // requireAddable is NOT_FOUND for each principal that would come in and that
@@ -228,7 +229,7 @@ func (s *Service) applyMembers(ctx context.Context, v *Viewer, rows *PrincipalRo
 
 // shownGroupOf is shownGroup where the actor's own row, the first one, is known.
 func (s *Service) shownGroupOf(ctx context.Context, v *Viewer, rows *PrincipalRows) (*Group, error) {
-	if rows.Header.State == Live && rows.Members[0].Active() {
+	if rows.Header.State == commit.Live && rows.Members[0].Active() {
 		return &Group{rows.Header}, nil
 	}
 	return s.shownGroup(ctx, v, rows.Header)

@@ -37,9 +37,9 @@ func (h *Header) lastMove() clock.Instant {
 // most once in HotPause, because each move leaves dead rows in every library
 // that holds it. 0: it may move at once.
 func (s *Service) pauseOf(h *Header) time.Duration {
-	now, last := s.storeNow(), h.lastMove()
+	now, last := s.StoreNow(), h.lastMove()
 	hot := h.Moves >= s.tune.HotMoves && now < h.MovesSince.Add(movesWindow)
-	if !hot || last > now.Add(aheadAtMost) {
+	if !hot || last > now.Add(commit.AheadAtMost) {
 		// No two clocks in use differ by so much: the clock that dated the last move
 		// has been set back, and how long ago the move was is unknown.
 		return 0
@@ -75,22 +75,22 @@ func (s *Service) RunDue(ctx context.Context, e commit.Entry) (bool, error) {
 // is absent.
 func (s *Service) Move(ctx context.Context, id ContentID) (bool, error) {
 	var later InFlight
-	e, ok, err := s.decide(ctx, s.newBudget(), string(id), func(ctx context.Context) (*attempt, error) {
+	e, ok, err := s.decide(ctx, s.NewBudget(), string(id), func(ctx context.Context) (*attempt, error) {
 		rows, err := s.store.Read(ctx, id, ContentQuery{Serial: true})
 		if err != nil {
 			return nil, err
 		}
 		h := rows.Header
-		if h.State != Live || h.Position == h.LastModified {
+		if h.State != commit.Live || h.Position == h.LastModified {
 			return nothingToChange, nil
 		}
-		if due := s.deferUntil(&h, s.now()); due != 0 {
+		if due := s.deferUntil(&h, s.Now()); due != 0 {
 			later = InFlight{Content: id, Base: h.Seq, Due: due, Decided: true}
 			return nothingToChange, nil
 		}
 		after := h
-		after.Seq, after.MTS = h.Seq+1, s.mts(h.MTS)
-		move(&after, h.LastModified, s.storeNow())
+		after.Seq, after.MTS = h.Seq+1, s.MTS(h.MTS)
+		move(&after, h.LastModified, s.StoreNow())
 		return s.contentAttempt(InFlight{Content: id, Base: h.Seq, Scope: commit.ScopeAll}, &ContentCommit{
 			ID: id, Base: h.Seq, Header: after, Supersede: &Superseded{h.Position, h.Widest},
 		}), nil
@@ -102,7 +102,7 @@ func (s *Service) Move(ctx context.Context, id ContentID) (bool, error) {
 		return false, err
 	}
 	if err := s.finishContent(ctx, e, nil, func() {}, false); err != nil {
-		s.journal.Leave(e.Entry(), MergeInFlight)
+		s.journal.Leave(e.Entry())
 		// The move itself is decided, and the background finishes it.
 		return true, nil
 	}
@@ -113,7 +113,7 @@ func (s *Service) Move(ctx context.Context, id ContentID) (bool, error) {
 // putOff puts a deferred move on the list once more. It is durable when putOff
 // returns, so the entry before it may be dropped.
 func (s *Service) putOff(ctx context.Context, e InFlight) error {
-	e.ID = s.newEntryID()
+	e.ID = s.NewEntryID()
 	if err := s.journal.Begin(ctx, e.Entry()); err != nil {
 		return err
 	}

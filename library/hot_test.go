@@ -7,11 +7,12 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"carrel/core/commit"
 	"carrel/library"
 )
 
 // busy is a journal whose list is more than half full: nothing is deferred.
-type busy struct{ library.Journal }
+type busy struct{ commit.Journal }
 
 func (busy) MayDefer() bool { return false }
 
@@ -63,7 +64,7 @@ func TestMove_RemembersTheWidestVisibilityOfThePositionLeft(t *testing.T) {
 			}
 			var superseded []library.Superseded
 			m.on(func() {
-				m.commit = func(c *library.ContentCommit) (library.Verdict, error) {
+				m.commit = func(c *library.ContentCommit) (commit.Verdict, error) {
 					if c.Supersede != nil {
 						superseded = append(superseded, *c.Supersede)
 					}

@@ -8,8 +8,8 @@ import (
 
 	"carrel/core/clock"
 	"carrel/core/commit"
+	"carrel/core/journal"
 	"carrel/core/sched"
-	"carrel/journal"
 	"carrel/library"
 )
 
@@ -46,7 +46,7 @@ func (town *hotTown) open(ahead time.Duration) *hotProcess {
 	clock := &dial{Real: sched.NewReal()}
 	town.t.Cleanup(clock.Close)
 	h := &house{t: town.t, store: town.store, runtime: clock.Real}
-	h.journal = journal.New(town.t.Context(), town.store, clock, nil, library.WholeProtocol)
+	h.journal = journal.New(town.t.Context(), town.store, clock, nil, commit.WholeProtocol)
 	p := &hotProcess{house: h, town: town, clock: clock, ahead: ahead}
 	town.processes = append(town.processes, p)
 	town.at(town.passed)
@@ -313,7 +313,7 @@ func TestHotPause_OfAHeaderWithoutMovedAt(t *testing.T) {
 }
 
 // refusing is a journal that records no change.
-type refusing struct{ library.Journal }
+type refusing struct{ commit.Journal }
 
 var errRefused = errors.New("the change could not be recorded")
 

@@ -11,9 +11,10 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs"
 	"github.com/google/go-cmp/cmp"
 
+	"carrel/core/commit"
 	"carrel/core/fault"
+	"carrel/core/journal"
 	"carrel/core/sched"
-	"carrel/journal"
 	"carrel/library"
 	"carrel/pebblestore"
 )
@@ -46,7 +47,7 @@ func newHouse(t *testing.T, wrap func(library.Store) library.Store) *house {
 	if wrap != nil {
 		h.store = wrap(store)
 	}
-	h.journal = journal.New(t.Context(), h.store, h.runtime, nil, library.WholeProtocol)
+	h.journal = journal.New(t.Context(), h.store, h.runtime, nil, commit.WholeProtocol)
 	h.svc, err = library.New(t.Context(), library.Config{
 		Store: h.store, Runtime: h.runtime, Journal: h.journal, Names: &counting{}, Remote: true,
 	})
@@ -239,11 +240,11 @@ func (f *failing) EnforceGroup(ctx context.Context, e *library.GroupEnforcement)
 	return f.Store.EnforceGroup(ctx, e)
 }
 
-func (f *failing) CommitPrincipal(ctx context.Context, c *library.PrincipalCommit) (library.Verdict, error) {
+func (f *failing) CommitPrincipal(ctx context.Context, c *library.PrincipalCommit) (commit.Verdict, error) {
 	v, err := f.Store.CommitPrincipal(ctx, c)
 	if f.uncertain > 0 && err == nil {
 		f.uncertain--
-		return library.Verdict{}, fault.Uncertain(errDown)
+		return commit.Verdict{}, fault.Uncertain(errDown)
 	}
 	return v, err
 }

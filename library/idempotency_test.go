@@ -5,6 +5,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"carrel/core/commit"
 	"carrel/library"
 )
 
@@ -144,7 +145,7 @@ func TestRefusalsAreNotKept(t *testing.T) {
 	wantTold(t, create("fresh"))
 	wantTold(t, create("fresh"))
 	wantTold(t, create("other"), "IDEMPOTENCY_MISMATCH")
-	if got := h.header("g:acme:other").State; got != library.Absent {
+	if got := h.header("g:acme:other").State; got != commit.Absent {
 		t.Errorf("state of the refused group: %d", got)
 	}
 

@@ -78,7 +78,7 @@ func differsFrom(what string) *fault.Error {
 
 // ImportUser stores a user that does not exist yet.
 func (s *Service) ImportUser(ctx context.Context, in ImportUser) (ImportResult, error) {
-	h := PrincipalHeader{DisplayName: in.DisplayName, Visibility: in.Visibility, State: Live}
+	h := PrincipalHeader{DisplayName: in.DisplayName, Visibility: in.Visibility, State: commit.Live}
 	var faults fault.List
 	id, err := parseOf(id.User, in.ID)
 	faults.Add(err, "id")
@@ -100,7 +100,7 @@ func (s *Service) importedPast(h *PrincipalHeader, createdAt *clock.Instant) (fa
 	if !h.Visibility.Valid() {
 		faults = append(faults, fault.Invalidf([]string{"visibility"}, "a visibility is PUBLIC, LOGGEDIN or PRIVATE"))
 	}
-	h.CreatedAt = s.now()
+	h.CreatedAt = s.Now()
 	if createdAt != nil {
 		if *createdAt > h.CreatedAt {
 			faults = append(faults, fault.Invalidf([]string{"createdAt"}, "createdAt lies in the future"))
@@ -112,7 +112,7 @@ func (s *Service) importedPast(h *PrincipalHeader, createdAt *clock.Instant) (fa
 
 // ImportGroup stores a group that does not exist yet.
 func (s *Service) ImportGroup(ctx context.Context, in ImportGroup) (ImportResult, error) {
-	h := PrincipalHeader{DisplayName: in.DisplayName, Visibility: in.Visibility, State: Live}
+	h := PrincipalHeader{DisplayName: in.DisplayName, Visibility: in.Visibility, State: commit.Live}
 	var faults fault.List
 	id, err := parseOf(id.Group, in.ID)
 	faults.Add(err, "id")
@@ -205,7 +205,7 @@ func (s *Service) principalsExist(ctx context.Context, ps []PrincipalID) error {
 	}
 	var faults fault.List
 	for i := range headers {
-		if headers[i].State != Live {
+		if headers[i].State != commit.Live {
 			faults = append(faults, fault.NotFoundf([]string{"members", strconv.Itoa(i), "principalId"}, "there is no %s; give it a line before this one", ps[i]))
 		}
 	}
@@ -215,10 +215,10 @@ func (s *Service) principalsExist(ctx context.Context, ps []PrincipalID) error {
 // importPrincipal stores a user or a group with its first members.
 func (s *Service) importPrincipal(ctx context.Context, h PrincipalHeader, rows []GroupMemberRow, what string) (ImportResult, error) {
 	result := Unchanged
-	_, err := s.changePrincipal(ctx, s.newBudget(), h.ID, nil, groupMembersOf(rows), nil, func(_ context.Context, standing *PrincipalRows) (*principalPlan, error) {
+	_, err := s.changePrincipal(ctx, s.NewBudget(), h.ID, nil, groupMembersOf(rows), nil, func(_ context.Context, standing *PrincipalRows) (*principalPlan, error) {
 		old := &standing.Header
 		result = Unchanged
-		if old.State == Live {
+		if old.State == commit.Live {
 			if old.DisplayName != h.DisplayName || old.Email != h.Email || old.Visibility != h.Visibility {
 				return nil, differsFrom(what)
 			}
@@ -248,14 +248,14 @@ func (s *Service) ImportContent(ctx context.Context, in ImportContent) (ImportRe
 		return Unchanged, err
 	}
 	result := Unchanged
-	e, ok, err := s.decide(ctx, s.newBudget(), string(h.ID), func(ctx context.Context) (*attempt, error) {
+	e, ok, err := s.decide(ctx, s.NewBudget(), string(h.ID), func(ctx context.Context) (*attempt, error) {
 		rows, err := s.store.Read(ctx, h.ID, ContentQuery{})
 		if err != nil {
 			return nil, err
 		}
 		old := &rows.Header
-		if old.State == Live || old.State == Deleted {
-			if old.State == Deleted || !sameItem(&old.Content, &h.Content, &in) {
+		if old.State == commit.Live || old.State == commit.Deleted {
+			if old.State == commit.Deleted || !sameItem(&old.Content, &h.Content, &in) {
 				return nil, differsFrom("a content")
 			}
 			return nothingToChange, nil
@@ -273,7 +273,7 @@ func (s *Service) ImportContent(ctx context.Context, in ImportContent) (ImportRe
 // planImport is the first state of an item as told.
 func (s *Service) planImport(ctx context.Context, before *Header, told Header, members []Member) (*attempt, error) {
 	after := told
-	after.Seq, after.MTS = before.Seq+1, max(s.mts(before.MTS), told.Position)
+	after.Seq, after.MTS = before.Seq+1, max(s.MTS(before.MTS), told.Position)
 	rows := changeRows(&after, absentRows(members), func(i int) ContentRole { return members[i].Role })
 	if err := s.putHint(ctx, &after); err != nil {
 		return nil, err
@@ -293,7 +293,7 @@ func sameItem(old, told *Content, in *ImportContent) bool {
 
 // importedHeader is the shape of the line.
 func (s *Service) importedHeader(in *ImportContent) (Header, []Member, error) {
-	now := s.now()
+	now := s.Now()
 	// ExpiresAt may have passed since the file was written: the journal does
 	// with the item what it would have done, and the lines that name it stand.
 	shape := CreateContent{Kind: in.Kind, Title: in.Title, Description: in.Description, Link: in.Link,
@@ -303,7 +303,7 @@ func (s *Service) importedHeader(in *ImportContent) (Header, []Member, error) {
 	faults.Add(err, "id")
 	members, err := shape.check(&Viewer{}, now, MaxList)
 	faults.Add(err)
-	h := Header{State: Live, Content: Content{
+	h := Header{State: commit.Live, Content: Content{
 		ID: id, Kind: in.Kind, Title: in.Title, Description: in.Description, Link: in.Link,
 		Visibility: in.Visibility, ExpiresAt: in.ExpiresAt, CreatedAt: now, Version: 1,
 	}}
@@ -363,9 +363,9 @@ func (s *Service) ImportMembers(ctx context.Context, in ImportMembers) (ImportRe
 func (s *Service) importGroupMembers(ctx context.Context, group PrincipalID, told []GroupMemberRow) (ImportResult, error) {
 	ps := groupMembersOf(told)
 	result := Unchanged
-	_, err := s.changePrincipal(ctx, s.newBudget(), group, nil, ps, nil, func(_ context.Context, rows *PrincipalRows) (*principalPlan, error) {
+	_, err := s.changePrincipal(ctx, s.NewBudget(), group, nil, ps, nil, func(_ context.Context, rows *PrincipalRows) (*principalPlan, error) {
 		result = Unchanged
-		if rows.Header.State != Live {
+		if rows.Header.State != commit.Live {
 			return nil, fault.NotFoundf([]string{"id"}, "there is no %s; give it a line before this one", group)
 		}
 		plan := &principalPlan{after: rows.Header}
@@ -413,12 +413,12 @@ func (s *Service) importRoles(ctx context.Context, id ContentID, changes []Conte
 	if err := s.principalsExist(ctx, ps); err != nil {
 		return Unchanged, err
 	}
-	e, ok, err := s.decide(ctx, s.newBudget(), string(id), func(ctx context.Context) (*attempt, error) {
+	e, ok, err := s.decide(ctx, s.NewBudget(), string(id), func(ctx context.Context) (*attempt, error) {
 		rows, err := s.readState(ctx, id, ps, nil)
 		if err != nil {
 			return nil, err
 		}
-		if rows.Header.State != Live {
+		if rows.Header.State != commit.Live {
 			return nil, fault.NotFoundf([]string{"id"}, "there is no %s; give it a line before this one", id)
 		}
 		a, _, err := s.planRoles(&target{header: rows.Header, named: rows.Members}, ps, func(i int) ContentRole { return wanted[i].Role }, nil)

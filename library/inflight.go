@@ -65,52 +65,33 @@ func InFlightOf(e commit.Entry) (InFlight, error) {
 	return c, nil
 }
 
-// maxMerged is how many principals a merged entry names at most, so that it stays
-// well below commit.MaxBlock.
-const maxMerged = 1000
-
-// MergeInFlight returns one entry for two decided ones of the same partition, which
-// both or neither ask for a deferred move; ok is false where they cannot be finished as one: together they name
-// too many principals, or two former names.
-func MergeInFlight(x, y commit.Entry) (merged commit.Entry, ok bool) {
-	a, err := InFlightOf(x)
-	if err != nil {
-		return commit.Entry{}, false
-	}
-	b, err := InFlightOf(y)
-	if err != nil || a.Former != "" && b.Former != "" && a.Former != b.Former {
-		return commit.Entry{}, false
-	}
-	if a = Unite(a, b); len(a.Principals) > maxMerged {
-		return commit.Entry{}, false
-	}
-	return a.Entry(), true
+// attempt is one try at a mutation: what it plans to write.
+type attempt struct {
+	entry  InFlight // without ID
+	commit func(ctx context.Context, id commit.EntryID) (commit.Verdict, error)
+	stale  *commit.Due // the hint that is needless once the commit has applied; nil: none
 }
 
-// Merge returns one entry for two decided ones of the same kind and key; ok is false
-// where they must be finished one by one.
-type Merge = func(a, b commit.Entry) (merged commit.Entry, ok bool)
+// nothingToChange is the attempt of a mutation that succeeds without a write.
+var nothingToChange = &attempt{}
 
-// Journal is the process's list of changes under way, as the Service uses it.
-// Package journal implements it.
-type Journal interface {
-	// Begin puts e on the list and returns once a write of the list whose copy
-	// held e was acknowledged. Too many entries: Unavailable.
-	Begin(ctx context.Context, e commit.Entry) error
-	// Decided notes that the compare-and-set of the entry was applied.
-	Decided(id commit.EntryID)
-	// End takes the entry off; the next write of the list carries that.
-	End(id commit.EntryID)
-	// Defer keeps e, which is decided, until e.Due, when the Service's RunDue is
-	// called. It joins the deferred entry of its key, if there is one.
-	Defer(e commit.Entry)
-	// Leave hands the entry to the background: it is resumed as recovery would,
-	// with growing pauses, until it is done. merge makes one entry of two.
-	Leave(e commit.Entry, merge Merge)
-	// MayDefer tells whether there is space for deferred moves: changes that are
-	// not decided, and moves that are deferred, fill less than half of the list.
-	MayDefer() bool
-	// Repair asks that e, which should not be there, be taken out of p's library
-	// some time.
-	Repair(p PrincipalID, e BucketEntry)
+// decide is Engine.Decide for changes of items, users and groups. It returns the
+// change that applied.
+func (s *Service) decide(ctx context.Context, b commit.Budget, partition string, try func(ctx context.Context) (*attempt, error)) (e InFlight, ok bool, err error) {
+	var last *attempt
+	id, ok, err := s.Decide(ctx, b, partition, func(ctx context.Context) (*commit.Attempt, error) {
+		a, err := try(ctx)
+		last = a
+		if err != nil || a.commit == nil {
+			return commit.Nothing, err
+		}
+		return &commit.Attempt{Entry: a.entry.Entry(), Commit: a.commit}, nil
+	})
+	if err != nil || !ok {
+		return InFlight{}, false, err
+	}
+	s.dropHint(ctx, last.stale)
+	e = last.entry
+	e.ID, e.Decided = id, true
+	return e, true, nil
 }

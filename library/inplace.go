@@ -66,7 +66,7 @@ func (s *Service) passUpdate(ctx context.Context, id ContentID) error {
 	if err != nil {
 		return fmt.Errorf("read an item: %w", err)
 	}
-	key := ChangeKey{At: s.feeds.stampNow(s.storeNow()), Content: id, MTS: rows.Header.MTS}
+	key := ChangeKey{At: s.feeds.stampNow(s.StoreNow()), Content: id, MTS: rows.Header.MTS}
 	pass := func(m Member) {
 		if fd := s.feeds.find(m.Principal); fd != nil && m.Active() {
 			fd.passUpdate(key)

@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"carrel/core/clock"
+	"carrel/core/commit"
 )
 
 // What a change says that an item has left is told to readers to whom the item
@@ -26,7 +27,7 @@ func (h *Header) left(m Member) Buckets {
 	case !m.Leaving:
 		left = h.stood(m)
 	}
-	if m.Active() && h.State == Live {
+	if m.Active() && h.State == commit.Live {
 		left &^= h.stands(m.Principal)
 	}
 	return left
@@ -39,11 +40,11 @@ func (e *Enforcement) tells(m Member) bool { return e.At != 0 && m.Seq != 0 }
 
 // left is h.left(m), or what an ablation makes of it.
 func (e *Enforcement) left(h *Header, m Member) Buckets {
-	if e.without != LeftIsDeleted || m.Seq == 0 {
+	if e.without != commit.LeftIsDeleted || m.Seq == 0 {
 		return h.left(m)
 	}
 	left := h.reach(m.Principal)
-	if m.Active() && h.State == Live {
+	if m.Active() && h.State == commit.Live {
 		left &^= h.stands(m.Principal)
 	}
 	return left

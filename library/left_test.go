@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	"carrel/core/clock"
+	"carrel/core/commit"
 )
 
 // What a change says of the buckets that an item has left concerns only those in
@@ -11,7 +12,7 @@ import (
 func TestBecame_MembershipBeginsAnew(t *testing.T) {
 	// The item was PUBLIC for a while, up to 40, and is PRIVATE now.
 	h := &Header{
-		Content: Content{ID: "c:t:a", Visibility: Private}, State: Live, Seq: 5, MTS: 50, Position: 45, Widest: Private,
+		Content: Content{ID: "c:t:a", Visibility: Private}, State: commit.Live, Seq: 5, MTS: 50, Position: 45, Widest: Private,
 		Unsettled: []Superseded{{Position: 20, Widest: Public}}, PublicUntil: 40, LoggedInUntil: 40,
 	}
 	all := Buckets(0).With(Private).With(LoggedIn).With(Public)

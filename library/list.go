@@ -3,6 +3,8 @@ package library
 import (
 	"context"
 	"fmt"
+
+	"carrel/core/commit"
 )
 
 // list is a connection of principals: in order of id the members of an item or
@@ -148,7 +150,7 @@ func (l *list) headers(ctx context.Context, ids []PrincipalID) ([]*PrincipalHead
 	}
 	hs := make([]*PrincipalHeader, len(read))
 	for i := range read {
-		if read[i].State == Live {
+		if read[i].State == commit.Live {
 			hs[i] = &read[i]
 		}
 	}

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"carrel/core/clock"
+	"carrel/core/commit"
 	"carrel/core/sched"
 )
 
@@ -22,7 +23,7 @@ const (
 // here.
 type listener struct {
 	s     *Service
-	heard map[LaneID]heard
+	heard map[commit.LaneID]heard
 	last  time.Duration // of the last reading, on the monotonic clock
 	full  map[PrincipalID]time.Duration
 }
@@ -36,7 +37,7 @@ func (s *Service) keepLooking() {
 		return
 	}
 	s.rt.Go(func() {
-		l := &listener{s: s, heard: map[LaneID]heard{}, last: s.rt.Elapsed(), full: map[PrincipalID]time.Duration{}}
+		l := &listener{s: s, heard: map[commit.LaneID]heard{}, last: s.rt.Elapsed(), full: map[PrincipalID]time.Duration{}}
 		for s.rt.After(s.life, listenEvery) == nil {
 			if s.feeds.silence() {
 				return
@@ -152,7 +153,7 @@ func (l *listener) hear(ctx context.Context) (announced func(PrincipalID) bool, 
 	all := now-l.last > lateAfter
 	l.last = now
 	touched := map[PrincipalID]bool{}
-	heardNow := make(map[LaneID]heard, len(as))
+	heardNow := make(map[commit.LaneID]heard, len(as))
 	for _, a := range as {
 		if a.Process == s.announcer.process {
 			continue

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 
+	"carrel/core/commit"
 	"carrel/core/fault"
 	"carrel/core/id"
 )
@@ -22,7 +23,7 @@ func (s *Service) ViewerUser(ctx context.Context, v *Viewer) (*User, error) {
 		if err != nil {
 			return nil, fmt.Errorf("read the viewer: %w", err)
 		}
-		if hs[0].State != Live {
+		if hs[0].State != commit.Live {
 			return nil, nil
 		}
 		own[0] = &hs[0]

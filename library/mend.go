@@ -2,9 +2,11 @@ package library
 
 import (
 	"context"
+	"fmt"
 	"slices"
 	"time"
 
+	"carrel/core/commit"
 	"carrel/core/fault"
 	"carrel/core/sched"
 )
@@ -67,7 +69,7 @@ func (s *Service) raising(ctx context.Context, step func(late bool) (int64, erro
 			return err
 		}
 		if n > 0 {
-			if err := s.pause(ctx, pause); err != nil {
+			if err := s.Pause(ctx, pause); err != nil {
 				return err
 			}
 			pause *= 2
@@ -86,8 +88,8 @@ func hiddenByHand() *fault.Error {
 
 // mendAll is mend for several items.
 func (s *Service) mendAll(ctx context.Context, p PrincipalID, ids []ContentID) error {
-	if s.ending.IsOpen() {
-		return errEnding
+	if s.Ending() {
+		return commit.ErrEnding
 	}
 	if len(ids) == 0 {
 		return nil
@@ -99,7 +101,7 @@ func (s *Service) mendAll(ctx context.Context, p PrincipalID, ids []ContentID) e
 // header and p's member row, which are of one snapshot, have it.
 func (s *Service) differs(ctx context.Context, h *Header, m Member) (bool, error) {
 	must := NoRole
-	if h.State == Live && m.Active() {
+	if h.State == commit.Live && m.Active() {
 		must = m.Role
 	}
 	for _, b := range allBuckets {
@@ -133,7 +135,7 @@ func (s *Service) entryAt(ctx context.Context, p PrincipalID, b Bucket, at Entry
 // not there becomes void, as where a change is fenced. Where the state has
 // moved on it does nothing.
 func (s *Service) restamp(ctx context.Context, id ContentID, seq int64) error {
-	_, _, err := s.decide(ctx, s.newBudget(), string(id), func(ctx context.Context) (*attempt, error) {
+	_, _, err := s.decide(ctx, s.NewBudget(), string(id), func(ctx context.Context) (*attempt, error) {
 		rows, err := s.store.Read(ctx, id, ContentQuery{Serial: true})
 		if err != nil {
 			return nil, err
@@ -142,10 +144,10 @@ func (s *Service) restamp(ctx context.Context, id ContentID, seq int64) error {
 		if h.Seq != seq {
 			return nothingToChange, nil
 		}
-		if h.State == Absent {
-			h = Header{Content: Content{ID: id}, State: Void}
+		if h.State == commit.Absent {
+			h = Header{Content: Content{ID: id}, State: commit.Void}
 		}
-		h.Seq, h.MTS = seq+1, s.mts(h.MTS)
+		h.Seq, h.MTS = seq+1, s.MTS(h.MTS)
 		// Nobody's rows change by it, so nothing is in flight.
 		return s.contentAttempt(InFlight{Content: id, Base: seq}, &ContentCommit{ID: id, Base: seq, Header: h}), nil
 	})
@@ -167,7 +169,7 @@ func (s *Service) dropStray(ctx context.Context, p PrincipalID, b Bucket, at Ent
 		if err != nil || justified(e, b, p, rows) {
 			return settled, err
 		}
-		err = s.insist(ctx, func() error { return s.store.DropEntries(ctx, p, []BucketEntry{{b, e}}) })
+		err = s.Insist(ctx, func() error { return s.store.DropEntries(ctx, p, []BucketEntry{{b, e}}) })
 		if err == nil && late {
 			err = s.enforceQuietly(ctx, &Enforcement{Header: without(&rows.Header, at), Rows: rows.Members, Reverse: true})
 		}
@@ -191,6 +193,15 @@ func without(h *Header, at EntryKey) *Header {
 		w.Unsettled = append(slices.Clone(h.Unsettled), Superseded{at.Position, Public})
 	}
 	return &w
+}
+
+// Repair brings an entry of a library in line that a reader has found to be wrong.
+func (s *Service) Repair(ctx context.Context, r commit.Repair) error {
+	e, ok := r.Row.(BucketEntry)
+	if !ok {
+		return fmt.Errorf("a repair of %s names no entry of a library, but %T", r.Key, r.Row)
+	}
+	return s.RepairEntry(ctx, PrincipalID(r.Key), e)
 }
 
 // RepairEntry takes an entry that a reader found to be wrong out of p's library,

@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"carrel/core/clock"
+	"carrel/core/commit"
 	"carrel/core/fault"
 	"carrel/library"
 )
@@ -118,7 +119,7 @@ func (h *house) scrubAll() (mismatches int) {
 	h.t.Helper()
 	var place library.ScrubPlace
 	for range 1000 {
-		r, err := h.svc.Scrub(h.t.Context(), place, 3)
+		r, err := h.svc.ScrubFrom(h.t.Context(), place, 3)
 		if err != nil {
 			h.t.Fatal(err)
 		}
@@ -224,7 +225,7 @@ func TestTheScrubberMendsMemberships(t *testing.T) {
 		{"g:acme:never", library.GroupMemberRow{Principal: "u:acme:dora", Role: library.GroupMember, Seq: 1}},
 	} {
 		head := h.header(string(c.group))
-		head.ID, head.State, head.MTS = c.group, library.Live, head.MTS+1
+		head.ID, head.State, head.MTS = c.group, commit.Live, head.MTS+1
 		e := &library.GroupEnforcement{Header: &head, Rows: []library.GroupMemberRow{c.row}}
 		if err := h.store.EnforceGroup(t.Context(), e); err != nil {
 			t.Fatal(err)

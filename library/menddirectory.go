@@ -55,7 +55,7 @@ func (s *Service) mendIfMissed(ctx context.Context, p PrincipalID) (int, error) 
 	if err != nil || missed == 0 {
 		return 0, err
 	}
-	if lists, err := s.openLists(ctx); err != nil || lists.mayHoldPrincipal(p, h.MTS, s.now()) {
+	if lists, err := s.openLists(ctx); err != nil || lists.mayHoldPrincipal(p, h.MTS, s.Now()) {
 		return 0, err
 	}
 	if h, err = s.headerOf(ctx, p, true); err != nil {
@@ -80,7 +80,7 @@ func (s *Service) dropMisfound(ctx context.Context, row DirectoryRow) error {
 		if err != nil || standsInDirectory(&row, h) {
 			return settled, err
 		}
-		err = s.insist(ctx, func() error { return s.store.DropDirectory(ctx, rows) })
+		err = s.Insist(ctx, func() error { return s.store.DropDirectory(ctx, rows) })
 		if err == nil && late {
 			// It was written by hand, later than it tells: as if it had been the name.
 			err = s.enforceDirectory(ctx, h, row.Name)
@@ -107,7 +107,7 @@ func (s *Service) dropIfMisfound(ctx context.Context, row DirectoryRow) (int, er
 		return 0, err
 	}
 	h, err := s.headerOf(ctx, row.Principal, true)
-	if err != nil || standsInDirectory(&row, h) || lists.mayHide(h.MTS, s.now()) {
+	if err != nil || standsInDirectory(&row, h) || lists.mayHide(h.MTS, s.Now()) {
 		return 0, err
 	}
 	return 1, s.dropMisfound(ctx, row)

@@ -16,7 +16,7 @@ func (s *Service) mendMembership(ctx context.Context, group, p PrincipalID) erro
 			return settled, err
 		}
 		if rows.Header.Seq != 0 {
-			err = s.insist(ctx, func() error {
+			err = s.Insist(ctx, func() error {
 				return s.store.EnforceGroup(ctx, &GroupEnforcement{Header: &rows.Header, Rows: rows.Members})
 			})
 			if err != nil {
@@ -33,7 +33,7 @@ func (s *Service) mendMembership(ctx context.Context, group, p PrincipalID) erro
 
 // roleIn is the role that a group's own row gives.
 func roleIn(h *PrincipalHeader, m GroupMemberRow) GroupRole {
-	if h.State == Live && m.Active() {
+	if h.State == commit.Live && m.Active() {
 		return m.Role
 	}
 	return NotInGroup
@@ -70,7 +70,7 @@ func (s *Service) eachMembership(ctx context.Context, p PrincipalID, see func([]
 
 // restampPrincipal is restamp for a user or a group.
 func (s *Service) restampPrincipal(ctx context.Context, id PrincipalID, seq int64) error {
-	_, _, err := s.decide(ctx, s.newBudget(), string(id), func(ctx context.Context) (*attempt, error) {
+	_, _, err := s.decide(ctx, s.NewBudget(), string(id), func(ctx context.Context) (*attempt, error) {
 		rows, err := s.store.ReadPrincipal(ctx, id, PrincipalQuery{Serial: true})
 		if err != nil {
 			return nil, err
@@ -79,11 +79,11 @@ func (s *Service) restampPrincipal(ctx context.Context, id PrincipalID, seq int6
 		if h.Seq != seq {
 			return nothingToChange, nil
 		}
-		if h.State == Absent {
-			h = PrincipalHeader{ID: id, State: Void}
+		if h.State == commit.Absent {
+			h = PrincipalHeader{ID: id, State: commit.Void}
 		}
-		h.Seq, h.MTS = seq+1, s.mts(h.MTS)
-		return &attempt{entry: InFlight{Principal: id, Base: seq}, commit: func(ctx context.Context, by commit.EntryID) (Verdict, error) {
+		h.Seq, h.MTS = seq+1, s.MTS(h.MTS)
+		return &attempt{entry: InFlight{Principal: id, Base: seq}, commit: func(ctx context.Context, by commit.EntryID) (commit.Verdict, error) {
 			return s.store.CommitPrincipal(ctx, &PrincipalCommit{ID: id, Base: seq, Header: h, Writer: by})
 		}}, nil
 	})
@@ -155,7 +155,7 @@ func (s *Service) mendIfWrong(ctx context.Context, group, p PrincipalID) (int, e
 		return 0, err
 	}
 	rows, err := s.store.ReadPrincipal(ctx, group, PrincipalQuery{Members: []PrincipalID{p}, Serial: true})
-	if err != nil || lists.mayHide(rows.Header.MTS, s.now()) {
+	if err != nil || lists.mayHide(rows.Header.MTS, s.Now()) {
 		return 0, err
 	}
 	recorded, err := s.recordedRole(ctx, p, group)

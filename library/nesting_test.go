@@ -7,6 +7,7 @@ import (
 	"sync"
 	"testing"
 
+	"carrel/core/commit"
 	"carrel/library"
 )
 
@@ -25,7 +26,7 @@ func (h *house) chainOf(tenant, prefix string, n int, user library.PrincipalID, 
 func (h *house) stored(tenant, name string, visibility library.Visibility, role library.GroupRole, members ...library.PrincipalID) library.PrincipalID {
 	h.t.Helper()
 	head := library.PrincipalHeader{
-		ID: library.GroupID(tenant, name), DisplayName: name, Visibility: visibility, State: library.Live,
+		ID: library.GroupID(tenant, name), DisplayName: name, Visibility: visibility, State: commit.Live,
 		Seq: 1, MTS: 1, CreatedAt: 1, Managers: len(members), Members: len(members),
 	}
 	var rows []library.GroupMemberRow

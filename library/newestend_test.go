@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"carrel/core/clock"
+	"carrel/core/commit"
 	"carrel/library"
 )
 
@@ -246,7 +247,7 @@ func TestNewestEnd_ItemsThatDoNotFitAreNotShownTwice(t *testing.T) {
 		r.principals("u:acme:ann")
 		r.numbered(3)
 		if c.size == 1 {
-			r.change(numberedID(2), func(h *library.Header) { h.State = library.Deleted })
+			r.change(numberedID(2), func(h *library.Header) { h.State = commit.Deleted })
 		}
 		store := &interrupted{Store: r.store}
 		r.svc = r.service(store)

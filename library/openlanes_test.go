@@ -23,16 +23,16 @@ func TestOpenLanes_NamesWhatItCannotRead(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for id, blocks := range map[library.LaneID][][]byte{
+	for id, blocks := range map[commit.LaneID][][]byte{
 		"1-good": storetest.Blocks(known), "2-later": later, "3-damaged": damaged, "4-version": {{9}}, "5-good": storetest.Blocks(known),
 	} {
-		if err := store.PutLane(t.Context(), library.Lane{ID: id, Stamp: 1, Blocks: blocks}); err != nil {
+		if err := store.PutLane(t.Context(), commit.Lane{ID: id, Stamp: 1, Blocks: blocks}); err != nil {
 			t.Fatal(err)
 		}
 	}
-	lanes, err := library.OpenLanes(t.Context(), store)
-	var bad *library.UnreadableLanes
-	if !errors.As(err, &bad) || !slices.Equal(bad.IDs, []library.LaneID{"2-later", "3-damaged", "4-version"}) {
+	lanes, err := commit.OpenLanes(t.Context(), store)
+	var bad *commit.UnreadableLanes
+	if !errors.As(err, &bad) || !slices.Equal(bad.IDs, []commit.LaneID{"2-later", "3-damaged", "4-version"}) {
 		t.Errorf("unreadable: %v", err)
 	}
 	if len(lanes) != 2 || lanes[0].ID != "1-good" || lanes[1].ID != "5-good" || len(lanes[0].Entries) != 1 {

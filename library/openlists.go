@@ -22,14 +22,14 @@ type openLists struct {
 	contents   map[ContentID]bool
 	principals map[PrincipalID]bool
 	entries    []commit.Entry
-	unreadable []LaneID // lists that could not be read
+	unreadable []commit.LaneID // lists that could not be read
 }
 
 // openLists reads the lists. Lists that cannot be read are no error: the result
 // names them.
 func (s *Service) openLists(ctx context.Context) (*openLists, error) {
-	lanes, err := OpenLanes(ctx, s.store)
-	var bad *UnreadableLanes
+	lanes, err := commit.OpenLanes(ctx, s.store)
+	var bad *commit.UnreadableLanes
 	if err != nil && !errors.As(err, &bad) {
 		return nil, err
 	}

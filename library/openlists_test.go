@@ -20,10 +20,10 @@ type damagedLanes struct {
 
 var errDamaged = errors.New("no form that is known")
 
-func (d *damagedLanes) Lanes(ctx context.Context) ([]library.Lane, error) {
+func (d *damagedLanes) Lanes(ctx context.Context) ([]commit.Lane, error) {
 	lanes, err := d.Store.Lanes(ctx)
 	if err == nil && d.damaged {
-		err = &library.UnreadableLanes{IDs: []library.LaneID{"damaged"}, Err: errDamaged}
+		err = &commit.UnreadableLanes{IDs: []commit.LaneID{"damaged"}, Err: errDamaged}
 	}
 	return lanes, err
 }
@@ -115,7 +115,7 @@ func TestScrub_GoesOnWhereAListCannotBeRead(t *testing.T) {
 				t.Errorf("%d rows were mended that may be of changes under way", n)
 			}
 			r, err := h.svc.Audit(t.Context())
-			if err != nil || r.Mismatches == 0 || !slices.Equal(r.UnreadableLanes, []library.LaneID{"damaged"}) {
+			if err != nil || r.Mismatches == 0 || !slices.Equal(r.UnreadableLanes, []commit.LaneID{"damaged"}) {
 				t.Errorf("the audit reports %+v, %v", r, err)
 			}
 			h.svc = h.in(11 * time.Minute)
@@ -137,7 +137,7 @@ func TestScrub_LeavesItemsOfReadableListsAlone(t *testing.T) {
 	if err := derivedMistakes[0].plant(t, h, rows); err != nil {
 		t.Fatal(err)
 	}
-	err := store.PutLane(t.Context(), library.Lane{ID: "other", Stamp: 1, Blocks: storetest.Blocks(library.InFlight{Content: rows.Header.ID, Scope: commit.ScopeAll})})
+	err := store.PutLane(t.Context(), commit.Lane{ID: "other", Stamp: 1, Blocks: storetest.Blocks(library.InFlight{Content: rows.Header.ID, Scope: commit.ScopeAll})})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -156,7 +156,7 @@ func TestScrub_EndsWhereListsCannotBeLookedFor(t *testing.T) {
 	})
 	h.user("u:acme:ann", library.Public)
 	store.broken = true
-	if _, err := h.svc.Scrub(t.Context(), library.ScrubPlace{}, 3); !errors.Is(err, errDamaged) {
+	if _, err := h.svc.ScrubFrom(t.Context(), library.ScrubPlace{}, 3); !errors.Is(err, errDamaged) {
 		t.Errorf("the scrubber ended with %v", err)
 	}
 }
@@ -167,7 +167,7 @@ type brokenLanes struct {
 	broken bool
 }
 
-func (b *brokenLanes) Lanes(ctx context.Context) ([]library.Lane, error) {
+func (b *brokenLanes) Lanes(ctx context.Context) ([]commit.Lane, error) {
 	if b.broken {
 		return nil, errDamaged
 	}

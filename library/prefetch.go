@@ -19,7 +19,7 @@ import (
 // asks for ends with ctx. It does nothing where the store is in this process,
 // where Library will read no entries or refuse, and in a process that ends.
 func (s *Service) Prefetch(ctx context.Context, v *Viewer, owner PrincipalID, q LibraryQuery) {
-	if !s.remote || q.NoEntries || s.ending.IsOpen() {
+	if !s.remote || q.NoEntries || s.Ending() {
 		return
 	}
 	args, err := q.resolve()

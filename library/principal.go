@@ -1,6 +1,9 @@
 package library
 
-import "carrel/core/clock"
+import (
+	"carrel/core/clock"
+	"carrel/core/commit"
+)
 
 // GroupRole is what a principal is in a group. Ordered by strength; 0 is none.
 type GroupRole uint8
@@ -42,10 +45,10 @@ type PrincipalHeader struct {
 	Visibility  Visibility
 	Email       string // users only; trimmed, lower-cased, domain in IDNA form
 	CreatedAt   clock.Instant
-	State       State // Absent, Live or Void: principals are not deleted
+	State       commit.State // Absent, Live or Void: principals are not deleted
 	Seq         int64
 	MTS         clock.Instant
-	Writers     []Writer
+	Writers     []commit.Writer
 	Managers    int // active managers of a group
 	Members     int // active members of a group
 }

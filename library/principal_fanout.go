@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"carrel/core/clock"
+	"carrel/core/commit"
 	"carrel/core/fault"
 	"carrel/core/sched"
 )
@@ -15,14 +16,14 @@ import (
 // not succeed in time is left to the background: the change stands. The error
 // is why it did not.
 func (s *Service) answerPrincipal(ctx context.Context, e InFlight) error {
-	if !recoverable(e) {
+	if entry := e.Entry(); !entry.Recoverable() {
 		return nil
 	}
-	firm, cancel := s.rt.Deadline(s.rt.Detach(ctx), prepareWithin)
+	firm, cancel := s.rt.Deadline(s.rt.Detach(ctx), commit.PrepareWithin)
 	defer cancel()
 	if err := s.finishPrincipal(firm, e, false); err != nil {
 		s.log.WarnContext(ctx, "memberships left to the background", "principal", string(e.Principal), "error", err)
-		s.journal.Leave(e.Entry(), MergeInFlight)
+		s.journal.Leave(e.Entry())
 		return err
 	}
 	s.journal.End(e.ID)
@@ -47,7 +48,7 @@ func (s *Service) finishPrincipal(ctx context.Context, e InFlight, serial bool) 
 		if rows.Header.Seq <= e.Base {
 			return fmt.Errorf("%s: the state after %d is not to be read yet", e.Principal, e.Base)
 		}
-		if rows.Header.State != Live {
+		if rows.Header.State != commit.Live {
 			return nil // fenced before it was created: nothing was ever derived
 		}
 		if i == 0 {
@@ -70,14 +71,14 @@ func emptySince(h *PrincipalHeader) clock.Instant { return min(h.CreatedAt, h.MT
 // finishHeader does what follows for the principal itself.
 func (s *Service) finishHeader(ctx context.Context, e InFlight, h *PrincipalHeader) error {
 	if e.Reverse {
-		if err := s.insist(ctx, func() error { return s.store.SetBuilt(ctx, e.Principal, emptySince(h)) }); err != nil {
+		if err := s.Insist(ctx, func() error { return s.store.SetBuilt(ctx, e.Principal, emptySince(h)) }); err != nil {
 			return fmt.Errorf("marking the library of %s: %w", e.Principal, err)
 		}
 	}
 	if !e.Reverse && e.Former == "" {
 		return nil
 	}
-	if s.tune.Without == FormerNameForgotten {
+	if s.tune.Without == commit.FormerNameForgotten {
 		e.Former = ""
 	}
 	return s.enforceDirectory(ctx, h, e.Former)
@@ -85,7 +86,7 @@ func (s *Service) finishHeader(ctx context.Context, e InFlight, h *PrincipalHead
 
 // enforceDirectory lets a principal be found by the name it has.
 func (s *Service) enforceDirectory(ctx context.Context, h *PrincipalHeader, former string) error {
-	err := s.insist(ctx, func() error {
+	err := s.Insist(ctx, func() error {
 		return s.store.EnforceDirectory(ctx, &DirectoryEnforcement{Header: h, Former: former})
 	})
 	if err != nil {
@@ -101,7 +102,7 @@ func (s *Service) enforceMembers(ctx context.Context, rows *PrincipalRows) error
 		return nil
 	}
 	h := &rows.Header
-	err := s.insist(ctx, func() error {
+	err := s.Insist(ctx, func() error {
 		return s.store.EnforceGroup(ctx, &GroupEnforcement{Header: h, Rows: rows.Members})
 	})
 	if err != nil {
@@ -116,7 +117,7 @@ func (s *Service) enforceMembers(ctx context.Context, rows *PrincipalRows) error
 	if len(leaving) == 0 {
 		return nil
 	}
-	err = s.insist(ctx, func() error {
+	err = s.Insist(ctx, func() error {
 		return s.store.SettleGroup(ctx, &GroupSettlement{ID: h.ID, Leaving: leaving})
 	})
 	if err != nil {
@@ -129,10 +130,10 @@ func (s *Service) enforceMembers(ctx context.Context, rows *PrincipalRows) error
 // more: where the base still stands, an equal state takes its place, a void one
 // where there was none.
 func (s *Service) fencePrincipal(ctx context.Context, e InFlight) error {
-	if err := s.requireClock(); err != nil {
+	if err := s.RequireClock(); err != nil {
 		return err
 	}
-	for range maxTries {
+	for range commit.MaxTries {
 		rows, err := s.store.ReadPrincipal(ctx, e.Principal, PrincipalQuery{Serial: true})
 		if err != nil {
 			return fmt.Errorf("reading %s: %w", e.Principal, err)
@@ -144,11 +145,11 @@ func (s *Service) fencePrincipal(ctx context.Context, e InFlight) error {
 		if h.Seq < e.Base {
 			return fmt.Errorf("the store forgot a state of %s: seq %d, entry of base %d", e.Principal, h.Seq, e.Base)
 		}
-		if h.State == Absent {
-			h = PrincipalHeader{ID: e.Principal, State: Void}
+		if h.State == commit.Absent {
+			h = PrincipalHeader{ID: e.Principal, State: commit.Void}
 		}
-		h.Seq, h.MTS = e.Base+1, s.mts(h.MTS)
-		_, err = s.store.CommitPrincipal(ctx, &PrincipalCommit{ID: e.Principal, Base: e.Base, Header: h, Writer: s.newEntryID()})
+		h.Seq, h.MTS = e.Base+1, s.MTS(h.MTS)
+		_, err = s.store.CommitPrincipal(ctx, &PrincipalCommit{ID: e.Principal, Base: e.Base, Header: h, Writer: s.NewEntryID()})
 		if err != nil && !fault.MayHaveCommitted(err) {
 			return fmt.Errorf("fencing %s: %w", e.Principal, err)
 		}

@@ -28,7 +28,7 @@ func TestMembershipsFollow(t *testing.T) {
 		f.enforceGroup = 1000
 		_, err := h.set(as("u:acme:ann"), "g:acme:staff", "u:acme:dan=MEMBER", "u:acme:bob=")
 		wantTold(t, err, "OUTCOME_UNKNOWN")
-		lanes, err := library.OpenLanes(t.Context(), h.store)
+		lanes, err := commit.OpenLanes(t.Context(), h.store)
 		if err != nil || len(lanes) != 1 || len(lanes[0].Entries) != 1 {
 			t.Fatalf("in flight: %+v, %v", lanes, err)
 		}
@@ -139,7 +139,7 @@ func TestResumingPrincipals(t *testing.T) {
 		e := library.InFlight{ID: commit.EntryID{1}, Principal: id, Scope: commit.ScopeListed, Principals: []library.PrincipalID{"u:acme:ann"}, Reverse: true}
 		return e, &library.PrincipalCommit{
 			ID: id, Writer: e.ID,
-			Header:  library.PrincipalHeader{ID: id, DisplayName: "x", Visibility: library.Public, State: library.Live, Seq: 1, MTS: 7, CreatedAt: 7, Managers: 1, Members: 1},
+			Header:  library.PrincipalHeader{ID: id, DisplayName: "x", Visibility: library.Public, State: commit.Live, Seq: 1, MTS: 7, CreatedAt: 7, Managers: 1, Members: 1},
 			Members: []library.GroupMemberRow{{Principal: "u:acme:ann", Role: library.GroupManager, Seq: 1}},
 		}
 	}
@@ -170,7 +170,7 @@ func TestResumingPrincipals(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		if got := h.header("g:acme:new"); got.State != library.Void || got.Seq != 1 {
+		if got := h.header("g:acme:new"); got.State != commit.Void || got.Seq != 1 {
 			t.Fatalf("want a void header, got %+v", got)
 		}
 		if v, err := h.store.CommitPrincipal(t.Context(), c); err != nil || v.Applied {
@@ -182,7 +182,7 @@ func TestResumingPrincipals(t *testing.T) {
 		_, err = h.set(as("u:acme:ann"), "g:acme:staff", "g:acme:new=MEMBER")
 		wantTold(t, err, "NOT_FOUND members.0.principalId")
 		h.group("g:acme:new", "u:acme:bob", library.Public)
-		if got := h.header("g:acme:new"); got.State != library.Live || got.Seq != 2 {
+		if got := h.header("g:acme:new"); got.State != commit.Live || got.Seq != 2 {
 			t.Errorf("after the creation: %+v", got)
 		}
 		if built, err := h.store.Built(t.Context(), "g:acme:new"); err != nil || !built {

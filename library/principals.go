@@ -10,12 +10,6 @@ import (
 	"carrel/core/id"
 )
 
-// unauthenticated is what a mutation that needs a signed-in viewer answers an
-// anonymous one.
-func unauthenticated() *fault.Error {
-	return &fault.Error{Code: fault.Unauthenticated, Msg: "sign in first: this needs a token"}
-}
-
 // unstored is what a viewer is told whose token is valid but whose user was
 // never created.
 func unstored(v *Viewer) *fault.Error {
@@ -26,16 +20,16 @@ func unstored(v *Viewer) *fault.Error {
 // UNAUTHENTICATED for anonymous viewers, FORBIDDEN for a token whose user does
 // not exist. It is asked before a mutation, and bounded like the rest of what
 // comes before a compare-and-set: UNAVAILABLE where the store does not answer.
-func (s *Service) requireUser(ctx context.Context, b budget, v *Viewer) error {
+func (s *Service) requireUser(ctx context.Context, b commit.Budget, v *Viewer) error {
 	if !v.SignedIn() {
-		return unauthenticated()
+		return fault.SignInFirst()
 	}
-	return s.early(ctx, b, func(ctx context.Context) error {
+	return s.Early(ctx, b, func(ctx context.Context) error {
 		hs, err := s.store.ReadPrincipals(ctx, []PrincipalID{v.User})
 		if err != nil {
 			return fmt.Errorf("reading the viewer's user: %w", err)
 		}
-		if hs[0].State != Live {
+		if hs[0].State != commit.Live {
 			return unstored(v)
 		}
 		return nil
@@ -45,7 +39,7 @@ func (s *Service) requireUser(ctx context.Context, b budget, v *Viewer) error {
 // requireActor is requireUser for a mutation of something of a tenant, whose
 // administrators act without a stored user. Those of another tenant are users
 // like all others there.
-func (s *Service) requireActor(ctx context.Context, b budget, v *Viewer, tenant string) error {
+func (s *Service) requireActor(ctx context.Context, b commit.Budget, v *Viewer, tenant string) error {
 	if v.SignedIn() && v.Administers(tenant) {
 		return nil
 	}
@@ -90,12 +84,12 @@ type principalPlan struct {
 // attemptOf turns a plan on a state that was read into a conditional write. A
 // keyed mutation writes its request row also where it changes nothing. The Seq
 // and MTS of the new state are filled into the plan.
-func (s *Service) attemptOf(p *principalPlan, req *keyedRequest) *attempt {
+func (s *Service) attemptOf(p *principalPlan, req *commit.Request) *attempt {
 	if !p.changed && req == nil {
 		return nothingToChange
 	}
 	base := p.after.Seq
-	p.after.Seq, p.after.MTS = base+1, s.mts(p.after.MTS)
+	p.after.Seq, p.after.MTS = base+1, s.MTS(p.after.MTS)
 	if p.created && p.after.CreatedAt == 0 {
 		p.after.CreatedAt = p.after.MTS // an import tells another one
 	}
@@ -114,9 +108,9 @@ func (s *Service) attemptOf(p *principalPlan, req *keyedRequest) *attempt {
 	}
 	c := PrincipalCommit{
 		ID: p.after.ID, Base: base, Header: p.after, Members: p.rows,
-		Request: req.row(s.now(), nil),
+		Request: req.Row(s.Now(), nil),
 	}
-	return &attempt{entry: entry, commit: func(ctx context.Context, id commit.EntryID) (Verdict, error) {
+	return &attempt{entry: entry, commit: func(ctx context.Context, id commit.EntryID) (commit.Verdict, error) {
 		c.Writer = id
 		return s.store.CommitPrincipal(ctx, &c)
 	}}
@@ -131,17 +125,17 @@ func (s *Service) attemptOf(p *principalPlan, req *keyedRequest) *attempt {
 //
 // Errors: those of decide and of plan; OUTCOME_UNKNOWN too where a member was
 // decided upon and could not be made one in time.
-func (s *Service) changePrincipal(ctx context.Context, b budget, id PrincipalID, req *keyedRequest, members, joining []PrincipalID,
+func (s *Service) changePrincipal(ctx context.Context, b commit.Budget, id PrincipalID, req *commit.Request, members, joining []PrincipalID,
 	plan func(ctx context.Context, rows *PrincipalRows) (*principalPlan, error)) (*PrincipalRows, error) {
 	var rows *PrincipalRows
 	var planned *principalPlan
 	e, changed, err := s.decide(ctx, b, string(id), func(ctx context.Context) (*attempt, error) {
 		var err error
 		planned = nil
-		if rows, err = s.readMembers(ctx, id, members, req.lookup()); err != nil {
+		if rows, err = s.readMembers(ctx, id, members, req.Lookup()); err != nil {
 			return nil, err
 		}
-		done, err := req.answered(rows.Request, s.now())
+		done, err := req.Answered(rows.Request, s.Now())
 		if err != nil || done {
 			return nothingToChange, err
 		}
@@ -168,7 +162,7 @@ func (s *Service) changePrincipal(ctx context.Context, b budget, id PrincipalID,
 		}
 	}
 	if err := s.answerPrincipal(ctx, e); err != nil && slices.ContainsFunc(slices.Concat(planned.found, planned.rows), GroupMemberRow.Active) {
-		return nil, outcomeUnknown(err)
+		return nil, commit.OutcomeUnknown(err)
 	}
 	return rows, nil
 }
@@ -186,7 +180,7 @@ func (s *Service) confirmMembers(ctx context.Context, rows *PrincipalRows, ps []
 
 // enforceFound writes what is derived of members that stand already.
 func (s *Service) enforceFound(ctx context.Context, h *PrincipalHeader, found []GroupMemberRow) error {
-	err := s.early(ctx, s.newBudget(), func(ctx context.Context) error {
+	err := s.Early(ctx, s.NewBudget(), func(ctx context.Context) error {
 		for part := range slices.Chunk(found, MaxList) {
 			if err := s.enforceMembers(ctx, &PrincipalRows{Header: *h, Members: part}); err != nil {
 				return err
@@ -195,15 +189,15 @@ func (s *Service) enforceFound(ctx context.Context, h *PrincipalHeader, found []
 		return nil
 	})
 	if err != nil {
-		return outcomeUnknown(err)
+		return commit.OutcomeUnknown(err)
 	}
 	return nil
 }
 
 // readMembers reads a header with the rows of any number of members, all of
 // one state.
-func (s *Service) readMembers(ctx context.Context, id PrincipalID, members []PrincipalID, req *RequestKey) (*PrincipalRows, error) {
-	for range maxTries {
+func (s *Service) readMembers(ctx context.Context, id PrincipalID, members []PrincipalID, req *commit.RequestKey) (*PrincipalRows, error) {
+	for range commit.MaxTries {
 		all, err := s.store.ReadPrincipal(ctx, id, PrincipalQuery{Members: members[:min(len(members), MaxList)], Request: req})
 		if err != nil {
 			return nil, fmt.Errorf("reading %s: %w", id, err)
@@ -247,10 +241,10 @@ func groupMembersOf(rows []GroupMemberRow) []PrincipalID {
 }
 
 // create carries a creation out. It answers the header that stands afterwards.
-func (s *Service) create(ctx context.Context, b budget, req *keyedRequest, c creation) (PrincipalHeader, error) {
+func (s *Service) create(ctx context.Context, b commit.Budget, req *commit.Request, c creation) (PrincipalHeader, error) {
 	id := c.header.ID
 	var before *PrincipalRows
-	err := s.early(ctx, b, func(ctx context.Context) (err error) {
+	err := s.Early(ctx, b, func(ctx context.Context) (err error) {
 		before, err = s.fixName(ctx, req, &c)
 		return err
 	})
@@ -261,7 +255,7 @@ func (s *Service) create(ctx context.Context, b budget, req *keyedRequest, c cre
 		return before.Header, s.confirmMembers(ctx, before, c.members())
 	}
 	rows, err := s.changePrincipal(ctx, b, id, req, c.members(), c.members(), func(ctx context.Context, rows *PrincipalRows) (*principalPlan, error) {
-		if rows.Header.State == Live {
+		if rows.Header.State == commit.Live {
 			// It goes only to those who may create under this name.
 			return nil, &fault.Error{Code: fault.Conflict, Reason: fault.ReasonTaken, Path: []string{"name"},
 				Msg: fmt.Sprintf("a %s of this name exists already; choose another name", c.what)}
@@ -282,17 +276,17 @@ func (s *Service) create(ctx context.Context, b budget, req *keyedRequest, c cre
 // fixName finds out whether a creation under a chosen name is a repetition,
 // whose rows it gives then, and whether it is allowed, and has its key stand
 // for this name.
-func (s *Service) fixName(ctx context.Context, req *keyedRequest, c *creation) (*PrincipalRows, error) {
+func (s *Service) fixName(ctx context.Context, req *commit.Request, c *creation) (*PrincipalRows, error) {
 	id := c.header.ID
 	if req == nil {
 		return nil, c.allowed(ctx)
 	}
-	rows, err := s.readMembers(ctx, id, c.members(), req.lookup())
+	rows, err := s.readMembers(ctx, id, c.members(), req.Lookup())
 	if err != nil {
 		return nil, err
 	}
-	if rows.Request != nil && !rows.Request.claims() {
-		done, err := req.answered(rows.Request, s.now())
+	if rows.Request != nil && !rows.Request.Claims() {
+		done, err := req.Answered(rows.Request, s.Now())
 		if err != nil || done {
 			return rows, err
 		}
@@ -301,6 +295,6 @@ func (s *Service) fixName(ctx context.Context, req *keyedRequest, c *creation) (
 		return nil, err
 	}
 	// The name is the id, so what a key fixes is only which name it created.
-	_, err = s.fixCreation(ctx, req, func() (string, error) { return string(id), nil })
+	_, err = s.FixCreation(ctx, req, func() (string, error) { return string(id), nil })
 	return nil, err
 }

@@ -95,7 +95,7 @@ func (s *Service) startReading(ctx context.Context, v *Viewer, owner PrincipalID
 	}
 	r := &reading{
 		s: s, v: v, owner: owner, bucket: bucket, source: bucket, asOwner: asOwner,
-		order: orderAscending, readAt: s.storeNow(),
+		order: orderAscending, readAt: s.StoreNow(),
 		bound: binding(cursorOfLibrary, classOf(bucket, q.IncludeShared), string(owner)),
 	}
 	if q.Descending {

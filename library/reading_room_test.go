@@ -11,6 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"carrel/core/clock"
+	"carrel/core/commit"
 	"carrel/core/fault"
 	"carrel/core/sched"
 	"carrel/library"
@@ -50,12 +51,13 @@ func (c *setClock) Now() time.Time { return clock.Instant(c.now.Load()).Time() }
 // repairs is the journal of a process that only reads: it keeps what repairs
 // were asked for, and a change begun would panic.
 type repairs struct {
-	library.Journal
+	commit.Journal
 	mu    sync.Mutex
 	asked map[library.ContentID]library.PrincipalID
 }
 
-func (r *repairs) Repair(p library.PrincipalID, e library.BucketEntry) {
+func (r *repairs) Repair(asked commit.Repair) {
+	p, e := library.PrincipalID(asked.Key), asked.Row.(library.BucketEntry)
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.asked == nil {
@@ -112,7 +114,7 @@ func (r *room) must(err error) {
 }
 
 // applied checks that a conditional write was made.
-func (r *room) applied(v library.Verdict, err error) {
+func (r *room) applied(v commit.Verdict, err error) {
 	r.t.Helper()
 	if err != nil || !v.Applied {
 		r.t.Fatalf("conditional write: %+v, %v", v, err)
@@ -125,7 +127,7 @@ func (r *room) principal(id library.PrincipalID, vis library.Visibility) {
 	r.applied(r.store.CommitPrincipal(r.t.Context(), &library.PrincipalCommit{
 		ID: id,
 		Header: library.PrincipalHeader{
-			ID: id, DisplayName: id.Name(), Email: id.Name() + "@example.org", Visibility: vis, State: library.Live, Seq: 1, MTS: 1,
+			ID: id, DisplayName: id.Name(), Email: id.Name() + "@example.org", Visibility: vis, State: commit.Live, Seq: 1, MTS: 1,
 		},
 	}))
 	r.must(r.store.SetBuilt(r.t.Context(), id, 1))
@@ -166,7 +168,7 @@ func (r *room) change(id library.ContentID, change func(h *library.Header), memb
 	rows, err := r.store.Read(r.t.Context(), id, library.ContentQuery{})
 	r.must(err)
 	before, h := rows.Header, rows.Header
-	h.ID, h.State, h.Seq, h.MTS = id, library.Live, before.Seq+1, before.MTS+1
+	h.ID, h.State, h.Seq, h.MTS = id, commit.Live, before.Seq+1, before.MTS+1
 	if before.Seq == 0 {
 		h.Kind, h.Title, h.Version, h.Creator = library.Note, id.Name(), 1, "u:acme:ann"
 	}

@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"carrel/core/clock"
+	"carrel/core/commit"
 	"carrel/core/fault"
 	"carrel/library"
 )
@@ -91,7 +92,7 @@ func TestOwnersThatMayNotBeSeen(t *testing.T) {
 	r.principal("u:acme:ann", library.Private)
 	r.principal("g:acme:team", library.LoggedIn)
 	r.applied(r.store.CommitPrincipal(t.Context(), &library.PrincipalCommit{
-		ID: "u:acme:void", Header: library.PrincipalHeader{ID: "u:acme:void", State: library.Void, Seq: 1, MTS: 1, Visibility: library.Public},
+		ID: "u:acme:void", Header: library.PrincipalHeader{ID: "u:acme:void", State: commit.Void, Seq: 1, MTS: 1, Visibility: library.Public},
 	}))
 	for _, c := range []struct {
 		name   string
@@ -291,7 +292,7 @@ func TestLostLibraryIsRebuiltOnTheFly(t *testing.T) {
 	r := newRoom(t)
 	r.applied(r.store.CommitPrincipal(t.Context(), &library.PrincipalCommit{
 		ID:     "u:acme:ann",
-		Header: library.PrincipalHeader{ID: "u:acme:ann", Visibility: library.Public, State: library.Live, Seq: 1, MTS: 1},
+		Header: library.PrincipalHeader{ID: "u:acme:ann", Visibility: library.Public, State: commit.Live, Seq: 1, MTS: 1},
 	}))
 	r.item("c:acme:one", 1, library.Public, has("u:acme:ann", library.Viewing))
 	var es []library.BucketEntry

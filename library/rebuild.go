@@ -5,6 +5,7 @@ import (
 	"errors"
 	"math"
 
+	"carrel/core/commit"
 	"carrel/core/fault"
 )
 
@@ -18,7 +19,7 @@ func (s *Service) RebuildLibrary(ctx context.Context, v *Viewer, principal strin
 	v.forget()
 	defer v.forget()
 	if !v.SignedIn() {
-		return nil, unauthenticated()
+		return nil, fault.SignInFirst()
 	}
 	p, err := ParsePrincipalID(principal)
 	if err != nil {
@@ -26,7 +27,7 @@ func (s *Service) RebuildLibrary(ctx context.Context, v *Viewer, principal strin
 		faults.Add(err, "principalId")
 		return nil, faults
 	}
-	if err := s.requireActor(ctx, s.newBudget(), v, p.Tenant()); err != nil {
+	if err := s.requireActor(ctx, s.NewBudget(), v, p.Tenant()); err != nil {
 		return nil, err
 	}
 	headers, err := s.store.ReadPrincipals(ctx, []PrincipalID{p})
@@ -70,7 +71,7 @@ func (s *Service) Rebuild(ctx context.Context, p PrincipalID) (restored, removed
 			return max(0, now-r.Before+r.Removed), r.Removed, err
 		}
 		// It was deleted while it was rebuilt, or by a clock that is ahead.
-		if err := s.pause(ctx, pause); err != nil {
+		if err := s.Pause(ctx, pause); err != nil {
 			return 0, 0, err
 		}
 		pause *= 2
@@ -120,14 +121,14 @@ func (r *rebuild) finish(ctx context.Context) (complete bool, err error) {
 	if !recorded && !r.Unrecorded {
 		return false, nil // a record that was lost meanwhile did not name everything
 	}
-	if err := r.s.insist(ctx, func() error { return r.s.store.SetBuilt(ctx, r.p, r.AsOf) }); err != nil {
+	if err := r.s.Insist(ctx, func() error { return r.s.store.SetBuilt(ctx, r.p, r.AsOf) }); err != nil {
 		return false, err
 	}
 	if complete, err = r.s.isComplete(ctx, r.p); err != nil {
 		return false, err
 	}
 	// Of a library that is not complete nothing is left to continue.
-	return complete, r.s.insist(ctx, func() error { return r.s.store.DropRebuildNote(ctx, r.p, r.AsOf) })
+	return complete, r.s.Insist(ctx, func() error { return r.s.store.DropRebuildNote(ctx, r.p, r.AsOf) })
 }
 
 // isComplete tells whether p's library and record carry their marks.
@@ -206,8 +207,8 @@ func (r *rebuild) mendHeld(ctx context.Context) error {
 func (r *rebuild) sweep(ctx context.Context, b Bucket) error {
 	s, p := r.s, r.p
 	return s.walkBucket(ctx, p, b, func(entries []Entry, rows []ContentRows) error {
-		if s.ending.IsOpen() {
-			return errEnding
+		if s.Ending() {
+			return commit.ErrEnding
 		}
 		dropped, err := s.dropStrays(ctx, p, b, entries, rows)
 		if err != nil || b != Private {
@@ -244,7 +245,7 @@ func (s *Service) dropStrays(ctx context.Context, p PrincipalID, b Bucket, entri
 func (s *Service) mendUnrecorded(ctx context.Context, p PrincipalID, rows []ContentRows) error {
 	ids := make([]ContentID, 0, len(rows))
 	for i := range rows {
-		if rows[i].Header.State == Live {
+		if rows[i].Header.State == commit.Live {
 			ids = append(ids, rows[i].Header.ID)
 		}
 	}
@@ -255,7 +256,7 @@ func (s *Service) mendUnrecorded(ctx context.Context, p PrincipalID, rows []Cont
 	var wrong []ContentID
 	n := 0
 	for i := range rows {
-		if rows[i].Header.State != Live {
+		if rows[i].Header.State != commit.Live {
 			continue
 		}
 		role := NoRole
@@ -301,5 +302,5 @@ func (s *Service) walkBucket(ctx context.Context, p PrincipalID, b Bucket, see f
 // justified tells whether an entry stands where the item's state has it.
 func justified(e Entry, b Bucket, p PrincipalID, rows *ContentRows) bool {
 	h := &rows.Header
-	return h.State == Live && rows.Members[0].Active() && e.Position == h.Position && StandsIn(b, h.Visibility, e.Content, p)
+	return h.State == commit.Live && rows.Members[0].Active() && e.Position == h.Position && StandsIn(b, h.Visibility, e.Content, p)
 }

@@ -24,7 +24,7 @@ type RebuildReport struct {
 // traffic. report is told now and then how many of all items and principals are
 // done.
 func (s *Service) RebuildAll(ctx context.Context, report func(done, of int)) (*RebuildReport, error) {
-	r := &rebuildAll{s: s, asOf: s.now(), report: report}
+	r := &rebuildAll{s: s, asOf: s.Now(), report: report}
 	of, err := s.countAll(ctx)
 	if err != nil {
 		return nil, fmt.Errorf("counting what there is: %w", err)
@@ -122,5 +122,5 @@ func (r *rebuildAll) principal(ctx context.Context, p PrincipalID) error {
 	if err != nil {
 		return err
 	}
-	return r.s.insist(ctx, func() error { return r.s.store.SetBuilt(ctx, p, r.asOf) })
+	return r.s.Insist(ctx, func() error { return r.s.store.SetBuilt(ctx, p, r.asOf) })
 }

@@ -6,6 +6,7 @@ import (
 	"sync"
 	"time"
 
+	"carrel/core/commit"
 	"carrel/core/fault"
 	"carrel/core/sched"
 )
@@ -114,7 +115,7 @@ func (s *Service) runRebuild(ctx context.Context, p PrincipalID, run *rebuildRun
 	if run.err != nil {
 		s.log.ErrorContext(ctx, "rebuilding a library", "principal", string(p), "error", run.err)
 		run.ended.Open()
-		_, _ = s.rt.Wait(ctx, s.ending, rebuildRetryAfter*time.Second)
+		_ = s.Pause(ctx, rebuildRetryAfter*time.Second)
 	}
 	s.rebuilds.forget(p)
 	run.ended.Open()
@@ -125,9 +126,9 @@ func (s *Service) rebuildInTurn(ctx context.Context, p PrincipalID) (restored, r
 		return 0, 0, err
 	}
 	defer s.rebuildTurns.Give()
-	if s.ending.IsOpen() {
+	if s.Ending() {
 		// Hundreds may wait for their turn, and each would ask the store.
-		return 0, 0, errEnding
+		return 0, 0, commit.ErrEnding
 	}
 	restored, removed, err = s.Rebuild(ctx, p)
 	if err == nil {

@@ -59,7 +59,7 @@ func (s *Service) openRebuild(ctx context.Context, p PrincipalID, last *rebuild)
 	// The marks of completeness will hold as of now: a deletion by hand from here
 	// on takes them along, also one that the next reading sees. Now is the store's:
 	// a note of a clock ahead would outlast a deletion.
-	asOf := s.storeNow()
+	asOf := s.StoreNow()
 	complete, err := s.isComplete(ctx, p)
 	if err != nil {
 		return nil, fmt.Errorf("looking whether the library of %s is complete: %w", p, err)
@@ -102,13 +102,13 @@ func (s *Service) rebuildKept(ctx context.Context, p PrincipalID) (*rebuildProgr
 // write keeps the progress. The step comes first, so that of two notes of one
 // rebuild the store keeps the one that is further on.
 func (r *rebuild) write(ctx context.Context) error {
-	r.At = r.s.storeNow()
+	r.At = r.s.StoreNow()
 	body, err := json.Marshal(&r.rebuildProgress)
 	if err != nil {
 		return fmt.Errorf("the progress of a rebuild: %w", err)
 	}
 	note := append(binary.BigEndian.AppendUint64(nil, r.Step), body...)
-	return r.s.insist(ctx, func() error { return r.s.store.PutRebuildNote(ctx, r.p, r.AsOf, note) })
+	return r.s.Insist(ctx, func() error { return r.s.store.PutRebuildNote(ctx, r.p, r.AsOf, note) })
 }
 
 // passed notes that everything up to an item is restored; n items were.

@@ -24,7 +24,7 @@ func (s *Service) Resume(ctx context.Context, entry commit.Entry) (fenced bool, 
 		}
 		return false, s.finishPrincipal(ctx, e, true)
 	}
-	if !e.Decided && s.tune.Without != NoFence {
+	if !e.Decided && s.tune.Without != commit.NoFence {
 		if fenced, err = s.fence(ctx, e); err != nil {
 			return fenced, fmt.Errorf("fencing %s: %w", e.Content, err)
 		}
@@ -41,10 +41,10 @@ func (s *Service) Resume(ctx context.Context, entry commit.Entry) (fenced bool, 
 // fence makes sure that a compare-and-set with e.Base can apply no more: where
 // the base still stands, it takes the place of that state with an equal one.
 func (s *Service) fence(ctx context.Context, e InFlight) (bool, error) {
-	if err := s.requireClock(); err != nil {
+	if err := s.RequireClock(); err != nil {
 		return false, err
 	}
-	for n := 0; n < maxTries; n++ {
+	for n := 0; n < commit.MaxTries; n++ {
 		rows, err := s.store.Read(ctx, e.Content, ContentQuery{Serial: true})
 		if err != nil {
 			return false, err
@@ -57,7 +57,7 @@ func (s *Service) fence(ctx context.Context, e InFlight) (bool, error) {
 			return false, fmt.Errorf("the store forgot a state: seq %d, entry of base %d", h.Seq, e.Base)
 		}
 		c := s.fenceOf(e.Content, &h)
-		c.Writer = s.newEntryID()
+		c.Writer = s.NewEntryID()
 		v, err := s.store.Commit(ctx, c)
 		if err != nil && !fault.MayHaveCommitted(err) {
 			return false, err
@@ -73,16 +73,16 @@ func (s *Service) fence(ctx context.Context, e InFlight) (bool, error) {
 // compare-and-set on h. An item that is absent gets a void state.
 func (s *Service) fenceOf(id ContentID, h *Header) *ContentCommit {
 	after := *h
-	if h.State == Absent {
-		after = Header{Content: Content{ID: id}, State: Void}
+	if h.State == commit.Absent {
+		after = Header{Content: Content{ID: id}, State: commit.Void}
 	}
-	after.Seq, after.MTS = h.Seq+1, s.mts(h.MTS)
+	after.Seq, after.MTS = h.Seq+1, s.MTS(h.MTS)
 	return &ContentCommit{ID: id, Base: h.Seq, Header: after}
 }
 
 // contentAttempt is an attempt that commits c under e's id.
 func (s *Service) contentAttempt(e InFlight, c *ContentCommit) *attempt {
-	return &attempt{entry: e, commit: func(ctx context.Context, id commit.EntryID) (Verdict, error) {
+	return &attempt{entry: e, commit: func(ctx context.Context, id commit.EntryID) (commit.Verdict, error) {
 		c.Writer = id
 		return s.store.Commit(ctx, c)
 	}}

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"carrel/core/clock"
+	"carrel/core/commit"
 	"carrel/core/fault"
 	"carrel/core/sched"
 	"carrel/library"
@@ -18,7 +19,7 @@ import (
 type meddled struct {
 	library.Store
 	mu             sync.Mutex
-	commit         func(*library.ContentCommit) (library.Verdict, error)
+	commit         func(*library.ContentCommit) (commit.Verdict, error)
 	read           func(library.ContentQuery, *library.ContentRows)
 	readPrincipals func() error
 	enforce        func(*library.Enforcement)
@@ -30,7 +31,7 @@ func (m *meddled) on(change func()) {
 	change()
 }
 
-func (m *meddled) Commit(ctx context.Context, c *library.ContentCommit) (library.Verdict, error) {
+func (m *meddled) Commit(ctx context.Context, c *library.ContentCommit) (commit.Verdict, error) {
 	m.mu.Lock()
 	commit := m.commit
 	m.mu.Unlock()
@@ -92,8 +93,8 @@ func TestADeadlineLeavesTheOutcomeUnknown(t *testing.T) {
 	h, m := meddledTown(t)
 	id := h.note("a", library.Public)
 	m.on(func() {
-		m.commit = func(*library.ContentCommit) (library.Verdict, error) {
-			return library.Verdict{}, fault.Uncertain(fmt.Errorf("commit: %w", context.DeadlineExceeded))
+		m.commit = func(*library.ContentCommit) (commit.Verdict, error) {
+			return commit.Verdict{}, fault.Uncertain(fmt.Errorf("commit: %w", context.DeadlineExceeded))
 		}
 	})
 	_, err := h.share("u:acme:ann", id, "u:acme:ben")
@@ -114,10 +115,10 @@ func TestAnEntryStaysUntilItsStateIsRead(t *testing.T) {
 	h.quiet()
 	base := h.content(id).Seq
 	m.on(func() {
-		m.commit = func(c *library.ContentCommit) (library.Verdict, error) {
+		m.commit = func(c *library.ContentCommit) (commit.Verdict, error) {
 			v, err := m.Store.Commit(context.WithoutCancel(t.Context()), c)
 			if err == nil && v.Applied {
-				return library.Verdict{}, fault.Uncertain(errDown)
+				return commit.Verdict{}, fault.Uncertain(errDown)
 			}
 			return v, err
 		}
@@ -172,7 +173,7 @@ func TestAShareThatWasMadeIsToldSo(t *testing.T) {
 	h, m := meddledTown(t)
 	id := h.note("a", library.Public)
 	m.on(func() {
-		m.commit = func(c *library.ContentCommit) (library.Verdict, error) {
+		m.commit = func(c *library.ContentCommit) (commit.Verdict, error) {
 			m.on(func() { m.readPrincipals = func() error { return errDown } })
 			return m.Store.Commit(context.WithoutCancel(t.Context()), c)
 		}
@@ -227,7 +228,7 @@ func TestCarriedSharesShowInTheirOwnLibraries(t *testing.T) {
 	sent, mayCommit := make(chan struct{}), make(chan struct{})
 	first := sync.OnceFunc(func() { close(sent); <-mayCommit })
 	m.on(func() {
-		m.commit = func(c *library.ContentCommit) (library.Verdict, error) {
+		m.commit = func(c *library.ContentCommit) (commit.Verdict, error) {
 			first()
 			return m.Store.Commit(context.WithoutCancel(t.Context()), c)
 		}

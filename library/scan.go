@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"carrel/core/clock"
+	"carrel/core/commit"
 )
 
 // Sizes of the reads of a scan. A slice asks for a little more entries than
@@ -212,15 +213,15 @@ func (r *reading) verify(ctx context.Context, w *scan, es []Entry) error {
 // judge tells which items the viewer may see in this library. It asks for the
 // repair of entries that should not be there.
 func (r *reading) judge(ctx context.Context, es []Entry, rows []ContentRows) ([]sight, error) {
-	now := r.s.now()
+	now := r.s.Now()
 	sights := make([]sight, len(es))
 	stale, gone := 0, 0
 	var open []int
 	for i := range es {
 		h := &rows[i].Header
-		stands := h.State == Live && rows[i].Members[0].Active() && StandsIn(r.source, h.Visibility, h.ID, r.owner)
+		stands := h.State == commit.Live && rows[i].Members[0].Active() && StandsIn(r.source, h.Visibility, h.ID, r.owner)
 		if !stands || es[i].Position != h.Position {
-			r.s.journal.Repair(r.owner, BucketEntry{r.source, es[i]})
+			r.s.journal.Repair(commit.Repair{Kind: commit.Content, Key: string(r.owner), Row: BucketEntry{r.source, es[i]}})
 			stale++
 		}
 		if !stands {

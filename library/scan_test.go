@@ -9,6 +9,7 @@ import (
 	"pgregory.net/rapid"
 
 	"carrel/core/clock"
+	"carrel/core/commit"
 	"carrel/library"
 )
 
@@ -182,7 +183,7 @@ func (r *room) drawItem(rt *rapid.T, owner library.PrincipalID, id library.Conte
 		d.vis = library.Private
 		r.change(id, func(h *library.Header) { h.Visibility = library.Private })
 	case "deleted":
-		r.change(id, func(h *library.Header) { h.State = library.Deleted })
+		r.change(id, func(h *library.Header) { h.State = commit.Deleted })
 	case "expired":
 		now := roomStart
 		r.change(id, func(h *library.Header) { h.ExpiresAt = &now })

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"carrel/core/clock"
+	"carrel/core/commit"
 	"carrel/library"
 )
 
@@ -35,7 +36,7 @@ func TestBudget(t *testing.T) {
 			for i := range c.hidden {
 				id := library.ContentID(fmt.Sprintf("c:acme:h%d", i))
 				r.item(id, clock.Instant(100+i), library.Public, has("u:acme:ann", library.Viewing))
-				r.change(id, func(h *library.Header) { h.State = library.Deleted })
+				r.change(id, func(h *library.Header) { h.State = commit.Deleted })
 			}
 			newer := c.forwards != c.descending
 			want := []string{}
@@ -119,13 +120,13 @@ func TestFlagsOfEmptyPages(t *testing.T) {
 		}
 		edges := r.read(anonymous(), "u:acme:eva", library.LibraryQuery{}).Edges
 		gone, other := edges[0].Cursor(), edges[1].Cursor()
-		r.change("c:acme:a", func(h *library.Header) { h.State = library.Deleted })
+		r.change("c:acme:a", func(h *library.Header) { h.State = commit.Deleted })
 		forwards := r.read(anonymous(), "u:acme:eva", library.LibraryQuery{PageArgs: firstAfter(0, &gone), OtherSide: true})
 		if !forwards.PageInfo.HasNextPage || forwards.PageInfo.HasPreviousPage {
 			t.Errorf("after the one that is gone: %+v", forwards.PageInfo)
 		}
 		r.item("c:acme:c", 10, library.Public, has("u:acme:eva", library.Viewing))
-		r.change("c:acme:b", func(h *library.Header) { h.State = library.Deleted })
+		r.change("c:acme:b", func(h *library.Header) { h.State = commit.Deleted })
 		backwards := r.read(anonymous(), "u:acme:eva", library.LibraryQuery{PageArgs: lastBefore(0, &other), OtherSide: true})
 		if !backwards.PageInfo.HasNextPage || backwards.PageInfo.HasPreviousPage {
 			t.Errorf("before the one that is gone: %+v", backwards.PageInfo)
@@ -151,7 +152,7 @@ func TestCursorOfWhatIsGone(t *testing.T) {
 	r.principals("u:acme:ann")
 	r.numbered(5)
 	cursor := r.read(anonymous(), "u:acme:ann", library.LibraryQuery{}).Edges[2].Cursor()
-	r.change("c:acme:n02", func(h *library.Header) { h.State = library.Deleted })
+	r.change("c:acme:n02", func(h *library.Header) { h.State = commit.Deleted })
 	r.enforce("c:acme:n02", "u:acme:ann")
 	r.wantNames(r.read(anonymous(), "u:acme:ann", library.LibraryQuery{PageArgs: firstAfter(5, &cursor)}), "n03", "n04")
 	r.wantNames(r.read(anonymous(), "u:acme:ann", library.LibraryQuery{PageArgs: lastBefore(5, &cursor)}), "n00", "n01")

@@ -45,14 +45,28 @@ const (
 	scrubLooks = 200
 )
 
-// Scrub is one step of the scrubber. It walks over the items and finishes those
+// scrubItems is how many items or principals one step looks at.
+const scrubItems = 50
+
+// Scrub makes the next step of the scrubber of this process, which begins again
+// when it has seen everything. It returns how many items it has settled, and how many
+// derived rows were wrong. Steps must not run beside each other.
+func (s *Service) Scrub(ctx context.Context) (settled, mismatches int, err error) {
+	r, err := s.ScrubFrom(ctx, s.scrubbed, scrubItems)
+	if err == nil {
+		s.scrubbed = r.Next
+	}
+	return r.Settled, r.Mismatches, err
+}
+
+// ScrubFrom is one step of the scrubber. It walks over the items and finishes those
 // that have unsettled positions though no change of theirs is in flight, or that
 // a member's library or record shows otherwise than the header has it; then over
 // the principals, and takes out of their libraries what no header justifies, and
 // has memberships follow the groups and the directory their names; then over the
 // directory. All of that should find nothing, ever: what
 // it finds is counted and told. Items whose time has come get their hint again.
-func (s *Service) Scrub(ctx context.Context, from ScrubPlace, limit int) (ScrubReport, error) {
+func (s *Service) ScrubFrom(ctx context.Context, from ScrubPlace, limit int) (ScrubReport, error) {
 	c := &scrubbing{s: s, at: from, left: scrubLooks}
 	var err error
 	switch {
@@ -124,9 +138,9 @@ func (c *scrubbing) content(ctx context.Context, id ContentID, after PrincipalID
 		last = page.Members[len(page.Members)-1].Principal
 	}
 	h := &page.Header
-	if h.State == Live && h.ExpiresAt != nil && *h.ExpiresAt <= s.now() {
+	if h.State == commit.Live && h.ExpiresAt != nil && *h.ExpiresAt <= s.Now() {
 		// Newer than the state, so that no removal by an earlier version hides it.
-		if err := s.store.PutDue(ctx, Due{At: *h.ExpiresAt, Content: id, MTS: s.mts(h.MTS)}); err != nil {
+		if err := s.store.PutDue(ctx, commit.Due{At: *h.ExpiresAt, Kind: commit.Content, Key: string(id), MTS: s.MTS(h.MTS)}); err != nil {
 			return "", err
 		}
 	}
@@ -135,7 +149,7 @@ func (c *scrubbing) content(ctx context.Context, id ContentID, after PrincipalID
 	}
 	// A change that has begun meanwhile is no mistake: that is what is found
 	// twice, of one state, with nothing in flight between.
-	if lists, err := s.openLists(ctx); err != nil || lists.mayHold(id, h.MTS, s.now()) {
+	if lists, err := s.openLists(ctx); err != nil || lists.mayHold(id, h.MTS, s.Now()) {
 		return last, err
 	}
 	seq := h.Seq

@@ -1,6 +1,10 @@
 package library
 
-import "context"
+import (
+	"context"
+
+	"carrel/core/commit"
+)
 
 // owners scrubs principals from the place on.
 func (c *scrubbing) owners(ctx context.Context, limit int) error {
@@ -101,7 +105,7 @@ func (c *scrubbing) record(ctx context.Context, p PrincipalID, after ContentID) 
 		return "", false, err
 	}
 	for i, sh := range shared {
-		if m := rows[i].Members[0]; rows[i].Header.State == Live && m.Active() && m.Role == sh.Role {
+		if m := rows[i].Members[0]; rows[i].Header.State == commit.Live && m.Active() && m.Role == sh.Role {
 			continue
 		}
 		if err := c.unjustified(ctx, p, sh.Content); err != nil {
@@ -119,7 +123,7 @@ func (c *scrubbing) unjustified(ctx context.Context, p PrincipalID, id ContentID
 		return err
 	}
 	rows, err := c.s.store.Read(ctx, id, ContentQuery{Members: []PrincipalID{p}, Serial: true})
-	if err != nil || lists.mayHide(rows.Header.MTS, c.s.now()) {
+	if err != nil || lists.mayHide(rows.Header.MTS, c.s.Now()) {
 		return err
 	}
 	differs, err := c.s.differs(ctx, &rows.Header, rows.Members[0])
@@ -189,7 +193,7 @@ func (c *scrubbing) stray(ctx context.Context, p PrincipalID, b Bucket, at Entry
 		return err
 	}
 	rows, err := s.store.Read(ctx, at.Content, ContentQuery{Serial: true})
-	if err != nil || rows.Header.Seq != seq || lists.mayHide(rows.Header.MTS, s.now()) {
+	if err != nil || rows.Header.Seq != seq || lists.mayHide(rows.Header.MTS, s.Now()) {
 		return err
 	}
 	if _, stands, err := s.entryAt(ctx, p, b, at); err != nil || !stands {

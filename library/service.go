@@ -4,10 +4,11 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
-	"sync/atomic"
 	"time"
 
 	"carrel/core/clock"
+	"carrel/core/commit"
+	"carrel/core/id"
 	"carrel/core/sched"
 )
 
@@ -37,14 +38,14 @@ type Tuning struct {
 	// Targets is how many principals one mutation may name (MaxList), no more.
 	Targets int
 	// Without switches a rule off; for the simulator alone.
-	Without Ablation
+	Without commit.Ablation
 }
 
 // Config is what a Service is made of.
 type Config struct {
 	Store   Store
 	Runtime sched.Runtime
-	Journal Journal
+	Journal commit.Journal
 	Names   Namer
 	Log     *slog.Logger
 	Watch   Watcher // nil: nobody watches
@@ -62,13 +63,13 @@ type Config struct {
 
 // Service holds every rule of the domain. It is safe for concurrent use.
 type Service struct {
+	*commit.Engine
 	store   Store
 	rt      sched.Runtime
-	journal Journal
+	journal commit.Journal
 	names   Namer
 	log     *slog.Logger
 	watch   Watcher
-	ahead   func() time.Duration
 	remote  bool
 	tune    Tuning
 	seals   *sealer
@@ -79,12 +80,10 @@ type Service struct {
 	rebuilds rebuildTable
 	// rebuildTurns are for the rebuilds that readers have asked for.
 	rebuildTurns *sched.Permits
-	ending       sched.Latch
-	// overAt is when the time of a process that ends is up, on the monotonic
-	// clock; 0: it does not end.
-	overAt atomic.Int64
 	// directory is what is known of whether it is complete.
 	directory directoryRun
+	// scrubbed is how far the scrubber has got.
+	scrubbed ScrubPlace
 
 	bulletin  Bulletin   // nil: no other process uses the store
 	announcer *announcer // nil likewise
@@ -105,15 +104,15 @@ func New(ctx context.Context, c Config) (*Service, error) {
 		return nil, fmt.Errorf("reading the cursor keys: %w", err)
 	}
 	s := &Service{
+		Engine: commit.NewEngine(commit.Config{
+			Runtime: c.Runtime, Journal: c.Journal, Registers: c.Store, Ahead: c.Ahead, Remote: c.Remote, Without: c.Tuning.Without,
+		}),
 		seals: seals,
 		store: c.Store, rt: c.Runtime, journal: c.Journal, names: c.Names,
-		log: c.Log, watch: c.Watch, ahead: c.Ahead, remote: c.Remote, tune: c.Tuning.withDefaults(),
+		log: c.Log, watch: c.Watch, remote: c.Remote, tune: c.Tuning.withDefaults(),
 		bulletin: c.Bulletin, life: c.Runtime.Detach(ctx),
 	}
-	if s.ahead == nil {
-		s.ahead = func() time.Duration { return 0 }
-	}
-	if s.changesSince, err = readChangesSince(ctx, c.Store, c.Runtime, s.storeNow(), isNew); err != nil {
+	if s.changesSince, err = readChangesSince(ctx, c.Store, c.Runtime, s.StoreNow(), isNew); err != nil {
 		return nil, fmt.Errorf("reading since when changes are kept: %w", err)
 	}
 	if s.watch == nil {
@@ -124,7 +123,6 @@ func New(ctx context.Context, c Config) (*Service, error) {
 	}
 	s.permits = sched.NewPermits(s.rt, s.tune.ProcessWidth)
 	s.rebuildTurns = sched.NewPermits(s.rt, rebuildsAtOnce)
-	s.ending = s.rt.Latch()
 	s.fans.jobs = map[ContentID]*fanQueue{}
 	s.shares.waiting = map[ContentID][]*shareJob{}
 	s.rebuilds.running, s.rebuilds.done = map[PrincipalID]*rebuildRun{}, map[PrincipalID]*rebuildRun{}
@@ -133,6 +131,9 @@ func New(ctx context.Context, c Config) (*Service, error) {
 	if s.bulletin != nil {
 		s.announcer = newAnnouncer(s)
 	}
+	s.Creates(id.Content, s.contentPartition)
+	s.Creates(id.User, s.principalPartition)
+	s.Creates(id.Group, s.principalPartition)
 	return s, nil
 }
 
@@ -156,6 +157,3 @@ func (t Tuning) withDefaults() Tuning {
 	}
 	return t
 }
-
-// now is this process's wall clock.
-func (s *Service) now() clock.Instant { return clock.Of(s.rt.Now()) }

@@ -20,21 +20,21 @@ func (w *walk) settle(ctx context.Context) error {
 	if w.oldest == nil {
 		return nil
 	}
-	if w.oldest.Seq <= w.entry.Base && w.s.tune.Without != NoFence {
+	if w.oldest.Seq <= w.entry.Base && w.s.tune.Without != commit.NoFence {
 		// A quorum read shows what was decided only once the commit of it was
 		// acknowledged, which it was not where the writers told the outcome.
 		return fmt.Errorf("%s: the state after %d is not to be read yet", w.entry.Content, w.entry.Base)
 	}
-	if w.newest.State == Deleted {
+	if w.newest.State == commit.Deleted {
 		return w.bury(ctx)
 	}
 	s := w.s
 	settlement := Settlement{ID: w.entry.Content}
-	if w.entry.Scope == commit.ScopeAll || s.tune.Without == NarrowSettlesAll {
+	if w.entry.Scope == commit.ScopeAll || s.tune.Without == commit.NarrowSettlesAll {
 		settlement.Positions = positionsOf(w.oldest.Unsettled)
 	}
 	for _, m := range w.leaving {
-		if m.Seq <= w.oldest.Seq || s.tune.Without == LaterLeavingDropped {
+		if m.Seq <= w.oldest.Seq || s.tune.Without == commit.LaterLeavingDropped {
 			settlement.Leaving = append(settlement.Leaving, m)
 		}
 	}
@@ -55,7 +55,7 @@ func (s *Service) settleAll(ctx context.Context, all *Settlement) error {
 		if i == len(parts)-1 {
 			one.Positions, one.Final = all.Positions, all.Final
 		}
-		if err := s.insist(ctx, func() error { return s.store.Settle(ctx, one) }); err != nil {
+		if err := s.Insist(ctx, func() error { return s.store.Settle(ctx, one) }); err != nil {
 			return err
 		}
 	}
@@ -68,7 +68,7 @@ func (s *Service) settleAll(ctx context.Context, all *Settlement) error {
 // Rows read in a page before the delete was decided are members still in the
 // store, so the walk that buries must have begun after it.
 func (w *walk) bury(ctx context.Context) error {
-	if w.entry.Scope != commit.ScopeAll || w.oldest.State != Deleted {
+	if w.entry.Scope != commit.ScopeAll || w.oldest.State != commit.Deleted {
 		return w.s.settleAll(ctx, &Settlement{ID: w.entry.Content, Leaving: w.rows, Bury: true})
 	}
 	return w.s.settleAll(ctx, &Settlement{

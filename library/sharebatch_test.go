@@ -7,6 +7,7 @@ import (
 	"sync/atomic"
 	"testing"
 
+	"carrel/core/commit"
 	"carrel/core/fault"
 	"carrel/core/sched"
 	"carrel/library"
@@ -21,7 +22,7 @@ type besideLastCommit struct {
 	meanwhile func()
 }
 
-func (s *besideLastCommit) Commit(ctx context.Context, c *library.ContentCommit) (library.Verdict, error) {
+func (s *besideLastCommit) Commit(ctx context.Context, c *library.ContentCommit) (commit.Verdict, error) {
 	s.mu.Lock()
 	var meanwhile func()
 	if c.ID == s.id && s.meanwhile != nil {
@@ -210,8 +211,8 @@ func TestShareBatch_CarriedShareHasTheOutcomeOfItsBatch(t *testing.T) {
 // lossy is a store that loses the answers of commits.
 type lossy struct{ library.Store }
 
-func (lossy) Commit(context.Context, *library.ContentCommit) (library.Verdict, error) {
-	return library.Verdict{}, fault.Uncertain(fault.Unavailablef(nil, "the answer was lost"))
+func (lossy) Commit(context.Context, *library.ContentCommit) (commit.Verdict, error) {
+	return commit.Verdict{}, fault.Uncertain(fault.Unavailablef(nil, "the answer was lost"))
 }
 
 // A share that is refused is answered so, though the outcome of those in its batch

@@ -23,7 +23,7 @@ type shareJob struct {
 	role   ContentRole
 	ps     []PrincipalID
 	places []int // of ps in the input
-	r      *keyedRequest
+	r      *commit.Request
 
 	done      sched.Latch
 	taken     bool // by whoever carries it; under shareTable.mu
@@ -104,7 +104,7 @@ func (t *shareTable) leave(id ContentID, j *shareJob) {
 
 // share carries j, with whatever waits beside it, or lets somebody else who is
 // at it already carry it.
-func (s *Service) share(ctx context.Context, left budget, id ContentID, j *shareJob) error {
+func (s *Service) share(ctx context.Context, left commit.Budget, id ContentID, j *shareJob) error {
 	j.done = s.rt.Latch()
 	s.shares.wait(id, j)
 	defer s.shares.leave(id, j)
@@ -129,7 +129,7 @@ func (s *Service) share(ctx context.Context, left budget, id ContentID, j *share
 		_, err := s.rt.Wait(ctx, j.done, 0)
 		return err
 	}
-	if decided && s.tune.Without == PlainShare {
+	if decided && s.tune.Without == commit.PlainShare {
 		s.plainShare(ctx, e, before)
 		decided = false
 	}
@@ -168,7 +168,7 @@ func (s *Service) planShares(ctx context.Context, id ContentID, batch []*shareJo
 	slices.Sort(named)
 	named = slices.Compact(named)
 	lead := batch[0]
-	rows, err := s.readState(ctx, id, named, lead.r.lookup())
+	rows, err := s.readState(ctx, id, named, lead.r.Lookup())
 	if err != nil {
 		return nil, nil, err
 	}
@@ -208,7 +208,7 @@ func (s *Service) planShares(ctx context.Context, id ContentID, batch []*shareJo
 }
 
 // judgeShare is one share's repetition, existence, visibility and rights.
-func (s *Service) judgeShare(ctx context.Context, id ContentID, j *shareJob, t *target, request *RequestRow) (*contentAnswer, error) {
+func (s *Service) judgeShare(ctx context.Context, id ContentID, j *shareJob, t *target, request *commit.RequestRow) (*contentAnswer, error) {
 	first, err := s.known(ctx, j.v, id, t, j.r, request, "contentId")
 	if err != nil || first != nil {
 		return first, err

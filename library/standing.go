@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"carrel/core/clock"
+	"carrel/core/commit"
 )
 
 // sight is what one reading of a principal or an item says of whether a viewer
@@ -25,7 +26,7 @@ const (
 // sightOfPrincipal decides from the header of id alone. Whoever a PRIVATE one lets
 // in sees a wider one too: a member from another tenant sees its LOGGEDIN group.
 func sightOfPrincipal(v *Viewer, id PrincipalID, h *PrincipalHeader) sight {
-	exists := h.State == Live
+	exists := h.State == commit.Live
 	switch {
 	case exists && (h.Visibility == Public || v.User == id || v.Administers(id.Tenant())):
 		return seen
@@ -48,7 +49,7 @@ func (s *Service) seesPrincipal(ctx context.Context, v *Viewer, id PrincipalID, 
 		return true, nil
 	}
 	groups, err := s.groupsOf(ctx, v)
-	return h.State == Live && groups.role(id) != NotInGroup, err
+	return h.State == commit.Live && groups.role(id) != NotInGroup, err
 }
 
 // bucketFor is the bucket of owner's library that v reads.
@@ -102,7 +103,7 @@ func sightOf(v *Viewer, id ContentID, h *Header, own Member, now clock.Instant) 
 // seesContent tells whether v may see the item of that id; own is v's own member
 // row, of the same reading. The groups are asked only where that does not decide.
 func (s *Service) seesContent(ctx context.Context, v *Viewer, id ContentID, h *Header, own Member) (bool, error) {
-	sight := sightOf(v, id, h, own, s.now())
+	sight := sightOf(v, id, h, own, s.Now())
 	if sight == unseen || sight == seen {
 		return sight == seen, nil
 	}
@@ -114,7 +115,7 @@ func (s *Service) seesContent(ctx context.Context, v *Viewer, id ContentID, h *H
 // the first one, where v is signed in. Groups are asked for all of them at once.
 func (s *Service) seesContents(ctx context.Context, v *Viewer, ids []ContentID, rows []ContentRows) ([]bool, error) {
 	sees := make([]bool, len(rows))
-	now := s.now()
+	now := s.Now()
 	var open []int
 	var asked []ContentID
 	sights := make([]sight, len(rows))
@@ -190,7 +191,7 @@ func (s *Service) rolesThroughGroups(ctx context.Context, v *Viewer, ids []Conte
 // strongest is the strongest role of the active members of a reading.
 func strongest(rows *ContentRows) ContentRole {
 	role := NoRole
-	if rows.Header.State != Live {
+	if rows.Header.State != commit.Live {
 		return role
 	}
 	for _, m := range rows.Members {

@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"carrel/core/clock"
+	"carrel/core/commit"
 	"carrel/library"
 )
 
@@ -66,8 +67,8 @@ func TestGoneItemsAreSeenByNobody(t *testing.T) {
 	soon := roomStart + 1
 	now := roomStart
 	for id, change := range map[library.ContentID]func(h *library.Header){
-		"c:acme:deleted": func(h *library.Header) { h.State = library.Deleted },
-		"c:acme:void":    func(h *library.Header) { h.State = library.Void },
+		"c:acme:deleted": func(h *library.Header) { h.State = commit.Deleted },
+		"c:acme:void":    func(h *library.Header) { h.State = commit.Void },
 		"c:acme:expired": func(h *library.Header) { h.ExpiresAt = &now },
 		"c:acme:expires": func(h *library.Header) { h.ExpiresAt = &soon },
 	} {

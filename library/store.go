@@ -2,7 +2,6 @@ package library
 
 import (
 	"context"
-	"fmt"
 
 	"carrel/core/clock"
 	"carrel/core/commit"
@@ -16,22 +15,10 @@ import (
 // Settle, CommitPrincipal, SettleGroup, FixCreation, FixSetting) that may have
 // been applied must satisfy MayHaveCommitted.
 
-// RequestKey identifies an answered request: a hash of viewer and idempotency key.
-type RequestKey [32]byte
-
-// RequestRow is the first outcome of a keyed mutation, kept for a day.
-type RequestRow struct {
-	Key       RequestKey
-	InputHash [32]byte
-	Answer    []byte
-	// Until is when the row may be forgotten; stores may keep it longer.
-	Until clock.Instant
-}
-
 // ContentQuery says which rows of a content partition to read beside the header.
 type ContentQuery struct {
 	Members []PrincipalID // at most 100
-	Request *RequestKey
+	Request *commit.RequestKey
 	// Serial reads the last decided state, finishing a conditional write under
 	// way; without it the read is a quorum one.
 	Serial bool
@@ -42,7 +29,7 @@ type ContentRows struct {
 	Header Header
 	// Members are in the order asked for; Seq is 0 where there is no row.
 	Members []Member
-	Request *RequestRow // nil where there is none
+	Request *commit.RequestRow // nil where there is none
 }
 
 // Trim leaves out what only a change needs, which is most of a header.
@@ -66,15 +53,7 @@ type ContentCommit struct {
 	Supersede *Superseded
 	Writer    commit.EntryID
 	Members   []Member // rows written, Seq == Header.Seq
-	Request   *RequestRow
-}
-
-// Verdict is the outcome of a conditional write.
-type Verdict struct {
-	Applied bool
-	// Seq and Writers are the standing ones where it was refused.
-	Seq     int64
-	Writers []Writer
+	Request   *commit.RequestRow
 }
 
 // Enforcement brings the derived rows of some principals in line with a snapshot.
@@ -87,7 +66,7 @@ type Enforcement struct {
 	// At is the key of the changes that are written; 0: none are.
 	At clock.Instant
 
-	without Ablation
+	without commit.Ablation
 }
 
 // Settlement removes what a finished fan-out has made needless.
@@ -115,7 +94,7 @@ type ContentStore interface {
 	MembersPage(ctx context.Context, id ContentID, after PrincipalID, limit int, serial bool) (*ContentRows, error)
 	// Commit must apply whole or not at all, iff Seq is Base. It must be durable
 	// when it returns, with everything this process wrote before it.
-	Commit(ctx context.Context, c *ContentCommit) (Verdict, error)
+	Commit(ctx context.Context, c *ContentCommit) (commit.Verdict, error)
 	// Enforce writes the derived rows that e.Derive says, atomically for each
 	// principal. An older snapshot must never undo what a newer one wrote. Where
 	// e.At is set, the change of a principal with a row must be written with what
@@ -218,7 +197,7 @@ type LibraryStore interface {
 // PrincipalQuery says which rows of a principal's partition to read.
 type PrincipalQuery struct {
 	Members []PrincipalID // of a group; at most 100
-	Request *RequestKey
+	Request *commit.RequestKey
 	Serial  bool
 }
 
@@ -226,7 +205,7 @@ type PrincipalQuery struct {
 type PrincipalRows struct {
 	Header  PrincipalHeader
 	Members []GroupMemberRow // in the order asked for; Seq 0 where there is no row
-	Request *RequestRow
+	Request *commit.RequestRow
 }
 
 // PrincipalCommit is one conditional write of a principal's partition.
@@ -236,7 +215,7 @@ type PrincipalCommit struct {
 	Header  PrincipalHeader // Header.Seq == Base+1; Writers are not written
 	Writer  commit.EntryID
 	Members []GroupMemberRow
-	Request *RequestRow
+	Request *commit.RequestRow
 }
 
 // GroupEnforcement brings the derived memberships of some principals in line
@@ -280,7 +259,7 @@ type PrincipalStore interface {
 	Confirm(ctx context.Context, claims []MemberOf) ([]GroupMemberRow, error)
 	// CommitPrincipal must apply whole or not at all, iff Seq is Base, and be
 	// durable when it returns.
-	CommitPrincipal(ctx context.Context, c *PrincipalCommit) (Verdict, error)
+	CommitPrincipal(ctx context.Context, c *PrincipalCommit) (commit.Verdict, error)
 	// EnforceGroup writes the derived memberships. An older snapshot must never
 	// undo what a newer one wrote.
 	EnforceGroup(ctx context.Context, e *GroupEnforcement) error
@@ -324,90 +303,12 @@ type DirectoryStore interface {
 	SetDirectoryFilled(ctx context.Context) error
 }
 
-// LaneID names the in-flight list of one process incarnation.
-type LaneID string
-
-// Lane is a process's whole list of changes under way.
-type Lane struct {
-	ID     LaneID
-	Stamp  int64    // its write time, in microseconds, rising with each write
-	Blocks [][]byte // its entries, as package commit encodes them; none: the list is empty
-}
-
-// UnreadableLanes is the error of JournalStore.Lanes and OpenLanes where some lanes
-// are of no form that this program knows: damaged, or of a later one. A caller that has to know
-// all that is under way treats it as any other error.
-type UnreadableLanes struct {
-	IDs []LaneID // in their order
-	Err error    // why, of all of them
-}
-
-// Error names the lanes, for logs.
-func (u *UnreadableLanes) Error() string {
-	return fmt.Sprintf("the in-flight lists %q cannot be read: %v", u.IDs, u.Err)
-}
-
-// Unwrap gives the error of the store.
-func (u *UnreadableLanes) Unwrap() error { return u.Err }
-
-// Due is a hint that an item expires at an instant. The item's header decides.
-type Due struct {
-	At      clock.Instant
-	Content ContentID
-	// MTS is the mts of the state that the hint was written for. It orders the
-	// writes and removals of the hint of one instant and item.
-	MTS clock.Instant
-}
-
-// JournalStore keeps what is under way and what is due.
-type JournalStore interface {
-	// PutLane replaces the lane's list. It must be durable no later than a
-	// Commit of this process that follows it; a lane without blocks is removed.
-	PutLane(ctx context.Context, l Lane) error
-	// Lanes reads all lanes with the stamps of their last writes. One that cannot
-	// be read keeps no other back: all others come beside an *UnreadableLanes.
-	Lanes(ctx context.Context) ([]Lane, error)
-	// DropLane must remove the lane iff nothing newer than stamp was written.
-	DropLane(ctx context.Context, id LaneID, stamp int64) error
-	// PutDue must be durable no later than a Commit of this process that follows it.
-	// Of two hints that differ in MTS only, the newer one must be kept. A hint that
-	// is older than a removal may be left out.
-	PutDue(ctx context.Context, d Due) error
-	// DueUntil lists what is due at or before an instant, earliest first. Where a
-	// part of the hints cannot be read, the others come beside the error. A hint
-	// that another process has written later than its own time may be missing for
-	// some minutes.
-	DueUntil(ctx context.Context, until clock.Instant, limit int) ([]Due, error)
-	// DropDue must remove the hint iff none newer than d.MTS was put.
-	DropDue(ctx context.Context, d Due) error
-}
-
-// Creation fixes the id of a keyed creation before it runs.
-type Creation struct {
-	Key       RequestKey
-	InputHash [32]byte
-	ID        string // of what is created
-	Until     clock.Instant
-}
-
-// RegisterStore keeps small rows written by compare-and-set.
-type RegisterStore interface {
-	// FixCreation stores c unless a row of its key stands, and returns the one
-	// that stands then. With replace, c must be stored iff the standing row is
-	// *replace. A row must be kept until its own Until, also one that has replaced
-	// another.
-	FixCreation(ctx context.Context, c Creation, replace *Creation) (Creation, error)
-	// FixSetting stores value under name unless one stands, and must return the
-	// one that stands then.
-	FixSetting(ctx context.Context, name string, value []byte) ([]byte, error)
-}
-
 // Store is everything the Service needs of a backend.
 type Store interface {
 	ContentStore
 	LibraryStore
 	PrincipalStore
 	DirectoryStore
-	JournalStore
-	RegisterStore
+	commit.JournalStore
+	commit.RegisterStore
 }

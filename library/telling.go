@@ -82,7 +82,7 @@ func (f *Following) gone(ctx context.Context, r *reading, n *news, rows *Content
 // sees tells whether the viewer may see an item in this library now, by rows
 // read with r.members.
 func (r *reading) sees(ctx context.Context, rows *ContentRows) (bool, error) {
-	h, now := &rows.Header, r.s.now()
+	h, now := &rows.Header, r.s.Now()
 	if !h.Exists(now) || !rows.Members[0].Active() || !StandsIn(r.source, h.Visibility, h.ID, r.owner) {
 		return false, nil
 	}

@@ -3,6 +3,7 @@ package library
 import (
 	"context"
 
+	"carrel/core/commit"
 	"carrel/core/fault"
 	"carrel/core/id"
 )
@@ -13,7 +14,7 @@ func (s *Service) CreateUser(ctx context.Context, v *Viewer, in CreateUser) (*Us
 	v.forget()
 	defer v.forget()
 	if !v.SignedIn() {
-		return nil, unauthenticated()
+		return nil, fault.SignInFirst()
 	}
 	var faults fault.List
 	id := newID(UserID, in.Tenant, in.Name, &faults)
@@ -21,16 +22,16 @@ func (s *Service) CreateUser(ctx context.Context, v *Viewer, in CreateUser) (*Us
 	email, err := normalizeEmail(in.Email)
 	faults.Add(err, "email")
 	faults.Add(checkVisibility(in.Visibility), "visibility")
-	faults.Add(checkIdempotencyKey(v, in.IdempotencyKey), "idempotencyKey")
+	faults.Add(commit.CheckKey(string(v.User), in.IdempotencyKey), "idempotencyKey")
 	if err := faults.OrNil(); err != nil {
 		return nil, err
 	}
 	plain := in
 	plain.IdempotencyKey = nil
-	b := s.newBudget()
-	h, err := s.create(ctx, b, keyed(v, in.IdempotencyKey, "createUser", plain), creation{
+	b := s.NewBudget()
+	h, err := s.create(ctx, b, commit.Keyed(string(v.User), in.IdempotencyKey, "createUser", plain), creation{
 		what:    "user",
-		header:  PrincipalHeader{ID: id, DisplayName: in.DisplayName, Visibility: in.Visibility, Email: email, State: Live},
+		header:  PrincipalHeader{ID: id, DisplayName: in.DisplayName, Visibility: in.Visibility, Email: email, State: commit.Live},
 		allowed: func(ctx context.Context) error { return s.mayCreateUser(ctx, b, v, id) },
 		rules:   func(context.Context) error { return nil },
 	})
@@ -41,7 +42,7 @@ func (s *Service) CreateUser(ctx context.Context, v *Viewer, in CreateUser) (*Us
 }
 
 // mayCreateUser lets administrators and the token itself pass.
-func (s *Service) mayCreateUser(ctx context.Context, b budget, v *Viewer, id PrincipalID) error {
+func (s *Service) mayCreateUser(ctx context.Context, b commit.Budget, v *Viewer, id PrincipalID) error {
 	if v.User == id || v.Administers(id.Tenant()) {
 		return nil
 	}
@@ -64,7 +65,7 @@ func (s *Service) UpdateUser(ctx context.Context, v *Viewer, in UpdateUser) (*Us
 	v.forget()
 	defer v.forget()
 	if !v.SignedIn() {
-		return nil, unauthenticated()
+		return nil, fault.SignInFirst()
 	}
 	var faults fault.List
 	id, err := parseOf(id.User, in.ID)
@@ -77,7 +78,7 @@ func (s *Service) UpdateUser(ctx context.Context, v *Viewer, in UpdateUser) (*Us
 		_, err := normalizeEmail(s)
 		return err
 	}, "email")
-	faults.Add(checkIdempotencyKey(v, in.IdempotencyKey), "idempotencyKey")
+	faults.Add(commit.CheckKey(string(v.User), in.IdempotencyKey), "idempotencyKey")
 	if !in.DisplayName.Set && !in.Visibility.Set && !in.Email.Set {
 		faults.Add(fault.Invalidf(nil, "there is nothing to change: give at least one of displayName, email and visibility"))
 	}
@@ -91,13 +92,13 @@ func (s *Service) UpdateUser(ctx context.Context, v *Viewer, in UpdateUser) (*Us
 		}
 		change.email = &normal
 	}
-	b := s.newBudget()
+	b := s.NewBudget()
 	if err := s.requireActor(ctx, b, v, id.Tenant()); err != nil {
 		return nil, err
 	}
 	plain := in
 	plain.IdempotencyKey = nil
-	rows, err := s.changePrincipal(ctx, b, id, keyed(v, in.IdempotencyKey, "updateUser", plain), nil, nil,
+	rows, err := s.changePrincipal(ctx, b, id, commit.Keyed(string(v.User), in.IdempotencyKey, "updateUser", plain), nil, nil,
 		func(ctx context.Context, rows *PrincipalRows) (*principalPlan, error) {
 			visible, err := s.seesPrincipal(ctx, v, id, &rows.Header)
 			switch {

@@ -7,6 +7,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
 
+	"carrel/core/commit"
 	"carrel/core/fault"
 	"carrel/library"
 )
@@ -52,13 +53,13 @@ func TestCreateUser(t *testing.T) {
 			got, err := h.svc.CreateUser(t.Context(), c.viewer, c.in)
 			wantTold(t, err, c.want...)
 			if c.want != nil {
-				if stands := h.header("u:acme:bob"); got != nil || stands.State != library.Absent {
+				if stands := h.header("u:acme:bob"); got != nil || stands.State != commit.Absent {
 					t.Fatalf("refused, but there is %+v, %+v", got, stands)
 				}
 				return
 			}
 			want := library.PrincipalHeader{
-				ID: "u:acme:bob", DisplayName: "Bob", Visibility: c.in.Visibility, Email: "bob@example.com", State: library.Live, Seq: 1,
+				ID: "u:acme:bob", DisplayName: "Bob", Visibility: c.in.Visibility, Email: "bob@example.com", State: commit.Live, Seq: 1,
 			}
 			ignore := cmpopts.IgnoreFields(library.PrincipalHeader{}, "MTS", "CreatedAt", "Writers")
 			if diff := cmp.Diff(want, got.PrincipalHeader, ignore); diff != "" {

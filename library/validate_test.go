@@ -162,64 +162,9 @@ func TestEmailNormalization(t *testing.T) {
 	}
 }
 
-func TestVisibilitiesAndKeys(t *testing.T) {
+func TestVisibilities(t *testing.T) {
 	for v := range Visibility(6) {
 		wantInvalid(t, checkVisibility(v), v < Private || v > Public)
-	}
-	ann := &Viewer{User: "u:acme:ann"}
-	for _, c := range []struct {
-		name  string
-		key   string
-		valid bool
-	}{
-		{"one character", "k", true},
-		{"as long as may be", strings.Repeat("é", maxIdempotencyKey), true},
-		{"empty", "", false},
-		{"one too long", strings.Repeat("é", maxIdempotencyKey+1), false},
-		{"not UTF-8", "\xff", false},
-	} {
-		t.Run(c.name, func(t *testing.T) {
-			wantInvalid(t, checkIdempotencyKey(ann, &c.key), !c.valid)
-		})
-	}
-	if err := checkIdempotencyKey(ann, nil); err != nil {
-		t.Errorf("no key is refused: %v", err)
-	}
-	key := "k"
-	if got := fault.CodeOf(checkIdempotencyKey(&Viewer{}, &key)); got != fault.Unauthenticated {
-		t.Errorf("a key of an anonymous viewer: code %d, want Unauthenticated", got)
-	}
-}
-
-// TestRequestsAreTold holds apart what must not be taken for one request.
-func TestRequestsAreTold(t *testing.T) {
-	ann, bob := &Viewer{User: "u:acme:ann"}, &Viewer{User: "u:acme:bob"}
-	if requestKey(ann, "k") == requestKey(bob, "k") {
-		t.Error("two viewers share a key")
-	}
-	if requestKey(ann, "k") == requestKey(ann, "l") {
-		t.Error("two keys are one")
-	}
-	if requestKey(ann, "k") != requestKey(&Viewer{User: "u:acme:ann", Admin: true}, "k") {
-		t.Error("a viewer whose token has got another role has lost its keys")
-	}
-	name := "x"
-	inputs := map[string][32]byte{
-		"left out": inputHash("updateUser", UpdateUser{ID: "u:acme:ann"}),
-		"null":     inputHash("updateUser", UpdateUser{ID: "u:acme:ann", DisplayName: Some[*string](nil)}),
-		"a value":  inputHash("updateUser", UpdateUser{ID: "u:acme:ann", DisplayName: Some(&name)}),
-		"mutation": inputHash("updateGroup", UpdateUser{ID: "u:acme:ann"}),
-	}
-	seen := map[[32]byte]string{}
-	for what, hash := range inputs {
-		if other, twice := seen[hash]; twice {
-			t.Errorf("%q and %q have one hash", what, other)
-		}
-		seen[hash] = what
-	}
-	same := "x"
-	if inputHash("updateUser", UpdateUser{ID: "u:acme:ann", DisplayName: Some(&same)}) != inputs["a value"] {
-		t.Error("equal inputs have two hashes")
 	}
 }
 

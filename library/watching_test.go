@@ -6,7 +6,8 @@ import (
 	"testing"
 	"time"
 
-	"carrel/journal"
+	"carrel/core/commit"
+	"carrel/core/journal"
 	"carrel/library"
 )
 
@@ -107,7 +108,7 @@ func TestFanOutsAreTold(t *testing.T) {
 	w := &watching{}
 	svc, err := library.New(t.Context(), library.Config{
 		Store: h.store, Runtime: h.runtime, Names: &counting{}, Watch: w,
-		Journal: journal.New(t.Context(), h.store, h.runtime, nil, library.WholeProtocol),
+		Journal: journal.New(t.Context(), h.store, h.runtime, nil, commit.WholeProtocol),
 	})
 	if err != nil {
 		t.Fatal(err)

@@ -7,8 +7,7 @@ import (
 	"go.opentelemetry.io/otel/trace"
 
 	"carrel/core/commit"
-	"carrel/journal"
-	"carrel/library"
+	"carrel/core/journal"
 )
 
 // Background makes spans of what a journal has the domain do when nobody asks:
@@ -47,27 +46,27 @@ func (b *tracedBackground) RunDue(ctx context.Context, e commit.Entry) (bool, er
 }
 
 // Expire implements journal.Service.
-func (b *tracedBackground) Expire(ctx context.Context, due library.Due) (bool, error) {
+func (b *tracedBackground) Expire(ctx context.Context, due commit.Due) (bool, error) {
 	ctx, span := b.t.begin(ctx, "expire")
 	done, err := b.next.Expire(ctx, due)
 	endWork(span, err)
 	return done, err
 }
 
-// RepairEntry implements journal.Service.
-func (b *tracedBackground) RepairEntry(ctx context.Context, p library.PrincipalID, e library.BucketEntry) error {
+// Repair implements journal.Service.
+func (b *tracedBackground) Repair(ctx context.Context, r commit.Repair) error {
 	ctx, span := b.t.begin(ctx, "repair")
-	err := b.next.RepairEntry(ctx, p, e)
+	err := b.next.Repair(ctx, r)
 	endWork(span, err)
 	return err
 }
 
 // Scrub implements journal.Service.
-func (b *tracedBackground) Scrub(ctx context.Context, from library.ScrubPlace, limit int) (library.ScrubReport, error) {
+func (b *tracedBackground) Scrub(ctx context.Context) (settled, mismatches int, err error) {
 	ctx, span := b.t.begin(ctx, "scrub")
-	report, err := b.next.Scrub(ctx, from, limit)
+	settled, mismatches, err = b.next.Scrub(ctx)
 	endWork(span, err)
-	return report, err
+	return settled, mismatches, err
 }
 
 // sends remembers which span a change is sent to the store in.

@@ -8,7 +8,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus/collectors"
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 
-	"carrel/journal"
+	"carrel/core/journal"
 	"carrel/library"
 )
 

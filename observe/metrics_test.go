@@ -17,9 +17,10 @@ import (
 	"go.opentelemetry.io/otel/sdk/trace/tracetest"
 	"golang.org/x/time/rate"
 
+	"carrel/core/commit"
 	"carrel/core/fault"
+	"carrel/core/journal"
 	"carrel/core/sched"
-	"carrel/journal"
 	"carrel/library"
 	"carrel/library/storetest"
 	"carrel/pebblestore"
@@ -195,7 +196,7 @@ func BenchmarkPage(b *testing.B) {
 	runtime := sched.NewReal()
 	b.Cleanup(runtime.Close)
 	service := func(c library.Config) *library.Service {
-		c.Runtime, c.Journal = runtime, journal.New(b.Context(), c.Store, runtime, nil, library.WholeProtocol)
+		c.Runtime, c.Journal = runtime, journal.New(b.Context(), c.Store, runtime, nil, commit.WholeProtocol)
 		s, err := library.New(b.Context(), c)
 		if err != nil {
 			b.Fatal(err)

@@ -10,6 +10,7 @@ import (
 	"go.opentelemetry.io/otel/trace"
 
 	"carrel/core/clock"
+	"carrel/core/commit"
 	"carrel/core/fault"
 	"carrel/library"
 )
@@ -56,7 +57,7 @@ func (c *call) begin(ctx context.Context) (context.Context, running) {
 func (r running) ended(err error) { r.count(outcomeOf(err)) }
 
 // decided is the same for a conditional write.
-func (r running) decided(v library.Verdict, err error) {
+func (r running) decided(v commit.Verdict, err error) {
 	outcome := outcomeOf(err)
 	if outcome == callOK && !v.Applied {
 		outcome = callRefused
@@ -188,7 +189,7 @@ func (s *measuredStore) MembersPage(ctx context.Context, id library.ContentID, a
 	return v, err
 }
 
-func (s *measuredStore) Commit(ctx context.Context, c *library.ContentCommit) (library.Verdict, error) {
+func (s *measuredStore) Commit(ctx context.Context, c *library.ContentCommit) (commit.Verdict, error) {
 	ctx, call := s.commit.begin(ctx)
 	s.tracing.sends(ctx, c.Writer)
 	v, err := s.next.Commit(ctx, c)
@@ -339,7 +340,7 @@ func (s *measuredStore) Confirm(ctx context.Context, claims []library.MemberOf) 
 	return v, err
 }
 
-func (s *measuredStore) CommitPrincipal(ctx context.Context, c *library.PrincipalCommit) (library.Verdict, error) {
+func (s *measuredStore) CommitPrincipal(ctx context.Context, c *library.PrincipalCommit) (commit.Verdict, error) {
 	ctx, call := s.commitPrincipal.begin(ctx)
 	s.tracing.sends(ctx, c.Writer)
 	v, err := s.next.CommitPrincipal(ctx, c)
@@ -382,49 +383,49 @@ func (s *measuredStore) ScanPrincipals(ctx context.Context, after library.Princi
 	return v, err
 }
 
-func (s *measuredStore) PutLane(ctx context.Context, l library.Lane) error {
+func (s *measuredStore) PutLane(ctx context.Context, l commit.Lane) error {
 	ctx, call := s.putLane.begin(ctx)
 	err := s.next.PutLane(ctx, l)
 	call.ended(err)
 	return err
 }
 
-func (s *measuredStore) Lanes(ctx context.Context) ([]library.Lane, error) {
+func (s *measuredStore) Lanes(ctx context.Context) ([]commit.Lane, error) {
 	ctx, call := s.lanes.begin(ctx)
 	v, err := s.next.Lanes(ctx)
 	call.ended(err)
 	return v, err
 }
 
-func (s *measuredStore) DropLane(ctx context.Context, id library.LaneID, stamp int64) error {
+func (s *measuredStore) DropLane(ctx context.Context, id commit.LaneID, stamp int64) error {
 	ctx, call := s.dropLane.begin(ctx)
 	err := s.next.DropLane(ctx, id, stamp)
 	call.ended(err)
 	return err
 }
 
-func (s *measuredStore) PutDue(ctx context.Context, d library.Due) error {
+func (s *measuredStore) PutDue(ctx context.Context, d commit.Due) error {
 	ctx, call := s.putDue.begin(ctx)
 	err := s.next.PutDue(ctx, d)
 	call.ended(err)
 	return err
 }
 
-func (s *measuredStore) DueUntil(ctx context.Context, until clock.Instant, limit int) ([]library.Due, error) {
+func (s *measuredStore) DueUntil(ctx context.Context, until clock.Instant, limit int) ([]commit.Due, error) {
 	ctx, call := s.dueUntil.begin(ctx)
 	v, err := s.next.DueUntil(ctx, until, limit)
 	call.ended(err)
 	return v, err
 }
 
-func (s *measuredStore) DropDue(ctx context.Context, d library.Due) error {
+func (s *measuredStore) DropDue(ctx context.Context, d commit.Due) error {
 	ctx, call := s.dropDue.begin(ctx)
 	err := s.next.DropDue(ctx, d)
 	call.ended(err)
 	return err
 }
 
-func (s *measuredStore) FixCreation(ctx context.Context, c library.Creation, replace *library.Creation) (library.Creation, error) {
+func (s *measuredStore) FixCreation(ctx context.Context, c commit.Creation, replace *commit.Creation) (commit.Creation, error) {
 	ctx, call := s.fixCreation.begin(ctx)
 	v, err := s.next.FixCreation(ctx, c, replace)
 	call.ended(err)

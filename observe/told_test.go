@@ -11,7 +11,7 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 
-	"carrel/journal"
+	"carrel/core/journal"
 )
 
 // registered are the labels of all figures that a gateway can have, by their

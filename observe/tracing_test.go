@@ -226,13 +226,9 @@ type resuming struct{ err error }
 
 func (r resuming) Resume(context.Context, commit.Entry) (bool, error) { return true, r.err }
 func (r resuming) RunDue(context.Context, commit.Entry) (bool, error) { return true, r.err }
-func (r resuming) Expire(context.Context, library.Due) (bool, error)  { return true, r.err }
-func (r resuming) RepairEntry(context.Context, library.PrincipalID, library.BucketEntry) error {
-	return r.err
-}
-func (r resuming) Scrub(context.Context, library.ScrubPlace, int) (library.ScrubReport, error) {
-	return library.ScrubReport{Settled: 3}, r.err
-}
+func (r resuming) Expire(context.Context, commit.Due) (bool, error)   { return true, r.err }
+func (r resuming) Repair(context.Context, commit.Repair) error        { return r.err }
+func (r resuming) Scrub(context.Context) (int, int, error)            { return 3, 4, r.err }
 
 func TestWorkInTheBackground(t *testing.T) {
 	tracing, kept := tracingOf(t, sdk.AlwaysSample())
@@ -255,14 +251,14 @@ func TestWorkInTheBackground(t *testing.T) {
 	if moved, err := s.RunDue(t.Context(), commit.Entry{Key: "c:acme:x"}); !moved || !errors.Is(err, gone) {
 		t.Errorf("Move: %v, %v", moved, err)
 	}
-	if done, err := s.Expire(t.Context(), library.Due{}); !done || !errors.Is(err, gone) {
+	if done, err := s.Expire(t.Context(), commit.Due{}); !done || !errors.Is(err, gone) {
 		t.Errorf("Expire: %v, %v", done, err)
 	}
-	if err := s.RepairEntry(t.Context(), "u:acme:ann", library.BucketEntry{}); !errors.Is(err, gone) {
+	if err := s.Repair(t.Context(), commit.Repair{}); !errors.Is(err, gone) {
 		t.Error(err)
 	}
-	if report, err := s.Scrub(t.Context(), library.ScrubPlace{}, 1); report.Settled != 3 || !errors.Is(err, gone) {
-		t.Errorf("Scrub: %v, %v", report, err)
+	if settled, mismatches, err := s.Scrub(t.Context()); settled != 3 || mismatches != 4 || !errors.Is(err, gone) {
+		t.Errorf("Scrub: %d, %d, %v", settled, mismatches, err)
 	}
 	if diff := cmp.Diff([]string{"Commit", "mutation", "resume", "resume", "move", "expire", "repair", "scrub"}, names(kept)); diff != "" {
 		t.Fatal(diff)
@@ -279,8 +275,8 @@ func TestWorkInTheBackground(t *testing.T) {
 // deciding is a store in which every change is applied.
 type deciding struct{ library.Store }
 
-func (deciding) Commit(context.Context, *library.ContentCommit) (library.Verdict, error) {
-	return library.Verdict{Applied: true}, nil
+func (deciding) Commit(context.Context, *library.ContentCommit) (commit.Verdict, error) {
+	return commit.Verdict{Applied: true}, nil
 }
 
 func TestSpansOfChangesAreBounded(t *testing.T) {

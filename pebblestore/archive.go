@@ -7,6 +7,7 @@ import (
 
 	"github.com/cockroachdb/pebble/v2"
 
+	"carrel/core/commit"
 	"carrel/interchange/archive"
 	"carrel/library"
 )
@@ -96,15 +97,15 @@ func decodeArchived(table byte, key, value []byte) (r archive.Row, err error) {
 		r.Block = &archive.BlockRow{Host: string(key[1:])}
 		r.Block.Next, err = decodeNext(value)
 	case tableCreation:
-		var hash library.RequestKey
+		var hash commit.RequestKey
 		if copy(hash[:], key[1:]) != len(hash) || len(key) != 1+len(hash) {
 			return r, errKey
 		}
-		var c library.Creation
+		var c commit.Creation
 		c, err = decodeCreation(hash, value)
 		r.Creation = &c
 	case tableDue:
-		var d library.Due
+		var d commit.Due
 		d, err = decodeDueRow(key, value)
 		r.Due = &d
 	}
@@ -140,7 +141,7 @@ func decodePartitionRow(table byte, key, value []byte) (r archive.Row, err error
 		}
 		return r, err
 	case kind == kindRequest:
-		var hash library.RequestKey
+		var hash commit.RequestKey
 		if copy(hash[:], rest) != len(hash) || len(rest) != len(hash) {
 			return r, errKey
 		}
@@ -206,7 +207,7 @@ func putArchived(b *pebble.Batch, r *archive.Row) error {
 	case r.Request != nil:
 		return putRequest(b, tablePrincipal, string(r.Request.Principal), &r.Request.RequestRow)
 	case r.Due != nil:
-		return b.Set(appendDueKey(nil, r.Due.At, r.Due.Content), appendDue(nil, r.Due.MTS), nil)
+		return b.Set(appendDueKey(nil, *r.Due), appendDue(nil, r.Due.MTS), nil)
 	}
 	return errors.New("a row of no kind")
 }

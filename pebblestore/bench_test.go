@@ -41,7 +41,7 @@ func (s *benchStore) must(err error) {
 // header is the first header of an item.
 func (s *benchStore) header(id library.ContentID, v library.Visibility) library.Header {
 	link, description := "https://pkg.go.dev/"+string(id), "A description of ordinary length, as one line about a package has."
-	h := library.Header{State: library.Live, Seq: 1, MTS: s.tick(), Widest: v, Managers: 1, Members: 1}
+	h := library.Header{State: commit.Live, Seq: 1, MTS: s.tick(), Widest: v, Managers: 1, Members: 1}
 	h.ID, h.Kind, h.Title, h.Description, h.Link = id, library.Link, "Package "+string(id), &description, &link
 	h.Visibility, h.Creator, h.Version = v, "u:acme:creator", 1
 	h.CreatedAt, h.LastModified, h.Position = h.MTS, h.MTS, h.MTS
@@ -55,7 +55,7 @@ func (s *benchStore) fill(owner library.PrincipalID, items int) []library.Header
 	batch := s.db.NewBatch()
 	for n := range items {
 		h := s.header(library.ContentID("c:acme:item/"+strconv.Itoa(n)), library.Public)
-		h.Writers = []library.Writer{{Seq: 1, Entry: commit.EntryID{1}}}
+		h.Writers = []commit.Writer{{Seq: 1, Entry: commit.EntryID{1}}}
 		key := appendHeaderKey(nil, tableContent, string(h.ID))
 		s.must(batch.Set(key, appendHeader(nil, &h), nil))
 		m := library.Member{Principal: owner, Role: library.Manages, Seq: 1}

@@ -9,6 +9,7 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs"
 
 	"carrel/core/clock"
+	"carrel/core/commit"
 	"carrel/library"
 )
 
@@ -68,7 +69,7 @@ const changesOwner = library.PrincipalID("u:acme:ann")
 // changesOwner.
 func writeChange(t *testing.T, s *Store, n int, at clock.Instant) {
 	t.Helper()
-	h := library.Header{State: library.Live, Seq: 1, MTS: at, Position: at, Widest: library.Public}
+	h := library.Header{State: commit.Live, Seq: 1, MTS: at, Position: at, Widest: library.Public}
 	h.ID, h.Visibility = library.ContentID(fmt.Sprint("c:acme:", n)), library.Public
 	v, err := s.Commit(t.Context(), &library.ContentCommit{ID: h.ID, Header: h})
 	if err != nil || !v.Applied {
@@ -85,7 +86,7 @@ func writeChange(t *testing.T, s *Store, n int, at clock.Instant) {
 func BenchmarkChanges(b *testing.B) {
 	s := openStore(b, "", Options{FS: vfs.NewMem(), FreeReserve: -1})
 	at := s.now()
-	h := library.Header{State: library.Live, Seq: 1, MTS: at, Position: at, Widest: library.Public}
+	h := library.Header{State: commit.Live, Seq: 1, MTS: at, Position: at, Widest: library.Public}
 	h.ID, h.Visibility = "c:acme:x", library.Public
 	for n := range 20_000 {
 		m := library.Member{Principal: library.PrincipalID(fmt.Sprint("u:acme:", n)), Role: library.Viewing, Seq: 1}

@@ -88,7 +88,7 @@ func (v *view) readMember(id library.ContentID, m *library.Member) error {
 }
 
 // readRequest reads an answered request of a partition; nil where there is none.
-func (v *view) readRequest(table byte, id string, key *library.RequestKey) (*library.RequestRow, error) {
+func (v *view) readRequest(table byte, id string, key *commit.RequestKey) (*commit.RequestRow, error) {
 	v.key = appendRequestKey(v.key[:0], table, id, key)
 	value, found, err := v.get()
 	if err != nil || !found {
@@ -177,18 +177,18 @@ func (v *view) memberRows(table byte, id string, after library.PrincipalID, limi
 }
 
 // Commit implements library.ContentStore.
-func (s *Store) Commit(ctx context.Context, c *library.ContentCommit) (library.Verdict, error) {
+func (s *Store) Commit(ctx context.Context, c *library.ContentCommit) (commit.Verdict, error) {
 	if err := s.enter(ctx); err != nil {
-		return library.Verdict{}, err
+		return commit.Verdict{}, err
 	}
 	defer s.leave()
 	if c.Header.Seq != c.Base+1 {
-		return library.Verdict{}, wrongSeq(c.Header.Seq, c.Base)
+		return commit.Verdict{}, wrongSeq(c.Header.Seq, c.Base)
 	}
 	// A deletion is let through: it is how room is made.
-	if c.Header.State != library.Deleted {
+	if c.Header.State != commit.Deleted {
 		if err := s.space.room(s.now()); err != nil {
-			return library.Verdict{}, err
+			return commit.Verdict{}, err
 		}
 	}
 	v, err := s.commitContent(c)
@@ -203,17 +203,17 @@ func wrongSeq(seq, base int64) error {
 }
 
 // commitContent compares and sets under the partition's lock.
-func (s *Store) commitContent(c *library.ContentCommit) (library.Verdict, error) {
+func (s *Store) commitContent(c *library.ContentCommit) (commit.Verdict, error) {
 	key := appendHeaderKey(nil, tableContent, string(c.ID))
 	mu := s.locks.of(key)
 	mu.Lock()
 	defer mu.Unlock()
 	standing, err := s.header(c.ID, key)
 	if err != nil {
-		return library.Verdict{}, wrapError("commit", err)
+		return commit.Verdict{}, wrapError("commit", err)
 	}
 	if standing.Seq != c.Base {
-		return library.Verdict{Seq: standing.Seq, Writers: standing.Writers}, nil
+		return commit.Verdict{Seq: standing.Seq, Writers: standing.Writers}, nil
 	}
 	h := c.Header
 	h.Unsettled = withSuperseded(standing.Unsettled, c.Supersede)
@@ -223,23 +223,23 @@ func (s *Store) commitContent(c *library.ContentCommit) (library.Verdict, error)
 	defer func() { _ = b.Close() }()
 	row := appendHeader(nil, &h)
 	if err := b.Set(key, row, nil); err != nil {
-		return library.Verdict{}, wrapError("commit", err)
+		return commit.Verdict{}, wrapError("commit", err)
 	}
 	for _, m := range c.Members {
 		m.Seq = h.Seq
 		key = appendMemberKey(key[:0], tableContent, string(c.ID), m.Principal)
 		row = appendContentMember(row[:0], &m)
 		if err := b.Set(key, row, nil); err != nil {
-			return library.Verdict{}, wrapError("commit", err)
+			return commit.Verdict{}, wrapError("commit", err)
 		}
 	}
 	if err := putRequest(b, tableContent, string(c.ID), c.Request); err != nil {
-		return library.Verdict{}, wrapError("commit", err)
+		return commit.Verdict{}, wrapError("commit", err)
 	}
 	if err := s.commitSynced(b); err != nil {
-		return library.Verdict{}, err
+		return commit.Verdict{}, err
 	}
-	return library.Verdict{Applied: true}, nil
+	return commit.Verdict{Applied: true}, nil
 }
 
 // header reads the header of a content; a zero one where there is none.
@@ -273,9 +273,9 @@ func withSuperseded(standing []library.Superseded, add *library.Superseded) []li
 
 // withWriter adds the writer of seq to the standing ones and drops those that
 // are too old to be asked for.
-func withWriter(standing []library.Writer, seq int64, entry commit.EntryID) []library.Writer {
-	kept := slices.DeleteFunc(standing, func(w library.Writer) bool { return w.Seq <= seq-library.MaxWriters })
-	return append(kept, library.Writer{Seq: seq, Entry: entry})
+func withWriter(standing []commit.Writer, seq int64, entry commit.EntryID) []commit.Writer {
+	kept := slices.DeleteFunc(standing, func(w commit.Writer) bool { return w.Seq <= seq-commit.MaxWriters })
+	return append(kept, commit.Writer{Seq: seq, Entry: entry})
 }
 
 // ScanContents implements library.ContentStore.

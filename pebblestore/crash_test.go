@@ -61,26 +61,26 @@ func script() []step {
 	synced := func(name string, run func(ctx context.Context, s *Store) error) {
 		steps = append(steps, step{name, true, run})
 	}
-	h := library.Header{State: library.Live, Widest: library.Public}
+	h := library.Header{State: commit.Live, Widest: library.Public}
 	h.ID, h.Title, h.Visibility, h.Creator = "c:acme:item", strings.Repeat("title ", 100), library.Public, "u:acme:ann"
-	group := library.PrincipalHeader{ID: "g:acme:team", State: library.Live, DisplayName: "Team"}
+	group := library.PrincipalHeader{ID: "g:acme:team", State: commit.Live, DisplayName: "Team"}
 	const ann, bob = library.PrincipalID("u:acme:ann"), library.PrincipalID("u:acme:bob")
-	lane := library.LaneID("00000000-0000-4000-8000-000000000001")
+	lane := commit.LaneID("00000000-0000-4000-8000-000000000001")
 	for n := range int64(6) {
 		at := clock.Instant(1000 * (n + 1))
 		stamp := 10 * (n + 1)
 		entry := library.InFlight{ID: commit.EntryID{byte(n)}, Content: h.ID, Base: n, Scope: commit.ScopeAll}
 		later(fmt.Sprintf("lane %d", n), func(ctx context.Context, s *Store) error {
-			return s.PutLane(ctx, library.Lane{ID: lane, Stamp: stamp, Blocks: storetest.Blocks(entry)})
+			return s.PutLane(ctx, commit.Lane{ID: lane, Stamp: stamp, Blocks: storetest.Blocks(entry)})
 		})
 		later(fmt.Sprintf("due %d", n), func(ctx context.Context, s *Store) error {
-			return s.PutDue(ctx, library.Due{At: at, Content: h.ID, MTS: at})
+			return s.PutDue(ctx, commit.Due{At: at, Kind: commit.Content, Key: string(h.ID), MTS: at})
 		})
 		next := h
 		next.Seq, next.MTS, next.Position, next.Widest = n+1, at, at, library.Public
 		c := &library.ContentCommit{ID: h.ID, Base: n, Header: next, Writer: entry.ID,
 			Members: []library.Member{{Principal: ann, Role: library.Manages}, {Principal: bob, Role: library.Viewing, Leaving: n%2 == 1}},
-			Request: &library.RequestRow{Key: library.RequestKey{byte(n)}, Answer: []byte("answer"), Until: 1 << 60}}
+			Request: &commit.RequestRow{Key: commit.RequestKey{byte(n)}, Answer: []byte("answer"), Until: 1 << 60}}
 		if n > 0 {
 			c.Supersede = &library.Superseded{Position: h.Position, Widest: h.Widest}
 		}
@@ -116,10 +116,10 @@ func script() []step {
 			return s.EnforceGroup(ctx, &library.GroupEnforcement{Header: &g, Rows: []library.GroupMemberRow{member}})
 		})
 		later(fmt.Sprintf("drop due %d", n), func(ctx context.Context, s *Store) error {
-			return s.DropDue(ctx, library.Due{At: at, Content: h.ID, MTS: at})
+			return s.DropDue(ctx, commit.Due{At: at, Kind: commit.Content, Key: string(h.ID), MTS: at})
 		})
 		synced(fmt.Sprintf("creation %d", n), func(ctx context.Context, s *Store) error {
-			_, err := s.FixCreation(ctx, library.Creation{Key: library.RequestKey{byte(n)}, ID: "c:acme:x", Until: 1 << 60}, nil)
+			_, err := s.FixCreation(ctx, commit.Creation{Key: commit.RequestKey{byte(n)}, ID: "c:acme:x", Until: 1 << 60}, nil)
 			return err
 		})
 		synced(fmt.Sprintf("setting %d", n), func(ctx context.Context, s *Store) error {
@@ -354,7 +354,7 @@ func TestCrashBesideOthers(t *testing.T) {
 	for w := range writers {
 		done.Go(func() {
 			for n := range int64(commits) {
-				h := library.Header{Seq: n + 1, State: library.Live}
+				h := library.Header{Seq: n + 1, State: commit.Live}
 				h.ID = id(w)
 				begun[w].Store(n + 1)
 				v, err := s.Commit(t.Context(), &library.ContentCommit{ID: h.ID, Base: n, Header: h, Members: []library.Member{{Principal: member, Role: library.Manages}}})

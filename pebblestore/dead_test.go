@@ -9,6 +9,7 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs"
 
 	"carrel/core/clock"
+	"carrel/core/commit"
 	"carrel/library"
 )
 
@@ -50,7 +51,7 @@ func TestPagesStayCheap(t *testing.T) {
 	wall := clock.Instant(0)
 	enforce := func(name string, unsettled []library.Superseded) clock.Instant {
 		wall++
-		h := library.Header{Seq: int64(wall), MTS: wall, Position: wall, State: library.Live, Widest: library.Private, Unsettled: unsettled}
+		h := library.Header{Seq: int64(wall), MTS: wall, Position: wall, State: commit.Live, Widest: library.Private, Unsettled: unsettled}
 		h.ID, h.Visibility = library.ContentID("c:acme:"+name), library.Private
 		if err := s.db.Set(appendHeaderKey(nil, tableContent, string(h.ID)), appendHeader(nil, &h), pebble.NoSync); err != nil {
 			t.Fatal(err)

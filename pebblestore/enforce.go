@@ -8,6 +8,7 @@ import (
 	"github.com/cockroachdb/pebble/v2"
 
 	"carrel/core/clock"
+	"carrel/core/commit"
 	"carrel/library"
 )
 
@@ -161,7 +162,7 @@ func (s *Store) Settle(ctx context.Context, t *library.Settlement) error {
 
 // settle fills the batch with what t changes of the standing rows.
 func (s *Store) settle(b *pebble.Batch, t *library.Settlement, h *library.Header, key []byte) error {
-	bury := t.Bury && h.State == library.Deleted
+	bury := t.Bury && h.State == commit.Deleted
 	for _, given := range t.Leaving {
 		m := library.Member{Principal: given.Principal}
 		memberKey := appendMemberKey(nil, tableContent, string(t.ID), given.Principal)
@@ -184,7 +185,7 @@ func (s *Store) settle(b *pebble.Batch, t *library.Settlement, h *library.Header
 			return err
 		}
 	}
-	if t.Final && h.State == library.Deleted {
+	if t.Final && h.State == commit.Deleted {
 		reduced := library.Header{State: h.State, Seq: h.Seq, MTS: h.MTS, Writers: h.Writers}
 		return b.Set(key, appendHeader(nil, &reduced), nil)
 	}

@@ -8,7 +8,7 @@ import (
 	"github.com/cockroachdb/pebble/v2"
 
 	"carrel/core/clock"
-	"carrel/library"
+	"carrel/core/commit"
 )
 
 // forgetAtOnce is how many expired rows one write takes away. It adds one, so
@@ -24,7 +24,7 @@ type expiry struct {
 
 // putRequest adds an answered request to a batch, and when it may go; nil adds
 // nothing.
-func putRequest(b *pebble.Batch, table byte, id string, r *library.RequestRow) error {
+func putRequest(b *pebble.Batch, table byte, id string, r *commit.RequestRow) error {
 	if r == nil {
 		return nil
 	}
@@ -115,7 +115,7 @@ func (s *Store) forget(expiryKey []byte) error {
 // its time is read.
 func (s *Store) expiryLock(key []byte) (lock []byte, until func(row []byte) (clock.Instant, error), err error) {
 	request := func(row []byte) (clock.Instant, error) {
-		r, err := decodeRequest(library.RequestKey{}, row)
+		r, err := decodeRequest(commit.RequestKey{}, row)
 		if err != nil {
 			return 0, err
 		}
@@ -126,7 +126,7 @@ func (s *Store) expiryLock(key []byte) (lock []byte, until func(row []byte) (clo
 		return nil, nil, errKey
 	case key[0] == tableCreation:
 		return key, func(row []byte) (clock.Instant, error) {
-			c, err := decodeCreation(library.RequestKey{}, row)
+			c, err := decodeCreation(commit.RequestKey{}, row)
 			return c.Until, err
 		}, nil
 	case key[0] == tableContent, key[0] == tablePrincipal:

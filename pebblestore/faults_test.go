@@ -68,8 +68,8 @@ func closeFailed(t *testing.T, s *Store) {
 }
 
 // commitOf makes seq of an item.
-func commitOf(ctx context.Context, s *Store, name string, seq int64) (library.Verdict, error) {
-	h := library.Header{Seq: seq, MTS: clock.Instant(seq), Position: clock.Instant(seq), State: library.Live, Widest: library.Private}
+func commitOf(ctx context.Context, s *Store, name string, seq int64) (commit.Verdict, error) {
+	h := library.Header{Seq: seq, MTS: clock.Instant(seq), Position: clock.Instant(seq), State: commit.Live, Widest: library.Private}
 	h.ID, h.Title, h.Visibility = library.ContentID("c:acme:"+name), strings.Repeat("title of "+name, 20), library.Private
 	return s.Commit(ctx, &library.ContentCommit{ID: h.ID, Base: seq - 1, Header: h, Writer: commit.EntryID{1},
 		Members: []library.Member{{Principal: "u:acme:ann", Role: library.Manages}}})
@@ -256,7 +256,7 @@ func TestEndedContext(t *testing.T) {
 	}
 	late, cancel := context.WithTimeout(t.Context(), 0)
 	defer cancel()
-	err = s.PutDue(late, library.Due{})
+	err = s.PutDue(late, commit.Due{})
 	wantUnavailable(t, err)
 	if !errors.Is(err, context.DeadlineExceeded) {
 		t.Errorf("%v", err)

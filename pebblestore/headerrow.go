@@ -4,6 +4,7 @@ import (
 	"encoding/binary"
 
 	"carrel/core/clock"
+	"carrel/core/commit"
 	"carrel/library"
 )
 
@@ -82,7 +83,7 @@ func decodeHeader(id library.ContentID, value []byte, h *library.Header) error {
 	d := decode(value)
 	h.ID = id
 	h.Seq = int64(d.uint())
-	h.State = library.State(d.byte())
+	h.State = commit.State(d.byte())
 	h.Kind = library.ContentKind(d.byte())
 	h.Visibility = library.Visibility(d.byte())
 	h.Widest = library.Visibility(d.byte())

@@ -9,19 +9,19 @@ import (
 	"github.com/cockroachdb/pebble/v2"
 
 	"carrel/core/clock"
-	"carrel/library"
+	"carrel/core/commit"
 )
 
 // laneStamps remember the newest stamp that this process has written for each
 // lane: the lanes of the incarnations it has taken over, and its own.
 type laneStamps struct {
 	mu   sync.Mutex
-	last map[library.LaneID]int64
+	last map[commit.LaneID]int64
 }
 
 // PutLane implements library.JournalStore. A write that comes late, behind one
 // with a newer stamp, changes nothing.
-func (s *Store) PutLane(ctx context.Context, l library.Lane) error {
+func (s *Store) PutLane(ctx context.Context, l commit.Lane) error {
 	if err := s.enter(ctx); err != nil {
 		return err
 	}
@@ -54,7 +54,7 @@ func (s *Store) PutLane(ctx context.Context, l library.Lane) error {
 }
 
 // laneStamp is the stamp of the lane's last write. The caller holds lanes.mu.
-func (s *Store) laneStamp(id library.LaneID, key []byte) (int64, error) {
+func (s *Store) laneStamp(id commit.LaneID, key []byte) (int64, error) {
 	if last, ok := s.lanes.last[id]; ok {
 		return last, nil
 	}
@@ -71,7 +71,7 @@ func (s *Store) laneStamp(id library.LaneID, key []byte) (int64, error) {
 }
 
 // Lanes implements library.JournalStore.
-func (s *Store) Lanes(ctx context.Context) ([]library.Lane, error) {
+func (s *Store) Lanes(ctx context.Context) ([]commit.Lane, error) {
 	if err := s.enter(ctx); err != nil {
 		return nil, err
 	}
@@ -84,11 +84,11 @@ func (s *Store) Lanes(ctx context.Context) ([]library.Lane, error) {
 		return nil, wrapError("read in-flight lists", err)
 	}
 	var (
-		lanes      []library.Lane
-		unreadable library.UnreadableLanes
+		lanes      []commit.Lane
+		unreadable commit.UnreadableLanes
 	)
 	for ok := v.it.First(); ok; {
-		id := library.LaneID(v.it.Key()[1:])
+		id := commit.LaneID(v.it.Key()[1:])
 		value, failed := v.it.ValueAndErr()
 		if failed != nil {
 			err = failed
@@ -114,7 +114,7 @@ func (s *Store) Lanes(ctx context.Context) ([]library.Lane, error) {
 }
 
 // DropLane implements library.JournalStore.
-func (s *Store) DropLane(ctx context.Context, id library.LaneID, stamp int64) error {
+func (s *Store) DropLane(ctx context.Context, id commit.LaneID, stamp int64) error {
 	if err := s.enter(ctx); err != nil {
 		return err
 	}
@@ -138,20 +138,20 @@ func (s *Store) DropLane(ctx context.Context, id library.LaneID, stamp int64) er
 }
 
 // PutDue implements library.JournalStore.
-func (s *Store) PutDue(ctx context.Context, d library.Due) error {
+func (s *Store) PutDue(ctx context.Context, d commit.Due) error {
 	return s.writeDue(ctx, "write a due", d, func(b *pebble.Batch, key []byte) error {
 		return b.Set(key, appendDue(nil, d.MTS), nil)
 	})
 }
 
 // DropDue implements library.JournalStore.
-func (s *Store) DropDue(ctx context.Context, d library.Due) error {
+func (s *Store) DropDue(ctx context.Context, d commit.Due) error {
 	return s.writeDue(ctx, "drop a due", d, func(b *pebble.Batch, key []byte) error { return b.Delete(key, nil) })
 }
 
 // writeDue makes a write of a hint, unless there is one that is newer than d.
-func (s *Store) writeDue(ctx context.Context, doing string, d library.Due, fill func(b *pebble.Batch, key []byte) error) error {
-	key := appendDueKey(nil, d.At, d.Content)
+func (s *Store) writeDue(ctx context.Context, doing string, d commit.Due, fill func(b *pebble.Batch, key []byte) error) error {
+	key := appendDueKey(nil, d)
 	mu := s.locks.of(key)
 	mu.Lock()
 	defer mu.Unlock()
@@ -171,7 +171,7 @@ func (s *Store) writeDue(ctx context.Context, doing string, d library.Due, fill 
 }
 
 // DueUntil implements library.JournalStore.
-func (s *Store) DueUntil(ctx context.Context, until clock.Instant, limit int) ([]library.Due, error) {
+func (s *Store) DueUntil(ctx context.Context, until clock.Instant, limit int) ([]commit.Due, error) {
 	if err := s.enter(ctx); err != nil {
 		return nil, err
 	}
@@ -188,7 +188,7 @@ func (s *Store) DueUntil(ctx context.Context, until clock.Instant, limit int) ([
 	if v == nil {
 		return nil, nil
 	}
-	var dues []library.Due
+	var dues []commit.Due
 	var unreadable error // of the first hint that cannot be read
 	for ok := v.it.First(); ok && len(dues) < limit; ok = v.it.Next() {
 		value, failed := v.it.ValueAndErr()

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"carrel/core/clock"
+	"carrel/core/commit"
 	"carrel/library"
 )
 
@@ -29,7 +30,7 @@ import (
 //	'c' content, kindHeader                 header of a content
 //	'c' content, kindMember, principal      member row of a content
 //	'c' content, kindRequest, hash          answered request of a content
-//	'd' instant, content                    due
+//	'd' instant, kind and key               due
 //	'f'                                     format version of this store
 //	'g' member, group                       group that a principal is in (derived)
 //	'i'                                     directory is filled
@@ -165,7 +166,7 @@ func appendMemberKey(b []byte, table byte, id string, member library.PrincipalID
 }
 
 // appendRequestKey appends the key of an answered request.
-func appendRequestKey(b []byte, table byte, id string, key *library.RequestKey) []byte {
+func appendRequestKey(b []byte, table byte, id string, key *commit.RequestKey) []byte {
 	return append(append(appendPartition(b, table, id), kindRequest), key[:]...)
 }
 
@@ -220,9 +221,9 @@ func cutDirectoryKey(k []byte) (library.DirectoryKey, library.PrincipalID, error
 	return library.DirectoryKey{Whole: rest[0] == listWhole, Name: name}, library.PrincipalID(id), err
 }
 
-// appendDueKey appends the key of a due.
-func appendDueKey(b []byte, at clock.Instant, c library.ContentID) []byte {
-	return append(appendInstant(append(b, tableDue), at), c...)
+// appendDueKey appends the key of a hint.
+func appendDueKey(b []byte, d commit.Due) []byte {
+	return append(appendInstant(append(b, tableDue), d.At), d.Row()...)
 }
 
 // minuteOf is the minute that an instant lies in, as its first microsecond.

@@ -42,7 +42,7 @@ func golden(t *testing.T, name, got string) {
 // TestKeysGolden pins every form of key, and that they stand in this order.
 func TestKeysGolden(t *testing.T) {
 	const c, u, g = library.ContentID("c:acme:a/b"), library.PrincipalID("u:acme:ann"), library.PrincipalID("g:acme:team")
-	request := library.RequestKey{0: 0xab, 31: 0xcd}
+	request := commit.RequestKey{0: 0xab, 31: 0xcd}
 	at := clock.Instant(1767225600123456)
 	forms := []struct {
 		name string
@@ -52,7 +52,8 @@ func TestKeysGolden(t *testing.T) {
 		{"content, header", appendHeaderKey(nil, tableContent, string(c))},
 		{"content, member", appendMemberKey(nil, tableContent, string(c), u)},
 		{"content, request", appendRequestKey(nil, tableContent, string(c), &request)},
-		{"due", appendDueKey(nil, at, c)},
+		{"due", appendDueKey(nil, commit.Due{At: at, Kind: commit.Content, Key: string(c)})},
+		{"due, another kind", appendDueKey(nil, commit.Due{At: at, Kind: 'x', Key: "key"})},
 		{"format", []byte{tableFormat}},
 		{"membership", appendPair(nil, tableMembership, string(u), string(g))},
 		{"change", appendChangeKey(nil, u, &library.ChangeKey{At: at, Content: c, MTS: at - 1})},
@@ -93,17 +94,17 @@ func TestKeysGolden(t *testing.T) {
 // TestRowsGolden pins every form of value.
 func TestRowsGolden(t *testing.T) {
 	description, link, expires := "D", "https://e.com", clock.Instant(99)
-	h := library.Header{State: library.Live, Seq: 300, MTS: 7, Position: 6, Widest: library.Public, MovesSince: 5, Moves: 4, Managers: 1, Members: 2,
-		Unsettled: []library.Superseded{{Position: 3, Widest: library.LoggedIn}}, Writers: []library.Writer{{Seq: 299, Entry: commit.EntryID{1}}, {Seq: 300, Entry: commit.EntryID{2}}}}
+	h := library.Header{State: commit.Live, Seq: 300, MTS: 7, Position: 6, Widest: library.Public, MovesSince: 5, Moves: 4, Managers: 1, Members: 2,
+		Unsettled: []library.Superseded{{Position: 3, Widest: library.LoggedIn}}, Writers: []commit.Writer{{Seq: 299, Entry: commit.EntryID{1}}, {Seq: 300, Entry: commit.EntryID{2}}}}
 	turned := h
 	turned.LoggedInUntil, turned.PublicUntil = 5, 4
 	moved := turned
 	moved.MovedAt = 8
 	h.Kind, h.Title, h.Description, h.Link, h.ExpiresAt = library.Link, "T", &description, &link, &expires
 	h.Visibility, h.Creator, h.CreatedAt, h.LastModified, h.Version = library.LoggedIn, "u:a:b", 1, 6, 2
-	p := library.PrincipalHeader{DisplayName: "N", Visibility: library.Public, Email: "a@b", CreatedAt: 1, State: library.Live, Seq: 2, MTS: 3, Managers: 4, Members: 5,
-		Writers: []library.Writer{{Seq: 2, Entry: commit.EntryID{9}}}}
-	l := library.Lane{Stamp: 5, Blocks: storetest.Blocks(library.InFlight{ID: commit.EntryID{1}, Content: "c:a:b", Base: 2, Scope: commit.ScopeListed,
+	p := library.PrincipalHeader{DisplayName: "N", Visibility: library.Public, Email: "a@b", CreatedAt: 1, State: commit.Live, Seq: 2, MTS: 3, Managers: 4, Members: 5,
+		Writers: []commit.Writer{{Seq: 2, Entry: commit.EntryID{9}}}}
+	l := commit.Lane{Stamp: 5, Blocks: storetest.Blocks(library.InFlight{ID: commit.EntryID{1}, Content: "c:a:b", Base: 2, Scope: commit.ScopeListed,
 		Principals: []library.PrincipalID{"u:a:c"}, Reverse: true, Due: 8, Decided: true})}
 	forms := []struct {
 		name string
@@ -115,17 +116,17 @@ func TestRowsGolden(t *testing.T) {
 		{"member", appendMember(nil, 3, true, 300)},
 		{"member of old", appendContentMember(nil, &library.Member{Role: 3, Leaving: true, Seq: 300})},
 		{"member of content", appendContentMember(nil, &library.Member{Role: 3, Leaving: true, Seq: 300, Since: 9, Left: 14})},
-		{"request", appendRequest(nil, &library.RequestRow{InputHash: [32]byte{1}, Answer: []byte("A"), Until: 4})},
+		{"request", appendRequest(nil, &commit.RequestRow{InputHash: [32]byte{1}, Answer: []byte("A"), Until: 4})},
 		{"entry", appendEntry(nil, library.Manages, 7)},
 		{"change", appendChange(nil, library.Buckets(0).With(library.LoggedIn).With(library.Public))},
 		{"role", appendRole(nil, 2)},
 		{"principal", appendPrincipal(nil, &p)},
 		{"found", appendFound(nil, library.LoggedIn, 7)},
 		{"lane", appendLane(nil, &l)},
-		{"renaming", appendLane(nil, &library.Lane{Stamp: 5, Blocks: storetest.Blocks(library.InFlight{ID: commit.EntryID{1}, Principal: "u:a:b", Base: 2, Former: "N"})})},
+		{"renaming", appendLane(nil, &commit.Lane{Stamp: 5, Blocks: storetest.Blocks(library.InFlight{ID: commit.EntryID{1}, Principal: "u:a:b", Base: 2, Former: "N"})})},
 		{"due", appendDue(nil, 7)},
 		{"due of old", appendDue(nil, 0)},
-		{"creation", appendCreation(nil, &library.Creation{InputHash: [32]byte{2}, ID: "c:a:b", Until: 4})},
+		{"creation", appendCreation(nil, &commit.Creation{InputHash: [32]byte{2}, ID: "c:a:b", Until: 4})},
 		{"setting", appendSetting(nil, []byte("v"))},
 		{"next", appendNext(nil, 1001)},
 		{"rebuild", appendRebuild(nil, 7, []byte("N"))},
@@ -188,12 +189,12 @@ func FuzzKeyOrder(f *testing.F) {
 // FuzzRows reads whatever bytes as every kind of row: none may panic or ask
 // for more memory than the row has, and what is read is written the same.
 func FuzzRows(f *testing.F) {
-	h := library.Header{Seq: 2, MovedAt: 3, Writers: []library.Writer{{Seq: 2}}, Unsettled: []library.Superseded{{Position: 1, Widest: 1}}}
+	h := library.Header{Seq: 2, MovedAt: 3, Writers: []commit.Writer{{Seq: 2}}, Unsettled: []library.Superseded{{Position: 1, Widest: 1}}}
 	f.Add(appendHeader(nil, &h))
 	f.Add(appendPrincipal(nil, &library.PrincipalHeader{Seq: 2}))
-	f.Add(appendLane(nil, &library.Lane{Stamp: 1, Blocks: storetest.Blocks(library.InFlight{Base: 1, Principals: []library.PrincipalID{"u:a:b"}})}))
+	f.Add(appendLane(nil, &commit.Lane{Stamp: 1, Blocks: storetest.Blocks(library.InFlight{Base: 1, Principals: []library.PrincipalID{"u:a:b"}})}))
 	f.Add(appendMember(nil, 1, true, 5))
-	f.Add(appendCreation(nil, &library.Creation{ID: "x"}))
+	f.Add(appendCreation(nil, &commit.Creation{ID: "x"}))
 	f.Add([]byte{rowVersion, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0x01})
 	f.Fuzz(func(t *testing.T, row []byte) {
 		again := func(what string, written []byte, read func([]byte) ([]byte, error)) {
@@ -222,11 +223,11 @@ func FuzzRows(f *testing.F) {
 				return appendLane(nil, &l), err
 			}},
 			{"request", func(b []byte) ([]byte, error) {
-				r, err := decodeRequest(library.RequestKey{}, b)
+				r, err := decodeRequest(commit.RequestKey{}, b)
 				return appendRequest(nil, r), err
 			}},
 			{"creation", func(b []byte) ([]byte, error) {
-				c, err := decodeCreation(library.RequestKey{}, b)
+				c, err := decodeCreation(commit.RequestKey{}, b)
 				return appendCreation(nil, &c), err
 			}},
 			{"member", func(b []byte) ([]byte, error) {
@@ -266,8 +267,8 @@ func FuzzRows(f *testing.F) {
 // TestDamagedRows cuts and lengthens each row: all but the whole one are
 // refused, where a row does not run to its end.
 func TestDamagedRows(t *testing.T) {
-	h := library.Header{Seq: 2, Writers: []library.Writer{{Seq: 2}}, Unsettled: []library.Superseded{{Position: 1, Widest: 1}}}
-	l := library.Lane{Stamp: 1, Blocks: storetest.Blocks(library.InFlight{Base: 1, Principals: []library.PrincipalID{"u:a:b"}})}
+	h := library.Header{Seq: 2, Writers: []commit.Writer{{Seq: 2}}, Unsettled: []library.Superseded{{Position: 1, Widest: 1}}}
+	l := commit.Lane{Stamp: 1, Blocks: storetest.Blocks(library.InFlight{Base: 1, Principals: []library.PrincipalID{"u:a:b"}})}
 	for _, c := range []struct {
 		name string
 		row  []byte

@@ -3,7 +3,7 @@ package pebblestore
 import (
 	"encoding/binary"
 
-	"carrel/library"
+	"carrel/core/commit"
 )
 
 // laneVersion is the version of a lane's row: its stamp, then the number of its
@@ -12,7 +12,7 @@ import (
 const laneVersion = 2
 
 // appendLane appends the in-flight list of a process.
-func appendLane(b []byte, l *library.Lane) []byte {
+func appendLane(b []byte, l *commit.Lane) []byte {
 	b = binary.AppendVarint(append(b, laneVersion), l.Stamp)
 	b = binary.AppendUvarint(b, uint64(len(l.Blocks)))
 	for _, block := range l.Blocks {
@@ -22,12 +22,12 @@ func appendLane(b []byte, l *library.Lane) []byte {
 }
 
 // decodeLane reads the in-flight list of a process.
-func decodeLane(id library.LaneID, value []byte) (library.Lane, error) {
+func decodeLane(id commit.LaneID, value []byte) (commit.Lane, error) {
 	if len(value) == 0 || value[0] != rowVersion && value[0] != laneVersion {
-		return library.Lane{ID: id}, errRow
+		return commit.Lane{ID: id}, errRow
 	}
 	d := decoder{row: string(value[1:])}
-	l := library.Lane{ID: id, Stamp: d.int()}
+	l := commit.Lane{ID: id, Stamp: d.int()}
 	if value[0] == rowVersion {
 		// The entries of that version are a block of version 1.
 		d.uint()

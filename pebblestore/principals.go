@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 
+	"carrel/core/commit"
 	"carrel/library"
 )
 
@@ -146,16 +147,16 @@ func (s *Store) Confirm(ctx context.Context, claims []library.MemberOf) ([]libra
 }
 
 // CommitPrincipal implements library.PrincipalStore.
-func (s *Store) CommitPrincipal(ctx context.Context, c *library.PrincipalCommit) (library.Verdict, error) {
+func (s *Store) CommitPrincipal(ctx context.Context, c *library.PrincipalCommit) (commit.Verdict, error) {
 	if err := s.enter(ctx); err != nil {
-		return library.Verdict{}, err
+		return commit.Verdict{}, err
 	}
 	defer s.leave()
 	if c.Header.Seq != c.Base+1 {
-		return library.Verdict{}, wrongSeq(c.Header.Seq, c.Base)
+		return commit.Verdict{}, wrongSeq(c.Header.Seq, c.Base)
 	}
 	if err := s.space.room(s.now()); err != nil {
-		return library.Verdict{}, err
+		return commit.Verdict{}, err
 	}
 	v, err := s.commitPrincipal(c)
 	if err == nil && v.Applied && c.Request != nil {
@@ -165,17 +166,17 @@ func (s *Store) CommitPrincipal(ctx context.Context, c *library.PrincipalCommit)
 }
 
 // commitPrincipal compares and sets under the partition's lock.
-func (s *Store) commitPrincipal(c *library.PrincipalCommit) (library.Verdict, error) {
+func (s *Store) commitPrincipal(c *library.PrincipalCommit) (commit.Verdict, error) {
 	key := appendHeaderKey(nil, tablePrincipal, string(c.ID))
 	mu := s.locks.of(key)
 	mu.Lock()
 	defer mu.Unlock()
 	standing, err := s.principal(c.ID)
 	if err != nil {
-		return library.Verdict{}, wrapError("commit", err)
+		return commit.Verdict{}, wrapError("commit", err)
 	}
 	if standing.Seq != c.Base {
-		return library.Verdict{Seq: standing.Seq, Writers: standing.Writers}, nil
+		return commit.Verdict{Seq: standing.Seq, Writers: standing.Writers}, nil
 	}
 	h := c.Header
 	h.Writers = withWriter(standing.Writers, h.Seq, c.Writer)
@@ -184,22 +185,22 @@ func (s *Store) commitPrincipal(c *library.PrincipalCommit) (library.Verdict, er
 	defer func() { _ = b.Close() }()
 	row := appendPrincipal(nil, &h)
 	if err := b.Set(key, row, nil); err != nil {
-		return library.Verdict{}, wrapError("commit", err)
+		return commit.Verdict{}, wrapError("commit", err)
 	}
 	for _, m := range c.Members {
 		key = appendMemberKey(key[:0], tablePrincipal, string(c.ID), m.Principal)
 		row = appendMember(row[:0], byte(m.Role), m.Leaving, h.Seq)
 		if err := b.Set(key, row, nil); err != nil {
-			return library.Verdict{}, wrapError("commit", err)
+			return commit.Verdict{}, wrapError("commit", err)
 		}
 	}
 	if err := putRequest(b, tablePrincipal, string(c.ID), c.Request); err != nil {
-		return library.Verdict{}, wrapError("commit", err)
+		return commit.Verdict{}, wrapError("commit", err)
 	}
 	if err := s.commitSynced(b); err != nil {
-		return library.Verdict{}, err
+		return commit.Verdict{}, err
 	}
-	return library.Verdict{Applied: true}, nil
+	return commit.Verdict{Applied: true}, nil
 }
 
 // principal reads the header of a principal; a zero one where there is none.
@@ -231,7 +232,7 @@ func (s *Store) EnforceGroup(ctx context.Context, e *library.GroupEnforcement) e
 	defer func() { _ = b.Close() }()
 	for _, m := range rows {
 		role := byte(0)
-		if m.Active() && state == library.Live {
+		if m.Active() && state == commit.Live {
 			role = byte(m.Role)
 		}
 		key := appendPair(nil, tableMembership, string(m.Principal), string(group))
@@ -243,7 +244,7 @@ func (s *Store) EnforceGroup(ctx context.Context, e *library.GroupEnforcement) e
 }
 
 // newestGroup gives the snapshot of e, or a newer one of the same principals.
-func (s *Store) newestGroup(e *library.GroupEnforcement) (library.State, []library.GroupMemberRow, error) {
+func (s *Store) newestGroup(e *library.GroupEnforcement) (commit.State, []library.GroupMemberRow, error) {
 	v, err := s.open()
 	if err != nil {
 		return 0, nil, err

@@ -5,20 +5,20 @@ import (
 	"fmt"
 	"math"
 
+	"carrel/core/commit"
 	"carrel/core/fault"
-	"carrel/library"
 )
 
 // FixCreation implements library.RegisterStore. With replace and no standing
 // row nothing is stored, and the Creation returned is zero.
-func (s *Store) FixCreation(ctx context.Context, c library.Creation, replace *library.Creation) (library.Creation, error) {
+func (s *Store) FixCreation(ctx context.Context, c commit.Creation, replace *commit.Creation) (commit.Creation, error) {
 	if err := s.enter(ctx); err != nil {
-		return library.Creation{}, err
+		return commit.Creation{}, err
 	}
 	defer s.leave()
 	stands, stored, err := s.fixCreation(&c, replace)
 	if err != nil {
-		return library.Creation{}, wrapError("fix a creation", err)
+		return commit.Creation{}, wrapError("fix a creation", err)
 	}
 	if stored {
 		s.forgetExpired(c.Until)
@@ -27,7 +27,7 @@ func (s *Store) FixCreation(ctx context.Context, c library.Creation, replace *li
 }
 
 // fixCreation compares and sets under the row's lock.
-func (s *Store) fixCreation(c, replace *library.Creation) (stands library.Creation, stored bool, err error) {
+func (s *Store) fixCreation(c, replace *commit.Creation) (stands commit.Creation, stored bool, err error) {
 	key := appendSingle(nil, tableCreation, string(c.Key[:]))
 	mu := s.locks.of(key)
 	mu.Lock()

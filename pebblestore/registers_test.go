@@ -10,6 +10,7 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs"
 
 	"carrel/core/clock"
+	"carrel/core/commit"
 	"carrel/core/fault"
 	"carrel/library"
 )
@@ -88,7 +89,7 @@ func rowsOf(t *testing.T, s *Store, table byte) int {
 func TestFixCreation_RenewedRowIsKeptUntilItsOwnTime(t *testing.T) {
 	now := clock.Instant(1000)
 	s := openStore(t, "", Options{FS: vfs.NewMem(), Now: func() clock.Instant { return now }})
-	fix := func(c library.Creation, replace *library.Creation) library.Creation {
+	fix := func(c commit.Creation, replace *commit.Creation) commit.Creation {
 		t.Helper()
 		got, err := s.FixCreation(t.Context(), c, replace)
 		if err != nil {
@@ -96,7 +97,7 @@ func TestFixCreation_RenewedRowIsKeptUntilItsOwnTime(t *testing.T) {
 		}
 		return got
 	}
-	one := library.Creation{Key: library.RequestKey{1}, ID: "c:acme:x", Until: now + 100}
+	one := commit.Creation{Key: commit.RequestKey{1}, ID: "c:acme:x", Until: now + 100}
 	renewed := one
 	renewed.Until += 50
 	fix(one, nil)
@@ -104,10 +105,10 @@ func TestFixCreation_RenewedRowIsKeptUntilItsOwnTime(t *testing.T) {
 	for n, at := range []clock.Instant{1100, 1149, 1150} {
 		now = at
 		// The store forgets what has expired as it writes.
-		fix(library.Creation{Key: library.RequestKey{9, byte(n)}, ID: "c:acme:y", Until: now + 1000}, nil)
+		fix(commit.Creation{Key: commit.RequestKey{9, byte(n)}, ID: "c:acme:y", Until: now + 1000}, nil)
 		want := renewed
 		if at == renewed.Until {
-			want = library.Creation{}
+			want = commit.Creation{}
 		}
 		if got := fix(renewed, &one); got != want {
 			t.Errorf("at %d: %+v, want %+v", at, got, want)
@@ -122,13 +123,13 @@ func TestRequestsAreForgotten(t *testing.T) {
 	mem := vfs.NewMem()
 	s := openStore(t, "", Options{FS: mem, Now: func() clock.Instant { return now }})
 	const day = 100
-	request := func(n int) *library.RequestRow {
-		return &library.RequestRow{Key: library.RequestKey{byte(n), byte(n >> 8)}, Answer: []byte("x"), Until: now + day}
+	request := func(n int) *commit.RequestRow {
+		return &commit.RequestRow{Key: commit.RequestKey{byte(n), byte(n >> 8)}, Answer: []byte("x"), Until: now + day}
 	}
 	seqs := make(map[string]int64)
 	keyed := func(item string, n int) {
 		t.Helper()
-		h := library.Header{Seq: seqs[item] + 1, State: library.Live}
+		h := library.Header{Seq: seqs[item] + 1, State: commit.Live}
 		h.ID = library.ContentID("c:acme:" + item)
 		v, err := s.Commit(t.Context(), &library.ContentCommit{ID: h.ID, Base: seqs[item], Header: h, Request: request(n)})
 		if err != nil || !v.Applied {
@@ -145,10 +146,10 @@ func TestRequestsAreForgotten(t *testing.T) {
 		return rows.Request != nil
 	}
 	keyed("item", 0)
-	if _, err := s.FixCreation(t.Context(), library.Creation{Key: library.RequestKey{1}, ID: "c:acme:x", Until: now + day}, nil); err != nil {
+	if _, err := s.FixCreation(t.Context(), commit.Creation{Key: commit.RequestKey{1}, ID: "c:acme:x", Until: now + day}, nil); err != nil {
 		t.Fatal(err)
 	}
-	p := library.PrincipalHeader{ID: "u:acme:ann", Seq: 1, State: library.Live}
+	p := library.PrincipalHeader{ID: "u:acme:ann", Seq: 1, State: commit.Live}
 	if _, err := s.CommitPrincipal(t.Context(), &library.PrincipalCommit{ID: p.ID, Header: p, Request: request(1)}); err != nil {
 		t.Fatal(err)
 	}

@@ -13,7 +13,7 @@ import (
 // last part of a row may run to its end.
 
 // appendWriters appends the makers of the last states.
-func appendWriters(b []byte, ws []library.Writer) []byte {
+func appendWriters(b []byte, ws []commit.Writer) []byte {
 	b = binary.AppendUvarint(b, uint64(len(ws)))
 	last := int64(0)
 	for _, w := range ws {
@@ -24,12 +24,12 @@ func appendWriters(b []byte, ws []library.Writer) []byte {
 	return b
 }
 
-func (d *decoder) writers() []library.Writer {
+func (d *decoder) writers() []commit.Writer {
 	n := d.count(1 + len(commit.EntryID{}))
 	if n == 0 {
 		return nil
 	}
-	ws := make([]library.Writer, n)
+	ws := make([]commit.Writer, n)
 	last := int64(0)
 	for i := range ws {
 		last += d.int()
@@ -98,16 +98,16 @@ func decodeContentMember(value []byte, m *library.Member) error {
 }
 
 // appendRequest appends an answered request.
-func appendRequest(b []byte, r *library.RequestRow) []byte {
+func appendRequest(b []byte, r *commit.RequestRow) []byte {
 	b = append(append(b, rowVersion), r.InputHash[:]...)
 	b = binary.AppendVarint(b, int64(r.Until))
 	return append(b, r.Answer...)
 }
 
 // decodeRequest reads an answered request.
-func decodeRequest(key library.RequestKey, value []byte) (*library.RequestRow, error) {
+func decodeRequest(key commit.RequestKey, value []byte) (*commit.RequestRow, error) {
 	d := decode(value)
-	r := &library.RequestRow{Key: key}
+	r := &commit.RequestRow{Key: key}
 	copy(r.InputHash[:], d.raw(len(r.InputHash)))
 	r.Until = clock.Instant(d.int())
 	if rest := d.rest(); rest != "" {
@@ -174,7 +174,7 @@ func decodePrincipal(id library.PrincipalID, value []byte, h *library.PrincipalH
 	d := decode(value)
 	h.ID = id
 	h.Seq = int64(d.uint())
-	h.State = library.State(d.byte())
+	h.State = commit.State(d.byte())
 	h.Visibility = library.Visibility(d.byte())
 	h.MTS = clock.Instant(d.int())
 	h.CreatedAt = clock.Instant(d.int())
@@ -218,26 +218,26 @@ func decodeDue(value []byte) (clock.Instant, error) {
 }
 
 // decodeDueRow reads a hint with its key.
-func decodeDueRow(key, value []byte) (library.Due, error) {
-	at, content, err := cutInstant(key[1:])
+func decodeDueRow(key, value []byte) (commit.Due, error) {
+	at, row, err := cutInstant(key[1:])
 	if err != nil {
-		return library.Due{}, err
+		return commit.Due{}, err
 	}
 	mts, err := decodeDue(value)
-	return library.Due{At: at, Content: library.ContentID(content), MTS: mts}, err
+	return commit.DueOf(at, string(row), mts), err
 }
 
 // appendCreation appends a fixed creation.
-func appendCreation(b []byte, c *library.Creation) []byte {
+func appendCreation(b []byte, c *commit.Creation) []byte {
 	b = append(append(b, rowVersion), c.InputHash[:]...)
 	b = binary.AppendVarint(b, int64(c.Until))
 	return append(b, c.ID...)
 }
 
 // decodeCreation reads a fixed creation.
-func decodeCreation(key library.RequestKey, value []byte) (library.Creation, error) {
+func decodeCreation(key commit.RequestKey, value []byte) (commit.Creation, error) {
 	d := decode(value)
-	c := library.Creation{Key: key}
+	c := commit.Creation{Key: key}
 	copy(c.InputHash[:], d.raw(len(c.InputHash)))
 	c.Until = clock.Instant(d.int())
 	c.ID = d.rest()

@@ -11,6 +11,7 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs/errorfs"
 
 	"carrel/core/clock"
+	"carrel/core/commit"
 	"carrel/core/fault"
 	"carrel/library"
 )
@@ -125,7 +126,7 @@ func TestAlmostFullDisk(t *testing.T) {
 	full("Commit", err)
 	_, err = s.CommitPrincipal(t.Context(), &library.PrincipalCommit{ID: "u:acme:ann", Header: library.PrincipalHeader{Seq: 1}})
 	full("CommitPrincipal", err)
-	_, err = s.FixCreation(t.Context(), library.Creation{}, nil)
+	_, err = s.FixCreation(t.Context(), commit.Creation{}, nil)
 	full("FixCreation", err)
 	_, err = s.FixSetting(t.Context(), "name", nil)
 	full("FixSetting", err)
@@ -139,10 +140,10 @@ func TestAlmostFullDisk(t *testing.T) {
 	if err := s.Enforce(t.Context(), &library.Enforcement{Header: &rows.Header, Rows: rows.Members}); err != nil {
 		t.Error(err)
 	}
-	if err := s.PutLane(t.Context(), library.Lane{ID: "x"}); err != nil {
+	if err := s.PutLane(t.Context(), commit.Lane{ID: "x"}); err != nil {
 		t.Error(err)
 	}
-	rows.Header.Seq, rows.Header.State = 2, library.Deleted
+	rows.Header.Seq, rows.Header.State = 2, commit.Deleted
 	if v, err := s.Commit(t.Context(), &library.ContentCommit{ID: "c:acme:item", Base: 1, Header: rows.Header}); err != nil || !v.Applied {
 		t.Errorf("a deletion was refused: %+v %v", v, err)
 	}

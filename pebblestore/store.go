@@ -14,6 +14,7 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs"
 
 	"carrel/core/clock"
+	"carrel/core/commit"
 	"carrel/core/fault"
 	"carrel/core/naming"
 	"carrel/library"
@@ -129,7 +130,7 @@ func newStore(dir string, opts Options) *Store {
 		s.fatal = func(msg string) { panic(msg) }
 	}
 	s.dead.init()
-	s.lanes.last = make(map[library.LaneID]int64)
+	s.lanes.last = make(map[commit.LaneID]int64)
 	s.views.New = func() any { return new(view) }
 	return s
 }

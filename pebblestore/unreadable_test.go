@@ -39,9 +39,9 @@ func TestUnreadableRow(t *testing.T) {
 // who finishes what is on them is not kept from it.
 func TestUnreadableLane(t *testing.T) {
 	s := openStore(t, "", Options{FS: vfs.NewMem()})
-	var want []library.Lane
-	for n, id := range []library.LaneID{"a", "c", "e"} {
-		l := library.Lane{ID: id, Stamp: int64(n + 1), Blocks: storetest.Blocks(library.InFlight{ID: commit.EntryID{byte(n)}, Content: "c:acme:item"})}
+	var want []commit.Lane
+	for n, id := range []commit.LaneID{"a", "c", "e"} {
+		l := commit.Lane{ID: id, Stamp: int64(n + 1), Blocks: storetest.Blocks(library.InFlight{ID: commit.EntryID{byte(n)}, Content: "c:acme:item"})}
 		if err := s.PutLane(t.Context(), l); err != nil {
 			t.Fatal(err)
 		}
@@ -56,8 +56,8 @@ func TestUnreadableLane(t *testing.T) {
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)
 	}
-	var bad *library.UnreadableLanes
-	if !errors.As(err, &bad) || !slices.Equal(bad.IDs, []library.LaneID{"b", "d"}) || fault.CodeOf(err) != fault.Internal {
+	var bad *commit.UnreadableLanes
+	if !errors.As(err, &bad) || !slices.Equal(bad.IDs, []commit.LaneID{"b", "d"}) || fault.CodeOf(err) != fault.Internal {
 		t.Errorf("it is told %v", err)
 	}
 }
@@ -66,16 +66,16 @@ func TestUnreadableLane(t *testing.T) {
 // the error.
 func TestUnreadableDue(t *testing.T) {
 	s := openStore(t, "", Options{FS: vfs.NewMem()})
-	var want []library.Due
+	var want []commit.Due
 	for n := range 3 {
-		d := library.Due{At: clock.Instant(10 * (n + 1)), Content: "c:acme:item", MTS: 5}
+		d := commit.Due{At: clock.Instant(10 * (n + 1)), Kind: commit.Content, Key: "c:acme:item", MTS: 5}
 		if err := s.PutDue(t.Context(), d); err != nil {
 			t.Fatal(err)
 		}
 		want = append(want, d)
 	}
 	for _, at := range []clock.Instant{5, 15} {
-		if err := s.db.Set(appendDueKey(nil, at, "c:acme:bad"), []byte{9, 9}, pebble.Sync); err != nil {
+		if err := s.db.Set(appendDueKey(nil, commit.Due{At: at, Kind: commit.Content, Key: "c:acme:bad"}), []byte{9, 9}, pebble.Sync); err != nil {
 			t.Fatal(err)
 		}
 	}

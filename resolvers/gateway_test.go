@@ -14,10 +14,11 @@ import (
 	"go.uber.org/goleak"
 
 	"carrel/auth"
+	"carrel/core/commit"
+	"carrel/core/journal"
 	"carrel/core/naming"
 	"carrel/core/sched"
 	"carrel/graph"
-	"carrel/journal"
 	"carrel/library"
 	"carrel/pebblestore"
 	"carrel/resolvers"
@@ -142,7 +143,7 @@ func newGatewayOn(t testing.TB, wrap func(library.Store) library.Store) *gateway
 	between := wrap(store)
 	service, err := library.New(t.Context(), library.Config{
 		Store: between, Runtime: rt, Names: names, Remote: true,
-		Journal: journal.New(t.Context(), between, rt, nil, library.WholeProtocol),
+		Journal: journal.New(t.Context(), between, rt, nil, commit.WholeProtocol),
 	})
 	if err != nil {
 		t.Fatal(err)

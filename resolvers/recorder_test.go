@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"carrel/core/clock"
+	"carrel/core/commit"
 	"carrel/library"
 )
 
@@ -96,7 +97,7 @@ func (s *recorder) MembersPage(ctx context.Context, id library.ContentID, after 
 	return s.next.MembersPage(ctx, id, after, limit, serial)
 }
 
-func (s *recorder) Commit(ctx context.Context, c *library.ContentCommit) (library.Verdict, error) {
+func (s *recorder) Commit(ctx context.Context, c *library.ContentCommit) (commit.Verdict, error) {
 	s.note("Commit", c)
 	return s.next.Commit(ctx, c)
 }
@@ -205,7 +206,7 @@ func (s *recorder) Confirm(ctx context.Context, claims []library.MemberOf) ([]li
 	return s.next.Confirm(ctx, claims)
 }
 
-func (s *recorder) CommitPrincipal(ctx context.Context, c *library.PrincipalCommit) (library.Verdict, error) {
+func (s *recorder) CommitPrincipal(ctx context.Context, c *library.PrincipalCommit) (commit.Verdict, error) {
 	s.note("CommitPrincipal", c)
 	return s.next.CommitPrincipal(ctx, c)
 }
@@ -235,37 +236,37 @@ func (s *recorder) ScanPrincipals(ctx context.Context, after library.PrincipalID
 	return s.next.ScanPrincipals(ctx, after, limit)
 }
 
-func (s *recorder) PutLane(ctx context.Context, l library.Lane) error {
+func (s *recorder) PutLane(ctx context.Context, l commit.Lane) error {
 	s.note("PutLane", l)
 	return s.next.PutLane(ctx, l)
 }
 
-func (s *recorder) Lanes(ctx context.Context) ([]library.Lane, error) {
+func (s *recorder) Lanes(ctx context.Context) ([]commit.Lane, error) {
 	s.note("Lanes")
 	return s.next.Lanes(ctx)
 }
 
-func (s *recorder) DropLane(ctx context.Context, id library.LaneID, stamp int64) error {
+func (s *recorder) DropLane(ctx context.Context, id commit.LaneID, stamp int64) error {
 	s.note("DropLane", id, stamp)
 	return s.next.DropLane(ctx, id, stamp)
 }
 
-func (s *recorder) PutDue(ctx context.Context, d library.Due) error {
+func (s *recorder) PutDue(ctx context.Context, d commit.Due) error {
 	s.note("PutDue", d)
 	return s.next.PutDue(ctx, d)
 }
 
-func (s *recorder) DueUntil(ctx context.Context, until clock.Instant, limit int) ([]library.Due, error) {
+func (s *recorder) DueUntil(ctx context.Context, until clock.Instant, limit int) ([]commit.Due, error) {
 	s.note("DueUntil", until, limit)
 	return s.next.DueUntil(ctx, until, limit)
 }
 
-func (s *recorder) DropDue(ctx context.Context, d library.Due) error {
+func (s *recorder) DropDue(ctx context.Context, d commit.Due) error {
 	s.note("DropDue", d)
 	return s.next.DropDue(ctx, d)
 }
 
-func (s *recorder) FixCreation(ctx context.Context, c library.Creation, replace *library.Creation) (library.Creation, error) {
+func (s *recorder) FixCreation(ctx context.Context, c commit.Creation, replace *commit.Creation) (commit.Creation, error) {
 	s.note("FixCreation", c, replace)
 	return s.next.FixCreation(ctx, c, replace)
 }

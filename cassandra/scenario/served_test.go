@@ -120,8 +120,8 @@ func (g *gateway) awaitReadyz(status int, text string) {
 }
 
 // laneOf is the list of a process that has died before it could change an item.
-func laneOf(id library.ContentID) library.Lane {
-	return library.Lane{ID: "a-process-that-died", Stamp: time.Now().UnixMicro(), Blocks: storetest.Blocks(
+func laneOf(id library.ContentID) commit.Lane {
+	return commit.Lane{ID: "a-process-that-died", Stamp: time.Now().UnixMicro(), Blocks: storetest.Blocks(
 		library.InFlight{ID: commit.EntryID{1}, Content: id, Base: 1, Scope: commit.ScopeAll},
 	)}
 }

@@ -18,8 +18,11 @@ type Reach struct {
 // isReverse is the bit of a reach that says so.
 const isReverse = 1
 
-// Encode returns the payload.
+// Encode returns the payload; nil where nothing derived is concerned.
 func (r *Reach) Encode() []byte {
+	if r.Scope == ScopeNone && !r.Reverse && r.Former == "" && len(r.Principals) == 0 {
+		return nil
+	}
 	var facts byte
 	if r.Reverse {
 		facts |= isReverse

@@ -183,3 +183,8 @@ func MayHaveCommitted(err error) bool {
 	var u *uncertain
 	return errors.As(err, &u)
 }
+
+// SignInFirst is the error of a mutation that needs a signed-in caller.
+func SignInFirst() *Error {
+	return &Error{Code: Unauthenticated, Msg: "sign in first: this needs a token"}
+}

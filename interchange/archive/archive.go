@@ -6,6 +6,7 @@ package archive
 import (
 	"context"
 
+	"carrel/core/commit"
 	"carrel/library"
 )
 
@@ -74,20 +75,20 @@ type MemberAt struct {
 type RequestAt struct {
 	Content   library.ContentID
 	Principal library.PrincipalID
-	library.RequestRow
+	commit.RequestRow
 }
 
 // Row is one authoritative row as it stands. One of its fields is set.
 type Row struct {
 	Setting     *SettingRow
 	Block       *BlockRow
-	Creation    *library.Creation
+	Creation    *commit.Creation
 	Principal   *library.PrincipalHeader
 	GroupMember *GroupMemberAt
 	Content     *library.Header
 	Member      *MemberAt
 	Request     *RequestAt
-	Due         *library.Due
+	Due         *commit.Due
 }
 
 // Store reads and writes a whole store as rows, to move it to another one. Every

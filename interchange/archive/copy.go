@@ -8,6 +8,7 @@ import (
 	"fmt"
 
 	"carrel/core/clock"
+	"carrel/core/commit"
 	"carrel/core/fault"
 	"carrel/core/sched"
 	"carrel/library"
@@ -24,8 +25,8 @@ const storeIdentity = "identity"
 // Source is what a store must be to be copied from.
 type Source interface {
 	Store
-	library.JournalStore
-	library.RegisterStore
+	commit.JournalStore
+	commit.RegisterStore
 }
 
 // Progress is how far a copy has got with what it does.

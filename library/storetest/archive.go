@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"carrel/core/commit"
 	"carrel/core/fault"
 	"carrel/core/naming"
 	"carrel/interchange/archive"
@@ -138,9 +139,9 @@ func (s *shelf) put(rows ...archive.Row) {
 }
 
 // request is an answered request of this subtest.
-func (s *shelf) request(key byte) library.RequestRow {
-	return library.RequestRow{
-		Key: library.RequestKey{0: key, 31: 0xff}, InputHash: [32]byte{1: key}, Answer: []byte{0, key, 0xff}, Until: s.later(),
+func (s *shelf) request(key byte) commit.RequestRow {
+	return commit.RequestRow{
+		Key: commit.RequestKey{0: key, 31: 0xff}, InputHash: [32]byte{1: key}, Answer: []byte{0, key, 0xff}, Until: s.later(),
 	}
 }
 
@@ -172,12 +173,12 @@ func (s *shelf) write() *written {
 	w.gone = s.newItem("gone", library.Public, a)
 	w.gone.delete()
 	w.gone.settle(library.Settlement{Leaving: w.gone.members(a), Bury: true, Final: true})
-	w.gone.head = library.Header{Content: library.Content{ID: w.gone.head.ID}, State: library.Deleted,
+	w.gone.head = library.Header{Content: library.Content{ID: w.gone.head.ID}, State: commit.Deleted,
 		Seq: w.gone.head.Seq, MTS: w.gone.head.MTS, Writers: w.gone.head.Writers}
 	w.gone.rows = nil
 	w.void = &item{s: s.stage, rows: map[library.PrincipalID]library.Member{}}
 	w.void.head.ID = s.content("void")
-	w.void.write(func(c *library.ContentCommit) { c.Header.State = library.Void })
+	w.void.write(func(c *library.ContentCommit) { c.Header.State = commit.Void })
 	for _, it := range []*item{w.gone, w.item, w.void} {
 		w.add(archive.ChapterContents, archive.Row{Content: &it.head})
 		for _, m := range it.members(it.principals()...) {
@@ -227,7 +228,7 @@ func (s *shelf) writeRest(w *written) {
 	c := s.creation("a", string(s.content("created")))
 	s.same("the creation", s.fix(c, nil), c)
 	w.add(archive.ChapterCreations, archive.Row{Creation: &c})
-	d := library.Due{At: s.later(), Content: s.content("item"), MTS: s.tick()}
+	d := commit.Due{At: s.later(), Kind: commit.Content, Key: string(s.content("item")), MTS: s.tick()}
 	s.ok(s.PutDue(s.ctx, d))
 	w.add(archive.ChapterDues, archive.Row{Due: &d})
 }

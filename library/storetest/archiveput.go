@@ -20,17 +20,17 @@ func (s *shelf) archived() map[archive.Chapter][]archive.Row {
 	asked, told := s.request(3), s.request(4)
 	told.Answer = nil
 	creation := s.creation("put", string(content))
-	writers := []library.Writer{{Seq: 6, Entry: commit.EntryID{6}}, {Seq: 7, Entry: commit.EntryID{7}}}
+	writers := []commit.Writer{{Seq: 6, Entry: commit.EntryID{6}}, {Seq: 7, Entry: commit.EntryID{7}}}
 	header := library.Header{
 		Content: library.Content{ID: content, Kind: library.Link, Title: "Put", Description: &text, Link: &link, Visibility: library.LoggedIn,
 			Creator: a, CreatedAt: start, LastModified: start + 9, Version: 4, ExpiresAt: &expires},
-		State: library.Live, Seq: 7, MTS: future, Position: start + 7, Widest: library.Public,
+		State: commit.Live, Seq: 7, MTS: future, Position: start + 7, Widest: library.Public,
 		LoggedInUntil: start + 5, PublicUntil: start + 4,
 		Unsettled: []library.Superseded{{Position: start + 1, Widest: library.Public}, {Position: start + 3, Widest: library.Private}},
 		Writers:   writers, MovesSince: start + 2, Moves: 31, MovedAt: start + 8, Managers: 1, Members: 1,
 	}
 	principal := library.PrincipalHeader{ID: group, DisplayName: "Put", Visibility: library.Private, Email: "p@x.example", CreatedAt: start,
-		State: library.Live, Seq: 7, MTS: future, Writers: writers, Managers: 1, Members: 1}
+		State: commit.Live, Seq: 7, MTS: future, Writers: writers, Managers: 1, Members: 1}
 	return map[archive.Chapter][]archive.Row{
 		archive.ChapterSettings:  {{Setting: &archive.SettingRow{Name: "y:" + s.tenant + ":put", Value: []byte{9, 0}}}},
 		archive.ChapterBlocks:    {{Block: &archive.BlockRow{Host: "y:" + s.tenant + ":put", Next: 4711}}},
@@ -47,7 +47,7 @@ func (s *shelf) archived() map[archive.Chapter][]archive.Row {
 			{Member: &archive.MemberAt{Content: content, Member: library.Member{Principal: b, Role: library.Viewing, Leaving: true, Seq: 5, Since: start + 2, Left: 6}}},
 			{Request: &archive.RequestAt{Content: content, RequestRow: asked}},
 		},
-		archive.ChapterDues: {{Due: &library.Due{At: s.later(), Content: content, MTS: future}}},
+		archive.ChapterDues: {{Due: &commit.Due{At: s.later(), Kind: commit.Content, Key: string(content), MTS: future}}},
 	}
 }
 
@@ -110,7 +110,7 @@ func putRows(s *shelf) {
 	s.same("the header put in place of another", s.read(h.ID, library.ContentQuery{}).Header, h)
 	it := s.newItem("stands", library.Public, s.user("a"))
 	it.move()
-	h.ID, h.Seq, h.Writers = it.head.ID, 1, []library.Writer{{Seq: 1, Entry: commit.EntryID{1}}}
+	h.ID, h.Seq, h.Writers = it.head.ID, 1, []commit.Writer{{Seq: 1, Entry: commit.EntryID{1}}}
 	s.put(archive.Row{Content: &h})
 	s.same("the header put in place of one that was decided", s.read(h.ID, library.ContentQuery{}).Header, h)
 }

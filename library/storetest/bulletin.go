@@ -9,6 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"carrel/core/clock"
+	"carrel/core/commit"
 	"carrel/library"
 )
 
@@ -33,7 +34,7 @@ func bulletinChecks() []bulletinCheck {
 }
 
 // wantAnnounced compares what some processes announce; lists are in any order.
-func wantAnnounced(t *testing.T, b library.Bulletin, processes []library.LaneID, want ...library.Announcement) {
+func wantAnnounced(t *testing.T, b library.Bulletin, processes []commit.LaneID, want ...library.Announcement) {
 	t.Helper()
 	all, err := b.Announcements(t.Context())
 	if err != nil {
@@ -57,7 +58,7 @@ func wantAnnounced(t *testing.T, b library.Bulletin, processes []library.LaneID,
 }
 
 // announced is an announcement of everything there is to announce.
-func announced(process library.LaneID, stamp int64) library.Announcement {
+func announced(process commit.LaneID, stamp int64) library.Announcement {
 	at := clock.Instant(stamp)
 	return library.Announcement{
 		Process: process, Stamp: stamp, All: at - 5,
@@ -67,7 +68,7 @@ func announced(process library.LaneID, stamp int64) library.Announcement {
 }
 
 func bulletinReplaces(t *testing.T, b library.Bulletin) {
-	const process = library.LaneID("replaces")
+	const process = commit.LaneID("replaces")
 	first, second := announced(process, int64(start)), library.Announcement{Process: process, Stamp: int64(start) + 10, Touched: []library.Touch{{Principal: "u:t:z", At: start + 9}}}
 	for _, step := range []struct {
 		put, want library.Announcement
@@ -75,7 +76,7 @@ func bulletinReplaces(t *testing.T, b library.Bulletin) {
 		if err := b.Announce(t.Context(), step.put); err != nil {
 			t.Fatal(err)
 		}
-		wantAnnounced(t, b, []library.LaneID{process}, step.want)
+		wantAnnounced(t, b, []commit.LaneID{process}, step.want)
 	}
 }
 
@@ -86,5 +87,5 @@ func bulletinTells(t *testing.T, b library.Bulletin) {
 			t.Fatal(err)
 		}
 	}
-	wantAnnounced(t, b, []library.LaneID{"tells-1", "tells-2"}, one, two)
+	wantAnnounced(t, b, []commit.LaneID{"tells-1", "tells-2"}, one, two)
 }

@@ -25,7 +25,7 @@ func commitWhole(s *stage) {
 	a, b := s.user("a"), s.user("b")
 	it := s.newItem("item", library.Private, a)
 	for _, base := range []int64{0, 2, 7} {
-		r := library.RequestRow{Key: library.RequestKey{9}, Answer: []byte("x"), Until: s.later()}
+		r := commit.RequestRow{Key: commit.RequestKey{9}, Answer: []byte("x"), Until: s.later()}
 		c := it.next(func(c *library.ContentCommit) {
 			c.Base, c.Header.Seq = base, base+1
 			c.Header.Title = "refused"
@@ -41,7 +41,7 @@ func commitWhole(s *stage) {
 			s.Fatalf("a refused commit has written its request row: %+v", got)
 		}
 	}
-	r := library.RequestRow{Key: library.RequestKey{9}, Answer: []byte("y"), Until: s.later()}
+	r := commit.RequestRow{Key: commit.RequestKey{9}, Answer: []byte("y"), Until: s.later()}
 	it.write(func(c *library.ContentCommit) {
 		c.Header.Title = "applied"
 		moved(c, library.Public)
@@ -71,7 +71,7 @@ func commitIgnoresLists(s *stage) {
 	it.move()
 	c := it.next(func(c *library.ContentCommit) {
 		c.Header.Unsettled = []library.Superseded{{Position: 5, Widest: library.Public}}
-		c.Header.Writers = []library.Writer{{Seq: 1, Entry: commit.EntryID{9}}}
+		c.Header.Writers = []commit.Writer{{Seq: 1, Entry: commit.EntryID{9}}}
 	})
 	if v := s.commit(c); !v.Applied {
 		s.Fatalf("refused: %+v", v)
@@ -95,15 +95,15 @@ func commitSupersede(s *stage) {
 
 func commitWriters(s *stage) {
 	it := s.newItem("item", library.Private, s.user("a"))
-	for range library.MaxWriters + 5 {
+	for range commit.MaxWriters + 5 {
 		it.turn(library.Private)
 	}
 	it.stands("item")
 	rows := s.read(it.head.ID, library.ContentQuery{})
-	if n := len(rows.Header.Writers); n != library.MaxWriters {
+	if n := len(rows.Header.Writers); n != commit.MaxWriters {
 		s.Fatalf("%d writers", n)
 	}
-	if first := rows.Header.Writers[0].Seq; first != it.head.Seq-library.MaxWriters+1 {
+	if first := rows.Header.Writers[0].Seq; first != it.head.Seq-commit.MaxWriters+1 {
 		s.Fatalf("the first writer made seq %d of %d", first, it.head.Seq)
 	}
 }
@@ -113,16 +113,16 @@ func commitRefusal(s *stage) {
 	it.move()
 	it.move()
 	late := it.next(func(c *library.ContentCommit) { c.Base, c.Header.Seq = 1, 2 })
-	s.same("verdict", s.commit(late), library.Verdict{Seq: 3, Writers: it.head.Writers})
+	s.same("verdict", s.commit(late), commit.Verdict{Seq: 3, Writers: it.head.Writers})
 }
 
 func commitVoid(s *stage) {
 	it := &item{s: s, rows: make(map[library.PrincipalID]library.Member)}
 	it.head.ID = s.content("fenced")
-	it.write(func(c *library.ContentCommit) { c.Header.State = library.Void })
+	it.write(func(c *library.ContentCommit) { c.Header.State = commit.Void })
 	it.stands("void header")
 	create := func(c *library.ContentCommit) {
-		c.Header.State, c.Header.Kind, c.Header.Title = library.Live, library.Note, "late"
+		c.Header.State, c.Header.Kind, c.Header.Title = commit.Live, library.Note, "late"
 		c.Members = []library.Member{{Principal: s.user("a"), Role: library.Manages}}
 	}
 	late := it.next(create)

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 
+	"carrel/core/commit"
 	"carrel/core/fault"
 	"carrel/library"
 )
@@ -34,7 +35,7 @@ func contentAreas() []area {
 }
 
 func readUnknown(s *stage) {
-	key := library.RequestKey{1}
+	key := commit.RequestKey{1}
 	p := s.user("a")
 	for _, serial := range []bool{true, false} {
 		rows := s.read(s.content("unknown"), library.ContentQuery{Members: []library.PrincipalID{p}, Request: &key, Serial: serial})
@@ -101,12 +102,12 @@ func readMembers(s *stage) {
 
 func readRequest(s *stage) {
 	it := s.newItem("item", library.Private, s.user("a"))
-	r := library.RequestRow{Key: library.RequestKey{1, 2}, InputHash: [32]byte{31: 3}, Answer: []byte("answer \x00\x01\xff"), Until: s.later()}
+	r := commit.RequestRow{Key: commit.RequestKey{1, 2}, InputHash: [32]byte{31: 3}, Answer: []byte("answer \x00\x01\xff"), Until: s.later()}
 	it.write(func(c *library.ContentCommit) { c.Request = &r })
 	for _, serial := range []bool{true, false} {
 		s.same("request row", s.read(it.head.ID, library.ContentQuery{Request: &r.Key, Serial: serial}).Request, &r)
 	}
-	other := library.RequestKey{1, 2, 3}
+	other := commit.RequestKey{1, 2, 3}
 	if got := s.read(it.head.ID, library.ContentQuery{Request: &other}).Request; got != nil {
 		s.Fatalf("a request row of another key: %+v", got)
 	}
@@ -144,7 +145,7 @@ func readEveryField(s *stage) {
 	it.stands("header with an empty description")
 	it.write(func(c *library.ContentCommit) { c.Header.Description = nil })
 	it.stands("header without a description")
-	it.write(func(c *library.ContentCommit) { c.Header.State = library.Void })
+	it.write(func(c *library.ContentCommit) { c.Header.State = commit.Void })
 	it.stands("void header")
 }
 

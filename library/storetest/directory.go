@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"carrel/core/commit"
 	"carrel/library"
 )
 
@@ -92,7 +93,7 @@ func enforceDirectory(s *stage) {
 	s.same("a word that is gone", s.slice("z", nil, 10), []library.DirectoryRow{})
 	void := &circle{s: s, rows: map[library.PrincipalID]library.GroupMemberRow{}}
 	void.head.ID = s.user("void")
-	void.write(func(p *library.PrincipalCommit) { p.Header.State = library.Void })
+	void.write(func(p *library.PrincipalCommit) { p.Header.State = commit.Void })
 	void.enlist("")
 	s.same("of one that does not exist", s.slice("void", nil, 10), []library.DirectoryRow{})
 }

@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"carrel/core/clock"
+	"carrel/core/commit"
 	"carrel/library"
 )
 
@@ -68,7 +69,7 @@ func durableCommit(s *stage, crash func()) {
 		settled := before.head.Unsettled[0].Position
 		s.ok(s.Settle(s.ctx, &library.Settlement{ID: before.head.ID, Positions: []clock.Instant{settled}}))
 		before.settled(settled)
-		r := library.RequestRow{Key: library.RequestKey{1}, Answer: []byte("x"), Until: s.later()}
+		r := commit.RequestRow{Key: commit.RequestKey{1}, Answer: []byte("x"), Until: s.later()}
 		it.write(func(c *library.ContentCommit) {
 			moved(c, library.Public)
 			c.Members = []library.Member{{Principal: s.user("b"), Role: library.Viewing}}
@@ -102,30 +103,30 @@ func durablePrincipal(s *stage, crash func()) {
 
 func durableLane(s *stage, crash func()) {
 	it := s.newItem("item", library.Private, s.user("a"))
-	l := library.Lane{ID: s.laneID(1), Stamp: int64(s.tick()), Blocks: [][]byte{s.block(1)}}
+	l := commit.Lane{ID: s.laneID(1), Stamp: int64(s.tick()), Blocks: [][]byte{s.block(1)}}
 	s.ok(s.PutLane(s.ctx, l))
 	it.move()
 	crash()
 	it.stands("item after a crash")
-	s.same("lanes after a crash", s.lanes(), []library.Lane{l})
+	s.same("lanes after a crash", s.lanes(), []commit.Lane{l})
 	l.Stamp, l.Blocks = int64(s.tick()), append(l.Blocks, s.block(2))
 	s.ok(s.PutLane(s.ctx, l))
 	s.newCircle(s.user("a"))
 	crash()
-	s.same("lanes after a crash behind CommitPrincipal", s.lanes(), []library.Lane{l})
-	s.ok(s.PutLane(s.ctx, library.Lane{ID: l.ID, Stamp: int64(s.tick())}))
+	s.same("lanes after a crash behind CommitPrincipal", s.lanes(), []commit.Lane{l})
+	s.ok(s.PutLane(s.ctx, commit.Lane{ID: l.ID, Stamp: int64(s.tick())}))
 	it.move()
 	crash()
-	s.same("lanes after they were emptied", s.lanes(), []library.Lane(nil))
+	s.same("lanes after they were emptied", s.lanes(), []commit.Lane(nil))
 }
 
 func durableDue(s *stage, crash func()) {
 	it := s.newItem("item", library.Private, s.user("a"))
-	d := library.Due{At: start + 5, Content: it.head.ID, MTS: s.tick()}
+	d := commit.Due{At: start + 5, Kind: commit.Content, Key: string(it.head.ID), MTS: s.tick()}
 	s.ok(s.PutDue(s.ctx, d))
 	it.move()
 	crash()
-	s.same("dues after a crash", s.dues(start+10, 1000), []library.Due{d})
+	s.same("dues after a crash", s.dues(start+10, 1000), []commit.Due{d})
 }
 
 func durableRegisters(s *stage, crash func()) {

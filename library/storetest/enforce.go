@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"carrel/core/clock"
+	"carrel/core/commit"
 	"carrel/library"
 )
 
@@ -66,7 +67,7 @@ func enforceOlder(s *stage) {
 		for n, e := range older {
 			s.ok(s.Enforce(s.ctx, e))
 			for _, p := range []library.PrincipalID{a, b} {
-				if it.head.State != library.Live || !it.rows[p].Active() {
+				if it.head.State != commit.Live || !it.rows[p].Active() {
 					s.library(p, nil)
 					s.reverse(p, nil)
 					continue

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"carrel/core/clock"
+	"carrel/core/commit"
 	"carrel/library"
 )
 
@@ -25,7 +26,7 @@ func (s *stage) newItem(name string, v library.Visibility, members ...library.Pr
 		h := &c.Header
 		link := "https://example.com/" + name
 		h.Kind, h.Title, h.Link, h.Creator = library.Link, "Title of "+name, &link, s.user("creator")
-		h.State, h.Visibility, h.Widest, h.Version = library.Live, v, v, 1
+		h.State, h.Visibility, h.Widest, h.Version = commit.Live, v, v, 1
 		h.CreatedAt, h.LastModified, h.Position, h.MovesSince = h.MTS, h.MTS, h.MTS, h.MTS
 		h.Managers, h.Members = len(members), len(members)
 		for _, p := range members {
@@ -69,9 +70,9 @@ func (it *item) applied(c *library.ContentCommit) {
 	if c.Supersede != nil {
 		it.head.Unsettled = append(it.head.Unsettled, *c.Supersede)
 	}
-	it.head.Writers = append(slices.Clone(writers), library.Writer{Seq: c.Header.Seq, Entry: c.Writer})
-	if n := len(it.head.Writers); n > library.MaxWriters {
-		it.head.Writers = it.head.Writers[n-library.MaxWriters:]
+	it.head.Writers = append(slices.Clone(writers), commit.Writer{Seq: c.Header.Seq, Entry: c.Writer})
+	if n := len(it.head.Writers); n > commit.MaxWriters {
+		it.head.Writers = it.head.Writers[n-commit.MaxWriters:]
 	}
 	for _, m := range c.Members {
 		it.rows[m.Principal] = m
@@ -138,7 +139,7 @@ func (it *item) remove(p library.PrincipalID) {
 // delete makes the item a deleted one.
 func (it *item) delete() {
 	it.s.Helper()
-	it.write(func(c *library.ContentCommit) { c.Header.State = library.Deleted })
+	it.write(func(c *library.ContentCommit) { c.Header.State = commit.Deleted })
 }
 
 // principals are those with a row, in order of id.

@@ -8,7 +8,7 @@ import (
 
 	"carrel/core/clock"
 	"carrel/core/commit"
-	"carrel/library"
+	"carrel/core/id"
 )
 
 func journalAreas() []area {
@@ -32,21 +32,21 @@ func journalAreas() []area {
 
 // laneID is the id of a lane of this subtest. It has the form of a uuid, as
 // the product's have.
-func (s *stage) laneID(n int) library.LaneID {
+func (s *stage) laneID(n int) commit.LaneID {
 	var tenant, check int
 	_, err := fmt.Sscanf(s.tenant, "t%d-%d", &tenant, &check)
 	s.ok(err)
-	return library.LaneID(fmt.Sprintf("%08d-%04d-4000-8000-%012d", tenant, check, n))
+	return commit.LaneID(fmt.Sprintf("%08d-%04d-4000-8000-%012d", tenant, check, n))
 }
 
 // lanes are the lanes of this subtest, by id.
-func (s *stage) lanes() []library.Lane {
+func (s *stage) lanes() []commit.Lane {
 	s.Helper()
 	all, err := s.Lanes(s.ctx)
 	s.ok(err)
 	prefix := string(s.laneID(0))[:13]
-	all = slices.DeleteFunc(all, func(l library.Lane) bool { return !strings.HasPrefix(string(l.ID), prefix) })
-	slices.SortFunc(all, func(a, b library.Lane) int { return strings.Compare(string(a.ID), string(b.ID)) })
+	all = slices.DeleteFunc(all, func(l commit.Lane) bool { return !strings.HasPrefix(string(l.ID), prefix) })
+	slices.SortFunc(all, func(a, b commit.Lane) int { return strings.Compare(string(a.ID), string(b.ID)) })
 	return all
 }
 
@@ -55,96 +55,96 @@ func (s *stage) block(n byte) []byte { return []byte{n, 0, 0xff, n} }
 
 func putLane(s *stage) {
 	one, two := s.laneID(1), s.laneID(2)
-	l := library.Lane{ID: one, Stamp: int64(s.tick()), Blocks: [][]byte{s.block(0), s.block(7)}}
-	m := library.Lane{ID: two, Stamp: int64(s.tick()), Blocks: [][]byte{s.block(1)}}
+	l := commit.Lane{ID: one, Stamp: int64(s.tick()), Blocks: [][]byte{s.block(0), s.block(7)}}
+	m := commit.Lane{ID: two, Stamp: int64(s.tick()), Blocks: [][]byte{s.block(1)}}
 	s.ok(s.PutLane(s.ctx, l))
 	s.ok(s.PutLane(s.ctx, m))
-	s.same("lanes", s.lanes(), []library.Lane{l, m})
+	s.same("lanes", s.lanes(), []commit.Lane{l, m})
 	l.Stamp, l.Blocks = int64(s.tick()), l.Blocks[1:]
 	s.ok(s.PutLane(s.ctx, l))
-	s.same("lanes after one was replaced", s.lanes(), []library.Lane{l, m})
+	s.same("lanes after one was replaced", s.lanes(), []commit.Lane{l, m})
 	l.Stamp, l.Blocks = int64(s.tick()), nil
 	s.ok(s.PutLane(s.ctx, l))
-	s.same("lanes after one was emptied", s.lanes(), []library.Lane{m})
+	s.same("lanes after one was emptied", s.lanes(), []commit.Lane{m})
 	l.Stamp, l.Blocks = int64(s.tick()), [][]byte{s.block(3)}
 	s.ok(s.PutLane(s.ctx, l))
-	s.same("lanes after one came again", s.lanes(), []library.Lane{l, m})
+	s.same("lanes after one came again", s.lanes(), []commit.Lane{l, m})
 }
 
 func laneBytes(s *stage) {
 	large := bytes.Repeat([]byte{7}, commit.MaxBlock)
-	l := library.Lane{ID: s.laneID(1), Stamp: int64(s.tick()), Blocks: [][]byte{large, {2, 0, 0xff}, large, {1}, {2}}}
+	l := commit.Lane{ID: s.laneID(1), Stamp: int64(s.tick()), Blocks: [][]byte{large, {2, 0, 0xff}, large, {1}, {2}}}
 	s.ok(s.PutLane(s.ctx, l))
-	s.same("lanes", s.lanes(), []library.Lane{l})
+	s.same("lanes", s.lanes(), []commit.Lane{l})
 }
 
 func putLaneLate(s *stage) {
 	id := s.laneID(1)
-	early := library.Lane{ID: id, Stamp: int64(s.tick()), Blocks: [][]byte{s.block(0)}}
-	late := library.Lane{ID: id, Stamp: int64(s.tick()), Blocks: [][]byte{s.block(1)}}
+	early := commit.Lane{ID: id, Stamp: int64(s.tick()), Blocks: [][]byte{s.block(0)}}
+	late := commit.Lane{ID: id, Stamp: int64(s.tick()), Blocks: [][]byte{s.block(1)}}
 	s.ok(s.PutLane(s.ctx, late))
 	s.ok(s.PutLane(s.ctx, early))
-	s.same("lanes", s.lanes(), []library.Lane{late})
-	s.ok(s.PutLane(s.ctx, library.Lane{ID: id, Stamp: early.Stamp}))
-	s.same("lanes after a late removal", s.lanes(), []library.Lane{late})
-	s.ok(s.PutLane(s.ctx, library.Lane{ID: id, Stamp: int64(s.tick())}))
+	s.same("lanes", s.lanes(), []commit.Lane{late})
+	s.ok(s.PutLane(s.ctx, commit.Lane{ID: id, Stamp: early.Stamp}))
+	s.same("lanes after a late removal", s.lanes(), []commit.Lane{late})
+	s.ok(s.PutLane(s.ctx, commit.Lane{ID: id, Stamp: int64(s.tick())}))
 	s.ok(s.PutLane(s.ctx, late))
-	s.same("lanes after a late write behind a removal", s.lanes(), []library.Lane(nil))
+	s.same("lanes after a late write behind a removal", s.lanes(), []commit.Lane(nil))
 }
 
 func laneMany(s *stage) {
-	l := library.Lane{ID: s.laneID(1), Stamp: int64(s.tick())}
+	l := commit.Lane{ID: s.laneID(1), Stamp: int64(s.tick())}
 	for n := range byte(20) {
 		l.Blocks = append(l.Blocks, s.block(n))
 	}
 	s.ok(s.PutLane(s.ctx, l))
-	s.same("lanes", s.lanes(), []library.Lane{l})
+	s.same("lanes", s.lanes(), []commit.Lane{l})
 	l.Stamp, l.Blocks = int64(s.tick()), l.Blocks[:1]
 	s.ok(s.PutLane(s.ctx, l))
-	s.same("lanes after they became few", s.lanes(), []library.Lane{l})
+	s.same("lanes after they became few", s.lanes(), []commit.Lane{l})
 }
 
 func dropLane(s *stage) {
 	id := s.laneID(1)
-	l := library.Lane{ID: id, Stamp: int64(s.tick()), Blocks: [][]byte{s.block(0)}}
+	l := commit.Lane{ID: id, Stamp: int64(s.tick()), Blocks: [][]byte{s.block(0)}}
 	s.ok(s.PutLane(s.ctx, l))
 	s.ok(s.DropLane(s.ctx, id, l.Stamp-1))
-	s.same("lanes after a drop with an older stamp", s.lanes(), []library.Lane{l})
+	s.same("lanes after a drop with an older stamp", s.lanes(), []commit.Lane{l})
 	read := l.Stamp
 	l.Stamp, l.Blocks = int64(s.tick()), append(l.Blocks, s.block(1))
 	s.ok(s.PutLane(s.ctx, l))
 	s.ok(s.DropLane(s.ctx, id, read))
-	s.same("lanes after a drop of what has been replaced", s.lanes(), []library.Lane{l})
+	s.same("lanes after a drop of what has been replaced", s.lanes(), []commit.Lane{l})
 	s.ok(s.DropLane(s.ctx, id, l.Stamp))
-	s.same("lanes after a drop", s.lanes(), []library.Lane(nil))
+	s.same("lanes after a drop", s.lanes(), []commit.Lane(nil))
 	s.ok(s.DropLane(s.ctx, id, l.Stamp))
 	s.ok(s.DropLane(s.ctx, s.laneID(2), l.Stamp))
 	l.Stamp = int64(s.tick())
 	s.ok(s.PutLane(s.ctx, l))
-	s.same("lanes after its owner woke", s.lanes(), []library.Lane{l})
+	s.same("lanes after its owner woke", s.lanes(), []commit.Lane{l})
 }
 
 // dues are this subtest's dues among those until an instant.
-func (s *stage) dues(until clock.Instant, limit int) []library.Due {
+func (s *stage) dues(until clock.Instant, limit int) []commit.Due {
 	s.Helper()
 	ds, err := s.DueUntil(s.ctx, until, limit)
 	s.ok(err)
 	if len(ds) > limit {
 		s.Fatalf("%d dues for a limit of %d", len(ds), limit)
 	}
-	return slices.DeleteFunc(ds, func(d library.Due) bool { return d.Content.Tenant() != s.tenant })
+	return slices.DeleteFunc(ds, func(d commit.Due) bool { return id.Tenant(d.Key) != s.tenant })
 }
 
 func dueUntil(s *stage) {
 	const day = clock.Instant(24 * 60 * 60 * 1e6)
-	var ds []library.Due
+	var ds []commit.Due
 	for n, at := range []clock.Instant{start + 3*day, start + 5, start + 5, start + day, start} {
-		d := library.Due{At: at, Content: s.content(string(rune('f' - n))), MTS: s.tick()}
+		d := commit.Due{At: at, Kind: commit.Content, Key: string(s.content(string(rune('f' - n)))), MTS: s.tick()}
 		s.ok(s.PutDue(s.ctx, d))
 		s.ok(s.PutDue(s.ctx, d))
 		ds = append(ds, d)
 	}
-	ordered := []library.Due{ds[4], ds[2], ds[1], ds[3], ds[0]}
+	ordered := []commit.Due{ds[4], ds[2], ds[1], ds[3], ds[0]}
 	for _, c := range []struct {
 		until clock.Instant
 		want  int
@@ -160,52 +160,53 @@ func dueUntil(s *stage) {
 
 func putDueTwice(s *stage) {
 	for n, order := range [][]clock.Instant{{1, 2}, {2, 1}, {2, 2}, {1, 3, 2}} {
-		d := library.Due{At: start + 1, Content: s.content(fmt.Sprint(n))}
+		// A store keeps hints of every kind.
+		d := commit.Due{At: start + 1, Kind: []commit.Kind{commit.Content, 'x'}[n%2], Key: string(s.content(fmt.Sprint(n)))}
 		base := s.tick()
 		for _, mts := range order {
 			d.MTS = base + mts
 			s.ok(s.PutDue(s.ctx, d))
 		}
 		d.MTS = base + slices.Max(order)
-		s.same(fmt.Sprintf("dues put in the order %v", order), s.dues(start+1, 1000), []library.Due{d})
+		s.same(fmt.Sprintf("dues put in the order %v", order), s.dues(start+1, 1000), []commit.Due{d})
 		s.ok(s.DropDue(s.ctx, d))
 	}
 }
 
 func dropDue(s *stage) {
-	a := library.Due{At: start + 1, Content: s.content("a"), MTS: s.tick()}
-	b := library.Due{At: start + 1, Content: s.content("b"), MTS: s.tick()}
-	later := library.Due{At: start + 2, Content: s.content("a"), MTS: s.tick()}
-	for _, d := range []library.Due{a, b, later} {
+	a := commit.Due{At: start + 1, Kind: commit.Content, Key: string(s.content("a")), MTS: s.tick()}
+	b := commit.Due{At: start + 1, Kind: commit.Content, Key: string(s.content("b")), MTS: s.tick()}
+	later := commit.Due{At: start + 2, Kind: commit.Content, Key: string(s.content("a")), MTS: s.tick()}
+	for _, d := range []commit.Due{a, b, later} {
 		s.ok(s.PutDue(s.ctx, d))
 	}
 	s.ok(s.DropDue(s.ctx, a))
 	s.ok(s.DropDue(s.ctx, a))
-	s.ok(s.DropDue(s.ctx, library.Due{At: start + 9, Content: s.content("b"), MTS: s.tick()}))
-	s.same("dues", s.dues(start+10, 1000), []library.Due{b, later})
+	s.ok(s.DropDue(s.ctx, commit.Due{At: start + 9, Kind: commit.Content, Key: string(s.content("b")), MTS: s.tick()}))
+	s.same("dues", s.dues(start+10, 1000), []commit.Due{b, later})
 	older, newer := b, b
 	older.MTS--
 	s.ok(s.DropDue(s.ctx, older))
-	s.same("dues after the removal of an older one", s.dues(start+10, 1000), []library.Due{b, later})
+	s.same("dues after the removal of an older one", s.dues(start+10, 1000), []commit.Due{b, later})
 	newer.MTS = s.tick()
 	s.ok(s.DropDue(s.ctx, newer))
-	s.same("dues after the removal of a newer one", s.dues(start+10, 1000), []library.Due{later})
+	s.same("dues after the removal of a newer one", s.dues(start+10, 1000), []commit.Due{later})
 	newer.MTS = s.tick()
 	s.ok(s.PutDue(s.ctx, newer))
 	s.ok(s.DropDue(s.ctx, b))
-	s.same("dues after one came again and a removal came late", s.dues(start+10, 1000), []library.Due{newer, later})
+	s.same("dues after one came again and a removal came late", s.dues(start+10, 1000), []commit.Due{newer, later})
 	// They go, so that the subtests of a shared store do not fill its head.
 	s.ok(s.DropDue(s.ctx, newer))
 	s.ok(s.DropDue(s.ctx, later))
-	s.same("dues after all were dropped", s.dues(start+10, 1000), []library.Due(nil))
+	s.same("dues after all were dropped", s.dues(start+10, 1000), []commit.Due(nil))
 	// Both come again and again, as where expiresAt goes to and fro.
 	for n := range 3 {
 		a.MTS = s.tick()
 		s.ok(s.PutDue(s.ctx, a))
-		s.same(fmt.Sprintf("dues after change %d", n), s.dues(start+10, 1000), []library.Due{a})
+		s.same(fmt.Sprintf("dues after change %d", n), s.dues(start+10, 1000), []commit.Due{a})
 		gone := a
 		gone.MTS = s.tick()
 		s.ok(s.DropDue(s.ctx, gone))
-		s.same(fmt.Sprintf("dues after change %d was taken back", n), s.dues(start+10, 1000), []library.Due(nil))
+		s.same(fmt.Sprintf("dues after change %d was taken back", n), s.dues(start+10, 1000), []commit.Due(nil))
 	}
 }

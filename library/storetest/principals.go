@@ -5,6 +5,7 @@ import (
 	"maps"
 	"slices"
 
+	"carrel/core/commit"
 	"carrel/library"
 )
 
@@ -42,7 +43,7 @@ func (s *stage) newCircle(id library.PrincipalID, managers ...library.PrincipalI
 	c.head.ID = id
 	c.write(func(p *library.PrincipalCommit) {
 		h := &p.Header
-		h.DisplayName, h.Visibility, h.CreatedAt, h.State = "Name of "+string(id), library.LoggedIn, h.MTS, library.Live
+		h.DisplayName, h.Visibility, h.CreatedAt, h.State = "Name of "+string(id), library.LoggedIn, h.MTS, commit.Live
 		h.Managers, h.Members = len(managers), len(managers)
 		for _, m := range managers {
 			p.Members = append(p.Members, library.GroupMemberRow{Principal: m, Role: library.GroupManager})
@@ -67,11 +68,11 @@ func (c *circle) next(change func(p *library.PrincipalCommit)) *library.Principa
 }
 
 // commitPrincipal commits a principal.
-func (s *stage) commitPrincipal(p *library.PrincipalCommit) library.Verdict {
+func (s *stage) commitPrincipal(p *library.PrincipalCommit) commit.Verdict {
 	s.Helper()
 	return s.decide(
-		func() (library.Verdict, error) { return s.CommitPrincipal(s.ctx, p) },
-		func(v library.Verdict) bool { return made(v, p.Header.Seq, p.Writer) })
+		func() (commit.Verdict, error) { return s.CommitPrincipal(s.ctx, p) },
+		func(v commit.Verdict) bool { return made(v, p.Header.Seq, p.Writer) })
 }
 
 // write commits a change, which must apply.
@@ -81,9 +82,9 @@ func (c *circle) write(change func(p *library.PrincipalCommit)) {
 	if v := c.s.commitPrincipal(p); !v.Applied {
 		c.s.Fatalf("commit of seq %d on base %d was refused: %+v", p.Header.Seq, p.Base, v)
 	}
-	writers := append(slices.Clone(c.head.Writers), library.Writer{Seq: p.Header.Seq, Entry: p.Writer})
+	writers := append(slices.Clone(c.head.Writers), commit.Writer{Seq: p.Header.Seq, Entry: p.Writer})
 	c.head = p.Header
-	c.head.Writers = writers[max(0, len(writers)-library.MaxWriters):]
+	c.head.Writers = writers[max(0, len(writers)-commit.MaxWriters):]
 	for _, m := range p.Members {
 		c.rows[m.Principal] = m
 	}
@@ -123,7 +124,7 @@ func (c *circle) stands(what string) {
 }
 
 func readPrincipalUnknown(s *stage) {
-	key := library.RequestKey{1}
+	key := commit.RequestKey{1}
 	for _, serial := range []bool{true, false} {
 		rows, err := s.ReadPrincipal(s.ctx, s.group("unknown"), library.PrincipalQuery{Members: []library.PrincipalID{s.user("a")}, Request: &key, Serial: serial})
 		s.ok(err)
@@ -137,7 +138,7 @@ func readPrincipal(s *stage) {
 	u := s.newCircle(s.user("g"))
 	g.put(c, library.GroupMember, false)
 	g.put(b, library.GroupManager, true)
-	r := library.RequestRow{Key: library.RequestKey{7}, InputHash: [32]byte{8}, Answer: []byte("{}"), Until: s.later()}
+	r := commit.RequestRow{Key: commit.RequestKey{7}, InputHash: [32]byte{8}, Answer: []byte("{}"), Until: s.later()}
 	g.write(func(p *library.PrincipalCommit) { p.Request = &r })
 	u.write(func(p *library.PrincipalCommit) {
 		p.Header.Email, p.Header.DisplayName, p.Header.Visibility = "a@example.com", "Ä \u202e b", library.Public
@@ -180,12 +181,12 @@ func commitPrincipal(s *stage) {
 	a, b := s.user("a"), s.user("b")
 	g := s.newCircle(s.group("g"), a)
 	for _, base := range []int64{0, 2, 9} {
-		r := library.RequestRow{Key: library.RequestKey{3}, Answer: []byte("x"), Until: s.later()}
+		r := commit.RequestRow{Key: commit.RequestKey{3}, Answer: []byte("x"), Until: s.later()}
 		p := g.next(func(p *library.PrincipalCommit) {
 			p.Base, p.Header.Seq, p.Header.DisplayName, p.Request = base, base+1, "refused", &r
 			p.Members = []library.GroupMemberRow{{Principal: a, Role: library.GroupMember}, {Principal: b, Role: library.GroupMember}}
 		})
-		s.same("verdict", s.commitPrincipal(p), library.Verdict{Seq: 1, Writers: g.head.Writers})
+		s.same("verdict", s.commitPrincipal(p), commit.Verdict{Seq: 1, Writers: g.head.Writers})
 		g.stands(fmt.Sprintf("group after a commit on base %d was refused", base))
 		rows, err := s.ReadPrincipal(s.ctx, g.head.ID, library.PrincipalQuery{Request: &r.Key})
 		s.ok(err)
@@ -199,22 +200,22 @@ func commitPrincipal(s *stage) {
 	})
 	g.stands("group after a commit")
 	missing := g.next(func(p *library.PrincipalCommit) { p.ID, p.Header.ID = s.group("missing"), s.group("missing") })
-	s.same("verdict on a missing one", s.commitPrincipal(missing), library.Verdict{})
+	s.same("verdict on a missing one", s.commitPrincipal(missing), commit.Verdict{})
 	fenced := &circle{s: s, rows: make(map[library.PrincipalID]library.GroupMemberRow)}
 	fenced.head.ID = s.user("fenced")
-	fenced.write(func(p *library.PrincipalCommit) { p.Header.State = library.Void })
+	fenced.write(func(p *library.PrincipalCommit) { p.Header.State = commit.Void })
 	fenced.stands("void header")
 }
 
 func commitPrincipalWriters(s *stage) {
 	u := s.newCircle(s.user("u"))
-	for range library.MaxWriters + 3 {
+	for range commit.MaxWriters + 3 {
 		u.write(nil)
 	}
 	u.stands("user")
 	late := u.next(func(p *library.PrincipalCommit) { p.Base, p.Header.Seq = 1, 2 })
-	s.same("verdict", s.commitPrincipal(late), library.Verdict{Seq: u.head.Seq, Writers: u.head.Writers})
-	if n := len(u.head.Writers); n != library.MaxWriters {
+	s.same("verdict", s.commitPrincipal(late), commit.Verdict{Seq: u.head.Seq, Writers: u.head.Writers})
+	if n := len(u.head.Writers); n != commit.MaxWriters {
 		s.Fatalf("%d writers", n)
 	}
 }

@@ -42,11 +42,11 @@ func together(f func(n int)) {
 // winner checks a round of conditional writes: one was applied, as the writers
 // that are told by the standing header say, and every other one was refused or
 // is of unknown outcome.
-func (s *stage) winner(verdicts []library.Verdict, errs []error, entries []commit.EntryID, standing []library.Writer, seq int64) int {
+func (s *stage) winner(verdicts []commit.Verdict, errs []error, entries []commit.EntryID, standing []commit.Writer, seq int64) int {
 	s.Helper()
 	won := -1
 	for n := range verdicts {
-		mine := made(library.Verdict{Writers: standing}, seq, entries[n])
+		mine := made(commit.Verdict{Writers: standing}, seq, entries[n])
 		switch {
 		case errs[n] != nil && !fault.MayHaveCommitted(errs[n]):
 			s.Fatal(errs[n])
@@ -76,7 +76,7 @@ func raceCommits(s *stage) {
 			})
 			commits, entries = append(commits, c), append(entries, c.Writer)
 		}
-		verdicts, errs := make([]library.Verdict, racers), make([]error, racers)
+		verdicts, errs := make([]commit.Verdict, racers), make([]error, racers)
 		together(func(n int) { verdicts[n], errs[n] = s.Commit(s.ctx, commits[n]) })
 		rows := s.read(it.head.ID, library.ContentQuery{Serial: true})
 		it.applied(commits[s.winner(verdicts, errs, entries, rows.Header.Writers, it.head.Seq+1)])
@@ -93,7 +93,7 @@ func racePrincipals(s *stage) {
 			c := g.next(func(c *library.PrincipalCommit) { c.Header.DisplayName = fmt.Sprintf("%d by %d", round, n) })
 			commits, entries = append(commits, c), append(entries, c.Writer)
 		}
-		verdicts, errs := make([]library.Verdict, racers), make([]error, racers)
+		verdicts, errs := make([]commit.Verdict, racers), make([]error, racers)
 		together(func(n int) { verdicts[n], errs[n] = s.CommitPrincipal(s.ctx, commits[n]) })
 		rows, err := s.ReadPrincipal(s.ctx, g.head.ID, library.PrincipalQuery{Serial: true})
 		s.ok(err)
@@ -108,11 +108,11 @@ func racePrincipals(s *stage) {
 func raceCreations(s *stage) {
 	for round := range 10 {
 		key := fmt.Sprintf("key %d", round)
-		var cs []library.Creation
+		var cs []commit.Creation
 		for n := range racers {
 			cs = append(cs, s.creation(key, fmt.Sprintf("c:x:%d", n)))
 		}
-		got, errs := make([]library.Creation, racers), make([]error, racers)
+		got, errs := make([]commit.Creation, racers), make([]error, racers)
 		together(func(n int) { got[n], errs[n] = s.FixCreation(s.ctx, cs[n], nil) })
 		stands := s.fix(cs[0], nil)
 		for n := range racers {

@@ -3,8 +3,8 @@ package storetest
 import (
 	"crypto/sha256"
 
+	"carrel/core/commit"
 	"carrel/core/fault"
-	"carrel/library"
 )
 
 func registerAreas() []area {
@@ -21,8 +21,8 @@ func registerAreas() []area {
 }
 
 // creation is a creation of this subtest's own key.
-func (s *stage) creation(key, id string) library.Creation {
-	return library.Creation{
+func (s *stage) creation(key, id string) commit.Creation {
+	return commit.Creation{
 		Key:       sha256.Sum256([]byte(s.tenant + " " + key)),
 		InputHash: sha256.Sum256([]byte(id)),
 		ID:        id,
@@ -32,7 +32,7 @@ func (s *stage) creation(key, id string) library.Creation {
 
 // fix fixes a creation; a repetition after an unknown outcome is harmless,
 // because what stands then is the answer.
-func (s *stage) fix(c library.Creation, replace *library.Creation) library.Creation {
+func (s *stage) fix(c commit.Creation, replace *commit.Creation) commit.Creation {
 	s.Helper()
 	for range 8 {
 		got, err := s.FixCreation(s.ctx, c, replace)
@@ -44,7 +44,7 @@ func (s *stage) fix(c library.Creation, replace *library.Creation) library.Creat
 		}
 	}
 	s.Fatal("the outcome stayed unknown")
-	return library.Creation{}
+	return commit.Creation{}
 }
 
 func fixCreation(s *stage) {
@@ -70,7 +70,7 @@ func replaceCreation(s *stage) {
 	s.same("in place of one that stood", s.fix(three, &one), two)
 	s.same("what stands", s.fix(three, nil), two)
 	missing := s.creation("b", "c:x:4")
-	s.same("in place of one where none stands", s.fix(missing, &missing), library.Creation{})
+	s.same("in place of one where none stands", s.fix(missing, &missing), commit.Creation{})
 	next := s.creation("b", "c:x:5")
 	s.same("after it", s.fix(next, nil), next)
 }

@@ -2,6 +2,7 @@ package storetest
 
 import (
 	"carrel/core/clock"
+	"carrel/core/commit"
 	"carrel/library"
 )
 
@@ -99,20 +100,20 @@ func settleBury(s *stage) {
 func settleFinal(s *stage) {
 	a, b := s.user("a"), s.user("b")
 	it := s.newItem("item", library.Public, a, b)
-	r := library.RequestRow{Key: library.RequestKey{5}, Answer: []byte("z"), Until: s.later()}
+	r := commit.RequestRow{Key: commit.RequestKey{5}, Answer: []byte("z"), Until: s.later()}
 	it.move()
 	it.settle(library.Settlement{Bury: true, Final: true, Leaving: it.members(a, b)})
 	it.stands("live item that was to be reduced")
-	it.write(func(c *library.ContentCommit) { c.Header.State, c.Request = library.Deleted, &r })
+	it.write(func(c *library.ContentCommit) { c.Header.State, c.Request = commit.Deleted, &r })
 	it.settle(library.Settlement{Bury: true, Final: true, Leaving: it.members(a, b)})
-	reduced := library.Header{State: library.Deleted, Seq: it.head.Seq, MTS: it.head.MTS, Writers: it.head.Writers}
+	reduced := library.Header{State: commit.Deleted, Seq: it.head.Seq, MTS: it.head.MTS, Writers: it.head.Writers}
 	reduced.ID = it.head.ID
 	it.head = reduced
 	clear(it.rows)
 	it.stands("reduced item")
 	s.same("request row of a reduced item", s.read(it.head.ID, library.ContentQuery{Request: &r.Key}).Request, &r)
 	late := it.next(func(c *library.ContentCommit) { c.Base, c.Header.Seq = 0, 1 })
-	s.same("verdict on a creation", s.commit(late), library.Verdict{Seq: 3, Writers: it.head.Writers})
+	s.same("verdict on a creation", s.commit(late), commit.Verdict{Seq: 3, Writers: it.head.Writers})
 	ids, err := s.ScanContents(s.ctx, "", 1000)
 	s.ok(err)
 	s.same("ids", ownIDs(s, ids), []library.ContentID{it.head.ID})

@@ -116,14 +116,14 @@ func (s *stage) same(what string, got, want any) {
 // decide makes a conditional write. Where its outcome is unknown it is made
 // again, as the protocol does: it can apply at most once, and stands tells
 // whether it has.
-func (s *stage) decide(write func() (library.Verdict, error), stands func(library.Verdict) bool) library.Verdict {
+func (s *stage) decide(write func() (commit.Verdict, error), stands func(commit.Verdict) bool) commit.Verdict {
 	s.Helper()
 	unsure := false
 	for range 8 {
 		v, err := write()
 		if err == nil {
 			if unsure && !v.Applied && stands(v) {
-				v = library.Verdict{Applied: true}
+				v = commit.Verdict{Applied: true}
 			}
 			return v
 		}
@@ -133,11 +133,11 @@ func (s *stage) decide(write func() (library.Verdict, error), stands func(librar
 		unsure = true
 	}
 	s.Fatal("the outcome of a conditional write stayed unknown")
-	return library.Verdict{}
+	return commit.Verdict{}
 }
 
 // made tells whether the verdict names entry as the writer of seq.
-func made(v library.Verdict, seq int64, entry commit.EntryID) bool {
+func made(v commit.Verdict, seq int64, entry commit.EntryID) bool {
 	for _, w := range v.Writers {
 		if w.Seq == seq {
 			return w.Entry == entry
@@ -147,11 +147,11 @@ func made(v library.Verdict, seq int64, entry commit.EntryID) bool {
 }
 
 // commit commits a content.
-func (s *stage) commit(c *library.ContentCommit) library.Verdict {
+func (s *stage) commit(c *library.ContentCommit) commit.Verdict {
 	s.Helper()
 	return s.decide(
-		func() (library.Verdict, error) { return s.Commit(s.ctx, c) },
-		func(v library.Verdict) bool { return made(v, c.Header.Seq, c.Writer) })
+		func() (commit.Verdict, error) { return s.Commit(s.ctx, c) },
+		func(v commit.Verdict) bool { return made(v, c.Header.Seq, c.Writer) })
 }
 
 // read reads a content.

@@ -10,6 +10,7 @@ import (
 	"github.com/gocql/gocql"
 
 	"carrel/core/clock"
+	"carrel/core/commit"
 	"carrel/library"
 )
 
@@ -182,7 +183,7 @@ func (f *clusterFloor) item(ctx context.Context, owner string, c *library.Conten
 			continue
 		}
 		text := link
-		live = state == int8(library.Live)
+		live = state == int8(commit.Live)
 		c.Title, c.Link, c.Visibility, c.Creator = title, &text, library.Visibility(visibility), library.PrincipalID(creator)
 		c.LastModified = clock.Instant(lastModified)
 	}

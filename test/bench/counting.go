@@ -4,6 +4,7 @@ import (
 	"context"
 	"sync/atomic"
 
+	"carrel/core/commit"
 	"carrel/library"
 )
 
@@ -45,7 +46,7 @@ func (c *counting) MembersPage(ctx context.Context, id library.ContentID, after 
 }
 
 // Commit implements library.ContentStore.
-func (c *counting) Commit(ctx context.Context, commit *library.ContentCommit) (library.Verdict, error) {
+func (c *counting) Commit(ctx context.Context, commit *library.ContentCommit) (commit.Verdict, error) {
 	c.commits.Add(1)
 	return c.Store.Commit(ctx, commit)
 }
@@ -64,7 +65,7 @@ func (c *counting) Settle(ctx context.Context, s *library.Settlement) error {
 }
 
 // PutLane implements library.JournalStore.
-func (c *counting) PutLane(ctx context.Context, l library.Lane) error {
+func (c *counting) PutLane(ctx context.Context, l commit.Lane) error {
 	c.lanes.Add(1)
 	return c.Store.PutLane(ctx, l)
 }

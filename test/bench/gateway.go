@@ -8,10 +8,11 @@ import (
 	"time"
 
 	"carrel/auth"
+	"carrel/core/commit"
+	"carrel/core/journal"
 	"carrel/core/naming"
 	"carrel/core/sched"
 	"carrel/edge"
-	"carrel/journal"
 	"carrel/library"
 	"carrel/pebblestore"
 	"carrel/resolvers"
@@ -50,7 +51,7 @@ func above(ctx context.Context, store backend, tuning library.Tuning) (*gateway,
 	log := slog.New(slog.DiscardHandler)
 	names, err := naming.New(store, "bench", naming.DefaultBlockSize)
 	if err == nil {
-		g.journal = journal.New(ctx, g.counts, g.runtime, log, library.WholeProtocol)
+		g.journal = journal.New(ctx, g.counts, g.runtime, log, commit.WholeProtocol)
 		_, remote := store.(library.Bulletin) // a cluster, of the two that there are
 		g.service, err = library.New(ctx, library.Config{
 			Store: g.counts, Runtime: g.runtime, Journal: g.journal, Names: names, Log: log, Tuning: tuning, Remote: remote,

@@ -142,7 +142,7 @@ func (g *gateway) item(ctx context.Context, owner library.PrincipalID, n int) er
 			Visibility: library.Visibility(1 + n%3), Creator: creator(n),
 			CreatedAt: at, LastModified: at, Version: 1,
 		},
-		State: library.Live, Seq: 1, MTS: at, Position: at, Widest: library.Visibility(1 + n%3),
+		State: commit.Live, Seq: 1, MTS: at, Position: at, Widest: library.Visibility(1 + n%3),
 		MovesSince: at, Managers: 1, Members: 1,
 	}
 	var writer commit.EntryID

@@ -3,6 +3,7 @@ package nemesis
 import (
 	"testing"
 
+	"carrel/core/commit"
 	"carrel/library"
 )
 
@@ -26,7 +27,7 @@ func TestWhoIsAcknowledgedAsAMemberIsOne(t *testing.T) {
 				t.Fatal(err)
 			}
 			p := newProxy(t, r.host)
-			d := openDoor(t, r.options(p.address), 0, library.WholeProtocol)
+			d := openDoor(t, r.options(p.address), 0, commit.WholeProtocol)
 			p.arm(groups.table, c.step, c.fault)
 			join := func(d *door) error {
 				key := c.group

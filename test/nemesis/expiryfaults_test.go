@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"carrel/core/clock"
+	"carrel/core/commit"
 	"carrel/library"
 )
 
@@ -50,7 +51,7 @@ func (r *room) lookAtExpiring(t *testing.T, id string) seen {
 	if s.Expires {
 		r.mu.Lock()
 		defer r.mu.Unlock()
-		due := library.Due{At: expiryOf(id), Content: library.ContentID(id)}
+		due := commit.Due{At: expiryOf(id), Kind: commit.Content, Key: id}
 		if !slices.Contains(r.expiring, due) {
 			r.expiring = append(r.expiring, due)
 		}
@@ -65,7 +66,7 @@ func (r *room) expireAll(t *testing.T) {
 	for _, id := range r.unhinted(t) {
 		t.Errorf("no hint tells that %s expires", id)
 	}
-	d := openDoor(t, r.options(r.host), time.Until(afterAll), library.WholeProtocol)
+	d := openDoor(t, r.options(r.host), time.Until(afterAll), commit.WholeProtocol)
 	until(t, runWithin, "the end of all that expires", func() bool {
 		if err := d.journal.ExpireDue(t.Context(), d.service); err != nil {
 			t.Fatal(err)
@@ -81,8 +82,8 @@ func (r *room) expireAll(t *testing.T) {
 	d.close(t)
 	r.whole.takeOver(t, lane)
 	for _, due := range r.expiring {
-		if got := r.look(t, string(due.Content)); !got.equal(seen{}) {
-			t.Errorf("%s expires at %s, and is there after it: %v", due.Content, due.At, got)
+		if got := r.look(t, due.Key); !got.equal(seen{}) {
+			t.Errorf("%s expires at %s, and is there after it: %v", due.Key, due.At, got)
 		}
 	}
 }
@@ -98,8 +99,8 @@ func (r *room) unhinted(t *testing.T) (ids []library.ContentID) {
 		t.Fatal(err)
 	}
 	for _, due := range r.expiring {
-		if !slices.ContainsFunc(hints, func(d library.Due) bool { return d.At == due.At && d.Content == due.Content }) {
-			ids = append(ids, due.Content)
+		if !slices.ContainsFunc(hints, func(d commit.Due) bool { return d.At == due.At && d.Key == due.Key }) {
+			ids = append(ids, library.ContentID(due.Key))
 		}
 	}
 	return ids
@@ -120,7 +121,7 @@ func TestAMissingHintIsFound(t *testing.T) {
 	if got := r.unhinted(t); len(got) != 0 {
 		t.Errorf("no hint tells of %v before it is taken away", got)
 	}
-	if err := r.whole.store.DropDue(t.Context(), library.Due{At: expiryOf(id), Content: library.ContentID(id), MTS: clock.Of(time.Now())}); err != nil {
+	if err := r.whole.store.DropDue(t.Context(), commit.Due{At: expiryOf(id), Kind: commit.Content, Key: id, MTS: clock.Of(time.Now())}); err != nil {
 		t.Fatal(err)
 	}
 	if got := r.unhinted(t); len(got) != 1 {

@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"carrel/core/commit"
 	"carrel/core/fault"
 	"carrel/library"
 )
@@ -217,7 +218,7 @@ func TestAMissingRuleIsFound(t *testing.T) {
 	r := newRoom(t)
 	defer r.whole.close(t)
 	for n, op := range operations {
-		c := encounter{r: r, op: op, step: stepDecide, fault: dieAfter, without: library.EntryAfterCommit}
+		c := encounter{r: r, op: op, step: stepDecide, fault: dieAfter, without: commit.EntryAfterCommit}
 		before := r.audit(t).Mismatches
 		c.playInTime(t, fmt.Sprintf("missing-%d", n))
 		if after := r.audit(t); after.Mismatches <= before && after.Leaving == 0 {
@@ -235,7 +236,7 @@ type encounter struct {
 	skew  time.Duration
 	id    string
 	// without is a rule that the process does not follow.
-	without library.Ablation
+	without commit.Ablation
 
 	// What came of it: whether the outcome was unknown to the client, what was
 	// wrong, and whether the machine was too slow to judge that.
@@ -254,7 +255,7 @@ func (c *encounter) playInTime(t *testing.T, name string) (again int64) {
 	for {
 		c.id = fmt.Sprintf("%s%s-%d", c.op.of.prefix, name, again)
 		c.play(t)
-		if !c.slow || len(c.wrong) == 0 && c.without == library.WholeProtocol || again == slowTries {
+		if !c.slow || len(c.wrong) == 0 && c.without == commit.WholeProtocol || again == slowTries {
 			return again
 		}
 		again++
@@ -281,7 +282,7 @@ func (c *encounter) play(t *testing.T) {
 }
 
 // door opens a process behind a proxy.
-func (c *encounter) door(t *testing.T, skew time.Duration, without library.Ablation) (*proxy, *door) {
+func (c *encounter) door(t *testing.T, skew time.Duration, without commit.Ablation) (*proxy, *door) {
 	t.Helper()
 	p := newProxy(t, c.r.host)
 	o := c.r.options(p.address)

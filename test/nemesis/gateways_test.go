@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"carrel/cassandra"
-	"carrel/library"
+	"carrel/core/commit"
 )
 
 // TestOneReadsWhatAnotherWrote: two gateways on one cluster are one gateway to
@@ -127,7 +127,7 @@ func TestAKilledGatewayIsFinishedByAnother(t *testing.T) {
 	defer func() { _ = store.Close() }()
 	// left are the entries that stand in lanes and are not moves to come.
 	left := func() (n int) {
-		lanes, err := library.OpenLanes(t.Context(), store)
+		lanes, err := commit.OpenLanes(t.Context(), store)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -7,10 +7,11 @@ import (
 	"time"
 
 	"carrel/cassandra"
+	"carrel/core/commit"
 	"carrel/core/fault"
+	"carrel/core/journal"
 	"carrel/core/naming"
 	"carrel/core/sched"
-	"carrel/journal"
 	"carrel/library"
 )
 
@@ -43,7 +44,7 @@ type door struct {
 	stopped chan struct{}
 }
 
-func openDoor(t *testing.T, o cassandra.Options, skew time.Duration, without library.Ablation) *door {
+func openDoor(t *testing.T, o cassandra.Options, skew time.Duration, without commit.Ablation) *door {
 	t.Helper()
 	var store *cassandra.Store
 	patiently(t, func() (err error) {
@@ -119,9 +120,9 @@ func (d *door) idle(t *testing.T) {
 }
 
 // lane is the list of a process, nil where none stands.
-func (d *door) lane(t *testing.T, of library.LaneID) *library.OpenLane {
+func (d *door) lane(t *testing.T, of commit.LaneID) *commit.OpenLane {
 	t.Helper()
-	lanes, err := library.OpenLanes(t.Context(), d.store)
+	lanes, err := commit.OpenLanes(t.Context(), d.store)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -134,7 +135,7 @@ func (d *door) lane(t *testing.T, of library.LaneID) *library.OpenLane {
 }
 
 // takeOver finishes what a dead process has left.
-func (d *door) takeOver(t *testing.T, dead library.LaneID) {
+func (d *door) takeOver(t *testing.T, dead commit.LaneID) {
 	t.Helper()
 	l := d.lane(t, dead)
 	if l == nil {
@@ -152,7 +153,7 @@ type room struct {
 	whole    *door
 
 	mu       sync.Mutex
-	expiring []library.Due // what was seen to expire some day
+	expiring []commit.Due // what was seen to expire some day
 }
 
 func newRoom(t *testing.T) *room {
@@ -162,7 +163,7 @@ func newRoom(t *testing.T) *room {
 	if err := cassandra.Migrate(t.Context(), o, func(string) {}); err != nil {
 		t.Fatal(err)
 	}
-	r.whole = openDoor(t, o, 0, library.WholeProtocol)
+	r.whole = openDoor(t, o, 0, commit.WholeProtocol)
 	for _, p := range []library.PrincipalID{owner, first, second} {
 		if err := makeUser(t.Context(), r.whole.service, string(p), nil); err != nil {
 			t.Fatal(err)

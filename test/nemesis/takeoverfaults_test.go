@@ -7,7 +7,6 @@ import (
 
 	"carrel/core/commit"
 	"carrel/core/fault"
-	"carrel/library"
 )
 
 // takeOvers are mutations whose process ends as it decides them, and which
@@ -58,7 +57,7 @@ func (c *encounter) playTakeOver(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		newer := library.Lane{ID: l.ID, Stamp: l.Stamp + 1, Blocks: blocks}
+		newer := commit.Lane{ID: l.ID, Stamp: l.Stamp + 1, Blocks: blocks}
 		if err := c.r.whole.store.PutLane(t.Context(), newer); err != nil {
 			t.Fatal(err)
 		}
@@ -83,9 +82,9 @@ func (c *encounter) playTakeOver(t *testing.T) {
 
 // leave has a process end at the decision, and gives what stood between it and
 // the node, and its lane.
-func (c *encounter) leave(t *testing.T, key *string) (*proxy, library.LaneID) {
+func (c *encounter) leave(t *testing.T, key *string) (*proxy, commit.LaneID) {
 	t.Helper()
-	p, d := c.door(t, c.skew, library.WholeProtocol)
+	p, d := c.door(t, c.skew, commit.WholeProtocol)
 	p.arm(c.op.of.table, stepDecide, c.op.ends)
 	err := c.op.do(t.Context(), d.service, c.id, key)
 	if fault.ReasonOf(err) != fault.ReasonOutcomeUnknown {
@@ -97,7 +96,7 @@ func (c *encounter) leave(t *testing.T, key *string) (*proxy, library.LaneID) {
 
 // takeOver has the process meet the fault. Where it lives on it tries again, as
 // it would in the background, until it has finished.
-func (c *encounter) takeOver(t *testing.T, p *proxy, d *door, l library.OpenLane) {
+func (c *encounter) takeOver(t *testing.T, p *proxy, d *door, l commit.OpenLane) {
 	t.Helper()
 	var err error
 	done := func() bool {
@@ -127,7 +126,7 @@ func (c *encounter) takeOver(t *testing.T, p *proxy, d *door, l library.OpenLane
 
 // finishLanes looks at what the take-over has left of the lane, and has the rest
 // finished by a process that no fault meets.
-func (c *encounter) finishLanes(t *testing.T, lane library.LaneID, d *door) {
+func (c *encounter) finishLanes(t *testing.T, lane commit.LaneID, d *door) {
 	t.Helper()
 	left := c.r.whole.lane(t, lane)
 	died := c.fault == dieBefore || c.fault == dieAfter
@@ -151,15 +150,15 @@ func TestATakeOverWithoutARuleIsFound(t *testing.T) {
 	r := newRoom(t)
 	defer r.whole.close(t)
 	for n, c := range []encounter{
-		{op: takenOver("create", dieSending), without: library.NoFence},
-		{op: takenOver("update", dieSending), without: library.NoFence},
-		{op: wokenUp(takenOver("update", dieSending)), without: library.LaneDroppedNewer},
+		{op: takenOver("create", dieSending), without: commit.NoFence},
+		{op: takenOver("update", dieSending), without: commit.NoFence},
+		{op: wokenUp(takenOver("update", dieSending)), without: commit.LaneDroppedNewer},
 		{op: takenOver("create", dieSending)},
 		{op: wokenUp(takenOver("update", dieSending))},
 	} {
 		c.r = r
 		c.playInTime(t, fmt.Sprintf("missing-%d", n))
-		if found := len(c.wrong) > 0; found != (c.without != library.WholeProtocol) {
+		if found := len(c.wrong) > 0; found != (c.without != commit.WholeProtocol) {
 			t.Errorf("%s, with this rule off: %s: what is found is %q", c.op.name, c.without, c.wrong)
 		}
 	}

@@ -13,8 +13,9 @@ import (
 	"pgregory.net/rapid"
 
 	"carrel/core/clock"
+	"carrel/core/commit"
+	"carrel/core/journal"
 	"carrel/core/sched"
-	"carrel/journal"
 	"carrel/library"
 )
 
@@ -138,7 +139,7 @@ func newGame(ctx context.Context, t *rapid.T, store library.Store, number int, h
 
 // serve opens a gateway.
 func (g *game) serve(c library.Config) {
-	j := journal.New(g.ctx, c.Store, c.Runtime, nil, library.WholeProtocol)
+	j := journal.New(g.ctx, c.Store, c.Runtime, nil, commit.WholeProtocol)
 	c.Journal = j
 	svc, err := library.New(g.ctx, c)
 	if err != nil {

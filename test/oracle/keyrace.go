@@ -6,9 +6,10 @@ import (
 	"sync"
 	"testing"
 
+	"carrel/core/commit"
 	"carrel/core/fault"
+	"carrel/core/journal"
 	"carrel/core/sched"
-	"carrel/journal"
 	"carrel/library"
 )
 
@@ -25,7 +26,7 @@ func RunKeyRaces(t *testing.T, store library.Store, tenant string) {
 		names := &blockNames{prefix: fmt.Sprintf("race-%d", n)}
 		var err error
 		services[n], err = library.New(t.Context(), library.Config{Store: store, Runtime: runtime, Names: names,
-			Journal: journal.New(t.Context(), store, runtime, nil, library.WholeProtocol)})
+			Journal: journal.New(t.Context(), store, runtime, nil, commit.WholeProtocol)})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strconv"
 
+	"carrel/core/commit"
 	"carrel/interchange/archive"
 	"carrel/library"
 )
@@ -122,7 +123,7 @@ func (st *Store) putRow(r *archive.Row) {
 		i := slices.IndexFunc(st.blocks, func(b archive.BlockRow) bool { return b.Host == r.Block.Host })
 		st.blocks = putAt(st.blocks, i, *r.Block)
 	case r.Creation != nil:
-		i := slices.IndexFunc(st.creations, func(cr library.Creation) bool { return cr.Key == r.Creation.Key })
+		i := slices.IndexFunc(st.creations, func(cr commit.Creation) bool { return cr.Key == r.Creation.Key })
 		st.creations = putAt(st.creations, i, *r.Creation)
 	case r.Principal != nil:
 		st.makePrincipal(r.Principal.ID).header = *r.Principal

@@ -73,7 +73,7 @@ func (st *Store) audit(report func(kind, format string, args ...any)) {
 		}
 	}
 	for _, p := range st.principals {
-		if p.header.State == library.Live && !st.library(p.id).built.live {
+		if p.header.State == commit.Live && !st.library(p.id).built.live {
 			report(wrongLibrary, "%s exists, and its library is not marked complete", p.id)
 		}
 	}
@@ -92,7 +92,7 @@ func (st *Store) auditContent(p *contentPart, report func(kind, format string, a
 		switch {
 		case m.Leaving:
 			report(leftOver, "%s: %s is still leaving since seq %d", p.id, m.Principal, m.Seq)
-		case h.State != library.Live:
+		case h.State != commit.Live:
 			report(leftOver, "%s: a member row of %s, but the item is in state %d", p.id, m.Principal, h.State)
 		default:
 			members++
@@ -104,7 +104,7 @@ func (st *Store) auditContent(p *contentPart, report func(kind, format string, a
 	if len(h.Unsettled) > 0 {
 		report(leftOver, "%s: unsettled %v", p.id, h.Unsettled)
 	}
-	if h.State == library.Live {
+	if h.State == commit.Live {
 		if h.Position != h.LastModified {
 			report(leftOver, "%s: stands at %d, last modified %d", p.id, h.Position, h.LastModified)
 		}
@@ -114,11 +114,11 @@ func (st *Store) auditContent(p *contentPart, report func(kind, format string, a
 		if managers == 0 {
 			report(brokenHeader, "%s: no manager", p.id)
 		}
-		if h.ExpiresAt != nil && !st.due(library.Due{At: *h.ExpiresAt, Content: p.id}).live {
+		if h.ExpiresAt != nil && !st.due(commit.Due{At: *h.ExpiresAt, Kind: commit.Content, Key: string(p.id)}).live {
 			report(noHint, "%s expires at %d", p.id, *h.ExpiresAt)
 		}
 	}
-	if h.State == library.Deleted && (h.Title != "" || h.Position != 0) {
+	if h.State == commit.Deleted && (h.Title != "" || h.Position != 0) {
 		report(leftOver, "%s: deleted, but not reduced", p.id)
 	}
 }
@@ -127,7 +127,7 @@ func (st *Store) auditContent(p *contentPart, report func(kind, format string, a
 func (st *Store) auditLibrary(lib *libraryPart, report func(kind, format string, args ...any)) {
 	var want, got []expected
 	for _, p := range st.contents {
-		if p.header.State != library.Live {
+		if p.header.State != commit.Live {
 			continue
 		}
 		for _, m := range p.members {
@@ -158,7 +158,7 @@ func (st *Store) auditLibrary(lib *libraryPart, report func(kind, format string,
 }
 
 func (st *Store) roleOn(id library.ContentID, p library.PrincipalID) library.ContentRole {
-	if c := st.content(id); c != nil && c.header.State == library.Live {
+	if c := st.content(id); c != nil && c.header.State == commit.Live {
 		if i, ok := find(c.members, p, byMember); ok && !c.members[i].Leaving {
 			return c.members[i].Role
 		}

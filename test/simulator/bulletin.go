@@ -5,6 +5,7 @@ import (
 	"context"
 	"slices"
 
+	"carrel/core/commit"
 	"carrel/library"
 )
 
@@ -17,7 +18,7 @@ type announcementCell struct {
 	library.Announcement
 }
 
-func compareAnnouncement(c *announcementCell, process library.LaneID) int {
+func compareAnnouncement(c *announcementCell, process commit.LaneID) int {
 	return cmp.Compare(c.Process, process)
 }
 

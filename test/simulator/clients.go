@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"time"
 
+	"carrel/core/commit"
 	"carrel/library"
 )
 
@@ -134,7 +135,7 @@ func (r *run) walk(p *process) {
 // until it is deleted, it is the reader who must not show it.
 func (r *run) awaitExpiry(p *process) {
 	for _, c := range r.st.contents {
-		if c.header.State != library.Live || c.header.ExpiresAt == nil {
+		if c.header.State != commit.Live || c.header.ExpiresAt == nil {
 			continue
 		}
 		left := c.header.ExpiresAt.Time().Sub(p.a.clock())

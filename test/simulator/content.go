@@ -7,13 +7,14 @@ import (
 	"slices"
 
 	"carrel/core/clock"
+	"carrel/core/commit"
 	"carrel/library"
 )
 
 func byMember(m library.Member, p library.PrincipalID) int { return cmp.Compare(m.Principal, p) }
 
 // rows is one reading of a partition.
-func (p *contentPart) rows(id library.ContentID, members []library.PrincipalID, key *library.RequestKey) library.ContentRows {
+func (p *contentPart) rows(id library.ContentID, members []library.PrincipalID, key *commit.RequestKey) library.ContentRows {
 	r := library.ContentRows{Header: library.Header{}}
 	if len(members) > 0 {
 		r.Members = make([]library.Member, len(members))
@@ -34,7 +35,7 @@ func (p *contentPart) rows(id library.ContentID, members []library.PrincipalID, 
 	return r
 }
 
-func requestRow(rows []library.RequestRow, key *library.RequestKey) *library.RequestRow {
+func requestRow(rows []commit.RequestRow, key *commit.RequestKey) *commit.RequestRow {
 	if key == nil {
 		return nil
 	}
@@ -104,14 +105,14 @@ func (c *Client) MembersPage(ctx context.Context, id library.ContentID, after li
 }
 
 // Commit is the conditional write of a content partition.
-func (c *Client) Commit(ctx context.Context, cm *library.ContentCommit) (library.Verdict, error) {
-	var v library.Verdict
+func (c *Client) Commit(ctx context.Context, cm *library.ContentCommit) (commit.Verdict, error) {
+	var v commit.Verdict
 	mine := *cm
 	mine.Members = slices.Clone(cm.Members)
 	by := c.running()
 	err := c.write(ctx, "Commit", string(cm.ID), func() { v = c.st.commit(&mine, by) }, nil)
 	if err != nil {
-		return library.Verdict{}, err
+		return commit.Verdict{}, err
 	}
 	return v, nil
 }
@@ -125,11 +126,11 @@ func (c *Client) running() *Operation {
 }
 
 // commit applies a conditional write, or refuses it.
-func (st *Store) commit(cm *library.ContentCommit, by *Operation) library.Verdict {
+func (st *Store) commit(cm *library.ContentCommit, by *Operation) commit.Verdict {
 	p := st.makeContent(cm.ID)
 	if p.header.Seq != cm.Base {
 		st.tracef("  refused: seq %d, base %d", p.header.Seq, cm.Base)
-		return library.Verdict{Seq: p.header.Seq, Writers: p.header.Writers}
+		return commit.Verdict{Seq: p.header.Seq, Writers: p.header.Writers}
 	}
 	st.decided++
 	h := cm.Header
@@ -137,7 +138,7 @@ func (st *Store) commit(cm *library.ContentCommit, by *Operation) library.Verdic
 	if cm.Supersede != nil {
 		h.Unsettled = addSuperseded(h.Unsettled, *cm.Supersede)
 	}
-	h.Writers = addWriter(p.header.Writers, library.Writer{Seq: h.Seq, Entry: cm.Writer})
+	h.Writers = addWriter(p.header.Writers, commit.Writer{Seq: h.Seq, Entry: cm.Writer})
 	p.header = h
 	p.members = putMembers(p.members, cm.Members)
 	if cm.Request != nil {
@@ -150,7 +151,7 @@ func (st *Store) commit(cm *library.ContentCommit, by *Operation) library.Verdic
 	if st.history != nil {
 		st.history.content(p, by)
 	}
-	return library.Verdict{Applied: true, Seq: h.Seq, Writers: h.Writers}
+	return commit.Verdict{Applied: true, Seq: h.Seq, Writers: h.Writers}
 }
 
 // addSuperseded keeps the list ascending; lists are replaced, never changed.
@@ -164,10 +165,10 @@ func addSuperseded(list []library.Superseded, s library.Superseded) []library.Su
 	return slices.Clip(slices.Insert(list, i, s))
 }
 
-func addWriter(list []library.Writer, w library.Writer) []library.Writer {
+func addWriter(list []commit.Writer, w commit.Writer) []commit.Writer {
 	list = append(slices.Clip(list), w)
-	if len(list) > library.MaxWriters {
-		list = list[len(list)-library.MaxWriters:]
+	if len(list) > commit.MaxWriters {
+		list = list[len(list)-commit.MaxWriters:]
 	}
 	return slices.Clip(list)
 }
@@ -190,9 +191,9 @@ func putMembers(list, rows []library.Member) []library.Member {
 
 // putRequest puts a row where its key belongs: rows are in order of their keys,
 // however they came.
-func putRequest(list []library.RequestRow, row library.RequestRow) []library.RequestRow {
+func putRequest(list []commit.RequestRow, row commit.RequestRow) []commit.RequestRow {
 	list = slices.Clone(list)
-	i, found := slices.BinarySearchFunc(list, row.Key, func(r library.RequestRow, key library.RequestKey) int {
+	i, found := slices.BinarySearchFunc(list, row.Key, func(r commit.RequestRow, key commit.RequestKey) int {
 		return bytes.Compare(r.Key[:], key[:])
 	})
 	if found {
@@ -215,7 +216,7 @@ func (c *Client) Settle(ctx context.Context, s *library.Settlement) error {
 
 func (st *Store) settleRows(s *library.Settlement) {
 	p := st.content(s.ID)
-	if p == nil || s.Bury && p.header.State != library.Deleted {
+	if p == nil || s.Bury && p.header.State != commit.Deleted {
 		return
 	}
 	kept := make([]library.Member, 0, len(p.members))
@@ -241,9 +242,9 @@ func (st *Store) settleHeader(s *library.Settlement) {
 		})
 		st.tracef("  settled %v; left %v", s.Positions, p.header.Unsettled)
 	}
-	if s.Final && p.header.State == library.Deleted {
+	if s.Final && p.header.State == commit.Deleted {
 		h := p.header
-		p.header = library.Header{State: library.Deleted, Seq: h.Seq, MTS: h.MTS, Writers: h.Writers}
+		p.header = library.Header{State: commit.Deleted, Seq: h.Seq, MTS: h.MTS, Writers: h.Writers}
 		p.header.ID = h.ID
 		st.tracef("  buried")
 	}

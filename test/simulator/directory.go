@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"carrel/core/commit"
 	"carrel/library"
 )
 
@@ -152,7 +153,7 @@ func (st *Store) auditDirectory(report func(kind, format string, args ...any)) {
 	var want, got []library.DirectoryRow
 	for _, p := range st.principals {
 		h := &p.header
-		if h.State != library.Live {
+		if h.State != commit.Live {
 			continue
 		}
 		keys := []library.DirectoryKey{{Whole: true, Name: h.DisplayName}, {Name: h.DisplayName}}

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"time"
 
+	"carrel/core/commit"
 	"carrel/library"
 )
 
@@ -210,7 +211,7 @@ func (h *History) held(o *Operation) bool {
 
 func (s *principalState) wanted(o *Operation) bool {
 	if o.kind != opGroup {
-		return s.header.State == library.Live && s.header.DisplayName == o.title
+		return s.header.State == commit.Live && s.header.DisplayName == o.title
 	}
 	for _, m := range o.groupRows {
 		if s.role(m.Principal) != m.Role {
@@ -224,9 +225,9 @@ func (s *principalState) wanted(o *Operation) bool {
 func (s *contentState) wanted(o *Operation) bool {
 	h := &s.header
 	if o.kind == opDelete {
-		return h.State == library.Deleted
+		return h.State == commit.Deleted
 	}
-	if h.State != library.Live {
+	if h.State != commit.Live {
 		return false
 	}
 	switch o.kind {
@@ -262,13 +263,13 @@ func (c *contentHistory) unbroken() error {
 			return fmt.Errorf("seq %d follows %d", b.Seq, a.Seq)
 		case b.MTS <= a.MTS:
 			return fmt.Errorf("mts %d follows %d at seq %d", b.MTS, a.MTS, b.Seq)
-		case a.State == library.Live && b.State == library.Deleted:
+		case a.State == commit.Live && b.State == commit.Deleted:
 			if err := mayEnd(a, c.states[i].op); err != nil {
 				return fmt.Errorf("seq %d: %w", b.Seq, err)
 			}
-		case a.State == library.Deleted && b.State != library.Deleted:
+		case a.State == commit.Deleted && b.State != commit.Deleted:
 			return fmt.Errorf("deleted, and back at seq %d", b.Seq)
-		case a.State == library.Live && b.State == library.Live:
+		case a.State == commit.Live && b.State == commit.Live:
 			if err := follows(&c.states[i-1], &c.states[i]); err != nil {
 				return fmt.Errorf("seq %d: %w", b.Seq, err)
 			}
@@ -361,7 +362,7 @@ func (st *Store) checkFollows(since []contentState, o *Operation, owner library.
 func stoodThere(states []contentState, owner library.PrincipalID, c *entryCell) bool {
 	for i := range states {
 		s := &states[i]
-		if s.header.State == library.Live && s.role(owner) != library.NoRole && s.header.Position == c.entry.Position &&
+		if s.header.State == commit.Live && s.role(owner) != library.NoRole && s.header.Position == c.entry.Position &&
 			standsIn(c.bucket, s.header.Visibility, tenant(string(s.header.ID)), tenant(string(owner))) {
 			return true
 		}
@@ -371,7 +372,7 @@ func stoodThere(states []contentState, owner library.PrincipalID, c *entryCell) 
 
 func alwaysMember(states []contentState, p library.PrincipalID) bool {
 	for i := range states {
-		if states[i].header.State != library.Live || states[i].role(p) == library.NoRole {
+		if states[i].header.State != commit.Live || states[i].role(p) == library.NoRole {
 			return false
 		}
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"testing"
 
+	"carrel/core/commit"
 	"carrel/library"
 )
 
@@ -45,7 +46,7 @@ func (m *Machine) keyRace(ctx context.Context, seed uint64, named bool) (created
 		r.judge()
 	}
 	for _, part := range m.st.contents {
-		if part.header.State == library.Live && part.header.ID != item {
+		if part.header.State == commit.Live && part.header.ID != item {
 			created++
 		}
 	}
@@ -66,7 +67,7 @@ func answeredOf(ops []*Operation) (done []*Operation) {
 
 // TestKeyRace_TwoInputsCreateOnce: whatever fails, one key creates one item.
 func TestKeyRace_TwoInputsCreateOnce(t *testing.T) {
-	m := NewMachine(library.WholeProtocol)
+	m := NewMachine(commit.WholeProtocol)
 	defer m.Close()
 	var none, one int
 	for seed := range uint64(keyRaces) {

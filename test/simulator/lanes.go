@@ -6,11 +6,11 @@ import (
 	"slices"
 
 	"carrel/core/clock"
-	"carrel/library"
+	"carrel/core/commit"
 )
 
-func (st *Store) lane(id library.LaneID) *laneCell {
-	i, ok := find(st.lanes, id, func(l *laneCell, id library.LaneID) int { return cmp.Compare(l.id, id) })
+func (st *Store) lane(id commit.LaneID) *laneCell {
+	i, ok := find(st.lanes, id, func(l *laneCell, id commit.LaneID) int { return cmp.Compare(l.id, id) })
 	if !ok {
 		st.lanes = slices.Insert(st.lanes, i, &laneCell{id: id})
 	}
@@ -18,7 +18,7 @@ func (st *Store) lane(id library.LaneID) *laneCell {
 }
 
 // PutLane replaces a lane's list; one without blocks is deleted.
-func (c *Client) PutLane(ctx context.Context, l library.Lane) error {
+func (c *Client) PutLane(ctx context.Context, l commit.Lane) error {
 	blocks := slices.Clone(l.Blocks)
 	return c.write(ctx, "PutLane", "", func() {
 		cell := c.st.lane(l.ID)
@@ -34,17 +34,17 @@ func (c *Client) PutLane(ctx context.Context, l library.Lane) error {
 }
 
 // Lanes reads all lanes.
-func (c *Client) Lanes(ctx context.Context) ([]library.Lane, error) {
-	var lanes []library.Lane
+func (c *Client) Lanes(ctx context.Context) ([]commit.Lane, error) {
+	var lanes []commit.Lane
 	err := c.read(ctx, "Lanes", func() { lanes = c.st.standingLanes() })
 	return lanes, err
 }
 
-func (st *Store) standingLanes() []library.Lane {
-	var lanes []library.Lane
+func (st *Store) standingLanes() []commit.Lane {
+	var lanes []commit.Lane
 	for _, l := range st.lanes {
 		if l.live {
-			lanes = append(lanes, library.Lane{ID: l.id, Stamp: l.ts, Blocks: slices.Clone(l.blocks)})
+			lanes = append(lanes, commit.Lane{ID: l.id, Stamp: l.ts, Blocks: slices.Clone(l.blocks)})
 		}
 	}
 	return lanes
@@ -52,7 +52,7 @@ func (st *Store) standingLanes() []library.Lane {
 
 // DropLane deletes a lane at the timestamp it was read with, so that a list
 // written since stays.
-func (c *Client) DropLane(ctx context.Context, id library.LaneID, stamp int64) error {
+func (c *Client) DropLane(ctx context.Context, id commit.LaneID, stamp int64) error {
 	return c.write(ctx, "DropLane", "", func() {
 		c.st.lane(id).del(stamp)
 		c.st.tracef("  lane %.6x dropped at %d", id, stamp)
@@ -60,57 +60,57 @@ func (c *Client) DropLane(ctx context.Context, id library.LaneID, stamp int64) e
 }
 
 // due returns the cell of a hint.
-func (st *Store) due(d library.Due) *dueCell {
-	i, ok := find(st.dues, d, func(c *dueCell, d library.Due) int {
-		return cmp.Or(cmp.Compare(c.at, d.At), cmp.Compare(c.content, d.Content))
+func (st *Store) due(d commit.Due) *dueCell {
+	i, ok := find(st.dues, d, func(c *dueCell, d commit.Due) int {
+		return cmp.Or(cmp.Compare(c.at, d.At), cmp.Compare(c.row, d.Row()))
 	})
 	if !ok {
-		st.dues = slices.Insert(st.dues, i, &dueCell{at: d.At, content: d.Content})
+		st.dues = slices.Insert(st.dues, i, &dueCell{at: d.At, row: d.Row()})
 	}
 	return st.dues[i]
 }
 
 // standingDues are the hints that were not removed, earliest first.
-func (st *Store) standingDues() []library.Due {
-	var dues []library.Due
+func (st *Store) standingDues() []commit.Due {
+	var dues []commit.Due
 	for _, c := range st.dues {
 		if c.live {
-			dues = append(dues, library.Due{At: c.at, Content: c.content, MTS: clock.Instant(c.ts)})
+			dues = append(dues, commit.DueOf(c.at, c.row, clock.Instant(c.ts)))
 		}
 	}
 	return dues
 }
 
 // PutDue writes a hint.
-func (c *Client) PutDue(ctx context.Context, d library.Due) error {
+func (c *Client) PutDue(ctx context.Context, d commit.Due) error {
 	return c.write(ctx, "PutDue", "", func() { c.st.due(d).put(int64(d.MTS)) }, nil)
 }
 
 // DueUntil lists what is due.
-func (c *Client) DueUntil(ctx context.Context, until clock.Instant, limit int) ([]library.Due, error) {
-	var dues []library.Due
+func (c *Client) DueUntil(ctx context.Context, until clock.Instant, limit int) ([]commit.Due, error) {
+	var dues []commit.Due
 	err := c.read(ctx, "DueUntil", func() {
-		dues = slices.DeleteFunc(c.st.standingDues(), func(d library.Due) bool { return d.At > until })
+		dues = slices.DeleteFunc(c.st.standingDues(), func(d commit.Due) bool { return d.At > until })
 		dues = dues[:min(len(dues), limit)]
 	})
 	return dues, err
 }
 
 // DropDue removes a hint.
-func (c *Client) DropDue(ctx context.Context, d library.Due) error {
+func (c *Client) DropDue(ctx context.Context, d commit.Due) error {
 	return c.write(ctx, "DropDue", "", func() { c.st.due(d).del(int64(d.MTS)) }, nil)
 }
 
 // FixCreation fixes the id of a creation.
-func (c *Client) FixCreation(ctx context.Context, cr library.Creation, replace *library.Creation) (library.Creation, error) {
-	var standing library.Creation
-	var old *library.Creation
+func (c *Client) FixCreation(ctx context.Context, cr commit.Creation, replace *commit.Creation) (commit.Creation, error) {
+	var standing commit.Creation
+	var old *commit.Creation
 	if replace != nil {
 		copied := *replace
 		old = &copied
 	}
 	err := c.write(ctx, "FixCreation", "request "+string(cr.Key[:]), func() {
-		i := slices.IndexFunc(c.st.creations, func(x library.Creation) bool { return x.Key == cr.Key })
+		i := slices.IndexFunc(c.st.creations, func(x commit.Creation) bool { return x.Key == cr.Key })
 		switch {
 		case i < 0 && old == nil:
 			c.st.creations = append(c.st.creations, cr)

@@ -4,7 +4,7 @@ import (
 	"time"
 
 	"carrel/core/clock"
-	"carrel/library"
+	"carrel/core/commit"
 )
 
 // checkPauses checks that a hot item moves at most once in a pause. Moves are
@@ -23,7 +23,7 @@ func (r *run) checkPauses() {
 		var last clock.Instant
 		for i := 1; i < len(c.states) && (r.drained == 0 || c.states[i].step < r.drained); i++ {
 			a, b := &c.states[i-1].header, &c.states[i].header
-			if a.State != library.Live || b.State != library.Live || a.Position == b.Position {
+			if a.State != commit.Live || b.State != commit.Live || a.Position == b.Position {
 				continue
 			}
 			hot := a.Moves >= r.tune.HotMoves && b.MTS < a.MovesSince.Add(time.Hour)

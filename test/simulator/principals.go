@@ -5,6 +5,7 @@ import (
 	"context"
 	"slices"
 
+	"carrel/core/commit"
 	"carrel/library"
 )
 
@@ -100,27 +101,27 @@ func (c *Client) Confirm(ctx context.Context, claims []library.MemberOf) ([]libr
 }
 
 // CommitPrincipal is the conditional write of a principal's partition.
-func (c *Client) CommitPrincipal(ctx context.Context, cm *library.PrincipalCommit) (library.Verdict, error) {
-	var v library.Verdict
+func (c *Client) CommitPrincipal(ctx context.Context, cm *library.PrincipalCommit) (commit.Verdict, error) {
+	var v commit.Verdict
 	mine := *cm
 	mine.Members = slices.Clone(cm.Members)
 	by := c.running()
 	err := c.write(ctx, "CommitPrincipal", string(cm.ID), func() { v = c.st.commitPrincipal(&mine, by) }, nil)
 	if err != nil {
-		return library.Verdict{}, err
+		return commit.Verdict{}, err
 	}
 	return v, nil
 }
 
-func (st *Store) commitPrincipal(cm *library.PrincipalCommit, by *Operation) library.Verdict {
+func (st *Store) commitPrincipal(cm *library.PrincipalCommit, by *Operation) commit.Verdict {
 	p := st.makePrincipal(cm.ID)
 	if p.header.Seq != cm.Base {
 		st.tracef("  refused: seq %d, base %d", p.header.Seq, cm.Base)
-		return library.Verdict{Seq: p.header.Seq, Writers: p.header.Writers}
+		return commit.Verdict{Seq: p.header.Seq, Writers: p.header.Writers}
 	}
 	st.decided++
 	h := cm.Header
-	h.Writers = addWriter(p.header.Writers, library.Writer{Seq: h.Seq, Entry: cm.Writer})
+	h.Writers = addWriter(p.header.Writers, commit.Writer{Seq: h.Seq, Entry: cm.Writer})
 	p.header = h
 	p.members = putGroupMembers(p.members, cm.Members)
 	if cm.Request != nil {
@@ -132,7 +133,7 @@ func (st *Store) commitPrincipal(cm *library.PrincipalCommit, by *Operation) lib
 	if st.history != nil {
 		st.history.principal(p, by)
 	}
-	return library.Verdict{Applied: true, Seq: h.Seq, Writers: h.Writers}
+	return commit.Verdict{Applied: true, Seq: h.Seq, Writers: h.Writers}
 }
 
 // putGroupMembers keeps the list in order of id; lists are replaced, never changed.
@@ -155,7 +156,7 @@ func (c *Client) EnforceGroup(ctx context.Context, e *library.GroupEnforcement) 
 	return c.write(ctx, "EnforceGroup", "", func() {
 		for _, m := range rows {
 			cell := c.st.library(m.Principal).group(h.ID)
-			if !m.Active() || h.State != library.Live {
+			if !m.Active() || h.State != commit.Live {
 				cell.del(int64(h.MTS))
 			} else if cell.put(int64(h.MTS)) {
 				cell.role = m.Role

@@ -4,8 +4,8 @@ import (
 	"context"
 	"errors"
 
+	"carrel/core/journal"
 	"carrel/core/sched"
-	"carrel/journal"
 	"carrel/library"
 )
 

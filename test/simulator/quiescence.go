@@ -126,7 +126,7 @@ func (r *run) calm() []library.ContentID {
 	}
 	var ids []library.ContentID
 	for _, c := range r.st.contents {
-		if c.header.State == library.Live && c.header.ExpiresAt == nil && !r.busy(c.id) {
+		if c.header.State == commit.Live && c.header.ExpiresAt == nil && !r.busy(c.id) {
 			ids = append(ids, c.id)
 		}
 	}

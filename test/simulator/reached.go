@@ -1,6 +1,7 @@
 package simulator
 
 import (
+	"carrel/core/commit"
 	"carrel/core/fault"
 	"carrel/library"
 )
@@ -94,7 +95,7 @@ func (r *run) countWalk(w *reader) {
 	for _, p := range w.pages {
 		for _, c := range r.hist.contents {
 			states := c.during(p.start, p.end)
-			if s := &states[0]; len(states) == 1 && s.header.State == library.Live && s.role(w.owner) != library.NoRole && s.expired(p.from) {
+			if s := &states[0]; len(states) == 1 && s.header.State == commit.Live && s.role(w.owner) != library.NoRole && s.expired(p.from) {
 				r.m.reached("page with an expired item to hide")
 			}
 		}

@@ -3,6 +3,7 @@ package simulator
 import (
 	"slices"
 
+	"carrel/core/commit"
 	"carrel/core/fault"
 	"carrel/library"
 )
@@ -44,7 +45,7 @@ func (r *run) movedSince(w *reader) []library.ContentID {
 	newest := r.hist.newest(w.last())
 	var moved []library.ContentID
 	for _, c := range r.st.contents {
-		if c.header.State == library.Live && c.header.Position > newest && c.header.ExpiresAt == nil && r.hist.mayHaveSeen(&now, c.id) {
+		if c.header.State == commit.Live && c.header.Position > newest && c.header.ExpiresAt == nil && r.hist.mayHaveSeen(&now, c.id) {
 			moved = append(moved, c.id)
 		}
 	}

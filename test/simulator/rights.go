@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"carrel/core/clock"
+	"carrel/core/commit"
 	"carrel/core/fault"
 	"carrel/library"
 )
@@ -37,12 +38,12 @@ func (h *History) checkRights(ops []*Operation, report func(kind, format string,
 // permitted checks one step of a live item.
 func (h *History) permitted(ops []*Operation, before, after *contentState) error {
 	a, b, o := &before.header, &after.header, after.op
-	if a.State != library.Live || o == nil || o.kind.imports() {
+	if a.State != commit.Live || o == nil || o.kind.imports() {
 		return nil
 	}
 	needed := library.NoRole
 	switch {
-	case b.State != library.Live:
+	case b.State != commit.Live:
 		if o.kind != opDelete {
 			return nil // its time was over: mayEnd judges that
 		}
@@ -58,7 +59,7 @@ func (h *History) permitted(ops []*Operation, before, after *contentState) error
 	if role := before.roleThrough(o.viewer, h.groupsOf(o.viewer, o.start, after.step)); role < needed {
 		return fmt.Errorf("made by %v, whose role was %q", o, role)
 	}
-	if b.State != library.Live {
+	if b.State != commit.Live {
 		return nil
 	}
 	for _, p := range changedMembers(before, after) {
@@ -160,7 +161,7 @@ func (h *History) neededNoRefusal(o *Operation) bool {
 		switch {
 		case i == 0 && s.step > o.start: // it was created meanwhile
 			return false
-		case s.header.State != library.Live, s.header.ExpiresAt != nil,
+		case s.header.State != commit.Live, s.header.ExpiresAt != nil,
 			byVersion && s.header.Version != *o.expected,
 			!byVersion && s.role(o.viewer) != library.Manages:
 			return false

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 
+	"carrel/core/commit"
 	"carrel/library"
 )
 
@@ -12,7 +13,7 @@ type Machine struct {
 	s  *Scheduler
 	st *Store
 	// Without is the rule of the protocol that is off.
-	Without library.Ablation
+	Without commit.Ablation
 	// Following is the chance, in 1024, that somebody follows libraries.
 	Following uint64
 	// Trace, where set, is told every step.
@@ -29,7 +30,7 @@ const someFollow = 100
 
 // NewMachine is a Machine for the protocol without one of its rules;
 // library.WholeProtocol is all of it.
-func NewMachine(without library.Ablation) *Machine {
+func NewMachine(without commit.Ablation) *Machine {
 	s := NewScheduler()
 	return &Machine{s: s, st: NewStore(s), Without: without, Following: someFollow}
 }

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"time"
 
+	"carrel/core/commit"
 	"carrel/library"
 )
 
@@ -35,7 +36,7 @@ func (h *History) mayHaveSeen(p *page, id library.ContentID) bool {
 	states := h.of(id).during(p.start, p.end)
 	for i := range states {
 		st := &states[i]
-		if st.header.State != library.Live || st.role(p.owner) == library.NoRole || st.expired(p.from) {
+		if st.header.State != commit.Live || st.role(p.owner) == library.NoRole || st.expired(p.from) {
 			continue
 		}
 		if h.sees(p, st, states[i:]) {

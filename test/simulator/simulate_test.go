@@ -7,7 +7,7 @@ import (
 	"testing"
 	"time"
 
-	"carrel/library"
+	"carrel/core/commit"
 )
 
 const (
@@ -32,7 +32,7 @@ var (
 
 // TestReplay plays one schedule and tells every step of it.
 func TestReplay(t *testing.T) {
-	m := NewMachine(library.Ablation(*withoutFlag))
+	m := NewMachine(commit.Ablation(*withoutFlag))
 	defer m.Close()
 	m.Trace, m.Following = t.Logf, *followingFlag
 	for _, v := range m.Play(t.Context(), *seedFlag) {
@@ -70,7 +70,7 @@ func TestSchedules(t *testing.T) {
 	var group sync.WaitGroup
 	for w := range uint64(workers) {
 		group.Go(func() {
-			m := NewMachine(library.Ablation(*withoutFlag))
+			m := NewMachine(commit.Ablation(*withoutFlag))
 			defer m.Close()
 			m.Following = *followingFlag
 			var found []Violation
@@ -96,7 +96,7 @@ func TestAblations(t *testing.T) {
 		t.Log("one task at a time has no data races: played without the detector")
 		return
 	}
-	for _, a := range library.Ablations() {
+	for _, a := range commit.Ablations() {
 		t.Run(a.String(), func(t *testing.T) {
 			t.Parallel()
 			v := hunt(t.Context(), a)
@@ -110,10 +110,10 @@ func TestAblations(t *testing.T) {
 
 // hunt is the first schedule that ends with wrong libraries, pages or followers,
 // or with something left over that nobody will clean up; nil when there is none.
-func hunt(ctx context.Context, without library.Ablation) *Violation {
+func hunt(ctx context.Context, without commit.Ablation) *Violation {
 	m := NewMachine(without)
 	defer m.Close()
-	if without >= library.LeftIsDeleted {
+	if without >= commit.LeftIsDeleted {
 		m.Following = 1024 // it harms nobody else; replay it with -following=1024
 	}
 	for seed := uint64(1); seed <= searched; seed++ {
@@ -129,7 +129,7 @@ func hunt(ctx context.Context, without library.Ablation) *Violation {
 
 // TestDeterminism plays seeds twice, on machines with different pasts.
 func TestDeterminism(t *testing.T) {
-	first, second := NewMachine(library.WholeProtocol), NewMachine(library.WholeProtocol)
+	first, second := NewMachine(commit.WholeProtocol), NewMachine(commit.WholeProtocol)
 	defer first.Close()
 	defer second.Close()
 	hashes := map[uint64]bool{}
@@ -149,7 +149,7 @@ func TestDeterminism(t *testing.T) {
 }
 
 func BenchmarkSchedule(b *testing.B) {
-	m := NewMachine(library.WholeProtocol)
+	m := NewMachine(commit.WholeProtocol)
 	defer m.Close()
 	b.ReportAllocs()
 	for seed := uint64(1); b.Loop(); seed++ {

@@ -6,6 +6,7 @@ import (
 	"sync"
 
 	"carrel/core/clock"
+	"carrel/core/commit"
 	"carrel/interchange/archive"
 	"carrel/library"
 )
@@ -22,8 +23,8 @@ type Store struct {
 	directory  []*foundCell // by tenant, list, name and id
 	filled     bool         // the directory is
 	lanes      []*laneCell
-	dues       []*dueCell // by instant and content
-	creations  []library.Creation
+	dues       []*dueCell // by instant and row
+	creations  []commit.Creation
 	settings   []setting
 	blocks     []archive.BlockRow
 	decided    int // conditional writes applied to partitions
@@ -36,7 +37,7 @@ type Store struct {
 	faults        Faults
 	struck        int // faults so far, clients that gave up among them
 	givenUp       int // calls whose caller's context has ended before they did
-	without       library.Ablation
+	without       commit.Ablation
 	history       *History // nil: not kept
 	Trace         func(format string, args ...any)
 }
@@ -76,14 +77,14 @@ type contentPart struct {
 	id       library.ContentID
 	header   library.Header
 	members  []library.Member // by id; replaced, never changed in place
-	requests []library.RequestRow
+	requests []commit.RequestRow
 }
 
 type principalPart struct {
 	id       library.PrincipalID
 	header   library.PrincipalHeader
 	members  []library.GroupMemberRow // likewise
-	requests []library.RequestRow
+	requests []commit.RequestRow
 }
 
 // libraryPart holds all derived rows of one principal.
@@ -129,14 +130,14 @@ type foundCell struct {
 
 type laneCell struct {
 	cell
-	id     library.LaneID
+	id     commit.LaneID
 	blocks [][]byte
 }
 
 type dueCell struct {
 	cell
-	at      clock.Instant
-	content library.ContentID
+	at  clock.Instant
+	row string
 }
 
 type setting struct {

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"carrel/core/clock"
+	"carrel/core/commit"
 	"carrel/library"
 )
 
@@ -92,7 +93,7 @@ func (st *Store) build(s *Scheduler) world {
 func (st *Store) addPrincipal(id library.PrincipalID, at clock.Instant) {
 	p := st.makePrincipal(id)
 	p.header = library.PrincipalHeader{ID: id, DisplayName: id.Name(), Visibility: library.Public,
-		CreatedAt: at, State: library.Live, Seq: 1, MTS: at}
+		CreatedAt: at, State: commit.Live, Seq: 1, MTS: at}
 	st.library(id).built.put(int64(at))
 	st.library(id).recorded.put(int64(at))
 	st.enforceDirectory(&library.DirectoryEnforcement{Header: &p.header})
@@ -135,7 +136,7 @@ func (st *Store) putContent(id library.ContentID, visibility library.Visibility,
 	p.header = library.Header{
 		Content: library.Content{ID: id, Kind: library.Link, Title: "first", Link: &link, Visibility: visibility,
 			Creator: ann, CreatedAt: at, LastModified: at, Version: 1},
-		State: library.Live, Seq: 1, MTS: at, Position: at, Widest: visibility,
+		State: commit.Live, Seq: 1, MTS: at, Position: at, Widest: visibility,
 		Managers: 1, Members: len(members),
 	}
 	e := &library.Enforcement{Header: &p.header, Rows: members, Reverse: true}

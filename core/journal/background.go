@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"carrel/core/sched"
-	"carrel/library"
 )
 
 // Run does what is due in the background until ctx ends, and returns when all
@@ -29,7 +28,7 @@ func (j *Journal) Run(ctx context.Context, s Service) {
 			return errors.Join(err, expiries.failed())
 		}, "expiring items"},
 		{pollEvery, newWatch(j).step, "taking over lanes"},
-		{scrubEvery, newScrubber(j).step, "scrubbing"},
+		{scrubEvery, j.scrub, "scrubbing"},
 	}
 	ended := make([]sched.Latch, len(loops))
 	for i, l := range loops {
@@ -135,8 +134,8 @@ func (j *Journal) startRepairs(ctx context.Context, s Service, w *workers) int {
 	j.mu.Unlock()
 	for _, r := range taken {
 		w.start(false, func() error {
-			if err := s.RepairEntry(ctx, r.principal, r.entry); err != nil {
-				return fmt.Errorf("repairing the library of %s: %w", r.principal, err)
+			if err := s.Repair(ctx, r); err != nil {
+				return fmt.Errorf("repairing %s: %w", r.Key, err)
 			}
 			j.note(func(c *Stats) { c.RepairsDone++ })
 			return nil
@@ -198,27 +197,19 @@ func backOff(failures int) time.Duration {
 	return pause
 }
 
-// scrubber walks over all items and libraries, a little at a time, for ever.
-type scrubber struct {
-	j    *Journal
-	next library.ScrubPlace
-}
-
-func newScrubber(j *Journal) *scrubber { return &scrubber{j: j} }
-
-func (c *scrubber) step(ctx context.Context, s Service) error {
-	r, err := s.Scrub(ctx, c.next, scrubPage)
+// scrub has everything that is stored be looked at, a little at a time, for ever.
+func (j *Journal) scrub(ctx context.Context, s Service) error {
+	settled, mismatches, err := s.Scrub(ctx)
 	if err != nil {
 		return err
 	}
-	c.next = r.Next
-	c.j.note(func(n *Stats) {
+	j.note(func(n *Stats) {
 		n.ScrubSteps++
-		n.ScrubSettled += int64(r.Settled)
-		n.ScrubMismatches += int64(r.Mismatches)
+		n.ScrubSettled += int64(settled)
+		n.ScrubMismatches += int64(mismatches)
 	})
-	if r.Settled+r.Mismatches > 0 {
-		c.j.log.WarnContext(ctx, "the scrubber mended libraries", "items", r.Settled, "mismatches", r.Mismatches)
+	if settled+mismatches > 0 {
+		j.log.WarnContext(ctx, "the scrubber mended libraries", "items", settled, "mismatches", mismatches)
 	}
 	return nil
 }

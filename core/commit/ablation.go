@@ -1,4 +1,4 @@
-package library
+package commit
 
 // Ablation switches one rule of the write protocol off. The zero value, the
 // only one the product uses, is the whole protocol. The simulator runs each of

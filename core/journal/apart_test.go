@@ -44,8 +44,8 @@ func (s *stuck) Resume(ctx context.Context, e commit.Entry) (bool, error) {
 	return s.domain.Resume(ctx, e)
 }
 
-func (s *stuck) Expire(ctx context.Context, d library.Due) (bool, error) {
-	if err := s.hang(ctx, d.Content); err != nil {
+func (s *stuck) Expire(ctx context.Context, d commit.Due) (bool, error) {
+	if err := s.hang(ctx, library.ContentID(d.Key)); err != nil {
 		return false, err
 	}
 	return s.domain.Expire(ctx, d)
@@ -56,7 +56,7 @@ func (s *stuck) Expire(ctx context.Context, d library.Due) (bool, error) {
 // not failed in the background is finished before them.
 func TestStartDue_FailingEntriesDelayNoOthers(t *testing.T) {
 	store, rt := open(t)
-	j := New(t.Context(), store, rt, nil, library.WholeProtocol)
+	j := New(t.Context(), store, rt, nil, commit.WholeProtocol)
 	d := &stuck{release: make(chan struct{})}
 	begin := func(n byte, id library.ContentID) commit.Entry {
 		e := change(n)
@@ -68,7 +68,7 @@ func TestStartDue_FailingEntriesDelayNoOthers(t *testing.T) {
 	}
 	const failing = failingWorkers + 20
 	for n := range byte(failing) {
-		j.Leave(begin(n, library.ContentID(fmt.Sprintf("c:acme:bad%d", n))), library.MergeInFlight)
+		j.Leave(begin(n, library.ContentID(fmt.Sprintf("c:acme:bad%d", n))))
 	}
 	rt.pass(backOffAtLeast)
 	w := newWorkers(rt)
@@ -89,7 +89,7 @@ func TestStartDue_FailingEntriesDelayNoOthers(t *testing.T) {
 	close(d.release)
 	w.wait(t.Context())
 	// What has failed less comes first, whatever its place on the list.
-	j.Leave(begin(201, "c:acme:good"), library.MergeInFlight)
+	j.Leave(begin(201, "c:acme:good"))
 	rt.pass(backOffAtLeast)
 	if n := j.startDue(t.Context(), d, w, rt.Elapsed()); n != failingWorkers {
 		t.Fatalf("%d entries were started after that", n)
@@ -113,13 +113,13 @@ func TestStartDue_FailingEntriesDelayNoOthers(t *testing.T) {
 // fails is tried again with growing pauses until it succeeds.
 func TestExpireDue_FailingExpiriesDelayNoOthers(t *testing.T) {
 	store, rt := open(t)
-	j := New(t.Context(), store, rt, nil, library.WholeProtocol)
+	j := New(t.Context(), store, rt, nil, commit.WholeProtocol)
 	rt.pass(time.Hour)
 	now := clock.Of(rt.Now())
 	const failing = 2*duePage + 50
 	put := func(ago time.Duration, id string) {
 		t.Helper()
-		if err := store.PutDue(t.Context(), library.Due{At: now.Add(-ago), Content: library.ContentID("c:acme:" + id)}); err != nil {
+		if err := store.PutDue(t.Context(), commit.Due{At: now.Add(-ago), Kind: commit.Content, Key: "c:acme:" + id}); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -161,12 +161,12 @@ func TestExpireDue_FailingExpiriesDelayNoOthers(t *testing.T) {
 // fewer still, and one is never worked on twice at once.
 func TestStartExpiries_HungExpiriesDelayNoOthers(t *testing.T) {
 	store, rt := open(t)
-	j := New(t.Context(), store, rt, nil, library.WholeProtocol)
+	j := New(t.Context(), store, rt, nil, commit.WholeProtocol)
 	rt.pass(time.Hour)
 	now := clock.Of(rt.Now())
 	const failing = failingWorkers - 4 // so that workers stay free
 	for n := range failing {
-		if err := store.PutDue(t.Context(), library.Due{At: now - 10, Content: library.ContentID(fmt.Sprintf("c:acme:bad%d", n))}); err != nil {
+		if err := store.PutDue(t.Context(), commit.Due{At: now - 10, Kind: commit.Content, Key: fmt.Sprintf("c:acme:bad%d", n)}); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -182,7 +182,7 @@ func TestStartExpiries_HungExpiriesDelayNoOthers(t *testing.T) {
 			t.Fatalf("look %d: %d were started, %v; want %d", n, got, err, want)
 		}
 	}
-	if err := store.PutDue(t.Context(), library.Due{At: now - 1, Content: "c:acme:good"}); err != nil {
+	if err := store.PutDue(t.Context(), commit.Due{At: now - 1, Kind: commit.Content, Key: "c:acme:good"}); err != nil {
 		t.Fatal(err)
 	}
 	if got, err := j.startExpiries(t.Context(), d, w); err != nil || got != 1 {
@@ -197,11 +197,11 @@ func TestStartExpiries_HungExpiriesDelayNoOthers(t *testing.T) {
 
 // partialDues is a store of which a part of the hints cannot be read.
 type partialDues struct {
-	library.JournalStore
+	commit.JournalStore
 	fails int // so many calls
 }
 
-func (p *partialDues) DueUntil(ctx context.Context, until clock.Instant, limit int) ([]library.Due, error) {
+func (p *partialDues) DueUntil(ctx context.Context, until clock.Instant, limit int) ([]commit.Due, error) {
 	dues, err := p.JournalStore.DueUntil(ctx, until, limit)
 	if p.fails--; err == nil && p.fails >= 0 {
 		err = errDown
@@ -214,11 +214,11 @@ func (p *partialDues) DueUntil(ctx context.Context, until clock.Instant, limit i
 func TestStartExpiries_AnUnreadablePartDelaysNoOthers(t *testing.T) {
 	store, rt := open(t)
 	partial := &partialDues{store, 1}
-	j := New(t.Context(), partial, rt, nil, library.WholeProtocol)
+	j := New(t.Context(), partial, rt, nil, commit.WholeProtocol)
 	rt.pass(time.Hour)
 	now := clock.Of(rt.Now())
 	for _, id := range []library.ContentID{"c:acme:bad", "c:acme:good"} {
-		if err := store.PutDue(t.Context(), library.Due{At: now - 10, Content: id}); err != nil {
+		if err := store.PutDue(t.Context(), commit.Due{At: now - 10, Kind: commit.Content, Key: string(id)}); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -229,7 +229,7 @@ func TestStartExpiries_AnUnreadablePartDelaysNoOthers(t *testing.T) {
 	}
 	w.wait(t.Context())
 	_ = w.failed()
-	gone := library.Due{At: now - 10, Content: "c:acme:bad"}
+	gone := commit.Due{At: now - 10, Kind: commit.Content, Key: "c:acme:bad"}
 	if err := store.DropDue(t.Context(), gone); err != nil {
 		t.Fatal(err)
 	}
@@ -240,7 +240,7 @@ func TestStartExpiries_AnUnreadablePartDelaysNoOthers(t *testing.T) {
 	if _, err := j.startExpiries(t.Context(), d, w); err != nil || len(j.dues) != 0 {
 		t.Errorf("after a complete listing: %v, %d known", err, len(j.dues))
 	}
-	if err := store.PutDue(t.Context(), library.Due{At: now - 5, Content: "c:acme:later"}); err != nil {
+	if err := store.PutDue(t.Context(), commit.Due{At: now - 5, Kind: commit.Content, Key: "c:acme:later"}); err != nil {
 		t.Fatal(err)
 	}
 	partial.fails = 1

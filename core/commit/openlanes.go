@@ -1,18 +1,16 @@
-package library
+package commit
 
 import (
 	"context"
 	"errors"
 	"slices"
-
-	"carrel/core/commit"
 )
 
 // OpenLane is a lane with its entries.
 type OpenLane struct {
 	ID      LaneID
 	Stamp   int64
-	Entries []commit.Entry
+	Entries []Entry
 }
 
 // OpenLanes reads the entries of all lanes. All lanes that can be read come beside an
@@ -44,13 +42,13 @@ func OpenLanes(ctx context.Context, store JournalStore) ([]OpenLane, error) {
 // knownEntries decodes the entries of a lane. An entry of a kind that only a later
 // version knows is an error: the lane is left to a gateway of that version as a
 // whole, because who finishes a part of it would do so again and again.
-func knownEntries(blocks [][]byte) ([]commit.Entry, error) {
-	entries, err := commit.Decode(blocks)
+func knownEntries(blocks [][]byte) ([]Entry, error) {
+	entries, err := Decode(blocks)
 	if err != nil {
 		return nil, err
 	}
-	for _, e := range entries {
-		if _, err := InFlightOf(e); err != nil {
+	for i := range entries {
+		if err := entries[i].Check(); err != nil {
 			return nil, err
 		}
 	}

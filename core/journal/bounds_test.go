@@ -21,7 +21,7 @@ func leave(t *testing.T, j *Journal, e commit.Entry) {
 	}
 	j.Decided(e.ID)
 	e.Decided = true
-	j.Leave(e, library.MergeInFlight)
+	j.Leave(e)
 }
 
 func numbered(n int) library.InFlight {
@@ -39,7 +39,7 @@ func fill(j *Journal, n int, principals ...library.PrincipalID) {
 
 func TestBegin_DecidedChangesThatCannotBeFinishedRefuseNothing(t *testing.T) {
 	store, rt := open(t)
-	j := New(t.Context(), store, rt, nil, library.WholeProtocol)
+	j := New(t.Context(), store, rt, nil, commit.WholeProtocol)
 	fill(j, maxUndecided)
 	if !j.MayDefer() {
 		t.Error("decided changes that wait keep moves from being deferred")
@@ -63,7 +63,7 @@ func TestBegin_DecidedChangesThatCannotBeFinishedRefuseNothing(t *testing.T) {
 
 func TestBegin_RefusesBeyondAllBounds(t *testing.T) {
 	store, rt := open(t)
-	j := New(t.Context(), store, rt, nil, library.WholeProtocol)
+	j := New(t.Context(), store, rt, nil, commit.WholeProtocol)
 	fill(j, maxEntries-1)
 	if err := j.Begin(t.Context(), change(1)); err != nil {
 		t.Errorf("the last that has space: %v", err)
@@ -86,7 +86,7 @@ func TestBegin_RefusesBeyondAllBounds(t *testing.T) {
 
 func TestLeave_MergesDecidedChangesOfOnePrincipal(t *testing.T) {
 	store, rt := open(t)
-	j := New(t.Context(), store, rt, nil, library.WholeProtocol)
+	j := New(t.Context(), store, rt, nil, commit.WholeProtocol)
 	entry := func(n byte, former string, ps ...library.PrincipalID) commit.Entry {
 		return library.InFlight{ID: commit.EntryID{n}, Principal: "g:acme:staff", Base: int64(n), Former: former, Principals: ps}.Entry()
 	}
@@ -100,7 +100,7 @@ func TestLeave_MergesDecidedChangesOfOnePrincipal(t *testing.T) {
 	if err := j.Beat(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	all, err := library.OpenLanes(t.Context(), store)
+	all, err := commit.OpenLanes(t.Context(), store)
 	if err != nil || len(all) != 1 || len(all[0].Entries) != 3 {
 		t.Fatalf("lanes %+v, %v; want one of three entries", all, err)
 	}
@@ -113,7 +113,7 @@ func TestLeave_MergesDecidedChangesOfOnePrincipal(t *testing.T) {
 // An entry that no row of a store can hold would keep the whole list from being written.
 func TestLeave_MergedEntriesStayBounded(t *testing.T) {
 	store, rt := open(t)
-	j := New(t.Context(), store, rt, nil, library.WholeProtocol)
+	j := New(t.Context(), store, rt, nil, commit.WholeProtocol)
 	const calls, each = 25, 100
 	for n := range calls {
 		e := library.InFlight{ID: commit.EntryID{byte(n + 1)}, Content: "c:acme:a", Base: int64(n), Scope: commit.ScopeListed}
@@ -142,7 +142,7 @@ func TestLeave_MergedEntriesStayBounded(t *testing.T) {
 // they would fill the list otherwise.
 func TestMayDefer_CountsWhatIsDeferred(t *testing.T) {
 	store, rt := open(t)
-	j := New(t.Context(), store, rt, nil, library.WholeProtocol)
+	j := New(t.Context(), store, rt, nil, commit.WholeProtocol)
 	fill(j, maxUndecided/2)
 	for _, e := range j.entries[1:] {
 		e.deferred = true
@@ -160,7 +160,7 @@ func TestMayDefer_CountsWhatIsDeferred(t *testing.T) {
 // they deferred. They wait as one entry: it is moved once, and fanned out once.
 func TestLeave_MergesUpdatesThatDeferredTheirMove(t *testing.T) {
 	store, rt := open(t)
-	j := New(t.Context(), store, rt, nil, library.WholeProtocol)
+	j := New(t.Context(), store, rt, nil, commit.WholeProtocol)
 	for n := range 20 {
 		e := library.InFlight{ID: commit.EntryID{byte(n + 1)}, Content: "c:acme:hot", Base: int64(n), Scope: commit.ScopeAll, Due: clock.Instant(100 + n)}
 		leave(t, j, e.Entry())
@@ -180,7 +180,7 @@ func TestLeave_MergesUpdatesThatDeferredTheirMove(t *testing.T) {
 // defers the same move once more does not wait for longer than its own time.
 func TestDefer_ShortensTheWaitOfAMoveThatFailed(t *testing.T) {
 	store, rt := open(t)
-	j := New(t.Context(), store, rt, nil, library.WholeProtocol)
+	j := New(t.Context(), store, rt, nil, commit.WholeProtocol)
 	d := &domain{failing: 9}
 	deferMove := func(n byte) {
 		t.Helper()

@@ -8,16 +8,16 @@ import (
 	"time"
 
 	"carrel/core/clock"
-	"carrel/library"
+	"carrel/core/commit"
 )
 
 // watch looks for lanes whose owners are dead. Waiting saves double work, no
 // more: a take-over is right beside a living owner too.
 type watch struct {
 	j    *Journal
-	seen map[library.LaneID]sighting
+	seen map[commit.LaneID]sighting
 	// unreadable are the lanes of which the log was told last.
-	unreadable []library.LaneID
+	unreadable []commit.LaneID
 }
 
 // sighting is the last write that was seen of a lane, and when it was first
@@ -30,16 +30,16 @@ type sighting struct {
 	retry    time.Duration
 }
 
-func newWatch(j *Journal) *watch { return &watch{j: j, seen: map[library.LaneID]sighting{}} }
+func newWatch(j *Journal) *watch { return &watch{j: j, seen: map[commit.LaneID]sighting{}} }
 
 func (w *watch) step(ctx context.Context, s Service) error {
-	lanes, err := library.OpenLanes(ctx, w.j.store)
+	lanes, err := commit.OpenLanes(ctx, w.j.store)
 	if err := w.heed(ctx, err); err != nil {
 		return err
 	}
 	w.j.note(func(c *Stats) { c.Lanes, c.UnreadableLanes = len(lanes)+len(w.unreadable), len(w.unreadable) })
 	now := w.j.rt.Elapsed()
-	seen := make(map[library.LaneID]sighting, len(lanes))
+	seen := make(map[commit.LaneID]sighting, len(lanes))
 	var errs []error
 	for _, l := range lanes {
 		if l.ID == w.j.lane {
@@ -66,11 +66,11 @@ func (w *watch) step(ctx context.Context, s Service) error {
 // they stay until somebody does something about them, and keep no other lane
 // from being taken over. It gives back every other error.
 func (w *watch) heed(ctx context.Context, err error) error {
-	var bad *library.UnreadableLanes
+	var bad *commit.UnreadableLanes
 	if err != nil && !errors.As(err, &bad) {
 		return err
 	}
-	var ids []library.LaneID
+	var ids []commit.LaneID
 	if bad != nil {
 		ids = bad.IDs
 	}
@@ -84,7 +84,7 @@ func (w *watch) heed(ctx context.Context, err error) error {
 // Recover takes over all lanes but our own, at once: for a store that one
 // process uses at a time, whoever wrote them is dead.
 func (j *Journal) Recover(ctx context.Context, s Service) error {
-	lanes, err := library.OpenLanes(ctx, j.store)
+	lanes, err := commit.OpenLanes(ctx, j.store)
 	var errs []error
 	if err != nil {
 		errs = append(errs, fmt.Errorf("reading the changes in flight: %w", err))
@@ -101,7 +101,7 @@ func (j *Journal) Recover(ctx context.Context, s Service) error {
 // read: what its owner wrote since stays, and every compare-and-set under the
 // deleted list is fenced. An entry that cannot be finished keeps the lane, and
 // keeps no other entry from being finished.
-func (j *Journal) TakeOver(ctx context.Context, s Service, l library.OpenLane) error {
+func (j *Journal) TakeOver(ctx context.Context, s Service, l commit.OpenLane) error {
 	w := newWorkers(j.rt)
 	for _, e := range l.Entries {
 		for !w.reserve(false) {
@@ -123,7 +123,7 @@ func (j *Journal) TakeOver(ctx context.Context, s Service, l library.OpenLane) e
 		return err
 	}
 	stamp := l.Stamp
-	if j.without == library.LaneDroppedNewer {
+	if j.without == commit.LaneDroppedNewer {
 		stamp = max(stamp, int64(clock.Of(j.rt.Now()))) + 1
 	}
 	if err := j.store.DropLane(ctx, l.ID, stamp); err != nil {

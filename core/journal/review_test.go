@@ -29,29 +29,29 @@ func (p *partial) Resume(ctx context.Context, e commit.Entry) (bool, error) {
 	return p.domain.Resume(ctx, e)
 }
 
-func (p *partial) Expire(ctx context.Context, due library.Due) (bool, error) {
-	if due.Content == p.bad {
+func (p *partial) Expire(ctx context.Context, due commit.Due) (bool, error) {
+	if due.Key == string(p.bad) {
 		return false, errDown
 	}
 	return p.domain.Expire(ctx, due)
 }
 
-func (p *partial) RepairEntry(ctx context.Context, u library.PrincipalID, e library.BucketEntry) error {
-	if e.Content == p.bad {
+func (p *partial) Repair(ctx context.Context, r commit.Repair) error {
+	if r.Row.(library.BucketEntry).Content == p.bad {
 		return errDown
 	}
-	return p.domain.RepairEntry(ctx, u, e)
+	return p.domain.Repair(ctx, r)
 }
 
 func TestAnEntryThatFailsKeepsNoOther(t *testing.T) {
 	store, rt := open(t)
-	dead := New(t.Context(), store, rt, nil, library.WholeProtocol)
+	dead := New(t.Context(), store, rt, nil, commit.WholeProtocol)
 	for n := range byte(3) {
 		if err := dead.Begin(t.Context(), change(n)); err != nil {
 			t.Fatal(err)
 		}
 	}
-	next := New(t.Context(), store, rt, nil, library.WholeProtocol)
+	next := New(t.Context(), store, rt, nil, commit.WholeProtocol)
 	d := &partial{bad: library.ContentID(change(0).Key)}
 	if err := next.Recover(t.Context(), d); !errors.Is(err, errDown) {
 		t.Errorf("what could not be finished must be told: %v", err)
@@ -67,13 +67,13 @@ func TestAnEntryThatFailsKeepsNoOther(t *testing.T) {
 // damaged is a store in which rows of some lanes cannot be read.
 type damaged struct {
 	*pebblestore.Store
-	lanes []library.LaneID
+	lanes []commit.LaneID
 }
 
-func (d *damaged) Lanes(ctx context.Context) ([]library.Lane, error) {
+func (d *damaged) Lanes(ctx context.Context) ([]commit.Lane, error) {
 	lanes, err := d.Store.Lanes(ctx)
 	if err == nil && len(d.lanes) > 0 {
-		err = &library.UnreadableLanes{IDs: d.lanes, Err: errDown}
+		err = &commit.UnreadableLanes{IDs: d.lanes, Err: errDown}
 	}
 	return lanes, err
 }
@@ -82,15 +82,15 @@ func (d *damaged) Lanes(ctx context.Context) ([]library.Lane, error) {
 // being taken over, whether that is done at the start or by those who live.
 func TestALaneThatCannotBeReadKeepsNoOther(t *testing.T) {
 	store, rt := open(t)
-	d := &damaged{Store: store, lanes: []library.LaneID{"damaged"}}
+	d := &damaged{Store: store, lanes: []commit.LaneID{"damaged"}}
 	var told bytes.Buffer
-	j := New(t.Context(), d, rt, slog.New(slog.NewTextHandler(&told, nil)), library.WholeProtocol)
+	j := New(t.Context(), d, rt, slog.New(slog.NewTextHandler(&told, nil)), commit.WholeProtocol)
 	svc, w := &domain{}, newWatch(j)
 	for n, takeOver := range []func() error{
 		func() error { return j.Recover(t.Context(), svc) },
 		func() error { return w.step(t.Context(), svc) },
 	} {
-		if err := New(t.Context(), store, rt, nil, library.WholeProtocol).Begin(t.Context(), change(byte(n))); err != nil {
+		if err := New(t.Context(), store, rt, nil, commit.WholeProtocol).Begin(t.Context(), change(byte(n))); err != nil {
 			t.Fatal(err)
 		}
 		_ = w.step(t.Context(), svc)
@@ -113,7 +113,7 @@ func TestALaneThatCannotBeReadKeepsNoOther(t *testing.T) {
 	if err := w.step(t.Context(), svc); err != nil {
 		t.Fatal(err)
 	}
-	d.lanes = []library.LaneID{"another"}
+	d.lanes = []commit.LaneID{"another"}
 	if err := w.step(t.Context(), svc); err != nil || strings.Count(told.String(), "level=ERROR") != 2 {
 		t.Errorf("%v, and the log was told: %s", err, told.String())
 	}
@@ -121,11 +121,11 @@ func TestALaneThatCannotBeReadKeepsNoOther(t *testing.T) {
 
 func TestFailedTakeOversPauseLonger(t *testing.T) {
 	store, rt := open(t)
-	dead := New(t.Context(), store, rt, nil, library.WholeProtocol)
+	dead := New(t.Context(), store, rt, nil, commit.WholeProtocol)
 	if err := dead.Begin(t.Context(), change(0)); err != nil {
 		t.Fatal(err)
 	}
-	d, w, tries := &domain{failing: 1000}, newWatch(New(t.Context(), store, rt, nil, library.WholeProtocol)), 0
+	d, w, tries := &domain{failing: 1000}, newWatch(New(t.Context(), store, rt, nil, commit.WholeProtocol)), 0
 	for range 60 {
 		before := d.failing
 		_ = w.step(t.Context(), d)
@@ -140,11 +140,11 @@ func TestFailedTakeOversPauseLonger(t *testing.T) {
 
 func TestAnExpiryThatFailsKeepsNoOther(t *testing.T) {
 	store, rt := open(t)
-	j := New(t.Context(), store, rt, nil, library.WholeProtocol)
+	j := New(t.Context(), store, rt, nil, commit.WholeProtocol)
 	rt.pass(time.Minute)
 	now := clock.Of(rt.Now())
 	for n, c := range []library.ContentID{"c:acme:bad", "c:acme:good"} {
-		if err := store.PutDue(t.Context(), library.Due{At: now.Add(time.Duration(n-10) * time.Second), Content: c}); err != nil {
+		if err := store.PutDue(t.Context(), commit.Due{At: now.Add(time.Duration(n-10) * time.Second), Kind: commit.Content, Key: string(c)}); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -153,17 +153,17 @@ func TestAnExpiryThatFailsKeepsNoOther(t *testing.T) {
 		t.Errorf("what could not be done must be told: %v", err)
 	}
 	left, err := store.DueUntil(t.Context(), now, 10)
-	if err != nil || len(left) != 1 || left[0].Content != "c:acme:bad" || !slices.Equal(d.expired, []library.ContentID{"c:acme:good"}) {
+	if err != nil || len(left) != 1 || left[0].Key != "c:acme:bad" || !slices.Equal(d.expired, []library.ContentID{"c:acme:good"}) {
 		t.Errorf("expired %v, hints that stay %v, %v", d.expired, left, err)
 	}
 }
 
 func TestARepairThatFailsKeepsNothing(t *testing.T) {
 	store, rt := open(t)
-	j := New(t.Context(), store, rt, nil, library.WholeProtocol)
+	j := New(t.Context(), store, rt, nil, commit.WholeProtocol)
 	d := &partial{bad: "c:acme:bad"}
-	j.Repair("u:acme:a", wrongEntry("c:acme:bad"))
-	j.Repair("u:acme:b", wrongEntry("c:acme:good"))
+	j.Repair(wrongEntry("u:acme:a", "c:acme:bad"))
+	j.Repair(wrongEntry("u:acme:b", "c:acme:good"))
 	if err := j.DoDue(t.Context(), d); !errors.Is(err, errDown) || !slices.Equal(d.repaired, []library.PrincipalID{"u:acme:b"}) {
 		t.Errorf("repaired %v, %v", d.repaired, err)
 	}
@@ -174,7 +174,7 @@ func TestARepairThatFailsKeepsNothing(t *testing.T) {
 	}
 	e.Due = clock.Of(rt.Now()).Add(time.Hour)
 	j.Defer(e)
-	j.Repair("u:acme:a", wrongEntry("c:acme:bad"))
+	j.Repair(wrongEntry("u:acme:a", "c:acme:bad"))
 	if err := j.Drain(t.Context(), d); err != nil || !slices.Equal(d.moved, []library.ContentID{library.ContentID(e.Key)}) {
 		t.Errorf("moved %v, %v", d.moved, err)
 	}
@@ -185,7 +185,7 @@ func TestARepairThatFailsKeepsNothing(t *testing.T) {
 
 func TestDecidedEntriesOfOneContentAreLeftTogether(t *testing.T) {
 	store, rt := open(t)
-	j := New(t.Context(), store, rt, nil, library.WholeProtocol)
+	j := New(t.Context(), store, rt, nil, commit.WholeProtocol)
 	entry := func(n byte, e library.InFlight) library.InFlight {
 		e.ID, e.Content = commit.EntryID{n}, "c:acme:a"
 		return e
@@ -200,12 +200,12 @@ func TestDecidedEntriesOfOneContentAreLeftTogether(t *testing.T) {
 		if err := j.Begin(t.Context(), e.Entry()); err != nil {
 			t.Fatal(err)
 		}
-		j.Leave(e.Entry(), library.MergeInFlight)
+		j.Leave(e.Entry())
 	}
 	if err := j.Beat(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	all, err := library.OpenLanes(t.Context(), store)
+	all, err := commit.OpenLanes(t.Context(), store)
 	if err != nil || len(all) != 1 || len(all[0].Entries) != 3 {
 		t.Fatalf("lanes %+v, %v; want one of three entries", all, err)
 	}

@@ -11,7 +11,6 @@ import (
 	"carrel/core/commit"
 	"carrel/core/fault"
 	"carrel/core/sched"
-	"carrel/library"
 )
 
 // Times and numbers of the journal (docs/write-protocol.md).
@@ -22,7 +21,6 @@ const (
 	pollEvery      = time.Second
 	backOffAtLeast = time.Second
 	backOffAtMost  = 5 * time.Minute
-	scrubPage      = 50
 	scrubEvery     = 10 * time.Second
 	maxRepairs     = 1000 // waiting; more are dropped, reads find them again
 )
@@ -34,21 +32,23 @@ type Service interface {
 	// RunDue carries out a deferred change whose time has come. It reports whether
 	// anything was changed.
 	RunDue(ctx context.Context, e commit.Entry) (bool, error)
-	Expire(ctx context.Context, due library.Due) (bool, error)
-	RepairEntry(ctx context.Context, p library.PrincipalID, e library.BucketEntry) error
-	Scrub(ctx context.Context, from library.ScrubPlace, limit int) (library.ScrubReport, error)
+	Expire(ctx context.Context, due commit.Due) (bool, error)
+	Repair(ctx context.Context, r commit.Repair) error
+	// Scrub looks at a little more of what is stored, and repairs what is wrong. It
+	// returns how many items it has settled, and how many rows were wrong.
+	Scrub(ctx context.Context) (settled, mismatches int, err error)
 }
 
 // Journal is the in-flight list of this process incarnation. It implements
 // library.Journal; Run does what is due in the background.
 type Journal struct {
-	store   library.JournalStore
+	store   commit.JournalStore
 	rt      sched.Runtime
 	log     *slog.Logger
-	without library.Ablation
+	without commit.Ablation
 	life    context.Context // of the process: a lane write belongs to no one request
 
-	lane library.LaneID
+	lane commit.LaneID
 
 	mu       sync.Mutex
 	entries  []*entry // in the order in which they began
@@ -56,7 +56,7 @@ type Journal struct {
 	writing  bool
 	next     *write // the write that is to be begun; nil when nobody waits
 	dirty    bool   // entries were taken off since the last write
-	repairs  []repair
+	repairs  []commit.Repair
 	dues     map[dueKey]*dueState
 	counts   Stats // what only rises, and Lanes
 	draining bool
@@ -81,16 +81,11 @@ type write struct {
 	err  error // after done
 }
 
-type repair struct {
-	principal library.PrincipalID
-	entry     library.BucketEntry
-}
-
-var _ library.Journal = (*Journal)(nil)
+var _ commit.Journal = (*Journal)(nil)
 
 // New makes the journal of this process incarnation, with a lane of its own.
 // ctx lends its values to what no request asks for; its end cancels nothing.
-func New(ctx context.Context, store library.JournalStore, rt sched.Runtime, log *slog.Logger, without library.Ablation) *Journal {
+func New(ctx context.Context, store commit.JournalStore, rt sched.Runtime, log *slog.Logger, without commit.Ablation) *Journal {
 	var id [16]byte
 	rt.Random(id[:])
 	if log == nil {
@@ -98,11 +93,11 @@ func New(ctx context.Context, store library.JournalStore, rt sched.Runtime, log 
 	}
 	return &Journal{store: store, rt: rt, log: log, without: without, life: rt.Detach(ctx),
 		dues: map[dueKey]*dueState{},
-		lane: library.LaneID(hex.EncodeToString(id[:]))}
+		lane: commit.LaneID(hex.EncodeToString(id[:]))}
 }
 
 // Lane is the id of this process's lane.
-func (j *Journal) Lane() library.LaneID { return j.lane }
+func (j *Journal) Lane() commit.LaneID { return j.lane }
 
 // Begin puts e on the list and returns once a write of the list whose copy held
 // e was acknowledged. UNAVAILABLE: nothing is on the list, or will be.
@@ -188,7 +183,7 @@ func (j *Journal) putLane(ctx context.Context, stamp int64, entries []commit.Ent
 	if err != nil {
 		return err
 	}
-	return j.store.PutLane(ctx, library.Lane{ID: j.lane, Stamp: stamp, Blocks: blocks})
+	return j.store.PutLane(ctx, commit.Lane{ID: j.lane, Stamp: stamp, Blocks: blocks})
 }
 
 // End takes the entry off; the next write of the lane carries that.
@@ -258,7 +253,7 @@ func (j *Journal) remove(gone *entry) {
 // Leave hands the entry to the background. A decided one is merged into another
 // of its partition that waits there: a library that cannot be written for long
 // must not fill the list with one entry for each change.
-func (j *Journal) Leave(e commit.Entry, merge library.Merge) {
+func (j *Journal) Leave(e commit.Entry) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	var mine, waiting *entry
@@ -268,7 +263,7 @@ func (j *Journal) Leave(e commit.Entry, merge library.Merge) {
 		case x.ID == e.ID:
 			mine = x
 		case x.left && !x.busy && mergeable(x.Entry, e):
-			if one, ok := merge(x.Entry, e); ok {
+			if one, ok := commit.Merge(x.Entry, e); ok {
 				waiting, merged = x, one
 			}
 		}
@@ -285,11 +280,11 @@ func (j *Journal) Leave(e commit.Entry, merge library.Merge) {
 	}
 }
 
-// Repair asks that an entry be taken out of p's library some time.
-func (j *Journal) Repair(p library.PrincipalID, e library.BucketEntry) {
+// Repair asks for a repair in the background. One that waits already is not added
+// again.
+func (j *Journal) Repair(r commit.Repair) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
-	r := repair{p, e}
 	for _, waiting := range j.repairs {
 		if waiting == r {
 			return

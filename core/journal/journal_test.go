@@ -50,7 +50,7 @@ type domain struct {
 	failing          int
 	resumed          []commit.EntryID
 	moved, expired   []library.ContentID
-	scrubs           []library.ScrubReport
+	scrubs           []scrubStep
 	repaired         []library.PrincipalID
 	movesBeforeMerge func()
 }
@@ -91,28 +91,28 @@ func (d *domain) RunDue(_ context.Context, e commit.Entry) (bool, error) {
 	return true, nil
 }
 
-func (d *domain) Expire(_ context.Context, due library.Due) (bool, error) {
+func (d *domain) Expire(_ context.Context, due commit.Due) (bool, error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	d.expired = append(d.expired, due.Content)
+	d.expired = append(d.expired, library.ContentID(due.Key))
 	slices.Sort(d.expired)
-	return due.Content != "c:acme:early", nil
+	return due.Key != "c:acme:early", nil
 }
 
-func (d *domain) RepairEntry(_ context.Context, p library.PrincipalID, _ library.BucketEntry) error {
+func (d *domain) Repair(_ context.Context, r commit.Repair) error {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	d.repaired = append(d.repaired, p)
+	d.repaired = append(d.repaired, library.PrincipalID(r.Key))
 	return nil
 }
 
-func (d *domain) Scrub(context.Context, library.ScrubPlace, int) (library.ScrubReport, error) {
+func (d *domain) Scrub(context.Context) (settled, mismatches int, err error) {
 	if len(d.scrubs) == 0 {
-		return library.ScrubReport{}, nil
+		return 0, 0, nil
 	}
 	r := d.scrubs[0]
 	d.scrubs = d.scrubs[1:]
-	return r, nil
+	return r.settled, r.mismatches, nil
 }
 
 func open(t *testing.T) (*pebblestore.Store, *clockwork) {
@@ -136,13 +136,13 @@ func change(n byte) commit.Entry {
 }
 
 // lanes are the ids on each lane of the store.
-func lanes(t *testing.T, store library.JournalStore) map[library.LaneID][]commit.EntryID {
+func lanes(t *testing.T, store commit.JournalStore) map[commit.LaneID][]commit.EntryID {
 	t.Helper()
-	all, err := library.OpenLanes(t.Context(), store)
+	all, err := commit.OpenLanes(t.Context(), store)
 	if err != nil {
 		t.Fatal(err)
 	}
-	found := map[library.LaneID][]commit.EntryID{}
+	found := map[commit.LaneID][]commit.EntryID{}
 	for _, l := range all {
 		for _, e := range l.Entries {
 			found[l.ID] = append(found[l.ID], e.ID)
@@ -153,7 +153,7 @@ func lanes(t *testing.T, store library.JournalStore) map[library.LaneID][]commit
 
 func TestBeginReturnsOnceTheEntryIsOnTheLane(t *testing.T) {
 	store, rt := open(t)
-	j := New(t.Context(), store, rt, nil, library.WholeProtocol)
+	j := New(t.Context(), store, rt, nil, commit.WholeProtocol)
 	var wg sync.WaitGroup
 	for n := range byte(50) {
 		wg.Go(func() {
@@ -179,13 +179,13 @@ func TestBeginReturnsOnceTheEntryIsOnTheLane(t *testing.T) {
 }
 
 // broken refuses lanes.
-type broken struct{ library.JournalStore }
+type broken struct{ commit.JournalStore }
 
-func (broken) PutLane(context.Context, library.Lane) error { return errDown }
+func (broken) PutLane(context.Context, commit.Lane) error { return errDown }
 
 func TestBeginRefusesWhatIsNotRecorded(t *testing.T) {
 	store, rt := open(t)
-	j := New(t.Context(), broken{store}, rt, nil, library.WholeProtocol)
+	j := New(t.Context(), broken{store}, rt, nil, commit.WholeProtocol)
 	if err := j.Begin(t.Context(), change(1)); fault.CodeOf(err) != fault.Unavailable {
 		t.Errorf("a lane that was not written: %v", err)
 	}
@@ -196,7 +196,7 @@ func TestBeginRefusesWhatIsNotRecorded(t *testing.T) {
 
 func TestTooManyUndecidedChangesAreRefused(t *testing.T) {
 	store, rt := open(t)
-	j := New(t.Context(), store, rt, nil, library.WholeProtocol)
+	j := New(t.Context(), store, rt, nil, commit.WholeProtocol)
 	for n := range maxUndecided {
 		if got, want := j.MayDefer(), n < maxUndecided/2; got != want {
 			t.Fatalf("with %d entries MayDefer is %v", n, got)
@@ -210,7 +210,7 @@ func TestTooManyUndecidedChangesAreRefused(t *testing.T) {
 
 func TestDeferredMovesRunWhenDueAndOncePerItem(t *testing.T) {
 	store, rt := open(t)
-	j := New(t.Context(), store, rt, nil, library.WholeProtocol)
+	j := New(t.Context(), store, rt, nil, commit.WholeProtocol)
 	d := &domain{failing: 1}
 	due := clock.Of(rt.Now()).Add(time.Minute)
 	for n := range byte(3) {
@@ -256,13 +256,13 @@ func TestDeferredMovesRunWhenDueAndOncePerItem(t *testing.T) {
 
 func TestLeftEntriesAreTriedAgainWithGrowingPauses(t *testing.T) {
 	store, rt := open(t)
-	j := New(t.Context(), store, rt, nil, library.WholeProtocol)
+	j := New(t.Context(), store, rt, nil, commit.WholeProtocol)
 	d := &domain{failing: 12}
 	e := change(1)
 	if err := j.Begin(t.Context(), e); err != nil {
 		t.Fatal(err)
 	}
-	j.Leave(e, library.MergeInFlight)
+	j.Leave(e)
 	tries := 0
 	for pause := backOffAtLeast; len(d.resumed) == 0; tries++ {
 		if tries > 20 {
@@ -290,9 +290,9 @@ func TestLeftEntriesAreTriedAgainWithGrowingPauses(t *testing.T) {
 
 func TestLanesOfTheDeadAreTakenOver(t *testing.T) {
 	store, rt := open(t)
-	dead := New(t.Context(), store, rt, nil, library.WholeProtocol)
-	living := New(t.Context(), store, rt, nil, library.WholeProtocol)
-	mine := New(t.Context(), store, rt, nil, library.WholeProtocol)
+	dead := New(t.Context(), store, rt, nil, commit.WholeProtocol)
+	living := New(t.Context(), store, rt, nil, commit.WholeProtocol)
+	mine := New(t.Context(), store, rt, nil, commit.WholeProtocol)
 	for n, j := range []*Journal{dead, living, mine} {
 		if err := j.Begin(t.Context(), change(byte(n))); err != nil {
 			t.Fatal(err)
@@ -321,13 +321,13 @@ func TestLanesOfTheDeadAreTakenOver(t *testing.T) {
 
 func TestRecoverTakesOverAtOnce(t *testing.T) {
 	store, rt := open(t)
-	dead := New(t.Context(), store, rt, nil, library.WholeProtocol)
+	dead := New(t.Context(), store, rt, nil, commit.WholeProtocol)
 	for n := range byte(3) {
 		if err := dead.Begin(t.Context(), change(n)); err != nil {
 			t.Fatal(err)
 		}
 	}
-	next := New(t.Context(), store, rt, nil, library.WholeProtocol)
+	next := New(t.Context(), store, rt, nil, commit.WholeProtocol)
 	d := &domain{failing: 1}
 	if err := next.Recover(t.Context(), d); !errors.Is(err, errDown) {
 		t.Errorf("a failed take-over must be told: %v", err)
@@ -346,11 +346,11 @@ func TestRecoverTakesOverAtOnce(t *testing.T) {
 
 func TestAWokenOwnersNewerListStays(t *testing.T) {
 	store, rt := open(t)
-	slow := New(t.Context(), store, rt, nil, library.WholeProtocol)
+	slow := New(t.Context(), store, rt, nil, commit.WholeProtocol)
 	if err := slow.Begin(t.Context(), change(1)); err != nil {
 		t.Fatal(err)
 	}
-	read, err := library.OpenLanes(t.Context(), store)
+	read, err := commit.OpenLanes(t.Context(), store)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -358,7 +358,7 @@ func TestAWokenOwnersNewerListStays(t *testing.T) {
 	if err := slow.Begin(t.Context(), change(2)); err != nil {
 		t.Fatal(err)
 	}
-	next := New(t.Context(), store, rt, nil, library.WholeProtocol)
+	next := New(t.Context(), store, rt, nil, commit.WholeProtocol)
 	if err := next.TakeOver(t.Context(), &domain{}, read[0]); err != nil {
 		t.Fatal(err)
 	}
@@ -369,9 +369,9 @@ func TestAWokenOwnersNewerListStays(t *testing.T) {
 
 func TestHintsOfExpiryAreDroppedOnceJudged(t *testing.T) {
 	store, rt := open(t)
-	j := New(t.Context(), store, rt, nil, library.WholeProtocol)
+	j := New(t.Context(), store, rt, nil, commit.WholeProtocol)
 	now := clock.Of(rt.Now())
-	for _, due := range []library.Due{{At: now, Content: "c:acme:now"}, {At: now - 1, Content: "c:acme:early"}, {At: now + 1, Content: "c:acme:later"}} {
+	for _, due := range []commit.Due{{At: now, Kind: commit.Content, Key: "c:acme:now"}, {At: now - 1, Kind: commit.Content, Key: "c:acme:early"}, {At: now + 1, Kind: commit.Content, Key: "c:acme:later"}} {
 		if err := store.PutDue(t.Context(), due); err != nil {
 			t.Fatal(err)
 		}
@@ -384,21 +384,25 @@ func TestHintsOfExpiryAreDroppedOnceJudged(t *testing.T) {
 		t.Errorf("judged %v", d.expired)
 	}
 	left, err := store.DueUntil(t.Context(), now+1, 10)
-	if err != nil || !slices.Equal(left, []library.Due{{At: now - 1, Content: "c:acme:early"}, {At: now + 1, Content: "c:acme:later"}}) {
+	if err != nil || !slices.Equal(left, []commit.Due{{At: now - 1, Kind: commit.Content, Key: "c:acme:early"}, {At: now + 1, Kind: commit.Content, Key: "c:acme:later"}}) {
 		t.Errorf("hints that stay: %v, %v", left, err)
 	}
 }
 
 // wrongEntry is an entry of an item that a reader found to be wrong.
-func wrongEntry(id library.ContentID) library.BucketEntry {
-	return library.BucketEntry{Bucket: library.Public, Entry: library.Entry{Position: 1, Content: id, MTS: 1}}
+// wrongEntry returns a repair of an entry of an item in a principal's library.
+func wrongEntry(owner string, id library.ContentID) commit.Repair {
+	return commit.Repair{Kind: commit.Content, Key: owner, Row: library.BucketEntry{Bucket: library.Public, Entry: library.Entry{Position: 1, Content: id, MTS: 1}}}
 }
+
+// scrubStep is what one step of the scrubber returns.
+type scrubStep struct{ settled, mismatches int }
 
 func TestRepairsAreDoneOnce(t *testing.T) {
 	store, rt := open(t)
-	j := New(t.Context(), store, rt, nil, library.WholeProtocol)
+	j := New(t.Context(), store, rt, nil, commit.WholeProtocol)
 	for range 3 {
-		j.Repair("u:acme:ann", wrongEntry("c:acme:a"))
+		j.Repair(wrongEntry("u:acme:ann", "c:acme:a"))
 	}
 	d := &domain{}
 	for range 2 {
@@ -413,19 +417,18 @@ func TestRepairsAreDoneOnce(t *testing.T) {
 
 func TestWhatIsCounted(t *testing.T) {
 	store, rt := open(t)
-	j := New(t.Context(), store, rt, nil, library.WholeProtocol)
-	d := &domain{scrubs: []library.ScrubReport{{Settled: 1, Mismatches: 2}, {Mismatches: 3}}}
+	j := New(t.Context(), store, rt, nil, commit.WholeProtocol)
+	d := &domain{scrubs: []scrubStep{{settled: 1, mismatches: 2}, {mismatches: 3}}}
 	for i := range maxRepairs + 3 {
-		j.Repair("u:acme:ann", wrongEntry(library.ContentID(fmt.Sprintf("c:acme:%d", i))))
-		j.Repair("u:acme:ann", wrongEntry("c:acme:0"))
+		j.Repair(wrongEntry("u:acme:ann", library.ContentID(fmt.Sprintf("c:acme:%d", i))))
+		j.Repair(wrongEntry("u:acme:ann", "c:acme:0"))
 	}
-	other := New(t.Context(), store, rt, nil, library.WholeProtocol)
+	other := New(t.Context(), store, rt, nil, commit.WholeProtocol)
 	if err := errors.Join(other.Begin(t.Context(), change(1)), j.DoDue(t.Context(), d), newWatch(j).step(t.Context(), d)); err != nil {
 		t.Fatal(err)
 	}
-	scrub := newScrubber(j)
 	for range 3 {
-		if err := scrub.step(t.Context(), d); err != nil {
+		if err := j.scrub(t.Context(), d); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -437,7 +440,7 @@ func TestWhatIsCounted(t *testing.T) {
 
 func TestRunEndsWithItsContext(t *testing.T) {
 	store, rt := open(t)
-	j := New(t.Context(), store, rt, nil, library.WholeProtocol)
+	j := New(t.Context(), store, rt, nil, commit.WholeProtocol)
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	j.Run(ctx, &domain{}) // the leak check of this package sees what stays

@@ -1,4 +1,4 @@
-package library
+package commit
 
 import (
 	"crypto/sha256"
@@ -15,19 +15,16 @@ const (
 	maxIdempotencyKey = 128 // characters
 	// requestKept is how long the outcome of a keyed mutation is remembered.
 	requestKept = 24 * time.Hour
-	// maxFixes bounds how often a creation replaces a row that refused attempts
-	// with the same key left behind, while others do the same.
-	maxFixes = 8
 )
 
-// checkIdempotencyKey checks the form of a key; nil is none. Anonymous viewers
-// make no keyed mutation of this package.
-func checkIdempotencyKey(v *Viewer, key *string) error {
+// CheckKey checks the form of an idempotency key of a caller; nil is none. An
+// anonymous caller, the empty one, is UNAUTHENTICATED: keys belong to somebody.
+func CheckKey(caller string, key *string) error {
 	if key == nil {
 		return nil
 	}
-	if !v.SignedIn() {
-		return unauthenticated()
+	if caller == "" {
+		return fault.SignInFirst()
 	}
 	if n := utf8.RuneCountInString(*key); n < 1 || n > maxIdempotencyKey || !utf8.ValidString(*key) {
 		return fault.Invalidf(nil, "an idempotency key has 1 to %d characters of valid UTF-8", maxIdempotencyKey)
@@ -35,10 +32,10 @@ func checkIdempotencyKey(v *Viewer, key *string) error {
 	return nil
 }
 
-// requestKey names the request of a viewer, so that two viewers never meet in
+// requestKey names the request of a caller, so that two callers never meet in
 // one key. An id holds no zero byte, so the hash has one reading.
-func requestKey(v *Viewer, key string) RequestKey {
-	return sha256.Sum256([]byte(string(v.User) + "\x00" + key))
+func requestKey(caller, key string) RequestKey {
+	return sha256.Sum256([]byte(caller + "\x00" + key))
 }
 
 // inputHash identifies a mutation with its input, which must be a struct of
@@ -56,48 +53,48 @@ func inputHash(mutation string, input any) [32]byte {
 	return sha256.Sum256(b)
 }
 
-// keyedRequest is a mutation with an idempotency key, under way. A nil one is
+// Request is a mutation with an idempotency key, under way. A nil one is
 // a mutation without a key.
-type keyedRequest struct {
-	key  RequestKey
-	hash [32]byte
+type Request struct {
+	Key  RequestKey
+	Hash [32]byte
 }
 
-// keyed is the request of a mutation; nil where it has no key. input is
+// Keyed returns the request of a mutation; nil where it has no key. input is
 // without its key.
-func keyed(v *Viewer, key *string, mutation string, input any) *keyedRequest {
+func Keyed(caller string, key *string, mutation string, input any) *Request {
 	if key == nil {
 		return nil
 	}
-	return &keyedRequest{requestKey(v, *key), inputHash(mutation, input)}
+	return &Request{requestKey(caller, *key), inputHash(mutation, input)}
 }
 
-// lookup is what a read of the partition asks for.
-func (r *keyedRequest) lookup() *RequestKey {
+// Lookup is what a read of the partition asks for.
+func (r *Request) Lookup() *RequestKey {
 	if r == nil {
 		return nil
 	}
-	return &r.key
+	return &r.Key
 }
 
-// answered tells whether the row found is the first outcome of this very
+// Answered tells whether the row found is the first outcome of this very
 // request. A row of another input, its claim included, is IDEMPOTENCY_MISMATCH.
-func (r *keyedRequest) answered(row *RequestRow, now clock.Instant) (bool, error) {
+func (r *Request) Answered(row *RequestRow, now clock.Instant) (bool, error) {
 	if r == nil || row == nil || row.Until <= now {
 		return false, nil
 	}
-	if row.InputHash != r.hash {
+	if row.InputHash != r.Hash {
 		return false, idempotencyMismatch()
 	}
-	return !row.claims(), nil
+	return !row.Claims(), nil
 }
 
-// row is what the commit of the mutation writes; nil for one without a key.
-func (r *keyedRequest) row(now clock.Instant, answer []byte) *RequestRow {
+// Row is what the commit of the mutation writes; nil for one without a key.
+func (r *Request) Row(now clock.Instant, answer []byte) *RequestRow {
 	if r == nil {
 		return nil
 	}
-	return &RequestRow{Key: r.key, InputHash: r.hash, Answer: answer, Until: now.Add(requestKept)}
+	return &RequestRow{Key: r.Key, InputHash: r.Hash, Answer: answer, Until: now.Add(requestKept)}
 }
 
 func idempotencyMismatch() *fault.Error {

@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"carrel/core/clock"
-	"carrel/library"
+	"carrel/core/commit"
 )
 
 const (
@@ -22,11 +22,12 @@ const (
 // dueKey names an expiry. The scrubber writes the hint of one that is late again,
 // with a newer MTS: it is the same expiry.
 type dueKey struct {
-	at      clock.Instant
-	content library.ContentID
+	at   clock.Instant
+	kind commit.Kind
+	key  string
 }
 
-func dueKeyOf(d library.Due) dueKey { return dueKey{d.At, d.Content} }
+func dueKeyOf(d commit.Due) dueKey { return dueKey{d.At, d.Kind, d.Key} }
 
 // dueState is what is known of an expiry that is being worked on or did not
 // succeed. Its hint stays in the store until it succeeds.
@@ -80,7 +81,7 @@ func (j *Journal) startExpiries(ctx context.Context, s Service, w *workers) (int
 
 // takeExpiry marks an expiry as being worked on. It reports whether the expiry has
 // failed before, and whether it is to be tried now, for which a worker is reserved.
-func (j *Journal) takeExpiry(d library.Due, w *workers) (failing, ok bool) {
+func (j *Journal) takeExpiry(d commit.Due, w *workers) (failing, ok bool) {
 	elapsed := j.rt.Elapsed()
 	j.mu.Lock()
 	defer j.mu.Unlock()
@@ -99,7 +100,7 @@ func (j *Journal) takeExpiry(d library.Due, w *workers) (failing, ok bool) {
 }
 
 // expire deletes one item, or puts it off.
-func (j *Journal) expire(ctx context.Context, s Service, d library.Due) error {
+func (j *Journal) expire(ctx context.Context, s Service, d commit.Due) error {
 	done, err := s.Expire(ctx, d)
 	if err == nil && done {
 		err = j.store.DropDue(ctx, d)
@@ -120,14 +121,14 @@ func (j *Journal) expire(ctx context.Context, s Service, d library.Due) error {
 		st.retry = j.rt.Elapsed() + backOff(st.failures)
 	}
 	if err != nil {
-		return fmt.Errorf("expiring %s: %w", d.Content, err)
+		return fmt.Errorf("expiring %s: %w", d.Key, err)
 	}
 	return nil
 }
 
 // forgetDropped forgets the expiries whose hints are in the store no more: another
 // process has dropped them. dues are all that are due.
-func (j *Journal) forgetDropped(dues []library.Due) {
+func (j *Journal) forgetDropped(dues []commit.Due) {
 	there := make(map[dueKey]bool, len(dues))
 	for _, d := range dues {
 		there[dueKeyOf(d)] = true

@@ -8,7 +8,6 @@ import (
 
 	"carrel/core/clock"
 	"carrel/core/commit"
-	"carrel/library"
 )
 
 // hurried is a clockwork on which pauses pass at once, until a time at which
@@ -74,14 +73,14 @@ func TestDrainTriesWhatWaitsLonger(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			store, wall := open(t)
 			rt := &hurried{clockwork: wall}
-			j := New(t.Context(), store, rt, nil, library.WholeProtocol)
+			j := New(t.Context(), store, rt, nil, commit.WholeProtocol)
 			d := &outage{rt: rt, until: time.Hour}
 			left, move := change(1), change(2)
 			move.Due = clock.Of(rt.Now())
 			if err := errors.Join(j.Begin(t.Context(), left), j.Begin(t.Context(), move)); err != nil {
 				t.Fatal(err)
 			}
-			j.Leave(left, library.MergeInFlight)
+			j.Leave(left)
 			j.Defer(move)
 			for range 6 {
 				rt.pass(time.Minute)
@@ -125,7 +124,7 @@ func (m *meanwhile) After(ctx context.Context, d time.Duration) error {
 func TestDrain_DoesNotWaitForAMoveDeferredMeanwhile(t *testing.T) {
 	store, hands := open(t)
 	rt := &meanwhile{hurried: &hurried{clockwork: hands, ends: 10 * time.Second}}
-	j := New(t.Context(), store, rt, nil, library.WholeProtocol)
+	j := New(t.Context(), store, rt, nil, commit.WholeProtocol)
 	e := change(1)
 	e.Due = clock.Of(rt.Now()).Add(time.Hour)
 	if err := j.Begin(t.Context(), e); err != nil {

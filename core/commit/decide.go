@@ -1,0 +1,214 @@
+package commit
+
+import (
+	"context"
+	"encoding/binary"
+	"errors"
+	"time"
+
+	"carrel/core/fault"
+	"carrel/core/sched"
+)
+
+// Times and numbers of the write protocol (docs/write-protocol.md).
+const (
+	MaxTries      = 8                // lost races before CONTENTION
+	maxReissues   = 5                // of one compare-and-set whose outcome is unknown
+	reissueWithin = 8 * time.Second  // while an unknown outcome is asked after
+	answerAtLast  = 15 * time.Second // the deadline of a mutation, from its compare-and-set
+	PrepareWithin = 5 * time.Second  // for what comes before a compare-and-set is sent
+	earlyWithin   = 2 * time.Second  // for each thing that is found out before that
+	maxQueue      = 256              // mutations of one item that wait in one process
+	pauseAtLeast  = 5 * time.Millisecond
+	pauseAtMost   = 80 * time.Millisecond
+)
+
+// Attempt is one try at a mutation: what it plans to write.
+type Attempt struct {
+	// Entry is what is put on the list while the change is under way, without its ID.
+	// A change whose entry has neither payload nor due time has nothing to be finished
+	// after it, and is not put there.
+	Entry Entry
+	// Commit sends the compare-and-set; nil: nothing needs to be written.
+	Commit func(ctx context.Context, id EntryID) (Verdict, error)
+}
+
+// Nothing is the attempt of a mutation that succeeds without a write.
+var Nothing = &Attempt{}
+
+// NewEntryID returns an id for an entry or a fence.
+func (g *Engine) NewEntryID() (id EntryID) {
+	g.rt.Random(id[:])
+	return id
+}
+
+// Decide runs try (read, authorize, validate, plan) and its compare-and-set
+// under the partition's queue, with the in-flight entry durable before it,
+// unknown outcomes resolved and lost races tried again. It returns the id of the
+// change that applied; ok is false when nothing needed to change.
+//
+// Errors: those of try; Unavailable where no compare-and-set was sent;
+// CONTENTION; OUTCOME_UNKNOWN, in which case the background resolves it.
+func (g *Engine) Decide(ctx context.Context, b Budget, partition string, try func(ctx context.Context) (*Attempt, error)) (id EntryID, ok bool, err error) {
+	early, cancel := g.Within(ctx, b, PrepareWithin)
+	defer cancel()
+	unlock, err := g.rt.Lock(early, partition, maxQueue)
+	if err != nil {
+		return EntryID{}, false, Late(ctx, err)
+	}
+	defer unlock()
+	for n := 0; n < MaxTries; n++ {
+		if n > 0 {
+			if err := g.rt.After(early, g.jitter()); err != nil {
+				return EntryID{}, false, Late(ctx, err)
+			}
+		}
+		if err := g.RequireClock(); err != nil {
+			return EntryID{}, false, err
+		}
+		a, err := try(early)
+		if err != nil {
+			return EntryID{}, false, Late(ctx, err)
+		}
+		if a.Commit == nil {
+			return EntryID{}, false, nil
+		}
+		a.Entry.ID = g.NewEntryID()
+		applied, err := g.attempt(ctx, early, a, try)
+		if err != nil {
+			return EntryID{}, false, Late(ctx, err)
+		}
+		if applied {
+			return a.Entry.ID, true, nil
+		}
+	}
+	return EntryID{}, false, &fault.Error{Code: fault.Unavailable, Reason: fault.ReasonContention, RetryAfter: 1,
+		Msg: "too many others change this at the same time; try again"}
+}
+
+// OutcomeUnknown is the answer of a change that may have been made, or that has
+// been made and does not show everywhere yet.
+func OutcomeUnknown(err error) *fault.Error {
+	return &fault.Error{Code: fault.Unavailable, Reason: fault.ReasonOutcomeUnknown, Err: err,
+		Msg: "whether the change was made is not known yet; look before you repeat it, or repeat it with the same idempotencyKey"}
+}
+
+// Late turns the end of our own deadline into UNAVAILABLE; when the caller's
+// context ended, it is the caller's. An unknown outcome stays one, although a
+// deadline is its usual cause: that nothing was changed cannot be told then.
+func Late(ctx context.Context, err error) error {
+	if ctx.Err() == nil && !fault.MayHaveCommitted(err) && errors.Is(err, context.DeadlineExceeded) {
+		return fault.Unavailablef(err, "the store did not answer in time; nothing was changed, try again")
+	}
+	return err
+}
+
+// attempt makes the entry durable and sends the compare-and-set.
+func (g *Engine) attempt(ctx, early context.Context, a *Attempt, try func(context.Context) (*Attempt, error)) (bool, error) {
+	kept := a.Entry.Recoverable()
+	if kept {
+		if err := g.begin(early, a, try); err != nil {
+			return false, err
+		}
+	}
+	// The change is decided from here on: a client that leaves cancels nothing.
+	firm, cancel := g.rt.Deadline(g.rt.Detach(ctx), answerAtLast)
+	defer cancel()
+	applied, err := g.compareAndSet(firm, a)
+	switch {
+	case err != nil && fault.MayHaveCommitted(err):
+		if kept {
+			g.journal.Leave(a.Entry)
+		}
+		return false, OutcomeUnknown(err)
+	case err != nil || !applied:
+		if kept {
+			g.journal.End(a.Entry.ID)
+		}
+		return false, err
+	}
+	if g.without == EntryAfterCommit && kept {
+		if err := g.journal.Begin(firm, a.Entry); err != nil {
+			return false, err
+		}
+	}
+	g.journal.Decided(a.Entry.ID)
+	return true, nil
+}
+
+// begin puts the entry on the list, acknowledged, or as an ablation says.
+func (g *Engine) begin(ctx context.Context, a *Attempt, try func(context.Context) (*Attempt, error)) error {
+	switch g.without {
+	case EntryAfterCommit:
+		return nil
+	case CommitBeforeAck:
+		e := a.Entry
+		g.rt.Go(func() { _ = g.journal.Begin(g.rt.Detach(ctx), e) })
+		return nil
+	case EntryBeforeRead:
+		if err := g.journal.Begin(ctx, a.Entry); err != nil {
+			return err
+		}
+		again, err := try(ctx)
+		if err != nil || again.Commit == nil {
+			g.journal.End(a.Entry.ID)
+			if err == nil {
+				err = sched.ErrQueueFull
+			}
+			return err
+		}
+		a.Commit = again.Commit
+		return nil
+	}
+	return g.journal.Begin(ctx, a.Entry)
+}
+
+// compareAndSet sends it, and again while its outcome is unknown: with the
+// same base it can apply at most once. The error satisfies MayHaveCommitted
+// where the outcome stays unknown.
+func (g *Engine) compareAndSet(ctx context.Context, a *Attempt) (bool, error) {
+	until := g.rt.Elapsed() + reissueWithin
+	var unknown error
+	for n := 0; n < maxReissues; n++ {
+		if n > 0 {
+			if g.rt.Elapsed() >= until || g.rt.After(ctx, g.jitter()) != nil {
+				break
+			}
+		}
+		v, err := a.Commit(ctx, a.Entry.ID)
+		switch {
+		case err != nil && fault.MayHaveCommitted(err):
+			unknown = err
+		case err != nil && unknown == nil:
+			return false, err
+		case err != nil:
+			// This one did not apply; an earlier one still may.
+		case v.Applied:
+			return true, nil
+		case unknown == nil:
+			return false, nil
+		default:
+			return writtenBy(v, a.Entry, unknown)
+		}
+	}
+	return false, unknown
+}
+
+// writtenBy tells from the standing writers whether e's compare-and-set, whose
+// outcome was unknown, was the one that left e.Base behind.
+func writtenBy(v Verdict, e Entry, unknown error) (bool, error) {
+	for _, w := range v.Writers {
+		if w.Seq == e.Base+1 {
+			return w.Entry == e.ID, nil
+		}
+	}
+	return false, unknown
+}
+
+// jitter is a pause of 5 to 80 ms, so that those who collided part.
+func (g *Engine) jitter() time.Duration {
+	var b [8]byte
+	g.rt.Random(b[:])
+	spread := uint64(pauseAtMost - pauseAtLeast)
+	return pauseAtLeast + time.Duration(binary.LittleEndian.Uint64(b[:])%spread)
+}

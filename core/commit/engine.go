@@ -1,0 +1,88 @@
+package commit
+
+import (
+	"context"
+	"sync/atomic"
+	"time"
+
+	"carrel/core/clock"
+	"carrel/core/id"
+	"carrel/core/sched"
+)
+
+// Config is what an Engine needs.
+type Config struct {
+	Runtime   sched.Runtime
+	Journal   Journal
+	Registers RegisterStore
+	// Ahead is how far this process's clock is ahead of its store's, as far as
+	// that is certain, and negative where it is behind; nil: they have one clock.
+	Ahead func() time.Duration
+	// Remote tells that what is asked of the store takes a round trip: what can be
+	// asked at once is worth a task of its own.
+	Remote bool
+	// Without switches a rule off; for the simulator alone.
+	Without Ablation
+}
+
+// Engine decides the changes of all domains of a process. It is safe for concurrent
+// use, but for Creates, which is called before the first change.
+type Engine struct {
+	rt         sched.Runtime
+	journal    Journal
+	registers  RegisterStore
+	ahead      func() time.Duration
+	remote     bool
+	without    Ablation
+	partitions map[id.Kind]ReadPartition
+	ending     sched.Latch
+	// overAt is when the time of a process that ends is up, on the monotonic
+	// clock; 0: it does not end.
+	overAt atomic.Int64
+}
+
+// NewEngine returns the Engine of a process.
+func NewEngine(c Config) *Engine {
+	g := &Engine{
+		rt: c.Runtime, journal: c.Journal, registers: c.Registers, ahead: c.Ahead, remote: c.Remote, without: c.Without,
+		partitions: map[id.Kind]ReadPartition{}, ending: c.Runtime.Latch(),
+	}
+	if g.ahead == nil {
+		g.ahead = func() time.Duration { return 0 }
+	}
+	return g
+}
+
+// Now is this process's wall clock.
+func (g *Engine) Now() clock.Instant { return clock.Of(g.rt.Now()) }
+
+// NextMTS returns the write timestamp of the state after one of prev: it rises even
+// where the clock does not.
+func NextMTS(now, prev clock.Instant) clock.Instant { return max(now, prev+1) }
+
+// MTS is NextMTS at the present time.
+func (g *Engine) MTS(prev clock.Instant) clock.Instant {
+	if g.without == WallClock {
+		return g.Now()
+	}
+	return NextMTS(g.Now(), prev)
+}
+
+// Together runs tasks at the same time where the store is remote, and else one
+// after the other.
+func (g *Engine) Together(ctx context.Context, tasks []func() error) error {
+	if g.remote {
+		return sched.ForEach(ctx, g.rt, len(tasks), len(tasks), func(i int) error { return tasks[i]() })
+	}
+	for _, task := range tasks {
+		if err := task(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Insist repeats a write that may be repeated, while this process has time for it.
+func (g *Engine) Insist(ctx context.Context, write func() error) error {
+	return sched.Retry(ctx, g.rt, g.Over, write)
+}
