@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"carrel/cassandra"
+	"carrel/cassandra/session"
 	"carrel/config"
 	"carrel/core/fault"
 	"carrel/observe"
@@ -23,7 +24,7 @@ const nodesTimeout = 5 * time.Second
 const clusterName = "cassandra://HOST[,HOST]/KEYSPACE"
 
 // cluster is a keyspace of a Cassandra cluster.
-type cluster struct{ options cassandra.Options }
+type cluster struct{ options session.Options }
 
 // clusterOf reads the name of a keyspace, without its scheme, and the flags.
 func clusterOf(flag, name string, f config.ClusterFlags) (place, error) {
@@ -32,13 +33,13 @@ func clusterOf(flag, name string, f config.ClusterFlags) (place, error) {
 		// What may be a password in it is not told again.
 		return nil, config.WrongUsage(flag, "cassandra://…", clusterName+"; user and password have flags of their own")
 	}
-	if !cassandra.IsKeyspace(keyspace) {
+	if !session.IsKeyspace(keyspace) {
 		return nil, config.WrongUsage(flag, keyspace, clusterName+", where KEYSPACE has 1 to 48 characters of a-z, 0-9 and _, and begins with a letter")
 	}
 	if f.Timeout <= 0 {
 		return nil, config.WrongUsage("cassandra-timeout", f.Timeout.String(), "a time above the nodes' own ones, such as 6s")
 	}
-	o := cassandra.Options{
+	o := session.Options{
 		Hosts: strings.Split(hosts, ","), Keyspace: keyspace, User: f.User,
 		DataCentre: f.DataCentre, Global: f.Global, Timeout: f.Timeout,
 	}
@@ -59,9 +60,9 @@ func clusterOf(flag, name string, f config.ClusterFlags) (place, error) {
 
 // nodeTLS is how nodes are known, nil where nothing asks for it. Whoever names
 // anything of it does not mean a connection in the clear.
-func nodeTLS(f config.ClusterFlags) (*cassandra.TLS, error) {
-	named := cassandra.TLS{CAFile: f.CA, CertFile: f.Cert, KeyFile: f.Key, ServerName: f.ServerName, SkipHostVerification: f.AnyName}
-	if !f.TLS && named == (cassandra.TLS{}) {
+func nodeTLS(f config.ClusterFlags) (*session.TLS, error) {
+	named := session.TLS{CAFile: f.CA, CertFile: f.Cert, KeyFile: f.Key, ServerName: f.ServerName, SkipHostVerification: f.AnyName}
+	if !f.TLS && named == (session.TLS{}) {
 		return nil, nil
 	}
 	if (f.Cert == "") != (f.Key == "") {
@@ -79,7 +80,7 @@ func replicationOf(given []string) (map[string]int, error) {
 			dc, number = "", one
 		}
 		n, err := strconv.Atoi(number)
-		if err != nil || n < 1 || named && !cassandra.IsDataCentre(dc) {
+		if err != nil || n < 1 || named && !session.IsDataCentre(dc) {
 			return nil, config.WrongUsage("cassandra-replication", one, "NUMBER or DC=NUMBER, at least 1, and the name of a data centre")
 		}
 		replicas[dc] = n
@@ -94,7 +95,7 @@ func (c *cluster) open(ctx context.Context, with surroundings) (backend, error) 
 		o.Log.WarnContext(ctx, "cassandra-timeout is not above the nodes' own timeouts unless theirs were made shorter: outcomes may be unknown that are not", "timeout", o.Timeout.String(), "nodes", nodesTimeout.String())
 	}
 	if with.metrics != nil {
-		o.Observe = func(ctx context.Context, r cassandra.Observation) {
+		o.Observe = func(ctx context.Context, r session.Observation) {
 			s := observe.Statement{Name: r.Operation, Outcome: r.Outcome, Took: r.Took, Retries: r.Retries, Hedged: r.Hedged}
 			with.metrics.Statement(s)
 			with.tracing.Statement(ctx, s)

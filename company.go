@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"carrel/cassandra"
+	"carrel/cassandra/session"
 	"carrel/core/fault"
 )
 
@@ -17,7 +18,7 @@ type sharedStore interface {
 	// WatchClock compares this process's clock with the store's from now on.
 	WatchClock(ctx context.Context)
 	// Skew is what was found, and Ahead how far ahead the clock is at least.
-	Skew() (skew cassandra.Skew, known bool)
+	Skew() (skew session.Skew, known bool)
 	Ahead() time.Duration
 	// Load is how many statements are under way, and how many wait to be.
 	Load() (under, waiting int)

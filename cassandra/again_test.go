@@ -5,11 +5,13 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
 	"github.com/gocql/gocql"
 
+	"carrel/cassandra/session"
 	"carrel/core/clock"
 	"carrel/core/commit"
 	"carrel/interchange/archive"
@@ -23,44 +25,59 @@ type secondTries struct {
 	t     *testing.T
 	slow  *slowNode
 	tries chan string // what a second try was made of
+	asked chan struct{}
+	// begun and ended count second tries.
+	begun, ended atomic.Int64
 }
 
 func newSecondTries(t *testing.T) *secondTries {
 	o := options(t)
-	s := &secondTries{t: t, slow: newSlowNode(t, o.Hosts[0]), tries: make(chan string, 1000)}
+	s := &secondTries{t: t, slow: newSlowNode(t, o.Hosts[0]), tries: make(chan string, 1000), asked: make(chan struct{}, 1000)}
 	o.Hosts = []string{s.slow.address}
 	// What is never tried again ends by this, and nothing else does.
 	o.HedgeAfter, o.Timeout = time.Millisecond, 6*time.Second
-	o.Observe = func(_ context.Context, seen Observation) {
+	o.Observe = func(_ context.Context, seen session.Observation) {
 		if seen.Hedged {
 			s.tries <- seen.Operation
+			s.ended.Add(1)
 		}
 	}
-	s.Store = open(t, o)
+	cfg, err := o.Configure(o.Keyspace)
+	if err != nil {
+		t.Fatal(err)
+	}
+	cfg.Another = func(string) bool {
+		s.begun.Add(1)
+		s.asked <- struct{}{}
+		return true
+	}
+	connected, err := cfg.Connect()
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(connected.Close)
+	s.Store = newStore(connected)
 	return s
 }
 
-// begin has the node held, and gives a channel that tells of each look for a node
-// for a second try.
-func (s *secondTries) begin() (asked chan struct{}) {
+// begin has the node held. From then on asked gets each look for a node for a second
+// try.
+func (s *secondTries) begin() {
 	s.t.Helper()
 	s.over()
-	asked = make(chan struct{}, 1000)
-	s.hedges.another = func(string) bool {
-		asked <- struct{}{}
-		return true
-	}
 	for len(s.tries) > 0 {
 		<-s.tries
 	}
+	for len(s.asked) > 0 {
+		<-s.asked
+	}
 	s.slow.hold()
-	return asked
 }
 
 // over waits until no second try is under way.
 func (s *secondTries) over() {
 	s.t.Helper()
-	until(s.t, "the end of all second tries", func() bool { return len(s.hedges.places) == 0 })
+	until(s.t, "the end of all second tries", func() bool { return s.begun.Load() == s.ended.Load() })
 }
 
 // held makes a call while the node is held, and gives what a second try was made
@@ -71,12 +88,12 @@ func (s *secondTries) held(call func(context.Context) error) (again string) {
 	if err := call(s.t.Context()); err != nil {
 		s.t.Fatal(err)
 	}
-	asked := s.begin()
+	s.begin()
 	defer s.slow.release()
 	ended := make(chan error, 1)
 	go func() { ended <- call(s.t.Context()) }()
 	select {
-	case <-asked:
+	case <-s.asked:
 	case err := <-ended:
 		s.t.Logf("it ended with %v", err)
 		return ""
@@ -149,7 +166,7 @@ func TestWhatIsTriedAgain(t *testing.T) {
 		}},
 		{"a mark", "mark a process", func(ctx context.Context) error { return s.renew(ctx, &mark{host: "host"}) }},
 		{"a day that is forgotten", "forget a day", func(ctx context.Context) error {
-			return s.writeStamped(ctx, "forget a day", forgetDay, next(), dayOf(someTime))
+			return s.session.WriteStamped(ctx, "forget a day", forgetDay, next(), dayOf(someTime))
 		}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -165,7 +182,7 @@ func TestWhatIsNotTriedAgain(t *testing.T) {
 	s := newSecondTries(t)
 	n := 0
 	calls := map[string]func(context.Context) error{
-		"a day that is noted": func(ctx context.Context) error { return s.write(ctx, "note a day", noteDay, dayOf(someTime)) },
+		"a day that is noted": func(ctx context.Context) error { return s.session.Write(ctx, "note a day", noteDay, dayOf(someTime)) },
 		"a decision": func(ctx context.Context) error {
 			n++
 			_, err := s.Commit(ctx, creation(library.ContentID(fmt.Sprintf("c:t:once%d", n)), someTime))
@@ -185,14 +202,14 @@ func TestWhatIsNotTriedAgain(t *testing.T) {
 			if err := errors.Join(count(t.Context()), call(t.Context())); err != nil {
 				t.Fatal(err)
 			}
-			asked := s.begin()
+			s.begin()
 			defer s.slow.release()
 			ended := make(chan error, 2)
 			go func() { ended <- call(t.Context()) }()
-			until(t, "a statement under way", func() bool { under, _ := s.gate.load(); return under > 0 })
+			until(t, "a statement under way", func() bool { under, _ := s.Load(); return under > 0 })
 			// A reading that begins later is tried again.
 			go func() { ended <- count(t.Context()) }()
-			<-asked
+			<-s.asked
 			s.slow.release()
 			if err := errors.Join(<-ended, <-ended); err != nil {
 				t.Error(err)
@@ -216,14 +233,14 @@ func TestEachPageIsAStatement(t *testing.T) {
 	// All readers need the only place for each page.
 	o.Observe, o.MaxInFlight, o.MaxWaiting, o.Patience, o.HedgeAfter = counts.add, 1, readers, time.Minute, time.Hour
 	s := open(t, o)
-	var ch changes
+	var ch session.Batch
 	for n := range rows {
-		ch.add(putEntry, "u:t:long", int8(library.Private), int64(n), fmt.Sprintf("c:t:%05d", n), int64(someTime), int8(0), int64(someTime))
-		if len(ch.entries) == dropsAtOnce || n == rows-1 {
-			if err := s.writeAll(t.Context(), "shelve", &ch); err != nil {
+		ch.Append(putEntry, "u:t:long", int8(library.Private), int64(n), fmt.Sprintf("c:t:%05d", n), int64(someTime), int8(0), int64(someTime))
+		if len(ch.Entries) == dropsAtOnce || n == rows-1 {
+			if err := s.session.WriteBatch(t.Context(), "shelve", &ch); err != nil {
 				t.Fatal(err)
 			}
-			ch = changes{}
+			ch = session.Batch{}
 		}
 	}
 	for _, c := range []struct{ limit, want, pages int }{
@@ -239,10 +256,10 @@ func TestEachPageIsAStatement(t *testing.T) {
 		}
 	}
 	// Whoever wants no more rows asks for no more pages.
-	r := reading{doing: "count a library", stmt: countEntries, args: []any{"u:t:long", int8(library.Private), rows}, page: 10}
+	r := session.Query{Operation: "count a library", Stmt: countEntries, Args: []any{"u:t:long", int8(library.Private), rows}, PageSize: 10}
 	left := 15
 	var role int8
-	err := s.read(t.Context(), r, func(iter *gocql.Iter) bool {
+	err := s.session.Read(t.Context(), r, func(iter *gocql.Iter) bool {
 		left--
 		return iter.Scan(&role) && left > 0
 	})
@@ -252,7 +269,7 @@ func TestEachPageIsAStatement(t *testing.T) {
 	if pages := counts.take()["count a library ok"]; pages != 2 {
 		t.Errorf("15 rows by 10 took %d statements", pages)
 	}
-	err = concurrently(t.Context(), readers, readers, func(ctx context.Context, _ int) error {
+	err = session.ForEach(t.Context(), readers, readers, func(ctx context.Context, _ int) error {
 		n, err := s.CountLibrary(ctx, "u:t:long", library.Private, rows)
 		if err == nil && n != rows {
 			err = fmt.Errorf("counted %d", n)

@@ -11,6 +11,7 @@ import (
 
 	"github.com/gocql/gocql"
 
+	"carrel/cassandra/session"
 	"carrel/core/fault"
 	"carrel/interchange/archive"
 )
@@ -68,7 +69,7 @@ func (s *Store) ReadRows(ctx context.Context, c archive.Chapter, after []byte, l
 	if after != nil {
 		w.at = new(rowPlace)
 		if err := json.Unmarshal(after, w.at); err != nil {
-			return nil, nil, wrapError(t.doing, fmt.Errorf("%w: a place", errCell))
+			return nil, nil, session.WrapError(t.doing, fmt.Errorf("%w: a place", session.ErrMalformedCell))
 		}
 	}
 	if err := w.run(ctx); err != nil {
@@ -78,7 +79,7 @@ func (s *Store) ReadRows(ctx context.Context, c archive.Chapter, after []byte, l
 		return w.rows, nil, nil
 	}
 	next, err = json.Marshal(w.at)
-	return w.rows, next, wrapError(t.doing, err)
+	return w.rows, next, session.WrapError(t.doing, err)
 }
 
 // archiveWalk reads one page.
@@ -134,10 +135,10 @@ func (w *archiveWalk) rest(ctx context.Context, at rowPlace) error {
 
 // beside lists the partitions of a token; hardly ever is there more than one.
 func (w *archiveWalk) beside(ctx context.Context, token int64) (parts [][]byte, err error) {
-	r := reading{doing: w.table.doing, stmt: w.table.beside, args: []any{token}}
+	r := session.Query{Operation: w.table.doing, Stmt: w.table.beside, Args: []any{token}}
 	err = w.store.patiently(ctx, func() error {
 		parts = nil
-		return w.store.read(ctx, r, func(iter *gocql.Iter) bool {
+		return w.store.session.Read(ctx, r, func(iter *gocql.Iter) bool {
 			part, ok := w.table.key(iter)
 			if ok {
 				parts = append(parts, part)
@@ -153,12 +154,12 @@ func (w *archiveWalk) beside(ctx context.Context, token int64) (parts [][]byte, 
 func (w *archiveWalk) partition(ctx context.Context, part, row []byte) error {
 	args, err := w.table.partition(part)
 	if err != nil {
-		return wrapError(w.table.doing, err)
+		return session.WrapError(w.table.doing, err)
 	}
 	if !w.table.single {
 		more, err := w.table.row(row)
 		if err != nil {
-			return wrapError(w.table.doing, err)
+			return session.WrapError(w.table.doing, err)
 		}
 		args = append(args, more...)
 	}
@@ -168,13 +169,13 @@ func (w *archiveWalk) partition(ctx context.Context, part, row []byte) error {
 // collect runs a statement that ends with a limit, and adds its rows.
 func (w *archiveWalk) collect(ctx context.Context, stmt string, args ...any) error {
 	had := len(w.rows)
-	r := reading{doing: w.table.doing, stmt: stmt, args: append(args, w.limit-had), page: archivePage}
+	r := session.Query{Operation: w.table.doing, Stmt: stmt, Args: append(args, w.limit-had), PageSize: archivePage}
 	return w.store.patiently(ctx, func() error {
 		w.rows = w.rows[:had]
 		var last rowPlace
 		var bad error
 		next := w.table.rows()
-		err := w.store.read(ctx, r, func(iter *gocql.Iter) bool {
+		err := w.store.session.Read(ctx, r, func(iter *gocql.Iter) bool {
 			row, at, ok, err := next(iter)
 			if err != nil {
 				bad = err
@@ -186,7 +187,7 @@ func (w *archiveWalk) collect(ctx context.Context, stmt string, args ...any) err
 			return true
 		})
 		if err == nil {
-			err = wrapError(w.table.doing, bad)
+			err = session.WrapError(w.table.doing, bad)
 		}
 		if err == nil && len(w.rows) > had {
 			w.at = &last
@@ -207,7 +208,7 @@ func (s *Store) patiently(ctx context.Context, do func() error) error {
 	wait := patientPause
 	for n := 1; ; n++ {
 		err := do()
-		if err == nil || n == patientTries || fault.CodeOf(err) != fault.Unavailable || pause(ctx, wait) != nil {
+		if err == nil || n == patientTries || fault.CodeOf(err) != fault.Unavailable || session.Pause(ctx, wait) != nil {
 			return err
 		}
 		wait *= 2

@@ -12,6 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
 
+	"carrel/cassandra/session"
 	"carrel/core/clock"
 	"carrel/core/commit"
 	"carrel/core/fault"
@@ -103,7 +104,7 @@ func TestRowsOfOneTokenAreGivenOnceEach(t *testing.T) {
 		t.Fatal(err)
 	}
 	tokens := map[int64]int{}
-	iter := s.session.Query(`SELECT token(key) FROM request`).WithContext(t.Context()).Iter()
+	iter := s.session.Driver().Query(`SELECT token(key) FROM request`).WithContext(t.Context()).Iter()
 	for token := int64(0); iter.Scan(&token); {
 		tokens[token]++
 	}
@@ -158,7 +159,7 @@ func TestWhatAPutCosts(t *testing.T) {
 	o := options(t)
 	var mu sync.Mutex
 	asked := map[string]int{}
-	o.Observe = func(_ context.Context, r Observation) {
+	o.Observe = func(_ context.Context, r session.Observation) {
 		mu.Lock()
 		defer mu.Unlock()
 		asked[r.Operation+" "+r.Outcome]++
@@ -191,7 +192,7 @@ func TestWhatAPutCosts(t *testing.T) {
 		t.Errorf("writes (-want +got):\n%s", diff)
 	}
 	var left int
-	if err := s.session.Query(`SELECT ttl(id) FROM request`).WithContext(t.Context()).Scan(&left); err != nil || left < 1 || left > 51 {
+	if err := s.session.Driver().Query(`SELECT ttl(id) FROM request`).WithContext(t.Context()).Scan(&left); err != nil || left < 1 || left > 51 {
 		t.Errorf("a creation that is kept for 50 s more has a time to live of %d s, %v", left, err)
 	}
 	for _, r := range archived(t, s, archive.ChapterContents, 1000) {
@@ -206,9 +207,9 @@ func TestAPutThatComesLateChangesNothing(t *testing.T) {
 	s := open(t, options(t))
 	late := func(stmt string, args ...any) {
 		t.Helper()
-		var ch changes
-		ch.add(stmt, args...)
-		if applied, err := s.decide(t.Context(), "come late", &ch); applied || err != nil {
+		var ch session.Batch
+		ch.Append(stmt, args...)
+		if applied, err := s.session.Decide(t.Context(), "come late", &ch); applied || err != nil {
 			t.Errorf("it was applied: %t, %v: %s", applied, err, stmt)
 		}
 	}
@@ -279,7 +280,7 @@ func TestACopyTellsThatItIsNotAlone(t *testing.T) {
 		defer mu.Unlock()
 		change = do
 	}
-	o.Observe = func(_ context.Context, r Observation) {
+	o.Observe = func(_ context.Context, r session.Observation) {
 		mu.Lock()
 		defer mu.Unlock()
 		switch r.Operation {
@@ -327,7 +328,7 @@ func TestACopyTellsThatItIsNotAlone(t *testing.T) {
 			changes := 100
 			others(func() {
 				changes++
-				if applied, err := s.session.Query(c.stmt, c.args(changes)...).WithContext(t.Context()).MapScanCAS(map[string]any{}); !applied || err != nil {
+				if applied, err := s.session.Driver().Query(c.stmt, c.args(changes)...).WithContext(t.Context()).MapScanCAS(map[string]any{}); !applied || err != nil {
 					t.Errorf("nothing was changed: %v", err)
 				}
 			})

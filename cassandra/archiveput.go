@@ -8,6 +8,7 @@ import (
 
 	"github.com/gocql/gocql"
 
+	"carrel/cassandra/session"
 	"carrel/core/clock"
 	"carrel/core/commit"
 	"carrel/core/fault"
@@ -52,7 +53,7 @@ const (
 // time. Rows whose time to live is over are left out.
 func (s *Store) PutRows(ctx context.Context, rows []archive.Row) error {
 	if err := ctx.Err(); err != nil {
-		return notBegun(err)
+		return session.NotSent(err)
 	}
 	p := &restoring{store: s, now: s.now(), at: make(map[restorePlace]int)}
 	for i := range rows {
@@ -60,7 +61,7 @@ func (s *Store) PutRows(ctx context.Context, rows []archive.Row) error {
 			return err
 		}
 	}
-	return concurrently(ctx, len(p.parts), restoreWidth, func(ctx context.Context, i int) error {
+	return session.ForEach(ctx, len(p.parts), restoreWidth, func(ctx context.Context, i int) error {
 		for _, w := range p.parts[i] {
 			if err := s.patiently(ctx, func() error { return w.put(ctx, s) }); err != nil {
 				return err
@@ -110,7 +111,7 @@ func (p *restoring) single(w restore) { p.parts = append(p.parts, []restore{w}) 
 func (p *restoring) partition(t *restoreTable, id string, header bool) *restorePartition {
 	n, last := p.place(restorePlace{t.name, id})
 	w, _ := last.(*restorePartition)
-	if w == nil || header || len(w.others.entries) == restoreRows {
+	if w == nil || header || len(w.others.Entries) == restoreRows {
 		w = &restorePartition{table: t, id: id}
 		p.parts[n] = append(p.parts[n], w)
 	}
@@ -136,14 +137,14 @@ func (p *restoring) add(r *archive.Row) error {
 			append(headerValues(h), writersValue(h.Writers, h.Seq), unsettledValue(h.Unsettled), string(h.ID))
 	case r.Member != nil:
 		m := r.Member
-		p.partition(contentTable(), string(m.Content), false).others.add(restoreMember,
+		p.partition(contentTable(), string(m.Content), false).others.Append(restoreMember,
 			int8(m.Role), memberState(m.Leaving), m.Seq, int64(m.Since), int8(m.Left), string(m.Content), string(m.Principal))
 	case r.Principal != nil:
 		h := r.Principal
 		p.partition(principalTable(), string(h.ID), true).header = append(principalValues(h), writersValue(h.Writers, h.Seq), string(h.ID))
 	case r.GroupMember != nil:
 		m := r.GroupMember
-		p.partition(principalTable(), string(m.Group), false).others.add(restoreGroupMember,
+		p.partition(principalTable(), string(m.Group), false).others.Append(restoreGroupMember,
 			int8(m.Role), memberState(m.Leaving), m.Seq, string(m.Group), string(m.Principal))
 	case r.Request != nil:
 		p.reply(r.Request)
@@ -162,7 +163,7 @@ func (p *restoring) reply(r *archive.RequestAt) {
 	if r.Content == "" {
 		t, id, stmt = principalTable(), string(r.Principal), restorePrincipalReply
 	}
-	p.partition(t, id, false).others.add(stmt,
+	p.partition(t, id, false).others.Append(stmt,
 		p.store.timeToLive(r.Until), r.InputHash[:], notNull(r.Answer), int64(r.Until), id, requestKey(&r.Key))
 }
 
@@ -171,23 +172,23 @@ func (p *restoring) due(d commit.Due) {
 	day, shard := dayOf(d.At), shardOf(d.Row())
 	n, last := p.place(restorePlace{"due", string(duePartOf(day, shard))})
 	w, _ := last.(*restoreDues)
-	if w == nil || len(w.entries) == restoreRows {
+	if w == nil || len(w.Entries) == restoreRows {
 		w = new(restoreDues)
 		p.parts[n] = append(p.parts[n], w)
 	}
-	w.add(putDue, day, shard, int64(d.At), d.Row(), int64(d.MTS), int64(d.MTS))
+	w.Append(putDue, day, shard, int64(d.At), d.Row(), int64(d.MTS), int64(d.MTS))
 	if n, noted := p.place(restorePlace{"due_day", day.Format(time.DateOnly)}); noted == nil {
 		days := new(restoreDues)
-		days.add(noteDay, day)
+		days.Append(noteDay, day)
 		p.parts[n] = append(p.parts[n], days)
 	}
 }
 
 // restoreDues are plain writes of one partition.
-type restoreDues struct{ changes }
+type restoreDues struct{ session.Batch }
 
 func (w *restoreDues) put(ctx context.Context, s *Store) error {
-	return s.writeAll(ctx, "put dues", &w.changes)
+	return s.session.WriteBatch(ctx, "put dues", &w.Batch)
 }
 
 // restoreTable is a table whose partitions have a header and other rows.
@@ -227,7 +228,7 @@ type restorePartition struct {
 	table  *restoreTable
 	id     string
 	header []any // its values; nil where rows are put beside the one that stands
-	others changes
+	others session.Batch
 }
 
 func (w *restorePartition) put(ctx context.Context, s *Store) error {
@@ -246,10 +247,10 @@ func (w *restorePartition) put(ctx context.Context, s *Store) error {
 			}
 			values = []any{base, w.id}
 		}
-		var ch changes
-		ch.add(stmt, append(slices.Clone(values), baseOf(base))...)
-		ch.entries = append(ch.entries, w.others.entries...)
-		applied, standing, err := s.decideOrTell(ctx, w.table.doing, &ch)
+		var ch session.Batch
+		ch.Append(stmt, append(slices.Clone(values), baseOf(base))...)
+		ch.Entries = append(ch.Entries, w.others.Entries...)
+		applied, standing, err := s.session.DecideReturning(ctx, w.table.doing, &ch)
 		if err != nil || applied {
 			return err
 		}
@@ -276,7 +277,7 @@ func (w *restoreSetting) put(ctx context.Context, s *Store) error {
 		if err != nil || bytes.Equal(stands, w.Value) {
 			return err
 		}
-		applied, _, err := s.decideOne(ctx, doing, replaceSetting, notNull(w.Value), w.Name, stands)
+		applied, _, err := s.session.DecideOne(ctx, doing, replaceSetting, notNull(w.Value), w.Name, stands)
 		if err != nil || applied {
 			return err
 		}
@@ -288,7 +289,7 @@ func (w *restoreBlock) put(ctx context.Context, s *Store) error {
 	const doing = "put a block"
 	stmt, args := firstBlock, []any{w.Host, w.Next}
 	for range restoreTries {
-		applied, standing, err := s.decideOne(ctx, doing, stmt, args...)
+		applied, standing, err := s.session.DecideOne(ctx, doing, stmt, args...)
 		if err != nil || applied {
 			return err
 		}

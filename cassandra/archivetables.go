@@ -10,6 +10,7 @@ import (
 
 	"github.com/gocql/gocql"
 
+	"carrel/cassandra/session"
 	"carrel/core/clock"
 	"carrel/core/commit"
 	"carrel/core/fault"
@@ -108,7 +109,7 @@ func dueKey(iter *gocql.Iter) ([]byte, bool) {
 
 func duePart(part []byte) ([]any, error) {
 	if len(part) != 5 {
-		return nil, errCell
+		return nil, session.ErrMalformedCell
 	}
 	days := int64(binary.BigEndian.Uint32(part)) - dayZero
 	return []any{time.Unix(days*24*60*60, 0).UTC(), int8(part[4])}, nil
@@ -136,7 +137,7 @@ func dueRow(row []byte) ([]any, error) {
 	case len(row) == 0:
 		return []any{beforeAllInstants, ""}, nil
 	case len(row) < 8:
-		return nil, errCell
+		return nil, session.ErrMalformedCell
 	}
 	return []any{int64(binary.BigEndian.Uint64(row)), string(row[8:])}, nil
 }
@@ -180,7 +181,7 @@ func readCreations() rowReader {
 			return r, at, false, nil
 		}
 		if len(key) != len(c.Key) || len(hash) != len(c.InputHash) {
-			return r, at, false, errCell
+			return r, at, false, session.ErrMalformedCell
 		}
 		copy(c.Key[:], key)
 		copy(c.InputHash[:], hash)
@@ -210,7 +211,7 @@ func readPrincipalRows() rowReader {
 			r.Request = &archive.RequestAt{Principal: group}
 			r.Request.RequestRow, err = row.requestCells.archived(row.key)
 		default:
-			err = errCell
+			err = session.ErrMalformedCell
 		}
 		return r, rowPlace{token, []byte(id), kindRowOf(row.kind, row.key)}, err == nil, err
 	}
@@ -237,7 +238,7 @@ func readContentRows() rowReader {
 			r.Request.RequestRow, err = row.requestCells.archived(row.key)
 		default:
 			// A row that this program does not know must not be left behind.
-			err = errCell
+			err = session.ErrMalformedCell
 		}
 		return r, rowPlace{token, []byte(id), kindRowOf(row.kind, row.key)}, err == nil, err
 	}
@@ -247,7 +248,7 @@ func readContentRows() rowReader {
 func (c *requestCells) archived(key string) (commit.RequestRow, error) {
 	b, err := hex.DecodeString(key)
 	if err != nil || len(b) != len(commit.RequestKey{}) {
-		return commit.RequestRow{}, errCell
+		return commit.RequestRow{}, session.ErrMalformedCell
 	}
 	row, err := c.row(commit.RequestKey(b))
 	if err != nil {

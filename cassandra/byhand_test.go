@@ -60,7 +60,7 @@ func (d *desk) ok(err error) {
 // byHand runs a statement as an operator does.
 func (d *desk) byHand(stmt string, args ...any) {
 	d.t.Helper()
-	d.ok(d.store.session.Query(stmt, args...).WithContext(d.t.Context()).Exec())
+	d.ok(d.store.session.Driver().Query(stmt, args...).WithContext(d.t.Context()).Exec())
 }
 
 const crew library.PrincipalID = "g:t:crew"

@@ -2,11 +2,11 @@ package cassandra
 
 import (
 	"encoding/binary"
-	"errors"
 	"slices"
 
 	"github.com/gocql/gocql"
 
+	"carrel/cassandra/session"
 	"carrel/core/clock"
 	"carrel/core/commit"
 	"carrel/library"
@@ -16,17 +16,14 @@ import (
 // from their wire form (native protocol v4, section 6): a collection is a count
 // of 4 bytes, then its parts, each with its length in 4 bytes in front.
 
-// errCell says that a cell is not of the form its column has.
-var errCell = errors.New("a cell of an unknown form")
-
 // cutPart takes a part with its length off data.
 func cutPart(data []byte) (part, rest []byte, err error) {
 	if len(data) < 4 {
-		return nil, nil, errCell
+		return nil, nil, session.ErrMalformedCell
 	}
 	n := int(int32(binary.BigEndian.Uint32(data)))
 	if n < 0 || len(data)-4 < n {
-		return nil, nil, errCell
+		return nil, nil, session.ErrMalformedCell
 	}
 	return data[4 : 4+n], data[4+n:], nil
 }
@@ -40,7 +37,7 @@ func cutPair(data []byte, keyLen, valueLen int) (key, value, rest []byte, err er
 		return nil, nil, nil, err
 	}
 	if len(key) != keyLen || len(value) != valueLen {
-		return nil, nil, nil, errCell
+		return nil, nil, nil, session.ErrMalformedCell
 	}
 	return key, value, data, nil
 }
@@ -48,7 +45,7 @@ func cutPair(data []byte, keyLen, valueLen int) (key, value, rest []byte, err er
 // countOf takes the number of parts off data.
 func countOf(data []byte) (n int, rest []byte, err error) {
 	if len(data) < 4 {
-		return 0, nil, errCell
+		return 0, nil, session.ErrMalformedCell
 	}
 	return int(int32(binary.BigEndian.Uint32(data))), data[4:], nil
 }
@@ -109,7 +106,7 @@ func (w *writersCell) UnmarshalCQL(_ gocql.TypeInfo, data []byte) error {
 			return err
 		}
 		if key[0] >= commit.MaxWriters {
-			return errCell
+			return session.ErrMalformedCell
 		}
 		copy(w.entries[key[0]][:], value)
 		w.stands[key[0]] = true
@@ -193,7 +190,7 @@ type requestCells struct {
 func (c *requestCells) row(key commit.RequestKey) (*commit.RequestRow, error) {
 	r := &commit.RequestRow{Key: key, Answer: slices.Clone(c.answer), Until: clock.Instant(c.until)}
 	if copy(r.InputHash[:], c.hash) != len(r.InputHash) || len(c.hash) != len(r.InputHash) {
-		return nil, errCell
+		return nil, session.ErrMalformedCell
 	}
 	return r, nil
 }

@@ -8,6 +8,7 @@ import (
 	"github.com/gocql/gocql"
 	"github.com/google/go-cmp/cmp"
 
+	"carrel/cassandra/session"
 	"carrel/core/clock"
 	"carrel/core/commit"
 	"carrel/core/fault"
@@ -61,7 +62,7 @@ func TestUnsettledCell(t *testing.T) {
 func brokenCells(t *testing.T, data []byte, read func([]byte) error) {
 	t.Helper()
 	for n := 1; n < len(data); n++ {
-		if err := read(data[:n]); !errors.Is(err, errCell) {
+		if err := read(data[:n]); !errors.Is(err, session.ErrMalformedCell) {
 			t.Errorf("%d of %d bytes: %v", n, len(data), err)
 		}
 	}
@@ -97,7 +98,7 @@ func TestWritersCell(t *testing.T) {
 		})
 	}
 	beyond := marshalled(t, mapOf(gocql.TypeTinyInt, gocql.TypeUUID), map[int8]gocql.UUID{commit.MaxWriters: {}})
-	if err := new(writersCell).UnmarshalCQL(nil, beyond); !errors.Is(err, errCell) {
+	if err := new(writersCell).UnmarshalCQL(nil, beyond); !errors.Is(err, session.ErrMalformedCell) {
 		t.Errorf("a slot that there is not: %v", err)
 	}
 }

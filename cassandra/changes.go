@@ -9,6 +9,7 @@ import (
 
 	"github.com/gocql/gocql"
 
+	"carrel/cassandra/session"
 	"carrel/core/clock"
 	"carrel/core/commit"
 	"carrel/library"
@@ -40,8 +41,8 @@ func (s *Store) Changes(ctx context.Context, owner library.PrincipalID, after li
 		id      string
 		left    int8
 	)
-	r := reading{doing: "read changes", stmt: selectChanges, args: []any{string(owner), int64(after.At), string(after.Content), int64(after.MTS), limit}}
-	err := s.read(ctx, r, func(iter *gocql.Iter) bool {
+	r := session.Query{Operation: "read changes", Stmt: selectChanges, Args: []any{string(owner), int64(after.At), string(after.Content), int64(after.MTS), limit}}
+	err := s.session.Read(ctx, r, func(iter *gocql.Iter) bool {
 		if !iter.Scan(&at, &id, &mts, &left) {
 			return false
 		}
@@ -78,9 +79,9 @@ func (s *Store) Announce(ctx context.Context, a library.Announcement) error {
 	}
 	text, err := json.Marshal(body)
 	if err != nil {
-		return wrapError("announce", err)
+		return session.WrapError("announce", err)
 	}
-	return s.writeStamped(ctx, "announce", putAnnouncement, string(a.Process), text, a.Stamp, announcementTTL)
+	return s.session.WriteStamped(ctx, "announce", putAnnouncement, string(a.Process), text, a.Stamp, announcementTTL)
 }
 
 // Announcements implements library.Bulletin.
@@ -93,7 +94,7 @@ func (s *Store) Announcements(ctx context.Context) ([]library.Announcement, erro
 		stamp   int64
 		bad     error
 	)
-	err := s.read(ctx, reading{doing: doing, stmt: selectAnnouncements}, func(iter *gocql.Iter) bool {
+	err := s.session.Read(ctx, session.Query{Operation: doing, Stmt: selectAnnouncements}, func(iter *gocql.Iter) bool {
 		if !iter.Scan(&process, &text, &stamp) {
 			return false
 		}
@@ -106,7 +107,7 @@ func (s *Store) Announcements(ctx context.Context) ([]library.Announcement, erro
 		return true
 	})
 	if err == nil && bad != nil {
-		err = wrapError(doing, bad)
+		err = session.WrapError(doing, bad)
 	}
 	return as, err
 }

@@ -6,6 +6,7 @@ import (
 
 	"github.com/gocql/gocql"
 
+	"carrel/cassandra/session"
 	"carrel/core/clock"
 	"carrel/core/commit"
 	"carrel/core/fault"
@@ -108,7 +109,7 @@ func (s *Store) Read(ctx context.Context, id library.ContentID, q library.Conten
 // readContent reads rows of one partition in one statement, which the node
 // answers from one state of it.
 func (s *Store) readContent(ctx context.Context, doing string, id library.ContentID, q library.ContentQuery, rows *library.ContentRows) error {
-	r := reading{doing: doing, stmt: selectContentRows, key: string(id), serial: q.Serial, args: []any{string(id), partitionKeys(q.Members, q.Request)}}
+	r := session.Query{Operation: doing, Stmt: selectContentRows, PartitionKey: string(id), Serial: q.Serial, Args: []any{string(id), partitionKeys(q.Members, q.Request)}}
 	rows.Members = noMembers(q.Members)
 	var bad error
 	err := s.eachContentRow(ctx, r, func(row *contentRow) {
@@ -122,15 +123,15 @@ func (s *Store) readContent(ctx context.Context, doing string, id library.Conten
 		}
 	})
 	if err == nil {
-		err = wrapError(doing, bad)
+		err = session.WrapError(doing, bad)
 	}
 	return err
 }
 
 // eachContentRow runs a SELECT of contentColumns. The row is used again.
-func (s *Store) eachContentRow(ctx context.Context, r reading, see func(*contentRow)) error {
+func (s *Store) eachContentRow(ctx context.Context, r session.Query, see func(*contentRow)) error {
 	row := new(contentRow)
-	return s.eachRow(ctx, r, row.cells(), func() { see(row) })
+	return s.session.ScanRows(ctx, r, row.cells(), func() { see(row) })
 }
 
 // The header's key sorts behind every principal, so it is in the slice.
@@ -140,7 +141,7 @@ const selectMembersPage = `SELECT ` + contentColumns + ` FROM content WHERE cont
 // statement, and so of one state.
 func (s *Store) MembersPage(ctx context.Context, id library.ContentID, after library.PrincipalID, limit int, serial bool) (*library.ContentRows, error) {
 	rows := new(library.ContentRows)
-	r := reading{doing: "read members", stmt: selectMembersPage, serial: serial, args: []any{string(id), string(after), max(limit, 0) + 1}}
+	r := session.Query{Operation: "read members", Stmt: selectMembersPage, Serial: serial, Args: []any{string(id), string(after), max(limit, 0) + 1}}
 	err := s.eachContentRow(ctx, r, func(row *contentRow) {
 		switch {
 		case row.kind == kindHeader:
@@ -176,20 +177,20 @@ func (s *Store) Commit(ctx context.Context, c *library.ContentCommit) (commit.Ve
 	if c.Header.Seq != c.Base+1 {
 		return commit.Verdict{}, wrongSeq(c.Header.Seq, c.Base)
 	}
-	var ch changes
+	var ch session.Batch
 	stmt, args := updateContent, append(headerValues(&c.Header), slotOf(c.Header.Seq), gocql.UUID(c.Writer))
 	if c.Supersede != nil {
 		stmt, args = moveContent, append(args, int64(c.Supersede.Position), int8(c.Supersede.Widest))
 	}
-	ch.add(stmt, append(args, string(c.ID), baseOf(c.Base))...)
+	ch.Append(stmt, append(args, string(c.ID), baseOf(c.Base))...)
 	for _, m := range c.Members {
-		ch.add(putMember, string(c.ID), string(m.Principal), int8(m.Role), memberState(m.Leaving), c.Header.Seq, int64(m.Since), int8(m.Left))
+		ch.Append(putMember, string(c.ID), string(m.Principal), int8(m.Role), memberState(m.Leaving), c.Header.Seq, int64(m.Since), int8(m.Left))
 	}
 	if r := c.Request; r != nil {
-		ch.add(putContentReply, string(c.ID), requestKey(&r.Key), r.InputHash[:], notNull(r.Answer), int64(r.Until), s.timeToLive(r.Until))
+		ch.Append(putContentReply, string(c.ID), requestKey(&r.Key), r.InputHash[:], notNull(r.Answer), int64(r.Until), s.timeToLive(r.Until))
 	}
 	const doing = "commit"
-	applied, err := s.decide(ctx, doing, &ch)
+	applied, err := s.session.Decide(ctx, doing, &ch)
 	if err != nil || applied {
 		return commit.Verdict{Applied: applied}, err
 	}

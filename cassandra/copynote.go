@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"context"
 	"slices"
+
+	"carrel/cassandra/session"
 )
 
 // A note that was taken away stays as an empty one: a write of the first note
@@ -24,9 +26,9 @@ func (s *Store) CopyNote(ctx context.Context) ([]byte, error) {
 
 // copyNote is the note as it stands: nil where there never was one.
 func (s *Store) copyNote(ctx context.Context) (note []byte, err error) {
-	r := reading{doing: "read the note of a copy", stmt: selectCopyNote, serial: true}
+	r := session.Query{Operation: "read the note of a copy", Stmt: selectCopyNote, Serial: true}
 	var cell []byte
-	err = s.eachRow(ctx, r, []any{&cell}, func() { note = notNull(slices.Clone(cell)) })
+	err = s.session.ScanRows(ctx, r, []any{&cell}, func() { note = notNull(slices.Clone(cell)) })
 	return note, err
 }
 
@@ -43,7 +45,7 @@ func (s *Store) PutCopyNote(ctx context.Context, note []byte) error {
 			if stands != nil {
 				base = stands
 			}
-			applied, _, err := s.decideOne(ctx, doing, putCopyNote, notNull(note), base)
+			applied, _, err := s.session.DecideOne(ctx, doing, putCopyNote, notNull(note), base)
 			if err != nil || applied {
 				return err
 			}

@@ -12,6 +12,7 @@ import (
 
 	"github.com/gocql/gocql"
 
+	"carrel/cassandra/session"
 	"carrel/core/clock"
 	"carrel/core/commit"
 	"carrel/core/journal"
@@ -70,18 +71,18 @@ func (noNames) ContentName(context.Context) (string, error) {
 
 func newBilled(t *testing.T) *billed { return newBilledOn(t, options(t)) }
 
-func newBilledOn(t *testing.T, o Options) *billed {
+func newBilledOn(t *testing.T, o session.Options) *billed {
 	b := &billed{t: t, bill: &bill{sent: map[string]int{}}}
-	cfg, nodes, err := o.cluster(o.Keyspace)
+	cfg, err := o.Configure(o.Keyspace)
 	if err != nil {
 		t.Fatal(err)
 	}
 	cfg.QueryObserver, cfg.BatchObserver = b.bill, b.bill
-	session, err := cfg.CreateSession()
+	connected, err := cfg.Connect()
 	if err != nil {
 		t.Fatal(err)
 	}
-	b.store = newStore(session, nodes, &o)
+	b.store = newStore(connected)
 	t.Cleanup(func() {
 		if err := b.store.Close(); err != nil {
 			t.Error(err)

@@ -11,6 +11,7 @@ import (
 
 	"github.com/gocql/gocql"
 
+	"carrel/cassandra/session"
 	"carrel/core/clock"
 	"carrel/library"
 )
@@ -57,14 +58,14 @@ func (s *Store) EnforceDirectory(ctx context.Context, e *library.DirectoryEnforc
 	h := e.Header
 	id, mts := string(h.ID), int64(h.MTS)
 	put, drop := e.Derive(h)
-	return s.writeEach(ctx, len(put)+len(drop), func(ctx context.Context, i int) error {
+	return s.session.WriteEach(ctx, len(put)+len(drop), func(ctx context.Context, i int) error {
 		if i < len(put) {
 			n := namesOf(put[i], h.ID)
-			return s.write(ctx, doing, putName, n.tenant, n.initial, n.shard, put[i].Name, id, int8(h.Visibility), mts, mts)
+			return s.session.Write(ctx, doing, putName, n.tenant, n.initial, n.shard, put[i].Name, id, int8(h.Visibility), mts, mts)
 		}
 		k := drop[i-len(put)]
 		n := namesOf(k, h.ID)
-		return s.write(ctx, doing, dropName, mts, n.tenant, n.initial, n.shard, k.Name, id)
+		return s.session.Write(ctx, doing, dropName, mts, n.tenant, n.initial, n.shard, k.Name, id)
 	})
 }
 
@@ -86,13 +87,13 @@ func (s *Store) PageDirectory(ctx context.Context, p library.DirectorySlice) ([]
 	}
 	until, bounded := beyond(p.Prefix)
 	var shards [directoryShards][]library.DirectoryRow
-	err := concurrently(ctx, directoryShards, directoryShards, func(ctx context.Context, shard int) error {
-		r := reading{doing: "page the directory", stmt: selectNames}
-		r.args = []any{p.Tenant, initialOf(p.Prefix), int8(shard), from.Name, string(from.Principal)}
+	err := session.ForEach(ctx, directoryShards, directoryShards, func(ctx context.Context, shard int) error {
+		r := session.Query{Operation: "page the directory", Stmt: selectNames}
+		r.Args = []any{p.Tenant, initialOf(p.Prefix), int8(shard), from.Name, string(from.Principal)}
 		if bounded {
-			r.stmt, r.args = selectNamesUntil, append(r.args, until)
+			r.Stmt, r.Args = selectNamesUntil, append(r.Args, until)
 		}
-		r.args = append(r.args, p.Limit)
+		r.Args = append(r.Args, p.Limit)
 		var err error
 		shards[shard], err = s.names(ctx, r)
 		return err
@@ -129,10 +130,10 @@ const selectName = nameColumns + ` WHERE tenant = ? AND initial = ? AND shard = 
 // ReadDirectory implements library.DirectoryStore.
 func (s *Store) ReadDirectory(ctx context.Context, p library.PrincipalID, keys []library.DirectoryKey) ([]library.DirectoryRow, error) {
 	rows := make([]library.DirectoryRow, len(keys))
-	err := concurrently(ctx, len(keys), readWidth, func(ctx context.Context, i int) error {
+	err := session.ForEach(ctx, len(keys), session.Width, func(ctx context.Context, i int) error {
 		k := keys[i]
 		n := namesOf(k, p)
-		found, err := s.names(ctx, reading{doing: "read the directory", stmt: selectName, args: []any{n.tenant, n.initial, n.shard, k.Name, string(p)}})
+		found, err := s.names(ctx, session.Query{Operation: "read the directory", Stmt: selectName, Args: []any{n.tenant, n.initial, n.shard, k.Name, string(p)}})
 		rows[i] = library.DirectoryRow{DirectoryKey: k, Principal: p}
 		if len(found) > 0 {
 			rows[i] = found[0]
@@ -143,7 +144,7 @@ func (s *Store) ReadDirectory(ctx context.Context, p library.PrincipalID, keys [
 }
 
 // names runs a SELECT of nameColumns.
-func (s *Store) names(ctx context.Context, r reading) ([]library.DirectoryRow, error) {
+func (s *Store) names(ctx context.Context, r session.Query) ([]library.DirectoryRow, error) {
 	var (
 		rows       []library.DirectoryRow
 		n          names
@@ -151,7 +152,7 @@ func (s *Store) names(ctx context.Context, r reading) ([]library.DirectoryRow, e
 		visibility int8
 		mts        int64
 	)
-	err := s.read(ctx, r, func(iter *gocql.Iter) bool {
+	err := s.session.Read(ctx, r, func(iter *gocql.Iter) bool {
 		if !iter.Scan(&n.tenant, &n.initial, &n.shard, &name, &id, &visibility, &mts) {
 			return false
 		}
@@ -180,12 +181,12 @@ func (s *Store) ScanDirectory(ctx context.Context, after []byte, limit int) (row
 		return nil, after, ctx.Err()
 	}
 	if after == nil {
-		rows, err = s.names(ctx, reading{doing: doing, stmt: scanNames, args: []any{limit + 2}})
+		rows, err = s.names(ctx, session.Query{Operation: doing, Stmt: scanNames, Args: []any{limit + 2}})
 		return cutScan(rows, err, limit)
 	}
 	last, err := placeOfName(after)
 	if err != nil {
-		return nil, nil, wrapError(doing, err)
+		return nil, nil, session.WrapError(doing, err)
 	}
 	at := namesOf(last.DirectoryKey, last.Principal)
 	parts, err := s.partsOfToken(ctx, at)
@@ -194,14 +195,14 @@ func (s *Store) ScanDirectory(ctx context.Context, after []byte, limit int) (row
 	}
 	from := last.Place()
 	for _, n := range parts {
-		some, err := s.names(ctx, reading{doing: doing, stmt: selectNames,
-			args: []any{n.tenant, n.initial, n.shard, from.Name, string(from.Principal), limit + 1 - len(rows)}})
+		some, err := s.names(ctx, session.Query{Operation: doing, Stmt: selectNames,
+			Args: []any{n.tenant, n.initial, n.shard, from.Name, string(from.Principal), limit + 1 - len(rows)}})
 		if rows = append(rows, some...); err != nil || len(rows) > limit {
 			return cutScan(rows, err, limit)
 		}
 		from = library.DirectoryPlace{}
 	}
-	some, err := s.names(ctx, reading{doing: doing, stmt: scanNamesAfter, args: []any{at.tenant, at.initial, at.shard, limit + 2 - len(rows)}})
+	some, err := s.names(ctx, session.Query{Operation: doing, Stmt: scanNamesAfter, Args: []any{at.tenant, at.initial, at.shard, limit + 2 - len(rows)}})
 	return cutScan(append(rows, some...), err, limit)
 }
 
@@ -210,8 +211,8 @@ func (s *Store) ScanDirectory(ctx context.Context, after []byte, limit int) (row
 func (s *Store) partsOfToken(ctx context.Context, at names) ([]names, error) {
 	var parts []names
 	var n names
-	r := reading{doing: "scan the directory", stmt: selectSameToken, args: []any{at.tenant, at.initial, at.shard}}
-	err := s.read(ctx, r, func(iter *gocql.Iter) bool {
+	r := session.Query{Operation: "scan the directory", Stmt: selectSameToken, Args: []any{at.tenant, at.initial, at.shard}}
+	err := s.session.Read(ctx, r, func(iter *gocql.Iter) bool {
 		if !iter.Scan(&n.tenant, &n.initial, &n.shard) {
 			return false
 		}
@@ -243,7 +244,7 @@ func cutScan(rows []library.DirectoryRow, err error, limit int) ([]library.Direc
 func placeOfName(place []byte) (r library.DirectoryRow, err error) {
 	parts := strings.SplitN(string(place), " ", 3)
 	if len(parts) != 3 {
-		return r, errCell
+		return r, session.ErrMalformedCell
 	}
 	r.Whole, r.Principal = parts[0] == "1", library.PrincipalID(parts[1])
 	r.Name, err = strconv.Unquote(parts[2])
@@ -253,10 +254,10 @@ func placeOfName(place []byte) (r library.DirectoryRow, err error) {
 // DropDirectory implements library.DirectoryStore: at the timestamps at which
 // the rows were written, so that what was written since stays.
 func (s *Store) DropDirectory(ctx context.Context, rows []library.DirectoryRow) error {
-	return s.writeEach(ctx, len(rows), func(ctx context.Context, i int) error {
+	return s.session.WriteEach(ctx, len(rows), func(ctx context.Context, i int) error {
 		r := &rows[i]
 		n := namesOf(r.DirectoryKey, r.Principal)
-		return s.write(ctx, "drop a row of the directory", dropName, int64(r.MTS), n.tenant, n.initial, n.shard, r.Name, string(r.Principal))
+		return s.session.Write(ctx, "drop a row of the directory", dropName, int64(r.MTS), n.tenant, n.initial, n.shard, r.Name, string(r.Principal))
 	})
 }
 
@@ -269,7 +270,7 @@ const (
 func (s *Store) DirectoryFilled(ctx context.Context) (bool, error) {
 	filled := false
 	var at int64
-	err := s.read(ctx, reading{doing: "read the directory", stmt: selectFilled}, func(iter *gocql.Iter) bool {
+	err := s.session.Read(ctx, session.Query{Operation: "read the directory", Stmt: selectFilled}, func(iter *gocql.Iter) bool {
 		if !iter.Scan(&at) {
 			return false
 		}
@@ -281,5 +282,5 @@ func (s *Store) DirectoryFilled(ctx context.Context) (bool, error) {
 
 // SetDirectoryFilled implements library.DirectoryStore.
 func (s *Store) SetDirectoryFilled(ctx context.Context) error {
-	return s.write(ctx, "mark the directory as filled", putFilled, int64(s.now()))
+	return s.session.Write(ctx, "mark the directory as filled", putFilled, int64(s.now()))
 }

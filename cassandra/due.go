@@ -7,6 +7,7 @@ import (
 
 	"github.com/gocql/gocql"
 
+	"carrel/cassandra/session"
 	"carrel/core/clock"
 	"carrel/core/commit"
 )
@@ -49,12 +50,12 @@ func shardOf(row string) int8 {
 func (s *Store) PutDue(ctx context.Context, d commit.Due) error {
 	const doing = "write a due"
 	day := dayOf(d.At)
-	err := concurrently(ctx, 2, 2, func(ctx context.Context, i int) error {
+	err := session.ForEach(ctx, 2, 2, func(ctx context.Context, i int) error {
 		if i == 0 {
-			return s.write(ctx, doing, noteDay, day)
+			return s.session.Write(ctx, doing, noteDay, day)
 		}
 		mts := int64(d.MTS)
-		return s.writeStamped(ctx, doing, putDue, day, shardOf(d.Row()), int64(d.At), d.Row(), mts, mts)
+		return s.session.WriteStamped(ctx, doing, putDue, day, shardOf(d.Row()), int64(d.At), d.Row(), mts, mts)
 	})
 	if err == nil {
 		s.dues.wrote(d)
@@ -64,7 +65,7 @@ func (s *Store) PutDue(ctx context.Context, d commit.Due) error {
 
 // DropDue implements library.JournalStore.
 func (s *Store) DropDue(ctx context.Context, d commit.Due) error {
-	err := s.writeStamped(ctx, "drop a due", dropDue, int64(d.MTS), dayOf(d.At), shardOf(d.Row()), int64(d.At), d.Row())
+	err := s.session.WriteStamped(ctx, "drop a due", dropDue, int64(d.MTS), dayOf(d.At), shardOf(d.Row()), int64(d.At), d.Row())
 	if err == nil {
 		s.dues.dropped(d)
 	}
@@ -82,7 +83,7 @@ func (s *Store) dueDays(ctx context.Context, until clock.Instant) ([]dueDay, err
 		days []dueDay
 		d    dueDay
 	)
-	err := s.read(ctx, reading{doing: "read dues", stmt: selectDays, args: []any{dayOf(until)}}, func(iter *gocql.Iter) bool {
+	err := s.session.Read(ctx, session.Query{Operation: "read dues", Stmt: selectDays, Args: []any{dayOf(until)}}, func(iter *gocql.Iter) bool {
 		if !iter.Scan(&d.day, &d.noted) {
 			return false
 		}
@@ -102,8 +103,8 @@ func (s *Store) readDues(ctx context.Context, p *duePartition, from duePlace, to
 		row  string
 		mts  *int64
 	)
-	r := reading{doing: "read dues", stmt: selectDue, args: []any{p.day, p.shard, int64(from.at), from.row, int64(to), limit}}
-	err := s.read(ctx, r, func(iter *gocql.Iter) bool {
+	r := session.Query{Operation: "read dues", Stmt: selectDue, Args: []any{p.day, p.shard, int64(from.at), from.row, int64(to), limit}}
+	err := s.session.Read(ctx, r, func(iter *gocql.Iter) bool {
 		if !iter.Scan(&at, &row, &mts) {
 			return false
 		}

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"time"
 
+	"carrel/cassandra/session"
 	"carrel/core/clock"
 	"carrel/core/commit"
 )
@@ -88,7 +89,7 @@ func (s *Store) DueUntil(ctx context.Context, until clock.Instant, limit int) ([
 		n, over := s.dues.look(day, until)
 		if found += n; over && day.noted == d.noted {
 			// A day that was noted again since it was read stays.
-			errs = append(errs, s.writeStamped(ctx, "forget a day", forgetDay, d.noted, d.day))
+			errs = append(errs, s.session.WriteStamped(ctx, "forget a day", forgetDay, d.noted, d.day))
 		}
 	}
 	return s.dues.list(until, limit), errors.Join(errs...)
@@ -97,7 +98,7 @@ func (s *Store) DueUntil(ctx context.Context, until clock.Instant, limit int) ([
 // scanDay reads the partitions of a day on.
 func (s *Store) scanDay(ctx context.Context, day *dueDayState, until clock.Instant, limit int) error {
 	var errs [dueShards]error
-	err := concurrently(ctx, dueShards, dueShards, func(ctx context.Context, shard int) error {
+	err := session.ForEach(ctx, dueShards, dueShards, func(ctx context.Context, shard int) error {
 		errs[shard] = s.scanPart(ctx, &day.parts[shard], until, limit)
 		return nil
 	})

@@ -10,6 +10,7 @@ import (
 	"github.com/gocql/gocql"
 	"github.com/google/go-cmp/cmp"
 
+	"carrel/cassandra/session"
 	"carrel/core/clock"
 	"carrel/core/commit"
 	"carrel/library"
@@ -19,14 +20,13 @@ import (
 func bury(t *testing.T, s *Store, id library.ContentID, from clock.Instant, within time.Duration, n int) {
 	t.Helper()
 	const batch = 500
-	err := concurrently(t.Context(), n/batch, 8, func(ctx context.Context, i int) error {
-		b := s.session.NewBatch(gocql.UnloggedBatch).WithContext(ctx)
-		b.Cons = s.level
+	err := session.ForEach(t.Context(), n/batch, 8, func(ctx context.Context, i int) error {
+		b := s.session.Driver().NewBatch(gocql.UnloggedBatch).WithContext(ctx)
 		for k := range batch {
 			at := from.Add(within / time.Duration(n) * time.Duration(i*batch+k))
 			b.Query(dropDue, int64(at), dayOf(at), shardOf(string(id)), int64(at), string(id))
 		}
-		return s.session.ExecuteBatch(b)
+		return s.session.Driver().ExecuteBatch(b)
 	})
 	if err != nil {
 		t.Fatal(err)

@@ -3,6 +3,7 @@ package cassandra
 import (
 	"context"
 
+	"carrel/cassandra/session"
 	"carrel/library"
 )
 
@@ -31,24 +32,24 @@ func (s *Store) Enforce(ctx context.Context, e *library.Enforcement) error {
 	for _, m := range e.Rows {
 		e.Derive(h, m, &d)
 		p := string(m.Principal)
-		var ch changes
+		var ch session.Batch
 		for _, k := range d.Delete {
-			ch.add(dropEntry, mts, p, int8(k.Bucket), int64(k.Position), id)
+			ch.Append(dropEntry, mts, p, int8(k.Bucket), int64(k.Position), id)
 		}
 		for _, k := range d.Put {
-			ch.add(putEntry, p, int8(k.Bucket), int64(k.Position), id, mts, int8(m.Role), mts)
+			ch.Append(putEntry, p, int8(k.Bucket), int64(k.Position), id, mts, int8(m.Role), mts)
 		}
 		switch {
 		case !e.Reverse:
 		case d.Role == library.NoRole:
-			ch.add(dropShared, mts, p, id)
+			ch.Append(dropShared, mts, p, id)
 		default:
-			ch.add(putShared, p, id, int8(d.Role), mts)
+			ch.Append(putShared, p, id, int8(d.Role), mts)
 		}
 		if d.Tells {
-			ch.add(putChange, p, int64(e.At), id, mts, int8(d.Left), mts, changeTTL)
+			ch.Append(putChange, p, int64(e.At), id, mts, int8(d.Left), mts, changeTTL)
 		}
-		if err := s.writeAll(ctx, "enforce", &ch); err != nil {
+		if err := s.session.WriteBatch(ctx, "enforce", &ch); err != nil {
 			return err
 		}
 	}

@@ -8,6 +8,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"carrel/cassandra/session"
 	"carrel/core/commit"
 	"carrel/core/journal"
 	"carrel/core/sched"
@@ -51,7 +52,7 @@ type gateway struct {
 }
 
 // serve opens a gateway; what it has under way ends with the test.
-func serve(t *testing.T, o Options) *gateway {
+func serve(t *testing.T, o session.Options) *gateway {
 	t.Helper()
 	store := open(t, o)
 	rt := sched.NewReal()

@@ -11,6 +11,7 @@ import (
 
 	"github.com/gocql/gocql"
 
+	"carrel/cassandra/session"
 	"carrel/core/clock"
 	"carrel/core/commit"
 	"carrel/library"
@@ -60,7 +61,7 @@ func mustCommit(t *testing.T, s *Store, c *library.ContentCommit) {
 // scanOne runs a SELECT of one row.
 func scanOne(t *testing.T, s *Store, stmt string, args []any, dest ...any) {
 	t.Helper()
-	if err := s.session.Query(stmt, args...).WithContext(t.Context()).Scan(dest...); err != nil {
+	if err := s.session.Driver().Query(stmt, args...).WithContext(t.Context()).Scan(dest...); err != nil {
 		t.Fatalf("%s: %v", stmt, err)
 	}
 }
@@ -95,7 +96,7 @@ type counter struct {
 	n  map[string]int
 }
 
-func (c *counter) add(_ context.Context, o Observation) {
+func (c *counter) add(_ context.Context, o session.Observation) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.n == nil {
@@ -169,10 +170,10 @@ func formTwoConditions(t *testing.T, s *Store, _ *counter) {
 		member  library.PrincipalID
 		applies bool
 	}{{9, bob, false}, {1, ann, false}, {1, bob, true}} {
-		var ch changes
-		ch.add("UPDATE content SET title = 'changed' WHERE content_id = ? AND kind = 0 AND key = '~' IF seq = ?", "c:t:two", try.seq)
-		ch.add("INSERT INTO content (content_id, kind, key, mseq) VALUES (?, 1, ?, 1) IF NOT EXISTS", "c:t:two", string(try.member))
-		applied, err := s.decide(t.Context(), "try", &ch)
+		var ch session.Batch
+		ch.Append("UPDATE content SET title = 'changed' WHERE content_id = ? AND kind = 0 AND key = '~' IF seq = ?", "c:t:two", try.seq)
+		ch.Append("INSERT INTO content (content_id, kind, key, mseq) VALUES (?, 1, ?, 1) IF NOT EXISTS", "c:t:two", string(try.member))
+		applied, err := s.session.Decide(t.Context(), "try", &ch)
 		if err != nil || applied != try.applies {
 			t.Errorf("seq %d and a new row of %s: applied %v, %v", try.seq, try.member, applied, err)
 		}
@@ -190,7 +191,7 @@ func formTimestamps(t *testing.T, s *Store, _ *counter) {
 	const p library.PrincipalID = "u:t:stamps"
 	c := creation("c:t:stamps", someTime)
 	enforce(t, s, c, library.Member{Principal: p, Role: library.Viewing, Seq: 1})
-	iter := s.session.Query("SELECT bucket, writetime(role) FROM library_by_principal WHERE principal_id = ?", string(p)).Iter()
+	iter := s.session.Driver().Query("SELECT bucket, writetime(role) FROM library_by_principal WHERE principal_id = ?", string(p)).Iter()
 	var bucket int8
 	var at int64
 	n := 0
@@ -213,13 +214,13 @@ func formDeleteWins(t *testing.T, s *Store, _ *counter) {
 	for n, order := range [][]bool{{true, false}, {false, true}} {
 		p := fmt.Sprintf("u:t:ties%d", n)
 		for _, insert := range order {
-			var ch changes
+			var ch session.Batch
 			if insert {
-				ch.add(putShared, p, "c:t:x", int8(1), int64(5000))
+				ch.Append(putShared, p, "c:t:x", int8(1), int64(5000))
 			} else {
-				ch.add(dropShared, int64(5000), p, "c:t:x")
+				ch.Append(dropShared, int64(5000), p, "c:t:x")
 			}
-			if err := s.writeAll(t.Context(), "try", &ch); err != nil {
+			if err := s.session.WriteBatch(t.Context(), "try", &ch); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -234,19 +235,19 @@ func formDeleteWins(t *testing.T, s *Store, _ *counter) {
 func formOneMutation(t *testing.T, s *Store, _ *counter) {
 	trace := new(traced)
 	c := creation("c:t:mutation", someTime)
-	var ch changes
-	ch.add(putEntry, "u:t:m", int8(1), int64(1), "c:t:mutation", int64(c.Header.MTS), int8(1), int64(c.Header.MTS))
-	ch.add(putEntry, "u:t:m", int8(2), int64(1), "c:t:mutation", int64(c.Header.MTS), int8(1), int64(c.Header.MTS))
-	ch.add(putShared, "u:t:m", "c:t:mutation", int8(1), int64(c.Header.MTS))
-	b := s.session.NewBatch(gocql.UnloggedBatch).WithContext(t.Context()).Trace(trace)
-	b.Entries = ch.entries
-	if err := s.session.ExecuteBatch(b); err != nil {
+	var ch session.Batch
+	ch.Append(putEntry, "u:t:m", int8(1), int64(1), "c:t:mutation", int64(c.Header.MTS), int8(1), int64(c.Header.MTS))
+	ch.Append(putEntry, "u:t:m", int8(2), int64(1), "c:t:mutation", int64(c.Header.MTS), int8(1), int64(c.Header.MTS))
+	ch.Append(putShared, "u:t:m", "c:t:mutation", int8(1), int64(c.Header.MTS))
+	b := s.session.Driver().NewBatch(gocql.UnloggedBatch).WithContext(t.Context()).Trace(trace)
+	b.Entries = ch.Entries
+	if err := s.session.Driver().ExecuteBatch(b); err != nil {
 		t.Fatal(err)
 	}
 	appended := func() int {
 		n := 0
 		var activity string
-		iter := s.session.Query("SELECT activity FROM system_traces.events WHERE session_id = ?", trace.id).Consistency(gocql.One).Iter()
+		iter := s.session.Driver().Query("SELECT activity FROM system_traces.events WHERE session_id = ?", trace.id).Consistency(gocql.One).Iter()
 		for iter.Scan(&activity) {
 			if strings.HasPrefix(activity, "Appending to commitlog") {
 				n++
@@ -260,7 +261,7 @@ func formOneMutation(t *testing.T, s *Store, _ *counter) {
 	// The trace is written behind the answer, to a keyspace of two replicas.
 	var finished int
 	await(t, func() bool {
-		err := s.session.Query("SELECT duration FROM system_traces.sessions WHERE session_id = ?", trace.id).Consistency(gocql.One).Scan(&finished)
+		err := s.session.Driver().Query("SELECT duration FROM system_traces.sessions WHERE session_id = ?", trace.id).Consistency(gocql.One).Scan(&finished)
 		return err == nil && finished > 0 && appended() > 0
 	})
 	if n := appended(); n != 1 {
@@ -318,7 +319,7 @@ func formAtomicMove(t *testing.T, s *Store, _ *counter) {
 		}
 		var positions []int64
 		var at int64
-		iter := s.session.Query("SELECT position FROM library_by_principal WHERE principal_id = ?", string(m.Principal)).Iter()
+		iter := s.session.Driver().Query("SELECT position FROM library_by_principal WHERE principal_id = ?", string(m.Principal)).Iter()
 		for iter.Scan(&at) {
 			positions = append(positions, at)
 		}

@@ -19,21 +19,28 @@ import (
 
 var update = flag.Bool("update", false, "write testdata/statements.golden")
 
-// product are the files of the package without its tests, by name.
+// product are the files of the package and of session without their tests, by
+// name.
 func product(t *testing.T) (*token.FileSet, map[string]*ast.File) {
 	t.Helper()
-	names, err := filepath.Glob("*.go")
-	if err != nil {
-		t.Fatal(err)
+	var names []string
+	for _, dir := range []string{".", "session"} {
+		found, err := filepath.Glob(filepath.Join(dir, "*.go"))
+		if err != nil || len(found) == 0 {
+			t.Fatalf("%s: %d files, %v", dir, len(found), err)
+		}
+		names = append(names, found...)
 	}
 	fset, files := token.NewFileSet(), make(map[string]*ast.File)
 	for _, name := range names {
 		if strings.HasSuffix(name, "_test.go") {
 			continue
 		}
-		if files[name], err = parser.ParseFile(fset, name, nil, parser.SkipObjectResolution); err != nil {
+		syntax, err := parser.ParseFile(fset, name, nil, parser.SkipObjectResolution)
+		if err != nil {
 			t.Fatal(err)
 		}
+		files[name] = syntax
 	}
 	return fset, files
 }

@@ -6,6 +6,7 @@ import (
 
 	"github.com/gocql/gocql"
 
+	"carrel/cassandra/session"
 	"carrel/core/commit"
 	"carrel/core/fault"
 	"carrel/library"
@@ -18,7 +19,7 @@ const selectGroupMembersPage = `SELECT ` + principalColumns + ` FROM principal
 // one statement, and so of one state.
 func (s *Store) GroupMembersPage(ctx context.Context, group, after library.PrincipalID, limit int, serial bool) (*library.PrincipalRows, error) {
 	rows := new(library.PrincipalRows)
-	r := reading{doing: "read group members", stmt: selectGroupMembersPage, serial: serial, args: []any{string(group), string(after), max(limit, 0) + 1}}
+	r := session.Query{Operation: "read group members", Stmt: selectGroupMembersPage, Serial: serial, Args: []any{string(group), string(after), max(limit, 0) + 1}}
 	err := s.eachPrincipalRow(ctx, r, func(row *principalRow) {
 		switch {
 		case row.kind == kindHeader:
@@ -36,7 +37,7 @@ func (s *Store) GroupMembersPage(ctx context.Context, group, after library.Princ
 // Confirm implements library.PrincipalStore: one reading for each group.
 func (s *Store) Confirm(ctx context.Context, claims []library.MemberOf) ([]library.GroupMemberRow, error) {
 	if err := ctx.Err(); err != nil {
-		return nil, notBegun(err)
+		return nil, session.NotSent(err)
 	}
 	confirmed := make([]library.GroupMemberRow, len(claims))
 	var asked []claim
@@ -51,7 +52,7 @@ func (s *Store) Confirm(ctx context.Context, claims []library.MemberOf) ([]libra
 		asked[n].members = append(asked[n].members, c.Member)
 		asked[n].at = append(asked[n].at, i)
 	}
-	err := concurrently(ctx, len(asked), readWidth, func(ctx context.Context, n int) error {
+	err := session.ForEach(ctx, len(asked), session.Width, func(ctx context.Context, n int) error {
 		var rows library.PrincipalRows
 		if err := s.readPrincipal(ctx, "confirm members", asked[n].group, library.PrincipalQuery{Members: asked[n].members}, &rows); err != nil {
 			return err
@@ -83,13 +84,13 @@ const (
 // the timestamp of the state.
 func (s *Store) EnforceGroup(ctx context.Context, e *library.GroupEnforcement) error {
 	mts, id := int64(e.Header.MTS), string(e.Header.ID)
-	return s.writeEach(ctx, len(e.Rows), func(ctx context.Context, i int) error {
+	return s.session.WriteEach(ctx, len(e.Rows), func(ctx context.Context, i int) error {
 		const doing = "enforce a group"
 		m := e.Rows[i]
 		if m.Active() && e.Header.State == commit.Live {
-			return s.write(ctx, doing, putMembership, string(m.Principal), id, int8(m.Role), mts)
+			return s.session.Write(ctx, doing, putMembership, string(m.Principal), id, int8(m.Role), mts)
 		}
-		return s.write(ctx, doing, dropMembership, mts, string(m.Principal), id)
+		return s.session.Write(ctx, doing, dropMembership, mts, string(m.Principal), id)
 	})
 }
 
@@ -120,14 +121,14 @@ func (s *Store) settleGroup(ctx context.Context, id library.PrincipalID, leaving
 		if len(leaving) == 0 {
 			return nil
 		}
-		var ch changes
+		var ch session.Batch
 		var q library.PrincipalQuery
 		q.Serial = true
 		for _, m := range leaving {
-			ch.add(dropLeavingMember, string(id), string(m.Principal), m.Seq)
+			ch.Append(dropLeavingMember, string(id), string(m.Principal), m.Seq)
 			q.Members = append(q.Members, m.Principal)
 		}
-		applied, err := s.decide(ctx, doing, &ch)
+		applied, err := s.session.Decide(ctx, doing, &ch)
 		if err != nil || applied {
 			return err
 		}
@@ -163,8 +164,8 @@ func (s *Store) memberships(ctx context.Context, stmt string, args ...any) ([]li
 		group string
 		role  int8
 	)
-	r := reading{doing: "list memberships", stmt: stmt, args: args}
-	err := s.read(ctx, r, func(iter *gocql.Iter) bool {
+	r := session.Query{Operation: "list memberships", Stmt: stmt, Args: args}
+	err := s.session.Read(ctx, r, func(iter *gocql.Iter) bool {
 		if !iter.Scan(&group, &role) {
 			return false
 		}
@@ -181,13 +182,13 @@ const selectMembershipsWithin = `SELECT group_id, role FROM groups_by_member WHE
 // principal, readWidth of them at a time.
 func (s *Store) MembershipsOf(ctx context.Context, q library.MembershipsQuery) ([][]library.Membership, error) {
 	if err := ctx.Err(); err != nil {
-		return nil, notBegun(err)
+		return nil, session.NotSent(err)
 	}
 	var all [][]library.Membership
 	rows := 0
-	for part := range slices.Chunk(q.Principals, readWidth) {
+	for part := range slices.Chunk(q.Principals, session.Width) {
 		read := make([][]library.Membership, len(part))
-		err := concurrently(ctx, len(part), readWidth, func(ctx context.Context, i int) (err error) {
+		err := session.ForEach(ctx, len(part), session.Width, func(ctx context.Context, i int) (err error) {
 			read[i], err = s.quotaOf(ctx, part[i], q.Own, q.Others)
 			return err
 		})
@@ -242,7 +243,7 @@ func (s *Store) membershipsByTenant(ctx context.Context, p library.PrincipalID, 
 		limit         int
 	}{{"", from, others}, {from, to, own}, {to, "h", others}}
 	read := make([][]library.Membership, len(ranges))
-	err := concurrently(ctx, len(ranges), len(ranges), func(ctx context.Context, i int) (err error) {
+	err := session.ForEach(ctx, len(ranges), len(ranges), func(ctx context.Context, i int) (err error) {
 		if r := ranges[i]; r.limit > 0 {
 			read[i], err = s.memberships(ctx, selectMembershipsWithin, string(p), string(r.after), string(r.before), r.limit)
 		}

@@ -116,7 +116,7 @@ func TestDueDays(t *testing.T) {
 	if err := s.PutDue(t.Context(), again); err != nil {
 		t.Fatal(err)
 	}
-	if err := s.write(t.Context(), "forget a day", forgetDay, days[0].noted, days[0].day); err != nil {
+	if err := s.session.Write(t.Context(), "forget a day", forgetDay, days[0].noted, days[0].day); err != nil {
 		t.Fatal(err)
 	}
 	until(late.At.Add(day), late, again)
@@ -130,8 +130,8 @@ func TestDuesOfEarlierVersions(t *testing.T) {
 	day := dayInstant(2030, 5, 5)
 	const putOld = `INSERT INTO due (day, shard, at, content_id) VALUES (?, ?, ?, ?)`
 	for _, id := range []library.ContentID{"c:t:dropped", "c:t:again"} {
-		err := errors.Join(s.write(t.Context(), "note a day", noteDay, dayOf(day)),
-			s.write(t.Context(), "write an old due", putOld, dayOf(day), shardOf(string(id)), int64(day)+7, string(id)))
+		err := errors.Join(s.session.Write(t.Context(), "note a day", noteDay, dayOf(day)),
+			s.session.Write(t.Context(), "write an old due", putOld, dayOf(day), shardOf(string(id)), int64(day)+7, string(id)))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -248,7 +248,7 @@ func TestUnreadableLane(t *testing.T) {
 	one := storetest.Blocks(library.InFlight{ID: commit.EntryID{9}, Content: "c:t:long"})
 	damaged := lane("lane3x", append(one, one...)...).ID
 	const damage = `INSERT INTO inflight (part, lane, n, pending) VALUES (?, ?, 1, 0x0909) USING TIMESTAMP ?`
-	if err := b.store.session.Query(damage, partOf(damaged), string(damaged), int64(someTime)+1).WithContext(t.Context()).Exec(); err != nil {
+	if err := b.store.session.Driver().Query(damage, partOf(damaged), string(damaged), int64(someTime)+1).WithContext(t.Context()).Exec(); err != nil {
 		t.Fatal(err)
 	}
 	stands := func(want []commit.OpenLane) {
@@ -268,7 +268,7 @@ func TestUnreadableLane(t *testing.T) {
 	}
 	stands(nil)
 	var rows int
-	if err := b.store.session.Query(`SELECT count(*) FROM inflight WHERE part = ? AND lane = ?`, partOf(damaged), string(damaged)).
+	if err := b.store.session.Driver().Query(`SELECT count(*) FROM inflight WHERE part = ? AND lane = ?`, partOf(damaged), string(damaged)).
 		WithContext(t.Context()).Scan(&rows); err != nil || rows != 2 {
 		t.Errorf("%d rows are left of the lane that cannot be read, %v", rows, err)
 	}

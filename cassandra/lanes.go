@@ -10,6 +10,7 @@ import (
 
 	"github.com/gocql/gocql"
 
+	"carrel/cassandra/session"
 	"carrel/core/commit"
 	"carrel/core/fault"
 )
@@ -70,14 +71,14 @@ func (s *Store) PutLane(ctx context.Context, l commit.Lane) error {
 		return fault.Unavailablef(nil, "too many changes are under way")
 	}
 	part, id := partOf(l.ID), string(l.ID)
-	var ch changes
+	var ch session.Batch
 	for n, block := range l.Blocks {
-		ch.add(putLaneRow, part, id, int16(n), block, l.Stamp)
+		ch.Append(putLaneRow, part, id, int16(n), block, l.Stamp)
 	}
 	if had, known := s.lanes.begin(l.ID, len(l.Blocks)); !known || had > len(l.Blocks) {
-		ch.add(dropLaneRows, l.Stamp, part, id, int16(len(l.Blocks)))
+		ch.Append(dropLaneRows, l.Stamp, part, id, int16(len(l.Blocks)))
 	}
-	if err := s.writeAll(ctx, "write the in-flight list", &ch); err != nil {
+	if err := s.session.WriteBatch(ctx, "write the in-flight list", &ch); err != nil {
 		return err
 	}
 	s.lanes.end(l.ID, len(l.Blocks))
@@ -86,7 +87,7 @@ func (s *Store) PutLane(ctx context.Context, l commit.Lane) error {
 
 // DropLane implements library.JournalStore.
 func (s *Store) DropLane(ctx context.Context, id commit.LaneID, stamp int64) error {
-	return s.writeStamped(ctx, "drop an in-flight list", dropLane, stamp, partOf(id), string(id))
+	return s.session.WriteStamped(ctx, "drop an in-flight list", dropLane, stamp, partOf(id), string(id))
 }
 
 // partOf is the partition of a lane.
@@ -110,10 +111,10 @@ type laneRow struct {
 func (s *Store) Lanes(ctx context.Context) ([]commit.Lane, error) {
 	const doing = "read in-flight lists"
 	if err := ctx.Err(); err != nil {
-		return nil, notBegun(err)
+		return nil, session.NotSent(err)
 	}
 	var parts [laneParts][]laneRow
-	err := concurrently(ctx, laneParts, laneParts, func(ctx context.Context, part int) (err error) {
+	err := session.ForEach(ctx, laneParts, laneParts, func(ctx context.Context, part int) (err error) {
 		parts[part], err = s.lanePart(ctx, doing, int8(part))
 		return err
 	})
@@ -145,7 +146,7 @@ func (s *Store) lanePart(ctx context.Context, doing string, part int8) ([]laneRo
 		pending []byte
 		stamp   int64
 	)
-	err := s.read(ctx, reading{doing: doing, stmt: selectLanes, args: []any{part}, page: lanesPage}, func(iter *gocql.Iter) bool {
+	err := s.session.Read(ctx, session.Query{Operation: doing, Stmt: selectLanes, Args: []any{part}, PageSize: lanesPage}, func(iter *gocql.Iter) bool {
 		if !iter.Scan(&id, &n, &pending, &stamp) {
 			return false
 		}

@@ -7,6 +7,7 @@ import (
 
 	"github.com/gocql/gocql"
 
+	"carrel/cassandra/session"
 	"carrel/core/clock"
 	"carrel/library"
 )
@@ -54,7 +55,7 @@ func (s *Store) OpenLibrary(ctx context.Context, p library.Slice, newest bool) (
 			return err
 		})
 	}
-	err := concurrently(ctx, len(readings), len(readings), func(ctx context.Context, n int) error { return readings[n](ctx) })
+	err := session.ForEach(ctx, len(readings), len(readings), func(ctx context.Context, n int) error { return readings[n](ctx) })
 	if err != nil {
 		return nil, err
 	}
@@ -68,15 +69,15 @@ func (s *Store) page(ctx context.Context, p library.Slice) (es []library.Entry, 
 	if p.Limit <= 0 {
 		return nil, false, nil
 	}
-	r := reading{doing: "page a library", key: string(p.Owner), args: []any{string(p.Owner), int8(p.Bucket)}}
+	r := session.Query{Operation: "page a library", PartitionKey: string(p.Owner), Args: []any{string(p.Owner), int8(p.Bucket)}}
 	if p.Newer {
 		from, bound := keyOr(p.From, beforeAll), keyOr(p.Bound, afterAll)
-		r.stmt = pageNewer
-		r.args = append(r.args, int64(from.Position), string(from.Content), int64(bound.Position), string(bound.Content), p.Limit)
+		r.Stmt = pageNewer
+		r.Args = append(r.Args, int64(from.Position), string(from.Content), int64(bound.Position), string(bound.Content), p.Limit)
 	} else {
 		from := keyOr(p.From, afterAll)
-		r.stmt = pageOlder
-		r.args = append(r.args, int64(from.Position), string(from.Content), p.Limit)
+		r.Stmt = pageOlder
+		r.Args = append(r.Args, int64(from.Position), string(from.Content), p.Limit)
 	}
 	es = make([]library.Entry, 0, min(p.Limit, 128))
 	var (
@@ -84,7 +85,7 @@ func (s *Store) page(ctx context.Context, p library.Slice) (es []library.Entry, 
 		id            string
 		role          int8
 	)
-	err = s.eachRow(ctx, r, []any{&position, &id, &mts, &role, &built}, func() {
+	err = s.session.ScanRows(ctx, r, []any{&position, &id, &mts, &role, &built}, func() {
 		es = append(es, library.Entry{Position: clock.Instant(position), Content: library.ContentID(id), MTS: clock.Instant(mts), Role: library.ContentRole(role)})
 	})
 	if err != nil {
@@ -110,8 +111,8 @@ const countEntries = `SELECT role FROM library_by_principal WHERE principal_id =
 func (s *Store) CountLibrary(ctx context.Context, owner library.PrincipalID, b library.Bucket, limit int) (int, error) {
 	n := 0
 	var role int8
-	r := reading{doing: "count a library", stmt: countEntries, args: []any{string(owner), int8(b), min(limit, math.MaxInt32)}, page: countPage}
-	err := s.read(ctx, r, func(iter *gocql.Iter) bool {
+	r := session.Query{Operation: "count a library", Stmt: countEntries, Args: []any{string(owner), int8(b), min(limit, math.MaxInt32)}, PageSize: countPage}
+	err := s.session.Read(ctx, r, func(iter *gocql.Iter) bool {
 		if !iter.Scan(&role) {
 			return false
 		}
@@ -129,8 +130,8 @@ func (s *Store) Built(ctx context.Context, owner library.PrincipalID) (bool, err
 		id    string
 		built bool
 	)
-	r := reading{doing: "read a library", stmt: selectBuilt, args: []any{string(owner)}}
-	err := s.read(ctx, r, func(iter *gocql.Iter) bool { return iter.Scan(&id, &built) })
+	r := session.Query{Operation: "read a library", Stmt: selectBuilt, Args: []any{string(owner)}}
+	err := s.session.Read(ctx, r, func(iter *gocql.Iter) bool { return iter.Scan(&id, &built) })
 	return built, err
 }
 
@@ -143,8 +144,8 @@ const selectRecorded = `SELECT role FROM content_by_principal WHERE principal_id
 func (s *Store) Recorded(ctx context.Context, owner library.PrincipalID) (bool, error) {
 	var role int8
 	recorded := false
-	r := reading{doing: "read what is shared", stmt: selectRecorded, args: []any{string(owner)}}
-	err := s.read(ctx, r, func(iter *gocql.Iter) bool {
+	r := session.Query{Operation: "read what is shared", Stmt: selectRecorded, Args: []any{string(owner)}}
+	err := s.session.Read(ctx, r, func(iter *gocql.Iter) bool {
 		found := iter.Scan(&role)
 		recorded = recorded || found
 		return found
@@ -160,10 +161,10 @@ const (
 // SetBuilt implements library.LibraryStore. Both marks carry the instant as of
 // which they hold, so that a deletion of the partition after it takes them too.
 func (s *Store) SetBuilt(ctx context.Context, owner library.PrincipalID, asOf clock.Instant) error {
-	var ch changes
-	ch.add(setBuilt, int64(asOf), string(owner))
-	ch.add(setRecorded, string(owner), int64(asOf))
-	return s.writeAll(ctx, "mark a library as built", &ch)
+	var ch session.Batch
+	ch.Append(setBuilt, int64(asOf), string(owner))
+	ch.Append(setRecorded, string(owner), int64(asOf))
+	return s.session.WriteBatch(ctx, "mark a library as built", &ch)
 }
 
 // The note of a rebuild carries the instant at which the rebuild began, so that a
@@ -181,23 +182,23 @@ func (s *Store) RebuildNote(ctx context.Context, owner library.PrincipalID) ([]b
 		id   string
 		note []byte
 	)
-	r := reading{doing: "read the note of a rebuild", stmt: selectRebuild, args: []any{string(owner)}}
-	err := s.read(ctx, r, func(iter *gocql.Iter) bool { return iter.Scan(&id, &note) })
+	r := session.Query{Operation: "read the note of a rebuild", Stmt: selectRebuild, Args: []any{string(owner)}}
+	err := s.session.Read(ctx, r, func(iter *gocql.Iter) bool { return iter.Scan(&id, &note) })
 	return note, err
 }
 
 // PutRebuildNote implements library.LibraryStore.
 func (s *Store) PutRebuildNote(ctx context.Context, owner library.PrincipalID, asOf clock.Instant, note []byte) error {
-	var ch changes
-	ch.add(putRebuild, int64(asOf), note, string(owner))
-	return s.writeAll(ctx, "keep the note of a rebuild", &ch)
+	var ch session.Batch
+	ch.Append(putRebuild, int64(asOf), note, string(owner))
+	return s.session.WriteBatch(ctx, "keep the note of a rebuild", &ch)
 }
 
 // DropRebuildNote implements library.LibraryStore.
 func (s *Store) DropRebuildNote(ctx context.Context, owner library.PrincipalID, asOf clock.Instant) error {
-	var ch changes
-	ch.add(dropRebuild, int64(asOf), string(owner))
-	return s.writeAll(ctx, "drop the note of a rebuild", &ch)
+	var ch session.Batch
+	ch.Append(dropRebuild, int64(asOf), string(owner))
+	return s.session.WriteBatch(ctx, "drop the note of a rebuild", &ch)
 }
 
 // dropsAtOnce keeps a mutation well below the largest that a node takes.
@@ -207,11 +208,11 @@ const dropsAtOnce = 500
 // own timestamp, so that whatever is newer stays.
 func (s *Store) DropEntries(ctx context.Context, owner library.PrincipalID, es []library.BucketEntry) error {
 	for part := range slices.Chunk(es, dropsAtOnce) {
-		var ch changes
+		var ch session.Batch
 		for _, e := range part {
-			ch.add(dropEntry, int64(e.MTS), string(owner), int8(e.Bucket), int64(e.Position), string(e.Content))
+			ch.Append(dropEntry, int64(e.MTS), string(owner), int8(e.Bucket), int64(e.Position), string(e.Content))
 		}
-		if err := s.writeAll(ctx, "drop entries", &ch); err != nil {
+		if err := s.session.WriteBatch(ctx, "drop entries", &ch); err != nil {
 			return err
 		}
 	}
@@ -228,16 +229,16 @@ func (s *Store) SharedWith(ctx context.Context, owner library.PrincipalID, after
 	if limit <= 0 {
 		return nil, nil
 	}
-	return s.shared(ctx, reading{doing: "list what is shared", stmt: selectShared, args: []any{string(owner), string(after), limit}})
+	return s.shared(ctx, session.Query{Operation: "list what is shared", Stmt: selectShared, Args: []any{string(owner), string(after), limit}})
 }
 
-func (s *Store) shared(ctx context.Context, r reading) ([]library.Shared, error) {
+func (s *Store) shared(ctx context.Context, r session.Query) ([]library.Shared, error) {
 	var (
 		all  []library.Shared
 		id   string
 		role int8
 	)
-	err := s.read(ctx, r, func(iter *gocql.Iter) bool {
+	err := s.session.Read(ctx, r, func(iter *gocql.Iter) bool {
 		if !iter.Scan(&id, &role) {
 			return false
 		}
@@ -256,7 +257,7 @@ func (s *Store) Roles(ctx context.Context, owner library.PrincipalID, ids []libr
 		for i, id := range part {
 			keys[i] = string(id)
 		}
-		found, err := s.shared(ctx, reading{doing: "read roles", stmt: selectRoles, args: []any{string(owner), keys}})
+		found, err := s.shared(ctx, session.Query{Operation: "read roles", Stmt: selectRoles, Args: []any{string(owner), keys}})
 		if err != nil {
 			return nil, err
 		}

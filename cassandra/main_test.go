@@ -8,6 +8,7 @@ import (
 	"go.uber.org/goleak"
 
 	"carrel/cassandra/cassandratest"
+	"carrel/cassandra/session"
 )
 
 // node is the one that all tests of this package share.
@@ -31,9 +32,9 @@ func TestMain(m *testing.M) {
 }
 
 // options are those of a keyspace of this test's own, with its tables.
-func options(t testing.TB) Options {
+func options(t testing.TB) session.Options {
 	t.Helper()
-	o := Options{Hosts: node.Hosts(t), Keyspace: node.Keyspace(t), Replication: map[string]int{"": 1}}
+	o := session.Options{Hosts: node.Hosts(t), Keyspace: node.Keyspace(t), Replication: map[string]int{"": 1}}
 	if err := Migrate(t.Context(), o, func(step string) { t.Log(step) }); err != nil {
 		t.Fatal(err)
 	}
@@ -41,7 +42,7 @@ func options(t testing.TB) Options {
 }
 
 // open opens a store that is closed at the end of the test.
-func open(t testing.TB, o Options) *Store {
+func open(t testing.TB, o session.Options) *Store {
 	t.Helper()
 	s, err := Open(t.Context(), o)
 	if err != nil {

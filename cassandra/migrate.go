@@ -13,6 +13,8 @@ import (
 	"time"
 
 	"github.com/gocql/gocql"
+
+	"carrel/cassandra/session"
 )
 
 //go:embed schema/*.cql
@@ -86,27 +88,28 @@ const schemaTimeout = 30 * time.Second
 // repeated after whatever interrupted it. A keyspace that stands with another
 // replication than the options name is an error, and is left as it is: to change
 // it takes a repair by its operator. progress is told of each step; nil: nobody is.
-func Migrate(ctx context.Context, o Options, progress func(step string)) error {
+func Migrate(ctx context.Context, o session.Options, progress func(step string)) error {
 	if progress == nil {
 		progress = func(string) {}
 	}
-	if err := o.check(); err != nil {
+	if err := o.Check(); err != nil {
 		return err
 	}
-	o.Timeout = max(orDefault(o.Timeout, defaultTimeout), schemaTimeout)
+	o.Timeout = max(o.Timeout, schemaTimeout)
 	all, err := migrations()
 	if err != nil {
 		return err
 	}
-	if err := makeKeyspace(ctx, o, progress); err != nil {
+	if err := session.MakeKeyspace(ctx, o, progress); err != nil {
 		return err
 	}
-	s, err := connectSoon(ctx, o)
+	connected, err := connectSoon(ctx, o)
 	if err != nil {
 		return err
 	}
-	defer s.session.Close()
-	if err := s.define(ctx, createVersions); err != nil {
+	defer connected.Close()
+	s := newStore(connected)
+	if err := s.session.Define(ctx, createVersions); err != nil {
 		return err
 	}
 	claim, err := s.claim(ctx)
@@ -127,37 +130,16 @@ func Migrate(ctx context.Context, o Options, progress func(step string)) error {
 const connectTries = 10
 
 // connectSoon is connect to a keyspace that was just made.
-func connectSoon(ctx context.Context, o Options) (s *Store, err error) {
+func connectSoon(ctx context.Context, o session.Options) (s *session.Session, err error) {
 	for range connectTries {
-		if s, err = connect(ctx, &o, o.Keyspace); err == nil {
+		if s, err = session.Connect(ctx, &o, o.Keyspace); err == nil {
 			return s, nil
 		}
-		if pause(ctx, claimPause) != nil {
+		if session.Pause(ctx, claimPause) != nil {
 			break
 		}
 	}
 	return nil, err
-}
-
-// pause waits for a while, or until the context ends.
-func pause(ctx context.Context, while time.Duration) error {
-	timer := time.NewTimer(while)
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-		return nil
-	case <-ctx.Done():
-		return ctx.Err()
-	}
-}
-
-// define runs a statement of the schema and waits until all nodes agree.
-func (s *Store) define(ctx context.Context, stmt string) error {
-	err := s.session.Query(stmt).WithContext(ctx).Exec()
-	if err == nil {
-		err = s.session.AwaitSchemaAgreement(ctx)
-	}
-	return wrapError("change the schema", err)
 }
 
 // migrate carries out one migration, unless that was done before.
@@ -174,18 +156,18 @@ func (c *schemaClaim) migrate(ctx context.Context, m migration, progress func(st
 		if err := c.renew(ctx); err != nil {
 			return err
 		}
-		if err := c.s.define(ctx, stmt); err != nil {
+		if err := c.s.session.Define(ctx, stmt); err != nil {
 			return err
 		}
 	}
-	_, _, err = c.s.decideOne(ctx, "record a migration", recordMigration, m.version, m.name, m.checksum, c.s.now().Time())
+	_, _, err = c.s.session.DecideOne(ctx, "record a migration", recordMigration, m.version, m.name, m.checksum, c.s.now().Time())
 	return err
 }
 
 // compare refuses a migration that is not the one that was carried out.
 func (m *migration) compare(checksum string) error {
 	if checksum != m.checksum {
-		return operatorError(nil, "the schema's migration %s is not the one of this program: their checksums differ", m.name)
+		return session.OperatorError(nil, "the schema's migration %s is not the one of this program: their checksums differ", m.name)
 	}
 	return nil
 }
@@ -198,7 +180,7 @@ func (s *Store) versions(ctx context.Context, serial bool) (map[int]string, erro
 		version int
 		sum     string
 	)
-	err := s.read(ctx, reading{doing: "read the schema's version", stmt: selectVersions, serial: serial}, func(iter *gocql.Iter) bool {
+	err := s.session.Read(ctx, session.Query{Operation: "read the schema's version", Stmt: selectVersions, Serial: serial}, func(iter *gocql.Iter) bool {
 		if !iter.Scan(&version, &sum) {
 			return false
 		}
@@ -208,50 +190,28 @@ func (s *Store) versions(ctx context.Context, serial bool) (map[int]string, erro
 	return done, err
 }
 
-const (
-	selectLocalCentre = `SELECT data_center FROM system.local`
-	selectPeerCentres = `SELECT data_center FROM system.peers`
-	selectTables      = `SELECT table_name FROM system_schema.tables WHERE keyspace_name = ? AND table_name = 'schema_version'`
-)
+const selectTables = `SELECT table_name FROM system_schema.tables WHERE keyspace_name = ? AND table_name = 'schema_version'`
 
 // checkCluster refuses a keyspace whose schema is older than this program, and
 // accepts a newer one: changes of the schema only add.
-func (s *Store) checkCluster(ctx context.Context, o *Options) error {
-	if _, err := s.checkCentres(ctx, o); err != nil {
+func (s *Store) checkCluster(ctx context.Context, o *session.Options) error {
+	if _, err := s.session.DataCentres(ctx, o); err != nil {
 		return err
 	}
 	return s.checkSchema(ctx, o)
 }
 
-// checkCentres gives the data centres of the cluster. With decisions that are
-// local to one of them it wants to know which one, if there are several.
-func (s *Store) checkCentres(ctx context.Context, o *Options) ([]string, error) {
-	centres, err := s.texts(ctx, selectLocalCentre)
-	if err != nil {
-		return nil, err
-	}
-	peers, err := s.texts(ctx, selectPeerCentres)
-	if err != nil {
-		return nil, err
-	}
-	all := slices.Compact(slices.Sorted(slices.Values(append(centres, peers...))))
-	if !o.Global && o.DataCentre == "" && len(all) > 1 {
-		return nil, operatorError(nil, "the cluster has the data centres %s: say which one is used here", strings.Join(all, ", "))
-	}
-	return all, nil
-}
-
-func (s *Store) checkSchema(ctx context.Context, o *Options) error {
+func (s *Store) checkSchema(ctx context.Context, o *session.Options) error {
 	all, err := migrations()
 	if err != nil {
 		return err
 	}
-	tables, err := s.texts(ctx, selectTables, o.Keyspace)
+	tables, err := s.session.ReadTexts(ctx, selectTables, o.Keyspace)
 	if err != nil {
 		return err
 	}
 	if len(tables) == 0 {
-		return operatorError(nil, "the keyspace %s has no schema: run carrel migrate", o.Keyspace)
+		return session.OperatorError(nil, "the keyspace %s has no schema: run carrel migrate", o.Keyspace)
 	}
 	done, err := s.versions(ctx, false)
 	if err != nil {
@@ -260,7 +220,7 @@ func (s *Store) checkSchema(ctx context.Context, o *Options) error {
 	for _, m := range all {
 		sum, known := done[m.version]
 		if !known {
-			return operatorError(nil, "the schema of %s is of version %d and this program needs %d: run carrel migrate", o.Keyspace, m.version-1, len(all))
+			return session.OperatorError(nil, "the schema of %s is of version %d and this program needs %d: run carrel migrate", o.Keyspace, m.version-1, len(all))
 		}
 		if err := m.compare(sum); err != nil {
 			return err
@@ -286,20 +246,4 @@ func (s *Store) schemaCurrent(ctx context.Context) (bool, error) {
 		}
 	}
 	return true, nil
-}
-
-// texts runs a SELECT of one text a row.
-func (s *Store) texts(ctx context.Context, stmt string, args ...any) ([]string, error) {
-	var (
-		all  []string
-		text string
-	)
-	err := s.read(ctx, reading{doing: "look at the cluster", stmt: stmt, args: args}, func(iter *gocql.Iter) bool {
-		if !iter.Scan(&text) {
-			return false
-		}
-		all = append(all, text)
-		return true
-	})
-	return all, err
 }

@@ -16,7 +16,7 @@ func TestMovedAtOfAFormerSchema(t *testing.T) {
 	c := creation("c:t:former", s.now())
 	mustCommit(t, s, c)
 	for _, stmt := range []string{`ALTER TABLE content DROP moved_at`, `DELETE FROM schema_version WHERE part = 0 AND version = 7`} {
-		if err := s.session.Query(stmt).WithContext(t.Context()).Exec(); err != nil {
+		if err := s.session.Driver().Query(stmt).WithContext(t.Context()).Exec(); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"carrel/cassandra/cassandratest"
+	"carrel/cassandra/session"
 	"carrel/core/fault"
 	"carrel/library"
 )
@@ -39,74 +40,26 @@ func TestOptionsThatCannotBeMeant(t *testing.T) {
 	}
 	for _, c := range []struct {
 		name string
-		o    Options
+		o    session.Options
 		want string
 	}{
-		{"no hosts", Options{Keyspace: "k"}, "at least one node"},
-		{"an empty host", Options{Hosts: []string{"a", ""}, Keyspace: "k"}, "at least one node"},
-		{"no keyspace", Options{Hosts: []string{"a"}}, "keyspace"},
-		{"a keyspace that is a statement", Options{Hosts: []string{"a"}, Keyspace: "k; DROP"}, "keyspace"},
-		{"a data centre that is a statement", Options{Hosts: []string{"a"}, Keyspace: "k", Replication: map[string]int{"dc'": 1}}, "replication"},
-		{"no replicas", Options{Hosts: []string{"a"}, Keyspace: "k", Replication: map[string]int{"dc1": 0}}, "replication"},
-		{"a time that has passed", Options{Hosts: []string{"a"}, Keyspace: "k", Timeout: -time.Second}, "the time of a request is -1s"},
-		{"a key without its certificate", Options{Hosts: []string{"a"}, Keyspace: "k", TLS: &TLS{KeyFile: file}}, "go together"},
-		{"a certificate without its key", Options{Hosts: []string{"a"}, Keyspace: "k", TLS: &TLS{CertFile: file}}, "go together"},
-		{"authorities that are missing", Options{Hosts: []string{"a"}, Keyspace: "k", TLS: &TLS{CAFile: file + "x"}}, "cannot be read"},
-		{"authorities that are none", Options{Hosts: []string{"a"}, Keyspace: "k", TLS: &TLS{CAFile: file}}, "no certificate"},
-		{"a pair that is none", Options{Hosts: []string{"a"}, Keyspace: "k", TLS: &TLS{CertFile: file, KeyFile: file}}, "cannot be used"},
+		{"no hosts", session.Options{Keyspace: "k"}, "at least one node"},
+		{"an empty host", session.Options{Hosts: []string{"a", ""}, Keyspace: "k"}, "at least one node"},
+		{"no keyspace", session.Options{Hosts: []string{"a"}}, "keyspace"},
+		{"a keyspace that is a statement", session.Options{Hosts: []string{"a"}, Keyspace: "k; DROP"}, "keyspace"},
+		{"a data centre that is a statement", session.Options{Hosts: []string{"a"}, Keyspace: "k", Replication: map[string]int{"dc'": 1}}, "replication"},
+		{"no replicas", session.Options{Hosts: []string{"a"}, Keyspace: "k", Replication: map[string]int{"dc1": 0}}, "replication"},
+		{"a time that has passed", session.Options{Hosts: []string{"a"}, Keyspace: "k", Timeout: -time.Second}, "the time of a request is -1s"},
+		{"a key without its certificate", session.Options{Hosts: []string{"a"}, Keyspace: "k", TLS: &session.TLS{KeyFile: file}}, "go together"},
+		{"a certificate without its key", session.Options{Hosts: []string{"a"}, Keyspace: "k", TLS: &session.TLS{CertFile: file}}, "go together"},
+		{"authorities that are missing", session.Options{Hosts: []string{"a"}, Keyspace: "k", TLS: &session.TLS{CAFile: file + "x"}}, "cannot be read"},
+		{"authorities that are none", session.Options{Hosts: []string{"a"}, Keyspace: "k", TLS: &session.TLS{CAFile: file}}, "no certificate"},
+		{"a pair that is none", session.Options{Hosts: []string{"a"}, Keyspace: "k", TLS: &session.TLS{CertFile: file, KeyFile: file}}, "cannot be used"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			_, err := Open(t.Context(), c.o)
 			oneLine(t, err, c.want)
 			oneLine(t, Migrate(t.Context(), c.o, nil), c.want)
-		})
-	}
-}
-
-func TestReplication(t *testing.T) {
-	for _, c := range []struct {
-		factors map[string]int
-		want    string
-	}{
-		{nil, "{'class': 'NetworkTopologyStrategy', 'replication_factor': 3}"},
-		{map[string]int{"": 1}, "{'class': 'NetworkTopologyStrategy', 'replication_factor': 1}"},
-		{map[string]int{"b": 3, "a": 2}, "{'class': 'NetworkTopologyStrategy', 'a': 2, 'b': 3}"},
-	} {
-		if got := (&Options{Replication: c.factors}).replication(); got != c.want {
-			t.Errorf("%v: %s, not %s", c.factors, got, c.want)
-		}
-	}
-}
-
-func TestReplicationThatStands(t *testing.T) {
-	const topology = "org.apache.cassandra.locator.NetworkTopologyStrategy"
-	for _, c := range []struct {
-		name     string
-		asked    map[string]int
-		centres  []string
-		standing map[string]string
-		alter    string // "": it is the one that was asked for
-	}{
-		{"nothing asked for", nil, []string{"a"}, map[string]string{"class": topology, "a": "1"}, ""},
-		{"the same everywhere", map[string]int{"": 3}, []string{"a", "b"}, map[string]string{"class": topology, "a": "3", "b": "3"}, ""},
-		{"the same, by name", map[string]int{"a": 3}, []string{"a", "b"}, map[string]string{"class": topology, "a": "3", "b": "0"}, ""},
-		{"by name, others for the rest", map[string]int{"": 3, "b": 2}, []string{"a", "b"}, map[string]string{"class": topology, "a": "3", "b": "2"}, ""},
-		{"fewer", map[string]int{"": 3}, []string{"a"}, map[string]string{"class": topology, "a": "1"}, "'a': 3}"},
-		{"a data centre that came later", map[string]int{"": 3}, []string{"a", "b"}, map[string]string{"class": topology, "a": "3"}, "'a': 3, 'b': 3}"},
-		{"one too many", map[string]int{"a": 3}, []string{"a", "b"}, map[string]string{"class": topology, "a": "3", "b": "1"}, "'a': 3}"},
-		{"transient ones", map[string]int{"a": 3}, []string{"a"}, map[string]string{"class": topology, "a": "3/1"}, "'a': 3}"},
-		{"without data centres", map[string]int{"": 3}, []string{"a"}, map[string]string{"class": "org.apache.cassandra.locator.SimpleStrategy", "replication_factor": "3"}, "'a': 3}"},
-	} {
-		t.Run(c.name, func(t *testing.T) {
-			err := (&Options{Keyspace: "k", Replication: c.asked}).compareReplicas(c.standing, c.centres)
-			if c.alter == "" {
-				if err != nil {
-					t.Error(err)
-				}
-				return
-			}
-			oneLine(t, err, "ALTER KEYSPACE k WITH replication = {'class': 'NetworkTopologyStrategy', "+c.alter+", then nodetool repair")
-			oneLine(t, err, "stands with the replication "+replicasText(c.standing))
 		})
 	}
 }
@@ -120,7 +73,7 @@ func TestOpenNobodyAnswers(t *testing.T) {
 	if err := l.Close(); err != nil {
 		t.Fatal(err)
 	}
-	_, err = Open(t.Context(), Options{Hosts: []string{address}, Keyspace: "k"})
+	_, err = Open(t.Context(), session.Options{Hosts: []string{address}, Keyspace: "k"})
 	oneLine(t, err, "no node of the cluster answers at "+address)
 }
 
@@ -143,7 +96,7 @@ func TestOpenIsTriedAgain(t *testing.T) {
 }
 
 func TestOpenAndMigrate(t *testing.T) {
-	o := Options{Hosts: node.Hosts(t), Keyspace: node.Keyspace(t), Replication: map[string]int{"": 1}}
+	o := session.Options{Hosts: node.Hosts(t), Keyspace: node.Keyspace(t), Replication: map[string]int{"": 1}}
 	_, err := Open(t.Context(), o)
 	oneLine(t, err, "does not exist: run carrel migrate")
 
@@ -183,7 +136,7 @@ func TestOpenAndMigrate(t *testing.T) {
 	}
 	version := func(stmt string, args ...any) {
 		t.Helper()
-		if err := s.session.Query(stmt, args...).Exec(); err != nil {
+		if err := s.session.Driver().Query(stmt, args...).Exec(); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -204,8 +157,8 @@ func TestOpenAndMigrate(t *testing.T) {
 // The claim of a migration is renewed while it goes on, and who has lost it
 // changes nothing any more: another one may be at it.
 func TestAMigrationKeepsItsClaimOrEnds(t *testing.T) {
-	o := Options{Hosts: node.Hosts(t), Keyspace: node.Keyspace(t), Replication: map[string]int{"": 1}}
-	var mine *Store
+	o := session.Options{Hosts: node.Hosts(t), Keyspace: node.Keyspace(t), Replication: map[string]int{"": 1}}
+	var mine *session.Session
 	var steps []string
 	const longer = 600 // seconds, so that nobody is too slow to see it shortened
 	err := Migrate(t.Context(), o, func(step string) {
@@ -216,25 +169,25 @@ func TestAMigrationKeepsItsClaimOrEnds(t *testing.T) {
 		switch len(steps) {
 		case 1:
 			var err error
-			if mine, err = connect(t.Context(), &o, o.Keyspace); err != nil {
+			if mine, err = session.Connect(t.Context(), &o, o.Keyspace); err != nil {
 				t.Fatal(err)
 			}
-			t.Cleanup(mine.session.Close)
-			_, standing, err := mine.decideOne(t.Context(), "look", unclaim, "nobody")
+			t.Cleanup(mine.Close)
+			_, standing, err := mine.DecideOne(t.Context(), "look", unclaim, "nobody")
 			if err != nil {
 				t.Fatal(err)
 			}
 			owner := standing["name"]
-			applied, _, err := mine.decideOne(t.Context(), "lengthen", fmt.Sprintf("UPDATE schema_version USING TTL %d SET name = ? WHERE part = 0 AND version = 0 IF name = ?", longer), owner, owner)
+			applied, _, err := mine.DecideOne(t.Context(), "lengthen", fmt.Sprintf("UPDATE schema_version USING TTL %d SET name = ? WHERE part = 0 AND version = 0 IF name = ?", longer), owner, owner)
 			if err != nil || !applied {
 				t.Fatalf("the claim cannot be lengthened: %v", err)
 			}
 		case 2:
 			var left int
-			if err := mine.session.Query("SELECT TTL(name) FROM schema_version WHERE part = 0 AND version = 0").Scan(&left); err != nil || left > 120 {
+			if err := mine.Driver().Query("SELECT TTL(name) FROM schema_version WHERE part = 0 AND version = 0").Scan(&left); err != nil || left > 120 {
 				t.Errorf("the claim was not renewed: it has %d s, %v", left, err)
 			}
-			if err := mine.session.Query("DELETE FROM schema_version WHERE part = 0 AND version = 0 IF EXISTS").Exec(); err != nil {
+			if err := mine.Driver().Query("DELETE FROM schema_version WHERE part = 0 AND version = 0 IF EXISTS").Exec(); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -243,7 +196,7 @@ func TestAMigrationKeepsItsClaimOrEnds(t *testing.T) {
 	if len(steps) != 2 {
 		t.Errorf("without a claim it does %q", steps)
 	}
-	done, err := mine.versions(t.Context(), true)
+	done, err := newStore(mine).versions(t.Context(), true)
 	if err != nil || len(done) != 1 {
 		t.Errorf("what was carried out is %v, %v", done, err)
 	}
@@ -266,19 +219,19 @@ func TestSeveralDataCentresWantAName(t *testing.T) {
 			t.Error(err)
 		}
 	})
-	o := Options{Hosts: c.Hosts, Keyspace: "several", Replication: map[string]int{"dc1": 1}}
-	s, err := connect(t.Context(), &o, "")
+	o := session.Options{Hosts: c.Hosts, Keyspace: "several", Replication: map[string]int{"dc1": 1}}
+	s, err := session.Connect(t.Context(), &o, "")
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer s.session.Close()
-	if err := s.session.Query("INSERT INTO system.peers (peer, data_center) VALUES ('127.255.255.254', 'elsewhere')").Exec(); err != nil {
+	defer s.Close()
+	if err := s.Driver().Query("INSERT INTO system.peers (peer, data_center) VALUES ('127.255.255.254', 'elsewhere')").Exec(); err != nil {
 		t.Fatal(err)
 	}
 	const want = "the cluster has the data centres dc1, elsewhere: say which one is used here"
 	oneLine(t, Migrate(t.Context(), o, nil), want)
-	if standing, err := s.replicas(t.Context(), o.Keyspace); err != nil || standing != nil {
-		t.Errorf("a keyspace was made: %v, %v", standing, err)
+	if made, err := s.ReadTexts(t.Context(), "SELECT keyspace_name FROM system_schema.keyspaces WHERE keyspace_name = ?", o.Keyspace); err != nil || len(made) > 0 {
+		t.Errorf("a keyspace was made: %v, %v", made, err)
 	}
 	named := o
 	named.DataCentre = "dc1"

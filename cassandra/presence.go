@@ -6,6 +6,8 @@ import (
 	"time"
 
 	"github.com/gocql/gocql"
+
+	"carrel/cassandra/session"
 )
 
 // A process that uses the keyspace leaves a mark there with a time to live,
@@ -58,7 +60,7 @@ func (s *Store) Join(ctx context.Context, host, doing string, heed func(others [
 	m := &mark{id: gocql.MustRandomUUID(), host: host, doing: doing}
 	// Before it is written, so that Close takes a mark away of which it is not
 	// known whether it stands: who tries again would take it for another process.
-	s.chores.begin(ctx, func(ctx context.Context) { s.attend(ctx, m, heed) })
+	s.session.Background(ctx, func(ctx context.Context) { s.attend(ctx, m, heed) })
 	if err := s.renew(ctx, m); err != nil {
 		return nil, err
 	}
@@ -67,7 +69,7 @@ func (s *Store) Join(ctx context.Context, host, doing string, heed func(others [
 
 // attend renews the mark until ctx ends, and takes it away then.
 func (s *Store) attend(ctx context.Context, m *mark, heed func([]Presence)) {
-	for pause(ctx, markEvery) == nil {
+	for session.Pause(ctx, markEvery) == nil {
 		// What fails is tried again: the mark lives three times as long.
 		if others, err := s.remind(ctx, m); err == nil && heed != nil {
 			heed(others)
@@ -76,7 +78,7 @@ func (s *Store) attend(ctx context.Context, m *mark, heed func([]Presence)) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), markWithin)
 	defer cancel()
 	// A mark that stays ends by itself.
-	_ = s.writeStamped(ctx, "mark a process", dropMark, m.next(int64(s.now())), m.id)
+	_ = s.session.WriteStamped(ctx, "mark a process", dropMark, m.next(int64(s.now())), m.id)
 }
 
 // remind renews the mark and looks for others.
@@ -93,7 +95,7 @@ func (s *Store) remind(ctx context.Context, m *mark) ([]Presence, error) {
 func (s *Store) Others(ctx context.Context) ([]Presence, error) { return s.others(ctx, &mark{}) }
 
 func (s *Store) renew(ctx context.Context, m *mark) error {
-	return s.writeStamped(ctx, "mark a process", putMark, m.id, m.host, m.doing, int(markLives.Seconds()), m.next(int64(s.now())))
+	return s.session.WriteStamped(ctx, "mark a process", putMark, m.id, m.host, m.doing, int(markLives.Seconds()), m.next(int64(s.now())))
 }
 
 // others are all whose marks stand, without the one given.
@@ -104,7 +106,7 @@ func (s *Store) others(ctx context.Context, m *mark) ([]Presence, error) {
 		p    Presence
 		left int
 	)
-	err := s.read(ctx, reading{doing: "look for other processes", stmt: selectMarks}, func(iter *gocql.Iter) bool {
+	err := s.session.Read(ctx, session.Query{Operation: "look for other processes", Stmt: selectMarks}, func(iter *gocql.Iter) bool {
 		if !iter.Scan(&id, &p.Host, &p.Doing, &left) {
 			return false
 		}
@@ -115,31 +117,4 @@ func (s *Store) others(ctx context.Context, m *mark) ([]Presence, error) {
 		return true
 	})
 	return all, err
-}
-
-// chores are what a Store does by itself from time to time.
-type chores struct {
-	mu    sync.Mutex
-	stops []context.CancelFunc
-	tasks sync.WaitGroup
-}
-
-// begin runs do until end is called, which ends its context.
-func (c *chores) begin(ctx context.Context, do func(context.Context)) {
-	ctx, stop := context.WithCancel(context.WithoutCancel(ctx))
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.stops = append(c.stops, stop)
-	c.tasks.Go(func() { do(ctx) })
-}
-
-// end waits until all of them have ended.
-func (c *chores) end() {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	for _, stop := range c.stops {
-		stop()
-	}
-	c.stops = nil
-	c.tasks.Wait()
 }

@@ -48,7 +48,7 @@ func TestAMarkOutlivesItsProcessForAWhile(t *testing.T) {
 	o := options(t)
 	killed := open(t, o)
 	join(t, killed, "carrel serve")
-	killed.session.Close()
+	killed.session.Driver().Close()
 	if others := join(t, open(t, o), "carrel copy"); len(others) != 1 || others[0].Left > markLives {
 		t.Errorf("it finds %v", others)
 	}
@@ -66,7 +66,7 @@ func TestARenewalIsNewerWhateverTheClockSays(t *testing.T) {
 		if _, err := s.remind(t.Context(), m); err != nil {
 			t.Fatal(err)
 		}
-		if err := s.session.Query(`SELECT writetime(host) FROM gateway WHERE part = 0 AND id = ?`, m.id).WithContext(t.Context()).Scan(&stamp); err != nil {
+		if err := s.session.Driver().Query(`SELECT writetime(host) FROM gateway WHERE part = 0 AND id = ?`, m.id).WithContext(t.Context()).Scan(&stamp); err != nil {
 			t.Fatal(err)
 		}
 		return stamp

@@ -5,6 +5,7 @@ import (
 
 	"github.com/gocql/gocql"
 
+	"carrel/cassandra/session"
 	"carrel/core/clock"
 	"carrel/core/commit"
 	"carrel/core/fault"
@@ -66,7 +67,7 @@ func (s *Store) ReadPrincipal(ctx context.Context, id library.PrincipalID, q lib
 }
 
 func (s *Store) readPrincipal(ctx context.Context, doing string, id library.PrincipalID, q library.PrincipalQuery, rows *library.PrincipalRows) error {
-	r := reading{doing: doing, stmt: selectPrincipalRows, key: string(id), serial: q.Serial, args: []any{string(id), partitionKeys(q.Members, q.Request)}}
+	r := session.Query{Operation: doing, Stmt: selectPrincipalRows, PartitionKey: string(id), Serial: q.Serial, Args: []any{string(id), partitionKeys(q.Members, q.Request)}}
 	if len(q.Members) > 0 {
 		rows.Members = make([]library.GroupMemberRow, len(q.Members))
 		for i, p := range q.Members {
@@ -90,15 +91,15 @@ func (s *Store) readPrincipal(ctx context.Context, doing string, id library.Prin
 		}
 	})
 	if err == nil {
-		err = wrapError(doing, bad)
+		err = session.WrapError(doing, bad)
 	}
 	return err
 }
 
 // eachPrincipalRow runs a SELECT of principalColumns. The row is used again.
-func (s *Store) eachPrincipalRow(ctx context.Context, r reading, see func(*principalRow)) error {
+func (s *Store) eachPrincipalRow(ctx context.Context, r session.Query, see func(*principalRow)) error {
 	row := new(principalRow)
-	return s.eachRow(ctx, r, row.cells(), func() { see(row) })
+	return s.session.ScanRows(ctx, r, row.cells(), func() { see(row) })
 }
 
 const selectShownPrincipal = `SELECT ` + shownPrincipalColumns + ` FROM principal WHERE principal_id = ? AND kind = 0 AND key = '~'`
@@ -106,7 +107,7 @@ const selectShownPrincipal = `SELECT ` + shownPrincipalColumns + ` FROM principa
 // ReadPrincipals implements library.PrincipalStore.
 func (s *Store) ReadPrincipals(ctx context.Context, ids []library.PrincipalID) ([]library.PrincipalHeader, error) {
 	if err := ctx.Err(); err != nil {
-		return nil, notBegun(err)
+		return nil, session.NotSent(err)
 	}
 	headers := make([]library.PrincipalHeader, len(ids))
 	at := make(map[library.PrincipalID][]int, len(ids))
@@ -117,16 +118,7 @@ func (s *Store) ReadPrincipals(ctx context.Context, ids []library.PrincipalID) (
 		}
 		at[id] = append(at[id], i)
 	}
-	once := func(t *try, n int) (*library.PrincipalHeader, error) {
-		send := func(ctx context.Context) (*library.PrincipalHeader, error) {
-			return s.readShownPrincipal(ctx, distinct[n])
-		}
-		if t.again {
-			return send(t)
-		}
-		return s.principals.read(t, distinct[n], send)
-	}
-	err := hedgedAll(ctx, s.hedges, len(distinct), readWidth, once, func(n int, h *library.PrincipalHeader) {
+	err := s.principals.ReadMany(ctx, distinct, s.readShownPrincipal, func(n int, h *library.PrincipalHeader) {
 		for _, i := range at[distinct[n]] {
 			headers[i] = *h
 		}
@@ -138,8 +130,8 @@ func (s *Store) ReadPrincipals(ctx context.Context, ids []library.PrincipalID) (
 }
 
 func (s *Store) readShownPrincipal(ctx context.Context, id library.PrincipalID) (*library.PrincipalHeader, error) {
-	r := reading{doing: "read principals", stmt: selectShownPrincipal, key: string(id), args: []any{string(id)}}
-	iter, err := s.rows(ctx, &r)
+	r := session.Query{Operation: "read principals", Stmt: selectShownPrincipal, PartitionKey: string(id), Args: []any{string(id)}}
+	iter, err := s.session.ReadOnce(ctx, &r)
 	if err != nil {
 		return nil, err
 	}
@@ -148,7 +140,7 @@ func (s *Store) readShownPrincipal(ctx context.Context, id library.PrincipalID) 
 	for cells := row.shownCells(); iter.Scan(cells...); {
 		*h = row.header(id)
 	}
-	return h, wrapError(r.doing, iter.Close())
+	return h, session.WrapError(r.Operation, iter.Close())
 }
 
 const (
@@ -165,16 +157,16 @@ func (s *Store) CommitPrincipal(ctx context.Context, c *library.PrincipalCommit)
 	if h.Seq != c.Base+1 {
 		return commit.Verdict{}, wrongSeq(h.Seq, c.Base)
 	}
-	var ch changes
-	ch.add(updatePrincipal, append(principalValues(h), slotOf(h.Seq), gocql.UUID(c.Writer), string(c.ID), baseOf(c.Base))...)
+	var ch session.Batch
+	ch.Append(updatePrincipal, append(principalValues(h), slotOf(h.Seq), gocql.UUID(c.Writer), string(c.ID), baseOf(c.Base))...)
 	for _, m := range c.Members {
-		ch.add(putGroupMember, string(c.ID), string(m.Principal), int8(m.Role), memberState(m.Leaving), h.Seq)
+		ch.Append(putGroupMember, string(c.ID), string(m.Principal), int8(m.Role), memberState(m.Leaving), h.Seq)
 	}
 	if r := c.Request; r != nil {
-		ch.add(putPrincipalReply, string(c.ID), requestKey(&r.Key), r.InputHash[:], notNull(r.Answer), int64(r.Until), s.timeToLive(r.Until))
+		ch.Append(putPrincipalReply, string(c.ID), requestKey(&r.Key), r.InputHash[:], notNull(r.Answer), int64(r.Until), s.timeToLive(r.Until))
 	}
 	const doing = "commit a principal"
-	applied, err := s.decide(ctx, doing, &ch)
+	applied, err := s.session.Decide(ctx, doing, &ch)
 	if err != nil || applied {
 		return commit.Verdict{Applied: applied}, err
 	}

@@ -5,12 +5,9 @@ import (
 	"slices"
 	"strings"
 
+	"carrel/cassandra/session"
 	"carrel/library"
 )
-
-// readWidth is how many partitions one ReadMany reads at a time. A page of 20
-// is read at once, and an import of thousands does not fill the gate.
-const readWidth = 64
 
 const selectShownRows = `SELECT ` + shownColumns + ` FROM content WHERE content_id = ? AND (kind, key) IN ?`
 
@@ -18,31 +15,28 @@ const selectShownRows = `SELECT ` + shownColumns + ` FROM content WHERE content_
 // them at the same time, which costs a page less than one statement over all.
 func (s *Store) ReadMany(ctx context.Context, ids []library.ContentID, members []library.PrincipalID) ([]library.ContentRows, error) {
 	if err := ctx.Err(); err != nil {
-		return nil, notBegun(err)
+		return nil, session.NotSent(err)
 	}
 	rows := make([]library.ContentRows, len(ids))
 	first := make(map[library.ContentID]int, len(ids))
-	var distinct []int
+	wanted := rowsWanted(members)
+	var (
+		distinct []contentKey
+		at       []int // their places in ids
+	)
 	for i, id := range ids {
 		if _, known := first[id]; !known {
 			first[id] = i
-			distinct = append(distinct, i)
+			distinct, at = append(distinct, contentKey{id, wanted}), append(at, i)
 		}
 	}
 	keys := partitionKeys(members, nil)
-	wanted := rowsWanted(members)
-	once := func(t *try, n int) (*library.ContentRows, error) {
-		id := ids[distinct[n]]
-		send := func(ctx context.Context) (*library.ContentRows, error) { return s.readShown(ctx, id, members, keys) }
-		if t.again {
-			// Others may wait for what the first try waits for.
-			return send(t)
-		}
-		return s.contents.read(t, contentKey{id, wanted}, send)
+	read := func(ctx context.Context, key contentKey) (*library.ContentRows, error) {
+		return s.readShown(ctx, key.id, members, keys)
 	}
-	err := hedgedAll(ctx, s.hedges, len(distinct), readWidth, once, func(n int, found *library.ContentRows) {
-		rows[distinct[n]] = *found
-		rows[distinct[n]].Members = slices.Clone(found.Members)
+	err := s.contents.ReadMany(ctx, distinct, read, func(n int, found *library.ContentRows) {
+		rows[at[n]] = *found
+		rows[at[n]].Members = slices.Clone(found.Members)
 	})
 	if err != nil {
 		return nil, err
@@ -81,8 +75,8 @@ func rowsWanted(ps []library.PrincipalID) string {
 // readShown reads a header and the rows of members, whose keys are given, in
 // one statement.
 func (s *Store) readShown(ctx context.Context, id library.ContentID, members []library.PrincipalID, keys rowKeys) (*library.ContentRows, error) {
-	r := reading{doing: "read contents", stmt: selectShownRows, key: string(id), args: []any{string(id), keys}}
-	iter, err := s.rows(ctx, &r)
+	r := session.Query{Operation: "read contents", Stmt: selectShownRows, PartitionKey: string(id), Args: []any{string(id), keys}}
+	iter, err := s.session.ReadOnce(ctx, &r)
 	if err != nil {
 		return nil, err
 	}
@@ -96,7 +90,7 @@ func (s *Store) readShown(ctx context.Context, id library.ContentID, members []l
 			putMemberRow(rows.Members, row.member())
 		}
 	}
-	return rows, wrapError(r.doing, iter.Close())
+	return rows, session.WrapError(r.Operation, iter.Close())
 }
 
 // noMembers are the rows of principals that have none.

@@ -9,8 +9,15 @@ import (
 	"testing"
 	"time"
 
+	"carrel/cassandra/session"
 	"carrel/core/clock"
 	"carrel/library"
+)
+
+// What a session does with readings of the same rows (session/sharing.go).
+const (
+	readersAlone = 3   // they wait for nobody
+	muchUnderWay = 100 // statements, beyond which one reader waits for nobody
 )
 
 // waitingForShared counts the goroutines that wait for a reading of others.
@@ -19,7 +26,7 @@ func waitingForShared() int {
 	return len(waitsForShared.FindAll(stacks[:runtime.Stack(stacks, true)], -1))
 }
 
-var waitsForShared = regexp.MustCompile(`\[select[^\n]*\]:\ncarrel/cassandra\.\(\*sharing\[[^\n]*\]\)\.read\(`)
+var waitsForShared = regexp.MustCompile(`\[select[^\n]*\]:\ncarrel/cassandra/session\.\(\*sharing\[[^\n]*\]\)\.read\(`)
 
 // openSlow opens a store whose node a test can hold, and whose requests it counts.
 // Nothing ends by time there, and nothing is tried again.
@@ -70,16 +77,16 @@ func TestManyReadersShareTheirReadings(t *testing.T) {
 			ends := make(chan error, readers)
 			read := func() { ends <- c.read() }
 			go read()
-			until(t, "the first reader", func() bool { under, _ := s.gate.load(); return under == items })
+			until(t, "the first reader", func() bool { under, _ := s.Load(); return under == items })
 			for range readers - 1 {
 				go read()
 			}
 			until(t, "the other readers", func() bool {
-				under, _ := s.gate.load()
-				if under > readAlone*items {
+				under, _ := s.Load()
+				if under > readersAlone*items {
 					t.Fatalf("%d statements are under way for %d headers", under, items)
 				}
-				return waitingForShared() == items*(readers-readAlone)
+				return waitingForShared() == items*(readers-readersAlone)
 			})
 			slow.release()
 			for range readers {
@@ -87,8 +94,8 @@ func TestManyReadersShareTheirReadings(t *testing.T) {
 					t.Error(err)
 				}
 			}
-			if n := counts.take()[c.doing+" ok"]; n != (readAlone+1)*items {
-				t.Errorf("%d readers of %d headers cost %d statements, want %d a header", readers, items, n, readAlone+1)
+			if n := counts.take()[c.doing+" ok"]; n != (readersAlone+1)*items {
+				t.Errorf("%d readers of %d headers cost %d statements, want %d a header", readers, items, n, readersAlone+1)
 			}
 		})
 	}
@@ -116,16 +123,16 @@ func TestWhereMuchIsUnderWayNobodyReadsAlone(t *testing.T) {
 		go func() { _, err := s.ReadMany(t.Context(), ids, nil); ends <- err }()
 	}
 	under := func(n int) func() bool {
-		return func() bool { now, _ := s.gate.load(); return now == n }
+		return func() bool { now, _ := s.Load(); return now == n }
 	}
-	for n := 0; n < readsBusy; n += readWidth {
-		others := make([]library.ContentID, readWidth)
+	for n := 0; n < muchUnderWay; n += session.Width {
+		others := make([]library.ContentID, session.Width)
 		for i := range others {
 			others[i] = library.ContentID(fmt.Sprintf("c:t:other%d", n+i))
 		}
 		read(others)
 	}
-	busy := asked * readWidth
+	busy := asked * session.Width
 	until(t, "what is under way", under(busy))
 	read(wanted)
 	until(t, "the first reader", under(busy+items))
@@ -155,7 +162,7 @@ func TestThePartsOfAPageAreUnderWayTogether(t *testing.T) {
 	slow := newSlowNode(t, o.Hosts[0])
 	var holds atomic.Bool
 	o.Hosts, o.Timeout, o.HedgeAfter = []string{slow.address}, time.Minute, time.Hour
-	o.Observe = func(_ context.Context, seen Observation) {
+	o.Observe = func(_ context.Context, seen session.Observation) {
 		// Before whoever reads the slice has its answer.
 		if seen.Operation == "page a library" && holds.Load() {
 			slow.hold()
@@ -183,7 +190,7 @@ func TestThePartsOfAPageAreUnderWayTogether(t *testing.T) {
 	holds.Store(true)
 	ended := make(chan error, 1)
 	go func() { ended <- page() }()
-	until(t, "all headers under way", func() bool { under, _ := b.store.gate.load(); return under == first+1 })
+	until(t, "all headers under way", func() bool { under, _ := b.store.Load(); return under == first+1 })
 	slow.release()
 	if err := <-ended; err != nil {
 		t.Error(err)

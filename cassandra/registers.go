@@ -8,6 +8,7 @@ import (
 
 	"github.com/gocql/gocql"
 
+	"carrel/cassandra/session"
 	"carrel/core/clock"
 	"carrel/core/commit"
 	"carrel/core/fault"
@@ -28,9 +29,9 @@ func (s *Store) FixCreation(ctx context.Context, c commit.Creation, replace *com
 		err      error
 	)
 	if replace == nil {
-		applied, standing, err = s.decideOne(ctx, doing, fixCreation, c.Key[:], c.InputHash[:], c.ID, int64(c.Until), s.timeToLive(c.Until))
+		applied, standing, err = s.session.DecideOne(ctx, doing, fixCreation, c.Key[:], c.InputHash[:], c.ID, int64(c.Until), s.timeToLive(c.Until))
 	} else {
-		applied, standing, err = s.decideOne(ctx, doing, replaceCreation, s.timeToLive(c.Until), c.InputHash[:], c.ID, int64(c.Until), c.Key[:],
+		applied, standing, err = s.session.DecideOne(ctx, doing, replaceCreation, s.timeToLive(c.Until), c.InputHash[:], c.ID, int64(c.Until), c.Key[:],
 			replace.InputHash[:], replace.ID, int64(replace.Until))
 	}
 	switch {
@@ -47,7 +48,7 @@ func (s *Store) FixCreation(ctx context.Context, c commit.Creation, replace *com
 	}
 	stands := commit.Creation{Key: c.Key, ID: id, Until: clock.Instant(until)}
 	if copy(stands.InputHash[:], hash) != len(stands.InputHash) {
-		return commit.Creation{}, wrapError(doing, errCell)
+		return commit.Creation{}, session.WrapError(doing, session.ErrMalformedCell)
 	}
 	return stands, nil
 }
@@ -65,7 +66,7 @@ func (s *Store) FixSetting(ctx context.Context, name string, value []byte) ([]by
 	const doing = "fix a setting"
 	var stands []byte
 	found := false
-	err := s.read(ctx, reading{doing: doing, stmt: selectSetting, args: []any{name}}, func(iter *gocql.Iter) bool {
+	err := s.session.Read(ctx, session.Query{Operation: doing, Stmt: selectSetting, Args: []any{name}}, func(iter *gocql.Iter) bool {
 		if !iter.Scan(&stands) {
 			return false
 		}
@@ -75,7 +76,7 @@ func (s *Store) FixSetting(ctx context.Context, name string, value []byte) ([]by
 	if err != nil || found {
 		return stands, err
 	}
-	applied, standing, err := s.decideOne(ctx, doing, fixSetting, name, notNull(value))
+	applied, standing, err := s.session.DecideOne(ctx, doing, fixSetting, name, notNull(value))
 	switch {
 	case err != nil:
 		return nil, err
@@ -104,7 +105,7 @@ func (s *Store) ReserveBlock(ctx context.Context, host string, size int64) (firs
 	if size <= 0 {
 		return 0, &fault.Error{Code: fault.Internal, Msg: fmt.Sprintf("reserve numbers: no block has %d", size)}
 	}
-	applied, standing, err := s.decideOne(ctx, doing, firstBlock, host, 1+size)
+	applied, standing, err := s.session.DecideOne(ctx, doing, firstBlock, host, 1+size)
 	for range reserveTries {
 		if err != nil {
 			return 0, err
@@ -117,7 +118,7 @@ func (s *Store) ReserveBlock(ctx context.Context, host string, size int64) (firs
 			return 0, &fault.Error{Code: fault.Internal, Msg: fmt.Sprintf("reserve numbers: no block of %d follows %d", size, next)}
 		}
 		first = next
-		applied, standing, err = s.decideOne(ctx, doing, nextBlock, next+size, host, next)
+		applied, standing, err = s.session.DecideOne(ctx, doing, nextBlock, next+size, host, next)
 	}
 	return 0, fault.Unavailablef(err, "reserve numbers: too many others do so at the same time")
 }

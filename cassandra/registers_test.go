@@ -23,7 +23,7 @@ func TestFixCreation_RenewedRowIsKeptUntilItsOwnTime(t *testing.T) {
 	}
 	var hash, id, until int
 	const left = `SELECT ttl(input_hash), ttl(id), ttl(until) FROM request`
-	if err := s.session.Query(left).WithContext(t.Context()).Scan(&hash, &id, &until); err != nil {
+	if err := s.session.Driver().Query(left).WithContext(t.Context()).Scan(&hash, &id, &until); err != nil {
 		t.Fatal(err)
 	}
 	if first := int(time.Hour / time.Second); min(hash, id, until) <= first {

@@ -6,6 +6,7 @@ import (
 
 	"github.com/gocql/gocql"
 
+	"carrel/cassandra/session"
 	"carrel/library"
 )
 
@@ -34,15 +35,15 @@ func scan[ID ~string](ctx context.Context, s *Store, doing, all, rest string, af
 	if limit <= 0 {
 		return nil, nil
 	}
-	r := reading{doing: doing, stmt: all, args: []any{limit + 1}}
+	r := session.Query{Operation: doing, Stmt: all, Args: []any{limit + 1}}
 	if after != "" {
-		r.stmt, r.args = rest, []any{string(after), limit + 1}
+		r.Stmt, r.Args = rest, []any{string(after), limit + 1}
 	}
 	var (
 		ids []ID
 		id  string
 	)
-	err := s.read(ctx, r, func(iter *gocql.Iter) bool {
+	err := s.session.Read(ctx, r, func(iter *gocql.Iter) bool {
 		if !iter.Scan(&id) {
 			return false
 		}

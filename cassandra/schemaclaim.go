@@ -6,6 +6,7 @@ import (
 
 	"github.com/gocql/gocql"
 
+	"carrel/cassandra/session"
 	"carrel/core/fault"
 )
 
@@ -32,15 +33,15 @@ type schemaClaim struct {
 func (s *Store) claim(ctx context.Context) (*schemaClaim, error) {
 	owner := gocql.TimeUUID().String()
 	for {
-		applied, standing, err := s.decideOne(ctx, "claim the schema", claimMigration, owner)
+		applied, standing, err := s.session.DecideOne(ctx, "claim the schema", claimMigration, owner)
 		switch {
 		case err != nil && !fault.MayHaveCommitted(err):
 			return nil, err
 		case applied, err == nil && standing["name"] == owner:
 			return &schemaClaim{s, owner}, nil
 		}
-		if err := pause(ctx, claimPause); err != nil {
-			return nil, operatorError(err, "another migration of this keyspace is under way")
+		if err := session.Pause(ctx, claimPause); err != nil {
+			return nil, session.OperatorError(err, "another migration of this keyspace is under way")
 		}
 	}
 }
@@ -49,17 +50,17 @@ func (s *Store) claim(ctx context.Context) (*schemaClaim, error) {
 // somebody else may have it.
 func (c *schemaClaim) renew(ctx context.Context) error {
 	for {
-		applied, _, err := c.s.decideOne(ctx, "renew the claim of the schema", renewClaim, c.owner, c.owner)
+		applied, _, err := c.s.session.DecideOne(ctx, "renew the claim of the schema", renewClaim, c.owner, c.owner)
 		switch {
 		case applied:
 			return nil
 		case err == nil:
-			return operatorError(nil, "this migration was so slow that its claim of the schema has ended, and another one may be under way: run carrel migrate again")
+			return session.OperatorError(nil, "this migration was so slow that its claim of the schema has ended, and another one may be under way: run carrel migrate again")
 		case !fault.MayHaveCommitted(err):
 			return err
 		}
-		if err := pause(ctx, claimPause); err != nil {
-			return operatorError(err, "it is not known whether this migration may still change the schema")
+		if err := session.Pause(ctx, claimPause); err != nil {
+			return session.OperatorError(err, "it is not known whether this migration may still change the schema")
 		}
 	}
 }
@@ -67,5 +68,5 @@ func (c *schemaClaim) renew(ctx context.Context) error {
 // release ends the claim, which would end by itself, but not before somebody
 // has waited for it.
 func (c *schemaClaim) release(ctx context.Context) {
-	_, _, _ = c.s.decideOne(ctx, "release the schema", unclaim, c.owner)
+	_, _, _ = c.s.session.DecideOne(ctx, "release the schema", unclaim, c.owner)
 }

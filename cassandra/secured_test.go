@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	"carrel/cassandra/cassandratest"
+	"carrel/cassandra/session"
 )
 
 // TestSecuredCluster opens a store on a node that wants a password, shows a
@@ -11,30 +12,30 @@ import (
 func TestSecuredCluster(t *testing.T) {
 	t.Parallel()
 	c := cassandratest.StartSecured(t)
-	known := TLS{CAFile: c.CA, CertFile: c.Cert, KeyFile: c.Key, ServerName: cassandratest.SecuredName}
-	right := Options{Hosts: c.Hosts, Keyspace: "secured", Replication: map[string]int{"": 1}, User: "cassandra", Password: "cassandra", TLS: &known}
+	known := session.TLS{CAFile: c.CA, CertFile: c.Cert, KeyFile: c.Key, ServerName: cassandratest.SecuredName}
+	right := session.Options{Hosts: c.Hosts, Keyspace: "secured", Replication: map[string]int{"": 1}, User: "cassandra", Password: "cassandra", TLS: &known}
 	if err := Migrate(t.Context(), right, nil); err != nil {
 		t.Fatal(err)
 	}
 	mustCommit(t, open(t, right), creation("c:t:secured", someTime))
 	anyName := right
-	anyName.TLS = &TLS{CAFile: known.CAFile, CertFile: known.CertFile, KeyFile: known.KeyFile, SkipHostVerification: true}
+	anyName.TLS = &session.TLS{CAFile: known.CAFile, CertFile: known.CertFile, KeyFile: known.KeyFile, SkipHostVerification: true}
 	open(t, anyName)
 
 	for _, w := range []struct {
 		name   string
-		change func(o *Options, tls *TLS)
+		change func(o *session.Options, tls *session.TLS)
 		want   string
 	}{
-		{"a wrong password", func(o *Options, _ *TLS) { o.Password = "guessed" }, "refuses the user or the password"},
-		{"no user", func(o *Options, _ *TLS) { o.User, o.Password = "", "" }, "refuses the user or the password"},
-		{"a stranger's authorities", func(_ *Options, tls *TLS) { tls.CAFile = c.Stranger }, "no TLS connection"},
-		{"a stranger's authorities, any name", func(_ *Options, tls *TLS) {
+		{"a wrong password", func(o *session.Options, _ *session.TLS) { o.Password = "guessed" }, "refuses the user or the password"},
+		{"no user", func(o *session.Options, _ *session.TLS) { o.User, o.Password = "", "" }, "refuses the user or the password"},
+		{"a stranger's authorities", func(_ *session.Options, tls *session.TLS) { tls.CAFile = c.Stranger }, "no TLS connection"},
+		{"a stranger's authorities, any name", func(_ *session.Options, tls *session.TLS) {
 			tls.CAFile, tls.SkipHostVerification = c.Stranger, true
 		}, "no TLS connection"},
-		{"another name", func(_ *Options, tls *TLS) { tls.ServerName = "other.test" }, "no TLS connection"},
-		{"the address for a name", func(_ *Options, tls *TLS) { tls.ServerName = "" }, "no TLS connection"},
-		{"no certificate of ours", func(_ *Options, tls *TLS) { tls.CertFile, tls.KeyFile = "", "" }, "no TLS connection"},
+		{"another name", func(_ *session.Options, tls *session.TLS) { tls.ServerName = "other.test" }, "no TLS connection"},
+		{"the address for a name", func(_ *session.Options, tls *session.TLS) { tls.ServerName = "" }, "no TLS connection"},
+		{"no certificate of ours", func(_ *session.Options, tls *session.TLS) { tls.CertFile, tls.KeyFile = "", "" }, "no TLS connection"},
 	} {
 		t.Run(w.name, func(t *testing.T) {
 			o, tls := right, known

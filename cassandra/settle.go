@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 
+	"carrel/cassandra/session"
 	"carrel/core/clock"
 	"carrel/core/fault"
 	"carrel/library"
@@ -70,17 +71,17 @@ func onlyLeaving(rows []library.Member) []library.Member {
 func (s *Store) settle(ctx context.Context, id library.ContentID, positions []clock.Instant, leaving []library.Member) error {
 	const doing = "settle"
 	for range settleTries {
-		var ch changes
+		var ch session.Batch
 		if len(positions) > 0 {
-			ch.add(settlePositions, instants(positions), string(id))
+			ch.Append(settlePositions, instants(positions), string(id))
 		}
 		for _, m := range leaving {
-			ch.add(dropLeaving, string(id), string(m.Principal), m.Seq)
+			ch.Append(dropLeaving, string(id), string(m.Principal), m.Seq)
 		}
-		if len(ch.entries) == 0 {
+		if len(ch.Entries) == 0 {
 			return nil
 		}
-		applied, err := s.decide(ctx, doing, &ch)
+		applied, err := s.session.Decide(ctx, doing, &ch)
 		if err != nil || applied {
 			return err
 		}
@@ -132,16 +133,16 @@ func (s *Store) bury(ctx context.Context, t *library.Settlement) error {
 		now := rows[:min(len(rows), buryRows)]
 		rows = rows[len(now):]
 		done = len(rows) == 0
-		var ch changes
+		var ch session.Batch
 		if done && t.Final {
-			ch.add(reduceHeader, string(t.ID))
+			ch.Append(reduceHeader, string(t.ID))
 		} else {
-			ch.add(whileDeleted, string(t.ID))
+			ch.Append(whileDeleted, string(t.ID))
 		}
 		for _, m := range now {
-			ch.add(buryMember, string(t.ID), string(m.Principal))
+			ch.Append(buryMember, string(t.ID), string(m.Principal))
 		}
-		applied, err := s.decide(ctx, "bury", &ch)
+		applied, err := s.session.Decide(ctx, "bury", &ch)
 		if err != nil || !applied {
 			return err
 		}

@@ -10,12 +10,12 @@ import (
 	"testing"
 )
 
-// takesStatements are the functions and methods of this package and of the
-// driver that are given statements, and at which places. What one of them is
+// takesStatements are the functions and methods of this package, of session and
+// of the driver that are given statements, and at which places. What one of them is
 // given it may pass on to another.
 var takesStatements = map[string][]int{
 	"Query": {0}, "Bind": {0}, // the driver's, of sessions and batches
-	"add": {0}, "write": {2}, "writeStamped": {2}, "decideOne": {2}, "define": {1}, "texts": {1},
+	"Append": {0}, "Write": {2}, "WriteStamped": {2}, "DecideOne": {2}, "Define": {1}, "ReadTexts": {1},
 	"scan": {3, 4}, "collect": {1}, "singleRows": {1, 2, 3}, "memberships": {1},
 }
 
@@ -25,7 +25,7 @@ var holdStatements = []string{"stmt", "Stmt", "beyond", "within", "beside", "res
 // elsewhere are the statements that are no constants, by the function that has
 // them sent, with what keeps them.
 var elsewhere = map[string]string{
-	"makeKeyspace": "a keyspace and its replication cannot be bound; options are checked for what may stand there",
+	"MakeKeyspace": "a keyspace and its replication cannot be bound; options are checked for what may stand there",
 	"migrate":      "the embedded files, which testdata/migrations.golden holds",
 }
 
@@ -175,21 +175,21 @@ func TestTheRuleOfStatements(t *testing.T) {
 		name, body string
 		faults     int
 	}{
-		{"a constant", `s.write(ctx, "doing", putIt, 1)`, 0},
-		{"one of two constants", `stmt := putIt; if ok { stmt = dropIt }; s.decideOne(ctx, "doing", stmt)`, 0},
-		{"a field", `s.session.Query(r.stmt, r.args...)`, 0},
-		{"another method of the name", `p.add(&rows[0])`, 0},
-		{"a literal", "s.session.Query(`DELETE FROM t WHERE a = 1`)", 2},
-		{"a literal in a variable", "stmt := `DELETE FROM t WHERE a = ?`; ch.add(stmt, 1)", 2},
-		{"a literal in a reading", "s.read(ctx, reading{stmt: `SELECT a FROM t`}, nil)", 2},
+		{"a constant", `s.session.Write(ctx, "doing", putIt, 1)`, 0},
+		{"one of two constants", `stmt := putIt; if ok { stmt = dropIt }; s.session.DecideOne(ctx, "doing", stmt)`, 0},
+		{"a field", `s.driver.Query(r.stmt, r.args...)`, 0},
+		{"another method of the name", `p.Append(&rows[0])`, 0},
+		{"a literal", "s.driver.Query(`DELETE FROM t WHERE a = 1`)", 2},
+		{"a literal in a variable", "stmt := `DELETE FROM t WHERE a = ?`; ch.Append(stmt, 1)", 2},
+		{"a literal in a reading", "s.session.Read(ctx, session.Query{Stmt: `SELECT a FROM t`}, nil)", 2},
 		{"a literal that is not sent", "fmt.Sprintf(`SELECT a FROM %s`, t)", 1},
-		{"a sum", `s.writeStamped(ctx, "doing", putIt+more)`, 1},
-		{"a sum in a variable", `stmt := putIt + more; s.write(ctx, "doing", stmt)`, 1},
-		{"a variable that is added to", `stmt := putIt; stmt += more; s.write(ctx, "doing", stmt)`, 1},
+		{"a sum", `s.session.WriteStamped(ctx, "doing", putIt+more)`, 1},
+		{"a sum in a variable", `stmt := putIt + more; s.session.Write(ctx, "doing", stmt)`, 1},
+		{"a variable that is added to", `stmt := putIt; stmt += more; s.session.Write(ctx, "doing", stmt)`, 1},
 		{"a field that is assigned", `r.stmt = putIt + more`, 1},
 		{"an entry of a batch", `b.Entries = []gocql.BatchEntry{{Stmt: more}}`, 1},
-		{"the result of a call", `s.define(ctx, made())`, 1},
-		{"what some function was given", `s.session.Query(given)`, 1},
+		{"the result of a call", `s.session.Define(ctx, made())`, 1},
+		{"what some function was given", `s.driver.Query(given)`, 1},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			fset := token.NewFileSet()

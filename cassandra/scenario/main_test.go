@@ -18,6 +18,7 @@ import (
 
 	"carrel/cassandra"
 	"carrel/cassandra/cassandratest"
+	"carrel/cassandra/session"
 )
 
 // Every wait of these tests is bounded, so generously that no machine is too
@@ -73,7 +74,7 @@ func embedded(t *testing.T) string { return "pebble:" + filepath.Join(t.TempDir(
 func opened(t *testing.T, store string) *cassandra.Store {
 	t.Helper()
 	hosts, name, _ := strings.Cut(strings.TrimPrefix(store, "cassandra://"), "/")
-	s, err := cassandra.Open(t.Context(), cassandra.Options{Hosts: strings.Split(hosts, ","), Keyspace: name})
+	s, err := cassandra.Open(t.Context(), session.Options{Hosts: strings.Split(hosts, ","), Keyspace: name})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -25,7 +25,7 @@ func closedAddress(t *testing.T) string {
 func changed(t *testing.T, stmt string, args ...any) string {
 	t.Helper()
 	store := keyspace(t)
-	if err := session(t, store).Query(stmt, args...).WithContext(t.Context()).Exec(); err != nil {
+	if err := driver(t, store).Query(stmt, args...).WithContext(t.Context()).Exec(); err != nil {
 		t.Fatal(err)
 	}
 	return store
@@ -35,7 +35,7 @@ func changed(t *testing.T, stmt string, args ...any) string {
 func lastVersion(t *testing.T) int {
 	t.Helper()
 	var last int
-	if err := session(t, keyspace(t)).Query(`SELECT max(version) FROM schema_version WHERE part = 0`).WithContext(t.Context()).Scan(&last); err != nil {
+	if err := driver(t, keyspace(t)).Query(`SELECT max(version) FROM schema_version WHERE part = 0`).WithContext(t.Context()).Scan(&last); err != nil {
 		t.Fatal(err)
 	}
 	return last

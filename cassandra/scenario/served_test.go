@@ -59,8 +59,8 @@ func TestACopyAndAGatewayExcludeEachOther(t *testing.T) {
 	}
 }
 
-// session is one with a keyspace, for what no command of the product does.
-func session(t *testing.T, store string) *gocql.Session {
+// driver is a session of the driver with a keyspace, for what no command of the product does.
+func driver(t *testing.T, store string) *gocql.Session {
 	t.Helper()
 	hosts, name, _ := strings.Cut(strings.TrimPrefix(store, "cassandra://"), "/")
 	cfg := gocql.NewCluster(strings.Split(hosts, ",")...)
@@ -77,15 +77,15 @@ func session(t *testing.T, store string) *gocql.Session {
 func TestReadinessOnACluster(t *testing.T) {
 	store := keyspace(t)
 	g := serve(t, store, "desk-1")
-	session := session(t, store)
+	driver := driver(t, store)
 	version := func(checksum string) {
 		t.Helper()
-		if err := session.Query(`UPDATE schema_version SET checksum = ? WHERE part = 0 AND version = 1`, checksum).WithContext(t.Context()).Exec(); err != nil {
+		if err := driver.Query(`UPDATE schema_version SET checksum = ? WHERE part = 0 AND version = 1`, checksum).WithContext(t.Context()).Exec(); err != nil {
 			t.Fatal(err)
 		}
 	}
 	var checksum string
-	if err := session.Query(`SELECT checksum FROM schema_version WHERE part = 0 AND version = 1`).WithContext(t.Context()).Scan(&checksum); err != nil {
+	if err := driver.Query(`SELECT checksum FROM schema_version WHERE part = 0 AND version = 1`).WithContext(t.Context()).Scan(&checksum); err != nil {
 		t.Fatal(err)
 	}
 	for _, step := range []struct {

@@ -10,6 +10,7 @@ import (
 
 	"carrel/cassandra"
 	"carrel/cassandra/cassandratest"
+	"carrel/cassandra/session"
 	"carrel/library"
 )
 
@@ -47,7 +48,7 @@ type tally struct {
 
 func newTally() *tally { return &tally{statements: map[string]int{}} }
 
-func (c *tally) observe(_ context.Context, r cassandra.Observation) {
+func (c *tally) observe(_ context.Context, r session.Observation) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	sent := 1 + r.Retries
@@ -85,8 +86,8 @@ func (o *options) newKeyspace(ctx context.Context, what string) (string, error) 
 	return name, err
 }
 
-func (o *options) clusterOptions(keyspace string, counts *tally) cassandra.Options {
-	c := cassandra.Options{Hosts: strings.Split(o.hosts, ","), Keyspace: keyspace, Replication: map[string]int{"": 1}}
+func (o *options) clusterOptions(keyspace string, counts *tally) session.Options {
+	c := session.Options{Hosts: strings.Split(o.hosts, ","), Keyspace: keyspace, Replication: map[string]int{"": 1}}
 	if counts != nil {
 		c.Observe = counts.observe
 	}

@@ -11,6 +11,7 @@ import (
 
 	"carrel/cassandra"
 	"carrel/cassandra/cassandratest"
+	"carrel/cassandra/session"
 	"carrel/library"
 )
 
@@ -28,7 +29,7 @@ func measureHungNode(ctx context.Context, _ *options, t *table) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, c.Stop()) }()
-	o := cassandra.Options{Hosts: c.Hosts, Keyspace: "bench_hung"}
+	o := session.Options{Hosts: c.Hosts, Keyspace: "bench_hung"}
 	if err := cassandra.Migrate(ctx, o, nil); err != nil {
 		return err
 	}

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"carrel/cassandra"
+	"carrel/cassandra/session"
 	"carrel/core/commit"
 )
 
@@ -120,7 +121,7 @@ func TestAKilledGatewayIsFinishedByAnother(t *testing.T) {
 	s := newSite(t, hosts, keyspace, 1)
 	a, b := s.serve("a"), s.serveAhead("b")
 	l := newLoad(t, a, b)
-	store, err := cassandra.Open(t.Context(), cassandra.Options{Hosts: hosts, Keyspace: keyspace})
+	store, err := cassandra.Open(t.Context(), session.Options{Hosts: hosts, Keyspace: keyspace})
 	if err != nil {
 		t.Fatal(err)
 	}

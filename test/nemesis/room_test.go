@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"carrel/cassandra"
+	"carrel/cassandra/session"
 	"carrel/core/commit"
 	"carrel/core/fault"
 	"carrel/core/journal"
@@ -44,7 +45,7 @@ type door struct {
 	stopped chan struct{}
 }
 
-func openDoor(t *testing.T, o cassandra.Options, skew time.Duration, without commit.Ablation) *door {
+func openDoor(t *testing.T, o session.Options, skew time.Duration, without commit.Ablation) *door {
 	t.Helper()
 	var store *cassandra.Store
 	patiently(t, func() (err error) {
@@ -180,8 +181,8 @@ func makeUser(ctx context.Context, s *library.Service, id string, key *string) e
 	return err
 }
 
-func (r *room) options(host string) cassandra.Options {
-	return cassandra.Options{Hosts: []string{host}, Keyspace: r.keyspace, Replication: map[string]int{"": 1}}
+func (r *room) options(host string) session.Options {
+	return session.Options{Hosts: []string{host}, Keyspace: r.keyspace, Replication: map[string]int{"": 1}}
 }
 
 // audit looks at the whole keyspace when nothing is under way any more.

@@ -12,6 +12,7 @@ import (
 	"testing"
 
 	"carrel/cassandra"
+	"carrel/cassandra/session"
 )
 
 // TestRow49TheStoreIsDown is the row of the hostile table (scenario) that needs
@@ -103,7 +104,7 @@ func TestAGatewayStartsBesideTrouble(t *testing.T) {
 	host, keyspace := node.Hosts(t)[0], node.Keyspace(t)
 	s := newSite(t, []string{host}, keyspace, 1)
 	s.serve("before") // the settings stand
-	looker, err := cassandra.Open(t.Context(), cassandra.Options{Hosts: []string{host}, Keyspace: keyspace})
+	looker, err := cassandra.Open(t.Context(), session.Options{Hosts: []string{host}, Keyspace: keyspace})
 	if err != nil {
 		t.Fatal(err)
 	}

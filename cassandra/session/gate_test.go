@@ -1,4 +1,4 @@
-package cassandra
+package session
 
 import (
 	"context"

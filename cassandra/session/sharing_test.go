@@ -1,4 +1,4 @@
-package cassandra
+package session
 
 import (
 	"context"
@@ -30,7 +30,7 @@ type answer struct {
 }
 
 func newReadings(t *testing.T, alone int) *readings {
-	h := &hedges{after: time.Hour, another: func(string) bool { return true }, places: make(chan struct{}, 1)}
+	h := &hedges{after: time.Hour, another: func(string) bool { return true }, slots: make(chan struct{}, 1)}
 	r := &readings{t: t, alone: alone, end: make(chan error), answers: map[string]answer{}}
 	r.sharing = newSharing[string, int](h, func() int { return r.alone })
 	return r
@@ -105,8 +105,8 @@ func TestAReadingThatWasSentIsNeverJoined(t *testing.T) {
 		r.ends(nil)
 		r.want("dan", answer{3, nil})
 		r.wantSent(3)
-		if len(r.sharing.busy) != 0 {
-			t.Errorf("left over: %v", r.sharing.busy)
+		if len(r.sharing.keys) != 0 {
+			t.Errorf("left over: %v", r.sharing.keys)
 		}
 		r.ask(t.Context(), "eve", "x")
 		r.wantSent(4)
@@ -155,8 +155,8 @@ func TestWhereFewAskNobodyWaits(t *testing.T) {
 		r.want("cid", answer{3, nil})
 		r.want("dan", answer{3, nil})
 		r.want("eve", answer{4, nil})
-		if len(r.sharing.busy) != 0 {
-			t.Errorf("left over: %v", r.sharing.busy)
+		if len(r.sharing.keys) != 0 {
+			t.Errorf("left over: %v", r.sharing.keys)
 		}
 	})
 }
@@ -167,13 +167,13 @@ func TestACrowdIsServedByOneReadingAtATime(t *testing.T) {
 		r := newReadings(t, 2)
 		r.ask(t.Context(), "ann", "x")
 		r.ask(t.Context(), "bob", "x")
-		for n := range readCrowd {
+		for n := range crowd {
 			r.ask(t.Context(), fmt.Sprint("first", n), "x")
 		}
 		r.wantSent(2)
 		r.ends(nil) // of ann or bob
 		r.wantSent(3)
-		for n := range readCrowd - 1 {
+		for n := range crowd - 1 {
 			r.ask(t.Context(), fmt.Sprint("second", n), "x")
 		}
 		r.ends(nil) // one of two
@@ -185,15 +185,15 @@ func TestACrowdIsServedByOneReadingAtATime(t *testing.T) {
 		r.wantSent(5)
 		r.ends(nil)
 		r.ends(nil)
-		for n := range readCrowd {
+		for n := range crowd {
 			r.want(fmt.Sprint("first", n), answer{3, nil})
 		}
-		for n := range readCrowd - 1 {
+		for n := range crowd - 1 {
 			r.want(fmt.Sprint("second", n), answer{4, nil})
 		}
 		r.want("cid", answer{5, nil})
-		if len(r.sharing.busy) != 0 {
-			t.Errorf("left over: %v", r.sharing.busy)
+		if len(r.sharing.keys) != 0 {
+			t.Errorf("left over: %v", r.sharing.keys)
 		}
 	})
 }
@@ -315,8 +315,8 @@ func TestNobodyWaitsForACommonReadingAnyMore(t *testing.T) {
 				t.Errorf("%s has %+v (%v), want an error", who, a, told)
 			}
 		}
-		if len(r.sharing.busy) != 0 {
-			t.Errorf("left over: %v", r.sharing.busy)
+		if len(r.sharing.keys) != 0 {
+			t.Errorf("left over: %v", r.sharing.keys)
 		}
 	})
 }

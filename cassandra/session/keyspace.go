@@ -1,4 +1,4 @@
-package cassandra
+package session
 
 import (
 	"context"
@@ -15,17 +15,20 @@ const (
 	createKeyspace = `CREATE KEYSPACE IF NOT EXISTS %s WITH replication = %s`
 	selectKeyspace = `SELECT keyspace_name FROM system_schema.keyspaces WHERE keyspace_name = ?`
 	selectReplicas = `SELECT replication FROM system_schema.keyspaces WHERE keyspace_name = ?`
+
+	selectLocalCentre = `SELECT data_center FROM system.local`
+	selectPeerCentres = `SELECT data_center FROM system.peers`
 )
 
-// makeKeyspace makes the keyspace of the options unless it stands. One that
+// MakeKeyspace makes the keyspace of the options unless it stands. One that
 // stands has the replication that they name, if they name any.
-func makeKeyspace(ctx context.Context, o Options, progress func(string)) error {
-	s, err := connect(ctx, &o, "")
+func MakeKeyspace(ctx context.Context, o Options, progress func(string)) error {
+	s, err := Connect(ctx, &o, "")
 	if err != nil {
 		return err
 	}
-	defer s.session.Close()
-	centres, err := s.checkCentres(ctx, &o)
+	defer s.Close()
+	centres, err := s.DataCentres(ctx, &o)
 	if err != nil {
 		return err
 	}
@@ -35,7 +38,7 @@ func makeKeyspace(ctx context.Context, o Options, progress func(string)) error {
 	}
 	if standing == nil {
 		progress("making the keyspace " + o.Keyspace + " with " + o.replication())
-		if err := s.define(ctx, fmt.Sprintf(createKeyspace, o.Keyspace, o.replication())); err != nil {
+		if err := s.Define(ctx, fmt.Sprintf(createKeyspace, o.Keyspace, o.replication())); err != nil {
 			return err
 		}
 		// Somebody else may have made it meanwhile, with other replicas.
@@ -48,9 +51,9 @@ func makeKeyspace(ctx context.Context, o Options, progress func(string)) error {
 
 // replicas is the replication of a keyspace as the cluster has it, nil where
 // there is none of that name.
-func (s *Store) replicas(ctx context.Context, keyspace string) (map[string]string, error) {
+func (s *Session) replicas(ctx context.Context, keyspace string) (map[string]string, error) {
 	var standing map[string]string
-	err := s.read(ctx, reading{doing: "look for the keyspace", stmt: selectReplicas, args: []any{keyspace}}, func(iter *gocql.Iter) bool { return iter.Scan(&standing) })
+	err := s.Read(ctx, Query{Operation: "look for the keyspace", Stmt: selectReplicas, Args: []any{keyspace}}, func(iter *gocql.Iter) bool { return iter.Scan(&standing) })
 	return standing, err
 }
 
@@ -84,7 +87,7 @@ func (o *Options) compareReplicas(standing map[string]string, centres []string) 
 	if same {
 		return nil
 	}
-	return operatorError(nil, "the keyspace %s stands with the replication %s, which a migration does not change, and %s was asked for: ALTER KEYSPACE %s WITH replication = %s, then nodetool repair --full %s on every node; or migrate without naming a replication",
+	return OperatorError(nil, "the keyspace %s stands with the replication %s, which a migration does not change, and %s was asked for: ALTER KEYSPACE %s WITH replication = %s, then nodetool repair --full %s on every node; or migrate without naming a replication",
 		o.Keyspace, replicasText(standing), asked.replication(), o.Keyspace, asked.replication(), o.Keyspace)
 }
 
@@ -97,4 +100,47 @@ func replicasText(standing map[string]string) string {
 		}
 	}
 	return "{" + strings.Join(parts, ", ") + "}"
+}
+
+// DataCentres gives the data centres of the cluster. With decisions that are
+// local to one of them it wants to know which one, if there are several.
+func (s *Session) DataCentres(ctx context.Context, o *Options) ([]string, error) {
+	centres, err := s.ReadTexts(ctx, selectLocalCentre)
+	if err != nil {
+		return nil, err
+	}
+	peers, err := s.ReadTexts(ctx, selectPeerCentres)
+	if err != nil {
+		return nil, err
+	}
+	all := slices.Compact(slices.Sorted(slices.Values(append(centres, peers...))))
+	if !o.Global && o.DataCentre == "" && len(all) > 1 {
+		return nil, OperatorError(nil, "the cluster has the data centres %s: say which one is used here", strings.Join(all, ", "))
+	}
+	return all, nil
+}
+
+// Define runs a statement of the schema and waits until all nodes agree.
+func (s *Session) Define(ctx context.Context, stmt string) error {
+	err := s.driver.Query(stmt).WithContext(ctx).Exec()
+	if err == nil {
+		err = s.driver.AwaitSchemaAgreement(ctx)
+	}
+	return WrapError("change the schema", err)
+}
+
+// ReadTexts runs a SELECT of one text a row.
+func (s *Session) ReadTexts(ctx context.Context, stmt string, args ...any) ([]string, error) {
+	var (
+		all  []string
+		text string
+	)
+	err := s.Read(ctx, Query{Operation: "look at the cluster", Stmt: stmt, Args: args}, func(iter *gocql.Iter) bool {
+		if !iter.Scan(&text) {
+			return false
+		}
+		all = append(all, text)
+		return true
+	})
+	return all, err
 }

@@ -1,4 +1,4 @@
-package cassandra
+package session
 
 import (
 	"context"
@@ -27,7 +27,7 @@ const (
 	defaultConnect     = 5 * time.Second
 	defaultConnections = 2    // to each node
 	defaultMaxInFlight = 1024 // requests under way; a node's own limits lie above its share of them
-	waitingAPlace      = 4    // requests that wait, for each place: a cluster that is not slow gets through them in less than patience
+	waitingPerSlot     = 4    // requests that wait, for each place: a cluster that is not slow gets through them in less than patience
 	defaultPatience    = 2 * time.Second
 )
 
@@ -112,24 +112,24 @@ func IsKeyspace(name string) bool { return keyspaceName.MatchString(name) }
 // IsDataCentre tells whether a data centre can have that name.
 func IsDataCentre(name string) bool { return dataCentreName.MatchString(name) }
 
-// check refuses options that cannot be meant.
-func (o *Options) check() error {
+// Check refuses options that cannot be meant.
+func (o *Options) Check() error {
 	if len(o.Hosts) == 0 || slices.Contains(o.Hosts, "") {
-		return operatorError(nil, "a Cassandra store needs the address of at least one node")
+		return OperatorError(nil, "a Cassandra store needs the address of at least one node")
 	}
 	if !IsKeyspace(o.Keyspace) {
-		return operatorError(nil, "the keyspace %q: its name has 1 to 48 characters of a-z, 0-9 and _, and begins with a letter", o.Keyspace)
+		return OperatorError(nil, "the keyspace %q: its name has 1 to 48 characters of a-z, 0-9 and _, and begins with a letter", o.Keyspace)
 	}
 	for dc, n := range o.Replication {
 		if dc != "" && !IsDataCentre(dc) || n < 1 {
-			return operatorError(nil, "replication %q: %d: the name of a data centre and at least one replica", dc, n)
+			return OperatorError(nil, "replication %q: %d: the name of a data centre and at least one replica", dc, n)
 		}
 	}
 	if o.Timeout < 0 {
-		return operatorError(nil, "the time of a request is %s: it must be above the nodes' own ones", o.Timeout)
+		return OperatorError(nil, "the time of a request is %s: it must be above the nodes' own ones", o.Timeout)
 	}
 	if t := o.TLS; t != nil && (t.CertFile == "") != (t.KeyFile == "") {
-		return operatorError(nil, "a client certificate and its key go together")
+		return OperatorError(nil, "a client certificate and its key go together")
 	}
 	return nil
 }
@@ -162,8 +162,8 @@ func (o *Options) levels() (gocql.Consistency, gocql.SerialConsistency) {
 	return gocql.LocalQuorum, gocql.LocalSerial
 }
 
-// cluster is the driver's configuration, with its policy; keyspace may be empty.
-func (o *Options) cluster(keyspace string) (*gocql.ClusterConfig, *nodes, error) {
+// Configure returns the driver's configuration; keyspace may be empty.
+func (o *Options) Configure(keyspace string) (*Config, error) {
 	cfg := gocql.NewCluster(o.Hosts...)
 	cfg.ProtoVersion = 4
 	cfg.Keyspace = keyspace
@@ -185,7 +185,7 @@ func (o *Options) cluster(keyspace string) (*gocql.ClusterConfig, *nodes, error)
 	if o.TLS != nil {
 		config, err := o.TLS.config()
 		if err != nil {
-			return nil, nil, err
+			return nil, err
 		}
 		cfg.SslOpts = &gocql.SslOptions{Config: config, EnableHostVerification: !o.TLS.SkipHostVerification}
 	}
@@ -200,7 +200,7 @@ func (o *Options) cluster(keyspace string) (*gocql.ClusterConfig, *nodes, error)
 	if !o.Global {
 		cfg.HostFilter = &oneDataCentre{name: o.DataCentre}
 	}
-	return cfg, nodes, nil
+	return &Config{ClusterConfig: cfg, Another: nodes.another, options: o, nodes: nodes}, nil
 }
 
 // orDefault is v, or def where v is the zero value.
@@ -235,17 +235,17 @@ func (t *TLS) config() (*tls.Config, error) {
 	if t.CAFile != "" {
 		pem, err := os.ReadFile(t.CAFile)
 		if err != nil {
-			return nil, operatorError(err, "the authorities of the cluster cannot be read")
+			return nil, OperatorError(err, "the authorities of the cluster cannot be read")
 		}
 		cfg.RootCAs = x509.NewCertPool()
 		if !cfg.RootCAs.AppendCertsFromPEM(pem) {
-			return nil, operatorError(nil, "%s holds no certificate in PEM", t.CAFile)
+			return nil, OperatorError(nil, "%s holds no certificate in PEM", t.CAFile)
 		}
 	}
 	if t.CertFile != "" {
 		pair, err := tls.LoadX509KeyPair(t.CertFile, t.KeyFile)
 		if err != nil {
-			return nil, operatorError(err, "the client certificate for the cluster cannot be used")
+			return nil, OperatorError(err, "the client certificate for the cluster cannot be used")
 		}
 		cfg.Certificates = []tls.Certificate{pair}
 	}
@@ -270,10 +270,10 @@ func verifyChain(state tls.ConnectionState, roots *x509.CertPool) error {
 	return err
 }
 
-// operatorError is an error whose message is for whoever runs the gateway, and
+// OperatorError is an error whose message is for whoever runs the gateway, and
 // has to do something about it: it tells nobody to try again.
-func operatorError(cause error, format string, args ...any) error {
-	return &fault.Error{Code: fault.Unavailable, Msg: fmt.Sprintf(format, args...), Err: foreign(cause)}
+func OperatorError(cause error, format string, args ...any) error {
+	return &fault.Error{Code: fault.Unavailable, Msg: fmt.Sprintf(format, args...), Err: withoutDriverTypes(cause)}
 }
 
 // driverLog passes what the driver says to our log, as details.

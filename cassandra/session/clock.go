@@ -1,9 +1,8 @@
-package cassandra
+package session
 
 import (
 	"cmp"
 	"context"
-	"errors"
 	"slices"
 	"sync"
 	"time"
@@ -48,18 +47,18 @@ type clockReading struct {
 }
 
 // WatchClock compares the clock of the options with those of the nodes, now and
-// then every few seconds until the Store is closed.
-func (s *Store) WatchClock(ctx context.Context) {
+// then every few seconds until the Session is closed.
+func (s *Session) WatchClock(ctx context.Context) {
 	s.compareClocks(ctx)
-	s.chores.begin(ctx, func(ctx context.Context) {
-		for pause(ctx, clockEvery) == nil {
+	s.background.begin(ctx, func(ctx context.Context) {
+		for Pause(ctx, clockEvery) == nil {
 			s.compareClocks(ctx)
 		}
 	})
 }
 
 // Skew is what was measured last; known is false where that is too long ago.
-func (s *Store) Skew() (skew Skew, known bool) {
+func (s *Session) Skew() (skew Skew, known bool) {
 	s.clocks.mu.Lock()
 	defer s.clocks.mu.Unlock()
 	return s.clocks.skew, s.clocks.known && time.Since(s.clocks.at) < clockGood
@@ -67,7 +66,7 @@ func (s *Store) Skew() (skew Skew, known bool) {
 
 // Ahead is how far this process's clock is ahead of the nodes' at least, and
 // negative where it is behind; 0 where that is not known.
-func (s *Store) Ahead() time.Duration {
+func (s *Session) Ahead() time.Duration {
 	skew, known := s.Skew()
 	if !known {
 		return 0
@@ -83,35 +82,8 @@ func (k Skew) certain() time.Duration {
 	return max(k.Ahead-k.Within, 0)
 }
 
-// readySkew is the difference of clocks, either way, beyond which a gateway is
-// not ready. It is right all the same; but what it changes stands out of order
-// by as much, and what expires is seen for as much longer or shorter.
-const readySkew = 500 * time.Millisecond
-
-// Why a store that answers is not ready to be served.
-var (
-	ErrSchema = errors.New("the keyspace does not have the schema of this program any more")
-	ErrClock  = errors.New("the clock differs from the nodes' by 500 ms or more")
-)
-
-// Ready is nil where the store can be served, ErrSchema or ErrClock where it
-// should not be, and another error where the cluster does not answer.
-func (s *Store) Ready(ctx context.Context) error {
-	current, err := s.schemaCurrent(ctx)
-	if err != nil {
-		return err
-	}
-	if !current {
-		return ErrSchema
-	}
-	if skew, known := s.Skew(); known && skew.Ahead.Abs()-skew.Within >= readySkew {
-		return ErrClock
-	}
-	return nil
-}
-
 // compareClocks measures. Where no node answers, what is known stays.
-func (s *Store) compareClocks(ctx context.Context) {
+func (s *Session) compareClocks(ctx context.Context) {
 	var readings []clockReading
 	for range clockAsks {
 		if r, err := s.askClock(ctx); err == nil {
@@ -128,13 +100,13 @@ func (s *Store) compareClocks(ctx context.Context) {
 
 // askClock asks the next node for its time. The answer is that of the middle of
 // the time it took, give or take half of it.
-func (s *Store) askClock(ctx context.Context) (r clockReading, err error) {
+func (s *Session) askClock(ctx context.Context) (r clockReading, err error) {
 	const doing = "read a clock"
 	ctx, cancel := context.WithTimeout(ctx, clockWithin)
 	defer cancel()
 	err = s.request(ctx, doing, func() (sent, error) {
 		var told time.Time
-		q := s.session.Query(selectClock).WithContext(ctx).Consistency(gocql.One).Idempotent(true).RetryPolicy(nil)
+		q := s.driver.Query(selectClock).WithContext(ctx).Consistency(gocql.One).Idempotent(true).RetryPolicy(nil)
 		before, began := s.now(), time.Now()
 		iter := q.Iter()
 		iter.Scan(&told)
@@ -144,13 +116,13 @@ func (s *Store) askClock(ctx context.Context) (r clockReading, err error) {
 		}
 		err := iter.Close()
 		if err == nil && told.IsZero() {
-			err = errCell
+			err = ErrMalformedCell
 		}
 		// The node tells whole milliseconds.
 		const rest = time.Millisecond / 2
 		here := before.Add(half)
 		r.skew = Skew{Ahead: here.Time().Sub(told.Add(rest)), Within: half + rest}
-		return sent{outcome: outcomeName(err)}, wrapError(doing, err)
+		return sent{outcome: outcomeName(err)}, WrapError(doing, err)
 	})
 	return r, err
 }

@@ -1,4 +1,4 @@
-package cassandra
+package session
 
 import (
 	"context"
@@ -114,7 +114,7 @@ func TestASilentNodeComesLast(t *testing.T) {
 	n := newThreeNodes(t)
 	n.wantOrder("nobody was asked", "a", "b", "c")
 	n.asked(n.a)
-	n.pass(silence)
+	n.pass(silentAfter)
 	n.wantOrder("it has still time", "a", "b", "c")
 	n.pass(1)
 	n.wantOrder("a is silent", "b", "c", "a")
@@ -122,18 +122,18 @@ func TestASilentNodeComesLast(t *testing.T) {
 		t.Error("beside a and beside b there is another one that answers")
 	}
 	n.asked(n.b)
-	n.pass(silence + 1)
+	n.pass(silentAfter + 1)
 	n.wantOrder("b too", "c", "a", "b")
 	if !n.another("a") || n.another("c") {
 		t.Error("c is the only one that answers")
 	}
 	n.asked(n.c)
-	n.pass(silence + 1)
+	n.pass(silentAfter + 1)
 	n.wantOrder("where all are silent, the order is as it was", "a", "b", "c")
 	n.answered(n.a)
 	n.wantOrder("a has answered, however late", "a", "b", "c")
 	n.asked(n.a)
-	n.pass(silence + 1)
+	n.pass(silentAfter + 1)
 	n.answered(n.b)
 	n.wantOrder("b alone has answered", "b", "a", "c")
 	n.cut(n.a)
@@ -150,13 +150,13 @@ func TestANodeThatAnswersOneOfManyIsSlow(t *testing.T) {
 		n.asked(n.a)
 	}
 	for range 2 {
-		n.pass(silence)
+		n.pass(silentAfter)
 		n.wantOrder("a is slow", "a", "b", "c")
 		n.answered(n.a)
 		n.asked(n.a)
 	}
 	n.answered(n.a)
-	n.pass(silence)
+	n.pass(silentAfter)
 	if n.isSilent("a") {
 		t.Error("a has still time")
 	}
@@ -167,7 +167,7 @@ func TestANodeThatAnswersOneOfManyIsSlow(t *testing.T) {
 	n.wantOrder("who does not wait for a asks it first", "a", "b", "c")
 	n.asked(n.a)
 	n.wantOrder("it has time again", "a", "b", "c")
-	n.pass(silence + 1)
+	n.pass(silentAfter + 1)
 	n.wantOrder("a is silent", "b", "c", "a")
 }
 
@@ -178,14 +178,14 @@ func TestWhoIsUpAgainOwesNothing(t *testing.T) {
 	n.asked(n.a)
 	n.HostDown(n.a)
 	n.HostUp(n.a)
-	n.pass(silence + 1)
+	n.pass(silentAfter + 1)
 	n.wantOrder("what a owed is gone with its connections", "a", "b", "c")
 	if !n.another("b") {
 		t.Error("a answers")
 	}
 	n.answered(n.a) // what was asked before, however late
 	n.asked(n.a)
-	n.pass(silence + 1)
+	n.pass(silentAfter + 1)
 	n.wantOrder("a is silent again", "b", "c", "a")
 	if n.HostDown(n.a); n.anySilent(n.clock) {
 		t.Error("who is gone cannot be picked, so there is nothing to put in order")
@@ -197,14 +197,14 @@ func TestWhoIsUpAgainOwesNothing(t *testing.T) {
 func TestAnAnswerSettlesWhatWasAskedBefore(t *testing.T) {
 	n := newThreeNodes(t)
 	n.asked(n.a)
-	n.pass(silence + 1)
+	n.pass(silentAfter + 1)
 	n.wantOrder("a is silent", "b", "c", "a")
 	n.asked(n.a) // on another connection
 	n.answered(n.a)
-	n.pass(silence + 1)
+	n.pass(silentAfter + 1)
 	n.wantOrder("a has answered since", "a", "b", "c")
 	n.asked(new(gocql.HostInfo)) // before the driver knows who it is
-	n.pass(silence + 1)
+	n.pass(silentAfter + 1)
 	if n.anySilent(n.clock) {
 		t.Error("a node without an id is never picked")
 	}
@@ -215,25 +215,25 @@ func TestAnAnswerSettlesWhatWasAskedBefore(t *testing.T) {
 
 func TestASecondTryAsksAnother(t *testing.T) {
 	n := newThreeNodes(t)
-	first := &try{Context: t.Context()}
+	first := &attempt{Context: t.Context()}
 	next := n.Pick(new(gocql.Query).WithContext(first))
-	if first.asked.Load() != nil {
+	if first.lastNode.Load() != nil {
 		t.Error("a node was noted before it was picked")
 	}
 	next()
-	if asked := first.asked.Load(); asked == nil || *asked != "a" {
+	if asked := first.lastNode.Load(); asked == nil || *asked != "a" {
 		t.Fatalf("noted was %v", asked)
 	}
 	next() // a retry
-	if asked := first.asked.Load(); *asked != "b" {
+	if asked := first.lastNode.Load(); *asked != "b" {
 		t.Errorf("noted was %s", *asked)
 	}
-	if got, want := n.order(&try{Context: t.Context(), avoid: "a"}), []string{"b", "c", "a"}; !slices.Equal(got, want) {
+	if got, want := n.order(&attempt{Context: t.Context(), avoid: "a"}), []string{"b", "c", "a"}; !slices.Equal(got, want) {
 		t.Errorf("the order is %v, want %v", got, want)
 	}
 	n.asked(n.b)
-	n.pass(silence + 1)
-	if got, want := n.order(&try{Context: t.Context(), avoid: "a"}), []string{"c", "a", "b"}; !slices.Equal(got, want) {
+	n.pass(silentAfter + 1)
+	if got, want := n.order(&attempt{Context: t.Context(), avoid: "a"}), []string{"c", "a", "b"}; !slices.Equal(got, want) {
 		t.Errorf("the order is %v, want %v", got, want)
 	}
 }
@@ -248,7 +248,7 @@ func TestGivingUpASilentNode(t *testing.T) {
 		took    time.Duration
 		err     error
 	}{
-		{"the node is silent and another answers", true, true, givesUpAfter, errSilent},
+		{"the node is silent and another answers", true, true, giveUpAfter, errSilent},
 		{"all are silent", true, false, 5 * time.Second, nil},
 		{"the node is slow with this one alone", false, true, 5 * time.Second, nil},
 	} {
@@ -264,7 +264,7 @@ func TestGivingUpASilentNode(t *testing.T) {
 					for answers {
 						n.asked(h)
 						select {
-						case <-time.After(silence / 2):
+						case <-time.After(silentAfter / 2):
 							n.answered(h)
 						case <-ctx.Done():
 							return
@@ -276,7 +276,7 @@ func TestGivingUpASilentNode(t *testing.T) {
 				go begins(n.c, false)
 				synctest.Wait()
 				began := time.Now()
-				err := (&Store{nodes: n.nodes}).decideBy(ctx, func(ctx context.Context) error {
+				err := (&Session{nodes: n.nodes}).decideBy(ctx, func(ctx context.Context) error {
 					n.Pick(new(gocql.Query).WithContext(ctx))()
 					select {
 					case <-time.After(5 * time.Second):

@@ -1,4 +1,4 @@
-package cassandra
+package session
 
 import (
 	"context"
@@ -9,11 +9,11 @@ import (
 	"github.com/gocql/gocql"
 )
 
-// silence is how long a node may leave everything that it was asked without an
+// silentAfter is how long a node may leave everything that it was asked without an
 // answer until others are asked first. A collection of its garbage takes less
 // as a rule; where it takes more, all that is lost is that another node
 // coordinates for a moment.
-const silence = 400 * time.Millisecond
+const silentAfter = 400 * time.Millisecond
 
 // nodes is the driver's policy of which node a statement is sent to: that of
 // the policy within, with nodes that have fallen silent behind all others. A
@@ -28,20 +28,20 @@ type nodes struct {
 	now     func() time.Duration // since the policy was made: no clock that is set touches it
 	opening *opening
 
-	pulses sync.Map // of *pulse, by the node's id
+	live sync.Map // of *pulse, by the node's id
 }
 
-// pulse is what is known of a node's answers.
+// liveness is what is known of a node's answers.
 //
 // Requests without an answer are not counted: the driver does not tell of those
 // on a connection that it closes itself, and a count would never be nothing
 // again. So an answer settles all that was asked before it. A node that hangs
 // after it is known for it when it is asked once more, by the driver's
 // heartbeats within some seconds.
-type pulse struct {
-	owes  atomic.Bool  // it was asked since it last answered
-	heard atomic.Int64 // when it last answered, or was first asked after that; as nodes.now
-	gone  atomic.Bool  // the driver has no connection to it, or the cluster does not have it any more
+type liveness struct {
+	pending atomic.Bool  // it was asked since it last answered
+	since   atomic.Int64 // when it last answered, or was first asked after that; as nodes.now
+	down    atomic.Bool  // the driver has no connection to it, or the cluster does not have it any more
 }
 
 func newNodes(within gocql.HostSelectionPolicy, opening *opening) *nodes {
@@ -49,19 +49,19 @@ func newNodes(within gocql.HostSelectionPolicy, opening *opening) *nodes {
 	return &nodes{HostSelectionPolicy: within, opening: opening, now: func() time.Duration { return time.Since(began) }}
 }
 
-func (n *nodes) pulseOf(host *gocql.HostInfo) *pulse {
+func (n *nodes) livenessOf(host *gocql.HostInfo) *liveness {
 	id := host.HostID()
-	if p, ok := n.pulses.Load(id); ok {
-		return p.(*pulse)
+	if p, ok := n.live.Load(id); ok {
+		return p.(*liveness)
 	}
-	p, _ := n.pulses.LoadOrStore(id, new(pulse))
-	return p.(*pulse)
+	p, _ := n.live.LoadOrStore(id, new(liveness))
+	return p.(*liveness)
 }
 
 // AddHost is called when the cluster has got a node.
 func (n *nodes) AddHost(host *gocql.HostInfo) {
 	n.opening.found(host)
-	n.pulseOf(host).gone.Store(false)
+	n.livenessOf(host).down.Store(false)
 	n.HostSelectionPolicy.AddHost(host)
 }
 
@@ -77,22 +77,22 @@ func (n *nodes) Ready() bool { return n.opening.ready() }
 
 // RemoveHost is called when the cluster has lost one.
 func (n *nodes) RemoveHost(host *gocql.HostInfo) {
-	n.pulseOf(host).gone.Store(true)
+	n.livenessOf(host).down.Store(true)
 	n.HostSelectionPolicy.RemoveHost(host)
 }
 
 // HostUp is called when the driver has a connection to a node again, on which
 // the node has answered. What it owed is gone with those that it had.
 func (n *nodes) HostUp(host *gocql.HostInfo) {
-	p := n.pulseOf(host)
-	p.owes.Store(false)
-	p.gone.Store(false)
+	p := n.livenessOf(host)
+	p.pending.Store(false)
+	p.down.Store(false)
 	n.HostSelectionPolicy.HostUp(host)
 }
 
 // HostDown is called when it has none any more.
 func (n *nodes) HostDown(host *gocql.HostInfo) {
-	n.pulseOf(host).gone.Store(true)
+	n.livenessOf(host).down.Store(true)
 	n.HostSelectionPolicy.HostDown(host)
 }
 
@@ -103,18 +103,18 @@ func (n *nodes) StreamContext(context.Context) gocql.StreamObserverContext { ret
 // StreamStarted is called when a request is sent. It is noted when before it is
 // noted that it is: between the two the node owes nothing.
 func (n *nodes) StreamStarted(s gocql.ObservedStream) {
-	p := n.pulseOf(s.Host)
-	if !p.owes.Load() {
-		p.heard.Store(int64(n.now()))
-		p.owes.Store(true)
+	p := n.livenessOf(s.Host)
+	if !p.pending.Load() {
+		p.since.Store(int64(n.now()))
+		p.pending.Store(true)
 	}
 }
 
 // StreamFinished is called when its answer comes, however late.
 func (n *nodes) StreamFinished(s gocql.ObservedStream) {
-	p := n.pulseOf(s.Host)
-	p.heard.Store(int64(n.now()))
-	p.owes.Store(false)
+	p := n.livenessOf(s.Host)
+	p.since.Store(int64(n.now()))
+	p.pending.Store(false)
 }
 
 // StreamAbandoned is called when its connection fails before that, which is no
@@ -123,18 +123,20 @@ func (n *nodes) StreamAbandoned(gocql.ObservedStream) {}
 
 // quiet tells whether a node has given no answer for a while. It may not have
 // been asked.
-func (p *pulse) quiet(now time.Duration) bool { return now-time.Duration(p.heard.Load()) > silence }
+func (p *liveness) quiet(now time.Duration) bool {
+	return now-time.Duration(p.since.Load()) > silentAfter
+}
 
 // silent tells whether a node was asked, and has given no answer for a while.
-func (p *pulse) silent(now time.Duration) bool { return p.owes.Load() && p.quiet(now) }
+func (p *liveness) silent(now time.Duration) bool { return p.pending.Load() && p.quiet(now) }
 
 // anySilent tells whether there is such a node among those that a statement may
 // be sent to. A node that is gone may owe answers for as long as it is, and one
 // that the driver had no id of yet for ever.
 func (n *nodes) anySilent(now time.Duration) (found bool) {
-	n.pulses.Range(func(id, value any) bool {
-		p := value.(*pulse)
-		found = id != "" && !p.gone.Load() && p.silent(now)
+	n.live.Range(func(id, value any) bool {
+		p := value.(*liveness)
+		found = id != "" && !p.down.Load() && p.silent(now)
 		return !found
 	})
 	return found
@@ -144,23 +146,23 @@ func (n *nodes) anySilent(now time.Duration) (found bool) {
 func (n *nodes) Pick(q gocql.ExecutableQuery) gocql.NextHost {
 	next := n.HostSelectionPolicy.Pick(q)
 	now := n.now()
-	var t *try
+	var t *attempt
 	if q != nil {
-		t, _ = q.Context().(*try)
+		t, _ = q.Context().(*attempt)
 	}
 	if (t == nil || t.avoid == "") && !n.anySilent(now) {
-		return t.noting(next)
+		return t.recording(next)
 	}
 	var first, last []gocql.SelectedHost
 	for host := next(); host != nil; host = next() {
-		if info := host.Info(); t.avoids(info) || n.pulseOf(info).silent(now) {
+		if info := host.Info(); t.avoids(info) || n.livenessOf(info).silent(now) {
 			last = append(last, host)
 		} else {
 			first = append(first, host)
 		}
 	}
 	ordered := append(first, last...)
-	return t.noting(func() gocql.SelectedHost {
+	return t.recording(func() gocql.SelectedHost {
 		if len(ordered) == 0 {
 			return nil
 		}
@@ -173,45 +175,45 @@ func (n *nodes) Pick(q gocql.ExecutableQuery) gocql.NextHost {
 // isSilent tells of a node, by its id, that the caller waits for an answer of:
 // it owes that one, whatever it has answered since it was asked.
 func (n *nodes) isSilent(id string) bool {
-	p, known := n.pulses.Load(id)
-	return known && p.(*pulse).quiet(n.now())
+	p, known := n.live.Load(id)
+	return known && p.(*liveness).quiet(n.now())
 }
 
 // another tells whether a node other than the one given answers.
 func (n *nodes) another(id string) (found bool) {
 	now := n.now()
-	n.pulses.Range(func(key, value any) bool {
-		p := value.(*pulse)
-		found = key != id && key != "" && !p.gone.Load() && !p.silent(now)
+	n.live.Range(func(key, value any) bool {
+		p := value.(*liveness)
+		found = key != id && key != "" && !p.down.Load() && !p.silent(now)
 		return !found
 	})
 	return found
 }
 
-// try is the context of a statement that may be sent to a second node. The
+// attempt is the context of a statement that may be sent to a second node. The
 // driver hands it to the policy, which has no other way to know what it picks
 // a node for.
-type try struct {
+type attempt struct {
 	context.Context
-	again bool                   // beside a first try that takes long
-	avoid string                 // node that comes last; "" for none
-	asked atomic.Pointer[string] // node picked last
-	waits atomic.Bool            // it has no place yet among the statements under way
+	hedged   bool                   // beside a first try that takes long
+	avoid    string                 // node that comes last; "" for none
+	lastNode atomic.Pointer[string] // node picked last
+	queued   atomic.Bool            // it has no place yet among the statements under way
 }
 
-// waiting notes that the try begins to wait for its place, or has it.
-func (t *try) waiting(waits bool) {
+// setQueued notes that the try begins to wait for its place, or has it.
+func (t *attempt) setQueued(waits bool) {
 	if t != nil {
-		t.waits.Store(waits)
+		t.queued.Store(waits)
 	}
 }
 
-func (t *try) avoids(host *gocql.HostInfo) bool {
+func (t *attempt) avoids(host *gocql.HostInfo) bool {
 	return t != nil && t.avoid != "" && t.avoid == host.HostID()
 }
 
-// noting has the nodes noted that are picked.
-func (t *try) noting(next gocql.NextHost) gocql.NextHost {
+// recording has the nodes noted that are picked.
+func (t *attempt) recording(next gocql.NextHost) gocql.NextHost {
 	if t == nil {
 		return next
 	}
@@ -219,7 +221,7 @@ func (t *try) noting(next gocql.NextHost) gocql.NextHost {
 		host := next()
 		if host != nil {
 			id := host.Info().HostID()
-			t.asked.Store(&id)
+			t.lastNode.Store(&id)
 		}
 		return host
 	}

@@ -1,4 +1,4 @@
-package cassandra
+package session
 
 import (
 	"errors"
@@ -10,10 +10,10 @@ import (
 // done so over the answer: what the cluster has made of the request is unknown.
 var errPanic = errors.New("the driver has panicked")
 
-// guarded makes an error of a panic. It is for goroutines of this package, and for
+// recoverPanic makes an error of a panic. It is for goroutines of this package, and for
 // what others may run: above them is nobody who would keep a panic from ending the
 // process, and with it the requests of everybody else.
-func guarded[T any](do func() (T, error)) (value T, err error) {
+func recoverPanic[T any](do func() (T, error)) (value T, err error) {
 	defer func() {
 		if cause := recover(); cause != nil {
 			err = fmt.Errorf("%w: %v at %s", errPanic, cause, debug.Stack())
@@ -22,10 +22,10 @@ func guarded[T any](do func() (T, error)) (value T, err error) {
 	return do()
 }
 
-// panicFault is fault for a panic, and leaves any other error as it is.
-func panicFault(err error) error {
+// wrapPanic is fault for a panic, and leaves any other error as it is.
+func wrapPanic(err error) error {
 	if errors.Is(err, errPanic) {
-		return wrapError("ask the cluster", err)
+		return WrapError("ask the cluster", err)
 	}
 	return err
 }

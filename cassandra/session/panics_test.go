@@ -1,4 +1,4 @@
-package cassandra
+package session
 
 import (
 	"context"
@@ -6,8 +6,6 @@ import (
 	"strings"
 	"testing"
 	"time"
-
-	"github.com/gocql/gocql"
 
 	"carrel/core/fault"
 )
@@ -36,13 +34,13 @@ func wantPanic(t *testing.T, err error, mayHaveCommitted bool) {
 
 // A panic of the driver ends the request that met it, and not the process.
 func TestAPanicOfTheDriverEndsItsRequest(t *testing.T) {
-	hedging := &hedges{after: time.Hour, another: func(string) bool { return true }, places: make(chan struct{}, 1)}
+	hedging := &hedges{after: time.Hour, another: func(string) bool { return true }, slots: make(chan struct{}, 1)}
 	t.Run("a reading", func(t *testing.T) {
-		_, err := hedged(t.Context(), hedging, func(*try) (int, error) { return 0, panics() })
+		_, err := hedged(t.Context(), hedging, func(*attempt) (int, error) { return 0, panics() })
 		wantPanic(t, err, false)
 	})
 	t.Run("one of many", func(t *testing.T) {
-		err := concurrently(t.Context(), 3, 3, func(_ context.Context, i int) error {
+		err := ForEach(t.Context(), 3, 3, func(_ context.Context, i int) error {
 			if i == 1 {
 				return panics()
 			}
@@ -52,9 +50,9 @@ func TestAPanicOfTheDriverEndsItsRequest(t *testing.T) {
 	})
 	t.Run("a request", func(t *testing.T) {
 		var told []Observation
-		s := &Store{gate: newGate(1, 1, time.Hour), observe: func(_ context.Context, o Observation) { told = append(told, o) }}
+		s := &Session{gate: newGate(1, 1, time.Hour), observe: func(_ context.Context, o Observation) { told = append(told, o) }}
 		wantPanic(t, s.request(t.Context(), "try", func() (sent, error) { return sent{outcomeOK, 1}, panics() }), false)
-		if under, _ := s.gate.load(); under != 0 {
+		if under, _ := s.Load(); under != 0 {
 			t.Error("it has kept its place")
 		}
 		if len(told) != 1 || told[0].Outcome != "failed" {
@@ -62,32 +60,8 @@ func TestAPanicOfTheDriverEndsItsRequest(t *testing.T) {
 		}
 	})
 	t.Run("a decision", func(t *testing.T) {
-		s := &Store{nodes: newThreeNodes(t).nodes}
+		s := &Session{nodes: newThreeNodes(t).nodes}
 		err := s.decideBy(t.Context(), func(context.Context) error { return panics() })
-		wantPanic(t, casFault("try", err), true)
+		wantPanic(t, wrapDecisionError("try", err), true)
 	})
-}
-
-// Rows may be read where nobody is above, too.
-func TestAPanicOverRowsEndsTheirReading(t *testing.T) {
-	s := open(t, options(t))
-	err := s.read(t.Context(), reading{doing: "try", stmt: selectVersions}, func(*gocql.Iter) bool { return panics() == nil })
-	wantPanic(t, err, false)
-	if _, err := s.schemaCurrent(t.Context()); err != nil {
-		t.Errorf("what comes after it: %v", err)
-	}
-}
-
-// The driver itself panics at an answer without the column that tells whether a
-// condition held.
-func TestADecisionThatIsAnsweredOtherwise(t *testing.T) {
-	s := open(t, options(t))
-	applied, _, err := s.decideOne(t.Context(), "try", selectVersions)
-	if applied {
-		t.Error("it is said to have been applied")
-	}
-	wantPanic(t, err, true)
-	if _, err := s.schemaCurrent(t.Context()); err != nil {
-		t.Errorf("what comes after it: %v", err)
-	}
 }

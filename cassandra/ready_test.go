@@ -75,44 +75,15 @@ func create(t *testing.T, s *Store) error {
 	return err
 }
 
-// What was measured once is not believed forever, and a question that nobody
-// answers does not make it worse.
-func TestASkewThatIsOldIsNotKnown(t *testing.T) {
+// A question that nobody answers does not change what is known.
+func TestSkew_WithoutAnAnswerStays(t *testing.T) {
 	s := open(t, options(t))
-	s.compareClocks(t.Context())
+	s.WatchClock(t.Context())
 	before, _ := s.Skew()
-	s.session.Close()
-	s.compareClocks(t.Context())
+	s.session.Driver().Close()
+	s.WatchClock(t.Context())
 	if after, known := s.Skew(); !known || after != before {
 		t.Errorf("after a question without an answer it is %v, %t; before %v", after, known, before)
-	}
-	s.clocks.at = s.clocks.at.Add(-clockGood)
-	if _, known := s.Skew(); known {
-		t.Error("it is known although it was measured a minute ago")
-	}
-}
-
-func TestTheMiddleOfSeveralClocks(t *testing.T) {
-	reading := func(node string, ahead, within time.Duration) clockReading {
-		return clockReading{node, Skew{Ahead: ahead, Within: within}}
-	}
-	for _, tc := range []struct {
-		name     string
-		readings []clockReading
-		want     Skew
-	}{
-		{"one node", []clockReading{reading("a", 5, 1)}, Skew{5, 1}},
-		{"the best answer of a node", []clockReading{reading("a", 90, 50), reading("a", 5, 1), reading("a", 70, 9)}, Skew{5, 1}},
-		{"one of three is wrong", []clockReading{reading("a", 4, 1), reading("b", 9000, 1), reading("c", 5, 2)}, Skew{5, 2}},
-		{"one of three is wrong the other way", []clockReading{reading("a", 4, 1), reading("b", -9000, 1), reading("c", 5, 2)}, Skew{4, 1}},
-		{"two do not agree", []clockReading{reading("a", 9000, 1), reading("b", -5, 1)}, Skew{-5, 1}},
-		{"a node that answers often counts once", []clockReading{reading("a", 9000, 1), reading("a", 9000, 1), reading("a", 9000, 1), reading("b", 1, 1), reading("c", 2, 1)}, Skew{2, 1}},
-	} {
-		t.Run(tc.name, func(t *testing.T) {
-			if got := middle(tc.readings); got != tc.want {
-				t.Errorf("it is %v, want %v", got, tc.want)
-			}
-		})
 	}
 }
 
@@ -131,7 +102,7 @@ func TestASchemaThatWasTakenAwayIsNotCurrent(t *testing.T) {
 	}
 	exec := func(stmt string, args ...any) {
 		t.Helper()
-		if err := s.session.Query(stmt, args...).WithContext(t.Context()).Exec(); err != nil {
+		if err := s.session.Driver().Query(stmt, args...).WithContext(t.Context()).Exec(); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -142,17 +113,5 @@ func TestASchemaThatWasTakenAwayIsNotCurrent(t *testing.T) {
 	exec(`UPDATE schema_version SET checksum = 'another' WHERE part = 0 AND version = 1`)
 	if current() {
 		t.Error("a schema of other migrations passes")
-	}
-}
-
-func TestWhatIsCertainOfASkew(t *testing.T) {
-	const within = 10 * time.Millisecond
-	for _, tc := range []struct{ ahead, want time.Duration }{
-		{0, 0}, {within, 0}, {-within, 0},
-		{time.Second, time.Second - within}, {-time.Second, within - time.Second},
-	} {
-		if got := (Skew{Ahead: tc.ahead, Within: within}).certain(); got != tc.want {
-			t.Errorf("ahead by %s, give or take %s: %s is certain, want %s", tc.ahead, within, got, tc.want)
-		}
 	}
 }

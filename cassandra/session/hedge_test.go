@@ -1,4 +1,4 @@
-package cassandra
+package session
 
 import (
 	"context"
@@ -18,12 +18,12 @@ type script struct {
 	avoid string // that the try must have; "" for the first one
 }
 
-func (s script) run(t *testing.T, of *try, value int) (int, error) {
-	if of.avoid != s.avoid || of.again != (s.avoid != "") {
-		t.Errorf("try %d avoids %q (again: %v), want %q", value, of.avoid, of.again, s.avoid)
+func (s script) run(t *testing.T, of *attempt, value int) (int, error) {
+	if of.avoid != s.avoid || of.hedged != (s.avoid != "") {
+		t.Errorf("try %d avoids %q (again: %v), want %q", value, of.avoid, of.hedged, s.avoid)
 	}
 	node := "a"
-	of.asked.Store(&node)
+	of.lastNode.Store(&node)
 	timer := time.NewTimer(s.takes)
 	defer timer.Stop()
 	select {
@@ -59,7 +59,7 @@ func TestHedging(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				h := &hedges{after: 500 * time.Millisecond, places: make(chan struct{}, 1)}
+				h := &hedges{after: 500 * time.Millisecond, slots: make(chan struct{}, 1)}
 				h.another = func(id string) bool { return id == "a" && !c.alone }
 				if c.full {
 					h.enter()
@@ -69,7 +69,7 @@ func TestHedging(t *testing.T) {
 				scripts <- c.first
 				scripts <- c.second
 				began, tries := time.Now(), new(atomic.Int64)
-				got, err := hedged(t.Context(), h, func(of *try) (int, error) {
+				got, err := hedged(t.Context(), h, func(of *attempt) (int, error) {
 					return (<-scripts).run(t, of, int(tries.Add(1)))
 				})
 				if got != c.want || err != c.err {
@@ -82,7 +82,7 @@ func TestHedging(t *testing.T) {
 					t.Errorf("it took %s, want %s", took, c.took)
 				}
 				synctest.Wait()
-				if !c.full && len(h.places) != 0 {
+				if !c.full && len(h.slots) != 0 {
 					t.Error("a second try has kept its place")
 				}
 			})
@@ -93,13 +93,13 @@ func TestHedging(t *testing.T) {
 // The end of the caller's context ends both tries.
 func TestHedgingEndsWithItsCaller(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		h := &hedges{after: time.Second, places: make(chan struct{}, 1), another: func(string) bool { return true }}
+		h := &hedges{after: time.Second, slots: make(chan struct{}, 1), another: func(string) bool { return true }}
 		ctx, cancel := context.WithTimeout(t.Context(), 2*time.Second)
 		defer cancel()
 		scripts := make(chan script, 2)
 		scripts <- script{takes: time.Hour}
 		scripts <- script{takes: time.Hour, avoid: "a"}
-		_, err := hedged(ctx, h, func(of *try) (int, error) { return (<-scripts).run(t, of, 1) })
+		_, err := hedged(ctx, h, func(of *attempt) (int, error) { return (<-scripts).run(t, of, 1) })
 		if len(scripts) != 0 || !errors.Is(err, context.DeadlineExceeded) {
 			t.Errorf("it ended with %v, %d tries not made", err, len(scripts))
 		}
@@ -110,15 +110,15 @@ func TestHedgingEndsWithItsCaller(t *testing.T) {
 // they do; what fails ends all.
 func TestHedgingOfMany(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		h := &hedges{after: 500 * time.Millisecond, places: make(chan struct{}, 10), another: func(string) bool { return true }}
+		h := &hedges{after: 500 * time.Millisecond, slots: make(chan struct{}, 10), another: func(string) bool { return true }}
 		var mu sync.Mutex
 		tries := map[int]int{}
-		once := func(of *try, i int) (int, error) {
+		once := func(of *attempt, i int) (int, error) {
 			mu.Lock()
 			tries[i]++
 			mu.Unlock()
 			takes := 10 * time.Millisecond
-			if i%10 == 3 && !of.again {
+			if i%10 == 3 && !of.hedged {
 				takes = time.Hour
 			}
 			timer := time.NewTimer(takes)
@@ -150,11 +150,11 @@ func TestHedgingOfMany(t *testing.T) {
 			t.Errorf("it took %s", took)
 		}
 		synctest.Wait()
-		if len(h.places) != 0 {
+		if len(h.slots) != 0 {
 			t.Error("a second try has kept its place")
 		}
 		failed := errors.New("failed")
-		err := hedgedAll(t.Context(), h, many, 4, func(of *try, i int) (int, error) {
+		err := hedgedAll(t.Context(), h, many, 4, func(of *attempt, i int) (int, error) {
 			if i == 2 {
 				return 0, failed
 			}
@@ -172,8 +172,8 @@ func TestHedgingOfMany(t *testing.T) {
 // node has it yet, and a second try would wait too.
 func TestWhatWaitsForItsPlaceIsNotTriedAgain(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		h := &hedges{after: 500 * time.Millisecond, places: make(chan struct{}, 1), another: func(string) bool { return true }}
-		s := &Store{gate: newGate(2, 10, time.Hour), observe: func(context.Context, Observation) {}}
+		h := &hedges{after: 500 * time.Millisecond, slots: make(chan struct{}, 1), another: func(string) bool { return true }}
+		s := &Session{gate: newGate(2, 10, time.Hour), observe: func(context.Context, Observation) {}}
 		for range 2 {
 			if err := s.gate.enter(t.Context()); err != nil {
 				t.Fatal(err)
@@ -181,9 +181,9 @@ func TestWhatWaitsForItsPlaceIsNotTriedAgain(t *testing.T) {
 		}
 		ended := make(chan error, 1)
 		go func() {
-			_, err := hedged(t.Context(), h, func(of *try) (int, error) {
+			_, err := hedged(t.Context(), h, func(of *attempt) (int, error) {
 				return 0, s.request(of, "try", func() (sent, error) {
-					if !of.again {
+					if !of.hedged {
 						<-of.Done()
 					}
 					return sent{outcomeOK, 1}, of.Err()
@@ -206,7 +206,7 @@ func TestWhatWaitsForItsPlaceIsNotTriedAgain(t *testing.T) {
 			t.Errorf("the second try ended %s after the first was sent", took)
 		}
 		synctest.Wait()
-		if under, waiting := s.gate.load(); under != 0 || waiting != 0 || len(h.places) != 0 {
+		if under, waiting := s.gate.load(); under != 0 || waiting != 0 || len(h.slots) != 0 {
 			t.Errorf("%d are under way, %d wait", under, waiting)
 		}
 	})

@@ -1,4 +1,4 @@
-package cassandra
+package session
 
 import (
 	"context"
@@ -12,19 +12,22 @@ import (
 	"carrel/core/fault"
 )
 
-// foreign wraps an error of the driver as text: its types must not leave this
+// ErrMalformedCell says that a cell is not of the form its column has.
+var ErrMalformedCell = errors.New("a cell of an unknown form")
+
+// withoutDriverTypes wraps an error of the driver as text: its types must not leave this
 // package, and no caller could do more with them than log them. A context's
 // end stays one.
-func foreign(err error) error {
+func withoutDriverTypes(err error) error {
 	if err == nil || errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
 		return err
 	}
 	return errors.New(strings.Join(strings.Fields(err.Error()), " "))
 }
 
-// wrapError makes a domain error of what went wrong in a reading, or in a write
+// WrapError makes a domain error of what went wrong in a reading, or in a write
 // that may be repeated.
-func wrapError(doing string, err error) error {
+func WrapError(doing string, err error) error {
 	if err == nil {
 		return nil
 	}
@@ -32,13 +35,13 @@ func wrapError(doing string, err error) error {
 	if errors.As(err, &mine) {
 		return err
 	}
-	if errors.Is(err, errCell) {
+	if errors.Is(err, ErrMalformedCell) {
 		return &fault.Error{Code: fault.Internal, Msg: doing + ": a row of the store cannot be read", Err: err}
 	}
 	if errors.Is(err, errPanic) {
-		return &fault.Error{Code: fault.Internal, Msg: doing + ": the driver has failed", Err: foreign(err)}
+		return &fault.Error{Code: fault.Internal, Msg: doing + ": the driver has failed", Err: withoutDriverTypes(err)}
 	}
-	e := &fault.Error{Code: fault.Unavailable, RetryAfter: 1, Err: foreign(err)}
+	e := &fault.Error{Code: fault.Unavailable, RetryAfter: 1, Err: withoutDriverTypes(err)}
 	switch outcomeOf(err) {
 	case outcomeEnded:
 		e.Reason, e.Msg = fault.ReasonTimeout, "the time for this request has run out"
@@ -65,17 +68,17 @@ func wrapError(doing string, err error) error {
 	return e
 }
 
-// casFault is fault for a conditional write: unless it is certain that the
+// wrapDecisionError is fault for a conditional write: unless it is certain that the
 // write was not applied and never will be, the error satisfies
 // library.MayHaveCommitted.
-func casFault(doing string, err error) error {
+func wrapDecisionError(doing string, err error) error {
 	if err == nil {
 		return nil
 	}
 	if notApplied(err) {
-		return wrapError(doing, err)
+		return WrapError(doing, err)
 	}
-	return fault.Uncertain(wrapError(doing, err))
+	return fault.Uncertain(WrapError(doing, err))
 }
 
 // outcome is what an error of the driver says of the request.

@@ -1,4 +1,4 @@
-package cassandra
+package session
 
 import (
 	"context"
@@ -83,11 +83,11 @@ func TestErrorsOfTheDriver(t *testing.T) {
 		{"value of a wrong type", gocql.MarshalError("int8 into text"), fault.Internal, "", never},
 		{"answer of a wrong type", gocql.UnmarshalError("text into int8"), fault.Internal, "", maybe},
 		{"a panic", fmt.Errorf("%w: SECRET", errPanic), fault.Internal, "", maybe},
-		{"cell of an unknown form", errCell, fault.Internal, "", maybe},
+		{"cell of an unknown form", ErrMalformedCell, fault.Internal, "", maybe},
 		{"anything else", errors.New("whatever"), fault.Unavailable, "", maybe},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			for what, err := range map[string]error{"reading": wrapError("try", c.err), "decision": casFault("try", c.err)} {
+			for what, err := range map[string]error{"reading": WrapError("try", c.err), "decision": wrapDecisionError("try", c.err)} {
 				if got := fault.CodeOf(err); got != c.code {
 					t.Errorf("%s: code %d, not %d", what, got, c.code)
 				}
@@ -102,10 +102,10 @@ func TestErrorsOfTheDriver(t *testing.T) {
 					t.Errorf("%s: the message %q is not fit to be shown", what, shown.Msg)
 				}
 			}
-			if fault.MayHaveCommitted(wrapError("try", c.err)) {
+			if fault.MayHaveCommitted(WrapError("try", c.err)) {
 				t.Error("a reading may not have committed anything")
 			}
-			if got := fault.MayHaveCommitted(casFault("try", c.err)); got != c.committed {
+			if got := fault.MayHaveCommitted(wrapDecisionError("try", c.err)); got != c.committed {
 				t.Errorf("a decision may have been made: %v, not %v", got, c.committed)
 			}
 		})
@@ -132,10 +132,10 @@ func TestDriverTypesAreRequestErrors(t *testing.T) {
 }
 
 func TestNoErrorStaysNone(t *testing.T) {
-	if err := wrapError("try", nil); err != nil {
+	if err := WrapError("try", nil); err != nil {
 		t.Errorf("a reading without an error: %v", err)
 	}
-	if err := casFault("try", nil); err != nil {
+	if err := wrapDecisionError("try", nil); err != nil {
 		t.Errorf("a decision without an error: %v", err)
 	}
 }

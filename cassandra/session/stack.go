@@ -1,4 +1,4 @@
-package cassandra
+package session
 
 // A goroutine begins with a stack of 2 KiB. The driver needs up to 8: it would be
 // doubled twice, each time with all its frames in it to be moved, and a page has
