@@ -146,6 +146,20 @@ func TestASubscriptionEndsWithItsClient(t *testing.T) {
 	<-s.ended
 }
 
+// TestSubscription_RefusedShowsItsErrorsOnce: what does not start is answered
+// like any other failure, and the stream is complete then.
+func TestSubscription_RefusedShowsItsErrorsOnce(t *testing.T) {
+	s, e := newTickingEdge(t, func(c *Config) { c.Limits.Errors = 2 })
+	s.refuses = 3
+	st := subscribe(t, start(t, e.handler, DefaultLimits()))
+	if got := st.next(); strings.Count(got, `"message":`) != 2 || !strings.Contains(got, `"data":null`) {
+		t.Errorf("got %q", got)
+	}
+	if got := st.next(); got != "event: complete\ndata:" {
+		t.Errorf("got %q", got)
+	}
+}
+
 func TestASubscriptionEndsWithItsToken(t *testing.T) {
 	s, e := newTickingEdge(t, func(c *Config) { c.Authenticate = authenticateFor(2 * time.Second) })
 	st := subscribe(t, start(t, e.handler, DefaultLimits()), "Authorization: Bearer ann")

@@ -72,12 +72,11 @@ func leastBytes(value any) int {
 
 // outcome is what came of an operation, or why its answer cannot be sent.
 func (h *Handler) outcome(op *operation, resp *graphql.Response) (*executed, error) {
-	h.limit(resp)
 	if resp.Data != nil { // the schema does not write to the Body
 		_, _ = op.body.Write(resp.Data)
 		op.body.Finish()
 	}
-	done := &executed{errors: resp.Errors}
+	done := &executed{errors: h.limited(resp.Errors)}
 	if err := op.body.Err(); err != nil {
 		return done, err
 	}
@@ -163,8 +162,7 @@ func (h *Handler) unsentMutation(op *operation, done *executed, err error) *exec
 	shown := coded(codeAnswerTooLarge, why+", and is not sent. The mutations in extensions.executed were executed all the same: look what they have done, or repeat them with the same idempotency keys and fewer fields.")
 	shown.Extensions["executed"] = op.begun
 	op.release()
-	errs := append(gqlerror.List{shown}, done.errors...)
-	return &executed{errors: errs[:min(len(errs), h.limits.Errors)]}
+	return &executed{errors: h.limited(append(gqlerror.List{shown}, done.errors...))}
 }
 
 // unsentEvent is what a subscriber gets for an event that cannot be sent.

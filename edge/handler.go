@@ -12,19 +12,19 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/99designs/gqlgen/graphql"
 	"github.com/99designs/gqlgen/graphql/executor"
 	"github.com/vektah/gqlparser/v2/ast"
 	"github.com/vektah/gqlparser/v2/gqlerror"
 
 	"carrel/answer"
 	"carrel/auth"
+	"carrel/graph"
 	"carrel/observe"
 )
 
 // Config is what a Handler is made of.
 type Config struct {
-	Schema graphql.ExecutableSchema
+	Schema graph.ExecutableSchema
 	// Authenticate tells who asks, by the values of an Authorization header. Its
 	// errors are the domain's, of code Unauthenticated for a bad token.
 	Authenticate Authenticate
@@ -78,14 +78,14 @@ type Handler struct {
 	introspects  bool // introspection is answered
 	profile      Profile
 	sites        *CrossOrigin
-	schema       *ast.Schema
+	graph        graph.ExecutableSchema
+	schema       *ast.Schema // of graph
 	stands       judge
 	warning      *warning // nil: limits are enforced
 	compiler     *compiler
 	persisted    *persisted
 	rates        *rates
 	executor     *executor.Executor
-	awaiting     awaiting // nil: the schema does not tell
 	presenter    *presenter
 	observe      func(operation, code string, took time.Duration)
 	closed       func(code string)
@@ -107,13 +107,12 @@ func New(c Config) (*Handler, error) {
 	}
 	h := &Handler{
 		authenticate: c.Authenticate, prepare: c.Prepare, limits: c.Limits, introspects: c.Development || c.Introspection, profile: c.Profile,
-		sites: c.CrossOrigin, schema: c.Schema.Schema(),
+		sites: c.CrossOrigin, graph: c.Schema, schema: c.Schema.Schema(),
 		executor:  executor.New(c.Schema),
 		presenter: &presenter{log: c.Log, random: c.Random},
 		observe:   c.Observe, closed: c.Closed, tracing: c.Tracing,
 		zipper: newZipper(), memory: answer.NewMemory(c.Limits.AnswerMemory),
 	}
-	h.awaiting, _ = c.Schema.(awaiting)
 	if h.observe == nil {
 		h.observe = func(string, string, time.Duration) {}
 	}

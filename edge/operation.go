@@ -8,6 +8,7 @@ import (
 
 	"github.com/99designs/gqlgen/graphql"
 	"github.com/vektah/gqlparser/v2/ast"
+	"github.com/vektah/gqlparser/v2/gqlerror"
 
 	"carrel/answer"
 	"carrel/auth"
@@ -160,10 +161,9 @@ func (h *Handler) contextOf(ctx context.Context, caller auth.Caller) context.Con
 	return ctx
 }
 
-func (h *Handler) limit(resp *graphql.Response) {
-	if len(resp.Errors) > h.limits.Errors {
-		resp.Errors = resp.Errors[:h.limits.Errors]
-	}
+// limited returns the errors that are shown of errs.
+func (h *Handler) limited(errs gqlerror.List) gqlerror.List {
+	return errs[:min(len(errs), h.limits.Errors)]
 }
 
 func (h *Handler) timeout(op *ast.OperationDefinition) time.Duration {

@@ -5,36 +5,33 @@ import (
 	"errors"
 
 	"github.com/99designs/gqlgen/graphql"
+	"github.com/vektah/gqlparser/v2/gqlerror"
 
 	"carrel/answer"
 	"carrel/auth"
+	"carrel/graph"
 	"carrel/observe"
 )
-
-// An awaiting schema tells when a subscription has something to answer, so that
-// thousands of them need not wait on stacks as large as answering takes.
-type awaiting interface {
-	Await(ctx context.Context, op *graphql.OperationContext)
-}
 
 // results are those of a subscription, until it ends or its context does. Each
 // is written for a viewer of its own, so that rights are those of its moment.
 type results struct {
-	handler *Handler
-	caller  auth.Caller
-	op      *operation
-	ctx     context.Context
-	cancel  context.CancelFunc
-	respond graphql.ResponseHandler
-	ended   bool
+	handler      *Handler
+	caller       auth.Caller
+	op           *operation
+	ctx          context.Context
+	cancel       context.CancelFunc
+	subscription graph.Subscription
+	refused      gqlerror.List // why the subscription did not start
+	ended        bool
 }
 
 // results begins the subscription, which the caller ends.
 func (h *Handler) results(ctx context.Context, caller auth.Caller, op *operation) *results {
 	ctx, cancel := context.WithCancel(observe.Apart(ctx))
-	r := &results{handler: h, caller: caller, op: op, cancel: cancel}
-	ctx = h.contextOf(ctx, caller)
-	r.respond, r.ctx = h.executor.DispatchOperation(ctx, op.OperationContext)
+	ctx = graphql.WithOperationContext(h.contextOf(ctx, caller), op.OperationContext)
+	r := &results{handler: h, caller: caller, op: op, ctx: ctx, cancel: cancel}
+	r.subscription, r.refused = h.graph.Subscribe(h.collectErrors(ctx))
 	op.account.bill(resolvingPrice(auth.ViewerFrom(ctx)))
 	return r
 }
@@ -45,27 +42,39 @@ func (h *Handler) results(ctx context.Context, caller auth.Caller, op *operation
 // billed: the account may fall below zero, which refuses new operations alone.
 func (r *results) next() *executed {
 	r.op.release()
-	if r.ended {
+	switch {
+	case r.ended:
 		return nil
+	case r.refused != nil:
+		r.ended = true
+		return &executed{errors: r.handler.limited(r.refused)}
 	}
-	if r.handler.awaiting != nil {
-		r.handler.awaiting.Await(r.ctx, r.op.OperationContext)
-	}
+	r.subscription.Await(r.ctx)
 	ctx, stop := context.WithCancel(r.ctx)
 	defer stop()
+	if ctx.Err() != nil {
+		return nil
+	}
 	r.handler.begin(r.op, stop)
-	ctx = r.handler.contextOf(ctx, r.caller)
-	resp := r.respond(ctx)
+	ctx = r.handler.collectErrors(r.handler.contextOf(ctx, r.caller))
+	resp := r.subscription.Next(ctx)
 	r.op.account.bill(resolvingPrice(auth.ViewerFrom(ctx)))
 	if resp == nil {
 		return nil
 	}
+	resp.Errors = append(resp.Errors, graphql.GetErrors(ctx)...)
 	done, err := r.handler.outcome(r.op, resp)
 	if err != nil {
 		r.ended = errors.Is(err, answer.ErrNoMemory)
 		return r.handler.unsentEvent(r.op, err)
 	}
 	return done
+}
+
+// collectErrors is a context that collects the errors of resolvers, as the
+// executor makes one for a query.
+func (h *Handler) collectErrors(ctx context.Context) context.Context {
+	return graphql.WithResponseContext(ctx, h.presenter.present, recovered)
 }
 
 // end ends the subscription, and its source.

@@ -10,8 +10,10 @@ import (
 	"github.com/99designs/gqlgen/graphql"
 	"github.com/vektah/gqlparser/v2"
 	"github.com/vektah/gqlparser/v2/ast"
+	"github.com/vektah/gqlparser/v2/gqlerror"
 
 	"carrel/auth"
+	"carrel/graph"
 )
 
 // ticking is a schema of one subscription, whose events the test sends, beside
@@ -21,6 +23,8 @@ type ticking struct {
 	schema *ast.Schema
 	events chan int
 	blank  int // bytes of white space in each event
+	// refuses is with how many errors a subscription is refused.
+	refuses int
 
 	mu      sync.Mutex
 	started int
@@ -43,31 +47,53 @@ func (s *ticking) Complexity(context.Context, string, string, int, map[string]an
 }
 
 func (s *ticking) Exec(ctx context.Context) graphql.ResponseHandler {
-	switch graphql.GetOperationContext(ctx).Operation.Operation {
-	case ast.Query:
+	if graphql.GetOperationContext(ctx).Operation.Operation == ast.Query {
 		return graphql.OneShot(&graphql.Response{Data: []byte(`{"now":7}`)})
-	case ast.Mutation:
-		return graphql.OneShot(&graphql.Response{Data: []byte(`{"set":8}`)})
+	}
+	return graphql.OneShot(&graphql.Response{Data: []byte(`{"set":8}`)})
+}
+
+// Subscribe implements graph.ExecutableSchema.
+func (s *ticking) Subscribe(ctx context.Context) (graph.Subscription, gqlerror.List) {
+	if s.refuses > 0 {
+		for n := range s.refuses {
+			graphql.AddError(ctx, fmt.Errorf("refusal %d", n))
+		}
+		return nil, graphql.GetErrors(ctx)
 	}
 	s.mu.Lock()
 	s.started++
 	s.mu.Unlock()
 	context.AfterFunc(ctx, func() { s.ended <- struct{}{} })
-	source := ctx.Done()
-	return func(ctx context.Context) *graphql.Response {
-		if context.Cause(ctx) != nil { // or it would take an event from another one
+	return &ticks{ticking: s, source: ctx.Done()}, nil
+}
+
+// ticks is one subscription of the ticking schema.
+type ticks struct {
+	*ticking
+	source  <-chan struct{}
+	awaited bool
+}
+
+// Await implements graph.Subscription. The events cannot be waited for without
+// taking one, so it returns early.
+func (s *ticks) Await(context.Context) { s.awaited = true }
+
+// Next implements graph.Subscription.
+func (s *ticks) Next(ctx context.Context) *graphql.Response {
+	if !s.awaited {
+		panic("an event was asked for that was not awaited")
+	}
+	s.awaited = false
+	select {
+	case n, ok := <-s.events:
+		if !ok {
 			return nil
 		}
-		select {
-		case n, ok := <-s.events:
-			if !ok {
-				return nil
-			}
-			s.note(ctx)
-			return &graphql.Response{Data: fmt.Appendf(nil, `{"ticks":%s%d}`, strings.Repeat(" ", s.blank), n)}
-		case <-source:
-			return nil
-		}
+		s.note(ctx)
+		return &graphql.Response{Data: fmt.Appendf(nil, `{"ticks":%s%d}`, strings.Repeat(" ", s.blank), n)}
+	case <-s.source:
+		return nil
 	}
 }
 

@@ -6,6 +6,7 @@ import (
 
 	"github.com/99designs/gqlgen/graphql"
 	"github.com/vektah/gqlparser/v2/ast"
+	"github.com/vektah/gqlparser/v2/gqlerror"
 
 	"carrel/answer"
 )
@@ -23,28 +24,46 @@ func BodyOf(op *graphql.OperationContext) *answer.Body {
 	return body
 }
 
+// ExecutableSchema is a schema whose subscriptions are read event by event.
+// Exec is for queries and mutations alone.
+type ExecutableSchema interface {
+	graphql.ExecutableSchema
+	// Subscribe starts the subscription that ctx has as its operation. It lasts
+	// until ctx ends. The errors are why it did not start.
+	Subscribe(ctx context.Context) (Subscription, gqlerror.List)
+}
+
+// Subscription is a subscription that has started. It is used by one goroutine
+// at a time.
+type Subscription interface {
+	// Await waits until Next has something to return, or until ctx ends. It may
+	// return early; Next then waits for the rest. Thousands of goroutines wait here
+	// for hours, so it needs much less stack than Next.
+	Await(ctx context.Context)
+	// Next waits for the next event and returns its response; nil at the end. What
+	// ctx holds, such as the viewer, is for this event alone.
+	Next(ctx context.Context) *graphql.Response
+}
+
 // NewSchema returns the generated schema, whose answers go to the Body of their
 // operation. The generated Exec writes into a buffer that has no bounds, and
 // that a subscription keeps as large as its longest event was.
-func NewSchema(c Config) graphql.ExecutableSchema {
+func NewSchema(c Config) ExecutableSchema {
 	return schema{NewExecutableSchema(c).(*executableSchema)}
 }
 
 type schema struct{ *executableSchema }
 
-// Exec prepares one operation, which is run by calling the result: once, or for
-// each event of a subscription.
+// Exec prepares a query or a mutation, which is run once by calling the result.
 func (s schema) Exec(ctx context.Context) graphql.ResponseHandler {
 	op := graphql.GetOperationContext(ctx)
 	ec := newExecutionContext(op, s.executableSchema, nil)
-	below := op.Operation.SelectionSet
-	if op.Operation.Operation == ast.Subscription {
-		next := ec._Subscription(ctx, below)
-		return func(ctx context.Context) *graphql.Response { return respond(op, next(ctx)) }
-	}
 	resolve := ec._Query
-	if op.Operation.Operation == ast.Mutation {
+	switch op.Operation.Operation {
+	case ast.Mutation:
 		resolve = ec._Mutation
+	case ast.Subscription:
+		return graphql.OneShot(graphql.ErrorResponse(ctx, "a subscription is started by Subscribe"))
 	}
 	done := false
 	return func(ctx context.Context) *graphql.Response {
@@ -52,9 +71,32 @@ func (s schema) Exec(ctx context.Context) graphql.ResponseHandler {
 			return nil
 		}
 		done = true
-		return respond(op, resolve(ctx, below))
+		return respond(op, resolve(ctx, op.Operation.SelectionSet))
 	}
 }
+
+// Subscribe implements ExecutableSchema.
+func (s schema) Subscribe(ctx context.Context) (Subscription, gqlerror.List) {
+	op := graphql.GetOperationContext(ctx)
+	next := newExecutionContext(op, s.executableSchema, nil)._Subscription(ctx, op.Operation.SelectionSet)
+	if errs := graphql.GetErrors(ctx); errs != nil {
+		return nil, errs
+	}
+	return &generated{op, next}, nil
+}
+
+// generated is a subscription as the generated code runs it: it takes each event
+// from the channel that its resolver has returned.
+type generated struct {
+	op   *graphql.OperationContext
+	next func(context.Context) graphql.Marshaler
+}
+
+// Await implements Subscription. The generated code waits in Next.
+func (*generated) Await(context.Context) {}
+
+// Next implements Subscription.
+func (g *generated) Next(ctx context.Context) *graphql.Response { return respond(g.op, g.next(ctx)) }
 
 // respond writes the answer; there is none where data is nil.
 func respond(op *graphql.OperationContext, data graphql.Marshaler) *graphql.Response {

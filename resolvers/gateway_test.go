@@ -31,9 +31,10 @@ type gateway struct {
 	t   testing.TB
 	spy *spy
 	// schema is what it answers.
-	schema *ast.Schema
-	exec   *executor.Executor
-	slow   *executor.Executor // the same without plans
+	schema     *ast.Schema
+	executable graph.ExecutableSchema
+	exec       *executor.Executor
+	slow       *executor.Executor // the same without plans
 }
 
 // spy passes every call on to the Service and remembers what was asked of it.
@@ -155,7 +156,7 @@ func newGatewayOn(t testing.TB, wrap func(library.Store) library.Store) *gateway
 	watched := &spy{API: service}
 	root := &resolvers.Root{Library: watched, Schema: subgraph, Limits: graph.Limits{DefaultPageSize: 20, MaxPageSize: 100, MaxDepth: 12, MaxCost: 5000, MaxShareTargets: 100, MaxBodyBytes: 1 << 20}}
 	schema := resolvers.NewSchema(root)
-	return &gateway{t: t, spy: watched, schema: schema.Schema(), exec: executor.New(schema), slow: executor.New(unplanned{schema})}
+	return &gateway{t: t, spy: watched, schema: schema.Schema(), executable: schema, exec: executor.New(schema), slow: executor.New(unplanned{schema})}
 }
 
 // unplanned is the schema without what NewSchema puts between a page and the

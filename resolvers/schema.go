@@ -4,7 +4,7 @@ import (
 	"context"
 
 	"github.com/99designs/gqlgen/graphql"
-	"github.com/vektah/gqlparser/v2/ast"
+	"github.com/vektah/gqlparser/v2/gqlerror"
 
 	"carrel/auth"
 	"carrel/dataloader"
@@ -14,53 +14,46 @@ import (
 
 // NewSchema is the schema, ready to be executed: each operation with loaders
 // of its own for the viewer of its context, and with planned pages.
-func NewSchema(r *Root) graphql.ExecutableSchema {
-	return schema{graph.NewSchema(graph.Config{Schema: graph.Served(), Resolvers: newStream(r)}), r}
+func NewSchema(r *Root) graph.ExecutableSchema {
+	return schema{graph.NewSchema(graph.Config{Schema: graph.Served(), Resolvers: newSubscription(r)}), r}
 }
 
 type schema struct {
-	graphql.ExecutableSchema
+	graph.ExecutableSchema
 	root *Root
 }
 
-// Exec prepares one operation; its OperationContext belongs to it alone. Each
-// answer of it, of which a subscription has many, gets loaders of its own.
+// Exec prepares a query or a mutation, with loaders of its own.
 func (s schema) Exec(ctx context.Context) graphql.ResponseHandler {
-	op := graphql.GetOperationContext(ctx)
-	op.ResolverMiddleware = s.withPlans(op.ResolverMiddleware)
-	if op.Operation.Operation == ast.Subscription {
-		return s.subscribe(ctx)
-	}
+	s.prepare(ctx)
 	handle := s.ExecutableSchema.Exec(ctx)
 	return func(ctx context.Context) *graphql.Response {
-		return handle(s.withLoaders(ctx))
+		return handle(s.root.withLoaders(ctx))
 	}
 }
 
-// subscribe opens a stream of its own for a subscription. Loaders are made for
-// an event when there is one: a subscription waits for hours, and thousands do.
-func (s schema) subscribe(ctx context.Context) graphql.ResponseHandler {
-	source := newStream(s.root)
-	graphql.GetOperationContext(ctx).Stats.SetExtension(streamOf, source)
-	write := graph.NewSchema(graph.Config{Schema: s.Schema(), Resolvers: source}).Exec(ctx)
-	return func(ctx context.Context) *graphql.Response {
-		return source.event(ctx, s.withLoaders, write)
+// Subscribe starts a subscription, with resolvers of its own that hand its
+// events to the generated code.
+func (s schema) Subscribe(ctx context.Context) (graph.Subscription, gqlerror.List) {
+	s.prepare(ctx)
+	sub := newSubscription(s.root)
+	writer, errs := graph.NewSchema(graph.Config{Schema: s.Schema(), Resolvers: sub}).Subscribe(ctx)
+	if errs != nil {
+		return nil, errs
 	}
+	sub.writer = writer
+	return sub, nil
 }
 
-// streamOf is the name by which an operation has its stream.
-const streamOf = "carrel.stream"
-
-// Await waits until a subscription has something to answer. The executor could
-// wait for it as well, but on a stack that is several times as large.
-func (schema) Await(ctx context.Context, op *graphql.OperationContext) {
-	if source, ok := op.Stats.GetExtension(streamOf).(*stream); ok && source.following != nil && !source.over {
-		source.following.Await(ctx)
-	}
+// prepare has the pages of an operation planned. Its OperationContext belongs to
+// it alone.
+func (s schema) prepare(ctx context.Context) {
+	op := graphql.GetOperationContext(ctx)
+	op.ResolverMiddleware = s.withPlans(op.ResolverMiddleware)
 }
 
-func (s schema) withLoaders(ctx context.Context) context.Context {
-	return dataloader.With(ctx, dataloader.New(s.root.Library, auth.ViewerFrom(ctx), s.root.Loaded))
+func (r *Root) withLoaders(ctx context.Context) context.Context {
+	return dataloader.With(ctx, dataloader.New(r.Library, auth.ViewerFrom(ctx), r.Loaded))
 }
 
 // withPlans lets a page be answered by its plan: gqlgen takes what a middleware

@@ -11,30 +11,32 @@ import (
 	"carrel/library"
 )
 
-// stream is the resolvers of one operation: the Root, and where its events come
-// from, if it is a subscription.
-type stream struct {
+// subscription is one subscription to the changes of a library. It is also the
+// resolvers of its operation: the resolver of libraryChanged has to return a
+// channel, which Next hands each change to.
+type subscription struct {
 	*Root
 	following *library.Following
-	// changes carries one event to the generated code, which is about to take it.
-	changes chan library.LibraryChange
-	over    bool
+	changes   chan library.LibraryChange // holds at most the change that is being written
+	writer    graph.Subscription         // the generated code, which writes what changes holds
+	ended     bool
 }
 
 var (
-	_ graph.ResolverRoot         = (*stream)(nil)
-	_ graph.SubscriptionResolver = (*stream)(nil)
+	_ graph.ResolverRoot         = (*subscription)(nil)
+	_ graph.SubscriptionResolver = (*subscription)(nil)
+	_ graph.Subscription         = (*subscription)(nil)
 )
 
-func newStream(r *Root) *stream {
-	return &stream{Root: r, changes: make(chan library.LibraryChange, 1)}
+func newSubscription(r *Root) *subscription {
+	return &subscription{Root: r, changes: make(chan library.LibraryChange, 1)}
 }
 
 // Subscription answers the root fields of subscriptions.
-func (s *stream) Subscription() graph.SubscriptionResolver { return s }
+func (s *subscription) Subscription() graph.SubscriptionResolver { return s }
 
 // LibraryChanged begins to follow a library, until ctx ends.
-func (s *stream) LibraryChanged(ctx context.Context, principalID string, after *string) (<-chan library.LibraryChange, error) {
+func (s *subscription) LibraryChanged(ctx context.Context, principalID string, after *string) (<-chan library.LibraryChange, error) {
 	f, err := s.Library.Follow(ctx, auth.ViewerFrom(ctx), principalID, after)
 	if err != nil {
 		return nil, err
@@ -44,26 +46,34 @@ func (s *stream) LibraryChanged(ctx context.Context, principalID string, after *
 	return s.changes, nil
 }
 
-// event answers one event, when it is asked for: rights are those of the moment
-// in which it is written. Nil: there are no more.
-func (s *stream) event(ctx context.Context, withLoaders func(context.Context) context.Context, write graphql.ResponseHandler) *graphql.Response {
-	if s.over {
+// Await implements graph.Subscription.
+func (s *subscription) Await(ctx context.Context) {
+	if !s.ended {
+		s.following.Await(ctx)
+	}
+}
+
+// Next implements graph.Subscription. Each event has loaders of its own, made
+// when there is one: most subscriptions wait most of the time. The change is
+// authorized for the viewer of ctx at the moment when it is written.
+func (s *subscription) Next(ctx context.Context) *graphql.Response {
+	if s.ended {
 		return nil
 	}
 	change, err := s.following.Next(ctx)
 	s.following.BillTo(auth.ViewerFrom(ctx))
 	if err != nil {
-		s.over = true
+		s.ended = true
 		if ctx.Err() != nil {
 			return nil
 		}
 		graphql.AddError(ctx, err)
 		return &graphql.Response{Data: []byte("null")}
 	}
-	ctx = withLoaders(ctx)
+	ctx = s.withLoaders(ctx)
 	if placed, ok := change.(*library.LibraryEntryPlaced); ok {
 		dataloader.From(ctx).Items(placed.Edge.Node)
 	}
 	s.changes <- change
-	return write(ctx)
+	return s.writer.Next(ctx)
 }

@@ -1,0 +1,134 @@
+package resolvers_test
+
+import (
+	"context"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/99designs/gqlgen/graphql"
+	"github.com/vektah/gqlparser/v2/gqlerror"
+
+	"carrel/auth"
+	"carrel/graph"
+	"carrel/library"
+)
+
+const followQuery = `subscription($id: ID!) { libraryChanged(principalId: $id) {
+	... on LibraryEntryPlaced { edge { node { id createdBy { id } } } } ... on LibraryEntryRemoved { contentId } } }`
+
+// viewing is ctx for one answer to v, as the edge makes it.
+func viewing(ctx context.Context, v *library.Viewer) context.Context {
+	return graphql.WithResponseContext(auth.WithViewer(ctx, v), graphql.DefaultErrorPresenter, graphql.DefaultRecover)
+}
+
+// follow starts a subscription of v to the library of owner, until ctx ends.
+func (g *gateway) follow(ctx context.Context, v *library.Viewer, owner string) (graph.Subscription, context.Context, gqlerror.List) {
+	g.t.Helper()
+	op, errs := g.exec.CreateOperationContext(graphql.StartOperationTrace(ctx), &graphql.RawParams{Query: followQuery, Variables: map[string]any{"id": owner}})
+	if errs != nil {
+		g.t.Fatal(errs)
+	}
+	ctx = graphql.WithOperationContext(ctx, op)
+	sub, errs := g.executable.Subscribe(viewing(ctx, v))
+	return sub, ctx, errs
+}
+
+func TestSubscription_ReturnsEachEventOnce(t *testing.T) {
+	g := newGateway(t)
+	g.shelf(0)
+	ctx, cancel := context.WithCancel(t.Context())
+	sub, ctx, errs := g.follow(ctx, as("u:acme:eve"), "u:acme:eve")
+	if errs != nil {
+		t.Fatal(errs)
+	}
+	for _, item := range []string{"one", "two"} {
+		g.link(as("u:acme:ann"), item, "u:acme:eve")
+		sub.Await(ctx)
+		resp := sub.Next(viewing(ctx, as("u:acme:eve")))
+		want := `{"libraryChanged":{"edge":{"node":{"id":"c:acme:` + item + `","createdBy":{"id":"u:acme:ann"}}}}}`
+		if resp == nil || string(resp.Data) != want {
+			t.Errorf("got %+v, want %s", resp, want)
+		}
+	}
+	if n := len(g.spy.contents); n != 0 {
+		t.Errorf("the item of an event was read again %d times", n)
+	}
+	cancel()
+	sub.Await(ctx)
+	if resp := sub.Next(viewing(ctx, as("u:acme:eve"))); resp != nil {
+		t.Errorf("after its context has ended: %s", resp.Data)
+	}
+}
+
+// TestSubscription_AwaitReturnsWithTheEvent: Await alone shows that there is an
+// event, and takes nothing from Next.
+func TestSubscription_AwaitReturnsWithTheEvent(t *testing.T) {
+	g := newGateway(t)
+	g.shelf(0)
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	sub, ctx, errs := g.follow(ctx, as("u:acme:eve"), "u:acme:eve")
+	if errs != nil {
+		t.Fatal(errs)
+	}
+	awaited := make(chan struct{})
+	go func() {
+		defer close(awaited)
+		sub.Await(ctx)
+	}()
+	select {
+	case <-awaited:
+		t.Error("nothing has happened, and Await has returned")
+	case <-time.After(50 * time.Millisecond):
+	}
+	g.link(as("u:acme:ann"), "one", "u:acme:eve")
+	<-awaited
+	if resp := sub.Next(viewing(ctx, as("u:acme:eve"))); resp == nil || !strings.Contains(string(resp.Data), "c:acme:one") {
+		t.Errorf("got %+v", resp)
+	}
+}
+
+// TestSubscription_ErrorEndsIt: the error is the last event, and what follows
+// waits for nothing.
+func TestSubscription_ErrorEndsIt(t *testing.T) {
+	g := newGateway(t)
+	g.shelf(0)
+	sub, ctx, errs := g.follow(t.Context(), as("u:acme:ann"), "u:acme:eve")
+	if errs != nil {
+		t.Fatal(errs)
+	}
+	g.must(admin(), `mutation { updateUser(input: {id: "u:acme:eve", visibility: PRIVATE}) { userErrors { message } } }`)
+	g.link(as("u:acme:eve"), "one")
+	sub.Await(ctx)
+	event := viewing(ctx, as("u:acme:ann"))
+	if resp := sub.Next(event); resp == nil || string(resp.Data) != "null" || len(graphql.GetErrors(event)) != 1 {
+		t.Errorf("got %+v with %v, want null and one error", resp, graphql.GetErrors(event))
+	}
+	sub.Await(ctx)
+	if resp := sub.Next(viewing(ctx, as("u:acme:ann"))); resp != nil {
+		t.Errorf("after the error: %s", resp.Data)
+	}
+}
+
+func TestSubscription_RefusedDoesNotStart(t *testing.T) {
+	g := newGateway(t)
+	g.shelf(0)
+	for _, owner := range []string{"u:acme:nobody", "u:acme:ghost", "eve"} {
+		if sub, _, errs := g.follow(t.Context(), as("u:acme:ann"), owner); sub != nil || len(errs) != 1 {
+			t.Errorf("%s: got %v with %v, want one error", owner, sub, errs)
+		}
+	}
+}
+
+func TestExec_RefusesASubscription(t *testing.T) {
+	g := newGateway(t)
+	op, errs := g.exec.CreateOperationContext(graphql.StartOperationTrace(t.Context()), &graphql.RawParams{Query: followQuery, Variables: map[string]any{"id": "u:acme:eve"}})
+	if errs != nil {
+		t.Fatal(errs)
+	}
+	ctx := viewing(graphql.WithOperationContext(t.Context(), op), as("u:acme:eve"))
+	if resp := g.executable.Exec(ctx)(ctx); len(resp.Errors) != 1 || resp.Data != nil {
+		t.Errorf("got %+v, want one error", resp)
+	}
+}
