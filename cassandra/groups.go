@@ -179,7 +179,7 @@ func (s *Store) memberships(ctx context.Context, stmt string, args ...any) ([]li
 const selectMembershipsWithin = `SELECT group_id, role FROM groups_by_member WHERE member_id = ? AND group_id > ? AND group_id < ? LIMIT ?`
 
 // MembershipsOf implements library.PrincipalStore: one reading for each
-// principal, readWidth of them at a time.
+// principal, session.Width of them at a time.
 func (s *Store) MembershipsOf(ctx context.Context, q library.MembershipsQuery) ([][]library.Membership, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, session.NotSent(err)

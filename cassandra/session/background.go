@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// background is what runs until a Session is closed.
+// background holds the goroutines that run until a Session is closed.
 type background struct {
 	mu    sync.Mutex
 	stops []context.CancelFunc
@@ -28,7 +28,7 @@ func (b *background) begin(ctx context.Context, do func(context.Context)) {
 	b.tasks.Go(func() { do(ctx) })
 }
 
-// end waits until all of them have ended.
+// end cancels them and waits until they have ended.
 func (b *background) end() {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -39,7 +39,7 @@ func (b *background) end() {
 	b.tasks.Wait()
 }
 
-// Pause waits for a while, or until the context ends.
+// Pause waits until the time is over or the context has ended.
 func Pause(ctx context.Context, while time.Duration) error {
 	timer := time.NewTimer(while)
 	defer timer.Stop()

@@ -10,44 +10,43 @@ import (
 	"github.com/gocql/gocql"
 )
 
-// How the clocks of the nodes are asked for.
+// How often, and how, the clocks of the nodes are read.
 const (
 	clockEvery  = 5 * time.Second
-	clockAsks   = 5           // questions each time, which go from node to node
-	clockWithin = time.Second // for one of them
-	// clockGood is how long what was measured is relied on. A clock that is
-	// kept by NTP moves less than a millisecond within it.
+	clockAsks   = 5           // reads each time, which go from node to node
+	clockWithin = time.Second // for one read
+	// clockGood is how long a measurement is valid. A clock that NTP keeps drifts less
+	// than a millisecond within it.
 	clockGood = time.Minute
 )
 
 const selectClock = `SELECT toTimestamp(now()) FROM system.local`
 
-// Skew is what is known of this process's clock and those of the nodes.
+// Skew is the difference between this process's clock and those of the nodes.
 type Skew struct {
-	// Ahead is how far this clock is ahead of the nodes' in the middle; it is
-	// negative where it is behind.
+	// Ahead is how far this clock is ahead of the median of the nodes; negative if it is
+	// behind.
 	Ahead time.Duration
-	// Within is how far Ahead may be from the truth, because the question and
-	// its answer took their time.
+	// Within is the error of Ahead: the question and its answer took that long.
 	Within time.Duration
 }
 
-// clocks are what was measured last.
+// clocks holds the last measurement.
 type clocks struct {
 	mu    sync.Mutex
 	skew  Skew
-	at    time.Time // by the monotonic clock
+	at    time.Time // monotonic
 	known bool
 }
 
-// clockReading is what one node has told.
+// clockReading is the measurement of one node.
 type clockReading struct {
 	node string
 	skew Skew
 }
 
-// WatchClock compares the clock of the options with those of the nodes, now and
-// then every few seconds until the Session is closed.
+// WatchClock compares the clock of the options with those of the nodes, now and every few
+// seconds until the Session is closed.
 func (s *Session) WatchClock(ctx context.Context) {
 	s.compareClocks(ctx)
 	s.background.begin(ctx, func(ctx context.Context) {
@@ -57,15 +56,15 @@ func (s *Session) WatchClock(ctx context.Context) {
 	})
 }
 
-// Skew is what was measured last; known is false where that is too long ago.
+// Skew returns the last measurement; known is false if it is too old.
 func (s *Session) Skew() (skew Skew, known bool) {
 	s.clocks.mu.Lock()
 	defer s.clocks.mu.Unlock()
 	return s.clocks.skew, s.clocks.known && time.Since(s.clocks.at) < clockGood
 }
 
-// Ahead is how far this process's clock is ahead of the nodes' at least, and
-// negative where it is behind; 0 where that is not known.
+// Ahead returns by how much this process's clock is certainly ahead of the nodes'. It is
+// negative if the clock is behind, and 0 if that is not known.
 func (s *Session) Ahead() time.Duration {
 	skew, known := s.Skew()
 	if !known {
@@ -74,7 +73,7 @@ func (s *Session) Ahead() time.Duration {
 	return skew.certain()
 }
 
-// certain is what of the difference is beyond doubt.
+// certain returns the part of the difference that exceeds its error.
 func (k Skew) certain() time.Duration {
 	if k.Ahead < 0 {
 		return min(k.Ahead+k.Within, 0)
@@ -82,7 +81,7 @@ func (k Skew) certain() time.Duration {
 	return max(k.Ahead-k.Within, 0)
 }
 
-// compareClocks measures. Where no node answers, what is known stays.
+// compareClocks measures. If no node answers, the last measurement stays.
 func (s *Session) compareClocks(ctx context.Context) {
 	var readings []clockReading
 	for range clockAsks {
@@ -98,13 +97,13 @@ func (s *Session) compareClocks(ctx context.Context) {
 	s.clocks.skew, s.clocks.at, s.clocks.known = middle(readings), time.Now(), true
 }
 
-// askClock asks the next node for its time. The answer is that of the middle of
-// the time it took, give or take half of it.
+// askClock reads the time of the next node. The answer counts for the middle of the time
+// that it took.
 func (s *Session) askClock(ctx context.Context) (r clockReading, err error) {
-	const doing = "read a clock"
+	const operation = "read a clock"
 	ctx, cancel := context.WithTimeout(ctx, clockWithin)
 	defer cancel()
-	err = s.request(ctx, doing, func() (sent, error) {
+	err = s.request(ctx, operation, func() (sent, error) {
 		var told time.Time
 		q := s.driver.Query(selectClock).WithContext(ctx).Consistency(gocql.One).Idempotent(true).RetryPolicy(nil)
 		before, began := s.now(), time.Now()
@@ -118,17 +117,17 @@ func (s *Session) askClock(ctx context.Context) (r clockReading, err error) {
 		if err == nil && told.IsZero() {
 			err = ErrMalformedCell
 		}
-		// The node tells whole milliseconds.
+		// A node returns whole milliseconds.
 		const rest = time.Millisecond / 2
 		here := before.Add(half)
 		r.skew = Skew{Ahead: here.Time().Sub(told.Add(rest)), Within: half + rest}
-		return sent{outcome: outcomeName(err)}, WrapError(doing, err)
+		return sent{outcome: outcomeName(err)}, WrapError(operation, err)
 	})
 	return r, err
 }
 
-// middle is the median of the nodes, each by its best answer. Of two in the
-// middle it is the one that finds less amiss: a node alone proves nothing.
+// middle returns the median of the nodes, of each its most exact measurement. Of two in
+// the middle it returns the smaller difference: one node alone proves nothing.
 func middle(readings []clockReading) Skew {
 	slices.SortFunc(readings, func(a, b clockReading) int {
 		return cmp.Or(cmp.Compare(a.node, b.node), cmp.Compare(a.skew.Within, b.skew.Within))

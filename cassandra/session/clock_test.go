@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// What was measured once is not believed forever.
+// A measurement is valid for a minute.
 func TestSkew_OlderThanAMinuteIsNotKnown(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := &Session{clocks: clocks{skew: Skew{Ahead: 5, Within: 1}, at: time.Now(), known: true}}
@@ -21,7 +21,7 @@ func TestSkew_OlderThanAMinuteIsNotKnown(t *testing.T) {
 	})
 }
 
-func TestTheMiddleOfSeveralClocks(t *testing.T) {
+func TestMiddle_ReturnsTheMedianNode(t *testing.T) {
 	reading := func(node string, ahead, within time.Duration) clockReading {
 		return clockReading{node, Skew{Ahead: ahead, Within: within}}
 	}
@@ -45,7 +45,7 @@ func TestTheMiddleOfSeveralClocks(t *testing.T) {
 	}
 }
 
-func TestWhatIsCertainOfASkew(t *testing.T) {
+func TestSkew_CertainLeavesOutTheError(t *testing.T) {
 	const within = 10 * time.Millisecond
 	for _, tc := range []struct{ ahead, want time.Duration }{
 		{0, 0}, {within, 0}, {-within, 0},

@@ -6,18 +6,17 @@ import (
 	"time"
 )
 
-// A session cannot be made where the node that the driver looks at the cluster
-// through hangs, or ends, in that moment: the driver asks no other one then. So
-// it is tried again, through whichever node comes first the next time, unless so
-// much time has passed that an operator should be told.
+// The driver reads the cluster's topology through one node. If this node hangs or ends at
+// that moment, the driver asks no other and opens no session. So Connect tries again,
+// which begins with another node, until an operator should learn of the problem.
 const (
 	sessionTries  = 4
 	sessionPause  = time.Second
-	sessionWithin = 15 * time.Second // for what may pass
-	silenceWithin = 5 * time.Second  // where no node answers
+	sessionWithin = 15 * time.Second // for temporary problems
+	silenceWithin = 5 * time.Second  // if no node answers
 )
 
-// Connect opens a session that uses a keyspace of the cluster, or none.
+// Connect opens a session for a keyspace of the cluster, or for none if it is "".
 func Connect(ctx context.Context, o *Options, keyspace string) (*Session, error) {
 	if err := o.Check(); err != nil {
 		return nil, err
@@ -29,7 +28,7 @@ func Connect(ctx context.Context, o *Options, keyspace string) (*Session, error)
 			return nil, err
 		}
 		if try > 1 {
-			cfg.nodes.opening.prompt.Store(false) // all may be slow
+			cfg.nodes.opening.prompt.Store(false) // all addresses may be slow
 		}
 		s, err := cfg.Connect()
 		if err == nil {
@@ -42,16 +41,16 @@ func Connect(ctx context.Context, o *Options, keyspace string) (*Session, error)
 	}
 }
 
-// connectProblem tells whether what kept a session from being made will do so again.
+// connectProblem says whether the reason for which no session was opened will go away.
 type connectProblem byte
 
 const (
-	permanent   connectProblem = iota // whoever runs the cluster or the gateway must change something
-	temporary                         // another session could be made since
-	unreachable                       // nobody answers
+	permanent   connectProblem = iota // an operator must change something
+	temporary                         // a session was opened since
+	unreachable                       // no node answers
 )
 
-// retryFor is how long it is worth trying again.
+// retryFor is how long Connect tries again.
 func (s connectProblem) retryFor() time.Duration {
 	switch s {
 	case temporary:
@@ -62,17 +61,17 @@ func (s connectProblem) retryFor() time.Duration {
 	return 0
 }
 
-// explainConnectError explains why no session could be made.
+// explainConnectError returns the error for the operator when no session was opened.
 func explainConnectError(err error, o *Options, keyspace string) (connectProblem, error) {
 	nodes := strings.Join(o.Hosts, ", ")
 	if stays, told := explainRefusal(err, o); told != nil {
 		return stays, told
 	}
-	// A keyspace that is missing looks as if nobody answered.
+	// The driver's error for a missing keyspace is that of an unreachable cluster.
 	stands, again := keyspaceExists(o, keyspace)
 	switch {
 	case again != nil:
-		// Of several nodes the driver tells of one. This time it may be another.
+		// The driver reports the error of one node. This time it may be another one.
 		if stays, told := explainRefusal(again, o); told != nil {
 			return stays, told
 		}
@@ -85,8 +84,8 @@ func explainConnectError(err error, o *Options, keyspace string) (connectProblem
 	return temporary, OperatorError(err, "the keyspace %s cannot be used", keyspace)
 }
 
-// explainRefusal explains an error that a node has given for refusing a session;
-// nil: it is none.
+// explainRefusal explains the error with which a node refused a session. It returns nil
+// if err is none.
 func explainRefusal(err error, o *Options) (connectProblem, error) {
 	nodes := strings.Join(o.Hosts, ", ")
 	switch sessionFaultOf(err) {
@@ -102,8 +101,8 @@ func explainRefusal(err error, o *Options) (connectProblem, error) {
 	return unreachable, nil
 }
 
-// keyspaceExists looks for a keyspace through a session that uses none. None,
-// "", always stands.
+// keyspaceExists looks for a keyspace, through a session without one. It reports true for
+// "".
 func keyspaceExists(o *Options, keyspace string) (bool, error) {
 	cfg, err := o.Configure("")
 	if err != nil {

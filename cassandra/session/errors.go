@@ -12,12 +12,11 @@ import (
 	"carrel/core/fault"
 )
 
-// ErrMalformedCell says that a cell is not of the form its column has.
+// ErrMalformedCell says that a cell does not have the form of its column.
 var ErrMalformedCell = errors.New("a cell of an unknown form")
 
-// withoutDriverTypes wraps an error of the driver as text: its types must not leave this
-// package, and no caller could do more with them than log them. A context's
-// end stays one.
+// withoutDriverTypes returns the text of an error as a new error, so that no type of the
+// driver leaves this package. It keeps the errors of contexts.
 func withoutDriverTypes(err error) error {
 	if err == nil || errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
 		return err
@@ -25,9 +24,9 @@ func withoutDriverTypes(err error) error {
 	return errors.New(strings.Join(strings.Fields(err.Error()), " "))
 }
 
-// WrapError makes a domain error of what went wrong in a reading, or in a write
-// that may be repeated.
-func WrapError(doing string, err error) error {
+// WrapError turns the error of a read, or of a repeatable write, into one of the domain.
+// operation says what the request was for.
+func WrapError(operation string, err error) error {
 	if err == nil {
 		return nil
 	}
@@ -36,10 +35,10 @@ func WrapError(doing string, err error) error {
 		return err
 	}
 	if errors.Is(err, ErrMalformedCell) {
-		return &fault.Error{Code: fault.Internal, Msg: doing + ": a row of the store cannot be read", Err: err}
+		return &fault.Error{Code: fault.Internal, Msg: operation + ": a row of the store cannot be read", Err: err}
 	}
 	if errors.Is(err, errPanic) {
-		return &fault.Error{Code: fault.Internal, Msg: doing + ": the driver has failed", Err: withoutDriverTypes(err)}
+		return &fault.Error{Code: fault.Internal, Msg: operation + ": the driver has failed", Err: withoutDriverTypes(err)}
 	}
 	e := &fault.Error{Code: fault.Unavailable, RetryAfter: 1, Err: withoutDriverTypes(err)}
 	switch outcomeOf(err) {
@@ -49,53 +48,53 @@ func WrapError(doing string, err error) error {
 			e.Msg = "the request was given up"
 		}
 	case outcomeUnavailable:
-		e.Msg = doing + ": too few nodes of the cluster are up"
+		e.Msg = operation + ": too few nodes of the cluster are up"
 		var u *gocql.RequestErrUnavailable
 		if errors.As(err, &u) {
-			e.Msg = fmt.Sprintf("%s: too few nodes of the cluster are up (%d of %d)", doing, u.Alive, u.Required)
+			e.Msg = fmt.Sprintf("%s: too few nodes of the cluster are up (%d of %d)", operation, u.Alive, u.Required)
 		}
 	case outcomeOverloaded:
-		e.Msg = doing + ": the cluster is overloaded"
+		e.Msg = operation + ": the cluster is overloaded"
 	case outcomeTimeout:
-		e.Msg = doing + ": the cluster did not answer in time"
+		e.Msg = operation + ": the cluster did not answer in time"
 	case outcomeLost:
-		e.Msg = doing + ": the connection to the cluster was lost"
+		e.Msg = operation + ": the connection to the cluster was lost"
 	case outcomeFailed:
-		e.Msg = doing + ": the cluster failed"
+		e.Msg = operation + ": the cluster failed"
 	default:
-		e.Code, e.RetryAfter, e.Msg = fault.Internal, 0, doing+": the cluster refused a statement"
+		e.Code, e.RetryAfter, e.Msg = fault.Internal, 0, operation+": the cluster refused a statement"
 	}
 	return e
 }
 
-// wrapDecisionError is fault for a conditional write: unless it is certain that the
-// write was not applied and never will be, the error satisfies
-// library.MayHaveCommitted.
-func wrapDecisionError(doing string, err error) error {
+// wrapDecisionError is WrapError for a conditional write. The error satisfies
+// fault.MayHaveCommitted unless it is certain that the write was not applied and never
+// will be.
+func wrapDecisionError(operation string, err error) error {
 	if err == nil {
 		return nil
 	}
 	if notApplied(err) {
-		return WrapError(doing, err)
+		return WrapError(operation, err)
 	}
-	return fault.Uncertain(WrapError(doing, err))
+	return fault.Uncertain(WrapError(operation, err))
 }
 
-// outcome is what an error of the driver says of the request.
+// outcome classifies an error of the driver by what happened to the request.
 type outcome byte
 
 const (
 	outcomeRefused     outcome = iota // the statement itself is at fault
-	outcomeEnded                      // our context ended; the request may still run
-	outcomeUnavailable                // too few replicas, or no node at all; it was not begun
-	outcomeOverloaded                 // the coordinator took on no more
-	outcomeTimeout                    // no answer in time, of the node or of its replicas
-	outcomeLost                       // the connection broke under it
-	outcomeFailed                     // replicas or the coordinator failed at it
+	outcomeEnded                      // our context ended; the request may still be executed
+	outcomeUnavailable                // too few replicas, or no node at all; the request was not started
+	outcomeOverloaded                 // the coordinator accepts no more requests
+	outcomeTimeout                    // the node or its replicas did not answer in time
+	outcomeLost                       // the connection broke
+	outcomeFailed                     // replicas or the coordinator failed
 )
 
-// outcomeOf classes an error of the driver. What it does not know, such as an
-// error of the network, is a lost connection: the request may have been done.
+// outcomeOf classifies an error of the driver. Unknown errors, such as those of the
+// network, count as a lost connection: the request may have been executed.
 func outcomeOf(err error) outcome {
 	switch {
 	case errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded):
@@ -129,7 +128,7 @@ func outcomeOf(err error) outcome {
 	return outcomeLost
 }
 
-// outcomeOfCode classes an error that a node has answered.
+// outcomeOfCode classifies the error code that a node has returned.
 func outcomeOfCode(code int) outcome {
 	switch code {
 	case gocql.ErrCodeUnavailable, gocql.ErrCodeBootstrapping:
@@ -145,9 +144,9 @@ func outcomeOfCode(code int) outcome {
 	return outcomeFailed
 }
 
-// notApplied tells whether a conditional write that failed with err was not
-// applied and never will be. Every timeout, failure and lost connection may have
-// been after it was proposed.
+// notApplied reports whether a conditional write that failed with err was certainly not
+// applied and never will be. Timeouts, failures and lost connections may come after the
+// write was proposed.
 func notApplied(err error) bool {
 	var mine *fault.Error
 	if errors.As(err, &mine) {
@@ -157,8 +156,8 @@ func notApplied(err error) bool {
 	case outcomeUnavailable:
 		return !mayBeOfCommit(err)
 	case outcomeOverloaded:
-		// Our own connections had no place for it. A coordinator says the same
-		// when it has no place for hints, after the write was decided.
+		// Our own connections had no free stream. A coordinator returns the same error when
+		// it cannot store hints, after the write was decided.
 		return errors.Is(err, gocql.ErrNoStreams)
 	case outcomeRefused:
 		var unmarshal gocql.UnmarshalError
@@ -167,11 +166,11 @@ func notApplied(err error) bool {
 	return false
 }
 
-// mayBeOfCommit tells whether a node has found too few replicas for making a
-// decision known, rather than for making it. It looks for them before it
-// proposes, at the serial level, and in Cassandra's first variant of Paxos,
-// which is the default, once more after the proposal was accepted, at the level
-// of the write: whoever decides next finds it then, and completes it.
+// mayBeOfCommit reports whether the missing replicas may be those for the commit of a
+// decision, rather than for the decision. A node looks for replicas at the serial level
+// before it proposes. In the first version of Paxos, which is Cassandra's default, it
+// looks again after the proposal was accepted, at the level of the write; the next
+// decision then finds the accepted proposal and completes it.
 func mayBeOfCommit(err error) bool {
 	var few *gocql.RequestErrUnavailable
 	if errors.As(err, &few) {
@@ -181,19 +180,19 @@ func mayBeOfCommit(err error) bool {
 	return errors.As(err, &answer) && answer.Code() == gocql.ErrCodeUnavailable
 }
 
-// sessionFault is why no session could be made.
+// sessionFault is the reason why a session could not be opened.
 type sessionFault byte
 
 const (
 	sessionOther  sessionFault = iota
-	sessionUser                // the user or the password is refused
-	sessionTLS                 // a certificate is
+	sessionUser                // the user or the password was refused
+	sessionTLS                 // a certificate was refused
 	sessionCentre              // no node is in the data centre
-	sessionUnsure              // too few nodes are up to look a user up
+	sessionUnsure              // too few nodes are up to check the user
 )
 
-// sessionFaultOf classes an error of making a session, which the driver tells
-// as text only.
+// sessionFaultOf classifies an error of opening a session, which the driver reports as
+// text only.
 func sessionFaultOf(err error) sessionFault {
 	text := strings.ToLower(err.Error())
 	tells := func(words ...string) bool {
@@ -201,7 +200,7 @@ func sessionFaultOf(err error) sessionFault {
 	}
 	switch {
 	case tells("unable to perform authentication", "cannot achieve consistency"):
-		return sessionUnsure // with the code of a wrong password
+		return sessionUnsure // it has the error code of a wrong password
 	case tells("password", "credentials", "authentication"):
 		return sessionUser
 	case tells("certificate", "tls:", "x509"):

@@ -15,15 +15,15 @@ import (
 	"carrel/core/fault"
 )
 
-// answered is an error that a node has answered; the driver's own types for
-// some codes cannot be made outside it with their code.
+// answered is an error that a node has returned. The driver's own types for some codes
+// cannot be made outside it.
 type answered struct{ code int }
 
 func (a answered) Code() int       { return a.code }
 func (a answered) Message() string { return "SECRET at 10.0.0.1" }
 func (a answered) Error() string   { return a.Message() }
 
-func TestErrorsOfTheDriver(t *testing.T) {
+func TestWrapError_DriverErrorsGetACode(t *testing.T) {
 	const never, maybe = false, true
 	for _, c := range []struct {
 		name      string
@@ -54,9 +54,9 @@ func TestErrorsOfTheDriver(t *testing.T) {
 		{"exists", answered{gocql.ErrCodeAlreadyExists}, fault.Internal, "", never},
 		{"protocol", answered{gocql.ErrCodeProtocol}, fault.Internal, "", never},
 		{"credentials", answered{gocql.ErrCodeCredentials}, fault.Internal, "", never},
-		// While its values are made, before anything is proposed.
+		// It fails before anything is proposed.
 		{"a function failed", answered{gocql.ErrCodeFunctionFailure}, fault.Internal, "", never},
-		// The driver prepares it again by itself, so this is one that it has not.
+		// The driver prepares a statement again itself; this one failed once more.
 		{"unprepared", answered{gocql.ErrCodeUnprepared}, fault.Unavailable, "", maybe},
 		{"no place for changes to be captured", answered{gocql.ErrCodeCDCWriteFailure}, fault.Unavailable, "", maybe},
 
@@ -77,7 +77,7 @@ func TestErrorsOfTheDriver(t *testing.T) {
 		{"wrong number of values", gocql.ErrQueryArgLength, fault.Internal, "", never},
 		{"more than the protocol can", gocql.ErrUnsupported, fault.Internal, "", never},
 		{"no keyspace", gocql.ErrNoKeyspace, fault.Internal, "", never},
-		// Told of what is sent and of what has come.
+		// The driver returns it for requests and for answers.
 		{"a frame beyond all bounds", gocql.ErrFrameTooBig, fault.Unavailable, "", maybe},
 		{"too many statements", gocql.ErrTooManyStmts, fault.Internal, "", never},
 		{"value of a wrong type", gocql.MarshalError("int8 into text"), fault.Internal, "", never},
@@ -116,9 +116,8 @@ func containsSecret(msg string) bool {
 	return slices.ContainsFunc([]string{"SECRET", "10.0.0.1", "SELECT"}, func(s string) bool { return strings.Contains(msg, s) })
 }
 
-// The types that the driver makes of a node's answers have the codes by which
-// they are classed.
-func TestDriverTypesAreRequestErrors(t *testing.T) {
+// The driver's types for the errors of nodes have the codes by which outcomeOf classifies them.
+func TestDriverErrors_HaveCodes(t *testing.T) {
 	for _, err := range []error{
 		&gocql.RequestErrUnavailable{}, &gocql.RequestErrWriteTimeout{}, &gocql.RequestErrWriteFailure{}, &gocql.RequestErrReadTimeout{},
 		&gocql.RequestErrReadFailure{}, &gocql.RequestErrCASWriteUnknown{}, &gocql.RequestErrAlreadyExists{}, &gocql.RequestErrFunctionFailure{},
@@ -131,7 +130,7 @@ func TestDriverTypesAreRequestErrors(t *testing.T) {
 	}
 }
 
-func TestNoErrorStaysNone(t *testing.T) {
+func TestWrapError_NilStaysNil(t *testing.T) {
 	if err := WrapError("try", nil); err != nil {
 		t.Errorf("a reading without an error: %v", err)
 	}
@@ -140,9 +139,9 @@ func TestNoErrorStaysNone(t *testing.T) {
 	}
 }
 
-// TestWhyThereIsNoSession: too few nodes to look a user up have the code of a
-// wrong password.
-func TestWhyThereIsNoSession(t *testing.T) {
+// A node that finds too few replicas to check the user returns the error code of a wrong
+// password.
+func TestSessionFaultOf_ClassifiesTexts(t *testing.T) {
 	for text, want := range map[string]sessionFault{
 		"gocql: unable to create session: unable to connect to initial hosts: Provided username ann and/or password are incorrect":                              sessionUser,
 		"gocql: unable to create session: unable to connect to initial hosts: Unable to perform authentication: Cannot achieve consistency level LOCAL_QUORUM":  sessionUnsure,

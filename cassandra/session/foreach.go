@@ -6,8 +6,8 @@ import (
 	"sync/atomic"
 )
 
-// ForEach calls do for 0 to n-1, at most width at a time, and gives the
-// first error; its context has then ended for the others.
+// ForEach calls do for 0 to n-1, at most width at a time, and returns the first error,
+// which cancels the context of the others.
 func ForEach(ctx context.Context, n, width int, do func(ctx context.Context, i int) error) error {
 	if n == 1 {
 		return do(ctx, 0)

@@ -11,7 +11,7 @@ import (
 	"carrel/core/fault"
 )
 
-// turnedAway checks an error that says: nothing was sent, come again.
+// turnedAway checks an error that says: nothing was sent, try again.
 func turnedAway(t *testing.T, err error) {
 	t.Helper()
 	var e *fault.Error
@@ -33,11 +33,11 @@ func isBusy(t *testing.T, err error) {
 type line struct {
 	t     *testing.T
 	gate  *gate
-	order []string // who got in, in their order
+	order []string // the callers that were let in, in order
 	ended map[string]error
 }
 
-// arrive has somebody wait whose operation ends after a time; 0: it has no end.
+// arrive adds a caller whose operation ends after the given time; 0: it has no deadline.
 func (l *line) arrive(who string, ends time.Duration) {
 	go func() {
 		ctx, cancel := context.WithCancel(l.t.Context())
@@ -65,9 +65,9 @@ func (l *line) wantLoad(under, waiting int) {
 	}
 }
 
-// The operation that ends first goes first, whoever came first; background work
-// stands among those that begin now.
-func TestTheOldestOperationGoesFirst(t *testing.T) {
+// The statement whose operation has the earliest deadline goes first, whatever the order
+// of arrival. Background work counts as an operation that starts now.
+func TestGate_EarliestDeadlineGoesFirst(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := newLine(t, 1, 10, time.Hour)
 		l.arrive("first", 20*time.Second)
@@ -95,9 +95,9 @@ func TestTheOldestOperationGoesFirst(t *testing.T) {
 	})
 }
 
-// Where too many wait, the operation that has begun last is turned away at
-// once, be it the one that comes or one that waits.
-func TestTheYoungestOperationIsTurnedAway(t *testing.T) {
+// Where too many wait, the one with the latest deadline is rejected at once, whether it
+// arrives or waits.
+func TestGate_FullQueueRejectsTheLatestDeadline(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := newLine(t, 1, 2, time.Hour)
 		l.arrive("in", 9*time.Second)
@@ -122,9 +122,9 @@ func TestTheYoungestOperationIsTurnedAway(t *testing.T) {
 	})
 }
 
-// Nobody waits beyond patience, or beyond the end of its operation, and who
-// gives up leaves no gap.
-func TestWaitingEnds(t *testing.T) {
+// A statement waits no longer than maxWait or its operation's deadline, and leaves no gap
+// in the queue.
+func TestGate_WaitingEndsInTime(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := newLine(t, 1, 10, 2*time.Second)
 		began := time.Now()

@@ -11,11 +11,11 @@ import (
 	"time"
 )
 
-// A script says how each of the tries of a statement goes.
+// A script says what each attempt of a call does.
 type script struct {
 	takes time.Duration
 	err   error
-	avoid string // that the try must have; "" for the first one
+	avoid string // expected in the attempt; "" for the first one
 }
 
 func (s script) run(t *testing.T, of *attempt, value int) (int, error) {
@@ -34,13 +34,13 @@ func (s script) run(t *testing.T, of *attempt, value int) (int, error) {
 	}
 }
 
-func TestHedging(t *testing.T) {
+func TestHedged_UsesTheFirstResult(t *testing.T) {
 	const slow = time.Hour
 	failed, worse := errors.New("failed"), errors.New("failed too")
 	for _, c := range []struct {
 		name          string
 		first, second script
-		alone, full   bool // no other node answers; no place for a second try
+		alone, full   bool // no other node answers; no slot for a second attempt
 		want          int
 		again         bool
 		err           error
@@ -90,8 +90,8 @@ func TestHedging(t *testing.T) {
 	}
 }
 
-// The end of the caller's context ends both tries.
-func TestHedgingEndsWithItsCaller(t *testing.T) {
+// The end of the caller's context ends both attempts.
+func TestHedged_EndsWithItsCaller(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := &hedges{after: time.Second, slots: make(chan struct{}, 1), another: func(string) bool { return true }}
 		ctx, cancel := context.WithTimeout(t.Context(), 2*time.Second)
@@ -106,9 +106,9 @@ func TestHedgingEndsWithItsCaller(t *testing.T) {
 	})
 }
 
-// Of many, those are hedged that take long, and those that begin later once
-// they do; what fails ends all.
-func TestHedgingOfMany(t *testing.T) {
+// Of many calls the slow ones are hedged, and those that start later once they are slow.
+// A failure ends all.
+func TestHedgedAll_HedgesSlowCallsOnly(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := &hedges{after: 500 * time.Millisecond, slots: make(chan struct{}, 10), another: func(string) bool { return true }}
 		var mu sync.Mutex
@@ -145,7 +145,7 @@ func TestHedgingOfMany(t *testing.T) {
 				t.Errorf("%d was tried %d times", i, tries[i])
 			}
 		}
-		// All four workers meet one that hangs, one after the other at worst.
+		// All four workers may meet a node that hangs, one after the other.
 		if took := time.Since(began); took > 4*time.Second {
 			t.Errorf("it took %s", took)
 		}
@@ -168,9 +168,9 @@ func TestHedgingOfMany(t *testing.T) {
 	})
 }
 
-// What waits for its place among the statements under way is not tried again: no
-// node has it yet, and a second try would wait too.
-func TestWhatWaitsForItsPlaceIsNotTriedAgain(t *testing.T) {
+// An attempt that waits at the gate is not hedged: no node has it yet, and a second
+// attempt would wait too.
+func TestHedged_QueuedAttemptIsNotHedged(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := &hedges{after: 500 * time.Millisecond, slots: make(chan struct{}, 1), another: func(string) bool { return true }}
 		s := &Session{gate: newGate(2, 10, time.Hour), observe: func(context.Context, Observation) {}}

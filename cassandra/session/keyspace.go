@@ -20,8 +20,8 @@ const (
 	selectPeerCentres = `SELECT data_center FROM system.peers`
 )
 
-// MakeKeyspace makes the keyspace of the options unless it stands. One that
-// stands has the replication that they name, if they name any.
+// MakeKeyspace creates the keyspace of the options if it does not exist. It returns an
+// error if the keyspace exists with another replication than the options ask for.
 func MakeKeyspace(ctx context.Context, o Options, progress func(string)) error {
 	s, err := Connect(ctx, &o, "")
 	if err != nil {
@@ -41,7 +41,7 @@ func MakeKeyspace(ctx context.Context, o Options, progress func(string)) error {
 		if err := s.Define(ctx, fmt.Sprintf(createKeyspace, o.Keyspace, o.replication())); err != nil {
 			return err
 		}
-		// Somebody else may have made it meanwhile, with other replicas.
+		// Another migration may have created it meanwhile, with other replicas.
 		if standing, err = s.replicas(ctx, o.Keyspace); err != nil {
 			return err
 		}
@@ -49,22 +49,21 @@ func MakeKeyspace(ctx context.Context, o Options, progress func(string)) error {
 	return o.compareReplicas(standing, centres)
 }
 
-// replicas is the replication of a keyspace as the cluster has it, nil where
-// there is none of that name.
+// replicas returns the replication of a keyspace; nil if there is none of that name.
 func (s *Session) replicas(ctx context.Context, keyspace string) (map[string]string, error) {
 	var standing map[string]string
 	err := s.Read(ctx, Query{Operation: "look for the keyspace", Stmt: selectReplicas, Args: []any{keyspace}}, func(iter *gocql.Iter) bool { return iter.Scan(&standing) })
 	return standing, err
 }
 
-// compareReplicas refuses a replication that is not the one of the options.
-// centres are the data centres of the cluster.
+// compareReplicas returns an error if the replication is not that of the options. centres
+// are the data centres of the cluster.
 func (o *Options) compareReplicas(standing map[string]string, centres []string) error {
 	if len(o.Replication) == 0 || standing == nil {
 		return nil
 	}
-	// ALTER KEYSPACE takes a number for every data centre as one for new ones
-	// alone, so each is named.
+	// ALTER KEYSPACE applies a number for every data centre to new ones only, so the
+	// advice names each.
 	asked := Options{Replication: make(map[string]int)}
 	if n, every := o.Replication[""]; every {
 		for _, dc := range centres {
@@ -91,7 +90,7 @@ func (o *Options) compareReplicas(standing map[string]string, centres []string) 
 		o.Keyspace, replicasText(standing), asked.replication(), o.Keyspace, asked.replication(), o.Keyspace)
 }
 
-// replicasText is a standing replication as CQL has it.
+// replicasText returns the replication of an existing keyspace in CQL.
 func replicasText(standing map[string]string) string {
 	parts := []string{"'class': '" + strings.TrimPrefix(standing["class"], "org.apache.cassandra.locator.") + "'"}
 	for _, dc := range slices.Sorted(maps.Keys(standing)) {
@@ -102,8 +101,8 @@ func replicasText(standing map[string]string) string {
 	return "{" + strings.Join(parts, ", ") + "}"
 }
 
-// DataCentres gives the data centres of the cluster. With decisions that are
-// local to one of them it wants to know which one, if there are several.
+// DataCentres returns the data centres of the cluster. It returns an error if there are
+// several, decisions are local to one of them, and the options do not say which.
 func (s *Session) DataCentres(ctx context.Context, o *Options) ([]string, error) {
 	centres, err := s.ReadTexts(ctx, selectLocalCentre)
 	if err != nil {
@@ -120,7 +119,7 @@ func (s *Session) DataCentres(ctx context.Context, o *Options) ([]string, error)
 	return all, nil
 }
 
-// Define runs a statement of the schema and waits until all nodes agree.
+// Define runs a statement of the schema and waits until all nodes agree on the schema.
 func (s *Session) Define(ctx context.Context, stmt string) error {
 	err := s.driver.Query(stmt).WithContext(ctx).Exec()
 	if err == nil {
@@ -129,7 +128,7 @@ func (s *Session) Define(ctx context.Context, stmt string) error {
 	return WrapError("change the schema", err)
 }
 
-// ReadTexts runs a SELECT of one text a row.
+// ReadTexts runs a SELECT that returns one text a row.
 func (s *Session) ReadTexts(ctx context.Context, stmt string, args ...any) ([]string, error) {
 	var (
 		all  []string

@@ -8,8 +8,7 @@ import (
 	"carrel/core/fault"
 )
 
-// oneLine checks an error that an operator reads: it says one thing, in one
-// line, and is of code Unavailable.
+// oneLine checks an error for operators: one line, with the code Unavailable.
 func oneLine(t *testing.T, err error, want string) {
 	t.Helper()
 	if err == nil {
@@ -24,7 +23,7 @@ func oneLine(t *testing.T, err error, want string) {
 	}
 }
 
-func TestReplication(t *testing.T) {
+func TestReplication_IsWrittenInCQL(t *testing.T) {
 	for _, c := range []struct {
 		factors map[string]int
 		want    string
@@ -39,14 +38,14 @@ func TestReplication(t *testing.T) {
 	}
 }
 
-func TestReplicationThatStands(t *testing.T) {
+func TestCompareReplicas_ReportsDifferences(t *testing.T) {
 	const topology = "org.apache.cassandra.locator.NetworkTopologyStrategy"
 	for _, c := range []struct {
 		name     string
 		asked    map[string]int
 		centres  []string
 		standing map[string]string
-		alter    string // "": it is the one that was asked for
+		alter    string // part of the advice; "" for no error
 	}{
 		{"nothing asked for", nil, []string{"a"}, map[string]string{"class": topology, "a": "1"}, ""},
 		{"the same everywhere", map[string]int{"": 3}, []string{"a", "b"}, map[string]string{"class": topology, "a": "3", "b": "3"}, ""},

@@ -9,39 +9,36 @@ import (
 	"github.com/gocql/gocql"
 )
 
-// silentAfter is how long a node may leave everything that it was asked without an
-// answer until others are asked first. A collection of its garbage takes less
-// as a rule; where it takes more, all that is lost is that another node
-// coordinates for a moment.
+// silentAfter is how long a node may leave all requests unanswered until other nodes
+// are preferred. Garbage collections are shorter as a rule; after a longer one, another
+// node coordinates for a moment, which costs nothing else.
 const silentAfter = 400 * time.Millisecond
 
-// nodes is the driver's policy of which node a statement is sent to: that of
-// the policy within, with nodes that have fallen silent behind all others. A
-// node that hangs, rather than being gone, keeps its connections, and it is a
-// minute until the driver gives them up; so each statement sent to it would
-// wait until its time is over.
+// nodes is the driver's policy for choosing nodes. It wraps another policy and moves
+// silent nodes behind all others. A node that hangs keeps its connections, and the
+// driver takes a minute to close them; until then each statement sent to the node would
+// wait for its timeout.
 //
-// Compare-and-sets profit most: they are sent once, and while it is unknown
-// whether one was applied its change cannot go on.
+// Compare-and-sets profit most: they are sent once, and a change cannot go on while it
+// is unknown whether one was applied.
 type nodes struct {
 	gocql.HostSelectionPolicy
-	now     func() time.Duration // since the policy was made: no clock that is set touches it
+	now     func() time.Duration // time since the policy was made, which no change of the clock affects
 	opening *opening
 
-	live sync.Map // of *pulse, by the node's id
+	live sync.Map // *liveness by the node's id
 }
 
 // liveness is what is known of a node's answers.
 //
-// Requests without an answer are not counted: the driver does not tell of those
-// on a connection that it closes itself, and a count would never be nothing
-// again. So an answer settles all that was asked before it. A node that hangs
-// after it is known for it when it is asked once more, by the driver's
-// heartbeats within some seconds.
+// It does not count the unanswered requests: the driver does not report those on
+// connections that it closes itself, so a count would never return to zero. Instead, one
+// answer counts for all earlier requests. If a node hangs after an answer, the next
+// request to it shows that; the driver's heartbeats send one within seconds.
 type liveness struct {
-	pending atomic.Bool  // it was asked since it last answered
-	since   atomic.Int64 // when it last answered, or was first asked after that; as nodes.now
-	down    atomic.Bool  // the driver has no connection to it, or the cluster does not have it any more
+	pending atomic.Bool  // a request was sent after the last answer
+	since   atomic.Int64 // time (nodes.now) of the last answer, or of the first request after it
+	down    atomic.Bool  // the driver has no connection to it, or it has left the cluster
 }
 
 func newNodes(within gocql.HostSelectionPolicy, opening *opening) *nodes {
@@ -58,14 +55,14 @@ func (n *nodes) livenessOf(host *gocql.HostInfo) *liveness {
 	return p.(*liveness)
 }
 
-// AddHost is called when the cluster has got a node.
+// AddHost implements the driver's HostStateNotifier: the cluster has a new node.
 func (n *nodes) AddHost(host *gocql.HostInfo) {
 	n.opening.found(host)
 	n.livenessOf(host).down.Store(false)
 	n.HostSelectionPolicy.AddHost(host)
 }
 
-// SetPartitioner is called when the driver has looked at the cluster, before it
+// SetPartitioner is called after the driver has read the cluster's topology, before it
 // connects to the nodes.
 func (n *nodes) SetPartitioner(partitioner string) {
 	n.opening.located()
@@ -75,14 +72,14 @@ func (n *nodes) SetPartitioner(partitioner string) {
 // Ready implements the driver's ReadyPolicy.
 func (n *nodes) Ready() bool { return n.opening.ready() }
 
-// RemoveHost is called when the cluster has lost one.
+// RemoveHost is called when a node has left the cluster.
 func (n *nodes) RemoveHost(host *gocql.HostInfo) {
 	n.livenessOf(host).down.Store(true)
 	n.HostSelectionPolicy.RemoveHost(host)
 }
 
-// HostUp is called when the driver has a connection to a node again, on which
-// the node has answered. What it owed is gone with those that it had.
+// HostUp is called when the driver has connected to a node again, and the node has
+// answered. Requests on earlier connections no longer count.
 func (n *nodes) HostUp(host *gocql.HostInfo) {
 	p := n.livenessOf(host)
 	p.pending.Store(false)
@@ -90,18 +87,18 @@ func (n *nodes) HostUp(host *gocql.HostInfo) {
 	n.HostSelectionPolicy.HostUp(host)
 }
 
-// HostDown is called when it has none any more.
+// HostDown is called when the driver has lost all connections to a node.
 func (n *nodes) HostDown(host *gocql.HostInfo) {
 	n.livenessOf(host).down.Store(true)
 	n.HostSelectionPolicy.HostDown(host)
 }
 
-// StreamContext implements the driver's StreamObserver: it is told of every
-// request and answer, those that keep connections alive included.
+// StreamContext implements the driver's StreamObserver, which observes every request and
+// answer, heartbeats included.
 func (n *nodes) StreamContext(context.Context) gocql.StreamObserverContext { return n }
 
-// StreamStarted is called when a request is sent. It is noted when before it is
-// noted that it is: between the two the node owes nothing.
+// StreamStarted is called when a request is sent. It stores the time before the flag:
+// between the two stores the node has no pending request.
 func (n *nodes) StreamStarted(s gocql.ObservedStream) {
 	p := n.livenessOf(s.Host)
 	if !p.pending.Load() {
@@ -110,29 +107,29 @@ func (n *nodes) StreamStarted(s gocql.ObservedStream) {
 	}
 }
 
-// StreamFinished is called when its answer comes, however late.
+// StreamFinished is called when an answer arrives, however late.
 func (n *nodes) StreamFinished(s gocql.ObservedStream) {
 	p := n.livenessOf(s.Host)
 	p.since.Store(int64(n.now()))
 	p.pending.Store(false)
 }
 
-// StreamAbandoned is called when its connection fails before that, which is no
-// answer.
+// StreamAbandoned is called when a connection fails before the answer. That is not an
+// answer, so it changes nothing.
 func (n *nodes) StreamAbandoned(gocql.ObservedStream) {}
 
-// quiet tells whether a node has given no answer for a while. It may not have
-// been asked.
+// quiet reports whether the last answer is older than silentAfter. The node may not have
+// been asked since.
 func (p *liveness) quiet(now time.Duration) bool {
 	return now-time.Duration(p.since.Load()) > silentAfter
 }
 
-// silent tells whether a node was asked, and has given no answer for a while.
+// silent reports whether a request has been unanswered for longer than silentAfter.
 func (p *liveness) silent(now time.Duration) bool { return p.pending.Load() && p.quiet(now) }
 
-// anySilent tells whether there is such a node among those that a statement may
-// be sent to. A node that is gone may owe answers for as long as it is, and one
-// that the driver had no id of yet for ever.
+// anySilent reports whether a statement may be sent to a silent node. Nodes that are
+// down do not count, nor do entries that the driver made before it knew a node's id:
+// their requests stay unanswered.
 func (n *nodes) anySilent(now time.Duration) (found bool) {
 	n.live.Range(func(id, value any) bool {
 		p := value.(*liveness)
@@ -172,14 +169,13 @@ func (n *nodes) Pick(q gocql.ExecutableQuery) gocql.NextHost {
 	})
 }
 
-// isSilent tells of a node, by its id, that the caller waits for an answer of:
-// it owes that one, whatever it has answered since it was asked.
+// isSilent reports whether a node is quiet, for a caller that waits for an answer of it.
 func (n *nodes) isSilent(id string) bool {
 	p, known := n.live.Load(id)
 	return known && p.(*liveness).quiet(n.now())
 }
 
-// another tells whether a node other than the one given answers.
+// another reports whether a node other than the one given answers.
 func (n *nodes) another(id string) (found bool) {
 	now := n.now()
 	n.live.Range(func(key, value any) bool {
@@ -190,18 +186,17 @@ func (n *nodes) another(id string) (found bool) {
 	return found
 }
 
-// attempt is the context of a statement that may be sent to a second node. The
-// driver hands it to the policy, which has no other way to know what it picks
-// a node for.
+// attempt is the context of a statement that may be sent to a second node. The driver
+// passes it to the policy, which has no other way to know what it picks a node for.
 type attempt struct {
 	context.Context
-	hedged   bool                   // beside a first try that takes long
-	avoid    string                 // node that comes last; "" for none
-	lastNode atomic.Pointer[string] // node picked last
-	queued   atomic.Bool            // it has no place yet among the statements under way
+	hedged   bool                   // it is a second attempt
+	avoid    string                 // the node to ask last; "" for none
+	lastNode atomic.Pointer[string] // the node that was picked last
+	queued   atomic.Bool            // it waits at the gate
 }
 
-// setQueued notes that the try begins to wait for its place, or has it.
+// setQueued records whether the attempt waits at the gate.
 func (t *attempt) setQueued(waits bool) {
 	if t != nil {
 		t.queued.Store(waits)
@@ -212,7 +207,7 @@ func (t *attempt) avoids(host *gocql.HostInfo) bool {
 	return t != nil && t.avoid != "" && t.avoid == host.HostID()
 }
 
-// recording has the nodes noted that are picked.
+// recording returns next with each picked node recorded.
 func (t *attempt) recording(next gocql.NextHost) gocql.NextHost {
 	if t == nil {
 		return next

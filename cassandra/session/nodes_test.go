@@ -10,7 +10,7 @@ import (
 	"github.com/gocql/gocql"
 )
 
-// fixedOrder is a policy within, which always gives the same nodes.
+// fixedOrder is a policy that always returns the same nodes.
 type fixedOrder struct {
 	gocql.HostSelectionPolicy
 	hosts []*gocql.HostInfo
@@ -64,7 +64,7 @@ func (n *threeNodes) asked(h *gocql.HostInfo)    { n.StreamStarted(gocql.Observe
 func (n *threeNodes) answered(h *gocql.HostInfo) { n.StreamFinished(gocql.ObservedStream{Host: h}) }
 func (n *threeNodes) cut(h *gocql.HostInfo)      { n.StreamAbandoned(gocql.ObservedStream{Host: h}) }
 
-// order is the order in which a statement would be sent to the nodes.
+// order returns the nodes in the order in which a statement would be sent to them.
 func (n *threeNodes) order(ctx context.Context) []string {
 	var ids []string
 	next := n.Pick(new(gocql.Query).WithContext(ctx))
@@ -81,9 +81,8 @@ func (n *threeNodes) wantOrder(why string, want ...string) {
 	}
 }
 
-// TestANodeThatIsGoneDoesNotAnswer: it owes nothing either, and would be taken
-// for one that could be asked in the place of another.
-func TestANodeThatIsGoneDoesNotAnswer(t *testing.T) {
+// A node that is down has no pending request, but must not count as one that answers.
+func TestNodes_DownNodeIsNoOther(t *testing.T) {
 	n := newThreeNodes(t)
 	for _, h := range []*gocql.HostInfo{n.a, n.b, n.c} {
 		n.AddHost(h)
@@ -110,7 +109,7 @@ func TestANodeThatIsGoneDoesNotAnswer(t *testing.T) {
 	}
 }
 
-func TestASilentNodeComesLast(t *testing.T) {
+func TestNodes_SilentNodeIsPickedLast(t *testing.T) {
 	n := newThreeNodes(t)
 	n.wantOrder("nobody was asked", "a", "b", "c")
 	n.asked(n.a)
@@ -142,9 +141,9 @@ func TestASilentNodeComesLast(t *testing.T) {
 	n.wantOrder("a has answered too", "a", "b", "c")
 }
 
-// Who answers one of many is slow, and not silent. Whoever waits for one of the
-// others need not ask once more to see that it has fallen silent since.
-func TestANodeThatAnswersOneOfManyIsSlow(t *testing.T) {
+// A node that answers one of many requests is slow but not silent. A caller that waits for
+// another of them need not send one more to see that the node has fallen silent since.
+func TestNodes_AnyAnswerEndsSilence(t *testing.T) {
 	n := newThreeNodes(t)
 	for range 3 {
 		n.asked(n.a)
@@ -171,9 +170,9 @@ func TestANodeThatAnswersOneOfManyIsSlow(t *testing.T) {
 	n.wantOrder("a is silent", "b", "c", "a")
 }
 
-// The driver does not tell of what was left without an answer on a connection
-// that it closes itself, be it that other nodes call the node down.
-func TestWhoIsUpAgainOwesNothing(t *testing.T) {
+// The driver does not report the unanswered requests of a connection that it closes, also
+// when it does so because other nodes report the node as down.
+func TestNodes_HostUpForgetsPendingRequests(t *testing.T) {
 	n := newThreeNodes(t)
 	n.asked(n.a)
 	n.HostDown(n.a)
@@ -183,7 +182,7 @@ func TestWhoIsUpAgainOwesNothing(t *testing.T) {
 	if !n.another("b") {
 		t.Error("a answers")
 	}
-	n.answered(n.a) // what was asked before, however late
+	n.answered(n.a) // an earlier request, however late
 	n.asked(n.a)
 	n.pass(silentAfter + 1)
 	n.wantOrder("a is silent again", "b", "c", "a")
@@ -192,9 +191,9 @@ func TestWhoIsUpAgainOwesNothing(t *testing.T) {
 	}
 }
 
-// The connection through which the driver looks at the cluster is closed by it
-// too, and nobody is told that the node is down, or up again.
-func TestAnAnswerSettlesWhatWasAskedBefore(t *testing.T) {
+// The driver closes its control connection too, and reports neither that the node is down
+// nor that it is up again.
+func TestNodes_AnswerCountsForEarlierRequests(t *testing.T) {
 	n := newThreeNodes(t)
 	n.asked(n.a)
 	n.pass(silentAfter + 1)
@@ -203,7 +202,7 @@ func TestAnAnswerSettlesWhatWasAskedBefore(t *testing.T) {
 	n.answered(n.a)
 	n.pass(silentAfter + 1)
 	n.wantOrder("a has answered since", "a", "b", "c")
-	n.asked(new(gocql.HostInfo)) // before the driver knows who it is
+	n.asked(new(gocql.HostInfo)) // before the driver knows its id
 	n.pass(silentAfter + 1)
 	if n.anySilent(n.clock) {
 		t.Error("a node without an id is never picked")
@@ -213,7 +212,7 @@ func TestAnAnswerSettlesWhatWasAskedBefore(t *testing.T) {
 	}
 }
 
-func TestASecondTryAsksAnother(t *testing.T) {
+func TestNodes_SecondAttemptPicksAnotherNode(t *testing.T) {
 	n := newThreeNodes(t)
 	first := &attempt{Context: t.Context()}
 	next := n.Pick(new(gocql.Query).WithContext(first))
@@ -238,9 +237,9 @@ func TestASecondTryAsksAnother(t *testing.T) {
 	}
 }
 
-// A conditional write that a silent node has is given up, so that another one
-// can be asked what has become of it, if there is another one.
-func TestGivingUpASilentNode(t *testing.T) {
+// A conditional write is given up if its node is silent and another one answers, so that
+// the caller can ask that one.
+func TestDecideBy_GivesUpOnASilentNode(t *testing.T) {
 	for _, c := range []struct {
 		name    string
 		silent  bool

@@ -10,28 +10,28 @@ import (
 	"github.com/gocql/gocql"
 )
 
-// The driver opens a session through one address after the other, and then waits
-// until it has connected to every node, or given it up, which takes 18 s for one
-// that never answers. A gateway needs one node that answers to start.
+// The driver opens a session through one address after the other. It then waits until it
+// has connected to every node or given it up, which takes 18 s for a node that never
+// answers. A gateway can start with one node.
 const (
-	// promptWithin is how long an address may take to accept a connection, and then
-	// to send its first byte, when others can be tried.
+	// promptWithin limits the time for accepting a connection, and then the time for its
+	// first byte, if there are other addresses.
 	promptWithin = time.Second
 	// othersWithin is how long a session waits for further nodes after the first one.
 	othersWithin = 500 * time.Millisecond
 )
 
-// opening is a session that is being opened: its dialer, its observer of
-// connections, and when it is ready.
+// opening tracks a session while it is being opened. It is the driver's dialer and its
+// observer of connections, and it decides when the session is ready.
 type opening struct {
 	dialer net.Dialer
-	// prompt: addresses that do not answer promptly are given up.
+	// prompt says that addresses which do not answer promptly are given up.
 	prompt atomic.Bool
 
 	mu        sync.Mutex
-	added     map[string]bool // nodes by their id
+	added     map[string]bool // ids of the nodes of the cluster
 	connected map[string]bool
-	came      chan struct{} // one more is connected
+	came      chan struct{} // signalled for each new connection
 }
 
 func newOpening(connect time.Duration, prompt bool) *opening {
@@ -54,7 +54,7 @@ func (o *opening) DialContext(ctx context.Context, network, address string) (net
 	return &promptConn{Conn: conn, silent: time.AfterFunc(promptWithin, func() { _ = conn.Close() })}, nil
 }
 
-// promptConn is a connection that is closed unless a first byte comes in time.
+// promptConn is a connection that is closed if its first byte does not come in time.
 type promptConn struct {
 	net.Conn
 	silent *time.Timer
@@ -75,8 +75,8 @@ func (c *promptConn) Close() error {
 	return c.Conn.Close()
 }
 
-// located is called once the session has looked at the cluster through one
-// address: what is dialled from then on are its nodes.
+// located is called after the driver has read the cluster's topology through one address.
+// Connections made later are to the cluster's nodes.
 func (o *opening) located() {
 	o.prompt.Store(false)
 	o.mu.Lock()
@@ -100,7 +100,7 @@ func (o *opening) ObserveConnect(c gocql.ObservedConnect) {
 	o.mu.Unlock()
 	select {
 	case o.came <- struct{}{}:
-	default: // somebody is told already
+	default: // a signal is pending
 	}
 }
 
@@ -110,9 +110,9 @@ func (o *opening) counts() (added, connected int) {
 	return len(o.added), len(o.connected)
 }
 
-// ready reports whether the session can be used: one node is connected, and the
-// others are too or have had their time. The driver asks after each node that it
-// has connected to or given up, and goes on with the others in the background.
+// ready reports whether the session can be used: at least one node is connected, and all
+// others are too or have had their time. The driver calls it after each node that it has
+// connected to or given up, and connects to the others in the background.
 func (o *opening) ready() bool {
 	late := time.NewTimer(othersWithin)
 	defer late.Stop()

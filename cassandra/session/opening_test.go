@@ -9,9 +9,9 @@ import (
 	"carrel/cassandra/cassandratest"
 )
 
-// An address that does not answer is given up before the driver's own time, and
-// what answers is left alone.
-func TestOpening_GivesUpWhoDoesNotAnswer(t *testing.T) {
+// An address that does not answer is given up before the driver would, and one that
+// answers is not.
+func TestOpening_SilentAddressIsGivenUp(t *testing.T) {
 	const long = time.Minute
 	o := newOpening(long, true)
 	conn, err := o.DialContext(t.Context(), "tcp", cassandratest.BlackHole(t, "127.0.0.1:0"))

@@ -26,56 +26,55 @@ const (
 	defaultTimeout     = 6 * time.Second // above the node's own 1.8 s for contended compare-and-sets and 5 s for reads
 	defaultConnect     = 5 * time.Second
 	defaultConnections = 2    // to each node
-	defaultMaxInFlight = 1024 // requests under way; a node's own limits lie above its share of them
-	waitingPerSlot     = 4    // requests that wait, for each place: a cluster that is not slow gets through them in less than patience
+	defaultMaxInFlight = 1024 // requests; a node's own limits are above its share of them
+	waitingPerSlot     = 4    // requests that may wait for each one in flight: a healthy cluster answers them within Patience
 	defaultPatience    = 2 * time.Second
 )
 
-// Options say how a cluster is reached. Hosts and Keyspace must be given.
+// Options say how to reach a cluster. Hosts and Keyspace are required.
 type Options struct {
 	// Hosts are addresses, with a port or without (9042).
 	Hosts    []string
 	Keyspace string
 	User     string
 	Password string
-	// TLS: nil connects without it.
+	// TLS is nil for connections without TLS.
 	TLS *TLS
-	// DataCentre is the one whose nodes are used; "" is right where there is one.
+	// DataCentre is the one whose nodes are used. It may be "" if there is only one.
 	DataCentre string
-	// Global has every decision made across data centres (QUORUM and SERIAL), for
-	// gateways in several of them; otherwise LOCAL_QUORUM and LOCAL_SERIAL. All
-	// gateways of a keyspace must have it alike: the two do not see each other.
+	// Global makes decisions across data centres (QUORUM and SERIAL), for gateways in
+	// several of them. Otherwise they are made in one (LOCAL_QUORUM and LOCAL_SERIAL). All
+	// gateways of a keyspace must agree: decisions of the two kinds do not see each other.
 	Global bool
-	// Replication is what Migrate gives a keyspace that it creates, and wants one
-	// that stands to have: replicas by data centre; "" stands for every data
-	// centre. Nil: {"": 3} for a new one, and whatever a standing one has.
+	// Replication is the number of replicas by data centre; "" means every data centre.
+	// Migrate creates a keyspace with it and refuses one that has another. Nil means
+	// {"": 3} for a new keyspace, and any replication for an existing one.
 	Replication map[string]int
-	// Timeout bounds one request; 0: 6 s. It must be above the nodes' own ones.
+	// Timeout limits one request; 0: 6 s. It must be above the timeouts of the nodes.
 	Timeout time.Duration
-	// ConnectTimeout bounds the making of a connection; 0: 5 s.
+	// ConnectTimeout limits the opening of a connection; 0: 5 s.
 	ConnectTimeout time.Duration
-	// Connections to each node; 0: 2.
+	// Connections is how many are opened to each node; 0: 2.
 	Connections int
-	// MaxInFlight is how many requests may be under way; more wait. 0: 1024.
+	// MaxInFlight is how many requests may be in flight; further ones wait. 0: 1024.
 	MaxInFlight int
-	// MaxWaiting is how many may wait, and Patience how long each waits at most;
-	// beyond that they are refused. 0: four times MaxInFlight, and 2 s.
+	// MaxWaiting is how many requests may wait, and Patience how long each may; further
+	// ones fail. 0: four times MaxInFlight, and 2 s.
 	MaxWaiting int
 	Patience   time.Duration
-	// HedgeAfter is how long what may be repeated waits for a node until another
-	// one is asked beside it. 0: 500 ms.
+	// HedgeAfter is how long an idempotent request waits for its node before it is sent to
+	// a second node too. 0: 500 ms.
 	HedgeAfter time.Duration
-	// Log gets what operators should know; nil: nothing is logged.
+	// Log gets messages for operators; nil: they are dropped.
 	Log *slog.Logger
-	// Observe is told of every request that ended, with the context it was made
-	// in; nil: nobody is.
+	// Observe is called after every request, with the request's context; nil: it is not.
 	Observe func(ctx context.Context, o Observation)
-	// Now is the clock by which request rows get their time to live, and the one
-	// that is compared with the nodes'; nil: the machine's.
+	// Now is the clock that determines the time to live of request rows, and that is
+	// compared with the nodes' clocks; nil: the clock of the machine.
 	Now func() clock.Instant
 }
 
-// TLS says how nodes are known, and how they know us. The files are PEM.
+// TLS says how nodes and clients prove who they are. The files are PEM.
 type TLS struct {
 	CAFile   string // "": the system's authorities
 	CertFile string // with KeyFile, our certificate; "" for none
@@ -86,33 +85,33 @@ type TLS struct {
 	SkipHostVerification bool
 }
 
-// Observation is what is known of a request after it ended.
+// Observation describes a request that has ended.
 type Observation struct {
-	Operation string // what it was for, of a closed list
-	// Outcome is ok, applied, refused, unknown, unavailable, timeout, failed, ended:
-	// its caller was gone or had an answer from elsewhere, or busy: it was not sent.
+	Operation string // what it was for; one of a fixed set of names
+	// Outcome is ok, applied, refused, unknown, unavailable, timeout, failed, ended (the
+	// caller had gone, or had an answer from another node) or busy (it was not sent).
 	Outcome string
 	Took    time.Duration
-	// Retries is how often it was sent again because a node had failed at it, and
-	// Hedged tells that it was sent beside one that a node was slow to answer.
+	// Retries is how often the request was repeated after a node had failed. Hedged says
+	// that it was a second attempt, made because a node was slow.
 	Retries int
 	Hedged  bool
 }
 
-// Names that become part of a statement's text, because CQL binds no names.
+// CQL cannot bind these names, so they become part of a statement's text.
 var (
 	keyspaceName   = regexp.MustCompile(`^[a-z][a-z0-9_]{0,47}$`)
 	dataCentreName = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9_.-]{0,63}$`)
 )
 
-// IsKeyspace tells whether a keyspace can have that name here: CQL would fold
-// capital letters unless it is quoted, which no statement of ours does.
+// IsKeyspace reports whether a keyspace may have that name. Capital letters are refused:
+// CQL folds them unless the name is quoted, and no statement here quotes it.
 func IsKeyspace(name string) bool { return keyspaceName.MatchString(name) }
 
-// IsDataCentre tells whether a data centre can have that name.
+// IsDataCentre reports whether a data centre may have that name.
 func IsDataCentre(name string) bool { return dataCentreName.MatchString(name) }
 
-// Check refuses options that cannot be meant.
+// Check returns an error if the options are incomplete or contradict each other.
 func (o *Options) Check() error {
 	if len(o.Hosts) == 0 || slices.Contains(o.Hosts, "") {
 		return OperatorError(nil, "a Cassandra store needs the address of at least one node")
@@ -134,7 +133,7 @@ func (o *Options) Check() error {
 	return nil
 }
 
-// replication is the replication of a new keyspace, as CQL has it.
+// replication returns the replication of a new keyspace in CQL.
 func (o *Options) replication() string {
 	factors := o.Replication
 	if len(factors) == 0 {
@@ -153,8 +152,8 @@ func (o *Options) replication() string {
 	return b.String()
 }
 
-// levels are the consistency levels of reads and writes, and of decisions.
-// Every table is used with one pair of them only.
+// levels returns the consistency levels of reads and writes, and of decisions. A table
+// must be used with one pair only.
 func (o *Options) levels() (gocql.Consistency, gocql.SerialConsistency) {
 	if o.Global {
 		return gocql.Quorum, gocql.Serial
@@ -162,7 +161,7 @@ func (o *Options) levels() (gocql.Consistency, gocql.SerialConsistency) {
 	return gocql.LocalQuorum, gocql.LocalSerial
 }
 
-// Configure returns the driver's configuration; keyspace may be empty.
+// Configure returns the driver's configuration. keyspace may be "".
 func (o *Options) Configure(keyspace string) (*Config, error) {
 	cfg := gocql.NewCluster(o.Hosts...)
 	cfg.ProtoVersion = 4
@@ -172,9 +171,9 @@ func (o *Options) Configure(keyspace string) (*Config, error) {
 	cfg.ConnectTimeout = orDefault(o.ConnectTimeout, defaultConnect)
 	cfg.NumConns = orDefault(o.Connections, defaultConnections)
 	cfg.Consistency, cfg.SerialConsistency = o.levels()
-	// The retries of a policy would also be made for conditional statements.
+	// The driver applies a policy to conditional statements too, which must not be repeated.
 	cfg.RetryPolicy = nil
-	// Where no timestamp is given the coordinator's is right.
+	// A statement without a timestamp gets that of its coordinator.
 	cfg.DefaultTimestamp = false
 	cfg.ReconnectInterval = 5 * time.Second
 	cfg.ReconnectionPolicy = &gocql.ConstantReconnectionPolicy{MaxRetries: 3, Interval: time.Second}
@@ -203,7 +202,7 @@ func (o *Options) Configure(keyspace string) (*Config, error) {
 	return &Config{ClusterConfig: cfg, Another: nodes.another, options: o, nodes: nodes}, nil
 }
 
-// orDefault is v, or def where v is the zero value.
+// orDefault returns v, or def if v is the zero value.
 func orDefault[T comparable](v, def T) T {
 	var zero T
 	if v == zero {
@@ -212,9 +211,9 @@ func orDefault[T comparable](v, def T) T {
 	return v
 }
 
-// oneDataCentre accepts the nodes of one data centre, that of the first node
-// where none is named: a local decision made in another one would not see ours,
-// so there must be no falling back to it.
+// oneDataCentre accepts the nodes of one data centre; if no name is given, that of the
+// first node. Others must not be a fallback: a local decision made in another data
+// centre does not see those made in this one.
 type oneDataCentre struct {
 	mu   sync.Mutex
 	name string
@@ -229,7 +228,7 @@ func (o *oneDataCentre) Accept(host *gocql.HostInfo) bool {
 	return host.DataCenter() == o.name
 }
 
-// config reads the files.
+// config reads the files and returns the configuration of connections.
 func (t *TLS) config() (*tls.Config, error) {
 	cfg := &tls.Config{MinVersion: tls.VersionTLS12, ServerName: t.ServerName}
 	if t.CAFile != "" {
@@ -250,14 +249,14 @@ func (t *TLS) config() (*tls.Config, error) {
 		cfg.Certificates = []tls.Certificate{pair}
 	}
 	if t.SkipHostVerification {
-		// The driver's switch would accept any certificate at all.
+		// The driver's own switch would accept any certificate.
 		cfg.InsecureSkipVerify = true
 		cfg.VerifyConnection = func(state tls.ConnectionState) error { return verifyChain(state, cfg.RootCAs) }
 	}
 	return cfg, nil
 }
 
-// verifyChain accepts a certificate of the authorities, whatever its name.
+// verifyChain accepts any certificate that the authorities have signed, whatever its name.
 func verifyChain(state tls.ConnectionState, roots *x509.CertPool) error {
 	if len(state.PeerCertificates) == 0 {
 		return errors.New("the node shows no certificate")
@@ -270,13 +269,13 @@ func verifyChain(state tls.ConnectionState, roots *x509.CertPool) error {
 	return err
 }
 
-// OperatorError is an error whose message is for whoever runs the gateway, and
-// has to do something about it: it tells nobody to try again.
+// OperatorError returns an error for whoever runs the gateway, who has to change
+// something. It does not ask the client to try again.
 func OperatorError(cause error, format string, args ...any) error {
 	return &fault.Error{Code: fault.Unavailable, Msg: fmt.Sprintf(format, args...), Err: withoutDriverTypes(cause)}
 }
 
-// driverLog passes what the driver says to our log, as details.
+// driverLog writes the driver's messages to our log, at debug level.
 type driverLog struct{ log *slog.Logger }
 
 func (d driverLog) say(text string) {

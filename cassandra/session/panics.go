@@ -6,13 +6,13 @@ import (
 	"runtime/debug"
 )
 
-// errPanic is how a request ends at which the driver has panicked. It may have
-// done so over the answer: what the cluster has made of the request is unknown.
+// errPanic is the error of a request during which the driver panicked. It may have
+// panicked over the answer, so the request may have been executed.
 var errPanic = errors.New("the driver has panicked")
 
-// recoverPanic makes an error of a panic. It is for goroutines of this package, and for
-// what others may run: above them is nobody who would keep a panic from ending the
-// process, and with it the requests of everybody else.
+// recoverPanic turns a panic of do into an error. It is for goroutines of this package,
+// and for functions that may run in one: nothing above them would keep the panic from
+// ending the process.
 func recoverPanic[T any](do func() (T, error)) (value T, err error) {
 	defer func() {
 		if cause := recover(); cause != nil {
@@ -22,7 +22,7 @@ func recoverPanic[T any](do func() (T, error)) (value T, err error) {
 	return do()
 }
 
-// wrapPanic is fault for a panic, and leaves any other error as it is.
+// wrapPanic is WrapError for a panic. It returns any other error unchanged.
 func wrapPanic(err error) error {
 	if errors.Is(err, errPanic) {
 		return WrapError("ask the cluster", err)

@@ -10,8 +10,8 @@ import (
 	"carrel/core/fault"
 )
 
-// panics stands for the driver, which panics where an answer has not the columns
-// that it expects.
+// panics behaves like the driver, which panics if an answer lacks the columns that it
+// expects.
 func panics() error {
 	var answer map[string]any
 	if answer["[applied]"].(bool) {
@@ -20,8 +20,7 @@ func panics() error {
 	return errors.New("it should have panicked")
 }
 
-// wantPanic checks what is told of a panic: an error inside, which names it for
-// the log.
+// wantPanic checks the error: an internal one that names the panic for the log.
 func wantPanic(t *testing.T, err error, mayHaveCommitted bool) {
 	t.Helper()
 	if fault.CodeOf(err) != fault.Internal || err == nil || !strings.Contains(err.Error(), "the driver has panicked") {
@@ -32,8 +31,8 @@ func wantPanic(t *testing.T, err error, mayHaveCommitted bool) {
 	}
 }
 
-// A panic of the driver ends the request that met it, and not the process.
-func TestAPanicOfTheDriverEndsItsRequest(t *testing.T) {
+// A panic of the driver ends its request, and not the process.
+func TestDriverPanic_EndsItsRequestOnly(t *testing.T) {
 	hedging := &hedges{after: time.Hour, another: func(string) bool { return true }, slots: make(chan struct{}, 1)}
 	t.Run("a reading", func(t *testing.T) {
 		_, err := hedged(t.Context(), hedging, func(*attempt) (int, error) { return 0, panics() })

@@ -10,20 +10,20 @@ import (
 	"time"
 )
 
-// readings are those that a test lets end one by one; each gives its number.
+// readings are reads that the test ends one by one; each returns its number.
 type readings struct {
 	t       *testing.T
 	sharing *sharing[string, int]
-	alone   int // readings of a key that need not wait, which a test may change
+	alone   int // reads of a key that may be in flight; a test may change it
 	sent    int
-	until   time.Duration // what the last one sent has until its deadline; 0: it has none
+	until   time.Duration // time to the deadline of the last read; 0: it has none
 	end     chan error
 
 	mu      sync.Mutex
 	answers map[string]answer
 }
 
-// answer is what somebody who asked was given.
+// answer is what a caller got.
 type answer struct {
 	value int
 	err   error
@@ -36,7 +36,7 @@ func newReadings(t *testing.T, alone int) *readings {
 	return r
 }
 
-// ask has somebody ask for what stands under a key.
+// ask adds a caller that reads a key.
 func (r *readings) ask(ctx context.Context, who, key string) {
 	go func() {
 		value, err := r.sharing.read(ctx, key, func(ctx context.Context) (int, error) {
@@ -60,7 +60,7 @@ func (r *readings) ask(ctx context.Context, who, key string) {
 	synctest.Wait()
 }
 
-// ends lets a reading end.
+// ends lets a read end.
 func (r *readings) ends(err error) {
 	r.end <- err
 	synctest.Wait()
@@ -80,8 +80,8 @@ func (r *readings) want(who string, a answer) {
 	}
 }
 
-// Whoever comes while a reading is under way joins the next one, never that.
-func TestAReadingThatWasSentIsNeverJoined(t *testing.T) {
+// A caller that comes while a read is in flight gets the next one, never that one.
+func TestSharing_SentReadIsNotJoined(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newReadings(t, 1)
 		r.ask(t.Context(), "ann", "x")
@@ -95,7 +95,7 @@ func TestAReadingThatWasSentIsNeverJoined(t *testing.T) {
 		if len(r.answers) != 1 {
 			t.Fatalf("somebody was given a reading that was sent before it came: %v", r.answers)
 		}
-		// The second one is under way, so dan waits for the third.
+		// The second read is in flight, so dan waits for the third.
 		r.ask(t.Context(), "dan", "x")
 		r.wantSent(2)
 		r.ends(nil)
@@ -115,9 +115,8 @@ func TestAReadingThatWasSentIsNeverJoined(t *testing.T) {
 	})
 }
 
-// Who comes when there is room again does not overtake those who have waited
-// since there was none.
-func TestNobodyOvertakesThoseWhoWait(t *testing.T) {
+// A caller does not overtake those that wait, even if it could read at once.
+func TestSharing_WaitersAreNotOvertaken(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newReadings(t, 1)
 		r.ask(t.Context(), "ann", "x")
@@ -133,8 +132,8 @@ func TestNobodyOvertakesThoseWhoWait(t *testing.T) {
 	})
 }
 
-// While few readings of a key are under way nobody waits for any of them.
-func TestWhereFewAskNobodyWaits(t *testing.T) {
+// While few reads of a key are in flight, no caller waits for one.
+func TestSharing_FewCallersReadSeparately(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newReadings(t, 2)
 		r.ask(t.Context(), "ann", "x")
@@ -145,7 +144,7 @@ func TestWhereFewAskNobodyWaits(t *testing.T) {
 		r.wantSent(2)
 		r.ends(nil) // of ann or bob
 		r.wantSent(3)
-		r.ask(t.Context(), "eve", "x") // two are under way again
+		r.ask(t.Context(), "eve", "x") // two are in flight again
 		r.wantSent(3)
 		for range 2 {
 			r.ends(nil)
@@ -161,8 +160,8 @@ func TestWhereFewAskNobodyWaits(t *testing.T) {
 	})
 }
 
-// Where a crowd waits, one reading after the other serves all of it.
-func TestACrowdIsServedByOneReadingAtATime(t *testing.T) {
+// A crowd is served by one read after the other.
+func TestSharing_CrowdHasOneReadInFlight(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newReadings(t, 2)
 		r.ask(t.Context(), "ann", "x")
@@ -180,7 +179,7 @@ func TestACrowdIsServedByOneReadingAtATime(t *testing.T) {
 		r.wantSent(3)
 		r.ends(nil)
 		r.wantSent(4)
-		// That was no crowd: two may be under way again.
+		// That was no crowd: two may be in flight again.
 		r.ask(t.Context(), "cid", "x")
 		r.wantSent(5)
 		r.ends(nil)
@@ -198,7 +197,7 @@ func TestACrowdIsServedByOneReadingAtATime(t *testing.T) {
 	})
 }
 
-func TestOtherKeysAreReadAlone(t *testing.T) {
+func TestSharing_KeysAreIndependent(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newReadings(t, 1)
 		r.ask(t.Context(), "ann", "x")
@@ -212,8 +211,8 @@ func TestOtherKeysAreReadAlone(t *testing.T) {
 	})
 }
 
-// A failure is told to those who waited for that reading, and to nobody else.
-func TestAFailureIsSharedToo(t *testing.T) {
+// An error goes to the callers of that read, and to no other.
+func TestSharing_ErrorReachesAllCallers(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newReadings(t, 1)
 		failed := errors.New("failed")
@@ -229,9 +228,9 @@ func TestAFailureIsSharedToo(t *testing.T) {
 	})
 }
 
-// Who goes away takes nobody along, neither who waits with it nor who waits for
-// what it has sent.
-func TestWhoGoesAwayTakesNobodyAlong(t *testing.T) {
+// A caller that is cancelled ends alone: those that wait with it go on, and so do those
+// that wait for the read that it has sent.
+func TestSharing_CancelledCallerEndsAlone(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newReadings(t, 1)
 		annCtx, annLeaves := context.WithCancel(t.Context())
@@ -252,9 +251,9 @@ func TestWhoGoesAwayTakesNobodyAlong(t *testing.T) {
 	})
 }
 
-// A common reading stands in line among the operations that wait for it, and is
-// not cut off while one of them still waits.
-func TestACommonReadingHasTheLastDeadline(t *testing.T) {
+// A shared read passes the gate with the operations that wait for it, and does not end
+// while one of them still waits.
+func TestSharing_ReadHasTheLatestDeadline(t *testing.T) {
 	for _, c := range []struct {
 		name  string
 		waits []time.Duration // how long each waits; 0: without a deadline
@@ -297,8 +296,8 @@ func TestACommonReadingHasTheLastDeadline(t *testing.T) {
 	}
 }
 
-// Where all who waited are gone, their reading ends.
-func TestNobodyWaitsForACommonReadingAnyMore(t *testing.T) {
+// A read ends with the deadline of its last caller.
+func TestSharing_ReadEndsWithTheLastDeadline(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newReadings(t, 1)
 		r.ask(t.Context(), "ann", "x")

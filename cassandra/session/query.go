@@ -1,0 +1,94 @@
+package session
+
+import (
+	"context"
+
+	"github.com/gocql/gocql"
+)
+
+// Query is one SELECT.
+type Query struct {
+	Operation string // what it is for, in errors and metrics
+	Stmt      string
+	Args      []any
+	Serial    bool // read the last decided state rather than that of a quorum
+	PageSize  int  // rows of a page; 0: all, for statements that limit them
+	// PartitionKey may be given if it is one text. The driver then need not find it
+	// among the arguments, for which it takes a lock that all statements share.
+	PartitionKey string
+	from         []byte // the driver's state of the page to read; nil for the first one
+}
+
+// Read runs a SELECT and calls row until there are no more rows, or row returns false
+// because it has read none or needs no more. Each page is a request of its own: it
+// waits at the gate, is observed, and is sent to a second node if the first is slow.
+func (s *Session) Read(ctx context.Context, r Query, row func(*gocql.Iter) bool) error {
+	for {
+		iter, err := s.fetch(ctx, r)
+		if err != nil {
+			return err
+		}
+		seen := 0
+		_, err = recoverPanic(func() (struct{}, error) {
+			for row(iter) {
+				seen++
+			}
+			return struct{}{}, nil
+		})
+		if err != nil {
+			return WrapError(r.Operation, err)
+		}
+		whole := seen == iter.NumRows()
+		r.from = iter.PageState()
+		if err := iter.Close(); err != nil || !whole || len(r.from) == 0 {
+			return WrapError(r.Operation, err)
+		}
+	}
+}
+
+// fetch reads the next page of a SELECT. It has its own copy of the Query, because an
+// attempt that was too slow may still use it when Read asks for the page after it.
+func (s *Session) fetch(ctx context.Context, r Query) (*gocql.Iter, error) {
+	if r.Serial {
+		// Two serial reads would compete.
+		return s.ReadOnce(ctx, &r)
+	}
+	return hedged(ctx, s.hedges, func(t *attempt) (*gocql.Iter, error) { return s.ReadOnce(t, &r) })
+}
+
+// ReadOnce sends a SELECT to one node and returns its first page, whose rows have
+// all arrived. It is for callers that ask a second node themselves, such as
+// SharedReads.
+func (s *Session) ReadOnce(ctx context.Context, r *Query) (iter *gocql.Iter, err error) {
+	err = s.request(ctx, r.Operation, func() (sent, error) {
+		level := s.level
+		if r.Serial {
+			level = gocql.Consistency(s.serial)
+		}
+		// With a page state, even an empty one, the driver does not fetch pages itself.
+		q := s.driver.Query(r.Stmt, r.Args...).WithContext(ctx).Consistency(level).PageSize(r.PageSize).PageState(r.from)
+		defer q.Release()
+		if r.PartitionKey != "" {
+			q.RoutingKey([]byte(r.PartitionKey))
+		}
+		iter = q.Idempotent(true).RetryPolicy(s.again).Iter()
+		if len(iter.Columns()) > 0 {
+			return sent{outcomeOK, q.Attempts()}, nil
+		}
+		// Only a failed request has no columns, and Close alone returns its error.
+		err := iter.Close()
+		return sent{outcomeName(err), q.Attempts()}, WrapError(r.Operation, err)
+	})
+	return iter, err
+}
+
+// ScanRows runs a SELECT, scans each row into cells and calls see.
+func (s *Session) ScanRows(ctx context.Context, r Query, cells []any, see func()) error {
+	return s.Read(ctx, r, func(iter *gocql.Iter) bool {
+		if !iter.Scan(cells...) {
+			return false
+		}
+		see()
+		return true
+	})
+}
