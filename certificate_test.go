@@ -1,49 +1,16 @@
 package main
 
 import (
-	"crypto/ecdsa"
-	"crypto/elliptic"
-	"crypto/rand"
 	"crypto/tls"
 	"crypto/x509"
-	"encoding/pem"
-	"math/big"
-	"net"
 	"net/http"
 	"os"
 	"strings"
 	"testing"
-	"time"
 
 	"carrel/config"
+	"carrel/edge/certificate/certificatetest"
 )
-
-// certified is a certificate for this machine that vouches for itself, and the
-// files with it and its key.
-func certified(t *testing.T) (cert *x509.Certificate, certFile, keyFile string) {
-	t.Helper()
-	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
-	if err != nil {
-		t.Fatal(err)
-	}
-	template := &x509.Certificate{
-		SerialNumber: big.NewInt(time.Now().UnixNano()), NotBefore: time.Now().Add(-time.Hour), NotAfter: time.Now().Add(time.Hour),
-		IPAddresses: []net.IP{net.IPv4(127, 0, 0, 1)}, IsCA: true, BasicConstraintsValid: true,
-	}
-	der, err := x509.CreateCertificate(rand.Reader, template, template, &key.PublicKey, key)
-	if err != nil {
-		t.Fatal(err)
-	}
-	private, err := x509.MarshalPKCS8PrivateKey(key)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if cert, err = x509.ParseCertificate(der); err != nil {
-		t.Fatal(err)
-	}
-	return cert, file(t, "cert.pem", string(pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der}))),
-		file(t, "key.pem", string(pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: private})))
-}
 
 // renewal is a gateway with TLS whose files are changed.
 type renewal struct {
@@ -57,7 +24,7 @@ type renewal struct {
 func newRenewal(t *testing.T) *renewal {
 	r := &renewal{t: t, cfg: testConfig(t)}
 	for i := range r.certs {
-		cert, certFile, keyFile := certified(t)
+		cert, certFile, keyFile := certificatetest.New(t)
 		r.parsed[i], r.certs[i], r.keys[i] = cert, read(t, certFile), read(t, keyFile)
 		if i == 0 {
 			r.cfg.TLSCert, r.cfg.TLSKey = certFile, keyFile

@@ -1,83 +1,15 @@
 package main
 
 import (
-	"context"
-	"encoding/json"
-	"io"
+	"errors"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
-	"time"
 
-	"github.com/alecthomas/kong"
-	"github.com/google/go-cmp/cmp"
-
-	"carrel/config"
+	"carrel/cli"
+	"carrel/pebblestore"
 )
-
-// parsed is the config that a command line of serve comes to.
-func parsed(t *testing.T, args ...string) (config.Config, error) {
-	t.Helper()
-	var line commandLine
-	parser, err := newParser(&line, context.Background(), streams{io.Discard, io.Discard})
-	if err != nil {
-		t.Fatal(err)
-	}
-	_, err = parser.Parse(append([]string{"serve"}, args...))
-	return line.Serve.Config, err
-}
-
-func TestPrecedence(t *testing.T) {
-	configPath := file(t, "config.json", `{"listen":"file:1","auth-issuer":"file","dev":true,"app":false,"cors-origin":["https://a.example","https://b.example"],"ttl":"2h"}`)
-	t.Run("defaults", func(t *testing.T) {
-		got, err := parsed(t)
-		want := config.Config{Listen: "127.0.0.1:8080", AdminListen: "127.0.0.1:0", StoreFlag: config.StoreFlag{Store: "pebble:data/store", Cassandra: config.ClusterFlags{Timeout: 6 * time.Second}}, AuthJWKSEvery: 10 * time.Minute, AuthIssuer: "carrel", AuthAudience: "carrel", App: true, Limits: "enforce", RateLimit: 30000, HTTPProfile: "default", TelemetryFlags: config.TelemetryFlags{OTLPMetricsEvery: time.Minute, TraceRatio: 0.01}}
-		if diff := cmp.Diff(want, got); err != nil || diff != "" {
-			t.Error(err, diff)
-		}
-	})
-	t.Run("file", func(t *testing.T) {
-		got, err := parsed(t, "--config", configPath)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if got.Listen != "file:1" || got.AuthIssuer != "file" || !got.Dev || got.App || got.AuthAudience != "carrel" {
-			t.Errorf("%+v", got)
-		}
-		if diff := cmp.Diff(config.Origins{"https://a.example", "https://b.example"}, got.CORSOrigin); diff != "" {
-			t.Error(diff)
-		}
-	})
-	t.Run("environment beats file", func(t *testing.T) {
-		t.Setenv("CARREL_CONFIG", configPath)
-		t.Setenv("CARREL_LISTEN", "env:1")
-		t.Setenv("CARREL_CORS_ORIGIN", "https://c.example,https://d.example")
-		t.Setenv("CARREL_AUTH_HS256_FILE", "env")
-		t.Setenv("CARREL_DEV", "false")
-		got, err := parsed(t)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if got.Listen != "env:1" || got.AuthIssuer != "file" || got.AuthHS256File != "env" || got.Dev {
-			t.Errorf("%+v", got)
-		}
-		if diff := cmp.Diff(config.Origins{"https://c.example", "https://d.example"}, got.CORSOrigin); diff != "" {
-			t.Error(diff)
-		}
-	})
-	t.Run("flag beats environment", func(t *testing.T) {
-		t.Setenv("CARREL_LISTEN", "env:1")
-		t.Setenv("CARREL_APP", "true")
-		got, err := parsed(t, "--no-app", "--listen", "flag:1", "--cors-origin", "https://e.example", "--cors-origin=https://f.example", "--config", configPath)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if diff := cmp.Diff(config.Origins{"https://e.example", "https://f.example"}, got.CORSOrigin); diff != "" || got.Listen != "flag:1" || got.App {
-			t.Error(got.Listen, got.App, diff)
-		}
-	})
-}
 
 func TestWrongUsageIsExitCode2AndNamesTheKey(t *testing.T) {
 	secret := file(t, "secret", testSecret)
@@ -91,7 +23,6 @@ func TestWrongUsageIsExitCode2AndNamesTheKey(t *testing.T) {
 		args []string
 		says []string
 	}{
-		"unknown command":          {[]string{"sreve"}, []string{"sreve"}},
 		"unknown flag":             {serve("--lisen", "x"), []string{"--lisen"}},
 		"unknown store":            {serve("--store", "redis://a/b"), []string{"store", `"redis://a/b"`, "pebble:DIR or cassandra://"}},
 		"store without a keyspace": {serve("--store", "cassandra://a"), []string{"store", "cassandra://HOST[,HOST]/KEYSPACE"}},
@@ -101,14 +32,11 @@ func TestWrongUsageIsExitCode2AndNamesTheKey(t *testing.T) {
 		"replication of a strange": {serve("--store", "cassandra://a/b", "--cassandra-replication", "dc'=1"), []string{"cassandra-replication", `"dc'=1"`, "data centre"}},
 		"a host of no name":        {serve("--store", "cassandra://a,,c/b"), []string{"store", "cassandra://HOST[,HOST]/KEYSPACE"}},
 		"a keyspace in capitals":   {serve("--store", "cassandra://a/Carrel"), []string{"store", `"Carrel"`, "a-z, 0-9 and _"}},
-		"a keyspace in statements": {[]string{"migrate", "--store", "cassandra://a/b;drop"}, []string{"store", `"b;drop"`, "a-z, 0-9 and _"}},
-		"copy to a bad keyspace":   {[]string{"copy", "--from", "cassandra://a/b", "--to", "cassandra://a/b-c"}, []string{"to", `"b-c"`, "a-z, 0-9 and _"}},
 		"half of a client's pair":  {serve("--store", "cassandra://a/b", "--cassandra-cert", secret), []string{"cassandra-cert", "cassandra-key", "both or neither"}},
 		"the other half of it":     {serve("--store", "cassandra://a/b", "--cassandra-key", "/nowhere"), []string{"cassandra-cert", "cassandra-key", `"/nowhere"`, "both or neither"}},
 		"no key of the client":     {serve("--store", "cassandra://a/b", "--cassandra-cert", secret, "--cassandra-key", "/nowhere"), []string{"cassandra-key", `"/nowhere"`, "a file that can be read"}},
 		"no authorities":           {serve("--store", "cassandra://a/b", "--cassandra-ca", "/nowhere"), []string{"cassandra-ca", `"/nowhere"`, "a file that can be read"}},
 		"a time below nothing":     {serve("--store", "cassandra://a/b", "--cassandra-timeout=-5s"), []string{"cassandra-timeout", `"-5s"`, "above the nodes' own ones"}},
-		"no time at all":           {[]string{"migrate", "--store", "cassandra://a/b", "--cassandra-timeout", "0s"}, []string{"cassandra-timeout", `"0s"`, "above the nodes' own ones"}},
 		"no directory":             {serve("--store", "pebble:"), []string{"store", "pebble:DIR"}},
 		"bad address":              {serve("--listen", "nowhere"), []string{"listen", `"nowhere"`, "HOST:PORT"}},
 		"bad admin address":        {serve("--admin-listen", "nowhere"), []string{"admin-listen", `"nowhere"`}},
@@ -137,30 +65,10 @@ func TestWrongUsageIsExitCode2AndNamesTheKey(t *testing.T) {
 		"config of a list":         {serve("--config", file(t, "c", "[]")), []string{"config", "JSON object"}},
 		"unknown key":              {serve("--config", file(t, "c", `{"lisen":"x"}`)), []string{"config", `"lisen"`}},
 		"key of a bad form":        {serve("--config", file(t, "c", `{"dev":{"canary":1}}`)), []string{"config", `"dev"`, "boolean"}},
-		"token of nobody":          {[]string{"token", "--hs256-file", secret}, []string{"--sub"}},
-		"token of a group":         {[]string{"token", "--hs256-file", secret, "--sub", "g:a:b"}, []string{`"g:a:b"`, "u:<tenant>:<name>"}},
-		"unknown role":             {[]string{"token", "--hs256-file", secret, "--sub", "u:a:b", "--role", "root"}, []string{`"root"`, "global-admin"}},
-		"a life in words":          {[]string{"token", "--hs256-file", secret, "--sub", "u:a:b", "--ttl", "long"}, []string{"--ttl", "long"}},
-		"no life":                  {[]string{"token", "--hs256-file", secret, "--sub", "u:a:b", "--ttl", "0s"}, []string{"0s"}},
-		"token, short secret":      {[]string{"token", "--hs256-file", short, "--sub", "u:a:b"}, []string{"hs256-file", "at least 32"}},
-		"import of nothing":        {[]string{"import"}, []string{"<file>"}},
-		"import of no file":        {[]string{"import", secret + "x", "--store", store}, []string{secret + "x"}},
-		"import of a folder":       {[]string{"import", filepath.Dir(secret), "--store", store}, []string{"directory"}},
-		"export of a typo":         {[]string{"export", "--store", store + "x"}, []string{"store", store + "x", "exists"}},
-		"export to nowhere":        {[]string{"export", "--store", "pebble:" + filepath.Dir(secret), "--output", secret + "/x"}, []string{"output", secret + "/"}},
-		"copy from nothing":        {[]string{"copy", "--to", store}, []string{"--from"}},
-		"copy of a typo":           {[]string{"copy", "--from", store + "x", "--to", store}, []string{"from", store + "x", "exists"}},
-		"copy onto itself":         {[]string{"copy", "--from", "pebble:" + filepath.Dir(secret), "--to", "pebble:" + filepath.Dir(secret)}, []string{"to", "another store"}},
-		"copy to no store":         {[]string{"copy", "--from", store, "--to", "x"}, []string{"to", `"x"`, "pebble:DIR"}},
-		"migrate no store":         {[]string{"migrate", "--store", "x"}, []string{"store", `"x"`, "pebble:DIR"}},
-		"audit of a typo":          {[]string{"audit", "--store", store + "x"}, []string{"store", store + "x", "exists"}},
-		"rebuild of a typo":        {[]string{"rebuild", "--store", store + "x"}, []string{"store", store + "x", "exists"}},
-		"rebuild of an item":       {[]string{"rebuild", "--store", "pebble:" + filepath.Dir(secret), "c:a:b"}, []string{"ID", `"c:a:b"`, "u:TENANT:NAME"}},
-		"audit of no store":        {[]string{"audit", "--store", "x"}, []string{"store", `"x"`, "pebble:DIR"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			code, out, errs := command(t, c.args...)
-			if code != exitUsage || out != "" {
+			if code != cli.ExitUsage || out != "" {
 				t.Errorf("exit %d, out %q, err %q", code, out, errs)
 			}
 			for _, want := range c.says {
@@ -184,65 +92,45 @@ func TestWrongUsageIsExitCode2AndNamesTheKey(t *testing.T) {
 func TestWrongUsage_EmptyOriginInTheEnvironment(t *testing.T) {
 	t.Setenv("CARREL_CORS_ORIGIN", "")
 	code, out, errs := command(t, "serve", "--auth-hs256-file", file(t, "secret", testSecret), "--store", "pebble:"+filepath.Join(t.TempDir(), "store"), "--listen", "127.0.0.1:0")
-	if code != exitUsage || out != "" || !strings.Contains(errs, "cors-origin") {
+	if code != cli.ExitUsage || out != "" || !strings.Contains(errs, "cors-origin") {
 		t.Errorf("exit %d, out %q, err %q", code, out, errs)
 	}
 }
 
-func TestFailuresAreExitCode1(t *testing.T) {
-	store := "pebble:" + file(t, "plain", "x")
-	if code, _, errs := command(t, "audit", "--store", store); code != exitFailed || !strings.Contains(errs, "opening the store") {
-		t.Errorf("exit %d: %s", code, errs)
-	}
-	good := `{"type":"user","id":"u:demo:ann","displayName":"Ann","email":"ann@demo.example","visibility":"PUBLIC"}` + "\n"
-	lines := file(t, "lines.jsonl", good+"canary\n")
-	store = "pebble:" + filepath.Join(t.TempDir(), "store")
-	if code, _, errs := command(t, "import", lines, "--store", store); code != exitFailed || !strings.Contains(errs, "line 2") {
-		t.Errorf("exit %d: %s", code, errs)
-	}
-	code, out, errs := command(t, "import", lines, "--continue", "--store", store)
-	if code != exitFailed || !strings.Contains(errs, "line 2") || !strings.Contains(out, "1 created") {
-		t.Errorf("exit %d: %s %s", code, out, errs)
-	}
-	if code, out, errs := command(t, "import", file(t, "good.jsonl", good), "--store", store); code != exitDone {
-		t.Errorf("exit %d: %s %s", code, out, errs)
+func TestABadEndpointIsOneLine(t *testing.T) {
+	secret := file(t, "secret", testSecret+"\n")
+	code, out, errs := command(t, "serve", "--store", "pebble:"+t.TempDir(), "--auth-hs256-file", secret, "--otlp-endpoint", "nowhere")
+	want := `carrel: otlp-endpoint: got "nowhere"; it takes http://HOST:PORT or https://HOST:PORT, where a collector takes OTLP over HTTP` + "\n"
+	if code != cli.ExitUsage || out != "" || errs != want {
+		t.Errorf("exit code %d, %q, %q", code, out, errs)
 	}
 }
 
-func TestHelpAndVersion(t *testing.T) {
-	for _, args := range [][]string{nil, {"--help"}, {"serve", "--help"}, {"version"}} {
-		if code, out, errs := command(t, args...); code != exitDone || !strings.Contains(out, "carrel") || errs != "" {
-			t.Errorf("%v: exit %d: %s %s", args, code, out, errs)
-		}
-	}
-}
-
-func TestEveryFlagHasADescriptionAndAVariable(t *testing.T) {
-	var line commandLine
-	parser, err := newParser(&line, context.Background(), streams{io.Discard, io.Discard})
-	if err != nil {
-		t.Fatal(err)
-	}
-	nodes := []*kong.Node{parser.Model.Node}
-	for len(nodes) > 0 {
-		for _, f := range nodes[0].Flags {
-			variable := "CARREL_" + strings.ToUpper(strings.ReplaceAll(f.Name, "-", "_"))
-			if f.Name != "help" && (len(f.Help) < 10 || len(f.Envs) != 1 || f.Envs[0] != variable) {
-				t.Errorf("%s %s: %q, %v", nodes[0].Name, f.Name, f.Help, f.Envs)
-			}
-		}
-		nodes = append(nodes[1:], nodes[0].Children...)
-	}
-}
-
-func TestTheConfigInTheLogHoldsNoSecret(t *testing.T) {
+func TestCopyOfAServedStoreIsRefused(t *testing.T) {
 	cfg := testConfig(t)
-	cfg.AuthJWKS = "https://user:canary@keys.example.org/set"
-	text, err := json.Marshal(cfg.LogValue().String())
+	s := serve(t, cfg)
+	defer s.end()
+	to := filepath.Join(t.TempDir(), "copy")
+	if code, _, errs := command(t, "copy", "--from", cfg.Store, "--to", "pebble:"+to); code != cli.ExitFailed || !strings.Contains(errs, "in use") {
+		t.Errorf("exit %d: %s", code, errs)
+	}
+	if _, err := os.Stat(to); err == nil {
+		t.Error("a target was made")
+	}
+}
+
+// A copy that was broken off is not served: half of the rows are missing.
+func TestHalfACopyIsNotServed(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "half")
+	store, err := pebblestore.Open(path, pebblestore.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if s := string(text); strings.Contains(s, "canary") || strings.Contains(s, testSecret) || !strings.Contains(s, "keys.example.org/set") {
-		t.Error(s)
+	if err := errors.Join(store.PutCopyNote(t.Context(), []byte(`{"source":"ab","chapter":4}`)), store.Close()); err != nil {
+		t.Fatal(err)
+	}
+	code, out, errs := command(t, "serve", "--auth-hs256-file", file(t, "secret", testSecret), "--listen", "127.0.0.1:0", "--store", "pebble:"+path)
+	if code != cli.ExitFailed || out != "" || !strings.Contains(errs, "run the same carrel copy again") {
+		t.Errorf("exit %d: %s%s", code, out, errs)
 	}
 }

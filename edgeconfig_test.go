@@ -84,7 +84,7 @@ func TestSettingsOfTheEdgeThatAreRefused(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			cfg := testConfig(t)
 			c.change(&cfg)
-			err := Run(context.Background(), cfg, newFirstLine())
+			err := runServer(context.Background(), cfg, newFirstLine())
 			var usage *config.UsageError
 			if !errors.As(err, &usage) || !strings.Contains(err.Error(), c.says) {
 				t.Errorf("got %v", err)

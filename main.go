@@ -1,3 +1,8 @@
+// Command carrel is the library gateway.
+//
+// This package starts the process, and server.go connects the parts of a gateway
+// that serves requests. Package cli holds the commands, config the settings, and
+// gateway the domain on an open store.
 package main
 
 import (
@@ -7,6 +12,7 @@ import (
 	"runtime"
 	"syscall"
 
+	"carrel/cli"
 	"carrel/heap"
 )
 
@@ -15,7 +21,7 @@ func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	// The second signal ends the process at once: nothing acknowledged is lost.
 	context.AfterFunc(ctx, stop)
-	code := execute(ctx, os.Args[1:], streams{os.Stdout, os.Stderr})
+	code := cli.Execute(ctx, os.Args[1:], cli.Streams{Out: os.Stdout, Err: os.Stderr}, runServer)
 	runtime.KeepAlive(ballast)
 	os.Exit(code)
 }

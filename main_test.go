@@ -15,6 +15,7 @@ import (
 
 	"go.uber.org/goleak"
 
+	"carrel/cli"
 	"carrel/config"
 )
 
@@ -24,7 +25,7 @@ func TestMain(m *testing.M) {
 
 const testSecret = "0123456789abcdef0123456789abcdef"
 
-// firstLine is where Run writes to; it gives the first line as soon as it is there.
+// firstLine is where runServer writes to; it gives the first line as soon as it is there.
 type firstLine struct {
 	mu    sync.Mutex
 	grown *sync.Cond
@@ -107,7 +108,7 @@ func serveTo(t *testing.T, cfg config.Config, to func(*firstLine) io.Writer) *se
 	t.Helper()
 	ctx, stop := context.WithCancel(context.Background())
 	s := &served{t: t, out: newFirstLine(), stop: stop, ended: make(chan error, 1), scheme: "http", client: &http.Client{Transport: &http.Transport{}}}
-	go func() { s.ended <- Run(ctx, cfg, to(s.out)) }()
+	go func() { s.ended <- runServer(ctx, cfg, to(s.out)) }()
 	select {
 	case line := <-s.out.line:
 		var told struct {
@@ -186,7 +187,7 @@ func (s *served) graphql(token, query string) string {
 func command(t *testing.T, args ...string) (code int, out, err string) {
 	t.Helper()
 	var o, e strings.Builder
-	code = execute(context.Background(), args, streams{&o, &e})
+	code = cli.Execute(context.Background(), args, cli.Streams{Out: &o, Err: &e}, runServer)
 	return code, o.String(), e.String()
 }
 

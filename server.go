@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/rand"
 	"crypto/tls"
+	"encoding/hex"
 	"errors"
 	"fmt"
 	"io"
@@ -11,23 +12,27 @@ import (
 	"net"
 	"net/http"
 	"net/http/pprof"
+	"os"
+	"runtime/debug"
 	"sync/atomic"
 	"time"
 
 	"carrel/auth"
 	"carrel/config"
+	"carrel/demo/tokens"
 	"carrel/edge"
+	"carrel/edge/certificate"
+	"carrel/gateway"
 	"carrel/graph"
-	"carrel/library"
 	"carrel/observe"
 	"carrel/resolvers"
 	"carrel/web"
 )
 
-// Run serves the API as cfg says until ctx ends, and then finishes what is
-// under way. The first line on out tells the addresses, as JSON; the lines
-// after it are the log, and in development the demo viewers' tokens.
-func Run(ctx context.Context, cfg config.Config, out io.Writer) (err error) {
+// runServer serves the API as cfg says until ctx ends, and then finishes the
+// requests under way. The first line on out is JSON with the addresses. The lines
+// after it are the log and, in development, the tokens of the demo viewers.
+func runServer(ctx context.Context, cfg config.Config, out io.Writer) (err error) {
 	output := observe.NewOutput(out)
 	log := observe.NewLogger(output)
 	defer func() { err = errors.Join(err, output.Open(nil)) }()
@@ -52,18 +57,26 @@ func Run(ctx context.Context, cfg config.Config, out io.Writer) (err error) {
 		return err
 	}
 	defer export.Close(ctx)
-	g, err := openGateway(ctx, cfg.StoreFlag, surroundings{hostID: cfg.HostID, log: log, fatal: fail, metrics: metrics, tracing: export.Tracing(), doing: "carrel serve", targets: settings.Limits.ShareTargets})
+	g, err := gateway.Open(ctx, cfg.StoreFlag, gateway.Options{
+		HostID: cfg.HostID, Log: log, Fatal: fail, Metrics: metrics, Tracing: export.Tracing(),
+		Doing: "carrel serve", Targets: settings.Limits.ShareTargets,
+	})
 	if err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, g.close(ctx)) }()
-	s := &server{cfg: &cfg, log: log, edge: settings, access: access, gateway: g, metrics: metrics, tracing: export.Tracing()}
-	s.readiness.ask = s.askStore
+	defer func() { err = errors.Join(err, g.Close(ctx)) }()
+	s := &server{cfg: &cfg, log: log, edge: settings, access: access, gateway: g, readiness: g.Readiness(log), metrics: metrics, tracing: export.Tracing()}
 	if cfg.TLSCert != "" {
-		if s.certificate, err = openCertificate(cfg.TLSCert, cfg.TLSKey, log); err != nil {
+		if s.certificate, err = certificate.Open(cfg.TLSCert, cfg.TLSKey, log); err != nil {
 			return err
 		}
 	}
+	return s.run(ctx, fail, output)
+}
+
+// run listens, announces the addresses, and serves until ctx ends. fail ends it
+// with an error.
+func (s *server) run(ctx context.Context, fail context.CancelCauseFunc, output *observe.Output) error {
 	public, err := s.handler()
 	if err != nil {
 		return err
@@ -77,8 +90,8 @@ func Run(ctx context.Context, cfg config.Config, out io.Writer) (err error) {
 	printed := make(chan struct{})
 	go func() {
 		defer close(printed)
-		// Beside the serving: it asks the store, which may be long in answering.
-		if err := s.printViewers(ctx, output); err != nil {
+		// Serving does not wait for it: it reads the store, which may be slow.
+		if err := s.printAddresses(ctx, output); err != nil {
 			fail(err)
 		}
 	}()
@@ -90,7 +103,7 @@ func Run(ctx context.Context, cfg config.Config, out io.Writer) (err error) {
 
 // checkConfig reports what is wrong in the flags before anything is opened.
 func checkConfig(cfg *config.Config) error {
-	if _, err := storePlace(cfg.StoreFlag); err != nil {
+	if _, err := gateway.TargetOf(cfg.StoreFlag); err != nil {
 		return err
 	}
 	return cfg.Check()
@@ -103,18 +116,16 @@ type server struct {
 	edge   config.EdgeConfig
 	access *access
 	// certificate is nil without TLS.
-	certificate *certificate
-	gateway     *gateway
+	certificate *certificate.Certificate
+	gateway     *gateway.Gateway
 	metrics     *observe.Metrics
 	tracing     *observe.Tracing // nil: no spans are made
 	api         *edge.Handler
 	main        net.Listener
 	admin       net.Listener
 	draining    atomic.Bool
-	// readiness is the store's answer to those who ask at /readyz.
-	readiness readiness
-	// told is the reason for not being ready that the log was told last.
-	told atomic.Value
+	// readiness is what /readyz answers while the server is not draining.
+	readiness *gateway.Readiness
 }
 
 // listen takes the addresses.
@@ -131,10 +142,10 @@ func (s *server) listen() error {
 
 func (s *server) closeListeners() error { return errors.Join(s.main.Close(), s.admin.Close()) }
 
-// announce writes the first line of the log, and what to be warned of after it.
+// announce writes the first line of the log, and then the warnings about settings.
 func (s *server) announce(log *slog.Logger) {
 	log.Info("listening", "addr", s.main.Addr().String(), "admin_addr", s.admin.Addr().String(), "config", s.cfg)
-	s.warnOfExposure(log)
+	s.cfg.WarnOfExposure(log, &s.edge, s.admin.Addr())
 }
 
 // serve answers requests until ctx ends or a listener fails.
@@ -145,7 +156,7 @@ func (s *server) serve(ctx context.Context, handler http.Handler) error {
 	ended := make(chan error, 2)
 	go func() {
 		if s.certificate != nil {
-			public.TLSConfig = &tls.Config{GetCertificate: s.certificate.forHandshake}
+			public.TLSConfig = &tls.Config{GetCertificate: s.certificate.ForHandshake}
 			ended <- public.ServeTLS(s.main, "", "")
 			return
 		}
@@ -200,7 +211,7 @@ func (s *server) handler() (http.Handler, error) {
 		return nil, err
 	}
 	s.api, err = edge.New(edge.Config{
-		Schema:         resolvers.NewSchema(&resolvers.Root{Library: library.Bounded(s.gateway.service, s.gateway.runtime), Limits: toldLimits(s.edge.Limits), Schema: subgraph, Loaded: s.metrics.Loaded}),
+		Schema:         resolvers.NewSchema(&resolvers.Root{Library: s.gateway.API(), Limits: s.edge.PublishedLimits(), Schema: subgraph, Loaded: s.metrics.Loaded}),
 		Authenticate:   s.access.tokens.Caller,
 		Limits:         s.edge.Limits,
 		WarnOnly:       s.cfg.Limits == "warn",
@@ -223,9 +234,13 @@ func (s *server) handler() (http.Handler, error) {
 	}
 	s.metrics.Streams(s.api.Open)
 	s.metrics.Answers(s.api.AnswerBytes)
+	var demoMenu func() ([]web.Viewer, error)
+	if minter := s.demoTokens(); minter != nil {
+		demoMenu = minter.Menu
+	}
 	return edge.Mux(edge.Routes{
 		GraphQL: s.api,
-		Page:    web.Handler(web.Options{Dev: s.cfg.Dev, GraphiQL: s.cfg.GraphiQL, App: s.cfg.App, Viewers: s.demoViewers()}),
+		Page:    web.Handler(web.Options{Dev: s.cfg.Dev, GraphiQL: s.cfg.GraphiQL, App: s.cfg.App, Viewers: demoMenu}),
 		Ready:   s.ready,
 		Sites:   s.access.sites,
 	}), nil
@@ -235,23 +250,41 @@ func (s *server) ready(ctx context.Context) error {
 	if s.draining.Load() {
 		return edge.NotReady("the process is shutting down")
 	}
-	return s.readiness.check(ctx)
+	return s.readiness.Check(ctx)
 }
 
-// askStore asks the store whether it is ready.
-func (s *server) askStore(ctx context.Context) error {
-	err := s.gateway.ready(ctx)
-	// Whoever balances load asks every second; the log is told of changes.
-	reason := ""
+// demoTokens returns what mints tokens for the demo viewers; nil outside
+// development, and if there is no secret to sign with.
+func (s *server) demoTokens() *tokens.Minter {
+	if !s.cfg.Dev || s.access.secret == nil {
+		return nil
+	}
+	return &tokens.Minter{Secret: s.access.secret, Issuer: s.cfg.AuthIssuer, Audience: s.cfg.AuthAudience}
+}
+
+// printAddresses prints, in development, the addresses of the pages, and a token
+// for each demo viewer that is a user of the store.
+func (s *server) printAddresses(ctx context.Context, out io.Writer) error {
+	if !s.cfg.Dev {
+		return nil
+	}
+	scheme := "http"
+	if s.cfg.TLSCert != "" {
+		scheme = "https"
+	}
+	text := fmt.Appendf(nil, "\nGraphiQL: %s://%s/\n", scheme, s.main.Addr())
+	if s.cfg.App {
+		text = fmt.Appendf(text, "Reference client: %s://%s/app\n", scheme, s.main.Addr())
+	}
+	minter := s.demoTokens()
+	if _, err := out.Write(text); err != nil || minter == nil {
+		return err
+	}
+	text, err := minter.Text(ctx, s.gateway.Service, s.log)
 	if err != nil {
-		reason = err.Error()
+		return err
 	}
-	switch was := s.told.Swap(reason); {
-	case reason != "" && was != reason:
-		s.log.WarnContext(ctx, "not ready", "reason", reason)
-	case reason == "" && was != nil && was != "":
-		s.log.InfoContext(ctx, "ready again")
-	}
+	_, err = out.Write(text)
 	return err
 }
 
@@ -314,4 +347,26 @@ func openAccess(ctx context.Context, cfg *config.Config, log *slog.Logger) (*acc
 func (a *access) close() {
 	a.stop()
 	<-a.done
+}
+
+// openExport begins to send telemetry. It returns nil if no collector is set.
+func openExport(ctx context.Context, c *config.Config, m *observe.Metrics, log *slog.Logger) (*observe.Export, error) {
+	to, err := c.Collectors(os.Getenv)
+	if err != nil || to.Traces.URL == "" && to.Metrics.URL == "" {
+		return nil, err
+	}
+	host, err := gateway.HostName(c.HostID)
+	if err != nil {
+		return nil, err
+	}
+	var run [4]byte
+	_, _ = rand.Read(run[:]) // it never fails
+	version := "unknown"
+	if info, ok := debug.ReadBuildInfo(); ok {
+		version = info.Main.Version
+	}
+	return observe.OpenExport(ctx, observe.ExportConfig{
+		Traces: to.Traces, Metrics: to.Metrics, Ratio: c.TraceRatio, MetricsEvery: c.OTLPMetricsEvery,
+		Host: host, Instance: host + "-" + hex.EncodeToString(run[:]), Version: version, Log: log,
+	}, m)
 }

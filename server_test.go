@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"carrel/config"
+	"carrel/edge/certificate/certificatetest"
 )
 
 const createAnn = `mutation{createUser(input:{tenant:"demo",name:"ann",displayName:"Ann",email:"ann@demo.example"}){user{id} userErrors{code message}}}`
@@ -240,7 +241,7 @@ func TestRequestsInFlightAreFinished(t *testing.T) {
 func TestTwoProcessesCannotShareAStore(t *testing.T) {
 	cfg := testConfig(t)
 	serve(t, cfg)
-	err := Run(context.Background(), cfg, newFirstLine())
+	err := runServer(context.Background(), cfg, newFirstLine())
 	if err == nil || !strings.Contains(err.Error(), "in use") {
 		t.Errorf("got %v", err)
 	}
@@ -250,12 +251,12 @@ func TestAnAddressThatIsTaken(t *testing.T) {
 	s := serve(t, testConfig(t))
 	cfg := testConfig(t)
 	cfg.Listen = s.addr
-	if err := Run(context.Background(), cfg, newFirstLine()); err == nil || !strings.Contains(err.Error(), "listen") {
+	if err := runServer(context.Background(), cfg, newFirstLine()); err == nil || !strings.Contains(err.Error(), "listen") {
 		t.Errorf("got %v", err)
 	}
 	cfg = testConfig(t)
 	cfg.AdminListen = s.addr
-	if err := Run(context.Background(), cfg, newFirstLine()); err == nil || !strings.Contains(err.Error(), "admin-listen") {
+	if err := runServer(context.Background(), cfg, newFirstLine()); err == nil || !strings.Contains(err.Error(), "admin-listen") {
 		t.Errorf("got %v", err)
 	}
 }
@@ -263,7 +264,7 @@ func TestAnAddressThatIsTaken(t *testing.T) {
 func TestTLSSpeaksHTTP2(t *testing.T) {
 	cfg := testConfig(t)
 	var cert *x509.Certificate
-	cert, cfg.TLSCert, cfg.TLSKey = certified(t)
+	cert, cfg.TLSCert, cfg.TLSKey = certificatetest.New(t)
 	s := serve(t, cfg)
 	roots := x509.NewCertPool()
 	roots.AddCert(cert)

@@ -1,4 +1,4 @@
-package main
+package cli
 
 import (
 	"context"
@@ -7,6 +7,7 @@ import (
 
 	"carrel/config"
 	"carrel/core/commit"
+	"carrel/gateway"
 	"carrel/library"
 	"carrel/progress"
 )
@@ -18,15 +19,15 @@ type rebuildCommand struct {
 	Principals []string `arg:"" optional:"" name:"id" help:"User or group whose library is rebuilt; without one everything is."`
 }
 
-// rebuilt is what was done to one library.
+// rebuilt is the result for one library.
 type rebuilt struct {
 	Principal library.PrincipalID `json:"principal"`
 	Restored  int                 `json:"restored"`
 	Removed   int                 `json:"removed"`
 }
 
-// Run rebuilds and prints what was mended, as JSON.
-func (c *rebuildCommand) Run(ctx context.Context, s streams) error {
+// Run rebuilds, and prints what was repaired as JSON.
+func (c *rebuildCommand) Run(ctx context.Context, s Streams) error {
 	var ids []library.PrincipalID
 	for _, text := range c.Principals {
 		id, err := library.ParsePrincipalID(text)
@@ -38,10 +39,10 @@ func (c *rebuildCommand) Run(ctx context.Context, s streams) error {
 	if c.Directory && len(ids) > 0 {
 		return config.WrongUsage("directory", c.Principals[0], "no ID beside it: the directory is rebuilt for all principals")
 	}
-	if err := refuseMissing(c.StoreFlag); err != nil {
+	if err := gateway.CheckExists(c.StoreFlag); err != nil {
 		return err
 	}
-	return withGateway(ctx, "carrel rebuild", c.StoreFlag, s, func(ctx context.Context, g *gateway) error {
+	return withGateway(ctx, "carrel rebuild", c.StoreFlag, s, func(ctx context.Context, g *gateway.Gateway) error {
 		switch {
 		case c.Directory:
 			return rebuildDirectory(ctx, s, g)
@@ -52,30 +53,30 @@ func (c *rebuildCommand) Run(ctx context.Context, s streams) error {
 	})
 }
 
-func rebuildDirectory(ctx context.Context, s streams, g *gateway) error {
-	mended, err := g.service.RebuildDirectory(ctx)
+func rebuildDirectory(ctx context.Context, s Streams, g *gateway.Gateway) error {
+	mended, err := g.Service.RebuildDirectory(ctx)
 	if err != nil {
 		return fmt.Errorf("rebuild: %w", err)
 	}
-	return printJSON(s.out, struct {
+	return printJSON(s.Out, struct {
 		Mended int `json:"mended"`
 	}{mended})
 }
 
-func rebuildEverything(ctx context.Context, s streams, g *gateway) error {
-	report, finish := progress.To(s.err, time.Now)
-	found, err := g.service.RebuildAll(ctx, func(done, of int) {
+func rebuildEverything(ctx context.Context, s Streams, g *gateway.Gateway) error {
+	report, finish := progress.To(s.Err, time.Now)
+	found, err := g.Service.RebuildAll(ctx, func(done, of int) {
 		report(progress.Report{Doing: "rebuilding", Done: done, Units: "items and principals", At: int64(done), Of: int64(of)})
 	})
 	finish()
 	if err != nil {
 		return fmt.Errorf("rebuild: %w", err)
 	}
-	return printJSON(s.out, found)
+	return printJSON(s.Out, found)
 }
 
-func rebuildLibraries(ctx context.Context, s streams, g *gateway, ids []library.PrincipalID) error {
-	headers, err := g.store.ReadPrincipals(ctx, ids)
+func rebuildLibraries(ctx context.Context, s Streams, g *gateway.Gateway, ids []library.PrincipalID) error {
+	headers, err := g.Store.ReadPrincipals(ctx, ids)
 	if err != nil {
 		return fmt.Errorf("rebuild: %w", err)
 	}
@@ -86,11 +87,11 @@ func rebuildLibraries(ctx context.Context, s streams, g *gateway, ids []library.
 	}
 	all := make([]rebuilt, len(ids))
 	for i, id := range ids {
-		restored, removed, err := g.service.Rebuild(ctx, id)
+		restored, removed, err := g.Service.Rebuild(ctx, id)
 		if err != nil {
 			return fmt.Errorf("rebuild %s: %w", id, err)
 		}
 		all[i] = rebuilt{id, restored, removed}
 	}
-	return printJSON(s.out, all)
+	return printJSON(s.Out, all)
 }

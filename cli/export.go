@@ -1,4 +1,4 @@
-package main
+package cli
 
 import (
 	"context"
@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"carrel/config"
+	"carrel/gateway"
 	"carrel/interchange"
 	"carrel/progress"
 )
@@ -20,32 +21,32 @@ type exportCommand struct {
 	Output string `help:"File to write; it is there only once it is complete. Standard output when left out." placeholder:"FILE"`
 }
 
-// Run writes all that readers could meet. How much it was is told on standard
-// error, because the lines may go to standard output.
-func (c *exportCommand) Run(ctx context.Context, s streams) error {
-	if err := refuseMissing(c.StoreFlag); err != nil {
+// Run writes all that a reader can find. The number of lines goes to standard error,
+// because the lines may go to standard output.
+func (c *exportCommand) Run(ctx context.Context, s Streams) error {
+	if err := gateway.CheckExists(c.StoreFlag); err != nil {
 		return err
 	}
-	out, err := c.create(s.out)
+	out, err := c.create(s.Out)
 	if err != nil {
 		return err
 	}
-	err = withGateway(ctx, "carrel export", c.StoreFlag, s, func(ctx context.Context, g *gateway) error {
-		report, finish := progress.To(s.err, time.Now)
-		lines, err := interchange.Export(ctx, g.service, out, func(lines int, bytes int64) {
+	err = withGateway(ctx, "carrel export", c.StoreFlag, s, func(ctx context.Context, g *gateway.Gateway) error {
+		report, finish := progress.To(s.Err, time.Now)
+		lines, err := interchange.Export(ctx, g.Service, out, func(lines int, bytes int64) {
 			report(progress.Report{Doing: "exporting", Done: lines, Units: "lines", At: bytes, Bytes: true})
 		})
 		finish()
 		if err != nil {
 			return fmt.Errorf("export: %w", err)
 		}
-		_, err = fmt.Fprintf(s.err, "%d lines\n", lines)
+		_, err = fmt.Fprintf(s.Err, "%d lines\n", lines)
 		return err
 	})
 	return errors.Join(err, out.end(err == nil))
 }
 
-// create opens what is written to.
+// create opens the output.
 func (c *exportCommand) create(standard io.Writer) (exportOutput, error) {
 	if c.Output == "" || c.Output == "-" {
 		return plainOutput{standard}, nil
@@ -57,20 +58,20 @@ func (c *exportCommand) create(standard io.Writer) (exportOutput, error) {
 	return &fileOutput{File: f, path: c.Output}, nil
 }
 
-// exportOutput is where an export goes. end completes it, or takes away what
-// has been written.
+// exportOutput is where an export goes. end completes it, or removes what has been
+// written.
 type exportOutput interface {
 	io.Writer
 	end(complete bool) error
 }
 
-// plainOutput is written to as it comes.
+// plainOutput passes the lines on as they come.
 type plainOutput struct{ io.Writer }
 
 func (plainOutput) end(bool) error { return nil }
 
-// fileOutput appears under its name when it is complete and on the disk: half
-// an export must not pass for a whole one.
+// fileOutput gets its name when it is complete and on the disk, so that half an
+// export cannot be taken for a whole one.
 type fileOutput struct {
 	*os.File
 	path string

@@ -1,4 +1,4 @@
-package main
+package gateway
 
 import (
 	"context"
@@ -59,7 +59,7 @@ func TestReadinessIsAskedForOnce(t *testing.T) {
 		var asked atomic.Int64
 		down := errors.New("down")
 		answers := make(chan error)
-		r := &readiness{ask: func(context.Context) error { asked.Add(1); return <-answers }}
+		r := &Readiness{ask: func(context.Context) error { asked.Add(1); return <-answers }}
 		want := func(err, want error, times int64) {
 			t.Helper()
 			if !errors.Is(err, want) || asked.Load() != times {
@@ -70,7 +70,7 @@ func TestReadinessIsAskedForOnce(t *testing.T) {
 			t.Helper()
 			var wait sync.WaitGroup
 			for range callers {
-				wait.Go(func() { want(r.check(t.Context()), answer, times) })
+				wait.Go(func() { want(r.Check(t.Context()), answer, times) })
 			}
 			synctest.Wait() // all of them are waiting, for one question
 			answers <- answer
@@ -78,10 +78,10 @@ func TestReadinessIsAskedForOnce(t *testing.T) {
 		}
 		together(100, nil, 1)
 		<-time.After(readyFor - 1)
-		want(r.check(t.Context()), nil, 1)
+		want(r.Check(t.Context()), nil, 1)
 		<-time.After(1)
 		together(100, down, 2)
-		want(r.check(t.Context()), down, 2)
+		want(r.Check(t.Context()), down, 2)
 		<-time.After(readyFor)
 
 		// Who has asked and is gone does not take the answer from the others, and
@@ -90,11 +90,11 @@ func TestReadinessIsAskedForOnce(t *testing.T) {
 		impatient, end := context.WithTimeout(t.Context(), time.Second)
 		defer end()
 		var wait sync.WaitGroup
-		wait.Go(func() { want(r.check(gone), nil, 3) })
+		wait.Go(func() { want(r.Check(gone), nil, 3) })
 		synctest.Wait()
 		leave()
-		wait.Go(func() { want(r.check(t.Context()), nil, 3) })
-		want(r.check(impatient), context.DeadlineExceeded, 3)
+		wait.Go(func() { want(r.Check(t.Context()), nil, 3) })
+		want(r.Check(impatient), context.DeadlineExceeded, 3)
 		answers <- nil
 		wait.Wait()
 	})

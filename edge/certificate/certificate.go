@@ -1,4 +1,6 @@
-package main
+// Package certificate reads the server's TLS certificate from two files, and reads
+// them again when they are renewed.
+package certificate
 
 import (
 	"bytes"
@@ -8,24 +10,24 @@ import (
 	"sync"
 )
 
-// certificate is the server's, read from two files. They are looked at with
-// each handshake, which costs some 20 us of the 500 that a handshake takes, so
-// that a renewed certificate is used without a restart.
-type certificate struct {
+// Certificate is a certificate with its key, from two files. Each handshake reads
+// the files, which takes some 20 of its 500 us, so that a renewed certificate is
+// used without a restart.
+type Certificate struct {
 	certFile, keyFile string
 	log               *slog.Logger
 
 	mu sync.Mutex
-	// current was made of the files served, and is kept while newer ones cannot be
-	// used; seen are the files that were tried last.
+	// current is the last certificate that could be used; seen are the contents of
+	// the files that were tried last.
 	current *tls.Certificate
 	seen    [2][]byte
-	failed  string // why the files could not be read; empty: they could
+	failed  string // why the files could not be read the last time, or empty
 }
 
-// openCertificate reads the files for the first time.
-func openCertificate(certFile, keyFile string, log *slog.Logger) (*certificate, error) {
-	c := &certificate{certFile: certFile, keyFile: keyFile, log: log}
+// Open reads the files for the first time.
+func Open(certFile, keyFile string, log *slog.Logger) (*Certificate, error) {
+	c := &Certificate{certFile: certFile, keyFile: keyFile, log: log}
 	files, err := c.read()
 	if err != nil {
 		return nil, err
@@ -33,8 +35,9 @@ func openCertificate(certFile, keyFile string, log *slog.Logger) (*certificate, 
 	return c, c.take(files)
 }
 
-// forHandshake is the certificate for one handshake, for tls.Config.
-func (c *certificate) forHandshake(*tls.ClientHelloInfo) (*tls.Certificate, error) {
+// ForHandshake returns the certificate for one handshake; it is a
+// tls.Config.GetCertificate.
+func (c *Certificate) ForHandshake(*tls.ClientHelloInfo) (*tls.Certificate, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	files, err := c.read()
@@ -58,7 +61,7 @@ func (c *certificate) forHandshake(*tls.ClientHelloInfo) (*tls.Certificate, erro
 }
 
 // read reads certificate and key.
-func (c *certificate) read() (files [2][]byte, err error) {
+func (c *Certificate) read() (files [2][]byte, err error) {
 	for i, name := range [2]string{c.certFile, c.keyFile} {
 		if files[i], err = os.ReadFile(name); err != nil {
 			return files, err
@@ -67,9 +70,9 @@ func (c *certificate) read() (files [2][]byte, err error) {
 	return files, nil
 }
 
-// take makes the certificate of the files the current one, if the key is its own:
-// between the writing of one file and of the other it is not.
-func (c *certificate) take(files [2][]byte) error {
+// take makes the files' certificate the current one if the key belongs to it. It
+// does not while only one of the two files has been renewed.
+func (c *Certificate) take(files [2][]byte) error {
 	c.seen = files
 	pair, err := tls.X509KeyPair(files[0], files[1])
 	if err == nil {

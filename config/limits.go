@@ -1,15 +1,15 @@
-package main
+package config
 
 import (
 	"time"
 
-	"carrel/edge"
 	"carrel/graph"
 	"carrel/library"
 )
 
-// toldLimits are those that the API tells of.
-func toldLimits(l edge.Limits) graph.Limits {
+// PublishedLimits returns the limits as clients read them from the API.
+func (e *EdgeConfig) PublishedLimits() graph.Limits {
+	l := e.Limits
 	return graph.Limits{
 		DefaultPageSize: library.DefaultPageSize, MaxPageSize: l.PageSize, MaxDepth: l.Depth, MaxCost: l.Cost,
 		MaxShareTargets: l.ShareTargets, MaxBodyBytes: l.BodyBytes, MaxAnswerBytes: l.AnswerBytes, MaxValues: l.Values, MaxHeaderBytes: l.HeaderBytes,
@@ -25,7 +25,7 @@ func toldLimits(l edge.Limits) graph.Limits {
 	}
 }
 
-// seconds are those begun, so that what takes less than one is not told as none.
+// seconds rounds up, so that a limit below a second is not published as zero.
 func seconds(d time.Duration) int { return int((d + time.Second - 1) / time.Second) }
 
 func unlessZero(n int) *int {

@@ -1,15 +1,15 @@
-package main
+package cli
 
 import (
 	"context"
 	"errors"
 	"fmt"
 	"io"
-	"log/slog"
 	"time"
 
 	"carrel/config"
 	"carrel/core/sched"
+	"carrel/gateway"
 	"carrel/interchange/archive"
 	"carrel/library"
 	"carrel/observe"
@@ -20,28 +20,28 @@ import (
 type copyCommand struct {
 	From string `required:"" help:"Store to copy; nobody may serve it." placeholder:"STORE"`
 	To   string `required:"" help:"Store to copy to: a new one, or the target of the same copy, broken off." placeholder:"STORE"`
-	// Cassandra is for either of them.
+	// Cassandra applies to both stores.
 	Cassandra config.ClusterFlags `embed:"" prefix:"cassandra-"`
 }
 
-// copySummary is what a copy tells at its end.
+// copySummary is the result of a copy.
 type copySummary struct {
-	// Rows that were carried and found equal; left out where an earlier run had.
+	// Rows are those copied and found equal; absent if an earlier run did that.
 	Rows  map[string]int64     `json:"rows,omitempty"`
 	Audit *library.AuditReport `json:"audit"`
 }
 
-// Run copies, writes what is derived, and audits the target.
-func (c *copyCommand) Run(ctx context.Context, s streams) error {
-	from, err := placeOf("from", c.From, c.Cassandra)
+// Run copies the rows, derives the rest from them, and audits the target.
+func (c *copyCommand) Run(ctx context.Context, s Streams) error {
+	from, err := gateway.ParseTarget("from", c.From, c.Cassandra)
 	if err != nil {
 		return err
 	}
-	to, err := placeOf("to", c.To, c.Cassandra)
+	to, err := gateway.ParseTarget("to", c.To, c.Cassandra)
 	if err != nil {
 		return err
 	}
-	if err := from.exists(); err != nil {
+	if err := from.CheckExists(); err != nil {
 		return err
 	}
 	if c.From == c.To {
@@ -49,9 +49,9 @@ func (c *copyCommand) Run(ctx context.Context, s streams) error {
 	}
 	ctx, fail := context.WithCancelCause(ctx)
 	defer fail(nil)
-	job := &copying{log: observe.NewLogger(progress.Beside(s.err)), fatal: fail}
+	job := &copying{options: gateway.Options{Log: observe.NewLogger(progress.Beside(s.Err)), Fatal: fail}}
 	var finish func()
-	job.report, finish = progress.To(s.err, time.Now)
+	job.report, finish = progress.To(s.Err, time.Now)
 	err = job.run(ctx, from, to)
 	finish()
 	if cause := context.Cause(ctx); cause != nil && !errors.Is(cause, context.Canceled) {
@@ -60,10 +60,10 @@ func (c *copyCommand) Run(ctx context.Context, s streams) error {
 	if err != nil {
 		return fmt.Errorf("copy: %w", err)
 	}
-	return printCopy(s.out, &job.summary)
+	return printCopy(s.Out, &job.summary)
 }
 
-// printCopy prints the summary; a target that is not in order is a failure.
+// printCopy prints the summary. It fails if the audit found a mismatch.
 func printCopy(w io.Writer, summary *copySummary) error {
 	if err := printJSON(w, summary); err != nil {
 		return err
@@ -76,48 +76,39 @@ func printCopy(w io.Writer, summary *copySummary) error {
 
 // copying is a copy under way.
 type copying struct {
-	log     *slog.Logger
-	fatal   func(error)
+	options gateway.Options
 	report  func(progress.Report)
 	summary copySummary
 }
 
 // run opens both stores, and closes them.
-func (j *copying) run(ctx context.Context, from, to place) (err error) {
-	with := surroundings{log: j.log, fatal: j.fatal, alone: true, passes: to.passes}
-	source, err := from.open(ctx, with)
+func (j *copying) run(ctx context.Context, from, to gateway.Target) (err error) {
+	source, err := gateway.OpenExclusive(ctx, from, "the source", j.options)
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, source.Close()) }()
-	if err := occupy(ctx, "the source", source, with); err != nil {
-		return err
-	}
-	target, err := to.open(ctx, with)
+	target, err := gateway.OpenExclusive(ctx, to, "the target", j.options)
 	if err != nil {
 		return err
 	}
-	archive, ok := target.(archive.Store)
+	rows, ok := target.(archive.Store)
 	if !ok {
 		return errors.Join(errors.New("the target is of a kind that cannot be copied to"), target.Close())
 	}
-	err = occupy(ctx, "the target", target, with)
-	if err == nil {
-		err = j.rows(ctx, source, archive)
-	}
-	if err != nil {
+	if err := j.copyRows(ctx, source, rows); err != nil {
 		return errors.Join(err, target.Close())
 	}
-	g, err := startGateway(ctx, target, with)
+	g, err := gateway.StartExclusive(ctx, to, target, j.options)
 	if err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, g.close(ctx)) }()
-	return j.derived(ctx, g, archive)
+	defer func() { err = errors.Join(err, g.Close(ctx)) }()
+	return j.complete(ctx, g, rows)
 }
 
-// rows carries the rows and compares them.
-func (j *copying) rows(ctx context.Context, source backend, target archive.Store) error {
+// copyRows copies the rows and compares them.
+func (j *copying) copyRows(ctx context.Context, source gateway.Backend, target archive.Store) error {
 	from, ok := source.(archive.Source)
 	if !ok {
 		return errors.New("the source is of a kind that cannot be copied")
@@ -134,31 +125,20 @@ func (j *copying) rows(ctx context.Context, source backend, target archive.Store
 	return err
 }
 
-// derived makes the target a store that can be served.
-func (j *copying) derived(ctx context.Context, g *gateway, target archive.Store) error {
-	err := g.service.DeriveAll(ctx, func(done, of int) {
+// complete derives libraries and directory, audits the target, and marks it as a
+// store that may be served.
+func (j *copying) complete(ctx context.Context, g *gateway.Gateway, target archive.Store) error {
+	err := g.Service.DeriveAll(ctx, func(done, of int) {
 		j.report(progress.Report{Doing: "writing libraries", Done: done, Units: "items", At: int64(done), Of: int64(of)})
 	})
 	if err != nil {
 		return err
 	}
-	if j.summary.Audit, err = g.service.Audit(ctx); err != nil {
+	if j.summary.Audit, err = g.Service.Audit(ctx); err != nil {
 		return fmt.Errorf("audit: %w", err)
 	}
 	if !j.summary.Audit.Clean() {
-		return nil // told with the summary
+		return nil // printCopy reports it
 	}
 	return archive.Finish(ctx, target)
-}
-
-// migrateCommand is `carrel migrate`.
-type migrateCommand struct{ config.StoreFlag }
-
-// Run brings the schema of a store up to date.
-func (c *migrateCommand) Run(ctx context.Context, s streams) error {
-	place, err := storePlace(c.StoreFlag)
-	if err != nil {
-		return err
-	}
-	return place.migrate(ctx, func(step string) { fmt.Fprintln(s.out, step) })
 }

@@ -1,4 +1,4 @@
-package main
+package gateway
 
 import (
 	"context"
@@ -26,11 +26,11 @@ const clusterName = "cassandra://HOST[,HOST]/KEYSPACE"
 // cluster is a keyspace of a Cassandra cluster.
 type cluster struct{ options session.Options }
 
-// clusterOf reads the name of a keyspace, without its scheme, and the flags.
-func clusterOf(flag, name string, f config.ClusterFlags) (place, error) {
+// parseCluster reads the name of a keyspace, without its scheme, and the flags.
+func parseCluster(flag, name string, f config.ClusterFlags) (Target, error) {
 	hosts, keyspace, ok := strings.Cut(name, "/")
 	if !ok || keyspace == "" || strings.Contains(keyspace, "/") || strings.Contains(hosts, "@") || slices.Contains(strings.Split(hosts, ","), "") {
-		// What may be a password in it is not told again.
+		// The message does not repeat the name: there may be a password in it.
 		return nil, config.WrongUsage(flag, "cassandra://…", clusterName+"; user and password have flags of their own")
 	}
 	if !session.IsKeyspace(keyspace) {
@@ -54,12 +54,12 @@ func clusterOf(flag, name string, f config.ClusterFlags) (place, error) {
 	if o.TLS, err = nodeTLS(f); err != nil {
 		return nil, err
 	}
-	o.Replication, err = replicationOf(f.Replication)
+	o.Replication, err = parseReplication(f.Replication)
 	return &cluster{o}, err
 }
 
-// nodeTLS is how nodes are known, nil where nothing asks for it. Whoever names
-// anything of it does not mean a connection in the clear.
+// nodeTLS returns how nodes prove their identity, and nil for connections in the
+// clear. Each of the flags about certificates asks for TLS.
 func nodeTLS(f config.ClusterFlags) (*session.TLS, error) {
 	named := session.TLS{CAFile: f.CA, CertFile: f.Cert, KeyFile: f.Key, ServerName: f.ServerName, SkipHostVerification: f.AnyName}
 	if !f.TLS && named == (session.TLS{}) {
@@ -71,8 +71,8 @@ func nodeTLS(f config.ClusterFlags) (*session.TLS, error) {
 	return &named, config.FilesThere(config.FileFlag{Key: "cassandra-ca", Path: f.CA}, config.FileFlag{Key: "cassandra-cert", Path: f.Cert}, config.FileFlag{Key: "cassandra-key", Path: f.Key})
 }
 
-// replicationOf reads replicas by data centre; "" stands for every one.
-func replicationOf(given []string) (map[string]int, error) {
+// parseReplication reads the numbers of replicas by data centre; "" is every one.
+func parseReplication(given []string) (map[string]int, error) {
 	replicas := map[string]int{}
 	for _, one := range given {
 		dc, number, named := strings.Cut(one, "=")
@@ -88,17 +88,17 @@ func replicationOf(given []string) (map[string]int, error) {
 	return replicas, nil
 }
 
-func (c *cluster) open(ctx context.Context, with surroundings) (backend, error) {
+func (c *cluster) open(ctx context.Context, with Options) (Backend, error) {
 	o := c.options
-	o.Log = with.log
+	o.Log = with.Log
 	if o.Timeout <= nodesTimeout && o.Log != nil {
 		o.Log.WarnContext(ctx, "cassandra-timeout is not above the nodes' own timeouts unless theirs were made shorter: outcomes may be unknown that are not", "timeout", o.Timeout.String(), "nodes", nodesTimeout.String())
 	}
-	if with.metrics != nil {
+	if with.Metrics != nil {
 		o.Observe = func(ctx context.Context, r session.Observation) {
 			s := observe.Statement{Name: r.Operation, Outcome: r.Outcome, Took: r.Took, Retries: r.Retries, Hedged: r.Hedged}
-			with.metrics.Statement(s)
-			with.tracing.Statement(ctx, s)
+			with.Metrics.Statement(s)
+			with.Tracing.Statement(ctx, s)
 		}
 	}
 	store, err := cassandra.Open(ctx, o)
@@ -108,18 +108,19 @@ func (c *cluster) open(ctx context.Context, with surroundings) (backend, error) 
 	return store, nil
 }
 
-// exists holds for every keyspace: opening one that is missing is refused.
-func (c *cluster) exists() error { return nil }
+// CheckExists implements Target. Opening a keyspace that is missing fails.
+func (c *cluster) CheckExists() error { return nil }
 
-// passes holds where nodes were too few or too slow, and not where somebody has
-// to change something first.
-func (c *cluster) passes(err error) bool {
+// transient reports whether nodes were too few or too slow; any other error needs
+// somebody to change something first.
+func (c *cluster) transient(err error) bool {
 	var e *fault.Error
 	return errors.As(err, &e) && e.Code == fault.Unavailable && e.RetryAfter > 0
 }
 
-func (c *cluster) migrate(ctx context.Context, tell func(step string)) error {
-	if err := cassandra.Migrate(ctx, c.options, tell); err != nil {
+// Migrate implements Target.
+func (c *cluster) Migrate(ctx context.Context, report func(step string)) error {
+	if err := cassandra.Migrate(ctx, c.options, report); err != nil {
 		return fmt.Errorf("migrating: %w", err)
 	}
 	return nil

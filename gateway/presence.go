@@ -1,4 +1,4 @@
-package main
+package gateway
 
 import (
 	"context"
@@ -13,35 +13,38 @@ import (
 
 // sharedStore is a store that several processes may use at the same time.
 type sharedStore interface {
-	// Join makes this process known to the others, and gives those there are.
-	Join(ctx context.Context, host, doing string, heed func(others []cassandra.Presence)) ([]cassandra.Presence, error)
+	// Join registers this process, and returns the others that use the store.
+	// heartbeat is called with them at each renewal of the registration; it may be
+	// nil.
+	Join(ctx context.Context, host, doing string, heartbeat func(others []cassandra.Presence)) ([]cassandra.Presence, error)
 	// WatchClock compares this process's clock with the store's from now on.
 	WatchClock(ctx context.Context)
-	// Skew is what was found, and Ahead how far ahead the clock is at least.
+	// Skew returns the difference that was measured, and Ahead by how much this
+	// process's clock is ahead at least.
 	Skew() (skew session.Skew, known bool)
 	Ahead() time.Duration
-	// Load is how many statements are under way, and how many wait to be.
+	// Load returns how many statements are under way, and how many are queued.
 	Load() (under, waiting int)
-	// Ready is nil, ErrSchema, ErrClock, or an error of the store.
+	// Ready returns nil, ErrSchema, ErrClock, or an error of the store.
 	Ready(ctx context.Context) error
 }
 
-// doingCopy is what a copy tells others of itself: nobody may use a store that
-// is copied, or copied to.
+// doingCopy is the command by which other processes recognize a copy: nobody may
+// use its source or its target meanwhile.
 const doingCopy = "carrel copy"
 
-// join makes this process known to all that use the store. It is refused while
-// the store is copied. alone tells that nobody else uses it.
-func join(ctx context.Context, store backend, with surroundings) (alone bool, err error) {
+// register makes this process known to all others that use the store, and fails
+// while the store is copied. alone reports that no other process uses it.
+func register(ctx context.Context, store Backend, with Options) (alone bool, err error) {
 	shared, ok := store.(sharedStore)
 	if !ok {
 		return true, nil // a second process could not have opened it
 	}
-	host, err := with.host()
+	host, err := HostName(with.HostID)
 	if err != nil {
 		return false, err
 	}
-	others, err := shared.Join(ctx, host, with.doing, nil)
+	others, err := shared.Join(ctx, host, with.Doing, nil)
 	if err != nil {
 		return false, err
 	}
@@ -54,20 +57,20 @@ func join(ctx context.Context, store backend, with surroundings) (alone bool, er
 	return len(others) == 0, nil
 }
 
-// occupy is join for a copy, which wants to be alone. Where somebody comes
-// later all the same, fail is told.
-func occupy(ctx context.Context, what string, store backend, with surroundings) error {
+// lockExclusive registers a copy, which must be the only user of the store. If
+// another process registers later, it calls with.Fatal.
+func lockExclusive(ctx context.Context, what string, store Backend, with Options) error {
 	shared, ok := store.(sharedStore)
 	if !ok {
 		return nil
 	}
-	host, err := with.host()
+	host, err := HostName(with.HostID)
 	if err != nil {
 		return err
 	}
 	others, err := shared.Join(ctx, host, doingCopy, func(others []cassandra.Presence) {
 		if len(others) > 0 {
-			with.fatal(inUse(what, others))
+			with.Fatal(inUse(what, others))
 		}
 	})
 	if err == nil && len(others) > 0 {
@@ -76,7 +79,8 @@ func occupy(ctx context.Context, what string, store backend, with surroundings) 
 	return err
 }
 
-// inUse tells who uses a store, and how long to wait for one that may be dead.
+// inUse returns an error that names a process which uses the store, and says how
+// long to wait if that process has been killed.
 func inUse(what string, others []cassandra.Presence) error {
 	longest, first := time.Duration(0), others[0]
 	for _, o := range others {
@@ -92,10 +96,11 @@ func inUse(what string, others []cassandra.Presence) error {
 		"%s is in use by %s on %s%s: end it; if it has been killed, its mark ends by itself within %d s", what, first.Doing, first.Host, more, int(longest.Seconds()))}
 }
 
-// host is the name of this machine, or the one it was given.
-func (w surroundings) host() (string, error) {
-	if w.hostID != "" {
-		return w.hostID, nil
+// HostName returns the id of this host: the one given, or the machine's name if
+// that is empty.
+func HostName(hostID string) (string, error) {
+	if hostID != "" {
+		return hostID, nil
 	}
 	name, err := os.Hostname()
 	if err != nil {

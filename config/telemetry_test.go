@@ -1,4 +1,4 @@
-package main
+package config
 
 import (
 	"errors"
@@ -9,7 +9,6 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"carrel/config"
 	"carrel/observe"
 )
 
@@ -37,24 +36,24 @@ func TestWhereTelemetryIsSent(t *testing.T) {
 	}
 	for _, tc := range []struct {
 		name            string
-		flags           config.TelemetryFlags
+		flags           TelemetryFlags
 		env             []string
 		traces, metrics observe.Collector
 	}{
 		{name: "nowhere", traces: none, metrics: none},
-		{name: "a flag", flags: config.TelemetryFlags{OTLPEndpoint: "http://127.0.0.1:4318"},
+		{name: "a flag", flags: TelemetryFlags{OTLPEndpoint: "http://127.0.0.1:4318"},
 			traces: to("http://127.0.0.1:4318/v1/traces"), metrics: to("http://127.0.0.1:4318/v1/metrics")},
-		{name: "below a path, with headers", flags: config.TelemetryFlags{OTLPEndpoint: "https://otlp.example/in/", OTLPHeadersFile: keyed},
+		{name: "below a path, with headers", flags: TelemetryFlags{OTLPEndpoint: "https://otlp.example/in/", OTLPHeadersFile: keyed},
 			traces:  to("https://otlp.example/in/v1/traces", "Authorization", "Bearer key", "X-Tenant", "a b"),
 			metrics: to("https://otlp.example/in/v1/metrics", "Authorization", "Bearer key", "X-Tenant", "a b")},
 		{name: "OpenTelemetry's variables", env: []string{"OTEL_EXPORTER_OTLP_ENDPOINT", "http://all.example", "OTEL_EXPORTER_OTLP_HEADERS", "a=1, b=x%20y",
 			"OTEL_EXPORTER_OTLP_TRACES_ENDPOINT", "http://traces.example/take", "OTEL_EXPORTER_OTLP_METRICS_HEADERS", "b=z", "OTEL_EXPORTER_OTLP_PROTOCOL", "http/protobuf"},
 			traces: to("http://traces.example/take", "A", "1", "B", "x y"), metrics: to("http://all.example/v1/metrics", "A", "1", "B", "z")},
-		{name: "the file is stronger, however names are written", flags: config.TelemetryFlags{OTLPEndpoint: "http://flag.example", OTLPHeadersFile: keyed},
+		{name: "the file is stronger, however names are written", flags: TelemetryFlags{OTLPEndpoint: "http://flag.example", OTLPHeadersFile: keyed},
 			env:     []string{"OTEL_EXPORTER_OTLP_HEADERS", "authorization=old,x-tenant=old"},
 			traces:  to("http://flag.example/v1/traces", "Authorization", "Bearer key", "X-Tenant", "a b"),
 			metrics: to("http://flag.example/v1/metrics", "Authorization", "Bearer key", "X-Tenant", "a b")},
-		{name: "the flag is stronger", flags: config.TelemetryFlags{OTLPEndpoint: "http://flag.example"},
+		{name: "the flag is stronger", flags: TelemetryFlags{OTLPEndpoint: "http://flag.example"},
 			env:    []string{"OTEL_EXPORTER_OTLP_TRACES_ENDPOINT", "http://traces.example", "OTEL_SDK_DISABLED", "true", "OTEL_EXPORTER_OTLP_PROTOCOL", "grpc"},
 			traces: to("http://flag.example/v1/traces"), metrics: to("http://flag.example/v1/metrics")},
 		{name: "switched off", env: []string{"OTEL_EXPORTER_OTLP_ENDPOINT", "http://all.example", "OTEL_SDK_DISABLED", "TRUE"}},
@@ -76,45 +75,36 @@ func TestWhereTelemetryIsSent(t *testing.T) {
 func TestWhereTelemetryCannotBeSent(t *testing.T) {
 	for _, tc := range []struct {
 		name  string
-		flags config.TelemetryFlags
+		flags TelemetryFlags
 		env   []string
 		want  string
 	}{
-		{"no URL", config.TelemetryFlags{OTLPEndpoint: "collector:4318"}, nil, `otlp-endpoint: got "collector:4318"; it takes http://HOST:PORT or https://HOST:PORT, where a collector takes OTLP over HTTP`},
-		{"no host", config.TelemetryFlags{OTLPEndpoint: "http://:4318"}, nil, `otlp-endpoint: got "http://:4318"; it takes http`},
-		{"a password", config.TelemetryFlags{OTLPEndpoint: "https://me:secret@otlp.example"}, nil, "otlp-endpoint: it takes a URL without user, password and query"},
-		{"a password of nothing", config.TelemetryFlags{OTLPEndpoint: "grpc://me:secret@otlp.example"}, nil, `otlp-endpoint: got "..."; it takes http`},
-		{"a key in the query", config.TelemetryFlags{OTLPEndpoint: "https://otlp.example/?key=secret"}, nil, "otlp-endpoint: it takes a URL without"},
-		{"a variable", config.TelemetryFlags{}, []string{"OTEL_EXPORTER_OTLP_ENDPOINT", "otlp.example"}, `OTEL_EXPORTER_OTLP_ENDPOINT: got "otlp.example"; it takes http`},
-		{"another protocol", config.TelemetryFlags{}, []string{"OTEL_EXPORTER_OTLP_ENDPOINT", "http://otlp.example", "OTEL_EXPORTER_OTLP_PROTOCOL", "grpc"},
+		{"no URL", TelemetryFlags{OTLPEndpoint: "collector:4318"}, nil, `otlp-endpoint: got "collector:4318"; it takes http://HOST:PORT or https://HOST:PORT, where a collector takes OTLP over HTTP`},
+		{"no host", TelemetryFlags{OTLPEndpoint: "http://:4318"}, nil, `otlp-endpoint: got "http://:4318"; it takes http`},
+		{"a password", TelemetryFlags{OTLPEndpoint: "https://me:secret@otlp.example"}, nil, "otlp-endpoint: it takes a URL without user, password and query"},
+		{"a password of nothing", TelemetryFlags{OTLPEndpoint: "grpc://me:secret@otlp.example"}, nil, `otlp-endpoint: got "..."; it takes http`},
+		{"a key in the query", TelemetryFlags{OTLPEndpoint: "https://otlp.example/?key=secret"}, nil, "otlp-endpoint: it takes a URL without"},
+		{"a variable", TelemetryFlags{}, []string{"OTEL_EXPORTER_OTLP_ENDPOINT", "otlp.example"}, `OTEL_EXPORTER_OTLP_ENDPOINT: got "otlp.example"; it takes http`},
+		{"another protocol", TelemetryFlags{}, []string{"OTEL_EXPORTER_OTLP_ENDPOINT", "http://otlp.example", "OTEL_EXPORTER_OTLP_PROTOCOL", "grpc"},
 			`OTEL_EXPORTER_OTLP_PROTOCOL: got "grpc"; it takes http/protobuf`},
-		{"headers", config.TelemetryFlags{}, []string{"OTEL_EXPORTER_OTLP_HEADERS", "a=1,secret"}, "OTEL_EXPORTER_OTLP_HEADERS: header 2 of it is not NAME=VALUE"},
-		{"headers of a signal", config.TelemetryFlags{}, []string{"OTEL_EXPORTER_OTLP_TRACES_HEADERS", "a=%zzsecret"}, "OTEL_EXPORTER_OTLP_TRACES_HEADERS: header 1 of it"},
-		{"no file", config.TelemetryFlags{OTLPHeadersFile: "missing"}, nil, `otlp-headers-file: got "missing"; it takes a file that can be read`},
-		{"a ratio", config.TelemetryFlags{TraceRatio: 1.5}, nil, `trace-ratio: got "1.5"; it takes a number from 0 to 1`},
-		{"no number", config.TelemetryFlags{TraceRatio: math.NaN()}, nil, `trace-ratio: got "NaN"; it takes a number from 0 to 1`},
-		{"too often", config.TelemetryFlags{OTLPMetricsEvery: time.Millisecond}, nil, `otlp-metrics-every: got "1ms"; it takes a time of at least 1s, or 0s`},
+		{"headers", TelemetryFlags{}, []string{"OTEL_EXPORTER_OTLP_HEADERS", "a=1,secret"}, "OTEL_EXPORTER_OTLP_HEADERS: header 2 of it is not NAME=VALUE"},
+		{"headers of a signal", TelemetryFlags{}, []string{"OTEL_EXPORTER_OTLP_TRACES_HEADERS", "a=%zzsecret"}, "OTEL_EXPORTER_OTLP_TRACES_HEADERS: header 1 of it"},
+		{"no file", TelemetryFlags{OTLPHeadersFile: "missing"}, nil, `otlp-headers-file: got "missing"; it takes a file that can be read`},
+		{"a ratio", TelemetryFlags{TraceRatio: 1.5}, nil, `trace-ratio: got "1.5"; it takes a number from 0 to 1`},
+		{"no number", TelemetryFlags{TraceRatio: math.NaN()}, nil, `trace-ratio: got "NaN"; it takes a number from 0 to 1`},
+		{"too often", TelemetryFlags{OTLPMetricsEvery: time.Millisecond}, nil, `otlp-metrics-every: got "1ms"; it takes a time of at least 1s, or 0s`},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			_, err := tc.flags.Collectors(environment(tc.env))
-			var usage *config.UsageError
+			var usage *UsageError
 			if !errors.As(err, &usage) || !strings.HasPrefix(err.Error(), tc.want) || strings.Contains(err.Error(), "secret") {
 				t.Errorf("told %v, want %s", err, tc.want)
 			}
 		})
 	}
 	headers := file(t, "headers", "A: 1\nBearer secret\n")
-	_, err := (&config.TelemetryFlags{OTLPHeadersFile: headers}).Collectors(environment(nil))
+	_, err := (&TelemetryFlags{OTLPHeadersFile: headers}).Collectors(environment(nil))
 	if want := "otlp-headers-file: line 2 of " + headers + " is not NAME: VALUE"; err == nil || err.Error() != want {
 		t.Errorf("told %v, want %s", err, want)
-	}
-}
-
-func TestABadEndpointIsOneLine(t *testing.T) {
-	secret := file(t, "secret", testSecret+"\n")
-	code, out, errs := command(t, "serve", "--store", "pebble:"+t.TempDir(), "--auth-hs256-file", secret, "--otlp-endpoint", "nowhere")
-	want := `carrel: otlp-endpoint: got "nowhere"; it takes http://HOST:PORT or https://HOST:PORT, where a collector takes OTLP over HTTP` + "\n"
-	if code != exitUsage || out != "" || errs != want {
-		t.Errorf("exit code %d, %q, %q", code, out, errs)
 	}
 }

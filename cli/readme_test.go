@@ -1,7 +1,8 @@
-package main
+package cli
 
 import (
 	"os"
+	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
@@ -18,7 +19,7 @@ type setting struct{ Flag, Variable, Default string }
 var flagRow = regexp.MustCompile("(?m)^\\| `--([a-z0-9-]+)` \\| `([A-Z0-9_]+)` \\| (?:`([^`]*)`)? *\\|")
 
 func TestREADMETellsEveryFlagOfServe(t *testing.T) {
-	text, err := os.ReadFile("README.md")
+	text, err := os.ReadFile(filepath.Join("..", "README.md"))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,9 +1,7 @@
-// Command carrel is the library gateway.
-//
-// This package holds the commands and connects the packages; it holds no rule.
-// Package config reads flags, environment and config file; gateway.go opens the
-// domain on a store; server.go serves it.
-package main
+// Package cli holds the commands of the program, one in a file. Each reads its flags
+// by package config, calls the package that does the work, and prints the result;
+// it holds no rule.
+package cli
 
 import (
 	"context"
@@ -19,15 +17,19 @@ import (
 
 // Exit codes.
 const (
-	exitDone   = 0
-	exitFailed = 1
-	exitUsage  = 2
+	ExitDone   = 0
+	ExitFailed = 1
+	ExitUsage  = 2
 )
 
-// streams are where a command writes.
-type streams struct{ out, err io.Writer }
+// Streams are where a command writes: its result, and its log, progress and errors.
+type Streams struct{ Out, Err io.Writer }
 
-// commandLine is what the process is asked to do.
+// ServeFunc serves the API until ctx ends. Package main has it, because it connects
+// all of the layers around the domain.
+type ServeFunc func(ctx context.Context, cfg config.Config, out io.Writer) error
+
+// commandLine is the grammar of the command line, and what was read by it.
 type commandLine struct {
 	ConfigFile string `name:"config" help:"JSON file with the values of flags that are given neither here nor in the environment." placeholder:"FILE"`
 
@@ -42,38 +44,39 @@ type commandLine struct {
 	Version versionCommand `cmd:"" help:"Print the version."`
 }
 
-// execute runs one command line and returns its exit code.
-func execute(ctx context.Context, args []string, s streams) int {
-	err := run(ctx, args, s)
+// Execute runs one command line and returns its exit code. serve is what the
+// command of that name does.
+func Execute(ctx context.Context, args []string, s Streams, serve ServeFunc) int {
+	err := run(ctx, args, s, serve)
 	var usage *config.UsageError
 	switch {
 	case err == nil:
-		return exitDone
+		return ExitDone
 	case errors.As(err, &usage):
-		fmt.Fprintf(s.err, "carrel: %s\n", err)
-		return exitUsage
+		fmt.Fprintf(s.Err, "carrel: %s\n", err)
+		return ExitUsage
 	}
-	fmt.Fprintf(s.err, "carrel: %s\n", err)
-	return exitFailed
+	fmt.Fprintf(s.Err, "carrel: %s\n", err)
+	return ExitFailed
 }
 
-// helpShown ends parsing where only help was asked for.
+// helpShown is the panic that ends parsing after help was printed.
 type helpShown struct{}
 
-// newParser reads command lines into line.
-func newParser(line *commandLine, ctx context.Context, s streams) (*kong.Kong, error) {
+// newParser returns a parser that reads command lines into line.
+func newParser(line *commandLine, ctx context.Context, s Streams, serve ServeFunc) (*kong.Kong, error) {
 	return kong.New(line,
 		kong.Name("carrel"), kong.Description("A GraphQL gateway for libraries of shared content."),
-		kong.DefaultEnvars("CARREL"), kong.Writers(s.out, s.err),
+		kong.DefaultEnvars("CARREL"), kong.Writers(s.Out, s.Err),
 		kong.WithBeforeResolve(config.TakeConfigFile),
 		kong.Exit(func(int) { panic(helpShown{}) }),
-		kong.BindTo(ctx, (*context.Context)(nil)), kong.Bind(s),
+		kong.BindTo(ctx, (*context.Context)(nil)), kong.Bind(s, serve),
 	)
 }
 
-func run(ctx context.Context, args []string, s streams) error {
+func run(ctx context.Context, args []string, s Streams, serve ServeFunc) error {
 	var line commandLine
-	parser, err := newParser(&line, ctx, s)
+	parser, err := newParser(&line, ctx, s, serve)
 	if err != nil {
 		return fmt.Errorf("reading the command line: %w", err)
 	}
@@ -94,7 +97,7 @@ func run(ctx context.Context, args []string, s streams) error {
 	return command.Run()
 }
 
-// asUsage is what kong says of a wrong command line, as an error of ours.
+// asUsage turns kong's error about a wrong command line into a UsageError.
 func asUsage(err error) error {
 	var usage *config.UsageError
 	if errors.As(err, &usage) {

@@ -1,4 +1,4 @@
-package main
+package cli
 
 import (
 	"io"
@@ -6,6 +6,8 @@ import (
 	"strings"
 	"sync/atomic"
 	"testing"
+
+	"carrel/edge/certificate/certificatetest"
 )
 
 // First bytes of what a client sends: the handshake of TLS, or a request of
@@ -49,7 +51,7 @@ func listener(t *testing.T) (address string, first *atomic.Uint32) {
 // Whoever names a certificate, a key or a name in one means TLS: a password
 // must not go over the wire in the clear because one more flag was missing.
 func TestEveryFlagOfTLSConnectsWithIt(t *testing.T) {
-	_, cert, key := certified(t)
+	_, cert, key := certificatetest.New(t)
 	password := file(t, "password", "canary")
 	for name, c := range map[string]struct {
 		flags []string
@@ -66,7 +68,7 @@ func TestEveryFlagOfTLSConnectsWithIt(t *testing.T) {
 			address, first := listener(t)
 			args := append([]string{"audit", "--store", "cassandra://" + address + "/k", "--cassandra-user", "ann", "--cassandra-password-file", password}, c.flags...)
 			code, out, errs := command(t, args...)
-			if code != exitFailed || out != "" || strings.Count(errs, "\n") != 1 || strings.Contains(errs, "canary") {
+			if code != ExitFailed || out != "" || strings.Count(errs, "\n") != 1 || strings.Contains(errs, "canary") {
 				t.Errorf("exit %d: %s%s", code, out, errs)
 			}
 			if got := first.Load(); got != c.first {
@@ -85,7 +87,7 @@ func TestATimeThatIsShorterThanTheNodesOneIsWarnedOf(t *testing.T) {
 	}{{"5s", true}, {"1s", true}, {"5001ms", false}, {"6s", false}} {
 		address, _ := listener(t)
 		code, _, errs := command(t, "audit", "--store", "cassandra://"+address+"/k", "--cassandra-timeout", c.time)
-		if warns := strings.Contains(errs, "cassandra-timeout is not above the nodes' own timeouts"); code != exitFailed || warns != c.warns {
+		if warns := strings.Contains(errs, "cassandra-timeout is not above the nodes' own timeouts"); code != ExitFailed || warns != c.warns {
 			t.Errorf("%s: exit %d: %s", c.time, code, errs)
 		}
 	}

@@ -1,0 +1,206 @@
+package cli
+
+import (
+	"context"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/alecthomas/kong"
+	"github.com/google/go-cmp/cmp"
+	"go.uber.org/goleak"
+
+	"carrel/config"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+const testSecret = "0123456789abcdef0123456789abcdef"
+
+// file writes a file and returns its path.
+func file(t *testing.T, name, text string) string {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), name)
+	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+// command runs a command line and returns its exit code and what it wrote. What
+// serve does with its flags is tested beside package main.
+func command(t *testing.T, args ...string) (code int, out, err string) {
+	t.Helper()
+	var o, e strings.Builder
+	code = Execute(context.Background(), args, Streams{&o, &e}, func(context.Context, config.Config, io.Writer) error {
+		t.Errorf("%q serves", args)
+		return nil
+	})
+	return code, o.String(), e.String()
+}
+
+// parsed is the config that a command line of serve comes to.
+func parsed(t *testing.T, args ...string) (config.Config, error) {
+	t.Helper()
+	var line commandLine
+	parser, err := newParser(&line, context.Background(), Streams{io.Discard, io.Discard}, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, err = parser.Parse(append([]string{"serve"}, args...))
+	return line.Serve.Config, err
+}
+
+func TestPrecedence(t *testing.T) {
+	configPath := file(t, "config.json", `{"listen":"file:1","auth-issuer":"file","dev":true,"app":false,"cors-origin":["https://a.example","https://b.example"],"ttl":"2h"}`)
+	t.Run("defaults", func(t *testing.T) {
+		got, err := parsed(t)
+		want := config.Config{Listen: "127.0.0.1:8080", AdminListen: "127.0.0.1:0", StoreFlag: config.StoreFlag{Store: "pebble:data/store", Cassandra: config.ClusterFlags{Timeout: 6 * time.Second}}, AuthJWKSEvery: 10 * time.Minute, AuthIssuer: "carrel", AuthAudience: "carrel", App: true, Limits: "enforce", RateLimit: 30000, HTTPProfile: "default", TelemetryFlags: config.TelemetryFlags{OTLPMetricsEvery: time.Minute, TraceRatio: 0.01}}
+		if diff := cmp.Diff(want, got); err != nil || diff != "" {
+			t.Error(err, diff)
+		}
+	})
+	t.Run("file", func(t *testing.T) {
+		got, err := parsed(t, "--config", configPath)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got.Listen != "file:1" || got.AuthIssuer != "file" || !got.Dev || got.App || got.AuthAudience != "carrel" {
+			t.Errorf("%+v", got)
+		}
+		if diff := cmp.Diff(config.Origins{"https://a.example", "https://b.example"}, got.CORSOrigin); diff != "" {
+			t.Error(diff)
+		}
+	})
+	t.Run("environment beats file", func(t *testing.T) {
+		t.Setenv("CARREL_CONFIG", configPath)
+		t.Setenv("CARREL_LISTEN", "env:1")
+		t.Setenv("CARREL_CORS_ORIGIN", "https://c.example,https://d.example")
+		t.Setenv("CARREL_AUTH_HS256_FILE", "env")
+		t.Setenv("CARREL_DEV", "false")
+		got, err := parsed(t)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got.Listen != "env:1" || got.AuthIssuer != "file" || got.AuthHS256File != "env" || got.Dev {
+			t.Errorf("%+v", got)
+		}
+		if diff := cmp.Diff(config.Origins{"https://c.example", "https://d.example"}, got.CORSOrigin); diff != "" {
+			t.Error(diff)
+		}
+	})
+	t.Run("flag beats environment", func(t *testing.T) {
+		t.Setenv("CARREL_LISTEN", "env:1")
+		t.Setenv("CARREL_APP", "true")
+		got, err := parsed(t, "--no-app", "--listen", "flag:1", "--cors-origin", "https://e.example", "--cors-origin=https://f.example", "--config", configPath)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if diff := cmp.Diff(config.Origins{"https://e.example", "https://f.example"}, got.CORSOrigin); diff != "" || got.Listen != "flag:1" || got.App {
+			t.Error(got.Listen, got.App, diff)
+		}
+	})
+}
+
+func TestWrongUsageIsExitCode2AndNamesTheKey(t *testing.T) {
+	secret := file(t, "secret", testSecret)
+	short := file(t, "short", testSecret[1:])
+	store := "pebble:" + filepath.Join(t.TempDir(), "store")
+	for name, c := range map[string]struct {
+		args []string
+		says []string
+	}{
+		"unknown command":          {[]string{"sreve"}, []string{"sreve"}},
+		"a keyspace in statements": {[]string{"migrate", "--store", "cassandra://a/b;drop"}, []string{"store", `"b;drop"`, "a-z, 0-9 and _"}},
+		"copy to a bad keyspace":   {[]string{"copy", "--from", "cassandra://a/b", "--to", "cassandra://a/b-c"}, []string{"to", `"b-c"`, "a-z, 0-9 and _"}},
+		"no time at all":           {[]string{"migrate", "--store", "cassandra://a/b", "--cassandra-timeout", "0s"}, []string{"cassandra-timeout", `"0s"`, "above the nodes' own ones"}},
+		"token of nobody":          {[]string{"token", "--hs256-file", secret}, []string{"--sub"}},
+		"token of a group":         {[]string{"token", "--hs256-file", secret, "--sub", "g:a:b"}, []string{`"g:a:b"`, "u:<tenant>:<name>"}},
+		"unknown role":             {[]string{"token", "--hs256-file", secret, "--sub", "u:a:b", "--role", "root"}, []string{`"root"`, "global-admin"}},
+		"a life in words":          {[]string{"token", "--hs256-file", secret, "--sub", "u:a:b", "--ttl", "long"}, []string{"--ttl", "long"}},
+		"no life":                  {[]string{"token", "--hs256-file", secret, "--sub", "u:a:b", "--ttl", "0s"}, []string{"0s"}},
+		"token, short secret":      {[]string{"token", "--hs256-file", short, "--sub", "u:a:b"}, []string{"hs256-file", "at least 32"}},
+		"import of nothing":        {[]string{"import"}, []string{"<file>"}},
+		"import of no file":        {[]string{"import", secret + "x", "--store", store}, []string{secret + "x"}},
+		"import of a folder":       {[]string{"import", filepath.Dir(secret), "--store", store}, []string{"directory"}},
+		"export of a typo":         {[]string{"export", "--store", store + "x"}, []string{"store", store + "x", "exists"}},
+		"export to nowhere":        {[]string{"export", "--store", "pebble:" + filepath.Dir(secret), "--output", secret + "/x"}, []string{"output", secret + "/"}},
+		"copy from nothing":        {[]string{"copy", "--to", store}, []string{"--from"}},
+		"copy of a typo":           {[]string{"copy", "--from", store + "x", "--to", store}, []string{"from", store + "x", "exists"}},
+		"copy onto itself":         {[]string{"copy", "--from", "pebble:" + filepath.Dir(secret), "--to", "pebble:" + filepath.Dir(secret)}, []string{"to", "another store"}},
+		"copy to no store":         {[]string{"copy", "--from", store, "--to", "x"}, []string{"to", `"x"`, "pebble:DIR"}},
+		"migrate no store":         {[]string{"migrate", "--store", "x"}, []string{"store", `"x"`, "pebble:DIR"}},
+		"audit of a typo":          {[]string{"audit", "--store", store + "x"}, []string{"store", store + "x", "exists"}},
+		"rebuild of a typo":        {[]string{"rebuild", "--store", store + "x"}, []string{"store", store + "x", "exists"}},
+		"rebuild of an item":       {[]string{"rebuild", "--store", "pebble:" + filepath.Dir(secret), "c:a:b"}, []string{"ID", `"c:a:b"`, "u:TENANT:NAME"}},
+		"audit of no store":        {[]string{"audit", "--store", "x"}, []string{"store", `"x"`, "pebble:DIR"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			code, out, errs := command(t, c.args...)
+			if code != ExitUsage || out != "" {
+				t.Errorf("exit %d, out %q, err %q", code, out, errs)
+			}
+			for _, want := range c.says {
+				if !strings.Contains(errs, want) {
+					t.Errorf("it does not say %q: %s", want, errs)
+				}
+			}
+			if strings.Contains(errs, "canary") || strings.Contains(errs, testSecret[1:]) {
+				t.Errorf("it says too much: %s", errs)
+			}
+			if _, err := os.Stat(strings.TrimPrefix(store, "pebble:")); err == nil {
+				t.Error("a store was made")
+			}
+		})
+		_ = os.RemoveAll(strings.TrimPrefix(store, "pebble:"))
+	}
+}
+
+func TestFailuresAreExitCode1(t *testing.T) {
+	store := "pebble:" + file(t, "plain", "x")
+	if code, _, errs := command(t, "audit", "--store", store); code != ExitFailed || !strings.Contains(errs, "opening the store") {
+		t.Errorf("exit %d: %s", code, errs)
+	}
+	good := `{"type":"user","id":"u:demo:ann","displayName":"Ann","email":"ann@demo.example","visibility":"PUBLIC"}` + "\n"
+	lines := file(t, "lines.jsonl", good+"canary\n")
+	store = "pebble:" + filepath.Join(t.TempDir(), "store")
+	if code, _, errs := command(t, "import", lines, "--store", store); code != ExitFailed || !strings.Contains(errs, "line 2") {
+		t.Errorf("exit %d: %s", code, errs)
+	}
+	code, out, errs := command(t, "import", lines, "--continue", "--store", store)
+	if code != ExitFailed || !strings.Contains(errs, "line 2") || !strings.Contains(out, "1 created") {
+		t.Errorf("exit %d: %s %s", code, out, errs)
+	}
+	if code, out, errs := command(t, "import", file(t, "good.jsonl", good), "--store", store); code != ExitDone {
+		t.Errorf("exit %d: %s %s", code, out, errs)
+	}
+}
+
+func TestHelpAndVersion(t *testing.T) {
+	for _, args := range [][]string{nil, {"--help"}, {"serve", "--help"}, {"version"}} {
+		if code, out, errs := command(t, args...); code != ExitDone || !strings.Contains(out, "carrel") || errs != "" {
+			t.Errorf("%v: exit %d: %s %s", args, code, out, errs)
+		}
+	}
+}
+
+func TestEveryFlagHasADescriptionAndAVariable(t *testing.T) {
+	var line commandLine
+	parser, err := newParser(&line, context.Background(), Streams{io.Discard, io.Discard}, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	nodes := []*kong.Node{parser.Model.Node}
+	for len(nodes) > 0 {
+		for _, f := range nodes[0].Flags {
+			variable := "CARREL_" + strings.ToUpper(strings.ReplaceAll(f.Name, "-", "_"))
+			if f.Name != "help" && (len(f.Help) < 10 || len(f.Envs) != 1 || f.Envs[0] != variable) {
+				t.Errorf("%s %s: %q, %v", nodes[0].Name, f.Name, f.Help, f.Envs)
+			}
+		}
+		nodes = append(nodes[1:], nodes[0].Children...)
+	}
+}

@@ -1,0 +1,125 @@
+package cli
+
+import (
+	"encoding/json"
+	"errors"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"carrel/library"
+	"carrel/pebblestore"
+)
+
+func TestCopyIsTheSameStore(t *testing.T) {
+	from := storeOf(t, fewLines)
+	to := "pebble:" + filepath.Join(t.TempDir(), "copy")
+	code, out, errs := command(t, "copy", "--from", from, "--to", to)
+	if code != ExitDone || errs != "" {
+		t.Fatalf("exit %d: %s", code, errs)
+	}
+	var told struct {
+		Rows  map[string]int64
+		Audit struct{ Contents, Mismatches int }
+	}
+	if err := json.Unmarshal([]byte(out), &told); err != nil {
+		t.Fatal(err)
+	}
+	if told.Rows["contents"] != 6 || told.Audit.Contents != 2 || told.Audit.Mismatches != 0 {
+		t.Errorf("%s", out)
+	}
+	if code, out, errs := command(t, "export", "--store", to); code != ExitDone || out != fewLines {
+		t.Errorf("exit %d: %s\n%s", code, errs, cmp.Diff(fewLines, out))
+	}
+	if code, _, errs := command(t, "copy", "--from", from, "--to", to); code != ExitFailed || !strings.Contains(errs, "the target is not empty") {
+		t.Errorf("copying onto a store: exit %d: %s", code, errs)
+	}
+}
+
+// TestWhatWasMovedIsFound: an import and a copy end with a directory that is
+// complete, and a rebuild makes it anew.
+func TestWhatWasMovedIsFound(t *testing.T) {
+	imported := storeOf(t, fewLines)
+	copied := "pebble:" + filepath.Join(t.TempDir(), "copy")
+	if code, _, errs := command(t, "copy", "--from", imported, "--to", copied); code != ExitDone {
+		t.Fatalf("exit %d: %s", code, errs)
+	}
+	for _, store := range []string{imported, copied} {
+		want := directoryOf(t, store)
+		if len(want) != 6 {
+			t.Errorf("%s: %d rows: %+v", store, len(want), want)
+		}
+		damage(t, store, want[2:4])
+		if code, out, _ := command(t, "audit", "--store", store); code != ExitFailed || !strings.Contains(out, "the directory has 4 rows and must have 6") {
+			t.Errorf("exit %d: %s", code, out)
+		}
+		if code, out, errs := command(t, "rebuild", "--directory", "--store", store); code != ExitDone || !strings.Contains(out, `"mended": 2`) {
+			t.Errorf("exit %d: %s%s", code, out, errs)
+		}
+		if code, out, errs := command(t, "audit", "--store", store); code != ExitDone || !strings.Contains(out, `"directory": 6`) {
+			t.Errorf("exit %d: %s%s", code, out, errs)
+		}
+		if diff := cmp.Diff(want, directoryOf(t, store)); diff != "" {
+			t.Error(diff)
+		}
+	}
+}
+
+// directoryOf are the rows of a store's directory, which must be complete.
+func directoryOf(t *testing.T, name string) []library.DirectoryRow {
+	t.Helper()
+	store, err := pebblestore.Open(strings.TrimPrefix(name, "pebble:"), pebblestore.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	filled, err := store.DirectoryFilled(t.Context())
+	if err != nil || !filled {
+		t.Errorf("%s: the directory is filled: %t, %v", name, filled, err)
+	}
+	rows, _, err := store.ScanDirectory(t.Context(), nil, 100)
+	if err := errors.Join(err, store.Close()); err != nil {
+		t.Fatal(err)
+	}
+	return rows
+}
+
+// damage takes rows out of a store's directory.
+func damage(t *testing.T, name string, rows []library.DirectoryRow) {
+	t.Helper()
+	store, err := pebblestore.Open(strings.TrimPrefix(name, "pebble:"), pebblestore.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := errors.Join(store.DropDirectory(t.Context(), rows), store.Close()); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func TestHalfACopyIsNotUsed(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "half")
+	store, err := pebblestore.Open(path, pebblestore.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := errors.Join(store.PutCopyNote(t.Context(), []byte(`{"source":"ab","chapter":4}`)), store.Close()); err != nil {
+		t.Fatal(err)
+	}
+	whole := "pebble:" + filepath.Join(t.TempDir(), "whole")
+	for name, c := range map[string]struct {
+		args []string
+		says string
+	}{
+		"audit":        {[]string{"audit", "--store", "pebble:" + path}, "run the same carrel copy again"},
+		"export":       {[]string{"export", "--store", "pebble:" + path}, "run the same carrel copy again"},
+		"copy from it": {[]string{"copy", "--from", "pebble:" + path, "--to", whole}, "run the same carrel copy again"},
+		"copy to it":   {[]string{"copy", "--from", storeOf(t, fewLines), "--to", "pebble:" + path}, "unfinished copy of another store"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			if code, out, errs := command(t, c.args...); code != ExitFailed || out != "" || !strings.Contains(errs, c.says) {
+				t.Errorf("exit %d: %s%s", code, out, errs)
+			}
+		})
+	}
+}

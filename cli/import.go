@@ -1,0 +1,78 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"time"
+
+	"carrel/config"
+	"carrel/gateway"
+	"carrel/interchange"
+	"carrel/progress"
+)
+
+// importCommand is `carrel import`.
+type importCommand struct {
+	config.StoreFlag
+	File     string `arg:"" help:"File of JSON lines; - reads standard input."`
+	Continue bool   `help:"Go on after a bad line; without it the first one ends the import."`
+}
+
+// Run imports the file and prints a summary.
+func (c *importCommand) Run(ctx context.Context, s Streams) (err error) {
+	in, size, err := c.open()
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, in.Close()) }()
+	return withGateway(ctx, "carrel import", c.StoreFlag, s, func(ctx context.Context, g *gateway.Gateway) error {
+		report, finish := progress.To(s.Err, time.Now)
+		faults := progress.Beside(s.Err)
+		summary, err := interchange.Import(ctx, in, size, g.Service, interchange.Options{
+			Continue: c.Continue, Progress: func(p interchange.Progress) { report(importReport(p)) },
+			Fault: func(f *interchange.Fault) { fmt.Fprintln(faults, f) },
+		})
+		if err == nil {
+			err = g.Service.FillDirectory(ctx) // for a store that is older than the directory
+		}
+		finish()
+		if _, printed := fmt.Fprintln(s.Out, summary); printed != nil {
+			return printed
+		}
+		if err == nil && summary.Failed > 0 {
+			return fmt.Errorf("%d of %d lines were not stored", summary.Failed, summary.Lines)
+		}
+		return err
+	})
+}
+
+// open opens the file, with its size for the progress bar.
+func (c *importCommand) open() (io.ReadCloser, int64, error) {
+	if c.File == "-" {
+		return io.NopCloser(os.Stdin), 0, nil
+	}
+	f, err := os.Open(c.File)
+	if err != nil {
+		return nil, 0, config.NewUsageError(fmt.Sprintf("FILE: %v", err))
+	}
+	info, err := f.Stat()
+	if err == nil && info.IsDir() {
+		err = config.NewUsageError(fmt.Sprintf("FILE: %s is a directory", c.File))
+	}
+	if err != nil {
+		return nil, 0, errors.Join(err, f.Close())
+	}
+	return f, info.Size(), nil
+}
+
+// importReport turns the progress of an import into what is drawn of it.
+func importReport(p interchange.Progress) progress.Report {
+	doing := "importing"
+	if p.Checking {
+		doing = "checking"
+	}
+	return progress.Report{Doing: doing, Done: p.Lines, Units: "lines", At: p.Bytes, Of: p.Size, Bytes: true}
+}

@@ -1,0 +1,73 @@
+// Package tokens mints tokens for the viewers of the demo data, so that a developer
+// can try the gateway as each of them. It is for `carrel serve --dev` alone.
+package tokens
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"time"
+
+	"carrel/auth"
+	"carrel/demo"
+	"carrel/library"
+	"carrel/web"
+)
+
+// lifetime is how long a demo token is valid: a day of trying.
+const lifetime = 24 * time.Hour
+
+// Minter mints tokens that the gateway with this secret accepts.
+type Minter struct {
+	Secret           []byte
+	Issuer, Audience string
+}
+
+func (m *Minter) mint(v demo.Viewer) (string, error) {
+	return auth.Mint(m.Secret, auth.Claims{
+		Subject: v.Subject, Roles: v.Roles, Issuer: m.Issuer, Audience: m.Audience,
+		IssuedAt: time.Now(), TTL: lifetime,
+	})
+}
+
+// Menu returns the demo viewers with a token each, for the menu of GraphiQL.
+func (m *Minter) Menu() ([]web.Viewer, error) {
+	var viewers []web.Viewer
+	for _, v := range demo.Viewers() {
+		token := ""
+		if v.Subject != "" {
+			var err error
+			if token, err = m.mint(v); err != nil {
+				return nil, err
+			}
+		}
+		viewers = append(viewers, web.Viewer{Name: v.Name, Description: v.Description, Token: token})
+	}
+	return viewers, nil
+}
+
+// Text returns the tokens of those demo viewers that are users of the store, for
+// a terminal. It is one piece, so that no line of the log comes in between.
+func (m *Minter) Text(ctx context.Context, service *library.Service, log *slog.Logger) (text []byte, err error) {
+	for _, v := range demo.Viewers() {
+		if v.Subject == "" {
+			continue
+		}
+		user, err := service.ViewerUser(ctx, &library.Viewer{User: library.PrincipalID(v.Subject)})
+		if err != nil {
+			if ctx.Err() == nil { // and the process does not end
+				log.WarnContext(ctx, "the tokens of the demo viewers are not told: the store does not answer", "error", err)
+			}
+			return text, nil
+		}
+		if user == nil {
+			continue
+		}
+		token, err := m.mint(v)
+		if err != nil {
+			return nil, err
+		}
+		text = fmt.Appendf(text, "\n%s (%s): %s\n%s\n", v.Name, v.Subject, v.Description, token)
+	}
+	return append(text, '\n'), nil
+}

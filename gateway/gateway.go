@@ -1,0 +1,222 @@
+// Package gateway opens the domain on a store: it names the kinds of stores there
+// are, keeps processes out of each other's way, connects Service, journal and
+// names, finishes what an earlier process left under way, and runs the background
+// work. `carrel serve` and the commands that read or change a store share it. It
+// knows no GraphQL and does not listen.
+package gateway
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"time"
+
+	"carrel/config"
+	"carrel/core/commit"
+	"carrel/core/journal"
+	"carrel/core/naming"
+	"carrel/core/sched"
+	"carrel/library"
+	"carrel/observe"
+)
+
+// Gateway is the domain on an open store.
+type Gateway struct {
+	Store   Backend
+	Service *library.Service
+
+	runtime *sched.Real
+	journal *journal.Journal
+	// stop cancels the background work; stopped is closed when it has returned.
+	stop    context.CancelFunc
+	stopped chan struct{}
+}
+
+// Options are what a gateway takes from its process.
+type Options struct {
+	HostID string // first part of generated names; the machine's name if empty
+	Log    *slog.Logger
+	// Fatal is called when the store can no longer be written to.
+	Fatal func(error)
+	// Metrics and Tracing count and trace what happens; both are optional.
+	Metrics *observe.Metrics
+	Tracing *observe.Tracing
+	// Targets is how many principals one mutation may name; 0 means the domain's
+	// own maximum.
+	Targets int
+	// Doing is the command of this process, such as "carrel serve", as other
+	// processes that use the store see it.
+	Doing string
+}
+
+// A gateway that starts while a node of its cluster goes away or comes back tries
+// again before it gives up. After openWithin it reports the error in any case.
+const (
+	openTries  = 4
+	openPause  = time.Second
+	openWithin = 15 * time.Second
+)
+
+// retryOpening calls do again as long as target calls its error transient.
+func retryOpening[T any](ctx context.Context, log *slog.Logger, target Target, do func() (T, error)) (T, error) {
+	began := time.Now()
+	for try := 1; ; try++ {
+		v, err := do()
+		if err == nil || try == openTries || ctx.Err() != nil || time.Since(began) > openWithin || !target.transient(err) {
+			return v, err
+		}
+		log.WarnContext(ctx, "the store cannot be used yet, and is tried again", "error", err)
+		select {
+		case <-time.After(openPause):
+		case <-ctx.Done():
+			return v, err
+		}
+	}
+}
+
+// Open opens the store that the flag names, and starts a gateway on it.
+func Open(ctx context.Context, flag config.StoreFlag, with Options) (*Gateway, error) {
+	target, err := TargetOf(flag)
+	if err != nil {
+		return nil, err
+	}
+	var alone bool
+	store, err := retryOpening(ctx, with.Log, target, func() (Backend, error) {
+		store, err := target.open(ctx, with)
+		if err != nil {
+			return nil, err
+		}
+		if alone, err = register(ctx, store, with); err == nil {
+			err = refuseHalfCopied(ctx, store)
+		}
+		if err != nil {
+			return nil, errors.Join(fmt.Errorf("opening %s: %w", flag.Store, err), store.Close())
+		}
+		return store, nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	return start(ctx, target, store, alone, with)
+}
+
+// OpenExclusive opens a store that no other process may use while it is copied;
+// what is how errors name it. It does not start a gateway.
+func OpenExclusive(ctx context.Context, target Target, what string, with Options) (Backend, error) {
+	store, err := target.open(ctx, with)
+	if err != nil {
+		return nil, err
+	}
+	if err := lockExclusive(ctx, what, store, with); err != nil {
+		return nil, errors.Join(err, store.Close())
+	}
+	return store, nil
+}
+
+// StartExclusive starts a gateway on a store that OpenExclusive has opened. The
+// gateway closes the store, also if it cannot be started.
+func StartExclusive(ctx context.Context, target Target, store Backend, with Options) (*Gateway, error) {
+	return start(ctx, target, store, true, with)
+}
+
+// start connects the domain with an open store, which the gateway closes, also if
+// it cannot be started. alone reports that no other process uses the store.
+func start(ctx context.Context, target Target, store Backend, alone bool, with Options) (*Gateway, error) {
+	g := &Gateway{Store: store, runtime: sched.NewReal(), stopped: make(chan struct{})}
+	// Background work outlives the signal that ends the process: what was
+	// accepted is finished first.
+	life, stop := context.WithCancel(context.WithoutCancel(ctx))
+	g.stop = stop
+	if err := g.connect(ctx, life, target, with); err != nil {
+		close(g.stopped)
+		return nil, errors.Join(err, g.Close(life))
+	}
+	g.run(ctx, life, alone, with)
+	return g, nil
+}
+
+// connect creates the journal and the Service on the open store.
+func (g *Gateway) connect(ctx, life context.Context, target Target, with Options) error {
+	hostID, err := HostName(with.HostID)
+	if err != nil {
+		return err
+	}
+	names, err := naming.New(g.Store, hostID, naming.DefaultBlockSize)
+	if err != nil {
+		return config.WrongUsage("host-id", hostID, "a name of at most 108 characters")
+	}
+	c := library.Config{Store: g.Store, Runtime: g.runtime, Names: names, Log: with.Log, Tuning: library.Tuning{Targets: with.Targets}}
+	if bulletin, ok := g.Store.(library.Bulletin); ok {
+		c.Bulletin = bulletin
+	}
+	if with.Metrics != nil {
+		c.Store, c.Watch = with.Metrics.Store(g.Store, with.Tracing), observe.Watcher{Metrics: with.Metrics, Tracing: with.Tracing}
+	}
+	if shared, ok := g.Store.(sharedStore); ok {
+		c.Ahead, c.Remote = shared.Ahead, true
+		if with.Metrics != nil {
+			with.Metrics.Cluster(shared.Load)
+			with.Metrics.Skew(func() (time.Duration, bool) {
+				skew, known := shared.Skew()
+				return skew.Ahead, known
+			})
+		}
+	}
+	g.journal = journal.New(life, c.Store, g.runtime, with.Log, commit.WholeProtocol)
+	if with.Metrics != nil {
+		with.Metrics.Journal(g.journal.Stats)
+	}
+	c.Journal = g.journal
+	g.Service, err = retryOpening(ctx, with.Log, target, func() (*library.Service, error) { return library.New(ctx, c) })
+	if err != nil {
+		return fmt.Errorf("starting the service: %w", err)
+	}
+	return nil
+}
+
+// run finishes what earlier processes left under way, and begins the background
+// work.
+func (g *Gateway) run(ctx, life context.Context, alone bool, with Options) {
+	if alone {
+		// The in-flight logs that are here belong to processes that have died. If
+		// other processes use the store, the journal finds out which of them are dead
+		// and takes over from those.
+		if err := g.journal.Recover(ctx, g.Service); err != nil {
+			// The rest stays in the in-flight log and the journal tries again. A full
+			// disk, say, must not keep out the process that could free some space.
+			with.Log.WarnContext(ctx, "not all that was under way could be finished yet", "error", err)
+		}
+	}
+	go func() {
+		defer close(g.stopped)
+		g.journal.Run(life, with.Tracing.Background(g.Service))
+	}()
+	g.runtime.Go(func() {
+		// This does nothing unless the store was made before there was a directory. If
+		// it fails, the first search tries again.
+		if err := g.Service.FillDirectory(life); err != nil && life.Err() == nil {
+			with.Log.WarnContext(life, "the directory could not be filled yet", "error", err)
+		}
+	})
+}
+
+// API returns the Service with bounds on what one call may take.
+func (g *Gateway) API() library.API { return library.Bounded(g.Service, g.runtime) }
+
+// Close finishes what is under way and closes the store. Work that takes longer
+// than commit.EndWithin stays in the journal and is finished at the next start.
+// The Service must not be called any more.
+func (g *Gateway) Close(ctx context.Context) error {
+	var drained error
+	if g.Service != nil {
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), commit.EndWithin)
+		defer cancel()
+		g.Service.End()
+		drained = g.journal.Drain(ctx, g.Service)
+	}
+	g.stop()
+	<-g.stopped
+	g.runtime.Close()
+	return errors.Join(drained, g.Store.Close())
+}

@@ -1,0 +1,121 @@
+package gateway
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"carrel/cassandra"
+	"carrel/edge"
+	"carrel/library"
+)
+
+// readyWithin is how long the store may take to answer whether it is ready. Load
+// balancers ask again within seconds.
+const readyWithin = 2 * time.Second
+
+// ready returns nil if the store can serve requests, and otherwise the reason as
+// anybody may read it.
+func (g *Gateway) ready(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, readyWithin)
+	defer cancel()
+	_, err := g.Store.ReadPrincipals(ctx, []library.PrincipalID{"u:carrel:ready"})
+	if shared, ok := g.Store.(sharedStore); ok && err == nil {
+		err = shared.Ready(ctx)
+	}
+	return notReady(err)
+}
+
+// notReady turns an error of the store into the reason that anybody may read.
+func notReady(err error) error {
+	switch {
+	case err == nil:
+		return nil
+	case errors.Is(err, cassandra.ErrSchema):
+		return edge.NotReady("the schema of the store is not the one of this program")
+	case errors.Is(err, cassandra.ErrClock):
+		return edge.NotReady("the clock differs too much from the store's")
+	}
+	// The cause names hosts, and is for the log.
+	return fmt.Errorf("%w: %w", edge.NotReady("the store does not answer"), err)
+}
+
+// readyFor is how long an answer of the store is reused. Anybody may call /readyz,
+// and each question is several reads by quorum; a load balancer asks once a second
+// at most.
+const readyFor = 250 * time.Millisecond
+
+// Readiness tells whether a store is ready. Calls at about the same time share one
+// question to the store.
+type Readiness struct {
+	// ask asks the store. It returns soon, whatever the store does.
+	ask func(ctx context.Context) error
+
+	mu     sync.Mutex
+	latest *readyAnswer
+}
+
+// readyAnswer is an answer of the store, or a question that is under way.
+type readyAnswer struct {
+	done  chan struct{} // closed when the answer has arrived
+	err   error
+	until time.Time // when the answer expires; zero while the question is under way
+}
+
+// Readiness returns the readiness of the gateway's store. It logs each change of
+// the reason for not being ready.
+func (g *Gateway) Readiness(log *slog.Logger) *Readiness {
+	var logged atomic.Value // the last reason, "" for ready
+	return &Readiness{ask: func(ctx context.Context) error {
+		err := g.ready(ctx)
+		reason := ""
+		if err != nil {
+			reason = err.Error()
+		}
+		switch was := logged.Swap(reason); {
+		case reason != "" && was != reason:
+			log.WarnContext(ctx, "not ready", "reason", reason)
+		case reason == "" && was != nil && was != "":
+			log.InfoContext(ctx, "ready again")
+		}
+		return err
+	}}
+}
+
+// Check returns the latest answer, if it has not expired, and otherwise asks the
+// store. The caller that asks waits to the end, because others wait for the same
+// answer; those give up when their contexts end.
+func (r *Readiness) Check(ctx context.Context) error {
+	r.mu.Lock()
+	a := r.latest
+	if a == nil || !a.until.IsZero() && !time.Now().Before(a.until) {
+		a = &readyAnswer{done: make(chan struct{})}
+		r.latest = a
+		r.mu.Unlock()
+		return r.answer(ctx, a)
+	}
+	r.mu.Unlock()
+	select {
+	case <-a.done:
+		return a.err
+	case <-ctx.Done():
+		return notReady(ctx.Err())
+	}
+}
+
+// answer asks the store, and passes the answer to all callers that wait for it.
+func (r *Readiness) answer(ctx context.Context, a *readyAnswer) error {
+	err := error(edge.NotReady("the store does not answer")) // if ask panics
+	defer func() {
+		r.mu.Lock()
+		defer r.mu.Unlock()
+		a.err, a.until = err, time.Now().Add(readyFor)
+		close(a.done)
+	}()
+	err = r.ask(context.WithoutCancel(ctx))
+	return err
+}

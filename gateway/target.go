@@ -1,0 +1,95 @@
+package gateway
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"strings"
+
+	"carrel/config"
+	"carrel/core/naming"
+	"carrel/interchange/archive"
+	"carrel/library"
+	"carrel/pebblestore"
+)
+
+// Target is a store that may be opened: its kind, and where it is.
+type Target interface {
+	// CheckExists returns an error if there is no store at a place where opening
+	// would create one: a new store would be found in order and empty.
+	CheckExists() error
+	// Migrate brings the store's schema up to date, and reports each step.
+	Migrate(ctx context.Context, report func(step string)) error
+	// open opens the store, and creates an embedded one if there is none.
+	open(ctx context.Context, with Options) (Backend, error)
+	// transient reports whether an error of opening or reading the store may be
+	// over in a moment.
+	transient(err error) bool
+}
+
+// Backend is what a gateway needs of an open store.
+type Backend interface {
+	library.Store
+	naming.BlockStore
+	Close() error
+}
+
+// TargetOf returns the store that the flag names.
+func TargetOf(s config.StoreFlag) (Target, error) { return ParseTarget("store", s.Store, s.Cassandra) }
+
+// CheckExists returns an error if the store that the flag names does not exist.
+func CheckExists(s config.StoreFlag) error {
+	target, err := TargetOf(s)
+	if err != nil {
+		return err
+	}
+	return target.CheckExists()
+}
+
+// ParseTarget returns the store of this name, which was given by the flag.
+func ParseTarget(flag, name string, f config.ClusterFlags) (Target, error) {
+	if dir, ok := strings.CutPrefix(name, "pebble:"); ok && dir != "" {
+		return directory{flag: flag, path: dir}, nil
+	}
+	if rest, ok := strings.CutPrefix(name, "cassandra://"); ok {
+		return parseCluster(flag, rest, f)
+	}
+	return nil, config.WrongUsage(flag, name, "pebble:DIR or "+clusterName)
+}
+
+// directory is the directory of an embedded store.
+type directory struct{ flag, path string }
+
+func (d directory) open(_ context.Context, with Options) (Backend, error) {
+	store, err := pebblestore.Open(d.path, pebblestore.Options{Log: with.Log, Fatal: func(msg string) { with.Fatal(errors.New(msg)) }})
+	if err != nil {
+		return nil, fmt.Errorf("opening the store: %w", err)
+	}
+	return store, nil
+}
+
+// CheckExists implements Target.
+func (d directory) CheckExists() error {
+	if _, err := os.Stat(d.path); err != nil {
+		return config.WrongUsage(d.flag, "pebble:"+d.path, "a store that exists")
+	}
+	return nil
+}
+
+func (d directory) transient(error) bool { return false }
+
+// Migrate implements Target.
+func (d directory) Migrate(_ context.Context, report func(step string)) error {
+	report("pebble:" + d.path + " needs no migration: an embedded store has no schema, and its format is checked whenever it is opened")
+	return nil
+}
+
+// refuseHalfCopied returns an error if the store is the target of a copy that was
+// not completed.
+func refuseHalfCopied(ctx context.Context, store Backend) error {
+	if rows, ok := store.(archive.Store); ok {
+		return archive.RefuseHalfCopied(ctx, rows)
+	}
+	return nil
+}
