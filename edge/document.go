@@ -13,6 +13,8 @@ import (
 	"github.com/vektah/gqlparser/v2/parser"
 	"github.com/vektah/gqlparser/v2/validator"
 	"github.com/vektah/gqlparser/v2/validator/rules"
+
+	"carrel/graph"
 )
 
 // document is a query text that was found good: parsed, within the limits and
@@ -25,6 +27,11 @@ type document struct {
 	sizes []*ast.Argument
 	// lists are the arguments that say which objects shall be read.
 	lists []*ast.Argument
+	// conditional says that directives select fields by the variables of each
+	// operation.
+	conditional bool
+	// pages keeps the plans of its pages; nil if it has none, or is conditional.
+	pages *graph.Pages
 	// waived are the refusals that would stand if limits were enforced.
 	waived []*refusal
 	warned atomic.Int64 // when a line told of it last, in ns of Unix time; 0: never
@@ -178,7 +185,8 @@ func (c *compiler) presentable(errs gqlerror.List, code string) gqlerror.List {
 	return shown
 }
 
-// collect finds the arguments that the limit of page sizes is for.
+// collect finds the arguments that the limit of page sizes is for, and whether
+// operations can share the plans of pages.
 func (d *document) collect(doc *ast.QueryDocument) {
 	for _, op := range doc.Operations {
 		d.collectSet(op.SelectionSet)
@@ -186,25 +194,39 @@ func (d *document) collect(doc *ast.QueryDocument) {
 	for _, f := range doc.Fragments {
 		d.collectSet(f.SelectionSet)
 	}
+	if d.conditional {
+		d.pages = nil
+	}
 }
 
 func (d *document) collectSet(set ast.SelectionSet) {
 	for _, sel := range set {
+		var directives ast.DirectiveList
 		switch sel := sel.(type) {
 		case *ast.Field:
-			d.collectArguments(sel)
+			directives = sel.Directives
+			d.collectField(sel)
 			d.collectSet(sel.SelectionSet)
 		case *ast.InlineFragment:
+			directives = sel.Directives
 			d.collectSet(sel.SelectionSet)
+		case *ast.FragmentSpread:
+			directives = sel.Directives
 		}
+		d.conditional = d.conditional || len(directives) > 0
 	}
 }
 
-func (d *document) collectArguments(f *ast.Field) {
+// collectField collects what a field has itself.
+func (d *document) collectField(f *ast.Field) {
 	if f.Definition == nil {
 		return
 	}
-	connection := isConnection(f.Definition.Type.Name())
+	typ := f.Definition.Type.Name()
+	if typ == "LibraryConnection" && d.pages == nil {
+		d.pages = graph.NewPages(d.text)
+	}
+	connection := isConnection(typ)
 	for _, arg := range f.Arguments {
 		switch {
 		case connection && (arg.Name == "first" || arg.Name == "last"):
@@ -216,8 +238,15 @@ func (d *document) collectArguments(f *ast.Field) {
 }
 
 // weight estimates the bytes that a document takes in memory: a syntax tree
-// with positions has some thirty times those of its text (measured).
-func (d *document) weight() int { return 30*len(d.text) + 1024 }
+// with positions has some thirty times those of its text (measured), and the
+// plans of its pages have their bound.
+func (d *document) weight() int {
+	weight := 30*len(d.text) + 1024
+	if d.pages != nil {
+		weight += graph.PlanBytes*len(d.text) + 1024
+	}
+	return weight
+}
 
 // documentCache keeps the documents used last, bounded by number and bytes.
 type documentCache struct {

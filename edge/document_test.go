@@ -47,6 +47,34 @@ func TestTheCacheIsBoundedByBytes(t *testing.T) {
 	}
 }
 
+// TestDocument_SharesThePlansOfItsPages: not if directives select, nor if there
+// are no pages, which would take room in the cache.
+func TestDocument_SharesThePlansOfItsPages(t *testing.T) {
+	e := newEdge(t, nil)
+	for text, want := range map[string]bool{
+		`{viewer{library{bucket}}}`:                                                                      true,
+		`{viewer{...f}} fragment f on User{library{bucket}}`:                                             true,
+		`query($n:Int){viewer{... on User{library(first:$n){bucket}}}}`:                                  true,
+		`{viewer{id groups{nodes{id}}}}`:                                                                 false,
+		`query($x:Boolean!){viewer{library{bucket @skip(if:$x) __typename}}}`:                            false,
+		`query($x:Boolean!){viewer{library{... @include(if:$x){bucket}}}}`:                               false,
+		`query($x:Boolean!){viewer{library{...f @skip(if:$x)}}} fragment f on LibraryConnection{bucket}`: false,
+		`query($x:Boolean!){viewer{...f}} fragment f on User{library{bucket} id @skip(if:$x)}`:           false,
+	} {
+		doc, r := e.handler.compiler.document(text)
+		if r != nil {
+			t.Fatal(r.errs)
+		}
+		if got := doc.pages != nil; got != want {
+			t.Errorf("%s: shared is %t, want %t", text, got, want)
+		}
+		alone := (&document{text: text}).weight()
+		if got := doc.weight() > alone; got != want {
+			t.Errorf("%s: weighs %d, and %d without plans", text, doc.weight(), alone)
+		}
+	}
+}
+
 func TestADocumentIsCompiledOnce(t *testing.T) {
 	e := newEdge(t, nil)
 	const text = `{user(id:"x"){id}}`

@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"context"
 	"encoding/json"
+	"fmt"
 	"io"
 	"net/http"
 	"net/http/httptest"
@@ -157,6 +158,18 @@ func TestSubscription_RefusedShowsItsErrorsOnce(t *testing.T) {
 	}
 	if got := st.next(); got != "event: complete\ndata:" {
 		t.Errorf("got %q", got)
+	}
+}
+
+// TestSubscription_ShowsTheErrorsOfAnEvent: with that event, and not with the next.
+func TestSubscription_ShowsTheErrorsOfAnEvent(t *testing.T) {
+	s, e := newTickingEdge(t, nil)
+	st := subscribe(t, start(t, e.handler, DefaultLimits()))
+	for n, want := range map[int]int{-1: 1, 1: 0} {
+		s.events <- n
+		if got := st.next(); strings.Count(got, `"message":"it is gone"`) != want || !strings.Contains(got, fmt.Sprintf(`"ticks":%d`, n)) {
+			t.Errorf("%d: got %q, want %d errors", n, got, want)
+		}
 	}
 }
 

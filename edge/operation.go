@@ -12,6 +12,7 @@ import (
 
 	"carrel/answer"
 	"carrel/auth"
+	"carrel/graph"
 	"carrel/library"
 )
 
@@ -76,6 +77,9 @@ func (h *Handler) operation(p params, a account) (*operation, *refusal) {
 		DisableIntrospection:   !h.introspects,
 		RecoverFunc:            recovered,
 		RootResolverMiddleware: func(ctx context.Context, next graphql.RootResolver) graphql.Marshaler { return next(ctx) },
+	}
+	if doc.pages != nil {
+		graph.SetPages(op.OperationContext, doc.pages)
 	}
 	op.ResolverMiddleware = op.resolve
 	op.price = max(leastPrice, op.cost*costPrice)

@@ -2,6 +2,7 @@ package edge
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"strings"
 	"sync"
@@ -13,6 +14,7 @@ import (
 	"github.com/vektah/gqlparser/v2/gqlerror"
 
 	"carrel/auth"
+	"carrel/core/fault"
 	"carrel/graph"
 )
 
@@ -82,7 +84,7 @@ func (s *ticks) Await(context.Context) { s.awaited = true }
 // Next implements graph.Subscription.
 func (s *ticks) Next(ctx context.Context) *graphql.Response {
 	if !s.awaited {
-		panic("an event was asked for that was not awaited")
+		graphql.AddError(ctx, errors.New("the event was not awaited"))
 	}
 	s.awaited = false
 	select {
@@ -91,6 +93,9 @@ func (s *ticks) Next(ctx context.Context) *graphql.Response {
 			return nil
 		}
 		s.note(ctx)
+		if n < 0 {
+			graphql.AddError(ctx, &fault.Error{Code: fault.NotFound, Msg: "it is gone"})
+		}
 		return &graphql.Response{Data: fmt.Appendf(nil, `{"ticks":%s%d}`, strings.Repeat(" ", s.blank), n)}
 	case <-s.source:
 		return nil

@@ -56,8 +56,7 @@ type schema struct{ *executableSchema }
 
 // Exec prepares a query or a mutation, which is run once by calling the result.
 func (s schema) Exec(ctx context.Context) graphql.ResponseHandler {
-	op := graphql.GetOperationContext(ctx)
-	ec := newExecutionContext(op, s.executableSchema, nil)
+	op, ec := s.execution(ctx)
 	resolve := ec._Query
 	switch op.Operation.Operation {
 	case ast.Mutation:
@@ -77,12 +76,21 @@ func (s schema) Exec(ctx context.Context) graphql.ResponseHandler {
 
 // Subscribe implements ExecutableSchema.
 func (s schema) Subscribe(ctx context.Context) (Subscription, gqlerror.List) {
-	op := graphql.GetOperationContext(ctx)
-	next := newExecutionContext(op, s.executableSchema, nil)._Subscription(ctx, op.Operation.SelectionSet)
+	op, ec := s.execution(ctx)
+	next := ec._Subscription(ctx, op.Operation.SelectionSet)
 	if errs := graphql.GetErrors(ctx); errs != nil {
 		return nil, errs
 	}
 	return &generated{op, next}, nil
+}
+
+// execution prepares the operation of ctx.
+func (s schema) execution(ctx context.Context) (*graphql.OperationContext, *executionContext) {
+	op := graphql.GetOperationContext(ctx)
+	if pagesOf(op) == nil {
+		SetPages(op, NewPages(op.RawQuery))
+	}
+	return op, newExecutionContext(op, s.executableSchema, nil)
 }
 
 // generated is a subscription as the generated code runs it: it takes each event

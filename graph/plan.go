@@ -41,13 +41,20 @@ func (p plan[T]) append(b []byte, v T) []byte {
 	return append(b, '}')
 }
 
-// PagePlan is the selection below a page of a library, compiled.
+// PagePlan is the selection below a page of a library, compiled. It is never
+// changed, and operations may share it.
 type PagePlan struct {
 	below plan[*Page]
+	// Unplanned says that something is selected that only a resolver can answer.
+	Unplanned bool
 	// What the rows must be filled with, since it is selected.
 	Creators  bool
 	Standings bool
 	Count     bool
+	// What the domain must read, since it is selected: anything that needs the
+	// entries, and the flags of pageInfo.
+	entries, hasNext, hasPrevious bool
+	steps                         int // its size: one for each object and each field
 }
 
 // Page is what a PagePlan writes.
@@ -65,12 +72,11 @@ type Row struct {
 	Standing *library.Standing // never nil where the plan wants it
 }
 
-// PlanPage compiles a selection below a LibraryConnection; ok is false where it
-// holds what only a resolver can answer.
-func PlanPage(op *graphql.OperationContext, below ast.SelectionSet) (p *PagePlan, ok bool) {
+// planPage compiles the selection below a LibraryConnection.
+func planPage(op *graphql.OperationContext, below ast.SelectionSet) *PagePlan {
 	c := compiler{op: op}
 	c.want.below = c.connection(below)
-	return &c.want, !c.unplanned
+	return &c.want
 }
 
 // Write writes the page as a part of body, which may be nil; ok is false where
@@ -103,13 +109,13 @@ func (p *written) MarshalGQL(w io.Writer) { _, _ = p.WriteTo(w) }
 
 // compiler turns selections into plans.
 type compiler struct {
-	op        *graphql.OperationContext
-	want      PagePlan
-	unplanned bool // something was met that only a resolver can answer
+	op   *graphql.OperationContext
+	want PagePlan
 }
 
-// compile gives the plan of an object of one of types by the way each of its
-// fields is written; nil for one that cannot be planned.
+// compile returns the plan of an object of one of types. field returns how a field
+// is written; nil means that only a resolver can answer it. The other fields are
+// compiled all the same, for what they select.
 func compile[T any](c *compiler, below ast.SelectionSet, field func(graphql.CollectedField) func([]byte, T) []byte, types ...string) plan[T] {
 	fields := graphql.CollectFields(c.op, below, types)
 	p := make(plan[T], 0, len(fields))
@@ -123,11 +129,12 @@ func compile[T any](c *compiler, below ast.SelectionSet, field func(graphql.Coll
 		key := `"` + f.Alias + `":`
 		twice := slices.ContainsFunc(p, func(s step[T]) bool { return s.key == key })
 		if write == nil || twice || len(f.Deferrables) > 0 {
-			c.unplanned = true
-			return nil
+			c.want.Unplanned = true
+			continue
 		}
 		p = append(p, step[T]{key, write})
 	}
+	c.want.steps += 1 + len(fields)
 	return p
 }
 
@@ -135,12 +142,15 @@ func (c *compiler) connection(below ast.SelectionSet) plan[*Page] {
 	return compile(c, below, func(f graphql.CollectedField) func([]byte, *Page) []byte {
 		switch f.Name {
 		case "edges":
+			c.want.entries = true
 			edge := c.edge(f.Selections)
 			return func(b []byte, p *Page) []byte { return appendRows(b, p, edge) }
 		case "nodes":
+			c.want.entries = true
 			node := c.content(f.Selections)
 			return func(b []byte, p *Page) []byte { return appendRows(b, p, node) }
 		case "pageInfo":
+			c.want.entries = true
 			info := c.pageInfo(f.Selections)
 			return func(b []byte, p *Page) []byte { return info.append(b, &p.PageInfo) }
 		case "count":
@@ -189,8 +199,10 @@ func (c *compiler) pageInfo(below ast.SelectionSet) plan[*library.PageInfo] {
 	return compile(c, below, func(f graphql.CollectedField) func([]byte, *library.PageInfo) []byte {
 		switch f.Name {
 		case "hasNextPage":
+			c.want.hasNext = true
 			return func(b []byte, p *library.PageInfo) []byte { return appendBool(b, p.HasNextPage) }
 		case "hasPreviousPage":
+			c.want.hasPrevious = true
 			return func(b []byte, p *library.PageInfo) []byte { return appendBool(b, p.HasPreviousPage) }
 		case "startCursor":
 			return func(b []byte, p *library.PageInfo) []byte { return appendStringOrNull(b, p.StartCursor()) }

@@ -397,6 +397,8 @@ type API interface {
 	Library(ctx context.Context, v *Viewer, owner PrincipalID, q LibraryQuery) (*LibraryConnection, error)
 	// Prefetch begins what Library will be asked for in the same operation.
 	Prefetch(ctx context.Context, v *Viewer, owner PrincipalID, q LibraryQuery)
+	// Prefetches reports whether Prefetch does anything.
+	Prefetches() bool
 	LibraryCount(ctx context.Context, c *LibraryConnection) (Count, error)
 	// Follow begins to follow a library, from now on or since a cursor of it was
 	// read. BAD_USER_INPUT, NOT_FOUND, BAD_CURSOR; RESYNC where it must be read again.

@@ -19,7 +19,7 @@ import (
 // asks for ends with ctx. It does nothing where the store is in this process,
 // where Library will read no entries or refuse, and in a process that ends.
 func (s *Service) Prefetch(ctx context.Context, v *Viewer, owner PrincipalID, q LibraryQuery) {
-	if !s.remote || q.NoEntries || s.Ending() {
+	if !s.Prefetches() || q.NoEntries || s.Ending() {
 		return
 	}
 	args, err := q.resolve()
@@ -43,6 +43,10 @@ func (s *Service) Prefetch(ctx context.Context, v *Viewer, owner PrincipalID, q 
 		p.opened = s.openAhead(ctx, v, owner, args, &q)
 	})
 }
+
+// Prefetches reports whether Prefetch does anything: not if the store is in this
+// process.
+func (s *Service) Prefetches() bool { return s.remote }
 
 // openAhead is what Library does until it has the first slice, but for the
 // visibility of the owner; nil where it is not known which slice that is.

@@ -403,3 +403,30 @@ func TestNothingIsBegunInVain(t *testing.T) {
 		t.Errorf("%d libraries were opened", n)
 	}
 }
+
+// TestPrefetches_OnlyWhereTheStoreIsRemote: beside a store in this process a task
+// costs more than the slice.
+func TestPrefetches_OnlyWhereTheStoreIsRemote(t *testing.T) {
+	h, store := pagesOf(t)
+	local, err := library.New(t.Context(), library.Config{Store: store, Runtime: h.runtime, Journal: h.journal, Names: &counting{}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, c := range map[string]struct {
+		svc  *library.Service
+		want bool
+	}{"remote": {h.svc, true}, "in this process": {local, false}} {
+		t.Run(name, func(t *testing.T) {
+			store.take()
+			ctx, cancel := context.WithCancel(t.Context())
+			defer cancel()
+			c.svc.Prefetch(ctx, as("u:acme:ann"), "u:acme:ann", library.LibraryQuery{})
+			if c.want {
+				meets(t, store.read, "u:acme:ann")
+			}
+			if got := c.svc.Prefetches(); got != c.want || store.take() > 0 != c.want {
+				t.Errorf("Prefetches reports %t, want %t, and is not what Prefetch does", got, c.want)
+			}
+		})
+	}
+}

@@ -40,6 +40,7 @@ type gateway struct {
 // spy passes every call on to the Service and remembers what was asked of it.
 type spy struct {
 	library.API
+	local      bool // says that the store is in this process
 	mu         sync.Mutex
 	pages      []asked
 	begun      []asked // by Prefetch
@@ -104,6 +105,8 @@ func (s *spy) LibraryCount(ctx context.Context, c *library.LibraryConnection) (l
 	s.mu.Unlock()
 	return s.API.LibraryCount(ctx, c)
 }
+
+func (s *spy) Prefetches() bool { return !s.local && s.API.Prefetches() }
 
 // pagesBegun is how many pages were begun by Prefetch.
 func (s *spy) pagesBegun() int {

@@ -9,15 +9,9 @@ import (
 	"carrel/library"
 )
 
-// page answers a page of owner's library, with as much of it as is selected.
-func (r *Root) page(ctx context.Context, owner library.PrincipalID, args library.PageArgs, orderBy *graph.LibraryOrder, includeShared *bool) (*library.LibraryConnection, error) {
-	q := library.LibraryQuery{
-		PageArgs:      args,
-		Descending:    orderBy != nil && orderBy.Descending,
-		IncludeShared: includeShared != nil && *includeShared,
-	}
-	selected(ctx, args).ask(&q)
-	conn, err := r.Library.Library(ctx, auth.ViewerFrom(ctx), owner, q)
+// page returns the page of owner's library that the field being resolved asks for.
+func (r *Root) page(ctx context.Context, owner library.PrincipalID) (*library.LibraryConnection, error) {
+	conn, err := r.Library.Library(ctx, auth.ViewerFrom(ctx), owner, graph.CurrentPage(ctx).Query)
 	if err != nil {
 		return nil, err
 	}

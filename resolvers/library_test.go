@@ -40,6 +40,10 @@ func TestAPageReadsWhatIsSelected(t *testing.T) {
 		{"creators under two names", `library(first: 20) { edges { node { createdBy { id } c: createdBy { displayName } } } nodes { createdBy { id } } }`, costs{Query: library.LibraryQuery{PageArgs: first(20)}, Principals: 1}},
 		{"standing", `library(first: 20) { edges { node { viewerRole viewerCanShare viewerCanManage } } }`, costs{Query: library.LibraryQuery{PageArgs: first(20), WithStanding: true}}},
 		{"standing in a fragment", `library(first: 20) { ...f }`, costs{Query: library.LibraryQuery{PageArgs: first(20), WithStanding: true}}},
+		{"standing beside what is not planned", `library(first: 1) { nodes { createdBy { email } viewerRole } }`, costs{Query: library.LibraryQuery{PageArgs: first(1), WithStanding: true}, Principals: 1}},
+		{"page info beside what is not planned", `library(first: 1) { nodes { members { edges { role } } } pageInfo { hasPreviousPage } }`, costs{Query: library.LibraryQuery{PageArgs: first(1), OtherSide: true}}},
+		{"standing after what is not planned", `library(first: 1) { nodes { members { edges { role } } viewerRole } }`, costs{Query: library.LibraryQuery{PageArgs: first(1), WithStanding: true}}},
+		{"both flags backwards", `library(before: null, last: 3) { pageInfo { hasPreviousPage hasNextPage } }`, costs{Query: library.LibraryQuery{PageArgs: last(3), OtherSide: true}}},
 		{"standing skipped", `library(first: 20) { nodes { id viewerRole @include(if: false) } }`, costs{Query: library.LibraryQuery{PageArgs: first(20)}}},
 	}
 	for _, c := range cases {

@@ -14,16 +14,15 @@ import (
 // there is no plan, or something is not as it should be, the answer is the page
 // itself: the generated code then does the work, and reports what is wrong.
 func (r *Root) planned(ctx context.Context, conn *library.LibraryConnection) any {
-	op := graphql.GetOperationContext(ctx)
-	plan, ok := graph.PlanPage(op, graphql.GetFieldContext(ctx).Field.Selections)
-	if !ok {
+	plan := graph.CurrentPage(ctx).Plan
+	if plan.Unplanned {
 		return conn
 	}
 	page, err := r.fill(ctx, conn, plan)
 	if err != nil {
 		return conn
 	}
-	if written, ok := plan.Write(page, graph.BodyOf(op)); ok {
+	if written, ok := plan.Write(page, graph.BodyOf(graphql.GetOperationContext(ctx))); ok {
 		return written
 	}
 	return conn

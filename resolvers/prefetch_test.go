@@ -72,6 +72,15 @@ func TestAPageIsBegunAsItWillBeAsked(t *testing.T) {
 			t.Errorf("answered is %s, with %d pages and %d begun", a.raw, len(g.spy.pages), len(g.spy.begun))
 		}
 	})
+	t.Run("of a store in this process", func(t *testing.T) {
+		g.spy.reset()
+		g.spy.local = true
+		defer func() { g.spy.local = false }()
+		g.must(as(eve), `{ user(id: "u:acme:eve") { library { nodes { id } } } }`)
+		if len(g.spy.pages) != 1 || len(g.spy.begun) != 0 {
+			t.Errorf("%d pages were asked for, and %d begun", len(g.spy.pages), len(g.spy.begun))
+		}
+	})
 	for name, query := range map[string]string{
 		"of who has created an item": `{ content(id: "c:acme:item000") { createdBy { library { nodes { id } } } } }`,
 		"of whom a search finds":     `{ principals(tenant: "acme", prefix: "ann") { nodes { library { nodes { id } } } } }`,

@@ -13,9 +13,10 @@ func (r users) Email(ctx context.Context, u *library.User) (*string, error) {
 	return r.Root.Library.Email(auth.ViewerFrom(ctx), u), nil
 }
 
-// Library answers a page of the user's library.
-func (r users) Library(ctx context.Context, u *library.User, first *int, after *string, last *int, before *string, orderBy *graph.LibraryOrder, includeShared *bool) (*library.LibraryConnection, error) {
-	return r.page(ctx, u.ID, library.PageArgs{First: first, After: after, Last: last, Before: before}, orderBy, includeShared)
+// Library returns a page of the user's library. Its arguments are in the
+// PageRequest of the field.
+func (r users) Library(ctx context.Context, u *library.User, _ *int, _ *string, _ *int, _ *string, _ *graph.LibraryOrder, _ *bool) (*library.LibraryConnection, error) {
+	return r.page(ctx, u.ID)
 }
 
 // Groups answers a page of the groups that the user is in.
@@ -23,9 +24,9 @@ func (r users) Groups(ctx context.Context, u *library.User, first *int, after *s
 	return r.Root.Library.Groups(ctx, auth.ViewerFrom(ctx), u.ID, library.PageArgs{First: first, After: after})
 }
 
-// Library answers a page of the group's library.
-func (r groups) Library(ctx context.Context, g *library.Group, first *int, after *string, last *int, before *string, orderBy *graph.LibraryOrder, includeShared *bool) (*library.LibraryConnection, error) {
-	return r.page(ctx, g.ID, library.PageArgs{First: first, After: after, Last: last, Before: before}, orderBy, includeShared)
+// Library returns a page of the group's library, likewise.
+func (r groups) Library(ctx context.Context, g *library.Group, _ *int, _ *string, _ *int, _ *string, _ *graph.LibraryOrder, _ *bool) (*library.LibraryConnection, error) {
+	return r.page(ctx, g.ID)
 }
 
 // Members answers a page of the group's members.

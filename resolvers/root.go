@@ -2,8 +2,8 @@
 // of the domain, its result out. There is one file for each noun.
 //
 // It must not hold a rule: who may see or change what is the domain's, how an
-// error is shown is graph's and the edge's. What it does add is the look-ahead
-// that tells the domain which parts of a page the client has asked for.
+// error is shown is graph's and the edge's. It does decide which pages are
+// prefetched, and which are written by their plan.
 package resolvers
 
 import (

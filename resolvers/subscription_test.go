@@ -1,7 +1,11 @@
 package resolvers_test
 
 import (
+	"bytes"
 	"context"
+	"encoding/json"
+	"net/http"
+	"net/http/httptest"
 	"strings"
 	"testing"
 	"time"
@@ -86,6 +90,64 @@ func TestSubscription_AwaitReturnsWithTheEvent(t *testing.T) {
 	<-awaited
 	if resp := sub.Next(viewing(ctx, as("u:acme:eve"))); resp == nil || !strings.Contains(string(resp.Data), "c:acme:one") {
 		t.Errorf("got %+v", resp)
+	}
+}
+
+// TestSubscription_BillsItsViewer: resolving the groups of a follower is billed to
+// the viewer of the event for which it was done.
+func TestSubscription_BillsItsViewer(t *testing.T) {
+	g := newGateway(t)
+	g.shelf(0)
+	g.must(as("u:acme:eve"), `mutation { createGroup(input: {tenant: "acme", name: "all", displayName: "all"}) { userErrors { message } } }`)
+	sub, ctx, errs := g.follow(t.Context(), as("u:acme:eve"), "g:acme:all")
+	if errs != nil {
+		t.Fatal(errs)
+	}
+	g.link(as("u:acme:eve"), "one", "g:acme:all")
+	viewer := as("u:acme:eve")
+	if resp := sub.Next(viewing(ctx, viewer)); resp == nil {
+		t.Fatal("there is no event")
+	}
+	if rounds, groups := viewer.Resolved(); rounds == 0 || groups == 0 {
+		t.Errorf("billed for %d rounds and %d groups", rounds, groups)
+	}
+}
+
+// TestSubscription_BillsItsStart: the groups that are resolved to find out what
+// the viewer may see are billed when it starts, and not with its first event.
+func TestSubscription_BillsItsStart(t *testing.T) {
+	g := newGateway(t)
+	g.shelf(0)
+	g.must(as("u:acme:eve"), `mutation { createGroup(input: {tenant: "acme", name: "all", displayName: "all"}) { userErrors { message } } }`)
+	paid := make(chan float64, 10)
+	server := httptest.NewServer(g.served(func(_ bool, points float64) { paid <- points }))
+	defer server.Close()
+	body, err := json.Marshal(map[string]any{"query": followQuery, "variables": map[string]any{"id": "g:acme:all"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	r, err := http.NewRequestWithContext(ctx, http.MethodPost, server.URL, bytes.NewReader(body))
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.Header.Set("Content-Type", "application/json")
+	r.Header.Set("Accept", "text/event-stream")
+	resp, err := server.Client().Do(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = resp.Body.Close() }()
+	for what, want := range []float64{1, 2.05} { // the request; two rounds, and one group
+		select {
+		case points := <-paid:
+			if points != want {
+				t.Errorf("payment %d is %g points, want %g", what, points, want)
+			}
+		case <-time.After(10 * time.Second):
+			t.Fatalf("payment %d was not made", what)
+		}
 	}
 }
 

@@ -1,0 +1,112 @@
+package graph
+
+import (
+	"context"
+	"sync"
+
+	"github.com/99designs/gqlgen/graphql"
+	"github.com/vektah/gqlparser/v2/ast"
+
+	"carrel/library"
+)
+
+// PageRequest is what a field of type LibraryConnection asks for: the query that
+// the domain answers, and how the page is written. ADR 31 says who uses it.
+type PageRequest struct {
+	Query library.LibraryQuery
+	Plan  *PagePlan
+}
+
+// CurrentPage returns the request of the field that ctx resolves.
+func CurrentPage(ctx context.Context) PageRequest {
+	field := graphql.GetFieldContext(ctx)
+	return newPageRequest(graphql.GetOperationContext(ctx), field.Field, field.Args)
+}
+
+// PageBelow returns the request of a field of the operation that is resolved
+// later. The error is the one that the field will report.
+func PageBelow(ctx context.Context, field graphql.CollectedField) (PageRequest, error) {
+	op := graphql.GetOperationContext(ctx)
+	args, err := newExecutionContext(op, nil, nil).field_User_library_args(ctx, field.ArgumentMap(op.Variables))
+	if err != nil {
+		return PageRequest{}, err
+	}
+	return newPageRequest(op, field, args), nil
+}
+
+// newPageRequest makes the request of a field from its decoded arguments. What
+// is not selected is not read.
+func newPageRequest(op *graphql.OperationContext, field graphql.CollectedField, args map[string]any) PageRequest {
+	p := pagesOf(op).plan(op, field)
+	var q library.LibraryQuery
+	q.First, _ = args["first"].(*int)
+	q.After, _ = args["after"].(*string)
+	q.Last, _ = args["last"].(*int)
+	q.Before, _ = args["before"].(*string)
+	if order, _ := args["orderBy"].(*LibraryOrder); order != nil {
+		q.Descending = order.Descending
+	}
+	if shared, _ := args["includeShared"].(*bool); shared != nil {
+		q.IncludeShared = *shared
+	}
+	q.NoEntries, q.WithStanding, q.OtherSide = !p.entries, p.Standings, p.hasPrevious
+	if q.Last != nil || q.Before != nil {
+		q.OtherSide = p.hasNext
+	}
+	return PageRequest{q, p}
+}
+
+// Pages keeps the plans of the pages that a document selects. Operations may
+// share it if @skip and @include, which depend on variables, leave the same
+// fields in all of them.
+type Pages struct {
+	mu    sync.Mutex
+	plans map[*ast.Field]*PagePlan
+	room  int // the steps that may still be kept
+}
+
+// NewPages returns Pages for a document. It keeps one step for every four bytes
+// of the text: fragments that are spread many times make many steps of a short
+// text, and a plan that does not fit is compiled for each operation.
+func NewPages(text string) *Pages {
+	return &Pages{room: len(text) / 4}
+}
+
+// PlanBytes estimates the memory that the plans of a document take for each byte
+// of its text: a step takes 100 to 120 bytes (measured).
+const PlanBytes = 30
+
+// plan returns the plan of a field, compiled or kept. The selection of a field
+// that was merged from several has no identity, so its plan is not kept.
+func (ps *Pages) plan(op *graphql.OperationContext, f graphql.CollectedField) *PagePlan {
+	ps.mu.Lock()
+	defer ps.mu.Unlock()
+	if len(f.Selections) != len(f.Field.SelectionSet) {
+		return planPage(op, f.Selections)
+	}
+	p := ps.plans[f.Field]
+	if p == nil {
+		p = planPage(op, f.Selections)
+		if p.steps <= ps.room {
+			ps.room -= p.steps
+			if ps.plans == nil {
+				ps.plans = map[*ast.Field]*PagePlan{}
+			}
+			ps.plans[f.Field] = p
+		}
+	}
+	return p
+}
+
+// pagesName is the name by which an operation has its Pages.
+const pagesName = "carrel.pages"
+
+// SetPages has the operation share the Pages of its document. Without it, each
+// operation compiles its own.
+func SetPages(op *graphql.OperationContext, pages *Pages) { op.Stats.SetExtension(pagesName, pages) }
+
+// pagesOf returns the Pages of the operation, which Exec and Subscribe have set.
+func pagesOf(op *graphql.OperationContext) *Pages {
+	pages, _ := op.Stats.GetExtension(pagesName).(*Pages)
+	return pages
+}

@@ -1,0 +1,124 @@
+package graph
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/99designs/gqlgen/graphql"
+	"github.com/google/go-cmp/cmp"
+	"github.com/vektah/gqlparser/v2"
+	"github.com/vektah/gqlparser/v2/ast"
+
+	"carrel/library"
+)
+
+// libraries returns the fields named library that the viewer of a query selects,
+// as the executor collects them.
+func libraries(t *testing.T, query string) (*graphql.OperationContext, []graphql.CollectedField) {
+	t.Helper()
+	doc, errs := gqlparser.LoadQuery(parsedSchema, query)
+	if errs != nil {
+		t.Fatal(errs)
+	}
+	op := &graphql.OperationContext{Doc: doc}
+	viewer := doc.Operations[0].SelectionSet[0].(*ast.Field)
+	return op, graphql.CollectFields(op, viewer.SelectionSet, []string{"User", "Node", "Principal"})
+}
+
+func TestPages_KeepsThePlanOfAField(t *testing.T) {
+	const query = `{ viewer { library(first: 3) { nodes { id } } b: library { nodes { title } } } }`
+	op, fields := libraries(t, query)
+	pages := NewPages(query)
+	for _, f := range fields {
+		if pages.plan(op, f) != pages.plan(op, f) {
+			t.Errorf("%s was compiled twice", f.Alias)
+		}
+	}
+	if pages.plan(op, fields[0]) == pages.plan(op, fields[1]) {
+		t.Error("two fields have one plan")
+	}
+}
+
+// TestPages_CompilesMergedFields: the selection of such a field is made anew for
+// each operation, and what is kept under its first part would be that part alone.
+func TestPages_CompilesMergedFields(t *testing.T) {
+	const query = `{ viewer { library { bucket } ...f } } fragment f on User { library { count { value } } }`
+	op, fields := libraries(t, query)
+	pages := NewPages(query)
+	for range 2 {
+		if p := pages.plan(op, fields[0]); !p.Count || len(p.below) != 2 {
+			t.Errorf("the plan has %d fields", len(p.below))
+		}
+	}
+	if len(pages.plans) != 0 {
+		t.Errorf("%d plans are kept", len(pages.plans))
+	}
+}
+
+// TestPages_AreBounded: fragments make long plans of a short text.
+func TestPages_AreBounded(t *testing.T) {
+	var b strings.Builder
+	b.WriteString(`{ viewer {`)
+	for _, alias := range "abcdefghij" {
+		b.WriteString(string(alias) + ":library{...f}")
+	}
+	b.WriteString(`}} fragment f on LibraryConnection{nodes{...c} a:nodes{...c} b:nodes{...c} c:nodes{...c}}
+		fragment c on Content{id kind title link visibility createdAt version}`)
+	op, fields := libraries(t, b.String())
+	pages := NewPages(b.String())
+	total := 0
+	for _, f := range fields {
+		total += pages.plan(op, f).steps
+	}
+	kept := 0
+	for _, p := range pages.plans {
+		kept += p.steps
+	}
+	// 4 lists and 28 leaves, below 1 connection and 4 items.
+	if total != 10*(4+28+1+4) {
+		t.Errorf("%d steps", total)
+	}
+	if most := b.Len() / 4; kept == 0 || kept > most {
+		t.Errorf("%d steps are kept of %d, at most %d may be", kept, total, most)
+	}
+}
+
+func TestPages_KeepsWhatJustFits(t *testing.T) {
+	const query = `{ viewer { library { nodes { id } } } }`
+	op, fields := libraries(t, query)
+	const steps = 4 // two objects with one field each
+	for room, want := range map[int]int{steps: 1, steps - 1: 0} {
+		pages := &Pages{room: room}
+		pages.plan(op, fields[0])
+		if len(pages.plans) != want {
+			t.Errorf("with room for %d: %d plans are kept, want %d", room, len(pages.plans), want)
+		}
+	}
+}
+
+// TestPageRequest_ReadsTheOtherSide: the flag of the side that the walk does not
+// go to is read only where it is selected.
+func TestPageRequest_ReadsTheOtherSide(t *testing.T) {
+	n, cursor := 3, "cursor"
+	for name, c := range map[string]struct {
+		flag string
+		args map[string]any
+		want library.LibraryQuery
+	}{
+		"forwards":                  {"hasPreviousPage", map[string]any{}, library.LibraryQuery{OtherSide: true}},
+		"forwards, this side":       {"hasNextPage", map[string]any{"first": &n}, library.LibraryQuery{PageArgs: library.PageArgs{First: &n}}},
+		"after a cursor":            {"hasPreviousPage", map[string]any{"after": &cursor}, library.LibraryQuery{PageArgs: library.PageArgs{After: &cursor}, OtherSide: true}},
+		"backwards":                 {"hasNextPage", map[string]any{"last": &n}, library.LibraryQuery{PageArgs: library.PageArgs{Last: &n}, OtherSide: true}},
+		"before a cursor":           {"hasNextPage", map[string]any{"before": &cursor}, library.LibraryQuery{PageArgs: library.PageArgs{Before: &cursor}, OtherSide: true}},
+		"before one, the same side": {"hasPreviousPage", map[string]any{"before": &cursor}, library.LibraryQuery{PageArgs: library.PageArgs{Before: &cursor}}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			query := `{ viewer { library { pageInfo { ` + c.flag + ` } } } }`
+			op, fields := libraries(t, query)
+			SetPages(op, NewPages(query))
+			if diff := cmp.Diff(c.want, newPageRequest(op, fields[0], c.args).Query); diff != "" {
+				t.Errorf("query (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
