@@ -1,26 +1,27 @@
 package session
 
-// A goroutine begins with a stack of 2 KiB. The driver needs up to 8: it would be
-// doubled twice, each time with all its frames in it to be moved, and a page has
-// forty such goroutines: an eighth of the CPU of its process.
+// driverStack is the stack that growStack makes room for. A goroutine starts with
+// 2 KiB and the driver needs up to 8: the runtime would double the stack twice, and
+// copy all frames each time. A page starts forty such goroutines; see ADR 10 for what
+// this saves.
 const driverStack = 5 << 10
 
-// growStack gives a new goroutine the stack that the driver will need, while
-// there is next to nothing on it. Where it is large enough it costs a comparison.
-func growStack() { haveRoom(false) }
+// growStack grows the stack of a new goroutine to what the driver needs, while it holds
+// hardly any frames. If the stack is large enough, it costs one comparison.
+func growStack() { largeFrame(false) }
 
-// haveRoom has a frame of driverStack. Nothing is ever in it: the room would have
-// to be cleared, so it is made on a way that is not taken.
+// largeFrame has a frame of driverStack bytes. Clearing the frame would cost more than
+// it saves, so the code that uses it never runs.
 //
 //go:noinline
-func haveRoom(use bool) (last byte) {
+func largeFrame(use bool) (last byte) {
 	if use {
-		var room [driverStack]byte
-		for i := range room {
-			room[i] = last
+		var frame [driverStack]byte
+		for i := range frame {
+			frame[i] = last
 			last++
 		}
-		return room[last]
+		return frame[last]
 	}
 	return 0
 }
