@@ -9,6 +9,8 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"regexp"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -141,6 +143,31 @@ func TestDevelopment(t *testing.T) {
 	}
 	if strings.Contains(out, testSecret) {
 		t.Error("the secret is printed")
+	}
+}
+
+// The tokens of the demo viewers have the issuer and the audience that this gateway
+// demands, and not those that are the default.
+func TestDevelopment_DemoTokensAreAccepted(t *testing.T) {
+	cfg := testConfig(t)
+	cfg.Dev, cfg.AuthIssuer, cfg.AuthAudience = true, "someone", "somebody"
+	dora := file(t, "demo.jsonl", `{"type":"user","id":"u:demo:dora","displayName":"Dora","visibility":"PUBLIC"}`+"\n")
+	if code, _, errs := command(t, "import", dora, "--store", cfg.Store); code != 0 {
+		t.Fatalf("import: exit %d: %s", code, errs)
+	}
+	s := serve(t, cfg)
+	s.out.await("(u:demo:dora)")
+	_, menu := s.get(s.addr, "/dev/viewers")
+	_, printed, _ := strings.Cut(s.out.String(), "(u:demo:dora)")
+	for name, text := range map[string]string{"/dev/viewers": menu, "the output": printed} {
+		tokens := regexp.MustCompile(`eyJ[\w.-]+`).FindAllString(text, -1)
+		var viewers []string
+		for _, token := range tokens {
+			viewers = append(viewers, s.graphql(token, `{viewer{id}}`))
+		}
+		if !slices.Contains(viewers, `{"data":{"viewer":{"id":"u:demo:dora"}}}`) {
+			t.Errorf("%s has no token for Dora: %q", name, viewers)
+		}
 	}
 }
 

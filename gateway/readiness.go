@@ -69,9 +69,15 @@ type readyAnswer struct {
 // Readiness returns the readiness of the gateway's store. It logs each change of
 // the reason for not being ready.
 func (g *Gateway) Readiness(log *slog.Logger) *Readiness {
+	return &Readiness{ask: logChanges(log, g.ready)}
+}
+
+// logChanges returns ask with a log of its answers. Load balancers ask every
+// second, so it logs an answer only if it differs from the one before.
+func logChanges(log *slog.Logger, ask func(context.Context) error) func(context.Context) error {
 	var logged atomic.Value // the last reason, "" for ready
-	return &Readiness{ask: func(ctx context.Context) error {
-		err := g.ready(ctx)
+	return func(ctx context.Context) error {
+		err := ask(ctx)
 		reason := ""
 		if err != nil {
 			reason = err.Error()
@@ -83,7 +89,7 @@ func (g *Gateway) Readiness(log *slog.Logger) *Readiness {
 			log.InfoContext(ctx, "ready again")
 		}
 		return err
-	}}
+	}
 }
 
 // Check returns the latest answer, if it has not expired, and otherwise asks the

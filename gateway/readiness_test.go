@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"net/http"
 	"net/http/httptest"
 	"strings"
@@ -13,9 +14,13 @@ import (
 	"testing/synctest"
 	"time"
 
+	"go.uber.org/goleak"
+
 	"carrel/cassandra"
 	"carrel/edge"
 )
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 // What /readyz tells of each reason that a store can have: never the cause,
 // which names hosts.
@@ -98,4 +103,30 @@ func TestReadinessIsAskedForOnce(t *testing.T) {
 		answers <- nil
 		wait.Wait()
 	})
+}
+
+func TestReadiness_LogsChangesAlone(t *testing.T) {
+	var out strings.Builder
+	log := slog.New(slog.NewTextHandler(&out, &slog.HandlerOptions{ReplaceAttr: func(_ []string, a slog.Attr) slog.Attr {
+		if a.Key == slog.TimeKey {
+			return slog.Attr{}
+		}
+		return a
+	}}))
+	var answer error
+	ask := logChanges(log, func(context.Context) error { return answer })
+	slow, clock := errors.New("slow"), errors.New("clock")
+	for _, answer = range []error{nil, nil, slow, slow, clock, nil, nil, slow} {
+		if err := ask(t.Context()); err != answer {
+			t.Errorf("it returned %v, want %v", err, answer)
+		}
+	}
+	want := `level=WARN msg="not ready" reason=slow
+level=WARN msg="not ready" reason=clock
+level=INFO msg="ready again"
+level=WARN msg="not ready" reason=slow
+`
+	if out.String() != want {
+		t.Errorf("it logged\n%swant\n%s", out.String(), want)
+	}
 }
