@@ -64,6 +64,20 @@ func TestLimitsAreTheOperatorsAndTold(t *testing.T) {
 	}
 }
 
+// The domain checks this limit, so the server has to pass it on.
+func TestLimits_ShareTargetsReachTheDomain(t *testing.T) {
+	cfg := testConfig(t)
+	cfg.Limit = []string{"share-targets=1"}
+	ann := tokenFor(t, cfg.AuthHS256File, "u:demo:ann")
+	s := serve(t, cfg)
+	s.graphql(ann, createAnn)
+	members := `{principalId:"u:demo:ben",role:VIEWER},{principalId:"u:demo:cleo",role:VIEWER}`
+	got := s.graphql(ann, `mutation{createContent(input:{kind:NOTE,title:"T",members:[`+members+`]}){userErrors{code}}}`)
+	if want := `{"data":{"createContent":{"userErrors":[{"code":"TOO_MANY"}]}}}`; got != want {
+		t.Errorf("got %s, want %s", got, want)
+	}
+}
+
 func TestSettingsOfTheEdgeThatAreRefused(t *testing.T) {
 	bad := file(t, "documents.json", `{"Bad":"{nothing}"}`)
 	for name, c := range map[string]struct {
