@@ -92,11 +92,7 @@ func (j *copying) run(ctx context.Context, from, to gateway.Target) (err error) 
 	if err != nil {
 		return err
 	}
-	rows, ok := target.(archive.Store)
-	if !ok {
-		return errors.Join(errors.New("the target is of a kind that cannot be copied to"), target.Close())
-	}
-	if err := j.copyRows(ctx, source, rows); err != nil {
+	if err := j.copyRows(ctx, source, target); err != nil {
 		return errors.Join(err, target.Close())
 	}
 	g, err := gateway.StartExclusive(ctx, to, target, j.options)
@@ -104,22 +100,18 @@ func (j *copying) run(ctx context.Context, from, to gateway.Target) (err error) 
 		return err
 	}
 	defer func() { err = errors.Join(err, g.Close(ctx)) }()
-	return j.complete(ctx, g, rows)
+	return j.complete(ctx, g, target)
 }
 
 // copyRows copies the rows and compares them.
-func (j *copying) copyRows(ctx context.Context, source gateway.Backend, target archive.Store) error {
-	from, ok := source.(archive.Source)
-	if !ok {
-		return errors.New("the source is of a kind that cannot be copied")
-	}
-	if err := archive.RefuseHalfCopied(ctx, from); err != nil {
+func (j *copying) copyRows(ctx context.Context, source archive.Source, target archive.Store) error {
+	if err := archive.RefuseHalfCopied(ctx, source); err != nil {
 		return fmt.Errorf("the source: %w", err)
 	}
 	runtime := sched.NewReal()
 	defer runtime.Close()
 	var err error
-	j.summary.Rows, err = archive.Copy(ctx, runtime, from, target, func(p archive.Progress) {
+	j.summary.Rows, err = archive.Copy(ctx, runtime, source, target, func(p archive.Progress) {
 		j.report(progress.Report{Doing: p.Doing, Done: int(p.Rows), Units: "rows", At: p.Rows, Of: p.Of})
 	})
 	return err

@@ -88,7 +88,7 @@ func parseReplication(given []string) (map[string]int, error) {
 	return replicas, nil
 }
 
-func (c *cluster) open(ctx context.Context, with Options) (Backend, error) {
+func (c *cluster) open(ctx context.Context, with Options) (OpenStore, error) {
 	o := c.options
 	o.Log = with.Log
 	if o.Timeout <= nodesTimeout && o.Log != nil {
@@ -103,9 +103,9 @@ func (c *cluster) open(ctx context.Context, with Options) (Backend, error) {
 	}
 	store, err := cassandra.Open(ctx, o)
 	if err != nil {
-		return nil, fmt.Errorf("opening the store: %w", err)
+		return OpenStore{}, fmt.Errorf("opening the store: %w", err)
 	}
-	return store, nil
+	return OpenStore{Backend: store, shared: store}, nil
 }
 
 // CheckExists implements Target. Opening a keyspace that is missing fails.

@@ -17,13 +17,14 @@ import (
 	"carrel/core/journal"
 	"carrel/core/naming"
 	"carrel/core/sched"
+	"carrel/interchange/archive"
 	"carrel/library"
 	"carrel/observe"
 )
 
 // Gateway is the domain on an open store.
 type Gateway struct {
-	Store   Backend
+	Store   OpenStore
 	Service *library.Service
 
 	runtime *sched.Real
@@ -82,16 +83,16 @@ func Open(ctx context.Context, flag config.StoreFlag, with Options) (*Gateway, e
 		return nil, err
 	}
 	var alone bool
-	store, err := retryOpening(ctx, with.Log, target, func() (Backend, error) {
+	store, err := retryOpening(ctx, with.Log, target, func() (OpenStore, error) {
 		store, err := target.open(ctx, with)
 		if err != nil {
-			return nil, err
+			return OpenStore{}, err
 		}
 		if alone, err = register(ctx, store, with); err == nil {
-			err = refuseHalfCopied(ctx, store)
+			err = archive.RefuseHalfCopied(ctx, store)
 		}
 		if err != nil {
-			return nil, errors.Join(fmt.Errorf("opening %s: %w", flag.Store, err), store.Close())
+			return OpenStore{}, errors.Join(fmt.Errorf("opening %s: %w", flag.Store, err), store.Close())
 		}
 		return store, nil
 	})
@@ -103,26 +104,26 @@ func Open(ctx context.Context, flag config.StoreFlag, with Options) (*Gateway, e
 
 // OpenExclusive opens a store that no other process may use while it is copied;
 // what is how errors name it. It does not start a gateway.
-func OpenExclusive(ctx context.Context, target Target, what string, with Options) (Backend, error) {
+func OpenExclusive(ctx context.Context, target Target, what string, with Options) (OpenStore, error) {
 	store, err := target.open(ctx, with)
 	if err != nil {
-		return nil, err
+		return OpenStore{}, err
 	}
 	if err := lockExclusive(ctx, what, store, with); err != nil {
-		return nil, errors.Join(err, store.Close())
+		return OpenStore{}, errors.Join(err, store.Close())
 	}
 	return store, nil
 }
 
 // StartExclusive starts a gateway on a store that OpenExclusive has opened. The
 // gateway closes the store, also if it cannot be started.
-func StartExclusive(ctx context.Context, target Target, store Backend, with Options) (*Gateway, error) {
+func StartExclusive(ctx context.Context, target Target, store OpenStore, with Options) (*Gateway, error) {
 	return start(ctx, target, store, true, with)
 }
 
 // start connects the domain with an open store, which the gateway closes, also if
 // it cannot be started. alone reports that no other process uses the store.
-func start(ctx context.Context, target Target, store Backend, alone bool, with Options) (*Gateway, error) {
+func start(ctx context.Context, target Target, store OpenStore, alone bool, with Options) (*Gateway, error) {
 	g := &Gateway{Store: store, runtime: sched.NewReal(), stopped: make(chan struct{})}
 	// Background work outlives the signal that ends the process: what was
 	// accepted is finished first.
@@ -146,15 +147,12 @@ func (g *Gateway) connect(ctx, life context.Context, target Target, with Options
 	if err != nil {
 		return config.WrongUsage("host-id", hostID, "a name of at most 108 characters")
 	}
-	c := library.Config{Store: g.Store, Runtime: g.runtime, Names: names, Log: with.Log, Tuning: library.Tuning{Targets: with.Targets}}
-	if bulletin, ok := g.Store.(library.Bulletin); ok {
-		c.Bulletin = bulletin
-	}
+	c := library.Config{Store: g.Store.Backend, Runtime: g.runtime, Names: names, Log: with.Log, Tuning: library.Tuning{Targets: with.Targets}}
 	if with.Metrics != nil {
-		c.Store, c.Watch = with.Metrics.Store(g.Store, with.Tracing), observe.Watcher{Metrics: with.Metrics, Tracing: with.Tracing}
+		c.Store, c.Watch = with.Metrics.Store(g.Store.Backend, with.Tracing), observe.Watcher{Metrics: with.Metrics, Tracing: with.Tracing}
 	}
-	if shared, ok := g.Store.(sharedStore); ok {
-		c.Ahead, c.Remote = shared.Ahead, true
+	if shared := g.Store.shared; shared != nil {
+		c.Bulletin, c.Ahead, c.Remote = shared, shared.Ahead, true
 		if with.Metrics != nil {
 			with.Metrics.Cluster(shared.Load)
 			with.Metrics.Skew(func() (time.Duration, bool) {

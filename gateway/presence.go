@@ -9,10 +9,12 @@ import (
 	"carrel/cassandra"
 	"carrel/cassandra/session"
 	"carrel/core/fault"
+	"carrel/library"
 )
 
 // sharedStore is a store that several processes may use at the same time.
 type sharedStore interface {
+	library.Bulletin
 	// Join registers this process, and returns the others that use the store.
 	// heartbeat is called with them at each renewal of the registration; it may be
 	// nil.
@@ -35,16 +37,15 @@ const doingCopy = "carrel copy"
 
 // register makes this process known to all others that use the store, and fails
 // while the store is copied. alone reports that no other process uses it.
-func register(ctx context.Context, store Backend, with Options) (alone bool, err error) {
-	shared, ok := store.(sharedStore)
-	if !ok {
+func register(ctx context.Context, store OpenStore, with Options) (alone bool, err error) {
+	if store.shared == nil {
 		return true, nil // a second process could not have opened it
 	}
 	host, err := HostName(with.HostID)
 	if err != nil {
 		return false, err
 	}
-	others, err := shared.Join(ctx, host, with.Doing, nil)
+	others, err := store.shared.Join(ctx, host, with.Doing, nil)
 	if err != nil {
 		return false, err
 	}
@@ -53,22 +54,21 @@ func register(ctx context.Context, store Backend, with Options) (alone bool, err
 			return false, inUse("the store", others)
 		}
 	}
-	shared.WatchClock(ctx)
+	store.shared.WatchClock(ctx)
 	return len(others) == 0, nil
 }
 
 // lockExclusive registers a copy, which must be the only user of the store. If
 // another process registers later, it calls with.Fatal.
-func lockExclusive(ctx context.Context, what string, store Backend, with Options) error {
-	shared, ok := store.(sharedStore)
-	if !ok {
+func lockExclusive(ctx context.Context, what string, store OpenStore, with Options) error {
+	if store.shared == nil {
 		return nil
 	}
 	host, err := HostName(with.HostID)
 	if err != nil {
 		return err
 	}
-	others, err := shared.Join(ctx, host, doingCopy, func(others []cassandra.Presence) {
+	others, err := store.shared.Join(ctx, host, doingCopy, func(others []cassandra.Presence) {
 		if len(others) > 0 {
 			with.Fatal(inUse(what, others))
 		}

@@ -24,8 +24,8 @@ func (g *Gateway) ready(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, readyWithin)
 	defer cancel()
 	_, err := g.Store.ReadPrincipals(ctx, []library.PrincipalID{"u:carrel:ready"})
-	if shared, ok := g.Store.(sharedStore); ok && err == nil {
-		err = shared.Ready(ctx)
+	if g.Store.shared != nil && err == nil {
+		err = g.Store.shared.Ready(ctx)
 	}
 	return notReady(err)
 }

@@ -22,17 +22,26 @@ type Target interface {
 	// Migrate brings the store's schema up to date, and reports each step.
 	Migrate(ctx context.Context, report func(step string)) error
 	// open opens the store, and creates an embedded one if there is none.
-	open(ctx context.Context, with Options) (Backend, error)
+	open(ctx context.Context, with Options) (OpenStore, error)
 	// transient reports whether an error of opening or reading the store may be
 	// over in a moment.
 	transient(err error) bool
 }
 
-// Backend is what a gateway needs of an open store.
+// Backend is what every kind of store can do.
 type Backend interface {
 	library.Store
 	naming.BlockStore
+	archive.Store
 	Close() error
+}
+
+// OpenStore is an open store.
+type OpenStore struct {
+	Backend
+	// shared is what only a store of several processes can do. It is nil for a store
+	// that a second process cannot open.
+	shared sharedStore
 }
 
 // TargetOf returns the store that the flag names.
@@ -61,12 +70,12 @@ func ParseTarget(flag, name string, f config.ClusterFlags) (Target, error) {
 // directory is the directory of an embedded store.
 type directory struct{ flag, path string }
 
-func (d directory) open(_ context.Context, with Options) (Backend, error) {
+func (d directory) open(_ context.Context, with Options) (OpenStore, error) {
 	store, err := pebblestore.Open(d.path, pebblestore.Options{Log: with.Log, Fatal: func(msg string) { with.Fatal(errors.New(msg)) }})
 	if err != nil {
-		return nil, fmt.Errorf("opening the store: %w", err)
+		return OpenStore{}, fmt.Errorf("opening the store: %w", err)
 	}
-	return store, nil
+	return OpenStore{Backend: store}, nil
 }
 
 // CheckExists implements Target.
@@ -82,14 +91,5 @@ func (d directory) transient(error) bool { return false }
 // Migrate implements Target.
 func (d directory) Migrate(_ context.Context, report func(step string)) error {
 	report("pebble:" + d.path + " needs no migration: an embedded store has no schema, and its format is checked whenever it is opened")
-	return nil
-}
-
-// refuseHalfCopied returns an error if the store is the target of a copy that was
-// not completed.
-func refuseHalfCopied(ctx context.Context, store Backend) error {
-	if rows, ok := store.(archive.Store); ok {
-		return archive.RefuseHalfCopied(ctx, rows)
-	}
 	return nil
 }
