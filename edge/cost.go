@@ -1,7 +1,6 @@
 package edge
 
 import (
-	"encoding/json"
 	"fmt"
 	"strings"
 
@@ -20,16 +19,17 @@ type price struct{ each, once int }
 // costing estimates how many objects an operation reads at most: every object
 // field is 1, what is below a connection counts once for each entry of its
 // page, leaves are free unless their text is long. It is done for each request,
-// because the sizes of pages may be in variables, and once a fragment.
+// because sizes may be in variables, and once a fragment.
 type costing struct {
-	values    map[string]any
-	fragments ast.FragmentDefinitionList
-	known     map[string]price
+	document *document
+	sizes    []int // of its fields, see document.sizes
+	known    map[string]price
 }
 
-// cost estimates what an operation may read at most, before anything is read.
-func (d *document) cost(op *ast.OperationDefinition, values map[string]any) int {
-	c := &costing{values: values, fragments: d.ast.Fragments}
+// cost estimates what an operation may read at most, before anything is read. It
+// counts the fields that @skip leaves out as well.
+func (d *document) cost(op *ast.OperationDefinition, sizes []int) int {
+	c := &costing{document: d, sizes: sizes}
 	p := c.set(op.SelectionSet)
 	return plus(p.each, p.once)
 }
@@ -73,11 +73,11 @@ func (c *costing) fragment(name string) price {
 		return p
 	}
 	var p price
-	if def := c.fragments.ForName(name); def != nil {
+	if def := c.document.ast.Fragments.ForName(name); def != nil {
 		p = c.set(def.SelectionSet)
 	}
 	if c.known == nil {
-		c.known = make(map[string]price, len(c.fragments))
+		c.known = make(map[string]price, len(c.document.ast.Fragments))
 	}
 	c.known[name] = p
 	return p
@@ -113,24 +113,11 @@ func isLongText(field string) bool { return field == "description" || field == "
 func isConnection(typeName string) bool { return strings.HasSuffix(typeName, "Connection") }
 
 // pageSize is what the connection is asked for, by default the very number
-// that the Service takes. checkSizes has seen that it is in range.
+// that the Service takes.
 func (c *costing) pageSize(f *ast.Field) int {
 	for _, name := range [...]string{"first", "last"} {
-		arg := f.Arguments.ForName(name)
-		if arg == nil {
-			continue
-		}
-		value, err := arg.Value.Value(c.values)
-		if err != nil {
-			continue
-		}
-		switch n := value.(type) {
-		case int64:
-			return int(n)
-		case json.Number:
-			if i, err := n.Int64(); err == nil {
-				return int(i)
-			}
+		if n, given := c.size(f.Arguments.ForName(name)); given {
+			return n
 		}
 	}
 	return library.DefaultPageSize
@@ -141,9 +128,18 @@ func (c *costing) pageSize(f *ast.Field) int {
 // object and is as long as any may be.
 func (c *costing) list(f *ast.Field, below int) int {
 	for _, arg := range f.Arguments {
-		if f.Definition.Arguments.ForName(arg.Name).Type.Elem != nil {
-			return max(1, times(listLength(arg.Value, c.values), plus(1, below)))
+		if n, given := c.size(arg); given {
+			return max(1, times(n, plus(1, below)))
 		}
 	}
 	return plus(1, times(library.MaxList, below))
+}
+
+// size is how many objects an argument asks for, if it says so.
+func (c *costing) size(arg *ast.Argument) (n int, given bool) {
+	place, ok := c.document.sized[arg]
+	if !ok || c.sizes[place] < 0 {
+		return 0, false
+	}
+	return c.sizes[place], true
 }

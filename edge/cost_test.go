@@ -35,6 +35,12 @@ func TestCost(t *testing.T) {
 		"default of a variable":     {`query($n:Int=7){viewer{library(first:$n){nodes{id}}}}`, nil, 2 + 7},
 		"a variable left out":       {`query($n:Int){viewer{library(first:$n){nodes{id}}}}`, nil, 2 + 20},
 		"null":                      {`{viewer{library(first:null){nodes{id}}}}`, nil, 2 + 20},
+		"the last, the first null":  {`{viewer{library(first:null,last:7){nodes{id}}}}`, nil, 2 + 7},
+		"the last in a variable":    {`query($f:Int,$l:Int){viewer{library(first:$f,last:$l){nodes{id}}}}`, map[string]any{"f": nil, "l": 7}, 2 + 7},
+		"first and last":            {`{viewer{library(last:7,first:3){nodes{id}}}}`, nil, 2 + 3},
+		"none in a variable":        {`query($n:Int){viewer{library(first:$n){nodes{id}}}}`, map[string]any{"n": 0}, 2},
+		"of what is skipped":        {`{viewer{library(first:7){nodes @skip(if:true){id}}}}`, nil, 2 + 7},
+		"the same page in two sets": {`{viewer{library(first:7){nodes{id}} ...A}} fragment A on User{library(first:7){nodes{title}}}`, nil, 1 + 2*(1+7)},
 		"page info counts too":      {`{viewer{library{nodes{id} pageInfo{hasNextPage}}}}`, nil, 2 + 20*2},
 		"a count is read once":      {`{viewer{library(first:100){count{value} nodes{id}}}}`, nil, 2 + 100 + 100},
 		"a count in a fragment":     {`{viewer{library(first:100){...A nodes{id}}}} fragment A on LibraryConnection{count{value}}`, nil, 2 + 100 + 100},
@@ -66,13 +72,31 @@ func TestCost(t *testing.T) {
 			if r != nil {
 				t.Fatal(r.errs)
 			}
-			if got := doc.cost(op, values); got != c.want {
+			asked, r := doc.sizes(values, &e.handler.limits)
+			if r != nil {
+				t.Fatal(r.errs)
+			}
+			if got := doc.cost(op, asked); got != c.want {
 				t.Errorf("costs %d, want %d", got, c.want)
 			}
 			if overCost(c.want, c.want) != nil || overCost(c.want, c.want-1) == nil {
 				t.Errorf("the limit is not the most that is allowed")
 			}
 		})
+	}
+}
+
+// TestSizes_OfOtherOperations: what another operation of the document asks for by
+// a variable means nothing to this one; what it asks for by a number does.
+func TestSizes_OfOtherOperations(t *testing.T) {
+	e := newEdge(t, nil)
+	for other, want := range map[string]string{
+		`query A($n:Int=500){viewer{library(first:$n){bucket}}}`: "",
+		`query A{viewer{library(first:500){bucket}}}`:            "BAD_USER_INPUT",
+	} {
+		if a := e.send(t, `{"operationName":"B","query":"`+other+` query B{viewer{id}}"}`); a.code() != want {
+			t.Errorf("beside %s: got %s, want %q", other, a.Body, want)
+		}
 	}
 }
 

@@ -23,10 +23,12 @@ import (
 type document struct {
 	text string
 	ast  *ast.QueryDocument
-	// sizes are the arguments that say how large a page shall be.
-	sizes []*ast.Argument
+	// pageSizes are the arguments that say how large a page shall be.
+	pageSizes []*ast.Argument
 	// lists are the arguments that say which objects shall be read.
 	lists []*ast.Argument
+	// sized has a place in the sizes of each operation for each of them.
+	sized map[*ast.Argument]int
 	// conditional says that directives select fields by the variables of each
 	// operation.
 	conditional bool
@@ -142,7 +144,7 @@ func (c *compiler) compile(text string) (*document, *refusal) {
 	if errs := validator.ValidateWithRules(c.schema, doc, c.rules); len(errs) > 0 {
 		return nil, &refusal{errs: c.presentable(errs, codeValidationFailed)}
 	}
-	d := &document{text: text, ast: doc, waived: waived}
+	d := &document{text: text, ast: doc, sized: map[*ast.Argument]int{}, waived: waived}
 	d.collect(doc)
 	return d, nil
 }
@@ -230,9 +232,11 @@ func (d *document) collectField(f *ast.Field) {
 	for _, arg := range f.Arguments {
 		switch {
 		case connection && (arg.Name == "first" || arg.Name == "last"):
-			d.sizes = append(d.sizes, arg)
+			d.pageSizes = append(d.pageSizes, arg)
+			d.sized[arg] = len(d.sized)
 		case f.Definition.Arguments.ForName(arg.Name).Type.Elem != nil:
 			d.lists = append(d.lists, arg)
+			d.sized[arg] = len(d.sized)
 		}
 	}
 }

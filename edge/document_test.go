@@ -169,8 +169,8 @@ func FuzzDocument(f *testing.F) {
 		}
 		for _, op := range doc.ast.Operations {
 			if values, r := coerce(e.handler.schema, op, nil); r == nil {
-				doc.checkSizes(values, &e.handler.limits)
-				doc.cost(op, values)
+				asked, _ := doc.sizes(values, &e.handler.limits)
+				doc.cost(op, asked)
 			}
 		}
 	})

@@ -62,10 +62,11 @@ func (h *Handler) operation(p params, a account) (*operation, *refusal) {
 	if refused != nil {
 		return nil, refused
 	}
-	if refused := doc.checkSizes(values, &h.limits); refused != nil {
+	asked, refused := doc.sizes(values, &h.limits)
+	if refused != nil {
 		return nil, refused
 	}
-	op := &operation{account: a, tell: p.cost, cost: doc.cost(def, values)}
+	op := &operation{account: a, tell: p.cost, cost: doc.cost(def, asked)}
 	if refused := overCost(op.cost, h.limits.Cost); refused != nil {
 		if refused = h.stands(refused); refused != nil {
 			return nil, refused

@@ -135,38 +135,53 @@ func scalarMismatch(name string, value any, path string) (where, want string) {
 	return path, want
 }
 
-// checkSizes refuses pages and lists that are larger than any may be, before
-// anything is read. The Service has the last word on the arguments of a page.
-func (d *document) checkSizes(values map[string]any, limits *Limits) *refusal {
+// sizes reads how many objects each field asks for, once for the limits and for the
+// cost, by the places of document.sized; -1 is null. It refuses more than any field
+// may be asked for. The Service has the last word on the arguments of a page.
+func (d *document) sizes(values map[string]any, limits *Limits) ([]int, *refusal) {
+	asked := make([]int, len(d.sized))
 	for _, arg := range d.lists {
-		if n := listLength(arg.Value, values); n > limits.IDs {
-			return &refusal{errs: withLocation(coded(codeBadUserInput,
+		n := listLength(arg.Value, values)
+		if n > limits.IDs {
+			return nil, &refusal{errs: withLocation(coded(codeBadUserInput,
 				fmt.Sprintf("%s has %d elements; at most %d can be asked for at once", arg.Name, n, limits.IDs)), arg.Position)}
 		}
+		asked[d.sized[arg]] = n
 	}
-	for _, arg := range d.sizes {
-		value := arg.Value
-		var size int64
-		switch value.Kind {
-		case ast.IntValue:
-			var err error
-			if size, err = strconv.ParseInt(value.Raw, 10, 64); err != nil {
-				size = math.MaxInt64
-			}
-		case ast.Variable:
-			switch v := values[value.Raw].(type) {
-			case int64:
-				size = v
-			case json.Number:
-				size, _ = v.Int64() // coerce has seen that it is one
-			}
+	for _, arg := range d.pageSizes {
+		n, given := pageSize(arg.Value, values)
+		if n < 0 || n > int64(limits.PageSize) {
+			return nil, &refusal{errs: withLocation(coded(codeBadUserInput,
+				fmt.Sprintf("%s is %d: it takes 0 to %d; page with cursors to read more", arg.Name, n, limits.PageSize)), arg.Position)}
 		}
-		if size < 0 || size > int64(limits.PageSize) {
-			return &refusal{errs: withLocation(coded(codeBadUserInput,
-				fmt.Sprintf("%s is %d: it takes 0 to %d; page with cursors to read more", arg.Name, size, limits.PageSize)), arg.Position)}
+		if !given {
+			n = -1
+		}
+		asked[d.sized[arg]] = int(n)
+	}
+	return asked, nil
+}
+
+// pageSize reads the size of a page. A variable of another operation is not given,
+// even if it has a default there.
+func pageSize(value *ast.Value, values map[string]any) (n int64, given bool) {
+	switch value.Kind {
+	case ast.IntValue:
+		n, err := strconv.ParseInt(value.Raw, 10, 64)
+		if err != nil {
+			n = math.MaxInt64
+		}
+		return n, true
+	case ast.Variable:
+		switch size := values[value.Raw].(type) {
+		case int64:
+			return size, true
+		case json.Number:
+			n, _ = size.Int64() // coerce has seen that it is one
+			return n, true
 		}
 	}
-	return nil
+	return 0, false
 }
 
 // listLength is how many elements the value of a list has. A single one stands
