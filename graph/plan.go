@@ -3,7 +3,6 @@ package graph
 import (
 	"io"
 	"slices"
-	"strconv"
 
 	"github.com/99designs/gqlgen/graphql"
 	"github.com/vektah/gqlparser/v2/ast"
@@ -26,8 +25,11 @@ type plan[T any] []step[T]
 
 type step[T any] struct {
 	key   string // the response name, quoted, with its colon
-	write func(b []byte, v T) []byte
+	write writer[T]
 }
+
+// writer appends the value of one field of a T.
+type writer[T any] func(b []byte, v T) []byte
 
 func (p plan[T]) append(b []byte, v T) []byte {
 	b = append(b, '{')
@@ -116,15 +118,13 @@ type compiler struct {
 // compile returns the plan of an object of one of types. field returns how a field
 // is written; nil means that only a resolver can answer it. The other fields are
 // compiled all the same, for what they select.
-func compile[T any](c *compiler, below ast.SelectionSet, field func(graphql.CollectedField) func([]byte, T) []byte, types ...string) plan[T] {
+func compile[T any](c *compiler, below ast.SelectionSet, field func(graphql.CollectedField) writer[T], types ...string) plan[T] {
 	fields := graphql.CollectFields(c.op, below, types)
 	p := make(plan[T], 0, len(fields))
 	for _, f := range fields {
-		var write func([]byte, T) []byte
+		write := field(f)
 		if f.Name == "__typename" {
 			write = func(b []byte, _ T) []byte { return appendString(b, types[0]) }
-		} else {
-			write = field(f)
 		}
 		key := `"` + f.Alias + `":`
 		twice := slices.ContainsFunc(p, func(s step[T]) bool { return s.key == key })
@@ -139,7 +139,7 @@ func compile[T any](c *compiler, below ast.SelectionSet, field func(graphql.Coll
 }
 
 func (c *compiler) connection(below ast.SelectionSet) plan[*Page] {
-	return compile(c, below, func(f graphql.CollectedField) func([]byte, *Page) []byte {
+	return compile(c, below, func(f graphql.CollectedField) writer[*Page] {
 		switch f.Name {
 		case "edges":
 			c.want.entries = true
@@ -157,58 +157,52 @@ func (c *compiler) connection(below ast.SelectionSet) plan[*Page] {
 			c.want.Count = true
 			count := c.count(f.Selections)
 			return func(b []byte, p *Page) []byte { return count.append(b, &p.Count) }
-		case "bucket":
-			return func(b []byte, p *Page) []byte { return appendName(b, p.Bucket.String()) }
 		}
-		return nil
+		return connectionFields[f.Name]
 	}, "LibraryConnection")
 }
 
 func (c *compiler) edge(below ast.SelectionSet) plan[*Row] {
-	return compile(c, below, func(f graphql.CollectedField) func([]byte, *Row) []byte {
-		switch f.Name {
-		case "cursor":
-			return func(b []byte, r *Row) []byte { return appendString(b, r.Cursor()) }
-		case "role":
-			return func(b []byte, r *Row) []byte { return appendName(b, r.Role.String()) }
-		case "node":
+	return compile(c, below, func(f graphql.CollectedField) writer[*Row] {
+		if f.Name == "node" {
 			return c.content(f.Selections).append
 		}
-		return nil
+		return edgeFields[f.Name]
 	}, "LibraryEdge")
 }
 
-func (c *compiler) count(below ast.SelectionSet) plan[*library.Count] {
-	return compile(c, below, func(f graphql.CollectedField) func([]byte, *library.Count) []byte {
-		switch f.Name {
-		case "value":
-			return func(b []byte, n *library.Count) []byte { return strconv.AppendInt(b, int64(n.Value), 10) }
-		case "precision":
-			return func(b []byte, n *library.Count) []byte {
-				if n.Exact {
-					return appendName(b, "EXACT")
+func (c *compiler) content(below ast.SelectionSet) plan[*Row] {
+	return compile(c, below, func(f graphql.CollectedField) writer[*Row] {
+		if f.Name == "createdBy" {
+			c.want.Creators = true
+			user := c.user(f.Selections)
+			return func(b []byte, r *Row) []byte {
+				if r.Creator == nil {
+					return appendNull(b)
 				}
-				return appendName(b, "AT_LEAST")
+				return user.append(b, r.Creator)
 			}
 		}
-		return nil
-	}, "Count")
+		if write := standingFields[f.Name]; write != nil {
+			c.want.Standings = true
+			return write
+		}
+		return contentFields[f.Name]
+	}, "Content", "Node")
+}
+
+func (c *compiler) user(below ast.SelectionSet) plan[*library.User] {
+	return compile(c, below, func(f graphql.CollectedField) writer[*library.User] { return userFields[f.Name] }, "User", "Node", "Principal")
+}
+
+func (c *compiler) count(below ast.SelectionSet) plan[*library.Count] {
+	return compile(c, below, func(f graphql.CollectedField) writer[*library.Count] { return countFields[f.Name] }, "Count")
 }
 
 func (c *compiler) pageInfo(below ast.SelectionSet) plan[*library.PageInfo] {
-	return compile(c, below, func(f graphql.CollectedField) func([]byte, *library.PageInfo) []byte {
-		switch f.Name {
-		case "hasNextPage":
-			c.want.hasNext = true
-			return func(b []byte, p *library.PageInfo) []byte { return appendBool(b, p.HasNextPage) }
-		case "hasPreviousPage":
-			c.want.hasPrevious = true
-			return func(b []byte, p *library.PageInfo) []byte { return appendBool(b, p.HasPreviousPage) }
-		case "startCursor":
-			return func(b []byte, p *library.PageInfo) []byte { return appendStringOrNull(b, p.StartCursor()) }
-		case "endCursor":
-			return func(b []byte, p *library.PageInfo) []byte { return appendStringOrNull(b, p.EndCursor()) }
-		}
-		return nil
+	return compile(c, below, func(f graphql.CollectedField) writer[*library.PageInfo] {
+		c.want.hasNext = c.want.hasNext || f.Name == "hasNextPage"
+		c.want.hasPrevious = c.want.hasPrevious || f.Name == "hasPreviousPage"
+		return pageInfoFields[f.Name]
 	}, "PageInfo")
 }

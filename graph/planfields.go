@@ -1,0 +1,77 @@
+package graph
+
+import (
+	"strconv"
+
+	"carrel/library"
+)
+
+// The fields that a plan writes by itself, by their names in the schema. A field
+// that is missing here has the whole page resolved by the generated code, which is
+// right but slow: a test lists those for which that is intended.
+
+var connectionFields = map[string]writer[*Page]{
+	"bucket": func(b []byte, p *Page) []byte { return appendName(b, p.Bucket.String()) },
+}
+
+var edgeFields = map[string]writer[*Row]{
+	"cursor": func(b []byte, r *Row) []byte { return appendString(b, r.Cursor()) },
+	"role":   func(b []byte, r *Row) []byte { return appendName(b, r.Role.String()) },
+}
+
+var contentFields = map[string]writer[*Row]{
+	"id":           func(b []byte, r *Row) []byte { return appendString(b, string(r.Node.ID)) },
+	"tenant":       func(b []byte, r *Row) []byte { return appendString(b, r.Node.Tenant()) },
+	"kind":         func(b []byte, r *Row) []byte { return appendName(b, r.Node.Kind.String()) },
+	"title":        func(b []byte, r *Row) []byte { return appendString(b, r.Node.Title) },
+	"description":  func(b []byte, r *Row) []byte { return appendStringOrNull(b, r.Node.Description) },
+	"link":         func(b []byte, r *Row) []byte { return appendStringOrNull(b, r.Node.Link) },
+	"visibility":   func(b []byte, r *Row) []byte { return appendName(b, r.Node.Visibility.String()) },
+	"createdAt":    func(b []byte, r *Row) []byte { return appendInstant(b, r.Node.CreatedAt) },
+	"lastModified": func(b []byte, r *Row) []byte { return appendInstant(b, r.Node.LastModified) },
+	"version":      func(b []byte, r *Row) []byte { return strconv.AppendInt(b, int64(r.Node.Version), 10) },
+	"expiresAt": func(b []byte, r *Row) []byte {
+		if r.Node.ExpiresAt == nil {
+			return appendNull(b)
+		}
+		return appendInstant(b, *r.Node.ExpiresAt)
+	},
+}
+
+// standingFields are the fields of an item that say what the viewer may do.
+var standingFields = map[string]writer[*Row]{
+	"viewerRole": func(b []byte, r *Row) []byte {
+		if r.Standing.Role == library.NoRole {
+			return appendNull(b)
+		}
+		return appendName(b, r.Standing.Role.String())
+	},
+	"viewerCanShare":  func(b []byte, r *Row) []byte { return appendBool(b, r.Standing.CanShare) },
+	"viewerCanEdit":   func(b []byte, r *Row) []byte { return appendBool(b, r.Standing.CanEdit) },
+	"viewerCanManage": func(b []byte, r *Row) []byte { return appendBool(b, r.Standing.CanManage) },
+}
+
+var userFields = map[string]writer[*library.User]{
+	"id":          func(b []byte, u *library.User) []byte { return appendString(b, string(u.ID)) },
+	"tenant":      func(b []byte, u *library.User) []byte { return appendString(b, u.Tenant()) },
+	"displayName": func(b []byte, u *library.User) []byte { return appendString(b, u.DisplayName) },
+	"visibility":  func(b []byte, u *library.User) []byte { return appendName(b, u.Visibility.String()) },
+	"createdAt":   func(b []byte, u *library.User) []byte { return appendInstant(b, u.CreatedAt) },
+}
+
+var countFields = map[string]writer[*library.Count]{
+	"value": func(b []byte, n *library.Count) []byte { return strconv.AppendInt(b, int64(n.Value), 10) },
+	"precision": func(b []byte, n *library.Count) []byte {
+		if n.Exact {
+			return appendName(b, "EXACT")
+		}
+		return appendName(b, "AT_LEAST")
+	},
+}
+
+var pageInfoFields = map[string]writer[*library.PageInfo]{
+	"hasNextPage":     func(b []byte, p *library.PageInfo) []byte { return appendBool(b, p.HasNextPage) },
+	"hasPreviousPage": func(b []byte, p *library.PageInfo) []byte { return appendBool(b, p.HasPreviousPage) },
+	"startCursor":     func(b []byte, p *library.PageInfo) []byte { return appendStringOrNull(b, p.StartCursor()) },
+	"endCursor":       func(b []byte, p *library.PageInfo) []byte { return appendStringOrNull(b, p.EndCursor()) },
+}

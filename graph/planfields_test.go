@@ -1,0 +1,43 @@
+package graph
+
+import (
+	"slices"
+	"testing"
+
+	"github.com/99designs/gqlgen/graphql"
+	"github.com/google/go-cmp/cmp"
+	"github.com/vektah/gqlparser/v2"
+	"github.com/vektah/gqlparser/v2/ast"
+)
+
+// TestPlan_WritesEveryFieldOfTheSchema holds the plans against the schema: a new
+// field of what pages show is either planned, or it is listed here.
+func TestPlan_WritesEveryFieldOfTheSchema(t *testing.T) {
+	const around = `{ viewer { library { `
+	unplanned := []string{}
+	for typ, to := range map[string][2]string{
+		"LibraryConnection": {``, ``}, "LibraryEdge": {`edges {`, `}`}, "Content": {`nodes {`, `}`},
+		"User": {`nodes { createdBy {`, `} }`}, "Count": {`count {`, `}`}, "PageInfo": {`pageInfo {`, `}`},
+	} {
+		for _, f := range parsedSchema.Types[typ].Fields {
+			field := f.Name
+			if parsedSchema.Types[f.Type.Name()].IsCompositeType() {
+				field += ` { __typename }`
+			}
+			doc, errs := gqlparser.LoadQuery(parsedSchema, around+to[0]+field+to[1]+` } } }`)
+			if errs != nil {
+				t.Fatal(errs)
+			}
+			page := doc.Operations[0].SelectionSet[0].(*ast.Field).SelectionSet[0].(*ast.Field)
+			if planPage(&graphql.OperationContext{Doc: doc}, page.SelectionSet).Unplanned {
+				unplanned = append(unplanned, typ+"."+f.Name)
+			}
+		}
+	}
+	slices.Sort(unplanned)
+	// A page of its own each, and an address that is not everybody's to see.
+	want := []string{"Content.members", "User.email", "User.groups", "User.library"}
+	if diff := cmp.Diff(want, unplanned); diff != "" {
+		t.Errorf("fields that are not planned (-want +got):\n%s", diff)
+	}
+}
