@@ -20,6 +20,7 @@ import (
 	"carrel/core/sched"
 	"carrel/graph"
 	"carrel/library"
+	"carrel/observe"
 	"carrel/pebblestore"
 	"carrel/resolvers"
 )
@@ -35,6 +36,27 @@ type gateway struct {
 	executable graph.ExecutableSchema
 	exec       *executor.Executor
 	slow       *executor.Executor // the same without plans
+	following  followers
+}
+
+// followers counts those who follow libraries at present.
+type followers struct {
+	*observe.Metrics
+	more, fewer chan struct{}
+}
+
+// FanOut implements library.Watcher.
+func (followers) FanOut(ctx context.Context, _ []context.Context) (context.Context, func(error)) {
+	return ctx, func(error) {}
+}
+
+// Follows implements library.Watcher.
+func (f followers) Follows(n int) {
+	changed := f.more
+	if n < 0 {
+		changed = f.fewer
+	}
+	changed <- struct{}{}
 }
 
 // spy passes every call on to the Service and remembers what was asked of it.
@@ -145,8 +167,9 @@ func newGatewayOn(t testing.TB, wrap func(library.Store) library.Store) *gateway
 		t.Fatal(err)
 	}
 	between := wrap(store)
+	following := followers{observe.NewMetrics(), make(chan struct{}, 100), make(chan struct{}, 100)}
 	service, err := library.New(t.Context(), library.Config{
-		Store: between, Runtime: rt, Names: names, Remote: true,
+		Store: between, Runtime: rt, Names: names, Remote: true, Watch: following,
 		Journal: journal.New(t.Context(), between, rt, nil, commit.WholeProtocol),
 	})
 	if err != nil {
@@ -159,7 +182,7 @@ func newGatewayOn(t testing.TB, wrap func(library.Store) library.Store) *gateway
 	watched := &spy{API: service}
 	root := &resolvers.Root{Library: watched, Schema: subgraph, Limits: graph.Limits{DefaultPageSize: 20, MaxPageSize: 100, MaxDepth: 12, MaxCost: 5000, MaxShareTargets: 100, MaxBodyBytes: 1 << 20}}
 	schema := resolvers.NewSchema(root)
-	return &gateway{t: t, spy: watched, schema: schema.Schema(), executable: schema, exec: executor.New(schema), slow: executor.New(unplanned{schema})}
+	return &gateway{t: t, spy: watched, schema: schema.Schema(), executable: schema, exec: executor.New(schema), slow: executor.New(unplanned{schema}), following: following}
 }
 
 // unplanned is the schema without what NewSchema puts between a page and the

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"io"
 	"net/http"
 	"net/http/httptest"
 	"strings"
@@ -36,6 +37,27 @@ func (g *gateway) follow(ctx context.Context, v *library.Viewer, owner string) (
 	ctx = graphql.WithOperationContext(ctx, op)
 	sub, errs := g.executable.Subscribe(viewing(ctx, v))
 	return sub, ctx, errs
+}
+
+// stream follows the library of owner over HTTP, until ctx ends. The caller closes
+// the body that it returns.
+func (g *gateway) stream(ctx context.Context, server *httptest.Server, owner string) io.ReadCloser {
+	g.t.Helper()
+	body, err := json.Marshal(map[string]any{"query": followQuery, "variables": map[string]any{"id": owner}})
+	if err != nil {
+		g.t.Fatal(err)
+	}
+	r, err := http.NewRequestWithContext(ctx, http.MethodPost, server.URL, bytes.NewReader(body))
+	if err != nil {
+		g.t.Fatal(err)
+	}
+	r.Header.Set("Content-Type", "application/json")
+	r.Header.Set("Accept", "text/event-stream")
+	resp, err := server.Client().Do(r)
+	if err != nil {
+		g.t.Fatal(err)
+	}
+	return resp.Body
 }
 
 func TestSubscription_ReturnsEachEventOnce(t *testing.T) {
@@ -93,6 +115,46 @@ func TestSubscription_AwaitReturnsWithTheEvent(t *testing.T) {
 	}
 }
 
+// TestSubscription_EndsItsFollower: a follower that is not closed stays with its
+// library, and gets its changes, as long as the process runs.
+func TestSubscription_EndsItsFollower(t *testing.T) {
+	g := newGateway(t)
+	g.shelf(0)
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	if _, _, errs := g.follow(ctx, as("u:acme:eve"), "u:acme:eve"); errs != nil {
+		t.Fatal(errs)
+	}
+	await(t, g.following.more)
+	cancel()
+	await(t, g.following.fewer)
+}
+
+// TestSubscription_EndsWithItsRequest: a client that is gone leaves no follower.
+func TestSubscription_EndsWithItsRequest(t *testing.T) {
+	g := newGateway(t)
+	g.shelf(0)
+	server := httptest.NewServer(g.served(nil))
+	defer server.Close()
+	ctx, leave := context.WithCancel(t.Context())
+	defer leave()
+	stream := g.stream(ctx, server, "u:acme:eve")
+	defer func() { _ = stream.Close() }()
+	await(t, g.following.more)
+	leave()
+	await(t, g.following.fewer)
+}
+
+// await waits for something that must happen, but not for ever.
+func await(t *testing.T, happened <-chan struct{}) {
+	t.Helper()
+	select {
+	case <-happened:
+	case <-time.After(10 * time.Second):
+		t.Fatal("it has not happened")
+	}
+}
+
 // TestSubscription_BillsItsViewer: resolving the groups of a follower is billed to
 // the viewer of the event for which it was done.
 func TestSubscription_BillsItsViewer(t *testing.T) {
@@ -122,23 +184,8 @@ func TestSubscription_BillsItsStart(t *testing.T) {
 	paid := make(chan float64, 10)
 	server := httptest.NewServer(g.served(func(_ bool, points float64) { paid <- points }))
 	defer server.Close()
-	body, err := json.Marshal(map[string]any{"query": followQuery, "variables": map[string]any{"id": "g:acme:all"}})
-	if err != nil {
-		t.Fatal(err)
-	}
-	ctx, cancel := context.WithCancel(t.Context())
-	defer cancel()
-	r, err := http.NewRequestWithContext(ctx, http.MethodPost, server.URL, bytes.NewReader(body))
-	if err != nil {
-		t.Fatal(err)
-	}
-	r.Header.Set("Content-Type", "application/json")
-	r.Header.Set("Accept", "text/event-stream")
-	resp, err := server.Client().Do(r)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer func() { _ = resp.Body.Close() }()
+	stream := g.stream(t.Context(), server, "g:acme:all")
+	defer func() { _ = stream.Close() }()
 	for what, want := range []float64{1, 2.05} { // the request; two rounds, and one group
 		select {
 		case points := <-paid:
