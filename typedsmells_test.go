@@ -281,7 +281,7 @@ func (h *house) explained(s *source, n ast.Node) bool {
 
 // The rooms in which a rule of the write protocol may be named or switched off:
 // where it is defined and obeyed, and where its absence is tried.
-var knowAblations = []string{"core", "library", "test/simulator"}
+var knowAblations = []string{"core", "principal", "library", "test/simulator"}
 
 func TestTheWholeProtocolRunsEverywhere(t *testing.T) {
 	h := theHouse(t)

@@ -15,7 +15,7 @@ import (
 	"github.com/lestrrat-go/jwx/v3/jwt"
 
 	"carrel/core/fault"
-	"carrel/library"
+	"carrel/principal"
 )
 
 const (
@@ -123,7 +123,7 @@ func (a *Authenticator) Token(ctx context.Context, token string) (Caller, error)
 
 // identity is what a good token says.
 type identity struct {
-	user               library.PrincipalID
+	user               principal.ID
 	admin, globalAdmin bool
 	notBefore, expires time.Time
 	// keys is the key set that verified the token; nil for the secret. When
@@ -234,7 +234,7 @@ func (a *Authenticator) claims(payload []byte) (identity, error) {
 		return identity{}, refused("the token's claims are not accepted")
 	}
 	sub, _ := tok.Subject()
-	user, err := library.ParsePrincipalID(sub)
+	user, err := principal.ParseID(sub)
 	if err != nil || !user.IsUser() {
 		return identity{}, refused("the token's subject (sub) is not the id of a user, u:<tenant>:<name>")
 	}

@@ -18,7 +18,7 @@ import (
 	"github.com/lestrrat-go/jwx/v3/jwk"
 
 	"carrel/core/fault"
-	"carrel/library"
+	"carrel/principal"
 )
 
 func TestViewerOfGoodTokens(t *testing.T) {
@@ -29,7 +29,7 @@ func TestViewerOfGoodTokens(t *testing.T) {
 		return sign(t, jwa.HS256(), testSecret, nil, goodClaims(c, with))
 	}
 	type who struct {
-		user          library.PrincipalID
+		user          principal.ID
 		admin, global bool
 	}
 	ann := who{user: "u:acme:ann"}
@@ -351,7 +351,7 @@ func TestViewerFromContext(t *testing.T) {
 	if v := ViewerFrom(context.Background()); v == nil || v.SignedIn() {
 		t.Errorf("without a viewer: %v", v)
 	}
-	ann := &library.Viewer{User: "u:acme:ann"}
+	ann := &principal.Viewer{User: "u:acme:ann"}
 	if v := ViewerFrom(WithViewer(context.Background(), ann)); v != ann {
 		t.Errorf("got %v", v)
 	}

@@ -9,7 +9,7 @@ import (
 	"github.com/lestrrat-go/jwx/v3/jwa"
 	"github.com/lestrrat-go/jwx/v3/jwt"
 
-	"carrel/library"
+	"carrel/principal"
 )
 
 // MinSecretBytes is the least length of an HS256 secret: that of the hash
@@ -46,7 +46,7 @@ func Mint(secret []byte, c Claims) (string, error) {
 	if len(secret) < MinSecretBytes {
 		return "", fmt.Errorf("mint token: a secret has at least %d bytes, this one %d", MinSecretBytes, len(secret))
 	}
-	user, err := library.ParsePrincipalID(c.Subject)
+	user, err := principal.ParseID(c.Subject)
 	if err != nil || !user.IsUser() {
 		return "", fmt.Errorf("mint token: the subject %q is not the id of a user, u:<tenant>:<name>", c.Subject)
 	}

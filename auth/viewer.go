@@ -10,13 +10,13 @@ import (
 	"context"
 	"time"
 
-	"carrel/library"
+	"carrel/principal"
 )
 
 // Caller is who asks, for as long as the token is good: one request, or all
 // that is asked over a connection that stays open.
 type Caller struct {
-	User               library.PrincipalID // empty: anonymous
+	User               principal.ID // empty: anonymous
 	Admin, GlobalAdmin bool
 	// Until is when the token is no longer accepted; zero without a token.
 	Until time.Time
@@ -27,22 +27,22 @@ func (c Caller) SignedIn() bool { return c.User != "" }
 
 // Viewer is the caller for one operation. Each gets its own, because a viewer
 // keeps what was resolved of its groups.
-func (c Caller) Viewer() *library.Viewer {
-	return &library.Viewer{User: c.User, Admin: c.Admin, GlobalAdmin: c.GlobalAdmin}
+func (c Caller) Viewer() *principal.Viewer {
+	return &principal.Viewer{User: c.User, Admin: c.Admin, GlobalAdmin: c.GlobalAdmin}
 }
 
 type viewerKey struct{}
 
 // WithViewer returns a context that carries v.
-func WithViewer(ctx context.Context, v *library.Viewer) context.Context {
+func WithViewer(ctx context.Context, v *principal.Viewer) context.Context {
 	return context.WithValue(ctx, viewerKey{}, v)
 }
 
 // ViewerFrom is the viewer of the request; an anonymous one if there is none,
 // so that a path that forgot to authenticate sees less, never more.
-func ViewerFrom(ctx context.Context) *library.Viewer {
-	if v, ok := ctx.Value(viewerKey{}).(*library.Viewer); ok {
+func ViewerFrom(ctx context.Context) *principal.Viewer {
+	if v, ok := ctx.Value(viewerKey{}).(*principal.Viewer); ok {
 		return v
 	}
-	return &library.Viewer{}
+	return &principal.Viewer{}
 }

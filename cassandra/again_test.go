@@ -16,6 +16,7 @@ import (
 	"carrel/core/commit"
 	"carrel/interchange/archive"
 	"carrel/library"
+	"carrel/principal"
 )
 
 // secondTries is a store on a node that can be held, and that takes second tries
@@ -128,14 +129,14 @@ func TestWhatIsTriedAgain(t *testing.T) {
 	s := newSecondTries(t)
 	stamp := int64(someTime)
 	next := func() int64 { stamp++; return stamp }
-	group := library.PrincipalHeader{ID: "g:t:g", State: commit.Live}
-	person := library.PrincipalHeader{ID: "u:t:ann", DisplayName: "Ann", Visibility: library.Public, State: commit.Live}
+	group := principal.Header{ID: "g:t:g", State: commit.Live}
+	person := principal.Header{ID: "u:t:ann", DisplayName: "Ann", Visibility: principal.Public, State: commit.Live}
 	for _, c := range []struct {
 		name, again string
 		call        func(context.Context) error
 	}{
 		{"a count", "count a library", func(ctx context.Context) error {
-			_, err := s.CountLibrary(ctx, "u:t:ann", library.Private, 10)
+			_, err := s.CountLibrary(ctx, "u:t:ann", principal.Private, 10)
 			return err
 		}},
 		{"in-flight lists", "read in-flight lists", func(ctx context.Context) error { _, err := s.Lanes(ctx); return err }},
@@ -145,14 +146,14 @@ func TestWhatIsTriedAgain(t *testing.T) {
 		}},
 		{"a membership", "enforce a group", func(ctx context.Context) error {
 			group.MTS = clock.Instant(next())
-			return s.EnforceGroup(ctx, &library.GroupEnforcement{Header: &group, Rows: []library.GroupMemberRow{{Principal: "u:t:ann", Role: library.GroupMember, Seq: 1}}})
+			return s.EnforceGroup(ctx, &principal.GroupEnforcement{Header: &group, Rows: []principal.GroupMemberRow{{Principal: "u:t:ann", Role: principal.GroupMember, Seq: 1}}})
 		}},
 		{"names", "enforce the directory", func(ctx context.Context) error {
 			person.MTS = clock.Instant(next())
-			return s.EnforceDirectory(ctx, &library.DirectoryEnforcement{Header: &person})
+			return s.EnforceDirectory(ctx, &principal.DirectoryEnforcement{Header: &person})
 		}},
 		{"a name that is dropped", "drop a row of the directory", func(ctx context.Context) error {
-			return s.DropDirectory(ctx, []library.DirectoryRow{{DirectoryKey: library.DirectoryKey{Name: "bob"}, Principal: "u:t:bob", MTS: 1}})
+			return s.DropDirectory(ctx, []principal.DirectoryRow{{DirectoryKey: principal.DirectoryKey{Name: "bob"}, Principal: "u:t:bob", MTS: 1}})
 		}},
 		{"a due", "write a due", func(ctx context.Context) error {
 			return s.PutDue(ctx, commit.Due{At: someTime, Kind: commit.Content, Key: "c:t:due", MTS: clock.Instant(next())})
@@ -194,7 +195,7 @@ func TestWhatIsNotTriedAgain(t *testing.T) {
 		},
 	}
 	count := func(ctx context.Context) error {
-		_, err := s.CountLibrary(ctx, "u:t:ann", library.Private, 10)
+		_, err := s.CountLibrary(ctx, "u:t:ann", principal.Private, 10)
 		return err
 	}
 	for name, call := range calls {
@@ -235,7 +236,7 @@ func TestEachPageIsAStatement(t *testing.T) {
 	s := open(t, o)
 	var ch session.Batch
 	for n := range rows {
-		ch.Append(putEntry, "u:t:long", int8(library.Private), int64(n), fmt.Sprintf("c:t:%05d", n), int64(someTime), int8(0), int64(someTime))
+		ch.Append(putEntry, "u:t:long", int8(principal.Private), int64(n), fmt.Sprintf("c:t:%05d", n), int64(someTime), int8(0), int64(someTime))
 		if len(ch.Entries) == dropsAtOnce || n == rows-1 {
 			if err := s.session.WriteBatch(t.Context(), "shelve", &ch); err != nil {
 				t.Fatal(err)
@@ -247,7 +248,7 @@ func TestEachPageIsAStatement(t *testing.T) {
 		{1, 1, 1}, {countPage - 1, countPage - 1, 1}, {rows, rows, 2}, {rows + 1, rows, 2},
 	} {
 		counts.take()
-		n, err := s.CountLibrary(t.Context(), "u:t:long", library.Private, c.limit)
+		n, err := s.CountLibrary(t.Context(), "u:t:long", principal.Private, c.limit)
 		if err != nil || n != c.want {
 			t.Fatalf("counted to %d: %d, %v", c.limit, n, err)
 		}
@@ -256,7 +257,7 @@ func TestEachPageIsAStatement(t *testing.T) {
 		}
 	}
 	// Whoever wants no more rows asks for no more pages.
-	r := session.Query{Operation: "count a library", Stmt: countEntries, Args: []any{"u:t:long", int8(library.Private), rows}, PageSize: 10}
+	r := session.Query{Operation: "count a library", Stmt: countEntries, Args: []any{"u:t:long", int8(principal.Private), rows}, PageSize: 10}
 	left := 15
 	var role int8
 	err := s.session.Read(t.Context(), r, func(iter *gocql.Iter) bool {
@@ -270,7 +271,7 @@ func TestEachPageIsAStatement(t *testing.T) {
 		t.Errorf("15 rows by 10 took %d statements", pages)
 	}
 	err = session.ForEach(t.Context(), readers, readers, func(ctx context.Context, _ int) error {
-		n, err := s.CountLibrary(ctx, "u:t:long", library.Private, rows)
+		n, err := s.CountLibrary(ctx, "u:t:long", principal.Private, rows)
 		if err == nil && n != rows {
 			err = fmt.Errorf("counted %d", n)
 		}

@@ -18,6 +18,7 @@ import (
 	"carrel/core/fault"
 	"carrel/interchange/archive"
 	"carrel/library"
+	"carrel/principal"
 )
 
 // distant is an instant of 2040, by which rows of tests are forgotten.
@@ -126,12 +127,12 @@ func TestRowsOfOneTokenAreGivenOnceEach(t *testing.T) {
 // A partition may have more rows than a page, and than one write.
 func TestALargePartitionIsPutAndReadInPieces(t *testing.T) {
 	s := open(t, options(t))
-	header := library.Header{Content: library.Content{ID: "c:a:big", Kind: library.Note, Title: "Big", Visibility: library.Public},
-		State: commit.Live, Seq: 3, MTS: 7, Position: 7, Widest: library.Public, Members: 1203}
+	header := library.Header{Content: library.Content{ID: "c:a:big", Kind: library.Note, Title: "Big", Visibility: principal.Public},
+		State: commit.Live, Seq: 3, MTS: 7, Position: 7, Widest: principal.Public, Members: 1203}
 	rows := []archive.Row{{Content: &header}}
 	for i := range 1203 {
 		rows = append(rows, archive.Row{Member: &archive.MemberAt{Content: header.ID,
-			Member: library.Member{Principal: library.PrincipalID(fmt.Sprintf("u:a:%04d", i)), Role: library.Viewing, Seq: 3}}})
+			Member: library.Member{Principal: principal.ID(fmt.Sprintf("u:a:%04d", i)), Role: library.Viewing, Seq: 3}}})
 	}
 	other := header
 	other.ID = "c:a:other"
@@ -172,7 +173,7 @@ func TestWhatAPutCosts(t *testing.T) {
 		id := library.ContentID(fmt.Sprintf("c:a:%d", i))
 		rows = append(rows, archive.Row{Content: &library.Header{Content: library.Content{ID: id}, State: commit.Live, Seq: 1}})
 		for m := range 10 {
-			rows = append(rows, archive.Row{Member: &archive.MemberAt{Content: id, Member: library.Member{Principal: library.UserID("a", fmt.Sprint(m)), Seq: 1}}})
+			rows = append(rows, archive.Row{Member: &archive.MemberAt{Content: id, Member: library.Member{Principal: principal.UserID("a", fmt.Sprint(m)), Seq: 1}}})
 		}
 		rows = append(rows, archive.Row{Request: &archive.RequestAt{Content: id, RequestRow: commit.RequestRow{Until: now}}},
 			archive.Row{Due: &commit.Due{At: distant, Kind: commit.Content, Key: string(id), MTS: distant}})
@@ -213,8 +214,8 @@ func TestAPutThatComesLateChangesNothing(t *testing.T) {
 			t.Errorf("it was applied: %t, %v: %s", applied, err, stmt)
 		}
 	}
-	header := library.Header{Content: library.Content{ID: "c:a:b", Kind: library.Note, Title: "Put", Visibility: library.Public},
-		State: commit.Live, Seq: 7, MTS: 7, Position: 7, Widest: library.Public, Writers: []commit.Writer{{Seq: 7, Entry: commit.EntryID{7}}}}
+	header := library.Header{Content: library.Content{ID: "c:a:b", Kind: library.Note, Title: "Put", Visibility: principal.Public},
+		State: commit.Live, Seq: 7, MTS: 7, Position: 7, Widest: principal.Public, Writers: []commit.Writer{{Seq: 7, Entry: commit.EntryID{7}}}}
 	creation := commit.Creation{Key: commit.RequestKey{1}, ID: "c:a:b", Until: distant}
 	put := []archive.Row{{Content: &header}, {Block: &archive.BlockRow{Host: "desk", Next: 10}}, {Creation: &creation},
 		{Setting: &archive.SettingRow{Name: "x", Value: []byte{1}}}}
@@ -292,13 +293,13 @@ func TestACopyTellsThatItIsNotAlone(t *testing.T) {
 	}
 	s := open(t, o)
 	content := archive.Row{Content: &library.Header{Content: library.Content{ID: "c:a:b"}, State: commit.Live, Seq: 1}}
-	principal := archive.Row{Principal: &library.PrincipalHeader{ID: "u:a:b", State: commit.Live, Seq: 1}}
+	owner := archive.Row{Principal: &principal.Header{ID: "u:a:b", State: commit.Live, Seq: 1}}
 	const (
 		changeContent   = `UPDATE content SET seq = ? WHERE content_id = 'c:a:b' AND kind = 0 AND key = '~' IF EXISTS`
 		changePrincipal = `UPDATE principal SET seq = ? WHERE principal_id = 'u:a:b' AND kind = 0 AND key = '~' IF EXISTS`
 	)
 	stands := []archive.Row{
-		content, principal,
+		content, owner,
 		{Setting: &archive.SettingRow{Name: "x", Value: []byte{1}}},
 		{Block: &archive.BlockRow{Host: "desk", Next: 10}},
 		{Creation: &commit.Creation{Key: commit.RequestKey{1}, ID: "c:a:1", Until: distant}},
@@ -314,8 +315,8 @@ func TestACopyTellsThatItIsNotAlone(t *testing.T) {
 		"a header": {content, changeContent, func(n int) []any { return []any{int64(n)} }},
 		"a member": {archive.Row{Member: &archive.MemberAt{Content: "c:a:b", Member: library.Member{Principal: "u:a:b", Seq: 1}}},
 			changeContent, func(n int) []any { return []any{int64(n)} }},
-		"a principal": {principal, changePrincipal, func(n int) []any { return []any{int64(n)} }},
-		"a membership": {archive.Row{GroupMember: &archive.GroupMemberAt{Group: "u:a:b", GroupMemberRow: library.GroupMemberRow{Principal: "u:a:c", Seq: 1}}},
+		"a principal": {owner, changePrincipal, func(n int) []any { return []any{int64(n)} }},
+		"a membership": {archive.Row{GroupMember: &archive.GroupMemberAt{Group: "u:a:b", GroupMemberRow: principal.GroupMemberRow{Principal: "u:a:c", Seq: 1}}},
 			changePrincipal, func(n int) []any { return []any{int64(n)} }},
 		"a setting": {archive.Row{Setting: &archive.SettingRow{Name: "x", Value: []byte{2}}},
 			`UPDATE setting SET value = ? WHERE name = 'x' IF EXISTS`, func(n int) []any { return []any{fmt.Append(nil, n)} }},

@@ -14,6 +14,7 @@ import (
 	"carrel/core/fault"
 	"carrel/interchange/archive"
 	"carrel/library"
+	"carrel/principal"
 )
 
 // What is copied into the tables of compare-and-set is written by
@@ -215,7 +216,7 @@ func contentTable() *restoreTable {
 func principalTable() *restoreTable {
 	return &restoreTable{name: "principal", doing: "put a principal", restore: restorePrincipal, hold: holdPrincipal,
 		seq: func(ctx context.Context, s *Store, id string) (int64, error) {
-			rows, err := s.ReadPrincipal(ctx, library.PrincipalID(id), library.PrincipalQuery{})
+			rows, err := s.ReadPrincipal(ctx, principal.ID(id), principal.Query{})
 			if err != nil {
 				return 0, err
 			}

@@ -16,6 +16,7 @@ import (
 	"carrel/core/fault"
 	"carrel/interchange/archive"
 	"carrel/library"
+	"carrel/principal"
 )
 
 const (
@@ -200,7 +201,7 @@ func readPrincipalRows() rowReader {
 		if !iter.Scan(cells...) {
 			return r, at, false, nil
 		}
-		group := library.PrincipalID(id)
+		group := principal.ID(id)
 		switch row.kind {
 		case kindHeader:
 			h := row.header(group)

@@ -11,6 +11,7 @@ import (
 
 	"carrel/core/fault"
 	"carrel/library"
+	"carrel/principal"
 )
 
 // slowNode stands between the driver and a node, and keeps its answers back
@@ -134,7 +135,7 @@ func TestASlowClusterGetsNoMoreWork(t *testing.T) {
 	o.MaxInFlight, o.MaxWaiting, o.Patience, o.Timeout = places, most, time.Hour, time.Minute
 	s := open(t, o)
 	page := func() error {
-		_, err := s.OpenLibrary(t.Context(), library.Slice{Owner: "u:t:reader", Bucket: library.Private, Limit: 20}, false)
+		_, err := s.OpenLibrary(t.Context(), library.Slice{Owner: "u:t:reader", Bucket: principal.Private, Limit: 20}, false)
 		return err
 	}
 	itemOf := func(n int) library.ContentID { return library.ContentID(fmt.Sprintf("c:t:slow%03d", n)) }

@@ -6,13 +6,14 @@ import (
 
 	"carrel/core/clock"
 	"carrel/library"
+	"carrel/principal"
 )
 
 // BenchmarkPage reads what a page of 20 costs: one slice, and the headers of
 // its items.
 func BenchmarkPage(b *testing.B) {
 	s := open(b, options(b))
-	const reader library.PrincipalID = "u:t:pages"
+	const reader principal.ID = "u:t:pages"
 	for n := range 100 {
 		c := creation(library.ContentID(fmt.Sprintf("c:t:page%03d", n)), someTime+clock.Instant(n))
 		if v, err := s.Commit(b.Context(), c); err != nil || !v.Applied {
@@ -24,14 +25,14 @@ func BenchmarkPage(b *testing.B) {
 	}
 	b.Run("slice", func(b *testing.B) {
 		for b.Loop() {
-			if es, err := s.PageLibrary(b.Context(), library.Slice{Owner: reader, Bucket: library.Private, Limit: 21}); err != nil || len(es) != 21 {
+			if es, err := s.PageLibrary(b.Context(), library.Slice{Owner: reader, Bucket: principal.Private, Limit: 21}); err != nil || len(es) != 21 {
 				b.Fatal(len(es), err)
 			}
 		}
 	})
 	b.Run("slice and headers", func(b *testing.B) {
 		for b.Loop() {
-			es, err := s.PageLibrary(b.Context(), library.Slice{Owner: reader, Bucket: library.Private, Limit: 21})
+			es, err := s.PageLibrary(b.Context(), library.Slice{Owner: reader, Bucket: principal.Private, Limit: 21})
 			if err != nil {
 				b.Fatal(err)
 			}
@@ -39,7 +40,7 @@ func BenchmarkPage(b *testing.B) {
 			for _, e := range es[:20] {
 				ids = append(ids, e.Content)
 			}
-			if _, err := s.ReadMany(b.Context(), ids, []library.PrincipalID{reader}); err != nil {
+			if _, err := s.ReadMany(b.Context(), ids, []principal.ID{reader}); err != nil {
 				b.Fatal(err)
 			}
 		}

@@ -11,11 +11,14 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"carrel/core/commit"
+	"carrel/core/cursor"
 	"carrel/core/fault"
+	"carrel/core/input"
 	"carrel/core/journal"
 	"carrel/core/naming"
 	"carrel/core/sched"
 	"carrel/library"
+	"carrel/principal"
 )
 
 // What an operator does to derived rows by hand, with the clock of his machine
@@ -48,7 +51,7 @@ func newDesk(t *testing.T) *desk {
 	return d
 }
 
-func viewer(p library.PrincipalID) *library.Viewer { return &library.Viewer{User: p} }
+func viewer(p principal.ID) *principal.Viewer { return &principal.Viewer{User: p} }
 
 func (d *desk) ok(err error) {
 	d.t.Helper()
@@ -63,7 +66,7 @@ func (d *desk) byHand(stmt string, args ...any) {
 	d.ok(d.store.session.Driver().Query(stmt, args...).WithContext(d.t.Context()).Exec())
 }
 
-const crew library.PrincipalID = "g:t:crew"
+const crew principal.ID = "g:t:crew"
 
 // in is the desk in a subtest.
 func (d *desk) in(t *testing.T) *desk {
@@ -77,18 +80,18 @@ func (d *desk) in(t *testing.T) *desk {
 func (d *desk) furnish(items int) {
 	d.t.Helper()
 	ctx := d.t.Context()
-	for _, p := range []library.PrincipalID{ann, bob} {
-		_, err := d.svc.CreateUser(ctx, viewer(p), library.CreateUser{Tenant: "t", Name: p.Name(), DisplayName: p.Name(), Email: "x@example.com", Visibility: library.Public})
+	for _, p := range []principal.ID{ann, bob} {
+		_, err := d.svc.CreateUser(ctx, viewer(p), principal.CreateUser{Tenant: "t", Name: p.Name(), DisplayName: p.Name(), Email: "x@example.com", Visibility: principal.Public})
 		d.ok(err)
 	}
-	_, err := d.svc.CreateGroup(ctx, viewer(ann), library.CreateGroup{Tenant: "t", Name: crew.Name(), DisplayName: "crew", Visibility: library.Private})
+	_, err := d.svc.CreateGroup(ctx, viewer(ann), principal.CreateGroup{Tenant: "t", Name: crew.Name(), DisplayName: "crew", Visibility: principal.Private})
 	d.ok(err)
-	member := library.GroupMember
-	_, err = d.svc.SetGroupMembers(ctx, viewer(ann), library.SetGroupMembers{Group: string(crew), Members: []library.GroupMemberChange{{Principal: string(bob), Role: &member}}})
+	member := principal.GroupMember
+	_, err = d.svc.SetGroupMembers(ctx, viewer(ann), principal.SetGroupMembers{Group: string(crew), Members: []principal.GroupMemberChange{{Principal: string(bob), Role: &member}}})
 	d.ok(err)
 	for n := range items {
 		viewing, name := library.Viewing, fmt.Sprintf("%03d", n)
-		in := library.CreateContent{Tenant: ptr("t"), Name: &name, Kind: library.Note, Title: name, Visibility: library.Visibility(1 + n%3),
+		in := library.CreateContent{Tenant: ptr("t"), Name: &name, Kind: library.Note, Title: name, Visibility: principal.Visibility(1 + n%3),
 			Members: []library.ContentMemberChange{{Principal: string(crew), Role: &viewing}}}
 		if n%3 == 0 {
 			in.Members = append(in.Members, library.ContentMemberChange{Principal: string(bob), Role: &viewing})
@@ -118,13 +121,13 @@ type shown map[string][]string
 
 // page reads on from a cursor; where the library is being rebuilt it comes back
 // as often as it is told to.
-func (d *desk) page(v *library.Viewer, owner library.PrincipalID, descending bool, after *string) *library.LibraryConnection {
+func (d *desk) page(v *principal.Viewer, owner principal.ID, descending bool, after *string) *library.LibraryConnection {
 	d.t.Helper()
 	ctx, cancel := context.WithTimeout(d.t.Context(), 10*time.Minute)
 	defer cancel()
 	size := 7
 	for {
-		c, err := d.svc.Library(ctx, v, owner, library.LibraryQuery{Descending: descending, PageArgs: library.PageArgs{First: &size, After: after}})
+		c, err := d.svc.Library(ctx, v, owner, library.LibraryQuery{Descending: descending, PageArgs: cursor.PageArgs{First: &size, After: after}})
 		if err == nil {
 			return c
 		}
@@ -134,7 +137,7 @@ func (d *desk) page(v *library.Viewer, owner library.PrincipalID, descending boo
 	}
 }
 
-func (d *desk) walk(v *library.Viewer, owner library.PrincipalID, descending bool) (items []string) {
+func (d *desk) walk(v *principal.Viewer, owner principal.ID, descending bool) (items []string) {
 	d.t.Helper()
 	var after *string
 	for {
@@ -152,8 +155,8 @@ func (d *desk) walk(v *library.Viewer, owner library.PrincipalID, descending boo
 func (d *desk) everything() shown {
 	d.t.Helper()
 	all := shown{}
-	for _, owner := range []library.PrincipalID{ann, bob, crew} {
-		for _, v := range []*library.Viewer{viewer(ann), viewer(bob), {}} {
+	for _, owner := range []principal.ID{ann, bob, crew} {
+		for _, v := range []*principal.Viewer{viewer(ann), viewer(bob), {}} {
 			for _, descending := range []bool{false, true} {
 				if owner != crew || v.SignedIn() {
 					all[fmt.Sprintf("%s for %s, descending %v", owner, v.User, descending)] = d.walk(v, owner, descending)
@@ -206,7 +209,7 @@ func TestLibrariesDeletedByHand(t *testing.T) {
 		{"the library and the record of what was shared", []string{"library_by_principal", "content_by_principal"}},
 		{"the record, and later the library", []string{"content_by_principal", "", "library_by_principal"}},
 	} {
-		for _, p := range []library.PrincipalID{ann, bob, crew} {
+		for _, p := range []principal.ID{ann, bob, crew} {
 			t.Run(c.name+" of "+string(p), func(t *testing.T) {
 				d := d.in(t)
 				first := d.page(viewer(ann), p, false, nil)
@@ -235,7 +238,7 @@ func TestLibrariesDeletedByHand(t *testing.T) {
 	}
 	// What was raised can be changed like everything else.
 	for n := range 16 {
-		_, err := d.svc.UpdateContent(t.Context(), viewer(ann), library.UpdateContent{ID: fmt.Sprintf("c:t:%03d", n), Title: library.Some(ptr("changed"))})
+		_, err := d.svc.UpdateContent(t.Context(), viewer(ann), library.UpdateContent{ID: fmt.Sprintf("c:t:%03d", n), Title: input.Some(ptr("changed"))})
 		d.ok(err)
 	}
 	d.rest()
@@ -247,7 +250,7 @@ func TestLibrariesDeletedByHand(t *testing.T) {
 
 // shareAgain takes p's role on an item away and gives it back, or where it
 // manages all, shares another one.
-func (d *desk) shareAgain(p library.PrincipalID) {
+func (d *desk) shareAgain(p principal.ID) {
 	d.t.Helper()
 	if p == ann {
 		return
@@ -281,7 +284,7 @@ func TestReadersWhileALibraryIsDeletedByHand(t *testing.T) {
 		readers.Go(func() {
 			for ctx.Err() == nil {
 				size := 50
-				c, err := d.svc.Library(t.Context(), viewer(ann), crew, library.LibraryQuery{PageArgs: library.PageArgs{First: &size}})
+				c, err := d.svc.Library(t.Context(), viewer(ann), crew, library.LibraryQuery{PageArgs: cursor.PageArgs{First: &size}})
 				switch {
 				case fault.CodeOf(err) == fault.Unavailable:
 				case err != nil:
@@ -311,8 +314,8 @@ func TestTheScrubberMendsWhatWasDoneByHand(t *testing.T) {
 	d.furnish(9)
 	d.ok(d.svc.FillDirectory(t.Context()))
 	before := d.everything()
-	named := func(whole bool, name string, p library.PrincipalID) []any {
-		n := namesOf(library.DirectoryKey{Whole: whole, Name: name}, p)
+	named := func(whole bool, name string, p principal.ID) []any {
+		n := namesOf(principal.DirectoryKey{Whole: whole, Name: name}, p)
 		return []any{n.tenant, n.initial, n.shard, name, string(p)}
 	}
 	position := func(id library.ContentID) int64 {

@@ -10,6 +10,7 @@ import (
 	"carrel/core/clock"
 	"carrel/core/commit"
 	"carrel/library"
+	"carrel/principal"
 )
 
 // Cells that the driver would read by reflection, row after row, are read here
@@ -68,7 +69,7 @@ func (u *unsettledCell) UnmarshalCQL(_ gocql.TypeInfo, data []byte) error {
 		if key, value, data, err = cutPair(data, 8, 1); err != nil {
 			return err
 		}
-		*u = append(*u, library.Superseded{Position: clock.Instant(binary.BigEndian.Uint64(key)), Widest: library.Visibility(value[0])})
+		*u = append(*u, library.Superseded{Position: clock.Instant(binary.BigEndian.Uint64(key)), Widest: principal.Visibility(value[0])})
 	}
 	slices.SortFunc(*u, func(a, b library.Superseded) int {
 		if a.Position < b.Position {
@@ -167,7 +168,7 @@ const headerKey = "~"
 const memberLeaving int8 = 1
 
 // partitionKeys are the header, the member rows and the request row asked for.
-func partitionKeys(members []library.PrincipalID, request *commit.RequestKey) rowKeys {
+func partitionKeys(members []principal.ID, request *commit.RequestKey) rowKeys {
 	keys := make(rowKeys, 0, len(members)+2)
 	keys = append(keys, rowKey{kindHeader, headerKey})
 	for _, p := range members {

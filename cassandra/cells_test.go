@@ -12,7 +12,7 @@ import (
 	"carrel/core/clock"
 	"carrel/core/commit"
 	"carrel/core/fault"
-	"carrel/library"
+	"carrel/principal"
 )
 
 // types of the columns that are read and written without the driver's own code.
@@ -107,7 +107,7 @@ func TestRowKeys(t *testing.T) {
 	list := gocql.CollectionType{NativeType: typeOf(gocql.TypeList), Elem: gocql.TupleTypeInfo{
 		NativeType: typeOf(gocql.TypeTuple), Elems: []gocql.TypeInfo{typeOf(gocql.TypeTinyInt), typeOf(gocql.TypeVarchar)}}}
 	request := commit.RequestKey{1, 31: 0xff}
-	keys := partitionKeys([]library.PrincipalID{"u:t:a", "g:t:ü"}, &request)
+	keys := partitionKeys([]principal.ID{"u:t:a", "g:t:ü"}, &request)
 	var plain [][]any
 	for _, k := range keys {
 		plain = append(plain, []any{k.kind, k.key})
@@ -122,7 +122,7 @@ func TestRowKeys(t *testing.T) {
 	if keys[0] != (rowKey{kindHeader, headerKey}) || len(keys) != 4 {
 		t.Errorf("the keys are %v", keys)
 	}
-	for _, first := range []library.PrincipalID{"u:zzz:zzz", "g:a:a"} {
+	for _, first := range []principal.ID{"u:zzz:zzz", "g:a:a"} {
 		if headerKey <= string(first) {
 			t.Errorf("the header's key does not sort behind %q", first)
 		}
@@ -152,7 +152,7 @@ func TestCommitsThatDoNotFitTheirBase(t *testing.T) {
 	if _, err := s.Commit(t.Context(), c); fault.CodeOf(err) != fault.Internal || fault.MayHaveCommitted(err) {
 		t.Errorf("a commit: %v", err)
 	}
-	p := &library.PrincipalCommit{ID: ann, Base: 3}
+	p := &principal.Commit{ID: ann, Base: 3}
 	if _, err := s.CommitPrincipal(t.Context(), p); fault.CodeOf(err) != fault.Internal || fault.MayHaveCommitted(err) {
 		t.Errorf("a commit of a principal: %v", err)
 	}

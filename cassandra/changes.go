@@ -13,6 +13,7 @@ import (
 	"carrel/core/clock"
 	"carrel/core/commit"
 	"carrel/library"
+	"carrel/principal"
 )
 
 // A change is kept for as long as a follower may ask for it, and an
@@ -31,7 +32,7 @@ const (
 )
 
 // Changes implements library.LibraryStore: one clustering slice.
-func (s *Store) Changes(ctx context.Context, owner library.PrincipalID, after library.ChangeKey, limit int) ([]library.Change, error) {
+func (s *Store) Changes(ctx context.Context, owner principal.ID, after library.ChangeKey, limit int) ([]library.Change, error) {
 	if limit <= 0 {
 		return nil, nil
 	}
@@ -115,7 +116,7 @@ func (s *Store) Announcements(ctx context.Context) ([]library.Announcement, erro
 func (b *announcementBody) announcement(process commit.LaneID, stamp int64) library.Announcement {
 	a := library.Announcement{Process: process, Stamp: stamp, All: clock.Instant(b.All)}
 	for p, at := range b.Touched {
-		a.Touched = append(a.Touched, library.Touch{Principal: library.PrincipalID(p), At: clock.Instant(at)})
+		a.Touched = append(a.Touched, library.Touch{Principal: principal.ID(p), At: clock.Instant(at)})
 	}
 	for id, at := range b.Updated {
 		a.Updated = append(a.Updated, library.Update{Content: library.ContentID(id), At: clock.Instant(at)})

@@ -11,6 +11,7 @@ import (
 	"carrel/core/commit"
 	"carrel/core/fault"
 	"carrel/library"
+	"carrel/principal"
 )
 
 // contentRow is a row of the table content, of whatever kind.
@@ -64,12 +65,12 @@ const (
 func (r *contentRow) header(id library.ContentID) library.Header {
 	h := library.Header{
 		Content: library.Content{
-			ID: id, Kind: library.ContentKind(r.itemKind), Title: r.title, Visibility: library.Visibility(r.visibility),
-			Creator: library.PrincipalID(r.creator), CreatedAt: clock.Instant(r.createdAt),
+			ID: id, Kind: library.ContentKind(r.itemKind), Title: r.title, Visibility: principal.Visibility(r.visibility),
+			Creator: principal.ID(r.creator), CreatedAt: clock.Instant(r.createdAt),
 			LastModified: clock.Instant(r.lastModified), Version: r.version,
 		},
 		State: commit.State(r.state), Seq: r.seq, MTS: clock.Instant(r.mts),
-		Position: clock.Instant(r.position), Widest: library.Visibility(r.widest),
+		Position: clock.Instant(r.position), Widest: principal.Visibility(r.widest),
 		Unsettled: r.unsettled, Writers: r.writers.upTo(r.seq),
 		MovesSince: clock.Instant(r.movesSince), Moves: r.moves, MovedAt: clock.Instant(r.movedAt), Managers: r.managers, Members: r.members,
 		LoggedInUntil: clock.Instant(r.loggedInUntil), PublicUntil: clock.Instant(r.publicUntil),
@@ -91,7 +92,7 @@ func (r *contentRow) header(id library.ContentID) library.Header {
 
 // member makes the member row of the row.
 func (r *contentRow) member() library.Member {
-	return library.Member{Principal: library.PrincipalID(r.key), Role: library.ContentRole(r.role), Leaving: r.state == memberLeaving, Seq: r.mseq,
+	return library.Member{Principal: principal.ID(r.key), Role: library.ContentRole(r.role), Leaving: r.state == memberLeaving, Seq: r.mseq,
 		Since: clock.Instant(r.since), Left: library.Buckets(r.left)}
 }
 
@@ -139,7 +140,7 @@ const selectMembersPage = `SELECT ` + contentColumns + ` FROM content WHERE cont
 
 // MembersPage implements library.ContentStore. Header and rows are of one
 // statement, and so of one state.
-func (s *Store) MembersPage(ctx context.Context, id library.ContentID, after library.PrincipalID, limit int, serial bool) (*library.ContentRows, error) {
+func (s *Store) MembersPage(ctx context.Context, id library.ContentID, after principal.ID, limit int, serial bool) (*library.ContentRows, error) {
 	rows := new(library.ContentRows)
 	r := session.Query{Operation: "read members", Stmt: selectMembersPage, Serial: serial, Args: []any{string(id), string(after), max(limit, 0) + 1}}
 	err := s.eachContentRow(ctx, r, func(row *contentRow) {

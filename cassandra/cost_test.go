@@ -15,9 +15,11 @@ import (
 	"carrel/cassandra/session"
 	"carrel/core/clock"
 	"carrel/core/commit"
+	"carrel/core/input"
 	"carrel/core/journal"
 	"carrel/core/sched"
 	"carrel/library"
+	"carrel/principal"
 )
 
 // bill counts what the driver sends, as its own observers are told: each
@@ -118,12 +120,12 @@ func (b *billed) want(what string, want map[string]int) {
 }
 
 const (
-	costOwner = library.PrincipalID("u:t:owner")
+	costOwner = principal.ID("u:t:owner")
 	costItem  = library.ContentID("c:t:crowd")
 )
 
-func memberOf(n int) library.PrincipalID {
-	return library.PrincipalID(fmt.Sprintf("u:t:member%03d", n))
+func memberOf(n int) principal.ID {
+	return principal.ID(fmt.Sprintf("u:t:member%03d", n))
 }
 
 // shelve makes an item with members besides the owner, straight in the store.
@@ -136,7 +138,7 @@ func (b *billed) shelve(id library.ContentID, position clock.Instant, members in
 		all = append(all, library.Member{Principal: memberOf(n), Role: library.Viewing})
 	}
 	c.Header.Managers, c.Header.Members = 1, len(all)
-	for rest := range slices.Chunk(all, library.MaxList) { // as many as a mutation takes
+	for rest := range slices.Chunk(all, input.MaxList) { // as many as a mutation takes
 		for i := range rest {
 			rest[i].Seq = c.Header.Seq
 		}
@@ -151,9 +153,9 @@ func (b *billed) shelve(id library.ContentID, position clock.Instant, members in
 	}
 }
 
-func (b *billed) person(id library.PrincipalID) {
+func (b *billed) person(id principal.ID) {
 	b.t.Helper()
-	if _, err := b.service.ImportUser(b.t.Context(), library.ImportUser{ID: string(id), DisplayName: id.Name(), Visibility: library.Public}); err != nil {
+	if _, err := b.service.ImportUser(b.t.Context(), principal.ImportUser{ID: string(id), DisplayName: id.Name(), Visibility: principal.Public}); err != nil {
 		b.t.Fatal(err)
 	}
 }
@@ -168,14 +170,14 @@ func TestWhatAChangeCosts(t *testing.T) {
 	for n := range 3 {
 		b.person(memberOf(500 + n))
 	}
-	v := func() *library.Viewer { return &library.Viewer{User: costOwner} }
+	v := func() *principal.Viewer { return &principal.Viewer{User: costOwner} }
 	for _, members := range []int{0, 1, 70, 9_999} {
 		id := library.ContentID(fmt.Sprintf("%s%d", costItem, members))
 		b.shelve(id, someTime, members)
 		for round := range 2 {
 			b.take()
 			title := fmt.Sprintf("title %d", round)
-			o, err := b.service.UpdateContent(t.Context(), v(), library.UpdateContent{ID: string(id), Title: library.Some(&title)})
+			o, err := b.service.UpdateContent(t.Context(), v(), library.UpdateContent{ID: string(id), Title: input.Some(&title)})
 			if err != nil || !o.FanOut.Complete || o.FanOut.Libraries != members+1 {
 				t.Fatalf("an update: %+v, %v", o, err)
 			}
@@ -227,14 +229,14 @@ func TestWhatAPageCosts(t *testing.T) {
 		{"with what the viewer may do", library.LibraryQuery{Descending: true, WithStanding: true}, map[string]int{pageOlder: 1, selectShownRows: 21, selectShownPrincipal: 1}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			v := &library.Viewer{User: costOwner}
+			v := &principal.Viewer{User: costOwner}
 			c.query.First = &first
 			b.take()
 			page, err := b.service.Library(t.Context(), v, costOwner, c.query)
 			if err != nil || len(page.Edges) != first || !page.PageInfo.HasNextPage {
 				t.Fatalf("%+v, %v", page, err)
 			}
-			creators := make([]library.PrincipalID, first)
+			creators := make([]principal.ID, first)
 			for i, e := range page.Edges {
 				creators[i] = e.Node.Creator
 			}

@@ -13,7 +13,7 @@ import (
 
 	"carrel/cassandra/session"
 	"carrel/core/clock"
-	"carrel/library"
+	"carrel/principal"
 )
 
 // directoryShards is over how many partitions the names of one letter in one
@@ -30,7 +30,7 @@ type names struct {
 
 // namesOf is the partition of a row. The partition of a name is that of its
 // first character, and so that of all prefixes of it.
-func namesOf(k library.DirectoryKey, id library.PrincipalID) names {
+func namesOf(k principal.DirectoryKey, id principal.ID) names {
 	h := fnv.New32a()
 	_, _ = h.Write([]byte(id)) // a hash takes everything
 	n := names{tenant: id.Tenant(), shard: int8(h.Sum32() % directoryShards)}
@@ -51,9 +51,9 @@ const (
 	dropName = `DELETE FROM principal_names USING TIMESTAMP ? WHERE tenant = ? AND initial = ? AND shard = ? AND name = ? AND principal_id = ?`
 )
 
-// EnforceDirectory implements library.DirectoryStore: a mutation a row, with
+// EnforceDirectory implements principal.DirectoryStore: a mutation a row, with
 // the timestamp of the state.
-func (s *Store) EnforceDirectory(ctx context.Context, e *library.DirectoryEnforcement) error {
+func (s *Store) EnforceDirectory(ctx context.Context, e *principal.DirectoryEnforcement) error {
 	const doing = "enforce the directory"
 	h := e.Header
 	id, mts := string(h.ID), int64(h.MTS)
@@ -75,18 +75,18 @@ const (
 	selectNamesUntil = nameColumns + ` WHERE tenant = ? AND initial = ? AND shard = ? AND (name, principal_id) > (?, ?) AND (name) < (?) LIMIT ?`
 )
 
-// PageDirectory implements library.DirectoryStore. Each shard gives its first
+// PageDirectory implements principal.DirectoryStore. Each shard gives its first
 // rows of the slice, and the first of all of them are the slice.
-func (s *Store) PageDirectory(ctx context.Context, p library.DirectorySlice) ([]library.DirectoryRow, error) {
+func (s *Store) PageDirectory(ctx context.Context, p principal.DirectorySlice) ([]principal.DirectoryRow, error) {
 	if p.Limit <= 0 {
 		return nil, ctx.Err()
 	}
-	from := library.DirectoryPlace{Name: p.Prefix}
+	from := principal.DirectoryPlace{Name: p.Prefix}
 	if p.After != nil {
 		from = *p.After
 	}
 	until, bounded := beyond(p.Prefix)
-	var shards [directoryShards][]library.DirectoryRow
+	var shards [directoryShards][]principal.DirectoryRow
 	err := session.ForEach(ctx, directoryShards, directoryShards, func(ctx context.Context, shard int) error {
 		r := session.Query{Operation: "page the directory", Stmt: selectNames}
 		r.Args = []any{p.Tenant, initialOf(p.Prefix), int8(shard), from.Name, string(from.Principal)}
@@ -102,7 +102,7 @@ func (s *Store) PageDirectory(ctx context.Context, p library.DirectorySlice) ([]
 		return nil, err
 	}
 	rows := slices.Concat(shards[:]...)
-	slices.SortFunc(rows, func(a, b library.DirectoryRow) int {
+	slices.SortFunc(rows, func(a, b principal.DirectoryRow) int {
 		return cmp.Or(cmp.Compare(a.Name, b.Name), cmp.Compare(a.Principal, b.Principal))
 	})
 	return rows[:min(len(rows), p.Limit)], nil
@@ -127,14 +127,14 @@ func beyond(prefix string) (until string, bounded bool) {
 
 const selectName = nameColumns + ` WHERE tenant = ? AND initial = ? AND shard = ? AND name = ? AND principal_id = ?`
 
-// ReadDirectory implements library.DirectoryStore.
-func (s *Store) ReadDirectory(ctx context.Context, p library.PrincipalID, keys []library.DirectoryKey) ([]library.DirectoryRow, error) {
-	rows := make([]library.DirectoryRow, len(keys))
+// ReadDirectory implements principal.DirectoryStore.
+func (s *Store) ReadDirectory(ctx context.Context, p principal.ID, keys []principal.DirectoryKey) ([]principal.DirectoryRow, error) {
+	rows := make([]principal.DirectoryRow, len(keys))
 	err := session.ForEach(ctx, len(keys), session.Width, func(ctx context.Context, i int) error {
 		k := keys[i]
 		n := namesOf(k, p)
 		found, err := s.names(ctx, session.Query{Operation: "read the directory", Stmt: selectName, Args: []any{n.tenant, n.initial, n.shard, k.Name, string(p)}})
-		rows[i] = library.DirectoryRow{DirectoryKey: k, Principal: p}
+		rows[i] = principal.DirectoryRow{DirectoryKey: k, Principal: p}
 		if len(found) > 0 {
 			rows[i] = found[0]
 		}
@@ -144,9 +144,9 @@ func (s *Store) ReadDirectory(ctx context.Context, p library.PrincipalID, keys [
 }
 
 // names runs a SELECT of nameColumns.
-func (s *Store) names(ctx context.Context, r session.Query) ([]library.DirectoryRow, error) {
+func (s *Store) names(ctx context.Context, r session.Query) ([]principal.DirectoryRow, error) {
 	var (
-		rows       []library.DirectoryRow
+		rows       []principal.DirectoryRow
 		n          names
 		name, id   string
 		visibility int8
@@ -158,8 +158,8 @@ func (s *Store) names(ctx context.Context, r session.Query) ([]library.Directory
 		}
 		if n.tenant != "" {
 			// A row inserted by hand may tell no mts, and is one all the same.
-			rows = append(rows, library.DirectoryRow{DirectoryKey: library.DirectoryKey{Whole: n.initial == "", Name: name},
-				Principal: library.PrincipalID(id), Visibility: library.Visibility(visibility), MTS: clock.Instant(max(mts, 1))})
+			rows = append(rows, principal.DirectoryRow{DirectoryKey: principal.DirectoryKey{Whole: n.initial == "", Name: name},
+				Principal: principal.ID(id), Visibility: principal.Visibility(visibility), MTS: clock.Instant(max(mts, 1))})
 		}
 		return true
 	})
@@ -173,9 +173,9 @@ const (
 	selectSameToken = `SELECT DISTINCT tenant, initial, shard FROM principal_names WHERE token(tenant, initial, shard) = token(?, ?, ?)`
 )
 
-// ScanDirectory implements library.DirectoryStore: along the tokens of the
+// ScanDirectory implements principal.DirectoryStore: along the tokens of the
 // partitions. A place is the row that was read last.
-func (s *Store) ScanDirectory(ctx context.Context, after []byte, limit int) (rows []library.DirectoryRow, next []byte, err error) {
+func (s *Store) ScanDirectory(ctx context.Context, after []byte, limit int) (rows []principal.DirectoryRow, next []byte, err error) {
 	const doing = "scan the directory"
 	if limit <= 0 {
 		return nil, after, ctx.Err()
@@ -200,7 +200,7 @@ func (s *Store) ScanDirectory(ctx context.Context, after []byte, limit int) (row
 		if rows = append(rows, some...); err != nil || len(rows) > limit {
 			return cutScan(rows, err, limit)
 		}
-		from = library.DirectoryPlace{}
+		from = principal.DirectoryPlace{}
 	}
 	some, err := s.names(ctx, session.Query{Operation: doing, Stmt: scanNamesAfter, Args: []any{at.tenant, at.initial, at.shard, limit + 2 - len(rows)}})
 	return cutScan(append(rows, some...), err, limit)
@@ -228,7 +228,7 @@ func (s *Store) partsOfToken(ctx context.Context, at names) ([]names, error) {
 
 // cutScan gives the first rows of a scan. One more was asked for, to know whether
 // there are any, and one in the place of the row that is nobody's.
-func cutScan(rows []library.DirectoryRow, err error, limit int) ([]library.DirectoryRow, []byte, error) {
+func cutScan(rows []principal.DirectoryRow, err error, limit int) ([]principal.DirectoryRow, []byte, error) {
 	if err != nil || len(rows) <= limit {
 		return rows, nil, err
 	}
@@ -241,19 +241,19 @@ func cutScan(rows []library.DirectoryRow, err error, limit int) ([]library.Direc
 }
 
 // placeOfName is the row that a place tells.
-func placeOfName(place []byte) (r library.DirectoryRow, err error) {
+func placeOfName(place []byte) (r principal.DirectoryRow, err error) {
 	parts := strings.SplitN(string(place), " ", 3)
 	if len(parts) != 3 {
 		return r, session.ErrMalformedCell
 	}
-	r.Whole, r.Principal = parts[0] == "1", library.PrincipalID(parts[1])
+	r.Whole, r.Principal = parts[0] == "1", principal.ID(parts[1])
 	r.Name, err = strconv.Unquote(parts[2])
 	return r, err
 }
 
-// DropDirectory implements library.DirectoryStore: at the timestamps at which
+// DropDirectory implements principal.DirectoryStore: at the timestamps at which
 // the rows were written, so that what was written since stays.
-func (s *Store) DropDirectory(ctx context.Context, rows []library.DirectoryRow) error {
+func (s *Store) DropDirectory(ctx context.Context, rows []principal.DirectoryRow) error {
 	return s.session.WriteEach(ctx, len(rows), func(ctx context.Context, i int) error {
 		r := &rows[i]
 		n := namesOf(r.DirectoryKey, r.Principal)
@@ -266,7 +266,7 @@ const (
 	putFilled    = `INSERT INTO principal_names (tenant, initial, shard, name, principal_id, mts) VALUES ('', '', 0, '', '', ?)`
 )
 
-// DirectoryFilled implements library.DirectoryStore.
+// DirectoryFilled implements principal.DirectoryStore.
 func (s *Store) DirectoryFilled(ctx context.Context) (bool, error) {
 	filled := false
 	var at int64
@@ -280,7 +280,7 @@ func (s *Store) DirectoryFilled(ctx context.Context) (bool, error) {
 	return filled, err
 }
 
-// SetDirectoryFilled implements library.DirectoryStore.
+// SetDirectoryFilled implements principal.DirectoryStore.
 func (s *Store) SetDirectoryFilled(ctx context.Context) error {
 	return s.session.Write(ctx, "mark the directory as filled", putFilled, int64(s.now()))
 }

@@ -6,6 +6,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"carrel/library"
+	"carrel/principal"
 )
 
 // TestEverythingDerivedIsLost: of the authoritative rows alone all of it is made
@@ -25,7 +26,7 @@ func TestEverythingDerivedIsLost(t *testing.T) {
 			}
 		}},
 		{"deleted", func(d *desk) {
-			for _, p := range []library.PrincipalID{ann, bob, crew} {
+			for _, p := range []principal.ID{ann, bob, crew} {
 				d.byHand("DELETE FROM library_by_principal WHERE principal_id = ?", string(p))
 				d.byHand("DELETE FROM content_by_principal WHERE principal_id = ?", string(p))
 				d.byHand("DELETE FROM groups_by_member WHERE member_id = ?", string(p))
@@ -44,7 +45,7 @@ func TestEverythingDerivedIsLost(t *testing.T) {
 			if err != nil || r.Mended == 0 {
 				t.Fatalf("%+v, %v", r, err)
 			}
-			for _, p := range []library.PrincipalID{ann, bob, crew} {
+			for _, p := range []principal.ID{ann, bob, crew} {
 				built, err := d.store.Built(t.Context(), p)
 				d.ok(err)
 				recorded, err := d.store.Recorded(t.Context(), p)
@@ -67,7 +68,7 @@ func TestReadersHaveStraysTakenOut(t *testing.T) {
 	d := newDesk(t)
 	d.furnish(3)
 	d.byHand(`INSERT INTO library_by_principal (principal_id, bucket, position, content_id, mts, role) VALUES (?, 1, 17, 'c:t:000', 5, 1)`, string(bob))
-	e := library.BucketEntry{Bucket: library.Private, Entry: library.Entry{Position: 17, Content: "c:t:000", MTS: 5, Role: library.Viewing}}
+	e := library.BucketEntry{Bucket: principal.Private, Entry: library.Entry{Position: 17, Content: "c:t:000", MTS: 5, Role: library.Viewing}}
 	d.ok(d.svc.RepairEntry(t.Context(), bob, e))
 	d.wantClean()
 }

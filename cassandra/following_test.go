@@ -10,10 +10,12 @@ import (
 
 	"carrel/cassandra/session"
 	"carrel/core/commit"
+	"carrel/core/input"
 	"carrel/core/journal"
 	"carrel/core/sched"
 	"carrel/library"
 	"carrel/library/storetest"
+	"carrel/principal"
 )
 
 func TestBulletin(t *testing.T) {
@@ -74,8 +76,8 @@ func (unnamed) ContentName(context.Context) (string, error) {
 
 func (g *gateway) user(name string) {
 	g.t.Helper()
-	_, err := g.svc.CreateUser(g.t.Context(), &library.Viewer{User: library.UserID("acme", name)}, library.CreateUser{
-		Tenant: "acme", Name: name, DisplayName: name, Email: "x@example.com", Visibility: library.Public})
+	_, err := g.svc.CreateUser(g.t.Context(), &principal.Viewer{User: principal.UserID("acme", name)}, principal.CreateUser{
+		Tenant: "acme", Name: name, DisplayName: name, Email: "x@example.com", Visibility: principal.Public})
 	if err != nil {
 		g.t.Fatal(err)
 	}
@@ -83,20 +85,20 @@ func (g *gateway) user(name string) {
 
 func (g *gateway) note(name string, members ...string) {
 	g.t.Helper()
-	in := library.CreateContent{Name: &name, Kind: library.Note, Title: name, Visibility: library.Private}
+	in := library.CreateContent{Name: &name, Kind: library.Note, Title: name, Visibility: principal.Private}
 	for _, m := range members {
 		role := library.Viewing
 		in.Members = append(in.Members, library.ContentMemberChange{Principal: m, Role: &role})
 	}
-	if _, err := g.svc.CreateContent(g.t.Context(), &library.Viewer{User: "u:acme:ann"}, in); err != nil {
+	if _, err := g.svc.CreateContent(g.t.Context(), &principal.Viewer{User: "u:acme:ann"}, in); err != nil {
 		g.t.Fatal(err)
 	}
 }
 
 func (g *gateway) retitle(name, title string) {
 	g.t.Helper()
-	in := library.UpdateContent{ID: "c:acme:" + name, Title: library.Some(&title)}
-	if _, err := g.svc.UpdateContent(g.t.Context(), &library.Viewer{User: "u:acme:ann"}, in); err != nil {
+	in := library.UpdateContent{ID: "c:acme:" + name, Title: input.Some(&title)}
+	if _, err := g.svc.UpdateContent(g.t.Context(), &principal.Viewer{User: "u:acme:ann"}, in); err != nil {
 		g.t.Fatal(err)
 	}
 }
@@ -132,7 +134,7 @@ func TestFollowingThroughAnotherGateway(t *testing.T) {
 	a, b := serve(t, o), serve(t, o)
 	a.user("ann")
 	a.user("ben")
-	ben := &library.Viewer{User: "u:acme:ben"}
+	ben := &principal.Viewer{User: "u:acme:ben"}
 	follow := func(g *gateway, after *string) *library.Following {
 		t.Helper()
 		f, err := g.svc.Follow(t.Context(), ben, "u:acme:ben", after)
@@ -151,7 +153,7 @@ func TestFollowingThroughAnotherGateway(t *testing.T) {
 	a.note("two", "u:acme:ben")
 	cursor := hears(t, f, "+uno", "+two")
 	f.Close()
-	if _, err := a.svc.DeleteContent(t.Context(), &library.Viewer{User: "u:acme:ann"}, library.DeleteContent{ID: "c:acme:one"}); err != nil {
+	if _, err := a.svc.DeleteContent(t.Context(), &principal.Viewer{User: "u:acme:ann"}, library.DeleteContent{ID: "c:acme:one"}); err != nil {
 		t.Fatal(err)
 	}
 	b.note("three", "u:acme:ben")

@@ -15,24 +15,25 @@ import (
 	"carrel/core/clock"
 	"carrel/core/commit"
 	"carrel/library"
+	"carrel/principal"
 )
 
 // What the write protocol rests on, asserted on a real node: docs/adr tells
 // where each was first measured.
 
 const (
-	ann library.PrincipalID = "u:t:ann"
-	bob library.PrincipalID = "u:t:bob"
-	day                     = 24 * time.Hour
+	ann principal.ID = "u:t:ann"
+	bob principal.ID = "u:t:bob"
+	day              = 24 * time.Hour
 )
 
 // creation is the commit that creates an item with one manager.
 func creation(id library.ContentID, at clock.Instant) *library.ContentCommit {
 	link := "https://example.com/"
 	h := library.Header{
-		Content: library.Content{ID: id, Kind: library.Link, Title: "Title", Link: &link, Visibility: library.Public, Creator: ann,
+		Content: library.Content{ID: id, Kind: library.Link, Title: "Title", Link: &link, Visibility: principal.Public, Creator: ann,
 			CreatedAt: at, LastModified: at, Version: 1},
-		State: commit.Live, Seq: 1, MTS: at, Position: at, Widest: library.Public, MovesSince: at, Managers: 1, Members: 1,
+		State: commit.Live, Seq: 1, MTS: at, Position: at, Widest: principal.Public, MovesSince: at, Managers: 1, Members: 1,
 	}
 	return &library.ContentCommit{ID: id, Header: h, Writer: commit.EntryID{1}, Members: []library.Member{{Principal: ann, Role: library.Manages, Seq: 1}}}
 }
@@ -140,7 +141,7 @@ func formCommit(t *testing.T, s *Store, counts *counter) {
 	}
 	var unsettled map[int64]int8
 	scanOne(t, s, "SELECT unsettled FROM content WHERE content_id = ? AND kind = 0", []any{"c:t:commit"}, &unsettled)
-	if len(unsettled) != 1 || unsettled[int64(someTime)] != int8(library.Public) {
+	if len(unsettled) != 1 || unsettled[int64(someTime)] != int8(principal.Public) {
 		t.Errorf("unsettled: %v", unsettled)
 	}
 }
@@ -167,7 +168,7 @@ func formTwoConditions(t *testing.T, s *Store, _ *counter) {
 	mustCommit(t, s, c)
 	for _, try := range []struct {
 		seq     int64
-		member  library.PrincipalID
+		member  principal.ID
 		applies bool
 	}{{9, bob, false}, {1, ann, false}, {1, bob, true}} {
 		var ch session.Batch
@@ -188,7 +189,7 @@ func enforce(t *testing.T, s *Store, c *library.ContentCommit, rows ...library.M
 }
 
 func formTimestamps(t *testing.T, s *Store, _ *counter) {
-	const p library.PrincipalID = "u:t:stamps"
+	const p principal.ID = "u:t:stamps"
 	c := creation("c:t:stamps", someTime)
 	enforce(t, s, c, library.Member{Principal: p, Role: library.Viewing, Seq: 1})
 	iter := s.session.Driver().Query("SELECT bucket, writetime(role) FROM library_by_principal WHERE principal_id = ?", string(p)).Iter()
@@ -224,7 +225,7 @@ func formDeleteWins(t *testing.T, s *Store, _ *counter) {
 				t.Fatal(err)
 			}
 		}
-		if left, err := s.SharedWith(t.Context(), library.PrincipalID(p), "", 10); err != nil || len(left) != 0 {
+		if left, err := s.SharedWith(t.Context(), principal.ID(p), "", 10); err != nil || len(left) != 0 {
 			t.Errorf("insert first %v: %v stands, %v", order[0], left, err)
 		}
 	}
@@ -338,7 +339,7 @@ func formCost(t *testing.T, s *Store, counts *counter) {
 	next := moveOf(c)
 	var rows []library.Member
 	for n := range 20 {
-		rows = append(rows, library.Member{Principal: library.PrincipalID(fmt.Sprintf("u:t:m%d", n)), Role: library.Viewing, Seq: 1})
+		rows = append(rows, library.Member{Principal: principal.ID(fmt.Sprintf("u:t:m%d", n)), Role: library.Viewing, Seq: 1})
 	}
 	counts.take()
 	mustCommit(t, s, next)
@@ -368,7 +369,7 @@ func formSettle(t *testing.T, s *Store, counts *counter) {
 	if got := counts.take(); fmt.Sprint(got) != fmt.Sprint(want) {
 		t.Errorf("requests of a settlement of which one row has changed: %v, not %v", got, want)
 	}
-	rows, err := s.Read(t.Context(), next.ID, library.ContentQuery{Members: []library.PrincipalID{ann, bob}, Serial: true})
+	rows, err := s.Read(t.Context(), next.ID, library.ContentQuery{Members: []principal.ID{ann, bob}, Serial: true})
 	if err != nil {
 		t.Fatal(err)
 	}

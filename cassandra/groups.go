@@ -9,16 +9,16 @@ import (
 	"carrel/cassandra/session"
 	"carrel/core/commit"
 	"carrel/core/fault"
-	"carrel/library"
+	"carrel/principal"
 )
 
 const selectGroupMembersPage = `SELECT ` + principalColumns + ` FROM principal
  WHERE principal_id = ? AND kind IN (0, 1) AND key > ? LIMIT ?`
 
-// GroupMembersPage implements library.PrincipalStore. Header and rows are of
+// GroupMembersPage implements principal.Store. Header and rows are of
 // one statement, and so of one state.
-func (s *Store) GroupMembersPage(ctx context.Context, group, after library.PrincipalID, limit int, serial bool) (*library.PrincipalRows, error) {
-	rows := new(library.PrincipalRows)
+func (s *Store) GroupMembersPage(ctx context.Context, group, after principal.ID, limit int, serial bool) (*principal.Rows, error) {
+	rows := new(principal.Rows)
 	r := session.Query{Operation: "read group members", Stmt: selectGroupMembersPage, Serial: serial, Args: []any{string(group), string(after), max(limit, 0) + 1}}
 	err := s.eachPrincipalRow(ctx, r, func(row *principalRow) {
 		switch {
@@ -34,14 +34,14 @@ func (s *Store) GroupMembersPage(ctx context.Context, group, after library.Princ
 	return rows, nil
 }
 
-// Confirm implements library.PrincipalStore: one reading for each group.
-func (s *Store) Confirm(ctx context.Context, claims []library.MemberOf) ([]library.GroupMemberRow, error) {
+// Confirm implements principal.Store: one reading for each group.
+func (s *Store) Confirm(ctx context.Context, claims []principal.MemberOf) ([]principal.GroupMemberRow, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, session.NotSent(err)
 	}
-	confirmed := make([]library.GroupMemberRow, len(claims))
+	confirmed := make([]principal.GroupMemberRow, len(claims))
 	var asked []claim
-	latest := make(map[library.PrincipalID]int)
+	latest := make(map[principal.ID]int)
 	for i, c := range claims {
 		n, known := latest[c.Group]
 		if !known || len(asked[n].members) == maxInList {
@@ -53,8 +53,8 @@ func (s *Store) Confirm(ctx context.Context, claims []library.MemberOf) ([]libra
 		asked[n].at = append(asked[n].at, i)
 	}
 	err := session.ForEach(ctx, len(asked), session.Width, func(ctx context.Context, n int) error {
-		var rows library.PrincipalRows
-		if err := s.readPrincipal(ctx, "confirm members", asked[n].group, library.PrincipalQuery{Members: asked[n].members}, &rows); err != nil {
+		var rows principal.Rows
+		if err := s.readPrincipal(ctx, "confirm members", asked[n].group, principal.Query{Members: asked[n].members}, &rows); err != nil {
 			return err
 		}
 		for i, m := range rows.Members {
@@ -70,8 +70,8 @@ func (s *Store) Confirm(ctx context.Context, claims []library.MemberOf) ([]libra
 
 // claim is what is asked of one group: members, and where their rows go.
 type claim struct {
-	group   library.PrincipalID
-	members []library.PrincipalID
+	group   principal.ID
+	members []principal.ID
 	at      []int
 }
 
@@ -80,9 +80,9 @@ const (
 	dropMembership = `DELETE FROM groups_by_member USING TIMESTAMP ? WHERE member_id = ? AND group_id = ?`
 )
 
-// EnforceGroup implements library.PrincipalStore: one mutation a member, with
+// EnforceGroup implements principal.Store: one mutation a member, with
 // the timestamp of the state.
-func (s *Store) EnforceGroup(ctx context.Context, e *library.GroupEnforcement) error {
+func (s *Store) EnforceGroup(ctx context.Context, e *principal.GroupEnforcement) error {
 	mts, id := int64(e.Header.MTS), string(e.Header.ID)
 	return s.session.WriteEach(ctx, len(e.Rows), func(ctx context.Context, i int) error {
 		const doing = "enforce a group"
@@ -96,10 +96,10 @@ func (s *Store) EnforceGroup(ctx context.Context, e *library.GroupEnforcement) e
 
 const dropLeavingMember = `DELETE FROM principal WHERE principal_id = ? AND kind = 1 AND key = ? IF state = 1 AND mseq = ?`
 
-// SettleGroup implements library.PrincipalStore: one conditional batch, unless
+// SettleGroup implements principal.Store: one conditional batch, unless
 // rows have changed since they were read.
-func (s *Store) SettleGroup(ctx context.Context, t *library.GroupSettlement) error {
-	var leaving []library.GroupMemberRow
+func (s *Store) SettleGroup(ctx context.Context, t *principal.GroupSettlement) error {
+	var leaving []principal.GroupMemberRow
 	for _, m := range t.Leaving {
 		if m.Leaving && m.Seq != 0 {
 			leaving = append(leaving, m)
@@ -115,14 +115,14 @@ func (s *Store) SettleGroup(ctx context.Context, t *library.GroupSettlement) err
 	return nil
 }
 
-func (s *Store) settleGroup(ctx context.Context, id library.PrincipalID, leaving []library.GroupMemberRow) error {
+func (s *Store) settleGroup(ctx context.Context, id principal.ID, leaving []principal.GroupMemberRow) error {
 	const doing = "settle a group"
 	for range settleTries {
 		if len(leaving) == 0 {
 			return nil
 		}
 		var ch session.Batch
-		var q library.PrincipalQuery
+		var q principal.Query
 		q.Serial = true
 		for _, m := range leaving {
 			ch.Append(dropLeavingMember, string(id), string(m.Principal), m.Seq)
@@ -132,11 +132,11 @@ func (s *Store) settleGroup(ctx context.Context, id library.PrincipalID, leaving
 		if err != nil || applied {
 			return err
 		}
-		var rows library.PrincipalRows
+		var rows principal.Rows
 		if err := s.readPrincipal(ctx, doing, id, q, &rows); err != nil {
 			return err
 		}
-		var kept []library.GroupMemberRow
+		var kept []principal.GroupMemberRow
 		for i, m := range leaving {
 			if rows.Members[i].Leaving && rows.Members[i].Seq == m.Seq {
 				kept = append(kept, m)
@@ -149,8 +149,8 @@ func (s *Store) settleGroup(ctx context.Context, id library.PrincipalID, leaving
 
 const selectMemberships = `SELECT group_id, role FROM groups_by_member WHERE member_id = ? AND group_id > ? LIMIT ?`
 
-// Memberships implements library.PrincipalStore.
-func (s *Store) Memberships(ctx context.Context, p, after library.PrincipalID, limit int) ([]library.Membership, error) {
+// Memberships implements principal.Store.
+func (s *Store) Memberships(ctx context.Context, p, after principal.ID, limit int) ([]principal.Membership, error) {
 	if limit <= 0 {
 		return nil, nil
 	}
@@ -158,9 +158,9 @@ func (s *Store) Memberships(ctx context.Context, p, after library.PrincipalID, l
 }
 
 // memberships reads the rows of a SELECT of group_id and role.
-func (s *Store) memberships(ctx context.Context, stmt string, args ...any) ([]library.Membership, error) {
+func (s *Store) memberships(ctx context.Context, stmt string, args ...any) ([]principal.Membership, error) {
 	var (
-		all   []library.Membership
+		all   []principal.Membership
 		group string
 		role  int8
 	)
@@ -169,7 +169,7 @@ func (s *Store) memberships(ctx context.Context, stmt string, args ...any) ([]li
 		if !iter.Scan(&group, &role) {
 			return false
 		}
-		all = append(all, library.Membership{Group: library.PrincipalID(group), Role: library.GroupRole(role)})
+		all = append(all, principal.Membership{Group: principal.ID(group), Role: principal.GroupRole(role)})
 		return true
 	})
 	return all, err
@@ -178,16 +178,16 @@ func (s *Store) memberships(ctx context.Context, stmt string, args ...any) ([]li
 // selectMembershipsWithin is selectMemberships up to a group, not included.
 const selectMembershipsWithin = `SELECT group_id, role FROM groups_by_member WHERE member_id = ? AND group_id > ? AND group_id < ? LIMIT ?`
 
-// MembershipsOf implements library.PrincipalStore: one reading for each
+// MembershipsOf implements principal.Store: one reading for each
 // principal, session.Width of them at a time.
-func (s *Store) MembershipsOf(ctx context.Context, q library.MembershipsQuery) ([][]library.Membership, error) {
+func (s *Store) MembershipsOf(ctx context.Context, q principal.MembershipsQuery) ([][]principal.Membership, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, session.NotSent(err)
 	}
-	var all [][]library.Membership
+	var all [][]principal.Membership
 	rows := 0
 	for part := range slices.Chunk(q.Principals, session.Width) {
-		read := make([][]library.Membership, len(part))
+		read := make([][]principal.Membership, len(part))
 		err := session.ForEach(ctx, len(part), session.Width, func(ctx context.Context, i int) (err error) {
 			read[i], err = s.quotaOf(ctx, part[i], q.Own, q.Others)
 			return err
@@ -209,12 +209,12 @@ func (s *Store) MembershipsOf(ctx context.Context, q library.MembershipsQuery) (
 // quotaOf reads p's memberships within both limits. One statement is enough for
 // nearly everybody: only if p has more memberships than it reads, they are read
 // tenant by tenant.
-func (s *Store) quotaOf(ctx context.Context, p library.PrincipalID, own, others int) ([]library.Membership, error) {
+func (s *Store) quotaOf(ctx context.Context, p principal.ID, own, others int) ([]principal.Membership, error) {
 	all, err := s.Memberships(ctx, p, "", own+others+1)
 	if err != nil {
 		return nil, err
 	}
-	from, to := library.OwnGroups(p)
+	from, to := principal.OwnGroups(p)
 	if len(all) > own+others {
 		if all, err = s.membershipsByTenant(ctx, p, own, others); err != nil {
 			return nil, err
@@ -236,13 +236,13 @@ func (s *Store) quotaOf(ctx context.Context, p library.PrincipalID, own, others 
 
 // membershipsByTenant reads the groups before those of p's tenant, those of its
 // tenant, and those after it, each range up to its limit.
-func (s *Store) membershipsByTenant(ctx context.Context, p library.PrincipalID, own, others int) ([]library.Membership, error) {
-	from, to := library.OwnGroups(p)
+func (s *Store) membershipsByTenant(ctx context.Context, p principal.ID, own, others int) ([]principal.Membership, error) {
+	from, to := principal.OwnGroups(p)
 	ranges := []struct {
-		after, before library.PrincipalID
+		after, before principal.ID
 		limit         int
 	}{{"", from, others}, {from, to, own}, {to, "h", others}}
-	read := make([][]library.Membership, len(ranges))
+	read := make([][]principal.Membership, len(ranges))
 	err := session.ForEach(ctx, len(ranges), len(ranges), func(ctx context.Context, i int) (err error) {
 		if r := ranges[i]; r.limit > 0 {
 			read[i], err = s.memberships(ctx, selectMembershipsWithin, string(p), string(r.after), string(r.before), r.limit)

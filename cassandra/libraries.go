@@ -10,6 +10,7 @@ import (
 	"carrel/cassandra/session"
 	"carrel/core/clock"
 	"carrel/library"
+	"carrel/principal"
 )
 
 // A slice without a beginning or a bound is given one that no entry can have:
@@ -108,7 +109,7 @@ const countPage = 5000
 const countEntries = `SELECT role FROM library_by_principal WHERE principal_id = ? AND bucket = ? LIMIT ?`
 
 // CountLibrary implements library.LibraryStore.
-func (s *Store) CountLibrary(ctx context.Context, owner library.PrincipalID, b library.Bucket, limit int) (int, error) {
+func (s *Store) CountLibrary(ctx context.Context, owner principal.ID, b library.Bucket, limit int) (int, error) {
 	n := 0
 	var role int8
 	r := session.Query{Operation: "count a library", Stmt: countEntries, Args: []any{string(owner), int8(b), min(limit, math.MaxInt32)}, PageSize: countPage}
@@ -125,7 +126,7 @@ func (s *Store) CountLibrary(ctx context.Context, owner library.PrincipalID, b l
 const selectBuilt = `SELECT DISTINCT principal_id, built FROM library_by_principal WHERE principal_id = ?`
 
 // Built implements library.LibraryStore.
-func (s *Store) Built(ctx context.Context, owner library.PrincipalID) (bool, error) {
+func (s *Store) Built(ctx context.Context, owner principal.ID) (bool, error) {
 	var (
 		id    string
 		built bool
@@ -141,7 +142,7 @@ func (s *Store) Built(ctx context.Context, owner library.PrincipalID) (bool, err
 const selectRecorded = `SELECT role FROM content_by_principal WHERE principal_id = ? AND content_id = ''`
 
 // Recorded implements library.LibraryStore.
-func (s *Store) Recorded(ctx context.Context, owner library.PrincipalID) (bool, error) {
+func (s *Store) Recorded(ctx context.Context, owner principal.ID) (bool, error) {
 	var role int8
 	recorded := false
 	r := session.Query{Operation: "read what is shared", Stmt: selectRecorded, Args: []any{string(owner)}}
@@ -160,7 +161,7 @@ const (
 
 // SetBuilt implements library.LibraryStore. Both marks carry the instant as of
 // which they hold, so that a deletion of the partition after it takes them too.
-func (s *Store) SetBuilt(ctx context.Context, owner library.PrincipalID, asOf clock.Instant) error {
+func (s *Store) SetBuilt(ctx context.Context, owner principal.ID, asOf clock.Instant) error {
 	var ch session.Batch
 	ch.Append(setBuilt, int64(asOf), string(owner))
 	ch.Append(setRecorded, string(owner), int64(asOf))
@@ -177,7 +178,7 @@ const (
 )
 
 // RebuildNote implements library.LibraryStore.
-func (s *Store) RebuildNote(ctx context.Context, owner library.PrincipalID) ([]byte, error) {
+func (s *Store) RebuildNote(ctx context.Context, owner principal.ID) ([]byte, error) {
 	var (
 		id   string
 		note []byte
@@ -188,14 +189,14 @@ func (s *Store) RebuildNote(ctx context.Context, owner library.PrincipalID) ([]b
 }
 
 // PutRebuildNote implements library.LibraryStore.
-func (s *Store) PutRebuildNote(ctx context.Context, owner library.PrincipalID, asOf clock.Instant, note []byte) error {
+func (s *Store) PutRebuildNote(ctx context.Context, owner principal.ID, asOf clock.Instant, note []byte) error {
 	var ch session.Batch
 	ch.Append(putRebuild, int64(asOf), note, string(owner))
 	return s.session.WriteBatch(ctx, "keep the note of a rebuild", &ch)
 }
 
 // DropRebuildNote implements library.LibraryStore.
-func (s *Store) DropRebuildNote(ctx context.Context, owner library.PrincipalID, asOf clock.Instant) error {
+func (s *Store) DropRebuildNote(ctx context.Context, owner principal.ID, asOf clock.Instant) error {
 	var ch session.Batch
 	ch.Append(dropRebuild, int64(asOf), string(owner))
 	return s.session.WriteBatch(ctx, "drop the note of a rebuild", &ch)
@@ -206,7 +207,7 @@ const dropsAtOnce = 500
 
 // DropEntries implements library.LibraryStore: each entry is deleted as of its
 // own timestamp, so that whatever is newer stays.
-func (s *Store) DropEntries(ctx context.Context, owner library.PrincipalID, es []library.BucketEntry) error {
+func (s *Store) DropEntries(ctx context.Context, owner principal.ID, es []library.BucketEntry) error {
 	for part := range slices.Chunk(es, dropsAtOnce) {
 		var ch session.Batch
 		for _, e := range part {
@@ -225,7 +226,7 @@ const (
 )
 
 // SharedWith implements library.LibraryStore.
-func (s *Store) SharedWith(ctx context.Context, owner library.PrincipalID, after library.ContentID, limit int) ([]library.Shared, error) {
+func (s *Store) SharedWith(ctx context.Context, owner principal.ID, after library.ContentID, limit int) ([]library.Shared, error) {
 	if limit <= 0 {
 		return nil, nil
 	}
@@ -249,7 +250,7 @@ func (s *Store) shared(ctx context.Context, r session.Query) ([]library.Shared, 
 }
 
 // Roles implements library.LibraryStore.
-func (s *Store) Roles(ctx context.Context, owner library.PrincipalID, ids []library.ContentID) ([]library.ContentRole, error) {
+func (s *Store) Roles(ctx context.Context, owner principal.ID, ids []library.ContentID) ([]library.ContentRole, error) {
 	roles := make([]library.ContentRole, len(ids))
 	at := make(map[library.ContentID]library.ContentRole, len(ids))
 	for part := range slices.Chunk(ids, maxInList) {

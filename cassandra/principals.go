@@ -9,7 +9,7 @@ import (
 	"carrel/core/clock"
 	"carrel/core/commit"
 	"carrel/core/fault"
-	"carrel/library"
+	"carrel/principal"
 )
 
 // principalRow is a row of the table principal, of whatever kind.
@@ -42,34 +42,34 @@ func (r *principalRow) cells() []any {
 }
 
 // header makes the header of a user or a group of the row.
-func (r *principalRow) header(id library.PrincipalID) library.PrincipalHeader {
-	return library.PrincipalHeader{
-		ID: id, DisplayName: r.displayName, Visibility: library.Visibility(r.visibility), Email: r.email,
+func (r *principalRow) header(id principal.ID) principal.Header {
+	return principal.Header{
+		ID: id, DisplayName: r.displayName, Visibility: principal.Visibility(r.visibility), Email: r.email,
 		CreatedAt: clock.Instant(r.createdAt), State: commit.State(r.state), Seq: r.seq, MTS: clock.Instant(r.mts),
 		Writers: r.writers.upTo(r.seq), Managers: r.managers, Members: r.members,
 	}
 }
 
 // member makes the member row of the row.
-func (r *principalRow) member() library.GroupMemberRow {
-	return library.GroupMemberRow{Principal: library.PrincipalID(r.key), Role: library.GroupRole(r.role), Leaving: r.state == memberLeaving, Seq: r.mseq}
+func (r *principalRow) member() principal.GroupMemberRow {
+	return principal.GroupMemberRow{Principal: principal.ID(r.key), Role: principal.GroupRole(r.role), Leaving: r.state == memberLeaving, Seq: r.mseq}
 }
 
 const selectPrincipalRows = `SELECT ` + principalColumns + ` FROM principal WHERE principal_id = ? AND (kind, key) IN ?`
 
-// ReadPrincipal implements library.PrincipalStore.
-func (s *Store) ReadPrincipal(ctx context.Context, id library.PrincipalID, q library.PrincipalQuery) (*library.PrincipalRows, error) {
-	rows := new(library.PrincipalRows)
+// ReadPrincipal implements principal.Store.
+func (s *Store) ReadPrincipal(ctx context.Context, id principal.ID, q principal.Query) (*principal.Rows, error) {
+	rows := new(principal.Rows)
 	if err := s.readPrincipal(ctx, "read a principal", id, q, rows); err != nil {
 		return nil, err
 	}
 	return rows, nil
 }
 
-func (s *Store) readPrincipal(ctx context.Context, doing string, id library.PrincipalID, q library.PrincipalQuery, rows *library.PrincipalRows) error {
+func (s *Store) readPrincipal(ctx context.Context, doing string, id principal.ID, q principal.Query, rows *principal.Rows) error {
 	r := session.Query{Operation: doing, Stmt: selectPrincipalRows, PartitionKey: string(id), Serial: q.Serial, Args: []any{string(id), partitionKeys(q.Members, q.Request)}}
 	if len(q.Members) > 0 {
-		rows.Members = make([]library.GroupMemberRow, len(q.Members))
+		rows.Members = make([]principal.GroupMemberRow, len(q.Members))
 		for i, p := range q.Members {
 			rows.Members[i].Principal = p
 		}
@@ -104,21 +104,21 @@ func (s *Store) eachPrincipalRow(ctx context.Context, r session.Query, see func(
 
 const selectShownPrincipal = `SELECT ` + shownPrincipalColumns + ` FROM principal WHERE principal_id = ? AND kind = 0 AND key = '~'`
 
-// ReadPrincipals implements library.PrincipalStore.
-func (s *Store) ReadPrincipals(ctx context.Context, ids []library.PrincipalID) ([]library.PrincipalHeader, error) {
+// ReadPrincipals implements principal.Store.
+func (s *Store) ReadPrincipals(ctx context.Context, ids []principal.ID) ([]principal.Header, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, session.NotSent(err)
 	}
-	headers := make([]library.PrincipalHeader, len(ids))
-	at := make(map[library.PrincipalID][]int, len(ids))
-	var distinct []library.PrincipalID
+	headers := make([]principal.Header, len(ids))
+	at := make(map[principal.ID][]int, len(ids))
+	var distinct []principal.ID
 	for i, id := range ids {
 		if at[id] == nil {
 			distinct = append(distinct, id)
 		}
 		at[id] = append(at[id], i)
 	}
-	err := s.principals.ReadMany(ctx, distinct, s.readShownPrincipal, func(n int, h *library.PrincipalHeader) {
+	err := s.principals.ReadMany(ctx, distinct, s.readShownPrincipal, func(n int, h *principal.Header) {
 		for _, i := range at[distinct[n]] {
 			headers[i] = *h
 		}
@@ -129,13 +129,13 @@ func (s *Store) ReadPrincipals(ctx context.Context, ids []library.PrincipalID) (
 	return headers, nil
 }
 
-func (s *Store) readShownPrincipal(ctx context.Context, id library.PrincipalID) (*library.PrincipalHeader, error) {
+func (s *Store) readShownPrincipal(ctx context.Context, id principal.ID) (*principal.Header, error) {
 	r := session.Query{Operation: "read principals", Stmt: selectShownPrincipal, PartitionKey: string(id), Args: []any{string(id)}}
 	iter, err := s.session.ReadOnce(ctx, &r)
 	if err != nil {
 		return nil, err
 	}
-	h := new(library.PrincipalHeader)
+	h := new(principal.Header)
 	row := new(principalRow)
 	for cells := row.shownCells(); iter.Scan(cells...); {
 		*h = row.header(id)
@@ -151,8 +151,8 @@ const (
 	putPrincipalReply = `INSERT INTO principal (principal_id, kind, key, input_hash, answer, until) VALUES (?, 2, ?, ?, ?, ?) USING TTL ?`
 )
 
-// CommitPrincipal implements library.PrincipalStore.
-func (s *Store) CommitPrincipal(ctx context.Context, c *library.PrincipalCommit) (commit.Verdict, error) {
+// CommitPrincipal implements principal.Store.
+func (s *Store) CommitPrincipal(ctx context.Context, c *principal.Commit) (commit.Verdict, error) {
 	h := &c.Header
 	if h.Seq != c.Base+1 {
 		return commit.Verdict{}, wrongSeq(h.Seq, c.Base)
@@ -170,14 +170,14 @@ func (s *Store) CommitPrincipal(ctx context.Context, c *library.PrincipalCommit)
 	if err != nil || applied {
 		return commit.Verdict{Applied: applied}, err
 	}
-	var rows library.PrincipalRows
-	if err := s.readPrincipal(ctx, doing, c.ID, library.PrincipalQuery{Serial: true}, &rows); err != nil {
+	var rows principal.Rows
+	if err := s.readPrincipal(ctx, doing, c.ID, principal.Query{Serial: true}, &rows); err != nil {
 		return commit.Verdict{}, fault.Uncertain(err)
 	}
 	return commit.Verdict{Seq: rows.Header.Seq, Writers: rows.Header.Writers}, nil
 }
 
 // principalValues are the values of assignPrincipalCells.
-func principalValues(h *library.PrincipalHeader) []any {
+func principalValues(h *principal.Header) []any {
 	return []any{h.Seq, int64(h.MTS), int8(h.State), h.DisplayName, int8(h.Visibility), h.Email, int64(h.CreatedAt), h.Managers, h.Members}
 }

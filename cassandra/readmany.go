@@ -7,13 +7,14 @@ import (
 
 	"carrel/cassandra/session"
 	"carrel/library"
+	"carrel/principal"
 )
 
 const selectShownRows = `SELECT ` + shownColumns + ` FROM content WHERE content_id = ? AND (kind, key) IN ?`
 
 // ReadMany implements library.ContentStore: each partition is read once, all of
 // them at the same time, which costs a page less than one statement over all.
-func (s *Store) ReadMany(ctx context.Context, ids []library.ContentID, members []library.PrincipalID) ([]library.ContentRows, error) {
+func (s *Store) ReadMany(ctx context.Context, ids []library.ContentID, members []principal.ID) ([]library.ContentRows, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, session.NotSent(err)
 	}
@@ -57,7 +58,7 @@ type contentKey struct {
 }
 
 // rowsWanted tells lists of principals apart: no id has a line break in it.
-func rowsWanted(ps []library.PrincipalID) string {
+func rowsWanted(ps []principal.ID) string {
 	switch len(ps) {
 	case 0:
 		return ""
@@ -74,7 +75,7 @@ func rowsWanted(ps []library.PrincipalID) string {
 
 // readShown reads a header and the rows of members, whose keys are given, in
 // one statement.
-func (s *Store) readShown(ctx context.Context, id library.ContentID, members []library.PrincipalID, keys rowKeys) (*library.ContentRows, error) {
+func (s *Store) readShown(ctx context.Context, id library.ContentID, members []principal.ID, keys rowKeys) (*library.ContentRows, error) {
 	r := session.Query{Operation: "read contents", Stmt: selectShownRows, PartitionKey: string(id), Args: []any{string(id), keys}}
 	iter, err := s.session.ReadOnce(ctx, &r)
 	if err != nil {
@@ -94,7 +95,7 @@ func (s *Store) readShown(ctx context.Context, id library.ContentID, members []l
 }
 
 // noMembers are the rows of principals that have none.
-func noMembers(ps []library.PrincipalID) []library.Member {
+func noMembers(ps []principal.ID) []library.Member {
 	if len(ps) == 0 {
 		return nil
 	}

@@ -12,6 +12,7 @@ import (
 	"carrel/cassandra/session"
 	"carrel/core/clock"
 	"carrel/library"
+	"carrel/principal"
 )
 
 // What a session does with readings of the same rows (session/sharing.go).
@@ -46,9 +47,9 @@ func TestManyReadersShareTheirReadings(t *testing.T) {
 	const items, readers = 5, 30
 	s, slow, counts := openSlow(t)
 	ids := make([]library.ContentID, items)
-	people := make([]library.PrincipalID, items)
+	people := make([]principal.ID, items)
 	for n := range items {
-		ids[n], people[n] = library.ContentID(fmt.Sprintf("c:t:shared%d", n)), library.PrincipalID(fmt.Sprintf("u:t:shared%d", n))
+		ids[n], people[n] = library.ContentID(fmt.Sprintf("c:t:shared%d", n)), principal.ID(fmt.Sprintf("u:t:shared%d", n))
 		mustCommit(t, s, creation(ids[n], someTime))
 	}
 	for _, c := range []struct {
@@ -176,7 +177,7 @@ func TestThePartsOfAPageAreUnderWayTogether(t *testing.T) {
 	page := func() error {
 		n, q := first, library.LibraryQuery{Descending: true}
 		q.First = &n
-		page, err := b.service.Library(t.Context(), &library.Viewer{User: costOwner}, costOwner, q)
+		page, err := b.service.Library(t.Context(), &principal.Viewer{User: costOwner}, costOwner, q)
 		if err == nil && len(page.Edges) != first {
 			err = fmt.Errorf("a page of %d", len(page.Edges))
 		}

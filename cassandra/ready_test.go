@@ -12,6 +12,7 @@ import (
 	"carrel/core/journal"
 	"carrel/core/sched"
 	"carrel/library"
+	"carrel/principal"
 )
 
 // The node runs on this machine, so how far the two clocks differ is known.
@@ -64,11 +65,11 @@ func create(t *testing.T, s *Store) error {
 	if err != nil {
 		t.Fatal(err)
 	}
-	id := library.UserID("a", strings.ReplaceAll(strings.ToLower(t.Name()[len("TestTheSkewIsThatOfTheClock/"):]), "_", "-"))
-	_, err = svc.CreateUser(t.Context(), &library.Viewer{User: id}, library.CreateUser{
-		Tenant: id.Tenant(), Name: id.Name(), DisplayName: "Ann", Email: "ann@example.com", Visibility: library.Public,
+	id := principal.UserID("a", strings.ReplaceAll(strings.ToLower(t.Name()[len("TestTheSkewIsThatOfTheClock/"):]), "_", "-"))
+	_, err = svc.CreateUser(t.Context(), &principal.Viewer{User: id}, principal.CreateUser{
+		Tenant: id.Tenant(), Name: id.Name(), DisplayName: "Ann", Email: "ann@example.com", Visibility: principal.Public,
 	})
-	found, readErr := svc.Principals(t.Context(), &library.Viewer{User: id}, []library.PrincipalID{id})
+	found, readErr := svc.Principals(t.Context(), &principal.Viewer{User: id}, []principal.ID{id})
 	if readErr != nil || (found[0] != nil) != (err == nil) {
 		t.Errorf("after the change ended with %v, %v is found, %v", err, found[0], readErr)
 	}

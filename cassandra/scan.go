@@ -8,6 +8,7 @@ import (
 
 	"carrel/cassandra/session"
 	"carrel/library"
+	"carrel/principal"
 )
 
 // Partitions stand in the order of their tokens, which is no order of ids, but
@@ -25,7 +26,7 @@ func (s *Store) ScanContents(ctx context.Context, after library.ContentID, limit
 }
 
 // ScanPrincipals implements library.PrincipalStore.
-func (s *Store) ScanPrincipals(ctx context.Context, after library.PrincipalID, limit int) ([]library.PrincipalID, error) {
+func (s *Store) ScanPrincipals(ctx context.Context, after principal.ID, limit int) ([]principal.ID, error) {
 	return scan(ctx, s, "list principals", scanPrincipals, scanPrincipalsAfter, after, limit)
 }
 

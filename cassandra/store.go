@@ -8,6 +8,7 @@ import (
 	"carrel/core/clock"
 	"carrel/core/commit"
 	"carrel/library"
+	"carrel/principal"
 )
 
 // Store implements library.Store, and the blocks of generated names, over a
@@ -20,7 +21,7 @@ type Store struct {
 
 	// Readings of whole headers by several requests at a time.
 	contents   *session.SharedReads[contentKey, *library.ContentRows]
-	principals *session.SharedReads[library.PrincipalID, *library.PrincipalHeader]
+	principals *session.SharedReads[principal.ID, *principal.Header]
 }
 
 var _ library.Store = (*Store)(nil)
@@ -47,7 +48,7 @@ func newStore(connected *session.Session) *Store {
 		now:        connected.Now,
 		lanes:      laneRows{rows: make(map[commit.LaneID]int)},
 		contents:   session.NewSharedReads[contentKey, *library.ContentRows](connected),
-		principals: session.NewSharedReads[library.PrincipalID, *library.PrincipalHeader](connected),
+		principals: session.NewSharedReads[principal.ID, *principal.Header](connected),
 	}
 }
 

@@ -9,8 +9,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"carrel/library"
 	"carrel/pebblestore"
+	"carrel/principal"
 )
 
 func TestCopyIsTheSameStore(t *testing.T) {
@@ -68,7 +68,7 @@ func TestWhatWasMovedIsFound(t *testing.T) {
 }
 
 // directoryOf are the rows of a store's directory, which must be complete.
-func directoryOf(t *testing.T, name string) []library.DirectoryRow {
+func directoryOf(t *testing.T, name string) []principal.DirectoryRow {
 	t.Helper()
 	store, err := pebblestore.Open(strings.TrimPrefix(name, "pebble:"), pebblestore.Options{})
 	if err != nil {
@@ -86,7 +86,7 @@ func directoryOf(t *testing.T, name string) []library.DirectoryRow {
 }
 
 // damage takes rows out of a store's directory.
-func damage(t *testing.T, name string, rows []library.DirectoryRow) {
+func damage(t *testing.T, name string, rows []principal.DirectoryRow) {
 	t.Helper()
 	store, err := pebblestore.Open(strings.TrimPrefix(name, "pebble:"), pebblestore.Options{})
 	if err != nil {

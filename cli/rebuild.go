@@ -8,7 +8,7 @@ import (
 	"carrel/config"
 	"carrel/core/commit"
 	"carrel/gateway"
-	"carrel/library"
+	"carrel/principal"
 	"carrel/progress"
 )
 
@@ -21,16 +21,16 @@ type rebuildCommand struct {
 
 // rebuilt is the result for one library.
 type rebuilt struct {
-	Principal library.PrincipalID `json:"principal"`
-	Restored  int                 `json:"restored"`
-	Removed   int                 `json:"removed"`
+	Principal principal.ID `json:"principal"`
+	Restored  int          `json:"restored"`
+	Removed   int          `json:"removed"`
 }
 
 // Run rebuilds, and prints what was repaired as JSON.
 func (c *rebuildCommand) Run(ctx context.Context, s Streams) error {
-	var ids []library.PrincipalID
+	var ids []principal.ID
 	for _, text := range c.Principals {
-		id, err := library.ParsePrincipalID(text)
+		id, err := principal.ParseID(text)
 		if err != nil {
 			return config.WrongUsage("ID", text, "u:TENANT:NAME or g:TENANT:NAME")
 		}
@@ -75,7 +75,7 @@ func rebuildEverything(ctx context.Context, s Streams, g *gateway.Gateway) error
 	return printJSON(s.Out, found)
 }
 
-func rebuildLibraries(ctx context.Context, s Streams, g *gateway.Gateway, ids []library.PrincipalID) error {
+func rebuildLibraries(ctx context.Context, s Streams, g *gateway.Gateway, ids []principal.ID) error {
 	headers, err := g.Store.ReadPrincipals(ctx, ids)
 	if err != nil {
 		return fmt.Errorf("rebuild: %w", err)

@@ -3,15 +3,15 @@ package config
 import (
 	"time"
 
+	"carrel/core/cursor"
 	"carrel/graph"
-	"carrel/library"
 )
 
 // PublishedLimits returns the limits as clients read them from the API.
 func (e *EdgeConfig) PublishedLimits() graph.Limits {
 	l := e.Limits
 	return graph.Limits{
-		DefaultPageSize: library.DefaultPageSize, MaxPageSize: l.PageSize, MaxDepth: l.Depth, MaxCost: l.Cost,
+		DefaultPageSize: cursor.DefaultPageSize, MaxPageSize: l.PageSize, MaxDepth: l.Depth, MaxCost: l.Cost,
 		MaxShareTargets: l.ShareTargets, MaxBodyBytes: l.BodyBytes, MaxAnswerBytes: l.AnswerBytes, MaxValues: l.Values, MaxHeaderBytes: l.HeaderBytes,
 		MaxHeaderSeconds: seconds(l.ReadHeader), MaxReadSeconds: seconds(l.Read), MaxWriteSeconds: seconds(l.AnswerTime()), MaxIdleSeconds: seconds(l.Idle),
 		MaxOverlap: l.Overlap, MaxQueryCharacters: l.QueryChars, MaxTokens: l.Tokens,

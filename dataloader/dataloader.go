@@ -17,18 +17,19 @@ import (
 	"fmt"
 
 	"carrel/library"
+	"carrel/principal"
 )
 
 // Source is the part of the domain that is loaded from.
 type Source interface {
-	Principals(ctx context.Context, v *library.Viewer, ids []library.PrincipalID) ([]library.Principal, error)
-	Standings(ctx context.Context, v *library.Viewer, ids []library.ContentID) ([]*library.Standing, error)
+	Principals(ctx context.Context, v *principal.Viewer, ids []principal.ID) ([]principal.Principal, error)
+	Standings(ctx context.Context, v *principal.Viewer, ids []library.ContentID) ([]*library.Standing, error)
 }
 
 // Loaders are those of one operation.
 type Loaders struct {
 	// Principals gives nil for a principal that the viewer may not see.
-	Principals Loader[library.PrincipalID, library.Principal]
+	Principals Loader[principal.ID, principal.Principal]
 	// Standings gives nil for an item that the viewer may not see.
 	Standings Loader[library.ContentID, *library.Standing]
 }
@@ -39,12 +40,12 @@ type Observe func(loader string, ids int)
 
 // New makes the loaders of one operation. Nobody is told of their calls where
 // told is nil.
-func New(from Source, v *library.Viewer, told Observe) *Loaders {
+func New(from Source, v *principal.Viewer, told Observe) *Loaders {
 	if told == nil {
 		told = func(string, int) {}
 	}
 	return &Loaders{
-		Principals: newLoader(func(ctx context.Context, ids []library.PrincipalID) ([]library.Principal, error) {
+		Principals: newLoader(func(ctx context.Context, ids []principal.ID) ([]principal.Principal, error) {
 			told("principals", len(ids))
 			return from.Principals(ctx, v, ids)
 		}),
@@ -64,7 +65,7 @@ func (l *Loaders) Forget() {
 
 // Page announces what the items of a page may ask for.
 func (l *Loaders) Page(edges []*library.LibraryEdge) {
-	creators := make([]library.PrincipalID, len(edges))
+	creators := make([]principal.ID, len(edges))
 	for i, e := range edges {
 		creators[i] = e.Node.Creator
 	}
@@ -82,7 +83,7 @@ func (l *Loaders) Page(edges []*library.LibraryEdge) {
 
 // Items announces what single items may ask for.
 func (l *Loaders) Items(items ...*library.Content) {
-	creators := make([]library.PrincipalID, 0, len(items))
+	creators := make([]principal.ID, 0, len(items))
 	ids := make([]library.ContentID, 0, len(items))
 	for _, c := range items {
 		creators = append(creators, c.Creator)

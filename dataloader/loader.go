@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"sync"
 
-	"carrel/library"
+	"carrel/core/input"
 )
 
 // Loader loads values of one kind by id. It is safe for concurrent use.
@@ -81,9 +81,9 @@ func (l *Loader[K, V]) join(id K) (a answer[V], ids []K) {
 	}
 	a = answer[V]{call: &call{done: make(chan struct{})}}
 	l.known[id] = a
-	ids = append(make([]K, 0, min(1+len(l.expected), library.MaxList)), id)
+	ids = append(make([]K, 0, min(1+len(l.expected), input.MaxList)), id)
 	taken := 0
-	for ; taken < len(l.expected) && len(ids) < library.MaxList; taken++ {
+	for ; taken < len(l.expected) && len(ids) < input.MaxList; taken++ {
 		next := l.expected[taken]
 		if _, ok := l.known[next]; ok {
 			continue

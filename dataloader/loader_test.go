@@ -12,7 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"go.uber.org/goleak"
 
-	"carrel/library"
+	"carrel/core/input"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -36,7 +36,7 @@ func (c *counting) load(_ context.Context, ids []string) ([]int, error) {
 }
 
 func TestLoader(t *testing.T) {
-	many := make([]string, library.MaxList+20)
+	many := make([]string, input.MaxList+20)
 	for i := range many {
 		many[i] = fmt.Sprintf("id %d", i)
 	}
@@ -51,8 +51,8 @@ func TestLoader(t *testing.T) {
 		{"an id twice is read once", []string{"a", "a", "bb", "a"}, []string{"a", "a", "bb"}, [][]string{{"a", "bb"}}},
 		{"nobody asks, nothing is read", []string{"a"}, nil, nil},
 		{"an id that was not announced", []string{"a"}, []string{"zz", "a"}, [][]string{{"zz", "a"}}},
-		{"no more than one call takes", many, []string{many[0], many[1], many[library.MaxList], many[library.MaxList+1]},
-			[][]string{many[:library.MaxList], append(slices.Clone(many[library.MaxList:library.MaxList+1]), many[library.MaxList+1:]...)}},
+		{"no more than one call takes", many, []string{many[0], many[1], many[input.MaxList], many[input.MaxList+1]},
+			[][]string{many[:input.MaxList], append(slices.Clone(many[input.MaxList:input.MaxList+1]), many[input.MaxList+1:]...)}},
 	}
 	for _, c := range cases {
 		t.Run(c.name, func(t *testing.T) {

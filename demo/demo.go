@@ -12,6 +12,7 @@ import (
 	"carrel/core/clock"
 	"carrel/interchange"
 	"carrel/library"
+	"carrel/principal"
 )
 
 // span is the time before the base over which the items were changed last.
@@ -43,7 +44,7 @@ type story struct {
 // topic is a subject with a group of its own.
 type topic struct {
 	name, group, keeper string
-	visibility          library.Visibility
+	visibility          principal.Visibility
 }
 
 // item is a package with its place in the story.
@@ -109,24 +110,24 @@ func topicName(p *Package, count map[string]int) string {
 
 // topicVisibility is who may know of the group: what is about tools for those
 // at home, the library's own internals for its team alone.
-func topicVisibility(name string) library.Visibility {
+func topicVisibility(name string) principal.Visibility {
 	switch name {
 	case "cmd", "debug", "runtime", "testing":
-		return library.LoggedIn
+		return principal.LoggedIn
 	case "internal":
-		return library.Private
+		return principal.Private
 	}
-	return library.Public
+	return principal.Public
 }
 
 // visibility of an item: nobody outside the library may import what is
 // internal; the rest is as its topic, plugin and unsafe kept for those at home.
-func (i *item) visibility() library.Visibility {
+func (i *item) visibility() principal.Visibility {
 	switch {
 	case i.isInternal():
-		return library.Private
+		return principal.Private
 	case i.ImportPath == "plugin" || i.ImportPath == "unsafe":
-		return library.LoggedIn
+		return principal.LoggedIn
 	}
 	return i.topic.visibility
 }
@@ -157,30 +158,30 @@ func (s *story) founded(n int) *clock.Instant {
 
 func (s *story) people() {
 	for i, p := range people() {
-		s.write(interchange.Line{Type: interchange.TypeUser, User: &library.ImportUser{
+		s.write(interchange.Line{Type: interchange.TypeUser, User: &principal.ImportUser{
 			ID: p.id, DisplayName: p.name, Email: &p.email, Visibility: p.visibility, CreatedAt: s.founded(i),
 		}})
 	}
 }
 
 func (s *story) groups() {
-	member, manager := library.GroupMember, library.GroupManager
-	in := func(role *library.GroupRole, ids ...string) (all []library.GroupMemberChange) {
+	member, manager := principal.GroupMember, principal.GroupManager
+	in := func(role *principal.GroupRole, ids ...string) (all []principal.GroupMemberChange) {
 		for _, id := range ids {
-			all = append(all, library.GroupMemberChange{Principal: id, Role: role})
+			all = append(all, principal.GroupMemberChange{Principal: id, Role: role})
 		}
 		return all
 	}
 	n := len(people())
-	group := func(id, name string, v library.Visibility, members []library.GroupMemberChange) {
-		s.write(interchange.Line{Type: interchange.TypeGroup, Group: &library.ImportGroup{
+	group := func(id, name string, v principal.Visibility, members []principal.GroupMemberChange) {
+		s.write(interchange.Line{Type: interchange.TypeGroup, Group: &principal.ImportGroup{
 			ID: id, DisplayName: name, Visibility: v, CreatedAt: s.founded(n), Members: members,
 		}})
 		n++
 	}
-	group(libraryTeam, "Library team", library.LoggedIn, slices.Concat(in(&manager, ann), in(&member, ben, eli, fay)))
-	group(everyone, "Everyone at demo", library.LoggedIn, slices.Concat(in(&manager, dora), in(&member, libraryTeam, cleo)))
-	group(standardLibrary, "The standard library", library.Public, slices.Concat(in(&manager, ann), in(&member, libraryTeam)))
+	group(libraryTeam, "Library team", principal.LoggedIn, slices.Concat(in(&manager, ann), in(&member, ben, eli, fay)))
+	group(everyone, "Everyone at demo", principal.LoggedIn, slices.Concat(in(&manager, dora), in(&member, libraryTeam, cleo)))
+	group(standardLibrary, "The standard library", principal.Public, slices.Concat(in(&manager, ann), in(&member, libraryTeam)))
 	for _, t := range s.topics {
 		members := slices.Concat(in(&manager, t.keeper), in(&member, libraryTeam))
 		if t.name == "crypto" {
@@ -188,7 +189,7 @@ func (s *story) groups() {
 		}
 		group(t.group, topicTitle(t.name), t.visibility, members)
 	}
-	group(engineers, "Engineers at acme", library.LoggedIn, slices.Concat(in(&manager, yara), in(&member, zed)))
+	group(engineers, "Engineers at acme", principal.LoggedIn, slices.Concat(in(&manager, yara), in(&member, zed)))
 }
 
 func topicTitle(name string) string {
@@ -257,7 +258,7 @@ func (s *story) acme(packages []Package) {
 		}
 		s.write(interchange.Line{Type: interchange.TypeContent, Content: &library.ImportContent{
 			ID: itemID("acme", p.ImportPath), Kind: library.Link, Title: title, Description: &p.Doc, Link: &link,
-			Visibility: library.LoggedIn, CreatedAt: &changed, CreatedBy: &by, LastModified: &changed, Members: members,
+			Visibility: principal.LoggedIn, CreatedAt: &changed, CreatedBy: &by, LastModified: &changed, Members: members,
 		}})
 	}
 }

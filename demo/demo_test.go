@@ -16,12 +16,15 @@ import (
 	"go.uber.org/goleak"
 
 	"carrel/core/commit"
+	"carrel/core/cursor"
 	"carrel/core/fault"
+	"carrel/core/input"
 	"carrel/core/journal"
 	"carrel/core/sched"
 	"carrel/interchange"
 	"carrel/library"
 	"carrel/pebblestore"
+	"carrel/principal"
 )
 
 var update = flag.Bool("update", false, "write the golden files")
@@ -165,12 +168,12 @@ type view struct {
 
 // viewsOf is the view of each of the Viewers, by name; none where it may not
 // see the owner.
-func viewsOf(t *testing.T, s *library.Service, owner library.PrincipalID) map[string]view {
+func viewsOf(t *testing.T, s *library.Service, owner principal.ID) map[string]view {
 	t.Helper()
 	views := map[string]view{}
 	for _, v := range Viewers() {
-		asking := &library.Viewer{User: library.PrincipalID(v.Subject), Admin: len(v.Roles) > 0}
-		ps, err := s.Principals(t.Context(), asking, []library.PrincipalID{owner})
+		asking := &principal.Viewer{User: principal.ID(v.Subject), Admin: len(v.Roles) > 0}
+		ps, err := s.Principals(t.Context(), asking, []principal.ID{owner})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -201,14 +204,14 @@ func TestEachViewerSeesAnotherLibrary(t *testing.T) {
 		t.Errorf("the buckets do not differ: %v, %v, %v", everything, home, abroad)
 	}
 	want := map[string]view{
-		"Anonymous": {library.Public, abroad.count}, "Zed": {library.Public, abroad.count},
-		"Cleo": {library.LoggedIn, home.count},
-		"Ann":  {library.Private, everything.count}, "Ben": {library.Private, everything.count}, "Dora": {library.Private, everything.count},
+		"Anonymous": {principal.Public, abroad.count}, "Zed": {principal.Public, abroad.count},
+		"Cleo": {principal.LoggedIn, home.count},
+		"Ann":  {principal.Private, everything.count}, "Ben": {principal.Private, everything.count}, "Dora": {principal.Private, everything.count},
 	}
 	if diff := cmp.Diff(want, large, cmp.AllowUnexported(view{})); diff != "" {
 		t.Error(diff)
 	}
-	who := func(owner library.PrincipalID) (names []string) {
+	who := func(owner principal.ID) (names []string) {
 		views := viewsOf(t, s, owner)
 		for _, v := range Viewers() {
 			if _, sees := views[v.Name]; sees {
@@ -217,7 +220,7 @@ func TestEachViewerSeesAnotherLibrary(t *testing.T) {
 		}
 		return names
 	}
-	for owner, want := range map[library.PrincipalID][]string{
+	for owner, want := range map[principal.ID][]string{
 		"g:demo:internal": {"Ann", "Ben", "Dora"},
 		"g:demo:cmd":      {"Ann", "Ben", "Cleo", "Dora"},
 		dora:              {"Dora"},
@@ -235,8 +238,8 @@ func TestEachViewerSeesAnotherLibrary(t *testing.T) {
 
 func TestWhatTheExamplesOfThePageRestOn(t *testing.T) {
 	s := imported(t)
-	as := func(user library.PrincipalID) *library.Viewer { return &library.Viewer{User: user} }
-	items := func(v *library.Viewer) []bool {
+	as := func(user principal.ID) *principal.Viewer { return &principal.Viewer{User: user} }
+	items := func(v *principal.Viewer) []bool {
 		all, err := s.Contents(t.Context(), v, []library.ContentID{"c:demo:encoding-json", "c:demo:cmd-go", "c:demo:internal-poll"})
 		if err != nil {
 			t.Fatal(err)
@@ -247,7 +250,7 @@ func TestWhatTheExamplesOfThePageRestOn(t *testing.T) {
 		}
 		return seen
 	}
-	for user, want := range map[library.PrincipalID][]bool{
+	for user, want := range map[principal.ID][]bool{
 		"": {true, false, false}, zed: {true, false, false}, cleo: {true, true, true}, ann: {true, true, true}, ben: {true, true, true},
 	} {
 		if diff := cmp.Diff(want, items(as(user))); diff != "" {
@@ -257,7 +260,7 @@ func TestWhatTheExamplesOfThePageRestOn(t *testing.T) {
 	reading := func(includeShared bool) (n int) {
 		var after *string
 		for {
-			q := library.LibraryQuery{IncludeShared: includeShared, PageArgs: library.PageArgs{After: after}}
+			q := library.LibraryQuery{IncludeShared: includeShared, PageArgs: cursor.PageArgs{After: after}}
 			page, err := s.Library(t.Context(), as(cleo), standardLibrary, q)
 			if err != nil {
 				t.Fatal(err)
@@ -277,7 +280,7 @@ func TestWhatTheExamplesOfThePageRestOn(t *testing.T) {
 		t.Errorf("sharing with Cleo: %+v, %v", out, err)
 	}
 	description := "Reads and writes JSON."
-	change := library.UpdateContent{ID: "c:demo:encoding-json", Description: library.Some(&description)}
+	change := library.UpdateContent{ID: "c:demo:encoding-json", Description: input.Some(&description)}
 	if _, err := s.UpdateContent(t.Context(), as(cleo), change); fault.CodeOf(err) != fault.Forbidden {
 		t.Errorf("Cleo changes it: %v", err)
 	}

@@ -1,6 +1,8 @@
 package demo
 
-import "carrel/library"
+import (
+	"carrel/principal"
+)
 
 // Viewer is somebody to ask as.
 type Viewer struct {
@@ -26,7 +28,7 @@ func Viewers() []Viewer {
 // person is a user of the story.
 type person struct {
 	id, name, email string
-	visibility      library.Visibility
+	visibility      principal.Visibility
 }
 
 const (
@@ -44,43 +46,43 @@ const (
 // viewers, but many enough that whoever types a letter finds several.
 func people() []person {
 	return append([]person{
-		{ann, "Ann Archer", "ann@demo.example", library.Public},
-		{ben, "Ben Baker", "ben@demo.example", library.LoggedIn},
-		{cleo, "Cleo Carter", "cleo@demo.example", library.Public},
-		{dora, "Dora Dean", "dora@demo.example", library.Private},
-		{eli, "Eli Evans", "eli@demo.example", library.Public},
-		{fay, "Fay Fisher", "fay@demo.example", library.LoggedIn},
-		{zed, "Zed Zhou", "zed@acme.example", library.Public},
-		{yara, "Yara Young", "yara@acme.example", library.LoggedIn},
+		{ann, "Ann Archer", "ann@demo.example", principal.Public},
+		{ben, "Ben Baker", "ben@demo.example", principal.LoggedIn},
+		{cleo, "Cleo Carter", "cleo@demo.example", principal.Public},
+		{dora, "Dora Dean", "dora@demo.example", principal.Private},
+		{eli, "Eli Evans", "eli@demo.example", principal.Public},
+		{fay, "Fay Fisher", "fay@demo.example", principal.LoggedIn},
+		{zed, "Zed Zhou", "zed@acme.example", principal.Public},
+		{yara, "Yara Young", "yara@acme.example", principal.LoggedIn},
 	}, neighbours()...)
 }
 
 func neighbours() []person {
 	return []person{
-		{"u:demo:adele", "Adèle Anders", "adele@demo.example", library.Public},
-		{"u:demo:andrea", "Andrea Bianchi", "andrea@demo.example", library.LoggedIn},
-		{"u:demo:anton", "Anton Čapek", "anton@demo.example", library.Public},
-		{"u:demo:beatriz", "Beatriz da Silva", "beatriz@demo.example", library.LoggedIn},
-		{"u:demo:bjorn", "Björn Berg", "bjorn@demo.example", library.Public},
-		{"u:demo:chen", "陈伟 Chen Wei", "chen@demo.example", library.Public},
-		{"u:demo:dimitra", "Δήμητρα Dimou", "dimitra@demo.example", library.LoggedIn},
-		{"u:demo:esther", "Esther Okafor", "esther@demo.example", library.Public},
-		{"u:demo:farid", "Farid ben Salah", "farid@demo.example", library.LoggedIn},
-		{"u:demo:grace", "Grace O'Neill", "grace@demo.example", library.Public},
-		{"u:demo:hannah", "Hannah Straßer", "hannah@demo.example", library.LoggedIn},
-		{"u:demo:ines", "Inês Archer-Santos", "ines@demo.example", library.Public},
-		{"u:demo:jan", "Jan van den Berg", "jan@demo.example", library.LoggedIn},
-		{"u:demo:kofi", "Kofi Mensah", "kofi@demo.example", library.Public},
-		{"u:demo:lena", "Lena Baker", "lena@demo.example", library.Private},
-		{"u:demo:maria", "Maria Ivanova", "maria@demo.example", library.LoggedIn},
-		{"u:demo:noor", "Noor Hassan", "noor@demo.example", library.Public},
-		{"u:demo:oskar", "Oskar Öberg", "oskar@demo.example", library.LoggedIn},
-		{"u:demo:priya", "Priya Raman", "priya@demo.example", library.Public},
-		{"u:demo:quentin", "Quentin Andrieux", "quentin@demo.example", library.LoggedIn},
-		{"u:demo:ravi", "Ravi Anand", "ravi@demo.example", library.Public},
-		{"u:demo:sofia", "Sofía Álvarez", "sofia@demo.example", library.LoggedIn},
-		{"u:acme:anke", "Anke Vogel", "anke@acme.example", library.Public},
-		{"u:acme:zora", "Zora Baker", "zora@acme.example", library.LoggedIn},
+		{"u:demo:adele", "Adèle Anders", "adele@demo.example", principal.Public},
+		{"u:demo:andrea", "Andrea Bianchi", "andrea@demo.example", principal.LoggedIn},
+		{"u:demo:anton", "Anton Čapek", "anton@demo.example", principal.Public},
+		{"u:demo:beatriz", "Beatriz da Silva", "beatriz@demo.example", principal.LoggedIn},
+		{"u:demo:bjorn", "Björn Berg", "bjorn@demo.example", principal.Public},
+		{"u:demo:chen", "陈伟 Chen Wei", "chen@demo.example", principal.Public},
+		{"u:demo:dimitra", "Δήμητρα Dimou", "dimitra@demo.example", principal.LoggedIn},
+		{"u:demo:esther", "Esther Okafor", "esther@demo.example", principal.Public},
+		{"u:demo:farid", "Farid ben Salah", "farid@demo.example", principal.LoggedIn},
+		{"u:demo:grace", "Grace O'Neill", "grace@demo.example", principal.Public},
+		{"u:demo:hannah", "Hannah Straßer", "hannah@demo.example", principal.LoggedIn},
+		{"u:demo:ines", "Inês Archer-Santos", "ines@demo.example", principal.Public},
+		{"u:demo:jan", "Jan van den Berg", "jan@demo.example", principal.LoggedIn},
+		{"u:demo:kofi", "Kofi Mensah", "kofi@demo.example", principal.Public},
+		{"u:demo:lena", "Lena Baker", "lena@demo.example", principal.Private},
+		{"u:demo:maria", "Maria Ivanova", "maria@demo.example", principal.LoggedIn},
+		{"u:demo:noor", "Noor Hassan", "noor@demo.example", principal.Public},
+		{"u:demo:oskar", "Oskar Öberg", "oskar@demo.example", principal.LoggedIn},
+		{"u:demo:priya", "Priya Raman", "priya@demo.example", principal.Public},
+		{"u:demo:quentin", "Quentin Andrieux", "quentin@demo.example", principal.LoggedIn},
+		{"u:demo:ravi", "Ravi Anand", "ravi@demo.example", principal.Public},
+		{"u:demo:sofia", "Sofía Álvarez", "sofia@demo.example", principal.LoggedIn},
+		{"u:acme:anke", "Anke Vogel", "anke@acme.example", principal.Public},
+		{"u:acme:zora", "Zora Baker", "zora@acme.example", principal.LoggedIn},
 	}
 }
 

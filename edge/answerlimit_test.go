@@ -16,12 +16,12 @@ import (
 
 	"carrel/core/fault"
 	"carrel/graph"
-	"carrel/library"
+	"carrel/principal"
 )
 
 // named makes users whose displayName has n characters.
 func (e *edgeUnderTest) named(n int) {
-	e.onUser = func(_ context.Context, id string) (*library.User, error) {
+	e.onUser = func(_ context.Context, id string) (*principal.User, error) {
 		u := user(id)
 		u.DisplayName = strings.Repeat("x", n)
 		return u, nil
@@ -89,7 +89,7 @@ func TestAnswerLimit_EndsTheReading(t *testing.T) {
 	var read []string
 	var stopped error
 	make := e.onUser
-	e.onUser = func(ctx context.Context, id string) (*library.User, error) {
+	e.onUser = func(ctx context.Context, id string) (*principal.User, error) {
 		if id == "slow" { // beside it another root field becomes too long
 			<-ctx.Done()
 			stopped = ctx.Err()
@@ -183,7 +183,7 @@ func TestAnswerMemory_IsHeldUntilTheAnswerIsSent(t *testing.T) {
 			e := newEdge(t, limitedTo(8<<20, 20<<20))
 			e.named(0)
 			long := noise(2_400_000) // beyond what sockets buffer
-			e.onUser = func(_ context.Context, id string) (*library.User, error) {
+			e.onUser = func(_ context.Context, id string) (*principal.User, error) {
 				u := user(id)
 				u.DisplayName = long
 				return u, nil
@@ -226,21 +226,21 @@ func noise(n int) string {
 
 func TestAnswerMemory_IsReleasedHoweverARequestEnds(t *testing.T) {
 	for name, c := range map[string]struct {
-		onUser func(ctx context.Context, id string) (*library.User, error)
+		onUser func(ctx context.Context, id string) (*principal.User, error)
 		change func(*Config)
 	}{
-		"an error": {onUser: func(context.Context, string) (*library.User, error) {
+		"an error": {onUser: func(context.Context, string) (*principal.User, error) {
 			return nil, &fault.Error{Code: fault.NotFound, Msg: "no"}
 		}},
-		"a panic": {onUser: func(context.Context, string) (*library.User, error) { panic("boom") }},
+		"a panic": {onUser: func(context.Context, string) (*principal.User, error) { panic("boom") }},
 		"a panic above the fields": {
-			onUser: func(_ context.Context, id string) (*library.User, error) { return user(id), nil },
+			onUser: func(_ context.Context, id string) (*principal.User, error) { return user(id), nil },
 			change: func(c *Config) {
 				c.Prepare = func(context.Context) context.Context { panic("boom") }
 			},
 		},
 		"a deadline": {
-			onUser: func(ctx context.Context, _ string) (*library.User, error) { <-ctx.Done(); return nil, ctx.Err() },
+			onUser: func(ctx context.Context, _ string) (*principal.User, error) { <-ctx.Done(); return nil, ctx.Err() },
 			change: func(c *Config) { c.Limits.Query = time.Millisecond },
 		},
 	} {
@@ -256,7 +256,7 @@ func TestAnswerMemory_IsReleasedHoweverARequestEnds(t *testing.T) {
 	t.Run("a client that is gone", func(t *testing.T) {
 		e := newEdge(t, nil)
 		ctx, cancel := context.WithCancel(t.Context())
-		e.onUser = func(context.Context, string) (*library.User, error) { cancel(); return user("x"), nil }
+		e.onUser = func(context.Context, string) (*principal.User, error) { cancel(); return user("x"), nil }
 		r := httptest.NewRequestWithContext(ctx, http.MethodPost, "/graphql", strings.NewReader(`{"query":"{user(id:\"x\"){id}}"}`))
 		r.Header.Set("Content-Type", "application/json")
 		e.handler.ServeHTTP(httptest.NewRecorder(), r)

@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"net/http"
 
-	"carrel/library"
+	"carrel/core/input"
 )
 
 // params are the members of a request that mean something.
@@ -64,7 +64,7 @@ func decodeBody(body []byte, l *Limits) (params, *refusal) {
 }
 
 func tooManyValues(l *Limits) *refusal {
-	return refuseDocument(codeBadUserInput, fmt.Sprintf("The request has more than %d values: lists take at most %d.", l.Values, library.MaxList))
+	return refuseDocument(codeBadUserInput, fmt.Sprintf("The request has more than %d values: lists take at most %d.", l.Values, input.MaxList))
 }
 
 // escapedChar is how many bytes a character takes at most: two escapes of six.

@@ -8,6 +8,7 @@ import (
 	"carrel/core/fault"
 	"carrel/graph"
 	"carrel/library"
+	"carrel/principal"
 )
 
 // A store that is busy, or does not answer in time, says when to come again in
@@ -36,7 +37,7 @@ func TestABusyStoreIsToldByStatusAndRetryAfter(t *testing.T) {
 		{"without advice", &fault.Error{Code: fault.Unavailable, Msg: "it is closed"}, 503, "UNAVAILABLE", 0},
 	} {
 		e := newEdge(t, nil)
-		e.onUser = func(context.Context, string) (*library.User, error) { return nil, c.err }
+		e.onUser = func(context.Context, string) (*principal.User, error) { return nil, c.err }
 		e.onMany = func(context.Context, []string) ([]library.Node, error) { return nil, c.err }
 		e.onMake = func(context.Context, graph.CreateUserInput) (*graph.CreateUserPayload, error) { return nil, c.err }
 		header, after := "", any(nil)
@@ -66,7 +67,7 @@ func TestABusyStoreIsToldByStatusAndRetryAfter(t *testing.T) {
 // Of several errors the one that wants the longest wait is the one to heed.
 func TestTheLongestAdviceIsTheHeader(t *testing.T) {
 	e := newEdge(t, nil)
-	e.onUser = func(_ context.Context, id string) (*library.User, error) {
+	e.onUser = func(_ context.Context, id string) (*principal.User, error) {
 		return nil, &fault.Error{Code: fault.Unavailable, Msg: "busy", RetryAfter: len(id)}
 	}
 	a := e.query(t, `{a:user(id:"123"){id} b:user(id:"1234567"){id} c:user(id:"1"){id}}`, nil)

@@ -6,7 +6,8 @@ import (
 
 	"github.com/vektah/gqlparser/v2/ast"
 
-	"carrel/library"
+	"carrel/core/cursor"
+	"carrel/core/input"
 )
 
 // countCost is what a count costs: it is one read of up to 10,001 keys.
@@ -120,7 +121,7 @@ func (c *costing) pageSize(f *ast.Field) int {
 			return n
 		}
 	}
-	return library.DefaultPageSize
+	return cursor.DefaultPageSize
 }
 
 // list is what a list that is no page costs, by what is below an element: as
@@ -132,7 +133,7 @@ func (c *costing) list(f *ast.Field, below int) int {
 			return max(1, times(n, plus(1, below)))
 		}
 	}
-	return plus(1, times(library.MaxList, below))
+	return plus(1, times(input.MaxList, below))
 }
 
 // size is how many objects an argument asks for, if it says so.

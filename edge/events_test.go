@@ -14,7 +14,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"carrel/library"
+	"carrel/principal"
 )
 
 const eventsOnly = "Accept: text/event-stream"
@@ -302,7 +302,7 @@ func TestNewLinesInResults(t *testing.T) {
 
 func TestAPanicInASubscriptionIsNoEndOfTheProcess(t *testing.T) {
 	e := newEdge(t, nil)
-	e.onUser = func(context.Context, string) (*library.User, error) { panic("SELECT secret") }
+	e.onUser = func(context.Context, string) (*principal.User, error) { panic("SELECT secret") }
 	r := httptest.NewRequest(http.MethodPost, "/graphql", strings.NewReader(`{"query":"{user(id:\"x\"){id}}"}`))
 	r.Header.Set("Content-Type", "application/json")
 	r.Header.Set("Accept", "text/event-stream")

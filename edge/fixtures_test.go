@@ -21,6 +21,7 @@ import (
 	"carrel/core/fault"
 	"carrel/graph"
 	"carrel/library"
+	"carrel/principal"
 )
 
 func TestMain(m *testing.M) {
@@ -35,7 +36,7 @@ func TestMain(m *testing.M) {
 type root struct {
 	graph.ResolverRoot
 	calls  atomic.Int64
-	onUser func(ctx context.Context, id string) (*library.User, error)
+	onUser func(ctx context.Context, id string) (*principal.User, error)
 	onMany func(ctx context.Context, ids []string) ([]library.Node, error)
 	onMake func(ctx context.Context, in graph.CreateUserInput) (*graph.CreateUserPayload, error)
 }
@@ -59,7 +60,7 @@ func (r *root) Query() graph.QueryResolver       { return queries{root: r} }
 func (r *root) Mutation() graph.MutationResolver { return mutations{root: r} }
 func (r *root) User() graph.UserResolver         { return users{root: r} }
 
-func (q queries) Viewer(ctx context.Context) (*library.User, error) {
+func (q queries) Viewer(ctx context.Context) (*principal.User, error) {
 	q.calls.Add(1)
 	v := auth.ViewerFrom(ctx)
 	if !v.SignedIn() {
@@ -68,7 +69,7 @@ func (q queries) Viewer(ctx context.Context) (*library.User, error) {
 	return user(string(v.User)), nil
 }
 
-func (q queries) User(ctx context.Context, id string) (*library.User, error) {
+func (q queries) User(ctx context.Context, id string) (*principal.User, error) {
 	q.calls.Add(1)
 	if q.onUser != nil {
 		return q.onUser(ctx, id)
@@ -90,12 +91,12 @@ func (m mutations) CreateUser(ctx context.Context, in graph.CreateUserInput) (*g
 	return &graph.CreateUserPayload{User: user("u:" + in.Tenant + ":" + in.Name)}, nil
 }
 
-func (u users) Library(_ context.Context, _ *library.User, _ *int, _ *string, _ *int, _ *string, _ *graph.LibraryOrder, _ *bool) (*library.LibraryConnection, error) {
+func (u users) Library(_ context.Context, _ *principal.User, _ *int, _ *string, _ *int, _ *string, _ *graph.LibraryOrder, _ *bool) (*library.LibraryConnection, error) {
 	u.calls.Add(1)
-	return &library.LibraryConnection{Bucket: library.Public}, nil
+	return &library.LibraryConnection{Bucket: principal.Public}, nil
 }
 
-func (u users) Email(context.Context, *library.User) (*string, error) {
+func (u users) Email(context.Context, *principal.User) (*string, error) {
 	u.calls.Add(1)
 	return nil, nil
 }
@@ -117,9 +118,9 @@ func (r *root) Subgraph(context.Context) (*graph.Subgraph, error) {
 	return graph.NewSubgraph()
 }
 
-func user(id string) *library.User {
-	u := &library.User{}
-	u.ID, u.DisplayName = library.PrincipalID(id), "Ann"
+func user(id string) *principal.User {
+	u := &principal.User{}
+	u.ID, u.DisplayName = principal.ID(id), "Ann"
 	return u
 }
 

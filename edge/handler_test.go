@@ -19,7 +19,7 @@ import (
 	"carrel/auth"
 	"carrel/core/fault"
 	"carrel/graph"
-	"carrel/library"
+	"carrel/principal"
 )
 
 const graphqlJSON = "Accept: application/graphql-response+json"
@@ -35,7 +35,7 @@ func TestEveryAnswerIsObserved(t *testing.T) {
 			got = append(got, observed{operation, code})
 		}
 	})
-	e.onUser = func(_ context.Context, id string) (*library.User, error) {
+	e.onUser = func(_ context.Context, id string) (*principal.User, error) {
 		switch id {
 		case "down":
 			return nil, fault.Unavailablef(nil, "down")
@@ -184,7 +184,7 @@ func TestNothingOfABadBodyIsEchoed(t *testing.T) {
 
 func TestAPanicIsOneInternalErrorAndTheProcessLives(t *testing.T) {
 	e := newEdge(t, nil)
-	e.onUser = func(context.Context, string) (*library.User, error) { panic("SELECT secret") }
+	e.onUser = func(context.Context, string) (*principal.User, error) { panic("SELECT secret") }
 	a := e.query(t, `{user(id:"x"){id}}`, nil)
 	if a.Code != 200 || len(a.Errors) != 1 || a.code() != "INTERNAL_SERVER_ERROR" || string(a.Data) != `{"user":null}` {
 		t.Errorf("got %d %s", a.Code, a.Body)
@@ -207,7 +207,7 @@ func TestAPanicIsOneInternalErrorAndTheProcessLives(t *testing.T) {
 
 func TestErrorsKeepTheirPlace(t *testing.T) {
 	e := newEdge(t, nil)
-	e.onUser = func(_ context.Context, id string) (*library.User, error) {
+	e.onUser = func(_ context.Context, id string) (*principal.User, error) {
 		if id == "bad" {
 			return nil, fault.BadInputf("not an id")
 		}
@@ -224,7 +224,7 @@ func TestErrorsKeepTheirPlace(t *testing.T) {
 
 func TestAtMostTenErrors(t *testing.T) {
 	e := newEdge(t, func(c *Config) { c.Limits.RootFields = 30 })
-	e.onUser = func(context.Context, string) (*library.User, error) { return nil, fault.BadInputf("no") }
+	e.onUser = func(context.Context, string) (*principal.User, error) { return nil, fault.BadInputf("no") }
 	var q strings.Builder
 	for i := range 30 {
 		fmt.Fprintf(&q, `a%d:user(id:"x"){id} `, i)
@@ -238,7 +238,7 @@ func TestAtMostTenErrors(t *testing.T) {
 func TestOperationsHaveADeadline(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		e := newEdge(t, nil)
-		e.onUser = func(ctx context.Context, _ string) (*library.User, error) { <-ctx.Done(); return nil, ctx.Err() }
+		e.onUser = func(ctx context.Context, _ string) (*principal.User, error) { <-ctx.Done(); return nil, ctx.Err() }
 		e.onMake = func(ctx context.Context, _ graph.CreateUserInput) (*graph.CreateUserPayload, error) {
 			<-ctx.Done()
 			return nil, ctx.Err()
@@ -259,7 +259,7 @@ func TestOperationsHaveADeadline(t *testing.T) {
 func TestOverload(t *testing.T) {
 	e := newEdge(t, func(c *Config) { c.Limits.Concurrent = 1 })
 	entered, leave := make(chan struct{}), make(chan struct{})
-	e.onUser = func(context.Context, string) (*library.User, error) {
+	e.onUser = func(context.Context, string) (*principal.User, error) {
 		close(entered)
 		<-leave
 		return nil, nil
@@ -286,9 +286,9 @@ func TestPrepareSeesTheViewerAndReachesResolvers(t *testing.T) {
 		}
 	})
 	var got any
-	e.onUser = func(ctx context.Context, _ string) (*library.User, error) { got = ctx.Value(key{}); return nil, nil }
+	e.onUser = func(ctx context.Context, _ string) (*principal.User, error) { got = ctx.Value(key{}); return nil, nil }
 	e.query(t, `{user(id:"x"){id}}`, nil, "Authorization: Bearer ann")
-	if got != library.PrincipalID("u:acme:ann") {
+	if got != principal.ID("u:acme:ann") {
 		t.Errorf("got %v", got)
 	}
 }
@@ -365,7 +365,7 @@ func TestNewRefuses(t *testing.T) {
 func TestAClientThatGoesAwayEndsItsQuery(t *testing.T) {
 	e := newEdge(t, nil)
 	entered := make(chan struct{})
-	e.onUser = func(ctx context.Context, _ string) (*library.User, error) {
+	e.onUser = func(ctx context.Context, _ string) (*principal.User, error) {
 		close(entered)
 		<-ctx.Done()
 		return nil, ctx.Err()

@@ -9,7 +9,8 @@ import (
 	"strings"
 	"time"
 
-	"carrel/library"
+	"carrel/core/cursor"
+	"carrel/core/input"
 )
 
 // named are the limits that an operator may set, by the names that the API's
@@ -33,9 +34,9 @@ func (l *Limits) named() map[string]any {
 func within(name string) (lowest, highest int) {
 	switch name {
 	case "page-size":
-		return library.DefaultPageSize, library.MaxPageSize
+		return cursor.DefaultPageSize, cursor.MaxPageSize
 	case "ids", "share-targets":
-		return 1, library.MaxList
+		return 1, input.MaxList
 	}
 	return 1, math.MaxInt
 }

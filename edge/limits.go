@@ -3,7 +3,8 @@ package edge
 import (
 	"time"
 
-	"carrel/library"
+	"carrel/core/cursor"
+	"carrel/core/input"
 )
 
 // Limits are all limits of the edge. They keep one request from costing what
@@ -124,9 +125,9 @@ func DefaultLimits() Limits {
 		Cost:               5_000,
 		AnswerBytes:        8 << 20,
 		AnswerMemory:       256 << 20,
-		PageSize:           library.MaxPageSize,
-		IDs:                library.MaxList,
-		ShareTargets:       library.MaxList,
+		PageSize:           cursor.MaxPageSize,
+		IDs:                input.MaxList,
+		ShareTargets:       input.MaxList,
 		Errors:             10,
 		Concurrent:         1_000,
 		Query:              10 * time.Second,

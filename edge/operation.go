@@ -13,7 +13,7 @@ import (
 	"carrel/answer"
 	"carrel/auth"
 	"carrel/graph"
-	"carrel/library"
+	"carrel/principal"
 )
 
 // operation is one that was found good and may be run, once.
@@ -152,7 +152,7 @@ func (op *operation) afterwards() int {
 }
 
 // resolvingPrice is the price of the groups that were resolved for a viewer.
-func resolvingPrice(v *library.Viewer) int {
+func resolvingPrice(v *principal.Viewer) int {
 	rounds, groups := v.Resolved()
 	return rounds*roundPrice + groups*groupPrice
 }

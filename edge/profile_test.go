@@ -11,7 +11,7 @@ import (
 	"testing"
 
 	"carrel/core/fault"
-	"carrel/library"
+	"carrel/principal"
 )
 
 func TestProfiles(t *testing.T) {
@@ -41,7 +41,7 @@ func TestProfiles(t *testing.T) {
 			}{{ProfileDefault, nil, c.plain}, {ProfileDefault, []string{graphqlJSON}, c.typed}, {ProfileDraft, []string{graphqlJSON}, c.draftType},
 				{ProfileDraft, nil, c.draftType}, {ProfileDraft, []string{"Accept: application/json"}, c.plain}} {
 				e := newEdge(t, func(cfg *Config) { cfg.Profile = p.profile })
-				e.onUser = func(context.Context, string) (*library.User, error) { return nil, fault.BadInputf("bad") }
+				e.onUser = func(context.Context, string) (*principal.User, error) { return nil, fault.BadInputf("bad") }
 				if a := e.send(t, c.body, p.header...); a.Code != p.want {
 					t.Errorf("profile %d, %q: got %d, want %d: %s", p.profile, p.header, a.Code, p.want, a.Body)
 				}

@@ -12,7 +12,7 @@ import (
 	"github.com/coder/websocket"
 	"github.com/google/go-cmp/cmp"
 
-	"carrel/library"
+	"carrel/principal"
 )
 
 // socketUnderTest is the client's side of a websocket.
@@ -274,7 +274,7 @@ func TestSubscriptionsAreBoundedOverSockets(t *testing.T) {
 func TestDrainingSocketsFinishesWhatEnds(t *testing.T) {
 	e := newEdge(t, nil)
 	entered, leave := make(chan struct{}), make(chan struct{})
-	e.onUser = func(context.Context, string) (*library.User, error) {
+	e.onUser = func(context.Context, string) (*principal.User, error) {
 		close(entered)
 		<-leave
 		return user("u:a:b"), nil
@@ -350,7 +350,7 @@ func TestASocketWithoutAClientIsClosed(t *testing.T) {
 
 func TestAPanicOverASocketIsOneError(t *testing.T) {
 	e := newEdge(t, nil)
-	e.onUser = func(context.Context, string) (*library.User, error) { panic("SELECT secret") }
+	e.onUser = func(context.Context, string) (*principal.User, error) { panic("SELECT secret") }
 	c := opened(t, start(t, e.handler, DefaultLimits()), "")
 	for range 2 {
 		c.send(`{"id":"1","type":"subscribe","payload":{"query":"{user(id:\"x\"){id}}"}}`)

@@ -11,7 +11,7 @@ import (
 
 	"carrel/cassandra"
 	"carrel/edge"
-	"carrel/library"
+	"carrel/principal"
 )
 
 // readyWithin is how long the store may take to answer whether it is ready. Load
@@ -23,7 +23,7 @@ const readyWithin = 2 * time.Second
 func (g *Gateway) ready(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, readyWithin)
 	defer cancel()
-	_, err := g.Store.ReadPrincipals(ctx, []library.PrincipalID{"u:carrel:ready"})
+	_, err := g.Store.ReadPrincipals(ctx, []principal.ID{"u:carrel:ready"})
 	if g.Store.shared != nil && err == nil {
 		err = g.Store.shared.Ready(ctx)
 	}

@@ -7,6 +7,7 @@ import (
 
 	"carrel/core/fault"
 	"carrel/library"
+	"carrel/principal"
 )
 
 // name writes the name of an enum value, which needs no escaping.
@@ -39,11 +40,13 @@ func unmarshalEnum[T any](v any, enum string, parse func(string) (T, bool)) (T, 
 }
 
 // MarshalLibraryVisibility writes a visibility.
-func MarshalLibraryVisibility(v library.Visibility) graphql.Marshaler { return nameOrNull(v.String()) }
+func MarshalLibraryVisibility(v principal.Visibility) graphql.Marshaler {
+	return nameOrNull(v.String())
+}
 
 // UnmarshalLibraryVisibility reads a visibility.
-func UnmarshalLibraryVisibility(v any) (library.Visibility, error) {
-	return unmarshalEnum(v, "LibraryVisibility", library.ParseVisibility)
+func UnmarshalLibraryVisibility(v any) (principal.Visibility, error) {
+	return unmarshalEnum(v, "LibraryVisibility", principal.ParseVisibility)
 }
 
 // MarshalContentKind writes a kind.
@@ -63,11 +66,11 @@ func UnmarshalContentRole(v any) (library.ContentRole, error) {
 }
 
 // MarshalGroupRole writes a role in a group; no role is null.
-func MarshalGroupRole(r library.GroupRole) graphql.Marshaler { return nameOrNull(r.String()) }
+func MarshalGroupRole(r principal.GroupRole) graphql.Marshaler { return nameOrNull(r.String()) }
 
 // UnmarshalGroupRole reads a role in a group.
-func UnmarshalGroupRole(v any) (library.GroupRole, error) {
-	return unmarshalEnum(v, "GroupRole", library.ParseGroupRole)
+func UnmarshalGroupRole(v any) (principal.GroupRole, error) {
+	return unmarshalEnum(v, "GroupRole", principal.ParseGroupRole)
 }
 
 // either names the two values of an enum that is a bool in the domain.

@@ -5,7 +5,9 @@ package graph
 import (
 	"bytes"
 	"carrel/core/clock"
+	"carrel/core/cursor"
 	"carrel/library"
+	"carrel/principal"
 	"context"
 	"errors"
 	"fmt"
@@ -49,7 +51,7 @@ type ComplexityRoot struct {
 // region    ************************** generated!.gotpl **************************
 
 type ContentResolver interface {
-	CreatedBy(ctx context.Context, obj *library.Content) (*library.User, error)
+	CreatedBy(ctx context.Context, obj *library.Content) (*principal.User, error)
 
 	Members(ctx context.Context, obj *library.Content, first *int, after *string) (*library.ContentMemberConnection, error)
 	ViewerRole(ctx context.Context, obj *library.Content) (*library.ContentRole, error)
@@ -58,9 +60,9 @@ type ContentResolver interface {
 	ViewerCanManage(ctx context.Context, obj *library.Content) (bool, error)
 }
 type GroupResolver interface {
-	Library(ctx context.Context, obj *library.Group, first *int, after *string, last *int, before *string, orderBy *LibraryOrder, includeShared *bool) (*library.LibraryConnection, error)
-	Members(ctx context.Context, obj *library.Group, first *int, after *string) (*library.GroupMemberConnection, error)
-	ViewerRole(ctx context.Context, obj *library.Group) (*library.GroupRole, error)
+	Library(ctx context.Context, obj *principal.Group, first *int, after *string, last *int, before *string, orderBy *LibraryOrder, includeShared *bool) (*library.LibraryConnection, error)
+	Members(ctx context.Context, obj *principal.Group, first *int, after *string) (*principal.GroupMemberConnection, error)
+	ViewerRole(ctx context.Context, obj *principal.Group) (*principal.GroupRole, error)
 }
 type LibraryConnectionResolver interface {
 	Count(ctx context.Context, obj *library.LibraryConnection) (*library.Count, error)
@@ -80,13 +82,13 @@ type MutationResolver interface {
 	RebuildLibrary(ctx context.Context, input RebuildLibraryInput) (*RebuildLibraryPayload, error)
 }
 type QueryResolver interface {
-	Viewer(ctx context.Context) (*library.User, error)
+	Viewer(ctx context.Context) (*principal.User, error)
 	Node(ctx context.Context, id string) (library.Node, error)
 	Nodes(ctx context.Context, ids []string) ([]library.Node, error)
-	Principal(ctx context.Context, id string) (library.Principal, error)
-	User(ctx context.Context, id string) (*library.User, error)
-	Group(ctx context.Context, id string) (*library.Group, error)
-	Principals(ctx context.Context, tenant string, prefix *string, first *int, after *string) (*library.PrincipalConnection, error)
+	Principal(ctx context.Context, id string) (principal.Principal, error)
+	User(ctx context.Context, id string) (*principal.User, error)
+	Group(ctx context.Context, id string) (*principal.Group, error)
+	Principals(ctx context.Context, tenant string, prefix *string, first *int, after *string) (*principal.Connection, error)
 	Content(ctx context.Context, id string) (*library.Content, error)
 	Limits(ctx context.Context) (*Limits, error)
 }
@@ -94,9 +96,9 @@ type SubscriptionResolver interface {
 	LibraryChanged(ctx context.Context, principalID string, after *string) (<-chan library.LibraryChange, error)
 }
 type UserResolver interface {
-	Email(ctx context.Context, obj *library.User) (*string, error)
-	Library(ctx context.Context, obj *library.User, first *int, after *string, last *int, before *string, orderBy *LibraryOrder, includeShared *bool) (*library.LibraryConnection, error)
-	Groups(ctx context.Context, obj *library.User, first *int, after *string) (*library.GroupConnection, error)
+	Email(ctx context.Context, obj *principal.User) (*string, error)
+	Library(ctx context.Context, obj *principal.User, first *int, after *string, last *int, before *string, orderBy *LibraryOrder, includeShared *bool) (*library.LibraryConnection, error)
+	Groups(ctx context.Context, obj *principal.User, first *int, after *string) (*principal.GroupConnection, error)
 }
 
 // endregion ************************** generated!.gotpl **************************
@@ -2676,8 +2678,8 @@ func (ec *executionContext) _Content_visibility(ctx context.Context, field graph
 			return obj.Visibility, nil
 		},
 		nil,
-		func(ctx context.Context, selections ast.SelectionSet, v library.Visibility) graphql.Marshaler {
-			return ec.marshalNLibraryVisibility2carrelᚋlibraryᚐVisibility(ctx, selections, v)
+		func(ctx context.Context, selections ast.SelectionSet, v principal.Visibility) graphql.Marshaler {
+			return ec.marshalNLibraryVisibility2carrelᚋprincipalᚐVisibility(ctx, selections, v)
 		},
 		true,
 		true,
@@ -2699,8 +2701,8 @@ func (ec *executionContext) _Content_createdBy(ctx context.Context, field graphq
 			return ec.Resolvers.Content().CreatedBy(ctx, obj)
 		},
 		nil,
-		func(ctx context.Context, selections ast.SelectionSet, v *library.User) graphql.Marshaler {
-			return ec.marshalOUser2ᚖcarrelᚋlibraryᚐUser(ctx, selections, v)
+		func(ctx context.Context, selections ast.SelectionSet, v *principal.User) graphql.Marshaler {
+			return ec.marshalOUser2ᚖcarrelᚋprincipalᚐUser(ctx, selections, v)
 		},
 		true,
 		false,
@@ -2991,8 +2993,8 @@ func (ec *executionContext) _ContentMemberConnection_nodes(ctx context.Context, 
 			return obj.Nodes(), nil
 		},
 		nil,
-		func(ctx context.Context, selections ast.SelectionSet, v []library.Principal) graphql.Marshaler {
-			return ec.marshalNPrincipal2ᚕcarrelᚋlibraryᚐPrincipalᚄ(ctx, selections, v)
+		func(ctx context.Context, selections ast.SelectionSet, v []principal.Principal) graphql.Marshaler {
+			return ec.marshalNPrincipal2ᚕcarrelᚋprincipalᚐPrincipalᚄ(ctx, selections, v)
 		},
 		true,
 		true,
@@ -3023,8 +3025,8 @@ func (ec *executionContext) _ContentMemberConnection_pageInfo(ctx context.Contex
 			return obj.PageInfo, nil
 		},
 		nil,
-		func(ctx context.Context, selections ast.SelectionSet, v library.PageInfo) graphql.Marshaler {
-			return ec.marshalNPageInfo2carrelᚋlibraryᚐPageInfo(ctx, selections, v)
+		func(ctx context.Context, selections ast.SelectionSet, v cursor.PageInfo) graphql.Marshaler {
+			return ec.marshalNPageInfo2carrelᚋcoreᚋcursorᚐPageInfo(ctx, selections, v)
 		},
 		true,
 		true,
@@ -3078,8 +3080,8 @@ func (ec *executionContext) _ContentMemberEdge_node(ctx context.Context, field g
 			return obj.Node, nil
 		},
 		nil,
-		func(ctx context.Context, selections ast.SelectionSet, v library.Principal) graphql.Marshaler {
-			return ec.marshalNPrincipal2carrelᚋlibraryᚐPrincipal(ctx, selections, v)
+		func(ctx context.Context, selections ast.SelectionSet, v principal.Principal) graphql.Marshaler {
+			return ec.marshalNPrincipal2carrelᚋprincipalᚐPrincipal(ctx, selections, v)
 		},
 		true,
 		true,
@@ -3330,8 +3332,8 @@ func (ec *executionContext) _CreateGroupPayload_group(ctx context.Context, field
 			return obj.Group, nil
 		},
 		nil,
-		func(ctx context.Context, selections ast.SelectionSet, v *library.Group) graphql.Marshaler {
-			return ec.marshalOGroup2ᚖcarrelᚋlibraryᚐGroup(ctx, selections, v)
+		func(ctx context.Context, selections ast.SelectionSet, v *principal.Group) graphql.Marshaler {
+			return ec.marshalOGroup2ᚖcarrelᚋprincipalᚐGroup(ctx, selections, v)
 		},
 		true,
 		false,
@@ -3417,8 +3419,8 @@ func (ec *executionContext) _CreateUserPayload_user(ctx context.Context, field g
 			return obj.User, nil
 		},
 		nil,
-		func(ctx context.Context, selections ast.SelectionSet, v *library.User) graphql.Marshaler {
-			return ec.marshalOUser2ᚖcarrelᚋlibraryᚐUser(ctx, selections, v)
+		func(ctx context.Context, selections ast.SelectionSet, v *principal.User) graphql.Marshaler {
+			return ec.marshalOUser2ᚖcarrelᚋprincipalᚐUser(ctx, selections, v)
 		},
 		true,
 		false,
@@ -3648,7 +3650,7 @@ func (ec *executionContext) fieldContext_FanOut_libraries(_ context.Context, fie
 	return graphql.NewScalarFieldContext("FanOut", field, false, false, errors.New("field of type Int does not have child fields"))
 }
 
-func (ec *executionContext) _Group_id(ctx context.Context, field graphql.CollectedField, obj *library.Group) (ret graphql.Marshaler) {
+func (ec *executionContext) _Group_id(ctx context.Context, field graphql.CollectedField, obj *principal.Group) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
 		ec.OperationContext,
@@ -3660,8 +3662,8 @@ func (ec *executionContext) _Group_id(ctx context.Context, field graphql.Collect
 			return obj.ID, nil
 		},
 		nil,
-		func(ctx context.Context, selections ast.SelectionSet, v library.PrincipalID) graphql.Marshaler {
-			return ec.marshalNID2carrelᚋlibraryᚐPrincipalID(ctx, selections, v)
+		func(ctx context.Context, selections ast.SelectionSet, v principal.ID) graphql.Marshaler {
+			return ec.marshalNID2carrelᚋprincipalᚐID(ctx, selections, v)
 		},
 		true,
 		true,
@@ -3671,7 +3673,7 @@ func (ec *executionContext) fieldContext_Group_id(_ context.Context, field graph
 	return graphql.NewScalarFieldContext("Group", field, false, false, errors.New("field of type ID does not have child fields"))
 }
 
-func (ec *executionContext) _Group_tenant(ctx context.Context, field graphql.CollectedField, obj *library.Group) (ret graphql.Marshaler) {
+func (ec *executionContext) _Group_tenant(ctx context.Context, field graphql.CollectedField, obj *principal.Group) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
 		ec.OperationContext,
@@ -3694,7 +3696,7 @@ func (ec *executionContext) fieldContext_Group_tenant(_ context.Context, field g
 	return graphql.NewScalarFieldContext("Group", field, true, false, errors.New("field of type String does not have child fields"))
 }
 
-func (ec *executionContext) _Group_displayName(ctx context.Context, field graphql.CollectedField, obj *library.Group) (ret graphql.Marshaler) {
+func (ec *executionContext) _Group_displayName(ctx context.Context, field graphql.CollectedField, obj *principal.Group) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
 		ec.OperationContext,
@@ -3717,7 +3719,7 @@ func (ec *executionContext) fieldContext_Group_displayName(_ context.Context, fi
 	return graphql.NewScalarFieldContext("Group", field, false, false, errors.New("field of type String does not have child fields"))
 }
 
-func (ec *executionContext) _Group_visibility(ctx context.Context, field graphql.CollectedField, obj *library.Group) (ret graphql.Marshaler) {
+func (ec *executionContext) _Group_visibility(ctx context.Context, field graphql.CollectedField, obj *principal.Group) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
 		ec.OperationContext,
@@ -3729,8 +3731,8 @@ func (ec *executionContext) _Group_visibility(ctx context.Context, field graphql
 			return obj.Visibility, nil
 		},
 		nil,
-		func(ctx context.Context, selections ast.SelectionSet, v library.Visibility) graphql.Marshaler {
-			return ec.marshalNLibraryVisibility2carrelᚋlibraryᚐVisibility(ctx, selections, v)
+		func(ctx context.Context, selections ast.SelectionSet, v principal.Visibility) graphql.Marshaler {
+			return ec.marshalNLibraryVisibility2carrelᚋprincipalᚐVisibility(ctx, selections, v)
 		},
 		true,
 		true,
@@ -3740,7 +3742,7 @@ func (ec *executionContext) fieldContext_Group_visibility(_ context.Context, fie
 	return graphql.NewScalarFieldContext("Group", field, false, false, errors.New("field of type LibraryVisibility does not have child fields"))
 }
 
-func (ec *executionContext) _Group_createdAt(ctx context.Context, field graphql.CollectedField, obj *library.Group) (ret graphql.Marshaler) {
+func (ec *executionContext) _Group_createdAt(ctx context.Context, field graphql.CollectedField, obj *principal.Group) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
 		ec.OperationContext,
@@ -3763,7 +3765,7 @@ func (ec *executionContext) fieldContext_Group_createdAt(_ context.Context, fiel
 	return graphql.NewScalarFieldContext("Group", field, false, false, errors.New("field of type DateTime does not have child fields"))
 }
 
-func (ec *executionContext) _Group_library(ctx context.Context, field graphql.CollectedField, obj *library.Group) (ret graphql.Marshaler) {
+func (ec *executionContext) _Group_library(ctx context.Context, field graphql.CollectedField, obj *principal.Group) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
 		ec.OperationContext,
@@ -3807,7 +3809,7 @@ func (ec *executionContext) fieldContext_Group_library(ctx context.Context, fiel
 	return fc, nil
 }
 
-func (ec *executionContext) _Group_members(ctx context.Context, field graphql.CollectedField, obj *library.Group) (ret graphql.Marshaler) {
+func (ec *executionContext) _Group_members(ctx context.Context, field graphql.CollectedField, obj *principal.Group) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
 		ec.OperationContext,
@@ -3820,8 +3822,8 @@ func (ec *executionContext) _Group_members(ctx context.Context, field graphql.Co
 			return ec.Resolvers.Group().Members(ctx, obj, fc.Args["first"].(*int), fc.Args["after"].(*string))
 		},
 		nil,
-		func(ctx context.Context, selections ast.SelectionSet, v *library.GroupMemberConnection) graphql.Marshaler {
-			return ec.marshalNGroupMemberConnection2ᚖcarrelᚋlibraryᚐGroupMemberConnection(ctx, selections, v)
+		func(ctx context.Context, selections ast.SelectionSet, v *principal.GroupMemberConnection) graphql.Marshaler {
+			return ec.marshalNGroupMemberConnection2ᚖcarrelᚋprincipalᚐGroupMemberConnection(ctx, selections, v)
 		},
 		true,
 		true,
@@ -3851,7 +3853,7 @@ func (ec *executionContext) fieldContext_Group_members(ctx context.Context, fiel
 	return fc, nil
 }
 
-func (ec *executionContext) _Group_viewerRole(ctx context.Context, field graphql.CollectedField, obj *library.Group) (ret graphql.Marshaler) {
+func (ec *executionContext) _Group_viewerRole(ctx context.Context, field graphql.CollectedField, obj *principal.Group) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
 		ec.OperationContext,
@@ -3863,8 +3865,8 @@ func (ec *executionContext) _Group_viewerRole(ctx context.Context, field graphql
 			return ec.Resolvers.Group().ViewerRole(ctx, obj)
 		},
 		nil,
-		func(ctx context.Context, selections ast.SelectionSet, v *library.GroupRole) graphql.Marshaler {
-			return ec.marshalOGroupRole2ᚖcarrelᚋlibraryᚐGroupRole(ctx, selections, v)
+		func(ctx context.Context, selections ast.SelectionSet, v *principal.GroupRole) graphql.Marshaler {
+			return ec.marshalOGroupRole2ᚖcarrelᚋprincipalᚐGroupRole(ctx, selections, v)
 		},
 		true,
 		false,
@@ -3874,7 +3876,7 @@ func (ec *executionContext) fieldContext_Group_viewerRole(_ context.Context, fie
 	return graphql.NewScalarFieldContext("Group", field, true, true, errors.New("field of type GroupRole does not have child fields"))
 }
 
-func (ec *executionContext) _GroupConnection_edges(ctx context.Context, field graphql.CollectedField, obj *library.GroupConnection) (ret graphql.Marshaler) {
+func (ec *executionContext) _GroupConnection_edges(ctx context.Context, field graphql.CollectedField, obj *principal.GroupConnection) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
 		ec.OperationContext,
@@ -3886,8 +3888,8 @@ func (ec *executionContext) _GroupConnection_edges(ctx context.Context, field gr
 			return obj.Edges, nil
 		},
 		nil,
-		func(ctx context.Context, selections ast.SelectionSet, v []*library.GroupEdge) graphql.Marshaler {
-			return ec.marshalNGroupEdge2ᚕᚖcarrelᚋlibraryᚐGroupEdgeᚄ(ctx, selections, v)
+		func(ctx context.Context, selections ast.SelectionSet, v []*principal.GroupEdge) graphql.Marshaler {
+			return ec.marshalNGroupEdge2ᚕᚖcarrelᚋprincipalᚐGroupEdgeᚄ(ctx, selections, v)
 		},
 		true,
 		true,
@@ -3906,7 +3908,7 @@ func (ec *executionContext) fieldContext_GroupConnection_edges(_ context.Context
 	return fc, nil
 }
 
-func (ec *executionContext) _GroupConnection_nodes(ctx context.Context, field graphql.CollectedField, obj *library.GroupConnection) (ret graphql.Marshaler) {
+func (ec *executionContext) _GroupConnection_nodes(ctx context.Context, field graphql.CollectedField, obj *principal.GroupConnection) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
 		ec.OperationContext,
@@ -3918,8 +3920,8 @@ func (ec *executionContext) _GroupConnection_nodes(ctx context.Context, field gr
 			return obj.Nodes(), nil
 		},
 		nil,
-		func(ctx context.Context, selections ast.SelectionSet, v []*library.Group) graphql.Marshaler {
-			return ec.marshalNGroup2ᚕᚖcarrelᚋlibraryᚐGroupᚄ(ctx, selections, v)
+		func(ctx context.Context, selections ast.SelectionSet, v []*principal.Group) graphql.Marshaler {
+			return ec.marshalNGroup2ᚕᚖcarrelᚋprincipalᚐGroupᚄ(ctx, selections, v)
 		},
 		true,
 		true,
@@ -3938,7 +3940,7 @@ func (ec *executionContext) fieldContext_GroupConnection_nodes(_ context.Context
 	return fc, nil
 }
 
-func (ec *executionContext) _GroupConnection_pageInfo(ctx context.Context, field graphql.CollectedField, obj *library.GroupConnection) (ret graphql.Marshaler) {
+func (ec *executionContext) _GroupConnection_pageInfo(ctx context.Context, field graphql.CollectedField, obj *principal.GroupConnection) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
 		ec.OperationContext,
@@ -3950,8 +3952,8 @@ func (ec *executionContext) _GroupConnection_pageInfo(ctx context.Context, field
 			return obj.PageInfo, nil
 		},
 		nil,
-		func(ctx context.Context, selections ast.SelectionSet, v library.PageInfo) graphql.Marshaler {
-			return ec.marshalNPageInfo2carrelᚋlibraryᚐPageInfo(ctx, selections, v)
+		func(ctx context.Context, selections ast.SelectionSet, v cursor.PageInfo) graphql.Marshaler {
+			return ec.marshalNPageInfo2carrelᚋcoreᚋcursorᚐPageInfo(ctx, selections, v)
 		},
 		true,
 		true,
@@ -3970,7 +3972,7 @@ func (ec *executionContext) fieldContext_GroupConnection_pageInfo(_ context.Cont
 	return fc, nil
 }
 
-func (ec *executionContext) _GroupEdge_cursor(ctx context.Context, field graphql.CollectedField, obj *library.GroupEdge) (ret graphql.Marshaler) {
+func (ec *executionContext) _GroupEdge_cursor(ctx context.Context, field graphql.CollectedField, obj *principal.GroupEdge) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
 		ec.OperationContext,
@@ -3993,7 +3995,7 @@ func (ec *executionContext) fieldContext_GroupEdge_cursor(_ context.Context, fie
 	return graphql.NewScalarFieldContext("GroupEdge", field, true, false, errors.New("field of type Cursor does not have child fields"))
 }
 
-func (ec *executionContext) _GroupEdge_node(ctx context.Context, field graphql.CollectedField, obj *library.GroupEdge) (ret graphql.Marshaler) {
+func (ec *executionContext) _GroupEdge_node(ctx context.Context, field graphql.CollectedField, obj *principal.GroupEdge) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
 		ec.OperationContext,
@@ -4005,8 +4007,8 @@ func (ec *executionContext) _GroupEdge_node(ctx context.Context, field graphql.C
 			return obj.Node, nil
 		},
 		nil,
-		func(ctx context.Context, selections ast.SelectionSet, v *library.Group) graphql.Marshaler {
-			return ec.marshalNGroup2ᚖcarrelᚋlibraryᚐGroup(ctx, selections, v)
+		func(ctx context.Context, selections ast.SelectionSet, v *principal.Group) graphql.Marshaler {
+			return ec.marshalNGroup2ᚖcarrelᚋprincipalᚐGroup(ctx, selections, v)
 		},
 		true,
 		true,
@@ -4025,7 +4027,7 @@ func (ec *executionContext) fieldContext_GroupEdge_node(_ context.Context, field
 	return fc, nil
 }
 
-func (ec *executionContext) _GroupEdge_role(ctx context.Context, field graphql.CollectedField, obj *library.GroupEdge) (ret graphql.Marshaler) {
+func (ec *executionContext) _GroupEdge_role(ctx context.Context, field graphql.CollectedField, obj *principal.GroupEdge) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
 		ec.OperationContext,
@@ -4037,8 +4039,8 @@ func (ec *executionContext) _GroupEdge_role(ctx context.Context, field graphql.C
 			return obj.Role, nil
 		},
 		nil,
-		func(ctx context.Context, selections ast.SelectionSet, v library.GroupRole) graphql.Marshaler {
-			return ec.marshalNGroupRole2carrelᚋlibraryᚐGroupRole(ctx, selections, v)
+		func(ctx context.Context, selections ast.SelectionSet, v principal.GroupRole) graphql.Marshaler {
+			return ec.marshalNGroupRole2carrelᚋprincipalᚐGroupRole(ctx, selections, v)
 		},
 		true,
 		true,
@@ -4048,7 +4050,7 @@ func (ec *executionContext) fieldContext_GroupEdge_role(_ context.Context, field
 	return graphql.NewScalarFieldContext("GroupEdge", field, false, false, errors.New("field of type GroupRole does not have child fields"))
 }
 
-func (ec *executionContext) _GroupMemberConnection_edges(ctx context.Context, field graphql.CollectedField, obj *library.GroupMemberConnection) (ret graphql.Marshaler) {
+func (ec *executionContext) _GroupMemberConnection_edges(ctx context.Context, field graphql.CollectedField, obj *principal.GroupMemberConnection) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
 		ec.OperationContext,
@@ -4060,8 +4062,8 @@ func (ec *executionContext) _GroupMemberConnection_edges(ctx context.Context, fi
 			return obj.Edges, nil
 		},
 		nil,
-		func(ctx context.Context, selections ast.SelectionSet, v []*library.GroupMemberEdge) graphql.Marshaler {
-			return ec.marshalNGroupMemberEdge2ᚕᚖcarrelᚋlibraryᚐGroupMemberEdgeᚄ(ctx, selections, v)
+		func(ctx context.Context, selections ast.SelectionSet, v []*principal.GroupMemberEdge) graphql.Marshaler {
+			return ec.marshalNGroupMemberEdge2ᚕᚖcarrelᚋprincipalᚐGroupMemberEdgeᚄ(ctx, selections, v)
 		},
 		true,
 		true,
@@ -4080,7 +4082,7 @@ func (ec *executionContext) fieldContext_GroupMemberConnection_edges(_ context.C
 	return fc, nil
 }
 
-func (ec *executionContext) _GroupMemberConnection_nodes(ctx context.Context, field graphql.CollectedField, obj *library.GroupMemberConnection) (ret graphql.Marshaler) {
+func (ec *executionContext) _GroupMemberConnection_nodes(ctx context.Context, field graphql.CollectedField, obj *principal.GroupMemberConnection) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
 		ec.OperationContext,
@@ -4092,8 +4094,8 @@ func (ec *executionContext) _GroupMemberConnection_nodes(ctx context.Context, fi
 			return obj.Nodes(), nil
 		},
 		nil,
-		func(ctx context.Context, selections ast.SelectionSet, v []library.Principal) graphql.Marshaler {
-			return ec.marshalNPrincipal2ᚕcarrelᚋlibraryᚐPrincipalᚄ(ctx, selections, v)
+		func(ctx context.Context, selections ast.SelectionSet, v []principal.Principal) graphql.Marshaler {
+			return ec.marshalNPrincipal2ᚕcarrelᚋprincipalᚐPrincipalᚄ(ctx, selections, v)
 		},
 		true,
 		true,
@@ -4112,7 +4114,7 @@ func (ec *executionContext) fieldContext_GroupMemberConnection_nodes(_ context.C
 	return fc, nil
 }
 
-func (ec *executionContext) _GroupMemberConnection_pageInfo(ctx context.Context, field graphql.CollectedField, obj *library.GroupMemberConnection) (ret graphql.Marshaler) {
+func (ec *executionContext) _GroupMemberConnection_pageInfo(ctx context.Context, field graphql.CollectedField, obj *principal.GroupMemberConnection) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
 		ec.OperationContext,
@@ -4124,8 +4126,8 @@ func (ec *executionContext) _GroupMemberConnection_pageInfo(ctx context.Context,
 			return obj.PageInfo, nil
 		},
 		nil,
-		func(ctx context.Context, selections ast.SelectionSet, v library.PageInfo) graphql.Marshaler {
-			return ec.marshalNPageInfo2carrelᚋlibraryᚐPageInfo(ctx, selections, v)
+		func(ctx context.Context, selections ast.SelectionSet, v cursor.PageInfo) graphql.Marshaler {
+			return ec.marshalNPageInfo2carrelᚋcoreᚋcursorᚐPageInfo(ctx, selections, v)
 		},
 		true,
 		true,
@@ -4144,7 +4146,7 @@ func (ec *executionContext) fieldContext_GroupMemberConnection_pageInfo(_ contex
 	return fc, nil
 }
 
-func (ec *executionContext) _GroupMemberEdge_cursor(ctx context.Context, field graphql.CollectedField, obj *library.GroupMemberEdge) (ret graphql.Marshaler) {
+func (ec *executionContext) _GroupMemberEdge_cursor(ctx context.Context, field graphql.CollectedField, obj *principal.GroupMemberEdge) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
 		ec.OperationContext,
@@ -4167,7 +4169,7 @@ func (ec *executionContext) fieldContext_GroupMemberEdge_cursor(_ context.Contex
 	return graphql.NewScalarFieldContext("GroupMemberEdge", field, true, false, errors.New("field of type Cursor does not have child fields"))
 }
 
-func (ec *executionContext) _GroupMemberEdge_node(ctx context.Context, field graphql.CollectedField, obj *library.GroupMemberEdge) (ret graphql.Marshaler) {
+func (ec *executionContext) _GroupMemberEdge_node(ctx context.Context, field graphql.CollectedField, obj *principal.GroupMemberEdge) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
 		ec.OperationContext,
@@ -4179,8 +4181,8 @@ func (ec *executionContext) _GroupMemberEdge_node(ctx context.Context, field gra
 			return obj.Node, nil
 		},
 		nil,
-		func(ctx context.Context, selections ast.SelectionSet, v library.Principal) graphql.Marshaler {
-			return ec.marshalNPrincipal2carrelᚋlibraryᚐPrincipal(ctx, selections, v)
+		func(ctx context.Context, selections ast.SelectionSet, v principal.Principal) graphql.Marshaler {
+			return ec.marshalNPrincipal2carrelᚋprincipalᚐPrincipal(ctx, selections, v)
 		},
 		true,
 		true,
@@ -4199,7 +4201,7 @@ func (ec *executionContext) fieldContext_GroupMemberEdge_node(_ context.Context,
 	return fc, nil
 }
 
-func (ec *executionContext) _GroupMemberEdge_role(ctx context.Context, field graphql.CollectedField, obj *library.GroupMemberEdge) (ret graphql.Marshaler) {
+func (ec *executionContext) _GroupMemberEdge_role(ctx context.Context, field graphql.CollectedField, obj *principal.GroupMemberEdge) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
 		ec.OperationContext,
@@ -4211,8 +4213,8 @@ func (ec *executionContext) _GroupMemberEdge_role(ctx context.Context, field gra
 			return obj.Role, nil
 		},
 		nil,
-		func(ctx context.Context, selections ast.SelectionSet, v library.GroupRole) graphql.Marshaler {
-			return ec.marshalNGroupRole2carrelᚋlibraryᚐGroupRole(ctx, selections, v)
+		func(ctx context.Context, selections ast.SelectionSet, v principal.GroupRole) graphql.Marshaler {
+			return ec.marshalNGroupRole2carrelᚋprincipalᚐGroupRole(ctx, selections, v)
 		},
 		true,
 		true,
@@ -4298,8 +4300,8 @@ func (ec *executionContext) _LibraryConnection_pageInfo(ctx context.Context, fie
 			return obj.PageInfo, nil
 		},
 		nil,
-		func(ctx context.Context, selections ast.SelectionSet, v library.PageInfo) graphql.Marshaler {
-			return ec.marshalNPageInfo2carrelᚋlibraryᚐPageInfo(ctx, selections, v)
+		func(ctx context.Context, selections ast.SelectionSet, v cursor.PageInfo) graphql.Marshaler {
+			return ec.marshalNPageInfo2carrelᚋcoreᚋcursorᚐPageInfo(ctx, selections, v)
 		},
 		true,
 		true,
@@ -4330,8 +4332,8 @@ func (ec *executionContext) _LibraryConnection_bucket(ctx context.Context, field
 			return obj.Bucket, nil
 		},
 		nil,
-		func(ctx context.Context, selections ast.SelectionSet, v library.Visibility) graphql.Marshaler {
-			return ec.marshalNLibraryVisibility2carrelᚋlibraryᚐVisibility(ctx, selections, v)
+		func(ctx context.Context, selections ast.SelectionSet, v principal.Visibility) graphql.Marshaler {
+			return ec.marshalNLibraryVisibility2carrelᚋprincipalᚐVisibility(ctx, selections, v)
 		},
 		true,
 		true,
@@ -5885,7 +5887,7 @@ func (ec *executionContext) fieldContext_Mutation_rebuildLibrary(ctx context.Con
 	return fc, nil
 }
 
-func (ec *executionContext) _PageInfo_hasNextPage(ctx context.Context, field graphql.CollectedField, obj *library.PageInfo) (ret graphql.Marshaler) {
+func (ec *executionContext) _PageInfo_hasNextPage(ctx context.Context, field graphql.CollectedField, obj *cursor.PageInfo) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
 		ec.OperationContext,
@@ -5908,7 +5910,7 @@ func (ec *executionContext) fieldContext_PageInfo_hasNextPage(_ context.Context,
 	return graphql.NewScalarFieldContext("PageInfo", field, false, false, errors.New("field of type Boolean does not have child fields"))
 }
 
-func (ec *executionContext) _PageInfo_hasPreviousPage(ctx context.Context, field graphql.CollectedField, obj *library.PageInfo) (ret graphql.Marshaler) {
+func (ec *executionContext) _PageInfo_hasPreviousPage(ctx context.Context, field graphql.CollectedField, obj *cursor.PageInfo) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
 		ec.OperationContext,
@@ -5931,7 +5933,7 @@ func (ec *executionContext) fieldContext_PageInfo_hasPreviousPage(_ context.Cont
 	return graphql.NewScalarFieldContext("PageInfo", field, false, false, errors.New("field of type Boolean does not have child fields"))
 }
 
-func (ec *executionContext) _PageInfo_startCursor(ctx context.Context, field graphql.CollectedField, obj *library.PageInfo) (ret graphql.Marshaler) {
+func (ec *executionContext) _PageInfo_startCursor(ctx context.Context, field graphql.CollectedField, obj *cursor.PageInfo) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
 		ec.OperationContext,
@@ -5954,7 +5956,7 @@ func (ec *executionContext) fieldContext_PageInfo_startCursor(_ context.Context,
 	return graphql.NewScalarFieldContext("PageInfo", field, true, false, errors.New("field of type Cursor does not have child fields"))
 }
 
-func (ec *executionContext) _PageInfo_endCursor(ctx context.Context, field graphql.CollectedField, obj *library.PageInfo) (ret graphql.Marshaler) {
+func (ec *executionContext) _PageInfo_endCursor(ctx context.Context, field graphql.CollectedField, obj *cursor.PageInfo) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
 		ec.OperationContext,
@@ -5977,7 +5979,7 @@ func (ec *executionContext) fieldContext_PageInfo_endCursor(_ context.Context, f
 	return graphql.NewScalarFieldContext("PageInfo", field, true, false, errors.New("field of type Cursor does not have child fields"))
 }
 
-func (ec *executionContext) _PrincipalConnection_edges(ctx context.Context, field graphql.CollectedField, obj *library.PrincipalConnection) (ret graphql.Marshaler) {
+func (ec *executionContext) _PrincipalConnection_edges(ctx context.Context, field graphql.CollectedField, obj *principal.Connection) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
 		ec.OperationContext,
@@ -5989,8 +5991,8 @@ func (ec *executionContext) _PrincipalConnection_edges(ctx context.Context, fiel
 			return obj.Edges, nil
 		},
 		nil,
-		func(ctx context.Context, selections ast.SelectionSet, v []*library.PrincipalEdge) graphql.Marshaler {
-			return ec.marshalNPrincipalEdge2ᚕᚖcarrelᚋlibraryᚐPrincipalEdgeᚄ(ctx, selections, v)
+		func(ctx context.Context, selections ast.SelectionSet, v []*principal.Edge) graphql.Marshaler {
+			return ec.marshalNPrincipalEdge2ᚕᚖcarrelᚋprincipalᚐEdgeᚄ(ctx, selections, v)
 		},
 		true,
 		true,
@@ -6009,7 +6011,7 @@ func (ec *executionContext) fieldContext_PrincipalConnection_edges(_ context.Con
 	return fc, nil
 }
 
-func (ec *executionContext) _PrincipalConnection_nodes(ctx context.Context, field graphql.CollectedField, obj *library.PrincipalConnection) (ret graphql.Marshaler) {
+func (ec *executionContext) _PrincipalConnection_nodes(ctx context.Context, field graphql.CollectedField, obj *principal.Connection) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
 		ec.OperationContext,
@@ -6021,8 +6023,8 @@ func (ec *executionContext) _PrincipalConnection_nodes(ctx context.Context, fiel
 			return obj.Nodes(), nil
 		},
 		nil,
-		func(ctx context.Context, selections ast.SelectionSet, v []library.Principal) graphql.Marshaler {
-			return ec.marshalNPrincipal2ᚕcarrelᚋlibraryᚐPrincipalᚄ(ctx, selections, v)
+		func(ctx context.Context, selections ast.SelectionSet, v []principal.Principal) graphql.Marshaler {
+			return ec.marshalNPrincipal2ᚕcarrelᚋprincipalᚐPrincipalᚄ(ctx, selections, v)
 		},
 		true,
 		true,
@@ -6041,7 +6043,7 @@ func (ec *executionContext) fieldContext_PrincipalConnection_nodes(_ context.Con
 	return fc, nil
 }
 
-func (ec *executionContext) _PrincipalConnection_pageInfo(ctx context.Context, field graphql.CollectedField, obj *library.PrincipalConnection) (ret graphql.Marshaler) {
+func (ec *executionContext) _PrincipalConnection_pageInfo(ctx context.Context, field graphql.CollectedField, obj *principal.Connection) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
 		ec.OperationContext,
@@ -6053,8 +6055,8 @@ func (ec *executionContext) _PrincipalConnection_pageInfo(ctx context.Context, f
 			return obj.PageInfo, nil
 		},
 		nil,
-		func(ctx context.Context, selections ast.SelectionSet, v library.PageInfo) graphql.Marshaler {
-			return ec.marshalNPageInfo2carrelᚋlibraryᚐPageInfo(ctx, selections, v)
+		func(ctx context.Context, selections ast.SelectionSet, v cursor.PageInfo) graphql.Marshaler {
+			return ec.marshalNPageInfo2carrelᚋcoreᚋcursorᚐPageInfo(ctx, selections, v)
 		},
 		true,
 		true,
@@ -6073,7 +6075,7 @@ func (ec *executionContext) fieldContext_PrincipalConnection_pageInfo(_ context.
 	return fc, nil
 }
 
-func (ec *executionContext) _PrincipalEdge_cursor(ctx context.Context, field graphql.CollectedField, obj *library.PrincipalEdge) (ret graphql.Marshaler) {
+func (ec *executionContext) _PrincipalEdge_cursor(ctx context.Context, field graphql.CollectedField, obj *principal.Edge) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
 		ec.OperationContext,
@@ -6096,7 +6098,7 @@ func (ec *executionContext) fieldContext_PrincipalEdge_cursor(_ context.Context,
 	return graphql.NewScalarFieldContext("PrincipalEdge", field, true, false, errors.New("field of type Cursor does not have child fields"))
 }
 
-func (ec *executionContext) _PrincipalEdge_node(ctx context.Context, field graphql.CollectedField, obj *library.PrincipalEdge) (ret graphql.Marshaler) {
+func (ec *executionContext) _PrincipalEdge_node(ctx context.Context, field graphql.CollectedField, obj *principal.Edge) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
 		ec.OperationContext,
@@ -6108,8 +6110,8 @@ func (ec *executionContext) _PrincipalEdge_node(ctx context.Context, field graph
 			return obj.Node, nil
 		},
 		nil,
-		func(ctx context.Context, selections ast.SelectionSet, v library.Principal) graphql.Marshaler {
-			return ec.marshalNPrincipal2carrelᚋlibraryᚐPrincipal(ctx, selections, v)
+		func(ctx context.Context, selections ast.SelectionSet, v principal.Principal) graphql.Marshaler {
+			return ec.marshalNPrincipal2carrelᚋprincipalᚐPrincipal(ctx, selections, v)
 		},
 		true,
 		true,
@@ -6140,8 +6142,8 @@ func (ec *executionContext) _Query_viewer(ctx context.Context, field graphql.Col
 			return ec.Resolvers.Query().Viewer(ctx)
 		},
 		nil,
-		func(ctx context.Context, selections ast.SelectionSet, v *library.User) graphql.Marshaler {
-			return ec.marshalOUser2ᚖcarrelᚋlibraryᚐUser(ctx, selections, v)
+		func(ctx context.Context, selections ast.SelectionSet, v *principal.User) graphql.Marshaler {
+			return ec.marshalOUser2ᚖcarrelᚋprincipalᚐUser(ctx, selections, v)
 		},
 		true,
 		false,
@@ -6261,8 +6263,8 @@ func (ec *executionContext) _Query_principal(ctx context.Context, field graphql.
 			return ec.Resolvers.Query().Principal(ctx, fc.Args["id"].(string))
 		},
 		nil,
-		func(ctx context.Context, selections ast.SelectionSet, v library.Principal) graphql.Marshaler {
-			return ec.marshalOPrincipal2carrelᚋlibraryᚐPrincipal(ctx, selections, v)
+		func(ctx context.Context, selections ast.SelectionSet, v principal.Principal) graphql.Marshaler {
+			return ec.marshalOPrincipal2carrelᚋprincipalᚐPrincipal(ctx, selections, v)
 		},
 		true,
 		false,
@@ -6305,8 +6307,8 @@ func (ec *executionContext) _Query_user(ctx context.Context, field graphql.Colle
 			return ec.Resolvers.Query().User(ctx, fc.Args["id"].(string))
 		},
 		nil,
-		func(ctx context.Context, selections ast.SelectionSet, v *library.User) graphql.Marshaler {
-			return ec.marshalOUser2ᚖcarrelᚋlibraryᚐUser(ctx, selections, v)
+		func(ctx context.Context, selections ast.SelectionSet, v *principal.User) graphql.Marshaler {
+			return ec.marshalOUser2ᚖcarrelᚋprincipalᚐUser(ctx, selections, v)
 		},
 		true,
 		false,
@@ -6349,8 +6351,8 @@ func (ec *executionContext) _Query_group(ctx context.Context, field graphql.Coll
 			return ec.Resolvers.Query().Group(ctx, fc.Args["id"].(string))
 		},
 		nil,
-		func(ctx context.Context, selections ast.SelectionSet, v *library.Group) graphql.Marshaler {
-			return ec.marshalOGroup2ᚖcarrelᚋlibraryᚐGroup(ctx, selections, v)
+		func(ctx context.Context, selections ast.SelectionSet, v *principal.Group) graphql.Marshaler {
+			return ec.marshalOGroup2ᚖcarrelᚋprincipalᚐGroup(ctx, selections, v)
 		},
 		true,
 		false,
@@ -6393,8 +6395,8 @@ func (ec *executionContext) _Query_principals(ctx context.Context, field graphql
 			return ec.Resolvers.Query().Principals(ctx, fc.Args["tenant"].(string), fc.Args["prefix"].(*string), fc.Args["first"].(*int), fc.Args["after"].(*string))
 		},
 		nil,
-		func(ctx context.Context, selections ast.SelectionSet, v *library.PrincipalConnection) graphql.Marshaler {
-			return ec.marshalNPrincipalConnection2ᚖcarrelᚋlibraryᚐPrincipalConnection(ctx, selections, v)
+		func(ctx context.Context, selections ast.SelectionSet, v *principal.Connection) graphql.Marshaler {
+			return ec.marshalNPrincipalConnection2ᚖcarrelᚋprincipalᚐConnection(ctx, selections, v)
 		},
 		true,
 		true,
@@ -6664,8 +6666,8 @@ func (ec *executionContext) _RebuildLibraryPayload_principal(ctx context.Context
 			return obj.Principal, nil
 		},
 		nil,
-		func(ctx context.Context, selections ast.SelectionSet, v library.Principal) graphql.Marshaler {
-			return ec.marshalOPrincipal2carrelᚋlibraryᚐPrincipal(ctx, selections, v)
+		func(ctx context.Context, selections ast.SelectionSet, v principal.Principal) graphql.Marshaler {
+			return ec.marshalOPrincipal2carrelᚋprincipalᚐPrincipal(ctx, selections, v)
 		},
 		true,
 		false,
@@ -6820,8 +6822,8 @@ func (ec *executionContext) _RemoveFromLibraryPayload_principal(ctx context.Cont
 			return obj.Principal, nil
 		},
 		nil,
-		func(ctx context.Context, selections ast.SelectionSet, v library.Principal) graphql.Marshaler {
-			return ec.marshalOPrincipal2carrelᚋlibraryᚐPrincipal(ctx, selections, v)
+		func(ctx context.Context, selections ast.SelectionSet, v principal.Principal) graphql.Marshaler {
+			return ec.marshalOPrincipal2carrelᚋprincipalᚐPrincipal(ctx, selections, v)
 		},
 		true,
 		false,
@@ -7058,8 +7060,8 @@ func (ec *executionContext) _SetGroupMembersPayload_group(ctx context.Context, f
 			return obj.Group, nil
 		},
 		nil,
-		func(ctx context.Context, selections ast.SelectionSet, v *library.Group) graphql.Marshaler {
-			return ec.marshalOGroup2ᚖcarrelᚋlibraryᚐGroup(ctx, selections, v)
+		func(ctx context.Context, selections ast.SelectionSet, v *principal.Group) graphql.Marshaler {
+			return ec.marshalOGroup2ᚖcarrelᚋprincipalᚐGroup(ctx, selections, v)
 		},
 		true,
 		false,
@@ -7491,8 +7493,8 @@ func (ec *executionContext) _UpdateGroupPayload_group(ctx context.Context, field
 			return obj.Group, nil
 		},
 		nil,
-		func(ctx context.Context, selections ast.SelectionSet, v *library.Group) graphql.Marshaler {
-			return ec.marshalOGroup2ᚖcarrelᚋlibraryᚐGroup(ctx, selections, v)
+		func(ctx context.Context, selections ast.SelectionSet, v *principal.Group) graphql.Marshaler {
+			return ec.marshalOGroup2ᚖcarrelᚋprincipalᚐGroup(ctx, selections, v)
 		},
 		true,
 		false,
@@ -7578,8 +7580,8 @@ func (ec *executionContext) _UpdateUserPayload_user(ctx context.Context, field g
 			return obj.User, nil
 		},
 		nil,
-		func(ctx context.Context, selections ast.SelectionSet, v *library.User) graphql.Marshaler {
-			return ec.marshalOUser2ᚖcarrelᚋlibraryᚐUser(ctx, selections, v)
+		func(ctx context.Context, selections ast.SelectionSet, v *principal.User) graphql.Marshaler {
+			return ec.marshalOUser2ᚖcarrelᚋprincipalᚐUser(ctx, selections, v)
 		},
 		true,
 		false,
@@ -7653,7 +7655,7 @@ func (ec *executionContext) fieldContext_UpdateUserPayload_clientMutationId(_ co
 	return graphql.NewScalarFieldContext("UpdateUserPayload", field, false, false, errors.New("field of type String does not have child fields"))
 }
 
-func (ec *executionContext) _User_id(ctx context.Context, field graphql.CollectedField, obj *library.User) (ret graphql.Marshaler) {
+func (ec *executionContext) _User_id(ctx context.Context, field graphql.CollectedField, obj *principal.User) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
 		ec.OperationContext,
@@ -7665,8 +7667,8 @@ func (ec *executionContext) _User_id(ctx context.Context, field graphql.Collecte
 			return obj.ID, nil
 		},
 		nil,
-		func(ctx context.Context, selections ast.SelectionSet, v library.PrincipalID) graphql.Marshaler {
-			return ec.marshalNID2carrelᚋlibraryᚐPrincipalID(ctx, selections, v)
+		func(ctx context.Context, selections ast.SelectionSet, v principal.ID) graphql.Marshaler {
+			return ec.marshalNID2carrelᚋprincipalᚐID(ctx, selections, v)
 		},
 		true,
 		true,
@@ -7676,7 +7678,7 @@ func (ec *executionContext) fieldContext_User_id(_ context.Context, field graphq
 	return graphql.NewScalarFieldContext("User", field, false, false, errors.New("field of type ID does not have child fields"))
 }
 
-func (ec *executionContext) _User_tenant(ctx context.Context, field graphql.CollectedField, obj *library.User) (ret graphql.Marshaler) {
+func (ec *executionContext) _User_tenant(ctx context.Context, field graphql.CollectedField, obj *principal.User) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
 		ec.OperationContext,
@@ -7699,7 +7701,7 @@ func (ec *executionContext) fieldContext_User_tenant(_ context.Context, field gr
 	return graphql.NewScalarFieldContext("User", field, true, false, errors.New("field of type String does not have child fields"))
 }
 
-func (ec *executionContext) _User_displayName(ctx context.Context, field graphql.CollectedField, obj *library.User) (ret graphql.Marshaler) {
+func (ec *executionContext) _User_displayName(ctx context.Context, field graphql.CollectedField, obj *principal.User) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
 		ec.OperationContext,
@@ -7722,7 +7724,7 @@ func (ec *executionContext) fieldContext_User_displayName(_ context.Context, fie
 	return graphql.NewScalarFieldContext("User", field, false, false, errors.New("field of type String does not have child fields"))
 }
 
-func (ec *executionContext) _User_visibility(ctx context.Context, field graphql.CollectedField, obj *library.User) (ret graphql.Marshaler) {
+func (ec *executionContext) _User_visibility(ctx context.Context, field graphql.CollectedField, obj *principal.User) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
 		ec.OperationContext,
@@ -7734,8 +7736,8 @@ func (ec *executionContext) _User_visibility(ctx context.Context, field graphql.
 			return obj.Visibility, nil
 		},
 		nil,
-		func(ctx context.Context, selections ast.SelectionSet, v library.Visibility) graphql.Marshaler {
-			return ec.marshalNLibraryVisibility2carrelᚋlibraryᚐVisibility(ctx, selections, v)
+		func(ctx context.Context, selections ast.SelectionSet, v principal.Visibility) graphql.Marshaler {
+			return ec.marshalNLibraryVisibility2carrelᚋprincipalᚐVisibility(ctx, selections, v)
 		},
 		true,
 		true,
@@ -7745,7 +7747,7 @@ func (ec *executionContext) fieldContext_User_visibility(_ context.Context, fiel
 	return graphql.NewScalarFieldContext("User", field, false, false, errors.New("field of type LibraryVisibility does not have child fields"))
 }
 
-func (ec *executionContext) _User_createdAt(ctx context.Context, field graphql.CollectedField, obj *library.User) (ret graphql.Marshaler) {
+func (ec *executionContext) _User_createdAt(ctx context.Context, field graphql.CollectedField, obj *principal.User) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
 		ec.OperationContext,
@@ -7768,7 +7770,7 @@ func (ec *executionContext) fieldContext_User_createdAt(_ context.Context, field
 	return graphql.NewScalarFieldContext("User", field, false, false, errors.New("field of type DateTime does not have child fields"))
 }
 
-func (ec *executionContext) _User_email(ctx context.Context, field graphql.CollectedField, obj *library.User) (ret graphql.Marshaler) {
+func (ec *executionContext) _User_email(ctx context.Context, field graphql.CollectedField, obj *principal.User) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
 		ec.OperationContext,
@@ -7791,7 +7793,7 @@ func (ec *executionContext) fieldContext_User_email(_ context.Context, field gra
 	return graphql.NewScalarFieldContext("User", field, true, true, errors.New("field of type String does not have child fields"))
 }
 
-func (ec *executionContext) _User_library(ctx context.Context, field graphql.CollectedField, obj *library.User) (ret graphql.Marshaler) {
+func (ec *executionContext) _User_library(ctx context.Context, field graphql.CollectedField, obj *principal.User) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
 		ec.OperationContext,
@@ -7835,7 +7837,7 @@ func (ec *executionContext) fieldContext_User_library(ctx context.Context, field
 	return fc, nil
 }
 
-func (ec *executionContext) _User_groups(ctx context.Context, field graphql.CollectedField, obj *library.User) (ret graphql.Marshaler) {
+func (ec *executionContext) _User_groups(ctx context.Context, field graphql.CollectedField, obj *principal.User) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
 		ec.OperationContext,
@@ -7848,8 +7850,8 @@ func (ec *executionContext) _User_groups(ctx context.Context, field graphql.Coll
 			return ec.Resolvers.User().Groups(ctx, obj, fc.Args["first"].(*int), fc.Args["after"].(*string))
 		},
 		nil,
-		func(ctx context.Context, selections ast.SelectionSet, v *library.GroupConnection) graphql.Marshaler {
-			return ec.marshalNGroupConnection2ᚖcarrelᚋlibraryᚐGroupConnection(ctx, selections, v)
+		func(ctx context.Context, selections ast.SelectionSet, v *principal.GroupConnection) graphql.Marshaler {
+			return ec.marshalNGroupConnection2ᚖcarrelᚋprincipalᚐGroupConnection(ctx, selections, v)
 		},
 		true,
 		true,
@@ -9133,7 +9135,7 @@ func (ec *executionContext) unmarshalInputCreateContentInput(ctx context.Context
 			it.Link = data
 		case "visibility":
 			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("visibility"))
-			data, err := ec.unmarshalOLibraryVisibility2ᚖcarrelᚋlibraryᚐVisibility(ctx, v)
+			data, err := ec.unmarshalOLibraryVisibility2ᚖcarrelᚋprincipalᚐVisibility(ctx, v)
 			if err != nil {
 				return it, err
 			}
@@ -9216,7 +9218,7 @@ func (ec *executionContext) unmarshalInputCreateGroupInput(ctx context.Context, 
 			it.DisplayName = data
 		case "visibility":
 			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("visibility"))
-			data, err := ec.unmarshalOLibraryVisibility2ᚖcarrelᚋlibraryᚐVisibility(ctx, v)
+			data, err := ec.unmarshalOLibraryVisibility2ᚖcarrelᚋprincipalᚐVisibility(ctx, v)
 			if err != nil {
 				return it, err
 			}
@@ -9292,7 +9294,7 @@ func (ec *executionContext) unmarshalInputCreateUserInput(ctx context.Context, o
 			it.Email = data
 		case "visibility":
 			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("visibility"))
-			data, err := ec.unmarshalOLibraryVisibility2ᚖcarrelᚋlibraryᚐVisibility(ctx, v)
+			data, err := ec.unmarshalOLibraryVisibility2ᚖcarrelᚋprincipalᚐVisibility(ctx, v)
 			if err != nil {
 				return it, err
 			}
@@ -9367,8 +9369,8 @@ func (ec *executionContext) unmarshalInputDeleteContentInput(ctx context.Context
 	return it, nil
 }
 
-func (ec *executionContext) unmarshalInputGroupMemberChange(ctx context.Context, obj any) (library.GroupMemberChange, error) {
-	var it library.GroupMemberChange
+func (ec *executionContext) unmarshalInputGroupMemberChange(ctx context.Context, obj any) (principal.GroupMemberChange, error) {
+	var it principal.GroupMemberChange
 	if obj == nil {
 		return it, nil
 	}
@@ -9394,7 +9396,7 @@ func (ec *executionContext) unmarshalInputGroupMemberChange(ctx context.Context,
 			it.Principal = data
 		case "role":
 			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("role"))
-			data, err := ec.unmarshalOGroupRole2ᚖcarrelᚋlibraryᚐGroupRole(ctx, v)
+			data, err := ec.unmarshalOGroupRole2ᚖcarrelᚋprincipalᚐGroupRole(ctx, v)
 			if err != nil {
 				return it, err
 			}
@@ -9607,7 +9609,7 @@ func (ec *executionContext) unmarshalInputSetGroupMembersInput(ctx context.Conte
 			it.GroupID = data
 		case "members":
 			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("members"))
-			data, err := ec.unmarshalNGroupMemberChange2ᚕcarrelᚋlibraryᚐGroupMemberChangeᚄ(ctx, v)
+			data, err := ec.unmarshalNGroupMemberChange2ᚕcarrelᚋprincipalᚐGroupMemberChangeᚄ(ctx, v)
 			if err != nil {
 				return it, err
 			}
@@ -9741,7 +9743,7 @@ func (ec *executionContext) unmarshalInputUpdateContentInput(ctx context.Context
 			it.Link = graphql.OmittableOf(data)
 		case "visibility":
 			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("visibility"))
-			data, err := ec.unmarshalOLibraryVisibility2ᚖcarrelᚋlibraryᚐVisibility(ctx, v)
+			data, err := ec.unmarshalOLibraryVisibility2ᚖcarrelᚋprincipalᚐVisibility(ctx, v)
 			if err != nil {
 				return it, err
 			}
@@ -9813,7 +9815,7 @@ func (ec *executionContext) unmarshalInputUpdateGroupInput(ctx context.Context, 
 			it.DisplayName = graphql.OmittableOf(data)
 		case "visibility":
 			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("visibility"))
-			data, err := ec.unmarshalOLibraryVisibility2ᚖcarrelᚋlibraryᚐVisibility(ctx, v)
+			data, err := ec.unmarshalOLibraryVisibility2ᚖcarrelᚋprincipalᚐVisibility(ctx, v)
 			if err != nil {
 				return it, err
 			}
@@ -9878,7 +9880,7 @@ func (ec *executionContext) unmarshalInputUpdateUserInput(ctx context.Context, o
 			it.Email = graphql.OmittableOf(data)
 		case "visibility":
 			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("visibility"))
-			data, err := ec.unmarshalOLibraryVisibility2ᚖcarrelᚋlibraryᚐVisibility(ctx, v)
+			data, err := ec.unmarshalOLibraryVisibility2ᚖcarrelᚋprincipalᚐVisibility(ctx, v)
 			if err != nil {
 				return it, err
 			}
@@ -9933,17 +9935,17 @@ func (ec *executionContext) _Node(ctx context.Context, sel ast.SelectionSet, obj
 	switch obj := (obj).(type) {
 	case nil:
 		return graphql.Null
-	case *library.User:
+	case *principal.User:
 		if obj == nil {
 			return graphql.Null
 		}
 		return ec._User(ctx, sel, obj)
-	case *library.Group:
+	case *principal.Group:
 		if obj == nil {
 			return graphql.Null
 		}
 		return ec._Group(ctx, sel, obj)
-	case library.Principal:
+	case principal.Principal:
 		if obj == nil {
 			return graphql.Null
 		}
@@ -9962,16 +9964,16 @@ func (ec *executionContext) _Node(ctx context.Context, sel ast.SelectionSet, obj
 	}
 }
 
-func (ec *executionContext) _Principal(ctx context.Context, sel ast.SelectionSet, obj library.Principal) graphql.Marshaler {
+func (ec *executionContext) _Principal(ctx context.Context, sel ast.SelectionSet, obj principal.Principal) graphql.Marshaler {
 	switch obj := (obj).(type) {
 	case nil:
 		return graphql.Null
-	case *library.User:
+	case *principal.User:
 		if obj == nil {
 			return graphql.Null
 		}
 		return ec._User(ctx, sel, obj)
-	case *library.Group:
+	case *principal.Group:
 		if obj == nil {
 			return graphql.Null
 		}
@@ -9989,12 +9991,12 @@ func (ec *executionContext) __Entity(ctx context.Context, sel ast.SelectionSet, 
 	switch obj := (obj).(type) {
 	case nil:
 		return graphql.Null
-	case *library.User:
+	case *principal.User:
 		if obj == nil {
 			return graphql.Null
 		}
 		return ec._User(ctx, sel, obj)
-	case *library.Group:
+	case *principal.Group:
 		if obj == nil {
 			return graphql.Null
 		}
@@ -10724,7 +10726,7 @@ func (ec *executionContext) _FanOut(ctx context.Context, sel ast.SelectionSet, o
 
 var groupImplementors = []string{"Group", "Node", "Principal", "_Entity"}
 
-func (ec *executionContext) _Group(ctx context.Context, sel ast.SelectionSet, obj *library.Group) graphql.Marshaler {
+func (ec *executionContext) _Group(ctx context.Context, sel ast.SelectionSet, obj *principal.Group) graphql.Marshaler {
 	fields := graphql.CollectFields(ec.OperationContext, sel, groupImplementors)
 
 	out := graphql.NewFieldSet(fields)
@@ -10896,7 +10898,7 @@ func (ec *executionContext) _Group(ctx context.Context, sel ast.SelectionSet, ob
 
 var groupConnectionImplementors = []string{"GroupConnection"}
 
-func (ec *executionContext) _GroupConnection(ctx context.Context, sel ast.SelectionSet, obj *library.GroupConnection) graphql.Marshaler {
+func (ec *executionContext) _GroupConnection(ctx context.Context, sel ast.SelectionSet, obj *principal.GroupConnection) graphql.Marshaler {
 	fields := graphql.CollectFields(ec.OperationContext, sel, groupConnectionImplementors)
 
 	out := graphql.NewFieldSet(fields)
@@ -10944,7 +10946,7 @@ func (ec *executionContext) _GroupConnection(ctx context.Context, sel ast.Select
 
 var groupEdgeImplementors = []string{"GroupEdge"}
 
-func (ec *executionContext) _GroupEdge(ctx context.Context, sel ast.SelectionSet, obj *library.GroupEdge) graphql.Marshaler {
+func (ec *executionContext) _GroupEdge(ctx context.Context, sel ast.SelectionSet, obj *principal.GroupEdge) graphql.Marshaler {
 	fields := graphql.CollectFields(ec.OperationContext, sel, groupEdgeImplementors)
 
 	out := graphql.NewFieldSet(fields)
@@ -10992,7 +10994,7 @@ func (ec *executionContext) _GroupEdge(ctx context.Context, sel ast.SelectionSet
 
 var groupMemberConnectionImplementors = []string{"GroupMemberConnection"}
 
-func (ec *executionContext) _GroupMemberConnection(ctx context.Context, sel ast.SelectionSet, obj *library.GroupMemberConnection) graphql.Marshaler {
+func (ec *executionContext) _GroupMemberConnection(ctx context.Context, sel ast.SelectionSet, obj *principal.GroupMemberConnection) graphql.Marshaler {
 	fields := graphql.CollectFields(ec.OperationContext, sel, groupMemberConnectionImplementors)
 
 	out := graphql.NewFieldSet(fields)
@@ -11040,7 +11042,7 @@ func (ec *executionContext) _GroupMemberConnection(ctx context.Context, sel ast.
 
 var groupMemberEdgeImplementors = []string{"GroupMemberEdge"}
 
-func (ec *executionContext) _GroupMemberEdge(ctx context.Context, sel ast.SelectionSet, obj *library.GroupMemberEdge) graphql.Marshaler {
+func (ec *executionContext) _GroupMemberEdge(ctx context.Context, sel ast.SelectionSet, obj *principal.GroupMemberEdge) graphql.Marshaler {
 	fields := graphql.CollectFields(ec.OperationContext, sel, groupMemberEdgeImplementors)
 
 	out := graphql.NewFieldSet(fields)
@@ -11646,7 +11648,7 @@ func (ec *executionContext) _Mutation(ctx context.Context, sel ast.SelectionSet)
 
 var pageInfoImplementors = []string{"PageInfo"}
 
-func (ec *executionContext) _PageInfo(ctx context.Context, sel ast.SelectionSet, obj *library.PageInfo) graphql.Marshaler {
+func (ec *executionContext) _PageInfo(ctx context.Context, sel ast.SelectionSet, obj *cursor.PageInfo) graphql.Marshaler {
 	fields := graphql.CollectFields(ec.OperationContext, sel, pageInfoImplementors)
 
 	out := graphql.NewFieldSet(fields)
@@ -11699,7 +11701,7 @@ func (ec *executionContext) _PageInfo(ctx context.Context, sel ast.SelectionSet,
 
 var principalConnectionImplementors = []string{"PrincipalConnection"}
 
-func (ec *executionContext) _PrincipalConnection(ctx context.Context, sel ast.SelectionSet, obj *library.PrincipalConnection) graphql.Marshaler {
+func (ec *executionContext) _PrincipalConnection(ctx context.Context, sel ast.SelectionSet, obj *principal.Connection) graphql.Marshaler {
 	fields := graphql.CollectFields(ec.OperationContext, sel, principalConnectionImplementors)
 
 	out := graphql.NewFieldSet(fields)
@@ -11747,7 +11749,7 @@ func (ec *executionContext) _PrincipalConnection(ctx context.Context, sel ast.Se
 
 var principalEdgeImplementors = []string{"PrincipalEdge"}
 
-func (ec *executionContext) _PrincipalEdge(ctx context.Context, sel ast.SelectionSet, obj *library.PrincipalEdge) graphql.Marshaler {
+func (ec *executionContext) _PrincipalEdge(ctx context.Context, sel ast.SelectionSet, obj *principal.Edge) graphql.Marshaler {
 	fields := graphql.CollectFields(ec.OperationContext, sel, principalEdgeImplementors)
 
 	out := graphql.NewFieldSet(fields)
@@ -12536,7 +12538,7 @@ func (ec *executionContext) _UpdateUserPayload(ctx context.Context, sel ast.Sele
 
 var userImplementors = []string{"User", "Node", "Principal", "_Entity"}
 
-func (ec *executionContext) _User(ctx context.Context, sel ast.SelectionSet, obj *library.User) graphql.Marshaler {
+func (ec *executionContext) _User(ctx context.Context, sel ast.SelectionSet, obj *principal.User) graphql.Marshaler {
 	fields := graphql.CollectFields(ec.OperationContext, sel, userImplementors)
 
 	out := graphql.NewFieldSet(fields)
@@ -13423,11 +13425,11 @@ func (ec *executionContext) marshalNFieldSet2string(ctx context.Context, sel ast
 	return res
 }
 
-func (ec *executionContext) marshalNGroup2ᚕᚖcarrelᚋlibraryᚐGroupᚄ(ctx context.Context, sel ast.SelectionSet, v []*library.Group) graphql.Marshaler {
+func (ec *executionContext) marshalNGroup2ᚕᚖcarrelᚋprincipalᚐGroupᚄ(ctx context.Context, sel ast.SelectionSet, v []*principal.Group) graphql.Marshaler {
 	ret := graphql.MarshalSliceConcurrently(ctx, len(v), 0, false, func(ctx context.Context, i int) graphql.Marshaler {
 		fc := graphql.GetFieldContext(ctx)
 		fc.Result = &v[i]
-		return ec.marshalNGroup2ᚖcarrelᚋlibraryᚐGroup(ctx, sel, v[i])
+		return ec.marshalNGroup2ᚖcarrelᚋprincipalᚐGroup(ctx, sel, v[i])
 	})
 
 	for _, e := range ret {
@@ -13439,7 +13441,7 @@ func (ec *executionContext) marshalNGroup2ᚕᚖcarrelᚋlibraryᚐGroupᚄ(ctx 
 	return ret
 }
 
-func (ec *executionContext) marshalNGroup2ᚖcarrelᚋlibraryᚐGroup(ctx context.Context, sel ast.SelectionSet, v *library.Group) graphql.Marshaler {
+func (ec *executionContext) marshalNGroup2ᚖcarrelᚋprincipalᚐGroup(ctx context.Context, sel ast.SelectionSet, v *principal.Group) graphql.Marshaler {
 	if v == nil {
 		if !graphql.HasFieldError(ctx, graphql.GetFieldContext(ctx)) {
 			graphql.AddErrorf(ctx, "the requested element is null which the schema does not allow")
@@ -13449,7 +13451,7 @@ func (ec *executionContext) marshalNGroup2ᚖcarrelᚋlibraryᚐGroup(ctx contex
 	return ec._Group(ctx, sel, v)
 }
 
-func (ec *executionContext) marshalNGroupConnection2ᚖcarrelᚋlibraryᚐGroupConnection(ctx context.Context, sel ast.SelectionSet, v *library.GroupConnection) graphql.Marshaler {
+func (ec *executionContext) marshalNGroupConnection2ᚖcarrelᚋprincipalᚐGroupConnection(ctx context.Context, sel ast.SelectionSet, v *principal.GroupConnection) graphql.Marshaler {
 	if v == nil {
 		if !graphql.HasFieldError(ctx, graphql.GetFieldContext(ctx)) {
 			graphql.AddErrorf(ctx, "the requested element is null which the schema does not allow")
@@ -13459,11 +13461,11 @@ func (ec *executionContext) marshalNGroupConnection2ᚖcarrelᚋlibraryᚐGroupC
 	return ec._GroupConnection(ctx, sel, v)
 }
 
-func (ec *executionContext) marshalNGroupEdge2ᚕᚖcarrelᚋlibraryᚐGroupEdgeᚄ(ctx context.Context, sel ast.SelectionSet, v []*library.GroupEdge) graphql.Marshaler {
+func (ec *executionContext) marshalNGroupEdge2ᚕᚖcarrelᚋprincipalᚐGroupEdgeᚄ(ctx context.Context, sel ast.SelectionSet, v []*principal.GroupEdge) graphql.Marshaler {
 	ret := graphql.MarshalSliceConcurrently(ctx, len(v), 0, false, func(ctx context.Context, i int) graphql.Marshaler {
 		fc := graphql.GetFieldContext(ctx)
 		fc.Result = &v[i]
-		return ec.marshalNGroupEdge2ᚖcarrelᚋlibraryᚐGroupEdge(ctx, sel, v[i])
+		return ec.marshalNGroupEdge2ᚖcarrelᚋprincipalᚐGroupEdge(ctx, sel, v[i])
 	})
 
 	for _, e := range ret {
@@ -13475,7 +13477,7 @@ func (ec *executionContext) marshalNGroupEdge2ᚕᚖcarrelᚋlibraryᚐGroupEdge
 	return ret
 }
 
-func (ec *executionContext) marshalNGroupEdge2ᚖcarrelᚋlibraryᚐGroupEdge(ctx context.Context, sel ast.SelectionSet, v *library.GroupEdge) graphql.Marshaler {
+func (ec *executionContext) marshalNGroupEdge2ᚖcarrelᚋprincipalᚐGroupEdge(ctx context.Context, sel ast.SelectionSet, v *principal.GroupEdge) graphql.Marshaler {
 	if v == nil {
 		if !graphql.HasFieldError(ctx, graphql.GetFieldContext(ctx)) {
 			graphql.AddErrorf(ctx, "the requested element is null which the schema does not allow")
@@ -13485,18 +13487,18 @@ func (ec *executionContext) marshalNGroupEdge2ᚖcarrelᚋlibraryᚐGroupEdge(ct
 	return ec._GroupEdge(ctx, sel, v)
 }
 
-func (ec *executionContext) unmarshalNGroupMemberChange2carrelᚋlibraryᚐGroupMemberChange(ctx context.Context, v any) (library.GroupMemberChange, error) {
+func (ec *executionContext) unmarshalNGroupMemberChange2carrelᚋprincipalᚐGroupMemberChange(ctx context.Context, v any) (principal.GroupMemberChange, error) {
 	res, err := ec.unmarshalInputGroupMemberChange(ctx, v)
 	return res, graphql.ErrorOnPath(ctx, err)
 }
 
-func (ec *executionContext) unmarshalNGroupMemberChange2ᚕcarrelᚋlibraryᚐGroupMemberChangeᚄ(ctx context.Context, v any) ([]library.GroupMemberChange, error) {
+func (ec *executionContext) unmarshalNGroupMemberChange2ᚕcarrelᚋprincipalᚐGroupMemberChangeᚄ(ctx context.Context, v any) ([]principal.GroupMemberChange, error) {
 	vSlice := graphql.CoerceList(v)
 	var err error
-	res := make([]library.GroupMemberChange, len(vSlice))
+	res := make([]principal.GroupMemberChange, len(vSlice))
 	for i := range vSlice {
 		ctx := graphql.WithPathContext(ctx, graphql.NewPathWithIndex(i))
-		res[i], err = ec.unmarshalNGroupMemberChange2carrelᚋlibraryᚐGroupMemberChange(ctx, vSlice[i])
+		res[i], err = ec.unmarshalNGroupMemberChange2carrelᚋprincipalᚐGroupMemberChange(ctx, vSlice[i])
 		if err != nil {
 			return nil, err
 		}
@@ -13504,7 +13506,7 @@ func (ec *executionContext) unmarshalNGroupMemberChange2ᚕcarrelᚋlibraryᚐGr
 	return res, nil
 }
 
-func (ec *executionContext) marshalNGroupMemberConnection2ᚖcarrelᚋlibraryᚐGroupMemberConnection(ctx context.Context, sel ast.SelectionSet, v *library.GroupMemberConnection) graphql.Marshaler {
+func (ec *executionContext) marshalNGroupMemberConnection2ᚖcarrelᚋprincipalᚐGroupMemberConnection(ctx context.Context, sel ast.SelectionSet, v *principal.GroupMemberConnection) graphql.Marshaler {
 	if v == nil {
 		if !graphql.HasFieldError(ctx, graphql.GetFieldContext(ctx)) {
 			graphql.AddErrorf(ctx, "the requested element is null which the schema does not allow")
@@ -13514,11 +13516,11 @@ func (ec *executionContext) marshalNGroupMemberConnection2ᚖcarrelᚋlibraryᚐ
 	return ec._GroupMemberConnection(ctx, sel, v)
 }
 
-func (ec *executionContext) marshalNGroupMemberEdge2ᚕᚖcarrelᚋlibraryᚐGroupMemberEdgeᚄ(ctx context.Context, sel ast.SelectionSet, v []*library.GroupMemberEdge) graphql.Marshaler {
+func (ec *executionContext) marshalNGroupMemberEdge2ᚕᚖcarrelᚋprincipalᚐGroupMemberEdgeᚄ(ctx context.Context, sel ast.SelectionSet, v []*principal.GroupMemberEdge) graphql.Marshaler {
 	ret := graphql.MarshalSliceConcurrently(ctx, len(v), 0, false, func(ctx context.Context, i int) graphql.Marshaler {
 		fc := graphql.GetFieldContext(ctx)
 		fc.Result = &v[i]
-		return ec.marshalNGroupMemberEdge2ᚖcarrelᚋlibraryᚐGroupMemberEdge(ctx, sel, v[i])
+		return ec.marshalNGroupMemberEdge2ᚖcarrelᚋprincipalᚐGroupMemberEdge(ctx, sel, v[i])
 	})
 
 	for _, e := range ret {
@@ -13530,7 +13532,7 @@ func (ec *executionContext) marshalNGroupMemberEdge2ᚕᚖcarrelᚋlibraryᚐGro
 	return ret
 }
 
-func (ec *executionContext) marshalNGroupMemberEdge2ᚖcarrelᚋlibraryᚐGroupMemberEdge(ctx context.Context, sel ast.SelectionSet, v *library.GroupMemberEdge) graphql.Marshaler {
+func (ec *executionContext) marshalNGroupMemberEdge2ᚖcarrelᚋprincipalᚐGroupMemberEdge(ctx context.Context, sel ast.SelectionSet, v *principal.GroupMemberEdge) graphql.Marshaler {
 	if v == nil {
 		if !graphql.HasFieldError(ctx, graphql.GetFieldContext(ctx)) {
 			graphql.AddErrorf(ctx, "the requested element is null which the schema does not allow")
@@ -13540,12 +13542,12 @@ func (ec *executionContext) marshalNGroupMemberEdge2ᚖcarrelᚋlibraryᚐGroupM
 	return ec._GroupMemberEdge(ctx, sel, v)
 }
 
-func (ec *executionContext) unmarshalNGroupRole2carrelᚋlibraryᚐGroupRole(ctx context.Context, v any) (library.GroupRole, error) {
+func (ec *executionContext) unmarshalNGroupRole2carrelᚋprincipalᚐGroupRole(ctx context.Context, v any) (principal.GroupRole, error) {
 	res, err := UnmarshalGroupRole(v)
 	return res, graphql.ErrorOnPath(ctx, err)
 }
 
-func (ec *executionContext) marshalNGroupRole2carrelᚋlibraryᚐGroupRole(ctx context.Context, sel ast.SelectionSet, v library.GroupRole) graphql.Marshaler {
+func (ec *executionContext) marshalNGroupRole2carrelᚋprincipalᚐGroupRole(ctx context.Context, sel ast.SelectionSet, v principal.GroupRole) graphql.Marshaler {
 	_ = sel
 	res := MarshalGroupRole(v)
 	if res == graphql.Null {
@@ -13572,12 +13574,12 @@ func (ec *executionContext) marshalNID2carrelᚋlibraryᚐContentID(ctx context.
 	return res
 }
 
-func (ec *executionContext) unmarshalNID2carrelᚋlibraryᚐPrincipalID(ctx context.Context, v any) (library.PrincipalID, error) {
+func (ec *executionContext) unmarshalNID2carrelᚋprincipalᚐID(ctx context.Context, v any) (principal.ID, error) {
 	res, err := UnmarshalPrincipalID(v)
 	return res, graphql.ErrorOnPath(ctx, err)
 }
 
-func (ec *executionContext) marshalNID2carrelᚋlibraryᚐPrincipalID(ctx context.Context, sel ast.SelectionSet, v library.PrincipalID) graphql.Marshaler {
+func (ec *executionContext) marshalNID2carrelᚋprincipalᚐID(ctx context.Context, sel ast.SelectionSet, v principal.ID) graphql.Marshaler {
 	_ = sel
 	res := MarshalPrincipalID(v)
 	if res == graphql.Null {
@@ -13711,12 +13713,12 @@ func (ec *executionContext) marshalNLibraryOrderField2carrelᚋgraphᚐLibraryOr
 	return res
 }
 
-func (ec *executionContext) unmarshalNLibraryVisibility2carrelᚋlibraryᚐVisibility(ctx context.Context, v any) (library.Visibility, error) {
+func (ec *executionContext) unmarshalNLibraryVisibility2carrelᚋprincipalᚐVisibility(ctx context.Context, v any) (principal.Visibility, error) {
 	res, err := UnmarshalLibraryVisibility(v)
 	return res, graphql.ErrorOnPath(ctx, err)
 }
 
-func (ec *executionContext) marshalNLibraryVisibility2carrelᚋlibraryᚐVisibility(ctx context.Context, sel ast.SelectionSet, v library.Visibility) graphql.Marshaler {
+func (ec *executionContext) marshalNLibraryVisibility2carrelᚋprincipalᚐVisibility(ctx context.Context, sel ast.SelectionSet, v principal.Visibility) graphql.Marshaler {
 	_ = sel
 	res := MarshalLibraryVisibility(v)
 	if res == graphql.Null {
@@ -13763,11 +13765,11 @@ func (ec *executionContext) marshalNOrderDirection2bool(ctx context.Context, sel
 	return res
 }
 
-func (ec *executionContext) marshalNPageInfo2carrelᚋlibraryᚐPageInfo(ctx context.Context, sel ast.SelectionSet, v library.PageInfo) graphql.Marshaler {
+func (ec *executionContext) marshalNPageInfo2carrelᚋcoreᚋcursorᚐPageInfo(ctx context.Context, sel ast.SelectionSet, v cursor.PageInfo) graphql.Marshaler {
 	return ec._PageInfo(ctx, sel, &v)
 }
 
-func (ec *executionContext) marshalNPrincipal2carrelᚋlibraryᚐPrincipal(ctx context.Context, sel ast.SelectionSet, v library.Principal) graphql.Marshaler {
+func (ec *executionContext) marshalNPrincipal2carrelᚋprincipalᚐPrincipal(ctx context.Context, sel ast.SelectionSet, v principal.Principal) graphql.Marshaler {
 	if v == nil {
 		if !graphql.HasFieldError(ctx, graphql.GetFieldContext(ctx)) {
 			graphql.AddErrorf(ctx, "the requested element is null which the schema does not allow")
@@ -13777,11 +13779,11 @@ func (ec *executionContext) marshalNPrincipal2carrelᚋlibraryᚐPrincipal(ctx c
 	return ec._Principal(ctx, sel, v)
 }
 
-func (ec *executionContext) marshalNPrincipal2ᚕcarrelᚋlibraryᚐPrincipalᚄ(ctx context.Context, sel ast.SelectionSet, v []library.Principal) graphql.Marshaler {
+func (ec *executionContext) marshalNPrincipal2ᚕcarrelᚋprincipalᚐPrincipalᚄ(ctx context.Context, sel ast.SelectionSet, v []principal.Principal) graphql.Marshaler {
 	ret := graphql.MarshalSliceConcurrently(ctx, len(v), 0, false, func(ctx context.Context, i int) graphql.Marshaler {
 		fc := graphql.GetFieldContext(ctx)
 		fc.Result = &v[i]
-		return ec.marshalNPrincipal2carrelᚋlibraryᚐPrincipal(ctx, sel, v[i])
+		return ec.marshalNPrincipal2carrelᚋprincipalᚐPrincipal(ctx, sel, v[i])
 	})
 
 	for _, e := range ret {
@@ -13793,7 +13795,7 @@ func (ec *executionContext) marshalNPrincipal2ᚕcarrelᚋlibraryᚐPrincipalᚄ
 	return ret
 }
 
-func (ec *executionContext) marshalNPrincipalConnection2ᚖcarrelᚋlibraryᚐPrincipalConnection(ctx context.Context, sel ast.SelectionSet, v *library.PrincipalConnection) graphql.Marshaler {
+func (ec *executionContext) marshalNPrincipalConnection2ᚖcarrelᚋprincipalᚐConnection(ctx context.Context, sel ast.SelectionSet, v *principal.Connection) graphql.Marshaler {
 	if v == nil {
 		if !graphql.HasFieldError(ctx, graphql.GetFieldContext(ctx)) {
 			graphql.AddErrorf(ctx, "the requested element is null which the schema does not allow")
@@ -13803,11 +13805,11 @@ func (ec *executionContext) marshalNPrincipalConnection2ᚖcarrelᚋlibraryᚐPr
 	return ec._PrincipalConnection(ctx, sel, v)
 }
 
-func (ec *executionContext) marshalNPrincipalEdge2ᚕᚖcarrelᚋlibraryᚐPrincipalEdgeᚄ(ctx context.Context, sel ast.SelectionSet, v []*library.PrincipalEdge) graphql.Marshaler {
+func (ec *executionContext) marshalNPrincipalEdge2ᚕᚖcarrelᚋprincipalᚐEdgeᚄ(ctx context.Context, sel ast.SelectionSet, v []*principal.Edge) graphql.Marshaler {
 	ret := graphql.MarshalSliceConcurrently(ctx, len(v), 0, false, func(ctx context.Context, i int) graphql.Marshaler {
 		fc := graphql.GetFieldContext(ctx)
 		fc.Result = &v[i]
-		return ec.marshalNPrincipalEdge2ᚖcarrelᚋlibraryᚐPrincipalEdge(ctx, sel, v[i])
+		return ec.marshalNPrincipalEdge2ᚖcarrelᚋprincipalᚐEdge(ctx, sel, v[i])
 	})
 
 	for _, e := range ret {
@@ -13819,7 +13821,7 @@ func (ec *executionContext) marshalNPrincipalEdge2ᚕᚖcarrelᚋlibraryᚐPrinc
 	return ret
 }
 
-func (ec *executionContext) marshalNPrincipalEdge2ᚖcarrelᚋlibraryᚐPrincipalEdge(ctx context.Context, sel ast.SelectionSet, v *library.PrincipalEdge) graphql.Marshaler {
+func (ec *executionContext) marshalNPrincipalEdge2ᚖcarrelᚋprincipalᚐEdge(ctx context.Context, sel ast.SelectionSet, v *principal.Edge) graphql.Marshaler {
 	if v == nil {
 		if !graphql.HasFieldError(ctx, graphql.GetFieldContext(ctx)) {
 			graphql.AddErrorf(ctx, "the requested element is null which the schema does not allow")
@@ -14263,14 +14265,14 @@ func (ec *executionContext) marshalOFanOut2ᚖcarrelᚋlibraryᚐFanOut(ctx cont
 	return ec._FanOut(ctx, sel, v)
 }
 
-func (ec *executionContext) marshalOGroup2ᚖcarrelᚋlibraryᚐGroup(ctx context.Context, sel ast.SelectionSet, v *library.Group) graphql.Marshaler {
+func (ec *executionContext) marshalOGroup2ᚖcarrelᚋprincipalᚐGroup(ctx context.Context, sel ast.SelectionSet, v *principal.Group) graphql.Marshaler {
 	if v == nil {
 		return graphql.Null
 	}
 	return ec._Group(ctx, sel, v)
 }
 
-func (ec *executionContext) unmarshalOGroupRole2ᚖcarrelᚋlibraryᚐGroupRole(ctx context.Context, v any) (*library.GroupRole, error) {
+func (ec *executionContext) unmarshalOGroupRole2ᚖcarrelᚋprincipalᚐGroupRole(ctx context.Context, v any) (*principal.GroupRole, error) {
 	if v == nil {
 		return nil, nil
 	}
@@ -14278,7 +14280,7 @@ func (ec *executionContext) unmarshalOGroupRole2ᚖcarrelᚋlibraryᚐGroupRole(
 	return &res, graphql.ErrorOnPath(ctx, err)
 }
 
-func (ec *executionContext) marshalOGroupRole2ᚖcarrelᚋlibraryᚐGroupRole(ctx context.Context, sel ast.SelectionSet, v *library.GroupRole) graphql.Marshaler {
+func (ec *executionContext) marshalOGroupRole2ᚖcarrelᚋprincipalᚐGroupRole(ctx context.Context, sel ast.SelectionSet, v *principal.GroupRole) graphql.Marshaler {
 	if v == nil {
 		return graphql.Null
 	}
@@ -14358,7 +14360,7 @@ func (ec *executionContext) unmarshalOLibraryOrder2ᚖcarrelᚋgraphᚐLibraryOr
 	return &res, graphql.ErrorOnPath(ctx, err)
 }
 
-func (ec *executionContext) unmarshalOLibraryVisibility2ᚖcarrelᚋlibraryᚐVisibility(ctx context.Context, v any) (*library.Visibility, error) {
+func (ec *executionContext) unmarshalOLibraryVisibility2ᚖcarrelᚋprincipalᚐVisibility(ctx context.Context, v any) (*principal.Visibility, error) {
 	if v == nil {
 		return nil, nil
 	}
@@ -14366,7 +14368,7 @@ func (ec *executionContext) unmarshalOLibraryVisibility2ᚖcarrelᚋlibraryᚐVi
 	return &res, graphql.ErrorOnPath(ctx, err)
 }
 
-func (ec *executionContext) marshalOLibraryVisibility2ᚖcarrelᚋlibraryᚐVisibility(ctx context.Context, sel ast.SelectionSet, v *library.Visibility) graphql.Marshaler {
+func (ec *executionContext) marshalOLibraryVisibility2ᚖcarrelᚋprincipalᚐVisibility(ctx context.Context, sel ast.SelectionSet, v *principal.Visibility) graphql.Marshaler {
 	if v == nil {
 		return graphql.Null
 	}
@@ -14383,7 +14385,7 @@ func (ec *executionContext) marshalONode2carrelᚋlibraryᚐNode(ctx context.Con
 	return ec._Node(ctx, sel, v)
 }
 
-func (ec *executionContext) marshalOPrincipal2carrelᚋlibraryᚐPrincipal(ctx context.Context, sel ast.SelectionSet, v library.Principal) graphql.Marshaler {
+func (ec *executionContext) marshalOPrincipal2carrelᚋprincipalᚐPrincipal(ctx context.Context, sel ast.SelectionSet, v principal.Principal) graphql.Marshaler {
 	if v == nil {
 		return graphql.Null
 	}
@@ -14499,7 +14501,7 @@ func (ec *executionContext) marshalOUpdateUserPayload2ᚖcarrelᚋgraphᚐUpdate
 	return ec._UpdateUserPayload(ctx, sel, v)
 }
 
-func (ec *executionContext) marshalOUser2ᚖcarrelᚋlibraryᚐUser(ctx context.Context, sel ast.SelectionSet, v *library.User) graphql.Marshaler {
+func (ec *executionContext) marshalOUser2ᚖcarrelᚋprincipalᚐUser(ctx context.Context, sel ast.SelectionSet, v *principal.User) graphql.Marshaler {
 	if v == nil {
 		return graphql.Null
 	}

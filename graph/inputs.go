@@ -5,6 +5,7 @@ import (
 
 	"carrel/core/clock"
 	"carrel/library"
+	"carrel/principal"
 )
 
 // Inputs of mutations as they are sent. Where it matters whether a field was
@@ -24,7 +25,7 @@ type CreateUserInput struct {
 	Name             string
 	DisplayName      string
 	Email            string
-	Visibility       *library.Visibility
+	Visibility       *principal.Visibility
 	IdempotencyKey   *string
 	ClientMutationID *string
 }
@@ -34,7 +35,7 @@ type UpdateUserInput struct {
 	ID               string
 	DisplayName      graphql.Omittable[*string]
 	Email            graphql.Omittable[*string]
-	Visibility       graphql.Omittable[*library.Visibility]
+	Visibility       graphql.Omittable[*principal.Visibility]
 	IdempotencyKey   *string
 	ClientMutationID *string
 }
@@ -44,7 +45,7 @@ type CreateGroupInput struct {
 	Tenant           string
 	Name             string
 	DisplayName      string
-	Visibility       *library.Visibility
+	Visibility       *principal.Visibility
 	IdempotencyKey   *string
 	ClientMutationID *string
 }
@@ -53,7 +54,7 @@ type CreateGroupInput struct {
 type UpdateGroupInput struct {
 	ID               string
 	DisplayName      graphql.Omittable[*string]
-	Visibility       graphql.Omittable[*library.Visibility]
+	Visibility       graphql.Omittable[*principal.Visibility]
 	IdempotencyKey   *string
 	ClientMutationID *string
 }
@@ -61,7 +62,7 @@ type UpdateGroupInput struct {
 // SetGroupMembersInput is changes of the members of a group.
 type SetGroupMembersInput struct {
 	GroupID          string
-	Members          []library.GroupMemberChange
+	Members          []principal.GroupMemberChange
 	IdempotencyKey   *string
 	ClientMutationID *string
 }
@@ -74,7 +75,7 @@ type CreateContentInput struct {
 	Title            string
 	Description      *string
 	Link             *string
-	Visibility       *library.Visibility
+	Visibility       *principal.Visibility
 	ExpiresAt        *clock.Instant
 	Members          []library.ContentMemberChange
 	IdempotencyKey   *string
@@ -87,7 +88,7 @@ type UpdateContentInput struct {
 	Title            graphql.Omittable[*string]
 	Description      graphql.Omittable[*string]
 	Link             graphql.Omittable[*string]
-	Visibility       graphql.Omittable[*library.Visibility]
+	Visibility       graphql.Omittable[*principal.Visibility]
 	ExpiresAt        graphql.Omittable[*clock.Instant]
 	ExpectedVersion  *int
 	IdempotencyKey   *string

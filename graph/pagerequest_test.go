@@ -9,6 +9,7 @@ import (
 	"github.com/vektah/gqlparser/v2"
 	"github.com/vektah/gqlparser/v2/ast"
 
+	"carrel/core/cursor"
 	"carrel/library"
 )
 
@@ -99,18 +100,18 @@ func TestPages_KeepsWhatJustFits(t *testing.T) {
 // TestPageRequest_ReadsTheOtherSide: the flag of the side that the walk does not
 // go to is read only where it is selected.
 func TestPageRequest_ReadsTheOtherSide(t *testing.T) {
-	n, cursor := 3, "cursor"
+	n, from := 3, "cursor"
 	for name, c := range map[string]struct {
 		flag string
 		args map[string]any
 		want library.LibraryQuery
 	}{
 		"forwards":                  {"hasPreviousPage", map[string]any{}, library.LibraryQuery{OtherSide: true}},
-		"forwards, this side":       {"hasNextPage", map[string]any{"first": &n}, library.LibraryQuery{PageArgs: library.PageArgs{First: &n}}},
-		"after a cursor":            {"hasPreviousPage", map[string]any{"after": &cursor}, library.LibraryQuery{PageArgs: library.PageArgs{After: &cursor}, OtherSide: true}},
-		"backwards":                 {"hasNextPage", map[string]any{"last": &n}, library.LibraryQuery{PageArgs: library.PageArgs{Last: &n}, OtherSide: true}},
-		"before a cursor":           {"hasNextPage", map[string]any{"before": &cursor}, library.LibraryQuery{PageArgs: library.PageArgs{Before: &cursor}, OtherSide: true}},
-		"before one, the same side": {"hasPreviousPage", map[string]any{"before": &cursor}, library.LibraryQuery{PageArgs: library.PageArgs{Before: &cursor}}},
+		"forwards, this side":       {"hasNextPage", map[string]any{"first": &n}, library.LibraryQuery{PageArgs: cursor.PageArgs{First: &n}}},
+		"after a cursor":            {"hasPreviousPage", map[string]any{"after": &from}, library.LibraryQuery{PageArgs: cursor.PageArgs{After: &from}, OtherSide: true}},
+		"backwards":                 {"hasNextPage", map[string]any{"last": &n}, library.LibraryQuery{PageArgs: cursor.PageArgs{Last: &n}, OtherSide: true}},
+		"before a cursor":           {"hasNextPage", map[string]any{"before": &from}, library.LibraryQuery{PageArgs: cursor.PageArgs{Before: &from}, OtherSide: true}},
+		"before one, the same side": {"hasPreviousPage", map[string]any{"before": &from}, library.LibraryQuery{PageArgs: cursor.PageArgs{Before: &from}}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			query := `{ viewer { library { pageInfo { ` + c.flag + ` } } } }`

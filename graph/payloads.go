@@ -1,41 +1,44 @@
 package graph
 
-import "carrel/library"
+import (
+	"carrel/library"
+	"carrel/principal"
+)
 
 // Payloads of mutations. Everything but UserErrors and ClientMutationID is nil
 // where UserErrors is not empty.
 
 // CreateUserPayload is the outcome of createUser.
 type CreateUserPayload struct {
-	User             *library.User
+	User             *principal.User
 	UserErrors       []UserError
 	ClientMutationID *string
 }
 
 // UpdateUserPayload is the outcome of updateUser.
 type UpdateUserPayload struct {
-	User             *library.User
+	User             *principal.User
 	UserErrors       []UserError
 	ClientMutationID *string
 }
 
 // CreateGroupPayload is the outcome of createGroup.
 type CreateGroupPayload struct {
-	Group            *library.Group
+	Group            *principal.Group
 	UserErrors       []UserError
 	ClientMutationID *string
 }
 
 // UpdateGroupPayload is the outcome of updateGroup.
 type UpdateGroupPayload struct {
-	Group            *library.Group
+	Group            *principal.Group
 	UserErrors       []UserError
 	ClientMutationID *string
 }
 
 // SetGroupMembersPayload is the outcome of setGroupMembers.
 type SetGroupMembersPayload struct {
-	Group            *library.Group
+	Group            *principal.Group
 	UserErrors       []UserError
 	ClientMutationID *string
 }
@@ -78,7 +81,7 @@ type SetContentMembersPayload struct {
 // RemoveFromLibraryPayload is the outcome of removeFromLibrary.
 type RemoveFromLibraryPayload struct {
 	RemovedContentID *library.ContentID
-	Principal        library.Principal
+	Principal        principal.Principal
 	FanOut           *library.FanOut
 	UserErrors       []UserError
 	ClientMutationID *string
@@ -94,7 +97,7 @@ type DeleteContentPayload struct {
 
 // RebuildLibraryPayload is the outcome of rebuildLibrary.
 type RebuildLibraryPayload struct {
-	Principal        library.Principal
+	Principal        principal.Principal
 	Restored         *int
 	Removed          *int
 	UserErrors       []UserError

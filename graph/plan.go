@@ -8,7 +8,9 @@ import (
 	"github.com/vektah/gqlparser/v2/ast"
 
 	"carrel/answer"
+	"carrel/core/cursor"
 	"carrel/library"
+	"carrel/principal"
 )
 
 // A page of a library is most of what the gateway answers. Resolving it field
@@ -70,7 +72,7 @@ type Page struct {
 // Row is an edge with what is not in it.
 type Row struct {
 	*library.LibraryEdge
-	Creator  *library.User     // nil where he is not wanted or not seen
+	Creator  *principal.User   // nil where he is not wanted or not seen
 	Standing *library.Standing // never nil where the plan wants it
 }
 
@@ -191,16 +193,16 @@ func (c *compiler) content(below ast.SelectionSet) plan[*Row] {
 	}, "Content", "Node")
 }
 
-func (c *compiler) user(below ast.SelectionSet) plan[*library.User] {
-	return compile(c, below, func(f graphql.CollectedField) writer[*library.User] { return userFields[f.Name] }, "User", "Node", "Principal")
+func (c *compiler) user(below ast.SelectionSet) plan[*principal.User] {
+	return compile(c, below, func(f graphql.CollectedField) writer[*principal.User] { return userFields[f.Name] }, "User", "Node", "Principal")
 }
 
 func (c *compiler) count(below ast.SelectionSet) plan[*library.Count] {
 	return compile(c, below, func(f graphql.CollectedField) writer[*library.Count] { return countFields[f.Name] }, "Count")
 }
 
-func (c *compiler) pageInfo(below ast.SelectionSet) plan[*library.PageInfo] {
-	return compile(c, below, func(f graphql.CollectedField) writer[*library.PageInfo] {
+func (c *compiler) pageInfo(below ast.SelectionSet) plan[*cursor.PageInfo] {
+	return compile(c, below, func(f graphql.CollectedField) writer[*cursor.PageInfo] {
 		c.want.hasNext = c.want.hasNext || f.Name == "hasNextPage"
 		c.want.hasPrevious = c.want.hasPrevious || f.Name == "hasPreviousPage"
 		return pageInfoFields[f.Name]

@@ -3,7 +3,9 @@ package graph
 import (
 	"strconv"
 
+	"carrel/core/cursor"
 	"carrel/library"
+	"carrel/principal"
 )
 
 // The fields that a plan writes by itself, by their names in the schema. A field
@@ -51,12 +53,12 @@ var standingFields = map[string]writer[*Row]{
 	"viewerCanManage": func(b []byte, r *Row) []byte { return appendBool(b, r.Standing.CanManage) },
 }
 
-var userFields = map[string]writer[*library.User]{
-	"id":          func(b []byte, u *library.User) []byte { return appendString(b, string(u.ID)) },
-	"tenant":      func(b []byte, u *library.User) []byte { return appendString(b, u.Tenant()) },
-	"displayName": func(b []byte, u *library.User) []byte { return appendString(b, u.DisplayName) },
-	"visibility":  func(b []byte, u *library.User) []byte { return appendName(b, u.Visibility.String()) },
-	"createdAt":   func(b []byte, u *library.User) []byte { return appendInstant(b, u.CreatedAt) },
+var userFields = map[string]writer[*principal.User]{
+	"id":          func(b []byte, u *principal.User) []byte { return appendString(b, string(u.ID)) },
+	"tenant":      func(b []byte, u *principal.User) []byte { return appendString(b, u.Tenant()) },
+	"displayName": func(b []byte, u *principal.User) []byte { return appendString(b, u.DisplayName) },
+	"visibility":  func(b []byte, u *principal.User) []byte { return appendName(b, u.Visibility.String()) },
+	"createdAt":   func(b []byte, u *principal.User) []byte { return appendInstant(b, u.CreatedAt) },
 }
 
 var countFields = map[string]writer[*library.Count]{
@@ -69,9 +71,9 @@ var countFields = map[string]writer[*library.Count]{
 	},
 }
 
-var pageInfoFields = map[string]writer[*library.PageInfo]{
-	"hasNextPage":     func(b []byte, p *library.PageInfo) []byte { return appendBool(b, p.HasNextPage) },
-	"hasPreviousPage": func(b []byte, p *library.PageInfo) []byte { return appendBool(b, p.HasPreviousPage) },
-	"startCursor":     func(b []byte, p *library.PageInfo) []byte { return appendStringOrNull(b, p.StartCursor()) },
-	"endCursor":       func(b []byte, p *library.PageInfo) []byte { return appendStringOrNull(b, p.EndCursor()) },
+var pageInfoFields = map[string]writer[*cursor.PageInfo]{
+	"hasNextPage":     func(b []byte, p *cursor.PageInfo) []byte { return appendBool(b, p.HasNextPage) },
+	"hasPreviousPage": func(b []byte, p *cursor.PageInfo) []byte { return appendBool(b, p.HasPreviousPage) },
+	"startCursor":     func(b []byte, p *cursor.PageInfo) []byte { return appendStringOrNull(b, p.StartCursor()) },
+	"endCursor":       func(b []byte, p *cursor.PageInfo) []byte { return appendStringOrNull(b, p.EndCursor()) },
 }

@@ -5,7 +5,7 @@ import (
 
 	"carrel/core/fault"
 	"carrel/core/id"
-	"carrel/library"
+	"carrel/principal"
 )
 
 // Representation is a reference to an object of ours, as routers send it.
@@ -62,7 +62,7 @@ func UnmarshalRepresentation(v any) (Representation, error) {
 	if kind == id.Content {
 		return Representation{ID: globalID}, nil
 	}
-	principal, err := library.ParsePrincipalID(globalID)
+	principal, err := principal.ParseID(globalID)
 	return Representation{ID: string(principal), Fault: err}, nil
 }
 

@@ -11,6 +11,7 @@ import (
 	"carrel/core/clock"
 	"carrel/core/fault"
 	"carrel/library"
+	"carrel/principal"
 )
 
 // MarshalContentID writes the id of a content.
@@ -25,14 +26,14 @@ func UnmarshalContentID(v any) (library.ContentID, error) {
 }
 
 // MarshalPrincipalID writes the id of a user or a group.
-func MarshalPrincipalID(id library.PrincipalID) graphql.Marshaler {
+func MarshalPrincipalID(id principal.ID) graphql.Marshaler {
 	return graphql.MarshalID(string(id))
 }
 
 // UnmarshalPrincipalID reads an id as it came; the Service checks it.
-func UnmarshalPrincipalID(v any) (library.PrincipalID, error) {
+func UnmarshalPrincipalID(v any) (principal.ID, error) {
 	id, err := graphql.UnmarshalID(v)
-	return library.PrincipalID(id), err
+	return principal.ID(id), err
 }
 
 // MarshalInt writes an Int.

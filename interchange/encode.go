@@ -8,6 +8,7 @@ import (
 
 	"carrel/core/clock"
 	"carrel/library"
+	"carrel/principal"
 )
 
 // Writer writes lines that Parse reads back equal.
@@ -116,7 +117,7 @@ func text(i *clock.Instant) *string {
 	return &s
 }
 
-func ofGroup(changes []library.GroupMemberChange) []member {
+func ofGroup(changes []principal.GroupMemberChange) []member {
 	all := make([]member, 0, len(changes))
 	for _, c := range changes {
 		m := member{PrincipalID: c.Principal}

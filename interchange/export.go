@@ -7,6 +7,7 @@ import (
 	"io"
 
 	"carrel/library"
+	"carrel/principal"
 )
 
 // Source is where an export comes from; *library.Service is one.
@@ -51,10 +52,12 @@ func (s *sink) write(l *Line) error {
 }
 
 // User implements library.ExportSink.
-func (s *sink) User(u library.ImportUser) error { return s.write(&Line{Type: TypeUser, User: &u}) }
+func (s *sink) User(u principal.ImportUser) error { return s.write(&Line{Type: TypeUser, User: &u}) }
 
 // Group implements library.ExportSink.
-func (s *sink) Group(g library.ImportGroup) error { return s.write(&Line{Type: TypeGroup, Group: &g}) }
+func (s *sink) Group(g principal.ImportGroup) error {
+	return s.write(&Line{Type: TypeGroup, Group: &g})
+}
 
 // Content implements library.ExportSink.
 func (s *sink) Content(c library.ImportContent) error {

@@ -9,15 +9,16 @@ import (
 
 	"carrel/core/fault"
 	"carrel/library"
+	"carrel/principal"
 )
 
 // Target is where lines go; *library.Service is one. Each call takes effect
 // whole or not at all, and answers Unchanged for what stands already as told.
 type Target interface {
-	ImportUser(ctx context.Context, in library.ImportUser) (library.ImportResult, error)
-	ImportGroup(ctx context.Context, in library.ImportGroup) (library.ImportResult, error)
-	ImportContent(ctx context.Context, in library.ImportContent) (library.ImportResult, error)
-	ImportMembers(ctx context.Context, in library.ImportMembers) (library.ImportResult, error)
+	ImportUser(ctx context.Context, in principal.ImportUser) (principal.ImportResult, error)
+	ImportGroup(ctx context.Context, in principal.ImportGroup) (principal.ImportResult, error)
+	ImportContent(ctx context.Context, in library.ImportContent) (principal.ImportResult, error)
+	ImportMembers(ctx context.Context, in library.ImportMembers) (principal.ImportResult, error)
 }
 
 // DefaultConcurrency is how many lines are under way at once: enough that one

@@ -16,6 +16,7 @@ import (
 
 	"carrel/core/fault"
 	"carrel/library"
+	"carrel/principal"
 )
 
 // recorder is a Target that remembers what reached it. The rules of the domain
@@ -30,7 +31,7 @@ type recorder struct {
 	known  map[string]bool
 }
 
-func (r *recorder) arrive(ctx context.Context, id string) (library.ImportResult, error) {
+func (r *recorder) arrive(ctx context.Context, id string) (principal.ImportResult, error) {
 	r.mu.Lock()
 	r.begun = append(r.begun, id)
 	r.under = append(r.under, id)
@@ -45,34 +46,34 @@ func (r *recorder) arrive(ctx context.Context, id string) (library.ImportResult,
 	r.under = slices.DeleteFunc(r.under, func(s string) bool { return s == id })
 	switch {
 	case err != nil:
-		return library.Unchanged, err
+		return principal.Unchanged, err
 	case r.known[id]:
-		return library.Unchanged, nil
+		return principal.Unchanged, nil
 	}
 	if r.known == nil {
 		r.known = map[string]bool{}
 	}
 	r.known[id] = true
-	return library.Created, nil
+	return principal.Created, nil
 }
 
-func (r *recorder) ImportUser(ctx context.Context, in library.ImportUser) (library.ImportResult, error) {
+func (r *recorder) ImportUser(ctx context.Context, in principal.ImportUser) (principal.ImportResult, error) {
 	return r.arrive(ctx, in.ID)
 }
 
-func (r *recorder) ImportGroup(ctx context.Context, in library.ImportGroup) (library.ImportResult, error) {
+func (r *recorder) ImportGroup(ctx context.Context, in principal.ImportGroup) (principal.ImportResult, error) {
 	return r.arrive(ctx, in.ID)
 }
 
-func (r *recorder) ImportContent(ctx context.Context, in library.ImportContent) (library.ImportResult, error) {
+func (r *recorder) ImportContent(ctx context.Context, in library.ImportContent) (principal.ImportResult, error) {
 	return r.arrive(ctx, in.ID)
 }
 
-func (r *recorder) ImportMembers(ctx context.Context, in library.ImportMembers) (library.ImportResult, error) {
+func (r *recorder) ImportMembers(ctx context.Context, in library.ImportMembers) (principal.ImportResult, error) {
 	if _, err := r.arrive(ctx, in.ID+"+"); err != nil {
-		return library.Unchanged, err
+		return principal.Unchanged, err
 	}
-	return library.Changed, nil
+	return principal.Changed, nil
 }
 
 // settle waits, in a synctest bubble, until everything else waits: its clock

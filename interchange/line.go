@@ -1,6 +1,9 @@
 package interchange
 
-import "carrel/library"
+import (
+	"carrel/library"
+	"carrel/principal"
+)
 
 // Type says what a line tells of.
 type Type string
@@ -16,8 +19,8 @@ const (
 // Line is one line of a file. Of its parts only the one of its Type is set.
 type Line struct {
 	Type    Type
-	User    *library.ImportUser
-	Group   *library.ImportGroup
+	User    *principal.ImportUser
+	Group   *principal.ImportGroup
 	Content *library.ImportContent
 	Members *library.ImportMembers
 }

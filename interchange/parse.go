@@ -10,7 +10,9 @@ import (
 
 	"carrel/core/clock"
 	"carrel/core/id"
+	"carrel/core/input"
 	"carrel/library"
+	"carrel/principal"
 )
 
 // Parse reads one line, without its line break. It checks all of the shape and
@@ -70,8 +72,8 @@ func (r *reader) line() (*Line, error) {
 	return l, nil
 }
 
-func (r *reader) user() *library.ImportUser {
-	return &library.ImportUser{
+func (r *reader) user() *principal.ImportUser {
+	return &principal.ImportUser{
 		ID:          r.principal("id", "u:"),
 		DisplayName: r.text("displayName"),
 		Email:       r.optionalText("email"),
@@ -80,8 +82,8 @@ func (r *reader) user() *library.ImportUser {
 	}
 }
 
-func (r *reader) group() *library.ImportGroup {
-	g := &library.ImportGroup{
+func (r *reader) group() *principal.ImportGroup {
+	g := &principal.ImportGroup{
 		ID:            r.principal("id", "g:"),
 		DisplayName:   r.text("displayName"),
 		Visibility:    r.visibility(),
@@ -135,16 +137,16 @@ func (r *reader) members() *library.ImportMembers {
 		return in
 	}
 	if list, ok := r.values["members"].([]any); ok && len(list) == 0 {
-		r.fault("members", "is empty; a line of members names 1 to %d", library.MaxList)
+		r.fault("members", "is empty; a line of members names 1 to %d", input.MaxList)
 	}
 	return in
 }
 
-func (r *reader) groupMembers() []library.GroupMemberChange {
-	var all []library.GroupMemberChange
+func (r *reader) groupMembers() []principal.GroupMemberChange {
+	var all []principal.GroupMemberChange
 	r.eachMember(func(m *reader) {
-		role := choice(m, "role", library.ParseGroupRole, "MEMBER or MANAGER")
-		all = append(all, library.GroupMemberChange{Principal: m.principal("principalId", ""), Role: &role})
+		role := choice(m, "role", principal.ParseGroupRole, "MEMBER or MANAGER")
+		all = append(all, principal.GroupMemberChange{Principal: m.principal("principalId", ""), Role: &role})
 	})
 	return all
 }
@@ -170,8 +172,8 @@ func (r *reader) eachMember(read func(*reader)) {
 	case !ok:
 		r.fault("members", "must be an array, is %s", kindOf(v))
 		return
-	case len(list) > library.MaxList:
-		r.fault("members", "has %d entries; a line has at most %d, the rest goes into lines of type members", len(list), library.MaxList)
+	case len(list) > input.MaxList:
+		r.fault("members", "has %d entries; a line has at most %d, the rest goes into lines of type members", len(list), input.MaxList)
 		return
 	}
 	named := map[string]bool{}
@@ -238,7 +240,7 @@ func (r *reader) principal(field, prefix string) string {
 	if len(r.faults) > faults {
 		return s
 	}
-	id, err := library.ParsePrincipalID(s)
+	id, err := principal.ParseID(s)
 	switch {
 	case err != nil:
 		r.fault(field, "%v", err)
@@ -261,8 +263,8 @@ func (r *reader) contentID(field string) string {
 	return string(id)
 }
 
-func (r *reader) visibility() library.Visibility {
-	return choice(r, "visibility", library.ParseVisibility, "PUBLIC, LOGGEDIN or PRIVATE")
+func (r *reader) visibility() principal.Visibility {
+	return choice(r, "visibility", principal.ParseVisibility, "PUBLIC, LOGGEDIN or PRIVATE")
 }
 
 // choice reads a field that takes one of a few names.

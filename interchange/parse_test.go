@@ -11,6 +11,7 @@ import (
 
 	"carrel/core/clock"
 	"carrel/library"
+	"carrel/principal"
 )
 
 func ptr[T any](v T) *T { return &v }
@@ -29,27 +30,27 @@ func TestParse(t *testing.T) {
 	}{
 		{"user in full",
 			`{"type":"user","id":"U:Demo:Ann","displayName":"Ann \"A\" Archer","email":"Ann@Demo.example","visibility":"PUBLIC","createdAt":"2026-11-01T09:00:00+01:00"}`,
-			Line{Type: TypeUser, User: &library.ImportUser{ID: "u:demo:ann", DisplayName: `Ann "A" Archer`, Email: ptr("Ann@Demo.example"),
-				Visibility: library.Public, CreatedAt: instant(created)}}},
+			Line{Type: TypeUser, User: &principal.ImportUser{ID: "u:demo:ann", DisplayName: `Ann "A" Archer`, Email: ptr("Ann@Demo.example"),
+				Visibility: principal.Public, CreatedAt: instant(created)}}},
 		{"user with nothing it may leave out, in another order",
 			`{"visibility":"PRIVATE","email":null,"createdAt":null,"displayName":"B","id":"u:demo:b","type":"user"}`,
-			Line{Type: TypeUser, User: &library.ImportUser{ID: "u:demo:b", DisplayName: "B", Visibility: library.Private}}},
+			Line{Type: TypeUser, User: &principal.ImportUser{ID: "u:demo:b", DisplayName: "B", Visibility: principal.Private}}},
 		{"group",
 			`{"type":"group","id":"g:demo:crypto","displayName":"Crypto","visibility":"LOGGEDIN","members":[{"principalId":"U:demo:ann","role":"MANAGER"},{"role":"MEMBER","principalId":"g:demo:team"}]}`,
-			Line{Type: TypeGroup, Group: &library.ImportGroup{ID: "g:demo:crypto", DisplayName: "Crypto", Visibility: library.LoggedIn,
-				Members: []library.GroupMemberChange{{Principal: "u:demo:ann", Role: ptr(library.GroupManager)}, {Principal: "g:demo:team", Role: ptr(library.GroupMember)}}}}},
+			Line{Type: TypeGroup, Group: &principal.ImportGroup{ID: "g:demo:crypto", DisplayName: "Crypto", Visibility: principal.LoggedIn,
+				Members: []principal.GroupMemberChange{{Principal: "u:demo:ann", Role: ptr(principal.GroupManager)}, {Principal: "g:demo:team", Role: ptr(principal.GroupMember)}}}}},
 		{"content in full",
 			`{"type":"content","id":"c:demo:encoding-JSON","kind":"LINK","title":"encoding/json \ud83d\ude00","description":"a\nb","link":"https://example.com/?a&b","visibility":"PUBLIC",` +
 				`"expiresAt":"2027-01-01T00:00:00Z","createdAt":"2026-11-01T08:00:00Z","createdBy":"u:demo:Ann","lastModified":"2026-11-20T17:30:00.1234569Z","version":3,"members":[{"principalId":"u:demo:ann","role":"MANAGER"}]}`,
 			Line{Type: TypeContent, Content: &library.ImportContent{ID: "c:demo:encoding-JSON", Kind: library.Link, Title: "encoding/json 😀",
-				Description: ptr("a\nb"), Link: ptr("https://example.com/?a&b"), Visibility: library.Public,
+				Description: ptr("a\nb"), Link: ptr("https://example.com/?a&b"), Visibility: principal.Public,
 				ExpiresAt: instant(time.Date(2027, 1, 1, 0, 0, 0, 0, time.UTC)), CreatedAt: instant(created), CreatedBy: ptr("u:demo:ann"),
 				LastModified: instant(changed), Version: ptr(3),
 				Members: []library.ContentMemberChange{{Principal: "u:demo:ann", Role: ptr(library.Manages)}}}}},
 		{"members of a group",
 			`{"type":"members","id":"G:demo:crypto","members":[{"principalId":"u:demo:ben","role":"MEMBER"}]}`,
 			Line{Type: TypeMembers, Members: &library.ImportMembers{ID: "g:demo:crypto",
-				Group: []library.GroupMemberChange{{Principal: "u:demo:ben", Role: ptr(library.GroupMember)}}}}},
+				Group: []principal.GroupMemberChange{{Principal: "u:demo:ben", Role: ptr(principal.GroupMember)}}}}},
 		{"members of a content",
 			"\t{\"type\":\"members\",\"id\":\"c:demo:A\",\"members\":[{\"principalId\":\"u:demo:ben\",\"role\":\"EDITOR\"}]} \r",
 			Line{Type: TypeMembers, Members: &library.ImportMembers{ID: "c:demo:A",

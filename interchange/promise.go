@@ -4,7 +4,7 @@ import (
 	"errors"
 	"slices"
 
-	"carrel/library"
+	"carrel/principal"
 )
 
 // errNoManager is the fault of a group whose members were to follow.
@@ -29,8 +29,8 @@ func (p *promises) hear(l *Line, number int) {
 	}
 }
 
-func manages(c library.GroupMemberChange) bool {
-	return c.Role != nil && *c.Role == library.GroupManager
+func manages(c principal.GroupMemberChange) bool {
+	return c.Role != nil && *c.Role == principal.GroupManager
 }
 
 // broken are the faults of the promises that nobody has kept, in the order of lines.

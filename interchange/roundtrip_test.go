@@ -15,12 +15,14 @@ import (
 
 	"carrel/core/clock"
 	"carrel/core/commit"
+	"carrel/core/input"
 	"carrel/core/journal"
 	"carrel/core/sched"
 	"carrel/demo"
 	"carrel/interchange"
 	"carrel/library"
 	"carrel/pebblestore"
+	"carrel/principal"
 	"carrel/test/oracle"
 )
 
@@ -111,7 +113,7 @@ func wantRoundTrip(t *testing.T, from library.Store, at clock.Instant) string {
 // known is what readers can know of a store.
 type known struct {
 	Contents   []library.Content
-	Principals []library.PrincipalHeader
+	Principals []principal.Header
 	Roles      map[string]string // of member in group or content
 }
 
@@ -173,8 +175,8 @@ func (n *newest) see(is ...*clock.Instant) error {
 	return nil
 }
 
-func (n *newest) User(u library.ImportUser) error       { return n.see(u.CreatedAt) }
-func (n *newest) Group(g library.ImportGroup) error     { return n.see(g.CreatedAt) }
+func (n *newest) User(u principal.ImportUser) error     { return n.see(u.CreatedAt) }
+func (n *newest) Group(g principal.ImportGroup) error   { return n.see(g.CreatedAt) }
 func (n *newest) Content(c library.ImportContent) error { return n.see(c.CreatedAt, c.LastModified) }
 func (n *newest) Members(library.ImportMembers) error   { return nil }
 
@@ -223,12 +225,12 @@ func TestRoundTripOfTheDemo(t *testing.T) {
 	if _, faults, err := load(t, s, file.String(), interchange.Options{}); err != nil {
 		t.Fatalf("%v: %q", err, faults)
 	}
-	ann := &library.Viewer{User: "u:demo:ann"}
-	title, private := "JSON", library.Private
+	ann := &principal.Viewer{User: "u:demo:ann"}
+	title, private := "JSON", principal.Private
 	titled, visibility := &title, &private
 	for n, change := range []library.UpdateContent{
-		{ID: "c:demo:encoding-json", Title: library.Some(titled)},
-		{ID: "c:demo:encoding-json", Visibility: library.Some(visibility)},
+		{ID: "c:demo:encoding-json", Title: input.Some(titled)},
+		{ID: "c:demo:encoding-json", Visibility: input.Some(visibility)},
 	} {
 		if _, err := s.UpdateContent(t.Context(), ann, change); err != nil {
 			t.Fatalf("change %d: %v", n, err)
@@ -237,7 +239,7 @@ func TestRoundTripOfTheDemo(t *testing.T) {
 	if _, err := s.ShareContent(t.Context(), ann, library.ShareContent{Content: "c:demo:encoding-json", Principals: []string{"u:demo:cleo"}, Role: library.Editing}); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := s.DeleteContent(t.Context(), &library.Viewer{User: "u:demo:dora", Admin: true}, library.DeleteContent{ID: "c:demo:net-http"}); err != nil {
+	if _, err := s.DeleteContent(t.Context(), &principal.Viewer{User: "u:demo:dora", Admin: true}, library.DeleteContent{ID: "c:demo:net-http"}); err != nil {
 		t.Fatal(err)
 	}
 	told := wantRoundTrip(t, store, at+1_000_000)
@@ -331,7 +333,7 @@ func TestWhatHasExpiredSinceIsTaken(t *testing.T) {
 	if _, faults, err := load(t, s, file, interchange.Options{}); err != nil {
 		t.Fatalf("%v: %q", err, faults)
 	}
-	got, err := s.Contents(t.Context(), &library.Viewer{User: "u:demo:ann"}, []library.ContentID{"c:demo:old"})
+	got, err := s.Contents(t.Context(), &principal.Viewer{User: "u:demo:ann"}, []library.ContentID{"c:demo:old"})
 	if err != nil || got[0] != nil {
 		t.Errorf("an expired item is seen: %v, %v", got, err)
 	}

@@ -6,7 +6,7 @@ import (
 	"io"
 	"sync"
 
-	"carrel/library"
+	"carrel/principal"
 )
 
 // run lets lines take effect, as many at once as may be.
@@ -128,7 +128,7 @@ func (r *run) note(line *Line, begins bool) {
 	})
 }
 
-func (r *run) store(ctx context.Context, l *Line) (library.ImportResult, error) {
+func (r *run) store(ctx context.Context, l *Line) (principal.ImportResult, error) {
 	switch l.Type {
 	case TypeUser:
 		return r.into.ImportUser(ctx, *l.User)
@@ -145,7 +145,7 @@ type outcome struct {
 	told   *Line // nil of a malformed one
 	line   int   // its number in the file
 	offset int64 // of its end
-	result library.ImportResult
+	result principal.ImportResult
 	err    error
 	broken bool // cut short with the whole import: neither stored nor refused
 }
@@ -210,9 +210,9 @@ func (l *ledger) book(o outcome) {
 			l.ended = fault
 		}
 		l.opts.Fault(fault)
-	case o.result == library.Created:
+	case o.result == principal.Created:
 		l.sum.Created++
-	case o.result == library.Changed:
+	case o.result == principal.Changed:
 		l.sum.Changed++
 	default:
 		l.sum.Unchanged++

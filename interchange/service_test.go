@@ -11,12 +11,14 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"carrel/core/commit"
+	"carrel/core/cursor"
 	"carrel/core/fault"
 	"carrel/core/journal"
 	"carrel/core/sched"
 	"carrel/interchange"
 	"carrel/library"
 	"carrel/pebblestore"
+	"carrel/principal"
 )
 
 // service is the real one, on an embedded store in memory.
@@ -69,12 +71,12 @@ func load(t *testing.T, s *library.Service, file string, opts interchange.Option
 }
 
 // titles is the library of owner as v reads it, the oldest first.
-func titles(t *testing.T, s *library.Service, v *library.Viewer, owner library.PrincipalID) []string {
+func titles(t *testing.T, s *library.Service, v *principal.Viewer, owner principal.ID) []string {
 	t.Helper()
 	all := []string{}
 	var after *string
 	for {
-		page, err := s.Library(t.Context(), v, owner, library.LibraryQuery{PageArgs: library.PageArgs{After: after}})
+		page, err := s.Library(t.Context(), v, owner, library.LibraryQuery{PageArgs: cursor.PageArgs{After: after}})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -107,14 +109,14 @@ func TestImportIntoTheService(t *testing.T) {
 	}
 	for _, tc := range []struct {
 		name  string
-		v     *library.Viewer
-		owner library.PrincipalID
+		v     *principal.Viewer
+		owner principal.ID
 		want  []string
 	}{
-		{"the group by a member, in order of lastModified", &library.Viewer{User: "u:demo:ben"}, "g:demo:team", []string{"A EDITOR v1", "B VIEWER v7"}},
-		{"the group by anybody", &library.Viewer{}, "g:demo:team", []string{"B VIEWER v7"}},
-		{"one's own, after a line of members", &library.Viewer{User: "u:demo:ben"}, "u:demo:ben", []string{"A VIEWER v1"}},
-		{"the manager's", &library.Viewer{User: "u:demo:ann"}, "u:demo:ann", []string{"A MANAGER v1", "B MANAGER v7"}},
+		{"the group by a member, in order of lastModified", &principal.Viewer{User: "u:demo:ben"}, "g:demo:team", []string{"A EDITOR v1", "B VIEWER v7"}},
+		{"the group by anybody", &principal.Viewer{}, "g:demo:team", []string{"B VIEWER v7"}},
+		{"one's own, after a line of members", &principal.Viewer{User: "u:demo:ben"}, "u:demo:ben", []string{"A VIEWER v1"}},
+		{"the manager's", &principal.Viewer{User: "u:demo:ann"}, "u:demo:ann", []string{"A MANAGER v1", "B MANAGER v7"}},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			if diff := cmp.Diff(tc.want, titles(t, s, tc.v, tc.owner)); diff != "" {
@@ -122,7 +124,7 @@ func TestImportIntoTheService(t *testing.T) {
 			}
 		})
 	}
-	got, err := s.Contents(t.Context(), &library.Viewer{User: "u:demo:ann"}, []library.ContentID{"c:demo:b"})
+	got, err := s.Contents(t.Context(), &principal.Viewer{User: "u:demo:ann"}, []library.ContentID{"c:demo:b"})
 	if err != nil || len(got) != 1 || got[0] == nil {
 		t.Fatalf("%v, %v", got, err)
 	}
@@ -178,12 +180,12 @@ func TestBadLinesOfTheDomain(t *testing.T) {
 		}
 	}
 	// Nothing of a bad line's item is half stored.
-	nodes, err := s.Nodes(t.Context(), &library.Viewer{User: "u:demo:ann", GlobalAdmin: true},
+	nodes, err := s.Nodes(t.Context(), &principal.Viewer{User: "u:demo:ann", GlobalAdmin: true},
 		[]string{"u:demo:carl", "u:demo:dan", "g:demo:none", "g:demo:early", "c:demo:x", "c:demo:y"})
 	if err != nil || slices.ContainsFunc(nodes, func(n library.Node) bool { return n != nil }) {
 		t.Errorf("of bad lines there is %v, %v", nodes, err)
 	}
-	if got := titles(t, s, &library.Viewer{User: "u:demo:ann"}, "u:demo:ann"); len(got) != 2 {
+	if got := titles(t, s, &principal.Viewer{User: "u:demo:ann"}, "u:demo:ann"); len(got) != 2 {
 		t.Errorf("Ann's library holds %q", got)
 	}
 	wantClean(t, s)

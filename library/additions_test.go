@@ -6,24 +6,24 @@ import (
 
 	"carrel/core/clock"
 	"carrel/core/commit"
-	"carrel/library"
+	"carrel/principal"
 )
 
 // crowd makes n PUBLIC groups of tenant acme, written to the store as their
 // creations would leave them, in each of which p is the manager.
-func (h *house) crowd(prefix string, n int, p library.PrincipalID) {
+func (h *house) crowd(prefix string, n int, p principal.ID) {
 	h.t.Helper()
 	for i := range n {
-		head := library.PrincipalHeader{
-			ID: library.GroupID("acme", fmt.Sprintf("%s%d", prefix, i)), DisplayName: "x", Visibility: library.Public,
+		head := principal.Header{
+			ID: principal.GroupID("acme", fmt.Sprintf("%s%d", prefix, i)), DisplayName: "x", Visibility: principal.Public,
 			State: commit.Live, Seq: 1, MTS: clock.Instant(i + 1), CreatedAt: clock.Instant(i + 1), Managers: 1, Members: 1,
 		}
-		rows := []library.GroupMemberRow{{Principal: p, Role: library.GroupManager, Seq: 1}}
-		v, err := h.store.CommitPrincipal(h.t.Context(), &library.PrincipalCommit{ID: head.ID, Header: head, Members: rows})
+		rows := []principal.GroupMemberRow{{Principal: p, Role: principal.GroupManager, Seq: 1}}
+		v, err := h.store.CommitPrincipal(h.t.Context(), &principal.Commit{ID: head.ID, Header: head, Members: rows})
 		if err != nil || !v.Applied {
 			h.t.Fatalf("writing %s: %+v, %v", head.ID, v, err)
 		}
-		if err := h.store.EnforceGroup(h.t.Context(), &library.GroupEnforcement{Header: &head, Rows: rows}); err != nil {
+		if err := h.store.EnforceGroup(h.t.Context(), &principal.GroupEnforcement{Header: &head, Rows: rows}); err != nil {
 			h.t.Fatalf("enforcing %s: %v", head.ID, err)
 		}
 	}
@@ -32,12 +32,12 @@ func (h *house) crowd(prefix string, n int, p library.PrincipalID) {
 func TestDirectMembershipsAreBounded(t *testing.T) {
 	h := newHouse(t, nil)
 	for _, u := range []string{"u:acme:ann", "u:acme:bob"} {
-		h.user(u, library.Public)
+		h.user(u, principal.Public)
 	}
 	h.crowd("a", 999, "u:acme:ann")
-	h.group("g:acme:bobs", "u:acme:bob", library.Public)
-	h.group("g:acme:last", "u:acme:ann", library.Public)
-	_, err := h.svc.CreateGroup(t.Context(), as("u:acme:ann"), library.CreateGroup{Tenant: "acme", Name: "more", DisplayName: "x", Visibility: library.Public})
+	h.group("g:acme:bobs", "u:acme:bob", principal.Public)
+	h.group("g:acme:last", "u:acme:ann", principal.Public)
+	_, err := h.svc.CreateGroup(t.Context(), as("u:acme:ann"), principal.CreateGroup{Tenant: "acme", Name: "more", DisplayName: "x", Visibility: principal.Public})
 	wantTold(t, err, "TOO_MANY")
 	if got := h.header("g:acme:more").State; got != commit.Absent {
 		t.Errorf("state of the refused group: %d", got)
@@ -58,12 +58,12 @@ func TestDirectMembershipsAreBounded(t *testing.T) {
 func TestClosuresAreBounded(t *testing.T) {
 	h := newHouse(t, nil)
 	for _, u := range []string{"u:acme:ann", "u:acme:bob", "u:acme:cat", "u:acme:dan"} {
-		h.user(u, library.Public)
+		h.user(u, principal.Public)
 	}
-	root := func() *library.Viewer { return admin("u:acme:root") }
-	h.group("g:acme:wide", "u:acme:cat", library.Public)
+	root := func() *principal.Viewer { return admin("u:acme:root") }
+	h.group("g:acme:wide", "u:acme:cat", principal.Public)
 	for _, g := range []string{"g:acme:broad", "g:acme:pair", "g:acme:tall"} {
-		h.group(g, "u:acme:dan", library.Public)
+		h.group(g, "u:acme:dan", principal.Public)
 	}
 	h.crowd("w", 999, "g:acme:wide")
 	h.crowd("b", 999, "g:acme:broad")
@@ -73,7 +73,7 @@ func TestClosuresAreBounded(t *testing.T) {
 	h.mustSet(root(), "g:acme:broad", "u:acme:ann=MEMBER")
 	_, err := h.set(root(), "g:acme:tall", "u:acme:ann=MEMBER")
 	wantTold(t, err, "TOO_MANY members.0.principalId")
-	_, err = h.svc.CreateGroup(t.Context(), as("u:acme:ann"), library.CreateGroup{Tenant: "acme", Name: "more", DisplayName: "x", Visibility: library.Public})
+	_, err = h.svc.CreateGroup(t.Context(), as("u:acme:ann"), principal.CreateGroup{Tenant: "acme", Name: "more", DisplayName: "x", Visibility: principal.Public})
 	wantTold(t, err, "TOO_MANY")
 	// Nobody who is in a group is looked at when it is nested: bob, in wide and
 	// pair, would get beyond the number, and what is beyond it does not count.

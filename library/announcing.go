@@ -10,6 +10,7 @@ import (
 
 	"carrel/core/clock"
 	"carrel/core/commit"
+	"carrel/principal"
 )
 
 // Times and numbers of announcements: an enforcement is known to other
@@ -36,7 +37,7 @@ type announcer struct {
 
 	mu      sync.Mutex
 	stamp   clock.Instant
-	touches map[PrincipalID]clock.Instant
+	touches map[principal.ID]clock.Instant
 	updates map[ContentID]clock.Instant
 	all     clock.Instant
 	told    clock.Instant // up to when everything stands in an announcement that was written
@@ -48,7 +49,7 @@ func newAnnouncer(s *Service) *announcer {
 	var id [16]byte
 	s.rt.Random(id[:])
 	return &announcer{s: s, process: commit.LaneID(hex.EncodeToString(id[:])), born: s.Now(), bornAt: s.rt.Elapsed(),
-		touches: map[PrincipalID]clock.Instant{}, updates: map[ContentID]clock.Instant{}}
+		touches: map[principal.ID]clock.Instant{}, updates: map[ContentID]clock.Instant{}}
 }
 
 // now is the time by which announcements are dated.
@@ -163,7 +164,7 @@ func (a *announcer) take() (next Announcement, ok bool) {
 		a.writing = false
 		return next, false
 	}
-	slices.SortFunc(next.Touched, func(x, y Touch) int { return compareIDs(x.Principal, y.Principal) })
+	slices.SortFunc(next.Touched, func(x, y Touch) int { return cmp.Compare(x.Principal, y.Principal) })
 	slices.SortFunc(next.Updated, func(x, y Update) int { return cmp.Compare(x.Content, y.Content) })
 	a.dirty = false
 	return next, true

@@ -7,6 +7,7 @@ import (
 
 	"carrel/core/commit"
 	"carrel/core/sched"
+	"carrel/principal"
 )
 
 // auditList is how many mismatches a report spells out; all are counted.
@@ -49,22 +50,22 @@ func (r *AuditReport) mismatch(format string, args ...any) {
 
 // holdings counts what one principal must have, by the authoritative rows.
 type holdings struct {
-	entries [Public + 1]int // by bucket
+	entries [principal.Public + 1]int // by bucket
 	shared  int
 	groups  int
 }
 
 // ledger is what every principal must have.
-type ledger map[PrincipalID]*holdings
+type ledger map[principal.ID]*holdings
 
-func (l ledger) of(p PrincipalID) *holdings {
+func (l ledger) of(p principal.ID) *holdings {
 	if l[p] == nil {
 		l[p] = &holdings{}
 	}
 	return l[p]
 }
 
-func (o *holdings) holds(h *Header, owner PrincipalID) {
+func (o *holdings) holds(h *Header, owner principal.ID) {
 	o.shared++
 	for _, b := range allBuckets {
 		if StandsIn(b, h.Visibility, h.ID, owner) {
@@ -159,7 +160,7 @@ func (s *Service) auditContents(ctx context.Context, r *AuditReport, must ledger
 // page is the first one of its member rows. moving tells that a move of it is
 // to come: otherwise it stands where it was changed last.
 func (s *Service) auditContent(ctx context.Context, r *AuditReport, must ledger, page *ContentRows, id ContentID, moving bool) (err error) {
-	var after PrincipalID
+	var after principal.ID
 	members, managers := 0, 0
 	for {
 		h := &page.Header

@@ -4,17 +4,18 @@ import (
 	"context"
 
 	"carrel/core/commit"
+	"carrel/principal"
 )
 
 // auditGroups checks the groups' own rows and counts what they make of
 // memberships.
 func (s *Service) auditGroups(ctx context.Context, r *AuditReport, must ledger) error {
-	return s.eachPrincipal(ctx, func(p PrincipalID) error {
+	return s.eachPrincipal(ctx, func(p principal.ID) error {
 		r.Principals++
 		if !p.IsGroup() {
 			return nil
 		}
-		var after PrincipalID
+		var after principal.ID
 		members, managers := 0, 0
 		for {
 			page, err := s.store.GroupMembersPage(ctx, p, after, rebuildPage, false)
@@ -27,7 +28,7 @@ func (s *Service) auditGroups(ctx context.Context, r *AuditReport, must ledger) 
 					r.Leaving++
 					continue
 				}
-				if members++; m.Role == GroupManager {
+				if members++; m.Role == principal.GroupManager {
 					managers++
 				}
 				must.of(m.Principal).groups++
@@ -44,7 +45,7 @@ func (s *Service) auditGroups(ctx context.Context, r *AuditReport, must ledger) 
 
 // auditLibraries checks every derived row, and that none is missing.
 func (s *Service) auditLibraries(ctx context.Context, r *AuditReport, must ledger) error {
-	return s.eachPrincipal(ctx, func(p PrincipalID) error {
+	return s.eachPrincipal(ctx, func(p principal.ID) error {
 		holds := must[p]
 		if holds == nil {
 			holds = &holdings{}
@@ -61,7 +62,7 @@ func (s *Service) auditLibraries(ctx context.Context, r *AuditReport, must ledge
 	})
 }
 
-func (s *Service) auditBucket(ctx context.Context, r *AuditReport, p PrincipalID, b Bucket, want int) error {
+func (s *Service) auditBucket(ctx context.Context, r *AuditReport, p principal.ID, b Bucket, want int) error {
 	found := 0
 	err := s.walkBucket(ctx, p, b, func(entries []Entry, rows []ContentRows) error {
 		for i, e := range entries {
@@ -83,7 +84,7 @@ func (s *Service) auditBucket(ctx context.Context, r *AuditReport, p PrincipalID
 	return err
 }
 
-func (s *Service) auditShared(ctx context.Context, r *AuditReport, p PrincipalID, want int) error {
+func (s *Service) auditShared(ctx context.Context, r *AuditReport, p principal.ID, want int) error {
 	var after ContentID
 	found := 0
 	for {
@@ -95,7 +96,7 @@ func (s *Service) auditShared(ctx context.Context, r *AuditReport, p PrincipalID
 		for i, sh := range shared {
 			ids[i], after = sh.Content, sh.Content
 		}
-		rows, err := s.store.ReadMany(ctx, ids, []PrincipalID{p})
+		rows, err := s.store.ReadMany(ctx, ids, []principal.ID{p})
 		if err != nil {
 			return err
 		}
@@ -116,17 +117,17 @@ func (s *Service) auditShared(ctx context.Context, r *AuditReport, p PrincipalID
 	return nil
 }
 
-func (s *Service) auditMemberships(ctx context.Context, r *AuditReport, p PrincipalID, want int) error {
-	var after PrincipalID
+func (s *Service) auditMemberships(ctx context.Context, r *AuditReport, p principal.ID, want int) error {
+	var after principal.ID
 	found := 0
 	for {
 		groups, err := s.store.Memberships(ctx, p, after, rebuildPage)
 		if err != nil {
 			return err
 		}
-		claims := make([]MemberOf, len(groups))
+		claims := make([]principal.MemberOf, len(groups))
 		for i, m := range groups {
-			claims[i], after = MemberOf{m.Group, p}, m.Group
+			claims[i], after = principal.MemberOf{Group: m.Group, Member: p}, m.Group
 		}
 		rows, err := s.store.Confirm(ctx, claims)
 		if err != nil {
@@ -151,8 +152,8 @@ func (s *Service) auditMemberships(ctx context.Context, r *AuditReport, p Princi
 }
 
 // eachPrincipal walks over all users and groups that exist, each once.
-func (s *Service) eachPrincipal(ctx context.Context, see func(PrincipalID) error) error {
-	var after PrincipalID
+func (s *Service) eachPrincipal(ctx context.Context, see func(principal.ID) error) error {
+	var after principal.ID
 	for {
 		ids, err := s.store.ScanPrincipals(ctx, after, rebuildPage)
 		if err != nil {

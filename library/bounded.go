@@ -5,8 +5,10 @@ import (
 	"errors"
 	"time"
 
+	"carrel/core/cursor"
 	"carrel/core/fault"
 	"carrel/core/sched"
+	"carrel/principal"
 )
 
 // queryWithin is how long one question may take. Nearly all are answered within
@@ -36,42 +38,42 @@ func inTime[T any](ctx context.Context, b *bounded, ask func(context.Context) (T
 
 // Follow implements API. Only its beginning is bounded: events may be long in
 // coming.
-func (b *bounded) Follow(ctx context.Context, v *Viewer, principal string, after *string) (*Following, error) {
+func (b *bounded) Follow(ctx context.Context, v *principal.Viewer, principal string, after *string) (*Following, error) {
 	return inTime(ctx, b, func(ctx context.Context) (*Following, error) { return b.API.Follow(ctx, v, principal, after) })
 }
 
 // ViewerUser implements API.
-func (b *bounded) ViewerUser(ctx context.Context, v *Viewer) (*User, error) {
-	return inTime(ctx, b, func(ctx context.Context) (*User, error) { return b.API.ViewerUser(ctx, v) })
+func (b *bounded) ViewerUser(ctx context.Context, v *principal.Viewer) (*principal.User, error) {
+	return inTime(ctx, b, func(ctx context.Context) (*principal.User, error) { return b.API.ViewerUser(ctx, v) })
 }
 
 // Nodes implements API.
-func (b *bounded) Nodes(ctx context.Context, v *Viewer, ids []string) ([]Node, error) {
+func (b *bounded) Nodes(ctx context.Context, v *principal.Viewer, ids []string) ([]Node, error) {
 	return inTime(ctx, b, func(ctx context.Context) ([]Node, error) { return b.API.Nodes(ctx, v, ids) })
 }
 
 // Principals implements API.
-func (b *bounded) Principals(ctx context.Context, v *Viewer, ids []PrincipalID) ([]Principal, error) {
-	return inTime(ctx, b, func(ctx context.Context) ([]Principal, error) { return b.API.Principals(ctx, v, ids) })
+func (b *bounded) Principals(ctx context.Context, v *principal.Viewer, ids []principal.ID) ([]principal.Principal, error) {
+	return inTime(ctx, b, func(ctx context.Context) ([]principal.Principal, error) { return b.API.Principals(ctx, v, ids) })
 }
 
 // Contents implements API.
-func (b *bounded) Contents(ctx context.Context, v *Viewer, ids []ContentID) ([]*Content, error) {
+func (b *bounded) Contents(ctx context.Context, v *principal.Viewer, ids []ContentID) ([]*Content, error) {
 	return inTime(ctx, b, func(ctx context.Context) ([]*Content, error) { return b.API.Contents(ctx, v, ids) })
 }
 
 // Standings implements API.
-func (b *bounded) Standings(ctx context.Context, v *Viewer, ids []ContentID) ([]*Standing, error) {
+func (b *bounded) Standings(ctx context.Context, v *principal.Viewer, ids []ContentID) ([]*Standing, error) {
 	return inTime(ctx, b, func(ctx context.Context) ([]*Standing, error) { return b.API.Standings(ctx, v, ids) })
 }
 
 // GroupRoleOf implements API.
-func (b *bounded) GroupRoleOf(ctx context.Context, v *Viewer, group PrincipalID) (GroupRole, error) {
-	return inTime(ctx, b, func(ctx context.Context) (GroupRole, error) { return b.API.GroupRoleOf(ctx, v, group) })
+func (b *bounded) GroupRoleOf(ctx context.Context, v *principal.Viewer, group principal.ID) (principal.GroupRole, error) {
+	return inTime(ctx, b, func(ctx context.Context) (principal.GroupRole, error) { return b.API.GroupRoleOf(ctx, v, group) })
 }
 
 // Library implements API.
-func (b *bounded) Library(ctx context.Context, v *Viewer, owner PrincipalID, q LibraryQuery) (*LibraryConnection, error) {
+func (b *bounded) Library(ctx context.Context, v *principal.Viewer, owner principal.ID, q LibraryQuery) (*LibraryConnection, error) {
 	return inTime(ctx, b, func(ctx context.Context) (*LibraryConnection, error) { return b.API.Library(ctx, v, owner, q) })
 }
 
@@ -81,23 +83,23 @@ func (b *bounded) LibraryCount(ctx context.Context, c *LibraryConnection) (Count
 }
 
 // Members implements API.
-func (b *bounded) Members(ctx context.Context, v *Viewer, id ContentID, page PageArgs) (*ContentMemberConnection, error) {
+func (b *bounded) Members(ctx context.Context, v *principal.Viewer, id ContentID, page cursor.PageArgs) (*ContentMemberConnection, error) {
 	return inTime(ctx, b, func(ctx context.Context) (*ContentMemberConnection, error) { return b.API.Members(ctx, v, id, page) })
 }
 
 // GroupMembers implements API.
-func (b *bounded) GroupMembers(ctx context.Context, v *Viewer, group PrincipalID, page PageArgs) (*GroupMemberConnection, error) {
-	return inTime(ctx, b, func(ctx context.Context) (*GroupMemberConnection, error) {
+func (b *bounded) GroupMembers(ctx context.Context, v *principal.Viewer, group principal.ID, page cursor.PageArgs) (*principal.GroupMemberConnection, error) {
+	return inTime(ctx, b, func(ctx context.Context) (*principal.GroupMemberConnection, error) {
 		return b.API.GroupMembers(ctx, v, group, page)
 	})
 }
 
 // Groups implements API.
-func (b *bounded) Groups(ctx context.Context, v *Viewer, user PrincipalID, page PageArgs) (*GroupConnection, error) {
-	return inTime(ctx, b, func(ctx context.Context) (*GroupConnection, error) { return b.API.Groups(ctx, v, user, page) })
+func (b *bounded) Groups(ctx context.Context, v *principal.Viewer, user principal.ID, page cursor.PageArgs) (*principal.GroupConnection, error) {
+	return inTime(ctx, b, func(ctx context.Context) (*principal.GroupConnection, error) { return b.API.Groups(ctx, v, user, page) })
 }
 
 // FindPrincipals implements API.
-func (b *bounded) FindPrincipals(ctx context.Context, v *Viewer, q PrincipalSearch) (*PrincipalConnection, error) {
-	return inTime(ctx, b, func(ctx context.Context) (*PrincipalConnection, error) { return b.API.FindPrincipals(ctx, v, q) })
+func (b *bounded) FindPrincipals(ctx context.Context, v *principal.Viewer, q principal.Search) (*principal.Connection, error) {
+	return inTime(ctx, b, func(ctx context.Context) (*principal.Connection, error) { return b.API.FindPrincipals(ctx, v, q) })
 }

@@ -10,8 +10,10 @@ import (
 
 	"carrel/core/commit"
 	"carrel/core/fault"
+	"carrel/core/input"
 	"carrel/core/sched"
 	"carrel/library"
+	"carrel/principal"
 )
 
 // hangs is a store and a source of names of which one call never ends by itself.
@@ -29,21 +31,21 @@ func (h *hangs) hang(ctx context.Context, call string) error {
 	return fault.Unavailablef(ctx.Err(), "the store hangs")
 }
 
-func (h *hangs) ReadPrincipals(ctx context.Context, ids []library.PrincipalID) ([]library.PrincipalHeader, error) {
+func (h *hangs) ReadPrincipals(ctx context.Context, ids []principal.ID) ([]principal.Header, error) {
 	if err := h.hang(ctx, "ReadPrincipals"); err != nil {
 		return nil, err
 	}
 	return h.Store.ReadPrincipals(ctx, ids)
 }
 
-func (h *hangs) ReadPrincipal(ctx context.Context, id library.PrincipalID, q library.PrincipalQuery) (*library.PrincipalRows, error) {
+func (h *hangs) ReadPrincipal(ctx context.Context, id principal.ID, q principal.Query) (*principal.Rows, error) {
 	if err := h.hang(ctx, "ReadPrincipal"); err != nil {
 		return nil, err
 	}
 	return h.Store.ReadPrincipal(ctx, id, q)
 }
 
-func (h *hangs) ReadMany(ctx context.Context, ids []library.ContentID, members []library.PrincipalID) ([]library.ContentRows, error) {
+func (h *hangs) ReadMany(ctx context.Context, ids []library.ContentID, members []principal.ID) ([]library.ContentRows, error) {
 	if err := h.hang(ctx, "ReadMany"); err != nil {
 		return nil, err
 	}
@@ -57,7 +59,7 @@ func (h *hangs) OpenLibrary(ctx context.Context, s library.Slice, newest bool) (
 	return h.Store.OpenLibrary(ctx, s, newest)
 }
 
-func (h *hangs) Changes(ctx context.Context, p library.PrincipalID, after library.ChangeKey, limit int) ([]library.Change, error) {
+func (h *hangs) Changes(ctx context.Context, p principal.ID, after library.ChangeKey, limit int) ([]library.Change, error) {
 	if err := h.hang(ctx, "Changes"); err != nil {
 		return nil, err
 	}
@@ -106,7 +108,7 @@ type boundedStep struct {
 func stepsOfMutations() []boundedStep {
 	ann := as("u:acme:ann")
 	keyed := ptr("a key")
-	creation := library.CreateContent{Kind: library.Note, Title: "x", Visibility: library.Public}
+	creation := library.CreateContent{Kind: library.Note, Title: "x", Visibility: principal.Public}
 	return []boundedStep{
 		{"who creates", "ReadPrincipals", func(ctx context.Context, svc library.API) error {
 			_, err := svc.CreateContent(ctx, ann, creation)
@@ -129,15 +131,15 @@ func stepsOfMutations() []boundedStep {
 			return err
 		}, 2 * time.Second},
 		{"a keyed user", "ReadPrincipal", func(ctx context.Context, svc library.API) error {
-			_, err := svc.CreateUser(ctx, as("u:acme:eve"), library.CreateUser{Tenant: "acme", Name: "eve", DisplayName: "Eve", Email: "e@x.example", Visibility: library.Public, IdempotencyKey: keyed})
+			_, err := svc.CreateUser(ctx, as("u:acme:eve"), principal.CreateUser{Tenant: "acme", Name: "eve", DisplayName: "Eve", Email: "e@x.example", Visibility: principal.Public, IdempotencyKey: keyed})
 			return err
 		}, 2 * time.Second},
 		{"the key of a group", "FixCreation", func(ctx context.Context, svc library.API) error {
-			_, err := svc.CreateGroup(ctx, ann, library.CreateGroup{Tenant: "acme", Name: "eves", DisplayName: "Eves", Visibility: library.Public, IdempotencyKey: keyed})
+			_, err := svc.CreateGroup(ctx, ann, principal.CreateGroup{Tenant: "acme", Name: "eves", DisplayName: "Eves", Visibility: principal.Public, IdempotencyKey: keyed})
 			return err
 		}, 2 * time.Second},
 		{"a group without a key", "ReadPrincipal", func(ctx context.Context, svc library.API) error {
-			_, err := svc.CreateGroup(ctx, ann, library.CreateGroup{Tenant: "acme", Name: "eves", DisplayName: "Eves", Visibility: library.Public})
+			_, err := svc.CreateGroup(ctx, ann, principal.CreateGroup{Tenant: "acme", Name: "eves", DisplayName: "Eves", Visibility: principal.Public})
 			return err
 		}, 5 * time.Second},
 	}
@@ -176,14 +178,14 @@ func stepsOfQueries() []boundedStep {
 				return err
 			}
 			defer f.Close()
-			if _, err := svc.UpdateContent(ctx, ann, library.UpdateContent{ID: "c:acme:a", Title: library.Some(ptr("b"))}); err != nil {
+			if _, err := svc.UpdateContent(ctx, ann, library.UpdateContent{ID: "c:acme:a", Title: input.Some(ptr("b"))}); err != nil {
 				return err
 			}
 			_, err = f.Next(ctx)
 			return err
 		}, 5 * time.Second},
 		{"a principal", "ReadPrincipals", func(ctx context.Context, svc library.API) error {
-			_, err := svc.Principals(ctx, as("u:acme:ben"), []library.PrincipalID{"u:acme:ann"})
+			_, err := svc.Principals(ctx, as("u:acme:ben"), []principal.ID{"u:acme:ann"})
 			return err
 		}, 5 * time.Second},
 	}
@@ -195,7 +197,7 @@ func TestEveryStepBeforeADecisionIsBounded(t *testing.T) {
 	for _, tc := range append(stepsOfMutations(), stepsOfQueries()...) {
 		t.Run(tc.name, func(t *testing.T) {
 			h := town(t)
-			h.note("a", library.Public)
+			h.note("a", principal.Public)
 			h.quiet()
 			store := &hangs{Store: h.store, call: tc.call}
 			rt := &hasty{Real: h.runtime, store: store}
@@ -222,7 +224,7 @@ func TestEveryStepBeforeADecisionIsBounded(t *testing.T) {
 // A gateway whose clock is far ahead of its store's changes nothing, and reads.
 func TestAClockThatIsAheadMakesNoChanges(t *testing.T) {
 	h := town(t)
-	h.note("a", library.Public)
+	h.note("a", principal.Public)
 	h.quiet()
 	var ahead atomic.Int64
 	svc, err := library.New(t.Context(), library.Config{
@@ -236,17 +238,17 @@ func TestAClockThatIsAheadMakesNoChanges(t *testing.T) {
 	title := 0
 	update := func() error {
 		title++
-		_, err := svc.UpdateContent(t.Context(), ann, library.UpdateContent{ID: "c:acme:a", Title: library.Some(ptr(string(rune('a' + title))))})
+		_, err := svc.UpdateContent(t.Context(), ann, library.UpdateContent{ID: "c:acme:a", Title: input.Some(ptr(string(rune('a' + title))))})
 		return err
 	}
 	mutations := map[string]func() error{
 		"update": update,
 		"create": func() error {
-			_, err := svc.CreateContent(t.Context(), ann, library.CreateContent{Kind: library.Note, Title: "x", Visibility: library.Public})
+			_, err := svc.CreateContent(t.Context(), ann, library.CreateContent{Kind: library.Note, Title: "x", Visibility: principal.Public})
 			return err
 		},
 		"update of a user": func() error {
-			_, err := svc.UpdateUser(t.Context(), ann, library.UpdateUser{ID: "u:acme:ann", DisplayName: library.Some(ptr("Another"))})
+			_, err := svc.UpdateUser(t.Context(), ann, principal.UpdateUser{ID: "u:acme:ann", DisplayName: input.Some(ptr("Another"))})
 			return err
 		},
 		"fence": func() error {
@@ -254,7 +256,7 @@ func TestAClockThatIsAheadMakesNoChanges(t *testing.T) {
 			return err
 		},
 		"fence of a principal": func() error {
-			_, err := svc.Resume(t.Context(), library.InFlight{ID: commit.EntryID{1}, Principal: "u:acme:none", Scope: commit.ScopeListed}.Entry())
+			_, err := svc.Resume(t.Context(), principal.InFlight{ID: commit.EntryID{1}, Principal: "u:acme:none"}.Entry())
 			return err
 		},
 	}

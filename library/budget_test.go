@@ -10,7 +10,9 @@ import (
 
 	"carrel/core/commit"
 	"carrel/core/fault"
+	"carrel/core/input"
 	"carrel/library"
+	"carrel/principal"
 )
 
 // slow is a store each call of which takes its time, or as long as its caller
@@ -31,14 +33,14 @@ func (s *slow) wait(ctx context.Context) error {
 	}
 }
 
-func (s *slow) ReadPrincipals(ctx context.Context, ids []library.PrincipalID) ([]library.PrincipalHeader, error) {
+func (s *slow) ReadPrincipals(ctx context.Context, ids []principal.ID) ([]principal.Header, error) {
 	if err := s.wait(ctx); err != nil {
 		return nil, err
 	}
 	return s.Store.ReadPrincipals(ctx, ids)
 }
 
-func (s *slow) ReadPrincipal(ctx context.Context, id library.PrincipalID, q library.PrincipalQuery) (*library.PrincipalRows, error) {
+func (s *slow) ReadPrincipal(ctx context.Context, id principal.ID, q principal.Query) (*principal.Rows, error) {
 	if err := s.wait(ctx); err != nil {
 		return nil, err
 	}
@@ -71,7 +73,7 @@ func (s *slow) Commit(ctx context.Context, c *library.ContentCommit) (commit.Ver
 	return s.Store.Commit(ctx, c)
 }
 
-func (s *slow) CommitPrincipal(ctx context.Context, c *library.PrincipalCommit) (commit.Verdict, error) {
+func (s *slow) CommitPrincipal(ctx context.Context, c *principal.Commit) (commit.Verdict, error) {
 	s.commits.Add(1)
 	return s.Store.CommitPrincipal(ctx, c)
 }
@@ -79,15 +81,15 @@ func (s *slow) CommitPrincipal(ctx context.Context, c *library.PrincipalCommit) 
 // TestBudget_ARefusalComesInTime: each step of a mutation has time of its own to
 // wait for the store, but all of them together have no more than 5 s.
 func TestBudget_ARefusalComesInTime(t *testing.T) {
-	ann := func() *library.Viewer { return as("u:acme:ann") }
+	ann := func() *principal.Viewer { return as("u:acme:ann") }
 	key := ptr("a key")
 	for name, mutate := range map[string]func(ctx context.Context, svc *library.Service) error{
 		"createContent": func(ctx context.Context, svc *library.Service) error {
-			_, err := svc.CreateContent(ctx, ann(), library.CreateContent{Kind: library.Note, Title: "x", Visibility: library.Public, IdempotencyKey: key})
+			_, err := svc.CreateContent(ctx, ann(), library.CreateContent{Kind: library.Note, Title: "x", Visibility: principal.Public, IdempotencyKey: key})
 			return err
 		},
 		"updateContent": func(ctx context.Context, svc *library.Service) error {
-			_, err := svc.UpdateContent(ctx, ann(), library.UpdateContent{ID: "c:acme:a", Title: library.Some(ptr("b")), IdempotencyKey: key})
+			_, err := svc.UpdateContent(ctx, ann(), library.UpdateContent{ID: "c:acme:a", Title: input.Some(ptr("b")), IdempotencyKey: key})
 			return err
 		},
 		"deleteContent": func(ctx context.Context, svc *library.Service) error {
@@ -107,23 +109,23 @@ func TestBudget_ARefusalComesInTime(t *testing.T) {
 			return err
 		},
 		"createUser": func(ctx context.Context, svc *library.Service) error {
-			_, err := svc.CreateUser(ctx, as("u:acme:eve"), library.CreateUser{Tenant: "acme", Name: "eve", DisplayName: "Eve", Email: "e@x.example", Visibility: library.Public, IdempotencyKey: key})
+			_, err := svc.CreateUser(ctx, as("u:acme:eve"), principal.CreateUser{Tenant: "acme", Name: "eve", DisplayName: "Eve", Email: "e@x.example", Visibility: principal.Public, IdempotencyKey: key})
 			return err
 		},
 		"updateUser": func(ctx context.Context, svc *library.Service) error {
-			_, err := svc.UpdateUser(ctx, ann(), library.UpdateUser{ID: "u:acme:ann", DisplayName: library.Some(ptr("A"))})
+			_, err := svc.UpdateUser(ctx, ann(), principal.UpdateUser{ID: "u:acme:ann", DisplayName: input.Some(ptr("A"))})
 			return err
 		},
 		"createGroup": func(ctx context.Context, svc *library.Service) error {
-			_, err := svc.CreateGroup(ctx, ann(), library.CreateGroup{Tenant: "acme", Name: "g", DisplayName: "G", Visibility: library.Public, IdempotencyKey: key})
+			_, err := svc.CreateGroup(ctx, ann(), principal.CreateGroup{Tenant: "acme", Name: "g", DisplayName: "G", Visibility: principal.Public, IdempotencyKey: key})
 			return err
 		},
 		"updateGroup": func(ctx context.Context, svc *library.Service) error {
-			_, err := svc.UpdateGroup(ctx, as("u:acme:cleo"), library.UpdateGroup{ID: "g:acme:team", DisplayName: library.Some(ptr("T"))})
+			_, err := svc.UpdateGroup(ctx, as("u:acme:cleo"), principal.UpdateGroup{ID: "g:acme:team", DisplayName: input.Some(ptr("T"))})
 			return err
 		},
 		"setGroupMembers": func(ctx context.Context, svc *library.Service) error {
-			_, err := svc.SetGroupMembers(ctx, as("u:acme:cleo"), library.SetGroupMembers{Group: "g:acme:team", Members: []library.GroupMemberChange{memberChange("u:acme:ben=MEMBER")}})
+			_, err := svc.SetGroupMembers(ctx, as("u:acme:cleo"), principal.SetGroupMembers{Group: "g:acme:team", Members: []principal.GroupMemberChange{memberChange("u:acme:ben=MEMBER")}})
 			return err
 		},
 	} {
@@ -141,10 +143,10 @@ func refusedInTime(t *testing.T, each time.Duration, mutate func(ctx context.Con
 	store := &slow{}
 	h := newHouse(t, func(s library.Store) library.Store { store.Store = s; return store })
 	for _, id := range []string{"u:acme:ann", "u:acme:ben", "u:acme:cleo"} {
-		h.user(id, library.Public)
+		h.user(id, principal.Public)
 	}
-	h.group("g:acme:team", "u:acme:cleo", library.Public)
-	h.note("a", library.Public, "u:acme:cleo=VIEWER")
+	h.group("g:acme:team", "u:acme:cleo", principal.Public)
+	h.note("a", principal.Public, "u:acme:cleo=VIEWER")
 	h.quiet()
 	store.commits.Store(0)
 	store.each.Store(int64(each))

@@ -9,7 +9,9 @@ import (
 
 	"carrel/core/clock"
 	"carrel/core/commit"
+	"carrel/core/cursor"
 	"carrel/core/sched"
+	"carrel/principal"
 )
 
 // Times of changes. A change is written beside the entries it tells of, with
@@ -25,7 +27,7 @@ const (
 	// resumption, whose cursor tells the minute it was read in, or that of the
 	// full look before, the overlap, and a little for the time that reading them
 	// takes.
-	ChangesKept = resumeWithin + readUnit + fullLookEvery + changesOverlap + 2*time.Minute
+	ChangesKept = resumeWithin + cursor.ReadUnit + fullLookEvery + changesOverlap + 2*time.Minute
 )
 
 // Buckets is a set of buckets.
@@ -82,7 +84,7 @@ type Announcement struct {
 
 // Touch tells that a library has changes.
 type Touch struct {
-	Principal PrincipalID
+	Principal principal.ID
 	At        clock.Instant
 }
 
@@ -127,7 +129,7 @@ func readChangesSince(ctx context.Context, store Store, rt sched.Runtime, storeN
 	}
 	var at clock.Instant
 	if !isNew {
-		at = clock.Of(storeNow.Time().Truncate(readUnit)).Add(readUnit)
+		at = clock.Of(storeNow.Time().Truncate(cursor.ReadUnit)).Add(cursor.ReadUnit)
 	}
 	now := binary.BigEndian.AppendUint64(nil, uint64(at))
 	standing, err := commit.FixSetting(ctx, store, rt, KeepsChanges, now)

@@ -7,6 +7,7 @@ import (
 	"carrel/core/commit"
 	"carrel/core/fault"
 	"carrel/library"
+	"carrel/principal"
 )
 
 // An outcome that is older than a day no longer binds its key: a request that uses the key
@@ -23,7 +24,7 @@ func TestCreate_AnExpiredOutcomeBindsItsKeyNoMore(t *testing.T) {
 				t.Fatal(err)
 			}
 			h.svc = svc
-			h.user("u:acme:ann", library.Public)
+			h.user("u:acme:ann", principal.Public)
 			wantTold(t, c.create(h, "key", "x", "first"))
 			wantTold(t, c.create(h, "key", "x", "second"), "IDEMPOTENCY_MISMATCH")
 			clock.pass(24*time.Hour + time.Minute)
@@ -46,7 +47,7 @@ func TestCreate_AnExpiredOutcomeBindsItsKeyNoMore(t *testing.T) {
 // cannot be created again.
 func TestCreate_AClaimLeavesADeletedIDDeleted(t *testing.T) {
 	h := newHouse(t, nil)
-	h.user("u:acme:ann", library.Public)
+	h.user("u:acme:ann", principal.Public)
 	content := creations[0]
 	wantTold(t, content.create(h, "one", "x", "first"))
 	if err := content.create(h, "two", "x", "second"); err == nil {

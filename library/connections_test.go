@@ -6,15 +6,17 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"carrel/core/cursor"
 	"carrel/core/fault"
 	"carrel/library"
+	"carrel/principal"
 )
 
 // lister reads a page of one of the lists of principals.
-type lister func(v *library.Viewer, args library.PageArgs) (rows []string, cursors []string, info library.PageInfo, err error)
+type lister func(v *principal.Viewer, args cursor.PageArgs) (rows []string, cursors []string, info cursor.PageInfo, err error)
 
 func (r *room) members(id library.ContentID) lister {
-	return func(v *library.Viewer, args library.PageArgs) (rows, cursors []string, info library.PageInfo, err error) {
+	return func(v *principal.Viewer, args cursor.PageArgs) (rows, cursors []string, info cursor.PageInfo, err error) {
 		c, err := r.svc.Members(r.t.Context(), v, id, args)
 		if err != nil {
 			return nil, nil, info, err
@@ -26,8 +28,8 @@ func (r *room) members(id library.ContentID) lister {
 	}
 }
 
-func (r *room) groupMembers(id library.PrincipalID) lister {
-	return func(v *library.Viewer, args library.PageArgs) (rows, cursors []string, info library.PageInfo, err error) {
+func (r *room) groupMembers(id principal.ID) lister {
+	return func(v *principal.Viewer, args cursor.PageArgs) (rows, cursors []string, info cursor.PageInfo, err error) {
 		c, err := r.svc.GroupMembers(r.t.Context(), v, id, args)
 		if err != nil {
 			return nil, nil, info, err
@@ -39,8 +41,8 @@ func (r *room) groupMembers(id library.PrincipalID) lister {
 	}
 }
 
-func (r *room) groups(id library.PrincipalID) lister {
-	return func(v *library.Viewer, args library.PageArgs) (rows, cursors []string, info library.PageInfo, err error) {
+func (r *room) groups(id principal.ID) lister {
+	return func(v *principal.Viewer, args cursor.PageArgs) (rows, cursors []string, info cursor.PageInfo, err error) {
 		c, err := r.svc.Groups(r.t.Context(), v, id, args)
 		if err != nil {
 			return nil, nil, info, err
@@ -54,7 +56,7 @@ func (r *room) groups(id library.PrincipalID) lister {
 
 // wantStrandedNowhere checks that a client can go on from the end of a list: the
 // empty page behind it has cursors of the same place.
-func (r *room) wantStrandedNowhere(list lister, v *library.Viewer, end *string) {
+func (r *room) wantStrandedNowhere(list lister, v *principal.Viewer, end *string) {
 	r.t.Helper()
 	if end == nil {
 		return // an empty list, read without a cursor
@@ -67,7 +69,7 @@ func (r *room) wantStrandedNowhere(list lister, v *library.Viewer, end *string) 
 }
 
 // walkList pages through a list and checks what every page must keep.
-func (r *room) walkList(list lister, v *library.Viewer, size int) []string {
+func (r *room) walkList(list lister, v *principal.Viewer, size int) []string {
 	r.t.Helper()
 	var all []string
 	var cursor *string
@@ -100,31 +102,31 @@ func (r *room) walkList(list lister, v *library.Viewer, size int) []string {
 func listRoom(t *testing.T) *room {
 	r := newRoom(t)
 	r.principals("u:acme:ann", "g:acme:team", "u:acme:left")
-	r.join("g:acme:team", true, in("u:acme:ann", library.GroupManager))
+	r.join("g:acme:team", true, in("u:acme:ann", principal.GroupManager))
 	members := []library.Member{has("u:acme:ann", library.Manages), {Principal: "u:acme:left", Role: library.Viewing, Leaving: true}}
 	for i := range 12 {
-		vis := library.Public
+		vis := principal.Public
 		if i%3 == 0 {
-			vis = library.Private
+			vis = principal.Private
 		}
-		user := library.PrincipalID(fmt.Sprintf("u:acme:m%02d", i))
-		group := library.PrincipalID(fmt.Sprintf("g:acme:m%02d", i))
+		user := principal.ID(fmt.Sprintf("u:acme:m%02d", i))
+		group := principal.ID(fmt.Sprintf("g:acme:m%02d", i))
 		r.principal(user, vis)
 		r.principal(group, vis)
 		members = append(members, has(user, library.Viewing))
-		r.join("g:acme:team", true, in(user, library.GroupMember))
-		r.join(group, true, in("u:acme:ann", library.GroupMember))
+		r.join("g:acme:team", true, in(user, principal.GroupMember))
+		r.join(group, true, in("u:acme:ann", principal.GroupMember))
 	}
-	left := in("u:acme:left", library.GroupMember)
+	left := in("u:acme:left", principal.GroupMember)
 	left.Leaving = true
 	r.join("g:acme:team", true, left)
 	// The index still tells of a group that ann has left.
 	r.principals("g:acme:former")
-	r.join("g:acme:former", true, in("u:acme:ann", library.GroupMember))
-	out := in("u:acme:ann", library.GroupMember)
+	r.join("g:acme:former", true, in("u:acme:ann", principal.GroupMember))
+	out := in("u:acme:ann", principal.GroupMember)
 	out.Leaving = true
 	r.join("g:acme:former", false, out)
-	r.item("c:acme:item", 1, library.Public, members...)
+	r.item("c:acme:item", 1, principal.Public, members...)
 	return r
 }
 
@@ -148,7 +150,7 @@ func TestLists(t *testing.T) {
 	for _, c := range []struct {
 		name   string
 		list   lister
-		viewer func() *library.Viewer
+		viewer func() *principal.Viewer
 		want   []string
 	}{
 		{"members, anonymous", r.members("c:acme:item"), anonymous, with(public, "VIEWER", []string{"ann MANAGER"}, nil)},
@@ -171,13 +173,13 @@ func TestLists(t *testing.T) {
 
 func TestListArguments(t *testing.T) {
 	r := listRoom(t)
-	r.principal("u:acme:shy", library.Private)
-	r.principal("g:acme:shy", library.Private)
-	r.item("c:acme:shy", 1, library.Private, has("u:acme:shy", library.Manages))
+	r.principal("u:acme:shy", principal.Private)
+	r.principal("g:acme:shy", principal.Private)
+	r.item("c:acme:shy", 1, principal.Private, has("u:acme:shy", library.Manages))
 	lists := map[string]func(id string) lister{
 		"members":       func(id string) lister { return r.members(library.ContentID("c:" + id)) },
-		"group members": func(id string) lister { return r.groupMembers(library.PrincipalID("g:" + id)) },
-		"groups":        func(id string) lister { return r.groups(library.PrincipalID("u:" + id)) },
+		"group members": func(id string) lister { return r.groupMembers(principal.ID("g:" + id)) },
+		"groups":        func(id string) lister { return r.groups(principal.ID("u:" + id)) },
 	}
 	things := map[string]string{"members": "acme:item", "group members": "acme:team", "groups": "acme:ann"}
 	n := func(n int) *int { return &n }
@@ -185,15 +187,15 @@ func TestListArguments(t *testing.T) {
 		for _, c := range []struct {
 			name   string
 			id     string
-			args   library.PageArgs
+			args   cursor.PageArgs
 			code   fault.Code
 			reason fault.Reason
 		}{
-			{"invisible", "acme:shy", library.PageArgs{}, fault.NotFound, ""},
-			{"absent", "acme:none", library.PageArgs{}, fault.NotFound, ""},
+			{"invisible", "acme:shy", cursor.PageArgs{}, fault.NotFound, ""},
+			{"absent", "acme:none", cursor.PageArgs{}, fault.NotFound, ""},
 			{"too many", things[kind], first(101), fault.Invalid, fault.ReasonBadInput},
 			{"negative", things[kind], first(-1), fault.Invalid, fault.ReasonBadInput},
-			{"backwards", things[kind], library.PageArgs{Last: n(1)}, fault.Invalid, fault.ReasonBadInput},
+			{"backwards", things[kind], cursor.PageArgs{Last: n(1)}, fault.Invalid, fault.ReasonBadInput},
 			{"empty cursor", things[kind], firstAfter(1, ptrTo("")), fault.Invalid, fault.ReasonBadCursor},
 			{"no cursor", things[kind], firstAfter(1, ptrTo("abc")), fault.Invalid, fault.ReasonBadCursor},
 		} {
@@ -212,9 +214,9 @@ func TestListArguments(t *testing.T) {
 		})
 	}
 	t.Run("a user has no members, a group no groups", func(t *testing.T) {
-		_, err := r.svc.GroupMembers(t.Context(), ann(), "u:acme:ann", library.PageArgs{})
+		_, err := r.svc.GroupMembers(t.Context(), ann(), "u:acme:ann", cursor.PageArgs{})
 		wantReason(t, err, fault.NotFound, "")
-		_, err = r.svc.Groups(t.Context(), ann(), "g:acme:team", library.PageArgs{})
+		_, err = r.svc.Groups(t.Context(), ann(), "g:acme:team", cursor.PageArgs{})
 		wantReason(t, err, fault.NotFound, "")
 	})
 }
@@ -227,12 +229,12 @@ func TestListBudget(t *testing.T) {
 	r.principals("u:acme:ann", "u:acme:zoe")
 	var members []library.Member
 	for i := range budget {
-		p := library.PrincipalID(fmt.Sprintf("u:acme:h%04d", i))
-		r.principal(p, library.Private)
+		p := principal.ID(fmt.Sprintf("u:acme:h%04d", i))
+		r.principal(p, principal.Private)
 		members = append(members, has(p, library.Viewing))
 	}
 	store := func(id library.ContentID, members ...library.Member) {
-		r.change(id, func(h *library.Header) { h.Position, h.Visibility = 1, library.Public }, members...)
+		r.change(id, func(h *library.Header) { h.Position, h.Visibility = 1, principal.Public }, members...)
 	}
 	store("c:acme:hidden", members...)
 	store("c:acme:one-more", append(members, has("u:acme:zoe", library.Viewing))...)

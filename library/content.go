@@ -3,6 +3,7 @@ package library
 import (
 	"carrel/core/clock"
 	"carrel/core/commit"
+	"carrel/principal"
 )
 
 // ContentKind says what an item is: a LINK to something, or a NOTE with text.
@@ -78,8 +79,8 @@ type Content struct {
 	Title       string
 	Description *string
 	Link        *string // only of a Link
-	Visibility  Visibility
-	Creator     PrincipalID
+	Visibility  principal.Visibility
+	Creator     principal.ID
 	CreatedAt   clock.Instant
 	// LastModified moves with title, description, link and visibility.
 	LastModified clock.Instant
@@ -95,7 +96,7 @@ func (c *Content) Tenant() string { return c.ID.Tenant() }
 // hold an entry there.
 type Superseded struct {
 	Position clock.Instant
-	Widest   Visibility
+	Widest   principal.Visibility
 }
 
 // Header is the authoritative row of an item, changed by compare-and-set on
@@ -114,7 +115,7 @@ type Header struct {
 	// except for hot items, whose moves are deferred.
 	Position clock.Instant
 	// Widest is the widest visibility the item has had at Position.
-	Widest Visibility
+	Widest principal.Visibility
 	// Unsettled are superseded positions, ascending, that may still stand
 	// somewhere.
 	Unsettled []Superseded
@@ -145,7 +146,7 @@ func (h *Header) Exists(now clock.Instant) bool {
 
 // Member is a member row of an item: a principal's role on it.
 type Member struct {
-	Principal PrincipalID
+	Principal principal.ID
 	Role      ContentRole
 	// Leaving rows are not members any more; they stay until their principal's
 	// library is known to be clean, so that every fan-out reaches it.

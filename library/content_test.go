@@ -10,7 +10,10 @@ import (
 
 	"carrel/core/clock"
 	"carrel/core/commit"
+	"carrel/core/cursor"
+	"carrel/core/input"
 	"carrel/library"
+	"carrel/principal"
 )
 
 // town is a house with people in two tenants: ann, ben and cleo of acme, dora
@@ -18,15 +21,15 @@ import (
 func town(t *testing.T) *house {
 	h := newHouse(t, nil)
 	for _, id := range []string{"u:acme:ann", "u:acme:ben", "u:acme:cleo", "u:acme:dora", "u:beta:zed"} {
-		h.user(id, library.Public)
+		h.user(id, principal.Public)
 	}
-	h.user("u:acme:hid", library.Private)
-	h.group("g:acme:team", "u:acme:cleo", library.Public)
+	h.user("u:acme:hid", principal.Private)
+	h.group("g:acme:team", "u:acme:cleo", principal.Public)
 	return h
 }
 
 // note creates one named n by ann.
-func (h *house) note(n string, visibility library.Visibility, members ...string) library.ContentID {
+func (h *house) note(n string, visibility principal.Visibility, members ...string) library.ContentID {
 	h.t.Helper()
 	out, err := h.svc.CreateContent(h.t.Context(), as("u:acme:ann"), library.CreateContent{
 		Name: &n, Kind: library.Note, Title: n, Visibility: visibility, Members: roles(members...),
@@ -61,9 +64,9 @@ func cutLast(s string, sep byte) (before, after string, found bool) {
 }
 
 // titles are those of a library as v reads it, oldest first.
-func (h *house) titles(v *library.Viewer, owner string) []string {
+func (h *house) titles(v *principal.Viewer, owner string) []string {
 	h.t.Helper()
-	conn, err := h.svc.Library(h.t.Context(), v, library.PrincipalID(owner), library.LibraryQuery{PageArgs: library.PageArgs{First: ptr(100)}})
+	conn, err := h.svc.Library(h.t.Context(), v, principal.ID(owner), library.LibraryQuery{PageArgs: cursor.PageArgs{First: ptr(100)}})
 	if err != nil {
 		h.t.Fatalf("reading the library of %s: %v", owner, err)
 	}
@@ -75,7 +78,7 @@ func (h *house) titles(v *library.Viewer, owner string) []string {
 }
 
 // wantTitles compares a library's titles.
-func (h *house) wantTitles(v *library.Viewer, owner string, want ...string) {
+func (h *house) wantTitles(v *principal.Viewer, owner string, want ...string) {
 	h.t.Helper()
 	if diff := cmp.Diff(want, h.titles(v, owner)); diff != "" {
 		h.t.Errorf("the library of %s as %s reads it (-want +got):\n%s", owner, v.User, diff)
@@ -117,25 +120,25 @@ func (h *house) content(id library.ContentID) library.Header {
 func TestCreateContent(t *testing.T) {
 	h := town(t)
 	link := "https://example.com/"
-	good := library.CreateContent{Kind: library.Link, Title: "t", Link: &link, Visibility: library.Public}
+	good := library.CreateContent{Kind: library.Link, Title: "t", Link: &link, Visibility: principal.Public}
 	with := func(change func(*library.CreateContent)) library.CreateContent {
 		in := good
 		change(&in)
 		return in
 	}
-	h.note("taken", library.Public)
+	h.note("taken", principal.Public)
 	past := clock.Instant(1)
 	for _, c := range []struct {
 		name string
-		as   *library.Viewer
+		as   *principal.Viewer
 		in   library.CreateContent
 		want []string
 	}{
-		{"by an anonymous viewer", &library.Viewer{}, good, []string{"UNAUTHENTICATED"}},
+		{"by an anonymous viewer", &principal.Viewer{}, good, []string{"UNAUTHENTICATED"}},
 		{"by a token without a user", as("u:acme:new"), good, []string{"FORBIDDEN"}},
 		{"by an administrator without a user", admin("u:acme:new"), good, []string{"FORBIDDEN"}},
 		{"with all faults of shape at once", as("u:acme:ann"), library.CreateContent{
-			Tenant: ptr("No"), Name: ptr("a/b"), Kind: library.Link, Title: " ", Description: ptr("\x00"), Visibility: library.Public,
+			Tenant: ptr("No"), Name: ptr("a/b"), Kind: library.Link, Title: " ", Description: ptr("\x00"), Visibility: principal.Public,
 			ExpiresAt: &past, Members: roles("c:acme:x=VIEWER", "u:acme:ben=", "u:acme:ben=VIEWER"),
 		}, []string{"INVALID tenant", "INVALID name", "INVALID title", "INVALID description", "INVALID link", "INVALID expiresAt",
 			"INVALID members.0.principalId", "INVALID members.1.role", "INVALID members.2.principalId"}},
@@ -169,43 +172,43 @@ func TestCreateContent(t *testing.T) {
 
 func TestUpdateContent(t *testing.T) {
 	h := town(t)
-	id := h.note("a", library.Public, "u:acme:ben=EDITOR", "u:acme:dora=VIEWER", "g:acme:team=MANAGER")
-	h.note("b", library.Public, "u:acme:ben=VIEWER")
-	grouped := h.note("grouped", library.Private, "g:acme:team=EDITOR")
-	secret := h.note("secret", library.Private)
+	id := h.note("a", principal.Public, "u:acme:ben=EDITOR", "u:acme:dora=VIEWER", "g:acme:team=MANAGER")
+	h.note("b", principal.Public, "u:acme:ben=VIEWER")
+	grouped := h.note("grouped", principal.Private, "g:acme:team=EDITOR")
+	secret := h.note("secret", principal.Private)
 	for _, c := range []struct {
 		name string
-		as   *library.Viewer
+		as   *principal.Viewer
 		in   library.UpdateContent
 		want []string
 	}{
-		{"anonymous", &library.Viewer{}, library.UpdateContent{ID: string(id), Title: library.Some(ptr("x"))}, []string{"UNAUTHENTICATED"}},
+		{"anonymous", &principal.Viewer{}, library.UpdateContent{ID: string(id), Title: input.Some(ptr("x"))}, []string{"UNAUTHENTICATED"}},
 		{"of nothing", as("u:acme:ann"), library.UpdateContent{ID: string(id)}, []string{"INVALID"}},
-		{"with nulls", as("u:acme:ann"), library.UpdateContent{ID: "u:acme:ann", Title: library.Some[*string](nil), Link: library.Some[*string](nil), Visibility: library.Some[*library.Visibility](nil)},
+		{"with nulls", as("u:acme:ann"), library.UpdateContent{ID: "u:acme:ann", Title: input.Some[*string](nil), Link: input.Some[*string](nil), Visibility: input.Some[*principal.Visibility](nil)},
 			[]string{"INVALID id", "INVALID title", "INVALID link", "INVALID visibility"}},
-		{"of an unknown item", as("u:acme:ann"), library.UpdateContent{ID: "c:acme:none", Title: library.Some(ptr("x"))}, []string{"NOT_FOUND id"}},
-		{"of an item unseen", as("u:acme:ben"), library.UpdateContent{ID: string(secret), Title: library.Some(ptr("x"))}, []string{"NOT_FOUND id"}},
-		{"by a viewer", as("u:acme:dora"), library.UpdateContent{ID: string(id), Title: library.Some(ptr("x"))}, []string{"FORBIDDEN id"}},
-		{"of visibility by a viewer", as("u:acme:dora"), library.UpdateContent{ID: string(id), Visibility: library.Some(ptr(library.Private))}, []string{"FORBIDDEN id"}},
-		{"of visibility by an editor", as("u:acme:ben"), library.UpdateContent{ID: string(id), Title: library.Some(ptr("x")), Visibility: library.Some(ptr(library.Private))}, []string{"FORBIDDEN visibility"}},
-		{"of expiry by an editor", as("u:acme:ben"), library.UpdateContent{ID: string(id), ExpiresAt: library.Some[*clock.Instant](nil)}, []string{"FORBIDDEN expiresAt"}},
-		{"of both by an editor", as("u:acme:ben"), library.UpdateContent{ID: string(id), Visibility: library.Some(ptr(library.Public)), ExpiresAt: library.Some[*clock.Instant](nil)},
+		{"of an unknown item", as("u:acme:ann"), library.UpdateContent{ID: "c:acme:none", Title: input.Some(ptr("x"))}, []string{"NOT_FOUND id"}},
+		{"of an item unseen", as("u:acme:ben"), library.UpdateContent{ID: string(secret), Title: input.Some(ptr("x"))}, []string{"NOT_FOUND id"}},
+		{"by a viewer", as("u:acme:dora"), library.UpdateContent{ID: string(id), Title: input.Some(ptr("x"))}, []string{"FORBIDDEN id"}},
+		{"of visibility by a viewer", as("u:acme:dora"), library.UpdateContent{ID: string(id), Visibility: input.Some(ptr(principal.Private))}, []string{"FORBIDDEN id"}},
+		{"of visibility by an editor", as("u:acme:ben"), library.UpdateContent{ID: string(id), Title: input.Some(ptr("x")), Visibility: input.Some(ptr(principal.Private))}, []string{"FORBIDDEN visibility"}},
+		{"of expiry by an editor", as("u:acme:ben"), library.UpdateContent{ID: string(id), ExpiresAt: input.Some[*clock.Instant](nil)}, []string{"FORBIDDEN expiresAt"}},
+		{"of both by an editor", as("u:acme:ben"), library.UpdateContent{ID: string(id), Visibility: input.Some(ptr(principal.Public)), ExpiresAt: input.Some[*clock.Instant](nil)},
 			[]string{"FORBIDDEN visibility", "FORBIDDEN expiresAt"}},
-		{"of another version by an editor", as("u:acme:ben"), library.UpdateContent{ID: string(id), Title: library.Some(ptr("x")), ExpectedVersion: ptr(7)}, []string{"CONFLICT expectedVersion"}},
-		{"by an editor", as("u:acme:ben"), library.UpdateContent{ID: string(id), Title: library.Some(ptr("a1")), Description: library.Some(ptr("by an editor"))}, nil},
-		{"back by an editor through a group", as("u:acme:cleo"), library.UpdateContent{ID: string(grouped), Title: library.Some(ptr("g"))}, nil},
-		{"of another version", as("u:acme:ann"), library.UpdateContent{ID: string(id), Title: library.Some(ptr("a")), ExpectedVersion: ptr(7)}, []string{"CONFLICT expectedVersion"}},
-		{"of a note's link", as("u:acme:ann"), library.UpdateContent{ID: string(id), Link: library.Some(ptr("https://e.com/"))}, []string{"INVALID link"}},
-		{"to what it is", as("u:acme:ann"), library.UpdateContent{ID: string(id), Title: library.Some(ptr("a1")), ExpectedVersion: ptr(2)}, nil},
-		{"by a manager through a group", as("u:acme:cleo"), library.UpdateContent{ID: string(id), Title: library.Some(ptr("a2"))}, nil},
-		{"by an administrator without a user", admin("u:acme:new"), library.UpdateContent{ID: string(id), Description: library.Some(ptr("d"))}, nil},
+		{"of another version by an editor", as("u:acme:ben"), library.UpdateContent{ID: string(id), Title: input.Some(ptr("x")), ExpectedVersion: ptr(7)}, []string{"CONFLICT expectedVersion"}},
+		{"by an editor", as("u:acme:ben"), library.UpdateContent{ID: string(id), Title: input.Some(ptr("a1")), Description: input.Some(ptr("by an editor"))}, nil},
+		{"back by an editor through a group", as("u:acme:cleo"), library.UpdateContent{ID: string(grouped), Title: input.Some(ptr("g"))}, nil},
+		{"of another version", as("u:acme:ann"), library.UpdateContent{ID: string(id), Title: input.Some(ptr("a")), ExpectedVersion: ptr(7)}, []string{"CONFLICT expectedVersion"}},
+		{"of a note's link", as("u:acme:ann"), library.UpdateContent{ID: string(id), Link: input.Some(ptr("https://e.com/"))}, []string{"INVALID link"}},
+		{"to what it is", as("u:acme:ann"), library.UpdateContent{ID: string(id), Title: input.Some(ptr("a1")), ExpectedVersion: ptr(2)}, nil},
+		{"by a manager through a group", as("u:acme:cleo"), library.UpdateContent{ID: string(id), Title: input.Some(ptr("a2"))}, nil},
+		{"by an administrator without a user", admin("u:acme:new"), library.UpdateContent{ID: string(id), Description: input.Some(ptr("d"))}, nil},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			_, err := h.svc.UpdateContent(t.Context(), c.as, c.in)
 			wantTold(t, err, c.want...)
 		})
 	}
-	if got := h.content(id); got.Version != 4 || got.Visibility != library.Public || got.LastModified != got.Position || got.LastModified != got.MTS {
+	if got := h.content(id); got.Version != 4 || got.Visibility != principal.Public || got.LastModified != got.Position || got.LastModified != got.MTS {
 		t.Errorf("after three changes: version %d, lastModified %d, position %d, mts %d", got.Version, got.LastModified, got.Position, got.MTS)
 	}
 	h.wantTitles(as("u:acme:ben"), "u:acme:ben", "b", "a2")
@@ -214,10 +217,10 @@ func TestUpdateContent(t *testing.T) {
 
 func TestExpiryTouchesNeitherVersionNorPlace(t *testing.T) {
 	h := town(t)
-	id := h.note("a", library.Public)
+	id := h.note("a", principal.Public)
 	before := h.content(id)
 	until := before.MTS.Add(time.Hour)
-	if _, err := h.svc.UpdateContent(t.Context(), as("u:acme:ann"), library.UpdateContent{ID: string(id), ExpiresAt: library.Some(&until)}); err != nil {
+	if _, err := h.svc.UpdateContent(t.Context(), as("u:acme:ann"), library.UpdateContent{ID: string(id), ExpiresAt: input.Some(&until)}); err != nil {
 		t.Fatal(err)
 	}
 	after := h.content(id)
@@ -242,10 +245,10 @@ func TestExpiryTouchesNeitherVersionNorPlace(t *testing.T) {
 
 func TestVisibilityMovesItemsBetweenBuckets(t *testing.T) {
 	h := town(t)
-	id := h.note("a", library.Public, "u:acme:ben=VIEWER", "u:beta:zed=VIEWER")
-	anonymous, sameTenant, other := &library.Viewer{}, as("u:acme:cleo"), as("u:beta:zed")
-	for _, to := range []library.Visibility{library.LoggedIn, library.Private, library.Public, library.Private, library.LoggedIn} {
-		if _, err := h.svc.UpdateContent(t.Context(), as("u:acme:ann"), library.UpdateContent{ID: string(id), Visibility: library.Some(&to)}); err != nil {
+	id := h.note("a", principal.Public, "u:acme:ben=VIEWER", "u:beta:zed=VIEWER")
+	anonymous, sameTenant, other := &principal.Viewer{}, as("u:acme:cleo"), as("u:beta:zed")
+	for _, to := range []principal.Visibility{principal.LoggedIn, principal.Private, principal.Public, principal.Private, principal.LoggedIn} {
+		if _, err := h.svc.UpdateContent(t.Context(), as("u:acme:ann"), library.UpdateContent{ID: string(id), Visibility: input.Some(&to)}); err != nil {
 			t.Fatal(err)
 		}
 		see := func(yes bool) []string {
@@ -254,9 +257,9 @@ func TestVisibilityMovesItemsBetweenBuckets(t *testing.T) {
 			}
 			return nil
 		}
-		h.wantTitles(anonymous, "u:acme:ben", see(to == library.Public)...)
-		h.wantTitles(sameTenant, "u:acme:ben", see(to != library.Private)...)
-		h.wantTitles(other, "u:acme:ben", see(to == library.Public)...)
+		h.wantTitles(anonymous, "u:acme:ben", see(to == principal.Public)...)
+		h.wantTitles(sameTenant, "u:acme:ben", see(to != principal.Private)...)
+		h.wantTitles(other, "u:acme:ben", see(to == principal.Public)...)
 		h.wantTitles(other, "u:beta:zed", "a")
 		h.wantTitles(as("u:acme:ben"), "u:acme:ben", "a")
 		h.wantClean()
@@ -265,14 +268,14 @@ func TestVisibilityMovesItemsBetweenBuckets(t *testing.T) {
 
 func TestRemoveFromLibrary(t *testing.T) {
 	h := town(t)
-	h.user("u:acme:meg", library.Public)
+	h.user("u:acme:meg", principal.Public)
 	h.mustSet(as("u:acme:cleo"), "g:acme:team", "u:acme:meg=MEMBER")
-	id := string(h.note("a", library.Public, "u:acme:ben=VIEWER", "g:acme:team=VIEWER"))
-	remove := func(v *library.Viewer, p, c string) error {
+	id := string(h.note("a", principal.Public, "u:acme:ben=VIEWER", "g:acme:team=VIEWER"))
+	remove := func(v *principal.Viewer, p, c string) error {
 		_, err := h.svc.RemoveFromLibrary(t.Context(), v, library.RemoveFromLibrary{Principal: p, Content: c})
 		return err
 	}
-	wantTold(t, remove(&library.Viewer{}, "u:acme:ben", id), "UNAUTHENTICATED")
+	wantTold(t, remove(&principal.Viewer{}, "u:acme:ben", id), "UNAUTHENTICATED")
 	wantTold(t, remove(as("u:acme:ben"), "x", "y"), "INVALID principalId", "INVALID contentId")
 	wantTold(t, remove(as("u:acme:ben"), "u:acme:ben", "c:acme:none"), "NOT_FOUND contentId")
 	wantTold(t, remove(as("u:acme:ann"), "u:acme:hid", id), "NOT_FOUND principalId")
@@ -288,8 +291,8 @@ func TestRemoveFromLibrary(t *testing.T) {
 
 func TestDeleteContentIsFinal(t *testing.T) {
 	h := town(t)
-	id := h.note("a", library.Public, "u:acme:ben=VIEWER", "g:acme:team=VIEWER")
-	del := func(v *library.Viewer, version *int) error {
+	id := h.note("a", principal.Public, "u:acme:ben=VIEWER", "g:acme:team=VIEWER")
+	del := func(v *principal.Viewer, version *int) error {
 		_, err := h.svc.DeleteContent(t.Context(), v, library.DeleteContent{ID: string(id), ExpectedVersion: version})
 		return err
 	}
@@ -299,7 +302,7 @@ func TestDeleteContentIsFinal(t *testing.T) {
 	wantTold(t, del(as("u:acme:ann"), nil), "NOT_FOUND id")
 	h.wantTitles(as("u:acme:ben"), "u:acme:ben")
 	h.wantTitles(as("u:acme:cleo"), "g:acme:team")
-	_, err := h.svc.CreateContent(t.Context(), as("u:acme:ann"), library.CreateContent{Name: ptr("a"), Kind: library.Note, Title: "again", Visibility: library.Public})
+	_, err := h.svc.CreateContent(t.Context(), as("u:acme:ann"), library.CreateContent{Name: ptr("a"), Kind: library.Note, Title: "again", Visibility: principal.Public})
 	wantTold(t, err, "TAKEN name")
 	h.quiet()
 	if got := h.content(id); got.State != commit.Deleted || got.Title != "" || len(got.Unsettled) != 0 {
@@ -314,24 +317,24 @@ func TestDeleteContentIsFinal(t *testing.T) {
 
 func TestRebuildLibrary(t *testing.T) {
 	h := town(t)
-	h.note("a", library.Public, "u:acme:ben=VIEWER")
-	b := h.note("b", library.Private, "u:acme:ben=VIEWER")
+	h.note("a", principal.Public, "u:acme:ben=VIEWER")
+	b := h.note("b", principal.Private, "u:acme:ben=VIEWER")
 	h.quiet()
-	entries, err := h.store.PageLibrary(t.Context(), library.Slice{Owner: "u:acme:ben", Bucket: library.Private, Limit: 10, Newer: true})
+	entries, err := h.store.PageLibrary(t.Context(), library.Slice{Owner: "u:acme:ben", Bucket: principal.Private, Limit: 10, Newer: true})
 	if err != nil || len(entries) != 2 {
 		t.Fatalf("%v, %v", entries, err)
 	}
 	var lost []library.BucketEntry
 	for _, e := range entries {
-		lost = append(lost, library.BucketEntry{Bucket: library.Private, Entry: e})
+		lost = append(lost, library.BucketEntry{Bucket: principal.Private, Entry: e})
 	}
 	if err := h.store.DropEntries(t.Context(), "u:acme:ben", lost); err != nil {
 		t.Fatal(err)
 	}
-	rebuild := func(v *library.Viewer, p string) (*library.RebuildOutcome, error) {
+	rebuild := func(v *principal.Viewer, p string) (*library.RebuildOutcome, error) {
 		return h.svc.RebuildLibrary(t.Context(), v, p)
 	}
-	_, err = rebuild(&library.Viewer{}, "u:acme:ben")
+	_, err = rebuild(&principal.Viewer{}, "u:acme:ben")
 	wantTold(t, err, "UNAUTHENTICATED")
 	_, err = rebuild(as("u:acme:ben"), "u:acme:ben")
 	wantTold(t, err, "FORBIDDEN principalId")

@@ -7,14 +7,16 @@ import (
 	"carrel/core/clock"
 	"carrel/core/commit"
 	"carrel/core/fault"
+	"carrel/core/input"
+	"carrel/principal"
 )
 
 // UpdateContent changes an item. Only what differs counts: the version and the
 // place in libraries move with title, description, link and visibility, not
 // with expiresAt.
-func (s *Service) UpdateContent(ctx context.Context, v *Viewer, in UpdateContent) (*ContentOutcome, error) {
-	v.forget()
-	defer v.forget()
+func (s *Service) UpdateContent(ctx context.Context, v *principal.Viewer, in UpdateContent) (*ContentOutcome, error) {
+	v.Forget()
+	defer v.Forget()
 	if !v.SignedIn() {
 		return nil, fault.SignInFirst()
 	}
@@ -25,7 +27,7 @@ func (s *Service) UpdateContent(ctx context.Context, v *Viewer, in UpdateContent
 	key := in.IdempotencyKey
 	in.IdempotencyKey = nil
 	b := s.NewBudget()
-	if err := s.requireActor(ctx, b, v, id.Tenant()); err != nil {
+	if err := s.RequireActor(ctx, b, v, id.Tenant()); err != nil {
 		return nil, err
 	}
 	r := commit.Keyed(string(v.User), key, "updateContent", in)
@@ -36,7 +38,7 @@ func (s *Service) UpdateContent(ctx context.Context, v *Viewer, in UpdateContent
 
 // contentRequest is what the mutations of an item that exists have in common.
 type contentRequest struct {
-	named []PrincipalID // whose member rows are needed
+	named []principal.ID // whose member rows are needed
 	r     *commit.Request
 	path  string // of the item's id in the input
 }
@@ -45,11 +47,11 @@ type contentRequest struct {
 // to judge, decides what plan makes of it, and answers. plan may run several
 // times; it tells the attempt and the number of libraries it concerns. A
 // repetition is answered without it.
-func (s *Service) changeContent(ctx context.Context, b commit.Budget, v *Viewer, id ContentID, q contentRequest,
+func (s *Service) changeContent(ctx context.Context, b commit.Budget, v *principal.Viewer, id ContentID, q contentRequest,
 	plan func(ctx context.Context, t *target) (*attempt, int, error)) (*ContentOutcome, error) {
 	var first *contentAnswer
 	var libraries int
-	e, decided, err := s.decide(ctx, b, string(id), func(ctx context.Context) (*attempt, error) {
+	e, decided, err := s.decide(ctx, b, id, func(ctx context.Context) (*attempt, error) {
 		t, err := s.readTarget(ctx, v, id, q.named, q.r, q.path)
 		if err != nil {
 			return nil, err
@@ -71,19 +73,19 @@ func (s *Service) changeContent(ctx context.Context, b commit.Budget, v *Viewer,
 }
 
 // check is the shape of the input.
-func (in *UpdateContent) check(v *Viewer, now clock.Instant) (ContentID, fault.List) {
+func (in *UpdateContent) check(v *principal.Viewer, now clock.Instant) (ContentID, fault.List) {
 	var faults fault.List
 	id, err := ParseContentID(in.ID)
 	faults.Add(err, "id")
 	faults.Add(commit.CheckKey(string(v.User), in.IdempotencyKey), "idempotencyKey")
 	if in.Title.Set {
-		faults.Add(required(in.Title.Value, "a title", checkTitle), "title")
+		faults.Add(input.Required(in.Title.Value, "a title", checkTitle), "title")
 	}
 	if in.Description.Set && in.Description.Value != nil {
 		faults.Add(checkDescription(*in.Description.Value), "description")
 	}
 	if in.Link.Set {
-		faults.Add(required(in.Link.Value, "a link", checkLink), "link")
+		faults.Add(input.Required(in.Link.Value, "a link", checkLink), "link")
 	}
 	if in.Visibility.Set && (in.Visibility.Value == nil || !in.Visibility.Value.Valid()) {
 		faults = append(faults, fault.Invalidf([]string{"visibility"}, "a visibility cannot be null: leave it out to keep it"))
@@ -97,17 +99,9 @@ func (in *UpdateContent) check(v *Viewer, now clock.Instant) (ContentID, fault.L
 	return id, faults
 }
 
-// required checks a field that takes no null.
-func required(value *string, what string, check func(string) error) error {
-	if value == nil {
-		return fault.Invalidf(nil, "%s cannot be null: leave it out to keep it", what)
-	}
-	return check(*value)
-}
-
 // planUpdate is the pure part: before and input to after and scope, with the
 // number of libraries it concerns.
-func (s *Service) planUpdate(ctx context.Context, v *Viewer, t *target, in *UpdateContent, r *commit.Request) (*attempt, int, error) {
+func (s *Service) planUpdate(ctx context.Context, v *principal.Viewer, t *target, in *UpdateContent, r *commit.Request) (*attempt, int, error) {
 	h, now := &t.header, s.Now()
 	if err := s.checkUpdate(ctx, v, t, in); err != nil {
 		return nil, 0, err
@@ -162,7 +156,7 @@ func (s *Service) planUpdate(ctx context.Context, v *Viewer, t *target, in *Upda
 
 // checkUpdate checks the rights of an update: editors change title, description
 // and link; visibility and expiresAt are reserved for managers.
-func (s *Service) checkUpdate(ctx context.Context, v *Viewer, t *target, in *UpdateContent) error {
+func (s *Service) checkUpdate(ctx context.Context, v *principal.Viewer, t *target, in *UpdateContent) error {
 	enough := Editing
 	if in.Visibility.Set || in.ExpiresAt.Set {
 		enough = Manages
@@ -223,9 +217,9 @@ func equalInstants(a, b *clock.Instant) bool {
 
 // DeleteContent ends an item for ever: its header stays as a mark that keeps
 // late writers out.
-func (s *Service) DeleteContent(ctx context.Context, v *Viewer, in DeleteContent) (*ContentOutcome, error) {
-	v.forget()
-	defer v.forget()
+func (s *Service) DeleteContent(ctx context.Context, v *principal.Viewer, in DeleteContent) (*ContentOutcome, error) {
+	v.Forget()
+	defer v.Forget()
 	if !v.SignedIn() {
 		return nil, fault.SignInFirst()
 	}
@@ -239,7 +233,7 @@ func (s *Service) DeleteContent(ctx context.Context, v *Viewer, in DeleteContent
 	key := in.IdempotencyKey
 	in.IdempotencyKey = nil
 	b := s.NewBudget()
-	if err := s.requireActor(ctx, b, v, id.Tenant()); err != nil {
+	if err := s.RequireActor(ctx, b, v, id.Tenant()); err != nil {
 		return nil, err
 	}
 	r := commit.Keyed(string(v.User), key, "deleteContent", in)
@@ -270,14 +264,14 @@ func (s *Service) planDelete(h *Header, request *commit.RequestRow) (*attempt, *
 
 // RemoveFromLibrary takes an item out of a library, by taking the membership
 // that put it there.
-func (s *Service) RemoveFromLibrary(ctx context.Context, v *Viewer, in RemoveFromLibrary) (*ContentOutcome, error) {
-	v.forget()
-	defer v.forget()
+func (s *Service) RemoveFromLibrary(ctx context.Context, v *principal.Viewer, in RemoveFromLibrary) (*ContentOutcome, error) {
+	v.Forget()
+	defer v.Forget()
 	if !v.SignedIn() {
 		return nil, fault.SignInFirst()
 	}
 	var faults fault.List
-	p, err := ParsePrincipalID(in.Principal)
+	p, err := principal.ParseID(in.Principal)
 	faults.Add(err, "principalId")
 	id, err := ParseContentID(in.Content)
 	faults.Add(err, "contentId")
@@ -286,20 +280,20 @@ func (s *Service) RemoveFromLibrary(ctx context.Context, v *Viewer, in RemoveFro
 		return nil, err
 	}
 	b := s.NewBudget()
-	if err := s.requireActor(ctx, b, v, p.Tenant()); err != nil {
+	if err := s.RequireActor(ctx, b, v, p.Tenant()); err != nil {
 		return nil, err
 	}
 	key := in.IdempotencyKey
 	in.IdempotencyKey = nil
 	r := commit.Keyed(string(v.User), key, "removeFromLibrary", in)
-	q := contentRequest{named: []PrincipalID{p}, r: r, path: "contentId"}
+	q := contentRequest{named: []principal.ID{p}, r: r, path: "contentId"}
 	return s.changeContent(ctx, b, v, id, q, func(ctx context.Context, t *target) (*attempt, int, error) {
 		return s.planRemove(ctx, v, t, p, r)
 	})
 }
 
-func (s *Service) planRemove(ctx context.Context, v *Viewer, t *target, p PrincipalID, r *commit.Request) (*attempt, int, error) {
-	faults, err := s.principalsFor(ctx, v, []PrincipalID{p}, func(int) bool { return false }, func(int) []string { return []string{"principalId"} })
+func (s *Service) planRemove(ctx context.Context, v *principal.Viewer, t *target, p principal.ID, r *commit.Request) (*attempt, int, error) {
+	faults, err := s.PrincipalsFor(ctx, v, []principal.ID{p}, func(int) bool { return false }, func(int) []string { return []string{"principalId"} })
 	if err != nil {
 		return nil, 0, err
 	}
@@ -308,11 +302,11 @@ func (s *Service) planRemove(ctx context.Context, v *Viewer, t *target, p Princi
 	}
 	may := p == v.User || v.Administers(p.Tenant())
 	if !may && p.IsGroup() {
-		groups, err := s.groupsOf(ctx, v)
+		groups, err := s.GroupsOf(ctx, v)
 		if err != nil {
 			return nil, 0, err
 		}
-		may = groups.role(p) == GroupManager
+		may = groups.Role(p) == principal.GroupManager
 	}
 	if !may {
 		return nil, 0, fault.Forbiddenf([]string{"principalId"}, "only the user itself, a manager of the group or an administrator may take something out of this library")
@@ -320,12 +314,12 @@ func (s *Service) planRemove(ctx context.Context, v *Viewer, t *target, p Princi
 	if !t.named[0].Active() {
 		return nil, 0, &fault.Error{Code: fault.Conflict, Reason: fault.ReasonNotAMember, Path: []string{"contentId"}, Msg: "the item is not in this library"}
 	}
-	return s.planRoles(t, []PrincipalID{p}, func(int) ContentRole { return NoRole }, r)
+	return s.planRoles(t, []principal.ID{p}, func(int) ContentRole { return NoRole }, r)
 }
 
 // planRoles plans a change of member rows alone, with the rows it changes.
 // There is always at least one manager.
-func (s *Service) planRoles(t *target, ps []PrincipalID, role func(i int) ContentRole, r *commit.Request) (*attempt, int, error) {
+func (s *Service) planRoles(t *target, ps []principal.ID, role func(i int) ContentRole, r *commit.Request) (*attempt, int, error) {
 	h := &t.header
 	after := *h
 	after.Seq, after.MTS = h.Seq+1, s.MTS(h.MTS)

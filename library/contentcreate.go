@@ -10,13 +10,14 @@ import (
 	"carrel/core/commit"
 	"carrel/core/fault"
 	"carrel/core/id"
+	"carrel/principal"
 )
 
 // CreateContent makes an item. Its creator is a manager; the initial members
 // are all or nothing.
-func (s *Service) CreateContent(ctx context.Context, v *Viewer, in CreateContent) (*ContentOutcome, error) {
-	v.forget()
-	defer v.forget()
+func (s *Service) CreateContent(ctx context.Context, v *principal.Viewer, in CreateContent) (*ContentOutcome, error) {
+	v.Forget()
+	defer v.Forget()
 	if !v.SignedIn() {
 		return nil, fault.SignInFirst()
 	}
@@ -26,7 +27,7 @@ func (s *Service) CreateContent(ctx context.Context, v *Viewer, in CreateContent
 	}
 	// Whoever creates must exist, administrators too.
 	b := s.NewBudget()
-	if err := s.requireUser(ctx, b, v); err != nil {
+	if err := s.RequireUser(ctx, b, v); err != nil {
 		return nil, err
 	}
 	tenant := v.User.Tenant()
@@ -67,10 +68,10 @@ func (s *Service) nameFor(ctx context.Context, tenant string, name *string) (str
 }
 
 // createAs runs a creation under its id.
-func (s *Service) createAs(ctx context.Context, b commit.Budget, v *Viewer, id ContentID, in *CreateContent, members []Member, r *commit.Request) (*ContentOutcome, error) {
+func (s *Service) createAs(ctx context.Context, b commit.Budget, v *principal.Viewer, id ContentID, in *CreateContent, members []Member, r *commit.Request) (*ContentOutcome, error) {
 	all := withCreator(v.User, members)
 	var first *contentAnswer
-	e, decided, err := s.decide(ctx, b, string(id), func(ctx context.Context) (*attempt, error) {
+	e, decided, err := s.decide(ctx, b, id, func(ctx context.Context) (*attempt, error) {
 		rows, err := s.store.Read(ctx, id, ContentQuery{Request: r.Lookup()})
 		if err != nil {
 			return nil, err
@@ -104,7 +105,7 @@ func (s *Service) createAs(ctx context.Context, b commit.Budget, v *Viewer, id C
 }
 
 // check is the shape of the input; it gives the initial members.
-func (in *CreateContent) check(v *Viewer, now clock.Instant, most int) ([]Member, error) {
+func (in *CreateContent) check(v *principal.Viewer, now clock.Instant, most int) ([]Member, error) {
 	var faults fault.List
 	if in.Tenant != nil {
 		faults.Add(id.CheckTenant(*in.Tenant), "tenant")
@@ -166,11 +167,11 @@ func rolesGiven(changes []ContentMemberChange, most int, creation bool) ([]Membe
 	if len(changes) > most {
 		return nil, fault.List{fault.TooManyf([]string{field}, "at most %d principals at once; send the rest in further calls", most)}
 	}
-	seen := make(map[PrincipalID]bool, len(changes))
+	seen := make(map[principal.ID]bool, len(changes))
 	rows := make([]Member, 0, len(changes))
 	for i, c := range changes {
 		at := strconv.Itoa(i)
-		p, err := ParsePrincipalID(c.Principal)
+		p, err := principal.ParseID(c.Principal)
 		faults.Add(err, field, at, "principalId")
 		if err == nil && seen[p] {
 			faults = append(faults, fault.Invalidf([]string{field, at, "principalId"}, "this principal is named twice"))
@@ -188,7 +189,7 @@ func rolesGiven(changes []ContentMemberChange, most int, creation bool) ([]Membe
 }
 
 // withCreator is the initial members with the creator as a manager among them.
-func withCreator(creator PrincipalID, members []Member) []Member {
+func withCreator(creator principal.ID, members []Member) []Member {
 	all := []Member{{Principal: creator, Role: Manages}}
 	for _, m := range members {
 		if m.Principal != creator {
@@ -199,12 +200,12 @@ func withCreator(creator PrincipalID, members []Member) []Member {
 }
 
 // checkMembers is existence, visibility and rights of the initial members.
-func (s *Service) checkMembers(ctx context.Context, v *Viewer, in *CreateContent, members []Member) error {
-	ps := make([]PrincipalID, len(members))
+func (s *Service) checkMembers(ctx context.Context, v *principal.Viewer, in *CreateContent, members []Member) error {
+	ps := make([]principal.ID, len(members))
 	for i, m := range members {
 		ps[i] = m.Principal
 	}
-	faults, err := s.principalsFor(ctx, v, ps,
+	faults, err := s.PrincipalsFor(ctx, v, ps,
 		func(i int) bool { return ps[i] == v.User },
 		func(i int) []string { return []string{"members", strconv.Itoa(i), "principalId"} })
 	if err != nil {
@@ -214,7 +215,7 @@ func (s *Service) checkMembers(ctx context.Context, v *Viewer, in *CreateContent
 }
 
 // planCreate is the first state of an item, on nothing or on a fence.
-func (s *Service) planCreate(ctx context.Context, creator PrincipalID, id ContentID, in *CreateContent, members []Member, before *Header, r *commit.Request) (*attempt, error) {
+func (s *Service) planCreate(ctx context.Context, creator principal.ID, id ContentID, in *CreateContent, members []Member, before *Header, r *commit.Request) (*attempt, error) {
 	mts := s.MTS(before.MTS)
 	h := Header{
 		Content: Content{

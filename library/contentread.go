@@ -8,7 +8,9 @@ import (
 
 	"carrel/core/commit"
 	"carrel/core/fault"
+	"carrel/core/input"
 	"carrel/core/sched"
+	"carrel/principal"
 )
 
 // target is what a mutation of an item has read: the header, the actor's
@@ -39,8 +41,8 @@ func (a contentAnswer) encode() []byte {
 // readTarget is step 1 of a mutation of an item. A request that was answered
 // before is told before existence; an item that does not exist or may not be
 // seen is NOT_FOUND at path.
-func (s *Service) readTarget(ctx context.Context, v *Viewer, id ContentID, named []PrincipalID, r *commit.Request, path string) (*target, error) {
-	rows, err := s.readState(ctx, id, append([]PrincipalID{v.User}, named...), r.Lookup())
+func (s *Service) readTarget(ctx context.Context, v *principal.Viewer, id ContentID, named []principal.ID, r *commit.Request, path string) (*target, error) {
+	rows, err := s.readState(ctx, id, append([]principal.ID{v.User}, named...), r.Lookup())
 	if err != nil {
 		return nil, err
 	}
@@ -53,7 +55,7 @@ func (s *Service) readTarget(ctx context.Context, v *Viewer, id ContentID, named
 
 // known tells the answer of a request that was answered before; otherwise the
 // item must exist and be seen by v.
-func (s *Service) known(ctx context.Context, v *Viewer, id ContentID, t *target, r *commit.Request, row *commit.RequestRow, path string) (*contentAnswer, error) {
+func (s *Service) known(ctx context.Context, v *principal.Viewer, id ContentID, t *target, r *commit.Request, row *commit.RequestRow, path string) (*contentAnswer, error) {
 	again, err := r.Answered(row, s.Now())
 	if err != nil {
 		return nil, err
@@ -82,11 +84,11 @@ func contentNotFound(path string) *fault.Error {
 // readState reads rows of one state of an item, in as many reads as the longest
 // IN list allows. The compare-and-set refuses a plan made from mixed states, so
 // it is enough that all reads told the same seq.
-func (s *Service) readState(ctx context.Context, id ContentID, members []PrincipalID, request *commit.RequestKey) (*ContentRows, error) {
+func (s *Service) readState(ctx context.Context, id ContentID, members []principal.ID, request *commit.RequestKey) (*ContentRows, error) {
 	for range commit.MaxTries {
 		var whole *ContentRows
 		mixed := false
-		for part := range slices.Chunk(members, MaxList) {
+		for part := range slices.Chunk(members, input.MaxList) {
 			rows, err := s.store.Read(ctx, id, ContentQuery{Members: part, Request: request})
 			if err != nil {
 				return nil, err
@@ -108,7 +110,7 @@ func (s *Service) readState(ctx context.Context, id ContentID, members []Princip
 // effectiveRole returns the strongest role of the viewer on an item: its own
 // row, its groups' rows, and administration, which counts as a manager's. A role
 // that is at least enough is returned without looking for a stronger one.
-func (s *Service) effectiveRole(ctx context.Context, v *Viewer, id ContentID, own Member, enough ContentRole) (ContentRole, error) {
+func (s *Service) effectiveRole(ctx context.Context, v *principal.Viewer, id ContentID, own Member, enough ContentRole) (ContentRole, error) {
 	if v.Administers(id.Tenant()) {
 		return Manages, nil
 	}
@@ -126,7 +128,7 @@ func (s *Service) effectiveRole(ctx context.Context, v *Viewer, id ContentID, ow
 }
 
 // requireContentManager is FORBIDDEN for whoever sees the item but does not manage it.
-func (s *Service) requireContentManager(ctx context.Context, v *Viewer, t *target, path string) error {
+func (s *Service) requireContentManager(ctx context.Context, v *principal.Viewer, t *target, path string) error {
 	role, err := s.effectiveRole(ctx, v, t.header.ID, t.own, Manages)
 	if err != nil {
 		return err
@@ -146,39 +148,12 @@ func requireVersion(h *Header, expected *int) error {
 		Msg: "the item has changed since: read it again, look at the change, and repeat yours with its version"}
 }
 
-// principalsFor reads the principals that a mutation names. Those that do not
-// exist or may not be seen come back as NOT_FOUND faults, at the path that
-// pathOf gives for their index; known says whom to accept unseen.
-func (s *Service) principalsFor(ctx context.Context, v *Viewer, ids []PrincipalID, known func(i int) bool, pathOf func(i int) []string) (fault.List, error) {
-	var faults fault.List
-	for base := 0; base < len(ids); base += MaxList {
-		part := ids[base:min(base+MaxList, len(ids))]
-		headers, err := s.store.ReadPrincipals(ctx, part)
-		if err != nil {
-			return nil, err
-		}
-		for i := range headers {
-			if known(base + i) {
-				continue
-			}
-			sees, err := s.seesPrincipal(ctx, v, part[i], &headers[i])
-			if err != nil {
-				return nil, err
-			}
-			if !sees {
-				faults = append(faults, fault.NotFoundf(pathOf(base+i), "there is no such user or group, or you may not see it"))
-			}
-		}
-	}
-	return faults, nil
-}
-
 // outcome is what a mutation answers: the item as the actor may see it now,
 // and its place in the actor's own library.
-func (s *Service) outcome(ctx context.Context, v *Viewer, id ContentID) (*ContentOutcome, error) {
-	v.forget()
+func (s *Service) outcome(ctx context.Context, v *principal.Viewer, id ContentID) (*ContentOutcome, error) {
+	v.Forget()
 	out := &ContentOutcome{ID: id}
-	rows, err := s.store.Read(ctx, id, ContentQuery{Members: []PrincipalID{v.User}})
+	rows, err := s.store.Read(ctx, id, ContentQuery{Members: []principal.ID{v.User}})
 	if err != nil {
 		return nil, err
 	}
@@ -189,14 +164,14 @@ func (s *Service) outcome(ctx context.Context, v *Viewer, id ContentID) (*Conten
 	}
 	out.Content = &h.Content
 	if own.Active() {
-		out.Edge = s.edgeFor(v.User, Private, &h.Content, own.Role, EntryKey{h.Position, id})
+		out.Edge = s.edgeFor(v.User, principal.Private, &h.Content, own.Role, EntryKey{h.Position, id})
 	}
 	return out, nil
 }
 
 // answer finishes a mutation of an item: the fan-out of what was decided, and
 // the outcome.
-func (s *Service) answer(ctx context.Context, v *Viewer, id ContentID, e InFlight, decided bool, libraries int) (*ContentOutcome, error) {
+func (s *Service) answer(ctx context.Context, v *principal.Viewer, id ContentID, e InFlight, decided bool, libraries int) (*ContentOutcome, error) {
 	complete := true
 	if decided {
 		complete = s.complete(ctx, e, v.User)
@@ -205,7 +180,7 @@ func (s *Service) answer(ctx context.Context, v *Viewer, id ContentID, e InFligh
 }
 
 // told is the outcome of a mutation whose fan-out has been waited for.
-func (s *Service) told(ctx context.Context, v *Viewer, id ContentID, decided bool, fan FanOut) (*ContentOutcome, error) {
+func (s *Service) told(ctx context.Context, v *principal.Viewer, id ContentID, decided bool, fan FanOut) (*ContentOutcome, error) {
 	out, err := s.outcome(ctx, v, id)
 	if err != nil && decided {
 		// The change stands; that the item cannot be told now does not undo it.
@@ -228,7 +203,7 @@ func (s *Service) warnNotReadBack(ctx context.Context, id ContentID, err error) 
 }
 
 // repeatedAnswer tells the outcome of a request that was answered before.
-func (s *Service) repeatedAnswer(ctx context.Context, v *Viewer, id ContentID, first *contentAnswer) (*ContentOutcome, error) {
+func (s *Service) repeatedAnswer(ctx context.Context, v *principal.Viewer, id ContentID, first *contentAnswer) (*ContentOutcome, error) {
 	out, err := s.outcome(ctx, v, id)
 	if err != nil {
 		return nil, err
@@ -239,7 +214,7 @@ func (s *Service) repeatedAnswer(ctx context.Context, v *Viewer, id ContentID, f
 
 // complete fans a decided change out as far as its scope says. It tells
 // whether everything is done.
-func (s *Service) complete(ctx context.Context, e InFlight, actor PrincipalID) bool {
+func (s *Service) complete(ctx context.Context, e InFlight, actor principal.ID) bool {
 	if s.tune.Without == commit.MemberDroppedAtOnce && e.Scope == commit.ScopeListed {
 		_ = s.dropEarly(ctx, e)
 	}
@@ -255,11 +230,11 @@ func (s *Service) complete(ctx context.Context, e InFlight, actor PrincipalID) b
 
 // actorInScope is the actor, alone, where there is one and its library is one
 // of those concerned.
-func actorInScope(e InFlight, actor PrincipalID) []PrincipalID {
+func actorInScope(e InFlight, actor principal.ID) []principal.ID {
 	if actor == "" || e.Scope == commit.ScopeListed && !slices.Contains(e.Principals, actor) {
 		return nil
 	}
-	return []PrincipalID{actor}
+	return []principal.ID{actor}
 }
 
 // changeRows applies role changes to the member rows of a header that has its
@@ -288,8 +263,8 @@ func changeRows(h *Header, before []Member, role func(i int) ContentRole) (chang
 }
 
 // principalsOf are the principals of rows, in order of id.
-func principalsOf(rows []Member) []PrincipalID {
-	ps := make([]PrincipalID, len(rows))
+func principalsOf(rows []Member) []principal.ID {
+	ps := make([]principal.ID, len(rows))
 	for i, m := range rows {
 		ps[i] = m.Principal
 	}

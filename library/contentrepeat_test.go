@@ -6,13 +6,15 @@ import (
 	"testing"
 
 	"carrel/core/fault"
+	"carrel/core/input"
 	"carrel/library"
+	"carrel/principal"
 )
 
 func TestIdempotencyKeys(t *testing.T) {
 	h := town(t)
-	create := func(v *library.Viewer, title string) (*library.ContentOutcome, error) {
-		return h.svc.CreateContent(t.Context(), v, library.CreateContent{Kind: library.Note, Title: title, Visibility: library.Public, IdempotencyKey: ptr("k")})
+	create := func(v *principal.Viewer, title string) (*library.ContentOutcome, error) {
+		return h.svc.CreateContent(t.Context(), v, library.CreateContent{Kind: library.Note, Title: title, Visibility: principal.Public, IdempotencyKey: ptr("k")})
 	}
 	first, err := create(as("u:acme:ann"), "t")
 	if err != nil {
@@ -29,7 +31,7 @@ func TestIdempotencyKeys(t *testing.T) {
 		t.Errorf("another viewer: %+v, %v", theirs, err)
 	}
 	update := func(title string) error {
-		_, err := h.svc.UpdateContent(t.Context(), as("u:acme:ann"), library.UpdateContent{ID: string(first.ID), Title: library.Some(&title), IdempotencyKey: ptr("u")})
+		_, err := h.svc.UpdateContent(t.Context(), as("u:acme:ann"), library.UpdateContent{ID: string(first.ID), Title: input.Some(&title), IdempotencyKey: ptr("u")})
 		return err
 	}
 	for range 2 {
@@ -52,7 +54,7 @@ func TestRefusedCreationsAreNotKept(t *testing.T) {
 	h := town(t)
 	create := func(members ...string) error {
 		_, err := h.svc.CreateContent(t.Context(), as("u:acme:ann"), library.CreateContent{
-			Name: ptr("n"), Kind: library.Note, Title: "t", Visibility: library.Public, Members: roles(members...), IdempotencyKey: ptr("k"),
+			Name: ptr("n"), Kind: library.Note, Title: "t", Visibility: principal.Public, Members: roles(members...), IdempotencyKey: ptr("k"),
 		})
 		return err
 	}
@@ -63,10 +65,10 @@ func TestRefusedCreationsAreNotKept(t *testing.T) {
 
 func TestHotItemsDeferTheirMoves(t *testing.T) {
 	h := town(t)
-	id := h.note("hot", library.Public, "u:acme:ben=VIEWER")
+	id := h.note("hot", principal.Public, "u:acme:ben=VIEWER")
 	for n := range 40 {
 		title := fmt.Sprintf("hot %d", n)
-		out, err := h.svc.UpdateContent(t.Context(), as("u:acme:ann"), library.UpdateContent{ID: string(id), Title: library.Some(&title)})
+		out, err := h.svc.UpdateContent(t.Context(), as("u:acme:ann"), library.UpdateContent{ID: string(id), Title: input.Some(&title)})
 		if err != nil || !out.FanOut.Complete {
 			t.Fatalf("update %d: %+v, %v", n, out, err)
 		}
@@ -83,11 +85,11 @@ func TestHotItemsDeferTheirMoves(t *testing.T) {
 		t.Errorf("%d deferred moves, want the one that carries all", st.Deferred)
 	}
 	h.wantTitles(as("u:acme:ben"), "u:acme:ben", "hot 39")
-	private := library.Private
-	if out, err := h.svc.UpdateContent(t.Context(), as("u:acme:ann"), library.UpdateContent{ID: string(id), Visibility: library.Some(&private)}); err != nil || out.FanOut.Libraries != 2 {
+	private := principal.Private
+	if out, err := h.svc.UpdateContent(t.Context(), as("u:acme:ann"), library.UpdateContent{ID: string(id), Visibility: input.Some(&private)}); err != nil || out.FanOut.Libraries != 2 {
 		t.Errorf("a change of visibility at the unmoved position: %+v, %v", out, err)
 	}
-	h.wantTitles(&library.Viewer{}, "u:acme:ben")
+	h.wantTitles(&principal.Viewer{}, "u:acme:ben")
 	h.wantClean()
 	if got := h.content(id); got.Position != got.LastModified {
 		t.Errorf("after the move: position %d, lastModified %d", got.Position, got.LastModified)
@@ -96,9 +98,9 @@ func TestHotItemsDeferTheirMoves(t *testing.T) {
 
 func TestConcurrentChangesOfOneItem(t *testing.T) {
 	h := town(t)
-	id := h.note("a", library.Public)
+	id := h.note("a", principal.Public)
 	for n := range 30 {
-		h.user(fmt.Sprintf("u:acme:p%d", n), library.Public)
+		h.user(fmt.Sprintf("u:acme:p%d", n), principal.Public)
 	}
 	var wg sync.WaitGroup
 	for n := range 30 {
@@ -110,7 +112,7 @@ func TestConcurrentChangesOfOneItem(t *testing.T) {
 		})
 		wg.Go(func() {
 			title := fmt.Sprintf("a%d", n)
-			if _, err := h.svc.UpdateContent(t.Context(), as("u:acme:ann"), library.UpdateContent{ID: string(id), Title: library.Some(&title)}); err != nil {
+			if _, err := h.svc.UpdateContent(t.Context(), as("u:acme:ann"), library.UpdateContent{ID: string(id), Title: input.Some(&title)}); err != nil {
 				t.Errorf("update %d: %v", n, err)
 			}
 		})

@@ -8,12 +8,16 @@ import (
 	"carrel/core/commit"
 	"carrel/core/fault"
 	"carrel/core/sched"
+	"carrel/principal"
 )
 
+// sharesAtOnce is how many principals of one share are judged at once.
+const sharesAtOnce = 8
+
 // ShareContent gives principals a role on an item. It never demotes.
-func (s *Service) ShareContent(ctx context.Context, v *Viewer, in ShareContent) (*ContentOutcome, error) {
-	v.forget()
-	defer v.forget()
+func (s *Service) ShareContent(ctx context.Context, v *principal.Viewer, in ShareContent) (*ContentOutcome, error) {
+	v.Forget()
+	defer v.Forget()
 	if !v.SignedIn() {
 		return nil, fault.SignInFirst()
 	}
@@ -22,7 +26,7 @@ func (s *Service) ShareContent(ctx context.Context, v *Viewer, in ShareContent) 
 		return nil, err
 	}
 	b := s.NewBudget()
-	if err := s.requireActor(ctx, b, v, id.Tenant()); err != nil {
+	if err := s.RequireActor(ctx, b, v, id.Tenant()); err != nil {
 		return nil, err
 	}
 	key := in.IdempotencyKey
@@ -58,7 +62,7 @@ func (s *Service) ShareContent(ctx context.Context, v *Viewer, in ShareContent) 
 
 // check is the shape of the input: the item, the principals without
 // repetitions, and the place of each in the input.
-func (in *ShareContent) check(v *Viewer, most int) (ContentID, []PrincipalID, []int, error) {
+func (in *ShareContent) check(v *principal.Viewer, most int) (ContentID, []principal.ID, []int, error) {
 	var faults fault.List
 	id, err := ParseContentID(in.Content)
 	faults.Add(err, "contentId")
@@ -73,10 +77,10 @@ func (in *ShareContent) check(v *Viewer, most int) (ContentID, []PrincipalID, []
 		faults = append(faults, fault.TooManyf([]string{"principalIds"}, "at most %d principals at once; send the rest in further calls", most))
 		return id, nil, nil, faults
 	}
-	var ps []PrincipalID
+	var ps []principal.ID
 	var places []int
 	for i, given := range in.Principals {
-		p, err := ParsePrincipalID(given)
+		p, err := principal.ParseID(given)
 		faults.Add(err, "principalIds", strconv.Itoa(i))
 		if err == nil && !slices.Contains(ps, p) {
 			ps, places = append(ps, p), append(places, i)
@@ -89,9 +93,9 @@ func (in *ShareContent) check(v *Viewer, most int) (ContentID, []PrincipalID, []
 // PUBLIC or LOGGEDIN item may share it on, but only so that nobody gets more
 // sight of it than they could have anyway; a PRIVATE one is its managers' to
 // share.
-func (s *Service) checkShare(ctx context.Context, v *Viewer, t *target, role ContentRole, ps []PrincipalID, places []int) error {
+func (s *Service) checkShare(ctx context.Context, v *principal.Viewer, t *target, role ContentRole, ps []principal.ID, places []int) error {
 	pathOf := func(i int) []string { return []string{"principalIds", strconv.Itoa(places[i])} }
-	faults, err := s.principalsFor(ctx, v, ps, func(int) bool { return false }, pathOf)
+	faults, err := s.PrincipalsFor(ctx, v, ps, func(int) bool { return false }, pathOf)
 	if err != nil {
 		return err
 	}
@@ -102,14 +106,14 @@ func (s *Service) checkShare(ctx context.Context, v *Viewer, t *target, role Con
 	if err != nil || own == Manages {
 		return err
 	}
-	if t.header.Visibility == Private {
+	if t.header.Visibility == principal.Private {
 		return fault.Forbiddenf([]string{"contentId"}, "only a manager may share a PRIVATE item")
 	}
 	if role != Viewing {
 		faults = append(faults, fault.Forbiddenf([]string{"role"}, "only a manager may give another role than VIEWER"))
 	}
 	sees := make([]bool, len(ps))
-	err = sched.ForEach(ctx, s.rt, len(ps), additionsAtOnce, func(i int) (err error) {
+	err = sched.ForEach(ctx, s.rt, len(ps), sharesAtOnce, func(i int) (err error) {
 		sees[i], err = s.seesAnyway(ctx, v, ps[i], t, t.named[i])
 		return err
 	})
@@ -128,9 +132,9 @@ func (s *Service) checkShare(ctx context.Context, v *Viewer, t *target, role Con
 // role by this share. Signed in to the item's tenant is a user, never a group:
 // one of the tenant may have members of others, now or later, whom a role would
 // let in. Also those who have a role through a group could see it anyway.
-func (s *Service) seesAnyway(ctx context.Context, actor *Viewer, p PrincipalID, t *target, row Member) (bool, error) {
-	v := &Viewer{User: p, bill: actor.billed()}
-	if p.IsUser() || t.header.Visibility == Public || row.Active() {
+func (s *Service) seesAnyway(ctx context.Context, actor *principal.Viewer, p principal.ID, t *target, row Member) (bool, error) {
+	v := actor.As(p)
+	if p.IsUser() || t.header.Visibility == principal.Public || row.Active() {
 		return s.seesContent(ctx, v, t.header.ID, &t.header, row)
 	}
 	role, err := s.roleThroughGroups(ctx, v, t.header.ID)
@@ -140,7 +144,7 @@ func (s *Service) seesAnyway(ctx context.Context, actor *Viewer, p PrincipalID, 
 // shareEdges are the item's places in the libraries of those it was shared
 // with, as the bucket in which the actor reads each of them has them. A
 // repetition may come when one of them is not to be seen any more.
-func (s *Service) shareEdges(ctx context.Context, v *Viewer, out *ContentOutcome, ps []PrincipalID) error {
+func (s *Service) shareEdges(ctx context.Context, v *principal.Viewer, out *ContentOutcome, ps []principal.ID) error {
 	if out.Content == nil {
 		return nil
 	}
@@ -154,7 +158,7 @@ func (s *Service) shareEdges(ctx context.Context, v *Viewer, out *ContentOutcome
 	}
 	at := EntryKey{rows.Header.Position, out.ID}
 	for i, p := range ps {
-		sees, err := s.seesPrincipal(ctx, v, p, &headers[i])
+		sees, err := s.Sees(ctx, v, p, &headers[i])
 		if err != nil {
 			return err
 		}
@@ -170,9 +174,9 @@ func (s *Service) shareEdges(ctx context.Context, v *Viewer, out *ContentOutcome
 }
 
 // SetContentMembers gives, changes and takes roles on an item.
-func (s *Service) SetContentMembers(ctx context.Context, v *Viewer, in SetContentMembers) (*ContentOutcome, error) {
-	v.forget()
-	defer v.forget()
+func (s *Service) SetContentMembers(ctx context.Context, v *principal.Viewer, in SetContentMembers) (*ContentOutcome, error) {
+	v.Forget()
+	defer v.Forget()
 	if !v.SignedIn() {
 		return nil, fault.SignInFirst()
 	}
@@ -185,13 +189,13 @@ func (s *Service) SetContentMembers(ctx context.Context, v *Viewer, in SetConten
 		return nil, err
 	}
 	b := s.NewBudget()
-	if err := s.requireActor(ctx, b, v, id.Tenant()); err != nil {
+	if err := s.RequireActor(ctx, b, v, id.Tenant()); err != nil {
 		return nil, err
 	}
 	key := in.IdempotencyKey
 	in.IdempotencyKey = nil
 	r := commit.Keyed(string(v.User), key, "setContentMembers", in)
-	ps := make([]PrincipalID, len(wanted))
+	ps := make([]principal.ID, len(wanted))
 	for i, m := range wanted {
 		ps[i] = m.Principal
 	}
@@ -207,8 +211,8 @@ func (s *Service) SetContentMembers(ctx context.Context, v *Viewer, in SetConten
 // checkSetMembers is existence, visibility and rights. A manager may change one
 // already in unseen; whoever is taken out needs no looking at. Nobody else is
 // told by the answer whether an unseen one is in.
-func (s *Service) checkSetMembers(ctx context.Context, v *Viewer, t *target, wanted []Member) error {
-	ps := make([]PrincipalID, len(wanted))
+func (s *Service) checkSetMembers(ctx context.Context, v *principal.Viewer, t *target, wanted []Member) error {
+	ps := make([]principal.ID, len(wanted))
 	for i, m := range wanted {
 		ps[i] = m.Principal
 	}
@@ -216,7 +220,7 @@ func (s *Service) checkSetMembers(ctx context.Context, v *Viewer, t *target, wan
 	if refused != nil && fault.CodeOf(refused) != fault.Forbidden {
 		return refused
 	}
-	faults, err := s.principalsFor(ctx, v, ps,
+	faults, err := s.PrincipalsFor(ctx, v, ps,
 		func(i int) bool { return refused == nil && t.named[i].Active() || wanted[i].Role == NoRole },
 		func(i int) []string { return []string{"members", strconv.Itoa(i), "principalId"} })
 	if err != nil {

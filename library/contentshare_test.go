@@ -9,23 +9,25 @@ import (
 	"time"
 
 	"carrel/core/commit"
+	"carrel/core/cursor"
 	"carrel/core/fault"
 	"carrel/core/sched"
 	"carrel/library"
+	"carrel/principal"
 )
 
 func TestShareContent(t *testing.T) {
 	h := town(t)
-	open := string(h.note("open", library.Public))
-	ours := string(h.note("ours", library.LoggedIn))
-	secret := string(h.note("secret", library.Private, "u:acme:ben=EDITOR"))
+	open := string(h.note("open", principal.Public))
+	ours := string(h.note("ours", principal.LoggedIn))
+	secret := string(h.note("secret", principal.Private, "u:acme:ben=EDITOR"))
 	for _, c := range []struct {
 		name string
-		as   *library.Viewer
+		as   *principal.Viewer
 		in   library.ShareContent
 		want []string
 	}{
-		{"anonymous", &library.Viewer{}, library.ShareContent{Content: open, Principals: []string{"u:acme:ben"}, Role: library.Viewing}, []string{"UNAUTHENTICATED"}},
+		{"anonymous", &principal.Viewer{}, library.ShareContent{Content: open, Principals: []string{"u:acme:ben"}, Role: library.Viewing}, []string{"UNAUTHENTICATED"}},
 		{"with nobody", as("u:acme:ann"), library.ShareContent{Content: "x", Role: library.Viewing}, []string{"INVALID contentId", "INVALID principalIds"}},
 		{"with too many", as("u:acme:ann"), library.ShareContent{Content: open, Principals: make([]string, 101), Role: library.Viewing}, []string{"TOO_MANY principalIds"}},
 		{"with the malformed and the unknown", as("u:acme:ann"), library.ShareContent{Content: open, Principals: []string{"u:acme:ben", "nonsense", "c:acme:open"}, Role: library.Viewing}, []string{"INVALID principalIds.1", "INVALID principalIds.2"}},
@@ -47,7 +49,7 @@ func TestShareContent(t *testing.T) {
 			}
 		})
 	}
-	if row, err := h.store.Read(t.Context(), library.ContentID(secret), library.ContentQuery{Members: []library.PrincipalID{"u:acme:ben"}}); err != nil || row.Members[0].Role != library.Editing {
+	if row, err := h.store.Read(t.Context(), library.ContentID(secret), library.ContentQuery{Members: []principal.ID{"u:acme:ben"}}); err != nil || row.Members[0].Role != library.Editing {
 		t.Errorf("a share demoted: %+v, %v", row, err)
 	}
 	h.wantTitles(as("u:acme:cleo"), "g:acme:team", "secret")
@@ -56,7 +58,7 @@ func TestShareContent(t *testing.T) {
 
 func TestShareThatChangesNothingWritesNothing(t *testing.T) {
 	h := town(t)
-	id := h.note("a", library.Public, "u:acme:ben=EDITOR")
+	id := h.note("a", principal.Public, "u:acme:ben=EDITOR")
 	before := h.content(id)
 	out, err := h.svc.ShareContent(t.Context(), as("u:acme:ann"), library.ShareContent{Content: string(id), Principals: []string{"u:acme:ben"}, Role: library.Viewing})
 	if err != nil || out.FanOut != (library.FanOut{Complete: true}) {
@@ -69,10 +71,10 @@ func TestShareThatChangesNothingWritesNothing(t *testing.T) {
 
 func TestSetContentMembers(t *testing.T) {
 	h := town(t)
-	id := string(h.note("a", library.Private, "u:acme:ben=EDITOR"))
+	id := string(h.note("a", principal.Private, "u:acme:ben=EDITOR"))
 	for _, c := range []struct {
 		name    string
-		as      *library.Viewer
+		as      *principal.Viewer
 		changes []library.ContentMemberChange
 		want    []string
 	}{
@@ -140,12 +142,12 @@ func TestSharesThatWaitGoTogether(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	h.user("u:acme:ann", library.Public)
+	h.user("u:acme:ann", principal.Public)
 	const many = 20
 	for n := range many {
-		h.user(fmt.Sprintf("u:acme:p%d", n), library.Public)
+		h.user(fmt.Sprintf("u:acme:p%d", n), principal.Public)
 	}
-	id := h.note("a", library.Public)
+	id := h.note("a", principal.Public)
 	slow.id = id
 	share := func(p string) (*library.ContentOutcome, error) {
 		return h.svc.ShareContent(t.Context(), as(p), library.ShareContent{Content: string(id), Principals: []string{p}, Role: library.Viewing})
@@ -181,9 +183,9 @@ func TestSharesThatWaitGoTogether(t *testing.T) {
 
 func TestAReaderSharesALoggedInItemWithNoGroup(t *testing.T) {
 	h := town(t)
-	id := string(h.note("ours", library.LoggedIn))
+	id := string(h.note("ours", principal.LoggedIn))
 	h.mustSet(as("u:acme:cleo"), "g:acme:team", "u:beta:zed=MEMBER")
-	share := func(v *library.Viewer) error {
+	share := func(v *principal.Viewer) error {
 		_, err := h.svc.ShareContent(t.Context(), v, library.ShareContent{Content: id, Principals: []string{"g:acme:team"}, Role: library.Viewing})
 		return err
 	}
@@ -197,12 +199,12 @@ func TestAReaderSharesALoggedInItemWithNoGroup(t *testing.T) {
 
 func TestManagersSeeAllMembers(t *testing.T) {
 	h := town(t)
-	id := h.note("a", library.Public)
+	id := h.note("a", principal.Public)
 	if _, err := h.svc.ShareContent(t.Context(), as("u:acme:hid"), library.ShareContent{Content: string(id), Principals: []string{"u:acme:hid"}, Role: library.Viewing}); err != nil {
 		t.Fatal(err)
 	}
-	members := func(v *library.Viewer) int {
-		c, err := h.svc.Members(t.Context(), v, id, library.PageArgs{})
+	members := func(v *principal.Viewer) int {
+		c, err := h.svc.Members(t.Context(), v, id, cursor.PageArgs{})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -12,12 +12,15 @@ import (
 
 	"carrel/core/clock"
 	"carrel/core/commit"
+	"carrel/core/cursor"
+	"carrel/core/input"
 	"carrel/core/journal"
 	"carrel/core/naming"
 	"carrel/core/sched"
 	"carrel/interchange/archive"
 	"carrel/library"
 	"carrel/pebblestore"
+	"carrel/principal"
 	"carrel/test/oracle"
 )
 
@@ -87,10 +90,10 @@ func wantSameLibraries(t *testing.T, a, b library.Store) {
 }
 
 // derivedOf are all derived rows of a principal.
-func derivedOf(t *testing.T, s library.Store, p library.PrincipalID) []string {
+func derivedOf(t *testing.T, s library.Store, p principal.ID) []string {
 	t.Helper()
 	var all []string
-	for _, b := range []library.Bucket{library.Private, library.LoggedIn, library.Public} {
+	for _, b := range []library.Bucket{principal.Private, principal.LoggedIn, principal.Public} {
 		es, err := s.PageLibrary(t.Context(), library.Slice{Owner: p, Bucket: b, Limit: 10_000})
 		if err != nil {
 			t.Fatal(err)
@@ -151,16 +154,16 @@ func finish(t *testing.T, store library.Store) {
 func TestACopyServesAsItsSourceDid(t *testing.T) {
 	h := town(t)
 	for n := range 5 {
-		h.note(fmt.Sprintf("n%d", n), library.Public, "g:acme:team=VIEWER")
+		h.note(fmt.Sprintf("n%d", n), principal.Public, "g:acme:team=VIEWER")
 	}
 	ann := as("u:acme:ann")
 	key := ptr("a key of ann's")
-	create := library.CreateContent{Kind: library.Note, Title: "keyed", Visibility: library.Public, IdempotencyKey: key}
+	create := library.CreateContent{Kind: library.Note, Title: "keyed", Visibility: principal.Public, IdempotencyKey: key}
 	created, err := h.svc.CreateContent(t.Context(), ann, create)
 	if err != nil {
 		t.Fatal(err)
 	}
-	rename := library.UpdateContent{ID: "c:acme:n0", Title: library.Some(ptr("renamed")), IdempotencyKey: ptr("another")}
+	rename := library.UpdateContent{ID: "c:acme:n0", Title: input.Some(ptr("renamed")), IdempotencyKey: ptr("another")}
 	if _, err := h.svc.UpdateContent(t.Context(), ann, rename); err != nil {
 		t.Fatal(err)
 	}
@@ -168,15 +171,15 @@ func TestACopyServesAsItsSourceDid(t *testing.T) {
 		t.Fatal(err)
 	}
 	expires := clock.Of(h.runtime.Now()).Add(time.Hour)
-	if _, err := h.svc.UpdateContent(t.Context(), ann, library.UpdateContent{ID: "c:acme:n1", ExpiresAt: library.Some(&expires)}); err != nil {
+	if _, err := h.svc.UpdateContent(t.Context(), ann, library.UpdateContent{ID: "c:acme:n1", ExpiresAt: input.Some(&expires)}); err != nil {
 		t.Fatal(err)
 	}
-	first, err := h.svc.Library(t.Context(), ann, "g:acme:team", library.LibraryQuery{PageArgs: library.PageArgs{First: ptr(2)}})
+	first, err := h.svc.Library(t.Context(), ann, "g:acme:team", library.LibraryQuery{PageArgs: cursor.PageArgs{First: ptr(2)}})
 	if err != nil {
 		t.Fatal(err)
 	}
 	rest := func(svc *library.Service) []string {
-		page, err := svc.Library(t.Context(), ann, "g:acme:team", library.LibraryQuery{PageArgs: library.PageArgs{After: first.PageInfo.EndCursor()}})
+		page, err := svc.Library(t.Context(), ann, "g:acme:team", library.LibraryQuery{PageArgs: cursor.PageArgs{After: first.PageInfo.EndCursor()}})
 		if err != nil {
 			t.Fatalf("going on from a cursor: %v", err)
 		}
@@ -217,7 +220,7 @@ func TestACopyServesAsItsSourceDid(t *testing.T) {
 	if out, err := svc.UpdateContent(t.Context(), ann, rename); err != nil || out.Content.Version != 2 {
 		t.Errorf("the repetition of a keyed update: %+v, %v", out, err)
 	}
-	_, err = svc.CreateContent(t.Context(), ann, library.CreateContent{Name: ptr("n4"), Kind: library.Note, Title: "x", Visibility: library.Public})
+	_, err = svc.CreateContent(t.Context(), ann, library.CreateContent{Name: ptr("n4"), Kind: library.Note, Title: "x", Visibility: principal.Public})
 	wantTold(t, err, "TAKEN name")
 	more, err := naming.New(to, "desk", 10)
 	if err != nil {
@@ -274,7 +277,7 @@ func (s *stumbling) PutCopyNote(ctx context.Context, note []byte) error {
 func TestCopyGoesOnWhereItWasBrokenOff(t *testing.T) {
 	h := town(t)
 	for n := range 6 {
-		h.note(fmt.Sprintf("n%d", n), library.Public, "g:acme:team=VIEWER", "u:acme:ben=EDITOR")
+		h.note(fmt.Sprintf("n%d", n), principal.Public, "g:acme:team=VIEWER", "u:acme:ben=EDITOR")
 	}
 	h.quiet()
 	from := h.store.(*pebblestore.Store)
@@ -308,7 +311,7 @@ func TestCopyGoesOnWhereItWasBrokenOff(t *testing.T) {
 func TestCopyIsResumedNotRepeated(t *testing.T) {
 	h := town(t)
 	for n := range 20 {
-		h.note(fmt.Sprintf("n%d", n), library.Public)
+		h.note(fmt.Sprintf("n%d", n), principal.Public)
 	}
 	h.quiet()
 	to := newStore(t)

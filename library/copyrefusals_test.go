@@ -8,10 +8,12 @@ import (
 	"time"
 
 	"carrel/core/commit"
+	"carrel/core/input"
 	"carrel/interchange/archive"
 	"carrel/library"
 	"carrel/library/storetest"
 	"carrel/pebblestore"
+	"carrel/principal"
 )
 
 func TestCopyRefuses(t *testing.T) {
@@ -55,13 +57,13 @@ func TestCopyRefuses(t *testing.T) {
 	t.Run("a source that was changed meanwhile", func(t *testing.T) {
 		h, to := town(t), newStore(t)
 		defer closeStore(t, to)
-		h.note("a", library.Public)
+		h.note("a", principal.Public)
 		h.quiet()
 		half(t, h, to)
-		if _, err := h.svc.UpdateContent(t.Context(), as("u:acme:ann"), library.UpdateContent{ID: "c:acme:a", Title: library.Some(ptr("b"))}); err != nil {
+		if _, err := h.svc.UpdateContent(t.Context(), as("u:acme:ann"), library.UpdateContent{ID: "c:acme:a", Title: input.Some(ptr("b"))}); err != nil {
 			t.Fatal(err)
 		}
-		if _, err := h.svc.UpdateUser(t.Context(), as("u:acme:ann"), library.UpdateUser{ID: "u:acme:ann", DisplayName: library.Some(ptr("b"))}); err != nil {
+		if _, err := h.svc.UpdateUser(t.Context(), as("u:acme:ann"), principal.UpdateUser{ID: "u:acme:ann", DisplayName: input.Some(ptr("b"))}); err != nil {
 			t.Fatal(err)
 		}
 		h.quiet()
@@ -109,7 +111,7 @@ func (f forgetful) ReadRows(ctx context.Context, c archive.Chapter, after []byte
 // Stores forget answered requests by themselves, also while they are copied.
 func TestWhatMayBeForgottenIsNotMissed(t *testing.T) {
 	h := town(t)
-	if _, err := h.svc.UpdateUser(t.Context(), as("u:acme:ann"), library.UpdateUser{ID: "u:acme:ann", DisplayName: library.Some(ptr("b")), IdempotencyKey: ptr("k")}); err != nil {
+	if _, err := h.svc.UpdateUser(t.Context(), as("u:acme:ann"), principal.UpdateUser{ID: "u:acme:ann", DisplayName: input.Some(ptr("b")), IdempotencyKey: ptr("k")}); err != nil {
 		t.Fatal(err)
 	}
 	h.quiet()

@@ -13,6 +13,7 @@ import (
 	"carrel/core/sched"
 	"carrel/library"
 	"carrel/pebblestore"
+	"carrel/principal"
 )
 
 // calendar is the real runtime with a wall clock that only the test moves.
@@ -59,10 +60,10 @@ func datedHouse(t *testing.T, wrap func(library.Store) library.Store) (*house, *
 // before it the first attempt was refused.
 func TestCreate_KeyBindsForADayFromTheAttemptThatSucceeded(t *testing.T) {
 	h, clock := datedHouse(t, nil)
-	h.user("u:acme:ann", library.Public)
+	h.user("u:acme:ann", principal.Public)
 	create := func() (library.ContentID, error) {
 		out, err := h.svc.CreateContent(t.Context(), as("u:acme:ann"), library.CreateContent{
-			Kind: library.Note, Title: "t", Visibility: library.Private, Members: roles("u:acme:ben=VIEWER"), IdempotencyKey: ptr("k"),
+			Kind: library.Note, Title: "t", Visibility: principal.Private, Members: roles("u:acme:ben=VIEWER"), IdempotencyKey: ptr("k"),
 		})
 		if err != nil {
 			return "", err
@@ -80,13 +81,13 @@ func TestCreate_KeyBindsForADayFromTheAttemptThatSucceeded(t *testing.T) {
 		wantTold(t, err, "NOT_FOUND members.0.principalId")
 		clock.pass(11*time.Hour + 30*time.Minute)
 	}
-	h.user("u:acme:ben", library.Public)
+	h.user("u:acme:ben", principal.Public)
 	first, err := create() // hour 23
 	if err != nil {
 		t.Fatal(err)
 	}
 	clock.pass(2 * time.Hour)
-	h.user("u:acme:eve", library.Public) // the store forgets what has expired as it writes
+	h.user("u:acme:eve", principal.Public) // the store forgets what has expired as it writes
 	same("hour 25", first)
 	clock.pass(22*time.Hour - time.Microsecond)
 	same("just before the day ends", first)
@@ -105,10 +106,10 @@ func TestCreate_KeyBindsForADayFromTheAttemptThatSucceeded(t *testing.T) {
 func TestCreate_KeyBindsForADayFromTheCommit(t *testing.T) {
 	slow := &besideLastCommit{}
 	h, clock := datedHouse(t, func(s library.Store) library.Store { slow.Store = s; return slow })
-	h.user("u:acme:ann", library.Public)
+	h.user("u:acme:ann", principal.Public)
 	create := func() (library.ContentID, error) {
 		out, err := h.svc.CreateContent(t.Context(), as("u:acme:ann"), library.CreateContent{
-			Kind: library.Note, Title: "t", Visibility: library.Private, IdempotencyKey: ptr("k"),
+			Kind: library.Note, Title: "t", Visibility: principal.Private, IdempotencyKey: ptr("k"),
 		})
 		if err != nil {
 			return "", err
@@ -129,7 +130,7 @@ func TestCreate_KeyBindsForADayFromTheCommit(t *testing.T) {
 		t.Fatal(err)
 	}
 	clock.pass(24*time.Hour - time.Second)
-	h.user("u:acme:eve", library.Public)
+	h.user("u:acme:eve", principal.Public)
 	if got, err := create(); err != nil || got != first {
 		t.Errorf("a second before the day ends: %q, %v; want %q", got, err, first)
 	}
@@ -139,10 +140,10 @@ func TestCreate_KeyBindsForADayFromTheCommit(t *testing.T) {
 // name is taken by then.
 func TestCreate_KeyIsForgottenAfterADayUnderAChosenName(t *testing.T) {
 	h, clock := datedHouse(t, nil)
-	h.user("u:acme:ann", library.Public)
+	h.user("u:acme:ann", principal.Public)
 	create := func(title string) error {
 		_, err := h.svc.CreateContent(t.Context(), as("u:acme:ann"), library.CreateContent{
-			Name: ptr("n"), Kind: library.Note, Title: title, Visibility: library.Private, IdempotencyKey: ptr("k"),
+			Name: ptr("n"), Kind: library.Note, Title: title, Visibility: principal.Private, IdempotencyKey: ptr("k"),
 		})
 		return err
 	}

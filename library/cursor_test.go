@@ -9,10 +9,12 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs"
 
 	"carrel/core/clock"
+	"carrel/core/cursor"
 	"carrel/core/fault"
 	"carrel/core/sched"
 	"carrel/library"
 	"carrel/pebblestore"
+	"carrel/principal"
 )
 
 // cursorRoom is a library of ten items.
@@ -20,13 +22,13 @@ func cursorRoom(t testing.TB) *room {
 	r := newRoom(t)
 	r.principals("u:acme:ann", "u:acme:bob", "g:acme:team")
 	for i := range 10 {
-		r.item(numberedID(i), clock.Instant(10*i+10), library.Public,
+		r.item(numberedID(i), clock.Instant(10*i+10), principal.Public,
 			has("u:acme:ann", library.Viewing), has("u:acme:bob", library.Viewing))
 	}
 	return r
 }
 
-func (r *room) after(v *library.Viewer, owner library.PrincipalID, cursor string, q library.LibraryQuery) (*library.LibraryConnection, error) {
+func (r *room) after(v *principal.Viewer, owner principal.ID, cursor string, q library.LibraryQuery) (*library.LibraryConnection, error) {
 	q.PageArgs = firstAfter(20, &cursor)
 	return r.svc.Library(r.t.Context(), v, owner, q)
 }
@@ -35,12 +37,12 @@ func (r *room) after(v *library.Viewer, owner library.PrincipalID, cursor string
 // the same way, and for nobody else.
 func TestCursorsAreBound(t *testing.T) {
 	r := cursorRoom(t)
-	r.item("c:acme:group", 5, library.Public, has("g:acme:team", library.Viewing))
+	r.item("c:acme:group", 5, principal.Public, has("g:acme:team", library.Viewing))
 	cursor := r.read(anonymous(), "u:acme:ann", library.LibraryQuery{}).Edges[4].Cursor()
 	for _, c := range []struct {
 		name   string
-		viewer *library.Viewer
-		owner  library.PrincipalID
+		viewer *principal.Viewer
+		owner  principal.ID
 		q      library.LibraryQuery
 		good   bool
 	}{
@@ -165,7 +167,7 @@ func TestLongestIDs(t *testing.T) {
 	r.principals("u:acme:ann")
 	for i, n := range []int{1, 128, 60} {
 		id := library.ContentID("c:" + strings.Repeat("t", 32) + ":" + strings.Repeat("x", n))
-		r.item(id, clock.Instant(i+1), library.Public, has("u:acme:ann", library.Viewing))
+		r.item(id, clock.Instant(i+1), principal.Public, has("u:acme:ann", library.Viewing))
 	}
 	got := r.walkAll(anonymous(), "u:acme:ann", library.LibraryQuery{}, 1, true)
 	r.wantSame([]string{strings.Repeat("x", 1), strings.Repeat("x", 128), strings.Repeat("x", 60)}, got)
@@ -269,13 +271,13 @@ func FuzzCursor(f *testing.F) {
 	for _, s := range []string{"", "A", "AQE", "====", "AQH_", strings.Repeat("A", 104), strings.Repeat("_", 296), "ü", "\n", "eyJhIjoxfQ"} {
 		f.Add(s)
 	}
-	f.Fuzz(func(t *testing.T, cursor string) {
-		_, err := r.svc.Library(t.Context(), anonymous(), "u:acme:ann", library.LibraryQuery{PageArgs: library.PageArgs{After: &cursor}})
-		if given[cursor] != (err == nil) {
-			t.Errorf("cursor %q, given out: %v: %v", cursor, given[cursor], err)
+	f.Fuzz(func(t *testing.T, from string) {
+		_, err := r.svc.Library(t.Context(), anonymous(), "u:acme:ann", library.LibraryQuery{PageArgs: cursor.PageArgs{After: &from}})
+		if given[from] != (err == nil) {
+			t.Errorf("cursor %q, given out: %v: %v", from, given[from], err)
 		}
 		if err != nil && fault.ReasonOf(err) != fault.ReasonBadCursor {
-			t.Errorf("cursor %q: %v", cursor, err)
+			t.Errorf("cursor %q: %v", from, err)
 		}
 	})
 }

@@ -7,6 +7,7 @@ import (
 	"carrel/core/clock"
 	"carrel/core/commit"
 	"carrel/core/sched"
+	"carrel/principal"
 )
 
 // deriveAtOnce is how many items DeriveAll works on at once.
@@ -31,7 +32,7 @@ func (s *Service) DeriveAll(ctx context.Context, report func(done, of int)) erro
 		return fmt.Errorf("writing libraries: %w", err)
 	}
 	// Only now is a library complete.
-	err = s.eachHeader(ctx, anyPrincipal, func(h *PrincipalHeader) error {
+	err = s.eachHeader(ctx, anyPrincipal, func(h *principal.Header) error {
 		if err := s.derivePrincipal(ctx, h.ID, asOf); err != nil {
 			return fmt.Errorf("%s: %w", h.ID, err)
 		}
@@ -48,7 +49,7 @@ func (s *Service) DeriveAll(ctx context.Context, report func(done, of int)) erro
 // countAll is the number of items and principals, whatever their state.
 func (s *Service) countAll(ctx context.Context) (int, error) {
 	n := 0
-	if err := s.eachPrincipal(ctx, func(PrincipalID) error { n++; return nil }); err != nil {
+	if err := s.eachPrincipal(ctx, func(principal.ID) error { n++; return nil }); err != nil {
 		return 0, err
 	}
 	var after ContentID
@@ -89,14 +90,14 @@ func (s *Service) deriveContents(ctx context.Context, report func(n int)) error 
 
 // derivePrincipal writes the memberships of a group, and marks the library of
 // a group or a user as complete.
-func (s *Service) derivePrincipal(ctx context.Context, p PrincipalID, asOf clock.Instant) error {
-	var after PrincipalID
+func (s *Service) derivePrincipal(ctx context.Context, p principal.ID, asOf clock.Instant) error {
+	var after principal.ID
 	for p.IsGroup() {
 		rows, err := s.store.GroupMembersPage(ctx, p, after, rebuildPage, false)
 		if err != nil {
 			return err
 		}
-		if err := s.enforceMembers(ctx, rows); err != nil {
+		if err := s.EnforceMembers(ctx, rows); err != nil {
 			return err
 		}
 		if len(rows.Members) < rebuildPage {

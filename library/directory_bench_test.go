@@ -5,7 +5,8 @@ import (
 	"testing"
 
 	"carrel/core/commit"
-	"carrel/library"
+	"carrel/core/cursor"
+	"carrel/principal"
 )
 
 // BenchmarkFind looks somebody up among 20,000 users of a tenant: by a letter
@@ -14,28 +15,28 @@ import (
 func BenchmarkFind(b *testing.B) {
 	r := newRoom(b)
 	for i := range 20_000 {
-		id := library.UserID("acme", fmt.Sprintf("user%05d", i))
-		vis := library.Private
+		id := principal.UserID("acme", fmt.Sprintf("user%05d", i))
+		vis := principal.Private
 		if i%50 == 0 {
-			vis = library.LoggedIn
+			vis = principal.LoggedIn
 		}
-		h := library.PrincipalHeader{ID: id, DisplayName: fmt.Sprintf("%c\u00e9cile Name%d", 'A'+i%10, i), Visibility: vis, State: commit.Live, Seq: 1, MTS: 1}
-		r.applied(r.store.CommitPrincipal(b.Context(), &library.PrincipalCommit{ID: id, Header: h}))
-		r.must(r.store.EnforceDirectory(b.Context(), &library.DirectoryEnforcement{Header: &h}))
+		h := principal.Header{ID: id, DisplayName: fmt.Sprintf("%c\u00e9cile Name%d", 'A'+i%10, i), Visibility: vis, State: commit.Live, Seq: 1, MTS: 1}
+		r.applied(r.store.CommitPrincipal(b.Context(), &principal.Commit{ID: id, Header: h}))
+		r.must(r.store.EnforceDirectory(b.Context(), &principal.DirectoryEnforcement{Header: &h}))
 	}
 	r.must(r.store.SetDirectoryFilled(b.Context()))
-	boss := func() *library.Viewer { return admin("u:acme:boss") }
+	boss := func() *principal.Viewer { return admin("u:acme:boss") }
 	for _, c := range []struct {
 		name, prefix string
-		viewer       func() *library.Viewer
+		viewer       func() *principal.Viewer
 	}{
 		{"a letter", "c", boss}, {"a word", "name12", boss}, {"no prefix", "", boss}, {"mostly hidden", "name", ann},
 	} {
 		b.Run(c.name, func(b *testing.B) {
 			b.ReportAllocs()
 			for b.Loop() {
-				found, err := r.svc.FindPrincipals(b.Context(), c.viewer(), library.PrincipalSearch{Tenant: "acme", Prefix: &c.prefix})
-				if err != nil || len(found.Edges) != library.DefaultPageSize {
+				found, err := r.svc.FindPrincipals(b.Context(), c.viewer(), principal.Search{Tenant: "acme", Prefix: &c.prefix})
+				if err != nil || len(found.Edges) != cursor.DefaultPageSize {
 					b.Fatalf("%d, %v", len(found.Edges), err)
 				}
 			}

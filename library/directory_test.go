@@ -10,15 +10,18 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"carrel/core/cursor"
 	"carrel/core/fault"
+	"carrel/core/input"
 	"carrel/library"
+	"carrel/principal"
 )
 
 // called creates a user of a display name by its own token.
-func (h *house) called(id, name string, visibility library.Visibility) {
+func (h *house) called(id, name string, visibility principal.Visibility) {
 	h.t.Helper()
-	p := library.PrincipalID(id)
-	_, err := h.svc.CreateUser(h.t.Context(), as(id), library.CreateUser{
+	p := principal.ID(id)
+	_, err := h.svc.CreateUser(h.t.Context(), as(id), principal.CreateUser{
 		Tenant: p.Tenant(), Name: p.Name(), DisplayName: name, Email: "x@example.com", Visibility: visibility,
 	})
 	if err != nil {
@@ -27,9 +30,9 @@ func (h *house) called(id, name string, visibility library.Visibility) {
 }
 
 // find is who a prefix finds, in order; no page is cut short.
-func (h *house) find(v *library.Viewer, tenant, prefix string) []string {
+func (h *house) find(v *principal.Viewer, tenant, prefix string) []string {
 	h.t.Helper()
-	c, err := h.svc.FindPrincipals(h.t.Context(), v, library.PrincipalSearch{Tenant: tenant, Prefix: &prefix})
+	c, err := h.svc.FindPrincipals(h.t.Context(), v, principal.Search{Tenant: tenant, Prefix: &prefix})
 	if err != nil {
 		h.t.Fatalf("finding %q: %v", prefix, err)
 	}
@@ -41,7 +44,7 @@ func (h *house) find(v *library.Viewer, tenant, prefix string) []string {
 }
 
 // wantFound compares who a prefix finds in tenant acme.
-func (h *house) wantFound(v *library.Viewer, prefix string, want ...string) {
+func (h *house) wantFound(v *principal.Viewer, prefix string, want ...string) {
 	h.t.Helper()
 	for i, w := range want {
 		if !strings.Contains(w, ":") {
@@ -54,9 +57,9 @@ func (h *house) wantFound(v *library.Viewer, prefix string, want ...string) {
 }
 
 // search reads a page by a prefix.
-func search(svc *library.Service, tenant string, prefix *string) func(ctx context.Context, v *library.Viewer, args library.PageArgs) (*library.PrincipalConnection, error) {
-	return func(ctx context.Context, v *library.Viewer, args library.PageArgs) (*library.PrincipalConnection, error) {
-		return svc.FindPrincipals(ctx, v, library.PrincipalSearch{PageArgs: args, Tenant: tenant, Prefix: prefix})
+func search(svc *library.Service, tenant string, prefix *string) func(ctx context.Context, v *principal.Viewer, args cursor.PageArgs) (*principal.Connection, error) {
+	return func(ctx context.Context, v *principal.Viewer, args cursor.PageArgs) (*principal.Connection, error) {
+		return svc.FindPrincipals(ctx, v, principal.Search{PageArgs: args, Tenant: tenant, Prefix: prefix})
 	}
 }
 
@@ -81,8 +84,8 @@ func TestFindByName(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			h := newHouse(t, nil)
-			h.called("u:acme:n1", c.name, library.Public)
-			h.called("u:acme:quiet", "qq", library.Public)
+			h.called("u:acme:n1", c.name, principal.Public)
+			h.called("u:acme:quiet", "qq", principal.Public)
 			for _, p := range c.found {
 				if got := h.find(as("u:acme:who"), "ACME", p); !slices.Contains(got, "u:acme:n1") {
 					t.Errorf("%+q does not find %+q", p, c.name)
@@ -102,13 +105,13 @@ func TestFindByName(t *testing.T) {
 // TestFindInOrder: by the name that the prefix begins, then by id.
 func TestFindInOrder(t *testing.T) {
 	h := newHouse(t, nil)
-	h.called("u:acme:zoe", "Ann Beta", library.Public)
-	h.called("u:acme:bob", "Ann Beta", library.Public)
-	h.called("u:acme:ann", "Zed Ann", library.Public)
-	h.called("u:acme:beta", "Carl", library.Public)
-	h.called("u:acme:x", "annabel", library.Public)
-	h.called("u:other:ann", "Ann", library.Public)
-	h.group("g:acme:ann", "u:acme:x", library.Public)
+	h.called("u:acme:zoe", "Ann Beta", principal.Public)
+	h.called("u:acme:bob", "Ann Beta", principal.Public)
+	h.called("u:acme:ann", "Zed Ann", principal.Public)
+	h.called("u:acme:beta", "Carl", principal.Public)
+	h.called("u:acme:x", "annabel", principal.Public)
+	h.called("u:other:ann", "Ann", principal.Public)
+	h.group("g:acme:ann", "u:acme:x", principal.Public)
 	h.wantFound(as("u:acme:who"), "", "g:acme:ann", "bob", "zoe", "x", "beta", "ann")
 	h.wantFound(as("u:acme:who"), "ann", "g:acme:ann", "ann", "bob", "zoe", "x")
 	h.wantFound(as("u:acme:who"), "ann ", "g:acme:ann", "ann", "bob", "zoe", "x")
@@ -120,19 +123,19 @@ func TestFindInOrder(t *testing.T) {
 // TestFindTheVisible: who is found is who may be seen, by whomever.
 func TestFindTheVisible(t *testing.T) {
 	h := newHouse(t, nil)
-	h.called("u:acme:pub", "same", library.Public)
-	h.called("u:acme:log", "same", library.LoggedIn)
-	h.called("u:acme:pri", "same", library.Private)
-	h.called("u:acme:mem", "member", library.Private)
-	h.called("u:far:far", "same", library.Public)
-	h.group("g:acme:same", "u:acme:pub", library.Private)
-	h.group("g:acme:same2", "u:acme:pub", library.LoggedIn)
-	h.group("g:acme:inner", "u:acme:pub", library.Private)
+	h.called("u:acme:pub", "same", principal.Public)
+	h.called("u:acme:log", "same", principal.LoggedIn)
+	h.called("u:acme:pri", "same", principal.Private)
+	h.called("u:acme:mem", "member", principal.Private)
+	h.called("u:far:far", "same", principal.Public)
+	h.group("g:acme:same", "u:acme:pub", principal.Private)
+	h.group("g:acme:same2", "u:acme:pub", principal.LoggedIn)
+	h.group("g:acme:inner", "u:acme:pub", principal.Private)
 	h.mustSet(as("u:acme:pub"), "g:acme:same", "g:acme:inner=MEMBER")
 	h.mustSet(admin("u:acme:boss"), "g:acme:inner", "u:acme:mem=MEMBER", "u:far:far=MEMBER")
 	for _, c := range []struct {
 		name string
-		v    *library.Viewer
+		v    *principal.Viewer
 		want []string
 	}{
 		{"of the tenant", as("u:acme:log"), []string{"g:acme:same2", "log", "pub"}},
@@ -155,13 +158,13 @@ func TestFindTheVisible(t *testing.T) {
 // ones, nor learns whether there is such a tenant.
 func TestFindIsForTheTenant(t *testing.T) {
 	h := newHouse(t, nil)
-	h.called("u:acme:pub", "same", library.Public)
-	h.called("u:far:far", "same", library.Public)
-	h.group("g:acme:g", "u:acme:pub", library.Public)
+	h.called("u:acme:pub", "same", principal.Public)
+	h.called("u:far:far", "same", principal.Public)
+	h.group("g:acme:g", "u:acme:pub", principal.Public)
 	h.mustSet(as("u:acme:pub"), "g:acme:g", "u:far:far=MEMBER")
 	for _, c := range []struct {
 		name string
-		v    *library.Viewer
+		v    *principal.Viewer
 		code fault.Code
 	}{
 		{"anonymous", as(""), fault.Unauthenticated},
@@ -171,7 +174,7 @@ func TestFindIsForTheTenant(t *testing.T) {
 	} {
 		for _, tenant := range []string{"acme", "ACME", "nobody"} {
 			t.Run(c.name+" of "+tenant, func(t *testing.T) {
-				_, err := search(h.svc, tenant, ptr("same"))(t.Context(), c.v, library.PageArgs{})
+				_, err := search(h.svc, tenant, ptr("same"))(t.Context(), c.v, cursor.PageArgs{})
 				wantReason(t, err, c.code, "")
 			})
 		}
@@ -193,9 +196,9 @@ func nameAndID(id string) string {
 // by what it is called then, and no more by what it was called.
 func TestFindAfterAChange(t *testing.T) {
 	h := newHouse(t, nil)
-	h.called("u:acme:u", "Alfa", library.Public)
+	h.called("u:acme:u", "Alfa", principal.Public)
 	for _, name := range []string{"Bravo", "Alfa", "Alfa Bravo", "Charlie"} {
-		if _, err := h.svc.UpdateUser(t.Context(), as("u:acme:u"), library.UpdateUser{ID: "u:acme:u", DisplayName: library.Some(&name)}); err != nil {
+		if _, err := h.svc.UpdateUser(t.Context(), as("u:acme:u"), principal.UpdateUser{ID: "u:acme:u", DisplayName: input.Some(&name)}); err != nil {
 			t.Fatal(err)
 		}
 		for _, other := range []string{"alfa", "bravo", "charlie"} {
@@ -206,15 +209,15 @@ func TestFindAfterAChange(t *testing.T) {
 			h.wantFound(as("u:acme:who"), other, want...)
 		}
 	}
-	private := library.Private
-	if _, err := h.svc.UpdateUser(t.Context(), as("u:acme:u"), library.UpdateUser{ID: "u:acme:u", Visibility: library.Some(&private)}); err != nil {
+	private := principal.Private
+	if _, err := h.svc.UpdateUser(t.Context(), as("u:acme:u"), principal.UpdateUser{ID: "u:acme:u", Visibility: input.Some(&private)}); err != nil {
 		t.Fatal(err)
 	}
 	h.wantFound(as("u:acme:who"), "")
 	h.wantFound(as("u:acme:u"), "", "u")
-	h.group("g:acme:g", "u:acme:u", library.Public)
+	h.group("g:acme:g", "u:acme:u", principal.Public)
 	name := "Delta"
-	if _, err := h.svc.UpdateGroup(t.Context(), as("u:acme:u"), library.UpdateGroup{ID: "g:acme:g", DisplayName: library.Some(&name)}); err != nil {
+	if _, err := h.svc.UpdateGroup(t.Context(), as("u:acme:u"), principal.UpdateGroup{ID: "g:acme:g", DisplayName: input.Some(&name)}); err != nil {
 		t.Fatal(err)
 	}
 	h.wantFound(as("u:acme:who"), "delta", "g:acme:g")
@@ -234,24 +237,24 @@ func (h *house) wantAudited() {
 // TestFindArguments: what cannot be looked for.
 func TestFindArguments(t *testing.T) {
 	h := newHouse(t, nil)
-	h.called("u:acme:u", "Alfa", library.Public)
+	h.called("u:acme:u", "Alfa", principal.Public)
 	n := func(n int) *int { return &n }
 	for _, c := range []struct {
 		name   string
-		q      library.PrincipalSearch
+		q      principal.Search
 		reason fault.Reason
 	}{
-		{"no tenant", library.PrincipalSearch{}, fault.ReasonBadInput},
-		{"malformed tenant", library.PrincipalSearch{Tenant: "a b"}, fault.ReasonBadInput},
-		{"an id for a tenant", library.PrincipalSearch{Tenant: "u:acme:u"}, fault.ReasonBadInput},
-		{"long prefix", library.PrincipalSearch{Tenant: "acme", Prefix: ptr(strings.Repeat("\u00e9", 201))}, fault.ReasonBadInput},
-		{"control character", library.PrincipalSearch{Tenant: "acme", Prefix: ptr("a\x00")}, fault.ReasonBadInput},
-		{"tab", library.PrincipalSearch{Tenant: "acme", Prefix: ptr("\ta")}, fault.ReasonBadInput},
-		{"not UTF-8", library.PrincipalSearch{Tenant: "acme", Prefix: ptr("\xff")}, fault.ReasonBadInput},
-		{"too many", library.PrincipalSearch{Tenant: "acme", PageArgs: library.PageArgs{First: n(101)}}, fault.ReasonBadInput},
-		{"negative", library.PrincipalSearch{Tenant: "acme", PageArgs: library.PageArgs{First: n(-1)}}, fault.ReasonBadInput},
-		{"empty cursor", library.PrincipalSearch{Tenant: "acme", PageArgs: library.PageArgs{After: ptr("")}}, fault.ReasonBadCursor},
-		{"no cursor", library.PrincipalSearch{Tenant: "acme", PageArgs: library.PageArgs{After: ptr("abc")}}, fault.ReasonBadCursor},
+		{"no tenant", principal.Search{}, fault.ReasonBadInput},
+		{"malformed tenant", principal.Search{Tenant: "a b"}, fault.ReasonBadInput},
+		{"an id for a tenant", principal.Search{Tenant: "u:acme:u"}, fault.ReasonBadInput},
+		{"long prefix", principal.Search{Tenant: "acme", Prefix: ptr(strings.Repeat("\u00e9", 201))}, fault.ReasonBadInput},
+		{"control character", principal.Search{Tenant: "acme", Prefix: ptr("a\x00")}, fault.ReasonBadInput},
+		{"tab", principal.Search{Tenant: "acme", Prefix: ptr("\ta")}, fault.ReasonBadInput},
+		{"not UTF-8", principal.Search{Tenant: "acme", Prefix: ptr("\xff")}, fault.ReasonBadInput},
+		{"too many", principal.Search{Tenant: "acme", PageArgs: cursor.PageArgs{First: n(101)}}, fault.ReasonBadInput},
+		{"negative", principal.Search{Tenant: "acme", PageArgs: cursor.PageArgs{First: n(-1)}}, fault.ReasonBadInput},
+		{"empty cursor", principal.Search{Tenant: "acme", PageArgs: cursor.PageArgs{After: ptr("")}}, fault.ReasonBadCursor},
+		{"no cursor", principal.Search{Tenant: "acme", PageArgs: cursor.PageArgs{After: ptr("abc")}}, fault.ReasonBadCursor},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			_, err := h.svc.FindPrincipals(t.Context(), as("u:acme:who"), c.q)
@@ -270,19 +273,19 @@ func TestFindCursors(t *testing.T) {
 	h := newHouse(t, nil)
 	for _, tenant := range []string{"acme", "other"} {
 		for _, name := range []string{"ann", "anna", "annabel"} {
-			h.called("u:"+tenant+":"+name, "An "+name, library.Public)
+			h.called("u:"+tenant+":"+name, "An "+name, principal.Public)
 		}
 	}
-	first, one := library.PageArgs{First: ptr(1)}, ptr("ann")
+	first, one := cursor.PageArgs{First: ptr(1)}, ptr("ann")
 	c, err := search(h.svc, "acme", one)(t.Context(), as("u:acme:who"), first)
 	if err != nil || len(c.Edges) != 1 || !c.PageInfo.HasNextPage || *c.PageInfo.EndCursor() != c.Edges[0].Cursor() {
 		t.Fatalf("%+v, %v", c, err)
 	}
-	args := library.PageArgs{First: ptr(1), After: c.PageInfo.EndCursor()}
+	args := cursor.PageArgs{First: ptr(1), After: c.PageInfo.EndCursor()}
 	for _, d := range []struct {
 		name, tenant string
 		prefix       *string
-		v            *library.Viewer
+		v            *principal.Viewer
 		fits         bool
 	}{
 		{"the same", "acme", one, as("u:acme:who"), true},
@@ -309,12 +312,12 @@ func TestFindCursors(t *testing.T) {
 	}
 	// The longest place there is: a name of 200 characters and a longest id.
 	id := "u:" + strings.Repeat("t", 32) + ":" + strings.Repeat("n", 128)
-	h.called(id, strings.Repeat("\U0001f389", 200), library.Public)
+	h.called(id, strings.Repeat("\U0001f389", 200), principal.Public)
 	c, err = search(h.svc, strings.Repeat("t", 32), long)(t.Context(), as(id), first)
 	if err != nil || len(c.Edges) != 1 {
 		t.Fatalf("%+v, %v", c, err)
 	}
-	c, err = search(h.svc, strings.Repeat("t", 32), long)(t.Context(), as(id), library.PageArgs{After: c.PageInfo.EndCursor()})
+	c, err = search(h.svc, strings.Repeat("t", 32), long)(t.Context(), as(id), cursor.PageArgs{After: c.PageInfo.EndCursor()})
 	if err != nil || len(c.Edges) != 0 || !c.PageInfo.HasPreviousPage {
 		t.Errorf("%+v, %v", c, err)
 	}
@@ -326,21 +329,21 @@ func TestFindPages(t *testing.T) {
 	h := newHouse(t, nil)
 	dice := rand.New(rand.NewPCG(1, 2))
 	words := []string{"Ann", "anna", "BOB", "bo", "\u00d6zil", "van"}
-	viewers := []func() *library.Viewer{
-		func() *library.Viewer { return as("u:acme:who") },
-		func() *library.Viewer { return as("u:acme:n00") },
-		func() *library.Viewer { return global("u:other:o") },
-		func() *library.Viewer { return admin("u:acme:n01") },
+	viewers := []func() *principal.Viewer{
+		func() *principal.Viewer { return as("u:acme:who") },
+		func() *principal.Viewer { return as("u:acme:n00") },
+		func() *principal.Viewer { return global("u:other:o") },
+		func() *principal.Viewer { return admin("u:acme:n01") },
 	}
-	var ids []library.PrincipalID
+	var ids []principal.ID
 	for i := range 60 {
 		name := words[dice.IntN(len(words))]
 		for range dice.IntN(3) {
 			name += " " + words[dice.IntN(len(words))]
 		}
 		id := fmt.Sprintf("u:acme:n%02d", i)
-		h.called(id, name, library.Visibility(1+dice.IntN(3)))
-		ids = append(ids, library.PrincipalID(id))
+		h.called(id, name, principal.Visibility(1+dice.IntN(3)))
+		ids = append(ids, principal.ID(id))
 	}
 	for n, viewer := range viewers {
 		for _, prefix := range []string{"", "a", "ann", "anna", "b", "\u00f6", "van", "n", "n1", "x"} {
@@ -348,7 +351,7 @@ func TestFindPages(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			want := map[library.PrincipalID]bool{}
+			want := map[principal.ID]bool{}
 			for _, p := range seen {
 				if p != nil && begins(p, prefix) {
 					want[p.PrincipalID()] = true
@@ -371,7 +374,7 @@ func TestFindPages(t *testing.T) {
 
 // begins tells whether a prefix in small letters begins the name of one of
 // TestFindPages, a word of it, or the name in its id.
-func begins(p library.Principal, prefix string) bool {
+func begins(p principal.Principal, prefix string) bool {
 	lower := func(s string) string { return strings.ToLower(s) }
 	name := lower(p.Head().DisplayName)
 	for _, b := range append(strings.Fields(name), name, p.PrincipalID().Name()) {
@@ -383,12 +386,12 @@ func begins(p library.Principal, prefix string) bool {
 }
 
 // walkFound pages through a look-up and checks what every page must keep.
-func (h *house) walkFound(viewer func() *library.Viewer, prefix string, size int) []library.PrincipalID {
+func (h *house) walkFound(viewer func() *principal.Viewer, prefix string, size int) []principal.ID {
 	h.t.Helper()
-	var all []library.PrincipalID
-	var cursor *string
+	var all []principal.ID
+	var from *string
 	for range 100 {
-		c, err := search(h.svc, "acme", &prefix)(h.t.Context(), viewer(), library.PageArgs{First: &size, After: cursor})
+		c, err := search(h.svc, "acme", &prefix)(h.t.Context(), viewer(), cursor.PageArgs{First: &size, After: from})
 		if err != nil {
 			h.t.Fatal(err)
 		}
@@ -407,7 +410,7 @@ func (h *house) walkFound(viewer func() *library.Viewer, prefix string, size int
 		if len(c.Edges) != size {
 			h.t.Errorf("a page of %d has %d and says that there are more", size, len(c.Edges))
 		}
-		cursor = c.PageInfo.EndCursor()
+		from = c.PageInfo.EndCursor()
 	}
 	h.t.Fatal("the walk does not end")
 	return nil

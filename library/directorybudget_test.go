@@ -5,7 +5,9 @@ import (
 	"fmt"
 	"testing"
 
+	"carrel/core/cursor"
 	"carrel/library"
+	"carrel/principal"
 )
 
 // TestFindBudget: very many who may not be seen end a page, and the next one
@@ -18,19 +20,19 @@ func TestFindBudget(t *testing.T) {
 		t.Fatal(err)
 	}
 	for i := range 1000 {
-		_, err := h.svc.ImportUser(t.Context(), library.ImportUser{ID: fmt.Sprintf("u:acme:h%04d", i), DisplayName: "hidden", Visibility: library.Private})
+		_, err := h.svc.ImportUser(t.Context(), principal.ImportUser{ID: fmt.Sprintf("u:acme:h%04d", i), DisplayName: "hidden", Visibility: principal.Private})
 		if err != nil {
 			t.Fatal(err)
 		}
 	}
 	h.wantFound(as("u:acme:who"), "hid")
-	h.called("u:acme:zoe", "Hidden no more", library.Public)
+	h.called("u:acme:zoe", "Hidden no more", principal.Public)
 	reads.headers = 0
-	c, err := search(h.svc, "acme", ptr("hid"))(t.Context(), as("u:acme:who"), library.PageArgs{})
+	c, err := search(h.svc, "acme", ptr("hid"))(t.Context(), as("u:acme:who"), cursor.PageArgs{})
 	if err != nil || len(c.Edges) > 0 || !c.PageInfo.HasNextPage || c.PageInfo.EndCursor() == nil || reads.headers > 0 {
 		t.Fatalf("%+v, %v, %d headers", c, err, reads.headers)
 	}
-	c, err = search(h.svc, "acme", ptr("hid"))(t.Context(), as("u:acme:who"), library.PageArgs{After: c.PageInfo.EndCursor()})
+	c, err = search(h.svc, "acme", ptr("hid"))(t.Context(), as("u:acme:who"), cursor.PageArgs{After: c.PageInfo.EndCursor()})
 	if err != nil || len(c.Edges) != 1 || c.Edges[0].Node.PrincipalID() != "u:acme:zoe" || c.PageInfo.HasNextPage {
 		t.Errorf("%+v, %v", c, err)
 	}
@@ -42,7 +44,7 @@ type countingReads struct {
 	headers int
 }
 
-func (c *countingReads) ReadPrincipals(ctx context.Context, ids []library.PrincipalID) ([]library.PrincipalHeader, error) {
+func (c *countingReads) ReadPrincipals(ctx context.Context, ids []principal.ID) ([]principal.Header, error) {
 	c.headers += len(ids)
 	return c.Store.ReadPrincipals(ctx, ids)
 }

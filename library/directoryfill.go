@@ -10,6 +10,7 @@ import (
 	"carrel/core/commit"
 	"carrel/core/fault"
 	"carrel/core/sched"
+	"carrel/principal"
 )
 
 // directoryRun is the filling of the directory in this process.
@@ -98,7 +99,7 @@ func (s *Service) FillDirectory(ctx context.Context) error {
 // it read. mended counts the rows that were missing or wrong.
 func (s *Service) RebuildDirectory(ctx context.Context) (mended int, err error) {
 	var rows atomic.Int64
-	err = s.eachHeaders(ctx, func(hs []PrincipalHeader) error {
+	err = s.eachHeaders(ctx, func(hs []principal.Header) error {
 		return sched.ForEach(ctx, s.rt, len(hs), deriveAtOnce, func(i int) error {
 			if s.Ending() {
 				return commit.ErrEnding
@@ -113,7 +114,7 @@ func (s *Service) RebuildDirectory(ctx context.Context) (mended int, err error) 
 	if err != nil {
 		return 0, fmt.Errorf("writing the directory: %w", err)
 	}
-	err = s.walkDirectory(ctx, func(found []DirectoryRow, headers []PrincipalHeader) error {
+	err = s.walkDirectory(ctx, func(found []principal.DirectoryRow, headers []principal.Header) error {
 		for i := range found {
 			if standsInDirectory(&found[i], &headers[i]) {
 				continue
@@ -135,9 +136,9 @@ func (s *Service) RebuildDirectory(ctx context.Context) (mended int, err error) 
 }
 
 // eachHeaders walks over the headers of the live principals, a page at a time.
-func (s *Service) eachHeaders(ctx context.Context, see func([]PrincipalHeader) error) error {
-	page := make([]PrincipalHeader, 0, rebuildPage)
-	err := s.eachHeader(ctx, anyPrincipal, func(h *PrincipalHeader) error {
+func (s *Service) eachHeaders(ctx context.Context, see func([]principal.Header) error) error {
+	page := make([]principal.Header, 0, rebuildPage)
+	err := s.eachHeader(ctx, anyPrincipal, func(h *principal.Header) error {
 		if page = append(page, *h); len(page) < rebuildPage {
 			return nil
 		}
@@ -152,7 +153,7 @@ func (s *Service) eachHeaders(ctx context.Context, see func([]PrincipalHeader) e
 }
 
 // walkDirectory reads all rows, with headers read after the rows were.
-func (s *Service) walkDirectory(ctx context.Context, see func([]DirectoryRow, []PrincipalHeader) error) error {
+func (s *Service) walkDirectory(ctx context.Context, see func([]principal.DirectoryRow, []principal.Header) error) error {
 	var after []byte
 	for {
 		rows, headers, next, err := s.directoryAfter(ctx, after, rebuildPage)
@@ -170,12 +171,12 @@ func (s *Service) walkDirectory(ctx context.Context, see func([]DirectoryRow, []
 }
 
 // directoryAfter reads rows after a place, and then the headers of them.
-func (s *Service) directoryAfter(ctx context.Context, after []byte, limit int) (rows []DirectoryRow, headers []PrincipalHeader, next []byte, err error) {
+func (s *Service) directoryAfter(ctx context.Context, after []byte, limit int) (rows []principal.DirectoryRow, headers []principal.Header, next []byte, err error) {
 	rows, next, err = s.store.ScanDirectory(ctx, after, limit)
 	if err != nil {
 		return nil, nil, nil, err
 	}
-	ids := make([]PrincipalID, len(rows))
+	ids := make([]principal.ID, len(rows))
 	for i := range rows {
 		ids[i] = rows[i].Principal
 	}
@@ -184,8 +185,8 @@ func (s *Service) directoryAfter(ctx context.Context, after []byte, limit int) (
 }
 
 // standsInDirectory tells whether a row is one that the header derives.
-func standsInDirectory(r *DirectoryRow, h *PrincipalHeader) bool {
-	for _, k := range directoryKeys(h) {
+func standsInDirectory(r *principal.DirectoryRow, h *principal.Header) bool {
+	for _, k := range principal.DirectoryKeys(h) {
 		if k == r.DirectoryKey {
 			return true
 		}
@@ -201,14 +202,14 @@ func (s *Service) auditDirectory(ctx context.Context, r *AuditReport) error {
 		return err
 	}
 	want, found := 0, 0
-	err = s.eachHeader(ctx, anyPrincipal, func(h *PrincipalHeader) error {
-		want += len(directoryKeys(h))
+	err = s.eachHeader(ctx, anyPrincipal, func(h *principal.Header) error {
+		want += len(principal.DirectoryKeys(h))
 		return nil
 	})
 	if err != nil {
 		return err
 	}
-	err = s.walkDirectory(ctx, func(rows []DirectoryRow, headers []PrincipalHeader) error {
+	err = s.walkDirectory(ctx, func(rows []principal.DirectoryRow, headers []principal.Header) error {
 		for i := range rows {
 			row, h := &rows[i], &headers[i]
 			switch {

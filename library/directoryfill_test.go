@@ -8,22 +8,25 @@ import (
 	"testing"
 
 	"carrel/core/commit"
+	"carrel/core/cursor"
 	"carrel/core/fault"
+	"carrel/core/input"
 	"carrel/library"
 	"carrel/library/storetest"
+	"carrel/principal"
 )
 
 // TestFindBesideWrongRows: rows that no header justifies show nobody, the audit
 // tells of them, and a rebuild of the directory mends it.
 func TestFindBesideWrongRows(t *testing.T) {
 	h := newHouse(t, nil)
-	h.called("u:acme:u", "Alfa", library.Public)
-	h.called("u:acme:w", "Bravo", library.Public)
+	h.called("u:acme:u", "Alfa", principal.Public)
+	h.called("u:acme:w", "Bravo", principal.Public)
 	h.wantFound(as("u:acme:who"), "", "u", "w")
 	header := h.header("u:acme:u")
 	base := header.Seq
-	header.Seq, header.MTS, header.DisplayName, header.Visibility = base+1, header.MTS+1, "Charlie", library.Private
-	v, err := h.store.CommitPrincipal(t.Context(), &library.PrincipalCommit{ID: "u:acme:u", Base: base, Header: header})
+	header.Seq, header.MTS, header.DisplayName, header.Visibility = base+1, header.MTS+1, "Charlie", principal.Private
+	v, err := h.store.CommitPrincipal(t.Context(), &principal.Commit{ID: "u:acme:u", Base: base, Header: header})
 	if err != nil || !v.Applied {
 		t.Fatalf("%+v, %v", v, err)
 	}
@@ -49,19 +52,19 @@ func TestFindBesideWrongRows(t *testing.T) {
 // goes, once, and not while a change is in flight.
 func TestTheScrubberMendsTheDirectory(t *testing.T) {
 	h := newHouse(t, nil)
-	h.called("u:acme:u", "Alfa", library.Public)
-	h.called("u:acme:w", "Bravo", library.Public)
-	h.group("g:acme:g", "u:acme:u", library.Public)
+	h.called("u:acme:u", "Alfa", principal.Public)
+	h.called("u:acme:w", "Bravo", principal.Public)
+	h.group("g:acme:g", "u:acme:u", principal.Public)
 	h.wantFound(as("u:acme:who"), "", "u", "w", "g:acme:g")
 	h.wantSettled()
 	header := h.header("u:acme:u")
 	base := header.Seq
 	header.Seq, header.MTS, header.DisplayName = base+1, header.MTS+1, "Charlie"
-	v, err := h.store.CommitPrincipal(t.Context(), &library.PrincipalCommit{ID: "u:acme:u", Base: base, Header: header})
+	v, err := h.store.CommitPrincipal(t.Context(), &principal.Commit{ID: "u:acme:u", Base: base, Header: header})
 	if err != nil || !v.Applied {
 		t.Fatalf("%+v, %v", v, err)
 	}
-	lost, err := h.store.PageDirectory(t.Context(), library.DirectorySlice{Tenant: "acme", Prefix: "bravo", Limit: 1})
+	lost, err := h.store.PageDirectory(t.Context(), principal.DirectorySlice{Tenant: "acme", Prefix: "bravo", Limit: 1})
 	if err == nil {
 		err = h.store.DropDirectory(t.Context(), lost)
 	}
@@ -69,7 +72,7 @@ func TestTheScrubberMendsTheDirectory(t *testing.T) {
 		t.Fatalf("%+v, %v", lost, err)
 	}
 	lane := commit.Lane{ID: "00000000-0000-4000-8000-000000000001", Stamp: 1, Blocks: storetest.Blocks(
-		library.InFlight{ID: commit.EntryID{1}, Principal: "u:acme:u", Base: base, Scope: commit.ScopeListed, Former: "Alfa"})}
+		principal.InFlight{ID: commit.EntryID{1}, Principal: "u:acme:u", Base: base, Former: "Alfa"})}
 	if err := h.store.PutLane(t.Context(), lane); err != nil {
 		t.Fatal(err)
 	}
@@ -101,7 +104,7 @@ func TestFillDirectory(t *testing.T) {
 	h := newHouse(t, func(s library.Store) library.Store { older.Store = s; return older })
 	older.without.Store(true)
 	for i := range 250 {
-		h.called(fmt.Sprintf("u:acme:n%03d", i), fmt.Sprintf("Name %d", i), library.Public)
+		h.called(fmt.Sprintf("u:acme:n%03d", i), fmt.Sprintf("Name %d", i), principal.Public)
 	}
 	older.without.Store(false)
 	h.wantSettled()
@@ -110,7 +113,7 @@ func TestFillDirectory(t *testing.T) {
 		t.Errorf("before: %+v, %v", report, err)
 	}
 	older.down.Store(true)
-	_, err = search(h.svc, "acme", nil)(t.Context(), as("u:acme:who"), library.PageArgs{})
+	_, err = search(h.svc, "acme", nil)(t.Context(), as("u:acme:who"), cursor.PageArgs{})
 	var told *fault.Error
 	if !errors.As(err, &told) || told.Code != fault.Unavailable || told.RetryAfter <= 0 {
 		t.Fatalf("while it cannot be filled: %v", err)
@@ -118,9 +121,9 @@ func TestFillDirectory(t *testing.T) {
 	older.down.Store(false)
 	// The attempt that fails ends first, and who joins it is told so.
 	for tries := 0; fault.CodeOf(err) == fault.Unavailable && tries < 10; tries++ {
-		_, err = search(h.svc, "acme", nil)(t.Context(), as("u:acme:who"), library.PageArgs{})
+		_, err = search(h.svc, "acme", nil)(t.Context(), as("u:acme:who"), cursor.PageArgs{})
 	}
-	if got := h.walkFound(func() *library.Viewer { return as("u:acme:who") }, "name", 100); len(got) != 250 {
+	if got := h.walkFound(func() *principal.Viewer { return as("u:acme:who") }, "name", 100); len(got) != 250 {
 		t.Errorf("%d are found", len(got))
 	}
 	written := older.enforced.Load()
@@ -139,7 +142,7 @@ type olderStore struct {
 	enforced      atomic.Int64
 }
 
-func (o *olderStore) EnforceDirectory(ctx context.Context, e *library.DirectoryEnforcement) error {
+func (o *olderStore) EnforceDirectory(ctx context.Context, e *principal.DirectoryEnforcement) error {
 	switch {
 	case o.down.Load():
 		return errDown
@@ -155,11 +158,11 @@ func (o *olderStore) EnforceDirectory(ctx context.Context, e *library.DirectoryE
 func TestRenameUnfinished(t *testing.T) {
 	older := &olderStore{}
 	h := newHouse(t, func(s library.Store) library.Store { older.Store = s; return older })
-	h.called("u:acme:u", "Alfa", library.Public)
+	h.called("u:acme:u", "Alfa", principal.Public)
 	h.wantFound(as("u:acme:who"), "alfa", "u")
 	older.down.Store(true)
 	name := "Bravo"
-	if _, err := h.svc.UpdateUser(t.Context(), as("u:acme:u"), library.UpdateUser{ID: "u:acme:u", DisplayName: library.Some(&name)}); err != nil {
+	if _, err := h.svc.UpdateUser(t.Context(), as("u:acme:u"), principal.UpdateUser{ID: "u:acme:u", DisplayName: input.Some(&name)}); err != nil {
 		t.Fatal(err)
 	}
 	h.wantFound(as("u:acme:who"), "alfa")
@@ -168,7 +171,7 @@ func TestRenameUnfinished(t *testing.T) {
 	if err != nil || len(lanes) != 1 || len(lanes[0].Entries) != 1 {
 		t.Fatalf("%+v, %v", lanes, err)
 	}
-	if e, err := library.InFlightOf(lanes[0].Entries[0]); err != nil || e.Former != "Alfa" {
+	if e, err := principal.InFlightOf(lanes[0].Entries[0]); err != nil || e.Former != "Alfa" {
 		t.Fatalf("%+v, %v", lanes, err)
 	}
 	older.down.Store(false)
@@ -176,7 +179,7 @@ func TestRenameUnfinished(t *testing.T) {
 		t.Fatal(err)
 	}
 	h.wantFound(as("u:acme:who"), "bravo", "u")
-	rows, err := h.store.PageDirectory(t.Context(), library.DirectorySlice{Tenant: "acme", Prefix: "alfa", Limit: 10})
+	rows, err := h.store.PageDirectory(t.Context(), principal.DirectorySlice{Tenant: "acme", Prefix: "alfa", Limit: 10})
 	if err != nil || len(rows) > 0 {
 		t.Errorf("the rows of the former name stand: %+v, %v", rows, err)
 	}

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"carrel/library"
+	"carrel/principal"
 )
 
 // away is a bulletin that cannot be reached. It comes back when it was asked in
@@ -37,8 +38,8 @@ func TestAProcessEndsWithoutItsBulletin(t *testing.T) {
 	bulletin := &away{Bulletin: g.store, asked: make(chan struct{}, 1)}
 	g.bulletin = bulletin
 	here, clock := g.open(0, false)
-	here.user("u:acme:ann", library.Public)
-	here.note("a", library.Private)
+	here.user("u:acme:ann", principal.Public)
+	here.note("a", principal.Private)
 	<-bulletin.asked
 	here.svc.End()
 	bulletin.ending.Store(true)
@@ -79,14 +80,14 @@ func TestAProcessEndsInTheMiddleOfAFanOut(t *testing.T) {
 	store := &jammed{Store: g.store, most: width, full: make(chan struct{}), free: make(chan struct{})}
 	g.way = store
 	here, clock := g.open(0, false)
-	here.user("u:acme:ann", library.Public)
+	here.user("u:acme:ann", principal.Public)
 	var all []string
 	for n := range members {
 		id := fmt.Sprintf("u:acme:m%02d", n)
-		here.user(id, library.Public)
+		here.user(id, principal.Public)
 		all = append(all, id+"=VIEWER")
 	}
-	id := here.note("a", library.Private, all...)
+	id := here.note("a", principal.Private, all...)
 	store.down.Store(true)
 	here.update(id, "a2", 0)
 	<-store.full

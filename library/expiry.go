@@ -52,12 +52,12 @@ func (s *Service) dropHint(ctx context.Context, stale *commit.Due) {
 	})
 }
 
-// Expire deletes an item whose time has come, by the ordinary way. due is a
+// expire deletes an item whose time has come, by the ordinary way. due is a
 // hint: the item's own expiresAt decides. It reports whether due can be removed;
 // where not, the clock has not reached the instant yet.
-func (s *Service) Expire(ctx context.Context, due commit.Due) (bool, error) {
+func (s *Service) expire(ctx context.Context, due commit.Due) (bool, error) {
 	var early bool
-	e, decided, err := s.decide(ctx, s.NewBudget(), due.Key, func(ctx context.Context) (a *attempt, err error) {
+	e, decided, err := s.decide(ctx, s.NewBudget(), ContentID(due.Key), func(ctx context.Context) (a *attempt, err error) {
 		rows, err := s.store.Read(ctx, ContentID(due.Key), ContentQuery{Serial: true})
 		if err != nil {
 			return nil, err

@@ -12,7 +12,9 @@ import (
 	"carrel/core/clock"
 	"carrel/core/commit"
 	"carrel/core/fault"
+	"carrel/core/input"
 	"carrel/library"
+	"carrel/principal"
 )
 
 // hints is a store whose removals of hints, and commits, a test has a say in.
@@ -55,13 +57,13 @@ func (h *hints) Commit(ctx context.Context, c *library.ContentCommit) (commit.Ve
 func hinted(t *testing.T) (*house, *hints) {
 	s := new(hints)
 	h := newHouse(t, func(store library.Store) library.Store { s.Store = store; return s })
-	h.user("u:acme:ann", library.Public)
+	h.user("u:acme:ann", principal.Public)
 	return h, s
 }
 
 // expires sets or clears the expiry of an item.
 func (h *house) expires(id library.ContentID, at *clock.Instant) error {
-	_, err := h.svc.UpdateContent(h.t.Context(), as("u:acme:ann"), library.UpdateContent{ID: string(id), ExpiresAt: library.Some(at)})
+	_, err := h.svc.UpdateContent(h.t.Context(), as("u:acme:ann"), library.UpdateContent{ID: string(id), ExpiresAt: input.Some(at)})
 	return err
 }
 
@@ -104,14 +106,14 @@ func (h *house) hours(n int) *clock.Instant {
 // However often expiresAt changes, one hint stays: that of the present time.
 func TestFormerHintsAreRemoved(t *testing.T) {
 	h, _ := hinted(t)
-	id := h.note("a", library.Public)
+	id := h.note("a", principal.Public)
 	for n := range 20 {
 		h.mustExpire(id, h.hours(2+n))
 	}
 	h.wantHints("20 changes", *h.hours(21))
 	h.mustExpire(id, h.hours(21))
 	h.wantHints("a change to the same time", *h.hours(21))
-	h.update(id, "b", library.Private)
+	h.update(id, "b", principal.Private)
 	h.wantHints("a change of something else", *h.hours(21))
 	h.mustExpire(id, nil)
 	h.wantHints("clearing")
@@ -129,7 +131,7 @@ func TestFormerHintsAreRemoved(t *testing.T) {
 // hint of that.
 func TestALateRemovalLeavesTheNewHint(t *testing.T) {
 	h, s := hinted(t)
-	id := h.note("a", library.Public)
+	id := h.note("a", principal.Public)
 	h.mustExpire(id, h.hours(5))
 	release := make(chan struct{})
 	s.set(func(s *hints) {
@@ -150,7 +152,7 @@ func TestALateRemovalLeavesTheNewHint(t *testing.T) {
 // A removal that fails fails nothing. The hint goes when its time comes.
 func TestARemovalThatFails(t *testing.T) {
 	h, s := hinted(t)
-	id := h.note("a", library.Public)
+	id := h.note("a", principal.Public)
 	h.mustExpire(id, h.hours(5))
 	s.set(func(s *hints) {
 		s.drop = func(context.Context, commit.Due) error { return errors.New("the store is down") }
@@ -184,7 +186,7 @@ func (s *hints) racing(each func(c *library.ContentCommit) error) {
 // be decided.
 func TestTheHintOfALostRace(t *testing.T) {
 	h, s := hinted(t)
-	id := h.note("a", library.Public)
+	id := h.note("a", principal.Public)
 	s.racing(func(c *library.ContentCommit) error {
 		// The state between is older than the hint: its writer's clock is behind.
 		other := h.content(id)
@@ -229,7 +231,7 @@ func TestTheHintOfALostRace(t *testing.T) {
 // is not removed before the change can be decided no more.
 func TestAHintThatComesBeforeItsState(t *testing.T) {
 	h, s := hinted(t)
-	id := h.note("a", library.Public)
+	id := h.note("a", principal.Public)
 	at := clock.Of(h.runtime.Now().Add(time.Hour))
 	other := h.another() // another process judges the hint
 	later := other.in(2 * time.Hour)
@@ -265,7 +267,7 @@ func TestTheHintOfACreationThatNeverHappened(t *testing.T) {
 	s.racing(func(*library.ContentCommit) error { return errors.New("the store is down") })
 	name := "a"
 	if _, err := h.svc.CreateContent(t.Context(), as("u:acme:ann"), library.CreateContent{
-		Name: &name, Kind: library.Note, Title: "a", Visibility: library.Public, ExpiresAt: h.hours(5),
+		Name: &name, Kind: library.Note, Title: "a", Visibility: principal.Public, ExpiresAt: h.hours(5),
 	}); err == nil {
 		t.Fatal("it was created")
 	}
@@ -274,7 +276,7 @@ func TestTheHintOfACreationThatNeverHappened(t *testing.T) {
 	if done, err := h.in(6*time.Hour).Expire(t.Context(), h.hintsOf()[0]); err != nil || !done {
 		t.Errorf("its hint: %v, %v", done, err)
 	}
-	if id := h.note("a", library.Public); id != "c:acme:a" {
+	if id := h.note("a", principal.Public); id != "c:acme:a" {
 		t.Errorf("created %s under the name", id)
 	}
 	h.wantClean()
@@ -285,7 +287,7 @@ func TestTheHintOfACreationThatNeverHappened(t *testing.T) {
 func TestTheScrubberFindsLostExpiries(t *testing.T) {
 	h := town(t)
 	at := clock.Of(h.runtime.Now()).Add(time.Hour)
-	id := h.note("a", library.Public)
+	id := h.note("a", principal.Public)
 	h.mustExpire(id, &at)
 	if err := h.store.DropDue(t.Context(), commit.Due{At: at, Kind: commit.Content, Key: string(id), MTS: clock.Of(h.runtime.Now())}); err != nil {
 		t.Fatal(err)

@@ -7,6 +7,7 @@ import (
 
 	"carrel/core/commit"
 	"carrel/core/sched"
+	"carrel/principal"
 )
 
 // exportAtOnce is how many items an export reads at once. They are told in
@@ -17,8 +18,8 @@ const exportAtOnce = 16
 // as an import would tell it, and in an order in which an import can: what is
 // named was told before.
 type ExportSink interface {
-	User(ImportUser) error
-	Group(ImportGroup) error
+	User(principal.ImportUser) error
+	Group(principal.ImportGroup) error
 	Content(ImportContent) error
 	Members(ImportMembers) error
 }
@@ -48,8 +49,8 @@ func (s *Service) Export(ctx context.Context, to ExportSink) error {
 }
 
 // eachHeader walks over the headers of the live principals that are wanted.
-func (s *Service) eachHeader(ctx context.Context, wanted func(PrincipalID) bool, see func(*PrincipalHeader) error) error {
-	var after PrincipalID
+func (s *Service) eachHeader(ctx context.Context, wanted func(principal.ID) bool, see func(*principal.Header) error) error {
+	var after principal.ID
 	for {
 		ids, err := s.store.ScanPrincipals(ctx, after, rebuildPage)
 		if err != nil || len(ids) == 0 {
@@ -57,7 +58,7 @@ func (s *Service) eachHeader(ctx context.Context, wanted func(PrincipalID) bool,
 		}
 		full := len(ids) == rebuildPage
 		after = ids[len(ids)-1]
-		ids = slices.DeleteFunc(ids, func(id PrincipalID) bool { return !wanted(id) })
+		ids = slices.DeleteFunc(ids, func(id principal.ID) bool { return !wanted(id) })
 		headers, err := s.store.ReadPrincipals(ctx, ids)
 		if err != nil {
 			return err
@@ -77,8 +78,8 @@ func (s *Service) eachHeader(ctx context.Context, wanted func(PrincipalID) bool,
 }
 
 func (s *Service) exportUsers(ctx context.Context, to ExportSink) error {
-	return s.eachHeader(ctx, PrincipalID.IsUser, func(h *PrincipalHeader) error {
-		u := ImportUser{ID: string(h.ID), DisplayName: h.DisplayName, Visibility: h.Visibility, CreatedAt: &h.CreatedAt}
+	return s.eachHeader(ctx, principal.ID.IsUser, func(h *principal.Header) error {
+		u := principal.ImportUser{ID: string(h.ID), DisplayName: h.DisplayName, Visibility: h.Visibility, CreatedAt: &h.CreatedAt}
 		if h.Email != "" {
 			u.Email = &h.Email
 		}
@@ -86,19 +87,19 @@ func (s *Service) exportUsers(ctx context.Context, to ExportSink) error {
 	})
 }
 
-func (s *Service) exportGroups(ctx context.Context, tell func(context.Context, *PrincipalHeader) error) error {
-	return s.eachHeader(ctx, PrincipalID.IsGroup, func(h *PrincipalHeader) error { return tell(ctx, h) })
+func (s *Service) exportGroups(ctx context.Context, tell func(context.Context, *principal.Header) error) error {
+	return s.eachHeader(ctx, principal.ID.IsGroup, func(h *principal.Header) error { return tell(ctx, h) })
 }
 
 // exportGroup tells the group with members that are users: groups, which may be
 // in one another, can be named when all of them are told.
-func (s *Service) exportGroup(to ExportSink) func(context.Context, *PrincipalHeader) error {
-	return func(ctx context.Context, h *PrincipalHeader) error {
-		own, err := s.rosterOfGroup(h.ID).first(ctx, PrincipalID.IsUser)
+func (s *Service) exportGroup(to ExportSink) func(context.Context, *principal.Header) error {
+	return func(ctx context.Context, h *principal.Header) error {
+		own, err := s.rosterOfGroup(h.ID).first(ctx, principal.ID.IsUser)
 		if err != nil {
 			return err
 		}
-		return to.Group(ImportGroup{
+		return to.Group(principal.ImportGroup{
 			ID: string(h.ID), DisplayName: h.DisplayName, Visibility: h.Visibility, CreatedAt: &h.CreatedAt,
 			Members: groupChanges(own), MembersFollow: len(own) == 0,
 		})
@@ -106,10 +107,10 @@ func (s *Service) exportGroup(to ExportSink) func(context.Context, *PrincipalHea
 }
 
 // exportRestOfGroup tells the members that the group's own line has not told.
-func (s *Service) exportRestOfGroup(to ExportSink) func(context.Context, *PrincipalHeader) error {
-	return func(ctx context.Context, h *PrincipalHeader) error {
+func (s *Service) exportRestOfGroup(to ExportSink) func(context.Context, *principal.Header) error {
+	return func(ctx context.Context, h *principal.Header) error {
 		roster := s.rosterOfGroup(h.ID)
-		own, err := roster.first(ctx, PrincipalID.IsUser)
+		own, err := roster.first(ctx, principal.ID.IsUser)
 		if err != nil {
 			return err
 		}
@@ -132,7 +133,7 @@ func (s *Service) exportRestOfGroup(to ExportSink) func(context.Context, *Princi
 	}
 }
 
-func anyPrincipal(PrincipalID) bool { return true }
+func anyPrincipal(principal.ID) bool { return true }
 
 func (s *Service) exportContents(ctx context.Context, to ExportSink) error {
 	var after ContentID
@@ -207,16 +208,16 @@ func (s *Service) exportContent(ctx context.Context, item *exportedItem, to Expo
 // holder is an active member of a group or of an item. role is of the one kind
 // or of the other.
 type holder struct {
-	principal PrincipalID
+	principal principal.ID
 	role      uint8
 	manages   bool
 }
 
-func groupChanges(hs []holder) []GroupMemberChange {
-	changes := make([]GroupMemberChange, len(hs))
+func groupChanges(hs []holder) []principal.GroupMemberChange {
+	changes := make([]principal.GroupMemberChange, len(hs))
 	for i, h := range hs {
-		role := GroupRole(h.role)
-		changes[i] = GroupMemberChange{Principal: string(h.principal), Role: &role}
+		role := principal.GroupRole(h.role)
+		changes[i] = principal.GroupMemberChange{Principal: string(h.principal), Role: &role}
 	}
 	return changes
 }

@@ -1,14 +1,15 @@
 package library
 
 import (
-	"cmp"
 	"context"
 	"slices"
 	"sync"
 	"time"
 
 	"carrel/core/commit"
+	"carrel/core/input"
 	"carrel/core/sched"
+	"carrel/principal"
 )
 
 // enforceWithin is how long one try of an enforcement may take: much less than
@@ -30,20 +31,20 @@ type fanJob struct {
 	asked  context.Context // of the mutation, without its end
 	since  time.Duration   // when it was decided, on the monotonic clock
 	entry  InFlight
-	actors []PrincipalID // whose libraries go first
-	own    sched.Latch   // the actors' libraries are done
-	all    sched.Latch   // everything is done, or was left to the background
-	ok     bool          // after all: everything is done
+	actors []principal.ID // whose libraries go first
+	own    sched.Latch    // the actors' libraries are done
+	all    sched.Latch    // everything is done, or was left to the background
+	ok     bool           // after all: everything is done
 }
 
 // fanOut starts the fan-out of a decided change and waits for as much of it as
 // an answer waits for. It tells whether everything is done.
-func (s *Service) fanOut(ctx context.Context, e InFlight, actor PrincipalID) bool {
+func (s *Service) fanOut(ctx context.Context, e InFlight, actor principal.ID) bool {
 	return s.awaitFanOut(ctx, s.startFanOut(ctx, e, actorInScope(e, actor)))
 }
 
 // startFanOut puts a decided change into its item's queue of fan-outs.
-func (s *Service) startFanOut(ctx context.Context, e InFlight, actors []PrincipalID) *fanJob {
+func (s *Service) startFanOut(ctx context.Context, e InFlight, actors []principal.ID) *fanJob {
 	j := &fanJob{asked: s.rt.Detach(ctx), entry: e, actors: actors, since: s.rt.Elapsed(), own: s.rt.Latch(), all: s.rt.Latch()}
 	switch {
 	case s.enqueue(j):
@@ -101,7 +102,7 @@ func (s *Service) runFanOuts(id ContentID) {
 }
 
 func (s *Service) runBatch(batch []*fanJob) {
-	union, first := batch[0].entry, []PrincipalID(nil)
+	union, first := batch[0].entry, []principal.ID(nil)
 	var others []context.Context
 	for _, j := range batch {
 		if j != batch[0] {
@@ -146,15 +147,13 @@ func (s *Service) runBatch(batch []*fanJob) {
 	}
 }
 
-// Unite is a with what b, of the same partition, asks for too. Of two former names
-// of a principal only one is kept: they are equal or one is empty. Whoever is listed stays
+// Unite is a with what b, of the same partition, asks for too. Whoever is listed stays
 // so beside ScopeAll: its row may be gone by then, dropped by another walk that
 // did not write what was shared with it.
 func Unite(a, b InFlight) InFlight {
 	a.Base = max(a.Base, b.Base)
 	a.Reverse = a.Reverse || b.Reverse
 	a.Scope = max(a.Scope, b.Scope)
-	a.Former = cmp.Or(a.Former, b.Former)
 	a.Principals = commit.Union(a.Principals, b.Principals)
 	return a
 }
@@ -162,12 +161,12 @@ func Unite(a, b InFlight) InFlight {
 // finishContent is steps 4 to 6 of a mutation: snapshot, enforce, settle. The
 // libraries of first are done first; own is called when they are. Errors mean
 // that it is to be done again, from the start.
-func (s *Service) finishContent(ctx context.Context, e InFlight, first []PrincipalID, own func(), serial bool) error {
+func (s *Service) finishContent(ctx context.Context, e InFlight, first []principal.ID, own func(), serial bool) error {
 	w := &walk{s: s, entry: e, serial: serial}
 	return w.finish(ctx, first, own)
 }
 
-func (w *walk) finish(ctx context.Context, first []PrincipalID, own func()) error {
+func (w *walk) finish(ctx context.Context, first []principal.ID, own func()) error {
 	s, e := w.s, w.entry
 	if e.Scope == commit.ScopeNone {
 		own()
@@ -190,7 +189,7 @@ func (w *walk) finish(ctx context.Context, first []PrincipalID, own func()) erro
 		return err
 	}
 	own()
-	listed := slices.DeleteFunc(slices.Clone(e.Principals), func(p PrincipalID) bool { return slices.Contains(first, p) })
+	listed := slices.DeleteFunc(slices.Clone(e.Principals), func(p principal.ID) bool { return slices.Contains(first, p) })
 	if err := w.listed(ctx, listed); err != nil {
 		return err
 	}
@@ -206,7 +205,7 @@ type walk struct {
 	s      *Service
 	entry  InFlight
 	serial bool
-	done   []PrincipalID // enforced already
+	done   []principal.ID // enforced already
 	// oldest is the header of the oldest snapshot used: only what it had
 	// superseded is known to be gone from all libraries.
 	oldest  *Header
@@ -237,8 +236,8 @@ func (w *walk) saw(h *Header, rows []Member) {
 }
 
 // listed enforces some principals, with or without a member row.
-func (w *walk) listed(ctx context.Context, ps []PrincipalID) error {
-	for part := range slices.Chunk(ps, MaxList) {
+func (w *walk) listed(ctx context.Context, ps []principal.ID) error {
+	for part := range slices.Chunk(ps, input.MaxList) {
 		rows, err := w.s.store.Read(ctx, w.entry.Content, ContentQuery{Members: part, Serial: w.serial})
 		if err != nil {
 			return err
@@ -253,7 +252,7 @@ func (w *walk) listed(ctx context.Context, ps []PrincipalID) error {
 // everyone enforces all member rows, page by page. Each page is a snapshot of
 // its own, so the walk goes on with what is newest from the member reached.
 func (w *walk) everyone(ctx context.Context) error {
-	var after PrincipalID
+	var after principal.ID
 	for {
 		page, err := w.s.store.MembersPage(ctx, w.entry.Content, after, w.s.tune.SnapshotPage, w.serial)
 		if err != nil {
@@ -295,16 +294,16 @@ func (w *walk) enforce(ctx context.Context, h *Header, rows []Member) error {
 }
 
 // enforceListed enforces some principals of a change, without settling.
-func (s *Service) enforceListed(ctx context.Context, e InFlight, ps []PrincipalID, serial bool) error {
+func (s *Service) enforceListed(ctx context.Context, e InFlight, ps []principal.ID, serial bool) error {
 	w := &walk{s: s, entry: e, serial: serial}
 	return w.listed(ctx, ps)
 }
 
 // restoreItem enforces an item in a library as it stands. It tells followers
 // nothing: who has brought the state about tells them, or has.
-func (s *Service) restoreItem(ctx context.Context, p PrincipalID, id ContentID) error {
+func (s *Service) restoreItem(ctx context.Context, p principal.ID, id ContentID) error {
 	w := &walk{s: s, entry: InFlight{Content: id, Reverse: true}, quiet: true}
-	return w.listed(ctx, []PrincipalID{p})
+	return w.listed(ctx, []principal.ID{p})
 }
 
 // enforceOnce sends one enforcement until it is acknowledged, or the tries end,

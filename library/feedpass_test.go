@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	"carrel/core/clock"
+	"carrel/principal"
 )
 
 // A feed passes on what followers do not know yet: a newer state, and a bucket
@@ -11,7 +12,7 @@ import (
 // the changes of several processes come.
 func TestFeedPass_DropsOnlyWhatWasToldInFull(t *testing.T) {
 	const at = clock.Instant(1000)
-	public, loggedIn := Buckets(0).With(Public), Buckets(0).With(LoggedIn)
+	public, loggedIn := Buckets(0).With(principal.Public), Buckets(0).With(principal.LoggedIn)
 	change := func(mts clock.Instant, left Buckets) Change {
 		return Change{ChangeKey: ChangeKey{At: at, Content: "c:t:a", MTS: mts}, Left: left}
 	}
@@ -32,7 +33,7 @@ func TestFeedPass_DropsOnlyWhatWasToldInFull(t *testing.T) {
 		{"what was there before, with one more bucket", true, []Change{change(7, public), change(7, public|loggedIn)}, public | loggedIn, 7},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
-			f := &Following{s: &Service{watch: unwatched{}}, bucket: Public, most: queueMost, waiting: map[ContentID]news{}}
+			f := &Following{s: &Service{watch: unwatched{}}, bucket: principal.Public, most: queueMost, waiting: map[ContentID]news{}}
 			fd := &feed{followers: []*Following{f}, seen: recent[passed]{most: seenMost}}
 			last := len(tc.changes) - 1
 			for i, c := range tc.changes {

@@ -9,6 +9,7 @@ import (
 
 	"carrel/core/clock"
 	"carrel/core/sched"
+	"carrel/principal"
 )
 
 // Numbers of the reading of changes.
@@ -26,7 +27,7 @@ const (
 // process enforces is passed on by it at once; what others enforce is read.
 type feeds struct {
 	mu   sync.Mutex
-	open map[PrincipalID]*feed
+	open map[principal.ID]*feed
 	// stamp is the At of the last change. It rises within a process, unless the
 	// clock is set back.
 	stamp clock.Instant
@@ -39,7 +40,7 @@ type feeds struct {
 
 // feed passes the changes of one library on to its followers.
 type feed struct {
-	owner PrincipalID
+	owner principal.ID
 	// ready opens when the feed has looked for the first time, or has failed to.
 	// Until then only this process's own changes are passed on.
 	ready sched.Latch
@@ -82,7 +83,7 @@ func (fs *feeds) stampNow(now clock.Instant) clock.Instant {
 }
 
 // find is the feed of a library, nil where nobody follows it.
-func (fs *feeds) find(owner PrincipalID) *feed {
+func (fs *feeds) find(owner principal.ID) *feed {
 	fs.mu.Lock()
 	defer fs.mu.Unlock()
 	return fs.open[owner]
@@ -96,10 +97,10 @@ func (fs *feeds) anyOpen() bool {
 }
 
 // owners are the principals whose libraries are followed, in order of id.
-func (fs *feeds) owners() []PrincipalID {
+func (fs *feeds) owners() []principal.ID {
 	fs.mu.Lock()
 	defer fs.mu.Unlock()
-	ps := make([]PrincipalID, 0, len(fs.open))
+	ps := make([]principal.ID, 0, len(fs.open))
 	for p := range fs.open { // put in order below
 		ps = append(ps, p)
 	}
@@ -222,7 +223,7 @@ func (s *Service) enforced(e *Enforcement) {
 }
 
 // eachChange reads the changes of a library from an instant on.
-func (s *Service) eachChange(ctx context.Context, owner PrincipalID, from clock.Instant, see func(Change) error) error {
+func (s *Service) eachChange(ctx context.Context, owner principal.ID, from clock.Instant, see func(Change) error) error {
 	after := ChangeKey{At: from}
 	for {
 		cs, err := s.store.Changes(ctx, owner, after, changesPage)

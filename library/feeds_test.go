@@ -8,13 +8,14 @@ import (
 	"testing"
 
 	"carrel/library"
+	"carrel/principal"
 )
 
 // gated is a store in which the changes of one library are read when a test
 // lets them.
 type gated struct {
 	library.Store
-	owner library.PrincipalID
+	owner principal.ID
 	met   atomic.Bool
 	// read is closed when they have been read for the first time; whoever has read
 	// them gets them, or err, when free is closed.
@@ -24,13 +25,13 @@ type gated struct {
 	ended chan error
 }
 
-func (g *gateways) gate(owner library.PrincipalID, err error) *gated {
+func (g *gateways) gate(owner principal.ID, err error) *gated {
 	s := &gated{Store: g.store, owner: owner, read: make(chan struct{}), free: make(chan struct{}), err: err, ended: make(chan error, 1)}
 	g.way = s
 	return s
 }
 
-func (s *gated) Changes(ctx context.Context, owner library.PrincipalID, after library.ChangeKey, limit int) (cs []library.Change, err error) {
+func (s *gated) Changes(ctx context.Context, owner principal.ID, after library.ChangeKey, limit int) (cs []library.Change, err error) {
 	cs, err = s.Store.Changes(ctx, owner, after, limit)
 	if owner != s.owner || s.met.Swap(true) {
 		return cs, err
@@ -66,7 +67,7 @@ func TestWhoLeavesTakesNobodyAlong(t *testing.T) {
 	g := newGateways(t)
 	store := g.gate("u:acme:ann", nil)
 	here, clock := g.open(0, false)
-	here.user("u:acme:ann", library.Public)
+	here.user("u:acme:ann", principal.Public)
 	leaves, leave := context.WithCancel(t.Context())
 	first := here.begins(leaves, "u:acme:ann")
 	<-store.read
@@ -87,7 +88,7 @@ func TestWhoLeavesTakesNobodyAlong(t *testing.T) {
 		t.Fatalf("who has stayed does not follow: %v", b.err)
 	}
 	defer b.f.Close()
-	here.note("a", library.Private)
+	here.note("a", principal.Private)
 	(&follower{t: t, Following: b.f}).wants("+a")
 }
 
@@ -97,7 +98,7 @@ func TestAProcessEndsWhileALibraryIsLookedAt(t *testing.T) {
 	g := newGateways(t)
 	store := g.gate("u:acme:ann", nil)
 	here, clock := g.open(0, false)
-	here.user("u:acme:ann", library.Public)
+	here.user("u:acme:ann", principal.Public)
 	ctx, leave := context.WithCancel(t.Context())
 	first := here.begins(ctx, "u:acme:ann")
 	<-store.read
@@ -119,7 +120,7 @@ func TestAFailedLookIsNobodysWhoComesLater(t *testing.T) {
 	g := newGateways(t)
 	store := g.gate("u:acme:ann", errDown)
 	here, clock := g.open(0, false)
-	here.user("u:acme:ann", library.Public)
+	here.user("u:acme:ann", principal.Public)
 	first := here.begins(t.Context(), "u:acme:ann")
 	<-store.read
 	ctx, cancel := context.WithCancel(t.Context())
@@ -136,7 +137,7 @@ func TestAFailedLookIsNobodysWhoComesLater(t *testing.T) {
 		t.Fatalf("who comes later does not follow: %v", late.err)
 	}
 	defer late.f.Close()
-	here.note("a", library.Private)
+	here.note("a", principal.Private)
 	(&follower{t: t, Following: late.f}).wants("+a")
 }
 
@@ -148,20 +149,20 @@ func TestAFollowerIsNotToldWhatWasBefore(t *testing.T) {
 	other, _ := g.open(0, false)
 	store := g.gate("u:acme:ben", nil)
 	here, _ := g.open(0, false)
-	other.user("u:acme:ann", library.Public)
-	other.user("u:acme:ben", library.Public)
+	other.user("u:acme:ann", principal.Public)
+	other.user("u:acme:ben", principal.Public)
 	for n := range 300 { // more than may wait
-		other.note(fmt.Sprint("before", n), library.Private, "u:acme:ben=VIEWER")
+		other.note(fmt.Sprint("before", n), principal.Private, "u:acme:ben=VIEWER")
 	}
 	witness := here.follows(as("u:acme:ann"), "u:acme:ann", "")
 	first := here.begins(t.Context(), "u:acme:ben")
 	<-store.read
-	other.note("meanwhile", library.Private, "u:acme:ben=VIEWER")
+	other.note("meanwhile", principal.Private, "u:acme:ben=VIEWER")
 	witness.wants("+meanwhile")
 	// All that there was before the first of these was announced with it at the
 	// latest, and is done with when the second is heard of.
 	for _, title := range []string{"next", "last"} {
-		other.note(title, library.Private)
+		other.note(title, principal.Private)
 		witness.wants("+" + title)
 	}
 	close(store.free)

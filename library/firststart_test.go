@@ -9,6 +9,7 @@ import (
 	"carrel/core/fault"
 	"carrel/core/sched"
 	"carrel/library"
+	"carrel/principal"
 )
 
 // dying is a store whose process dies before it fixes a setting.
@@ -38,13 +39,13 @@ func TestNew_AfterTheFirstProcessDied(t *testing.T) {
 			}
 			one, _ := g.open(0, false)
 			two, _ := g.open(0, false)
-			one.user("u:acme:ann", library.Public)
-			one.note("first", library.Private)
+			one.user("u:acme:ann", principal.Public)
+			one.note("first", principal.Private)
 			c, err := one.svc.Library(t.Context(), as("u:acme:ann"), "u:acme:ann", library.LibraryQuery{})
 			if err != nil || len(c.Edges) != 1 {
 				t.Fatalf("%+v, %v", c, err)
 			}
-			one.note("second", library.Private)
+			one.note("second", principal.Private)
 			two.follows(as("u:acme:ann"), "u:acme:ann", c.Edges[0].Cursor()).wants("+first", "+second")
 		})
 	}
@@ -65,8 +66,8 @@ func (u *unkept) FixSetting(ctx context.Context, name string, value []byte) ([]b
 // resumed from.
 func TestNew_OnAStoreWithOneUserTellsNothingOfBefore(t *testing.T) {
 	h, wall := datedHouse(t, func(s library.Store) library.Store { return &unkept{s} })
-	h.user("u:acme:ann", library.Public)
-	h.note("first", library.Private)
+	h.user("u:acme:ann", principal.Public)
+	h.note("first", principal.Private)
 	h.quiet()
 	h.store = h.store.(*unkept).Store
 	svc, err := library.New(t.Context(), library.Config{Store: h.store, Runtime: wall, Journal: h.journal, Names: &counting{}})

@@ -10,6 +10,7 @@ import (
 	"carrel/core/journal"
 	"carrel/core/sched"
 	"carrel/library"
+	"carrel/principal"
 )
 
 // holding is a store that holds up one compare-and-set.
@@ -32,7 +33,7 @@ func (h *holding) Commit(ctx context.Context, c *library.ContentCommit) (commit.
 	return h.Store.Commit(ctx, c)
 }
 
-func (h *holding) CommitPrincipal(ctx context.Context, c *library.PrincipalCommit) (commit.Verdict, error) {
+func (h *holding) CommitPrincipal(ctx context.Context, c *principal.Commit) (commit.Verdict, error) {
 	h.hold()
 	return h.Store.CommitPrincipal(ctx, c)
 }
@@ -43,7 +44,7 @@ var creations = []struct {
 	create func(h *house, key, name, title string) error
 }{
 	{"content", func(h *house, key, name, title string) error {
-		in := library.CreateContent{Kind: library.Note, Title: title, Visibility: library.Private, IdempotencyKey: &key}
+		in := library.CreateContent{Kind: library.Note, Title: title, Visibility: principal.Private, IdempotencyKey: &key}
 		if name != "" {
 			in.Name = &name
 		}
@@ -51,11 +52,11 @@ var creations = []struct {
 		return err
 	}},
 	{"group", func(h *house, key, name, title string) error {
-		_, err := h.svc.CreateGroup(h.t.Context(), admin("u:acme:ann"), library.CreateGroup{Tenant: "acme", Name: "g" + name, DisplayName: title, Visibility: library.Public, IdempotencyKey: &key})
+		_, err := h.svc.CreateGroup(h.t.Context(), admin("u:acme:ann"), principal.CreateGroup{Tenant: "acme", Name: "g" + name, DisplayName: title, Visibility: principal.Public, IdempotencyKey: &key})
 		return err
 	}},
 	{"user", func(h *house, key, name, title string) error {
-		_, err := h.svc.CreateUser(h.t.Context(), admin("u:acme:ann"), library.CreateUser{Tenant: "acme", Name: "u" + name, DisplayName: title, Email: "x@example.com", Visibility: library.Public, IdempotencyKey: &key})
+		_, err := h.svc.CreateUser(h.t.Context(), admin("u:acme:ann"), principal.CreateUser{Tenant: "acme", Name: "u" + name, DisplayName: title, Email: "x@example.com", Visibility: principal.Public, IdempotencyKey: &key})
 		return err
 	}},
 }
@@ -107,7 +108,7 @@ func TestCreate_OneKeyWithTwoInputsAtTheSameTimeCreatesOnce(t *testing.T) {
 						store = &holding{Store: s, reached: make(chan struct{}), release: make(chan struct{})}
 						return store
 					})
-					h.user("u:acme:ann", library.Public)
+					h.user("u:acme:ann", principal.Public)
 					before, other := h.live(), h.another()
 					store.armed.Store(true)
 					ended := make(chan error, 1)
@@ -138,18 +139,18 @@ func TestCreate_OneKeyWithTwoInputsAtTheSameTimeCreatesOnce(t *testing.T) {
 // refused too, and so on.
 func TestCreate_RefusedInputsLeaveTheirKeyToEachOther(t *testing.T) {
 	h := newHouse(t, nil)
-	h.user("u:acme:ann", library.Public)
+	h.user("u:acme:ann", principal.Public)
 	create := func(title string, members ...string) error {
 		name, key := "item", "key"
 		_, err := h.svc.CreateContent(t.Context(), as("u:acme:ann"), library.CreateContent{Name: &name, Kind: library.Note, Title: title,
-			Visibility: library.Private, Members: roles(members...), IdempotencyKey: &key})
+			Visibility: principal.Private, Members: roles(members...), IdempotencyKey: &key})
 		return err
 	}
 	for range 2 {
 		wantTold(t, create("a", "u:acme:nobody=VIEWER"), "NOT_FOUND members.0.principalId")
 		wantTold(t, create("b", "u:acme:nobody=VIEWER"), "NOT_FOUND members.0.principalId")
 	}
-	h.user("u:acme:nobody", library.Public)
+	h.user("u:acme:nobody", principal.Public)
 	wantTold(t, create("a", "u:acme:nobody=VIEWER"))
 	wantTold(t, create("b", "u:acme:nobody=VIEWER"), "IDEMPOTENCY_MISMATCH")
 	wantTold(t, create("a", "u:acme:nobody=VIEWER"))
@@ -172,7 +173,7 @@ func (u *unwilling) Commit(ctx context.Context, c *library.ContentCommit) (commi
 	return u.Store.Commit(ctx, c)
 }
 
-func (u *unwilling) CommitPrincipal(ctx context.Context, c *library.PrincipalCommit) (commit.Verdict, error) {
+func (u *unwilling) CommitPrincipal(ctx context.Context, c *principal.Commit) (commit.Verdict, error) {
 	if u.refuses && c.Header.State == commit.Live {
 		return commit.Verdict{}, errUnwilling
 	}
@@ -185,7 +186,7 @@ func TestCreate_FailedInputsLeaveTheirNameToEachOther(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			var store *unwilling
 			h := newHouse(t, func(s library.Store) library.Store { store = &unwilling{Store: s}; return store })
-			h.user("u:acme:ann", library.Public)
+			h.user("u:acme:ann", principal.Public)
 			before := h.live()
 			store.refuses = true
 			for range 2 {

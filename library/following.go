@@ -9,9 +9,11 @@ import (
 
 	"carrel/core/clock"
 	"carrel/core/commit"
+	"carrel/core/cursor"
 	"carrel/core/fault"
 	"carrel/core/id"
 	"carrel/core/sched"
+	"carrel/principal"
 )
 
 // Numbers of a follower.
@@ -51,13 +53,13 @@ func (*LibraryEntryRemoved) IsLibraryChange() {}
 // goroutine at a time; Close by any, once nobody waits in Next.
 type Following struct {
 	s       *Service
-	owner   PrincipalID
-	user    PrincipalID
+	owner   principal.ID
+	user    principal.ID
 	admin   bool
 	global  bool
 	bucket  Bucket
 	asOwner bool
-	members []PrincipalID // whose rows are read with an item, as of a reading
+	members []principal.ID // whose rows are read with an item, as of a reading
 	feed    *feed
 
 	mu      sync.Mutex
@@ -70,7 +72,7 @@ type Following struct {
 	closed  bool
 
 	// resolved is what resolving the follower's groups has cost since BillTo.
-	resolved meter
+	resolved principal.Meter
 
 	// What follows belongs to the caller of Next.
 	told    recent[tale]
@@ -93,12 +95,12 @@ type tale struct {
 // from now on, or since a cursor of the library was read. Errors: BAD_USER_INPUT,
 // NOT_FOUND, BAD_CURSOR; RESYNC where what was missed is not known any more.
 // The caller closes what it gets.
-func (s *Service) Follow(ctx context.Context, v *Viewer, principal string, after *string) (*Following, error) {
-	owner, err := ParsePrincipalID(principal)
+func (s *Service) Follow(ctx context.Context, v *principal.Viewer, globalID string, after *string) (*Following, error) {
+	owner, err := principal.ParseID(globalID)
 	if err != nil {
-		return nil, followsNobody(principal)
+		return nil, followsNobody(globalID)
 	}
-	h, err := s.visiblePrincipal(ctx, v, owner)
+	h, err := s.VisiblePrincipal(ctx, v, owner)
 	if err != nil {
 		return nil, err
 	}
@@ -141,11 +143,11 @@ func resync(format string) *fault.Error {
 
 // readAt is when the cursor was read from which a follower resumes. It may be
 // of a page in either order, with includeShared or without, or of an event.
-func (f *Following) readAt(cursor string) (clock.Instant, error) {
+func (f *Following) readAt(from string) (clock.Instant, error) {
 	s := f.s
-	p, err := s.seals.openAny(binding(cursorOfLibrary, classOf(f.bucket, false), string(f.owner)), cursor)
+	p, err := s.seals.OpenAny(cursor.Binding(cursor.OfLibrary, classOf(f.bucket, false), string(f.owner)), from)
 	if err != nil {
-		p, err = s.seals.openAny(binding(cursorOfLibrary, classOf(f.bucket, true), string(f.owner)), cursor)
+		p, err = s.seals.OpenAny(cursor.Binding(cursor.OfLibrary, classOf(f.bucket, true), string(f.owner)), from)
 	}
 	if err != nil {
 		return 0, err
@@ -154,7 +156,7 @@ func (f *Following) readAt(cursor string) (clock.Instant, error) {
 	if p.Read == 0 {
 		return 0, resync("this cursor does not tell when the library was read")
 	}
-	if p.Read < s.changesSince || p.Read < now.Add(-resumeWithin-readUnit-fullLookEvery) {
+	if p.Read < s.changesSince || p.Read < now.Add(-resumeWithin-cursor.ReadUnit-fullLookEvery) {
 		return 0, resync("this cursor was read too long ago to tell what was missed since")
 	}
 	if p.Read > now.Add(changesOverlap) {

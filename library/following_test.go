@@ -10,7 +10,10 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"carrel/core/cursor"
+	"carrel/core/input"
 	"carrel/library"
+	"carrel/principal"
 )
 
 // follower is somebody who follows a library in a test.
@@ -21,7 +24,7 @@ type follower struct {
 }
 
 // follows begins to follow, since a cursor was read where it is not empty.
-func (h *house) follows(v *library.Viewer, owner, after string) *follower {
+func (h *house) follows(v *principal.Viewer, owner, after string) *follower {
 	h.t.Helper()
 	f, err := h.svc.Follow(h.t.Context(), v, owner, cursorOf(after))
 	if err != nil {
@@ -73,16 +76,16 @@ func (f *follower) wantsNothing(h *house, owner string) {
 	f.t.Helper()
 	h.marks++
 	name := fmt.Sprintf("mark%d", h.marks)
-	h.note(name, library.Public, owner+"=VIEWER")
+	h.note(name, principal.Public, owner+"=VIEWER")
 	f.wants("+" + name)
 }
 
 // update changes the title of a note, and its visibility where that is not 0.
-func (h *house) update(id library.ContentID, title string, visibility library.Visibility) {
+func (h *house) update(id library.ContentID, title string, visibility principal.Visibility) {
 	h.t.Helper()
-	in := library.UpdateContent{ID: string(id), Title: library.Some(&title)}
+	in := library.UpdateContent{ID: string(id), Title: input.Some(&title)}
 	if visibility != 0 {
-		in.Visibility = library.Some(&visibility)
+		in.Visibility = input.Some(&visibility)
 	}
 	if _, err := h.svc.UpdateContent(h.t.Context(), as("u:acme:ann"), in); err != nil {
 		h.t.Fatalf("updating %s: %v", id, err)
@@ -111,16 +114,16 @@ func (h *house) delete(id library.ContentID) {
 func TestAFollowerIsToldWhatHappens(t *testing.T) {
 	h := town(t)
 	f := h.follows(as("u:acme:ben"), "u:acme:ben", "")
-	a := h.note("a", library.Private, "u:acme:ben=VIEWER")
+	a := h.note("a", principal.Private, "u:acme:ben=VIEWER")
 	f.wants("+a")
-	b := h.note("b", library.Public)
+	b := h.note("b", principal.Public)
 	if _, err := h.share("u:acme:ann", b, "u:acme:ben"); err != nil {
 		t.Fatal(err)
 	}
 	f.wants("+b")
 	h.update(a, "a2", 0)
 	f.wants("+a2")
-	h.update(a, "a3", library.Public)
+	h.update(a, "a3", principal.Public)
 	f.wants("+a3")
 	h.take(a, "u:acme:ben")
 	f.wants("-a")
@@ -135,8 +138,8 @@ func TestAFollowerIsToldWhatHappens(t *testing.T) {
 func TestWhatIsToldIsTheEdgeOfAPage(t *testing.T) {
 	h := town(t)
 	f := h.follows(as("u:acme:ben"), "u:acme:ben", "")
-	h.note("a", library.Private, "u:acme:ben=EDITOR")
-	h.note("b", library.Private, "u:acme:ben=EDITOR")
+	h.note("a", principal.Private, "u:acme:ben=EDITOR")
+	h.note("b", principal.Private, "u:acme:ben=EDITOR")
 	c, err := f.Next(t.Context())
 	if err != nil {
 		t.Fatal(err)
@@ -162,23 +165,23 @@ func TestWhatIsToldIsTheEdgeOfAPage(t *testing.T) {
 // that bucket, and of nothing that was never in it.
 func TestRemovalsAreToldWhereTheItemStood(t *testing.T) {
 	h := town(t)
-	h.group("g:beta:club", "u:beta:zed", library.Public)
+	h.group("g:beta:club", "u:beta:zed", principal.Public)
 	owner := "u:acme:ben"
 	own, inside, outside := h.follows(as(owner), owner, ""), h.follows(as("u:acme:cleo"), owner, ""), h.follows(as("u:beta:zed"), owner, "")
-	a := h.note("a", library.Private, owner+"=VIEWER")
+	a := h.note("a", principal.Private, owner+"=VIEWER")
 	own.wants("+a")
-	h.update(a, "a2", library.LoggedIn)
+	h.update(a, "a2", principal.LoggedIn)
 	own.wants("+a2")
 	inside.wants("+a2")
-	h.update(a, "a3", library.Public)
+	h.update(a, "a3", principal.Public)
 	own.wants("+a3")
 	inside.wants("+a3")
 	outside.wants("+a3")
-	h.update(a, "a4", library.LoggedIn)
+	h.update(a, "a4", principal.LoggedIn)
 	own.wants("+a4")
 	inside.wants("+a4")
 	outside.wants("-a")
-	h.update(a, "a5", library.Private)
+	h.update(a, "a5", principal.Private)
 	own.wants("+a5")
 	inside.wants("-a")
 	h.quiet()
@@ -186,7 +189,7 @@ func TestRemovalsAreToldWhereTheItemStood(t *testing.T) {
 	own.wants("+a6")
 	h.take(a, owner)
 	own.wants("-a")
-	b := h.note("b", library.Private, owner+"=VIEWER")
+	b := h.note("b", principal.Private, owner+"=VIEWER")
 	own.wants("+b")
 	h.delete(b)
 	own.wants("-b")
@@ -207,10 +210,10 @@ func TestRemovalsAreToldWhereTheItemStood(t *testing.T) {
 // another tenant's library never met it, so they do not hear that it is gone.
 func TestALoggedInItemIsNeverInAnothersTenant(t *testing.T) {
 	h := town(t)
-	h.user("u:beta:yan", library.Public)
+	h.user("u:beta:yan", principal.Public)
 	f := h.follows(as("u:beta:yan"), "u:beta:zed", "")
-	a := h.note("a", library.LoggedIn, "u:beta:zed=VIEWER")
-	h.update(a, "a2", library.Private)
+	a := h.note("a", principal.LoggedIn, "u:beta:zed=VIEWER")
+	h.update(a, "a2", principal.Private)
 	h.quiet()
 	h.delete(a)
 	f.wantsNothing(h, "u:beta:zed")
@@ -220,15 +223,15 @@ func TestALoggedInItemIsNeverInAnothersTenant(t *testing.T) {
 // tenant's libraries, of other tenants' items only what it may see.
 func TestAnAdministratorHearsOfWhatItSees(t *testing.T) {
 	h := town(t)
-	f := h.follows(&library.Viewer{User: "u:beta:root", Admin: true}, "u:beta:zed", "")
-	a := h.note("a", library.Private, "u:beta:zed=VIEWER")
-	h.update(a, "a2", library.LoggedIn)
-	h.update(a, "a3", library.Public)
+	f := h.follows(&principal.Viewer{User: "u:beta:root", Admin: true}, "u:beta:zed", "")
+	a := h.note("a", principal.Private, "u:beta:zed=VIEWER")
+	h.update(a, "a2", principal.LoggedIn)
+	h.update(a, "a3", principal.Public)
 	f.wants("+a3")
-	h.update(a, "a4", library.Private)
+	h.update(a, "a4", principal.Private)
 	f.wants("-a")
 	h.take(a, "u:beta:zed")
-	b := h.note("b", library.Private, "u:beta:zed=VIEWER")
+	b := h.note("b", principal.Private, "u:beta:zed=VIEWER")
 	h.delete(b)
 	f.wantsNothing(h, "u:beta:zed")
 }
@@ -238,9 +241,9 @@ func TestAnAdministratorHearsOfWhatItSees(t *testing.T) {
 func TestAFollowerResumes(t *testing.T) {
 	h := town(t)
 	owner := "u:acme:ben"
-	a, b, c := h.note("a", library.Private, owner+"=VIEWER"), h.note("b", library.Private, owner+"=VIEWER"), h.note("c", library.Private, owner+"=VIEWER")
-	for _, q := range []library.LibraryQuery{{}, {Descending: true}, {IncludeShared: true}, {PageArgs: library.PageArgs{Last: ptr(1)}}} {
-		conn, err := h.svc.Library(t.Context(), as(owner), library.PrincipalID(owner), q)
+	a, b, c := h.note("a", principal.Private, owner+"=VIEWER"), h.note("b", principal.Private, owner+"=VIEWER"), h.note("c", principal.Private, owner+"=VIEWER")
+	for _, q := range []library.LibraryQuery{{}, {Descending: true}, {IncludeShared: true}, {PageArgs: cursor.PageArgs{Last: ptr(1)}}} {
+		conn, err := h.svc.Library(t.Context(), as(owner), principal.ID(owner), q)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -249,7 +252,7 @@ func TestAFollowerResumes(t *testing.T) {
 		f.wants("+a", "+b", "+c")
 		f.Close()
 	}
-	conn, err := h.svc.Library(t.Context(), as(owner), library.PrincipalID(owner), library.LibraryQuery{})
+	conn, err := h.svc.Library(t.Context(), as(owner), principal.ID(owner), library.LibraryQuery{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -272,13 +275,13 @@ func TestAFollowerResumes(t *testing.T) {
 func TestAFollowerMustReadAgain(t *testing.T) {
 	h := town(t)
 	owner := "u:acme:ben"
-	h.note("a", library.Public, owner+"=VIEWER")
-	conn, err := h.svc.Library(t.Context(), as(owner), library.PrincipalID(owner), library.LibraryQuery{})
+	h.note("a", principal.Public, owner+"=VIEWER")
+	conn, err := h.svc.Library(t.Context(), as(owner), principal.ID(owner), library.LibraryQuery{})
 	if err != nil {
 		t.Fatal(err)
 	}
 	cursor := conn.Edges[0].Cursor()
-	b := h.note("b", library.Public)
+	b := h.note("b", principal.Public)
 	shared, err := h.share("u:acme:ann", b, owner)
 	if err != nil {
 		t.Fatal(err)
@@ -286,7 +289,7 @@ func TestAFollowerMustReadAgain(t *testing.T) {
 	for _, c := range []struct {
 		name   string
 		after  time.Duration
-		v      *library.Viewer
+		v      *principal.Viewer
 		owner  string
 		cursor string
 		want   []string
@@ -320,17 +323,17 @@ func TestAFollowersRightsAreThoseOfTheMoment(t *testing.T) {
 	h.mustSet(as("u:acme:cleo"), "g:acme:team", "u:acme:ben=MEMBER")
 	leaves := h.follows(as("u:acme:ben"), "g:acme:team", "")
 	joins := h.follows(as("u:beta:zed"), "g:acme:team", "")
-	h.note("a", library.Private, "g:acme:team=VIEWER")
+	h.note("a", principal.Private, "g:acme:team=VIEWER")
 	leaves.wants("+a")
 	h.mustSet(as("u:acme:cleo"), "g:acme:team", "u:acme:ben=", "u:beta:zed=MEMBER")
-	h.note("b", library.Private, "g:acme:team=VIEWER")
+	h.note("b", principal.Private, "g:acme:team=VIEWER")
 	leaves.wants("![RESYNC]")
 	joins.wants("![RESYNC]")
 	sees := h.follows(as("u:beta:zed"), "u:acme:ben", "")
-	if _, err := h.svc.UpdateUser(t.Context(), as("u:acme:ben"), library.UpdateUser{ID: "u:acme:ben", Visibility: library.Some(ptr(library.LoggedIn))}); err != nil {
+	if _, err := h.svc.UpdateUser(t.Context(), as("u:acme:ben"), principal.UpdateUser{ID: "u:acme:ben", Visibility: input.Some(ptr(principal.LoggedIn))}); err != nil {
 		t.Fatal(err)
 	}
-	h.note("c", library.Public, "u:acme:ben=VIEWER")
+	h.note("c", principal.Public, "u:acme:ben=VIEWER")
 	sees.wants("![NOT_FOUND]")
 }
 
@@ -340,7 +343,7 @@ func TestASlowFollowerIsCutOff(t *testing.T) {
 	h := town(t)
 	slow, fast := h.follows(as("u:acme:ben"), "u:acme:ben", ""), h.follows(as("u:acme:ben"), "u:acme:ben", "")
 	for n := range 300 {
-		h.note(fmt.Sprint("n", n), library.Private, "u:acme:ben=VIEWER")
+		h.note(fmt.Sprint("n", n), principal.Private, "u:acme:ben=VIEWER")
 		fast.wants(fmt.Sprint("+n", n))
 	}
 	slow.wants("![SLOW_CONSUMER]")
@@ -353,7 +356,7 @@ func TestASlowFollowerIsCutOff(t *testing.T) {
 		again.wants(fmt.Sprint("+n", n))
 	}
 	// One item that changes all the time never fills the queue.
-	id := h.note("hot", library.Private, "u:acme:ben=VIEWER")
+	id := h.note("hot", principal.Private, "u:acme:ben=VIEWER")
 	for n := range 300 {
 		h.update(id, fmt.Sprint("hot", n), 0)
 	}
@@ -364,7 +367,7 @@ func TestASlowFollowerIsCutOff(t *testing.T) {
 // library, and are told all the same.
 func TestAHotItemIsToldInItsPlace(t *testing.T) {
 	h := town(t)
-	id := h.note("hot", library.Private, "u:acme:ben=VIEWER")
+	id := h.note("hot", principal.Private, "u:acme:ben=VIEWER")
 	for n := range 31 {
 		h.update(id, fmt.Sprint("hot", n), 0)
 	}
@@ -388,9 +391,9 @@ func TestAHotItemIsToldInItsPlace(t *testing.T) {
 // TestRepairsTellNothing: what is enforced once more as it stood is no news.
 func TestRepairsTellNothing(t *testing.T) {
 	h := town(t)
-	id := h.note("a", library.Private, "u:acme:ben=VIEWER")
+	id := h.note("a", principal.Private, "u:acme:ben=VIEWER")
 	f := h.follows(as("u:acme:ben"), "u:acme:ben", "")
-	entry := library.BucketEntry{Bucket: library.Private, Entry: library.Entry{Position: h.content(id).Position, Content: id}}
+	entry := library.BucketEntry{Bucket: principal.Private, Entry: library.Entry{Position: h.content(id).Position, Content: id}}
 	if err := h.svc.RepairEntry(t.Context(), "u:acme:ben", entry); err != nil {
 		t.Fatal(err)
 	}
@@ -404,13 +407,13 @@ func TestRepairsTellNothing(t *testing.T) {
 type stuck struct {
 	library.Store
 	mu    sync.Mutex
-	owner library.PrincipalID
+	owner principal.ID
 }
 
 func (s *stuck) hold(owner string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.owner = library.PrincipalID(owner)
+	s.owner = principal.ID(owner)
 }
 
 func (s *stuck) Enforce(ctx context.Context, e *library.Enforcement) error {

@@ -12,6 +12,7 @@ import (
 	"carrel/core/journal"
 	"carrel/core/sched"
 	"carrel/library"
+	"carrel/principal"
 	"carrel/test/simulator"
 )
 
@@ -108,12 +109,12 @@ func TestAnEventsCursorStandsForWhatWasTold(t *testing.T) {
 	g := newGateways(t)
 	here, clock := g.open(0, false)
 	other, its := g.open(0, true)
-	here.user("u:acme:ann", library.Public)
+	here.user("u:acme:ann", principal.Public)
 	f := here.follows(as("u:acme:ann"), "u:acme:ann", "")
 	its.put(g.start.Add(time.Minute - time.Second))
-	other.note("late", library.Private)
+	other.note("late", principal.Private)
 	clock.put(g.start.Add(2*time.Minute + time.Millisecond))
-	here.note("told", library.Private)
+	here.note("told", principal.Private)
 	f.wants("+told")
 	f.Close()
 	here.follows(as("u:acme:ann"), "u:acme:ann", f.cursor).wants("+late", "+told")
@@ -143,12 +144,12 @@ func TestWhatWasNeverAnnouncedIsNotTooOld(t *testing.T) {
 	held := &heldUp{Bulletin: g.store, reached: make(chan struct{}), free: make(chan struct{})}
 	g.bulletin = held
 	other, its := g.open(0, false)
-	here.user("u:acme:ann", library.Public)
-	here.user("u:acme:ben", library.Public)
+	here.user("u:acme:ann", principal.Public)
+	here.user("u:acme:ben", principal.Public)
 	f := here.follows(as("u:acme:ben"), "u:acme:ben", "")
-	other.note("first", library.Private) // in the library of ann alone
+	other.note("first", principal.Private) // in the library of ann alone
 	<-held.reached
-	other.note("late", library.Private, "u:acme:ben=VIEWER")
+	other.note("late", principal.Private, "u:acme:ben=VIEWER")
 	its.put(g.start.Add(time.Minute))
 	close(held.free)
 	f.wants("+late")
@@ -160,12 +161,12 @@ func TestANewStoreHasAllItsChanges(t *testing.T) {
 	g := newGateways(t)
 	g.open(2*time.Minute, false)
 	here, _ := g.open(0, false)
-	here.user("u:acme:ann", library.Public)
+	here.user("u:acme:ann", principal.Public)
 	f := here.follows(as("u:acme:ann"), "u:acme:ann", "")
-	here.note("first", library.Private)
+	here.note("first", principal.Private)
 	f.wants("+first")
 	f.Close()
-	here.note("missed", library.Private)
+	here.note("missed", principal.Private)
 	here.follows(as("u:acme:ann"), "u:acme:ann", f.cursor).wants("+first", "+missed")
 }
 
@@ -176,19 +177,19 @@ func TestClocksApart(t *testing.T) {
 	right, _ := g.open(0, false)
 	ahead, _ := g.open(5*time.Minute, false)
 	behind, _ := g.open(-5*time.Minute, false)
-	right.user("u:acme:ann", library.Public)
+	right.user("u:acme:ann", principal.Public)
 	there, here := ahead.follows(as("u:acme:ann"), "u:acme:ann", ""), right.follows(as("u:acme:ann"), "u:acme:ann", "")
-	right.note("a", library.Private)
+	right.note("a", principal.Private)
 	there.wants("+a")
 	here.wants("+a")
 	conn, err := ahead.svc.Library(t.Context(), as("u:acme:ann"), "u:acme:ann", library.LibraryQuery{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	behind.note("b", library.Private)
+	behind.note("b", principal.Private)
 	there.wants("+b")
 	here.wants("+b")
-	right.note("c", library.Private)
+	right.note("c", principal.Private)
 	right.follows(as("u:acme:ann"), "u:acme:ann", conn.Edges[0].Cursor()).wants("+a", "+b", "+c")
 }
 
@@ -197,8 +198,8 @@ func TestClocksApart(t *testing.T) {
 func TestACursorOfATimeToCome(t *testing.T) {
 	h := town(t)
 	owner := "u:acme:ben"
-	h.note("a", library.Public, owner+"=VIEWER")
-	conn, err := h.in(10*time.Minute).Library(t.Context(), as(owner), library.PrincipalID(owner), library.LibraryQuery{})
+	h.note("a", principal.Public, owner+"=VIEWER")
+	conn, err := h.in(10*time.Minute).Library(t.Context(), as(owner), principal.ID(owner), library.LibraryQuery{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -222,7 +223,7 @@ func (s *trap) set(before func()) {
 	s.before = before
 }
 
-func (s *trap) ReadMany(ctx context.Context, ids []library.ContentID, members []library.PrincipalID) ([]library.ContentRows, error) {
+func (s *trap) ReadMany(ctx context.Context, ids []library.ContentID, members []principal.ID) ([]library.ContentRows, error) {
 	s.mu.Lock()
 	before := s.before
 	s.before = nil
@@ -239,12 +240,12 @@ func TestWhoHasLostItsRightsIsNotShownWhatCameAfter(t *testing.T) {
 	var store *trap
 	h := newHouse(t, func(s library.Store) library.Store { store = &trap{Store: s}; return store })
 	for _, id := range []string{"u:acme:ann", "u:acme:ben"} {
-		h.user(id, library.Public)
+		h.user(id, principal.Public)
 	}
-	h.group("g:acme:team", "u:acme:ann", library.Public)
+	h.group("g:acme:team", "u:acme:ann", principal.Public)
 	h.mustSet(as("u:acme:ann"), "g:acme:team", "u:acme:ben=MEMBER")
 	f := h.follows(as("u:acme:ben"), "g:acme:team", "")
-	a := h.note("a", library.Private, "g:acme:team=VIEWER")
+	a := h.note("a", principal.Private, "g:acme:team=VIEWER")
 	f.wants("+a")
 	h.update(a, "a2", 0)
 	store.set(func() {
@@ -261,7 +262,7 @@ func TestWhatAPageHasShownIsTakenBack(t *testing.T) {
 	h := town(t)
 	owner := "u:acme:ben"
 	f := h.follows(as(owner), owner, "")
-	a := h.note("a", library.Private, owner+"=VIEWER")
+	a := h.note("a", principal.Private, owner+"=VIEWER")
 	f.wants("+a")
 	h.take(a, owner)
 	f.wants("-a")
@@ -271,7 +272,7 @@ func TestWhatAPageHasShownIsTakenBack(t *testing.T) {
 	h.wantTitles(as(owner), owner, "a")
 	h.take(a, owner)
 	f.wants("-a")
-	h.update(a, "a2", library.Public)
+	h.update(a, "a2", principal.Public)
 	f.wantsNothing(h, owner)
 }
 
@@ -282,11 +283,11 @@ func TestWhatAPageMayHaveLeftOutIsToldAgain(t *testing.T) {
 	var store *stuck
 	h := newHouse(t, func(s library.Store) library.Store { store = &stuck{Store: s}; return store })
 	for _, id := range []string{"u:acme:ann", "u:acme:ben"} {
-		h.user(id, library.Public)
+		h.user(id, principal.Public)
 	}
 	owner := "u:acme:ben"
 	f := h.follows(as(owner), owner, "")
-	a := h.note("a", library.Private, owner+"=VIEWER")
+	a := h.note("a", principal.Private, owner+"=VIEWER")
 	store.hold(owner)
 	h.update(a, "a2", 0)
 	f.wants("+a2")

@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	"carrel/library"
+	"carrel/principal"
 )
 
 // TestWhoCameLateNeverHadIt: while the change that withdrew an item is not
@@ -14,13 +15,13 @@ func TestWhoCameLateNeverHadIt(t *testing.T) {
 	var store *stuck
 	h := newHouse(t, func(s library.Store) library.Store { store = &stuck{Store: s}; return store })
 	for _, id := range []string{"u:acme:ann", "u:acme:ben", "u:acme:cleo", "u:acme:down"} {
-		h.user(id, library.Public)
+		h.user(id, principal.Public)
 	}
-	a := h.note("a", library.Public, "u:acme:down=VIEWER", "u:acme:cleo=VIEWER")
+	a := h.note("a", principal.Public, "u:acme:down=VIEWER", "u:acme:cleo=VIEWER")
 	store.hold("u:acme:down")
-	ben, cleo := h.follows(&library.Viewer{}, "u:acme:ben", ""), h.follows(&library.Viewer{}, "u:acme:cleo", "")
+	ben, cleo := h.follows(&principal.Viewer{}, "u:acme:ben", ""), h.follows(&principal.Viewer{}, "u:acme:cleo", "")
 	own := h.follows(as("u:acme:ben"), "u:acme:ben", "")
-	h.update(a, "a2", library.Private)
+	h.update(a, "a2", principal.Private)
 	if len(h.content(a).Unsettled) == 0 {
 		t.Fatal("the update is settled")
 	}

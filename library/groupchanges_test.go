@@ -7,42 +7,43 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"carrel/core/commit"
-	"carrel/library"
+	"carrel/core/input"
+	"carrel/principal"
 )
 
 func TestCreateGroup(t *testing.T) {
-	valid := library.CreateGroup{Tenant: "acme", Name: "Staff", DisplayName: "All of us", Visibility: library.Private}
-	with := func(change func(*library.CreateGroup)) library.CreateGroup {
+	valid := principal.CreateGroup{Tenant: "acme", Name: "Staff", DisplayName: "All of us", Visibility: principal.Private}
+	with := func(change func(*principal.CreateGroup)) principal.CreateGroup {
 		in := valid
 		change(&in)
 		return in
 	}
 	for _, c := range []struct {
 		name   string
-		viewer *library.Viewer
-		in     library.CreateGroup
+		viewer *principal.Viewer
+		in     principal.CreateGroup
 		want   []string
 	}{
 		{"a user", as("u:acme:ann"), valid, nil},
 		{"an administrator that exists", admin("u:acme:ann"), valid, nil},
 		{"a global administrator that exists, elsewhere", global("u:other:gus"), valid, nil},
-		{"the name of a user", as("u:acme:ann"), with(func(in *library.CreateGroup) { in.Name = "ann" }), nil},
+		{"the name of a user", as("u:acme:ann"), with(func(in *principal.CreateGroup) { in.Name = "ann" }), nil},
 		{"anonymous", as(""), valid, []string{"UNAUTHENTICATED"}},
 		{"a token without a user", as("u:acme:eve"), valid, []string{"FORBIDDEN"}},
 		{"an administrator without a user", admin("u:acme:eve"), valid, []string{"FORBIDDEN"}},
 		{"a user of another tenant", as("u:other:gus"), valid, []string{"FORBIDDEN tenant"}},
 		{"an administrator of another tenant", admin("u:other:gus"), valid, []string{"FORBIDDEN tenant"}},
-		{"a name that is taken, by what it does not see", as("u:acme:ann"), with(func(in *library.CreateGroup) { in.Name = "HIDDEN" }), []string{"TAKEN name"}},
-		{"taken, but not to be told", as("u:other:gus"), with(func(in *library.CreateGroup) { in.Name = "hidden" }), []string{"FORBIDDEN tenant"}},
-		{"all faults at once", as("u:acme:ann"), library.CreateGroup{Tenant: "-", Name: "a b", DisplayName: "a\nb"},
+		{"a name that is taken, by what it does not see", as("u:acme:ann"), with(func(in *principal.CreateGroup) { in.Name = "HIDDEN" }), []string{"TAKEN name"}},
+		{"taken, but not to be told", as("u:other:gus"), with(func(in *principal.CreateGroup) { in.Name = "hidden" }), []string{"FORBIDDEN tenant"}},
+		{"all faults at once", as("u:acme:ann"), principal.CreateGroup{Tenant: "-", Name: "a b", DisplayName: "a\nb"},
 			[]string{"INVALID tenant", "INVALID name", "INVALID displayName", "INVALID visibility"}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			h := newHouse(t, nil)
-			h.user("u:acme:ann", library.Public)
-			h.user("u:acme:bob", library.Public)
-			h.user("u:other:gus", library.Private)
-			h.group("g:acme:hidden", "u:acme:bob", library.Private)
+			h.user("u:acme:ann", principal.Public)
+			h.user("u:acme:bob", principal.Public)
+			h.user("u:other:gus", principal.Private)
+			h.group("g:acme:hidden", "u:acme:bob", principal.Private)
 			got, err := h.svc.CreateGroup(t.Context(), c.viewer, c.in)
 			wantTold(t, err, c.want...)
 			if c.want != nil {
@@ -51,12 +52,12 @@ func TestCreateGroup(t *testing.T) {
 				}
 				return
 			}
-			want := library.PrincipalHeader{
-				ID: library.GroupID("acme", c.in.Name), DisplayName: "All of us", Visibility: library.Private,
+			want := principal.Header{
+				ID: principal.GroupID("acme", c.in.Name), DisplayName: "All of us", Visibility: principal.Private,
 				State: commit.Live, Seq: 1, Managers: 1, Members: 1,
 			}
-			ignore := cmpopts.IgnoreFields(library.PrincipalHeader{}, "MTS", "CreatedAt", "Writers")
-			if diff := cmp.Diff(want, got.PrincipalHeader, ignore); diff != "" {
+			ignore := cmpopts.IgnoreFields(principal.Header{}, "MTS", "CreatedAt", "Writers")
+			if diff := cmp.Diff(want, got.Header, ignore); diff != "" {
 				t.Errorf("answered (-want +got):\n%s", diff)
 			}
 			creator := string(c.viewer.User)
@@ -70,7 +71,7 @@ func TestCreateGroup(t *testing.T) {
 				t.Errorf("the new group's library counts as missing: %v", err)
 			}
 			role, err := h.svc.GroupRoleOf(t.Context(), c.viewer, want.ID)
-			if err != nil || role != library.GroupManager {
+			if err != nil || role != principal.GroupManager {
 				t.Errorf("the creator is %q in the group, for the same request: %v", role, err)
 			}
 			h.wantSettled()
@@ -83,18 +84,18 @@ func TestCreateGroup(t *testing.T) {
 func TestWhoManagesAGroup(t *testing.T) {
 	h := newHouse(t, nil)
 	for _, u := range []string{"u:acme:ann", "u:acme:bob", "u:acme:cat", "u:acme:dan", "u:other:eli", "u:other:fay"} {
-		h.user(u, library.Public)
+		h.user(u, principal.Public)
 	}
 	// heads manage staff; the board, whose member dan is, is in heads.
-	h.group("g:acme:staff", "u:acme:ann", library.LoggedIn)
-	h.group("g:acme:heads", "u:acme:ann", library.Private)
-	h.group("g:acme:board", "u:acme:ann", library.Private)
+	h.group("g:acme:staff", "u:acme:ann", principal.LoggedIn)
+	h.group("g:acme:heads", "u:acme:ann", principal.Private)
+	h.group("g:acme:board", "u:acme:ann", principal.Private)
 	h.mustSet(as("u:acme:ann"), "g:acme:board", "u:acme:dan=MEMBER")
 	h.mustSet(as("u:acme:ann"), "g:acme:heads", "g:acme:board=MEMBER", "u:other:eli=MEMBER")
 	h.mustSet(as("u:acme:ann"), "g:acme:staff", "g:acme:heads=MANAGER", "u:acme:bob=MEMBER")
 	for _, c := range []struct {
 		name   string
-		viewer *library.Viewer
+		viewer *principal.Viewer
 		code   string // empty: it may
 	}{
 		{"its direct manager", as("u:acme:ann"), ""},
@@ -109,8 +110,8 @@ func TestWhoManagesAGroup(t *testing.T) {
 		{"anonymous", as(""), "UNAUTHENTICATED"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			again := func() *library.Viewer {
-				return &library.Viewer{User: c.viewer.User, Admin: c.viewer.Admin, GlobalAdmin: c.viewer.GlobalAdmin}
+			again := func() *principal.Viewer {
+				return &principal.Viewer{User: c.viewer.User, Admin: c.viewer.Admin, GlobalAdmin: c.viewer.GlobalAdmin}
 			}
 			want := func(path string) []string {
 				switch c.code {
@@ -121,7 +122,7 @@ func TestWhoManagesAGroup(t *testing.T) {
 				}
 				return []string{c.code + " " + path}
 			}
-			_, err := h.svc.UpdateGroup(t.Context(), again(), library.UpdateGroup{ID: "G:acme:Staff", DisplayName: library.Some(ptr(c.name))})
+			_, err := h.svc.UpdateGroup(t.Context(), again(), principal.UpdateGroup{ID: "G:acme:Staff", DisplayName: input.Some(ptr(c.name))})
 			wantTold(t, err, want("id")...)
 			if got := h.header("g:acme:staff").DisplayName; (got == c.name) != (c.code == "") {
 				t.Errorf("the group is called %q now", got)
@@ -140,26 +141,26 @@ func TestWhoManagesAGroup(t *testing.T) {
 }
 
 func TestUpdateGroup(t *testing.T) {
-	name := library.Some(ptr("Everybody"))
+	name := input.Some(ptr("Everybody"))
 	for _, c := range []struct {
 		name string
-		in   library.UpdateGroup
+		in   principal.UpdateGroup
 		want []string
 	}{
-		{"one field", library.UpdateGroup{ID: "g:acme:staff", DisplayName: name}, nil},
-		{"both", library.UpdateGroup{ID: "g:acme:staff", DisplayName: name, Visibility: library.Some(ptr(library.Private))}, nil},
-		{"one that does not exist", library.UpdateGroup{ID: "g:acme:nothing", DisplayName: name}, []string{"NOT_FOUND id"}},
-		{"a user", library.UpdateGroup{ID: "u:acme:ann", DisplayName: name}, []string{"INVALID id"}},
-		{"nothing to change", library.UpdateGroup{ID: "g:acme:staff"}, []string{"INVALID"}},
-		{"nulls", library.UpdateGroup{ID: "g:acme:staff", DisplayName: library.Some[*string](nil), Visibility: library.Some[*library.Visibility](nil)},
+		{"one field", principal.UpdateGroup{ID: "g:acme:staff", DisplayName: name}, nil},
+		{"both", principal.UpdateGroup{ID: "g:acme:staff", DisplayName: name, Visibility: input.Some(ptr(principal.Private))}, nil},
+		{"one that does not exist", principal.UpdateGroup{ID: "g:acme:nothing", DisplayName: name}, []string{"NOT_FOUND id"}},
+		{"a user", principal.UpdateGroup{ID: "u:acme:ann", DisplayName: name}, []string{"INVALID id"}},
+		{"nothing to change", principal.UpdateGroup{ID: "g:acme:staff"}, []string{"INVALID"}},
+		{"nulls", principal.UpdateGroup{ID: "g:acme:staff", DisplayName: input.Some[*string](nil), Visibility: input.Some[*principal.Visibility](nil)},
 			[]string{"INVALID displayName", "INVALID visibility"}},
-		{"all faults", library.UpdateGroup{ID: "staff", DisplayName: library.Some(ptr(" ")), IdempotencyKey: ptr("")},
+		{"all faults", principal.UpdateGroup{ID: "staff", DisplayName: input.Some(ptr(" ")), IdempotencyKey: ptr("")},
 			[]string{"INVALID id", "INVALID displayName", "INVALID idempotencyKey"}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			h := newHouse(t, nil)
-			h.user("u:acme:ann", library.Public)
-			h.group("g:acme:staff", "u:acme:ann", library.Public)
+			h.user("u:acme:ann", principal.Public)
+			h.group("g:acme:staff", "u:acme:ann", principal.Public)
 			got, err := h.svc.UpdateGroup(t.Context(), as("u:acme:ann"), c.in)
 			wantTold(t, err, c.want...)
 			stands := h.header("g:acme:staff")
@@ -172,7 +173,7 @@ func TestUpdateGroup(t *testing.T) {
 			if got.DisplayName != "Everybody" || stands.DisplayName != "Everybody" || stands.Managers != 1 {
 				t.Errorf("answered %+v, stored %+v", got, stands)
 			}
-			if c.in.Visibility.Set != (stands.Visibility == library.Private) {
+			if c.in.Visibility.Set != (stands.Visibility == principal.Private) {
 				t.Errorf("stored %+v", stands)
 			}
 			if _, err := h.svc.UpdateGroup(t.Context(), as("u:acme:ann"), c.in); err != nil {

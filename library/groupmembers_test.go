@@ -7,7 +7,9 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"carrel/core/input"
 	"carrel/library"
+	"carrel/principal"
 )
 
 // staffHouse has the group staff of tenant acme with manager ann and members
@@ -15,14 +17,14 @@ import (
 func staffHouse(t *testing.T, wrap func(library.Store) library.Store) *house {
 	h := newHouse(t, wrap)
 	for _, u := range []string{"u:acme:ann", "u:acme:bob", "u:acme:cat", "u:acme:dan"} {
-		h.user(u, library.Public)
+		h.user(u, principal.Public)
 	}
-	h.user("u:acme:hid", library.Private)
-	h.user("u:other:far", library.LoggedIn)
-	h.user("u:other:pub", library.Public)
-	h.group("g:acme:crew", "u:acme:cat", library.Public)
-	h.group("g:acme:secret", "u:acme:dan", library.Private)
-	h.group("g:acme:staff", "u:acme:ann", library.Public)
+	h.user("u:acme:hid", principal.Private)
+	h.user("u:other:far", principal.LoggedIn)
+	h.user("u:other:pub", principal.Public)
+	h.group("g:acme:crew", "u:acme:cat", principal.Public)
+	h.group("g:acme:secret", "u:acme:dan", principal.Private)
+	h.group("g:acme:staff", "u:acme:ann", principal.Public)
 	h.mustSet(as("u:acme:ann"), "g:acme:staff", "u:acme:bob=MEMBER", "g:acme:crew=MEMBER")
 	return h
 }
@@ -32,7 +34,7 @@ var staffAtFirst = []string{"g:acme:crew=MEMBER", "u:acme:ann=MANAGER", "u:acme:
 func TestSetGroupMembers(t *testing.T) {
 	for _, c := range []struct {
 		name    string
-		viewer  *library.Viewer
+		viewer  *principal.Viewer
 		changes []string
 		want    []string // faults
 		members []string // afterwards; nil: as they were
@@ -128,7 +130,7 @@ func (h *house) wantIndexed(group string) {
 func TestMembersOutOfSight(t *testing.T) {
 	h := staffHouse(t, nil)
 	h.mustSet(admin("u:acme:root"), "g:acme:staff", "u:acme:hid=MEMBER", "g:acme:secret=MEMBER", "u:other:pub=MEMBER")
-	if _, err := h.svc.UpdateUser(t.Context(), as("u:other:pub"), library.UpdateUser{ID: "u:other:pub", Visibility: library.Some(ptr(library.Private))}); err != nil {
+	if _, err := h.svc.UpdateUser(t.Context(), as("u:other:pub"), principal.UpdateUser{ID: "u:other:pub", Visibility: input.Some(ptr(principal.Private))}); err != nil {
 		t.Fatal(err)
 	}
 	h.mustSet(as("u:acme:ann"), "g:acme:staff", "u:acme:hid=MANAGER", "g:acme:secret=", "u:other:pub=")

@@ -9,11 +9,12 @@ import (
 	"pgregory.net/rapid"
 
 	"carrel/library"
+	"carrel/principal"
 )
 
-func (r *room) wantGroupRole(user, group library.PrincipalID, want library.GroupRole) {
+func (r *room) wantGroupRole(user, group principal.ID, want principal.GroupRole) {
 	r.t.Helper()
-	got, err := r.svc.GroupRoleOf(r.t.Context(), &library.Viewer{User: user}, group)
+	got, err := r.svc.GroupRoleOf(r.t.Context(), &principal.Viewer{User: user}, group)
 	if err != nil || got != want {
 		r.t.Errorf("%s in %s: %v, %v; want %v", user, group, got, err, want)
 	}
@@ -23,29 +24,29 @@ func TestGroupsOfAnyDepth(t *testing.T) {
 	r := newRoom(t)
 	r.principals("u:acme:ann", "u:other:eve", "g:acme:a", "g:acme:b", "g:other:c", "g:acme:d", "g:acme:e")
 	// ann in a in b in c in a: a cycle. a manages d, b is a member of d.
-	r.join("g:acme:a", true, in("u:acme:ann", library.GroupMember), in("g:other:c", library.GroupMember))
-	r.join("g:acme:b", true, in("g:acme:a", library.GroupManager))
-	r.join("g:other:c", true, in("g:acme:b", library.GroupMember))
-	r.join("g:acme:d", true, in("g:acme:a", library.GroupManager), in("g:acme:b", library.GroupMember))
+	r.join("g:acme:a", true, in("u:acme:ann", principal.GroupMember), in("g:other:c", principal.GroupMember))
+	r.join("g:acme:b", true, in("g:acme:a", principal.GroupManager))
+	r.join("g:other:c", true, in("g:acme:b", principal.GroupMember))
+	r.join("g:acme:d", true, in("g:acme:a", principal.GroupManager), in("g:acme:b", principal.GroupMember))
 	// e was left, and leaving is a role no more.
-	left := in("u:acme:ann", library.GroupManager)
+	left := in("u:acme:ann", principal.GroupManager)
 	left.Leaving = true
 	r.join("g:acme:e", true, left)
 	for _, c := range []struct {
-		group library.PrincipalID
-		want  library.GroupRole
+		group principal.ID
+		want  principal.GroupRole
 	}{
-		{"g:acme:a", library.GroupMember},
-		{"g:acme:b", library.GroupManager},
-		{"g:other:c", library.GroupMember},
-		{"g:acme:d", library.GroupManager},
-		{"g:acme:e", library.NotInGroup},
-		{"g:acme:absent", library.NotInGroup},
+		{"g:acme:a", principal.GroupMember},
+		{"g:acme:b", principal.GroupManager},
+		{"g:other:c", principal.GroupMember},
+		{"g:acme:d", principal.GroupManager},
+		{"g:acme:e", principal.NotInGroup},
+		{"g:acme:absent", principal.NotInGroup},
 	} {
 		r.wantGroupRole("u:acme:ann", c.group, c.want)
 	}
-	r.wantGroupRole("u:other:eve", "g:acme:a", library.NotInGroup)
-	r.wantGroupRole("", "g:acme:a", library.NotInGroup)
+	r.wantGroupRole("u:other:eve", "g:acme:a", principal.NotInGroup)
+	r.wantGroupRole("", "g:acme:a", principal.NotInGroup)
 }
 
 // TestStaleReverseIndex: the index says where to look, the group's own row
@@ -53,17 +54,17 @@ func TestGroupsOfAnyDepth(t *testing.T) {
 func TestStaleReverseIndex(t *testing.T) {
 	r := newRoom(t)
 	r.principals("u:acme:ann", "g:acme:left", "g:acme:demoted", "g:acme:top")
-	for _, g := range []library.PrincipalID{"g:acme:left", "g:acme:demoted"} {
-		r.join(g, true, in("u:acme:ann", library.GroupManager))
+	for _, g := range []principal.ID{"g:acme:left", "g:acme:demoted"} {
+		r.join(g, true, in("u:acme:ann", principal.GroupManager))
 	}
-	r.join("g:acme:top", true, in("g:acme:left", library.GroupManager))
-	out := in("u:acme:ann", library.GroupManager)
+	r.join("g:acme:top", true, in("g:acme:left", principal.GroupManager))
+	out := in("u:acme:ann", principal.GroupManager)
 	out.Leaving = true
 	r.join("g:acme:left", false, out)
-	r.join("g:acme:demoted", false, in("u:acme:ann", library.GroupMember))
-	r.wantGroupRole("u:acme:ann", "g:acme:left", library.NotInGroup)
-	r.wantGroupRole("u:acme:ann", "g:acme:top", library.NotInGroup)
-	r.wantGroupRole("u:acme:ann", "g:acme:demoted", library.GroupMember)
+	r.join("g:acme:demoted", false, in("u:acme:ann", principal.GroupMember))
+	r.wantGroupRole("u:acme:ann", "g:acme:left", principal.NotInGroup)
+	r.wantGroupRole("u:acme:ann", "g:acme:top", principal.NotInGroup)
+	r.wantGroupRole("u:acme:ann", "g:acme:demoted", principal.GroupMember)
 }
 
 // TestClosureIsBounded: what is beyond the limits of memberships counts for
@@ -71,22 +72,22 @@ func TestStaleReverseIndex(t *testing.T) {
 func TestClosureIsBounded(t *testing.T) {
 	r := newRoom(t)
 	r.principals("u:acme:ann", "g:acme:one", "g:acme:two", "g:acme:zlast")
-	group := func(kind string, i int) library.PrincipalID {
-		return library.PrincipalID(fmt.Sprintf("g:acme:%s-%04d", kind, i))
+	group := func(kind string, i int) principal.ID {
+		return principal.ID(fmt.Sprintf("g:acme:%s-%04d", kind, i))
 	}
 	// 998 groups beside one, two; then 1,000 through one and 1,000 through two.
-	join := func(kind string, n int, member library.PrincipalID) {
+	join := func(kind string, n int, member principal.ID) {
 		for i := range n {
-			r.principal(group(kind, i), library.Public)
-			r.join(group(kind, i), true, in(member, library.GroupMember))
+			r.principal(group(kind, i), principal.Public)
+			r.join(group(kind, i), true, in(member, principal.GroupMember))
 		}
 	}
-	r.join("g:acme:one", true, in("u:acme:ann", library.GroupMember))
-	r.join("g:acme:two", true, in("u:acme:ann", library.GroupMember))
+	r.join("g:acme:one", true, in("u:acme:ann", principal.GroupMember))
+	r.join("g:acme:two", true, in("u:acme:ann", principal.GroupMember))
 	join("a", 998, "u:acme:ann")
 	join("b", 1000, "g:acme:one")
 	join("c", 1000, "g:acme:two")
-	r.join("g:acme:zlast", true, in("u:acme:ann", library.GroupMember))
+	r.join("g:acme:zlast", true, in("u:acme:ann", principal.GroupMember))
 	v := ann()
 	in := 0
 	for _, kind := range []struct {
@@ -96,7 +97,7 @@ func TestClosureIsBounded(t *testing.T) {
 		for i := range kind.n {
 			role, err := r.svc.GroupRoleOf(t.Context(), v, group(kind.name, i))
 			r.must(err)
-			if role != library.NotInGroup {
+			if role != principal.NotInGroup {
 				in++
 			}
 		}
@@ -105,8 +106,8 @@ func TestClosureIsBounded(t *testing.T) {
 		t.Errorf("%d groups count beside one and two, want 1998", in)
 	}
 	// It is ann's 1,001st direct group.
-	r.wantGroupRole("u:acme:ann", "g:acme:zlast", library.NotInGroup)
-	r.wantGroupRole("u:acme:ann", group("c", 999), library.NotInGroup)
+	r.wantGroupRole("u:acme:ann", "g:acme:zlast", principal.NotInGroup)
+	r.wantGroupRole("u:acme:ann", group("c", 999), principal.NotInGroup)
 }
 
 // TestClosureAgainstPlainSearch compares random graphs with a plain search.
@@ -117,25 +118,25 @@ func TestClosureAgainstPlainSearch(t *testing.T) {
 		round++
 		r.t = rt
 		n := rapid.IntRange(1, 8).Draw(rt, "groups")
-		node := func(i int) library.PrincipalID {
+		node := func(i int) principal.ID {
 			if i == 0 {
-				return library.PrincipalID(fmt.Sprintf("u:acme:ann%d", round))
+				return principal.ID(fmt.Sprintf("u:acme:ann%d", round))
 			}
-			return library.PrincipalID(fmt.Sprintf("g:acme:g%d-%d", round, i))
+			return principal.ID(fmt.Sprintf("g:acme:g%d-%d", round, i))
 		}
 		for i := range n + 1 {
-			r.principal(node(i), library.Public)
+			r.principal(node(i), principal.Public)
 		}
-		roles := map[[2]int]library.GroupRole{}
+		roles := map[[2]int]principal.GroupRole{}
 		for range rapid.IntRange(0, 20).Draw(rt, "edges") {
 			from, to := rapid.IntRange(0, n).Draw(rt, "from"), rapid.IntRange(1, n).Draw(rt, "to")
 			if from != to {
-				roles[[2]int{from, to}] = library.GroupRole(rapid.IntRange(1, 2).Draw(rt, "role"))
+				roles[[2]int{from, to}] = principal.GroupRole(rapid.IntRange(1, 2).Draw(rt, "role"))
 			}
 		}
 		for i := range n + 1 {
 			for j := range n + 1 {
-				if role := roles[[2]int{i, j}]; role != library.NotInGroup {
+				if role := roles[[2]int{i, j}]; role != principal.NotInGroup {
 					r.join(node(j), true, in(node(i), role))
 				}
 			}
@@ -144,12 +145,12 @@ func TestClosureAgainstPlainSearch(t *testing.T) {
 		for range n {
 			for i := range n + 1 {
 				for j := range n + 1 {
-					reached[j] = reached[j] || reached[i] && roles[[2]int{i, j}] != library.NotInGroup
+					reached[j] = reached[j] || reached[i] && roles[[2]int{i, j}] != principal.NotInGroup
 				}
 			}
 		}
 		for j := 1; j <= n; j++ {
-			want := library.NotInGroup
+			want := principal.NotInGroup
 			for i := range n + 1 {
 				if reached[i] {
 					want = max(want, roles[[2]int{i, j}])
@@ -167,7 +168,7 @@ type countingStore struct {
 	fail        atomic.Bool
 }
 
-func (s *countingStore) MembershipsOf(ctx context.Context, q library.MembershipsQuery) ([][]library.Membership, error) {
+func (s *countingStore) MembershipsOf(ctx context.Context, q principal.MembershipsQuery) ([][]principal.Membership, error) {
 	if q.Principals[0].IsUser() {
 		s.memberships.Add(1)
 	}
@@ -182,7 +183,7 @@ func (s *countingStore) MembershipsOf(ctx context.Context, q library.Memberships
 func TestGroupsAreResolvedOnce(t *testing.T) {
 	r := newRoom(t)
 	r.principals("u:acme:ann", "g:acme:a")
-	r.join("g:acme:a", true, in("u:acme:ann", library.GroupManager))
+	r.join("g:acme:a", true, in("u:acme:ann", principal.GroupManager))
 	counting := &countingStore{Store: r.store}
 	svc := r.service(counting)
 	v := ann()
@@ -192,7 +193,7 @@ func TestGroupsAreResolvedOnce(t *testing.T) {
 	}
 	counting.fail.Store(false)
 	counting.memberships.Store(0)
-	done := make(chan library.GroupRole, 20)
+	done := make(chan principal.GroupRole, 20)
 	for range cap(done) {
 		go func() {
 			role, err := svc.GroupRoleOf(t.Context(), v, "g:acme:a")
@@ -203,7 +204,7 @@ func TestGroupsAreResolvedOnce(t *testing.T) {
 		}()
 	}
 	for range cap(done) {
-		if role := <-done; role != library.GroupManager {
+		if role := <-done; role != principal.GroupManager {
 			t.Errorf("role %v", role)
 		}
 	}

@@ -62,8 +62,8 @@ func (s *Service) deferUntil(h *Header, now clock.Instant) clock.Instant {
 	return now.Add(wait)
 }
 
-// RunDue carries out the deferred move that an entry records.
-func (s *Service) RunDue(ctx context.Context, e commit.Entry) (bool, error) {
+// runDue carries out the deferred move that an entry records.
+func (s *Service) runDue(ctx context.Context, e commit.Entry) (bool, error) {
 	return s.Move(ctx, ContentID(e.Key))
 }
 
@@ -75,7 +75,7 @@ func (s *Service) RunDue(ctx context.Context, e commit.Entry) (bool, error) {
 // is absent.
 func (s *Service) Move(ctx context.Context, id ContentID) (bool, error) {
 	var later InFlight
-	e, ok, err := s.decide(ctx, s.NewBudget(), string(id), func(ctx context.Context) (*attempt, error) {
+	e, ok, err := s.decide(ctx, s.NewBudget(), id, func(ctx context.Context) (*attempt, error) {
 		rows, err := s.store.Read(ctx, id, ContentQuery{Serial: true})
 		if err != nil {
 			return nil, err

@@ -8,7 +8,9 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"carrel/core/commit"
+	"carrel/core/input"
 	"carrel/library"
+	"carrel/principal"
 )
 
 // busy is a journal whose list is more than half full: nothing is deferred.
@@ -29,7 +31,7 @@ func TestMove_RemembersTheWidestVisibilityOfThePositionLeft(t *testing.T) {
 			return err
 		}},
 		{"by an update that is not deferred", func(ctx context.Context, busy *library.Service, id library.ContentID) error {
-			_, err := busy.UpdateContent(ctx, as("u:acme:ann"), library.UpdateContent{ID: string(id), Title: library.Some(ptr("third"))})
+			_, err := busy.UpdateContent(ctx, as("u:acme:ann"), library.UpdateContent{ID: string(id), Title: input.Some(ptr("third"))})
 			return err
 		}},
 	} {
@@ -48,7 +50,7 @@ func TestMove_RemembersTheWidestVisibilityOfThePositionLeft(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			id := h.note("hot", library.Public, "u:acme:ben=VIEWER")
+			id := h.note("hot", principal.Public, "u:acme:ben=VIEWER")
 			update := func(in library.UpdateContent) {
 				t.Helper()
 				in.ID = string(id)
@@ -56,9 +58,9 @@ func TestMove_RemembersTheWidestVisibilityOfThePositionLeft(t *testing.T) {
 					t.Fatal(err)
 				}
 			}
-			update(library.UpdateContent{Title: library.Some(ptr("second"))})
+			update(library.UpdateContent{Title: input.Some(ptr("second"))})
 			at := h.content(id).Position
-			update(library.UpdateContent{Visibility: library.Some(ptr(library.Private))})
+			update(library.UpdateContent{Visibility: input.Some(ptr(principal.Private))})
 			if h.content(id).Position != at {
 				t.Fatal("the item is not hot: it has moved")
 			}
@@ -75,7 +77,7 @@ func TestMove_RemembersTheWidestVisibilityOfThePositionLeft(t *testing.T) {
 				t.Fatal(err)
 			}
 			m.on(func() { m.commit = nil })
-			if diff := cmp.Diff([]library.Superseded{{Position: at, Widest: library.Public}}, superseded); diff != "" {
+			if diff := cmp.Diff([]library.Superseded{{Position: at, Widest: principal.Public}}, superseded); diff != "" {
 				t.Errorf("the positions left (-want +got):\n%s", diff)
 			}
 			h.wantClean()

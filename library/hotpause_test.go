@@ -8,9 +8,11 @@ import (
 
 	"carrel/core/clock"
 	"carrel/core/commit"
+	"carrel/core/input"
 	"carrel/core/journal"
 	"carrel/core/sched"
 	"carrel/library"
+	"carrel/principal"
 )
 
 // hotPause is how long a hot item keeps its position in these tests.
@@ -35,8 +37,8 @@ type hotProcess struct {
 func newHotTown(t *testing.T) *hotTown {
 	town := &hotTown{gateways: newGateways(t)}
 	p := town.open(0)
-	p.user("u:acme:ann", library.Public)
-	p.user("u:acme:ben", library.Public)
+	p.user("u:acme:ann", principal.Public)
+	p.user("u:acme:ben", principal.Public)
 	return town
 }
 
@@ -74,7 +76,7 @@ func (town *hotTown) at(passed time.Duration) {
 // hot creates an item of a name and changes it once, so that it is hot.
 func (p *hotProcess) hot(name string) library.ContentID {
 	p.t.Helper()
-	id := p.note(name, library.Public, "u:acme:ben=VIEWER")
+	id := p.note(name, principal.Public, "u:acme:ben=VIEWER")
 	p.rename(id, "first")
 	if h := p.content(id); h.Moves != 1 || h.Position != h.LastModified {
 		p.t.Fatalf("it has not moved: %+v", h)
@@ -84,7 +86,7 @@ func (p *hotProcess) hot(name string) library.ContentID {
 
 func (p *hotProcess) rename(id library.ContentID, title string) {
 	p.t.Helper()
-	_, err := p.svc.UpdateContent(p.t.Context(), as("u:acme:ann"), library.UpdateContent{ID: string(id), Title: library.Some(&title)})
+	_, err := p.svc.UpdateContent(p.t.Context(), as("u:acme:ann"), library.UpdateContent{ID: string(id), Title: input.Some(&title)})
 	if err != nil {
 		p.t.Fatal(err)
 	}
@@ -204,7 +206,7 @@ func TestHotPause_ResumeEnforcesBeforeTheMove(t *testing.T) {
 	h := p.content(id)
 	e := library.InFlight{ID: commit.EntryID{7}, Content: id, Base: h.Seq, Scope: commit.ScopeAll,
 		Due: clock.Of(town.start.Add(hotPause)), Decided: true}
-	h.Seq, h.MTS, h.Version, h.Visibility = h.Seq+1, h.MTS+1, h.Version+1, library.Private
+	h.Seq, h.MTS, h.Version, h.Visibility = h.Seq+1, h.MTS+1, h.Version+1, principal.Private
 	h.LastModified, h.LoggedInUntil, h.PublicUntil = h.MTS, h.MTS, h.MTS
 	if v, err := town.store.Commit(t.Context(), &library.ContentCommit{ID: id, Base: e.Base, Header: h, Writer: e.ID}); err != nil || !v.Applied {
 		t.Fatal(v, err)
@@ -346,7 +348,7 @@ func TestMove_FailsWhereItCannotBePutOff(t *testing.T) {
 func TestMove_WaitsForUnsettledPositions(t *testing.T) {
 	town := newHotTown(t)
 	p := town.processes[0]
-	id := p.note("unsettled", library.Public)
+	id := p.note("unsettled", principal.Public)
 	h := p.content(id)
 	var left []clock.Instant
 	for range 16 {

@@ -17,6 +17,7 @@ import (
 	"carrel/core/sched"
 	"carrel/library"
 	"carrel/pebblestore"
+	"carrel/principal"
 )
 
 // house is a Service on an empty embedded store.
@@ -77,23 +78,23 @@ func (h *house) wantSettled() {
 }
 
 // as is a viewer of one request.
-func as(user string) *library.Viewer { return &library.Viewer{User: library.PrincipalID(user)} }
+func as(user string) *principal.Viewer { return &principal.Viewer{User: principal.ID(user)} }
 
 // admin is the same as an administrator of its tenant.
-func admin(user string) *library.Viewer {
-	return &library.Viewer{User: library.PrincipalID(user), Admin: true}
+func admin(user string) *principal.Viewer {
+	return &principal.Viewer{User: principal.ID(user), Admin: true}
 }
 
 // global is the same as a global administrator.
-func global(user string) *library.Viewer {
-	return &library.Viewer{User: library.PrincipalID(user), GlobalAdmin: true}
+func global(user string) *principal.Viewer {
+	return &principal.Viewer{User: principal.ID(user), GlobalAdmin: true}
 }
 
 // user creates a user of a visibility by its own token.
-func (h *house) user(id string, visibility library.Visibility) {
+func (h *house) user(id string, visibility principal.Visibility) {
 	h.t.Helper()
-	p := library.PrincipalID(id)
-	_, err := h.svc.CreateUser(h.t.Context(), as(id), library.CreateUser{
+	p := principal.ID(id)
+	_, err := h.svc.CreateUser(h.t.Context(), as(id), principal.CreateUser{
 		Tenant: p.Tenant(), Name: p.Name(), DisplayName: p.Name(), Email: "x@example.com", Visibility: visibility,
 	})
 	if err != nil {
@@ -102,10 +103,10 @@ func (h *house) user(id string, visibility library.Visibility) {
 }
 
 // group creates a group, managed by the user.
-func (h *house) group(id, creator string, visibility library.Visibility) {
+func (h *house) group(id, creator string, visibility principal.Visibility) {
 	h.t.Helper()
-	p := library.PrincipalID(id)
-	_, err := h.svc.CreateGroup(h.t.Context(), as(creator), library.CreateGroup{
+	p := principal.ID(id)
+	_, err := h.svc.CreateGroup(h.t.Context(), as(creator), principal.CreateGroup{
 		Tenant: p.Tenant(), Name: p.Name(), DisplayName: p.Name(), Visibility: visibility,
 	})
 	if err != nil {
@@ -115,25 +116,25 @@ func (h *house) group(id, creator string, visibility library.Visibility) {
 
 // set changes members of a group: "u:acme:ann=MANAGER", "u:acme:bob=" to take
 // one out.
-func (h *house) set(v *library.Viewer, group string, changes ...string) (*library.Group, error) {
-	in := library.SetGroupMembers{Group: group}
+func (h *house) set(v *principal.Viewer, group string, changes ...string) (*principal.Group, error) {
+	in := principal.SetGroupMembers{Group: group}
 	for _, c := range changes {
 		in.Members = append(in.Members, memberChange(c))
 	}
 	return h.svc.SetGroupMembers(h.t.Context(), v, in)
 }
 
-func memberChange(s string) library.GroupMemberChange {
+func memberChange(s string) principal.GroupMemberChange {
 	id, role, _ := strings.Cut(s, "=")
-	c := library.GroupMemberChange{Principal: id}
-	if r, ok := library.ParseGroupRole(role); ok {
+	c := principal.GroupMemberChange{Principal: id}
+	if r, ok := principal.ParseGroupRole(role); ok {
 		c.Role = &r
 	}
 	return c
 }
 
 // mustSet is set by whom nothing is refused.
-func (h *house) mustSet(v *library.Viewer, group string, changes ...string) {
+func (h *house) mustSet(v *principal.Viewer, group string, changes ...string) {
 	h.t.Helper()
 	if _, err := h.set(v, group, changes...); err != nil {
 		h.t.Fatalf("setting %v in %s: %v", changes, group, err)
@@ -143,7 +144,7 @@ func (h *house) mustSet(v *library.Viewer, group string, changes ...string) {
 // members are those of a group as its own partition has them, in order of id.
 func (h *house) members(group string) []string {
 	h.t.Helper()
-	rows, err := h.store.GroupMembersPage(h.t.Context(), library.PrincipalID(group), "", 1000, true)
+	rows, err := h.store.GroupMembersPage(h.t.Context(), principal.ID(group), "", 1000, true)
 	if err != nil {
 		h.t.Fatalf("reading the members of %s: %v", group, err)
 	}
@@ -155,7 +156,7 @@ func (h *house) members(group string) []string {
 			continue
 		}
 		members++
-		if m.Role == library.GroupManager {
+		if m.Role == principal.GroupManager {
 			managers++
 		}
 		all = append(all, fmt.Sprintf("%s=%s", m.Principal, m.Role))
@@ -170,7 +171,7 @@ func (h *house) members(group string) []string {
 // memberships are those that the reverse index tells of a principal.
 func (h *house) memberships(p string) []string {
 	h.t.Helper()
-	ms, err := h.store.Memberships(h.t.Context(), library.PrincipalID(p), "", 1000)
+	ms, err := h.store.Memberships(h.t.Context(), principal.ID(p), "", 1000)
 	if err != nil {
 		h.t.Fatalf("reading the memberships of %s: %v", p, err)
 	}
@@ -182,9 +183,9 @@ func (h *house) memberships(p string) []string {
 }
 
 // header is a principal's as its own partition has it.
-func (h *house) header(id string) library.PrincipalHeader {
+func (h *house) header(id string) principal.Header {
 	h.t.Helper()
-	rows, err := h.store.ReadPrincipal(h.t.Context(), library.PrincipalID(id), library.PrincipalQuery{Serial: true})
+	rows, err := h.store.ReadPrincipal(h.t.Context(), principal.ID(id), principal.Query{Serial: true})
 	if err != nil {
 		h.t.Fatalf("reading %s: %v", id, err)
 	}
@@ -232,7 +233,7 @@ type failing struct {
 
 var errDown = errors.New("the store is down")
 
-func (f *failing) EnforceGroup(ctx context.Context, e *library.GroupEnforcement) error {
+func (f *failing) EnforceGroup(ctx context.Context, e *principal.GroupEnforcement) error {
 	if f.enforceGroup > 0 {
 		f.enforceGroup--
 		return errDown
@@ -240,7 +241,7 @@ func (f *failing) EnforceGroup(ctx context.Context, e *library.GroupEnforcement)
 	return f.Store.EnforceGroup(ctx, e)
 }
 
-func (f *failing) CommitPrincipal(ctx context.Context, c *library.PrincipalCommit) (commit.Verdict, error) {
+func (f *failing) CommitPrincipal(ctx context.Context, c *principal.Commit) (commit.Verdict, error) {
 	v, err := f.Store.CommitPrincipal(ctx, c)
 	if f.uncertain > 0 && err == nil {
 		f.uncertain--

@@ -9,6 +9,7 @@ import (
 
 	"carrel/core/fault"
 	"carrel/library"
+	"carrel/principal"
 )
 
 // hungReads is a store whose readings of principals never end by themselves.
@@ -17,7 +18,7 @@ type hungReads struct {
 	hung atomic.Bool
 }
 
-func (h *hungReads) ReadPrincipals(ctx context.Context, ids []library.PrincipalID) ([]library.PrincipalHeader, error) {
+func (h *hungReads) ReadPrincipals(ctx context.Context, ids []principal.ID) ([]principal.Header, error) {
 	if !h.hung.Load() {
 		return h.Store.ReadPrincipals(ctx, ids)
 	}
@@ -36,8 +37,8 @@ func TestAHungStoreRefusesMutationsInTime(t *testing.T) {
 	store.hung.Store(true)
 	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
 	defer cancel()
-	_, err := h.svc.CreateContent(ctx, &library.Viewer{User: "u:acme:ann"},
-		library.CreateContent{Kind: library.Note, Title: "x", Visibility: library.Public})
+	_, err := h.svc.CreateContent(ctx, &principal.Viewer{User: "u:acme:ann"},
+		library.CreateContent{Kind: library.Note, Title: "x", Visibility: principal.Public})
 	if ctx.Err() != nil {
 		t.Error("it was not refused while the request could still wait")
 	}

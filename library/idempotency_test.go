@@ -6,13 +6,15 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"carrel/core/commit"
+	"carrel/core/input"
 	"carrel/library"
+	"carrel/principal"
 )
 
 // keyedCall is one keyed mutation of principals, with two inputs.
 type keyedCall struct {
 	name string
-	call func(h *house, v *library.Viewer, key string, other bool) (shown bool, err error)
+	call func(h *house, v *principal.Viewer, key string, other bool) (shown bool, err error)
 	id   string // of the partition that it writes
 }
 
@@ -24,24 +26,24 @@ func keyedCalls() []keyedCall {
 		return a
 	}
 	return []keyedCall{
-		{"createUser", func(h *house, v *library.Viewer, key string, other bool) (bool, error) {
-			u, err := h.svc.CreateUser(h.t.Context(), v, library.CreateUser{Tenant: "acme", Name: "new", DisplayName: pick(other, "N", "M"), Email: "n@example.com", Visibility: library.Public, IdempotencyKey: &key})
+		{"createUser", func(h *house, v *principal.Viewer, key string, other bool) (bool, error) {
+			u, err := h.svc.CreateUser(h.t.Context(), v, principal.CreateUser{Tenant: "acme", Name: "new", DisplayName: pick(other, "N", "M"), Email: "n@example.com", Visibility: principal.Public, IdempotencyKey: &key})
 			return u != nil, err
 		}, "u:acme:new"},
-		{"updateUser", func(h *house, v *library.Viewer, key string, other bool) (bool, error) {
-			u, err := h.svc.UpdateUser(h.t.Context(), v, library.UpdateUser{ID: "u:acme:bob", DisplayName: library.Some(ptr(pick(other, "N", "M"))), IdempotencyKey: &key})
+		{"updateUser", func(h *house, v *principal.Viewer, key string, other bool) (bool, error) {
+			u, err := h.svc.UpdateUser(h.t.Context(), v, principal.UpdateUser{ID: "u:acme:bob", DisplayName: input.Some(ptr(pick(other, "N", "M"))), IdempotencyKey: &key})
 			return u != nil, err
 		}, "u:acme:bob"},
-		{"createGroup", func(h *house, v *library.Viewer, key string, other bool) (bool, error) {
-			g, err := h.svc.CreateGroup(h.t.Context(), v, library.CreateGroup{Tenant: "acme", Name: "new", DisplayName: pick(other, "N", "M"), Visibility: library.Public, IdempotencyKey: &key})
+		{"createGroup", func(h *house, v *principal.Viewer, key string, other bool) (bool, error) {
+			g, err := h.svc.CreateGroup(h.t.Context(), v, principal.CreateGroup{Tenant: "acme", Name: "new", DisplayName: pick(other, "N", "M"), Visibility: principal.Public, IdempotencyKey: &key})
 			return g != nil, err
 		}, "g:acme:new"},
-		{"updateGroup", func(h *house, v *library.Viewer, key string, other bool) (bool, error) {
-			g, err := h.svc.UpdateGroup(h.t.Context(), v, library.UpdateGroup{ID: "g:acme:staff", DisplayName: library.Some(ptr(pick(other, "N", "M"))), IdempotencyKey: &key})
+		{"updateGroup", func(h *house, v *principal.Viewer, key string, other bool) (bool, error) {
+			g, err := h.svc.UpdateGroup(h.t.Context(), v, principal.UpdateGroup{ID: "g:acme:staff", DisplayName: input.Some(ptr(pick(other, "N", "M"))), IdempotencyKey: &key})
 			return g != nil, err
 		}, "g:acme:staff"},
-		{"setGroupMembers", func(h *house, v *library.Viewer, key string, other bool) (bool, error) {
-			g, err := h.svc.SetGroupMembers(h.t.Context(), v, library.SetGroupMembers{Group: "g:acme:staff", Members: []library.GroupMemberChange{memberChange("u:acme:dan=" + pick(other, "MEMBER", "MANAGER"))}, IdempotencyKey: &key})
+		{"setGroupMembers", func(h *house, v *principal.Viewer, key string, other bool) (bool, error) {
+			g, err := h.svc.SetGroupMembers(h.t.Context(), v, principal.SetGroupMembers{Group: "g:acme:staff", Members: []principal.GroupMemberChange{memberChange("u:acme:dan=" + pick(other, "MEMBER", "MANAGER"))}, IdempotencyKey: &key})
 			return g != nil, err
 		}, "g:acme:staff"},
 	}
@@ -51,8 +53,8 @@ func TestRepetitions(t *testing.T) {
 	for _, c := range keyedCalls() {
 		t.Run(c.name, func(t *testing.T) {
 			h := staffHouse(t, nil)
-			h.user("u:acme:adm", library.Public)
-			who := func() *library.Viewer { return admin("u:acme:adm") }
+			h.user("u:acme:adm", principal.Public)
+			who := func() *principal.Viewer { return admin("u:acme:adm") }
 			shown, err := c.call(h, who(), "key", false)
 			if wantTold(t, err); !shown {
 				t.Fatal("nothing is answered")
@@ -95,14 +97,14 @@ func TestRepetitions(t *testing.T) {
 // the actor may do it no more, but no sight of what is out of its sight.
 func TestRepetitionAfterRights(t *testing.T) {
 	h := staffHouse(t, nil)
-	leave := library.SetGroupMembers{Group: "g:acme:secret", Members: []library.GroupMemberChange{memberChange("u:acme:dan="), memberChange("u:acme:cat=MANAGER")}, IdempotencyKey: ptr("k")}
+	leave := principal.SetGroupMembers{Group: "g:acme:secret", Members: []principal.GroupMemberChange{memberChange("u:acme:dan="), memberChange("u:acme:cat=MANAGER")}, IdempotencyKey: ptr("k")}
 	for n := range 2 {
 		got, err := h.svc.SetGroupMembers(t.Context(), as("u:acme:dan"), leave)
 		if err != nil || got != nil {
 			t.Fatalf("call %d: answered %+v, %v", n, got, err)
 		}
 	}
-	in := library.CreateUser{Tenant: "acme", Name: "new", DisplayName: "N", Email: "n@example.com", Visibility: library.Private, IdempotencyKey: ptr("k")}
+	in := principal.CreateUser{Tenant: "acme", Name: "new", DisplayName: "N", Email: "n@example.com", Visibility: principal.Private, IdempotencyKey: ptr("k")}
 	if got, err := h.svc.CreateUser(t.Context(), admin("u:acme:bob"), in); err != nil || got == nil {
 		t.Fatalf("answered %+v, %v", got, err)
 	}
@@ -116,7 +118,7 @@ func TestRepetitionAfterRights(t *testing.T) {
 func TestKeyedWithoutChange(t *testing.T) {
 	h := staffHouse(t, nil)
 	before := h.header("g:acme:staff")
-	in := library.UpdateGroup{ID: "g:acme:staff", DisplayName: library.Some(ptr(before.DisplayName)), IdempotencyKey: ptr("k")}
+	in := principal.UpdateGroup{ID: "g:acme:staff", DisplayName: input.Some(ptr(before.DisplayName)), IdempotencyKey: ptr("k")}
 	if _, err := h.svc.UpdateGroup(t.Context(), as("u:acme:ann"), in); err != nil {
 		t.Fatal(err)
 	}
@@ -124,7 +126,7 @@ func TestKeyedWithoutChange(t *testing.T) {
 	if after.Seq != before.Seq+1 || after.MTS <= before.MTS || after.DisplayName != before.DisplayName || after.Members != before.Members {
 		t.Errorf("from %+v to %+v", before, after)
 	}
-	if _, err := h.svc.UpdateGroup(t.Context(), as("u:acme:ann"), library.UpdateGroup{ID: "g:acme:staff", DisplayName: library.Some(ptr("x"))}); err != nil {
+	if _, err := h.svc.UpdateGroup(t.Context(), as("u:acme:ann"), principal.UpdateGroup{ID: "g:acme:staff", DisplayName: input.Some(ptr("x"))}); err != nil {
 		t.Fatal(err)
 	}
 	got, err := h.svc.UpdateGroup(t.Context(), as("u:acme:ann"), in)
@@ -137,7 +139,7 @@ func TestKeyedWithoutChange(t *testing.T) {
 func TestRefusalsAreNotKept(t *testing.T) {
 	h := staffHouse(t, nil)
 	create := func(name string) error {
-		_, err := h.svc.CreateGroup(t.Context(), as("u:acme:ann"), library.CreateGroup{Tenant: "acme", Name: name, DisplayName: "x", Visibility: library.Public, IdempotencyKey: ptr("k")})
+		_, err := h.svc.CreateGroup(t.Context(), as("u:acme:ann"), principal.CreateGroup{Tenant: "acme", Name: name, DisplayName: "x", Visibility: principal.Public, IdempotencyKey: ptr("k")})
 		return err
 	}
 	wantTold(t, create("crew"), "TAKEN name")
@@ -150,7 +152,7 @@ func TestRefusalsAreNotKept(t *testing.T) {
 	}
 
 	set := func(change string) error {
-		_, err := h.svc.SetGroupMembers(t.Context(), as("u:acme:ann"), library.SetGroupMembers{Group: "g:acme:staff", Members: []library.GroupMemberChange{memberChange(change)}, IdempotencyKey: ptr("l")})
+		_, err := h.svc.SetGroupMembers(t.Context(), as("u:acme:ann"), principal.SetGroupMembers{Group: "g:acme:staff", Members: []principal.GroupMemberChange{memberChange(change)}, IdempotencyKey: ptr("l")})
 		return err
 	}
 	wantTold(t, set("u:acme:ann="), "LAST_MANAGER members.0")
@@ -161,11 +163,11 @@ func TestRefusalsAreNotKept(t *testing.T) {
 // TestOneKeyForTwoKinds sees that a key is one request whatever it creates.
 func TestOneKeyForTwoKinds(t *testing.T) {
 	h := staffHouse(t, nil)
-	if _, err := h.svc.CreateGroup(t.Context(), admin("u:acme:ann"), library.CreateGroup{Tenant: "acme", Name: "new", DisplayName: "x", Visibility: library.Public, IdempotencyKey: ptr("k")}); err != nil {
+	if _, err := h.svc.CreateGroup(t.Context(), admin("u:acme:ann"), principal.CreateGroup{Tenant: "acme", Name: "new", DisplayName: "x", Visibility: principal.Public, IdempotencyKey: ptr("k")}); err != nil {
 		t.Fatal(err)
 	}
-	_, err := h.svc.CreateUser(t.Context(), admin("u:acme:ann"), library.CreateUser{Tenant: "acme", Name: "new", DisplayName: "x", Email: "x@example.com", Visibility: library.Public, IdempotencyKey: ptr("k")})
+	_, err := h.svc.CreateUser(t.Context(), admin("u:acme:ann"), principal.CreateUser{Tenant: "acme", Name: "new", DisplayName: "x", Email: "x@example.com", Visibility: principal.Public, IdempotencyKey: ptr("k")})
 	wantTold(t, err, "IDEMPOTENCY_MISMATCH")
-	_, err = h.svc.CreateContent(t.Context(), admin("u:acme:ann"), library.CreateContent{Kind: library.Note, Title: "x", Visibility: library.Public, IdempotencyKey: ptr("k")})
+	_, err = h.svc.CreateContent(t.Context(), admin("u:acme:ann"), library.CreateContent{Kind: library.Note, Title: "x", Visibility: principal.Public, IdempotencyKey: ptr("k")})
 	wantTold(t, err, "IDEMPOTENCY_MISMATCH")
 }

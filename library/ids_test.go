@@ -8,6 +8,7 @@ import (
 	"carrel/core/fault"
 	"carrel/core/id"
 	"carrel/library"
+	"carrel/principal"
 )
 
 // idForm is the form of ids as the contract has it.
@@ -26,7 +27,7 @@ func FuzzID(f *testing.F) {
 	f.Fuzz(func(t *testing.T, s string) {
 		lower := asciiLower(s)
 		isPrincipal := idForm.MatchString(lower) && lower[0] != 'c'
-		p, err := library.ParsePrincipalID(s)
+		p, err := principal.ParseID(s)
 		if isPrincipal != (err == nil) {
 			t.Fatalf("ParsePrincipalID(%q) = %q, %v", s, p, err)
 		}

@@ -6,24 +6,21 @@ import (
 
 	"carrel/core/clock"
 	"carrel/core/commit"
+	"carrel/principal"
 )
 
 // InFlight is a change under way: durable before its compare-and-set can
 // apply, gone only after a snapshot with Seq > Base was enforced on its scope.
 type InFlight struct {
 	ID commit.EntryID
-	// Content or Principal is the partition that changes; the other is empty.
-	Content   ContentID
-	Principal PrincipalID
-	Base      int64
-	Scope     commit.Scope
+	// Content is the item that changes.
+	Content ContentID
+	Base    int64
+	Scope   commit.Scope
 	// Principals in order of id, for ScopeListed.
-	Principals []PrincipalID
+	Principals []principal.ID
 	// Reverse: content_by_principal rows are concerned too.
 	Reverse bool
-	// Former is what the principal was called before a change that concerns its
-	// rows in the directory; empty for other changes and for a creation.
-	Former string
 	// Due is when the deferred move of a hot item shall run; 0: not deferred.
 	Due clock.Instant
 	// Decided: the compare-and-set is known to have been applied. Entries of
@@ -33,15 +30,11 @@ type InFlight struct {
 
 // Entry returns the change as its process records it.
 func (e InFlight) Entry() commit.Entry {
-	kind, key := commit.Content, string(e.Content)
-	if e.Principal != "" {
-		kind, key = commit.Principal, string(e.Principal)
-	}
-	reach := commit.Reach{Scope: e.Scope, Reverse: e.Reverse, Former: e.Former, Principals: make([]string, len(e.Principals))}
+	reach := commit.Reach{Scope: e.Scope, Reverse: e.Reverse, Principals: make([]string, len(e.Principals))}
 	for i, p := range e.Principals {
 		reach.Principals[i] = string(p)
 	}
-	return commit.Entry{ID: e.ID, Kind: kind, Key: key, Base: e.Base, Due: e.Due, Decided: e.Decided, Payload: reach.Encode()}
+	return commit.Entry{ID: e.ID, Kind: commit.Content, Key: string(e.Content), Base: e.Base, Due: e.Due, Decided: e.Decided, Payload: reach.Encode()}
 }
 
 // InFlightOf returns the change that an entry records.
@@ -50,17 +43,9 @@ func InFlightOf(e commit.Entry) (InFlight, error) {
 	if err != nil {
 		return InFlight{}, fmt.Errorf("the change %x of %s: %w", e.ID, e.Key, err)
 	}
-	c := InFlight{ID: e.ID, Base: e.Base, Scope: reach.Scope, Reverse: reach.Reverse, Former: reach.Former, Due: e.Due, Decided: e.Decided}
-	switch e.Kind {
-	case commit.Content:
-		c.Content = ContentID(e.Key)
-	case commit.Principal:
-		c.Principal = PrincipalID(e.Key)
-	default:
-		return InFlight{}, fmt.Errorf("the change %x of %s is of the unknown kind %q", e.ID, e.Key, e.Kind)
-	}
+	c := InFlight{ID: e.ID, Content: ContentID(e.Key), Base: e.Base, Scope: reach.Scope, Reverse: reach.Reverse, Due: e.Due, Decided: e.Decided}
 	for _, p := range reach.Principals {
-		c.Principals = append(c.Principals, PrincipalID(p))
+		c.Principals = append(c.Principals, principal.ID(p))
 	}
 	return c, nil
 }
@@ -75,11 +60,11 @@ type attempt struct {
 // nothingToChange is the attempt of a mutation that succeeds without a write.
 var nothingToChange = &attempt{}
 
-// decide is Engine.Decide for changes of items, users and groups. It returns the
+// decide is Engine.Decide for changes of items. It returns the
 // change that applied.
-func (s *Service) decide(ctx context.Context, b commit.Budget, partition string, try func(ctx context.Context) (*attempt, error)) (e InFlight, ok bool, err error) {
+func (s *Service) decide(ctx context.Context, b commit.Budget, id ContentID, try func(ctx context.Context) (*attempt, error)) (e InFlight, ok bool, err error) {
 	var last *attempt
-	id, ok, err := s.Decide(ctx, b, partition, func(ctx context.Context) (*commit.Attempt, error) {
+	entry, ok, err := s.Decide(ctx, b, string(id), func(ctx context.Context) (*commit.Attempt, error) {
 		a, err := try(ctx)
 		last = a
 		if err != nil || a.commit == nil {
@@ -92,6 +77,6 @@ func (s *Service) decide(ctx context.Context, b commit.Budget, partition string,
 	}
 	s.dropHint(ctx, last.stale)
 	e = last.entry
-	e.ID, e.Decided = id, true
+	e.ID, e.Decided = entry, true
 	return e, true, nil
 }

@@ -5,6 +5,9 @@ import (
 	"fmt"
 	"slices"
 	"time"
+
+	"carrel/core/input"
+	"carrel/principal"
 )
 
 // updatePause is the least time between two tellings of updates of one item in
@@ -76,7 +79,7 @@ func (s *Service) passUpdate(ctx context.Context, id ContentID) error {
 	if rows.Header.Members < len(owners) {
 		return s.eachMember(ctx, id, pass)
 	}
-	for part := range slices.Chunk(owners, MaxList) {
+	for part := range slices.Chunk(owners, input.MaxList) {
 		rows, err := s.store.Read(ctx, id, ContentQuery{Members: part})
 		if err != nil {
 			return fmt.Errorf("read members of an item: %w", err)
@@ -91,7 +94,7 @@ func (s *Service) passUpdate(ctx context.Context, id ContentID) error {
 
 // eachMember reads all member rows of an item.
 func (s *Service) eachMember(ctx context.Context, id ContentID, see func(Member)) error {
-	var after PrincipalID
+	var after principal.ID
 	for {
 		page, err := s.store.MembersPage(ctx, id, after, s.tune.SnapshotPage, false)
 		if err != nil {

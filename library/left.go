@@ -5,6 +5,7 @@ import (
 
 	"carrel/core/clock"
 	"carrel/core/commit"
+	"carrel/principal"
 )
 
 // What a change says that an item has left is told to readers to whom the item
@@ -51,7 +52,7 @@ func (e *Enforcement) left(h *Header, m Member) Buckets {
 }
 
 // stands are the buckets of a member's library in which the item belongs.
-func (h *Header) stands(p PrincipalID) (bs Buckets) {
+func (h *Header) stands(p principal.ID) (bs Buckets) {
 	for _, b := range allBuckets {
 		if StandsIn(b, h.Visibility, h.ID, p) {
 			bs = bs.With(b)
@@ -61,7 +62,7 @@ func (h *Header) stands(p PrincipalID) (bs Buckets) {
 }
 
 // reach are the buckets in which entries of the item may still stand.
-func (h *Header) reach(p PrincipalID) (bs Buckets) {
+func (h *Header) reach(p principal.ID) (bs Buckets) {
 	for _, b := range allBuckets {
 		if StandsIn(b, h.Widest, h.ID, p) || slices.ContainsFunc(h.Unsettled, func(u Superseded) bool { return StandsIn(b, u.Widest, h.ID, p) }) {
 			bs = bs.With(b)
@@ -86,11 +87,11 @@ func (h *Header) stood(m Member) Buckets {
 
 // until is when the item has last ceased to belong in a bucket of a member's
 // library because fewer see it; 0: never.
-func (h *Header) until(b Bucket, p PrincipalID) clock.Instant {
+func (h *Header) until(b Bucket, p principal.ID) clock.Instant {
 	switch {
-	case b == Private:
+	case b == principal.Private:
 		return 0
-	case StandsIn(b, LoggedIn, h.ID, p):
+	case StandsIn(b, principal.LoggedIn, h.ID, p):
 		return h.LoggedInUntil
 	}
 	return h.PublicUntil
@@ -98,11 +99,11 @@ func (h *Header) until(b Bucket, p PrincipalID) clock.Instant {
 
 // narrow notes in a header that has its new MTS and visibility who has ceased to
 // see the item.
-func (h *Header) narrow(before Visibility) {
-	if before >= LoggedIn && h.Visibility < LoggedIn {
+func (h *Header) narrow(before principal.Visibility) {
+	if before >= principal.LoggedIn && h.Visibility < principal.LoggedIn {
 		h.LoggedInUntil = h.MTS
 	}
-	if before >= Public && h.Visibility < Public {
+	if before >= principal.Public && h.Visibility < principal.Public {
 		h.PublicUntil = h.MTS
 	}
 }

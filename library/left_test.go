@@ -5,6 +5,7 @@ import (
 
 	"carrel/core/clock"
 	"carrel/core/commit"
+	"carrel/principal"
 )
 
 // What a change says of the buckets that an item has left concerns only those in
@@ -12,11 +13,11 @@ import (
 func TestBecame_MembershipBeginsAnew(t *testing.T) {
 	// The item was PUBLIC for a while, up to 40, and is PRIVATE now.
 	h := &Header{
-		Content: Content{ID: "c:t:a", Visibility: Private}, State: commit.Live, Seq: 5, MTS: 50, Position: 45, Widest: Private,
-		Unsettled: []Superseded{{Position: 20, Widest: Public}}, PublicUntil: 40, LoggedInUntil: 40,
+		Content: Content{ID: "c:t:a", Visibility: principal.Private}, State: commit.Live, Seq: 5, MTS: 50, Position: 45, Widest: principal.Private,
+		Unsettled: []Superseded{{Position: 20, Widest: principal.Public}}, PublicUntil: 40, LoggedInUntil: 40,
 	}
-	all := Buckets(0).With(Private).With(LoggedIn).With(Public)
-	narrow := Buckets(0).With(Private)
+	all := Buckets(0).With(principal.Private).With(principal.LoggedIn).With(principal.Public)
+	narrow := Buckets(0).With(principal.Private)
 	for _, tc := range []struct {
 		name      string
 		before    Member

@@ -7,6 +7,7 @@ import (
 	"carrel/core/clock"
 	"carrel/core/commit"
 	"carrel/core/sched"
+	"carrel/principal"
 )
 
 // Times of listening to other processes.
@@ -25,7 +26,7 @@ type listener struct {
 	s     *Service
 	heard map[commit.LaneID]heard
 	last  time.Duration // of the last reading, on the monotonic clock
-	full  map[PrincipalID]time.Duration
+	full  map[principal.ID]time.Duration
 }
 
 // heard is up to when a process's announcements were heard, by its own clock.
@@ -37,7 +38,7 @@ func (s *Service) keepLooking() {
 		return
 	}
 	s.rt.Go(func() {
-		l := &listener{s: s, heard: map[commit.LaneID]heard{}, last: s.rt.Elapsed(), full: map[PrincipalID]time.Duration{}}
+		l := &listener{s: s, heard: map[commit.LaneID]heard{}, last: s.rt.Elapsed(), full: map[principal.ID]time.Duration{}}
 		for s.rt.After(s.life, listenEvery) == nil {
 			if s.feeds.silence() {
 				return
@@ -75,9 +76,9 @@ func (l *listener) step(ctx context.Context) {
 	s := l.s
 	announced, updated := l.hear(ctx)
 	now := s.rt.Elapsed()
-	var look []PrincipalID
+	var look []principal.ID
 	var full []bool
-	due := make(map[PrincipalID]time.Duration, len(l.full))
+	due := make(map[principal.ID]time.Duration, len(l.full))
 	for _, p := range s.feeds.owners() {
 		at, known := l.full[p]
 		if !known {
@@ -110,7 +111,7 @@ func (l *listener) step(ctx context.Context) {
 // read after the first look, has it too. Or the first look has read beyond its
 // place already: then the next full look finds it, which begins where the first
 // one has begun, and passes on what that did not meet.
-func (l *listener) look(ctx context.Context, ps []PrincipalID, full []bool) {
+func (l *listener) look(ctx context.Context, ps []principal.ID, full []bool) {
 	if len(ps) == 0 {
 		return
 	}
@@ -140,7 +141,7 @@ func (l *listener) look(ctx context.Context, ps []PrincipalID, full []bool) {
 // hear reads the announcements of the other processes: which libraries they
 // have touched since they were heard last, and which items they have updated in
 // place. Where some may have gone unheard, all libraries are meant.
-func (l *listener) hear(ctx context.Context) (announced func(PrincipalID) bool, updated []ContentID) {
+func (l *listener) hear(ctx context.Context) (announced func(principal.ID) bool, updated []ContentID) {
 	s := l.s
 	within, cancel := s.rt.Deadline(ctx, announceWithin)
 	defer cancel()
@@ -148,11 +149,11 @@ func (l *listener) hear(ctx context.Context) (announced func(PrincipalID) bool, 
 	as, err := s.bulletin.Announcements(within)
 	if err != nil {
 		s.log.WarnContext(ctx, "what others have changed could not be read yet", "error", err)
-		return func(PrincipalID) bool { return false }, nil
+		return func(principal.ID) bool { return false }, nil
 	}
 	all := now-l.last > lateAfter
 	l.last = now
-	touched := map[PrincipalID]bool{}
+	touched := map[principal.ID]bool{}
 	heardNow := make(map[commit.LaneID]heard, len(as))
 	for _, a := range as {
 		if a.Process == s.announcer.process {
@@ -173,7 +174,7 @@ func (l *listener) hear(ctx context.Context) (announced func(PrincipalID) bool, 
 		heardNow[a.Process] = a.upTo(h)
 	}
 	l.heard = heardNow
-	return func(p PrincipalID) bool { return all || touched[p] }, updated
+	return func(p principal.ID) bool { return all || touched[p] }, updated
 }
 
 // upTo is up to when a process was heard that announces a.

@@ -8,7 +8,9 @@ import (
 
 	"carrel/core/clock"
 	"carrel/core/fault"
+	"carrel/core/input"
 	"carrel/library"
+	"carrel/principal"
 )
 
 // nodesTold is what a node is, as short text.
@@ -16,9 +18,9 @@ func nodesTold(nodes []library.Node) []string {
 	list := make([]string, len(nodes))
 	for i, n := range nodes {
 		switch n := n.(type) {
-		case *library.User:
+		case *principal.User:
 			list[i] = "user " + n.ID.Name()
-		case *library.Group:
+		case *principal.Group:
 			list[i] = "group " + n.ID.Name()
 		case *library.Content:
 			list[i] = "content " + n.ID.Name()
@@ -34,18 +36,18 @@ func nodesTold(nodes []library.Node) []string {
 func TestNodes(t *testing.T) {
 	r := newRoom(t)
 	r.principals("u:acme:ann", "g:acme:ann")
-	r.principal("u:acme:shy", library.Private)
-	r.item("c:acme:Item", 1, library.Public, has("u:acme:ann", library.Viewing))
-	r.item("c:acme:secret", 2, library.Private, has("u:acme:ann", library.Viewing))
+	r.principal("u:acme:shy", principal.Private)
+	r.item("c:acme:Item", 1, principal.Public, has("u:acme:ann", library.Viewing))
+	r.item("c:acme:secret", 2, principal.Private, has("u:acme:ann", library.Viewing))
 	ids := []string{"c:acme:Item", "u:acme:ann", "nonsense", "G:ACME:Ann", "u:acme:shy", "c:acme:secret", "c:acme:item", "c:acme:", "u:acme:none", "U:Acme:Ann"}
 	for _, c := range []struct {
 		name   string
-		viewer *library.Viewer
+		viewer *principal.Viewer
 		want   []string
 	}{
 		{"anonymous", anonymous(), []string{"content Item", "user ann", "-", "group ann", "-", "-", "-", "-", "-", "user ann"}},
 		{"ann", ann(), []string{"content Item", "user ann", "-", "group ann", "-", "content secret", "-", "-", "-", "user ann"}},
-		{"shy", &library.Viewer{User: "u:acme:shy"}, []string{"content Item", "user ann", "-", "group ann", "user shy", "-", "-", "-", "-", "user ann"}},
+		{"shy", &principal.Viewer{User: "u:acme:shy"}, []string{"content Item", "user ann", "-", "group ann", "user shy", "-", "-", "-", "-", "user ann"}},
 		{"administrator", root(), []string{"content Item", "user ann", "-", "group ann", "user shy", "content secret", "-", "-", "-", "user ann"}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -58,11 +60,11 @@ func TestNodes(t *testing.T) {
 			}
 		})
 	}
-	many := make([]string, library.MaxList+1)
+	many := make([]string, input.MaxList+1)
 	for i := range many {
 		many[i] = "u:acme:ann"
 	}
-	if got, err := r.svc.Nodes(t.Context(), ann(), many[1:]); err != nil || len(got) != library.MaxList || got[99] == nil {
+	if got, err := r.svc.Nodes(t.Context(), ann(), many[1:]); err != nil || len(got) != input.MaxList || got[99] == nil {
 		t.Errorf("100 ids: %d nodes, %v", len(got), err)
 	}
 	_, err := r.svc.Nodes(t.Context(), ann(), many)
@@ -75,19 +77,19 @@ func TestNodes(t *testing.T) {
 // TestManyLookups: a loader may ask for more than one list of a store takes.
 func TestManyLookups(t *testing.T) {
 	r := newRoom(t)
-	var principals []library.PrincipalID
+	var principals []principal.ID
 	var contents []library.ContentID
 	for i := range 230 {
-		principals = append(principals, library.PrincipalID(fmt.Sprintf("u:acme:u%03d", i)))
+		principals = append(principals, principal.ID(fmt.Sprintf("u:acme:u%03d", i)))
 		contents = append(contents, library.ContentID(fmt.Sprintf("c:acme:c%03d", i)))
 		r.principals(principals[i])
-		r.item(contents[i], clock.Instant(i+1), library.Public, has(principals[i], library.Viewing))
+		r.item(contents[i], clock.Instant(i+1), principal.Public, has(principals[i], library.Viewing))
 	}
 	ps, err := r.svc.Principals(t.Context(), anonymous(), principals)
 	r.must(err)
 	cs, err := r.svc.Contents(t.Context(), anonymous(), contents)
 	r.must(err)
-	ss, err := r.svc.Standings(t.Context(), &library.Viewer{User: principals[229]}, contents)
+	ss, err := r.svc.Standings(t.Context(), &principal.Viewer{User: principals[229]}, contents)
 	r.must(err)
 	for i := range principals {
 		if ps[i].PrincipalID() != principals[i] || cs[i].ID != contents[i] {
@@ -102,30 +104,30 @@ func TestManyLookups(t *testing.T) {
 func TestWhoSeesAPrincipal(t *testing.T) {
 	r := newRoom(t)
 	r.principals("u:other:sam", "g:acme:inner")
-	for _, vis := range []library.Visibility{library.Public, library.LoggedIn, library.Private} {
-		r.principal(library.UserID("acme", vis.String()), vis)
-		r.principal(library.GroupID("acme", vis.String()), vis)
-		r.join(library.GroupID("acme", vis.String()), true, in("g:acme:inner", library.GroupMember))
+	for _, vis := range []principal.Visibility{principal.Public, principal.LoggedIn, principal.Private} {
+		r.principal(principal.UserID("acme", vis.String()), vis)
+		r.principal(principal.GroupID("acme", vis.String()), vis)
+		r.join(principal.GroupID("acme", vis.String()), true, in("g:acme:inner", principal.GroupMember))
 	}
-	r.join("g:acme:inner", true, in("u:other:sam", library.GroupMember))
+	r.join("g:acme:inner", true, in("u:other:sam", principal.GroupMember))
 	const yes, no = true, false
 	for _, c := range []struct {
 		name          string
-		viewer        *library.Viewer
+		viewer        *principal.Viewer
 		users, groups [3]bool // PUBLIC, LOGGEDIN, PRIVATE
 	}{
 		{"anonymous", anonymous(), [3]bool{yes, no, no}, [3]bool{yes, no, no}},
 		{"same tenant", bob(), [3]bool{yes, yes, no}, [3]bool{yes, yes, no}},
 		{"other tenant", eve(), [3]bool{yes, no, no}, [3]bool{yes, no, no}},
-		{"indirect member from another tenant", &library.Viewer{User: "u:other:sam"}, [3]bool{yes, no, no}, [3]bool{yes, yes, yes}},
-		{"itself", &library.Viewer{User: "u:acme:private"}, [3]bool{yes, yes, yes}, [3]bool{yes, yes, no}},
+		{"indirect member from another tenant", &principal.Viewer{User: "u:other:sam"}, [3]bool{yes, no, no}, [3]bool{yes, yes, yes}},
+		{"itself", &principal.Viewer{User: "u:acme:private"}, [3]bool{yes, yes, yes}, [3]bool{yes, yes, no}},
 		{"administrator", root(), [3]bool{yes, yes, yes}, [3]bool{yes, yes, yes}},
 		{"administrator of another tenant", otherRoot(), [3]bool{yes, no, no}, [3]bool{yes, no, no}},
 		{"global administrator", globe(), [3]bool{yes, yes, yes}, [3]bool{yes, yes, yes}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			for i, vis := range []library.Visibility{library.Public, library.LoggedIn, library.Private} {
-				ids := []library.PrincipalID{library.UserID("acme", vis.String()), library.GroupID("acme", vis.String())}
+			for i, vis := range []principal.Visibility{principal.Public, principal.LoggedIn, principal.Private} {
+				ids := []principal.ID{principal.UserID("acme", vis.String()), principal.GroupID("acme", vis.String())}
 				ps, err := r.svc.Principals(t.Context(), c.viewer, ids)
 				if err != nil {
 					t.Fatal(err)
@@ -143,14 +145,14 @@ func TestViewerAndEmail(t *testing.T) {
 	r.principals("u:acme:ann", "u:acme:bob")
 	for _, c := range []struct {
 		name   string
-		viewer *library.Viewer
+		viewer *principal.Viewer
 		stored bool
 		email  bool // of ann
 	}{
 		{"ann", ann(), true, true},
 		{"another user", bob(), true, false},
 		{"anonymous", anonymous(), false, false},
-		{"a token without a user", &library.Viewer{User: "u:acme:ghost"}, false, false},
+		{"a token without a user", &principal.Viewer{User: "u:acme:ghost"}, false, false},
 		{"administrator", root(), false, true},
 		{"administrator of another tenant", otherRoot(), false, false},
 		{"global administrator", globe(), false, true},
@@ -160,11 +162,11 @@ func TestViewerAndEmail(t *testing.T) {
 			if err != nil || (u != nil) != c.stored || u != nil && u.ID != c.viewer.User {
 				t.Errorf("the viewer is %v, %v", u, err)
 			}
-			ps, err := r.svc.Principals(t.Context(), c.viewer, []library.PrincipalID{"u:acme:ann"})
+			ps, err := r.svc.Principals(t.Context(), c.viewer, []principal.ID{"u:acme:ann"})
 			if err != nil {
 				t.Fatal(err)
 			}
-			email := r.svc.Email(c.viewer, ps[0].(*library.User))
+			email := r.svc.Email(c.viewer, ps[0].(*principal.User))
 			if (email != nil) != c.email || email != nil && *email != "ann@example.org" {
 				t.Errorf("the address is %v", email)
 			}

@@ -9,6 +9,7 @@ import (
 	"carrel/core/commit"
 	"carrel/core/fault"
 	"carrel/core/sched"
+	"carrel/principal"
 )
 
 // What is derived may be damaged by somebody other than the gateways: an
@@ -31,16 +32,16 @@ const mendAtOnce = 16
 
 // mend brings what p's library and record show of an item in line with its
 // state, and sees that they do.
-func (s *Service) mend(ctx context.Context, p PrincipalID, id ContentID) error {
+func (s *Service) mend(ctx context.Context, p principal.ID, id ContentID) error {
 	return s.raising(ctx, func(late bool) (int64, error) {
-		rows, err := s.store.Read(ctx, id, ContentQuery{Members: []PrincipalID{p}, Serial: late})
+		rows, err := s.store.Read(ctx, id, ContentQuery{Members: []principal.ID{p}, Serial: late})
 		if err != nil {
 			return settled, err
 		}
 		h := rows.Header
 		if late {
 			// What was inserted by hand may stand in any bucket.
-			h.Widest = Public
+			h.Widest = principal.Public
 		}
 		if h.Seq != 0 {
 			err := s.enforceQuietly(ctx, &Enforcement{Header: &h, Rows: rows.Members, Reverse: true, without: s.tune.Without})
@@ -87,7 +88,7 @@ func hiddenByHand() *fault.Error {
 }
 
 // mendAll is mend for several items.
-func (s *Service) mendAll(ctx context.Context, p PrincipalID, ids []ContentID) error {
+func (s *Service) mendAll(ctx context.Context, p principal.ID, ids []ContentID) error {
 	if s.Ending() {
 		return commit.ErrEnding
 	}
@@ -118,7 +119,7 @@ func (s *Service) differs(ctx context.Context, h *Header, m Member) (bool, error
 }
 
 // entryAt reads the entry at a place, if there is one.
-func (s *Service) entryAt(ctx context.Context, p PrincipalID, b Bucket, at EntryKey) (e Entry, stands bool, err error) {
+func (s *Service) entryAt(ctx context.Context, p principal.ID, b Bucket, at EntryKey) (e Entry, stands bool, err error) {
 	// A slice that begins right behind the place has the place as its first
 	// entry, if anything stands there: one row, read from the newer side.
 	behind := EntryKey{at.Position, at.Content + "\x00"}
@@ -135,7 +136,7 @@ func (s *Service) entryAt(ctx context.Context, p PrincipalID, b Bucket, at Entry
 // not there becomes void, as where a change is fenced. Where the state has
 // moved on it does nothing.
 func (s *Service) restamp(ctx context.Context, id ContentID, seq int64) error {
-	_, _, err := s.decide(ctx, s.NewBudget(), string(id), func(ctx context.Context) (*attempt, error) {
+	_, _, err := s.decide(ctx, s.NewBudget(), id, func(ctx context.Context) (*attempt, error) {
 		rows, err := s.store.Read(ctx, id, ContentQuery{Serial: true})
 		if err != nil {
 			return nil, err
@@ -159,13 +160,13 @@ func (s *Service) restamp(ctx context.Context, id ContentID, seq int64) error {
 
 // dropStray takes what stands at a place out of p's library, unless the item's
 // state justifies it.
-func (s *Service) dropStray(ctx context.Context, p PrincipalID, b Bucket, at EntryKey) error {
+func (s *Service) dropStray(ctx context.Context, p principal.ID, b Bucket, at EntryKey) error {
 	return s.raising(ctx, func(late bool) (int64, error) {
 		e, stands, err := s.entryAt(ctx, p, b, at)
 		if err != nil || !stands {
 			return settled, err
 		}
-		rows, err := s.store.Read(ctx, at.Content, ContentQuery{Members: []PrincipalID{p}, Serial: late})
+		rows, err := s.store.Read(ctx, at.Content, ContentQuery{Members: []principal.ID{p}, Serial: late})
 		if err != nil || justified(e, b, p, rows) {
 			return settled, err
 		}
@@ -188,25 +189,25 @@ func (s *Service) dropStray(ctx context.Context, p PrincipalID, b Bucket, at Ent
 func without(h *Header, at EntryKey) *Header {
 	w := *h
 	if at.Position == h.Position {
-		w.Widest = Public
+		w.Widest = principal.Public
 	} else {
-		w.Unsettled = append(slices.Clone(h.Unsettled), Superseded{at.Position, Public})
+		w.Unsettled = append(slices.Clone(h.Unsettled), Superseded{at.Position, principal.Public})
 	}
 	return &w
 }
 
-// Repair brings an entry of a library in line that a reader has found to be wrong.
-func (s *Service) Repair(ctx context.Context, r commit.Repair) error {
+// repair brings an entry of a library in line that a reader has found to be wrong.
+func (s *Service) repair(ctx context.Context, r commit.Repair) error {
 	e, ok := r.Row.(BucketEntry)
 	if !ok {
 		return fmt.Errorf("a repair of %s names no entry of a library, but %T", r.Key, r.Row)
 	}
-	return s.RepairEntry(ctx, PrincipalID(r.Key), e)
+	return s.RepairEntry(ctx, principal.ID(r.Key), e)
 }
 
 // RepairEntry takes an entry that a reader found to be wrong out of p's library,
 // and brings the library in line with the item's state.
-func (s *Service) RepairEntry(ctx context.Context, p PrincipalID, e BucketEntry) error {
+func (s *Service) RepairEntry(ctx context.Context, p principal.ID, e BucketEntry) error {
 	if err := s.restoreItem(ctx, p, e.Content); err != nil {
 		return err
 	}

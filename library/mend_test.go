@@ -13,13 +13,14 @@ import (
 	"carrel/core/commit"
 	"carrel/core/fault"
 	"carrel/library"
+	"carrel/principal"
 )
 
 // losing is a store in which libraries can be lost, and a rebuild be held up.
 type losing struct {
 	library.Store
 	mu   sync.Mutex
-	lost map[library.PrincipalID]bool
+	lost map[principal.ID]bool
 	// hold, where it is set, is called by each rebuild as it begins.
 	hold func() error
 }
@@ -28,26 +29,26 @@ func losingHouse(t *testing.T) (*house, *losing) {
 	t.Helper()
 	var store *losing
 	h := newHouse(t, func(s library.Store) library.Store {
-		store = &losing{Store: s, lost: map[library.PrincipalID]bool{}}
+		store = &losing{Store: s, lost: map[principal.ID]bool{}}
 		return store
 	})
 	t.Cleanup(func() { h.svc.End() })
 	return h, store
 }
 
-func (l *losing) lose(p library.PrincipalID) {
+func (l *losing) lose(p principal.ID) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.lost[p] = true
 }
 
-func (l *losing) isLost(p library.PrincipalID) bool {
+func (l *losing) isLost(p principal.ID) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.lost[p]
 }
 
-func (l *losing) Built(ctx context.Context, p library.PrincipalID) (bool, error) {
+func (l *losing) Built(ctx context.Context, p principal.ID) (bool, error) {
 	if l.isLost(p) {
 		return false, nil
 	}
@@ -62,14 +63,14 @@ func (l *losing) OpenLibrary(ctx context.Context, s library.Slice, newest bool) 
 	return o, err
 }
 
-func (l *losing) SetBuilt(ctx context.Context, p library.PrincipalID, asOf clock.Instant) error {
+func (l *losing) SetBuilt(ctx context.Context, p principal.ID, asOf clock.Instant) error {
 	l.mu.Lock()
 	delete(l.lost, p)
 	l.mu.Unlock()
 	return l.Store.SetBuilt(ctx, p, asOf)
 }
 
-func (l *losing) Recorded(ctx context.Context, p library.PrincipalID) (bool, error) {
+func (l *losing) Recorded(ctx context.Context, p principal.ID) (bool, error) {
 	l.mu.Lock()
 	hold := l.hold
 	l.mu.Unlock()
@@ -87,7 +88,7 @@ func TestRebuildingWhatIsWholeChangesNothing(t *testing.T) {
 	h := town(t)
 	var ids []library.ContentID
 	for n := range 5 {
-		ids = append(ids, h.note(fmt.Sprint(n), library.Visibility(1+n%3), "u:acme:ben=VIEWER", "g:acme:team=EDITOR"))
+		ids = append(ids, h.note(fmt.Sprint(n), principal.Visibility(1+n%3), "u:acme:ben=VIEWER", "g:acme:team=EDITOR"))
 	}
 	h.quiet()
 	states := func() (all []library.Header) {
@@ -101,7 +102,7 @@ func TestRebuildingWhatIsWholeChangesNothing(t *testing.T) {
 		return all
 	}
 	before := states()
-	for _, p := range []library.PrincipalID{"u:acme:ann", "u:acme:ben", "g:acme:team", "u:acme:dora"} {
+	for _, p := range []principal.ID{"u:acme:ann", "u:acme:ben", "g:acme:team", "u:acme:dora"} {
 		if restored, removed, err := h.svc.Rebuild(t.Context(), p); restored != 0 || removed != 0 || err != nil {
 			t.Errorf("rebuilding %s: %d, %d, %v", p, restored, removed, err)
 		}
@@ -135,7 +136,7 @@ func (h *house) scrubAll() (mismatches int) {
 // TestTheScrubberMends plants what no header justifies, and takes away what one
 // does, at timestamps before and after those of the states.
 func TestTheScrubberMends(t *testing.T) {
-	const item, ben = library.ContentID("c:acme:x"), library.PrincipalID("u:acme:ben")
+	const item, ben = library.ContentID("c:acme:x"), principal.ID("u:acme:ben")
 	type plant struct {
 		name string
 		do   func(t *testing.T, s library.Store, h library.Header, m library.Member) error
@@ -156,7 +157,7 @@ func TestTheScrubberMends(t *testing.T) {
 			return enforce(t, s, h, library.Member{Principal: "u:acme:dora", Role: library.Viewing, Seq: 1})
 		}},
 		{"a wider bucket", func(t *testing.T, s library.Store, h library.Header, m library.Member) error {
-			h.Visibility, h.Widest, h.MTS = library.Public, library.Public, h.MTS+1
+			h.Visibility, h.Widest, h.MTS = principal.Public, principal.Public, h.MTS+1
 			return enforce(t, s, h, m)
 		}},
 		{"another role", func(t *testing.T, s library.Store, h library.Header, m library.Member) error {
@@ -170,9 +171,9 @@ func TestTheScrubberMends(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			h := town(t)
-			h.note("x", library.LoggedIn, "u:acme:ben=VIEWER")
+			h.note("x", principal.LoggedIn, "u:acme:ben=VIEWER")
 			h.quiet()
-			rows, err := h.store.Read(t.Context(), item, library.ContentQuery{Members: []library.PrincipalID{ben}})
+			rows, err := h.store.Read(t.Context(), item, library.ContentQuery{Members: []principal.ID{ben}})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -216,17 +217,17 @@ func TestTheScrubberMendsMemberships(t *testing.T) {
 	h.mustSet(as("u:acme:cleo"), "g:acme:team", "u:acme:ben=MEMBER")
 	h.quiet()
 	for _, c := range []struct {
-		group library.PrincipalID
-		row   library.GroupMemberRow
+		group principal.ID
+		row   principal.GroupMemberRow
 	}{
-		{"g:acme:team", library.GroupMemberRow{Principal: "u:acme:ben", Role: library.GroupMember, Leaving: true, Seq: 1}},
-		{"g:acme:team", library.GroupMemberRow{Principal: "u:acme:ben", Role: library.GroupManager, Seq: 1}},
-		{"g:acme:team", library.GroupMemberRow{Principal: "u:acme:dora", Role: library.GroupMember, Seq: 1}},
-		{"g:acme:never", library.GroupMemberRow{Principal: "u:acme:dora", Role: library.GroupMember, Seq: 1}},
+		{"g:acme:team", principal.GroupMemberRow{Principal: "u:acme:ben", Role: principal.GroupMember, Leaving: true, Seq: 1}},
+		{"g:acme:team", principal.GroupMemberRow{Principal: "u:acme:ben", Role: principal.GroupManager, Seq: 1}},
+		{"g:acme:team", principal.GroupMemberRow{Principal: "u:acme:dora", Role: principal.GroupMember, Seq: 1}},
+		{"g:acme:never", principal.GroupMemberRow{Principal: "u:acme:dora", Role: principal.GroupMember, Seq: 1}},
 	} {
 		head := h.header(string(c.group))
 		head.ID, head.State, head.MTS = c.group, commit.Live, head.MTS+1
-		e := &library.GroupEnforcement{Header: &head, Rows: []library.GroupMemberRow{c.row}}
+		e := &principal.GroupEnforcement{Header: &head, Rows: []principal.GroupMemberRow{c.row}}
 		if err := h.store.EnforceGroup(t.Context(), e); err != nil {
 			t.Fatal(err)
 		}
@@ -245,10 +246,10 @@ func TestTheScrubberMendsMemberships(t *testing.T) {
 func TestRebuildsOnTheFlyAreBounded(t *testing.T) {
 	const libraries, atOnce = 12, 4
 	h, store := losingHouse(t)
-	ids := make([]library.PrincipalID, libraries)
+	ids := make([]principal.ID, libraries)
 	for n := range ids {
-		ids[n] = library.PrincipalID(fmt.Sprintf("u:acme:%d", n))
-		h.user(string(ids[n]), library.Public)
+		ids[n] = principal.ID(fmt.Sprintf("u:acme:%d", n))
+		h.user(string(ids[n]), principal.Public)
 		store.lose(ids[n])
 	}
 	var running, most atomic.Int32
@@ -293,7 +294,7 @@ func TestRebuildsOnTheFlyAreBounded(t *testing.T) {
 // which readers were told to come back does not begin another one.
 func TestARebuildThatFailsIsNotBegunByEveryReader(t *testing.T) {
 	h, store := losingHouse(t)
-	h.user("u:acme:ann", library.Public)
+	h.user("u:acme:ann", principal.Public)
 	store.lose("u:acme:ann")
 	var begun atomic.Int32
 	store.hold = func() error {
@@ -316,11 +317,11 @@ func TestARebuildThatFailsIsNotBegunByEveryReader(t *testing.T) {
 // time the repair is made: the entry is judged by the item's header of then.
 func TestRepairEntry_JudgesByTheHeader(t *testing.T) {
 	h := town(t)
-	h.note("a", library.Public, "u:acme:ben=VIEWER")
+	h.note("a", principal.Public, "u:acme:ben=VIEWER")
 	h.quiet()
 	entries := func() (all []library.Entry) {
 		t.Helper()
-		for _, b := range []library.Bucket{library.Private, library.LoggedIn, library.Public} {
+		for _, b := range []library.Bucket{principal.Private, principal.LoggedIn, principal.Public} {
 			es, err := h.store.PageLibrary(t.Context(), library.Slice{Owner: "u:acme:ben", Bucket: b, Newer: true, Limit: 10})
 			if err != nil {
 				t.Fatal(err)
@@ -333,7 +334,7 @@ func TestRepairEntry_JudgesByTheHeader(t *testing.T) {
 	if len(right) != 3 {
 		t.Fatalf("the library of ben holds %v", right)
 	}
-	for _, b := range []library.Bucket{library.Private, library.LoggedIn, library.Public} {
+	for _, b := range []library.Bucket{principal.Private, principal.LoggedIn, principal.Public} {
 		if err := h.svc.RepairEntry(t.Context(), "u:acme:ben", library.BucketEntry{Bucket: b, Entry: right[0]}); err != nil {
 			t.Fatal(err)
 		}

@@ -1,16 +1,20 @@
 package library
 
-import "context"
+import (
+	"context"
+
+	"carrel/principal"
+)
 
 // mendDirectory lets a principal be found as its header says, and sees that it
 // is.
-func (s *Service) mendDirectory(ctx context.Context, p PrincipalID) error {
+func (s *Service) mendDirectory(ctx context.Context, p principal.ID) error {
 	return s.raising(ctx, func(late bool) (int64, error) {
 		h, err := s.headerOf(ctx, p, late)
 		if err != nil || h.Seq == 0 {
 			return settled, err
 		}
-		if err := s.enforceDirectory(ctx, h, ""); err != nil {
+		if err := s.EnforceDirectory(ctx, h, ""); err != nil {
 			return settled, err
 		}
 		missed, err := s.missed(ctx, h)
@@ -18,12 +22,12 @@ func (s *Service) mendDirectory(ctx context.Context, p PrincipalID) error {
 			return settled, err
 		}
 		return h.Seq, nil
-	}, func(seq int64) error { return s.restampPrincipal(ctx, p, seq) })
+	}, func(seq int64) error { return s.RestampPrincipal(ctx, p, seq) })
 }
 
 // headerOf reads one header; its ID is set also where there is none.
-func (s *Service) headerOf(ctx context.Context, p PrincipalID, serial bool) (*PrincipalHeader, error) {
-	rows, err := s.store.ReadPrincipal(ctx, p, PrincipalQuery{Serial: serial})
+func (s *Service) headerOf(ctx context.Context, p principal.ID, serial bool) (*principal.Header, error) {
+	rows, err := s.store.ReadPrincipal(ctx, p, principal.Query{Serial: serial})
 	if err != nil {
 		return nil, err
 	}
@@ -33,8 +37,8 @@ func (s *Service) headerOf(ctx context.Context, p PrincipalID, serial bool) (*Pr
 
 // missed counts the rows of the directory that a header derives and that do not
 // stand as it has them.
-func (s *Service) missed(ctx context.Context, h *PrincipalHeader) (int, error) {
-	rows, err := s.store.ReadDirectory(ctx, h.ID, directoryKeys(h))
+func (s *Service) missed(ctx context.Context, h *principal.Header) (int, error) {
+	rows, err := s.store.ReadDirectory(ctx, h.ID, principal.DirectoryKeys(h))
 	n := 0
 	for i := range rows {
 		if rows[i].MTS == 0 || rows[i].Visibility != h.Visibility {
@@ -46,7 +50,7 @@ func (s *Service) missed(ctx context.Context, h *PrincipalHeader) (int, error) {
 
 // mendIfMissed mends the rows of a principal that are missing though nothing of
 // it is in flight; it counts them.
-func (s *Service) mendIfMissed(ctx context.Context, p PrincipalID) (int, error) {
+func (s *Service) mendIfMissed(ctx context.Context, p principal.ID) (int, error) {
 	h, err := s.headerOf(ctx, p, false)
 	if err != nil {
 		return 0, err
@@ -69,8 +73,8 @@ func (s *Service) mendIfMissed(ctx context.Context, p PrincipalID) (int, error) 
 
 // dropMisfound takes a row out of the directory, unless its principal's header
 // justifies it, and sees that it is gone.
-func (s *Service) dropMisfound(ctx context.Context, row DirectoryRow) error {
-	key := []DirectoryKey{row.DirectoryKey}
+func (s *Service) dropMisfound(ctx context.Context, row principal.DirectoryRow) error {
+	key := []principal.DirectoryKey{row.DirectoryKey}
 	return s.raising(ctx, func(late bool) (int64, error) {
 		rows, err := s.store.ReadDirectory(ctx, row.Principal, key)
 		if err != nil || rows[0].MTS == 0 {
@@ -83,7 +87,7 @@ func (s *Service) dropMisfound(ctx context.Context, row DirectoryRow) error {
 		err = s.Insist(ctx, func() error { return s.store.DropDirectory(ctx, rows) })
 		if err == nil && late {
 			// It was written by hand, later than it tells: as if it had been the name.
-			err = s.enforceDirectory(ctx, h, row.Name)
+			err = s.EnforceDirectory(ctx, h, row.Name)
 		}
 		if err != nil {
 			return settled, err
@@ -92,17 +96,17 @@ func (s *Service) dropMisfound(ctx context.Context, row DirectoryRow) error {
 			return settled, err
 		}
 		return h.Seq, nil
-	}, func(seq int64) error { return s.restampPrincipal(ctx, row.Principal, seq) })
+	}, func(seq int64) error { return s.RestampPrincipal(ctx, row.Principal, seq) })
 }
 
 // dropIfMisfound drops a row that was found to be without right, if nothing of
 // its principal is in flight that would drop it, and counts it.
-func (s *Service) dropIfMisfound(ctx context.Context, row DirectoryRow) (int, error) {
+func (s *Service) dropIfMisfound(ctx context.Context, row principal.DirectoryRow) (int, error) {
 	lists, err := s.openLists(ctx)
 	if err != nil || lists.principals[row.Principal] {
 		return 0, err
 	}
-	rows, err := s.store.ReadDirectory(ctx, row.Principal, []DirectoryKey{row.DirectoryKey})
+	rows, err := s.store.ReadDirectory(ctx, row.Principal, []principal.DirectoryKey{row.DirectoryKey})
 	if err != nil || rows[0].MTS == 0 {
 		return 0, err
 	}

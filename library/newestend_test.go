@@ -9,7 +9,10 @@ import (
 
 	"carrel/core/clock"
 	"carrel/core/commit"
+	"carrel/core/cursor"
+	"carrel/core/input"
 	"carrel/library"
+	"carrel/principal"
 )
 
 // interrupted is a store whose reads of a page let something happen before them,
@@ -29,7 +32,7 @@ func run(f *func()) {
 	}
 }
 
-func (s *interrupted) ReadMany(ctx context.Context, ids []library.ContentID, members []library.PrincipalID) ([]library.ContentRows, error) {
+func (s *interrupted) ReadMany(ctx context.Context, ids []library.ContentID, members []principal.ID) ([]library.ContentRows, error) {
 	run(&s.beforeItems)
 	return s.Store.ReadMany(ctx, ids, members)
 }
@@ -104,7 +107,7 @@ func allMovesDuringReading() []movesDuringReading {
 	}
 	hide := func(r *room, from, to int) {
 		for i := from; i <= to; i++ {
-			r.change(numberedID(i), func(h *library.Header) { h.Visibility = library.Private })
+			r.change(numberedID(i), func(h *library.Header) { h.Visibility = principal.Private })
 		}
 	}
 	return []movesDuringReading{
@@ -272,7 +275,7 @@ func TestNewestEnd_WalkOfManyPagesShowsNothingTwice(t *testing.T) {
 	r.principals("u:acme:ann")
 	r.numbered(20)
 	for i := 4; i < 14; i++ {
-		r.change(numberedID(i), func(h *library.Header) { h.Visibility = library.Private })
+		r.change(numberedID(i), func(h *library.Header) { h.Visibility = principal.Private })
 	}
 	store := &interrupted{Store: r.store}
 	r.svc = r.service(store)
@@ -326,7 +329,7 @@ func TestEmptyLastPage_GoesOnWithoutABound(t *testing.T) {
 				shown, _, next = r.towardsNewer(descending, 2, next)
 				r.wantSame(nil, shown)
 			}
-			r.item("c:acme:late", 600, library.Public, has("u:acme:ann", library.Viewing))
+			r.item("c:acme:late", 600, principal.Public, has("u:acme:ann", library.Viewing))
 			shown, _, _ = r.towardsNewer(descending, 2, next)
 			r.wantSame([]string{"late"}, shown)
 		})
@@ -337,11 +340,11 @@ func TestEmptyLastPage_GoesOnWithoutABound(t *testing.T) {
 // a page of the whole library shows every one of them, each once.
 func TestNewestEnd_WritersHideNothing(t *testing.T) {
 	h := newHouse(t, nil)
-	h.user("u:acme:ann", library.Public)
+	h.user("u:acme:ann", principal.Public)
 	const items, writers, updates = 20, 5, 60
 	ids := make([]library.ContentID, items)
 	for i := range ids {
-		ids[i] = h.note(fmt.Sprintf("n%02d", i), library.Public)
+		ids[i] = h.note(fmt.Sprintf("n%02d", i), principal.Public)
 	}
 	h.quiet()
 	var wg sync.WaitGroup
@@ -350,7 +353,7 @@ func TestNewestEnd_WritersHideNothing(t *testing.T) {
 			for n := range updates {
 				title := fmt.Sprintf("%d by %d", n, w)
 				_, err := h.svc.UpdateContent(t.Context(), as("u:acme:ann"), library.UpdateContent{
-					ID: string(ids[(n*writers+w)%items]), Title: library.Some(&title),
+					ID: string(ids[(n*writers+w)%items]), Title: input.Some(&title),
 				})
 				if err != nil {
 					t.Errorf("updating: %v", err)
@@ -367,9 +370,9 @@ func TestNewestEnd_WritersHideNothing(t *testing.T) {
 		default:
 		}
 		n := 100
-		q := library.LibraryQuery{Descending: descending, PageArgs: library.PageArgs{First: &n}}
+		q := library.LibraryQuery{Descending: descending, PageArgs: cursor.PageArgs{First: &n}}
 		if descending {
-			q.PageArgs = library.PageArgs{Last: &n}
+			q.PageArgs = cursor.PageArgs{Last: &n}
 		}
 		conn, err := h.svc.Library(t.Context(), as("u:acme:ann"), "u:acme:ann", q)
 		if err != nil {

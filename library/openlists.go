@@ -7,6 +7,7 @@ import (
 
 	"carrel/core/clock"
 	"carrel/core/commit"
+	"carrel/principal"
 )
 
 // unreadableFor is how old a state must be that the scrubber compares with
@@ -20,7 +21,7 @@ const unreadableFor = 10 * time.Minute
 // openLists is one reading of the in-flight lists of all processes.
 type openLists struct {
 	contents   map[ContentID]bool
-	principals map[PrincipalID]bool
+	principals map[principal.ID]bool
 	entries    []commit.Entry
 	unreadable []commit.LaneID // lists that could not be read
 }
@@ -33,7 +34,7 @@ func (s *Service) openLists(ctx context.Context) (*openLists, error) {
 	if err != nil && !errors.As(err, &bad) {
 		return nil, err
 	}
-	l := &openLists{contents: map[ContentID]bool{}, principals: map[PrincipalID]bool{}}
+	l := &openLists{contents: map[ContentID]bool{}, principals: map[principal.ID]bool{}}
 	if bad != nil {
 		l.unreadable = bad.IDs
 	}
@@ -41,7 +42,7 @@ func (s *Service) openLists(ctx context.Context) (*openLists, error) {
 		l.entries = append(l.entries, lane.Entries...)
 		for _, e := range lane.Entries {
 			if e.Kind == commit.Principal {
-				l.principals[PrincipalID(e.Key)] = true
+				l.principals[principal.ID(e.Key)] = true
 			} else {
 				l.contents[ContentID(e.Key)] = true
 			}
@@ -57,7 +58,7 @@ func (l *openLists) mayHold(id ContentID, mts, now clock.Instant) bool {
 }
 
 // mayHoldPrincipal is mayHold for a user or a group.
-func (l *openLists) mayHoldPrincipal(id PrincipalID, mts, now clock.Instant) bool {
+func (l *openLists) mayHoldPrincipal(id principal.ID, mts, now clock.Instant) bool {
 	return l.principals[id] || l.mayHide(mts, now)
 }
 

@@ -10,6 +10,7 @@ import (
 	"carrel/core/commit"
 	"carrel/library"
 	"carrel/library/storetest"
+	"carrel/principal"
 )
 
 // damagedLanes is a store in which one in-flight list cannot be read.
@@ -28,7 +29,7 @@ func (d *damagedLanes) Lanes(ctx context.Context) ([]commit.Lane, error) {
 	return lanes, err
 }
 
-const benID = library.PrincipalID("u:acme:ben")
+const benID = principal.ID("u:acme:ben")
 
 // damagedHouse is a house of ann, ben and a group, with an item shared with ben.
 func damagedHouse(t *testing.T) (*house, *damagedLanes, *library.ContentRows) {
@@ -39,15 +40,15 @@ func damagedHouse(t *testing.T) (*house, *damagedLanes, *library.ContentRows) {
 		return store
 	})
 	for _, id := range []string{"u:acme:ann", "u:acme:ben", "u:acme:dora"} {
-		h.user(id, library.Public)
+		h.user(id, principal.Public)
 	}
-	h.group("g:acme:team", "u:acme:ann", library.Public)
-	id := h.note("item", library.LoggedIn, "u:acme:ben=VIEWER")
+	h.group("g:acme:team", "u:acme:ann", principal.Public)
+	id := h.note("item", principal.LoggedIn, "u:acme:ben=VIEWER")
 	h.quiet()
 	if err := h.svc.FillDirectory(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	rows, err := store.Read(t.Context(), id, library.ContentQuery{Members: []library.PrincipalID{benID}})
+	rows, err := store.Read(t.Context(), id, library.ContentQuery{Members: []principal.ID{benID}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -78,11 +79,11 @@ var derivedMistakes = []struct {
 	}},
 	{"a membership of somebody who is no member", func(t *testing.T, h *house, _ *library.ContentRows) error {
 		header := h.header("g:acme:team")
-		m := library.GroupMemberRow{Principal: benID, Role: library.GroupManager, Seq: 1}
-		return h.store.EnforceGroup(t.Context(), &library.GroupEnforcement{Header: &header, Rows: []library.GroupMemberRow{m}})
+		m := principal.GroupMemberRow{Principal: benID, Role: principal.GroupManager, Seq: 1}
+		return h.store.EnforceGroup(t.Context(), &principal.GroupEnforcement{Header: &header, Rows: []principal.GroupMemberRow{m}})
 	}},
 	{"a name missing in the directory", func(t *testing.T, h *house, _ *library.ContentRows) error {
-		rows, err := h.store.PageDirectory(t.Context(), library.DirectorySlice{Tenant: "acme", Prefix: "ben", Limit: 1})
+		rows, err := h.store.PageDirectory(t.Context(), principal.DirectorySlice{Tenant: "acme", Prefix: "ben", Limit: 1})
 		if err == nil {
 			err = h.store.DropDirectory(t.Context(), rows)
 		}
@@ -92,12 +93,12 @@ var derivedMistakes = []struct {
 		header := h.header("u:acme:ben")
 		base := header.Seq
 		header.Seq, header.MTS, header.DisplayName = base+1, header.MTS+1, "Zoe"
-		v, err := h.store.CommitPrincipal(t.Context(), &library.PrincipalCommit{ID: header.ID, Base: base, Header: header})
+		v, err := h.store.CommitPrincipal(t.Context(), &principal.Commit{ID: header.ID, Base: base, Header: header})
 		if err != nil || !v.Applied {
 			t.Fatalf("%+v, %v", v, err)
 		}
 		// The rows of the new name are there, and those of the old one too.
-		return h.store.EnforceDirectory(t.Context(), &library.DirectoryEnforcement{Header: &header})
+		return h.store.EnforceDirectory(t.Context(), &principal.DirectoryEnforcement{Header: &header})
 	}},
 }
 
@@ -154,7 +155,7 @@ func TestScrub_EndsWhereListsCannotBeLookedFor(t *testing.T) {
 		store = &brokenLanes{Store: s}
 		return store
 	})
-	h.user("u:acme:ann", library.Public)
+	h.user("u:acme:ann", principal.Public)
 	store.broken = true
 	if _, err := h.svc.ScrubFrom(t.Context(), library.ScrubPlace{}, 3); !errors.Is(err, errDamaged) {
 		t.Errorf("the scrubber ended with %v", err)

@@ -4,13 +4,15 @@ import (
 	"testing"
 
 	"carrel/core/clock"
+	"carrel/core/input"
 	"carrel/library"
+	"carrel/principal"
 )
 
 // TestFoundByRandomOperations keeps what test/oracle has found.
 func TestFoundByRandomOperations(t *testing.T) {
 	h := staffHouse(t, nil)
-	note := library.CreateContent{Name: ptr("note"), Kind: library.Note, Title: "x", Visibility: library.LoggedIn}
+	note := library.CreateContent{Name: ptr("note"), Kind: library.Note, Title: "x", Visibility: principal.LoggedIn}
 	if _, err := h.svc.CreateContent(t.Context(), as("u:acme:ann"), note); err != nil {
 		t.Fatal(err)
 	}
@@ -30,7 +32,7 @@ func TestFoundByRandomOperations(t *testing.T) {
 	})
 	t.Run("an instant in the past comes before existence and rights", func(t *testing.T) {
 		for _, id := range []string{"c:acme:none", "c:acme:note"} {
-			_, err := h.svc.UpdateContent(t.Context(), as("u:acme:bob"), library.UpdateContent{ID: id, ExpiresAt: library.Some(ptr(clock.Instant(1)))})
+			_, err := h.svc.UpdateContent(t.Context(), as("u:acme:bob"), library.UpdateContent{ID: id, ExpiresAt: input.Some(ptr(clock.Instant(1)))})
 			wantTold(t, err, "INVALID expiresAt")
 		}
 	})

@@ -7,7 +7,9 @@ import (
 	"sync"
 
 	"carrel/core/clock"
+	"carrel/core/cursor"
 	"carrel/core/sched"
+	"carrel/principal"
 )
 
 // Prefetch begins to read the entries with which Library will begin that is
@@ -18,17 +20,17 @@ import (
 // It is for callers that are about to ask, in one operation of v: what nobody
 // asks for ends with ctx. It does nothing where the store is in this process,
 // where Library will read no entries or refuse, and in a process that ends.
-func (s *Service) Prefetch(ctx context.Context, v *Viewer, owner PrincipalID, q LibraryQuery) {
+func (s *Service) Prefetch(ctx context.Context, v *principal.Viewer, owner principal.ID, q LibraryQuery) {
 	if !s.Prefetches() || q.NoEntries || s.Ending() {
 		return
 	}
-	args, err := q.resolve()
+	args, err := q.Resolve()
 	if err != nil {
 		return
 	}
 	key := pageKeyOf(owner, args, &q)
 	p := &prefetch{done: s.rt.Latch()}
-	if !v.ahead.begin(key, p) {
+	if !prefetchesOf(v).begin(key, p) {
 		return
 	}
 	s.rt.Go(func() {
@@ -50,12 +52,12 @@ func (s *Service) Prefetches() bool { return s.remote }
 
 // openAhead is what Library does until it has the first slice, but for the
 // visibility of the owner; nil where it is not known which slice that is.
-func (s *Service) openAhead(ctx context.Context, v *Viewer, owner PrincipalID, args page, q *LibraryQuery) *opened {
+func (s *Service) openAhead(ctx context.Context, v *principal.Viewer, owner principal.ID, args cursor.Page, q *LibraryQuery) *opened {
 	r, err := s.startReading(ctx, v, owner, q)
 	if err != nil {
 		return nil
 	}
-	from, err := r.begin(args.cursor)
+	from, err := r.begin(args.Cursor)
 	if err != nil {
 		return nil
 	}
@@ -68,6 +70,13 @@ func (s *Service) openAhead(ctx context.Context, v *Viewer, owner PrincipalID, a
 	o.opening, o.err = s.store.OpenLibrary(ctx, slice, r.begins(w))
 	return o
 }
+
+// prefetchesOf returns the pages that are read ahead for a viewer.
+func prefetchesOf(v *principal.Viewer) *prefetches {
+	return v.Keep(prefetchesKey{}, func() principal.Forgetter { return &prefetches{} }).(*prefetches)
+}
+
+type prefetchesKey struct{}
 
 // prefetches are the pages of one operation that are read ahead.
 type prefetches struct {
@@ -102,19 +111,19 @@ type opened struct {
 
 // pageKey is what the first slice of a page depends on, for one viewer.
 type pageKey struct {
-	owner                                         PrincipalID
+	owner                                         principal.ID
 	size                                          int
 	cursor                                        string
 	begins, backward, descending, includingShared bool
 }
 
-func pageKeyOf(owner PrincipalID, args page, q *LibraryQuery) pageKey {
+func pageKeyOf(owner principal.ID, args cursor.Page, q *LibraryQuery) pageKey {
 	k := pageKey{
-		owner: owner, size: args.size, begins: args.cursor == nil, backward: args.backward,
+		owner: owner, size: args.Size, begins: args.Cursor == nil, backward: args.Backward,
 		descending: q.Descending, includingShared: q.IncludeShared,
 	}
-	if args.cursor != nil {
-		k.cursor = *args.cursor
+	if args.Cursor != nil {
+		k.cursor = *args.Cursor
 	}
 	return k
 }
@@ -142,8 +151,8 @@ func (ps *prefetches) take(k pageKey) *prefetch {
 	return p
 }
 
-// forget drops what nobody has asked for.
-func (ps *prefetches) forget() {
+// Forget drops what nobody has asked for.
+func (ps *prefetches) Forget() {
 	ps.mu.Lock()
 	defer ps.mu.Unlock()
 	ps.pages = nil

@@ -12,8 +12,10 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"carrel/core/clock"
+	"carrel/core/cursor"
 	"carrel/core/fault"
 	"carrel/library"
+	"carrel/principal"
 )
 
 // openings is a store that tells which libraries are opened.
@@ -21,7 +23,7 @@ type openings struct {
 	library.Store
 	// begun has each owner whose library is opened, and read each whose slice
 	// was read.
-	begun, read chan library.PrincipalID
+	begun, read chan principal.ID
 	// fails is what happens instead, where it is not nil.
 	fails func(ctx context.Context) error
 	// lost: libraries are told not to be complete.
@@ -36,7 +38,7 @@ type openings struct {
 }
 
 func newOpenings(s library.Store) *openings {
-	return &openings{Store: s, begun: make(chan library.PrincipalID, 100), read: make(chan library.PrincipalID, 100)}
+	return &openings{Store: s, begun: make(chan principal.ID, 100), read: make(chan principal.ID, 100)}
 }
 
 func (o *openings) OpenLibrary(ctx context.Context, q library.Slice, newest bool) (*library.Opening, error) {
@@ -58,14 +60,14 @@ func (o *openings) OpenLibrary(ctx context.Context, q library.Slice, newest bool
 	return opening, err
 }
 
-func (o *openings) SetBuilt(ctx context.Context, owner library.PrincipalID, asOf clock.Instant) error {
+func (o *openings) SetBuilt(ctx context.Context, owner principal.ID, asOf clock.Instant) error {
 	o.mu.Lock()
 	o.rebuilt++
 	o.mu.Unlock()
 	return o.Store.SetBuilt(ctx, owner, asOf)
 }
 
-func (o *openings) Confirm(ctx context.Context, claims []library.MemberOf) ([]library.GroupMemberRow, error) {
+func (o *openings) Confirm(ctx context.Context, claims []principal.MemberOf) ([]principal.GroupMemberRow, error) {
 	o.mu.Lock()
 	confirms := o.confirms
 	o.mu.Unlock()
@@ -103,7 +105,7 @@ func (o *openings) take() int {
 }
 
 // meets waits for an opening that a test is sure of.
-func meets(t *testing.T, c <-chan library.PrincipalID, owner string) {
+func meets(t *testing.T, c <-chan principal.ID, owner string) {
 	t.Helper()
 	select {
 	case got := <-c:
@@ -121,12 +123,12 @@ func pagesOf(t *testing.T) (*house, *openings) {
 	var store *openings
 	h := newHouse(t, func(s library.Store) library.Store { store = newOpenings(s); return store })
 	for _, id := range []string{"u:acme:ann", "u:acme:ben", "u:other:far"} {
-		h.user(id, library.Public)
+		h.user(id, principal.Public)
 	}
-	h.group("g:acme:all", "u:acme:ann", library.Public)
+	h.group("g:acme:all", "u:acme:ann", principal.Public)
 	h.mustSet(as("u:acme:ann"), "g:acme:all", "u:acme:ben=MEMBER")
 	for n := range 9 {
-		h.note(fmt.Sprintf("n%d", n), library.Visibility(1+n%3), "g:acme:all=VIEWER")
+		h.note(fmt.Sprintf("n%d", n), principal.Visibility(1+n%3), "g:acme:all=VIEWER")
 	}
 	h.quiet()
 	return h, store
@@ -136,15 +138,15 @@ func pagesOf(t *testing.T) (*house, *openings) {
 // the same where it was begun before it was asked for, and is opened once.
 func TestAPageThatWasBegunIsTheSame(t *testing.T) {
 	h, store := pagesOf(t)
-	viewers := map[string]func() *library.Viewer{
-		"nobody":           func() *library.Viewer { return &library.Viewer{} },
-		"ann":              func() *library.Viewer { return as("u:acme:ann") },
-		"ben":              func() *library.Viewer { return as("u:acme:ben") },
-		"somebody else":    func() *library.Viewer { return as("u:other:far") },
-		"an administrator": func() *library.Viewer { return admin("u:acme:boss") },
+	viewers := map[string]func() *principal.Viewer{
+		"nobody":           func() *principal.Viewer { return &principal.Viewer{} },
+		"ann":              func() *principal.Viewer { return as("u:acme:ann") },
+		"ben":              func() *principal.Viewer { return as("u:acme:ben") },
+		"somebody else":    func() *principal.Viewer { return as("u:other:far") },
+		"an administrator": func() *principal.Viewer { return admin("u:acme:boss") },
 	}
 	for name, viewer := range viewers {
-		for _, owner := range []library.PrincipalID{"u:acme:ann", "u:acme:ben", "g:acme:all"} {
+		for _, owner := range []principal.ID{"u:acme:ann", "u:acme:ben", "g:acme:all"} {
 			for _, q := range []library.LibraryQuery{
 				{PageArgs: first(2)}, {PageArgs: first(0)}, {PageArgs: last(2)}, {PageArgs: first(2), Descending: true},
 				{PageArgs: first(3), IncludeShared: true}, {PageArgs: last(3), Descending: true, WithStanding: true},
@@ -211,7 +213,7 @@ func TestAPageIsBegunBesideItsOwner(t *testing.T) {
 	h.svc.Prefetch(t.Context(), v, "u:acme:ann", q)
 	h.svc.Prefetch(t.Context(), v, "u:acme:ann", q) // it is begun already
 	meets(t, store.begun, "u:acme:ann")
-	if _, err := h.svc.Principals(t.Context(), v, []library.PrincipalID{"u:acme:ann"}); err != nil {
+	if _, err := h.svc.Principals(t.Context(), v, []principal.ID{"u:acme:ann"}); err != nil {
 		t.Fatal(err)
 	}
 	close(held)
@@ -249,10 +251,10 @@ func TestWhatHappensAfterAPageWasBegun(t *testing.T) {
 	store := newOpenings(g.store)
 	g.way = store
 	here, clock := g.open(0, false)
-	here.user("u:acme:ann", library.Public)
-	here.user("u:acme:ben", library.Public)
-	gone := here.note("gone", library.Private, "u:acme:ben=VIEWER")
-	here.note("kept", library.Private, "u:acme:ben=VIEWER")
+	here.user("u:acme:ann", principal.Public)
+	here.user("u:acme:ben", principal.Public)
+	gone := here.note("gone", principal.Private, "u:acme:ben=VIEWER")
+	here.note("kept", principal.Private, "u:acme:ben=VIEWER")
 	here.quiet()
 	clock.put(g.start.Add(time.Minute))
 	store.take()
@@ -262,7 +264,7 @@ func TestWhatHappensAfterAPageWasBegun(t *testing.T) {
 	meets(t, store.read, "u:acme:ben")
 	clock.put(g.start.Add(2 * time.Minute))
 	here.take(gone, "u:acme:ben")
-	here.note("late", library.Private, "u:acme:ben=VIEWER")
+	here.note("late", principal.Private, "u:acme:ben=VIEWER")
 	here.quiet()
 	clock.put(g.start.Add(20 * time.Minute)) // far more than resuming looks back
 	page, err := here.svc.Library(t.Context(), v, v.User, q)
@@ -276,7 +278,7 @@ func TestWhatHappensAfterAPageWasBegun(t *testing.T) {
 		t.Errorf("it was opened %d times", n)
 	}
 	f := here.follows(as("u:acme:ben"), "u:acme:ben", *page.PageInfo.EndCursor())
-	here.note("end", library.Private, "u:acme:ben=VIEWER")
+	here.note("end", principal.Private, "u:acme:ben=VIEWER")
 	var told []string
 	for len(told) < 5 && !slices.Contains(told, "+end") {
 		told = append(told, f.next())
@@ -294,7 +296,7 @@ func TestAChangeForgetsWhatWasBegun(t *testing.T) {
 	v := as("u:acme:ann")
 	h.svc.Prefetch(t.Context(), v, v.User, q)
 	meets(t, store.read, "u:acme:ann")
-	if _, err := h.svc.CreateContent(t.Context(), v, library.CreateContent{Kind: library.Note, Title: "new", Visibility: library.Private}); err != nil {
+	if _, err := h.svc.CreateContent(t.Context(), v, library.CreateContent{Kind: library.Note, Title: "new", Visibility: principal.Private}); err != nil {
 		t.Fatal(err)
 	}
 	page, err := h.svc.Library(t.Context(), v, v.User, q)
@@ -310,7 +312,7 @@ func TestAChangeForgetsWhatWasBegun(t *testing.T) {
 func TestWhatABegunPageMeets(t *testing.T) {
 	h, store := pagesOf(t)
 	q := library.LibraryQuery{PageArgs: first(2)}
-	begin := func(ctx context.Context, v *library.Viewer, fails func(context.Context) error) {
+	begin := func(ctx context.Context, v *principal.Viewer, fails func(context.Context) error) {
 		store.take()
 		store.fail(fails)
 		h.svc.Prefetch(ctx, v, "u:acme:ann", q)
@@ -392,7 +394,7 @@ func TestNothingIsBegunInVain(t *testing.T) {
 	store.take()
 	none := "no cursor"
 	for _, q := range []library.LibraryQuery{
-		{NoEntries: true}, {PageArgs: first(-1)}, {PageArgs: firstAfter(1, &none)}, {PageArgs: library.PageArgs{First: first(1).First, Last: last(1).Last}},
+		{NoEntries: true}, {PageArgs: first(-1)}, {PageArgs: firstAfter(1, &none)}, {PageArgs: cursor.PageArgs{First: first(1).First, Last: last(1).Last}},
 	} {
 		h.svc.Prefetch(t.Context(), as("u:acme:ann"), "u:acme:ann", q)
 	}

@@ -8,7 +8,9 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"carrel/core/commit"
+	"carrel/core/input"
 	"carrel/library"
+	"carrel/principal"
 )
 
 // TestMembershipsFollow sees that a failing store delays what is derived from
@@ -37,7 +39,7 @@ func TestMembershipsFollow(t *testing.T) {
 			t.Errorf("members (-want +got):\n%s", diff)
 		}
 		// Who was taken out is out at once, whatever the index still says.
-		_, err = h.svc.UpdateGroup(t.Context(), as("u:acme:bob"), library.UpdateGroup{ID: "g:acme:staff", DisplayName: library.Some(ptr("x"))})
+		_, err = h.svc.UpdateGroup(t.Context(), as("u:acme:bob"), principal.UpdateGroup{ID: "g:acme:staff", DisplayName: input.Some(ptr("x"))})
 		wantTold(t, err, "FORBIDDEN id")
 		f.enforceGroup = 0
 		for range 2 { // whoever resumes it a second time does no harm
@@ -52,7 +54,7 @@ func TestMembershipsFollow(t *testing.T) {
 		h := staffHouse(t, func(s library.Store) library.Store { f.Store = s; return f })
 		f.enforceGroup = 1000
 		key := "k"
-		in := library.SetGroupMembers{Group: "g:acme:staff", Members: []library.GroupMemberChange{memberChange("u:acme:bob=")}, IdempotencyKey: &key}
+		in := principal.SetGroupMembers{Group: "g:acme:staff", Members: []principal.GroupMemberChange{memberChange("u:acme:bob=")}, IdempotencyKey: &key}
 		for range 2 { // and is acknowledged again
 			if _, err := h.svc.SetGroupMembers(t.Context(), as("u:acme:ann"), in); err != nil {
 				t.Fatal(err)
@@ -66,13 +68,13 @@ func TestMembershipsFollow(t *testing.T) {
 // in which a mutation changes nothing.
 func TestWhoIsAcknowledgedAsAMemberIsOne(t *testing.T) {
 	key := "k"
-	dan := library.SetGroupMembers{Group: "g:acme:staff", Members: []library.GroupMemberChange{memberChange("u:acme:dan=MEMBER")}, IdempotencyKey: &key}
-	plain, withCat, crew := dan, dan, library.CreateGroup{Tenant: "acme", Name: "new", DisplayName: "New", Visibility: library.Public, IdempotencyKey: &key}
+	dan := principal.SetGroupMembers{Group: "g:acme:staff", Members: []principal.GroupMemberChange{memberChange("u:acme:dan=MEMBER")}, IdempotencyKey: &key}
+	plain, withCat, crew := dan, dan, principal.CreateGroup{Tenant: "acme", Name: "new", DisplayName: "New", Visibility: principal.Public, IdempotencyKey: &key}
 	plain.IdempotencyKey = nil
 	other := "l"
 	withCat.IdempotencyKey = &other
 	withCat.Members = append(slices.Clone(dan.Members), memberChange("u:acme:cat=MEMBER"))
-	set := func(in library.SetGroupMembers) func(t *testing.T, h *house) error {
+	set := func(in principal.SetGroupMembers) func(t *testing.T, h *house) error {
 		return func(t *testing.T, h *house) error {
 			_, err := h.svc.SetGroupMembers(t.Context(), as("u:acme:ann"), in)
 			return err
@@ -83,8 +85,8 @@ func TestWhoIsAcknowledgedAsAMemberIsOne(t *testing.T) {
 		return err
 	}
 	imports := func(t *testing.T, h *house) error {
-		_, err := h.svc.ImportGroup(t.Context(), library.ImportGroup{ID: "g:acme:new", DisplayName: "New", Visibility: library.Public,
-			Members: []library.GroupMemberChange{memberChange("u:acme:dan=MANAGER")}})
+		_, err := h.svc.ImportGroup(t.Context(), principal.ImportGroup{ID: "g:acme:new", DisplayName: "New", Visibility: principal.Public,
+			Members: []principal.GroupMemberChange{memberChange("u:acme:dan=MANAGER")}})
 		return err
 	}
 	for name, c := range map[string]struct {
@@ -120,7 +122,7 @@ func TestUnknownOutcomes(t *testing.T) {
 	f := &failing{}
 	h := staffHouse(t, func(s library.Store) library.Store { f.Store = s; return f })
 	f.uncertain = 1
-	h.group("g:acme:new", "u:acme:ann", library.Public)
+	h.group("g:acme:new", "u:acme:ann", principal.Public)
 	f.uncertain = 1
 	h.mustSet(as("u:acme:ann"), "g:acme:new", "u:acme:bob=MANAGER")
 	if got := h.header("g:acme:new").Seq; got != 2 {
@@ -135,12 +137,12 @@ func TestUnknownOutcomes(t *testing.T) {
 // TestResumingPrincipals covers entries of dead processes, whose
 // compare-and-set was applied or was not.
 func TestResumingPrincipals(t *testing.T) {
-	creation := func(id library.PrincipalID) (library.InFlight, *library.PrincipalCommit) {
-		e := library.InFlight{ID: commit.EntryID{1}, Principal: id, Scope: commit.ScopeListed, Principals: []library.PrincipalID{"u:acme:ann"}, Reverse: true}
-		return e, &library.PrincipalCommit{
+	creation := func(id principal.ID) (principal.InFlight, *principal.Commit) {
+		e := principal.InFlight{ID: commit.EntryID{1}, Principal: id, Members: []principal.ID{"u:acme:ann"}, Created: true}
+		return e, &principal.Commit{
 			ID: id, Writer: e.ID,
-			Header:  library.PrincipalHeader{ID: id, DisplayName: "x", Visibility: library.Public, State: commit.Live, Seq: 1, MTS: 7, CreatedAt: 7, Managers: 1, Members: 1},
-			Members: []library.GroupMemberRow{{Principal: "u:acme:ann", Role: library.GroupManager, Seq: 1}},
+			Header:  principal.Header{ID: id, DisplayName: "x", Visibility: principal.Public, State: commit.Live, Seq: 1, MTS: 7, CreatedAt: 7, Managers: 1, Members: 1},
+			Members: []principal.GroupMemberRow{{Principal: "u:acme:ann", Role: principal.GroupManager, Seq: 1}},
 		}
 	}
 	t.Run("a creation that was decided", func(t *testing.T) {
@@ -181,7 +183,7 @@ func TestResumingPrincipals(t *testing.T) {
 		wantTold(t, err, "NOT_FOUND groupId")
 		_, err = h.set(as("u:acme:ann"), "g:acme:staff", "g:acme:new=MEMBER")
 		wantTold(t, err, "NOT_FOUND members.0.principalId")
-		h.group("g:acme:new", "u:acme:bob", library.Public)
+		h.group("g:acme:new", "u:acme:bob", principal.Public)
 		if got := h.header("g:acme:new"); got.State != commit.Live || got.Seq != 2 {
 			t.Errorf("after the creation: %+v", got)
 		}
@@ -192,7 +194,7 @@ func TestResumingPrincipals(t *testing.T) {
 	t.Run("a change that never was", func(t *testing.T) {
 		h := staffHouse(t, nil)
 		before := h.header("g:acme:staff")
-		e := library.InFlight{ID: commit.EntryID{1}, Principal: "g:acme:staff", Base: before.Seq, Scope: commit.ScopeListed, Principals: []library.PrincipalID{"u:acme:dan"}}
+		e := principal.InFlight{ID: commit.EntryID{1}, Principal: "g:acme:staff", Base: before.Seq, Members: []principal.ID{"u:acme:dan"}}
 		if _, err := h.svc.Resume(t.Context(), e.Entry()); err != nil {
 			t.Fatal(err)
 		}
@@ -215,7 +217,7 @@ type lagging struct {
 	seq int64
 }
 
-func (l *lagging) ReadPrincipal(ctx context.Context, id library.PrincipalID, q library.PrincipalQuery) (*library.PrincipalRows, error) {
+func (l *lagging) ReadPrincipal(ctx context.Context, id principal.ID, q principal.Query) (*principal.Rows, error) {
 	rows, err := l.Store.ReadPrincipal(ctx, id, q)
 	if err != nil || q.Serial || l.seq == 0 || rows.Header.Seq <= l.seq {
 		return rows, err
@@ -223,7 +225,7 @@ func (l *lagging) ReadPrincipal(ctx context.Context, id library.PrincipalID, q l
 	rows.Header.Seq = l.seq
 	for i, m := range rows.Members {
 		if m.Seq > l.seq {
-			rows.Members[i] = library.GroupMemberRow{Principal: m.Principal}
+			rows.Members[i] = principal.GroupMemberRow{Principal: m.Principal}
 		}
 	}
 	return rows, nil

@@ -6,17 +6,19 @@ import (
 	"sync"
 	"testing"
 
+	"carrel/core/input"
 	"carrel/library"
+	"carrel/principal"
 )
 
 // principalReads notes which principals are read.
 type principalReads struct {
 	library.Store
 	mu  sync.Mutex
-	ids []library.PrincipalID
+	ids []principal.ID
 }
 
-func (p *principalReads) ReadPrincipals(ctx context.Context, ids []library.PrincipalID) ([]library.PrincipalHeader, error) {
+func (p *principalReads) ReadPrincipals(ctx context.Context, ids []principal.ID) ([]principal.Header, error) {
 	p.mu.Lock()
 	p.ids = append(p.ids, ids...)
 	p.mu.Unlock()
@@ -24,7 +26,7 @@ func (p *principalReads) ReadPrincipals(ctx context.Context, ids []library.Princ
 }
 
 // take is what was read since the last time.
-func (p *principalReads) take() []library.PrincipalID {
+func (p *principalReads) take() []principal.ID {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	ids := p.ids
@@ -42,10 +44,10 @@ func TestARequestReadsAPrincipalOnce(t *testing.T) {
 		return reads
 	})
 	const ann, bob, hidden = "u:acme:ann", "u:acme:bob", "u:acme:hidden"
-	h.user(ann, library.Public)
-	h.user(bob, library.Public)
-	h.user(hidden, library.Private)
-	ask := func(v *library.Viewer, ids ...library.PrincipalID) []library.Principal {
+	h.user(ann, principal.Public)
+	h.user(bob, principal.Public)
+	h.user(hidden, principal.Private)
+	ask := func(v *principal.Viewer, ids ...principal.ID) []principal.Principal {
 		t.Helper()
 		ps, err := h.svc.Principals(t.Context(), v, ids)
 		if err != nil {
@@ -53,7 +55,7 @@ func TestARequestReadsAPrincipalOnce(t *testing.T) {
 		}
 		return ps
 	}
-	wantRead := func(want ...library.PrincipalID) {
+	wantRead := func(want ...principal.ID) {
 		t.Helper()
 		if got := reads.take(); !slices.Equal(got, want) {
 			t.Errorf("read were %v, not %v", got, want)
@@ -83,7 +85,7 @@ func TestARequestReadsAPrincipalOnce(t *testing.T) {
 	if got := ask(v, ann); got[0].Head().DisplayName == name {
 		t.Fatalf("she is called %s already", name)
 	}
-	if _, err := h.svc.UpdateUser(t.Context(), v, library.UpdateUser{ID: ann, DisplayName: library.Some(&name)}); err != nil {
+	if _, err := h.svc.UpdateUser(t.Context(), v, principal.UpdateUser{ID: ann, DisplayName: input.Some(&name)}); err != nil {
 		t.Fatal(err)
 	}
 	if got := ask(v, ann); got[0].Head().DisplayName != name {

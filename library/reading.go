@@ -6,15 +6,17 @@ import (
 	"slices"
 
 	"carrel/core/clock"
+	"carrel/core/cursor"
+	"carrel/principal"
 )
 
 // Library reads a page of the owner's library, as much of it as v may see.
-func (s *Service) Library(ctx context.Context, v *Viewer, owner PrincipalID, q LibraryQuery) (*LibraryConnection, error) {
-	args, err := q.resolve()
+func (s *Service) Library(ctx context.Context, v *principal.Viewer, owner principal.ID, q LibraryQuery) (*LibraryConnection, error) {
+	args, err := q.Resolve()
 	if err != nil {
 		return nil, err
 	}
-	h, err := s.visiblePrincipal(ctx, v, owner)
+	h, err := s.VisiblePrincipal(ctx, v, owner)
 	if err != nil {
 		return nil, err
 	}
@@ -23,9 +25,9 @@ func (s *Service) Library(ctx context.Context, v *Viewer, owner PrincipalID, q L
 		return nil, err
 	}
 	if s.remote && !q.NoEntries {
-		r.ahead = v.ahead.take(pageKeyOf(owner, args, &q))
+		r.ahead = prefetchesOf(v).take(pageKeyOf(owner, args, &q))
 	}
-	from, err := r.begin(args.cursor)
+	from, err := r.begin(args.Cursor)
 	if err != nil {
 		return nil, err
 	}
@@ -54,7 +56,7 @@ func (s *Service) LibraryCount(ctx context.Context, c *LibraryConnection) (Count
 
 // requireBuilt refuses to read a library that was lost as if it were empty: it
 // has it rebuilt, and answers UNAVAILABLE where that takes long.
-func (s *Service) requireBuilt(ctx context.Context, owner PrincipalID) error {
+func (s *Service) requireBuilt(ctx context.Context, owner principal.ID) error {
 	built, err := s.store.Built(ctx, owner)
 	if err != nil {
 		return fmt.Errorf("read library: %w", err)
@@ -68,8 +70,8 @@ func (s *Service) requireBuilt(ctx context.Context, owner PrincipalID) error {
 // reading is what is settled for all reads of one page: who reads what.
 type reading struct {
 	s     *Service
-	v     *Viewer
-	owner PrincipalID
+	v     *principal.Viewer
+	owner principal.ID
 	// bucket is the viewer's; source the one whose entries are read, which
 	// differs with includeShared.
 	bucket, source Bucket
@@ -77,8 +79,8 @@ type reading struct {
 	asOwner bool
 	// members are the rows read with each header, the owner's first and then
 	// the viewer's, where it is signed in, another, and matters.
-	members []PrincipalID
-	order   cursorOrder
+	members []principal.ID
+	order   cursor.Order
 	bound   []byte // what cursors are bound to
 	// until is the newest position of the walk; nil where it has no bound.
 	until *clock.Instant
@@ -88,27 +90,37 @@ type reading struct {
 	ahead *prefetch
 }
 
-func (s *Service) startReading(ctx context.Context, v *Viewer, owner PrincipalID, q *LibraryQuery) (*reading, error) {
+func (s *Service) startReading(ctx context.Context, v *principal.Viewer, owner principal.ID, q *LibraryQuery) (*reading, error) {
 	bucket, asOwner, err := s.bucketAndWhy(ctx, v, owner)
 	if err != nil {
 		return nil, err
 	}
 	r := &reading{
 		s: s, v: v, owner: owner, bucket: bucket, source: bucket, asOwner: asOwner,
-		order: orderAscending, readAt: s.StoreNow(),
-		bound: binding(cursorOfLibrary, classOf(bucket, q.IncludeShared), string(owner)),
+		order: cursor.Ascending, readAt: s.StoreNow(),
+		bound: cursor.Binding(cursor.OfLibrary, classOf(bucket, q.IncludeShared), string(owner)),
 	}
 	if q.Descending {
-		r.order = orderDescending
+		r.order = cursor.Descending
 	}
 	if q.IncludeShared && v.SignedIn() {
-		r.source = Private
+		r.source = principal.Private
 	}
-	r.members = append(make([]PrincipalID, 0, 2), owner)
-	if v.SignedIn() && v.User != owner && (q.WithStanding || r.source == Private && !asOwner) {
+	r.members = append(make([]principal.ID, 0, 2), owner)
+	if v.SignedIn() && v.User != owner && (q.WithStanding || r.source == principal.Private && !asOwner) {
 		r.members = append(r.members, v.User)
 	}
 	return r, nil
+}
+
+// classOf returns the class of viewers that share the cursors of a library: the
+// bucket that they read, and whether with includeShared.
+func classOf(b Bucket, includeShared bool) cursor.Class {
+	c := cursor.Class(b)
+	if includeShared {
+		c |= 0x80
+	}
+	return c
 }
 
 // begin reads the cursor that the page starts from; nil without one.
@@ -116,18 +128,18 @@ func (r *reading) begin(cursor *string) (*EntryKey, error) {
 	if cursor == nil {
 		return nil, nil
 	}
-	p, err := r.s.seals.open(r.bound, r.order, *cursor)
+	p, err := r.s.seals.Open(r.bound, r.order, *cursor)
 	if err != nil {
 		return nil, err
 	}
 	if p.Bounded {
 		r.until = &p.Bound
 	}
-	return &p.At, nil
+	return &EntryKey{p.Position, ContentID(p.ID)}, nil
 }
 
 // page reads the page into conn.
-func (r *reading) page(ctx context.Context, conn *LibraryConnection, args page, from *EntryKey, q *LibraryQuery) error {
+func (r *reading) page(ctx context.Context, conn *LibraryConnection, args cursor.Page, from *EntryKey, q *LibraryQuery) error {
 	w := r.walk(args, from, q)
 	if err := r.open(ctx, w); err != nil {
 		return err
@@ -135,13 +147,13 @@ func (r *reading) page(ctx context.Context, conn *LibraryConnection, args page, 
 	if err := r.run(ctx, w); err != nil {
 		return err
 	}
-	more := w.cut || w.behind || len(w.found) > args.size
-	shown := w.found[:min(len(w.found), args.size)]
+	more := w.cut || w.behind || len(w.found) > args.Size
+	shown := w.found[:min(len(w.found), args.Size)]
 	r.boundWalk(w, shown)
 	other := false
 	if q.OtherSide && from != nil {
 		var err error
-		if other, err = r.otherSide(ctx, !w.newer, *from, shown, args.size); err != nil {
+		if other, err = r.otherSide(ctx, !w.newer, *from, shown, args.Size); err != nil {
 			return err
 		}
 	}
@@ -152,11 +164,11 @@ func (r *reading) page(ctx context.Context, conn *LibraryConnection, args page, 
 		}
 	}
 	first, last := r.ends(w, from, edges)
-	if args.backward {
+	if args.Backward {
 		slices.Reverse(edges)
-		conn.PageInfo = PageInfo{HasNextPage: other, HasPreviousPage: more, start: last, end: first}
+		conn.PageInfo = cursor.PageInfo{HasNextPage: other, HasPreviousPage: more, Start: last, End: first}
 	} else {
-		conn.PageInfo = PageInfo{HasNextPage: more, HasPreviousPage: other, start: first, end: last}
+		conn.PageInfo = cursor.PageInfo{HasNextPage: more, HasPreviousPage: other, Start: first, End: last}
 	}
 	conn.Edges = make([]*LibraryEdge, len(edges))
 	for i, e := range edges {
@@ -166,12 +178,12 @@ func (r *reading) page(ctx context.Context, conn *LibraryConnection, args page, 
 }
 
 // walk is the scan that a page is made of.
-func (r *reading) walk(args page, from *EntryKey, q *LibraryQuery) *scan {
+func (r *reading) walk(args cursor.Page, from *EntryKey, q *LibraryQuery) *scan {
 	w := &scan{
-		newer: args.backward == q.Descending,
+		newer: args.Backward == q.Descending,
 		from:  from,
-		want:  args.size + 1,
-		left:  readBudget(args.size),
+		want:  args.Size + 1,
+		left:  readBudget(args.Size),
 	}
 	w.fresh = from == nil && !w.newer
 	return w
@@ -280,11 +292,11 @@ func (e *pageEdge) cursor() string { return e.r.cursor(e.at, e.unbounded) }
 
 // cursor seals a place of this reading.
 func (r *reading) cursor(at EntryKey, unbounded bool) string {
-	p := place{Order: r.order, At: at, Read: r.readAt}
+	p := cursor.Place{Order: r.order, Position: at.Position, ID: string(at.Content), Read: r.readAt}
 	if r.until != nil && !unbounded {
 		p.Bounded, p.Bound = true, *r.until
 	}
-	return r.s.seals.seal(r.bound, p)
+	return r.s.seals.Seal(r.bound, p)
 }
 
 // edges returns the edges of the findings shown, in the order of the walk.
@@ -371,9 +383,9 @@ func (r *reading) ownRow(rows *ContentRows) Member {
 // its cursor works in either order, for those who read the bucket. It tells no
 // time of reading: whoever followed on from it would miss what others have done
 // in the library, which the mutation does not tell.
-func (s *Service) edgeFor(owner PrincipalID, bucket Bucket, c *Content, role ContentRole, at EntryKey) *LibraryEdge {
+func (s *Service) edgeFor(owner principal.ID, bucket Bucket, c *Content, role ContentRole, at EntryKey) *LibraryEdge {
 	return &LibraryEdge{Node: c, Role: role, seal: func() string {
-		bound := binding(cursorOfLibrary, classOf(bucket, false), string(owner))
-		return s.seals.seal(bound, place{Order: orderAny, At: at})
+		bound := cursor.Binding(cursor.OfLibrary, classOf(bucket, false), string(owner))
+		return s.seals.Seal(bound, cursor.Place{Order: cursor.AnyOrder, Position: at.Position, ID: string(at.Content)})
 	}}
 }

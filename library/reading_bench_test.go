@@ -6,6 +6,7 @@ import (
 
 	"carrel/core/clock"
 	"carrel/library"
+	"carrel/principal"
 )
 
 // BenchmarkPage compares a page of 20 through the Service with the reads that
@@ -13,16 +14,16 @@ import (
 func BenchmarkPage(b *testing.B) {
 	r := newRoom(b)
 	r.principals("u:acme:ann", "u:acme:bob", "g:acme:team")
-	r.join("g:acme:team", true, in("u:acme:bob", library.GroupMember))
+	r.join("g:acme:team", true, in("u:acme:bob", principal.GroupMember))
 	for i := range 1000 {
-		r.item(library.ContentID(fmt.Sprintf("c:acme:host/%d", i)), clock.Instant(i+1), library.Public,
+		r.item(library.ContentID(fmt.Sprintf("c:acme:host/%d", i)), clock.Instant(i+1), principal.Public,
 			has("u:acme:ann", library.Manages), has("u:acme:bob", library.Viewing))
 	}
 	middle := r.read(ann(), "u:acme:ann", library.LibraryQuery{Descending: true, PageArgs: first(100)}).Edges[99].Cursor()
 	middleASC := r.read(ann(), "u:acme:ann", library.LibraryQuery{PageArgs: first(100)}).Edges[99].Cursor()
 	for _, c := range []struct {
 		name    string
-		viewer  func() *library.Viewer
+		viewer  func() *principal.Viewer
 		q       library.LibraryQuery
 		cursors bool
 	}{
@@ -53,7 +54,7 @@ func BenchmarkPage(b *testing.B) {
 	b.Run("floor", func(b *testing.B) {
 		b.ReportAllocs()
 		for b.Loop() {
-			es, err := r.store.PageLibrary(b.Context(), library.Slice{Owner: "u:acme:ann", Bucket: library.Private, Limit: 21})
+			es, err := r.store.PageLibrary(b.Context(), library.Slice{Owner: "u:acme:ann", Bucket: principal.Private, Limit: 21})
 			if err != nil {
 				b.Fatal(err)
 			}

@@ -12,10 +12,12 @@ import (
 
 	"carrel/core/clock"
 	"carrel/core/commit"
+	"carrel/core/cursor"
 	"carrel/core/fault"
 	"carrel/core/sched"
 	"carrel/library"
 	"carrel/pebblestore"
+	"carrel/principal"
 )
 
 // room is a Service on an embedded store whose rows the test writes itself, so
@@ -53,21 +55,21 @@ func (c *setClock) Now() time.Time { return clock.Instant(c.now.Load()).Time() }
 type repairs struct {
 	commit.Journal
 	mu    sync.Mutex
-	asked map[library.ContentID]library.PrincipalID
+	asked map[library.ContentID]principal.ID
 }
 
 func (r *repairs) Repair(asked commit.Repair) {
-	p, e := library.PrincipalID(asked.Key), asked.Row.(library.BucketEntry)
+	p, e := principal.ID(asked.Key), asked.Row.(library.BucketEntry)
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.asked == nil {
-		r.asked = map[library.ContentID]library.PrincipalID{}
+		r.asked = map[library.ContentID]principal.ID{}
 	}
 	r.asked[e.Content] = p
 }
 
 // take is what was asked for since the last time.
-func (r *repairs) take() map[library.ContentID]library.PrincipalID {
+func (r *repairs) take() map[library.ContentID]principal.ID {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	asked := r.asked
@@ -122,11 +124,11 @@ func (r *room) applied(v commit.Verdict, err error) {
 }
 
 // principal stores a user or a group with a library.
-func (r *room) principal(id library.PrincipalID, vis library.Visibility) {
+func (r *room) principal(id principal.ID, vis principal.Visibility) {
 	r.t.Helper()
-	r.applied(r.store.CommitPrincipal(r.t.Context(), &library.PrincipalCommit{
+	r.applied(r.store.CommitPrincipal(r.t.Context(), &principal.Commit{
 		ID: id,
-		Header: library.PrincipalHeader{
+		Header: principal.Header{
 			ID: id, DisplayName: id.Name(), Email: id.Name() + "@example.org", Visibility: vis, State: commit.Live, Seq: 1, MTS: 1,
 		},
 	}))
@@ -134,17 +136,17 @@ func (r *room) principal(id library.PrincipalID, vis library.Visibility) {
 }
 
 // principals stores PUBLIC ones.
-func (r *room) principals(ids ...library.PrincipalID) {
+func (r *room) principals(ids ...principal.ID) {
 	r.t.Helper()
 	for _, id := range ids {
-		r.principal(id, library.Public)
+		r.principal(id, principal.Public)
 	}
 }
 
 // join writes rows of a group; with index also the reverse index of them.
-func (r *room) join(group library.PrincipalID, index bool, members ...library.GroupMemberRow) {
+func (r *room) join(group principal.ID, index bool, members ...principal.GroupMemberRow) {
 	r.t.Helper()
-	rows, err := r.store.ReadPrincipal(r.t.Context(), group, library.PrincipalQuery{})
+	rows, err := r.store.ReadPrincipal(r.t.Context(), group, principal.Query{})
 	r.must(err)
 	h := rows.Header
 	base := h.Seq
@@ -152,14 +154,14 @@ func (r *room) join(group library.PrincipalID, index bool, members ...library.Gr
 	for i := range members {
 		members[i].Seq = h.Seq
 	}
-	r.applied(r.store.CommitPrincipal(r.t.Context(), &library.PrincipalCommit{ID: group, Base: base, Header: h, Members: members}))
+	r.applied(r.store.CommitPrincipal(r.t.Context(), &principal.Commit{ID: group, Base: base, Header: h, Members: members}))
 	if index {
-		r.must(r.store.EnforceGroup(r.t.Context(), &library.GroupEnforcement{Header: &h, Rows: members}))
+		r.must(r.store.EnforceGroup(r.t.Context(), &principal.GroupEnforcement{Header: &h, Rows: members}))
 	}
 }
 
-func in(p library.PrincipalID, role library.GroupRole) library.GroupMemberRow {
-	return library.GroupMemberRow{Principal: p, Role: role}
+func in(p principal.ID, role principal.GroupRole) principal.GroupMemberRow {
+	return principal.GroupMemberRow{Principal: p, Role: role}
 }
 
 // change commits a new state of an item and leaves all libraries as they are.
@@ -190,7 +192,7 @@ func (r *room) change(id library.ContentID, change func(h *library.Header), memb
 }
 
 // enforce brings the libraries of principals in line with an item.
-func (r *room) enforce(id library.ContentID, principals ...library.PrincipalID) {
+func (r *room) enforce(id library.ContentID, principals ...principal.ID) {
 	r.t.Helper()
 	rows, err := r.store.Read(r.t.Context(), id, library.ContentQuery{Members: principals})
 	r.must(err)
@@ -198,7 +200,7 @@ func (r *room) enforce(id library.ContentID, principals ...library.PrincipalID) 
 }
 
 // item stores an item with its entries.
-func (r *room) item(id library.ContentID, at clock.Instant, vis library.Visibility, members ...library.Member) {
+func (r *room) item(id library.ContentID, at clock.Instant, vis principal.Visibility, members ...library.Member) {
 	r.t.Helper()
 	r.change(id, func(h *library.Header) { h.Position, h.Visibility = at, vis }, members...)
 	for _, m := range members {
@@ -206,7 +208,7 @@ func (r *room) item(id library.ContentID, at clock.Instant, vis library.Visibili
 	}
 }
 
-func has(p library.PrincipalID, role library.ContentRole) library.Member {
+func has(p principal.ID, role library.ContentRole) library.Member {
 	return library.Member{Principal: p, Role: role}
 }
 
@@ -216,7 +218,7 @@ func moveTo(at clock.Instant) func(*library.Header) {
 }
 
 // read reads a page of a library.
-func (r *room) read(v *library.Viewer, owner library.PrincipalID, q library.LibraryQuery) *library.LibraryConnection {
+func (r *room) read(v *principal.Viewer, owner principal.ID, q library.LibraryQuery) *library.LibraryConnection {
 	r.t.Helper()
 	c, err := r.svc.Library(r.t.Context(), v, owner, q)
 	if err != nil {
@@ -253,8 +255,8 @@ func wantReason(t testing.TB, err error, code fault.Code, reason fault.Reason) {
 	}
 }
 
-func first(n int) library.PageArgs { return library.PageArgs{First: &n} }
-func last(n int) library.PageArgs  { return library.PageArgs{Last: &n} }
+func first(n int) cursor.PageArgs { return cursor.PageArgs{First: &n} }
+func last(n int) cursor.PageArgs  { return cursor.PageArgs{Last: &n} }
 
-func firstAfter(n int, c *string) library.PageArgs { return library.PageArgs{First: &n, After: c} }
-func lastBefore(n int, c *string) library.PageArgs { return library.PageArgs{Last: &n, Before: c} }
+func firstAfter(n int, c *string) cursor.PageArgs { return cursor.PageArgs{First: &n, After: c} }
+func lastBefore(n int, c *string) cursor.PageArgs { return cursor.PageArgs{Last: &n, Before: c} }

@@ -6,19 +6,21 @@ import (
 
 	"carrel/core/clock"
 	"carrel/core/commit"
+	"carrel/core/cursor"
 	"carrel/core/fault"
 	"carrel/library"
+	"carrel/principal"
 )
 
 // viewers of the table: who asks.
 var (
-	anonymous = func() *library.Viewer { return &library.Viewer{} }
-	ann       = func() *library.Viewer { return &library.Viewer{User: "u:acme:ann"} }
-	bob       = func() *library.Viewer { return &library.Viewer{User: "u:acme:bob"} }
-	eve       = func() *library.Viewer { return &library.Viewer{User: "u:other:eve"} }
-	root      = func() *library.Viewer { return &library.Viewer{User: "u:acme:root", Admin: true} }
-	otherRoot = func() *library.Viewer { return &library.Viewer{User: "u:other:root", Admin: true} }
-	globe     = func() *library.Viewer { return &library.Viewer{User: "u:third:globe", GlobalAdmin: true} }
+	anonymous = func() *principal.Viewer { return &principal.Viewer{} }
+	ann       = func() *principal.Viewer { return &principal.Viewer{User: "u:acme:ann"} }
+	bob       = func() *principal.Viewer { return &principal.Viewer{User: "u:acme:bob"} }
+	eve       = func() *principal.Viewer { return &principal.Viewer{User: "u:other:eve"} }
+	root      = func() *principal.Viewer { return &principal.Viewer{User: "u:acme:root", Admin: true} }
+	otherRoot = func() *principal.Viewer { return &principal.Viewer{User: "u:other:root", Admin: true} }
+	globe     = func() *principal.Viewer { return &principal.Viewer{User: "u:third:globe", GlobalAdmin: true} }
 )
 
 // mixedLibraries stores libraries of ann and of the group staff, which ann is
@@ -27,11 +29,11 @@ var (
 func mixedLibraries(t *testing.T) *room {
 	r := newRoom(t)
 	r.principals("u:acme:ann", "u:acme:bob", "u:other:eve", "u:other:sam", "g:acme:staff", "g:acme:team")
-	r.join("g:acme:team", true, in("u:acme:ann", library.GroupMember))
-	r.join("g:acme:staff", true, in("g:acme:team", library.GroupMember), in("u:other:sam", library.GroupManager))
+	r.join("g:acme:team", true, in("u:acme:ann", principal.GroupMember))
+	r.join("g:acme:staff", true, in("g:acme:team", principal.GroupMember), in("u:other:sam", principal.GroupManager))
 	at := clock.Instant(1)
 	for _, tenant := range []string{"acme", "other"} {
-		for _, vis := range []library.Visibility{library.Public, library.LoggedIn, library.Private} {
+		for _, vis := range []principal.Visibility{principal.Public, principal.LoggedIn, principal.Private} {
 			id := library.ContentID(fmt.Sprintf("c:%s:%s-%s", tenant, tenant, vis))
 			r.item(id, at, vis, has("u:acme:ann", library.Viewing), has("g:acme:staff", library.Manages))
 			at++
@@ -46,28 +48,28 @@ func TestBucketByViewer(t *testing.T) {
 	loggedIn := []string{"acme-PUBLIC", "acme-LOGGEDIN", "other-PUBLIC"}
 	all := []string{"acme-PUBLIC", "acme-LOGGEDIN", "acme-PRIVATE", "other-PUBLIC", "other-LOGGEDIN", "other-PRIVATE"}
 	notTheirs := []string{"acme-PUBLIC", "acme-LOGGEDIN", "acme-PRIVATE", "other-PUBLIC"}
-	sam := func() *library.Viewer { return &library.Viewer{User: "u:other:sam"} }
+	sam := func() *principal.Viewer { return &principal.Viewer{User: "u:other:sam"} }
 	for _, c := range []struct {
 		name   string
-		viewer func() *library.Viewer
-		owner  library.PrincipalID
+		viewer func() *principal.Viewer
+		owner  principal.ID
 		bucket library.Bucket
 		count  int
 		want   []string
 	}{
-		{"anonymous of a user", anonymous, "u:acme:ann", library.Public, 2, public},
-		{"another tenant of a user", eve, "u:acme:ann", library.Public, 2, public},
-		{"administrator of another tenant", otherRoot, "u:acme:ann", library.Public, 2, public},
-		{"same tenant of a user", bob, "u:acme:ann", library.LoggedIn, 3, loggedIn},
-		{"the user itself", ann, "u:acme:ann", library.Private, 6, all},
-		{"administrator of the tenant", root, "u:acme:ann", library.Private, 6, notTheirs},
-		{"global administrator", globe, "u:acme:ann", library.Private, 6, all},
-		{"anonymous of a group", anonymous, "g:acme:staff", library.Public, 2, public},
-		{"same tenant of a group", bob, "g:acme:staff", library.LoggedIn, 3, loggedIn},
-		{"another tenant of a group", eve, "g:acme:staff", library.Public, 2, public},
-		{"indirect member", ann, "g:acme:staff", library.Private, 6, all},
-		{"direct member from another tenant", sam, "g:acme:staff", library.Private, 6, all},
-		{"not the member of a member group", sam, "g:acme:team", library.Public, 0, nil},
+		{"anonymous of a user", anonymous, "u:acme:ann", principal.Public, 2, public},
+		{"another tenant of a user", eve, "u:acme:ann", principal.Public, 2, public},
+		{"administrator of another tenant", otherRoot, "u:acme:ann", principal.Public, 2, public},
+		{"same tenant of a user", bob, "u:acme:ann", principal.LoggedIn, 3, loggedIn},
+		{"the user itself", ann, "u:acme:ann", principal.Private, 6, all},
+		{"administrator of the tenant", root, "u:acme:ann", principal.Private, 6, notTheirs},
+		{"global administrator", globe, "u:acme:ann", principal.Private, 6, all},
+		{"anonymous of a group", anonymous, "g:acme:staff", principal.Public, 2, public},
+		{"same tenant of a group", bob, "g:acme:staff", principal.LoggedIn, 3, loggedIn},
+		{"another tenant of a group", eve, "g:acme:staff", principal.Public, 2, public},
+		{"indirect member", ann, "g:acme:staff", principal.Private, 6, all},
+		{"direct member from another tenant", sam, "g:acme:staff", principal.Private, 6, all},
+		{"not the member of a member group", sam, "g:acme:team", principal.Public, 0, nil},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			r.t = t
@@ -89,15 +91,15 @@ func TestBucketByViewer(t *testing.T) {
 
 func TestOwnersThatMayNotBeSeen(t *testing.T) {
 	r := newRoom(t)
-	r.principal("u:acme:ann", library.Private)
-	r.principal("g:acme:team", library.LoggedIn)
-	r.applied(r.store.CommitPrincipal(t.Context(), &library.PrincipalCommit{
-		ID: "u:acme:void", Header: library.PrincipalHeader{ID: "u:acme:void", State: commit.Void, Seq: 1, MTS: 1, Visibility: library.Public},
+	r.principal("u:acme:ann", principal.Private)
+	r.principal("g:acme:team", principal.LoggedIn)
+	r.applied(r.store.CommitPrincipal(t.Context(), &principal.Commit{
+		ID: "u:acme:void", Header: principal.Header{ID: "u:acme:void", State: commit.Void, Seq: 1, MTS: 1, Visibility: principal.Public},
 	}))
 	for _, c := range []struct {
 		name   string
-		viewer *library.Viewer
-		owner  library.PrincipalID
+		viewer *principal.Viewer
+		owner  principal.ID
 		found  bool
 	}{
 		{"private user, same tenant", bob(), "u:acme:ann", false},
@@ -127,20 +129,20 @@ func TestOwnersThatMayNotBeSeen(t *testing.T) {
 func TestIncludeShared(t *testing.T) {
 	r := newRoom(t)
 	r.principals("u:acme:ann", "u:acme:bob", "u:other:eve", "g:acme:team")
-	r.join("g:acme:team", true, in("u:acme:bob", library.GroupMember))
+	r.join("g:acme:team", true, in("u:acme:bob", principal.GroupMember))
 	owner := has("u:acme:ann", library.Manages)
-	r.item("c:acme:public", 1, library.Public, owner)
-	r.item("c:acme:hidden", 2, library.Private, owner)
-	r.item("c:acme:with-bob", 3, library.Private, owner, has("u:acme:bob", library.Viewing))
-	r.item("c:acme:loggedin", 4, library.LoggedIn, owner)
-	r.item("c:acme:with-team", 5, library.Private, owner, has("g:acme:team", library.Editing))
-	r.item("c:other:seen-by-eve", 6, library.LoggedIn, owner)
-	r.item("c:other:with-eve", 7, library.LoggedIn, owner, has("u:other:eve", library.Viewing))
-	r.item("c:acme:left", 8, library.Private, owner, library.Member{Principal: "u:acme:bob", Role: library.Viewing, Leaving: true})
+	r.item("c:acme:public", 1, principal.Public, owner)
+	r.item("c:acme:hidden", 2, principal.Private, owner)
+	r.item("c:acme:with-bob", 3, principal.Private, owner, has("u:acme:bob", library.Viewing))
+	r.item("c:acme:loggedin", 4, principal.LoggedIn, owner)
+	r.item("c:acme:with-team", 5, principal.Private, owner, has("g:acme:team", library.Editing))
+	r.item("c:other:seen-by-eve", 6, principal.LoggedIn, owner)
+	r.item("c:other:with-eve", 7, principal.LoggedIn, owner, has("u:other:eve", library.Viewing))
+	r.item("c:acme:left", 8, principal.Private, owner, library.Member{Principal: "u:acme:bob", Role: library.Viewing, Leaving: true})
 
 	for _, c := range []struct {
 		name   string
-		viewer func() *library.Viewer
+		viewer func() *principal.Viewer
 		plain  []string
 		shared []string
 	}{
@@ -170,14 +172,14 @@ func TestIncludeShared(t *testing.T) {
 func TestStandingOfEdges(t *testing.T) {
 	r := newRoom(t)
 	r.principals("u:acme:ann", "u:acme:bob", "g:acme:team")
-	r.join("g:acme:team", true, in("u:acme:bob", library.GroupMember))
+	r.join("g:acme:team", true, in("u:acme:bob", principal.GroupMember))
 	owner := has("u:acme:ann", library.Viewing)
-	r.item("c:acme:nothing", 1, library.Public, owner)
-	r.item("c:acme:own", 2, library.Public, owner, has("u:acme:bob", library.Editing))
-	r.item("c:acme:group", 3, library.Public, owner, has("g:acme:team", library.Manages), has("u:acme:bob", library.Viewing))
+	r.item("c:acme:nothing", 1, principal.Public, owner)
+	r.item("c:acme:own", 2, principal.Public, owner, has("u:acme:bob", library.Editing))
+	r.item("c:acme:group", 3, principal.Public, owner, has("g:acme:team", library.Manages), has("u:acme:bob", library.Viewing))
 	for _, c := range []struct {
 		name   string
-		viewer *library.Viewer
+		viewer *principal.Viewer
 		want   []library.Standing
 	}{
 		{"direct and through groups", bob(), []library.Standing{
@@ -189,7 +191,7 @@ func TestStandingOfEdges(t *testing.T) {
 			{Role: library.Viewing, CanShare: true}, {Role: library.Viewing, CanShare: true}, {Role: library.Viewing, CanShare: true},
 		}},
 		{"anonymous", anonymous(), []library.Standing{{}, {}, {}}},
-		{"a token without a user", &library.Viewer{User: "u:acme:ghost"}, []library.Standing{{}, {}, {}}},
+		{"a token without a user", &principal.Viewer{User: "u:acme:ghost"}, []library.Standing{{}, {}, {}}},
 		{"an administrator without a user", root(), []library.Standing{
 			{CanShare: true, CanEdit: true, CanManage: true}, {CanShare: true, CanEdit: true, CanManage: true}, {CanShare: true, CanEdit: true, CanManage: true},
 		}},
@@ -223,34 +225,34 @@ func TestPageArguments(t *testing.T) {
 	r := newRoom(t)
 	r.principals("u:acme:ann")
 	for i := range 30 {
-		r.item(library.ContentID(fmt.Sprintf("c:acme:n%02d", i)), clock.Instant(i+1), library.Public, has("u:acme:ann", library.Viewing))
+		r.item(library.ContentID(fmt.Sprintf("c:acme:n%02d", i)), clock.Instant(i+1), principal.Public, has("u:acme:ann", library.Viewing))
 	}
-	n, cursor := func(n int) *int { return &n }, func(s string) *string { return &s }
-	edge := cursor(r.read(ann(), "u:acme:ann", library.LibraryQuery{PageArgs: first(30)}).Edges[25].Cursor())
+	n, from := func(n int) *int { return &n }, func(s string) *string { return &s }
+	edge := from(r.read(ann(), "u:acme:ann", library.LibraryQuery{PageArgs: first(30)}).Edges[25].Cursor())
 	for _, c := range []struct {
 		name   string
-		args   library.PageArgs
+		args   cursor.PageArgs
 		reason fault.Reason
 		edges  int
 	}{
-		{"nothing", library.PageArgs{}, "", 20},
-		{"first", library.PageArgs{First: n(25)}, "", 25},
-		{"first none", library.PageArgs{First: n(0)}, "", 0},
-		{"last none", library.PageArgs{Last: n(0)}, "", 0},
-		{"most", library.PageArgs{First: n(100)}, "", 30},
-		{"last", library.PageArgs{Last: n(5)}, "", 5},
-		{"after alone", library.PageArgs{After: edge}, "", 4},
-		{"before alone is the last 20 before it", library.PageArgs{Before: edge}, "", 20},
-		{"both sizes", library.PageArgs{First: n(1), Last: n(1)}, fault.ReasonBadInput, 0},
-		{"negative", library.PageArgs{First: n(-1)}, fault.ReasonBadInput, 0},
-		{"negative last", library.PageArgs{Last: n(-1)}, fault.ReasonBadInput, 0},
-		{"over 100", library.PageArgs{First: n(101)}, fault.ReasonBadInput, 0},
-		{"last over 100", library.PageArgs{Last: n(101)}, fault.ReasonBadInput, 0},
-		{"after with last", library.PageArgs{After: edge, Last: n(1)}, fault.ReasonBadInput, 0},
-		{"before with first", library.PageArgs{Before: edge, First: n(1)}, fault.ReasonBadInput, 0},
-		{"both cursors", library.PageArgs{Before: edge, After: edge}, fault.ReasonBadInput, 0},
-		{"empty cursor", library.PageArgs{After: cursor("")}, fault.ReasonBadCursor, 0},
-		{"garbage cursor", library.PageArgs{Before: cursor("garbage")}, fault.ReasonBadCursor, 0},
+		{"nothing", cursor.PageArgs{}, "", 20},
+		{"first", cursor.PageArgs{First: n(25)}, "", 25},
+		{"first none", cursor.PageArgs{First: n(0)}, "", 0},
+		{"last none", cursor.PageArgs{Last: n(0)}, "", 0},
+		{"most", cursor.PageArgs{First: n(100)}, "", 30},
+		{"last", cursor.PageArgs{Last: n(5)}, "", 5},
+		{"after alone", cursor.PageArgs{After: edge}, "", 4},
+		{"before alone is the last 20 before it", cursor.PageArgs{Before: edge}, "", 20},
+		{"both sizes", cursor.PageArgs{First: n(1), Last: n(1)}, fault.ReasonBadInput, 0},
+		{"negative", cursor.PageArgs{First: n(-1)}, fault.ReasonBadInput, 0},
+		{"negative last", cursor.PageArgs{Last: n(-1)}, fault.ReasonBadInput, 0},
+		{"over 100", cursor.PageArgs{First: n(101)}, fault.ReasonBadInput, 0},
+		{"last over 100", cursor.PageArgs{Last: n(101)}, fault.ReasonBadInput, 0},
+		{"after with last", cursor.PageArgs{After: edge, Last: n(1)}, fault.ReasonBadInput, 0},
+		{"before with first", cursor.PageArgs{Before: edge, First: n(1)}, fault.ReasonBadInput, 0},
+		{"both cursors", cursor.PageArgs{Before: edge, After: edge}, fault.ReasonBadInput, 0},
+		{"empty cursor", cursor.PageArgs{After: from("")}, fault.ReasonBadCursor, 0},
+		{"garbage cursor", cursor.PageArgs{Before: from("garbage")}, fault.ReasonBadCursor, 0},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			conn, err := r.svc.Library(t.Context(), ann(), "u:acme:ann", library.LibraryQuery{PageArgs: c.args})
@@ -271,7 +273,7 @@ func TestCountStopsAtTheLimit(t *testing.T) {
 	r := newRoom(t)
 	r.principals("u:acme:ann")
 	for i := range library.MaxCount {
-		r.item(library.ContentID(fmt.Sprintf("c:acme:n%d", i)), clock.Instant(i+1), library.Public, has("u:acme:ann", library.Viewing))
+		r.item(library.ContentID(fmt.Sprintf("c:acme:n%d", i)), clock.Instant(i+1), principal.Public, has("u:acme:ann", library.Viewing))
 	}
 	conn := r.read(ann(), "u:acme:ann", library.LibraryQuery{NoEntries: true})
 	if conn.Edges != nil {
@@ -281,7 +283,7 @@ func TestCountStopsAtTheLimit(t *testing.T) {
 	if want := (library.Count{Value: library.MaxCount, Exact: true}); err != nil || count != want {
 		t.Errorf("count %v, %v; want %v", count, err, want)
 	}
-	r.item("c:acme:one-more", 1, library.Public, has("u:acme:ann", library.Viewing))
+	r.item("c:acme:one-more", 1, principal.Public, has("u:acme:ann", library.Viewing))
 	count, err = r.svc.LibraryCount(t.Context(), conn)
 	if want := (library.Count{Value: library.MaxCount}); err != nil || count != want {
 		t.Errorf("count %v, %v; want %v", count, err, want)
@@ -290,13 +292,13 @@ func TestCountStopsAtTheLimit(t *testing.T) {
 
 func TestLostLibraryIsRebuiltOnTheFly(t *testing.T) {
 	r := newRoom(t)
-	r.applied(r.store.CommitPrincipal(t.Context(), &library.PrincipalCommit{
+	r.applied(r.store.CommitPrincipal(t.Context(), &principal.Commit{
 		ID:     "u:acme:ann",
-		Header: library.PrincipalHeader{ID: "u:acme:ann", Visibility: library.Public, State: commit.Live, Seq: 1, MTS: 1},
+		Header: principal.Header{ID: "u:acme:ann", Visibility: principal.Public, State: commit.Live, Seq: 1, MTS: 1},
 	}))
-	r.item("c:acme:one", 1, library.Public, has("u:acme:ann", library.Viewing))
+	r.item("c:acme:one", 1, principal.Public, has("u:acme:ann", library.Viewing))
 	var es []library.BucketEntry
-	for _, b := range []library.Bucket{library.Private, library.LoggedIn, library.Public} {
+	for _, b := range []library.Bucket{principal.Private, principal.LoggedIn, principal.Public} {
 		got, err := r.store.PageLibrary(t.Context(), library.Slice{Owner: "u:acme:ann", Bucket: b, Limit: 10})
 		r.must(err)
 		for _, e := range got {

@@ -7,6 +7,7 @@ import (
 
 	"carrel/core/commit"
 	"carrel/core/fault"
+	"carrel/principal"
 )
 
 // Pages of a rebuild and of an audit, in rows: few enough to be held, many
@@ -15,31 +16,31 @@ const rebuildPage = 100
 
 // RebuildLibrary brings a library back from the record of what was shared with
 // its owner. Administrators of the owner's tenant only.
-func (s *Service) RebuildLibrary(ctx context.Context, v *Viewer, principal string) (*RebuildOutcome, error) {
-	v.forget()
-	defer v.forget()
+func (s *Service) RebuildLibrary(ctx context.Context, v *principal.Viewer, owner string) (*RebuildOutcome, error) {
+	v.Forget()
+	defer v.Forget()
 	if !v.SignedIn() {
 		return nil, fault.SignInFirst()
 	}
-	p, err := ParsePrincipalID(principal)
+	p, err := principal.ParseID(owner)
 	if err != nil {
 		var faults fault.List
 		faults.Add(err, "principalId")
 		return nil, faults
 	}
-	if err := s.requireActor(ctx, s.NewBudget(), v, p.Tenant()); err != nil {
+	if err := s.RequireActor(ctx, s.NewBudget(), v, p.Tenant()); err != nil {
 		return nil, err
 	}
-	headers, err := s.store.ReadPrincipals(ctx, []PrincipalID{p})
+	headers, err := s.store.ReadPrincipals(ctx, []principal.ID{p})
 	if err != nil {
 		return nil, err
 	}
-	sees, err := s.seesPrincipal(ctx, v, p, &headers[0])
+	sees, err := s.Sees(ctx, v, p, &headers[0])
 	switch {
 	case err != nil:
 		return nil, err
 	case !sees:
-		return nil, noSuchPrincipal("principalId")
+		return nil, principal.NoSuchPrincipal("principalId")
 	case !v.Administers(p.Tenant()):
 		return nil, fault.Forbiddenf([]string{"principalId"}, "only an administrator of the tenant may rebuild a library")
 	}
@@ -47,7 +48,7 @@ func (s *Service) RebuildLibrary(ctx context.Context, v *Viewer, principal strin
 	if err != nil {
 		return nil, err
 	}
-	return &RebuildOutcome{Principal: principalOf(headers[0]), Restored: restored, Removed: removed}, nil
+	return &RebuildOutcome{Principal: principal.Of(headers[0]), Restored: restored, Removed: removed}, nil
 }
 
 // Rebuild brings p's library in line with everything that p has a role on, and
@@ -55,7 +56,7 @@ func (s *Service) RebuildLibrary(ctx context.Context, v *Viewer, principal strin
 // removes nothing newer than what it read. restored and removed are numbers of
 // items in the PRIVATE bucket, which holds all. A rebuild that was interrupted,
 // in whichever process, is continued.
-func (s *Service) Rebuild(ctx context.Context, p PrincipalID) (restored, removed int, err error) {
+func (s *Service) Rebuild(ctx context.Context, p principal.ID) (restored, removed int, err error) {
 	var r *rebuild
 	pause := mendPause
 	for range mendTries {
@@ -67,7 +68,7 @@ func (s *Service) Rebuild(ctx context.Context, p PrincipalID) (restored, removed
 			return 0, 0, err
 		}
 		if complete {
-			now, err := s.store.CountLibrary(ctx, p, Private, math.MaxInt32)
+			now, err := s.store.CountLibrary(ctx, p, principal.Private, math.MaxInt32)
 			return max(0, now-r.Before+r.Removed), r.Removed, err
 		}
 		// It was deleted while it was rebuilt, or by a clock that is ahead.
@@ -82,7 +83,7 @@ func (s *Service) Rebuild(ctx context.Context, p PrincipalID) (restored, removed
 // rebuild is one try to rebuild a library.
 type rebuild struct {
 	s *Service
-	p PrincipalID
+	p principal.ID
 	// wasComplete: the library was marked as complete before this try.
 	wasComplete bool
 	rebuildProgress
@@ -132,7 +133,7 @@ func (r *rebuild) finish(ctx context.Context) (complete bool, err error) {
 }
 
 // isComplete tells whether p's library and record carry their marks.
-func (s *Service) isComplete(ctx context.Context, p PrincipalID) (bool, error) {
+func (s *Service) isComplete(ctx context.Context, p principal.ID) (bool, error) {
 	built, err := s.store.Built(ctx, p)
 	if err != nil || !built {
 		return false, err
@@ -182,7 +183,7 @@ func (r *rebuild) mendHeld(ctx context.Context) error {
 		if err != nil || len(ids) == 0 {
 			return err
 		}
-		rows, err := r.s.store.ReadMany(ctx, ids, []PrincipalID{r.p})
+		rows, err := r.s.store.ReadMany(ctx, ids, []principal.ID{r.p})
 		if err != nil {
 			return err
 		}
@@ -211,7 +212,7 @@ func (r *rebuild) sweep(ctx context.Context, b Bucket) error {
 			return commit.ErrEnding
 		}
 		dropped, err := s.dropStrays(ctx, p, b, entries, rows)
-		if err != nil || b != Private {
+		if err != nil || b != principal.Private {
 			return err
 		}
 		if dropped > 0 {
@@ -227,7 +228,7 @@ func (r *rebuild) sweep(ctx context.Context, b Bucket) error {
 // dropStrays drops the entries that the rows, which were read after them, do
 // not justify. Where a change has just moved an item, it is written at its new
 // position first: readers would miss it otherwise until the change is done.
-func (s *Service) dropStrays(ctx context.Context, p PrincipalID, b Bucket, entries []Entry, rows []ContentRows) (dropped int, err error) {
+func (s *Service) dropStrays(ctx context.Context, p principal.ID, b Bucket, entries []Entry, rows []ContentRows) (dropped int, err error) {
 	for i, e := range entries {
 		if justified(e, b, p, &rows[i]) {
 			continue
@@ -242,7 +243,7 @@ func (s *Service) dropStrays(ctx context.Context, p PrincipalID, b Bucket, entri
 
 // mendUnrecorded mends the items on which p's role is recorded otherwise than
 // it is.
-func (s *Service) mendUnrecorded(ctx context.Context, p PrincipalID, rows []ContentRows) error {
+func (s *Service) mendUnrecorded(ctx context.Context, p principal.ID, rows []ContentRows) error {
 	ids := make([]ContentID, 0, len(rows))
 	for i := range rows {
 		if rows[i].Header.State == commit.Live {
@@ -273,7 +274,7 @@ func (s *Service) mendUnrecorded(ctx context.Context, p PrincipalID, rows []Cont
 
 // walkBucket reads a bucket from its oldest entry on, with the headers of the
 // entries and p's member rows, read after the entries were.
-func (s *Service) walkBucket(ctx context.Context, p PrincipalID, b Bucket, see func([]Entry, []ContentRows) error) error {
+func (s *Service) walkBucket(ctx context.Context, p principal.ID, b Bucket, see func([]Entry, []ContentRows) error) error {
 	slice := Slice{Owner: p, Bucket: b, Newer: true, Limit: rebuildPage}
 	for {
 		entries, err := s.store.PageLibrary(ctx, slice)
@@ -284,7 +285,7 @@ func (s *Service) walkBucket(ctx context.Context, p PrincipalID, b Bucket, see f
 		for i, e := range entries {
 			ids[i] = e.Content
 		}
-		rows, err := s.store.ReadMany(ctx, ids, []PrincipalID{p})
+		rows, err := s.store.ReadMany(ctx, ids, []principal.ID{p})
 		if err != nil {
 			return err
 		}
@@ -300,7 +301,7 @@ func (s *Service) walkBucket(ctx context.Context, p PrincipalID, b Bucket, see f
 }
 
 // justified tells whether an entry stands where the item's state has it.
-func justified(e Entry, b Bucket, p PrincipalID, rows *ContentRows) bool {
+func justified(e Entry, b Bucket, p principal.ID, rows *ContentRows) bool {
 	h := &rows.Header
 	return h.State == commit.Live && rows.Members[0].Active() && e.Position == h.Position && StandsIn(b, h.Visibility, e.Content, p)
 }

@@ -8,6 +8,7 @@ import (
 
 	"carrel/core/clock"
 	"carrel/core/sched"
+	"carrel/principal"
 )
 
 // RebuildReport is what RebuildAll has looked at and mended.
@@ -34,7 +35,7 @@ func (s *Service) RebuildAll(ctx context.Context, report func(done, of int)) (*R
 		return nil, fmt.Errorf("rebuilding from items: %w", err)
 	}
 	// Only now is a library complete.
-	err = s.eachPrincipal(ctx, func(p PrincipalID) error {
+	err = s.eachPrincipal(ctx, func(p principal.ID) error {
 		if err := r.principal(ctx, p); err != nil {
 			return fmt.Errorf("rebuilding %s: %w", p, err)
 		}
@@ -94,7 +95,7 @@ func (r *rebuildAll) contents(ctx context.Context) error {
 // content mends an item in the libraries and records of all its members.
 func (r *rebuildAll) content(ctx context.Context, id ContentID) error {
 	r.items.Add(1)
-	var after PrincipalID
+	var after principal.ID
 	for {
 		page, wrong, err := r.s.compare(ctx, id, after)
 		if err != nil {
@@ -115,7 +116,7 @@ func (r *rebuildAll) content(ctx context.Context, id ContentID) error {
 
 // principal mends memberships, and takes out of a library and its record what
 // no item justifies.
-func (r *rebuildAll) principal(ctx context.Context, p PrincipalID) error {
+func (r *rebuildAll) principal(ctx context.Context, p principal.ID) error {
 	c := &scrubbing{s: r.s, left: math.MaxInt}
 	_, err := c.owner(ctx, ScrubPlace{Owners: true, Owner: p})
 	r.mended.Add(int64(c.report.Mismatches))

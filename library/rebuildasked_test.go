@@ -8,6 +8,7 @@ import (
 	"carrel/core/fault"
 	"carrel/core/sched"
 	"carrel/library"
+	"carrel/principal"
 )
 
 // impatient is a runtime in which waits for a while end at once.
@@ -23,8 +24,8 @@ func (impatient) Wait(ctx context.Context, l sched.Latch, d time.Duration) (bool
 // its repetition is told the outcome.
 func TestRebuildLibrary_GoesOnAfterItsAnswer(t *testing.T) {
 	h, store := losingHouse(t)
-	h.user("u:acme:ann", library.Public)
-	h.note("one", library.Private)
+	h.user("u:acme:ann", principal.Public)
+	h.note("one", principal.Private)
 	h.quiet()
 	free := make(chan struct{})
 	store.mu.Lock()
@@ -34,11 +35,11 @@ func TestRebuildLibrary_GoesOnAfterItsAnswer(t *testing.T) {
 	rebuild := func() (*library.RebuildOutcome, error) {
 		return h.svc.RebuildLibrary(t.Context(), admin("u:acme:ann"), "u:acme:ann")
 	}
-	rows, err := h.store.PageLibrary(t.Context(), library.Slice{Owner: "u:acme:ann", Bucket: library.Private, Limit: 2})
+	rows, err := h.store.PageLibrary(t.Context(), library.Slice{Owner: "u:acme:ann", Bucket: principal.Private, Limit: 2})
 	if err != nil || len(rows) != 1 {
 		t.Fatalf("%v, %v", rows, err)
 	}
-	if err := h.store.DropEntries(t.Context(), "u:acme:ann", []library.BucketEntry{{Bucket: library.Private, Entry: rows[0]}}); err != nil {
+	if err := h.store.DropEntries(t.Context(), "u:acme:ann", []library.BucketEntry{{Bucket: principal.Private, Entry: rows[0]}}); err != nil {
 		t.Fatal(err)
 	}
 	for range 2 {

@@ -9,6 +9,7 @@ import (
 	"carrel/core/commit"
 	"carrel/core/fault"
 	"carrel/core/sched"
+	"carrel/principal"
 )
 
 // A reader of a missing library waits this long for its rebuild, and is told
@@ -33,10 +34,10 @@ const (
 // rebuildTable holds one rebuild a principal in this process.
 type rebuildTable struct {
 	mu      sync.Mutex
-	running map[PrincipalID]*rebuildRun
+	running map[principal.ID]*rebuildRun
 	// done are rebuilds that ended after the mutation that asked for them had been
 	// answered: the next one is told their outcome.
-	done map[PrincipalID]*rebuildRun
+	done map[principal.ID]*rebuildRun
 }
 
 type rebuildRun struct {
@@ -54,7 +55,7 @@ var (
 
 // rebuildMissing starts the rebuild of a library that is not there, unless it
 // runs already, and waits a little for it.
-func (s *Service) rebuildMissing(ctx context.Context, p PrincipalID) error {
+func (s *Service) rebuildMissing(ctx context.Context, p principal.ID) error {
 	run, start := s.rebuilds.join(p, s.rt.Latch())
 	if run == nil {
 		return beingRebuilt(errManyRebuilds)
@@ -83,7 +84,7 @@ func beingRebuilt(cause error) *fault.Error {
 
 // join gives the rebuild of p's library that is known, or a new one, which the
 // caller must run; nil where too many are known.
-func (t *rebuildTable) join(p PrincipalID, ended sched.Latch) (run *rebuildRun, start bool) {
+func (t *rebuildTable) join(p principal.ID, ended sched.Latch) (run *rebuildRun, start bool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if run = t.running[p]; run != nil {
@@ -98,7 +99,7 @@ func (t *rebuildTable) join(p PrincipalID, ended sched.Latch) (run *rebuildRun, 
 }
 
 // forget lets the next reader begin another rebuild.
-func (t *rebuildTable) forget(p PrincipalID) {
+func (t *rebuildTable) forget(p principal.ID) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	run := t.running[p]
@@ -110,7 +111,7 @@ func (t *rebuildTable) forget(p PrincipalID) {
 
 // runRebuild rebuilds when its turn comes. After a failure nobody begins
 // another one before readers were told to come back.
-func (s *Service) runRebuild(ctx context.Context, p PrincipalID, run *rebuildRun) {
+func (s *Service) runRebuild(ctx context.Context, p principal.ID, run *rebuildRun) {
 	run.restored, run.removed, run.err = s.rebuildInTurn(ctx, p)
 	if run.err != nil {
 		s.log.ErrorContext(ctx, "rebuilding a library", "principal", string(p), "error", run.err)
@@ -121,7 +122,7 @@ func (s *Service) runRebuild(ctx context.Context, p PrincipalID, run *rebuildRun
 	run.ended.Open()
 }
 
-func (s *Service) rebuildInTurn(ctx context.Context, p PrincipalID) (restored, removed int, err error) {
+func (s *Service) rebuildInTurn(ctx context.Context, p principal.ID) (restored, removed int, err error) {
 	if err := s.rebuildTurns.Take(ctx); err != nil {
 		return 0, 0, err
 	}
@@ -140,7 +141,7 @@ func (s *Service) rebuildInTurn(ctx context.Context, p PrincipalID) (restored, r
 // rebuildAsked rebuilds a library because somebody has asked for it. It waits for
 // the rebuild for a while; after that the rebuild goes on, and the error says so.
 // A repetition waits for the same rebuild, or is told its outcome.
-func (s *Service) rebuildAsked(ctx context.Context, p PrincipalID) (restored, removed int, err error) {
+func (s *Service) rebuildAsked(ctx context.Context, p principal.ID) (restored, removed int, err error) {
 	if run := s.rebuilds.take(p); run != nil {
 		return run.restored, run.removed, nil
 	}
@@ -166,7 +167,7 @@ func (s *Service) rebuildAsked(ctx context.Context, p PrincipalID) (restored, re
 }
 
 // owe notes that somebody was answered before the end of a rebuild.
-func (t *rebuildTable) owe(p PrincipalID, run *rebuildRun) {
+func (t *rebuildTable) owe(p principal.ID, run *rebuildRun) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	run.owed = true
@@ -175,7 +176,7 @@ func (t *rebuildTable) owe(p PrincipalID, run *rebuildRun) {
 
 // keep keeps the outcome of a rebuild that is owed, once it has succeeded. The
 // caller holds mu.
-func (t *rebuildTable) keep(p PrincipalID, run *rebuildRun) {
+func (t *rebuildTable) keep(p principal.ID, run *rebuildRun) {
 	if t.running[p] == run || run.err != nil || !run.owed {
 		return
 	}
@@ -186,7 +187,7 @@ func (t *rebuildTable) keep(p PrincipalID, run *rebuildRun) {
 }
 
 // take is the outcome that is owed of a rebuild; nil where none is.
-func (t *rebuildTable) take(p PrincipalID) *rebuildRun {
+func (t *rebuildTable) take(p principal.ID) *rebuildRun {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	run := t.done[p]

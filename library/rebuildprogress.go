@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"carrel/core/clock"
+	"carrel/principal"
 )
 
 // A rebuild keeps its progress beside the library, in a note: after a restart,
@@ -55,7 +56,7 @@ type rebuildProgress struct {
 
 // openRebuild continues the rebuild that p's library has a note of, or begins
 // one. last is the try before, if there was one.
-func (s *Service) openRebuild(ctx context.Context, p PrincipalID, last *rebuild) (*rebuild, error) {
+func (s *Service) openRebuild(ctx context.Context, p principal.ID, last *rebuild) (*rebuild, error) {
 	// The marks of completeness will hold as of now: a deletion by hand from here
 	// on takes them along, also one that the next reading sees. Now is the store's:
 	// a note of a clock ahead would outlast a deletion.
@@ -79,7 +80,7 @@ func (s *Service) openRebuild(ctx context.Context, p PrincipalID, last *rebuild)
 	r := &rebuild{s: s, p: p, wasComplete: complete, rebuildProgress: rebuildProgress{AsOf: asOf, Unrecorded: !recorded}}
 	if last != nil {
 		r.Before, r.Removed = last.Before, last.Removed
-	} else if r.Before, err = s.store.CountLibrary(ctx, p, Private, math.MaxInt32); err != nil {
+	} else if r.Before, err = s.store.CountLibrary(ctx, p, principal.Private, math.MaxInt32); err != nil {
 		return nil, err
 	}
 	return r, r.write(ctx)
@@ -87,7 +88,7 @@ func (s *Service) openRebuild(ctx context.Context, p PrincipalID, last *rebuild)
 
 // rebuildKept reads the progress of a rebuild; nil where none is kept, or one
 // that this version cannot read.
-func (s *Service) rebuildKept(ctx context.Context, p PrincipalID) (*rebuildProgress, error) {
+func (s *Service) rebuildKept(ctx context.Context, p principal.ID) (*rebuildProgress, error) {
 	note, err := s.store.RebuildNote(ctx, p)
 	if err != nil || len(note) < 8 {
 		return nil, err

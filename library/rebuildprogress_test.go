@@ -10,11 +10,13 @@ import (
 	"time"
 
 	"carrel/core/clock"
+	"carrel/core/cursor"
 	"carrel/core/sched"
 	"carrel/library"
+	"carrel/principal"
 )
 
-const rebuildOwner library.PrincipalID = "u:acme:ann"
+const rebuildOwner principal.ID = "u:acme:ann"
 
 // rebuilding is the store of one process. It counts what rebuilds of the library
 // do, and calls what a test has set as they do it.
@@ -51,7 +53,7 @@ func (r *rebuilding) PageLibrary(ctx context.Context, s library.Slice) ([]librar
 	return r.losing.PageLibrary(ctx, s)
 }
 
-func (r *rebuilding) PutRebuildNote(ctx context.Context, p library.PrincipalID, asOf clock.Instant, note []byte) error {
+func (r *rebuilding) PutRebuildNote(ctx context.Context, p principal.ID, asOf clock.Instant, note []byte) error {
 	r.notes++
 	return r.losing.PutRebuildNote(ctx, p, asOf, note)
 }
@@ -78,14 +80,14 @@ func (r *rebuilding) Read(ctx context.Context, id library.ContentID, q library.C
 	return r.losing.Read(ctx, id, q)
 }
 
-func (r *rebuilding) SharedWith(ctx context.Context, p library.PrincipalID, after library.ContentID, limit int) ([]library.Shared, error) {
+func (r *rebuilding) SharedWith(ctx context.Context, p principal.ID, after library.ContentID, limit int) ([]library.Shared, error) {
 	if r.unrecorded {
 		return nil, nil
 	}
 	return r.losing.SharedWith(ctx, p, after, limit)
 }
 
-func (r *rebuilding) Recorded(ctx context.Context, p library.PrincipalID) (bool, error) {
+func (r *rebuilding) Recorded(ctx context.Context, p principal.ID) (bool, error) {
 	if r.opened == 0 {
 		r.opened = clock.Of(time.Now())
 	}
@@ -95,7 +97,7 @@ func (r *rebuilding) Recorded(ctx context.Context, p library.PrincipalID) (bool,
 	return r.losing.Recorded(ctx, p)
 }
 
-func (r *rebuilding) SetBuilt(ctx context.Context, p library.PrincipalID, asOf clock.Instant) error {
+func (r *rebuilding) SetBuilt(ctx context.Context, p principal.ID, asOf clock.Instant) error {
 	r.unrecorded, r.asOf = false, asOf
 	return r.losing.SetBuilt(ctx, p, asOf)
 }
@@ -120,10 +122,10 @@ const rebuildItems, rebuildStrays = 330, 3
 func newRebuildHouse(t *testing.T) *rebuildHouse {
 	t.Helper()
 	h, lost := losingHouse(t)
-	h.user(string(rebuildOwner), library.Public)
+	h.user(string(rebuildOwner), principal.Public)
 	r := &rebuildHouse{house: h, lost: lost}
 	for n := range rebuildItems {
-		r.ids = append(r.ids, h.note(fmt.Sprintf("%03d", n), library.Private))
+		r.ids = append(r.ids, h.note(fmt.Sprintf("%03d", n), principal.Private))
 	}
 	h.quiet()
 	return r
@@ -146,7 +148,7 @@ func (h *rebuildHouse) damage(items ...int) {
 	h.t.Helper()
 	for _, n := range items {
 		entry := h.entry(n)
-		if err := h.store.DropEntries(h.t.Context(), rebuildOwner, []library.BucketEntry{{Bucket: library.Private, Entry: entry}}); err != nil {
+		if err := h.store.DropEntries(h.t.Context(), rebuildOwner, []library.BucketEntry{{Bucket: principal.Private, Entry: entry}}); err != nil {
 			h.t.Fatal(err)
 		}
 	}
@@ -161,7 +163,7 @@ func (h *rebuildHouse) entry(n int) library.Entry {
 func (h *rebuildHouse) strays() {
 	h.t.Helper()
 	for n := range rebuildStrays {
-		rows, err := h.store.Read(h.t.Context(), h.ids[n], library.ContentQuery{Members: []library.PrincipalID{rebuildOwner}})
+		rows, err := h.store.Read(h.t.Context(), h.ids[n], library.ContentQuery{Members: []principal.ID{rebuildOwner}})
 		if err != nil {
 			h.t.Fatal(err)
 		}
@@ -222,7 +224,7 @@ func TestRebuild_IsContinuedByAnotherProcess(t *testing.T) {
 				if reader {
 					h.lost.lose(rebuildOwner)
 					first := 5
-					c, err := svc.Library(t.Context(), as(string(rebuildOwner)), rebuildOwner, library.LibraryQuery{PageArgs: library.PageArgs{First: &first}})
+					c, err := svc.Library(t.Context(), as(string(rebuildOwner)), rebuildOwner, library.LibraryQuery{PageArgs: cursor.PageArgs{First: &first}})
 					if err != nil || len(c.Edges) != first {
 						t.Fatalf("the reader's page: %v, %v", c, err)
 					}

@@ -7,6 +7,7 @@ import (
 
 	"carrel/core/clock"
 	"carrel/library"
+	"carrel/principal"
 )
 
 // A library that is deleted in the middle of its rebuild is rebuilt as a whole,
@@ -133,7 +134,7 @@ type dropped struct {
 	look func()
 }
 
-func (d *dropped) DropEntries(ctx context.Context, p library.PrincipalID, es []library.BucketEntry) error {
+func (d *dropped) DropEntries(ctx context.Context, p principal.ID, es []library.BucketEntry) error {
 	err := d.rebuilding.DropEntries(ctx, p, es)
 	d.look()
 	return err
@@ -145,7 +146,7 @@ func TestRebuild_NeverLosesAnItemThatMoves(t *testing.T) {
 	h := newRebuildHouse(t)
 	counted := &rebuilding{losing: h.lost}
 	store := &dropped{rebuilding: counted, look: func() {
-		n, err := h.store.CountLibrary(t.Context(), rebuildOwner, library.Private, 2*rebuildItems)
+		n, err := h.store.CountLibrary(t.Context(), rebuildOwner, principal.Private, 2*rebuildItems)
 		if n < rebuildItems || err != nil {
 			t.Errorf("the library has %d of %d items: %v", n, rebuildItems, err)
 		}

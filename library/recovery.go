@@ -9,20 +9,14 @@ import (
 	"carrel/core/sched"
 )
 
-// Resume finishes a change that its process may not finish any more: one of a
+// resume finishes a change that its process may not finish any more: one of a
 // dead process, one of unknown outcome, or one whose fan-out failed. It may run
 // beside its owner and beside other recoverers. After it the entry is needless;
 // where it fails it must be called again.
-func (s *Service) Resume(ctx context.Context, entry commit.Entry) (fenced bool, err error) {
+func (s *Service) resume(ctx context.Context, entry commit.Entry) (fenced bool, err error) {
 	e, err := InFlightOf(entry)
 	if err != nil {
 		return false, err
-	}
-	if e.Principal != "" {
-		if err := s.fencePrincipal(ctx, e); err != nil {
-			return false, fmt.Errorf("fencing %s: %w", e.Principal, err)
-		}
-		return false, s.finishPrincipal(ctx, e, true)
 	}
 	if !e.Decided && s.tune.Without != commit.NoFence {
 		if fenced, err = s.fence(ctx, e); err != nil {

@@ -11,8 +11,10 @@ import (
 	"carrel/core/clock"
 	"carrel/core/commit"
 	"carrel/core/fault"
+	"carrel/core/input"
 	"carrel/core/sched"
 	"carrel/library"
+	"carrel/principal"
 )
 
 // meddled is a store whose calls a test changes; nil leaves a call as it is.
@@ -51,7 +53,7 @@ func (m *meddled) Read(ctx context.Context, id library.ContentID, q library.Cont
 	return rows, err
 }
 
-func (m *meddled) ReadPrincipals(ctx context.Context, ids []library.PrincipalID) ([]library.PrincipalHeader, error) {
+func (m *meddled) ReadPrincipals(ctx context.Context, ids []principal.ID) ([]principal.Header, error) {
 	m.mu.Lock()
 	read := m.readPrincipals
 	m.mu.Unlock()
@@ -78,7 +80,7 @@ func meddledTown(t *testing.T) (*house, *meddled) {
 	m := &meddled{}
 	h := newHouse(t, func(s library.Store) library.Store { m.Store = s; return m })
 	for _, id := range []string{"u:acme:ann", "u:acme:ben", "u:acme:cleo", "u:acme:zoe"} {
-		h.user(id, library.Public)
+		h.user(id, principal.Public)
 	}
 	return h, m
 }
@@ -91,7 +93,7 @@ func (h *house) share(user string, id library.ContentID, principals ...string) (
 // come in time may have been applied; nobody may be told that it was not.
 func TestADeadlineLeavesTheOutcomeUnknown(t *testing.T) {
 	h, m := meddledTown(t)
-	id := h.note("a", library.Public)
+	id := h.note("a", principal.Public)
 	m.on(func() {
 		m.commit = func(*library.ContentCommit) (commit.Verdict, error) {
 			return commit.Verdict{}, fault.Uncertain(fmt.Errorf("commit: %w", context.DeadlineExceeded))
@@ -111,7 +113,7 @@ func TestADeadlineLeavesTheOutcomeUnknown(t *testing.T) {
 // enforced from such a reading must not end the entry.
 func TestAnEntryStaysUntilItsStateIsRead(t *testing.T) {
 	h, m := meddledTown(t)
-	id := h.note("a", library.Public)
+	id := h.note("a", principal.Public)
 	h.quiet()
 	base := h.content(id).Seq
 	m.on(func() {
@@ -149,7 +151,7 @@ func TestAnEntryStaysUntilItsStateIsRead(t *testing.T) {
 // the same answer about an unseen principal, whether it is in or not.
 func TestUnseenMembersAreToldToNobody(t *testing.T) {
 	h := town(t)
-	id := h.note("a", library.Public)
+	id := h.note("a", principal.Public)
 	h.mustSet(admin("u:acme:dora"), "g:acme:team", "u:acme:hid=MEMBER")
 	if _, err := h.share("u:acme:hid", id, "u:acme:hid"); err != nil {
 		t.Fatal(err)
@@ -171,7 +173,7 @@ func TestUnseenMembersAreToldToNobody(t *testing.T) {
 // extras, whose reading must not make a decided share look refused.
 func TestAShareThatWasMadeIsToldSo(t *testing.T) {
 	h, m := meddledTown(t)
-	id := h.note("a", library.Public)
+	id := h.note("a", principal.Public)
 	m.on(func() {
 		m.commit = func(c *library.ContentCommit) (commit.Verdict, error) {
 			m.on(func() { m.readPrincipals = func() error { return errDown } })
@@ -188,14 +190,14 @@ func TestAShareThatWasMadeIsToldSo(t *testing.T) {
 // now, and nothing of those that are out of sight.
 func TestRepeatedSharesHideWhoIsUnseenNow(t *testing.T) {
 	h := town(t)
-	id := h.note("a", library.Public)
+	id := h.note("a", principal.Public)
 	in := library.ShareContent{Content: string(id), Principals: []string{"u:acme:ben", "u:acme:cleo"}, Role: library.Viewing, IdempotencyKey: ptr("k")}
 	for n, want := range []int{2, 1} {
 		out, err := h.svc.ShareContent(t.Context(), as("u:acme:ann"), in)
 		if err != nil || len(out.Edges) != want {
 			t.Errorf("share %d tells %d edges, want %d; %v", n, len(out.Edges), want, err)
 		}
-		if _, err := h.svc.UpdateUser(t.Context(), as("u:acme:ben"), library.UpdateUser{ID: "u:acme:ben", Visibility: library.Some(ptr(library.Private))}); err != nil {
+		if _, err := h.svc.UpdateUser(t.Context(), as("u:acme:ben"), principal.UpdateUser{ID: "u:acme:ben", Visibility: input.Some(ptr(principal.Private))}); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -205,7 +207,7 @@ func TestRepeatedSharesHideWhoIsUnseenNow(t *testing.T) {
 // answered once its own actor's library has it, however long others take.
 func TestCarriedSharesShowInTheirOwnLibraries(t *testing.T) {
 	h, m := meddledTown(t)
-	id := h.note("a", library.Public, "u:acme:cleo=VIEWER")
+	id := h.note("a", principal.Public, "u:acme:cleo=VIEWER")
 	h.quiet()
 	stuck, goOn := make(chan struct{}), make(chan struct{})
 	release := sync.OnceFunc(func() { close(goOn) })
@@ -221,7 +223,7 @@ func TestCarriedSharesShowInTheirOwnLibraries(t *testing.T) {
 			}
 		}
 	})
-	if _, err := h.svc.UpdateContent(t.Context(), as("u:acme:ann"), library.UpdateContent{ID: string(id), Title: library.Some(ptr("b"))}); err != nil {
+	if _, err := h.svc.UpdateContent(t.Context(), as("u:acme:ann"), library.UpdateContent{ID: string(id), Title: input.Some(ptr("b"))}); err != nil {
 		t.Fatal(err)
 	}
 	<-stuck // the walk over the members stands at cleo's library
@@ -237,8 +239,8 @@ func TestCarriedSharesShowInTheirOwnLibraries(t *testing.T) {
 	// ann's share holds the queue while the two others come together behind it.
 	wg.Go(func() { _, _ = h.share("u:acme:ann", id, "u:acme:ann", "u:acme:zoe") })
 	<-sent
-	h.user("u:acme:one", library.Public)
-	h.user("u:acme:two", library.Public)
+	h.user("u:acme:one", principal.Public)
+	h.user("u:acme:two", principal.Public)
 	for _, p := range []string{"u:acme:one", "u:acme:two"} {
 		wg.Go(func() {
 			if _, err := h.share(p, id, p); err != nil {
@@ -259,7 +261,7 @@ func TestCarriedSharesShowInTheirOwnLibraries(t *testing.T) {
 // TestAddressesThatAreMissing: an imported user may have none.
 func TestAddressesThatAreMissing(t *testing.T) {
 	h := newHouse(t, nil)
-	if _, err := h.svc.ImportUser(t.Context(), library.ImportUser{ID: "u:acme:ann", DisplayName: "ann", Visibility: library.Public}); err != nil {
+	if _, err := h.svc.ImportUser(t.Context(), principal.ImportUser{ID: "u:acme:ann", DisplayName: "ann", Visibility: principal.Public}); err != nil {
 		t.Fatal(err)
 	}
 	u, err := h.svc.ViewerUser(t.Context(), as("u:acme:ann"))
@@ -297,9 +299,9 @@ func TestRepetitionsOutliveTheirExpiry(t *testing.T) {
 	h := town(t)
 	at := clock.Of(h.runtime.Now()).Add(time.Hour)
 	create := library.CreateContent{
-		Name: ptr("a"), Kind: library.Note, Title: "a", Visibility: library.Public, ExpiresAt: &at, IdempotencyKey: ptr("create"),
+		Name: ptr("a"), Kind: library.Note, Title: "a", Visibility: principal.Public, ExpiresAt: &at, IdempotencyKey: ptr("create"),
 	}
-	update := library.UpdateContent{ID: "c:acme:a", Title: library.Some(ptr("b")), ExpiresAt: library.Some(&at), IdempotencyKey: ptr("update")}
+	update := library.UpdateContent{ID: "c:acme:a", Title: input.Some(ptr("b")), ExpiresAt: input.Some(&at), IdempotencyKey: ptr("update")}
 	for _, c := range []struct {
 		after time.Duration
 		want  []string

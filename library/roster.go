@@ -1,8 +1,12 @@
 package library
 
 import (
+	"cmp"
 	"context"
 	"slices"
+
+	"carrel/core/input"
+	"carrel/principal"
 )
 
 // roster reads the active members of one group or of one item, in order of id
@@ -10,24 +14,24 @@ import (
 type roster struct {
 	// page adds the active ones of the rows after a principal to hs. last is the
 	// last row read, empty at the end.
-	page func(ctx context.Context, after PrincipalID, hs []holder) (_ []holder, last PrincipalID, err error)
+	page func(ctx context.Context, after principal.ID, hs []holder) (_ []holder, last principal.ID, err error)
 	// content is the header that came with the first page; nil of a group.
 	content *Header
 }
 
-func (s *Service) rosterOfGroup(id PrincipalID) *roster {
-	return &roster{page: func(ctx context.Context, after PrincipalID, hs []holder) ([]holder, PrincipalID, error) {
-		page, err := s.store.GroupMembersPage(ctx, id, after, MaxList, false)
+func (s *Service) rosterOfGroup(id principal.ID) *roster {
+	return &roster{page: func(ctx context.Context, after principal.ID, hs []holder) ([]holder, principal.ID, error) {
+		page, err := s.store.GroupMembersPage(ctx, id, after, input.MaxList, false)
 		if err != nil {
 			return nil, "", err
 		}
-		last := PrincipalID("")
+		last := principal.ID("")
 		for _, m := range page.Members {
 			if last = m.Principal; m.Active() {
-				hs = append(hs, holder{m.Principal, uint8(m.Role), m.Role == GroupManager})
+				hs = append(hs, holder{m.Principal, uint8(m.Role), m.Role == principal.GroupManager})
 			}
 		}
-		if len(page.Members) < MaxList {
+		if len(page.Members) < input.MaxList {
 			last = ""
 		}
 		return hs, last, nil
@@ -36,21 +40,21 @@ func (s *Service) rosterOfGroup(id PrincipalID) *roster {
 
 func (s *Service) rosterOfContent(id ContentID) *roster {
 	r := &roster{}
-	r.page = func(ctx context.Context, after PrincipalID, hs []holder) ([]holder, PrincipalID, error) {
-		page, err := s.store.MembersPage(ctx, id, after, MaxList, false)
+	r.page = func(ctx context.Context, after principal.ID, hs []holder) ([]holder, principal.ID, error) {
+		page, err := s.store.MembersPage(ctx, id, after, input.MaxList, false)
 		if err != nil {
 			return nil, "", err
 		}
 		if after == "" {
 			r.content = &page.Header
 		}
-		last := PrincipalID("")
+		last := principal.ID("")
 		for _, m := range page.Members {
 			if last = m.Principal; m.Active() {
 				hs = append(hs, holder{m.Principal, uint8(m.Role), m.Role == Manages})
 			}
 		}
-		if len(page.Members) < MaxList {
+		if len(page.Members) < input.MaxList {
 			last = ""
 		}
 		return hs, last, nil
@@ -60,7 +64,7 @@ func (s *Service) rosterOfContent(id ContentID) *roster {
 
 // each calls see with every member until it says that it has seen enough.
 func (r *roster) each(ctx context.Context, see func(holder) (enough bool, err error)) error {
-	var after PrincipalID
+	var after principal.ID
 	var hs []holder
 	for {
 		var err error
@@ -82,18 +86,18 @@ func (r *roster) each(ctx context.Context, see func(holder) (enough bool, err er
 // that may be named, in order of id. Where none of them manages, the last one
 // of a full list gives way to the first one who does; where nobody who may be
 // named does, there are none.
-func (r *roster) first(ctx context.Context, mayName func(PrincipalID) bool) ([]holder, error) {
+func (r *roster) first(ctx context.Context, mayName func(principal.ID) bool) ([]holder, error) {
 	var own []holder
 	managed := false
 	err := r.each(ctx, func(h holder) (bool, error) {
 		switch {
 		case !mayName(h.principal):
-		case len(own) < MaxList:
+		case len(own) < input.MaxList:
 			own, managed = append(own, h), managed || h.manages
 		case h.manages:
-			own[MaxList-1], managed = h, true
+			own[input.MaxList-1], managed = h, true
 		}
-		return managed && len(own) == MaxList, nil
+		return managed && len(own) == input.MaxList, nil
 	})
 	if err != nil || !managed {
 		return nil, err
@@ -104,13 +108,13 @@ func (r *roster) first(ctx context.Context, mayName func(PrincipalID) bool) ([]h
 // rest calls tell with all members that are not among own, which first gave,
 // MaxList at a time.
 func (r *roster) rest(ctx context.Context, own []holder, tell func([]holder) error) error {
-	more := make([]holder, 0, MaxList)
+	more := make([]holder, 0, input.MaxList)
 	err := r.each(ctx, func(h holder) (bool, error) {
-		_, told := slices.BinarySearchFunc(own, h.principal, func(o holder, p PrincipalID) int { return compareIDs(o.principal, p) })
+		_, told := slices.BinarySearchFunc(own, h.principal, func(o holder, p principal.ID) int { return cmp.Compare(o.principal, p) })
 		if told {
 			return false, nil
 		}
-		if more = append(more, h); len(more) < MaxList {
+		if more = append(more, h); len(more) < input.MaxList {
 			return false, nil
 		}
 		err := tell(more)

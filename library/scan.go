@@ -8,6 +8,7 @@ import (
 
 	"carrel/core/clock"
 	"carrel/core/commit"
+	"carrel/principal"
 )
 
 // Sizes of the reads of a scan. A slice asks for a little more entries than
@@ -203,7 +204,7 @@ func (r *reading) verify(ctx context.Context, w *scan, es []Entry) error {
 		return err
 	}
 	for i := range es {
-		if sights[i] == seen {
+		if sights[i] == principal.Seen {
 			w.add(es[i], &rows[i])
 		}
 	}
@@ -212,9 +213,9 @@ func (r *reading) verify(ctx context.Context, w *scan, es []Entry) error {
 
 // judge tells which items the viewer may see in this library. It asks for the
 // repair of entries that should not be there.
-func (r *reading) judge(ctx context.Context, es []Entry, rows []ContentRows) ([]sight, error) {
+func (r *reading) judge(ctx context.Context, es []Entry, rows []ContentRows) ([]principal.Sight, error) {
 	now := r.s.Now()
-	sights := make([]sight, len(es))
+	sights := make([]principal.Sight, len(es))
 	stale, gone := 0, 0
 	var open []int
 	for i := range es {
@@ -231,7 +232,7 @@ func (r *reading) judge(ctx context.Context, es []Entry, rows []ContentRows) ([]
 		if !h.Exists(now) {
 			continue
 		}
-		if sights[i] = r.sightOf(&rows[i], now); sights[i] == seenByMembers {
+		if sights[i] = r.sightOf(&rows[i], now); sights[i] == principal.SeenByMembers {
 			open = append(open, i)
 		}
 	}
@@ -241,12 +242,12 @@ func (r *reading) judge(ctx context.Context, es []Entry, rows []ContentRows) ([]
 	}
 	for n, role := range roles {
 		if role != NoRole {
-			sights[open[n]] = seen
+			sights[open[n]] = principal.Seen
 		}
 	}
 	unseen := -gone
 	for _, s := range sights {
-		if s != seen {
+		if s != principal.Seen {
 			unseen++
 		}
 	}
@@ -258,22 +259,22 @@ func (r *reading) judge(ctx context.Context, es []Entry, rows []ContentRows) ([]
 
 // sightOf decides of an item that stands in the bucket read, as far as the
 // rows read with it decide.
-func (r *reading) sightOf(rows *ContentRows, now clock.Instant) sight {
+func (r *reading) sightOf(rows *ContentRows, now clock.Instant) principal.Sight {
 	h := &rows.Header
 	switch {
 	case r.asOwner:
-		return seen
-	case r.bucket == Private:
+		return principal.Seen
+	case r.bucket == principal.Private:
 		// An administrator: of another tenant's items only what it may see.
 		return sightOf(r.v, h.ID, h, r.ownRow(rows), now)
 	case StandsIn(r.bucket, h.Visibility, h.ID, r.owner):
 		// Who reads this bucket may see what stands in it, by its definition.
-		return seen
+		return principal.Seen
 	case r.ownRow(rows).Active():
-		return seen
+		return principal.Seen
 	}
 	// Of includeShared: a role counts here, not mere visibility.
-	return seenByMembers
+	return principal.SeenByMembers
 }
 
 // add takes an item into the page if its entry is at the item's position. A

@@ -11,6 +11,7 @@ import (
 	"carrel/core/clock"
 	"carrel/core/commit"
 	"carrel/library"
+	"carrel/principal"
 )
 
 func (r *room) wantSame(want, got []string) {
@@ -23,7 +24,7 @@ func (r *room) wantSame(want, got []string) {
 // walkAll pages through a library, with first and after or with last and
 // before, and gives the names in the order of the connection. It checks what
 // every page must keep.
-func (r *room) walkAll(v *library.Viewer, owner library.PrincipalID, q library.LibraryQuery, size int, forwards bool) []string {
+func (r *room) walkAll(v *principal.Viewer, owner principal.ID, q library.LibraryQuery, size int, forwards bool) []string {
 	r.t.Helper()
 	var all []string
 	var cursor *string
@@ -101,14 +102,14 @@ func TestPagesAgainstASortedList(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		round++
 		r.t = rt
-		owner := library.PrincipalID(fmt.Sprintf("u:acme:owner%d", round))
+		owner := principal.ID(fmt.Sprintf("u:acme:owner%d", round))
 		r.principals(owner)
 		size := rapid.IntRange(1, 12).Draw(rt, "size")
 		q := library.LibraryQuery{OtherSide: true, Descending: rapid.Bool().Draw(rt, "descending")}
 		q.IncludeShared = rapid.Bool().Draw(rt, "includeShared")
 		forwards := rapid.Bool().Draw(rt, "forwards")
-		who := rapid.SampledFrom([]func() *library.Viewer{
-			anonymous, bob, eve, root, func() *library.Viewer { return &library.Viewer{User: owner} },
+		who := rapid.SampledFrom([]func() *principal.Viewer{
+			anonymous, bob, eve, root, func() *principal.Viewer { return &principal.Viewer{User: owner} },
 		}).Draw(rt, "viewer")()
 		fates := []string{"", "", "", "", "moved", "narrowed", "deleted", "expired", "left"}
 		towardsNewer := forwards != q.Descending
@@ -156,17 +157,17 @@ func wantDistinct(rt *rapid.T, names []string) {
 type drawnItem struct {
 	name    string
 	at      clock.Instant
-	vis     library.Visibility
+	vis     principal.Visibility
 	fate    string
-	sharers []library.PrincipalID
+	sharers []principal.ID
 }
 
 // drawItem stores an item that may have gone through something that the
 // owner's library does not show yet.
-func (r *room) drawItem(rt *rapid.T, owner library.PrincipalID, id library.ContentID, fate string) drawnItem {
+func (r *room) drawItem(rt *rapid.T, owner principal.ID, id library.ContentID, fate string) drawnItem {
 	d := drawnItem{name: id.Name(), fate: fate}
 	d.at = clock.Instant(rapid.IntRange(1, 30).Draw(rt, "position"))
-	visibilities := []library.Visibility{library.Private, library.LoggedIn, library.Public}
+	visibilities := []principal.Visibility{principal.Private, principal.LoggedIn, principal.Public}
 	d.vis = rapid.SampledFrom(visibilities).Draw(rt, "visibility")
 	members := []library.Member{has(owner, library.Manages)}
 	if rapid.Bool().Draw(rt, "shared with bob") {
@@ -180,8 +181,8 @@ func (r *room) drawItem(rt *rapid.T, owner library.PrincipalID, id library.Conte
 		r.change(id, moveTo(d.at))
 		r.enforce(id, owner)
 	case "narrowed":
-		d.vis = library.Private
-		r.change(id, func(h *library.Header) { h.Visibility = library.Private })
+		d.vis = principal.Private
+		r.change(id, func(h *library.Header) { h.Visibility = principal.Private })
 	case "deleted":
 		r.change(id, func(h *library.Header) { h.State = commit.Deleted })
 	case "expired":
@@ -197,7 +198,7 @@ func (r *room) drawItem(rt *rapid.T, owner library.PrincipalID, id library.Conte
 }
 
 // wantShown is what a whole walk shows, said as plainly as can be.
-func wantShown(items []drawnItem, v *library.Viewer, owner library.PrincipalID, q library.LibraryQuery) []string {
+func wantShown(items []drawnItem, v *principal.Viewer, owner principal.ID, q library.LibraryQuery) []string {
 	shown := slices.Clone(items)
 	shown = slices.DeleteFunc(shown, func(d drawnItem) bool {
 		if d.fate == "deleted" || d.fate == "expired" || d.fate == "left" || d.fate == "elsewhere" {
@@ -206,7 +207,7 @@ func wantShown(items []drawnItem, v *library.Viewer, owner library.PrincipalID, 
 		switch {
 		case v.User == owner, v.Admin && v.User.Tenant() == "acme":
 			return false
-		case d.vis == library.Public, d.vis == library.LoggedIn && v.User.Tenant() == "acme":
+		case d.vis == principal.Public, d.vis == principal.LoggedIn && v.User.Tenant() == "acme":
 			return false
 		}
 		return !q.IncludeShared || !slices.Contains(d.sharers, v.User)
@@ -234,7 +235,7 @@ func wantShown(items []drawnItem, v *library.Viewer, owner library.PrincipalID, 
 func (r *room) numbered(n int) {
 	r.t.Helper()
 	for i := range n {
-		r.item(numberedID(i), clock.Instant(10*i+10), library.Public, has("u:acme:ann", library.Viewing))
+		r.item(numberedID(i), clock.Instant(10*i+10), principal.Public, has("u:acme:ann", library.Viewing))
 	}
 }
 
@@ -327,7 +328,7 @@ func TestWalkTowardsNewer(t *testing.T) {
 			r.wantSame([]string{"n00", "n01"}, shown)
 			r.change("c:acme:n00", moveTo(500))
 			r.enforce("c:acme:n00", "u:acme:ann")
-			r.item("c:acme:new", 600, library.Public, has("u:acme:ann", library.Viewing))
+			r.item("c:acme:new", 600, principal.Public, has("u:acme:ann", library.Viewing))
 			for _, want := range [][]string{{"n02", "n03"}, {"n04"}} {
 				if !more {
 					t.Error("the walk ends early")

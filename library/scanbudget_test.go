@@ -7,7 +7,9 @@ import (
 
 	"carrel/core/clock"
 	"carrel/core/commit"
+	"carrel/core/cursor"
 	"carrel/library"
+	"carrel/principal"
 )
 
 // TestBudget: a page among very many entries that may not be seen ends all the
@@ -35,7 +37,7 @@ func TestBudget(t *testing.T) {
 			r.principals("u:acme:ann")
 			for i := range c.hidden {
 				id := library.ContentID(fmt.Sprintf("c:acme:h%d", i))
-				r.item(id, clock.Instant(100+i), library.Public, has("u:acme:ann", library.Viewing))
+				r.item(id, clock.Instant(100+i), principal.Public, has("u:acme:ann", library.Viewing))
 				r.change(id, func(h *library.Header) { h.State = commit.Deleted })
 			}
 			newer := c.forwards != c.descending
@@ -45,7 +47,7 @@ func TestBudget(t *testing.T) {
 				if newer {
 					at = 5000
 				}
-				r.item("c:acme:far", at, library.Public, has("u:acme:ann", library.Viewing))
+				r.item("c:acme:far", at, principal.Public, has("u:acme:ann", library.Viewing))
 				want = append(want, "far")
 			}
 			var cursor *string
@@ -89,7 +91,7 @@ func TestFlagsOfEmptyPages(t *testing.T) {
 	oldest, newest := all.Edges[0].Cursor(), all.Edges[2].Cursor()
 	for _, c := range []struct {
 		name                 string
-		args                 library.PageArgs
+		args                 cursor.PageArgs
 		edges                int
 		hasNext, hasPrevious bool
 	}{
@@ -116,7 +118,7 @@ func TestFlagsOfEmptyPages(t *testing.T) {
 		r.t = t
 		r.principals("u:acme:eva")
 		for _, id := range []library.ContentID{"c:acme:a", "c:acme:b"} {
-			r.item(id, 10, library.Public, has("u:acme:eva", library.Viewing))
+			r.item(id, 10, principal.Public, has("u:acme:eva", library.Viewing))
 		}
 		edges := r.read(anonymous(), "u:acme:eva", library.LibraryQuery{}).Edges
 		gone, other := edges[0].Cursor(), edges[1].Cursor()
@@ -125,7 +127,7 @@ func TestFlagsOfEmptyPages(t *testing.T) {
 		if !forwards.PageInfo.HasNextPage || forwards.PageInfo.HasPreviousPage {
 			t.Errorf("after the one that is gone: %+v", forwards.PageInfo)
 		}
-		r.item("c:acme:c", 10, library.Public, has("u:acme:eva", library.Viewing))
+		r.item("c:acme:c", 10, principal.Public, has("u:acme:eva", library.Viewing))
 		r.change("c:acme:b", func(h *library.Header) { h.State = commit.Deleted })
 		backwards := r.read(anonymous(), "u:acme:eva", library.LibraryQuery{PageArgs: lastBefore(0, &other), OtherSide: true})
 		if !backwards.PageInfo.HasNextPage || backwards.PageInfo.HasPreviousPage {
@@ -135,7 +137,7 @@ func TestFlagsOfEmptyPages(t *testing.T) {
 	t.Run("an empty library", func(t *testing.T) {
 		r.t = t
 		r.principals("u:acme:bob")
-		for _, args := range []library.PageArgs{first(5), last(5), {}} {
+		for _, args := range []cursor.PageArgs{first(5), last(5), {}} {
 			conn := r.read(anonymous(), "u:acme:bob", library.LibraryQuery{PageArgs: args, OtherSide: true})
 			r.wantEnds(conn, nil)
 			if len(conn.Edges) > 0 || conn.PageInfo.HasNextPage || conn.PageInfo.HasPreviousPage {
@@ -163,28 +165,28 @@ func TestCursorOfWhatIsGone(t *testing.T) {
 func TestRevocationIsEffectiveAtOnce(t *testing.T) {
 	r := newRoom(t)
 	r.principals("u:acme:ann", "u:acme:bob", "u:acme:cat", "u:other:sam", "g:acme:team")
-	r.join("g:acme:team", true, in("u:acme:cat", library.GroupMember))
-	r.item("c:acme:secret", 10, library.Public,
+	r.join("g:acme:team", true, in("u:acme:cat", principal.GroupMember))
+	r.item("c:acme:secret", 10, principal.Public,
 		has("u:acme:ann", library.Viewing), has("u:other:sam", library.Manages), has("g:acme:team", library.Viewing))
 	for _, c := range []struct {
 		name   string
 		change func(h *library.Header)
 	}{
-		{"turned PRIVATE where it stands", func(h *library.Header) { h.Visibility = library.Private }},
-		{"turned PRIVATE and moved", func(h *library.Header) { h.Visibility, h.Position = library.Private, 2000 }},
+		{"turned PRIVATE where it stands", func(h *library.Header) { h.Visibility = principal.Private }},
+		{"turned PRIVATE and moved", func(h *library.Header) { h.Visibility, h.Position = principal.Private, 2000 }},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			r.t = t
 			r.change("c:acme:secret", c.change)
-			for _, v := range []*library.Viewer{anonymous(), bob(), eve()} {
+			for _, v := range []*principal.Viewer{anonymous(), bob(), eve()} {
 				for _, q := range []library.LibraryQuery{{}, {Descending: true}, {IncludeShared: true}, {PageArgs: last(3)}} {
 					r.wantNames(r.read(v, "u:acme:ann", q))
 				}
 			}
 			r.wantNames(r.read(ann(), "u:acme:ann", library.LibraryQuery{Descending: true}), "secret")
 			// Those with a role are shown it where they ask for that, only.
-			for _, user := range []library.PrincipalID{"u:other:sam", "u:acme:cat"} {
-				v := &library.Viewer{User: user}
+			for _, user := range []principal.ID{"u:other:sam", "u:acme:cat"} {
+				v := &principal.Viewer{User: user}
 				r.wantNames(r.read(v, "u:acme:ann", library.LibraryQuery{Descending: true, WithStanding: true}))
 				r.wantNames(r.read(v, "u:acme:ann", library.LibraryQuery{Descending: true, IncludeShared: true}), "secret")
 			}

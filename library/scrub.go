@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"carrel/core/commit"
+	"carrel/principal"
 )
 
 // ScrubReport is what a step of the scrubber found.
@@ -20,13 +21,13 @@ type ScrubReport struct {
 type ScrubPlace struct {
 	// Content is the item reached; with Member, its members up to that one.
 	Content ContentID
-	Member  PrincipalID
+	Member  principal.ID
 
 	// Owners: all items are done. Owner is the principal reached: with Member, the
 	// members of a group up to that one; with Record, what is recorded as shared up
 	// to Content; with Bucket, the entries of its library up to From.
 	Owners bool
-	Owner  PrincipalID
+	Owner  principal.ID
 	Record bool
 	Bucket Bucket
 	From   *EntryKey
@@ -124,7 +125,7 @@ func (c *scrubbing) contents(ctx context.Context, limit int) (err error) {
 
 // content scrubs an item with its next members after one. It gives the last of
 // them where there may be more.
-func (c *scrubbing) content(ctx context.Context, id ContentID, after PrincipalID) (last PrincipalID, err error) {
+func (c *scrubbing) content(ctx context.Context, id ContentID, after principal.ID) (last principal.ID, err error) {
 	if c.lists.contents[id] {
 		return "", nil
 	}
@@ -173,7 +174,7 @@ func (c *scrubbing) content(ctx context.Context, id ContentID, after PrincipalID
 
 // compare reads some members of an item, and tells whose libraries or records
 // show it otherwise than the header has it.
-func (s *Service) compare(ctx context.Context, id ContentID, after PrincipalID) (page *ContentRows, wrong []PrincipalID, err error) {
+func (s *Service) compare(ctx context.Context, id ContentID, after principal.ID) (page *ContentRows, wrong []principal.ID, err error) {
 	page, err = s.store.MembersPage(ctx, id, after, scrubLook, false)
 	if err != nil {
 		return nil, nil, err

@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"carrel/core/commit"
+	"carrel/principal"
 )
 
 // owners scrubs principals from the place on.
@@ -56,7 +57,7 @@ func (c *scrubbing) owner(ctx context.Context, from ScrubPlace) (done bool, err 
 			return false, err
 		}
 	}
-	return c.library(ctx, p, Private, nil)
+	return c.library(ctx, p, principal.Private, nil)
 }
 
 // memberships has those of a principal, and of its members where it is a group,
@@ -89,7 +90,7 @@ func (c *scrubbing) memberships(ctx context.Context, from ScrubPlace) (done bool
 }
 
 // record mends what is recorded as shared with p, after an item, and is not so.
-func (c *scrubbing) record(ctx context.Context, p PrincipalID, after ContentID) (last ContentID, more bool, err error) {
+func (c *scrubbing) record(ctx context.Context, p principal.ID, after ContentID) (last ContentID, more bool, err error) {
 	s := c.s
 	shared, err := s.store.SharedWith(ctx, p, after, scrubLook)
 	c.left -= 1 + len(shared)
@@ -100,7 +101,7 @@ func (c *scrubbing) record(ctx context.Context, p PrincipalID, after ContentID) 
 	for i := range shared {
 		ids[i] = shared[i].Content
 	}
-	rows, err := s.store.ReadMany(ctx, ids, []PrincipalID{p})
+	rows, err := s.store.ReadMany(ctx, ids, []principal.ID{p})
 	if err != nil {
 		return "", false, err
 	}
@@ -117,12 +118,12 @@ func (c *scrubbing) record(ctx context.Context, p PrincipalID, after ContentID) 
 
 // unjustified mends an item that p's record shows otherwise than its state has
 // it, if nothing is in flight that would do so.
-func (c *scrubbing) unjustified(ctx context.Context, p PrincipalID, id ContentID) error {
+func (c *scrubbing) unjustified(ctx context.Context, p principal.ID, id ContentID) error {
 	lists, err := c.s.openLists(ctx)
 	if err != nil || lists.contents[id] {
 		return err
 	}
-	rows, err := c.s.store.Read(ctx, id, ContentQuery{Members: []PrincipalID{p}, Serial: true})
+	rows, err := c.s.store.Read(ctx, id, ContentQuery{Members: []principal.ID{p}, Serial: true})
 	if err != nil || lists.mayHide(rows.Header.MTS, c.s.Now()) {
 		return err
 	}
@@ -136,7 +137,7 @@ func (c *scrubbing) unjustified(ctx context.Context, p PrincipalID, id ContentID
 
 // library looks at entries of a library, from a place in a bucket on. It tells
 // whether that was the rest of it; otherwise the report says where to go on.
-func (c *scrubbing) library(ctx context.Context, p PrincipalID, from Bucket, after *EntryKey) (done bool, err error) {
+func (c *scrubbing) library(ctx context.Context, p principal.ID, from Bucket, after *EntryKey) (done bool, err error) {
 	for _, b := range allBuckets {
 		if b < from {
 			continue
@@ -157,7 +158,7 @@ func (c *scrubbing) library(ctx context.Context, p PrincipalID, from Bucket, aft
 
 // entries looks at some entries of a bucket after one, and drops those that no
 // header justifies and no change in flight explains.
-func (c *scrubbing) entries(ctx context.Context, p PrincipalID, b Bucket, after *EntryKey) (last *EntryKey, more bool, err error) {
+func (c *scrubbing) entries(ctx context.Context, p principal.ID, b Bucket, after *EntryKey) (last *EntryKey, more bool, err error) {
 	s := c.s
 	es, err := s.store.PageLibrary(ctx, Slice{Owner: p, Bucket: b, Newer: true, From: after, Limit: scrubLook})
 	c.left -= 1 + len(es)
@@ -168,7 +169,7 @@ func (c *scrubbing) entries(ctx context.Context, p PrincipalID, b Bucket, after 
 	for i := range es {
 		ids[i] = es[i].Content
 	}
-	rows, err := s.store.ReadMany(ctx, ids, []PrincipalID{p})
+	rows, err := s.store.ReadMany(ctx, ids, []principal.ID{p})
 	if err != nil {
 		return nil, false, err
 	}
@@ -186,7 +187,7 @@ func (c *scrubbing) entries(ctx context.Context, p PrincipalID, b Bucket, after 
 
 // stray drops an entry that the state of seq does not justify, if that state
 // still stands and nothing is in flight that would drop it.
-func (c *scrubbing) stray(ctx context.Context, p PrincipalID, b Bucket, at EntryKey, seq int64) error {
+func (c *scrubbing) stray(ctx context.Context, p principal.ID, b Bucket, at EntryKey, seq int64) error {
 	s := c.s
 	lists, err := s.openLists(ctx)
 	if err != nil || lists.contents[at.Content] {

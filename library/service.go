@@ -8,8 +8,11 @@ import (
 
 	"carrel/core/clock"
 	"carrel/core/commit"
+	"carrel/core/cursor"
 	"carrel/core/id"
+	"carrel/core/input"
 	"carrel/core/sched"
+	"carrel/principal"
 )
 
 // Namer makes the names of content that was given none.
@@ -63,7 +66,7 @@ type Config struct {
 
 // Service holds every rule of the domain. It is safe for concurrent use.
 type Service struct {
-	*commit.Engine
+	*principal.Service
 	store   Store
 	rt      sched.Runtime
 	journal commit.Journal
@@ -72,7 +75,7 @@ type Service struct {
 	watch   Watcher
 	remote  bool
 	tune    Tuning
-	seals   *sealer
+	seals   *cursor.Sealer
 	permits *sched.Permits // of enforcements, for the process
 
 	fans     fanTable
@@ -99,41 +102,44 @@ var _ API = (*Service)(nil)
 // New makes the Service. It reads the cursor keys from the store, and makes
 // them where the store is new. Where that fails it may be repeated.
 func New(ctx context.Context, c Config) (*Service, error) {
-	seals, isNew, err := newSealer(ctx, c.Store, c.Runtime)
+	seals, isNew, err := cursor.NewSealer(ctx, c.Store, c.Runtime)
 	if err != nil {
 		return nil, fmt.Errorf("reading the cursor keys: %w", err)
 	}
+	if c.Log == nil {
+		c.Log = slog.New(slog.DiscardHandler)
+	}
 	s := &Service{
-		Engine: commit.NewEngine(commit.Config{
-			Runtime: c.Runtime, Journal: c.Journal, Registers: c.Store, Ahead: c.Ahead, Remote: c.Remote, Without: c.Tuning.Without,
-		}),
 		seals: seals,
 		store: c.Store, rt: c.Runtime, journal: c.Journal, names: c.Names,
 		log: c.Log, watch: c.Watch, remote: c.Remote, tune: c.Tuning.withDefaults(),
 		bulletin: c.Bulletin, life: c.Runtime.Detach(ctx),
 	}
+	engine := commit.NewEngine(commit.Config{
+		Runtime: c.Runtime, Journal: c.Journal, Registers: c.Store, Ahead: c.Ahead, Remote: c.Remote, Without: s.tune.Without,
+	})
+	s.Service = principal.New(principal.Config{
+		Engine: engine, Store: c.Store, Directory: c.Store, Runtime: c.Runtime, Journal: c.Journal, Log: c.Log, Cursors: seals,
+		Targets: s.tune.Targets, Created: s.completeNew, Searchable: s.requireDirectory, Without: s.tune.Without,
+	})
 	if s.changesSince, err = readChangesSince(ctx, c.Store, c.Runtime, s.StoreNow(), isNew); err != nil {
 		return nil, fmt.Errorf("reading since when changes are kept: %w", err)
 	}
 	if s.watch == nil {
 		s.watch = unwatched{}
 	}
-	if s.log == nil {
-		s.log = slog.New(slog.DiscardHandler)
-	}
 	s.permits = sched.NewPermits(s.rt, s.tune.ProcessWidth)
 	s.rebuildTurns = sched.NewPermits(s.rt, rebuildsAtOnce)
 	s.fans.jobs = map[ContentID]*fanQueue{}
 	s.shares.waiting = map[ContentID][]*shareJob{}
-	s.rebuilds.running, s.rebuilds.done = map[PrincipalID]*rebuildRun{}, map[PrincipalID]*rebuildRun{}
-	s.feeds.open = map[PrincipalID]*feed{}
+	s.rebuilds.running, s.rebuilds.done = map[principal.ID]*rebuildRun{}, map[principal.ID]*rebuildRun{}
+	s.feeds.open = map[principal.ID]*feed{}
 	s.feeds.updates = map[ContentID]bool{}
 	if s.bulletin != nil {
 		s.announcer = newAnnouncer(s)
 	}
 	s.Creates(id.Content, s.contentPartition)
-	s.Creates(id.User, s.principalPartition)
-	s.Creates(id.Group, s.principalPartition)
+	s.Handle(commit.Content, commit.Handler{Resume: s.resume, RunDue: s.runDue, Expire: s.expire, Repair: s.repair})
 	return s, nil
 }
 
@@ -147,7 +153,7 @@ func (t Tuning) withDefaults() Tuning {
 	orDefault(&t.MaxUnsettled, 16)
 	orDefault(&t.SnapshotPage, 500)
 	orDefault(&t.FanOutWidth, 64)
-	orDefault(&t.Targets, MaxList)
+	orDefault(&t.Targets, input.MaxList)
 	orDefault(&t.ProcessWidth, 512)
 	if t.HotPause == 0 {
 		t.HotPause = time.Minute
@@ -157,3 +163,18 @@ func (t Tuning) withDefaults() Tuning {
 	}
 	return t
 }
+
+// completeNew marks the library of a new principal as complete, which it is because it
+// is empty.
+func (s *Service) completeNew(ctx context.Context, h *principal.Header) error {
+	err := s.Insist(ctx, func() error { return s.store.SetBuilt(ctx, h.ID, emptySince(h)) })
+	if err != nil {
+		return fmt.Errorf("marking the library of %s: %w", h.ID, err)
+	}
+	return nil
+}
+
+// emptySince is when the library of a new principal was complete, because it was
+// empty. An import tells when a principal came to be, and may be wrong; the
+// state itself is not older than its own timestamp.
+func emptySince(h *principal.Header) clock.Instant { return min(h.CreatedAt, h.MTS) }

@@ -5,7 +5,9 @@ import (
 	"time"
 
 	"carrel/core/clock"
+	"carrel/core/input"
 	"carrel/library"
+	"carrel/principal"
 )
 
 // A gateway whose clock ran an hour ahead dates what it changes by the corrected
@@ -14,15 +16,15 @@ func TestFollow_ResumesAfterTheClockIsSetBack(t *testing.T) {
 	g := newGateways(t)
 	h, wall := g.open(0, true)
 	wall.put(g.start.Add(time.Hour))
-	h.user("u:acme:ann", library.Public)
-	h.note("ahead", library.Private)
+	h.user("u:acme:ann", principal.Public)
+	h.note("ahead", principal.Private)
 	h.quiet()
 	wall.put(g.start)
 	f := h.follows(as("u:acme:ann"), "u:acme:ann", "")
-	first := h.note("first", library.Private)
+	first := h.note("first", principal.Private)
 	f.wants("+first")
 	f.Close()
-	h.note("second", library.Private)
+	h.note("second", principal.Private)
 	h.follows(as("u:acme:ann"), "u:acme:ann", f.cursor).wants("+first", "+second")
 
 	rows, err := h.store.Read(t.Context(), first, library.ContentQuery{})
@@ -38,7 +40,7 @@ func TestFollow_ResumesAfterTheClockIsSetBack(t *testing.T) {
 		t.Fatal(err)
 	}
 	title := "changed"
-	if _, err := h.svc.UpdateContent(t.Context(), as("u:acme:ann"), library.UpdateContent{ID: "c:acme:ahead", Title: library.Some(&title)}); err != nil {
+	if _, err := h.svc.UpdateContent(t.Context(), as("u:acme:ann"), library.UpdateContent{ID: "c:acme:ahead", Title: input.Some(&title)}); err != nil {
 		t.Fatal(err)
 	}
 	after, err := h.store.Read(t.Context(), "c:acme:ahead", library.ContentQuery{})
@@ -53,12 +55,12 @@ func TestFollow_FindsChangesOfOthersAfterTheClockIsSetBack(t *testing.T) {
 	g := newGateways(t)
 	here, clock := g.open(0, false)
 	other, its := g.open(0, true) // it announces nothing
-	here.user("u:acme:ann", library.Public)
+	here.user("u:acme:ann", principal.Public)
 	clock.put(g.start.Add(time.Hour))
 	f := here.follows(as("u:acme:ann"), "u:acme:ann", "")
 	clock.put(g.start)
 	its.put(g.start)
-	other.note("late", library.Private)
+	other.note("late", principal.Private)
 	// A minute passes again and again, by both clocks: after each it looks.
 	for n := range 5 {
 		for range 4 {
@@ -75,11 +77,11 @@ func TestAnnouncements_EndAfterTheClockIsSetBack(t *testing.T) {
 	g := newGateways(t)
 	h, clock := g.open(0, false)
 	clock.put(g.start.Add(time.Hour))
-	h.user("u:acme:ann", library.Public)
-	h.user("u:acme:ben", library.Public)
-	h.note("first", library.Private, "u:acme:ben=VIEWER")
+	h.user("u:acme:ann", principal.Public)
+	h.user("u:acme:ben", principal.Public)
+	h.note("first", principal.Private, "u:acme:ben=VIEWER")
 	h.quiet()
-	announced := func() (ps []library.PrincipalID) {
+	announced := func() (ps []principal.ID) {
 		as, err := g.store.Announcements(t.Context())
 		if err != nil {
 			t.Fatal(err)
@@ -104,7 +106,7 @@ func TestAnnouncements_EndAfterTheClockIsSetBack(t *testing.T) {
 	awaits(2)
 	clock.put(g.start)
 	clock.later.Add(int64(time.Minute))
-	h.note("second", library.Private)
+	h.note("second", principal.Private)
 	h.quiet()
 	awaits(1)
 }

@@ -9,8 +9,10 @@ import (
 
 	"carrel/core/commit"
 	"carrel/core/fault"
+	"carrel/core/input"
 	"carrel/core/sched"
 	"carrel/library"
+	"carrel/principal"
 )
 
 // besideLastCommit is a store whose first commit of an item is sent once
@@ -53,7 +55,7 @@ func batchTown(t *testing.T) (*house, *besideLastCommit) {
 		t.Fatal(err)
 	}
 	for _, id := range []string{"u:acme:ann", "u:acme:ben", "u:acme:cleo", "u:acme:dora", "u:acme:eve"} {
-		h.user(id, library.Public)
+		h.user(id, principal.Public)
 	}
 	return h, store
 }
@@ -66,10 +68,10 @@ func (h *house) sharesWait(id library.ContentID, n int) {
 }
 
 // wantRoles compares the roles of principals on an item, as the item has them.
-func (h *house) wantRoles(id library.ContentID, want map[library.PrincipalID]library.ContentRole) {
+func (h *house) wantRoles(id library.ContentID, want map[principal.ID]library.ContentRole) {
 	h.t.Helper()
 	for p, role := range want {
-		rows, err := h.store.Read(h.t.Context(), id, library.ContentQuery{Members: []library.PrincipalID{p}, Serial: true})
+		rows, err := h.store.Read(h.t.Context(), id, library.ContentQuery{Members: []principal.ID{p}, Serial: true})
 		if err != nil {
 			h.t.Fatal(err)
 		}
@@ -87,7 +89,7 @@ func (h *house) wantRoles(id library.ContentID, want map[library.PrincipalID]lib
 // are decided in one commit.
 func TestShareBatch_RefusedShareGivesNoRole(t *testing.T) {
 	h, store := batchTown(t)
-	id := h.note("a", library.Public)
+	id := h.note("a", principal.Public)
 	var wg sync.WaitGroup
 	store.beforeCommit(id, func() { // ann's share holds the queue
 		wg.Go(func() { // a reader may give no other role than VIEWER
@@ -108,7 +110,7 @@ func TestShareBatch_RefusedShareGivesNoRole(t *testing.T) {
 		t.Fatal(err)
 	}
 	wg.Wait()
-	h.wantRoles(id, map[library.PrincipalID]library.ContentRole{
+	h.wantRoles(id, map[principal.ID]library.ContentRole{
 		"u:acme:ben": library.NoRole, "u:acme:cleo": library.NoRole, "u:acme:dora": library.Viewing, "u:acme:eve": library.Viewing,
 	})
 	h.wantClean()
@@ -118,7 +120,7 @@ func TestShareBatch_RefusedShareGivesNoRole(t *testing.T) {
 // row. Were it refused, what it carried would be answered as done and not be.
 func TestShareBatch_KeyedShareCarriesNoOthers(t *testing.T) {
 	h, store := batchTown(t)
-	id := h.note("a", library.Public)
+	id := h.note("a", principal.Public)
 	rt := sched.NewReal()
 	t.Cleanup(rt.Close)
 	elsewhere, err := library.New(t.Context(), library.Config{Store: store.Store, Runtime: rt, Journal: h.journal, Names: &counting{}})
@@ -134,10 +136,10 @@ func TestShareBatch_KeyedShareCarriesNoOthers(t *testing.T) {
 			if err != nil || out.FanOut.Libraries != 1 {
 				t.Errorf("the share that waited: %+v, %v", out, err)
 			}
-			h.wantRoles(id, map[library.PrincipalID]library.ContentRole{"u:acme:dora": library.Viewing})
+			h.wantRoles(id, map[principal.ID]library.ContentRole{"u:acme:dora": library.Viewing})
 		})
 		h.sharesWait(id, 1)
-		_, err := elsewhere.UpdateContent(t.Context(), as("u:acme:ann"), library.UpdateContent{ID: string(id), Visibility: library.Some(ptr(library.Private))})
+		_, err := elsewhere.UpdateContent(t.Context(), as("u:acme:ann"), library.UpdateContent{ID: string(id), Visibility: input.Some(ptr(principal.Private))})
 		if err != nil {
 			t.Errorf("withdrawing the item: %v", err)
 		}
@@ -147,7 +149,7 @@ func TestShareBatch_KeyedShareCarriesNoOthers(t *testing.T) {
 	})
 	wantTold(t, err, "NOT_FOUND contentId")
 	wg.Wait()
-	h.wantRoles(id, map[library.PrincipalID]library.ContentRole{"u:acme:ben": library.NoRole, "u:acme:dora": library.Viewing})
+	h.wantRoles(id, map[principal.ID]library.ContentRole{"u:acme:ben": library.NoRole, "u:acme:dora": library.Viewing})
 	h.wantClean()
 }
 
@@ -183,7 +185,7 @@ func TestShareBatch_CarriedShareHasTheOutcomeOfItsBatch(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	id := h.note("a", library.Public)
+	id := h.note("a", principal.Public)
 	var wg sync.WaitGroup
 	store.beforeCommit(id, func() {
 		rt.next.Store(true)
@@ -195,7 +197,7 @@ func TestShareBatch_CarriedShareHasTheOutcomeOfItsBatch(t *testing.T) {
 		})
 		h.sharesWait(id, 1)
 		// ben's share loses, and takes the other one along when it tries again.
-		if _, err := elsewhere.UpdateContent(t.Context(), as("u:acme:ann"), library.UpdateContent{ID: string(id), Title: library.Some(ptr("b"))}); err != nil {
+		if _, err := elsewhere.UpdateContent(t.Context(), as("u:acme:ann"), library.UpdateContent{ID: string(id), Title: input.Some(ptr("b"))}); err != nil {
 			t.Errorf("updating the item: %v", err)
 		}
 		store.beforeCommit(id, func() { close(rt.timesUp) })
@@ -204,7 +206,7 @@ func TestShareBatch_CarriedShareHasTheOutcomeOfItsBatch(t *testing.T) {
 		t.Fatal(err)
 	}
 	wg.Wait()
-	h.wantRoles(id, map[library.PrincipalID]library.ContentRole{"u:acme:ben": library.Viewing, "u:acme:dora": library.Viewing})
+	h.wantRoles(id, map[principal.ID]library.ContentRole{"u:acme:ben": library.Viewing, "u:acme:dora": library.Viewing})
 	h.wantClean()
 }
 
@@ -219,7 +221,7 @@ func (lossy) Commit(context.Context, *library.ContentCommit) (commit.Verdict, er
 // is unknown.
 func TestShareBatch_RefusedShareIsNotOfUnknownOutcome(t *testing.T) {
 	h, store := batchTown(t)
-	id := h.note("a", library.Public)
+	id := h.note("a", principal.Public)
 	var wg sync.WaitGroup
 	store.beforeCommit(id, func() { // ann's share holds the queue
 		wg.Go(func() {

@@ -6,7 +6,9 @@ import (
 	"sync"
 
 	"carrel/core/commit"
+	"carrel/core/input"
 	"carrel/core/sched"
+	"carrel/principal"
 )
 
 // shareTable holds the shares of each item that wait for its queue in this
@@ -19,9 +21,9 @@ type shareTable struct {
 
 // shareJob is one share, of shape checked, and its result once done is open.
 type shareJob struct {
-	v      *Viewer
+	v      *principal.Viewer
 	role   ContentRole
-	ps     []PrincipalID
+	ps     []principal.ID
 	places []int // of ps in the input
 	r      *commit.Request
 
@@ -56,7 +58,7 @@ func (t *shareTable) take(id ContentID, j *shareJob, batch []*shareJob) []*share
 		batch = append(batch, j)
 		j.taken = true
 	}
-	room := MaxList
+	room := input.MaxList
 	for _, b := range batch {
 		room -= len(b.ps) + 1
 	}
@@ -111,7 +113,7 @@ func (s *Service) share(ctx context.Context, left commit.Budget, id ContentID, j
 	var batch []*shareJob
 	var before *Header
 	// Others may depend on it, so a caller that leaves does not stop it.
-	e, decided, err := s.decide(s.rt.Detach(ctx), left, string(id), func(ctx context.Context) (*attempt, error) {
+	e, decided, err := s.decide(s.rt.Detach(ctx), left, id, func(ctx context.Context) (*attempt, error) {
 		if batch = s.shares.take(id, j, batch); batch == nil {
 			return nothingToChange, nil
 		}
@@ -136,7 +138,7 @@ func (s *Service) share(ctx context.Context, left commit.Budget, id ContentID, j
 	var fan *fanJob
 	if decided && e.Scope != commit.ScopeNone {
 		// Each of them is answered once its own actor's library is done.
-		var actors []PrincipalID
+		var actors []principal.ID
 		for _, b := range batch {
 			if b.err == nil && b.libraries > 0 {
 				actors = append(actors, actorInScope(e, b.v.User)...)
@@ -161,7 +163,7 @@ func (s *Service) share(ctx context.Context, left commit.Budget, id ContentID, j
 // plans what those that pass ask for together. A share that fails has its
 // error; the others go on.
 func (s *Service) planShares(ctx context.Context, id ContentID, batch []*shareJob) (*attempt, *Header, error) {
-	var named []PrincipalID
+	var named []principal.ID
 	for _, j := range batch {
 		named = append(append(named, j.v.User), j.ps...)
 	}
@@ -172,7 +174,7 @@ func (s *Service) planShares(ctx context.Context, id ContentID, batch []*shareJo
 	if err != nil {
 		return nil, nil, err
 	}
-	row := func(p PrincipalID) Member {
+	row := func(p principal.ID) Member {
 		i, _ := slices.BinarySearch(named, p)
 		return rows.Members[i]
 	}

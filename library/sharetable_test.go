@@ -1,13 +1,17 @@
 package library
 
-import "testing"
+import (
+	"testing"
+
+	"carrel/principal"
+)
 
 // A share whose caller was told that it is not made is not made by others later,
 // even if they look before the caller has taken it out of the table.
 func TestShareTable_ShareOfWhoGaveUpIsNotCarried(t *testing.T) {
 	const id = ContentID("c:t:a")
 	table := &shareTable{waiting: map[ContentID][]*shareJob{}}
-	gaveUp, lead := &shareJob{ps: []PrincipalID{"u:t:ben"}}, &shareJob{ps: []PrincipalID{"u:t:ann"}}
+	gaveUp, lead := &shareJob{ps: []principal.ID{"u:t:ben"}}, &shareJob{ps: []principal.ID{"u:t:ann"}}
 	table.wait(id, gaveUp)
 	table.wait(id, lead)
 	if table.isTaken(gaveUp) {

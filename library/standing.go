@@ -7,122 +7,81 @@ import (
 
 	"carrel/core/clock"
 	"carrel/core/commit"
+	"carrel/core/input"
+	"carrel/principal"
 )
-
-// sight is what one reading of a principal or an item says of whether a viewer
-// sees it.
-type sight uint8
-
-const (
-	unseen        sight = iota
-	seen                // whatever the viewer's groups are
-	seenByMembers       // if the viewer is in the group, or has a role through its groups
-	// unseenByAll is of what does not exist, where a hidden one would be
-	// seenByMembers. The viewer's groups are resolved for it all the same, so that
-	// nobody can tell the two apart by the time that the answer takes.
-	unseenByAll
-)
-
-// sightOfPrincipal decides from the header of id alone. Whoever a PRIVATE one lets
-// in sees a wider one too: a member from another tenant sees its LOGGEDIN group.
-func sightOfPrincipal(v *Viewer, id PrincipalID, h *PrincipalHeader) sight {
-	exists := h.State == commit.Live
-	switch {
-	case exists && (h.Visibility == Public || v.User == id || v.Administers(id.Tenant())):
-		return seen
-	case exists && h.Visibility == LoggedIn && v.SignedIn() && v.User.Tenant() == id.Tenant():
-		return seen
-	case !v.SignedIn() || !id.IsGroup() || v.Administers(id.Tenant()):
-		return unseen
-	case exists:
-		return seenByMembers
-	}
-	return unseenByAll
-}
-
-// seesPrincipal tells whether v may see the principal of that id.
-func (s *Service) seesPrincipal(ctx context.Context, v *Viewer, id PrincipalID, h *PrincipalHeader) (bool, error) {
-	switch sightOfPrincipal(v, id, h) {
-	case unseen:
-		return false, nil
-	case seen:
-		return true, nil
-	}
-	groups, err := s.groupsOf(ctx, v)
-	return h.State == commit.Live && groups.role(id) != NotInGroup, err
-}
 
 // bucketFor is the bucket of owner's library that v reads.
-func (s *Service) bucketFor(ctx context.Context, v *Viewer, owner PrincipalID) (Bucket, error) {
+func (s *Service) bucketFor(ctx context.Context, v *principal.Viewer, owner principal.ID) (Bucket, error) {
 	bucket, _, err := s.bucketAndWhy(ctx, v, owner)
 	return bucket, err
 }
 
 // bucketAndWhy is bucketFor; asOwner tells that v reads the PRIVATE bucket as
 // the owner or a member of it, so that the owner's role on an item is v's too.
-func (s *Service) bucketAndWhy(ctx context.Context, v *Viewer, owner PrincipalID) (b Bucket, asOwner bool, err error) {
+func (s *Service) bucketAndWhy(ctx context.Context, v *principal.Viewer, owner principal.ID) (b Bucket, asOwner bool, err error) {
 	switch {
 	case !v.SignedIn() && !v.GlobalAdmin:
-		return Public, false, nil
+		return principal.Public, false, nil
 	case v.User == owner:
-		return Private, true, nil
+		return principal.Private, true, nil
 	case v.Administers(owner.Tenant()):
-		return Private, false, nil
+		return principal.Private, false, nil
 	}
 	if owner.IsGroup() {
-		groups, err := s.groupsOf(ctx, v)
+		groups, err := s.GroupsOf(ctx, v)
 		if err != nil {
 			return 0, false, err
 		}
-		if groups.role(owner) != NotInGroup {
-			return Private, true, nil
+		if groups.Role(owner) != principal.NotInGroup {
+			return principal.Private, true, nil
 		}
 	}
 	if v.User.Tenant() == owner.Tenant() {
-		return LoggedIn, false, nil
+		return principal.LoggedIn, false, nil
 	}
-	return Public, false, nil
+	return principal.Public, false, nil
 }
 
 // sightOf decides from the header of id and the viewer's own member row alone.
-func sightOf(v *Viewer, id ContentID, h *Header, own Member, now clock.Instant) sight {
+func sightOf(v *principal.Viewer, id ContentID, h *Header, own Member, now clock.Instant) principal.Sight {
 	exists := h.Exists(now)
 	switch {
-	case exists && (h.Visibility == Public || v.Administers(id.Tenant())):
-		return seen
-	case exists && v.SignedIn() && (h.Visibility == LoggedIn && v.User.Tenant() == id.Tenant() || own.Active()):
-		return seen
+	case exists && (h.Visibility == principal.Public || v.Administers(id.Tenant())):
+		return principal.Seen
+	case exists && v.SignedIn() && (h.Visibility == principal.LoggedIn && v.User.Tenant() == id.Tenant() || own.Active()):
+		return principal.Seen
 	case !v.SignedIn() || v.Administers(id.Tenant()):
-		return unseen
+		return principal.Unseen
 	case exists:
-		return seenByMembers
+		return principal.SeenByMembers
 	}
-	return unseenByAll
+	return principal.UnseenByAll
 }
 
 // seesContent tells whether v may see the item of that id; own is v's own member
 // row, of the same reading. The groups are asked only where that does not decide.
-func (s *Service) seesContent(ctx context.Context, v *Viewer, id ContentID, h *Header, own Member) (bool, error) {
+func (s *Service) seesContent(ctx context.Context, v *principal.Viewer, id ContentID, h *Header, own Member) (bool, error) {
 	sight := sightOf(v, id, h, own, s.Now())
-	if sight == unseen || sight == seen {
-		return sight == seen, nil
+	if sight == principal.Unseen || sight == principal.Seen {
+		return sight == principal.Seen, nil
 	}
 	role, err := s.roleThroughGroups(ctx, v, id)
-	return sight == seenByMembers && role != NoRole, err
+	return sight == principal.SeenByMembers && role != NoRole, err
 }
 
 // seesContents is seesContent for readings of ids, made with v's own member row as
 // the first one, where v is signed in. Groups are asked for all of them at once.
-func (s *Service) seesContents(ctx context.Context, v *Viewer, ids []ContentID, rows []ContentRows) ([]bool, error) {
+func (s *Service) seesContents(ctx context.Context, v *principal.Viewer, ids []ContentID, rows []ContentRows) ([]bool, error) {
 	sees := make([]bool, len(rows))
 	now := s.Now()
 	var open []int
 	var asked []ContentID
-	sights := make([]sight, len(rows))
+	sights := make([]principal.Sight, len(rows))
 	for i := range rows {
 		sights[i] = sightOf(v, ids[i], &rows[i].Header, ownRow(v, &rows[i]), now)
-		sees[i] = sights[i] == seen
-		if sights[i] == seenByMembers || sights[i] == unseenByAll {
+		sees[i] = sights[i] == principal.Seen
+		if sights[i] == principal.SeenByMembers || sights[i] == principal.UnseenByAll {
 			open, asked = append(open, i), append(asked, ids[i])
 		}
 	}
@@ -132,13 +91,13 @@ func (s *Service) seesContents(ctx context.Context, v *Viewer, ids []ContentID, 
 	}
 	for n, role := range roles {
 		i := open[n]
-		sees[i] = sights[i] == seenByMembers && role != NoRole
+		sees[i] = sights[i] == principal.SeenByMembers && role != NoRole
 	}
 	return sees, nil
 }
 
 // ownRow is the viewer's row of a reading that asked for it first.
-func ownRow(v *Viewer, rows *ContentRows) Member {
+func ownRow(v *principal.Viewer, rows *ContentRows) Member {
 	if !v.SignedIn() {
 		return Member{}
 	}
@@ -154,7 +113,7 @@ func idsAt(rows []ContentRows, at []int) []ContentID {
 }
 
 // roleThroughGroups is the strongest role that v's groups have on the item.
-func (s *Service) roleThroughGroups(ctx context.Context, v *Viewer, id ContentID) (ContentRole, error) {
+func (s *Service) roleThroughGroups(ctx context.Context, v *principal.Viewer, id ContentID) (ContentRole, error) {
 	roles, err := s.rolesThroughGroups(ctx, v, []ContentID{id})
 	if err != nil {
 		return NoRole, err
@@ -163,19 +122,19 @@ func (s *Service) roleThroughGroups(ctx context.Context, v *Viewer, id ContentID
 }
 
 // rolesThroughGroups is roleThroughGroups for items, in the order of ids.
-func (s *Service) rolesThroughGroups(ctx context.Context, v *Viewer, ids []ContentID) ([]ContentRole, error) {
+func (s *Service) rolesThroughGroups(ctx context.Context, v *principal.Viewer, ids []ContentID) ([]ContentRole, error) {
 	if len(ids) == 0 {
 		return nil, nil
 	}
-	closure, err := s.groupsOf(ctx, v)
+	closure, err := s.GroupsOf(ctx, v)
 	if err != nil {
 		return nil, err
 	}
 	roles := make([]ContentRole, len(ids))
-	groups := closure.within(maxLevels)
-	for from := 0; from < len(ids); from += MaxList {
-		some := ids[from:min(from+MaxList, len(ids))]
-		for list := range slices.Chunk(groups, MaxList) {
+	groups := closure.All()
+	for from := 0; from < len(ids); from += input.MaxList {
+		some := ids[from:min(from+input.MaxList, len(ids))]
+		for list := range slices.Chunk(groups, input.MaxList) {
 			rows, err := s.store.ReadMany(ctx, some, list)
 			if err != nil {
 				return nil, fmt.Errorf("read roles of groups: %w", err)
@@ -204,7 +163,7 @@ func strongest(rows *ContentRows) ContentRole {
 
 // Standings tells what v may do with items, in the order of ids; nil for those
 // that it may not see.
-func (s *Service) Standings(ctx context.Context, v *Viewer, ids []ContentID) ([]*Standing, error) {
+func (s *Service) Standings(ctx context.Context, v *principal.Viewer, ids []ContentID) ([]*Standing, error) {
 	rows, err := s.readContents(ctx, v, ids)
 	if err != nil {
 		return nil, err
@@ -240,7 +199,7 @@ type standingOf struct {
 }
 
 // standings answers in the order of the items.
-func (s *Service) standings(ctx context.Context, v *Viewer, items []standingOf) ([]Standing, error) {
+func (s *Service) standings(ctx context.Context, v *principal.Viewer, items []standingOf) ([]Standing, error) {
 	found := make([]Standing, len(items))
 	if len(items) == 0 || !v.SignedIn() && !v.GlobalAdmin {
 		return found, nil
@@ -274,14 +233,14 @@ func (s *Service) standings(ctx context.Context, v *Viewer, items []standingOf) 
 
 // grant fills in what the role allows. Administrators need no stored user;
 // everybody else does.
-func (t *Standing) grant(v *Viewer, stored bool, h *Header) {
+func (t *Standing) grant(v *principal.Viewer, stored bool, h *Header) {
 	t.CanManage = v.Administers(h.Tenant()) || stored && t.Role == Manages
 	t.CanEdit = t.CanManage || stored && t.Role >= Editing
-	t.CanShare = t.CanManage || stored && h.Visibility != Private
+	t.CanShare = t.CanManage || stored && h.Visibility != principal.Private
 }
 
 // isStored tells whether the viewer's user exists.
-func (s *Service) isStored(ctx context.Context, v *Viewer) (bool, error) {
+func (s *Service) isStored(ctx context.Context, v *principal.Viewer) (bool, error) {
 	u, err := s.ViewerUser(ctx, v)
 	return u != nil, err
 }

@@ -7,6 +7,7 @@ import (
 	"carrel/core/clock"
 	"carrel/core/commit"
 	"carrel/library"
+	"carrel/principal"
 )
 
 // TestWhoSeesAnItem is the table of docs/visibility.md in full: who asks,
@@ -14,21 +15,21 @@ import (
 func TestWhoSeesAnItem(t *testing.T) {
 	r := newRoom(t)
 	r.principals("u:acme:ann", "u:acme:bob", "u:other:eve", "u:other:sam", "g:acme:team", "g:other:outer")
-	r.join("g:acme:team", true, in("u:other:sam", library.GroupMember))
-	r.join("g:other:outer", true, in("g:acme:team", library.GroupMember))
+	r.join("g:acme:team", true, in("u:other:sam", principal.GroupMember))
+	r.join("g:other:outer", true, in("g:acme:team", principal.GroupMember))
 	gone := library.Member{Principal: "u:acme:bob", Role: library.Manages, Leaving: true}
 	for _, tenant := range []string{"acme", "other"} {
-		for _, vis := range []library.Visibility{library.Public, library.LoggedIn, library.Private} {
+		for _, vis := range []principal.Visibility{principal.Public, principal.LoggedIn, principal.Private} {
 			id := library.ContentID(fmt.Sprintf("c:%s:%s", tenant, vis))
 			r.item(id, 10, vis, has("u:acme:ann", library.Viewing), has("g:other:outer", library.Viewing), gone)
 		}
 	}
-	sam := func() *library.Viewer { return &library.Viewer{User: "u:other:sam"} }
-	ghost := func() *library.Viewer { return &library.Viewer{User: "u:acme:ghost"} }
+	sam := func() *principal.Viewer { return &principal.Viewer{User: "u:other:sam"} }
+	ghost := func() *principal.Viewer { return &principal.Viewer{User: "u:acme:ghost"} }
 	const yes, no = true, false
 	for _, c := range []struct {
 		name        string
-		viewer      func() *library.Viewer
+		viewer      func() *principal.Viewer
 		acme, other [3]bool // PUBLIC, LOGGEDIN, PRIVATE
 	}{
 		{"anonymous", anonymous, [3]bool{yes, no, no}, [3]bool{yes, no, no}},
@@ -43,7 +44,7 @@ func TestWhoSeesAnItem(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			for tenant, want := range map[string][3]bool{"acme": c.acme, "other": c.other} {
-				for i, vis := range []library.Visibility{library.Public, library.LoggedIn, library.Private} {
+				for i, vis := range []principal.Visibility{principal.Public, principal.LoggedIn, principal.Private} {
 					id := library.ContentID(fmt.Sprintf("c:%s:%s", tenant, vis))
 					cs, err := r.svc.Contents(t.Context(), c.viewer(), []library.ContentID{id})
 					if err != nil || (cs[0] != nil) != want[i] {
@@ -62,7 +63,7 @@ func TestWhoSeesAnItem(t *testing.T) {
 func TestGoneItemsAreSeenByNobody(t *testing.T) {
 	r := newRoom(t)
 	r.principals("u:acme:ann", "g:acme:team")
-	r.join("g:acme:team", true, in("u:acme:ann", library.GroupMember))
+	r.join("g:acme:team", true, in("u:acme:ann", principal.GroupMember))
 	manager, group := has("u:acme:ann", library.Manages), has("g:acme:team", library.Manages)
 	soon := roomStart + 1
 	now := roomStart
@@ -72,7 +73,7 @@ func TestGoneItemsAreSeenByNobody(t *testing.T) {
 		"c:acme:expired": func(h *library.Header) { h.ExpiresAt = &now },
 		"c:acme:expires": func(h *library.Header) { h.ExpiresAt = &soon },
 	} {
-		r.item(id, 10, library.Public, manager, group)
+		r.item(id, 10, principal.Public, manager, group)
 		r.change(id, change)
 	}
 	ids := []library.ContentID{"c:acme:deleted", "c:acme:void", "c:acme:expired", "c:acme:absent", "c:acme:expires"}
@@ -87,7 +88,7 @@ func TestGoneItemsAreSeenByNobody(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			r.t = t
 			r.clock.now.Store(int64(c.now))
-			for _, v := range []*library.Viewer{ann(), globe(), root(), anonymous()} {
+			for _, v := range []*principal.Viewer{ann(), globe(), root(), anonymous()} {
 				cs, err := r.svc.Contents(t.Context(), v, ids)
 				r.must(err)
 				ss, err := r.svc.Standings(t.Context(), v, ids)
@@ -111,31 +112,31 @@ func TestGoneItemsAreSeenByNobody(t *testing.T) {
 func TestWhatAViewerMayDo(t *testing.T) {
 	r := newRoom(t)
 	r.principals("u:acme:ann", "u:acme:bob", "u:other:eve", "g:acme:managers")
-	r.join("g:acme:managers", true, in("u:other:eve", library.GroupMember))
+	r.join("g:acme:managers", true, in("u:other:eve", principal.GroupMember))
 	members := []library.Member{
 		has("u:acme:ann", library.Manages), has("u:acme:bob", library.Editing), has("u:other:eve", library.Viewing), has("g:acme:managers", library.Manages),
 		has("u:acme:gone", library.Editing),
 	}
-	r.item("c:acme:public", 10, library.Public, members...)
-	r.item("c:acme:private", 10, library.Private, members...)
+	r.item("c:acme:public", 10, principal.Public, members...)
+	r.item("c:acme:private", 10, principal.Private, members...)
 	ids := []library.ContentID{"c:acme:private", "c:acme:public"}
 	role := func(r library.ContentRole, share, manage bool) *library.Standing {
 		return &library.Standing{Role: r, CanShare: share, CanEdit: manage || r >= library.Editing, CanManage: manage}
 	}
 	for _, c := range []struct {
 		name            string
-		viewer          *library.Viewer
+		viewer          *principal.Viewer
 		private, public *library.Standing
 	}{
 		{"manager", ann(), role(library.Manages, true, true), role(library.Manages, true, true)},
 		{"editor", bob(), role(library.Editing, false, false), role(library.Editing, true, false)},
 		{"viewer who manages through a group", eve(), role(library.Manages, true, true), role(library.Manages, true, true)},
 		{"anonymous", anonymous(), nil, role(library.NoRole, false, false)},
-		{"no role", &library.Viewer{User: "u:acme:ghost"}, nil, role(library.NoRole, false, false)},
-		{"editor whose user does not exist", &library.Viewer{User: "u:acme:gone"}, &library.Standing{Role: library.Editing}, &library.Standing{Role: library.Editing}},
+		{"no role", &principal.Viewer{User: "u:acme:ghost"}, nil, role(library.NoRole, false, false)},
+		{"editor whose user does not exist", &principal.Viewer{User: "u:acme:gone"}, &library.Standing{Role: library.Editing}, &library.Standing{Role: library.Editing}},
 		{"administrator", root(), role(library.NoRole, true, true), role(library.NoRole, true, true)},
 		{"administrator of another tenant, not stored", otherRoot(), nil, role(library.NoRole, false, false)},
-		{"stored administrator of another tenant", &library.Viewer{User: "u:other:eve", Admin: true}, role(library.Manages, true, true), role(library.Manages, true, true)},
+		{"stored administrator of another tenant", &principal.Viewer{User: "u:other:eve", Admin: true}, role(library.Manages, true, true), role(library.Manages, true, true)},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			got, err := r.svc.Standings(t.Context(), c.viewer, ids)
@@ -155,12 +156,12 @@ func TestWhatAViewerMayDo(t *testing.T) {
 func TestRolesThroughManyGroups(t *testing.T) {
 	r := newRoom(t)
 	r.principals("u:acme:ann")
-	r.item("c:acme:secret", 10, library.Private,
+	r.item("c:acme:secret", 10, principal.Private,
 		has("g:acme:g249", library.Viewing), has("g:acme:g120", library.Editing), has("g:acme:g130", library.Viewing))
 	for i := range 250 {
-		g := library.PrincipalID(fmt.Sprintf("g:acme:g%03d", i))
-		r.principal(g, library.Public)
-		r.join(g, true, in("u:acme:ann", library.GroupMember))
+		g := principal.ID(fmt.Sprintf("g:acme:g%03d", i))
+		r.principal(g, principal.Public)
+		r.join(g, true, in("u:acme:ann", principal.GroupMember))
 	}
 	got, err := r.svc.Standings(t.Context(), ann(), []library.ContentID{"c:acme:secret"})
 	if err != nil || got[0] == nil || got[0].Role != library.Editing {

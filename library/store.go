@@ -5,6 +5,7 @@ import (
 
 	"carrel/core/clock"
 	"carrel/core/commit"
+	"carrel/principal"
 )
 
 // The stores are narrow and their verbs are intentions. Every "must" below is
@@ -17,7 +18,7 @@ import (
 
 // ContentQuery says which rows of a content partition to read beside the header.
 type ContentQuery struct {
-	Members []PrincipalID // at most 100
+	Members []principal.ID // at most 100
 	Request *commit.RequestKey
 	// Serial reads the last decided state, finishing a conditional write under
 	// way; without it the read is a quorum one.
@@ -88,10 +89,10 @@ type ContentStore interface {
 	// ReadMany reads the headers of ids with the rows of members, in order of
 	// ids. It must see everything acknowledged before it was called. It must
 	// leave out what only a change needs, as Trim does.
-	ReadMany(ctx context.Context, ids []ContentID, members []PrincipalID) ([]ContentRows, error)
+	ReadMany(ctx context.Context, ids []ContentID, members []principal.ID) ([]ContentRows, error)
 	// MembersPage reads at most limit member rows, leaving ones too, after a
 	// principal in order of id, with the header of the same reading.
-	MembersPage(ctx context.Context, id ContentID, after PrincipalID, limit int, serial bool) (*ContentRows, error)
+	MembersPage(ctx context.Context, id ContentID, after principal.ID, limit int, serial bool) (*ContentRows, error)
 	// Commit must apply whole or not at all, iff Seq is Base. It must be durable
 	// when it returns, with everything this process wrote before it.
 	Commit(ctx context.Context, c *ContentCommit) (commit.Verdict, error)
@@ -122,7 +123,7 @@ func (k EntryKey) Less(l EntryKey) bool {
 
 // Slice is a run of entries of one bucket.
 type Slice struct {
-	Owner  PrincipalID
+	Owner  principal.ID
 	Bucket Bucket
 	// Newer walks from older to newer entries; otherwise from newer to older.
 	Newer bool
@@ -164,151 +165,42 @@ type LibraryStore interface {
 	// whatever order beside the slice.
 	OpenLibrary(ctx context.Context, s Slice, newest bool) (*Opening, error)
 	// CountLibrary counts the entries of a bucket, at most limit.
-	CountLibrary(ctx context.Context, owner PrincipalID, b Bucket, limit int) (int, error)
+	CountLibrary(ctx context.Context, owner principal.ID, b Bucket, limit int) (int, error)
 	// Built tells whether the library is complete; false for one that is missing.
-	Built(ctx context.Context, owner PrincipalID) (bool, error)
+	Built(ctx context.Context, owner principal.ID) (bool, error)
 	// Recorded tells whether what is shared with owner is recorded completely;
 	// false for a record that is missing.
-	Recorded(ctx context.Context, owner PrincipalID) (bool, error)
+	Recorded(ctx context.Context, owner principal.ID) (bool, error)
 	// SetBuilt says that library and record were complete at asOf: where either
 	// can be deleted by hand, a deletion after that takes its mark along.
-	SetBuilt(ctx context.Context, owner PrincipalID, asOf clock.Instant) error
+	SetBuilt(ctx context.Context, owner principal.ID, asOf clock.Instant) error
 	// RebuildNote reads how far the rebuild of owner's library has got; nil where
 	// no note is kept.
-	RebuildNote(ctx context.Context, owner PrincipalID) ([]byte, error)
+	RebuildNote(ctx context.Context, owner principal.ID) ([]byte, error)
 	// PutRebuildNote keeps a note of a rebuild that began at asOf. Of two notes the
 	// one of the later rebuild must stay, and of one rebuild the note that is greater
 	// in order of bytes. Where a library can be deleted by hand, a deletion after
 	// asOf takes the note along.
-	PutRebuildNote(ctx context.Context, owner PrincipalID, asOf clock.Instant, note []byte) error
+	PutRebuildNote(ctx context.Context, owner principal.ID, asOf clock.Instant, note []byte) error
 	// DropRebuildNote must remove the note iff its rebuild began at asOf or before.
-	DropRebuildNote(ctx context.Context, owner PrincipalID, asOf clock.Instant) error
+	DropRebuildNote(ctx context.Context, owner principal.ID, asOf clock.Instant) error
 	// DropEntries must remove an entry iff its MTS is the one given.
-	DropEntries(ctx context.Context, owner PrincipalID, es []BucketEntry) error
+	DropEntries(ctx context.Context, owner principal.ID, es []BucketEntry) error
 	// Changes lists the changes of owner's library after one, in their order. It
 	// must list every change for ChangesKept after its At.
-	Changes(ctx context.Context, owner PrincipalID, after ChangeKey, limit int) ([]Change, error)
+	Changes(ctx context.Context, owner principal.ID, after ChangeKey, limit int) ([]Change, error)
 	// SharedWith lists what owner has a role on, after a content in order of id.
-	SharedWith(ctx context.Context, owner PrincipalID, after ContentID, limit int) ([]Shared, error)
+	SharedWith(ctx context.Context, owner principal.ID, after ContentID, limit int) ([]Shared, error)
 	// Roles are owner's rows of content_by_principal for ids, in their order.
-	Roles(ctx context.Context, owner PrincipalID, ids []ContentID) ([]ContentRole, error)
-}
-
-// PrincipalQuery says which rows of a principal's partition to read.
-type PrincipalQuery struct {
-	Members []PrincipalID // of a group; at most 100
-	Request *commit.RequestKey
-	Serial  bool
-}
-
-// PrincipalRows is one reading of a principal's partition.
-type PrincipalRows struct {
-	Header  PrincipalHeader
-	Members []GroupMemberRow // in the order asked for; Seq 0 where there is no row
-	Request *commit.RequestRow
-}
-
-// PrincipalCommit is one conditional write of a principal's partition.
-type PrincipalCommit struct {
-	ID      PrincipalID
-	Base    int64
-	Header  PrincipalHeader // Header.Seq == Base+1; Writers are not written
-	Writer  commit.EntryID
-	Members []GroupMemberRow
-	Request *commit.RequestRow
-}
-
-// GroupEnforcement brings the derived memberships of some principals in line
-// with a snapshot of the group.
-type GroupEnforcement struct {
-	Header *PrincipalHeader
-	Rows   []GroupMemberRow
-}
-
-// GroupSettlement removes leaving rows, iff they are leaving and of the Seq given.
-type GroupSettlement struct {
-	ID      PrincipalID
-	Leaving []GroupMemberRow
-}
-
-// MemberOf asks whether Member is a direct member of Group.
-type MemberOf struct{ Group, Member PrincipalID }
-
-// MembershipsQuery says whose memberships to read, and how many.
-type MembershipsQuery struct {
-	Principals []PrincipalID
-	// Own and Others are the limits for each principal: of memberships in groups
-	// of its own tenant, and of those in groups of other tenants.
-	Own, Others int
-	// Rows is the limit for all of them together; the answer may exceed it by the
-	// memberships of one principal.
-	Rows int
-}
-
-// PrincipalStore keeps users, groups, and who is a member of what.
-type PrincipalStore interface {
-	// ReadPrincipal must return a zero Header for an unknown id, without an error.
-	ReadPrincipal(ctx context.Context, id PrincipalID, q PrincipalQuery) (*PrincipalRows, error)
-	// ReadPrincipals reads headers in the order of ids, zero ones for unknown
-	// ids. It must leave out Writers.
-	ReadPrincipals(ctx context.Context, ids []PrincipalID) ([]PrincipalHeader, error)
-	// GroupMembersPage reads at most limit member rows, leaving ones too, after
-	// a principal in order of id, with the header of the same reading.
-	GroupMembersPage(ctx context.Context, group, after PrincipalID, limit int, serial bool) (*PrincipalRows, error)
-	// Confirm reads the groups' own rows, in the order asked for.
-	Confirm(ctx context.Context, claims []MemberOf) ([]GroupMemberRow, error)
-	// CommitPrincipal must apply whole or not at all, iff Seq is Base, and be
-	// durable when it returns.
-	CommitPrincipal(ctx context.Context, c *PrincipalCommit) (commit.Verdict, error)
-	// EnforceGroup writes the derived memberships. An older snapshot must never
-	// undo what a newer one wrote.
-	EnforceGroup(ctx context.Context, e *GroupEnforcement) error
-	// SettleGroup must not change Seq, and must be harmless when repeated.
-	SettleGroup(ctx context.Context, s *GroupSettlement) error
-	// Memberships lists the derived memberships of a principal, after a group in
-	// order of id.
-	Memberships(ctx context.Context, p, after PrincipalID, limit int) ([]Membership, error)
-	// MembershipsOf reads the memberships of several principals at once: for each
-	// of them, in the order of q.Principals, the first q.Own in groups of its own
-	// tenant and the first q.Others in groups of other tenants, all in order of id.
-	// It must end the answer after the principal with which it has q.Rows rows.
-	MembershipsOf(ctx context.Context, q MembershipsQuery) ([][]Membership, error)
-	// ScanPrincipals lists ids after one, each once, in an order of the store's
-	// own that lasts.
-	ScanPrincipals(ctx context.Context, after PrincipalID, limit int) ([]PrincipalID, error)
-}
-
-// DirectoryStore keeps the derived rows by which users and groups are found.
-type DirectoryStore interface {
-	// EnforceDirectory writes the rows that e.Derive says, each with the visibility
-	// and the mts of the state. An older snapshot must never undo what a newer one
-	// wrote.
-	EnforceDirectory(ctx context.Context, e *DirectoryEnforcement) error
-	// PageDirectory must return the rows of the slice in order of name and then
-	// of id.
-	PageDirectory(ctx context.Context, s DirectorySlice) ([]DirectoryRow, error)
-	// ReadDirectory reads p's rows of keys, in their order; MTS is 0 where there is
-	// none.
-	ReadDirectory(ctx context.Context, p PrincipalID, keys []DirectoryKey) ([]DirectoryRow, error)
-	// ScanDirectory reads rows of all tenants after the place where another call
-	// has ended, each once, in an order of the store's own that lasts; a nil place
-	// is the beginning, and a nil next the end.
-	ScanDirectory(ctx context.Context, after []byte, limit int) (rows []DirectoryRow, next []byte, err error)
-	// DropDirectory must remove a row iff its MTS is the one given.
-	DropDirectory(ctx context.Context, rows []DirectoryRow) error
-	// DirectoryFilled tells whether all principals stand in the directory; false
-	// for a store that was made before there was one.
-	DirectoryFilled(ctx context.Context) (bool, error)
-	// SetDirectoryFilled says that they do.
-	SetDirectoryFilled(ctx context.Context) error
+	Roles(ctx context.Context, owner principal.ID, ids []ContentID) ([]ContentRole, error)
 }
 
 // Store is everything the Service needs of a backend.
 type Store interface {
 	ContentStore
 	LibraryStore
-	PrincipalStore
-	DirectoryStore
+	principal.Store
+	principal.DirectoryStore
 	commit.JournalStore
 	commit.RegisterStore
 }

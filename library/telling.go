@@ -3,13 +3,16 @@ package library
 import (
 	"context"
 	"fmt"
+
+	"carrel/core/cursor"
+	"carrel/principal"
 )
 
 // reading is who the follower is at this moment. RESYNC where it reads another
 // bucket than when it began: what it holds is of the one before.
 func (f *Following) reading(ctx context.Context) (*reading, error) {
-	v := &Viewer{User: f.user, Admin: f.admin, GlobalAdmin: f.global, bill: &f.resolved}
-	h, err := f.s.visiblePrincipal(ctx, v, f.owner)
+	v := &principal.Viewer{User: f.user, Admin: f.admin, GlobalAdmin: f.global, Bill: &f.resolved}
+	h, err := f.s.VisiblePrincipal(ctx, v, f.owner)
 	if err != nil {
 		return nil, err
 	}
@@ -47,9 +50,8 @@ func (f *Following) tell(ctx context.Context, n *news) (LibraryChange, error) {
 		}
 		f.told.put(n.Content, tale{placed: true, state: h.MTS, enforced: max(n.MTS, was.enforced)})
 		r.readAt = n.At // what was told up to here
-		at := EntryKey{h.Position, h.ID}
 		return &LibraryEntryPlaced{Edge: &LibraryEdge{Node: &h.Content, Role: rows[0].Members[0].Role, seal: func() string {
-			return f.s.seals.seal(r.bound, place{Order: orderAny, At: at, Read: r.readAt})
+			return f.s.seals.Seal(r.bound, cursor.Place{Order: cursor.AnyOrder, Position: h.Position, ID: string(h.ID), Read: r.readAt})
 		}}}, nil
 	}
 	gone, err := f.gone(ctx, r, n, &rows[0])
@@ -87,9 +89,9 @@ func (r *reading) sees(ctx context.Context, rows *ContentRows) (bool, error) {
 		return false, nil
 	}
 	switch r.sightOf(rows, now) {
-	case seen:
+	case principal.Seen:
 		return true, nil
-	case unseen:
+	case principal.Unseen:
 		return false, nil
 	}
 	role, err := r.s.roleThroughGroups(ctx, r.v, h.ID)
@@ -101,11 +103,11 @@ func (r *reading) sees(ctx context.Context, rows *ContentRows) (bool, error) {
 // administrator was shown of another tenant's items only those that it could
 // see: the PUBLIC ones, and those on which it has a role.
 func (r *reading) showed(ctx context.Context, c Change, rows *ContentRows) (bool, error) {
-	if r.bucket != Private || r.asOwner || r.v.Administers(c.Content.Tenant()) {
+	if r.bucket != principal.Private || r.asOwner || r.v.Administers(c.Content.Tenant()) {
 		return c.Left.Has(r.bucket), nil
 	}
-	if c.Left.Has(Public) || !c.Left.Has(Private) {
-		return c.Left.Has(Public), nil
+	if c.Left.Has(principal.Public) || !c.Left.Has(principal.Private) {
+		return c.Left.Has(principal.Public), nil
 	}
 	sees, err := r.s.seesContent(ctx, r.v, c.Content, &rows.Header, r.ownRow(rows))
 	return sees, err
@@ -113,7 +115,6 @@ func (r *reading) showed(ctx context.Context, c Change, rows *ContentRows) (bool
 
 // BillTo counts what resolving the follower's groups has cost since the last call
 // as work for v, the viewer of one event.
-func (f *Following) BillTo(v *Viewer) {
-	v.resolved.rounds.Add(f.resolved.rounds.Swap(0))
-	v.resolved.groups.Add(f.resolved.groups.Swap(0))
+func (f *Following) BillTo(v *principal.Viewer) {
+	f.resolved.MoveTo(v)
 }

@@ -9,47 +9,48 @@ import (
 
 	"carrel/core/commit"
 	"carrel/core/fault"
-	"carrel/library"
+	"carrel/core/input"
+	"carrel/principal"
 )
 
 func TestCreateUser(t *testing.T) {
-	valid := library.CreateUser{Tenant: "acme", Name: "bob", DisplayName: "Bob", Email: "Bob@Example.com", Visibility: library.Public}
-	with := func(change func(*library.CreateUser)) library.CreateUser {
+	valid := principal.CreateUser{Tenant: "acme", Name: "bob", DisplayName: "Bob", Email: "Bob@Example.com", Visibility: principal.Public}
+	with := func(change func(*principal.CreateUser)) principal.CreateUser {
 		in := valid
 		change(&in)
 		return in
 	}
 	for _, c := range []struct {
 		name   string
-		viewer *library.Viewer
-		in     library.CreateUser
+		viewer *principal.Viewer
+		in     principal.CreateUser
 		want   []string
 	}{
 		{"itself", as("u:acme:bob"), valid, nil},
-		{"itself, in other letters", as("u:acme:bob"), with(func(in *library.CreateUser) { in.Tenant, in.Name = "ACME", "BOB" }), nil},
+		{"itself, in other letters", as("u:acme:bob"), with(func(in *principal.CreateUser) { in.Tenant, in.Name = "ACME", "BOB" }), nil},
 		{"an administrator without a stored user", admin("u:acme:root"), valid, nil},
 		{"a global administrator of another tenant", global("u:other:root"), valid, nil},
-		{"PRIVATE", as("u:acme:bob"), with(func(in *library.CreateUser) { in.Visibility = library.Private }), nil},
+		{"PRIVATE", as("u:acme:bob"), with(func(in *principal.CreateUser) { in.Visibility = principal.Private }), nil},
 		{"anonymous", as(""), valid, []string{"UNAUTHENTICATED"}},
-		{"anonymous, and malformed", as(""), library.CreateUser{}, []string{"UNAUTHENTICATED"}},
+		{"anonymous, and malformed", as(""), principal.CreateUser{}, []string{"UNAUTHENTICATED"}},
 		{"a token that names another and does not exist", as("u:acme:eve"), valid, []string{"FORBIDDEN"}},
 		{"a stored user that names another", as("u:acme:ann"), valid, []string{"FORBIDDEN"}},
 		{"an administrator of another tenant", admin("u:other:root"), valid, []string{"FORBIDDEN"}},
-		{"a name that is taken", admin("u:acme:root"), with(func(in *library.CreateUser) { in.Name = "Ann" }), []string{"TAKEN name"}},
-		{"itself a second time", as("u:acme:ann"), with(func(in *library.CreateUser) { in.Name = "ann" }), []string{"TAKEN name"}},
-		{"taken, but not to be told", as("u:acme:eve"), with(func(in *library.CreateUser) { in.Name = "ann" }), []string{"FORBIDDEN"}},
-		{"all faults at once", as("u:acme:bob"), library.CreateUser{Tenant: "a b", Name: "", DisplayName: " ", Email: "x", Visibility: 7, IdempotencyKey: ptr("")},
+		{"a name that is taken", admin("u:acme:root"), with(func(in *principal.CreateUser) { in.Name = "Ann" }), []string{"TAKEN name"}},
+		{"itself a second time", as("u:acme:ann"), with(func(in *principal.CreateUser) { in.Name = "ann" }), []string{"TAKEN name"}},
+		{"taken, but not to be told", as("u:acme:eve"), with(func(in *principal.CreateUser) { in.Name = "ann" }), []string{"FORBIDDEN"}},
+		{"all faults at once", as("u:acme:bob"), principal.CreateUser{Tenant: "a b", Name: "", DisplayName: " ", Email: "x", Visibility: 7, IdempotencyKey: ptr("")},
 			[]string{"INVALID tenant", "INVALID name", "INVALID displayName", "INVALID email", "INVALID visibility", "INVALID idempotencyKey"}},
-		{"shape before rights", as("u:acme:eve"), with(func(in *library.CreateUser) { in.Email = "x" }), []string{"INVALID email"}},
-		{"a colon in the tenant", as("u:acme:bob"), with(func(in *library.CreateUser) { in.Tenant = "acme:bob" }), []string{"INVALID tenant"}},
-		{"a colon in the name", as("u:acme:bob"), with(func(in *library.CreateUser) { in.Name = "bob:x" }), []string{"INVALID name"}},
-		{"a name that is too long", as("u:acme:bob"), with(func(in *library.CreateUser) { in.Name = strings.Repeat("b", 129) }), []string{"INVALID name"}},
-		{"a tenant that is too long", as("u:acme:bob"), with(func(in *library.CreateUser) { in.Tenant = strings.Repeat("b", 33) }), []string{"INVALID tenant"}},
-		{"a long display name", as("u:acme:bob"), with(func(in *library.CreateUser) { in.DisplayName = strings.Repeat("b", 201) }), []string{"INVALID displayName"}},
+		{"shape before rights", as("u:acme:eve"), with(func(in *principal.CreateUser) { in.Email = "x" }), []string{"INVALID email"}},
+		{"a colon in the tenant", as("u:acme:bob"), with(func(in *principal.CreateUser) { in.Tenant = "acme:bob" }), []string{"INVALID tenant"}},
+		{"a colon in the name", as("u:acme:bob"), with(func(in *principal.CreateUser) { in.Name = "bob:x" }), []string{"INVALID name"}},
+		{"a name that is too long", as("u:acme:bob"), with(func(in *principal.CreateUser) { in.Name = strings.Repeat("b", 129) }), []string{"INVALID name"}},
+		{"a tenant that is too long", as("u:acme:bob"), with(func(in *principal.CreateUser) { in.Tenant = strings.Repeat("b", 33) }), []string{"INVALID tenant"}},
+		{"a long display name", as("u:acme:bob"), with(func(in *principal.CreateUser) { in.DisplayName = strings.Repeat("b", 201) }), []string{"INVALID displayName"}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			h := newHouse(t, nil)
-			h.user("u:acme:ann", library.Public)
+			h.user("u:acme:ann", principal.Public)
 			got, err := h.svc.CreateUser(t.Context(), c.viewer, c.in)
 			wantTold(t, err, c.want...)
 			if c.want != nil {
@@ -58,11 +59,11 @@ func TestCreateUser(t *testing.T) {
 				}
 				return
 			}
-			want := library.PrincipalHeader{
+			want := principal.Header{
 				ID: "u:acme:bob", DisplayName: "Bob", Visibility: c.in.Visibility, Email: "bob@example.com", State: commit.Live, Seq: 1,
 			}
-			ignore := cmpopts.IgnoreFields(library.PrincipalHeader{}, "MTS", "CreatedAt", "Writers")
-			if diff := cmp.Diff(want, got.PrincipalHeader, ignore); diff != "" {
+			ignore := cmpopts.IgnoreFields(principal.Header{}, "MTS", "CreatedAt", "Writers")
+			if diff := cmp.Diff(want, got.Header, ignore); diff != "" {
 				t.Errorf("answered (-want +got):\n%s", diff)
 			}
 			if diff := cmp.Diff(want, h.header("u:acme:bob"), ignore); diff != "" {
@@ -81,39 +82,39 @@ func TestCreateUser(t *testing.T) {
 
 func TestTokenWithoutUser(t *testing.T) {
 	h := newHouse(t, nil)
-	h.user("u:acme:ann", library.Public)
-	h.group("g:acme:staff", "u:acme:ann", library.Public)
-	eve := func() *library.Viewer { return as("u:acme:eve") }
+	h.user("u:acme:ann", principal.Public)
+	h.group("g:acme:staff", "u:acme:ann", principal.Public)
+	eve := func() *principal.Viewer { return as("u:acme:eve") }
 	for _, c := range []struct {
 		name string
 		call func() error
 	}{
 		{"createUser of another", func() error {
-			_, err := h.svc.CreateUser(t.Context(), eve(), library.CreateUser{Tenant: "acme", Name: "x", DisplayName: "x", Email: "x@example.com", Visibility: library.Public})
+			_, err := h.svc.CreateUser(t.Context(), eve(), principal.CreateUser{Tenant: "acme", Name: "x", DisplayName: "x", Email: "x@example.com", Visibility: principal.Public})
 			return err
 		}},
 		{"updateUser of itself", func() error {
-			_, err := h.svc.UpdateUser(t.Context(), eve(), library.UpdateUser{ID: "u:acme:eve", DisplayName: library.Some(ptr("x"))})
+			_, err := h.svc.UpdateUser(t.Context(), eve(), principal.UpdateUser{ID: "u:acme:eve", DisplayName: input.Some(ptr("x"))})
 			return err
 		}},
 		{"updateUser of another", func() error {
-			_, err := h.svc.UpdateUser(t.Context(), eve(), library.UpdateUser{ID: "u:acme:ann", DisplayName: library.Some(ptr("x"))})
+			_, err := h.svc.UpdateUser(t.Context(), eve(), principal.UpdateUser{ID: "u:acme:ann", DisplayName: input.Some(ptr("x"))})
 			return err
 		}},
 		{"createGroup", func() error {
-			_, err := h.svc.CreateGroup(t.Context(), eve(), library.CreateGroup{Tenant: "acme", Name: "x", DisplayName: "x", Visibility: library.Public})
+			_, err := h.svc.CreateGroup(t.Context(), eve(), principal.CreateGroup{Tenant: "acme", Name: "x", DisplayName: "x", Visibility: principal.Public})
 			return err
 		}},
 		{"createGroup as an administrator", func() error {
-			_, err := h.svc.CreateGroup(t.Context(), global("u:acme:eve"), library.CreateGroup{Tenant: "acme", Name: "x", DisplayName: "x", Visibility: library.Public})
+			_, err := h.svc.CreateGroup(t.Context(), global("u:acme:eve"), principal.CreateGroup{Tenant: "acme", Name: "x", DisplayName: "x", Visibility: principal.Public})
 			return err
 		}},
 		{"updateGroup", func() error {
-			_, err := h.svc.UpdateGroup(t.Context(), eve(), library.UpdateGroup{ID: "g:acme:staff", DisplayName: library.Some(ptr("x"))})
+			_, err := h.svc.UpdateGroup(t.Context(), eve(), principal.UpdateGroup{ID: "g:acme:staff", DisplayName: input.Some(ptr("x"))})
 			return err
 		}},
 		{"updateGroup as an administrator of another tenant", func() error {
-			_, err := h.svc.UpdateGroup(t.Context(), admin("u:other:eve"), library.UpdateGroup{ID: "g:acme:staff", DisplayName: library.Some(ptr("x"))})
+			_, err := h.svc.UpdateGroup(t.Context(), admin("u:other:eve"), principal.UpdateGroup{ID: "g:acme:staff", DisplayName: input.Some(ptr("x"))})
 			return err
 		}},
 		{"setGroupMembers", func() error {
@@ -134,37 +135,37 @@ func TestTokenWithoutUser(t *testing.T) {
 }
 
 func TestUpdateUser(t *testing.T) {
-	name := library.Some(ptr("Robert"))
+	name := input.Some(ptr("Robert"))
 	for _, c := range []struct {
 		name   string
-		viewer *library.Viewer
-		in     library.UpdateUser
+		viewer *principal.Viewer
+		in     principal.UpdateUser
 		want   []string
 	}{
-		{"itself", as("u:acme:bob"), library.UpdateUser{ID: "u:acme:bob", DisplayName: name}, nil},
-		{"itself, in other letters", as("u:acme:bob"), library.UpdateUser{ID: "U:ACME:Bob", DisplayName: name}, nil},
-		{"all fields", as("u:acme:bob"), library.UpdateUser{ID: "u:acme:bob", DisplayName: name, Email: library.Some(ptr(" R@Example.org ")), Visibility: library.Some(ptr(library.Private))}, nil},
-		{"an administrator", admin("u:acme:root"), library.UpdateUser{ID: "u:acme:bob", DisplayName: name}, nil},
-		{"a global administrator", global("u:other:root"), library.UpdateUser{ID: "u:acme:bob", DisplayName: name}, nil},
-		{"an administrator, of a PRIVATE one", admin("u:acme:root"), library.UpdateUser{ID: "u:acme:hid", DisplayName: name}, nil},
-		{"anonymous", as(""), library.UpdateUser{ID: "u:acme:bob", DisplayName: name}, []string{"UNAUTHENTICATED"}},
-		{"another one that it sees", as("u:acme:ann"), library.UpdateUser{ID: "u:acme:bob", DisplayName: name}, []string{"FORBIDDEN id"}},
-		{"another one that it does not see", as("u:acme:ann"), library.UpdateUser{ID: "u:acme:hid", DisplayName: name}, []string{"NOT_FOUND id"}},
-		{"one that does not exist", as("u:acme:ann"), library.UpdateUser{ID: "u:acme:nobody", DisplayName: name}, []string{"NOT_FOUND id"}},
-		{"one that does not exist, by an administrator", admin("u:acme:root"), library.UpdateUser{ID: "u:acme:nobody", DisplayName: name}, []string{"NOT_FOUND id"}},
-		{"a group", admin("u:acme:root"), library.UpdateUser{ID: "g:acme:bob", DisplayName: name}, []string{"INVALID id"}},
-		{"a content", admin("u:acme:root"), library.UpdateUser{ID: "c:acme:bob", DisplayName: name}, []string{"INVALID id"}},
-		{"nothing to change", as("u:acme:bob"), library.UpdateUser{ID: "u:acme:bob"}, []string{"INVALID"}},
-		{"nulls", as("u:acme:bob"), library.UpdateUser{ID: "u:acme:bob", DisplayName: library.Some[*string](nil), Email: library.Some[*string](nil), Visibility: library.Some[*library.Visibility](nil)},
+		{"itself", as("u:acme:bob"), principal.UpdateUser{ID: "u:acme:bob", DisplayName: name}, nil},
+		{"itself, in other letters", as("u:acme:bob"), principal.UpdateUser{ID: "U:ACME:Bob", DisplayName: name}, nil},
+		{"all fields", as("u:acme:bob"), principal.UpdateUser{ID: "u:acme:bob", DisplayName: name, Email: input.Some(ptr(" R@Example.org ")), Visibility: input.Some(ptr(principal.Private))}, nil},
+		{"an administrator", admin("u:acme:root"), principal.UpdateUser{ID: "u:acme:bob", DisplayName: name}, nil},
+		{"a global administrator", global("u:other:root"), principal.UpdateUser{ID: "u:acme:bob", DisplayName: name}, nil},
+		{"an administrator, of a PRIVATE one", admin("u:acme:root"), principal.UpdateUser{ID: "u:acme:hid", DisplayName: name}, nil},
+		{"anonymous", as(""), principal.UpdateUser{ID: "u:acme:bob", DisplayName: name}, []string{"UNAUTHENTICATED"}},
+		{"another one that it sees", as("u:acme:ann"), principal.UpdateUser{ID: "u:acme:bob", DisplayName: name}, []string{"FORBIDDEN id"}},
+		{"another one that it does not see", as("u:acme:ann"), principal.UpdateUser{ID: "u:acme:hid", DisplayName: name}, []string{"NOT_FOUND id"}},
+		{"one that does not exist", as("u:acme:ann"), principal.UpdateUser{ID: "u:acme:nobody", DisplayName: name}, []string{"NOT_FOUND id"}},
+		{"one that does not exist, by an administrator", admin("u:acme:root"), principal.UpdateUser{ID: "u:acme:nobody", DisplayName: name}, []string{"NOT_FOUND id"}},
+		{"a group", admin("u:acme:root"), principal.UpdateUser{ID: "g:acme:bob", DisplayName: name}, []string{"INVALID id"}},
+		{"a content", admin("u:acme:root"), principal.UpdateUser{ID: "c:acme:bob", DisplayName: name}, []string{"INVALID id"}},
+		{"nothing to change", as("u:acme:bob"), principal.UpdateUser{ID: "u:acme:bob"}, []string{"INVALID"}},
+		{"nulls", as("u:acme:bob"), principal.UpdateUser{ID: "u:acme:bob", DisplayName: input.Some[*string](nil), Email: input.Some[*string](nil), Visibility: input.Some[*principal.Visibility](nil)},
 			[]string{"INVALID displayName", "INVALID visibility", "INVALID email"}},
-		{"all faults", as("u:acme:bob"), library.UpdateUser{ID: "bob", DisplayName: library.Some(ptr("")), Email: library.Some(ptr("x")), Visibility: library.Some(ptr(library.Visibility(9))), IdempotencyKey: ptr("")},
+		{"all faults", as("u:acme:bob"), principal.UpdateUser{ID: "bob", DisplayName: input.Some(ptr("")), Email: input.Some(ptr("x")), Visibility: input.Some(ptr(principal.Visibility(9))), IdempotencyKey: ptr("")},
 			[]string{"INVALID id", "INVALID displayName", "INVALID visibility", "INVALID email", "INVALID idempotencyKey"}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			h := newHouse(t, nil)
-			h.user("u:acme:ann", library.Public)
-			h.user("u:acme:bob", library.Public)
-			h.user("u:acme:hid", library.Private)
+			h.user("u:acme:ann", principal.Public)
+			h.user("u:acme:bob", principal.Public)
+			h.user("u:acme:hid", principal.Private)
 			before := h.header("u:acme:bob")
 			got, err := h.svc.UpdateUser(t.Context(), c.viewer, c.in)
 			wantTold(t, err, c.want...)
@@ -178,7 +179,7 @@ func TestUpdateUser(t *testing.T) {
 			if got.DisplayName != "Robert" || stands.DisplayName != "Robert" || stands.Seq != 2 || stands.CreatedAt != got.CreatedAt {
 				t.Errorf("answered %+v, stored %+v", got, stands)
 			}
-			if c.in.Email.Set && (stands.Email != "r@example.org" || stands.Visibility != library.Private) {
+			if c.in.Email.Set && (stands.Email != "r@example.org" || stands.Visibility != principal.Private) {
 				t.Errorf("stored %+v", stands)
 			}
 		})
@@ -187,10 +188,10 @@ func TestUpdateUser(t *testing.T) {
 
 func TestUpdateUserToWhatItIs(t *testing.T) {
 	h := newHouse(t, nil)
-	h.user("u:acme:bob", library.Public)
+	h.user("u:acme:bob", principal.Public)
 	before := h.header("u:acme:bob")
-	_, err := h.svc.UpdateUser(t.Context(), as("u:acme:bob"), library.UpdateUser{
-		ID: "u:acme:bob", DisplayName: library.Some(ptr("bob")), Email: library.Some(ptr("X@example.com")), Visibility: library.Some(ptr(library.Public)),
+	_, err := h.svc.UpdateUser(t.Context(), as("u:acme:bob"), principal.UpdateUser{
+		ID: "u:acme:bob", DisplayName: input.Some(ptr("bob")), Email: input.Some(ptr("X@example.com")), Visibility: input.Some(ptr(principal.Public)),
 	})
 	if err != nil {
 		t.Fatal(err)

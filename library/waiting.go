@@ -3,6 +3,7 @@ package library
 import (
 	"carrel/core/clock"
 	"carrel/core/fault"
+	"carrel/principal"
 )
 
 // news is what waits to be told to a follower of one item: all that has come of
@@ -33,7 +34,7 @@ func (f *Following) news(c Change) news {
 // leaves tells whether a change says that the item has left what f reads. An
 // administrator reads of another tenant's items those that are PUBLIC.
 func (f *Following) leaves(c Change) bool {
-	return c.Left.Has(f.bucket) || f.bucket == Private && !f.asOwner && c.Left.Has(Public)
+	return c.Left.Has(f.bucket) || f.bucket == principal.Private && !f.asOwner && c.Left.Has(principal.Public)
 }
 
 // and is n with what has come since.

@@ -7,13 +7,14 @@ import (
 	"testing"
 
 	"carrel/core/clock"
+	"carrel/principal"
 )
 
 // TestWhatWasMissedComesFirst: all of it, whatever comes while it is put into
 // the queue. A cursor told in between would stand for what was not told yet.
 func TestWhatWasMissedComesFirst(t *testing.T) {
 	const most, others = 5000, queueMost / 2
-	f := &Following{s: &Service{watch: unwatched{}}, bucket: Private, most: queueMost, waiting: map[ContentID]news{}}
+	f := &Following{s: &Service{watch: unwatched{}}, bucket: principal.Private, most: queueMost, waiting: map[ContentID]news{}}
 	missed := make([]Change, most)
 	for i := range missed {
 		missed[i] = Change{ChangeKey: ChangeKey{At: clock.Instant(1 + i), Content: ContentID(fmt.Sprintf("c:t:missed%d", i)), MTS: 1}}

@@ -9,6 +9,7 @@ import (
 	"carrel/core/commit"
 	"carrel/core/journal"
 	"carrel/library"
+	"carrel/principal"
 )
 
 // watching remembers what a Service told.
@@ -114,7 +115,7 @@ func TestFanOutsAreTold(t *testing.T) {
 		t.Fatal(err)
 	}
 	for n := range 3 {
-		if _, err := svc.CreateContent(t.Context(), as("u:acme:ann"), library.CreateContent{Kind: library.Note, Title: "t", Visibility: library.Public}); err != nil {
+		if _, err := svc.CreateContent(t.Context(), as("u:acme:ann"), library.CreateContent{Kind: library.Note, Title: "t", Visibility: principal.Public}); err != nil {
 			t.Fatalf("creation %d: %v", n, err)
 		}
 	}

@@ -3,38 +3,38 @@ package observe
 import (
 	"context"
 
-	"carrel/library"
+	"carrel/principal"
 )
 
-func (s *measuredStore) EnforceDirectory(ctx context.Context, e *library.DirectoryEnforcement) error {
+func (s *measuredStore) EnforceDirectory(ctx context.Context, e *principal.DirectoryEnforcement) error {
 	ctx, call := s.enforceDirectory.begin(ctx)
 	err := s.next.EnforceDirectory(ctx, e)
 	call.ended(err)
 	return err
 }
 
-func (s *measuredStore) PageDirectory(ctx context.Context, p library.DirectorySlice) ([]library.DirectoryRow, error) {
+func (s *measuredStore) PageDirectory(ctx context.Context, p principal.DirectorySlice) ([]principal.DirectoryRow, error) {
 	ctx, call := s.pageDirectory.begin(ctx)
 	v, err := s.next.PageDirectory(ctx, p)
 	call.ended(err)
 	return v, err
 }
 
-func (s *measuredStore) ReadDirectory(ctx context.Context, p library.PrincipalID, keys []library.DirectoryKey) ([]library.DirectoryRow, error) {
+func (s *measuredStore) ReadDirectory(ctx context.Context, p principal.ID, keys []principal.DirectoryKey) ([]principal.DirectoryRow, error) {
 	ctx, call := s.readDirectory.begin(ctx)
 	v, err := s.next.ReadDirectory(ctx, p, keys)
 	call.ended(err)
 	return v, err
 }
 
-func (s *measuredStore) ScanDirectory(ctx context.Context, after []byte, limit int) ([]library.DirectoryRow, []byte, error) {
+func (s *measuredStore) ScanDirectory(ctx context.Context, after []byte, limit int) ([]principal.DirectoryRow, []byte, error) {
 	ctx, call := s.scanDirectory.begin(ctx)
 	rows, next, err := s.next.ScanDirectory(ctx, after, limit)
 	call.ended(err)
 	return rows, next, err
 }
 
-func (s *measuredStore) DropDirectory(ctx context.Context, rows []library.DirectoryRow) error {
+func (s *measuredStore) DropDirectory(ctx context.Context, rows []principal.DirectoryRow) error {
 	ctx, call := s.dropDirectory.begin(ctx)
 	err := s.next.DropDirectory(ctx, rows)
 	call.ended(err)

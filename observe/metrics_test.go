@@ -24,6 +24,7 @@ import (
 	"carrel/library"
 	"carrel/library/storetest"
 	"carrel/pebblestore"
+	"carrel/principal"
 )
 
 // told are the lines of the project's own figures whose name begins so,
@@ -81,7 +82,7 @@ type failing struct {
 	err error
 }
 
-func (f failing) Built(context.Context, library.PrincipalID) (bool, error) { return false, f.err }
+func (f failing) Built(context.Context, principal.ID) (bool, error) { return false, f.err }
 
 func TestOutcomesOfCalls(t *testing.T) {
 	for _, tc := range []struct {
@@ -205,12 +206,12 @@ func BenchmarkPage(b *testing.B) {
 	}
 	plain := service(library.Config{Store: store})
 	manages := library.Manages
-	if _, err := plain.ImportUser(b.Context(), library.ImportUser{ID: "u:acme:ann", DisplayName: "Ann", Visibility: library.Public}); err != nil {
+	if _, err := plain.ImportUser(b.Context(), principal.ImportUser{ID: "u:acme:ann", DisplayName: "Ann", Visibility: principal.Public}); err != nil {
 		b.Fatal(err)
 	}
 	for i := range 100 {
 		_, err := plain.ImportContent(b.Context(), library.ImportContent{
-			ID: fmt.Sprintf("c:acme:n%d", i), Kind: library.Note, Title: "T", Visibility: library.Public,
+			ID: fmt.Sprintf("c:acme:n%d", i), Kind: library.Note, Title: "T", Visibility: principal.Public,
 			Members: []library.ContentMemberChange{{Principal: "u:acme:ann", Role: &manages}},
 		})
 		if err != nil {
@@ -232,7 +233,7 @@ func BenchmarkPage(b *testing.B) {
 			b.ReportAllocs()
 			for b.Loop() {
 				ctx, op := c.tracing.Request(b.Context(), asked)
-				page, err := c.svc.Library(ctx, &library.Viewer{}, "u:acme:ann", library.LibraryQuery{Descending: true})
+				page, err := c.svc.Library(ctx, &principal.Viewer{}, "u:acme:ann", library.LibraryQuery{Descending: true})
 				if err != nil || len(page.Edges) != 20 {
 					b.Fatal(err)
 				}

@@ -13,6 +13,7 @@ import (
 	"carrel/core/commit"
 	"carrel/core/fault"
 	"carrel/library"
+	"carrel/principal"
 )
 
 // The outcomes of a call of a store.
@@ -175,14 +176,14 @@ func (s *measuredStore) Read(ctx context.Context, id library.ContentID, q librar
 	return v, err
 }
 
-func (s *measuredStore) ReadMany(ctx context.Context, ids []library.ContentID, members []library.PrincipalID) ([]library.ContentRows, error) {
+func (s *measuredStore) ReadMany(ctx context.Context, ids []library.ContentID, members []principal.ID) ([]library.ContentRows, error) {
 	ctx, call := s.readMany.begin(ctx)
 	v, err := s.next.ReadMany(ctx, ids, members)
 	call.ended(err)
 	return v, err
 }
 
-func (s *measuredStore) MembersPage(ctx context.Context, id library.ContentID, after library.PrincipalID, limit int, serial bool) (*library.ContentRows, error) {
+func (s *measuredStore) MembersPage(ctx context.Context, id library.ContentID, after principal.ID, limit int, serial bool) (*library.ContentRows, error) {
 	ctx, call := s.membersPage.begin(ctx)
 	v, err := s.next.MembersPage(ctx, id, after, limit, serial)
 	call.ended(err)
@@ -235,112 +236,112 @@ func (s *measuredStore) OpenLibrary(ctx context.Context, q library.Slice, newest
 	return v, err
 }
 
-func (s *measuredStore) CountLibrary(ctx context.Context, owner library.PrincipalID, b library.Bucket, limit int) (int, error) {
+func (s *measuredStore) CountLibrary(ctx context.Context, owner principal.ID, b library.Bucket, limit int) (int, error) {
 	ctx, call := s.countLibrary.begin(ctx)
 	v, err := s.next.CountLibrary(ctx, owner, b, limit)
 	call.ended(err)
 	return v, err
 }
 
-func (s *measuredStore) Built(ctx context.Context, owner library.PrincipalID) (bool, error) {
+func (s *measuredStore) Built(ctx context.Context, owner principal.ID) (bool, error) {
 	ctx, call := s.built.begin(ctx)
 	v, err := s.next.Built(ctx, owner)
 	call.ended(err)
 	return v, err
 }
 
-func (s *measuredStore) Recorded(ctx context.Context, owner library.PrincipalID) (bool, error) {
+func (s *measuredStore) Recorded(ctx context.Context, owner principal.ID) (bool, error) {
 	ctx, call := s.recorded.begin(ctx)
 	v, err := s.next.Recorded(ctx, owner)
 	call.ended(err)
 	return v, err
 }
 
-func (s *measuredStore) SetBuilt(ctx context.Context, owner library.PrincipalID, asOf clock.Instant) error {
+func (s *measuredStore) SetBuilt(ctx context.Context, owner principal.ID, asOf clock.Instant) error {
 	ctx, call := s.setBuilt.begin(ctx)
 	err := s.next.SetBuilt(ctx, owner, asOf)
 	call.ended(err)
 	return err
 }
 
-func (s *measuredStore) RebuildNote(ctx context.Context, owner library.PrincipalID) ([]byte, error) {
+func (s *measuredStore) RebuildNote(ctx context.Context, owner principal.ID) ([]byte, error) {
 	ctx, call := s.rebuildNote.begin(ctx)
 	v, err := s.next.RebuildNote(ctx, owner)
 	call.ended(err)
 	return v, err
 }
 
-func (s *measuredStore) PutRebuildNote(ctx context.Context, owner library.PrincipalID, asOf clock.Instant, note []byte) error {
+func (s *measuredStore) PutRebuildNote(ctx context.Context, owner principal.ID, asOf clock.Instant, note []byte) error {
 	ctx, call := s.putRebuildNote.begin(ctx)
 	err := s.next.PutRebuildNote(ctx, owner, asOf, note)
 	call.ended(err)
 	return err
 }
 
-func (s *measuredStore) DropRebuildNote(ctx context.Context, owner library.PrincipalID, asOf clock.Instant) error {
+func (s *measuredStore) DropRebuildNote(ctx context.Context, owner principal.ID, asOf clock.Instant) error {
 	ctx, call := s.dropRebuildNote.begin(ctx)
 	err := s.next.DropRebuildNote(ctx, owner, asOf)
 	call.ended(err)
 	return err
 }
 
-func (s *measuredStore) DropEntries(ctx context.Context, owner library.PrincipalID, es []library.BucketEntry) error {
+func (s *measuredStore) DropEntries(ctx context.Context, owner principal.ID, es []library.BucketEntry) error {
 	ctx, call := s.dropEntries.begin(ctx)
 	err := s.next.DropEntries(ctx, owner, es)
 	call.ended(err)
 	return err
 }
 
-func (s *measuredStore) Changes(ctx context.Context, owner library.PrincipalID, after library.ChangeKey, limit int) ([]library.Change, error) {
+func (s *measuredStore) Changes(ctx context.Context, owner principal.ID, after library.ChangeKey, limit int) ([]library.Change, error) {
 	ctx, call := s.changes.begin(ctx)
 	v, err := s.next.Changes(ctx, owner, after, limit)
 	call.ended(err)
 	return v, err
 }
 
-func (s *measuredStore) SharedWith(ctx context.Context, owner library.PrincipalID, after library.ContentID, limit int) ([]library.Shared, error) {
+func (s *measuredStore) SharedWith(ctx context.Context, owner principal.ID, after library.ContentID, limit int) ([]library.Shared, error) {
 	ctx, call := s.sharedWith.begin(ctx)
 	v, err := s.next.SharedWith(ctx, owner, after, limit)
 	call.ended(err)
 	return v, err
 }
 
-func (s *measuredStore) Roles(ctx context.Context, owner library.PrincipalID, ids []library.ContentID) ([]library.ContentRole, error) {
+func (s *measuredStore) Roles(ctx context.Context, owner principal.ID, ids []library.ContentID) ([]library.ContentRole, error) {
 	ctx, call := s.roles.begin(ctx)
 	v, err := s.next.Roles(ctx, owner, ids)
 	call.ended(err)
 	return v, err
 }
 
-func (s *measuredStore) ReadPrincipal(ctx context.Context, id library.PrincipalID, q library.PrincipalQuery) (*library.PrincipalRows, error) {
+func (s *measuredStore) ReadPrincipal(ctx context.Context, id principal.ID, q principal.Query) (*principal.Rows, error) {
 	ctx, call := s.readPrincipal.begin(ctx)
 	v, err := s.next.ReadPrincipal(ctx, id, q)
 	call.ended(err)
 	return v, err
 }
 
-func (s *measuredStore) ReadPrincipals(ctx context.Context, ids []library.PrincipalID) ([]library.PrincipalHeader, error) {
+func (s *measuredStore) ReadPrincipals(ctx context.Context, ids []principal.ID) ([]principal.Header, error) {
 	ctx, call := s.readPrincipals.begin(ctx)
 	v, err := s.next.ReadPrincipals(ctx, ids)
 	call.ended(err)
 	return v, err
 }
 
-func (s *measuredStore) GroupMembersPage(ctx context.Context, group, after library.PrincipalID, limit int, serial bool) (*library.PrincipalRows, error) {
+func (s *measuredStore) GroupMembersPage(ctx context.Context, group, after principal.ID, limit int, serial bool) (*principal.Rows, error) {
 	ctx, call := s.groupMembersPage.begin(ctx)
 	v, err := s.next.GroupMembersPage(ctx, group, after, limit, serial)
 	call.ended(err)
 	return v, err
 }
 
-func (s *measuredStore) Confirm(ctx context.Context, claims []library.MemberOf) ([]library.GroupMemberRow, error) {
+func (s *measuredStore) Confirm(ctx context.Context, claims []principal.MemberOf) ([]principal.GroupMemberRow, error) {
 	ctx, call := s.confirm.begin(ctx)
 	v, err := s.next.Confirm(ctx, claims)
 	call.ended(err)
 	return v, err
 }
 
-func (s *measuredStore) CommitPrincipal(ctx context.Context, c *library.PrincipalCommit) (commit.Verdict, error) {
+func (s *measuredStore) CommitPrincipal(ctx context.Context, c *principal.Commit) (commit.Verdict, error) {
 	ctx, call := s.commitPrincipal.begin(ctx)
 	s.tracing.sends(ctx, c.Writer)
 	v, err := s.next.CommitPrincipal(ctx, c)
@@ -348,35 +349,35 @@ func (s *measuredStore) CommitPrincipal(ctx context.Context, c *library.Principa
 	return v, err
 }
 
-func (s *measuredStore) EnforceGroup(ctx context.Context, e *library.GroupEnforcement) error {
+func (s *measuredStore) EnforceGroup(ctx context.Context, e *principal.GroupEnforcement) error {
 	ctx, call := s.enforceGroup.begin(ctx)
 	err := s.next.EnforceGroup(ctx, e)
 	call.ended(err)
 	return err
 }
 
-func (s *measuredStore) SettleGroup(ctx context.Context, t *library.GroupSettlement) error {
+func (s *measuredStore) SettleGroup(ctx context.Context, t *principal.GroupSettlement) error {
 	ctx, call := s.settleGroup.begin(ctx)
 	err := s.next.SettleGroup(ctx, t)
 	call.ended(err)
 	return err
 }
 
-func (s *measuredStore) Memberships(ctx context.Context, p, after library.PrincipalID, limit int) ([]library.Membership, error) {
+func (s *measuredStore) Memberships(ctx context.Context, p, after principal.ID, limit int) ([]principal.Membership, error) {
 	ctx, call := s.memberships.begin(ctx)
 	v, err := s.next.Memberships(ctx, p, after, limit)
 	call.ended(err)
 	return v, err
 }
 
-func (s *measuredStore) MembershipsOf(ctx context.Context, q library.MembershipsQuery) ([][]library.Membership, error) {
+func (s *measuredStore) MembershipsOf(ctx context.Context, q principal.MembershipsQuery) ([][]principal.Membership, error) {
 	ctx, call := s.membershipsOf.begin(ctx)
 	v, err := s.next.MembershipsOf(ctx, q)
 	call.ended(err)
 	return v, err
 }
 
-func (s *measuredStore) ScanPrincipals(ctx context.Context, after library.PrincipalID, limit int) ([]library.PrincipalID, error) {
+func (s *measuredStore) ScanPrincipals(ctx context.Context, after principal.ID, limit int) ([]principal.ID, error) {
 	ctx, call := s.scanPrincipals.begin(ctx)
 	v, err := s.next.ScanPrincipals(ctx, after, limit)
 	call.ended(err)

@@ -23,6 +23,7 @@ import (
 	"carrel/core/commit"
 	"carrel/core/fault"
 	"carrel/library"
+	"carrel/principal"
 )
 
 // tracingOf makes spans of the traces that the sampler chooses, and keeps them.
@@ -177,7 +178,7 @@ type cluster struct {
 	tracing *Tracing
 }
 
-func (c cluster) Built(ctx context.Context, _ library.PrincipalID) (bool, error) {
+func (c cluster) Built(ctx context.Context, _ principal.ID) (bool, error) {
 	c.tracing.Statement(ctx, Statement{Name: "built", Outcome: "unavailable", Took: time.Second})
 	return false, fault.Unavailablef(nil, "x")
 }

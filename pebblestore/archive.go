@@ -10,6 +10,7 @@ import (
 	"carrel/core/commit"
 	"carrel/interchange/archive"
 	"carrel/library"
+	"carrel/principal"
 )
 
 var _ archive.Store = (*Store)(nil)
@@ -124,10 +125,10 @@ func decodePartitionRow(table byte, key, value []byte) (r archive.Row, err error
 		r.Content = new(library.Header)
 		return r, decodeHeader(library.ContentID(id), value, r.Content)
 	case kind == kindHeader:
-		r.Principal = new(library.PrincipalHeader)
-		return r, decodePrincipal(library.PrincipalID(id), value, r.Principal)
+		r.Principal = new(principal.Header)
+		return r, decodePrincipal(principal.ID(id), value, r.Principal)
 	case kind == kindMember:
-		member := library.PrincipalID(rest)
+		member := principal.ID(rest)
 		if table == tableContent {
 			r.Member = &archive.MemberAt{Content: library.ContentID(id), Member: library.Member{Principal: member}}
 			err = decodeContentMember(value, &r.Member.Member)
@@ -136,8 +137,8 @@ func decodePartitionRow(table byte, key, value []byte) (r archive.Row, err error
 			var leaving bool
 			var seq int64
 			role, leaving, seq, err = decodeMember(value)
-			m := library.GroupMemberRow{Principal: member, Role: library.GroupRole(role), Leaving: leaving, Seq: seq}
-			r.GroupMember = &archive.GroupMemberAt{Group: library.PrincipalID(id), GroupMemberRow: m}
+			m := principal.GroupMemberRow{Principal: member, Role: principal.GroupRole(role), Leaving: leaving, Seq: seq}
+			r.GroupMember = &archive.GroupMemberAt{Group: principal.ID(id), GroupMemberRow: m}
 		}
 		return r, err
 	case kind == kindRequest:
@@ -153,7 +154,7 @@ func decodePartitionRow(table byte, key, value []byte) (r archive.Row, err error
 		if table == tableContent {
 			r.Request.Content = library.ContentID(id)
 		} else {
-			r.Request.Principal = library.PrincipalID(id)
+			r.Request.Principal = principal.ID(id)
 		}
 		return r, nil
 	}

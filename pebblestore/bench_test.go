@@ -13,6 +13,7 @@ import (
 	"carrel/core/clock"
 	"carrel/core/commit"
 	"carrel/library"
+	"carrel/principal"
 )
 
 // benchStore is a store on disk, filled with what a gateway of some size keeps.
@@ -39,7 +40,7 @@ func (s *benchStore) must(err error) {
 }
 
 // header is the first header of an item.
-func (s *benchStore) header(id library.ContentID, v library.Visibility) library.Header {
+func (s *benchStore) header(id library.ContentID, v principal.Visibility) library.Header {
 	link, description := "https://pkg.go.dev/"+string(id), "A description of ordinary length, as one line about a package has."
 	h := library.Header{State: commit.Live, Seq: 1, MTS: s.tick(), Widest: v, Managers: 1, Members: 1}
 	h.ID, h.Kind, h.Title, h.Description, h.Link = id, library.Link, "Package "+string(id), &description, &link
@@ -50,11 +51,11 @@ func (s *benchStore) header(id library.ContentID, v library.Visibility) library.
 
 // fill writes items, each in owner's library, without a sync each: a benchmark
 // of reading need not wait for them.
-func (s *benchStore) fill(owner library.PrincipalID, items int) []library.Header {
+func (s *benchStore) fill(owner principal.ID, items int) []library.Header {
 	var hs []library.Header
 	batch := s.db.NewBatch()
 	for n := range items {
-		h := s.header(library.ContentID("c:acme:item/"+strconv.Itoa(n)), library.Public)
+		h := s.header(library.ContentID("c:acme:item/"+strconv.Itoa(n)), principal.Public)
 		h.Writers = []commit.Writer{{Seq: 1, Entry: commit.EntryID{1}}}
 		key := appendHeaderKey(nil, tableContent, string(h.ID))
 		s.must(batch.Set(key, appendHeader(nil, &h), nil))
@@ -91,15 +92,15 @@ func cpuTime(b *testing.B) (report func()) {
 
 // page20 reads a page of 20 with its headers and two member rows each, as a
 // viewer's page takes.
-func (s *benchStore) page20(owner library.PrincipalID, from *library.EntryKey) []library.Entry {
+func (s *benchStore) page20(owner principal.ID, from *library.EntryKey) []library.Entry {
 	ctx := s.b.Context()
-	es, err := s.PageLibrary(ctx, library.Slice{Owner: owner, Bucket: library.Private, From: from, Limit: 21})
+	es, err := s.PageLibrary(ctx, library.Slice{Owner: owner, Bucket: principal.Private, From: from, Limit: 21})
 	s.must(err)
 	ids := make([]library.ContentID, len(es))
 	for i, e := range es {
 		ids[i] = e.Content
 	}
-	rows, err := s.ReadMany(ctx, ids, []library.PrincipalID{owner})
+	rows, err := s.ReadMany(ctx, ids, []principal.ID{owner})
 	s.must(err)
 	if len(rows) != len(es) {
 		s.b.Fatal("rows are missing")
@@ -122,7 +123,7 @@ func BenchmarkPage20(b *testing.B) {
 				}
 				var from *library.EntryKey
 				if page > 1 {
-					es, err := s.PageLibrary(b.Context(), library.Slice{Owner: owner, Bucket: library.Private, Limit: 20 * page})
+					es, err := s.PageLibrary(b.Context(), library.Slice{Owner: owner, Bucket: principal.Private, Limit: 20 * page})
 					s.must(err)
 					last := es[len(es)-1]
 					from = &library.EntryKey{Position: last.Position, Content: last.Content}
@@ -189,7 +190,7 @@ func BenchmarkPage20AfterMoves(b *testing.B) {
 }
 
 // move writes a move as Commit, Enforce and Settle do, without the sync.
-func (s *benchStore) move(h *library.Header, owner library.PrincipalID) {
+func (s *benchStore) move(h *library.Header, owner principal.ID) {
 	batch := s.db.NewBatch()
 	s.must(batch.Set(appendHeaderKey(nil, tableContent, string(h.ID)), appendHeader(nil, h), nil))
 	s.must(batch.Commit(nil))
@@ -210,7 +211,7 @@ func BenchmarkCommit(b *testing.B) {
 			defer cpuTime(b)()
 			run := func(next func() bool) {
 				n := <-id
-				h := s.header(library.ContentID("c:acme:item/"+strconv.Itoa(n)), library.Public)
+				h := s.header(library.ContentID("c:acme:item/"+strconv.Itoa(n)), principal.Public)
 				h.Seq = 0
 				for next() {
 					c := &library.ContentCommit{ID: h.ID, Base: h.Seq, Header: h, Writer: commit.EntryID{2}}
@@ -233,10 +234,10 @@ func BenchmarkCommit(b *testing.B) {
 
 func BenchmarkEnforce10000(b *testing.B) {
 	s := newBench(b, Options{})
-	h := s.header("c:acme:wide", library.Public)
+	h := s.header("c:acme:wide", principal.Public)
 	var members []library.Member
 	for n := range 10_000 {
-		members = append(members, library.Member{Principal: library.PrincipalID(fmt.Sprintf("u:acme:member%05d", n)), Role: library.Viewing, Seq: 1})
+		members = append(members, library.Member{Principal: principal.ID(fmt.Sprintf("u:acme:member%05d", n)), Role: library.Viewing, Seq: 1})
 	}
 	defer cpuTime(b)()
 	for b.Loop() {

@@ -10,6 +10,7 @@ import (
 
 	"carrel/core/clock"
 	"carrel/library"
+	"carrel/principal"
 )
 
 // Changes stand by minutes first, so that those which are too old go by one
@@ -60,7 +61,7 @@ func (s *Store) forgetChanges(added clock.Instant) {
 }
 
 // Changes implements library.LibraryStore.
-func (s *Store) Changes(ctx context.Context, owner library.PrincipalID, after library.ChangeKey, limit int) ([]library.Change, error) {
+func (s *Store) Changes(ctx context.Context, owner principal.ID, after library.ChangeKey, limit int) ([]library.Change, error) {
 	if err := s.enter(ctx); err != nil {
 		return nil, err
 	}
@@ -80,7 +81,7 @@ func (s *Store) Changes(ctx context.Context, owner library.PrincipalID, after li
 }
 
 // changes walks from v.key over the minutes that follow.
-func (v *view) changes(owner library.PrincipalID, limit int) ([]library.Change, error) {
+func (v *view) changes(owner principal.ID, limit int) ([]library.Change, error) {
 	var cs []library.Change
 	ok := v.it.First()
 	for ok && len(cs) < limit {

@@ -11,6 +11,7 @@ import (
 	"carrel/core/clock"
 	"carrel/core/commit"
 	"carrel/library"
+	"carrel/principal"
 )
 
 // TestChangesGoInTime: a store that is written to forgets changes once they are
@@ -63,14 +64,14 @@ func TestChangesGoInTime(t *testing.T) {
 	}
 }
 
-const changesOwner = library.PrincipalID("u:acme:ann")
+const changesOwner = principal.ID("u:acme:ann")
 
 // writeChange makes the item of a number, with a change in the library of
 // changesOwner.
 func writeChange(t *testing.T, s *Store, n int, at clock.Instant) {
 	t.Helper()
-	h := library.Header{State: commit.Live, Seq: 1, MTS: at, Position: at, Widest: library.Public}
-	h.ID, h.Visibility = library.ContentID(fmt.Sprint("c:acme:", n)), library.Public
+	h := library.Header{State: commit.Live, Seq: 1, MTS: at, Position: at, Widest: principal.Public}
+	h.ID, h.Visibility = library.ContentID(fmt.Sprint("c:acme:", n)), principal.Public
 	v, err := s.Commit(t.Context(), &library.ContentCommit{ID: h.ID, Header: h})
 	if err != nil || !v.Applied {
 		t.Fatal(v, err)
@@ -86,10 +87,10 @@ func writeChange(t *testing.T, s *Store, n int, at clock.Instant) {
 func BenchmarkChanges(b *testing.B) {
 	s := openStore(b, "", Options{FS: vfs.NewMem(), FreeReserve: -1})
 	at := s.now()
-	h := library.Header{State: commit.Live, Seq: 1, MTS: at, Position: at, Widest: library.Public}
-	h.ID, h.Visibility = "c:acme:x", library.Public
+	h := library.Header{State: commit.Live, Seq: 1, MTS: at, Position: at, Widest: principal.Public}
+	h.ID, h.Visibility = "c:acme:x", principal.Public
 	for n := range 20_000 {
-		m := library.Member{Principal: library.PrincipalID(fmt.Sprint("u:acme:", n)), Role: library.Viewing, Seq: 1}
+		m := library.Member{Principal: principal.ID(fmt.Sprint("u:acme:", n)), Role: library.Viewing, Seq: 1}
 		e := &library.Enforcement{Header: &h, Rows: []library.Member{m}, At: at.Add(time.Duration(n) * 100 * time.Millisecond)}
 		if err := s.Enforce(b.Context(), e); err != nil {
 			b.Fatal(err)

@@ -12,6 +12,7 @@ import (
 	"carrel/core/commit"
 	"carrel/core/fault"
 	"carrel/library"
+	"carrel/principal"
 )
 
 // Read implements library.ContentStore.
@@ -47,7 +48,7 @@ func (s *Store) openDecided(serial bool, table byte, id string) (*view, error) {
 }
 
 // readContent reads a header and the rows of members into rows.
-func (v *view) readContent(id library.ContentID, members []library.PrincipalID, rows *library.ContentRows) error {
+func (v *view) readContent(id library.ContentID, members []principal.ID, rows *library.ContentRows) error {
 	v.key = appendHeaderKey(v.key[:0], tableContent, string(id))
 	value, found, err := v.get()
 	if err != nil {
@@ -102,7 +103,7 @@ func (v *view) readRequest(table byte, id string, key *commit.RequestKey) (*comm
 }
 
 // ReadMany implements library.ContentStore. All rows are of one reading.
-func (s *Store) ReadMany(ctx context.Context, ids []library.ContentID, members []library.PrincipalID) ([]library.ContentRows, error) {
+func (s *Store) ReadMany(ctx context.Context, ids []library.ContentID, members []principal.ID) ([]library.ContentRows, error) {
 	if err := s.enter(ctx); err != nil {
 		return nil, err
 	}
@@ -125,7 +126,7 @@ func (s *Store) ReadMany(ctx context.Context, ids []library.ContentID, members [
 }
 
 // MembersPage implements library.ContentStore.
-func (s *Store) MembersPage(ctx context.Context, id library.ContentID, after library.PrincipalID, limit int, serial bool) (*library.ContentRows, error) {
+func (s *Store) MembersPage(ctx context.Context, id library.ContentID, after principal.ID, limit int, serial bool) (*library.ContentRows, error) {
 	if err := s.enter(ctx); err != nil {
 		return nil, err
 	}
@@ -137,7 +138,7 @@ func (s *Store) MembersPage(ctx context.Context, id library.ContentID, after lib
 	rows := new(library.ContentRows)
 	err = v.readContent(id, nil, rows)
 	if err == nil {
-		err = v.memberRows(tableContent, string(id), after, limit, func(p library.PrincipalID, value []byte) error {
+		err = v.memberRows(tableContent, string(id), after, limit, func(p principal.ID, value []byte) error {
 			m := library.Member{Principal: p}
 			err := decodeContentMember(value, &m)
 			rows.Members = append(rows.Members, m)
@@ -151,7 +152,7 @@ func (s *Store) MembersPage(ctx context.Context, id library.ContentID, after lib
 }
 
 // memberRows walks at most limit member rows of a partition, after a principal.
-func (v *view) memberRows(table byte, id string, after library.PrincipalID, limit int, row func(p library.PrincipalID, value []byte) error) error {
+func (v *view) memberRows(table byte, id string, after principal.ID, limit int, row func(p principal.ID, value []byte) error) error {
 	if limit <= 0 {
 		return nil
 	}
@@ -168,7 +169,7 @@ func (v *view) memberRows(table byte, id string, after library.PrincipalID, limi
 		if err != nil {
 			return err
 		}
-		if err := row(library.PrincipalID(v.it.Key()[prefix:]), value); err != nil {
+		if err := row(principal.ID(v.it.Key()[prefix:]), value); err != nil {
 			return fmt.Errorf("member of %q: %w", id, err)
 		}
 		n++

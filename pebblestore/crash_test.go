@@ -17,6 +17,7 @@ import (
 	"carrel/core/commit"
 	"carrel/library"
 	"carrel/library/storetest"
+	"carrel/principal"
 )
 
 // crashDir is a directory that does not exist when a store is opened there.
@@ -61,10 +62,10 @@ func script() []step {
 	synced := func(name string, run func(ctx context.Context, s *Store) error) {
 		steps = append(steps, step{name, true, run})
 	}
-	h := library.Header{State: commit.Live, Widest: library.Public}
-	h.ID, h.Title, h.Visibility, h.Creator = "c:acme:item", strings.Repeat("title ", 100), library.Public, "u:acme:ann"
-	group := library.PrincipalHeader{ID: "g:acme:team", State: commit.Live, DisplayName: "Team"}
-	const ann, bob = library.PrincipalID("u:acme:ann"), library.PrincipalID("u:acme:bob")
+	h := library.Header{State: commit.Live, Widest: principal.Public}
+	h.ID, h.Title, h.Visibility, h.Creator = "c:acme:item", strings.Repeat("title ", 100), principal.Public, "u:acme:ann"
+	group := principal.Header{ID: "g:acme:team", State: commit.Live, DisplayName: "Team"}
+	const ann, bob = principal.ID("u:acme:ann"), principal.ID("u:acme:bob")
 	lane := commit.LaneID("00000000-0000-4000-8000-000000000001")
 	for n := range int64(6) {
 		at := clock.Instant(1000 * (n + 1))
@@ -77,7 +78,7 @@ func script() []step {
 			return s.PutDue(ctx, commit.Due{At: at, Kind: commit.Content, Key: string(h.ID), MTS: at})
 		})
 		next := h
-		next.Seq, next.MTS, next.Position, next.Widest = n+1, at, at, library.Public
+		next.Seq, next.MTS, next.Position, next.Widest = n+1, at, at, principal.Public
 		c := &library.ContentCommit{ID: h.ID, Base: n, Header: next, Writer: entry.ID,
 			Members: []library.Member{{Principal: ann, Role: library.Manages}, {Principal: bob, Role: library.Viewing, Leaving: n%2 == 1}},
 			Request: &commit.RequestRow{Key: commit.RequestKey{byte(n)}, Answer: []byte("answer"), Until: 1 << 60}}
@@ -104,16 +105,16 @@ func script() []step {
 		later(fmt.Sprintf("built %d", n), func(ctx context.Context, s *Store) error { return s.SetBuilt(ctx, ann, 1) })
 		g := group
 		g.Seq, g.MTS = n+1, at
-		member := library.GroupMemberRow{Principal: ann, Role: library.GroupManager, Seq: n + 1}
+		member := principal.GroupMemberRow{Principal: ann, Role: principal.GroupManager, Seq: n + 1}
 		synced(fmt.Sprintf("commit principal %d", n), func(ctx context.Context, s *Store) error {
-			v, err := s.CommitPrincipal(ctx, &library.PrincipalCommit{ID: g.ID, Base: n, Header: g, Members: []library.GroupMemberRow{member}})
+			v, err := s.CommitPrincipal(ctx, &principal.Commit{ID: g.ID, Base: n, Header: g, Members: []principal.GroupMemberRow{member}})
 			if err == nil && !v.Applied {
 				err = fmt.Errorf("refused: %+v", v)
 			}
 			return err
 		})
 		later(fmt.Sprintf("enforce group %d", n), func(ctx context.Context, s *Store) error {
-			return s.EnforceGroup(ctx, &library.GroupEnforcement{Header: &g, Rows: []library.GroupMemberRow{member}})
+			return s.EnforceGroup(ctx, &principal.GroupEnforcement{Header: &g, Rows: []principal.GroupMemberRow{member}})
 		})
 		later(fmt.Sprintf("drop due %d", n), func(ctx context.Context, s *Store) error {
 			return s.DropDue(ctx, commit.Due{At: at, Kind: commit.Content, Key: string(h.ID), MTS: at})
@@ -137,7 +138,7 @@ func script() []step {
 	}
 	later("drop entry", func(ctx context.Context, s *Store) error {
 		e := library.Entry{Position: h.Position, Content: h.ID, MTS: h.MTS}
-		return s.DropEntries(ctx, ann, []library.BucketEntry{{Bucket: library.LoggedIn, Entry: e}})
+		return s.DropEntries(ctx, ann, []library.BucketEntry{{Bucket: principal.LoggedIn, Entry: e}})
 	})
 	later("drop lane", func(ctx context.Context, s *Store) error { return s.DropLane(ctx, lane, 1000) })
 	synced("last", func(ctx context.Context, s *Store) error {
@@ -321,7 +322,7 @@ func TestCrashBesideOthers(t *testing.T) {
 	const writers, commits = 4, 12
 	var begun, acked [writers]atomic.Int64
 	id := func(w int) library.ContentID { return library.ContentID(fmt.Sprintf("c:acme:item%d", w)) }
-	member := library.PrincipalID("u:acme:ann")
+	member := principal.ID("u:acme:ann")
 	c := newCrasher(vfs.NewCrashableMem())
 	c.look = func(point int, op errorfs.Op, percent int, take func() *vfs.MemFS) {
 		var oldest [writers]int64
@@ -334,7 +335,7 @@ func TestCrashBesideOthers(t *testing.T) {
 			return
 		}
 		for w := range writers {
-			rows, err := s.Read(t.Context(), id(w), library.ContentQuery{Members: []library.PrincipalID{member}})
+			rows, err := s.Read(t.Context(), id(w), library.ContentQuery{Members: []principal.ID{member}})
 			if err != nil {
 				t.Errorf("point %d: %v", point, err)
 				continue

@@ -15,6 +15,7 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs"
 
 	"carrel/library"
+	"carrel/principal"
 )
 
 // readAll opens a store and reads every item.
@@ -26,7 +27,7 @@ func readAll(ctx context.Context, fs vfs.FS, items int) error {
 	defer func() { _ = s.Close() }()
 	for n := range items {
 		id := library.ContentID(fmt.Sprintf("c:acme:item%03d", n))
-		rows, err := s.Read(ctx, id, library.ContentQuery{Members: []library.PrincipalID{"u:acme:ann"}})
+		rows, err := s.Read(ctx, id, library.ContentQuery{Members: []principal.ID{"u:acme:ann"}})
 		if err != nil {
 			return err
 		}

@@ -3,7 +3,7 @@ package pebblestore
 import (
 	"sync"
 
-	"carrel/library"
+	"carrel/principal"
 )
 
 // A deleted row stays in memory, and costs every slice that passes it about
@@ -21,17 +21,17 @@ const (
 // one entry in each bucket.
 type dead struct {
 	mu    sync.Mutex
-	rows  map[library.PrincipalID]int
+	rows  map[principal.ID]int
 	flush chan struct{} // of one place: a flush is wanted
 }
 
 func (d *dead) init() {
-	d.rows = make(map[library.PrincipalID]int)
+	d.rows = make(map[principal.ID]int)
 	d.flush = make(chan struct{}, 1)
 }
 
 // add counts n places that owner's library has lost. The caller holds mu.
-func (d *dead) add(owner library.PrincipalID, n int) {
+func (d *dead) add(owner principal.ID, n int) {
 	rows := d.rows[owner] + n
 	d.rows[owner] = rows
 	if rows >= deadPerOwner || len(d.rows) >= deadOwners {

@@ -11,6 +11,7 @@ import (
 	"carrel/core/clock"
 	"carrel/core/commit"
 	"carrel/library"
+	"carrel/principal"
 )
 
 func TestDeadRowsAreCounted(t *testing.T) {
@@ -26,7 +27,7 @@ func TestDeadRowsAreCounted(t *testing.T) {
 	}
 	for n := range deadPerOwner - 1 {
 		d.add("u:acme:ann", 1)
-		d.add(library.PrincipalID(fmt.Sprintf("u:acme:b%d", n)), deadPerOwner/2)
+		d.add(principal.ID(fmt.Sprintf("u:acme:b%d", n)), deadPerOwner/2)
 	}
 	if wanted() {
 		t.Error("a flush was wanted too early")
@@ -36,7 +37,7 @@ func TestDeadRowsAreCounted(t *testing.T) {
 		t.Errorf("no flush was wanted, or %d owners are still counted", len(d.rows))
 	}
 	for n := range deadOwners {
-		d.add(library.PrincipalID(fmt.Sprintf("u:acme:b%d", n)), 1)
+		d.add(principal.ID(fmt.Sprintf("u:acme:b%d", n)), 1)
 	}
 	if !wanted() || len(d.rows) != 0 {
 		t.Errorf("no flush was wanted for many owners, or %d are still counted", len(d.rows))
@@ -47,12 +48,12 @@ func TestDeadRowsAreCounted(t *testing.T) {
 // the newest page then passes.
 func TestPagesStayCheap(t *testing.T) {
 	s := openStore(t, "", Options{FS: vfs.NewMem()})
-	const owner, moves = library.PrincipalID("u:acme:ann"), 20 * deadPerOwner
+	const owner, moves = principal.ID("u:acme:ann"), 20 * deadPerOwner
 	wall := clock.Instant(0)
 	enforce := func(name string, unsettled []library.Superseded) clock.Instant {
 		wall++
-		h := library.Header{Seq: int64(wall), MTS: wall, Position: wall, State: commit.Live, Widest: library.Private, Unsettled: unsettled}
-		h.ID, h.Visibility = library.ContentID("c:acme:"+name), library.Private
+		h := library.Header{Seq: int64(wall), MTS: wall, Position: wall, State: commit.Live, Widest: principal.Private, Unsettled: unsettled}
+		h.ID, h.Visibility = library.ContentID("c:acme:"+name), principal.Private
 		if err := s.db.Set(appendHeaderKey(nil, tableContent, string(h.ID)), appendHeader(nil, &h), pebble.NoSync); err != nil {
 			t.Fatal(err)
 		}
@@ -66,7 +67,7 @@ func TestPagesStayCheap(t *testing.T) {
 	}
 	at := enforce("busy", nil)
 	for range moves {
-		at = enforce("busy", []library.Superseded{{Position: at, Widest: library.Private}})
+		at = enforce("busy", []library.Superseded{{Position: at, Widest: principal.Private}})
 	}
 	// Flushing and merging run in the background: they are waited for.
 	for {
@@ -79,7 +80,7 @@ func TestPagesStayCheap(t *testing.T) {
 		}
 		runtime.Gosched()
 	}
-	es, err := s.PageLibrary(t.Context(), library.Slice{Owner: owner, Bucket: library.Private, Limit: 51})
+	es, err := s.PageLibrary(t.Context(), library.Slice{Owner: owner, Bucket: principal.Private, Limit: 51})
 	if err != nil || len(es) != 51 || es[0].Content != "c:acme:busy" || es[0].Position != at {
 		t.Errorf("%d entries: %v", len(es), err)
 	}
@@ -87,9 +88,9 @@ func TestPagesStayCheap(t *testing.T) {
 
 // passed counts the rows, dead ones and deletions too, that the newest page of
 // 20 passes.
-func (s *Store) passed(t *testing.T, owner library.PrincipalID) int {
+func (s *Store) passed(t *testing.T, owner principal.ID) int {
 	t.Helper()
-	v, err := s.openRange(func(v *view) { v.sliceBounds(&library.Slice{Owner: owner, Bucket: library.Private}) })
+	v, err := s.openRange(func(v *view) { v.sliceBounds(&library.Slice{Owner: owner, Bucket: principal.Private}) })
 	if err != nil {
 		t.Fatal(err)
 	}

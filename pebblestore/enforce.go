@@ -10,6 +10,7 @@ import (
 	"carrel/core/clock"
 	"carrel/core/commit"
 	"carrel/library"
+	"carrel/principal"
 )
 
 // EnforceBatch implements library.ContentStore.
@@ -66,7 +67,7 @@ func (s *Store) newest(e *library.Enforcement, key []byte) (*library.Header, []l
 	if err != nil {
 		return nil, nil, err
 	}
-	principals := make([]library.PrincipalID, len(e.Rows))
+	principals := make([]principal.ID, len(e.Rows))
 	for i, m := range e.Rows {
 		principals[i] = m.Principal
 	}
@@ -89,7 +90,7 @@ func (s *Store) derive(b *pebble.Batch, e *library.Enforcement, h *library.Heade
 		e.Derive(h, m, &d)
 		places := 0
 		for _, k := range d.Delete {
-			if k.Bucket == library.Private {
+			if k.Bucket == principal.Private {
 				places++
 			}
 			key = appendEntryKey(key[:0], m.Principal, k.Bucket, library.EntryKey{Position: k.Position, Content: h.ID})

@@ -22,6 +22,7 @@ import (
 	"carrel/core/commit"
 	"carrel/core/fault"
 	"carrel/library"
+	"carrel/principal"
 )
 
 // openInChild names the directory that a child of this test process opens.
@@ -69,8 +70,8 @@ func closeFailed(t *testing.T, s *Store) {
 
 // commitOf makes seq of an item.
 func commitOf(ctx context.Context, s *Store, name string, seq int64) (commit.Verdict, error) {
-	h := library.Header{Seq: seq, MTS: clock.Instant(seq), Position: clock.Instant(seq), State: commit.Live, Widest: library.Private}
-	h.ID, h.Title, h.Visibility = library.ContentID("c:acme:"+name), strings.Repeat("title of "+name, 20), library.Private
+	h := library.Header{Seq: seq, MTS: clock.Instant(seq), Position: clock.Instant(seq), State: commit.Live, Widest: principal.Private}
+	h.ID, h.Title, h.Visibility = library.ContentID("c:acme:"+name), strings.Repeat("title of "+name, 20), principal.Private
 	return s.Commit(ctx, &library.ContentCommit{ID: h.ID, Base: seq - 1, Header: h, Writer: commit.EntryID{1},
 		Members: []library.Member{{Principal: "u:acme:ann", Role: library.Manages}}})
 }

@@ -6,6 +6,7 @@ import (
 	"carrel/core/clock"
 	"carrel/core/commit"
 	"carrel/library"
+	"carrel/principal"
 )
 
 // The optional parts of a content's header, as bits of one byte.
@@ -85,8 +86,8 @@ func decodeHeader(id library.ContentID, value []byte, h *library.Header) error {
 	h.Seq = int64(d.uint())
 	h.State = commit.State(d.byte())
 	h.Kind = library.ContentKind(d.byte())
-	h.Visibility = library.Visibility(d.byte())
-	h.Widest = library.Visibility(d.byte())
+	h.Visibility = principal.Visibility(d.byte())
+	h.Widest = principal.Visibility(d.byte())
 	has := d.byte()
 	h.MTS = clock.Instant(d.int())
 	h.Position = clock.Instant(d.int())
@@ -97,7 +98,7 @@ func decodeHeader(id library.ContentID, value []byte, h *library.Header) error {
 	h.Moves = int(d.int())
 	h.Managers = int(d.int())
 	h.Members = int(d.int())
-	h.Creator = library.PrincipalID(d.text())
+	h.Creator = principal.ID(d.text())
 	h.Title = d.text()
 	if has&(hasDescription|hasLink|hasExpiry) != 0 {
 		o := new(optional)
@@ -124,7 +125,7 @@ func decodeHeader(id library.ContentID, value []byte, h *library.Header) error {
 		h.Unsettled = make([]library.Superseded, n)
 		for i := range h.Unsettled {
 			h.Unsettled[i].Position = clock.Instant(d.int())
-			h.Unsettled[i].Widest = library.Visibility(d.byte())
+			h.Unsettled[i].Widest = principal.Visibility(d.byte())
 		}
 	}
 	h.Writers = d.writers()

@@ -9,6 +9,7 @@ import (
 	"carrel/core/clock"
 	"carrel/core/commit"
 	"carrel/library"
+	"carrel/principal"
 )
 
 // A key is a table's byte, then its parts in order. Keys sort as their parts
@@ -161,7 +162,7 @@ func appendHeaderKey(b []byte, table byte, id string) []byte {
 }
 
 // appendMemberKey appends the key of a member row.
-func appendMemberKey(b []byte, table byte, id string, member library.PrincipalID) []byte {
+func appendMemberKey(b []byte, table byte, id string, member principal.ID) []byte {
 	return append(append(appendPartition(b, table, id), kindMember), member...)
 }
 
@@ -171,12 +172,12 @@ func appendRequestKey(b []byte, table byte, id string, key *commit.RequestKey) [
 }
 
 // appendBucket appends what all keys of a bucket begin with.
-func appendBucket(b []byte, owner library.PrincipalID, bucket library.Bucket) []byte {
+func appendBucket(b []byte, owner principal.ID, bucket library.Bucket) []byte {
 	return append(appendPartition(b, tableLibrary, string(owner)), byte(bucket))
 }
 
 // appendEntryKey appends the key of an entry of a library.
-func appendEntryKey(b []byte, owner library.PrincipalID, bucket library.Bucket, k library.EntryKey) []byte {
+func appendEntryKey(b []byte, owner principal.ID, bucket library.Bucket, k library.EntryKey) []byte {
 	return append(appendInstant(appendBucket(b, owner, bucket), k.Position), k.Content...)
 }
 
@@ -207,18 +208,18 @@ func appendDirectory(b []byte, tenant string, whole bool) []byte {
 }
 
 // appendDirectoryKey appends the key of a row of the directory.
-func appendDirectoryKey(b []byte, k library.DirectoryKey, p library.PrincipalID) []byte {
+func appendDirectoryKey(b []byte, k principal.DirectoryKey, p principal.ID) []byte {
 	return append(appendString(appendDirectory(b, p.Tenant(), k.Whole), k.Name), p...)
 }
 
 // cutDirectoryKey reads the key of a row of the directory.
-func cutDirectoryKey(k []byte) (library.DirectoryKey, library.PrincipalID, error) {
+func cutDirectoryKey(k []byte) (principal.DirectoryKey, principal.ID, error) {
 	_, rest, err := cutString(k[1:])
 	if err != nil || len(rest) == 0 || rest[0] > listBeginnings {
-		return library.DirectoryKey{}, "", errKey
+		return principal.DirectoryKey{}, "", errKey
 	}
 	name, id, err := cutString(rest[1:])
-	return library.DirectoryKey{Whole: rest[0] == listWhole, Name: name}, library.PrincipalID(id), err
+	return principal.DirectoryKey{Whole: rest[0] == listWhole, Name: name}, principal.ID(id), err
 }
 
 // appendDueKey appends the key of a hint.
@@ -243,12 +244,12 @@ func appendMinute(b []byte, at clock.Instant) []byte {
 
 // appendChanges appends what all keys of a library's changes of a minute begin
 // with.
-func appendChanges(b []byte, owner library.PrincipalID, at clock.Instant) []byte {
+func appendChanges(b []byte, owner principal.ID, at clock.Instant) []byte {
 	return appendString(appendMinute(b, at), string(owner))
 }
 
 // appendChangeKey appends the key of a change.
-func appendChangeKey(b []byte, owner library.PrincipalID, k *library.ChangeKey) []byte {
+func appendChangeKey(b []byte, owner principal.ID, k *library.ChangeKey) []byte {
 	b = appendInstant(appendChanges(b, owner, k.At), k.At)
 	return appendInstant(appendString(b, string(k.Content)), k.MTS)
 }

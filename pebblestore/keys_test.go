@@ -17,6 +17,7 @@ import (
 	"carrel/core/commit"
 	"carrel/library"
 	"carrel/library/storetest"
+	"carrel/principal"
 )
 
 var update = flag.Bool("update", false, "write the golden files anew")
@@ -41,7 +42,7 @@ func golden(t *testing.T, name, got string) {
 
 // TestKeysGolden pins every form of key, and that they stand in this order.
 func TestKeysGolden(t *testing.T) {
-	const c, u, g = library.ContentID("c:acme:a/b"), library.PrincipalID("u:acme:ann"), library.PrincipalID("g:acme:team")
+	const c, u, g = library.ContentID("c:acme:a/b"), principal.ID("u:acme:ann"), principal.ID("g:acme:team")
 	request := commit.RequestKey{0: 0xab, 31: 0xcd}
 	at := clock.Instant(1767225600123456)
 	forms := []struct {
@@ -63,19 +64,19 @@ func TestKeysGolden(t *testing.T) {
 		{"filled", []byte{tableFilled}},
 		{"lane", appendSingle(nil, tableLane, "00000000-0000-4000-8000-000000000001")},
 		{"creation", appendSingle(nil, tableCreation, string(request[:]))},
-		{"entry before 1970", appendEntryKey(nil, u, library.Private, library.EntryKey{Position: -1, Content: c})},
-		{"entry", appendEntryKey(nil, u, library.Private, library.EntryKey{Position: at, Content: c})},
-		{"entry, public", appendEntryKey(nil, u, library.Public, library.EntryKey{Position: at, Content: c})},
-		{"entry, longer owner", appendEntryKey(nil, u+"/b", library.Private, library.EntryKey{Position: at, Content: c})},
+		{"entry before 1970", appendEntryKey(nil, u, principal.Private, library.EntryKey{Position: -1, Content: c})},
+		{"entry", appendEntryKey(nil, u, principal.Private, library.EntryKey{Position: at, Content: c})},
+		{"entry, public", appendEntryKey(nil, u, principal.Public, library.EntryKey{Position: at, Content: c})},
+		{"entry, longer owner", appendEntryKey(nil, u+"/b", principal.Private, library.EntryKey{Position: at, Content: c})},
 		{"copy", []byte{tableCopy}},
 		{"block", appendSingle(nil, tableBlock, "host-1")},
 		{"principal, header", appendHeaderKey(nil, tablePrincipal, string(g))},
 		{"principal, member", appendMemberKey(nil, tablePrincipal, string(g), u)},
 		{"principal, request", appendRequestKey(nil, tablePrincipal, string(g), &request)},
 		{"principal, escaped", appendHeaderKey(nil, tablePrincipal, "x\x00\x01\x02")},
-		{"directory, whole", appendDirectoryKey(nil, library.DirectoryKey{Whole: true, Name: "ann b"}, u)},
-		{"directory", appendDirectoryKey(nil, library.DirectoryKey{Name: "ann"}, u)},
-		{"directory, longer", appendDirectoryKey(nil, library.DirectoryKey{Name: "ann b"}, u)},
+		{"directory, whole", appendDirectoryKey(nil, principal.DirectoryKey{Whole: true, Name: "ann b"}, u)},
+		{"directory", appendDirectoryKey(nil, principal.DirectoryKey{Name: "ann"}, u)},
+		{"directory, longer", appendDirectoryKey(nil, principal.DirectoryKey{Name: "ann b"}, u)},
 		{"shared", appendPair(nil, tableShared, string(u), string(c))},
 		{"setting", appendSingle(nil, tableSetting, "cursor keys")},
 		{"rebuild", appendSingle(nil, tableRebuild, string(u))},
@@ -94,18 +95,18 @@ func TestKeysGolden(t *testing.T) {
 // TestRowsGolden pins every form of value.
 func TestRowsGolden(t *testing.T) {
 	description, link, expires := "D", "https://e.com", clock.Instant(99)
-	h := library.Header{State: commit.Live, Seq: 300, MTS: 7, Position: 6, Widest: library.Public, MovesSince: 5, Moves: 4, Managers: 1, Members: 2,
-		Unsettled: []library.Superseded{{Position: 3, Widest: library.LoggedIn}}, Writers: []commit.Writer{{Seq: 299, Entry: commit.EntryID{1}}, {Seq: 300, Entry: commit.EntryID{2}}}}
+	h := library.Header{State: commit.Live, Seq: 300, MTS: 7, Position: 6, Widest: principal.Public, MovesSince: 5, Moves: 4, Managers: 1, Members: 2,
+		Unsettled: []library.Superseded{{Position: 3, Widest: principal.LoggedIn}}, Writers: []commit.Writer{{Seq: 299, Entry: commit.EntryID{1}}, {Seq: 300, Entry: commit.EntryID{2}}}}
 	turned := h
 	turned.LoggedInUntil, turned.PublicUntil = 5, 4
 	moved := turned
 	moved.MovedAt = 8
 	h.Kind, h.Title, h.Description, h.Link, h.ExpiresAt = library.Link, "T", &description, &link, &expires
-	h.Visibility, h.Creator, h.CreatedAt, h.LastModified, h.Version = library.LoggedIn, "u:a:b", 1, 6, 2
-	p := library.PrincipalHeader{DisplayName: "N", Visibility: library.Public, Email: "a@b", CreatedAt: 1, State: commit.Live, Seq: 2, MTS: 3, Managers: 4, Members: 5,
+	h.Visibility, h.Creator, h.CreatedAt, h.LastModified, h.Version = principal.LoggedIn, "u:a:b", 1, 6, 2
+	p := principal.Header{DisplayName: "N", Visibility: principal.Public, Email: "a@b", CreatedAt: 1, State: commit.Live, Seq: 2, MTS: 3, Managers: 4, Members: 5,
 		Writers: []commit.Writer{{Seq: 2, Entry: commit.EntryID{9}}}}
 	l := commit.Lane{Stamp: 5, Blocks: storetest.Blocks(library.InFlight{ID: commit.EntryID{1}, Content: "c:a:b", Base: 2, Scope: commit.ScopeListed,
-		Principals: []library.PrincipalID{"u:a:c"}, Reverse: true, Due: 8, Decided: true})}
+		Principals: []principal.ID{"u:a:c"}, Reverse: true, Due: 8, Decided: true})}
 	forms := []struct {
 		name string
 		row  []byte
@@ -118,12 +119,12 @@ func TestRowsGolden(t *testing.T) {
 		{"member of content", appendContentMember(nil, &library.Member{Role: 3, Leaving: true, Seq: 300, Since: 9, Left: 14})},
 		{"request", appendRequest(nil, &commit.RequestRow{InputHash: [32]byte{1}, Answer: []byte("A"), Until: 4})},
 		{"entry", appendEntry(nil, library.Manages, 7)},
-		{"change", appendChange(nil, library.Buckets(0).With(library.LoggedIn).With(library.Public))},
+		{"change", appendChange(nil, library.Buckets(0).With(principal.LoggedIn).With(principal.Public))},
 		{"role", appendRole(nil, 2)},
 		{"principal", appendPrincipal(nil, &p)},
-		{"found", appendFound(nil, library.LoggedIn, 7)},
+		{"found", appendFound(nil, principal.LoggedIn, 7)},
 		{"lane", appendLane(nil, &l)},
-		{"renaming", appendLane(nil, &commit.Lane{Stamp: 5, Blocks: storetest.Blocks(library.InFlight{ID: commit.EntryID{1}, Principal: "u:a:b", Base: 2, Former: "N"})})},
+		{"renaming", appendLane(nil, &commit.Lane{Stamp: 5, Blocks: storetest.Blocks(principal.InFlight{ID: commit.EntryID{1}, Principal: "u:a:b", Base: 2, Former: "N"})})},
 		{"due", appendDue(nil, 7)},
 		{"due of old", appendDue(nil, 0)},
 		{"creation", appendCreation(nil, &commit.Creation{InputHash: [32]byte{2}, ID: "c:a:b", Until: 4})},
@@ -147,7 +148,7 @@ type place struct {
 }
 
 func (p place) key() []byte {
-	return appendEntryKey(nil, library.PrincipalID(p.owner), library.Bucket(p.bucket), library.EntryKey{Position: clock.Instant(p.at), Content: library.ContentID(p.content)})
+	return appendEntryKey(nil, principal.ID(p.owner), library.Bucket(p.bucket), library.EntryKey{Position: clock.Instant(p.at), Content: library.ContentID(p.content)})
 }
 
 func (p place) compare(q place) int {
@@ -191,8 +192,8 @@ func FuzzKeyOrder(f *testing.F) {
 func FuzzRows(f *testing.F) {
 	h := library.Header{Seq: 2, MovedAt: 3, Writers: []commit.Writer{{Seq: 2}}, Unsettled: []library.Superseded{{Position: 1, Widest: 1}}}
 	f.Add(appendHeader(nil, &h))
-	f.Add(appendPrincipal(nil, &library.PrincipalHeader{Seq: 2}))
-	f.Add(appendLane(nil, &commit.Lane{Stamp: 1, Blocks: storetest.Blocks(library.InFlight{Base: 1, Principals: []library.PrincipalID{"u:a:b"}})}))
+	f.Add(appendPrincipal(nil, &principal.Header{Seq: 2}))
+	f.Add(appendLane(nil, &commit.Lane{Stamp: 1, Blocks: storetest.Blocks(library.InFlight{Base: 1, Principals: []principal.ID{"u:a:b"}})}))
 	f.Add(appendMember(nil, 1, true, 5))
 	f.Add(appendCreation(nil, &commit.Creation{ID: "x"}))
 	f.Add([]byte{rowVersion, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0x01})
@@ -214,7 +215,7 @@ func FuzzRows(f *testing.F) {
 				return appendHeader(nil, &h), err
 			}},
 			{"principal", func(b []byte) ([]byte, error) {
-				var h library.PrincipalHeader
+				var h principal.Header
 				err := decodePrincipal("u:a:b", b, &h)
 				return appendPrincipal(nil, &h), err
 			}},
@@ -268,14 +269,14 @@ func FuzzRows(f *testing.F) {
 // refused, where a row does not run to its end.
 func TestDamagedRows(t *testing.T) {
 	h := library.Header{Seq: 2, Writers: []commit.Writer{{Seq: 2}}, Unsettled: []library.Superseded{{Position: 1, Widest: 1}}}
-	l := commit.Lane{Stamp: 1, Blocks: storetest.Blocks(library.InFlight{Base: 1, Principals: []library.PrincipalID{"u:a:b"}})}
+	l := commit.Lane{Stamp: 1, Blocks: storetest.Blocks(library.InFlight{Base: 1, Principals: []principal.ID{"u:a:b"}})}
 	for _, c := range []struct {
 		name string
 		row  []byte
 		read func([]byte) error
 	}{
 		{"header", appendHeader(nil, &h), func(b []byte) error { return decodeHeader("c:a:b", b, new(library.Header)) }},
-		{"principal", appendPrincipal(nil, &library.PrincipalHeader{Seq: 2}), func(b []byte) error { return decodePrincipal("u:a:b", b, new(library.PrincipalHeader)) }},
+		{"principal", appendPrincipal(nil, &principal.Header{Seq: 2}), func(b []byte) error { return decodePrincipal("u:a:b", b, new(principal.Header)) }},
 		{"lane", appendLane(nil, &l), func(b []byte) error { _, err := decodeLane("x", b); return err }},
 		{"member", appendMember(nil, 1, true, 500), func(b []byte) error { _, _, _, err := decodeMember(b); return err }},
 		{"entry", appendEntry(nil, 1, 500), func(b []byte) error { _, _, err := decodeEntry(b); return err }},

@@ -7,19 +7,20 @@ import (
 
 	"carrel/core/commit"
 	"carrel/library"
+	"carrel/principal"
 )
 
 // Lists that were written before changes had kinds are read.
 func TestDecodeLane_OfTheFirstVersion(t *testing.T) {
 	for _, c := range []struct {
 		name, row string
-		want      library.InFlight
+		want      commit.Entry
 	}{
 		{"an item", "\x01\n\x01\x01\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x01\x03\x05c:a:b\x00\x04\x10\x01\x05u:a:c",
 			library.InFlight{ID: commit.EntryID{1}, Content: "c:a:b", Base: 2, Scope: commit.ScopeListed,
-				Principals: []library.PrincipalID{"u:a:c"}, Reverse: true, Due: 8, Decided: true}},
+				Principals: []principal.ID{"u:a:c"}, Reverse: true, Due: 8, Decided: true}.Entry()},
 		{"a renamed user", "\x01\n\x01\x01\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x01N\x05u:a:b\x04\x00\x00",
-			library.InFlight{ID: commit.EntryID{1}, Principal: "u:a:b", Base: 2, Former: "N"}},
+			commit.Entry{ID: commit.EntryID{1}, Kind: commit.Principal, Key: "u:a:b", Base: 2, Payload: (&commit.Reach{Former: "N"}).Encode()}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			l, err := decodeLane("x", []byte(c.row))
@@ -30,11 +31,7 @@ func TestDecodeLane_OfTheFirstVersion(t *testing.T) {
 			if err != nil || len(entries) != 1 {
 				t.Fatalf("%+v, %v", entries, err)
 			}
-			got, err := library.InFlightOf(entries[0])
-			if err != nil {
-				t.Fatal(err)
-			}
-			if diff := cmp.Diff(c.want, got); diff != "" {
+			if diff := cmp.Diff(c.want, entries[0]); diff != "" {
 				t.Errorf("(-want +got):\n%s", diff)
 			}
 		})

@@ -9,6 +9,7 @@ import (
 
 	"carrel/core/clock"
 	"carrel/library"
+	"carrel/principal"
 )
 
 // PageLibrary implements library.LibraryStore.
@@ -113,7 +114,7 @@ func (v *view) entries(p *library.Slice) ([]library.Entry, error) {
 }
 
 // CountLibrary implements library.LibraryStore. It reads keys alone.
-func (s *Store) CountLibrary(ctx context.Context, owner library.PrincipalID, bucket library.Bucket, limit int) (int, error) {
+func (s *Store) CountLibrary(ctx context.Context, owner principal.ID, bucket library.Bucket, limit int) (int, error) {
 	if err := s.enter(ctx); err != nil {
 		return 0, err
 	}
@@ -133,7 +134,7 @@ func (s *Store) CountLibrary(ctx context.Context, owner library.PrincipalID, buc
 }
 
 // Built implements library.LibraryStore.
-func (s *Store) Built(ctx context.Context, owner library.PrincipalID) (bool, error) {
+func (s *Store) Built(ctx context.Context, owner principal.ID) (bool, error) {
 	if err := s.enter(ctx); err != nil {
 		return false, err
 	}
@@ -147,13 +148,13 @@ func (s *Store) Built(ctx context.Context, owner library.PrincipalID) (bool, err
 
 // Recorded implements library.LibraryStore: nobody deletes a record without its
 // library here, so that one mark stands for both.
-func (s *Store) Recorded(ctx context.Context, owner library.PrincipalID) (bool, error) {
+func (s *Store) Recorded(ctx context.Context, owner principal.ID) (bool, error) {
 	return s.Built(ctx, owner)
 }
 
 // SetBuilt implements library.LibraryStore. No hand but ours reaches the store
 // while it is open, so nothing is deleted after asOf.
-func (s *Store) SetBuilt(ctx context.Context, owner library.PrincipalID, _ clock.Instant) error {
+func (s *Store) SetBuilt(ctx context.Context, owner principal.ID, _ clock.Instant) error {
 	return s.writeLater(ctx, "mark a library as built", func(b *pebble.Batch) error {
 		return b.Set(appendSingle(nil, tableBuilt, string(owner)), []byte{rowVersion}, nil)
 	})
@@ -175,7 +176,7 @@ func (s *Store) writeLater(ctx context.Context, doing string, fill func(b *pebbl
 
 // DropEntries implements library.LibraryStore. Each entry is compared under the
 // lock of its content, as Enforce writes it.
-func (s *Store) DropEntries(ctx context.Context, owner library.PrincipalID, es []library.BucketEntry) error {
+func (s *Store) DropEntries(ctx context.Context, owner principal.ID, es []library.BucketEntry) error {
 	if err := s.enter(ctx); err != nil {
 		return err
 	}
@@ -188,7 +189,7 @@ func (s *Store) DropEntries(ctx context.Context, owner library.PrincipalID, es [
 	return nil
 }
 
-func (s *Store) dropEntry(owner library.PrincipalID, e *library.BucketEntry) error {
+func (s *Store) dropEntry(owner principal.ID, e *library.BucketEntry) error {
 	mu := s.locks.of(appendHeaderKey(nil, tableContent, string(e.Content)))
 	mu.Lock()
 	defer mu.Unlock()
@@ -216,7 +217,7 @@ func (s *Store) dropEntry(owner library.PrincipalID, e *library.BucketEntry) err
 }
 
 // SharedWith implements library.LibraryStore.
-func (s *Store) SharedWith(ctx context.Context, owner library.PrincipalID, after library.ContentID, limit int) ([]library.Shared, error) {
+func (s *Store) SharedWith(ctx context.Context, owner principal.ID, after library.ContentID, limit int) ([]library.Shared, error) {
 	var shared []library.Shared
 	err := s.pairs(ctx, tableShared, string(owner), string(after), limit, func(second string, role byte) {
 		shared = append(shared, library.Shared{Content: library.ContentID(second), Role: library.ContentRole(role)})
@@ -265,7 +266,7 @@ func (s *Store) pairs(ctx context.Context, table byte, first, after string, limi
 }
 
 // Roles implements library.LibraryStore.
-func (s *Store) Roles(ctx context.Context, owner library.PrincipalID, ids []library.ContentID) ([]library.ContentRole, error) {
+func (s *Store) Roles(ctx context.Context, owner principal.ID, ids []library.ContentID) ([]library.ContentRole, error) {
 	if err := s.enter(ctx); err != nil {
 		return nil, err
 	}

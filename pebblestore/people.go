@@ -7,12 +7,12 @@ import (
 
 	"github.com/cockroachdb/pebble/v2"
 
-	"carrel/library"
+	"carrel/principal"
 )
 
 // EnforceDirectory implements library.DirectoryStore, as Enforce does for
 // content: under the principal's lock it writes what the stored header says.
-func (s *Store) EnforceDirectory(ctx context.Context, e *library.DirectoryEnforcement) error {
+func (s *Store) EnforceDirectory(ctx context.Context, e *principal.DirectoryEnforcement) error {
 	if err := s.enter(ctx); err != nil {
 		return err
 	}
@@ -46,7 +46,7 @@ func (s *Store) EnforceDirectory(ctx context.Context, e *library.DirectoryEnforc
 }
 
 // PageDirectory implements library.DirectoryStore.
-func (s *Store) PageDirectory(ctx context.Context, p library.DirectorySlice) ([]library.DirectoryRow, error) {
+func (s *Store) PageDirectory(ctx context.Context, p principal.DirectorySlice) ([]principal.DirectoryRow, error) {
 	if err := s.enter(ctx); err != nil {
 		return nil, err
 	}
@@ -58,7 +58,7 @@ func (s *Store) PageDirectory(ctx context.Context, p library.DirectorySlice) ([]
 		v.key = start[:len(start)-1]
 		v.end = prefixEnd(append(v.end[:0], v.key...))
 		if p.After != nil {
-			k := library.DirectoryKey{Whole: p.Prefix == "", Name: p.After.Name}
+			k := principal.DirectoryKey{Whole: p.Prefix == "", Name: p.After.Name}
 			v.key = appendAfter(append(appendString(appendDirectory(v.key[:0], p.Tenant, k.Whole), k.Name), p.After.Principal...))
 		}
 	})
@@ -69,7 +69,7 @@ func (s *Store) PageDirectory(ctx context.Context, p library.DirectorySlice) ([]
 }
 
 // ReadDirectory implements library.DirectoryStore. All rows are of one reading.
-func (s *Store) ReadDirectory(ctx context.Context, p library.PrincipalID, keys []library.DirectoryKey) ([]library.DirectoryRow, error) {
+func (s *Store) ReadDirectory(ctx context.Context, p principal.ID, keys []principal.DirectoryKey) ([]principal.DirectoryRow, error) {
 	if err := s.enter(ctx); err != nil {
 		return nil, err
 	}
@@ -78,7 +78,7 @@ func (s *Store) ReadDirectory(ctx context.Context, p library.PrincipalID, keys [
 	if err != nil {
 		return nil, wrapError("read the directory", err)
 	}
-	rows := make([]library.DirectoryRow, len(keys))
+	rows := make([]principal.DirectoryRow, len(keys))
 	for i, k := range keys {
 		r := &rows[i]
 		r.DirectoryKey, r.Principal = k, p
@@ -99,7 +99,7 @@ func (s *Store) ReadDirectory(ctx context.Context, p library.PrincipalID, keys [
 }
 
 // ScanDirectory implements library.DirectoryStore. A place is a key.
-func (s *Store) ScanDirectory(ctx context.Context, after []byte, limit int) (rows []library.DirectoryRow, next []byte, err error) {
+func (s *Store) ScanDirectory(ctx context.Context, after []byte, limit int) (rows []principal.DirectoryRow, next []byte, err error) {
 	if err := s.enter(ctx); err != nil {
 		return nil, nil, err
 	}
@@ -122,7 +122,7 @@ func (s *Store) ScanDirectory(ctx context.Context, after []byte, limit int) (row
 }
 
 // directoryRows reads rows of the directory in order of their keys.
-func (s *Store) directoryRows(limit int, bounds func(v *view)) ([]library.DirectoryRow, error) {
+func (s *Store) directoryRows(limit int, bounds func(v *view)) ([]principal.DirectoryRow, error) {
 	if limit <= 0 {
 		return nil, nil
 	}
@@ -130,7 +130,7 @@ func (s *Store) directoryRows(limit int, bounds func(v *view)) ([]library.Direct
 	if err != nil || v == nil {
 		return nil, err
 	}
-	rows := make([]library.DirectoryRow, 0, min(limit, 128))
+	rows := make([]principal.DirectoryRow, 0, min(limit, 128))
 	for ok := v.it.First(); ok && len(rows) < limit; ok = v.it.Next() {
 		r, bad := directoryRow(v.it)
 		if bad != nil {
@@ -146,7 +146,7 @@ func (s *Store) directoryRows(limit int, bounds func(v *view)) ([]library.Direct
 }
 
 // directoryRow reads the row that the iterator stands on.
-func directoryRow(it *pebble.Iterator) (r library.DirectoryRow, err error) {
+func directoryRow(it *pebble.Iterator) (r principal.DirectoryRow, err error) {
 	if r.DirectoryKey, r.Principal, err = cutDirectoryKey(it.Key()); err != nil {
 		return r, fmt.Errorf("row %q of the directory: %w", it.Key(), err)
 	}
@@ -162,7 +162,7 @@ func directoryRow(it *pebble.Iterator) (r library.DirectoryRow, err error) {
 
 // DropDirectory implements library.DirectoryStore. Each row is compared under
 // the lock of its principal, as EnforceDirectory writes it.
-func (s *Store) DropDirectory(ctx context.Context, rows []library.DirectoryRow) error {
+func (s *Store) DropDirectory(ctx context.Context, rows []principal.DirectoryRow) error {
 	if err := s.enter(ctx); err != nil {
 		return err
 	}
@@ -175,7 +175,7 @@ func (s *Store) DropDirectory(ctx context.Context, rows []library.DirectoryRow) 
 	return nil
 }
 
-func (s *Store) dropFound(r *library.DirectoryRow) error {
+func (s *Store) dropFound(r *principal.DirectoryRow) error {
 	mu := s.locks.of(appendHeaderKey(nil, tablePrincipal, string(r.Principal)))
 	mu.Lock()
 	defer mu.Unlock()

@@ -7,11 +7,11 @@ import (
 	"fmt"
 
 	"carrel/core/commit"
-	"carrel/library"
+	"carrel/principal"
 )
 
 // ReadPrincipal implements library.PrincipalStore.
-func (s *Store) ReadPrincipal(ctx context.Context, id library.PrincipalID, q library.PrincipalQuery) (*library.PrincipalRows, error) {
+func (s *Store) ReadPrincipal(ctx context.Context, id principal.ID, q principal.Query) (*principal.Rows, error) {
 	if err := s.enter(ctx); err != nil {
 		return nil, err
 	}
@@ -20,7 +20,7 @@ func (s *Store) ReadPrincipal(ctx context.Context, id library.PrincipalID, q lib
 	if err != nil {
 		return nil, wrapError("read a principal", err)
 	}
-	rows := new(library.PrincipalRows)
+	rows := new(principal.Rows)
 	err = v.readPrincipal(id, q.Members, rows)
 	if err == nil && q.Request != nil {
 		rows.Request, err = v.readRequest(tablePrincipal, string(id), q.Request)
@@ -32,12 +32,12 @@ func (s *Store) ReadPrincipal(ctx context.Context, id library.PrincipalID, q lib
 }
 
 // readPrincipal reads a header and the rows of members into rows.
-func (v *view) readPrincipal(id library.PrincipalID, members []library.PrincipalID, rows *library.PrincipalRows) error {
+func (v *view) readPrincipal(id principal.ID, members []principal.ID, rows *principal.Rows) error {
 	if err := v.readPrincipalHeader(id, &rows.Header); err != nil {
 		return err
 	}
 	if len(members) > 0 {
-		rows.Members = make([]library.GroupMemberRow, len(members))
+		rows.Members = make([]principal.GroupMemberRow, len(members))
 	}
 	for i, p := range members {
 		rows.Members[i].Principal = p
@@ -48,7 +48,7 @@ func (v *view) readPrincipal(id library.PrincipalID, members []library.Principal
 	return nil
 }
 
-func (v *view) readPrincipalHeader(id library.PrincipalID, h *library.PrincipalHeader) error {
+func (v *view) readPrincipalHeader(id principal.ID, h *principal.Header) error {
 	v.key = appendHeaderKey(v.key[:0], tablePrincipal, string(id))
 	value, found, err := v.get()
 	if err != nil || !found {
@@ -61,7 +61,7 @@ func (v *view) readPrincipalHeader(id library.PrincipalID, h *library.PrincipalH
 }
 
 // readGroupMember reads the row of m.Principal into m.
-func (v *view) readGroupMember(group library.PrincipalID, m *library.GroupMemberRow) error {
+func (v *view) readGroupMember(group principal.ID, m *principal.GroupMemberRow) error {
 	v.key = appendMemberKey(v.key[:0], tablePrincipal, string(group), m.Principal)
 	value, found, err := v.get()
 	if err != nil || !found {
@@ -71,12 +71,12 @@ func (v *view) readGroupMember(group library.PrincipalID, m *library.GroupMember
 	if err != nil {
 		return fmt.Errorf("member %q of group %q: %w", m.Principal, group, err)
 	}
-	m.Role, m.Leaving, m.Seq = library.GroupRole(role), leaving, seq
+	m.Role, m.Leaving, m.Seq = principal.GroupRole(role), leaving, seq
 	return nil
 }
 
 // ReadPrincipals implements library.PrincipalStore.
-func (s *Store) ReadPrincipals(ctx context.Context, ids []library.PrincipalID) ([]library.PrincipalHeader, error) {
+func (s *Store) ReadPrincipals(ctx context.Context, ids []principal.ID) ([]principal.Header, error) {
 	if err := s.enter(ctx); err != nil {
 		return nil, err
 	}
@@ -85,7 +85,7 @@ func (s *Store) ReadPrincipals(ctx context.Context, ids []library.PrincipalID) (
 	if err != nil {
 		return nil, wrapError("read principals", err)
 	}
-	headers := make([]library.PrincipalHeader, len(ids))
+	headers := make([]principal.Header, len(ids))
 	for i, id := range ids {
 		if err = v.readPrincipalHeader(id, &headers[i]); err != nil {
 			break
@@ -99,7 +99,7 @@ func (s *Store) ReadPrincipals(ctx context.Context, ids []library.PrincipalID) (
 }
 
 // GroupMembersPage implements library.PrincipalStore.
-func (s *Store) GroupMembersPage(ctx context.Context, group, after library.PrincipalID, limit int, serial bool) (*library.PrincipalRows, error) {
+func (s *Store) GroupMembersPage(ctx context.Context, group, after principal.ID, limit int, serial bool) (*principal.Rows, error) {
 	if err := s.enter(ctx); err != nil {
 		return nil, err
 	}
@@ -108,12 +108,12 @@ func (s *Store) GroupMembersPage(ctx context.Context, group, after library.Princ
 	if err != nil {
 		return nil, wrapError("read members", err)
 	}
-	rows := new(library.PrincipalRows)
+	rows := new(principal.Rows)
 	err = v.readPrincipalHeader(group, &rows.Header)
 	if err == nil {
-		err = v.memberRows(tablePrincipal, string(group), after, limit, func(p library.PrincipalID, value []byte) error {
+		err = v.memberRows(tablePrincipal, string(group), after, limit, func(p principal.ID, value []byte) error {
 			role, leaving, seq, err := decodeMember(value)
-			rows.Members = append(rows.Members, library.GroupMemberRow{Principal: p, Role: library.GroupRole(role), Leaving: leaving, Seq: seq})
+			rows.Members = append(rows.Members, principal.GroupMemberRow{Principal: p, Role: principal.GroupRole(role), Leaving: leaving, Seq: seq})
 			return err
 		})
 	}
@@ -124,7 +124,7 @@ func (s *Store) GroupMembersPage(ctx context.Context, group, after library.Princ
 }
 
 // Confirm implements library.PrincipalStore. All rows are of one reading.
-func (s *Store) Confirm(ctx context.Context, claims []library.MemberOf) ([]library.GroupMemberRow, error) {
+func (s *Store) Confirm(ctx context.Context, claims []principal.MemberOf) ([]principal.GroupMemberRow, error) {
 	if err := s.enter(ctx); err != nil {
 		return nil, err
 	}
@@ -133,7 +133,7 @@ func (s *Store) Confirm(ctx context.Context, claims []library.MemberOf) ([]libra
 	if err != nil {
 		return nil, wrapError("confirm memberships", err)
 	}
-	rows := make([]library.GroupMemberRow, len(claims))
+	rows := make([]principal.GroupMemberRow, len(claims))
 	for i, c := range claims {
 		rows[i].Principal = c.Member
 		if err = v.readGroupMember(c.Group, &rows[i]); err != nil {
@@ -147,7 +147,7 @@ func (s *Store) Confirm(ctx context.Context, claims []library.MemberOf) ([]libra
 }
 
 // CommitPrincipal implements library.PrincipalStore.
-func (s *Store) CommitPrincipal(ctx context.Context, c *library.PrincipalCommit) (commit.Verdict, error) {
+func (s *Store) CommitPrincipal(ctx context.Context, c *principal.Commit) (commit.Verdict, error) {
 	if err := s.enter(ctx); err != nil {
 		return commit.Verdict{}, err
 	}
@@ -166,7 +166,7 @@ func (s *Store) CommitPrincipal(ctx context.Context, c *library.PrincipalCommit)
 }
 
 // commitPrincipal compares and sets under the partition's lock.
-func (s *Store) commitPrincipal(c *library.PrincipalCommit) (commit.Verdict, error) {
+func (s *Store) commitPrincipal(c *principal.Commit) (commit.Verdict, error) {
 	key := appendHeaderKey(nil, tablePrincipal, string(c.ID))
 	mu := s.locks.of(key)
 	mu.Lock()
@@ -204,18 +204,18 @@ func (s *Store) commitPrincipal(c *library.PrincipalCommit) (commit.Verdict, err
 }
 
 // principal reads the header of a principal; a zero one where there is none.
-func (s *Store) principal(id library.PrincipalID) (*library.PrincipalHeader, error) {
+func (s *Store) principal(id principal.ID) (*principal.Header, error) {
 	v, err := s.open()
 	if err != nil {
 		return nil, err
 	}
-	h := new(library.PrincipalHeader)
+	h := new(principal.Header)
 	err = v.readPrincipalHeader(id, h)
 	return h, errors.Join(err, s.done(v))
 }
 
 // EnforceGroup implements library.PrincipalStore, as Enforce does for content.
-func (s *Store) EnforceGroup(ctx context.Context, e *library.GroupEnforcement) error {
+func (s *Store) EnforceGroup(ctx context.Context, e *principal.GroupEnforcement) error {
 	if err := s.enter(ctx); err != nil {
 		return err
 	}
@@ -244,16 +244,16 @@ func (s *Store) EnforceGroup(ctx context.Context, e *library.GroupEnforcement) e
 }
 
 // newestGroup gives the snapshot of e, or a newer one of the same principals.
-func (s *Store) newestGroup(e *library.GroupEnforcement) (commit.State, []library.GroupMemberRow, error) {
+func (s *Store) newestGroup(e *principal.GroupEnforcement) (commit.State, []principal.GroupMemberRow, error) {
 	v, err := s.open()
 	if err != nil {
 		return 0, nil, err
 	}
-	var stored library.PrincipalRows
+	var stored principal.Rows
 	err = v.readPrincipalHeader(e.Header.ID, &stored.Header)
 	state, rows := e.Header.State, e.Rows
 	if err == nil && stored.Header.Seq != e.Header.Seq {
-		principals := make([]library.PrincipalID, len(e.Rows))
+		principals := make([]principal.ID, len(e.Rows))
 		for i, m := range e.Rows {
 			principals[i] = m.Principal
 		}
@@ -264,7 +264,7 @@ func (s *Store) newestGroup(e *library.GroupEnforcement) (commit.State, []librar
 }
 
 // SettleGroup implements library.PrincipalStore.
-func (s *Store) SettleGroup(ctx context.Context, t *library.GroupSettlement) error {
+func (s *Store) SettleGroup(ctx context.Context, t *principal.GroupSettlement) error {
 	if err := s.enter(ctx); err != nil {
 		return err
 	}
@@ -295,10 +295,10 @@ func (s *Store) SettleGroup(ctx context.Context, t *library.GroupSettlement) err
 }
 
 // Memberships implements library.PrincipalStore.
-func (s *Store) Memberships(ctx context.Context, p, after library.PrincipalID, limit int) ([]library.Membership, error) {
-	var ms []library.Membership
+func (s *Store) Memberships(ctx context.Context, p, after principal.ID, limit int) ([]principal.Membership, error) {
+	var ms []principal.Membership
 	err := s.pairs(ctx, tableMembership, string(p), string(after), limit, func(second string, role byte) {
-		ms = append(ms, library.Membership{Group: library.PrincipalID(second), Role: library.GroupRole(role)})
+		ms = append(ms, principal.Membership{Group: principal.ID(second), Role: principal.GroupRole(role)})
 	})
 	if err != nil {
 		return nil, wrapError("list memberships", err)
@@ -307,7 +307,7 @@ func (s *Store) Memberships(ctx context.Context, p, after library.PrincipalID, l
 }
 
 // MembershipsOf implements library.PrincipalStore. All rows are of one reading.
-func (s *Store) MembershipsOf(ctx context.Context, q library.MembershipsQuery) ([][]library.Membership, error) {
+func (s *Store) MembershipsOf(ctx context.Context, q principal.MembershipsQuery) ([][]principal.Membership, error) {
 	if err := s.enter(ctx); err != nil {
 		return nil, err
 	}
@@ -319,13 +319,13 @@ func (s *Store) MembershipsOf(ctx context.Context, q library.MembershipsQuery) (
 	if err != nil {
 		return nil, wrapError("list memberships", err)
 	}
-	all := make([][]library.Membership, 0, len(q.Principals))
+	all := make([][]principal.Membership, 0, len(q.Principals))
 	rows := 0
 	for _, p := range q.Principals {
 		if rows >= q.Rows {
 			break
 		}
-		var ms []library.Membership
+		var ms []principal.Membership
 		if ms, err = v.memberships(p, q.Own, q.Others); err != nil {
 			break
 		}
@@ -340,12 +340,12 @@ func (s *Store) MembershipsOf(ctx context.Context, q library.MembershipsQuery) (
 
 // memberships reads the memberships of one principal with an iterator of the
 // whole table. It seeks beyond the groups of a tenant whose limit is reached.
-func (v *view) memberships(p library.PrincipalID, own, others int) (ms []library.Membership, err error) {
-	from, to := library.OwnGroups(p)
+func (v *view) memberships(p principal.ID, own, others int) (ms []principal.Membership, err error) {
+	from, to := principal.OwnGroups(p)
 	v.key = appendPartition(v.key[:0], tableMembership, string(p))
 	prefix := len(v.key)
 	for ok := v.it.SeekGE(v.key); ok && bytes.HasPrefix(v.it.Key(), v.key[:prefix]); {
-		group := library.PrincipalID(v.it.Key()[prefix:])
+		group := principal.ID(v.it.Key()[prefix:])
 		left, beyond := &others, from
 		switch {
 		case group >= to:
@@ -370,21 +370,21 @@ func (v *view) memberships(p library.PrincipalID, own, others int) (ms []library
 		if err != nil {
 			return nil, fmt.Errorf("row of %q: %w", p, err)
 		}
-		ms = append(ms, library.Membership{Group: group, Role: library.GroupRole(role)})
+		ms = append(ms, principal.Membership{Group: group, Role: principal.GroupRole(role)})
 		ok = v.it.Next()
 	}
 	return ms, v.it.Error()
 }
 
 // ScanPrincipals implements library.PrincipalStore.
-func (s *Store) ScanPrincipals(ctx context.Context, after library.PrincipalID, limit int) ([]library.PrincipalID, error) {
+func (s *Store) ScanPrincipals(ctx context.Context, after principal.ID, limit int) ([]principal.ID, error) {
 	ids, err := s.scanPartitions(ctx, tablePrincipal, string(after), limit)
 	if err != nil {
 		return nil, wrapError("list principals", err)
 	}
-	principals := make([]library.PrincipalID, len(ids))
+	principals := make([]principal.ID, len(ids))
 	for i, id := range ids {
-		principals[i] = library.PrincipalID(id)
+		principals[i] = principal.ID(id)
 	}
 	return principals, nil
 }

@@ -8,11 +8,11 @@ import (
 	"github.com/cockroachdb/pebble/v2"
 
 	"carrel/core/clock"
-	"carrel/library"
+	"carrel/principal"
 )
 
 // RebuildNote implements library.LibraryStore.
-func (s *Store) RebuildNote(ctx context.Context, owner library.PrincipalID) ([]byte, error) {
+func (s *Store) RebuildNote(ctx context.Context, owner principal.ID) ([]byte, error) {
 	if err := s.enter(ctx); err != nil {
 		return nil, err
 	}
@@ -34,7 +34,7 @@ func (s *Store) rebuildNote(key []byte) (asOf clock.Instant, note []byte, err er
 }
 
 // PutRebuildNote implements library.LibraryStore.
-func (s *Store) PutRebuildNote(ctx context.Context, owner library.PrincipalID, asOf clock.Instant, note []byte) error {
+func (s *Store) PutRebuildNote(ctx context.Context, owner principal.ID, asOf clock.Instant, note []byte) error {
 	return s.changeRebuildNote(ctx, "keep the note of a rebuild", owner, func(b *pebble.Batch, key []byte, was clock.Instant, kept []byte) error {
 		if kept != nil && (was > asOf || was == asOf && bytes.Compare(kept, note) >= 0) {
 			return nil
@@ -44,7 +44,7 @@ func (s *Store) PutRebuildNote(ctx context.Context, owner library.PrincipalID, a
 }
 
 // DropRebuildNote implements library.LibraryStore.
-func (s *Store) DropRebuildNote(ctx context.Context, owner library.PrincipalID, asOf clock.Instant) error {
+func (s *Store) DropRebuildNote(ctx context.Context, owner principal.ID, asOf clock.Instant) error {
 	return s.changeRebuildNote(ctx, "drop the note of a rebuild", owner, func(b *pebble.Batch, key []byte, was clock.Instant, kept []byte) error {
 		if kept == nil || was > asOf {
 			return nil
@@ -54,7 +54,7 @@ func (s *Store) DropRebuildNote(ctx context.Context, owner library.PrincipalID, 
 }
 
 // changeRebuildNote changes a note under the lock of its key.
-func (s *Store) changeRebuildNote(ctx context.Context, doing string, owner library.PrincipalID, change func(b *pebble.Batch, key []byte, was clock.Instant, kept []byte) error) error {
+func (s *Store) changeRebuildNote(ctx context.Context, doing string, owner principal.ID, change func(b *pebble.Batch, key []byte, was clock.Instant, kept []byte) error) error {
 	key := appendSingle(nil, tableRebuild, string(owner))
 	mu := s.locks.of(key)
 	mu.Lock()

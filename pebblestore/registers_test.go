@@ -13,6 +13,7 @@ import (
 	"carrel/core/commit"
 	"carrel/core/fault"
 	"carrel/library"
+	"carrel/principal"
 )
 
 func TestReserveBlock(t *testing.T) {
@@ -149,8 +150,8 @@ func TestRequestsAreForgotten(t *testing.T) {
 	if _, err := s.FixCreation(t.Context(), commit.Creation{Key: commit.RequestKey{1}, ID: "c:acme:x", Until: now + day}, nil); err != nil {
 		t.Fatal(err)
 	}
-	p := library.PrincipalHeader{ID: "u:acme:ann", Seq: 1, State: commit.Live}
-	if _, err := s.CommitPrincipal(t.Context(), &library.PrincipalCommit{ID: p.ID, Header: p, Request: request(1)}); err != nil {
+	p := principal.Header{ID: "u:acme:ann", Seq: 1, State: commit.Live}
+	if _, err := s.CommitPrincipal(t.Context(), &principal.Commit{ID: p.ID, Header: p, Request: request(1)}); err != nil {
 		t.Fatal(err)
 	}
 	now += day / 2
@@ -169,7 +170,7 @@ func TestRequestsAreForgotten(t *testing.T) {
 	if got := rowsOf(t, s, tableCreation); got != 0 {
 		t.Errorf("%d expired creations are there", got)
 	}
-	rows, err := s.ReadPrincipal(t.Context(), "u:acme:ann", library.PrincipalQuery{Request: &request(1).Key})
+	rows, err := s.ReadPrincipal(t.Context(), "u:acme:ann", principal.Query{Request: &request(1).Key})
 	if err != nil || rows.Request != nil || rows.Header.Seq != 1 {
 		t.Errorf("%+v %v", rows, err)
 	}

@@ -6,6 +6,7 @@ import (
 	"carrel/core/clock"
 	"carrel/core/commit"
 	"carrel/library"
+	"carrel/principal"
 )
 
 // Values. Each begins with rowVersion; numbers are varints, instants and what
@@ -156,7 +157,7 @@ func decodeRole(value []byte) (byte, error) {
 }
 
 // appendPrincipal appends the header of a user or a group.
-func appendPrincipal(b []byte, h *library.PrincipalHeader) []byte {
+func appendPrincipal(b []byte, h *principal.Header) []byte {
 	b = append(b, rowVersion)
 	b = binary.AppendUvarint(b, uint64(h.Seq))
 	b = append(b, byte(h.State), byte(h.Visibility))
@@ -170,12 +171,12 @@ func appendPrincipal(b []byte, h *library.PrincipalHeader) []byte {
 }
 
 // decodePrincipal reads the header of a user or a group.
-func decodePrincipal(id library.PrincipalID, value []byte, h *library.PrincipalHeader) error {
+func decodePrincipal(id principal.ID, value []byte, h *principal.Header) error {
 	d := decode(value)
 	h.ID = id
 	h.Seq = int64(d.uint())
 	h.State = commit.State(d.byte())
-	h.Visibility = library.Visibility(d.byte())
+	h.Visibility = principal.Visibility(d.byte())
 	h.MTS = clock.Instant(d.int())
 	h.CreatedAt = clock.Instant(d.int())
 	h.Managers = int(d.int())
@@ -187,14 +188,14 @@ func decodePrincipal(id library.PrincipalID, value []byte, h *library.PrincipalH
 }
 
 // appendFound appends a row of the directory; its place is in the key.
-func appendFound(b []byte, visibility library.Visibility, mts clock.Instant) []byte {
+func appendFound(b []byte, visibility principal.Visibility, mts clock.Instant) []byte {
 	return binary.AppendVarint(append(b, rowVersion, byte(visibility)), int64(mts))
 }
 
 // decodeFound reads a row of the directory.
-func decodeFound(value []byte) (library.Visibility, clock.Instant, error) {
+func decodeFound(value []byte) (principal.Visibility, clock.Instant, error) {
 	d := decode(value)
-	visibility := library.Visibility(d.byte())
+	visibility := principal.Visibility(d.byte())
 	mts := clock.Instant(d.int())
 	return visibility, mts, d.end()
 }

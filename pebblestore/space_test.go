@@ -14,6 +14,7 @@ import (
 	"carrel/core/commit"
 	"carrel/core/fault"
 	"carrel/library"
+	"carrel/principal"
 )
 
 // slowFS is a disk in memory: its looks at the free space are counted, and the
@@ -124,7 +125,7 @@ func TestAlmostFullDisk(t *testing.T) {
 	}
 	_, err := commitOf(t.Context(), s, "item", 2)
 	full("Commit", err)
-	_, err = s.CommitPrincipal(t.Context(), &library.PrincipalCommit{ID: "u:acme:ann", Header: library.PrincipalHeader{Seq: 1}})
+	_, err = s.CommitPrincipal(t.Context(), &principal.Commit{ID: "u:acme:ann", Header: principal.Header{Seq: 1}})
 	full("CommitPrincipal", err)
 	_, err = s.FixCreation(t.Context(), commit.Creation{}, nil)
 	full("FixCreation", err)
@@ -132,7 +133,7 @@ func TestAlmostFullDisk(t *testing.T) {
 	full("FixSetting", err)
 	_, err = s.ReserveBlock(t.Context(), "host", 5)
 	full("ReserveBlock", err)
-	rows, err := s.Read(t.Context(), "c:acme:item", library.ContentQuery{Members: []library.PrincipalID{"u:acme:ann"}})
+	rows, err := s.Read(t.Context(), "c:acme:item", library.ContentQuery{Members: []principal.ID{"u:acme:ann"}})
 	if err != nil || rows.Header.Seq != 1 {
 		t.Fatalf("%+v %v", rows, err)
 	}

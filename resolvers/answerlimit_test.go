@@ -11,11 +11,11 @@ import (
 	answers "carrel/answer"
 	"carrel/auth"
 	"carrel/graph"
-	"carrel/library"
+	"carrel/principal"
 )
 
 // bounded runs a query whose answer may have limit bytes.
-func (g *gateway) bounded(exec *executor.Executor, v *library.Viewer, query string, limit int) (string, error) {
+func (g *gateway) bounded(exec *executor.Executor, v *principal.Viewer, query string, limit int) (string, error) {
 	g.t.Helper()
 	ctx := graphql.StartOperationTrace(auth.WithViewer(g.t.Context(), v))
 	op, errs := exec.CreateOperationContext(ctx, &graphql.RawParams{Query: query})

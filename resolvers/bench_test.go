@@ -9,8 +9,10 @@ import (
 	"github.com/99designs/gqlgen/graphql"
 
 	"carrel/auth"
+	"carrel/core/cursor"
 	"carrel/graph"
 	"carrel/library"
+	"carrel/principal"
 )
 
 const pageQuery = `query($id: ID!) { user(id: $id) { library(first: 20) {
@@ -50,14 +52,14 @@ func BenchmarkPageOfTheDomain(b *testing.B) {
 	defer reportCPU(b)()
 	for b.Loop() {
 		v := as("u:acme:eve")
-		if _, err := g.spy.API.Principals(b.Context(), v, []library.PrincipalID{"u:acme:eve"}); err != nil {
+		if _, err := g.spy.API.Principals(b.Context(), v, []principal.ID{"u:acme:eve"}); err != nil {
 			b.Fatal(err)
 		}
-		conn, err := g.spy.API.Library(b.Context(), v, "u:acme:eve", library.LibraryQuery{PageArgs: library.PageArgs{First: &n}})
+		conn, err := g.spy.API.Library(b.Context(), v, "u:acme:eve", library.LibraryQuery{PageArgs: cursor.PageArgs{First: &n}})
 		if err != nil {
 			b.Fatal(err)
 		}
-		creators := make([]library.PrincipalID, 0, 3)
+		creators := make([]principal.ID, 0, 3)
 		for _, e := range conn.Edges[:3] {
 			creators = append(creators, e.Node.Creator)
 			_ = e.Cursor()

@@ -4,18 +4,20 @@ import (
 	"context"
 
 	"carrel/auth"
+	"carrel/core/cursor"
 	"carrel/dataloader"
 	"carrel/library"
+	"carrel/principal"
 )
 
 // CreatedBy is null where the creator may not be seen.
-func (r contents) CreatedBy(ctx context.Context, c *library.Content) (*library.User, error) {
+func (r contents) CreatedBy(ctx context.Context, c *library.Content) (*principal.User, error) {
 	return creator(ctx, c)
 }
 
 // Members answers a page of the item's members.
 func (r contents) Members(ctx context.Context, c *library.Content, first *int, after *string) (*library.ContentMemberConnection, error) {
-	return r.Library.Members(ctx, auth.ViewerFrom(ctx), c.ID, library.PageArgs{First: first, After: after})
+	return r.Library.Members(ctx, auth.ViewerFrom(ctx), c.ID, cursor.PageArgs{First: first, After: after})
 }
 
 // ViewerRole is null where the viewer has none.

@@ -8,6 +8,7 @@ import (
 	"github.com/vektah/gqlparser/v2/gqlerror"
 
 	"carrel/core/fault"
+	"carrel/core/input"
 	"carrel/graph"
 	"carrel/library"
 )
@@ -21,8 +22,8 @@ func (r *Root) Subgraph(context.Context) (*graph.Subgraph, error) { return r.Sch
 // and each object is read once. A reference that is none is an error at its
 // place in the list, which routers need to tell whose it is.
 func (r *Root) Entities(ctx context.Context, representations []*graph.Representation) ([]library.Node, error) {
-	if len(representations) > library.MaxList {
-		return nil, fault.BadInputf("%d representations: at most %d can be asked for at once", len(representations), library.MaxList)
+	if len(representations) > input.MaxList {
+		return nil, fault.BadInputf("%d representations: at most %d can be asked for at once", len(representations), input.MaxList)
 	}
 	ids, places := distinct(representations)
 	found, err := queries{r}.Nodes(ctx, ids)

@@ -10,7 +10,7 @@ import (
 	"github.com/vektah/gqlparser/v2/gqlerror"
 
 	"carrel/core/fault"
-	"carrel/library"
+	"carrel/principal"
 )
 
 const entities = `query($r: [_Any!]!) { _entities(representations: $r) {
@@ -69,7 +69,7 @@ func TestEntities(t *testing.T) {
 	g.must(as("u:acme:ann"), `mutation { createContent(input: {name: "Secret", kind: NOTE, title: "s", visibility: PRIVATE}) { userErrors { message } } }`)
 	const bad = " BAD_USER_INPUT"
 	for name, c := range map[string]struct {
-		viewer *library.Viewer
+		viewer *principal.Viewer
 		refs   []any
 		want   []string
 		faults []string
@@ -80,7 +80,7 @@ func TestEntities(t *testing.T) {
 		"some of them twice":         {as("u:acme:ann"), refs("User u:acme:ann", "Content c:acme:Page", "User U:ACME:Ann", "Content c:acme:Page"), []string{"User u:acme:ann", "Content c:acme:Page", "User u:acme:ann", "Content c:acme:Page"}, nil},
 		"missing ones":               {as("u:acme:ann"), refs("User u:acme:nobody", "Content c:acme:page", "Group g:acme:none", "User u:acme:ann"), []string{"", "", "", "User u:acme:ann"}, nil},
 		"private ones, of another":   {as("u:acme:eve"), refs("Content c:acme:Secret", "User u:acme:ghost", "Content c:acme:Page"), []string{"", "", "Content c:acme:Page"}, nil},
-		"private ones, anonymously":  {&library.Viewer{}, refs("Content c:acme:Secret", "User u:acme:ghost", "Content c:acme:Page"), []string{"", "", "Content c:acme:Page"}, nil},
+		"private ones, anonymously":  {&principal.Viewer{}, refs("Content c:acme:Secret", "User u:acme:ghost", "Content c:acme:Page"), []string{"", "", "Content c:acme:Page"}, nil},
 		"private ones, of one's own": {as("u:acme:ghost"), refs("Content c:acme:Secret", "User u:acme:ghost"), []string{"", "User u:acme:ghost"}, nil},
 		"private ones, as a manager": {admin(), refs("Content c:acme:Secret", "User u:acme:ghost"), []string{"Content c:acme:Secret", "User u:acme:ghost"}, nil},
 		"the id of another type":     {as("u:acme:ann"), refs("User g:acme:crew", "Group u:acme:ann", "Content u:acme:ann", "User c:acme:Page", "User u:acme:ann"), []string{"", "", "", "", "User u:acme:ann"}, nil},
@@ -109,7 +109,7 @@ func TestEntitiesLookLikeNodes(t *testing.T) {
 	g.link(as("u:acme:ann"), "Page", "u:acme:eve")
 	const fields = `__typename ... on User { displayName email library { nodes { id } } } ... on Content { title viewerRole viewerCanShare createdBy { id } }`
 	smuggled := []any{ref("User", "u:acme:ann", "displayName", "email"), ref("Content", "c:acme:Page", "title", "viewerRole", "viewerCanShare", "createdBy")}
-	for _, v := range []*library.Viewer{as("u:acme:ann"), as("u:acme:eve"), admin(), {}} {
+	for _, v := range []*principal.Viewer{as("u:acme:ann"), as("u:acme:eve"), admin(), {}} {
 		byNode := g.must(v, `{ nodes(ids: ["u:acme:ann", "c:acme:Page"]) { `+fields+` } }`)
 		byRef := g.must(v, `query($r: [_Any!]!) { _entities(representations: $r) { `+fields+` } }`, "r", smuggled)
 		if diff := cmp.Diff(byNode.at("nodes"), byRef.at("_entities")); diff != "" {
@@ -178,7 +178,7 @@ func TestReferencesInTheDocument(t *testing.T) {
 
 func TestTheSchemaForComposers(t *testing.T) {
 	g := newGateway(t)
-	sdl, _ := g.must(&library.Viewer{}, `{ _service { sdl } }`).at("_service", "sdl").(string)
+	sdl, _ := g.must(&principal.Viewer{}, `{ _service { sdl } }`).at("_service", "sdl").(string)
 	if !strings.Contains(sdl, "type Content implements Node @key") {
 		t.Errorf("got %.300s", sdl)
 	}

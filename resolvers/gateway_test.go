@@ -22,6 +22,7 @@ import (
 	"carrel/library"
 	"carrel/observe"
 	"carrel/pebblestore"
+	"carrel/principal"
 	"carrel/resolvers"
 )
 
@@ -66,7 +67,7 @@ type spy struct {
 	mu         sync.Mutex
 	pages      []asked
 	begun      []asked // by Prefetch
-	principals [][]library.PrincipalID
+	principals [][]principal.ID
 	standings  [][]library.ContentID
 	contents   [][]library.ContentID
 	nodes      [][]string
@@ -75,46 +76,46 @@ type spy struct {
 
 // asked is a page that was asked for.
 type asked struct {
-	Owner library.PrincipalID
+	Owner principal.ID
 	Query library.LibraryQuery
 }
 
-func (s *spy) Library(ctx context.Context, v *library.Viewer, owner library.PrincipalID, q library.LibraryQuery) (*library.LibraryConnection, error) {
+func (s *spy) Library(ctx context.Context, v *principal.Viewer, owner principal.ID, q library.LibraryQuery) (*library.LibraryConnection, error) {
 	s.mu.Lock()
 	s.pages = append(s.pages, asked{owner, q})
 	s.mu.Unlock()
 	return s.API.Library(ctx, v, owner, q)
 }
 
-func (s *spy) Prefetch(ctx context.Context, v *library.Viewer, owner library.PrincipalID, q library.LibraryQuery) {
+func (s *spy) Prefetch(ctx context.Context, v *principal.Viewer, owner principal.ID, q library.LibraryQuery) {
 	s.mu.Lock()
 	s.begun = append(s.begun, asked{owner, q})
 	s.mu.Unlock()
 	s.API.Prefetch(ctx, v, owner, q)
 }
 
-func (s *spy) Principals(ctx context.Context, v *library.Viewer, ids []library.PrincipalID) ([]library.Principal, error) {
+func (s *spy) Principals(ctx context.Context, v *principal.Viewer, ids []principal.ID) ([]principal.Principal, error) {
 	s.mu.Lock()
 	s.principals = append(s.principals, ids)
 	s.mu.Unlock()
 	return s.API.Principals(ctx, v, ids)
 }
 
-func (s *spy) Standings(ctx context.Context, v *library.Viewer, ids []library.ContentID) ([]*library.Standing, error) {
+func (s *spy) Standings(ctx context.Context, v *principal.Viewer, ids []library.ContentID) ([]*library.Standing, error) {
 	s.mu.Lock()
 	s.standings = append(s.standings, ids)
 	s.mu.Unlock()
 	return s.API.Standings(ctx, v, ids)
 }
 
-func (s *spy) Contents(ctx context.Context, v *library.Viewer, ids []library.ContentID) ([]*library.Content, error) {
+func (s *spy) Contents(ctx context.Context, v *principal.Viewer, ids []library.ContentID) ([]*library.Content, error) {
 	s.mu.Lock()
 	s.contents = append(s.contents, ids)
 	s.mu.Unlock()
 	return s.API.Contents(ctx, v, ids)
 }
 
-func (s *spy) Nodes(ctx context.Context, v *library.Viewer, ids []string) ([]library.Node, error) {
+func (s *spy) Nodes(ctx context.Context, v *principal.Viewer, ids []string) ([]library.Node, error) {
 	s.mu.Lock()
 	s.nodes = append(s.nodes, ids)
 	s.mu.Unlock()
@@ -205,12 +206,12 @@ type answer struct {
 }
 
 // do runs an operation with variables as pairs of name and value.
-func (g *gateway) do(v *library.Viewer, query string, variables ...any) answer {
+func (g *gateway) do(v *principal.Viewer, query string, variables ...any) answer {
 	g.t.Helper()
 	return g.doWith(g.exec, v, query, variables...)
 }
 
-func (g *gateway) doWith(exec *executor.Executor, v *library.Viewer, query string, variables ...any) answer {
+func (g *gateway) doWith(exec *executor.Executor, v *principal.Viewer, query string, variables ...any) answer {
 	g.t.Helper()
 	params := &graphql.RawParams{Query: query, Variables: map[string]any{}}
 	for i := 0; i < len(variables); i += 2 {
@@ -234,7 +235,7 @@ func (g *gateway) doWith(exec *executor.Executor, v *library.Viewer, query strin
 }
 
 // must runs an operation that has to succeed, without userErrors.
-func (g *gateway) must(v *library.Viewer, query string, variables ...any) answer {
+func (g *gateway) must(v *principal.Viewer, query string, variables ...any) answer {
 	g.t.Helper()
 	a := g.do(v, query, variables...)
 	if len(a.errs) > 0 {
@@ -269,10 +270,10 @@ func (a answer) at(path ...any) any {
 	return v
 }
 
-func as(id string) *library.Viewer { return &library.Viewer{User: library.PrincipalID(id)} }
+func as(id string) *principal.Viewer { return &principal.Viewer{User: principal.ID(id)} }
 
-func admin() *library.Viewer {
-	return &library.Viewer{User: "u:acme:root", Admin: true}
+func admin() *principal.Viewer {
+	return &principal.Viewer{User: "u:acme:root", Admin: true}
 }
 
 // people creates users of those names in acme; ghost is PRIVATE.
@@ -289,7 +290,7 @@ func (g *gateway) people(names ...string) {
 }
 
 // link creates an item of that name, and shares it.
-func (g *gateway) link(v *library.Viewer, name string, with ...string) {
+func (g *gateway) link(v *principal.Viewer, name string, with ...string) {
 	g.t.Helper()
 	members := make([]any, len(with))
 	for i, p := range with {

@@ -10,6 +10,7 @@ import (
 
 	"carrel/core/fault"
 	"carrel/library"
+	"carrel/principal"
 )
 
 // Kinds of what a field may name, each with pairs of a hidden one and an absent
@@ -88,7 +89,7 @@ func unseenWorld(t *testing.T) (*gateway, *recorder) {
 	record := &recorder{}
 	g := newGatewayOn(t, func(s library.Store) library.Store { record.next = s; return record })
 	g.people("root", "ann", "eve", "ghost")
-	g.must(&library.Viewer{User: "u:acme:root", GlobalAdmin: true}, `mutation { createUser(input: {tenant: "other", name: "far", displayName: "Far", email: "far@example.com"}) { userErrors { message } } }`)
+	g.must(&principal.Viewer{User: "u:acme:root", GlobalAdmin: true}, `mutation { createUser(input: {tenant: "other", name: "far", displayName: "Far", email: "far@example.com"}) { userErrors { message } } }`)
 	group := func(name, visibility string, members ...string) {
 		g.must(as("u:acme:ann"), `mutation($n: String!, $v: LibraryVisibility) { createGroup(input: {tenant: "acme", name: $n, displayName: $n, visibility: $v}) { userErrors { message } } }`, "n", name, "v", visibility)
 		var in []any

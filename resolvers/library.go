@@ -7,10 +7,11 @@ import (
 	"carrel/dataloader"
 	"carrel/graph"
 	"carrel/library"
+	"carrel/principal"
 )
 
 // page returns the page of owner's library that the field being resolved asks for.
-func (r *Root) page(ctx context.Context, owner library.PrincipalID) (*library.LibraryConnection, error) {
+func (r *Root) page(ctx context.Context, owner principal.ID) (*library.LibraryConnection, error) {
 	conn, err := r.Library.Library(ctx, auth.ViewerFrom(ctx), owner, graph.CurrentPage(ctx).Query)
 	if err != nil {
 		return nil, err

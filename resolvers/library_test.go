@@ -7,6 +7,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
 
+	"carrel/core/cursor"
 	"carrel/core/fault"
 	"carrel/library"
 )
@@ -20,8 +21,8 @@ func TestAPageReadsWhatIsSelected(t *testing.T) {
 		Principals, Standings int // calls
 		Counts                int
 	}
-	first := func(n int) library.PageArgs { return library.PageArgs{First: &n} }
-	last := func(n int) library.PageArgs { return library.PageArgs{Last: &n} }
+	first := func(n int) cursor.PageArgs { return cursor.PageArgs{First: &n} }
+	last := func(n int) cursor.PageArgs { return cursor.PageArgs{Last: &n} }
 	cases := []struct {
 		name, selection string
 		want            costs

@@ -6,7 +6,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"carrel/core/fault"
-	"carrel/library"
+	"carrel/principal"
 )
 
 // TestMutationsRefuse: what a person can mend stands in userErrors with its
@@ -70,7 +70,7 @@ func TestMutationsFail(t *testing.T) {
 		code   fault.Code
 		reason fault.Reason
 	}{
-		{"anonymous", g.do(&library.Viewer{}, `mutation { m: deleteContent(input: {id: "c:acme:page"}) { deletedContentId userErrors { code } } }`), fault.Unauthenticated, ""},
+		{"anonymous", g.do(&principal.Viewer{}, `mutation { m: deleteContent(input: {id: "c:acme:page"}) { deletedContentId userErrors { code } } }`), fault.Unauthenticated, ""},
 		{"another input under one key", g.do(as("u:acme:ann"), create, "t", "two"), fault.Conflict, fault.ReasonIdempotencyMismatch},
 		{"not a date", g.do(as("u:acme:ann"), `mutation { m: updateContent(input: {id: "c:acme:page", expiresAt: "soon"}) { userErrors { code } } }`), fault.Invalid, fault.ReasonBadInput},
 		{"a version beyond an Int", g.do(as("u:acme:ann"), `mutation { m: deleteContent(input: {id: "c:acme:page", expectedVersion: 4294967297}) { userErrors { code } } }`), fault.Invalid, fault.ReasonBadInput},

@@ -8,6 +8,7 @@ import (
 	"carrel/dataloader"
 	"carrel/graph"
 	"carrel/library"
+	"carrel/principal"
 )
 
 // planned answers a page by its plan, as something that writes itself. Where
@@ -52,8 +53,8 @@ func (r *Root) fill(ctx context.Context, conn *library.LibraryConnection, want *
 }
 
 // creator is nil where he may not be seen.
-func creator(ctx context.Context, c *library.Content) (*library.User, error) {
+func creator(ctx context.Context, c *library.Content) (*principal.User, error) {
 	p, err := dataloader.From(ctx).Principals.Load(ctx, c.Creator)
-	u, _ := p.(*library.User)
+	u, _ := p.(*principal.User)
 	return u, err
 }

@@ -13,6 +13,7 @@ import (
 	"pgregory.net/rapid"
 
 	"carrel/library"
+	"carrel/principal"
 )
 
 // shape is what can be selected of a type: leaves by name, objects with theirs.
@@ -88,7 +89,7 @@ func TestPlansWriteTheSameBytes(t *testing.T) {
 			"id", fmt.Sprintf("c:acme:item%03d", 3*i), "d", text)
 	}
 	page := shapes()
-	viewers := map[string]*library.Viewer{"the owner": as("u:acme:eve"), "a colleague": as("u:acme:bob"), "anonymous": {}, "an administrator": admin()}
+	viewers := map[string]*principal.Viewer{"the owner": as("u:acme:eve"), "a colleague": as("u:acme:bob"), "anonymous": {}, "an administrator": admin()}
 	rapid.Check(t, func(rt *rapid.T) {
 		viewer := viewers[rapid.SampledFrom([]string{"the owner", "a colleague", "anonymous", "an administrator"}).Draw(rt, "viewer")]
 		arguments := rapid.SampledFrom([]string{"", "(first: 3)", "(last: 2)", "(first: 0)", "(first: 4, orderBy: {field: LAST_MODIFIED, direction: DESC})"}).Draw(rt, "arguments")
@@ -108,7 +109,7 @@ type failing struct{ library.API }
 
 var errDown = errors.New("down")
 
-func (failing) Standings(context.Context, *library.Viewer, []library.ContentID) ([]*library.Standing, error) {
+func (failing) Standings(context.Context, *principal.Viewer, []library.ContentID) ([]*library.Standing, error) {
 	return nil, errDown
 }
 
@@ -117,7 +118,7 @@ func (failing) LibraryCount(context.Context, *library.LibraryConnection) (librar
 }
 
 // Library leaves standings to be loaded.
-func (f failing) Library(ctx context.Context, v *library.Viewer, owner library.PrincipalID, q library.LibraryQuery) (*library.LibraryConnection, error) {
+func (f failing) Library(ctx context.Context, v *principal.Viewer, owner principal.ID, q library.LibraryQuery) (*library.LibraryConnection, error) {
 	q.WithStanding = false
 	return f.API.Library(ctx, v, owner, q)
 }

@@ -7,14 +7,14 @@ import (
 
 	"carrel/auth"
 	"carrel/graph"
-	"carrel/library"
+	"carrel/principal"
 )
 
 // prefetch starts to read the pages that are selected below the field being
 // resolved, which answers the principal of id: their first slices are then read
 // beside the principal, and not after it. Where the store is in this process that
 // gains nothing, so the selection is not looked at.
-func (r *Root) prefetch(ctx context.Context, id library.PrincipalID) {
+func (r *Root) prefetch(ctx context.Context, id principal.ID) {
 	if !r.Library.Prefetches() {
 		return
 	}

@@ -7,7 +7,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"carrel/library"
+	"carrel/core/cursor"
 )
 
 // TestAPageIsBegunAsItWillBeAsked: what is begun beside the owner is what its
@@ -100,5 +100,5 @@ func sizeOf(a asked) int {
 	if n := a.Query.First; n != nil {
 		return *n
 	}
-	return library.DefaultPageSize
+	return cursor.DefaultPageSize
 }

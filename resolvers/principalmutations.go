@@ -4,12 +4,12 @@ import (
 	"context"
 
 	"carrel/graph"
-	"carrel/library"
+	"carrel/principal"
 )
 
 // CreateUser creates a user.
 func (m mutations) CreateUser(ctx context.Context, in graph.CreateUserInput) (*graph.CreateUserPayload, error) {
-	user, err := m.Library.CreateUser(ctx, m.begin(ctx), library.CreateUser{
+	user, err := m.Library.CreateUser(ctx, m.begin(ctx), principal.CreateUser{
 		Tenant: in.Tenant, Name: in.Name, DisplayName: in.DisplayName, Email: in.Email,
 		Visibility: given(in.Visibility), IdempotencyKey: in.IdempotencyKey,
 	})
@@ -19,7 +19,7 @@ func (m mutations) CreateUser(ctx context.Context, in graph.CreateUserInput) (*g
 
 // UpdateUser changes a user.
 func (m mutations) UpdateUser(ctx context.Context, in graph.UpdateUserInput) (*graph.UpdateUserPayload, error) {
-	user, err := m.Library.UpdateUser(ctx, m.begin(ctx), library.UpdateUser{
+	user, err := m.Library.UpdateUser(ctx, m.begin(ctx), principal.UpdateUser{
 		ID: in.ID, DisplayName: optional(in.DisplayName), Email: optional(in.Email),
 		Visibility: optional(in.Visibility), IdempotencyKey: in.IdempotencyKey,
 	})
@@ -29,7 +29,7 @@ func (m mutations) UpdateUser(ctx context.Context, in graph.UpdateUserInput) (*g
 
 // CreateGroup creates a group.
 func (m mutations) CreateGroup(ctx context.Context, in graph.CreateGroupInput) (*graph.CreateGroupPayload, error) {
-	group, err := m.Library.CreateGroup(ctx, m.begin(ctx), library.CreateGroup{
+	group, err := m.Library.CreateGroup(ctx, m.begin(ctx), principal.CreateGroup{
 		Tenant: in.Tenant, Name: in.Name, DisplayName: in.DisplayName,
 		Visibility: given(in.Visibility), IdempotencyKey: in.IdempotencyKey,
 	})
@@ -39,7 +39,7 @@ func (m mutations) CreateGroup(ctx context.Context, in graph.CreateGroupInput) (
 
 // UpdateGroup changes a group.
 func (m mutations) UpdateGroup(ctx context.Context, in graph.UpdateGroupInput) (*graph.UpdateGroupPayload, error) {
-	group, err := m.Library.UpdateGroup(ctx, m.begin(ctx), library.UpdateGroup{
+	group, err := m.Library.UpdateGroup(ctx, m.begin(ctx), principal.UpdateGroup{
 		ID: in.ID, DisplayName: optional(in.DisplayName),
 		Visibility: optional(in.Visibility), IdempotencyKey: in.IdempotencyKey,
 	})
@@ -49,7 +49,7 @@ func (m mutations) UpdateGroup(ctx context.Context, in graph.UpdateGroupInput) (
 
 // SetGroupMembers changes who is in a group.
 func (m mutations) SetGroupMembers(ctx context.Context, in graph.SetGroupMembersInput) (*graph.SetGroupMembersPayload, error) {
-	group, err := m.Library.SetGroupMembers(ctx, m.begin(ctx), library.SetGroupMembers{
+	group, err := m.Library.SetGroupMembers(ctx, m.begin(ctx), principal.SetGroupMembers{
 		Group: in.GroupID, Members: in.Members, IdempotencyKey: in.IdempotencyKey,
 	})
 	faults, err := graph.UserErrors(err)

@@ -4,40 +4,42 @@ import (
 	"context"
 
 	"carrel/auth"
+	"carrel/core/cursor"
 	"carrel/graph"
 	"carrel/library"
+	"carrel/principal"
 )
 
 // Email is null for those who may not read it.
-func (r users) Email(ctx context.Context, u *library.User) (*string, error) {
+func (r users) Email(ctx context.Context, u *principal.User) (*string, error) {
 	return r.Root.Library.Email(auth.ViewerFrom(ctx), u), nil
 }
 
 // Library returns a page of the user's library. Its arguments are in the
 // PageRequest of the field.
-func (r users) Library(ctx context.Context, u *library.User, _ *int, _ *string, _ *int, _ *string, _ *graph.LibraryOrder, _ *bool) (*library.LibraryConnection, error) {
+func (r users) Library(ctx context.Context, u *principal.User, _ *int, _ *string, _ *int, _ *string, _ *graph.LibraryOrder, _ *bool) (*library.LibraryConnection, error) {
 	return r.page(ctx, u.ID)
 }
 
 // Groups answers a page of the groups that the user is in.
-func (r users) Groups(ctx context.Context, u *library.User, first *int, after *string) (*library.GroupConnection, error) {
-	return r.Root.Library.Groups(ctx, auth.ViewerFrom(ctx), u.ID, library.PageArgs{First: first, After: after})
+func (r users) Groups(ctx context.Context, u *principal.User, first *int, after *string) (*principal.GroupConnection, error) {
+	return r.Root.Library.Groups(ctx, auth.ViewerFrom(ctx), u.ID, cursor.PageArgs{First: first, After: after})
 }
 
 // Library returns a page of the group's library, likewise.
-func (r groups) Library(ctx context.Context, g *library.Group, _ *int, _ *string, _ *int, _ *string, _ *graph.LibraryOrder, _ *bool) (*library.LibraryConnection, error) {
+func (r groups) Library(ctx context.Context, g *principal.Group, _ *int, _ *string, _ *int, _ *string, _ *graph.LibraryOrder, _ *bool) (*library.LibraryConnection, error) {
 	return r.page(ctx, g.ID)
 }
 
 // Members answers a page of the group's members.
-func (r groups) Members(ctx context.Context, g *library.Group, first *int, after *string) (*library.GroupMemberConnection, error) {
-	return r.Root.Library.GroupMembers(ctx, auth.ViewerFrom(ctx), g.ID, library.PageArgs{First: first, After: after})
+func (r groups) Members(ctx context.Context, g *principal.Group, first *int, after *string) (*principal.GroupMemberConnection, error) {
+	return r.Root.Library.GroupMembers(ctx, auth.ViewerFrom(ctx), g.ID, cursor.PageArgs{First: first, After: after})
 }
 
 // ViewerRole is null where the viewer is not in the group.
-func (r groups) ViewerRole(ctx context.Context, g *library.Group) (*library.GroupRole, error) {
+func (r groups) ViewerRole(ctx context.Context, g *principal.Group) (*principal.GroupRole, error) {
 	role, err := r.Root.Library.GroupRoleOf(ctx, auth.ViewerFrom(ctx), g.ID)
-	if err != nil || role == library.NotInGroup {
+	if err != nil || role == principal.NotInGroup {
 		return nil, err
 	}
 	return &role, nil

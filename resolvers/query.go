@@ -4,15 +4,18 @@ import (
 	"context"
 
 	"carrel/auth"
+	"carrel/core/cursor"
 	"carrel/core/fault"
 	"carrel/core/id"
+	"carrel/core/input"
 	"carrel/dataloader"
 	"carrel/graph"
 	"carrel/library"
+	"carrel/principal"
 )
 
 // Viewer answers the signed-in viewer's own user.
-func (q queries) Viewer(ctx context.Context) (*library.User, error) {
+func (q queries) Viewer(ctx context.Context) (*principal.User, error) {
 	v := auth.ViewerFrom(ctx)
 	if v.User.IsUser() {
 		q.prefetch(ctx, v.User)
@@ -34,9 +37,9 @@ func (q queries) Node(ctx context.Context, globalID string) (library.Node, error
 
 // Nodes answers objects in the order of their ids.
 func (q queries) Nodes(ctx context.Context, ids []string) ([]library.Node, error) {
-	if len(ids) <= library.MaxList { // more are refused
+	if len(ids) <= input.MaxList { // more are refused
 		for _, id := range ids {
-			if p, err := library.ParsePrincipalID(id); err == nil {
+			if p, err := principal.ParseID(id); err == nil {
 				q.prefetch(ctx, p)
 			}
 		}
@@ -52,29 +55,29 @@ func (q queries) Nodes(ctx context.Context, ids []string) ([]library.Node, error
 }
 
 // Principal answers a user or a group.
-func (q queries) Principal(ctx context.Context, globalID string) (library.Principal, error) {
+func (q queries) Principal(ctx context.Context, globalID string) (principal.Principal, error) {
 	return q.principal(ctx, "principal", globalID, id.User, id.Group)
 }
 
 // User answers a user.
-func (q queries) User(ctx context.Context, globalID string) (*library.User, error) {
+func (q queries) User(ctx context.Context, globalID string) (*principal.User, error) {
 	p, err := q.principal(ctx, "user", globalID, id.User)
-	u, _ := p.(*library.User)
+	u, _ := p.(*principal.User)
 	return u, err
 }
 
 // Group answers a group.
-func (q queries) Group(ctx context.Context, globalID string) (*library.Group, error) {
+func (q queries) Group(ctx context.Context, globalID string) (*principal.Group, error) {
 	p, err := q.principal(ctx, "group", globalID, id.Group)
-	g, _ := p.(*library.Group)
+	g, _ := p.(*principal.Group)
 	return g, err
 }
 
 // Principals looks users and groups of a tenant up. What is found need not be
 // read again where it is met elsewhere in the answer.
-func (q queries) Principals(ctx context.Context, tenant string, prefix *string, first *int, after *string) (*library.PrincipalConnection, error) {
-	found, err := q.Library.FindPrincipals(ctx, auth.ViewerFrom(ctx), library.PrincipalSearch{
-		PageArgs: library.PageArgs{First: first, After: after}, Tenant: tenant, Prefix: prefix,
+func (q queries) Principals(ctx context.Context, tenant string, prefix *string, first *int, after *string) (*principal.Connection, error) {
+	found, err := q.Library.FindPrincipals(ctx, auth.ViewerFrom(ctx), principal.Search{
+		PageArgs: cursor.PageArgs{First: first, After: after}, Tenant: tenant, Prefix: prefix,
 	})
 	if err != nil {
 		return nil, err
@@ -108,7 +111,7 @@ func (q queries) Limits(context.Context) (*graph.Limits, error) {
 }
 
 // principal answers nil for a well-formed id of a kind that was not asked for.
-func (q queries) principal(ctx context.Context, field, globalID string, kinds ...id.Kind) (library.Principal, error) {
+func (q queries) principal(ctx context.Context, field, globalID string, kinds ...id.Kind) (principal.Principal, error) {
 	kind := id.KindOf(globalID)
 	if kind == id.Malformed {
 		return nil, malformed(field)
@@ -121,13 +124,13 @@ func (q queries) principal(ctx context.Context, field, globalID string, kinds ..
 	return nil, nil
 }
 
-func (q queries) principalOf(ctx context.Context, id string) (library.Principal, error) {
-	parsed, err := library.ParsePrincipalID(id)
+func (q queries) principalOf(ctx context.Context, id string) (principal.Principal, error) {
+	parsed, err := principal.ParseID(id)
 	if err != nil {
 		return nil, err
 	}
 	q.prefetch(ctx, parsed)
-	found, err := q.Library.Principals(ctx, auth.ViewerFrom(ctx), []library.PrincipalID{parsed})
+	found, err := q.Library.Principals(ctx, auth.ViewerFrom(ctx), []principal.ID{parsed})
 	if err != nil {
 		return nil, err
 	}

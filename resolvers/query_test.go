@@ -8,7 +8,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"carrel/core/fault"
-	"carrel/library"
+	"carrel/principal"
 )
 
 func TestLookUps(t *testing.T) {
@@ -122,11 +122,11 @@ func TestViewer(t *testing.T) {
 	g.people("root", "ann", "bob")
 	cases := []struct {
 		name   string
-		viewer *library.Viewer
+		viewer *principal.Viewer
 		want   any
 	}{
 		{"signed in", as("u:acme:ann"), map[string]any{"id": "u:acme:ann", "email": "ann@example.com", "groups": map[string]any{"nodes": []any{}}}},
-		{"anonymous", &library.Viewer{}, nil},
+		{"anonymous", &principal.Viewer{}, nil},
 		{"a token without a user", as("u:acme:new"), nil},
 	}
 	for _, c := range cases {
@@ -144,7 +144,7 @@ func TestViewer(t *testing.T) {
 
 func TestLimitsAreTold(t *testing.T) {
 	g := newGateway(t)
-	a := g.must(&library.Viewer{}, `{ limits { defaultPageSize maxPageSize maxDepth maxCost maxShareTargets maxBodyBytes } }`)
+	a := g.must(&principal.Viewer{}, `{ limits { defaultPageSize maxPageSize maxDepth maxCost maxShareTargets maxBodyBytes } }`)
 	want := map[string]any{"defaultPageSize": 20.0, "maxPageSize": 100.0, "maxDepth": 12.0, "maxCost": 5000.0, "maxShareTargets": 100.0, "maxBodyBytes": float64(1 << 20)}
 	if diff := cmp.Diff(want, a.at("limits")); diff != "" {
 		t.Errorf("limits (-want +got):\n%s", diff)

@@ -12,6 +12,7 @@ import (
 	"carrel/core/clock"
 	"carrel/core/commit"
 	"carrel/library"
+	"carrel/principal"
 )
 
 // recorder is a store that writes down its calls: the method, and how many keys
@@ -87,12 +88,12 @@ func (s *recorder) Read(ctx context.Context, id library.ContentID, q library.Con
 	return s.next.Read(ctx, id, q)
 }
 
-func (s *recorder) ReadMany(ctx context.Context, ids []library.ContentID, members []library.PrincipalID) ([]library.ContentRows, error) {
+func (s *recorder) ReadMany(ctx context.Context, ids []library.ContentID, members []principal.ID) ([]library.ContentRows, error) {
 	s.note("ReadMany", ids, members)
 	return s.next.ReadMany(ctx, ids, members)
 }
 
-func (s *recorder) MembersPage(ctx context.Context, id library.ContentID, after library.PrincipalID, limit int, serial bool) (*library.ContentRows, error) {
+func (s *recorder) MembersPage(ctx context.Context, id library.ContentID, after principal.ID, limit int, serial bool) (*library.ContentRows, error) {
 	s.note("MembersPage", id, after, limit, serial)
 	return s.next.MembersPage(ctx, id, after, limit, serial)
 }
@@ -131,107 +132,107 @@ func (s *recorder) OpenLibrary(ctx context.Context, q library.Slice, newest bool
 	return s.next.OpenLibrary(ctx, q, newest)
 }
 
-func (s *recorder) CountLibrary(ctx context.Context, owner library.PrincipalID, b library.Bucket, limit int) (int, error) {
+func (s *recorder) CountLibrary(ctx context.Context, owner principal.ID, b library.Bucket, limit int) (int, error) {
 	s.note("CountLibrary", owner, b, limit)
 	return s.next.CountLibrary(ctx, owner, b, limit)
 }
 
-func (s *recorder) Built(ctx context.Context, owner library.PrincipalID) (bool, error) {
+func (s *recorder) Built(ctx context.Context, owner principal.ID) (bool, error) {
 	s.note("Built", owner)
 	return s.next.Built(ctx, owner)
 }
 
-func (s *recorder) Recorded(ctx context.Context, owner library.PrincipalID) (bool, error) {
+func (s *recorder) Recorded(ctx context.Context, owner principal.ID) (bool, error) {
 	s.note("Recorded", owner)
 	return s.next.Recorded(ctx, owner)
 }
 
-func (s *recorder) SetBuilt(ctx context.Context, owner library.PrincipalID, asOf clock.Instant) error {
+func (s *recorder) SetBuilt(ctx context.Context, owner principal.ID, asOf clock.Instant) error {
 	s.note("SetBuilt", owner, asOf)
 	return s.next.SetBuilt(ctx, owner, asOf)
 }
 
-func (s *recorder) RebuildNote(ctx context.Context, owner library.PrincipalID) ([]byte, error) {
+func (s *recorder) RebuildNote(ctx context.Context, owner principal.ID) ([]byte, error) {
 	s.note("RebuildNote", owner)
 	return s.next.RebuildNote(ctx, owner)
 }
 
-func (s *recorder) PutRebuildNote(ctx context.Context, owner library.PrincipalID, asOf clock.Instant, note []byte) error {
+func (s *recorder) PutRebuildNote(ctx context.Context, owner principal.ID, asOf clock.Instant, note []byte) error {
 	s.note("PutRebuildNote", owner, asOf, note)
 	return s.next.PutRebuildNote(ctx, owner, asOf, note)
 }
 
-func (s *recorder) DropRebuildNote(ctx context.Context, owner library.PrincipalID, asOf clock.Instant) error {
+func (s *recorder) DropRebuildNote(ctx context.Context, owner principal.ID, asOf clock.Instant) error {
 	s.note("DropRebuildNote", owner, asOf)
 	return s.next.DropRebuildNote(ctx, owner, asOf)
 }
 
-func (s *recorder) DropEntries(ctx context.Context, owner library.PrincipalID, es []library.BucketEntry) error {
+func (s *recorder) DropEntries(ctx context.Context, owner principal.ID, es []library.BucketEntry) error {
 	s.note("DropEntries", owner, es)
 	return s.next.DropEntries(ctx, owner, es)
 }
 
-func (s *recorder) Changes(ctx context.Context, owner library.PrincipalID, after library.ChangeKey, limit int) ([]library.Change, error) {
+func (s *recorder) Changes(ctx context.Context, owner principal.ID, after library.ChangeKey, limit int) ([]library.Change, error) {
 	s.note("Changes", owner, after, limit)
 	return s.next.Changes(ctx, owner, after, limit)
 }
 
-func (s *recorder) SharedWith(ctx context.Context, owner library.PrincipalID, after library.ContentID, limit int) ([]library.Shared, error) {
+func (s *recorder) SharedWith(ctx context.Context, owner principal.ID, after library.ContentID, limit int) ([]library.Shared, error) {
 	s.note("SharedWith", owner, after, limit)
 	return s.next.SharedWith(ctx, owner, after, limit)
 }
 
-func (s *recorder) Roles(ctx context.Context, owner library.PrincipalID, ids []library.ContentID) ([]library.ContentRole, error) {
+func (s *recorder) Roles(ctx context.Context, owner principal.ID, ids []library.ContentID) ([]library.ContentRole, error) {
 	s.note("Roles", owner, ids)
 	return s.next.Roles(ctx, owner, ids)
 }
 
-func (s *recorder) ReadPrincipal(ctx context.Context, id library.PrincipalID, q library.PrincipalQuery) (*library.PrincipalRows, error) {
+func (s *recorder) ReadPrincipal(ctx context.Context, id principal.ID, q principal.Query) (*principal.Rows, error) {
 	s.note("ReadPrincipal", id, q)
 	return s.next.ReadPrincipal(ctx, id, q)
 }
 
-func (s *recorder) ReadPrincipals(ctx context.Context, ids []library.PrincipalID) ([]library.PrincipalHeader, error) {
+func (s *recorder) ReadPrincipals(ctx context.Context, ids []principal.ID) ([]principal.Header, error) {
 	s.note("ReadPrincipals", ids)
 	return s.next.ReadPrincipals(ctx, ids)
 }
 
-func (s *recorder) GroupMembersPage(ctx context.Context, group, after library.PrincipalID, limit int, serial bool) (*library.PrincipalRows, error) {
+func (s *recorder) GroupMembersPage(ctx context.Context, group, after principal.ID, limit int, serial bool) (*principal.Rows, error) {
 	s.note("GroupMembersPage", group, after, limit, serial)
 	return s.next.GroupMembersPage(ctx, group, after, limit, serial)
 }
 
-func (s *recorder) Confirm(ctx context.Context, claims []library.MemberOf) ([]library.GroupMemberRow, error) {
+func (s *recorder) Confirm(ctx context.Context, claims []principal.MemberOf) ([]principal.GroupMemberRow, error) {
 	s.note("Confirm", claims)
 	return s.next.Confirm(ctx, claims)
 }
 
-func (s *recorder) CommitPrincipal(ctx context.Context, c *library.PrincipalCommit) (commit.Verdict, error) {
+func (s *recorder) CommitPrincipal(ctx context.Context, c *principal.Commit) (commit.Verdict, error) {
 	s.note("CommitPrincipal", c)
 	return s.next.CommitPrincipal(ctx, c)
 }
 
-func (s *recorder) EnforceGroup(ctx context.Context, e *library.GroupEnforcement) error {
+func (s *recorder) EnforceGroup(ctx context.Context, e *principal.GroupEnforcement) error {
 	s.note("EnforceGroup", e)
 	return s.next.EnforceGroup(ctx, e)
 }
 
-func (s *recorder) SettleGroup(ctx context.Context, t *library.GroupSettlement) error {
+func (s *recorder) SettleGroup(ctx context.Context, t *principal.GroupSettlement) error {
 	s.note("SettleGroup", t)
 	return s.next.SettleGroup(ctx, t)
 }
 
-func (s *recorder) Memberships(ctx context.Context, p, after library.PrincipalID, limit int) ([]library.Membership, error) {
+func (s *recorder) Memberships(ctx context.Context, p, after principal.ID, limit int) ([]principal.Membership, error) {
 	s.note("Memberships", p, after, limit)
 	return s.next.Memberships(ctx, p, after, limit)
 }
 
-func (s *recorder) MembershipsOf(ctx context.Context, q library.MembershipsQuery) ([][]library.Membership, error) {
+func (s *recorder) MembershipsOf(ctx context.Context, q principal.MembershipsQuery) ([][]principal.Membership, error) {
 	s.note("MembershipsOf", q)
 	return s.next.MembershipsOf(ctx, q)
 }
 
-func (s *recorder) ScanPrincipals(ctx context.Context, after library.PrincipalID, limit int) ([]library.PrincipalID, error) {
+func (s *recorder) ScanPrincipals(ctx context.Context, after principal.ID, limit int) ([]principal.ID, error) {
 	s.note("ScanPrincipals", after, limit)
 	return s.next.ScanPrincipals(ctx, after, limit)
 }
@@ -276,27 +277,27 @@ func (s *recorder) FixSetting(ctx context.Context, name string, value []byte) ([
 	return s.next.FixSetting(ctx, name, value)
 }
 
-func (s *recorder) EnforceDirectory(ctx context.Context, e *library.DirectoryEnforcement) error {
+func (s *recorder) EnforceDirectory(ctx context.Context, e *principal.DirectoryEnforcement) error {
 	s.note("EnforceDirectory", e)
 	return s.next.EnforceDirectory(ctx, e)
 }
 
-func (s *recorder) PageDirectory(ctx context.Context, p library.DirectorySlice) ([]library.DirectoryRow, error) {
+func (s *recorder) PageDirectory(ctx context.Context, p principal.DirectorySlice) ([]principal.DirectoryRow, error) {
 	s.note("PageDirectory", p)
 	return s.next.PageDirectory(ctx, p)
 }
 
-func (s *recorder) ReadDirectory(ctx context.Context, p library.PrincipalID, keys []library.DirectoryKey) ([]library.DirectoryRow, error) {
+func (s *recorder) ReadDirectory(ctx context.Context, p principal.ID, keys []principal.DirectoryKey) ([]principal.DirectoryRow, error) {
 	s.note("ReadDirectory", p, keys)
 	return s.next.ReadDirectory(ctx, p, keys)
 }
 
-func (s *recorder) ScanDirectory(ctx context.Context, after []byte, limit int) ([]library.DirectoryRow, []byte, error) {
+func (s *recorder) ScanDirectory(ctx context.Context, after []byte, limit int) ([]principal.DirectoryRow, []byte, error) {
 	s.note("ScanDirectory", after, limit)
 	return s.next.ScanDirectory(ctx, after, limit)
 }
 
-func (s *recorder) DropDirectory(ctx context.Context, rows []library.DirectoryRow) error {
+func (s *recorder) DropDirectory(ctx context.Context, rows []principal.DirectoryRow) error {
 	s.note("DropDirectory", rows)
 	return s.next.DropDirectory(ctx, rows)
 }

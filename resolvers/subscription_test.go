@@ -16,19 +16,19 @@ import (
 
 	"carrel/auth"
 	"carrel/graph"
-	"carrel/library"
+	"carrel/principal"
 )
 
 const followQuery = `subscription($id: ID!) { libraryChanged(principalId: $id) {
 	... on LibraryEntryPlaced { edge { node { id createdBy { id } } } } ... on LibraryEntryRemoved { contentId } } }`
 
 // viewing is ctx for one answer to v, as the edge makes it.
-func viewing(ctx context.Context, v *library.Viewer) context.Context {
+func viewing(ctx context.Context, v *principal.Viewer) context.Context {
 	return graphql.WithResponseContext(auth.WithViewer(ctx, v), graphql.DefaultErrorPresenter, graphql.DefaultRecover)
 }
 
 // follow starts a subscription of v to the library of owner, until ctx ends.
-func (g *gateway) follow(ctx context.Context, v *library.Viewer, owner string) (graph.Subscription, context.Context, gqlerror.List) {
+func (g *gateway) follow(ctx context.Context, v *principal.Viewer, owner string) (graph.Subscription, context.Context, gqlerror.List) {
 	g.t.Helper()
 	op, errs := g.exec.CreateOperationContext(graphql.StartOperationTrace(ctx), &graphql.RawParams{Query: followQuery, Variables: map[string]any{"id": owner}})
 	if errs != nil {

@@ -11,6 +11,7 @@ import (
 	"carrel/core/commit"
 	"carrel/core/fault"
 	"carrel/library"
+	"carrel/principal"
 )
 
 // leave has the background finish a decided change, as after a fan-out that failed.
@@ -29,7 +30,7 @@ func numbered(n int) library.InFlight {
 }
 
 // fill puts decided changes of n items on the list, which wait for the background.
-func fill(j *Journal, n int, principals ...library.PrincipalID) {
+func fill(j *Journal, n int, principals ...principal.ID) {
 	for i := range n {
 		e := numbered(i)
 		e.Decided, e.Principals = true, principals
@@ -73,7 +74,7 @@ func TestBegin_RefusesBeyondAllBounds(t *testing.T) {
 		t.Errorf("beyond the number: %v", err)
 	}
 	j.entries = nil
-	long := library.PrincipalID("u:acme:" + strings.Repeat("x", 1<<10))
+	long := principal.ID("u:acme:" + strings.Repeat("x", 1<<10))
 	fill(j, maxBytes>>11, long, long) // each takes a little more than 2 KiB
 	if err := j.Begin(t.Context(), change(3)); fault.CodeOf(err) != fault.Unavailable || !strings.Contains(err.Error(), want) {
 		t.Errorf("beyond the size: %v", err)
@@ -87,8 +88,8 @@ func TestBegin_RefusesBeyondAllBounds(t *testing.T) {
 func TestLeave_MergesDecidedChangesOfOnePrincipal(t *testing.T) {
 	store, rt := open(t)
 	j := New(t.Context(), store, rt, nil, commit.WholeProtocol)
-	entry := func(n byte, former string, ps ...library.PrincipalID) commit.Entry {
-		return library.InFlight{ID: commit.EntryID{n}, Principal: "g:acme:staff", Base: int64(n), Former: former, Principals: ps}.Entry()
+	entry := func(n byte, former string, ps ...principal.ID) commit.Entry {
+		return principal.InFlight{ID: commit.EntryID{n}, Principal: "g:acme:staff", Base: int64(n), Former: former, Members: ps}.Entry()
 	}
 	leave(t, j, entry(1, "", "u:acme:b"))
 	leave(t, j, entry(2, "Crew", "u:acme:a"))
@@ -104,8 +105,8 @@ func TestLeave_MergesDecidedChangesOfOnePrincipal(t *testing.T) {
 	if err != nil || len(all) != 1 || len(all[0].Entries) != 3 {
 		t.Fatalf("lanes %+v, %v; want one of three entries", all, err)
 	}
-	first, err := library.InFlightOf(all[0].Entries[0])
-	if err != nil || first.Base != 3 || first.Former != "Crew" || !slices.Equal(first.Principals, []library.PrincipalID{"u:acme:a", "u:acme:b"}) {
+	first, err := principal.InFlightOf(all[0].Entries[0])
+	if err != nil || first.Base != 3 || first.Former != "Crew" || !slices.Equal(first.Members, []principal.ID{"u:acme:a", "u:acme:b"}) {
 		t.Errorf("merged: %+v", first)
 	}
 }
@@ -118,7 +119,7 @@ func TestLeave_MergedEntriesStayBounded(t *testing.T) {
 	for n := range calls {
 		e := library.InFlight{ID: commit.EntryID{byte(n + 1)}, Content: "c:acme:a", Base: int64(n), Scope: commit.ScopeListed}
 		for i := range each {
-			e.Principals = append(e.Principals, library.PrincipalID(fmt.Sprintf("u:acme:%04d", n*each+i)))
+			e.Principals = append(e.Principals, principal.ID(fmt.Sprintf("u:acme:%04d", n*each+i)))
 		}
 		leave(t, j, e.Entry())
 	}
@@ -165,7 +166,7 @@ func TestLeave_MergesUpdatesThatDeferredTheirMove(t *testing.T) {
 		e := library.InFlight{ID: commit.EntryID{byte(n + 1)}, Content: "c:acme:hot", Base: int64(n), Scope: commit.ScopeAll, Due: clock.Instant(100 + n)}
 		leave(t, j, e.Entry())
 	}
-	plain := library.InFlight{ID: commit.EntryID{99}, Content: "c:acme:hot", Base: 99, Scope: commit.ScopeListed, Principals: []library.PrincipalID{"u:acme:a"}}
+	plain := library.InFlight{ID: commit.EntryID{99}, Content: "c:acme:hot", Base: 99, Scope: commit.ScopeListed, Principals: []principal.ID{"u:acme:a"}}
 	leave(t, j, plain.Entry())
 	if len(j.entries) != 2 {
 		t.Fatalf("%d entries are left, want one of the updates and one of the share", len(j.entries))

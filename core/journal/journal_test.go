@@ -19,6 +19,7 @@ import (
 	"carrel/core/sched"
 	"carrel/library"
 	"carrel/pebblestore"
+	"carrel/principal"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -51,7 +52,7 @@ type domain struct {
 	resumed          []commit.EntryID
 	moved, expired   []library.ContentID
 	scrubs           []scrubStep
-	repaired         []library.PrincipalID
+	repaired         []principal.ID
 	movesBeforeMerge func()
 }
 
@@ -102,7 +103,7 @@ func (d *domain) Expire(_ context.Context, due commit.Due) (bool, error) {
 func (d *domain) Repair(_ context.Context, r commit.Repair) error {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	d.repaired = append(d.repaired, library.PrincipalID(r.Key))
+	d.repaired = append(d.repaired, principal.ID(r.Key))
 	return nil
 }
 
@@ -392,7 +393,7 @@ func TestHintsOfExpiryAreDroppedOnceJudged(t *testing.T) {
 // wrongEntry is an entry of an item that a reader found to be wrong.
 // wrongEntry returns a repair of an entry of an item in a principal's library.
 func wrongEntry(owner string, id library.ContentID) commit.Repair {
-	return commit.Repair{Kind: commit.Content, Key: owner, Row: library.BucketEntry{Bucket: library.Public, Entry: library.Entry{Position: 1, Content: id, MTS: 1}}}
+	return commit.Repair{Kind: commit.Content, Key: owner, Row: library.BucketEntry{Bucket: principal.Public, Entry: library.Entry{Position: 1, Content: id, MTS: 1}}}
 }
 
 // scrubStep is what one step of the scrubber returns.
@@ -410,7 +411,7 @@ func TestRepairsAreDoneOnce(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if !slices.Equal(d.repaired, []library.PrincipalID{"u:acme:ann"}) {
+	if !slices.Equal(d.repaired, []principal.ID{"u:acme:ann"}) {
 		t.Errorf("repaired %v", d.repaired)
 	}
 }

@@ -14,6 +14,7 @@ import (
 	"carrel/core/commit"
 	"carrel/library"
 	"carrel/pebblestore"
+	"carrel/principal"
 )
 
 // partial is a domain in which some things cannot be done.
@@ -164,7 +165,7 @@ func TestARepairThatFailsKeepsNothing(t *testing.T) {
 	d := &partial{bad: "c:acme:bad"}
 	j.Repair(wrongEntry("u:acme:a", "c:acme:bad"))
 	j.Repair(wrongEntry("u:acme:b", "c:acme:good"))
-	if err := j.DoDue(t.Context(), d); !errors.Is(err, errDown) || !slices.Equal(d.repaired, []library.PrincipalID{"u:acme:b"}) {
+	if err := j.DoDue(t.Context(), d); !errors.Is(err, errDown) || !slices.Equal(d.repaired, []principal.ID{"u:acme:b"}) {
 		t.Errorf("repaired %v, %v", d.repaired, err)
 	}
 	// A process that ends finishes its changes whatever waits for a repair.
@@ -190,10 +191,10 @@ func TestDecidedEntriesOfOneContentAreLeftTogether(t *testing.T) {
 		e.ID, e.Content = commit.EntryID{n}, "c:acme:a"
 		return e
 	}
-	bea, ann := library.PrincipalID("u:acme:bea"), library.PrincipalID("u:acme:ann")
+	bea, ann := principal.ID("u:acme:bea"), principal.ID("u:acme:ann")
 	for _, e := range []library.InFlight{
-		entry(1, library.InFlight{Base: 4, Scope: commit.ScopeListed, Principals: []library.PrincipalID{bea}, Decided: true}),
-		entry(2, library.InFlight{Base: 7, Scope: commit.ScopeListed, Principals: []library.PrincipalID{ann}, Reverse: true, Decided: true}),
+		entry(1, library.InFlight{Base: 4, Scope: commit.ScopeListed, Principals: []principal.ID{bea}, Decided: true}),
+		entry(2, library.InFlight{Base: 7, Scope: commit.ScopeListed, Principals: []principal.ID{ann}, Reverse: true, Decided: true}),
 		entry(3, library.InFlight{Base: 8, Scope: commit.ScopeAll}), // its outcome is unknown
 		entry(4, library.InFlight{Base: 9, Due: 1, Decided: true}),  // a move
 	} {
@@ -210,7 +211,7 @@ func TestDecidedEntriesOfOneContentAreLeftTogether(t *testing.T) {
 		t.Fatalf("lanes %+v, %v; want one of three entries", all, err)
 	}
 	joined, err := library.InFlightOf(all[0].Entries[0])
-	if err != nil || joined.Base != 7 || !joined.Reverse || joined.Scope != commit.ScopeListed || !slices.Equal(joined.Principals, []library.PrincipalID{ann, bea}) {
+	if err != nil || joined.Base != 7 || !joined.Reverse || joined.Scope != commit.ScopeListed || !slices.Equal(joined.Principals, []principal.ID{ann, bea}) {
 		t.Errorf("joined: %+v", joined)
 	}
 }

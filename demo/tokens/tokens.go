@@ -11,6 +11,7 @@ import (
 	"carrel/auth"
 	"carrel/demo"
 	"carrel/library"
+	"carrel/principal"
 	"carrel/web"
 )
 
@@ -53,7 +54,7 @@ func (m *Minter) Text(ctx context.Context, service *library.Service, log *slog.L
 		if v.Subject == "" {
 			continue
 		}
-		user, err := service.ViewerUser(ctx, &library.Viewer{User: library.PrincipalID(v.Subject)})
+		user, err := service.ViewerUser(ctx, &principal.Viewer{User: principal.ID(v.Subject)})
 		if err != nil {
 			if ctx.Err() == nil { // and the process does not end
 				log.WarnContext(ctx, "the tokens of the demo viewers are not told: the store does not answer", "error", err)

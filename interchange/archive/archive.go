@@ -8,6 +8,7 @@ import (
 
 	"carrel/core/commit"
 	"carrel/library"
+	"carrel/principal"
 )
 
 // Chapter is a kind of authoritative rows, in the order in which a copy
@@ -60,8 +61,8 @@ type BlockRow struct {
 
 // GroupMemberAt is a member row with the group it belongs to.
 type GroupMemberAt struct {
-	Group library.PrincipalID
-	library.GroupMemberRow
+	Group principal.ID
+	principal.GroupMemberRow
 }
 
 // MemberAt is a member row with the item it belongs to.
@@ -74,7 +75,7 @@ type MemberAt struct {
 // Content and Principal is set.
 type RequestAt struct {
 	Content   library.ContentID
-	Principal library.PrincipalID
+	Principal principal.ID
 	commit.RequestRow
 }
 
@@ -83,7 +84,7 @@ type Row struct {
 	Setting     *SettingRow
 	Block       *BlockRow
 	Creation    *commit.Creation
-	Principal   *library.PrincipalHeader
+	Principal   *principal.Header
 	GroupMember *GroupMemberAt
 	Content     *library.Header
 	Member      *MemberAt

@@ -12,6 +12,7 @@ import (
 	"carrel/core/naming"
 	"carrel/interchange/archive"
 	"carrel/library"
+	"carrel/principal"
 )
 
 // ArchiveStore is a store that can be moved.
@@ -158,10 +159,10 @@ func (s *shelf) write() *written {
 	s.Helper()
 	w := &written{rows: map[archive.Chapter][]archive.Row{}}
 	a, b := s.user("a"), s.group("b/c")
-	w.item = s.newItem("item", library.LoggedIn, a)
+	w.item = s.newItem("item", principal.LoggedIn, a)
 	w.item.share(b, library.Editing)
 	w.item.move()
-	w.item.turn(library.Private)
+	w.item.turn(principal.Private)
 	w.item.remove(b)
 	asked := s.request(1)
 	w.item.write(func(c *library.ContentCommit) {
@@ -170,13 +171,13 @@ func (s *shelf) write() *written {
 		c.Header.ExpiresAt, c.Header.Description, c.Request = &expires, &text, &asked
 	})
 	w.item.enforce(a, b)
-	w.gone = s.newItem("gone", library.Public, a)
+	w.gone = s.newItem("gone", principal.Public, a)
 	w.gone.delete()
 	w.gone.settle(library.Settlement{Leaving: w.gone.members(a), Bury: true, Final: true})
 	w.gone.head = library.Header{Content: library.Content{ID: w.gone.head.ID}, State: commit.Deleted,
 		Seq: w.gone.head.Seq, MTS: w.gone.head.MTS, Writers: w.gone.head.Writers}
 	w.gone.rows = nil
-	w.void = &item{s: s.stage, rows: map[library.PrincipalID]library.Member{}}
+	w.void = &item{s: s.stage, rows: map[principal.ID]library.Member{}}
 	w.void.head.ID = s.content("void")
 	w.void.write(func(c *library.ContentCommit) { c.Header.State = commit.Void })
 	for _, it := range []*item{w.gone, w.item, w.void} {
@@ -193,12 +194,12 @@ func (s *shelf) write() *written {
 
 func (w *written) add(c archive.Chapter, r archive.Row) { w.rows[c] = append(w.rows[c], r) }
 
-func (s *shelf) writeCircle(w *written, a, b library.PrincipalID) {
+func (s *shelf) writeCircle(w *written, a, b principal.ID) {
 	s.Helper()
 	w.circle = s.newCircle(s.group("circle"), a)
-	w.circle.put(b, library.GroupMember, true)
+	w.circle.put(b, principal.GroupMember, true)
 	told := s.request(2)
-	w.circle.write(func(c *library.PrincipalCommit) { c.Header.Email, c.Request = "a@b.example", &told })
+	w.circle.write(func(c *principal.Commit) { c.Header.Email, c.Request = "a@b.example", &told })
 	s.ok(s.EnforceGroup(s.ctx, w.circle.snapshot(a, b)))
 	s.ok(s.SetBuilt(s.ctx, w.circle.head.ID, start))
 	w.add(archive.ChapterPrincipals, archive.Row{Principal: &w.circle.head})
@@ -253,7 +254,7 @@ func readEveryRow(s *shelf) {
 
 func readPartitions(s *shelf) {
 	for _, name := range []string{"a", "a/b", "b"} {
-		s.newItem(name, library.Public, s.user("x"), s.user("y"), s.group("z"))
+		s.newItem(name, principal.Public, s.user("x"), s.user("y"), s.group("z"))
 		s.newCircle(s.group(name), s.user("x"), s.user("y"))
 	}
 	for _, c := range []archive.Chapter{archive.ChapterPrincipals, archive.ChapterContents} {

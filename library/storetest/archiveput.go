@@ -7,6 +7,7 @@ import (
 	"carrel/core/commit"
 	"carrel/interchange/archive"
 	"carrel/library"
+	"carrel/principal"
 )
 
 // future is 2039: later than every clock by which a store may write.
@@ -22,23 +23,23 @@ func (s *shelf) archived() map[archive.Chapter][]archive.Row {
 	creation := s.creation("put", string(content))
 	writers := []commit.Writer{{Seq: 6, Entry: commit.EntryID{6}}, {Seq: 7, Entry: commit.EntryID{7}}}
 	header := library.Header{
-		Content: library.Content{ID: content, Kind: library.Link, Title: "Put", Description: &text, Link: &link, Visibility: library.LoggedIn,
+		Content: library.Content{ID: content, Kind: library.Link, Title: "Put", Description: &text, Link: &link, Visibility: principal.LoggedIn,
 			Creator: a, CreatedAt: start, LastModified: start + 9, Version: 4, ExpiresAt: &expires},
-		State: commit.Live, Seq: 7, MTS: future, Position: start + 7, Widest: library.Public,
+		State: commit.Live, Seq: 7, MTS: future, Position: start + 7, Widest: principal.Public,
 		LoggedInUntil: start + 5, PublicUntil: start + 4,
-		Unsettled: []library.Superseded{{Position: start + 1, Widest: library.Public}, {Position: start + 3, Widest: library.Private}},
+		Unsettled: []library.Superseded{{Position: start + 1, Widest: principal.Public}, {Position: start + 3, Widest: principal.Private}},
 		Writers:   writers, MovesSince: start + 2, Moves: 31, MovedAt: start + 8, Managers: 1, Members: 1,
 	}
-	principal := library.PrincipalHeader{ID: group, DisplayName: "Put", Visibility: library.Private, Email: "p@x.example", CreatedAt: start,
+	owner := principal.Header{ID: group, DisplayName: "Put", Visibility: principal.Private, Email: "p@x.example", CreatedAt: start,
 		State: commit.Live, Seq: 7, MTS: future, Writers: writers, Managers: 1, Members: 1}
 	return map[archive.Chapter][]archive.Row{
 		archive.ChapterSettings:  {{Setting: &archive.SettingRow{Name: "y:" + s.tenant + ":put", Value: []byte{9, 0}}}},
 		archive.ChapterBlocks:    {{Block: &archive.BlockRow{Host: "y:" + s.tenant + ":put", Next: 4711}}},
 		archive.ChapterCreations: {{Creation: &creation}},
 		archive.ChapterPrincipals: {
-			{Principal: &principal},
-			{GroupMember: &archive.GroupMemberAt{Group: group, GroupMemberRow: library.GroupMemberRow{Principal: a, Role: library.GroupManager, Seq: 2}}},
-			{GroupMember: &archive.GroupMemberAt{Group: group, GroupMemberRow: library.GroupMemberRow{Principal: b, Role: library.GroupMember, Leaving: true, Seq: 7}}},
+			{Principal: &owner},
+			{GroupMember: &archive.GroupMemberAt{Group: group, GroupMemberRow: principal.GroupMemberRow{Principal: a, Role: principal.GroupManager, Seq: 2}}},
+			{GroupMember: &archive.GroupMemberAt{Group: group, GroupMemberRow: principal.GroupMemberRow{Principal: b, Role: principal.GroupMember, Leaving: true, Seq: 7}}},
 			{Request: &archive.RequestAt{Principal: group, RequestRow: told}},
 		},
 		archive.ChapterContents: {
@@ -67,17 +68,17 @@ func (s *shelf) stand(rows map[archive.Chapter][]archive.Row) {
 	}
 	contents, principals := rows[archive.ChapterContents], rows[archive.ChapterPrincipals]
 	h := contents[0].Content
-	members := []library.PrincipalID{contents[1].Member.Principal, contents[2].Member.Principal}
+	members := []principal.ID{contents[1].Member.Principal, contents[2].Member.Principal}
 	for _, serial := range []bool{false, true} {
 		got := s.read(h.ID, library.ContentQuery{Members: members, Request: &contents[3].Request.Key, Serial: serial})
 		s.same("the item", got, &library.ContentRows{Header: *h, Members: []library.Member{contents[1].Member.Member, contents[2].Member.Member},
 			Request: &contents[3].Request.RequestRow})
 	}
 	g := principals[0].Principal
-	got, err := s.ReadPrincipal(s.ctx, g.ID, library.PrincipalQuery{Members: members, Request: &principals[3].Request.Key})
+	got, err := s.ReadPrincipal(s.ctx, g.ID, principal.Query{Members: members, Request: &principals[3].Request.Key})
 	s.ok(err)
-	s.same("the group", got, &library.PrincipalRows{Header: *g,
-		Members: []library.GroupMemberRow{principals[1].GroupMember.GroupMemberRow, principals[2].GroupMember.GroupMemberRow},
+	s.same("the group", got, &principal.Rows{Header: *g,
+		Members: []principal.GroupMemberRow{principals[1].GroupMember.GroupMemberRow, principals[2].GroupMember.GroupMemberRow},
 		Request: &principals[3].Request.RequestRow})
 	setting := rows[archive.ChapterSettings][0].Setting
 	value, err := s.FixSetting(s.ctx, setting.Name, []byte("another"))
@@ -108,7 +109,7 @@ func putRows(s *shelf) {
 	h.Title, h.Description, h.ExpiresAt, h.Unsettled, h.Seq = "Another", nil, nil, nil, 8
 	s.put(archive.Row{Content: &h})
 	s.same("the header put in place of another", s.read(h.ID, library.ContentQuery{}).Header, h)
-	it := s.newItem("stands", library.Public, s.user("a"))
+	it := s.newItem("stands", principal.Public, s.user("a"))
 	it.move()
 	h.ID, h.Seq, h.Writers = it.head.ID, 1, []commit.Writer{{Seq: 1, Entry: commit.EntryID{1}}}
 	s.put(archive.Row{Content: &h})
@@ -126,7 +127,7 @@ func putRowsAgain(s *shelf) {
 func putRowsThenCommit(s *shelf) {
 	rows := s.archived()
 	s.putAll(rows)
-	it := &item{s: s.stage, head: *rows[archive.ChapterContents][0].Content, rows: map[library.PrincipalID]library.Member{}}
+	it := &item{s: s.stage, head: *rows[archive.ChapterContents][0].Content, rows: map[principal.ID]library.Member{}}
 	for _, r := range rows[archive.ChapterContents][1:3] {
 		it.rows[r.Member.Principal] = r.Member.Member
 	}
@@ -139,14 +140,14 @@ func putRowsThenCommit(s *shelf) {
 	it.settled(start + 1)
 	delete(it.rows, s.user("b"))
 	it.stands("the item after a conditional write")
-	g := &circle{s: s.stage, head: *rows[archive.ChapterPrincipals][0].Principal, rows: map[library.PrincipalID]library.GroupMemberRow{}}
-	g.write(func(p *library.PrincipalCommit) {
+	g := &circle{s: s.stage, head: *rows[archive.ChapterPrincipals][0].Principal, rows: map[principal.ID]principal.GroupMemberRow{}}
+	g.write(func(p *principal.Commit) {
 		p.Header.DisplayName, p.Header.MTS = "Decided", future+1
-		p.Members = []library.GroupMemberRow{{Principal: s.user("a"), Role: library.GroupMember}}
+		p.Members = []principal.GroupMemberRow{{Principal: s.user("a"), Role: principal.GroupMember}}
 	})
-	got, err := s.ReadPrincipal(s.ctx, g.head.ID, library.PrincipalQuery{Members: []library.PrincipalID{s.user("a")}})
+	got, err := s.ReadPrincipal(s.ctx, g.head.ID, principal.Query{Members: []principal.ID{s.user("a")}})
 	s.ok(err)
-	s.same("the group after a conditional write", got, &library.PrincipalRows{Header: g.head, Members: g.members(s.user("a"))})
+	s.same("the group after a conditional write", got, &principal.Rows{Header: g.head, Members: g.members(s.user("a"))})
 	old := *rows[archive.ChapterCreations][0].Creation
 	fresh := s.creation("put", "c:x:fresh")
 	s.same("the creation that took its place", s.fix(fresh, &old), fresh)
@@ -162,14 +163,14 @@ func putRowsThenCommit(s *shelf) {
 func putRowsDerivesNothing(s *shelf) {
 	rows := s.archived()
 	s.putAll(rows)
-	for _, p := range []library.PrincipalID{s.user("a"), s.user("b"), s.group("put")} {
+	for _, p := range []principal.ID{s.user("a"), s.user("b"), s.group("put")} {
 		s.library(p, nil)
 		shared, err := s.SharedWith(s.ctx, p, "", 10)
 		s.ok(err)
 		s.same("what was shared", shared, []library.Shared(nil))
 		in, err := s.Memberships(s.ctx, p, "", 10)
 		s.ok(err)
-		s.same("memberships", in, []library.Membership(nil))
+		s.same("memberships", in, []principal.Membership(nil))
 		built, err := s.Built(s.ctx, p)
 		s.ok(err)
 		if built {

@@ -2,11 +2,10 @@ package storetest
 
 import (
 	"carrel/core/commit"
-	"carrel/library"
 )
 
 // Blocks are the blocks of a lane of changes, for tests that write one.
-func Blocks(changes ...library.InFlight) [][]byte {
+func Blocks(changes ...interface{ Entry() commit.Entry }) [][]byte {
 	entries := make([]commit.Entry, len(changes))
 	for i, c := range changes {
 		entries[i] = c.Entry()

@@ -8,6 +8,7 @@ import (
 
 	"carrel/core/clock"
 	"carrel/library"
+	"carrel/principal"
 )
 
 func changeAreas() []area {
@@ -29,7 +30,7 @@ func changeAreas() []area {
 }
 
 // changes are those of a library after a key.
-func (s *stage) changes(p library.PrincipalID, after library.ChangeKey, limit int) []library.Change {
+func (s *stage) changes(p principal.ID, after library.ChangeKey, limit int) []library.Change {
 	s.Helper()
 	cs, err := s.Changes(s.ctx, p, after, limit)
 	s.ok(err)
@@ -37,7 +38,7 @@ func (s *stage) changes(p library.PrincipalID, after library.ChangeKey, limit in
 }
 
 // tell enforces principals with changes of an instant.
-func (it *item) tell(at clock.Instant, principals ...library.PrincipalID) {
+func (it *item) tell(at clock.Instant, principals ...principal.ID) {
 	it.s.Helper()
 	e := it.snapshot(principals...)
 	e.At = at
@@ -55,7 +56,7 @@ func (it *item) changeOf(at clock.Instant, left ...library.Bucket) library.Chang
 
 func changesOrder(s *stage) {
 	a, at := s.user("a"), s.later()
-	one, two := s.newItem("one", library.Public, a), s.newItem("two", library.Public, a)
+	one, two := s.newItem("one", principal.Public, a), s.newItem("two", principal.Public, a)
 	var want []library.Change
 	for n, step := range []struct {
 		it *item
@@ -93,7 +94,7 @@ func changesOrder(s *stage) {
 // Nothing that is written later takes away what is to be kept.
 func changesKept(s *stage) {
 	a, at := s.user("a"), s.later()
-	it := s.newItem("item", library.Private, a)
+	it := s.newItem("item", principal.Private, a)
 	var want []library.Change
 	for passed := time.Duration(0); passed <= library.ChangesKept; passed += 5 * time.Minute {
 		it.tell(at.Add(passed), a)
@@ -104,15 +105,15 @@ func changesKept(s *stage) {
 
 func changesOwners(s *stage) {
 	at := s.later()
-	owners := []library.PrincipalID{s.user("b"), s.user("b/c"), s.user("b/"), s.user("b."), s.user("bb"), s.group("b"), s.user("b/c/d")}
-	it := s.newItem("item", library.Public, owners...)
+	owners := []principal.ID{s.user("b"), s.user("b/c"), s.user("b/"), s.user("b."), s.user("bb"), s.group("b"), s.user("b/c/d")}
+	it := s.newItem("item", principal.Public, owners...)
 	var want []library.Change
 	for n := range 3 {
 		it.move()
 		it.tell(at.Add(time.Duration(n)*time.Minute), owners...)
 		want = append(want, it.changeOf(at.Add(time.Duration(n)*time.Minute)))
 	}
-	other := s.newItem("other", library.Public, owners...)
+	other := s.newItem("other", principal.Public, owners...)
 	for n, p := range owners {
 		mine := at + clock.Instant(n+1)
 		other.tell(mine, p)
@@ -122,8 +123,8 @@ func changesOwners(s *stage) {
 }
 
 func changesTell(s *stage) {
-	a, b, at := s.user("a"), library.UserID("elsewhere", s.tenant), s.later()
-	it := s.newItem("item", library.Private, a, b)
+	a, b, at := s.user("a"), principal.UserID("elsewhere", s.tenant), s.later()
+	it := s.newItem("item", principal.Private, a, b)
 	var inside, outside []library.Change
 	step := func(left ...library.Bucket) {
 		at++
@@ -131,10 +132,10 @@ func changesTell(s *stage) {
 		inside = append(inside, it.changeOf(at, left...))
 		// A LOGGEDIN item never stands in the LOGGEDIN bucket of another tenant.
 		foreign := slices.DeleteFunc(slices.Clone(left), func(b library.Bucket) bool {
-			return b == library.LoggedIn && it.head.Widest < library.Public && !slices.ContainsFunc(it.head.Unsettled, func(u library.Superseded) bool { return u.Widest == library.Public })
+			return b == principal.LoggedIn && it.head.Widest < principal.Public && !slices.ContainsFunc(it.head.Unsettled, func(u library.Superseded) bool { return u.Widest == principal.Public })
 		})
-		if it.head.Visibility == library.LoggedIn && slices.Contains(left, library.Public) {
-			foreign = append(foreign, library.LoggedIn)
+		if it.head.Visibility == principal.LoggedIn && slices.Contains(left, principal.Public) {
+			foreign = append(foreign, principal.LoggedIn)
 		}
 		outside = append(outside, it.changeOf(at, foreign...))
 	}
@@ -145,27 +146,27 @@ func changesTell(s *stage) {
 		it.head.Unsettled = nil
 	}
 	step()
-	it.write(func(c *library.ContentCommit) { moved(c, library.LoggedIn) })
+	it.write(func(c *library.ContentCommit) { moved(c, principal.LoggedIn) })
 	step()
 	settle()
-	it.write(func(c *library.ContentCommit) { moved(c, library.Private) })
-	step(library.LoggedIn)
+	it.write(func(c *library.ContentCommit) { moved(c, principal.Private) })
+	step(principal.LoggedIn)
 	settle()
-	it.write(func(c *library.ContentCommit) { moved(c, library.Public) })
+	it.write(func(c *library.ContentCommit) { moved(c, principal.Public) })
 	step()
 	settle()
-	it.write(func(c *library.ContentCommit) { moved(c, library.LoggedIn) })
-	step(library.Public)
+	it.write(func(c *library.ContentCommit) { moved(c, principal.LoggedIn) })
+	step(principal.Public)
 	settle()
 	step()
-	it.turn(library.Public)
+	it.turn(principal.Public)
 	step()
-	it.turn(library.Private)
-	step(library.LoggedIn, library.Public)
+	it.turn(principal.Private)
+	step(principal.LoggedIn, principal.Public)
 	it.remove(a)
 	at++
 	it.tell(at, a)
-	inside = append(inside, it.changeOf(at, library.Private, library.LoggedIn, library.Public))
+	inside = append(inside, it.changeOf(at, principal.Private, principal.LoggedIn, principal.Public))
 	s.same("changes", s.changes(a, library.ChangeKey{At: start}, 100), inside)
 	s.same("changes in another tenant", s.changes(b, library.ChangeKey{At: start}, 100), outside)
 	// Who came when fewer saw it never had it in a wider bucket, and of whoever
@@ -177,9 +178,9 @@ func changesTell(s *stage) {
 	s.same("changes of no member", s.changes(s.user("c"), library.ChangeKey{At: start}, 100), []library.Change(nil))
 	it.delete()
 	it.tell(at+1, b, s.user("late"))
-	outside = append(outside, it.changeOf(at+1, library.Private, library.LoggedIn, library.Public))
+	outside = append(outside, it.changeOf(at+1, principal.Private, principal.LoggedIn, principal.Public))
 	late := s.changes(s.user("late"), library.ChangeKey{At: start}, 100)
-	s.same("the last change of one who came late", late[len(late)-1], it.changeOf(at+1, library.Private))
+	s.same("the last change of one who came late", late[len(late)-1], it.changeOf(at+1, principal.Private))
 	s.same("changes of what is deleted", s.changes(b, library.ChangeKey{At: start}, 100), outside)
 }
 
@@ -187,27 +188,27 @@ func changesTell(s *stage) {
 // become since.
 func changesLeaving(s *stage) {
 	a, at := s.user("a"), s.later()
-	it := s.newItem("item", library.Private, a)
+	it := s.newItem("item", principal.Private, a)
 	it.write(func(c *library.ContentCommit) {
-		c.Members = []library.Member{{Principal: a, Leaving: true, Left: library.Buckets(0).With(library.Private), Since: start}}
+		c.Members = []library.Member{{Principal: a, Leaving: true, Left: library.Buckets(0).With(principal.Private), Since: start}}
 	})
 	it.stands("an item with a leaving row")
-	it.write(func(c *library.ContentCommit) { moved(c, library.Public) })
+	it.write(func(c *library.ContentCommit) { moved(c, principal.Public) })
 	it.tell(at, a)
-	s.same("changes", s.changes(a, library.ChangeKey{}, 10), []library.Change{it.changeOf(at, library.Private)})
+	s.same("changes", s.changes(a, library.ChangeKey{}, 10), []library.Change{it.changeOf(at, principal.Private)})
 }
 
 func changesUnknown(s *stage) {
 	s.same("changes", s.changes(s.user("unknown"), library.ChangeKey{}, 10), []library.Change(nil))
 	a := s.user("a")
-	it := s.newItem("item", library.Public, a)
+	it := s.newItem("item", principal.Public, a)
 	it.tell(s.later(), a)
 	s.same("changes", s.changes(s.user("unknown"), library.ChangeKey{}, 10), []library.Change(nil))
 }
 
 func changesQuiet(s *stage) {
 	a := s.user("a")
-	it := s.newItem("item", library.Public, a)
+	it := s.newItem("item", principal.Public, a)
 	it.enforce(a)
 	s.same("changes", s.changes(a, library.ChangeKey{}, 10), []library.Change(nil))
 }
@@ -216,7 +217,7 @@ func changesQuiet(s *stage) {
 // told: a store may tell of the newer state instead.
 func changesOlder(s *stage) {
 	a, at := s.user("a"), s.later()
-	it := s.newItem("item", library.Public, a)
+	it := s.newItem("item", principal.Public, a)
 	older := it.snapshot(a)
 	older.At = at + 1
 	it.move()
@@ -226,18 +227,18 @@ func changesOlder(s *stage) {
 	if len(cs) != 2 || cs[1].At != older.At || cs[1].Content != it.head.ID || cs[1].MTS != older.Header.MTS && cs[1].MTS != it.head.MTS {
 		s.Fatalf("changes: %+v", cs)
 	}
-	s.library(a, buckets(library.Public, it.entryOf(a)))
+	s.library(a, buckets(principal.Public, it.entryOf(a)))
 }
 
 // changesWhole reads changes and entries while they are written: whichever is
 // read first, the other is there then too.
 func changesWhole(s *stage) {
 	const rounds = 30
-	ps := []library.PrincipalID{s.user("a"), s.user("b"), s.user("c")}
+	ps := []principal.ID{s.user("a"), s.user("b"), s.user("c")}
 	at := s.later()
 	items := make([]*item, rounds)
 	for n := range items {
-		items[n] = s.newItem(fmt.Sprintf("item%02d", n), library.Public, ps...)
+		items[n] = s.newItem(fmt.Sprintf("item%02d", n), principal.Public, ps...)
 	}
 	var writing sync.WaitGroup
 	failed := make([]error, rounds)
@@ -264,7 +265,7 @@ func changesWhole(s *stage) {
 		}
 		for _, p := range ps {
 			told := s.changes(p, library.ChangeKey{At: at}, rounds)
-			stand := s.page(library.Slice{Owner: p, Bucket: library.Public, Newer: true, Limit: rounds})
+			stand := s.page(library.Slice{Owner: p, Bucket: principal.Public, Newer: true, Limit: rounds})
 			after := s.changes(p, library.ChangeKey{At: at}, rounds)
 			if len(stand) < len(told) || len(after) < len(stand) {
 				s.Errorf("%s: %d changes, then %d entries, then %d changes", p, len(told), len(stand), len(after))

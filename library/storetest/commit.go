@@ -5,6 +5,7 @@ import (
 
 	"carrel/core/commit"
 	"carrel/library"
+	"carrel/principal"
 )
 
 func commitAreas() []area {
@@ -23,13 +24,13 @@ func commitAreas() []area {
 
 func commitWhole(s *stage) {
 	a, b := s.user("a"), s.user("b")
-	it := s.newItem("item", library.Private, a)
+	it := s.newItem("item", principal.Private, a)
 	for _, base := range []int64{0, 2, 7} {
 		r := commit.RequestRow{Key: commit.RequestKey{9}, Answer: []byte("x"), Until: s.later()}
 		c := it.next(func(c *library.ContentCommit) {
 			c.Base, c.Header.Seq = base, base+1
 			c.Header.Title = "refused"
-			moved(c, library.Public)
+			moved(c, principal.Public)
 			c.Request = &r
 			c.Members = []library.Member{{Principal: a, Role: library.Viewing}, {Principal: b, Role: library.Viewing}}
 		})
@@ -44,7 +45,7 @@ func commitWhole(s *stage) {
 	r := commit.RequestRow{Key: commit.RequestKey{9}, Answer: []byte("y"), Until: s.later()}
 	it.write(func(c *library.ContentCommit) {
 		c.Header.Title = "applied"
-		moved(c, library.Public)
+		moved(c, principal.Public)
 		c.Request = &r
 		c.Members = []library.Member{{Principal: a, Role: library.Viewing}, {Principal: b, Role: library.Viewing}}
 	})
@@ -53,7 +54,7 @@ func commitWhole(s *stage) {
 }
 
 func commitBase(s *stage) {
-	it := s.newItem("item", library.Private, s.user("a"))
+	it := s.newItem("item", principal.Private, s.user("a"))
 	again := it.next(func(c *library.ContentCommit) { c.Base, c.Header.Seq = 0, 1 })
 	if v := s.commit(again); v.Applied {
 		s.Fatal("a creation was applied where a header stands")
@@ -67,10 +68,10 @@ func commitBase(s *stage) {
 }
 
 func commitIgnoresLists(s *stage) {
-	it := s.newItem("item", library.Private, s.user("a"))
+	it := s.newItem("item", principal.Private, s.user("a"))
 	it.move()
 	c := it.next(func(c *library.ContentCommit) {
-		c.Header.Unsettled = []library.Superseded{{Position: 5, Widest: library.Public}}
+		c.Header.Unsettled = []library.Superseded{{Position: 5, Widest: principal.Public}}
 		c.Header.Writers = []commit.Writer{{Seq: 1, Entry: commit.EntryID{9}}}
 	})
 	if v := s.commit(c); !v.Applied {
@@ -81,22 +82,22 @@ func commitIgnoresLists(s *stage) {
 }
 
 func commitSupersede(s *stage) {
-	it := s.newItem("item", library.Private, s.user("a"))
-	for n, v := range []library.Visibility{library.Public, library.LoggedIn, library.Private, library.Public} {
+	it := s.newItem("item", principal.Private, s.user("a"))
+	for n, v := range []principal.Visibility{principal.Public, principal.LoggedIn, principal.Private, principal.Public} {
 		it.write(func(c *library.ContentCommit) { moved(c, v) })
 		it.stands(fmt.Sprintf("item after move %d", n))
 	}
 	if len(it.head.Unsettled) != 4 {
 		s.Fatalf("unsettled: %+v", it.head.Unsettled)
 	}
-	it.turn(library.Private)
+	it.turn(principal.Private)
 	it.stands("item after a turn, which supersedes nothing")
 }
 
 func commitWriters(s *stage) {
-	it := s.newItem("item", library.Private, s.user("a"))
+	it := s.newItem("item", principal.Private, s.user("a"))
 	for range commit.MaxWriters + 5 {
-		it.turn(library.Private)
+		it.turn(principal.Private)
 	}
 	it.stands("item")
 	rows := s.read(it.head.ID, library.ContentQuery{})
@@ -109,7 +110,7 @@ func commitWriters(s *stage) {
 }
 
 func commitRefusal(s *stage) {
-	it := s.newItem("item", library.Private, s.user("a"))
+	it := s.newItem("item", principal.Private, s.user("a"))
 	it.move()
 	it.move()
 	late := it.next(func(c *library.ContentCommit) { c.Base, c.Header.Seq = 1, 2 })
@@ -117,7 +118,7 @@ func commitRefusal(s *stage) {
 }
 
 func commitVoid(s *stage) {
-	it := &item{s: s, rows: make(map[library.PrincipalID]library.Member)}
+	it := &item{s: s, rows: make(map[principal.ID]library.Member)}
 	it.head.ID = s.content("fenced")
 	it.write(func(c *library.ContentCommit) { c.Header.State = commit.Void })
 	it.stands("void header")
@@ -136,11 +137,11 @@ func commitVoid(s *stage) {
 
 func commitKeepsMembers(s *stage) {
 	a, b, c := s.user("a"), s.user("b"), s.user("c")
-	it := s.newItem("item", library.Private, a, b, c)
+	it := s.newItem("item", principal.Private, a, b, c)
 	it.remove(b)
 	it.move()
 	it.stands("item")
-	rows := s.read(it.head.ID, library.ContentQuery{Members: []library.PrincipalID{a, b, c}})
+	rows := s.read(it.head.ID, library.ContentQuery{Members: []principal.ID{a, b, c}})
 	for i, seq := range []int64{1, 2, 1} {
 		if rows.Members[i].Seq != seq {
 			s.Fatalf("member %d has seq %d, not %d", i, rows.Members[i].Seq, seq)
@@ -149,14 +150,14 @@ func commitKeepsMembers(s *stage) {
 }
 
 func commitMany(s *stage) {
-	it := s.newItem("item", library.Private, s.user("a"))
+	it := s.newItem("item", principal.Private, s.user("a"))
 	it.write(func(c *library.ContentCommit) {
 		for n := range 2000 {
 			c.Members = append(c.Members, library.Member{Principal: s.user(fmt.Sprintf("m%04d", n)), Role: library.Viewing})
 		}
 	})
 	var got []library.Member
-	for after := library.PrincipalID(""); ; after = got[len(got)-1].Principal {
+	for after := principal.ID(""); ; after = got[len(got)-1].Principal {
 		rows, err := s.MembersPage(s.ctx, it.head.ID, after, 500, true)
 		s.ok(err)
 		if len(rows.Members) == 0 {

@@ -8,6 +8,7 @@ import (
 	"carrel/core/commit"
 	"carrel/core/fault"
 	"carrel/library"
+	"carrel/principal"
 )
 
 func contentAreas() []area {
@@ -38,7 +39,7 @@ func readUnknown(s *stage) {
 	key := commit.RequestKey{1}
 	p := s.user("a")
 	for _, serial := range []bool{true, false} {
-		rows := s.read(s.content("unknown"), library.ContentQuery{Members: []library.PrincipalID{p}, Request: &key, Serial: serial})
+		rows := s.read(s.content("unknown"), library.ContentQuery{Members: []principal.ID{p}, Request: &key, Serial: serial})
 		s.same("rows of an unknown id", rows, &library.ContentRows{Members: []library.Member{{Principal: p}}})
 	}
 	readsAreAtomic(s)
@@ -48,7 +49,7 @@ func readUnknown(s *stage) {
 // once: every reading must show rows of one state.
 func readsAreAtomic(s *stage) {
 	a, b := s.user("a"), s.user("b")
-	it := s.newItem("changing", library.Private, a, b)
+	it := s.newItem("changing", principal.Private, a, b)
 	const rounds = 50
 	done := make(chan error, 1)
 	go func() {
@@ -75,7 +76,7 @@ func readsAreAtomic(s *stage) {
 			return
 		default:
 		}
-		rows, err := s.Read(s.ctx, s.content("changing"), library.ContentQuery{Members: []library.PrincipalID{a, b}})
+		rows, err := s.Read(s.ctx, s.content("changing"), library.ContentQuery{Members: []principal.ID{a, b}})
 		s.ok(err)
 		if seq := rows.Header.Seq; rows.Members[0].Seq != seq || rows.Members[1].Seq != seq {
 			s.Fatalf("header of seq %d with member rows of seq %d and %d", seq, rows.Members[0].Seq, rows.Members[1].Seq)
@@ -85,11 +86,11 @@ func readsAreAtomic(s *stage) {
 
 func readMembers(s *stage) {
 	a, b, c, none := s.user("a"), s.user("b"), s.group("c"), s.user("none")
-	it := s.newItem("item", library.Private, a)
+	it := s.newItem("item", principal.Private, a)
 	it.share(c, library.Viewing)
 	it.share(b, library.Editing)
 	it.remove(b)
-	asked := []library.PrincipalID{none, c, a, b}
+	asked := []principal.ID{none, c, a, b}
 	rows := s.read(it.head.ID, library.ContentQuery{Members: asked})
 	s.same("members", rows.Members, []library.Member{
 		{Principal: none},
@@ -101,7 +102,7 @@ func readMembers(s *stage) {
 }
 
 func readRequest(s *stage) {
-	it := s.newItem("item", library.Private, s.user("a"))
+	it := s.newItem("item", principal.Private, s.user("a"))
 	r := commit.RequestRow{Key: commit.RequestKey{1, 2}, InputHash: [32]byte{31: 3}, Answer: []byte("answer \x00\x01\xff"), Until: s.later()}
 	it.write(func(c *library.ContentCommit) { c.Request = &r })
 	for _, serial := range []bool{true, false} {
@@ -111,7 +112,7 @@ func readRequest(s *stage) {
 	if got := s.read(it.head.ID, library.ContentQuery{Request: &other}).Request; got != nil {
 		s.Fatalf("a request row of another key: %+v", got)
 	}
-	second := s.newItem("second", library.Private, s.user("a"))
+	second := s.newItem("second", principal.Private, s.user("a"))
 	if got := s.read(second.head.ID, library.ContentQuery{Request: &r.Key}).Request; got != nil {
 		s.Fatalf("a request row of another content: %+v", got)
 	}
@@ -124,15 +125,15 @@ func readRequest(s *stage) {
 
 func readEveryField(s *stage) {
 	description, link, expires := "Description, with 𝄞 and\ntwo lines", "https://example.com/?a=b", start+77
-	it := s.newItem("full", library.LoggedIn, s.user("a"))
+	it := s.newItem("full", principal.LoggedIn, s.user("a"))
 	it.write(func(c *library.ContentCommit) {
 		h := &c.Header
 		h.Kind, h.Title, h.Description, h.Link, h.ExpiresAt = library.Link, "Ti\u0301tle", &description, &link, &expires
-		h.Visibility, h.Widest, h.Creator = library.LoggedIn, library.Public, s.user("someone/else")
+		h.Visibility, h.Widest, h.Creator = principal.LoggedIn, principal.Public, s.user("someone/else")
 		h.Version, h.Managers, h.Members, h.Moves, h.MovesSince = 12, 345, 6789, 30, start-5
 		h.LoggedInUntil, h.PublicUntil, h.MovedAt = start-3, start-4, start-2
 		c.Members = []library.Member{
-			{Principal: s.user("b"), Role: library.Editing, Since: start - 9, Left: library.Buckets(0).With(library.Public)},
+			{Principal: s.user("b"), Role: library.Editing, Since: start - 9, Left: library.Buckets(0).With(principal.Public)},
 			{Principal: s.user("c"), Role: library.Viewing, Leaving: true, Since: -1, Left: 14},
 		}
 	})
@@ -153,7 +154,7 @@ func readPrefixes(s *stage) {
 	var items []*item
 	for _, name := range []string{"b", "b/", "b/c", "b.", "B", "b/c/d"} {
 		p := s.user(name)
-		items = append(items, s.newItem(name, library.Private, p, s.user("all")))
+		items = append(items, s.newItem(name, principal.Private, p, s.user("all")))
 	}
 	for _, it := range items {
 		it.stands("item " + string(it.head.ID))
@@ -164,7 +165,7 @@ func readPrefixes(s *stage) {
 }
 
 // trimmed are rows of an item as ReadMany gives them.
-func trimmed(it *item, members ...library.PrincipalID) library.ContentRows {
+func trimmed(it *item, members ...principal.ID) library.ContentRows {
 	rows := library.ContentRows{Header: it.head, Members: it.members(members...)}
 	rows.Trim()
 	return rows
@@ -175,12 +176,12 @@ func readManyFresh(s *stage) {
 	var ids []library.ContentID
 	var items []*item
 	for n := range 20 {
-		items = append(items, s.newItem(fmt.Sprintf("i%02d", n), library.Private, a))
+		items = append(items, s.newItem(fmt.Sprintf("i%02d", n), principal.Private, a))
 		ids = append(ids, items[n].head.ID)
 	}
 	for _, it := range items {
 		it.move()
-		rows, err := s.ReadMany(s.ctx, ids, []library.PrincipalID{a})
+		rows, err := s.ReadMany(s.ctx, ids, []principal.ID{a})
 		s.ok(err)
 		for n, r := range rows {
 			s.same("rows of "+string(ids[n]), r, trimmed(items[n], a))
@@ -190,10 +191,10 @@ func readManyFresh(s *stage) {
 
 func readManyOrder(s *stage) {
 	a, b := s.user("a"), s.user("b")
-	first, second := s.newItem("first", library.Public, a), s.newItem("second", library.Private, b)
+	first, second := s.newItem("first", principal.Public, a), s.newItem("second", principal.Private, b)
 	second.share(a, library.Viewing)
 	ids := []library.ContentID{second.head.ID, s.content("unknown"), first.head.ID, second.head.ID}
-	rows, err := s.ReadMany(s.ctx, ids, []library.PrincipalID{b, a})
+	rows, err := s.ReadMany(s.ctx, ids, []principal.ID{b, a})
 	s.ok(err)
 	none := []library.Member{{Principal: b}, {Principal: a}}
 	last := trimmed(second, b, a)
@@ -204,7 +205,7 @@ func readManyOrder(s *stage) {
 }
 
 func readManyBrief(s *stage) {
-	it := s.newItem("item", library.Private, s.user("a"))
+	it := s.newItem("item", principal.Private, s.user("a"))
 	it.move()
 	whole := s.read(it.head.ID, library.ContentQuery{})
 	if len(whole.Header.Unsettled) == 0 || len(whole.Header.Writers) == 0 {
@@ -217,7 +218,7 @@ func readManyBrief(s *stage) {
 
 func membersPage(s *stage) {
 	names := []string{"a", "a.", "a/b", "b", "c", "d", "e"}
-	it := s.newItem("item", library.Private, s.group("z"))
+	it := s.newItem("item", principal.Private, s.group("z"))
 	for _, n := range names {
 		it.share(s.user(n), library.Viewing)
 	}
@@ -225,7 +226,7 @@ func membersPage(s *stage) {
 	all := it.principals()
 	for limit := 1; limit <= len(all)+1; limit++ {
 		var got []library.Member
-		after := library.PrincipalID("")
+		after := principal.ID("")
 		for {
 			rows, err := s.MembersPage(s.ctx, it.head.ID, after, limit, limit%2 == 0)
 			s.ok(err)
@@ -246,7 +247,7 @@ func membersPage(s *stage) {
 }
 
 func membersPageHeader(s *stage) {
-	it := s.newItem("item", library.Private, s.user("a"), s.user("b"))
+	it := s.newItem("item", principal.Private, s.user("a"), s.user("b"))
 	it.move()
 	for _, serial := range []bool{true, false} {
 		rows, err := s.MembersPage(s.ctx, it.head.ID, s.user("a"), 10, serial)
@@ -261,7 +262,7 @@ func membersPageHeader(s *stage) {
 func scanContents(s *stage) {
 	var want []library.ContentID
 	for _, name := range []string{"b", "a", "a/b", "A", "c", "a."} {
-		it := s.newItem(name, library.Private, s.user("a"))
+		it := s.newItem(name, principal.Private, s.user("a"))
 		if name == "c" {
 			it.delete()
 		}

@@ -6,7 +6,7 @@ import (
 	"strings"
 
 	"carrel/core/commit"
-	"carrel/library"
+	"carrel/principal"
 )
 
 func directoryAreas() []area {
@@ -38,21 +38,21 @@ func directoryAreas() []area {
 func (c *circle) call(name string) (former string) {
 	c.s.Helper()
 	former = c.head.DisplayName
-	c.write(func(p *library.PrincipalCommit) { p.Header.DisplayName = name })
+	c.write(func(p *principal.Commit) { p.Header.DisplayName = name })
 	return former
 }
 
 // enlist brings the circle's rows in the directory in line.
-func (c *circle) enlist(former string) *library.DirectoryEnforcement {
+func (c *circle) enlist(former string) *principal.DirectoryEnforcement {
 	c.s.Helper()
 	h := c.head
-	e := &library.DirectoryEnforcement{Header: &h, Former: former}
+	e := &principal.DirectoryEnforcement{Header: &h, Former: former}
 	c.s.ok(c.s.EnforceDirectory(c.s.ctx, e))
 	return e
 }
 
 // newNamed makes a user or a group of a display name that can be found.
-func (s *stage) newNamed(id library.PrincipalID, name string) *circle {
+func (s *stage) newNamed(id principal.ID, name string) *circle {
 	s.Helper()
 	c := s.newCircle(id)
 	c.enlist(c.call(name))
@@ -60,15 +60,15 @@ func (s *stage) newNamed(id library.PrincipalID, name string) *circle {
 }
 
 // row is one of the circle's in the directory, as its present state has it.
-func (c *circle) row(whole bool, name string) library.DirectoryRow {
-	return library.DirectoryRow{DirectoryKey: library.DirectoryKey{Whole: whole, Name: name},
+func (c *circle) row(whole bool, name string) principal.DirectoryRow {
+	return principal.DirectoryRow{DirectoryKey: principal.DirectoryKey{Whole: whole, Name: name},
 		Principal: c.head.ID, Visibility: c.head.Visibility, MTS: c.head.MTS}
 }
 
 // slice reads a slice of the subtest's tenant.
-func (s *stage) slice(prefix string, after *library.DirectoryPlace, limit int) []library.DirectoryRow {
+func (s *stage) slice(prefix string, after *principal.DirectoryPlace, limit int) []principal.DirectoryRow {
 	s.Helper()
-	rows, err := s.PageDirectory(s.ctx, library.DirectorySlice{Tenant: s.tenant, Prefix: prefix, After: after, Limit: limit})
+	rows, err := s.PageDirectory(s.ctx, principal.DirectorySlice{Tenant: s.tenant, Prefix: prefix, After: after, Limit: limit})
 	s.ok(err)
 	if len(rows) > limit {
 		s.Fatalf("%d rows for a limit of %d", len(rows), limit)
@@ -78,36 +78,36 @@ func (s *stage) slice(prefix string, after *library.DirectoryPlace, limit int) [
 
 func enforceDirectory(s *stage) {
 	ann := s.newNamed(s.user("ann"), "Zoe")
-	s.same("whole names", s.slice("", nil, 10), []library.DirectoryRow{ann.row(true, "zoe")})
-	s.same("by her name", s.slice("zo", nil, 10), []library.DirectoryRow{ann.row(false, "zoe")})
-	s.same("by her id", s.slice("an", nil, 10), []library.DirectoryRow{ann.row(false, "ann")})
-	s.same("by what she is not called", s.slice("name", nil, 10), []library.DirectoryRow{})
-	ann.write(func(p *library.PrincipalCommit) { p.Header.Visibility = library.Private })
+	s.same("whole names", s.slice("", nil, 10), []principal.DirectoryRow{ann.row(true, "zoe")})
+	s.same("by her name", s.slice("zo", nil, 10), []principal.DirectoryRow{ann.row(false, "zoe")})
+	s.same("by her id", s.slice("an", nil, 10), []principal.DirectoryRow{ann.row(false, "ann")})
+	s.same("by what she is not called", s.slice("name", nil, 10), []principal.DirectoryRow{})
+	ann.write(func(p *principal.Commit) { p.Header.Visibility = principal.Private })
 	ann.enlist("Zoe")
-	s.same("after a change of visibility", s.slice("", nil, 10), []library.DirectoryRow{ann.row(true, "zoe")})
+	s.same("after a change of visibility", s.slice("", nil, 10), []principal.DirectoryRow{ann.row(true, "zoe")})
 	ann.enlist(ann.call("Ann Zoe"))
-	s.same("whole names after a change", s.slice("", nil, 10), []library.DirectoryRow{ann.row(true, "ann zoe")})
-	s.same("a word that was the name", s.slice("z", nil, 10), []library.DirectoryRow{ann.row(false, "zoe")})
-	s.same("what begins alike", s.slice("a", nil, 10), []library.DirectoryRow{ann.row(false, "ann"), ann.row(false, "ann zoe")})
+	s.same("whole names after a change", s.slice("", nil, 10), []principal.DirectoryRow{ann.row(true, "ann zoe")})
+	s.same("a word that was the name", s.slice("z", nil, 10), []principal.DirectoryRow{ann.row(false, "zoe")})
+	s.same("what begins alike", s.slice("a", nil, 10), []principal.DirectoryRow{ann.row(false, "ann"), ann.row(false, "ann zoe")})
 	ann.enlist(ann.call("Ann"))
-	s.same("a word that is gone", s.slice("z", nil, 10), []library.DirectoryRow{})
-	void := &circle{s: s, rows: map[library.PrincipalID]library.GroupMemberRow{}}
+	s.same("a word that is gone", s.slice("z", nil, 10), []principal.DirectoryRow{})
+	void := &circle{s: s, rows: map[principal.ID]principal.GroupMemberRow{}}
 	void.head.ID = s.user("void")
-	void.write(func(p *library.PrincipalCommit) { p.Header.State = commit.Void })
+	void.write(func(p *principal.Commit) { p.Header.State = commit.Void })
 	void.enlist("")
-	s.same("of one that does not exist", s.slice("void", nil, 10), []library.DirectoryRow{})
+	s.same("of one that does not exist", s.slice("void", nil, 10), []principal.DirectoryRow{})
 }
 
 func enforceDirectoryOlder(s *stage) {
 	u := s.newCircle(s.user("u"))
-	var older []*library.DirectoryEnforcement
+	var older []*principal.DirectoryEnforcement
 	for _, name := range []string{"alfa", "bravo", "alfa", "charlie", "bravo", "delta"} {
 		older = append(older, u.enlist(u.call(name)))
 		for _, e := range older {
 			s.ok(s.EnforceDirectory(s.ctx, e))
-			s.same("whole names as "+name, s.slice("", nil, 10), []library.DirectoryRow{u.row(true, name)})
+			s.same("whole names as "+name, s.slice("", nil, 10), []principal.DirectoryRow{u.row(true, name)})
 			for _, other := range []string{"alfa", "bravo", "charlie", "delta"} {
-				var want []library.DirectoryRow
+				var want []principal.DirectoryRow
 				if other == name {
 					want = append(want, u.row(false, name))
 				}
@@ -120,8 +120,8 @@ func enforceDirectoryOlder(s *stage) {
 func pageDirectory(s *stage) {
 	// Two of one name, a name that begins another, a group beside a user, and
 	// another tenant whose names lie between.
-	var want []library.DirectoryRow
-	for _, id := range []library.PrincipalID{s.user("2"), s.user("1"), s.group("1"), s.user("1/a")} {
+	var want []principal.DirectoryRow
+	for _, id := range []principal.ID{s.user("2"), s.user("1"), s.group("1"), s.user("1/a")} {
 		want = append(want, s.newNamed(id, "Maria").row(false, "maria"))
 	}
 	for n, name := range []string{"mariam", "maria anna", "mari", "mark"} {
@@ -132,10 +132,10 @@ func pageDirectory(s *stage) {
 	far := &stage{T: s.T, Store: s.Store, ctx: s.ctx, tenant: s.tenant + "-b", clock: s.clock}
 	far.newNamed(far.user("far"), "maria")
 	for _, prefix := range []string{"m", "ma", "mari", "maria", "maria ", "maria a", "m2", "mz", "x"} {
-		due := slices.DeleteFunc(slices.Clone(want), func(r library.DirectoryRow) bool { return !strings.HasPrefix(r.Name, prefix) })
+		due := slices.DeleteFunc(slices.Clone(want), func(r principal.DirectoryRow) bool { return !strings.HasPrefix(r.Name, prefix) })
 		s.pages(prefix, due)
 	}
-	var whole []library.DirectoryRow
+	var whole []principal.DirectoryRow
 	for _, r := range want {
 		if !strings.HasPrefix(r.Name, "m") || r.Name[1] > '9' {
 			r.Whole = true
@@ -149,17 +149,17 @@ func pageDirectory(s *stage) {
 
 // pages reads a slice in pages of every size and compares it with rows, in
 // whatever order those are given.
-func (s *stage) pages(prefix string, due []library.DirectoryRow) {
+func (s *stage) pages(prefix string, due []principal.DirectoryRow) {
 	s.Helper()
-	slices.SortFunc(due, func(a, b library.DirectoryRow) int {
+	slices.SortFunc(due, func(a, b principal.DirectoryRow) int {
 		if a.Place().Less(b.Place()) {
 			return -1
 		}
 		return 1
 	})
 	for _, limit := range []int{1, 2, 3, len(due) + 1} {
-		var got []library.DirectoryRow
-		var after *library.DirectoryPlace
+		var got []principal.DirectoryRow
+		var after *principal.DirectoryPlace
 		for {
 			rows := s.slice(prefix, after, limit)
 			if len(rows) == 0 {
@@ -175,34 +175,34 @@ func (s *stage) pages(prefix string, due []library.DirectoryRow) {
 
 func pageDirectoryCharacters(s *stage) {
 	names := []string{"z", "zz", "z\u00e9", "\u00e9", "\u00e9t", "\u00ea", "\u4e2d\u6587", "\u4e2d\u6588", "\ud7ff", "\ue000", "\U0010ffff", "\U0010ffff\U0010ffff", "\U0010fffe"}
-	var all []library.DirectoryRow
+	var all []principal.DirectoryRow
 	for n, name := range names {
 		all = append(all, s.newNamed(s.user(fmt.Sprintf("0%d", n)), name).row(false, name))
 	}
 	for _, prefix := range append(names, "\u4e2d", "\u4e2c", "\U0010fffd") {
-		s.pages(prefix, slices.DeleteFunc(slices.Clone(all), func(r library.DirectoryRow) bool { return !strings.HasPrefix(r.Name, prefix) }))
+		s.pages(prefix, slices.DeleteFunc(slices.Clone(all), func(r principal.DirectoryRow) bool { return !strings.HasPrefix(r.Name, prefix) }))
 	}
 }
 
 func readDirectory(s *stage) {
 	u := s.newNamed(s.user("u"), "anna bella")
 	s.newNamed(s.user("v"), "anna")
-	keys := []library.DirectoryKey{{Name: "bella"}, {Name: "anna"}, {Whole: true, Name: "anna bella"}, {Whole: true, Name: "bella"}, {Name: "u"}, {Name: ""}}
-	none := func(k library.DirectoryKey) library.DirectoryRow {
-		return library.DirectoryRow{DirectoryKey: k, Principal: u.head.ID}
+	keys := []principal.DirectoryKey{{Name: "bella"}, {Name: "anna"}, {Whole: true, Name: "anna bella"}, {Whole: true, Name: "bella"}, {Name: "u"}, {Name: ""}}
+	none := func(k principal.DirectoryKey) principal.DirectoryRow {
+		return principal.DirectoryRow{DirectoryKey: k, Principal: u.head.ID}
 	}
 	rows, err := s.ReadDirectory(s.ctx, u.head.ID, keys)
 	s.ok(err)
-	s.same("rows", rows, []library.DirectoryRow{u.row(false, "bella"), none(keys[1]), u.row(true, "anna bella"), none(keys[3]), u.row(false, "u"), none(keys[5])})
+	s.same("rows", rows, []principal.DirectoryRow{u.row(false, "bella"), none(keys[1]), u.row(true, "anna bella"), none(keys[3]), u.row(false, "u"), none(keys[5])})
 	rows, err = s.ReadDirectory(s.ctx, s.user("unknown"), nil)
 	s.ok(err)
-	s.same("no rows", rows, []library.DirectoryRow{})
+	s.same("no rows", rows, []principal.DirectoryRow{})
 }
 
 // scanned are the rows of the subtest's tenant that a scan in pages gives.
-func (s *stage) scanned(limit int) []library.DirectoryRow {
+func (s *stage) scanned(limit int) []principal.DirectoryRow {
 	s.Helper()
-	var own []library.DirectoryRow
+	var own []principal.DirectoryRow
 	var after []byte
 	for {
 		rows, next, err := s.ScanDirectory(s.ctx, after, limit)
@@ -223,8 +223,8 @@ func (s *stage) scanned(limit int) []library.DirectoryRow {
 }
 
 func scanDirectory(s *stage) {
-	s.same("rows of nobody", s.scanned(3), []library.DirectoryRow{})
-	var want []library.DirectoryRow
+	s.same("rows of nobody", s.scanned(3), []principal.DirectoryRow{})
+	var want []principal.DirectoryRow
 	for n, name := range []string{"anna bella", "anna carla", "quote \" \\ \u00e9", "anna"} {
 		c := s.newNamed(s.user(fmt.Sprintf("n%d", n)), name)
 		for _, k := range keysOf(c) {
@@ -246,8 +246,8 @@ func scanDirectory(s *stage) {
 }
 
 // keysOf are the keys that the present state of a circle derives.
-func keysOf(c *circle) []library.DirectoryKey {
-	e := library.DirectoryEnforcement{Header: &c.head}
+func keysOf(c *circle) []principal.DirectoryKey {
+	e := principal.DirectoryEnforcement{Header: &c.head}
 	put, _ := e.Derive(&c.head)
 	return put
 }
@@ -257,17 +257,17 @@ func dropDirectory(s *stage) {
 	before := u.row(false, "anna")
 	u.write(nil)
 	u.enlist("anna")
-	s.ok(s.DropDirectory(s.ctx, []library.DirectoryRow{before}))
-	s.same("a row that is newer than the one given", s.slice("anna", nil, 10), []library.DirectoryRow{u.row(false, "anna")})
+	s.ok(s.DropDirectory(s.ctx, []principal.DirectoryRow{before}))
+	s.same("a row that is newer than the one given", s.slice("anna", nil, 10), []principal.DirectoryRow{u.row(false, "anna")})
 	none := u.row(false, "none")
 	for range 2 {
-		s.ok(s.DropDirectory(s.ctx, []library.DirectoryRow{u.row(false, "anna"), none}))
-		s.same("the row given", s.slice("anna", nil, 10), []library.DirectoryRow{})
+		s.ok(s.DropDirectory(s.ctx, []principal.DirectoryRow{u.row(false, "anna"), none}))
+		s.same("the row given", s.slice("anna", nil, 10), []principal.DirectoryRow{})
 	}
-	s.same("another row of it", s.slice("", nil, 10), []library.DirectoryRow{u.row(true, "anna")})
+	s.same("another row of it", s.slice("", nil, 10), []principal.DirectoryRow{u.row(true, "anna")})
 	u.write(nil)
 	u.enlist("")
-	s.same("a row that was written again", s.slice("anna", nil, 10), []library.DirectoryRow{u.row(false, "anna")})
+	s.same("a row that was written again", s.slice("anna", nil, 10), []principal.DirectoryRow{u.row(false, "anna")})
 	s.ok(s.DropDirectory(s.ctx, nil))
 }
 

@@ -7,6 +7,7 @@ import (
 	"carrel/core/clock"
 	"carrel/core/commit"
 	"carrel/library"
+	"carrel/principal"
 )
 
 // durableAreas are the checks that need a process to die.
@@ -59,7 +60,7 @@ func RunDurable(t *testing.T, open func(t *testing.T) (s library.Store, crash fu
 
 func durableCommit(s *stage, crash func()) {
 	a := s.user("a")
-	it, before := s.newItem("item", library.Public, a), s.newItem("before", library.Public, a)
+	it, before := s.newItem("item", principal.Public, a), s.newItem("before", principal.Public, a)
 	for range 5 {
 		before.move()
 		e := before.snapshot(a)
@@ -71,7 +72,7 @@ func durableCommit(s *stage, crash func()) {
 		before.settled(settled)
 		r := commit.RequestRow{Key: commit.RequestKey{1}, Answer: []byte("x"), Until: s.later()}
 		it.write(func(c *library.ContentCommit) {
-			moved(c, library.Public)
+			moved(c, principal.Public)
 			c.Members = []library.Member{{Principal: s.user("b"), Role: library.Viewing}}
 			c.Request = &r
 		})
@@ -79,7 +80,7 @@ func durableCommit(s *stage, crash func()) {
 		it.stands("item after a crash")
 		before.stands("what was settled before it")
 		s.same("request row after a crash", s.read(it.head.ID, library.ContentQuery{Request: &r.Key}).Request, &r)
-		s.library(a, buckets(library.Public, before.entryOf(a)))
+		s.library(a, buckets(principal.Public, before.entryOf(a)))
 		s.reverse(a, []library.Shared{{Content: before.head.ID, Role: library.Manages}})
 		built, err := s.Built(s.ctx, a)
 		s.ok(err)
@@ -94,15 +95,15 @@ func durablePrincipal(s *stage, crash func()) {
 	g := s.newCircle(s.group("g"), a)
 	for range 3 {
 		s.ok(s.EnforceGroup(s.ctx, g.snapshot(a)))
-		g.put(s.user("b"), library.GroupMember, false)
+		g.put(s.user("b"), principal.GroupMember, false)
 		crash()
 		g.stands("group after a crash")
-		s.memberOf(a, library.Membership{Group: g.head.ID, Role: library.GroupManager})
+		s.memberOf(a, principal.Membership{Group: g.head.ID, Role: principal.GroupManager})
 	}
 }
 
 func durableLane(s *stage, crash func()) {
-	it := s.newItem("item", library.Private, s.user("a"))
+	it := s.newItem("item", principal.Private, s.user("a"))
 	l := commit.Lane{ID: s.laneID(1), Stamp: int64(s.tick()), Blocks: [][]byte{s.block(1)}}
 	s.ok(s.PutLane(s.ctx, l))
 	it.move()
@@ -121,7 +122,7 @@ func durableLane(s *stage, crash func()) {
 }
 
 func durableDue(s *stage, crash func()) {
-	it := s.newItem("item", library.Private, s.user("a"))
+	it := s.newItem("item", principal.Private, s.user("a"))
 	d := commit.Due{At: start + 5, Kind: commit.Content, Key: string(it.head.ID), MTS: s.tick()}
 	s.ok(s.PutDue(s.ctx, d))
 	it.move()

@@ -6,6 +6,7 @@ import (
 	"carrel/core/clock"
 	"carrel/core/commit"
 	"carrel/library"
+	"carrel/principal"
 )
 
 func enforceAreas() []area {
@@ -26,9 +27,9 @@ func enforceAreas() []area {
 }
 
 // buckets is what a library holds of one item that stands in all buckets up to v.
-func buckets(v library.Visibility, e library.Entry) map[library.Bucket][]library.Entry {
+func buckets(v principal.Visibility, e library.Entry) map[library.Bucket][]library.Entry {
 	m := make(map[library.Bucket][]library.Entry)
-	for b := library.Private; b <= v; b++ {
+	for b := principal.Private; b <= v; b++ {
 		m[b] = []library.Entry{e}
 	}
 	return m
@@ -41,8 +42,8 @@ func enforceOlder(s *stage) {
 		change func(it *item)
 	}{
 		{"move", func(it *item) { it.move() }},
-		{"turn to private", func(it *item) { it.turn(library.Private) }},
-		{"turn to public", func(it *item) { it.turn(library.Public) }},
+		{"turn to private", func(it *item) { it.turn(principal.Private) }},
+		{"turn to public", func(it *item) { it.turn(principal.Public) }},
 		{"share", func(it *item) { it.share(b, library.Viewing) }},
 		{"remove", func(it *item) { it.remove(b) }},
 		{"move and settle", func(it *item) {
@@ -54,7 +55,7 @@ func enforceOlder(s *stage) {
 		}},
 		{"delete", func(it *item) { it.delete() }},
 	}
-	it := s.newItem("item", library.LoggedIn, a)
+	it := s.newItem("item", principal.LoggedIn, a)
 	var older []*library.Enforcement
 	for _, step := range steps {
 		snapshot := it.snapshot(a, b)
@@ -66,7 +67,7 @@ func enforceOlder(s *stage) {
 		s.ok(s.Enforce(s.ctx, now))
 		for n, e := range older {
 			s.ok(s.Enforce(s.ctx, e))
-			for _, p := range []library.PrincipalID{a, b} {
+			for _, p := range []principal.ID{a, b} {
 				if it.head.State != commit.Live || !it.rows[p].Active() {
 					s.library(p, nil)
 					s.reverse(p, nil)
@@ -83,7 +84,7 @@ func enforceOlder(s *stage) {
 }
 
 // reverse checks owner's rows of content_by_principal.
-func (s *stage) reverse(owner library.PrincipalID, want []library.Shared) {
+func (s *stage) reverse(owner principal.ID, want []library.Shared) {
 	s.Helper()
 	got, err := s.SharedWith(s.ctx, owner, "", 1000)
 	s.ok(err)
@@ -91,7 +92,7 @@ func (s *stage) reverse(owner library.PrincipalID, want []library.Shared) {
 }
 
 func enforceBuckets(s *stage) {
-	for _, v := range []library.Visibility{library.Private, library.LoggedIn, library.Public} {
+	for _, v := range []principal.Visibility{principal.Private, principal.LoggedIn, principal.Public} {
 		a := s.user("a" + v.String())
 		it := s.newItem("item-"+v.String(), v, a)
 		s.library(a, nil)
@@ -101,23 +102,23 @@ func enforceBuckets(s *stage) {
 }
 
 func enforceTenant(s *stage) {
-	stranger := library.UserID("other", s.tenant)
-	it := s.newItem("item", library.LoggedIn, stranger)
+	stranger := principal.UserID("other", s.tenant)
+	it := s.newItem("item", principal.LoggedIn, stranger)
 	it.enforce(stranger)
-	s.library(stranger, buckets(library.Private, it.entryOf(stranger)))
-	it.write(func(c *library.ContentCommit) { moved(c, library.Public) })
+	s.library(stranger, buckets(principal.Private, it.entryOf(stranger)))
+	it.write(func(c *library.ContentCommit) { moved(c, principal.Public) })
 	it.enforce(stranger)
-	s.library(stranger, buckets(library.Public, it.entryOf(stranger)))
-	it.turn(library.LoggedIn)
+	s.library(stranger, buckets(principal.Public, it.entryOf(stranger)))
+	it.turn(principal.LoggedIn)
 	it.enforce(stranger)
-	s.library(stranger, buckets(library.Private, it.entryOf(stranger)))
+	s.library(stranger, buckets(principal.Private, it.entryOf(stranger)))
 }
 
 func enforceMove(s *stage) {
 	a := s.user("a")
-	it := s.newItem("item", library.Public, a)
+	it := s.newItem("item", principal.Public, a)
 	it.enforce(a)
-	for n, v := range []library.Visibility{library.Public, library.Private, library.LoggedIn, library.Public, library.Private} {
+	for n, v := range []principal.Visibility{principal.Public, principal.Private, principal.LoggedIn, principal.Public, principal.Private} {
 		it.write(func(c *library.ContentCommit) { moved(c, v) })
 		it.enforce(a)
 		s.library(a, buckets(v, it.entryOf(a)))
@@ -129,48 +130,48 @@ func enforceMove(s *stage) {
 
 func enforceUnsettled(s *stage) {
 	a := s.user("a")
-	it := s.newItem("item", library.Public, a)
+	it := s.newItem("item", principal.Public, a)
 	it.enforce(a)
 	first := it.snapshot(a)
 	it.move()
-	it.turn(library.Private)
+	it.turn(principal.Private)
 	it.move()
 	it.move()
 	it.enforce(a)
-	s.library(a, buckets(library.Private, it.entryOf(a)))
+	s.library(a, buckets(principal.Private, it.entryOf(a)))
 	s.ok(s.Enforce(s.ctx, first))
-	s.library(a, buckets(library.Private, it.entryOf(a)))
+	s.library(a, buckets(principal.Private, it.entryOf(a)))
 }
 
 func enforceTurn(s *stage) {
 	a := s.user("a")
-	it := s.newItem("item", library.Public, a)
+	it := s.newItem("item", principal.Public, a)
 	it.enforce(a)
-	for _, v := range []library.Visibility{library.Private, library.LoggedIn, library.Public, library.LoggedIn, library.Private} {
+	for _, v := range []principal.Visibility{principal.Private, principal.LoggedIn, principal.Public, principal.LoggedIn, principal.Private} {
 		it.turn(v)
 		it.enforce(a)
 		s.library(a, buckets(v, it.entryOf(a)))
 	}
 	// A public entry that no enforcement took away is taken by the next one,
 	// though the visibility has been private in between.
-	it.turn(library.Public)
+	it.turn(principal.Public)
 	it.enforce(a)
-	it.turn(library.LoggedIn)
-	it.turn(library.Private)
+	it.turn(principal.LoggedIn)
+	it.turn(principal.Private)
 	it.enforce(a)
-	s.library(a, buckets(library.Private, it.entryOf(a)))
+	s.library(a, buckets(principal.Private, it.entryOf(a)))
 }
 
 func enforceGone(s *stage) {
 	a, b, c := s.user("a"), s.user("b"), s.user("c")
-	it := s.newItem("item", library.Public, a, b, c)
+	it := s.newItem("item", principal.Public, a, b, c)
 	it.enforce(a, b, c)
 	it.remove(b)
 	it.enforce(b)
 	s.library(b, nil)
 	it.share(b, library.Viewing)
 	it.enforce(b)
-	s.library(b, buckets(library.Public, it.entryOf(b)))
+	s.library(b, buckets(principal.Public, it.entryOf(b)))
 	it.remove(b)
 	it.move()
 	it.enforce(b)
@@ -179,18 +180,18 @@ func enforceGone(s *stage) {
 	it.enforce(a, b, c)
 	it.delete()
 	it.enforce(a, b, c)
-	for _, p := range []library.PrincipalID{a, b, c} {
+	for _, p := range []principal.ID{a, b, c} {
 		s.library(p, nil)
 	}
 	// One without a row has no entry, whatever stands in its library.
-	other := s.newItem("other", library.Public, a)
+	other := s.newItem("other", principal.Public, a)
 	other.enforce(s.user("d"))
 	s.library(s.user("d"), nil)
 }
 
 func enforceEntry(s *stage) {
 	a := s.user("a")
-	it := s.newItem("item", library.LoggedIn, a)
+	it := s.newItem("item", principal.LoggedIn, a)
 	for _, role := range []library.ContentRole{library.Viewing, library.Editing, library.Manages} {
 		it.share(a, role)
 		it.enforce(a)
@@ -198,13 +199,13 @@ func enforceEntry(s *stage) {
 		if want.MTS == want.Position {
 			s.Fatal("a share must not move the item")
 		}
-		s.library(a, buckets(library.LoggedIn, want))
+		s.library(a, buckets(principal.LoggedIn, want))
 	}
 }
 
 func enforceReverse(s *stage) {
 	a, b := s.user("a"), s.user("b")
-	it := s.newItem("item", library.Public, a)
+	it := s.newItem("item", principal.Public, a)
 	it.enforce(a)
 	s.reverse(a, nil)
 	reversed := func() {
@@ -229,17 +230,17 @@ func enforceReverse(s *stage) {
 
 func enforceNamed(s *stage) {
 	a, b := s.user("a"), s.user("b")
-	it := s.newItem("item", library.Public, a, b)
+	it := s.newItem("item", principal.Public, a, b)
 	it.enforce(a, b)
 	before := it.entryOf(b)
 	it.move()
 	it.enforce(a)
-	s.library(a, buckets(library.Public, it.entryOf(a)))
-	s.library(b, buckets(library.Public, before))
-	other := s.newItem("other", library.Private, a)
+	s.library(a, buckets(principal.Public, it.entryOf(a)))
+	s.library(b, buckets(principal.Public, before))
+	other := s.newItem("other", principal.Private, a)
 	other.enforce(a)
-	want := buckets(library.Public, it.entryOf(a))
-	want[library.Private] = append(want[library.Private], other.entryOf(a))
+	want := buckets(principal.Public, it.entryOf(a))
+	want[principal.Private] = append(want[principal.Private], other.entryOf(a))
 	s.library(a, want)
 }
 
@@ -249,8 +250,8 @@ func enforceWhole(s *stage) {
 		s.Fatalf("EnforceBatch is %d", n)
 	}
 	n = min(n, 1000)
-	it := s.newItem("item", library.LoggedIn, s.user("creator"))
-	var all []library.PrincipalID
+	it := s.newItem("item", principal.LoggedIn, s.user("creator"))
+	var all []principal.ID
 	it.write(func(c *library.ContentCommit) {
 		for i := range n {
 			all = append(all, s.user(fmt.Sprintf("m%04d", i)))
@@ -260,18 +261,18 @@ func enforceWhole(s *stage) {
 	it.enforce(all...)
 	it.move()
 	it.enforce(all...)
-	for _, p := range []library.PrincipalID{all[0], all[n/2], all[n-1]} {
-		s.library(p, buckets(library.LoggedIn, it.entryOf(p)))
+	for _, p := range []principal.ID{all[0], all[n/2], all[n-1]} {
+		s.library(p, buckets(principal.LoggedIn, it.entryOf(p)))
 	}
 }
 
 func enforceRepeated(s *stage) {
 	a := s.user("a")
-	it := s.newItem("item", library.LoggedIn, a)
+	it := s.newItem("item", principal.LoggedIn, a)
 	it.move()
 	for range 3 {
 		it.enforce(a)
-		s.library(a, buckets(library.LoggedIn, it.entryOf(a)))
+		s.library(a, buckets(principal.LoggedIn, it.entryOf(a)))
 	}
 	it.stands("item")
 }

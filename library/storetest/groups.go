@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"slices"
 
-	"carrel/library"
+	"carrel/principal"
 )
 
 func groupAreas() []area {
@@ -34,13 +34,13 @@ func groupAreas() []area {
 
 func groupMembersPage(s *stage) {
 	g := s.newCircle(s.group("g"), s.user("b"), s.user("a"), s.group("g/h"))
-	g.put(s.user("a/b"), library.GroupMember, false)
-	g.put(s.user("b"), library.GroupManager, true)
+	g.put(s.user("a/b"), principal.GroupMember, false)
+	g.put(s.user("b"), principal.GroupManager, true)
 	s.newCircle(s.group("g/h"), s.user("x"))
 	all := g.principals()
 	for limit := 1; limit <= len(all)+1; limit++ {
-		var got []library.GroupMemberRow
-		after := library.PrincipalID("")
+		var got []principal.GroupMemberRow
+		after := principal.ID("")
 		for {
 			rows, err := s.GroupMembersPage(s.ctx, g.head.ID, after, limit, limit%2 == 0)
 			s.ok(err)
@@ -58,36 +58,36 @@ func groupMembersPage(s *stage) {
 	}
 	rows, err := s.GroupMembersPage(s.ctx, s.group("unknown"), "", 5, true)
 	s.ok(err)
-	s.same("page of an unknown group", rows, new(library.PrincipalRows))
+	s.same("page of an unknown group", rows, new(principal.Rows))
 }
 
 func confirm(s *stage) {
 	a, b := s.user("a"), s.user("b")
 	g, h := s.newCircle(s.group("g"), a), s.newCircle(s.group("h"), b)
-	h.put(a, library.GroupMember, true)
-	rows, err := s.Confirm(s.ctx, []library.MemberOf{
+	h.put(a, principal.GroupMember, true)
+	rows, err := s.Confirm(s.ctx, []principal.MemberOf{
 		{Group: h.head.ID, Member: a}, {Group: g.head.ID, Member: b}, {Group: g.head.ID, Member: a},
 		{Group: s.group("unknown"), Member: a}, {Group: h.head.ID, Member: b},
 	})
 	s.ok(err)
-	s.same("rows", rows, []library.GroupMemberRow{
-		{Principal: a, Role: library.GroupMember, Leaving: true, Seq: 2},
+	s.same("rows", rows, []principal.GroupMemberRow{
+		{Principal: a, Role: principal.GroupMember, Leaving: true, Seq: 2},
 		{Principal: b},
-		{Principal: a, Role: library.GroupManager, Seq: 1},
+		{Principal: a, Role: principal.GroupManager, Seq: 1},
 		{Principal: a},
-		{Principal: b, Role: library.GroupManager, Seq: 1},
+		{Principal: b, Role: principal.GroupManager, Seq: 1},
 	})
 }
 
 // snapshot is what an enforcement of principals is made of, in the group's
 // present state.
-func (c *circle) snapshot(principals ...library.PrincipalID) *library.GroupEnforcement {
+func (c *circle) snapshot(principals ...principal.ID) *principal.GroupEnforcement {
 	h := c.head
-	return &library.GroupEnforcement{Header: &h, Rows: c.members(principals...)}
+	return &principal.GroupEnforcement{Header: &h, Rows: c.members(principals...)}
 }
 
 // memberOf checks p's derived memberships.
-func (s *stage) memberOf(p library.PrincipalID, want ...library.Membership) {
+func (s *stage) memberOf(p principal.ID, want ...principal.Membership) {
 	s.Helper()
 	got, err := s.Memberships(s.ctx, p, "", 1000)
 	s.ok(err)
@@ -99,15 +99,15 @@ func enforceGroup(s *stage) {
 	g := s.newCircle(s.group("g"), a, b)
 	s.memberOf(a)
 	s.ok(s.EnforceGroup(s.ctx, g.snapshot(a, c)))
-	s.memberOf(a, library.Membership{Group: g.head.ID, Role: library.GroupManager})
+	s.memberOf(a, principal.Membership{Group: g.head.ID, Role: principal.GroupManager})
 	s.memberOf(b)
 	s.memberOf(c)
-	g.put(a, library.GroupMember, false)
-	g.put(b, library.GroupManager, true)
+	g.put(a, principal.GroupMember, false)
+	g.put(b, principal.GroupManager, true)
 	s.ok(s.EnforceGroup(s.ctx, g.snapshot(a, b)))
-	s.memberOf(a, library.Membership{Group: g.head.ID, Role: library.GroupMember})
+	s.memberOf(a, principal.Membership{Group: g.head.ID, Role: principal.GroupMember})
 	s.memberOf(b)
-	g.put(a, library.GroupMember, true)
+	g.put(a, principal.GroupMember, true)
 	s.ok(s.EnforceGroup(s.ctx, g.snapshot(a)))
 	s.memberOf(a)
 	g.stands("group")
@@ -116,11 +116,11 @@ func enforceGroup(s *stage) {
 func enforceGroupOlder(s *stage) {
 	a := s.user("a")
 	g := s.newCircle(s.group("g"), s.user("b"))
-	var older []*library.GroupEnforcement
+	var older []*principal.GroupEnforcement
 	for _, step := range []struct {
-		role    library.GroupRole
+		role    principal.GroupRole
 		leaving bool
-	}{{library.GroupMember, false}, {library.GroupManager, false}, {library.GroupManager, true}, {library.GroupMember, false}} {
+	}{{principal.GroupMember, false}, {principal.GroupManager, false}, {principal.GroupManager, true}, {principal.GroupMember, false}} {
 		older = append(older, g.snapshot(a))
 		g.put(a, step.role, step.leaving)
 		s.ok(s.EnforceGroup(s.ctx, g.snapshot(a)))
@@ -129,7 +129,7 @@ func enforceGroupOlder(s *stage) {
 			if step.leaving {
 				s.memberOf(a)
 			} else {
-				s.memberOf(a, library.Membership{Group: g.head.ID, Role: step.role})
+				s.memberOf(a, principal.Membership{Group: g.head.ID, Role: step.role})
 			}
 		}
 	}
@@ -138,41 +138,41 @@ func enforceGroupOlder(s *stage) {
 func settleGroup(s *stage) {
 	a, b, c := s.user("a"), s.user("b"), s.user("c")
 	g := s.newCircle(s.group("g"), a, b, c)
-	g.put(b, library.GroupManager, true)
+	g.put(b, principal.GroupManager, true)
 	early := g.members(b)[0]
-	g.put(b, library.GroupManager, false)
-	g.put(b, library.GroupManager, true)
-	g.put(c, library.GroupManager, true)
+	g.put(b, principal.GroupManager, false)
+	g.put(b, principal.GroupManager, true)
+	g.put(c, principal.GroupManager, true)
 	pretended := g.members(a)[0]
 	pretended.Leaving = true
-	s.ok(s.SettleGroup(s.ctx, &library.GroupSettlement{ID: g.head.ID, Leaving: []library.GroupMemberRow{early, pretended, {Principal: s.user("none"), Leaving: true, Seq: 1}}}))
+	s.ok(s.SettleGroup(s.ctx, &principal.GroupSettlement{ID: g.head.ID, Leaving: []principal.GroupMemberRow{early, pretended, {Principal: s.user("none"), Leaving: true, Seq: 1}}}))
 	g.stands("group, of which nothing was to be removed")
-	t := &library.GroupSettlement{ID: g.head.ID, Leaving: g.members(b)}
+	t := &principal.GroupSettlement{ID: g.head.ID, Leaving: g.members(b)}
 	for range 3 {
 		s.ok(s.SettleGroup(s.ctx, t))
 	}
 	delete(g.rows, b)
 	g.stands("group without the leaving row")
-	g.put(b, library.GroupMember, false)
+	g.put(b, principal.GroupMember, false)
 	s.ok(s.SettleGroup(s.ctx, t))
 	g.stands("group after a late settlement came again")
-	s.ok(s.SettleGroup(s.ctx, &library.GroupSettlement{ID: s.group("unknown"), Leaving: t.Leaving}))
-	hs, err := s.ReadPrincipals(s.ctx, []library.PrincipalID{s.group("unknown")})
+	s.ok(s.SettleGroup(s.ctx, &principal.GroupSettlement{ID: s.group("unknown"), Leaving: t.Leaving}))
+	hs, err := s.ReadPrincipals(s.ctx, []principal.ID{s.group("unknown")})
 	s.ok(err)
-	s.same("unknown group", hs, []library.PrincipalHeader{{}})
+	s.same("unknown group", hs, []principal.Header{{}})
 }
 
 func memberships(s *stage) {
 	a := s.user("a")
-	var want []library.Membership
+	var want []principal.Membership
 	for _, name := range []string{"a", "a/b", "b", "c"} {
 		g := s.newCircle(s.group(name), a, s.user("a/b"))
 		s.ok(s.EnforceGroup(s.ctx, g.snapshot(a, s.user("a/b"))))
-		want = append(want, library.Membership{Group: g.head.ID, Role: library.GroupManager})
+		want = append(want, principal.Membership{Group: g.head.ID, Role: principal.GroupManager})
 	}
 	for _, limit := range []int{1, 3, 4, 5} {
-		var got []library.Membership
-		after := library.PrincipalID("")
+		var got []principal.Membership
+		after := principal.ID("")
 		for {
 			page, err := s.Memberships(s.ctx, a, after, limit)
 			s.ok(err)
@@ -191,13 +191,13 @@ func memberships(s *stage) {
 
 // acrossTenants makes each of ps a member of groups of its own tenant and of
 // tenants before and after it, and returns its memberships in order of id.
-func (s *stage) acrossTenants(ps ...library.PrincipalID) (before, own, after []library.Membership) {
+func (s *stage) acrossTenants(ps ...principal.ID) (before, own, after []principal.Membership) {
 	s.Helper()
-	join := func(tenant string, names ...string) (ms []library.Membership) {
+	join := func(tenant string, names ...string) (ms []principal.Membership) {
 		for _, name := range names {
-			g := s.newCircle(library.GroupID(tenant, name), ps...)
+			g := s.newCircle(principal.GroupID(tenant, name), ps...)
 			s.ok(s.EnforceGroup(s.ctx, g.snapshot(ps...)))
-			ms = append(ms, library.Membership{Group: g.head.ID, Role: library.GroupManager})
+			ms = append(ms, principal.Membership{Group: g.head.ID, Role: principal.GroupManager})
 		}
 		return ms
 	}
@@ -207,11 +207,11 @@ func (s *stage) acrossTenants(ps ...library.PrincipalID) (before, own, after []l
 func membershipsOfQuotas(s *stage) {
 	a, nobody := s.user("a"), s.user("nobody")
 	before, own, after := s.acrossTenants(a, s.user("a/b")) // whose rows are beside a's
-	first := func(ms []library.Membership, n int) []library.Membership { return ms[:min(n, len(ms))] }
+	first := func(ms []principal.Membership, n int) []principal.Membership { return ms[:min(n, len(ms))] }
 	for ownLimit := range 6 {
 		for others := range 8 {
-			got, err := s.MembershipsOf(s.ctx, library.MembershipsQuery{
-				Principals: []library.PrincipalID{a, nobody, s.user("a/b")}, Own: ownLimit, Others: others, Rows: 100,
+			got, err := s.MembershipsOf(s.ctx, principal.MembershipsQuery{
+				Principals: []principal.ID{a, nobody, s.user("a/b")}, Own: ownLimit, Others: others, Rows: 100,
 			})
 			s.ok(err)
 			if len(got) != 3 || len(got[1]) != 0 {
@@ -225,10 +225,10 @@ func membershipsOfQuotas(s *stage) {
 }
 
 func membershipsOfRows(s *stage) {
-	ps := []library.PrincipalID{s.user("a"), s.user("none"), s.user("b"), s.user("c")}
+	ps := []principal.ID{s.user("a"), s.user("none"), s.user("b"), s.user("c")}
 	s.acrossTenants(ps[0], ps[2], ps[3])
 	for rows, want := range map[int]int{0: 0, 1: 1, 10: 1, 11: 3, 20: 3, 21: 4, 100: 4} {
-		got, err := s.MembershipsOf(s.ctx, library.MembershipsQuery{Principals: ps, Own: 10, Others: 10, Rows: rows})
+		got, err := s.MembershipsOf(s.ctx, principal.MembershipsQuery{Principals: ps, Own: 10, Others: 10, Rows: rows})
 		s.ok(err)
 		if len(got) != want {
 			s.Errorf("%d rows: memberships of %d principals, want %d", rows, len(got), want)

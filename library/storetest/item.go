@@ -7,6 +7,7 @@ import (
 	"carrel/core/clock"
 	"carrel/core/commit"
 	"carrel/library"
+	"carrel/principal"
 )
 
 // item is a content whose rows a subtest knows: what it committed is what the
@@ -14,13 +15,13 @@ import (
 type item struct {
 	s    *stage
 	head library.Header
-	rows map[library.PrincipalID]library.Member
+	rows map[principal.ID]library.Member
 }
 
 // newItem commits a new content with managers.
-func (s *stage) newItem(name string, v library.Visibility, members ...library.PrincipalID) *item {
+func (s *stage) newItem(name string, v principal.Visibility, members ...principal.ID) *item {
 	s.Helper()
-	it := &item{s: s, rows: make(map[library.PrincipalID]library.Member)}
+	it := &item{s: s, rows: make(map[principal.ID]library.Member)}
 	it.head.ID = s.content(name)
 	it.write(func(c *library.ContentCommit) {
 		h := &c.Header
@@ -86,7 +87,7 @@ func (it *item) move() {
 }
 
 // moved makes c a move to a new position with visibility v.
-func moved(c *library.ContentCommit, v library.Visibility) {
+func moved(c *library.ContentCommit, v principal.Visibility) {
 	h := &c.Header
 	c.Supersede = &library.Superseded{Position: h.Position, Widest: h.Widest}
 	h.Position, h.LastModified, h.MovedAt, h.Version = h.MTS, h.MTS, h.MTS+1, h.Version+1
@@ -96,18 +97,18 @@ func moved(c *library.ContentCommit, v library.Visibility) {
 
 // turned gives a header a visibility, and notes who does not see the item any
 // more.
-func turned(h *library.Header, v library.Visibility) {
-	if h.Visibility >= library.LoggedIn && v < library.LoggedIn {
+func turned(h *library.Header, v principal.Visibility) {
+	if h.Visibility >= principal.LoggedIn && v < principal.LoggedIn {
 		h.LoggedInUntil = h.MTS
 	}
-	if h.Visibility == library.Public && v < library.Public {
+	if h.Visibility == principal.Public && v < principal.Public {
 		h.PublicUntil = h.MTS
 	}
 	h.Visibility = v
 }
 
 // turn changes the visibility at the unmoved position, as a hot item does.
-func (it *item) turn(v library.Visibility) {
+func (it *item) turn(v principal.Visibility) {
 	it.s.Helper()
 	it.write(func(c *library.ContentCommit) {
 		c.Header.Widest = max(v, c.Header.Widest)
@@ -116,7 +117,7 @@ func (it *item) turn(v library.Visibility) {
 }
 
 // share gives p a role.
-func (it *item) share(p library.PrincipalID, role library.ContentRole) {
+func (it *item) share(p principal.ID, role library.ContentRole) {
 	it.s.Helper()
 	it.write(func(c *library.ContentCommit) {
 		c.Header.Members++
@@ -125,13 +126,13 @@ func (it *item) share(p library.PrincipalID, role library.ContentRole) {
 }
 
 // remove makes p's row a leaving one, which has stood in all buckets.
-func (it *item) remove(p library.PrincipalID) {
+func (it *item) remove(p principal.ID) {
 	it.s.Helper()
 	it.write(func(c *library.ContentCommit) {
 		c.Header.Members--
 		row := it.rows[p]
 		row.Leaving = true
-		row.Left = row.Left.With(library.Private).With(library.LoggedIn).With(library.Public)
+		row.Left = row.Left.With(principal.Private).With(principal.LoggedIn).With(principal.Public)
 		c.Members = []library.Member{row}
 	})
 }
@@ -143,12 +144,12 @@ func (it *item) delete() {
 }
 
 // principals are those with a row, in order of id.
-func (it *item) principals() []library.PrincipalID {
+func (it *item) principals() []principal.ID {
 	return slices.Sorted(maps.Keys(it.rows))
 }
 
 // members are the rows of principals; Seq is 0 where there is none.
-func (it *item) members(principals ...library.PrincipalID) []library.Member {
+func (it *item) members(principals ...principal.ID) []library.Member {
 	ms := make([]library.Member, len(principals))
 	for i, p := range principals {
 		ms[i] = it.rows[p]
@@ -159,14 +160,14 @@ func (it *item) members(principals ...library.PrincipalID) []library.Member {
 
 // snapshot is what an enforcement of principals is made of, in the item's
 // present state.
-func (it *item) snapshot(principals ...library.PrincipalID) *library.Enforcement {
+func (it *item) snapshot(principals ...principal.ID) *library.Enforcement {
 	h := it.head
 	h.Unsettled, h.Writers = slices.Clone(h.Unsettled), slices.Clone(h.Writers)
 	return &library.Enforcement{Header: &h, Rows: it.members(principals...)}
 }
 
 // enforce brings the libraries of principals in line with the item's state.
-func (it *item) enforce(principals ...library.PrincipalID) {
+func (it *item) enforce(principals ...principal.ID) {
 	it.s.Helper()
 	it.s.ok(it.s.Enforce(it.s.ctx, it.snapshot(principals...)))
 }
@@ -189,15 +190,15 @@ func (it *item) stands(what string) {
 }
 
 // entryOf is the entry that the item's present state makes of p's row.
-func (it *item) entryOf(p library.PrincipalID) library.Entry {
+func (it *item) entryOf(p principal.ID) library.Entry {
 	return library.Entry{Position: it.head.Position, Content: it.head.ID, MTS: it.head.MTS, Role: it.rows[p].Role}
 }
 
 // library checks that p's buckets hold these entries, from old to new. Buckets
 // that are not named hold none.
-func (s *stage) library(p library.PrincipalID, want map[library.Bucket][]library.Entry) {
+func (s *stage) library(p principal.ID, want map[library.Bucket][]library.Entry) {
 	s.Helper()
-	for _, b := range []library.Bucket{library.Private, library.LoggedIn, library.Public} {
+	for _, b := range []library.Bucket{principal.Private, principal.LoggedIn, principal.Public} {
 		got := s.page(library.Slice{Owner: p, Bucket: b, Newer: true, Limit: 1000})
 		s.same("bucket "+b.String()+" of "+string(p), got, want[b])
 		slices.Reverse(got)

@@ -6,6 +6,7 @@ import (
 
 	"carrel/core/clock"
 	"carrel/library"
+	"carrel/principal"
 )
 
 func libraryAreas() []area {
@@ -54,7 +55,7 @@ func sharedAreas() []area {
 
 // place enforces a new item at a position of its own into p's library, and
 // gives its entry.
-func (s *stage) place(name string, v library.Visibility, at clock.Instant, p library.PrincipalID) library.Entry {
+func (s *stage) place(name string, v principal.Visibility, at clock.Instant, p principal.ID) library.Entry {
 	s.Helper()
 	it := s.newItem(name, v, p)
 	it.write(func(c *library.ContentCommit) {
@@ -90,7 +91,7 @@ func sliceOf(sorted []library.Entry, p library.Slice) []library.Entry {
 }
 
 // slices checks every slice of a bucket against its sorted entries.
-func (s *stage) slices(owner library.PrincipalID, b library.Bucket, sorted []library.Entry, keys []*library.EntryKey) {
+func (s *stage) slices(owner principal.ID, b library.Bucket, sorted []library.Entry, keys []*library.EntryKey) {
 	s.Helper()
 	for _, limit := range []int{1, 2, len(sorted), len(sorted) + 1} {
 		for _, from := range append(keys, nil) {
@@ -109,15 +110,15 @@ func pageOrder(s *stage) {
 	var sorted []library.Entry
 	var keys []*library.EntryKey
 	for _, n := range []int{4, 1, 5, 2, 3} {
-		sorted = append(sorted, s.place(fmt.Sprintf("i%d", 9-n), library.LoggedIn, start+clock.Instant(n), p))
+		sorted = append(sorted, s.place(fmt.Sprintf("i%d", 9-n), principal.LoggedIn, start+clock.Instant(n), p))
 	}
 	slices.SortFunc(sorted, func(a, b library.Entry) int { return int(a.Position - b.Position) })
 	for _, e := range sorted {
 		keys = append(keys, keyOf(e))
 	}
-	s.slices(p, library.Private, sorted, keys)
-	s.slices(p, library.LoggedIn, sorted, keys)
-	s.slices(p, library.Public, nil, keys[:2])
+	s.slices(p, principal.Private, sorted, keys)
+	s.slices(p, principal.LoggedIn, sorted, keys)
+	s.slices(p, principal.Public, nil, keys[:2])
 }
 
 func pageEdges(s *stage) {
@@ -125,7 +126,7 @@ func pageEdges(s *stage) {
 	var sorted []library.Entry
 	var keys []*library.EntryKey
 	for n := range 3 {
-		e := s.place(fmt.Sprintf("i%d", n), library.Private, start+clock.Instant(10*n), p)
+		e := s.place(fmt.Sprintf("i%d", n), principal.Private, start+clock.Instant(10*n), p)
 		sorted = append(sorted, e)
 		keys = append(keys, keyOf(e),
 			&library.EntryKey{Position: e.Position, Content: e.Content + "0"},
@@ -133,7 +134,7 @@ func pageEdges(s *stage) {
 			&library.EntryKey{Position: e.Position + 1},
 			&library.EntryKey{Position: e.Position - 1, Content: "d"})
 	}
-	s.slices(p, library.Private, sorted, keys)
+	s.slices(p, principal.Private, sorted, keys)
 }
 
 func pageTies(s *stage) {
@@ -141,7 +142,7 @@ func pageTies(s *stage) {
 	var sorted []library.Entry
 	var keys []*library.EntryKey
 	for _, name := range []string{"b", "a/b", "a", "B", "a."} {
-		sorted = append(sorted, s.place(name, library.Private, start+5, p))
+		sorted = append(sorted, s.place(name, principal.Private, start+5, p))
 	}
 	slices.SortFunc(sorted, func(a, b library.Entry) int {
 		if a.Content < b.Content {
@@ -152,25 +153,25 @@ func pageTies(s *stage) {
 	for _, e := range sorted {
 		keys = append(keys, keyOf(e))
 	}
-	s.slices(p, library.Private, sorted, keys)
+	s.slices(p, principal.Private, sorted, keys)
 }
 
 func pageBuckets(s *stage) {
 	p := s.user("a")
-	e1 := s.place("private", library.Private, start+1, p)
-	e2 := s.place("loggedin", library.LoggedIn, start+2, p)
-	e3 := s.place("public", library.Public, start+3, p)
+	e1 := s.place("private", principal.Private, start+1, p)
+	e2 := s.place("loggedin", principal.LoggedIn, start+2, p)
+	e3 := s.place("public", principal.Public, start+3, p)
 	s.library(p, map[library.Bucket][]library.Entry{
-		library.Private:  {e1, e2, e3},
-		library.LoggedIn: {e2, e3},
-		library.Public:   {e3},
+		principal.Private:  {e1, e2, e3},
+		principal.LoggedIn: {e2, e3},
+		principal.Public:   {e3},
 	})
 }
 
 func pageOwners(s *stage) {
-	want := make(map[library.PrincipalID]map[library.Bucket][]library.Entry)
-	for n, owner := range []library.PrincipalID{s.user("b"), s.user("b/c"), s.user("b/"), s.user("b."), s.user("bb"), s.group("b"), s.user("b/c/d")} {
-		want[owner] = buckets(library.Public, s.place(fmt.Sprintf("i%d", n), library.Public, start+clock.Instant(n), owner))
+	want := make(map[principal.ID]map[library.Bucket][]library.Entry)
+	for n, owner := range []principal.ID{s.user("b"), s.user("b/c"), s.user("b/"), s.user("b."), s.user("bb"), s.group("b"), s.user("b/c/d")} {
+		want[owner] = buckets(principal.Public, s.place(fmt.Sprintf("i%d", n), principal.Public, start+clock.Instant(n), owner))
 	}
 	for owner, w := range want {
 		s.library(owner, w)
@@ -181,7 +182,7 @@ func pageUnknown(s *stage) {
 	s.library(s.user("unknown"), nil)
 	k := &library.EntryKey{Position: start, Content: s.content("x")}
 	for _, newer := range []bool{true, false} {
-		if es := s.page(library.Slice{Owner: s.user("unknown"), Bucket: library.Private, Newer: newer, From: k, Limit: 5}); len(es) != 0 {
+		if es := s.page(library.Slice{Owner: s.user("unknown"), Bucket: principal.Private, Newer: newer, From: k, Limit: 5}); len(es) != 0 {
 			s.Fatalf("entries of an unknown library: %+v", es)
 		}
 	}
@@ -191,23 +192,23 @@ func pageEarly(s *stage) {
 	p := s.user("a")
 	var sorted []library.Entry
 	for n, at := range []clock.Instant{-62135596800000000, -1, 0, 1, start, 253402300799999999} {
-		sorted = append(sorted, s.place(fmt.Sprintf("i%d", n), library.Private, at, p))
+		sorted = append(sorted, s.place(fmt.Sprintf("i%d", n), principal.Private, at, p))
 	}
-	s.slices(p, library.Private, sorted, []*library.EntryKey{keyOf(sorted[1]), keyOf(sorted[2]), keyOf(sorted[5])})
+	s.slices(p, principal.Private, sorted, []*library.EntryKey{keyOf(sorted[1]), keyOf(sorted[2]), keyOf(sorted[5])})
 }
 
 func countLibrary(s *stage) {
 	p := s.user("a")
 	for n := range 7 {
-		s.place(fmt.Sprintf("i%d", n), []library.Visibility{library.Private, library.Public}[n%2], start+clock.Instant(n), p)
+		s.place(fmt.Sprintf("i%d", n), []principal.Visibility{principal.Private, principal.Public}[n%2], start+clock.Instant(n), p)
 	}
-	s.place("other", library.Public, start, s.user("a/b"))
+	s.place("other", principal.Public, start, s.user("a/b"))
 	for _, c := range []struct {
 		bucket      library.Bucket
 		limit, want int
 	}{
-		{library.Private, 100, 7}, {library.Private, 7, 7}, {library.Private, 6, 6}, {library.Private, 1, 1},
-		{library.LoggedIn, 100, 3}, {library.Public, 100, 3}, {library.Public, 2, 2},
+		{principal.Private, 100, 7}, {principal.Private, 7, 7}, {principal.Private, 6, 6}, {principal.Private, 1, 1},
+		{principal.LoggedIn, 100, 3}, {principal.Public, 100, 3}, {principal.Public, 2, 2},
 	} {
 		n, err := s.CountLibrary(s.ctx, p, c.bucket, c.limit)
 		s.ok(err)
@@ -215,7 +216,7 @@ func countLibrary(s *stage) {
 			s.Errorf("%v, at most %d: %d, not %d", c.bucket, c.limit, n, c.want)
 		}
 	}
-	n, err := s.CountLibrary(s.ctx, s.user("unknown"), library.Private, 10)
+	n, err := s.CountLibrary(s.ctx, s.user("unknown"), principal.Private, 10)
 	s.ok(err)
 	if n != 0 {
 		s.Errorf("an unknown library has %d entries", n)
@@ -224,7 +225,7 @@ func countLibrary(s *stage) {
 
 func built(s *stage) {
 	a, b := s.user("a"), s.user("a/b")
-	isBuilt := func(p library.PrincipalID, want bool) {
+	isBuilt := func(p principal.ID, want bool) {
 		got, err := s.Built(s.ctx, p)
 		s.ok(err)
 		recorded, err := s.Recorded(s.ctx, p)
@@ -233,7 +234,7 @@ func built(s *stage) {
 			s.Fatalf("library of %q: built is %v, recorded %v", p, got, recorded)
 		}
 	}
-	s.place("item", library.Private, start, a)
+	s.place("item", principal.Private, start, a)
 	all := s.shareAll(a, "b", "a")
 	isBuilt(a, false)
 	s.ok(s.SetBuilt(s.ctx, a, start))
@@ -258,16 +259,16 @@ func (s *stage) opened(p library.Slice, newest bool) *library.Opening {
 func openEntries(s *stage) {
 	a := s.user("a")
 	for n := range 5 {
-		s.place(fmt.Sprintf("item%d", n), library.Public, start+clock.Instant(n), a)
+		s.place(fmt.Sprintf("item%d", n), principal.Public, start+clock.Instant(n), a)
 	}
 	from := &library.EntryKey{Position: start + 2}
 	for _, p := range []library.Slice{
-		{Owner: a, Bucket: library.Private, Limit: 3},
-		{Owner: a, Bucket: library.Private, Newer: true, Limit: 3},
-		{Owner: a, Bucket: library.Public, From: from, Limit: 10},
-		{Owner: a, Bucket: library.Public, From: from, Newer: true, Bound: &library.EntryKey{Position: start + 4}, Limit: 10},
-		{Owner: a, Bucket: library.Public, From: &library.EntryKey{Position: start}, Limit: 10},
-		{Owner: s.user("unknown"), Bucket: library.Private, Limit: 10},
+		{Owner: a, Bucket: principal.Private, Limit: 3},
+		{Owner: a, Bucket: principal.Private, Newer: true, Limit: 3},
+		{Owner: a, Bucket: principal.Public, From: from, Limit: 10},
+		{Owner: a, Bucket: principal.Public, From: from, Newer: true, Bound: &library.EntryKey{Position: start + 4}, Limit: 10},
+		{Owner: a, Bucket: principal.Public, From: &library.EntryKey{Position: start}, Limit: 10},
+		{Owner: s.user("unknown"), Bucket: principal.Private, Limit: 10},
 	} {
 		for _, newest := range []bool{false, true} {
 			s.same(fmt.Sprintf("entries of %+v", p), append([]library.Entry{}, s.opened(p, newest).Entries...), append([]library.Entry{}, s.page(p)...))
@@ -282,9 +283,9 @@ func openNow(s *stage) {
 
 func openBuilt(s *stage) {
 	a, empty := s.user("built"), s.user("empty")
-	s.place("item", library.Public, start, a)
-	for _, p := range []library.PrincipalID{a, empty, s.user("unknown")} {
-		for _, b := range []library.Bucket{library.Private, library.LoggedIn, library.Public} {
+	s.place("item", principal.Public, start, a)
+	for _, p := range []principal.ID{a, empty, s.user("unknown")} {
+		for _, b := range []library.Bucket{principal.Private, principal.LoggedIn, principal.Public} {
 			for _, newest := range []bool{false, true} {
 				if s.opened(library.Slice{Owner: p, Bucket: b, Limit: 3}, newest).Built {
 					s.Errorf("the %v bucket of %s is built", b, p)
@@ -294,9 +295,9 @@ func openBuilt(s *stage) {
 	}
 	s.ok(s.SetBuilt(s.ctx, a, start))
 	s.ok(s.SetBuilt(s.ctx, empty, start))
-	for _, p := range []library.PrincipalID{a, empty} {
+	for _, p := range []principal.ID{a, empty} {
 		for _, from := range []*library.EntryKey{nil, {Position: start - 1}} {
-			if !s.opened(library.Slice{Owner: p, Bucket: library.Public, From: from, Limit: 3}, false).Built {
+			if !s.opened(library.Slice{Owner: p, Bucket: principal.Public, From: from, Limit: 3}, false).Built {
 				s.Errorf("the library of %s from %v on is not built", p, from)
 			}
 		}
@@ -305,13 +306,13 @@ func openBuilt(s *stage) {
 
 func openNewest(s *stage) {
 	a := s.user("a")
-	older := library.Slice{Owner: a, Bucket: library.Public, Newer: true, Limit: 1}
+	older := library.Slice{Owner: a, Bucket: principal.Public, Newer: true, Limit: 1}
 	if o := s.opened(older, true); o.Newest != nil {
 		s.Errorf("the newest entry of an empty bucket stands at %v", o.Newest)
 	}
 	for n := range 3 {
-		e := s.place(fmt.Sprintf("newest%d", n), library.Public, start+clock.Instant(n), a)
-		s.place(fmt.Sprintf("private%d", n), library.Private, start+clock.Instant(10+n), a)
+		e := s.place(fmt.Sprintf("newest%d", n), principal.Public, start+clock.Instant(n), a)
+		s.place(fmt.Sprintf("private%d", n), principal.Private, start+clock.Instant(10+n), a)
 		if o := s.opened(older, true); o.Newest == nil || *o.Newest != *keyOf(e) {
 			s.Errorf("the newest entry stands at %v, not at %v", o.Newest, *keyOf(e))
 		}
@@ -323,7 +324,7 @@ func openNewest(s *stage) {
 
 func dropEntries(s *stage) {
 	p := s.user("a")
-	it, other := s.newItem("item", library.LoggedIn, p), s.newItem("other", library.Private, p)
+	it, other := s.newItem("item", principal.LoggedIn, p), s.newItem("other", principal.Private, p)
 	it.enforce(p)
 	other.enforce(p)
 	first := it.entryOf(p)
@@ -331,38 +332,38 @@ func dropEntries(s *stage) {
 	it.enforce(p)
 	now := it.entryOf(p)
 	both := func(e library.Entry) []library.BucketEntry {
-		return []library.BucketEntry{{Bucket: library.Private, Entry: e}, {Bucket: library.LoggedIn, Entry: e}}
+		return []library.BucketEntry{{Bucket: principal.Private, Entry: e}, {Bucket: principal.LoggedIn, Entry: e}}
 	}
 	all := map[library.Bucket][]library.Entry{
-		library.Private:  {now, other.entryOf(p)},
-		library.LoggedIn: {now},
+		principal.Private:  {now, other.entryOf(p)},
+		principal.LoggedIn: {now},
 	}
 	s.ok(s.DropEntries(s.ctx, p, both(first)))
 	s.library(p, all)
 	missing := now
 	missing.Content = s.content("missing")
-	s.ok(s.DropEntries(s.ctx, p, append(both(missing), library.BucketEntry{Bucket: library.Public, Entry: now})))
+	s.ok(s.DropEntries(s.ctx, p, append(both(missing), library.BucketEntry{Bucket: principal.Public, Entry: now})))
 	s.ok(s.DropEntries(s.ctx, s.user("b"), both(now)))
 	s.library(p, all)
 	s.ok(s.DropEntries(s.ctx, p, both(now)[1:]))
-	delete(all, library.LoggedIn)
+	delete(all, principal.LoggedIn)
 	s.library(p, all)
 	s.ok(s.DropEntries(s.ctx, p, both(now)))
-	s.library(p, map[library.Bucket][]library.Entry{library.Private: {other.entryOf(p)}})
+	s.library(p, map[library.Bucket][]library.Entry{principal.Private: {other.entryOf(p)}})
 	it.move()
 	it.enforce(p)
 	s.ok(s.DropEntries(s.ctx, p, both(now)))
 	s.library(p, map[library.Bucket][]library.Entry{
-		library.Private:  {other.entryOf(p), it.entryOf(p)},
-		library.LoggedIn: {it.entryOf(p)},
+		principal.Private:  {other.entryOf(p), it.entryOf(p)},
+		principal.LoggedIn: {it.entryOf(p)},
 	})
 }
 
 // shareAll enforces items of these names, reverse rows too, for p.
-func (s *stage) shareAll(p library.PrincipalID, names ...string) []library.Shared {
+func (s *stage) shareAll(p principal.ID, names ...string) []library.Shared {
 	var all []library.Shared
 	for n, name := range names {
-		it := s.newItem(name, library.Private, s.user("creator"))
+		it := s.newItem(name, principal.Private, s.user("creator"))
 		role := library.ContentRole(1 + n%3)
 		it.share(p, role)
 		e := it.snapshot(p)

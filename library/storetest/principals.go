@@ -6,7 +6,7 @@ import (
 	"slices"
 
 	"carrel/core/commit"
-	"carrel/library"
+	"carrel/principal"
 )
 
 func principalAreas() []area {
@@ -32,29 +32,29 @@ func principalAreas() []area {
 // circle is a principal whose rows a subtest knows.
 type circle struct {
 	s    *stage
-	head library.PrincipalHeader
-	rows map[library.PrincipalID]library.GroupMemberRow
+	head principal.Header
+	rows map[principal.ID]principal.GroupMemberRow
 }
 
 // newCircle commits a new user or group with managers.
-func (s *stage) newCircle(id library.PrincipalID, managers ...library.PrincipalID) *circle {
+func (s *stage) newCircle(id principal.ID, managers ...principal.ID) *circle {
 	s.Helper()
-	c := &circle{s: s, rows: make(map[library.PrincipalID]library.GroupMemberRow)}
+	c := &circle{s: s, rows: make(map[principal.ID]principal.GroupMemberRow)}
 	c.head.ID = id
-	c.write(func(p *library.PrincipalCommit) {
+	c.write(func(p *principal.Commit) {
 		h := &p.Header
-		h.DisplayName, h.Visibility, h.CreatedAt, h.State = "Name of "+string(id), library.LoggedIn, h.MTS, commit.Live
+		h.DisplayName, h.Visibility, h.CreatedAt, h.State = "Name of "+string(id), principal.LoggedIn, h.MTS, commit.Live
 		h.Managers, h.Members = len(managers), len(managers)
 		for _, m := range managers {
-			p.Members = append(p.Members, library.GroupMemberRow{Principal: m, Role: library.GroupManager})
+			p.Members = append(p.Members, principal.GroupMemberRow{Principal: m, Role: principal.GroupManager})
 		}
 	})
 	return c
 }
 
 // next is the commit that follows the state of the circle, as change makes it.
-func (c *circle) next(change func(p *library.PrincipalCommit)) *library.PrincipalCommit {
-	p := &library.PrincipalCommit{ID: c.head.ID, Base: c.head.Seq, Header: c.head, Writer: c.s.entry()}
+func (c *circle) next(change func(p *principal.Commit)) *principal.Commit {
+	p := &principal.Commit{ID: c.head.ID, Base: c.head.Seq, Header: c.head, Writer: c.s.entry()}
 	p.Header.Seq++
 	p.Header.MTS = c.s.tick()
 	p.Header.Writers = nil
@@ -68,7 +68,7 @@ func (c *circle) next(change func(p *library.PrincipalCommit)) *library.Principa
 }
 
 // commitPrincipal commits a principal.
-func (s *stage) commitPrincipal(p *library.PrincipalCommit) commit.Verdict {
+func (s *stage) commitPrincipal(p *principal.Commit) commit.Verdict {
 	s.Helper()
 	return s.decide(
 		func() (commit.Verdict, error) { return s.CommitPrincipal(s.ctx, p) },
@@ -76,7 +76,7 @@ func (s *stage) commitPrincipal(p *library.PrincipalCommit) commit.Verdict {
 }
 
 // write commits a change, which must apply.
-func (c *circle) write(change func(p *library.PrincipalCommit)) {
+func (c *circle) write(change func(p *principal.Commit)) {
 	c.s.Helper()
 	p := c.next(change)
 	if v := c.s.commitPrincipal(p); !v.Applied {
@@ -91,16 +91,16 @@ func (c *circle) write(change func(p *library.PrincipalCommit)) {
 }
 
 // put writes a member row.
-func (c *circle) put(p library.PrincipalID, role library.GroupRole, leaving bool) {
+func (c *circle) put(p principal.ID, role principal.GroupRole, leaving bool) {
 	c.s.Helper()
-	c.write(func(w *library.PrincipalCommit) {
-		w.Members = []library.GroupMemberRow{{Principal: p, Role: role, Leaving: leaving}}
+	c.write(func(w *principal.Commit) {
+		w.Members = []principal.GroupMemberRow{{Principal: p, Role: role, Leaving: leaving}}
 	})
 }
 
 // members are the rows of principals; Seq is 0 where there is none.
-func (c *circle) members(principals ...library.PrincipalID) []library.GroupMemberRow {
-	ms := make([]library.GroupMemberRow, len(principals))
+func (c *circle) members(principals ...principal.ID) []principal.GroupMemberRow {
+	ms := make([]principal.GroupMemberRow, len(principals))
 	for i, p := range principals {
 		ms[i] = c.rows[p]
 		ms[i].Principal = p
@@ -109,15 +109,15 @@ func (c *circle) members(principals ...library.PrincipalID) []library.GroupMembe
 }
 
 // principals are those with a row, in order of id.
-func (c *circle) principals() []library.PrincipalID { return slices.Sorted(maps.Keys(c.rows)) }
+func (c *circle) principals() []principal.ID { return slices.Sorted(maps.Keys(c.rows)) }
 
 // stands checks that the store has the circle as it was committed.
 func (c *circle) stands(what string) {
 	c.s.Helper()
 	all := append(c.principals(), c.s.user("no-member"))
-	want := &library.PrincipalRows{Header: c.head, Members: c.members(all...)}
+	want := &principal.Rows{Header: c.head, Members: c.members(all...)}
 	for _, serial := range []bool{true, false} {
-		rows, err := c.s.ReadPrincipal(c.s.ctx, c.head.ID, library.PrincipalQuery{Members: all, Serial: serial})
+		rows, err := c.s.ReadPrincipal(c.s.ctx, c.head.ID, principal.Query{Members: all, Serial: serial})
 		c.s.ok(err)
 		c.s.same(what, rows, want)
 	}
@@ -126,9 +126,9 @@ func (c *circle) stands(what string) {
 func readPrincipalUnknown(s *stage) {
 	key := commit.RequestKey{1}
 	for _, serial := range []bool{true, false} {
-		rows, err := s.ReadPrincipal(s.ctx, s.group("unknown"), library.PrincipalQuery{Members: []library.PrincipalID{s.user("a")}, Request: &key, Serial: serial})
+		rows, err := s.ReadPrincipal(s.ctx, s.group("unknown"), principal.Query{Members: []principal.ID{s.user("a")}, Request: &key, Serial: serial})
 		s.ok(err)
-		s.same("rows", rows, &library.PrincipalRows{Members: []library.GroupMemberRow{{Principal: s.user("a")}}})
+		s.same("rows", rows, &principal.Rows{Members: []principal.GroupMemberRow{{Principal: s.user("a")}}})
 	}
 }
 
@@ -136,41 +136,41 @@ func readPrincipal(s *stage) {
 	a, b, c := s.user("a"), s.user("a/b"), s.group("c")
 	g := s.newCircle(s.group("g"), a)
 	u := s.newCircle(s.user("g"))
-	g.put(c, library.GroupMember, false)
-	g.put(b, library.GroupManager, true)
+	g.put(c, principal.GroupMember, false)
+	g.put(b, principal.GroupManager, true)
 	r := commit.RequestRow{Key: commit.RequestKey{7}, InputHash: [32]byte{8}, Answer: []byte("{}"), Until: s.later()}
-	g.write(func(p *library.PrincipalCommit) { p.Request = &r })
-	u.write(func(p *library.PrincipalCommit) {
-		p.Header.Email, p.Header.DisplayName, p.Header.Visibility = "a@example.com", "Ä \u202e b", library.Public
+	g.write(func(p *principal.Commit) { p.Request = &r })
+	u.write(func(p *principal.Commit) {
+		p.Header.Email, p.Header.DisplayName, p.Header.Visibility = "a@example.com", "Ä \u202e b", principal.Public
 	})
 	g.stands("group")
 	u.stands("user of the same name")
-	asked := []library.PrincipalID{c, s.user("none"), b, a}
-	rows, err := s.ReadPrincipal(s.ctx, g.head.ID, library.PrincipalQuery{Members: asked, Request: &r.Key})
+	asked := []principal.ID{c, s.user("none"), b, a}
+	rows, err := s.ReadPrincipal(s.ctx, g.head.ID, principal.Query{Members: asked, Request: &r.Key})
 	s.ok(err)
-	s.same("rows", rows, &library.PrincipalRows{Header: g.head, Members: g.members(asked...), Request: &r})
-	rows, err = s.ReadPrincipal(s.ctx, u.head.ID, library.PrincipalQuery{Request: &r.Key})
+	s.same("rows", rows, &principal.Rows{Header: g.head, Members: g.members(asked...), Request: &r})
+	rows, err = s.ReadPrincipal(s.ctx, u.head.ID, principal.Query{Request: &r.Key})
 	s.ok(err)
-	s.same("rows of the user", rows, &library.PrincipalRows{Header: u.head})
+	s.same("rows of the user", rows, &principal.Rows{Header: u.head})
 }
 
 func readPrincipals(s *stage) {
 	a, b := s.newCircle(s.user("a")), s.newCircle(s.group("b"), s.user("a"))
-	hs, err := s.ReadPrincipals(s.ctx, []library.PrincipalID{b.head.ID, s.user("unknown"), a.head.ID, b.head.ID})
+	hs, err := s.ReadPrincipals(s.ctx, []principal.ID{b.head.ID, s.user("unknown"), a.head.ID, b.head.ID})
 	s.ok(err)
 	b.head.Writers, a.head.Writers = nil, nil
-	s.same("headers", hs, []library.PrincipalHeader{b.head, {}, a.head, b.head})
+	s.same("headers", hs, []principal.Header{b.head, {}, a.head, b.head})
 	hs, err = s.ReadPrincipals(s.ctx, nil)
 	s.ok(err)
-	s.same("headers of no ids", hs, []library.PrincipalHeader(nil))
+	s.same("headers of no ids", hs, []principal.Header(nil))
 }
 
 func readPrincipalsBrief(s *stage) {
 	a := s.newCircle(s.user("a"))
-	if rows, err := s.ReadPrincipal(s.ctx, a.head.ID, library.PrincipalQuery{}); err != nil || len(rows.Header.Writers) == 0 {
+	if rows, err := s.ReadPrincipal(s.ctx, a.head.ID, principal.Query{}); err != nil || len(rows.Header.Writers) == 0 {
 		s.Fatalf("ReadPrincipal leaves out the writers: %+v, %v", rows, err)
 	}
-	hs, err := s.ReadPrincipals(s.ctx, []library.PrincipalID{a.head.ID})
+	hs, err := s.ReadPrincipals(s.ctx, []principal.ID{a.head.ID})
 	s.ok(err)
 	if len(hs) != 1 || hs[0].Writers != nil || hs[0].Seq != a.head.Seq {
 		s.Errorf("ReadPrincipals gives %+v", hs)
@@ -182,28 +182,28 @@ func commitPrincipal(s *stage) {
 	g := s.newCircle(s.group("g"), a)
 	for _, base := range []int64{0, 2, 9} {
 		r := commit.RequestRow{Key: commit.RequestKey{3}, Answer: []byte("x"), Until: s.later()}
-		p := g.next(func(p *library.PrincipalCommit) {
+		p := g.next(func(p *principal.Commit) {
 			p.Base, p.Header.Seq, p.Header.DisplayName, p.Request = base, base+1, "refused", &r
-			p.Members = []library.GroupMemberRow{{Principal: a, Role: library.GroupMember}, {Principal: b, Role: library.GroupMember}}
+			p.Members = []principal.GroupMemberRow{{Principal: a, Role: principal.GroupMember}, {Principal: b, Role: principal.GroupMember}}
 		})
 		s.same("verdict", s.commitPrincipal(p), commit.Verdict{Seq: 1, Writers: g.head.Writers})
 		g.stands(fmt.Sprintf("group after a commit on base %d was refused", base))
-		rows, err := s.ReadPrincipal(s.ctx, g.head.ID, library.PrincipalQuery{Request: &r.Key})
+		rows, err := s.ReadPrincipal(s.ctx, g.head.ID, principal.Query{Request: &r.Key})
 		s.ok(err)
 		if rows.Request != nil {
 			s.Fatalf("a refused commit has written its request row: %+v", rows.Request)
 		}
 	}
-	g.write(func(p *library.PrincipalCommit) {
+	g.write(func(p *principal.Commit) {
 		p.Header.DisplayName = "applied"
-		p.Members = []library.GroupMemberRow{{Principal: a, Role: library.GroupMember}, {Principal: b, Role: library.GroupManager}}
+		p.Members = []principal.GroupMemberRow{{Principal: a, Role: principal.GroupMember}, {Principal: b, Role: principal.GroupManager}}
 	})
 	g.stands("group after a commit")
-	missing := g.next(func(p *library.PrincipalCommit) { p.ID, p.Header.ID = s.group("missing"), s.group("missing") })
+	missing := g.next(func(p *principal.Commit) { p.ID, p.Header.ID = s.group("missing"), s.group("missing") })
 	s.same("verdict on a missing one", s.commitPrincipal(missing), commit.Verdict{})
-	fenced := &circle{s: s, rows: make(map[library.PrincipalID]library.GroupMemberRow)}
+	fenced := &circle{s: s, rows: make(map[principal.ID]principal.GroupMemberRow)}
 	fenced.head.ID = s.user("fenced")
-	fenced.write(func(p *library.PrincipalCommit) { p.Header.State = commit.Void })
+	fenced.write(func(p *principal.Commit) { p.Header.State = commit.Void })
 	fenced.stands("void header")
 }
 
@@ -213,7 +213,7 @@ func commitPrincipalWriters(s *stage) {
 		u.write(nil)
 	}
 	u.stands("user")
-	late := u.next(func(p *library.PrincipalCommit) { p.Base, p.Header.Seq = 1, 2 })
+	late := u.next(func(p *principal.Commit) { p.Base, p.Header.Seq = 1, 2 })
 	s.same("verdict", s.commitPrincipal(late), commit.Verdict{Seq: u.head.Seq, Writers: u.head.Writers})
 	if n := len(u.head.Writers); n != commit.MaxWriters {
 		s.Fatalf("%d writers", n)
@@ -221,8 +221,8 @@ func commitPrincipalWriters(s *stage) {
 }
 
 func scanPrincipals(s *stage) {
-	var want []library.PrincipalID
-	for _, id := range []library.PrincipalID{s.user("b"), s.group("b"), s.user("a/b"), s.user("a"), s.group("a")} {
+	var want []principal.ID
+	for _, id := range []principal.ID{s.user("b"), s.group("b"), s.user("a/b"), s.user("a"), s.group("a")} {
 		s.newCircle(id, s.user("m1"), s.user("m2"))
 		want = append(want, id)
 	}

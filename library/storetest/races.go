@@ -8,6 +8,7 @@ import (
 	"carrel/core/commit"
 	"carrel/core/fault"
 	"carrel/library"
+	"carrel/principal"
 )
 
 func raceAreas() []area {
@@ -64,13 +65,13 @@ func (s *stage) winner(verdicts []commit.Verdict, errs []error, entries []commit
 }
 
 func raceCommits(s *stage) {
-	it := s.newItem("item", library.Private, s.user("a"))
+	it := s.newItem("item", principal.Private, s.user("a"))
 	for round := range 20 {
 		var commits []*library.ContentCommit
 		var entries []commit.EntryID
 		for n := range racers {
 			c := it.next(func(c *library.ContentCommit) {
-				moved(c, library.Private)
+				moved(c, principal.Private)
 				c.Header.Title = fmt.Sprintf("%d by %d", round, n)
 				c.Members = []library.Member{{Principal: s.user(fmt.Sprintf("m%d", n)), Role: library.Viewing}}
 			})
@@ -87,15 +88,15 @@ func raceCommits(s *stage) {
 func racePrincipals(s *stage) {
 	g := s.newCircle(s.group("g"), s.user("a"))
 	for round := range 10 {
-		var commits []*library.PrincipalCommit
+		var commits []*principal.Commit
 		var entries []commit.EntryID
 		for n := range racers {
-			c := g.next(func(c *library.PrincipalCommit) { c.Header.DisplayName = fmt.Sprintf("%d by %d", round, n) })
+			c := g.next(func(c *principal.Commit) { c.Header.DisplayName = fmt.Sprintf("%d by %d", round, n) })
 			commits, entries = append(commits, c), append(entries, c.Writer)
 		}
 		verdicts, errs := make([]commit.Verdict, racers), make([]error, racers)
 		together(func(n int) { verdicts[n], errs[n] = s.CommitPrincipal(s.ctx, commits[n]) })
-		rows, err := s.ReadPrincipal(s.ctx, g.head.ID, library.PrincipalQuery{Serial: true})
+		rows, err := s.ReadPrincipal(s.ctx, g.head.ID, principal.Query{Serial: true})
 		s.ok(err)
 		won := s.winner(verdicts, errs, entries, rows.Header.Writers, g.head.Seq+1)
 		if want := commits[won].Header.DisplayName; rows.Header.DisplayName != want || rows.Header.Seq != g.head.Seq+1 {
@@ -147,7 +148,7 @@ func raceSettings(s *stage) {
 func raceEnforcements(s *stage) {
 	a, b := s.user("a"), s.user("b")
 	for round := range 5 {
-		it := s.newItem(fmt.Sprintf("item%d", round), library.Public, a)
+		it := s.newItem(fmt.Sprintf("item%d", round), principal.Public, a)
 		var snapshots []*library.Enforcement
 		for n := range racers {
 			switch n % 4 {
@@ -156,7 +157,7 @@ func raceEnforcements(s *stage) {
 			case 1:
 				it.move()
 			case 2:
-				it.turn(library.Visibility(1 + n%3))
+				it.turn(principal.Visibility(1 + n%3))
 			case 3:
 				it.remove(b)
 			}
@@ -177,7 +178,7 @@ func raceEnforcements(s *stage) {
 			}
 			return own
 		}
-		for bucket := library.Private; bucket <= library.Public; bucket++ {
+		for bucket := principal.Private; bucket <= principal.Public; bucket++ {
 			var want []library.Entry
 			if bucket <= it.head.Visibility {
 				want = []library.Entry{it.entryOf(a)}
@@ -195,11 +196,11 @@ func raceEnforcements(s *stage) {
 // committed, and enforced for the first of them.
 func raceOvertaken(s *stage) {
 	first := s.user("a")
-	all := []library.PrincipalID{first}
+	all := []principal.ID{first}
 	for n := range min(s.EnforceBatch(), 400) - 1 {
 		all = append(all, s.user(fmt.Sprintf("m%03d", n)))
 	}
-	it := s.newItem("item", library.Private, all...)
+	it := s.newItem("item", principal.Private, all...)
 	for round := range 30 {
 		old := it.snapshot(all...)
 		var overtaken error
@@ -214,21 +215,21 @@ func raceOvertaken(s *stage) {
 		it.enforce(first)
 		done.Wait()
 		s.ok(overtaken)
-		s.library(first, buckets(library.Private, it.entryOf(first)))
+		s.library(first, buckets(principal.Private, it.entryOf(first)))
 		if s.Failed() {
 			s.Fatalf("in round %d", round)
 		}
 	}
 	it.enforce(all...)
-	for _, p := range []library.PrincipalID{all[len(all)/2], all[len(all)-1]} {
-		s.library(p, buckets(library.Private, it.entryOf(p)))
+	for _, p := range []principal.ID{all[len(all)/2], all[len(all)-1]} {
+		s.library(p, buckets(principal.Private, it.entryOf(p)))
 	}
 }
 
 // raceDrops rewrites an entry in place while the older ones are dropped.
 func raceDrops(s *stage) {
 	a := s.user("a")
-	it := s.newItem("item", library.Private, a)
+	it := s.newItem("item", principal.Private, a)
 	it.enforce(a)
 	for range 200 {
 		old := it.entryOf(a)
@@ -240,12 +241,12 @@ func raceDrops(s *stage) {
 				errs[n] = s.Enforce(s.ctx, now)
 				return
 			}
-			errs[n] = s.DropEntries(s.ctx, a, []library.BucketEntry{{Bucket: library.Private, Entry: old}})
+			errs[n] = s.DropEntries(s.ctx, a, []library.BucketEntry{{Bucket: principal.Private, Entry: old}})
 		})
 		for _, err := range errs {
 			s.ok(err)
 		}
-		s.library(a, buckets(library.Private, it.entryOf(a)))
+		s.library(a, buckets(principal.Private, it.entryOf(a)))
 	}
 }
 

@@ -2,11 +2,11 @@ package storetest
 
 import (
 	"carrel/core/clock"
-	"carrel/library"
+	"carrel/principal"
 )
 
 // noted fails where the note of owner's rebuild is another one; "" is none.
-func (s *stage) noted(owner library.PrincipalID, want string) {
+func (s *stage) noted(owner principal.ID, want string) {
 	s.Helper()
 	note, err := s.RebuildNote(s.ctx, owner)
 	s.ok(err)
@@ -15,7 +15,7 @@ func (s *stage) noted(owner library.PrincipalID, want string) {
 	}
 }
 
-func (s *stage) note(owner library.PrincipalID, asOf clock.Instant, note string) {
+func (s *stage) note(owner principal.ID, asOf clock.Instant, note string) {
 	s.Helper()
 	s.ok(s.PutRebuildNote(s.ctx, owner, asOf, []byte(note)))
 }
@@ -70,8 +70,8 @@ func dropRebuildNote(s *stage) {
 
 func rebuildNoteAlone(s *stage) {
 	a, empty := s.user("a"), s.user("empty")
-	e := s.place("item", library.Private, start, a)
-	for _, p := range []library.PrincipalID{a, empty} {
+	e := s.place("item", principal.Private, start, a)
+	for _, p := range []principal.ID{a, empty} {
 		s.note(p, start, "one")
 		if built, err := s.Built(s.ctx, p); built || err != nil {
 			s.Errorf("built is %v: %v", built, err)
@@ -83,6 +83,6 @@ func rebuildNoteAlone(s *stage) {
 			s.Errorf("built is %v: %v", built, err)
 		}
 	}
-	s.library(a, buckets(library.Private, e))
+	s.library(a, buckets(principal.Private, e))
 	s.library(empty, nil)
 }

@@ -4,6 +4,7 @@ import (
 	"carrel/core/clock"
 	"carrel/core/fault"
 	"carrel/library"
+	"carrel/principal"
 )
 
 func refusalAreas() []area {
@@ -26,7 +27,7 @@ func uncertainty(s *stage) {
 		return !fault.MayHaveCommitted(err)
 	}
 
-	it := s.newItem("item", library.Private, a)
+	it := s.newItem("item", principal.Private, a)
 	it.move()
 	it.share(b, library.Viewing)
 	it.remove(b)
@@ -40,12 +41,12 @@ func uncertainty(s *stage) {
 	}
 
 	g := s.newCircle(s.group("g"), a)
-	g.put(b, library.GroupMember, true)
-	p := g.next(func(p *library.PrincipalCommit) { p.Header.DisplayName = "changed" })
+	g.put(b, principal.GroupMember, true)
+	p := g.next(func(p *principal.Commit) { p.Header.DisplayName = "changed" })
 	if _, err := s.CommitPrincipal(ended, p); refused("CommitPrincipal", err) {
 		g.stands("group after CommitPrincipal was refused")
 	}
-	if refused("SettleGroup", s.SettleGroup(ended, &library.GroupSettlement{ID: g.head.ID, Leaving: g.members(b)})) {
+	if refused("SettleGroup", s.SettleGroup(ended, &principal.GroupSettlement{ID: g.head.ID, Leaving: g.members(b)})) {
 		g.stands("group after SettleGroup was refused")
 	}
 
@@ -63,7 +64,7 @@ func uncertainty(s *stage) {
 
 func endedReads(s *stage) {
 	a := s.user("a")
-	it := s.newItem("item", library.Public, a)
+	it := s.newItem("item", principal.Public, a)
 	ended := given(s.ctx)
 	for _, r := range []struct {
 		name string
@@ -74,25 +75,25 @@ func endedReads(s *stage) {
 		{"MembersPage", func() error { _, err := s.MembersPage(ended, it.head.ID, "", 10, false); return err }},
 		{"ScanContents", func() error { _, err := s.ScanContents(ended, "", 10); return err }},
 		{"PageLibrary", func() error {
-			_, err := s.PageLibrary(ended, library.Slice{Owner: a, Bucket: library.Private, Limit: 10})
+			_, err := s.PageLibrary(ended, library.Slice{Owner: a, Bucket: principal.Private, Limit: 10})
 			return err
 		}},
-		{"CountLibrary", func() error { _, err := s.CountLibrary(ended, a, library.Private, 10); return err }},
+		{"CountLibrary", func() error { _, err := s.CountLibrary(ended, a, principal.Private, 10); return err }},
 		{"OpenLibrary", func() error {
-			_, err := s.OpenLibrary(ended, library.Slice{Owner: a, Bucket: library.Private, Limit: 10}, true)
+			_, err := s.OpenLibrary(ended, library.Slice{Owner: a, Bucket: principal.Private, Limit: 10}, true)
 			return err
 		}},
 		{"Built", func() error { _, err := s.Built(ended, a); return err }},
 		{"RebuildNote", func() error { _, err := s.RebuildNote(ended, a); return err }},
 		{"SharedWith", func() error { _, err := s.SharedWith(ended, a, "", 10); return err }},
 		{"Roles", func() error { _, err := s.Roles(ended, a, []library.ContentID{it.head.ID}); return err }},
-		{"ReadPrincipal", func() error { _, err := s.ReadPrincipal(ended, a, library.PrincipalQuery{}); return err }},
-		{"ReadPrincipals", func() error { _, err := s.ReadPrincipals(ended, []library.PrincipalID{a}); return err }},
+		{"ReadPrincipal", func() error { _, err := s.ReadPrincipal(ended, a, principal.Query{}); return err }},
+		{"ReadPrincipals", func() error { _, err := s.ReadPrincipals(ended, []principal.ID{a}); return err }},
 		{"GroupMembersPage", func() error { _, err := s.GroupMembersPage(ended, a, "", 10, false); return err }},
-		{"Confirm", func() error { _, err := s.Confirm(ended, []library.MemberOf{{Group: a, Member: a}}); return err }},
+		{"Confirm", func() error { _, err := s.Confirm(ended, []principal.MemberOf{{Group: a, Member: a}}); return err }},
 		{"Memberships", func() error { _, err := s.Memberships(ended, a, "", 10); return err }},
 		{"MembershipsOf", func() error {
-			_, err := s.MembershipsOf(ended, library.MembershipsQuery{Principals: []library.PrincipalID{a}, Own: 10, Others: 10, Rows: 10})
+			_, err := s.MembershipsOf(ended, principal.MembershipsQuery{Principals: []principal.ID{a}, Own: 10, Others: 10, Rows: 10})
 			return err
 		}},
 		{"ScanPrincipals", func() error { _, err := s.ScanPrincipals(ended, "", 10); return err }},

@@ -4,6 +4,7 @@ import (
 	"carrel/core/clock"
 	"carrel/core/commit"
 	"carrel/library"
+	"carrel/principal"
 )
 
 func settleAreas() []area {
@@ -27,7 +28,7 @@ func (it *item) settle(t library.Settlement) {
 
 func settleRepeated(s *stage) {
 	a, b := s.user("a"), s.user("b")
-	it := s.newItem("item", library.Private, a, b)
+	it := s.newItem("item", principal.Private, a, b)
 	it.move()
 	it.remove(b)
 	t := &library.Settlement{ID: it.head.ID, Positions: []clock.Instant{it.head.Unsettled[0].Position}, Leaving: it.members(b)}
@@ -44,7 +45,7 @@ func settleRepeated(s *stage) {
 }
 
 func settlePositions(s *stage) {
-	it := s.newItem("item", library.Private, s.user("a"))
+	it := s.newItem("item", principal.Private, s.user("a"))
 	for range 4 {
 		it.move()
 	}
@@ -63,7 +64,7 @@ func settlePositions(s *stage) {
 
 func settleLeaving(s *stage) {
 	a, b, c, d := s.user("a"), s.user("b"), s.user("c"), s.user("d")
-	it := s.newItem("item", library.Private, a, b, c, d)
+	it := s.newItem("item", principal.Private, a, b, c, d)
 	it.remove(b)
 	early := it.members(b)[0]
 	it.share(b, library.Viewing)
@@ -84,7 +85,7 @@ func settleLeaving(s *stage) {
 
 func settleBury(s *stage) {
 	a, b, c := s.user("a"), s.user("b"), s.user("c")
-	it := s.newItem("item", library.Private, a, b, c)
+	it := s.newItem("item", principal.Private, a, b, c)
 	it.remove(b)
 	it.settle(library.Settlement{Bury: true, Leaving: it.members(a)})
 	it.stands("live item that was to be buried")
@@ -99,7 +100,7 @@ func settleBury(s *stage) {
 
 func settleFinal(s *stage) {
 	a, b := s.user("a"), s.user("b")
-	it := s.newItem("item", library.Public, a, b)
+	it := s.newItem("item", principal.Public, a, b)
 	r := commit.RequestRow{Key: commit.RequestKey{5}, Answer: []byte("z"), Until: s.later()}
 	it.move()
 	it.settle(library.Settlement{Bury: true, Final: true, Leaving: it.members(a, b)})

@@ -17,6 +17,7 @@ import (
 	"carrel/core/commit"
 	"carrel/core/fault"
 	"carrel/library"
+	"carrel/principal"
 )
 
 // check is one subtest.
@@ -90,8 +91,8 @@ func (s *stage) entry() commit.EntryID {
 	return commit.EntryID{0: 0xe0, 14: s.writes, 15: byte(len(s.tenant))}
 }
 
-func (s *stage) user(name string) library.PrincipalID  { return library.UserID(s.tenant, name) }
-func (s *stage) group(name string) library.PrincipalID { return library.GroupID(s.tenant, name) }
+func (s *stage) user(name string) principal.ID  { return principal.UserID(s.tenant, name) }
+func (s *stage) group(name string) principal.ID { return principal.GroupID(s.tenant, name) }
 
 func (s *stage) content(name string) library.ContentID {
 	return library.ContentID("c:" + s.tenant + ":" + name)

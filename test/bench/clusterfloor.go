@@ -12,6 +12,7 @@ import (
 	"carrel/core/clock"
 	"carrel/core/commit"
 	"carrel/library"
+	"carrel/principal"
 )
 
 // clusterFloor answers the same page from Cassandra as a handler would that
@@ -124,9 +125,9 @@ func (f *clusterFloor) page(ctx context.Context, owner string, out []byte) ([]by
 }
 
 // creators are the people who have made items, each read once.
-func (f *clusterFloor) creators(ctx context.Context, items []library.Content) ([]*library.PrincipalHeader, error) {
-	people := make([]*library.PrincipalHeader, len(items))
-	at := map[library.PrincipalID]int{}
+func (f *clusterFloor) creators(ctx context.Context, items []library.Content) ([]*principal.Header, error) {
+	people := make([]*principal.Header, len(items))
+	at := map[principal.ID]int{}
 	var distinct []int
 	for i := range items {
 		if _, known := at[items[i].Creator]; !known {
@@ -145,8 +146,8 @@ func (f *clusterFloor) creators(ctx context.Context, items []library.Content) ([
 	return people, err
 }
 
-func (f *clusterFloor) person(ctx context.Context, id string) (*library.PrincipalHeader, error) {
-	h := &library.PrincipalHeader{ID: library.PrincipalID(id)}
+func (f *clusterFloor) person(ctx context.Context, id string) (*principal.Header, error) {
+	h := &principal.Header{ID: principal.ID(id)}
 	var visibility, state int8
 	err := f.session.Query(floorPrincipal, id).WithContext(ctx).Scan(&h.DisplayName, &visibility, &state)
 	return h, err
@@ -184,13 +185,13 @@ func (f *clusterFloor) item(ctx context.Context, owner string, c *library.Conten
 		}
 		text := link
 		live = state == int8(commit.Live)
-		c.Title, c.Link, c.Visibility, c.Creator = title, &text, library.Visibility(visibility), library.PrincipalID(creator)
+		c.Title, c.Link, c.Visibility, c.Creator = title, &text, principal.Visibility(visibility), principal.ID(creator)
 		c.LastModified = clock.Instant(lastModified)
 	}
 	return live && member, iter.Close()
 }
 
-func appendPage(out []byte, items []library.Content, entries []library.Entry, people []*library.PrincipalHeader, more bool) []byte {
+func appendPage(out []byte, items []library.Content, entries []library.Entry, people []*principal.Header, more bool) []byte {
 	out = append(out, `{"data":{"user":{"library":{"edges":[`...)
 	for i := range items {
 		if i > 0 {

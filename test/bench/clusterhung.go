@@ -13,6 +13,7 @@ import (
 	"carrel/cassandra/cassandratest"
 	"carrel/cassandra/session"
 	"carrel/library"
+	"carrel/principal"
 )
 
 const (
@@ -95,7 +96,7 @@ func (g *gateway) beginWork(ctx context.Context) *work {
 	w := &work{began: time.Now()}
 	owner := shelfOwner(0)
 	read := func(int) error {
-		_, err := g.service.Library(ctx, &library.Viewer{User: owner}, owner, library.LibraryQuery{Descending: true})
+		_, err := g.service.Library(ctx, &principal.Viewer{User: owner}, owner, library.LibraryQuery{Descending: true})
 		return err
 	}
 	change := func(n int) error { return g.retitle(ctx, owner, itemID(owner, n), n) }

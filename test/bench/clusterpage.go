@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"carrel/library"
+	"carrel/principal"
 )
 
 const (
@@ -29,8 +30,8 @@ const (
 // that is may change from run to run, so the most of each is told beside it.
 var clusterWidths = []int{1, 4, 16, 64}
 
-func shelfOwner(n int) library.PrincipalID {
-	return library.UserID("bench", fmt.Sprintf("shelf%02d", n))
+func shelfOwner(n int) principal.ID {
+	return principal.UserID("bench", fmt.Sprintf("shelf%02d", n))
 }
 
 // measureClusterPages compares the gateway with the handler, both in one
@@ -115,7 +116,7 @@ func serveCluster(ctx context.Context, o *options) error {
 		return err
 	}
 	defer g.close()
-	var owners []library.PrincipalID
+	var owners []principal.ID
 	for n := range shelves {
 		owners = append(owners, shelfOwner(n))
 	}

@@ -11,6 +11,7 @@ import (
 	"carrel/core/commit"
 	"carrel/core/fault"
 	"carrel/library"
+	"carrel/principal"
 )
 
 // rowsACommit is how many member rows one commit of the seed writes.
@@ -176,7 +177,7 @@ func measureClusterUpdated(ctx context.Context, o *options, t *table) error {
 const retitleTries = 10
 
 // retitleAgain updates an item, however slow the cluster.
-func (g *gateway) retitleAgain(ctx context.Context, by library.PrincipalID, item library.ContentID, n int) (err error) {
+func (g *gateway) retitleAgain(ctx context.Context, by principal.ID, item library.ContentID, n int) (err error) {
 	for range retitleTries {
 		if err = g.retitle(ctx, by, item, n); fault.CodeOf(err) != fault.Unavailable {
 			return err

@@ -6,6 +6,7 @@ import (
 
 	"carrel/core/commit"
 	"carrel/library"
+	"carrel/principal"
 )
 
 // counting is a store that counts what a change of content costs it.
@@ -34,13 +35,13 @@ func (c *counting) Read(ctx context.Context, id library.ContentID, q library.Con
 }
 
 // ReadMany implements library.ContentStore.
-func (c *counting) ReadMany(ctx context.Context, ids []library.ContentID, members []library.PrincipalID) ([]library.ContentRows, error) {
+func (c *counting) ReadMany(ctx context.Context, ids []library.ContentID, members []principal.ID) ([]library.ContentRows, error) {
 	c.rows.Add(int64(len(ids) * (1 + len(members))))
 	return c.Store.ReadMany(ctx, ids, members)
 }
 
 // MembersPage implements library.ContentStore.
-func (c *counting) MembersPage(ctx context.Context, id library.ContentID, after library.PrincipalID, limit int, serial bool) (*library.ContentRows, error) {
+func (c *counting) MembersPage(ctx context.Context, id library.ContentID, after principal.ID, limit int, serial bool) (*library.ContentRows, error) {
 	c.pages.Add(1)
 	return c.Store.MembersPage(ctx, id, after, limit, serial)
 }
@@ -87,13 +88,13 @@ func (c *counting) OpenLibrary(ctx context.Context, s library.Slice, newest bool
 }
 
 // Roles implements library.LibraryStore.
-func (c *counting) Roles(ctx context.Context, owner library.PrincipalID, ids []library.ContentID) ([]library.ContentRole, error) {
+func (c *counting) Roles(ctx context.Context, owner principal.ID, ids []library.ContentID) ([]library.ContentRole, error) {
 	c.rows.Add(int64(len(ids)))
 	return c.Store.Roles(ctx, owner, ids)
 }
 
 // ReadPrincipals implements library.PrincipalStore.
-func (c *counting) ReadPrincipals(ctx context.Context, ids []library.PrincipalID) ([]library.PrincipalHeader, error) {
+func (c *counting) ReadPrincipals(ctx context.Context, ids []principal.ID) ([]principal.Header, error) {
 	c.rows.Add(int64(len(ids)))
 	return c.Store.ReadPrincipals(ctx, ids)
 }

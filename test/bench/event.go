@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"carrel/library"
+	"carrel/principal"
 )
 
 // What an event may take to those who follow one library.
@@ -20,7 +21,7 @@ const (
 )
 
 // eventOwner is the owner of the library that all follow.
-func eventOwner(int) library.PrincipalID { return idleOwner(0) }
+func eventOwner(int) principal.ID { return idleOwner(0) }
 
 // measureEvent updates an item, and looks when the last of 1,000 subscribers is
 // told. Their connections are held by this process, on the machine of the

@@ -8,7 +8,9 @@ import (
 	"slices"
 	"time"
 
+	"carrel/core/input"
 	"carrel/library"
+	"carrel/principal"
 )
 
 const (
@@ -43,8 +45,8 @@ func measureFanOut(ctx context.Context, o *options, t *table) error {
 	return g.measureShare(ctx, t)
 }
 
-func reader(n int) library.PrincipalID {
-	return library.UserID("bench", fmt.Sprintf("reader%05d", n))
+func reader(n int) principal.ID {
+	return principal.UserID("bench", fmt.Sprintf("reader%05d", n))
 }
 
 func (g *gateway) measureUpdate(ctx context.Context, t *table, n, members int) error {
@@ -52,8 +54,8 @@ func (g *gateway) measureUpdate(ctx context.Context, t *table, n, members int) e
 		return err
 	}
 	item := itemID(mediumOwner, n)
-	for from := 1; from < members; from += library.MaxList {
-		if err := g.share(ctx, item, from, min(library.MaxList, members-from)); err != nil {
+	for from := 1; from < members; from += input.MaxList {
+		if err := g.share(ctx, item, from, min(input.MaxList, members-from)); err != nil {
 			return err
 		}
 	}
@@ -62,8 +64,8 @@ func (g *gateway) measureUpdate(ctx context.Context, t *table, n, members int) e
 		g.counts.reset()
 		begin := time.Now()
 		title := fmt.Sprintf("Changed at %s", begin)
-		outcome, err := g.service.UpdateContent(ctx, &library.Viewer{User: mediumOwner}, library.UpdateContent{
-			ID: string(item), Title: library.Some(&title),
+		outcome, err := g.service.UpdateContent(ctx, &principal.Viewer{User: mediumOwner}, library.UpdateContent{
+			ID: string(item), Title: input.Some(&title),
 		})
 		if err != nil {
 			return err
@@ -95,7 +97,7 @@ func (g *gateway) share(ctx context.Context, item library.ContentID, from, n int
 	for i := range n {
 		in.Principals = append(in.Principals, string(reader(from+i)))
 	}
-	outcome, err := g.service.ShareContent(ctx, &library.Viewer{User: mediumOwner}, in)
+	outcome, err := g.service.ShareContent(ctx, &principal.Viewer{User: mediumOwner}, in)
 	if err == nil && !outcome.FanOut.Complete {
 		err = errors.New("a share whose fan-out did not end")
 	}

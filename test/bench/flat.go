@@ -8,7 +8,10 @@ import (
 	"path/filepath"
 	"time"
 
+	"carrel/core/cursor"
+	"carrel/core/input"
 	"carrel/library"
+	"carrel/principal"
 )
 
 const (
@@ -97,12 +100,12 @@ func (g *gateway) measurePlaces(ctx context.Context, o *options, t *table, pages
 }
 
 // cursorBefore is the cursor after which the n-th page begins.
-func (g *gateway) cursorBefore(ctx context.Context, owner library.PrincipalID, n int) (string, error) {
-	size := library.MaxPageSize
-	q := library.LibraryQuery{PageArgs: library.PageArgs{First: &size}}
+func (g *gateway) cursorBefore(ctx context.Context, owner principal.ID, n int) (string, error) {
+	size := cursor.MaxPageSize
+	q := library.LibraryQuery{PageArgs: cursor.PageArgs{First: &size}}
 	for left := (n - 1) * pageSize; left > 0; left -= size {
-		size = min(library.MaxPageSize, left)
-		page, err := g.service.Library(ctx, &library.Viewer{User: owner}, owner, q)
+		size = min(cursor.MaxPageSize, left)
+		page, err := g.service.Library(ctx, &principal.Viewer{User: owner}, owner, q)
 		if err != nil {
 			return "", err
 		}
@@ -115,7 +118,7 @@ func (g *gateway) cursorBefore(ctx context.Context, owner library.PrincipalID, n
 }
 
 // walk reads another page each time, from the first one on.
-func (g *gateway) walk(ctx context.Context, owner library.PrincipalID) (func() error, error) {
+func (g *gateway) walk(ctx context.Context, owner principal.ID) (func() error, error) {
 	h, token, err := g.handler(owner)
 	if err != nil {
 		return nil, err
@@ -214,10 +217,10 @@ func (o *options) measureUpdatedBy(ctx context.Context, t *table, untouched *gat
 }
 
 // retitle updates an item.
-func (g *gateway) retitle(ctx context.Context, by library.PrincipalID, item library.ContentID, n int) error {
+func (g *gateway) retitle(ctx context.Context, by principal.ID, item library.ContentID, n int) error {
 	title := fmt.Sprintf("The title after %d changes", n+1)
-	_, err := g.service.UpdateContent(ctx, &library.Viewer{User: by}, library.UpdateContent{
-		ID: string(item), Title: library.Some(&title),
+	_, err := g.service.UpdateContent(ctx, &principal.Viewer{User: by}, library.UpdateContent{
+		ID: string(item), Title: input.Some(&title),
 	})
 	return err
 }

@@ -9,6 +9,7 @@ import (
 	"sync"
 
 	"carrel/library"
+	"carrel/principal"
 )
 
 // floor is the least that can answer a page of 20 edges with creator from this
@@ -42,9 +43,9 @@ func (f *floor) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 
 // page reads a slice, its headers and their creators, and appends the answer.
 func (f *floor) page(r *http.Request, out []byte) ([]byte, error) {
-	owner := library.PrincipalID(r.URL.Query().Get("owner"))
+	owner := principal.ID(r.URL.Query().Get("owner"))
 	entries, err := f.store.PageLibrary(r.Context(), library.Slice{
-		Owner: owner, Bucket: library.Private, Newer: true, Limit: pageSize + 1,
+		Owner: owner, Bucket: principal.Private, Newer: true, Limit: pageSize + 1,
 	})
 	if err != nil {
 		return out, err
@@ -61,7 +62,7 @@ func (f *floor) page(r *http.Request, out []byte) ([]byte, error) {
 	if err != nil {
 		return out, err
 	}
-	authors := make([]library.PrincipalID, len(items))
+	authors := make([]principal.ID, len(items))
 	for i := range items {
 		authors[i] = items[i].Header.Creator
 	}
@@ -85,7 +86,7 @@ func (f *floor) page(r *http.Request, out []byte) ([]byte, error) {
 	return append(out, `"}}}}}`...), nil
 }
 
-func appendEdge(out []byte, e library.Entry, c *library.Content, by *library.PrincipalHeader) []byte {
+func appendEdge(out []byte, e library.Entry, c *library.Content, by *principal.Header) []byte {
 	out = append(out, `{"cursor":"`...)
 	out = appendCursor(out, e)
 	out = append(out, `","node":{"id":`...)

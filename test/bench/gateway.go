@@ -15,6 +15,7 @@ import (
 	"carrel/edge"
 	"carrel/library"
 	"carrel/pebblestore"
+	"carrel/principal"
 	"carrel/resolvers"
 )
 
@@ -71,7 +72,7 @@ func (g *gateway) close() error {
 }
 
 // handler is the whole edge, with authentication, and the token of a viewer.
-func (g *gateway) handler(viewer library.PrincipalID) (h *edge.Handler, token string, err error) {
+func (g *gateway) handler(viewer principal.ID) (h *edge.Handler, token string, err error) {
 	h, tokens, err := g.handlerFor(viewer)
 	if err != nil {
 		return nil, "", err
@@ -80,7 +81,7 @@ func (g *gateway) handler(viewer library.PrincipalID) (h *edge.Handler, token st
 }
 
 // handlerFor is the same with the tokens of several viewers.
-func (g *gateway) handlerFor(viewers ...library.PrincipalID) (h *edge.Handler, tokens []string, err error) {
+func (g *gateway) handlerFor(viewers ...principal.ID) (h *edge.Handler, tokens []string, err error) {
 	secret := make([]byte, auth.MinSecretBytes)
 	g.runtime.Random(secret)
 	known, err := auth.New(auth.Config{Secret: secret, Now: time.Now})

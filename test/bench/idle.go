@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"carrel/library"
+	"carrel/principal"
 )
 
 // What subscriptions may cost to whom nothing is told.
@@ -21,8 +22,8 @@ const (
 )
 
 // idleOwner is the owner of one of the libraries that are followed.
-func idleOwner(n int) library.PrincipalID {
-	return library.UserID("bench", fmt.Sprintf("owner%05d", n))
+func idleOwner(n int) principal.ID {
+	return principal.UserID("bench", fmt.Sprintf("owner%05d", n))
 }
 
 // measureIdle opens 10,000 subscriptions, each to a library of its own, within
@@ -102,8 +103,8 @@ func (o *options) measureIdleBy(ctx context.Context, dir string, w way, t *table
 
 // subscribers are n of them, with so many to a viewer, who follow the libraries
 // of the owners.
-func (s *served) subscribers(n, perViewer int, owner func(int) library.PrincipalID) ([]subscriber, error) {
-	viewers := make([]library.PrincipalID, n/perViewer)
+func (s *served) subscribers(n, perViewer int, owner func(int) principal.ID) ([]subscriber, error) {
+	viewers := make([]principal.ID, n/perViewer)
 	for i := range viewers {
 		viewers[i] = idleOwner(i)
 	}

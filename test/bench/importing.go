@@ -9,6 +9,7 @@ import (
 
 	"carrel/interchange"
 	"carrel/library"
+	"carrel/principal"
 )
 
 const (
@@ -43,8 +44,8 @@ func measureImport(ctx context.Context, o *options, t *table) error {
 func writeLines(file *bytes.Buffer) error {
 	w := interchange.NewWriter(file)
 	for n := range importedUsers {
-		err := w.Write(&interchange.Line{Type: interchange.TypeUser, User: &library.ImportUser{
-			ID: string(reader(n)), DisplayName: fmt.Sprintf("Reader %d", n), Visibility: library.Public,
+		err := w.Write(&interchange.Line{Type: interchange.TypeUser, User: &principal.ImportUser{
+			ID: string(reader(n)), DisplayName: fmt.Sprintf("Reader %d", n), Visibility: principal.Public,
 		}})
 		if err != nil {
 			return err
@@ -55,7 +56,7 @@ func writeLines(file *bytes.Buffer) error {
 		link := fmt.Sprintf("https://example.com/subjects/%d", n)
 		err := w.Write(&interchange.Line{Type: interchange.TypeContent, Content: &library.ImportContent{
 			ID: string(itemID(mediumOwner, n)), Kind: library.Link, Title: fmt.Sprintf("Subject %d", n), Link: &link,
-			Visibility: library.Public,
+			Visibility: principal.Public,
 			Members: []library.ContentMemberChange{
 				{Principal: string(reader(n % importedUsers)), Role: &manages},
 				{Principal: string(reader((n + 1) % importedUsers)), Role: &views},

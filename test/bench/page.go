@@ -13,7 +13,9 @@ import (
 	"github.com/99designs/gqlgen/graphql/executor"
 
 	"carrel/auth"
+	"carrel/core/cursor"
 	"carrel/library"
+	"carrel/principal"
 	"carrel/resolvers"
 )
 
@@ -24,7 +26,7 @@ const pageQuery = `query Page($owner: ID!, $after: Cursor, $order: LibraryOrder)
 
 // A place is where a page is read.
 type place struct {
-	owner      library.PrincipalID
+	owner      principal.ID
 	after      string // a cursor; empty for the first page
 	descending bool
 }
@@ -95,7 +97,7 @@ func (s *sink) reset() {
 }
 
 // viaFloor asks the floor.
-func (g *gateway) viaFloor(ctx context.Context, owner library.PrincipalID) func() error {
+func (g *gateway) viaFloor(ctx context.Context, owner principal.ID) func() error {
 	f, w := newFloor(g.store), newSink()
 	return func() error {
 		r, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://gateway/?owner="+string(owner), nil)
@@ -111,20 +113,20 @@ func (g *gateway) viaFloor(ctx context.Context, owner library.PrincipalID) func(
 // viaService asks the domain, and seals what a page shows of cursors.
 func (g *gateway) viaService(ctx context.Context, p place) func() error {
 	first, owner := pageSize, p.owner
-	q := library.LibraryQuery{PageArgs: library.PageArgs{First: &first}, Descending: p.descending}
+	q := library.LibraryQuery{PageArgs: cursor.PageArgs{First: &first}, Descending: p.descending}
 	if p.after != "" {
 		q.After = &p.after
 	}
 	return func() error {
-		v := &library.Viewer{User: owner}
-		if _, err := g.service.Principals(ctx, v, []library.PrincipalID{owner}); err != nil {
+		v := &principal.Viewer{User: owner}
+		if _, err := g.service.Principals(ctx, v, []principal.ID{owner}); err != nil {
 			return err
 		}
 		page, err := g.service.Library(ctx, v, owner, q)
 		if err != nil {
 			return err
 		}
-		authors := make([]library.PrincipalID, 0, pageSize)
+		authors := make([]principal.ID, 0, pageSize)
 		for _, e := range page.Edges {
 			authors = append(authors, e.Node.Creator)
 			_ = e.Cursor()
@@ -139,7 +141,7 @@ func (g *gateway) viaService(ctx context.Context, p place) func() error {
 }
 
 // viaExecutor runs a parsed document through gqlgen, as the edge does.
-func (g *gateway) viaExecutor(ctx context.Context, owner library.PrincipalID) (func() error, error) {
+func (g *gateway) viaExecutor(ctx context.Context, owner principal.ID) (func() error, error) {
 	exec := executor.New(resolvers.NewSchema(&resolvers.Root{Library: g.service}))
 	params := &graphql.RawParams{Query: pageQuery, Variables: map[string]any{"owner": string(owner)}}
 	parsed, errs := exec.CreateOperationContext(graphql.StartOperationTrace(ctx), params)
@@ -153,7 +155,7 @@ func (g *gateway) viaExecutor(ctx context.Context, owner library.PrincipalID) (f
 			ResolverMiddleware:     func(ctx context.Context, next graphql.Resolver) (any, error) { return next(ctx) },
 			RootResolverMiddleware: func(ctx context.Context, next graphql.RootResolver) graphql.Marshaler { return next(ctx) },
 		}
-		respond, ctx := exec.DispatchOperation(auth.WithViewer(ctx, &library.Viewer{User: owner}), op)
+		respond, ctx := exec.DispatchOperation(auth.WithViewer(ctx, &principal.Viewer{User: owner}), op)
 		answer := respond(ctx)
 		if len(answer.Errors) > 0 {
 			return answer.Errors

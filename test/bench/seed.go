@@ -11,13 +11,14 @@ import (
 	"carrel/core/clock"
 	"carrel/core/commit"
 	"carrel/library"
+	"carrel/principal"
 )
 
 // The owners of the libraries, each a user of the tenant bench.
 const (
-	smallOwner  library.PrincipalID = "u:bench:small"
-	mediumOwner library.PrincipalID = "u:bench:medium"
-	largeOwner  library.PrincipalID = "u:bench:large"
+	smallOwner  principal.ID = "u:bench:small"
+	mediumOwner principal.ID = "u:bench:medium"
+	largeOwner  principal.ID = "u:bench:large"
 
 	smallSize  = 100
 	mediumSize = 10_000
@@ -29,15 +30,15 @@ const (
 // began is when the first item was changed; each following one a millisecond later.
 var began = clock.Of(time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC))
 
-func creator(n int) library.PrincipalID {
-	return library.UserID("bench", fmt.Sprintf("creator%02d", n%creators))
+func creator(n int) principal.ID {
+	return principal.UserID("bench", fmt.Sprintf("creator%02d", n%creators))
 }
 
 // seedLarge makes the store with the three libraries, unless it is there. Rows
 // are written straight to the store, by the same Commit and Enforce that a
 // mutation uses, many at a time.
 func seedLarge(ctx context.Context, o *options) error {
-	sizes := map[library.PrincipalID]int{smallOwner: smallSize, mediumOwner: mediumSize, largeOwner: o.entries}
+	sizes := map[principal.ID]int{smallOwner: smallSize, mediumOwner: mediumSize, largeOwner: o.entries}
 	done := o.largeDir() + ".done"
 	want := fmt.Sprint(sizes)
 	if had, err := os.ReadFile(done); err == nil && string(had) == want {
@@ -97,9 +98,9 @@ func parallel(n int, f func(int) error) error {
 }
 
 // user makes a user who may be seen by everyone.
-func (g *gateway) user(ctx context.Context, id library.PrincipalID) error {
-	_, err := g.service.ImportUser(ctx, library.ImportUser{
-		ID: string(id), DisplayName: "Reader " + id.Name(), Visibility: library.Public,
+func (g *gateway) user(ctx context.Context, id principal.ID) error {
+	_, err := g.service.ImportUser(ctx, principal.ImportUser{
+		ID: string(id), DisplayName: "Reader " + id.Name(), Visibility: principal.Public,
 	})
 	return err
 }
@@ -113,7 +114,7 @@ func (o *options) fresh(ctx context.Context, dir string, tuning library.Tuning) 
 }
 
 // shelf makes a library of size entries, and those who made its items.
-func (g *gateway) shelf(ctx context.Context, owner library.PrincipalID, size int) error {
+func (g *gateway) shelf(ctx context.Context, owner principal.ID, size int) error {
 	for n := range creators {
 		if err := g.user(ctx, creator(n)); err != nil {
 			return err
@@ -125,12 +126,12 @@ func (g *gateway) shelf(ctx context.Context, owner library.PrincipalID, size int
 	return parallel(size, func(n int) error { return g.item(ctx, owner, n) })
 }
 
-func itemID(owner library.PrincipalID, n int) library.ContentID {
+func itemID(owner principal.ID, n int) library.ContentID {
 	return library.ContentID(fmt.Sprintf("c:bench:%s-%07d", owner.Name(), n))
 }
 
 // item makes the n-th item of owner's library, with owner as its one member.
-func (g *gateway) item(ctx context.Context, owner library.PrincipalID, n int) error {
+func (g *gateway) item(ctx context.Context, owner principal.ID, n int) error {
 	at := began + clock.Instant(n)*1000
 	id := itemID(owner, n)
 	description := fmt.Sprintf("What there is to know about subject %d, and where to go on reading.", n)
@@ -139,10 +140,10 @@ func (g *gateway) item(ctx context.Context, owner library.PrincipalID, n int) er
 		Content: library.Content{
 			ID: id, Kind: library.Link, Title: fmt.Sprintf("Subject %d of the library of %s", n, owner.Name()),
 			Description: &description, Link: &link,
-			Visibility: library.Visibility(1 + n%3), Creator: creator(n),
+			Visibility: principal.Visibility(1 + n%3), Creator: creator(n),
 			CreatedAt: at, LastModified: at, Version: 1,
 		},
-		State: commit.Live, Seq: 1, MTS: at, Position: at, Widest: library.Visibility(1 + n%3),
+		State: commit.Live, Seq: 1, MTS: at, Position: at, Widest: principal.Visibility(1 + n%3),
 		MovesSince: at, Managers: 1, Members: 1,
 	}
 	var writer commit.EntryID

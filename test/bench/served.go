@@ -15,7 +15,7 @@ import (
 	"time"
 
 	"carrel/auth"
-	"carrel/library"
+	"carrel/principal"
 )
 
 // A served gateway is the built binary on a store of its own, as it stands in
@@ -66,13 +66,13 @@ func (o *options) serveAgain(ctx context.Context, dir string, flags ...string) (
 }
 
 // token is one of the user.
-func (s *served) token(ctx context.Context, user library.PrincipalID) (string, error) {
+func (s *served) token(ctx context.Context, user principal.ID) (string, error) {
 	token, err := exec.CommandContext(ctx, s.binary, "token", "--hs256-file", s.secret, "--sub", string(user)).Output()
 	return strings.TrimSpace(string(token)), err
 }
 
 // tokens are those of many users, who would take long one by one.
-func (s *served) tokens(users []library.PrincipalID) ([]string, error) {
+func (s *served) tokens(users []principal.ID) ([]string, error) {
 	secret, err := auth.ReadSecret(s.secret)
 	if err != nil {
 		return nil, err

@@ -14,7 +14,7 @@ import (
 
 	"github.com/coder/websocket"
 
-	"carrel/library"
+	"carrel/principal"
 )
 
 // A way is how subscribers reach the gateway.
@@ -32,7 +32,7 @@ func ways() []way {
 // A subscriber is one subscription to a library.
 type subscriber struct {
 	token   string
-	library library.PrincipalID
+	library principal.ID
 }
 
 const subscribed = `subscription($id: ID!) { libraryChanged(principalId: $id) {

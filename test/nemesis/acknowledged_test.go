@@ -4,7 +4,7 @@ import (
 	"testing"
 
 	"carrel/core/commit"
-	"carrel/library"
+	"carrel/principal"
 )
 
 // TestWhoIsAcknowledgedAsAMemberIsOne: a process decides that somebody joins a
@@ -31,7 +31,7 @@ func TestWhoIsAcknowledgedAsAMemberIsOne(t *testing.T) {
 			p.arm(groups.table, c.step, c.fault)
 			join := func(d *door) error {
 				key := c.group
-				return setMember(t.Context(), d.service, c.group, second, library.GroupMember, &key)
+				return setMember(t.Context(), d.service, c.group, second, principal.GroupMember, &key)
 			}
 			err := join(d)
 			t.Logf("the first answer: %v", err)
@@ -46,8 +46,8 @@ func TestWhoIsAcknowledgedAsAMemberIsOne(t *testing.T) {
 			} else {
 				defer d.close(t)
 			}
-			role, err := r.whole.service.GroupRoleOf(t.Context(), &library.Viewer{User: second}, library.PrincipalID(c.group))
-			if err != nil || role != library.GroupMember {
+			role, err := r.whole.service.GroupRoleOf(t.Context(), &principal.Viewer{User: second}, principal.ID(c.group))
+			if err != nil || role != principal.GroupMember {
 				t.Errorf("the member is acknowledged, and its role is %d, %v", role, err)
 			}
 		})

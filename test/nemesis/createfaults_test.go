@@ -8,12 +8,13 @@ import (
 
 	"carrel/core/naming"
 	"carrel/library"
+	"carrel/principal"
 )
 
 // generated is an item that was given no name. Its id is not known before, so
 // each has a creator of its own, who has nothing else: by that it is found.
 var generated = subject{table: "content", prefix: "u:acme:", prepare: prepareCreator, look: (*room).lookAtOnly,
-	before: seen{Version: 1, Title: "before", Width: library.Public, Members: []string{string(first)}}}
+	before: seen{Version: 1, Title: "before", Width: principal.Public, Members: []string{string(first)}}}
 
 // namedOperations are creations whose name is made, of a block of numbers that
 // the process does not have yet. Their id is in the register of creations before
@@ -34,16 +35,16 @@ func prepareCreator(ctx context.Context, r *room, id string) error {
 
 func createUnnamed(ctx context.Context, s *library.Service, id string, key *string) error {
 	viewing := library.Viewing
-	_, err := s.CreateContent(ctx, &library.Viewer{User: library.PrincipalID(id)}, library.CreateContent{Kind: library.Note, Title: "before",
-		Visibility: library.Public, Members: []library.ContentMemberChange{{Principal: string(first), Role: &viewing}}, IdempotencyKey: key})
+	_, err := s.CreateContent(ctx, &principal.Viewer{User: principal.ID(id)}, library.CreateContent{Kind: library.Note, Title: "before",
+		Visibility: principal.Public, Members: []library.ContentMemberChange{{Principal: string(first), Role: &viewing}}, IdempotencyKey: key})
 	return err
 }
 
 // lookAtOnly reads the one item of a creator, and who has a role on it beside.
 func (r *room) lookAtOnly(t *testing.T, id string) seen {
 	t.Helper()
-	creator := library.PrincipalID(id)
-	page, err := r.whole.service.Library(t.Context(), &library.Viewer{User: creator}, creator, library.LibraryQuery{Descending: true})
+	creator := principal.ID(id)
+	page, err := r.whole.service.Library(t.Context(), &principal.Viewer{User: creator}, creator, library.LibraryQuery{Descending: true})
 	if err != nil {
 		t.Fatal(err)
 	}

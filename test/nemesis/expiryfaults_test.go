@@ -9,6 +9,7 @@ import (
 
 	"carrel/core/clock"
 	"carrel/core/commit"
+	"carrel/core/input"
 	"carrel/library"
 )
 
@@ -23,7 +24,7 @@ var expiryOperations = []operation{
 
 func setExpiry(ctx context.Context, s *library.Service, id string, key *string) error {
 	at := expiryOf(id)
-	_, err := s.UpdateContent(ctx, ownerViewer(), library.UpdateContent{ID: id, ExpiresAt: library.Some(&at), IdempotencyKey: key})
+	_, err := s.UpdateContent(ctx, ownerViewer(), library.UpdateContent{ID: id, ExpiresAt: input.Some(&at), IdempotencyKey: key})
 	return err
 }
 

@@ -10,8 +10,11 @@ import (
 	"time"
 
 	"carrel/core/commit"
+	"carrel/core/cursor"
 	"carrel/core/fault"
+	"carrel/core/input"
 	"carrel/library"
+	"carrel/principal"
 )
 
 // atOnce is how many faults are played at a time: nearly all of their time they wait.
@@ -29,7 +32,7 @@ type subject struct {
 }
 
 var items = subject{table: "content", prefix: "c:acme:", make: create, look: (*room).look,
-	before: seen{Version: 1, Title: "before", Width: library.Public, Members: []string{string(first), string(owner)}}}
+	before: seen{Version: 1, Title: "before", Width: principal.Public, Members: []string{string(first), string(owner)}}}
 
 // operation is a mutation that meets a fault, and how it is seen to have happened.
 type operation struct {
@@ -52,22 +55,22 @@ type operation struct {
 	joins bool
 }
 
-func ownerViewer() *library.Viewer { return &library.Viewer{User: owner} }
+func ownerViewer() *principal.Viewer { return &principal.Viewer{User: owner} }
 
 var operations = []operation{
 	{name: "create", of: &items, steps: []step{stepRead, stepLane, stepDecide, stepSnapshot, stepEnforce}, do: create, creates: true},
 	{name: "update", of: &items, steps: []step{stepRead, stepLane, stepDecide, stepSnapshot, stepEnforce, stepSettle},
 		do: func(ctx context.Context, s *library.Service, id string, key *string) error {
 			title := "after"
-			_, err := s.UpdateContent(ctx, ownerViewer(), library.UpdateContent{ID: id, Title: library.Some(&title), IdempotencyKey: key})
+			_, err := s.UpdateContent(ctx, ownerViewer(), library.UpdateContent{ID: id, Title: input.Some(&title), IdempotencyKey: key})
 			return err
 		}, changes: func(s *seen) { s.Version, s.Title = 2, "after" }},
 	{name: "withdraw", of: &items, steps: []step{stepLane, stepDecide, stepEnforce, stepSettle},
 		do: func(ctx context.Context, s *library.Service, id string, key *string) error {
-			private := library.Private
-			_, err := s.UpdateContent(ctx, ownerViewer(), library.UpdateContent{ID: id, Visibility: library.Some(&private), IdempotencyKey: key})
+			private := principal.Private
+			_, err := s.UpdateContent(ctx, ownerViewer(), library.UpdateContent{ID: id, Visibility: input.Some(&private), IdempotencyKey: key})
 			return err
-		}, changes: func(s *seen) { s.Version, s.Width = 2, library.Private }},
+		}, changes: func(s *seen) { s.Version, s.Width = 2, principal.Private }},
 	{name: "share", of: &items, steps: []step{stepRead, stepLane, stepDecide, stepSnapshot, stepEnforce},
 		do: func(ctx context.Context, s *library.Service, id string, key *string) error {
 			_, err := s.ShareContent(ctx, ownerViewer(), library.ShareContent{Content: id, Principals: []string{string(second)}, Role: library.Viewing, IdempotencyKey: key})
@@ -88,7 +91,7 @@ var operations = []operation{
 
 func create(ctx context.Context, s *library.Service, id string, key *string) error {
 	name, viewing := library.ContentID(id).Name(), library.Viewing
-	_, err := s.CreateContent(ctx, ownerViewer(), library.CreateContent{Name: &name, Kind: library.Note, Title: "before", Visibility: library.Public,
+	_, err := s.CreateContent(ctx, ownerViewer(), library.CreateContent{Name: &name, Kind: library.Note, Title: "before", Visibility: principal.Public,
 		Members: []library.ContentMemberChange{{Principal: string(first), Role: &viewing}}, IdempotencyKey: key})
 	return err
 }
@@ -118,7 +121,7 @@ func (op *operation) faultsAt(s step) []faultKind {
 type seen struct {
 	Version int
 	Title   string
-	Width   library.Visibility
+	Width   principal.Visibility
 	Members []string
 	Expires bool
 }
@@ -133,7 +136,7 @@ func (r *room) look(t *testing.T, name string) seen {
 	if items[0] == nil {
 		return seen{}
 	}
-	members, err := r.whole.service.Members(t.Context(), v, id, library.PageArgs{})
+	members, err := r.whole.service.Members(t.Context(), v, id, cursor.PageArgs{})
 	if err != nil {
 		t.Fatal(err)
 	}

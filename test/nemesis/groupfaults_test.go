@@ -5,11 +5,14 @@ import (
 	"slices"
 	"testing"
 
+	"carrel/core/cursor"
+	"carrel/core/input"
 	"carrel/library"
+	"carrel/principal"
 )
 
 var groups = subject{table: "principal", prefix: "g:acme:", make: createGroup, look: (*room).lookAtGroup,
-	before: seen{Version: 1, Title: "before", Width: library.Public, Members: []string{string(first), string(owner)}}}
+	before: seen{Version: 1, Title: "before", Width: principal.Public, Members: []string{string(first), string(owner)}}}
 
 // groupOperations are mutations of groups, whose changes are decided in another
 // table and go to the groups of each member, and to the names that are found.
@@ -17,24 +20,24 @@ var groupOperations = []operation{
 	{name: "create a group", of: &groups, steps: []step{stepRead, stepLane, stepDecide, stepEnforce}, do: makeGroup, creates: true, joins: true, changes: func(s *seen) { s.Members = []string{string(owner)} }},
 	{name: "add a member", of: &groups, steps: []step{stepRead, stepLane, stepDecide, stepEnforce}, joins: true,
 		do: func(ctx context.Context, s *library.Service, id string, key *string) error {
-			return setMember(ctx, s, id, second, library.GroupMember, key)
+			return setMember(ctx, s, id, second, principal.GroupMember, key)
 		}, changes: func(s *seen) { s.Members = []string{string(first), string(owner), string(second)} }},
 	{name: "take a member out", of: &groups, steps: []step{stepLane, stepDecide, stepEnforce, stepSettle},
 		do: func(ctx context.Context, s *library.Service, id string, key *string) error {
-			return setMember(ctx, s, id, first, library.NotInGroup, key)
+			return setMember(ctx, s, id, first, principal.NotInGroup, key)
 		}, changes: func(s *seen) { s.Members = []string{string(owner)} }},
 	{name: "hide", of: &groups, steps: []step{stepRead, stepLane, stepDecide, stepEnforce},
 		do: func(ctx context.Context, s *library.Service, id string, key *string) error {
-			private := library.Private
-			_, err := s.UpdateGroup(ctx, ownerViewer(), library.UpdateGroup{ID: id, Visibility: library.Some(&private), IdempotencyKey: key})
+			private := principal.Private
+			_, err := s.UpdateGroup(ctx, ownerViewer(), principal.UpdateGroup{ID: id, Visibility: input.Some(&private), IdempotencyKey: key})
 			return err
-		}, changes: func(s *seen) { s.Width = library.Private }},
+		}, changes: func(s *seen) { s.Width = principal.Private }},
 }
 
 func makeGroup(ctx context.Context, s *library.Service, id string, key *string) error {
-	group := library.PrincipalID(id)
-	_, err := s.CreateGroup(ctx, ownerViewer(), library.CreateGroup{Tenant: group.Tenant(), Name: group.Name(), DisplayName: "before",
-		Visibility: library.Public, IdempotencyKey: key})
+	group := principal.ID(id)
+	_, err := s.CreateGroup(ctx, ownerViewer(), principal.CreateGroup{Tenant: group.Tenant(), Name: group.Name(), DisplayName: "before",
+		Visibility: principal.Public, IdempotencyKey: key})
 	return err
 }
 
@@ -43,30 +46,30 @@ func createGroup(ctx context.Context, s *library.Service, id string, key *string
 	if err := makeGroup(ctx, s, id, key); err != nil {
 		return err
 	}
-	return setMember(ctx, s, id, first, library.GroupMember, nil)
+	return setMember(ctx, s, id, first, principal.GroupMember, nil)
 }
 
-func setMember(ctx context.Context, s *library.Service, group string, member library.PrincipalID, role library.GroupRole, key *string) error {
-	change := library.GroupMemberChange{Principal: string(member)}
-	if role != library.NotInGroup {
+func setMember(ctx context.Context, s *library.Service, group string, member principal.ID, role principal.GroupRole, key *string) error {
+	change := principal.GroupMemberChange{Principal: string(member)}
+	if role != principal.NotInGroup {
 		change.Role = &role
 	}
-	_, err := s.SetGroupMembers(ctx, ownerViewer(), library.SetGroupMembers{Group: group, Members: []library.GroupMemberChange{change}, IdempotencyKey: key})
+	_, err := s.SetGroupMembers(ctx, ownerViewer(), principal.SetGroupMembers{Group: group, Members: []principal.GroupMemberChange{change}, IdempotencyKey: key})
 	return err
 }
 
 // lookAtGroup reads a group from its own rows, and from those of its members.
 func (r *room) lookAtGroup(t *testing.T, name string) seen {
 	t.Helper()
-	v, id := ownerViewer(), library.PrincipalID(name)
-	found, err := r.whole.service.Principals(t.Context(), v, []library.PrincipalID{id})
+	v, id := ownerViewer(), principal.ID(name)
+	found, err := r.whole.service.Principals(t.Context(), v, []principal.ID{id})
 	if err != nil {
 		t.Fatal(err)
 	}
 	if found[0] == nil {
 		return seen{}
 	}
-	members, err := r.whole.service.GroupMembers(t.Context(), v, id, library.PageArgs{})
+	members, err := r.whole.service.GroupMembers(t.Context(), v, id, cursor.PageArgs{})
 	if err != nil {
 		t.Fatal(err)
 	}

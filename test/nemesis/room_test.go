@@ -14,13 +14,14 @@ import (
 	"carrel/core/naming"
 	"carrel/core/sched"
 	"carrel/library"
+	"carrel/principal"
 )
 
 // Those who take part in the tests of single faults.
 const (
-	owner  = library.PrincipalID("u:acme:owner")
-	first  = library.PrincipalID("u:acme:first")
-	second = library.PrincipalID("u:acme:second")
+	owner  = principal.ID("u:acme:owner")
+	first  = principal.ID("u:acme:first")
+	second = principal.ID("u:acme:second")
 )
 
 // nameSource is what stands in names that are made.
@@ -165,7 +166,7 @@ func newRoom(t *testing.T) *room {
 		t.Fatal(err)
 	}
 	r.whole = openDoor(t, o, 0, commit.WholeProtocol)
-	for _, p := range []library.PrincipalID{owner, first, second} {
+	for _, p := range []principal.ID{owner, first, second} {
 		if err := makeUser(t.Context(), r.whole.service, string(p), nil); err != nil {
 			t.Fatal(err)
 		}
@@ -175,9 +176,9 @@ func newRoom(t *testing.T) *room {
 
 // makeUser makes a user, by itself.
 func makeUser(ctx context.Context, s *library.Service, id string, key *string) error {
-	p := library.PrincipalID(id)
-	_, err := s.CreateUser(ctx, &library.Viewer{User: p}, library.CreateUser{Tenant: p.Tenant(), Name: p.Name(), DisplayName: "before",
-		Email: p.Name() + "@example.com", Visibility: library.Public, IdempotencyKey: key})
+	p := principal.ID(id)
+	_, err := s.CreateUser(ctx, &principal.Viewer{User: p}, principal.CreateUser{Tenant: p.Tenant(), Name: p.Name(), DisplayName: "before",
+		Email: p.Name() + "@example.com", Visibility: principal.Public, IdempotencyKey: key})
 	return err
 }
 

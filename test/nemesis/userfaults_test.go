@@ -4,11 +4,13 @@ import (
 	"context"
 	"testing"
 
+	"carrel/core/input"
 	"carrel/library"
+	"carrel/principal"
 )
 
 var users = subject{table: "principal", prefix: "u:acme:", make: makeUser, look: (*room).lookAtUser,
-	before: seen{Version: 1, Title: "before", Width: library.Public}}
+	before: seen{Version: 1, Title: "before", Width: principal.Public}}
 
 // userOperations are mutations of users, by themselves. What a new one has beside
 // the names by which it is found is a library, which is marked as complete.
@@ -16,20 +18,20 @@ var userOperations = []operation{
 	{name: "create a user", of: &users, steps: []step{stepFix, stepRead, stepLane, stepDecide, stepSnapshot, stepMark, stepEnforce}, do: makeUser, creates: true},
 	{name: "hide a user", of: &users, steps: []step{stepRead, stepLane, stepDecide, stepSnapshot, stepEnforce},
 		do: func(ctx context.Context, s *library.Service, id string, key *string) error {
-			private := library.Private
-			_, err := s.UpdateUser(ctx, &library.Viewer{User: library.PrincipalID(id)},
-				library.UpdateUser{ID: id, Visibility: library.Some(&private), IdempotencyKey: key})
+			private := principal.Private
+			_, err := s.UpdateUser(ctx, &principal.Viewer{User: principal.ID(id)},
+				principal.UpdateUser{ID: id, Visibility: input.Some(&private), IdempotencyKey: key})
 			return err
-		}, changes: func(s *seen) { s.Width = library.Private }},
+		}, changes: func(s *seen) { s.Width = principal.Private }},
 }
 
 // lookAtUser reads a user as it sees itself, and its library: one that is not
 // marked as complete would have to be made again first.
 func (r *room) lookAtUser(t *testing.T, name string) seen {
 	t.Helper()
-	id := library.PrincipalID(name)
-	v := &library.Viewer{User: id}
-	found, err := r.whole.service.Principals(t.Context(), v, []library.PrincipalID{id})
+	id := principal.ID(name)
+	v := &principal.Viewer{User: id}
+	found, err := r.whole.service.Principals(t.Context(), v, []principal.ID{id})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -6,7 +6,9 @@ import (
 
 	"carrel/core/clock"
 	"carrel/core/id"
+	"carrel/core/input"
 	"carrel/library"
+	"carrel/principal"
 )
 
 func (g *game) title() string {
@@ -134,10 +136,10 @@ func (g *game) createContentAs(v viewer, in library.CreateContent) {
 }
 
 // others are the initial members beside the creator.
-func others(changes []library.ContentMemberChange, creator library.PrincipalID) map[library.PrincipalID]library.ContentRole {
-	m := map[library.PrincipalID]library.ContentRole{}
+func others(changes []library.ContentMemberChange, creator principal.ID) map[principal.ID]library.ContentRole {
+	m := map[principal.ID]library.ContentRole{}
 	for _, c := range changes {
-		if p := library.PrincipalID(c.Principal); p != creator {
+		if p := principal.ID(c.Principal); p != creator {
 			m[p] = *c.Role
 		}
 	}
@@ -194,7 +196,7 @@ func (w *world) createContent(v viewer, in library.CreateContent, r *request) (a
 		return false, f
 	}
 	for i, c := range in.Members {
-		p := library.PrincipalID(c.Principal)
+		p := principal.ID(c.Principal)
 		f.add(p != v.user && !w.sees(v, p), "NOT_FOUND", "members", index(i), "principalId")
 	}
 	if f == nil {
@@ -212,19 +214,19 @@ func (g *game) updateContent() {
 	in := library.UpdateContent{ID: id, IdempotencyKey: g.key(), ExpectedVersion: g.version()}
 	if g.rarely(2) {
 		title := g.title()
-		in.Title = library.Some(&title)
+		in.Title = input.Some(&title)
 	}
 	if g.rarely(4) {
-		in.Description = library.Some(g.text("d", "e", badText))
+		in.Description = input.Some(g.text("d", "e", badText))
 	}
 	if c := g.w.items[library.ContentID(id)]; c != nil && c.kind == library.Link && g.rarely(3) || g.rarely(30) {
-		in.Link = library.Some(g.text("https://e.com/a", "https://e.com/b", badLink))
+		in.Link = input.Some(g.text("https://e.com/a", "https://e.com/b", badLink))
 	}
 	if g.rarely(2) {
 		in.Visibility = g.optionalVisibility()
 	}
 	if g.rarely(4) {
-		in.ExpiresAt = library.Some(g.expiry())
+		in.ExpiresAt = input.Some(g.expiry())
 	}
 	g.updateContentAs(v, in)
 }
@@ -374,7 +376,7 @@ func (w *world) deleteContent(v viewer, in library.DeleteContent, r *request) (a
 }
 
 // managed counts the managers that an item would have with other roles.
-func managed(members map[library.PrincipalID]library.ContentRole, changed map[library.PrincipalID]library.ContentRole) int {
+func managed(members map[principal.ID]library.ContentRole, changed map[principal.ID]library.ContentRole) int {
 	after := maps.Clone(members)
 	maps.Copy(after, changed)
 	n := 0

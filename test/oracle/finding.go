@@ -6,7 +6,7 @@ import (
 	"strings"
 
 	"carrel/core/fault"
-	"carrel/library"
+	"carrel/principal"
 )
 
 // spoken are the display names of a game in the form in which they are compared,
@@ -41,9 +41,9 @@ func (v viewer) barred(tenant string) fault.Code {
 }
 
 // found are those whom a prefix finds for v, in order.
-func (w *world) found(v viewer, tenant, prefix string) []library.PrincipalID {
-	least := map[library.PrincipalID]string{}
-	var ids []library.PrincipalID
+func (w *world) found(v viewer, tenant, prefix string) []principal.ID {
+	least := map[principal.ID]string{}
+	var ids []principal.ID
 	for id, p := range w.principals {
 		if id.Tenant() != tenant || !w.sees(v, id) {
 			continue
@@ -57,7 +57,7 @@ func (w *world) found(v viewer, tenant, prefix string) []library.PrincipalID {
 			ids, least[id] = append(ids, id), slices.Min(names)
 		}
 	}
-	slices.SortFunc(ids, func(a, b library.PrincipalID) int { return cmp.Or(cmp.Compare(least[a], least[b]), cmp.Compare(a, b)) })
+	slices.SortFunc(ids, func(a, b principal.ID) int { return cmp.Or(cmp.Compare(least[a], least[b]), cmp.Compare(a, b)) })
 	return ids
 }
 
@@ -71,7 +71,7 @@ func (g *game) findSomebody() {
 func (g *game) find(v viewer, tenant string, prefix [2]string, size int) {
 	g.Helper()
 	want := g.w.found(v, tenant, prefix[1])
-	q := library.PrincipalSearch{Tenant: strings.ToUpper(tenant), Prefix: &prefix[0]}
+	q := principal.Search{Tenant: strings.ToUpper(tenant), Prefix: &prefix[0]}
 	for read, first := 0, true; first || read < len(want); first = false {
 		q.First = &size
 		page, err := g.svc.FindPrincipals(g.ctx, v.fresh(), q)

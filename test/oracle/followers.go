@@ -11,9 +11,11 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
 
+	"carrel/core/cursor"
 	"carrel/core/fault"
 	"carrel/core/sched"
 	"carrel/library"
+	"carrel/principal"
 )
 
 // followersMost is how many a game has at most.
@@ -23,7 +25,7 @@ const followersMost = 6
 // and applies what it is told.
 type follower struct {
 	v     viewer
-	owner library.PrincipalID
+	owner principal.ID
 	from  *gateway           // through which it follows
 	f     *library.Following // nil while it is not connected
 	holds []shown
@@ -125,8 +127,8 @@ func (g *game) connect(f *follower) {
 // readHeld reads the library; ok is false where the owner is not to be seen.
 func (g *game) readHeld(f *follower) (ok bool) {
 	g.Helper()
-	size := library.MaxPageSize
-	conn, err := f.from.svc.Library(g.ctx, f.v.fresh(), f.owner, library.LibraryQuery{PageArgs: library.PageArgs{First: &size}})
+	size := cursor.MaxPageSize
+	conn, err := f.from.svc.Library(g.ctx, f.v.fresh(), f.owner, library.LibraryQuery{PageArgs: cursor.PageArgs{First: &size}})
 	if !g.w.sees(f.v, f.owner) {
 		g.agrees("library", f.owner, f.v, faults{"NOT_FOUND"}, err)
 		return false

@@ -14,9 +14,11 @@ import (
 
 	"carrel/core/clock"
 	"carrel/core/commit"
+	"carrel/core/input"
 	"carrel/core/journal"
 	"carrel/core/sched"
 	"carrel/library"
+	"carrel/principal"
 )
 
 // A game has as many operations.
@@ -61,8 +63,8 @@ type game struct {
 	home    string // two tenants
 	away    string
 	viewers []viewer
-	users   []library.PrincipalID // that may exist
-	groups  []library.PrincipalID
+	users   []principal.ID // that may exist
+	groups  []principal.ID
 	keys    []string // idempotency keys
 	keyed   []func() // requests with keys, to be made again
 }
@@ -121,19 +123,19 @@ func newGame(ctx context.Context, t *rapid.T, store library.Store, number int, h
 	g.serve(config)
 	g.gateway = *g.gateways[0]
 	for _, name := range []string{"ann", "bob", "cat", "dan"} {
-		g.users = append(g.users, library.UserID(g.home, name))
+		g.users = append(g.users, principal.UserID(g.home, name))
 	}
-	g.users = append(g.users, library.UserID(g.away, "far"), library.UserID(g.away, "gus"))
+	g.users = append(g.users, principal.UserID(g.away, "far"), principal.UserID(g.away, "gus"))
 	for _, u := range g.users {
 		g.viewers = append(g.viewers, viewer{user: u})
 	}
-	g.groups = []library.PrincipalID{
-		library.GroupID(g.home, "one"), library.GroupID(g.home, "two"), library.GroupID(g.home, "ann"), library.GroupID(g.away, "far"),
+	g.groups = []principal.ID{
+		principal.GroupID(g.home, "one"), principal.GroupID(g.home, "two"), principal.GroupID(g.home, "ann"), principal.GroupID(g.away, "far"),
 	}
 	g.viewers = append(g.viewers, viewer{},
-		viewer{user: library.UserID(g.home, "boss"), admin: true},
-		viewer{user: library.UserID(g.away, "chief"), admin: true},
-		viewer{user: library.UserID(g.away, "root"), global: true})
+		viewer{user: principal.UserID(g.home, "boss"), admin: true},
+		viewer{user: principal.UserID(g.away, "chief"), admin: true},
+		viewer{user: principal.UserID(g.away, "root"), global: true})
 	return g
 }
 
@@ -191,23 +193,23 @@ func (g *game) play(seeds []uint64) {
 // people creates most users and some groups in each other, so that games are
 // not about them.
 func (g *game) people() {
-	visibilities := []library.Visibility{library.Public, library.LoggedIn, library.Public, library.Private, library.Public, library.LoggedIn}
+	visibilities := []principal.Visibility{principal.Public, principal.LoggedIn, principal.Public, principal.Private, principal.Public, principal.LoggedIn}
 	for i, u := range g.users {
 		if i != 3 {
 			g.tick(time.Millisecond)
-			g.createUserAs(viewer{user: u}, library.CreateUser{Tenant: u.Tenant(), Name: u.Name(), DisplayName: "x", Email: "x@example.com", Visibility: visibilities[i]})
+			g.createUserAs(viewer{user: u}, principal.CreateUser{Tenant: u.Tenant(), Name: u.Name(), DisplayName: "x", Email: "x@example.com", Visibility: visibilities[i]})
 		}
 	}
 	for i, creator := range []int{0, 1, 4} {
 		id := g.groups[[]int{0, 1, 3}[i]]
 		g.tick(time.Millisecond)
-		g.createGroupAs(viewer{user: g.users[creator]}, library.CreateGroup{Tenant: id.Tenant(), Name: id.Name(), DisplayName: "x", Visibility: visibilities[i]})
+		g.createGroupAs(viewer{user: g.users[creator]}, principal.CreateGroup{Tenant: id.Tenant(), Name: id.Name(), DisplayName: "x", Visibility: visibilities[i]})
 	}
-	member, manager := library.GroupMember, library.GroupManager
-	g.setGroupMembersAs(viewer{user: g.users[0]}, library.SetGroupMembers{Group: string(g.groups[0]), Members: []library.GroupMemberChange{
+	member, manager := principal.GroupMember, principal.GroupManager
+	g.setGroupMembersAs(viewer{user: g.users[0]}, principal.SetGroupMembers{Group: string(g.groups[0]), Members: []principal.GroupMemberChange{
 		{Principal: string(g.groups[3]), Role: &member}, {Principal: string(g.users[4]), Role: &member},
 	}})
-	g.setGroupMembersAs(viewer{user: g.users[1], admin: true}, library.SetGroupMembers{Group: string(g.groups[1]), Members: []library.GroupMemberChange{
+	g.setGroupMembersAs(viewer{user: g.users[1], admin: true}, principal.SetGroupMembers{Group: string(g.groups[1]), Members: []principal.GroupMemberChange{
 		{Principal: string(g.groups[0]), Role: &member}, {Principal: string(g.groups[3]), Role: &manager},
 	}})
 }
@@ -292,22 +294,22 @@ func (g *game) viewer(may func(v viewer) bool) viewer {
 }
 
 // leader is a viewer who may mostly change the group, or else is in it.
-func (g *game) leader(id library.PrincipalID) viewer {
+func (g *game) leader(id principal.ID) viewer {
 	if g.rarely(3) {
-		return g.viewer(func(v viewer) bool { return g.w.groups(v.user)[id] != library.NotInGroup })
+		return g.viewer(func(v viewer) bool { return g.w.groups(v.user)[id] != principal.NotInGroup })
 	}
 	return g.viewer(func(v viewer) bool { return g.w.manages(v, id) })
 }
 
-func (g *game) visibility() library.Visibility {
-	return one(g, []library.Visibility{library.Public, library.LoggedIn, library.Private})
+func (g *game) visibility() principal.Visibility {
+	return one(g, []principal.Visibility{principal.Public, principal.LoggedIn, principal.Private})
 }
 
 // principalID draws a user or a group, mostly one that v sees, rarely something
 // malformed.
 func (g *game) principalID(v viewer) string {
 	all := slices.Concat(g.users, g.groups)
-	seen := slices.DeleteFunc(slices.Clone(all), func(id library.PrincipalID) bool { return !g.w.sees(v, id) })
+	seen := slices.DeleteFunc(slices.Clone(all), func(id principal.ID) bool { return !g.w.sees(v, id) })
 	switch {
 	case g.rarely(40):
 		return one(g, []string{"", "ann", "u:" + g.home, "c:" + g.home + ":c1", "u:" + g.home + ":a b", "x:y:z"})
@@ -319,7 +321,7 @@ func (g *game) principalID(v viewer) string {
 
 // group draws a group that exists, if one does; rarely something else.
 func (g *game) group() string {
-	there := slices.DeleteFunc(slices.Clone(g.groups), func(id library.PrincipalID) bool { return g.w.principals[id] == nil })
+	there := slices.DeleteFunc(slices.Clone(g.groups), func(id principal.ID) bool { return g.w.principals[id] == nil })
 	switch {
 	case g.rarely(20):
 		return g.principalID(one(g, g.viewers))
@@ -333,11 +335,11 @@ func (g *game) group() string {
 func (g *game) principalIDs(v viewer) []string {
 	n := one(g, []int{1, 1, 1, 2, 2, 3, 4})
 	if g.rarely(30) {
-		n = one(g, []int{0, library.MaxList + 1})
+		n = one(g, []int{0, input.MaxList + 1})
 	}
 	ids := make([]string, n)
 	for i := range ids {
-		if n > library.MaxList {
+		if n > input.MaxList {
 			ids[i] = fmt.Sprintf("u:%s:%d", g.home, i)
 		} else {
 			ids[i] = g.principalID(v)

@@ -1,13 +1,14 @@
 package oracle
 
 import (
-	"carrel/library"
+	"carrel/core/input"
+	"carrel/principal"
 )
 
 func (g *game) createGroup() {
 	id := one(g, g.groups)
 	v := g.viewer(func(v viewer) bool { return g.w.stored(v) && (v.global || v.user.Tenant() == id.Tenant()) })
-	in := library.CreateGroup{
+	in := principal.CreateGroup{
 		Tenant: id.Tenant(), Name: id.Name(), DisplayName: g.displayName(), Visibility: g.visibility(), IdempotencyKey: g.key(),
 	}
 	if g.rarely(30) {
@@ -16,8 +17,8 @@ func (g *game) createGroup() {
 	g.createGroupAs(v, in)
 }
 
-func (g *game) createGroupAs(v viewer, in library.CreateGroup) {
-	id := library.GroupID(in.Tenant, in.Name)
+func (g *game) createGroupAs(v viewer, in principal.CreateGroup) {
+	id := principal.GroupID(in.Tenant, in.Name)
 	plain := in
 	plain.IdempotencyKey = nil
 	r := g.request(v, in.IdempotencyKey, "createGroup", plain, func() { g.createGroupAs(v, in) })
@@ -27,16 +28,16 @@ func (g *game) createGroupAs(v viewer, in library.CreateGroup) {
 		return
 	}
 	if !again {
-		g.w.principals[id] = &principal{
+		g.w.principals[id] = &someone{
 			id: id, name: in.DisplayName, visibility: in.Visibility,
-			members: map[library.PrincipalID]library.GroupRole{v.user: library.GroupManager},
+			members: map[principal.ID]principal.GroupRole{v.user: principal.GroupManager},
 		}
 		g.w.remember(r, string(id))
 	}
 	g.sameGroup(v, id, got)
 }
 
-func (w *world) createGroup(v viewer, id library.PrincipalID, in library.CreateGroup, r *request) (again bool, f faults) {
+func (w *world) createGroup(v viewer, id principal.ID, in principal.CreateGroup, r *request) (again bool, f faults) {
 	if !v.signedIn() {
 		return false, faults{"UNAUTHENTICATED"}
 	}
@@ -65,14 +66,14 @@ func (w *world) createGroup(v viewer, id library.PrincipalID, in library.CreateG
 }
 
 func (g *game) updateGroup() {
-	in := library.UpdateGroup{ID: g.group(), DisplayName: g.optionalName(), Visibility: g.optionalVisibility(), IdempotencyKey: g.key()}
-	id := library.PrincipalID(in.ID)
+	in := principal.UpdateGroup{ID: g.group(), DisplayName: g.optionalName(), Visibility: g.optionalVisibility(), IdempotencyKey: g.key()}
+	id := principal.ID(in.ID)
 	v := g.leader(id)
 	g.updateGroupAs(v, in)
 }
 
-func (g *game) updateGroupAs(v viewer, in library.UpdateGroup) {
-	id := library.PrincipalID(in.ID)
+func (g *game) updateGroupAs(v viewer, in principal.UpdateGroup) {
+	id := principal.ID(in.ID)
 	plain := in
 	plain.IdempotencyKey = nil
 	r := g.request(v, in.IdempotencyKey, "updateGroup", plain, func() { g.updateGroupAs(v, in) })
@@ -82,13 +83,13 @@ func (g *game) updateGroupAs(v viewer, in library.UpdateGroup) {
 		return
 	}
 	if !again {
-		g.w.principals[id].update(in.DisplayName, library.Optional[*string]{}, in.Visibility)
+		g.w.principals[id].update(in.DisplayName, input.Optional[*string]{}, in.Visibility)
 		g.w.remember(r, in.ID)
 	}
 	g.sameGroup(v, id, got)
 }
 
-func (w *world) updateGroup(v viewer, id library.PrincipalID, in library.UpdateGroup, r *request) (again bool, f faults) {
+func (w *world) updateGroup(v viewer, id principal.ID, in principal.UpdateGroup, r *request) (again bool, f faults) {
 	if !v.signedIn() {
 		return false, faults{"UNAUTHENTICATED"}
 	}
@@ -117,24 +118,24 @@ func (w *world) updateGroup(v viewer, id library.PrincipalID, in library.UpdateG
 }
 
 func (g *game) setGroupMembers() {
-	in := library.SetGroupMembers{Group: g.group(), IdempotencyKey: g.key()}
-	v := g.leader(library.PrincipalID(in.Group))
+	in := principal.SetGroupMembers{Group: g.group(), IdempotencyKey: g.key()}
+	v := g.leader(principal.ID(in.Group))
 	for _, id := range g.principalIDs(v) {
-		c := library.GroupMemberChange{Principal: id}
+		c := principal.GroupMemberChange{Principal: id}
 		if !g.rarely(3) {
-			role := one(g, []library.GroupRole{library.GroupMember, library.GroupManager})
+			role := one(g, []principal.GroupRole{principal.GroupMember, principal.GroupManager})
 			c.Role = &role
 		}
 		in.Members = append(in.Members, c)
 	}
 	if g.rarely(8) {
-		in.Members = []library.GroupMemberChange{{Principal: string(v.user)}}
+		in.Members = []principal.GroupMemberChange{{Principal: string(v.user)}}
 	}
 	g.setGroupMembersAs(v, in)
 }
 
-func (g *game) setGroupMembersAs(v viewer, in library.SetGroupMembers) {
-	id := library.PrincipalID(in.Group)
+func (g *game) setGroupMembersAs(v viewer, in principal.SetGroupMembers) {
+	id := principal.ID(in.Group)
 	plain := in
 	plain.IdempotencyKey = nil
 	r := g.request(v, in.IdempotencyKey, "setGroupMembers", plain, func() { g.setGroupMembersAs(v, in) })
@@ -145,7 +146,7 @@ func (g *game) setGroupMembersAs(v viewer, in library.SetGroupMembers) {
 	}
 	if !again {
 		for _, c := range in.Members {
-			if p := library.PrincipalID(c.Principal); c.Role == nil {
+			if p := principal.ID(c.Principal); c.Role == nil {
 				delete(g.w.principals[id].members, p)
 			} else {
 				g.w.principals[id].members[p] = *c.Role
@@ -153,10 +154,10 @@ func (g *game) setGroupMembersAs(v viewer, in library.SetGroupMembers) {
 		}
 		g.w.remember(r, in.Group)
 	}
-	if g.w.principals[id].members[v.user] == library.NotInGroup && removesOnly(in, v) {
+	if g.w.principals[id].members[v.user] == principal.NotInGroup && removesOnly(in, v) {
 		// Who leaves is shown the group only if it is seen without being in it.
-		if hidden := !v.administers(id.Tenant()) && (g.w.principals[id].visibility == library.Private ||
-			g.w.principals[id].visibility == library.LoggedIn && v.user.Tenant() != id.Tenant()); hidden {
+		if hidden := !v.administers(id.Tenant()) && (g.w.principals[id].visibility == principal.Private ||
+			g.w.principals[id].visibility == principal.LoggedIn && v.user.Tenant() != id.Tenant()); hidden {
 			if got != nil {
 				g.Errorf("%s is told to %+v, who has left it", id, v)
 			}
@@ -167,11 +168,11 @@ func (g *game) setGroupMembersAs(v viewer, in library.SetGroupMembers) {
 }
 
 // removesOnly tells whether the change is that v takes itself out.
-func removesOnly(in library.SetGroupMembers, v viewer) bool {
-	return len(in.Members) == 1 && library.PrincipalID(in.Members[0].Principal) == v.user && in.Members[0].Role == nil
+func removesOnly(in principal.SetGroupMembers, v viewer) bool {
+	return len(in.Members) == 1 && principal.ID(in.Members[0].Principal) == v.user && in.Members[0].Role == nil
 }
 
-func (w *world) setGroupMembers(v viewer, id library.PrincipalID, in library.SetGroupMembers, r *request) (again bool, f faults) {
+func (w *world) setGroupMembers(v viewer, id principal.ID, in principal.SetGroupMembers, r *request) (again bool, f faults) {
 	if !v.signedIn() {
 		return false, faults{"UNAUTHENTICATED"}
 	}
@@ -201,14 +202,14 @@ func (w *world) setGroupMembers(v viewer, id library.PrincipalID, in library.Set
 	group := w.principals[id]
 	managers := group.plain().Managers
 	for i, c := range in.Members {
-		p := library.PrincipalID(c.Principal)
+		p := principal.ID(c.Principal)
 		before := group.members[p]
-		unseen := !w.sees(v, p) && (before == library.NotInGroup || !w.manages(v, id))
+		unseen := !w.sees(v, p) && (before == principal.NotInGroup || !w.manages(v, id))
 		f.add(c.Role != nil && unseen, "NOT_FOUND", "members", index(i), "principalId")
-		if before == library.GroupManager {
+		if before == principal.GroupManager {
 			managers--
 		}
-		if c.Role != nil && *c.Role == library.GroupManager {
+		if c.Role != nil && *c.Role == principal.GroupManager {
 			managers++
 		}
 	}

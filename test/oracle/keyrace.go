@@ -11,6 +11,7 @@ import (
 	"carrel/core/journal"
 	"carrel/core/sched"
 	"carrel/library"
+	"carrel/principal"
 )
 
 // keyRaces is how many pairs of creations run against each other.
@@ -31,9 +32,9 @@ func RunKeyRaces(t *testing.T, store library.Store, tenant string) {
 			t.Fatal(err)
 		}
 	}
-	ann := library.PrincipalID("u:" + tenant + ":ann")
-	_, err := services[0].CreateUser(t.Context(), &library.Viewer{User: ann}, library.CreateUser{Tenant: tenant, Name: "ann",
-		DisplayName: "Ann", Email: "ann@example.com", Visibility: library.Public})
+	ann := principal.ID("u:" + tenant + ":ann")
+	_, err := services[0].CreateUser(t.Context(), &principal.Viewer{User: ann}, principal.CreateUser{Tenant: tenant, Name: "ann",
+		DisplayName: "Ann", Email: "ann@example.com", Visibility: principal.Public})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -44,8 +45,8 @@ func RunKeyRaces(t *testing.T, store library.Store, tenant string) {
 		var errs [2]error
 		for n, svc := range services {
 			wait.Go(func() {
-				outs[n], errs[n] = svc.CreateContent(t.Context(), &library.Viewer{User: ann}, library.CreateContent{
-					Kind: library.Note, Title: fmt.Sprint("input ", n), Visibility: library.Private, IdempotencyKey: &key})
+				outs[n], errs[n] = svc.CreateContent(t.Context(), &principal.Viewer{User: ann}, library.CreateContent{
+					Kind: library.Note, Title: fmt.Sprint("input ", n), Visibility: principal.Private, IdempotencyKey: &key})
 			})
 		}
 		wait.Wait()

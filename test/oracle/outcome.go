@@ -3,6 +3,7 @@ package oracle
 import (
 	"carrel/core/clock"
 	"carrel/library"
+	"carrel/principal"
 )
 
 // sameOutcome compares what a mutation of an item answered: the item as the
@@ -43,8 +44,8 @@ type plainItem struct {
 	Kind              library.ContentKind
 	Title             string
 	Description, Link *string
-	Visibility        library.Visibility
-	Creator           library.PrincipalID
+	Visibility        principal.Visibility
+	Creator           principal.ID
 	LastModified      clock.Instant
 	Version           int
 	ExpiresAt         *clock.Instant

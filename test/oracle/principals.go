@@ -8,7 +8,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"carrel/core/id"
-	"carrel/library"
+	"carrel/core/input"
+	"carrel/principal"
 )
 
 func (g *game) displayName() string {
@@ -36,7 +37,7 @@ func (g *game) createUser() {
 	if v.signedIn() && g.rarely(3) {
 		u = v.user
 	}
-	in := library.CreateUser{
+	in := principal.CreateUser{
 		Tenant: u.Tenant(), Name: u.Name(), DisplayName: g.displayName(), Email: g.email(), Visibility: g.visibility(), IdempotencyKey: g.key(),
 	}
 	if g.rarely(30) {
@@ -45,8 +46,8 @@ func (g *game) createUser() {
 	g.createUserAs(v, in)
 }
 
-func (g *game) createUserAs(v viewer, in library.CreateUser) {
-	id := library.UserID(in.Tenant, in.Name)
+func (g *game) createUserAs(v viewer, in principal.CreateUser) {
+	id := principal.UserID(in.Tenant, in.Name)
 	plain := in
 	plain.IdempotencyKey = nil
 	r := g.request(v, in.IdempotencyKey, "createUser", plain, func() { g.createUserAs(v, in) })
@@ -56,13 +57,13 @@ func (g *game) createUserAs(v viewer, in library.CreateUser) {
 		return
 	}
 	if !again {
-		g.w.principals[id] = &principal{id: id, name: in.DisplayName, email: in.Email, visibility: in.Visibility}
+		g.w.principals[id] = &someone{id: id, name: in.DisplayName, email: in.Email, visibility: in.Visibility}
 		g.w.remember(r, string(id))
 	}
 	g.sameUser(v, id, got)
 }
 
-func (w *world) createUser(v viewer, id library.PrincipalID, in library.CreateUser, r *request) (again bool, f faults) {
+func (w *world) createUser(v viewer, id principal.ID, in principal.CreateUser, r *request) (again bool, f faults) {
 	if !v.signedIn() {
 		return false, faults{"UNAUTHENTICATED"}
 	}
@@ -89,7 +90,7 @@ func (w *world) createUser(v viewer, id library.PrincipalID, in library.CreateUs
 }
 
 // sameUser compares what a mutation answered.
-func (g *game) sameUser(v viewer, id library.PrincipalID, got *library.User) {
+func (g *game) sameUser(v viewer, id principal.ID, got *principal.User) {
 	g.Helper()
 	if !g.w.sees(v, id) {
 		if got != nil {
@@ -100,10 +101,10 @@ func (g *game) sameUser(v viewer, id library.PrincipalID, got *library.User) {
 	if got == nil {
 		g.Fatalf("%s is not told to %+v", id, v)
 	}
-	g.same("user", g.w.principals[id].plain(), plainHeader(got.PrincipalHeader))
+	g.same("user", g.w.principals[id].plain(), plainHeader(got.Header))
 }
 
-func (g *game) sameGroup(v viewer, id library.PrincipalID, got *library.Group) {
+func (g *game) sameGroup(v viewer, id principal.ID, got *principal.Group) {
 	g.Helper()
 	if !g.w.sees(v, id) {
 		if got != nil {
@@ -114,7 +115,7 @@ func (g *game) sameGroup(v viewer, id library.PrincipalID, got *library.Group) {
 	if got == nil {
 		g.Fatalf("%s is not told to %+v", id, v)
 	}
-	g.same("group", g.w.principals[id].plain(), plainHeader(got.PrincipalHeader))
+	g.same("group", g.w.principals[id].plain(), plainHeader(got.Header))
 }
 
 // same compares a thing of the model with the Service's.
@@ -127,51 +128,51 @@ func (g *game) same(what string, model, service any) {
 
 // plainPrincipal is what the model and a header have in common.
 type plainPrincipal struct {
-	ID          library.PrincipalID
+	ID          principal.ID
 	Name, Email string
-	Visibility  library.Visibility
+	Visibility  principal.Visibility
 	Members     int
 	Managers    int
 }
 
-func (p *principal) plain() plainPrincipal {
+func (p *someone) plain() plainPrincipal {
 	managers := 0
 	for _, role := range p.members {
-		if role == library.GroupManager {
+		if role == principal.GroupManager {
 			managers++
 		}
 	}
 	return plainPrincipal{p.id, p.name, p.email, p.visibility, len(p.members), managers}
 }
 
-func plainHeader(h library.PrincipalHeader) plainPrincipal {
+func plainHeader(h principal.Header) plainPrincipal {
 	return plainPrincipal{h.ID, h.DisplayName, h.Email, h.Visibility, h.Members, h.Managers}
 }
 
 // headerInput are the drawn fields of updateUser and updateGroup.
-func (g *game) optionalName() library.Optional[*string] {
+func (g *game) optionalName() input.Optional[*string] {
 	if !g.rarely(2) {
-		return library.Optional[*string]{}
+		return input.Optional[*string]{}
 	}
 	if g.rarely(15) {
-		return library.Some[*string](nil)
+		return input.Some[*string](nil)
 	}
 	s := g.displayName()
-	return library.Some(&s)
+	return input.Some(&s)
 }
 
-func (g *game) optionalVisibility() library.Optional[*library.Visibility] {
+func (g *game) optionalVisibility() input.Optional[*principal.Visibility] {
 	if !g.rarely(2) {
-		return library.Optional[*library.Visibility]{}
+		return input.Optional[*principal.Visibility]{}
 	}
 	if g.rarely(15) {
-		return library.Some[*library.Visibility](nil)
+		return input.Some[*principal.Visibility](nil)
 	}
 	x := g.visibility()
-	return library.Some(&x)
+	return input.Some(&x)
 }
 
-func wrong(o library.Optional[*string], bad func(string) bool) bool {
+func wrong(o input.Optional[*string], bad func(string) bool) bool {
 	return o.Set && (o.Value == nil || bad(*o.Value))
 }
 
@@ -186,19 +187,19 @@ func (w *world) actor(v viewer, tenant string) faults {
 func (g *game) updateUser() {
 	u := one(g, g.users)
 	v := g.viewer(func(v viewer) bool { return v.user == u || v.administers(u.Tenant()) })
-	in := library.UpdateUser{ID: string(u), DisplayName: g.optionalName(), Visibility: g.optionalVisibility(), IdempotencyKey: g.key()}
+	in := principal.UpdateUser{ID: string(u), DisplayName: g.optionalName(), Visibility: g.optionalVisibility(), IdempotencyKey: g.key()}
 	if g.rarely(10) {
 		in.ID = g.principalID(v)
 	}
 	if g.rarely(3) {
 		e := g.email()
-		in.Email = library.Some(&e)
+		in.Email = input.Some(&e)
 	}
 	g.updateUserAs(v, in)
 }
 
-func (g *game) updateUserAs(v viewer, in library.UpdateUser) {
-	id := library.PrincipalID(in.ID)
+func (g *game) updateUserAs(v viewer, in principal.UpdateUser) {
+	id := principal.ID(in.ID)
 	plain := in
 	plain.IdempotencyKey = nil
 	r := g.request(v, in.IdempotencyKey, "updateUser", plain, func() { g.updateUserAs(v, in) })
@@ -214,7 +215,7 @@ func (g *game) updateUserAs(v viewer, in library.UpdateUser) {
 	g.sameUser(v, id, got)
 }
 
-func (w *world) updateUser(v viewer, id library.PrincipalID, in library.UpdateUser, r *request) (again bool, f faults) {
+func (w *world) updateUser(v viewer, id principal.ID, in principal.UpdateUser, r *request) (again bool, f faults) {
 	if !v.signedIn() {
 		return false, faults{"UNAUTHENTICATED"}
 	}
@@ -243,7 +244,7 @@ func (w *world) updateUser(v viewer, id library.PrincipalID, in library.UpdateUs
 	return again, f
 }
 
-func (p *principal) update(name, email library.Optional[*string], visibility library.Optional[*library.Visibility]) {
+func (p *someone) update(name, email input.Optional[*string], visibility input.Optional[*principal.Visibility]) {
 	if name.Set {
 		p.name = *name.Value
 	}

@@ -4,7 +4,9 @@ import (
 	"maps"
 	"slices"
 
+	"carrel/core/cursor"
 	"carrel/library"
+	"carrel/principal"
 )
 
 // readSomething compares what one viewer reads of one library and one item.
@@ -49,7 +51,7 @@ func (g *game) readEverything() {
 }
 
 // readLibrary walks through a library and compares each page.
-func (g *game) readLibrary(v viewer, owner library.PrincipalID, q library.LibraryQuery, backwards bool, size int) {
+func (g *game) readLibrary(v viewer, owner principal.ID, q library.LibraryQuery, backwards bool, size int) {
 	g.Helper()
 	want, count := g.w.library(v, owner, q.IncludeShared)
 	if q.Descending != backwards {
@@ -94,8 +96,8 @@ func (g *game) readLibrary(v viewer, owner library.PrincipalID, q library.Librar
 }
 
 // pageArgs are those of the next page of a walk; at carries its cursor.
-func pageArgs(at library.PageArgs, backwards bool, size int, first bool) library.PageArgs {
-	args := library.PageArgs{}
+func pageArgs(at cursor.PageArgs, backwards bool, size int, first bool) cursor.PageArgs {
+	args := cursor.PageArgs{}
 	switch {
 	case backwards:
 		if args.Last = &size; !first {
@@ -118,7 +120,7 @@ type entry struct {
 
 // samePage compares the edges of a page with those due, which are in the order
 // of the walk.
-func (g *game) samePage(v viewer, owner library.PrincipalID, q library.LibraryQuery, backwards bool, page *library.LibraryConnection, due []*item) {
+func (g *game) samePage(v viewer, owner principal.ID, q library.LibraryQuery, backwards bool, page *library.LibraryConnection, due []*item) {
 	g.Helper()
 	var want, got []entry
 	for _, c := range due {
@@ -159,7 +161,7 @@ func (w *world) standing(v viewer, c *item) *library.Standing {
 	s := &library.Standing{Role: w.role(v.user, c)}
 	s.CanManage = v.administers(c.id.Tenant()) || w.stored(v) && s.Role == library.Manages
 	s.CanEdit = s.CanManage || w.stored(v) && (s.Role == library.Editing || s.Role == library.Manages)
-	s.CanShare = s.CanManage || w.stored(v) && c.visibility != library.Private
+	s.CanShare = s.CanManage || w.stored(v) && c.visibility != principal.Private
 	return s
 }
 
@@ -172,7 +174,7 @@ func (g *game) readItem(v viewer, id library.ContentID) {
 	if err != nil || (got[0] != nil) != sees {
 		g.Fatalf("%+v sees %s: %t, but is shown %+v, %v", v, id, sees, got, err)
 	}
-	members, err := g.svc.Members(g.ctx, v.fresh(), id, library.PageArgs{})
+	members, err := g.svc.Members(g.ctx, v.fresh(), id, cursor.PageArgs{})
 	if !sees {
 		g.agrees("members", id, v, faults{"NOT_FOUND"}, err)
 		return
@@ -202,19 +204,19 @@ func (g *game) readItem(v viewer, id library.ContentID) {
 
 // listed is a principal with its role.
 type listed struct {
-	ID   library.PrincipalID
+	ID   principal.ID
 	Role string
 }
 
 // readLists compares a principal, its groups or members, and the viewer's role.
-func (g *game) readLists(v viewer, id library.PrincipalID) {
+func (g *game) readLists(v viewer, id principal.ID) {
 	g.Helper()
 	role, err := g.svc.GroupRoleOf(g.ctx, v.fresh(), id)
 	if err != nil || role != g.w.groups(v.user)[id] {
 		g.Fatalf("%+v is %q in %s, but is told %q, %v", v, g.w.groups(v.user)[id], id, role, err)
 	}
 	sees := g.w.sees(v, id)
-	got, err := g.svc.Principals(g.ctx, v.fresh(), []library.PrincipalID{id})
+	got, err := g.svc.Principals(g.ctx, v.fresh(), []principal.ID{id})
 	if err != nil || (got[0] != nil) != sees {
 		g.Fatalf("%+v sees %s: %t, but is shown %+v, %v", v, id, sees, got, err)
 	}
@@ -228,7 +230,7 @@ func (g *game) readLists(v viewer, id library.PrincipalID) {
 		for _, m := range membersSeen(g.w, v, p.members) {
 			want = append(want, listed{m, p.members[m].String()})
 		}
-		members, err := g.svc.GroupMembers(g.ctx, v.fresh(), id, library.PageArgs{})
+		members, err := g.svc.GroupMembers(g.ctx, v.fresh(), id, cursor.PageArgs{})
 		if err != nil {
 			g.Fatalf("members of %s by %+v: %v", id, v, err)
 		}
@@ -236,7 +238,7 @@ func (g *game) readLists(v viewer, id library.PrincipalID) {
 			shown = append(shown, listed{e.Node.PrincipalID(), e.Role.String()})
 		}
 	} else {
-		in := map[library.PrincipalID]library.GroupRole{}
+		in := map[principal.ID]principal.GroupRole{}
 		for gid, group := range g.w.principals {
 			if role, member := group.members[id]; member {
 				in[gid] = role
@@ -245,7 +247,7 @@ func (g *game) readLists(v viewer, id library.PrincipalID) {
 		for _, gid := range membersSeen(g.w, v, in) {
 			want = append(want, listed{gid, in[gid].String()})
 		}
-		groups, err := g.svc.Groups(g.ctx, v.fresh(), id, library.PageArgs{})
+		groups, err := g.svc.Groups(g.ctx, v.fresh(), id, cursor.PageArgs{})
 		if err != nil {
 			g.Fatalf("groups of %s by %+v: %v", id, v, err)
 		}

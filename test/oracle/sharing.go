@@ -6,6 +6,7 @@ import (
 
 	"carrel/core/id"
 	"carrel/library"
+	"carrel/principal"
 )
 
 func (g *game) shareContent() {
@@ -38,7 +39,7 @@ func (g *game) shareContentAs(v viewer, in library.ShareContent) {
 	if !again {
 		libraries = 0
 		for _, id := range in.Principals {
-			p := library.PrincipalID(id)
+			p := principal.ID(id)
 			if before := c.members[p]; before < in.Role {
 				c.members[p] = in.Role
 				libraries++
@@ -87,7 +88,7 @@ func (w *world) shareContent(v viewer, in library.ShareContent, r *request) (aga
 		return false, faults{"NOT_FOUND contentId"}
 	}
 	for i, id := range in.Principals {
-		p := library.PrincipalID(id)
+		p := principal.ID(id)
 		repeated := slices.Index(in.Principals, id) < i
 		f.add(!repeated && p != v.user && !w.sees(v, p), "NOT_FOUND", "principalIds", index(i))
 	}
@@ -98,7 +99,7 @@ func (w *world) shareContent(v viewer, in library.ShareContent, r *request) (aga
 	if f == nil {
 		// Only those that exist hold roles.
 		for i, id := range in.Principals {
-			f.add(w.principals[library.PrincipalID(id)] == nil && slices.Index(in.Principals, id) == i, "NOT_FOUND", "principalIds", index(i))
+			f.add(w.principals[principal.ID(id)] == nil && slices.Index(in.Principals, id) == i, "NOT_FOUND", "principalIds", index(i))
 		}
 	}
 	return false, f
@@ -107,13 +108,13 @@ func (w *world) shareContent(v viewer, in library.ShareContent, r *request) (aga
 // sharesTooMuch tells whether somebody who does not manage an item would give
 // more with it than they may.
 func (w *world) sharesTooMuch(v viewer, c *item, in library.ShareContent) bool {
-	if c.visibility == library.Private || in.Role != library.Viewing {
+	if c.visibility == principal.Private || in.Role != library.Viewing {
 		return true
 	}
 	return slices.ContainsFunc(in.Principals, func(id string) bool {
-		p := library.PrincipalID(id)
+		p := principal.ID(id)
 		ofTenant := p.IsUser() && p.Tenant() == c.id.Tenant()
-		return c.visibility != library.Public && !ofTenant && p != v.user && w.role(p, c) == library.NoRole
+		return c.visibility != principal.Public && !ofTenant && p != v.user && w.role(p, c) == library.NoRole
 	})
 }
 
@@ -144,20 +145,20 @@ func (g *game) setContentMembersAs(v viewer, in library.SetContentMembers) {
 	g.sameOutcome(v, out, libraries)
 }
 
-func rolesOf(changes []library.ContentMemberChange) map[library.PrincipalID]library.ContentRole {
-	roles := map[library.PrincipalID]library.ContentRole{}
+func rolesOf(changes []library.ContentMemberChange) map[principal.ID]library.ContentRole {
+	roles := map[principal.ID]library.ContentRole{}
 	for _, c := range changes {
 		role := library.NoRole
 		if c.Role != nil {
 			role = *c.Role
 		}
-		roles[library.PrincipalID(c.Principal)] = role
+		roles[principal.ID(c.Principal)] = role
 	}
 	return roles
 }
 
 // apply sets roles; it tells how many differ.
-func (c *item) apply(roles map[library.PrincipalID]library.ContentRole) (changed int) {
+func (c *item) apply(roles map[principal.ID]library.ContentRole) (changed int) {
 	for p, role := range roles {
 		if c.members[p] != role {
 			changed++
@@ -196,14 +197,14 @@ func (w *world) setContentMembers(v viewer, in library.SetContentMembers, r *req
 		return false, faults{"NOT_FOUND contentId"}
 	}
 	for i, change := range in.Members {
-		p := library.PrincipalID(change.Principal)
+		p := principal.ID(change.Principal)
 		unseen := !w.sees(v, p) && (c.members[p] == library.NoRole || !w.directs(v, c))
 		f.add(change.Role != nil && unseen, "NOT_FOUND", "members", index(i), "principalId")
 	}
 	if f != nil {
 		return false, f
 	}
-	leaves := len(in.Members) == 1 && library.PrincipalID(in.Members[0].Principal) == v.user && in.Members[0].Role == nil
+	leaves := len(in.Members) == 1 && principal.ID(in.Members[0].Principal) == v.user && in.Members[0].Role == nil
 	f.add(!leaves && !w.directs(v, c), "FORBIDDEN")
 	if f == nil {
 		f.add(managed(c.members, rolesOf(in.Members)) == 0, "LAST_MANAGER")
@@ -215,7 +216,7 @@ func (g *game) removeFromLibrary() {
 	id := g.contentID()
 	p := g.memberOf(id)
 	v := g.viewer(func(v viewer) bool {
-		return v.user == p || v.administers(p.Tenant()) || g.w.groups(v.user)[p] == library.GroupManager
+		return v.user == p || v.administers(p.Tenant()) || g.w.groups(v.user)[p] == principal.GroupManager
 	})
 	if p.IsGroup() && g.rarely(2) {
 		v = g.leader(p)
@@ -237,14 +238,14 @@ func (g *game) removeFromLibraryAs(v viewer, in library.RemoveFromLibrary) {
 		return
 	}
 	if !again {
-		delete(g.w.items[library.ContentID(in.Content)].members, library.PrincipalID(in.Principal))
+		delete(g.w.items[library.ContentID(in.Content)].members, principal.ID(in.Principal))
 		g.w.remember(r, in.Content)
 	}
 	g.sameOutcome(v, out, 1)
 }
 
 // memberOf draws a principal, mostly a member of the item.
-func (g *game) memberOf(id string) library.PrincipalID {
+func (g *game) memberOf(id string) principal.ID {
 	if c := g.w.items[library.ContentID(id)]; c != nil && len(c.members) > 0 && !g.rarely(8) {
 		return one(g, slices.Sorted(maps.Keys(c.members)))
 	}
@@ -261,7 +262,7 @@ func (w *world) removeFromLibrary(v viewer, in library.RemoveFromLibrary, r *req
 	if f != nil {
 		return false, f
 	}
-	if f = w.actor(v, library.PrincipalID(in.Principal).Tenant()); f != nil {
+	if f = w.actor(v, principal.ID(in.Principal).Tenant()); f != nil {
 		return false, f
 	}
 	again, err := w.answered(r, in.Content)
@@ -271,18 +272,18 @@ func (w *world) removeFromLibrary(v viewer, in library.RemoveFromLibrary, r *req
 	if again {
 		return true, nil
 	}
-	c, p := w.items[library.ContentID(in.Content)], library.PrincipalID(in.Principal)
+	c, p := w.items[library.ContentID(in.Content)], principal.ID(in.Principal)
 	switch {
 	case c == nil || !w.reads(v, c):
 		f.add(true, "NOT_FOUND", "contentId")
 	case !w.sees(v, p):
 		f.add(true, "NOT_FOUND", "principalId")
-	case p != v.user && !v.administers(p.Tenant()) && w.groups(v.user)[p] != library.GroupManager:
+	case p != v.user && !v.administers(p.Tenant()) && w.groups(v.user)[p] != principal.GroupManager:
 		f.add(true, "FORBIDDEN")
 	case c.members[p] == library.NoRole:
 		f.add(true, "NOT_A_MEMBER")
 	default:
-		f.add(managed(c.members, map[library.PrincipalID]library.ContentRole{p: library.NoRole}) == 0, "LAST_MANAGER")
+		f.add(managed(c.members, map[principal.ID]library.ContentRole{p: library.NoRole}) == 0, "LAST_MANAGER")
 	}
 	return false, f
 }
@@ -291,7 +292,7 @@ func (g *game) rebuildLibrary() {
 	v := g.viewer(func(v viewer) bool { return v.admin || v.global })
 	id := g.principalID(v)
 	var want faults
-	p := library.PrincipalID(id)
+	p := principal.ID(id)
 	switch {
 	case !v.signedIn():
 		want.add(true, "UNAUTHENTICATED")

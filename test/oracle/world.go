@@ -7,25 +7,26 @@ import (
 
 	"carrel/core/clock"
 	"carrel/library"
+	"carrel/principal"
 )
 
 // world is the model: what exists, and who has which role.
 type world struct {
 	now        clock.Instant
-	principals map[library.PrincipalID]*principal
+	principals map[principal.ID]*someone
 	items      map[library.ContentID]*item
 	requests   map[requestID]string   // hash of what was answered
 	creations  map[creationID]created // what keys have been used to create
 	again      bool                   // the request under way was answered before
 }
 
-// principal is a user or a group.
-type principal struct {
-	id         library.PrincipalID
+// someone is a user or a group.
+type someone struct {
+	id         principal.ID
 	name       string
 	email      string
-	visibility library.Visibility
-	members    map[library.PrincipalID]library.GroupRole // of a group
+	visibility principal.Visibility
+	members    map[principal.ID]principal.GroupRole // of a group
 }
 
 // item is a content. A deleted one stays, because its id is not given out again.
@@ -35,23 +36,23 @@ type item struct {
 	title        string
 	description  *string
 	link         *string
-	visibility   library.Visibility
-	creator      library.PrincipalID
+	visibility   principal.Visibility
+	creator      principal.ID
 	lastModified clock.Instant
 	version      int
 	expiresAt    *clock.Instant
-	members      map[library.PrincipalID]library.ContentRole
+	members      map[principal.ID]library.ContentRole
 	deleted      bool
 }
 
 type requestID struct {
 	partition string
-	user      library.PrincipalID
+	user      principal.ID
 	key       string
 }
 
 type creationID struct {
-	user library.PrincipalID
+	user principal.ID
 	key  string
 }
 
@@ -60,7 +61,7 @@ type created struct{ hash, id string }
 func newWorld(now clock.Instant) *world {
 	return &world{
 		now:        now,
-		principals: map[library.PrincipalID]*principal{},
+		principals: map[principal.ID]*someone{},
 		items:      map[library.ContentID]*item{},
 		requests:   map[requestID]string{},
 		creations:  map[creationID]created{},
@@ -69,13 +70,13 @@ func newWorld(now clock.Instant) *world {
 
 // viewer is who asks.
 type viewer struct {
-	user          library.PrincipalID
+	user          principal.ID
 	admin, global bool
 }
 
 // fresh is the viewer of one request.
-func (v viewer) fresh() *library.Viewer {
-	return &library.Viewer{User: v.user, Admin: v.admin, GlobalAdmin: v.global}
+func (v viewer) fresh() *principal.Viewer {
+	return &principal.Viewer{User: v.user, Admin: v.admin, GlobalAdmin: v.global}
 }
 
 func (v viewer) signedIn() bool { return v.user != "" }
@@ -92,12 +93,12 @@ const levels = 8
 
 // groups are those that p is in through as many levels, with its strongest role in
 // each.
-func (w *world) groups(p library.PrincipalID) map[library.PrincipalID]library.GroupRole {
-	in := map[library.PrincipalID]library.GroupRole{}
+func (w *world) groups(p principal.ID) map[principal.ID]principal.GroupRole {
+	in := map[principal.ID]principal.GroupRole{}
 	if p == "" {
 		return in
 	}
-	reached := map[library.PrincipalID]bool{p: true}
+	reached := map[principal.ID]bool{p: true}
 	for range levels {
 		next := maps.Clone(reached)
 		for id, g := range w.principals {
@@ -114,29 +115,29 @@ func (w *world) groups(p library.PrincipalID) map[library.PrincipalID]library.Gr
 }
 
 // sees tells whether v may see a principal.
-func (w *world) sees(v viewer, id library.PrincipalID) bool {
+func (w *world) sees(v viewer, id principal.ID) bool {
 	p := w.principals[id]
 	switch {
 	case p == nil:
 		return false
-	case p.visibility == library.Public || v.administers(id.Tenant()):
+	case p.visibility == principal.Public || v.administers(id.Tenant()):
 		return true
 	case !v.signedIn():
 		return false
-	case id == v.user || w.groups(v.user)[id] != library.NotInGroup:
+	case id == v.user || w.groups(v.user)[id] != principal.NotInGroup:
 		return true
 	}
-	return p.visibility == library.LoggedIn && v.user.Tenant() == id.Tenant()
+	return p.visibility == principal.LoggedIn && v.user.Tenant() == id.Tenant()
 }
 
 // manages tells whether v may change a group.
-func (w *world) manages(v viewer, group library.PrincipalID) bool {
-	return v.administers(group.Tenant()) || w.groups(v.user)[group] == library.GroupManager
+func (w *world) manages(v viewer, group principal.ID) bool {
+	return v.administers(group.Tenant()) || w.groups(v.user)[group] == principal.GroupManager
 }
 
 // role is the strongest role of a principal on an item, direct or through
 // groups.
-func (w *world) role(p library.PrincipalID, c *item) library.ContentRole {
+func (w *world) role(p principal.ID, c *item) library.ContentRole {
 	if p == "" {
 		return library.NoRole
 	}
@@ -157,10 +158,10 @@ func (w *world) reads(v viewer, c *item) bool {
 	switch {
 	case !w.exists(c):
 		return false
-	case c.visibility == library.Public || v.administers(c.id.Tenant()) || w.role(v.user, c) != library.NoRole:
+	case c.visibility == principal.Public || v.administers(c.id.Tenant()) || w.role(v.user, c) != library.NoRole:
 		return true
 	}
-	return c.visibility == library.LoggedIn && v.signedIn() && v.user.Tenant() == c.id.Tenant()
+	return c.visibility == principal.LoggedIn && v.signedIn() && v.user.Tenant() == c.id.Tenant()
 }
 
 // directs tells whether v may change an item.
@@ -169,35 +170,35 @@ func (w *world) directs(v viewer, c *item) bool {
 }
 
 // bucket is the one of owner's library that v reads.
-func (w *world) bucket(v viewer, owner library.PrincipalID) library.Visibility {
+func (w *world) bucket(v viewer, owner principal.ID) principal.Visibility {
 	switch {
 	case v.administers(owner.Tenant()):
-		return library.Private
+		return principal.Private
 	case !v.signedIn():
-		return library.Public
-	case v.user == owner || w.groups(v.user)[owner] != library.NotInGroup:
-		return library.Private
+		return principal.Public
+	case v.user == owner || w.groups(v.user)[owner] != principal.NotInGroup:
+		return principal.Private
 	case v.user.Tenant() == owner.Tenant():
-		return library.LoggedIn
+		return principal.LoggedIn
 	}
-	return library.Public
+	return principal.Public
 }
 
 // stands tells whether a member's item belongs to what readers of a bucket of
 // owner's library are shown.
-func stands(bucket library.Visibility, c *item, owner library.PrincipalID) bool {
+func stands(bucket principal.Visibility, c *item, owner principal.ID) bool {
 	switch bucket {
-	case library.Private:
+	case principal.Private:
 		return true
-	case library.LoggedIn:
-		return c.visibility == library.Public || c.visibility == library.LoggedIn && c.id.Tenant() == owner.Tenant()
+	case principal.LoggedIn:
+		return c.visibility == principal.Public || c.visibility == principal.LoggedIn && c.id.Tenant() == owner.Tenant()
 	}
-	return c.visibility == library.Public
+	return c.visibility == principal.Public
 }
 
 // library is what v is shown of owner's library, oldest first, and the number
 // of entries in the bucket it reads.
-func (w *world) library(v viewer, owner library.PrincipalID, includeShared bool) (shown []*item, count int) {
+func (w *world) library(v viewer, owner principal.ID, includeShared bool) (shown []*item, count int) {
 	bucket := w.bucket(v, owner)
 	for _, c := range w.items {
 		if c.deleted || c.members[owner] == library.NoRole {
@@ -218,7 +219,7 @@ func (w *world) library(v viewer, owner library.PrincipalID, includeShared bool)
 }
 
 // membersSeen are the ids of m that v may see, in order.
-func membersSeen[R any](w *world, v viewer, m map[library.PrincipalID]R) []library.PrincipalID {
+func membersSeen[R any](w *world, v viewer, m map[principal.ID]R) []principal.ID {
 	ids := slices.Sorted(maps.Keys(m))
-	return slices.DeleteFunc(ids, func(id library.PrincipalID) bool { return !w.sees(v, id) })
+	return slices.DeleteFunc(ids, func(id principal.ID) bool { return !w.sees(v, id) })
 }

@@ -8,6 +8,7 @@ import (
 	"carrel/core/commit"
 	"carrel/interchange/archive"
 	"carrel/library"
+	"carrel/principal"
 )
 
 // Archive is implemented by the simulated store, so that a copy of one can be
@@ -129,7 +130,7 @@ func (st *Store) putRow(r *archive.Row) {
 		st.makePrincipal(r.Principal.ID).header = *r.Principal
 	case r.GroupMember != nil:
 		p := st.makePrincipal(r.GroupMember.Group)
-		p.members = putGroupMembers(p.members, []library.GroupMemberRow{r.GroupMember.GroupMemberRow})
+		p.members = putGroupMembers(p.members, []principal.GroupMemberRow{r.GroupMember.GroupMemberRow})
 	case r.Content != nil:
 		st.makeContent(r.Content.ID).header = *r.Content
 	case r.Member != nil:

@@ -9,6 +9,7 @@ import (
 	"carrel/core/clock"
 	"carrel/core/commit"
 	"carrel/library"
+	"carrel/principal"
 )
 
 // The kinds of violations. Those of the first five are what the protocol
@@ -45,14 +46,14 @@ type expected struct {
 
 // standsIn says where an item belongs, from docs/visibility.md and in its
 // own words: the judge shares no code with the judged.
-func standsIn(b library.Bucket, v library.Visibility, itemTenant, ownerTenant string) bool {
+func standsIn(b library.Bucket, v principal.Visibility, itemTenant, ownerTenant string) bool {
 	switch v {
-	case library.Public:
+	case principal.Public:
 		return true
-	case library.LoggedIn:
-		return b == library.Private || b == library.LoggedIn && itemTenant == ownerTenant
+	case principal.LoggedIn:
+		return b == principal.Private || b == principal.LoggedIn && itemTenant == ownerTenant
 	}
-	return b == library.Private
+	return b == principal.Private
 }
 
 // tenant is the middle part of an id.
@@ -134,7 +135,7 @@ func (st *Store) auditLibrary(lib *libraryPart, report func(kind, format string,
 			if m.Principal != lib.id || m.Leaving {
 				continue
 			}
-			for b := library.Private; b <= library.Public; b++ {
+			for b := principal.Private; b <= principal.Public; b++ {
 				if standsIn(b, p.header.Visibility, tenant(string(p.id)), tenant(string(lib.id))) {
 					want = append(want, expected{b, p.header.Position, p.id})
 				}
@@ -157,7 +158,7 @@ func (st *Store) auditLibrary(lib *libraryPart, report func(kind, format string,
 	}
 }
 
-func (st *Store) roleOn(id library.ContentID, p library.PrincipalID) library.ContentRole {
+func (st *Store) roleOn(id library.ContentID, p principal.ID) library.ContentRole {
 	if c := st.content(id); c != nil && c.header.State == commit.Live {
 		if i, ok := find(c.members, p, byMember); ok && !c.members[i].Leaving {
 			return c.members[i].Role
@@ -182,7 +183,7 @@ func (st *Store) auditShared(lib *libraryPart, report func(kind, format string, 
 
 func (st *Store) auditGroups(lib *libraryPart, report func(kind, format string, args ...any)) {
 	for _, p := range st.principals {
-		want, got := library.NotInGroup, library.NotInGroup
+		want, got := principal.NotInGroup, principal.NotInGroup
 		for _, m := range p.members {
 			if m.Principal == lib.id && m.Leaving {
 				report(leftOver, "%s: %s is still leaving", p.id, lib.id)

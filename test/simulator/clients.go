@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"carrel/core/commit"
-	"carrel/library"
+	"carrel/principal"
 )
 
 // client makes operations one after the other, through one process; when that
@@ -121,7 +121,7 @@ func (r *run) operate(p *process, o *Operation) {
 // walk reads a library while others write.
 func (r *run) walk(p *process) {
 	s := r.s
-	viewers := []library.PrincipalID{"", ann, bob, cid}
+	viewers := []principal.ID{"", ann, bob, cid}
 	w := &reader{sight: sight{viewer: viewers[s.pick(4)], owner: r.w.principals[s.pick(len(r.w.principals))]}}
 	w.drawWay(s)
 	r.awaitExpiry(p)

@@ -9,12 +9,13 @@ import (
 	"carrel/core/clock"
 	"carrel/core/commit"
 	"carrel/library"
+	"carrel/principal"
 )
 
-func byMember(m library.Member, p library.PrincipalID) int { return cmp.Compare(m.Principal, p) }
+func byMember(m library.Member, p principal.ID) int { return cmp.Compare(m.Principal, p) }
 
 // rows is one reading of a partition.
-func (p *contentPart) rows(id library.ContentID, members []library.PrincipalID, key *commit.RequestKey) library.ContentRows {
+func (p *contentPart) rows(id library.ContentID, members []principal.ID, key *commit.RequestKey) library.ContentRows {
 	r := library.ContentRows{Header: library.Header{}}
 	if len(members) > 0 {
 		r.Members = make([]library.Member, len(members))
@@ -63,7 +64,7 @@ func (c *Client) Read(ctx context.Context, id library.ContentID, q library.Conte
 }
 
 // ReadMany reads several partitions, each for itself.
-func (c *Client) ReadMany(ctx context.Context, ids []library.ContentID, members []library.PrincipalID) ([]library.ContentRows, error) {
+func (c *Client) ReadMany(ctx context.Context, ids []library.ContentID, members []principal.ID) ([]library.ContentRows, error) {
 	rows := make([]library.ContentRows, len(ids))
 	err := c.read(ctx, "ReadMany", func() {
 		for i, id := range ids {
@@ -81,7 +82,7 @@ func (c *Client) ReadMany(ctx context.Context, ids []library.ContentID, members 
 }
 
 // MembersPage reads a page of member rows.
-func (c *Client) MembersPage(ctx context.Context, id library.ContentID, after library.PrincipalID, limit int, serial bool) (*library.ContentRows, error) {
+func (c *Client) MembersPage(ctx context.Context, id library.ContentID, after principal.ID, limit int, serial bool) (*library.ContentRows, error) {
 	var r library.ContentRows
 	err := c.read(ctx, "MembersPage", func() {
 		if serial && c.a != nil {

@@ -6,6 +6,7 @@ import (
 
 	"carrel/core/clock"
 	"carrel/library"
+	"carrel/principal"
 )
 
 // Scenario is an operation that is made to fail at each of its store calls.
@@ -34,16 +35,16 @@ var CrashFaults = [...]Fault{DiesBefore, DiesAfter, DiesLate, Lost, Late}
 
 // crashWorld is the world of all scenarios.
 func crashWorld(st *Store, _ *Scheduler) world {
-	w := world{principals: []library.PrincipalID{ann, bob, cid, crew}, contents: []library.ContentID{item}, groups: []library.PrincipalID{crew}}
+	w := world{principals: []principal.ID{ann, bob, cid, crew}, contents: []library.ContentID{item}, groups: []principal.ID{crew}}
 	at := clock.Of(epoch)
 	for _, p := range w.principals {
 		st.addPrincipal(p, at)
 	}
-	st.addGroupMembers(crew, []library.GroupMemberRow{
-		{Principal: ann, Role: library.GroupManager, Seq: 1},
-		{Principal: bob, Role: library.GroupMember, Seq: 1},
+	st.addGroupMembers(crew, []principal.GroupMemberRow{
+		{Principal: ann, Role: principal.GroupManager, Seq: 1},
+		{Principal: bob, Role: principal.GroupMember, Seq: 1},
 	})
-	st.putContent(item, library.LoggedIn, []library.Member{
+	st.putContent(item, principal.LoggedIn, []library.Member{
 		{Principal: ann, Role: library.Manages, Seq: 1},
 		{Principal: bob, Role: library.Viewing, Seq: 1},
 	}, at)

@@ -8,6 +8,7 @@ import (
 	"carrel/core/clock"
 	"carrel/core/commit"
 	"carrel/library"
+	"carrel/principal"
 )
 
 // crashSeeds are played of each scenario: the order of what runs at once
@@ -52,7 +53,7 @@ func meddled(st *Store) {
 		cell.ts, cell.entry.Role = byHand, library.Manages
 	}
 	for _, at := range []library.EntryKey{{Position: 7, Content: item}, {Position: 8, Content: "c:acme:never"}} {
-		cell := lib.entry(library.Public, at.Position, at.Content)
+		cell := lib.entry(principal.Public, at.Position, at.Content)
 		cell.put(byHand)
 		cell.entry.MTS, cell.entry.Role = 1, library.Viewing
 	}
@@ -60,7 +61,7 @@ func meddled(st *Store) {
 
 // strayed puts an entry into bob's library that no header justifies.
 func strayed(st *Store) {
-	cell := st.library(bob).entry(library.Private, clock.Of(epoch)-7, item)
+	cell := st.library(bob).entry(principal.Private, clock.Of(epoch)-7, item)
 	cell.put(1)
 	cell.entry.MTS, cell.entry.Role = 1, library.Viewing
 }
@@ -71,19 +72,19 @@ func scenarios() []Scenario {
 	soon := clock.Of(epoch.Add(time.Hour + 3*time.Second))
 	rows := func(ms ...library.Member) []library.Member { return ms }
 	title := func(t string) *Operation { return &Operation{kind: opTitle, viewer: ann, content: item, title: t} }
-	visibility := func(v library.Visibility) *Operation {
+	visibility := func(v principal.Visibility) *Operation {
 		return &Operation{kind: opVisibility, viewer: ann, content: item, visibility: v}
 	}
-	share := func(p library.PrincipalID, r library.ContentRole) *Operation {
+	share := func(p principal.ID, r library.ContentRole) *Operation {
 		return &Operation{kind: opShare, viewer: ann, content: item, members: rows(library.Member{Principal: p, Role: r})}
 	}
 	members := func(ms ...library.Member) *Operation {
 		return &Operation{kind: opMembers, viewer: ann, content: item, members: ms}
 	}
-	group := func(p library.PrincipalID, r library.GroupRole) *Operation {
-		return &Operation{kind: opGroup, viewer: ann, group: crew, groupRows: []library.GroupMemberRow{{Principal: p, Role: r}}}
+	group := func(p principal.ID, r principal.GroupRole) *Operation {
+		return &Operation{kind: opGroup, viewer: ann, group: crew, groupRows: []principal.GroupMemberRow{{Principal: p, Role: r}}}
 	}
-	create := &Operation{kind: opCreate, viewer: ann, content: later, title: "new", visibility: library.Public,
+	create := &Operation{kind: opCreate, viewer: ann, content: later, title: "new", visibility: principal.Public,
 		members: rows(library.Member{Principal: bob, Role: library.Viewing}, library.Member{Principal: cid, Role: library.Editing})}
 	keyed := func(o *Operation) *Operation {
 		copied := *o
@@ -103,10 +104,10 @@ func scenarios() []Scenario {
 		{Name: "create with a key", op: keyed(create)},
 		{Name: "update", op: title("second")},
 		{Name: "update with a key", op: keyed(title("second"))},
-		{Name: "update widens", op: visibility(library.Public)},
-		{Name: "update narrows", op: visibility(library.Private)},
+		{Name: "update widens", op: visibility(principal.Public)},
+		{Name: "update narrows", op: visibility(principal.Private)},
 		{Name: "update of a hot item", before: []*Operation{title("second")}, op: title("third"), tune: hot},
-		{Name: "update narrows a hot item", before: []*Operation{title("second"), visibility(library.Public)}, op: visibility(library.Private), tune: hot},
+		{Name: "update narrows a hot item", before: []*Operation{title("second"), visibility(principal.Public)}, op: visibility(principal.Private), tune: hot},
 		{Name: "update of expiry", op: expire(time.Hour)},
 		{Name: "update of expiry to a former time", before: []*Operation{expire(time.Hour), expire(2 * time.Hour)}, op: expire(time.Hour)},
 		{Name: "delete of what expires", before: []*Operation{expire(time.Hour)}, op: &Operation{kind: opDelete, viewer: ann, content: item}},
@@ -126,9 +127,9 @@ func scenarios() []Scenario {
 			op: &Operation{kind: opUpdateUser, viewer: bob, group: bob, title: "bob"}},
 		{Name: "createGroup", op: &Operation{kind: opCreateGroup, viewer: ann, group: club, title: "clubbers"}},
 		{Name: "updateGroup", op: &Operation{kind: opUpdateGroup, viewer: ann, group: crew, title: "mates"}},
-		{Name: "setGroupMembers adds", op: group(cid, library.GroupMember)},
-		{Name: "setGroupMembers promotes", op: group(bob, library.GroupManager)},
-		{Name: "setGroupMembers takes out", op: group(bob, library.NotInGroup)},
+		{Name: "setGroupMembers adds", op: group(cid, principal.GroupMember)},
+		{Name: "setGroupMembers promotes", op: group(bob, principal.GroupManager)},
+		{Name: "setGroupMembers takes out", op: group(bob, principal.NotInGroup)},
 		{Name: "rebuildLibrary", op: &Operation{kind: opRebuild, viewer: ann, group: bob}, prepare: lost, after: again},
 		{Name: "rebuildLibrary of a wrong one", op: &Operation{kind: opRebuild, viewer: ann, group: bob}, prepare: strayed, after: again},
 		{Name: "rebuildLibrary of one deleted by hand", op: &Operation{kind: opRebuild, viewer: ann, group: bob}, prepare: deleted, after: again},

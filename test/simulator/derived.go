@@ -8,6 +8,7 @@ import (
 	"carrel/core/clock"
 	"carrel/core/commit"
 	"carrel/library"
+	"carrel/principal"
 )
 
 // EnforceBatch is 1: the finest interleaving.
@@ -67,7 +68,7 @@ func (st *Store) enforceReverse(e *library.Enforcement) {
 }
 
 // Changes lists the changes of a library. They are kept for ever.
-func (c *Client) Changes(ctx context.Context, owner library.PrincipalID, after library.ChangeKey, limit int) ([]library.Change, error) {
+func (c *Client) Changes(ctx context.Context, owner principal.ID, after library.ChangeKey, limit int) ([]library.Change, error) {
 	var page []library.Change
 	err := c.read(ctx, "Changes", func() {
 		all := c.st.library(owner).changes
@@ -124,7 +125,7 @@ func (c *Client) OpenLibrary(ctx context.Context, s library.Slice, newest bool) 
 }
 
 // CountLibrary counts a bucket.
-func (c *Client) CountLibrary(ctx context.Context, owner library.PrincipalID, b library.Bucket, limit int) (int, error) {
+func (c *Client) CountLibrary(ctx context.Context, owner principal.ID, b library.Bucket, limit int) (int, error) {
 	n := 0
 	err := c.read(ctx, "CountLibrary", func() {
 		for _, cell := range c.st.library(owner).entries {
@@ -137,21 +138,21 @@ func (c *Client) CountLibrary(ctx context.Context, owner library.PrincipalID, b 
 }
 
 // Built tells whether the library is complete.
-func (c *Client) Built(ctx context.Context, owner library.PrincipalID) (bool, error) {
+func (c *Client) Built(ctx context.Context, owner principal.ID) (bool, error) {
 	built := false
 	err := c.read(ctx, "Built", func() { built = c.st.library(owner).built.live })
 	return built, err
 }
 
 // Recorded tells whether what is shared with owner is recorded completely.
-func (c *Client) Recorded(ctx context.Context, owner library.PrincipalID) (bool, error) {
+func (c *Client) Recorded(ctx context.Context, owner principal.ID) (bool, error) {
 	recorded := false
 	err := c.read(ctx, "Recorded", func() { recorded = c.st.library(owner).recorded.live })
 	return recorded, err
 }
 
 // SetBuilt says that both are complete, as of an instant.
-func (c *Client) SetBuilt(ctx context.Context, owner library.PrincipalID, asOf clock.Instant) error {
+func (c *Client) SetBuilt(ctx context.Context, owner principal.ID, asOf clock.Instant) error {
 	return c.write(ctx, "SetBuilt", "", func() {
 		lib := c.st.library(owner)
 		lib.built.put(int64(asOf))
@@ -160,7 +161,7 @@ func (c *Client) SetBuilt(ctx context.Context, owner library.PrincipalID, asOf c
 }
 
 // RebuildNote reads how far a rebuild has got.
-func (c *Client) RebuildNote(ctx context.Context, owner library.PrincipalID) ([]byte, error) {
+func (c *Client) RebuildNote(ctx context.Context, owner principal.ID) ([]byte, error) {
 	var note []byte
 	err := c.read(ctx, "RebuildNote", func() {
 		if cell := &c.st.library(owner).rebuild; cell.live {
@@ -171,7 +172,7 @@ func (c *Client) RebuildNote(ctx context.Context, owner library.PrincipalID) ([]
 }
 
 // PutRebuildNote keeps a note: at equal timestamps the greater value stays.
-func (c *Client) PutRebuildNote(ctx context.Context, owner library.PrincipalID, asOf clock.Instant, note []byte) error {
+func (c *Client) PutRebuildNote(ctx context.Context, owner principal.ID, asOf clock.Instant, note []byte) error {
 	return c.write(ctx, "PutRebuildNote", "", func() {
 		cell := &c.st.library(owner).rebuild
 		if cell.put(int64(asOf)) || cell.live && cell.ts == int64(asOf) && bytes.Compare(note, cell.note) > 0 {
@@ -181,13 +182,13 @@ func (c *Client) PutRebuildNote(ctx context.Context, owner library.PrincipalID, 
 }
 
 // DropRebuildNote deletes the note of a rebuild, and of all before it.
-func (c *Client) DropRebuildNote(ctx context.Context, owner library.PrincipalID, asOf clock.Instant) error {
+func (c *Client) DropRebuildNote(ctx context.Context, owner principal.ID, asOf clock.Instant) error {
 	return c.write(ctx, "DropRebuildNote", "", func() { c.st.library(owner).rebuild.del(int64(asOf)) }, nil)
 }
 
 // DropEntries deletes entries at the timestamps they were read with, so that
 // what was written since stays.
-func (c *Client) DropEntries(ctx context.Context, owner library.PrincipalID, es []library.BucketEntry) error {
+func (c *Client) DropEntries(ctx context.Context, owner principal.ID, es []library.BucketEntry) error {
 	mine := slices.Clone(es)
 	return c.write(ctx, "DropEntries", "", func() {
 		for _, e := range mine {
@@ -200,7 +201,7 @@ func (c *Client) DropEntries(ctx context.Context, owner library.PrincipalID, es 
 }
 
 // SharedWith lists what owner has a role on.
-func (c *Client) SharedWith(ctx context.Context, owner library.PrincipalID, after library.ContentID, limit int) ([]library.Shared, error) {
+func (c *Client) SharedWith(ctx context.Context, owner principal.ID, after library.ContentID, limit int) ([]library.Shared, error) {
 	var rows []library.Shared
 	err := c.read(ctx, "SharedWith", func() {
 		for _, cell := range c.st.library(owner).shared {
@@ -213,7 +214,7 @@ func (c *Client) SharedWith(ctx context.Context, owner library.PrincipalID, afte
 }
 
 // Roles are owner's rows for ids.
-func (c *Client) Roles(ctx context.Context, owner library.PrincipalID, ids []library.ContentID) ([]library.ContentRole, error) {
+func (c *Client) Roles(ctx context.Context, owner principal.ID, ids []library.ContentID) ([]library.ContentRole, error) {
 	roles := make([]library.ContentRole, len(ids))
 	err := c.read(ctx, "Roles", func() {
 		for i, id := range ids {

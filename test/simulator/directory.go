@@ -7,12 +7,12 @@ import (
 	"strings"
 
 	"carrel/core/commit"
-	"carrel/library"
+	"carrel/principal"
 )
 
 // compareFound orders the rows of the directory as a look-up shows them, tenant
 // by tenant, the whole names first.
-func compareFound(c *foundCell, r library.DirectoryRow) int {
+func compareFound(c *foundCell, r principal.DirectoryRow) int {
 	list := func(whole bool) int {
 		if whole {
 			return 0
@@ -24,8 +24,8 @@ func compareFound(c *foundCell, r library.DirectoryRow) int {
 }
 
 // found gives the cell of a row, making an empty one.
-func (st *Store) found(k library.DirectoryKey, id library.PrincipalID) *foundCell {
-	key := library.DirectoryRow{DirectoryKey: k, Principal: id}
+func (st *Store) found(k principal.DirectoryKey, id principal.ID) *foundCell {
+	key := principal.DirectoryRow{DirectoryKey: k, Principal: id}
 	i, ok := find(st.directory, key, compareFound)
 	if !ok {
 		st.directory = slices.Insert(st.directory, i, &foundCell{row: key})
@@ -35,18 +35,18 @@ func (st *Store) found(k library.DirectoryKey, id library.PrincipalID) *foundCel
 
 // EnforceDirectory writes the rows of one principal. Each is a write of its own:
 // those that are put may arrive without those that are dropped.
-func (c *Client) EnforceDirectory(ctx context.Context, e *library.DirectoryEnforcement) error {
+func (c *Client) EnforceDirectory(ctx context.Context, e *principal.DirectoryEnforcement) error {
 	h := *e.Header
-	mine := library.DirectoryEnforcement{Header: &h, Former: e.Former}
+	mine := principal.DirectoryEnforcement{Header: &h, Former: e.Former}
 	return c.write(ctx, "EnforceDirectory", "", func() { c.st.putFound(&mine) }, func() { c.st.dropFound(&mine) })
 }
 
-func (st *Store) enforceDirectory(e *library.DirectoryEnforcement) {
+func (st *Store) enforceDirectory(e *principal.DirectoryEnforcement) {
 	st.putFound(e)
 	st.dropFound(e)
 }
 
-func (st *Store) putFound(e *library.DirectoryEnforcement) {
+func (st *Store) putFound(e *principal.DirectoryEnforcement) {
 	put, _ := e.Derive(e.Header)
 	for _, k := range put {
 		st.tracef("  found %s by %q at %d", e.Header.ID, k.Name, e.Header.MTS)
@@ -56,7 +56,7 @@ func (st *Store) putFound(e *library.DirectoryEnforcement) {
 	}
 }
 
-func (st *Store) dropFound(e *library.DirectoryEnforcement) {
+func (st *Store) dropFound(e *principal.DirectoryEnforcement) {
 	_, drop := e.Derive(e.Header)
 	for _, k := range drop {
 		st.tracef("  not found %s by %q at %d", e.Header.ID, k.Name, e.Header.MTS)
@@ -65,8 +65,8 @@ func (st *Store) dropFound(e *library.DirectoryEnforcement) {
 }
 
 // PageDirectory reads a slice of a tenant's directory.
-func (c *Client) PageDirectory(ctx context.Context, s library.DirectorySlice) ([]library.DirectoryRow, error) {
-	var rows []library.DirectoryRow
+func (c *Client) PageDirectory(ctx context.Context, s principal.DirectorySlice) ([]principal.DirectoryRow, error) {
+	var rows []principal.DirectoryRow
 	err := c.read(ctx, "PageDirectory", func() {
 		for _, cell := range c.st.directory {
 			r := cell.row
@@ -82,11 +82,11 @@ func (c *Client) PageDirectory(ctx context.Context, s library.DirectorySlice) ([
 }
 
 // ReadDirectory reads rows of one principal.
-func (c *Client) ReadDirectory(ctx context.Context, p library.PrincipalID, keys []library.DirectoryKey) ([]library.DirectoryRow, error) {
-	rows := make([]library.DirectoryRow, len(keys))
+func (c *Client) ReadDirectory(ctx context.Context, p principal.ID, keys []principal.DirectoryKey) ([]principal.DirectoryRow, error) {
+	rows := make([]principal.DirectoryRow, len(keys))
 	err := c.read(ctx, "ReadDirectory", func() {
 		for i, k := range keys {
-			rows[i] = library.DirectoryRow{DirectoryKey: k, Principal: p}
+			rows[i] = principal.DirectoryRow{DirectoryKey: k, Principal: p}
 			if cell := c.st.found(k, p); cell.live {
 				rows[i] = cell.row
 			}
@@ -96,7 +96,7 @@ func (c *Client) ReadDirectory(ctx context.Context, p library.PrincipalID, keys 
 }
 
 // ScanDirectory reads rows of all tenants, in the order of their places.
-func (c *Client) ScanDirectory(ctx context.Context, after []byte, limit int) (rows []library.DirectoryRow, next []byte, err error) {
+func (c *Client) ScanDirectory(ctx context.Context, after []byte, limit int) (rows []principal.DirectoryRow, next []byte, err error) {
 	err = c.read(ctx, "ScanDirectory", func() {
 		for _, cell := range c.st.directory {
 			place := placeOfFound(&cell.row)
@@ -114,7 +114,7 @@ func (c *Client) ScanDirectory(ctx context.Context, after []byte, limit int) (ro
 }
 
 // placeOfFound is a text in whose order the rows stand.
-func placeOfFound(r *library.DirectoryRow) string {
+func placeOfFound(r *principal.DirectoryRow) string {
 	list := "b"
 	if r.Whole {
 		list = "a"
@@ -123,7 +123,7 @@ func placeOfFound(r *library.DirectoryRow) string {
 }
 
 // DropDirectory deletes rows at the timestamps they were read with.
-func (c *Client) DropDirectory(ctx context.Context, rows []library.DirectoryRow) error {
+func (c *Client) DropDirectory(ctx context.Context, rows []principal.DirectoryRow) error {
 	mine := slices.Clone(rows)
 	return c.write(ctx, "DropDirectory", "", func() {
 		for _, r := range mine {
@@ -150,18 +150,18 @@ func (c *Client) SetDirectoryFilled(ctx context.Context) error {
 // principals have. The names of schedules are single words in small letters, so
 // that the judge needs none of the rules by which the judged takes names apart.
 func (st *Store) auditDirectory(report func(kind, format string, args ...any)) {
-	var want, got []library.DirectoryRow
+	var want, got []principal.DirectoryRow
 	for _, p := range st.principals {
 		h := &p.header
 		if h.State != commit.Live {
 			continue
 		}
-		keys := []library.DirectoryKey{{Whole: true, Name: h.DisplayName}, {Name: h.DisplayName}}
+		keys := []principal.DirectoryKey{{Whole: true, Name: h.DisplayName}, {Name: h.DisplayName}}
 		if h.ID.Name() != h.DisplayName {
-			keys = append(keys, library.DirectoryKey{Name: h.ID.Name()})
+			keys = append(keys, principal.DirectoryKey{Name: h.ID.Name()})
 		}
 		for _, k := range keys {
-			want = append(want, library.DirectoryRow{DirectoryKey: k, Principal: p.id, Visibility: h.Visibility})
+			want = append(want, principal.DirectoryRow{DirectoryKey: k, Principal: p.id, Visibility: h.Visibility})
 		}
 	}
 	for _, c := range st.directory {
@@ -171,7 +171,7 @@ func (st *Store) auditDirectory(report func(kind, format string, args ...any)) {
 			got = append(got, r)
 		}
 	}
-	byPlace := func(a, b library.DirectoryRow) int { return strings.Compare(placeOfFound(&a), placeOfFound(&b)) }
+	byPlace := func(a, b principal.DirectoryRow) int { return strings.Compare(placeOfFound(&a), placeOfFound(&b)) }
 	slices.SortFunc(want, byPlace)
 	slices.SortFunc(got, byPlace)
 	if !slices.Equal(want, got) {

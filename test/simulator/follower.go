@@ -8,8 +8,10 @@ import (
 	"time"
 
 	"carrel/core/clock"
+	"carrel/core/cursor"
 	"carrel/core/fault"
 	"carrel/library"
+	"carrel/principal"
 )
 
 // follower is a client that keeps a library before its user's eyes: it reads
@@ -50,7 +52,7 @@ func (r *run) drawFollowers() {
 	if !s.chance(r.m.Following) {
 		return
 	}
-	viewers := []library.PrincipalID{"", ann, bob, cid}
+	viewers := []principal.ID{"", ann, bob, cid}
 	for range 1 + s.pick(2) {
 		f := &follower{sight: sight{owner: r.w.principals[s.pick(len(r.w.principals))], viewer: viewers[s.pick(4)]}}
 		if r.w.focus != "" && s.chance(700) {
@@ -93,7 +95,7 @@ func (r *run) connect(ctx context.Context, f *follower) bool {
 	if !f.held {
 		after = nil
 	}
-	following, err := svc.Follow(ctx, &library.Viewer{User: f.viewer}, string(f.owner), after)
+	following, err := svc.Follow(ctx, &principal.Viewer{User: f.viewer}, string(f.owner), after)
 	if err != nil {
 		return r.refused(f, err)
 	}
@@ -142,9 +144,9 @@ func (r *run) refused(f *follower, err error) bool {
 // readWhole reads the library from its beginning.
 func (r *run) readWhole(ctx context.Context, f *follower) error {
 	q := library.LibraryQuery{Descending: r.s.chance(512)}
-	size := library.MaxPageSize
+	size := cursor.MaxPageSize
 	q.First = &size
-	conn, err := f.p.svc.Library(ctx, &library.Viewer{User: f.viewer}, f.owner, q)
+	conn, err := f.p.svc.Library(ctx, &principal.Viewer{User: f.viewer}, f.owner, q)
 	if err != nil {
 		if fault.CodeOf(err) == fault.NotFound {
 			f.blind = true

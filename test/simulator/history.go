@@ -6,6 +6,7 @@ import (
 
 	"carrel/core/commit"
 	"carrel/library"
+	"carrel/principal"
 )
 
 // History is what was decided: every state of every partition, in order, with
@@ -31,14 +32,14 @@ type contentState struct {
 }
 
 type principalHistory struct {
-	id     library.PrincipalID
+	id     principal.ID
 	states []principalState
 }
 
 type principalState struct {
 	step    int
-	header  library.PrincipalHeader
-	members []library.GroupMemberRow
+	header  principal.Header
+	members []principal.GroupMemberRow
 	op      *Operation
 }
 
@@ -53,7 +54,7 @@ func (h *History) of(id library.ContentID) *contentHistory {
 	return c
 }
 
-func (h *History) ofPrincipal(id library.PrincipalID) *principalHistory {
+func (h *History) ofPrincipal(id principal.ID) *principalHistory {
 	for _, p := range h.principals {
 		if p.id == id {
 			return p
@@ -111,7 +112,7 @@ func (p *principalHistory) during(start, end int) []principalState {
 }
 
 // role is the active role of a principal in a state.
-func (s *contentState) role(p library.PrincipalID) library.ContentRole {
+func (s *contentState) role(p principal.ID) library.ContentRole {
 	for _, m := range s.members {
 		if m.Principal == p && !m.Leaving {
 			return m.Role
@@ -120,13 +121,13 @@ func (s *contentState) role(p library.PrincipalID) library.ContentRole {
 	return library.NoRole
 }
 
-func (s *principalState) role(p library.PrincipalID) library.GroupRole {
+func (s *principalState) role(p principal.ID) principal.GroupRole {
 	for _, m := range s.members {
 		if m.Principal == p && !m.Leaving {
 			return m.Role
 		}
 	}
-	return library.NotInGroup
+	return principal.NotInGroup
 }
 
 // check judges the answers: what was answered as done was so at some moment
@@ -342,7 +343,7 @@ func (st *Store) checkAnswer(h *History, o *Operation, report func(kind, format 
 }
 
 // checkFollows checks that a library shows nothing of before the states given.
-func (st *Store) checkFollows(since []contentState, o *Operation, owner library.PrincipalID, report func(kind, format string, args ...any)) {
+func (st *Store) checkFollows(since []contentState, o *Operation, owner principal.ID, report func(kind, format string, args ...any)) {
 	shown := false
 	for _, c := range st.library(owner).entries {
 		if !c.live || c.entry.Content != o.content {
@@ -359,7 +360,7 @@ func (st *Store) checkFollows(since []contentState, o *Operation, owner library.
 }
 
 // stoodThere tells whether some of the states justifies an entry.
-func stoodThere(states []contentState, owner library.PrincipalID, c *entryCell) bool {
+func stoodThere(states []contentState, owner principal.ID, c *entryCell) bool {
 	for i := range states {
 		s := &states[i]
 		if s.header.State == commit.Live && s.role(owner) != library.NoRole && s.header.Position == c.entry.Position &&
@@ -370,7 +371,7 @@ func stoodThere(states []contentState, owner library.PrincipalID, c *entryCell) 
 	return false
 }
 
-func alwaysMember(states []contentState, p library.PrincipalID) bool {
+func alwaysMember(states []contentState, p principal.ID) bool {
 	for i := range states {
 		if states[i].header.State != commit.Live || states[i].role(p) == library.NoRole {
 			return false

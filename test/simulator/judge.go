@@ -8,6 +8,7 @@ import (
 
 	"carrel/core/clock"
 	"carrel/library"
+	"carrel/principal"
 )
 
 // judge is the end: what stands, what was answered, what was shown, and what
@@ -81,7 +82,7 @@ func (r *run) expiring() bool {
 // way, and compares with the headers.
 func (r *run) readAll(p *process) {
 	for _, owner := range r.w.principals {
-		for _, viewer := range []library.PrincipalID{owner, "", cid} {
+		for _, viewer := range []principal.ID{owner, "", cid} {
 			if viewer != "" && viewer.IsGroup() {
 				viewer = ann
 			}

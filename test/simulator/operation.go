@@ -7,7 +7,9 @@ import (
 
 	"carrel/core/clock"
 	"carrel/core/fault"
+	"carrel/core/input"
 	"carrel/library"
+	"carrel/principal"
 )
 
 // opKind is a verb of the Service.
@@ -61,14 +63,14 @@ const (
 type Operation struct {
 	kind       opKind
 	n          int // its number: names what it writes
-	viewer     library.PrincipalID
+	viewer     principal.ID
 	content    library.ContentID
-	group      library.PrincipalID // or the user that it concerns
+	group      principal.ID // or the user that it concerns
 	title      string
-	visibility library.Visibility
+	visibility principal.Visibility
 	expires    clock.Instant
 	members    []library.Member // wanted rows; NoRole takes out
-	groupRows  []library.GroupMemberRow
+	groupRows  []principal.GroupMemberRow
 	key        *string // the idempotency key
 	expected   *int    // the version that the caller has seen
 
@@ -124,14 +126,14 @@ func judgeAnswer(err error) outcomeOf {
 }
 
 func (o *Operation) do(ctx context.Context, svc *library.Service) (*library.ContentOutcome, error) {
-	v := &library.Viewer{User: o.viewer, GlobalAdmin: o.kind >= opRebuild && !o.kind.imports()}
+	v := &principal.Viewer{User: o.viewer, GlobalAdmin: o.kind >= opRebuild && !o.kind.imports()}
 	switch o.kind {
 	case opTitle:
-		return svc.UpdateContent(ctx, v, library.UpdateContent{ID: string(o.content), Title: library.Some(&o.title), ExpectedVersion: o.expected, IdempotencyKey: o.key})
+		return svc.UpdateContent(ctx, v, library.UpdateContent{ID: string(o.content), Title: input.Some(&o.title), ExpectedVersion: o.expected, IdempotencyKey: o.key})
 	case opVisibility:
-		return svc.UpdateContent(ctx, v, library.UpdateContent{ID: string(o.content), Visibility: library.Some(&o.visibility), ExpectedVersion: o.expected, IdempotencyKey: o.key})
+		return svc.UpdateContent(ctx, v, library.UpdateContent{ID: string(o.content), Visibility: input.Some(&o.visibility), ExpectedVersion: o.expected, IdempotencyKey: o.key})
 	case opExpire:
-		return svc.UpdateContent(ctx, v, library.UpdateContent{ID: string(o.content), ExpiresAt: library.Some(&o.expires), IdempotencyKey: o.key})
+		return svc.UpdateContent(ctx, v, library.UpdateContent{ID: string(o.content), ExpiresAt: input.Some(&o.expires), IdempotencyKey: o.key})
 	case opShare:
 		in := library.ShareContent{Content: string(o.content), Role: o.members[0].Role, IdempotencyKey: o.key}
 		for _, m := range o.members {
@@ -154,7 +156,7 @@ func (o *Operation) do(ctx context.Context, svc *library.Service) (*library.Cont
 }
 
 // doOther makes the calls that are not about an item.
-func (o *Operation) doOther(ctx context.Context, svc *library.Service, v *library.Viewer) error {
+func (o *Operation) doOther(ctx context.Context, svc *library.Service, v *principal.Viewer) error {
 	var err error
 	switch id := o.group; o.kind {
 	case opImport:
@@ -168,26 +170,26 @@ func (o *Operation) doOther(ctx context.Context, svc *library.Service, v *librar
 	case opRebuild:
 		_, err = svc.RebuildLibrary(ctx, v, string(id))
 	case opCreateUser:
-		_, err = svc.CreateUser(ctx, v, library.CreateUser{Tenant: id.Tenant(), Name: id.Name(), DisplayName: o.title,
-			Email: "someone@example.com", Visibility: library.Public, IdempotencyKey: o.key})
+		_, err = svc.CreateUser(ctx, v, principal.CreateUser{Tenant: id.Tenant(), Name: id.Name(), DisplayName: o.title,
+			Email: "someone@example.com", Visibility: principal.Public, IdempotencyKey: o.key})
 	case opUpdateUser:
-		_, err = svc.UpdateUser(ctx, v, library.UpdateUser{ID: string(id), DisplayName: library.Some(&o.title), IdempotencyKey: o.key})
+		_, err = svc.UpdateUser(ctx, v, principal.UpdateUser{ID: string(id), DisplayName: input.Some(&o.title), IdempotencyKey: o.key})
 	case opCreateGroup:
-		_, err = svc.CreateGroup(ctx, v, library.CreateGroup{Tenant: id.Tenant(), Name: id.Name(), DisplayName: o.title,
-			Visibility: library.Public, IdempotencyKey: o.key})
+		_, err = svc.CreateGroup(ctx, v, principal.CreateGroup{Tenant: id.Tenant(), Name: id.Name(), DisplayName: o.title,
+			Visibility: principal.Public, IdempotencyKey: o.key})
 	case opUpdateGroup:
-		_, err = svc.UpdateGroup(ctx, v, library.UpdateGroup{ID: string(id), DisplayName: library.Some(&o.title), IdempotencyKey: o.key})
+		_, err = svc.UpdateGroup(ctx, v, principal.UpdateGroup{ID: string(id), DisplayName: input.Some(&o.title), IdempotencyKey: o.key})
 	default:
-		_, err = svc.SetGroupMembers(ctx, v, library.SetGroupMembers{Group: string(id), Members: o.groupChanges(), IdempotencyKey: o.key})
+		_, err = svc.SetGroupMembers(ctx, v, principal.SetGroupMembers{Group: string(id), Members: o.groupChanges(), IdempotencyKey: o.key})
 	}
 	return err
 }
 
-func (o *Operation) groupChanges() []library.GroupMemberChange {
-	var list []library.GroupMemberChange
+func (o *Operation) groupChanges() []principal.GroupMemberChange {
+	var list []principal.GroupMemberChange
 	for _, m := range o.groupRows {
-		c := library.GroupMemberChange{Principal: string(m.Principal)}
-		if m.Role != library.NotInGroup {
+		c := principal.GroupMemberChange{Principal: string(m.Principal)}
+		if m.Role != principal.NotInGroup {
 			role := m.Role
 			c.Role = &role
 		}

@@ -6,6 +6,7 @@ import (
 
 	"carrel/core/clock"
 	"carrel/library"
+	"carrel/principal"
 )
 
 // kinds are the operations of a schedule, with their weights; churn those of
@@ -52,7 +53,7 @@ func (w *world) plan(s *Scheduler, least, most int, kinds []opKind) []*Operation
 
 // fill draws what an operation asks for.
 func (w *world) fill(s *Scheduler, o *Operation) {
-	someone := func() library.PrincipalID {
+	someone := func() principal.ID {
 		if w.focus != "" {
 			return w.focus
 		}
@@ -62,7 +63,7 @@ func (w *world) fill(s *Scheduler, o *Operation) {
 	case opTitle:
 		o.title = "title-" + string(rune('0'+o.n))
 	case opVisibility:
-		o.visibility = library.Visibility(1 + s.pick(3))
+		o.visibility = principal.Visibility(1 + s.pick(3))
 	case opExpire:
 		// Some in a day, by one of two times, so that a former one is set again; some
 		// so soon that it ends while others still change it.
@@ -78,11 +79,11 @@ func (w *world) fill(s *Scheduler, o *Operation) {
 		o.viewer = bob
 		o.members = []library.Member{{Principal: bob}}
 	case opCreate:
-		o.content, o.title, o.visibility = later, "title-"+string(rune('0'+o.n)), library.Visibility(1+s.pick(3))
+		o.content, o.title, o.visibility = later, "title-"+string(rune('0'+o.n)), principal.Visibility(1+s.pick(3))
 		o.members = w.rows(s, 0)
 		w.contents = append(w.contents, later)
 	case opImport:
-		o.content, o.title, o.visibility = old, "title-"+string(rune('0'+o.n)), library.Visibility(1+s.pick(3))
+		o.content, o.title, o.visibility = old, "title-"+string(rune('0'+o.n)), principal.Visibility(1+s.pick(3))
 		o.members = putMembers(w.rows(s, 0), []library.Member{{Principal: ann, Role: library.Manages}})
 		o.expires = clock.Of(epoch.Add(time.Duration(s.pick(60)) * time.Minute)) // its last modification
 		w.contents = append(w.contents, old)
@@ -90,7 +91,7 @@ func (w *world) fill(s *Scheduler, o *Operation) {
 		o.members = w.rows(s, 0)
 	case opGroup:
 		o.content, o.group = "", w.groups[s.pick(len(w.groups))]
-		o.groupRows = []library.GroupMemberRow{{Principal: w.joiner(s, o.group), Role: library.GroupRole(s.pick(3))}}
+		o.groupRows = []principal.GroupMemberRow{{Principal: w.joiner(s, o.group), Role: principal.GroupRole(s.pick(3))}}
 	case opRebuild:
 		o.content, o.group = "", someone()
 	case opUpdateUser:
@@ -106,8 +107,8 @@ func (w *world) fill(s *Scheduler, o *Operation) {
 }
 
 // joiner is somebody who may come into a group, or go: another group among them.
-func (w *world) joiner(s *Scheduler, group library.PrincipalID) library.PrincipalID {
-	who := []library.PrincipalID{bob, cid}
+func (w *world) joiner(s *Scheduler, group principal.ID) principal.ID {
+	who := []principal.ID{bob, cid}
 	for _, g := range w.groups {
 		if g != group {
 			who = append(who, g)
@@ -125,11 +126,11 @@ func (w *world) crowd(s *Scheduler, o *Operation) {
 	switch o.kind {
 	case opTitle, opVisibility, opDelete, opExpire, opMembers, opShare, opGroup:
 		if s.chance(450) {
-			o.viewer = []library.PrincipalID{bob, cid}[s.pick(2)]
+			o.viewer = []principal.ID{bob, cid}[s.pick(2)]
 		}
 	case opRemove:
 		if s.chance(450) {
-			o.viewer = []library.PrincipalID{ann, bob, cid}[s.pick(3)]
+			o.viewer = []principal.ID{ann, bob, cid}[s.pick(3)]
 			o.members = []library.Member{{Principal: w.principals[s.pick(len(w.principals))]}}
 		}
 	}

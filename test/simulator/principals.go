@@ -6,26 +6,26 @@ import (
 	"slices"
 
 	"carrel/core/commit"
-	"carrel/library"
+	"carrel/principal"
 )
 
-func byGroupMember(m library.GroupMemberRow, p library.PrincipalID) int {
+func byGroupMember(m principal.GroupMemberRow, p principal.ID) int {
 	return cmp.Compare(m.Principal, p)
 }
 
 // row is the member row of a principal, Seq 0 where there is none.
-func (p *principalPart) row(member library.PrincipalID) library.GroupMemberRow {
+func (p *principalPart) row(member principal.ID) principal.GroupMemberRow {
 	if p != nil {
 		if i, ok := find(p.members, member, byGroupMember); ok {
 			return p.members[i]
 		}
 	}
-	return library.GroupMemberRow{Principal: member}
+	return principal.GroupMemberRow{Principal: member}
 }
 
 // ReadPrincipal reads a principal's partition.
-func (c *Client) ReadPrincipal(ctx context.Context, id library.PrincipalID, q library.PrincipalQuery) (*library.PrincipalRows, error) {
-	var r library.PrincipalRows
+func (c *Client) ReadPrincipal(ctx context.Context, id principal.ID, q principal.Query) (*principal.Rows, error) {
+	var r principal.Rows
 	err := c.read(ctx, "ReadPrincipal", func() {
 		if q.Serial && c.a != nil {
 			c.st.decide(string(id))
@@ -46,8 +46,8 @@ func (c *Client) ReadPrincipal(ctx context.Context, id library.PrincipalID, q li
 }
 
 // ReadPrincipals reads headers.
-func (c *Client) ReadPrincipals(ctx context.Context, ids []library.PrincipalID) ([]library.PrincipalHeader, error) {
-	headers := make([]library.PrincipalHeader, len(ids))
+func (c *Client) ReadPrincipals(ctx context.Context, ids []principal.ID) ([]principal.Header, error) {
+	headers := make([]principal.Header, len(ids))
 	err := c.read(ctx, "ReadPrincipals", func() {
 		for i, id := range ids {
 			if p := c.st.principal(id); p != nil {
@@ -63,8 +63,8 @@ func (c *Client) ReadPrincipals(ctx context.Context, ids []library.PrincipalID) 
 }
 
 // GroupMembersPage reads a page of a group's member rows.
-func (c *Client) GroupMembersPage(ctx context.Context, group, after library.PrincipalID, limit int, serial bool) (*library.PrincipalRows, error) {
-	var r library.PrincipalRows
+func (c *Client) GroupMembersPage(ctx context.Context, group, after principal.ID, limit int, serial bool) (*principal.Rows, error) {
+	var r principal.Rows
 	err := c.read(ctx, "GroupMembersPage", func() {
 		if serial && c.a != nil {
 			c.st.decide(string(group))
@@ -87,8 +87,8 @@ func (c *Client) GroupMembersPage(ctx context.Context, group, after library.Prin
 }
 
 // Confirm reads the groups' own rows.
-func (c *Client) Confirm(ctx context.Context, claims []library.MemberOf) ([]library.GroupMemberRow, error) {
-	rows := make([]library.GroupMemberRow, len(claims))
+func (c *Client) Confirm(ctx context.Context, claims []principal.MemberOf) ([]principal.GroupMemberRow, error) {
+	rows := make([]principal.GroupMemberRow, len(claims))
 	err := c.read(ctx, "Confirm", func() {
 		for i, claim := range claims {
 			rows[i] = c.st.principal(claim.Group).row(claim.Member)
@@ -101,7 +101,7 @@ func (c *Client) Confirm(ctx context.Context, claims []library.MemberOf) ([]libr
 }
 
 // CommitPrincipal is the conditional write of a principal's partition.
-func (c *Client) CommitPrincipal(ctx context.Context, cm *library.PrincipalCommit) (commit.Verdict, error) {
+func (c *Client) CommitPrincipal(ctx context.Context, cm *principal.Commit) (commit.Verdict, error) {
 	var v commit.Verdict
 	mine := *cm
 	mine.Members = slices.Clone(cm.Members)
@@ -113,7 +113,7 @@ func (c *Client) CommitPrincipal(ctx context.Context, cm *library.PrincipalCommi
 	return v, nil
 }
 
-func (st *Store) commitPrincipal(cm *library.PrincipalCommit, by *Operation) commit.Verdict {
+func (st *Store) commitPrincipal(cm *principal.Commit, by *Operation) commit.Verdict {
 	p := st.makePrincipal(cm.ID)
 	if p.header.Seq != cm.Base {
 		st.tracef("  refused: seq %d, base %d", p.header.Seq, cm.Base)
@@ -137,7 +137,7 @@ func (st *Store) commitPrincipal(cm *library.PrincipalCommit, by *Operation) com
 }
 
 // putGroupMembers keeps the list in order of id; lists are replaced, never changed.
-func putGroupMembers(list, rows []library.GroupMemberRow) []library.GroupMemberRow {
+func putGroupMembers(list, rows []principal.GroupMemberRow) []principal.GroupMemberRow {
 	list = slices.Clone(list)
 	for _, m := range rows {
 		if i, ok := find(list, m.Principal, byGroupMember); ok {
@@ -150,7 +150,7 @@ func putGroupMembers(list, rows []library.GroupMemberRow) []library.GroupMemberR
 }
 
 // EnforceGroup writes derived memberships.
-func (c *Client) EnforceGroup(ctx context.Context, e *library.GroupEnforcement) error {
+func (c *Client) EnforceGroup(ctx context.Context, e *principal.GroupEnforcement) error {
 	h := *e.Header
 	rows := slices.Clone(e.Rows)
 	return c.write(ctx, "EnforceGroup", "", func() {
@@ -166,15 +166,15 @@ func (c *Client) EnforceGroup(ctx context.Context, e *library.GroupEnforcement) 
 }
 
 // SettleGroup removes leaving rows.
-func (c *Client) SettleGroup(ctx context.Context, s *library.GroupSettlement) error {
+func (c *Client) SettleGroup(ctx context.Context, s *principal.GroupSettlement) error {
 	leaving := slices.Clone(s.Leaving)
 	return c.write(ctx, "SettleGroup", string(s.ID), func() {
 		p := c.st.principal(s.ID)
 		if p == nil {
 			return
 		}
-		p.members = slices.DeleteFunc(slices.Clone(p.members), func(m library.GroupMemberRow) bool {
-			return slices.ContainsFunc(leaving, func(l library.GroupMemberRow) bool {
+		p.members = slices.DeleteFunc(slices.Clone(p.members), func(m principal.GroupMemberRow) bool {
+			return slices.ContainsFunc(leaving, func(l principal.GroupMemberRow) bool {
 				return l.Principal == m.Principal && m.Leaving && m.Seq == l.Seq
 			})
 		})
@@ -182,12 +182,12 @@ func (c *Client) SettleGroup(ctx context.Context, s *library.GroupSettlement) er
 }
 
 // Memberships lists the derived memberships of a principal.
-func (c *Client) Memberships(ctx context.Context, id, after library.PrincipalID, limit int) ([]library.Membership, error) {
-	var rows []library.Membership
+func (c *Client) Memberships(ctx context.Context, id, after principal.ID, limit int) ([]principal.Membership, error) {
+	var rows []principal.Membership
 	err := c.read(ctx, "Memberships", func() {
 		for _, cell := range c.st.library(id).groups {
 			if cell.live && cell.group > after && len(rows) < limit {
-				rows = append(rows, library.Membership{Group: cell.group, Role: cell.role})
+				rows = append(rows, principal.Membership{Group: cell.group, Role: cell.role})
 			}
 		}
 	})
@@ -195,8 +195,8 @@ func (c *Client) Memberships(ctx context.Context, id, after library.PrincipalID,
 }
 
 // MembershipsOf lists the derived memberships of several principals.
-func (c *Client) MembershipsOf(ctx context.Context, q library.MembershipsQuery) ([][]library.Membership, error) {
-	var all [][]library.Membership
+func (c *Client) MembershipsOf(ctx context.Context, q principal.MembershipsQuery) ([][]principal.Membership, error) {
+	var all [][]principal.Membership
 	err := c.read(ctx, "MembershipsOf", func() {
 		rows := 0
 		for _, p := range q.Principals {
@@ -204,7 +204,7 @@ func (c *Client) MembershipsOf(ctx context.Context, q library.MembershipsQuery) 
 				return
 			}
 			own, others := q.Own, q.Others
-			var ms []library.Membership
+			var ms []principal.Membership
 			for _, cell := range c.st.library(p).groups {
 				left := &others
 				if cell.group.Tenant() == p.Tenant() {
@@ -212,7 +212,7 @@ func (c *Client) MembershipsOf(ctx context.Context, q library.MembershipsQuery) 
 				}
 				if cell.live && *left > 0 {
 					*left--
-					ms = append(ms, library.Membership{Group: cell.group, Role: cell.role})
+					ms = append(ms, principal.Membership{Group: cell.group, Role: cell.role})
 				}
 			}
 			all = append(all, ms)
@@ -223,8 +223,8 @@ func (c *Client) MembershipsOf(ctx context.Context, q library.MembershipsQuery) 
 }
 
 // ScanPrincipals lists ids.
-func (c *Client) ScanPrincipals(ctx context.Context, after library.PrincipalID, limit int) ([]library.PrincipalID, error) {
-	var ids []library.PrincipalID
+func (c *Client) ScanPrincipals(ctx context.Context, after principal.ID, limit int) ([]principal.ID, error) {
+	var ids []principal.ID
 	err := c.read(ctx, "ScanPrincipals", func() {
 		for _, p := range c.st.principals {
 			if p.id > after && p.header.Seq != 0 && len(ids) < limit {

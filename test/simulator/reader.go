@@ -7,6 +7,7 @@ import (
 
 	"carrel/core/clock"
 	"carrel/library"
+	"carrel/principal"
 )
 
 // page is one page that a reader was shown.
@@ -68,7 +69,7 @@ func (r *reader) query(size int) library.LibraryQuery {
 func (r *reader) read(ctx context.Context, p *process, size int) error {
 	for range 8 {
 		// Each page is a request of its own: a viewer keeps who it is for one.
-		v := &library.Viewer{User: r.viewer, Admin: r.admin}
+		v := &principal.Viewer{User: r.viewer, Admin: r.admin}
 		q := r.query(size)
 		shown := page{sight: r.sight, start: p.a.s.steps, from: p.a.clock()}
 		if len(r.pages)%2 == 0 {

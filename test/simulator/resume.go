@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"carrel/core/commit"
+	"carrel/core/cursor"
 	"carrel/core/fault"
 	"carrel/library"
 )
@@ -22,7 +23,7 @@ func (r *run) resumeWalks(p *process) {
 		}
 		r.m.reached("walk that goes on after its end")
 		again := &reader{sight: w.sight, descending: w.descending, backward: w.backward, next: w.next}
-		err := again.read(r.ctx, p, library.DefaultPageSize)
+		err := again.read(r.ctx, p, cursor.DefaultPageSize)
 		if fault.ReasonOf(err) == fault.ReasonBadCursor {
 			continue // it reads another bucket by now
 		}

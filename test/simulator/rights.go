@@ -8,6 +8,7 @@ import (
 	"carrel/core/commit"
 	"carrel/core/fault"
 	"carrel/library"
+	"carrel/principal"
 )
 
 // checkRights judges who has made what, by docs/visibility.md in its own
@@ -73,8 +74,8 @@ func (h *History) permitted(ops []*Operation, before, after *contentState) error
 func sameInstant(a, b *clock.Instant) bool { return a == b || a != nil && b != nil && *a == *b }
 
 // changedMembers are the principals whose roles differ between two states.
-func changedMembers(before, after *contentState) []library.PrincipalID {
-	var changed []library.PrincipalID
+func changedMembers(before, after *contentState) []principal.ID {
+	var changed []principal.ID
 	for _, s := range []*contentState{before, after} {
 		for _, m := range s.members {
 			if before.role(m.Principal) != after.role(m.Principal) && !slices.Contains(changed, m.Principal) {
@@ -87,7 +88,7 @@ func changedMembers(before, after *contentState) []library.PrincipalID {
 
 // mayChangeMember tells whether the operation that made a state, or a share that
 // it carried, may have changed the role of a principal.
-func (h *History) mayChangeMember(ops []*Operation, before, after *contentState, p library.PrincipalID) bool {
+func (h *History) mayChangeMember(ops []*Operation, before, after *contentState, p principal.ID) bool {
 	o := after.op
 	role := func(o *Operation) library.ContentRole {
 		return before.roleThrough(o.viewer, h.groupsOf(o.viewer, o.start, after.step))
@@ -104,7 +105,7 @@ func (h *History) mayChangeMember(ops []*Operation, before, after *contentState,
 				shared.outcome == refused || !shared.names(p, after.role(p)) {
 				continue
 			}
-			if role(shared) == library.Manages || before.header.Visibility != library.Private && after.role(p) == library.Viewing {
+			if role(shared) == library.Manages || before.header.Visibility != principal.Private && after.role(p) == library.Viewing {
 				return true
 			}
 		}
@@ -113,16 +114,16 @@ func (h *History) mayChangeMember(ops []*Operation, before, after *contentState,
 }
 
 // names tells whether the operation asks for a role of a principal.
-func (o *Operation) names(p library.PrincipalID, role library.ContentRole) bool {
+func (o *Operation) names(p principal.ID, role library.ContentRole) bool {
 	return slices.ContainsFunc(o.members, func(m library.Member) bool { return m.Principal == p && m.Role == role })
 }
 
 // mayManageGroup tells whether the actor of an operation may have managed a
 // group at some moment up to a step, directly or through a group that does.
-func (h *History) mayManageGroup(o *Operation, group library.PrincipalID, step int) bool {
+func (h *History) mayManageGroup(o *Operation, group principal.ID, step int) bool {
 	through := append(h.groupsOf(o.viewer, o.start, step), o.viewer)
 	for _, st := range h.ofPrincipal(group).during(o.start, step) {
-		if slices.ContainsFunc(through, func(g library.PrincipalID) bool { return st.role(g) == library.GroupManager }) {
+		if slices.ContainsFunc(through, func(g principal.ID) bool { return st.role(g) == principal.GroupManager }) {
 			return true
 		}
 	}
@@ -136,7 +137,7 @@ func (h *History) permittedInGroup(before, after *principalState) error {
 		return nil
 	}
 	for _, m := range o.groupRows {
-		leaves := len(o.groupRows) == 1 && m.Principal == o.viewer && m.Role == library.NotInGroup
+		leaves := len(o.groupRows) == 1 && m.Principal == o.viewer && m.Role == principal.NotInGroup
 		if before.role(m.Principal) != after.role(m.Principal) && !leaves && !h.mayManageGroup(o, o.group, after.step) {
 			return fmt.Errorf("made by %v, who did not manage it", o)
 		}

@@ -7,13 +7,14 @@ import (
 
 	"carrel/core/commit"
 	"carrel/library"
+	"carrel/principal"
 )
 
 // sight is who looks at whose library, and how.
 type sight struct {
-	viewer, owner library.PrincipalID // no viewer: anonymous
-	admin         bool                // the viewer administers its tenant
-	shared        bool                // includeShared
+	viewer, owner principal.ID // no viewer: anonymous
+	admin         bool         // the viewer administers its tenant
+	shared        bool         // includeShared
 }
 
 func (s sight) String() string {
@@ -72,7 +73,7 @@ func (h *History) mustHaveSeen(r *reader, id library.ContentID) bool {
 // groups are read after the item, so they may be of a later state of it.
 func (h *History) sees(p *page, st *contentState, later []contentState) bool {
 	switch {
-	case st.header.Visibility == library.Public:
+	case st.header.Visibility == principal.Public:
 		return true
 	case p.viewer == "":
 		return false
@@ -91,13 +92,13 @@ func (h *History) sees(p *page, st *contentState, later []contentState) bool {
 	case (reads || p.shared) && slices.ContainsFunc(later, func(s contentState) bool { return s.roleThrough(p.viewer, of) != library.NoRole }):
 		return true
 	}
-	return st.header.Visibility == library.LoggedIn && mine == here && here == at
+	return st.header.Visibility == principal.LoggedIn && mine == here && here == at
 }
 
 // groupsOf are the groups that a principal may have been in at some moment,
 // directly or through others.
-func (h *History) groupsOf(id library.PrincipalID, start, end int) []library.PrincipalID {
-	var groups []library.PrincipalID
+func (h *History) groupsOf(id principal.ID, start, end int) []principal.ID {
+	var groups []principal.ID
 	for grown := true; grown; {
 		grown = false
 		for _, p := range h.principals {
@@ -116,10 +117,10 @@ func (h *History) groupsOf(id library.PrincipalID, start, end int) []library.Pri
 }
 
 // has tells whether a principal is a member in a state of a group.
-func (s *principalState) has(p library.PrincipalID) bool { return s.role(p) != library.NotInGroup }
+func (s *principalState) has(p principal.ID) bool { return s.role(p) != principal.NotInGroup }
 
 // roleThrough is the strongest role of a principal and of groups in a state.
-func (s *contentState) roleThrough(p library.PrincipalID, groups []library.PrincipalID) library.ContentRole {
+func (s *contentState) roleThrough(p principal.ID, groups []principal.ID) library.ContentRole {
 	role := s.role(p)
 	for _, g := range groups {
 		role = max(role, s.role(g))

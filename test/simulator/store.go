@@ -9,6 +9,7 @@ import (
 	"carrel/core/commit"
 	"carrel/interchange/archive"
 	"carrel/library"
+	"carrel/principal"
 )
 
 // Store is the simulated store that all actors share: authoritative partitions
@@ -81,15 +82,15 @@ type contentPart struct {
 }
 
 type principalPart struct {
-	id       library.PrincipalID
-	header   library.PrincipalHeader
-	members  []library.GroupMemberRow // likewise
+	id       principal.ID
+	header   principal.Header
+	members  []principal.GroupMemberRow // likewise
 	requests []commit.RequestRow
 }
 
 // libraryPart holds all derived rows of one principal.
 type libraryPart struct {
-	id      library.PrincipalID
+	id      principal.ID
 	entries []*entryCell // by bucket, then as the bucket's order, oldest first
 	shared  []*sharedCell
 	groups  []*groupCell
@@ -119,13 +120,13 @@ type sharedCell struct {
 
 type groupCell struct {
 	cell
-	group library.PrincipalID
-	role  library.GroupRole
+	group principal.ID
+	role  principal.GroupRole
 }
 
 type foundCell struct {
 	cell
-	row library.DirectoryRow
+	row principal.DirectoryRow
 }
 
 type laneCell struct {
@@ -175,16 +176,16 @@ func (st *Store) makeContent(id library.ContentID) *contentPart {
 	return st.contents[i]
 }
 
-func (st *Store) principal(id library.PrincipalID) *principalPart {
-	i, ok := find(st.principals, id, func(p *principalPart, id library.PrincipalID) int { return cmp.Compare(p.id, id) })
+func (st *Store) principal(id principal.ID) *principalPart {
+	i, ok := find(st.principals, id, func(p *principalPart, id principal.ID) int { return cmp.Compare(p.id, id) })
 	if !ok {
 		return nil
 	}
 	return st.principals[i]
 }
 
-func (st *Store) makePrincipal(id library.PrincipalID) *principalPart {
-	i, ok := find(st.principals, id, func(p *principalPart, id library.PrincipalID) int { return cmp.Compare(p.id, id) })
+func (st *Store) makePrincipal(id principal.ID) *principalPart {
+	i, ok := find(st.principals, id, func(p *principalPart, id principal.ID) int { return cmp.Compare(p.id, id) })
 	if !ok {
 		st.principals = slices.Insert(st.principals, i, &principalPart{id: id})
 	}
@@ -192,8 +193,8 @@ func (st *Store) makePrincipal(id library.PrincipalID) *principalPart {
 }
 
 // library gives the derived rows of a principal, empty ones if there are none.
-func (st *Store) library(id library.PrincipalID) *libraryPart {
-	i, ok := find(st.libraries, id, func(p *libraryPart, id library.PrincipalID) int { return cmp.Compare(p.id, id) })
+func (st *Store) library(id principal.ID) *libraryPart {
+	i, ok := find(st.libraries, id, func(p *libraryPart, id principal.ID) int { return cmp.Compare(p.id, id) })
 	if !ok {
 		st.libraries = slices.Insert(st.libraries, i, &libraryPart{id: id})
 	}
@@ -240,8 +241,8 @@ func (p *libraryPart) share(id library.ContentID) *sharedCell {
 	return p.shared[i]
 }
 
-func (p *libraryPart) group(id library.PrincipalID) *groupCell {
-	i, ok := find(p.groups, id, func(c *groupCell, id library.PrincipalID) int { return cmp.Compare(c.group, id) })
+func (p *libraryPart) group(id principal.ID) *groupCell {
+	i, ok := find(p.groups, id, func(c *groupCell, id principal.ID) int { return cmp.Compare(c.group, id) })
 	if !ok {
 		p.groups = slices.Insert(p.groups, i, &groupCell{group: id})
 	}

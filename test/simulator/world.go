@@ -7,20 +7,21 @@ import (
 	"carrel/core/clock"
 	"carrel/core/commit"
 	"carrel/library"
+	"carrel/principal"
 )
 
 // The principals of every world: two tenants, a group that is in one of them, and
 // in some worlds a group that may be nested in it, or it in that one.
 const (
-	ann   = library.PrincipalID("u:t:ann") // manages what is there at the start
-	bob   = library.PrincipalID("u:t:bob")
-	cid   = library.PrincipalID("u:o:cid")
-	crew  = library.PrincipalID("g:t:crew")
-	guest = library.PrincipalID("g:o:guest")
-	inner = library.PrincipalID("g:t:inner")
-	boss  = library.PrincipalID("u:t:boss") // an administrator of t, who is not stored
-	dan   = library.PrincipalID("u:t:dan")  // is created, as
-	club  = library.PrincipalID("g:t:club")
+	ann   = principal.ID("u:t:ann") // manages what is there at the start
+	bob   = principal.ID("u:t:bob")
+	cid   = principal.ID("u:o:cid")
+	crew  = principal.ID("g:t:crew")
+	guest = principal.ID("g:o:guest")
+	inner = principal.ID("g:t:inner")
+	boss  = principal.ID("u:t:boss") // an administrator of t, who is not stored
+	dan   = principal.ID("u:t:dan")  // is created, as
+	club  = principal.ID("g:t:club")
 )
 
 // item is the content that is there at the start, other or abroad one that may
@@ -35,21 +36,21 @@ const (
 
 // world is what a schedule plays in.
 type world struct {
-	principals []library.PrincipalID
+	principals []principal.ID
 	contents   []library.ContentID
-	groups     []library.PrincipalID
+	groups     []principal.ID
 	// crowded: others than ann change things too, who may not always do so.
 	crowded bool
 	// soon is the chance, in 1024, that an item that is given an end expires while
 	// others use it.
 	soon uint64
 	// focus, where set, is whom most changes of members are about.
-	focus library.PrincipalID
+	focus principal.ID
 }
 
 // build fills an empty store with a world in which everything is in order.
 func (st *Store) build(s *Scheduler) world {
-	w := world{principals: []library.PrincipalID{ann, bob, cid, crew}, groups: []library.PrincipalID{crew}}
+	w := world{principals: []principal.ID{ann, bob, cid, crew}, groups: []principal.ID{crew}}
 	if s.chance(300) {
 		w.principals[3], w.groups[0] = guest, guest
 	}
@@ -58,22 +59,22 @@ func (st *Store) build(s *Scheduler) world {
 	for _, p := range w.principals {
 		st.addPrincipal(p, created)
 	}
-	rows := []library.GroupMemberRow{
-		{Principal: ann, Role: library.GroupManager, Seq: 1},
-		{Principal: bob, Role: library.GroupMember, Seq: 1},
+	rows := []principal.GroupMemberRow{
+		{Principal: ann, Role: principal.GroupManager, Seq: 1},
+		{Principal: bob, Role: principal.GroupMember, Seq: 1},
 	}
 	nested := s.chance(250)
 	if nested {
 		st.addPrincipal(inner, created)
 		if s.chance(600) {
-			rows = slices.Insert(rows, 0, library.GroupMemberRow{Principal: inner, Role: library.GroupRole(1 + s.pick(2)), Seq: 1})
+			rows = slices.Insert(rows, 0, principal.GroupMemberRow{Principal: inner, Role: principal.GroupRole(1 + s.pick(2)), Seq: 1})
 		}
 	}
 	st.addGroupMembers(w.groups[0], rows)
 	w.principals = w.principals[:2+s.pick(3)]
 	if nested {
-		st.addGroupMembers(inner, []library.GroupMemberRow{
-			{Principal: cid, Role: library.GroupMember, Seq: 1}, {Principal: ann, Role: library.GroupManager, Seq: 1},
+		st.addGroupMembers(inner, []principal.GroupMemberRow{
+			{Principal: cid, Role: principal.GroupMember, Seq: 1}, {Principal: ann, Role: principal.GroupManager, Seq: 1},
 		})
 		w.groups, w.principals = append(w.groups, inner), append(w.principals, inner)
 	}
@@ -90,22 +91,22 @@ func (st *Store) build(s *Scheduler) world {
 	return w
 }
 
-func (st *Store) addPrincipal(id library.PrincipalID, at clock.Instant) {
+func (st *Store) addPrincipal(id principal.ID, at clock.Instant) {
 	p := st.makePrincipal(id)
-	p.header = library.PrincipalHeader{ID: id, DisplayName: id.Name(), Visibility: library.Public,
+	p.header = principal.Header{ID: id, DisplayName: id.Name(), Visibility: principal.Public,
 		CreatedAt: at, State: commit.Live, Seq: 1, MTS: at}
 	st.library(id).built.put(int64(at))
 	st.library(id).recorded.put(int64(at))
-	st.enforceDirectory(&library.DirectoryEnforcement{Header: &p.header})
+	st.enforceDirectory(&principal.DirectoryEnforcement{Header: &p.header})
 }
 
-func (st *Store) addGroupMembers(group library.PrincipalID, rows []library.GroupMemberRow) {
+func (st *Store) addGroupMembers(group principal.ID, rows []principal.GroupMemberRow) {
 	p := st.makePrincipal(group)
-	slices.SortFunc(rows, func(a, b library.GroupMemberRow) int { return cmp.Compare(a.Principal, b.Principal) })
+	slices.SortFunc(rows, func(a, b principal.GroupMemberRow) int { return cmp.Compare(a.Principal, b.Principal) })
 	p.members = rows
 	p.header.Members = len(rows)
 	for _, m := range rows {
-		if m.Role == library.GroupManager {
+		if m.Role == principal.GroupManager {
 			p.header.Managers++
 		}
 		cell := st.library(m.Principal).group(group)
@@ -118,18 +119,18 @@ func (st *Store) addGroupMembers(group library.PrincipalID, rows []library.Group
 }
 
 // addContent adds an item that ann manages and that some of the others have.
-func (st *Store) addContent(s *Scheduler, id library.ContentID, principals []library.PrincipalID, at clock.Instant) {
+func (st *Store) addContent(s *Scheduler, id library.ContentID, principals []principal.ID, at clock.Instant) {
 	members := []library.Member{{Principal: ann, Role: library.Manages, Seq: 1}}
 	for _, who := range principals[1:] {
 		if s.chance(600) {
 			members = putMembers(members, []library.Member{{Principal: who, Role: library.Viewing, Seq: 1}})
 		}
 	}
-	st.putContent(id, library.Visibility(1+s.pick(3)), members, at)
+	st.putContent(id, principal.Visibility(1+s.pick(3)), members, at)
 }
 
 // putContent puts an item with its member rows, in order of id, into libraries.
-func (st *Store) putContent(id library.ContentID, visibility library.Visibility, members []library.Member, at clock.Instant) {
+func (st *Store) putContent(id library.ContentID, visibility principal.Visibility, members []library.Member, at clock.Instant) {
 	p := st.makeContent(id)
 	link := "https://example.com/"
 	p.members = members

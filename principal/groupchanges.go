@@ -1,4 +1,4 @@
-package library
+package principal
 
 import (
 	"context"
@@ -6,14 +6,15 @@ import (
 	"carrel/core/commit"
 	"carrel/core/fault"
 	"carrel/core/id"
+	"carrel/core/input"
 )
 
 // CreateGroup creates a group in the viewer's own tenant, a global
 // administrator in any. Its creator becomes its manager, and must therefore
 // exist.
 func (s *Service) CreateGroup(ctx context.Context, v *Viewer, in CreateGroup) (*Group, error) {
-	v.forget()
-	defer v.forget()
+	v.Forget()
+	defer v.Forget()
 	if !v.SignedIn() {
 		return nil, fault.SignInFirst()
 	}
@@ -30,13 +31,13 @@ func (s *Service) CreateGroup(ctx context.Context, v *Viewer, in CreateGroup) (*
 	b := s.NewBudget()
 	h, err := s.create(ctx, b, commit.Keyed(string(v.User), in.IdempotencyKey, "createGroup", plain), creation{
 		what: "group",
-		header: PrincipalHeader{
+		header: Header{
 			ID: id, DisplayName: in.DisplayName, Visibility: in.Visibility, State: commit.Live, Managers: 1, Members: 1,
 		},
 		rows:    []GroupMemberRow{{Principal: v.User, Role: GroupManager}},
 		allowed: func(ctx context.Context) error { return s.mayCreateGroup(ctx, b, v, id.Tenant()) },
 		rules: func(ctx context.Context) error {
-			refused, err := s.checkAdditions(ctx, v, id, []PrincipalID{v.User})
+			refused, err := s.checkAdditions(ctx, v, id, []ID{v.User})
 			if err != nil {
 				return err
 			}
@@ -46,14 +47,14 @@ func (s *Service) CreateGroup(ctx context.Context, v *Viewer, in CreateGroup) (*
 	if err != nil {
 		return nil, err
 	}
-	v.forget()
+	v.Forget()
 	return s.shownGroup(ctx, v, h)
 }
 
 // mayCreateGroup lets stored users of the tenant pass, and global
 // administrators that are stored users.
 func (s *Service) mayCreateGroup(ctx context.Context, b commit.Budget, v *Viewer, tenant string) error {
-	if err := s.requireUser(ctx, b, v); err != nil {
+	if err := s.RequireUser(ctx, b, v); err != nil {
 		return err
 	}
 	if v.GlobalAdmin || v.User.Tenant() == tenant {
@@ -65,8 +66,8 @@ func (s *Service) mayCreateGroup(ctx context.Context, b commit.Budget, v *Viewer
 // UpdateGroup changes a group: its effective managers, and administrators of
 // its tenant.
 func (s *Service) UpdateGroup(ctx context.Context, v *Viewer, in UpdateGroup) (*Group, error) {
-	v.forget()
-	defer v.forget()
+	v.Forget()
+	defer v.Forget()
 	if !v.SignedIn() {
 		return nil, fault.SignInFirst()
 	}
@@ -74,8 +75,8 @@ func (s *Service) UpdateGroup(ctx context.Context, v *Viewer, in UpdateGroup) (*
 	id, err := parseOf(id.Group, in.ID)
 	faults.Add(err, "id")
 	change := headerChange{
-		displayName: needed(&faults, in.DisplayName, checkDisplayName, "displayName"),
-		visibility:  needed(&faults, in.Visibility, checkVisibility, "visibility"),
+		displayName: input.Needed(&faults, in.DisplayName, checkDisplayName, "displayName"),
+		visibility:  input.Needed(&faults, in.Visibility, checkVisibility, "visibility"),
 	}
 	faults.Add(commit.CheckKey(string(v.User), in.IdempotencyKey), "idempotencyKey")
 	if !in.DisplayName.Set && !in.Visibility.Set {
@@ -85,13 +86,13 @@ func (s *Service) UpdateGroup(ctx context.Context, v *Viewer, in UpdateGroup) (*
 		return nil, err
 	}
 	b := s.NewBudget()
-	if err := s.requireActor(ctx, b, v, id.Tenant()); err != nil {
+	if err := s.RequireActor(ctx, b, v, id.Tenant()); err != nil {
 		return nil, err
 	}
 	plain := in
 	plain.IdempotencyKey = nil
-	rows, err := s.changePrincipal(ctx, b, id, commit.Keyed(string(v.User), in.IdempotencyKey, "updateGroup", plain), []PrincipalID{v.User}, nil,
-		func(ctx context.Context, rows *PrincipalRows) (*principalPlan, error) {
+	rows, err := s.changePrincipal(ctx, b, id, commit.Keyed(string(v.User), in.IdempotencyKey, "updateGroup", plain), []ID{v.User}, nil,
+		func(ctx context.Context, rows *Rows) (*changePlan, error) {
 			if err := s.requireGroup(ctx, v, id, rows, "id"); err != nil {
 				return nil, err
 			}
@@ -108,13 +109,13 @@ func (s *Service) UpdateGroup(ctx context.Context, v *Viewer, in UpdateGroup) (*
 
 // requireGroup is NOT_FOUND where the group does not exist or the viewer may
 // not see it. rows.Members[0] is the viewer's own row.
-func (s *Service) requireGroup(ctx context.Context, v *Viewer, id PrincipalID, rows *PrincipalRows, path string) error {
+func (s *Service) requireGroup(ctx context.Context, v *Viewer, id ID, rows *Rows, path string) error {
 	if rows.Header.State == commit.Live && rows.Members[0].Active() {
 		return nil
 	}
-	visible, err := s.seesPrincipal(ctx, v, id, &rows.Header)
+	visible, err := s.Sees(ctx, v, id, &rows.Header)
 	if err == nil && !visible {
-		return noSuchPrincipal(path)
+		return NoSuchPrincipal(path)
 	}
 	return err
 }
@@ -122,12 +123,12 @@ func (s *Service) requireGroup(ctx context.Context, v *Viewer, id PrincipalID, r
 // requireGroupManager is FORBIDDEN for who is neither an effective manager of the
 // group (directly, or through a group that is MANAGER of it) nor an
 // administrator. rows.Members[0] is the viewer's own row.
-func (s *Service) requireGroupManager(ctx context.Context, v *Viewer, rows *PrincipalRows, path string) error {
+func (s *Service) requireGroupManager(ctx context.Context, v *Viewer, rows *Rows, path string) error {
 	own := rows.Members[0]
 	if v.Administers(rows.Header.Tenant()) || own.Active() && own.Role == GroupManager {
 		return nil
 	}
-	through, err := s.groupsOf(ctx, v)
+	through, err := s.GroupsOf(ctx, v)
 	if err != nil {
 		return err
 	}
@@ -147,8 +148,8 @@ func (s *Service) requireGroupManager(ctx context.Context, v *Viewer, rows *Prin
 
 // shownGroup is the group as a mutation answers it: nil where the actor may not
 // see it any more.
-func (s *Service) shownGroup(ctx context.Context, v *Viewer, h PrincipalHeader) (*Group, error) {
-	visible, err := s.seesPrincipal(ctx, v, h.ID, &h)
+func (s *Service) shownGroup(ctx context.Context, v *Viewer, h Header) (*Group, error) {
+	visible, err := s.Sees(ctx, v, h.ID, &h)
 	if err != nil || !visible {
 		return nil, err
 	}

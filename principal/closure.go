@@ -1,4 +1,4 @@
-package library
+package principal
 
 import (
 	"cmp"
@@ -32,7 +32,7 @@ const (
 // closure is the set of groups that a principal is in, directly or through
 // others. A nil closure is empty.
 type closure struct {
-	groups map[PrincipalID]groupAt
+	groups map[ID]groupAt
 	// direct are the direct memberships that the reverse index lists, within the
 	// limits.
 	direct []Membership
@@ -45,8 +45,8 @@ type groupAt struct {
 	level int
 }
 
-// role returns the strongest role in a group.
-func (c *closure) role(group PrincipalID) GroupRole {
+// Role returns the strongest Role in a group.
+func (c *closure) Role(group ID) GroupRole {
 	if c == nil {
 		return NotInGroup
 	}
@@ -55,11 +55,11 @@ func (c *closure) role(group PrincipalID) GroupRole {
 
 // within returns the groups of the first levels, in order of id: what is read
 // from them must be read in one order, whichever process or run asks.
-func (c *closure) within(levels int) []PrincipalID {
+func (c *closure) within(levels int) []ID {
 	if c == nil {
 		return nil
 	}
-	ids := make([]PrincipalID, 0, len(c.groups))
+	ids := make([]ID, 0, len(c.groups))
 	for id, g := range c.groups { // put in order below
 		if g.level <= levels {
 			ids = append(ids, id)
@@ -69,15 +69,24 @@ func (c *closure) within(levels int) []PrincipalID {
 	return ids
 }
 
-// meter counts the work of resolving groups, by which the edge bills it.
-type meter struct {
+// All returns the groups, in order of id.
+func (c *closure) All() []ID { return c.within(maxLevels) }
+
+// Meter counts the work of resolving groups, by which the edge bills it.
+type Meter struct {
 	rounds, groups atomic.Int64
 }
 
 // read notes a round of reads, of so many groups.
-func (m *meter) read(groups int) {
+func (m *Meter) read(groups int) {
 	m.rounds.Add(1)
 	m.groups.Add(int64(groups))
+}
+
+// MoveTo takes what was counted off and counts it as work for a viewer.
+func (m *Meter) MoveTo(v *Viewer) {
+	v.resolved.rounds.Add(m.rounds.Swap(0))
+	v.resolved.groups.Add(m.groups.Swap(0))
 }
 
 // closureOf resolves the groups of p, level by level, one round of reads for
@@ -89,10 +98,10 @@ func (m *meter) read(groups int) {
 // The reverse index only says where to look: every membership is confirmed by
 // the group's own partition. The groups of p's own tenant are resolved first and
 // within limits of their own, so those of other tenants never displace them.
-func (s *Service) closureOf(ctx context.Context, p PrincipalID, m *meter) (*closure, error) {
-	a := &ascent{s: s, p: p, meter: m, roles: map[PrincipalID]groupAt{}, ownRows: maxOwnRows, otherRows: maxOtherRows}
+func (s *Service) closureOf(ctx context.Context, p ID, m *Meter) (*closure, error) {
+	a := &ascent{s: s, p: p, meter: m, roles: map[ID]groupAt{}, ownRows: maxOwnRows, otherRows: maxOtherRows}
 	var edges []edge
-	if err := a.read(ctx, []PrincipalID{p}, &a.ownRows, &edges); err != nil {
+	if err := a.read(ctx, []ID{p}, &a.ownRows, &edges); err != nil {
 		return nil, err
 	}
 	m.read(0)
@@ -116,26 +125,26 @@ func (s *Service) closureOf(ctx context.Context, p PrincipalID, m *meter) (*clos
 // ascent is the state of closureOf.
 type ascent struct {
 	s     *Service
-	p     PrincipalID
-	meter *meter
-	roles map[PrincipalID]groupAt
+	p     ID
+	meter *Meter
+	roles map[ID]groupAt
 	// own and others are the groups found so far, of p's tenant and of others, in
 	// the order found.
-	own, others []PrincipalID
+	own, others []ID
 	// ownRows and otherRows are how many memberships may still be read.
 	ownRows, otherRows int
 }
 
 // edge is a membership of a member, as the reverse index lists it.
 type edge struct {
-	member PrincipalID
+	member ID
 	Membership
 }
 
 // candidate is a group that p may be in, with the memberships that lead to it,
 // the strongest first.
 type candidate struct {
-	group PrincipalID
+	group ID
 	edges []edge
 }
 
@@ -165,7 +174,7 @@ func (a *ascent) climb(ctx context.Context, level int, edges []edge) ([]edge, er
 }
 
 // read appends the memberships of principals, as far as the rows left allow.
-func (a *ascent) read(ctx context.Context, principals []PrincipalID, left *int, into *[]edge) error {
+func (a *ascent) read(ctx context.Context, principals []ID, left *int, into *[]edge) error {
 	lists, err := a.s.store.MembershipsOf(ctx, MembershipsQuery{
 		Principals: principals, Own: maxOwnGroups, Others: maxOtherGroups, Rows: *left,
 	})
@@ -186,7 +195,7 @@ func (a *ascent) read(ctx context.Context, principals []PrincipalID, left *int, 
 // not known are added to those found, as long as there is room.
 func (a *ascent) candidates(edges []edge) []candidate {
 	var all []candidate
-	at := make(map[PrincipalID]int, len(edges))
+	at := make(map[ID]int, len(edges))
 	for _, e := range edges {
 		known := a.roles[e.Group].role
 		if e.Group == a.p || e.Role <= known {
@@ -210,7 +219,7 @@ func (a *ascent) candidates(edges []edge) []candidate {
 }
 
 // find adds a group to those found; false where there is no room for it.
-func (a *ascent) find(group PrincipalID) bool {
+func (a *ascent) find(group ID) bool {
 	found := &a.others
 	if group.Tenant() == a.p.Tenant() {
 		found = &a.own
@@ -259,8 +268,8 @@ func (a *ascent) confirm(ctx context.Context, level int, candidates []candidate)
 
 // levelsOf returns each group of a closure that is above group, with its level
 // as a member of group would reach it, and group itself at level 1.
-func (c *closure) levelsOf(group PrincipalID) map[PrincipalID]int {
-	levels := make(map[PrincipalID]int, len(c.groups)+1)
+func (c *closure) levelsOf(group ID) map[ID]int {
+	levels := make(map[ID]int, len(c.groups)+1)
 	for id, g := range c.groups { // into a map, in any order
 		levels[id] = g.level + 1
 	}

@@ -1,4 +1,4 @@
-package library
+package principal
 
 import (
 	"context"
@@ -8,6 +8,7 @@ import (
 	"carrel/core/commit"
 	"carrel/core/fault"
 	"carrel/core/id"
+	"carrel/core/input"
 )
 
 // unstored is what a viewer is told whose token is valid but whose user was
@@ -16,16 +17,16 @@ func unstored(v *Viewer) *fault.Error {
 	return fault.Forbiddenf(nil, "your user %s does not exist yet; create it with createUser first", v.User)
 }
 
-// requireUser lets only those pass who are signed in as a stored user:
+// RequireUser lets only those pass who are signed in as a stored user:
 // UNAUTHENTICATED for anonymous viewers, FORBIDDEN for a token whose user does
 // not exist. It is asked before a mutation, and bounded like the rest of what
 // comes before a compare-and-set: UNAVAILABLE where the store does not answer.
-func (s *Service) requireUser(ctx context.Context, b commit.Budget, v *Viewer) error {
+func (s *Service) RequireUser(ctx context.Context, b commit.Budget, v *Viewer) error {
 	if !v.SignedIn() {
 		return fault.SignInFirst()
 	}
 	return s.Early(ctx, b, func(ctx context.Context) error {
-		hs, err := s.store.ReadPrincipals(ctx, []PrincipalID{v.User})
+		hs, err := s.store.ReadPrincipals(ctx, []ID{v.User})
 		if err != nil {
 			return fmt.Errorf("reading the viewer's user: %w", err)
 		}
@@ -36,25 +37,25 @@ func (s *Service) requireUser(ctx context.Context, b commit.Budget, v *Viewer) e
 	})
 }
 
-// requireActor is requireUser for a mutation of something of a tenant, whose
+// RequireActor is requireUser for a mutation of something of a tenant, whose
 // administrators act without a stored user. Those of another tenant are users
 // like all others there.
-func (s *Service) requireActor(ctx context.Context, b commit.Budget, v *Viewer, tenant string) error {
+func (s *Service) RequireActor(ctx context.Context, b commit.Budget, v *Viewer, tenant string) error {
 	if v.SignedIn() && v.Administers(tenant) {
 		return nil
 	}
-	return s.requireUser(ctx, b, v)
+	return s.RequireUser(ctx, b, v)
 }
 
-// noSuchPrincipal is the same for what does not exist and what may not be seen.
-func noSuchPrincipal(path ...string) *fault.Error {
+// NoSuchPrincipal is the same for what does not exist and what may not be seen.
+func NoSuchPrincipal(path ...string) *fault.Error {
 	return fault.NotFoundf(path, "there is no such user or group, or you may not see it")
 }
 
 // parseOf reads the id of a user or a group that a mutation names: one of
 // another kind is INVALID there.
-func parseOf(kind id.Kind, globalID string) (PrincipalID, error) {
-	p, err := ParsePrincipalID(globalID)
+func parseOf(kind id.Kind, globalID string) (ID, error) {
+	p, err := ParseID(globalID)
 	switch {
 	case err != nil:
 		return "", err
@@ -66,9 +67,9 @@ func parseOf(kind id.Kind, globalID string) (PrincipalID, error) {
 	return p, nil
 }
 
-// principalPlan is what a mutation wants of one principal's partition.
-type principalPlan struct {
-	after PrincipalHeader  // Seq, MTS and Writers are those read
+// changePlan is what a mutation wants of one principal's partition.
+type changePlan struct {
+	after Header           // Seq, MTS and Writers are those read
 	rows  []GroupMemberRow // rows to write, in order of id; without Seq
 	// found are rows of members that stand as they are wanted already.
 	found []GroupMemberRow
@@ -84,35 +85,35 @@ type principalPlan struct {
 // attemptOf turns a plan on a state that was read into a conditional write. A
 // keyed mutation writes its request row also where it changes nothing. The Seq
 // and MTS of the new state are filled into the plan.
-func (s *Service) attemptOf(p *principalPlan, req *commit.Request) *attempt {
+func (s *Service) attemptOf(p *changePlan, req *commit.Request) (*commit.Attempt, InFlight) {
 	if !p.changed && req == nil {
-		return nothingToChange
+		return commit.Nothing, InFlight{}
 	}
 	base := p.after.Seq
 	p.after.Seq, p.after.MTS = base+1, s.MTS(p.after.MTS)
 	if p.created && p.after.CreatedAt == 0 {
 		p.after.CreatedAt = p.after.MTS // an import tells another one
 	}
-	// Reverse tells finishPrincipal that the library is new.
-	entry := InFlight{Principal: p.after.ID, Base: base, Reverse: p.created, Former: p.former}
+	e := InFlight{Principal: p.after.ID, Base: base, Created: p.created, Former: p.former}
 	for i := range p.rows {
 		p.rows[i].Seq = p.after.Seq
-		entry.Principals = append(entry.Principals, p.rows[i].Principal)
+		e.Members = append(e.Members, p.rows[i].Principal)
 	}
 	for _, m := range p.found {
-		entry.Principals = append(entry.Principals, m.Principal)
+		e.Members = append(e.Members, m.Principal)
 	}
-	slices.Sort(entry.Principals)
-	if p.created || p.former != "" || len(entry.Principals) > 0 {
-		entry.Scope = commit.ScopeListed
-	}
-	c := PrincipalCommit{
+	slices.Sort(e.Members)
+	return s.commits(e, &Commit{
 		ID: p.after.ID, Base: base, Header: p.after, Members: p.rows,
 		Request: req.Row(s.Now(), nil),
-	}
-	return &attempt{entry: entry, commit: func(ctx context.Context, id commit.EntryID) (commit.Verdict, error) {
+	}), e
+}
+
+// commits returns the attempt that commits c.
+func (s *Service) commits(e InFlight, c *Commit) *commit.Attempt {
+	return &commit.Attempt{Entry: e.Entry(), Commit: func(ctx context.Context, id commit.EntryID) (commit.Verdict, error) {
 		c.Writer = id
-		return s.store.CommitPrincipal(ctx, &c)
+		return s.store.CommitPrincipal(ctx, c)
 	}}
 }
 
@@ -125,11 +126,12 @@ func (s *Service) attemptOf(p *principalPlan, req *commit.Request) *attempt {
 //
 // Errors: those of decide and of plan; OUTCOME_UNKNOWN too where a member was
 // decided upon and could not be made one in time.
-func (s *Service) changePrincipal(ctx context.Context, b commit.Budget, id PrincipalID, req *commit.Request, members, joining []PrincipalID,
-	plan func(ctx context.Context, rows *PrincipalRows) (*principalPlan, error)) (*PrincipalRows, error) {
-	var rows *PrincipalRows
-	var planned *principalPlan
-	e, changed, err := s.decide(ctx, b, string(id), func(ctx context.Context) (*attempt, error) {
+func (s *Service) changePrincipal(ctx context.Context, b commit.Budget, id ID, req *commit.Request, members, joining []ID,
+	plan func(ctx context.Context, rows *Rows) (*changePlan, error)) (*Rows, error) {
+	var rows *Rows
+	var planned *changePlan
+	var e InFlight
+	entry, changed, err := s.Decide(ctx, b, string(id), func(ctx context.Context) (*commit.Attempt, error) {
 		var err error
 		planned = nil
 		if rows, err = s.readMembers(ctx, id, members, req.Lookup()); err != nil {
@@ -137,12 +139,14 @@ func (s *Service) changePrincipal(ctx context.Context, b commit.Budget, id Princ
 		}
 		done, err := req.Answered(rows.Request, s.Now())
 		if err != nil || done {
-			return nothingToChange, err
+			return commit.Nothing, err
 		}
 		if planned, err = plan(ctx, rows); err != nil {
 			return nil, err
 		}
-		return s.attemptOf(planned, req), nil
+		var a *commit.Attempt
+		a, e = s.attemptOf(planned, req)
+		return a, nil
 	})
 	if err != nil {
 		return nil, err
@@ -153,6 +157,7 @@ func (s *Service) changePrincipal(ctx context.Context, b commit.Budget, id Princ
 		}
 		return rows, s.enforceFound(ctx, &rows.Header, planned.found)
 	}
+	e.ID, e.Decided = entry, true
 	rows.Header = planned.after
 	for _, row := range planned.rows {
 		for i, m := range members {
@@ -168,7 +173,7 @@ func (s *Service) changePrincipal(ctx context.Context, b commit.Budget, id Princ
 }
 
 // confirmMembers has those of ps who stand as members be members everywhere.
-func (s *Service) confirmMembers(ctx context.Context, rows *PrincipalRows, ps []PrincipalID) error {
+func (s *Service) confirmMembers(ctx context.Context, rows *Rows, ps []ID) error {
 	var found []GroupMemberRow
 	for _, m := range rows.Members {
 		if m.Active() && slices.Contains(ps, m.Principal) {
@@ -179,10 +184,10 @@ func (s *Service) confirmMembers(ctx context.Context, rows *PrincipalRows, ps []
 }
 
 // enforceFound writes what is derived of members that stand already.
-func (s *Service) enforceFound(ctx context.Context, h *PrincipalHeader, found []GroupMemberRow) error {
+func (s *Service) enforceFound(ctx context.Context, h *Header, found []GroupMemberRow) error {
 	err := s.Early(ctx, s.NewBudget(), func(ctx context.Context) error {
-		for part := range slices.Chunk(found, MaxList) {
-			if err := s.enforceMembers(ctx, &PrincipalRows{Header: *h, Members: part}); err != nil {
+		for part := range slices.Chunk(found, input.MaxList) {
+			if err := s.EnforceMembers(ctx, &Rows{Header: *h, Members: part}); err != nil {
 				return err
 			}
 		}
@@ -196,15 +201,15 @@ func (s *Service) enforceFound(ctx context.Context, h *PrincipalHeader, found []
 
 // readMembers reads a header with the rows of any number of members, all of
 // one state.
-func (s *Service) readMembers(ctx context.Context, id PrincipalID, members []PrincipalID, req *commit.RequestKey) (*PrincipalRows, error) {
+func (s *Service) readMembers(ctx context.Context, id ID, members []ID, req *commit.RequestKey) (*Rows, error) {
 	for range commit.MaxTries {
-		all, err := s.store.ReadPrincipal(ctx, id, PrincipalQuery{Members: members[:min(len(members), MaxList)], Request: req})
+		all, err := s.store.ReadPrincipal(ctx, id, Query{Members: members[:min(len(members), input.MaxList)], Request: req})
 		if err != nil {
 			return nil, fmt.Errorf("reading %s: %w", id, err)
 		}
 		same := true
-		for rest := members[min(len(members), MaxList):]; same && len(rest) > 0; rest = rest[min(len(rest), MaxList):] {
-			more, err := s.store.ReadPrincipal(ctx, id, PrincipalQuery{Members: rest[:min(len(rest), MaxList)]})
+		for rest := members[min(len(members), input.MaxList):]; same && len(rest) > 0; rest = rest[min(len(rest), input.MaxList):] {
+			more, err := s.store.ReadPrincipal(ctx, id, Query{Members: rest[:min(len(rest), input.MaxList)]})
 			if err != nil {
 				return nil, fmt.Errorf("reading %s: %w", id, err)
 			}
@@ -221,7 +226,7 @@ func (s *Service) readMembers(ctx context.Context, id PrincipalID, members []Pri
 
 // creation is the creation of a user or a group under a name that was chosen.
 type creation struct {
-	header PrincipalHeader
+	header Header
 	rows   []GroupMemberRow // its first members
 	what   string
 	// allowed is asked once it is known that this is no repetition, rules when
@@ -230,10 +235,10 @@ type creation struct {
 	rules   func(ctx context.Context) error
 }
 
-func (c *creation) members() []PrincipalID { return groupMembersOf(c.rows) }
+func (c *creation) members() []ID { return groupMembersOf(c.rows) }
 
-func groupMembersOf(rows []GroupMemberRow) []PrincipalID {
-	ps := make([]PrincipalID, len(rows))
+func groupMembersOf(rows []GroupMemberRow) []ID {
+	ps := make([]ID, len(rows))
 	for i, m := range rows {
 		ps[i] = m.Principal
 	}
@@ -241,20 +246,20 @@ func groupMembersOf(rows []GroupMemberRow) []PrincipalID {
 }
 
 // create carries a creation out. It answers the header that stands afterwards.
-func (s *Service) create(ctx context.Context, b commit.Budget, req *commit.Request, c creation) (PrincipalHeader, error) {
+func (s *Service) create(ctx context.Context, b commit.Budget, req *commit.Request, c creation) (Header, error) {
 	id := c.header.ID
-	var before *PrincipalRows
+	var before *Rows
 	err := s.Early(ctx, b, func(ctx context.Context) (err error) {
 		before, err = s.fixName(ctx, req, &c)
 		return err
 	})
 	if err != nil {
-		return PrincipalHeader{}, err
+		return Header{}, err
 	}
 	if before != nil {
 		return before.Header, s.confirmMembers(ctx, before, c.members())
 	}
-	rows, err := s.changePrincipal(ctx, b, id, req, c.members(), c.members(), func(ctx context.Context, rows *PrincipalRows) (*principalPlan, error) {
+	rows, err := s.changePrincipal(ctx, b, id, req, c.members(), c.members(), func(ctx context.Context, rows *Rows) (*changePlan, error) {
 		if rows.Header.State == commit.Live {
 			// It goes only to those who may create under this name.
 			return nil, &fault.Error{Code: fault.Conflict, Reason: fault.ReasonTaken, Path: []string{"name"},
@@ -265,10 +270,10 @@ func (s *Service) create(ctx context.Context, b commit.Budget, req *commit.Reque
 		}
 		after := c.header
 		after.Seq, after.MTS = rows.Header.Seq, rows.Header.MTS
-		return &principalPlan{after: after, rows: slices.Clone(c.rows), changed: true, created: true}, nil
+		return &changePlan{after: after, rows: slices.Clone(c.rows), changed: true, created: true}, nil
 	})
 	if err != nil {
-		return PrincipalHeader{}, err
+		return Header{}, err
 	}
 	return rows.Header, nil
 }
@@ -276,7 +281,7 @@ func (s *Service) create(ctx context.Context, b commit.Budget, req *commit.Reque
 // fixName finds out whether a creation under a chosen name is a repetition,
 // whose rows it gives then, and whether it is allowed, and has its key stand
 // for this name.
-func (s *Service) fixName(ctx context.Context, req *commit.Request, c *creation) (*PrincipalRows, error) {
+func (s *Service) fixName(ctx context.Context, req *commit.Request, c *creation) (*Rows, error) {
 	id := c.header.ID
 	if req == nil {
 		return nil, c.allowed(ctx)

@@ -1,15 +1,27 @@
-package library
+package principal
 
 import (
 	"context"
 	"fmt"
 	"slices"
 
-	"carrel/core/clock"
 	"carrel/core/commit"
 	"carrel/core/fault"
+	"carrel/core/input"
 	"carrel/core/sched"
 )
+
+// resume finishes a change that its process may not finish any more.
+func (s *Service) resume(ctx context.Context, entry commit.Entry) (fenced bool, err error) {
+	e, err := InFlightOf(entry)
+	if err != nil {
+		return false, err
+	}
+	if err := s.fencePrincipal(ctx, e); err != nil {
+		return false, fmt.Errorf("fencing %s: %w", e.Principal, err)
+	}
+	return false, s.finishPrincipal(ctx, e, true)
+}
 
 // answerPrincipal brings what is derived from a decided change in line before
 // it is answered, so that who was made a member is one everywhere. What does
@@ -36,12 +48,12 @@ func (s *Service) answerPrincipal(ctx context.Context, e InFlight) error {
 // rows are dropped once theirs are. It may run again and beside itself. serial is for recovery, where no
 // compare-and-set was acknowledged.
 func (s *Service) finishPrincipal(ctx context.Context, e InFlight, serial bool) error {
-	parts := slices.Collect(slices.Chunk(e.Principals, MaxList))
+	parts := slices.Collect(slices.Chunk(e.Members, input.MaxList))
 	if len(parts) == 0 {
-		parts = [][]PrincipalID{nil}
+		parts = [][]ID{nil}
 	}
 	for i, part := range parts {
-		rows, err := s.store.ReadPrincipal(ctx, e.Principal, PrincipalQuery{Members: part, Serial: serial})
+		rows, err := s.store.ReadPrincipal(ctx, e.Principal, Query{Members: part, Serial: serial})
 		if err != nil {
 			return fmt.Errorf("reading %s: %w", e.Principal, err)
 		}
@@ -56,38 +68,33 @@ func (s *Service) finishPrincipal(ctx context.Context, e InFlight, serial bool) 
 				return err
 			}
 		}
-		if err := s.enforceMembers(ctx, rows); err != nil {
+		if err := s.EnforceMembers(ctx, rows); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// emptySince is when the library of a new principal was complete, because it was
-// empty. An import tells when a principal came to be, and may be wrong; the
-// state itself is not older than its own timestamp.
-func emptySince(h *PrincipalHeader) clock.Instant { return min(h.CreatedAt, h.MTS) }
-
 // finishHeader does what follows for the principal itself.
-func (s *Service) finishHeader(ctx context.Context, e InFlight, h *PrincipalHeader) error {
-	if e.Reverse {
-		if err := s.Insist(ctx, func() error { return s.store.SetBuilt(ctx, e.Principal, emptySince(h)) }); err != nil {
-			return fmt.Errorf("marking the library of %s: %w", e.Principal, err)
+func (s *Service) finishHeader(ctx context.Context, e InFlight, h *Header) error {
+	if e.Created {
+		if err := s.created(ctx, h); err != nil {
+			return err
 		}
 	}
-	if !e.Reverse && e.Former == "" {
+	if !e.Created && e.Former == "" {
 		return nil
 	}
-	if s.tune.Without == commit.FormerNameForgotten {
+	if s.without == commit.FormerNameForgotten {
 		e.Former = ""
 	}
-	return s.enforceDirectory(ctx, h, e.Former)
+	return s.EnforceDirectory(ctx, h, e.Former)
 }
 
-// enforceDirectory lets a principal be found by the name it has.
-func (s *Service) enforceDirectory(ctx context.Context, h *PrincipalHeader, former string) error {
+// EnforceDirectory lets a principal be found by the name it has.
+func (s *Service) EnforceDirectory(ctx context.Context, h *Header, former string) error {
 	err := s.Insist(ctx, func() error {
-		return s.store.EnforceDirectory(ctx, &DirectoryEnforcement{Header: h, Former: former})
+		return s.directory.EnforceDirectory(ctx, &DirectoryEnforcement{Header: h, Former: former})
 	})
 	if err != nil {
 		return fmt.Errorf("enforcing the directory for %s: %w", h.ID, err)
@@ -95,9 +102,9 @@ func (s *Service) enforceDirectory(ctx context.Context, h *PrincipalHeader, form
 	return nil
 }
 
-// enforceMembers writes the derived memberships of one snapshot, and drops the
+// EnforceMembers writes the derived memberships of one snapshot, and drops the
 // rows that were kept only until that was acknowledged.
-func (s *Service) enforceMembers(ctx context.Context, rows *PrincipalRows) error {
+func (s *Service) EnforceMembers(ctx context.Context, rows *Rows) error {
 	if len(rows.Members) == 0 {
 		return nil
 	}
@@ -134,7 +141,7 @@ func (s *Service) fencePrincipal(ctx context.Context, e InFlight) error {
 		return err
 	}
 	for range commit.MaxTries {
-		rows, err := s.store.ReadPrincipal(ctx, e.Principal, PrincipalQuery{Serial: true})
+		rows, err := s.store.ReadPrincipal(ctx, e.Principal, Query{Serial: true})
 		if err != nil {
 			return fmt.Errorf("reading %s: %w", e.Principal, err)
 		}
@@ -146,10 +153,10 @@ func (s *Service) fencePrincipal(ctx context.Context, e InFlight) error {
 			return fmt.Errorf("the store forgot a state of %s: seq %d, entry of base %d", e.Principal, h.Seq, e.Base)
 		}
 		if h.State == commit.Absent {
-			h = PrincipalHeader{ID: e.Principal, State: commit.Void}
+			h = Header{ID: e.Principal, State: commit.Void}
 		}
 		h.Seq, h.MTS = e.Base+1, s.MTS(h.MTS)
-		_, err = s.store.CommitPrincipal(ctx, &PrincipalCommit{ID: e.Principal, Base: e.Base, Header: h, Writer: s.NewEntryID()})
+		_, err = s.store.CommitPrincipal(ctx, &Commit{ID: e.Principal, Base: e.Base, Header: h, Writer: s.NewEntryID()})
 		if err != nil && !fault.MayHaveCommitted(err) {
 			return fmt.Errorf("fencing %s: %w", e.Principal, err)
 		}

@@ -1,4 +1,4 @@
-package library
+package principal
 
 import (
 	"context"
@@ -7,9 +7,9 @@ import (
 	"carrel/core/sched"
 )
 
-// groupsOf returns the groups that the viewer is in, directly or through others.
+// GroupsOf returns the groups that the viewer is in, directly or through others.
 // They are resolved once for a viewer, which serves one request, until forget.
-func (s *Service) groupsOf(ctx context.Context, v *Viewer) (*closure, error) {
+func (s *Service) GroupsOf(ctx context.Context, v *Viewer) (*closure, error) {
 	if !v.SignedIn() {
 		return nil, nil
 	}
@@ -70,11 +70,11 @@ func (m *groupMemo) put(busy sched.Latch, groups *closure, known bool) {
 	}
 }
 
-// forget drops what was read for the viewer, also what is being read just now:
+// Forget drops what was read for the viewer, also what is being read just now:
 // a mutation may change it.
-func (v *Viewer) forget() {
+func (v *Viewer) Forget() {
 	v.shown.forget()
-	v.ahead.forget()
+	v.kept.forget()
 	v.memo.mu.Lock()
 	defer v.memo.mu.Unlock()
 	v.memo.known, v.memo.groups, v.memo.busy = false, nil, nil
@@ -82,7 +82,7 @@ func (v *Viewer) forget() {
 
 // GroupRoleOf is the viewer's strongest role in the group, direct or through
 // groups.
-func (s *Service) GroupRoleOf(ctx context.Context, v *Viewer, group PrincipalID) (GroupRole, error) {
-	groups, err := s.groupsOf(ctx, v)
-	return groups.role(group), err
+func (s *Service) GroupRoleOf(ctx context.Context, v *Viewer, group ID) (GroupRole, error) {
+	groups, err := s.GroupsOf(ctx, v)
+	return groups.Role(group), err
 }

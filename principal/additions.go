@@ -1,10 +1,11 @@
-package library
+package principal
 
 import (
 	"context"
 	"fmt"
 
 	"carrel/core/fault"
+	"carrel/core/input"
 	"carrel/core/sched"
 )
 
@@ -25,7 +26,7 @@ const (
 // The check takes rounds of reads, not reads for each member: it looks at the
 // groups above the group, and at the groups above and below each principal, but
 // at nobody who is in those below (ADR 29).
-func (s *Service) checkAdditions(ctx context.Context, v *Viewer, group PrincipalID, principals []PrincipalID) ([]error, error) {
+func (s *Service) checkAdditions(ctx context.Context, v *Viewer, group ID, principals []ID) ([]error, error) {
 	if len(principals) == 0 {
 		return nil, nil
 	}
@@ -45,15 +46,15 @@ func (s *Service) checkAdditions(ctx context.Context, v *Viewer, group Principal
 // additions are checks of principals that are to become members of one group.
 type additions struct {
 	s     *Service
-	meter *meter
-	group PrincipalID
+	meter *Meter
+	group ID
 	// above are the group and the groups that it is in, each with the level at
 	// which a new member reaches it.
-	above map[PrincipalID]int
+	above map[ID]int
 }
 
 // check returns why p cannot become a member; refused is nil if it can.
-func (a *additions) check(ctx context.Context, p PrincipalID) (refused, err error) {
+func (a *additions) check(ctx context.Context, p ID) (refused, err error) {
 	closure, err := a.s.closureOf(ctx, p, a.meter)
 	if err != nil {
 		return nil, err
@@ -81,7 +82,7 @@ func (a *additions) check(ctx context.Context, p PrincipalID) (refused, err erro
 
 // checkDirect counts p's direct memberships in groups of the same kind: of its own
 // tenant, or of others.
-func (a *additions) checkDirect(p PrincipalID, own bool, c *closure) error {
+func (a *additions) checkDirect(p ID, own bool, c *closure) error {
 	n := 0
 	for _, m := range c.direct {
 		if (m.Group.Tenant() == p.Tenant()) == own && m.Group != a.group {
@@ -100,8 +101,8 @@ func (a *additions) checkDirect(p PrincipalID, own bool, c *closure) error {
 // checkSize counts the closure that p would have. In a group of p's own tenant,
 // only the groups of that tenant count: those of others give way to them, so
 // strangers cannot keep p out.
-func (a *additions) checkSize(p PrincipalID, own bool, c *closure) error {
-	counts := func(g PrincipalID) bool { return !own || g.Tenant() == p.Tenant() }
+func (a *additions) checkSize(p ID, own bool, c *closure) error {
+	counts := func(g ID) bool { return !own || g.Tenant() == p.Tenant() }
 	total, more := 0, 0
 	for g := range c.groups { // counted, in any order
 		if counts(g) {
@@ -109,7 +110,7 @@ func (a *additions) checkSize(p PrincipalID, own bool, c *closure) error {
 		}
 	}
 	for g, level := range a.above { // counted, in any order
-		if g != p && level <= maxLevels && counts(g) && c.role(g) == NotInGroup {
+		if g != p && level <= maxLevels && counts(g) && c.Role(g) == NotInGroup {
 			more++
 		}
 	}
@@ -123,7 +124,7 @@ func (a *additions) checkSize(p PrincipalID, own bool, c *closure) error {
 // does not reach at as low a level already; 0 if there is none. Groups of other
 // tenants above the group do not count: their managers need not ask anybody, and
 // must not be able to keep others from nesting groups.
-func (a *additions) deepest(p PrincipalID, c *closure) int {
+func (a *additions) deepest(p ID, c *closure) int {
 	deepest := 0
 	for g, level := range a.above { // the maximum does not depend on the order
 		if g == p || g != a.group && g.Tenant() != a.group.Tenant() {
@@ -140,9 +141,9 @@ func (a *additions) deepest(p PrincipalID, c *closure) int {
 // reachesBelow tells whether groups nest below p through more than so many
 // levels, p itself being the first. Groups above the group do not count: they form
 // a cycle with it. It looks at maxGroups groups at most.
-func (a *additions) reachesBelow(ctx context.Context, p PrincipalID, levels int) (bool, error) {
-	seen := map[PrincipalID]bool{p: true}
-	for level := []PrincipalID{p}; len(level) > 0; levels-- {
+func (a *additions) reachesBelow(ctx context.Context, p ID, levels int) (bool, error) {
+	seen := map[ID]bool{p: true}
+	for level := []ID{p}; len(level) > 0; levels-- {
 		if levels <= 0 {
 			for _, g := range level {
 				if _, above := a.above[g]; !above {
@@ -169,8 +170,8 @@ func (a *additions) reachesBelow(ctx context.Context, p PrincipalID, levels int)
 }
 
 // groupsIn returns the groups that are direct members of groups.
-func (s *Service) groupsIn(ctx context.Context, groups []PrincipalID) ([]PrincipalID, error) {
-	each := make([][]PrincipalID, len(groups))
+func (s *Service) groupsIn(ctx context.Context, groups []ID) ([]ID, error) {
+	each := make([][]ID, len(groups))
 	err := sched.ForEach(ctx, s.rt, len(groups), descentWidth, func(i int) (err error) {
 		each[i], err = s.groupsInGroup(ctx, groups[i])
 		return err
@@ -178,7 +179,7 @@ func (s *Service) groupsIn(ctx context.Context, groups []PrincipalID) ([]Princip
 	if err != nil {
 		return nil, err
 	}
-	var all []PrincipalID
+	var all []ID
 	for _, in := range each {
 		all = append(all, in...)
 	}
@@ -187,10 +188,10 @@ func (s *Service) groupsIn(ctx context.Context, groups []PrincipalID) ([]Princip
 
 // groupsInGroup reads member rows up to the first user: ids of groups come before
 // those of users.
-func (s *Service) groupsInGroup(ctx context.Context, group PrincipalID) ([]PrincipalID, error) {
-	var in []PrincipalID
-	after := PrincipalID("")
-	for rows, limit := 0, firstMembers; rows < maxGroups; limit = MaxList {
+func (s *Service) groupsInGroup(ctx context.Context, group ID) ([]ID, error) {
+	var in []ID
+	after := ID("")
+	for rows, limit := 0, firstMembers; rows < maxGroups; limit = input.MaxList {
 		page, err := s.store.GroupMembersPage(ctx, group, after, limit, false)
 		if err != nil {
 			return nil, fmt.Errorf("read the members of %s: %w", group, err)

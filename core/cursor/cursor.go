@@ -1,4 +1,4 @@
-package library
+package cursor
 
 import (
 	"bytes"
@@ -43,35 +43,40 @@ const (
 	placeStep = 48
 	placeHead = 1 + 8 + 8 + 1 // order and flag, position, bound, length of the id
 	placeRead = 1 + 4         // a mark, and the minute in which it was read
-	// longestID is that of "c:" and "g:" ids alike; with a name of the directory
-	// before it, it is the longest text of a place.
+	// longestID is that of ids of every kind; with a name before it, by which a list
+	// is in order, it is the longest text of a place.
 	longestID     = 2 + id.MaxTenantLength + 1 + id.MaxNameLength
-	longestPlace  = (placeHead + directoryKey + 1 + longestID + placeRead + placeStep - 1) / placeStep * placeStep
+	longestPlace  = (placeHead + LongestName + 1 + longestID + placeRead + placeStep - 1) / placeStep * placeStep
 	longestCursor = (cursorHead + cursorNonce + longestPlace + cursorTag + 2) / 3 * 4
 )
+
+// LongestName is how many bytes of a name a place holds at most.
+const LongestName = 80
 
 // cursorText is strict: of the spellings that decode to the same bytes it
 // takes one.
 var cursorText = base64.RawURLEncoding.Strict()
 
-// cursorKind is the kind of connection that a cursor belongs to.
-type cursorKind byte
+// Kind is the kind of connection that a cursor belongs to.
+type Kind byte
 
+// The kinds of connections. Cursors that exist are bound to them, so a number is
+// never used for anything else.
 const (
-	cursorOfLibrary      cursorKind = 1
-	cursorOfMembers      cursorKind = 2
-	cursorOfGroupMembers cursorKind = 3
-	cursorOfGroups       cursorKind = 4
-	cursorOfDirectory    cursorKind = 5
+	OfLibrary      Kind = 1
+	OfMembers      Kind = 2
+	OfGroupMembers Kind = 3
+	OfGroups       Kind = 4
+	OfDirectory    Kind = 5
 )
 
-// cursorOrder is the order in which the connection was read.
-type cursorOrder byte
+// Order is the order in which the connection was read.
+type Order byte
 
 const (
-	orderAny        cursorOrder = 0 // of mutations and events: works in either
-	orderAscending  cursorOrder = 1
-	orderDescending cursorOrder = 2
+	AnyOrder   Order = 0 // of mutations and events: works in either
+	Ascending  Order = 1
+	Descending Order = 2
 
 	placeBounded = 0x80 // flag beside the order
 
@@ -81,23 +86,17 @@ const (
 	readMark = 1
 )
 
-// cursorClass is the class of viewers that share a cursor: the bucket they
-// read, and whether with includeShared. Connections without classes have 0.
-type cursorClass byte
+// Class is the class of viewers that share a cursor, as the domain numbers
+// them. Connections without classes have 0.
+type Class byte
 
-func classOf(b Bucket, includeShared bool) cursorClass {
-	c := cursorClass(b)
-	if includeShared {
-		c |= 0x80
-	}
-	return c
-}
-
-// place is what a cursor holds. Lists of principals leave Position 0 and keep
-// the principal's id in At.Content, those by name the name before it.
-type place struct {
-	Order cursorOrder
-	At    EntryKey
+// Place is what a cursor holds. A connection in order of time has the position and
+// the id of an edge; others leave Position 0, and have in ID whatever they are in
+// order of.
+type Place struct {
+	Order    Order
+	Position clock.Instant
+	ID       string
 	// Bound is the newest position that the walk goes to; nothing where it is
 	// not Bounded.
 	Bounded bool
@@ -107,25 +106,25 @@ type place struct {
 	Read clock.Instant
 }
 
-// readUnit is how exactly a cursor tells when it was read. Within it the same
+// ReadUnit is how exactly a cursor tells when it was read. Within it the same
 // edge has the same cursor.
-const readUnit = time.Minute
+const ReadUnit = time.Minute
 
 // append appends the place, padded to whole steps.
-func (p *place) append(b []byte) []byte {
+func (p *Place) append(b []byte) []byte {
 	start := len(b)
 	first := byte(p.Order)
 	if p.Bounded {
 		first |= placeBounded
 	}
 	b = append(b, first)
-	b = binary.BigEndian.AppendUint64(b, uint64(p.At.Position))
+	b = binary.BigEndian.AppendUint64(b, uint64(p.Position))
 	b = binary.BigEndian.AppendUint64(b, uint64(p.Bound))
-	b = append(b, byte(len(p.At.Content)))
-	b = append(b, p.At.Content...)
+	b = append(b, byte(len(p.ID)))
+	b = append(b, p.ID...)
 	if p.Read != 0 {
 		b = append(b, readMark)
-		b = binary.BigEndian.AppendUint32(b, uint32(p.Read/clock.Instant(readUnit.Microseconds())))
+		b = binary.BigEndian.AppendUint32(b, uint32(p.Read/clock.Instant(ReadUnit.Microseconds())))
 	}
 	for (len(b)-start)%placeStep != 0 {
 		b = append(b, 0)
@@ -134,28 +133,28 @@ func (p *place) append(b []byte) []byte {
 }
 
 // readPlace is the reverse of append; ok is false for what append does not make.
-func readPlace(b []byte) (p place, ok bool) {
+func readPlace(b []byte) (p Place, ok bool) {
 	if len(b) < placeHead {
 		return p, false
 	}
 	p.Bounded = b[0]&placeBounded != 0
-	p.Order = cursorOrder(b[0] &^ placeBounded)
-	p.At.Position = clock.Instant(binary.BigEndian.Uint64(b[1:]))
+	p.Order = Order(b[0] &^ placeBounded)
+	p.Position = clock.Instant(binary.BigEndian.Uint64(b[1:]))
 	p.Bound = clock.Instant(binary.BigEndian.Uint64(b[9:]))
 	n := int(b[17])
-	if p.Order > orderDescending || len(b) < placeHead+n {
-		return place{}, false
+	if p.Order > Descending || len(b) < placeHead+n {
+		return Place{}, false
 	}
-	p.At.Content = ContentID(b[placeHead : placeHead+n])
+	p.ID = string(b[placeHead : placeHead+n])
 	if rest := b[placeHead+n:]; len(rest) >= placeRead && rest[0] == readMark {
-		p.Read = clock.Instant(binary.BigEndian.Uint32(rest[1:])) * clock.Instant(readUnit.Microseconds())
+		p.Read = clock.Instant(binary.BigEndian.Uint32(rest[1:])) * clock.Instant(ReadUnit.Microseconds())
 	}
 	return p, true
 }
 
-// binding is what a cursor is bound to, as authenticated data. The length
+// Binding is what a cursor is bound to, as authenticated data. The length
 // before the owner keeps it apart from what is sealed.
-func binding(kind cursorKind, class cursorClass, owner string) []byte {
+func Binding(kind Kind, class Class, owner string) []byte {
 	b := make([]byte, 0, 4+len(owner))
 	b = append(b, cursorVersion, byte(kind), byte(class), byte(len(owner)))
 	return append(b, owner...)
@@ -172,9 +171,9 @@ const (
 	ringKey     = 1 + 2*ringSecret
 )
 
-// sealer makes and reads cursors with the keys of the store, so that every
+// Sealer makes and reads cursors with the keys of the store, so that every
 // gateway and every restart knows them.
-type sealer struct {
+type Sealer struct {
 	keys []*cursorKey
 }
 
@@ -191,9 +190,9 @@ type scribe struct {
 	text              []byte
 }
 
-// newSealer reads the key ring of the store, or makes the store's first; first
+// NewSealer reads the key ring of the store, or makes the store's first; first
 // tells which.
-func newSealer(ctx context.Context, store commit.RegisterStore, rt sched.Runtime) (s *sealer, first bool, err error) {
+func NewSealer(ctx context.Context, store commit.RegisterStore, rt sched.Runtime) (s *Sealer, first bool, err error) {
 	ring := make([]byte, 1+ringKey)
 	rt.Random(ring)
 	ring[0], ring[1] = ringVersion, 1
@@ -206,11 +205,11 @@ func newSealer(ctx context.Context, store commit.RegisterStore, rt sched.Runtime
 }
 
 // sealerOf reads a key ring.
-func sealerOf(ring []byte) (*sealer, error) {
+func sealerOf(ring []byte) (*Sealer, error) {
 	if len(ring) < 1+ringKey || ring[0] != ringVersion || (len(ring)-1)%ringKey != 0 {
 		return nil, fmt.Errorf("read cursor keys: the setting %q of the store is not a key ring of version %d", cursorKeys, ringVersion)
 	}
-	s := &sealer{}
+	s := &Sealer{}
 	for b := ring[1:]; len(b) > 0; b = b[ringKey:] {
 		k, err := newCursorKey(b[0], b[1:1+ringSecret], b[1+ringSecret:ringKey])
 		if err != nil {
@@ -239,7 +238,7 @@ func newCursorKey(id byte, seal, nonce []byte) (*cursorKey, error) {
 	return k, nil
 }
 
-func (s *sealer) key(id byte) *cursorKey {
+func (s *Sealer) key(id byte) *cursorKey {
 	for _, k := range s.keys {
 		if k.id == id {
 			return k
@@ -248,8 +247,8 @@ func (s *sealer) key(id byte) *cursorKey {
 	return nil
 }
 
-// seal is the cursor of a place in the connection that bound names.
-func (s *sealer) seal(bound []byte, p place) string {
+// Seal is the cursor of a place in the connection that bound names.
+func (s *Sealer) Seal(bound []byte, p Place) string {
 	k := s.keys[0]
 	w := k.scribes.Get().(*scribe)
 	defer k.scribes.Put(w)
@@ -266,40 +265,40 @@ func (s *sealer) seal(bound []byte, p place) string {
 	return string(w.text)
 }
 
-// open reads a cursor of the connection that bound names, for a page in order.
-func (s *sealer) open(bound []byte, order cursorOrder, cursor string) (place, error) {
-	p, err := s.openAny(bound, cursor)
-	if err == nil && p.Order != orderAny && p.Order != order {
-		return place{}, badCursor()
+// Open reads a cursor of the connection that bound names, for a page in order.
+func (s *Sealer) Open(bound []byte, order Order, cursor string) (Place, error) {
+	p, err := s.OpenAny(bound, cursor)
+	if err == nil && p.Order != AnyOrder && p.Order != order {
+		return Place{}, badCursor()
 	}
 	return p, err
 }
 
-// openAny reads a cursor of the connection that bound names, in whatever order.
-func (s *sealer) openAny(bound []byte, cursor string) (place, error) {
+// OpenAny reads a cursor of the connection that bound names, in whatever order.
+func (s *Sealer) OpenAny(bound []byte, cursor string) (Place, error) {
 	if cursor == "" || len(cursor) > longestCursor {
-		return place{}, badCursor()
+		return Place{}, badCursor()
 	}
 	b, err := cursorText.DecodeString(cursor)
 	// The decoder skips line breaks, which would be one more spelling.
 	if err != nil || strings.ContainsAny(cursor, "\r\n") {
-		return place{}, badCursor()
+		return Place{}, badCursor()
 	}
 	if len(b) < cursorHead+cursorNonce+cursorTag || b[0] != cursorVersion {
-		return place{}, badCursor()
+		return Place{}, badCursor()
 	}
 	k := s.key(b[1])
 	if k == nil {
-		return place{}, badCursor()
+		return Place{}, badCursor()
 	}
 	sealed := b[cursorHead+cursorNonce:]
 	plain, err := k.aead.Open(nil, b[cursorHead:cursorHead+cursorNonce], sealed, bound)
 	if err != nil {
-		return place{}, badCursor()
+		return Place{}, badCursor()
 	}
 	p, ok := readPlace(plain)
 	if !ok {
-		return place{}, badCursor()
+		return Place{}, badCursor()
 	}
 	return p, nil
 }

@@ -1,4 +1,4 @@
-package library
+package principal
 
 import (
 	"context"
@@ -6,13 +6,14 @@ import (
 	"carrel/core/commit"
 	"carrel/core/fault"
 	"carrel/core/id"
+	"carrel/core/input"
 )
 
 // CreateUser creates a user: an administrator of the tenant any, a token the
 // one it names. The e-mail address is checked and normalized.
 func (s *Service) CreateUser(ctx context.Context, v *Viewer, in CreateUser) (*User, error) {
-	v.forget()
-	defer v.forget()
+	v.Forget()
+	defer v.Forget()
 	if !v.SignedIn() {
 		return nil, fault.SignInFirst()
 	}
@@ -31,7 +32,7 @@ func (s *Service) CreateUser(ctx context.Context, v *Viewer, in CreateUser) (*Us
 	b := s.NewBudget()
 	h, err := s.create(ctx, b, commit.Keyed(string(v.User), in.IdempotencyKey, "createUser", plain), creation{
 		what:    "user",
-		header:  PrincipalHeader{ID: id, DisplayName: in.DisplayName, Visibility: in.Visibility, Email: email, State: commit.Live},
+		header:  Header{ID: id, DisplayName: in.DisplayName, Visibility: in.Visibility, Email: email, State: commit.Live},
 		allowed: func(ctx context.Context) error { return s.mayCreateUser(ctx, b, v, id) },
 		rules:   func(context.Context) error { return nil },
 	})
@@ -42,11 +43,11 @@ func (s *Service) CreateUser(ctx context.Context, v *Viewer, in CreateUser) (*Us
 }
 
 // mayCreateUser lets administrators and the token itself pass.
-func (s *Service) mayCreateUser(ctx context.Context, b commit.Budget, v *Viewer, id PrincipalID) error {
+func (s *Service) mayCreateUser(ctx context.Context, b commit.Budget, v *Viewer, id ID) error {
 	if v.User == id || v.Administers(id.Tenant()) {
 		return nil
 	}
-	if err := s.requireUser(ctx, b, v); err != nil {
+	if err := s.RequireUser(ctx, b, v); err != nil {
 		return err
 	}
 	return fault.Forbiddenf(nil, "only administrators of tenant %s create users in it; a token may create the user that it names, %s", id.Tenant(), v.User)
@@ -54,7 +55,7 @@ func (s *Service) mayCreateUser(ctx context.Context, b commit.Budget, v *Viewer,
 
 // newID is the id of a new principal. Its parts are checked before they are
 // put together, because a colon in one would shift the others.
-func newID(form func(tenant, name string) PrincipalID, tenant, name string, faults *fault.List) PrincipalID {
+func newID(form func(tenant, name string) ID, tenant, name string, faults *fault.List) ID {
 	faults.Add(id.CheckTenant(id.Lower(tenant)), "tenant")
 	faults.Add(id.CheckName(id.Lower(name)), "name")
 	return form(tenant, name)
@@ -62,8 +63,8 @@ func newID(form func(tenant, name string) PrincipalID, tenant, name string, faul
 
 // UpdateUser changes a user: the user itself, and administrators of its tenant.
 func (s *Service) UpdateUser(ctx context.Context, v *Viewer, in UpdateUser) (*User, error) {
-	v.forget()
-	defer v.forget()
+	v.Forget()
+	defer v.Forget()
 	if !v.SignedIn() {
 		return nil, fault.SignInFirst()
 	}
@@ -71,10 +72,10 @@ func (s *Service) UpdateUser(ctx context.Context, v *Viewer, in UpdateUser) (*Us
 	id, err := parseOf(id.User, in.ID)
 	faults.Add(err, "id")
 	change := headerChange{
-		displayName: needed(&faults, in.DisplayName, checkDisplayName, "displayName"),
-		visibility:  needed(&faults, in.Visibility, checkVisibility, "visibility"),
+		displayName: input.Needed(&faults, in.DisplayName, checkDisplayName, "displayName"),
+		visibility:  input.Needed(&faults, in.Visibility, checkVisibility, "visibility"),
 	}
-	change.email = needed(&faults, in.Email, func(s string) error {
+	change.email = input.Needed(&faults, in.Email, func(s string) error {
 		_, err := normalizeEmail(s)
 		return err
 	}, "email")
@@ -93,19 +94,19 @@ func (s *Service) UpdateUser(ctx context.Context, v *Viewer, in UpdateUser) (*Us
 		change.email = &normal
 	}
 	b := s.NewBudget()
-	if err := s.requireActor(ctx, b, v, id.Tenant()); err != nil {
+	if err := s.RequireActor(ctx, b, v, id.Tenant()); err != nil {
 		return nil, err
 	}
 	plain := in
 	plain.IdempotencyKey = nil
 	rows, err := s.changePrincipal(ctx, b, id, commit.Keyed(string(v.User), in.IdempotencyKey, "updateUser", plain), nil, nil,
-		func(ctx context.Context, rows *PrincipalRows) (*principalPlan, error) {
-			visible, err := s.seesPrincipal(ctx, v, id, &rows.Header)
+		func(ctx context.Context, rows *Rows) (*changePlan, error) {
+			visible, err := s.Sees(ctx, v, id, &rows.Header)
 			switch {
 			case err != nil:
 				return nil, err
 			case !visible:
-				return nil, noSuchPrincipal("id")
+				return nil, NoSuchPrincipal("id")
 			case v.User != id && !v.Administers(id.Tenant()):
 				return nil, fault.Forbiddenf([]string{"id"}, "only the user itself and administrators of its tenant may change it")
 			}
@@ -124,8 +125,8 @@ type headerChange struct {
 }
 
 // plan applies the change. Setting a value to what it is changes nothing.
-func (c headerChange) plan(h PrincipalHeader) *principalPlan {
-	p := &principalPlan{}
+func (c headerChange) plan(h Header) *changePlan {
+	p := &changePlan{}
 	former := h.DisplayName
 	found := set(&h.DisplayName, c.displayName)
 	if found = set(&h.Visibility, c.visibility) || found; found {
@@ -145,27 +146,10 @@ func set[T comparable](field *T, value *T) bool {
 	return true
 }
 
-// needed is the value of an input field that takes no null; nil where the
-// field was left out or is at fault.
-func needed[T any](faults *fault.List, field Optional[*T], check func(T) error, path string) *T {
-	switch {
-	case !field.Set:
-		return nil
-	case field.Value == nil:
-		faults.Add(fault.Invalidf(nil, "%s takes no null; leave it out to keep it as it is", path), path)
-		return nil
-	}
-	if err := check(*field.Value); err != nil {
-		faults.Add(err, path)
-		return nil
-	}
-	return field.Value
-}
-
 // shownUser is the user as a mutation answers it: nil where the actor may not
 // see it.
-func (s *Service) shownUser(ctx context.Context, v *Viewer, h PrincipalHeader) (*User, error) {
-	visible, err := s.seesPrincipal(ctx, v, h.ID, &h)
+func (s *Service) shownUser(ctx context.Context, v *Viewer, h Header) (*User, error) {
+	visible, err := s.Sees(ctx, v, h.ID, &h)
 	if err != nil || !visible {
 		return nil, err
 	}

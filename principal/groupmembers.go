@@ -1,4 +1,4 @@
-package library
+package principal
 
 import (
 	"cmp"
@@ -14,26 +14,26 @@ import (
 // SetGroupMembers gives, changes and takes away roles in a group. Effective
 // managers and administrators may; anyone may take itself out.
 func (s *Service) SetGroupMembers(ctx context.Context, v *Viewer, in SetGroupMembers) (*Group, error) {
-	v.forget()
-	defer v.forget()
+	v.Forget()
+	defer v.Forget()
 	if !v.SignedIn() {
 		return nil, fault.SignInFirst()
 	}
 	var faults fault.List
 	id, err := parseOf(id.Group, in.Group)
 	faults.Add(err, "groupId")
-	changes := parseMemberChanges(id, in.Members, s.tune.Targets, &faults)
+	changes := parseMemberChanges(id, in.Members, s.targets, &faults)
 	faults.Add(commit.CheckKey(string(v.User), in.IdempotencyKey), "idempotencyKey")
 	if err := faults.OrNil(); err != nil {
 		return nil, err
 	}
 	b := s.NewBudget()
-	if err := s.requireActor(ctx, b, v, id.Tenant()); err != nil {
+	if err := s.RequireActor(ctx, b, v, id.Tenant()); err != nil {
 		return nil, err
 	}
 	plain := in
 	plain.IdempotencyKey = nil
-	members, joining := []PrincipalID{v.User}, []PrincipalID(nil)
+	members, joining := []ID{v.User}, []ID(nil)
 	for _, c := range changes {
 		members = append(members, c.principal)
 		if c.role != NotInGroup {
@@ -41,13 +41,13 @@ func (s *Service) SetGroupMembers(ctx context.Context, v *Viewer, in SetGroupMem
 		}
 	}
 	rows, err := s.changePrincipal(ctx, b, id, commit.Keyed(string(v.User), in.IdempotencyKey, "setGroupMembers", plain), members, joining,
-		func(ctx context.Context, rows *PrincipalRows) (*principalPlan, error) {
+		func(ctx context.Context, rows *Rows) (*changePlan, error) {
 			return s.planGroupMembers(ctx, v, id, rows, changes)
 		})
 	if err != nil {
 		return nil, err
 	}
-	v.forget()
+	v.Forget()
 	if removesItself(v, changes) && !rows.Members[0].Active() {
 		return shownAfterLeaving(v, rows), nil
 	}
@@ -57,8 +57,8 @@ func (s *Service) SetGroupMembers(ctx context.Context, v *Viewer, in SetGroupMem
 // shownAfterLeaving returns the group that the viewer has left, nil unless the
 // viewer sees it without being in it. Whether it is in it through another group
 // is not resolved.
-func shownAfterLeaving(v *Viewer, rows *PrincipalRows) *Group {
-	if sightOfPrincipal(v, rows.Header.ID, &rows.Header) != seen {
+func shownAfterLeaving(v *Viewer, rows *Rows) *Group {
+	if sightOfPrincipal(v, rows.Header.ID, &rows.Header) != Seen {
 		return nil
 	}
 	return &Group{rows.Header}
@@ -66,12 +66,12 @@ func shownAfterLeaving(v *Viewer, rows *PrincipalRows) *Group {
 
 // memberChange is a change of one principal's role in a group.
 type memberChange struct {
-	principal PrincipalID
+	principal ID
 	role      GroupRole // NotInGroup takes it out
 }
 
 // parseMemberChanges checks the shape of a list of changes.
-func parseMemberChanges(group PrincipalID, list []GroupMemberChange, most int, faults *fault.List) []memberChange {
+func parseMemberChanges(group ID, list []GroupMemberChange, most int, faults *fault.List) []memberChange {
 	switch {
 	case len(list) == 0:
 		faults.Add(fault.Invalidf(nil, "name at least one member to change"), "members")
@@ -81,10 +81,10 @@ func parseMemberChanges(group PrincipalID, list []GroupMemberChange, most int, f
 		return nil
 	}
 	changes := make([]memberChange, len(list))
-	named := make(map[PrincipalID]bool, len(list))
+	named := make(map[ID]bool, len(list))
 	for i, c := range list {
 		at := strconv.Itoa(i)
-		p, err := ParsePrincipalID(c.Principal)
+		p, err := ParseID(c.Principal)
 		switch {
 		case err != nil:
 			faults.Add(err, "members", at, "principalId")
@@ -107,7 +107,7 @@ func parseMemberChanges(group PrincipalID, list []GroupMemberChange, most int, f
 
 // planGroupMembers decides a list of changes on the rows that were read:
 // rows.Members[0] is the actor's, the others are those of the changes.
-func (s *Service) planGroupMembers(ctx context.Context, v *Viewer, id PrincipalID, rows *PrincipalRows, changes []memberChange) (*principalPlan, error) {
+func (s *Service) planGroupMembers(ctx context.Context, v *Viewer, id ID, rows *Rows, changes []memberChange) (*changePlan, error) {
 	if leaves(v, rows, changes) {
 		return s.applyMembers(ctx, v, rows, changes)
 	}
@@ -135,19 +135,19 @@ func removesItself(v *Viewer, changes []memberChange) bool {
 // leaves tells whether a direct member takes itself out, which anyone may. No
 // groups are resolved for it, so one can leave whatever else is wrong with them.
 // rows.Members[0] is the viewer's own row.
-func leaves(v *Viewer, rows *PrincipalRows, changes []memberChange) bool {
+func leaves(v *Viewer, rows *Rows, changes []memberChange) bool {
 	return removesItself(v, changes) && rows.Header.State == commit.Live && rows.Members[0].Active()
 }
 
 // requireAddable is NOT_FOUND for each principal that would come in and that
 // the actor may not see. A manager may give one already in another role though
 // it has become invisible; nobody else is told by the answer that it is in.
-func (s *Service) requireAddable(ctx context.Context, v *Viewer, rows *PrincipalRows, changes []memberChange, manages bool) error {
-	ps := make([]PrincipalID, len(changes))
+func (s *Service) requireAddable(ctx context.Context, v *Viewer, rows *Rows, changes []memberChange, manages bool) error {
+	ps := make([]ID, len(changes))
 	for i, c := range changes {
 		ps[i] = c.principal
 	}
-	faults, err := s.principalsFor(ctx, v, ps,
+	faults, err := s.PrincipalsFor(ctx, v, ps,
 		func(i int) bool { return changes[i].role == NotInGroup || manages && rows.Members[i+1].Active() },
 		func(i int) []string { return []string{"members", strconv.Itoa(i), "principalId"} })
 	if err != nil {
@@ -158,9 +158,9 @@ func (s *Service) requireAddable(ctx context.Context, v *Viewer, rows *Principal
 
 // checkJoining is TOO_MANY for each principal that comes in and for which there is
 // no room.
-func (s *Service) checkJoining(ctx context.Context, v *Viewer, rows *PrincipalRows, changes []memberChange) (fault.List, error) {
+func (s *Service) checkJoining(ctx context.Context, v *Viewer, rows *Rows, changes []memberChange) (fault.List, error) {
 	var at []int
-	var joining []PrincipalID
+	var joining []ID
 	for i, c := range changes {
 		if c.role != NotInGroup && !rows.Members[i+1].Active() {
 			at, joining = append(at, i), append(joining, c.principal)
@@ -179,8 +179,8 @@ func (s *Service) checkJoining(ctx context.Context, v *Viewer, rows *PrincipalRo
 
 // applyMembers plans the rows, under the rules that hold for everybody: a
 // manager stays, and nobody is in too many groups.
-func (s *Service) applyMembers(ctx context.Context, v *Viewer, rows *PrincipalRows, changes []memberChange) (*principalPlan, error) {
-	p := &principalPlan{after: rows.Header}
+func (s *Service) applyMembers(ctx context.Context, v *Viewer, rows *Rows, changes []memberChange) (*changePlan, error) {
+	p := &changePlan{after: rows.Header}
 	faults, err := s.checkJoining(ctx, v, rows, changes)
 	if err != nil {
 		return nil, err
@@ -228,7 +228,7 @@ func (s *Service) applyMembers(ctx context.Context, v *Viewer, rows *PrincipalRo
 }
 
 // shownGroupOf is shownGroup where the actor's own row, the first one, is known.
-func (s *Service) shownGroupOf(ctx context.Context, v *Viewer, rows *PrincipalRows) (*Group, error) {
+func (s *Service) shownGroupOf(ctx context.Context, v *Viewer, rows *Rows) (*Group, error) {
 	if rows.Header.State == commit.Live && rows.Members[0].Active() {
 		return &Group{rows.Header}, nil
 	}

@@ -1,20 +1,20 @@
-package library
+package principal
 
 import "sync"
 
-// principalMemo keeps the principals that a viewer was shown in this request:
+// memo keeps the principals that a viewer was shown in this request:
 // a page asks for its owner again, who has often created its items too. Only
 // who was found visible is kept, so what it gives was judged in this request.
-type principalMemo struct {
+type memo struct {
 	mu      sync.Mutex
-	headers map[PrincipalID]*PrincipalHeader
+	headers map[ID]*Header
 	// age rises with forget: what was read before it is not kept after it.
 	age int
 }
 
 // known puts the headers kept of ids in their places, and tells which ids are
 // to be read, and as of when.
-func (m *principalMemo) known(ids []PrincipalID, headers []*PrincipalHeader) (missing []PrincipalID, age int) {
+func (m *memo) known(ids []ID, headers []*Header) (missing []ID, age int) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	for i, id := range ids {
@@ -27,21 +27,21 @@ func (m *principalMemo) known(ids []PrincipalID, headers []*PrincipalHeader) (mi
 
 // keep adds headers that the viewer may see, unless they were read before they
 // were to be forgotten.
-func (m *principalMemo) keep(headers []*PrincipalHeader, age int) {
+func (m *memo) keep(headers []*Header, age int) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if m.age != age {
 		return
 	}
 	if m.headers == nil {
-		m.headers = make(map[PrincipalID]*PrincipalHeader, len(headers))
+		m.headers = make(map[ID]*Header, len(headers))
 	}
 	for _, h := range headers {
 		m.headers[h.ID] = h
 	}
 }
 
-func (m *principalMemo) forget() {
+func (m *memo) forget() {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.headers = nil

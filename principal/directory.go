@@ -1,4 +1,4 @@
-package library
+package principal
 
 import (
 	"slices"
@@ -11,6 +11,8 @@ import (
 
 	"carrel/core/clock"
 	"carrel/core/commit"
+	"carrel/core/cursor"
+	"carrel/core/input"
 )
 
 // The directory is by what users and groups are found: an index, derived from
@@ -22,9 +24,9 @@ import (
 // compared with the header. Names have two or three words, and 16 rows do not
 // let one principal fill the directory.
 const (
-	maxPrefix     = maxDisplayName // characters
-	directoryKey  = 80             // bytes of a key
-	maxBeginnings = 16             // words of a display name at which it is found
+	maxPrefix     = maxDisplayName     // characters
+	directoryKey  = cursor.LongestName // bytes of a key
+	maxBeginnings = 16                 // words of a display name at which it is found
 )
 
 // DirectoryKey is one row's place among those of its principal.
@@ -39,7 +41,7 @@ type DirectoryKey struct {
 // DirectoryPlace is a place in the order of a look-up: by name, then by id.
 type DirectoryPlace struct {
 	Name      string
-	Principal PrincipalID
+	Principal ID
 }
 
 // Less tells whether p comes before q.
@@ -50,7 +52,7 @@ func (p DirectoryPlace) Less(q DirectoryPlace) bool {
 // DirectoryRow is a row of the directory, in the tenant of its principal.
 type DirectoryRow struct {
 	DirectoryKey
-	Principal PrincipalID
+	Principal ID
 	// Visibility is the principal's, and MTS that of the state, when it was
 	// written.
 	Visibility Visibility
@@ -73,7 +75,7 @@ type DirectorySlice struct {
 
 // DirectoryEnforcement brings the rows of a principal in line with a snapshot.
 type DirectoryEnforcement struct {
-	Header *PrincipalHeader
+	Header *Header
 	// Former is the display name of a state before it; empty where none is known.
 	Former string
 }
@@ -81,14 +83,14 @@ type DirectoryEnforcement struct {
 // Derive are the keys at which the principal stands, and those of its former
 // name at which it must not: no key is in both. h must be e.Header or a newer
 // reading of it.
-func (e *DirectoryEnforcement) Derive(h *PrincipalHeader) (put, drop []DirectoryKey) {
-	put = directoryKeys(h)
+func (e *DirectoryEnforcement) Derive(h *Header) (put, drop []DirectoryKey) {
+	put = DirectoryKeys(h)
 	if e.Former == "" {
 		return put, nil
 	}
 	former := *h
 	former.State, former.DisplayName = commit.Live, e.Former
-	for _, k := range directoryKeys(&former) {
+	for _, k := range DirectoryKeys(&former) {
 		if !slices.Contains(put, k) {
 			drop = append(drop, k)
 		}
@@ -96,8 +98,8 @@ func (e *DirectoryEnforcement) Derive(h *PrincipalHeader) (put, drop []Directory
 	return put, drop
 }
 
-// directoryKeys are all keys of a principal, the whole name first.
-func directoryKeys(h *PrincipalHeader) []DirectoryKey {
+// DirectoryKeys are all keys of a principal, the whole name first.
+func DirectoryKeys(h *Header) []DirectoryKey {
 	if h.State != commit.Live {
 		return nil
 	}
@@ -116,7 +118,7 @@ func directoryKeys(h *PrincipalHeader) []DirectoryKey {
 // the row names that the prefix begins, so that it is shown once however many of
 // them there are; without a prefix the whole name. ok is false where the look-up
 // does not find it.
-func directoryName(h *PrincipalHeader, prefix string) (name string, ok bool) {
+func directoryName(h *Header, prefix string) (name string, ok bool) {
 	whole := foldName(h.DisplayName)
 	if prefix == "" {
 		return cutName(whole), true
@@ -135,7 +137,7 @@ func directoryName(h *PrincipalHeader, prefix string) (name string, ok bool) {
 // beginnings are what a prefix may begin: the display name, the rest of it from
 // each further word on, and the name in the id. A word begins at a letter or a
 // digit that follows neither one nor a mark on one.
-func beginnings(whole string, id PrincipalID) []string {
+func beginnings(whole string, id ID) []string {
 	all := make([]string, 0, 4)
 	if whole != "" {
 		all = append(all, whole)
@@ -187,4 +189,4 @@ func cutName(s string) string {
 }
 
 // checkPrefix checks what somebody typed. Its error has code Invalid.
-func checkPrefix(s string) error { return checkText(s, "a prefix", maxPrefix, "") }
+func checkPrefix(s string) error { return input.CheckText(s, "a prefix", maxPrefix, "") }

@@ -1,4 +1,4 @@
-package library
+package principal
 
 import (
 	"carrel/core/clock"
@@ -37,10 +37,10 @@ func ParseGroupRole(s string) (r GroupRole, ok bool) {
 	return 0, false
 }
 
-// PrincipalHeader is the authoritative row of a user or a group, changed by
+// Header is the authoritative row of a user or a group, changed by
 // compare-and-set on Seq only.
-type PrincipalHeader struct {
-	ID          PrincipalID
+type Header struct {
+	ID          ID
 	DisplayName string
 	Visibility  Visibility
 	Email       string // users only; trimmed, lower-cased, domain in IDNA form
@@ -55,7 +55,7 @@ type PrincipalHeader struct {
 
 // GroupMemberRow is a member row of a group.
 type GroupMemberRow struct {
-	Principal PrincipalID
+	Principal ID
 	Role      GroupRole
 	Leaving   bool
 	Seq       int64 // of the compare-and-set that last wrote it; 0: no row
@@ -67,41 +67,41 @@ func (m GroupMemberRow) Active() bool { return m.Seq != 0 && !m.Leaving }
 // Membership is a derived row: the group that a principal is a direct member
 // of. Access rests on it only once the group's own row has confirmed it.
 type Membership struct {
-	Group PrincipalID
+	Group ID
 	Role  GroupRole
 }
 
 // Principal is a user or a group as its readers know it: *User or *Group.
 type Principal interface {
-	PrincipalID() PrincipalID
+	PrincipalID() ID
 	Tenant() string
 	// Head is the header that was read.
-	Head() *PrincipalHeader
+	Head() *Header
 }
 
 // User is a principal that signs in.
-type User struct{ PrincipalHeader }
+type User struct{ Header }
 
 // Group is a principal with members.
-type Group struct{ PrincipalHeader }
+type Group struct{ Header }
 
 // PrincipalID is the user's id.
-func (u *User) PrincipalID() PrincipalID { return u.ID }
+func (u *User) PrincipalID() ID { return u.ID }
 
 // Head is the header that was read.
-func (u *User) Head() *PrincipalHeader { return &u.PrincipalHeader }
+func (u *User) Head() *Header { return &u.Header }
 
 // PrincipalID is the group's id.
-func (g *Group) PrincipalID() PrincipalID { return g.ID }
+func (g *Group) PrincipalID() ID { return g.ID }
 
 // Head is the header that was read.
-func (g *Group) Head() *PrincipalHeader { return &g.PrincipalHeader }
+func (g *Group) Head() *Header { return &g.Header }
 
 // Tenant is the principal's tenant.
-func (h *PrincipalHeader) Tenant() string { return h.ID.Tenant() }
+func (h *Header) Tenant() string { return h.ID.Tenant() }
 
-// principalOf wraps a header as what it is.
-func principalOf(h PrincipalHeader) Principal {
+// Of wraps a header as what it is.
+func Of(h Header) Principal {
 	if h.ID.IsGroup() {
 		return &Group{h}
 	}

@@ -1,4 +1,4 @@
-package library
+package principal
 
 import (
 	"context"
@@ -8,48 +8,49 @@ import (
 	"strings"
 
 	"carrel/core/commit"
+	"carrel/core/cursor"
 	"carrel/core/fault"
 	"carrel/core/id"
 )
 
-// PrincipalSearch asks for a page of the users and groups of a tenant.
-type PrincipalSearch struct {
-	PageArgs
+// Search asks for a page of the users and groups of a tenant.
+type Search struct {
+	cursor.PageArgs
 	Tenant string
 	// Prefix is what their names begin with, as somebody typed it; nil or empty: all.
 	Prefix *string
 }
 
-// PrincipalConnection is a page of the users and groups of a tenant.
-type PrincipalConnection struct {
-	Edges    []*PrincipalEdge
-	PageInfo PageInfo
+// Connection is a page of the users and groups of a tenant.
+type Connection struct {
+	Edges    []*Edge
+	PageInfo cursor.PageInfo
 }
 
 // Nodes are the principals of the edges.
-func (c *PrincipalConnection) Nodes() []Principal {
-	return nodesOf(c.Edges, func(e *PrincipalEdge) Principal { return e.Node })
+func (c *Connection) Nodes() []Principal {
+	return NodesOf(c.Edges, func(e *Edge) Principal { return e.Node })
 }
 
-// PrincipalEdge is a user or a group that was found.
-type PrincipalEdge struct {
+// Edge is a user or a group that was found.
+type Edge struct {
 	Node Principal
 	seal func() string
 }
 
 // Cursor is the place of the edge.
-func (e *PrincipalEdge) Cursor() string { return e.seal() }
+func (e *Edge) Cursor() string { return e.seal() }
 
 // FindPrincipals lists the users and groups of a tenant that v may see and that
 // the prefix begins, in the order of the names at which it does, then of ids;
 // without a prefix all of them, by their display names. Who is hidden leaves no
 // trace but that a page may be cut short (listBudget). Only who is of the tenant
 // may ask, and global administrators: the directory of a tenant is its own.
-func (s *Service) FindPrincipals(ctx context.Context, v *Viewer, q PrincipalSearch) (*PrincipalConnection, error) {
+func (s *Service) FindPrincipals(ctx context.Context, v *Viewer, q Search) (*Connection, error) {
 	if !v.SignedIn() {
 		return nil, fault.SignInFirst()
 	}
-	p, err := q.forwards()
+	p, err := q.Forwards()
 	if err != nil {
 		return nil, err
 	}
@@ -67,24 +68,24 @@ func (s *Service) FindPrincipals(ctx context.Context, v *Viewer, q PrincipalSear
 		}
 		prefix = foldName(*q.Prefix)
 	}
-	if err := s.requireDirectory(ctx); err != nil {
+	if err := s.searchable(ctx); err != nil {
 		return nil, err
 	}
 	if !v.Administers(tenant) {
 		// They decide about hidden groups. Resolved in any case, they do not tell by
 		// the time of the answer whether the prefix finds one.
-		if _, err := s.groupsOf(ctx, v); err != nil {
+		if _, err := s.GroupsOf(ctx, v); err != nil {
 			return nil, err
 		}
 	}
 	l := s.newDirectoryList(v, tenant, prefix)
-	shown, info, err := l.page(ctx, p)
+	shown, info, err := l.Page(ctx, p)
 	if err != nil {
 		return nil, err
 	}
-	c := &PrincipalConnection{PageInfo: info, Edges: make([]*PrincipalEdge, len(shown))}
+	c := &Connection{PageInfo: info, Edges: make([]*Edge, len(shown))}
 	for i, it := range shown {
-		c.Edges[i] = &PrincipalEdge{Node: principalOf(*it.header), seal: l.cursor(it.at)}
+		c.Edges[i] = &Edge{Node: Of(*it.Header), seal: l.Cursor(it.At)}
 	}
 	return c, nil
 }
@@ -100,33 +101,33 @@ func messageOf(err error) string {
 
 // newDirectoryList is the list of those whom a folded prefix begins. Its
 // cursors are bound to tenant, prefix and class of viewer.
-func (s *Service) newDirectoryList(v *Viewer, tenant, prefix string) *list {
+func (s *Service) newDirectoryList(v *Viewer, tenant, prefix string) *List {
 	// A prefix may be longer than what a binding holds.
 	sum := sha256.Sum256([]byte(prefix))
-	l := &list{s: s, v: v, bound: binding(cursorOfDirectory, classOf(directoryClass(v, tenant), false), tenant+"/"+string(sum[:]))}
-	l.read = func(ctx context.Context, after listPlace, limit int) ([]listed, bool, error) {
+	l := &List{s: s, v: v, bound: cursor.Binding(cursor.OfDirectory, cursor.Class(directoryClass(v, tenant)), tenant+"/"+string(sum[:]))}
+	l.read = func(ctx context.Context, after ListPlace, limit int) ([]Listed, bool, error) {
 		q := DirectorySlice{Tenant: tenant, Prefix: cutName(prefix), Limit: limit}
 		if after != "" {
 			place := directoryPlaceOf(after)
 			q.After = &place
 		}
-		rows, err := s.store.PageDirectory(ctx, q)
+		rows, err := s.directory.PageDirectory(ctx, q)
 		if err != nil {
 			return nil, false, fmt.Errorf("read the directory: %w", err)
 		}
 		ls, err := s.directoryRows(ctx, v, rows)
 		return ls, len(rows) < limit, err
 	}
-	l.fits = func(row *listed) bool {
-		name, ok := directoryName(row.header, prefix)
-		return ok && name == directoryPlaceOf(row.at).Name
+	l.fits = func(row *Listed) bool {
+		name, ok := directoryName(row.Header, prefix)
+		return ok && name == directoryPlaceOf(row.At).Name
 	}
 	return l
 }
 
 // directoryClass is the class of viewers that read a tenant's directory alike,
 // as far as a cursor is concerned; what each may see is decided row by row.
-func directoryClass(v *Viewer, tenant string) Bucket {
+func directoryClass(v *Viewer, tenant string) Visibility {
 	if v.Administers(tenant) {
 		return Private
 	}
@@ -137,26 +138,26 @@ func directoryClass(v *Viewer, tenant string) Bucket {
 // by which v would not see its principal is passed over without reading the
 // header: like a library's bucket it follows a change of visibility with the
 // fan-out. What is shown is decided by the header.
-func (s *Service) directoryRows(ctx context.Context, v *Viewer, rows []DirectoryRow) ([]listed, error) {
-	ls := make([]listed, len(rows))
+func (s *Service) directoryRows(ctx context.Context, v *Viewer, rows []DirectoryRow) ([]Listed, error) {
+	ls := make([]Listed, len(rows))
 	for i := range rows {
 		r := &rows[i]
-		sees, err := s.seesPrincipal(ctx, v, r.Principal, &PrincipalHeader{ID: r.Principal, Visibility: r.Visibility, State: commit.Live})
+		sees, err := s.Sees(ctx, v, r.Principal, &Header{ID: r.Principal, Visibility: r.Visibility, State: commit.Live})
 		if err != nil {
 			return nil, err
 		}
-		ls[i] = listed{at: placeInDirectory(r.Place()), id: r.Principal, active: sees}
+		ls[i] = Listed{At: placeInDirectory(r.Place()), Id: r.Principal, Active: sees}
 	}
 	return ls, nil
 }
 
 // placeInDirectory is a place of the directory as a list has it. No name holds
 // the character between its parts, which sorts before all others.
-func placeInDirectory(p DirectoryPlace) listPlace {
-	return listPlace(p.Name + "\x00" + string(p.Principal))
+func placeInDirectory(p DirectoryPlace) ListPlace {
+	return ListPlace(p.Name + "\x00" + string(p.Principal))
 }
 
-func directoryPlaceOf(at listPlace) DirectoryPlace {
+func directoryPlaceOf(at ListPlace) DirectoryPlace {
 	name, id, _ := strings.Cut(string(at), "\x00")
-	return DirectoryPlace{Name: name, Principal: PrincipalID(id)}
+	return DirectoryPlace{Name: name, Principal: ID(id)}
 }

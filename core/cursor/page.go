@@ -1,0 +1,86 @@
+package cursor
+
+import "carrel/core/fault"
+
+// PageArgs are the arguments of a connection, as the client gave them.
+type PageArgs struct {
+	First  *int
+	After  *string
+	Last   *int
+	Before *string
+}
+
+// Page sizes, for every connection; the cost estimate uses the same.
+const (
+	DefaultPageSize = 20
+	MaxPageSize     = 100
+)
+
+// PageInfo tells of a page of any connection.
+type PageInfo struct {
+	HasNextPage     bool
+	HasPreviousPage bool
+
+	Start, End func() string
+}
+
+// StartCursor is the cursor of the first edge. A page without edges has the
+// place that it was requested from, nil if it was requested without a cursor. If
+// the read budget cut the page short, it has the first entry scanned.
+func (p *PageInfo) StartCursor() *string { return cursorOrNil(p.Start) }
+
+// EndCursor is the cursor of the last edge, with the same rules. If the read
+// budget cut the page short, it is the last entry scanned.
+func (p *PageInfo) EndCursor() *string { return cursorOrNil(p.End) }
+
+func cursorOrNil(seal func() string) *string {
+	if seal == nil {
+		return nil
+	}
+	c := seal()
+	return &c
+}
+
+// Page is what the arguments of a connection ask for.
+type Page struct {
+	Size     int
+	Backward bool    // the last ones before the cursor, not the first after it
+	Cursor   *string // nil: from the end of the connection
+}
+
+// Resolve checks the arguments of a connection and fills in what was left out.
+// Its errors are BAD_USER_INPUT.
+func (a PageArgs) Resolve() (Page, error) {
+	switch {
+	case a.First != nil && a.Last != nil:
+		return Page{}, fault.BadInputf("first and last exclude each other: pass first (with after) to page forwards, or last (with before) to page backwards")
+	case a.After != nil && a.Before != nil:
+		return Page{}, fault.BadInputf("after and before exclude each other: pass after (with first) to page forwards, or before (with last) to page backwards")
+	case a.After != nil && a.Last != nil:
+		return Page{}, fault.BadInputf("after goes with first, not with last: pass last with before to page backwards")
+	case a.Before != nil && a.First != nil:
+		return Page{}, fault.BadInputf("before goes with last, not with first: pass first with after to page forwards")
+	}
+	p := Page{Size: DefaultPageSize, Cursor: a.After}
+	name, size := "first", a.First
+	if a.Last != nil || a.Before != nil {
+		p.Backward, p.Cursor = true, a.Before
+		name, size = "last", a.Last
+	}
+	if size == nil {
+		return p, nil
+	}
+	if *size < 0 || *size > MaxPageSize {
+		return Page{}, fault.BadInputf("%s is %d: it takes 0 to %d; page with cursors to read more", name, *size, MaxPageSize)
+	}
+	p.Size = *size
+	return p, nil
+}
+
+// Forwards is resolve for connections that page Forwards only.
+func (a PageArgs) Forwards() (Page, error) {
+	if a.Last != nil || a.Before != nil {
+		return Page{}, fault.BadInputf("this connection pages forwards only: pass first and after")
+	}
+	return a.Resolve()
+}

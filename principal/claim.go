@@ -1,0 +1,24 @@
+package principal
+
+import (
+	"context"
+
+	"carrel/core/commit"
+)
+
+// principalPartition reads the partition of a user or a group for its creation. Its
+// claim is a void state with the row.
+func (s *Service) principalPartition(ctx context.Context, globalID string, key *commit.RequestKey) (*commit.Partition, error) {
+	id := ID(globalID)
+	rows, err := s.store.ReadPrincipal(ctx, id, Query{Request: key})
+	if err != nil {
+		return nil, err
+	}
+	before := rows.Header
+	claim := func(row *commit.RequestRow) *commit.Attempt {
+		c := &Commit{ID: id, Base: before.Seq, Request: row,
+			Header: Header{ID: id, State: commit.Void, Seq: before.Seq + 1, MTS: s.MTS(before.MTS)}}
+		return s.commits(InFlight{Principal: id, Base: before.Seq}, c)
+	}
+	return &commit.Partition{State: before.State, Request: rows.Request, Claim: claim}, nil
+}

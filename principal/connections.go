@@ -1,0 +1,112 @@
+package principal
+
+import (
+	"context"
+	"fmt"
+
+	"carrel/core/cursor"
+	"carrel/core/fault"
+)
+
+// listBudget is how many rows a page of principals scans at most. Their
+// headers cost less than items do, and a list that hides some of them is still
+// filled up to the size asked for.
+const listBudget = 1000
+
+// GroupMembers lists the direct members of a group that v may see.
+func (s *Service) GroupMembers(ctx context.Context, v *Viewer, group ID, args cursor.PageArgs) (*GroupMemberConnection, error) {
+	p, err := args.Forwards()
+	if err != nil {
+		return nil, err
+	}
+	if err := s.requireListed(ctx, v, group, group.IsGroup()); err != nil {
+		return nil, err
+	}
+	l := s.NewList(v, cursor.OfGroupMembers, string(group), func(ctx context.Context, after ListPlace, limit int) ([]Listed, bool, error) {
+		rows, err := s.store.GroupMembersPage(ctx, group, ID(after), limit, false)
+		if err != nil {
+			return nil, false, fmt.Errorf("read members of a group: %w", err)
+		}
+		return groupRows(rows.Members, func(m GroupMemberRow) ID { return m.Principal }), len(rows.Members) < limit, nil
+	})
+	shown, info, err := l.Page(ctx, p)
+	if err != nil {
+		return nil, err
+	}
+	c := &GroupMemberConnection{PageInfo: info, Edges: make([]*GroupMemberEdge, len(shown))}
+	for i, it := range shown {
+		c.Edges[i] = &GroupMemberEdge{Node: Of(*it.Header), Role: GroupRole(it.Role), seal: l.Cursor(it.At)}
+	}
+	return c, nil
+}
+
+// Groups lists the groups that a user is a direct member of and v may see.
+func (s *Service) Groups(ctx context.Context, v *Viewer, user ID, args cursor.PageArgs) (*GroupConnection, error) {
+	p, err := args.Forwards()
+	if err != nil {
+		return nil, err
+	}
+	if err := s.requireListed(ctx, v, user, user.IsUser()); err != nil {
+		return nil, err
+	}
+	l := s.NewList(v, cursor.OfGroups, string(user), func(ctx context.Context, after ListPlace, limit int) ([]Listed, bool, error) {
+		return s.confirmedGroups(ctx, user, ID(after), limit)
+	})
+	shown, info, err := l.Page(ctx, p)
+	if err != nil {
+		return nil, err
+	}
+	c := &GroupConnection{PageInfo: info, Edges: make([]*GroupEdge, len(shown))}
+	for i, it := range shown {
+		c.Edges[i] = &GroupEdge{Node: &Group{*it.Header}, Role: GroupRole(it.Role), seal: l.Cursor(it.At)}
+	}
+	return c, nil
+}
+
+// requireListed answers NOT_FOUND unless v may see the principal and it is of
+// the kind that has the list.
+func (s *Service) requireListed(ctx context.Context, v *Viewer, id ID, hasList bool) error {
+	if !hasList {
+		return fault.NotFoundf(nil, "there is no such user or group, or it may not be seen")
+	}
+	_, err := s.VisiblePrincipal(ctx, v, id)
+	return err
+}
+
+// confirmedGroups are the direct groups of a principal from the reverse index,
+// each as its own row in the group has it.
+func (s *Service) confirmedGroups(ctx context.Context, p, after ID, limit int) ([]Listed, bool, error) {
+	ms, err := s.store.Memberships(ctx, p, after, limit)
+	if err != nil {
+		return nil, false, fmt.Errorf("read memberships: %w", err)
+	}
+	if len(ms) == 0 {
+		return nil, true, nil
+	}
+	claims := make([]MemberOf, len(ms))
+	for i, m := range ms {
+		claims[i] = MemberOf{Group: m.Group, Member: p}
+	}
+	rows, err := s.store.Confirm(ctx, claims)
+	if err != nil {
+		return nil, false, fmt.Errorf("confirm memberships: %w", err)
+	}
+	ls := groupRows(rows, nil)
+	for i := range ls {
+		ls[i].Id = claims[i].Group
+		ls[i].At = ListPlace(claims[i].Group)
+	}
+	return ls, len(ms) < limit, nil
+}
+
+func groupRows(rows []GroupMemberRow, id func(GroupMemberRow) ID) []Listed {
+	ls := make([]Listed, len(rows))
+	for i, m := range rows {
+		ls[i] = Listed{Active: m.Active(), Role: uint8(m.Role)}
+		if id != nil {
+			ls[i].Id = id(m)
+			ls[i].At = ListPlace(ls[i].Id)
+		}
+	}
+	return ls
+}

@@ -1,0 +1,246 @@
+package principal
+
+import (
+	"cmp"
+	"context"
+	"slices"
+	"strconv"
+
+	"carrel/core/clock"
+	"carrel/core/commit"
+	"carrel/core/fault"
+	"carrel/core/id"
+	"carrel/core/input"
+)
+
+// ImportUser is a user as told by a file.
+type ImportUser struct {
+	ID, DisplayName string
+	Email           *string
+	Visibility      Visibility
+	CreatedAt       *clock.Instant // now when nil
+}
+
+// ImportGroup is a group with its first members, one of them a manager.
+type ImportGroup struct {
+	ID, DisplayName string
+	Visibility      Visibility
+	CreatedAt       *clock.Instant
+	Members         []GroupMemberChange // 1..100
+	// MembersFollow: it has no members yet, because all who could manage it are
+	// told later: groups that have only one another as managers. The first
+	// ImportMembers of it must bring a manager; whoever imports sees to it that
+	// there is one.
+	MembersFollow bool
+}
+
+// ImportResult tells what an import call did.
+type ImportResult uint8
+
+// The results of an import call.
+const (
+	Unchanged ImportResult = iota // it stands already as told
+	Created
+	Changed
+)
+
+// DiffersFrom is the fault of something that exists otherwise than told.
+func DiffersFrom(what string) *fault.Error {
+	return &fault.Error{Code: fault.Conflict, Reason: fault.ReasonTaken, Path: []string{"id"},
+		Msg: what + " of this id exists already and differs; import does not overwrite"}
+}
+
+// ImportUser stores a user that does not exist yet.
+func (s *Service) ImportUser(ctx context.Context, in ImportUser) (ImportResult, error) {
+	h := Header{DisplayName: in.DisplayName, Visibility: in.Visibility, State: commit.Live}
+	var faults fault.List
+	id, err := parseOf(id.User, in.ID)
+	faults.Add(err, "id")
+	faults.Add(checkDisplayName(in.DisplayName), "displayName")
+	if in.Email != nil {
+		h.Email, err = normalizeEmail(*in.Email)
+		faults.Add(err, "email")
+	}
+	faults = append(faults, s.importedPast(&h, in.CreatedAt)...)
+	if err := faults.OrNil(); err != nil {
+		return Unchanged, err
+	}
+	h.ID = id
+	return s.importPrincipal(ctx, h, nil, "a user")
+}
+
+// importedPast checks what users and groups have in common.
+func (s *Service) importedPast(h *Header, createdAt *clock.Instant) (faults fault.List) {
+	if !h.Visibility.Valid() {
+		faults = append(faults, fault.Invalidf([]string{"visibility"}, "a visibility is PUBLIC, LOGGEDIN or PRIVATE"))
+	}
+	h.CreatedAt = s.Now()
+	if createdAt != nil {
+		if *createdAt > h.CreatedAt {
+			faults = append(faults, fault.Invalidf([]string{"createdAt"}, "createdAt lies in the future"))
+		}
+		h.CreatedAt = *createdAt
+	}
+	return faults
+}
+
+// ImportGroup stores a group that does not exist yet.
+func (s *Service) ImportGroup(ctx context.Context, in ImportGroup) (ImportResult, error) {
+	h := Header{DisplayName: in.DisplayName, Visibility: in.Visibility, State: commit.Live}
+	var faults fault.List
+	id, err := parseOf(id.Group, in.ID)
+	faults.Add(err, "id")
+	faults.Add(checkDisplayName(in.DisplayName), "displayName")
+	faults = append(faults, s.importedPast(&h, in.CreatedAt)...)
+	h.ID = id
+	rows, more := membersTold(id, in.Members)
+	faults = append(faults, more...)
+	for _, m := range rows {
+		if h.Members++; m.Role == GroupManager {
+			h.Managers++
+		}
+	}
+	switch {
+	case in.MembersFollow && len(in.Members) > 0:
+		faults = append(faults, fault.Invalidf([]string{"members"}, "a group whose members follow has none in its own line"))
+	case h.Managers == 0 && !in.MembersFollow:
+		faults = append(faults, fault.Invalidf([]string{"members"}, "a group needs at least one MANAGER"))
+	}
+	if err := faults.OrNil(); err != nil {
+		return Unchanged, err
+	}
+	if err := s.mayCome(ctx, id, rows); err != nil {
+		return Unchanged, err
+	}
+	return s.importPrincipal(ctx, h, rows, "a group")
+}
+
+// membersTold reads a list of first members: well-formed, none twice, not the
+// group itself.
+func membersTold(group ID, changes []GroupMemberChange) (rows []GroupMemberRow, faults fault.List) {
+	if len(changes) > input.MaxList {
+		return nil, fault.List{fault.TooManyf([]string{"members"}, "at most %d members in one line; give the rest in lines of type members", input.MaxList)}
+	}
+	for i, c := range changes {
+		at := strconv.Itoa(i)
+		p, err := ParseID(c.Principal)
+		faults.Add(err, "members", at, "principalId")
+		switch {
+		case err != nil:
+		case p == group:
+			faults = append(faults, fault.Invalidf([]string{"members", at, "principalId"}, "a group is no member of itself"))
+		case slices.ContainsFunc(rows, func(m GroupMemberRow) bool { return m.Principal == p }):
+			faults = append(faults, fault.Invalidf([]string{"members", at, "principalId"}, "this principal is named twice"))
+		case c.Role == nil || *c.Role == NotInGroup:
+			faults = append(faults, fault.Invalidf([]string{"members", at, "role"}, "a role is MEMBER or MANAGER"))
+		default:
+			rows = append(rows, GroupMemberRow{Principal: p, Role: *c.Role})
+		}
+	}
+	slices.SortFunc(rows, func(a, b GroupMemberRow) int { return cmp.Compare(a.Principal, b.Principal) })
+	return rows, faults
+}
+
+// mayCome is NOT_FOUND for members that do not exist, and TOO_MANY for those
+// that would be in too many groups, or nest them too deep.
+func (s *Service) mayCome(ctx context.Context, group ID, rows []GroupMemberRow) error {
+	ps := make([]ID, len(rows))
+	for i, m := range rows {
+		ps[i] = m.Principal
+	}
+	if err := s.RequireAll(ctx, ps); err != nil {
+		return err
+	}
+	var faults fault.List
+	refused, err := s.checkAdditions(ctx, &Viewer{}, group, ps)
+	if err != nil {
+		return err
+	}
+	for i, err := range refused {
+		faults.Add(err, "members", strconv.Itoa(i), "principalId")
+	}
+	return faults.OrNil()
+}
+
+// RequireAll is NOT_FOUND for those of principals that do not exist.
+func (s *Service) RequireAll(ctx context.Context, ps []ID) error {
+	headers, err := s.store.ReadPrincipals(ctx, ps)
+	if err != nil {
+		return err
+	}
+	var faults fault.List
+	for i := range headers {
+		if headers[i].State != commit.Live {
+			faults = append(faults, fault.NotFoundf([]string{"members", strconv.Itoa(i), "principalId"}, "there is no %s; give it a line before this one", ps[i]))
+		}
+	}
+	return faults.OrNil()
+}
+
+// importPrincipal stores a user or a group with its first members.
+func (s *Service) importPrincipal(ctx context.Context, h Header, rows []GroupMemberRow, what string) (ImportResult, error) {
+	result := Unchanged
+	_, err := s.changePrincipal(ctx, s.NewBudget(), h.ID, nil, groupMembersOf(rows), nil, func(_ context.Context, standing *Rows) (*changePlan, error) {
+		old := &standing.Header
+		result = Unchanged
+		if old.State == commit.Live {
+			if old.DisplayName != h.DisplayName || old.Email != h.Email || old.Visibility != h.Visibility {
+				return nil, DiffersFrom(what)
+			}
+			found := slices.DeleteFunc(slices.Clone(standing.Members), func(m GroupMemberRow) bool { return !m.Active() })
+			return &changePlan{after: *old, found: found}, nil
+		}
+		after := h
+		after.Seq, after.MTS = old.Seq, old.MTS
+		result = Created
+		return &changePlan{after: after, rows: slices.Clone(rows), changed: true, created: true}, nil
+	})
+	return result, err
+}
+
+// ImportGroupMembers gives roles in a group to principals that have none or others.
+func (s *Service) ImportGroupMembers(ctx context.Context, globalID string, changes []GroupMemberChange) (ImportResult, error) {
+	var faults fault.List
+	group, err := parseOf(id.Group, globalID)
+	faults.Add(err, "id")
+	told, more := membersTold(group, changes)
+	if err := append(faults, more...).OrNil(); err != nil {
+		return Unchanged, err
+	}
+	if err := s.mayCome(ctx, group, told); err != nil {
+		return Unchanged, err
+	}
+	ps := groupMembersOf(told)
+	result := Unchanged
+	_, err = s.changePrincipal(ctx, s.NewBudget(), group, nil, ps, nil, func(_ context.Context, rows *Rows) (*changePlan, error) {
+		result = Unchanged
+		if rows.Header.State != commit.Live {
+			return nil, fault.NotFoundf([]string{"id"}, "there is no %s; give it a line before this one", group)
+		}
+		plan := &changePlan{after: rows.Header}
+		for i, m := range rows.Members {
+			if m.Active() && m.Role == told[i].Role {
+				plan.found = append(plan.found, m)
+				continue
+			}
+			if m.Active() {
+				plan.after.Members--
+				if m.Role == GroupManager {
+					plan.after.Managers--
+				}
+			}
+			if plan.after.Members++; told[i].Role == GroupManager {
+				plan.after.Managers++
+			}
+			plan.rows = append(plan.rows, GroupMemberRow{Principal: ps[i], Role: told[i].Role})
+		}
+		if plan.after.Managers == 0 {
+			return nil, &fault.Error{Code: fault.Conflict, Reason: fault.ReasonLastManager, Msg: "a group needs at least one manager"}
+		}
+		if plan.changed = len(plan.rows) > 0; plan.changed {
+			result = Changed
+		}
+		return plan, nil
+	})
+	return result, err
+}

@@ -1,0 +1,49 @@
+package principal
+
+import (
+	"fmt"
+
+	"carrel/core/commit"
+)
+
+// InFlight is a change of a user or a group under way, and what is to be
+// brought in line after it.
+type InFlight struct {
+	ID        commit.EntryID
+	Principal ID
+	Base      int64
+	// Created: the principal is new.
+	Created bool
+	// Former is what it was called before, where its name or its visibility has
+	// changed; empty otherwise.
+	Former string
+	// Members are those of a group whose memberships are concerned, in order of id.
+	Members []ID
+	// Decided: the compare-and-set is known to have been applied.
+	Decided bool
+}
+
+// Entry returns the change as its process records it.
+func (c InFlight) Entry() commit.Entry {
+	reach := commit.Reach{Reverse: c.Created, Former: c.Former, Principals: make([]string, len(c.Members))}
+	if c.Created || c.Former != "" || len(c.Members) > 0 {
+		reach.Scope = commit.ScopeListed
+	}
+	for i, p := range c.Members {
+		reach.Principals[i] = string(p)
+	}
+	return commit.Entry{ID: c.ID, Kind: commit.Principal, Key: string(c.Principal), Base: c.Base, Decided: c.Decided, Payload: reach.Encode()}
+}
+
+// InFlightOf returns the change that an entry records.
+func InFlightOf(e commit.Entry) (InFlight, error) {
+	reach, err := commit.DecodeReach(e.Payload)
+	if err != nil {
+		return InFlight{}, fmt.Errorf("the change %x of %s: %w", e.ID, e.Key, err)
+	}
+	c := InFlight{ID: e.ID, Principal: ID(e.Key), Base: e.Base, Created: reach.Reverse, Former: reach.Former, Decided: e.Decided}
+	for _, p := range reach.Principals {
+		c.Members = append(c.Members, ID(p))
+	}
+	return c, nil
+}

@@ -1,0 +1,47 @@
+package principal
+
+import "carrel/core/input"
+
+// CreateUser is the input of Service.CreateUser.
+type CreateUser struct {
+	Tenant, Name, DisplayName, Email string
+	Visibility                       Visibility
+	IdempotencyKey                   *string
+}
+
+// UpdateUser is the input of Service.UpdateUser. None of the fields takes null.
+type UpdateUser struct {
+	ID             string
+	DisplayName    input.Optional[*string]
+	Email          input.Optional[*string]
+	Visibility     input.Optional[*Visibility]
+	IdempotencyKey *string
+}
+
+// CreateGroup is the input of Service.CreateGroup.
+type CreateGroup struct {
+	Tenant, Name, DisplayName string
+	Visibility                Visibility
+	IdempotencyKey            *string
+}
+
+// UpdateGroup is the input of Service.UpdateGroup. None of the fields takes null.
+type UpdateGroup struct {
+	ID             string
+	DisplayName    input.Optional[*string]
+	Visibility     input.Optional[*Visibility]
+	IdempotencyKey *string
+}
+
+// GroupMemberChange gives a principal a role in a group; nil takes it out.
+type GroupMemberChange struct {
+	Principal string
+	Role      *GroupRole
+}
+
+// SetGroupMembers is the input of Service.SetGroupMembers.
+type SetGroupMembers struct {
+	Group          string
+	Members        []GroupMemberChange // 1..100
+	IdempotencyKey *string
+}

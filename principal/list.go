@@ -1,0 +1,179 @@
+package principal
+
+import (
+	"context"
+	"fmt"
+
+	"carrel/core/commit"
+	"carrel/core/cursor"
+	"carrel/core/input"
+)
+
+// List is a connection of principals: in order of id the members of an item or
+// of a group and the groups of a user, in order of name those of a directory. It
+// shows those that the viewer may see.
+type List struct {
+	s     *Service
+	v     *Viewer
+	bound []byte
+	read  readList
+	// all shows rows whatever the viewer may see of their principals.
+	All bool
+	// fits tells whether a row is where its principal is to be shown; nil: each is.
+	fits func(row *Listed) bool
+}
+
+// listSlack is how many rows more than are wanted a page reads at once, because some
+// may be hidden.
+const listSlack = 4
+
+// readList reads at most limit rows after a place, in the order of the list;
+// ended tells that there are no more after them.
+type readList func(ctx context.Context, after ListPlace, limit int) (rows []Listed, ended bool, err error)
+
+// ListPlace is a place in a list, in whose order places compare: by default the
+// principal's id. The empty one is before the first row.
+type ListPlace string
+
+// Listed is a row of a list.
+type Listed struct {
+	At     ListPlace
+	Id     ID
+	Role   uint8 // of the list's kind
+	Active bool
+	Header *Header // once it was read
+}
+
+func (s *Service) NewList(v *Viewer, kind cursor.Kind, owner string, read readList) *List {
+	return &List{s: s, v: v, bound: cursor.Binding(kind, 0, owner), read: read}
+}
+
+// Cursor seals the place of a row, when asked for.
+func (l *List) Cursor(at ListPlace) func() string {
+	return func() string {
+		return l.s.seals.Seal(l.bound, cursor.Place{Order: cursor.AnyOrder, ID: string(at)})
+	}
+}
+
+// Page reads a Page with its flags.
+func (l *List) Page(ctx context.Context, p cursor.Page) ([]Listed, cursor.PageInfo, error) {
+	var info cursor.PageInfo
+	after := ListPlace("")
+	if p.Cursor != nil {
+		at, err := l.s.seals.Open(l.bound, cursor.AnyOrder, *p.Cursor)
+		if err != nil {
+			return nil, info, err
+		}
+		after = ListPlace(at.ID)
+	}
+	found, last, cut, err := l.scan(ctx, after, p.Size+1)
+	if err != nil {
+		return nil, info, err
+	}
+	shown := found[:min(len(found), p.Size)]
+	info.HasNextPage = cut || len(found) > p.Size
+	if len(shown) > 0 {
+		info.Start, info.End = l.Cursor(shown[0].At), l.Cursor(shown[len(shown)-1].At)
+	}
+	if cut {
+		info.End = l.Cursor(last)
+		if info.Start == nil {
+			info.Start = info.End
+		}
+	}
+	if p.Cursor != nil && info.End == nil {
+		// An empty page has the place that it was requested from.
+		info.Start, info.End = l.Cursor(after), l.Cursor(after)
+	}
+	if p.Cursor != nil {
+		info.HasPreviousPage, err = l.anyUpTo(ctx, after)
+	}
+	return shown, info, err
+}
+
+// scan finds rows that the viewer may see, until it has as many as wanted, the
+// list ends or the budget does (cut; last is the last row scanned then).
+func (l *List) scan(ctx context.Context, after ListPlace, want int) (found []Listed, last ListPlace, cut bool, err error) {
+	left := listBudget
+	// Where much is hidden, slices grow: they cost more than the rows in them.
+	least := 0
+	for last = after; len(found) < want; least = min(2*max(least, want+listSlack), input.MaxList) {
+		if left <= 0 {
+			beyond, _, err := l.read(ctx, last, 1)
+			return found, last, len(beyond) > 0, err
+		}
+		rows, ended, err := l.read(ctx, last, min(max(want-len(found)+listSlack, least), input.MaxList, left))
+		if err != nil {
+			return nil, "", false, err
+		}
+		if len(rows) > 0 {
+			last = rows[len(rows)-1].At
+		}
+		left -= len(rows)
+		visible, err := l.visible(ctx, rows)
+		if err != nil {
+			return nil, "", false, err
+		}
+		found = append(found, visible...)
+		if ended {
+			break
+		}
+	}
+	return found[:min(len(found), want)], last, false, nil
+}
+
+// visible are those of the rows that are in force and that the viewer may see.
+func (l *List) visible(ctx context.Context, rows []Listed) ([]Listed, error) {
+	active := make([]Listed, 0, len(rows))
+	ids := make([]ID, 0, len(rows))
+	for _, row := range rows {
+		if row.Active {
+			active, ids = append(active, row), append(ids, row.Id)
+		}
+	}
+	hs, err := l.headers(ctx, ids)
+	if err != nil {
+		return nil, err
+	}
+	visible := active[:0]
+	for i, row := range active {
+		row.Header = hs[i]
+		if row.Header != nil && (l.fits == nil || l.fits(&row)) {
+			visible = append(visible, row)
+		}
+	}
+	return visible, nil
+}
+
+// headers are those of ids, nil where the viewer is not to be shown one.
+func (l *List) headers(ctx context.Context, ids []ID) ([]*Header, error) {
+	if !l.All {
+		return l.s.visiblePrincipals(ctx, l.v, ids)
+	}
+	read, err := l.s.store.ReadPrincipals(ctx, ids)
+	if err != nil {
+		return nil, fmt.Errorf("read principals: %w", err)
+	}
+	hs := make([]*Header, len(read))
+	for i := range read {
+		if read[i].State == commit.Live {
+			hs[i] = &read[i]
+		}
+	}
+	return hs, nil
+}
+
+// anyUpTo tells whether there is anything to see up to a place, itself included.
+// The list is read from its start, because the first one that can be seen
+// decides.
+func (l *List) anyUpTo(ctx context.Context, at ListPlace) (bool, error) {
+	found, last, cut, err := l.scan(ctx, "", 1)
+	switch {
+	case err != nil:
+		return false, err
+	case len(found) > 0:
+		return found[0].At <= at, nil
+	}
+	// The budget ended before the place was reached: there may be something.
+	return cut && last < at, nil
+}

@@ -1,0 +1,132 @@
+package principal
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	"carrel/core/commit"
+	"carrel/core/fault"
+	"carrel/core/input"
+)
+
+// ViewerUser is the viewer's own stored user, nil where there is none.
+func (s *Service) ViewerUser(ctx context.Context, v *Viewer) (*User, error) {
+	if !v.User.IsUser() {
+		return nil, nil
+	}
+	// Everybody may see their own user, so it is among what was shown.
+	own := []*Header{nil}
+	missing, age := v.shown.known([]ID{v.User}, own)
+	if len(missing) > 0 {
+		hs, err := s.store.ReadPrincipals(ctx, missing)
+		if err != nil {
+			return nil, fmt.Errorf("read the viewer: %w", err)
+		}
+		if hs[0].State != commit.Live {
+			return nil, nil
+		}
+		own[0] = &hs[0]
+		v.shown.keep(own, age)
+	}
+	return &User{*own[0]}, nil
+}
+
+// Email is the user's address, for itself and for administrators of its
+// tenant; nil for everybody else.
+func (s *Service) Email(v *Viewer, u *User) *string {
+	if u.Email == "" || v.User != u.ID && !v.Administers(u.Tenant()) {
+		return nil // an imported user may have none
+	}
+	email := u.Email
+	return &email
+}
+
+// Principals answers in the order of ids, nil for whom v may not see.
+func (s *Service) Principals(ctx context.Context, v *Viewer, ids []ID) ([]Principal, error) {
+	hs, err := s.visiblePrincipals(ctx, v, ids)
+	if err != nil {
+		return nil, err
+	}
+	ps := make([]Principal, len(ids))
+	for i, h := range hs {
+		if h != nil {
+			ps[i] = Of(*h)
+		}
+	}
+	return ps, nil
+}
+
+// visiblePrincipals are the headers of ids, in their order, nil for whom v may
+// not see.
+func (s *Service) visiblePrincipals(ctx context.Context, v *Viewer, ids []ID) ([]*Header, error) {
+	visible := make([]*Header, len(ids))
+	missing, age := v.shown.known(ids, visible)
+	if len(missing) == 0 {
+		return visible, nil
+	}
+	shown := make([]*Header, 0, len(missing))
+	for list := range slices.Chunk(missing, input.MaxList) {
+		hs, err := s.store.ReadPrincipals(ctx, list)
+		if err != nil {
+			return nil, fmt.Errorf("read principals: %w", err)
+		}
+		for i := range hs {
+			sees, err := s.Sees(ctx, v, list[i], &hs[i])
+			if err != nil {
+				return nil, err
+			}
+			if sees {
+				shown = append(shown, &hs[i])
+			}
+		}
+	}
+	v.shown.keep(shown, age)
+	next := 0
+	for i, id := range ids {
+		if visible[i] == nil && next < len(shown) && shown[next].ID == id {
+			visible[i] = shown[next]
+			next++
+		}
+	}
+	return visible, nil
+}
+
+// VisiblePrincipal is one of them; NOT_FOUND where v may not see it.
+func (s *Service) VisiblePrincipal(ctx context.Context, v *Viewer, id ID) (*Header, error) {
+	hs, err := s.visiblePrincipals(ctx, v, []ID{id})
+	if err != nil {
+		return nil, err
+	}
+	if hs[0] == nil {
+		return nil, fault.NotFoundf(nil, "there is no such user or group, or it may not be seen")
+	}
+	return hs[0], nil
+}
+
+// PrincipalsFor reads the principals that a mutation names. Those that do not
+// exist or may not be seen come back as NOT_FOUND faults, at the path that
+// pathOf gives for their index; known says whom to accept unseen.
+func (s *Service) PrincipalsFor(ctx context.Context, v *Viewer, ids []ID, known func(i int) bool, pathOf func(i int) []string) (fault.List, error) {
+	var faults fault.List
+	for base := 0; base < len(ids); base += input.MaxList {
+		part := ids[base:min(base+input.MaxList, len(ids))]
+		headers, err := s.store.ReadPrincipals(ctx, part)
+		if err != nil {
+			return nil, err
+		}
+		for i := range headers {
+			if known(base + i) {
+				continue
+			}
+			sees, err := s.Sees(ctx, v, part[i], &headers[i])
+			if err != nil {
+				return nil, err
+			}
+			if !sees {
+				faults = append(faults, fault.NotFoundf(pathOf(base+i), "there is no such user or group, or you may not see it"))
+			}
+		}
+	}
+	return faults, nil
+}

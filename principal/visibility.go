@@ -1,0 +1,38 @@
+package principal
+
+// Visibility says who may see a thing. Ordered: a greater one is wider.
+// As a number it is also what stores write.
+type Visibility uint8
+
+// The visibilities, from the narrowest to the widest.
+const (
+	Private  Visibility = 1 // those it was shared with
+	LoggedIn Visibility = 2 // anyone signed in to its tenant
+	Public   Visibility = 3 // everyone
+)
+
+// String is the contract's name of the visibility.
+func (v Visibility) String() string {
+	switch v {
+	case Private:
+		return "PRIVATE"
+	case LoggedIn:
+		return "LOGGEDIN"
+	case Public:
+		return "PUBLIC"
+	}
+	return ""
+}
+
+// Valid tells whether v is one of the three.
+func (v Visibility) Valid() bool { return v >= Private && v <= Public }
+
+// ParseVisibility reads the contract's name; ok is false for any other text.
+func ParseVisibility(s string) (v Visibility, ok bool) {
+	for _, v := range []Visibility{Private, LoggedIn, Public} {
+		if v.String() == s {
+			return v, true
+		}
+	}
+	return 0, false
+}
