@@ -18,6 +18,7 @@ import (
 	"carrel/core/naming"
 	"carrel/core/sched"
 	"carrel/library"
+	"carrel/library/repair"
 	"carrel/principal"
 )
 
@@ -29,7 +30,7 @@ type desk struct {
 	t       *testing.T
 	store   *Store
 	journal *journal.Journal
-	svc     *library.Service
+	svc     *repair.Service
 }
 
 func newDesk(t *testing.T) *desk {
@@ -41,7 +42,7 @@ func newDesk(t *testing.T) *desk {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if d.svc, err = library.New(t.Context(), library.Config{Store: d.store, Runtime: rt, Journal: d.journal, Names: names}); err != nil {
+	if d.svc, err = repair.New(t.Context(), library.Config{Store: d.store, Runtime: rt, Journal: d.journal, Names: names}); err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() {
@@ -181,12 +182,12 @@ func (d *desk) wantClean() {
 // scrub has the scrubber go over everything once, and gives what it found.
 func (d *desk) scrub() (mismatches int) {
 	d.t.Helper()
-	var place library.ScrubPlace
+	var place repair.ScrubPlace
 	for range 1000 {
 		r, err := d.svc.ScrubFrom(d.t.Context(), place, 20)
 		d.ok(err)
 		mismatches += r.Mismatches
-		if place = r.Next; place == (library.ScrubPlace{}) {
+		if place = r.Next; place == (repair.ScrubPlace{}) {
 			return mismatches
 		}
 	}

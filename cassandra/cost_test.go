@@ -19,6 +19,7 @@ import (
 	"carrel/core/journal"
 	"carrel/core/sched"
 	"carrel/library"
+	"carrel/library/repair"
 	"carrel/principal"
 )
 
@@ -62,7 +63,7 @@ type billed struct {
 	t       *testing.T
 	store   *Store
 	journal *journal.Journal
-	service *library.Service
+	service *repair.Service
 }
 
 type noNames struct{}
@@ -94,7 +95,7 @@ func newBilledOn(t *testing.T, o session.Options) *billed {
 	t.Cleanup(runtime.Close)
 	// No background: the journal does only what changes ask of it.
 	b.journal = journal.New(t.Context(), b.store, runtime, nil, commit.WholeProtocol)
-	b.service, err = library.New(t.Context(), library.Config{
+	b.service, err = repair.New(t.Context(), library.Config{
 		Store: b.store, Runtime: runtime, Journal: b.journal, Names: noNames{},
 		Tuning: library.Tuning{AnswerWithin: 2 * time.Minute, HotMoves: 1000},
 	})

@@ -14,6 +14,7 @@ import (
 	"carrel/core/journal"
 	"carrel/core/sched"
 	"carrel/library"
+	"carrel/library/repair"
 	"carrel/library/storetest"
 	"carrel/principal"
 )
@@ -50,7 +51,7 @@ func TestAChangeIsOneMutation(t *testing.T) {
 // gateway is a Service with a session of its own.
 type gateway struct {
 	t   *testing.T
-	svc *library.Service
+	svc *repair.Service
 }
 
 // serve opens a gateway; what it has under way ends with the test.
@@ -60,7 +61,7 @@ func serve(t *testing.T, o session.Options) *gateway {
 	rt := sched.NewReal()
 	t.Cleanup(rt.Close)
 	j := journal.New(t.Context(), store, rt, nil, commit.WholeProtocol)
-	svc, err := library.New(t.Context(), library.Config{Store: store, Runtime: rt, Journal: j, Names: unnamed{}, Bulletin: store})
+	svc, err := repair.New(t.Context(), library.Config{Store: store, Runtime: rt, Journal: j, Names: unnamed{}, Bulletin: store})
 	if err != nil {
 		t.Fatal(err)
 	}

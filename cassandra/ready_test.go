@@ -12,6 +12,7 @@ import (
 	"carrel/core/journal"
 	"carrel/core/sched"
 	"carrel/library"
+	"carrel/library/repair"
 	"carrel/principal"
 )
 
@@ -60,7 +61,7 @@ func create(t *testing.T, s *Store) error {
 	t.Helper()
 	runtime := sched.NewReal()
 	defer runtime.Close()
-	svc, err := library.New(t.Context(), library.Config{Store: s, Runtime: runtime, Ahead: s.Ahead,
+	svc, err := repair.New(t.Context(), library.Config{Store: s, Runtime: runtime, Ahead: s.Ahead,
 		Journal: journal.New(t.Context(), s, runtime, nil, commit.WholeProtocol)})
 	if err != nil {
 		t.Fatal(err)

@@ -11,6 +11,7 @@ import (
 	"carrel/core/naming"
 	"carrel/core/sched"
 	"carrel/library"
+	"carrel/library/repair"
 )
 
 // interrupting is a store of a process that ends as its rebuild, which has
@@ -36,12 +37,12 @@ func (i *interrupting) Read(ctx context.Context, id library.ContentID, q library
 }
 
 // gateway is another process on the desk's keyspace.
-func (d *desk) gateway(store library.Store) *library.Service {
+func (d *desk) gateway(store library.Store) *repair.Service {
 	d.t.Helper()
 	rt := sched.NewReal()
 	names, err := naming.New(d.store, "gateway", naming.DefaultBlockSize)
 	d.ok(err)
-	svc, err := library.New(d.t.Context(), library.Config{Store: store, Runtime: rt, Journal: d.journal, Names: names})
+	svc, err := repair.New(d.t.Context(), library.Config{Store: store, Runtime: rt, Journal: d.journal, Names: names})
 	d.ok(err)
 	d.t.Cleanup(func() {
 		svc.End()

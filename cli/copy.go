@@ -11,7 +11,7 @@ import (
 	"carrel/core/sched"
 	"carrel/gateway"
 	"carrel/interchange/archive"
-	"carrel/library"
+	"carrel/library/repair"
 	"carrel/observe"
 	"carrel/progress"
 )
@@ -27,8 +27,8 @@ type copyCommand struct {
 // copySummary is the result of a copy.
 type copySummary struct {
 	// Rows are those copied and found equal; absent if an earlier run did that.
-	Rows  map[string]int64     `json:"rows,omitempty"`
-	Audit *library.AuditReport `json:"audit"`
+	Rows  map[string]int64    `json:"rows,omitempty"`
+	Audit *repair.AuditReport `json:"audit"`
 }
 
 // Run copies the rows, derives the rest from them, and audits the target.

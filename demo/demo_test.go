@@ -23,6 +23,7 @@ import (
 	"carrel/core/sched"
 	"carrel/interchange"
 	"carrel/library"
+	"carrel/library/repair"
 	"carrel/pebblestore"
 	"carrel/principal"
 )
@@ -114,7 +115,7 @@ type errNoSpace struct{}
 func (errNoSpace) Error() string { return "no space left on device" }
 
 // imported is the Service with the data of this machine's toolchain in it.
-func imported(t *testing.T) *library.Service {
+func imported(t *testing.T) *repair.Service {
 	t.Helper()
 	packages, err := Packages(t.Context())
 	if err != nil {
@@ -135,7 +136,7 @@ func imported(t *testing.T) *library.Service {
 	})
 	runtime := sched.NewReal()
 	t.Cleanup(runtime.Close)
-	s, err := library.New(t.Context(), library.Config{
+	s, err := repair.New(t.Context(), library.Config{
 		Store: store, Runtime: runtime, Names: unnamed{},
 		Journal: journal.New(t.Context(), store, runtime, nil, commit.WholeProtocol),
 	})
@@ -168,7 +169,7 @@ type view struct {
 
 // viewsOf is the view of each of the Viewers, by name; none where it may not
 // see the owner.
-func viewsOf(t *testing.T, s *library.Service, owner principal.ID) map[string]view {
+func viewsOf(t *testing.T, s *repair.Service, owner principal.ID) map[string]view {
 	t.Helper()
 	views := map[string]view{}
 	for _, v := range Viewers() {

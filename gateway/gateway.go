@@ -19,13 +19,14 @@ import (
 	"carrel/core/sched"
 	"carrel/interchange/archive"
 	"carrel/library"
+	"carrel/library/repair"
 	"carrel/observe"
 )
 
 // Gateway is the domain on an open store.
 type Gateway struct {
 	Store   OpenStore
-	Service *library.Service
+	Service *repair.Service
 
 	runtime *sched.Real
 	journal *journal.Journal
@@ -166,7 +167,7 @@ func (g *Gateway) connect(ctx, life context.Context, target Target, with Options
 		with.Metrics.Journal(g.journal.Stats)
 	}
 	c.Journal = g.journal
-	g.Service, err = retryOpening(ctx, with.Log, target, func() (*library.Service, error) { return library.New(ctx, c) })
+	g.Service, err = retryOpening(ctx, with.Log, target, func() (*repair.Service, error) { return repair.New(ctx, c) })
 	if err != nil {
 		return fmt.Errorf("starting the service: %w", err)
 	}

@@ -10,7 +10,7 @@ import (
 	"carrel/principal"
 )
 
-// Source is where an export comes from; *library.Service is one.
+// Source is where an export comes from; *library.Repairs is one.
 type Source interface {
 	Export(ctx context.Context, to library.ExportSink) error
 }

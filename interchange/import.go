@@ -12,7 +12,7 @@ import (
 	"carrel/principal"
 )
 
-// Target is where lines go; *library.Service is one. Each call takes effect
+// Target is where lines go; *library.Repairs is one. Each call takes effect
 // whole or not at all, and answers Unchanged for what stands already as told.
 type Target interface {
 	ImportUser(ctx context.Context, in principal.ImportUser) (principal.ImportResult, error)

@@ -21,6 +21,7 @@ import (
 	"carrel/demo"
 	"carrel/interchange"
 	"carrel/library"
+	"carrel/library/repair"
 	"carrel/pebblestore"
 	"carrel/principal"
 	"carrel/test/oracle"
@@ -35,19 +36,19 @@ type stopped struct {
 func (r *stopped) Now() time.Time { return r.at.Time() }
 
 // serviceAt is the Service on a store, at an instant.
-func serviceAt(t *testing.T, store library.Store, at clock.Instant) *library.Service {
+func serviceAt(t *testing.T, store library.Store, at clock.Instant) *repair.Service {
 	t.Helper()
 	s, _ := drivenAt(t, store, at)
 	return s
 }
 
 // drivenAt is the Service with its journal.
-func drivenAt(t *testing.T, store library.Store, at clock.Instant) (*library.Service, *journal.Journal) {
+func drivenAt(t *testing.T, store library.Store, at clock.Instant) (*repair.Service, *journal.Journal) {
 	t.Helper()
 	runtime := &stopped{sched.NewReal(), at}
 	t.Cleanup(runtime.Close)
 	j := journal.New(t.Context(), store, runtime, nil, commit.WholeProtocol)
-	s, err := library.New(t.Context(), library.Config{
+	s, err := repair.New(t.Context(), library.Config{
 		Store: store, Runtime: runtime, Names: unnamed{}, Tuning: library.Tuning{AnswerWithin: time.Minute}, Journal: j,
 	})
 	if err != nil {
@@ -66,7 +67,7 @@ func emptyStore(t *testing.T) *pebblestore.Store {
 }
 
 // exported is what an export of s writes.
-func exported(t *testing.T, s *library.Service) string {
+func exported(t *testing.T, s *repair.Service) string {
 	t.Helper()
 	var out bytes.Buffer
 	lines, err := interchange.Export(t.Context(), s, &out, nil)

@@ -17,12 +17,13 @@ import (
 	"carrel/core/sched"
 	"carrel/interchange"
 	"carrel/library"
+	"carrel/library/repair"
 	"carrel/pebblestore"
 	"carrel/principal"
 )
 
 // service is the real one, on an embedded store in memory.
-func service(t *testing.T) *library.Service {
+func service(t *testing.T) *repair.Service {
 	t.Helper()
 	store, err := pebblestore.Open("", pebblestore.Options{FS: vfs.NewMem()})
 	if err != nil {
@@ -35,7 +36,7 @@ func service(t *testing.T) *library.Service {
 	})
 	runtime := sched.NewReal()
 	t.Cleanup(runtime.Close)
-	s, err := library.New(t.Context(), library.Config{
+	s, err := repair.New(t.Context(), library.Config{
 		Store: store, Runtime: runtime, Names: unnamed{},
 		Journal: journal.New(t.Context(), store, runtime, nil, commit.WholeProtocol),
 	})
@@ -62,7 +63,7 @@ const story = `{"type":"user","id":"u:demo:ann","displayName":"Ann","email":"Ann
 {"type":"members","id":"c:demo:a","members":[{"principalId":"u:demo:ben","role":"VIEWER"}]}
 `
 
-func load(t *testing.T, s *library.Service, file string, opts interchange.Options) (interchange.Summary, []string, error) {
+func load(t *testing.T, s *repair.Service, file string, opts interchange.Options) (interchange.Summary, []string, error) {
 	t.Helper()
 	var faults []string
 	opts.Fault = func(f *interchange.Fault) { faults = append(faults, f.Error()) }
@@ -71,7 +72,7 @@ func load(t *testing.T, s *library.Service, file string, opts interchange.Option
 }
 
 // titles is the library of owner as v reads it, the oldest first.
-func titles(t *testing.T, s *library.Service, v *principal.Viewer, owner principal.ID) []string {
+func titles(t *testing.T, s *repair.Service, v *principal.Viewer, owner principal.ID) []string {
 	t.Helper()
 	all := []string{}
 	var after *string
@@ -90,7 +91,7 @@ func titles(t *testing.T, s *library.Service, v *principal.Viewer, owner princip
 	}
 }
 
-func wantClean(t *testing.T, s *library.Service) {
+func wantClean(t *testing.T, s *repair.Service) {
 	t.Helper()
 	report, err := s.Audit(t.Context())
 	if err != nil || report.Mismatches != 0 {

@@ -178,7 +178,7 @@ type RebuildOutcome struct {
 	Removed   int
 }
 
-// API is the Service as its callers use it; *Service implements it. It stands
+// API is the Service as its callers use it; *repair.Service implements it. It stands
 // here to be read in one piece. All ids are as the client gave them. What may
 // not be seen is nil in answers, in the place where it was asked for.
 type API interface {

@@ -13,6 +13,7 @@ import (
 	"carrel/core/input"
 	"carrel/core/sched"
 	"carrel/library"
+	"carrel/library/repair"
 	"carrel/principal"
 )
 
@@ -201,7 +202,7 @@ func TestEveryStepBeforeADecisionIsBounded(t *testing.T) {
 			h.quiet()
 			store := &hangs{Store: h.store, call: tc.call}
 			rt := &hasty{Real: h.runtime, store: store}
-			svc, err := library.New(t.Context(), library.Config{Store: store, Runtime: rt, Journal: h.journal, Names: store})
+			svc, err := repair.New(t.Context(), library.Config{Store: store, Runtime: rt, Journal: h.journal, Names: store})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -227,7 +228,7 @@ func TestAClockThatIsAheadMakesNoChanges(t *testing.T) {
 	h.note("a", principal.Public)
 	h.quiet()
 	var ahead atomic.Int64
-	svc, err := library.New(t.Context(), library.Config{
+	svc, err := repair.New(t.Context(), library.Config{
 		Store: h.store, Runtime: h.runtime, Journal: h.journal, Names: &counting{},
 		Ahead: func() time.Duration { return time.Duration(ahead.Load()) },
 	})

@@ -12,6 +12,7 @@ import (
 	"carrel/core/fault"
 	"carrel/core/input"
 	"carrel/library"
+	"carrel/library/repair"
 	"carrel/principal"
 )
 
@@ -83,48 +84,48 @@ func (s *slow) CommitPrincipal(ctx context.Context, c *principal.Commit) (commit
 func TestBudget_ARefusalComesInTime(t *testing.T) {
 	ann := func() *principal.Viewer { return as("u:acme:ann") }
 	key := ptr("a key")
-	for name, mutate := range map[string]func(ctx context.Context, svc *library.Service) error{
-		"createContent": func(ctx context.Context, svc *library.Service) error {
+	for name, mutate := range map[string]func(ctx context.Context, svc *repair.Service) error{
+		"createContent": func(ctx context.Context, svc *repair.Service) error {
 			_, err := svc.CreateContent(ctx, ann(), library.CreateContent{Kind: library.Note, Title: "x", Visibility: principal.Public, IdempotencyKey: key})
 			return err
 		},
-		"updateContent": func(ctx context.Context, svc *library.Service) error {
+		"updateContent": func(ctx context.Context, svc *repair.Service) error {
 			_, err := svc.UpdateContent(ctx, ann(), library.UpdateContent{ID: "c:acme:a", Title: input.Some(ptr("b")), IdempotencyKey: key})
 			return err
 		},
-		"deleteContent": func(ctx context.Context, svc *library.Service) error {
+		"deleteContent": func(ctx context.Context, svc *repair.Service) error {
 			_, err := svc.DeleteContent(ctx, ann(), library.DeleteContent{ID: "c:acme:a"})
 			return err
 		},
-		"shareContent": func(ctx context.Context, svc *library.Service) error {
+		"shareContent": func(ctx context.Context, svc *repair.Service) error {
 			_, err := svc.ShareContent(ctx, ann(), library.ShareContent{Content: "c:acme:a", Principals: []string{"u:acme:ben"}, Role: library.Viewing})
 			return err
 		},
-		"setContentMembers": func(ctx context.Context, svc *library.Service) error {
+		"setContentMembers": func(ctx context.Context, svc *repair.Service) error {
 			_, err := svc.SetContentMembers(ctx, ann(), library.SetContentMembers{Content: "c:acme:a", Members: roles("u:acme:ben=EDITOR")})
 			return err
 		},
-		"removeFromLibrary": func(ctx context.Context, svc *library.Service) error {
+		"removeFromLibrary": func(ctx context.Context, svc *repair.Service) error {
 			_, err := svc.RemoveFromLibrary(ctx, as("u:acme:cleo"), library.RemoveFromLibrary{Principal: "u:acme:cleo", Content: "c:acme:a"})
 			return err
 		},
-		"createUser": func(ctx context.Context, svc *library.Service) error {
+		"createUser": func(ctx context.Context, svc *repair.Service) error {
 			_, err := svc.CreateUser(ctx, as("u:acme:eve"), principal.CreateUser{Tenant: "acme", Name: "eve", DisplayName: "Eve", Email: "e@x.example", Visibility: principal.Public, IdempotencyKey: key})
 			return err
 		},
-		"updateUser": func(ctx context.Context, svc *library.Service) error {
+		"updateUser": func(ctx context.Context, svc *repair.Service) error {
 			_, err := svc.UpdateUser(ctx, ann(), principal.UpdateUser{ID: "u:acme:ann", DisplayName: input.Some(ptr("A"))})
 			return err
 		},
-		"createGroup": func(ctx context.Context, svc *library.Service) error {
+		"createGroup": func(ctx context.Context, svc *repair.Service) error {
 			_, err := svc.CreateGroup(ctx, ann(), principal.CreateGroup{Tenant: "acme", Name: "g", DisplayName: "G", Visibility: principal.Public, IdempotencyKey: key})
 			return err
 		},
-		"updateGroup": func(ctx context.Context, svc *library.Service) error {
+		"updateGroup": func(ctx context.Context, svc *repair.Service) error {
 			_, err := svc.UpdateGroup(ctx, as("u:acme:cleo"), principal.UpdateGroup{ID: "g:acme:team", DisplayName: input.Some(ptr("T"))})
 			return err
 		},
-		"setGroupMembers": func(ctx context.Context, svc *library.Service) error {
+		"setGroupMembers": func(ctx context.Context, svc *repair.Service) error {
 			_, err := svc.SetGroupMembers(ctx, as("u:acme:cleo"), principal.SetGroupMembers{Group: "g:acme:team", Members: []principal.GroupMemberChange{memberChange("u:acme:ben=MEMBER")}})
 			return err
 		},
@@ -139,7 +140,7 @@ func TestBudget_ARefusalComesInTime(t *testing.T) {
 
 // refusedInTime makes a mutation on a store whose calls take their time. Unless it
 // is decided, it is refused in time, and nothing was sent.
-func refusedInTime(t *testing.T, each time.Duration, mutate func(ctx context.Context, svc *library.Service) error) {
+func refusedInTime(t *testing.T, each time.Duration, mutate func(ctx context.Context, svc *repair.Service) error) {
 	store := &slow{}
 	h := newHouse(t, func(s library.Store) library.Store { store.Store = s; return store })
 	for _, id := range []string{"u:acme:ann", "u:acme:ben", "u:acme:cleo"} {

@@ -7,6 +7,7 @@ import (
 	"carrel/core/commit"
 	"carrel/core/fault"
 	"carrel/library"
+	"carrel/library/repair"
 	"carrel/principal"
 )
 
@@ -19,7 +20,7 @@ func TestCreate_AnExpiredOutcomeBindsItsKeyNoMore(t *testing.T) {
 			h := newHouse(t, nil)
 			clock := &calendar{Real: h.runtime}
 			clock.at.Store(time.Now().UnixMicro())
-			svc, err := library.New(t.Context(), library.Config{Store: h.store, Runtime: clock, Journal: h.journal, Names: &counting{}})
+			svc, err := repair.New(t.Context(), library.Config{Store: h.store, Runtime: clock, Journal: h.journal, Names: &counting{}})
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -13,6 +13,7 @@ import (
 	"carrel/core/fault"
 	"carrel/core/sched"
 	"carrel/library"
+	"carrel/library/repair"
 	"carrel/principal"
 )
 
@@ -138,7 +139,7 @@ func TestSharesThatWaitGoTogether(t *testing.T) {
 	slow := &slowCommits{began: make(chan struct{}), goOn: make(chan struct{})}
 	h := newHouse(t, func(s library.Store) library.Store { slow.Store = s; return slow })
 	var err error
-	h.svc, err = library.New(t.Context(), library.Config{Store: h.store, Runtime: patient{h.runtime}, Journal: h.journal, Names: &counting{}})
+	h.svc, err = repair.New(t.Context(), library.Config{Store: h.store, Runtime: patient{h.runtime}, Journal: h.journal, Names: &counting{}})
 	if err != nil {
 		t.Fatal(err)
 	}

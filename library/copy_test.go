@@ -19,6 +19,7 @@ import (
 	"carrel/core/sched"
 	"carrel/interchange/archive"
 	"carrel/library"
+	"carrel/library/repair"
 	"carrel/pebblestore"
 	"carrel/principal"
 	"carrel/test/oracle"
@@ -42,11 +43,11 @@ func closeStore(t *testing.T, s *pebblestore.Store) {
 }
 
 // serving is the Service on a store that was copied to.
-func serving(t *testing.T, store library.Store) *library.Service {
+func serving(t *testing.T, store library.Store) *repair.Service {
 	t.Helper()
 	runtime := sched.NewReal()
 	t.Cleanup(runtime.Close)
-	svc, err := library.New(t.Context(), library.Config{
+	svc, err := repair.New(t.Context(), library.Config{
 		Store: store, Runtime: runtime, Journal: journal.New(t.Context(), store, runtime, nil, commit.WholeProtocol), Names: &counting{},
 	})
 	if err != nil {
@@ -58,7 +59,7 @@ func serving(t *testing.T, store library.Store) *library.Service {
 func unheard(archive.Progress) {}
 
 // complete ends a copy whose rows are there, as the command does.
-func complete(t *testing.T, to *pebblestore.Store) *library.Service {
+func complete(t *testing.T, to *pebblestore.Store) *repair.Service {
 	t.Helper()
 	svc := serving(t, to)
 	if err := svc.DeriveAll(t.Context(), func(int, int) {}); err != nil {
@@ -142,7 +143,7 @@ func finish(t *testing.T, store library.Store) {
 	runtime := sched.NewReal()
 	defer runtime.Close()
 	j := journal.New(t.Context(), store, runtime, nil, commit.WholeProtocol)
-	svc, err := library.New(t.Context(), library.Config{Store: store, Runtime: runtime, Journal: j, Names: &counting{}})
+	svc, err := repair.New(t.Context(), library.Config{Store: store, Runtime: runtime, Journal: j, Names: &counting{}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -178,7 +179,7 @@ func TestACopyServesAsItsSourceDid(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	rest := func(svc *library.Service) []string {
+	rest := func(svc *repair.Service) []string {
 		page, err := svc.Library(t.Context(), ann, "g:acme:team", library.LibraryQuery{PageArgs: cursor.PageArgs{After: first.PageInfo.EndCursor()}})
 		if err != nil {
 			t.Fatalf("going on from a cursor: %v", err)

@@ -12,6 +12,7 @@ import (
 	"carrel/core/journal"
 	"carrel/core/sched"
 	"carrel/library"
+	"carrel/library/repair"
 	"carrel/pebblestore"
 	"carrel/principal"
 )
@@ -49,7 +50,7 @@ func datedHouse(t *testing.T, wrap func(library.Store) library.Store) (*house, *
 		h.store = wrap(store)
 	}
 	h.journal = journal.New(t.Context(), h.store, c, nil, commit.WholeProtocol)
-	h.svc, err = library.New(t.Context(), library.Config{Store: h.store, Runtime: c, Journal: h.journal, Names: &counting{}})
+	h.svc, err = repair.New(t.Context(), library.Config{Store: h.store, Runtime: c, Journal: h.journal, Names: &counting{}})
 	if err != nil {
 		t.Fatal(err)
 	}

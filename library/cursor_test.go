@@ -13,6 +13,7 @@ import (
 	"carrel/core/fault"
 	"carrel/core/sched"
 	"carrel/library"
+	"carrel/library/repair"
 	"carrel/pebblestore"
 	"carrel/principal"
 )
@@ -209,7 +210,7 @@ func TestBadKeyRing(t *testing.T) {
 			if _, err := store.FixSetting(t.Context(), "cursor-keys", c.ring); err != nil {
 				t.Fatal(err)
 			}
-			_, err = library.New(t.Context(), library.Config{Store: store, Runtime: sched.NewReal(), Journal: &repairs{}})
+			_, err = repair.New(t.Context(), library.Config{Store: store, Runtime: sched.NewReal(), Journal: &repairs{}})
 			if (err == nil) != c.good {
 				t.Errorf("error %v, want none: %v", err, c.good)
 			}

@@ -42,7 +42,7 @@ func (e *Enforcement) Derive(h *Header, m Member, d *Derived) {
 	if e.without == commit.UnmovedLastVisibility {
 		widest = h.Visibility
 	}
-	for _, b := range allBuckets {
+	for _, b := range AllBuckets {
 		switch {
 		case stands && StandsIn(b, h.Visibility, h.ID, m.Principal):
 			d.Put = append(d.Put, LibraryKey{b, h.Position})
@@ -55,7 +55,7 @@ func (e *Enforcement) Derive(h *Header, m Member, d *Derived) {
 		unsettled = unsettled[len(unsettled)-1:]
 	}
 	for _, u := range unsettled {
-		for _, b := range allBuckets {
+		for _, b := range AllBuckets {
 			if b <= u.Widest {
 				d.Delete = append(d.Delete, LibraryKey{b, u.Position})
 			}

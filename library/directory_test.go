@@ -13,7 +13,7 @@ import (
 	"carrel/core/cursor"
 	"carrel/core/fault"
 	"carrel/core/input"
-	"carrel/library"
+	"carrel/library/repair"
 	"carrel/principal"
 )
 
@@ -57,7 +57,7 @@ func (h *house) wantFound(v *principal.Viewer, prefix string, want ...string) {
 }
 
 // search reads a page by a prefix.
-func search(svc *library.Service, tenant string, prefix *string) func(ctx context.Context, v *principal.Viewer, args cursor.PageArgs) (*principal.Connection, error) {
+func search(svc *repair.Service, tenant string, prefix *string) func(ctx context.Context, v *principal.Viewer, args cursor.PageArgs) (*principal.Connection, error) {
 	return func(ctx context.Context, v *principal.Viewer, args cursor.PageArgs) (*principal.Connection, error) {
 		return svc.FindPrincipals(ctx, v, principal.Search{PageArgs: args, Tenant: tenant, Prefix: prefix})
 	}

@@ -14,6 +14,7 @@ import (
 	"carrel/core/fault"
 	"carrel/core/input"
 	"carrel/library"
+	"carrel/library/repair"
 	"carrel/principal"
 )
 
@@ -297,7 +298,7 @@ func TestTheScrubberFindsLostExpiries(t *testing.T) {
 		after time.Duration
 		want  []clock.Instant
 	}{{0, nil}, {2 * time.Hour, []clock.Instant{at}}} {
-		if _, err := h.in(c.after).ScrubFrom(t.Context(), library.ScrubPlace{}, 10); err != nil {
+		if _, err := h.in(c.after).ScrubFrom(t.Context(), repair.ScrubPlace{}, 10); err != nil {
 			t.Fatal(err)
 		}
 		h.wantHints(c.after.String(), c.want...)

@@ -10,6 +10,9 @@ import (
 	"carrel/principal"
 )
 
+// scanPage is how many items or principals are read at once.
+const scanPage = 100
+
 // exportAtOnce is how many items an export reads at once. They are told in
 // order all the same.
 const exportAtOnce = 16
@@ -48,15 +51,15 @@ func (s *Service) Export(ctx context.Context, to ExportSink) error {
 	return nil
 }
 
-// eachHeader walks over the headers of the live principals that are wanted.
-func (s *Service) eachHeader(ctx context.Context, wanted func(principal.ID) bool, see func(*principal.Header) error) error {
+// EachHeader walks over the headers of the live principals that are wanted.
+func (s *Service) EachHeader(ctx context.Context, wanted func(principal.ID) bool, see func(*principal.Header) error) error {
 	var after principal.ID
 	for {
-		ids, err := s.store.ScanPrincipals(ctx, after, rebuildPage)
+		ids, err := s.store.ScanPrincipals(ctx, after, scanPage)
 		if err != nil || len(ids) == 0 {
 			return err
 		}
-		full := len(ids) == rebuildPage
+		full := len(ids) == scanPage
 		after = ids[len(ids)-1]
 		ids = slices.DeleteFunc(ids, func(id principal.ID) bool { return !wanted(id) })
 		headers, err := s.store.ReadPrincipals(ctx, ids)
@@ -78,7 +81,7 @@ func (s *Service) eachHeader(ctx context.Context, wanted func(principal.ID) bool
 }
 
 func (s *Service) exportUsers(ctx context.Context, to ExportSink) error {
-	return s.eachHeader(ctx, principal.ID.IsUser, func(h *principal.Header) error {
+	return s.EachHeader(ctx, principal.ID.IsUser, func(h *principal.Header) error {
 		u := principal.ImportUser{ID: string(h.ID), DisplayName: h.DisplayName, Visibility: h.Visibility, CreatedAt: &h.CreatedAt}
 		if h.Email != "" {
 			u.Email = &h.Email
@@ -88,7 +91,7 @@ func (s *Service) exportUsers(ctx context.Context, to ExportSink) error {
 }
 
 func (s *Service) exportGroups(ctx context.Context, tell func(context.Context, *principal.Header) error) error {
-	return s.eachHeader(ctx, principal.ID.IsGroup, func(h *principal.Header) error { return tell(ctx, h) })
+	return s.EachHeader(ctx, principal.ID.IsGroup, func(h *principal.Header) error { return tell(ctx, h) })
 }
 
 // exportGroup tells the group with members that are users: groups, which may be
@@ -119,7 +122,7 @@ func (s *Service) exportRestOfGroup(to ExportSink) func(context.Context, *princi
 		}
 		if len(own) == 0 {
 			// A group without members yet takes none but with a manager.
-			if own, err = roster.first(ctx, anyPrincipal); err != nil {
+			if own, err = roster.first(ctx, AnyPrincipal); err != nil {
 				return err
 			}
 			if len(own) == 0 {
@@ -133,12 +136,12 @@ func (s *Service) exportRestOfGroup(to ExportSink) func(context.Context, *princi
 	}
 }
 
-func anyPrincipal(principal.ID) bool { return true }
+func AnyPrincipal(principal.ID) bool { return true }
 
 func (s *Service) exportContents(ctx context.Context, to ExportSink) error {
 	var after ContentID
 	for {
-		ids, err := s.store.ScanContents(ctx, after, rebuildPage)
+		ids, err := s.store.ScanContents(ctx, after, scanPage)
 		if err != nil || len(ids) == 0 {
 			return err
 		}
@@ -157,7 +160,7 @@ func (s *Service) exportContents(ctx context.Context, to ExportSink) error {
 				return err
 			}
 		}
-		if len(ids) < rebuildPage {
+		if len(ids) < scanPage {
 			return nil
 		}
 	}
@@ -172,7 +175,7 @@ type exportedItem struct {
 
 func (s *Service) exportedItem(ctx context.Context, id ContentID) (exportedItem, error) {
 	roster := s.rosterOfContent(id)
-	own, err := roster.first(ctx, anyPrincipal)
+	own, err := roster.first(ctx, AnyPrincipal)
 	if err != nil {
 		return exportedItem{}, err
 	}

@@ -287,7 +287,7 @@ func (w *walk) enforce(ctx context.Context, h *Header, rows []Member) error {
 		}
 		e := &Enforcement{Header: h, Rows: batches[i], Reverse: reverse, without: w.s.tune.Without}
 		if w.quiet || w.serial && w.s.tune.Without == commit.RecoveryUntold {
-			return w.s.enforceQuietly(ctx, e)
+			return w.s.EnforceQuietly(ctx, e)
 		}
 		return w.s.enforceOnce(ctx, e)
 	})
@@ -299,11 +299,24 @@ func (s *Service) enforceListed(ctx context.Context, e InFlight, ps []principal.
 	return w.listed(ctx, ps)
 }
 
-// restoreItem enforces an item in a library as it stands. It tells followers
+// RestoreItem enforces an item in a library as it stands. It tells followers
 // nothing: who has brought the state about tells them, or has.
-func (s *Service) restoreItem(ctx context.Context, p principal.ID, id ContentID) error {
+func (s *Service) RestoreItem(ctx context.Context, p principal.ID, id ContentID) error {
 	w := &walk{s: s, entry: InFlight{Content: id, Reverse: true}, quiet: true}
 	return w.listed(ctx, []principal.ID{p})
+}
+
+// DeriveContent enforces an item in all libraries that hold it, and settles it. It tells
+// followers nothing: nobody follows what is not complete.
+func (s *Service) DeriveContent(ctx context.Context, id ContentID) error {
+	w := &walk{s: s, entry: InFlight{Content: id, Scope: commit.ScopeAll, Reverse: true}, quiet: true}
+	return w.finish(ctx, nil, func() {})
+}
+
+// Resettle does the fan-out of an item again, in place of the process that left it
+// unsettled or wrong after the state of base.
+func (s *Service) Resettle(ctx context.Context, id ContentID, base int64) error {
+	return s.finishContent(ctx, InFlight{Content: id, Base: base, Scope: commit.ScopeAll, Reverse: true}, nil, func() {}, true)
 }
 
 // enforceOnce sends one enforcement until it is acknowledged, or the tries end,
@@ -319,8 +332,9 @@ func (s *Service) enforceOnce(ctx context.Context, e *Enforcement) error {
 	return err
 }
 
-// enforceQuietly is enforceOnce without changes.
-func (s *Service) enforceQuietly(ctx context.Context, e *Enforcement) error {
+// EnforceQuietly is enforceOnce without changes.
+func (s *Service) EnforceQuietly(ctx context.Context, e *Enforcement) error {
+	e.without = s.tune.Without
 	return s.Insist(ctx, func() error { return s.enforceNow(ctx, e, func() {}) })
 }
 

@@ -9,6 +9,7 @@ import (
 	"carrel/core/fault"
 	"carrel/core/sched"
 	"carrel/library"
+	"carrel/library/repair"
 	"carrel/principal"
 )
 
@@ -33,7 +34,7 @@ func TestNew_AfterTheFirstProcessDied(t *testing.T) {
 	for _, before := range []string{"cursor-keys", "changes-since"} {
 		t.Run(before, func(t *testing.T) {
 			g := newGateways(t)
-			_, err := library.New(t.Context(), library.Config{Store: &dying{g.store, before}, Runtime: sched.NewReal()})
+			_, err := repair.New(t.Context(), library.Config{Store: &dying{g.store, before}, Runtime: sched.NewReal()})
 			if !errors.Is(err, errDied) {
 				t.Fatalf("the first process: %v", err)
 			}
@@ -70,7 +71,7 @@ func TestNew_OnAStoreWithOneUserTellsNothingOfBefore(t *testing.T) {
 	h.note("first", principal.Private)
 	h.quiet()
 	h.store = h.store.(*unkept).Store
-	svc, err := library.New(t.Context(), library.Config{Store: h.store, Runtime: wall, Journal: h.journal, Names: &counting{}})
+	svc, err := repair.New(t.Context(), library.Config{Store: h.store, Runtime: wall, Journal: h.journal, Names: &counting{}})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -10,6 +10,7 @@ import (
 	"carrel/core/journal"
 	"carrel/core/sched"
 	"carrel/library"
+	"carrel/library/repair"
 	"carrel/principal"
 )
 
@@ -70,7 +71,7 @@ func (h *house) another() *house {
 	names := &counting{}
 	names.n.Store(1000) // of another block
 	var err error
-	o.svc, err = library.New(h.t.Context(), library.Config{Store: o.store, Runtime: o.runtime, Journal: o.journal, Names: names})
+	o.svc, err = repair.New(h.t.Context(), library.Config{Store: o.store, Runtime: o.runtime, Journal: o.journal, Names: names})
 	if err != nil {
 		h.t.Fatal(err)
 	}

@@ -12,6 +12,7 @@ import (
 	"carrel/core/journal"
 	"carrel/core/sched"
 	"carrel/library"
+	"carrel/library/repair"
 	"carrel/principal"
 	"carrel/test/simulator"
 )
@@ -95,7 +96,7 @@ func (g *gateways) open(ahead time.Duration, mute bool) (*house, *dial) {
 		c.Bulletin = g.bulletin
 	}
 	var err error
-	if h.svc, err = library.New(g.t.Context(), c); err != nil {
+	if h.svc, err = repair.New(g.t.Context(), c); err != nil {
 		g.t.Fatalf("opening a gateway: %v", err)
 	}
 	return h, clock

@@ -10,6 +10,7 @@ import (
 	"carrel/core/commit"
 	"carrel/core/input"
 	"carrel/library"
+	"carrel/library/repair"
 	"carrel/principal"
 )
 
@@ -24,13 +25,13 @@ func (busy) MayDefer() bool { return false }
 func TestMove_RemembersTheWidestVisibilityOfThePositionLeft(t *testing.T) {
 	for _, tc := range []struct {
 		name string
-		move func(ctx context.Context, busy *library.Service, id library.ContentID) error
+		move func(ctx context.Context, busy *repair.Service, id library.ContentID) error
 	}{
-		{"by the deferred move", func(ctx context.Context, busy *library.Service, id library.ContentID) error {
+		{"by the deferred move", func(ctx context.Context, busy *repair.Service, id library.ContentID) error {
 			_, err := busy.Move(ctx, id)
 			return err
 		}},
-		{"by an update that is not deferred", func(ctx context.Context, busy *library.Service, id library.ContentID) error {
+		{"by an update that is not deferred", func(ctx context.Context, busy *repair.Service, id library.ContentID) error {
 			_, err := busy.UpdateContent(ctx, as("u:acme:ann"), library.UpdateContent{ID: string(id), Title: input.Some(ptr("third"))})
 			return err
 		}},
@@ -41,12 +42,12 @@ func TestMove_RemembersTheWidestVisibilityOfThePositionLeft(t *testing.T) {
 				Store: h.store, Runtime: h.runtime, Journal: h.journal, Names: &counting{},
 				Tuning: library.Tuning{HotMoves: 1, HotPause: time.Hour},
 			}
-			deferring, err := library.New(t.Context(), config)
+			deferring, err := repair.New(t.Context(), config)
 			if err != nil {
 				t.Fatal(err)
 			}
 			config.Journal = busy{h.journal}
-			busy, err := library.New(t.Context(), config)
+			busy, err := repair.New(t.Context(), config)
 			if err != nil {
 				t.Fatal(err)
 			}

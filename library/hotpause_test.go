@@ -12,6 +12,7 @@ import (
 	"carrel/core/journal"
 	"carrel/core/sched"
 	"carrel/library"
+	"carrel/library/repair"
 	"carrel/principal"
 )
 
@@ -53,7 +54,7 @@ func (town *hotTown) open(ahead time.Duration) *hotProcess {
 	town.processes = append(town.processes, p)
 	town.at(town.passed)
 	var err error
-	h.svc, err = library.New(town.t.Context(), library.Config{
+	h.svc, err = repair.New(town.t.Context(), library.Config{
 		Store: town.store, Runtime: clock, Journal: h.journal, Names: &counting{}, Remote: true,
 		Ahead:  func() time.Duration { return p.ahead },
 		Tuning: library.Tuning{HotMoves: 1, HotPause: hotPause},
@@ -329,7 +330,7 @@ func TestMove_FailsWhereItCannotBePutOff(t *testing.T) {
 	id := p.hot("hot")
 	town.at(10 * time.Second)
 	p.rename(id, "second")
-	svc, err := library.New(t.Context(), library.Config{
+	svc, err := repair.New(t.Context(), library.Config{
 		Store: town.store, Runtime: p.clock, Journal: refusing{p.journal}, Names: &counting{}, Tuning: library.Tuning{HotMoves: 1, HotPause: hotPause},
 	})
 	if err != nil {

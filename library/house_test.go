@@ -16,6 +16,7 @@ import (
 	"carrel/core/journal"
 	"carrel/core/sched"
 	"carrel/library"
+	"carrel/library/repair"
 	"carrel/pebblestore"
 	"carrel/principal"
 )
@@ -26,7 +27,7 @@ type house struct {
 	store   library.Store
 	runtime *sched.Real
 	journal *journal.Journal
-	svc     *library.Service
+	svc     *repair.Service
 	marks   int // items made only to be noticed
 }
 
@@ -49,7 +50,7 @@ func newHouse(t *testing.T, wrap func(library.Store) library.Store) *house {
 		h.store = wrap(store)
 	}
 	h.journal = journal.New(t.Context(), h.store, h.runtime, nil, commit.WholeProtocol)
-	h.svc, err = library.New(t.Context(), library.Config{
+	h.svc, err = repair.New(t.Context(), library.Config{
 		Store: h.store, Runtime: h.runtime, Journal: h.journal, Names: &counting{}, Remote: true,
 	})
 	if err != nil {

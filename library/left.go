@@ -53,7 +53,7 @@ func (e *Enforcement) left(h *Header, m Member) Buckets {
 
 // stands are the buckets of a member's library in which the item belongs.
 func (h *Header) stands(p principal.ID) (bs Buckets) {
-	for _, b := range allBuckets {
+	for _, b := range AllBuckets {
 		if StandsIn(b, h.Visibility, h.ID, p) {
 			bs = bs.With(b)
 		}
@@ -63,7 +63,7 @@ func (h *Header) stands(p principal.ID) (bs Buckets) {
 
 // reach are the buckets in which entries of the item may still stand.
 func (h *Header) reach(p principal.ID) (bs Buckets) {
-	for _, b := range allBuckets {
+	for _, b := range AllBuckets {
 		if StandsIn(b, h.Widest, h.ID, p) || slices.ContainsFunc(h.Unsettled, func(u Superseded) bool { return StandsIn(b, u.Widest, h.ID, p) }) {
 			bs = bs.With(b)
 		}
@@ -77,7 +77,7 @@ func (h *Header) reach(p principal.ID) (bs Buckets) {
 // told when it did.
 func (h *Header) stood(m Member) Buckets {
 	was := m.Left
-	for _, b := range allBuckets {
+	for _, b := range AllBuckets {
 		if m.Since < h.until(b, m.Principal) {
 			was = was.With(b)
 		}

@@ -13,6 +13,7 @@ import (
 	"carrel/core/commit"
 	"carrel/core/fault"
 	"carrel/library"
+	"carrel/library/repair"
 	"carrel/principal"
 )
 
@@ -118,14 +119,14 @@ func TestRebuildingWhatIsWholeChangesNothing(t *testing.T) {
 // scrubAll has the scrubber go over everything once.
 func (h *house) scrubAll() (mismatches int) {
 	h.t.Helper()
-	var place library.ScrubPlace
+	var place repair.ScrubPlace
 	for range 1000 {
 		r, err := h.svc.ScrubFrom(h.t.Context(), place, 3)
 		if err != nil {
 			h.t.Fatal(err)
 		}
 		mismatches += r.Mismatches
-		if place = r.Next; place == (library.ScrubPlace{}) {
+		if place = r.Next; place == (repair.ScrubPlace{}) {
 			return mismatches
 		}
 	}

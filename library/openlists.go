@@ -18,60 +18,60 @@ import (
 // report a change under way as a mistake.
 const unreadableFor = 10 * time.Minute
 
-// openLists is one reading of the in-flight lists of all processes.
-type openLists struct {
-	contents   map[ContentID]bool
-	principals map[principal.ID]bool
-	entries    []commit.Entry
-	unreadable []commit.LaneID // lists that could not be read
+// OpenLists is one reading of the in-flight lists of all processes.
+type OpenLists struct {
+	Contents   map[ContentID]bool
+	Principals map[principal.ID]bool
+	Entries    []commit.Entry
+	Unreadable []commit.LaneID // lists that could not be read
 }
 
-// openLists reads the lists. Lists that cannot be read are no error: the result
+// OpenLists reads the lists. Lists that cannot be read are no error: the result
 // names them.
-func (s *Service) openLists(ctx context.Context) (*openLists, error) {
+func (s *Service) OpenLists(ctx context.Context) (*OpenLists, error) {
 	lanes, err := commit.OpenLanes(ctx, s.store)
 	var bad *commit.UnreadableLanes
 	if err != nil && !errors.As(err, &bad) {
 		return nil, err
 	}
-	l := &openLists{contents: map[ContentID]bool{}, principals: map[principal.ID]bool{}}
+	l := &OpenLists{Contents: map[ContentID]bool{}, Principals: map[principal.ID]bool{}}
 	if bad != nil {
-		l.unreadable = bad.IDs
+		l.Unreadable = bad.IDs
 	}
 	for _, lane := range lanes {
-		l.entries = append(l.entries, lane.Entries...)
+		l.Entries = append(l.Entries, lane.Entries...)
 		for _, e := range lane.Entries {
 			if e.Kind == commit.Principal {
-				l.principals[principal.ID(e.Key)] = true
+				l.Principals[principal.ID(e.Key)] = true
 			} else {
-				l.contents[ContentID(e.Key)] = true
+				l.Contents[ContentID(e.Key)] = true
 			}
 		}
 	}
 	return l, nil
 }
 
-// mayHold reports whether a change of an item may be in flight that has led to
+// MayHold reports whether a change of an item may be in flight that has led to
 // its state of mts.
-func (l *openLists) mayHold(id ContentID, mts, now clock.Instant) bool {
-	return l.contents[id] || l.mayHide(mts, now)
+func (l *OpenLists) MayHold(id ContentID, mts, now clock.Instant) bool {
+	return l.Contents[id] || l.MayHide(mts, now)
 }
 
-// mayHoldPrincipal is mayHold for a user or a group.
-func (l *openLists) mayHoldPrincipal(id principal.ID, mts, now clock.Instant) bool {
-	return l.principals[id] || l.mayHide(mts, now)
+// MayHoldPrincipal is mayHold for a user or a group.
+func (l *OpenLists) MayHoldPrincipal(id principal.ID, mts, now clock.Instant) bool {
+	return l.Principals[id] || l.MayHide(mts, now)
 }
 
-// mayHide reports whether a list that cannot be read may hold the change that
+// MayHide reports whether a list that cannot be read may hold the change that
 // has led to a state of mts.
-func (l *openLists) mayHide(mts, now clock.Instant) bool {
-	return len(l.unreadable) > 0 && mts > now.Add(-unreadableFor)
+func (l *OpenLists) MayHide(mts, now clock.Instant) bool {
+	return len(l.Unreadable) > 0 && mts > now.Add(-unreadableFor)
 }
 
 // restsNow reports whether every library follows an item that was changed
 // earlier, by whatever process: a change is on a list from before it is decided
 // until all that it concerns was enforced. It is false where a list cannot be read.
 func (s *Service) restsNow(ctx context.Context, id ContentID) bool {
-	lists, err := s.openLists(ctx)
-	return err == nil && len(lists.unreadable) == 0 && !lists.contents[id]
+	lists, err := s.OpenLists(ctx)
+	return err == nil && len(lists.Unreadable) == 0 && !lists.Contents[id]
 }

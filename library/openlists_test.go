@@ -9,6 +9,7 @@ import (
 
 	"carrel/core/commit"
 	"carrel/library"
+	"carrel/library/repair"
 	"carrel/library/storetest"
 	"carrel/principal"
 )
@@ -157,7 +158,7 @@ func TestScrub_EndsWhereListsCannotBeLookedFor(t *testing.T) {
 	})
 	h.user("u:acme:ann", principal.Public)
 	store.broken = true
-	if _, err := h.svc.ScrubFrom(t.Context(), library.ScrubPlace{}, 3); !errors.Is(err, errDamaged) {
+	if _, err := h.svc.ScrubFrom(t.Context(), repair.ScrubPlace{}, 3); !errors.Is(err, errDamaged) {
 		t.Errorf("the scrubber ended with %v", err)
 	}
 }

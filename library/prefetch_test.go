@@ -15,6 +15,7 @@ import (
 	"carrel/core/cursor"
 	"carrel/core/fault"
 	"carrel/library"
+	"carrel/library/repair"
 	"carrel/principal"
 )
 
@@ -410,12 +411,12 @@ func TestNothingIsBegunInVain(t *testing.T) {
 // costs more than the slice.
 func TestPrefetches_OnlyWhereTheStoreIsRemote(t *testing.T) {
 	h, store := pagesOf(t)
-	local, err := library.New(t.Context(), library.Config{Store: store, Runtime: h.runtime, Journal: h.journal, Names: &counting{}})
+	local, err := repair.New(t.Context(), library.Config{Store: store, Runtime: h.runtime, Journal: h.journal, Names: &counting{}})
 	if err != nil {
 		t.Fatal(err)
 	}
 	for name, c := range map[string]struct {
-		svc  *library.Service
+		svc  *repair.Service
 		want bool
 	}{"remote": {h.svc, true}, "in this process": {local, false}} {
 		t.Run(name, func(t *testing.T) {

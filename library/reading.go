@@ -2,11 +2,13 @@ package library
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 
 	"carrel/core/clock"
 	"carrel/core/cursor"
+	"carrel/core/fault"
 	"carrel/principal"
 )
 
@@ -64,7 +66,19 @@ func (s *Service) requireBuilt(ctx context.Context, owner principal.ID) error {
 	if built {
 		return nil
 	}
-	return s.rebuildMissing(ctx, owner)
+	return s.missing(ctx, owner)
+}
+
+// RebuildRetryAfter is after how many seconds a reader of a library that is being rebuilt
+// may come back.
+const RebuildRetryAfter = 5
+
+var ErrNotRebuilt = errors.New("the rebuild is not done yet")
+
+// BeingRebuilt is what readers of a library that is missing are told.
+func BeingRebuilt(cause error) *fault.Error {
+	return &fault.Error{Code: fault.Unavailable, RetryAfter: RebuildRetryAfter, Err: cause,
+		Msg: "this library is being rebuilt; try again in a few seconds"}
 }
 
 // reading is what is settled for all reads of one page: who reads what.
@@ -205,11 +219,11 @@ func (r *reading) open(ctx context.Context, w *scan) error {
 	begins := r.begins(w)
 	o, err := r.opening(ctx, q, begins)
 	if err == nil && !o.Built {
-		if err := r.s.rebuildMissing(ctx, r.owner); err != nil {
+		if err := r.s.missing(ctx, r.owner); err != nil {
 			return err
 		}
 		if o, err = r.s.store.OpenLibrary(ctx, q, begins); err == nil && !o.Built {
-			return beingRebuilt(errNotRebuilt)
+			return BeingRebuilt(ErrNotRebuilt)
 		}
 	}
 	if err != nil {

@@ -16,6 +16,7 @@ import (
 	"carrel/core/fault"
 	"carrel/core/sched"
 	"carrel/library"
+	"carrel/library/repair"
 	"carrel/pebblestore"
 	"carrel/principal"
 )
@@ -27,7 +28,7 @@ type room struct {
 	store   *pebblestore.Store
 	clock   *setClock
 	repairs *repairs
-	svc     *library.Service
+	svc     *repair.Service
 	// elsewhere are the names of items whose fan-out has not reached a library.
 	elsewhere map[string]bool
 }
@@ -99,9 +100,9 @@ func newRoom(t testing.TB) *room {
 }
 
 // service is one more process on a store.
-func (r *room) service(store library.Store) *library.Service {
+func (r *room) service(store library.Store) *repair.Service {
 	r.t.Helper()
-	svc, err := library.New(r.t.Context(), library.Config{Store: store, Runtime: r.clock, Journal: r.repairs})
+	svc, err := repair.New(r.t.Context(), library.Config{Store: store, Runtime: r.clock, Journal: r.repairs})
 	if err != nil {
 		r.t.Fatalf("make the service: %v", err)
 	}

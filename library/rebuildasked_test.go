@@ -8,6 +8,7 @@ import (
 	"carrel/core/fault"
 	"carrel/core/sched"
 	"carrel/library"
+	"carrel/library/repair"
 	"carrel/principal"
 )
 
@@ -67,9 +68,9 @@ func TestRebuildLibrary_GoesOnAfterItsAnswer(t *testing.T) {
 }
 
 // impatient is a Service of the house that waits for nothing.
-func (h *house) impatient() *library.Service {
+func (h *house) impatient() *repair.Service {
 	h.t.Helper()
-	svc, err := library.New(h.t.Context(), library.Config{Store: h.store, Runtime: impatient{h.runtime}, Journal: h.journal, Names: &counting{}})
+	svc, err := repair.New(h.t.Context(), library.Config{Store: h.store, Runtime: impatient{h.runtime}, Journal: h.journal, Names: &counting{}})
 	if err != nil {
 		h.t.Fatal(err)
 	}

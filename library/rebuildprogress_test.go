@@ -13,6 +13,7 @@ import (
 	"carrel/core/cursor"
 	"carrel/core/sched"
 	"carrel/library"
+	"carrel/library/repair"
 	"carrel/principal"
 )
 
@@ -132,10 +133,10 @@ func newRebuildHouse(t *testing.T) *rebuildHouse {
 }
 
 // gateway is another process on the store.
-func (h *rebuildHouse) gateway(ahead time.Duration) (*library.Service, *rebuilding) {
+func (h *rebuildHouse) gateway(ahead time.Duration) (*repair.Service, *rebuilding) {
 	h.t.Helper()
 	store := &rebuilding{losing: h.lost}
-	svc, err := library.New(h.t.Context(), library.Config{Store: store, Runtime: clockAhead{h.runtime, ahead}, Journal: h.journal, Names: &counting{}})
+	svc, err := repair.New(h.t.Context(), library.Config{Store: store, Runtime: clockAhead{h.runtime, ahead}, Journal: h.journal, Names: &counting{}})
 	if err != nil {
 		h.t.Fatal(err)
 	}
@@ -193,7 +194,7 @@ func (h *rebuildHouse) interrupt(at int, unrecorded bool) {
 }
 
 // fails rebuilds, and is interrupted.
-func (h *rebuildHouse) fails(svc *library.Service) {
+func (h *rebuildHouse) fails(svc *repair.Service) {
 	h.t.Helper()
 	if _, _, err := svc.Rebuild(h.t.Context(), rebuildOwner); !errors.Is(err, errDown) {
 		h.t.Fatalf("a rebuild that is interrupted: %v", err)
@@ -321,7 +322,7 @@ func TestRebuild_IsDatedByTheClockOfTheStore(t *testing.T) {
 	h := newRebuildHouse(t)
 	const ahead = 10 * time.Minute
 	store := &rebuilding{losing: h.lost, at: from(150)}
-	svc, err := library.New(t.Context(), library.Config{Store: store, Runtime: clockAhead{h.runtime, ahead}, Journal: h.journal, Names: &counting{},
+	svc, err := repair.New(t.Context(), library.Config{Store: store, Runtime: clockAhead{h.runtime, ahead}, Journal: h.journal, Names: &counting{},
 		Ahead: func() time.Duration { return ahead }})
 	if err != nil {
 		t.Fatal(err)

@@ -7,6 +7,7 @@ import (
 
 	"carrel/core/clock"
 	"carrel/library"
+	"carrel/library/repair"
 	"carrel/principal"
 )
 
@@ -151,7 +152,7 @@ func TestRebuild_NeverLosesAnItemThatMoves(t *testing.T) {
 			t.Errorf("the library has %d of %d items: %v", n, rebuildItems, err)
 		}
 	}}
-	svc, err := library.New(t.Context(), library.Config{Store: store, Runtime: h.runtime, Journal: h.journal, Names: &counting{}})
+	svc, err := repair.New(t.Context(), library.Config{Store: store, Runtime: h.runtime, Journal: h.journal, Names: &counting{}})
 	if err != nil {
 		t.Fatal(err)
 	}

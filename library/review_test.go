@@ -14,6 +14,7 @@ import (
 	"carrel/core/input"
 	"carrel/core/sched"
 	"carrel/library"
+	"carrel/library/repair"
 	"carrel/principal"
 )
 
@@ -282,9 +283,9 @@ type later struct {
 func (l later) Now() time.Time { return l.Real.Now().Add(l.by) }
 
 // in is the Service of the house as it will be after d.
-func (h *house) in(d time.Duration) *library.Service {
+func (h *house) in(d time.Duration) *repair.Service {
 	h.t.Helper()
-	svc, err := library.New(h.t.Context(), library.Config{
+	svc, err := repair.New(h.t.Context(), library.Config{
 		Store: h.store, Runtime: later{h.runtime, d}, Journal: h.journal, Names: &counting{},
 	})
 	if err != nil {

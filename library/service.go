@@ -62,6 +62,16 @@ type Config struct {
 	// asked at once is worth a task of its own.
 	Remote bool
 	Tuning Tuning
+
+	// What follows is set by package repair, which repairs what is stored.
+
+	// Missing has a library that is not there rebuilt. It returns nil when it is
+	// complete, and an error that is UNAVAILABLE while it is not.
+	Missing func(ctx context.Context, owner principal.ID) error
+	// Searchable returns an error while the directory is not complete.
+	Searchable func(ctx context.Context) error
+	// Repair brings an entry in line that a reader has found to be wrong.
+	Repair func(ctx context.Context, r commit.Repair) error
 }
 
 // Service holds every rule of the domain. It is safe for concurrent use.
@@ -78,15 +88,10 @@ type Service struct {
 	seals   *cursor.Sealer
 	permits *sched.Permits // of enforcements, for the process
 
-	fans     fanTable
-	shares   shareTable
-	rebuilds rebuildTable
-	// rebuildTurns are for the rebuilds that readers have asked for.
-	rebuildTurns *sched.Permits
-	// directory is what is known of whether it is complete.
-	directory directoryRun
-	// scrubbed is how far the scrubber has got.
-	scrubbed ScrubPlace
+	fans   fanTable
+	shares shareTable
+	// missing has a library that is not there rebuilt.
+	missing func(ctx context.Context, owner principal.ID) error
 
 	bulletin  Bulletin   // nil: no other process uses the store
 	announcer *announcer // nil likewise
@@ -96,8 +101,6 @@ type Service struct {
 	// life is for what no request asks for; its end cancels nothing.
 	life context.Context
 }
-
-var _ API = (*Service)(nil)
 
 // New makes the Service. It reads the cursor keys from the store, and makes
 // them where the store is new. Where that fails it may be repeated.
@@ -113,14 +116,14 @@ func New(ctx context.Context, c Config) (*Service, error) {
 		seals: seals,
 		store: c.Store, rt: c.Runtime, journal: c.Journal, names: c.Names,
 		log: c.Log, watch: c.Watch, remote: c.Remote, tune: c.Tuning.withDefaults(),
-		bulletin: c.Bulletin, life: c.Runtime.Detach(ctx),
+		bulletin: c.Bulletin, missing: c.Missing, life: c.Runtime.Detach(ctx),
 	}
 	engine := commit.NewEngine(commit.Config{
 		Runtime: c.Runtime, Journal: c.Journal, Registers: c.Store, Ahead: c.Ahead, Remote: c.Remote, Without: s.tune.Without,
 	})
 	s.Service = principal.New(principal.Config{
 		Engine: engine, Store: c.Store, Directory: c.Store, Runtime: c.Runtime, Journal: c.Journal, Log: c.Log, Cursors: seals,
-		Targets: s.tune.Targets, Created: s.completeNew, Searchable: s.requireDirectory, Without: s.tune.Without,
+		Targets: s.tune.Targets, Created: s.completeNew, Searchable: c.Searchable, Without: s.tune.Without,
 	})
 	if s.changesSince, err = readChangesSince(ctx, c.Store, c.Runtime, s.StoreNow(), isNew); err != nil {
 		return nil, fmt.Errorf("reading since when changes are kept: %w", err)
@@ -129,17 +132,15 @@ func New(ctx context.Context, c Config) (*Service, error) {
 		s.watch = unwatched{}
 	}
 	s.permits = sched.NewPermits(s.rt, s.tune.ProcessWidth)
-	s.rebuildTurns = sched.NewPermits(s.rt, rebuildsAtOnce)
 	s.fans.jobs = map[ContentID]*fanQueue{}
 	s.shares.waiting = map[ContentID][]*shareJob{}
-	s.rebuilds.running, s.rebuilds.done = map[principal.ID]*rebuildRun{}, map[principal.ID]*rebuildRun{}
 	s.feeds.open = map[principal.ID]*feed{}
 	s.feeds.updates = map[ContentID]bool{}
 	if s.bulletin != nil {
 		s.announcer = newAnnouncer(s)
 	}
 	s.Creates(id.Content, s.contentPartition)
-	s.Handle(commit.Content, commit.Handler{Resume: s.resume, RunDue: s.runDue, Expire: s.expire, Repair: s.repair})
+	s.Handle(commit.Content, commit.Handler{Resume: s.resume, RunDue: s.runDue, Expire: s.expire, Repair: c.Repair})
 	return s, nil
 }
 

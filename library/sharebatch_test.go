@@ -12,6 +12,7 @@ import (
 	"carrel/core/input"
 	"carrel/core/sched"
 	"carrel/library"
+	"carrel/library/repair"
 	"carrel/principal"
 )
 
@@ -50,7 +51,7 @@ func batchTown(t *testing.T) (*house, *besideLastCommit) {
 	store := &besideLastCommit{}
 	h := newHouse(t, func(s library.Store) library.Store { store.Store = s; return store })
 	var err error
-	h.svc, err = library.New(t.Context(), library.Config{Store: h.store, Runtime: patient{h.runtime}, Journal: h.journal, Names: &counting{}})
+	h.svc, err = repair.New(t.Context(), library.Config{Store: h.store, Runtime: patient{h.runtime}, Journal: h.journal, Names: &counting{}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -123,7 +124,7 @@ func TestShareBatch_KeyedShareCarriesNoOthers(t *testing.T) {
 	id := h.note("a", principal.Public)
 	rt := sched.NewReal()
 	t.Cleanup(rt.Close)
-	elsewhere, err := library.New(t.Context(), library.Config{Store: store.Store, Runtime: rt, Journal: h.journal, Names: &counting{}})
+	elsewhere, err := repair.New(t.Context(), library.Config{Store: store.Store, Runtime: rt, Journal: h.journal, Names: &counting{}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -175,13 +176,13 @@ func TestShareBatch_CarriedShareHasTheOutcomeOfItsBatch(t *testing.T) {
 	h, store := batchTown(t)
 	rt := &outOfTurn{patient: patient{h.runtime}, timesUp: make(chan struct{})}
 	var err error
-	h.svc, err = library.New(t.Context(), library.Config{Store: h.store, Runtime: rt, Journal: h.journal, Names: &counting{}})
+	h.svc, err = repair.New(t.Context(), library.Config{Store: h.store, Runtime: rt, Journal: h.journal, Names: &counting{}})
 	if err != nil {
 		t.Fatal(err)
 	}
 	other := sched.NewReal()
 	t.Cleanup(other.Close)
-	elsewhere, err := library.New(t.Context(), library.Config{Store: store.Store, Runtime: other, Journal: h.journal, Names: &counting{}})
+	elsewhere, err := repair.New(t.Context(), library.Config{Store: store.Store, Runtime: other, Journal: h.journal, Names: &counting{}})
 	if err != nil {
 		t.Fatal(err)
 	}

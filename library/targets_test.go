@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	"carrel/library"
+	"carrel/library/repair"
 	"carrel/principal"
 )
 
@@ -13,7 +14,7 @@ func TestTargets(t *testing.T) {
 	h := town(t)
 	h.group("g:acme:ours", "u:acme:ann", principal.Public)
 	open := string(h.note("open", principal.Public))
-	svc, err := library.New(t.Context(), library.Config{
+	svc, err := repair.New(t.Context(), library.Config{
 		Store: h.store, Runtime: h.runtime, Journal: h.journal, Names: &counting{}, Tuning: library.Tuning{Targets: 2},
 	})
 	if err != nil {

@@ -8,7 +8,7 @@ import "carrel/principal"
 type Bucket = principal.Visibility
 
 // Buckets are all buckets of a library, in the order in which they stand.
-var allBuckets = [...]Bucket{principal.Private, principal.LoggedIn, principal.Public}
+var AllBuckets = [...]Bucket{principal.Private, principal.LoggedIn, principal.Public}
 
 // StandsIn tells whether an item of visibility v belongs in bucket b of
 // owner's library. It is the one function that decides this, on every path:

@@ -9,6 +9,7 @@ import (
 	"carrel/core/commit"
 	"carrel/core/journal"
 	"carrel/library"
+	"carrel/library/repair"
 	"carrel/principal"
 )
 
@@ -74,7 +75,7 @@ func TestHiddenEntriesAreTold(t *testing.T) {
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			w := &watching{}
-			svc, err := library.New(t.Context(), library.Config{Store: r.store, Runtime: r.clock, Journal: r.repairs, Watch: w})
+			svc, err := repair.New(t.Context(), library.Config{Store: r.store, Runtime: r.clock, Journal: r.repairs, Watch: w})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -91,7 +92,7 @@ func TestHiddenEntriesAreTold(t *testing.T) {
 		clean.principals("u:acme:ann")
 		clean.numbered(3)
 		w := &watching{}
-		svc, err := library.New(t.Context(), library.Config{Store: clean.store, Runtime: clean.clock, Journal: clean.repairs, Watch: w})
+		svc, err := repair.New(t.Context(), library.Config{Store: clean.store, Runtime: clean.clock, Journal: clean.repairs, Watch: w})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -107,7 +108,7 @@ func TestHiddenEntriesAreTold(t *testing.T) {
 func TestFanOutsAreTold(t *testing.T) {
 	h := town(t)
 	w := &watching{}
-	svc, err := library.New(t.Context(), library.Config{
+	svc, err := repair.New(t.Context(), library.Config{
 		Store: h.store, Runtime: h.runtime, Names: &counting{}, Watch: w,
 		Journal: journal.New(t.Context(), h.store, h.runtime, nil, commit.WholeProtocol),
 	})

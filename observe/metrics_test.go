@@ -22,6 +22,7 @@ import (
 	"carrel/core/journal"
 	"carrel/core/sched"
 	"carrel/library"
+	"carrel/library/repair"
 	"carrel/library/storetest"
 	"carrel/pebblestore"
 	"carrel/principal"
@@ -196,9 +197,9 @@ func BenchmarkPage(b *testing.B) {
 	store := openStore(b)
 	runtime := sched.NewReal()
 	b.Cleanup(runtime.Close)
-	service := func(c library.Config) *library.Service {
+	service := func(c library.Config) *repair.Service {
 		c.Runtime, c.Journal = runtime, journal.New(b.Context(), c.Store, runtime, nil, commit.WholeProtocol)
-		s, err := library.New(b.Context(), c)
+		s, err := repair.New(b.Context(), c)
 		if err != nil {
 			b.Fatal(err)
 		}
@@ -219,14 +220,14 @@ func BenchmarkPage(b *testing.B) {
 		}
 	}
 	m := NewMetrics()
-	measured := func(t *Tracing) *library.Service {
+	measured := func(t *Tracing) *repair.Service {
 		return service(library.Config{Store: m.Store(store, t), Watch: Watcher{Metrics: m, Tracing: t}})
 	}
 	some, all := droppingAll(b, sampling(0.01, rate.NewLimiter(0, 0))), droppingAll(b, sampling(1, rate.NewLimiter(0, 0)))
 	asked := request()
 	for _, c := range []struct {
 		name    string
-		svc     *library.Service
+		svc     *repair.Service
 		tracing *Tracing
 	}{{"plain", plain, nil}, {"measured", measured(nil), nil}, {"traced 1 in 100", measured(some), some}, {"traced all", measured(all), all}} {
 		b.Run(c.name, func(b *testing.B) {

@@ -20,6 +20,7 @@ import (
 	"carrel/core/sched"
 	"carrel/graph"
 	"carrel/library"
+	"carrel/library/repair"
 	"carrel/observe"
 	"carrel/pebblestore"
 	"carrel/principal"
@@ -169,7 +170,7 @@ func newGatewayOn(t testing.TB, wrap func(library.Store) library.Store) *gateway
 	}
 	between := wrap(store)
 	following := followers{observe.NewMetrics(), make(chan struct{}, 100), make(chan struct{}, 100)}
-	service, err := library.New(t.Context(), library.Config{
+	service, err := repair.New(t.Context(), library.Config{
 		Store: between, Runtime: rt, Names: names, Remote: true, Watch: following,
 		Journal: journal.New(t.Context(), between, rt, nil, commit.WholeProtocol),
 	})

@@ -13,7 +13,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"carrel/cassandra"
-	"carrel/library"
+	"carrel/library/repair"
 )
 
 // lines are users, a group and items to import, as export writes them.
@@ -66,7 +66,7 @@ func wantExport(t *testing.T, store, want string) {
 // wantAudit wants a store to agree with itself, and to hold a number of items.
 func wantAudit(t *testing.T, store string, items int) {
 	t.Helper()
-	var report library.AuditReport
+	var report repair.AuditReport
 	if err := json.Unmarshal([]byte(must(t, "audit", "--store", store)), &report); err != nil {
 		t.Fatal(err)
 	}
@@ -82,7 +82,7 @@ func TestMovingThereAndBack(t *testing.T) {
 	there := keyspace(t)
 	var told struct {
 		Rows  map[string]int64
-		Audit library.AuditReport
+		Audit repair.AuditReport
 	}
 	if err := json.Unmarshal([]byte(must(t, "copy", "--from", from, "--to", there)), &told); err != nil {
 		t.Fatal(err)

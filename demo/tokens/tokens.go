@@ -10,7 +10,7 @@ import (
 
 	"carrel/auth"
 	"carrel/demo"
-	"carrel/library"
+	"carrel/library/repair"
 	"carrel/principal"
 	"carrel/web"
 )
@@ -49,7 +49,7 @@ func (m *Minter) Menu() ([]web.Viewer, error) {
 
 // Text returns the tokens of those demo viewers that are users of the store, for
 // a terminal. It is one piece, so that no line of the log comes in between.
-func (m *Minter) Text(ctx context.Context, service *library.Service, log *slog.Logger) (text []byte, err error) {
+func (m *Minter) Text(ctx context.Context, service *repair.Service, log *slog.Logger) (text []byte, err error) {
 	for _, v := range demo.Viewers() {
 		if v.Subject == "" {
 			continue

@@ -14,6 +14,7 @@ import (
 	"carrel/core/sched"
 	"carrel/edge"
 	"carrel/library"
+	"carrel/library/repair"
 	"carrel/pebblestore"
 	"carrel/principal"
 	"carrel/resolvers"
@@ -25,7 +26,7 @@ type gateway struct {
 	counts  *counting
 	runtime *sched.Real
 	journal *journal.Journal
-	service *library.Service
+	service *repair.Service
 	stop    context.CancelFunc
 }
 
@@ -54,7 +55,7 @@ func above(ctx context.Context, store backend, tuning library.Tuning) (*gateway,
 	if err == nil {
 		g.journal = journal.New(ctx, g.counts, g.runtime, log, commit.WholeProtocol)
 		_, remote := store.(library.Bulletin) // a cluster, of the two that there are
-		g.service, err = library.New(ctx, library.Config{
+		g.service, err = repair.New(ctx, library.Config{
 			Store: g.counts, Runtime: g.runtime, Journal: g.journal, Names: names, Log: log, Tuning: tuning, Remote: remote,
 		})
 	}

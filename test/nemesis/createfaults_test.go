@@ -8,6 +8,7 @@ import (
 
 	"carrel/core/naming"
 	"carrel/library"
+	"carrel/library/repair"
 	"carrel/principal"
 )
 
@@ -33,7 +34,7 @@ func prepareCreator(ctx context.Context, r *room, id string) error {
 	return err
 }
 
-func createUnnamed(ctx context.Context, s *library.Service, id string, key *string) error {
+func createUnnamed(ctx context.Context, s *repair.Service, id string, key *string) error {
 	viewing := library.Viewing
 	_, err := s.CreateContent(ctx, &principal.Viewer{User: principal.ID(id)}, library.CreateContent{Kind: library.Note, Title: "before",
 		Visibility: principal.Public, Members: []library.ContentMemberChange{{Principal: string(first), Role: &viewing}}, IdempotencyKey: key})

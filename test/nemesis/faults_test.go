@@ -14,6 +14,7 @@ import (
 	"carrel/core/fault"
 	"carrel/core/input"
 	"carrel/library"
+	"carrel/library/repair"
 	"carrel/principal"
 )
 
@@ -26,7 +27,7 @@ type subject struct {
 	prefix string // of ids
 	// prepare makes what must be there before any operation; nil: nothing.
 	prepare func(ctx context.Context, r *room, id string) error
-	make    func(ctx context.Context, s *library.Service, id string, key *string) error
+	make    func(ctx context.Context, s *repair.Service, id string, key *string) error
 	look    func(r *room, t *testing.T, id string) seen
 	before  seen // what shows of it when it was made
 }
@@ -39,7 +40,7 @@ type operation struct {
 	name  string
 	of    *subject
 	steps []step
-	do    func(ctx context.Context, s *library.Service, id string, key *string) error
+	do    func(ctx context.Context, s *repair.Service, id string, key *string) error
 	// creates tells that nothing shows before.
 	creates bool
 	// changes makes of what the subject's make leaves what shows once it has
@@ -60,36 +61,36 @@ func ownerViewer() *principal.Viewer { return &principal.Viewer{User: owner} }
 var operations = []operation{
 	{name: "create", of: &items, steps: []step{stepRead, stepLane, stepDecide, stepSnapshot, stepEnforce}, do: create, creates: true},
 	{name: "update", of: &items, steps: []step{stepRead, stepLane, stepDecide, stepSnapshot, stepEnforce, stepSettle},
-		do: func(ctx context.Context, s *library.Service, id string, key *string) error {
+		do: func(ctx context.Context, s *repair.Service, id string, key *string) error {
 			title := "after"
 			_, err := s.UpdateContent(ctx, ownerViewer(), library.UpdateContent{ID: id, Title: input.Some(&title), IdempotencyKey: key})
 			return err
 		}, changes: func(s *seen) { s.Version, s.Title = 2, "after" }},
 	{name: "withdraw", of: &items, steps: []step{stepLane, stepDecide, stepEnforce, stepSettle},
-		do: func(ctx context.Context, s *library.Service, id string, key *string) error {
+		do: func(ctx context.Context, s *repair.Service, id string, key *string) error {
 			private := principal.Private
 			_, err := s.UpdateContent(ctx, ownerViewer(), library.UpdateContent{ID: id, Visibility: input.Some(&private), IdempotencyKey: key})
 			return err
 		}, changes: func(s *seen) { s.Version, s.Width = 2, principal.Private }},
 	{name: "share", of: &items, steps: []step{stepRead, stepLane, stepDecide, stepSnapshot, stepEnforce},
-		do: func(ctx context.Context, s *library.Service, id string, key *string) error {
+		do: func(ctx context.Context, s *repair.Service, id string, key *string) error {
 			_, err := s.ShareContent(ctx, ownerViewer(), library.ShareContent{Content: id, Principals: []string{string(second)}, Role: library.Viewing, IdempotencyKey: key})
 			return err
 		}, changes: func(s *seen) { s.Members = []string{string(first), string(owner), string(second)} }},
 	{name: "remove", of: &items, steps: []step{stepLane, stepDecide, stepEnforce, stepSettle},
-		do: func(ctx context.Context, s *library.Service, id string, key *string) error {
+		do: func(ctx context.Context, s *repair.Service, id string, key *string) error {
 			_, err := s.SetContentMembers(ctx, ownerViewer(), library.SetContentMembers{Content: id,
 				Members: []library.ContentMemberChange{{Principal: string(first)}}, IdempotencyKey: key})
 			return err
 		}, changes: func(s *seen) { s.Members = []string{string(owner)} }},
 	{name: "delete", of: &items, steps: []step{stepRead, stepLane, stepDecide, stepSnapshot, stepEnforce, stepSettle},
-		do: func(ctx context.Context, s *library.Service, id string, key *string) error {
+		do: func(ctx context.Context, s *repair.Service, id string, key *string) error {
 			_, err := s.DeleteContent(ctx, ownerViewer(), library.DeleteContent{ID: id, IdempotencyKey: key})
 			return err
 		}, changes: func(s *seen) { *s = seen{} }},
 }
 
-func create(ctx context.Context, s *library.Service, id string, key *string) error {
+func create(ctx context.Context, s *repair.Service, id string, key *string) error {
 	name, viewing := library.ContentID(id).Name(), library.Viewing
 	_, err := s.CreateContent(ctx, ownerViewer(), library.CreateContent{Name: &name, Kind: library.Note, Title: "before", Visibility: principal.Public,
 		Members: []library.ContentMemberChange{{Principal: string(first), Role: &viewing}}, IdempotencyKey: key})

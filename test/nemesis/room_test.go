@@ -14,6 +14,7 @@ import (
 	"carrel/core/naming"
 	"carrel/core/sched"
 	"carrel/library"
+	"carrel/library/repair"
 	"carrel/principal"
 )
 
@@ -41,7 +42,7 @@ type door struct {
 	store   *cassandra.Store
 	runtime *sched.Real
 	journal *journal.Journal
-	service *library.Service
+	service *repair.Service
 	stop    context.CancelFunc
 	stopped chan struct{}
 }
@@ -64,7 +65,7 @@ func openDoor(t *testing.T, o session.Options, skew time.Duration, without commi
 		t.Fatal(err)
 	}
 	patiently(t, func() error {
-		d.service, err = library.New(t.Context(), library.Config{Store: store, Runtime: rt, Journal: d.journal, Names: names,
+		d.service, err = repair.New(t.Context(), library.Config{Store: store, Runtime: rt, Journal: d.journal, Names: names,
 			Tuning: library.Tuning{Without: without}})
 		return err
 	})
@@ -175,7 +176,7 @@ func newRoom(t *testing.T) *room {
 }
 
 // makeUser makes a user, by itself.
-func makeUser(ctx context.Context, s *library.Service, id string, key *string) error {
+func makeUser(ctx context.Context, s *repair.Service, id string, key *string) error {
 	p := principal.ID(id)
 	_, err := s.CreateUser(ctx, &principal.Viewer{User: p}, principal.CreateUser{Tenant: p.Tenant(), Name: p.Name(), DisplayName: "before",
 		Email: p.Name() + "@example.com", Visibility: principal.Public, IdempotencyKey: key})
@@ -187,10 +188,10 @@ func (r *room) options(host string) session.Options {
 }
 
 // audit looks at the whole keyspace when nothing is under way any more.
-func (r *room) audit(t *testing.T) *library.AuditReport {
+func (r *room) audit(t *testing.T) *repair.AuditReport {
 	t.Helper()
 	r.whole.idle(t)
-	var report *library.AuditReport
+	var report *repair.AuditReport
 	// The lane of a process that has just finished is written empty by its next beat.
 	until(t, runWithin, "a clean audit", func() bool {
 		var err error

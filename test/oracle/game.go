@@ -18,6 +18,7 @@ import (
 	"carrel/core/journal"
 	"carrel/core/sched"
 	"carrel/library"
+	"carrel/library/repair"
 	"carrel/principal"
 )
 
@@ -71,7 +72,7 @@ type game struct {
 
 // gateway is one process of the store.
 type gateway struct {
-	svc     *library.Service
+	svc     *repair.Service
 	journal *journal.Journal
 }
 
@@ -143,7 +144,7 @@ func newGame(ctx context.Context, t *rapid.T, store library.Store, number int, h
 func (g *game) serve(c library.Config) {
 	j := journal.New(g.ctx, c.Store, c.Runtime, nil, commit.WholeProtocol)
 	c.Journal = j
-	svc, err := library.New(g.ctx, c)
+	svc, err := repair.New(g.ctx, c)
 	if err != nil {
 		g.Fatalf("opening the Service: %v", err)
 	}

@@ -11,6 +11,7 @@ import (
 	"carrel/core/journal"
 	"carrel/core/sched"
 	"carrel/library"
+	"carrel/library/repair"
 	"carrel/principal"
 )
 
@@ -22,11 +23,11 @@ const keyRaces = 20
 func RunKeyRaces(t *testing.T, store library.Store, tenant string) {
 	runtime := sched.NewReal()
 	t.Cleanup(runtime.Close)
-	var services [2]*library.Service
+	var services [2]*repair.Service
 	for n := range services {
 		names := &blockNames{prefix: fmt.Sprintf("race-%d", n)}
 		var err error
-		services[n], err = library.New(t.Context(), library.Config{Store: store, Runtime: runtime, Names: names,
+		services[n], err = repair.New(t.Context(), library.Config{Store: store, Runtime: runtime, Names: names,
 			Journal: journal.New(t.Context(), store, runtime, nil, commit.WholeProtocol)})
 		if err != nil {
 			t.Fatal(err)

@@ -9,6 +9,7 @@ import (
 	"carrel/core/fault"
 	"carrel/core/input"
 	"carrel/library"
+	"carrel/library/repair"
 	"carrel/principal"
 )
 
@@ -98,7 +99,7 @@ func (o *Operation) String() string {
 }
 
 // call makes the call on a Service; it does not return where the process dies.
-func (o *Operation) call(ctx context.Context, svc *library.Service, s *Scheduler) {
+func (o *Operation) call(ctx context.Context, svc *repair.Service, s *Scheduler) {
 	if o.repeated = o.start > 0; !o.repeated {
 		o.start = s.steps
 	}
@@ -125,7 +126,7 @@ func judgeAnswer(err error) outcomeOf {
 	return refused
 }
 
-func (o *Operation) do(ctx context.Context, svc *library.Service) (*library.ContentOutcome, error) {
+func (o *Operation) do(ctx context.Context, svc *repair.Service) (*library.ContentOutcome, error) {
 	v := &principal.Viewer{User: o.viewer, GlobalAdmin: o.kind >= opRebuild && !o.kind.imports()}
 	switch o.kind {
 	case opTitle:
@@ -156,7 +157,7 @@ func (o *Operation) do(ctx context.Context, svc *library.Service) (*library.Cont
 }
 
 // doOther makes the calls that are not about an item.
-func (o *Operation) doOther(ctx context.Context, svc *library.Service, v *principal.Viewer) error {
+func (o *Operation) doOther(ctx context.Context, svc *repair.Service, v *principal.Viewer) error {
 	var err error
 	switch id := o.group; o.kind {
 	case opImport:

@@ -7,6 +7,7 @@ import (
 	"carrel/core/journal"
 	"carrel/core/sched"
 	"carrel/library"
+	"carrel/library/repair"
 )
 
 // process is a simulated gateway: the product's Service and journal, wired as
@@ -14,7 +15,7 @@ import (
 type process struct {
 	a   *Actor
 	c   *Client
-	svc *library.Service
+	svc *repair.Service
 	api library.API // svc, with bounds on what only reads
 	j   *journal.Journal
 	// started opens when it has started, or failed to.
@@ -43,7 +44,7 @@ func (p *process) boot(ctx context.Context, tune library.Tuning) error {
 	if p.announces {
 		c.Bulletin = p.c
 	}
-	svc, err := library.New(ctx, c)
+	svc, err := repair.New(ctx, c)
 	if err != nil {
 		p.failed = err
 		return err

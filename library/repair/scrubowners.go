@@ -1,9 +1,10 @@
-package library
+package repair
 
 import (
 	"context"
 
 	"carrel/core/commit"
+	"carrel/library"
 	"carrel/principal"
 )
 
@@ -90,14 +91,14 @@ func (c *scrubbing) memberships(ctx context.Context, from ScrubPlace) (done bool
 }
 
 // record mends what is recorded as shared with p, after an item, and is not so.
-func (c *scrubbing) record(ctx context.Context, p principal.ID, after ContentID) (last ContentID, more bool, err error) {
+func (c *scrubbing) record(ctx context.Context, p principal.ID, after library.ContentID) (last library.ContentID, more bool, err error) {
 	s := c.s
 	shared, err := s.store.SharedWith(ctx, p, after, scrubLook)
 	c.left -= 1 + len(shared)
 	if err != nil || len(shared) == 0 {
 		return "", false, err
 	}
-	ids := make([]ContentID, len(shared))
+	ids := make([]library.ContentID, len(shared))
 	for i := range shared {
 		ids[i] = shared[i].Content
 	}
@@ -118,13 +119,13 @@ func (c *scrubbing) record(ctx context.Context, p principal.ID, after ContentID)
 
 // unjustified mends an item that p's record shows otherwise than its state has
 // it, if nothing is in flight that would do so.
-func (c *scrubbing) unjustified(ctx context.Context, p principal.ID, id ContentID) error {
-	lists, err := c.s.openLists(ctx)
-	if err != nil || lists.contents[id] {
+func (c *scrubbing) unjustified(ctx context.Context, p principal.ID, id library.ContentID) error {
+	lists, err := c.s.OpenLists(ctx)
+	if err != nil || lists.Contents[id] {
 		return err
 	}
-	rows, err := c.s.store.Read(ctx, id, ContentQuery{Members: []principal.ID{p}, Serial: true})
-	if err != nil || lists.mayHide(rows.Header.MTS, c.s.Now()) {
+	rows, err := c.s.store.Read(ctx, id, library.ContentQuery{Members: []principal.ID{p}, Serial: true})
+	if err != nil || lists.MayHide(rows.Header.MTS, c.s.Now()) {
 		return err
 	}
 	differs, err := c.s.differs(ctx, &rows.Header, rows.Members[0])
@@ -137,8 +138,8 @@ func (c *scrubbing) unjustified(ctx context.Context, p principal.ID, id ContentI
 
 // library looks at entries of a library, from a place in a bucket on. It tells
 // whether that was the rest of it; otherwise the report says where to go on.
-func (c *scrubbing) library(ctx context.Context, p principal.ID, from Bucket, after *EntryKey) (done bool, err error) {
-	for _, b := range allBuckets {
+func (c *scrubbing) library(ctx context.Context, p principal.ID, from library.Bucket, after *library.EntryKey) (done bool, err error) {
+	for _, b := range library.AllBuckets {
 		if b < from {
 			continue
 		}
@@ -158,14 +159,14 @@ func (c *scrubbing) library(ctx context.Context, p principal.ID, from Bucket, af
 
 // entries looks at some entries of a bucket after one, and drops those that no
 // header justifies and no change in flight explains.
-func (c *scrubbing) entries(ctx context.Context, p principal.ID, b Bucket, after *EntryKey) (last *EntryKey, more bool, err error) {
+func (c *scrubbing) entries(ctx context.Context, p principal.ID, b library.Bucket, after *library.EntryKey) (last *library.EntryKey, more bool, err error) {
 	s := c.s
-	es, err := s.store.PageLibrary(ctx, Slice{Owner: p, Bucket: b, Newer: true, From: after, Limit: scrubLook})
+	es, err := s.store.PageLibrary(ctx, library.Slice{Owner: p, Bucket: b, Newer: true, From: after, Limit: scrubLook})
 	c.left -= 1 + len(es)
 	if err != nil || len(es) == 0 {
 		return nil, false, err
 	}
-	ids := make([]ContentID, len(es))
+	ids := make([]library.ContentID, len(es))
 	for i := range es {
 		ids[i] = es[i].Content
 	}
@@ -177,24 +178,24 @@ func (c *scrubbing) entries(ctx context.Context, p principal.ID, b Bucket, after
 		if justified(e, b, p, &rows[i]) {
 			continue
 		}
-		if err := c.stray(ctx, p, b, EntryKey{e.Position, e.Content}, rows[i].Header.Seq); err != nil {
+		if err := c.stray(ctx, p, b, library.EntryKey{Position: e.Position, Content: e.Content}, rows[i].Header.Seq); err != nil {
 			return nil, false, err
 		}
 	}
 	end := es[len(es)-1]
-	return &EntryKey{end.Position, end.Content}, len(es) == scrubLook, nil
+	return &library.EntryKey{Position: end.Position, Content: end.Content}, len(es) == scrubLook, nil
 }
 
 // stray drops an entry that the state of seq does not justify, if that state
 // still stands and nothing is in flight that would drop it.
-func (c *scrubbing) stray(ctx context.Context, p principal.ID, b Bucket, at EntryKey, seq int64) error {
+func (c *scrubbing) stray(ctx context.Context, p principal.ID, b library.Bucket, at library.EntryKey, seq int64) error {
 	s := c.s
-	lists, err := s.openLists(ctx)
-	if err != nil || lists.contents[at.Content] {
+	lists, err := s.OpenLists(ctx)
+	if err != nil || lists.Contents[at.Content] {
 		return err
 	}
-	rows, err := s.store.Read(ctx, at.Content, ContentQuery{Serial: true})
-	if err != nil || rows.Header.Seq != seq || lists.mayHide(rows.Header.MTS, s.Now()) {
+	rows, err := s.store.Read(ctx, at.Content, library.ContentQuery{Serial: true})
+	if err != nil || rows.Header.Seq != seq || lists.MayHide(rows.Header.MTS, s.Now()) {
 		return err
 	}
 	if _, stands, err := s.entryAt(ctx, p, b, at); err != nil || !stands {

@@ -1,4 +1,4 @@
-package library
+package repair
 
 import (
 	"context"
@@ -9,6 +9,7 @@ import (
 	"carrel/core/commit"
 	"carrel/core/fault"
 	"carrel/core/sched"
+	"carrel/library"
 	"carrel/principal"
 )
 
@@ -32,9 +33,9 @@ const mendAtOnce = 16
 
 // mend brings what p's library and record show of an item in line with its
 // state, and sees that they do.
-func (s *Service) mend(ctx context.Context, p principal.ID, id ContentID) error {
+func (s *Service) mend(ctx context.Context, p principal.ID, id library.ContentID) error {
 	return s.raising(ctx, func(late bool) (int64, error) {
-		rows, err := s.store.Read(ctx, id, ContentQuery{Members: []principal.ID{p}, Serial: late})
+		rows, err := s.store.Read(ctx, id, library.ContentQuery{Members: []principal.ID{p}, Serial: late})
 		if err != nil {
 			return settled, err
 		}
@@ -44,7 +45,7 @@ func (s *Service) mend(ctx context.Context, p principal.ID, id ContentID) error 
 			h.Widest = principal.Public
 		}
 		if h.Seq != 0 {
-			err := s.enforceQuietly(ctx, &Enforcement{Header: &h, Rows: rows.Members, Reverse: true, without: s.tune.Without})
+			err := s.EnforceQuietly(ctx, &library.Enforcement{Header: &h, Rows: rows.Members, Reverse: true})
 			if err != nil {
 				return settled, err
 			}
@@ -54,7 +55,7 @@ func (s *Service) mend(ctx context.Context, p principal.ID, id ContentID) error 
 			return settled, err
 		}
 		return rows.Header.Seq, nil
-	}, func(seq int64) error { return s.restamp(ctx, id, seq) })
+	}, func(seq int64) error { return s.Restamp(ctx, id, seq) })
 }
 
 // settled is what a step of raising answers when all is right.
@@ -88,7 +89,7 @@ func hiddenByHand() *fault.Error {
 }
 
 // mendAll is mend for several items.
-func (s *Service) mendAll(ctx context.Context, p principal.ID, ids []ContentID) error {
+func (s *Service) mendAll(ctx context.Context, p principal.ID, ids []library.ContentID) error {
 	if s.Ending() {
 		return commit.ErrEnding
 	}
@@ -100,79 +101,52 @@ func (s *Service) mendAll(ctx context.Context, p principal.ID, ids []ContentID) 
 
 // differs tells whether p's library or record show the item otherwise than its
 // header and p's member row, which are of one snapshot, have it.
-func (s *Service) differs(ctx context.Context, h *Header, m Member) (bool, error) {
-	must := NoRole
+func (s *Service) differs(ctx context.Context, h *library.Header, m library.Member) (bool, error) {
+	must := library.NoRole
 	if h.State == commit.Live && m.Active() {
 		must = m.Role
 	}
-	for _, b := range allBuckets {
-		e, stands, err := s.entryAt(ctx, m.Principal, b, EntryKey{h.Position, h.ID})
+	for _, b := range library.AllBuckets {
+		e, stands, err := s.entryAt(ctx, m.Principal, b, library.EntryKey{Position: h.Position, Content: h.ID})
 		if err != nil {
 			return false, err
 		}
-		if stands != (must != NoRole && StandsIn(b, h.Visibility, h.ID, m.Principal)) || stands && e.Role != must {
+		if stands != (must != library.NoRole && library.StandsIn(b, h.Visibility, h.ID, m.Principal)) || stands && e.Role != must {
 			return true, nil
 		}
 	}
-	roles, err := s.store.Roles(ctx, m.Principal, []ContentID{h.ID})
+	roles, err := s.store.Roles(ctx, m.Principal, []library.ContentID{h.ID})
 	return err == nil && roles[0] != must, err
 }
 
 // entryAt reads the entry at a place, if there is one.
-func (s *Service) entryAt(ctx context.Context, p principal.ID, b Bucket, at EntryKey) (e Entry, stands bool, err error) {
+func (s *Service) entryAt(ctx context.Context, p principal.ID, b library.Bucket, at library.EntryKey) (e library.Entry, stands bool, err error) {
 	// A slice that begins right behind the place has the place as its first
 	// entry, if anything stands there: one row, read from the newer side.
-	behind := EntryKey{at.Position, at.Content + "\x00"}
-	entries, err := s.store.PageLibrary(ctx, Slice{Owner: p, Bucket: b, From: &behind, Limit: 1})
+	behind := library.EntryKey{Position: at.Position, Content: at.Content + "\x00"}
+	entries, err := s.store.PageLibrary(ctx, library.Slice{Owner: p, Bucket: b, From: &behind, Limit: 1})
 	if err != nil || len(entries) == 0 {
-		return Entry{}, false, err
+		return library.Entry{}, false, err
 	}
 	e = entries[0]
 	return e, e.Position == at.Position && e.Content == at.Content, nil
 }
 
-// restamp gives an item of this seq an equal state with a newer timestamp, by
-// which derived rows can be written over whatever hides them. An item that is
-// not there becomes void, as where a change is fenced. Where the state has
-// moved on it does nothing.
-func (s *Service) restamp(ctx context.Context, id ContentID, seq int64) error {
-	_, _, err := s.decide(ctx, s.NewBudget(), id, func(ctx context.Context) (*attempt, error) {
-		rows, err := s.store.Read(ctx, id, ContentQuery{Serial: true})
-		if err != nil {
-			return nil, err
-		}
-		h := rows.Header
-		if h.Seq != seq {
-			return nothingToChange, nil
-		}
-		if h.State == commit.Absent {
-			h = Header{Content: Content{ID: id}, State: commit.Void}
-		}
-		h.Seq, h.MTS = seq+1, s.MTS(h.MTS)
-		// Nobody's rows change by it, so nothing is in flight.
-		return s.contentAttempt(InFlight{Content: id, Base: seq}, &ContentCommit{ID: id, Base: seq, Header: h}), nil
-	})
-	if fault.ReasonOf(err) == fault.ReasonOutcomeUnknown {
-		return nil // the next reading tells
-	}
-	return err
-}
-
 // dropStray takes what stands at a place out of p's library, unless the item's
 // state justifies it.
-func (s *Service) dropStray(ctx context.Context, p principal.ID, b Bucket, at EntryKey) error {
+func (s *Service) dropStray(ctx context.Context, p principal.ID, b library.Bucket, at library.EntryKey) error {
 	return s.raising(ctx, func(late bool) (int64, error) {
 		e, stands, err := s.entryAt(ctx, p, b, at)
 		if err != nil || !stands {
 			return settled, err
 		}
-		rows, err := s.store.Read(ctx, at.Content, ContentQuery{Members: []principal.ID{p}, Serial: late})
+		rows, err := s.store.Read(ctx, at.Content, library.ContentQuery{Members: []principal.ID{p}, Serial: late})
 		if err != nil || justified(e, b, p, rows) {
 			return settled, err
 		}
-		err = s.Insist(ctx, func() error { return s.store.DropEntries(ctx, p, []BucketEntry{{b, e}}) })
+		err = s.Insist(ctx, func() error { return s.store.DropEntries(ctx, p, []library.BucketEntry{{Bucket: b, Entry: e}}) })
 		if err == nil && late {
-			err = s.enforceQuietly(ctx, &Enforcement{Header: without(&rows.Header, at), Rows: rows.Members, Reverse: true})
+			err = s.EnforceQuietly(ctx, &library.Enforcement{Header: without(&rows.Header, at), Rows: rows.Members, Reverse: true})
 		}
 		if err != nil {
 			return settled, err
@@ -181,24 +155,24 @@ func (s *Service) dropStray(ctx context.Context, p principal.ID, b Bucket, at En
 			return settled, err
 		}
 		return rows.Header.Seq, nil
-	}, func(seq int64) error { return s.restamp(ctx, at.Content, seq) })
+	}, func(seq int64) error { return s.Restamp(ctx, at.Content, seq) })
 }
 
 // without is a header by which nothing stands at a place where nothing should,
 // in no bucket: as if the item had left it just now.
-func without(h *Header, at EntryKey) *Header {
+func without(h *library.Header, at library.EntryKey) *library.Header {
 	w := *h
 	if at.Position == h.Position {
 		w.Widest = principal.Public
 	} else {
-		w.Unsettled = append(slices.Clone(h.Unsettled), Superseded{at.Position, principal.Public})
+		w.Unsettled = append(slices.Clone(h.Unsettled), library.Superseded{Position: at.Position, Widest: principal.Public})
 	}
 	return &w
 }
 
 // repair brings an entry of a library in line that a reader has found to be wrong.
 func (s *Service) repair(ctx context.Context, r commit.Repair) error {
-	e, ok := r.Row.(BucketEntry)
+	e, ok := r.Row.(library.BucketEntry)
 	if !ok {
 		return fmt.Errorf("a repair of %s names no entry of a library, but %T", r.Key, r.Row)
 	}
@@ -207,9 +181,9 @@ func (s *Service) repair(ctx context.Context, r commit.Repair) error {
 
 // RepairEntry takes an entry that a reader found to be wrong out of p's library,
 // and brings the library in line with the item's state.
-func (s *Service) RepairEntry(ctx context.Context, p principal.ID, e BucketEntry) error {
-	if err := s.restoreItem(ctx, p, e.Content); err != nil {
+func (s *Service) RepairEntry(ctx context.Context, p principal.ID, e library.BucketEntry) error {
+	if err := s.RestoreItem(ctx, p, e.Content); err != nil {
 		return err
 	}
-	return s.dropStray(ctx, p, e.Bucket, EntryKey{e.Position, e.Content})
+	return s.dropStray(ctx, p, e.Bucket, library.EntryKey{Position: e.Position, Content: e.Content})
 }

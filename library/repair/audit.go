@@ -1,4 +1,4 @@
-package library
+package repair
 
 import (
 	"context"
@@ -7,6 +7,7 @@ import (
 
 	"carrel/core/commit"
 	"carrel/core/sched"
+	"carrel/library"
 	"carrel/principal"
 )
 
@@ -65,10 +66,10 @@ func (l ledger) of(p principal.ID) *holdings {
 	return l[p]
 }
 
-func (o *holdings) holds(h *Header, owner principal.ID) {
+func (o *holdings) holds(h *library.Header, owner principal.ID) {
 	o.shared++
-	for _, b := range allBuckets {
-		if StandsIn(b, h.Visibility, h.ID, owner) {
+	for _, b := range library.AllBuckets {
+		if library.StandsIn(b, h.Visibility, h.ID, owner) {
 			o.entries[b]++
 		}
 	}
@@ -105,15 +106,15 @@ func (s *Service) Audit(ctx context.Context) (*AuditReport, error) {
 }
 
 // auditLanes counts what is in flight, and tells which items have a move to come.
-func (s *Service) auditLanes(ctx context.Context, r *AuditReport) (map[ContentID]bool, error) {
-	lists, err := s.openLists(ctx)
+func (s *Service) auditLanes(ctx context.Context, r *AuditReport) (map[library.ContentID]bool, error) {
+	lists, err := s.OpenLists(ctx)
 	if err != nil {
 		return nil, err
 	}
-	r.UnreadableLanes = lists.unreadable
-	moving := map[ContentID]bool{}
-	for _, e := range lists.entries {
-		moving[ContentID(e.Key)] = moving[ContentID(e.Key)] || e.Due != 0
+	r.UnreadableLanes = lists.Unreadable
+	moving := map[library.ContentID]bool{}
+	for _, e := range lists.Entries {
+		moving[library.ContentID(e.Key)] = moving[library.ContentID(e.Key)] || e.Due != 0
 		if e.Due > s.Now() {
 			r.Deferred++
 		} else {
@@ -127,15 +128,15 @@ func (s *Service) auditLanes(ctx context.Context, r *AuditReport) (map[ContentID
 // meanwhile is one page of members.
 const auditAtOnce = 32
 
-func (s *Service) auditContents(ctx context.Context, r *AuditReport, must ledger, moving map[ContentID]bool) error {
-	var after ContentID
+func (s *Service) auditContents(ctx context.Context, r *AuditReport, must ledger, moving map[library.ContentID]bool) error {
+	var after library.ContentID
 	for {
 		ids, err := s.store.ScanContents(ctx, after, rebuildPage)
 		if err != nil {
 			return err
 		}
 		for some := range slices.Chunk(ids, auditAtOnce) {
-			first := make([]*ContentRows, len(some))
+			first := make([]*library.ContentRows, len(some))
 			err := sched.ForEach(ctx, s.rt, len(some), auditAtOnce, func(i int) (err error) {
 				first[i], err = s.store.MembersPage(ctx, some[i], "", rebuildPage, false)
 				return err
@@ -159,7 +160,7 @@ func (s *Service) auditContents(ctx context.Context, r *AuditReport, must ledger
 // auditContent checks an item's own rows and counts what they make of libraries.
 // page is the first one of its member rows. moving tells that a move of it is
 // to come: otherwise it stands where it was changed last.
-func (s *Service) auditContent(ctx context.Context, r *AuditReport, must ledger, page *ContentRows, id ContentID, moving bool) (err error) {
+func (s *Service) auditContent(ctx context.Context, r *AuditReport, must ledger, page *library.ContentRows, id library.ContentID, moving bool) (err error) {
 	var after principal.ID
 	members, managers := 0, 0
 	for {
@@ -183,7 +184,7 @@ func (s *Service) auditContent(ctx context.Context, r *AuditReport, must ledger,
 				r.mismatch("%s is not live but has the member %s", id, m.Principal)
 				continue
 			}
-			if members++; m.Role == Manages {
+			if members++; m.Role == library.Manages {
 				managers++
 			}
 			must.of(m.Principal).holds(h, m.Principal)

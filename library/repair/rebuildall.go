@@ -1,4 +1,4 @@
-package library
+package repair
 
 import (
 	"context"
@@ -8,6 +8,7 @@ import (
 
 	"carrel/core/clock"
 	"carrel/core/sched"
+	"carrel/library"
 	"carrel/principal"
 )
 
@@ -69,7 +70,7 @@ func (r *rebuildAll) tell(n int) {
 }
 
 func (r *rebuildAll) contents(ctx context.Context) error {
-	var after ContentID
+	var after library.ContentID
 	for {
 		ids, err := r.s.store.ScanContents(ctx, after, rebuildPage)
 		if err != nil || len(ids) == 0 {
@@ -93,7 +94,7 @@ func (r *rebuildAll) contents(ctx context.Context) error {
 }
 
 // content mends an item in the libraries and records of all its members.
-func (r *rebuildAll) content(ctx context.Context, id ContentID) error {
+func (r *rebuildAll) content(ctx context.Context, id library.ContentID) error {
 	r.items.Add(1)
 	var after principal.ID
 	for {

@@ -1,4 +1,4 @@
-package library
+package repair
 
 import (
 	"context"
@@ -10,6 +10,7 @@ import (
 	"carrel/core/commit"
 	"carrel/core/fault"
 	"carrel/core/sched"
+	"carrel/library"
 	"carrel/principal"
 )
 
@@ -38,7 +39,7 @@ func (s *Service) requireDirectory(ctx context.Context) error {
 	if ended {
 		cause = run.err
 	}
-	return &fault.Error{Code: fault.Unavailable, RetryAfter: rebuildRetryAfter, Err: cause,
+	return &fault.Error{Code: fault.Unavailable, RetryAfter: library.RebuildRetryAfter, Err: cause,
 		Msg: "the directory of users and groups is being made; try again in a few seconds"}
 }
 
@@ -138,7 +139,7 @@ func (s *Service) RebuildDirectory(ctx context.Context) (mended int, err error) 
 // eachHeaders walks over the headers of the live principals, a page at a time.
 func (s *Service) eachHeaders(ctx context.Context, see func([]principal.Header) error) error {
 	page := make([]principal.Header, 0, rebuildPage)
-	err := s.eachHeader(ctx, anyPrincipal, func(h *principal.Header) error {
+	err := s.EachHeader(ctx, library.AnyPrincipal, func(h *principal.Header) error {
 		if page = append(page, *h); len(page) < rebuildPage {
 			return nil
 		}
@@ -202,7 +203,7 @@ func (s *Service) auditDirectory(ctx context.Context, r *AuditReport) error {
 		return err
 	}
 	want, found := 0, 0
-	err = s.eachHeader(ctx, anyPrincipal, func(h *principal.Header) error {
+	err = s.EachHeader(ctx, library.AnyPrincipal, func(h *principal.Header) error {
 		want += len(principal.DirectoryKeys(h))
 		return nil
 	})

@@ -1,12 +1,12 @@
-package library
+package repair
 
 import (
 	"context"
 	"fmt"
 
 	"carrel/core/clock"
-	"carrel/core/commit"
 	"carrel/core/sched"
+	"carrel/library"
 	"carrel/principal"
 )
 
@@ -32,7 +32,7 @@ func (s *Service) DeriveAll(ctx context.Context, report func(done, of int)) erro
 		return fmt.Errorf("writing libraries: %w", err)
 	}
 	// Only now is a library complete.
-	err = s.eachHeader(ctx, anyPrincipal, func(h *principal.Header) error {
+	err = s.EachHeader(ctx, library.AnyPrincipal, func(h *principal.Header) error {
 		if err := s.derivePrincipal(ctx, h.ID, asOf); err != nil {
 			return fmt.Errorf("%s: %w", h.ID, err)
 		}
@@ -52,7 +52,7 @@ func (s *Service) countAll(ctx context.Context) (int, error) {
 	if err := s.eachPrincipal(ctx, func(principal.ID) error { n++; return nil }); err != nil {
 		return 0, err
 	}
-	var after ContentID
+	var after library.ContentID
 	for {
 		ids, err := s.store.ScanContents(ctx, after, rebuildPage)
 		if n += len(ids); err != nil || len(ids) < rebuildPage {
@@ -63,16 +63,14 @@ func (s *Service) countAll(ctx context.Context) (int, error) {
 }
 
 func (s *Service) deriveContents(ctx context.Context, report func(n int)) error {
-	var after ContentID
+	var after library.ContentID
 	for {
 		ids, err := s.store.ScanContents(ctx, after, rebuildPage)
 		if err != nil || len(ids) == 0 {
 			return err
 		}
 		err = sched.ForEach(ctx, s.rt, len(ids), deriveAtOnce, func(i int) error {
-			// Quietly: nobody follows what is not complete.
-			w := &walk{s: s, entry: InFlight{Content: ids[i], Scope: commit.ScopeAll, Reverse: true}, quiet: true}
-			if err := w.finish(ctx, nil, func() {}); err != nil {
+			if err := s.DeriveContent(ctx, ids[i]); err != nil {
 				return fmt.Errorf("%s: %w", ids[i], err)
 			}
 			return nil

@@ -1,4 +1,4 @@
-package library
+package repair
 
 import (
 	"context"
@@ -59,7 +59,7 @@ func (s *Service) mendIfMissed(ctx context.Context, p principal.ID) (int, error)
 	if err != nil || missed == 0 {
 		return 0, err
 	}
-	if lists, err := s.openLists(ctx); err != nil || lists.mayHoldPrincipal(p, h.MTS, s.Now()) {
+	if lists, err := s.OpenLists(ctx); err != nil || lists.MayHoldPrincipal(p, h.MTS, s.Now()) {
 		return 0, err
 	}
 	if h, err = s.headerOf(ctx, p, true); err != nil {
@@ -102,8 +102,8 @@ func (s *Service) dropMisfound(ctx context.Context, row principal.DirectoryRow) 
 // dropIfMisfound drops a row that was found to be without right, if nothing of
 // its principal is in flight that would drop it, and counts it.
 func (s *Service) dropIfMisfound(ctx context.Context, row principal.DirectoryRow) (int, error) {
-	lists, err := s.openLists(ctx)
-	if err != nil || lists.principals[row.Principal] {
+	lists, err := s.OpenLists(ctx)
+	if err != nil || lists.Principals[row.Principal] {
 		return 0, err
 	}
 	rows, err := s.store.ReadDirectory(ctx, row.Principal, []principal.DirectoryKey{row.DirectoryKey})
@@ -111,7 +111,7 @@ func (s *Service) dropIfMisfound(ctx context.Context, row principal.DirectoryRow
 		return 0, err
 	}
 	h, err := s.headerOf(ctx, row.Principal, true)
-	if err != nil || standsInDirectory(&row, h) || lists.mayHide(h.MTS, s.Now()) {
+	if err != nil || standsInDirectory(&row, h) || lists.MayHide(h.MTS, s.Now()) {
 		return 0, err
 	}
 	return 1, s.dropMisfound(ctx, row)

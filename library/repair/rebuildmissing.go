@@ -1,4 +1,4 @@
-package library
+package repair
 
 import (
 	"context"
@@ -9,14 +9,14 @@ import (
 	"carrel/core/commit"
 	"carrel/core/fault"
 	"carrel/core/sched"
+	"carrel/library"
 	"carrel/principal"
 )
 
 // A reader of a missing library waits this long for its rebuild, and is told
 // to come back after as many seconds.
 const (
-	rebuildWait       = 2 * time.Second
-	rebuildRetryAfter = 5
+	rebuildWait = 2 * time.Second
 )
 
 // rebuildAnswerWithin is how long rebuildLibrary waits for its rebuild, which may
@@ -49,7 +49,6 @@ type rebuildRun struct {
 }
 
 var (
-	errNotRebuilt   = errors.New("the rebuild is not done yet")
 	errManyRebuilds = errors.New("many other libraries are being rebuilt")
 )
 
@@ -58,7 +57,7 @@ var (
 func (s *Service) rebuildMissing(ctx context.Context, p principal.ID) error {
 	run, start := s.rebuilds.join(p, s.rt.Latch())
 	if run == nil {
-		return beingRebuilt(errManyRebuilds)
+		return library.BeingRebuilt(errManyRebuilds)
 	}
 	if start {
 		background := s.rt.Detach(ctx)
@@ -69,17 +68,11 @@ func (s *Service) rebuildMissing(ctx context.Context, p principal.ID) error {
 	case err != nil:
 		return err
 	case !ended:
-		return beingRebuilt(errNotRebuilt)
+		return library.BeingRebuilt(library.ErrNotRebuilt)
 	case run.err != nil:
-		return beingRebuilt(run.err)
+		return library.BeingRebuilt(run.err)
 	}
 	return nil
-}
-
-// beingRebuilt is what readers of a library that is missing are told.
-func beingRebuilt(cause error) *fault.Error {
-	return &fault.Error{Code: fault.Unavailable, RetryAfter: rebuildRetryAfter, Err: cause,
-		Msg: "this library is being rebuilt; try again in a few seconds"}
 }
 
 // join gives the rebuild of p's library that is known, or a new one, which the
@@ -116,7 +109,7 @@ func (s *Service) runRebuild(ctx context.Context, p principal.ID, run *rebuildRu
 	if run.err != nil {
 		s.log.ErrorContext(ctx, "rebuilding a library", "principal", string(p), "error", run.err)
 		run.ended.Open()
-		_ = s.Pause(ctx, rebuildRetryAfter*time.Second)
+		_ = s.Pause(ctx, library.RebuildRetryAfter*time.Second)
 	}
 	s.rebuilds.forget(p)
 	run.ended.Open()
@@ -147,7 +140,7 @@ func (s *Service) rebuildAsked(ctx context.Context, p principal.ID) (restored, r
 	}
 	run, start := s.rebuilds.join(p, s.rt.Latch())
 	if run == nil {
-		return 0, 0, beingRebuilt(errManyRebuilds)
+		return 0, 0, library.BeingRebuilt(errManyRebuilds)
 	}
 	if start {
 		background := s.rt.Detach(ctx)
@@ -162,7 +155,7 @@ func (s *Service) rebuildAsked(ctx context.Context, p principal.ID) (restored, r
 	if err != nil {
 		return 0, 0, err
 	}
-	return 0, 0, &fault.Error{Code: fault.Unavailable, RetryAfter: rebuildRetryAfter, Err: errNotRebuilt,
+	return 0, 0, &fault.Error{Code: fault.Unavailable, RetryAfter: library.RebuildRetryAfter, Err: library.ErrNotRebuilt,
 		Msg: "the rebuild goes on; repeat rebuildLibrary to learn its outcome"}
 }
 

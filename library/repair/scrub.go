@@ -1,9 +1,10 @@
-package library
+package repair
 
 import (
 	"context"
 
 	"carrel/core/commit"
+	"carrel/library"
 	"carrel/principal"
 )
 
@@ -20,7 +21,7 @@ type ScrubReport struct {
 // ScrubPlace is how far the scrubber has got; the zero one is the beginning.
 type ScrubPlace struct {
 	// Content is the item reached; with Member, its members up to that one.
-	Content ContentID
+	Content library.ContentID
 	Member  principal.ID
 
 	// Owners: all items are done. Owner is the principal reached: with Member, the
@@ -29,8 +30,8 @@ type ScrubPlace struct {
 	Owners bool
 	Owner  principal.ID
 	Record bool
-	Bucket Bucket
-	From   *EntryKey
+	Bucket library.Bucket
+	From   *library.EntryKey
 
 	// Directory: all principals are done too. Row is the place that ScanDirectory
 	// has got to; empty: the beginning.
@@ -86,7 +87,7 @@ type scrubbing struct {
 	s      *Service
 	at     ScrubPlace
 	left   int // members and entries that may still be looked at
-	lists  *openLists
+	lists  *library.OpenLists
 	report ScrubReport
 }
 
@@ -96,11 +97,11 @@ func (c *scrubbing) contents(ctx context.Context, limit int) (err error) {
 	if err != nil {
 		return err
 	}
-	if c.lists, err = c.s.openLists(ctx); err != nil {
+	if c.lists, err = c.s.OpenLists(ctx); err != nil {
 		return err
 	}
 	if c.at.Member != "" {
-		ids = append([]ContentID{c.at.Content}, ids...)
+		ids = append([]library.ContentID{c.at.Content}, ids...)
 		limit++
 	}
 	after := c.at.Member
@@ -125,8 +126,8 @@ func (c *scrubbing) contents(ctx context.Context, limit int) (err error) {
 
 // content scrubs an item with its next members after one. It gives the last of
 // them where there may be more.
-func (c *scrubbing) content(ctx context.Context, id ContentID, after principal.ID) (last principal.ID, err error) {
-	if c.lists.contents[id] {
+func (c *scrubbing) content(ctx context.Context, id library.ContentID, after principal.ID) (last principal.ID, err error) {
+	if c.lists.Contents[id] {
 		return "", nil
 	}
 	s := c.s
@@ -150,7 +151,7 @@ func (c *scrubbing) content(ctx context.Context, id ContentID, after principal.I
 	}
 	// A change that has begun meanwhile is no mistake: that is what is found
 	// twice, of one state, with nothing in flight between.
-	if lists, err := s.openLists(ctx); err != nil || lists.mayHold(id, h.MTS, s.Now()) {
+	if lists, err := s.OpenLists(ctx); err != nil || lists.MayHold(id, h.MTS, s.Now()) {
 		return last, err
 	}
 	seq := h.Seq
@@ -163,7 +164,7 @@ func (c *scrubbing) content(ctx context.Context, id ContentID, after principal.I
 	}
 	c.report.Mismatches += len(wrong)
 	c.report.Settled++
-	err = s.finishContent(ctx, InFlight{Content: id, Base: h.Seq - 1, Scope: commit.ScopeAll, Reverse: true}, nil, func() {}, true)
+	err = s.Resettle(ctx, id, h.Seq-1)
 	for _, p := range wrong {
 		if err == nil {
 			err = s.mend(ctx, p, id)
@@ -174,7 +175,7 @@ func (c *scrubbing) content(ctx context.Context, id ContentID, after principal.I
 
 // compare reads some members of an item, and tells whose libraries or records
 // show it otherwise than the header has it.
-func (s *Service) compare(ctx context.Context, id ContentID, after principal.ID) (page *ContentRows, wrong []principal.ID, err error) {
+func (s *Service) compare(ctx context.Context, id library.ContentID, after principal.ID) (page *library.ContentRows, wrong []principal.ID, err error) {
 	page, err = s.store.MembersPage(ctx, id, after, scrubLook, false)
 	if err != nil {
 		return nil, nil, err

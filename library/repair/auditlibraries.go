@@ -1,9 +1,10 @@
-package library
+package repair
 
 import (
 	"context"
 
 	"carrel/core/commit"
+	"carrel/library"
 	"carrel/principal"
 )
 
@@ -50,7 +51,7 @@ func (s *Service) auditLibraries(ctx context.Context, r *AuditReport, must ledge
 		if holds == nil {
 			holds = &holdings{}
 		}
-		for _, b := range allBuckets {
+		for _, b := range library.AllBuckets {
 			if err := s.auditBucket(ctx, r, p, b, holds.entries[b]); err != nil {
 				return err
 			}
@@ -62,9 +63,9 @@ func (s *Service) auditLibraries(ctx context.Context, r *AuditReport, must ledge
 	})
 }
 
-func (s *Service) auditBucket(ctx context.Context, r *AuditReport, p principal.ID, b Bucket, want int) error {
+func (s *Service) auditBucket(ctx context.Context, r *AuditReport, p principal.ID, b library.Bucket, want int) error {
 	found := 0
-	err := s.walkBucket(ctx, p, b, func(entries []Entry, rows []ContentRows) error {
+	err := s.walkBucket(ctx, p, b, func(entries []library.Entry, rows []library.ContentRows) error {
 		for i, e := range entries {
 			r.Entries++
 			if !justified(e, b, p, &rows[i]) {
@@ -85,14 +86,14 @@ func (s *Service) auditBucket(ctx context.Context, r *AuditReport, p principal.I
 }
 
 func (s *Service) auditShared(ctx context.Context, r *AuditReport, p principal.ID, want int) error {
-	var after ContentID
+	var after library.ContentID
 	found := 0
 	for {
 		shared, err := s.store.SharedWith(ctx, p, after, rebuildPage)
 		if err != nil {
 			return err
 		}
-		ids := make([]ContentID, len(shared))
+		ids := make([]library.ContentID, len(shared))
 		for i, sh := range shared {
 			ids[i], after = sh.Content, sh.Content
 		}

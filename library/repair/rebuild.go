@@ -1,4 +1,4 @@
-package library
+package repair
 
 import (
 	"context"
@@ -7,6 +7,7 @@ import (
 
 	"carrel/core/commit"
 	"carrel/core/fault"
+	"carrel/library"
 	"carrel/principal"
 )
 
@@ -16,7 +17,7 @@ const rebuildPage = 100
 
 // RebuildLibrary brings a library back from the record of what was shared with
 // its owner. Administrators of the owner's tenant only.
-func (s *Service) RebuildLibrary(ctx context.Context, v *principal.Viewer, owner string) (*RebuildOutcome, error) {
+func (s *Service) RebuildLibrary(ctx context.Context, v *principal.Viewer, owner string) (*library.RebuildOutcome, error) {
 	v.Forget()
 	defer v.Forget()
 	if !v.SignedIn() {
@@ -48,7 +49,7 @@ func (s *Service) RebuildLibrary(ctx context.Context, v *principal.Viewer, owner
 	if err != nil {
 		return nil, err
 	}
-	return &RebuildOutcome{Principal: principal.Of(headers[0]), Restored: restored, Removed: removed}, nil
+	return &library.RebuildOutcome{Principal: principal.Of(headers[0]), Restored: restored, Removed: removed}, nil
 }
 
 // Rebuild brings p's library in line with everything that p has a role on, and
@@ -95,7 +96,7 @@ func (r *rebuild) run(ctx context.Context) (complete bool, err error) {
 	if !r.Restored {
 		err = r.restore(ctx)
 	}
-	for _, b := range allBuckets {
+	for _, b := range library.AllBuckets {
 		if err == nil {
 			err = r.sweep(ctx, b)
 		}
@@ -163,7 +164,7 @@ func (r *rebuild) mendRecorded(ctx context.Context) error {
 		if err != nil || len(shared) == 0 {
 			return err
 		}
-		ids := make([]ContentID, len(shared))
+		ids := make([]library.ContentID, len(shared))
 		for i := range shared {
 			ids[i] = shared[i].Content
 		}
@@ -187,7 +188,7 @@ func (r *rebuild) mendHeld(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		var held []ContentID
+		var held []library.ContentID
 		for i := range rows {
 			if rows[i].Members[0].Seq != 0 {
 				held = append(held, ids[i])
@@ -205,9 +206,9 @@ func (r *rebuild) mendHeld(ctx context.Context) error {
 // sweep walks a bucket, drops the entries that no header justifies, and has
 // the record name the others. It costs a hundredth of restore, and is never
 // continued but done again.
-func (r *rebuild) sweep(ctx context.Context, b Bucket) error {
+func (r *rebuild) sweep(ctx context.Context, b library.Bucket) error {
 	s, p := r.s, r.p
-	return s.walkBucket(ctx, p, b, func(entries []Entry, rows []ContentRows) error {
+	return s.walkBucket(ctx, p, b, func(entries []library.Entry, rows []library.ContentRows) error {
 		if s.Ending() {
 			return commit.ErrEnding
 		}
@@ -228,13 +229,13 @@ func (r *rebuild) sweep(ctx context.Context, b Bucket) error {
 // dropStrays drops the entries that the rows, which were read after them, do
 // not justify. Where a change has just moved an item, it is written at its new
 // position first: readers would miss it otherwise until the change is done.
-func (s *Service) dropStrays(ctx context.Context, p principal.ID, b Bucket, entries []Entry, rows []ContentRows) (dropped int, err error) {
+func (s *Service) dropStrays(ctx context.Context, p principal.ID, b library.Bucket, entries []library.Entry, rows []library.ContentRows) (dropped int, err error) {
 	for i, e := range entries {
 		if justified(e, b, p, &rows[i]) {
 			continue
 		}
 		dropped++
-		if err := s.RepairEntry(ctx, p, BucketEntry{b, e}); err != nil {
+		if err := s.RepairEntry(ctx, p, library.BucketEntry{Bucket: b, Entry: e}); err != nil {
 			return dropped, err
 		}
 	}
@@ -243,8 +244,8 @@ func (s *Service) dropStrays(ctx context.Context, p principal.ID, b Bucket, entr
 
 // mendUnrecorded mends the items on which p's role is recorded otherwise than
 // it is.
-func (s *Service) mendUnrecorded(ctx context.Context, p principal.ID, rows []ContentRows) error {
-	ids := make([]ContentID, 0, len(rows))
+func (s *Service) mendUnrecorded(ctx context.Context, p principal.ID, rows []library.ContentRows) error {
+	ids := make([]library.ContentID, 0, len(rows))
 	for i := range rows {
 		if rows[i].Header.State == commit.Live {
 			ids = append(ids, rows[i].Header.ID)
@@ -254,13 +255,13 @@ func (s *Service) mendUnrecorded(ctx context.Context, p principal.ID, rows []Con
 	if err != nil {
 		return err
 	}
-	var wrong []ContentID
+	var wrong []library.ContentID
 	n := 0
 	for i := range rows {
 		if rows[i].Header.State != commit.Live {
 			continue
 		}
-		role := NoRole
+		role := library.NoRole
 		if m := rows[i].Members[0]; m.Active() {
 			role = m.Role
 		}
@@ -274,14 +275,14 @@ func (s *Service) mendUnrecorded(ctx context.Context, p principal.ID, rows []Con
 
 // walkBucket reads a bucket from its oldest entry on, with the headers of the
 // entries and p's member rows, read after the entries were.
-func (s *Service) walkBucket(ctx context.Context, p principal.ID, b Bucket, see func([]Entry, []ContentRows) error) error {
-	slice := Slice{Owner: p, Bucket: b, Newer: true, Limit: rebuildPage}
+func (s *Service) walkBucket(ctx context.Context, p principal.ID, b library.Bucket, see func([]library.Entry, []library.ContentRows) error) error {
+	slice := library.Slice{Owner: p, Bucket: b, Newer: true, Limit: rebuildPage}
 	for {
 		entries, err := s.store.PageLibrary(ctx, slice)
 		if err != nil || len(entries) == 0 {
 			return err
 		}
-		ids := make([]ContentID, len(entries))
+		ids := make([]library.ContentID, len(entries))
 		for i, e := range entries {
 			ids[i] = e.Content
 		}
@@ -296,12 +297,12 @@ func (s *Service) walkBucket(ctx context.Context, p principal.ID, b Bucket, see 
 			return nil
 		}
 		last := entries[len(entries)-1]
-		slice.From = &EntryKey{last.Position, last.Content}
+		slice.From = &library.EntryKey{Position: last.Position, Content: last.Content}
 	}
 }
 
 // justified tells whether an entry stands where the item's state has it.
-func justified(e Entry, b Bucket, p principal.ID, rows *ContentRows) bool {
+func justified(e library.Entry, b library.Bucket, p principal.ID, rows *library.ContentRows) bool {
 	h := &rows.Header
-	return h.State == commit.Live && rows.Members[0].Active() && e.Position == h.Position && StandsIn(b, h.Visibility, e.Content, p)
+	return h.State == commit.Live && rows.Members[0].Active() && e.Position == h.Position && library.StandsIn(b, h.Visibility, e.Content, p)
 }

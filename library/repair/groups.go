@@ -1,4 +1,4 @@
-package library
+package repair
 
 import (
 	"context"
@@ -125,12 +125,12 @@ func (s *Service) mendMembers(ctx context.Context, group, after principal.ID) (l
 // mendIfWrong mends a membership that is recorded wrongly of a state that still
 // stands when nothing of the group's is in flight; 1 where it was.
 func (s *Service) mendIfWrong(ctx context.Context, group, p principal.ID) (int, error) {
-	lists, err := s.openLists(ctx)
-	if err != nil || lists.principals[group] {
+	lists, err := s.OpenLists(ctx)
+	if err != nil || lists.Principals[group] {
 		return 0, err
 	}
 	rows, err := s.store.ReadPrincipal(ctx, group, principal.Query{Members: []principal.ID{p}, Serial: true})
-	if err != nil || lists.mayHide(rows.Header.MTS, s.Now()) {
+	if err != nil || lists.MayHide(rows.Header.MTS, s.Now()) {
 		return 0, err
 	}
 	recorded, err := s.recordedRole(ctx, p, group)

@@ -1,4 +1,4 @@
-package library
+package repair
 
 import (
 	"context"
@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"carrel/core/clock"
+	"carrel/library"
 	"carrel/principal"
 )
 
@@ -46,8 +47,8 @@ type rebuildProgress struct {
 	// Unrecorded: the record was missing, so every item is looked at.
 	Unrecorded bool `json:"unrecorded,omitempty"`
 	// After is the item up to which everything is restored; Restored: everything is.
-	After    ContentID `json:"after,omitempty"`
-	Restored bool      `json:"restored,omitempty"`
+	After    library.ContentID `json:"after,omitempty"`
+	Restored bool              `json:"restored,omitempty"`
 	// Before is the number of items in the library when the rebuild began, and
 	// Removed that of entries dropped since.
 	Before  int `json:"before"`
@@ -113,7 +114,7 @@ func (r *rebuild) write(ctx context.Context) error {
 }
 
 // passed notes that everything up to an item is restored; n items were.
-func (r *rebuild) passed(ctx context.Context, after ContentID, n int) error {
+func (r *rebuild) passed(ctx context.Context, after library.ContentID, n int) error {
 	r.After = after
 	if r.looked += rebuildPageCost + n; r.looked < rebuildKeepAfter {
 		return nil
