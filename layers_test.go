@@ -16,7 +16,8 @@ var layers = [][]string{
 	{"core/cursor", "core/journal"},
 	{"principal", "lease"},
 	{"library", "paste"},
-	{"library/feed", "library/repair", "page"},
+	{"library/feed", "page"},
+	{"library/repair"},
 }
 
 // layerOf returns the layer of a package, -1 for what is outside the domain.

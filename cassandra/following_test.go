@@ -105,7 +105,7 @@ func (g *gateway) retitle(name, title string) {
 }
 
 // hears is what a follower is told next, one for each that is wanted.
-func hears(t *testing.T, f *library.Following, want ...string) (cursor string) {
+func hears(t *testing.T, f library.Following, want ...string) (cursor string) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Minute)
 	defer cancel()
@@ -136,7 +136,7 @@ func TestFollowingThroughAnotherGateway(t *testing.T) {
 	a.user("ann")
 	a.user("ben")
 	ben := &principal.Viewer{User: "u:acme:ben"}
-	follow := func(g *gateway, after *string) *library.Following {
+	follow := func(g *gateway, after *string) library.Following {
 		t.Helper()
 		f, err := g.svc.Follow(t.Context(), ben, "u:acme:ben", after)
 		if err != nil {

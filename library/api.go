@@ -52,11 +52,11 @@ type LibraryEdge struct {
 	// Standing is the viewer's, where the query asked for it.
 	Standing *Standing
 
-	seal func() string
+	Seal func() string
 }
 
 // Cursor is the place of the edge; sealed when asked for.
-func (e *LibraryEdge) Cursor() string { return e.seal() }
+func (e *LibraryEdge) Cursor() string { return e.Seal() }
 
 // Standing is what a viewer may do with an item.
 type Standing struct {
@@ -207,7 +207,7 @@ type API interface {
 	LibraryCount(ctx context.Context, c *LibraryConnection) (Count, error)
 	// Follow begins to follow a library, from now on or since a cursor of it was
 	// read. BAD_USER_INPUT, NOT_FOUND, BAD_CURSOR; RESYNC where it must be read again.
-	Follow(ctx context.Context, v *principal.Viewer, principal string, after *string) (*Following, error)
+	Follow(ctx context.Context, v *principal.Viewer, principal string, after *string) (Following, error)
 	Members(ctx context.Context, v *principal.Viewer, id ContentID, page cursor.PageArgs) (*ContentMemberConnection, error)
 	GroupMembers(ctx context.Context, v *principal.Viewer, group principal.ID, page cursor.PageArgs) (*principal.GroupMemberConnection, error)
 	Groups(ctx context.Context, v *principal.Viewer, user principal.ID, page cursor.PageArgs) (*principal.GroupConnection, error)

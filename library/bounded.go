@@ -11,10 +11,10 @@ import (
 	"carrel/principal"
 )
 
-// queryWithin is how long one question may take. Nearly all are answered within
+// QueryWithin is how long one question may take. Nearly all are answered within
 // some milliseconds; one that waits for this long waits for a store that hangs,
 // and more of its kind would only pile up.
-const queryWithin = 5 * time.Second
+const QueryWithin = 5 * time.Second
 
 // Bounded is an API whose questions are refused with UNAVAILABLE where the
 // store does not answer in time. Mutations have bounds of their own.
@@ -27,7 +27,7 @@ type bounded struct {
 
 // inTime asks a question in bounded time.
 func inTime[T any](ctx context.Context, b *bounded, ask func(context.Context) (T, error)) (T, error) {
-	early, cancel := b.rt.Deadline(ctx, queryWithin)
+	early, cancel := b.rt.Deadline(ctx, QueryWithin)
 	defer cancel()
 	answer, err := ask(early)
 	if err != nil && ctx.Err() == nil && errors.Is(err, context.DeadlineExceeded) {
@@ -38,8 +38,8 @@ func inTime[T any](ctx context.Context, b *bounded, ask func(context.Context) (T
 
 // Follow implements API. Only its beginning is bounded: events may be long in
 // coming.
-func (b *bounded) Follow(ctx context.Context, v *principal.Viewer, principal string, after *string) (*Following, error) {
-	return inTime(ctx, b, func(ctx context.Context) (*Following, error) { return b.API.Follow(ctx, v, principal, after) })
+func (b *bounded) Follow(ctx context.Context, v *principal.Viewer, principal string, after *string) (Following, error) {
+	return inTime(ctx, b, func(ctx context.Context) (Following, error) { return b.API.Follow(ctx, v, principal, after) })
 }
 
 // ViewerUser implements API.

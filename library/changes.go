@@ -20,14 +20,17 @@ import (
 // time that one write may take (enforceWithin) and clocks that differ, by what
 // is not known of that (storeNow).
 const (
-	changesOverlap = time.Minute
-	// resumeWithin is how old the reading may be that a follower resumes from.
-	resumeWithin = time.Hour
+	ChangesOverlap = time.Minute
+	// ResumeWithin is how old the reading may be that a follower resumes from.
+	ResumeWithin = time.Hour
+	// FullLookEvery is how often every library that is followed is looked at,
+	// announced or not.
+	FullLookEvery = time.Minute
 	// ChangesKept is how long a store keeps changes at least: for the oldest
 	// resumption, whose cursor tells the minute it was read in, or that of the
 	// full look before, the overlap, and a little for the time that reading them
 	// takes.
-	ChangesKept = resumeWithin + cursor.ReadUnit + fullLookEvery + changesOverlap + 2*time.Minute
+	ChangesKept = ResumeWithin + cursor.ReadUnit + FullLookEvery + ChangesOverlap + 2*time.Minute
 )
 
 // Buckets is a set of buckets.
@@ -50,8 +53,8 @@ type ChangeKey struct {
 	MTS clock.Instant
 }
 
-// compareChanges is the order in which the changes of a library stand.
-func compareChanges(a, b ChangeKey) int {
+// CompareChanges is the order in which the changes of a library stand.
+func CompareChanges(a, b ChangeKey) int {
 	return cmp.Or(cmp.Compare(a.At, b.At), cmp.Compare(a.Content, b.Content), cmp.Compare(a.MTS, b.MTS))
 }
 

@@ -223,7 +223,7 @@ func (s *Service) complete(ctx context.Context, e InFlight, actor principal.ID) 
 		return s.fanOut(ctx, e, actor)
 	case e.Due != 0:
 		s.journal.Defer(e.Entry())
-		s.updatedInPlace(e.Content)
+		s.publish.Updated(e.Content)
 	}
 	return true
 }

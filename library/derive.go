@@ -33,7 +33,7 @@ type Derived struct {
 // puts a tombstone into the PUBLIC bucket.
 func (e *Enforcement) Derive(h *Header, m Member, d *Derived) {
 	d.Put, d.Delete, d.Role = d.Put[:0], d.Delete[:0], NoRole
-	d.Tells, d.Left = e.tells(m), e.left(h, m)
+	d.Tells, d.Left = e.Tells(m), e.Left(h, m)
 	stands := m.Active() && h.State == commit.Live
 	if stands {
 		d.Role = m.Role

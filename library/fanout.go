@@ -324,10 +324,10 @@ func (s *Service) Resettle(ctx context.Context, id ContentID, base int64) error 
 // own: one that was lost for long would stand where nobody looks any more.
 func (s *Service) enforceOnce(ctx context.Context, e *Enforcement) error {
 	err := s.Insist(ctx, func() error {
-		return s.enforceNow(ctx, e, func() { e.At = s.feeds.stampNow(s.StoreNow()) })
+		return s.enforceNow(ctx, e, func() { e.At = s.publish.Stamp(s.StoreNow()) })
 	})
 	if err == nil {
-		s.enforced(e)
+		s.publish.Enforced(e)
 	}
 	return err
 }

@@ -48,7 +48,7 @@ func (s *gated) Changes(ctx context.Context, owner principal.ID, after library.C
 
 // begun is what came of a Follow that runs beside the test.
 type begun struct {
-	f   *library.Following
+	f   library.Following
 	err error
 }
 

@@ -19,7 +19,7 @@ import (
 // follower is somebody who follows a library in a test.
 type follower struct {
 	t *testing.T
-	*library.Following
+	library.Following
 	cursor string // of the last edge told
 }
 

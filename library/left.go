@@ -34,13 +34,13 @@ func (h *Header) left(m Member) Buckets {
 	return left
 }
 
-// tells says whether a change is written for a row. Without a row there is
-// nothing to tell, and the change could take the place of one that tells of the
+// Tells says whether a change is written for a row. Without a row there is
+// nothing to tell, and the change could take the place of one that Tells of the
 // row that there was: two processes may write at the same instant.
-func (e *Enforcement) tells(m Member) bool { return e.At != 0 && m.Seq != 0 }
+func (e *Enforcement) Tells(m Member) bool { return e.At != 0 && m.Seq != 0 }
 
-// left is h.left(m), or what an ablation makes of it.
-func (e *Enforcement) left(h *Header, m Member) Buckets {
+// Left is h.Left(m), or what an ablation makes of it.
+func (e *Enforcement) Left(h *Header, m Member) Buckets {
 	if e.without != commit.LeftIsDeleted || m.Seq == 0 {
 		return h.left(m)
 	}

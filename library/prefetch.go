@@ -40,7 +40,7 @@ func (s *Service) Prefetch(ctx context.Context, v *principal.Viewer, owner princ
 				p.panicked = fmt.Errorf("a page that was begun has panicked: %v at %s", cause, debug.Stack())
 			}
 		}()
-		ctx, end := s.rt.Deadline(ctx, queryWithin)
+		ctx, end := s.rt.Deadline(ctx, QueryWithin)
 		defer end()
 		p.opened = s.openAhead(ctx, v, owner, args, &q)
 	})
@@ -53,7 +53,7 @@ func (s *Service) Prefetches() bool { return s.remote }
 // openAhead is what Library does until it has the first slice, but for the
 // visibility of the owner; nil where it is not known which slice that is.
 func (s *Service) openAhead(ctx context.Context, v *principal.Viewer, owner principal.ID, args cursor.Page, q *LibraryQuery) *opened {
-	r, err := s.startReading(ctx, v, owner, q)
+	r, err := s.StartReading(ctx, v, owner, q)
 	if err != nil {
 		return nil
 	}
@@ -66,7 +66,7 @@ func (s *Service) openAhead(ctx context.Context, v *principal.Viewer, owner prin
 	if !any {
 		return nil
 	}
-	o := &opened{source: r.source, readAt: r.readAt}
+	o := &opened{source: r.source, readAt: r.ReadAt}
 	o.opening, o.err = s.store.OpenLibrary(ctx, slice, r.begins(w))
 	return o
 }

@@ -22,7 +22,7 @@ func (s *Service) Library(ctx context.Context, v *principal.Viewer, owner princi
 	if err != nil {
 		return nil, err
 	}
-	r, err := s.startReading(ctx, v, h.ID, &q)
+	r, err := s.StartReading(ctx, v, h.ID, &q)
 	if err != nil {
 		return nil, err
 	}
@@ -33,7 +33,7 @@ func (s *Service) Library(ctx context.Context, v *principal.Viewer, owner princi
 	if err != nil {
 		return nil, err
 	}
-	conn := &LibraryConnection{Bucket: r.bucket, Owner: owner}
+	conn := &LibraryConnection{Bucket: r.Bucket, Owner: owner}
 	if q.NoEntries {
 		return conn, nil
 	}
@@ -81,38 +81,38 @@ func BeingRebuilt(cause error) *fault.Error {
 		Msg: "this library is being rebuilt; try again in a few seconds"}
 }
 
-// reading is what is settled for all reads of one page: who reads what.
-type reading struct {
+// Reading is what is settled for all reads of one page: who reads what.
+type Reading struct {
 	s     *Service
 	v     *principal.Viewer
 	owner principal.ID
 	// bucket is the viewer's; source the one whose entries are read, which
 	// differs with includeShared.
-	bucket, source Bucket
+	Bucket, source Bucket
 	// asOwner: the owner's role on an item is the viewer's too.
-	asOwner bool
+	AsOwner bool
 	// members are the rows read with each header, the owner's first and then
 	// the viewer's, where it is signed in, another, and matters.
-	members []principal.ID
+	Members []principal.ID
 	order   cursor.Order
-	bound   []byte // what cursors are bound to
+	Bound   []byte // what cursors are bound to
 	// until is the newest position of the walk; nil where it has no bound.
 	until *clock.Instant
 	// readAt is when the reading began: what cursors of it tell.
-	readAt clock.Instant
+	ReadAt clock.Instant
 	// ahead is where the first slice comes from; nil: nobody has begun to read it.
 	ahead *prefetch
 }
 
-func (s *Service) startReading(ctx context.Context, v *principal.Viewer, owner principal.ID, q *LibraryQuery) (*reading, error) {
+func (s *Service) StartReading(ctx context.Context, v *principal.Viewer, owner principal.ID, q *LibraryQuery) (*Reading, error) {
 	bucket, asOwner, err := s.bucketAndWhy(ctx, v, owner)
 	if err != nil {
 		return nil, err
 	}
-	r := &reading{
-		s: s, v: v, owner: owner, bucket: bucket, source: bucket, asOwner: asOwner,
-		order: cursor.Ascending, readAt: s.StoreNow(),
-		bound: cursor.Binding(cursor.OfLibrary, classOf(bucket, q.IncludeShared), string(owner)),
+	r := &Reading{
+		s: s, v: v, owner: owner, Bucket: bucket, source: bucket, AsOwner: asOwner,
+		order: cursor.Ascending, ReadAt: s.StoreNow(),
+		Bound: cursor.Binding(cursor.OfLibrary, ClassOf(bucket, q.IncludeShared), string(owner)),
 	}
 	if q.Descending {
 		r.order = cursor.Descending
@@ -120,16 +120,16 @@ func (s *Service) startReading(ctx context.Context, v *principal.Viewer, owner p
 	if q.IncludeShared && v.SignedIn() {
 		r.source = principal.Private
 	}
-	r.members = append(make([]principal.ID, 0, 2), owner)
+	r.Members = append(make([]principal.ID, 0, 2), owner)
 	if v.SignedIn() && v.User != owner && (q.WithStanding || r.source == principal.Private && !asOwner) {
-		r.members = append(r.members, v.User)
+		r.Members = append(r.Members, v.User)
 	}
 	return r, nil
 }
 
-// classOf returns the class of viewers that share the cursors of a library: the
+// ClassOf returns the class of viewers that share the cursors of a library: the
 // bucket that they read, and whether with includeShared.
-func classOf(b Bucket, includeShared bool) cursor.Class {
+func ClassOf(b Bucket, includeShared bool) cursor.Class {
 	c := cursor.Class(b)
 	if includeShared {
 		c |= 0x80
@@ -138,11 +138,11 @@ func classOf(b Bucket, includeShared bool) cursor.Class {
 }
 
 // begin reads the cursor that the page starts from; nil without one.
-func (r *reading) begin(cursor *string) (*EntryKey, error) {
+func (r *Reading) begin(cursor *string) (*EntryKey, error) {
 	if cursor == nil {
 		return nil, nil
 	}
-	p, err := r.s.seals.Open(r.bound, r.order, *cursor)
+	p, err := r.s.Seals.Open(r.Bound, r.order, *cursor)
 	if err != nil {
 		return nil, err
 	}
@@ -153,7 +153,7 @@ func (r *reading) begin(cursor *string) (*EntryKey, error) {
 }
 
 // page reads the page into conn.
-func (r *reading) page(ctx context.Context, conn *LibraryConnection, args cursor.Page, from *EntryKey, q *LibraryQuery) error {
+func (r *Reading) page(ctx context.Context, conn *LibraryConnection, args cursor.Page, from *EntryKey, q *LibraryQuery) error {
 	w := r.walk(args, from, q)
 	if err := r.open(ctx, w); err != nil {
 		return err
@@ -192,7 +192,7 @@ func (r *reading) page(ctx context.Context, conn *LibraryConnection, args cursor
 }
 
 // walk is the scan that a page is made of.
-func (r *reading) walk(args cursor.Page, from *EntryKey, q *LibraryQuery) *scan {
+func (r *Reading) walk(args cursor.Page, from *EntryKey, q *LibraryQuery) *scan {
 	w := &scan{
 		newer: args.Backward == q.Descending,
 		from:  from,
@@ -210,7 +210,7 @@ func readBudget(size int) int { return 5*size + 50 }
 // open reads the first slice of the page. The same round trip tells whether the
 // library is complete, and gives a walk towards newer entries the newest
 // position of the bucket (see boundWalk).
-func (r *reading) open(ctx context.Context, w *scan) error {
+func (r *Reading) open(ctx context.Context, w *scan) error {
 	q, any := r.sliceOf(w)
 	if !any {
 		w.ended = true
@@ -242,7 +242,7 @@ func (r *reading) open(ctx context.Context, w *scan) error {
 // The page itself is read beyond the bound, because a move between two reads of
 // the page would hide the item from both; the bound then reaches as far as the
 // page does.
-func (r *reading) boundWalk(w *scan, shown []finding) {
+func (r *Reading) boundWalk(w *scan, shown []finding) {
 	if !r.begins(w) {
 		return
 	}
@@ -254,18 +254,18 @@ func (r *reading) boundWalk(w *scan, shown []finding) {
 }
 
 // begins tells whether the walk gets its bound with its first slice.
-func (r *reading) begins(w *scan) bool { return w.newer && r.until == nil }
+func (r *Reading) begins(w *scan) bool { return w.newer && r.until == nil }
 
 // opening is what the store gives of a library with its first slice, which may
 // have been asked for before. A library that was not complete then may be by now:
 // what is told of it must be of now.
-func (r *reading) opening(ctx context.Context, q Slice, newest bool) (*Opening, error) {
+func (r *Reading) opening(ctx context.Context, q Slice, newest bool) (*Opening, error) {
 	if r.ahead != nil {
 		if _, err := r.s.rt.Wait(ctx, r.ahead.done, 0); err != nil {
 			return nil, err
 		}
 		if o := r.ahead.result(); o != nil && o.source == r.source && (o.err != nil || o.opening.Built) {
-			r.readAt = o.readAt
+			r.ReadAt = o.readAt
 			return o.opening, o.err
 		}
 	}
@@ -274,7 +274,7 @@ func (r *reading) opening(ctx context.Context, q Slice, newest bool) (*Opening, 
 
 // otherSide tells whether there is anything to see on the side of the page
 // that the walk came from.
-func (r *reading) otherSide(ctx context.Context, newer bool, from EntryKey, shown []finding, size int) (bool, error) {
+func (r *Reading) otherSide(ctx context.Context, newer bool, from EntryKey, shown []finding, size int) (bool, error) {
 	back := &scan{newer: newer, want: 1, left: readBudget(size)}
 	if len(shown) > 0 {
 		back.from = &shown[0].at
@@ -297,7 +297,7 @@ func (k EntryKey) outermost(newer bool) *EntryKey {
 // pageEdge is an edge with what its cursor is made from, when asked for.
 type pageEdge struct {
 	LibraryEdge
-	r         *reading
+	r         *Reading
 	at        EntryKey
 	unbounded bool
 }
@@ -305,12 +305,12 @@ type pageEdge struct {
 func (e *pageEdge) cursor() string { return e.r.cursor(e.at, e.unbounded) }
 
 // cursor seals a place of this reading.
-func (r *reading) cursor(at EntryKey, unbounded bool) string {
-	p := cursor.Place{Order: r.order, Position: at.Position, ID: string(at.Content), Read: r.readAt}
+func (r *Reading) cursor(at EntryKey, unbounded bool) string {
+	p := cursor.Place{Order: r.order, Position: at.Position, ID: string(at.Content), Read: r.ReadAt}
 	if r.until != nil && !unbounded {
 		p.Bounded, p.Bound = true, *r.until
 	}
-	return r.s.seals.Seal(r.bound, p)
+	return r.s.Seals.Seal(r.Bound, p)
 }
 
 // edges returns the edges of the findings shown, in the order of the walk.
@@ -319,7 +319,7 @@ func (r *reading) cursor(at EntryKey, unbounded bool) string {
 // a client gets what has moved since. If the last edge is an item that was found
 // elsewhere, that cursor is the last place scanned. Its new position would be
 // too far: other items may have moved to positions before it.
-func (r *reading) edges(w *scan, shown []finding) []*pageEdge {
+func (r *Reading) edges(w *scan, shown []finding) []*pageEdge {
 	slab := make([]pageEdge, len(shown))
 	edges := make([]*pageEdge, len(shown))
 	for i := range shown {
@@ -327,7 +327,7 @@ func (r *reading) edges(w *scan, shown []finding) []*pageEdge {
 		e.Node = &shown[i].rows.Header.Content
 		e.Role = shown[i].rows.Members[0].Role
 		e.r, e.at = r, shown[i].at
-		e.seal = e.cursor
+		e.Seal = e.cursor
 		edges[i] = e
 	}
 	if n := len(shown); n > 0 && w.over {
@@ -346,10 +346,10 @@ func (r *reading) edges(w *scan, shown []finding) []*pageEdge {
 // Where the budget cut the page short, the last cursor is the last entry
 // scanned, even if the page shows nothing. So it is where the items that follow
 // have all moved on: what was scanned would lead to them again and again.
-func (r *reading) ends(w *scan, from *EntryKey, edges []*pageEdge) (first, last func() string) {
+func (r *Reading) ends(w *scan, from *EntryKey, edges []*pageEdge) (first, last func() string) {
 	switch {
 	case len(edges) > 0:
-		first, last = edges[0].seal, edges[len(edges)-1].seal
+		first, last = edges[0].Seal, edges[len(edges)-1].Seal
 	case w.cut:
 		first = func() string { return r.cursor(w.first, false) }
 	case w.behind && w.want > 1:
@@ -367,7 +367,7 @@ func (r *reading) ends(w *scan, from *EntryKey, edges []*pageEdge) (first, last 
 
 // fillStandings tells of each edge what the viewer may do, from the rows that
 // the page has read.
-func (r *reading) fillStandings(ctx context.Context, shown []finding, edges []*pageEdge) error {
+func (r *Reading) fillStandings(ctx context.Context, shown []finding, edges []*pageEdge) error {
 	items := make([]standingOf, len(shown))
 	for i, f := range shown {
 		items[i] = standingOf{&f.rows.Header, r.ownRow(f.rows)}
@@ -383,11 +383,11 @@ func (r *reading) fillStandings(ctx context.Context, shown []finding, edges []*p
 }
 
 // ownRow is the viewer's own member row, where it was read.
-func (r *reading) ownRow(rows *ContentRows) Member {
+func (r *Reading) ownRow(rows *ContentRows) Member {
 	switch {
 	case r.v.User == r.owner:
 		return rows.Members[0]
-	case len(r.members) > 1:
+	case len(r.Members) > 1:
 		return rows.Members[1]
 	}
 	return Member{}
@@ -398,8 +398,8 @@ func (r *reading) ownRow(rows *ContentRows) Member {
 // time of reading: whoever followed on from it would miss what others have done
 // in the library, which the mutation does not tell.
 func (s *Service) edgeFor(owner principal.ID, bucket Bucket, c *Content, role ContentRole, at EntryKey) *LibraryEdge {
-	return &LibraryEdge{Node: c, Role: role, seal: func() string {
-		bound := cursor.Binding(cursor.OfLibrary, classOf(bucket, false), string(owner))
-		return s.seals.Seal(bound, cursor.Place{Order: cursor.AnyOrder, Position: at.Position, ID: string(at.Content)})
+	return &LibraryEdge{Node: c, Role: role, Seal: func() string {
+		bound := cursor.Binding(cursor.OfLibrary, ClassOf(bucket, false), string(owner))
+		return s.Seals.Seal(bound, cursor.Place{Order: cursor.AnyOrder, Position: at.Position, ID: string(at.Content)})
 	}}
 }

@@ -62,7 +62,7 @@ type finding struct {
 }
 
 // run walks.
-func (r *reading) run(ctx context.Context, w *scan) error {
+func (r *Reading) run(ctx context.Context, w *scan) error {
 	w.found = make([]finding, 0, w.want)
 	for least := 1; len(w.found) < w.want; least = scanBatch {
 		if len(w.pending) == 0 {
@@ -126,7 +126,7 @@ func (w *scan) atTheEnd() {
 }
 
 // slice reads entries on from where the scan has got to.
-func (r *reading) slice(ctx context.Context, w *scan) error {
+func (r *Reading) slice(ctx context.Context, w *scan) error {
 	q, any := r.sliceOf(w)
 	if !any {
 		w.ended = true
@@ -143,7 +143,7 @@ func (r *reading) slice(ctx context.Context, w *scan) error {
 // sliceOf is the slice to read next: one entry beyond the budget at most, which
 // tells whether the budget cuts anything off. There is none where the scan has
 // got to its bound.
-func (r *reading) sliceOf(w *scan) (q Slice, any bool) {
+func (r *Reading) sliceOf(w *scan) (q Slice, any bool) {
 	q = Slice{
 		Owner: r.owner, Bucket: r.source, Newer: w.newer, From: w.from,
 		Limit: min(w.want-len(w.found)+sliceSlack, w.left+1),
@@ -184,12 +184,12 @@ func (w *scan) skips(k EntryKey) bool {
 
 // verify reads the items of entries and adds those to the findings that the
 // viewer may see.
-func (r *reading) verify(ctx context.Context, w *scan, es []Entry) error {
+func (r *Reading) verify(ctx context.Context, w *scan, es []Entry) error {
 	ids := make([]ContentID, len(es))
 	for i := range es {
 		ids[i] = es[i].Content
 	}
-	rows, err := r.s.store.ReadMany(ctx, ids, r.members)
+	rows, err := r.s.store.ReadMany(ctx, ids, r.Members)
 	if err != nil {
 		return fmt.Errorf("read the items of a library: %w", err)
 	}
@@ -213,7 +213,7 @@ func (r *reading) verify(ctx context.Context, w *scan, es []Entry) error {
 
 // judge tells which items the viewer may see in this library. It asks for the
 // repair of entries that should not be there.
-func (r *reading) judge(ctx context.Context, es []Entry, rows []ContentRows) ([]principal.Sight, error) {
+func (r *Reading) judge(ctx context.Context, es []Entry, rows []ContentRows) ([]principal.Sight, error) {
 	now := r.s.Now()
 	sights := make([]principal.Sight, len(es))
 	stale, gone := 0, 0
@@ -259,15 +259,15 @@ func (r *reading) judge(ctx context.Context, es []Entry, rows []ContentRows) ([]
 
 // sightOf decides of an item that stands in the bucket read, as far as the
 // rows read with it decide.
-func (r *reading) sightOf(rows *ContentRows, now clock.Instant) principal.Sight {
+func (r *Reading) sightOf(rows *ContentRows, now clock.Instant) principal.Sight {
 	h := &rows.Header
 	switch {
-	case r.asOwner:
+	case r.AsOwner:
 		return principal.Seen
-	case r.bucket == principal.Private:
+	case r.Bucket == principal.Private:
 		// An administrator: of another tenant's items only what it may see.
 		return sightOf(r.v, h.ID, h, r.ownRow(rows), now)
-	case StandsIn(r.bucket, h.Visibility, h.ID, r.owner):
+	case StandsIn(r.Bucket, h.Visibility, h.ID, r.owner):
 		// Who reads this bucket may see what stands in it, by its definition.
 		return principal.Seen
 	case r.ownRow(rows).Active():

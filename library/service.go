@@ -63,6 +63,9 @@ type Config struct {
 	Remote bool
 	Tuning Tuning
 
+	// Publisher is told what is written into libraries. Package feed sets it.
+	Publisher Publisher
+
 	// What follows is set by package repair, which repairs what is stored.
 
 	// Missing has a library that is not there rebuilt. It returns nil when it is
@@ -85,7 +88,7 @@ type Service struct {
 	watch   Watcher
 	remote  bool
 	tune    Tuning
-	seals   *cursor.Sealer
+	Seals   *cursor.Sealer
 	permits *sched.Permits // of enforcements, for the process
 
 	fans   fanTable
@@ -93,30 +96,24 @@ type Service struct {
 	// missing has a library that is not there rebuilt.
 	missing func(ctx context.Context, owner principal.ID) error
 
-	bulletin  Bulletin   // nil: no other process uses the store
-	announcer *announcer // nil likewise
-	feeds     feeds
+	publish Publisher
 	// changesSince is from when on the store has the changes of its libraries.
 	changesSince clock.Instant
-	// life is for what no request asks for; its end cancels nothing.
-	life context.Context
 }
 
 // New makes the Service. It reads the cursor keys from the store, and makes
 // them where the store is new. Where that fails it may be repeated.
 func New(ctx context.Context, c Config) (*Service, error) {
+	c = c.WithDefaults()
 	seals, isNew, err := cursor.NewSealer(ctx, c.Store, c.Runtime)
 	if err != nil {
 		return nil, fmt.Errorf("reading the cursor keys: %w", err)
 	}
-	if c.Log == nil {
-		c.Log = slog.New(slog.DiscardHandler)
-	}
 	s := &Service{
-		seals: seals,
+		Seals: seals,
 		store: c.Store, rt: c.Runtime, journal: c.Journal, names: c.Names,
-		log: c.Log, watch: c.Watch, remote: c.Remote, tune: c.Tuning.withDefaults(),
-		bulletin: c.Bulletin, missing: c.Missing, life: c.Runtime.Detach(ctx),
+		log: c.Log, watch: c.Watch, remote: c.Remote, tune: c.Tuning,
+		publish: c.Publisher, missing: c.Missing,
 	}
 	engine := commit.NewEngine(commit.Config{
 		Runtime: c.Runtime, Journal: c.Journal, Registers: c.Store, Ahead: c.Ahead, Remote: c.Remote, Without: s.tune.Without,
@@ -128,20 +125,24 @@ func New(ctx context.Context, c Config) (*Service, error) {
 	if s.changesSince, err = readChangesSince(ctx, c.Store, c.Runtime, s.StoreNow(), isNew); err != nil {
 		return nil, fmt.Errorf("reading since when changes are kept: %w", err)
 	}
-	if s.watch == nil {
-		s.watch = unwatched{}
-	}
 	s.permits = sched.NewPermits(s.rt, s.tune.ProcessWidth)
 	s.fans.jobs = map[ContentID]*fanQueue{}
 	s.shares.waiting = map[ContentID][]*shareJob{}
-	s.feeds.open = map[principal.ID]*feed{}
-	s.feeds.updates = map[ContentID]bool{}
-	if s.bulletin != nil {
-		s.announcer = newAnnouncer(s)
-	}
 	s.Creates(id.Content, s.contentPartition)
 	s.Handle(commit.Content, commit.Handler{Resume: s.resume, RunDue: s.runDue, Expire: s.expire, Repair: c.Repair})
 	return s, nil
+}
+
+// WithDefaults fills in what was left out.
+func (c Config) WithDefaults() Config {
+	if c.Log == nil {
+		c.Log = slog.New(slog.DiscardHandler)
+	}
+	if c.Watch == nil {
+		c.Watch = Unwatched{}
+	}
+	c.Tuning = c.Tuning.withDefaults()
+	return c
 }
 
 func (t Tuning) withDefaults() Tuning {
@@ -179,3 +180,6 @@ func (s *Service) completeNew(ctx context.Context, h *principal.Header) error {
 // empty. An import tells when a principal came to be, and may be wrong; the
 // state itself is not older than its own timestamp.
 func emptySince(h *principal.Header) clock.Instant { return min(h.CreatedAt, h.MTS) }
+
+// ChangesSince returns from when on the store has the changes of its libraries.
+func (s *Service) ChangesSince() clock.Instant { return s.changesSince }

@@ -29,14 +29,14 @@ type Watcher interface {
 	Told()
 }
 
-// unwatched is the Watcher of a Service that has none.
-type unwatched struct{}
+// Unwatched is the Watcher of a Service that has none.
+type Unwatched struct{}
 
-func (unwatched) FannedOut(time.Duration, bool) {}
-func (unwatched) FanOut(ctx context.Context, _ []context.Context) (context.Context, func(error)) {
+func (Unwatched) FannedOut(time.Duration, bool) {}
+func (Unwatched) FanOut(ctx context.Context, _ []context.Context) (context.Context, func(error)) {
 	return ctx, func(error) {}
 }
-func (unwatched) Hid(int, int) {}
-func (unwatched) Follows(int)  {}
-func (unwatched) CutOff()      {}
-func (unwatched) Told()        {}
+func (Unwatched) Hid(int, int) {}
+func (Unwatched) Follows(int)  {}
+func (Unwatched) CutOff()      {}
+func (Unwatched) Told()        {}

@@ -16,7 +16,7 @@ import (
 // channel, which Next hands each change to.
 type subscription struct {
 	*Root
-	following *library.Following
+	following library.Following
 	changes   chan library.LibraryChange // holds at most the change that is being written
 	writer    graph.Subscription         // the generated code, which writes what changes holds
 	ended     bool

@@ -6,6 +6,7 @@ import (
 
 	"carrel/core/sched"
 	"carrel/library"
+	"carrel/library/feed"
 	"carrel/principal"
 )
 
@@ -13,7 +14,7 @@ import (
 // to be wrong, libraries that are missing, the whole store step by step, and what an
 // operator asks for. It has all that the Service of libraries has, too.
 type Service struct {
-	*library.Service
+	*feed.Service
 	store library.Store
 	rt    sched.Runtime
 	log   *slog.Logger
@@ -43,6 +44,6 @@ func New(ctx context.Context, c library.Config) (*Service, error) {
 	}
 	c.Missing, c.Searchable, c.Repair = s.rebuildMissing, s.requireDirectory, s.repair
 	var err error
-	s.Service, err = library.New(ctx, c)
+	s.Service, err = feed.New(ctx, c)
 	return s, err
 }

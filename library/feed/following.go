@@ -1,4 +1,4 @@
-package library
+package feed
 
 import (
 	"context"
@@ -13,6 +13,7 @@ import (
 	"carrel/core/fault"
 	"carrel/core/id"
 	"carrel/core/sched"
+	"carrel/library"
 	"carrel/principal"
 )
 
@@ -31,40 +32,22 @@ const (
 	standingEvery = time.Minute
 )
 
-// LibraryChange is what a follower is told: *LibraryEntryPlaced or
-// *LibraryEntryRemoved.
-type LibraryChange interface{ IsLibraryChange() }
-
-// LibraryEntryPlaced tells that an item is new in a library, has moved to this
-// place, or differs.
-type LibraryEntryPlaced struct{ Edge *LibraryEdge }
-
-// LibraryEntryRemoved tells that an item stands no more in the part of the
-// library that the follower reads.
-type LibraryEntryRemoved struct{ ContentID ContentID }
-
-// IsLibraryChange marks what a follower is told.
-func (*LibraryEntryPlaced) IsLibraryChange() {}
-
-// IsLibraryChange marks what a follower is told.
-func (*LibraryEntryRemoved) IsLibraryChange() {}
-
-// Following is one viewer's following of one library. Next is called by one
+// Follower is one viewer's following of one library. Next is called by one
 // goroutine at a time; Close by any, once nobody waits in Next.
-type Following struct {
+type Follower struct {
 	s       *Service
 	owner   principal.ID
 	user    principal.ID
 	admin   bool
 	global  bool
-	bucket  Bucket
+	bucket  library.Bucket
 	asOwner bool
 	members []principal.ID // whose rows are read with an item, as of a reading
-	feed    *feed
+	feed    *libraryFeed
 
 	mu      sync.Mutex
-	queue   []ContentID // that wait to be told
-	waiting map[ContentID]news
+	queue   []library.ContentID // that wait to be told
+	waiting map[library.ContentID]news
 	most    int
 	more    sched.Latch // opens with the next change; nil where nobody waits
 	cut     error       // why nothing more is told
@@ -95,7 +78,7 @@ type tale struct {
 // from now on, or since a cursor of the library was read. Errors: BAD_USER_INPUT,
 // NOT_FOUND, BAD_CURSOR; RESYNC where what was missed is not known any more.
 // The caller closes what it gets.
-func (s *Service) Follow(ctx context.Context, v *principal.Viewer, globalID string, after *string) (*Following, error) {
+func (s *Service) Follow(ctx context.Context, v *principal.Viewer, globalID string, after *string) (library.Following, error) {
 	owner, err := principal.ParseID(globalID)
 	if err != nil {
 		return nil, followsNobody(globalID)
@@ -104,13 +87,13 @@ func (s *Service) Follow(ctx context.Context, v *principal.Viewer, globalID stri
 	if err != nil {
 		return nil, err
 	}
-	r, err := s.startReading(ctx, v, h.ID, &LibraryQuery{})
+	r, err := s.StartReading(ctx, v, h.ID, &library.LibraryQuery{})
 	if err != nil {
 		return nil, err
 	}
-	f := &Following{s: s, owner: owner, user: v.User, admin: v.Admin, global: v.GlobalAdmin,
-		bucket: r.bucket, asOwner: r.asOwner, members: r.members,
-		most: queueMost, waiting: map[ContentID]news{}, told: recent[tale]{most: toldMost}}
+	f := &Follower{s: s, owner: owner, user: v.User, admin: v.Admin, global: v.GlobalAdmin,
+		bucket: r.Bucket, asOwner: r.AsOwner, members: r.Members,
+		most: queueMost, waiting: map[library.ContentID]news{}, told: recent[tale]{most: toldMost}}
 	since := clock.Instant(0)
 	if after != nil {
 		if since, err = f.readAt(*after); err != nil {
@@ -143,11 +126,11 @@ func resync(format string) *fault.Error {
 
 // readAt is when the cursor was read from which a follower resumes. It may be
 // of a page in either order, with includeShared or without, or of an event.
-func (f *Following) readAt(from string) (clock.Instant, error) {
+func (f *Follower) readAt(from string) (clock.Instant, error) {
 	s := f.s
-	p, err := s.seals.OpenAny(cursor.Binding(cursor.OfLibrary, classOf(f.bucket, false), string(f.owner)), from)
+	p, err := s.Seals.OpenAny(cursor.Binding(cursor.OfLibrary, library.ClassOf(f.bucket, false), string(f.owner)), from)
 	if err != nil {
-		p, err = s.seals.OpenAny(cursor.Binding(cursor.OfLibrary, classOf(f.bucket, true), string(f.owner)), from)
+		p, err = s.Seals.OpenAny(cursor.Binding(cursor.OfLibrary, library.ClassOf(f.bucket, true), string(f.owner)), from)
 	}
 	if err != nil {
 		return 0, err
@@ -156,10 +139,10 @@ func (f *Following) readAt(from string) (clock.Instant, error) {
 	if p.Read == 0 {
 		return 0, resync("this cursor does not tell when the library was read")
 	}
-	if p.Read < s.changesSince || p.Read < now.Add(-resumeWithin-cursor.ReadUnit-fullLookEvery) {
+	if p.Read < s.ChangesSince() || p.Read < now.Add(-library.ResumeWithin-cursor.ReadUnit-library.FullLookEvery) {
 		return 0, resync("this cursor was read too long ago to tell what was missed since")
 	}
-	if p.Read > now.Add(changesOverlap) {
+	if p.Read > now.Add(library.ChangesOverlap) {
 		// A clock has gone back: what was changed since stands before this time.
 		return 0, resync("this cursor was read later than it is now")
 	}
@@ -168,17 +151,17 @@ func (f *Following) readAt(from string) (clock.Instant, error) {
 
 // begin joins the feed, and then reads what was missed since an instant: so
 // nothing falls between the two.
-func (f *Following) begin(ctx context.Context, since clock.Instant) (err error) {
-	var missed []Change
-	early := f.s.tune.Without == commit.MissedBeforeFeed
+func (f *Follower) begin(ctx context.Context, since clock.Instant) (err error) {
+	var missed []library.Change
+	early := f.s.without == commit.MissedBeforeFeed
 	if since != 0 && early {
-		missed, err = f.missed(ctx, since.Add(-changesOverlap))
+		missed, err = f.missed(ctx, since.Add(-library.ChangesOverlap))
 	}
 	if err == nil {
 		err = f.join(ctx)
 	}
 	if err == nil && since != 0 && !early {
-		missed, err = f.missed(ctx, since.Add(-changesOverlap))
+		missed, err = f.missed(ctx, since.Add(-library.ChangesOverlap))
 	}
 	if err == nil {
 		f.catchUp(missed)
@@ -188,7 +171,7 @@ func (f *Following) begin(ctx context.Context, since clock.Instant) (err error) 
 
 // join joins the feed of the library, which has looked for the first time when
 // it returns.
-func (f *Following) join(ctx context.Context) error {
+func (f *Follower) join(ctx context.Context) error {
 	s := f.s
 	now := clock.Instant(0)
 	if s.bulletin != nil {
@@ -210,9 +193,9 @@ func (f *Following) join(ctx context.Context) error {
 
 // missed are the changes since an instant, one an item, in order of the last
 // one of each.
-func (f *Following) missed(ctx context.Context, from clock.Instant) ([]Change, error) {
-	last := map[ContentID]Change{}
-	err := f.s.eachChange(ctx, f.owner, from, func(c Change) error {
+func (f *Follower) missed(ctx context.Context, from clock.Instant) ([]library.Change, error) {
+	last := map[library.ContentID]library.Change{}
+	err := f.s.eachChange(ctx, f.owner, from, func(c library.Change) error {
 		was := last[c.Content]
 		c.MTS, c.Left = max(c.MTS, was.MTS), c.Left|was.Left
 		last[c.Content] = c
@@ -224,17 +207,17 @@ func (f *Following) missed(ctx context.Context, from clock.Instant) ([]Change, e
 	if err != nil {
 		return nil, err
 	}
-	missed := make([]Change, 0, len(last))
+	missed := make([]library.Change, 0, len(last))
 	for _, c := range last { // put in order below
 		missed = append(missed, c)
 	}
-	slices.SortFunc(missed, func(a, b Change) int { return compareChanges(a.ChangeKey, b.ChangeKey) })
+	slices.SortFunc(missed, func(a, b library.Change) int { return library.CompareChanges(a.ChangeKey, b.ChangeKey) })
 	return missed, nil
 }
 
 // pending is a latch that opens with the next change; nil where something waits
 // to be told, or nothing more will be.
-func (f *Following) pending() sched.Latch {
+func (f *Follower) pending() sched.Latch {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if f.cut != nil || len(f.queue) > 0 {
@@ -250,10 +233,10 @@ func (f *Following) pending() sched.Latch {
 // has ended. Thousands wait for hours, on a stack that a wait keeps small: the
 // rest is done elsewhere meanwhile. It is called by whoever calls Next, which
 // meets the same error.
-func (f *Following) Await(ctx context.Context) { _ = f.await(ctx) }
+func (f *Follower) Await(ctx context.Context) { _ = f.await(ctx) }
 
 // await is Await that tells why there will be nothing to tell.
-func (f *Following) await(ctx context.Context) error {
+func (f *Follower) await(ctx context.Context) error {
 	for f.refused == nil {
 		more := f.pending()
 		if more == nil {
@@ -272,7 +255,7 @@ func (f *Following) await(ctx context.Context) error {
 
 // stands looks whether the follower still reads the same bucket, on another
 // stack.
-func (f *Following) stands(ctx context.Context) error {
+func (f *Follower) stands(ctx context.Context) error {
 	var found error
 	looked := f.s.rt.Latch()
 	f.s.rt.Go(func() {
@@ -289,7 +272,7 @@ func (f *Following) stands(ctx context.Context) error {
 // whom the viewer is at that moment. Errors end the following: RESYNC where
 // the viewer reads another bucket by now, NOT_FOUND where it may not see the
 // owner any more, SLOW_CONSUMER where it has let too much wait, and that of ctx.
-func (f *Following) Next(ctx context.Context) (LibraryChange, error) {
+func (f *Follower) Next(ctx context.Context) (library.LibraryChange, error) {
 	for {
 		if err := f.await(ctx); err != nil {
 			return nil, err
@@ -298,7 +281,7 @@ func (f *Following) Next(ctx context.Context) (LibraryChange, error) {
 		if err != nil {
 			return nil, err
 		}
-		var told LibraryChange
+		var told library.LibraryChange
 		err = f.insist(ctx, func(ctx context.Context) (err error) {
 			told, err = f.tell(ctx, &n)
 			return err
@@ -315,10 +298,10 @@ func (f *Following) Next(ctx context.Context) (LibraryChange, error) {
 
 // insist repeats a reading that failed for want of the store, for a while: the
 // follower could do no better itself. Each try has the time of a query.
-func (f *Following) insist(ctx context.Context, read func(context.Context) error) error {
+func (f *Follower) insist(ctx context.Context, read func(context.Context) error) error {
 	var refused error
 	err := f.s.Insist(ctx, func() error {
-		within, cancel := f.s.rt.Deadline(ctx, queryWithin)
+		within, cancel := f.s.rt.Deadline(ctx, library.QueryWithin)
 		defer cancel()
 		err := read(within)
 		var e *fault.Error
@@ -335,7 +318,7 @@ func (f *Following) insist(ctx context.Context, read func(context.Context) error
 }
 
 // Close ends the following.
-func (f *Following) Close() {
+func (f *Follower) Close() {
 	f.mu.Lock()
 	closed, begun := f.closed, f.begun
 	f.closed = true

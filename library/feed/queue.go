@@ -1,8 +1,9 @@
-package library
+package feed
 
 import (
 	"carrel/core/clock"
 	"carrel/core/fault"
+	"carrel/library"
 	"carrel/principal"
 )
 
@@ -11,7 +12,7 @@ import (
 type news struct {
 	// Change is the newest state that was enforced, with the earliest time and
 	// all that the item has left.
-	Change
+	library.Change
 	// updated is the newest state of an update in place, which no library shows.
 	updated clock.Instant
 	// stood and left are the newest states of those enforced in which the item
@@ -21,7 +22,7 @@ type news struct {
 }
 
 // news is what a change is to this follower.
-func (f *Following) news(c Change) news {
+func (f *Follower) news(c library.Change) news {
 	n := news{Change: c}
 	if f.leaves(c) {
 		n.left = c.MTS
@@ -33,7 +34,7 @@ func (f *Following) news(c Change) news {
 
 // leaves tells whether a change says that the item has left what f reads. An
 // administrator reads of another tenant's items those that are PUBLIC.
-func (f *Following) leaves(c Change) bool {
+func (f *Follower) leaves(c library.Change) bool {
 	return c.Left.Has(f.bucket) || f.bucket == principal.Private && !f.asOwner && c.Left.Has(principal.Public)
 }
 
@@ -47,7 +48,7 @@ func (n news) and(m news) news {
 
 // offer has the follower be told of an item, in its turn. What waits already of
 // the same item is told with it.
-func (f *Following) offer(n news) {
+func (f *Follower) offer(n news) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.add(n)
@@ -58,7 +59,7 @@ func (f *Following) offer(n news) {
 }
 
 // add is offer with f.mu held, for followers that wait for nothing.
-func (f *Following) add(n news) {
+func (f *Follower) add(n news) {
 	if f.cut != nil {
 		return
 	}
@@ -78,14 +79,14 @@ func (f *Following) add(n news) {
 
 // catchUp has what was missed be told before anything that has come since, and
 // before what comes meanwhile: a cursor stands for everything up to it.
-func (f *Following) catchUp(missed []Change) {
+func (f *Follower) catchUp(missed []library.Change) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if f.cut != nil {
 		return
 	}
 	come, waiting := f.queue, f.waiting
-	f.queue, f.waiting = nil, make(map[ContentID]news, len(missed)+len(come))
+	f.queue, f.waiting = nil, make(map[library.ContentID]news, len(missed)+len(come))
 	f.most += len(missed)
 	for _, c := range missed {
 		f.add(f.news(c))
@@ -97,7 +98,7 @@ func (f *Following) catchUp(missed []Change) {
 
 // take takes the news that have waited longest. Some must wait, or nothing more
 // be told.
-func (f *Following) take() (news, error) {
+func (f *Follower) take() (news, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if f.cut != nil {

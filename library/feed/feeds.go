@@ -1,4 +1,4 @@
-package library
+package feed
 
 import (
 	"context"
@@ -9,6 +9,7 @@ import (
 
 	"carrel/core/clock"
 	"carrel/core/sched"
+	"carrel/library"
 	"carrel/principal"
 )
 
@@ -27,7 +28,7 @@ const (
 // process enforces is passed on by it at once; what others enforce is read.
 type feeds struct {
 	mu   sync.Mutex
-	open map[principal.ID]*feed
+	open map[principal.ID]*libraryFeed
 	// stamp is the At of the last change. It rises within a process, unless the
 	// clock is set back.
 	stamp clock.Instant
@@ -35,11 +36,11 @@ type feeds struct {
 	listening bool
 	// updates are the items that were updated in place and are being looked for
 	// in the libraries followed here; true: once more.
-	updates map[ContentID]bool
+	updates map[library.ContentID]bool
 }
 
-// feed passes the changes of one library on to its followers.
-type feed struct {
+// libraryFeed passes the changes of one library on to its followers.
+type libraryFeed struct {
 	owner principal.ID
 	// ready opens when the feed has looked for the first time, or has failed to.
 	// Until then only this process's own changes are passed on.
@@ -49,7 +50,7 @@ type feed struct {
 	stop context.CancelFunc
 
 	mu        sync.Mutex
-	followers []*Following
+	followers []*Follower
 	// seen are the states that were passed on.
 	seen recent[passed]
 	// upTo and full are when the last look and the last full look began, from the
@@ -62,7 +63,7 @@ type feed struct {
 // passed is a state of an item that a feed has passed on.
 type passed struct {
 	mts  clock.Instant
-	left Buckets
+	left library.Buckets
 }
 
 // setBackAtLeast is by how much a clock must be set back for changes to be dated
@@ -83,7 +84,7 @@ func (fs *feeds) stampNow(now clock.Instant) clock.Instant {
 }
 
 // find is the feed of a library, nil where nobody follows it.
-func (fs *feeds) find(owner principal.ID) *feed {
+func (fs *feeds) find(owner principal.ID) *libraryFeed {
 	fs.mu.Lock()
 	defer fs.mu.Unlock()
 	return fs.open[owner]
@@ -111,12 +112,12 @@ func (fs *feeds) owners() []principal.ID {
 // join makes f a follower of its library's feed, and the feed where there is
 // none; first tells the caller to have it look for the first time, as of now, which
 // is at by the monotonic clock.
-func (fs *feeds) join(f *Following, now clock.Instant, at time.Duration, ready sched.Latch) (fd *feed, first bool) {
+func (fs *feeds) join(f *Follower, now clock.Instant, at time.Duration, ready sched.Latch) (fd *libraryFeed, first bool) {
 	fs.mu.Lock()
 	defer fs.mu.Unlock()
 	if fd = fs.open[f.owner]; fd == nil {
 		first = true
-		fd = &feed{owner: f.owner, ready: ready, seen: recent[passed]{most: seenMost}, upTo: now, full: now, upToAt: at, fullAt: at}
+		fd = &libraryFeed{owner: f.owner, ready: ready, seen: recent[passed]{most: seenMost}, upTo: now, full: now, upToAt: at, fullAt: at}
 		fs.open[f.owner] = fd
 	}
 	fd.mu.Lock()
@@ -126,13 +127,13 @@ func (fs *feeds) join(f *Following, now clock.Instant, at time.Duration, ready s
 }
 
 // leave takes f off its feed, and the feed away after its last follower.
-func (fs *feeds) leave(f *Following) {
+func (fs *feeds) leave(f *Follower) {
 	fs.mu.Lock()
 	defer fs.mu.Unlock()
 	fd := f.feed
 	fd.mu.Lock()
 	defer fd.mu.Unlock()
-	fd.followers = slices.DeleteFunc(fd.followers, func(g *Following) bool { return g == f })
+	fd.followers = slices.DeleteFunc(fd.followers, func(g *Follower) bool { return g == f })
 	if len(fd.followers) > 0 {
 		return
 	}
@@ -143,14 +144,14 @@ func (fs *feeds) leave(f *Following) {
 }
 
 // drop takes away a feed that has failed: who comes later begins another.
-func (fs *feeds) drop(fd *feed) {
+func (fs *feeds) drop(fd *libraryFeed) {
 	fs.mu.Lock()
 	defer fs.mu.Unlock()
 	fs.remove(fd)
 }
 
 // remove is drop with fs.mu held.
-func (fs *feeds) remove(fd *feed) {
+func (fs *feeds) remove(fd *libraryFeed) {
 	if fs.open[fd.owner] == fd {
 		delete(fs.open, fd.owner)
 	}
@@ -159,7 +160,7 @@ func (fs *feeds) remove(fd *feed) {
 // pass passes a change on, unless one that told as much was passed on before.
 // What others have written up to the last full look was passed on; that is what
 // the cursor of an event may stand for at most.
-func (fd *feed) pass(c Change) {
+func (fd *libraryFeed) pass(c library.Change) {
 	fd.mu.Lock()
 	defer fd.mu.Unlock()
 	was, known := fd.seen.find(c.Content)
@@ -179,32 +180,32 @@ func (fd *feed) pass(c Change) {
 
 // passUpdate passes an update in place on. No library shows it, so it is not
 // what the change that brings it there has to be compared with.
-func (fd *feed) passUpdate(key ChangeKey) {
+func (fd *libraryFeed) passUpdate(key library.ChangeKey) {
 	fd.mu.Lock()
 	defer fd.mu.Unlock()
-	c := Change{ChangeKey: ChangeKey{At: key.At, Content: key.Content}}
+	c := library.Change{ChangeKey: library.ChangeKey{At: key.At, Content: key.Content}}
 	fd.bound(&c)
 	for _, f := range fd.followers {
 		f.offer(news{Change: c, updated: key.MTS})
 	}
 }
 
-func (fd *feed) bound(c *Change) {
+func (fd *libraryFeed) bound(c *library.Change) {
 	if fd.full != 0 {
 		c.At = min(c.At, fd.full)
 	}
 }
 
 // ignore remembers a change as one that is not to be passed on.
-func (fd *feed) ignore(c Change) {
+func (fd *libraryFeed) ignore(c library.Change) {
 	fd.mu.Lock()
 	defer fd.mu.Unlock()
 	was, _ := fd.seen.find(c.Content)
 	fd.seen.put(c.Content, passed{max(was.mts, c.MTS), was.left | c.Left})
 }
 
-// enforced passes on what this process has just enforced.
-func (s *Service) enforced(e *Enforcement) {
+// Enforced passes on what this process has just enforced.
+func (s *Service) Enforced(e *library.Enforcement) {
 	if e.At == 0 {
 		return
 	}
@@ -214,17 +215,17 @@ func (s *Service) enforced(e *Enforcement) {
 	if !s.feeds.anyOpen() {
 		return
 	}
-	key := ChangeKey{At: e.At, Content: e.Header.ID, MTS: e.Header.MTS}
+	key := library.ChangeKey{At: e.At, Content: e.Header.ID, MTS: e.Header.MTS}
 	for _, m := range e.Rows {
-		if fd := s.feeds.find(m.Principal); fd != nil && e.tells(m) {
-			fd.pass(Change{ChangeKey: key, Left: e.left(e.Header, m)})
+		if fd := s.feeds.find(m.Principal); fd != nil && e.Tells(m) {
+			fd.pass(library.Change{ChangeKey: key, Left: e.Left(e.Header, m)})
 		}
 	}
 }
 
 // eachChange reads the changes of a library from an instant on.
-func (s *Service) eachChange(ctx context.Context, owner principal.ID, from clock.Instant, see func(Change) error) error {
-	after := ChangeKey{At: from}
+func (s *Service) eachChange(ctx context.Context, owner principal.ID, from clock.Instant, see func(library.Change) error) error {
+	after := library.ChangeKey{At: from}
 	for {
 		cs, err := s.store.Changes(ctx, owner, after, changesPage)
 		if err != nil {
@@ -246,12 +247,12 @@ func (s *Service) eachChange(ctx context.Context, owner principal.ID, from clock
 // waits for that one look, so it is nobody's own: it goes on when the one who has
 // begun it leaves, in the time that a question may take, and ends with the last
 // of them. Where this process is the only one there is nothing to look for.
-func (s *Service) openFeed(ctx context.Context, fd *feed) {
+func (s *Service) openFeed(ctx context.Context, fd *libraryFeed) {
 	if s.bulletin == nil {
 		fd.ready.Open()
 		return
 	}
-	ctx, fd.stop = s.rt.Deadline(s.rt.Detach(ctx), queryWithin)
+	ctx, fd.stop = s.rt.Deadline(s.rt.Detach(ctx), library.QueryWithin)
 	s.rt.Go(func() {
 		defer fd.stop()
 		if fd.err = s.firstLook(ctx, fd); fd.err == nil {
@@ -264,8 +265,8 @@ func (s *Service) openFeed(ctx context.Context, fd *feed) {
 }
 
 // firstLook notes what stands there already, as nothing that is to be passed on.
-func (s *Service) firstLook(ctx context.Context, fd *feed) error {
-	return s.eachChange(ctx, fd.owner, fd.full.Add(-changesOverlap), func(c Change) error {
+func (s *Service) firstLook(ctx context.Context, fd *libraryFeed) error {
+	return s.eachChange(ctx, fd.owner, fd.full.Add(-library.ChangesOverlap), func(c library.Change) error {
 		fd.ignore(c)
 		return nil
 	})
@@ -274,16 +275,16 @@ func (s *Service) firstLook(ctx context.Context, fd *feed) error {
 // look passes on what others have enforced since the last look. A full one
 // begins as long before as changes may come late; one that is not only as long
 // as they usually do.
-func (s *Service) look(ctx context.Context, fd *feed, full bool) error {
+func (s *Service) look(ctx context.Context, fd *libraryFeed, full bool) error {
 	now, at := s.StoreNow(), s.rt.Elapsed()
 	fd.mu.Lock()
 	fd.correct(now, at)
 	from := fd.upTo.Add(-changesSoon)
 	if full {
-		from = fd.full.Add(-changesOverlap)
+		from = fd.full.Add(-library.ChangesOverlap)
 	}
 	fd.mu.Unlock()
-	err := s.eachChange(ctx, fd.owner, from, func(c Change) error {
+	err := s.eachChange(ctx, fd.owner, from, func(c library.Change) error {
 		fd.pass(c)
 		return nil
 	})
@@ -302,7 +303,7 @@ func (s *Service) look(ctx context.Context, fd *feed, full bool) error {
 // correct moves the last looks to their places by a clock that was set back since:
 // otherwise the next look would begin in a time to come, and miss what others
 // have changed. The caller holds mu.
-func (fd *feed) correct(now clock.Instant, at time.Duration) {
+func (fd *libraryFeed) correct(now clock.Instant, at time.Duration) {
 	fd.upTo = min(fd.upTo, now.Add(fd.upToAt-at))
 	fd.full = min(fd.full, now.Add(fd.fullAt-at))
 }

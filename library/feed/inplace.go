@@ -1,4 +1,4 @@
-package library
+package feed
 
 import (
 	"context"
@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"carrel/core/input"
+	"carrel/library"
 	"carrel/principal"
 )
 
@@ -14,10 +15,10 @@ import (
 // place: an item is hot because it changes all the time.
 const updatePause = 250 * time.Millisecond
 
-// updatedInPlace tells of an update whose move is deferred: it touches no
+// Updated tells of an update whose move is deferred: it touches no
 // library until then, so there are no changes to be read. Nothing depends on
 // this being heard, because the move has its changes.
-func (s *Service) updatedInPlace(id ContentID) {
+func (s *Service) Updated(id library.ContentID) {
 	if s.bulletin != nil {
 		s.announcer.updated(id)
 	}
@@ -25,7 +26,7 @@ func (s *Service) updatedInPlace(id ContentID) {
 }
 
 // noteUpdate has an update be passed on to the libraries followed here.
-func (s *Service) noteUpdate(id ContentID) {
+func (s *Service) noteUpdate(id library.ContentID) {
 	if !s.feeds.anyOpen() || !s.feeds.beginUpdate(id) {
 		return
 	}
@@ -42,7 +43,7 @@ func (s *Service) noteUpdate(id ContentID) {
 }
 
 // beginUpdate tells the caller to pass the update on: nobody is at it.
-func (fs *feeds) beginUpdate(id ContentID) bool {
+func (fs *feeds) beginUpdate(id library.ContentID) bool {
 	fs.mu.Lock()
 	defer fs.mu.Unlock()
 	_, busy := fs.updates[id]
@@ -51,7 +52,7 @@ func (fs *feeds) beginUpdate(id ContentID) bool {
 }
 
 // again tells whether the item was updated once more meanwhile.
-func (fs *feeds) again(id ContentID) bool {
+func (fs *feeds) again(id library.ContentID) bool {
 	fs.mu.Lock()
 	defer fs.mu.Unlock()
 	if !fs.updates[id] {
@@ -64,13 +65,13 @@ func (fs *feeds) again(id ContentID) bool {
 
 // passUpdate finds the libraries followed here that hold the item: by its
 // members where they are fewer, else by the libraries.
-func (s *Service) passUpdate(ctx context.Context, id ContentID) error {
-	rows, err := s.store.Read(ctx, id, ContentQuery{})
+func (s *Service) passUpdate(ctx context.Context, id library.ContentID) error {
+	rows, err := s.store.Read(ctx, id, library.ContentQuery{})
 	if err != nil {
 		return fmt.Errorf("read an item: %w", err)
 	}
-	key := ChangeKey{At: s.feeds.stampNow(s.StoreNow()), Content: id, MTS: rows.Header.MTS}
-	pass := func(m Member) {
+	key := library.ChangeKey{At: s.feeds.stampNow(s.StoreNow()), Content: id, MTS: rows.Header.MTS}
+	pass := func(m library.Member) {
 		if fd := s.feeds.find(m.Principal); fd != nil && m.Active() {
 			fd.passUpdate(key)
 		}
@@ -80,7 +81,7 @@ func (s *Service) passUpdate(ctx context.Context, id ContentID) error {
 		return s.eachMember(ctx, id, pass)
 	}
 	for part := range slices.Chunk(owners, input.MaxList) {
-		rows, err := s.store.Read(ctx, id, ContentQuery{Members: part})
+		rows, err := s.store.Read(ctx, id, library.ContentQuery{Members: part})
 		if err != nil {
 			return fmt.Errorf("read members of an item: %w", err)
 		}
@@ -93,17 +94,17 @@ func (s *Service) passUpdate(ctx context.Context, id ContentID) error {
 }
 
 // eachMember reads all member rows of an item.
-func (s *Service) eachMember(ctx context.Context, id ContentID, see func(Member)) error {
+func (s *Service) eachMember(ctx context.Context, id library.ContentID, see func(library.Member)) error {
 	var after principal.ID
 	for {
-		page, err := s.store.MembersPage(ctx, id, after, s.tune.SnapshotPage, false)
+		page, err := s.store.MembersPage(ctx, id, after, s.snapshotPage, false)
 		if err != nil {
 			return fmt.Errorf("read members of an item: %w", err)
 		}
 		for _, m := range page.Members {
 			see(m)
 		}
-		if len(page.Members) < s.tune.SnapshotPage {
+		if len(page.Members) < s.snapshotPage {
 			return nil
 		}
 		after = page.Members[len(page.Members)-1].Principal

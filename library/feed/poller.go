@@ -1,4 +1,4 @@
-package library
+package feed
 
 import (
 	"context"
@@ -7,6 +7,7 @@ import (
 	"carrel/core/clock"
 	"carrel/core/commit"
 	"carrel/core/sched"
+	"carrel/library"
 	"carrel/principal"
 )
 
@@ -16,8 +17,6 @@ const (
 	// lateAfter is how long announcements may not have been read before they may
 	// have gone unread: then every library is looked at.
 	lateAfter = announceFor - 2*time.Second
-	// fullLookEvery is how often every library is looked at, announced or not.
-	fullLookEvery = time.Minute
 )
 
 // listener reads what other processes announce, while anybody follows anything
@@ -82,11 +81,11 @@ func (l *listener) step(ctx context.Context) {
 	for _, p := range s.feeds.owners() {
 		at, known := l.full[p]
 		if !known {
-			at = now + fullLookEvery
+			at = now + library.FullLookEvery
 		}
 		isDue := at <= now
 		if isDue {
-			at = now + fullLookEvery
+			at = now + library.FullLookEvery
 		}
 		due[p] = at
 		if isDue || announced(p) {
@@ -141,7 +140,7 @@ func (l *listener) look(ctx context.Context, ps []principal.ID, full []bool) {
 // hear reads the announcements of the other processes: which libraries they
 // have touched since they were heard last, and which items they have updated in
 // place. Where some may have gone unheard, all libraries are meant.
-func (l *listener) hear(ctx context.Context) (announced func(principal.ID) bool, updated []ContentID) {
+func (l *listener) hear(ctx context.Context) (announced func(principal.ID) bool, updated []library.ContentID) {
 	s := l.s
 	within, cancel := s.rt.Deadline(ctx, announceWithin)
 	defer cancel()
@@ -171,14 +170,14 @@ func (l *listener) hear(ctx context.Context) (announced func(principal.ID) bool,
 				updated = append(updated, u.Content)
 			}
 		}
-		heardNow[a.Process] = a.upTo(h)
+		heardNow[a.Process] = upTo(&a, h)
 	}
 	l.heard = heardNow
 	return func(p principal.ID) bool { return all || touched[p] }, updated
 }
 
 // upTo is up to when a process was heard that announces a.
-func (a *Announcement) upTo(h heard) heard {
+func upTo(a *library.Announcement, h heard) heard {
 	h.all = max(h.all, a.All)
 	for _, t := range a.Touched {
 		h.touched = max(h.touched, t.At)

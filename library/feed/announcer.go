@@ -1,4 +1,4 @@
-package library
+package feed
 
 import (
 	"cmp"
@@ -10,6 +10,7 @@ import (
 
 	"carrel/core/clock"
 	"carrel/core/commit"
+	"carrel/library"
 	"carrel/principal"
 )
 
@@ -38,7 +39,7 @@ type announcer struct {
 	mu      sync.Mutex
 	stamp   clock.Instant
 	touches map[principal.ID]clock.Instant
-	updates map[ContentID]clock.Instant
+	updates map[library.ContentID]clock.Instant
 	all     clock.Instant
 	told    clock.Instant // up to when everything stands in an announcement that was written
 	dirty   bool
@@ -49,14 +50,14 @@ func newAnnouncer(s *Service) *announcer {
 	var id [16]byte
 	s.rt.Random(id[:])
 	return &announcer{s: s, process: commit.LaneID(hex.EncodeToString(id[:])), born: s.Now(), bornAt: s.rt.Elapsed(),
-		touches: map[principal.ID]clock.Instant{}, updates: map[ContentID]clock.Instant{}}
+		touches: map[principal.ID]clock.Instant{}, updates: map[library.ContentID]clock.Instant{}}
 }
 
 // now is the time by which announcements are dated.
 func (a *announcer) now() clock.Instant { return a.born.Add(a.s.rt.Elapsed() - a.bornAt) }
 
 // touched announces the libraries of the principals of rows.
-func (a *announcer) touched(rows []Member) {
+func (a *announcer) touched(rows []library.Member) {
 	a.note(func(at clock.Instant) {
 		for _, m := range rows {
 			a.touches[m.Principal] = at
@@ -69,7 +70,7 @@ func (a *announcer) touched(rows []Member) {
 }
 
 // updated announces an update in place.
-func (a *announcer) updated(id ContentID) {
+func (a *announcer) updated(id library.ContentID) {
 	a.note(func(at clock.Instant) {
 		if len(a.updates) < announceMost {
 			a.updates[id] = at
@@ -122,7 +123,7 @@ func (a *announcer) write() {
 
 // tried notes what came of writing an announcement; over tells the writer that
 // it was the last try.
-func (a *announcer) tried(what Announcement, told, last bool) (over bool) {
+func (a *announcer) tried(what library.Announcement, told, last bool) (over bool) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	if told {
@@ -137,25 +138,25 @@ func (a *announcer) tried(what Announcement, told, last bool) (over bool) {
 // take is what is to be written; ok is false where there is nothing new, or
 // nothing that a reader has not had its time to read. What was never written is
 // not too old, whatever has held the process up.
-func (a *announcer) take() (next Announcement, ok bool) {
+func (a *announcer) take() (next library.Announcement, ok bool) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	a.stamp = max(a.stamp+1, a.now())
 	old := min(a.stamp.Add(-announceFor), a.told+1)
-	next = Announcement{Process: a.process, Stamp: int64(a.stamp)}
+	next = library.Announcement{Process: a.process, Stamp: int64(a.stamp)}
 	for p, at := range a.touches { // put in order below
 		if at < old {
 			delete(a.touches, p)
 			continue
 		}
-		next.Touched = append(next.Touched, Touch{p, at})
+		next.Touched = append(next.Touched, library.Touch{Principal: p, At: at})
 	}
 	for id, at := range a.updates { // put in order below
 		if at < old {
 			delete(a.updates, id)
 			continue
 		}
-		next.Updated = append(next.Updated, Update{id, at})
+		next.Updated = append(next.Updated, library.Update{Content: id, At: at})
 	}
 	if a.all >= old {
 		next.All = a.all
@@ -164,8 +165,8 @@ func (a *announcer) take() (next Announcement, ok bool) {
 		a.writing = false
 		return next, false
 	}
-	slices.SortFunc(next.Touched, func(x, y Touch) int { return cmp.Compare(x.Principal, y.Principal) })
-	slices.SortFunc(next.Updated, func(x, y Update) int { return cmp.Compare(x.Content, y.Content) })
+	slices.SortFunc(next.Touched, func(x, y library.Touch) int { return cmp.Compare(x.Principal, y.Principal) })
+	slices.SortFunc(next.Updated, func(x, y library.Update) int { return cmp.Compare(x.Content, y.Content) })
 	a.dirty = false
 	return next, true
 }

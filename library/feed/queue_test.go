@@ -1,4 +1,4 @@
-package library
+package feed
 
 import (
 	"fmt"
@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"carrel/core/clock"
+	"carrel/library"
 	"carrel/principal"
 )
 
@@ -14,16 +15,16 @@ import (
 // the queue. A cursor told in between would stand for what was not told yet.
 func TestWhatWasMissedComesFirst(t *testing.T) {
 	const most, others = 5000, queueMost / 2
-	f := &Following{s: &Service{watch: unwatched{}}, bucket: principal.Private, most: queueMost, waiting: map[ContentID]news{}}
-	missed := make([]Change, most)
+	f := &Follower{s: &Service{watch: library.Unwatched{}}, bucket: principal.Private, most: queueMost, waiting: map[library.ContentID]news{}}
+	missed := make([]library.Change, most)
 	for i := range missed {
-		missed[i] = Change{ChangeKey: ChangeKey{At: clock.Instant(1 + i), Content: ContentID(fmt.Sprintf("c:t:missed%d", i)), MTS: 1}}
+		missed[i] = library.Change{ChangeKey: library.ChangeKey{At: clock.Instant(1 + i), Content: library.ContentID(fmt.Sprintf("c:t:missed%d", i)), MTS: 1}}
 	}
 	var group sync.WaitGroup
 	begun, caughtUp := make(chan struct{}), make(chan struct{})
 	group.Go(func() {
 		for n := 0; ; n++ {
-			f.offer(f.news(Change{ChangeKey: ChangeKey{At: most + 1, Content: ContentID(fmt.Sprintf("c:t:come%d", n%others)), MTS: 1}}))
+			f.offer(f.news(library.Change{ChangeKey: library.ChangeKey{At: most + 1, Content: library.ContentID(fmt.Sprintf("c:t:come%d", n%others)), MTS: 1}}))
 			switch n {
 			case 0:
 				close(begun)
@@ -48,7 +49,7 @@ func TestWhatWasMissedComesFirst(t *testing.T) {
 			t.Fatalf("%s is told in the place of %s, of %d that were missed", id, missed[i].Content, most)
 		}
 	}
-	if slices.ContainsFunc(f.queue[most:], func(id ContentID) bool { return f.waiting[id].At <= most }) {
+	if slices.ContainsFunc(f.queue[most:], func(id library.ContentID) bool { return f.waiting[id].At <= most }) {
 		t.Error("something that was missed waits behind what has come since")
 	}
 }
