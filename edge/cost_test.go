@@ -41,6 +41,7 @@ func TestCost(t *testing.T) {
 		"none in a variable":        {`query($n:Int){viewer{library(first:$n){nodes{id}}}}`, map[string]any{"n": 0}, 2},
 		"of what is skipped":        {`{viewer{library(first:7){nodes @skip(if:true){id}}}}`, nil, 2 + 7},
 		"the same page in two sets": {`{viewer{library(first:7){nodes{id}} ...A}} fragment A on User{library(first:7){nodes{title}}}`, nil, 1 + 2*(1+7)},
+		"pages of each node":        {`{nodes(ids:["a","b"]){...on User{library(first:7){nodes{id}}groups(first:3){nodes{id}}}}}`, nil, 2 * (1 + 1 + 7 + 1 + 3)},
 		"page info counts too":      {`{viewer{library{nodes{id} pageInfo{hasNextPage}}}}`, nil, 2 + 20*2},
 		"a count is read once":      {`{viewer{library(first:100){count{value} nodes{id}}}}`, nil, 2 + 100 + 100},
 		"a count in a fragment":     {`{viewer{library(first:100){...A nodes{id}}}} fragment A on LibraryConnection{count{value}}`, nil, 2 + 100 + 100},

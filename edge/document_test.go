@@ -1,12 +1,17 @@
 package edge
 
 import (
+	"context"
 	"fmt"
 	"strings"
 	"sync"
 	"testing"
 
+	"github.com/99designs/gqlgen/graphql"
 	"github.com/google/go-cmp/cmp"
+
+	"carrel/graph"
+	"carrel/principal"
 )
 
 func kept(c *documentCache) []string {
@@ -72,6 +77,24 @@ func TestDocument_SharesThePlansOfItsPages(t *testing.T) {
 		if got := doc.weight() > alone; got != want {
 			t.Errorf("%s: weighs %d, and %d without plans", text, doc.weight(), alone)
 		}
+	}
+}
+
+func TestDocument_ItsRequestsGetItsPlans(t *testing.T) {
+	e := newEdge(t, nil)
+	const text = `{user(id:"x"){library{bucket}}}`
+	doc, r := e.handler.compiler.document(text)
+	if r != nil {
+		t.Fatal(r.errs)
+	}
+	e.onUser = func(ctx context.Context, id string) (*principal.User, error) {
+		if graph.PagesOf(graphql.GetOperationContext(ctx)) != doc.pages {
+			t.Error("the request has plans of its own")
+		}
+		return user(id), nil
+	}
+	if a := e.query(t, text, nil); a.code() != "" || e.calls.Load() != 2 {
+		t.Errorf("%d calls: %s", e.calls.Load(), a.Body)
 	}
 }
 

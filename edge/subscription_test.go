@@ -30,6 +30,7 @@ type ticking struct {
 
 	mu      sync.Mutex
 	started int
+	asked   int           // how often Next was called
 	ended   chan struct{} // one for each subscription that has ended
 	viewers []string
 	seen    map[any]bool // viewers, by identity
@@ -87,6 +88,9 @@ func (s *ticks) Next(ctx context.Context) *graphql.Response {
 		graphql.AddError(ctx, errors.New("the event was not awaited"))
 	}
 	s.awaited = false
+	s.mu.Lock()
+	s.asked++
+	s.mu.Unlock()
 	select {
 	case n, ok := <-s.events:
 		if !ok {
@@ -122,4 +126,35 @@ func newTickingEdge(t *testing.T, change func(*Config)) (*ticking, *edgeUnderTes
 		}
 	})
 	return s, e
+}
+
+// running starts the subscription of the ticking schema, until ctx ends.
+func (e *edgeUnderTest) running(ctx context.Context, t *testing.T) *results {
+	t.Helper()
+	op, refused := e.handler.operation(params{query: "subscription{ticks}", hasQuery: true}, account{})
+	if refused != nil {
+		t.Fatal(refused.errs)
+	}
+	return e.handler.results(ctx, auth.Caller{}, op)
+}
+
+func TestResults_EndTheirSource(t *testing.T) {
+	s, e := newTickingEdge(t, nil)
+	r := e.running(t.Context(), t)
+	r.end()
+	<-s.ended
+}
+
+// TestResults_AskForNothingAfterTheEnd: what the source has left is not taken for
+// somebody who is gone.
+func TestResults_AskForNothingAfterTheEnd(t *testing.T) {
+	s, e := newTickingEdge(t, nil)
+	ctx, cancel := context.WithCancel(t.Context())
+	r := e.running(ctx, t)
+	defer r.end()
+	cancel()
+	<-s.ended
+	if done := r.next(); done != nil || s.asked > 0 {
+		t.Errorf("got %v, and an event was asked for %d times", done, s.asked)
+	}
 }

@@ -87,7 +87,7 @@ func (s schema) Subscribe(ctx context.Context) (Subscription, gqlerror.List) {
 // execution prepares the operation of ctx.
 func (s schema) execution(ctx context.Context) (*graphql.OperationContext, *executionContext) {
 	op := graphql.GetOperationContext(ctx)
-	if pagesOf(op) == nil {
+	if PagesOf(op) == nil {
 		SetPages(op, NewPages(op.RawQuery))
 	}
 	return op, newExecutionContext(op, s.executableSchema, nil)

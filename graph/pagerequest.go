@@ -37,7 +37,7 @@ func PageBelow(ctx context.Context, field graphql.CollectedField) (PageRequest, 
 // newPageRequest makes the request of a field from its decoded arguments. What
 // is not selected is not read.
 func newPageRequest(op *graphql.OperationContext, field graphql.CollectedField, args map[string]any) PageRequest {
-	p := pagesOf(op).plan(op, field)
+	p := PagesOf(op).plan(op, field)
 	var q library.LibraryQuery
 	q.First, _ = args["first"].(*int)
 	q.After, _ = args["after"].(*string)
@@ -105,8 +105,8 @@ const pagesName = "carrel.pages"
 // operation compiles its own.
 func SetPages(op *graphql.OperationContext, pages *Pages) { op.Stats.SetExtension(pagesName, pages) }
 
-// pagesOf returns the Pages of the operation, which Exec and Subscribe have set.
-func pagesOf(op *graphql.OperationContext) *Pages {
+// PagesOf returns the Pages of the operation, which Exec and Subscribe have set.
+func PagesOf(op *graphql.OperationContext) *Pages {
 	pages, _ := op.Stats.GetExtension(pagesName).(*Pages)
 	return pages
 }

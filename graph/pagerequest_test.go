@@ -111,6 +111,8 @@ func TestPageRequest_ReadsTheOtherSide(t *testing.T) {
 		"after a cursor":            {"hasPreviousPage", map[string]any{"after": &from}, library.LibraryQuery{PageArgs: cursor.PageArgs{After: &from}, OtherSide: true}},
 		"backwards":                 {"hasNextPage", map[string]any{"last": &n}, library.LibraryQuery{PageArgs: cursor.PageArgs{Last: &n}, OtherSide: true}},
 		"before a cursor":           {"hasNextPage", map[string]any{"before": &from}, library.LibraryQuery{PageArgs: cursor.PageArgs{Before: &from}, OtherSide: true}},
+		"forwards, both sides":      {"hasPreviousPage hasNextPage", map[string]any{}, library.LibraryQuery{OtherSide: true}},
+		"backwards, both sides":     {"hasNextPage hasPreviousPage", map[string]any{"last": &n}, library.LibraryQuery{PageArgs: cursor.PageArgs{Last: &n}, OtherSide: true}},
 		"before one, the same side": {"hasPreviousPage", map[string]any{"before": &from}, library.LibraryQuery{PageArgs: cursor.PageArgs{Before: &from}}},
 	} {
 		t.Run(name, func(t *testing.T) {
