@@ -158,7 +158,7 @@ var anyRoom = []string{"test/bench"}
 
 // standard says which rooms import nothing but the standard library, the
 // packages named, and the domain. The suites of a contract are no part of it.
-var standard = []string{"library", "principal"}
+var standard = []string{"library", "library/feed", "library/repair", "principal"}
 
 // isStandard tells whether the package of a folder is one of them, or of core.
 func isStandard(dir string) bool {

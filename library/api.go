@@ -207,7 +207,7 @@ type API interface {
 	LibraryCount(ctx context.Context, c *LibraryConnection) (Count, error)
 	// Follow begins to follow a library, from now on or since a cursor of it was
 	// read. BAD_USER_INPUT, NOT_FOUND, BAD_CURSOR; RESYNC where it must be read again.
-	Follow(ctx context.Context, v *principal.Viewer, principal string, after *string) (Following, error)
+	Follow(ctx context.Context, v *principal.Viewer, owner string, after *string) (Following, error)
 	Members(ctx context.Context, v *principal.Viewer, id ContentID, page cursor.PageArgs) (*ContentMemberConnection, error)
 	GroupMembers(ctx context.Context, v *principal.Viewer, group principal.ID, page cursor.PageArgs) (*principal.GroupMemberConnection, error)
 	Groups(ctx context.Context, v *principal.Viewer, user principal.ID, page cursor.PageArgs) (*principal.GroupConnection, error)
@@ -228,5 +228,5 @@ type API interface {
 	SetContentMembers(ctx context.Context, v *principal.Viewer, in SetContentMembers) (*ContentOutcome, error)
 	RemoveFromLibrary(ctx context.Context, v *principal.Viewer, in RemoveFromLibrary) (*ContentOutcome, error)
 	DeleteContent(ctx context.Context, v *principal.Viewer, in DeleteContent) (*ContentOutcome, error)
-	RebuildLibrary(ctx context.Context, v *principal.Viewer, principal string) (*RebuildOutcome, error)
+	RebuildLibrary(ctx context.Context, v *principal.Viewer, owner string) (*RebuildOutcome, error)
 }

@@ -38,8 +38,8 @@ func inTime[T any](ctx context.Context, b *bounded, ask func(context.Context) (T
 
 // Follow implements API. Only its beginning is bounded: events may be long in
 // coming.
-func (b *bounded) Follow(ctx context.Context, v *principal.Viewer, principal string, after *string) (Following, error) {
-	return inTime(ctx, b, func(ctx context.Context) (Following, error) { return b.API.Follow(ctx, v, principal, after) })
+func (b *bounded) Follow(ctx context.Context, v *principal.Viewer, owner string, after *string) (Following, error) {
+	return inTime(ctx, b, func(ctx context.Context) (Following, error) { return b.API.Follow(ctx, v, owner, after) })
 }
 
 // ViewerUser implements API.

@@ -30,7 +30,7 @@ func (s *Service) Members(ctx context.Context, v *principal.Viewer, id ContentID
 		}
 		ls := make([]principal.Listed, len(rows.Members))
 		for i, m := range rows.Members {
-			ls[i] = principal.Listed{At: principal.ListPlace(m.Principal), Id: m.Principal, Active: m.Active(), Role: uint8(m.Role)}
+			ls[i] = principal.Listed{At: principal.ListPlace(m.Principal), ID: m.Principal, Active: m.Active(), Role: uint8(m.Role)}
 		}
 		return ls, len(ls) < limit, nil
 	})

@@ -136,6 +136,7 @@ func (s *Service) exportRestOfGroup(to ExportSink) func(context.Context, *princi
 	}
 }
 
+// AnyPrincipal accepts users and groups alike.
 func AnyPrincipal(principal.ID) bool { return true }
 
 func (s *Service) exportContents(ctx context.Context, to ExportSink) error {

@@ -86,24 +86,26 @@ type Reading struct {
 	s     *Service
 	v     *principal.Viewer
 	owner principal.ID
-	// bucket is the viewer's; source the one whose entries are read, which
-	// differs with includeShared.
+	// Bucket is the part of the library that the viewer may read. source is the one
+	// whose entries are read, which differs with includeShared.
 	Bucket, source Bucket
-	// asOwner: the owner's role on an item is the viewer's too.
+	// AsOwner: the owner's role on an item is the viewer's too.
 	AsOwner bool
-	// members are the rows read with each header, the owner's first and then
-	// the viewer's, where it is signed in, another, and matters.
+	// Members are whose rows are read with each header: the owner's, and then the
+	// viewer's if it is signed in, not the owner, and its role matters.
 	Members []principal.ID
 	order   cursor.Order
 	Bound   []byte // what cursors are bound to
 	// until is the newest position of the walk; nil where it has no bound.
 	until *clock.Instant
-	// readAt is when the reading began: what cursors of it tell.
+	// ReadAt is when the reading began: what cursors of it tell.
 	ReadAt clock.Instant
 	// ahead is where the first slice comes from; nil: nobody has begun to read it.
 	ahead *prefetch
 }
 
+// StartReading finds out which part of owner's library the viewer reads, and what is read
+// with each item. It reads no entries.
 func (s *Service) StartReading(ctx context.Context, v *principal.Viewer, owner principal.ID, q *LibraryQuery) (*Reading, error) {
 	bucket, asOwner, err := s.bucketAndWhy(ctx, v, owner)
 	if err != nil {

@@ -82,7 +82,7 @@ func (a *additions) check(ctx context.Context, p ID) (refused, err error) {
 
 // checkDirect counts p's direct memberships in groups of the same kind: of its own
 // tenant, or of others.
-func (a *additions) checkDirect(p ID, own bool, c *closure) error {
+func (a *additions) checkDirect(p ID, own bool, c *Closure) error {
 	n := 0
 	for _, m := range c.direct {
 		if (m.Group.Tenant() == p.Tenant()) == own && m.Group != a.group {
@@ -101,7 +101,7 @@ func (a *additions) checkDirect(p ID, own bool, c *closure) error {
 // checkSize counts the closure that p would have. In a group of p's own tenant,
 // only the groups of that tenant count: those of others give way to them, so
 // strangers cannot keep p out.
-func (a *additions) checkSize(p ID, own bool, c *closure) error {
+func (a *additions) checkSize(p ID, own bool, c *Closure) error {
 	counts := func(g ID) bool { return !own || g.Tenant() == p.Tenant() }
 	total, more := 0, 0
 	for g := range c.groups { // counted, in any order
@@ -124,7 +124,7 @@ func (a *additions) checkSize(p ID, own bool, c *closure) error {
 // does not reach at as low a level already; 0 if there is none. Groups of other
 // tenants above the group do not count: their managers need not ask anybody, and
 // must not be able to keep others from nesting groups.
-func (a *additions) deepest(p ID, c *closure) int {
+func (a *additions) deepest(p ID, c *Closure) int {
 	deepest := 0
 	for g, level := range a.above { // the maximum does not depend on the order
 		if g == p || g != a.group && g.Tenant() != a.group.Tenant() {

@@ -29,9 +29,9 @@ const (
 	maxOtherRows = 5_000
 )
 
-// closure is the set of groups that a principal is in, directly or through
-// others. A nil closure is empty.
-type closure struct {
+// Closure is the set of groups that a principal is in, directly or through
+// others. A nil Closure is empty.
+type Closure struct {
 	groups map[ID]groupAt
 	// direct are the direct memberships that the reverse index lists, within the
 	// limits.
@@ -46,7 +46,7 @@ type groupAt struct {
 }
 
 // Role returns the strongest Role in a group.
-func (c *closure) Role(group ID) GroupRole {
+func (c *Closure) Role(group ID) GroupRole {
 	if c == nil {
 		return NotInGroup
 	}
@@ -55,7 +55,7 @@ func (c *closure) Role(group ID) GroupRole {
 
 // within returns the groups of the first levels, in order of id: what is read
 // from them must be read in one order, whichever process or run asks.
-func (c *closure) within(levels int) []ID {
+func (c *Closure) within(levels int) []ID {
 	if c == nil {
 		return nil
 	}
@@ -70,7 +70,7 @@ func (c *closure) within(levels int) []ID {
 }
 
 // All returns the groups, in order of id.
-func (c *closure) All() []ID { return c.within(maxLevels) }
+func (c *Closure) All() []ID { return c.within(maxLevels) }
 
 // Meter counts the work of resolving groups, by which the edge bills it.
 type Meter struct {
@@ -98,14 +98,14 @@ func (m *Meter) MoveTo(v *Viewer) {
 // The reverse index only says where to look: every membership is confirmed by
 // the group's own partition. The groups of p's own tenant are resolved first and
 // within limits of their own, so those of other tenants never displace them.
-func (s *Service) closureOf(ctx context.Context, p ID, m *Meter) (*closure, error) {
+func (s *Service) closureOf(ctx context.Context, p ID, m *Meter) (*Closure, error) {
 	a := &ascent{s: s, p: p, meter: m, roles: map[ID]groupAt{}, ownRows: maxOwnRows, otherRows: maxOtherRows}
 	var edges []edge
 	if err := a.read(ctx, []ID{p}, &a.ownRows, &edges); err != nil {
 		return nil, err
 	}
 	m.read(0)
-	c := &closure{groups: a.roles, direct: make([]Membership, len(edges))}
+	c := &Closure{groups: a.roles, direct: make([]Membership, len(edges))}
 	for i, e := range edges {
 		c.direct[i] = e.Membership
 	}
@@ -268,7 +268,7 @@ func (a *ascent) confirm(ctx context.Context, level int, candidates []candidate)
 
 // levelsOf returns each group of a closure that is above group, with its level
 // as a member of group would reach it, and group itself at level 1.
-func (c *closure) levelsOf(group ID) map[ID]int {
+func (c *Closure) levelsOf(group ID) map[ID]int {
 	levels := make(map[ID]int, len(c.groups)+1)
 	for id, g := range c.groups { // into a map, in any order
 		levels[id] = g.level + 1

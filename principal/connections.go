@@ -93,7 +93,7 @@ func (s *Service) confirmedGroups(ctx context.Context, p, after ID, limit int) (
 	}
 	ls := groupRows(rows, nil)
 	for i := range ls {
-		ls[i].Id = claims[i].Group
+		ls[i].ID = claims[i].Group
 		ls[i].At = ListPlace(claims[i].Group)
 	}
 	return ls, len(ms) < limit, nil
@@ -104,8 +104,8 @@ func groupRows(rows []GroupMemberRow, id func(GroupMemberRow) ID) []Listed {
 	for i, m := range rows {
 		ls[i] = Listed{Active: m.Active(), Role: uint8(m.Role)}
 		if id != nil {
-			ls[i].Id = id(m)
-			ls[i].At = ListPlace(ls[i].Id)
+			ls[i].ID = id(m)
+			ls[i].At = ListPlace(ls[i].ID)
 		}
 	}
 	return ls

@@ -146,7 +146,7 @@ func (s *Service) directoryRows(ctx context.Context, v *Viewer, rows []Directory
 		if err != nil {
 			return nil, err
 		}
-		ls[i] = Listed{At: placeInDirectory(r.Place()), Id: r.Principal, Active: sees}
+		ls[i] = Listed{At: placeInDirectory(r.Place()), ID: r.Principal, Active: sees}
 	}
 	return ls, nil
 }

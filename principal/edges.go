@@ -46,6 +46,7 @@ type GroupEdge struct {
 // Cursor is the place of the edge.
 func (e *GroupEdge) Cursor() string { return e.seal() }
 
+// NodesOf returns the nodes of edges, in their order.
 func NodesOf[E, N any](edges []E, node func(E) N) []N {
 	nodes := make([]N, len(edges))
 	for i, e := range edges {

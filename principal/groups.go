@@ -9,7 +9,7 @@ import (
 
 // GroupsOf returns the groups that the viewer is in, directly or through others.
 // They are resolved once for a viewer, which serves one request, until forget.
-func (s *Service) GroupsOf(ctx context.Context, v *Viewer) (*closure, error) {
+func (s *Service) GroupsOf(ctx context.Context, v *Viewer) (*Closure, error) {
 	if !v.SignedIn() {
 		return nil, nil
 	}
@@ -29,9 +29,9 @@ func (s *Service) GroupsOf(ctx context.Context, v *Viewer) (*closure, error) {
 
 // resolveGroups resolves them for everybody who waits for busy to open. Where
 // it fails, one of those tries again on its own time.
-func (s *Service) resolveGroups(ctx context.Context, v *Viewer, busy sched.Latch) (*closure, error) {
+func (s *Service) resolveGroups(ctx context.Context, v *Viewer, busy sched.Latch) (*Closure, error) {
 	known := false
-	var groups *closure
+	var groups *Closure
 	// Also where the store panics: who waits must not do so for good.
 	defer func() {
 		v.memo.put(busy, groups, known)
@@ -44,7 +44,7 @@ func (s *Service) resolveGroups(ctx context.Context, v *Viewer, busy sched.Latch
 
 // take gives the groups where they are known, else the latch of whoever
 // resolves them; mine tells the caller that this is now its task.
-func (m *groupMemo) take(rt sched.Runtime) (groups *closure, busy sched.Latch, mine bool) {
+func (m *groupMemo) take(rt sched.Runtime) (groups *Closure, busy sched.Latch, mine bool) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if m.known {
@@ -58,7 +58,7 @@ func (m *groupMemo) take(rt sched.Runtime) (groups *closure, busy sched.Latch, m
 }
 
 // put keeps what was resolved under busy, unless that was forgotten meanwhile.
-func (m *groupMemo) put(busy sched.Latch, groups *closure, known bool) {
+func (m *groupMemo) put(busy sched.Latch, groups *Closure, known bool) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if m.busy != busy {

@@ -17,7 +17,7 @@ type List struct {
 	v     *Viewer
 	bound []byte
 	read  readList
-	// all shows rows whatever the viewer may see of their principals.
+	// All shows rows whatever the viewer may see of their principals.
 	All bool
 	// fits tells whether a row is where its principal is to be shown; nil: each is.
 	fits func(row *Listed) bool
@@ -38,12 +38,14 @@ type ListPlace string
 // Listed is a row of a list.
 type Listed struct {
 	At     ListPlace
-	Id     ID
+	ID     ID
 	Role   uint8 // of the list's kind
 	Active bool
 	Header *Header // once it was read
 }
 
+// NewList returns a list of principals, in order of id, whose cursors are bound to its kind
+// and owner.
 func (s *Service) NewList(v *Viewer, kind cursor.Kind, owner string, read readList) *List {
 	return &List{s: s, v: v, bound: cursor.Binding(kind, 0, owner), read: read}
 }
@@ -128,7 +130,7 @@ func (l *List) visible(ctx context.Context, rows []Listed) ([]Listed, error) {
 	ids := make([]ID, 0, len(rows))
 	for _, row := range rows {
 		if row.Active {
-			active, ids = append(active, row), append(ids, row.Id)
+			active, ids = append(active, row), append(ids, row.ID)
 		}
 	}
 	hs, err := l.headers(ctx, ids)

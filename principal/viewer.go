@@ -45,7 +45,7 @@ func (v *Viewer) Resolved() (rounds, groups int) {
 type groupMemo struct {
 	mu     sync.Mutex
 	known  bool
-	groups *closure
+	groups *Closure
 	// busy is shut while somebody resolves them; nil otherwise.
 	busy sched.Latch
 }
