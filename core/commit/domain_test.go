@@ -1,0 +1,176 @@
+package commit_test
+
+import (
+	"context"
+	"crypto/sha256"
+	"errors"
+	"testing"
+	"time"
+
+	"github.com/cockroachdb/pebble/v2/vfs"
+
+	"carrel/core/clock"
+	"carrel/core/commit"
+	"carrel/core/fault"
+	"carrel/core/journal"
+	"carrel/core/sched"
+	"carrel/pebblestore"
+)
+
+// The recipe "A domain" of ARCHITECTURE.md, followed for a domain of notices: short texts
+// that somebody puts up under a name and that vanish when their time has come. It knows
+// no content and no principal, and its changes do not fan out.
+
+// kindNotice is the kind of notices.
+const kindNotice commit.Kind = 'x'
+
+// noticeStore is what notices need of a store: a row that is changed by compare-and-set,
+// and the hints of what expires.
+type noticeStore interface {
+	FixCreation(ctx context.Context, c commit.Creation, replace *commit.Creation) (commit.Creation, error)
+	PutDue(ctx context.Context, d commit.Due) error
+}
+
+// notices is the Service of the domain.
+type notices struct {
+	*commit.Engine
+	store noticeStore
+}
+
+func newNotices(engine *commit.Engine, store noticeStore) *notices {
+	s := &notices{engine, store}
+	engine.Handle(kindNotice, commit.Handler{Expire: s.expire})
+	return s
+}
+
+// rowOf returns the key of a notice's row.
+func rowOf(name string) commit.RequestKey { return sha256.Sum256([]byte("notice " + name)) }
+
+// read returns the row of a notice, an empty one where there was none.
+func (s *notices) read(ctx context.Context, name string, until clock.Instant) (commit.Creation, error) {
+	return s.store.FixCreation(ctx, commit.Creation{Key: rowOf(name), Until: until}, nil)
+}
+
+// put puts a text up until an instant, over one that is there.
+func (s *notices) put(ctx context.Context, name, text string, until clock.Instant) (changed bool, err error) {
+	_, changed, err = s.Decide(ctx, s.NewBudget(), name, func(ctx context.Context) (*commit.Attempt, error) {
+		before, err := s.read(ctx, name, until)
+		if err != nil || before.ID == text {
+			return commit.Nothing, err
+		}
+		if until <= s.Now() {
+			return nil, fault.Invalidf([]string{"until"}, "until must lie in the future")
+		}
+		if err := s.store.PutDue(ctx, commit.Due{At: until, Kind: kindNotice, Key: name, MTS: s.MTS(0)}); err != nil {
+			return nil, err
+		}
+		after := before
+		after.ID, after.Until = text, until
+		return s.replaces(before, after), nil
+	})
+	return changed, err
+}
+
+// replaces returns the attempt that writes after in the place of before.
+func (s *notices) replaces(before, after commit.Creation) *commit.Attempt {
+	return &commit.Attempt{Commit: func(ctx context.Context, _ commit.EntryID) (commit.Verdict, error) {
+		stands, err := s.store.FixCreation(ctx, after, &before)
+		return commit.Verdict{Applied: stands == after}, err
+	}}
+}
+
+// expire empties a notice whose time has come.
+func (s *notices) expire(ctx context.Context, d commit.Due) (bool, error) {
+	_, _, err := s.Decide(ctx, s.NewBudget(), d.Key, func(ctx context.Context) (*commit.Attempt, error) {
+		before, err := s.read(ctx, d.Key, d.At)
+		if err != nil || before.Until > d.At {
+			return commit.Nothing, err // put up for longer meanwhile: that has a hint of its own
+		}
+		after := before
+		after.ID, after.Until = "", d.At.Add(time.Hour)
+		return s.replaces(before, after), nil
+	})
+	return err == nil, err
+}
+
+// handClock is the real runtime with a clock that the test sets.
+type handClock struct {
+	*sched.Real
+	now time.Time
+}
+
+func (c *handClock) Now() time.Time { return c.now }
+
+// background adds to the Engine what a gateway has from package repair.
+type background struct{ *commit.Engine }
+
+func (background) Scrub(context.Context) (settled, mismatches int, err error) { return 0, 0, nil }
+
+func TestDomain_FollowsTheRecipe(t *testing.T) {
+	store, err := pebblestore.Open("store", pebblestore.Options{FS: vfs.NewMem()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := store.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	rt := &handClock{Real: sched.NewReal(), now: time.Unix(1_800_000_000, 0)}
+	j := journal.New(t.Context(), store, rt, nil, commit.WholeProtocol)
+	engine := commit.NewEngine(commit.Config{Runtime: rt, Journal: j, Registers: store})
+	s := newNotices(engine, store)
+
+	text := func() string {
+		row, err := s.read(t.Context(), "door", clock.Of(rt.now).Add(time.Hour))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return row.ID
+	}
+	soon := clock.Of(rt.now).Add(time.Minute)
+	for n, want := range []bool{true, false} {
+		if changed, err := s.put(t.Context(), "door", "closed today", soon); err != nil || changed != want {
+			t.Fatalf("put %d: %v, %v", n, changed, err)
+		}
+	}
+	if _, err := s.put(t.Context(), "door", "too late", clock.Of(rt.now)); fault.CodeOf(err) != fault.Invalid {
+		t.Errorf("a notice of the past: %v", err)
+	}
+	if st := j.Stats(); st.Entries != 0 {
+		t.Errorf("%d entries of changes that leave nothing to finish", st.Entries)
+	}
+	for _, step := range []struct {
+		pass time.Duration
+		want string
+	}{{59 * time.Second, "closed today"}, {time.Second, ""}} {
+		rt.now = rt.now.Add(step.pass)
+		if err := j.ExpireDue(t.Context(), background{engine}); err != nil {
+			t.Fatal(err)
+		}
+		if got := text(); got != step.want {
+			t.Errorf("%s later the notice is %q, want %q", step.pass, got, step.want)
+		}
+	}
+}
+
+func TestEngine_RefusesWhatNoDomainHandles(t *testing.T) {
+	engine := commit.NewEngine(commit.Config{Runtime: sched.NewReal()})
+	engine.Handle(kindNotice, commit.Handler{})
+	for _, kind := range []commit.Kind{'?', kindNotice} {
+		_, resumed := engine.Resume(t.Context(), commit.Entry{Kind: kind})
+		_, ran := engine.RunDue(t.Context(), commit.Entry{Kind: kind})
+		_, expired := engine.Expire(t.Context(), commit.Due{Kind: kind})
+		repaired := engine.Repair(t.Context(), commit.Repair{Kind: kind})
+		for n, err := range []error{resumed, ran, expired, repaired} {
+			if err == nil {
+				t.Errorf("kind %q, call %d: no error", kind, n)
+			}
+		}
+	}
+	failed := errors.New("failed")
+	engine.Handle('y', commit.Handler{Resume: func(context.Context, commit.Entry) (bool, error) { return true, failed }})
+	if fenced, err := engine.Resume(t.Context(), commit.Entry{Kind: 'y'}); !fenced || !errors.Is(err, failed) {
+		t.Errorf("Resume: %v, %v", fenced, err)
+	}
+}
