@@ -26,7 +26,7 @@ const followersMost = 6
 type follower struct {
 	v     viewer
 	owner principal.ID
-	from  *gateway           // through which it follows
+	from  *gateway          // through which it follows
 	f     library.Following // nil while it is not connected
 	holds []shown
 	// cursor is the last one it got; nil where it must read first.
