@@ -1,7 +1,7 @@
 // Package storetest is the conformance suite of library.Store. It knows the
 // interface alone, so that every backend, the simulated one included, runs it
 // unchanged. Its subtests bear the words of the contract, and a test of this
-// package holds that no "must" of store.go is without one.
+// package holds that no "must" of the contracts is without one.
 package storetest
 
 import (
