@@ -2,7 +2,6 @@ package graph
 
 import (
 	"io"
-	"slices"
 
 	"github.com/99designs/gqlgen/graphql"
 	"github.com/vektah/gqlparser/v2/ast"
@@ -128,13 +127,11 @@ func compile[T any](c *compiler, below ast.SelectionSet, field func(graphql.Coll
 		if f.Name == "__typename" {
 			write = func(b []byte, _ T) []byte { return appendString(b, types[0]) }
 		}
-		key := `"` + f.Alias + `":`
-		twice := slices.ContainsFunc(p, func(s step[T]) bool { return s.key == key })
-		if write == nil || twice || len(f.Deferrables) > 0 {
+		if write == nil || len(f.Deferrables) > 0 {
 			c.want.Unplanned = true
 			continue
 		}
-		p = append(p, step[T]{key, write})
+		p = append(p, step[T]{`"` + f.Alias + `":`, write})
 	}
 	c.want.steps += 1 + len(fields)
 	return p

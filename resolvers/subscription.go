@@ -6,7 +6,6 @@ import (
 	"github.com/99designs/gqlgen/graphql"
 
 	"carrel/auth"
-	"carrel/dataloader"
 	"carrel/graph"
 	"carrel/library"
 )
@@ -70,10 +69,6 @@ func (s *subscription) Next(ctx context.Context) *graphql.Response {
 		graphql.AddError(ctx, err)
 		return &graphql.Response{Data: []byte("null")}
 	}
-	ctx = s.withLoaders(ctx)
-	if placed, ok := change.(*library.LibraryEntryPlaced); ok {
-		dataloader.From(ctx).Items(placed.Edge.Node)
-	}
 	s.changes <- change
-	return s.writer.Next(ctx)
+	return s.writer.Next(s.withLoaders(ctx))
 }

@@ -230,6 +230,19 @@ func TestSubscription_RefusedDoesNotStart(t *testing.T) {
 	}
 }
 
+func TestExec_AnswersOnce(t *testing.T) {
+	g := newGateway(t)
+	op, errs := g.exec.CreateOperationContext(graphql.StartOperationTrace(t.Context()), &graphql.RawParams{Query: `{ viewer { id } }`})
+	if errs != nil {
+		t.Fatal(errs)
+	}
+	ctx := viewing(graphql.WithOperationContext(t.Context(), op), as("u:acme:eve"))
+	respond := g.executable.Exec(ctx)
+	if first, second := respond(ctx), respond(ctx); first == nil || second != nil {
+		t.Errorf("got %+v, and then %+v", first, second)
+	}
+}
+
 func TestExec_RefusesASubscription(t *testing.T) {
 	g := newGateway(t)
 	op, errs := g.exec.CreateOperationContext(graphql.StartOperationTrace(t.Context()), &graphql.RawParams{Query: followQuery, Variables: map[string]any{"id": "u:acme:eve"}})
