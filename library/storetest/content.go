@@ -193,12 +193,12 @@ func readManyOrder(s *stage) {
 	a, b := s.user("a"), s.user("b")
 	first, second := s.newItem("first", principal.Public, a), s.newItem("second", principal.Private, b)
 	second.share(a, library.Viewing)
-	ids := []library.ContentID{second.head.ID, s.content("unknown"), first.head.ID, second.head.ID}
+	ids := []library.ContentID{second.head.ID, second.head.ID, s.content("unknown"), first.head.ID, second.head.ID}
 	rows, err := s.ReadMany(s.ctx, ids, []principal.ID{b, a})
 	s.ok(err)
 	none := []library.Member{{Principal: b}, {Principal: a}}
 	last := trimmed(second, b, a)
-	s.same("rows", rows, []library.ContentRows{last, {Members: none}, trimmed(first, b, a), last})
+	s.same("rows", rows, []library.ContentRows{last, last, {Members: none}, trimmed(first, b, a), last})
 	rows, err = s.ReadMany(s.ctx, nil, nil)
 	s.ok(err)
 	s.same("rows of no ids", rows, []library.ContentRows(nil))
