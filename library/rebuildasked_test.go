@@ -77,3 +77,30 @@ func (h *house) impatient() *repair.Service {
 	h.t.Cleanup(svc.End)
 	return svc
 }
+
+// A count alone reads no entries. Of a library that is lost it is not zero: the library
+// is rebuilt first, or the count is UNAVAILABLE.
+func TestLibraryCount_OfALostLibraryIsNotZero(t *testing.T) {
+	h, store := losingHouse(t)
+	h.user("u:acme:ann", principal.Public)
+	h.note("one", principal.Private)
+	h.quiet()
+	count := func() (library.Count, error) {
+		conn, err := h.svc.Library(t.Context(), as("u:acme:ann"), "u:acme:ann", library.LibraryQuery{NoEntries: true})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return h.svc.LibraryCount(t.Context(), conn)
+	}
+	store.lose("u:acme:ann")
+	if n, err := count(); err != nil || n.Value != 1 || store.isLost("u:acme:ann") {
+		t.Errorf("counted %+v, %v; the library is lost: %v", n, err, store.isLost("u:acme:ann"))
+	}
+	store.mu.Lock()
+	store.hold = func() error { return errDown }
+	store.mu.Unlock()
+	store.lose("u:acme:ann")
+	if n, err := count(); fault.CodeOf(err) != fault.Unavailable {
+		t.Errorf("counted %+v, %v", n, err)
+	}
+}
