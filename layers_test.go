@@ -12,7 +12,7 @@ import (
 var layers = [][]string{
 	{"core/fault", "core/naming", "core/urlname"},
 	{"core/clock", "core/id", "core/input", "core/sched"},
-	{"core/commit"},
+	{"core/claim", "core/commit"},
 	{"core/cursor", "core/journal"},
 	{"principal", "lease"},
 	{"library", "paste"},

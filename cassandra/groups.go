@@ -40,14 +40,14 @@ func (s *Store) Confirm(ctx context.Context, claims []principal.MemberOf) ([]pri
 		return nil, session.NotSent(err)
 	}
 	confirmed := make([]principal.GroupMemberRow, len(claims))
-	var asked []claim
+	var asked []confirmation
 	latest := make(map[principal.ID]int)
 	for i, c := range claims {
 		n, known := latest[c.Group]
 		if !known || len(asked[n].members) == maxInList {
 			n = len(asked)
 			latest[c.Group] = n
-			asked = append(asked, claim{group: c.Group})
+			asked = append(asked, confirmation{group: c.Group})
 		}
 		asked[n].members = append(asked[n].members, c.Member)
 		asked[n].at = append(asked[n].at, i)
@@ -68,8 +68,8 @@ func (s *Store) Confirm(ctx context.Context, claims []principal.MemberOf) ([]pri
 	return confirmed, nil
 }
 
-// claim is what is asked of one group: members, and where their rows go.
-type claim struct {
+// confirmation is what is asked of one group: members, and where their rows go.
+type confirmation struct {
 	group   principal.ID
 	members []principal.ID
 	at      []int

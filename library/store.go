@@ -3,6 +3,7 @@ package library
 import (
 	"context"
 
+	"carrel/core/claim"
 	"carrel/core/clock"
 	"carrel/core/commit"
 	"carrel/principal"
@@ -203,4 +204,5 @@ type Store interface {
 	principal.DirectoryStore
 	commit.JournalStore
 	commit.RegisterStore
+	claim.Store
 }

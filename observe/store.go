@@ -146,6 +146,10 @@ func (m *Metrics) Store(next library.Store, tracing *Tracing) library.Store {
 		{&s.dropDue, "DropDue"},
 		{&s.fixCreation, "FixCreation"},
 		{&s.fixSetting, "FixSetting"},
+		{&s.readClaim, "ReadClaim"},
+		{&s.putClaim, "PutClaim"},
+		{&s.dropClaim, "DropClaim"},
+		{&s.scanClaims, "ScanClaims"},
 	} {
 		c.call.vec, c.call.method, c.call.tracing = m.calls, c.method, tracing
 	}
@@ -165,6 +169,7 @@ type measuredStore struct {
 	enforceDirectory, pageDirectory, scanDirectory, dropDirectory                    call
 	readDirectory, directoryFilled, setDirectoryFilled                               call
 	rebuildNote, putRebuildNote, dropRebuildNote                                     call
+	readClaim, putClaim, dropClaim, scanClaims                                       call
 }
 
 var _ library.Store = (*measuredStore)(nil)

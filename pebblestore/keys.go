@@ -27,6 +27,7 @@ import (
 //
 // The tables. They are never renamed and a byte is never used again.
 //
+//	'a' space, name                         claim of a name
 //	'b' owner                               library is built
 //	'c' content, kindHeader                 header of a content
 //	'c' content, kindMember, principal      member row of a content
@@ -51,6 +52,7 @@ import (
 //	'u' owner                               note of a rebuild
 //	'x' instant, key                        when the request row or creation of that key may go
 const (
+	tableClaim      = 'a'
 	tableBuilt      = 'b'
 	tableContent    = 'c'
 	tableDue        = 'd'

@@ -13,6 +13,7 @@ import (
 	"testing"
 	"time"
 
+	"carrel/core/claim"
 	"carrel/core/clock"
 	"carrel/core/commit"
 	"carrel/library"
@@ -49,6 +50,10 @@ func TestKeysGolden(t *testing.T) {
 		name string
 		key  []byte
 	}{
+		{"claim", appendClaimKey(nil, claim.Email("acme", "ann@e.com"))},
+		{"claim, next name", appendClaimKey(nil, claim.Email("acme", "ann@e.com.au"))},
+		{"claim, longer space", appendClaimKey(nil, claim.Email("acme-2", "ann@e.com"))},
+		{"claim of a url", appendClaimKey(nil, claim.URL("acme", "https://e.com/a"))},
 		{"built", appendSingle(nil, tableBuilt, string(u))},
 		{"content, header", appendHeaderKey(nil, tableContent, string(c))},
 		{"content, member", appendMemberKey(nil, tableContent, string(c), u)},
@@ -131,6 +136,7 @@ func TestRowsGolden(t *testing.T) {
 		{"setting", appendSetting(nil, []byte("v"))},
 		{"next", appendNext(nil, 1001)},
 		{"rebuild", appendRebuild(nil, 7, []byte("N"))},
+		{"claim", appendClaim(nil, &claim.Claim{Record: "c:a:b", Token: claim.Token{1, 15: 2}, Until: 7})},
 	}
 	var lines strings.Builder
 	for _, f := range forms {

@@ -37,7 +37,7 @@ func areas() []area {
 	var all []area
 	for _, as := range [][]area{
 		contentAreas(), commitAreas(), enforceAreas(), settleAreas(), libraryAreas(), changeAreas(), sharedAreas(),
-		principalAreas(), groupAreas(), directoryAreas(), journalAreas(), registerAreas(), raceAreas(), refusalAreas(),
+		principalAreas(), groupAreas(), directoryAreas(), journalAreas(), registerAreas(), claimAreas(), raceAreas(), refusalAreas(),
 	} {
 		all = append(all, as...)
 	}

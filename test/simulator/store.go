@@ -5,6 +5,7 @@ import (
 	"slices"
 	"sync"
 
+	"carrel/core/claim"
 	"carrel/core/clock"
 	"carrel/core/commit"
 	"carrel/interchange/archive"
@@ -26,6 +27,7 @@ type Store struct {
 	lanes      []*laneCell
 	dues       []*dueCell // by instant and row
 	creations  []commit.Creation
+	claims     []claim.Claim // in order of their keys
 	settings   []setting
 	blocks     []archive.BlockRow
 	decided    int // conditional writes applied to partitions

@@ -1,0 +1,140 @@
+package cassandra
+
+import (
+	"context"
+	"slices"
+
+	"github.com/gocql/gocql"
+
+	"carrel/cassandra/session"
+	"carrel/core/claim"
+	"carrel/core/clock"
+)
+
+const (
+	selectClaim  = `SELECT record, claim_token, until FROM claim WHERE space = ? AND name = ?`
+	insertClaim  = `INSERT INTO claim (space, name, record, claim_token, until) VALUES (?, ?, ?, ?, ?) IF NOT EXISTS`
+	replaceClaim = `UPDATE claim SET record = ?, claim_token = ?, until = ? WHERE space = ? AND name = ? IF claim_token = ?`
+	dropClaim    = `DELETE FROM claim WHERE space = ? AND name = ? IF record = ? AND claim_token = ?`
+	dropClaimOf  = `DELETE FROM claim WHERE space = ? AND name = ? IF record = ?`
+
+	scanClaims      = `SELECT space, name, record, claim_token, until FROM claim LIMIT ?`
+	scanClaimsAfter = `SELECT space, name, record, claim_token, until FROM claim WHERE token(space, name) >= token(?, ?) LIMIT ?`
+)
+
+// ReadClaim implements claim.Store.
+func (s *Store) ReadClaim(ctx context.Context, k claim.Key) (claim.Claim, error) {
+	const doing = "read a claim"
+	var stands claim.Claim
+	malformed := false
+	q := session.Query{Operation: doing, Stmt: selectClaim, Args: []any{k.Space, k.Name}, Serial: true}
+	err := s.session.Read(ctx, q, func(iter *gocql.Iter) bool {
+		var (
+			token []byte
+			until int64
+		)
+		if !iter.Scan(&stands.Record, &token, &until) {
+			return false
+		}
+		stands.Key, stands.Until = k, clock.Instant(until)
+		malformed = copy(stands.Token[:], token) != len(stands.Token)
+		return true
+	})
+	if err == nil && malformed {
+		err = session.WrapError(doing, session.ErrMalformedCell)
+	}
+	if err != nil {
+		return claim.Claim{}, err
+	}
+	return stands, nil
+}
+
+// PutClaim implements claim.Store. A refused insertion answers with the row that is
+// there. A refused replacement names the token alone, so the row is read.
+func (s *Store) PutClaim(ctx context.Context, c claim.Claim, over *claim.Token) (claim.Claim, error) {
+	const doing = "put a claim"
+	if over != nil {
+		applied, _, err := s.session.DecideOne(ctx, doing, replaceClaim, c.Record, c.Token[:], int64(c.Until), c.Space, c.Name, over[:])
+		switch {
+		case err != nil:
+			return claim.Claim{}, err
+		case applied:
+			return c, nil
+		}
+		return s.ReadClaim(ctx, c.Key)
+	}
+	applied, row, err := s.session.DecideOne(ctx, doing, insertClaim, c.Space, c.Name, c.Record, c.Token[:], int64(c.Until))
+	switch {
+	case err != nil:
+		return claim.Claim{}, err
+	case applied:
+		return c, nil
+	}
+	return claimRow(doing, c.Key, row)
+}
+
+// claimRow returns the claim that a refused statement has answered with.
+func claimRow(doing string, k claim.Key, row map[string]any) (claim.Claim, error) {
+	stands := claim.Claim{Key: k}
+	token, _ := row["claim_token"].([]byte)
+	until, _ := row["until"].(int64)
+	stands.Record, _ = row["record"].(string)
+	stands.Until = clock.Instant(until)
+	if copy(stands.Token[:], token) != len(stands.Token) {
+		return claim.Claim{}, session.WrapError(doing, session.ErrMalformedCell)
+	}
+	return stands, nil
+}
+
+// DropClaim implements claim.Store.
+func (s *Store) DropClaim(ctx context.Context, k claim.Key, record string, token *claim.Token) error {
+	const doing = "drop a claim"
+	var err error
+	if token == nil {
+		_, _, err = s.session.DecideOne(ctx, doing, dropClaimOf, k.Space, k.Name, record)
+	} else {
+		_, _, err = s.session.DecideOne(ctx, doing, dropClaim, k.Space, k.Name, record, token[:])
+	}
+	return err
+}
+
+// ScanClaims implements claim.Store, in order of the keys' tokens.
+func (s *Store) ScanClaims(ctx context.Context, after claim.Key, limit int) ([]claim.Claim, error) {
+	const doing = "list claims"
+	if limit <= 0 {
+		return nil, nil
+	}
+	q := session.Query{Operation: doing, Stmt: scanClaims, Args: []any{limit + 1}}
+	if after != (claim.Key{}) {
+		q.Stmt, q.Args = scanClaimsAfter, []any{after.Space, after.Name, limit + 1}
+	}
+	var (
+		all       []claim.Claim
+		malformed bool
+	)
+	err := s.session.Read(ctx, q, func(iter *gocql.Iter) bool {
+		var (
+			c     claim.Claim
+			token []byte
+			until int64
+		)
+		if !iter.Scan(&c.Space, &c.Name, &c.Record, &token, &until) {
+			return false
+		}
+		malformed = malformed || copy(c.Token[:], token) != len(c.Token)
+		c.Until = clock.Instant(until)
+		all = append(all, c)
+		return true
+	})
+	if err == nil && malformed {
+		err = session.WrapError(doing, session.ErrMalformedCell)
+	}
+	if err != nil {
+		return nil, err
+	}
+	// The slice begins at the token of after. Keys of one token are in their own order.
+	if at := slices.IndexFunc(all, func(c claim.Claim) bool { return c.Key == after }); at >= 0 {
+		all = all[at+1:]
+	}
+	return all[:min(len(all), limit)], nil
+}

@@ -1,0 +1,21 @@
+package claim
+
+import "context"
+
+// Store keeps claims. All its writes are compare-and-set. The error of a write that may
+// have been applied satisfies fault.MayHaveCommitted.
+type Store interface {
+	// ReadClaim reads the last decided claim of a key, finishing a write under way. It
+	// must return the zero Claim where there is none.
+	ReadClaim(ctx context.Context, k Key) (Claim, error)
+	// PutClaim stores c where its key has no claim and over is nil, or where its key has
+	// a claim with the token over. It must return the claim that the key has then, the
+	// zero Claim where it has none. So c is the answer also where it was stored before.
+	PutClaim(ctx context.Context, c Claim, over *Token) (Claim, error)
+	// DropClaim must remove the claim of a key iff it points to record and, where token
+	// is not nil, has that token.
+	DropClaim(ctx context.Context, k Key, record string, token *Token) error
+	// ScanClaims lists at most limit claims after a key, each once, in an order of the
+	// store's own that lasts. The zero Key comes before all others.
+	ScanClaims(ctx context.Context, after Key, limit int) ([]Claim, error)
+}

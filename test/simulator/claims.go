@@ -1,0 +1,86 @@
+package simulator
+
+import (
+	"cmp"
+	"context"
+	"slices"
+
+	"carrel/core/claim"
+)
+
+// compareClaim orders claims by their keys.
+func compareClaim(c claim.Claim, k claim.Key) int {
+	return cmp.Or(cmp.Compare(c.Space, k.Space), cmp.Compare(c.Name, k.Name))
+}
+
+// claimGroup is the Paxos group of a claim.
+func claimGroup(k claim.Key) string { return "claim " + k.Space + " " + k.Name }
+
+// claimAt returns the claim of a key, the zero one where there is none.
+func (st *Store) claimAt(k claim.Key) claim.Claim {
+	if i, ok := find(st.claims, k, compareClaim); ok {
+		return st.claims[i]
+	}
+	return claim.Claim{}
+}
+
+// ReadClaim reads a claim serially.
+func (c *Client) ReadClaim(ctx context.Context, k claim.Key) (claim.Claim, error) {
+	var stands claim.Claim
+	err := c.read(ctx, "ReadClaim", func() {
+		if c.a != nil {
+			c.st.decide(claimGroup(k))
+		}
+		stands = c.st.claimAt(k)
+	})
+	return stands, err
+}
+
+// PutClaim stores a claim where there is none, or in the place of the one with a token.
+func (c *Client) PutClaim(ctx context.Context, n claim.Claim, over *claim.Token) (claim.Claim, error) {
+	var stands claim.Claim
+	var token *claim.Token
+	if over != nil {
+		copied := *over
+		token = &copied
+	}
+	err := c.write(ctx, "PutClaim", claimGroup(n.Key), func() {
+		i, found := find(c.st.claims, n.Key, compareClaim)
+		switch {
+		case !found && token == nil:
+			c.st.claims = slices.Insert(c.st.claims, i, n)
+		case found && token != nil && c.st.claims[i].Token == *token:
+			c.st.claims[i] = n
+		}
+		stands = c.st.claimAt(n.Key)
+	}, nil)
+	return stands, err
+}
+
+// DropClaim removes the claim of a key if it is the record's and has the token.
+func (c *Client) DropClaim(ctx context.Context, k claim.Key, record string, token *claim.Token) error {
+	var wanted *claim.Token
+	if token != nil {
+		copied := *token
+		wanted = &copied
+	}
+	return c.write(ctx, "DropClaim", claimGroup(k), func() {
+		i, found := find(c.st.claims, k, compareClaim)
+		if found && c.st.claims[i].Record == record && (wanted == nil || c.st.claims[i].Token == *wanted) {
+			c.st.claims = slices.Delete(c.st.claims, i, i+1)
+		}
+	}, nil)
+}
+
+// ScanClaims lists claims in order of their keys.
+func (c *Client) ScanClaims(ctx context.Context, after claim.Key, limit int) ([]claim.Claim, error) {
+	var page []claim.Claim
+	err := c.read(ctx, "ScanClaims", func() {
+		i, found := find(c.st.claims, after, compareClaim)
+		if found {
+			i++
+		}
+		page = slices.Clone(c.st.claims[i:min(len(c.st.claims), i+max(limit, 0))])
+	})
+	return page, err
+}
