@@ -245,8 +245,14 @@ func TestRequestsInFlightAreFinished(t *testing.T) {
 	}
 	defer conn.Close()
 	const query = `{"query":"{__typename}"}`
-	// The head has arrived and the body has not when the end begins.
-	_, _ = conn.Write([]byte("POST /graphql HTTP/1.1\r\nHost: x\r\nConnection: close\r\nContent-Type: application/json\r\nContent-Length: 24\r\n\r\n" + query[:5]))
+	// The server asks for the body, so it has read the head when the end begins.
+	_, _ = conn.Write([]byte("POST /graphql HTTP/1.1\r\nHost: x\r\nConnection: close\r\nContent-Type: application/json\r\nContent-Length: 24\r\nExpect: 100-continue\r\n\r\n"))
+	const goOn = "HTTP/1.1 100 Continue\r\n\r\n"
+	asked := make([]byte, len(goOn))
+	if _, err := io.ReadFull(conn, asked); err != nil || string(asked) != goOn {
+		t.Fatalf("got %q, %v", asked, err)
+	}
+	_, _ = conn.Write([]byte(query[:5]))
 	if status, _ := s.get(s.addr, "/livez"); status != 200 {
 		t.Fatal(status)
 	}
