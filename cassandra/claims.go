@@ -23,11 +23,11 @@ const (
 )
 
 // ReadClaim implements claim.Store.
-func (s *Store) ReadClaim(ctx context.Context, k claim.Key) (claim.Claim, error) {
+func (s *Store) ReadClaim(ctx context.Context, k claim.Key, serial bool) (claim.Claim, error) {
 	const doing = "read a claim"
 	var stands claim.Claim
 	malformed := false
-	q := session.Query{Operation: doing, Stmt: selectClaim, Args: []any{k.Space, k.Name}, Serial: true}
+	q := session.Query{Operation: doing, Stmt: selectClaim, Args: []any{k.Space, k.Name}, Serial: serial}
 	err := s.session.Read(ctx, q, func(iter *gocql.Iter) bool {
 		var (
 			token []byte
@@ -61,7 +61,7 @@ func (s *Store) PutClaim(ctx context.Context, c claim.Claim, over *claim.Token) 
 		case applied:
 			return c, nil
 		}
-		return s.ReadClaim(ctx, c.Key)
+		return s.ReadClaim(ctx, c.Key, true)
 	}
 	applied, row, err := s.session.DecideOne(ctx, doing, insertClaim, c.Space, c.Name, c.Record, c.Token[:], int64(c.Until))
 	switch {

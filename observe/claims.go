@@ -6,9 +6,9 @@ import (
 	"carrel/core/claim"
 )
 
-func (s *measuredStore) ReadClaim(ctx context.Context, k claim.Key) (claim.Claim, error) {
+func (s *measuredStore) ReadClaim(ctx context.Context, k claim.Key, serial bool) (claim.Claim, error) {
 	ctx, call := s.readClaim.begin(ctx)
-	v, err := s.next.ReadClaim(ctx, k)
+	v, err := s.next.ReadClaim(ctx, k, serial)
 	call.ended(err)
 	return v, err
 }

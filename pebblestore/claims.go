@@ -12,7 +12,7 @@ import (
 )
 
 // ReadClaim implements claim.Store.
-func (s *Store) ReadClaim(ctx context.Context, k claim.Key) (claim.Claim, error) {
+func (s *Store) ReadClaim(ctx context.Context, k claim.Key, _ bool) (claim.Claim, error) {
 	if err := s.enter(ctx); err != nil {
 		return claim.Claim{}, err
 	}

@@ -132,13 +132,13 @@ func (c *Claims) makeWay(ctx context.Context, stands Claim) error {
 		case look.Standing == Held, look.Standing == Idle && stands.Until > c.now():
 			return ErrTaken
 		case look.Standing == Lapsed:
-			applied, err = record.End(ctx, stands.Record, look.Base)
+			err = record.End(ctx, stands.Record)
 		default:
 			applied, err = record.Fence(ctx, stands.Record, look.Base)
 		}
 		switch {
 		case err != nil && !fault.MayHaveCommitted(err):
-			return fmt.Errorf("fencing %s: %w", stands.Record, err)
+			return fmt.Errorf("ending or fencing %s: %w", stands.Record, err)
 		case applied:
 			return nil
 		case err == nil && look.Standing == Idle:
@@ -169,7 +169,7 @@ func (c *Claims) movedOn(ctx context.Context, record Record, stands Claim) error
 // has no claim of it. A record that will give up a key reads it with the state that it
 // will replace, and passes it to Drop once it has committed.
 func (c *Claims) Token(ctx context.Context, k Key, record string) (*Token, error) {
-	stands, err := c.store.ReadClaim(ctx, k)
+	stands, err := c.store.ReadClaim(ctx, k, true)
 	if err != nil || stands.Record != record {
 		return nil, err
 	}
@@ -195,9 +195,16 @@ func (c *Claims) Release(ctx context.Context, stands Claim) (bool, error) {
 	return true, c.Drop(ctx, stands.Key, stands.Record, &stands.Token)
 }
 
+// Candidate returns the record that the claim of a key points to, and "" where the key has
+// none. Whether the record holds the key is for the caller to see.
+func (c *Claims) Candidate(ctx context.Context, k Key) (string, error) {
+	stands, err := c.store.ReadClaim(ctx, k, false)
+	return stands.Record, err
+}
+
 // Holder returns the record that holds a key, and "" where none does.
 func (c *Claims) Holder(ctx context.Context, k Key) (string, error) {
-	stands, err := c.store.ReadClaim(ctx, k)
+	stands, err := c.store.ReadClaim(ctx, k, true)
 	if err != nil || stands == (Claim{}) {
 		return "", err
 	}

@@ -37,8 +37,9 @@ type Record interface {
 	// whether it was applied. Where that is unknown, its error satisfies
 	// fault.MayHaveCommitted.
 	Fence(ctx context.Context, record string, base int64) (applied bool, err error)
-	// End ends a record that has lapsed, as Fence writes.
-	End(ctx context.Context, record string, base int64) (applied bool, err error)
+	// End ends a record that has lapsed, unless it has changed meanwhile. Records of a
+	// kind that never lapse are never ended.
+	End(ctx context.Context, record string) error
 }
 
 // recordOf returns the Record of the kind of a record's id.

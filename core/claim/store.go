@@ -5,9 +5,10 @@ import "context"
 // Store keeps claims. All its writes are compare-and-set. The error of a write that may
 // have been applied satisfies fault.MayHaveCommitted.
 type Store interface {
-	// ReadClaim reads the last decided claim of a key, finishing a write under way. It
-	// must return the zero Claim where there is none.
-	ReadClaim(ctx context.Context, k Key) (Claim, error)
+	// ReadClaim reads the claim of a key. It must return the zero Claim where there is
+	// none. A serial reading finishes a write under way, and is of the last decided claim;
+	// any other is a quorum one.
+	ReadClaim(ctx context.Context, k Key, serial bool) (Claim, error)
 	// PutClaim stores c where its key has no claim and over is nil, or where its key has
 	// a claim with the token over. It must return the claim that the key has then, the
 	// zero Claim where it has none. So c is the answer also where it was stored before.

@@ -63,9 +63,11 @@ func (s *stage) drop(k claim.Key, record string, token *claim.Token) {
 // wantClaim compares the claim of a key.
 func (s *stage) wantClaim(what string, k claim.Key, want claim.Claim) {
 	s.Helper()
-	got, err := s.ReadClaim(s.ctx, k)
-	s.ok(err)
-	s.same(what, got, want)
+	for _, serial := range []bool{false, true} {
+		got, err := s.ReadClaim(s.ctx, k, serial)
+		s.ok(err)
+		s.same(what, got, want)
+	}
 }
 
 func readClaim(s *stage) {
