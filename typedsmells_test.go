@@ -279,9 +279,41 @@ func (h *house) explained(s *source, n ast.Node) bool {
 	})
 }
 
+// maxStoreMethods is how wide a Store may be, with what it embeds.
+const maxStoreMethods = 15
+
+// TestStores_AreNarrow: a domain says what it needs of a store, and no more. Only
+// backend.Store, which kinds of stores implement, has everything.
+func TestStores_AreNarrow(t *testing.T) {
+	h := theHouse(t)
+	narrow := map[string]bool{}
+	for _, p := range check(t) {
+		for id, def := range p.info.Defs {
+			typ, ok := def.(*gotypes.TypeName)
+			if !ok || !strings.HasSuffix(id.Name, "Store") || p.dir == "backend" {
+				continue
+			}
+			i, ok := typ.Type().Underlying().(*gotypes.Interface)
+			if !ok {
+				continue
+			}
+			room, _, _ := strings.Cut(p.dir, "/")
+			narrow[room] = true
+			if n := i.NumMethods(); n > maxStoreMethods {
+				t.Errorf("%s: %s.%s has %d methods with those that it embeds, at most %d: split it", h.at(id), p.dir, id.Name, n, maxStoreMethods)
+			}
+		}
+	}
+	for _, room := range []string{"core", "principal", "library"} {
+		if !narrow[room] {
+			t.Errorf("no interface named Store was found in %s", room)
+		}
+	}
+}
+
 // The rooms in which a rule of the write protocol may be named or switched off:
 // where it is defined and obeyed, and where its absence is tried.
-var knowAblations = []string{"core", "principal", "library", "test/simulator"}
+var knowAblations = []string{"backend", "core", "principal", "library", "test/simulator"}
 
 func TestTheWholeProtocolRunsEverywhere(t *testing.T) {
 	h := theHouse(t)

@@ -10,6 +10,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"carrel/backend"
+	"carrel/backend/backendtest"
 	"carrel/core/commit"
 	"carrel/core/cursor"
 	"carrel/core/fault"
@@ -42,9 +44,7 @@ func newDesk(t *testing.T) *desk {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if d.svc, err = repair.New(t.Context(), library.Config{Store: d.store, Runtime: rt, Journal: d.journal, Names: names}); err != nil {
-		t.Fatal(err)
-	}
+	d.svc = backendtest.Open(t, backend.Config{Store: d.store, Runtime: rt, Journal: d.journal, Names: names})
 	t.Cleanup(func() {
 		d.svc.End()
 		rt.Close()

@@ -3,14 +3,14 @@ package cassandra
 import (
 	"testing"
 
-	"carrel/library"
+	"carrel/backend"
 	"carrel/library/storetest"
 )
 
 func TestConformance(t *testing.T) {
 	t.Parallel()
 	shared := open(t, options(t))
-	storetest.Run(t, func(*testing.T) library.Store { return shared })
+	storetest.Run(t, func(*testing.T) backend.Store { return shared })
 }
 
 func TestArchive(t *testing.T) {
@@ -40,9 +40,9 @@ func TestDurableArchive(t *testing.T) {
 func TestDurable(t *testing.T) {
 	t.Parallel()
 	o := options(t)
-	storetest.RunDurable(t, func(t *testing.T) (library.Store, func() library.Store) {
+	storetest.RunDurable(t, func(t *testing.T) (backend.Store, func() backend.Store) {
 		store := open(t, o)
-		return store, func() library.Store {
+		return store, func() backend.Store {
 			if err := store.Close(); err != nil {
 				t.Fatal(err)
 			}

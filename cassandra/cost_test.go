@@ -12,6 +12,8 @@ import (
 
 	"github.com/gocql/gocql"
 
+	"carrel/backend"
+	"carrel/backend/backendtest"
 	"carrel/cassandra/session"
 	"carrel/core/clock"
 	"carrel/core/commit"
@@ -95,13 +97,10 @@ func newBilledOn(t *testing.T, o session.Options) *billed {
 	t.Cleanup(runtime.Close)
 	// No background: the journal does only what changes ask of it.
 	b.journal = journal.New(t.Context(), b.store, runtime, nil, commit.WholeProtocol)
-	b.service, err = repair.New(t.Context(), library.Config{
+	b.service = backendtest.Open(t, backend.Config{
 		Store: b.store, Runtime: runtime, Journal: b.journal, Names: noNames{},
 		Tuning: library.Tuning{AnswerWithin: 2 * time.Minute, HotMoves: 1000},
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
 	return b
 }
 

@@ -8,6 +8,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"carrel/backend"
+	"carrel/backend/backendtest"
 	"carrel/cassandra/session"
 	"carrel/core/commit"
 	"carrel/core/input"
@@ -61,10 +63,7 @@ func serve(t *testing.T, o session.Options) *gateway {
 	rt := sched.NewReal()
 	t.Cleanup(rt.Close)
 	j := journal.New(t.Context(), store, rt, nil, commit.WholeProtocol)
-	svc, err := repair.New(t.Context(), library.Config{Store: store, Runtime: rt, Journal: j, Names: unnamed{}, Bulletin: store})
-	if err != nil {
-		t.Fatal(err)
-	}
+	svc := backendtest.Open(t, backend.Config{Store: store, Runtime: rt, Journal: j, Names: unnamed{}, Bulletin: store})
 	return &gateway{t, svc}
 }
 

@@ -4,7 +4,6 @@ import (
 	"flag"
 	"testing"
 
-	"carrel/library"
 	"carrel/test/oracle"
 )
 
@@ -26,7 +25,7 @@ func TestOracle(t *testing.T) {
 		})
 	}
 	shared := open(t, options(t))
-	oracle.Run(t, func(*testing.T) (library.Store, func()) { return shared, func() {} })
+	oracle.Run(t, func(*testing.T) oracle.Opened { return oracle.Opened{Store: shared, Bulletin: shared} })
 }
 
 // TestKeyRaces lets creations of one idempotency key race on a real node.

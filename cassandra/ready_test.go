@@ -6,13 +6,13 @@ import (
 	"testing"
 	"time"
 
+	"carrel/backend"
+	"carrel/backend/backendtest"
 	"carrel/core/clock"
 	"carrel/core/commit"
 	"carrel/core/fault"
 	"carrel/core/journal"
 	"carrel/core/sched"
-	"carrel/library"
-	"carrel/library/repair"
 	"carrel/principal"
 )
 
@@ -61,13 +61,10 @@ func create(t *testing.T, s *Store) error {
 	t.Helper()
 	runtime := sched.NewReal()
 	defer runtime.Close()
-	svc, err := repair.New(t.Context(), library.Config{Store: s, Runtime: runtime, Ahead: s.Ahead,
+	svc := backendtest.Open(t, backend.Config{Store: s, Runtime: runtime, Ahead: s.Ahead,
 		Journal: journal.New(t.Context(), s, runtime, nil, commit.WholeProtocol)})
-	if err != nil {
-		t.Fatal(err)
-	}
 	id := principal.UserID("a", strings.ReplaceAll(strings.ToLower(t.Name()[len("TestTheSkewIsThatOfTheClock/"):]), "_", "-"))
-	_, err = svc.CreateUser(t.Context(), &principal.Viewer{User: id}, principal.CreateUser{
+	_, err := svc.CreateUser(t.Context(), &principal.Viewer{User: id}, principal.CreateUser{
 		Tenant: id.Tenant(), Name: id.Name(), DisplayName: "Ann", Email: "ann@example.com", Visibility: principal.Public,
 	})
 	found, readErr := svc.Principals(t.Context(), &principal.Viewer{User: id}, []principal.ID{id})

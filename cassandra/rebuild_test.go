@@ -8,6 +8,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"carrel/backend"
+	"carrel/backend/backendtest"
 	"carrel/core/naming"
 	"carrel/core/sched"
 	"carrel/library"
@@ -17,7 +19,7 @@ import (
 // interrupting is a store of a process that ends as its rebuild, which has
 // restored everything, looks for strays; or that counts what is restored.
 type interrupting struct {
-	library.Store
+	backend.Store
 	interrupts bool
 	mended     atomic.Int32
 }
@@ -37,13 +39,12 @@ func (i *interrupting) Read(ctx context.Context, id library.ContentID, q library
 }
 
 // gateway is another process on the desk's keyspace.
-func (d *desk) gateway(store library.Store) *repair.Service {
+func (d *desk) gateway(store backend.Store) *repair.Service {
 	d.t.Helper()
 	rt := sched.NewReal()
 	names, err := naming.New(d.store, "gateway", naming.DefaultBlockSize)
 	d.ok(err)
-	svc, err := repair.New(d.t.Context(), library.Config{Store: store, Runtime: rt, Journal: d.journal, Names: names})
-	d.ok(err)
+	svc := backendtest.Open(d.t, backend.Config{Store: store, Runtime: rt, Journal: d.journal, Names: names})
 	d.t.Cleanup(func() {
 		svc.End()
 		rt.Close()

@@ -4,6 +4,7 @@ import (
 	"context"
 	"time"
 
+	"carrel/backend"
 	"carrel/cassandra/session"
 	"carrel/core/clock"
 	"carrel/core/commit"
@@ -11,7 +12,7 @@ import (
 	"carrel/principal"
 )
 
-// Store implements library.Store, and the blocks of generated names, over a
+// Store implements backend.Store, and the blocks of generated names, over a
 // cluster. It is safe for concurrent use.
 type Store struct {
 	session *session.Session
@@ -24,7 +25,7 @@ type Store struct {
 	principals *session.SharedReads[principal.ID, *principal.Header]
 }
 
-var _ library.Store = (*Store)(nil)
+var _ backend.Store = (*Store)(nil)
 
 // Open connects to a cluster that Migrate has prepared. Its errors tell the
 // operator in one line what is wrong: no node answers, the password is refused,

@@ -33,7 +33,7 @@ func (c *exportCommand) Run(ctx context.Context, s Streams) error {
 	}
 	err = withGateway(ctx, "carrel export", c.StoreFlag, s, func(ctx context.Context, g *gateway.Gateway) error {
 		report, finish := progress.To(s.Err, time.Now)
-		lines, err := interchange.Export(ctx, g.Service, out, func(lines int, bytes int64) {
+		lines, err := interchange.Export(ctx, g.Library, out, func(lines int, bytes int64) {
 			report(progress.Report{Doing: "exporting", Done: lines, Units: "lines", At: bytes, Bytes: true})
 		})
 		finish()

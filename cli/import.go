@@ -31,12 +31,12 @@ func (c *importCommand) Run(ctx context.Context, s Streams) (err error) {
 	return withGateway(ctx, "carrel import", c.StoreFlag, s, func(ctx context.Context, g *gateway.Gateway) error {
 		report, finish := progress.To(s.Err, time.Now)
 		faults := progress.Beside(s.Err)
-		summary, err := interchange.Import(ctx, in, size, g.Service, interchange.Options{
+		summary, err := interchange.Import(ctx, in, size, g.Library, interchange.Options{
 			Continue: c.Continue, Progress: func(p interchange.Progress) { report(importReport(p)) },
 			Fault: func(f *interchange.Fault) { fmt.Fprintln(faults, f) },
 		})
 		if err == nil {
-			err = g.Service.FillDirectory(ctx) // for a store that is older than the directory
+			err = g.Library.FillDirectory(ctx) // for a store that is older than the directory
 		}
 		finish()
 		if _, printed := fmt.Fprintln(s.Out, summary); printed != nil {

@@ -15,6 +15,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"go.uber.org/goleak"
 
+	"carrel/backend"
+	"carrel/backend/backendtest"
 	"carrel/core/commit"
 	"carrel/core/cursor"
 	"carrel/core/fault"
@@ -136,13 +138,10 @@ func imported(t *testing.T) *repair.Service {
 	})
 	runtime := sched.NewReal()
 	t.Cleanup(runtime.Close)
-	s, err := repair.New(t.Context(), library.Config{
+	s := backendtest.Open(t, backend.Config{
 		Store: store, Runtime: runtime, Names: unnamed{},
 		Journal: journal.New(t.Context(), store, runtime, nil, commit.WholeProtocol),
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
 	lines := bytes.Count(file.Bytes(), []byte("\n"))
 	sum, err := interchange.Import(t.Context(), bytes.NewReader(file.Bytes()), 0, s, interchange.Options{})
 	if err != nil {

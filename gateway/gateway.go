@@ -12,6 +12,7 @@ import (
 	"log/slog"
 	"time"
 
+	"carrel/backend"
 	"carrel/config"
 	"carrel/core/commit"
 	"carrel/core/journal"
@@ -19,14 +20,14 @@ import (
 	"carrel/core/sched"
 	"carrel/interchange/archive"
 	"carrel/library"
-	"carrel/library/repair"
 	"carrel/observe"
 )
 
 // Gateway is the domain on an open store.
 type Gateway struct {
-	Store   OpenStore
-	Service *repair.Service
+	Store OpenStore
+	// Services are those of the domains, nil until they are open.
+	*backend.Services
 
 	runtime *sched.Real
 	journal *journal.Journal
@@ -138,7 +139,7 @@ func start(ctx context.Context, target Target, store OpenStore, alone bool, with
 	return g, nil
 }
 
-// connect creates the journal and the Service on the open store.
+// connect creates the journal and the Services on the open store.
 func (g *Gateway) connect(ctx, life context.Context, target Target, with Options) error {
 	hostID, err := HostName(with.HostID)
 	if err != nil {
@@ -148,7 +149,7 @@ func (g *Gateway) connect(ctx, life context.Context, target Target, with Options
 	if err != nil {
 		return config.WrongUsage("host-id", hostID, "a name of at most 108 characters")
 	}
-	c := library.Config{Store: g.Store.Backend, Runtime: g.runtime, Names: names, Log: with.Log, Tuning: library.Tuning{Targets: with.Targets}}
+	c := backend.Config{Store: g.Store.Backend, Runtime: g.runtime, Names: names, Log: with.Log, Tuning: library.Tuning{Targets: with.Targets}}
 	if with.Metrics != nil {
 		c.Store, c.Watch = with.Metrics.Store(g.Store.Backend, with.Tracing), observe.Watcher{Metrics: with.Metrics, Tracing: with.Tracing}
 	}
@@ -167,7 +168,7 @@ func (g *Gateway) connect(ctx, life context.Context, target Target, with Options
 		with.Metrics.Journal(g.journal.Stats)
 	}
 	c.Journal = g.journal
-	g.Service, err = retryOpening(ctx, with.Log, target, func() (*repair.Service, error) { return repair.New(ctx, c) })
+	g.Services, err = retryOpening(ctx, with.Log, target, func() (*backend.Services, error) { return backend.Open(ctx, c) })
 	if err != nil {
 		return fmt.Errorf("starting the service: %w", err)
 	}
@@ -181,7 +182,7 @@ func (g *Gateway) run(ctx, life context.Context, alone bool, with Options) {
 		// The in-flight logs that are here belong to processes that have died. If
 		// other processes use the store, the journal finds out which of them are dead
 		// and takes over from those.
-		if err := g.journal.Recover(ctx, g.Service); err != nil {
+		if err := g.journal.Recover(ctx, g.Library); err != nil {
 			// The rest stays in the in-flight log and the journal tries again. A full
 			// disk, say, must not keep out the process that could free some space.
 			with.Log.WarnContext(ctx, "not all that was under way could be finished yet", "error", err)
@@ -189,30 +190,30 @@ func (g *Gateway) run(ctx, life context.Context, alone bool, with Options) {
 	}
 	go func() {
 		defer close(g.stopped)
-		g.journal.Run(life, with.Tracing.Background(g.Service))
+		g.journal.Run(life, with.Tracing.Background(g.Library))
 	}()
 	g.runtime.Go(func() {
 		// This does nothing unless the store was made before there was a directory. If
 		// it fails, the first search tries again.
-		if err := g.Service.FillDirectory(life); err != nil && life.Err() == nil {
+		if err := g.Library.FillDirectory(life); err != nil && life.Err() == nil {
 			with.Log.WarnContext(life, "the directory could not be filled yet", "error", err)
 		}
 	})
 }
 
-// API returns the Service with bounds on what one call may take.
-func (g *Gateway) API() library.API { return library.Bounded(g.Service, g.runtime) }
+// API returns the Service of libraries with bounds on what one call may take.
+func (g *Gateway) API() library.API { return library.Bounded(g.Library, g.runtime) }
 
 // Close finishes what is under way and closes the store. Work that takes longer
 // than commit.EndWithin stays in the journal and is finished at the next start.
-// The Service must not be called any more.
+// The Services must not be called any more.
 func (g *Gateway) Close(ctx context.Context) error {
 	var drained error
-	if g.Service != nil {
+	if g.Services != nil {
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), commit.EndWithin)
 		defer cancel()
-		g.Service.End()
-		drained = g.journal.Drain(ctx, g.Service)
+		g.Library.End()
+		drained = g.journal.Drain(ctx, g.Library)
 	}
 	g.stop()
 	<-g.stopped

@@ -7,10 +7,10 @@ import (
 	"os"
 	"strings"
 
+	"carrel/backend"
 	"carrel/config"
 	"carrel/core/naming"
 	"carrel/interchange/archive"
-	"carrel/library"
 	"carrel/pebblestore"
 )
 
@@ -30,7 +30,7 @@ type Target interface {
 
 // Backend is what every kind of store can do.
 type Backend interface {
-	library.Store
+	backend.Store
 	naming.BlockStore
 	archive.Store
 	Close() error

@@ -13,6 +13,8 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs"
 	"github.com/google/go-cmp/cmp"
 
+	"carrel/backend"
+	"carrel/backend/backendtest"
 	"carrel/core/clock"
 	"carrel/core/commit"
 	"carrel/core/input"
@@ -36,24 +38,21 @@ type stopped struct {
 func (r *stopped) Now() time.Time { return r.at.Time() }
 
 // serviceAt is the Service on a store, at an instant.
-func serviceAt(t *testing.T, store library.Store, at clock.Instant) *repair.Service {
+func serviceAt(t *testing.T, store backend.Store, at clock.Instant) *repair.Service {
 	t.Helper()
 	s, _ := drivenAt(t, store, at)
 	return s
 }
 
 // drivenAt is the Service with its journal.
-func drivenAt(t *testing.T, store library.Store, at clock.Instant) (*repair.Service, *journal.Journal) {
+func drivenAt(t *testing.T, store backend.Store, at clock.Instant) (*repair.Service, *journal.Journal) {
 	t.Helper()
 	runtime := &stopped{sched.NewReal(), at}
 	t.Cleanup(runtime.Close)
 	j := journal.New(t.Context(), store, runtime, nil, commit.WholeProtocol)
-	s, err := repair.New(t.Context(), library.Config{
+	s := backendtest.Open(t, backend.Config{
 		Store: store, Runtime: runtime, Names: unnamed{}, Tuning: library.Tuning{AnswerWithin: time.Minute}, Journal: j,
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
 	return s, j
 }
 
@@ -82,7 +81,7 @@ func exported(t *testing.T, s *repair.Service) string {
 
 // wantRoundTrip holds an export of the store to what it promises: read into an
 // empty store, it gives one that tells the same and is in order.
-func wantRoundTrip(t *testing.T, from library.Store, at clock.Instant) string {
+func wantRoundTrip(t *testing.T, from backend.Store, at clock.Instant) string {
 	t.Helper()
 	store := emptyStore(t)
 	defer func() {
@@ -120,7 +119,7 @@ type known struct {
 
 // standing reads what stands in a store by the store's own contract, so that
 // what an export and an import both forget is noticed.
-func standing(t *testing.T, store library.Store, at clock.Instant) known {
+func standing(t *testing.T, store backend.Store, at clock.Instant) known {
 	t.Helper()
 	k := known{Roles: map[string]string{}}
 	ids, err := store.ScanContents(t.Context(), "", 10_000)
@@ -183,9 +182,9 @@ func (n *newest) Members(library.ImportMembers) error   { return nil }
 
 func TestRoundTripOfRandomGames(t *testing.T) {
 	groups, followers, contents := 0, 0, 0
-	oracle.Run(t, func(t *testing.T) (library.Store, func()) {
+	oracle.Run(t, func(t *testing.T) oracle.Opened {
 		store := emptyStore(t)
-		return store, func() {
+		return oracle.Opened{Store: store, Done: func() {
 			// Games play in days to come, and an import takes the past alone.
 			var last newest
 			if err := serviceAt(t, store, 0).Export(t.Context(), &last); err != nil {
@@ -198,7 +197,7 @@ func TestRoundTripOfRandomGames(t *testing.T) {
 			if err := store.Close(); err != nil {
 				t.Error(err)
 			}
-		}
+		}}
 	})
 	if groups == 0 || followers == 0 || contents == 0 {
 		t.Errorf("the games were too tame: %d groups, %d lines of members, %d contents", groups, followers, contents)

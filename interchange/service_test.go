@@ -10,6 +10,8 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs"
 	"github.com/google/go-cmp/cmp"
 
+	"carrel/backend"
+	"carrel/backend/backendtest"
 	"carrel/core/commit"
 	"carrel/core/cursor"
 	"carrel/core/fault"
@@ -36,13 +38,10 @@ func service(t *testing.T) *repair.Service {
 	})
 	runtime := sched.NewReal()
 	t.Cleanup(runtime.Close)
-	s, err := repair.New(t.Context(), library.Config{
+	s := backendtest.Open(t, backend.Config{
 		Store: store, Runtime: runtime, Names: unnamed{},
 		Journal: journal.New(t.Context(), store, runtime, nil, commit.WholeProtocol),
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
 	return s
 }
 

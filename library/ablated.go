@@ -11,7 +11,7 @@ import (
 
 // settleEarly is SettleBeforeEnforce.
 func (s *Service) settleEarly(ctx context.Context, e InFlight) error {
-	rows, err := s.store.Read(ctx, e.Content, ContentQuery{})
+	rows, err := s.contents.Read(ctx, e.Content, ContentQuery{})
 	if err != nil {
 		return err
 	}
@@ -21,7 +21,7 @@ func (s *Service) settleEarly(ctx context.Context, e InFlight) error {
 // dropEarly is MemberDroppedAtOnce: the rows that leave are gone before their
 // libraries are clean.
 func (s *Service) dropEarly(ctx context.Context, e InFlight) error {
-	rows, err := s.store.Read(ctx, e.Content, ContentQuery{Members: e.Principals})
+	rows, err := s.contents.Read(ctx, e.Content, ContentQuery{Members: e.Principals})
 	if err != nil {
 		return err
 	}
@@ -37,7 +37,7 @@ func (s *Service) dropEarly(ctx context.Context, e InFlight) error {
 // plainShare is PlainShare: the libraries are written from the state that was
 // read first, as if nothing could have come between.
 func (s *Service) plainShare(ctx context.Context, e InFlight, before *Header) {
-	rows, err := s.store.Read(ctx, e.Content, ContentQuery{Members: e.Principals})
+	rows, err := s.contents.Read(ctx, e.Content, ContentQuery{Members: e.Principals})
 	if err == nil {
 		stale := *before
 		_ = s.enforceOnce(ctx, &Enforcement{Header: &stale, Rows: rows.Members, Reverse: true})

@@ -8,18 +8,19 @@ import (
 	"testing"
 	"time"
 
+	"carrel/backend"
+	"carrel/backend/backendtest"
 	"carrel/core/commit"
 	"carrel/core/fault"
 	"carrel/core/input"
 	"carrel/core/sched"
 	"carrel/library"
-	"carrel/library/repair"
 	"carrel/principal"
 )
 
 // hangs is a store and a source of names of which one call never ends by itself.
 type hangs struct {
-	library.Store
+	backend.Store
 	call string
 	on   atomic.Bool
 }
@@ -202,14 +203,11 @@ func TestEveryStepBeforeADecisionIsBounded(t *testing.T) {
 			h.quiet()
 			store := &hangs{Store: h.store, call: tc.call}
 			rt := &hasty{Real: h.runtime, store: store}
-			svc, err := repair.New(t.Context(), library.Config{Store: store, Runtime: rt, Journal: h.journal, Names: store})
-			if err != nil {
-				t.Fatal(err)
-			}
+			svc := backendtest.Open(t, backend.Config{Store: store, Runtime: rt, Journal: h.journal, Names: store})
 			store.on.Store(true)
 			ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 			defer cancel()
-			err = tc.do(ctx, library.Bounded(svc, rt))
+			err := tc.do(ctx, library.Bounded(svc, rt))
 			var e *fault.Error
 			if !errors.As(err, &e) || e.Code != fault.Unavailable || e.Reason != "" || e.RetryAfter == 0 {
 				t.Errorf("the caller is told %v", err)
@@ -228,13 +226,10 @@ func TestAClockThatIsAheadMakesNoChanges(t *testing.T) {
 	h.note("a", principal.Public)
 	h.quiet()
 	var ahead atomic.Int64
-	svc, err := repair.New(t.Context(), library.Config{
+	svc := backendtest.Open(t, backend.Config{
 		Store: h.store, Runtime: h.runtime, Journal: h.journal, Names: &counting{},
 		Ahead: func() time.Duration { return time.Duration(ahead.Load()) },
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
 	ann := as("u:acme:ann")
 	title := 0
 	update := func() error {

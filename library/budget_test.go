@@ -8,6 +8,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"carrel/backend"
 	"carrel/core/commit"
 	"carrel/core/fault"
 	"carrel/core/input"
@@ -19,7 +20,7 @@ import (
 // slow is a store each call of which takes its time, or as long as its caller
 // waits.
 type slow struct {
-	library.Store
+	backend.Store
 	each atomic.Int64 // a time.Duration
 	// commits counts the compare-and-sets that were sent.
 	commits atomic.Int64
@@ -142,7 +143,7 @@ func TestBudget_ARefusalComesInTime(t *testing.T) {
 // is decided, it is refused in time, and nothing was sent.
 func refusedInTime(t *testing.T, each time.Duration, mutate func(ctx context.Context, svc *repair.Service) error) {
 	store := &slow{}
-	h := newHouse(t, func(s library.Store) library.Store { store.Store = s; return store })
+	h := newHouse(t, func(s backend.Store) backend.Store { store.Store = s; return store })
 	for _, id := range []string{"u:acme:ann", "u:acme:ben", "u:acme:cleo"} {
 		h.user(id, principal.Public)
 	}

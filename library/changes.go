@@ -10,7 +10,6 @@ import (
 	"carrel/core/clock"
 	"carrel/core/commit"
 	"carrel/core/cursor"
-	"carrel/core/sched"
 	"carrel/principal"
 )
 
@@ -118,13 +117,14 @@ const KeepsChanges = "changes-since"
 
 // readChangesSince reads it, or fixes it. A store without a user or a group has
 // had no change, so it has them from its beginning, by whichever clock its cursors
-// will be dated. isNew tells that it was made just now; otherwise the process that
+// will be dated. Without c.NewStore it may still be such a store: the process that
 // made it may have died before it came to this. Any other store has them after the
 // minute, by the store's clock, in which it got a program that writes them, since
 // cursors tell no more than the minute.
-func readChangesSince(ctx context.Context, store Store, rt sched.Runtime, storeNow clock.Instant, isNew bool) (clock.Instant, error) {
+func readChangesSince(ctx context.Context, c Config, storeNow clock.Instant) (clock.Instant, error) {
+	isNew := c.NewStore
 	if !isNew {
-		some, err := store.ScanPrincipals(ctx, "", 1)
+		some, err := c.People.ScanPrincipals(ctx, "", 1)
 		if err != nil {
 			return 0, fmt.Errorf("looking for users: %w", err)
 		}
@@ -135,7 +135,7 @@ func readChangesSince(ctx context.Context, store Store, rt sched.Runtime, storeN
 		at = clock.Of(storeNow.Time().Truncate(cursor.ReadUnit)).Add(cursor.ReadUnit)
 	}
 	now := binary.BigEndian.AppendUint64(nil, uint64(at))
-	standing, err := commit.FixSetting(ctx, store, rt, KeepsChanges, now)
+	standing, err := commit.FixSetting(ctx, c.Registers, c.Runtime, KeepsChanges, now)
 	if err != nil {
 		return 0, err
 	}

@@ -10,7 +10,7 @@ import (
 // void state, as a fence makes it, with the row.
 func (s *Service) contentPartition(ctx context.Context, globalID string, key *commit.RequestKey) (*commit.Partition, error) {
 	id := ContentID(globalID)
-	rows, err := s.store.Read(ctx, id, ContentQuery{Request: key})
+	rows, err := s.contents.Read(ctx, id, ContentQuery{Request: key})
 	if err != nil {
 		return nil, err
 	}

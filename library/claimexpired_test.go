@@ -4,10 +4,11 @@ import (
 	"testing"
 	"time"
 
+	"carrel/backend"
+	"carrel/backend/backendtest"
 	"carrel/core/commit"
 	"carrel/core/fault"
 	"carrel/library"
-	"carrel/library/repair"
 	"carrel/principal"
 )
 
@@ -20,10 +21,7 @@ func TestCreate_AnExpiredOutcomeBindsItsKeyNoMore(t *testing.T) {
 			h := newHouse(t, nil)
 			clock := &calendar{Real: h.runtime}
 			clock.at.Store(time.Now().UnixMicro())
-			svc, err := repair.New(t.Context(), library.Config{Store: h.store, Runtime: clock, Journal: h.journal, Names: &counting{}})
-			if err != nil {
-				t.Fatal(err)
-			}
+			svc := backendtest.Open(t, backend.Config{Store: h.store, Runtime: clock, Journal: h.journal, Names: &counting{}})
 			h.svc = svc
 			h.user("u:acme:ann", principal.Public)
 			wantTold(t, c.create(h, "key", "x", "first"))

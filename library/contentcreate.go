@@ -72,7 +72,7 @@ func (s *Service) createAs(ctx context.Context, b commit.Budget, v *principal.Vi
 	all := withCreator(v.User, members)
 	var first *contentAnswer
 	e, decided, err := s.decide(ctx, b, id, func(ctx context.Context) (*attempt, error) {
-		rows, err := s.store.Read(ctx, id, ContentQuery{Request: r.Lookup()})
+		rows, err := s.contents.Read(ctx, id, ContentQuery{Request: r.Lookup()})
 		if err != nil {
 			return nil, err
 		}

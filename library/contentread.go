@@ -89,7 +89,7 @@ func (s *Service) readState(ctx context.Context, id ContentID, members []princip
 		var whole *ContentRows
 		mixed := false
 		for part := range slices.Chunk(members, input.MaxList) {
-			rows, err := s.store.Read(ctx, id, ContentQuery{Members: part, Request: request})
+			rows, err := s.contents.Read(ctx, id, ContentQuery{Members: part, Request: request})
 			if err != nil {
 				return nil, err
 			}
@@ -153,7 +153,7 @@ func requireVersion(h *Header, expected *int) error {
 func (s *Service) outcome(ctx context.Context, v *principal.Viewer, id ContentID) (*ContentOutcome, error) {
 	v.Forget()
 	out := &ContentOutcome{ID: id}
-	rows, err := s.store.Read(ctx, id, ContentQuery{Members: []principal.ID{v.User}})
+	rows, err := s.contents.Read(ctx, id, ContentQuery{Members: []principal.ID{v.User}})
 	if err != nil {
 		return nil, err
 	}

@@ -152,7 +152,7 @@ func (s *Service) shareEdges(ctx context.Context, v *principal.Viewer, out *Cont
 	if err != nil {
 		return err
 	}
-	headers, err := s.store.ReadPrincipals(ctx, ps)
+	headers, err := s.people.ReadPrincipals(ctx, ps)
 	if err != nil {
 		return err
 	}

@@ -8,12 +8,13 @@ import (
 	"testing"
 	"time"
 
+	"carrel/backend"
+	"carrel/backend/backendtest"
 	"carrel/core/commit"
 	"carrel/core/cursor"
 	"carrel/core/fault"
 	"carrel/core/sched"
 	"carrel/library"
-	"carrel/library/repair"
 	"carrel/principal"
 )
 
@@ -105,7 +106,7 @@ func TestSetContentMembers(t *testing.T) {
 // slowCommits holds back the first commit of an item until told to go on, and
 // counts all of them.
 type slowCommits struct {
-	library.Store
+	backend.Store
 	id      library.ContentID
 	began   chan struct{}
 	goOn    chan struct{}
@@ -137,12 +138,8 @@ func (patient) Deadline(ctx context.Context, _ time.Duration) (context.Context, 
 
 func TestSharesThatWaitGoTogether(t *testing.T) {
 	slow := &slowCommits{began: make(chan struct{}), goOn: make(chan struct{})}
-	h := newHouse(t, func(s library.Store) library.Store { slow.Store = s; return slow })
-	var err error
-	h.svc, err = repair.New(t.Context(), library.Config{Store: h.store, Runtime: patient{h.runtime}, Journal: h.journal, Names: &counting{}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	h := newHouse(t, func(s backend.Store) backend.Store { slow.Store = s; return slow })
+	h.svc = backendtest.Open(t, backend.Config{Store: h.store, Runtime: patient{h.runtime}, Journal: h.journal, Names: &counting{}})
 	h.user("u:acme:ann", principal.Public)
 	const many = 20
 	for n := range many {

@@ -10,6 +10,8 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs"
 	"github.com/google/go-cmp/cmp"
 
+	"carrel/backend"
+	"carrel/backend/backendtest"
 	"carrel/core/clock"
 	"carrel/core/commit"
 	"carrel/core/cursor"
@@ -43,16 +45,13 @@ func closeStore(t *testing.T, s *pebblestore.Store) {
 }
 
 // serving is the Service on a store that was copied to.
-func serving(t *testing.T, store library.Store) *repair.Service {
+func serving(t *testing.T, store backend.Store) *repair.Service {
 	t.Helper()
 	runtime := sched.NewReal()
 	t.Cleanup(runtime.Close)
-	svc, err := repair.New(t.Context(), library.Config{
+	svc := backendtest.Open(t, backend.Config{
 		Store: store, Runtime: runtime, Journal: journal.New(t.Context(), store, runtime, nil, commit.WholeProtocol), Names: &counting{},
 	})
-	if err != nil {
-		t.Fatalf("opening the Service: %v", err)
-	}
 	return svc
 }
 
@@ -77,7 +76,7 @@ func complete(t *testing.T, to *pebblestore.Store) *repair.Service {
 
 // wantSameLibraries compares every bucket of two stores. Entries of a copy may
 // bear a later state's time: only who is concerned is written by a change.
-func wantSameLibraries(t *testing.T, a, b library.Store) {
+func wantSameLibraries(t *testing.T, a, b backend.Store) {
 	t.Helper()
 	ids, err := a.ScanPrincipals(t.Context(), "", 10_000)
 	if err != nil {
@@ -91,7 +90,7 @@ func wantSameLibraries(t *testing.T, a, b library.Store) {
 }
 
 // derivedOf are all derived rows of a principal.
-func derivedOf(t *testing.T, s library.Store, p principal.ID) []string {
+func derivedOf(t *testing.T, s backend.Store, p principal.ID) []string {
 	t.Helper()
 	var all []string
 	for _, b := range []library.Bucket{principal.Private, principal.LoggedIn, principal.Public} {
@@ -121,9 +120,9 @@ func derivedOf(t *testing.T, s library.Store, p principal.ID) []string {
 func TestCopyOfRandomGames(t *testing.T) {
 	runtime := sched.NewReal()
 	defer runtime.Close()
-	oracle.Run(t, func(t *testing.T) (library.Store, func()) {
+	oracle.Run(t, func(t *testing.T) oracle.Opened {
 		from := newStore(t)
-		return from, func() {
+		return oracle.Opened{Store: from, Done: func() {
 			defer closeStore(t, from)
 			to := newStore(t)
 			defer closeStore(t, to)
@@ -133,20 +132,17 @@ func TestCopyOfRandomGames(t *testing.T) {
 			}
 			complete(t, to)
 			wantSameLibraries(t, from, to)
-		}
+		}}
 	})
 }
 
 // finish does what a game has left to do: moves of hot items that are not due.
-func finish(t *testing.T, store library.Store) {
+func finish(t *testing.T, store backend.Store) {
 	t.Helper()
 	runtime := sched.NewReal()
 	defer runtime.Close()
 	j := journal.New(t.Context(), store, runtime, nil, commit.WholeProtocol)
-	svc, err := repair.New(t.Context(), library.Config{Store: store, Runtime: runtime, Journal: j, Names: &counting{}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	svc := backendtest.Open(t, backend.Config{Store: store, Runtime: runtime, Journal: j, Names: &counting{}})
 	if err := errors.Join(j.Recover(t.Context(), svc), j.Drain(t.Context(), svc)); err != nil {
 		t.Fatalf("finishing what a game has left: %v", err)
 	}

@@ -7,12 +7,13 @@ import (
 
 	"github.com/cockroachdb/pebble/v2/vfs"
 
+	"carrel/backend"
+	"carrel/backend/backendtest"
 	"carrel/core/clock"
 	"carrel/core/commit"
 	"carrel/core/journal"
 	"carrel/core/sched"
 	"carrel/library"
-	"carrel/library/repair"
 	"carrel/pebblestore"
 	"carrel/principal"
 )
@@ -31,7 +32,7 @@ func (c *calendar) pass(d time.Duration) { c.at.Add(d.Microseconds()) }
 
 // datedHouse is a house whose Service, journal and store read the same
 // calendar. wrap, where it is not nil, stands between Service and store.
-func datedHouse(t *testing.T, wrap func(library.Store) library.Store) (*house, *calendar) {
+func datedHouse(t *testing.T, wrap func(backend.Store) backend.Store) (*house, *calendar) {
 	t.Helper()
 	c := &calendar{Real: sched.NewReal()}
 	c.at.Store(1_800_000_000_000_000)
@@ -50,10 +51,7 @@ func datedHouse(t *testing.T, wrap func(library.Store) library.Store) (*house, *
 		h.store = wrap(store)
 	}
 	h.journal = journal.New(t.Context(), h.store, c, nil, commit.WholeProtocol)
-	h.svc, err = repair.New(t.Context(), library.Config{Store: h.store, Runtime: c, Journal: h.journal, Names: &counting{}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	h.svc = backendtest.Open(t, backend.Config{Store: h.store, Runtime: c, Journal: h.journal, Names: &counting{}})
 	return h, c
 }
 
@@ -106,7 +104,7 @@ func TestCreate_KeyBindsForADayFromTheAttemptThatSucceeded(t *testing.T) {
 // begins with the latter.
 func TestCreate_KeyBindsForADayFromTheCommit(t *testing.T) {
 	slow := &besideLastCommit{}
-	h, clock := datedHouse(t, func(s library.Store) library.Store { slow.Store = s; return slow })
+	h, clock := datedHouse(t, func(s backend.Store) backend.Store { slow.Store = s; return slow })
 	h.user("u:acme:ann", principal.Public)
 	create := func() (library.ContentID, error) {
 		out, err := h.svc.CreateContent(t.Context(), as("u:acme:ann"), library.CreateContent{

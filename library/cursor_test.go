@@ -8,12 +8,12 @@ import (
 
 	"github.com/cockroachdb/pebble/v2/vfs"
 
+	"carrel/backend"
 	"carrel/core/clock"
 	"carrel/core/cursor"
 	"carrel/core/fault"
 	"carrel/core/sched"
 	"carrel/library"
-	"carrel/library/repair"
 	"carrel/pebblestore"
 	"carrel/principal"
 )
@@ -210,7 +210,7 @@ func TestBadKeyRing(t *testing.T) {
 			if _, err := store.FixSetting(t.Context(), "cursor-keys", c.ring); err != nil {
 				t.Fatal(err)
 			}
-			_, err = repair.New(t.Context(), library.Config{Store: store, Runtime: sched.NewReal(), Journal: &repairs{}})
+			_, err = backend.Open(t.Context(), backend.Config{Store: store, Runtime: sched.NewReal(), Journal: &repairs{}})
 			if (err == nil) != c.good {
 				t.Errorf("error %v, want none: %v", err, c.good)
 			}

@@ -5,8 +5,8 @@ import (
 	"fmt"
 	"testing"
 
+	"carrel/backend"
 	"carrel/core/cursor"
-	"carrel/library"
 	"carrel/principal"
 )
 
@@ -14,7 +14,7 @@ import (
 // goes on from there. Of those whose rows tell so no header is read.
 func TestFindBudget(t *testing.T) {
 	reads := &countingReads{}
-	h := newHouse(t, func(s library.Store) library.Store { reads.Store = s; return reads })
+	h := newHouse(t, func(s backend.Store) backend.Store { reads.Store = s; return reads })
 	// Nobody waits for a directory that is complete, however slow the machine is.
 	if err := h.svc.FillDirectory(t.Context()); err != nil {
 		t.Fatal(err)
@@ -40,7 +40,7 @@ func TestFindBudget(t *testing.T) {
 
 // countingReads counts the headers that are read many at a time.
 type countingReads struct {
-	library.Store
+	backend.Store
 	headers int
 }
 

@@ -7,11 +7,11 @@ import (
 	"sync/atomic"
 	"testing"
 
+	"carrel/backend"
 	"carrel/core/commit"
 	"carrel/core/cursor"
 	"carrel/core/fault"
 	"carrel/core/input"
-	"carrel/library"
 	"carrel/library/storetest"
 	"carrel/principal"
 )
@@ -101,7 +101,7 @@ func TestTheScrubberMendsTheDirectory(t *testing.T) {
 // meanwhile are written by that change.
 func TestFillDirectory(t *testing.T) {
 	older := &olderStore{}
-	h := newHouse(t, func(s library.Store) library.Store { older.Store = s; return older })
+	h := newHouse(t, func(s backend.Store) backend.Store { older.Store = s; return older })
 	older.without.Store(true)
 	for i := range 250 {
 		h.called(fmt.Sprintf("u:acme:n%03d", i), fmt.Sprintf("Name %d", i), principal.Public)
@@ -137,7 +137,7 @@ func TestFillDirectory(t *testing.T) {
 // olderStore forgets what a program without a directory would not have written,
 // or fails to write it.
 type olderStore struct {
-	library.Store
+	backend.Store
 	without, down atomic.Bool
 	enforced      atomic.Int64
 }
@@ -157,7 +157,7 @@ func (o *olderStore) EnforceDirectory(ctx context.Context, e *principal.Director
 // until they are.
 func TestRenameUnfinished(t *testing.T) {
 	older := &olderStore{}
-	h := newHouse(t, func(s library.Store) library.Store { older.Store = s; return older })
+	h := newHouse(t, func(s backend.Store) backend.Store { older.Store = s; return older })
 	h.called("u:acme:u", "Alfa", principal.Public)
 	h.wantFound(as("u:acme:who"), "alfa", "u")
 	older.down.Store(true)

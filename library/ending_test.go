@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"carrel/backend"
 	"carrel/library"
 	"carrel/principal"
 )
@@ -52,7 +53,7 @@ func TestAProcessEndsWithoutItsBulletin(t *testing.T) {
 // jammed is a store in which, from some time on, nobody's library can be written
 // but ann's. Whoever tries is held until it is let go.
 type jammed struct {
-	library.Store
+	backend.Store
 	down  atomic.Bool
 	tries atomic.Int64
 	most  int64

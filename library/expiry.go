@@ -24,7 +24,7 @@ func (s *Service) putHint(ctx context.Context, after *Header) error {
 	if after.ExpiresAt == nil {
 		return nil
 	}
-	return s.store.PutDue(ctx, commit.Due{At: *after.ExpiresAt, Kind: commit.Content, Key: string(after.ID), MTS: after.MTS})
+	return s.lanes.PutDue(ctx, commit.Due{At: *after.ExpiresAt, Kind: commit.Content, Key: string(after.ID), MTS: after.MTS})
 }
 
 // staleHint returns the hint of the state before that after does not need; nil
@@ -46,7 +46,7 @@ func (s *Service) dropHint(ctx context.Context, stale *commit.Due) {
 	s.rt.Go(func() {
 		ctx, cancel := s.rt.Deadline(ctx, hintWithin)
 		defer cancel()
-		if err := s.store.DropDue(ctx, *stale); err != nil {
+		if err := s.lanes.DropDue(ctx, *stale); err != nil {
 			s.log.DebugContext(ctx, "a former hint of expiry stays until its time comes", "content", stale.Key, "error", err)
 		}
 	})
@@ -58,7 +58,7 @@ func (s *Service) dropHint(ctx context.Context, stale *commit.Due) {
 func (s *Service) expire(ctx context.Context, due commit.Due) (bool, error) {
 	var early bool
 	e, decided, err := s.decide(ctx, s.NewBudget(), ContentID(due.Key), func(ctx context.Context) (a *attempt, err error) {
-		rows, err := s.store.Read(ctx, ContentID(due.Key), ContentQuery{Serial: true})
+		rows, err := s.contents.Read(ctx, ContentID(due.Key), ContentQuery{Serial: true})
 		if err != nil {
 			return nil, err
 		}

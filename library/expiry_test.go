@@ -9,6 +9,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"carrel/backend"
 	"carrel/core/clock"
 	"carrel/core/commit"
 	"carrel/core/fault"
@@ -20,7 +21,7 @@ import (
 
 // hints is a store whose removals of hints, and commits, a test has a say in.
 type hints struct {
-	library.Store
+	backend.Store
 	mu     sync.Mutex
 	drop   func(ctx context.Context, d commit.Due) error           // nil: as the store does it
 	commit func(c *library.ContentCommit) (*commit.Verdict, error) // nil, or nil results: as the store does it
@@ -57,7 +58,7 @@ func (h *hints) Commit(ctx context.Context, c *library.ContentCommit) (commit.Ve
 // hinted is a house with ann on such a store.
 func hinted(t *testing.T) (*house, *hints) {
 	s := new(hints)
-	h := newHouse(t, func(store library.Store) library.Store { s.Store = store; return s })
+	h := newHouse(t, func(store backend.Store) backend.Store { s.Store = store; return s })
 	h.user("u:acme:ann", principal.Public)
 	return h, s
 }

@@ -55,14 +55,14 @@ func (s *Service) Export(ctx context.Context, to ExportSink) error {
 func (s *Service) EachHeader(ctx context.Context, wanted func(principal.ID) bool, see func(*principal.Header) error) error {
 	var after principal.ID
 	for {
-		ids, err := s.store.ScanPrincipals(ctx, after, scanPage)
+		ids, err := s.people.ScanPrincipals(ctx, after, scanPage)
 		if err != nil || len(ids) == 0 {
 			return err
 		}
 		full := len(ids) == scanPage
 		after = ids[len(ids)-1]
 		ids = slices.DeleteFunc(ids, func(id principal.ID) bool { return !wanted(id) })
-		headers, err := s.store.ReadPrincipals(ctx, ids)
+		headers, err := s.people.ReadPrincipals(ctx, ids)
 		if err != nil {
 			return err
 		}
@@ -142,7 +142,7 @@ func AnyPrincipal(principal.ID) bool { return true }
 func (s *Service) exportContents(ctx context.Context, to ExportSink) error {
 	var after ContentID
 	for {
-		ids, err := s.store.ScanContents(ctx, after, scanPage)
+		ids, err := s.contents.ScanContents(ctx, after, scanPage)
 		if err != nil || len(ids) == 0 {
 			return err
 		}

@@ -238,7 +238,7 @@ func (w *walk) saw(h *Header, rows []Member) {
 // listed enforces some principals, with or without a member row.
 func (w *walk) listed(ctx context.Context, ps []principal.ID) error {
 	for part := range slices.Chunk(ps, input.MaxList) {
-		rows, err := w.s.store.Read(ctx, w.entry.Content, ContentQuery{Members: part, Serial: w.serial})
+		rows, err := w.s.contents.Read(ctx, w.entry.Content, ContentQuery{Members: part, Serial: w.serial})
 		if err != nil {
 			return err
 		}
@@ -254,7 +254,7 @@ func (w *walk) listed(ctx context.Context, ps []principal.ID) error {
 func (w *walk) everyone(ctx context.Context) error {
 	var after principal.ID
 	for {
-		page, err := w.s.store.MembersPage(ctx, w.entry.Content, after, w.s.tune.SnapshotPage, w.serial)
+		page, err := w.s.contents.MembersPage(ctx, w.entry.Content, after, w.s.tune.SnapshotPage, w.serial)
 		if err != nil {
 			return err
 		}
@@ -280,7 +280,7 @@ func (w *walk) enforce(ctx context.Context, h *Header, rows []Member) error {
 	// Rows of a deleted item are buried by whoever has enforced them, so what was
 	// shared with whom must be cleared with them, whatever brought the walk here.
 	reverse := w.entry.Reverse || h.State == commit.Deleted
-	batches := slices.Collect(slices.Chunk(rows, w.s.store.EnforceBatch()))
+	batches := slices.Collect(slices.Chunk(rows, w.s.contents.EnforceBatch()))
 	return sched.ForEach(ctx, w.s.rt, len(batches), w.s.tune.FanOutWidth, func(i int) error {
 		if w.s.Over() {
 			return commit.ErrEnding
@@ -351,5 +351,5 @@ func (s *Service) enforceNow(ctx context.Context, e *Enforcement, begin func()) 
 	within, cancel := s.rt.Deadline(ctx, enforceWithin)
 	defer cancel()
 	begin()
-	return s.store.Enforce(within, e)
+	return s.contents.Enforce(within, e)
 }

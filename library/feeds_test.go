@@ -7,6 +7,7 @@ import (
 	"sync/atomic"
 	"testing"
 
+	"carrel/backend"
 	"carrel/library"
 	"carrel/principal"
 )
@@ -14,7 +15,7 @@ import (
 // gated is a store in which the changes of one library are read when a test
 // lets them.
 type gated struct {
-	library.Store
+	backend.Store
 	owner principal.ID
 	met   atomic.Bool
 	// read is closed when they have been read for the first time; whoever has read

@@ -6,16 +6,17 @@ import (
 	"testing"
 	"time"
 
+	"carrel/backend"
+	"carrel/backend/backendtest"
 	"carrel/core/fault"
 	"carrel/core/sched"
 	"carrel/library"
-	"carrel/library/repair"
 	"carrel/principal"
 )
 
 // dying is a store whose process dies before it fixes a setting.
 type dying struct {
-	library.Store
+	backend.Store
 	before string
 }
 
@@ -34,7 +35,7 @@ func TestNew_AfterTheFirstProcessDied(t *testing.T) {
 	for _, before := range []string{"cursor-keys", "changes-since"} {
 		t.Run(before, func(t *testing.T) {
 			g := newGateways(t)
-			_, err := repair.New(t.Context(), library.Config{Store: &dying{g.store, before}, Runtime: sched.NewReal()})
+			_, err := backend.Open(t.Context(), backend.Config{Store: &dying{g.store, before}, Runtime: sched.NewReal()})
 			if !errors.Is(err, errDied) {
 				t.Fatalf("the first process: %v", err)
 			}
@@ -53,7 +54,7 @@ func TestNew_AfterTheFirstProcessDied(t *testing.T) {
 }
 
 // unkept is a store of a program that does not say since when it has changes.
-type unkept struct{ library.Store }
+type unkept struct{ backend.Store }
 
 func (u *unkept) FixSetting(ctx context.Context, name string, value []byte) ([]byte, error) {
 	if name == "changes-since" {
@@ -66,15 +67,12 @@ func (u *unkept) FixSetting(ctx context.Context, name string, value []byte) ([]b
 // cursor of the minute in which it got a program that keeps them cannot be
 // resumed from.
 func TestNew_OnAStoreWithOneUserTellsNothingOfBefore(t *testing.T) {
-	h, wall := datedHouse(t, func(s library.Store) library.Store { return &unkept{s} })
+	h, wall := datedHouse(t, func(s backend.Store) backend.Store { return &unkept{s} })
 	h.user("u:acme:ann", principal.Public)
 	h.note("first", principal.Private)
 	h.quiet()
 	h.store = h.store.(*unkept).Store
-	svc, err := repair.New(t.Context(), library.Config{Store: h.store, Runtime: wall, Journal: h.journal, Names: &counting{}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	svc := backendtest.Open(t, backend.Config{Store: h.store, Runtime: wall, Journal: h.journal, Names: &counting{}})
 	h.svc = svc
 	resume := func() error {
 		c, err := svc.Library(t.Context(), as("u:acme:ann"), "u:acme:ann", library.LibraryQuery{})

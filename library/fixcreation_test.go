@@ -6,17 +6,18 @@ import (
 	"sync/atomic"
 	"testing"
 
+	"carrel/backend"
+	"carrel/backend/backendtest"
 	"carrel/core/commit"
 	"carrel/core/journal"
 	"carrel/core/sched"
 	"carrel/library"
-	"carrel/library/repair"
 	"carrel/principal"
 )
 
 // holding is a store that holds up one compare-and-set.
 type holding struct {
-	library.Store
+	backend.Store
 	armed   atomic.Bool // holds the next one
 	reached chan struct{}
 	release chan struct{}
@@ -70,11 +71,7 @@ func (h *house) another() *house {
 	o.journal = journal.New(h.t.Context(), o.store, o.runtime, nil, commit.WholeProtocol)
 	names := &counting{}
 	names.n.Store(1000) // of another block
-	var err error
-	o.svc, err = repair.New(h.t.Context(), library.Config{Store: o.store, Runtime: o.runtime, Journal: o.journal, Names: names})
-	if err != nil {
-		h.t.Fatal(err)
-	}
+	o.svc = backendtest.Open(h.t, backend.Config{Store: o.store, Runtime: o.runtime, Journal: o.journal, Names: names})
 	return o
 }
 
@@ -105,7 +102,7 @@ func TestCreate_OneKeyWithTwoInputsAtTheSameTimeCreatesOnce(t *testing.T) {
 			for _, names := range [][2]string{{"", ""}, {"same", "same"}, {"one", "two"}} {
 				t.Run(first.name+" "+names[0]+" then "+second.name+" "+names[1], func(t *testing.T) {
 					var store *holding
-					h := newHouse(t, func(s library.Store) library.Store {
+					h := newHouse(t, func(s backend.Store) backend.Store {
 						store = &holding{Store: s, reached: make(chan struct{}), release: make(chan struct{})}
 						return store
 					})
@@ -161,7 +158,7 @@ func TestCreate_RefusedInputsLeaveTheirKeyToEachOther(t *testing.T) {
 
 // unwilling is a store that makes no state of something that exists.
 type unwilling struct {
-	library.Store
+	backend.Store
 	refuses bool
 }
 
@@ -186,7 +183,7 @@ func TestCreate_FailedInputsLeaveTheirNameToEachOther(t *testing.T) {
 	for _, c := range creations {
 		t.Run(c.name, func(t *testing.T) {
 			var store *unwilling
-			h := newHouse(t, func(s library.Store) library.Store { store = &unwilling{Store: s}; return store })
+			h := newHouse(t, func(s backend.Store) backend.Store { store = &unwilling{Store: s}; return store })
 			h.user("u:acme:ann", principal.Public)
 			before := h.live()
 			store.refuses = true

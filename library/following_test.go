@@ -10,6 +10,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"carrel/backend"
 	"carrel/core/cursor"
 	"carrel/core/input"
 	"carrel/library"
@@ -405,7 +406,7 @@ func TestRepairsTellNothing(t *testing.T) {
 
 // stuck is a store in which one library cannot be written for a while.
 type stuck struct {
-	library.Store
+	backend.Store
 	mu    sync.Mutex
 	owner principal.ID
 }

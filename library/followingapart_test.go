@@ -7,12 +7,13 @@ import (
 	"testing"
 	"time"
 
+	"carrel/backend"
+	"carrel/backend/backendtest"
 	"carrel/core/clock"
 	"carrel/core/commit"
 	"carrel/core/journal"
 	"carrel/core/sched"
 	"carrel/library"
-	"carrel/library/repair"
 	"carrel/principal"
 	"carrel/test/simulator"
 )
@@ -73,7 +74,7 @@ type gateways struct {
 	// bulletin is that of the gateways opened from now on, and way how they reach
 	// the store.
 	bulletin library.Bulletin
-	way      library.Store
+	way      backend.Store
 }
 
 func newGateways(t *testing.T) *gateways {
@@ -90,15 +91,12 @@ func (g *gateways) open(ahead time.Duration, mute bool) (*house, *dial) {
 	clock.put(g.start.Add(ahead))
 	h := &house{t: g.t, store: g.way, runtime: clock.Real}
 	h.journal = journal.New(g.t.Context(), g.way, clock, nil, commit.WholeProtocol)
-	c := library.Config{Store: g.way, Runtime: clock, Journal: h.journal, Names: &counting{}, Remote: true,
+	c := backend.Config{Store: g.way, Runtime: clock, Journal: h.journal, Names: &counting{}, Remote: true,
 		Ahead: func() time.Duration { return ahead }}
 	if !mute {
 		c.Bulletin = g.bulletin
 	}
-	var err error
-	if h.svc, err = repair.New(g.t.Context(), c); err != nil {
-		g.t.Fatalf("opening a gateway: %v", err)
-	}
+	h.svc = backendtest.Open(g.t, c)
 	return h, clock
 }
 
@@ -213,7 +211,7 @@ func TestACursorOfATimeToCome(t *testing.T) {
 
 // trap is a store where something happens just before an item is read.
 type trap struct {
-	library.Store
+	backend.Store
 	mu     sync.Mutex
 	before func()
 }
@@ -239,7 +237,7 @@ func (s *trap) ReadMany(ctx context.Context, ids []library.ContentID, members []
 // while it is told.
 func TestWhoHasLostItsRightsIsNotShownWhatCameAfter(t *testing.T) {
 	var store *trap
-	h := newHouse(t, func(s library.Store) library.Store { store = &trap{Store: s}; return store })
+	h := newHouse(t, func(s backend.Store) backend.Store { store = &trap{Store: s}; return store })
 	for _, id := range []string{"u:acme:ann", "u:acme:ben"} {
 		h.user(id, principal.Public)
 	}
@@ -282,7 +280,7 @@ func TestWhatAPageHasShownIsTakenBack(t *testing.T) {
 // item out unless it reaches the newest end.
 func TestWhatAPageMayHaveLeftOutIsToldAgain(t *testing.T) {
 	var store *stuck
-	h := newHouse(t, func(s library.Store) library.Store { store = &stuck{Store: s}; return store })
+	h := newHouse(t, func(s backend.Store) backend.Store { store = &stuck{Store: s}; return store })
 	for _, id := range []string{"u:acme:ann", "u:acme:ben"} {
 		h.user(id, principal.Public)
 	}

@@ -3,7 +3,7 @@ package library_test
 import (
 	"testing"
 
-	"carrel/library"
+	"carrel/backend"
 	"carrel/principal"
 )
 
@@ -13,7 +13,7 @@ import (
 // has a role on what they may not see.
 func TestWhoCameLateNeverHadIt(t *testing.T) {
 	var store *stuck
-	h := newHouse(t, func(s library.Store) library.Store { store = &stuck{Store: s}; return store })
+	h := newHouse(t, func(s backend.Store) backend.Store { store = &stuck{Store: s}; return store })
 	for _, id := range []string{"u:acme:ann", "u:acme:ben", "u:acme:cleo", "u:acme:down"} {
 		h.user(id, principal.Public)
 	}

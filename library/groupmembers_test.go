@@ -7,14 +7,14 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"carrel/backend"
 	"carrel/core/input"
-	"carrel/library"
 	"carrel/principal"
 )
 
 // staffHouse has the group staff of tenant acme with manager ann and members
 // bob and the group crew (managed by cat, who is in it), and some around it.
-func staffHouse(t *testing.T, wrap func(library.Store) library.Store) *house {
+func staffHouse(t *testing.T, wrap func(backend.Store) backend.Store) *house {
 	h := newHouse(t, wrap)
 	for _, u := range []string{"u:acme:ann", "u:acme:bob", "u:acme:cat", "u:acme:dan"} {
 		h.user(u, principal.Public)

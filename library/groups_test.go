@@ -8,7 +8,7 @@ import (
 
 	"pgregory.net/rapid"
 
-	"carrel/library"
+	"carrel/backend"
 	"carrel/principal"
 )
 
@@ -163,7 +163,7 @@ func TestClosureAgainstPlainSearch(t *testing.T) {
 
 // countingStore counts the closures that are read, by their first step.
 type countingStore struct {
-	library.Store
+	backend.Store
 	memberships atomic.Int64
 	fail        atomic.Bool
 }

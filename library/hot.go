@@ -76,7 +76,7 @@ func (s *Service) runDue(ctx context.Context, e commit.Entry) (bool, error) {
 func (s *Service) Move(ctx context.Context, id ContentID) (bool, error) {
 	var later InFlight
 	e, ok, err := s.decide(ctx, s.NewBudget(), id, func(ctx context.Context) (*attempt, error) {
-		rows, err := s.store.Read(ctx, id, ContentQuery{Serial: true})
+		rows, err := s.contents.Read(ctx, id, ContentQuery{Serial: true})
 		if err != nil {
 			return nil, err
 		}

@@ -7,6 +7,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"carrel/backend"
+	"carrel/backend/backendtest"
 	"carrel/core/commit"
 	"carrel/core/input"
 	"carrel/library"
@@ -38,19 +40,13 @@ func TestMove_RemembersTheWidestVisibilityOfThePositionLeft(t *testing.T) {
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			h, m := meddledTown(t)
-			config := library.Config{
+			config := backend.Config{
 				Store: h.store, Runtime: h.runtime, Journal: h.journal, Names: &counting{},
 				Tuning: library.Tuning{HotMoves: 1, HotPause: time.Hour},
 			}
-			deferring, err := repair.New(t.Context(), config)
-			if err != nil {
-				t.Fatal(err)
-			}
+			deferring := backendtest.Open(t, config)
 			config.Journal = busy{h.journal}
-			busy, err := repair.New(t.Context(), config)
-			if err != nil {
-				t.Fatal(err)
-			}
+			busy := backendtest.Open(t, config)
 			id := h.note("hot", principal.Public, "u:acme:ben=VIEWER")
 			update := func(in library.UpdateContent) {
 				t.Helper()

@@ -6,13 +6,14 @@ import (
 	"testing"
 	"time"
 
+	"carrel/backend"
+	"carrel/backend/backendtest"
 	"carrel/core/clock"
 	"carrel/core/commit"
 	"carrel/core/input"
 	"carrel/core/journal"
 	"carrel/core/sched"
 	"carrel/library"
-	"carrel/library/repair"
 	"carrel/principal"
 )
 
@@ -53,15 +54,11 @@ func (town *hotTown) open(ahead time.Duration) *hotProcess {
 	p := &hotProcess{house: h, town: town, clock: clock, ahead: ahead}
 	town.processes = append(town.processes, p)
 	town.at(town.passed)
-	var err error
-	h.svc, err = repair.New(town.t.Context(), library.Config{
+	h.svc = backendtest.Open(town.t, backend.Config{
 		Store: town.store, Runtime: clock, Journal: h.journal, Names: &counting{}, Remote: true,
 		Ahead:  func() time.Duration { return p.ahead },
 		Tuning: library.Tuning{HotMoves: 1, HotPause: hotPause},
 	})
-	if err != nil {
-		town.t.Fatal(err)
-	}
 	return p
 }
 
@@ -330,12 +327,9 @@ func TestMove_FailsWhereItCannotBePutOff(t *testing.T) {
 	id := p.hot("hot")
 	town.at(10 * time.Second)
 	p.rename(id, "second")
-	svc, err := repair.New(t.Context(), library.Config{
+	svc := backendtest.Open(t, backend.Config{
 		Store: town.store, Runtime: p.clock, Journal: refusing{p.journal}, Names: &counting{}, Tuning: library.Tuning{HotMoves: 1, HotPause: hotPause},
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
 	if moved, err := svc.Move(t.Context(), id); moved || !errors.Is(err, errRefused) {
 		t.Errorf("moved: %t, %v", moved, err)
 	}

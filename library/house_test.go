@@ -11,11 +11,12 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs"
 	"github.com/google/go-cmp/cmp"
 
+	"carrel/backend"
+	"carrel/backend/backendtest"
 	"carrel/core/commit"
 	"carrel/core/fault"
 	"carrel/core/journal"
 	"carrel/core/sched"
-	"carrel/library"
 	"carrel/library/repair"
 	"carrel/pebblestore"
 	"carrel/principal"
@@ -24,7 +25,7 @@ import (
 // house is a Service on an empty embedded store.
 type house struct {
 	t       *testing.T
-	store   library.Store
+	store   backend.Store
 	runtime *sched.Real
 	journal *journal.Journal
 	svc     *repair.Service
@@ -33,7 +34,7 @@ type house struct {
 
 // newHouse opens one; it is closed at the end of the test. wrap, where it is
 // not nil, stands between the Service and the store.
-func newHouse(t *testing.T, wrap func(library.Store) library.Store) *house {
+func newHouse(t *testing.T, wrap func(backend.Store) backend.Store) *house {
 	t.Helper()
 	store, err := pebblestore.Open("", pebblestore.Options{FS: vfs.NewMem()})
 	if err != nil {
@@ -50,12 +51,9 @@ func newHouse(t *testing.T, wrap func(library.Store) library.Store) *house {
 		h.store = wrap(store)
 	}
 	h.journal = journal.New(t.Context(), h.store, h.runtime, nil, commit.WholeProtocol)
-	h.svc, err = repair.New(t.Context(), library.Config{
+	h.svc = backendtest.Open(t, backend.Config{
 		Store: h.store, Runtime: h.runtime, Journal: h.journal, Names: &counting{}, Remote: true,
 	})
-	if err != nil {
-		t.Fatalf("opening the Service: %v", err)
-	}
 	return h
 }
 
@@ -227,7 +225,7 @@ func ptr[T any](v T) *T { return &v }
 
 // failing makes calls of a store fail as often as told.
 type failing struct {
-	library.Store
+	backend.Store
 	enforceGroup int
 	uncertain    int // CommitPrincipal applies, and its answer is lost
 }

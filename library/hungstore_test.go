@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"carrel/backend"
 	"carrel/core/fault"
 	"carrel/library"
 	"carrel/principal"
@@ -14,7 +15,7 @@ import (
 
 // hungReads is a store whose readings of principals never end by themselves.
 type hungReads struct {
-	library.Store
+	backend.Store
 	hung atomic.Bool
 }
 
@@ -30,7 +31,7 @@ func (h *hungReads) ReadPrincipals(ctx context.Context, ids []principal.ID) ([]p
 // sent, also at the very first reading.
 func TestAHungStoreRefusesMutationsInTime(t *testing.T) {
 	var store *hungReads
-	h := newHouse(t, func(s library.Store) library.Store {
+	h := newHouse(t, func(s backend.Store) backend.Store {
 		store = &hungReads{Store: s}
 		return store
 	})

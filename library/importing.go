@@ -56,7 +56,7 @@ func (s *Service) ImportContent(ctx context.Context, in ImportContent) (principa
 	}
 	result := principal.Unchanged
 	e, ok, err := s.decide(ctx, s.NewBudget(), h.ID, func(ctx context.Context) (*attempt, error) {
-		rows, err := s.store.Read(ctx, h.ID, ContentQuery{})
+		rows, err := s.contents.Read(ctx, h.ID, ContentQuery{})
 		if err != nil {
 			return nil, err
 		}

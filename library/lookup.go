@@ -87,7 +87,7 @@ func (s *Service) readContents(ctx context.Context, v *principal.Viewer, ids []C
 	}
 	var rows []ContentRows
 	for list := range slices.Chunk(ids, input.MaxList) {
-		some, err := s.store.ReadMany(ctx, list, own)
+		some, err := s.contents.ReadMany(ctx, list, own)
 		if err != nil {
 			return nil, fmt.Errorf("read contents: %w", err)
 		}

@@ -9,6 +9,7 @@ import (
 	"sync/atomic"
 	"testing"
 
+	"carrel/backend"
 	"carrel/core/clock"
 	"carrel/core/commit"
 	"carrel/core/fault"
@@ -19,7 +20,7 @@ import (
 
 // losing is a store in which libraries can be lost, and a rebuild be held up.
 type losing struct {
-	library.Store
+	backend.Store
 	mu   sync.Mutex
 	lost map[principal.ID]bool
 	// hold, where it is set, is called by each rebuild as it begins.
@@ -29,7 +30,7 @@ type losing struct {
 func losingHouse(t *testing.T) (*house, *losing) {
 	t.Helper()
 	var store *losing
-	h := newHouse(t, func(s library.Store) library.Store {
+	h := newHouse(t, func(s backend.Store) backend.Store {
 		store = &losing{Store: s, lost: map[principal.ID]bool{}}
 		return store
 	})
@@ -140,32 +141,32 @@ func TestTheScrubberMends(t *testing.T) {
 	const item, ben = library.ContentID("c:acme:x"), principal.ID("u:acme:ben")
 	type plant struct {
 		name string
-		do   func(t *testing.T, s library.Store, h library.Header, m library.Member) error
+		do   func(t *testing.T, s backend.Store, h library.Header, m library.Member) error
 	}
-	enforce := func(t *testing.T, s library.Store, h library.Header, m library.Member) error {
+	enforce := func(t *testing.T, s backend.Store, h library.Header, m library.Member) error {
 		return s.Enforce(t.Context(), &library.Enforcement{Header: &h, Rows: []library.Member{m}, Reverse: true})
 	}
 	for _, c := range []plant{
-		{"an entry elsewhere", func(t *testing.T, s library.Store, h library.Header, m library.Member) error {
+		{"an entry elsewhere", func(t *testing.T, s backend.Store, h library.Header, m library.Member) error {
 			h.Position -= 7
 			return enforce(t, s, h, m)
 		}},
-		{"an entry elsewhere, of a later time", func(t *testing.T, s library.Store, h library.Header, m library.Member) error {
+		{"an entry elsewhere, of a later time", func(t *testing.T, s backend.Store, h library.Header, m library.Member) error {
 			h.Position, h.MTS = h.Position+7, h.MTS+7
 			return enforce(t, s, h, m)
 		}},
-		{"an entry of somebody without a role", func(t *testing.T, s library.Store, h library.Header, _ library.Member) error {
+		{"an entry of somebody without a role", func(t *testing.T, s backend.Store, h library.Header, _ library.Member) error {
 			return enforce(t, s, h, library.Member{Principal: "u:acme:dora", Role: library.Viewing, Seq: 1})
 		}},
-		{"a wider bucket", func(t *testing.T, s library.Store, h library.Header, m library.Member) error {
+		{"a wider bucket", func(t *testing.T, s backend.Store, h library.Header, m library.Member) error {
 			h.Visibility, h.Widest, h.MTS = principal.Public, principal.Public, h.MTS+1
 			return enforce(t, s, h, m)
 		}},
-		{"another role", func(t *testing.T, s library.Store, h library.Header, m library.Member) error {
+		{"another role", func(t *testing.T, s backend.Store, h library.Header, m library.Member) error {
 			m.Role, h.MTS = library.Manages, h.MTS+1
 			return enforce(t, s, h, m)
 		}},
-		{"a library without the item", func(t *testing.T, s library.Store, h library.Header, m library.Member) error {
+		{"a library without the item", func(t *testing.T, s backend.Store, h library.Header, m library.Member) error {
 			m.Leaving, h.MTS = true, h.MTS+1
 			return enforce(t, s, h, m)
 		}},

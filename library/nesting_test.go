@@ -7,6 +7,7 @@ import (
 	"sync"
 	"testing"
 
+	"carrel/backend"
 	"carrel/core/commit"
 	"carrel/core/input"
 	"carrel/library"
@@ -108,7 +109,7 @@ func (h *house) item(creator, name, group string) {
 
 // roundsStore counts the calls by which groups are resolved, and members read.
 type roundsStore struct {
-	library.Store
+	backend.Store
 	mu                                  sync.Mutex
 	memberships, confirms, pages, claim int
 	rows                                int // of memberships
@@ -149,7 +150,7 @@ func (s *roundsStore) reset() { s.memberships, s.confirms, s.pages, s.claim, s.r
 
 func newRoundsHouse(t *testing.T) (*house, *roundsStore) {
 	rounds := &roundsStore{}
-	return newHouse(t, func(s library.Store) library.Store { rounds.Store = s; return rounds }), rounds
+	return newHouse(t, func(s backend.Store) backend.Store { rounds.Store = s; return rounds }), rounds
 }
 
 // TestAStrangersChainLocksNobodyOut: resolving stops after eight levels, one round

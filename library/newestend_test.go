@@ -7,6 +7,7 @@ import (
 	"sync"
 	"testing"
 
+	"carrel/backend"
 	"carrel/core/clock"
 	"carrel/core/commit"
 	"carrel/core/cursor"
@@ -18,7 +19,7 @@ import (
 // interrupted is a store whose reads of a page let something happen before them,
 // once each.
 type interrupted struct {
-	library.Store
+	backend.Store
 	beforeItems  func()
 	beforeSlice  func() // before the second slice of a page
 	betweenReads func() // of an opening, between the newest position and the slice

@@ -29,7 +29,7 @@ type OpenLists struct {
 // OpenLists reads the lists. Lists that cannot be read are no error: the result
 // names them.
 func (s *Service) OpenLists(ctx context.Context) (*OpenLists, error) {
-	lanes, err := commit.OpenLanes(ctx, s.store)
+	lanes, err := commit.OpenLanes(ctx, s.lanes)
 	var bad *commit.UnreadableLanes
 	if err != nil && !errors.As(err, &bad) {
 		return nil, err

@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"carrel/backend"
 	"carrel/core/commit"
 	"carrel/library"
 	"carrel/library/repair"
@@ -16,7 +17,7 @@ import (
 
 // damagedLanes is a store in which one in-flight list cannot be read.
 type damagedLanes struct {
-	library.Store
+	backend.Store
 	damaged bool
 }
 
@@ -36,7 +37,7 @@ const benID = principal.ID("u:acme:ben")
 func damagedHouse(t *testing.T) (*house, *damagedLanes, *library.ContentRows) {
 	t.Helper()
 	var store *damagedLanes
-	h := newHouse(t, func(s library.Store) library.Store {
+	h := newHouse(t, func(s backend.Store) backend.Store {
 		store = &damagedLanes{Store: s}
 		return store
 	})
@@ -152,7 +153,7 @@ func TestScrub_LeavesItemsOfReadableListsAlone(t *testing.T) {
 
 func TestScrub_EndsWhereListsCannotBeLookedFor(t *testing.T) {
 	var store *brokenLanes
-	h := newHouse(t, func(s library.Store) library.Store {
+	h := newHouse(t, func(s backend.Store) backend.Store {
 		store = &brokenLanes{Store: s}
 		return store
 	})
@@ -165,7 +166,7 @@ func TestScrub_EndsWhereListsCannotBeLookedFor(t *testing.T) {
 
 // brokenLanes is a store that does not answer what is in flight.
 type brokenLanes struct {
-	library.Store
+	backend.Store
 	broken bool
 }
 

@@ -67,7 +67,7 @@ func (s *Service) openAhead(ctx context.Context, v *principal.Viewer, owner prin
 		return nil
 	}
 	o := &opened{source: r.source, readAt: r.ReadAt}
-	o.opening, o.err = s.store.OpenLibrary(ctx, slice, r.begins(w))
+	o.opening, o.err = s.libraries.OpenLibrary(ctx, slice, r.begins(w))
 	return o
 }
 

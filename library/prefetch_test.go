@@ -11,6 +11,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"carrel/backend"
+	"carrel/backend/backendtest"
 	"carrel/core/clock"
 	"carrel/core/cursor"
 	"carrel/core/fault"
@@ -21,7 +23,7 @@ import (
 
 // openings is a store that tells which libraries are opened.
 type openings struct {
-	library.Store
+	backend.Store
 	// begun has each owner whose library is opened, and read each whose slice
 	// was read.
 	begun, read chan principal.ID
@@ -38,7 +40,7 @@ type openings struct {
 	rebuilt int
 }
 
-func newOpenings(s library.Store) *openings {
+func newOpenings(s backend.Store) *openings {
 	return &openings{Store: s, begun: make(chan principal.ID, 100), read: make(chan principal.ID, 100)}
 }
 
@@ -122,7 +124,7 @@ func meets(t *testing.T, c <-chan principal.ID, owner string) {
 // items of all visibilities, ben is in the group all, which has them too.
 func pagesOf(t *testing.T) (*house, *openings) {
 	var store *openings
-	h := newHouse(t, func(s library.Store) library.Store { store = newOpenings(s); return store })
+	h := newHouse(t, func(s backend.Store) backend.Store { store = newOpenings(s); return store })
 	for _, id := range []string{"u:acme:ann", "u:acme:ben", "u:other:far"} {
 		h.user(id, principal.Public)
 	}
@@ -411,10 +413,7 @@ func TestNothingIsBegunInVain(t *testing.T) {
 // costs more than the slice.
 func TestPrefetches_OnlyWhereTheStoreIsRemote(t *testing.T) {
 	h, store := pagesOf(t)
-	local, err := repair.New(t.Context(), library.Config{Store: store, Runtime: h.runtime, Journal: h.journal, Names: &counting{}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	local := backendtest.Open(t, backend.Config{Store: store, Runtime: h.runtime, Journal: h.journal, Names: &counting{}})
 	for name, c := range map[string]struct {
 		svc  *repair.Service
 		want bool

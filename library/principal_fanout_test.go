@@ -7,9 +7,9 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"carrel/backend"
 	"carrel/core/commit"
 	"carrel/core/input"
-	"carrel/library"
 	"carrel/principal"
 )
 
@@ -18,7 +18,7 @@ import (
 func TestMembershipsFollow(t *testing.T) {
 	t.Run("retried before the answer", func(t *testing.T) {
 		f := &failing{}
-		h := staffHouse(t, func(s library.Store) library.Store { f.Store = s; return f })
+		h := staffHouse(t, func(s backend.Store) backend.Store { f.Store = s; return f })
 		f.enforceGroup = 2
 		h.mustSet(as("u:acme:ann"), "g:acme:staff", "u:acme:dan=MEMBER", "u:acme:bob=")
 		h.wantIndexed("g:acme:staff")
@@ -26,7 +26,7 @@ func TestMembershipsFollow(t *testing.T) {
 	})
 	t.Run("left to the background", func(t *testing.T) {
 		f := &failing{}
-		h := staffHouse(t, func(s library.Store) library.Store { f.Store = s; return f })
+		h := staffHouse(t, func(s backend.Store) backend.Store { f.Store = s; return f })
 		f.enforceGroup = 1000
 		_, err := h.set(as("u:acme:ann"), "g:acme:staff", "u:acme:dan=MEMBER", "u:acme:bob=")
 		wantTold(t, err, "OUTCOME_UNKNOWN")
@@ -51,7 +51,7 @@ func TestMembershipsFollow(t *testing.T) {
 	})
 	t.Run("a removal is made, whatever is left", func(t *testing.T) {
 		f := &failing{}
-		h := staffHouse(t, func(s library.Store) library.Store { f.Store = s; return f })
+		h := staffHouse(t, func(s backend.Store) backend.Store { f.Store = s; return f })
 		f.enforceGroup = 1000
 		key := "k"
 		in := principal.SetGroupMembers{Group: "g:acme:staff", Members: []principal.GroupMemberChange{memberChange("u:acme:bob=")}, IdempotencyKey: &key}
@@ -103,7 +103,7 @@ func TestWhoIsAcknowledgedAsAMemberIsOne(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel() // each insists for seconds
 			f := &failing{}
-			h := staffHouse(t, func(s library.Store) library.Store { f.Store = s; return f })
+			h := staffHouse(t, func(s backend.Store) backend.Store { f.Store = s; return f })
 			f.enforceGroup = 1000
 			wantTold(t, c.decides(t, h), "OUTCOME_UNKNOWN")
 			wantTold(t, c.tells(t, h), "OUTCOME_UNKNOWN") // as long as it cannot be made so
@@ -120,7 +120,7 @@ func TestWhoIsAcknowledgedAsAMemberIsOne(t *testing.T) {
 // made once.
 func TestUnknownOutcomes(t *testing.T) {
 	f := &failing{}
-	h := staffHouse(t, func(s library.Store) library.Store { f.Store = s; return f })
+	h := staffHouse(t, func(s backend.Store) backend.Store { f.Store = s; return f })
 	f.uncertain = 1
 	h.group("g:acme:new", "u:acme:ann", principal.Public)
 	f.uncertain = 1
@@ -236,7 +236,7 @@ func (l *lagging) ReadPrincipal(ctx context.Context, id principal.ID, q principa
 // end the change.
 func TestFinishPrincipal_StaysInFlightUntilItsStateIsRead(t *testing.T) {
 	store := &lagging{}
-	h := staffHouse(t, func(s library.Store) library.Store { store.Store = s; return store })
+	h := staffHouse(t, func(s backend.Store) backend.Store { store.Store = s; return store })
 	before := h.members("g:acme:staff")
 	store.seq, store.uncertain = h.header("g:acme:staff").Seq, 1
 	_, err := h.set(as("u:acme:ann"), "g:acme:staff", "u:acme:dan=MEMBER")

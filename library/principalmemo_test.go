@@ -6,6 +6,7 @@ import (
 	"sync"
 	"testing"
 
+	"carrel/backend"
 	"carrel/core/input"
 	"carrel/library"
 	"carrel/principal"
@@ -13,7 +14,7 @@ import (
 
 // principalReads notes which principals are read.
 type principalReads struct {
-	library.Store
+	backend.Store
 	mu  sync.Mutex
 	ids []principal.ID
 }
@@ -39,7 +40,7 @@ func (p *principalReads) take() []principal.ID {
 // again, and so does whoever asks after a change.
 func TestARequestReadsAPrincipalOnce(t *testing.T) {
 	var reads *principalReads
-	h := newHouse(t, func(s library.Store) library.Store {
+	h := newHouse(t, func(s backend.Store) backend.Store {
 		reads = &principalReads{Store: s}
 		return reads
 	})

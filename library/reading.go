@@ -46,7 +46,7 @@ func (s *Service) LibraryCount(ctx context.Context, c *LibraryConnection) (Count
 	if err := s.requireBuilt(ctx, c.Owner); err != nil {
 		return Count{}, err
 	}
-	n, err := s.store.CountLibrary(ctx, c.Owner, c.Bucket, MaxCount+1)
+	n, err := s.libraries.CountLibrary(ctx, c.Owner, c.Bucket, MaxCount+1)
 	if err != nil {
 		return Count{}, fmt.Errorf("count library: %w", err)
 	}
@@ -59,7 +59,7 @@ func (s *Service) LibraryCount(ctx context.Context, c *LibraryConnection) (Count
 // requireBuilt refuses to read a library that was lost as if it were empty: it
 // has it rebuilt, and answers UNAVAILABLE where that takes long.
 func (s *Service) requireBuilt(ctx context.Context, owner principal.ID) error {
-	built, err := s.store.Built(ctx, owner)
+	built, err := s.libraries.Built(ctx, owner)
 	if err != nil {
 		return fmt.Errorf("read library: %w", err)
 	}
@@ -224,7 +224,7 @@ func (r *Reading) open(ctx context.Context, w *scan) error {
 		if err := r.s.missing(ctx, r.owner); err != nil {
 			return err
 		}
-		if o, err = r.s.store.OpenLibrary(ctx, q, begins); err == nil && !o.Built {
+		if o, err = r.s.libraries.OpenLibrary(ctx, q, begins); err == nil && !o.Built {
 			return BeingRebuilt(ErrNotRebuilt)
 		}
 	}
@@ -271,7 +271,7 @@ func (r *Reading) opening(ctx context.Context, q Slice, newest bool) (*Opening, 
 			return o.opening, o.err
 		}
 	}
-	return r.s.store.OpenLibrary(ctx, q, newest)
+	return r.s.libraries.OpenLibrary(ctx, q, newest)
 }
 
 // otherSide tells whether there is anything to see on the side of the page

@@ -10,6 +10,8 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs"
 	"github.com/google/go-cmp/cmp"
 
+	"carrel/backend"
+	"carrel/backend/backendtest"
 	"carrel/core/clock"
 	"carrel/core/commit"
 	"carrel/core/cursor"
@@ -100,12 +102,9 @@ func newRoom(t testing.TB) *room {
 }
 
 // service is one more process on a store.
-func (r *room) service(store library.Store) *repair.Service {
+func (r *room) service(store backend.Store) *repair.Service {
 	r.t.Helper()
-	svc, err := repair.New(r.t.Context(), library.Config{Store: store, Runtime: r.clock, Journal: r.repairs})
-	if err != nil {
-		r.t.Fatalf("make the service: %v", err)
-	}
+	svc := backendtest.Open(r.t, backend.Config{Store: store, Runtime: r.clock, Journal: r.repairs})
 	return svc
 }
 

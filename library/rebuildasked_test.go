@@ -5,6 +5,8 @@ import (
 	"testing"
 	"time"
 
+	"carrel/backend"
+	"carrel/backend/backendtest"
 	"carrel/core/fault"
 	"carrel/core/sched"
 	"carrel/library"
@@ -70,10 +72,7 @@ func TestRebuildLibrary_GoesOnAfterItsAnswer(t *testing.T) {
 // impatient is a Service of the house that waits for nothing.
 func (h *house) impatient() *repair.Service {
 	h.t.Helper()
-	svc, err := repair.New(h.t.Context(), library.Config{Store: h.store, Runtime: impatient{h.runtime}, Journal: h.journal, Names: &counting{}})
-	if err != nil {
-		h.t.Fatal(err)
-	}
+	svc := backendtest.Open(h.t, backend.Config{Store: h.store, Runtime: impatient{h.runtime}, Journal: h.journal, Names: &counting{}})
 	h.t.Cleanup(svc.End)
 	return svc
 }

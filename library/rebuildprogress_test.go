@@ -9,6 +9,8 @@ import (
 	"testing"
 	"time"
 
+	"carrel/backend"
+	"carrel/backend/backendtest"
 	"carrel/core/clock"
 	"carrel/core/cursor"
 	"carrel/core/sched"
@@ -136,10 +138,7 @@ func newRebuildHouse(t *testing.T) *rebuildHouse {
 func (h *rebuildHouse) gateway(ahead time.Duration) (*repair.Service, *rebuilding) {
 	h.t.Helper()
 	store := &rebuilding{losing: h.lost}
-	svc, err := repair.New(h.t.Context(), library.Config{Store: store, Runtime: clockAhead{h.runtime, ahead}, Journal: h.journal, Names: &counting{}})
-	if err != nil {
-		h.t.Fatal(err)
-	}
+	svc := backendtest.Open(h.t, backend.Config{Store: store, Runtime: clockAhead{h.runtime, ahead}, Journal: h.journal, Names: &counting{}})
 	h.t.Cleanup(svc.End)
 	return svc, store
 }
@@ -322,11 +321,8 @@ func TestRebuild_IsDatedByTheClockOfTheStore(t *testing.T) {
 	h := newRebuildHouse(t)
 	const ahead = 10 * time.Minute
 	store := &rebuilding{losing: h.lost, at: from(150)}
-	svc, err := repair.New(t.Context(), library.Config{Store: store, Runtime: clockAhead{h.runtime, ahead}, Journal: h.journal, Names: &counting{},
+	svc := backendtest.Open(t, backend.Config{Store: store, Runtime: clockAhead{h.runtime, ahead}, Journal: h.journal, Names: &counting{},
 		Ahead: func() time.Duration { return ahead }})
-	if err != nil {
-		t.Fatal(err)
-	}
 	t.Cleanup(svc.End)
 	h.fails(svc)
 	var kept struct{ AsOf, At clock.Instant }

@@ -5,9 +5,10 @@ import (
 	"testing"
 	"time"
 
+	"carrel/backend"
+	"carrel/backend/backendtest"
 	"carrel/core/clock"
 	"carrel/library"
-	"carrel/library/repair"
 	"carrel/principal"
 )
 
@@ -152,10 +153,7 @@ func TestRebuild_NeverLosesAnItemThatMoves(t *testing.T) {
 			t.Errorf("the library has %d of %d items: %v", n, rebuildItems, err)
 		}
 	}}
-	svc, err := repair.New(t.Context(), library.Config{Store: store, Runtime: h.runtime, Journal: h.journal, Names: &counting{}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	svc := backendtest.Open(t, backend.Config{Store: store, Runtime: h.runtime, Journal: h.journal, Names: &counting{}})
 	t.Cleanup(svc.End)
 	counted.sweeping = func(page int) error {
 		if page == 1 {

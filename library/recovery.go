@@ -39,7 +39,7 @@ func (s *Service) fence(ctx context.Context, e InFlight) (bool, error) {
 		return false, err
 	}
 	for n := 0; n < commit.MaxTries; n++ {
-		rows, err := s.store.Read(ctx, e.Content, ContentQuery{Serial: true})
+		rows, err := s.contents.Read(ctx, e.Content, ContentQuery{Serial: true})
 		if err != nil {
 			return false, err
 		}
@@ -52,7 +52,7 @@ func (s *Service) fence(ctx context.Context, e InFlight) (bool, error) {
 		}
 		c := s.fenceOf(e.Content, &h)
 		c.Writer = s.NewEntryID()
-		v, err := s.store.Commit(ctx, c)
+		v, err := s.contents.Commit(ctx, c)
 		if err != nil && !fault.MayHaveCommitted(err) {
 			return false, err
 		}
@@ -78,6 +78,6 @@ func (s *Service) fenceOf(id ContentID, h *Header) *ContentCommit {
 func (s *Service) contentAttempt(e InFlight, c *ContentCommit) *attempt {
 	return &attempt{entry: e, commit: func(ctx context.Context, id commit.EntryID) (commit.Verdict, error) {
 		c.Writer = id
-		return s.store.Commit(ctx, c)
+		return s.contents.Commit(ctx, c)
 	}}
 }

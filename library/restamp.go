@@ -13,7 +13,7 @@ import (
 // moved on it does nothing.
 func (s *Service) Restamp(ctx context.Context, id ContentID, seq int64) error {
 	_, _, err := s.decide(ctx, s.NewBudget(), id, func(ctx context.Context) (*attempt, error) {
-		rows, err := s.store.Read(ctx, id, ContentQuery{Serial: true})
+		rows, err := s.contents.Read(ctx, id, ContentQuery{Serial: true})
 		if err != nil {
 			return nil, err
 		}

@@ -8,6 +8,8 @@ import (
 	"testing"
 	"time"
 
+	"carrel/backend"
+	"carrel/backend/backendtest"
 	"carrel/core/clock"
 	"carrel/core/commit"
 	"carrel/core/fault"
@@ -20,7 +22,7 @@ import (
 
 // meddled is a store whose calls a test changes; nil leaves a call as it is.
 type meddled struct {
-	library.Store
+	backend.Store
 	mu             sync.Mutex
 	commit         func(*library.ContentCommit) (commit.Verdict, error)
 	read           func(library.ContentQuery, *library.ContentRows)
@@ -79,7 +81,7 @@ func (m *meddled) Enforce(ctx context.Context, e *library.Enforcement) error {
 // meddledTown is town on a store that a test changes.
 func meddledTown(t *testing.T) (*house, *meddled) {
 	m := &meddled{}
-	h := newHouse(t, func(s library.Store) library.Store { m.Store = s; return m })
+	h := newHouse(t, func(s backend.Store) backend.Store { m.Store = s; return m })
 	for _, id := range []string{"u:acme:ann", "u:acme:ben", "u:acme:cleo", "u:acme:zoe"} {
 		h.user(id, principal.Public)
 	}
@@ -285,12 +287,9 @@ func (l later) Now() time.Time { return l.Real.Now().Add(l.by) }
 // in is the Service of the house as it will be after d.
 func (h *house) in(d time.Duration) *repair.Service {
 	h.t.Helper()
-	svc, err := repair.New(h.t.Context(), library.Config{
+	svc := backendtest.Open(h.t, backend.Config{
 		Store: h.store, Runtime: later{h.runtime, d}, Journal: h.journal, Names: &counting{},
 	})
-	if err != nil {
-		h.t.Fatal(err)
-	}
 	return svc
 }
 

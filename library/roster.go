@@ -21,7 +21,7 @@ type roster struct {
 
 func (s *Service) rosterOfGroup(id principal.ID) *roster {
 	return &roster{page: func(ctx context.Context, after principal.ID, hs []holder) ([]holder, principal.ID, error) {
-		page, err := s.store.GroupMembersPage(ctx, id, after, input.MaxList, false)
+		page, err := s.people.GroupMembersPage(ctx, id, after, input.MaxList, false)
 		if err != nil {
 			return nil, "", err
 		}
@@ -41,7 +41,7 @@ func (s *Service) rosterOfGroup(id principal.ID) *roster {
 func (s *Service) rosterOfContent(id ContentID) *roster {
 	r := &roster{}
 	r.page = func(ctx context.Context, after principal.ID, hs []holder) ([]holder, principal.ID, error) {
-		page, err := s.store.MembersPage(ctx, id, after, input.MaxList, false)
+		page, err := s.contents.MembersPage(ctx, id, after, input.MaxList, false)
 		if err != nil {
 			return nil, "", err
 		}

@@ -132,7 +132,7 @@ func (r *Reading) slice(ctx context.Context, w *scan) error {
 		w.ended = true
 		return nil
 	}
-	es, err := r.s.store.PageLibrary(ctx, q)
+	es, err := r.s.libraries.PageLibrary(ctx, q)
 	if err != nil {
 		return fmt.Errorf("read library: %w", err)
 	}
@@ -189,7 +189,7 @@ func (r *Reading) verify(ctx context.Context, w *scan, es []Entry) error {
 	for i := range es {
 		ids[i] = es[i].Content
 	}
-	rows, err := r.s.store.ReadMany(ctx, ids, r.Members)
+	rows, err := r.s.contents.ReadMany(ctx, ids, r.Members)
 	if err != nil {
 		return fmt.Errorf("read the items of a library: %w", err)
 	}

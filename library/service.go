@@ -2,6 +2,7 @@ package library
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"log/slog"
 	"time"
@@ -44,108 +45,103 @@ type Tuning struct {
 	Without commit.Ablation
 }
 
-// Config is what a Service is made of.
+// Config is what the Service of libraries needs.
 type Config struct {
-	Store   Store
-	Runtime sched.Runtime
-	Journal commit.Journal
-	Names   Namer
-	Log     *slog.Logger
-	Watch   Watcher // nil: nobody watches
-	// Ahead is how far this process's clock is ahead of its store's, as far as
-	// that is certain, and negative where it is behind; nil: they have one clock.
-	Ahead func() time.Duration
-	// Bulletin is where the processes announce what they change that use the
-	// store beside this one; nil: there are none.
-	Bulletin Bulletin
-	// Remote tells that what is asked of the store takes a round trip: what can be
-	// asked at once is worth a task of its own.
+	// Principals is the Service of users and groups on the same store. Its Engine also
+	// decides the changes of content.
+	Principals *principal.Service
+	Contents   ContentStore
+	Libraries  LibraryStore
+	People     principal.Store
+	Lanes      commit.JournalStore
+	Registers  commit.RegisterStore
+	Runtime    sched.Runtime
+	Journal    commit.Journal
+	Names      Namer
+	Log        *slog.Logger
+	Watch      Watcher
+	Cursors    *cursor.Sealer
+	// NewStore reports that the cursor keys were made just now, so that nothing older
+	// can be in the store.
+	NewStore bool
+	// Remote reports that a call of the store takes a round trip. Calls that do not
+	// depend on each other are then made at the same time.
 	Remote bool
-	Tuning Tuning
-
-	// Publisher is told what is written into libraries. Package feed sets it.
-	Publisher Publisher
-
-	// What follows is set by package repair, which repairs what is stored.
-
-	// Missing has a library that is not there rebuilt. It returns nil when it is
-	// complete, and an error that is UNAVAILABLE while it is not.
-	Missing func(ctx context.Context, owner principal.ID) error
-	// Searchable returns an error while the directory is not complete.
-	Searchable func(ctx context.Context) error
-	// Repair brings an entry in line that a reader has found to be wrong.
-	Repair func(ctx context.Context, r commit.Repair) error
+	Tuning Tuning // see Tuning.WithDefaults
 }
 
 // Service holds every rule of the domain. It is safe for concurrent use.
 type Service struct {
 	*principal.Service
-	store   Store
-	rt      sched.Runtime
-	journal commit.Journal
-	names   Namer
-	log     *slog.Logger
-	watch   Watcher
-	remote  bool
-	tune    Tuning
-	Seals   *cursor.Sealer
-	permits *sched.Permits // of enforcements, for the process
+	contents  ContentStore
+	libraries LibraryStore
+	people    principal.Store
+	lanes     commit.JournalStore
+	rt        sched.Runtime
+	journal   commit.Journal
+	names     Namer
+	log       *slog.Logger
+	watch     Watcher
+	remote    bool
+	tune      Tuning
+	Seals     *cursor.Sealer
+	permits   *sched.Permits // of enforcements, for the process
 
 	fans   fanTable
 	shares shareTable
-	// missing has a library that is not there rebuilt.
-	missing func(ctx context.Context, owner principal.ID) error
 
-	publish Publisher
+	missing func(ctx context.Context, owner principal.ID) error // see OnMissing
+	publish Publisher                                           // see PublishTo
 	// changesSince is from when on the store has the changes of its libraries.
 	changesSince clock.Instant
 }
 
-// New makes the Service. It reads the cursor keys from the store, and makes
-// them where the store is new. Where that fails it may be repeated.
+// New returns the Service of libraries, and makes it the handler of the changes of
+// content. It reads a setting of the store, and stores it if the store has none.
+// PublishTo and OnMissing must be called before the first request.
 func New(ctx context.Context, c Config) (*Service, error) {
-	c = c.WithDefaults()
-	seals, isNew, err := cursor.NewSealer(ctx, c.Store, c.Runtime)
-	if err != nil {
-		return nil, fmt.Errorf("reading the cursor keys: %w", err)
-	}
 	s := &Service{
-		Seals: seals,
-		store: c.Store, rt: c.Runtime, journal: c.Journal, names: c.Names,
-		log: c.Log, watch: c.Watch, remote: c.Remote, tune: c.Tuning,
-		publish: c.Publisher, missing: c.Missing,
+		Service: c.Principals, contents: c.Contents, libraries: c.Libraries, people: c.People, lanes: c.Lanes,
+		rt: c.Runtime, journal: c.Journal, names: c.Names, log: c.Log, watch: c.Watch, remote: c.Remote, tune: c.Tuning, Seals: c.Cursors,
 	}
-	engine := commit.NewEngine(commit.Config{
-		Runtime: c.Runtime, Journal: c.Journal, Registers: c.Store, Ahead: c.Ahead, Remote: c.Remote, Without: s.tune.Without,
-	})
-	s.Service = principal.New(principal.Config{
-		Engine: engine, Store: c.Store, Directory: c.Store, Runtime: c.Runtime, Journal: c.Journal, Log: c.Log, Cursors: seals,
-		Targets: s.tune.Targets, Created: s.completeNew, Searchable: c.Searchable, Without: s.tune.Without,
-	})
-	if s.changesSince, err = readChangesSince(ctx, c.Store, c.Runtime, s.StoreNow(), isNew); err != nil {
+	var err error
+	if s.changesSince, err = readChangesSince(ctx, c, s.StoreNow()); err != nil {
 		return nil, fmt.Errorf("reading since when changes are kept: %w", err)
 	}
 	s.permits = sched.NewPermits(s.rt, s.tune.ProcessWidth)
 	s.fans.jobs = map[ContentID]*fanQueue{}
 	s.shares.waiting = map[ContentID][]*shareJob{}
 	s.Creates(id.Content, s.contentPartition)
-	s.Handle(commit.Content, commit.Handler{Resume: s.resume, RunDue: s.runDue, Expire: s.expire, Repair: c.Repair})
+	s.Handle(commit.Content, commit.Handler{Resume: s.resume, RunDue: s.runDue, Expire: s.expire})
+	s.OnCreated(s.completeNew)
 	return s, nil
 }
 
-// WithDefaults fills in what was left out.
-func (c Config) WithDefaults() Config {
-	if c.Log == nil {
-		c.Log = slog.New(slog.DiscardHandler)
-	}
-	if c.Watch == nil {
-		c.Watch = Unwatched{}
-	}
-	c.Tuning = c.Tuning.withDefaults()
-	return c
+// PublishTo has p notified of everything that is written into libraries.
+func (s *Service) PublishTo(p Publisher) { s.publish = p }
+
+// OnMissing has rebuild called for a library that is not in the store. rebuild returns
+// nil once the library is complete, and an error that is UNAVAILABLE until then.
+func (s *Service) OnMissing(rebuild func(ctx context.Context, owner principal.ID) error) {
+	s.missing = rebuild
 }
 
-func (t Tuning) withDefaults() Tuning {
+// CheckHooks returns an error if the Service, or that of principals, lacks a function
+// that it needs and that another package registers.
+func (s *Service) CheckHooks() error {
+	switch {
+	case s.publish == nil:
+		return errors.New("library: PublishTo was not called")
+	case s.missing == nil:
+		return errors.New("library: OnMissing was not called")
+	case !s.CanRepair(commit.Content):
+		return errors.New("library: nothing repairs the libraries of content")
+	}
+	return s.Service.CheckHooks()
+}
+
+// WithDefaults returns t with the default in the place of each field that is zero.
+func (t Tuning) WithDefaults() Tuning {
 	orDefault := func(v *int, d int) {
 		if *v == 0 {
 			*v = d
@@ -169,7 +165,7 @@ func (t Tuning) withDefaults() Tuning {
 // completeNew marks the library of a new principal as complete, which it is because it
 // is empty.
 func (s *Service) completeNew(ctx context.Context, h *principal.Header) error {
-	err := s.Insist(ctx, func() error { return s.store.SetBuilt(ctx, h.ID, emptySince(h)) })
+	err := s.Insist(ctx, func() error { return s.libraries.SetBuilt(ctx, h.ID, emptySince(h)) })
 	if err != nil {
 		return fmt.Errorf("marking the library of %s: %w", h.ID, err)
 	}

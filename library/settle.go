@@ -55,7 +55,7 @@ func (s *Service) settleAll(ctx context.Context, all *Settlement) error {
 		if i == len(parts)-1 {
 			one.Positions, one.Final = all.Positions, all.Final
 		}
-		if err := s.Insist(ctx, func() error { return s.store.Settle(ctx, one) }); err != nil {
+		if err := s.Insist(ctx, func() error { return s.contents.Settle(ctx, one) }); err != nil {
 			return err
 		}
 	}

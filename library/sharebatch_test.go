@@ -7,19 +7,20 @@ import (
 	"sync/atomic"
 	"testing"
 
+	"carrel/backend"
+	"carrel/backend/backendtest"
 	"carrel/core/commit"
 	"carrel/core/fault"
 	"carrel/core/input"
 	"carrel/core/sched"
 	"carrel/library"
-	"carrel/library/repair"
 	"carrel/principal"
 )
 
 // besideLastCommit is a store whose first commit of an item is sent once
 // something else has happened.
 type besideLastCommit struct {
-	library.Store
+	backend.Store
 	mu        sync.Mutex
 	id        library.ContentID
 	meanwhile func()
@@ -49,12 +50,8 @@ func (s *besideLastCommit) beforeCommit(id library.ContentID, meanwhile func()) 
 func batchTown(t *testing.T) (*house, *besideLastCommit) {
 	t.Helper()
 	store := &besideLastCommit{}
-	h := newHouse(t, func(s library.Store) library.Store { store.Store = s; return store })
-	var err error
-	h.svc, err = repair.New(t.Context(), library.Config{Store: h.store, Runtime: patient{h.runtime}, Journal: h.journal, Names: &counting{}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	h := newHouse(t, func(s backend.Store) backend.Store { store.Store = s; return store })
+	h.svc = backendtest.Open(t, backend.Config{Store: h.store, Runtime: patient{h.runtime}, Journal: h.journal, Names: &counting{}})
 	for _, id := range []string{"u:acme:ann", "u:acme:ben", "u:acme:cleo", "u:acme:dora", "u:acme:eve"} {
 		h.user(id, principal.Public)
 	}
@@ -124,10 +121,7 @@ func TestShareBatch_KeyedShareCarriesNoOthers(t *testing.T) {
 	id := h.note("a", principal.Public)
 	rt := sched.NewReal()
 	t.Cleanup(rt.Close)
-	elsewhere, err := repair.New(t.Context(), library.Config{Store: store.Store, Runtime: rt, Journal: h.journal, Names: &counting{}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	elsewhere := backendtest.Open(t, backend.Config{Store: store.Store, Runtime: rt, Journal: h.journal, Names: &counting{}})
 	var wg sync.WaitGroup
 	// ann's share comes to wait while ben's is being decided. ben's loses against
 	// another process, which takes the item out of his sight.
@@ -145,7 +139,7 @@ func TestShareBatch_KeyedShareCarriesNoOthers(t *testing.T) {
 			t.Errorf("withdrawing the item: %v", err)
 		}
 	})
-	_, err = h.svc.ShareContent(t.Context(), as("u:acme:ben"), library.ShareContent{
+	_, err := h.svc.ShareContent(t.Context(), as("u:acme:ben"), library.ShareContent{
 		Content: string(id), Principals: []string{"u:acme:ben"}, Role: library.Viewing, IdempotencyKey: ptr("key"),
 	})
 	wantTold(t, err, "NOT_FOUND contentId")
@@ -175,17 +169,10 @@ func (r *outOfTurn) Lock(ctx context.Context, key string, queue int) (func(), er
 func TestShareBatch_CarriedShareHasTheOutcomeOfItsBatch(t *testing.T) {
 	h, store := batchTown(t)
 	rt := &outOfTurn{patient: patient{h.runtime}, timesUp: make(chan struct{})}
-	var err error
-	h.svc, err = repair.New(t.Context(), library.Config{Store: h.store, Runtime: rt, Journal: h.journal, Names: &counting{}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	h.svc = backendtest.Open(t, backend.Config{Store: h.store, Runtime: rt, Journal: h.journal, Names: &counting{}})
 	other := sched.NewReal()
 	t.Cleanup(other.Close)
-	elsewhere, err := repair.New(t.Context(), library.Config{Store: store.Store, Runtime: other, Journal: h.journal, Names: &counting{}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	elsewhere := backendtest.Open(t, backend.Config{Store: store.Store, Runtime: other, Journal: h.journal, Names: &counting{}})
 	id := h.note("a", principal.Public)
 	var wg sync.WaitGroup
 	store.beforeCommit(id, func() {
@@ -212,7 +199,7 @@ func TestShareBatch_CarriedShareHasTheOutcomeOfItsBatch(t *testing.T) {
 }
 
 // lossy is a store that loses the answers of commits.
-type lossy struct{ library.Store }
+type lossy struct{ backend.Store }
 
 func (lossy) Commit(context.Context, *library.ContentCommit) (commit.Verdict, error) {
 	return commit.Verdict{}, fault.Uncertain(fault.Unavailablef(nil, "the answer was lost"))

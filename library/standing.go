@@ -135,7 +135,7 @@ func (s *Service) rolesThroughGroups(ctx context.Context, v *principal.Viewer, i
 	for from := 0; from < len(ids); from += input.MaxList {
 		some := ids[from:min(from+input.MaxList, len(ids))]
 		for list := range slices.Chunk(groups, input.MaxList) {
-			rows, err := s.store.ReadMany(ctx, some, list)
+			rows, err := s.contents.ReadMany(ctx, some, list)
 			if err != nil {
 				return nil, fmt.Errorf("read roles of groups: %w", err)
 			}

@@ -3,7 +3,6 @@ package library
 import (
 	"context"
 
-	"carrel/core/claim"
 	"carrel/core/clock"
 	"carrel/core/commit"
 	"carrel/principal"
@@ -194,15 +193,4 @@ type LibraryStore interface {
 	SharedWith(ctx context.Context, owner principal.ID, after ContentID, limit int) ([]Shared, error)
 	// Roles are owner's rows of content_by_principal for ids, in their order.
 	Roles(ctx context.Context, owner principal.ID, ids []ContentID) ([]ContentRole, error)
-}
-
-// Store is everything the Service needs of a backend.
-type Store interface {
-	ContentStore
-	LibraryStore
-	principal.Store
-	principal.DirectoryStore
-	commit.JournalStore
-	commit.RegisterStore
-	claim.Store
 }

@@ -3,8 +3,9 @@ package library_test
 import (
 	"testing"
 
+	"carrel/backend"
+	"carrel/backend/backendtest"
 	"carrel/library"
-	"carrel/library/repair"
 	"carrel/principal"
 )
 
@@ -14,12 +15,9 @@ func TestTargets(t *testing.T) {
 	h := town(t)
 	h.group("g:acme:ours", "u:acme:ann", principal.Public)
 	open := string(h.note("open", principal.Public))
-	svc, err := repair.New(t.Context(), library.Config{
+	svc := backendtest.Open(t, backend.Config{
 		Store: h.store, Runtime: h.runtime, Journal: h.journal, Names: &counting{}, Tuning: library.Tuning{Targets: 2},
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
 	ann, viewing, member := as("u:acme:ann"), library.Viewing, principal.GroupMember
 	all := []string{"u:acme:ben", "u:acme:cleo", "u:beta:zed"}
 	for n, want := range map[int][]string{2: nil, 3: {"TOO_MANY"}} {

@@ -6,10 +6,11 @@ import (
 	"testing"
 	"time"
 
+	"carrel/backend"
+	"carrel/backend/backendtest"
 	"carrel/core/commit"
 	"carrel/core/journal"
 	"carrel/library"
-	"carrel/library/repair"
 	"carrel/principal"
 )
 
@@ -75,10 +76,7 @@ func TestHiddenEntriesAreTold(t *testing.T) {
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			w := &watching{}
-			svc, err := repair.New(t.Context(), library.Config{Store: r.store, Runtime: r.clock, Journal: r.repairs, Watch: w})
-			if err != nil {
-				t.Fatal(err)
-			}
+			svc := backendtest.Open(t, backend.Config{Store: r.store, Runtime: r.clock, Journal: r.repairs, Watch: w})
 			if _, err := svc.Library(t.Context(), ann(), "u:acme:ann", tc.q); err != nil {
 				t.Fatal(err)
 			}
@@ -92,10 +90,7 @@ func TestHiddenEntriesAreTold(t *testing.T) {
 		clean.principals("u:acme:ann")
 		clean.numbered(3)
 		w := &watching{}
-		svc, err := repair.New(t.Context(), library.Config{Store: clean.store, Runtime: clean.clock, Journal: clean.repairs, Watch: w})
-		if err != nil {
-			t.Fatal(err)
-		}
+		svc := backendtest.Open(t, backend.Config{Store: clean.store, Runtime: clean.clock, Journal: clean.repairs, Watch: w})
 		if _, err := svc.Library(t.Context(), ann(), "u:acme:ann", library.LibraryQuery{PageArgs: first(10)}); err != nil {
 			t.Fatal(err)
 		}
@@ -108,13 +103,10 @@ func TestHiddenEntriesAreTold(t *testing.T) {
 func TestFanOutsAreTold(t *testing.T) {
 	h := town(t)
 	w := &watching{}
-	svc, err := repair.New(t.Context(), library.Config{
+	svc := backendtest.Open(t, backend.Config{
 		Store: h.store, Runtime: h.runtime, Names: &counting{}, Watch: w,
 		Journal: journal.New(t.Context(), h.store, h.runtime, nil, commit.WholeProtocol),
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
 	for n := range 3 {
 		if _, err := svc.CreateContent(t.Context(), as("u:acme:ann"), library.CreateContent{Kind: library.Note, Title: "t", Visibility: principal.Public}); err != nil {
 			t.Fatalf("creation %d: %v", n, err)

@@ -17,6 +17,8 @@ import (
 	"go.opentelemetry.io/otel/sdk/trace/tracetest"
 	"golang.org/x/time/rate"
 
+	"carrel/backend"
+	"carrel/backend/backendtest"
 	"carrel/core/commit"
 	"carrel/core/fault"
 	"carrel/core/journal"
@@ -61,15 +63,15 @@ func openStore(t testing.TB) *pebblestore.Store {
 func TestAMeasuredStoreIsTheStore(t *testing.T) {
 	m := NewMetrics()
 	measured := m.Store(openStore(t), nil)
-	storetest.Run(t, func(*testing.T) library.Store { return measured })
+	storetest.Run(t, func(*testing.T) backend.Store { return measured })
 	methods := map[string]bool{}
 	for _, line := range told(t, m, "store_call_seconds_count") {
 		_, rest, _ := strings.Cut(line, `method="`)
 		method, _, _ := strings.Cut(rest, `"`)
 		methods[method] = true
 	}
-	// All of library.Store but EnforceBatch, which asks nothing.
-	if all := reflect.TypeFor[library.Store]().NumMethod() - 1; len(methods) != all {
+	// All of backend.Store but EnforceBatch, which asks nothing.
+	if all := reflect.TypeFor[backend.Store]().NumMethod() - 1; len(methods) != all {
 		t.Errorf("%d of %d methods were counted: %v", len(methods), all, methods)
 	}
 	if len(told(t, m, `store_call_seconds_count{method="Commit",outcome="refused"`)) != 1 {
@@ -79,7 +81,7 @@ func TestAMeasuredStoreIsTheStore(t *testing.T) {
 
 // failing is a store that fails with what it is told.
 type failing struct {
-	library.Store
+	backend.Store
 	err error
 }
 
@@ -197,15 +199,11 @@ func BenchmarkPage(b *testing.B) {
 	store := openStore(b)
 	runtime := sched.NewReal()
 	b.Cleanup(runtime.Close)
-	service := func(c library.Config) *repair.Service {
+	service := func(c backend.Config) *repair.Service {
 		c.Runtime, c.Journal = runtime, journal.New(b.Context(), c.Store, runtime, nil, commit.WholeProtocol)
-		s, err := repair.New(b.Context(), c)
-		if err != nil {
-			b.Fatal(err)
-		}
-		return s
+		return backendtest.Open(b, c)
 	}
-	plain := service(library.Config{Store: store})
+	plain := service(backend.Config{Store: store})
 	manages := library.Manages
 	if _, err := plain.ImportUser(b.Context(), principal.ImportUser{ID: "u:acme:ann", DisplayName: "Ann", Visibility: principal.Public}); err != nil {
 		b.Fatal(err)
@@ -221,7 +219,7 @@ func BenchmarkPage(b *testing.B) {
 	}
 	m := NewMetrics()
 	measured := func(t *Tracing) *repair.Service {
-		return service(library.Config{Store: m.Store(store, t), Watch: Watcher{Metrics: m, Tracing: t}})
+		return service(backend.Config{Store: m.Store(store, t), Watch: Watcher{Metrics: m, Tracing: t}})
 	}
 	some, all := droppingAll(b, sampling(0.01, rate.NewLimiter(0, 0))), droppingAll(b, sampling(1, rate.NewLimiter(0, 0)))
 	asked := request()

@@ -9,6 +9,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	"go.opentelemetry.io/otel/trace"
 
+	"carrel/backend"
 	"carrel/core/clock"
 	"carrel/core/commit"
 	"carrel/core/fault"
@@ -95,7 +96,7 @@ func outcomeOf(err error) int {
 
 // Store measures the calls of a store, and makes spans of them where tracing is
 // not nil.
-func (m *Metrics) Store(next library.Store, tracing *Tracing) library.Store {
+func (m *Metrics) Store(next backend.Store, tracing *Tracing) backend.Store {
 	s := &measuredStore{next: next, tracing: tracing}
 	for _, c := range []struct {
 		call   *call
@@ -158,7 +159,7 @@ func (m *Metrics) Store(next library.Store, tracing *Tracing) library.Store {
 
 // measuredStore is a store whose calls are measured.
 type measuredStore struct {
-	next                                                                             library.Store
+	next                                                                             backend.Store
 	tracing                                                                          *Tracing
 	read, readMany, membersPage, commit, enforce, settle                             call
 	scanContents, pageLibrary, countLibrary, built, recorded, setBuilt, dropEntries  call
@@ -172,7 +173,7 @@ type measuredStore struct {
 	readClaim, putClaim, dropClaim, scanClaims                                       call
 }
 
-var _ library.Store = (*measuredStore)(nil)
+var _ backend.Store = (*measuredStore)(nil)
 
 func (s *measuredStore) Read(ctx context.Context, id library.ContentID, q library.ContentQuery) (*library.ContentRows, error) {
 	ctx, call := s.read.begin(ctx)

@@ -20,6 +20,7 @@ import (
 	"go.opentelemetry.io/otel/trace"
 	"golang.org/x/time/rate"
 
+	"carrel/backend"
 	"carrel/core/commit"
 	"carrel/core/fault"
 	"carrel/library"
@@ -174,7 +175,7 @@ func TestSpansOfAStore(t *testing.T) {
 
 // cluster is a store that sends a statement for each call, which fails.
 type cluster struct {
-	library.Store
+	backend.Store
 	tracing *Tracing
 }
 
@@ -274,7 +275,7 @@ func TestWorkInTheBackground(t *testing.T) {
 }
 
 // deciding is a store in which every change is applied.
-type deciding struct{ library.Store }
+type deciding struct{ backend.Store }
 
 func (deciding) Commit(context.Context, *library.ContentCommit) (commit.Verdict, error) {
 	return commit.Verdict{Applied: true}, nil

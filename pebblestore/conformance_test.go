@@ -5,7 +5,7 @@ import (
 
 	"github.com/cockroachdb/pebble/v2/vfs"
 
-	"carrel/library"
+	"carrel/backend"
 	"carrel/library/storetest"
 )
 
@@ -28,14 +28,14 @@ func openStore(t testing.TB, dir string, opts Options) *Store {
 }
 
 func TestConformanceInMemory(t *testing.T) {
-	storetest.Run(t, func(t *testing.T) library.Store {
+	storetest.Run(t, func(t *testing.T) backend.Store {
 		return openStore(t, "", Options{FS: vfs.NewMem()})
 	})
 }
 
 func TestConformanceOnDisk(t *testing.T) {
 	shared := openStore(t, t.TempDir(), Options{})
-	storetest.Run(t, func(*testing.T) library.Store { return shared })
+	storetest.Run(t, func(*testing.T) backend.Store { return shared })
 }
 
 func TestArchiveInMemory(t *testing.T) {

@@ -13,6 +13,7 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs"
 	"github.com/cockroachdb/pebble/v2/vfs/errorfs"
 
+	"carrel/backend"
 	"carrel/core/clock"
 	"carrel/core/commit"
 	"carrel/library"
@@ -24,10 +25,10 @@ import (
 const crashDir = "var/lib/store"
 
 func TestConformanceDurable(t *testing.T) {
-	storetest.RunDurable(t, func(t *testing.T) (library.Store, func() library.Store) {
+	storetest.RunDurable(t, func(t *testing.T) (backend.Store, func() backend.Store) {
 		mem := vfs.NewCrashableMem()
 		s := openStore(t, crashDir, Options{FS: mem})
-		return s, func() library.Store {
+		return s, func() backend.Store {
 			mem = mem.CrashClone(vfs.CrashCloneCfg{})
 			return openStore(t, crashDir, Options{FS: mem})
 		}

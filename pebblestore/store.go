@@ -13,11 +13,11 @@ import (
 	"github.com/cockroachdb/pebble/v2"
 	"github.com/cockroachdb/pebble/v2/vfs"
 
+	"carrel/backend"
 	"carrel/core/clock"
 	"carrel/core/commit"
 	"carrel/core/fault"
 	"carrel/core/naming"
-	"carrel/library"
 )
 
 // formatVersion is what this code writes. A change that older code cannot read,
@@ -53,7 +53,7 @@ type Options struct {
 	Fatal func(msg string)
 }
 
-// Store implements library.Store, and the blocks of generated names, over
+// Store implements backend.Store, and the blocks of generated names, over
 // Pebble. It is safe for concurrent use.
 type Store struct {
 	dir   string
@@ -86,7 +86,7 @@ type Store struct {
 }
 
 var (
-	_ library.Store     = (*Store)(nil)
+	_ backend.Store     = (*Store)(nil)
 	_ naming.BlockStore = (*Store)(nil)
 )
 

@@ -2,6 +2,7 @@ package principal
 
 import (
 	"context"
+	"errors"
 	"log/slog"
 
 	"carrel/core/commit"
@@ -21,11 +22,6 @@ type Config struct {
 	Cursors   *cursor.Sealer
 	// Targets is how many members one mutation may name.
 	Targets int
-	// Created is called for a new user or group before its creation is answered. It may
-	// be called again.
-	Created func(ctx context.Context, h *Header) error
-	// Searchable returns an error while the directory is not complete.
-	Searchable func(ctx context.Context) error
 	// Without switches a rule off; for the simulator alone.
 	Without commit.Ablation
 }
@@ -41,20 +37,40 @@ type Service struct {
 	log        *slog.Logger
 	seals      *cursor.Sealer
 	targets    int
-	created    func(ctx context.Context, h *Header) error
-	searchable func(ctx context.Context) error
+	created    func(ctx context.Context, h *Header) error // see OnCreated
+	searchable func(ctx context.Context) error            // see BeforeSearch
 	without    commit.Ablation
 }
 
 // New returns the Service of users and groups, and makes it the handler of
-// their changes.
+// their changes. OnCreated and BeforeSearch must be called before its first request.
 func New(c Config) *Service {
 	s := &Service{
 		Engine: c.Engine, store: c.Store, directory: c.Directory, rt: c.Runtime, journal: c.Journal, log: c.Log, seals: c.Cursors,
-		targets: c.Targets, created: c.Created, searchable: c.Searchable, without: c.Without,
+		targets: c.Targets, without: c.Without,
 	}
 	s.Handle(commit.Principal, commit.Handler{Resume: s.resume})
 	s.Creates(id.User, s.principalPartition)
 	s.Creates(id.Group, s.principalPartition)
 	return s
+}
+
+// OnCreated has done called for each new user or group before its creation is answered.
+// done may be called more than once for the same one.
+func (s *Service) OnCreated(done func(ctx context.Context, h *Header) error) { s.created = done }
+
+// BeforeSearch has check called before each search of the directory, which fails with
+// the error of check. An older store may have a directory that is not complete yet.
+func (s *Service) BeforeSearch(check func(ctx context.Context) error) { s.searchable = check }
+
+// CheckHooks returns an error if the Service lacks a function that it needs and that
+// another package registers.
+func (s *Service) CheckHooks() error {
+	switch {
+	case s.created == nil:
+		return errors.New("principal: OnCreated was not called")
+	case s.searchable == nil:
+		return errors.New("principal: BeforeSearch was not called")
+	}
+	return nil
 }

@@ -14,13 +14,14 @@ import (
 	"go.uber.org/goleak"
 
 	"carrel/auth"
+	"carrel/backend"
+	"carrel/backend/backendtest"
 	"carrel/core/commit"
 	"carrel/core/journal"
 	"carrel/core/naming"
 	"carrel/core/sched"
 	"carrel/graph"
 	"carrel/library"
-	"carrel/library/repair"
 	"carrel/observe"
 	"carrel/pebblestore"
 	"carrel/principal"
@@ -147,11 +148,11 @@ func (s *spy) reset() {
 
 func newGateway(t testing.TB) *gateway {
 	t.Helper()
-	return newGatewayOn(t, func(s library.Store) library.Store { return s })
+	return newGatewayOn(t, func(s backend.Store) backend.Store { return s })
 }
 
 // newGatewayOn puts something between the Service and its store.
-func newGatewayOn(t testing.TB, wrap func(library.Store) library.Store) *gateway {
+func newGatewayOn(t testing.TB, wrap func(backend.Store) backend.Store) *gateway {
 	t.Helper()
 	store, err := pebblestore.Open("gateway", pebblestore.Options{FS: vfs.NewMem(), FreeReserve: -1})
 	if err != nil {
@@ -170,13 +171,10 @@ func newGatewayOn(t testing.TB, wrap func(library.Store) library.Store) *gateway
 	}
 	between := wrap(store)
 	following := followers{observe.NewMetrics(), make(chan struct{}, 100), make(chan struct{}, 100)}
-	service, err := repair.New(t.Context(), library.Config{
+	service := backendtest.Open(t, backend.Config{
 		Store: between, Runtime: rt, Names: names, Remote: true, Watch: following,
 		Journal: journal.New(t.Context(), between, rt, nil, commit.WholeProtocol),
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
 	subgraph, err := graph.NewSubgraph()
 	if err != nil {
 		t.Fatal(err)

@@ -8,8 +8,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/vektah/gqlparser/v2/ast"
 
+	"carrel/backend"
 	"carrel/core/fault"
-	"carrel/library"
 	"carrel/principal"
 )
 
@@ -87,7 +87,7 @@ var unseenRows = map[string][]unseenRow{
 // unseenWorld has what unseenRows name. eve and far are in groups in groups.
 func unseenWorld(t *testing.T) (*gateway, *recorder) {
 	record := &recorder{}
-	g := newGatewayOn(t, func(s library.Store) library.Store { record.next = s; return record })
+	g := newGatewayOn(t, func(s backend.Store) backend.Store { record.next = s; return record })
 	g.people("root", "ann", "eve", "ghost")
 	g.must(&principal.Viewer{User: "u:acme:root", GlobalAdmin: true}, `mutation { createUser(input: {tenant: "other", name: "far", displayName: "Far", email: "far@example.com"}) { userErrors { message } } }`)
 	group := func(name, visibility string, members ...string) {

@@ -9,6 +9,8 @@ import (
 	"sync"
 	"testing"
 
+	"carrel/backend"
+	"carrel/core/claim"
 	"carrel/core/clock"
 	"carrel/core/commit"
 	"carrel/library"
@@ -19,7 +21,7 @@ import (
 // it was asked for. It embeds nothing, so a new method of the store has to be
 // written down too.
 type recorder struct {
-	next library.Store
+	next backend.Store
 
 	mu    sync.Mutex
 	calls []string
@@ -81,7 +83,7 @@ func (s *recorder) await(t *testing.T, call string, times int) {
 	t.Errorf("%s was not called %d times", call, times)
 }
 
-var _ library.Store = (*recorder)(nil)
+var _ backend.Store = (*recorder)(nil)
 
 func (s *recorder) Read(ctx context.Context, id library.ContentID, q library.ContentQuery) (*library.ContentRows, error) {
 	s.note("Read", id, q)
@@ -310,4 +312,24 @@ func (s *recorder) DirectoryFilled(ctx context.Context) (bool, error) {
 func (s *recorder) SetDirectoryFilled(ctx context.Context) error {
 	s.note("SetDirectoryFilled")
 	return s.next.SetDirectoryFilled(ctx)
+}
+
+func (s *recorder) ReadClaim(ctx context.Context, k claim.Key, serial bool) (claim.Claim, error) {
+	s.note("ReadClaim", k, serial)
+	return s.next.ReadClaim(ctx, k, serial)
+}
+
+func (s *recorder) PutClaim(ctx context.Context, c claim.Claim, over *claim.Token) (claim.Claim, error) {
+	s.note("PutClaim", c, over)
+	return s.next.PutClaim(ctx, c, over)
+}
+
+func (s *recorder) DropClaim(ctx context.Context, k claim.Key, record string, token *claim.Token) error {
+	s.note("DropClaim", k, record, token)
+	return s.next.DropClaim(ctx, k, record, token)
+}
+
+func (s *recorder) ScanClaims(ctx context.Context, after claim.Key, limit int) ([]claim.Claim, error) {
+	s.note("ScanClaims", after, limit)
+	return s.next.ScanClaims(ctx, after, limit)
 }

@@ -26,7 +26,7 @@ type Config struct {
 }
 
 // Engine decides the changes of all domains of a process. It is safe for concurrent
-// use, but for Creates and Handle, which are called before the first change.
+// use, but for Creates, Handle and Repairs, which are called before the first change.
 type Engine struct {
 	rt         sched.Runtime
 	journal    Journal
@@ -36,6 +36,7 @@ type Engine struct {
 	without    Ablation
 	partitions map[id.Kind]ReadPartition
 	handlers   map[Kind]Handler
+	repairs    map[Kind]func(context.Context, Repair) error
 	ending     sched.Latch
 	// overAt is when the time of a process that ends is up, on the monotonic
 	// clock; 0: it does not end.
@@ -46,7 +47,8 @@ type Engine struct {
 func NewEngine(c Config) *Engine {
 	g := &Engine{
 		rt: c.Runtime, journal: c.Journal, registers: c.Registers, ahead: c.Ahead, remote: c.Remote, without: c.Without,
-		partitions: map[id.Kind]ReadPartition{}, handlers: map[Kind]Handler{}, ending: c.Runtime.Latch(),
+		partitions: map[id.Kind]ReadPartition{}, handlers: map[Kind]Handler{},
+		repairs: map[Kind]func(context.Context, Repair) error{}, ending: c.Runtime.Latch(),
 	}
 	if g.ahead == nil {
 		g.ahead = func() time.Duration { return 0 }

@@ -19,12 +19,19 @@ type Handler struct {
 	// Expire does what a hint says, whose time has come. It reports whether the hint
 	// can be removed.
 	Expire func(ctx context.Context, d Due) (bool, error)
-	// Repair brings derived rows in line that a reader has found to be wrong.
-	Repair func(ctx context.Context, r Repair) error
 }
 
 // Handle says what is done for a kind. Each domain calls it before the first change.
 func (g *Engine) Handle(kind Kind, h Handler) { g.handlers[kind] = h }
+
+// Repairs says how derived rows of a kind are brought in line that a reader has found to
+// be wrong. It is called before the first change.
+func (g *Engine) Repairs(kind Kind, repair func(ctx context.Context, r Repair) error) {
+	g.repairs[kind] = repair
+}
+
+// CanRepair reports whether Repairs was called for a kind.
+func (g *Engine) CanRepair(kind Kind) bool { return g.repairs[kind] != nil }
 
 // Resume calls the handler of the entry's kind.
 func (g *Engine) Resume(ctx context.Context, e Entry) (fenced bool, err error) {
@@ -50,10 +57,10 @@ func (g *Engine) Expire(ctx context.Context, d Due) (bool, error) {
 	return false, unhandled("hint", d.Kind, d.Key)
 }
 
-// Repair calls the handler of the repair's kind.
+// Repair does what Repairs said for the kind.
 func (g *Engine) Repair(ctx context.Context, r Repair) error {
-	if h := g.handlers[r.Kind]; h.Repair != nil {
-		return h.Repair(ctx, r)
+	if repair := g.repairs[r.Kind]; repair != nil {
+		return repair(ctx, r)
 	}
 	return unhandled("repair", r.Kind, r.Key)
 }

@@ -31,7 +31,7 @@ func (f *Follower) reading(ctx context.Context) (*library.Reading, error) {
 // it does not know. The item is read first, and then who the follower is: so it
 // is never shown what the item became after it had lost its rights.
 func (f *Follower) tell(ctx context.Context, n *news) (library.LibraryChange, error) {
-	rows, err := f.s.store.ReadMany(ctx, []library.ContentID{n.Content}, f.members)
+	rows, err := f.s.contents.ReadMany(ctx, []library.ContentID{n.Content}, f.members)
 	if err != nil {
 		return nil, fmt.Errorf("read the item of a change: %w", err)
 	}

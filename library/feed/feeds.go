@@ -227,7 +227,7 @@ func (s *Service) Enforced(e *library.Enforcement) {
 func (s *Service) eachChange(ctx context.Context, owner principal.ID, from clock.Instant, see func(library.Change) error) error {
 	after := library.ChangeKey{At: from}
 	for {
-		cs, err := s.store.Changes(ctx, owner, after, changesPage)
+		cs, err := s.libraries.Changes(ctx, owner, after, changesPage)
 		if err != nil {
 			return fmt.Errorf("read the changes of a library: %w", err)
 		}

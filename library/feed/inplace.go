@@ -66,7 +66,7 @@ func (fs *feeds) again(id library.ContentID) bool {
 // passUpdate finds the libraries followed here that hold the item: by its
 // members where they are fewer, else by the libraries.
 func (s *Service) passUpdate(ctx context.Context, id library.ContentID) error {
-	rows, err := s.store.Read(ctx, id, library.ContentQuery{})
+	rows, err := s.contents.Read(ctx, id, library.ContentQuery{})
 	if err != nil {
 		return fmt.Errorf("read an item: %w", err)
 	}
@@ -81,7 +81,7 @@ func (s *Service) passUpdate(ctx context.Context, id library.ContentID) error {
 		return s.eachMember(ctx, id, pass)
 	}
 	for part := range slices.Chunk(owners, input.MaxList) {
-		rows, err := s.store.Read(ctx, id, library.ContentQuery{Members: part})
+		rows, err := s.contents.Read(ctx, id, library.ContentQuery{Members: part})
 		if err != nil {
 			return fmt.Errorf("read members of an item: %w", err)
 		}
@@ -97,7 +97,7 @@ func (s *Service) passUpdate(ctx context.Context, id library.ContentID) error {
 func (s *Service) eachMember(ctx context.Context, id library.ContentID, see func(library.Member)) error {
 	var after principal.ID
 	for {
-		page, err := s.store.MembersPage(ctx, id, after, s.snapshotPage, false)
+		page, err := s.contents.MembersPage(ctx, id, after, s.snapshotPage, false)
 		if err != nil {
 			return fmt.Errorf("read members of an item: %w", err)
 		}

@@ -16,7 +16,8 @@ import (
 // libraries has, too.
 type Service struct {
 	*library.Service
-	store        library.Store
+	contents     library.ContentStore
+	libraries    library.LibraryStore
 	rt           sched.Runtime
 	log          *slog.Logger
 	watch        library.Watcher
@@ -30,25 +31,36 @@ type Service struct {
 	life context.Context
 }
 
-// New makes the Service of libraries, and is the Publisher of it. It reads the
-// cursor keys from the store, and makes them where the store is new. Where that fails it
-// may be repeated.
-func New(ctx context.Context, c library.Config) (*Service, error) {
-	c = c.WithDefaults()
+// Config is what the Service of feeds needs.
+type Config struct {
+	Library   *library.Service
+	Contents  library.ContentStore
+	Libraries library.LibraryStore
+	Runtime   sched.Runtime
+	Log       *slog.Logger
+	Watch     library.Watcher
+	// Bulletin is where the processes that use the store announce what they change;
+	// nil: only this process uses it.
+	Bulletin library.Bulletin
+	// SnapshotPage is the number of member rows that are read at once.
+	SnapshotPage int
+	// Without switches a rule off; for the simulator alone.
+	Without commit.Ablation
+}
+
+// New returns the Service of feeds, and makes it the Publisher of the libraries. The
+// values of ctx are those of its background work, which does not end with ctx.
+func New(ctx context.Context, c Config) *Service {
 	s := &Service{
-		store: c.Store, rt: c.Runtime, log: c.Log, watch: c.Watch, snapshotPage: c.Tuning.SnapshotPage, without: c.Tuning.Without,
-		bulletin: c.Bulletin, life: c.Runtime.Detach(ctx),
+		Service: c.Library, contents: c.Contents, libraries: c.Libraries, rt: c.Runtime, log: c.Log, watch: c.Watch,
+		snapshotPage: c.SnapshotPage, without: c.Without, bulletin: c.Bulletin, life: c.Runtime.Detach(ctx),
 		feeds: feeds{open: map[principal.ID]*libraryFeed{}, updates: map[library.ContentID]bool{}},
-	}
-	c.Publisher = s
-	var err error
-	if s.Service, err = library.New(ctx, c); err != nil {
-		return nil, err
 	}
 	if s.bulletin != nil {
 		s.announcer = newAnnouncer(s)
 	}
-	return s, nil
+	s.PublishTo(s)
+	return s
 }
 
 // Stamp implements Publisher.

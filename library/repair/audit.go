@@ -131,14 +131,14 @@ const auditAtOnce = 32
 func (s *Service) auditContents(ctx context.Context, r *AuditReport, must ledger, moving map[library.ContentID]bool) error {
 	var after library.ContentID
 	for {
-		ids, err := s.store.ScanContents(ctx, after, rebuildPage)
+		ids, err := s.contents.ScanContents(ctx, after, rebuildPage)
 		if err != nil {
 			return err
 		}
 		for some := range slices.Chunk(ids, auditAtOnce) {
 			first := make([]*library.ContentRows, len(some))
 			err := sched.ForEach(ctx, s.rt, len(some), auditAtOnce, func(i int) (err error) {
-				first[i], err = s.store.MembersPage(ctx, some[i], "", rebuildPage, false)
+				first[i], err = s.contents.MembersPage(ctx, some[i], "", rebuildPage, false)
 				return err
 			})
 			if err != nil {
@@ -195,7 +195,7 @@ func (s *Service) auditContent(ctx context.Context, r *AuditReport, must ledger,
 			}
 			return nil
 		}
-		if page, err = s.store.MembersPage(ctx, id, after, rebuildPage, false); err != nil {
+		if page, err = s.contents.MembersPage(ctx, id, after, rebuildPage, false); err != nil {
 			return err
 		}
 	}

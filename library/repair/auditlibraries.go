@@ -19,7 +19,7 @@ func (s *Service) auditGroups(ctx context.Context, r *AuditReport, must ledger) 
 		var after principal.ID
 		members, managers := 0, 0
 		for {
-			page, err := s.store.GroupMembersPage(ctx, p, after, rebuildPage, false)
+			page, err := s.people.GroupMembersPage(ctx, p, after, rebuildPage, false)
 			if err != nil {
 				return err
 			}
@@ -89,7 +89,7 @@ func (s *Service) auditShared(ctx context.Context, r *AuditReport, p principal.I
 	var after library.ContentID
 	found := 0
 	for {
-		shared, err := s.store.SharedWith(ctx, p, after, rebuildPage)
+		shared, err := s.libraries.SharedWith(ctx, p, after, rebuildPage)
 		if err != nil {
 			return err
 		}
@@ -97,7 +97,7 @@ func (s *Service) auditShared(ctx context.Context, r *AuditReport, p principal.I
 		for i, sh := range shared {
 			ids[i], after = sh.Content, sh.Content
 		}
-		rows, err := s.store.ReadMany(ctx, ids, []principal.ID{p})
+		rows, err := s.contents.ReadMany(ctx, ids, []principal.ID{p})
 		if err != nil {
 			return err
 		}
@@ -122,7 +122,7 @@ func (s *Service) auditMemberships(ctx context.Context, r *AuditReport, p princi
 	var after principal.ID
 	found := 0
 	for {
-		groups, err := s.store.Memberships(ctx, p, after, rebuildPage)
+		groups, err := s.people.Memberships(ctx, p, after, rebuildPage)
 		if err != nil {
 			return err
 		}
@@ -130,7 +130,7 @@ func (s *Service) auditMemberships(ctx context.Context, r *AuditReport, p princi
 		for i, m := range groups {
 			claims[i], after = principal.MemberOf{Group: m.Group, Member: p}, m.Group
 		}
-		rows, err := s.store.Confirm(ctx, claims)
+		rows, err := s.people.Confirm(ctx, claims)
 		if err != nil {
 			return err
 		}
@@ -156,7 +156,7 @@ func (s *Service) auditMemberships(ctx context.Context, r *AuditReport, p princi
 func (s *Service) eachPrincipal(ctx context.Context, see func(principal.ID) error) error {
 	var after principal.ID
 	for {
-		ids, err := s.store.ScanPrincipals(ctx, after, rebuildPage)
+		ids, err := s.people.ScanPrincipals(ctx, after, rebuildPage)
 		if err != nil {
 			return err
 		}

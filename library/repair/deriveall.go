@@ -54,7 +54,7 @@ func (s *Service) countAll(ctx context.Context) (int, error) {
 	}
 	var after library.ContentID
 	for {
-		ids, err := s.store.ScanContents(ctx, after, rebuildPage)
+		ids, err := s.contents.ScanContents(ctx, after, rebuildPage)
 		if n += len(ids); err != nil || len(ids) < rebuildPage {
 			return n, err
 		}
@@ -65,7 +65,7 @@ func (s *Service) countAll(ctx context.Context) (int, error) {
 func (s *Service) deriveContents(ctx context.Context, report func(n int)) error {
 	var after library.ContentID
 	for {
-		ids, err := s.store.ScanContents(ctx, after, rebuildPage)
+		ids, err := s.contents.ScanContents(ctx, after, rebuildPage)
 		if err != nil || len(ids) == 0 {
 			return err
 		}
@@ -91,7 +91,7 @@ func (s *Service) deriveContents(ctx context.Context, report func(n int)) error 
 func (s *Service) derivePrincipal(ctx context.Context, p principal.ID, asOf clock.Instant) error {
 	var after principal.ID
 	for p.IsGroup() {
-		rows, err := s.store.GroupMembersPage(ctx, p, after, rebuildPage, false)
+		rows, err := s.people.GroupMembersPage(ctx, p, after, rebuildPage, false)
 		if err != nil {
 			return err
 		}
@@ -103,5 +103,5 @@ func (s *Service) derivePrincipal(ctx context.Context, p principal.ID, asOf cloc
 		}
 		after = rows.Members[len(rows.Members)-1].Principal
 	}
-	return s.Insist(ctx, func() error { return s.store.SetBuilt(ctx, p, asOf) })
+	return s.Insist(ctx, func() error { return s.libraries.SetBuilt(ctx, p, asOf) })
 }

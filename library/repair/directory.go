@@ -27,7 +27,7 @@ func (s *Service) mendDirectory(ctx context.Context, p principal.ID) error {
 
 // headerOf reads one header; its ID is set also where there is none.
 func (s *Service) headerOf(ctx context.Context, p principal.ID, serial bool) (*principal.Header, error) {
-	rows, err := s.store.ReadPrincipal(ctx, p, principal.Query{Serial: serial})
+	rows, err := s.people.ReadPrincipal(ctx, p, principal.Query{Serial: serial})
 	if err != nil {
 		return nil, err
 	}
@@ -38,7 +38,7 @@ func (s *Service) headerOf(ctx context.Context, p principal.ID, serial bool) (*p
 // missed counts the rows of the directory that a header derives and that do not
 // stand as it has them.
 func (s *Service) missed(ctx context.Context, h *principal.Header) (int, error) {
-	rows, err := s.store.ReadDirectory(ctx, h.ID, principal.DirectoryKeys(h))
+	rows, err := s.directory.ReadDirectory(ctx, h.ID, principal.DirectoryKeys(h))
 	n := 0
 	for i := range rows {
 		if rows[i].MTS == 0 || rows[i].Visibility != h.Visibility {
@@ -76,7 +76,7 @@ func (s *Service) mendIfMissed(ctx context.Context, p principal.ID) (int, error)
 func (s *Service) dropMisfound(ctx context.Context, row principal.DirectoryRow) error {
 	key := []principal.DirectoryKey{row.DirectoryKey}
 	return s.raising(ctx, func(late bool) (int64, error) {
-		rows, err := s.store.ReadDirectory(ctx, row.Principal, key)
+		rows, err := s.directory.ReadDirectory(ctx, row.Principal, key)
 		if err != nil || rows[0].MTS == 0 {
 			return settled, err
 		}
@@ -84,7 +84,7 @@ func (s *Service) dropMisfound(ctx context.Context, row principal.DirectoryRow) 
 		if err != nil || standsInDirectory(&row, h) {
 			return settled, err
 		}
-		err = s.Insist(ctx, func() error { return s.store.DropDirectory(ctx, rows) })
+		err = s.Insist(ctx, func() error { return s.directory.DropDirectory(ctx, rows) })
 		if err == nil && late {
 			// It was written by hand, later than it tells: as if it had been the name.
 			err = s.EnforceDirectory(ctx, h, row.Name)
@@ -92,7 +92,7 @@ func (s *Service) dropMisfound(ctx context.Context, row principal.DirectoryRow) 
 		if err != nil {
 			return settled, err
 		}
-		if rows, err = s.store.ReadDirectory(ctx, row.Principal, key); err != nil || rows[0].MTS == 0 {
+		if rows, err = s.directory.ReadDirectory(ctx, row.Principal, key); err != nil || rows[0].MTS == 0 {
 			return settled, err
 		}
 		return h.Seq, nil
@@ -106,7 +106,7 @@ func (s *Service) dropIfMisfound(ctx context.Context, row principal.DirectoryRow
 	if err != nil || lists.Principals[row.Principal] {
 		return 0, err
 	}
-	rows, err := s.store.ReadDirectory(ctx, row.Principal, []principal.DirectoryKey{row.DirectoryKey})
+	rows, err := s.directory.ReadDirectory(ctx, row.Principal, []principal.DirectoryKey{row.DirectoryKey})
 	if err != nil || rows[0].MTS == 0 {
 		return 0, err
 	}

@@ -45,40 +45,40 @@ func (s *Service) requireDirectory(ctx context.Context) error {
 
 // directoryFilled tells whether all principals stand in the directory.
 func (s *Service) directoryFilled(ctx context.Context) (bool, error) {
-	s.directory.mu.Lock()
-	filled := s.directory.filled
-	s.directory.mu.Unlock()
+	s.filling.mu.Lock()
+	filled := s.filling.filled
+	s.filling.mu.Unlock()
 	if filled {
 		return true, nil
 	}
-	filled, err := s.store.DirectoryFilled(ctx)
+	filled, err := s.directory.DirectoryFilled(ctx)
 	if err != nil {
 		return false, fmt.Errorf("read the directory: %w", err)
 	}
-	s.directory.mu.Lock()
-	defer s.directory.mu.Unlock()
-	s.directory.filled = s.directory.filled || filled
+	s.filling.mu.Lock()
+	defer s.filling.mu.Unlock()
+	s.filling.filled = s.filling.filled || filled
 	return filled, nil
 }
 
 // startFilling begins to fill the directory, unless that is under way.
 func (s *Service) startFilling(ctx context.Context) *rebuildRun {
-	s.directory.mu.Lock()
-	defer s.directory.mu.Unlock()
-	if s.directory.running != nil {
-		return s.directory.running
+	s.filling.mu.Lock()
+	defer s.filling.mu.Unlock()
+	if s.filling.running != nil {
+		return s.filling.running
 	}
 	run := &rebuildRun{ended: s.rt.Latch()}
-	s.directory.running = run
+	s.filling.running = run
 	background := s.rt.Detach(ctx)
 	s.rt.Go(func() {
 		run.err = s.FillDirectory(background)
 		if run.err != nil {
 			s.log.ErrorContext(background, "filling the directory", "error", run.err)
 		}
-		s.directory.mu.Lock()
-		s.directory.running = nil
-		s.directory.mu.Unlock()
+		s.filling.mu.Lock()
+		s.filling.running = nil
+		s.filling.mu.Unlock()
 		run.ended.Open()
 	})
 	return run
@@ -130,7 +130,7 @@ func (s *Service) RebuildDirectory(ctx context.Context) (mended int, err error) 
 	if err != nil {
 		return 0, fmt.Errorf("sweeping the directory: %w", err)
 	}
-	if err := s.Insist(ctx, func() error { return s.store.SetDirectoryFilled(ctx) }); err != nil {
+	if err := s.Insist(ctx, func() error { return s.directory.SetDirectoryFilled(ctx) }); err != nil {
 		return 0, fmt.Errorf("completing the directory: %w", err)
 	}
 	return int(rows.Load()), nil
@@ -173,7 +173,7 @@ func (s *Service) walkDirectory(ctx context.Context, see func([]principal.Direct
 
 // directoryAfter reads rows after a place, and then the headers of them.
 func (s *Service) directoryAfter(ctx context.Context, after []byte, limit int) (rows []principal.DirectoryRow, headers []principal.Header, next []byte, err error) {
-	rows, next, err = s.store.ScanDirectory(ctx, after, limit)
+	rows, next, err = s.directory.ScanDirectory(ctx, after, limit)
 	if err != nil {
 		return nil, nil, nil, err
 	}
@@ -181,7 +181,7 @@ func (s *Service) directoryAfter(ctx context.Context, after []byte, limit int) (
 	for i := range rows {
 		ids[i] = rows[i].Principal
 	}
-	headers, err = s.store.ReadPrincipals(ctx, ids)
+	headers, err = s.people.ReadPrincipals(ctx, ids)
 	return rows, headers, next, err
 }
 
@@ -198,7 +198,7 @@ func standsInDirectory(r *principal.DirectoryRow, h *principal.Header) bool {
 // auditDirectory checks every row, and that none is missing. In a store whose
 // directory was never filled rows may be missing; those that stand are right.
 func (s *Service) auditDirectory(ctx context.Context, r *AuditReport) error {
-	filled, err := s.store.DirectoryFilled(ctx)
+	filled, err := s.directory.DirectoryFilled(ctx)
 	if err != nil {
 		return err
 	}

@@ -11,13 +11,13 @@ import (
 // with the group's own row, and sees that it shows.
 func (s *Service) mendMembership(ctx context.Context, group, p principal.ID) error {
 	return s.raising(ctx, func(late bool) (int64, error) {
-		rows, err := s.store.ReadPrincipal(ctx, group, principal.Query{Members: []principal.ID{p}, Serial: late})
+		rows, err := s.people.ReadPrincipal(ctx, group, principal.Query{Members: []principal.ID{p}, Serial: late})
 		if err != nil {
 			return settled, err
 		}
 		if rows.Header.Seq != 0 {
 			err = s.Insist(ctx, func() error {
-				return s.store.EnforceGroup(ctx, &principal.GroupEnforcement{Header: &rows.Header, Rows: rows.Members})
+				return s.people.EnforceGroup(ctx, &principal.GroupEnforcement{Header: &rows.Header, Rows: rows.Members})
 			})
 			if err != nil {
 				return settled, err
@@ -57,7 +57,7 @@ func (s *Service) recordedRole(ctx context.Context, p, group principal.ID) (prin
 func (s *Service) eachMembership(ctx context.Context, p principal.ID, see func([]principal.Membership) error) error {
 	var after principal.ID
 	for {
-		ms, err := s.store.Memberships(ctx, p, after, rebuildPage)
+		ms, err := s.people.Memberships(ctx, p, after, rebuildPage)
 		if err != nil {
 			return err
 		}
@@ -76,7 +76,7 @@ func (s *Service) mendMemberships(ctx context.Context, p principal.ID) (mended i
 		for i, m := range ms {
 			claims[i] = principal.MemberOf{Group: m.Group, Member: p}
 		}
-		rows, err := s.store.Confirm(ctx, claims)
+		rows, err := s.people.Confirm(ctx, claims)
 		if err != nil {
 			return err
 		}
@@ -98,7 +98,7 @@ func (s *Service) mendMemberships(ctx context.Context, p principal.ID) (mended i
 // gives the last of them, empty where there are no more, and counts them and
 // what was mended.
 func (s *Service) mendMembers(ctx context.Context, group, after principal.ID) (last principal.ID, members, mended int, err error) {
-	page, err := s.store.GroupMembersPage(ctx, group, after, scrubLook, false)
+	page, err := s.people.GroupMembersPage(ctx, group, after, scrubLook, false)
 	if err != nil {
 		return "", 0, 0, err
 	}
@@ -129,7 +129,7 @@ func (s *Service) mendIfWrong(ctx context.Context, group, p principal.ID) (int, 
 	if err != nil || lists.Principals[group] {
 		return 0, err
 	}
-	rows, err := s.store.ReadPrincipal(ctx, group, principal.Query{Members: []principal.ID{p}, Serial: true})
+	rows, err := s.people.ReadPrincipal(ctx, group, principal.Query{Members: []principal.ID{p}, Serial: true})
 	if err != nil || lists.MayHide(rows.Header.MTS, s.Now()) {
 		return 0, err
 	}

@@ -32,7 +32,7 @@ func (s *Service) RebuildLibrary(ctx context.Context, v *principal.Viewer, owner
 	if err := s.RequireActor(ctx, s.NewBudget(), v, p.Tenant()); err != nil {
 		return nil, err
 	}
-	headers, err := s.store.ReadPrincipals(ctx, []principal.ID{p})
+	headers, err := s.people.ReadPrincipals(ctx, []principal.ID{p})
 	if err != nil {
 		return nil, err
 	}
@@ -69,7 +69,7 @@ func (s *Service) Rebuild(ctx context.Context, p principal.ID) (restored, remove
 			return 0, 0, err
 		}
 		if complete {
-			now, err := s.store.CountLibrary(ctx, p, principal.Private, math.MaxInt32)
+			now, err := s.libraries.CountLibrary(ctx, p, principal.Private, math.MaxInt32)
 			return max(0, now-r.Before+r.Removed), r.Removed, err
 		}
 		// It was deleted while it was rebuilt, or by a clock that is ahead.
@@ -116,30 +116,30 @@ func (r *rebuild) finish(ctx context.Context) (complete bool, err error) {
 	if err := r.check(ctx); err != nil {
 		return false, err
 	}
-	recorded, err := r.s.store.Recorded(ctx, r.p)
+	recorded, err := r.s.libraries.Recorded(ctx, r.p)
 	if err != nil {
 		return false, err
 	}
 	if !recorded && !r.Unrecorded {
 		return false, nil // a record that was lost meanwhile did not name everything
 	}
-	if err := r.s.Insist(ctx, func() error { return r.s.store.SetBuilt(ctx, r.p, r.AsOf) }); err != nil {
+	if err := r.s.Insist(ctx, func() error { return r.s.libraries.SetBuilt(ctx, r.p, r.AsOf) }); err != nil {
 		return false, err
 	}
 	if complete, err = r.s.isComplete(ctx, r.p); err != nil {
 		return false, err
 	}
 	// Of a library that is not complete nothing is left to continue.
-	return complete, r.s.Insist(ctx, func() error { return r.s.store.DropRebuildNote(ctx, r.p, r.AsOf) })
+	return complete, r.s.Insist(ctx, func() error { return r.s.libraries.DropRebuildNote(ctx, r.p, r.AsOf) })
 }
 
 // isComplete tells whether p's library and record carry their marks.
 func (s *Service) isComplete(ctx context.Context, p principal.ID) (bool, error) {
-	built, err := s.store.Built(ctx, p)
+	built, err := s.libraries.Built(ctx, p)
 	if err != nil || !built {
 		return false, err
 	}
-	return s.store.Recorded(ctx, p)
+	return s.libraries.Recorded(ctx, p)
 }
 
 // restore mends everything that p has a role on: by the record of what was
@@ -160,7 +160,7 @@ func (r *rebuild) restore(ctx context.Context) error {
 // mendRecorded mends what the record names, from where the rebuild has got to.
 func (r *rebuild) mendRecorded(ctx context.Context) error {
 	for {
-		shared, err := r.s.store.SharedWith(ctx, r.p, r.After, rebuildPage)
+		shared, err := r.s.libraries.SharedWith(ctx, r.p, r.After, rebuildPage)
 		if err != nil || len(shared) == 0 {
 			return err
 		}
@@ -180,11 +180,11 @@ func (r *rebuild) mendRecorded(ctx context.Context) error {
 // mendHeld mends all items that have a row of p, from where the rebuild has got to.
 func (r *rebuild) mendHeld(ctx context.Context) error {
 	for {
-		ids, err := r.s.store.ScanContents(ctx, r.After, rebuildPage)
+		ids, err := r.s.contents.ScanContents(ctx, r.After, rebuildPage)
 		if err != nil || len(ids) == 0 {
 			return err
 		}
-		rows, err := r.s.store.ReadMany(ctx, ids, []principal.ID{r.p})
+		rows, err := r.s.contents.ReadMany(ctx, ids, []principal.ID{r.p})
 		if err != nil {
 			return err
 		}
@@ -251,7 +251,7 @@ func (s *Service) mendUnrecorded(ctx context.Context, p principal.ID, rows []lib
 			ids = append(ids, rows[i].Header.ID)
 		}
 	}
-	recorded, err := s.store.Roles(ctx, p, ids)
+	recorded, err := s.libraries.Roles(ctx, p, ids)
 	if err != nil {
 		return err
 	}
@@ -278,7 +278,7 @@ func (s *Service) mendUnrecorded(ctx context.Context, p principal.ID, rows []lib
 func (s *Service) walkBucket(ctx context.Context, p principal.ID, b library.Bucket, see func([]library.Entry, []library.ContentRows) error) error {
 	slice := library.Slice{Owner: p, Bucket: b, Newer: true, Limit: rebuildPage}
 	for {
-		entries, err := s.store.PageLibrary(ctx, slice)
+		entries, err := s.libraries.PageLibrary(ctx, slice)
 		if err != nil || len(entries) == 0 {
 			return err
 		}
@@ -286,7 +286,7 @@ func (s *Service) walkBucket(ctx context.Context, p principal.ID, b library.Buck
 		for i, e := range entries {
 			ids[i] = e.Content
 		}
-		rows, err := s.store.ReadMany(ctx, ids, []principal.ID{p})
+		rows, err := s.contents.ReadMany(ctx, ids, []principal.ID{p})
 		if err != nil {
 			return err
 		}

@@ -72,7 +72,7 @@ func (r *rebuildAll) tell(n int) {
 func (r *rebuildAll) contents(ctx context.Context) error {
 	var after library.ContentID
 	for {
-		ids, err := r.s.store.ScanContents(ctx, after, rebuildPage)
+		ids, err := r.s.contents.ScanContents(ctx, after, rebuildPage)
 		if err != nil || len(ids) == 0 {
 			return err
 		}
@@ -124,5 +124,5 @@ func (r *rebuildAll) principal(ctx context.Context, p principal.ID) error {
 	if err != nil {
 		return err
 	}
-	return r.s.Insist(ctx, func() error { return r.s.store.SetBuilt(ctx, p, r.asOf) })
+	return r.s.Insist(ctx, func() error { return r.s.libraries.SetBuilt(ctx, p, r.asOf) })
 }

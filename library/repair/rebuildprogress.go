@@ -66,7 +66,7 @@ func (s *Service) openRebuild(ctx context.Context, p principal.ID, last *rebuild
 	if err != nil {
 		return nil, fmt.Errorf("looking whether the library of %s is complete: %w", p, err)
 	}
-	recorded, err := s.store.Recorded(ctx, p)
+	recorded, err := s.libraries.Recorded(ctx, p)
 	if err != nil {
 		return nil, fmt.Errorf("looking for the record of what %s has a role on: %w", p, err)
 	}
@@ -81,7 +81,7 @@ func (s *Service) openRebuild(ctx context.Context, p principal.ID, last *rebuild
 	r := &rebuild{s: s, p: p, wasComplete: complete, rebuildProgress: rebuildProgress{AsOf: asOf, Unrecorded: !recorded}}
 	if last != nil {
 		r.Before, r.Removed = last.Before, last.Removed
-	} else if r.Before, err = s.store.CountLibrary(ctx, p, principal.Private, math.MaxInt32); err != nil {
+	} else if r.Before, err = s.libraries.CountLibrary(ctx, p, principal.Private, math.MaxInt32); err != nil {
 		return nil, err
 	}
 	return r, r.write(ctx)
@@ -90,7 +90,7 @@ func (s *Service) openRebuild(ctx context.Context, p principal.ID, last *rebuild
 // rebuildKept reads the progress of a rebuild; nil where none is kept, or one
 // that this version cannot read.
 func (s *Service) rebuildKept(ctx context.Context, p principal.ID) (*rebuildProgress, error) {
-	note, err := s.store.RebuildNote(ctx, p)
+	note, err := s.libraries.RebuildNote(ctx, p)
 	if err != nil || len(note) < 8 {
 		return nil, err
 	}
@@ -110,7 +110,7 @@ func (r *rebuild) write(ctx context.Context) error {
 		return fmt.Errorf("the progress of a rebuild: %w", err)
 	}
 	note := append(binary.BigEndian.AppendUint64(nil, r.Step), body...)
-	return r.s.Insist(ctx, func() error { return r.s.store.PutRebuildNote(ctx, r.p, r.AsOf, note) })
+	return r.s.Insist(ctx, func() error { return r.s.libraries.PutRebuildNote(ctx, r.p, r.AsOf, note) })
 }
 
 // passed notes that everything up to an item is restored; n items were.

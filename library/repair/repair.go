@@ -35,7 +35,7 @@ const mendAtOnce = 16
 // state, and sees that they do.
 func (s *Service) mend(ctx context.Context, p principal.ID, id library.ContentID) error {
 	return s.raising(ctx, func(late bool) (int64, error) {
-		rows, err := s.store.Read(ctx, id, library.ContentQuery{Members: []principal.ID{p}, Serial: late})
+		rows, err := s.contents.Read(ctx, id, library.ContentQuery{Members: []principal.ID{p}, Serial: late})
 		if err != nil {
 			return settled, err
 		}
@@ -115,7 +115,7 @@ func (s *Service) differs(ctx context.Context, h *library.Header, m library.Memb
 			return true, nil
 		}
 	}
-	roles, err := s.store.Roles(ctx, m.Principal, []library.ContentID{h.ID})
+	roles, err := s.libraries.Roles(ctx, m.Principal, []library.ContentID{h.ID})
 	return err == nil && roles[0] != must, err
 }
 
@@ -124,7 +124,7 @@ func (s *Service) entryAt(ctx context.Context, p principal.ID, b library.Bucket,
 	// A slice that begins right behind the place has the place as its first
 	// entry, if anything stands there: one row, read from the newer side.
 	behind := library.EntryKey{Position: at.Position, Content: at.Content + "\x00"}
-	entries, err := s.store.PageLibrary(ctx, library.Slice{Owner: p, Bucket: b, From: &behind, Limit: 1})
+	entries, err := s.libraries.PageLibrary(ctx, library.Slice{Owner: p, Bucket: b, From: &behind, Limit: 1})
 	if err != nil || len(entries) == 0 {
 		return library.Entry{}, false, err
 	}
@@ -140,11 +140,11 @@ func (s *Service) dropStray(ctx context.Context, p principal.ID, b library.Bucke
 		if err != nil || !stands {
 			return settled, err
 		}
-		rows, err := s.store.Read(ctx, at.Content, library.ContentQuery{Members: []principal.ID{p}, Serial: late})
+		rows, err := s.contents.Read(ctx, at.Content, library.ContentQuery{Members: []principal.ID{p}, Serial: late})
 		if err != nil || justified(e, b, p, rows) {
 			return settled, err
 		}
-		err = s.Insist(ctx, func() error { return s.store.DropEntries(ctx, p, []library.BucketEntry{{Bucket: b, Entry: e}}) })
+		err = s.Insist(ctx, func() error { return s.libraries.DropEntries(ctx, p, []library.BucketEntry{{Bucket: b, Entry: e}}) })
 		if err == nil && late {
 			err = s.EnforceQuietly(ctx, &library.Enforcement{Header: without(&rows.Header, at), Rows: rows.Members, Reverse: true})
 		}

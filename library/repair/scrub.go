@@ -93,7 +93,7 @@ type scrubbing struct {
 
 // contents scrubs items from the place on.
 func (c *scrubbing) contents(ctx context.Context, limit int) (err error) {
-	ids, err := c.s.store.ScanContents(ctx, c.at.Content, limit)
+	ids, err := c.s.contents.ScanContents(ctx, c.at.Content, limit)
 	if err != nil {
 		return err
 	}
@@ -142,7 +142,7 @@ func (c *scrubbing) content(ctx context.Context, id library.ContentID, after pri
 	h := &page.Header
 	if h.State == commit.Live && h.ExpiresAt != nil && *h.ExpiresAt <= s.Now() {
 		// Newer than the state, so that no removal by an earlier version hides it.
-		if err := s.store.PutDue(ctx, commit.Due{At: *h.ExpiresAt, Kind: commit.Content, Key: string(id), MTS: s.MTS(h.MTS)}); err != nil {
+		if err := s.lanes.PutDue(ctx, commit.Due{At: *h.ExpiresAt, Kind: commit.Content, Key: string(id), MTS: s.MTS(h.MTS)}); err != nil {
 			return "", err
 		}
 	}
@@ -176,7 +176,7 @@ func (c *scrubbing) content(ctx context.Context, id library.ContentID, after pri
 // compare reads some members of an item, and tells whose libraries or records
 // show it otherwise than the header has it.
 func (s *Service) compare(ctx context.Context, id library.ContentID, after principal.ID) (page *library.ContentRows, wrong []principal.ID, err error) {
-	page, err = s.store.MembersPage(ctx, id, after, scrubLook, false)
+	page, err = s.contents.MembersPage(ctx, id, after, scrubLook, false)
 	if err != nil {
 		return nil, nil, err
 	}

@@ -16,7 +16,7 @@ func (c *scrubbing) owners(ctx context.Context, limit int) error {
 		}
 		c.report.Next = ScrubPlace{Owners: true, Owner: c.at.Owner}
 	}
-	ids, err := c.s.store.ScanPrincipals(ctx, c.at.Owner, limit)
+	ids, err := c.s.people.ScanPrincipals(ctx, c.at.Owner, limit)
 	if err != nil {
 		return err
 	}
@@ -93,7 +93,7 @@ func (c *scrubbing) memberships(ctx context.Context, from ScrubPlace) (done bool
 // record mends what is recorded as shared with p, after an item, and is not so.
 func (c *scrubbing) record(ctx context.Context, p principal.ID, after library.ContentID) (last library.ContentID, more bool, err error) {
 	s := c.s
-	shared, err := s.store.SharedWith(ctx, p, after, scrubLook)
+	shared, err := s.libraries.SharedWith(ctx, p, after, scrubLook)
 	c.left -= 1 + len(shared)
 	if err != nil || len(shared) == 0 {
 		return "", false, err
@@ -102,7 +102,7 @@ func (c *scrubbing) record(ctx context.Context, p principal.ID, after library.Co
 	for i := range shared {
 		ids[i] = shared[i].Content
 	}
-	rows, err := s.store.ReadMany(ctx, ids, []principal.ID{p})
+	rows, err := s.contents.ReadMany(ctx, ids, []principal.ID{p})
 	if err != nil {
 		return "", false, err
 	}
@@ -124,7 +124,7 @@ func (c *scrubbing) unjustified(ctx context.Context, p principal.ID, id library.
 	if err != nil || lists.Contents[id] {
 		return err
 	}
-	rows, err := c.s.store.Read(ctx, id, library.ContentQuery{Members: []principal.ID{p}, Serial: true})
+	rows, err := c.s.contents.Read(ctx, id, library.ContentQuery{Members: []principal.ID{p}, Serial: true})
 	if err != nil || lists.MayHide(rows.Header.MTS, c.s.Now()) {
 		return err
 	}
@@ -161,7 +161,7 @@ func (c *scrubbing) library(ctx context.Context, p principal.ID, from library.Bu
 // header justifies and no change in flight explains.
 func (c *scrubbing) entries(ctx context.Context, p principal.ID, b library.Bucket, after *library.EntryKey) (last *library.EntryKey, more bool, err error) {
 	s := c.s
-	es, err := s.store.PageLibrary(ctx, library.Slice{Owner: p, Bucket: b, Newer: true, From: after, Limit: scrubLook})
+	es, err := s.libraries.PageLibrary(ctx, library.Slice{Owner: p, Bucket: b, Newer: true, From: after, Limit: scrubLook})
 	c.left -= 1 + len(es)
 	if err != nil || len(es) == 0 {
 		return nil, false, err
@@ -170,7 +170,7 @@ func (c *scrubbing) entries(ctx context.Context, p principal.ID, b library.Bucke
 	for i := range es {
 		ids[i] = es[i].Content
 	}
-	rows, err := s.store.ReadMany(ctx, ids, []principal.ID{p})
+	rows, err := s.contents.ReadMany(ctx, ids, []principal.ID{p})
 	if err != nil {
 		return nil, false, err
 	}
@@ -194,7 +194,7 @@ func (c *scrubbing) stray(ctx context.Context, p principal.ID, b library.Bucket,
 	if err != nil || lists.Contents[at.Content] {
 		return err
 	}
-	rows, err := s.store.Read(ctx, at.Content, library.ContentQuery{Serial: true})
+	rows, err := s.contents.Read(ctx, at.Content, library.ContentQuery{Serial: true})
 	if err != nil || rows.Header.Seq != seq || lists.MayHide(rows.Header.MTS, s.Now()) {
 		return err
 	}

@@ -1,9 +1,9 @@
 package repair
 
 import (
-	"context"
 	"log/slog"
 
+	"carrel/core/commit"
 	"carrel/core/sched"
 	"carrel/library"
 	"carrel/library/feed"
@@ -15,35 +15,48 @@ import (
 // operator asks for. It has all that the Service of libraries has, too.
 type Service struct {
 	*feed.Service
-	store library.Store
-	rt    sched.Runtime
-	log   *slog.Logger
+	contents  library.ContentStore
+	libraries library.LibraryStore
+	people    principal.Store
+	directory principal.DirectoryStore
+	lanes     commit.JournalStore
+	rt        sched.Runtime
+	log       *slog.Logger
 
 	rebuilds rebuildTable
 	// rebuildTurns are for the rebuilds that readers have asked for.
 	rebuildTurns *sched.Permits
-	// directory is what is known of whether it is complete.
-	directory directoryRun
+	// filling is what is known of whether the directory is complete.
+	filling directoryRun
 	// scrubbed is how far the scrubber has got.
 	scrubbed ScrubPlace
 }
 
 var _ library.API = (*Service)(nil)
 
-// New makes the Service of libraries, and has it repaired where it needs to be.
-// It reads the cursor keys from the store, and makes them where the store is new. Where
-// that fails it may be repeated.
-func New(ctx context.Context, c library.Config) (*Service, error) {
-	if c.Log == nil {
-		c.Log = slog.New(slog.DiscardHandler)
-	}
+// Config is what the Service of repairs needs.
+type Config struct {
+	Feed      *feed.Service
+	Contents  library.ContentStore
+	Libraries library.LibraryStore
+	People    principal.Store
+	Directory principal.DirectoryStore
+	Lanes     commit.JournalStore
+	Runtime   sched.Runtime
+	Log       *slog.Logger
+}
+
+// New returns the Service of repairs, and has the Services that it contains call it for
+// what they find to be missing or wrong.
+func New(c Config) *Service {
 	s := &Service{
-		store: c.Store, rt: c.Runtime, log: c.Log,
+		Service: c.Feed, contents: c.Contents, libraries: c.Libraries, people: c.People, directory: c.Directory, lanes: c.Lanes,
+		rt: c.Runtime, log: c.Log,
 		rebuilds:     rebuildTable{running: map[principal.ID]*rebuildRun{}, done: map[principal.ID]*rebuildRun{}},
 		rebuildTurns: sched.NewPermits(c.Runtime, rebuildsAtOnce),
 	}
-	c.Missing, c.Searchable, c.Repair = s.rebuildMissing, s.requireDirectory, s.repair
-	var err error
-	s.Service, err = feed.New(ctx, c)
-	return s, err
+	s.OnMissing(s.rebuildMissing)
+	s.BeforeSearch(s.requireDirectory)
+	s.Repairs(commit.Content, s.repair)
+	return s
 }

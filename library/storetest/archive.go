@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"carrel/backend"
 	"carrel/core/commit"
 	"carrel/core/fault"
 	"carrel/core/naming"
@@ -17,7 +18,7 @@ import (
 
 // ArchiveStore is a store that can be moved.
 type ArchiveStore interface {
-	library.Store
+	backend.Store
 	archive.Store
 	naming.BlockStore
 }

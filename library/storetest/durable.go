@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"testing"
 
+	"carrel/backend"
 	"carrel/core/clock"
 	"carrel/core/commit"
 	"carrel/library"
@@ -44,7 +45,7 @@ type durableCheck struct {
 // RunDurable runs the checks of durability. open gives an empty store, and
 // crash, which ends its process without a warning, loses all it may lose, and
 // gives the store as the next process finds it.
-func RunDurable(t *testing.T, open func(t *testing.T) (s library.Store, crash func() library.Store)) {
+func RunDurable(t *testing.T, open func(t *testing.T) (s backend.Store, crash func() backend.Store)) {
 	for n, a := range durableAreas() {
 		t.Run(a.name, func(t *testing.T) {
 			for m, c := range a.checks {

@@ -1,4 +1,4 @@
-// Package storetest is the conformance suite of library.Store. It knows the
+// Package storetest is the conformance suite of backend.Store. It knows the
 // interface alone, so that every backend, the simulated one included, runs it
 // unchanged. Its subtests bear the words of the contract, and a test of this
 // package holds that no "must" of the contracts is without one.
@@ -13,6 +13,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
 
+	"carrel/backend"
 	"carrel/core/clock"
 	"carrel/core/commit"
 	"carrel/core/fault"
@@ -46,7 +47,7 @@ func areas() []area {
 
 // Run runs the suite. open gives a store that was empty when the suite began:
 // a new one each time, or one for all subtests, which use ids of their own.
-func Run(t *testing.T, open func(t *testing.T) library.Store) {
+func Run(t *testing.T, open func(t *testing.T) backend.Store) {
 	for n, a := range areas() {
 		t.Run(a.name, func(t *testing.T) {
 			for m, c := range a.checks {
@@ -61,7 +62,7 @@ func Run(t *testing.T, open func(t *testing.T) library.Store) {
 // stage is what a subtest plays on: a store and a tenant of its own.
 type stage struct {
 	*testing.T
-	library.Store
+	backend.Store
 	ctx    context.Context
 	tenant string
 	clock  clock.Instant
@@ -71,7 +72,7 @@ type stage struct {
 // start is the first instant of every stage: 2026-01-01.
 const start clock.Instant = 1767225600000000
 
-func newStage(t *testing.T, store library.Store, tenant string) *stage {
+func newStage(t *testing.T, store backend.Store, tenant string) *stage {
 	return &stage{T: t, Store: store, ctx: t.Context(), tenant: tenant, clock: start}
 }
 

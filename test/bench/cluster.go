@@ -100,5 +100,5 @@ func (o *options) openCluster(ctx context.Context, keyspace string, counts *tall
 	if err != nil {
 		return nil, err
 	}
-	return above(ctx, store, tuning)
+	return above(ctx, store, true, tuning)
 }

@@ -40,7 +40,7 @@ func measureHungNode(ctx context.Context, _ *options, t *table) (err error) {
 	if err != nil {
 		return err
 	}
-	g, err := above(ctx, store, library.Tuning{})
+	g, err := above(ctx, store, true, library.Tuning{})
 	if err != nil {
 		return err
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"sync/atomic"
 
+	"carrel/backend"
 	"carrel/core/commit"
 	"carrel/library"
 	"carrel/principal"
@@ -11,7 +12,7 @@ import (
 
 // counting is a store that counts what a change of content costs it.
 type counting struct {
-	library.Store
+	backend.Store
 
 	commits  atomic.Int64 // conditional writes, each synced
 	lanes    atomic.Int64 // writes of the in-flight list

@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"sync"
 
+	"carrel/backend"
 	"carrel/library"
 	"carrel/principal"
 )
@@ -17,13 +18,13 @@ import (
 // visibility, GraphQL, cursor keys or limits. All that the gateway costs above
 // it is the price of those.
 type floor struct {
-	store library.Store
+	store backend.Store
 	pool  sync.Pool // of *[]byte
 }
 
 const pageSize = 20
 
-func newFloor(store library.Store) *floor {
+func newFloor(store backend.Store) *floor {
 	return &floor{store: store, pool: sync.Pool{New: func() any { return new([]byte) }}}
 }
 

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"carrel/auth"
+	"carrel/backend"
 	"carrel/core/commit"
 	"carrel/core/journal"
 	"carrel/core/naming"
@@ -22,7 +23,7 @@ import (
 
 // A gateway is a store with everything that is above it, as main wires it.
 type gateway struct {
-	store   backend
+	store   opened
 	counts  *counting
 	runtime *sched.Real
 	journal *journal.Journal
@@ -30,9 +31,9 @@ type gateway struct {
 	stop    context.CancelFunc
 }
 
-// backend is a store of either kind.
-type backend interface {
-	library.Store
+// opened is an open store of either kind.
+type opened interface {
+	backend.Store
 	naming.BlockStore
 	Close() error
 }
@@ -43,27 +44,37 @@ func open(ctx context.Context, dir string, tuning library.Tuning) (*gateway, err
 	if err != nil {
 		return nil, err
 	}
-	return above(ctx, pebble, tuning)
+	return above(ctx, pebble, false, tuning)
 }
 
-// above puts the domain above a store, which it closes with itself.
-func above(ctx context.Context, store backend, tuning library.Tuning) (*gateway, error) {
+// above connects the domain with a store, which it closes with itself. remote reports
+// that a call of the store takes a round trip.
+func above(ctx context.Context, store opened, remote bool, tuning library.Tuning) (*gateway, error) {
 	ctx, stop := context.WithCancel(ctx)
 	g := &gateway{store: store, counts: &counting{Store: store}, runtime: sched.NewReal(), stop: stop}
-	log := slog.New(slog.DiscardHandler)
-	names, err := naming.New(store, "bench", naming.DefaultBlockSize)
-	if err == nil {
-		g.journal = journal.New(ctx, g.counts, g.runtime, log, commit.WholeProtocol)
-		_, remote := store.(library.Bulletin) // a cluster, of the two that there are
-		g.service, err = repair.New(ctx, library.Config{
-			Store: g.counts, Runtime: g.runtime, Journal: g.journal, Names: names, Log: log, Tuning: tuning, Remote: remote,
-		})
-	}
-	if err != nil {
+	if err := g.connect(ctx, remote, tuning); err != nil {
 		return nil, errors.Join(err, g.close())
 	}
 	g.runtime.Go(func() { g.journal.Run(ctx, g.service) })
 	return g, nil
+}
+
+// connect creates the journal and the Service on the open store.
+func (g *gateway) connect(ctx context.Context, remote bool, tuning library.Tuning) error {
+	names, err := naming.New(g.store, "bench", naming.DefaultBlockSize)
+	if err != nil {
+		return err
+	}
+	log := slog.New(slog.DiscardHandler)
+	g.journal = journal.New(ctx, g.counts, g.runtime, log, commit.WholeProtocol)
+	services, err := backend.Open(ctx, backend.Config{
+		Store: g.counts, Runtime: g.runtime, Journal: g.journal, Names: names, Log: log, Tuning: tuning, Remote: remote,
+	})
+	if err != nil {
+		return err
+	}
+	g.service = services.Library
+	return nil
 }
 
 func (g *gateway) close() error {

@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"carrel/backend"
 	"carrel/cassandra"
 	"carrel/cassandra/session"
 	"carrel/core/commit"
@@ -65,8 +66,11 @@ func openDoor(t *testing.T, o session.Options, skew time.Duration, without commi
 		t.Fatal(err)
 	}
 	patiently(t, func() error {
-		d.service, err = repair.New(t.Context(), library.Config{Store: store, Runtime: rt, Journal: d.journal, Names: names,
+		services, err := backend.Open(t.Context(), backend.Config{Store: store, Runtime: rt, Journal: d.journal, Names: names,
 			Tuning: library.Tuning{Without: without}})
+		if err == nil {
+			d.service = services.Library
+		}
 		return err
 	})
 	go func() {

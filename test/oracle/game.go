@@ -12,6 +12,7 @@ import (
 
 	"pgregory.net/rapid"
 
+	"carrel/backend"
 	"carrel/core/clock"
 	"carrel/core/commit"
 	"carrel/core/input"
@@ -28,20 +29,31 @@ const (
 	stepsAtMost  = 120
 )
 
-// Run plays games on stores. open opens a store for one game; it may give the
-// same store again and again, because each game has tenants of its own. done
-// is called after the game.
-func Run(t *testing.T, open func(t *testing.T) (store library.Store, done func())) {
+// Opened is a store that is open for one game.
+type Opened struct {
+	Store backend.Store
+	// Bulletin is set for a store that several processes may use. The game is then
+	// played through two gateways.
+	Bulletin library.Bulletin
+	// Done is called after the game, unless it is nil.
+	Done func()
+}
+
+// Run plays games on stores. open opens a store for one game. It may return the
+// same store again and again, because each game has tenants of its own.
+func Run(t *testing.T, open func(t *testing.T) Opened) {
 	played := 0
 	rapid.Check(t, func(rt *rapid.T) {
-		store, done := open(t)
-		defer done()
+		opened := open(t)
+		if opened.Done != nil {
+			defer opened.Done()
+		}
 		played++
 		hot := rapid.Bool().Draw(rt, "hot")
 		// A seed for each operation, 0 for none: of a game that fails rapid takes
 		// the operations out that do not matter.
 		seeds := rapid.SliceOfN(rapid.Uint64(), stepsAtLeast, stepsAtMost).Draw(rt, "seeds")
-		newGame(t.Context(), rt, store, played, hot).play(seeds)
+		newGame(t.Context(), rt, opened, played, hot).play(seeds)
 	})
 }
 
@@ -51,7 +63,7 @@ type game struct {
 	ctx      context.Context
 	w        *world
 	gateway             // through which the operation under way is made
-	gateways []*gateway // one, or two on a store that has a library.Bulletin
+	gateways []*gateway // one, or two on a store that several processes may use
 	runtime  *gameClock
 
 	followers []*follower
@@ -101,7 +113,7 @@ func (n *names) ContentName(context.Context) (string, error) {
 	return fmt.Sprintf("%s/%d", n.host, n.n.Add(1)), nil
 }
 
-func newGame(ctx context.Context, t *rapid.T, store library.Store, number int, hot bool) *game {
+func newGame(ctx context.Context, t *rapid.T, opened Opened, number int, hot bool) *game {
 	g := &game{
 		T: t, ctx: ctx, runtime: &gameClock{Real: sched.NewReal()},
 		home: fmt.Sprintf("home%d", number), away: fmt.Sprintf("away%d", number),
@@ -116,9 +128,11 @@ func newGame(ctx context.Context, t *rapid.T, store library.Store, number int, h
 	if g.hot {
 		tuning.HotMoves = 2
 	}
-	config := library.Config{Store: store, Runtime: g.runtime, Names: &names{host: fmt.Sprintf("host%d", number)}, Tuning: tuning, Remote: true}
-	if bulletin, shared := store.(library.Bulletin); shared {
-		config.Bulletin = bulletin
+	config := backend.Config{
+		Store: opened.Store, Bulletin: opened.Bulletin, Runtime: g.runtime, Names: &names{host: fmt.Sprintf("host%d", number)},
+		Tuning: tuning, Remote: true,
+	}
+	if config.Bulletin != nil {
 		g.serve(config)
 	}
 	g.serve(config)
@@ -141,14 +155,14 @@ func newGame(ctx context.Context, t *rapid.T, store library.Store, number int, h
 }
 
 // serve opens a gateway.
-func (g *game) serve(c library.Config) {
+func (g *game) serve(c backend.Config) {
 	j := journal.New(g.ctx, c.Store, c.Runtime, nil, commit.WholeProtocol)
 	c.Journal = j
-	svc, err := repair.New(g.ctx, c)
+	services, err := backend.Open(g.ctx, c)
 	if err != nil {
-		g.Fatalf("opening the Service: %v", err)
+		g.Fatalf("opening the Services: %v", err)
 	}
-	g.gateways = append(g.gateways, &gateway{svc, j})
+	g.gateways = append(g.gateways, &gateway{services.Library, j})
 }
 
 // play makes the moves, compares what can be read on the way, and everything at

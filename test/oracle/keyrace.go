@@ -6,6 +6,8 @@ import (
 	"sync"
 	"testing"
 
+	"carrel/backend"
+	"carrel/backend/backendtest"
 	"carrel/core/commit"
 	"carrel/core/fault"
 	"carrel/core/journal"
@@ -20,18 +22,14 @@ const keyRaces = 20
 
 // RunKeyRaces has two processes on one store create with one idempotency key and
 // two inputs at the same time: one of them at most creates.
-func RunKeyRaces(t *testing.T, store library.Store, tenant string) {
+func RunKeyRaces(t *testing.T, store backend.Store, tenant string) {
 	runtime := sched.NewReal()
 	t.Cleanup(runtime.Close)
 	var services [2]*repair.Service
 	for n := range services {
 		names := &blockNames{prefix: fmt.Sprintf("race-%d", n)}
-		var err error
-		services[n], err = repair.New(t.Context(), library.Config{Store: store, Runtime: runtime, Names: names,
+		services[n] = backendtest.Open(t, backend.Config{Store: store, Runtime: runtime, Names: names,
 			Journal: journal.New(t.Context(), store, runtime, nil, commit.WholeProtocol)})
-		if err != nil {
-			t.Fatal(err)
-		}
 	}
 	ann := principal.ID("u:" + tenant + ":ann")
 	_, err := services[0].CreateUser(t.Context(), &principal.Viewer{User: ann}, principal.CreateUser{Tenant: tenant, Name: "ann",

@@ -6,7 +6,6 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs"
 	"go.uber.org/goleak"
 
-	"carrel/library"
 	"carrel/pebblestore"
 	"carrel/test/oracle"
 	"carrel/test/simulator"
@@ -17,23 +16,24 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 // TestTwoGateways plays on the simulated store, which several processes may use:
 // what happens through one is told by the other.
 func TestTwoGateways(t *testing.T) {
-	oracle.Run(t, func(*testing.T) (library.Store, func()) {
-		return simulator.NewClient(simulator.NewStore(nil), nil), func() {}
+	oracle.Run(t, func(*testing.T) oracle.Opened {
+		store := simulator.NewClient(simulator.NewStore(nil), nil)
+		return oracle.Opened{Store: store, Bulletin: store}
 	})
 }
 
 // TestPebble plays on the embedded store.
 func TestPebble(t *testing.T) {
-	oracle.Run(t, func(t *testing.T) (library.Store, func()) {
+	oracle.Run(t, func(t *testing.T) oracle.Opened {
 		store, err := pebblestore.Open("", pebblestore.Options{FS: vfs.NewMem()})
 		if err != nil {
 			t.Fatalf("opening the store: %v", err)
 		}
-		return store, func() {
+		return oracle.Opened{Store: store, Done: func() {
 			if err := store.Close(); err != nil {
 				t.Errorf("closing the store: %v", err)
 			}
-		}
+		}}
 	})
 }
 

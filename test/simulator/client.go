@@ -5,11 +5,11 @@ import (
 	"errors"
 	"time"
 
+	"carrel/backend"
 	"carrel/core/fault"
-	"carrel/library"
 )
 
-// Client is one actor's connection to the Store: a library.Store whose every
+// Client is one actor's connection to the Store: a backend.Store whose every
 // call is a step of the schedule and may fail.
 type Client struct {
 	st *Store
@@ -24,7 +24,7 @@ type Client struct {
 	calm bool
 }
 
-var _ library.Store = (*Client)(nil)
+var _ backend.Store = (*Client)(nil)
 
 // NewClient connects an actor; nil makes an ordinary backend.
 func NewClient(st *Store, a *Actor) *Client {

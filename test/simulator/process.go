@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 
+	"carrel/backend"
 	"carrel/core/journal"
 	"carrel/core/sched"
 	"carrel/library"
@@ -40,15 +41,16 @@ func (p *process) boot(ctx context.Context, tune library.Tuning) error {
 	p.c.calm = true
 	defer func() { p.c.calm = false }()
 	p.j = journal.New(ctx, p.c, p.a, nil, tune.Without)
-	c := library.Config{Store: p.c, Runtime: p.a, Journal: p.j, Tuning: tune, Remote: true}
+	c := backend.Config{Store: p.c, Runtime: p.a, Journal: p.j, Tuning: tune, Remote: true}
 	if p.announces {
 		c.Bulletin = p.c
 	}
-	svc, err := repair.New(ctx, c)
+	services, err := backend.Open(ctx, c)
 	if err != nil {
 		p.failed = err
 		return err
 	}
+	svc := services.Library
 	p.svc, p.api = svc, library.Bounded(svc, p.a)
 	p.a.Go(func() { p.j.Run(ctx, svc) })
 	return nil

@@ -3,13 +3,13 @@ package simulator
 import (
 	"testing"
 
-	"carrel/library"
+	"carrel/backend"
 	"carrel/library/storetest"
 )
 
 // The simulated store is a backend like others: what the simulator finds on it
 // would be found on them.
 func TestConformance(t *testing.T) {
-	storetest.Run(t, func(*testing.T) library.Store { return NewClient(NewStore(nil), nil) })
+	storetest.Run(t, func(*testing.T) backend.Store { return NewClient(NewStore(nil), nil) })
 	storetest.RunArchive(t, func(*testing.T) storetest.ArchiveStore { return NewClient(NewStore(nil), nil) })
 }

@@ -1,0 +1,94 @@
+package backend
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"time"
+
+	"carrel/core/commit"
+	"carrel/core/cursor"
+	"carrel/core/sched"
+	"carrel/library"
+	"carrel/library/feed"
+	"carrel/library/repair"
+	"carrel/principal"
+)
+
+// Config is what the Services need of their process.
+type Config struct {
+	Store   Store
+	Runtime sched.Runtime
+	Journal commit.Journal
+	Names   library.Namer
+	Log     *slog.Logger    // nil: nothing is logged
+	Watch   library.Watcher // nil: nothing is counted
+	// Ahead is how far this process's clock is ahead of its store's, as far as
+	// that is certain, and negative where it is behind; nil: they have one clock.
+	Ahead func() time.Duration
+	// Bulletin is where the processes that use the store announce what they change;
+	// nil: only this process uses it.
+	Bulletin library.Bulletin
+	// Remote reports that a call of the store takes a round trip. Calls that do not
+	// depend on each other are then made at the same time.
+	Remote bool
+	Tuning library.Tuning
+}
+
+// Services are the Services of all domains on one store. They share an Engine, which
+// does their background work.
+type Services struct {
+	Engine     *commit.Engine
+	Principals *principal.Service
+	// Library has the methods of packages library, feed and repair.
+	Library *repair.Service
+}
+
+// Open connects the domains on a store. It reads settings of the store, and stores
+// those that it does not have yet. If Open fails, it may be called again.
+func Open(ctx context.Context, c Config) (*Services, error) {
+	c = c.withDefaults()
+	cursors, newStore, err := cursor.NewSealer(ctx, c.Store, c.Runtime)
+	if err != nil {
+		return nil, fmt.Errorf("reading the cursor keys: %w", err)
+	}
+	engine := commit.NewEngine(commit.Config{
+		Runtime: c.Runtime, Journal: c.Journal, Registers: c.Store, Ahead: c.Ahead, Remote: c.Remote, Without: c.Tuning.Without,
+	})
+	principals := principal.New(principal.Config{
+		Engine: engine, Store: c.Store, Directory: c.Store, Runtime: c.Runtime, Journal: c.Journal, Log: c.Log,
+		Cursors: cursors, Targets: c.Tuning.Targets, Without: c.Tuning.Without,
+	})
+	libraries, err := library.New(ctx, library.Config{
+		Principals: principals, Contents: c.Store, Libraries: c.Store, People: c.Store, Lanes: c.Store, Registers: c.Store,
+		Runtime: c.Runtime, Journal: c.Journal, Names: c.Names, Log: c.Log, Watch: c.Watch,
+		Cursors: cursors, NewStore: newStore, Remote: c.Remote, Tuning: c.Tuning,
+	})
+	if err != nil {
+		return nil, err
+	}
+	feeds := feed.New(ctx, feed.Config{
+		Library: libraries, Contents: c.Store, Libraries: c.Store, Bulletin: c.Bulletin,
+		Runtime: c.Runtime, Log: c.Log, Watch: c.Watch, SnapshotPage: c.Tuning.SnapshotPage, Without: c.Tuning.Without,
+	})
+	repairs := repair.New(repair.Config{
+		Feed: feeds, Contents: c.Store, Libraries: c.Store, People: c.Store, Directory: c.Store, Lanes: c.Store,
+		Runtime: c.Runtime, Log: c.Log,
+	})
+	if err := repairs.CheckHooks(); err != nil {
+		return nil, err
+	}
+	return &Services{Engine: engine, Principals: principals, Library: repairs}, nil
+}
+
+// withDefaults returns c with the default in the place of what was left out.
+func (c Config) withDefaults() Config {
+	if c.Log == nil {
+		c.Log = slog.New(slog.DiscardHandler)
+	}
+	if c.Watch == nil {
+		c.Watch = library.Unwatched{}
+	}
+	c.Tuning = c.Tuning.WithDefaults()
+	return c
+}

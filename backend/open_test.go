@@ -1,0 +1,107 @@
+package backend_test
+
+import (
+	"context"
+	"log/slog"
+	"strings"
+	"testing"
+
+	"github.com/cockroachdb/pebble/v2/vfs"
+
+	"carrel/backend"
+	"carrel/core/commit"
+	"carrel/core/cursor"
+	"carrel/core/journal"
+	"carrel/core/sched"
+	"carrel/library"
+	"carrel/library/feed"
+	"carrel/library/repair"
+	"carrel/pebblestore"
+	"carrel/principal"
+)
+
+// newStore returns an empty embedded store, and a runtime, for one test.
+func newStore(t *testing.T) (*pebblestore.Store, *sched.Real) {
+	t.Helper()
+	store, err := pebblestore.Open("", pebblestore.Options{FS: vfs.NewMem()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	runtime := sched.NewReal()
+	t.Cleanup(func() {
+		runtime.Close()
+		if err := store.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return store, runtime
+}
+
+// TestCheckHooks_NamesWhatIsMissing connects the domains one after the other. What a
+// Service lacks until the next one is there is an error that names it.
+func TestCheckHooks_NamesWhatIsMissing(t *testing.T) {
+	store, runtime := newStore(t)
+	ctx, log := t.Context(), slog.New(slog.DiscardHandler)
+	j := journal.New(ctx, store, runtime, nil, commit.WholeProtocol)
+	cursors, _, err := cursor.NewSealer(ctx, store, runtime)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := func(missing string, err error) {
+		t.Helper()
+		if err == nil || !strings.Contains(err.Error(), missing) {
+			t.Errorf("the error is %v, want one that names %q", err, missing)
+		}
+	}
+
+	engine := commit.NewEngine(commit.Config{Runtime: runtime, Journal: j, Registers: store})
+	principals := principal.New(principal.Config{
+		Engine: engine, Store: store, Directory: store, Runtime: runtime, Journal: j, Log: log, Cursors: cursors,
+	})
+	want("OnCreated", principals.CheckHooks())
+	libraries, err := library.New(ctx, library.Config{
+		Principals: principals, Contents: store, Libraries: store, People: store, Lanes: store, Registers: store,
+		Runtime: runtime, Journal: j, Log: log, Watch: library.Unwatched{}, Cursors: cursors, Tuning: library.Tuning{}.WithDefaults(),
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	want("BeforeSearch", principals.CheckHooks())
+	want("PublishTo", libraries.CheckHooks())
+	feeds := feed.New(ctx, feed.Config{Library: libraries, Contents: store, Libraries: store, Runtime: runtime, Log: log, Watch: library.Unwatched{}})
+	want("OnMissing", libraries.CheckHooks())
+	libraries.OnMissing(func(context.Context, principal.ID) error { return nil })
+	want("repairs", libraries.CheckHooks())
+	engine.Repairs(commit.Content, func(context.Context, commit.Repair) error { return nil })
+	want("BeforeSearch", libraries.CheckHooks())
+	repairs := repair.New(repair.Config{
+		Feed: feeds, Contents: store, Libraries: store, People: store, Directory: store, Lanes: store, Runtime: runtime, Log: log,
+	})
+	if err := repairs.CheckHooks(); err != nil {
+		t.Errorf("all domains are connected: %v", err)
+	}
+}
+
+// TestOpen_ServicesShareTheStore: what one Service creates the other one reads.
+func TestOpen_ServicesShareTheStore(t *testing.T) {
+	store, runtime := newStore(t)
+	services, err := backend.Open(t.Context(), backend.Config{
+		Store: store, Runtime: runtime, Journal: journal.New(t.Context(), store, runtime, nil, commit.WholeProtocol),
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	ann := &principal.Viewer{User: "u:acme:ann"}
+	if _, err := services.Principals.CreateUser(t.Context(), ann, principal.CreateUser{
+		Tenant: "acme", Name: "ann", DisplayName: "Ann", Email: "ann@example.com", Visibility: principal.Private,
+	}); err != nil {
+		t.Fatal(err)
+	}
+	page, err := services.Library.Library(t.Context(), ann, ann.User, library.LibraryQuery{})
+	if err != nil || page.Owner != ann.User {
+		t.Errorf("the new user's library is %v, %v", page, err)
+	}
+	if services.Engine != services.Library.Engine {
+		t.Error("the Services have two Engines")
+	}
+}

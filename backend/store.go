@@ -1,0 +1,19 @@
+package backend
+
+import (
+	"carrel/core/claim"
+	"carrel/core/commit"
+	"carrel/library"
+	"carrel/principal"
+)
+
+// Store is what the domains need of a kind of store. Each domain declares its own part.
+type Store interface {
+	commit.JournalStore
+	commit.RegisterStore
+	claim.Store
+	principal.Store
+	principal.DirectoryStore
+	library.ContentStore
+	library.LibraryStore
+}
