@@ -140,6 +140,9 @@ func (p *restoring) add(r *archive.Row) error {
 		m := r.Member
 		p.partition(contentTable(), string(m.Content), false).others.Append(restoreMember,
 			int8(m.Role), memberState(m.Leaving), m.Seq, int64(m.Since), int8(m.Left), string(m.Content), string(m.Principal))
+	case r.ContentRow != nil:
+		row := r.ContentRow
+		appendRows(&p.partition(contentTable(), string(row.Content), false).others, row.Content, []library.Row{row.Row})
 	case r.Principal != nil:
 		h := r.Principal
 		p.partition(principalTable(), string(h.ID), true).header = append(principalValues(h), writersValue(h.Writers, h.Seq), string(h.ID))

@@ -238,8 +238,7 @@ func readContentRows() rowReader {
 			r.Request = &archive.RequestAt{Content: content}
 			r.Request.RequestRow, err = row.requestCells.archived(row.key)
 		default:
-			// A row that this program does not know must not be left behind.
-			err = session.ErrMalformedCell
+			r.ContentRow = &archive.RowAt{Content: content, Row: row.further()}
 		}
 		return r, rowPlace{token, []byte(id), kindRowOf(row.kind, row.key)}, err == nil, err
 	}

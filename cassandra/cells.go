@@ -167,15 +167,19 @@ const headerKey = "~"
 // memberLeaving is the state of a member row that is leaving.
 const memberLeaving int8 = 1
 
-// partitionKeys are the header, the member rows and the request row asked for.
-func partitionKeys(members []principal.ID, request *commit.RequestKey) rowKeys {
-	keys := make(rowKeys, 0, len(members)+2)
+// partitionKeys are the header, the member rows, the request row and the further rows
+// asked for.
+func partitionKeys(members []principal.ID, request *commit.RequestKey, further ...library.RowKey) rowKeys {
+	keys := make(rowKeys, 0, len(members)+len(further)+2)
 	keys = append(keys, rowKey{kindHeader, headerKey})
 	for _, p := range members {
 		keys = append(keys, rowKey{kindMember, string(p)})
 	}
 	if request != nil {
 		keys = append(keys, rowKey{kindRequest, requestKey(request)})
+	}
+	for _, k := range further {
+		keys = append(keys, rowKey{int8(k.Kind), k.Key})
 	}
 	return keys
 }

@@ -1,6 +1,7 @@
 package cassandra
 
 import (
+	"bytes"
 	"context"
 	"encoding/hex"
 
@@ -21,7 +22,8 @@ type contentRow struct {
 	seq, mts, lastModified, position, movesSince, createdAt int64
 	state, itemKind, visibility, widest, present, role      int8
 	version, moves, managers, members                       int
-	title, description, link, creator                       string
+	title, description, link, creator, url                  string
+	page, data                                              []byte
 	expiresAt, mseq, loggedInUntil, publicUntil, since      int64
 	left                                                    int8
 	movedAt                                                 int64
@@ -36,21 +38,21 @@ type contentRow struct {
 // maps of up to 32 cells each among it, and requests.
 const (
 	shownColumns = `kind, key, seq, mts, last_modified, position, created_at, state, item_kind, visibility, present, role, version,
- title, description, link, creator, expires_at, mseq`
+ title, description, link, creator, expires_at, mseq, url, page`
 	contentColumns = shownColumns + `, widest, moves_since, moves, managers, members, logged_in_until, public_until, moved_at, since, left_buckets,
- unsettled, writers, input_hash, answer, until`
+ unsettled, writers, input_hash, answer, until, data`
 )
 
 func (r *contentRow) shownCells() []any {
 	return []any{
 		&r.kind, &r.key, &r.seq, &r.mts, &r.lastModified, &r.position, &r.createdAt, &r.state, &r.itemKind, &r.visibility, &r.present, &r.role, &r.version,
-		&r.title, &r.description, &r.link, &r.creator, &r.expiresAt, &r.mseq,
+		&r.title, &r.description, &r.link, &r.creator, &r.expiresAt, &r.mseq, &r.url, &r.page,
 	}
 }
 
 func (r *contentRow) cells() []any {
 	return append(r.shownCells(), &r.widest, &r.movesSince, &r.moves, &r.managers, &r.members, &r.loggedInUntil, &r.publicUntil, &r.movedAt, &r.since, &r.left,
-		&r.unsettled, &r.writers, &r.hash, &r.answer, &r.until)
+		&r.unsettled, &r.writers, &r.hash, &r.answer, &r.until, &r.data)
 }
 
 // The optional parts of an item, as bits of the column present. A part that is
@@ -67,13 +69,16 @@ func (r *contentRow) header(id library.ContentID) library.Header {
 		Content: library.Content{
 			ID: id, Kind: library.ContentKind(r.itemKind), Title: r.title, Visibility: principal.Visibility(r.visibility),
 			Creator: principal.ID(r.creator), CreatedAt: clock.Instant(r.createdAt),
-			LastModified: clock.Instant(r.lastModified), Version: r.version,
+			LastModified: clock.Instant(r.lastModified), Version: r.version, URL: r.url,
 		},
 		State: commit.State(r.state), Seq: r.seq, MTS: clock.Instant(r.mts),
 		Position: clock.Instant(r.position), Widest: principal.Visibility(r.widest),
 		Unsettled: r.unsettled, Writers: r.writers.upTo(r.seq),
 		MovesSince: clock.Instant(r.movesSince), Moves: r.moves, MovedAt: clock.Instant(r.movedAt), Managers: r.managers, Members: r.members,
 		LoggedInUntil: clock.Instant(r.loggedInUntil), PublicUntil: clock.Instant(r.publicUntil),
+	}
+	if len(r.page) > 0 {
+		h.Page = bytes.Clone(r.page)
 	}
 	if r.present&hasDescription != 0 {
 		description := r.description
@@ -110,8 +115,9 @@ func (s *Store) Read(ctx context.Context, id library.ContentID, q library.Conten
 // readContent reads rows of one partition in one statement, which the node
 // answers from one state of it.
 func (s *Store) readContent(ctx context.Context, doing string, id library.ContentID, q library.ContentQuery, rows *library.ContentRows) error {
-	r := session.Query{Operation: doing, Stmt: selectContentRows, PartitionKey: string(id), Serial: q.Serial, Args: []any{string(id), partitionKeys(q.Members, q.Request)}}
+	r := session.Query{Operation: doing, Stmt: selectContentRows, PartitionKey: string(id), Serial: q.Serial, Args: []any{string(id), partitionKeys(q.Members, q.Request, q.Rows...)}}
 	rows.Members = noMembers(q.Members)
+	rows.Rows = noRows(q.Rows)
 	var bad error
 	err := s.eachContentRow(ctx, r, func(row *contentRow) {
 		switch row.kind {
@@ -121,6 +127,8 @@ func (s *Store) readContent(ctx context.Context, doing string, id library.Conten
 			putMemberRow(rows.Members, row.member())
 		case kindRequest:
 			rows.Request, bad = row.requestCells.row(*q.Request)
+		default:
+			putRow(rows.Rows, row.further())
 		}
 	})
 	if err == nil {
@@ -163,7 +171,8 @@ func (s *Store) MembersPage(ctx context.Context, id library.ContentID, after pri
 const (
 	assignContentCells = `UPDATE content SET seq = ?, mts = ?, state = ?, item_kind = ?, title = ?, description = ?, link = ?, expires_at = ?,
  present = ?, creator = ?, created_at = ?, last_modified = ?, version = ?, visibility = ?, widest = ?, position = ?,
- moves_since = ?, moves = ?, managers = ?, members = ?, logged_in_until = ?, public_until = ?, moved_at = ?`
+ moves_since = ?, moves = ?, managers = ?, members = ?, logged_in_until = ?, public_until = ?, moved_at = ?,
+ url = ?, page = ?`
 	assignContentHeader = assignContentCells + `, writers[?] = ?`
 
 	updateContent   = assignContentHeader + ` WHERE content_id = ? AND kind = 0 AND key = '~' IF seq = ?`
@@ -187,6 +196,7 @@ func (s *Store) Commit(ctx context.Context, c *library.ContentCommit) (commit.Ve
 	for _, m := range c.Members {
 		ch.Append(putMember, string(c.ID), string(m.Principal), int8(m.Role), memberState(m.Leaving), c.Header.Seq, int64(m.Since), int8(m.Left))
 	}
+	appendRows(&ch, c.ID, c.Rows)
 	if r := c.Request; r != nil {
 		ch.Append(putContentReply, string(c.ID), requestKey(&r.Key), r.InputHash[:], notNull(r.Answer), int64(r.Until), s.timeToLive(r.Until))
 	}
@@ -222,6 +232,7 @@ func headerValues(h *library.Header) []any {
 		h.Seq, int64(h.MTS), int8(h.State), int8(h.Kind), h.Title, description, link, expiresAt,
 		present, string(h.Creator), int64(h.CreatedAt), int64(h.LastModified), h.Version, int8(h.Visibility), int8(h.Widest), int64(h.Position),
 		int64(h.MovesSince), h.Moves, h.Managers, h.Members, int64(h.LoggedInUntil), int64(h.PublicUntil), int64(h.MovedAt),
+		h.URL, notNull(h.Page),
 	}
 }
 

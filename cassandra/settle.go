@@ -31,9 +31,8 @@ const (
 	dropLeaving     = `DELETE FROM content WHERE content_id = ? AND kind = 1 AND key = ? IF state = 1 AND mseq = ?`
 	// Deleting the liveness of nothing asserts the condition alone.
 	whileDeleted = `UPDATE content SET state = 3 WHERE content_id = ? AND kind = 0 AND key = '~' IF state = 3`
-	buryMember   = `DELETE FROM content WHERE content_id = ? AND kind = 1 AND key = ?`
 	reduceHeader = `DELETE item_kind, title, description, link, expires_at, present, creator, created_at, last_modified, version,
- visibility, widest, position, moves_since, moves, unsettled, managers, members, logged_in_until, public_until, moved_at
+ visibility, widest, position, moves_since, moves, unsettled, managers, members, logged_in_until, public_until, moved_at, url, page
  FROM content WHERE content_id = ? AND kind = 0 AND key = '~' IF state = 3`
 )
 
@@ -125,9 +124,14 @@ func instants(is []clock.Instant) []int64 {
 // its header but seq, mts, writers and the fact. Of an item that is not deleted
 // it changes nothing.
 func (s *Store) bury(ctx context.Context, t *library.Settlement) error {
-	rows := t.Leaving
-	if !t.Bury {
-		rows = nil
+	var rows []rowKey
+	if t.Bury {
+		for _, m := range t.Leaving {
+			rows = append(rows, rowKey{kindMember, string(m.Principal)})
+		}
+		for _, k := range t.Rows {
+			rows = append(rows, rowKey{int8(k.Kind), k.Key})
+		}
 	}
 	for done := false; !done; {
 		now := rows[:min(len(rows), buryRows)]
@@ -139,8 +143,8 @@ func (s *Store) bury(ctx context.Context, t *library.Settlement) error {
 		} else {
 			ch.Append(whileDeleted, string(t.ID))
 		}
-		for _, m := range now {
-			ch.Append(buryMember, string(t.ID), string(m.Principal))
+		for _, k := range now {
+			ch.Append(dropRowStmt, string(t.ID), k.kind, k.key)
 		}
 		applied, err := s.session.Decide(ctx, "bury", &ch)
 		if err != nil || !applied {

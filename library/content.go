@@ -79,9 +79,12 @@ type Content struct {
 	Title       string
 	Description *string
 	Link        *string // only of a Link
-	Visibility  principal.Visibility
-	Creator     principal.ID
-	CreatedAt   clock.Instant
+	// URL is the canonical URL that names the item in its tenant, "" where it has none.
+	// The item holds the name while its claim points here (docs/unique-names.md).
+	URL        string
+	Visibility principal.Visibility
+	Creator    principal.ID
+	CreatedAt  clock.Instant
 	// LastModified moves with title, description, link and visibility.
 	LastModified clock.Instant
 	Version      int            // from 1, up by one whenever LastModified moves
@@ -136,6 +139,9 @@ type Header struct {
 	// Managers and Members count active member rows.
 	Managers int
 	Members  int
+	// Page is what package page keeps with the header; nil where there is nothing. It is
+	// not changed in place.
+	Page []byte
 }
 
 // Exists tells whether the header stands for an item that readers could meet

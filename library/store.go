@@ -20,6 +20,8 @@ import (
 type ContentQuery struct {
 	Members []principal.ID // at most 100
 	Request *commit.RequestKey
+	// Rows are further rows, at most 100.
+	Rows []RowKey
 	// Serial reads the last decided state, finishing a conditional write under
 	// way; without it the read is a quorum one.
 	Serial bool
@@ -31,6 +33,40 @@ type ContentRows struct {
 	// Members are in the order asked for; Seq is 0 where there is no row.
 	Members []Member
 	Request *commit.RequestRow // nil where there is none
+	// Rows are in the order asked for; Value is nil where there is no row.
+	Rows []Row
+}
+
+// RowKind is the kind of further rows in the partition of an item: rows of a domain that
+// adds to items. Stores do not know what they hold. A kind is never used for anything
+// else.
+type RowKind uint8
+
+// FirstRowKind is the least kind of further rows.
+const FirstRowKind RowKind = 3
+
+// RowKey names a further row of an item. Key is ASCII text; rows are in order of kind,
+// then of key.
+type RowKey struct {
+	Kind RowKind
+	Key  string
+}
+
+// Row is a further row of an item.
+type Row struct {
+	RowKey
+	Value []byte // not empty; nil: no row
+}
+
+// RowSlice is a run of further rows of one kind.
+type RowSlice struct {
+	Content ContentID
+	Kind    RowKind
+	// From is the least key, included, and To the first one beyond; "": no bound.
+	From, To string
+	// Backwards walks from the greatest key to the least.
+	Backwards bool
+	Limit     int
 }
 
 // Trim leaves out what only a change needs, which is most of a header.
@@ -54,6 +90,7 @@ type ContentCommit struct {
 	Supersede *Superseded
 	Writer    commit.EntryID
 	Members   []Member // rows written, Seq == Header.Seq
+	Rows      []Row    // further rows written; a nil Value removes one
 	Request   *commit.RequestRow
 }
 
@@ -76,6 +113,8 @@ type Settlement struct {
 	Positions []clock.Instant // leave Unsettled
 	// Leaving rows are removed iff they are leaving and of the Seq given.
 	Leaving []Member
+	// Rows are further rows that Bury removes too.
+	Rows []RowKey
 	// Bury removes the rows of Leaving whatever their state, iff the header is
 	// Deleted; Final then reduces it to Seq, MTS, Writers and the fact.
 	Bury, Final bool
@@ -93,6 +132,9 @@ type ContentStore interface {
 	// MembersPage reads at most limit member rows, leaving ones too, after a
 	// principal in order of id, with the header of the same reading.
 	MembersPage(ctx context.Context, id ContentID, after principal.ID, limit int, serial bool) (*ContentRows, error)
+	// PageRows must return the further rows of a slice in order of their keys, or in the
+	// opposite order.
+	PageRows(ctx context.Context, s RowSlice) ([]Row, error)
 	// Commit must apply whole or not at all, iff Seq is Base. It must be durable
 	// when it returns, with everything this process wrote before it.
 	Commit(ctx context.Context, c *ContentCommit) (commit.Verdict, error)

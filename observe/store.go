@@ -105,6 +105,7 @@ func (m *Metrics) Store(next backend.Store, tracing *Tracing) backend.Store {
 		{&s.read, "Read"},
 		{&s.readMany, "ReadMany"},
 		{&s.membersPage, "MembersPage"},
+		{&s.pageRows, "PageRows"},
 		{&s.commit, "Commit"},
 		{&s.enforce, "Enforce"},
 		{&s.settle, "Settle"},
@@ -170,7 +171,7 @@ type measuredStore struct {
 	enforceDirectory, pageDirectory, scanDirectory, dropDirectory                    call
 	readDirectory, directoryFilled, setDirectoryFilled                               call
 	rebuildNote, putRebuildNote, dropRebuildNote                                     call
-	readClaim, putClaim, dropClaim, scanClaims                                       call
+	readClaim, putClaim, dropClaim, scanClaims, pageRows                             call
 }
 
 var _ backend.Store = (*measuredStore)(nil)
@@ -192,6 +193,13 @@ func (s *measuredStore) ReadMany(ctx context.Context, ids []library.ContentID, m
 func (s *measuredStore) MembersPage(ctx context.Context, id library.ContentID, after principal.ID, limit int, serial bool) (*library.ContentRows, error) {
 	ctx, call := s.membersPage.begin(ctx)
 	v, err := s.next.MembersPage(ctx, id, after, limit, serial)
+	call.ended(err)
+	return v, err
+}
+
+func (s *measuredStore) PageRows(ctx context.Context, q library.RowSlice) ([]library.Row, error) {
+	ctx, call := s.pageRows.begin(ctx)
+	v, err := s.next.PageRows(ctx, q)
 	call.ended(err)
 	return v, err
 }

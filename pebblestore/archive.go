@@ -158,6 +158,12 @@ func decodePartitionRow(table byte, key, value []byte) (r archive.Row, err error
 		}
 		return r, nil
 	}
+	if table == tableContent && kind >= byte(library.FirstRowKind) {
+		r.ContentRow = &archive.RowAt{Content: library.ContentID(id)}
+		r.ContentRow.Kind, r.ContentRow.Key = library.RowKind(kind), string(rest)
+		r.ContentRow.Value, err = decodeRow(value)
+		return r, err
+	}
 	return r, errKey
 }
 
@@ -203,6 +209,8 @@ func putArchived(b *pebble.Batch, r *archive.Row) error {
 	case r.Member != nil:
 		m := r.Member
 		return b.Set(appendMemberKey(nil, tableContent, string(m.Content), m.Principal), appendContentMember(nil, &m.Member), nil)
+	case r.ContentRow != nil:
+		return putRows(b, r.ContentRow.Content, []library.Row{r.ContentRow.Row})
 	case r.Request != nil && r.Request.Content != "":
 		return putRequest(b, tableContent, string(r.Request.Content), &r.Request.RequestRow)
 	case r.Request != nil:

@@ -30,6 +30,9 @@ func (s *Store) Read(ctx context.Context, id library.ContentID, q library.Conten
 	if err == nil && q.Request != nil {
 		rows.Request, err = v.readRequest(tableContent, string(id), q.Request)
 	}
+	if err == nil && len(q.Rows) > 0 {
+		rows.Rows, err = v.readRows(id, q.Rows)
+	}
 	if err := errors.Join(err, s.done(v)); err != nil {
 		return nil, wrapError("read a content", err)
 	}
@@ -234,7 +237,7 @@ func (s *Store) commitContent(c *library.ContentCommit) (commit.Verdict, error) 
 			return commit.Verdict{}, wrapError("commit", err)
 		}
 	}
-	if err := putRequest(b, tableContent, string(c.ID), c.Request); err != nil {
+	if err := errors.Join(putRows(b, c.ID, c.Rows), putRequest(b, tableContent, string(c.ID), c.Request)); err != nil {
 		return commit.Verdict{}, wrapError("commit", err)
 	}
 	if err := s.commitSynced(b); err != nil {

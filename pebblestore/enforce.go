@@ -186,6 +186,13 @@ func (s *Store) settle(b *pebble.Batch, t *library.Settlement, h *library.Header
 			return err
 		}
 	}
+	if bury {
+		for _, k := range t.Rows {
+			if err := b.Delete(appendRowKey(nil, t.ID, k), nil); err != nil {
+				return err
+			}
+		}
+	}
 	if t.Final && h.State == commit.Deleted {
 		reduced := library.Header{State: h.State, Seq: h.Seq, MTS: h.MTS, Writers: h.Writers}
 		return b.Set(key, appendHeader(nil, &reduced), nil)

@@ -8,6 +8,7 @@ import (
 	"log/slog"
 	"os"
 	"os/exec"
+	"strconv"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -128,7 +129,9 @@ func TestFormat(t *testing.T) {
 		set   func(db *pebble.DB) error
 		words string
 	}{
-		{"newer version", func(db *pebble.DB) error { return db.Set([]byte{tableFormat}, []byte("4"), pebble.Sync) }, `format version "4"`},
+		{"newer version", func(db *pebble.DB) error {
+			return db.Set([]byte{tableFormat}, strconv.AppendInt(nil, formatVersion+1, 10), pebble.Sync)
+		}, fmt.Sprintf("format version %q", strconv.Itoa(formatVersion+1))},
 		{"a version that never was", func(db *pebble.DB) error { return db.Set([]byte{tableFormat}, []byte("0"), pebble.Sync) }, `format version "0"`},
 		{"no number", func(db *pebble.DB) error { return db.Set([]byte{tableFormat}, []byte("x"), pebble.Sync) }, `format version "x"`},
 		{"another database", func(db *pebble.DB) error {
@@ -155,7 +158,7 @@ func TestFormat(t *testing.T) {
 // TestFormerFormat opens stores of the versions before: they are of this one then,
 // have what they had, and know that nobody stands in their directory.
 func TestFormerFormat(t *testing.T) {
-	for _, version := range []string{"1", "2"} {
+	for _, version := range []string{"1", "2", "3"} {
 		mem := vfs.NewMem()
 		s := openStore(t, "store", Options{FS: mem})
 		mustCommit(t, s, "item", 1)
@@ -167,7 +170,7 @@ func TestFormerFormat(t *testing.T) {
 				t.Fatal(err)
 			}
 			s = openStore(t, "store", Options{FS: mem})
-			if value, _, err := s.get([]byte{tableFormat}); err != nil || string(value) != "3" {
+			if value, _, err := s.get([]byte{tableFormat}); err != nil || string(value) != strconv.Itoa(formatVersion) {
 				t.Errorf("the format of a store of %s is %q, %v", version, value, err)
 			}
 			if filled, err := s.DirectoryFilled(t.Context()); err != nil || filled {

@@ -16,6 +16,8 @@ const (
 	hasExpiry
 	hasUntil // the ends of visibilities
 	hasMoved // the time of the last move
+	hasURL
+	hasPage // what package page keeps
 )
 
 // appendHeader appends the header of a content; its id is in the key.
@@ -37,6 +39,12 @@ func appendHeader(b []byte, h *library.Header) []byte {
 	}
 	if h.MovedAt != 0 {
 		has |= hasMoved
+	}
+	if h.URL != "" {
+		has |= hasURL
+	}
+	if len(h.Page) > 0 {
+		has |= hasPage
 	}
 	b = append(b, byte(h.State), byte(h.Kind), byte(h.Visibility), byte(h.Widest), has)
 	b = binary.AppendVarint(b, int64(h.MTS))
@@ -65,6 +73,12 @@ func appendHeader(b []byte, h *library.Header) []byte {
 	}
 	if h.MovedAt != 0 {
 		b = binary.AppendVarint(b, int64(h.MovedAt))
+	}
+	if h.URL != "" {
+		b = appendText(b, h.URL)
+	}
+	if len(h.Page) > 0 {
+		b = appendText(b, string(h.Page))
 	}
 	b = binary.AppendUvarint(b, uint64(len(h.Unsettled)))
 	for _, u := range h.Unsettled {
@@ -120,6 +134,12 @@ func decodeHeader(id library.ContentID, value []byte, h *library.Header) error {
 	}
 	if has&hasMoved != 0 {
 		h.MovedAt = clock.Instant(d.int())
+	}
+	if has&hasURL != 0 {
+		h.URL = d.text()
+	}
+	if has&hasPage != 0 {
+		h.Page = []byte(d.text())
 	}
 	if n := d.count(2); n > 0 {
 		h.Unsettled = make([]library.Superseded, n)

@@ -32,6 +32,7 @@ import (
 //	'c' content, kindHeader                 header of a content
 //	'c' content, kindMember, principal      member row of a content
 //	'c' content, kindRequest, hash          answered request of a content
+//	'c' content, kind from 3, key           further row of a content
 //	'd' instant, kind and key               due
 //	'f'                                     format version of this store
 //	'g' member, group                       group that a principal is in (derived)
@@ -171,6 +172,11 @@ func appendMemberKey(b []byte, table byte, id string, member principal.ID) []byt
 // appendRequestKey appends the key of an answered request.
 func appendRequestKey(b []byte, table byte, id string, key *commit.RequestKey) []byte {
 	return append(append(appendPartition(b, table, id), kindRequest), key[:]...)
+}
+
+// appendRowKey appends the key of a further row of a content.
+func appendRowKey(b []byte, id library.ContentID, k library.RowKey) []byte {
+	return append(append(appendPartition(b, tableContent, string(id)), byte(k.Kind)), k.Key...)
 }
 
 // appendBucket appends what all keys of a bucket begin with.

@@ -58,6 +58,8 @@ func TestKeysGolden(t *testing.T) {
 		{"content, header", appendHeaderKey(nil, tableContent, string(c))},
 		{"content, member", appendMemberKey(nil, tableContent, string(c), u)},
 		{"content, request", appendRequestKey(nil, tableContent, string(c), &request)},
+		{"content, further row", appendRowKey(nil, c, library.RowKey{Kind: 3, Key: "0001/en"})},
+		{"content, further row of the next kind", appendRowKey(nil, c, library.RowKey{Kind: 4})},
 		{"due", appendDueKey(nil, commit.Due{At: at, Kind: commit.Content, Key: string(c)})},
 		{"due, another kind", appendDueKey(nil, commit.Due{At: at, Kind: 'x', Key: "key"})},
 		{"format", []byte{tableFormat}},
@@ -108,6 +110,8 @@ func TestRowsGolden(t *testing.T) {
 	moved.MovedAt = 8
 	h.Kind, h.Title, h.Description, h.Link, h.ExpiresAt = library.Link, "T", &description, &link, &expires
 	h.Visibility, h.Creator, h.CreatedAt, h.LastModified, h.Version = principal.LoggedIn, "u:a:b", 1, 6, 2
+	named := h
+	named.URL, named.Page = "https://e.com/", []byte{1}
 	p := principal.Header{DisplayName: "N", Visibility: principal.Public, Email: "a@b", CreatedAt: 1, State: commit.Live, Seq: 2, MTS: 3, Managers: 4, Members: 5,
 		Writers: []commit.Writer{{Seq: 2, Entry: commit.EntryID{9}}}}
 	l := commit.Lane{Stamp: 5, Blocks: storetest.Blocks(library.InFlight{ID: commit.EntryID{1}, Content: "c:a:b", Base: 2, Scope: commit.ScopeListed,
@@ -119,6 +123,8 @@ func TestRowsGolden(t *testing.T) {
 		{"header", appendHeader(nil, &h)},
 		{"header, narrowed", appendHeader(nil, &turned)},
 		{"header, moved", appendHeader(nil, &moved)},
+		{"header, named", appendHeader(nil, &named)},
+		{"further row", appendRow(nil, []byte("V"))},
 		{"member", appendMember(nil, 3, true, 300)},
 		{"member of old", appendContentMember(nil, &library.Member{Role: 3, Leaving: true, Seq: 300})},
 		{"member of content", appendContentMember(nil, &library.Member{Role: 3, Leaving: true, Seq: 300, Since: 9, Left: 14})},

@@ -24,9 +24,10 @@ import (
 // or would not keep in order, raises it. What oldestFormat and later ones have
 // written is read too: 1 had no directory, which is filled once it is missed, and
 // 2 had no time of the last move in the header of an item, and kinds of changes that
-// were fixed in the rows of in-flight lists.
+// were fixed in the rows of in-flight lists. 3 had no claims, and neither a URL nor
+// further rows of an item.
 const (
-	formatVersion = 3
+	formatVersion = 4
 	oldestFormat  = 1
 )
 

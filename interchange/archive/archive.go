@@ -71,6 +71,12 @@ type MemberAt struct {
 	library.Member
 }
 
+// RowAt is a further row of an item with the item it belongs to.
+type RowAt struct {
+	Content library.ContentID
+	library.Row
+}
+
 // RequestAt is an answered request with the partition it belongs to: one of
 // Content and Principal is set.
 type RequestAt struct {
@@ -88,6 +94,7 @@ type Row struct {
 	GroupMember *GroupMemberAt
 	Content     *library.Header
 	Member      *MemberAt
+	ContentRow  *RowAt
 	Request     *RequestAt
 	Due         *commit.Due
 }

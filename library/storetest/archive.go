@@ -170,6 +170,7 @@ func (s *shelf) write() *written {
 		expires := s.later()
 		text := "two\nlines \x00 \U0001F600"
 		c.Header.ExpiresAt, c.Header.Description, c.Request = &expires, &text, &asked
+		c.Rows = []library.Row{row(3, "1", "one"), row(4, "1", "two")}
 	})
 	w.item.enforce(a, b)
 	w.gone = s.newItem("gone", principal.Public, a)
@@ -188,6 +189,9 @@ func (s *shelf) write() *written {
 		}
 	}
 	w.add(archive.ChapterContents, archive.Row{Request: &archive.RequestAt{Content: w.item.head.ID, RequestRow: asked}})
+	for _, r := range []library.Row{row(3, "1", "one"), row(4, "1", "two")} {
+		w.add(archive.ChapterContents, archive.Row{ContentRow: &archive.RowAt{Content: w.item.head.ID, Row: r}})
+	}
 	s.writeCircle(w, a, b)
 	s.writeRest(w)
 	return w

@@ -24,11 +24,11 @@ func (s *shelf) archived() map[archive.Chapter][]archive.Row {
 	writers := []commit.Writer{{Seq: 6, Entry: commit.EntryID{6}}, {Seq: 7, Entry: commit.EntryID{7}}}
 	header := library.Header{
 		Content: library.Content{ID: content, Kind: library.Link, Title: "Put", Description: &text, Link: &link, Visibility: principal.LoggedIn,
-			Creator: a, CreatedAt: start, LastModified: start + 9, Version: 4, ExpiresAt: &expires},
+			Creator: a, CreatedAt: start, LastModified: start + 9, Version: 4, ExpiresAt: &expires, URL: "https://example.com/put"},
 		State: commit.Live, Seq: 7, MTS: future, Position: start + 7, Widest: principal.Public,
 		LoggedInUntil: start + 5, PublicUntil: start + 4,
 		Unsettled: []library.Superseded{{Position: start + 1, Widest: principal.Public}, {Position: start + 3, Widest: principal.Private}},
-		Writers:   writers, MovesSince: start + 2, Moves: 31, MovedAt: start + 8, Managers: 1, Members: 1,
+		Writers:   writers, MovesSince: start + 2, Moves: 31, MovedAt: start + 8, Managers: 1, Members: 1, Page: []byte{1, 0},
 	}
 	owner := principal.Header{ID: group, DisplayName: "Put", Visibility: principal.Private, Email: "p@x.example", CreatedAt: start,
 		State: commit.Live, Seq: 7, MTS: future, Writers: writers, Managers: 1, Members: 1}
@@ -47,6 +47,7 @@ func (s *shelf) archived() map[archive.Chapter][]archive.Row {
 			{Member: &archive.MemberAt{Content: content, Member: library.Member{Principal: a, Role: library.Manages, Seq: 1}}},
 			{Member: &archive.MemberAt{Content: content, Member: library.Member{Principal: b, Role: library.Viewing, Leaving: true, Seq: 5, Since: start + 2, Left: 6}}},
 			{Request: &archive.RequestAt{Content: content, RequestRow: asked}},
+			{ContentRow: &archive.RowAt{Content: content, Row: row(4, "0001/en", "value \x00")}},
 		},
 		archive.ChapterDues: {{Due: &commit.Due{At: s.later(), Kind: commit.Content, Key: string(content), MTS: future}}},
 	}
@@ -70,9 +71,10 @@ func (s *shelf) stand(rows map[archive.Chapter][]archive.Row) {
 	h := contents[0].Content
 	members := []principal.ID{contents[1].Member.Principal, contents[2].Member.Principal}
 	for _, serial := range []bool{false, true} {
-		got := s.read(h.ID, library.ContentQuery{Members: members, Request: &contents[3].Request.Key, Serial: serial})
+		further := contents[4].ContentRow.Row
+		got := s.read(h.ID, library.ContentQuery{Members: members, Request: &contents[3].Request.Key, Rows: rowKeys([]library.Row{further}), Serial: serial})
 		s.same("the item", got, &library.ContentRows{Header: *h, Members: []library.Member{contents[1].Member.Member, contents[2].Member.Member},
-			Request: &contents[3].Request.RequestRow})
+			Request: &contents[3].Request.RequestRow, Rows: []library.Row{further}})
 	}
 	g := principals[0].Principal
 	got, err := s.ReadPrincipal(s.ctx, g.ID, principal.Query{Members: members, Request: &principals[3].Request.Key})

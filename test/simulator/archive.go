@@ -91,6 +91,9 @@ func (p *contentPart) archive(add func(archive.Row)) {
 	for _, m := range p.members {
 		add(archive.Row{Member: &archive.MemberAt{Content: p.id, Member: m}})
 	}
+	for _, r := range p.rows {
+		add(archive.Row{ContentRow: &archive.RowAt{Content: p.id, Row: r}})
+	}
 	for _, q := range p.requests {
 		add(archive.Row{Request: &archive.RequestAt{Content: p.id, RequestRow: q}})
 	}
@@ -136,6 +139,9 @@ func (st *Store) putRow(r *archive.Row) {
 	case r.Member != nil:
 		p := st.makeContent(r.Member.Content)
 		p.members = putMembers(p.members, []library.Member{r.Member.Member})
+	case r.ContentRow != nil:
+		p := st.makeContent(r.ContentRow.Content)
+		p.rows = putFurther(p.rows, []library.Row{r.ContentRow.Row})
 	case r.Request != nil && r.Request.Content != "":
 		p := st.makeContent(r.Request.Content)
 		p.requests = putRequest(p.requests, r.Request.RequestRow)

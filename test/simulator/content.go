@@ -14,14 +14,17 @@ import (
 
 func byMember(m library.Member, p principal.ID) int { return cmp.Compare(m.Principal, p) }
 
-// rows is one reading of a partition.
-func (p *contentPart) rows(id library.ContentID, members []principal.ID, key *commit.RequestKey) library.ContentRows {
+// read is one reading of a partition.
+func (p *contentPart) read(id library.ContentID, members []principal.ID, key *commit.RequestKey, further ...library.RowKey) library.ContentRows {
 	r := library.ContentRows{Header: library.Header{}}
 	if len(members) > 0 {
 		r.Members = make([]library.Member, len(members))
 	}
 	for i, m := range members {
 		r.Members[i].Principal = m
+	}
+	for _, k := range further {
+		r.Rows = append(r.Rows, library.Row{RowKey: k})
 	}
 	if p == nil {
 		return r
@@ -33,6 +36,11 @@ func (p *contentPart) rows(id library.ContentID, members []principal.ID, key *co
 		}
 	}
 	r.Request = requestRow(p.requests, key)
+	for i, k := range further {
+		if j, ok := find(p.rows, k, compareRow); ok {
+			r.Rows[i].Value = p.rows[j].Value
+		}
+	}
 	return r
 }
 
@@ -55,7 +63,7 @@ func (c *Client) Read(ctx context.Context, id library.ContentID, q library.Conte
 		if q.Serial && c.a != nil {
 			c.st.decide(string(id))
 		}
-		r = c.st.content(id).rows(id, q.Members, q.Request)
+		r = c.st.content(id).read(id, q.Members, q.Request, q.Rows...)
 	})
 	if err != nil {
 		return nil, err
@@ -71,7 +79,7 @@ func (c *Client) ReadMany(ctx context.Context, ids []library.ContentID, members 
 			if i > 0 && c.a != nil {
 				c.st.s.giveWay(c.st.s.current)
 			}
-			rows[i] = c.st.content(id).rows(id, members, nil)
+			rows[i] = c.st.content(id).read(id, members, nil)
 			rows[i].Trim()
 		}
 	})
@@ -109,7 +117,7 @@ func (c *Client) MembersPage(ctx context.Context, id library.ContentID, after pr
 func (c *Client) Commit(ctx context.Context, cm *library.ContentCommit) (commit.Verdict, error) {
 	var v commit.Verdict
 	mine := *cm
-	mine.Members = slices.Clone(cm.Members)
+	mine.Members, mine.Rows = slices.Clone(cm.Members), slices.Clone(cm.Rows)
 	by := c.running()
 	err := c.write(ctx, "Commit", string(cm.ID), func() { v = c.st.commit(&mine, by) }, nil)
 	if err != nil {
@@ -142,6 +150,7 @@ func (st *Store) commit(cm *library.ContentCommit, by *Operation) commit.Verdict
 	h.Writers = addWriter(p.header.Writers, commit.Writer{Seq: h.Seq, Entry: cm.Writer})
 	p.header = h
 	p.members = putMembers(p.members, cm.Members)
+	p.rows = putFurther(p.rows, cm.Rows)
 	if cm.Request != nil {
 		p.requests = putRequest(p.requests, *cm.Request)
 	}
@@ -209,7 +218,7 @@ func putRequest(list []commit.RequestRow, row commit.RequestRow) []commit.Reques
 func (c *Client) Settle(ctx context.Context, s *library.Settlement) error {
 	mine := *s
 	mine.Positions = slices.Clone(s.Positions)
-	mine.Leaving = slices.Clone(s.Leaving)
+	mine.Leaving, mine.Rows = slices.Clone(s.Leaving), slices.Clone(s.Rows)
 	return c.write(ctx, "Settle", string(s.ID),
 		func() { c.st.settleRows(&mine) },
 		func() { c.st.settleHeader(&mine) })
@@ -229,6 +238,13 @@ func (st *Store) settleRows(s *library.Settlement) {
 		}
 	}
 	p.members = kept
+	if s.Bury {
+		var gone []library.Row
+		for _, k := range s.Rows {
+			gone = append(gone, library.Row{RowKey: k})
+		}
+		p.rows = putFurther(p.rows, gone)
+	}
 	st.tracef("  settled rows %v; left %v", s.Leaving, kept)
 }
 

@@ -80,6 +80,7 @@ type contentPart struct {
 	id       library.ContentID
 	header   library.Header
 	members  []library.Member // by id; replaced, never changed in place
+	rows     []library.Row    // by kind and key; likewise
 	requests []commit.RequestRow
 }
 

@@ -1,0 +1,57 @@
+package simulator
+
+import (
+	"cmp"
+	"context"
+	"slices"
+
+	"carrel/library"
+)
+
+// compareRow orders further rows of an item by kind and key.
+func compareRow(r library.Row, k library.RowKey) int {
+	return cmp.Or(cmp.Compare(r.Kind, k.Kind), cmp.Compare(r.Key, k.Key))
+}
+
+// putFurther puts rows in the place of those with their keys, and takes away those without
+// a value. The list is replaced, never changed.
+func putFurther(list, rows []library.Row) []library.Row {
+	if len(rows) == 0 {
+		return list
+	}
+	list = slices.Clone(list)
+	for _, r := range rows {
+		i, found := find(list, r.RowKey, compareRow)
+		switch {
+		case r.Value == nil && found:
+			list = slices.Delete(list, i, i+1)
+		case r.Value == nil:
+		case found:
+			list[i] = r
+		default:
+			list = slices.Insert(list, i, r)
+		}
+	}
+	return slices.Clip(list)
+}
+
+// PageRows reads a slice of further rows.
+func (c *Client) PageRows(ctx context.Context, q library.RowSlice) ([]library.Row, error) {
+	var page []library.Row
+	err := c.read(ctx, "PageRows", func() {
+		p := c.st.content(q.Content)
+		if p == nil {
+			return
+		}
+		for _, r := range p.rows {
+			if r.Kind == q.Kind && r.Key >= q.From && (q.To == "" || r.Key < q.To) {
+				page = append(page, r)
+			}
+		}
+		if q.Backwards {
+			slices.Reverse(page)
+		}
+		page = page[:min(len(page), max(q.Limit, 0))]
+	})
+	return page, err
+}
