@@ -6,6 +6,15 @@ import (
 	"carrel/core/claim"
 )
 
+func (s *measuredStore) claimCalls() []namedCall {
+	return []namedCall{
+		{&s.readClaim, "ReadClaim"},
+		{&s.putClaim, "PutClaim"},
+		{&s.dropClaim, "DropClaim"},
+		{&s.scanClaims, "ScanClaims"},
+	}
+}
+
 func (s *measuredStore) ReadClaim(ctx context.Context, k claim.Key, serial bool) (claim.Claim, error) {
 	ctx, call := s.readClaim.begin(ctx)
 	v, err := s.next.ReadClaim(ctx, k, serial)

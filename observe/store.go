@@ -3,6 +3,7 @@ package observe
 import (
 	"context"
 	"errors"
+	"slices"
 	"sync/atomic"
 	"time"
 
@@ -98,61 +99,7 @@ func outcomeOf(err error) int {
 // not nil.
 func (m *Metrics) Store(next backend.Store, tracing *Tracing) backend.Store {
 	s := &measuredStore{next: next, tracing: tracing}
-	for _, c := range []struct {
-		call   *call
-		method string
-	}{
-		{&s.read, "Read"},
-		{&s.readMany, "ReadMany"},
-		{&s.membersPage, "MembersPage"},
-		{&s.pageRows, "PageRows"},
-		{&s.commit, "Commit"},
-		{&s.enforce, "Enforce"},
-		{&s.settle, "Settle"},
-		{&s.scanContents, "ScanContents"},
-		{&s.pageLibrary, "PageLibrary"},
-		{&s.openLibrary, "OpenLibrary"},
-		{&s.countLibrary, "CountLibrary"},
-		{&s.built, "Built"},
-		{&s.recorded, "Recorded"},
-		{&s.setBuilt, "SetBuilt"},
-		{&s.rebuildNote, "RebuildNote"},
-		{&s.putRebuildNote, "PutRebuildNote"},
-		{&s.dropRebuildNote, "DropRebuildNote"},
-		{&s.dropEntries, "DropEntries"},
-		{&s.changes, "Changes"},
-		{&s.sharedWith, "SharedWith"},
-		{&s.roles, "Roles"},
-		{&s.readPrincipal, "ReadPrincipal"},
-		{&s.readPrincipals, "ReadPrincipals"},
-		{&s.groupMembersPage, "GroupMembersPage"},
-		{&s.confirm, "Confirm"},
-		{&s.commitPrincipal, "CommitPrincipal"},
-		{&s.enforceGroup, "EnforceGroup"},
-		{&s.settleGroup, "SettleGroup"},
-		{&s.memberships, "Memberships"},
-		{&s.membershipsOf, "MembershipsOf"},
-		{&s.scanPrincipals, "ScanPrincipals"},
-		{&s.enforceDirectory, "EnforceDirectory"},
-		{&s.pageDirectory, "PageDirectory"},
-		{&s.readDirectory, "ReadDirectory"},
-		{&s.scanDirectory, "ScanDirectory"},
-		{&s.dropDirectory, "DropDirectory"},
-		{&s.directoryFilled, "DirectoryFilled"},
-		{&s.setDirectoryFilled, "SetDirectoryFilled"},
-		{&s.putLane, "PutLane"},
-		{&s.lanes, "Lanes"},
-		{&s.dropLane, "DropLane"},
-		{&s.putDue, "PutDue"},
-		{&s.dueUntil, "DueUntil"},
-		{&s.dropDue, "DropDue"},
-		{&s.fixCreation, "FixCreation"},
-		{&s.fixSetting, "FixSetting"},
-		{&s.readClaim, "ReadClaim"},
-		{&s.putClaim, "PutClaim"},
-		{&s.dropClaim, "DropClaim"},
-		{&s.scanClaims, "ScanClaims"},
-	} {
+	for _, c := range slices.Concat(s.contentCalls(), s.libraryCalls(), s.principalCalls(), s.journalCalls(), s.claimCalls()) {
 		c.call.vec, c.call.method, c.call.tracing = m.calls, c.method, tracing
 	}
 	return s
@@ -175,6 +122,78 @@ type measuredStore struct {
 }
 
 var _ backend.Store = (*measuredStore)(nil)
+
+// namedCall is a call with the name of its method, as the metrics have it.
+type namedCall struct {
+	call   *call
+	method string
+}
+
+func (s *measuredStore) contentCalls() []namedCall {
+	return []namedCall{
+		{&s.read, "Read"},
+		{&s.readMany, "ReadMany"},
+		{&s.membersPage, "MembersPage"},
+		{&s.pageRows, "PageRows"},
+		{&s.commit, "Commit"},
+		{&s.enforce, "Enforce"},
+		{&s.settle, "Settle"},
+		{&s.scanContents, "ScanContents"},
+	}
+}
+
+func (s *measuredStore) libraryCalls() []namedCall {
+	return []namedCall{
+		{&s.pageLibrary, "PageLibrary"},
+		{&s.openLibrary, "OpenLibrary"},
+		{&s.countLibrary, "CountLibrary"},
+		{&s.built, "Built"},
+		{&s.recorded, "Recorded"},
+		{&s.setBuilt, "SetBuilt"},
+		{&s.rebuildNote, "RebuildNote"},
+		{&s.putRebuildNote, "PutRebuildNote"},
+		{&s.dropRebuildNote, "DropRebuildNote"},
+		{&s.dropEntries, "DropEntries"},
+		{&s.changes, "Changes"},
+		{&s.sharedWith, "SharedWith"},
+		{&s.roles, "Roles"},
+	}
+}
+
+func (s *measuredStore) principalCalls() []namedCall {
+	return []namedCall{
+		{&s.readPrincipal, "ReadPrincipal"},
+		{&s.readPrincipals, "ReadPrincipals"},
+		{&s.groupMembersPage, "GroupMembersPage"},
+		{&s.confirm, "Confirm"},
+		{&s.commitPrincipal, "CommitPrincipal"},
+		{&s.enforceGroup, "EnforceGroup"},
+		{&s.settleGroup, "SettleGroup"},
+		{&s.memberships, "Memberships"},
+		{&s.membershipsOf, "MembershipsOf"},
+		{&s.scanPrincipals, "ScanPrincipals"},
+		{&s.enforceDirectory, "EnforceDirectory"},
+		{&s.pageDirectory, "PageDirectory"},
+		{&s.readDirectory, "ReadDirectory"},
+		{&s.scanDirectory, "ScanDirectory"},
+		{&s.dropDirectory, "DropDirectory"},
+		{&s.directoryFilled, "DirectoryFilled"},
+		{&s.setDirectoryFilled, "SetDirectoryFilled"},
+	}
+}
+
+func (s *measuredStore) journalCalls() []namedCall {
+	return []namedCall{
+		{&s.putLane, "PutLane"},
+		{&s.lanes, "Lanes"},
+		{&s.dropLane, "DropLane"},
+		{&s.putDue, "PutDue"},
+		{&s.dueUntil, "DueUntil"},
+		{&s.dropDue, "DropDue"},
+		{&s.fixCreation, "FixCreation"},
+		{&s.fixSetting, "FixSetting"},
+	}
+}
 
 func (s *measuredStore) Read(ctx context.Context, id library.ContentID, q library.ContentQuery) (*library.ContentRows, error) {
 	ctx, call := s.read.begin(ctx)
@@ -232,168 +251,6 @@ func (s *measuredStore) Settle(ctx context.Context, t *library.Settlement) error
 func (s *measuredStore) ScanContents(ctx context.Context, after library.ContentID, limit int) ([]library.ContentID, error) {
 	ctx, call := s.scanContents.begin(ctx)
 	v, err := s.next.ScanContents(ctx, after, limit)
-	call.ended(err)
-	return v, err
-}
-
-func (s *measuredStore) PageLibrary(ctx context.Context, q library.Slice) ([]library.Entry, error) {
-	ctx, call := s.pageLibrary.begin(ctx)
-	v, err := s.next.PageLibrary(ctx, q)
-	call.ended(err)
-	return v, err
-}
-
-func (s *measuredStore) OpenLibrary(ctx context.Context, q library.Slice, newest bool) (*library.Opening, error) {
-	ctx, call := s.openLibrary.begin(ctx)
-	v, err := s.next.OpenLibrary(ctx, q, newest)
-	call.ended(err)
-	return v, err
-}
-
-func (s *measuredStore) CountLibrary(ctx context.Context, owner principal.ID, b library.Bucket, limit int) (int, error) {
-	ctx, call := s.countLibrary.begin(ctx)
-	v, err := s.next.CountLibrary(ctx, owner, b, limit)
-	call.ended(err)
-	return v, err
-}
-
-func (s *measuredStore) Built(ctx context.Context, owner principal.ID) (bool, error) {
-	ctx, call := s.built.begin(ctx)
-	v, err := s.next.Built(ctx, owner)
-	call.ended(err)
-	return v, err
-}
-
-func (s *measuredStore) Recorded(ctx context.Context, owner principal.ID) (bool, error) {
-	ctx, call := s.recorded.begin(ctx)
-	v, err := s.next.Recorded(ctx, owner)
-	call.ended(err)
-	return v, err
-}
-
-func (s *measuredStore) SetBuilt(ctx context.Context, owner principal.ID, asOf clock.Instant) error {
-	ctx, call := s.setBuilt.begin(ctx)
-	err := s.next.SetBuilt(ctx, owner, asOf)
-	call.ended(err)
-	return err
-}
-
-func (s *measuredStore) RebuildNote(ctx context.Context, owner principal.ID) ([]byte, error) {
-	ctx, call := s.rebuildNote.begin(ctx)
-	v, err := s.next.RebuildNote(ctx, owner)
-	call.ended(err)
-	return v, err
-}
-
-func (s *measuredStore) PutRebuildNote(ctx context.Context, owner principal.ID, asOf clock.Instant, note []byte) error {
-	ctx, call := s.putRebuildNote.begin(ctx)
-	err := s.next.PutRebuildNote(ctx, owner, asOf, note)
-	call.ended(err)
-	return err
-}
-
-func (s *measuredStore) DropRebuildNote(ctx context.Context, owner principal.ID, asOf clock.Instant) error {
-	ctx, call := s.dropRebuildNote.begin(ctx)
-	err := s.next.DropRebuildNote(ctx, owner, asOf)
-	call.ended(err)
-	return err
-}
-
-func (s *measuredStore) DropEntries(ctx context.Context, owner principal.ID, es []library.BucketEntry) error {
-	ctx, call := s.dropEntries.begin(ctx)
-	err := s.next.DropEntries(ctx, owner, es)
-	call.ended(err)
-	return err
-}
-
-func (s *measuredStore) Changes(ctx context.Context, owner principal.ID, after library.ChangeKey, limit int) ([]library.Change, error) {
-	ctx, call := s.changes.begin(ctx)
-	v, err := s.next.Changes(ctx, owner, after, limit)
-	call.ended(err)
-	return v, err
-}
-
-func (s *measuredStore) SharedWith(ctx context.Context, owner principal.ID, after library.ContentID, limit int) ([]library.Shared, error) {
-	ctx, call := s.sharedWith.begin(ctx)
-	v, err := s.next.SharedWith(ctx, owner, after, limit)
-	call.ended(err)
-	return v, err
-}
-
-func (s *measuredStore) Roles(ctx context.Context, owner principal.ID, ids []library.ContentID) ([]library.ContentRole, error) {
-	ctx, call := s.roles.begin(ctx)
-	v, err := s.next.Roles(ctx, owner, ids)
-	call.ended(err)
-	return v, err
-}
-
-func (s *measuredStore) ReadPrincipal(ctx context.Context, id principal.ID, q principal.Query) (*principal.Rows, error) {
-	ctx, call := s.readPrincipal.begin(ctx)
-	v, err := s.next.ReadPrincipal(ctx, id, q)
-	call.ended(err)
-	return v, err
-}
-
-func (s *measuredStore) ReadPrincipals(ctx context.Context, ids []principal.ID) ([]principal.Header, error) {
-	ctx, call := s.readPrincipals.begin(ctx)
-	v, err := s.next.ReadPrincipals(ctx, ids)
-	call.ended(err)
-	return v, err
-}
-
-func (s *measuredStore) GroupMembersPage(ctx context.Context, group, after principal.ID, limit int, serial bool) (*principal.Rows, error) {
-	ctx, call := s.groupMembersPage.begin(ctx)
-	v, err := s.next.GroupMembersPage(ctx, group, after, limit, serial)
-	call.ended(err)
-	return v, err
-}
-
-func (s *measuredStore) Confirm(ctx context.Context, claims []principal.MemberOf) ([]principal.GroupMemberRow, error) {
-	ctx, call := s.confirm.begin(ctx)
-	v, err := s.next.Confirm(ctx, claims)
-	call.ended(err)
-	return v, err
-}
-
-func (s *measuredStore) CommitPrincipal(ctx context.Context, c *principal.Commit) (commit.Verdict, error) {
-	ctx, call := s.commitPrincipal.begin(ctx)
-	s.tracing.sends(ctx, c.Writer)
-	v, err := s.next.CommitPrincipal(ctx, c)
-	call.decided(v, err)
-	return v, err
-}
-
-func (s *measuredStore) EnforceGroup(ctx context.Context, e *principal.GroupEnforcement) error {
-	ctx, call := s.enforceGroup.begin(ctx)
-	err := s.next.EnforceGroup(ctx, e)
-	call.ended(err)
-	return err
-}
-
-func (s *measuredStore) SettleGroup(ctx context.Context, t *principal.GroupSettlement) error {
-	ctx, call := s.settleGroup.begin(ctx)
-	err := s.next.SettleGroup(ctx, t)
-	call.ended(err)
-	return err
-}
-
-func (s *measuredStore) Memberships(ctx context.Context, p, after principal.ID, limit int) ([]principal.Membership, error) {
-	ctx, call := s.memberships.begin(ctx)
-	v, err := s.next.Memberships(ctx, p, after, limit)
-	call.ended(err)
-	return v, err
-}
-
-func (s *measuredStore) MembershipsOf(ctx context.Context, q principal.MembershipsQuery) ([][]principal.Membership, error) {
-	ctx, call := s.membershipsOf.begin(ctx)
-	v, err := s.next.MembershipsOf(ctx, q)
-	call.ended(err)
-	return v, err
-}
-
-func (s *measuredStore) ScanPrincipals(ctx context.Context, after principal.ID, limit int) ([]principal.ID, error) {
-	ctx, call := s.scanPrincipals.begin(ctx)
-	v, err := s.next.ScanPrincipals(ctx, after, limit)
 	call.ended(err)
 	return v, err
 }

@@ -56,6 +56,16 @@ func appendHeader(b []byte, h *library.Header) []byte {
 	b = binary.AppendVarint(b, int64(h.Moves))
 	b = binary.AppendVarint(b, int64(h.Managers))
 	b = binary.AppendVarint(b, int64(h.Members))
+	b = appendTexts(b, h, has)
+	b = binary.AppendUvarint(b, uint64(len(h.Unsettled)))
+	for _, u := range h.Unsettled {
+		b = append(binary.AppendVarint(b, int64(u.Position)), byte(u.Widest))
+	}
+	return appendWriters(b, h.Writers)
+}
+
+// appendTexts appends who made an item, its title, and the parts that has names.
+func appendTexts(b []byte, h *library.Header, has byte) []byte {
 	b = appendText(b, string(h.Creator))
 	b = appendText(b, h.Title)
 	if h.Description != nil {
@@ -80,11 +90,7 @@ func appendHeader(b []byte, h *library.Header) []byte {
 	if len(h.Page) > 0 {
 		b = appendText(b, string(h.Page))
 	}
-	b = binary.AppendUvarint(b, uint64(len(h.Unsettled)))
-	for _, u := range h.Unsettled {
-		b = append(binary.AppendVarint(b, int64(u.Position)), byte(u.Widest))
-	}
-	return appendWriters(b, h.Writers)
+	return b
 }
 
 // optional holds what a header points to, so that it is one allocation.

@@ -100,6 +100,11 @@ func (s *recorder) MembersPage(ctx context.Context, id library.ContentID, after 
 	return s.next.MembersPage(ctx, id, after, limit, serial)
 }
 
+func (s *recorder) PageRows(ctx context.Context, q library.RowSlice) ([]library.Row, error) {
+	s.note("PageRows", q)
+	return s.next.PageRows(ctx, q)
+}
+
 func (s *recorder) Commit(ctx context.Context, c *library.ContentCommit) (commit.Verdict, error) {
 	s.note("Commit", c)
 	return s.next.Commit(ctx, c)
