@@ -108,8 +108,8 @@ type boundedStep struct {
 }
 
 func stepsOfMutations() []boundedStep {
-	ann := as("u:acme:ann")
-	keyed := ptr("a key")
+	ann := backendtest.As("u:acme:ann")
+	keyed := backendtest.Ptr("a key")
 	creation := library.CreateContent{Kind: library.Note, Title: "x", Visibility: principal.Public}
 	return []boundedStep{
 		{"who creates", "ReadPrincipals", func(ctx context.Context, svc library.API) error {
@@ -133,7 +133,7 @@ func stepsOfMutations() []boundedStep {
 			return err
 		}, 2 * time.Second},
 		{"a keyed user", "ReadPrincipal", func(ctx context.Context, svc library.API) error {
-			_, err := svc.CreateUser(ctx, as("u:acme:eve"), principal.CreateUser{Tenant: "acme", Name: "eve", DisplayName: "Eve", Email: "e@x.example", Visibility: principal.Public, IdempotencyKey: keyed})
+			_, err := svc.CreateUser(ctx, backendtest.As("u:acme:eve"), principal.CreateUser{Tenant: "acme", Name: "eve", DisplayName: "Eve", Email: "e@x.example", Visibility: principal.Public, IdempotencyKey: keyed})
 			return err
 		}, 2 * time.Second},
 		{"the key of a group", "FixCreation", func(ctx context.Context, svc library.API) error {
@@ -148,7 +148,7 @@ func stepsOfMutations() []boundedStep {
 }
 
 func stepsOfQueries() []boundedStep {
-	ann := as("u:acme:ann")
+	ann := backendtest.As("u:acme:ann")
 	return []boundedStep{
 		{"a page", "OpenLibrary", func(ctx context.Context, svc library.API) error {
 			_, err := svc.Library(ctx, ann, "u:acme:ann", library.LibraryQuery{})
@@ -163,7 +163,7 @@ func stepsOfQueries() []boundedStep {
 			return err
 		}, 5 * time.Second},
 		{"whose library is followed", "ReadPrincipals", func(ctx context.Context, svc library.API) error {
-			_, err := svc.Follow(ctx, as("u:acme:ben"), "u:acme:ann", nil)
+			_, err := svc.Follow(ctx, backendtest.As("u:acme:ben"), "u:acme:ann", nil)
 			return err
 		}, 5 * time.Second},
 		{"what a follower has missed", "Changes", func(ctx context.Context, svc library.API) error {
@@ -180,14 +180,14 @@ func stepsOfQueries() []boundedStep {
 				return err
 			}
 			defer f.Close()
-			if _, err := svc.UpdateContent(ctx, ann, library.UpdateContent{ID: "c:acme:a", Title: input.Some(ptr("b"))}); err != nil {
+			if _, err := svc.UpdateContent(ctx, ann, library.UpdateContent{ID: "c:acme:a", Title: input.Some(backendtest.Ptr("b"))}); err != nil {
 				return err
 			}
 			_, err = f.Next(ctx)
 			return err
 		}, 5 * time.Second},
 		{"a principal", "ReadPrincipals", func(ctx context.Context, svc library.API) error {
-			_, err := svc.Principals(ctx, as("u:acme:ben"), []principal.ID{"u:acme:ann"})
+			_, err := svc.Principals(ctx, backendtest.As("u:acme:ben"), []principal.ID{"u:acme:ann"})
 			return err
 		}, 5 * time.Second},
 	}
@@ -198,12 +198,12 @@ func stepsOfQueries() []boundedStep {
 func TestEveryStepBeforeADecisionIsBounded(t *testing.T) {
 	for _, tc := range append(stepsOfMutations(), stepsOfQueries()...) {
 		t.Run(tc.name, func(t *testing.T) {
-			h := town(t)
-			h.note("a", principal.Public)
-			h.quiet()
-			store := &hangs{Store: h.store, call: tc.call}
-			rt := &hasty{Real: h.runtime, store: store}
-			svc := backendtest.Open(t, backend.Config{Store: store, Runtime: rt, Journal: h.journal, Names: store})
+			h := backendtest.Town(t)
+			h.Note("a", principal.Public)
+			h.Quiet()
+			store := &hangs{Store: h.Store, call: tc.call}
+			rt := &hasty{Real: h.Runtime, store: store}
+			svc := backendtest.Open(t, backend.Config{Store: store, Runtime: rt, Journal: h.Journal, Names: store})
 			store.on.Store(true)
 			ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 			defer cancel()
@@ -222,19 +222,19 @@ func TestEveryStepBeforeADecisionIsBounded(t *testing.T) {
 
 // A gateway whose clock is far ahead of its store's changes nothing, and reads.
 func TestAClockThatIsAheadMakesNoChanges(t *testing.T) {
-	h := town(t)
-	h.note("a", principal.Public)
-	h.quiet()
+	h := backendtest.Town(t)
+	h.Note("a", principal.Public)
+	h.Quiet()
 	var ahead atomic.Int64
 	svc := backendtest.Open(t, backend.Config{
-		Store: h.store, Runtime: h.runtime, Journal: h.journal, Names: &counting{},
+		Store: h.Store, Runtime: h.Runtime, Journal: h.Journal, Names: &backendtest.CountingNames{},
 		Ahead: func() time.Duration { return time.Duration(ahead.Load()) },
 	})
-	ann := as("u:acme:ann")
+	ann := backendtest.As("u:acme:ann")
 	title := 0
 	update := func() error {
 		title++
-		_, err := svc.UpdateContent(t.Context(), ann, library.UpdateContent{ID: "c:acme:a", Title: input.Some(ptr(string(rune('a' + title))))})
+		_, err := svc.UpdateContent(t.Context(), ann, library.UpdateContent{ID: "c:acme:a", Title: input.Some(backendtest.Ptr(string(rune('a' + title))))})
 		return err
 	}
 	mutations := map[string]func() error{
@@ -244,7 +244,7 @@ func TestAClockThatIsAheadMakesNoChanges(t *testing.T) {
 			return err
 		},
 		"update of a user": func() error {
-			_, err := svc.UpdateUser(t.Context(), ann, principal.UpdateUser{ID: "u:acme:ann", DisplayName: input.Some(ptr("Another"))})
+			_, err := svc.UpdateUser(t.Context(), ann, principal.UpdateUser{ID: "u:acme:ann", DisplayName: input.Some(backendtest.Ptr("Another"))})
 			return err
 		},
 		"fence": func() error {
@@ -273,5 +273,5 @@ func TestAClockThatIsAheadMakesNoChanges(t *testing.T) {
 			t.Errorf("%s by a clock within the bound: %v", name, err)
 		}
 	}
-	h.quiet()
+	h.Quiet()
 }

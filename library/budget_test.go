@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"carrel/backend"
+	"carrel/backend/backendtest"
 	"carrel/core/commit"
 	"carrel/core/fault"
 	"carrel/core/input"
@@ -83,15 +84,15 @@ func (s *slow) CommitPrincipal(ctx context.Context, c *principal.Commit) (commit
 // TestBudget_ARefusalComesInTime: each step of a mutation has time of its own to
 // wait for the store, but all of them together have no more than 5 s.
 func TestBudget_ARefusalComesInTime(t *testing.T) {
-	ann := func() *principal.Viewer { return as("u:acme:ann") }
-	key := ptr("a key")
+	ann := func() *principal.Viewer { return backendtest.As("u:acme:ann") }
+	key := backendtest.Ptr("a key")
 	for name, mutate := range map[string]func(ctx context.Context, svc *repair.Service) error{
 		"createContent": func(ctx context.Context, svc *repair.Service) error {
 			_, err := svc.CreateContent(ctx, ann(), library.CreateContent{Kind: library.Note, Title: "x", Visibility: principal.Public, IdempotencyKey: key})
 			return err
 		},
 		"updateContent": func(ctx context.Context, svc *repair.Service) error {
-			_, err := svc.UpdateContent(ctx, ann(), library.UpdateContent{ID: "c:acme:a", Title: input.Some(ptr("b")), IdempotencyKey: key})
+			_, err := svc.UpdateContent(ctx, ann(), library.UpdateContent{ID: "c:acme:a", Title: input.Some(backendtest.Ptr("b")), IdempotencyKey: key})
 			return err
 		},
 		"deleteContent": func(ctx context.Context, svc *repair.Service) error {
@@ -103,19 +104,19 @@ func TestBudget_ARefusalComesInTime(t *testing.T) {
 			return err
 		},
 		"setContentMembers": func(ctx context.Context, svc *repair.Service) error {
-			_, err := svc.SetContentMembers(ctx, ann(), library.SetContentMembers{Content: "c:acme:a", Members: roles("u:acme:ben=EDITOR")})
+			_, err := svc.SetContentMembers(ctx, ann(), library.SetContentMembers{Content: "c:acme:a", Members: backendtest.MemberChanges("u:acme:ben=EDITOR")})
 			return err
 		},
 		"removeFromLibrary": func(ctx context.Context, svc *repair.Service) error {
-			_, err := svc.RemoveFromLibrary(ctx, as("u:acme:cleo"), library.RemoveFromLibrary{Principal: "u:acme:cleo", Content: "c:acme:a"})
+			_, err := svc.RemoveFromLibrary(ctx, backendtest.As("u:acme:cleo"), library.RemoveFromLibrary{Principal: "u:acme:cleo", Content: "c:acme:a"})
 			return err
 		},
 		"createUser": func(ctx context.Context, svc *repair.Service) error {
-			_, err := svc.CreateUser(ctx, as("u:acme:eve"), principal.CreateUser{Tenant: "acme", Name: "eve", DisplayName: "Eve", Email: "e@x.example", Visibility: principal.Public, IdempotencyKey: key})
+			_, err := svc.CreateUser(ctx, backendtest.As("u:acme:eve"), principal.CreateUser{Tenant: "acme", Name: "eve", DisplayName: "Eve", Email: "e@x.example", Visibility: principal.Public, IdempotencyKey: key})
 			return err
 		},
 		"updateUser": func(ctx context.Context, svc *repair.Service) error {
-			_, err := svc.UpdateUser(ctx, ann(), principal.UpdateUser{ID: "u:acme:ann", DisplayName: input.Some(ptr("A"))})
+			_, err := svc.UpdateUser(ctx, ann(), principal.UpdateUser{ID: "u:acme:ann", DisplayName: input.Some(backendtest.Ptr("A"))})
 			return err
 		},
 		"createGroup": func(ctx context.Context, svc *repair.Service) error {
@@ -123,11 +124,11 @@ func TestBudget_ARefusalComesInTime(t *testing.T) {
 			return err
 		},
 		"updateGroup": func(ctx context.Context, svc *repair.Service) error {
-			_, err := svc.UpdateGroup(ctx, as("u:acme:cleo"), principal.UpdateGroup{ID: "g:acme:team", DisplayName: input.Some(ptr("T"))})
+			_, err := svc.UpdateGroup(ctx, backendtest.As("u:acme:cleo"), principal.UpdateGroup{ID: "g:acme:team", DisplayName: input.Some(backendtest.Ptr("T"))})
 			return err
 		},
 		"setGroupMembers": func(ctx context.Context, svc *repair.Service) error {
-			_, err := svc.SetGroupMembers(ctx, as("u:acme:cleo"), principal.SetGroupMembers{Group: "g:acme:team", Members: []principal.GroupMemberChange{memberChange("u:acme:ben=MEMBER")}})
+			_, err := svc.SetGroupMembers(ctx, backendtest.As("u:acme:cleo"), principal.SetGroupMembers{Group: "g:acme:team", Members: []principal.GroupMemberChange{backendtest.GroupMemberChange("u:acme:ben=MEMBER")}})
 			return err
 		},
 	} {
@@ -143,17 +144,17 @@ func TestBudget_ARefusalComesInTime(t *testing.T) {
 // is decided, it is refused in time, and nothing was sent.
 func refusedInTime(t *testing.T, each time.Duration, mutate func(ctx context.Context, svc *repair.Service) error) {
 	store := &slow{}
-	h := newHouse(t, func(s backend.Store) backend.Store { store.Store = s; return store })
+	h := backendtest.New(t, func(s backend.Store) backend.Store { store.Store = s; return store })
 	for _, id := range []string{"u:acme:ann", "u:acme:ben", "u:acme:cleo"} {
-		h.user(id, principal.Public)
+		h.User(id, principal.Public)
 	}
-	h.group("g:acme:team", "u:acme:cleo", principal.Public)
-	h.note("a", principal.Public, "u:acme:cleo=VIEWER")
-	h.quiet()
+	h.Group("g:acme:team", "u:acme:cleo", principal.Public)
+	h.Note("a", principal.Public, "u:acme:cleo=VIEWER")
+	h.Quiet()
 	store.commits.Store(0)
 	store.each.Store(int64(each))
 	start := time.Now()
-	err := mutate(t.Context(), h.svc)
+	err := mutate(t.Context(), h.Service)
 	took := time.Since(start)
 	if store.commits.Load() == 0 && (fault.CodeOf(err) != fault.Unavailable || fault.MayHaveCommitted(err) || took > 5*time.Second) {
 		t.Errorf("refused after %v: %v", took, err)
@@ -162,5 +163,5 @@ func refusedInTime(t *testing.T, each time.Duration, mutate func(ctx context.Con
 		t.Error("a store that hangs is sent a change")
 	}
 	store.each.Store(0)
-	h.quiet()
+	h.Quiet()
 }

@@ -18,14 +18,14 @@ func TestCreate_AnExpiredOutcomeBindsItsKeyNoMore(t *testing.T) {
 	for _, c := range creations {
 		t.Run(c.name, func(t *testing.T) {
 			// The clock of the store does not advance, so that the store forgets nothing.
-			h := newHouse(t, nil)
-			clock := &calendar{Real: h.runtime}
+			h := backendtest.New(t, nil)
+			clock := &calendar{Real: h.Runtime}
 			clock.at.Store(time.Now().UnixMicro())
-			svc := backendtest.Open(t, backend.Config{Store: h.store, Runtime: clock, Journal: h.journal, Names: &counting{}})
-			h.svc = svc
-			h.user("u:acme:ann", principal.Public)
-			wantTold(t, c.create(h, "key", "x", "first"))
-			wantTold(t, c.create(h, "key", "x", "second"), "IDEMPOTENCY_MISMATCH")
+			svc := backendtest.Open(t, backend.Config{Store: h.Store, Runtime: clock, Journal: h.Journal, Names: &backendtest.CountingNames{}})
+			h.Service = svc
+			h.User("u:acme:ann", principal.Public)
+			backendtest.WantFaults(t, c.create(h, "key", "x", "first"))
+			backendtest.WantFaults(t, c.create(h, "key", "x", "second"), "IDEMPOTENCY_MISMATCH")
 			clock.pass(24*time.Hour + time.Minute)
 			// The key is fixed to the taken name again, and its attempt refused. Then the
 			// next input finds the expired outcome of the first under that name.
@@ -34,10 +34,10 @@ func TestCreate_AnExpiredOutcomeBindsItsKeyNoMore(t *testing.T) {
 					t.Errorf("%s under a taken name: %v", title, err)
 				}
 			}
-			wantTold(t, c.create(h, "key", "y", "fourth"))
-			wantTold(t, c.create(h, "key", "y", "fifth"), "IDEMPOTENCY_MISMATCH")
-			h.quiet()
-			h.wantClean()
+			backendtest.WantFaults(t, c.create(h, "key", "y", "fourth"))
+			backendtest.WantFaults(t, c.create(h, "key", "y", "fifth"), "IDEMPOTENCY_MISMATCH")
+			h.Quiet()
+			h.WantClean()
 		})
 	}
 }
@@ -45,23 +45,23 @@ func TestCreate_AnExpiredOutcomeBindsItsKeyNoMore(t *testing.T) {
 // An id that was deleted stays deleted when its key is used for another input: it
 // cannot be created again.
 func TestCreate_AClaimLeavesADeletedIDDeleted(t *testing.T) {
-	h := newHouse(t, nil)
-	h.user("u:acme:ann", principal.Public)
+	h := backendtest.New(t, nil)
+	h.User("u:acme:ann", principal.Public)
 	content := creations[0]
-	wantTold(t, content.create(h, "one", "x", "first"))
+	backendtest.WantFaults(t, content.create(h, "one", "x", "first"))
 	if err := content.create(h, "two", "x", "second"); err == nil {
 		t.Fatal("a name was taken twice")
 	}
-	if _, err := h.svc.DeleteContent(t.Context(), as("u:acme:ann"), library.DeleteContent{ID: "c:acme:x"}); err != nil {
+	if _, err := h.Service.DeleteContent(t.Context(), backendtest.As("u:acme:ann"), library.DeleteContent{ID: "c:acme:x"}); err != nil {
 		t.Fatal(err)
 	}
-	wantTold(t, content.create(h, "two", "y", "third"))
-	if state := h.content("c:acme:x").State; state != commit.Deleted {
+	backendtest.WantFaults(t, content.create(h, "two", "y", "third"))
+	if state := h.Content("c:acme:x").State; state != commit.Deleted {
 		t.Errorf("the deleted item is in state %v", state)
 	}
 	if err := content.create(h, "three", "x", "fourth"); err == nil {
 		t.Error("a deleted id was created again")
 	}
-	h.quiet()
-	h.wantClean()
+	h.Quiet()
+	h.WantClean()
 }

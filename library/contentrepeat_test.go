@@ -5,6 +5,7 @@ import (
 	"sync"
 	"testing"
 
+	"carrel/backend/backendtest"
 	"carrel/core/fault"
 	"carrel/core/input"
 	"carrel/library"
@@ -12,63 +13,63 @@ import (
 )
 
 func TestIdempotencyKeys(t *testing.T) {
-	h := town(t)
+	h := backendtest.Town(t)
 	create := func(v *principal.Viewer, title string) (*library.ContentOutcome, error) {
-		return h.svc.CreateContent(t.Context(), v, library.CreateContent{Kind: library.Note, Title: title, Visibility: principal.Public, IdempotencyKey: ptr("k")})
+		return h.Service.CreateContent(t.Context(), v, library.CreateContent{Kind: library.Note, Title: title, Visibility: principal.Public, IdempotencyKey: backendtest.Ptr("k")})
 	}
-	first, err := create(as("u:acme:ann"), "t")
+	first, err := create(backendtest.As("u:acme:ann"), "t")
 	if err != nil {
 		t.Fatal(err)
 	}
-	again, err := create(as("u:acme:ann"), "t")
+	again, err := create(backendtest.As("u:acme:ann"), "t")
 	if err != nil || again.ID != first.ID || again.FanOut.Libraries != 1 {
 		t.Errorf("the repetition: %+v, %v", again, err)
 	}
-	if _, err := create(as("u:acme:ann"), "other"); fault.ReasonOf(err) != fault.ReasonIdempotencyMismatch {
+	if _, err := create(backendtest.As("u:acme:ann"), "other"); fault.ReasonOf(err) != fault.ReasonIdempotencyMismatch {
 		t.Errorf("another input: %v", err)
 	}
-	if theirs, err := create(as("u:acme:ben"), "other"); err != nil || theirs.ID == first.ID {
+	if theirs, err := create(backendtest.As("u:acme:ben"), "other"); err != nil || theirs.ID == first.ID {
 		t.Errorf("another viewer: %+v, %v", theirs, err)
 	}
 	update := func(title string) error {
-		_, err := h.svc.UpdateContent(t.Context(), as("u:acme:ann"), library.UpdateContent{ID: string(first.ID), Title: input.Some(&title), IdempotencyKey: ptr("u")})
+		_, err := h.Service.UpdateContent(t.Context(), backendtest.As("u:acme:ann"), library.UpdateContent{ID: string(first.ID), Title: input.Some(&title), IdempotencyKey: backendtest.Ptr("u")})
 		return err
 	}
 	for range 2 {
-		wantTold(t, update("new"))
+		backendtest.WantFaults(t, update("new"))
 	}
-	wantTold(t, update("newer"), "IDEMPOTENCY_MISMATCH")
-	if got := h.content(first.ID); got.Version != 2 {
+	backendtest.WantFaults(t, update("newer"), "IDEMPOTENCY_MISMATCH")
+	if got := h.Content(first.ID); got.Version != 2 {
 		t.Errorf("repeated twice, changed to version %d", got.Version)
 	}
-	del := library.DeleteContent{ID: string(first.ID), IdempotencyKey: ptr("d")}
+	del := library.DeleteContent{ID: string(first.ID), IdempotencyKey: backendtest.Ptr("d")}
 	for range 2 {
-		if _, err := h.svc.DeleteContent(t.Context(), as("u:acme:ann"), del); err != nil {
+		if _, err := h.Service.DeleteContent(t.Context(), backendtest.As("u:acme:ann"), del); err != nil {
 			t.Errorf("deleting: %v", err)
 		}
 	}
-	h.wantClean()
+	h.WantClean()
 }
 
 func TestRefusedCreationsAreNotKept(t *testing.T) {
-	h := town(t)
+	h := backendtest.Town(t)
 	create := func(members ...string) error {
-		_, err := h.svc.CreateContent(t.Context(), as("u:acme:ann"), library.CreateContent{
-			Name: ptr("n"), Kind: library.Note, Title: "t", Visibility: principal.Public, Members: roles(members...), IdempotencyKey: ptr("k"),
+		_, err := h.Service.CreateContent(t.Context(), backendtest.As("u:acme:ann"), library.CreateContent{
+			Name: backendtest.Ptr("n"), Kind: library.Note, Title: "t", Visibility: principal.Public, Members: backendtest.MemberChanges(members...), IdempotencyKey: backendtest.Ptr("k"),
 		})
 		return err
 	}
-	wantTold(t, create("u:acme:nobody=VIEWER"), "NOT_FOUND members.0.principalId")
-	wantTold(t, create("u:acme:ben=VIEWER"))
-	h.wantTitles(as("u:acme:ben"), "u:acme:ben", "t")
+	backendtest.WantFaults(t, create("u:acme:nobody=VIEWER"), "NOT_FOUND members.0.principalId")
+	backendtest.WantFaults(t, create("u:acme:ben=VIEWER"))
+	h.WantTitles(backendtest.As("u:acme:ben"), "u:acme:ben", "t")
 }
 
 func TestHotItemsDeferTheirMoves(t *testing.T) {
-	h := town(t)
-	id := h.note("hot", principal.Public, "u:acme:ben=VIEWER")
+	h := backendtest.Town(t)
+	id := h.Note("hot", principal.Public, "u:acme:ben=VIEWER")
 	for n := range 40 {
 		title := fmt.Sprintf("hot %d", n)
-		out, err := h.svc.UpdateContent(t.Context(), as("u:acme:ann"), library.UpdateContent{ID: string(id), Title: input.Some(&title)})
+		out, err := h.Service.UpdateContent(t.Context(), backendtest.As("u:acme:ann"), library.UpdateContent{ID: string(id), Title: input.Some(&title)})
 		if err != nil || !out.FanOut.Complete {
 			t.Fatalf("update %d: %+v, %v", n, out, err)
 		}
@@ -77,49 +78,49 @@ func TestHotItemsDeferTheirMoves(t *testing.T) {
 			t.Errorf("update %d concerned %d libraries", n, out.FanOut.Libraries)
 		}
 	}
-	got := h.content(id)
+	got := h.Content(id)
 	if got.Version != 41 || got.Position >= got.LastModified || got.Moves != 30 {
 		t.Errorf("before the move: version %d, position %d, lastModified %d, moves %d", got.Version, got.Position, got.LastModified, got.Moves)
 	}
-	if st := h.journal.Stats(); st.Deferred != 1 {
+	if st := h.Journal.Stats(); st.Deferred != 1 {
 		t.Errorf("%d deferred moves, want the one that carries all", st.Deferred)
 	}
-	h.wantTitles(as("u:acme:ben"), "u:acme:ben", "hot 39")
+	h.WantTitles(backendtest.As("u:acme:ben"), "u:acme:ben", "hot 39")
 	private := principal.Private
-	if out, err := h.svc.UpdateContent(t.Context(), as("u:acme:ann"), library.UpdateContent{ID: string(id), Visibility: input.Some(&private)}); err != nil || out.FanOut.Libraries != 2 {
+	if out, err := h.Service.UpdateContent(t.Context(), backendtest.As("u:acme:ann"), library.UpdateContent{ID: string(id), Visibility: input.Some(&private)}); err != nil || out.FanOut.Libraries != 2 {
 		t.Errorf("a change of visibility at the unmoved position: %+v, %v", out, err)
 	}
-	h.wantTitles(&principal.Viewer{}, "u:acme:ben")
-	h.wantClean()
-	if got := h.content(id); got.Position != got.LastModified {
+	h.WantTitles(&principal.Viewer{}, "u:acme:ben")
+	h.WantClean()
+	if got := h.Content(id); got.Position != got.LastModified {
 		t.Errorf("after the move: position %d, lastModified %d", got.Position, got.LastModified)
 	}
 }
 
 func TestConcurrentChangesOfOneItem(t *testing.T) {
-	h := town(t)
-	id := h.note("a", principal.Public)
+	h := backendtest.Town(t)
+	id := h.Note("a", principal.Public)
 	for n := range 30 {
-		h.user(fmt.Sprintf("u:acme:p%d", n), principal.Public)
+		h.User(fmt.Sprintf("u:acme:p%d", n), principal.Public)
 	}
 	var wg sync.WaitGroup
 	for n := range 30 {
 		wg.Go(func() {
 			p := fmt.Sprintf("u:acme:p%d", n)
-			if _, err := h.svc.ShareContent(t.Context(), as(p), library.ShareContent{Content: string(id), Principals: []string{p}, Role: library.Viewing}); err != nil {
+			if _, err := h.Service.ShareContent(t.Context(), backendtest.As(p), library.ShareContent{Content: string(id), Principals: []string{p}, Role: library.Viewing}); err != nil {
 				t.Errorf("sharing with %s: %v", p, err)
 			}
 		})
 		wg.Go(func() {
 			title := fmt.Sprintf("a%d", n)
-			if _, err := h.svc.UpdateContent(t.Context(), as("u:acme:ann"), library.UpdateContent{ID: string(id), Title: input.Some(&title)}); err != nil {
+			if _, err := h.Service.UpdateContent(t.Context(), backendtest.As("u:acme:ann"), library.UpdateContent{ID: string(id), Title: input.Some(&title)}); err != nil {
 				t.Errorf("update %d: %v", n, err)
 			}
 		})
 	}
 	wg.Wait()
-	if got := h.content(id); got.Version != 31 || got.Members != 31 {
+	if got := h.Content(id); got.Version != 31 || got.Members != 31 {
 		t.Errorf("version %d with %d members, want 31 with 31", got.Version, got.Members)
 	}
-	h.wantClean()
+	h.WantClean()
 }

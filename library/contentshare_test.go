@@ -19,10 +19,10 @@ import (
 )
 
 func TestShareContent(t *testing.T) {
-	h := town(t)
-	open := string(h.note("open", principal.Public))
-	ours := string(h.note("ours", principal.LoggedIn))
-	secret := string(h.note("secret", principal.Private, "u:acme:ben=EDITOR"))
+	h := backendtest.Town(t)
+	open := string(h.Note("open", principal.Public))
+	ours := string(h.Note("ours", principal.LoggedIn))
+	secret := string(h.Note("secret", principal.Private, "u:acme:ben=EDITOR"))
 	for _, c := range []struct {
 		name string
 		as   *principal.Viewer
@@ -30,77 +30,77 @@ func TestShareContent(t *testing.T) {
 		want []string
 	}{
 		{"anonymous", &principal.Viewer{}, library.ShareContent{Content: open, Principals: []string{"u:acme:ben"}, Role: library.Viewing}, []string{"UNAUTHENTICATED"}},
-		{"with nobody", as("u:acme:ann"), library.ShareContent{Content: "x", Role: library.Viewing}, []string{"INVALID contentId", "INVALID principalIds"}},
-		{"with too many", as("u:acme:ann"), library.ShareContent{Content: open, Principals: make([]string, 101), Role: library.Viewing}, []string{"TOO_MANY principalIds"}},
-		{"with the malformed and the unknown", as("u:acme:ann"), library.ShareContent{Content: open, Principals: []string{"u:acme:ben", "nonsense", "c:acme:open"}, Role: library.Viewing}, []string{"INVALID principalIds.1", "INVALID principalIds.2"}},
-		{"with the unknown and the unseen", as("u:acme:ann"), library.ShareContent{Content: open, Principals: []string{"u:acme:nobody", "u:acme:ben", "u:acme:hid"}, Role: library.Viewing}, []string{"NOT_FOUND principalIds.0", "NOT_FOUND principalIds.2"}},
-		{"of what is unseen", as("u:acme:cleo"), library.ShareContent{Content: secret, Principals: []string{"u:acme:cleo"}, Role: library.Viewing}, []string{"NOT_FOUND contentId"}},
-		{"of a private item by its editor", as("u:acme:ben"), library.ShareContent{Content: secret, Principals: []string{"u:acme:cleo"}, Role: library.Viewing}, []string{"FORBIDDEN contentId"}},
-		{"of more than sight by a reader", as("u:acme:ben"), library.ShareContent{Content: open, Principals: []string{"u:acme:cleo"}, Role: library.Editing}, []string{"FORBIDDEN role"}},
-		{"of a LOGGEDIN item abroad by a reader", as("u:acme:ben"), library.ShareContent{Content: ours, Principals: []string{"u:acme:cleo", "u:beta:zed"}, Role: library.Viewing}, []string{"FORBIDDEN principalIds.1"}},
-		{"with oneself, twice", as("u:beta:zed"), library.ShareContent{Content: open, Principals: []string{"u:beta:zed", "U:BETA:ZED"}, Role: library.Viewing}, nil},
-		{"by a reader", as("u:acme:ben"), library.ShareContent{Content: ours, Principals: []string{"u:acme:cleo"}, Role: library.Viewing}, nil},
-		{"abroad by a manager", as("u:acme:ann"), library.ShareContent{Content: secret, Principals: []string{"u:beta:zed", "g:acme:team"}, Role: library.Viewing}, nil},
-		{"that would demote", as("u:acme:ann"), library.ShareContent{Content: secret, Principals: []string{"u:acme:ben"}, Role: library.Viewing}, nil},
+		{"with nobody", backendtest.As("u:acme:ann"), library.ShareContent{Content: "x", Role: library.Viewing}, []string{"INVALID contentId", "INVALID principalIds"}},
+		{"with too many", backendtest.As("u:acme:ann"), library.ShareContent{Content: open, Principals: make([]string, 101), Role: library.Viewing}, []string{"TOO_MANY principalIds"}},
+		{"with the malformed and the unknown", backendtest.As("u:acme:ann"), library.ShareContent{Content: open, Principals: []string{"u:acme:ben", "nonsense", "c:acme:open"}, Role: library.Viewing}, []string{"INVALID principalIds.1", "INVALID principalIds.2"}},
+		{"with the unknown and the unseen", backendtest.As("u:acme:ann"), library.ShareContent{Content: open, Principals: []string{"u:acme:nobody", "u:acme:ben", "u:acme:hid"}, Role: library.Viewing}, []string{"NOT_FOUND principalIds.0", "NOT_FOUND principalIds.2"}},
+		{"of what is unseen", backendtest.As("u:acme:cleo"), library.ShareContent{Content: secret, Principals: []string{"u:acme:cleo"}, Role: library.Viewing}, []string{"NOT_FOUND contentId"}},
+		{"of a private item by its editor", backendtest.As("u:acme:ben"), library.ShareContent{Content: secret, Principals: []string{"u:acme:cleo"}, Role: library.Viewing}, []string{"FORBIDDEN contentId"}},
+		{"of more than sight by a reader", backendtest.As("u:acme:ben"), library.ShareContent{Content: open, Principals: []string{"u:acme:cleo"}, Role: library.Editing}, []string{"FORBIDDEN role"}},
+		{"of a LOGGEDIN item abroad by a reader", backendtest.As("u:acme:ben"), library.ShareContent{Content: ours, Principals: []string{"u:acme:cleo", "u:beta:zed"}, Role: library.Viewing}, []string{"FORBIDDEN principalIds.1"}},
+		{"with oneself, twice", backendtest.As("u:beta:zed"), library.ShareContent{Content: open, Principals: []string{"u:beta:zed", "U:BETA:ZED"}, Role: library.Viewing}, nil},
+		{"by a reader", backendtest.As("u:acme:ben"), library.ShareContent{Content: ours, Principals: []string{"u:acme:cleo"}, Role: library.Viewing}, nil},
+		{"abroad by a manager", backendtest.As("u:acme:ann"), library.ShareContent{Content: secret, Principals: []string{"u:beta:zed", "g:acme:team"}, Role: library.Viewing}, nil},
+		{"that would demote", backendtest.As("u:acme:ann"), library.ShareContent{Content: secret, Principals: []string{"u:acme:ben"}, Role: library.Viewing}, nil},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			out, err := h.svc.ShareContent(t.Context(), c.as, c.in)
-			wantTold(t, err, c.want...)
+			out, err := h.Service.ShareContent(t.Context(), c.as, c.in)
+			backendtest.WantFaults(t, err, c.want...)
 			if err == nil && (out.Content == nil || len(out.Edges) == 0) {
 				t.Errorf("the outcome: %+v", out)
 			}
 		})
 	}
-	if row, err := h.store.Read(t.Context(), library.ContentID(secret), library.ContentQuery{Members: []principal.ID{"u:acme:ben"}}); err != nil || row.Members[0].Role != library.Editing {
+	if row, err := h.Store.Read(t.Context(), library.ContentID(secret), library.ContentQuery{Members: []principal.ID{"u:acme:ben"}}); err != nil || row.Members[0].Role != library.Editing {
 		t.Errorf("a share demoted: %+v, %v", row, err)
 	}
-	h.wantTitles(as("u:acme:cleo"), "g:acme:team", "secret")
-	h.wantClean()
+	h.WantTitles(backendtest.As("u:acme:cleo"), "g:acme:team", "secret")
+	h.WantClean()
 }
 
 func TestShareThatChangesNothingWritesNothing(t *testing.T) {
-	h := town(t)
-	id := h.note("a", principal.Public, "u:acme:ben=EDITOR")
-	before := h.content(id)
-	out, err := h.svc.ShareContent(t.Context(), as("u:acme:ann"), library.ShareContent{Content: string(id), Principals: []string{"u:acme:ben"}, Role: library.Viewing})
+	h := backendtest.Town(t)
+	id := h.Note("a", principal.Public, "u:acme:ben=EDITOR")
+	before := h.Content(id)
+	out, err := h.Service.ShareContent(t.Context(), backendtest.As("u:acme:ann"), library.ShareContent{Content: string(id), Principals: []string{"u:acme:ben"}, Role: library.Viewing})
 	if err != nil || out.FanOut != (library.FanOut{Complete: true}) {
 		t.Errorf("the outcome: %+v, %v", out, err)
 	}
-	if after := h.content(id); after.Seq != before.Seq {
+	if after := h.Content(id); after.Seq != before.Seq {
 		t.Errorf("it wrote: seq %d, was %d", after.Seq, before.Seq)
 	}
 }
 
 func TestSetContentMembers(t *testing.T) {
-	h := town(t)
-	id := string(h.note("a", principal.Private, "u:acme:ben=EDITOR"))
+	h := backendtest.Town(t)
+	id := string(h.Note("a", principal.Private, "u:acme:ben=EDITOR"))
 	for _, c := range []struct {
 		name    string
 		as      *principal.Viewer
 		changes []library.ContentMemberChange
 		want    []string
 	}{
-		{"none", as("u:acme:ann"), nil, []string{"INVALID members"}},
-		{"one twice", as("u:acme:ann"), roles("u:acme:ben=VIEWER", "u:acme:ben=EDITOR"), []string{"INVALID members.1.principalId"}},
-		{"by an editor", as("u:acme:ben"), roles("u:acme:cleo=VIEWER"), []string{"FORBIDDEN contentId"}},
-		{"an unseen one", as("u:acme:ann"), roles("u:acme:hid=VIEWER"), []string{"NOT_FOUND members.0.principalId"}},
-		{"the last manager out", as("u:acme:ann"), roles("u:acme:ann="), []string{"LAST_MANAGER"}},
-		{"the last manager down", as("u:acme:ann"), roles("u:acme:ann=EDITOR"), []string{"LAST_MANAGER"}},
-		{"one out who is not in", as("u:acme:ann"), roles("u:acme:cleo="), nil},
-		{"a group in", as("u:acme:ann"), roles("g:acme:team=MANAGER"), nil},
-		{"oneself out", as("u:acme:ben"), roles("u:acme:ben="), nil},
-		{"the first manager out, the group stays", as("u:acme:cleo"), roles("u:acme:ann="), nil},
+		{"none", backendtest.As("u:acme:ann"), nil, []string{"INVALID members"}},
+		{"one twice", backendtest.As("u:acme:ann"), backendtest.MemberChanges("u:acme:ben=VIEWER", "u:acme:ben=EDITOR"), []string{"INVALID members.1.principalId"}},
+		{"by an editor", backendtest.As("u:acme:ben"), backendtest.MemberChanges("u:acme:cleo=VIEWER"), []string{"FORBIDDEN contentId"}},
+		{"an unseen one", backendtest.As("u:acme:ann"), backendtest.MemberChanges("u:acme:hid=VIEWER"), []string{"NOT_FOUND members.0.principalId"}},
+		{"the last manager out", backendtest.As("u:acme:ann"), backendtest.MemberChanges("u:acme:ann="), []string{"LAST_MANAGER"}},
+		{"the last manager down", backendtest.As("u:acme:ann"), backendtest.MemberChanges("u:acme:ann=EDITOR"), []string{"LAST_MANAGER"}},
+		{"one out who is not in", backendtest.As("u:acme:ann"), backendtest.MemberChanges("u:acme:cleo="), nil},
+		{"a group in", backendtest.As("u:acme:ann"), backendtest.MemberChanges("g:acme:team=MANAGER"), nil},
+		{"oneself out", backendtest.As("u:acme:ben"), backendtest.MemberChanges("u:acme:ben="), nil},
+		{"the first manager out, the group stays", backendtest.As("u:acme:cleo"), backendtest.MemberChanges("u:acme:ann="), nil},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			_, err := h.svc.SetContentMembers(t.Context(), c.as, library.SetContentMembers{Content: id, Members: c.changes})
-			wantTold(t, err, c.want...)
+			_, err := h.Service.SetContentMembers(t.Context(), c.as, library.SetContentMembers{Content: id, Members: c.changes})
+			backendtest.WantFaults(t, err, c.want...)
 		})
 	}
-	if _, err := h.svc.SetContentMembers(t.Context(), as("u:acme:ann"), library.SetContentMembers{Content: id, Members: roles("u:acme:ben=VIEWER")}); fault.CodeOf(err) != fault.NotFound {
+	if _, err := h.Service.SetContentMembers(t.Context(), backendtest.As("u:acme:ann"), library.SetContentMembers{Content: id, Members: backendtest.MemberChanges("u:acme:ben=VIEWER")}); fault.CodeOf(err) != fault.NotFound {
 		t.Errorf("a removed manager still sees the private item: %v", err)
 	}
-	h.wantTitles(as("u:acme:ann"), "u:acme:ann")
-	h.wantClean()
+	h.WantTitles(backendtest.As("u:acme:ann"), "u:acme:ann")
+	h.WantClean()
 }
 
 // slowCommits holds back the first commit of an item until told to go on, and
@@ -138,17 +138,17 @@ func (patient) Deadline(ctx context.Context, _ time.Duration) (context.Context, 
 
 func TestSharesThatWaitGoTogether(t *testing.T) {
 	slow := &slowCommits{began: make(chan struct{}), goOn: make(chan struct{})}
-	h := newHouse(t, func(s backend.Store) backend.Store { slow.Store = s; return slow })
-	h.svc = backendtest.Open(t, backend.Config{Store: h.store, Runtime: patient{h.runtime}, Journal: h.journal, Names: &counting{}})
-	h.user("u:acme:ann", principal.Public)
+	h := backendtest.New(t, func(s backend.Store) backend.Store { slow.Store = s; return slow })
+	h.Service = backendtest.Open(t, backend.Config{Store: h.Store, Runtime: patient{h.Runtime}, Journal: h.Journal, Names: &backendtest.CountingNames{}})
+	h.User("u:acme:ann", principal.Public)
 	const many = 20
 	for n := range many {
-		h.user(fmt.Sprintf("u:acme:p%d", n), principal.Public)
+		h.User(fmt.Sprintf("u:acme:p%d", n), principal.Public)
 	}
-	id := h.note("a", principal.Public)
+	id := h.Note("a", principal.Public)
 	slow.id = id
 	share := func(p string) (*library.ContentOutcome, error) {
-		return h.svc.ShareContent(t.Context(), as(p), library.ShareContent{Content: string(id), Principals: []string{p}, Role: library.Viewing})
+		return h.Service.ShareContent(t.Context(), backendtest.As(p), library.ShareContent{Content: string(id), Principals: []string{p}, Role: library.Viewing})
 	}
 	var wg sync.WaitGroup
 	wg.Go(func() { _, _ = share("u:acme:p0") })
@@ -162,10 +162,10 @@ func TestSharesThatWaitGoTogether(t *testing.T) {
 		})
 	}
 	wg.Go(func() {
-		_, err := h.svc.ShareContent(t.Context(), as("u:acme:p1"), library.ShareContent{Content: string(id), Principals: []string{"u:acme:p1"}, Role: library.Manages})
-		wantTold(t, err, "FORBIDDEN role")
+		_, err := h.Service.ShareContent(t.Context(), backendtest.As("u:acme:p1"), library.ShareContent{Content: string(id), Principals: []string{"u:acme:p1"}, Role: library.Manages})
+		backendtest.WantFaults(t, err, "FORBIDDEN role")
 	})
-	for h.svc.SharesWaiting(id) < many {
+	for h.Service.SharesWaiting(id) < many {
 		runtime.Gosched()
 		if t.Context().Err() != nil {
 			return
@@ -173,45 +173,45 @@ func TestSharesThatWaitGoTogether(t *testing.T) {
 	}
 	close(slow.goOn)
 	wg.Wait()
-	if got := h.content(id); got.Members != many+1 || slow.commits != 2 {
+	if got := h.Content(id); got.Members != many+1 || slow.commits != 2 {
 		t.Errorf("%d members by %d commits, want %d by 2", got.Members, slow.commits, many+1)
 	}
-	h.wantClean()
+	h.WantClean()
 }
 
 func TestAReaderSharesALoggedInItemWithNoGroup(t *testing.T) {
-	h := town(t)
-	id := string(h.note("ours", principal.LoggedIn))
-	h.mustSet(as("u:acme:cleo"), "g:acme:team", "u:beta:zed=MEMBER")
+	h := backendtest.Town(t)
+	id := string(h.Note("ours", principal.LoggedIn))
+	h.MustSet(backendtest.As("u:acme:cleo"), "g:acme:team", "u:beta:zed=MEMBER")
 	share := func(v *principal.Viewer) error {
-		_, err := h.svc.ShareContent(t.Context(), v, library.ShareContent{Content: id, Principals: []string{"g:acme:team"}, Role: library.Viewing})
+		_, err := h.Service.ShareContent(t.Context(), v, library.ShareContent{Content: id, Principals: []string{"g:acme:team"}, Role: library.Viewing})
 		return err
 	}
-	wantTold(t, share(as("u:acme:cleo")), "FORBIDDEN principalIds.0")
-	if cs, err := h.svc.Contents(t.Context(), as("u:beta:zed"), []library.ContentID{library.ContentID(id)}); err != nil || cs[0] != nil {
+	backendtest.WantFaults(t, share(backendtest.As("u:acme:cleo")), "FORBIDDEN principalIds.0")
+	if cs, err := h.Service.Contents(t.Context(), backendtest.As("u:beta:zed"), []library.ContentID{library.ContentID(id)}); err != nil || cs[0] != nil {
 		t.Errorf("one of another tenant sees it through the group: %+v, %v", cs, err)
 	}
-	wantTold(t, share(as("u:acme:ann")))
-	wantTold(t, share(as("u:acme:cleo"))) // who has a role could see it anyway
+	backendtest.WantFaults(t, share(backendtest.As("u:acme:ann")))
+	backendtest.WantFaults(t, share(backendtest.As("u:acme:cleo"))) // who has a role could see it anyway
 }
 
 func TestManagersSeeAllMembers(t *testing.T) {
-	h := town(t)
-	id := h.note("a", principal.Public)
-	if _, err := h.svc.ShareContent(t.Context(), as("u:acme:hid"), library.ShareContent{Content: string(id), Principals: []string{"u:acme:hid"}, Role: library.Viewing}); err != nil {
+	h := backendtest.Town(t)
+	id := h.Note("a", principal.Public)
+	if _, err := h.Service.ShareContent(t.Context(), backendtest.As("u:acme:hid"), library.ShareContent{Content: string(id), Principals: []string{"u:acme:hid"}, Role: library.Viewing}); err != nil {
 		t.Fatal(err)
 	}
 	members := func(v *principal.Viewer) int {
-		c, err := h.svc.Members(t.Context(), v, id, cursor.PageArgs{})
+		c, err := h.Service.Members(t.Context(), v, id, cursor.PageArgs{})
 		if err != nil {
 			t.Fatal(err)
 		}
 		return len(c.Edges)
 	}
-	if n := members(as("u:acme:ben")); n != 1 {
+	if n := members(backendtest.As("u:acme:ben")); n != 1 {
 		t.Errorf("a reader is shown %d members, want the one that is not PRIVATE", n)
 	}
-	if n := members(as("u:acme:ann")); n != 2 {
+	if n := members(backendtest.As("u:acme:ann")); n != 2 {
 		t.Errorf("the manager is shown %d members, want both", n)
 	}
 }

@@ -50,7 +50,7 @@ func serving(t *testing.T, store backend.Store) *repair.Service {
 	runtime := sched.NewReal()
 	t.Cleanup(runtime.Close)
 	svc := backendtest.Open(t, backend.Config{
-		Store: store, Runtime: runtime, Journal: journal.New(t.Context(), store, runtime, nil, commit.WholeProtocol), Names: &counting{},
+		Store: store, Runtime: runtime, Journal: journal.New(t.Context(), store, runtime, nil, commit.WholeProtocol), Names: &backendtest.CountingNames{},
 	})
 	return svc
 }
@@ -142,36 +142,36 @@ func finish(t *testing.T, store backend.Store) {
 	runtime := sched.NewReal()
 	defer runtime.Close()
 	j := journal.New(t.Context(), store, runtime, nil, commit.WholeProtocol)
-	svc := backendtest.Open(t, backend.Config{Store: store, Runtime: runtime, Journal: j, Names: &counting{}})
+	svc := backendtest.Open(t, backend.Config{Store: store, Runtime: runtime, Journal: j, Names: &backendtest.CountingNames{}})
 	if err := errors.Join(j.Recover(t.Context(), svc), j.Drain(t.Context(), svc)); err != nil {
 		t.Fatalf("finishing what a game has left: %v", err)
 	}
 }
 
 func TestACopyServesAsItsSourceDid(t *testing.T) {
-	h := town(t)
+	h := backendtest.Town(t)
 	for n := range 5 {
-		h.note(fmt.Sprintf("n%d", n), principal.Public, "g:acme:team=VIEWER")
+		h.Note(fmt.Sprintf("n%d", n), principal.Public, "g:acme:team=VIEWER")
 	}
-	ann := as("u:acme:ann")
-	key := ptr("a key of ann's")
+	ann := backendtest.As("u:acme:ann")
+	key := backendtest.Ptr("a key of ann's")
 	create := library.CreateContent{Kind: library.Note, Title: "keyed", Visibility: principal.Public, IdempotencyKey: key}
-	created, err := h.svc.CreateContent(t.Context(), ann, create)
+	created, err := h.Service.CreateContent(t.Context(), ann, create)
 	if err != nil {
 		t.Fatal(err)
 	}
-	rename := library.UpdateContent{ID: "c:acme:n0", Title: input.Some(ptr("renamed")), IdempotencyKey: ptr("another")}
-	if _, err := h.svc.UpdateContent(t.Context(), ann, rename); err != nil {
+	rename := library.UpdateContent{ID: "c:acme:n0", Title: input.Some(backendtest.Ptr("renamed")), IdempotencyKey: backendtest.Ptr("another")}
+	if _, err := h.Service.UpdateContent(t.Context(), ann, rename); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := h.svc.DeleteContent(t.Context(), ann, library.DeleteContent{ID: "c:acme:n4"}); err != nil {
+	if _, err := h.Service.DeleteContent(t.Context(), ann, library.DeleteContent{ID: "c:acme:n4"}); err != nil {
 		t.Fatal(err)
 	}
-	expires := clock.Of(h.runtime.Now()).Add(time.Hour)
-	if _, err := h.svc.UpdateContent(t.Context(), ann, library.UpdateContent{ID: "c:acme:n1", ExpiresAt: input.Some(&expires)}); err != nil {
+	expires := clock.Of(h.Runtime.Now()).Add(time.Hour)
+	if _, err := h.Service.UpdateContent(t.Context(), ann, library.UpdateContent{ID: "c:acme:n1", ExpiresAt: input.Some(&expires)}); err != nil {
 		t.Fatal(err)
 	}
-	first, err := h.svc.Library(t.Context(), ann, "g:acme:team", library.LibraryQuery{PageArgs: cursor.PageArgs{First: ptr(2)}})
+	first, err := h.Service.Library(t.Context(), ann, "g:acme:team", library.LibraryQuery{PageArgs: cursor.PageArgs{First: backendtest.Ptr(2)}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -186,8 +186,8 @@ func TestACopyServesAsItsSourceDid(t *testing.T) {
 		}
 		return titles
 	}
-	h.quiet()
-	from, to := h.store.(*pebblestore.Store), newStore(t)
+	h.Quiet()
+	from, to := h.Store.(*pebblestore.Store), newStore(t)
 	defer closeStore(t, to)
 	names, err := naming.New(from, "desk", 10)
 	if err != nil {
@@ -197,7 +197,7 @@ func TestACopyServesAsItsSourceDid(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	rows, err := archive.Copy(t.Context(), h.runtime, from, to, unheard)
+	rows, err := archive.Copy(t.Context(), h.Runtime, from, to, unheard)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -207,7 +207,7 @@ func TestACopyServesAsItsSourceDid(t *testing.T) {
 	}
 	svc := complete(t, to)
 	wantSameLibraries(t, from, to)
-	if diff := cmp.Diff(rest(h.svc), rest(svc)); diff != "" {
+	if diff := cmp.Diff(rest(h.Service), rest(svc)); diff != "" {
 		t.Errorf("the cursor of the source leads elsewhere at the target:\n%s", diff)
 	}
 	again, err := svc.CreateContent(t.Context(), ann, create)
@@ -217,8 +217,8 @@ func TestACopyServesAsItsSourceDid(t *testing.T) {
 	if out, err := svc.UpdateContent(t.Context(), ann, rename); err != nil || out.Content.Version != 2 {
 		t.Errorf("the repetition of a keyed update: %+v, %v", out, err)
 	}
-	_, err = svc.CreateContent(t.Context(), ann, library.CreateContent{Name: ptr("n4"), Kind: library.Note, Title: "x", Visibility: principal.Public})
-	wantTold(t, err, "TAKEN name")
+	_, err = svc.CreateContent(t.Context(), ann, library.CreateContent{Name: backendtest.Ptr("n4"), Kind: library.Note, Title: "x", Visibility: principal.Public})
+	backendtest.WantFaults(t, err, "TAKEN name")
 	more, err := naming.New(to, "desk", 10)
 	if err != nil {
 		t.Fatal(err)
@@ -272,25 +272,25 @@ func (s *stumbling) PutCopyNote(ctx context.Context, note []byte) error {
 }
 
 func TestCopyGoesOnWhereItWasBrokenOff(t *testing.T) {
-	h := town(t)
+	h := backendtest.Town(t)
 	for n := range 6 {
-		h.note(fmt.Sprintf("n%d", n), principal.Public, "g:acme:team=VIEWER", "u:acme:ben=EDITOR")
+		h.Note(fmt.Sprintf("n%d", n), principal.Public, "g:acme:team=VIEWER", "u:acme:ben=EDITOR")
 	}
-	h.quiet()
-	from := h.store.(*pebblestore.Store)
+	h.Quiet()
+	from := h.Store.(*pebblestore.Store)
 	broken := 0
 	for failAt, done := 1, false; !done; failAt++ {
 		for _, after := range []bool{false, true} {
 			to := newStore(t)
 			target := &stumbling{Store: to, failAt: failAt, after: after}
 			source := &stumbling{Store: from} // pages are small at both ends
-			_, err := archive.Copy(t.Context(), h.runtime, source, target, unheard)
+			_, err := archive.Copy(t.Context(), h.Runtime, source, target, unheard)
 			if done = err == nil; !done {
 				broken++
 				if !errors.Is(err, errStumbled) {
 					t.Fatalf("call %d failed, and the copy with: %v", failAt, err)
 				}
-				if _, err := archive.Copy(t.Context(), h.runtime, source, target, unheard); err != nil {
+				if _, err := archive.Copy(t.Context(), h.Runtime, source, target, unheard); err != nil {
 					t.Fatalf("going on after call %d failed: %v", failAt, err)
 				}
 			}
@@ -306,17 +306,17 @@ func TestCopyGoesOnWhereItWasBrokenOff(t *testing.T) {
 
 // TestCopyIsResumedNotRepeated: rows that are there are not put again.
 func TestCopyIsResumedNotRepeated(t *testing.T) {
-	h := town(t)
+	h := backendtest.Town(t)
 	for n := range 20 {
-		h.note(fmt.Sprintf("n%d", n), principal.Public)
+		h.Note(fmt.Sprintf("n%d", n), principal.Public)
 	}
-	h.quiet()
+	h.Quiet()
 	to := newStore(t)
 	defer closeStore(t, to)
-	source := &stumbling{Store: h.store.(*pebblestore.Store)}
+	source := &stumbling{Store: h.Store.(*pebblestore.Store)}
 	ctx, cancel := context.WithCancel(t.Context())
 	var reached int64
-	_, err := archive.Copy(ctx, h.runtime, source, to, func(p archive.Progress) {
+	_, err := archive.Copy(ctx, h.Runtime, source, to, func(p archive.Progress) {
 		if p.Doing == "copying" && p.Rows > p.Of/2 {
 			reached = p.Rows
 			cancel()
@@ -326,7 +326,7 @@ func TestCopyIsResumedNotRepeated(t *testing.T) {
 		t.Fatalf("broken off at row %d: %v", reached, err)
 	}
 	least := int64(-1)
-	if _, err := archive.Copy(t.Context(), h.runtime, source, to, func(p archive.Progress) {
+	if _, err := archive.Copy(t.Context(), h.Runtime, source, to, func(p archive.Progress) {
 		if p.Doing == "copying" && least < 0 {
 			least = p.Rows
 		}

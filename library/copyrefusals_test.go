@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"carrel/backend/backendtest"
 	"carrel/core/commit"
 	"carrel/core/input"
 	"carrel/interchange/archive"
@@ -17,63 +18,63 @@ import (
 )
 
 func TestCopyRefuses(t *testing.T) {
-	refused := func(t *testing.T, h *house, to archive.Store, says string) {
+	refused := func(t *testing.T, h *backendtest.Fixture, to archive.Store, says string) {
 		t.Helper()
-		_, err := archive.Copy(t.Context(), h.runtime, h.store.(*pebblestore.Store), to, unheard)
+		_, err := archive.Copy(t.Context(), h.Runtime, h.Store.(*pebblestore.Store), to, unheard)
 		if err == nil || !strings.Contains(err.Error(), says) {
 			t.Errorf("it does not say %q: %v", says, err)
 		}
 	}
-	half := func(t *testing.T, from *house, to *pebblestore.Store) {
+	half := func(t *testing.T, from *backendtest.Fixture, to *pebblestore.Store) {
 		t.Helper()
 		// Principals are there, and noted; contents are not.
-		if _, err := archive.Copy(t.Context(), from.runtime, from.store.(*pebblestore.Store), &stumbling{Store: to, failAt: 14}, unheard); !errors.Is(err, errStumbled) {
+		if _, err := archive.Copy(t.Context(), from.Runtime, from.Store.(*pebblestore.Store), &stumbling{Store: to, failAt: 14}, unheard); !errors.Is(err, errStumbled) {
 			t.Fatalf("a copy that was to be broken off: %v", err)
 		}
 	}
 	t.Run("a source with changes in flight", func(t *testing.T) {
-		h, to := town(t), newStore(t)
+		h, to := backendtest.Town(t), newStore(t)
 		defer closeStore(t, to)
-		h.quiet()
+		h.Quiet()
 		lane := commit.Lane{ID: "another", Stamp: 1, Blocks: storetest.Blocks(library.InFlight{Content: "c:acme:x", Due: 1})}
-		if err := h.store.PutLane(t.Context(), lane); err != nil {
+		if err := h.Store.PutLane(t.Context(), lane); err != nil {
 			t.Fatal(err)
 		}
 		refused(t, h, to, "changes in flight")
 	})
 	t.Run("a target that holds something", func(t *testing.T) {
-		h, other := town(t), town(t)
-		h.quiet()
-		refused(t, h, other.store.(*pebblestore.Store), "the target is not empty: it has settings")
+		h, other := backendtest.Town(t), backendtest.Town(t)
+		h.Quiet()
+		refused(t, h, other.Store.(*pebblestore.Store), "the target is not empty: it has settings")
 	})
 	t.Run("a target that another source is copied to", func(t *testing.T) {
-		h, other, to := town(t), town(t), newStore(t)
+		h, other, to := backendtest.Town(t), backendtest.Town(t), newStore(t)
 		defer closeStore(t, to)
-		h.quiet()
-		other.quiet()
+		h.Quiet()
+		other.Quiet()
 		half(t, other, to)
 		refused(t, h, to, "the unfinished copy of another store")
 	})
 	t.Run("a source that was changed meanwhile", func(t *testing.T) {
-		h, to := town(t), newStore(t)
+		h, to := backendtest.Town(t), newStore(t)
 		defer closeStore(t, to)
-		h.note("a", principal.Public)
-		h.quiet()
+		h.Note("a", principal.Public)
+		h.Quiet()
 		half(t, h, to)
-		if _, err := h.svc.UpdateContent(t.Context(), as("u:acme:ann"), library.UpdateContent{ID: "c:acme:a", Title: input.Some(ptr("b"))}); err != nil {
+		if _, err := h.Service.UpdateContent(t.Context(), backendtest.As("u:acme:ann"), library.UpdateContent{ID: "c:acme:a", Title: input.Some(backendtest.Ptr("b"))}); err != nil {
 			t.Fatal(err)
 		}
-		if _, err := h.svc.UpdateUser(t.Context(), as("u:acme:ann"), principal.UpdateUser{ID: "u:acme:ann", DisplayName: input.Some(ptr("b"))}); err != nil {
+		if _, err := h.Service.UpdateUser(t.Context(), backendtest.As("u:acme:ann"), principal.UpdateUser{ID: "u:acme:ann", DisplayName: input.Some(backendtest.Ptr("b"))}); err != nil {
 			t.Fatal(err)
 		}
-		h.quiet()
+		h.Quiet()
 		// The item was carried only after it had changed.
 		refused(t, h, to, "the target is not equal to the source in principals:")
 	})
 	t.Run("a target that was not completed, to be served", func(t *testing.T) {
-		h, to := town(t), newStore(t)
+		h, to := backendtest.Town(t), newStore(t)
 		defer closeStore(t, to)
-		h.quiet()
+		h.Quiet()
 		if err := archive.RefuseHalfCopied(t.Context(), to); err != nil {
 			t.Errorf("an empty store: %v", err)
 		}
@@ -81,7 +82,7 @@ func TestCopyRefuses(t *testing.T) {
 		if err := archive.RefuseHalfCopied(t.Context(), to); err == nil || !strings.Contains(err.Error(), "run the same carrel copy again") {
 			t.Errorf("half a copy: %v", err)
 		}
-		if _, err := archive.Copy(t.Context(), h.runtime, h.store.(*pebblestore.Store), to, unheard); err != nil {
+		if _, err := archive.Copy(t.Context(), h.Runtime, h.Store.(*pebblestore.Store), to, unheard); err != nil {
 			t.Fatal(err)
 		}
 		if err := archive.RefuseHalfCopied(t.Context(), to); err == nil {
@@ -110,11 +111,11 @@ func (f forgetful) ReadRows(ctx context.Context, c archive.Chapter, after []byte
 
 // Stores forget answered requests by themselves, also while they are copied.
 func TestWhatMayBeForgottenIsNotMissed(t *testing.T) {
-	h := town(t)
-	if _, err := h.svc.UpdateUser(t.Context(), as("u:acme:ann"), principal.UpdateUser{ID: "u:acme:ann", DisplayName: input.Some(ptr("b")), IdempotencyKey: ptr("k")}); err != nil {
+	h := backendtest.Town(t)
+	if _, err := h.Service.UpdateUser(t.Context(), backendtest.As("u:acme:ann"), principal.UpdateUser{ID: "u:acme:ann", DisplayName: input.Some(backendtest.Ptr("b")), IdempotencyKey: backendtest.Ptr("k")}); err != nil {
 		t.Fatal(err)
 	}
-	h.quiet()
+	h.Quiet()
 	for _, tc := range []struct {
 		name string
 		in   time.Duration
@@ -123,7 +124,7 @@ func TestWhatMayBeForgottenIsNotMissed(t *testing.T) {
 		t.Run(tc.name, func(t *testing.T) {
 			to := newStore(t)
 			defer closeStore(t, to)
-			_, err := archive.Copy(t.Context(), later{h.runtime, tc.in}, h.store.(*pebblestore.Store), forgetful{to}, unheard)
+			_, err := archive.Copy(t.Context(), backendtest.Later{Real: h.Runtime, By: tc.in}, h.Store.(*pebblestore.Store), forgetful{to}, unheard)
 			if (err == nil) != tc.ok {
 				t.Errorf("the copy: %v", err)
 			}

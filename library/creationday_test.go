@@ -32,7 +32,7 @@ func (c *calendar) pass(d time.Duration) { c.at.Add(d.Microseconds()) }
 
 // datedHouse is a house whose Service, journal and store read the same
 // calendar. wrap, where it is not nil, stands between Service and store.
-func datedHouse(t *testing.T, wrap func(backend.Store) backend.Store) (*house, *calendar) {
+func datedHouse(t *testing.T, wrap func(backend.Store) backend.Store) (*backendtest.Fixture, *calendar) {
 	t.Helper()
 	c := &calendar{Real: sched.NewReal()}
 	c.at.Store(1_800_000_000_000_000)
@@ -46,12 +46,12 @@ func datedHouse(t *testing.T, wrap func(backend.Store) backend.Store) (*house, *
 		}
 	})
 	t.Cleanup(c.Close)
-	h := &house{t: t, store: store, runtime: c.Real}
+	h := &backendtest.Fixture{T: t, Store: store, Runtime: c.Real}
 	if wrap != nil {
-		h.store = wrap(store)
+		h.Store = wrap(store)
 	}
-	h.journal = journal.New(t.Context(), h.store, c, nil, commit.WholeProtocol)
-	h.svc = backendtest.Open(t, backend.Config{Store: h.store, Runtime: c, Journal: h.journal, Names: &counting{}})
+	h.Journal = journal.New(t.Context(), h.Store, c, nil, commit.WholeProtocol)
+	h.Service = backendtest.Open(t, backend.Config{Store: h.Store, Runtime: c, Journal: h.Journal, Names: &backendtest.CountingNames{}})
 	return h, c
 }
 
@@ -59,10 +59,10 @@ func datedHouse(t *testing.T, wrap func(backend.Store) backend.Store) (*house, *
 // before it the first attempt was refused.
 func TestCreate_KeyBindsForADayFromTheAttemptThatSucceeded(t *testing.T) {
 	h, clock := datedHouse(t, nil)
-	h.user("u:acme:ann", principal.Public)
+	h.User("u:acme:ann", principal.Public)
 	create := func() (library.ContentID, error) {
-		out, err := h.svc.CreateContent(t.Context(), as("u:acme:ann"), library.CreateContent{
-			Kind: library.Note, Title: "t", Visibility: principal.Private, Members: roles("u:acme:ben=VIEWER"), IdempotencyKey: ptr("k"),
+		out, err := h.Service.CreateContent(t.Context(), backendtest.As("u:acme:ann"), library.CreateContent{
+			Kind: library.Note, Title: "t", Visibility: principal.Private, Members: backendtest.MemberChanges("u:acme:ben=VIEWER"), IdempotencyKey: backendtest.Ptr("k"),
 		})
 		if err != nil {
 			return "", err
@@ -77,16 +77,16 @@ func TestCreate_KeyBindsForADayFromTheAttemptThatSucceeded(t *testing.T) {
 	}
 	for range 2 { // hours 0 and 11.5
 		_, err := create()
-		wantTold(t, err, "NOT_FOUND members.0.principalId")
+		backendtest.WantFaults(t, err, "NOT_FOUND members.0.principalId")
 		clock.pass(11*time.Hour + 30*time.Minute)
 	}
-	h.user("u:acme:ben", principal.Public)
+	h.User("u:acme:ben", principal.Public)
 	first, err := create() // hour 23
 	if err != nil {
 		t.Fatal(err)
 	}
 	clock.pass(2 * time.Hour)
-	h.user("u:acme:eve", principal.Public) // the store forgets what has expired as it writes
+	h.User("u:acme:eve", principal.Public) // the store forgets what has expired as it writes
 	same("hour 25", first)
 	clock.pass(22*time.Hour - time.Microsecond)
 	same("just before the day ends", first)
@@ -97,7 +97,7 @@ func TestCreate_KeyBindsForADayFromTheAttemptThatSucceeded(t *testing.T) {
 	}
 	clock.pass(24*time.Hour - time.Microsecond)
 	same("just before the second day ends", second)
-	h.wantClean()
+	h.WantClean()
 }
 
 // A creation takes a while from the reading of its key to its commit: the day
@@ -105,10 +105,10 @@ func TestCreate_KeyBindsForADayFromTheAttemptThatSucceeded(t *testing.T) {
 func TestCreate_KeyBindsForADayFromTheCommit(t *testing.T) {
 	slow := &besideLastCommit{}
 	h, clock := datedHouse(t, func(s backend.Store) backend.Store { slow.Store = s; return slow })
-	h.user("u:acme:ann", principal.Public)
+	h.User("u:acme:ann", principal.Public)
 	create := func() (library.ContentID, error) {
-		out, err := h.svc.CreateContent(t.Context(), as("u:acme:ann"), library.CreateContent{
-			Kind: library.Note, Title: "t", Visibility: principal.Private, IdempotencyKey: ptr("k"),
+		out, err := h.Service.CreateContent(t.Context(), backendtest.As("u:acme:ann"), library.CreateContent{
+			Kind: library.Note, Title: "t", Visibility: principal.Private, IdempotencyKey: backendtest.Ptr("k"),
 		})
 		if err != nil {
 			return "", err
@@ -117,7 +117,7 @@ func TestCreate_KeyBindsForADayFromTheCommit(t *testing.T) {
 	}
 	// Another writer takes the base of the first try; the second one plans later.
 	slow.beforeCommit("c:acme:host/1", func() {
-		v, err := h.store.Commit(t.Context(), &library.ContentCommit{ID: "c:acme:host/1",
+		v, err := h.Store.Commit(t.Context(), &library.ContentCommit{ID: "c:acme:host/1",
 			Header: library.Header{Content: library.Content{ID: "c:acme:host/1"}, State: commit.Void, Seq: 1, MTS: clock.instant()}})
 		if err != nil || !v.Applied {
 			t.Errorf("the fence: %+v, %v", v, err)
@@ -129,7 +129,7 @@ func TestCreate_KeyBindsForADayFromTheCommit(t *testing.T) {
 		t.Fatal(err)
 	}
 	clock.pass(24*time.Hour - time.Second)
-	h.user("u:acme:eve", principal.Public)
+	h.User("u:acme:eve", principal.Public)
 	if got, err := create(); err != nil || got != first {
 		t.Errorf("a second before the day ends: %q, %v; want %q", got, err, first)
 	}
@@ -139,18 +139,18 @@ func TestCreate_KeyBindsForADayFromTheCommit(t *testing.T) {
 // name is taken by then.
 func TestCreate_KeyIsForgottenAfterADayUnderAChosenName(t *testing.T) {
 	h, clock := datedHouse(t, nil)
-	h.user("u:acme:ann", principal.Public)
+	h.User("u:acme:ann", principal.Public)
 	create := func(title string) error {
-		_, err := h.svc.CreateContent(t.Context(), as("u:acme:ann"), library.CreateContent{
-			Name: ptr("n"), Kind: library.Note, Title: title, Visibility: principal.Private, IdempotencyKey: ptr("k"),
+		_, err := h.Service.CreateContent(t.Context(), backendtest.As("u:acme:ann"), library.CreateContent{
+			Name: backendtest.Ptr("n"), Kind: library.Note, Title: title, Visibility: principal.Private, IdempotencyKey: backendtest.Ptr("k"),
 		})
 		return err
 	}
-	wantTold(t, create("t"))
+	backendtest.WantFaults(t, create("t"))
 	clock.pass(23 * time.Hour)
-	wantTold(t, create("t"))
+	backendtest.WantFaults(t, create("t"))
 	clock.pass(time.Hour)
-	wantTold(t, create("t"), "TAKEN name")
+	backendtest.WantFaults(t, create("t"), "TAKEN name")
 	clock.pass(23 * time.Hour)
-	wantTold(t, create("t"), "TAKEN name")
+	backendtest.WantFaults(t, create("t"), "TAKEN name")
 }

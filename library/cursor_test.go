@@ -9,6 +9,7 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs"
 
 	"carrel/backend"
+	"carrel/backend/backendtest"
 	"carrel/core/clock"
 	"carrel/core/cursor"
 	"carrel/core/fault"
@@ -19,27 +20,27 @@ import (
 )
 
 // cursorRoom is a library of ten items.
-func cursorRoom(t testing.TB) *room {
-	r := newRoom(t)
-	r.principals("u:acme:ann", "u:acme:bob", "g:acme:team")
+func cursorRoom(t testing.TB) *backendtest.Rows {
+	r := backendtest.NewRows(t)
+	r.Principals("u:acme:ann", "u:acme:bob", "g:acme:team")
 	for i := range 10 {
-		r.item(numberedID(i), clock.Instant(10*i+10), principal.Public,
-			has("u:acme:ann", library.Viewing), has("u:acme:bob", library.Viewing))
+		r.Item(numberedID(i), clock.Instant(10*i+10), principal.Public,
+			backendtest.ContentMember("u:acme:ann", library.Viewing), backendtest.ContentMember("u:acme:bob", library.Viewing))
 	}
 	return r
 }
 
-func (r *room) after(v *principal.Viewer, owner principal.ID, cursor string, q library.LibraryQuery) (*library.LibraryConnection, error) {
-	q.PageArgs = firstAfter(20, &cursor)
-	return r.svc.Library(r.t.Context(), v, owner, q)
+func readAfter(r *backendtest.Rows, v *principal.Viewer, owner principal.ID, cursor string, q library.LibraryQuery) (*library.LibraryConnection, error) {
+	q.PageArgs = backendtest.FirstAfter(20, &cursor)
+	return r.Service.Library(r.T.Context(), v, owner, q)
 }
 
 // TestCursorsAreBound: a cursor works for whoever reads the same connection in
 // the same way, and for nobody else.
 func TestCursorsAreBound(t *testing.T) {
 	r := cursorRoom(t)
-	r.item("c:acme:group", 5, principal.Public, has("g:acme:team", library.Viewing))
-	cursor := r.read(anonymous(), "u:acme:ann", library.LibraryQuery{}).Edges[4].Cursor()
+	r.Item("c:acme:group", 5, principal.Public, backendtest.ContentMember("g:acme:team", library.Viewing))
+	cursor := r.Read(backendtest.Anonymous(), "u:acme:ann", library.LibraryQuery{}).Edges[4].Cursor()
 	for _, c := range []struct {
 		name   string
 		viewer *principal.Viewer
@@ -47,19 +48,19 @@ func TestCursorsAreBound(t *testing.T) {
 		q      library.LibraryQuery
 		good   bool
 	}{
-		{"the same", anonymous(), "u:acme:ann", library.LibraryQuery{}, true},
-		{"another viewer of the same bucket", eve(), "u:acme:ann", library.LibraryQuery{}, true},
-		{"another bucket", bob(), "u:acme:ann", library.LibraryQuery{}, false},
-		{"the owner", ann(), "u:acme:ann", library.LibraryQuery{}, false},
-		{"another order", anonymous(), "u:acme:ann", library.LibraryQuery{Descending: true}, false},
-		{"with includeShared", anonymous(), "u:acme:ann", library.LibraryQuery{IncludeShared: true}, false},
-		{"another library", anonymous(), "u:acme:bob", library.LibraryQuery{}, false},
-		{"a group's library", anonymous(), "g:acme:team", library.LibraryQuery{}, false},
+		{"the same", backendtest.Anonymous(), "u:acme:ann", library.LibraryQuery{}, true},
+		{"another viewer of the same bucket", backendtest.Eve(), "u:acme:ann", library.LibraryQuery{}, true},
+		{"another bucket", backendtest.Bob(), "u:acme:ann", library.LibraryQuery{}, false},
+		{"the owner", backendtest.Ann(), "u:acme:ann", library.LibraryQuery{}, false},
+		{"another order", backendtest.Anonymous(), "u:acme:ann", library.LibraryQuery{Descending: true}, false},
+		{"with includeShared", backendtest.Anonymous(), "u:acme:ann", library.LibraryQuery{IncludeShared: true}, false},
+		{"another library", backendtest.Anonymous(), "u:acme:bob", library.LibraryQuery{}, false},
+		{"a group's library", backendtest.Anonymous(), "g:acme:team", library.LibraryQuery{}, false},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			conn, err := r.after(c.viewer, c.owner, cursor, c.q)
+			conn, err := readAfter(r, c.viewer, c.owner, cursor, c.q)
 			if !c.good {
-				wantReason(t, err, fault.Invalid, fault.ReasonBadCursor)
+				backendtest.WantReason(t, err, fault.Invalid, fault.ReasonBadCursor)
 				return
 			}
 			if err != nil || len(conn.Edges) != 5 {
@@ -68,14 +69,14 @@ func TestCursorsAreBound(t *testing.T) {
 		})
 	}
 	t.Run("another kind of connection", func(t *testing.T) {
-		members, err := r.svc.Members(t.Context(), anonymous(), numberedID(0), first(1))
-		r.must(err)
-		_, err = r.after(anonymous(), "u:acme:ann", members.Edges[0].Cursor(), library.LibraryQuery{})
-		wantReason(t, err, fault.Invalid, fault.ReasonBadCursor)
-		_, err = r.svc.Members(t.Context(), anonymous(), numberedID(1), firstAfter(1, ptrTo(members.Edges[0].Cursor())))
-		wantReason(t, err, fault.Invalid, fault.ReasonBadCursor)
-		_, err = r.svc.Members(t.Context(), anonymous(), numberedID(0), firstAfter(1, &cursor))
-		wantReason(t, err, fault.Invalid, fault.ReasonBadCursor)
+		members, err := r.Service.Members(t.Context(), backendtest.Anonymous(), numberedID(0), backendtest.First(1))
+		r.Must(err)
+		_, err = readAfter(r, backendtest.Anonymous(), "u:acme:ann", members.Edges[0].Cursor(), library.LibraryQuery{})
+		backendtest.WantReason(t, err, fault.Invalid, fault.ReasonBadCursor)
+		_, err = r.Service.Members(t.Context(), backendtest.Anonymous(), numberedID(1), backendtest.FirstAfter(1, ptrTo(members.Edges[0].Cursor())))
+		backendtest.WantReason(t, err, fault.Invalid, fault.ReasonBadCursor)
+		_, err = r.Service.Members(t.Context(), backendtest.Anonymous(), numberedID(0), backendtest.FirstAfter(1, &cursor))
+		backendtest.WantReason(t, err, fault.Invalid, fault.ReasonBadCursor)
 	})
 }
 
@@ -84,9 +85,9 @@ func ptrTo[T any](v T) *T { return &v }
 // TestCursorsCannotBeMade: no change of a cursor, however small, is taken.
 func TestCursorsCannotBeMade(t *testing.T) {
 	r := cursorRoom(t)
-	conn := r.read(anonymous(), "u:acme:ann", library.LibraryQuery{})
+	conn := r.Read(backendtest.Anonymous(), "u:acme:ann", library.LibraryQuery{})
 	cursor := conn.Edges[4].Cursor()
-	if _, err := r.after(anonymous(), "u:acme:ann", cursor, library.LibraryQuery{}); err != nil {
+	if _, err := readAfter(r, backendtest.Anonymous(), "u:acme:ann", cursor, library.LibraryQuery{}); err != nil {
 		t.Fatalf("the cursor itself: %v", err)
 	}
 	bytes, err := base64.RawURLEncoding.DecodeString(cursor)
@@ -109,7 +110,7 @@ func TestCursorsCannotBeMade(t *testing.T) {
 		}
 	}
 	for name, c := range bad {
-		if _, err := r.after(anonymous(), "u:acme:ann", c, library.LibraryQuery{}); fault.ReasonOf(err) != fault.ReasonBadCursor {
+		if _, err := readAfter(r, backendtest.Anonymous(), "u:acme:ann", c, library.LibraryQuery{}); fault.ReasonOf(err) != fault.ReasonBadCursor {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
@@ -123,22 +124,22 @@ func TestCursorsAreTheSame(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	r := newRoom(t)
-	r.store = store
-	r.svc = r.service(store)
-	r.principals("u:acme:ann")
-	r.numbered(10)
+	r := backendtest.NewRows(t)
+	r.Store = store
+	r.Service = r.OpenProcess(store)
+	r.Principals("u:acme:ann")
+	addNumbered(r, 10)
 	q := library.LibraryQuery{Descending: true}
-	before := r.read(ann(), "u:acme:ann", q)
-	again := r.service(store)
-	r.must(store.Close())
+	before := r.Read(backendtest.Ann(), "u:acme:ann", q)
+	again := r.OpenProcess(store)
+	r.Must(store.Close())
 	if store, err = pebblestore.Open("store", pebblestore.Options{FS: fs}); err != nil {
 		t.Fatal(err)
 	}
-	defer func() { r.must(store.Close()) }()
-	r.store = store
-	r.svc = r.service(store)
-	after := r.read(ann(), "u:acme:ann", q)
+	defer func() { r.Must(store.Close()) }()
+	r.Store = store
+	r.Service = r.OpenProcess(store)
+	after := r.Read(backendtest.Ann(), "u:acme:ann", q)
 	seen := map[string]bool{}
 	for i, e := range before.Edges {
 		if e.Cursor() != after.Edges[i].Cursor() {
@@ -152,26 +153,26 @@ func TestCursorsAreTheSame(t *testing.T) {
 	if again == nil || len(seen) != 10 {
 		t.Errorf("%d cursors", len(seen))
 	}
-	conn, err := r.after(ann(), "u:acme:ann", before.Edges[4].Cursor(), q)
+	conn, err := readAfter(r, backendtest.Ann(), "u:acme:ann", before.Edges[4].Cursor(), q)
 	if err != nil || len(conn.Edges) != 5 {
 		t.Errorf("a cursor from before the restart: %v, %v", conn, err)
 	}
 	// Another store has other keys.
 	foreign := cursorRoom(t)
-	_, err = foreign.after(ann(), "u:acme:ann", before.Edges[4].Cursor(), q)
-	wantReason(t, err, fault.Invalid, fault.ReasonBadCursor)
+	_, err = readAfter(foreign, backendtest.Ann(), "u:acme:ann", before.Edges[4].Cursor(), q)
+	backendtest.WantReason(t, err, fault.Invalid, fault.ReasonBadCursor)
 }
 
 // TestLongestIDs: cursors hold ids of any legal length.
 func TestLongestIDs(t *testing.T) {
-	r := newRoom(t)
-	r.principals("u:acme:ann")
+	r := backendtest.NewRows(t)
+	r.Principals("u:acme:ann")
 	for i, n := range []int{1, 128, 60} {
 		id := library.ContentID("c:" + strings.Repeat("t", 32) + ":" + strings.Repeat("x", n))
-		r.item(id, clock.Instant(i+1), principal.Public, has("u:acme:ann", library.Viewing))
+		r.Item(id, clock.Instant(i+1), principal.Public, backendtest.ContentMember("u:acme:ann", library.Viewing))
 	}
-	got := r.walkAll(anonymous(), "u:acme:ann", library.LibraryQuery{}, 1, true)
-	r.wantSame([]string{strings.Repeat("x", 1), strings.Repeat("x", 128), strings.Repeat("x", 60)}, got)
+	got := walkAll(r, backendtest.Anonymous(), "u:acme:ann", library.LibraryQuery{}, 1, true)
+	wantSame(r, []string{strings.Repeat("x", 1), strings.Repeat("x", 128), strings.Repeat("x", 60)}, got)
 }
 
 // TestBadKeyRing: a setting that is no key ring stops the process at start
@@ -210,7 +211,7 @@ func TestBadKeyRing(t *testing.T) {
 			if _, err := store.FixSetting(t.Context(), "cursor-keys", c.ring); err != nil {
 				t.Fatal(err)
 			}
-			_, err = backend.Open(t.Context(), backend.Config{Store: store, Runtime: sched.NewReal(), Journal: &repairs{}})
+			_, err = backend.Open(t.Context(), backend.Config{Store: store, Runtime: sched.NewReal(), Journal: &backendtest.RepairLog{}})
 			if (err == nil) != c.good {
 				t.Errorf("error %v, want none: %v", err, c.good)
 			}
@@ -227,31 +228,31 @@ func TestRotatedKeys(t *testing.T) {
 		}
 		return b
 	}
-	build := func(ring []byte) *room {
-		r := newRoom(t)
+	build := func(ring []byte) *backendtest.Rows {
+		r := backendtest.NewRows(t)
 		store, err := pebblestore.Open("", pebblestore.Options{FS: vfs.NewMem()})
 		if err != nil {
 			t.Fatal(err)
 		}
 		t.Cleanup(func() { _ = store.Close() })
 		_, err = store.FixSetting(t.Context(), "cursor-keys", ring)
-		r.must(err)
-		r.store = store
-		r.svc = r.service(store)
-		r.principals("u:acme:ann")
-		r.numbered(3)
+		r.Must(err)
+		r.Store = store
+		r.Service = r.OpenProcess(store)
+		r.Principals("u:acme:ann")
+		addNumbered(r, 3)
 		return r
 	}
 	old := build(append([]byte{1}, key(1)...))
 	rotated := build(append(append([]byte{1}, key(2)...), key(1)...))
-	cursor := old.read(anonymous(), "u:acme:ann", library.LibraryQuery{}).Edges[0].Cursor()
-	conn, err := rotated.after(anonymous(), "u:acme:ann", cursor, library.LibraryQuery{})
+	cursor := old.Read(backendtest.Anonymous(), "u:acme:ann", library.LibraryQuery{}).Edges[0].Cursor()
+	conn, err := readAfter(rotated, backendtest.Anonymous(), "u:acme:ann", cursor, library.LibraryQuery{})
 	if err != nil {
 		t.Fatalf("a cursor of the older key: %v", err)
 	}
-	rotated.wantNames(conn, "n01", "n02")
-	_, err = old.after(anonymous(), "u:acme:ann", conn.Edges[0].Cursor(), library.LibraryQuery{})
-	wantReason(t, err, fault.Invalid, fault.ReasonBadCursor)
+	rotated.WantNames(conn, "n01", "n02")
+	_, err = readAfter(old, backendtest.Anonymous(), "u:acme:ann", conn.Edges[0].Cursor(), library.LibraryQuery{})
+	backendtest.WantReason(t, err, fault.Invalid, fault.ReasonBadCursor)
 }
 
 // FuzzCursor: whatever a client sends is one of the cursors that were given
@@ -260,7 +261,7 @@ func FuzzCursor(f *testing.F) {
 	r := cursorRoom(f)
 	given := map[string]bool{}
 	for range 2 {
-		conn, err := r.svc.Library(f.Context(), anonymous(), "u:acme:ann", library.LibraryQuery{})
+		conn, err := r.Service.Library(f.Context(), backendtest.Anonymous(), "u:acme:ann", library.LibraryQuery{})
 		if err != nil {
 			f.Fatal(err)
 		}
@@ -273,7 +274,7 @@ func FuzzCursor(f *testing.F) {
 		f.Add(s)
 	}
 	f.Fuzz(func(t *testing.T, from string) {
-		_, err := r.svc.Library(t.Context(), anonymous(), "u:acme:ann", library.LibraryQuery{PageArgs: cursor.PageArgs{After: &from}})
+		_, err := r.Service.Library(t.Context(), backendtest.Anonymous(), "u:acme:ann", library.LibraryQuery{PageArgs: cursor.PageArgs{After: &from}})
 		if given[from] != (err == nil) {
 			t.Errorf("cursor %q, given out: %v: %v", from, given[from], err)
 		}

@@ -34,21 +34,21 @@ func (d *dying) FixSetting(ctx context.Context, name string, value []byte) ([]by
 func TestNew_AfterTheFirstProcessDied(t *testing.T) {
 	for _, before := range []string{"cursor-keys", "changes-since"} {
 		t.Run(before, func(t *testing.T) {
-			g := newGateways(t)
-			_, err := backend.Open(t.Context(), backend.Config{Store: &dying{g.store, before}, Runtime: sched.NewReal()})
+			g := backendtest.NewGateways(t)
+			_, err := backend.Open(t.Context(), backend.Config{Store: &dying{g.Store, before}, Runtime: sched.NewReal()})
 			if !errors.Is(err, errDied) {
 				t.Fatalf("the first process: %v", err)
 			}
-			one, _ := g.open(0, false)
-			two, _ := g.open(0, false)
-			one.user("u:acme:ann", principal.Public)
-			one.note("first", principal.Private)
-			c, err := one.svc.Library(t.Context(), as("u:acme:ann"), "u:acme:ann", library.LibraryQuery{})
+			one, _ := g.Open(0, false)
+			two, _ := g.Open(0, false)
+			one.User("u:acme:ann", principal.Public)
+			one.Note("first", principal.Private)
+			c, err := one.Service.Library(t.Context(), backendtest.As("u:acme:ann"), "u:acme:ann", library.LibraryQuery{})
 			if err != nil || len(c.Edges) != 1 {
 				t.Fatalf("%+v, %v", c, err)
 			}
-			one.note("second", principal.Private)
-			two.follows(as("u:acme:ann"), "u:acme:ann", c.Edges[0].Cursor()).wants("+first", "+second")
+			one.Note("second", principal.Private)
+			two.Follow(backendtest.As("u:acme:ann"), "u:acme:ann", c.Edges[0].Cursor()).Want("+first", "+second")
 		})
 	}
 }
@@ -68,18 +68,18 @@ func (u *unkept) FixSetting(ctx context.Context, name string, value []byte) ([]b
 // resumed from.
 func TestNew_OnAStoreWithOneUserTellsNothingOfBefore(t *testing.T) {
 	h, wall := datedHouse(t, func(s backend.Store) backend.Store { return &unkept{s} })
-	h.user("u:acme:ann", principal.Public)
-	h.note("first", principal.Private)
-	h.quiet()
-	h.store = h.store.(*unkept).Store
-	svc := backendtest.Open(t, backend.Config{Store: h.store, Runtime: wall, Journal: h.journal, Names: &counting{}})
-	h.svc = svc
+	h.User("u:acme:ann", principal.Public)
+	h.Note("first", principal.Private)
+	h.Quiet()
+	h.Store = h.Store.(*unkept).Store
+	svc := backendtest.Open(t, backend.Config{Store: h.Store, Runtime: wall, Journal: h.Journal, Names: &backendtest.CountingNames{}})
+	h.Service = svc
 	resume := func() error {
-		c, err := svc.Library(t.Context(), as("u:acme:ann"), "u:acme:ann", library.LibraryQuery{})
+		c, err := svc.Library(t.Context(), backendtest.As("u:acme:ann"), "u:acme:ann", library.LibraryQuery{})
 		if err != nil || len(c.Edges) != 1 {
 			t.Fatalf("%+v, %v", c, err)
 		}
-		f, err := svc.Follow(t.Context(), as("u:acme:ann"), "u:acme:ann", ptr(c.Edges[0].Cursor()))
+		f, err := svc.Follow(t.Context(), backendtest.As("u:acme:ann"), "u:acme:ann", backendtest.Ptr(c.Edges[0].Cursor()))
 		if err == nil {
 			f.Close()
 		}

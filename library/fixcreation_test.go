@@ -43,51 +43,51 @@ func (h *holding) CommitPrincipal(ctx context.Context, c *principal.Commit) (com
 // creations are keyed creations of two inputs, by name "" of a generated name.
 var creations = []struct {
 	name   string
-	create func(h *house, key, name, title string) error
+	create func(h *backendtest.Fixture, key, name, title string) error
 }{
-	{"content", func(h *house, key, name, title string) error {
+	{"content", func(h *backendtest.Fixture, key, name, title string) error {
 		in := library.CreateContent{Kind: library.Note, Title: title, Visibility: principal.Private, IdempotencyKey: &key}
 		if name != "" {
 			in.Name = &name
 		}
-		_, err := h.svc.CreateContent(h.t.Context(), admin("u:acme:ann"), in)
+		_, err := h.Service.CreateContent(h.T.Context(), backendtest.Admin("u:acme:ann"), in)
 		return err
 	}},
-	{"group", func(h *house, key, name, title string) error {
-		_, err := h.svc.CreateGroup(h.t.Context(), admin("u:acme:ann"), principal.CreateGroup{Tenant: "acme", Name: "g" + name, DisplayName: title, Visibility: principal.Public, IdempotencyKey: &key})
+	{"group", func(h *backendtest.Fixture, key, name, title string) error {
+		_, err := h.Service.CreateGroup(h.T.Context(), backendtest.Admin("u:acme:ann"), principal.CreateGroup{Tenant: "acme", Name: "g" + name, DisplayName: title, Visibility: principal.Public, IdempotencyKey: &key})
 		return err
 	}},
-	{"user", func(h *house, key, name, title string) error {
-		_, err := h.svc.CreateUser(h.t.Context(), admin("u:acme:ann"), principal.CreateUser{Tenant: "acme", Name: "u" + name, DisplayName: title, Email: "x@example.com", Visibility: principal.Public, IdempotencyKey: &key})
+	{"user", func(h *backendtest.Fixture, key, name, title string) error {
+		_, err := h.Service.CreateUser(h.T.Context(), backendtest.Admin("u:acme:ann"), principal.CreateUser{Tenant: "acme", Name: "u" + name, DisplayName: title, Email: "x@example.com", Visibility: principal.Public, IdempotencyKey: &key})
 		return err
 	}},
 }
 
-// another is a second process on the store of the house.
-func (h *house) another() *house {
-	h.t.Helper()
-	o := &house{t: h.t, store: h.store, runtime: sched.NewReal()}
-	h.t.Cleanup(o.runtime.Close)
-	o.journal = journal.New(h.t.Context(), o.store, o.runtime, nil, commit.WholeProtocol)
-	names := &counting{}
-	names.n.Store(1000) // of another block
-	o.svc = backendtest.Open(h.t, backend.Config{Store: o.store, Runtime: o.runtime, Journal: o.journal, Names: names})
+// anotherProcess is a second process on the store of the house.
+func anotherProcess(h *backendtest.Fixture) *backendtest.Fixture {
+	h.T.Helper()
+	o := &backendtest.Fixture{T: h.T, Store: h.Store, Runtime: sched.NewReal()}
+	h.T.Cleanup(o.Runtime.Close)
+	o.Journal = journal.New(h.T.Context(), o.Store, o.Runtime, nil, commit.WholeProtocol)
+	names := &backendtest.CountingNames{}
+	names.N.Store(1000) // of another block
+	o.Service = backendtest.Open(h.T, backend.Config{Store: o.Store, Runtime: o.Runtime, Journal: o.Journal, Names: names})
 	return o
 }
 
-// live counts items and principals that exist.
-func (h *house) live() (n int) {
-	h.t.Helper()
-	r, err := h.svc.Audit(h.t.Context())
+// countLive counts items and principals that exist.
+func countLive(h *backendtest.Fixture) (n int) {
+	h.T.Helper()
+	r, err := h.Service.Audit(h.T.Context())
 	if err != nil {
-		h.t.Fatal(err)
+		h.T.Fatal(err)
 	}
-	ids, err := h.store.ScanPrincipals(h.t.Context(), "", 100)
+	ids, err := h.Store.ScanPrincipals(h.T.Context(), "", 100)
 	if err != nil {
-		h.t.Fatal(err)
+		h.T.Fatal(err)
 	}
 	for _, id := range ids {
-		if h.header(string(id)).State == commit.Live {
+		if h.Header(string(id)).State == commit.Live {
 			n++
 		}
 	}
@@ -102,31 +102,31 @@ func TestCreate_OneKeyWithTwoInputsAtTheSameTimeCreatesOnce(t *testing.T) {
 			for _, names := range [][2]string{{"", ""}, {"same", "same"}, {"one", "two"}} {
 				t.Run(first.name+" "+names[0]+" then "+second.name+" "+names[1], func(t *testing.T) {
 					var store *holding
-					h := newHouse(t, func(s backend.Store) backend.Store {
+					h := backendtest.New(t, func(s backend.Store) backend.Store {
 						store = &holding{Store: s, reached: make(chan struct{}), release: make(chan struct{})}
 						return store
 					})
-					h.user("u:acme:ann", principal.Public)
-					before, other := h.live(), h.another()
+					h.User("u:acme:ann", principal.Public)
+					before, other := countLive(h), anotherProcess(h)
 					store.armed.Store(true)
 					ended := make(chan error, 1)
 					go func() { ended <- first.create(h, "key", names[0], "first") }()
 					<-store.reached
-					wantTold(t, second.create(other, "key", names[1], "second"))
+					backendtest.WantFaults(t, second.create(other, "key", names[1], "second"))
 					close(store.release)
-					wantTold(t, <-ended, "IDEMPOTENCY_MISMATCH")
-					if n := h.live() - before; n != 1 {
+					backendtest.WantFaults(t, <-ended, "IDEMPOTENCY_MISMATCH")
+					if n := countLive(h) - before; n != 1 {
 						t.Errorf("%d were created", n)
 					}
 					// Both may be repeated.
-					wantTold(t, second.create(h, "key", names[1], "second"))
-					wantTold(t, first.create(h, "key", names[0], "first"), "IDEMPOTENCY_MISMATCH")
-					if n := h.live() - before; n != 1 {
+					backendtest.WantFaults(t, second.create(h, "key", names[1], "second"))
+					backendtest.WantFaults(t, first.create(h, "key", names[0], "first"), "IDEMPOTENCY_MISMATCH")
+					if n := countLive(h) - before; n != 1 {
 						t.Errorf("%d were created by repetitions", n)
 					}
-					h.quiet()
-					other.quiet()
-					h.wantClean()
+					h.Quiet()
+					other.Quiet()
+					h.WantClean()
 				})
 			}
 		}
@@ -136,24 +136,24 @@ func TestCreate_OneKeyWithTwoInputsAtTheSameTimeCreatesOnce(t *testing.T) {
 // An input whose attempt was refused leaves its key to another, which may be
 // refused too, and so on.
 func TestCreate_RefusedInputsLeaveTheirKeyToEachOther(t *testing.T) {
-	h := newHouse(t, nil)
-	h.user("u:acme:ann", principal.Public)
+	h := backendtest.New(t, nil)
+	h.User("u:acme:ann", principal.Public)
 	create := func(title string, members ...string) error {
 		name, key := "item", "key"
-		_, err := h.svc.CreateContent(t.Context(), as("u:acme:ann"), library.CreateContent{Name: &name, Kind: library.Note, Title: title,
-			Visibility: principal.Private, Members: roles(members...), IdempotencyKey: &key})
+		_, err := h.Service.CreateContent(t.Context(), backendtest.As("u:acme:ann"), library.CreateContent{Name: &name, Kind: library.Note, Title: title,
+			Visibility: principal.Private, Members: backendtest.MemberChanges(members...), IdempotencyKey: &key})
 		return err
 	}
 	for range 2 {
-		wantTold(t, create("a", "u:acme:nobody=VIEWER"), "NOT_FOUND members.0.principalId")
-		wantTold(t, create("b", "u:acme:nobody=VIEWER"), "NOT_FOUND members.0.principalId")
+		backendtest.WantFaults(t, create("a", "u:acme:nobody=VIEWER"), "NOT_FOUND members.0.principalId")
+		backendtest.WantFaults(t, create("b", "u:acme:nobody=VIEWER"), "NOT_FOUND members.0.principalId")
 	}
-	h.user("u:acme:nobody", principal.Public)
-	wantTold(t, create("a", "u:acme:nobody=VIEWER"))
-	wantTold(t, create("b", "u:acme:nobody=VIEWER"), "IDEMPOTENCY_MISMATCH")
-	wantTold(t, create("a", "u:acme:nobody=VIEWER"))
-	h.quiet()
-	h.wantClean()
+	h.User("u:acme:nobody", principal.Public)
+	backendtest.WantFaults(t, create("a", "u:acme:nobody=VIEWER"))
+	backendtest.WantFaults(t, create("b", "u:acme:nobody=VIEWER"), "IDEMPOTENCY_MISMATCH")
+	backendtest.WantFaults(t, create("a", "u:acme:nobody=VIEWER"))
+	h.Quiet()
+	h.WantClean()
 }
 
 // unwilling is a store that makes no state of something that exists.
@@ -183,9 +183,9 @@ func TestCreate_FailedInputsLeaveTheirNameToEachOther(t *testing.T) {
 	for _, c := range creations {
 		t.Run(c.name, func(t *testing.T) {
 			var store *unwilling
-			h := newHouse(t, func(s backend.Store) backend.Store { store = &unwilling{Store: s}; return store })
-			h.user("u:acme:ann", principal.Public)
-			before := h.live()
+			h := backendtest.New(t, func(s backend.Store) backend.Store { store = &unwilling{Store: s}; return store })
+			h.User("u:acme:ann", principal.Public)
+			before := countLive(h)
 			store.refuses = true
 			for range 2 {
 				for _, title := range []string{"a", "b"} {
@@ -195,14 +195,14 @@ func TestCreate_FailedInputsLeaveTheirNameToEachOther(t *testing.T) {
 				}
 			}
 			store.refuses = false
-			wantTold(t, c.create(h, "key", "x", "a"))
-			wantTold(t, c.create(h, "key", "x", "b"), "IDEMPOTENCY_MISMATCH")
-			wantTold(t, c.create(h, "key", "x", "a"))
-			if n := h.live() - before; n != 1 {
+			backendtest.WantFaults(t, c.create(h, "key", "x", "a"))
+			backendtest.WantFaults(t, c.create(h, "key", "x", "b"), "IDEMPOTENCY_MISMATCH")
+			backendtest.WantFaults(t, c.create(h, "key", "x", "a"))
+			if n := countLive(h) - before; n != 1 {
 				t.Errorf("%d were created", n)
 			}
-			h.quiet()
-			h.wantClean()
+			h.Quiet()
+			h.WantClean()
 		})
 	}
 }

@@ -34,31 +34,31 @@ func TestMove_RemembersTheWidestVisibilityOfThePositionLeft(t *testing.T) {
 			return err
 		}},
 		{"by an update that is not deferred", func(ctx context.Context, busy *repair.Service, id library.ContentID) error {
-			_, err := busy.UpdateContent(ctx, as("u:acme:ann"), library.UpdateContent{ID: string(id), Title: input.Some(ptr("third"))})
+			_, err := busy.UpdateContent(ctx, backendtest.As("u:acme:ann"), library.UpdateContent{ID: string(id), Title: input.Some(backendtest.Ptr("third"))})
 			return err
 		}},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			h, m := meddledTown(t)
 			config := backend.Config{
-				Store: h.store, Runtime: h.runtime, Journal: h.journal, Names: &counting{},
+				Store: h.Store, Runtime: h.Runtime, Journal: h.Journal, Names: &backendtest.CountingNames{},
 				Tuning: library.Tuning{HotMoves: 1, HotPause: time.Hour},
 			}
 			deferring := backendtest.Open(t, config)
-			config.Journal = busy{h.journal}
+			config.Journal = busy{h.Journal}
 			busy := backendtest.Open(t, config)
-			id := h.note("hot", principal.Public, "u:acme:ben=VIEWER")
+			id := h.Note("hot", principal.Public, "u:acme:ben=VIEWER")
 			update := func(in library.UpdateContent) {
 				t.Helper()
 				in.ID = string(id)
-				if _, err := deferring.UpdateContent(t.Context(), as("u:acme:ann"), in); err != nil {
+				if _, err := deferring.UpdateContent(t.Context(), backendtest.As("u:acme:ann"), in); err != nil {
 					t.Fatal(err)
 				}
 			}
-			update(library.UpdateContent{Title: input.Some(ptr("second"))})
-			at := h.content(id).Position
-			update(library.UpdateContent{Visibility: input.Some(ptr(principal.Private))})
-			if h.content(id).Position != at {
+			update(library.UpdateContent{Title: input.Some(backendtest.Ptr("second"))})
+			at := h.Content(id).Position
+			update(library.UpdateContent{Visibility: input.Some(backendtest.Ptr(principal.Private))})
+			if h.Content(id).Position != at {
 				t.Fatal("the item is not hot: it has moved")
 			}
 			var superseded []library.Superseded
@@ -77,7 +77,7 @@ func TestMove_RemembersTheWidestVisibilityOfThePositionLeft(t *testing.T) {
 			if diff := cmp.Diff([]library.Superseded{{Position: at, Widest: principal.Public}}, superseded); diff != "" {
 				t.Errorf("the positions left (-want +got):\n%s", diff)
 			}
-			h.wantClean()
+			h.WantClean()
 		})
 	}
 }

@@ -23,39 +23,39 @@ const hotPause = time.Minute
 // hotTown is several processes of one store in which every item is hot after
 // its first move. Their background work runs only when a test calls DoDue.
 type hotTown struct {
-	*gateways
+	*backendtest.Gateways
 	passed    time.Duration // on all clocks, since the start
 	processes []*hotProcess
 }
 
 type hotProcess struct {
-	*house
+	*backendtest.Fixture
 	town  *hotTown
-	clock *dial
+	clock *backendtest.GatewayClock
 	// ahead is how far its wall clock is ahead of the store's.
 	ahead time.Duration
 }
 
 func newHotTown(t *testing.T) *hotTown {
-	town := &hotTown{gateways: newGateways(t)}
+	town := &hotTown{Gateways: backendtest.NewGateways(t)}
 	p := town.open(0)
-	p.user("u:acme:ann", principal.Public)
-	p.user("u:acme:ben", principal.Public)
+	p.User("u:acme:ann", principal.Public)
+	p.User("u:acme:ben", principal.Public)
 	return town
 }
 
 // open starts a process that knows how far its clock is ahead.
 func (town *hotTown) open(ahead time.Duration) *hotProcess {
-	town.t.Helper()
-	clock := &dial{Real: sched.NewReal()}
-	town.t.Cleanup(clock.Close)
-	h := &house{t: town.t, store: town.store, runtime: clock.Real}
-	h.journal = journal.New(town.t.Context(), town.store, clock, nil, commit.WholeProtocol)
-	p := &hotProcess{house: h, town: town, clock: clock, ahead: ahead}
+	town.T.Helper()
+	clock := &backendtest.GatewayClock{Real: sched.NewReal()}
+	town.T.Cleanup(clock.Close)
+	h := &backendtest.Fixture{T: town.T, Store: town.Store, Runtime: clock.Real}
+	h.Journal = journal.New(town.T.Context(), town.Store, clock, nil, commit.WholeProtocol)
+	p := &hotProcess{Fixture: h, town: town, clock: clock, ahead: ahead}
 	town.processes = append(town.processes, p)
 	town.at(town.passed)
-	h.svc = backendtest.Open(town.t, backend.Config{
-		Store: town.store, Runtime: clock, Journal: h.journal, Names: &counting{}, Remote: true,
+	h.Service = backendtest.Open(town.T, backend.Config{
+		Store: town.Store, Runtime: clock, Journal: h.Journal, Names: &backendtest.CountingNames{}, Remote: true,
 		Ahead:  func() time.Duration { return p.ahead },
 		Tuning: library.Tuning{HotMoves: 1, HotPause: hotPause},
 	})
@@ -65,60 +65,60 @@ func (town *hotTown) open(ahead time.Duration) *hotProcess {
 // at puts all clocks to a time since the start.
 func (town *hotTown) at(passed time.Duration) {
 	for _, p := range town.processes {
-		p.clock.later.Add(int64(passed - town.passed))
-		p.clock.put(town.start.Add(passed + p.ahead))
+		p.clock.Later.Add(int64(passed - town.passed))
+		p.clock.Set(town.Start.Add(passed + p.ahead))
 	}
 	town.passed = passed
 }
 
 // hot creates an item of a name and changes it once, so that it is hot.
 func (p *hotProcess) hot(name string) library.ContentID {
-	p.t.Helper()
-	id := p.note(name, principal.Public, "u:acme:ben=VIEWER")
+	p.T.Helper()
+	id := p.Note(name, principal.Public, "u:acme:ben=VIEWER")
 	p.rename(id, "first")
-	if h := p.content(id); h.Moves != 1 || h.Position != h.LastModified {
-		p.t.Fatalf("it has not moved: %+v", h)
+	if h := p.Content(id); h.Moves != 1 || h.Position != h.LastModified {
+		p.T.Fatalf("it has not moved: %+v", h)
 	}
 	return id
 }
 
 func (p *hotProcess) rename(id library.ContentID, title string) {
-	p.t.Helper()
-	_, err := p.svc.UpdateContent(p.t.Context(), as("u:acme:ann"), library.UpdateContent{ID: string(id), Title: input.Some(&title)})
+	p.T.Helper()
+	_, err := p.Service.UpdateContent(p.T.Context(), backendtest.As("u:acme:ann"), library.UpdateContent{ID: string(id), Title: input.Some(&title)})
 	if err != nil {
-		p.t.Fatal(err)
+		p.T.Fatal(err)
 	}
 }
 
 // due runs the background work that is due, and checks whether the item has
 // reached the position of its last change.
 func (p *hotProcess) due(id library.ContentID, moved bool) {
-	p.t.Helper()
-	if err := p.journal.DoDue(p.t.Context(), p.svc); err != nil {
-		p.t.Fatal(err)
+	p.T.Helper()
+	if err := p.Journal.DoDue(p.T.Context(), p.Service); err != nil {
+		p.T.Fatal(err)
 	}
 	p.wantMoved(id, moved)
 }
 
 func (p *hotProcess) wantMoved(id library.ContentID, moved bool) {
-	p.t.Helper()
-	if h := p.content(id); (h.Position == h.LastModified) != moved {
-		p.t.Errorf("at %v it is at position %s and was changed at %s, moved: %v", p.town.passed, h.Position, h.LastModified, !moved)
+	p.T.Helper()
+	if h := p.Content(id); (h.Position == h.LastModified) != moved {
+		p.T.Errorf("at %v it is at position %s and was changed at %s, moved: %v", p.town.passed, h.Position, h.LastModified, !moved)
 	}
 }
 
 // wantClean checks that nothing is under way, though no process drained, and that
 // all libraries are right.
 func (town *hotTown) wantClean() {
-	town.t.Helper()
+	town.T.Helper()
 	for _, p := range town.processes {
-		if err := p.journal.Beat(town.t.Context()); err != nil {
-			town.t.Fatal(err)
+		if err := p.Journal.Beat(town.T.Context()); err != nil {
+			town.T.Fatal(err)
 		}
 	}
-	r, err := town.processes[0].svc.Audit(town.t.Context())
+	r, err := town.processes[0].Service.Audit(town.T.Context())
 	if err != nil || !r.Clean() || r.InFlight+r.Deferred != 0 {
-		town.t.Errorf("the audit found %+v, %v", r, err)
+		town.T.Errorf("the audit found %+v, %v", r, err)
 	}
 }
 
@@ -176,17 +176,17 @@ func TestHotPause_HoldsForATakeOver(t *testing.T) {
 	id := dead.hot("hot")
 	town.at(10 * time.Second)
 	dead.rename(id, "second")
-	if err := p.journal.Beat(t.Context()); err != nil {
+	if err := p.Journal.Beat(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	town.at(30 * time.Second)
-	if err := p.journal.Recover(t.Context(), p.svc); err != nil {
+	if err := p.Journal.Recover(t.Context(), p.Service); err != nil {
 		t.Fatal(err)
 	}
 	town.processes = town.processes[1:]
 	p.wantMoved(id, false)
-	lanes, err := town.store.Lanes(t.Context())
-	if err != nil || len(lanes) != 1 || lanes[0].ID != p.journal.Lane() {
+	lanes, err := town.Store.Lanes(t.Context())
+	if err != nil || len(lanes) != 1 || lanes[0].ID != p.Journal.Lane() {
 		t.Errorf("the lanes after the take-over: %+v, %v", lanes, err)
 	}
 	town.at(hotPause)
@@ -201,23 +201,23 @@ func TestHotPause_ResumeEnforcesBeforeTheMove(t *testing.T) {
 	town := newHotTown(t)
 	p := town.processes[0]
 	id := p.hot("hot")
-	h := p.content(id)
+	h := p.Content(id)
 	e := library.InFlight{ID: commit.EntryID{7}, Content: id, Base: h.Seq, Scope: commit.ScopeAll,
-		Due: clock.Of(town.start.Add(hotPause)), Decided: true}
+		Due: clock.Of(town.Start.Add(hotPause)), Decided: true}
 	h.Seq, h.MTS, h.Version, h.Visibility = h.Seq+1, h.MTS+1, h.Version+1, principal.Private
 	h.LastModified, h.LoggedInUntil, h.PublicUntil = h.MTS, h.MTS, h.MTS
-	if v, err := town.store.Commit(t.Context(), &library.ContentCommit{ID: id, Base: e.Base, Header: h, Writer: e.ID}); err != nil || !v.Applied {
+	if v, err := town.Store.Commit(t.Context(), &library.ContentCommit{ID: id, Base: e.Base, Header: h, Writer: e.ID}); err != nil || !v.Applied {
 		t.Fatal(v, err)
 	}
 	town.at(30 * time.Second)
-	if _, err := p.svc.Resume(t.Context(), e.Entry()); err != nil {
+	if _, err := p.Service.Resume(t.Context(), e.Entry()); err != nil {
 		t.Fatal(err)
 	}
 	p.wantMoved(id, false)
-	if err := p.journal.Beat(t.Context()); err != nil {
+	if err := p.Journal.Beat(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	if r, err := p.svc.Audit(t.Context()); err != nil || !r.Clean() || r.Deferred != 1 {
+	if r, err := p.Service.Audit(t.Context()); err != nil || !r.Clean() || r.Deferred != 1 {
 		t.Errorf("before the move the audit found %+v, %v", r, err)
 	}
 	town.at(hotPause)
@@ -266,7 +266,7 @@ func TestHotPause_IsTheLongestWaitAfterAClockIsSetBack(t *testing.T) {
 			town := newHotTown(t)
 			p := town.processes[0]
 			id := p.hot("hot")
-			town.start = town.start.Add(-back)
+			town.Start = town.Start.Add(-back)
 			town.at(0)
 			p.rename(id, "second")
 			town.at(hotPause - time.Second)
@@ -282,7 +282,7 @@ func TestHotPause_IsTheLongestWaitAfterAClockIsSetBack(t *testing.T) {
 		id := p.hot("hot")
 		town.at(10 * time.Second)
 		p.rename(id, "second")
-		town.start = town.start.Add(-time.Hour)
+		town.Start = town.Start.Add(-time.Hour)
 		town.at(hotPause - time.Second)
 		p.due(id, false)
 		town.at(hotPause)
@@ -297,10 +297,10 @@ func TestHotPause_OfAHeaderWithoutMovedAt(t *testing.T) {
 	town := newHotTown(t)
 	p := town.processes[0]
 	id := p.hot("hot")
-	h := p.content(id)
+	h := p.Content(id)
 	base := h.Seq
 	h.Seq, h.MTS, h.MovedAt = base+1, h.MTS+1, 0
-	if v, err := town.store.Commit(t.Context(), &library.ContentCommit{ID: id, Base: base, Header: h}); err != nil || !v.Applied {
+	if v, err := town.Store.Commit(t.Context(), &library.ContentCommit{ID: id, Base: base, Header: h}); err != nil || !v.Applied {
 		t.Fatal(v, err)
 	}
 	town.at(10 * time.Second)
@@ -328,7 +328,7 @@ func TestMove_FailsWhereItCannotBePutOff(t *testing.T) {
 	town.at(10 * time.Second)
 	p.rename(id, "second")
 	svc := backendtest.Open(t, backend.Config{
-		Store: town.store, Runtime: p.clock, Journal: refusing{p.journal}, Names: &counting{}, Tuning: library.Tuning{HotMoves: 1, HotPause: hotPause},
+		Store: town.Store, Runtime: p.clock, Journal: refusing{p.Journal}, Names: &backendtest.CountingNames{}, Tuning: library.Tuning{HotMoves: 1, HotPause: hotPause},
 	})
 	if moved, err := svc.Move(t.Context(), id); moved || !errors.Is(err, errRefused) {
 		t.Errorf("moved: %t, %v", moved, err)
@@ -343,23 +343,23 @@ func TestMove_FailsWhereItCannotBePutOff(t *testing.T) {
 func TestMove_WaitsForUnsettledPositions(t *testing.T) {
 	town := newHotTown(t)
 	p := town.processes[0]
-	id := p.note("unsettled", principal.Public)
-	h := p.content(id)
+	id := p.Note("unsettled", principal.Public)
+	h := p.Content(id)
 	var left []clock.Instant
 	for range 16 {
 		left = append(left, h.Position)
 		base, former := h.Seq, library.Superseded{Position: h.Position, Widest: h.Widest}
 		h.Seq, h.MTS, h.Position = h.Seq+1, h.MTS+10, h.MTS+10
 		h.LastModified = h.MTS + 5
-		v, err := town.store.Commit(t.Context(), &library.ContentCommit{ID: id, Base: base, Header: h, Supersede: &former, Writer: commit.EntryID{byte(h.Seq)}})
+		v, err := town.Store.Commit(t.Context(), &library.ContentCommit{ID: id, Base: base, Header: h, Supersede: &former, Writer: commit.EntryID{byte(h.Seq)}})
 		if err != nil || !v.Applied {
 			t.Fatal(v, err)
 		}
 	}
-	if moved, err := p.svc.Move(t.Context(), id); moved || err != nil || p.journal.Stats().Deferred != 1 {
-		t.Errorf("moved %v, %v, deferred %d", moved, err, p.journal.Stats().Deferred)
+	if moved, err := p.Service.Move(t.Context(), id); moved || err != nil || p.Journal.Stats().Deferred != 1 {
+		t.Errorf("moved %v, %v, deferred %d", moved, err, p.Journal.Stats().Deferred)
 	}
-	if err := town.store.Settle(t.Context(), &library.Settlement{ID: id, Positions: left}); err != nil {
+	if err := town.Store.Settle(t.Context(), &library.Settlement{ID: id, Positions: left}); err != nil {
 		t.Fatal(err)
 	}
 	town.at(hotPause)

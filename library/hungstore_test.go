@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"carrel/backend"
+	"carrel/backend/backendtest"
 	"carrel/core/fault"
 	"carrel/library"
 	"carrel/principal"
@@ -31,14 +32,14 @@ func (h *hungReads) ReadPrincipals(ctx context.Context, ids []principal.ID) ([]p
 // sent, also at the very first reading.
 func TestAHungStoreRefusesMutationsInTime(t *testing.T) {
 	var store *hungReads
-	h := newHouse(t, func(s backend.Store) backend.Store {
+	h := backendtest.New(t, func(s backend.Store) backend.Store {
 		store = &hungReads{Store: s}
 		return store
 	})
 	store.hung.Store(true)
 	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
 	defer cancel()
-	_, err := h.svc.CreateContent(ctx, &principal.Viewer{User: "u:acme:ann"},
+	_, err := h.Service.CreateContent(ctx, &principal.Viewer{User: "u:acme:ann"},
 		library.CreateContent{Kind: library.Note, Title: "x", Visibility: principal.Public})
 	if ctx.Err() != nil {
 		t.Error("it was not refused while the request could still wait")

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"testing"
 
+	"carrel/backend/backendtest"
 	"carrel/core/commit"
 	"carrel/library"
 	"carrel/library/storetest"
@@ -13,7 +14,7 @@ import (
 // Lists that only a later version can read, as a whole or in a part, are named, and
 // keep no other back.
 func TestOpenLanes_NamesWhatItCannotRead(t *testing.T) {
-	store := newHouse(t, nil).store
+	store := backendtest.New(t, nil).Store
 	known := library.InFlight{ID: commit.EntryID{1}, Content: "c:acme:a", Base: 1, Scope: commit.ScopeAll}
 	later, err := commit.Encode([]commit.Entry{known.Entry(), {ID: commit.EntryID{2}, Kind: 'z', Key: "z:acme:a"}})
 	if err != nil {

@@ -3,6 +3,7 @@ package library_test
 import (
 	"testing"
 
+	"carrel/backend/backendtest"
 	"carrel/core/clock"
 	"carrel/core/input"
 	"carrel/library"
@@ -11,41 +12,41 @@ import (
 
 // TestFoundByRandomOperations keeps what test/oracle has found.
 func TestFoundByRandomOperations(t *testing.T) {
-	h := staffHouse(t, nil)
-	note := library.CreateContent{Name: ptr("note"), Kind: library.Note, Title: "x", Visibility: principal.LoggedIn}
-	if _, err := h.svc.CreateContent(t.Context(), as("u:acme:ann"), note); err != nil {
+	h := backendtest.Staff(t, nil)
+	note := library.CreateContent{Name: backendtest.Ptr("note"), Kind: library.Note, Title: "x", Visibility: principal.LoggedIn}
+	if _, err := h.Service.CreateContent(t.Context(), backendtest.As("u:acme:ann"), note); err != nil {
 		t.Fatal(err)
 	}
 	t.Run("an administrator who does not exist gets no role", func(t *testing.T) {
-		_, err := h.svc.ShareContent(t.Context(), admin("u:acme:root"), library.ShareContent{Content: "c:acme:note", Principals: []string{"u:acme:root"}, Role: library.Viewing})
-		wantTold(t, err, "NOT_FOUND principalIds.0")
-		_, err = h.svc.SetContentMembers(t.Context(), admin("u:acme:root"), library.SetContentMembers{Content: "c:acme:note", Members: []library.ContentMemberChange{{Principal: "u:acme:root", Role: ptr(library.Viewing)}}})
-		wantTold(t, err, "NOT_FOUND members.0.principalId")
-		_, err = h.set(admin("u:acme:root"), "g:acme:staff", "u:acme:root=MEMBER")
-		wantTold(t, err, "NOT_FOUND members.0.principalId")
+		_, err := h.Service.ShareContent(t.Context(), backendtest.Admin("u:acme:root"), library.ShareContent{Content: "c:acme:note", Principals: []string{"u:acme:root"}, Role: library.Viewing})
+		backendtest.WantFaults(t, err, "NOT_FOUND principalIds.0")
+		_, err = h.Service.SetContentMembers(t.Context(), backendtest.Admin("u:acme:root"), library.SetContentMembers{Content: "c:acme:note", Members: []library.ContentMemberChange{{Principal: "u:acme:root", Role: backendtest.Ptr(library.Viewing)}}})
+		backendtest.WantFaults(t, err, "NOT_FOUND members.0.principalId")
+		_, err = h.Set(backendtest.Admin("u:acme:root"), "g:acme:staff", "u:acme:root=MEMBER")
+		backendtest.WantFaults(t, err, "NOT_FOUND members.0.principalId")
 	})
 	t.Run("existence of members comes before a name that is taken", func(t *testing.T) {
 		in := note
-		in.Members = []library.ContentMemberChange{{Principal: "u:acme:nobody", Role: ptr(library.Viewing)}}
-		_, err := h.svc.CreateContent(t.Context(), as("u:acme:ann"), in)
-		wantTold(t, err, "NOT_FOUND members.0.principalId")
+		in.Members = []library.ContentMemberChange{{Principal: "u:acme:nobody", Role: backendtest.Ptr(library.Viewing)}}
+		_, err := h.Service.CreateContent(t.Context(), backendtest.As("u:acme:ann"), in)
+		backendtest.WantFaults(t, err, "NOT_FOUND members.0.principalId")
 	})
 	t.Run("an instant in the past comes before existence and rights", func(t *testing.T) {
 		for _, id := range []string{"c:acme:none", "c:acme:note"} {
-			_, err := h.svc.UpdateContent(t.Context(), as("u:acme:bob"), library.UpdateContent{ID: id, ExpiresAt: input.Some(ptr(clock.Instant(1)))})
-			wantTold(t, err, "INVALID expiresAt")
+			_, err := h.Service.UpdateContent(t.Context(), backendtest.As("u:acme:bob"), library.UpdateContent{ID: id, ExpiresAt: input.Some(backendtest.Ptr(clock.Instant(1)))})
+			backendtest.WantFaults(t, err, "INVALID expiresAt")
 		}
 	})
 	t.Run("who could see the item through a group may be given a share", func(t *testing.T) {
-		h.mustSet(as("u:acme:cat"), "g:acme:crew", "u:other:pub=MEMBER")
+		h.MustSet(backendtest.As("u:acme:cat"), "g:acme:crew", "u:other:pub=MEMBER")
 		share := func(to string) error {
-			_, err := h.svc.ShareContent(t.Context(), as("u:acme:bob"), library.ShareContent{Content: "c:acme:note", Principals: []string{to}, Role: library.Viewing})
+			_, err := h.Service.ShareContent(t.Context(), backendtest.As("u:acme:bob"), library.ShareContent{Content: "c:acme:note", Principals: []string{to}, Role: library.Viewing})
 			return err
 		}
-		wantTold(t, share("u:other:pub"), "FORBIDDEN principalIds.0")
-		if _, err := h.svc.ShareContent(t.Context(), as("u:acme:ann"), library.ShareContent{Content: "c:acme:note", Principals: []string{"g:acme:crew"}, Role: library.Viewing}); err != nil {
+		backendtest.WantFaults(t, share("u:other:pub"), "FORBIDDEN principalIds.0")
+		if _, err := h.Service.ShareContent(t.Context(), backendtest.As("u:acme:ann"), library.ShareContent{Content: "c:acme:note", Principals: []string{"g:acme:crew"}, Role: library.Viewing}); err != nil {
 			t.Fatal(err)
 		}
-		wantTold(t, share("u:other:pub"))
+		backendtest.WantFaults(t, share("u:other:pub"))
 	})
 }

@@ -122,18 +122,18 @@ func meets(t *testing.T, c <-chan principal.ID, owner string) {
 
 // pagesOf is a house with a store that tells of its pages: ann's library has
 // items of all visibilities, ben is in the group all, which has them too.
-func pagesOf(t *testing.T) (*house, *openings) {
+func pagesOf(t *testing.T) (*backendtest.Fixture, *openings) {
 	var store *openings
-	h := newHouse(t, func(s backend.Store) backend.Store { store = newOpenings(s); return store })
+	h := backendtest.New(t, func(s backend.Store) backend.Store { store = newOpenings(s); return store })
 	for _, id := range []string{"u:acme:ann", "u:acme:ben", "u:other:far"} {
-		h.user(id, principal.Public)
+		h.User(id, principal.Public)
 	}
-	h.group("g:acme:all", "u:acme:ann", principal.Public)
-	h.mustSet(as("u:acme:ann"), "g:acme:all", "u:acme:ben=MEMBER")
+	h.Group("g:acme:all", "u:acme:ann", principal.Public)
+	h.MustSet(backendtest.As("u:acme:ann"), "g:acme:all", "u:acme:ben=MEMBER")
 	for n := range 9 {
-		h.note(fmt.Sprintf("n%d", n), principal.Visibility(1+n%3), "g:acme:all=VIEWER")
+		h.Note(fmt.Sprintf("n%d", n), principal.Visibility(1+n%3), "g:acme:all=VIEWER")
 	}
-	h.quiet()
+	h.Quiet()
 	return h, store
 }
 
@@ -143,20 +143,20 @@ func TestAPageThatWasBegunIsTheSame(t *testing.T) {
 	h, store := pagesOf(t)
 	viewers := map[string]func() *principal.Viewer{
 		"nobody":           func() *principal.Viewer { return &principal.Viewer{} },
-		"ann":              func() *principal.Viewer { return as("u:acme:ann") },
-		"ben":              func() *principal.Viewer { return as("u:acme:ben") },
-		"somebody else":    func() *principal.Viewer { return as("u:other:far") },
-		"an administrator": func() *principal.Viewer { return admin("u:acme:boss") },
+		"ann":              func() *principal.Viewer { return backendtest.As("u:acme:ann") },
+		"ben":              func() *principal.Viewer { return backendtest.As("u:acme:ben") },
+		"somebody else":    func() *principal.Viewer { return backendtest.As("u:other:far") },
+		"an administrator": func() *principal.Viewer { return backendtest.Admin("u:acme:boss") },
 	}
 	for name, viewer := range viewers {
 		for _, owner := range []principal.ID{"u:acme:ann", "u:acme:ben", "g:acme:all"} {
 			for _, q := range []library.LibraryQuery{
-				{PageArgs: first(2)}, {PageArgs: first(0)}, {PageArgs: last(2)}, {PageArgs: first(2), Descending: true},
-				{PageArgs: first(3), IncludeShared: true}, {PageArgs: last(3), Descending: true, WithStanding: true},
+				{PageArgs: backendtest.First(2)}, {PageArgs: backendtest.First(0)}, {PageArgs: backendtest.Last(2)}, {PageArgs: backendtest.First(2), Descending: true},
+				{PageArgs: backendtest.First(3), IncludeShared: true}, {PageArgs: backendtest.Last(3), Descending: true, WithStanding: true},
 			} {
 				for page := range 3 {
 					store.take()
-					want, err := h.svc.Library(t.Context(), viewer(), owner, q)
+					want, err := h.Service.Library(t.Context(), viewer(), owner, q)
 					if err != nil {
 						t.Fatal(err)
 					}
@@ -164,9 +164,9 @@ func TestAPageThatWasBegunIsTheSame(t *testing.T) {
 						t.Fatalf("a page opens %d libraries", n)
 					}
 					v := viewer()
-					h.svc.Prefetch(t.Context(), v, owner, q)
+					h.Service.Prefetch(t.Context(), v, owner, q)
 					meets(t, store.begun, string(owner))
-					got, err := h.svc.Library(t.Context(), v, owner, q)
+					got, err := h.Service.Library(t.Context(), v, owner, q)
 					if err != nil {
 						t.Fatal(err)
 					}
@@ -202,8 +202,8 @@ func shown(c *library.LibraryConnection) []any {
 func TestAPageIsBegunBesideItsOwner(t *testing.T) {
 	h, store := pagesOf(t)
 	store.take()
-	q := library.LibraryQuery{PageArgs: first(2)}
-	v := as("u:acme:ann")
+	q := library.LibraryQuery{PageArgs: backendtest.First(2)}
+	v := backendtest.As("u:acme:ann")
 	held := make(chan struct{})
 	store.fail(func(ctx context.Context) error {
 		select {
@@ -213,25 +213,25 @@ func TestAPageIsBegunBesideItsOwner(t *testing.T) {
 			return ctx.Err()
 		}
 	})
-	h.svc.Prefetch(t.Context(), v, "u:acme:ann", q)
-	h.svc.Prefetch(t.Context(), v, "u:acme:ann", q) // it is begun already
+	h.Service.Prefetch(t.Context(), v, "u:acme:ann", q)
+	h.Service.Prefetch(t.Context(), v, "u:acme:ann", q) // it is begun already
 	meets(t, store.begun, "u:acme:ann")
-	if _, err := h.svc.Principals(t.Context(), v, []principal.ID{"u:acme:ann"}); err != nil {
+	if _, err := h.Service.Principals(t.Context(), v, []principal.ID{"u:acme:ann"}); err != nil {
 		t.Fatal(err)
 	}
 	close(held)
-	if _, err := h.svc.Library(t.Context(), v, "u:acme:ann", q); err != nil {
+	if _, err := h.Service.Library(t.Context(), v, "u:acme:ann", q); err != nil {
 		t.Fatal(err)
 	}
 	if n := store.take(); n != 1 {
 		t.Errorf("it was opened %d times", n)
 	}
 	// A page without entries has no use for it.
-	h.svc.Prefetch(t.Context(), v, "u:acme:ann", q)
+	h.Service.Prefetch(t.Context(), v, "u:acme:ann", q)
 	meets(t, store.begun, "u:acme:ann")
 	for _, entries := range []bool{false, true} {
 		q.NoEntries = !entries
-		if _, err := h.svc.Library(t.Context(), v, "u:acme:ann", q); err != nil {
+		if _, err := h.Service.Library(t.Context(), v, "u:acme:ann", q); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -239,7 +239,7 @@ func TestAPageIsBegunBesideItsOwner(t *testing.T) {
 		t.Errorf("beside a page without entries it was opened %d times", n)
 	}
 	// It was for the one page that asked for it.
-	if _, err := h.svc.Library(t.Context(), v, "u:acme:ann", q); err != nil {
+	if _, err := h.Service.Library(t.Context(), v, "u:acme:ann", q); err != nil {
 		t.Fatal(err)
 	}
 	if n := store.take(); n != 1 {
@@ -250,41 +250,41 @@ func TestAPageIsBegunBesideItsOwner(t *testing.T) {
 // TestWhatHappensAfterAPageWasBegun: what was withdrawn since is not shown, and
 // what has come is told to who follows on from the page.
 func TestWhatHappensAfterAPageWasBegun(t *testing.T) {
-	g := newGateways(t)
-	store := newOpenings(g.store)
-	g.way = store
-	here, clock := g.open(0, false)
-	here.user("u:acme:ann", principal.Public)
-	here.user("u:acme:ben", principal.Public)
-	gone := here.note("gone", principal.Private, "u:acme:ben=VIEWER")
-	here.note("kept", principal.Private, "u:acme:ben=VIEWER")
-	here.quiet()
-	clock.put(g.start.Add(time.Minute))
+	g := backendtest.NewGateways(t)
+	store := newOpenings(g.Store)
+	g.Through = store
+	here, clock := g.Open(0, false)
+	here.User("u:acme:ann", principal.Public)
+	here.User("u:acme:ben", principal.Public)
+	gone := here.Note("gone", principal.Private, "u:acme:ben=VIEWER")
+	here.Note("kept", principal.Private, "u:acme:ben=VIEWER")
+	here.Quiet()
+	clock.Set(g.Start.Add(time.Minute))
 	store.take()
-	v := as("u:acme:ben")
-	q := library.LibraryQuery{PageArgs: first(20)}
-	here.svc.Prefetch(t.Context(), v, v.User, q)
+	v := backendtest.As("u:acme:ben")
+	q := library.LibraryQuery{PageArgs: backendtest.First(20)}
+	here.Service.Prefetch(t.Context(), v, v.User, q)
 	meets(t, store.read, "u:acme:ben")
-	clock.put(g.start.Add(2 * time.Minute))
-	here.take(gone, "u:acme:ben")
-	here.note("late", principal.Private, "u:acme:ben=VIEWER")
-	here.quiet()
-	clock.put(g.start.Add(20 * time.Minute)) // far more than resuming looks back
-	page, err := here.svc.Library(t.Context(), v, v.User, q)
+	clock.Set(g.Start.Add(2 * time.Minute))
+	here.TakeOut(gone, "u:acme:ben")
+	here.Note("late", principal.Private, "u:acme:ben=VIEWER")
+	here.Quiet()
+	clock.Set(g.Start.Add(20 * time.Minute)) // far more than resuming looks back
+	page, err := here.Service.Library(t.Context(), v, v.User, q)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got := names(page); !slices.Equal(got, []string{"kept"}) {
+	if got := backendtest.NamesOf(page); !slices.Equal(got, []string{"kept"}) {
 		t.Errorf("the page shows %v", got)
 	}
 	if n := store.take(); n != 1 {
 		t.Errorf("it was opened %d times", n)
 	}
-	f := here.follows(as("u:acme:ben"), "u:acme:ben", *page.PageInfo.EndCursor())
-	here.note("end", principal.Private, "u:acme:ben=VIEWER")
+	f := here.Follow(backendtest.As("u:acme:ben"), "u:acme:ben", *page.PageInfo.EndCursor())
+	here.Note("end", principal.Private, "u:acme:ben=VIEWER")
 	var told []string
 	for len(told) < 5 && !slices.Contains(told, "+end") {
-		told = append(told, f.next())
+		told = append(told, f.NextEvent())
 	}
 	if !slices.Contains(told, "+late") || !slices.Contains(told, "-gone") {
 		t.Errorf("told was %v", told)
@@ -295,14 +295,14 @@ func TestWhatHappensAfterAPageWasBegun(t *testing.T) {
 func TestAChangeForgetsWhatWasBegun(t *testing.T) {
 	h, store := pagesOf(t)
 	store.take()
-	q := library.LibraryQuery{PageArgs: first(20), Descending: true}
-	v := as("u:acme:ann")
-	h.svc.Prefetch(t.Context(), v, v.User, q)
+	q := library.LibraryQuery{PageArgs: backendtest.First(20), Descending: true}
+	v := backendtest.As("u:acme:ann")
+	h.Service.Prefetch(t.Context(), v, v.User, q)
 	meets(t, store.read, "u:acme:ann")
-	if _, err := h.svc.CreateContent(t.Context(), v, library.CreateContent{Kind: library.Note, Title: "new", Visibility: principal.Private}); err != nil {
+	if _, err := h.Service.CreateContent(t.Context(), v, library.CreateContent{Kind: library.Note, Title: "new", Visibility: principal.Private}); err != nil {
 		t.Fatal(err)
 	}
-	page, err := h.svc.Library(t.Context(), v, v.User, q)
+	page, err := h.Service.Library(t.Context(), v, v.User, q)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -314,18 +314,18 @@ func TestAChangeForgetsWhatWasBegun(t *testing.T) {
 // TestWhatABegunPageMeets is told to who asks for it, and by nobody else.
 func TestWhatABegunPageMeets(t *testing.T) {
 	h, store := pagesOf(t)
-	q := library.LibraryQuery{PageArgs: first(2)}
+	q := library.LibraryQuery{PageArgs: backendtest.First(2)}
 	begin := func(ctx context.Context, v *principal.Viewer, fails func(context.Context) error) {
 		store.take()
 		store.fail(fails)
-		h.svc.Prefetch(ctx, v, "u:acme:ann", q)
+		h.Service.Prefetch(ctx, v, "u:acme:ann", q)
 		meets(t, store.begun, "u:acme:ann")
 	}
 	t.Run("an error", func(t *testing.T) {
-		v := as("u:acme:ann")
+		v := backendtest.As("u:acme:ann")
 		begin(t.Context(), v, func(context.Context) error { return fault.Unavailablef(nil, "the store is away") })
 		store.fail(nil)
-		if _, err := h.svc.Library(t.Context(), v, "u:acme:ann", q); fault.CodeOf(err) != fault.Unavailable {
+		if _, err := h.Service.Library(t.Context(), v, "u:acme:ann", q); fault.CodeOf(err) != fault.Unavailable {
 			t.Errorf("the page answers %v", err)
 		}
 		if n := store.take(); n > 1 {
@@ -333,7 +333,7 @@ func TestWhatABegunPageMeets(t *testing.T) {
 		}
 	})
 	t.Run("a panic", func(t *testing.T) {
-		v := as("u:acme:ann")
+		v := backendtest.As("u:acme:ann")
 		begin(t.Context(), v, func(context.Context) error { panic("of the driver") })
 		store.fail(nil)
 		defer func() {
@@ -341,14 +341,14 @@ func TestWhatABegunPageMeets(t *testing.T) {
 				t.Errorf("who asks for the page meets %q", cause)
 			}
 		}()
-		page, err := h.svc.Library(t.Context(), v, "u:acme:ann", q)
+		page, err := h.Service.Library(t.Context(), v, "u:acme:ann", q)
 		t.Errorf("the page answers %v, %v", page, err)
 	})
 	t.Run("a panic over the viewer's groups", func(t *testing.T) {
-		v := as("u:acme:ben")
+		v := backendtest.As("u:acme:ben")
 		met := make(chan struct{})
 		store.set(func(o *openings) { o.confirms = func() { defer close(met); panic("of the driver") } })
-		h.svc.Prefetch(t.Context(), v, "g:acme:all", q)
+		h.Service.Prefetch(t.Context(), v, "g:acme:all", q)
 		<-met
 		store.set(func(o *openings) { o.confirms = nil })
 		defer func() {
@@ -356,16 +356,16 @@ func TestWhatABegunPageMeets(t *testing.T) {
 				t.Errorf("who asks for the page meets %q", cause)
 			}
 		}()
-		page, err := h.svc.Library(t.Context(), v, "g:acme:all", q)
+		page, err := h.Service.Library(t.Context(), v, "g:acme:all", q)
 		t.Errorf("the page answers %v, %v", page, err)
 	})
 	t.Run("a library that is being completed", func(t *testing.T) {
-		v := as("u:acme:ann")
+		v := backendtest.As("u:acme:ann")
 		store.set(func(o *openings) { o.lost, o.rebuilt = true, 0 })
 		begin(t.Context(), v, nil)
 		meets(t, store.read, "u:acme:ann")
 		store.set(func(o *openings) { o.lost = false })
-		if page, err := h.svc.Library(t.Context(), v, "u:acme:ann", q); err != nil || len(page.Edges) != 2 {
+		if page, err := h.Service.Library(t.Context(), v, "u:acme:ann", q); err != nil || len(page.Edges) != 2 {
 			t.Errorf("the page answers %v, %v", page, err)
 		}
 		if store.rebuilt != 0 {
@@ -373,7 +373,7 @@ func TestWhatABegunPageMeets(t *testing.T) {
 		}
 	})
 	t.Run("the end of its request", func(t *testing.T) {
-		v := as("u:acme:ann")
+		v := backendtest.As("u:acme:ann")
 		ctx, end := context.WithCancel(t.Context())
 		met := make(chan error, 1)
 		begin(ctx, v, func(ctx context.Context) error {
@@ -385,7 +385,7 @@ func TestWhatABegunPageMeets(t *testing.T) {
 		if err := <-met; err != context.Canceled {
 			t.Errorf("the reading ended by %v", err)
 		}
-		if _, err := h.svc.Library(ctx, v, "u:acme:ann", q); err == nil {
+		if _, err := h.Service.Library(ctx, v, "u:acme:ann", q); err == nil {
 			t.Error("the page was answered all the same")
 		}
 	})
@@ -397,13 +397,13 @@ func TestNothingIsBegunInVain(t *testing.T) {
 	store.take()
 	none := "no cursor"
 	for _, q := range []library.LibraryQuery{
-		{NoEntries: true}, {PageArgs: first(-1)}, {PageArgs: firstAfter(1, &none)}, {PageArgs: cursor.PageArgs{First: first(1).First, Last: last(1).Last}},
+		{NoEntries: true}, {PageArgs: backendtest.First(-1)}, {PageArgs: backendtest.FirstAfter(1, &none)}, {PageArgs: cursor.PageArgs{First: backendtest.First(1).First, Last: backendtest.Last(1).Last}},
 	} {
-		h.svc.Prefetch(t.Context(), as("u:acme:ann"), "u:acme:ann", q)
+		h.Service.Prefetch(t.Context(), backendtest.As("u:acme:ann"), "u:acme:ann", q)
 	}
-	h.svc.End()
-	h.svc.Prefetch(t.Context(), as("u:acme:ann"), "u:acme:ann", library.LibraryQuery{})
-	h.runtime.Close() // waits for what was begun
+	h.Service.End()
+	h.Service.Prefetch(t.Context(), backendtest.As("u:acme:ann"), "u:acme:ann", library.LibraryQuery{})
+	h.Runtime.Close() // waits for what was begun
 	if n := store.take(); n != 0 {
 		t.Errorf("%d libraries were opened", n)
 	}
@@ -413,16 +413,16 @@ func TestNothingIsBegunInVain(t *testing.T) {
 // costs more than the slice.
 func TestPrefetches_OnlyWhereTheStoreIsRemote(t *testing.T) {
 	h, store := pagesOf(t)
-	local := backendtest.Open(t, backend.Config{Store: store, Runtime: h.runtime, Journal: h.journal, Names: &counting{}})
+	local := backendtest.Open(t, backend.Config{Store: store, Runtime: h.Runtime, Journal: h.Journal, Names: &backendtest.CountingNames{}})
 	for name, c := range map[string]struct {
 		svc  *repair.Service
 		want bool
-	}{"remote": {h.svc, true}, "in this process": {local, false}} {
+	}{"remote": {h.Service, true}, "in this process": {local, false}} {
 		t.Run(name, func(t *testing.T) {
 			store.take()
 			ctx, cancel := context.WithCancel(t.Context())
 			defer cancel()
-			c.svc.Prefetch(ctx, as("u:acme:ann"), "u:acme:ann", library.LibraryQuery{})
+			c.svc.Prefetch(ctx, backendtest.As("u:acme:ann"), "u:acme:ann", library.LibraryQuery{})
 			if c.want {
 				meets(t, store.read, "u:acme:ann")
 			}

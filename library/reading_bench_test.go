@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"testing"
 
+	"carrel/backend/backendtest"
 	"carrel/core/clock"
 	"carrel/library"
 	"carrel/principal"
@@ -12,34 +13,34 @@ import (
 // BenchmarkPage compares a page of 20 through the Service with the reads that
 // it cannot do without: one slice and its headers.
 func BenchmarkPage(b *testing.B) {
-	r := newRoom(b)
-	r.principals("u:acme:ann", "u:acme:bob", "g:acme:team")
-	r.join("g:acme:team", true, in("u:acme:bob", principal.GroupMember))
+	r := backendtest.NewRows(b)
+	r.Principals("u:acme:ann", "u:acme:bob", "g:acme:team")
+	r.Join("g:acme:team", true, backendtest.GroupMember("u:acme:bob", principal.GroupMember))
 	for i := range 1000 {
-		r.item(library.ContentID(fmt.Sprintf("c:acme:host/%d", i)), clock.Instant(i+1), principal.Public,
-			has("u:acme:ann", library.Manages), has("u:acme:bob", library.Viewing))
+		r.Item(library.ContentID(fmt.Sprintf("c:acme:host/%d", i)), clock.Instant(i+1), principal.Public,
+			backendtest.ContentMember("u:acme:ann", library.Manages), backendtest.ContentMember("u:acme:bob", library.Viewing))
 	}
-	middle := r.read(ann(), "u:acme:ann", library.LibraryQuery{Descending: true, PageArgs: first(100)}).Edges[99].Cursor()
-	middleASC := r.read(ann(), "u:acme:ann", library.LibraryQuery{PageArgs: first(100)}).Edges[99].Cursor()
+	middle := r.Read(backendtest.Ann(), "u:acme:ann", library.LibraryQuery{Descending: true, PageArgs: backendtest.First(100)}).Edges[99].Cursor()
+	middleASC := r.Read(backendtest.Ann(), "u:acme:ann", library.LibraryQuery{PageArgs: backendtest.First(100)}).Edges[99].Cursor()
 	for _, c := range []struct {
 		name    string
 		viewer  func() *principal.Viewer
 		q       library.LibraryQuery
 		cursors bool
 	}{
-		{"newest", ann, library.LibraryQuery{Descending: true}, false},
-		{"newest with cursors", ann, library.LibraryQuery{Descending: true}, true},
-		{"oldest", ann, library.LibraryQuery{}, false},
-		{"middle, newest first", ann, library.LibraryQuery{Descending: true, PageArgs: firstAfter(20, &middle)}, false},
-		{"middle, oldest first", ann, library.LibraryQuery{PageArgs: firstAfter(20, &middleASC)}, false},
-		{"middle with both flags", ann, library.LibraryQuery{Descending: true, OtherSide: true, PageArgs: firstAfter(20, &middle)}, false},
-		{"anonymous", anonymous, library.LibraryQuery{Descending: true}, false},
-		{"with standings", bob, library.LibraryQuery{Descending: true, WithStanding: true}, false},
+		{"newest", backendtest.Ann, library.LibraryQuery{Descending: true}, false},
+		{"newest with cursors", backendtest.Ann, library.LibraryQuery{Descending: true}, true},
+		{"oldest", backendtest.Ann, library.LibraryQuery{}, false},
+		{"middle, newest first", backendtest.Ann, library.LibraryQuery{Descending: true, PageArgs: backendtest.FirstAfter(20, &middle)}, false},
+		{"middle, oldest first", backendtest.Ann, library.LibraryQuery{PageArgs: backendtest.FirstAfter(20, &middleASC)}, false},
+		{"middle with both flags", backendtest.Ann, library.LibraryQuery{Descending: true, OtherSide: true, PageArgs: backendtest.FirstAfter(20, &middle)}, false},
+		{"anonymous", backendtest.Anonymous, library.LibraryQuery{Descending: true}, false},
+		{"with standings", backendtest.Bob, library.LibraryQuery{Descending: true, WithStanding: true}, false},
 	} {
 		b.Run(c.name, func(b *testing.B) {
 			b.ReportAllocs()
 			for b.Loop() {
-				conn, err := r.svc.Library(b.Context(), c.viewer(), "u:acme:ann", c.q)
+				conn, err := r.Service.Library(b.Context(), c.viewer(), "u:acme:ann", c.q)
 				if err != nil || len(conn.Edges) != 20 {
 					b.Fatal(err)
 				}
@@ -54,7 +55,7 @@ func BenchmarkPage(b *testing.B) {
 	b.Run("floor", func(b *testing.B) {
 		b.ReportAllocs()
 		for b.Loop() {
-			es, err := r.store.PageLibrary(b.Context(), library.Slice{Owner: "u:acme:ann", Bucket: principal.Private, Limit: 21})
+			es, err := r.Store.PageLibrary(b.Context(), library.Slice{Owner: "u:acme:ann", Bucket: principal.Private, Limit: 21})
 			if err != nil {
 				b.Fatal(err)
 			}
@@ -62,7 +63,7 @@ func BenchmarkPage(b *testing.B) {
 			for i, e := range es {
 				ids[i] = e.Content
 			}
-			if _, err := r.store.ReadMany(b.Context(), ids[:20], nil); err != nil {
+			if _, err := r.Store.ReadMany(b.Context(), ids[:20], nil); err != nil {
 				b.Fatal(err)
 			}
 		}

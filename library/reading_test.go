@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"testing"
 
+	"carrel/backend/backendtest"
 	"carrel/core/clock"
 	"carrel/core/commit"
 	"carrel/core/cursor"
@@ -12,30 +13,19 @@ import (
 	"carrel/principal"
 )
 
-// viewers of the table: who asks.
-var (
-	anonymous = func() *principal.Viewer { return &principal.Viewer{} }
-	ann       = func() *principal.Viewer { return &principal.Viewer{User: "u:acme:ann"} }
-	bob       = func() *principal.Viewer { return &principal.Viewer{User: "u:acme:bob"} }
-	eve       = func() *principal.Viewer { return &principal.Viewer{User: "u:other:eve"} }
-	root      = func() *principal.Viewer { return &principal.Viewer{User: "u:acme:root", Admin: true} }
-	otherRoot = func() *principal.Viewer { return &principal.Viewer{User: "u:other:root", Admin: true} }
-	globe     = func() *principal.Viewer { return &principal.Viewer{User: "u:third:globe", GlobalAdmin: true} }
-)
-
 // mixedLibraries stores libraries of ann and of the group staff, which ann is
 // in through the group team, and sam, of another tenant, directly. Each holds
 // items of both tenants and all visibilities.
-func mixedLibraries(t *testing.T) *room {
-	r := newRoom(t)
-	r.principals("u:acme:ann", "u:acme:bob", "u:other:eve", "u:other:sam", "g:acme:staff", "g:acme:team")
-	r.join("g:acme:team", true, in("u:acme:ann", principal.GroupMember))
-	r.join("g:acme:staff", true, in("g:acme:team", principal.GroupMember), in("u:other:sam", principal.GroupManager))
+func mixedLibraries(t *testing.T) *backendtest.Rows {
+	r := backendtest.NewRows(t)
+	r.Principals("u:acme:ann", "u:acme:bob", "u:other:eve", "u:other:sam", "g:acme:staff", "g:acme:team")
+	r.Join("g:acme:team", true, backendtest.GroupMember("u:acme:ann", principal.GroupMember))
+	r.Join("g:acme:staff", true, backendtest.GroupMember("g:acme:team", principal.GroupMember), backendtest.GroupMember("u:other:sam", principal.GroupManager))
 	at := clock.Instant(1)
 	for _, tenant := range []string{"acme", "other"} {
 		for _, vis := range []principal.Visibility{principal.Public, principal.LoggedIn, principal.Private} {
 			id := library.ContentID(fmt.Sprintf("c:%s:%s-%s", tenant, tenant, vis))
-			r.item(id, at, vis, has("u:acme:ann", library.Viewing), has("g:acme:staff", library.Manages))
+			r.Item(id, at, vis, backendtest.ContentMember("u:acme:ann", library.Viewing), backendtest.ContentMember("g:acme:staff", library.Manages))
 			at++
 		}
 	}
@@ -57,43 +47,43 @@ func TestBucketByViewer(t *testing.T) {
 		count  int
 		want   []string
 	}{
-		{"anonymous of a user", anonymous, "u:acme:ann", principal.Public, 2, public},
-		{"another tenant of a user", eve, "u:acme:ann", principal.Public, 2, public},
-		{"administrator of another tenant", otherRoot, "u:acme:ann", principal.Public, 2, public},
-		{"same tenant of a user", bob, "u:acme:ann", principal.LoggedIn, 3, loggedIn},
-		{"the user itself", ann, "u:acme:ann", principal.Private, 6, all},
-		{"administrator of the tenant", root, "u:acme:ann", principal.Private, 6, notTheirs},
-		{"global administrator", globe, "u:acme:ann", principal.Private, 6, all},
-		{"anonymous of a group", anonymous, "g:acme:staff", principal.Public, 2, public},
-		{"same tenant of a group", bob, "g:acme:staff", principal.LoggedIn, 3, loggedIn},
-		{"another tenant of a group", eve, "g:acme:staff", principal.Public, 2, public},
-		{"indirect member", ann, "g:acme:staff", principal.Private, 6, all},
+		{"anonymous of a user", backendtest.Anonymous, "u:acme:ann", principal.Public, 2, public},
+		{"another tenant of a user", backendtest.Eve, "u:acme:ann", principal.Public, 2, public},
+		{"administrator of another tenant", backendtest.OtherRoot, "u:acme:ann", principal.Public, 2, public},
+		{"same tenant of a user", backendtest.Bob, "u:acme:ann", principal.LoggedIn, 3, loggedIn},
+		{"the user itself", backendtest.Ann, "u:acme:ann", principal.Private, 6, all},
+		{"administrator of the tenant", backendtest.Root, "u:acme:ann", principal.Private, 6, notTheirs},
+		{"global administrator", backendtest.Globe, "u:acme:ann", principal.Private, 6, all},
+		{"anonymous of a group", backendtest.Anonymous, "g:acme:staff", principal.Public, 2, public},
+		{"same tenant of a group", backendtest.Bob, "g:acme:staff", principal.LoggedIn, 3, loggedIn},
+		{"another tenant of a group", backendtest.Eve, "g:acme:staff", principal.Public, 2, public},
+		{"indirect member", backendtest.Ann, "g:acme:staff", principal.Private, 6, all},
 		{"direct member from another tenant", sam, "g:acme:staff", principal.Private, 6, all},
 		{"not the member of a member group", sam, "g:acme:team", principal.Public, 0, nil},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			r.t = t
-			conn := r.read(c.viewer(), c.owner, library.LibraryQuery{})
-			r.wantNames(conn, c.want...)
+			r.T = t
+			conn := r.Read(c.viewer(), c.owner, library.LibraryQuery{})
+			r.WantNames(conn, c.want...)
 			if conn.Bucket != c.bucket {
 				t.Errorf("bucket %v, want %v", conn.Bucket, c.bucket)
 			}
-			count, err := r.svc.LibraryCount(t.Context(), conn)
+			count, err := r.Service.LibraryCount(t.Context(), conn)
 			if want := (library.Count{Value: c.count, Exact: true}); err != nil || count != want {
 				t.Errorf("count %v, %v; want %v", count, err, want)
 			}
 		})
 	}
-	if asked := r.repairs.take(); asked != nil {
+	if asked := r.Repairs.Take(); asked != nil {
 		t.Errorf("repairs of libraries that are right: %v", asked)
 	}
 }
 
 func TestOwnersThatMayNotBeSeen(t *testing.T) {
-	r := newRoom(t)
-	r.principal("u:acme:ann", principal.Private)
-	r.principal("g:acme:team", principal.LoggedIn)
-	r.applied(r.store.CommitPrincipal(t.Context(), &principal.Commit{
+	r := backendtest.NewRows(t)
+	r.Principal("u:acme:ann", principal.Private)
+	r.Principal("g:acme:team", principal.LoggedIn)
+	r.Applied(r.Store.CommitPrincipal(t.Context(), &principal.Commit{
 		ID: "u:acme:void", Header: principal.Header{ID: "u:acme:void", State: commit.Void, Seq: 1, MTS: 1, Visibility: principal.Public},
 	}))
 	for _, c := range []struct {
@@ -102,43 +92,43 @@ func TestOwnersThatMayNotBeSeen(t *testing.T) {
 		owner  principal.ID
 		found  bool
 	}{
-		{"private user, same tenant", bob(), "u:acme:ann", false},
-		{"private user, anonymous", anonymous(), "u:acme:ann", false},
-		{"private user, itself", ann(), "u:acme:ann", true},
-		{"private user, administrator", root(), "u:acme:ann", true},
-		{"private user, administrator of another tenant", otherRoot(), "u:acme:ann", false},
-		{"private user, global administrator", globe(), "u:acme:ann", true},
-		{"logged-in group, anonymous", anonymous(), "g:acme:team", false},
-		{"logged-in group, other tenant", eve(), "g:acme:team", false},
-		{"logged-in group, same tenant", bob(), "g:acme:team", true},
-		{"a fence is nobody", globe(), "u:acme:void", false},
-		{"absent", globe(), "u:acme:nobody", false},
+		{"private user, same tenant", backendtest.Bob(), "u:acme:ann", false},
+		{"private user, anonymous", backendtest.Anonymous(), "u:acme:ann", false},
+		{"private user, itself", backendtest.Ann(), "u:acme:ann", true},
+		{"private user, administrator", backendtest.Root(), "u:acme:ann", true},
+		{"private user, administrator of another tenant", backendtest.OtherRoot(), "u:acme:ann", false},
+		{"private user, global administrator", backendtest.Globe(), "u:acme:ann", true},
+		{"logged-in group, anonymous", backendtest.Anonymous(), "g:acme:team", false},
+		{"logged-in group, other tenant", backendtest.Eve(), "g:acme:team", false},
+		{"logged-in group, same tenant", backendtest.Bob(), "g:acme:team", true},
+		{"a fence is nobody", backendtest.Globe(), "u:acme:void", false},
+		{"absent", backendtest.Globe(), "u:acme:nobody", false},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			_, err := r.svc.Library(t.Context(), c.viewer, c.owner, library.LibraryQuery{})
+			_, err := r.Service.Library(t.Context(), c.viewer, c.owner, library.LibraryQuery{})
 			if c.found && err != nil {
 				t.Errorf("not read: %v", err)
 			}
 			if !c.found {
-				wantReason(t, err, fault.NotFound, "")
+				backendtest.WantReason(t, err, fault.NotFound, "")
 			}
 		})
 	}
 }
 
 func TestIncludeShared(t *testing.T) {
-	r := newRoom(t)
-	r.principals("u:acme:ann", "u:acme:bob", "u:other:eve", "g:acme:team")
-	r.join("g:acme:team", true, in("u:acme:bob", principal.GroupMember))
-	owner := has("u:acme:ann", library.Manages)
-	r.item("c:acme:public", 1, principal.Public, owner)
-	r.item("c:acme:hidden", 2, principal.Private, owner)
-	r.item("c:acme:with-bob", 3, principal.Private, owner, has("u:acme:bob", library.Viewing))
-	r.item("c:acme:loggedin", 4, principal.LoggedIn, owner)
-	r.item("c:acme:with-team", 5, principal.Private, owner, has("g:acme:team", library.Editing))
-	r.item("c:other:seen-by-eve", 6, principal.LoggedIn, owner)
-	r.item("c:other:with-eve", 7, principal.LoggedIn, owner, has("u:other:eve", library.Viewing))
-	r.item("c:acme:left", 8, principal.Private, owner, library.Member{Principal: "u:acme:bob", Role: library.Viewing, Leaving: true})
+	r := backendtest.NewRows(t)
+	r.Principals("u:acme:ann", "u:acme:bob", "u:other:eve", "g:acme:team")
+	r.Join("g:acme:team", true, backendtest.GroupMember("u:acme:bob", principal.GroupMember))
+	owner := backendtest.ContentMember("u:acme:ann", library.Manages)
+	r.Item("c:acme:public", 1, principal.Public, owner)
+	r.Item("c:acme:hidden", 2, principal.Private, owner)
+	r.Item("c:acme:with-bob", 3, principal.Private, owner, backendtest.ContentMember("u:acme:bob", library.Viewing))
+	r.Item("c:acme:loggedin", 4, principal.LoggedIn, owner)
+	r.Item("c:acme:with-team", 5, principal.Private, owner, backendtest.ContentMember("g:acme:team", library.Editing))
+	r.Item("c:other:seen-by-eve", 6, principal.LoggedIn, owner)
+	r.Item("c:other:with-eve", 7, principal.LoggedIn, owner, backendtest.ContentMember("u:other:eve", library.Viewing))
+	r.Item("c:acme:left", 8, principal.Private, owner, library.Member{Principal: "u:acme:bob", Role: library.Viewing, Leaving: true})
 
 	for _, c := range []struct {
 		name   string
@@ -146,59 +136,59 @@ func TestIncludeShared(t *testing.T) {
 		plain  []string
 		shared []string
 	}{
-		{"anonymous", anonymous, []string{"public"}, []string{"public"}},
-		{"same tenant with roles", bob, []string{"public", "loggedin"}, []string{"public", "with-bob", "loggedin", "with-team"}},
-		{"a role counts, not mere visibility", eve, []string{"public"}, []string{"public", "with-eve"}},
-		{"the owner reads all of it anyway", ann,
+		{"anonymous", backendtest.Anonymous, []string{"public"}, []string{"public"}},
+		{"same tenant with roles", backendtest.Bob, []string{"public", "loggedin"}, []string{"public", "with-bob", "loggedin", "with-team"}},
+		{"a role counts, not mere visibility", backendtest.Eve, []string{"public"}, []string{"public", "with-eve"}},
+		{"the owner reads all of it anyway", backendtest.Ann,
 			[]string{"public", "hidden", "with-bob", "loggedin", "with-team", "seen-by-eve", "with-eve", "left"},
 			[]string{"public", "hidden", "with-bob", "loggedin", "with-team", "seen-by-eve", "with-eve", "left"}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			r.t = t
-			plain := r.read(c.viewer(), "u:acme:ann", library.LibraryQuery{})
-			r.wantNames(plain, c.plain...)
-			shared := r.read(c.viewer(), "u:acme:ann", library.LibraryQuery{IncludeShared: true})
-			r.wantNames(shared, c.shared...)
+			r.T = t
+			plain := r.Read(c.viewer(), "u:acme:ann", library.LibraryQuery{})
+			r.WantNames(plain, c.plain...)
+			shared := r.Read(c.viewer(), "u:acme:ann", library.LibraryQuery{IncludeShared: true})
+			r.WantNames(shared, c.shared...)
 			if plain.Bucket != shared.Bucket {
 				t.Errorf("bucket %v, with includeShared %v", plain.Bucket, shared.Bucket)
 			}
 			// Its pages are as whole as others.
-			got := r.walkAll(c.viewer(), "u:acme:ann", library.LibraryQuery{IncludeShared: true, OtherSide: true}, 1, true)
-			r.wantSame(c.shared, got)
+			got := walkAll(r, c.viewer(), "u:acme:ann", library.LibraryQuery{IncludeShared: true, OtherSide: true}, 1, true)
+			wantSame(r, c.shared, got)
 		})
 	}
 }
 
 func TestStandingOfEdges(t *testing.T) {
-	r := newRoom(t)
-	r.principals("u:acme:ann", "u:acme:bob", "g:acme:team")
-	r.join("g:acme:team", true, in("u:acme:bob", principal.GroupMember))
-	owner := has("u:acme:ann", library.Viewing)
-	r.item("c:acme:nothing", 1, principal.Public, owner)
-	r.item("c:acme:own", 2, principal.Public, owner, has("u:acme:bob", library.Editing))
-	r.item("c:acme:group", 3, principal.Public, owner, has("g:acme:team", library.Manages), has("u:acme:bob", library.Viewing))
+	r := backendtest.NewRows(t)
+	r.Principals("u:acme:ann", "u:acme:bob", "g:acme:team")
+	r.Join("g:acme:team", true, backendtest.GroupMember("u:acme:bob", principal.GroupMember))
+	owner := backendtest.ContentMember("u:acme:ann", library.Viewing)
+	r.Item("c:acme:nothing", 1, principal.Public, owner)
+	r.Item("c:acme:own", 2, principal.Public, owner, backendtest.ContentMember("u:acme:bob", library.Editing))
+	r.Item("c:acme:group", 3, principal.Public, owner, backendtest.ContentMember("g:acme:team", library.Manages), backendtest.ContentMember("u:acme:bob", library.Viewing))
 	for _, c := range []struct {
 		name   string
 		viewer *principal.Viewer
 		want   []library.Standing
 	}{
-		{"direct and through groups", bob(), []library.Standing{
+		{"direct and through groups", backendtest.Bob(), []library.Standing{
 			{CanShare: true},
 			{Role: library.Editing, CanShare: true, CanEdit: true},
 			{Role: library.Manages, CanShare: true, CanEdit: true, CanManage: true},
 		}},
-		{"owner", ann(), []library.Standing{
+		{"owner", backendtest.Ann(), []library.Standing{
 			{Role: library.Viewing, CanShare: true}, {Role: library.Viewing, CanShare: true}, {Role: library.Viewing, CanShare: true},
 		}},
-		{"anonymous", anonymous(), []library.Standing{{}, {}, {}}},
+		{"anonymous", backendtest.Anonymous(), []library.Standing{{}, {}, {}}},
 		{"a token without a user", &principal.Viewer{User: "u:acme:ghost"}, []library.Standing{{}, {}, {}}},
-		{"an administrator without a user", root(), []library.Standing{
+		{"an administrator without a user", backendtest.Root(), []library.Standing{
 			{CanShare: true, CanEdit: true, CanManage: true}, {CanShare: true, CanEdit: true, CanManage: true}, {CanShare: true, CanEdit: true, CanManage: true},
 		}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			r.t = t
-			conn := r.read(c.viewer, "u:acme:ann", library.LibraryQuery{WithStanding: true})
+			r.T = t
+			conn := r.Read(c.viewer, "u:acme:ann", library.LibraryQuery{WithStanding: true})
 			var ids []library.ContentID
 			for i, e := range conn.Edges {
 				ids = append(ids, e.Node.ID)
@@ -210,8 +200,8 @@ func TestStandingOfEdges(t *testing.T) {
 				}
 			}
 			// The other way of asking says the same.
-			alone, err := r.svc.Standings(t.Context(), c.viewer, ids)
-			r.must(err)
+			alone, err := r.Service.Standings(t.Context(), c.viewer, ids)
+			r.Must(err)
 			for i := range alone {
 				if *alone[i] != c.want[i] {
 					t.Errorf("Standings of %s: %+v, want %+v", ids[i], *alone[i], c.want[i])
@@ -222,13 +212,13 @@ func TestStandingOfEdges(t *testing.T) {
 }
 
 func TestPageArguments(t *testing.T) {
-	r := newRoom(t)
-	r.principals("u:acme:ann")
+	r := backendtest.NewRows(t)
+	r.Principals("u:acme:ann")
 	for i := range 30 {
-		r.item(library.ContentID(fmt.Sprintf("c:acme:n%02d", i)), clock.Instant(i+1), principal.Public, has("u:acme:ann", library.Viewing))
+		r.Item(library.ContentID(fmt.Sprintf("c:acme:n%02d", i)), clock.Instant(i+1), principal.Public, backendtest.ContentMember("u:acme:ann", library.Viewing))
 	}
 	n, from := func(n int) *int { return &n }, func(s string) *string { return &s }
-	edge := from(r.read(ann(), "u:acme:ann", library.LibraryQuery{PageArgs: first(30)}).Edges[25].Cursor())
+	edge := from(r.Read(backendtest.Ann(), "u:acme:ann", library.LibraryQuery{PageArgs: backendtest.First(30)}).Edges[25].Cursor())
 	for _, c := range []struct {
 		name   string
 		args   cursor.PageArgs
@@ -255,11 +245,11 @@ func TestPageArguments(t *testing.T) {
 		{"garbage cursor", cursor.PageArgs{Before: from("garbage")}, fault.ReasonBadCursor, 0},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			conn, err := r.svc.Library(t.Context(), ann(), "u:acme:ann", library.LibraryQuery{PageArgs: c.args})
+			conn, err := r.Service.Library(t.Context(), backendtest.Ann(), "u:acme:ann", library.LibraryQuery{PageArgs: c.args})
 			if c.reason != "" {
-				wantReason(t, err, fault.Invalid, c.reason)
-				_, err = r.svc.Library(t.Context(), ann(), "u:acme:ann", library.LibraryQuery{PageArgs: c.args, NoEntries: true})
-				wantReason(t, err, fault.Invalid, c.reason)
+				backendtest.WantReason(t, err, fault.Invalid, c.reason)
+				_, err = r.Service.Library(t.Context(), backendtest.Ann(), "u:acme:ann", library.LibraryQuery{PageArgs: c.args, NoEntries: true})
+				backendtest.WantReason(t, err, fault.Invalid, c.reason)
 				return
 			}
 			if err != nil || len(conn.Edges) != c.edges {
@@ -270,41 +260,22 @@ func TestPageArguments(t *testing.T) {
 }
 
 func TestCountStopsAtTheLimit(t *testing.T) {
-	r := newRoom(t)
-	r.principals("u:acme:ann")
+	r := backendtest.NewRows(t)
+	r.Principals("u:acme:ann")
 	for i := range library.MaxCount {
-		r.item(library.ContentID(fmt.Sprintf("c:acme:n%d", i)), clock.Instant(i+1), principal.Public, has("u:acme:ann", library.Viewing))
+		r.Item(library.ContentID(fmt.Sprintf("c:acme:n%d", i)), clock.Instant(i+1), principal.Public, backendtest.ContentMember("u:acme:ann", library.Viewing))
 	}
-	conn := r.read(ann(), "u:acme:ann", library.LibraryQuery{NoEntries: true})
+	conn := r.Read(backendtest.Ann(), "u:acme:ann", library.LibraryQuery{NoEntries: true})
 	if conn.Edges != nil {
-		t.Errorf("entries nobody asked for: %v", names(conn))
+		t.Errorf("entries nobody asked for: %v", backendtest.NamesOf(conn))
 	}
-	count, err := r.svc.LibraryCount(t.Context(), conn)
+	count, err := r.Service.LibraryCount(t.Context(), conn)
 	if want := (library.Count{Value: library.MaxCount, Exact: true}); err != nil || count != want {
 		t.Errorf("count %v, %v; want %v", count, err, want)
 	}
-	r.item("c:acme:one-more", 1, principal.Public, has("u:acme:ann", library.Viewing))
-	count, err = r.svc.LibraryCount(t.Context(), conn)
+	r.Item("c:acme:one-more", 1, principal.Public, backendtest.ContentMember("u:acme:ann", library.Viewing))
+	count, err = r.Service.LibraryCount(t.Context(), conn)
 	if want := (library.Count{Value: library.MaxCount}); err != nil || count != want {
 		t.Errorf("count %v, %v; want %v", count, err, want)
 	}
-}
-
-func TestLostLibraryIsRebuiltOnTheFly(t *testing.T) {
-	r := newRoom(t)
-	r.applied(r.store.CommitPrincipal(t.Context(), &principal.Commit{
-		ID:     "u:acme:ann",
-		Header: principal.Header{ID: "u:acme:ann", Visibility: principal.Public, State: commit.Live, Seq: 1, MTS: 1},
-	}))
-	r.item("c:acme:one", 1, principal.Public, has("u:acme:ann", library.Viewing))
-	var es []library.BucketEntry
-	for _, b := range []library.Bucket{principal.Private, principal.LoggedIn, principal.Public} {
-		got, err := r.store.PageLibrary(t.Context(), library.Slice{Owner: "u:acme:ann", Bucket: b, Limit: 10})
-		r.must(err)
-		for _, e := range got {
-			es = append(es, library.BucketEntry{Bucket: b, Entry: e})
-		}
-	}
-	r.must(r.store.DropEntries(t.Context(), "u:acme:ann", es))
-	r.wantNames(r.read(anonymous(), "u:acme:ann", library.LibraryQuery{}), "one")
 }

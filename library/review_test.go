@@ -14,9 +14,7 @@ import (
 	"carrel/core/commit"
 	"carrel/core/fault"
 	"carrel/core/input"
-	"carrel/core/sched"
 	"carrel/library"
-	"carrel/library/repair"
 	"carrel/principal"
 )
 
@@ -79,36 +77,32 @@ func (m *meddled) Enforce(ctx context.Context, e *library.Enforcement) error {
 }
 
 // meddledTown is town on a store that a test changes.
-func meddledTown(t *testing.T) (*house, *meddled) {
+func meddledTown(t *testing.T) (*backendtest.Fixture, *meddled) {
 	m := &meddled{}
-	h := newHouse(t, func(s backend.Store) backend.Store { m.Store = s; return m })
+	h := backendtest.New(t, func(s backend.Store) backend.Store { m.Store = s; return m })
 	for _, id := range []string{"u:acme:ann", "u:acme:ben", "u:acme:cleo", "u:acme:zoe"} {
-		h.user(id, principal.Public)
+		h.User(id, principal.Public)
 	}
 	return h, m
-}
-
-func (h *house) share(user string, id library.ContentID, principals ...string) (*library.ContentOutcome, error) {
-	return h.svc.ShareContent(h.t.Context(), as(user), library.ShareContent{Content: string(id), Principals: principals, Role: library.Viewing})
 }
 
 // TestADeadlineLeavesTheOutcomeUnknown: a compare-and-set whose answer did not
 // come in time may have been applied; nobody may be told that it was not.
 func TestADeadlineLeavesTheOutcomeUnknown(t *testing.T) {
 	h, m := meddledTown(t)
-	id := h.note("a", principal.Public)
+	id := h.Note("a", principal.Public)
 	m.on(func() {
 		m.commit = func(*library.ContentCommit) (commit.Verdict, error) {
 			return commit.Verdict{}, fault.Uncertain(fmt.Errorf("commit: %w", context.DeadlineExceeded))
 		}
 	})
-	_, err := h.share("u:acme:ann", id, "u:acme:ben")
-	wantTold(t, err, "OUTCOME_UNKNOWN")
+	_, err := h.Share("u:acme:ann", id, "u:acme:ben")
+	backendtest.WantFaults(t, err, "OUTCOME_UNKNOWN")
 	if !fault.MayHaveCommitted(err) {
 		t.Errorf("the error does not tell that the change may have been made: %v", err)
 	}
 	m.on(func() { m.commit = nil })
-	h.wantClean()
+	h.WantClean()
 }
 
 // TestAnEntryStaysUntilItsStateIsRead: where only the writers told that a
@@ -116,14 +110,14 @@ func TestADeadlineLeavesTheOutcomeUnknown(t *testing.T) {
 // enforced from such a reading must not end the entry.
 func TestAnEntryStaysUntilItsStateIsRead(t *testing.T) {
 	h, m := meddledTown(t)
-	id := h.note("a", principal.Public)
-	h.quiet()
-	base := h.content(id).Seq
+	id := h.Note("a", principal.Public)
+	h.Quiet()
+	base := h.Content(id).Seq
 	m.on(func() {
 		m.commit = func(c *library.ContentCommit) (commit.Verdict, error) {
 			v, err := m.Store.Commit(context.WithoutCancel(t.Context()), c)
 			if err == nil && v.Applied {
-				return commit.Verdict{}, fault.Uncertain(errDown)
+				return commit.Verdict{}, fault.Uncertain(backendtest.ErrDown)
 			}
 			return v, err
 		}
@@ -138,52 +132,52 @@ func TestAnEntryStaysUntilItsStateIsRead(t *testing.T) {
 			}
 		}
 	})
-	out, err := h.share("u:acme:ann", id, "u:acme:ben")
+	out, err := h.Share("u:acme:ann", id, "u:acme:ben")
 	if err != nil || out.FanOut.Complete {
 		t.Errorf("the share: %+v, %v; want one that is RUNNING", out, err)
 	}
-	if n := h.journal.Stats().Entries; n != 1 {
+	if n := h.Journal.Stats().Entries; n != 1 {
 		t.Errorf("%d entries on the list, want the share's", n)
 	}
 	m.on(func() { m.commit, m.read = nil, nil })
-	h.wantClean()
-	h.wantTitles(as("u:acme:ben"), "u:acme:ben", "a")
+	h.WantClean()
+	h.WantTitles(backendtest.As("u:acme:ben"), "u:acme:ben", "a")
 }
 
 // TestUnseenMembersAreToldToNobody: who does not manage an item or a group gets
 // the same answer about an unseen principal, whether it is in or not.
 func TestUnseenMembersAreToldToNobody(t *testing.T) {
-	h := town(t)
-	id := h.note("a", principal.Public)
-	h.mustSet(admin("u:acme:dora"), "g:acme:team", "u:acme:hid=MEMBER")
-	if _, err := h.share("u:acme:hid", id, "u:acme:hid"); err != nil {
+	h := backendtest.Town(t)
+	id := h.Note("a", principal.Public)
+	h.MustSet(backendtest.Admin("u:acme:dora"), "g:acme:team", "u:acme:hid=MEMBER")
+	if _, err := h.Share("u:acme:hid", id, "u:acme:hid"); err != nil {
 		t.Fatal(err)
 	}
 	for _, p := range []string{"u:acme:hid", "u:acme:nobody"} {
-		_, err := h.svc.SetContentMembers(t.Context(), as("u:acme:ben"), library.SetContentMembers{Content: string(id), Members: roles(p + "=VIEWER")})
-		wantTold(t, err, "NOT_FOUND members.0.principalId")
-		_, err = h.set(as("u:acme:ben"), "g:acme:team", p+"=MEMBER")
-		wantTold(t, err, "NOT_FOUND members.0.principalId")
+		_, err := h.Service.SetContentMembers(t.Context(), backendtest.As("u:acme:ben"), library.SetContentMembers{Content: string(id), Members: backendtest.MemberChanges(p + "=VIEWER")})
+		backendtest.WantFaults(t, err, "NOT_FOUND members.0.principalId")
+		_, err = h.Set(backendtest.As("u:acme:ben"), "g:acme:team", p+"=MEMBER")
+		backendtest.WantFaults(t, err, "NOT_FOUND members.0.principalId")
 	}
 	// Their managers may, because only they could take it out again.
-	if _, err := h.svc.SetContentMembers(t.Context(), as("u:acme:ann"), library.SetContentMembers{Content: string(id), Members: roles("u:acme:hid=EDITOR")}); err != nil {
+	if _, err := h.Service.SetContentMembers(t.Context(), backendtest.As("u:acme:ann"), library.SetContentMembers{Content: string(id), Members: backendtest.MemberChanges("u:acme:hid=EDITOR")}); err != nil {
 		t.Error(err)
 	}
-	h.mustSet(as("u:acme:cleo"), "g:acme:team", "u:acme:hid=MANAGER")
+	h.MustSet(backendtest.As("u:acme:cleo"), "g:acme:team", "u:acme:hid=MANAGER")
 }
 
 // TestAShareThatWasMadeIsToldSo: the places of those it was shared with are
 // extras, whose reading must not make a decided share look refused.
 func TestAShareThatWasMadeIsToldSo(t *testing.T) {
 	h, m := meddledTown(t)
-	id := h.note("a", principal.Public)
+	id := h.Note("a", principal.Public)
 	m.on(func() {
 		m.commit = func(c *library.ContentCommit) (commit.Verdict, error) {
-			m.on(func() { m.readPrincipals = func() error { return errDown } })
+			m.on(func() { m.readPrincipals = func() error { return backendtest.ErrDown } })
 			return m.Store.Commit(context.WithoutCancel(t.Context()), c)
 		}
 	})
-	out, err := h.share("u:acme:ann", id, "u:acme:ben")
+	out, err := h.Share("u:acme:ann", id, "u:acme:ben")
 	if err != nil || out.FanOut.Libraries != 1 || out.Edges != nil {
 		t.Errorf("the share: %+v, %v", out, err)
 	}
@@ -192,15 +186,15 @@ func TestAShareThatWasMadeIsToldSo(t *testing.T) {
 // TestRepeatedSharesHideWhoIsUnseenNow: a repetition shows objects as they are
 // now, and nothing of those that are out of sight.
 func TestRepeatedSharesHideWhoIsUnseenNow(t *testing.T) {
-	h := town(t)
-	id := h.note("a", principal.Public)
-	in := library.ShareContent{Content: string(id), Principals: []string{"u:acme:ben", "u:acme:cleo"}, Role: library.Viewing, IdempotencyKey: ptr("k")}
+	h := backendtest.Town(t)
+	id := h.Note("a", principal.Public)
+	in := library.ShareContent{Content: string(id), Principals: []string{"u:acme:ben", "u:acme:cleo"}, Role: library.Viewing, IdempotencyKey: backendtest.Ptr("k")}
 	for n, want := range []int{2, 1} {
-		out, err := h.svc.ShareContent(t.Context(), as("u:acme:ann"), in)
+		out, err := h.Service.ShareContent(t.Context(), backendtest.As("u:acme:ann"), in)
 		if err != nil || len(out.Edges) != want {
 			t.Errorf("share %d tells %d edges, want %d; %v", n, len(out.Edges), want, err)
 		}
-		if _, err := h.svc.UpdateUser(t.Context(), as("u:acme:ben"), principal.UpdateUser{ID: "u:acme:ben", Visibility: input.Some(ptr(principal.Private))}); err != nil {
+		if _, err := h.Service.UpdateUser(t.Context(), backendtest.As("u:acme:ben"), principal.UpdateUser{ID: "u:acme:ben", Visibility: input.Some(backendtest.Ptr(principal.Private))}); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -210,8 +204,8 @@ func TestRepeatedSharesHideWhoIsUnseenNow(t *testing.T) {
 // answered once its own actor's library has it, however long others take.
 func TestCarriedSharesShowInTheirOwnLibraries(t *testing.T) {
 	h, m := meddledTown(t)
-	id := h.note("a", principal.Public, "u:acme:cleo=VIEWER")
-	h.quiet()
+	id := h.Note("a", principal.Public, "u:acme:cleo=VIEWER")
+	h.Quiet()
 	stuck, goOn := make(chan struct{}), make(chan struct{})
 	release := sync.OnceFunc(func() { close(goOn) })
 	t.Cleanup(release)
@@ -226,7 +220,7 @@ func TestCarriedSharesShowInTheirOwnLibraries(t *testing.T) {
 			}
 		}
 	})
-	if _, err := h.svc.UpdateContent(t.Context(), as("u:acme:ann"), library.UpdateContent{ID: string(id), Title: input.Some(ptr("b"))}); err != nil {
+	if _, err := h.Service.UpdateContent(t.Context(), backendtest.As("u:acme:ann"), library.UpdateContent{ID: string(id), Title: input.Some(backendtest.Ptr("b"))}); err != nil {
 		t.Fatal(err)
 	}
 	<-stuck // the walk over the members stands at cleo's library
@@ -240,82 +234,50 @@ func TestCarriedSharesShowInTheirOwnLibraries(t *testing.T) {
 	})
 	var wg sync.WaitGroup
 	// ann's share holds the queue while the two others come together behind it.
-	wg.Go(func() { _, _ = h.share("u:acme:ann", id, "u:acme:ann", "u:acme:zoe") })
+	wg.Go(func() { _, _ = h.Share("u:acme:ann", id, "u:acme:ann", "u:acme:zoe") })
 	<-sent
-	h.user("u:acme:one", principal.Public)
-	h.user("u:acme:two", principal.Public)
+	h.User("u:acme:one", principal.Public)
+	h.User("u:acme:two", principal.Public)
 	for _, p := range []string{"u:acme:one", "u:acme:two"} {
 		wg.Go(func() {
-			if _, err := h.share(p, id, p); err != nil {
+			if _, err := h.Share(p, id, p); err != nil {
 				t.Errorf("sharing with %s: %v", p, err)
 			}
-			h.wantTitles(as(p), p, "b")
+			h.WantTitles(backendtest.As(p), p, "b")
 		})
 	}
-	for h.svc.SharesWaiting(id) < 2 && t.Context().Err() == nil {
+	for h.Service.SharesWaiting(id) < 2 && t.Context().Err() == nil {
 		runtime.Gosched()
 	}
 	close(mayCommit)
 	wg.Wait()
 	release()
-	h.wantClean()
-}
-
-// TestAddressesThatAreMissing: an imported user may have none.
-func TestAddressesThatAreMissing(t *testing.T) {
-	h := newHouse(t, nil)
-	if _, err := h.svc.ImportUser(t.Context(), principal.ImportUser{ID: "u:acme:ann", DisplayName: "ann", Visibility: principal.Public}); err != nil {
-		t.Fatal(err)
-	}
-	u, err := h.svc.ViewerUser(t.Context(), as("u:acme:ann"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	if email := h.svc.Email(as("u:acme:ann"), u); email != nil {
-		t.Errorf("the address is %q, want none", *email)
-	}
-}
-
-// later is a runtime whose clock is ahead.
-type later struct {
-	*sched.Real
-	by time.Duration
-}
-
-func (l later) Now() time.Time { return l.Real.Now().Add(l.by) }
-
-// in is the Service of the house as it will be after d.
-func (h *house) in(d time.Duration) *repair.Service {
-	h.t.Helper()
-	svc := backendtest.Open(h.t, backend.Config{
-		Store: h.store, Runtime: later{h.runtime, d}, Journal: h.journal, Names: &counting{},
-	})
-	return svc
+	h.WantClean()
 }
 
 // TestRepetitionsOutliveTheirExpiry: the instant that a request names may pass
 // before it is repeated; the repetition has the first outcome all the same.
 func TestRepetitionsOutliveTheirExpiry(t *testing.T) {
-	h := town(t)
-	at := clock.Of(h.runtime.Now()).Add(time.Hour)
+	h := backendtest.Town(t)
+	at := clock.Of(h.Runtime.Now()).Add(time.Hour)
 	create := library.CreateContent{
-		Name: ptr("a"), Kind: library.Note, Title: "a", Visibility: principal.Public, ExpiresAt: &at, IdempotencyKey: ptr("create"),
+		Name: backendtest.Ptr("a"), Kind: library.Note, Title: "a", Visibility: principal.Public, ExpiresAt: &at, IdempotencyKey: backendtest.Ptr("create"),
 	}
-	update := library.UpdateContent{ID: "c:acme:a", Title: input.Some(ptr("b")), ExpiresAt: input.Some(&at), IdempotencyKey: ptr("update")}
+	update := library.UpdateContent{ID: "c:acme:a", Title: input.Some(backendtest.Ptr("b")), ExpiresAt: input.Some(&at), IdempotencyKey: backendtest.Ptr("update")}
 	for _, c := range []struct {
 		after time.Duration
 		want  []string
 	}{{0, nil}, {2 * time.Hour, []string{"INVALID expiresAt"}}} {
-		svc := h.in(c.after)
-		if out, err := svc.CreateContent(t.Context(), as("u:acme:ann"), create); err != nil || out.ID != "c:acme:a" {
+		svc := h.ServiceAfter(c.after)
+		if out, err := svc.CreateContent(t.Context(), backendtest.As("u:acme:ann"), create); err != nil || out.ID != "c:acme:a" {
 			t.Errorf("creating after %s: %+v, %v", c.after, out, err)
 		}
-		if _, err := svc.UpdateContent(t.Context(), as("u:acme:ann"), update); err != nil {
+		if _, err := svc.UpdateContent(t.Context(), backendtest.As("u:acme:ann"), update); err != nil {
 			t.Errorf("updating after %s: %v", c.after, err)
 		}
 		other := create
-		other.Name, other.IdempotencyKey = ptr("other"), ptr("other"+c.after.String())
-		_, err := svc.CreateContent(t.Context(), as("u:acme:ann"), other)
-		wantTold(t, err, c.want...)
+		other.Name, other.IdempotencyKey = backendtest.Ptr("other"), backendtest.Ptr("other"+c.after.String())
+		_, err := svc.CreateContent(t.Context(), backendtest.As("u:acme:ann"), other)
+		backendtest.WantFaults(t, err, c.want...)
 	}
 }

@@ -8,55 +8,56 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
 
+	"carrel/backend/backendtest"
 	"carrel/core/clock"
 	"carrel/core/commit"
 	"carrel/library"
 	"carrel/principal"
 )
 
-func (r *room) wantSame(want, got []string) {
-	r.t.Helper()
+func wantSame(r *backendtest.Rows, want, got []string) {
+	r.T.Helper()
 	if diff := cmp.Diff(append([]string{}, want...), append([]string{}, got...)); diff != "" {
-		r.t.Errorf("(-want +got):\n%s", diff)
+		r.T.Errorf("(-want +got):\n%s", diff)
 	}
 }
 
 // walkAll pages through a library, with first and after or with last and
 // before, and gives the names in the order of the connection. It checks what
 // every page must keep.
-func (r *room) walkAll(v *principal.Viewer, owner principal.ID, q library.LibraryQuery, size int, forwards bool) []string {
-	r.t.Helper()
+func walkAll(r *backendtest.Rows, v *principal.Viewer, owner principal.ID, q library.LibraryQuery, size int, forwards bool) []string {
+	r.T.Helper()
 	var all []string
 	var cursor *string
 	for pages := 0; ; pages++ {
 		if pages > 1000 {
-			r.t.Fatal("the walk does not end")
+			r.T.Fatal("the walk does not end")
 		}
-		q.PageArgs = firstAfter(size, cursor)
+		q.PageArgs = backendtest.FirstAfter(size, cursor)
 		if !forwards {
-			q.PageArgs = lastBefore(size, cursor)
+			q.PageArgs = backendtest.LastBefore(size, cursor)
 		}
-		c := r.read(v, owner, q)
+		c := r.Read(v, owner, q)
 		info := &c.PageInfo
 		if len(c.Edges) > size {
-			r.t.Fatalf("a page of %d has %d edges", size, len(c.Edges))
+			r.T.Fatalf("a page of %d has %d edges", size, len(c.Edges))
 		}
-		r.wantEnds(c, cursor)
+		wantEnds(r, c, cursor)
 		more, behind, next := info.HasNextPage, info.HasPreviousPage, info.EndCursor()
 		if !forwards {
 			more, behind, next = info.HasPreviousPage, info.HasNextPage, info.StartCursor()
 		}
-		if more && len(c.Edges) < size && len(r.elsewhere) == 0 {
-			r.t.Fatalf("a page of %d has %d edges and says that there are more", size, len(c.Edges))
+		if more && len(c.Edges) < size && len(r.Elsewhere) == 0 {
+			r.T.Fatalf("a page of %d has %d edges and says that there are more", size, len(c.Edges))
 		}
 		// On the way back, an item that has moved on is not met.
-		if met := r.inPlace(all); q.OtherSide && behind != (met > 0) {
-			r.t.Errorf("page %d: the other side's flag is %v after %d items", pages, behind, met)
+		if met := countInPlace(r, all); q.OtherSide && behind != (met > 0) {
+			r.T.Errorf("page %d: the other side's flag is %v after %d items", pages, behind, met)
 		}
 		if forwards {
-			all = append(all, names(c)...)
+			all = append(all, backendtest.NamesOf(c)...)
 		} else {
-			all = append(names(c), all...)
+			all = append(backendtest.NamesOf(c), all...)
 		}
 		if !more {
 			return all
@@ -65,10 +66,10 @@ func (r *room) walkAll(v *principal.Viewer, owner principal.ID, q library.Librar
 	}
 }
 
-// inPlace counts those of the names whose entries are where the items are.
-func (r *room) inPlace(names []string) (n int) {
+// countInPlace counts those of the names whose entries are where the items are.
+func countInPlace(r *backendtest.Rows, names []string) (n int) {
 	for _, name := range names {
-		if !r.elsewhere[name] {
+		if !r.Elsewhere[name] {
 			n++
 		}
 	}
@@ -77,18 +78,18 @@ func (r *room) inPlace(names []string) (n int) {
 
 // wantEnds checks that the ends of a page are those of its edges, and that an
 // empty page has cursors if it was requested from one.
-func (r *room) wantEnds(c *library.LibraryConnection, from *string) {
-	r.t.Helper()
+func wantEnds(r *backendtest.Rows, c *library.LibraryConnection, from *string) {
+	r.T.Helper()
 	start, end := c.PageInfo.StartCursor(), c.PageInfo.EndCursor()
 	if len(c.Edges) == 0 {
-		follow := (c.PageInfo.HasNextPage || c.PageInfo.HasPreviousPage) && len(r.elsewhere) > 0
+		follow := (c.PageInfo.HasNextPage || c.PageInfo.HasPreviousPage) && len(r.Elsewhere) > 0
 		if wanted := from != nil || follow; (start != nil) != wanted || (end != nil) != wanted {
-			r.t.Errorf("an empty page from %v has the cursors %v and %v", from, start, end)
+			r.T.Errorf("an empty page from %v has the cursors %v and %v", from, start, end)
 		}
 		return
 	}
 	if *start != c.Edges[0].Cursor() || *end != c.Edges[len(c.Edges)-1].Cursor() {
-		r.t.Error("the page's cursors are not those of its first and last edge")
+		r.T.Error("the page's cursors are not those of its first and last edge")
 	}
 }
 
@@ -96,20 +97,20 @@ func (r *room) wantEnds(c *library.LibraryConnection, from *string) {
 // sorted list of what should be shown, in libraries full of items that are
 // hidden, gone, elsewhere or due.
 func TestPagesAgainstASortedList(t *testing.T) {
-	r := newRoom(t)
-	r.principals("u:acme:ann", "u:acme:bob", "u:other:eve")
+	r := backendtest.NewRows(t)
+	r.Principals("u:acme:ann", "u:acme:bob", "u:other:eve")
 	round := 0
 	rapid.Check(t, func(rt *rapid.T) {
 		round++
-		r.t = rt
+		r.T = rt
 		owner := principal.ID(fmt.Sprintf("u:acme:owner%d", round))
-		r.principals(owner)
+		r.Principals(owner)
 		size := rapid.IntRange(1, 12).Draw(rt, "size")
 		q := library.LibraryQuery{OtherSide: true, Descending: rapid.Bool().Draw(rt, "descending")}
 		q.IncludeShared = rapid.Bool().Draw(rt, "includeShared")
 		forwards := rapid.Bool().Draw(rt, "forwards")
 		who := rapid.SampledFrom([]func() *principal.Viewer{
-			anonymous, bob, eve, root, func() *principal.Viewer { return &principal.Viewer{User: owner} },
+			backendtest.Anonymous, backendtest.Bob, backendtest.Eve, backendtest.Root, func() *principal.Viewer { return &principal.Viewer{User: owner} },
 		}).Draw(rt, "viewer")()
 		fates := []string{"", "", "", "", "moved", "narrowed", "deleted", "expired", "left"}
 		towardsNewer := forwards != q.Descending
@@ -118,22 +119,22 @@ func TestPagesAgainstASortedList(t *testing.T) {
 			// page; see TestFreshPage.
 			fates = append(fates, "elsewhere")
 		}
-		r.elsewhere = map[string]bool{}
+		r.Elsewhere = map[string]bool{}
 		var items []drawnItem
 		for i := range rapid.IntRange(0, 40).Draw(rt, "items") {
 			id := library.ContentID(fmt.Sprintf("c:acme:r%d-%d", round, i))
-			items = append(items, r.drawItem(rt, owner, id, rapid.SampledFrom(fates).Draw(rt, "fate")))
+			items = append(items, drawItem(r, rt, owner, id, rapid.SampledFrom(fates).Draw(rt, "fate")))
 		}
 
 		want := wantShown(items, who, owner, q)
-		got := r.walkAll(who, owner, q, size, forwards)
+		got := walkAll(r, who, owner, q, size, forwards)
 		if towardsNewer {
 			if !forwards {
 				slices.Reverse(got)
 			}
 			// The last page ends with those of its items that have moved on.
 			in := len(got)
-			for in > 0 && r.elsewhere[got[in-1]] {
+			for in > 0 && r.Elsewhere[got[in-1]] {
 				in--
 			}
 			wantDistinct(rt, got[in:])
@@ -141,7 +142,7 @@ func TestPagesAgainstASortedList(t *testing.T) {
 				slices.Reverse(got)
 			}
 		}
-		r.wantSame(want, got)
+		wantSame(r, want, got)
 	})
 }
 
@@ -164,35 +165,35 @@ type drawnItem struct {
 
 // drawItem stores an item that may have gone through something that the
 // owner's library does not show yet.
-func (r *room) drawItem(rt *rapid.T, owner principal.ID, id library.ContentID, fate string) drawnItem {
+func drawItem(r *backendtest.Rows, rt *rapid.T, owner principal.ID, id library.ContentID, fate string) drawnItem {
 	d := drawnItem{name: id.Name(), fate: fate}
 	d.at = clock.Instant(rapid.IntRange(1, 30).Draw(rt, "position"))
 	visibilities := []principal.Visibility{principal.Private, principal.LoggedIn, principal.Public}
 	d.vis = rapid.SampledFrom(visibilities).Draw(rt, "visibility")
-	members := []library.Member{has(owner, library.Manages)}
+	members := []library.Member{backendtest.ContentMember(owner, library.Manages)}
 	if rapid.Bool().Draw(rt, "shared with bob") {
-		members = append(members, has("u:acme:bob", library.Viewing))
+		members = append(members, backendtest.ContentMember("u:acme:bob", library.Viewing))
 		d.sharers = append(d.sharers, "u:acme:bob")
 	}
-	r.item(id, d.at, d.vis, members...)
+	r.Item(id, d.at, d.vis, members...)
 	switch fate {
 	case "moved": // and enforced: it stands where it should
 		d.at += 100
-		r.change(id, moveTo(d.at))
-		r.enforce(id, owner)
+		r.Change(id, moveTo(d.at))
+		r.Enforce(id, owner)
 	case "narrowed":
 		d.vis = principal.Private
-		r.change(id, func(h *library.Header) { h.Visibility = principal.Private })
+		r.Change(id, func(h *library.Header) { h.Visibility = principal.Private })
 	case "deleted":
-		r.change(id, func(h *library.Header) { h.State = commit.Deleted })
+		r.Change(id, func(h *library.Header) { h.State = commit.Deleted })
 	case "expired":
-		now := roomStart
-		r.change(id, func(h *library.Header) { h.ExpiresAt = &now })
+		now := backendtest.RowsStart
+		r.Change(id, func(h *library.Header) { h.ExpiresAt = &now })
 	case "left":
-		r.change(id, func(*library.Header) {}, library.Member{Principal: owner, Role: library.Manages, Leaving: true})
+		r.Change(id, func(*library.Header) {}, library.Member{Principal: owner, Role: library.Manages, Leaving: true})
 	case "elsewhere": // its fan-out has not reached the library
-		r.change(id, moveTo(d.at+1000))
-		r.elsewhere[d.name] = true
+		r.Change(id, moveTo(d.at+1000))
+		r.Elsewhere[d.name] = true
 	}
 	return d
 }
@@ -231,11 +232,11 @@ func wantShown(items []drawnItem, v *principal.Viewer, owner principal.ID, q lib
 	return list
 }
 
-// numbered stores n PUBLIC items of ann's, n00 the oldest, at 10, 20, ...
-func (r *room) numbered(n int) {
-	r.t.Helper()
+// addNumbered stores n PUBLIC items of ann's, n00 the oldest, at 10, 20, ...
+func addNumbered(r *backendtest.Rows, n int) {
+	r.T.Helper()
 	for i := range n {
-		r.item(numberedID(i), clock.Instant(10*i+10), principal.Public, has("u:acme:ann", library.Viewing))
+		r.Item(numberedID(i), clock.Instant(10*i+10), principal.Public, backendtest.ContentMember("u:acme:ann", library.Viewing))
 	}
 }
 
@@ -245,14 +246,14 @@ func numberedID(i int) library.ContentID {
 
 // staleRoom is a library in which n02 has moved to the newest end, but its
 // entry has not, and n00 has moved behind it and stands in both places.
-func staleRoom(t *testing.T) *room {
-	r := newRoom(t)
-	r.principals("u:acme:ann")
-	r.numbered(6)
-	r.change("c:acme:n02", moveTo(1000))
-	r.change("c:acme:n00", moveTo(900))
-	r.must(r.store.Settle(t.Context(), &library.Settlement{ID: "c:acme:n00", Positions: []clock.Instant{10}}))
-	r.enforce("c:acme:n00", "u:acme:ann")
+func staleRoom(t *testing.T) *backendtest.Rows {
+	r := backendtest.NewRows(t)
+	r.Principals("u:acme:ann")
+	addNumbered(r, 6)
+	r.Change("c:acme:n02", moveTo(1000))
+	r.Change("c:acme:n00", moveTo(900))
+	r.Must(r.Store.Settle(t.Context(), &library.Settlement{ID: "c:acme:n00", Positions: []clock.Instant{10}}))
+	r.Enforce("c:acme:n00", "u:acme:ann")
 	return r
 }
 
@@ -260,10 +261,10 @@ func staleRoom(t *testing.T) *room {
 // each item once, in the order in which the items stand.
 func TestFreshPage(t *testing.T) {
 	r := staleRoom(t)
-	newestFirst := r.read(anonymous(), "u:acme:ann", library.LibraryQuery{Descending: true, PageArgs: first(10)})
-	r.wantNames(newestFirst, "n02", "n00", "n05", "n04", "n03", "n01")
-	r.wantNames(r.read(anonymous(), "u:acme:ann", library.LibraryQuery{PageArgs: last(10)}), "n01", "n03", "n04", "n05", "n00", "n02")
-	asked := r.repairs.take()
+	newestFirst := r.Read(backendtest.Anonymous(), "u:acme:ann", library.LibraryQuery{Descending: true, PageArgs: backendtest.First(10)})
+	r.WantNames(newestFirst, "n02", "n00", "n05", "n04", "n03", "n01")
+	r.WantNames(r.Read(backendtest.Anonymous(), "u:acme:ann", library.LibraryQuery{PageArgs: backendtest.Last(10)}), "n01", "n03", "n04", "n05", "n00", "n02")
+	asked := r.Repairs.Take()
 	for _, id := range []library.ContentID{"c:acme:n00", "c:acme:n02"} {
 		if asked[id] != "u:acme:ann" {
 			t.Errorf("the repair of the stale entry of %s was not asked for", id)
@@ -271,7 +272,7 @@ func TestFreshPage(t *testing.T) {
 	}
 	// The page goes on from where the items stand.
 	cursor := newestFirst.Edges[1].Cursor()
-	r.wantNames(r.read(anonymous(), "u:acme:ann", library.LibraryQuery{Descending: true, PageArgs: firstAfter(10, &cursor)}), "n05", "n04", "n03", "n01")
+	r.WantNames(r.Read(backendtest.Anonymous(), "u:acme:ann", library.LibraryQuery{Descending: true, PageArgs: backendtest.FirstAfter(10, &cursor)}), "n05", "n04", "n03", "n01")
 }
 
 // TestOtherPages: every other page shows an item only where it stands.
@@ -287,11 +288,11 @@ func TestOtherPages(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			r := staleRoom(t)
-			got := r.walkAll(anonymous(), "u:acme:ann", library.LibraryQuery{Descending: c.descending, OtherSide: true}, 2, c.forwards)
+			got := walkAll(r, backendtest.Anonymous(), "u:acme:ann", library.LibraryQuery{Descending: c.descending, OtherSide: true}, 2, c.forwards)
 			if c.descending {
 				slices.Reverse(got)
 			}
-			r.wantSame(want, got)
+			wantSame(r, want, got)
 		})
 	}
 }
@@ -307,17 +308,17 @@ func TestWalkTowardsNewer(t *testing.T) {
 		{"descending backwards", true},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			r := newRoom(t)
-			r.principals("u:acme:ann")
-			r.numbered(5)
+			r := backendtest.NewRows(t)
+			r.Principals("u:acme:ann")
+			addNumbered(r, 5)
 			page := func(size int, cursor *string) (shown []string, more bool, next *string) {
-				q := library.LibraryQuery{Descending: c.descending, PageArgs: firstAfter(size, cursor)}
+				q := library.LibraryQuery{Descending: c.descending, PageArgs: backendtest.FirstAfter(size, cursor)}
 				if c.descending {
-					q.PageArgs = lastBefore(size, cursor)
+					q.PageArgs = backendtest.LastBefore(size, cursor)
 				}
-				conn := r.read(anonymous(), "u:acme:ann", q)
-				shown, info := names(conn), &conn.PageInfo
-				r.wantEnds(conn, cursor)
+				conn := r.Read(backendtest.Anonymous(), "u:acme:ann", q)
+				shown, info := backendtest.NamesOf(conn), &conn.PageInfo
+				wantEnds(r, conn, cursor)
 				if c.descending {
 					slices.Reverse(shown)
 					return shown, info.HasPreviousPage, info.StartCursor()
@@ -325,25 +326,30 @@ func TestWalkTowardsNewer(t *testing.T) {
 				return shown, info.HasNextPage, info.EndCursor()
 			}
 			shown, more, next := page(2, nil)
-			r.wantSame([]string{"n00", "n01"}, shown)
-			r.change("c:acme:n00", moveTo(500))
-			r.enforce("c:acme:n00", "u:acme:ann")
-			r.item("c:acme:new", 600, principal.Public, has("u:acme:ann", library.Viewing))
+			wantSame(r, []string{"n00", "n01"}, shown)
+			r.Change("c:acme:n00", moveTo(500))
+			r.Enforce("c:acme:n00", "u:acme:ann")
+			r.Item("c:acme:new", 600, principal.Public, backendtest.ContentMember("u:acme:ann", library.Viewing))
 			for _, want := range [][]string{{"n02", "n03"}, {"n04"}} {
 				if !more {
 					t.Error("the walk ends early")
 				}
 				shown, more, next = page(2, next)
-				r.wantSame(want, shown)
+				wantSame(r, want, shown)
 			}
 			if more {
 				t.Error("beyond the bound of the walk there is more")
 			}
 			shown, more, _ = page(5, next)
-			r.wantSame([]string{"n00", "new"}, shown)
+			wantSame(r, []string{"n00", "new"}, shown)
 			if more {
 				t.Error("there is nothing after the newest")
 			}
 		})
 	}
+}
+
+// moveTo is a change of the position alone.
+func moveTo(at clock.Instant) func(*library.Header) {
+	return func(h *library.Header) { h.Position = at }
 }

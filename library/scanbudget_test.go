@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"testing"
 
+	"carrel/backend/backendtest"
 	"carrel/core/clock"
 	"carrel/core/commit"
 	"carrel/core/cursor"
@@ -33,12 +34,12 @@ func TestBudget(t *testing.T) {
 		{"one less than the budget, then one", budget - 1, true, 1, true, true},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			r := newRoom(t)
-			r.principals("u:acme:ann")
+			r := backendtest.NewRows(t)
+			r.Principals("u:acme:ann")
 			for i := range c.hidden {
 				id := library.ContentID(fmt.Sprintf("c:acme:h%d", i))
-				r.item(id, clock.Instant(100+i), principal.Public, has("u:acme:ann", library.Viewing))
-				r.change(id, func(h *library.Header) { h.State = commit.Deleted })
+				r.Item(id, clock.Instant(100+i), principal.Public, backendtest.ContentMember("u:acme:ann", library.Viewing))
+				r.Change(id, func(h *library.Header) { h.State = commit.Deleted })
 			}
 			newer := c.forwards != c.descending
 			want := []string{}
@@ -47,16 +48,16 @@ func TestBudget(t *testing.T) {
 				if newer {
 					at = 5000
 				}
-				r.item("c:acme:far", at, principal.Public, has("u:acme:ann", library.Viewing))
+				r.Item("c:acme:far", at, principal.Public, backendtest.ContentMember("u:acme:ann", library.Viewing))
 				want = append(want, "far")
 			}
 			var cursor *string
 			for page := 1; page <= c.pages; page++ {
-				q := library.LibraryQuery{Descending: c.descending, OtherSide: true, PageArgs: firstAfter(size, cursor)}
+				q := library.LibraryQuery{Descending: c.descending, OtherSide: true, PageArgs: backendtest.FirstAfter(size, cursor)}
 				if !c.forwards {
-					q.PageArgs = lastBefore(size, cursor)
+					q.PageArgs = backendtest.LastBefore(size, cursor)
 				}
-				conn := r.read(anonymous(), "u:acme:ann", q)
+				conn := r.Read(backendtest.Anonymous(), "u:acme:ann", q)
 				more, other, next := conn.PageInfo.HasNextPage, conn.PageInfo.HasPreviousPage, conn.PageInfo.EndCursor()
 				if !c.forwards {
 					more, other, next = conn.PageInfo.HasPreviousPage, conn.PageInfo.HasNextPage, conn.PageInfo.StartCursor()
@@ -65,12 +66,12 @@ func TestBudget(t *testing.T) {
 					t.Fatalf("page %d of %d says that there are more: %v", page, c.pages, more)
 				}
 				if page < c.pages {
-					r.wantNames(conn)
+					r.WantNames(conn)
 					if next == nil || conn.PageInfo.StartCursor() == nil || conn.PageInfo.EndCursor() == nil {
 						t.Fatal("a page that was cut short has no cursors")
 					}
 				} else {
-					r.wantNames(conn, want...)
+					r.WantNames(conn, want...)
 				}
 				// What was scanned last is on the other side; far back the
 				// budget ends, and the flag says that there may be something.
@@ -84,10 +85,10 @@ func TestBudget(t *testing.T) {
 }
 
 func TestFlagsOfEmptyPages(t *testing.T) {
-	r := newRoom(t)
-	r.principals("u:acme:ann")
-	r.numbered(3)
-	all := r.read(anonymous(), "u:acme:ann", library.LibraryQuery{})
+	r := backendtest.NewRows(t)
+	r.Principals("u:acme:ann")
+	addNumbered(r, 3)
+	all := r.Read(backendtest.Anonymous(), "u:acme:ann", library.LibraryQuery{})
 	oldest, newest := all.Edges[0].Cursor(), all.Edges[2].Cursor()
 	for _, c := range []struct {
 		name                 string
@@ -95,18 +96,18 @@ func TestFlagsOfEmptyPages(t *testing.T) {
 		edges                int
 		hasNext, hasPrevious bool
 	}{
-		{"none of many", first(0), 0, true, false},
-		{"none of the last", last(0), 0, false, true},
-		{"none after the oldest", firstAfter(0, &oldest), 0, true, true},
-		{"none before the newest", lastBefore(0, &newest), 0, true, true},
-		{"after the newest", firstAfter(5, &newest), 0, false, true},
-		{"before the oldest", lastBefore(5, &oldest), 0, true, false},
-		{"after the oldest", firstAfter(5, &oldest), 2, false, true},
+		{"none of many", backendtest.First(0), 0, true, false},
+		{"none of the last", backendtest.Last(0), 0, false, true},
+		{"none after the oldest", backendtest.FirstAfter(0, &oldest), 0, true, true},
+		{"none before the newest", backendtest.LastBefore(0, &newest), 0, true, true},
+		{"after the newest", backendtest.FirstAfter(5, &newest), 0, false, true},
+		{"before the oldest", backendtest.LastBefore(5, &oldest), 0, true, false},
+		{"after the oldest", backendtest.FirstAfter(5, &oldest), 2, false, true},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			r.t = t
-			conn := r.read(anonymous(), "u:acme:ann", library.LibraryQuery{PageArgs: c.args, OtherSide: true})
-			r.wantEnds(conn, cmp.Or(c.args.After, c.args.Before))
+			r.T = t
+			conn := r.Read(backendtest.Anonymous(), "u:acme:ann", library.LibraryQuery{PageArgs: c.args, OtherSide: true})
+			wantEnds(r, conn, cmp.Or(c.args.After, c.args.Before))
 			info := &conn.PageInfo
 			if len(conn.Edges) != c.edges || info.HasNextPage != c.hasNext || info.HasPreviousPage != c.hasPrevious {
 				t.Errorf("%d edges, next %v, previous %v; want %d, %v, %v",
@@ -115,31 +116,31 @@ func TestFlagsOfEmptyPages(t *testing.T) {
 		})
 	}
 	t.Run("none after what is gone, beside another of its position", func(t *testing.T) {
-		r.t = t
-		r.principals("u:acme:eva")
+		r.T = t
+		r.Principals("u:acme:eva")
 		for _, id := range []library.ContentID{"c:acme:a", "c:acme:b"} {
-			r.item(id, 10, principal.Public, has("u:acme:eva", library.Viewing))
+			r.Item(id, 10, principal.Public, backendtest.ContentMember("u:acme:eva", library.Viewing))
 		}
-		edges := r.read(anonymous(), "u:acme:eva", library.LibraryQuery{}).Edges
+		edges := r.Read(backendtest.Anonymous(), "u:acme:eva", library.LibraryQuery{}).Edges
 		gone, other := edges[0].Cursor(), edges[1].Cursor()
-		r.change("c:acme:a", func(h *library.Header) { h.State = commit.Deleted })
-		forwards := r.read(anonymous(), "u:acme:eva", library.LibraryQuery{PageArgs: firstAfter(0, &gone), OtherSide: true})
+		r.Change("c:acme:a", func(h *library.Header) { h.State = commit.Deleted })
+		forwards := r.Read(backendtest.Anonymous(), "u:acme:eva", library.LibraryQuery{PageArgs: backendtest.FirstAfter(0, &gone), OtherSide: true})
 		if !forwards.PageInfo.HasNextPage || forwards.PageInfo.HasPreviousPage {
 			t.Errorf("after the one that is gone: %+v", forwards.PageInfo)
 		}
-		r.item("c:acme:c", 10, principal.Public, has("u:acme:eva", library.Viewing))
-		r.change("c:acme:b", func(h *library.Header) { h.State = commit.Deleted })
-		backwards := r.read(anonymous(), "u:acme:eva", library.LibraryQuery{PageArgs: lastBefore(0, &other), OtherSide: true})
+		r.Item("c:acme:c", 10, principal.Public, backendtest.ContentMember("u:acme:eva", library.Viewing))
+		r.Change("c:acme:b", func(h *library.Header) { h.State = commit.Deleted })
+		backwards := r.Read(backendtest.Anonymous(), "u:acme:eva", library.LibraryQuery{PageArgs: backendtest.LastBefore(0, &other), OtherSide: true})
 		if !backwards.PageInfo.HasNextPage || backwards.PageInfo.HasPreviousPage {
 			t.Errorf("before the one that is gone: %+v", backwards.PageInfo)
 		}
 	})
 	t.Run("an empty library", func(t *testing.T) {
-		r.t = t
-		r.principals("u:acme:bob")
-		for _, args := range []cursor.PageArgs{first(5), last(5), {}} {
-			conn := r.read(anonymous(), "u:acme:bob", library.LibraryQuery{PageArgs: args, OtherSide: true})
-			r.wantEnds(conn, nil)
+		r.T = t
+		r.Principals("u:acme:bob")
+		for _, args := range []cursor.PageArgs{backendtest.First(5), backendtest.Last(5), {}} {
+			conn := r.Read(backendtest.Anonymous(), "u:acme:bob", library.LibraryQuery{PageArgs: args, OtherSide: true})
+			wantEnds(r, conn, nil)
 			if len(conn.Edges) > 0 || conn.PageInfo.HasNextPage || conn.PageInfo.HasPreviousPage {
 				t.Errorf("an empty library has %+v", conn.PageInfo)
 			}
@@ -150,24 +151,24 @@ func TestFlagsOfEmptyPages(t *testing.T) {
 // TestCursorOfWhatIsGone: a cursor marks a place, whatever becomes of the item
 // that stood there.
 func TestCursorOfWhatIsGone(t *testing.T) {
-	r := newRoom(t)
-	r.principals("u:acme:ann")
-	r.numbered(5)
-	cursor := r.read(anonymous(), "u:acme:ann", library.LibraryQuery{}).Edges[2].Cursor()
-	r.change("c:acme:n02", func(h *library.Header) { h.State = commit.Deleted })
-	r.enforce("c:acme:n02", "u:acme:ann")
-	r.wantNames(r.read(anonymous(), "u:acme:ann", library.LibraryQuery{PageArgs: firstAfter(5, &cursor)}), "n03", "n04")
-	r.wantNames(r.read(anonymous(), "u:acme:ann", library.LibraryQuery{PageArgs: lastBefore(5, &cursor)}), "n00", "n01")
+	r := backendtest.NewRows(t)
+	r.Principals("u:acme:ann")
+	addNumbered(r, 5)
+	cursor := r.Read(backendtest.Anonymous(), "u:acme:ann", library.LibraryQuery{}).Edges[2].Cursor()
+	r.Change("c:acme:n02", func(h *library.Header) { h.State = commit.Deleted })
+	r.Enforce("c:acme:n02", "u:acme:ann")
+	r.WantNames(r.Read(backendtest.Anonymous(), "u:acme:ann", library.LibraryQuery{PageArgs: backendtest.FirstAfter(5, &cursor)}), "n03", "n04")
+	r.WantNames(r.Read(backendtest.Anonymous(), "u:acme:ann", library.LibraryQuery{PageArgs: backendtest.LastBefore(5, &cursor)}), "n00", "n01")
 }
 
 // TestRevocationIsEffectiveAtOnce: what the header says when it is read decides, not
 // what it said when the entry was written.
 func TestRevocationIsEffectiveAtOnce(t *testing.T) {
-	r := newRoom(t)
-	r.principals("u:acme:ann", "u:acme:bob", "u:acme:cat", "u:other:sam", "g:acme:team")
-	r.join("g:acme:team", true, in("u:acme:cat", principal.GroupMember))
-	r.item("c:acme:secret", 10, principal.Public,
-		has("u:acme:ann", library.Viewing), has("u:other:sam", library.Manages), has("g:acme:team", library.Viewing))
+	r := backendtest.NewRows(t)
+	r.Principals("u:acme:ann", "u:acme:bob", "u:acme:cat", "u:other:sam", "g:acme:team")
+	r.Join("g:acme:team", true, backendtest.GroupMember("u:acme:cat", principal.GroupMember))
+	r.Item("c:acme:secret", 10, principal.Public,
+		backendtest.ContentMember("u:acme:ann", library.Viewing), backendtest.ContentMember("u:other:sam", library.Manages), backendtest.ContentMember("g:acme:team", library.Viewing))
 	for _, c := range []struct {
 		name   string
 		change func(h *library.Header)
@@ -176,19 +177,19 @@ func TestRevocationIsEffectiveAtOnce(t *testing.T) {
 		{"turned PRIVATE and moved", func(h *library.Header) { h.Visibility, h.Position = principal.Private, 2000 }},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			r.t = t
-			r.change("c:acme:secret", c.change)
-			for _, v := range []*principal.Viewer{anonymous(), bob(), eve()} {
-				for _, q := range []library.LibraryQuery{{}, {Descending: true}, {IncludeShared: true}, {PageArgs: last(3)}} {
-					r.wantNames(r.read(v, "u:acme:ann", q))
+			r.T = t
+			r.Change("c:acme:secret", c.change)
+			for _, v := range []*principal.Viewer{backendtest.Anonymous(), backendtest.Bob(), backendtest.Eve()} {
+				for _, q := range []library.LibraryQuery{{}, {Descending: true}, {IncludeShared: true}, {PageArgs: backendtest.Last(3)}} {
+					r.WantNames(r.Read(v, "u:acme:ann", q))
 				}
 			}
-			r.wantNames(r.read(ann(), "u:acme:ann", library.LibraryQuery{Descending: true}), "secret")
+			r.WantNames(r.Read(backendtest.Ann(), "u:acme:ann", library.LibraryQuery{Descending: true}), "secret")
 			// Those with a role are shown it where they ask for that, only.
 			for _, user := range []principal.ID{"u:other:sam", "u:acme:cat"} {
 				v := &principal.Viewer{User: user}
-				r.wantNames(r.read(v, "u:acme:ann", library.LibraryQuery{Descending: true, WithStanding: true}))
-				r.wantNames(r.read(v, "u:acme:ann", library.LibraryQuery{Descending: true, IncludeShared: true}), "secret")
+				r.WantNames(r.Read(v, "u:acme:ann", library.LibraryQuery{Descending: true, WithStanding: true}))
+				r.WantNames(r.Read(v, "u:acme:ann", library.LibraryQuery{Descending: true, IncludeShared: true}), "secret")
 			}
 		})
 	}

@@ -47,38 +47,38 @@ func (s *besideLastCommit) beforeCommit(id library.ContentID, meanwhile func()) 
 }
 
 // batchTown is a town in which shares of one item can be made to wait together.
-func batchTown(t *testing.T) (*house, *besideLastCommit) {
+func batchTown(t *testing.T) (*backendtest.Fixture, *besideLastCommit) {
 	t.Helper()
 	store := &besideLastCommit{}
-	h := newHouse(t, func(s backend.Store) backend.Store { store.Store = s; return store })
-	h.svc = backendtest.Open(t, backend.Config{Store: h.store, Runtime: patient{h.runtime}, Journal: h.journal, Names: &counting{}})
+	h := backendtest.New(t, func(s backend.Store) backend.Store { store.Store = s; return store })
+	h.Service = backendtest.Open(t, backend.Config{Store: h.Store, Runtime: patient{h.Runtime}, Journal: h.Journal, Names: &backendtest.CountingNames{}})
 	for _, id := range []string{"u:acme:ann", "u:acme:ben", "u:acme:cleo", "u:acme:dora", "u:acme:eve"} {
-		h.user(id, principal.Public)
+		h.User(id, principal.Public)
 	}
 	return h, store
 }
 
-// sharesWait returns once so many shares of an item wait for their turn.
-func (h *house) sharesWait(id library.ContentID, n int) {
-	for h.svc.SharesWaiting(id) < n && h.t.Context().Err() == nil {
+// waitForShares returns once so many shares of an item wait for their turn.
+func waitForShares(h *backendtest.Fixture, id library.ContentID, n int) {
+	for h.Service.SharesWaiting(id) < n && h.T.Context().Err() == nil {
 		runtime.Gosched()
 	}
 }
 
 // wantRoles compares the roles of principals on an item, as the item has them.
-func (h *house) wantRoles(id library.ContentID, want map[principal.ID]library.ContentRole) {
-	h.t.Helper()
+func wantRoles(h *backendtest.Fixture, id library.ContentID, want map[principal.ID]library.ContentRole) {
+	h.T.Helper()
 	for p, role := range want {
-		rows, err := h.store.Read(h.t.Context(), id, library.ContentQuery{Members: []principal.ID{p}, Serial: true})
+		rows, err := h.Store.Read(h.T.Context(), id, library.ContentQuery{Members: []principal.ID{p}, Serial: true})
 		if err != nil {
-			h.t.Fatal(err)
+			h.T.Fatal(err)
 		}
 		got := library.NoRole
 		if rows.Members[0].Active() {
 			got = rows.Members[0].Role
 		}
 		if got != role {
-			h.t.Errorf("%s has the role %q on %s, want %q", p, got, id, role)
+			h.T.Errorf("%s has the role %q on %s, want %q", p, got, id, role)
 		}
 	}
 }
@@ -87,65 +87,65 @@ func (h *house) wantRoles(id library.ContentID, want map[principal.ID]library.Co
 // are decided in one commit.
 func TestShareBatch_RefusedShareGivesNoRole(t *testing.T) {
 	h, store := batchTown(t)
-	id := h.note("a", principal.Public)
+	id := h.Note("a", principal.Public)
 	var wg sync.WaitGroup
 	store.beforeCommit(id, func() { // ann's share holds the queue
 		wg.Go(func() { // a reader may give no other role than VIEWER
-			_, err := h.svc.ShareContent(t.Context(), as("u:acme:ben"), library.ShareContent{
+			_, err := h.Service.ShareContent(t.Context(), backendtest.As("u:acme:ben"), library.ShareContent{
 				Content: string(id), Principals: []string{"u:acme:ben", "u:acme:cleo"}, Role: library.Manages,
 			})
-			wantTold(t, err, "FORBIDDEN role")
+			backendtest.WantFaults(t, err, "FORBIDDEN role")
 		})
 		wg.Go(func() {
-			out, err := h.share("u:acme:ann", id, "u:acme:dora")
+			out, err := h.Share("u:acme:ann", id, "u:acme:dora")
 			if err != nil || out.FanOut.Libraries != 1 {
 				t.Errorf("the share beside it: %+v, %v", out, err)
 			}
 		})
-		h.sharesWait(id, 2)
+		waitForShares(h, id, 2)
 	})
-	if _, err := h.share("u:acme:ann", id, "u:acme:eve"); err != nil {
+	if _, err := h.Share("u:acme:ann", id, "u:acme:eve"); err != nil {
 		t.Fatal(err)
 	}
 	wg.Wait()
-	h.wantRoles(id, map[principal.ID]library.ContentRole{
+	wantRoles(h, id, map[principal.ID]library.ContentRole{
 		"u:acme:ben": library.NoRole, "u:acme:cleo": library.NoRole, "u:acme:dora": library.Viewing, "u:acme:eve": library.Viewing,
 	})
-	h.wantClean()
+	h.WantClean()
 }
 
 // A share with an idempotency key carries no others: a commit has one request
 // row. Were it refused, what it carried would be answered as done and not be.
 func TestShareBatch_KeyedShareCarriesNoOthers(t *testing.T) {
 	h, store := batchTown(t)
-	id := h.note("a", principal.Public)
+	id := h.Note("a", principal.Public)
 	rt := sched.NewReal()
 	t.Cleanup(rt.Close)
-	elsewhere := backendtest.Open(t, backend.Config{Store: store.Store, Runtime: rt, Journal: h.journal, Names: &counting{}})
+	elsewhere := backendtest.Open(t, backend.Config{Store: store.Store, Runtime: rt, Journal: h.Journal, Names: &backendtest.CountingNames{}})
 	var wg sync.WaitGroup
 	// ann's share comes to wait while ben's is being decided. ben's loses against
 	// another process, which takes the item out of his sight.
 	store.beforeCommit(id, func() {
 		wg.Go(func() {
-			out, err := h.share("u:acme:ann", id, "u:acme:dora")
+			out, err := h.Share("u:acme:ann", id, "u:acme:dora")
 			if err != nil || out.FanOut.Libraries != 1 {
 				t.Errorf("the share that waited: %+v, %v", out, err)
 			}
-			h.wantRoles(id, map[principal.ID]library.ContentRole{"u:acme:dora": library.Viewing})
+			wantRoles(h, id, map[principal.ID]library.ContentRole{"u:acme:dora": library.Viewing})
 		})
-		h.sharesWait(id, 1)
-		_, err := elsewhere.UpdateContent(t.Context(), as("u:acme:ann"), library.UpdateContent{ID: string(id), Visibility: input.Some(ptr(principal.Private))})
+		waitForShares(h, id, 1)
+		_, err := elsewhere.UpdateContent(t.Context(), backendtest.As("u:acme:ann"), library.UpdateContent{ID: string(id), Visibility: input.Some(backendtest.Ptr(principal.Private))})
 		if err != nil {
 			t.Errorf("withdrawing the item: %v", err)
 		}
 	})
-	_, err := h.svc.ShareContent(t.Context(), as("u:acme:ben"), library.ShareContent{
-		Content: string(id), Principals: []string{"u:acme:ben"}, Role: library.Viewing, IdempotencyKey: ptr("key"),
+	_, err := h.Service.ShareContent(t.Context(), backendtest.As("u:acme:ben"), library.ShareContent{
+		Content: string(id), Principals: []string{"u:acme:ben"}, Role: library.Viewing, IdempotencyKey: backendtest.Ptr("key"),
 	})
-	wantTold(t, err, "NOT_FOUND contentId")
+	backendtest.WantFaults(t, err, "NOT_FOUND contentId")
 	wg.Wait()
-	h.wantRoles(id, map[principal.ID]library.ContentRole{"u:acme:ben": library.NoRole, "u:acme:dora": library.Viewing})
-	h.wantClean()
+	wantRoles(h, id, map[principal.ID]library.ContentRole{"u:acme:ben": library.NoRole, "u:acme:dora": library.Viewing})
+	h.WantClean()
 }
 
 // outOfTurn is a runtime in which the time of one caller passes while it waits
@@ -168,34 +168,34 @@ func (r *outOfTurn) Lock(ctx context.Context, key string, queue int) (func(), er
 // time passes while it waits for its turn.
 func TestShareBatch_CarriedShareHasTheOutcomeOfItsBatch(t *testing.T) {
 	h, store := batchTown(t)
-	rt := &outOfTurn{patient: patient{h.runtime}, timesUp: make(chan struct{})}
-	h.svc = backendtest.Open(t, backend.Config{Store: h.store, Runtime: rt, Journal: h.journal, Names: &counting{}})
+	rt := &outOfTurn{patient: patient{h.Runtime}, timesUp: make(chan struct{})}
+	h.Service = backendtest.Open(t, backend.Config{Store: h.Store, Runtime: rt, Journal: h.Journal, Names: &backendtest.CountingNames{}})
 	other := sched.NewReal()
 	t.Cleanup(other.Close)
-	elsewhere := backendtest.Open(t, backend.Config{Store: store.Store, Runtime: other, Journal: h.journal, Names: &counting{}})
-	id := h.note("a", principal.Public)
+	elsewhere := backendtest.Open(t, backend.Config{Store: store.Store, Runtime: other, Journal: h.Journal, Names: &backendtest.CountingNames{}})
+	id := h.Note("a", principal.Public)
 	var wg sync.WaitGroup
 	store.beforeCommit(id, func() {
 		rt.next.Store(true)
 		wg.Go(func() {
-			out, err := h.share("u:acme:ann", id, "u:acme:dora")
+			out, err := h.Share("u:acme:ann", id, "u:acme:dora")
 			if err != nil || out.FanOut.Libraries != 1 {
 				t.Errorf("the share that was carried: %+v, %v", out, err)
 			}
 		})
-		h.sharesWait(id, 1)
+		waitForShares(h, id, 1)
 		// ben's share loses, and takes the other one along when it tries again.
-		if _, err := elsewhere.UpdateContent(t.Context(), as("u:acme:ann"), library.UpdateContent{ID: string(id), Title: input.Some(ptr("b"))}); err != nil {
+		if _, err := elsewhere.UpdateContent(t.Context(), backendtest.As("u:acme:ann"), library.UpdateContent{ID: string(id), Title: input.Some(backendtest.Ptr("b"))}); err != nil {
 			t.Errorf("updating the item: %v", err)
 		}
 		store.beforeCommit(id, func() { close(rt.timesUp) })
 	})
-	if _, err := h.share("u:acme:ben", id, "u:acme:ben"); err != nil {
+	if _, err := h.Share("u:acme:ben", id, "u:acme:ben"); err != nil {
 		t.Fatal(err)
 	}
 	wg.Wait()
-	h.wantRoles(id, map[principal.ID]library.ContentRole{"u:acme:ben": library.Viewing, "u:acme:dora": library.Viewing})
-	h.wantClean()
+	wantRoles(h, id, map[principal.ID]library.ContentRole{"u:acme:ben": library.Viewing, "u:acme:dora": library.Viewing})
+	h.WantClean()
 }
 
 // lossy is a store that loses the answers of commits.
@@ -209,24 +209,24 @@ func (lossy) Commit(context.Context, *library.ContentCommit) (commit.Verdict, er
 // is unknown.
 func TestShareBatch_RefusedShareIsNotOfUnknownOutcome(t *testing.T) {
 	h, store := batchTown(t)
-	id := h.note("a", principal.Public)
+	id := h.Note("a", principal.Public)
 	var wg sync.WaitGroup
 	store.beforeCommit(id, func() { // ann's share holds the queue
 		wg.Go(func() {
-			_, err := h.svc.ShareContent(t.Context(), as("u:acme:ben"), library.ShareContent{
+			_, err := h.Service.ShareContent(t.Context(), backendtest.As("u:acme:ben"), library.ShareContent{
 				Content: string(id), Principals: []string{"u:acme:cleo"}, Role: library.Manages,
 			})
-			wantTold(t, err, "FORBIDDEN role")
+			backendtest.WantFaults(t, err, "FORBIDDEN role")
 		})
 		wg.Go(func() {
-			_, err := h.share("u:acme:ann", id, "u:acme:dora")
+			_, err := h.Share("u:acme:ann", id, "u:acme:dora")
 			if fault.ReasonOf(err) != fault.ReasonOutcomeUnknown {
 				t.Errorf("the share beside it: %v", err)
 			}
 		})
-		h.sharesWait(id, 2)
+		waitForShares(h, id, 2)
 		store.Store = lossy{store.Store}
 	})
-	_, _ = h.share("u:acme:ann", id, "u:acme:eve")
+	_, _ = h.Share("u:acme:ann", id, "u:acme:eve")
 	wg.Wait()
 }

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"testing"
 
+	"carrel/backend/backendtest"
 	"carrel/core/clock"
 	"carrel/core/commit"
 	"carrel/library"
@@ -13,15 +14,15 @@ import (
 // TestWhoSeesAnItem is the table of docs/visibility.md in full: who asks,
 // the item's visibility, the item's tenant.
 func TestWhoSeesAnItem(t *testing.T) {
-	r := newRoom(t)
-	r.principals("u:acme:ann", "u:acme:bob", "u:other:eve", "u:other:sam", "g:acme:team", "g:other:outer")
-	r.join("g:acme:team", true, in("u:other:sam", principal.GroupMember))
-	r.join("g:other:outer", true, in("g:acme:team", principal.GroupMember))
+	r := backendtest.NewRows(t)
+	r.Principals("u:acme:ann", "u:acme:bob", "u:other:eve", "u:other:sam", "g:acme:team", "g:other:outer")
+	r.Join("g:acme:team", true, backendtest.GroupMember("u:other:sam", principal.GroupMember))
+	r.Join("g:other:outer", true, backendtest.GroupMember("g:acme:team", principal.GroupMember))
 	gone := library.Member{Principal: "u:acme:bob", Role: library.Manages, Leaving: true}
 	for _, tenant := range []string{"acme", "other"} {
 		for _, vis := range []principal.Visibility{principal.Public, principal.LoggedIn, principal.Private} {
 			id := library.ContentID(fmt.Sprintf("c:%s:%s", tenant, vis))
-			r.item(id, 10, vis, has("u:acme:ann", library.Viewing), has("g:other:outer", library.Viewing), gone)
+			r.Item(id, 10, vis, backendtest.ContentMember("u:acme:ann", library.Viewing), backendtest.ContentMember("g:other:outer", library.Viewing), gone)
 		}
 	}
 	sam := func() *principal.Viewer { return &principal.Viewer{User: "u:other:sam"} }
@@ -32,25 +33,25 @@ func TestWhoSeesAnItem(t *testing.T) {
 		viewer      func() *principal.Viewer
 		acme, other [3]bool // PUBLIC, LOGGEDIN, PRIVATE
 	}{
-		{"anonymous", anonymous, [3]bool{yes, no, no}, [3]bool{yes, no, no}},
-		{"same tenant, was a member once", bob, [3]bool{yes, yes, no}, [3]bool{yes, no, no}},
+		{"anonymous", backendtest.Anonymous, [3]bool{yes, no, no}, [3]bool{yes, no, no}},
+		{"same tenant, was a member once", backendtest.Bob, [3]bool{yes, yes, no}, [3]bool{yes, no, no}},
 		{"a token without a user", ghost, [3]bool{yes, yes, no}, [3]bool{yes, no, no}},
-		{"other tenant", eve, [3]bool{yes, no, no}, [3]bool{yes, yes, no}},
-		{"direct role", ann, [3]bool{yes, yes, yes}, [3]bool{yes, yes, yes}},
+		{"other tenant", backendtest.Eve, [3]bool{yes, no, no}, [3]bool{yes, yes, no}},
+		{"direct role", backendtest.Ann, [3]bool{yes, yes, yes}, [3]bool{yes, yes, yes}},
 		{"role through groups of groups", sam, [3]bool{yes, yes, yes}, [3]bool{yes, yes, yes}},
-		{"administrator of acme", root, [3]bool{yes, yes, yes}, [3]bool{yes, no, no}},
-		{"administrator of other", otherRoot, [3]bool{yes, no, no}, [3]bool{yes, yes, yes}},
-		{"global administrator", globe, [3]bool{yes, yes, yes}, [3]bool{yes, yes, yes}},
+		{"administrator of acme", backendtest.Root, [3]bool{yes, yes, yes}, [3]bool{yes, no, no}},
+		{"administrator of other", backendtest.OtherRoot, [3]bool{yes, no, no}, [3]bool{yes, yes, yes}},
+		{"global administrator", backendtest.Globe, [3]bool{yes, yes, yes}, [3]bool{yes, yes, yes}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			for tenant, want := range map[string][3]bool{"acme": c.acme, "other": c.other} {
 				for i, vis := range []principal.Visibility{principal.Public, principal.LoggedIn, principal.Private} {
 					id := library.ContentID(fmt.Sprintf("c:%s:%s", tenant, vis))
-					cs, err := r.svc.Contents(t.Context(), c.viewer(), []library.ContentID{id})
+					cs, err := r.Service.Contents(t.Context(), c.viewer(), []library.ContentID{id})
 					if err != nil || (cs[0] != nil) != want[i] {
 						t.Errorf("%s: %v, %v; want seen: %v", id, cs, err, want[i])
 					}
-					ss, err := r.svc.Standings(t.Context(), c.viewer(), []library.ContentID{id})
+					ss, err := r.Service.Standings(t.Context(), c.viewer(), []library.ContentID{id})
 					if err != nil || (ss[0] != nil) != want[i] {
 						t.Errorf("standing with %s: %v, %v; want one: %v", id, ss, err, want[i])
 					}
@@ -61,20 +62,20 @@ func TestWhoSeesAnItem(t *testing.T) {
 }
 
 func TestGoneItemsAreSeenByNobody(t *testing.T) {
-	r := newRoom(t)
-	r.principals("u:acme:ann", "g:acme:team")
-	r.join("g:acme:team", true, in("u:acme:ann", principal.GroupMember))
-	manager, group := has("u:acme:ann", library.Manages), has("g:acme:team", library.Manages)
-	soon := roomStart + 1
-	now := roomStart
+	r := backendtest.NewRows(t)
+	r.Principals("u:acme:ann", "g:acme:team")
+	r.Join("g:acme:team", true, backendtest.GroupMember("u:acme:ann", principal.GroupMember))
+	manager, group := backendtest.ContentMember("u:acme:ann", library.Manages), backendtest.ContentMember("g:acme:team", library.Manages)
+	soon := backendtest.RowsStart + 1
+	now := backendtest.RowsStart
 	for id, change := range map[library.ContentID]func(h *library.Header){
 		"c:acme:deleted": func(h *library.Header) { h.State = commit.Deleted },
 		"c:acme:void":    func(h *library.Header) { h.State = commit.Void },
 		"c:acme:expired": func(h *library.Header) { h.ExpiresAt = &now },
 		"c:acme:expires": func(h *library.Header) { h.ExpiresAt = &soon },
 	} {
-		r.item(id, 10, principal.Public, manager, group)
-		r.change(id, change)
+		r.Item(id, 10, principal.Public, manager, group)
+		r.Change(id, change)
 	}
 	ids := []library.ContentID{"c:acme:deleted", "c:acme:void", "c:acme:expired", "c:acme:absent", "c:acme:expires"}
 	for _, c := range []struct {
@@ -82,17 +83,17 @@ func TestGoneItemsAreSeenByNobody(t *testing.T) {
 		now  clock.Instant
 		last bool
 	}{
-		{"a microsecond before", roomStart, true},
+		{"a microsecond before", backendtest.RowsStart, true},
 		{"at the instant", soon, false},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			r.t = t
-			r.clock.now.Store(int64(c.now))
-			for _, v := range []*principal.Viewer{ann(), globe(), root(), anonymous()} {
-				cs, err := r.svc.Contents(t.Context(), v, ids)
-				r.must(err)
-				ss, err := r.svc.Standings(t.Context(), v, ids)
-				r.must(err)
+			r.T = t
+			r.Clock.Wall.Store(int64(c.now))
+			for _, v := range []*principal.Viewer{backendtest.Ann(), backendtest.Globe(), backendtest.Root(), backendtest.Anonymous()} {
+				cs, err := r.Service.Contents(t.Context(), v, ids)
+				r.Must(err)
+				ss, err := r.Service.Standings(t.Context(), v, ids)
+				r.Must(err)
 				for i := range ids {
 					want := c.last && i == 4
 					if (cs[i] != nil) != want || (ss[i] != nil) != want {
@@ -104,21 +105,21 @@ func TestGoneItemsAreSeenByNobody(t *testing.T) {
 			if c.last {
 				want = append(want, "expires")
 			}
-			r.wantNames(r.read(ann(), "u:acme:ann", library.LibraryQuery{}), want...)
+			r.WantNames(r.Read(backendtest.Ann(), "u:acme:ann", library.LibraryQuery{}), want...)
 		})
 	}
 }
 
 func TestWhatAViewerMayDo(t *testing.T) {
-	r := newRoom(t)
-	r.principals("u:acme:ann", "u:acme:bob", "u:other:eve", "g:acme:managers")
-	r.join("g:acme:managers", true, in("u:other:eve", principal.GroupMember))
+	r := backendtest.NewRows(t)
+	r.Principals("u:acme:ann", "u:acme:bob", "u:other:eve", "g:acme:managers")
+	r.Join("g:acme:managers", true, backendtest.GroupMember("u:other:eve", principal.GroupMember))
 	members := []library.Member{
-		has("u:acme:ann", library.Manages), has("u:acme:bob", library.Editing), has("u:other:eve", library.Viewing), has("g:acme:managers", library.Manages),
-		has("u:acme:gone", library.Editing),
+		backendtest.ContentMember("u:acme:ann", library.Manages), backendtest.ContentMember("u:acme:bob", library.Editing), backendtest.ContentMember("u:other:eve", library.Viewing), backendtest.ContentMember("g:acme:managers", library.Manages),
+		backendtest.ContentMember("u:acme:gone", library.Editing),
 	}
-	r.item("c:acme:public", 10, principal.Public, members...)
-	r.item("c:acme:private", 10, principal.Private, members...)
+	r.Item("c:acme:public", 10, principal.Public, members...)
+	r.Item("c:acme:private", 10, principal.Private, members...)
 	ids := []library.ContentID{"c:acme:private", "c:acme:public"}
 	role := func(r library.ContentRole, share, manage bool) *library.Standing {
 		return &library.Standing{Role: r, CanShare: share, CanEdit: manage || r >= library.Editing, CanManage: manage}
@@ -128,18 +129,18 @@ func TestWhatAViewerMayDo(t *testing.T) {
 		viewer          *principal.Viewer
 		private, public *library.Standing
 	}{
-		{"manager", ann(), role(library.Manages, true, true), role(library.Manages, true, true)},
-		{"editor", bob(), role(library.Editing, false, false), role(library.Editing, true, false)},
-		{"viewer who manages through a group", eve(), role(library.Manages, true, true), role(library.Manages, true, true)},
-		{"anonymous", anonymous(), nil, role(library.NoRole, false, false)},
+		{"manager", backendtest.Ann(), role(library.Manages, true, true), role(library.Manages, true, true)},
+		{"editor", backendtest.Bob(), role(library.Editing, false, false), role(library.Editing, true, false)},
+		{"viewer who manages through a group", backendtest.Eve(), role(library.Manages, true, true), role(library.Manages, true, true)},
+		{"anonymous", backendtest.Anonymous(), nil, role(library.NoRole, false, false)},
 		{"no role", &principal.Viewer{User: "u:acme:ghost"}, nil, role(library.NoRole, false, false)},
 		{"editor whose user does not exist", &principal.Viewer{User: "u:acme:gone"}, &library.Standing{Role: library.Editing}, &library.Standing{Role: library.Editing}},
-		{"administrator", root(), role(library.NoRole, true, true), role(library.NoRole, true, true)},
-		{"administrator of another tenant, not stored", otherRoot(), nil, role(library.NoRole, false, false)},
+		{"administrator", backendtest.Root(), role(library.NoRole, true, true), role(library.NoRole, true, true)},
+		{"administrator of another tenant, not stored", backendtest.OtherRoot(), nil, role(library.NoRole, false, false)},
 		{"stored administrator of another tenant", &principal.Viewer{User: "u:other:eve", Admin: true}, role(library.Manages, true, true), role(library.Manages, true, true)},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			got, err := r.svc.Standings(t.Context(), c.viewer, ids)
+			got, err := r.Service.Standings(t.Context(), c.viewer, ids)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -154,16 +155,16 @@ func TestWhatAViewerMayDo(t *testing.T) {
 
 // TestRolesThroughManyGroups: more groups than one list of a store takes.
 func TestRolesThroughManyGroups(t *testing.T) {
-	r := newRoom(t)
-	r.principals("u:acme:ann")
-	r.item("c:acme:secret", 10, principal.Private,
-		has("g:acme:g249", library.Viewing), has("g:acme:g120", library.Editing), has("g:acme:g130", library.Viewing))
+	r := backendtest.NewRows(t)
+	r.Principals("u:acme:ann")
+	r.Item("c:acme:secret", 10, principal.Private,
+		backendtest.ContentMember("g:acme:g249", library.Viewing), backendtest.ContentMember("g:acme:g120", library.Editing), backendtest.ContentMember("g:acme:g130", library.Viewing))
 	for i := range 250 {
 		g := principal.ID(fmt.Sprintf("g:acme:g%03d", i))
-		r.principal(g, principal.Public)
-		r.join(g, true, in("u:acme:ann", principal.GroupMember))
+		r.Principal(g, principal.Public)
+		r.Join(g, true, backendtest.GroupMember("u:acme:ann", principal.GroupMember))
 	}
-	got, err := r.svc.Standings(t.Context(), ann(), []library.ContentID{"c:acme:secret"})
+	got, err := r.Service.Standings(t.Context(), backendtest.Ann(), []library.ContentID{"c:acme:secret"})
 	if err != nil || got[0] == nil || got[0].Role != library.Editing {
 		t.Errorf("%+v, %v", got, err)
 	}

@@ -64,20 +64,20 @@ func (w *watching) Hid(stale, unseen int) {
 
 func TestHiddenEntriesAreTold(t *testing.T) {
 	r := staleRoom(t) // n02 has moved, its entry has not, and n00 stands in two places
-	past := roomStart - 1
-	r.change("c:acme:n04", func(h *library.Header) { h.ExpiresAt = &past })
+	past := backendtest.RowsStart - 1
+	r.Change("c:acme:n04", func(h *library.Header) { h.ExpiresAt = &past })
 	for _, tc := range []struct {
 		name          string
 		q             library.LibraryQuery
 		stale, unseen int
 	}{
-		{"oldest first", library.LibraryQuery{PageArgs: first(10)}, 2, 1},
-		{"newest first, where a moved item is shown all the same", library.LibraryQuery{PageArgs: first(10), Descending: true}, 2, 1},
+		{"oldest first", library.LibraryQuery{PageArgs: backendtest.First(10)}, 2, 1},
+		{"newest first, where a moved item is shown all the same", library.LibraryQuery{PageArgs: backendtest.First(10), Descending: true}, 2, 1},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			w := &watching{}
-			svc := backendtest.Open(t, backend.Config{Store: r.store, Runtime: r.clock, Journal: r.repairs, Watch: w})
-			if _, err := svc.Library(t.Context(), ann(), "u:acme:ann", tc.q); err != nil {
+			svc := backendtest.Open(t, backend.Config{Store: r.Store, Runtime: r.Clock, Journal: r.Repairs, Watch: w})
+			if _, err := svc.Library(t.Context(), backendtest.Ann(), "u:acme:ann", tc.q); err != nil {
 				t.Fatal(err)
 			}
 			if w.stale != tc.stale || w.unseen != tc.unseen {
@@ -86,12 +86,12 @@ func TestHiddenEntriesAreTold(t *testing.T) {
 		})
 	}
 	t.Run("nothing hidden", func(t *testing.T) {
-		clean := newRoom(t)
-		clean.principals("u:acme:ann")
-		clean.numbered(3)
+		clean := backendtest.NewRows(t)
+		clean.Principals("u:acme:ann")
+		addNumbered(clean, 3)
 		w := &watching{}
-		svc := backendtest.Open(t, backend.Config{Store: clean.store, Runtime: clean.clock, Journal: clean.repairs, Watch: w})
-		if _, err := svc.Library(t.Context(), ann(), "u:acme:ann", library.LibraryQuery{PageArgs: first(10)}); err != nil {
+		svc := backendtest.Open(t, backend.Config{Store: clean.Store, Runtime: clean.Clock, Journal: clean.Repairs, Watch: w})
+		if _, err := svc.Library(t.Context(), backendtest.Ann(), "u:acme:ann", library.LibraryQuery{PageArgs: backendtest.First(10)}); err != nil {
 			t.Fatal(err)
 		}
 		if w.stale+w.unseen > 0 {
@@ -101,14 +101,14 @@ func TestHiddenEntriesAreTold(t *testing.T) {
 }
 
 func TestFanOutsAreTold(t *testing.T) {
-	h := town(t)
+	h := backendtest.Town(t)
 	w := &watching{}
 	svc := backendtest.Open(t, backend.Config{
-		Store: h.store, Runtime: h.runtime, Names: &counting{}, Watch: w,
-		Journal: journal.New(t.Context(), h.store, h.runtime, nil, commit.WholeProtocol),
+		Store: h.Store, Runtime: h.Runtime, Names: &backendtest.CountingNames{}, Watch: w,
+		Journal: journal.New(t.Context(), h.Store, h.Runtime, nil, commit.WholeProtocol),
 	})
 	for n := range 3 {
-		if _, err := svc.CreateContent(t.Context(), as("u:acme:ann"), library.CreateContent{Kind: library.Note, Title: "t", Visibility: principal.Public}); err != nil {
+		if _, err := svc.CreateContent(t.Context(), backendtest.As("u:acme:ann"), library.CreateContent{Kind: library.Note, Title: "t", Visibility: principal.Public}); err != nil {
 			t.Fatalf("creation %d: %v", n, err)
 		}
 	}

@@ -1,4 +1,5 @@
-// Package backendtest opens the Services of the domains for tests.
+// Package backendtest is the fixture of tests of the domains: it opens their Services on a
+// store, creates users, groups and content, and compares what a viewer reads.
 package backendtest
 
 import (
@@ -8,10 +9,13 @@ import (
 	"carrel/library/repair"
 )
 
-// Tester is what Open needs of a test; *testing.T, *testing.B and *rapid.T have it.
+// Tester is what a fixture needs of a test, or of one round of a random test.
 type Tester interface {
 	Helper()
 	Context() context.Context
+	Error(args ...any)
+	Errorf(format string, args ...any)
+	Fatal(args ...any)
 	Fatalf(format string, args ...any)
 }
 

@@ -1,4 +1,4 @@
-package library_test
+package repair_test
 
 import (
 	"context"
@@ -115,7 +115,7 @@ func (c clockAhead) Now() time.Time { return c.Real.Now().Add(c.by) }
 
 // rebuildHouse has a library of so many items, and of stray entries.
 type rebuildHouse struct {
-	*house
+	*backendtest.Fixture
 	lost *losing
 	ids  []library.ContentID
 }
@@ -125,51 +125,51 @@ const rebuildItems, rebuildStrays = 330, 3
 func newRebuildHouse(t *testing.T) *rebuildHouse {
 	t.Helper()
 	h, lost := losingHouse(t)
-	h.user(string(rebuildOwner), principal.Public)
-	r := &rebuildHouse{house: h, lost: lost}
+	h.User(string(rebuildOwner), principal.Public)
+	r := &rebuildHouse{Fixture: h, lost: lost}
 	for n := range rebuildItems {
-		r.ids = append(r.ids, h.note(fmt.Sprintf("%03d", n), principal.Private))
+		r.ids = append(r.ids, h.Note(fmt.Sprintf("%03d", n), principal.Private))
 	}
-	h.quiet()
+	h.Quiet()
 	return r
 }
 
 // gateway is another process on the store.
 func (h *rebuildHouse) gateway(ahead time.Duration) (*repair.Service, *rebuilding) {
-	h.t.Helper()
+	h.T.Helper()
 	store := &rebuilding{losing: h.lost}
-	svc := backendtest.Open(h.t, backend.Config{Store: store, Runtime: clockAhead{h.runtime, ahead}, Journal: h.journal, Names: &counting{}})
-	h.t.Cleanup(svc.End)
+	svc := backendtest.Open(h.T, backend.Config{Store: store, Runtime: clockAhead{h.Runtime, ahead}, Journal: h.Journal, Names: &backendtest.CountingNames{}})
+	h.T.Cleanup(svc.End)
 	return svc, store
 }
 
 // damage takes entries of these items out of the library, and puts strays in.
 func (h *rebuildHouse) damage(items ...int) {
-	h.t.Helper()
+	h.T.Helper()
 	for _, n := range items {
 		entry := h.entry(n)
-		if err := h.store.DropEntries(h.t.Context(), rebuildOwner, []library.BucketEntry{{Bucket: principal.Private, Entry: entry}}); err != nil {
-			h.t.Fatal(err)
+		if err := h.Store.DropEntries(h.T.Context(), rebuildOwner, []library.BucketEntry{{Bucket: principal.Private, Entry: entry}}); err != nil {
+			h.T.Fatal(err)
 		}
 	}
 }
 
 func (h *rebuildHouse) entry(n int) library.Entry {
-	head := h.content(h.ids[n])
+	head := h.Content(h.ids[n])
 	return library.Entry{Position: head.Position, Content: head.ID, MTS: head.MTS, Role: library.Manages}
 }
 
 // strays are entries where their items have never been.
 func (h *rebuildHouse) strays() {
-	h.t.Helper()
+	h.T.Helper()
 	for n := range rebuildStrays {
-		rows, err := h.store.Read(h.t.Context(), h.ids[n], library.ContentQuery{Members: []principal.ID{rebuildOwner}})
+		rows, err := h.Store.Read(h.T.Context(), h.ids[n], library.ContentQuery{Members: []principal.ID{rebuildOwner}})
 		if err != nil {
-			h.t.Fatal(err)
+			h.T.Fatal(err)
 		}
 		rows.Header.Position -= 7
-		if err := h.store.Enforce(h.t.Context(), &library.Enforcement{Header: &rows.Header, Rows: rows.Members}); err != nil {
-			h.t.Fatal(err)
+		if err := h.Store.Enforce(h.T.Context(), &library.Enforcement{Header: &rows.Header, Rows: rows.Members}); err != nil {
+			h.T.Fatal(err)
 		}
 	}
 }
@@ -178,7 +178,7 @@ func (h *rebuildHouse) strays() {
 func from(least int) func(int) error {
 	return func(n int) error {
 		if n >= least {
-			return errDown
+			return backendtest.ErrDown
 		}
 		return nil
 	}
@@ -186,7 +186,7 @@ func from(least int) func(int) error {
 
 // interrupt begins a rebuild that fails as it mends the item of a number.
 func (h *rebuildHouse) interrupt(at int, unrecorded bool) {
-	h.t.Helper()
+	h.T.Helper()
 	svc, store := h.gateway(0)
 	store.unrecorded, store.at = unrecorded, from(at)
 	h.fails(svc)
@@ -194,17 +194,17 @@ func (h *rebuildHouse) interrupt(at int, unrecorded bool) {
 
 // fails rebuilds, and is interrupted.
 func (h *rebuildHouse) fails(svc *repair.Service) {
-	h.t.Helper()
-	if _, _, err := svc.Rebuild(h.t.Context(), rebuildOwner); !errors.Is(err, errDown) {
-		h.t.Fatalf("a rebuild that is interrupted: %v", err)
+	h.T.Helper()
+	if _, _, err := svc.Rebuild(h.T.Context(), rebuildOwner); !errors.Is(err, backendtest.ErrDown) {
+		h.T.Fatalf("a rebuild that is interrupted: %v", err)
 	}
 }
 
 func (h *rebuildHouse) progress() []byte {
-	h.t.Helper()
-	note, err := h.store.RebuildNote(h.t.Context(), rebuildOwner)
+	h.T.Helper()
+	note, err := h.Store.RebuildNote(h.T.Context(), rebuildOwner)
 	if err != nil {
-		h.t.Fatal(err)
+		h.T.Fatal(err)
 	}
 	return note
 }
@@ -224,12 +224,12 @@ func TestRebuild_IsContinuedByAnotherProcess(t *testing.T) {
 				if reader {
 					h.lost.lose(rebuildOwner)
 					first := 5
-					c, err := svc.Library(t.Context(), as(string(rebuildOwner)), rebuildOwner, library.LibraryQuery{PageArgs: cursor.PageArgs{First: &first}})
+					c, err := svc.Library(t.Context(), backendtest.As(string(rebuildOwner)), rebuildOwner, library.LibraryQuery{PageArgs: cursor.PageArgs{First: &first}})
 					if err != nil || len(c.Edges) != first {
 						t.Fatalf("the reader's page: %v, %v", c, err)
 					}
 				} else {
-					out, err := svc.RebuildLibrary(t.Context(), admin(string(rebuildOwner)), string(rebuildOwner))
+					out, err := svc.RebuildLibrary(t.Context(), backendtest.Admin(string(rebuildOwner)), string(rebuildOwner))
 					if err != nil || out.Restored != 2 || out.Removed != rebuildStrays {
 						t.Errorf("the repetition returned %+v, %v", out, err)
 					}
@@ -241,7 +241,7 @@ func TestRebuild_IsContinuedByAnotherProcess(t *testing.T) {
 				if h.progress() != nil {
 					t.Error("the progress is kept beyond the end")
 				}
-				h.wantClean()
+				h.WantClean()
 			})
 		}
 	}
@@ -268,7 +268,7 @@ func TestRebuild_IsContinuedWhereEverythingIsRestored(t *testing.T) {
 			if store.mended != 0 {
 				t.Errorf("%d items were mended again", store.mended)
 			}
-			h.wantClean()
+			h.WantClean()
 		})
 	}
 }
@@ -304,7 +304,7 @@ func TestRebuild_BeginsAgainWhenItsProgressIsDeleted(t *testing.T) {
 		if err := json.Unmarshal(h.progress()[8:], &kept); err != nil {
 			return err
 		}
-		return h.store.DropRebuildNote(t.Context(), rebuildOwner, kept.AsOf)
+		return h.Store.DropRebuildNote(t.Context(), rebuildOwner, kept.AsOf)
 	}
 	if _, _, err := svc.Rebuild(t.Context(), rebuildOwner); err != nil {
 		t.Error(err)
@@ -312,7 +312,7 @@ func TestRebuild_BeginsAgainWhenItsProgressIsDeleted(t *testing.T) {
 	if store.mended < 250+rebuildItems {
 		t.Errorf("%d items were mended", store.mended)
 	}
-	h.wantClean()
+	h.WantClean()
 }
 
 // A rebuild is dated by the store's clock: the progress of a gateway whose clock is
@@ -321,7 +321,7 @@ func TestRebuild_IsDatedByTheClockOfTheStore(t *testing.T) {
 	h := newRebuildHouse(t)
 	const ahead = 10 * time.Minute
 	store := &rebuilding{losing: h.lost, at: from(150)}
-	svc := backendtest.Open(t, backend.Config{Store: store, Runtime: clockAhead{h.runtime, ahead}, Journal: h.journal, Names: &counting{},
+	svc := backendtest.Open(t, backend.Config{Store: store, Runtime: clockAhead{h.Runtime, ahead}, Journal: h.Journal, Names: &backendtest.CountingNames{},
 		Ahead: func() time.Duration { return ahead }})
 	t.Cleanup(svc.End)
 	h.fails(svc)
@@ -329,7 +329,7 @@ func TestRebuild_IsDatedByTheClockOfTheStore(t *testing.T) {
 	if err := json.Unmarshal(h.progress()[8:], &kept); err != nil {
 		t.Fatal(err)
 	}
-	if now := clock.Of(h.runtime.Now()); kept.AsOf > now || kept.At > now || kept.AsOf == 0 {
+	if now := clock.Of(h.Runtime.Now()); kept.AsOf > now || kept.At > now || kept.AsOf == 0 {
 		t.Errorf("at %s the progress is of %s, as of %s", now, kept.At, kept.AsOf)
 	}
 }
@@ -351,7 +351,7 @@ func TestRebuild_KeepsProgressAmongItemsOfOthers(t *testing.T) {
 	if store.scans != 7 {
 		t.Errorf("%d pages of items were read", store.scans)
 	}
-	h.wantClean()
+	h.WantClean()
 }
 
 // The marks of a rebuild hold as of its beginning, before anything was read, so
@@ -388,7 +388,7 @@ func TestRebuild_IsBegunAnew(t *testing.T) {
 		{name: "the library was deleted", meanwhile: func(h *rebuildHouse, store *rebuilding) error {
 			// As a store does with what is deleted by hand.
 			h.lost.lose(rebuildOwner)
-			return h.store.DropRebuildNote(h.t.Context(), rebuildOwner, clock.Of(h.runtime.Now()))
+			return h.Store.DropRebuildNote(h.T.Context(), rebuildOwner, clock.Of(h.Runtime.Now()))
 		}},
 		{name: "the record was deleted", meanwhile: func(h *rebuildHouse, store *rebuilding) error {
 			store.unrecorded = true
@@ -397,11 +397,11 @@ func TestRebuild_IsBegunAnew(t *testing.T) {
 		{name: "the record was missing, and is there", unrecorded: true, meanwhile: func(*rebuildHouse, *rebuilding) error { return nil }},
 		{name: "the progress is an hour old", ahead: time.Hour + time.Second, meanwhile: func(*rebuildHouse, *rebuilding) error { return nil }},
 		{name: "the progress cannot be read", meanwhile: func(h *rebuildHouse, _ *rebuilding) error {
-			return h.store.PutRebuildNote(h.t.Context(), rebuildOwner, clock.Of(h.runtime.Now()), []byte("\xffof another version"))
+			return h.Store.PutRebuildNote(h.T.Context(), rebuildOwner, clock.Of(h.Runtime.Now()), []byte("\xffof another version"))
 		}},
 		{name: "the rebuild was completed", meanwhile: func(h *rebuildHouse, _ *rebuilding) error {
 			svc, _ := h.gateway(0)
-			_, _, err := svc.Rebuild(h.t.Context(), rebuildOwner)
+			_, _, err := svc.Rebuild(h.T.Context(), rebuildOwner)
 			return err
 		}},
 	} {
@@ -422,7 +422,7 @@ func TestRebuild_IsBegunAnew(t *testing.T) {
 			if h.progress() != nil {
 				t.Error("the progress is kept beyond the end")
 			}
-			h.wantClean()
+			h.WantClean()
 		})
 	}
 }

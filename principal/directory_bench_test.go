@@ -1,9 +1,10 @@
-package library_test
+package principal_test
 
 import (
 	"fmt"
 	"testing"
 
+	"carrel/backend/backendtest"
 	"carrel/core/commit"
 	"carrel/core/cursor"
 	"carrel/principal"
@@ -13,7 +14,7 @@ import (
 // that a tenth of them begin with, by a whole word, without a prefix, and where
 // all but one in fifty are hidden from the viewer.
 func BenchmarkFind(b *testing.B) {
-	r := newRoom(b)
+	r := backendtest.NewRows(b)
 	for i := range 20_000 {
 		id := principal.UserID("acme", fmt.Sprintf("user%05d", i))
 		vis := principal.Private
@@ -21,21 +22,21 @@ func BenchmarkFind(b *testing.B) {
 			vis = principal.LoggedIn
 		}
 		h := principal.Header{ID: id, DisplayName: fmt.Sprintf("%c\u00e9cile Name%d", 'A'+i%10, i), Visibility: vis, State: commit.Live, Seq: 1, MTS: 1}
-		r.applied(r.store.CommitPrincipal(b.Context(), &principal.Commit{ID: id, Header: h}))
-		r.must(r.store.EnforceDirectory(b.Context(), &principal.DirectoryEnforcement{Header: &h}))
+		r.Applied(r.Store.CommitPrincipal(b.Context(), &principal.Commit{ID: id, Header: h}))
+		r.Must(r.Store.EnforceDirectory(b.Context(), &principal.DirectoryEnforcement{Header: &h}))
 	}
-	r.must(r.store.SetDirectoryFilled(b.Context()))
-	boss := func() *principal.Viewer { return admin("u:acme:boss") }
+	r.Must(r.Store.SetDirectoryFilled(b.Context()))
+	boss := func() *principal.Viewer { return backendtest.Admin("u:acme:boss") }
 	for _, c := range []struct {
 		name, prefix string
 		viewer       func() *principal.Viewer
 	}{
-		{"a letter", "c", boss}, {"a word", "name12", boss}, {"no prefix", "", boss}, {"mostly hidden", "name", ann},
+		{"a letter", "c", boss}, {"a word", "name12", boss}, {"no prefix", "", boss}, {"mostly hidden", "name", backendtest.Ann},
 	} {
 		b.Run(c.name, func(b *testing.B) {
 			b.ReportAllocs()
 			for b.Loop() {
-				found, err := r.svc.FindPrincipals(b.Context(), c.viewer(), principal.Search{Tenant: "acme", Prefix: &c.prefix})
+				found, err := r.Service.FindPrincipals(b.Context(), c.viewer(), principal.Search{Tenant: "acme", Prefix: &c.prefix})
 				if err != nil || len(found.Edges) != cursor.DefaultPageSize {
 					b.Fatalf("%d, %v", len(found.Edges), err)
 				}

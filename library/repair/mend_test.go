@@ -1,4 +1,4 @@
-package library_test
+package repair_test
 
 import (
 	"context"
@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"carrel/backend"
+	"carrel/backend/backendtest"
 	"carrel/core/clock"
 	"carrel/core/commit"
 	"carrel/core/fault"
@@ -27,14 +28,14 @@ type losing struct {
 	hold func() error
 }
 
-func losingHouse(t *testing.T) (*house, *losing) {
+func losingHouse(t *testing.T) (*backendtest.Fixture, *losing) {
 	t.Helper()
 	var store *losing
-	h := newHouse(t, func(s backend.Store) backend.Store {
+	h := backendtest.New(t, func(s backend.Store) backend.Store {
 		store = &losing{Store: s, lost: map[principal.ID]bool{}}
 		return store
 	})
-	t.Cleanup(func() { h.svc.End() })
+	t.Cleanup(func() { h.Service.End() })
 	return h, store
 }
 
@@ -87,15 +88,15 @@ func (l *losing) Recorded(ctx context.Context, p principal.ID) (bool, error) {
 // TestRebuildingWhatIsWholeChangesNothing: no state is raised where everything
 // that is written shows.
 func TestRebuildingWhatIsWholeChangesNothing(t *testing.T) {
-	h := town(t)
+	h := backendtest.Town(t)
 	var ids []library.ContentID
 	for n := range 5 {
-		ids = append(ids, h.note(fmt.Sprint(n), principal.Visibility(1+n%3), "u:acme:ben=VIEWER", "g:acme:team=EDITOR"))
+		ids = append(ids, h.Note(fmt.Sprint(n), principal.Visibility(1+n%3), "u:acme:ben=VIEWER", "g:acme:team=EDITOR"))
 	}
-	h.quiet()
+	h.Quiet()
 	states := func() (all []library.Header) {
 		for _, id := range ids {
-			rows, err := h.store.Read(t.Context(), id, library.ContentQuery{})
+			rows, err := h.Store.Read(t.Context(), id, library.ContentQuery{})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -105,7 +106,7 @@ func TestRebuildingWhatIsWholeChangesNothing(t *testing.T) {
 	}
 	before := states()
 	for _, p := range []principal.ID{"u:acme:ann", "u:acme:ben", "g:acme:team", "u:acme:dora"} {
-		if restored, removed, err := h.svc.Rebuild(t.Context(), p); restored != 0 || removed != 0 || err != nil {
+		if restored, removed, err := h.Service.Rebuild(t.Context(), p); restored != 0 || removed != 0 || err != nil {
 			t.Errorf("rebuilding %s: %d, %d, %v", p, restored, removed, err)
 		}
 	}
@@ -114,24 +115,24 @@ func TestRebuildingWhatIsWholeChangesNothing(t *testing.T) {
 			t.Errorf("%s was raised from %d to %d", ids[n], before[n].Seq, after.Seq)
 		}
 	}
-	h.wantClean()
+	h.WantClean()
 }
 
 // scrubAll has the scrubber go over everything once.
-func (h *house) scrubAll() (mismatches int) {
-	h.t.Helper()
+func scrubAll(h *backendtest.Fixture) (mismatches int) {
+	h.T.Helper()
 	var place repair.ScrubPlace
 	for range 1000 {
-		r, err := h.svc.ScrubFrom(h.t.Context(), place, 3)
+		r, err := h.Service.ScrubFrom(h.T.Context(), place, 3)
 		if err != nil {
-			h.t.Fatal(err)
+			h.T.Fatal(err)
 		}
 		mismatches += r.Mismatches
 		if place = r.Next; place == (repair.ScrubPlace{}) {
 			return mismatches
 		}
 	}
-	h.t.Fatal("the scrubber does not come to an end")
+	h.T.Fatal("the scrubber does not come to an end")
 	return 0
 }
 
@@ -172,31 +173,31 @@ func TestTheScrubberMends(t *testing.T) {
 		}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			h := town(t)
-			h.note("x", principal.LoggedIn, "u:acme:ben=VIEWER")
-			h.quiet()
-			rows, err := h.store.Read(t.Context(), item, library.ContentQuery{Members: []principal.ID{ben}})
+			h := backendtest.Town(t)
+			h.Note("x", principal.LoggedIn, "u:acme:ben=VIEWER")
+			h.Quiet()
+			rows, err := h.Store.Read(t.Context(), item, library.ContentQuery{Members: []principal.ID{ben}})
 			if err != nil {
 				t.Fatal(err)
 			}
-			if err := c.do(t, h.store, rows.Header, rows.Members[0]); err != nil {
+			if err := c.do(t, h.Store, rows.Header, rows.Members[0]); err != nil {
 				t.Fatal(err)
 			}
-			if r, err := h.svc.Audit(t.Context()); err != nil || r.Mismatches == 0 {
+			if r, err := h.Service.Audit(t.Context()); err != nil || r.Mismatches == 0 {
 				t.Fatalf("the audit does not see it: %+v, %v", r, err)
 			}
-			if h.scrubAll() == 0 {
+			if scrubAll(h) == 0 {
 				t.Error("the scrubber does not see it")
 			}
-			h.wantClean()
-			if err := c.do(t, h.store, raisedAbove(t, h, item), rows.Members[0]); err != nil {
+			h.WantClean()
+			if err := c.do(t, h.Store, raisedAbove(t, h, item), rows.Members[0]); err != nil {
 				t.Fatal(err)
 			}
-			if r, err := h.svc.RebuildAll(t.Context(), func(int, int) {}); err != nil || r.Mended == 0 || r.Contents != 1 || r.Principals != 7 {
+			if r, err := h.Service.RebuildAll(t.Context(), func(int, int) {}); err != nil || r.Mended == 0 || r.Contents != 1 || r.Principals != 7 {
 				t.Errorf("rebuilding everything: %+v, %v", r, err)
 			}
-			h.wantClean()
-			if n := h.scrubAll(); n != 0 {
+			h.WantClean()
+			if n := scrubAll(h); n != 0 {
 				t.Errorf("a second time it sees %d", n)
 			}
 		})
@@ -204,9 +205,9 @@ func TestTheScrubberMends(t *testing.T) {
 }
 
 // raisedAbove is the header of an item as it is now.
-func raisedAbove(t *testing.T, h *house, id library.ContentID) library.Header {
+func raisedAbove(t *testing.T, h *backendtest.Fixture, id library.ContentID) library.Header {
 	t.Helper()
-	rows, err := h.store.Read(t.Context(), id, library.ContentQuery{})
+	rows, err := h.Store.Read(t.Context(), id, library.ContentQuery{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -215,9 +216,9 @@ func raisedAbove(t *testing.T, h *house, id library.ContentID) library.Header {
 
 // TestTheScrubberMendsMemberships: of groups, likewise.
 func TestTheScrubberMendsMemberships(t *testing.T) {
-	h := town(t)
-	h.mustSet(as("u:acme:cleo"), "g:acme:team", "u:acme:ben=MEMBER")
-	h.quiet()
+	h := backendtest.Town(t)
+	h.MustSet(backendtest.As("u:acme:cleo"), "g:acme:team", "u:acme:ben=MEMBER")
+	h.Quiet()
 	for _, c := range []struct {
 		group principal.ID
 		row   principal.GroupMemberRow
@@ -227,17 +228,17 @@ func TestTheScrubberMendsMemberships(t *testing.T) {
 		{"g:acme:team", principal.GroupMemberRow{Principal: "u:acme:dora", Role: principal.GroupMember, Seq: 1}},
 		{"g:acme:never", principal.GroupMemberRow{Principal: "u:acme:dora", Role: principal.GroupMember, Seq: 1}},
 	} {
-		head := h.header(string(c.group))
+		head := h.Header(string(c.group))
 		head.ID, head.State, head.MTS = c.group, commit.Live, head.MTS+1
 		e := &principal.GroupEnforcement{Header: &head, Rows: []principal.GroupMemberRow{c.row}}
-		if err := h.store.EnforceGroup(t.Context(), e); err != nil {
+		if err := h.Store.EnforceGroup(t.Context(), e); err != nil {
 			t.Fatal(err)
 		}
-		if n := h.scrubAll(); n != 1 {
+		if n := scrubAll(h); n != 1 {
 			t.Errorf("%s in %s: the scrubber sees %d", c.row.Principal, c.group, n)
 		}
-		h.wantClean()
-		if got := h.memberships("u:acme:ben"); !slices.Equal(got, []string{"g:acme:team=MEMBER"}) {
+		h.WantClean()
+		if got := h.Memberships("u:acme:ben"); !slices.Equal(got, []string{"g:acme:team=MEMBER"}) {
 			t.Errorf("ben is in %v", got)
 		}
 	}
@@ -251,7 +252,7 @@ func TestRebuildsOnTheFlyAreBounded(t *testing.T) {
 	ids := make([]principal.ID, libraries)
 	for n := range ids {
 		ids[n] = principal.ID(fmt.Sprintf("u:acme:%d", n))
-		h.user(string(ids[n]), principal.Public)
+		h.User(string(ids[n]), principal.Public)
 		store.lose(ids[n])
 	}
 	var running, most atomic.Int32
@@ -270,7 +271,7 @@ func TestRebuildsOnTheFlyAreBounded(t *testing.T) {
 	var readers sync.WaitGroup
 	for _, p := range ids {
 		readers.Go(func() {
-			_, err := h.svc.Library(t.Context(), as(string(p)), p, library.LibraryQuery{})
+			_, err := h.Service.Library(t.Context(), backendtest.As(string(p)), p, library.LibraryQuery{})
 			if err != nil && fault.CodeOf(err) != fault.Unavailable {
 				t.Errorf("%s: %v", p, err)
 			}
@@ -286,7 +287,7 @@ func TestRebuildsOnTheFlyAreBounded(t *testing.T) {
 		t.Errorf("%d rebuilds ran at once", n)
 	}
 	for _, p := range ids {
-		if _, err := h.svc.Library(t.Context(), as(string(p)), p, library.LibraryQuery{}); err != nil {
+		if _, err := h.Service.Library(t.Context(), backendtest.As(string(p)), p, library.LibraryQuery{}); err != nil {
 			t.Errorf("%s: %v", p, err)
 		}
 	}
@@ -296,15 +297,15 @@ func TestRebuildsOnTheFlyAreBounded(t *testing.T) {
 // which readers were told to come back does not begin another one.
 func TestARebuildThatFailsIsNotBegunByEveryReader(t *testing.T) {
 	h, store := losingHouse(t)
-	h.user("u:acme:ann", principal.Public)
+	h.User("u:acme:ann", principal.Public)
 	store.lose("u:acme:ann")
 	var begun atomic.Int32
 	store.hold = func() error {
 		begun.Add(1)
-		return errDown
+		return backendtest.ErrDown
 	}
 	for range 3 {
-		_, err := h.svc.Library(t.Context(), as("u:acme:ann"), "u:acme:ann", library.LibraryQuery{})
+		_, err := h.Service.Library(t.Context(), backendtest.As("u:acme:ann"), "u:acme:ann", library.LibraryQuery{})
 		var e *fault.Error
 		if !errors.As(err, &e) || e.Code != fault.Unavailable || e.RetryAfter == 0 {
 			t.Errorf("a reader is told %v", err)
@@ -318,13 +319,13 @@ func TestARebuildThatFailsIsNotBegunByEveryReader(t *testing.T) {
 // A repair is asked for by a reader, and what it read may be right again by the
 // time the repair is made: the entry is judged by the item's header of then.
 func TestRepairEntry_JudgesByTheHeader(t *testing.T) {
-	h := town(t)
-	h.note("a", principal.Public, "u:acme:ben=VIEWER")
-	h.quiet()
+	h := backendtest.Town(t)
+	h.Note("a", principal.Public, "u:acme:ben=VIEWER")
+	h.Quiet()
 	entries := func() (all []library.Entry) {
 		t.Helper()
 		for _, b := range []library.Bucket{principal.Private, principal.LoggedIn, principal.Public} {
-			es, err := h.store.PageLibrary(t.Context(), library.Slice{Owner: "u:acme:ben", Bucket: b, Newer: true, Limit: 10})
+			es, err := h.Store.PageLibrary(t.Context(), library.Slice{Owner: "u:acme:ben", Bucket: b, Newer: true, Limit: 10})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -337,12 +338,12 @@ func TestRepairEntry_JudgesByTheHeader(t *testing.T) {
 		t.Fatalf("the library of ben holds %v", right)
 	}
 	for _, b := range []library.Bucket{principal.Private, principal.LoggedIn, principal.Public} {
-		if err := h.svc.RepairEntry(t.Context(), "u:acme:ben", library.BucketEntry{Bucket: b, Entry: right[0]}); err != nil {
+		if err := h.Service.RepairEntry(t.Context(), "u:acme:ben", library.BucketEntry{Bucket: b, Entry: right[0]}); err != nil {
 			t.Fatal(err)
 		}
 		if got := entries(); !slices.Equal(got, right) {
 			t.Errorf("a repair of what is right in the bucket %s left %v", b, got)
 		}
 	}
-	h.wantClean()
+	h.WantClean()
 }

@@ -1,4 +1,4 @@
-package library_test
+package principal_test
 
 import (
 	"context"
@@ -8,26 +8,27 @@ import (
 	"testing"
 
 	"carrel/backend"
+	"carrel/backend/backendtest"
 	"carrel/core/commit"
 	"carrel/core/input"
 	"carrel/library"
 	"carrel/principal"
 )
 
-// chainOf makes groups of a tenant of which each is a member of the next one, as
+// storeChain makes groups of a tenant of which each is a member of the next one, as
 // older programs stored them, with user in the first one. The first one's name is
 // <prefix>1.
-func (h *house) chainOf(tenant, prefix string, n int, user principal.ID, visibility principal.Visibility) {
-	h.t.Helper()
+func storeChain(h *backendtest.Fixture, tenant, prefix string, n int, user principal.ID, visibility principal.Visibility) {
+	h.T.Helper()
 	below := user
 	for i := 1; i <= n; i++ {
-		below = h.stored(tenant, fmt.Sprintf("%s%d", prefix, i), visibility, principal.GroupManager, below)
+		below = storeGroup(h, tenant, fmt.Sprintf("%s%d", prefix, i), visibility, principal.GroupManager, below)
 	}
 }
 
-// stored writes a group with members to the store, as its creation would leave it.
-func (h *house) stored(tenant, name string, visibility principal.Visibility, role principal.GroupRole, members ...principal.ID) principal.ID {
-	h.t.Helper()
+// storeGroup writes a group with members to the store, as its creation would leave it.
+func storeGroup(h *backendtest.Fixture, tenant, name string, visibility principal.Visibility, role principal.GroupRole, members ...principal.ID) principal.ID {
+	h.T.Helper()
 	head := principal.Header{
 		ID: principal.GroupID(tenant, name), DisplayName: name, Visibility: visibility, State: commit.Live,
 		Seq: 1, MTS: 1, CreatedAt: 1, Managers: len(members), Members: len(members),
@@ -36,15 +37,15 @@ func (h *house) stored(tenant, name string, visibility principal.Visibility, rol
 	for _, m := range members {
 		rows = append(rows, principal.GroupMemberRow{Principal: m, Role: role, Seq: 1})
 	}
-	v, err := h.store.CommitPrincipal(h.t.Context(), &principal.Commit{ID: head.ID, Header: head, Members: rows})
+	v, err := h.Store.CommitPrincipal(h.T.Context(), &principal.Commit{ID: head.ID, Header: head, Members: rows})
 	if err != nil || !v.Applied {
-		h.t.Fatalf("writing %s: %+v, %v", head.ID, v, err)
+		h.T.Fatalf("writing %s: %+v, %v", head.ID, v, err)
 	}
-	if err := h.store.EnforceGroup(h.t.Context(), &principal.GroupEnforcement{Header: &head, Rows: rows}); err != nil {
-		h.t.Fatal(err)
+	if err := h.Store.EnforceGroup(h.T.Context(), &principal.GroupEnforcement{Header: &head, Rows: rows}); err != nil {
+		h.T.Fatal(err)
 	}
-	if err := h.store.SetBuilt(h.t.Context(), head.ID, 1); err != nil {
-		h.t.Fatal(err)
+	if err := h.Store.SetBuilt(h.T.Context(), head.ID, 1); err != nil {
+		h.T.Fatal(err)
 	}
 	return head.ID
 }
@@ -52,58 +53,58 @@ func (h *house) stored(tenant, name string, visibility principal.Visibility, rol
 // TestAMembershipCountsThroughEightLevels compares the 7th, the 8th and the 9th
 // group of a chain, in everything that rests on membership.
 func TestAMembershipCountsThroughEightLevels(t *testing.T) {
-	h := newHouse(t, nil)
-	h.user("u:acme:ann", principal.Public)
-	h.user("u:acme:bob", principal.Public)
-	h.chainOf("acme", "g", 10, "u:acme:ann", principal.Private)
+	h := backendtest.New(t, nil)
+	h.User("u:acme:ann", principal.Public)
+	h.User("u:acme:bob", principal.Public)
+	storeChain(h, "acme", "g", 10, "u:acme:ann", principal.Private)
 	for level := 7; level <= 9; level++ {
 		counts := level <= 8
 		group := fmt.Sprintf("g:acme:g%d", level)
 		id := principal.ID(group)
-		ann := func() *principal.Viewer { return as("u:acme:ann") }
-		role, err := h.svc.GroupRoleOf(t.Context(), ann(), id)
+		ann := func() *principal.Viewer { return backendtest.As("u:acme:ann") }
+		role, err := h.Service.GroupRoleOf(t.Context(), ann(), id)
 		if err != nil || (role == principal.GroupManager) != counts {
 			t.Errorf("level %d: viewerRole %v, %v", level, role, err)
 		}
-		found, err := h.svc.Principals(t.Context(), ann(), []principal.ID{id})
+		found, err := h.Service.Principals(t.Context(), ann(), []principal.ID{id})
 		if err != nil || (found[0] != nil) != counts {
 			t.Errorf("level %d: the group is shown as %v, %v", level, found[0], err)
 		}
-		h.item("u:acme:bob", fmt.Sprintf("item%d", level), group)
+		shareItem(h, "u:acme:bob", fmt.Sprintf("item%d", level), group)
 		item := library.ContentID(fmt.Sprintf("c:acme:item%d", level))
-		cs, err := h.svc.Contents(t.Context(), ann(), []library.ContentID{item})
+		cs, err := h.Service.Contents(t.Context(), ann(), []library.ContentID{item})
 		if err != nil || (cs[0] != nil) != counts {
 			t.Errorf("level %d: the item is shown as %v, %v", level, cs[0], err)
 		}
-		_, err = h.svc.UpdateGroup(t.Context(), ann(), principal.UpdateGroup{ID: group, Visibility: input.Some(ptr(principal.Public))})
+		_, err = h.Service.UpdateGroup(t.Context(), ann(), principal.UpdateGroup{ID: group, Visibility: input.Some(backendtest.Ptr(principal.Public))})
 		if counts && err != nil {
 			t.Errorf("level %d: a manager through groups is refused: %v", level, err)
 		} else if !counts {
-			wantTold(t, err, "NOT_FOUND id")
-			_, err := h.svc.UpdateGroup(t.Context(), admin("u:acme:root"), principal.UpdateGroup{ID: group, Visibility: input.Some(ptr(principal.Public))})
+			backendtest.WantFaults(t, err, "NOT_FOUND id")
+			_, err := h.Service.UpdateGroup(t.Context(), backendtest.Admin("u:acme:root"), principal.UpdateGroup{ID: group, Visibility: input.Some(backendtest.Ptr(principal.Public))})
 			if err != nil {
 				t.Fatal(err)
 			}
-			_, err = h.svc.UpdateGroup(t.Context(), ann(), principal.UpdateGroup{ID: group, DisplayName: input.Some(ptr("x"))})
-			wantTold(t, err, "FORBIDDEN id")
+			_, err = h.Service.UpdateGroup(t.Context(), ann(), principal.UpdateGroup{ID: group, DisplayName: input.Some(backendtest.Ptr("x"))})
+			backendtest.WantFaults(t, err, "FORBIDDEN id")
 		}
-		page, err := h.svc.Library(t.Context(), ann(), id, library.LibraryQuery{})
+		page, err := h.Service.Library(t.Context(), ann(), id, library.LibraryQuery{})
 		if err != nil || (page.Bucket == library.Bucket(principal.Private)) != counts || (len(page.Edges) == 1) != counts {
 			t.Errorf("level %d: its library shows %+v, %v", level, page, err)
 		}
 	}
 }
 
-// item makes a PRIVATE item of a user, shared with a group.
-func (h *house) item(creator, name, group string) {
-	h.t.Helper()
+// shareItem makes a PRIVATE item of a user, shared with a group.
+func shareItem(h *backendtest.Fixture, creator, name, group string) {
+	h.T.Helper()
 	role := library.Viewing
-	_, err := h.svc.CreateContent(h.t.Context(), admin(creator), library.CreateContent{
+	_, err := h.Service.CreateContent(h.T.Context(), backendtest.Admin(creator), library.CreateContent{
 		Name: &name, Kind: library.Note, Title: name, Visibility: principal.Private,
 		Members: []library.ContentMemberChange{{Principal: group, Role: &role}},
 	})
 	if err != nil {
-		h.t.Fatal(err)
+		h.T.Fatal(err)
 	}
 }
 
@@ -148,24 +149,24 @@ func (s *roundsStore) GroupMembersPage(ctx context.Context, g, after principal.I
 
 func (s *roundsStore) reset() { s.memberships, s.confirms, s.pages, s.claim, s.rows = 0, 0, 0, 0, 0 }
 
-func newRoundsHouse(t *testing.T) (*house, *roundsStore) {
+func newRoundsHouse(t *testing.T) (*backendtest.Fixture, *roundsStore) {
 	rounds := &roundsStore{}
-	return newHouse(t, func(s backend.Store) backend.Store { rounds.Store = s; return rounds }), rounds
+	return backendtest.New(t, func(s backend.Store) backend.Store { rounds.Store = s; return rounds }), rounds
 }
 
 // TestAStrangersChainLocksNobodyOut: resolving stops after eight levels, one round
 // of reads for each, and whoever is in such a chain may leave it.
 func TestAStrangersChainLocksNobodyOut(t *testing.T) {
 	h, store := newRoundsHouse(t)
-	h.user("u:acme:ann", principal.Public)
-	h.stored("evil", "g1", principal.Private, principal.GroupManager, "u:evil:eve", "u:acme:ann")
+	h.User("u:acme:ann", principal.Public)
+	storeGroup(h, "evil", "g1", principal.Private, principal.GroupManager, "u:evil:eve", "u:acme:ann")
 	below := principal.GroupID("evil", "g1")
 	for i := 2; i <= 1200; i++ {
-		below = h.stored("evil", fmt.Sprintf("g%d", i), principal.Private, principal.GroupManager, below)
+		below = storeGroup(h, "evil", fmt.Sprintf("g%d", i), principal.Private, principal.GroupManager, below)
 	}
 	store.reset()
-	v := as("u:acme:ann")
-	if _, err := h.svc.GroupRoleOf(t.Context(), v, below); err != nil {
+	v := backendtest.As("u:acme:ann")
+	if _, err := h.Service.GroupRoleOf(t.Context(), v, below); err != nil {
 		t.Fatal(err)
 	}
 	if store.memberships != 8 || store.confirms != 8 {
@@ -176,7 +177,7 @@ func TestAStrangersChainLocksNobodyOut(t *testing.T) {
 	}
 	store.reset()
 	store.broken = true
-	g, err := h.set(as("u:acme:ann"), "g:evil:g1", "u:acme:ann=")
+	g, err := h.Set(backendtest.As("u:acme:ann"), "g:evil:g1", "u:acme:ann=")
 	if err != nil || g != nil {
 		t.Errorf("leaving: %v, %v; want no group and no error", g, err)
 	}
@@ -184,7 +185,7 @@ func TestAStrangersChainLocksNobodyOut(t *testing.T) {
 		t.Errorf("leaving has resolved groups: %d, %d calls", store.memberships, store.confirms)
 	}
 	store.broken = false
-	if role, err := h.svc.GroupRoleOf(t.Context(), as("u:acme:ann"), "g:evil:g1"); err != nil || role != principal.NotInGroup {
+	if role, err := h.Service.GroupRoleOf(t.Context(), backendtest.As("u:acme:ann"), "g:evil:g1"); err != nil || role != principal.NotInGroup {
 		t.Errorf("after leaving: %v, %v", role, err)
 	}
 }
@@ -193,21 +194,21 @@ func TestAStrangersChainLocksNobodyOut(t *testing.T) {
 // is shown the group that it sees without being in it.
 func TestLeaving(t *testing.T) {
 	h, store := newRoundsHouse(t)
-	h.user("u:acme:ann", principal.Public)
-	h.stored("acme", "open", principal.LoggedIn, principal.GroupManager, "u:acme:ann", "u:acme:bob")
-	h.stored("acme", "sole", principal.Private, principal.GroupManager, "u:acme:ann")
+	h.User("u:acme:ann", principal.Public)
+	storeGroup(h, "acme", "open", principal.LoggedIn, principal.GroupManager, "u:acme:ann", "u:acme:bob")
+	storeGroup(h, "acme", "sole", principal.Private, principal.GroupManager, "u:acme:ann")
 	store.broken = true
 	key := "a key for leaving twice"
 	in := principal.SetGroupMembers{Group: "g:acme:open", Members: []principal.GroupMemberChange{{Principal: "u:acme:ann"}}, IdempotencyKey: &key}
 	for range 2 {
-		if g, err := h.svc.SetGroupMembers(t.Context(), as("u:acme:ann"), in); err != nil || g == nil {
+		if g, err := h.Service.SetGroupMembers(t.Context(), backendtest.As("u:acme:ann"), in); err != nil || g == nil {
 			t.Errorf("leaving a group that stays visible: %v, %v", g, err)
 		}
 	}
-	_, err := h.set(as("u:acme:ann"), "g:acme:sole", "u:acme:ann=")
-	wantTold(t, err, "LAST_MANAGER members.0")
+	_, err := h.Set(backendtest.As("u:acme:ann"), "g:acme:sole", "u:acme:ann=")
+	backendtest.WantFaults(t, err, "LAST_MANAGER members.0")
 	// Taking somebody else out beside oneself is no leaving.
-	if _, err = h.set(as("u:acme:ann"), "g:acme:sole", "u:acme:ann=", "u:acme:bob="); err == nil {
+	if _, err = h.Set(backendtest.As("u:acme:ann"), "g:acme:sole", "u:acme:ann=", "u:acme:bob="); err == nil {
 		t.Error("a change of others resolves nothing")
 	}
 }
@@ -215,52 +216,52 @@ func TestLeaving(t *testing.T) {
 // TestQuotasAreSeparate: groups of other tenants do not use up the memberships in
 // groups of one's own, nor the groups of a closure.
 func TestQuotasAreSeparate(t *testing.T) {
-	h := newHouse(t, nil)
+	h := backendtest.New(t, nil)
 	for _, u := range []string{"u:acme:ann", "u:evil:eve"} {
-		h.user(u, principal.Public)
+		h.User(u, principal.Public)
 	}
 	for i := range 99 {
-		h.stored("evil", fmt.Sprintf("e%d", i), principal.Public, principal.GroupManager, "u:evil:eve", "u:acme:ann")
+		storeGroup(h, "evil", fmt.Sprintf("e%d", i), principal.Public, principal.GroupManager, "u:evil:eve", "u:acme:ann")
 	}
 	for _, g := range []string{"g:evil:x", "g:evil:y"} {
-		h.group(g, "u:evil:eve", principal.Public)
+		h.Group(g, "u:evil:eve", principal.Public)
 	}
-	h.mustSet(as("u:evil:eve"), "g:evil:x", "u:acme:ann=MEMBER") // the 100th
-	_, err := h.set(as("u:evil:eve"), "g:evil:y", "u:acme:ann=MEMBER")
-	wantTold(t, err, "TOO_MANY members.0.principalId")
-	h.mustSet(as("u:evil:eve"), "g:evil:x", "u:acme:ann=MANAGER") // being in needs no room
-	h.group("g:acme:own", "u:acme:ann", principal.Public)
+	h.MustSet(backendtest.As("u:evil:eve"), "g:evil:x", "u:acme:ann=MEMBER") // the 100th
+	_, err := h.Set(backendtest.As("u:evil:eve"), "g:evil:y", "u:acme:ann=MEMBER")
+	backendtest.WantFaults(t, err, "TOO_MANY members.0.principalId")
+	h.MustSet(backendtest.As("u:evil:eve"), "g:evil:x", "u:acme:ann=MANAGER") // being in needs no room
+	h.Group("g:acme:own", "u:acme:ann", principal.Public)
 	// eve's own quota is that of her tenant.
-	h.group("g:evil:z", "u:evil:eve", principal.Public)
+	h.Group("g:evil:z", "u:evil:eve", principal.Public)
 }
 
 // TestStrangersDoNotDisplaceOwnGroups: whatever a stranger nests, the groups of
 // one's own tenant are resolved, and one may be put into more of them.
 func TestStrangersDoNotDisplaceOwnGroups(t *testing.T) {
-	h := newHouse(t, nil)
+	h := backendtest.New(t, nil)
 	for _, u := range []string{"u:acme:ann", "u:evil:eve"} {
-		h.user(u, principal.Public)
+		h.User(u, principal.Public)
 	}
 	// Ids of tenant aaa come before those of acme. A race has gone beyond the quota
 	// of 100, and each of the groups is in 100 more.
 	for i := range 150 {
-		g := h.stored("aaa", fmt.Sprintf("e%03d", i), principal.Public, principal.GroupManager, "u:acme:ann")
+		g := storeGroup(h, "aaa", fmt.Sprintf("e%03d", i), principal.Public, principal.GroupManager, "u:acme:ann")
 		for j := range 30 {
-			h.stored("aaa", fmt.Sprintf("top%03d-%d", i, j), principal.Public, principal.GroupManager, g)
+			storeGroup(h, "aaa", fmt.Sprintf("top%03d-%d", i, j), principal.Public, principal.GroupManager, g)
 		}
 	}
-	h.chainOf("acme", "own", 8, "u:acme:ann", principal.Private)
-	v := as("u:acme:ann")
+	storeChain(h, "acme", "own", 8, "u:acme:ann", principal.Private)
+	v := backendtest.As("u:acme:ann")
 	for i := 1; i <= 8; i++ {
 		id := principal.GroupID("acme", fmt.Sprintf("own%d", i))
-		if role, err := h.svc.GroupRoleOf(t.Context(), v, id); err != nil || role != principal.GroupManager {
+		if role, err := h.Service.GroupRoleOf(t.Context(), v, id); err != nil || role != principal.GroupManager {
 			t.Errorf("%s: %v, %v", id, role, err)
 		}
 	}
 	for id, want := range map[principal.ID]principal.GroupRole{
 		"g:aaa:e099": principal.GroupManager, "g:aaa:e100": principal.NotInGroup, "g:aaa:top000-0": principal.GroupManager, "g:aaa:top140-0": principal.NotInGroup,
 	} {
-		if role, err := h.svc.GroupRoleOf(t.Context(), v, id); err != nil || role != want {
+		if role, err := h.Service.GroupRoleOf(t.Context(), v, id); err != nil || role != want {
 			t.Errorf("%s: %v, %v; want %v", id, role, err, want)
 		}
 	}
@@ -271,7 +272,7 @@ func TestStrangersDoNotDisplaceOwnGroups(t *testing.T) {
 			if j == 30 {
 				id = principal.GroupID("aaa", fmt.Sprintf("e%03d", i))
 			}
-			if role, _ := h.svc.GroupRoleOf(t.Context(), v, id); role != principal.NotInGroup {
+			if role, _ := h.Service.GroupRoleOf(t.Context(), v, id); role != principal.NotInGroup {
 				all++
 			}
 		}
@@ -279,47 +280,47 @@ func TestStrangersDoNotDisplaceOwnGroups(t *testing.T) {
 	if all != 2000 {
 		t.Errorf("ann is in %d groups, want 2000", all)
 	}
-	h.group("g:acme:new", "u:acme:ann", principal.Public)
-	h.group("g:evil:new", "u:evil:eve", principal.Public)
-	_, err := h.set(as("u:evil:eve"), "g:evil:new", "u:acme:ann=MEMBER")
-	wantTold(t, err, "TOO_MANY members.0.principalId")
+	h.Group("g:acme:new", "u:acme:ann", principal.Public)
+	h.Group("g:evil:new", "u:evil:eve", principal.Public)
+	_, err := h.Set(backendtest.As("u:evil:eve"), "g:evil:new", "u:acme:ann=MEMBER")
+	backendtest.WantFaults(t, err, "TOO_MANY members.0.principalId")
 }
 
 // TestGroupsNestThroughEightLevels: an addition that would make a ninth level is
 // refused, wherever in the chain it is made.
 func TestGroupsNestThroughEightLevels(t *testing.T) {
 	for below := 1; below <= 8; below++ {
-		h := newHouse(t, nil)
-		h.user("u:acme:ann", principal.Public)
-		h.chainOf("acme", "low", below, "u:acme:ann", principal.Public)
-		h.chainOf("acme", "high", 9-below, "u:acme:ann", principal.Public)
-		h.chainOf("acme", "less", 8-below, "u:acme:ann", principal.Public)
+		h := backendtest.New(t, nil)
+		h.User("u:acme:ann", principal.Public)
+		storeChain(h, "acme", "low", below, "u:acme:ann", principal.Public)
+		storeChain(h, "acme", "high", 9-below, "u:acme:ann", principal.Public)
+		storeChain(h, "acme", "less", 8-below, "u:acme:ann", principal.Public)
 		top := fmt.Sprintf("g:acme:low%d", below)
-		_, err := h.set(admin("u:acme:root"), "g:acme:high1", top+"=MEMBER")
-		wantTold(t, err, "TOO_MANY members.0.principalId")
+		_, err := h.Set(backendtest.Admin("u:acme:root"), "g:acme:high1", top+"=MEMBER")
+		backendtest.WantFaults(t, err, "TOO_MANY members.0.principalId")
 		if below < 8 {
-			h.mustSet(admin("u:acme:root"), "g:acme:less1", top+"=MEMBER")
+			h.MustSet(backendtest.Admin("u:acme:root"), "g:acme:less1", top+"=MEMBER")
 			// It is in already: another role nests nothing.
-			h.mustSet(admin("u:acme:root"), "g:acme:less1", top+"=MANAGER")
+			h.MustSet(backendtest.Admin("u:acme:root"), "g:acme:less1", top+"=MANAGER")
 			// A cycle nests nothing deeper.
-			h.mustSet(admin("u:acme:root"), "g:acme:low1", fmt.Sprintf("g:acme:less%d=MEMBER", 8-below))
+			h.MustSet(backendtest.Admin("u:acme:root"), "g:acme:low1", fmt.Sprintf("g:acme:less%d=MEMBER", 8-below))
 		}
 		// Users nest nothing.
-		h.user("u:acme:bob", principal.Public)
-		h.mustSet(admin("u:acme:root"), "g:acme:high1", "u:acme:bob=MEMBER")
+		h.User("u:acme:bob", principal.Public)
+		h.MustSet(backendtest.Admin("u:acme:root"), "g:acme:high1", "u:acme:bob=MEMBER")
 	}
 }
 
 // TestStrangersKeepNobodyFromNesting: the groups of other tenants above a group do
 // not count against what its managers put into it.
 func TestStrangersKeepNobodyFromNesting(t *testing.T) {
-	h := newHouse(t, nil)
-	h.user("u:acme:ann", principal.Public)
-	h.group("g:acme:a", "u:acme:ann", principal.Public)
-	h.group("g:acme:b", "u:acme:ann", principal.Public)
-	h.chainOf("evil", "e", 8, "g:acme:a", principal.Public)
-	h.mustSet(as("u:acme:ann"), "g:acme:a", "g:acme:b=MEMBER")
-	if role, err := h.svc.GroupRoleOf(t.Context(), as("u:acme:ann"), "g:acme:a"); err != nil || role != principal.GroupManager {
+	h := backendtest.New(t, nil)
+	h.User("u:acme:ann", principal.Public)
+	h.Group("g:acme:a", "u:acme:ann", principal.Public)
+	h.Group("g:acme:b", "u:acme:ann", principal.Public)
+	storeChain(h, "evil", "e", 8, "g:acme:a", principal.Public)
+	h.MustSet(backendtest.As("u:acme:ann"), "g:acme:a", "g:acme:b=MEMBER")
+	if role, err := h.Service.GroupRoleOf(t.Context(), backendtest.As("u:acme:ann"), "g:acme:a"); err != nil || role != principal.GroupManager {
 		t.Errorf("%v, %v", role, err)
 	}
 }
@@ -327,17 +328,17 @@ func TestStrangersKeepNobodyFromNesting(t *testing.T) {
 // TestNestingALargeGroup takes rounds, not a read for each of its members.
 func TestNestingALargeGroup(t *testing.T) {
 	h, store := newRoundsHouse(t)
-	h.user("u:acme:ann", principal.Public)
+	h.User("u:acme:ann", principal.Public)
 	var members []principal.ID
 	for i := range 1500 {
 		members = append(members, principal.UserID("acme", fmt.Sprintf("m%d", i)))
 	}
-	below := h.stored("acme", "below", principal.Public, principal.GroupManager, "u:acme:ann")
-	h.stored("acme", "large", principal.Public, principal.GroupManager, append(members, below)...)
-	h.group("g:acme:top", "u:acme:ann", principal.Public)
+	below := storeGroup(h, "acme", "below", principal.Public, principal.GroupManager, "u:acme:ann")
+	storeGroup(h, "acme", "large", principal.Public, principal.GroupManager, append(members, below)...)
+	h.Group("g:acme:top", "u:acme:ann", principal.Public)
 	store.reset()
-	v := as("u:acme:ann")
-	h.mustSet(v, "g:acme:top", "g:acme:large=MEMBER")
+	v := backendtest.As("u:acme:ann")
+	h.MustSet(v, "g:acme:top", "g:acme:large=MEMBER")
 	if calls := store.memberships + store.confirms + store.pages; calls > 12 {
 		t.Errorf("it took %d calls", calls)
 	}
@@ -350,17 +351,17 @@ func TestNestingALargeGroup(t *testing.T) {
 // each group is confirmed by one of those that lead to it.
 func TestManyGroupsInTheSameOnes(t *testing.T) {
 	h, store := newRoundsHouse(t)
-	h.user("u:acme:ann", principal.Public)
+	h.User("u:acme:ann", principal.Public)
 	var lower []principal.ID
 	for i := range 90 {
-		lower = append(lower, h.stored("evil", fmt.Sprintf("low%d", i), principal.Public, principal.GroupManager, "u:acme:ann"))
+		lower = append(lower, storeGroup(h, "evil", fmt.Sprintf("low%d", i), principal.Public, principal.GroupManager, "u:acme:ann"))
 	}
 	for i := range 90 {
-		h.stored("evil", fmt.Sprintf("top%d", i), principal.Public, principal.GroupManager, lower...)
+		storeGroup(h, "evil", fmt.Sprintf("top%d", i), principal.Public, principal.GroupManager, lower...)
 	}
 	store.reset()
-	v := as("u:acme:ann")
-	if role, err := h.svc.GroupRoleOf(t.Context(), v, "g:evil:low0"); err != nil || role != principal.GroupManager {
+	v := backendtest.As("u:acme:ann")
+	if role, err := h.Service.GroupRoleOf(t.Context(), v, "g:evil:low0"); err != nil || role != principal.GroupManager {
 		t.Errorf("%v, %v", role, err)
 	}
 	if store.claim != 180 {
@@ -374,17 +375,17 @@ func TestManyGroupsInTheSameOnes(t *testing.T) {
 // TestGroupsShowNothingThatHasExpired: a role through groups shows no item whose
 // time is over, neither to queries nor to mutations.
 func TestGroupsShowNothingThatHasExpired(t *testing.T) {
-	r := newRoom(t)
-	r.principals("u:acme:ann", "g:acme:a")
-	r.join("g:acme:a", true, in("u:acme:ann", principal.GroupMember))
-	past := roomStart - 1
-	r.change("c:acme:gone", func(h *library.Header) {
+	r := backendtest.NewRows(t)
+	r.Principals("u:acme:ann", "g:acme:a")
+	r.Join("g:acme:a", true, backendtest.GroupMember("u:acme:ann", principal.GroupMember))
+	past := backendtest.RowsStart - 1
+	r.Change("c:acme:gone", func(h *library.Header) {
 		h.Visibility, h.ExpiresAt = principal.Private, &past
-	}, has("g:acme:a", library.Manages))
-	cs, err := r.svc.Contents(t.Context(), ann(), []library.ContentID{"c:acme:gone"})
+	}, backendtest.ContentMember("g:acme:a", library.Manages))
+	cs, err := r.Service.Contents(t.Context(), backendtest.Ann(), []library.ContentID{"c:acme:gone"})
 	if err != nil || cs[0] != nil {
 		t.Errorf("it is shown: %v, %v", cs[0], err)
 	}
-	_, err = r.svc.UpdateContent(t.Context(), ann(), library.UpdateContent{ID: "c:acme:gone", Title: input.Some(ptr("x"))})
-	wantTold(t, err, "NOT_FOUND id")
+	_, err = r.Service.UpdateContent(t.Context(), backendtest.Ann(), library.UpdateContent{ID: "c:acme:gone", Title: input.Some(backendtest.Ptr("x"))})
+	backendtest.WantFaults(t, err, "NOT_FOUND id")
 }

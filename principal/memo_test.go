@@ -1,4 +1,4 @@
-package library_test
+package principal_test
 
 import (
 	"context"
@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"carrel/backend"
+	"carrel/backend/backendtest"
 	"carrel/core/input"
 	"carrel/library"
 	"carrel/principal"
@@ -40,17 +41,17 @@ func (p *principalReads) take() []principal.ID {
 // again, and so does whoever asks after a change.
 func TestARequestReadsAPrincipalOnce(t *testing.T) {
 	var reads *principalReads
-	h := newHouse(t, func(s backend.Store) backend.Store {
+	h := backendtest.New(t, func(s backend.Store) backend.Store {
 		reads = &principalReads{Store: s}
 		return reads
 	})
 	const ann, bob, hidden = "u:acme:ann", "u:acme:bob", "u:acme:hidden"
-	h.user(ann, principal.Public)
-	h.user(bob, principal.Public)
-	h.user(hidden, principal.Private)
+	h.User(ann, principal.Public)
+	h.User(bob, principal.Public)
+	h.User(hidden, principal.Private)
 	ask := func(v *principal.Viewer, ids ...principal.ID) []principal.Principal {
 		t.Helper()
-		ps, err := h.svc.Principals(t.Context(), v, ids)
+		ps, err := h.Service.Principals(t.Context(), v, ids)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -64,9 +65,9 @@ func TestARequestReadsAPrincipalOnce(t *testing.T) {
 	}
 	for range 2 {
 		reads.take()
-		v := as(bob)
+		v := backendtest.As(bob)
 		ask(v, ann)
-		if _, err := h.svc.Library(t.Context(), v, ann, library.LibraryQuery{}); err != nil {
+		if _, err := h.Service.Library(t.Context(), v, ann, library.LibraryQuery{}); err != nil {
 			t.Fatal(err)
 		}
 		ps := ask(v, bob, hidden, ann, bob)
@@ -76,17 +77,17 @@ func TestARequestReadsAPrincipalOnce(t *testing.T) {
 		wantRead(ann, bob, hidden, bob)
 		ask(v, hidden, ann)
 		wantRead(hidden)
-		if u, err := h.svc.ViewerUser(t.Context(), v); err != nil || u.ID != bob {
+		if u, err := h.Service.ViewerUser(t.Context(), v); err != nil || u.ID != bob {
 			t.Errorf("the viewer's user is %v, %v", u, err)
 		}
 		wantRead()
 	}
-	v := as(ann)
+	v := backendtest.As(ann)
 	name := "Ann"
 	if got := ask(v, ann); got[0].Head().DisplayName == name {
 		t.Fatalf("she is called %s already", name)
 	}
-	if _, err := h.svc.UpdateUser(t.Context(), v, principal.UpdateUser{ID: ann, DisplayName: input.Some(&name)}); err != nil {
+	if _, err := h.Service.UpdateUser(t.Context(), v, principal.UpdateUser{ID: ann, DisplayName: input.Some(&name)}); err != nil {
 		t.Fatal(err)
 	}
 	if got := ask(v, ann); got[0].Head().DisplayName != name {

@@ -1,4 +1,4 @@
-package library_test
+package feed_test
 
 import (
 	"context"
@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"carrel/backend"
+	"carrel/backend/backendtest"
 	"carrel/library"
 	"carrel/principal"
 )
@@ -26,9 +27,9 @@ type gated struct {
 	ended chan error
 }
 
-func (g *gateways) gate(owner principal.ID, err error) *gated {
-	s := &gated{Store: g.store, owner: owner, read: make(chan struct{}), free: make(chan struct{}), err: err, ended: make(chan error, 1)}
-	g.way = s
+func gateChanges(g *backendtest.Gateways, owner principal.ID, err error) *gated {
+	s := &gated{Store: g.Store, owner: owner, read: make(chan struct{}), free: make(chan struct{}), err: err, ended: make(chan error, 1)}
+	g.Through = s
 	return s
 }
 
@@ -53,10 +54,10 @@ type begun struct {
 	err error
 }
 
-func (h *house) begins(ctx context.Context, user string) <-chan begun {
+func beginFollowing(h *backendtest.Fixture, ctx context.Context, user string) <-chan begun {
 	came := make(chan begun, 1)
 	go func() {
-		f, err := h.svc.Follow(ctx, as(user), user, nil)
+		f, err := h.Service.Follow(ctx, backendtest.As(user), user, nil)
 		came <- begun{f, err}
 	}()
 	return came
@@ -65,19 +66,19 @@ func (h *house) begins(ctx context.Context, user string) <-chan begun {
 // TestWhoLeavesTakesNobodyAlong: those who follow a library wait for one look at
 // its changes. Who has begun it leaves at once, and the others do not notice.
 func TestWhoLeavesTakesNobodyAlong(t *testing.T) {
-	g := newGateways(t)
-	store := g.gate("u:acme:ann", nil)
-	here, clock := g.open(0, false)
-	here.user("u:acme:ann", principal.Public)
+	g := backendtest.NewGateways(t)
+	store := gateChanges(g, "u:acme:ann", nil)
+	here, clock := g.Open(0, false)
+	here.User("u:acme:ann", principal.Public)
 	leaves, leave := context.WithCancel(t.Context())
-	first := here.begins(leaves, "u:acme:ann")
+	first := beginFollowing(here, leaves, "u:acme:ann")
 	<-store.read
 	stays, cancel := context.WithCancel(t.Context())
 	defer cancel()
-	k := clock.keep(stays)
-	close(k.free)
-	second := here.begins(stays, "u:acme:ann")
-	<-k.waits
+	k := clock.Keep(stays)
+	close(k.Free)
+	second := beginFollowing(here, stays, "u:acme:ann")
+	<-k.Waits
 	leave()
 	if b := <-first; b.err == nil {
 		t.Error("who has left follows")
@@ -89,19 +90,19 @@ func TestWhoLeavesTakesNobodyAlong(t *testing.T) {
 		t.Fatalf("who has stayed does not follow: %v", b.err)
 	}
 	defer b.f.Close()
-	here.note("a", principal.Private)
-	(&follower{t: t, Following: b.f}).wants("+a")
+	here.Note("a", principal.Private)
+	(&backendtest.Follower{T: t, Following: b.f}).Want("+a")
 }
 
 // TestAProcessEndsWhileALibraryIsLookedAt: nobody waits for a look at a library
 // that the last of its followers has left.
 func TestAProcessEndsWhileALibraryIsLookedAt(t *testing.T) {
-	g := newGateways(t)
-	store := g.gate("u:acme:ann", nil)
-	here, clock := g.open(0, false)
-	here.user("u:acme:ann", principal.Public)
+	g := backendtest.NewGateways(t)
+	store := gateChanges(g, "u:acme:ann", nil)
+	here, clock := g.Open(0, false)
+	here.User("u:acme:ann", principal.Public)
 	ctx, leave := context.WithCancel(t.Context())
-	first := here.begins(ctx, "u:acme:ann")
+	first := beginFollowing(here, ctx, "u:acme:ann")
 	<-store.read
 	leave()
 	if b := <-first; b.err == nil {
@@ -111,60 +112,60 @@ func TestAProcessEndsWhileALibraryIsLookedAt(t *testing.T) {
 	if err := <-store.ended; !errors.Is(err, context.Canceled) {
 		t.Errorf("the look ended with %v", err)
 	}
-	here.svc.End()
+	here.Service.End()
 	clock.Close()
 }
 
 // TestAFailedLookIsNobodysWhoComesLater: it is told to those who waited for it.
 // Who comes after it looks anew, though one of those has not left yet.
 func TestAFailedLookIsNobodysWhoComesLater(t *testing.T) {
-	g := newGateways(t)
-	store := g.gate("u:acme:ann", errDown)
-	here, clock := g.open(0, false)
-	here.user("u:acme:ann", principal.Public)
-	first := here.begins(t.Context(), "u:acme:ann")
+	g := backendtest.NewGateways(t)
+	store := gateChanges(g, "u:acme:ann", backendtest.ErrDown)
+	here, clock := g.Open(0, false)
+	here.User("u:acme:ann", principal.Public)
+	first := beginFollowing(here, t.Context(), "u:acme:ann")
 	<-store.read
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
-	k := clock.keep(ctx)
-	second := here.begins(ctx, "u:acme:ann")
-	<-k.waits
+	k := clock.Keep(ctx)
+	second := beginFollowing(here, ctx, "u:acme:ann")
+	<-k.Waits
 	close(store.free)
-	wantTold(t, (<-first).err, "UNAVAILABLE")
-	late := <-here.begins(t.Context(), "u:acme:ann")
-	close(k.free)
-	wantTold(t, (<-second).err, "UNAVAILABLE")
+	backendtest.WantFaults(t, (<-first).err, "UNAVAILABLE")
+	late := <-beginFollowing(here, t.Context(), "u:acme:ann")
+	close(k.Free)
+	backendtest.WantFaults(t, (<-second).err, "UNAVAILABLE")
 	if late.err != nil {
 		t.Fatalf("who comes later does not follow: %v", late.err)
 	}
 	defer late.f.Close()
-	here.note("a", principal.Private)
-	(&follower{t: t, Following: late.f}).wants("+a")
+	here.Note("a", principal.Private)
+	(&backendtest.Follower{T: t, Following: late.f}).Want("+a")
 }
 
 // TestAFollowerIsNotToldWhatWasBefore: what other processes have changed before
 // a library was looked at for the first time is nothing that happens from then
 // on, though they announce it meanwhile. What that look has missed is told.
 func TestAFollowerIsNotToldWhatWasBefore(t *testing.T) {
-	g := newGateways(t)
-	other, _ := g.open(0, false)
-	store := g.gate("u:acme:ben", nil)
-	here, _ := g.open(0, false)
-	other.user("u:acme:ann", principal.Public)
-	other.user("u:acme:ben", principal.Public)
+	g := backendtest.NewGateways(t)
+	other, _ := g.Open(0, false)
+	store := gateChanges(g, "u:acme:ben", nil)
+	here, _ := g.Open(0, false)
+	other.User("u:acme:ann", principal.Public)
+	other.User("u:acme:ben", principal.Public)
 	for n := range 300 { // more than may wait
-		other.note(fmt.Sprint("before", n), principal.Private, "u:acme:ben=VIEWER")
+		other.Note(fmt.Sprint("before", n), principal.Private, "u:acme:ben=VIEWER")
 	}
-	witness := here.follows(as("u:acme:ann"), "u:acme:ann", "")
-	first := here.begins(t.Context(), "u:acme:ben")
+	witness := here.Follow(backendtest.As("u:acme:ann"), "u:acme:ann", "")
+	first := beginFollowing(here, t.Context(), "u:acme:ben")
 	<-store.read
-	other.note("meanwhile", principal.Private, "u:acme:ben=VIEWER")
-	witness.wants("+meanwhile")
+	other.Note("meanwhile", principal.Private, "u:acme:ben=VIEWER")
+	witness.Want("+meanwhile")
 	// All that there was before the first of these was announced with it at the
 	// latest, and is done with when the second is heard of.
 	for _, title := range []string{"next", "last"} {
-		other.note(title, principal.Private)
-		witness.wants("+" + title)
+		other.Note(title, principal.Private)
+		witness.Want("+" + title)
 	}
 	close(store.free)
 	b := <-first
@@ -172,7 +173,7 @@ func TestAFollowerIsNotToldWhatWasBefore(t *testing.T) {
 		t.Fatalf("following: %v", b.err)
 	}
 	defer b.f.Close()
-	f := &follower{t: t, Following: b.f}
-	f.wants("+meanwhile")
-	f.wantsNothing(other, "u:acme:ben")
+	f := &backendtest.Follower{T: t, Following: b.f}
+	f.Want("+meanwhile")
+	f.WantNothing(other, "u:acme:ben")
 }

@@ -1,4 +1,4 @@
-package library_test
+package principal_test
 
 import (
 	"context"
@@ -9,29 +9,30 @@ import (
 	"pgregory.net/rapid"
 
 	"carrel/backend"
+	"carrel/backend/backendtest"
 	"carrel/principal"
 )
 
-func (r *room) wantGroupRole(user, group principal.ID, want principal.GroupRole) {
-	r.t.Helper()
-	got, err := r.svc.GroupRoleOf(r.t.Context(), &principal.Viewer{User: user}, group)
+func wantGroupRole(r *backendtest.Rows, user, group principal.ID, want principal.GroupRole) {
+	r.T.Helper()
+	got, err := r.Service.GroupRoleOf(r.T.Context(), &principal.Viewer{User: user}, group)
 	if err != nil || got != want {
-		r.t.Errorf("%s in %s: %v, %v; want %v", user, group, got, err, want)
+		r.T.Errorf("%s in %s: %v, %v; want %v", user, group, got, err, want)
 	}
 }
 
 func TestGroupsOfAnyDepth(t *testing.T) {
-	r := newRoom(t)
-	r.principals("u:acme:ann", "u:other:eve", "g:acme:a", "g:acme:b", "g:other:c", "g:acme:d", "g:acme:e")
+	r := backendtest.NewRows(t)
+	r.Principals("u:acme:ann", "u:other:eve", "g:acme:a", "g:acme:b", "g:other:c", "g:acme:d", "g:acme:e")
 	// ann in a in b in c in a: a cycle. a manages d, b is a member of d.
-	r.join("g:acme:a", true, in("u:acme:ann", principal.GroupMember), in("g:other:c", principal.GroupMember))
-	r.join("g:acme:b", true, in("g:acme:a", principal.GroupManager))
-	r.join("g:other:c", true, in("g:acme:b", principal.GroupMember))
-	r.join("g:acme:d", true, in("g:acme:a", principal.GroupManager), in("g:acme:b", principal.GroupMember))
+	r.Join("g:acme:a", true, backendtest.GroupMember("u:acme:ann", principal.GroupMember), backendtest.GroupMember("g:other:c", principal.GroupMember))
+	r.Join("g:acme:b", true, backendtest.GroupMember("g:acme:a", principal.GroupManager))
+	r.Join("g:other:c", true, backendtest.GroupMember("g:acme:b", principal.GroupMember))
+	r.Join("g:acme:d", true, backendtest.GroupMember("g:acme:a", principal.GroupManager), backendtest.GroupMember("g:acme:b", principal.GroupMember))
 	// e was left, and leaving is a role no more.
-	left := in("u:acme:ann", principal.GroupManager)
+	left := backendtest.GroupMember("u:acme:ann", principal.GroupManager)
 	left.Leaving = true
-	r.join("g:acme:e", true, left)
+	r.Join("g:acme:e", true, left)
 	for _, c := range []struct {
 		group principal.ID
 		want  principal.GroupRole
@@ -43,60 +44,60 @@ func TestGroupsOfAnyDepth(t *testing.T) {
 		{"g:acme:e", principal.NotInGroup},
 		{"g:acme:absent", principal.NotInGroup},
 	} {
-		r.wantGroupRole("u:acme:ann", c.group, c.want)
+		wantGroupRole(r, "u:acme:ann", c.group, c.want)
 	}
-	r.wantGroupRole("u:other:eve", "g:acme:a", principal.NotInGroup)
-	r.wantGroupRole("", "g:acme:a", principal.NotInGroup)
+	wantGroupRole(r, "u:other:eve", "g:acme:a", principal.NotInGroup)
+	wantGroupRole(r, "", "g:acme:a", principal.NotInGroup)
 }
 
 // TestStaleReverseIndex: the index says where to look, the group's own row
 // whether there is a membership, and of which role.
 func TestStaleReverseIndex(t *testing.T) {
-	r := newRoom(t)
-	r.principals("u:acme:ann", "g:acme:left", "g:acme:demoted", "g:acme:top")
+	r := backendtest.NewRows(t)
+	r.Principals("u:acme:ann", "g:acme:left", "g:acme:demoted", "g:acme:top")
 	for _, g := range []principal.ID{"g:acme:left", "g:acme:demoted"} {
-		r.join(g, true, in("u:acme:ann", principal.GroupManager))
+		r.Join(g, true, backendtest.GroupMember("u:acme:ann", principal.GroupManager))
 	}
-	r.join("g:acme:top", true, in("g:acme:left", principal.GroupManager))
-	out := in("u:acme:ann", principal.GroupManager)
+	r.Join("g:acme:top", true, backendtest.GroupMember("g:acme:left", principal.GroupManager))
+	out := backendtest.GroupMember("u:acme:ann", principal.GroupManager)
 	out.Leaving = true
-	r.join("g:acme:left", false, out)
-	r.join("g:acme:demoted", false, in("u:acme:ann", principal.GroupMember))
-	r.wantGroupRole("u:acme:ann", "g:acme:left", principal.NotInGroup)
-	r.wantGroupRole("u:acme:ann", "g:acme:top", principal.NotInGroup)
-	r.wantGroupRole("u:acme:ann", "g:acme:demoted", principal.GroupMember)
+	r.Join("g:acme:left", false, out)
+	r.Join("g:acme:demoted", false, backendtest.GroupMember("u:acme:ann", principal.GroupMember))
+	wantGroupRole(r, "u:acme:ann", "g:acme:left", principal.NotInGroup)
+	wantGroupRole(r, "u:acme:ann", "g:acme:top", principal.NotInGroup)
+	wantGroupRole(r, "u:acme:ann", "g:acme:demoted", principal.GroupMember)
 }
 
 // TestClosureIsBounded: what is beyond the limits of memberships counts for
 // nothing, and reading stays bounded.
 func TestClosureIsBounded(t *testing.T) {
-	r := newRoom(t)
-	r.principals("u:acme:ann", "g:acme:one", "g:acme:two", "g:acme:zlast")
+	r := backendtest.NewRows(t)
+	r.Principals("u:acme:ann", "g:acme:one", "g:acme:two", "g:acme:zlast")
 	group := func(kind string, i int) principal.ID {
 		return principal.ID(fmt.Sprintf("g:acme:%s-%04d", kind, i))
 	}
 	// 998 groups beside one, two; then 1,000 through one and 1,000 through two.
 	join := func(kind string, n int, member principal.ID) {
 		for i := range n {
-			r.principal(group(kind, i), principal.Public)
-			r.join(group(kind, i), true, in(member, principal.GroupMember))
+			r.Principal(group(kind, i), principal.Public)
+			r.Join(group(kind, i), true, backendtest.GroupMember(member, principal.GroupMember))
 		}
 	}
-	r.join("g:acme:one", true, in("u:acme:ann", principal.GroupMember))
-	r.join("g:acme:two", true, in("u:acme:ann", principal.GroupMember))
+	r.Join("g:acme:one", true, backendtest.GroupMember("u:acme:ann", principal.GroupMember))
+	r.Join("g:acme:two", true, backendtest.GroupMember("u:acme:ann", principal.GroupMember))
 	join("a", 998, "u:acme:ann")
 	join("b", 1000, "g:acme:one")
 	join("c", 1000, "g:acme:two")
-	r.join("g:acme:zlast", true, in("u:acme:ann", principal.GroupMember))
-	v := ann()
+	r.Join("g:acme:zlast", true, backendtest.GroupMember("u:acme:ann", principal.GroupMember))
+	v := backendtest.Ann()
 	in := 0
 	for _, kind := range []struct {
 		name string
 		n    int
 	}{{"a", 998}, {"b", 1000}, {"c", 1000}} {
 		for i := range kind.n {
-			role, err := r.svc.GroupRoleOf(t.Context(), v, group(kind.name, i))
-			r.must(err)
+			role, err := r.Service.GroupRoleOf(t.Context(), v, group(kind.name, i))
+			r.Must(err)
 			if role != principal.NotInGroup {
 				in++
 			}
@@ -106,17 +107,17 @@ func TestClosureIsBounded(t *testing.T) {
 		t.Errorf("%d groups count beside one and two, want 1998", in)
 	}
 	// It is ann's 1,001st direct group.
-	r.wantGroupRole("u:acme:ann", "g:acme:zlast", principal.NotInGroup)
-	r.wantGroupRole("u:acme:ann", group("c", 999), principal.NotInGroup)
+	wantGroupRole(r, "u:acme:ann", "g:acme:zlast", principal.NotInGroup)
+	wantGroupRole(r, "u:acme:ann", group("c", 999), principal.NotInGroup)
 }
 
 // TestClosureAgainstPlainSearch compares random graphs with a plain search.
 func TestClosureAgainstPlainSearch(t *testing.T) {
-	r := newRoom(t)
+	r := backendtest.NewRows(t)
 	round := 0
 	rapid.Check(t, func(rt *rapid.T) {
 		round++
-		r.t = rt
+		r.T = rt
 		n := rapid.IntRange(1, 8).Draw(rt, "groups")
 		node := func(i int) principal.ID {
 			if i == 0 {
@@ -125,7 +126,7 @@ func TestClosureAgainstPlainSearch(t *testing.T) {
 			return principal.ID(fmt.Sprintf("g:acme:g%d-%d", round, i))
 		}
 		for i := range n + 1 {
-			r.principal(node(i), principal.Public)
+			r.Principal(node(i), principal.Public)
 		}
 		roles := map[[2]int]principal.GroupRole{}
 		for range rapid.IntRange(0, 20).Draw(rt, "edges") {
@@ -137,7 +138,7 @@ func TestClosureAgainstPlainSearch(t *testing.T) {
 		for i := range n + 1 {
 			for j := range n + 1 {
 				if role := roles[[2]int{i, j}]; role != principal.NotInGroup {
-					r.join(node(j), true, in(node(i), role))
+					r.Join(node(j), true, backendtest.GroupMember(node(i), role))
 				}
 			}
 		}
@@ -156,7 +157,7 @@ func TestClosureAgainstPlainSearch(t *testing.T) {
 					want = max(want, roles[[2]int{i, j}])
 				}
 			}
-			r.wantGroupRole(node(0), node(j), want)
+			wantGroupRole(r, node(0), node(j), want)
 		}
 	})
 }
@@ -181,12 +182,12 @@ func (s *countingStore) MembershipsOf(ctx context.Context, q principal.Membershi
 // TestGroupsAreResolvedOnce: all of a request shares one resolution, also at
 // the same time; a failed one is not kept.
 func TestGroupsAreResolvedOnce(t *testing.T) {
-	r := newRoom(t)
-	r.principals("u:acme:ann", "g:acme:a")
-	r.join("g:acme:a", true, in("u:acme:ann", principal.GroupManager))
-	counting := &countingStore{Store: r.store}
-	svc := r.service(counting)
-	v := ann()
+	r := backendtest.NewRows(t)
+	r.Principals("u:acme:ann", "g:acme:a")
+	r.Join("g:acme:a", true, backendtest.GroupMember("u:acme:ann", principal.GroupManager))
+	counting := &countingStore{Store: r.Store}
+	svc := r.OpenProcess(counting)
+	v := backendtest.Ann()
 	counting.fail.Store(true)
 	if _, err := svc.GroupRoleOf(t.Context(), v, "g:acme:a"); err == nil {
 		t.Error("a read that failed has an answer")
@@ -212,7 +213,7 @@ func TestGroupsAreResolvedOnce(t *testing.T) {
 		t.Errorf("the viewer's memberships were read %d times", n)
 	}
 	// Another request of the same user reads for itself.
-	if _, err := svc.GroupRoleOf(t.Context(), ann(), "g:acme:a"); err != nil || counting.memberships.Load() != 2 {
+	if _, err := svc.GroupRoleOf(t.Context(), backendtest.Ann(), "g:acme:a"); err != nil || counting.memberships.Load() != 2 {
 		t.Errorf("%v, %d reads", err, counting.memberships.Load())
 	}
 }

@@ -1,4 +1,4 @@
-package library_test
+package repair_test
 
 import (
 	"context"
@@ -45,7 +45,7 @@ func TestRebuild_NoticesADeletionInTheMiddle(t *testing.T) {
 			if restored, removed, err := svc.Rebuild(t.Context(), rebuildOwner); restored != 0 || removed != 0 || err != nil {
 				t.Errorf("%d restored, %d removed: %v", restored, removed, err)
 			}
-			h.wantClean()
+			h.WantClean()
 		})
 	}
 }
@@ -56,8 +56,8 @@ func (h *rebuildHouse) deleteLibrary() {
 		h.damage(n)
 	}
 	h.lost.lose(rebuildOwner)
-	if err := h.store.DropRebuildNote(h.t.Context(), rebuildOwner, clock.Of(h.runtime.Now())); err != nil {
-		h.t.Error(err)
+	if err := h.Store.DropRebuildNote(h.T.Context(), rebuildOwner, clock.Of(h.Runtime.Now())); err != nil {
+		h.T.Error(err)
 	}
 }
 
@@ -98,7 +98,7 @@ func TestRebuild_ByTwoGateways(t *testing.T) {
 	if h.progress() != nil {
 		t.Error("the progress is kept beyond the end")
 	}
-	h.wantClean()
+	h.WantClean()
 }
 
 // A rebuild that sees that another gateway has begun one later continues that
@@ -111,7 +111,7 @@ func TestRebuild_ContinuesTheLaterOne(t *testing.T) {
 			return nil
 		}
 		// The note is gone for a moment, so that the other gateway begins another one.
-		if err := h.store.DropRebuildNote(t.Context(), rebuildOwner, clock.Of(h.runtime.Now())); err != nil {
+		if err := h.Store.DropRebuildNote(t.Context(), rebuildOwner, clock.Of(h.Runtime.Now())); err != nil {
 			t.Error(err)
 		}
 		later, other := h.gateway(time.Minute)
@@ -126,7 +126,7 @@ func TestRebuild_ContinuesTheLaterOne(t *testing.T) {
 	if most := 200 + rebuildItems; store.mended != most {
 		t.Errorf("%d items were mended, want %d", store.mended, most)
 	}
-	h.wantClean()
+	h.WantClean()
 }
 
 // dropped is a store in which a test looks at the library whenever entries have
@@ -148,12 +148,12 @@ func TestRebuild_NeverLosesAnItemThatMoves(t *testing.T) {
 	h := newRebuildHouse(t)
 	counted := &rebuilding{losing: h.lost}
 	store := &dropped{rebuilding: counted, look: func() {
-		n, err := h.store.CountLibrary(t.Context(), rebuildOwner, principal.Private, 2*rebuildItems)
+		n, err := h.Store.CountLibrary(t.Context(), rebuildOwner, principal.Private, 2*rebuildItems)
 		if n < rebuildItems || err != nil {
 			t.Errorf("the library has %d of %d items: %v", n, rebuildItems, err)
 		}
 	}}
-	svc := backendtest.Open(t, backend.Config{Store: store, Runtime: h.runtime, Journal: h.journal, Names: &counting{}})
+	svc := backendtest.Open(t, backend.Config{Store: store, Runtime: h.Runtime, Journal: h.Journal, Names: &backendtest.CountingNames{}})
 	t.Cleanup(svc.End)
 	counted.sweeping = func(page int) error {
 		if page == 1 {
@@ -170,12 +170,12 @@ func TestRebuild_NeverLosesAnItemThatMoves(t *testing.T) {
 // move decides that an item moves, as a process does that dies before it moves
 // the entries.
 func (h *rebuildHouse) move(n int) {
-	h.t.Helper()
-	head := h.content(h.ids[n])
+	h.T.Helper()
+	head := h.Content(h.ids[n])
 	was := library.Superseded{Position: head.Position, Widest: head.Widest}
 	head.Seq, head.Position, head.MTS = head.Seq+1, head.Position+1e9, head.MTS+1e9
-	v, err := h.store.Commit(h.t.Context(), &library.ContentCommit{ID: h.ids[n], Base: head.Seq - 1, Header: head, Supersede: &was})
+	v, err := h.Store.Commit(h.T.Context(), &library.ContentCommit{ID: h.ids[n], Base: head.Seq - 1, Header: head, Supersede: &was})
 	if err != nil || !v.Applied {
-		h.t.Errorf("moving %s: %+v, %v", h.ids[n], v, err)
+		h.T.Errorf("moving %s: %+v, %v", h.ids[n], v, err)
 	}
 }

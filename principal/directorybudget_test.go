@@ -1,4 +1,4 @@
-package library_test
+package principal_test
 
 import (
 	"context"
@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"carrel/backend"
+	"carrel/backend/backendtest"
 	"carrel/core/cursor"
 	"carrel/principal"
 )
@@ -14,25 +15,25 @@ import (
 // goes on from there. Of those whose rows tell so no header is read.
 func TestFindBudget(t *testing.T) {
 	reads := &countingReads{}
-	h := newHouse(t, func(s backend.Store) backend.Store { reads.Store = s; return reads })
+	h := backendtest.New(t, func(s backend.Store) backend.Store { reads.Store = s; return reads })
 	// Nobody waits for a directory that is complete, however slow the machine is.
-	if err := h.svc.FillDirectory(t.Context()); err != nil {
+	if err := h.Service.FillDirectory(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	for i := range 1000 {
-		_, err := h.svc.ImportUser(t.Context(), principal.ImportUser{ID: fmt.Sprintf("u:acme:h%04d", i), DisplayName: "hidden", Visibility: principal.Private})
+		_, err := h.Service.ImportUser(t.Context(), principal.ImportUser{ID: fmt.Sprintf("u:acme:h%04d", i), DisplayName: "hidden", Visibility: principal.Private})
 		if err != nil {
 			t.Fatal(err)
 		}
 	}
-	h.wantFound(as("u:acme:who"), "hid")
-	h.called("u:acme:zoe", "Hidden no more", principal.Public)
+	h.WantFound(backendtest.As("u:acme:who"), "hid")
+	h.UserNamed("u:acme:zoe", "Hidden no more", principal.Public)
 	reads.headers = 0
-	c, err := search(h.svc, "acme", ptr("hid"))(t.Context(), as("u:acme:who"), cursor.PageArgs{})
+	c, err := backendtest.Search(h.Service, "acme", backendtest.Ptr("hid"))(t.Context(), backendtest.As("u:acme:who"), cursor.PageArgs{})
 	if err != nil || len(c.Edges) > 0 || !c.PageInfo.HasNextPage || c.PageInfo.EndCursor() == nil || reads.headers > 0 {
 		t.Fatalf("%+v, %v, %d headers", c, err, reads.headers)
 	}
-	c, err = search(h.svc, "acme", ptr("hid"))(t.Context(), as("u:acme:who"), cursor.PageArgs{After: c.PageInfo.EndCursor()})
+	c, err = backendtest.Search(h.Service, "acme", backendtest.Ptr("hid"))(t.Context(), backendtest.As("u:acme:who"), cursor.PageArgs{After: c.PageInfo.EndCursor()})
 	if err != nil || len(c.Edges) != 1 || c.Edges[0].Node.PrincipalID() != "u:acme:zoe" || c.PageInfo.HasNextPage {
 		t.Errorf("%+v, %v", c, err)
 	}

@@ -1,0 +1,124 @@
+package backendtest
+
+import (
+	"context"
+	"fmt"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/cockroachdb/pebble/v2/vfs"
+
+	"carrel/backend"
+	"carrel/core/commit"
+	"carrel/core/journal"
+	"carrel/core/sched"
+	"carrel/library/repair"
+	"carrel/pebblestore"
+)
+
+// Fixture is the Services of all domains on an empty embedded store.
+type Fixture struct {
+	T       *testing.T
+	Store   backend.Store
+	Runtime *sched.Real
+	Journal *journal.Journal
+	Service *repair.Service
+	marks   int // items that Follower.WantNothing has created
+}
+
+// New opens a Fixture, which is closed at the end of the test. If wrap is not nil, the
+// Service uses the store that wrap returns for the real one.
+func New(t *testing.T, wrap func(backend.Store) backend.Store) *Fixture {
+	t.Helper()
+	store, err := pebblestore.Open("", pebblestore.Options{FS: vfs.NewMem()})
+	if err != nil {
+		t.Fatalf("opening the store: %v", err)
+	}
+	t.Cleanup(func() {
+		if err := store.Close(); err != nil {
+			t.Errorf("closing the store: %v", err)
+		}
+	})
+	h := &Fixture{T: t, Store: store, Runtime: sched.NewReal()}
+	t.Cleanup(h.Runtime.Close)
+	if wrap != nil {
+		h.Store = wrap(store)
+	}
+	h.Journal = journal.New(t.Context(), h.Store, h.Runtime, nil, commit.WholeProtocol)
+	h.Service = Open(t, backend.Config{
+		Store: h.Store, Runtime: h.Runtime, Journal: h.Journal, Names: &CountingNames{}, Remote: true,
+	})
+	return h
+}
+
+// Quiet waits until nothing is in flight.
+func (h *Fixture) Quiet() {
+	h.T.Helper()
+	ctx, cancel := context.WithTimeout(h.T.Context(), 30*time.Second)
+	defer cancel()
+	if err := h.Journal.Drain(ctx, h.Service); err != nil {
+		h.T.Fatalf("draining: %v", err)
+	}
+}
+
+// WantClean waits until nothing is in flight, and fails the test if the audit finds a
+// mistake.
+func (h *Fixture) WantClean() {
+	h.T.Helper()
+	h.Quiet()
+	r, err := h.Service.Audit(h.T.Context())
+	if err != nil {
+		h.T.Fatalf("auditing: %v", err)
+	}
+	if !r.Clean() || r.Deferred != 0 {
+		h.T.Errorf("the audit found: %+v", r)
+	}
+}
+
+// WantAudited fails the test if a change is in flight, or if the audit finds a mistake.
+func (h *Fixture) WantAudited() {
+	h.T.Helper()
+	h.WantSettled()
+	report, err := h.Service.Audit(h.T.Context())
+	if err != nil || !report.Clean() {
+		h.T.Errorf("audit: %+v, %v", report, err)
+	}
+}
+
+// CountingNames generates names of content by counting.
+type CountingNames struct{ N atomic.Int64 }
+
+// ContentName implements library.Namer.
+func (c *CountingNames) ContentName(context.Context) (string, error) {
+	return fmt.Sprintf("host/%d", c.N.Add(1)), nil
+}
+
+// WantSettled fails the test if a change is in flight.
+func (h *Fixture) WantSettled() {
+	h.T.Helper()
+	if err := h.Journal.Beat(h.T.Context()); err != nil {
+		h.T.Fatalf("writing the lane: %v", err)
+	}
+	lanes, err := h.Store.Lanes(h.T.Context())
+	if err != nil || len(lanes) != 0 {
+		h.T.Errorf("changes are still in flight: %v, %v", lanes, err)
+	}
+}
+
+// Later is the real runtime with a clock that is ahead by a fixed duration.
+type Later struct {
+	*sched.Real
+	By time.Duration
+}
+
+// Now implements sched.Runtime.
+func (l Later) Now() time.Time { return l.Real.Now().Add(l.By) }
+
+// ServiceAfter returns a Service on the same store whose clock is ahead by d.
+func (h *Fixture) ServiceAfter(d time.Duration) *repair.Service {
+	h.T.Helper()
+	return Open(h.T, backend.Config{
+		Store: h.Store, Runtime: Later{h.Runtime, d}, Journal: h.Journal, Names: &CountingNames{},
+	})
+}

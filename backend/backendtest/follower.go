@@ -1,0 +1,71 @@
+package backendtest
+
+import (
+	"context"
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"carrel/library"
+	"carrel/principal"
+)
+
+// Follower is a subscription to the changes of a library.
+type Follower struct {
+	T *testing.T
+	library.Following
+	LastCursor string // of the last edge that NextEvent has returned
+}
+
+// Follow begins to follow a library, after a cursor if that is not empty. It ends with the
+// test.
+func (h *Fixture) Follow(v *principal.Viewer, owner, after string) *Follower {
+	h.T.Helper()
+	f, err := h.Service.Follow(h.T.Context(), v, owner, CursorOf(after))
+	if err != nil {
+		h.T.Fatalf("%s follows %s: %v", v.User, owner, err)
+	}
+	h.T.Cleanup(f.Close)
+	return &Follower{T: h.T, Following: f}
+}
+
+// NextEvent waits for the next event: "+title" if an item was placed, "-name" if one was
+// removed, "!" with the fault if following has ended.
+func (f *Follower) NextEvent() string {
+	f.T.Helper()
+	ctx, cancel := context.WithTimeout(f.T.Context(), 20*time.Second)
+	defer cancel()
+	c, err := f.Next(ctx)
+	switch c := c.(type) {
+	case *library.LibraryEntryPlaced:
+		f.LastCursor = c.Edge.Cursor()
+		return "+" + c.Edge.Node.Title
+	case *library.LibraryEntryRemoved:
+		return "-" + c.ContentID.Name()
+	}
+	return fmt.Sprint("!", Faults(err))
+}
+
+// Want compares the next events, as many as are wanted.
+func (f *Follower) Want(want ...string) {
+	f.T.Helper()
+	var got []string
+	for range want {
+		got = append(got, f.NextEvent())
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		f.T.Errorf("events (-want +got):\n%s", diff)
+	}
+}
+
+// WantNothing creates an item that every reader of the owner's library sees, and fails
+// the test if any other event comes before it.
+func (f *Follower) WantNothing(h *Fixture, owner string) {
+	f.T.Helper()
+	h.marks++
+	name := fmt.Sprintf("mark%d", h.marks)
+	h.Note(name, principal.Public, owner+"=VIEWER")
+	f.Want("+" + name)
+}

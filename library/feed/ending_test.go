@@ -1,0 +1,49 @@
+package feed_test
+
+import (
+	"context"
+	"sync/atomic"
+	"testing"
+
+	"carrel/backend/backendtest"
+	"carrel/library"
+	"carrel/principal"
+)
+
+// away is a bulletin that cannot be reached. It comes back when it was asked in
+// vain too often by a process that ends, which would ask for ever otherwise.
+type away struct {
+	library.Bulletin
+	asked  chan struct{} // by whoever cannot be answered
+	ending atomic.Bool
+	vain   atomic.Int64 // since then
+}
+
+func (a *away) Announce(ctx context.Context, what library.Announcement) error {
+	select {
+	case a.asked <- struct{}{}:
+	default:
+	}
+	if a.ending.Load() && a.vain.Add(1) > 10 {
+		return a.Bulletin.Announce(ctx, what)
+	}
+	return backendtest.ErrDown
+}
+
+// TestAProcessEndsWithoutItsBulletin: what could not be announced while the
+// store is down is tried once more, and does not keep the process.
+func TestAProcessEndsWithoutItsBulletin(t *testing.T) {
+	g := backendtest.NewGateways(t)
+	bulletin := &away{Bulletin: g.Store, asked: make(chan struct{}, 1)}
+	g.Bulletin = bulletin
+	here, clock := g.Open(0, false)
+	here.User("u:acme:ann", principal.Public)
+	here.Note("a", principal.Private)
+	<-bulletin.asked
+	here.Service.End()
+	bulletin.ending.Store(true)
+	clock.Close()
+	if n := bulletin.vain.Load(); n > 2 {
+		t.Errorf("it was announced %d times in vain after the end had come", n)
+	}
+}

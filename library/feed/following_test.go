@@ -1,0 +1,333 @@
+package feed_test
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"carrel/backend"
+	"carrel/backend/backendtest"
+	"carrel/core/cursor"
+	"carrel/core/input"
+	"carrel/library"
+	"carrel/principal"
+)
+
+func TestAFollowerIsToldWhatHappens(t *testing.T) {
+	h := backendtest.Town(t)
+	f := h.Follow(backendtest.As("u:acme:ben"), "u:acme:ben", "")
+	a := h.Note("a", principal.Private, "u:acme:ben=VIEWER")
+	f.Want("+a")
+	b := h.Note("b", principal.Public)
+	if _, err := h.Share("u:acme:ann", b, "u:acme:ben"); err != nil {
+		t.Fatal(err)
+	}
+	f.Want("+b")
+	h.Update(a, "a2", 0)
+	f.Want("+a2")
+	h.Update(a, "a3", principal.Public)
+	f.Want("+a3")
+	h.TakeOut(a, "u:acme:ben")
+	f.Want("-a")
+	h.Delete(b)
+	f.Want("-b")
+	h.Update(a, "a4", 0)
+	f.WantNothing(h, "u:acme:ben")
+}
+
+// TestWhatIsToldIsTheEdgeOfAPage: the edge told is that of a page read then,
+// its cursor works in either order.
+func TestWhatIsToldIsTheEdgeOfAPage(t *testing.T) {
+	h := backendtest.Town(t)
+	f := h.Follow(backendtest.As("u:acme:ben"), "u:acme:ben", "")
+	h.Note("a", principal.Private, "u:acme:ben=EDITOR")
+	h.Note("b", principal.Private, "u:acme:ben=EDITOR")
+	c, err := f.Next(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	edge := c.(*library.LibraryEntryPlaced).Edge
+	conn, err := h.Service.Library(t.Context(), backendtest.As("u:acme:ben"), "u:acme:ben", library.LibraryQuery{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(conn.Edges[0].Node, edge.Node); diff != "" || edge.Role != library.Editing {
+		t.Errorf("the edge's role is %s, its node (-page +told):\n%s", edge.Role, diff)
+	}
+	for _, descending := range []bool{false, true} {
+		q := library.LibraryQuery{PageArgs: backendtest.FirstAfter(5, backendtest.Ptr(edge.Cursor())), Descending: descending}
+		conn, err := h.Service.Library(t.Context(), backendtest.As("u:acme:ben"), "u:acme:ben", q)
+		if want := map[bool]int{false: 1, true: 0}[descending]; err != nil || len(conn.Edges) != want {
+			t.Errorf("after the cursor, descending %v: %v, %v", descending, conn, err)
+		}
+	}
+}
+
+// TestRemovalsAreToldWhereTheItemStood: readers of a bucket hear of what leaves
+// that bucket, and of nothing that was never in it.
+func TestRemovalsAreToldWhereTheItemStood(t *testing.T) {
+	h := backendtest.Town(t)
+	h.Group("g:beta:club", "u:beta:zed", principal.Public)
+	owner := "u:acme:ben"
+	own, inside, outside := h.Follow(backendtest.As(owner), owner, ""), h.Follow(backendtest.As("u:acme:cleo"), owner, ""), h.Follow(backendtest.As("u:beta:zed"), owner, "")
+	a := h.Note("a", principal.Private, owner+"=VIEWER")
+	own.Want("+a")
+	h.Update(a, "a2", principal.LoggedIn)
+	own.Want("+a2")
+	inside.Want("+a2")
+	h.Update(a, "a3", principal.Public)
+	own.Want("+a3")
+	inside.Want("+a3")
+	outside.Want("+a3")
+	h.Update(a, "a4", principal.LoggedIn)
+	own.Want("+a4")
+	inside.Want("+a4")
+	outside.Want("-a")
+	h.Update(a, "a5", principal.Private)
+	own.Want("+a5")
+	inside.Want("-a")
+	h.Quiet()
+	h.Update(a, "a6", 0)
+	own.Want("+a6")
+	h.TakeOut(a, owner)
+	own.Want("-a")
+	b := h.Note("b", principal.Private, owner+"=VIEWER")
+	own.Want("+b")
+	h.Delete(b)
+	own.Want("-b")
+	for _, f := range []*backendtest.Follower{own, inside, outside} {
+		f.WantNothing(h, owner)
+		if f == own {
+			inside.Want("+mark1")
+			outside.Want("+mark1")
+		}
+		if f == inside {
+			own.Want("+mark2")
+			outside.Want("+mark2")
+		}
+	}
+}
+
+// TestALoggedInItemIsNeverInAnothersTenant: readers of the LOGGEDIN bucket of
+// another tenant's library never met it, so they do not hear that it is gone.
+func TestALoggedInItemIsNeverInAnothersTenant(t *testing.T) {
+	h := backendtest.Town(t)
+	h.User("u:beta:yan", principal.Public)
+	f := h.Follow(backendtest.As("u:beta:yan"), "u:beta:zed", "")
+	a := h.Note("a", principal.LoggedIn, "u:beta:zed=VIEWER")
+	h.Update(a, "a2", principal.Private)
+	h.Quiet()
+	h.Delete(a)
+	f.WantNothing(h, "u:beta:zed")
+}
+
+// TestAnAdministratorHearsOfWhatItSees: it reads the PRIVATE bucket of its
+// tenant's libraries, of other tenants' items only what it may see.
+func TestAnAdministratorHearsOfWhatItSees(t *testing.T) {
+	h := backendtest.Town(t)
+	f := h.Follow(&principal.Viewer{User: "u:beta:root", Admin: true}, "u:beta:zed", "")
+	a := h.Note("a", principal.Private, "u:beta:zed=VIEWER")
+	h.Update(a, "a2", principal.LoggedIn)
+	h.Update(a, "a3", principal.Public)
+	f.Want("+a3")
+	h.Update(a, "a4", principal.Private)
+	f.Want("-a")
+	h.TakeOut(a, "u:beta:zed")
+	b := h.Note("b", principal.Private, "u:beta:zed=VIEWER")
+	h.Delete(b)
+	f.WantNothing(h, "u:beta:zed")
+}
+
+// TestAFollowerResumes: what was missed is told first, in order, each item
+// once, and then what happens.
+func TestAFollowerResumes(t *testing.T) {
+	h := backendtest.Town(t)
+	owner := "u:acme:ben"
+	a, b, c := h.Note("a", principal.Private, owner+"=VIEWER"), h.Note("b", principal.Private, owner+"=VIEWER"), h.Note("c", principal.Private, owner+"=VIEWER")
+	for _, q := range []library.LibraryQuery{{}, {Descending: true}, {IncludeShared: true}, {PageArgs: cursor.PageArgs{Last: backendtest.Ptr(1)}}} {
+		conn, err := h.Service.Library(t.Context(), backendtest.As(owner), principal.ID(owner), q)
+		if err != nil {
+			t.Fatal(err)
+		}
+		f := h.Follow(backendtest.As(owner), owner, conn.Edges[0].Cursor())
+		// They happened within the minute that a cursor tells.
+		f.Want("+a", "+b", "+c")
+		f.Close()
+	}
+	conn, err := h.Service.Library(t.Context(), backendtest.As(owner), principal.ID(owner), library.LibraryQuery{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	h.Update(b, "b2", 0)
+	h.Update(a, "a2", 0)
+	h.Update(a, "a3", 0)
+	h.Delete(c)
+	f := h.Follow(backendtest.As(owner), owner, *conn.PageInfo.EndCursor())
+	f.Want("+b2", "+a3", "-c")
+	h.Update(b, "b3", 0)
+	f.Want("+b3")
+	// So is what was told within the minute of the cursor, as it is now.
+	again := h.Follow(backendtest.As(owner), owner, f.LastCursor)
+	again.Want("+a3", "-c", "+b3")
+	h.Update(a, "a4", 0)
+	f.Want("+a4")
+	again.Want("+a4")
+}
+
+func TestAFollowerMustReadAgain(t *testing.T) {
+	h := backendtest.Town(t)
+	owner := "u:acme:ben"
+	h.Note("a", principal.Public, owner+"=VIEWER")
+	conn, err := h.Service.Library(t.Context(), backendtest.As(owner), principal.ID(owner), library.LibraryQuery{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	cursor := conn.Edges[0].Cursor()
+	b := h.Note("b", principal.Public)
+	shared, err := h.Share("u:acme:ann", b, owner)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct {
+		name   string
+		after  time.Duration
+		v      *principal.Viewer
+		owner  string
+		cursor string
+		want   []string
+	}{
+		{"at once", 0, backendtest.As(owner), owner, cursor, nil},
+		{"within the hour", 59 * time.Minute, backendtest.As(owner), owner, cursor, nil},
+		{"beyond it", 63 * time.Minute, backendtest.As(owner), owner, cursor, []string{"RESYNC"}},
+		{"of a mutation, which has read no library", 0, backendtest.As("u:acme:ann"), owner, shared.Edges[0].Cursor(), []string{"RESYNC"}},
+		{"of another bucket", 0, backendtest.As("u:acme:cleo"), owner, cursor, []string{"BAD_CURSOR"}},
+		{"of another library", 0, backendtest.As("u:acme:cleo"), "u:acme:cleo", cursor, []string{"BAD_CURSOR"}},
+		{"no cursor", 0, backendtest.As(owner), owner, "v99", []string{"BAD_CURSOR"}},
+		{"nobody's", 0, backendtest.As(owner), "u:acme:none", "", []string{"NOT_FOUND"}},
+		{"of whom the viewer does not see", 0, backendtest.As(owner), "u:acme:hid", "", []string{"NOT_FOUND"}},
+		{"of an item", 0, backendtest.As(owner), "c:acme:a", "", []string{"NOT_FOUND"}},
+		{"malformed", 0, backendtest.As(owner), "ben", "", []string{"BAD_USER_INPUT"}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			f, err := h.ServiceAfter(c.after).Follow(t.Context(), c.v, c.owner, backendtest.CursorOf(c.cursor))
+			if err == nil {
+				f.Close()
+			}
+			backendtest.WantFaults(t, err, c.want...)
+		})
+	}
+}
+
+// TestAFollowersRightsAreThoseOfTheMoment: whoever reads another bucket by now
+// must read again, whoever may not see the owner any more is told no more.
+func TestAFollowersRightsAreThoseOfTheMoment(t *testing.T) {
+	h := backendtest.Town(t)
+	h.MustSet(backendtest.As("u:acme:cleo"), "g:acme:team", "u:acme:ben=MEMBER")
+	leaves := h.Follow(backendtest.As("u:acme:ben"), "g:acme:team", "")
+	joins := h.Follow(backendtest.As("u:beta:zed"), "g:acme:team", "")
+	h.Note("a", principal.Private, "g:acme:team=VIEWER")
+	leaves.Want("+a")
+	h.MustSet(backendtest.As("u:acme:cleo"), "g:acme:team", "u:acme:ben=", "u:beta:zed=MEMBER")
+	h.Note("b", principal.Private, "g:acme:team=VIEWER")
+	leaves.Want("![RESYNC]")
+	joins.Want("![RESYNC]")
+	sees := h.Follow(backendtest.As("u:beta:zed"), "u:acme:ben", "")
+	if _, err := h.Service.UpdateUser(t.Context(), backendtest.As("u:acme:ben"), principal.UpdateUser{ID: "u:acme:ben", Visibility: input.Some(backendtest.Ptr(principal.LoggedIn))}); err != nil {
+		t.Fatal(err)
+	}
+	h.Note("c", principal.Public, "u:acme:ben=VIEWER")
+	sees.Want("![NOT_FOUND]")
+}
+
+// TestASlowFollowerIsCutOff: it is told so, can resume, and others do not
+// notice.
+func TestASlowFollowerIsCutOff(t *testing.T) {
+	h := backendtest.Town(t)
+	slow, fast := h.Follow(backendtest.As("u:acme:ben"), "u:acme:ben", ""), h.Follow(backendtest.As("u:acme:ben"), "u:acme:ben", "")
+	for n := range 300 {
+		h.Note(fmt.Sprint("n", n), principal.Private, "u:acme:ben=VIEWER")
+		fast.Want(fmt.Sprint("+n", n))
+	}
+	slow.Want("![SLOW_CONSUMER]")
+	conn, err := h.Service.Library(t.Context(), backendtest.As("u:acme:ben"), "u:acme:ben", library.LibraryQuery{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	again := h.Follow(backendtest.As("u:acme:ben"), "u:acme:ben", conn.Edges[0].Cursor())
+	for n := range 300 {
+		again.Want(fmt.Sprint("+n", n))
+	}
+	// One item that changes all the time never fills the queue.
+	id := h.Note("hot", principal.Private, "u:acme:ben=VIEWER")
+	for n := range 300 {
+		h.Update(id, fmt.Sprint("hot", n), 0)
+	}
+	again.Want("+hot299")
+}
+
+// TestAHotItemIsToldInItsPlace: updates whose move is deferred touch no
+// library, and are told all the same.
+func TestAHotItemIsToldInItsPlace(t *testing.T) {
+	h := backendtest.Town(t)
+	id := h.Note("hot", principal.Private, "u:acme:ben=VIEWER")
+	for n := range 31 {
+		h.Update(id, fmt.Sprint("hot", n), 0)
+	}
+	at := h.Content(id).Position
+	f := h.Follow(backendtest.As("u:acme:ben"), "u:acme:ben", "")
+	h.Update(id, "deferred", 0)
+	if now := h.Content(id); now.Position != at || now.LastModified == at {
+		t.Fatal("the update was not deferred")
+	}
+	f.Want("+deferred")
+	h.Update(id, "once more", 0)
+	f.Want("+once more")
+	h.Quiet()
+	f.Want("+once more")
+	if h.Content(id).Position == at {
+		t.Error("the item has not moved")
+	}
+	f.WantNothing(h, "u:acme:ben")
+}
+
+// TestRepairsTellNothing: what is enforced once more as it stood is no news.
+func TestRepairsTellNothing(t *testing.T) {
+	h := backendtest.Town(t)
+	id := h.Note("a", principal.Private, "u:acme:ben=VIEWER")
+	f := h.Follow(backendtest.As("u:acme:ben"), "u:acme:ben", "")
+	entry := library.BucketEntry{Bucket: principal.Private, Entry: library.Entry{Position: h.Content(id).Position, Content: id}}
+	if err := h.Service.RepairEntry(t.Context(), "u:acme:ben", entry); err != nil {
+		t.Fatal(err)
+	}
+	if _, _, err := h.Service.Rebuild(t.Context(), "u:acme:ben"); err != nil {
+		t.Fatal(err)
+	}
+	f.WantNothing(h, "u:acme:ben")
+}
+
+// stuck is a store in which one library cannot be written for a while.
+type stuck struct {
+	backend.Store
+	mu    sync.Mutex
+	owner principal.ID
+}
+
+func (s *stuck) hold(owner string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.owner = principal.ID(owner)
+}
+
+func (s *stuck) Enforce(ctx context.Context, e *library.Enforcement) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if slices.ContainsFunc(e.Rows, func(m library.Member) bool { return m.Principal == s.owner }) {
+		return backendtest.ErrDown
+	}
+	return s.Store.Enforce(ctx, e)
+}

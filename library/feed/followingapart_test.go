@@ -1,0 +1,211 @@
+package feed_test
+
+import (
+	"context"
+	"sync"
+	"testing"
+	"time"
+
+	"carrel/backend"
+	"carrel/backend/backendtest"
+	"carrel/library"
+	"carrel/principal"
+)
+
+// TestAnEventsCursorStandsForWhatWasTold: what another gateway has changed
+// without announcing it is found by the next full look, when a good minute of
+// its own changes has been told already. Whoever resumes after one of those must
+// be told of it.
+func TestAnEventsCursorStandsForWhatWasTold(t *testing.T) {
+	g := backendtest.NewGateways(t)
+	here, clock := g.Open(0, false)
+	other, its := g.Open(0, true)
+	here.User("u:acme:ann", principal.Public)
+	f := here.Follow(backendtest.As("u:acme:ann"), "u:acme:ann", "")
+	its.Set(g.Start.Add(time.Minute - time.Second))
+	other.Note("late", principal.Private)
+	clock.Set(g.Start.Add(2*time.Minute + time.Millisecond))
+	here.Note("told", principal.Private)
+	f.Want("+told")
+	f.Close()
+	here.Follow(backendtest.As("u:acme:ann"), "u:acme:ann", f.LastCursor).Want("+late", "+told")
+}
+
+// heldUp is a bulletin that keeps whoever announces first until it is let go.
+type heldUp struct {
+	library.Bulletin
+	once          sync.Once
+	reached, free chan struct{}
+}
+
+func (h *heldUp) Announce(ctx context.Context, a library.Announcement) error {
+	h.once.Do(func() {
+		close(h.reached)
+		<-h.free
+	})
+	return h.Bulletin.Announce(ctx, a)
+}
+
+// TestWhatWasNeverAnnouncedIsNotTooOld: a process that is held up between a
+// change and its announcement, for longer than announcements stand, announces it
+// all the same.
+func TestWhatWasNeverAnnouncedIsNotTooOld(t *testing.T) {
+	g := backendtest.NewGateways(t)
+	here, _ := g.Open(0, false)
+	held := &heldUp{Bulletin: g.Store, reached: make(chan struct{}), free: make(chan struct{})}
+	g.Bulletin = held
+	other, its := g.Open(0, false)
+	here.User("u:acme:ann", principal.Public)
+	here.User("u:acme:ben", principal.Public)
+	f := here.Follow(backendtest.As("u:acme:ben"), "u:acme:ben", "")
+	other.Note("first", principal.Private) // in the library of ann alone
+	<-held.reached
+	other.Note("late", principal.Private, "u:acme:ben=VIEWER")
+	its.Set(g.Start.Add(time.Minute))
+	close(held.free)
+	f.Want("+late")
+}
+
+// TestANewStoreHasAllItsChanges: a store that was made by a gateway whose clock is
+// ahead is followed through others from the first cursor on.
+func TestANewStoreHasAllItsChanges(t *testing.T) {
+	g := backendtest.NewGateways(t)
+	g.Open(2*time.Minute, false)
+	here, _ := g.Open(0, false)
+	here.User("u:acme:ann", principal.Public)
+	f := here.Follow(backendtest.As("u:acme:ann"), "u:acme:ann", "")
+	here.Note("first", principal.Private)
+	f.Want("+first")
+	f.Close()
+	here.Note("missed", principal.Private)
+	here.Follow(backendtest.As("u:acme:ann"), "u:acme:ann", f.LastCursor).Want("+first", "+missed")
+}
+
+// TestClocksApart: what is changed, read and followed through gateways whose
+// clocks are minutes apart is told all the same, as long as they know it.
+func TestClocksApart(t *testing.T) {
+	g := backendtest.NewGateways(t)
+	right, _ := g.Open(0, false)
+	ahead, _ := g.Open(5*time.Minute, false)
+	behind, _ := g.Open(-5*time.Minute, false)
+	right.User("u:acme:ann", principal.Public)
+	there, here := ahead.Follow(backendtest.As("u:acme:ann"), "u:acme:ann", ""), right.Follow(backendtest.As("u:acme:ann"), "u:acme:ann", "")
+	right.Note("a", principal.Private)
+	there.Want("+a")
+	here.Want("+a")
+	conn, err := ahead.Service.Library(t.Context(), backendtest.As("u:acme:ann"), "u:acme:ann", library.LibraryQuery{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	behind.Note("b", principal.Private)
+	there.Want("+b")
+	here.Want("+b")
+	right.Note("c", principal.Private)
+	right.Follow(backendtest.As("u:acme:ann"), "u:acme:ann", conn.Edges[0].Cursor()).Want("+a", "+b", "+c")
+}
+
+// TestACursorOfATimeToCome: after a clock has gone back, what is changed since
+// stands before the time of older cursors.
+func TestACursorOfATimeToCome(t *testing.T) {
+	h := backendtest.Town(t)
+	owner := "u:acme:ben"
+	h.Note("a", principal.Public, owner+"=VIEWER")
+	conn, err := h.ServiceAfter(10*time.Minute).Library(t.Context(), backendtest.As(owner), principal.ID(owner), library.LibraryQuery{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	f, err := h.Service.Follow(t.Context(), backendtest.As(owner), owner, backendtest.Ptr(conn.Edges[0].Cursor()))
+	if err == nil {
+		f.Close()
+	}
+	backendtest.WantFaults(t, err, "RESYNC")
+}
+
+// trap is a store where something happens just before an item is read.
+type trap struct {
+	backend.Store
+	mu     sync.Mutex
+	before func()
+}
+
+func (s *trap) set(before func()) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.before = before
+}
+
+func (s *trap) ReadMany(ctx context.Context, ids []library.ContentID, members []principal.ID) ([]library.ContentRows, error) {
+	s.mu.Lock()
+	before := s.before
+	s.before = nil
+	s.mu.Unlock()
+	if before != nil {
+		before()
+	}
+	return s.Store.ReadMany(ctx, ids, members)
+}
+
+// TestWhoHasLostItsRightsIsNotShownWhatCameAfter, not even where it loses them
+// while it is told.
+func TestWhoHasLostItsRightsIsNotShownWhatCameAfter(t *testing.T) {
+	var store *trap
+	h := backendtest.New(t, func(s backend.Store) backend.Store { store = &trap{Store: s}; return store })
+	for _, id := range []string{"u:acme:ann", "u:acme:ben"} {
+		h.User(id, principal.Public)
+	}
+	h.Group("g:acme:team", "u:acme:ann", principal.Public)
+	h.MustSet(backendtest.As("u:acme:ann"), "g:acme:team", "u:acme:ben=MEMBER")
+	f := h.Follow(backendtest.As("u:acme:ben"), "g:acme:team", "")
+	a := h.Note("a", principal.Private, "g:acme:team=VIEWER")
+	f.Want("+a")
+	h.Update(a, "a2", 0)
+	store.set(func() {
+		h.MustSet(backendtest.As("u:acme:ann"), "g:acme:team", "u:acme:ben=")
+		h.Update(a, "secret", 0)
+	})
+	f.Want("![RESYNC]")
+}
+
+// TestWhatAPageHasShownIsTakenBack: a client may look at a page while it
+// follows. What that shows and has left since is told, also where the client was
+// told once before that it had left.
+func TestWhatAPageHasShownIsTakenBack(t *testing.T) {
+	h := backendtest.Town(t)
+	owner := "u:acme:ben"
+	f := h.Follow(backendtest.As(owner), owner, "")
+	a := h.Note("a", principal.Private, owner+"=VIEWER")
+	f.Want("+a")
+	h.TakeOut(a, owner)
+	f.Want("-a")
+	if _, err := h.Share("u:acme:ann", a, owner); err != nil {
+		t.Fatal(err)
+	}
+	h.WantTitles(backendtest.As(owner), owner, "a")
+	h.TakeOut(a, owner)
+	f.Want("-a")
+	h.Update(a, "a2", principal.Public)
+	f.WantNothing(h, owner)
+}
+
+// TestWhatAPageMayHaveLeftOutIsToldAgain: an event shows an item as it is, which
+// may be ahead of the library. Until the library has followed, a page leaves the
+// item out unless it reaches the newest end.
+func TestWhatAPageMayHaveLeftOutIsToldAgain(t *testing.T) {
+	var store *stuck
+	h := backendtest.New(t, func(s backend.Store) backend.Store { store = &stuck{Store: s}; return store })
+	for _, id := range []string{"u:acme:ann", "u:acme:ben"} {
+		h.User(id, principal.Public)
+	}
+	owner := "u:acme:ben"
+	f := h.Follow(backendtest.As(owner), owner, "")
+	a := h.Note("a", principal.Private, owner+"=VIEWER")
+	store.hold(owner)
+	h.Update(a, "a2", 0)
+	f.Want("+a2")
+	h.WantTitles(backendtest.As(owner), owner, "a2")
+	store.hold("")
+	h.Quiet()
+	f.Want("+a2")
+	h.WantTitles(backendtest.As(owner), owner, "a2")
+	f.WantNothing(h, owner)
+}

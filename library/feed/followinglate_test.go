@@ -1,0 +1,40 @@
+package feed_test
+
+import (
+	"testing"
+
+	"carrel/backend"
+	"carrel/backend/backendtest"
+	"carrel/principal"
+)
+
+// TestWhoCameLateNeverHadIt: while the change that withdrew an item is not
+// done everywhere, entries that may stand are deleted in every library that the
+// item comes to. Those who read such a library do not hear of it: it tells who
+// has a role on what they may not see.
+func TestWhoCameLateNeverHadIt(t *testing.T) {
+	var store *stuck
+	h := backendtest.New(t, func(s backend.Store) backend.Store { store = &stuck{Store: s}; return store })
+	for _, id := range []string{"u:acme:ann", "u:acme:ben", "u:acme:cleo", "u:acme:down"} {
+		h.User(id, principal.Public)
+	}
+	a := h.Note("a", principal.Public, "u:acme:down=VIEWER", "u:acme:cleo=VIEWER")
+	store.hold("u:acme:down")
+	ben, cleo := h.Follow(&principal.Viewer{}, "u:acme:ben", ""), h.Follow(&principal.Viewer{}, "u:acme:cleo", "")
+	own := h.Follow(backendtest.As("u:acme:ben"), "u:acme:ben", "")
+	h.Update(a, "a2", principal.Private)
+	if len(h.Content(a).Unsettled) == 0 {
+		t.Fatal("the update is settled")
+	}
+	if _, err := h.Share("u:acme:ann", a, "u:acme:ben"); err != nil {
+		t.Fatal(err)
+	}
+	own.Want("+a2")
+	h.TakeOut(a, "u:acme:ben")
+	own.Want("-a")
+	store.hold("")
+	h.Quiet()
+	cleo.Want("-a")
+	ben.WantNothing(h, "u:acme:ben")
+	cleo.WantNothing(h, "u:acme:cleo")
+}

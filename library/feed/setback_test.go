@@ -1,0 +1,121 @@
+package feed_test
+
+import (
+	"testing"
+	"time"
+
+	"carrel/backend/backendtest"
+	"carrel/core/clock"
+	"carrel/core/input"
+	"carrel/library"
+	"carrel/principal"
+)
+
+// A gateway whose clock ran an hour ahead dates what it changes by the corrected
+// clock at once: whoever follows can resume from the events.
+func TestFollow_ResumesAfterTheClockIsSetBack(t *testing.T) {
+	g := backendtest.NewGateways(t)
+	h, wall := g.Open(0, true)
+	wall.Set(g.Start.Add(time.Hour))
+	h.User("u:acme:ann", principal.Public)
+	h.Note("ahead", principal.Private)
+	h.Quiet()
+	wall.Set(g.Start)
+	f := h.Follow(backendtest.As("u:acme:ann"), "u:acme:ann", "")
+	first := h.Note("first", principal.Private)
+	f.Want("+first")
+	f.Close()
+	h.Note("second", principal.Private)
+	h.Follow(backendtest.As("u:acme:ann"), "u:acme:ann", f.LastCursor).Want("+first", "+second")
+
+	rows, err := h.Store.Read(t.Context(), first, library.ContentQuery{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if at := rows.Header.MTS; at > clock.Of(g.Start).Add(time.Second) {
+		t.Errorf("an item made after the correction is dated %s", at)
+	}
+	// The item of before is changed later than it was made.
+	before, err := h.Store.Read(t.Context(), "c:acme:ahead", library.ContentQuery{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	title := "changed"
+	if _, err := h.Service.UpdateContent(t.Context(), backendtest.As("u:acme:ann"), library.UpdateContent{ID: "c:acme:ahead", Title: input.Some(&title)}); err != nil {
+		t.Fatal(err)
+	}
+	after, err := h.Store.Read(t.Context(), "c:acme:ahead", library.ContentQuery{})
+	if err != nil || after.Header.MTS <= before.Header.MTS {
+		t.Errorf("from %s it went to %s, %v", before.Header.MTS, after.Header.MTS, err)
+	}
+}
+
+// A gateway that looks for the changes of others finds them after its own clock,
+// which ran an hour ahead, is corrected.
+func TestFollow_FindsChangesOfOthersAfterTheClockIsSetBack(t *testing.T) {
+	g := backendtest.NewGateways(t)
+	here, clock := g.Open(0, false)
+	other, its := g.Open(0, true) // it announces nothing
+	here.User("u:acme:ann", principal.Public)
+	clock.Set(g.Start.Add(time.Hour))
+	f := here.Follow(backendtest.As("u:acme:ann"), "u:acme:ann", "")
+	clock.Set(g.Start)
+	its.Set(g.Start)
+	other.Note("late", principal.Private)
+	// A minute passes again and again, by both clocks: after each it looks.
+	for n := range 5 {
+		for range 4 {
+			waitForPause(clock, t)
+		}
+		clock.Later.Add(int64(61 * time.Second))
+		clock.Set(g.Start.Add(time.Duration(n+1) * 61 * time.Second))
+	}
+	f.Want("+late")
+}
+
+// What is announced is forgotten after its time although the clock is set back.
+func TestAnnouncements_EndAfterTheClockIsSetBack(t *testing.T) {
+	g := backendtest.NewGateways(t)
+	h, clock := g.Open(0, false)
+	clock.Set(g.Start.Add(time.Hour))
+	h.User("u:acme:ann", principal.Public)
+	h.User("u:acme:ben", principal.Public)
+	h.Note("first", principal.Private, "u:acme:ben=VIEWER")
+	h.Quiet()
+	announced := func() (ps []principal.ID) {
+		as, err := g.Store.Announcements(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, a := range as {
+			for _, touch := range a.Touched {
+				ps = append(ps, touch.Principal)
+			}
+		}
+		return ps
+	}
+	awaits := func(n int) {
+		t.Helper()
+		for range 2000 {
+			if len(announced()) == n {
+				return
+			}
+			waitForPause(clock, t)
+		}
+		t.Fatalf("announced are %v, want %d", announced(), n)
+	}
+	awaits(2)
+	clock.Set(g.Start)
+	clock.Later.Add(int64(time.Minute))
+	h.Note("second", principal.Private)
+	h.Quiet()
+	awaits(1)
+}
+
+// waitForPause waits a moment for another task.
+func waitForPause(d *backendtest.GatewayClock, t *testing.T) {
+	t.Helper()
+	if err := d.After(t.Context(), time.Millisecond); err != nil {
+		t.Fatal(err)
+	}
+}

@@ -1,0 +1,161 @@
+package repair_test
+
+import (
+	"context"
+	"testing"
+	"time"
+
+	"carrel/backend"
+	"carrel/backend/backendtest"
+	"carrel/core/commit"
+	"carrel/core/fault"
+	"carrel/core/sched"
+	"carrel/library"
+	"carrel/library/repair"
+	"carrel/principal"
+)
+
+// impatient is a runtime in which waits for a while end at once.
+type impatient struct {
+	*sched.Real
+}
+
+func (impatient) Wait(ctx context.Context, l sched.Latch, d time.Duration) (bool, error) {
+	return sched.NewReal().Wait(ctx, l, min(d, time.Millisecond))
+}
+
+// A rebuild that takes longer than an answer goes on. The mutation says so, and
+// its repetition is told the outcome.
+func TestRebuildLibrary_GoesOnAfterItsAnswer(t *testing.T) {
+	h, store := losingHouse(t)
+	h.User("u:acme:ann", principal.Public)
+	h.Note("one", principal.Private)
+	h.Quiet()
+	free := make(chan struct{})
+	store.mu.Lock()
+	store.hold = func() error { <-free; return nil }
+	store.mu.Unlock()
+	h.Service = impatientService(h)
+	rebuild := func() (*library.RebuildOutcome, error) {
+		return h.Service.RebuildLibrary(t.Context(), backendtest.Admin("u:acme:ann"), "u:acme:ann")
+	}
+	rows, err := h.Store.PageLibrary(t.Context(), library.Slice{Owner: "u:acme:ann", Bucket: principal.Private, Limit: 2})
+	if err != nil || len(rows) != 1 {
+		t.Fatalf("%v, %v", rows, err)
+	}
+	if err := h.Store.DropEntries(t.Context(), "u:acme:ann", []library.BucketEntry{{Bucket: principal.Private, Entry: rows[0]}}); err != nil {
+		t.Fatal(err)
+	}
+	for range 2 {
+		if _, err := rebuild(); fault.CodeOf(err) != fault.Unavailable {
+			t.Fatalf("a rebuild that is held up: %v", err)
+		}
+	}
+	close(free)
+	for range 2000 {
+		out, err := rebuild()
+		if err == nil {
+			if out.Restored != 1 || out.Removed != 0 {
+				t.Errorf("the repetition is told %+v", out)
+			}
+			if out, err = rebuild(); err == nil && out.Restored != 0 {
+				t.Errorf("another rebuild is told %+v", out)
+			}
+			return
+		}
+		if err := h.Runtime.After(t.Context(), time.Millisecond); err != nil {
+			t.Fatal(err)
+		}
+	}
+	t.Fatal("the rebuild does not end")
+}
+
+// impatientService is a Service of the house that waits for nothing.
+func impatientService(h *backendtest.Fixture) *repair.Service {
+	h.T.Helper()
+	svc := backendtest.Open(h.T, backend.Config{Store: h.Store, Runtime: impatient{h.Runtime}, Journal: h.Journal, Names: &backendtest.CountingNames{}})
+	h.T.Cleanup(svc.End)
+	return svc
+}
+
+// A count alone reads no entries. Of a library that is lost it is not zero: the library
+// is rebuilt first, or the count is UNAVAILABLE.
+func TestLibraryCount_OfALostLibraryIsNotZero(t *testing.T) {
+	h, store := losingHouse(t)
+	h.User("u:acme:ann", principal.Public)
+	h.Note("one", principal.Private)
+	h.Quiet()
+	count := func() (library.Count, error) {
+		conn, err := h.Service.Library(t.Context(), backendtest.As("u:acme:ann"), "u:acme:ann", library.LibraryQuery{NoEntries: true})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return h.Service.LibraryCount(t.Context(), conn)
+	}
+	store.lose("u:acme:ann")
+	if n, err := count(); err != nil || n.Value != 1 || store.isLost("u:acme:ann") {
+		t.Errorf("counted %+v, %v; the library is lost: %v", n, err, store.isLost("u:acme:ann"))
+	}
+	store.mu.Lock()
+	store.hold = func() error { return backendtest.ErrDown }
+	store.mu.Unlock()
+	store.lose("u:acme:ann")
+	if n, err := count(); fault.CodeOf(err) != fault.Unavailable {
+		t.Errorf("counted %+v, %v", n, err)
+	}
+}
+
+func TestRebuildLibrary(t *testing.T) {
+	h := backendtest.Town(t)
+	h.Note("a", principal.Public, "u:acme:ben=VIEWER")
+	b := h.Note("b", principal.Private, "u:acme:ben=VIEWER")
+	h.Quiet()
+	entries, err := h.Store.PageLibrary(t.Context(), library.Slice{Owner: "u:acme:ben", Bucket: principal.Private, Limit: 10, Newer: true})
+	if err != nil || len(entries) != 2 {
+		t.Fatalf("%v, %v", entries, err)
+	}
+	var lost []library.BucketEntry
+	for _, e := range entries {
+		lost = append(lost, library.BucketEntry{Bucket: principal.Private, Entry: e})
+	}
+	if err := h.Store.DropEntries(t.Context(), "u:acme:ben", lost); err != nil {
+		t.Fatal(err)
+	}
+	rebuild := func(v *principal.Viewer, p string) (*library.RebuildOutcome, error) {
+		return h.Service.RebuildLibrary(t.Context(), v, p)
+	}
+	_, err = rebuild(&principal.Viewer{}, "u:acme:ben")
+	backendtest.WantFaults(t, err, "UNAUTHENTICATED")
+	_, err = rebuild(backendtest.As("u:acme:ben"), "u:acme:ben")
+	backendtest.WantFaults(t, err, "FORBIDDEN principalId")
+	_, err = rebuild(backendtest.Admin("u:acme:dora"), "u:acme:none")
+	backendtest.WantFaults(t, err, "NOT_FOUND principalId")
+	_, err = rebuild(backendtest.Admin("u:acme:dora"), string(b))
+	backendtest.WantFaults(t, err, "INVALID principalId")
+	out, err := rebuild(backendtest.Admin("u:acme:dora"), "u:acme:ben")
+	backendtest.WantFaults(t, err)
+	if out.Restored != 2 || out.Removed != 0 {
+		t.Errorf("restored %d, removed %d; want 2 and 0", out.Restored, out.Removed)
+	}
+	h.WantTitles(backendtest.As("u:acme:ben"), "u:acme:ben", "a", "b")
+	h.WantClean()
+}
+
+func TestLostLibraryIsRebuiltOnTheFly(t *testing.T) {
+	r := backendtest.NewRows(t)
+	r.Applied(r.Store.CommitPrincipal(t.Context(), &principal.Commit{
+		ID:     "u:acme:ann",
+		Header: principal.Header{ID: "u:acme:ann", Visibility: principal.Public, State: commit.Live, Seq: 1, MTS: 1},
+	}))
+	r.Item("c:acme:one", 1, principal.Public, backendtest.ContentMember("u:acme:ann", library.Viewing))
+	var es []library.BucketEntry
+	for _, b := range []library.Bucket{principal.Private, principal.LoggedIn, principal.Public} {
+		got, err := r.Store.PageLibrary(t.Context(), library.Slice{Owner: "u:acme:ann", Bucket: b, Limit: 10})
+		r.Must(err)
+		for _, e := range got {
+			es = append(es, library.BucketEntry{Bucket: b, Entry: e})
+		}
+	}
+	r.Must(r.Store.DropEntries(t.Context(), "u:acme:ann", es))
+	r.WantNames(r.Read(backendtest.Anonymous(), "u:acme:ann", library.LibraryQuery{}), "one")
+}

@@ -1,0 +1,88 @@
+package principal_test
+
+import (
+	"fmt"
+	"testing"
+
+	"carrel/backend/backendtest"
+	"carrel/core/clock"
+	"carrel/core/commit"
+	"carrel/principal"
+)
+
+// addCrowd makes n PUBLIC groups of tenant acme, written to the store as their
+// creations would leave them, in each of which p is the manager.
+func addCrowd(h *backendtest.Fixture, prefix string, n int, p principal.ID) {
+	h.T.Helper()
+	for i := range n {
+		head := principal.Header{
+			ID: principal.GroupID("acme", fmt.Sprintf("%s%d", prefix, i)), DisplayName: "x", Visibility: principal.Public,
+			State: commit.Live, Seq: 1, MTS: clock.Instant(i + 1), CreatedAt: clock.Instant(i + 1), Managers: 1, Members: 1,
+		}
+		rows := []principal.GroupMemberRow{{Principal: p, Role: principal.GroupManager, Seq: 1}}
+		v, err := h.Store.CommitPrincipal(h.T.Context(), &principal.Commit{ID: head.ID, Header: head, Members: rows})
+		if err != nil || !v.Applied {
+			h.T.Fatalf("writing %s: %+v, %v", head.ID, v, err)
+		}
+		if err := h.Store.EnforceGroup(h.T.Context(), &principal.GroupEnforcement{Header: &head, Rows: rows}); err != nil {
+			h.T.Fatalf("enforcing %s: %v", head.ID, err)
+		}
+	}
+}
+
+func TestDirectMembershipsAreBounded(t *testing.T) {
+	h := backendtest.New(t, nil)
+	for _, u := range []string{"u:acme:ann", "u:acme:bob"} {
+		h.User(u, principal.Public)
+	}
+	addCrowd(h, "a", 999, "u:acme:ann")
+	h.Group("g:acme:bobs", "u:acme:bob", principal.Public)
+	h.Group("g:acme:last", "u:acme:ann", principal.Public)
+	_, err := h.Service.CreateGroup(t.Context(), backendtest.As("u:acme:ann"), principal.CreateGroup{Tenant: "acme", Name: "more", DisplayName: "x", Visibility: principal.Public})
+	backendtest.WantFaults(t, err, "TOO_MANY")
+	if got := h.Header("g:acme:more").State; got != commit.Absent {
+		t.Errorf("state of the refused group: %d", got)
+	}
+	_, err = h.Set(backendtest.As("u:acme:bob"), "g:acme:bobs", "u:acme:bob=MANAGER", "u:acme:ann=MEMBER")
+	backendtest.WantFaults(t, err, "TOO_MANY members.1.principalId")
+	// Being in already needs no room.
+	h.MustSet(backendtest.As("u:acme:ann"), "g:acme:last", "u:acme:bob=MANAGER")
+	h.MustSet(backendtest.As("u:acme:bob"), "g:acme:last", "u:acme:ann=MEMBER")
+	// One out makes room for one.
+	h.MustSet(backendtest.As("u:acme:ann"), "g:acme:last", "u:acme:ann=")
+	h.MustSet(backendtest.As("u:acme:bob"), "g:acme:bobs", "u:acme:ann=MEMBER")
+	// Rules are told together.
+	_, err = h.Set(backendtest.As("u:acme:bob"), "g:acme:last", "u:acme:ann=MEMBER", "u:acme:bob=")
+	backendtest.WantFaults(t, err, "TOO_MANY members.0.principalId", "LAST_MANAGER members.1")
+}
+
+func TestClosuresAreBounded(t *testing.T) {
+	h := backendtest.New(t, nil)
+	for _, u := range []string{"u:acme:ann", "u:acme:bob", "u:acme:cat", "u:acme:dan"} {
+		h.User(u, principal.Public)
+	}
+	root := func() *principal.Viewer { return backendtest.Admin("u:acme:root") }
+	h.Group("g:acme:wide", "u:acme:cat", principal.Public)
+	for _, g := range []string{"g:acme:broad", "g:acme:pair", "g:acme:tall"} {
+		h.Group(g, "u:acme:dan", principal.Public)
+	}
+	addCrowd(h, "w", 999, "g:acme:wide")
+	addCrowd(h, "b", 999, "g:acme:broad")
+	// 999 groups and wide itself.
+	h.MustSet(root(), "g:acme:wide", "u:acme:ann=MEMBER", "u:acme:bob=MEMBER")
+	// 999 and broad: 2,000 in all for ann, as many as may be.
+	h.MustSet(root(), "g:acme:broad", "u:acme:ann=MEMBER")
+	_, err := h.Set(root(), "g:acme:tall", "u:acme:ann=MEMBER")
+	backendtest.WantFaults(t, err, "TOO_MANY members.0.principalId")
+	_, err = h.Service.CreateGroup(t.Context(), backendtest.As("u:acme:ann"), principal.CreateGroup{Tenant: "acme", Name: "more", DisplayName: "x", Visibility: principal.Public})
+	backendtest.WantFaults(t, err, "TOO_MANY")
+	// Nobody who is in a group is looked at when it is nested: bob, in wide and
+	// pair, would get beyond the number, and what is beyond it does not count.
+	h.MustSet(root(), "g:acme:pair", "u:acme:bob=MEMBER")
+	h.MustSet(root(), "g:acme:broad", "g:acme:pair=MEMBER")
+	h.MustSet(root(), "g:acme:broad", "g:acme:pair=")
+	h.MustSet(root(), "g:acme:pair", "u:acme:bob=")
+	// Now nobody would: ann is in all of it already, bob and cat get to 2,000.
+	h.MustSet(root(), "g:acme:broad", "g:acme:pair=MEMBER")
+	h.MustSet(root(), "g:acme:broad", "g:acme:wide=MEMBER")
+}

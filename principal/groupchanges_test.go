@@ -1,0 +1,188 @@
+package principal_test
+
+import (
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+
+	"carrel/backend/backendtest"
+	"carrel/core/commit"
+	"carrel/core/input"
+	"carrel/principal"
+)
+
+func TestCreateGroup(t *testing.T) {
+	valid := principal.CreateGroup{Tenant: "acme", Name: "Staff", DisplayName: "All of us", Visibility: principal.Private}
+	with := func(change func(*principal.CreateGroup)) principal.CreateGroup {
+		in := valid
+		change(&in)
+		return in
+	}
+	for _, c := range []struct {
+		name   string
+		viewer *principal.Viewer
+		in     principal.CreateGroup
+		want   []string
+	}{
+		{"a user", backendtest.As("u:acme:ann"), valid, nil},
+		{"an administrator that exists", backendtest.Admin("u:acme:ann"), valid, nil},
+		{"a global administrator that exists, elsewhere", backendtest.Global("u:other:gus"), valid, nil},
+		{"the name of a user", backendtest.As("u:acme:ann"), with(func(in *principal.CreateGroup) { in.Name = "ann" }), nil},
+		{"anonymous", backendtest.As(""), valid, []string{"UNAUTHENTICATED"}},
+		{"a token without a user", backendtest.As("u:acme:eve"), valid, []string{"FORBIDDEN"}},
+		{"an administrator without a user", backendtest.Admin("u:acme:eve"), valid, []string{"FORBIDDEN"}},
+		{"a user of another tenant", backendtest.As("u:other:gus"), valid, []string{"FORBIDDEN tenant"}},
+		{"an administrator of another tenant", backendtest.Admin("u:other:gus"), valid, []string{"FORBIDDEN tenant"}},
+		{"a name that is taken, by what it does not see", backendtest.As("u:acme:ann"), with(func(in *principal.CreateGroup) { in.Name = "HIDDEN" }), []string{"TAKEN name"}},
+		{"taken, but not to be told", backendtest.As("u:other:gus"), with(func(in *principal.CreateGroup) { in.Name = "hidden" }), []string{"FORBIDDEN tenant"}},
+		{"all faults at once", backendtest.As("u:acme:ann"), principal.CreateGroup{Tenant: "-", Name: "a b", DisplayName: "a\nb"},
+			[]string{"INVALID tenant", "INVALID name", "INVALID displayName", "INVALID visibility"}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			h := backendtest.New(t, nil)
+			h.User("u:acme:ann", principal.Public)
+			h.User("u:acme:bob", principal.Public)
+			h.User("u:other:gus", principal.Private)
+			h.Group("g:acme:hidden", "u:acme:bob", principal.Private)
+			got, err := h.Service.CreateGroup(t.Context(), c.viewer, c.in)
+			backendtest.WantFaults(t, err, c.want...)
+			if c.want != nil {
+				if got != nil || h.Header("g:acme:staff").State != commit.Absent {
+					t.Fatalf("refused, but there is %+v, %+v", got, h.Header("g:acme:staff"))
+				}
+				return
+			}
+			want := principal.Header{
+				ID: principal.GroupID("acme", c.in.Name), DisplayName: "All of us", Visibility: principal.Private,
+				State: commit.Live, Seq: 1, Managers: 1, Members: 1,
+			}
+			ignore := cmpopts.IgnoreFields(principal.Header{}, "MTS", "CreatedAt", "Writers")
+			if diff := cmp.Diff(want, got.Header, ignore); diff != "" {
+				t.Errorf("answered (-want +got):\n%s", diff)
+			}
+			creator := string(c.viewer.User)
+			if diff := cmp.Diff([]string{creator + "=MANAGER"}, h.Members(string(want.ID))); diff != "" {
+				t.Errorf("members (-want +got):\n%s", diff)
+			}
+			if diff := cmp.Diff([]string{string(want.ID) + "=MANAGER"}, h.Memberships(creator)); diff != "" {
+				t.Errorf("memberships of the creator (-want +got):\n%s", diff)
+			}
+			if built, err := h.Store.Built(t.Context(), want.ID); err != nil || !built {
+				t.Errorf("the new group's library counts as missing: %v", err)
+			}
+			role, err := h.Service.GroupRoleOf(t.Context(), c.viewer, want.ID)
+			if err != nil || role != principal.GroupManager {
+				t.Errorf("the creator is %q in the group, for the same request: %v", role, err)
+			}
+			h.WantSettled()
+		})
+	}
+}
+
+// TestWhoManagesAGroup asks of each viewer whether it may change the group, and
+// sees that all mutations of groups judge alike.
+func TestWhoManagesAGroup(t *testing.T) {
+	h := backendtest.New(t, nil)
+	for _, u := range []string{"u:acme:ann", "u:acme:bob", "u:acme:cat", "u:acme:dan", "u:other:eli", "u:other:fay"} {
+		h.User(u, principal.Public)
+	}
+	// heads manage staff; the board, whose member dan is, is in heads.
+	h.Group("g:acme:staff", "u:acme:ann", principal.LoggedIn)
+	h.Group("g:acme:heads", "u:acme:ann", principal.Private)
+	h.Group("g:acme:board", "u:acme:ann", principal.Private)
+	h.MustSet(backendtest.As("u:acme:ann"), "g:acme:board", "u:acme:dan=MEMBER")
+	h.MustSet(backendtest.As("u:acme:ann"), "g:acme:heads", "g:acme:board=MEMBER", "u:other:eli=MEMBER")
+	h.MustSet(backendtest.As("u:acme:ann"), "g:acme:staff", "g:acme:heads=MANAGER", "u:acme:bob=MEMBER")
+	for _, c := range []struct {
+		name   string
+		viewer *principal.Viewer
+		code   string // empty: it may
+	}{
+		{"its direct manager", backendtest.As("u:acme:ann"), ""},
+		{"a member of a group that manages it, in another tenant", backendtest.As("u:other:eli"), ""},
+		{"a member of a group in a group that manages it", backendtest.As("u:acme:dan"), ""},
+		{"an administrator", backendtest.Admin("u:acme:root"), ""},
+		{"a global administrator", backendtest.Global("u:other:root"), ""},
+		{"a plain member", backendtest.As("u:acme:bob"), "FORBIDDEN"},
+		{"a stranger that sees it", backendtest.As("u:acme:cat"), "FORBIDDEN"},
+		{"a stranger that does not see it", backendtest.As("u:other:fay"), "NOT_FOUND"},
+		{"an administrator of another tenant", backendtest.Admin("u:other:fay"), "NOT_FOUND"},
+		{"anonymous", backendtest.As(""), "UNAUTHENTICATED"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			again := func() *principal.Viewer {
+				return &principal.Viewer{User: c.viewer.User, Admin: c.viewer.Admin, GlobalAdmin: c.viewer.GlobalAdmin}
+			}
+			want := func(path string) []string {
+				switch c.code {
+				case "":
+					return nil
+				case "UNAUTHENTICATED":
+					return []string{c.code}
+				}
+				return []string{c.code + " " + path}
+			}
+			_, err := h.Service.UpdateGroup(t.Context(), again(), principal.UpdateGroup{ID: "G:acme:Staff", DisplayName: input.Some(backendtest.Ptr(c.name))})
+			backendtest.WantFaults(t, err, want("id")...)
+			if got := h.Header("g:acme:staff").DisplayName; (got == c.name) != (c.code == "") {
+				t.Errorf("the group is called %q now", got)
+			}
+			_, err = h.Set(again(), "g:acme:staff", "u:acme:cat=MEMBER")
+			backendtest.WantFaults(t, err, want("groupId")...)
+			_, err = h.Set(again(), "g:acme:staff", "u:acme:cat=")
+			// The plain removal of somebody else is a manager's, too; its own is anyone's.
+			if c.viewer.User == "u:acme:cat" {
+				backendtest.WantFaults(t, err)
+			} else {
+				backendtest.WantFaults(t, err, want("groupId")...)
+			}
+		})
+	}
+}
+
+func TestUpdateGroup(t *testing.T) {
+	name := input.Some(backendtest.Ptr("Everybody"))
+	for _, c := range []struct {
+		name string
+		in   principal.UpdateGroup
+		want []string
+	}{
+		{"one field", principal.UpdateGroup{ID: "g:acme:staff", DisplayName: name}, nil},
+		{"both", principal.UpdateGroup{ID: "g:acme:staff", DisplayName: name, Visibility: input.Some(backendtest.Ptr(principal.Private))}, nil},
+		{"one that does not exist", principal.UpdateGroup{ID: "g:acme:nothing", DisplayName: name}, []string{"NOT_FOUND id"}},
+		{"a user", principal.UpdateGroup{ID: "u:acme:ann", DisplayName: name}, []string{"INVALID id"}},
+		{"nothing to change", principal.UpdateGroup{ID: "g:acme:staff"}, []string{"INVALID"}},
+		{"nulls", principal.UpdateGroup{ID: "g:acme:staff", DisplayName: input.Some[*string](nil), Visibility: input.Some[*principal.Visibility](nil)},
+			[]string{"INVALID displayName", "INVALID visibility"}},
+		{"all faults", principal.UpdateGroup{ID: "staff", DisplayName: input.Some(backendtest.Ptr(" ")), IdempotencyKey: backendtest.Ptr("")},
+			[]string{"INVALID id", "INVALID displayName", "INVALID idempotencyKey"}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			h := backendtest.New(t, nil)
+			h.User("u:acme:ann", principal.Public)
+			h.Group("g:acme:staff", "u:acme:ann", principal.Public)
+			got, err := h.Service.UpdateGroup(t.Context(), backendtest.As("u:acme:ann"), c.in)
+			backendtest.WantFaults(t, err, c.want...)
+			stands := h.Header("g:acme:staff")
+			if c.want != nil {
+				if got != nil || stands.Seq != 1 {
+					t.Fatalf("refused, but answered %+v and stored %+v", got, stands)
+				}
+				return
+			}
+			if got.DisplayName != "Everybody" || stands.DisplayName != "Everybody" || stands.Managers != 1 {
+				t.Errorf("answered %+v, stored %+v", got, stands)
+			}
+			if c.in.Visibility.Set != (stands.Visibility == principal.Private) {
+				t.Errorf("stored %+v", stands)
+			}
+			if _, err := h.Service.UpdateGroup(t.Context(), backendtest.As("u:acme:ann"), c.in); err != nil {
+				t.Fatalf("the same again: %v", err)
+			}
+			if h.Header("g:acme:staff").Seq != stands.Seq {
+				t.Error("the same again touched the group")
+			}
+		})
+	}
+}

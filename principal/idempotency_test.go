@@ -1,0 +1,174 @@
+package principal_test
+
+import (
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"carrel/backend/backendtest"
+	"carrel/core/commit"
+	"carrel/core/input"
+	"carrel/library"
+	"carrel/principal"
+)
+
+// keyedCall is one keyed mutation of principals, with two inputs.
+type keyedCall struct {
+	name string
+	call func(h *backendtest.Fixture, v *principal.Viewer, key string, other bool) (shown bool, err error)
+	id   string // of the partition that it writes
+}
+
+func keyedCalls() []keyedCall {
+	pick := func(other bool, a, b string) string {
+		if other {
+			return b
+		}
+		return a
+	}
+	return []keyedCall{
+		{"createUser", func(h *backendtest.Fixture, v *principal.Viewer, key string, other bool) (bool, error) {
+			u, err := h.Service.CreateUser(h.T.Context(), v, principal.CreateUser{Tenant: "acme", Name: "new", DisplayName: pick(other, "N", "M"), Email: "n@example.com", Visibility: principal.Public, IdempotencyKey: &key})
+			return u != nil, err
+		}, "u:acme:new"},
+		{"updateUser", func(h *backendtest.Fixture, v *principal.Viewer, key string, other bool) (bool, error) {
+			u, err := h.Service.UpdateUser(h.T.Context(), v, principal.UpdateUser{ID: "u:acme:bob", DisplayName: input.Some(backendtest.Ptr(pick(other, "N", "M"))), IdempotencyKey: &key})
+			return u != nil, err
+		}, "u:acme:bob"},
+		{"createGroup", func(h *backendtest.Fixture, v *principal.Viewer, key string, other bool) (bool, error) {
+			g, err := h.Service.CreateGroup(h.T.Context(), v, principal.CreateGroup{Tenant: "acme", Name: "new", DisplayName: pick(other, "N", "M"), Visibility: principal.Public, IdempotencyKey: &key})
+			return g != nil, err
+		}, "g:acme:new"},
+		{"updateGroup", func(h *backendtest.Fixture, v *principal.Viewer, key string, other bool) (bool, error) {
+			g, err := h.Service.UpdateGroup(h.T.Context(), v, principal.UpdateGroup{ID: "g:acme:staff", DisplayName: input.Some(backendtest.Ptr(pick(other, "N", "M"))), IdempotencyKey: &key})
+			return g != nil, err
+		}, "g:acme:staff"},
+		{"setGroupMembers", func(h *backendtest.Fixture, v *principal.Viewer, key string, other bool) (bool, error) {
+			g, err := h.Service.SetGroupMembers(h.T.Context(), v, principal.SetGroupMembers{Group: "g:acme:staff", Members: []principal.GroupMemberChange{backendtest.GroupMemberChange("u:acme:dan=" + pick(other, "MEMBER", "MANAGER"))}, IdempotencyKey: &key})
+			return g != nil, err
+		}, "g:acme:staff"},
+	}
+}
+
+func TestRepetitions(t *testing.T) {
+	for _, c := range keyedCalls() {
+		t.Run(c.name, func(t *testing.T) {
+			h := backendtest.Staff(t, nil)
+			h.User("u:acme:adm", principal.Public)
+			who := func() *principal.Viewer { return backendtest.Admin("u:acme:adm") }
+			shown, err := c.call(h, who(), "key", false)
+			if backendtest.WantFaults(t, err); !shown {
+				t.Fatal("nothing is answered")
+			}
+			first := h.Header(c.id)
+			for range 2 {
+				shown, err = c.call(h, who(), "key", false)
+				if backendtest.WantFaults(t, err); !shown {
+					t.Fatal("nothing is answered to the repetition")
+				}
+			}
+			if diff := cmp.Diff(first, h.Header(c.id)); diff != "" {
+				t.Errorf("the repetition changed:\n%s", diff)
+			}
+			_, err = c.call(h, who(), "key", true)
+			backendtest.WantFaults(t, err, "IDEMPOTENCY_MISMATCH")
+			if diff := cmp.Diff(first, h.Header(c.id)); diff != "" {
+				t.Errorf("the mismatch changed:\n%s", diff)
+			}
+			// Another viewer's key is another key, and so is another key.
+			if c.name == "createUser" || c.name == "createGroup" {
+				_, err = c.call(h, who(), "key2", true)
+				backendtest.WantFaults(t, err, "TAKEN name")
+				_, err = c.call(h, backendtest.Global("u:acme:ann"), "key", true)
+				backendtest.WantFaults(t, err, "TAKEN name")
+				return
+			}
+			_, err = c.call(h, backendtest.Global("u:acme:ann"), "key", true)
+			backendtest.WantFaults(t, err)
+			_, err = c.call(h, who(), "key2", false)
+			backendtest.WantFaults(t, err)
+			if got := h.Header(c.id).Seq; got != first.Seq+2 {
+				t.Errorf("two further requests led from seq %d to %d", first.Seq, got)
+			}
+		})
+	}
+}
+
+// TestRepetitionAfterRights sees that a repetition has the first outcome though
+// the actor may do it no more, but no sight of what is out of its sight.
+func TestRepetitionAfterRights(t *testing.T) {
+	h := backendtest.Staff(t, nil)
+	leave := principal.SetGroupMembers{Group: "g:acme:secret", Members: []principal.GroupMemberChange{backendtest.GroupMemberChange("u:acme:dan="), backendtest.GroupMemberChange("u:acme:cat=MANAGER")}, IdempotencyKey: backendtest.Ptr("k")}
+	for n := range 2 {
+		got, err := h.Service.SetGroupMembers(t.Context(), backendtest.As("u:acme:dan"), leave)
+		if err != nil || got != nil {
+			t.Fatalf("call %d: answered %+v, %v", n, got, err)
+		}
+	}
+	in := principal.CreateUser{Tenant: "acme", Name: "new", DisplayName: "N", Email: "n@example.com", Visibility: principal.Private, IdempotencyKey: backendtest.Ptr("k")}
+	if got, err := h.Service.CreateUser(t.Context(), backendtest.Admin("u:acme:bob"), in); err != nil || got == nil {
+		t.Fatalf("answered %+v, %v", got, err)
+	}
+	if got, err := h.Service.CreateUser(t.Context(), backendtest.As("u:acme:bob"), in); err != nil || got != nil {
+		t.Fatalf("once no administrator any more: answered %+v, %v", got, err)
+	}
+}
+
+// TestKeyedWithoutChange sees that a request that changes nothing is
+// remembered all the same.
+func TestKeyedWithoutChange(t *testing.T) {
+	h := backendtest.Staff(t, nil)
+	before := h.Header("g:acme:staff")
+	in := principal.UpdateGroup{ID: "g:acme:staff", DisplayName: input.Some(backendtest.Ptr(before.DisplayName)), IdempotencyKey: backendtest.Ptr("k")}
+	if _, err := h.Service.UpdateGroup(t.Context(), backendtest.As("u:acme:ann"), in); err != nil {
+		t.Fatal(err)
+	}
+	after := h.Header("g:acme:staff")
+	if after.Seq != before.Seq+1 || after.MTS <= before.MTS || after.DisplayName != before.DisplayName || after.Members != before.Members {
+		t.Errorf("from %+v to %+v", before, after)
+	}
+	if _, err := h.Service.UpdateGroup(t.Context(), backendtest.As("u:acme:ann"), principal.UpdateGroup{ID: "g:acme:staff", DisplayName: input.Some(backendtest.Ptr("x"))}); err != nil {
+		t.Fatal(err)
+	}
+	got, err := h.Service.UpdateGroup(t.Context(), backendtest.As("u:acme:ann"), in)
+	if err != nil || got.DisplayName != "x" {
+		t.Errorf("the repetition answered %+v, %v; want the group as it is now, untouched", got, err)
+	}
+}
+
+// TestRefusalsAreNotKept sees that a key whose request was refused is free.
+func TestRefusalsAreNotKept(t *testing.T) {
+	h := backendtest.Staff(t, nil)
+	create := func(name string) error {
+		_, err := h.Service.CreateGroup(t.Context(), backendtest.As("u:acme:ann"), principal.CreateGroup{Tenant: "acme", Name: name, DisplayName: "x", Visibility: principal.Public, IdempotencyKey: backendtest.Ptr("k")})
+		return err
+	}
+	backendtest.WantFaults(t, create("crew"), "TAKEN name")
+	backendtest.WantFaults(t, create("crew"), "TAKEN name")
+	backendtest.WantFaults(t, create("fresh"))
+	backendtest.WantFaults(t, create("fresh"))
+	backendtest.WantFaults(t, create("other"), "IDEMPOTENCY_MISMATCH")
+	if got := h.Header("g:acme:other").State; got != commit.Absent {
+		t.Errorf("state of the refused group: %d", got)
+	}
+
+	set := func(change string) error {
+		_, err := h.Service.SetGroupMembers(t.Context(), backendtest.As("u:acme:ann"), principal.SetGroupMembers{Group: "g:acme:staff", Members: []principal.GroupMemberChange{backendtest.GroupMemberChange(change)}, IdempotencyKey: backendtest.Ptr("l")})
+		return err
+	}
+	backendtest.WantFaults(t, set("u:acme:ann="), "LAST_MANAGER members.0")
+	backendtest.WantFaults(t, set("u:acme:dan=MEMBER"))
+	backendtest.WantFaults(t, set("u:acme:ann="), "IDEMPOTENCY_MISMATCH")
+}
+
+// TestOneKeyForTwoKinds sees that a key is one request whatever it creates.
+func TestOneKeyForTwoKinds(t *testing.T) {
+	h := backendtest.Staff(t, nil)
+	if _, err := h.Service.CreateGroup(t.Context(), backendtest.Admin("u:acme:ann"), principal.CreateGroup{Tenant: "acme", Name: "new", DisplayName: "x", Visibility: principal.Public, IdempotencyKey: backendtest.Ptr("k")}); err != nil {
+		t.Fatal(err)
+	}
+	_, err := h.Service.CreateUser(t.Context(), backendtest.Admin("u:acme:ann"), principal.CreateUser{Tenant: "acme", Name: "new", DisplayName: "x", Email: "x@example.com", Visibility: principal.Public, IdempotencyKey: backendtest.Ptr("k")})
+	backendtest.WantFaults(t, err, "IDEMPOTENCY_MISMATCH")
+	_, err = h.Service.CreateContent(t.Context(), backendtest.Admin("u:acme:ann"), library.CreateContent{Kind: library.Note, Title: "x", Visibility: principal.Public, IdempotencyKey: backendtest.Ptr("k")})
+	backendtest.WantFaults(t, err, "IDEMPOTENCY_MISMATCH")
+}

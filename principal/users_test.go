@@ -1,0 +1,218 @@
+package principal_test
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+
+	"carrel/backend/backendtest"
+	"carrel/core/commit"
+	"carrel/core/fault"
+	"carrel/core/input"
+	"carrel/principal"
+)
+
+func TestCreateUser(t *testing.T) {
+	valid := principal.CreateUser{Tenant: "acme", Name: "bob", DisplayName: "Bob", Email: "Bob@Example.com", Visibility: principal.Public}
+	with := func(change func(*principal.CreateUser)) principal.CreateUser {
+		in := valid
+		change(&in)
+		return in
+	}
+	for _, c := range []struct {
+		name   string
+		viewer *principal.Viewer
+		in     principal.CreateUser
+		want   []string
+	}{
+		{"itself", backendtest.As("u:acme:bob"), valid, nil},
+		{"itself, in other letters", backendtest.As("u:acme:bob"), with(func(in *principal.CreateUser) { in.Tenant, in.Name = "ACME", "BOB" }), nil},
+		{"an administrator without a stored user", backendtest.Admin("u:acme:root"), valid, nil},
+		{"a global administrator of another tenant", backendtest.Global("u:other:root"), valid, nil},
+		{"PRIVATE", backendtest.As("u:acme:bob"), with(func(in *principal.CreateUser) { in.Visibility = principal.Private }), nil},
+		{"anonymous", backendtest.As(""), valid, []string{"UNAUTHENTICATED"}},
+		{"anonymous, and malformed", backendtest.As(""), principal.CreateUser{}, []string{"UNAUTHENTICATED"}},
+		{"a token that names another and does not exist", backendtest.As("u:acme:eve"), valid, []string{"FORBIDDEN"}},
+		{"a stored user that names another", backendtest.As("u:acme:ann"), valid, []string{"FORBIDDEN"}},
+		{"an administrator of another tenant", backendtest.Admin("u:other:root"), valid, []string{"FORBIDDEN"}},
+		{"a name that is taken", backendtest.Admin("u:acme:root"), with(func(in *principal.CreateUser) { in.Name = "Ann" }), []string{"TAKEN name"}},
+		{"itself a second time", backendtest.As("u:acme:ann"), with(func(in *principal.CreateUser) { in.Name = "ann" }), []string{"TAKEN name"}},
+		{"taken, but not to be told", backendtest.As("u:acme:eve"), with(func(in *principal.CreateUser) { in.Name = "ann" }), []string{"FORBIDDEN"}},
+		{"all faults at once", backendtest.As("u:acme:bob"), principal.CreateUser{Tenant: "a b", Name: "", DisplayName: " ", Email: "x", Visibility: 7, IdempotencyKey: backendtest.Ptr("")},
+			[]string{"INVALID tenant", "INVALID name", "INVALID displayName", "INVALID email", "INVALID visibility", "INVALID idempotencyKey"}},
+		{"shape before rights", backendtest.As("u:acme:eve"), with(func(in *principal.CreateUser) { in.Email = "x" }), []string{"INVALID email"}},
+		{"a colon in the tenant", backendtest.As("u:acme:bob"), with(func(in *principal.CreateUser) { in.Tenant = "acme:bob" }), []string{"INVALID tenant"}},
+		{"a colon in the name", backendtest.As("u:acme:bob"), with(func(in *principal.CreateUser) { in.Name = "bob:x" }), []string{"INVALID name"}},
+		{"a name that is too long", backendtest.As("u:acme:bob"), with(func(in *principal.CreateUser) { in.Name = strings.Repeat("b", 129) }), []string{"INVALID name"}},
+		{"a tenant that is too long", backendtest.As("u:acme:bob"), with(func(in *principal.CreateUser) { in.Tenant = strings.Repeat("b", 33) }), []string{"INVALID tenant"}},
+		{"a long display name", backendtest.As("u:acme:bob"), with(func(in *principal.CreateUser) { in.DisplayName = strings.Repeat("b", 201) }), []string{"INVALID displayName"}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			h := backendtest.New(t, nil)
+			h.User("u:acme:ann", principal.Public)
+			got, err := h.Service.CreateUser(t.Context(), c.viewer, c.in)
+			backendtest.WantFaults(t, err, c.want...)
+			if c.want != nil {
+				if stands := h.Header("u:acme:bob"); got != nil || stands.State != commit.Absent {
+					t.Fatalf("refused, but there is %+v, %+v", got, stands)
+				}
+				return
+			}
+			want := principal.Header{
+				ID: "u:acme:bob", DisplayName: "Bob", Visibility: c.in.Visibility, Email: "bob@example.com", State: commit.Live, Seq: 1,
+			}
+			ignore := cmpopts.IgnoreFields(principal.Header{}, "MTS", "CreatedAt", "Writers")
+			if diff := cmp.Diff(want, got.Header, ignore); diff != "" {
+				t.Errorf("answered (-want +got):\n%s", diff)
+			}
+			if diff := cmp.Diff(want, h.Header("u:acme:bob"), ignore); diff != "" {
+				t.Errorf("stored (-want +got):\n%s", diff)
+			}
+			if got.CreatedAt == 0 || got.CreatedAt != h.Header("u:acme:bob").CreatedAt {
+				t.Errorf("createdAt is answered as %s", got.CreatedAt)
+			}
+			if built, err := h.Store.Built(t.Context(), "u:acme:bob"); err != nil || !built {
+				t.Errorf("the new user's library counts as missing: %v", err)
+			}
+			h.WantSettled()
+		})
+	}
+}
+
+func TestTokenWithoutUser(t *testing.T) {
+	h := backendtest.New(t, nil)
+	h.User("u:acme:ann", principal.Public)
+	h.Group("g:acme:staff", "u:acme:ann", principal.Public)
+	eve := func() *principal.Viewer { return backendtest.As("u:acme:eve") }
+	for _, c := range []struct {
+		name string
+		call func() error
+	}{
+		{"createUser of another", func() error {
+			_, err := h.Service.CreateUser(t.Context(), eve(), principal.CreateUser{Tenant: "acme", Name: "x", DisplayName: "x", Email: "x@example.com", Visibility: principal.Public})
+			return err
+		}},
+		{"updateUser of itself", func() error {
+			_, err := h.Service.UpdateUser(t.Context(), eve(), principal.UpdateUser{ID: "u:acme:eve", DisplayName: input.Some(backendtest.Ptr("x"))})
+			return err
+		}},
+		{"updateUser of another", func() error {
+			_, err := h.Service.UpdateUser(t.Context(), eve(), principal.UpdateUser{ID: "u:acme:ann", DisplayName: input.Some(backendtest.Ptr("x"))})
+			return err
+		}},
+		{"createGroup", func() error {
+			_, err := h.Service.CreateGroup(t.Context(), eve(), principal.CreateGroup{Tenant: "acme", Name: "x", DisplayName: "x", Visibility: principal.Public})
+			return err
+		}},
+		{"createGroup as an administrator", func() error {
+			_, err := h.Service.CreateGroup(t.Context(), backendtest.Global("u:acme:eve"), principal.CreateGroup{Tenant: "acme", Name: "x", DisplayName: "x", Visibility: principal.Public})
+			return err
+		}},
+		{"updateGroup", func() error {
+			_, err := h.Service.UpdateGroup(t.Context(), eve(), principal.UpdateGroup{ID: "g:acme:staff", DisplayName: input.Some(backendtest.Ptr("x"))})
+			return err
+		}},
+		{"updateGroup as an administrator of another tenant", func() error {
+			_, err := h.Service.UpdateGroup(t.Context(), backendtest.Admin("u:other:eve"), principal.UpdateGroup{ID: "g:acme:staff", DisplayName: input.Some(backendtest.Ptr("x"))})
+			return err
+		}},
+		{"setGroupMembers", func() error {
+			_, err := h.Set(eve(), "g:acme:staff", "u:acme:eve=")
+			return err
+		}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			err := c.call()
+			if fault.CodeOf(err) != fault.Forbidden {
+				t.Fatalf("want FORBIDDEN, got %v", err)
+			}
+			if !strings.Contains(err.Error(), "eve does not exist yet") {
+				t.Errorf("the message does not say why: %v", err)
+			}
+		})
+	}
+}
+
+func TestUpdateUser(t *testing.T) {
+	name := input.Some(backendtest.Ptr("Robert"))
+	for _, c := range []struct {
+		name   string
+		viewer *principal.Viewer
+		in     principal.UpdateUser
+		want   []string
+	}{
+		{"itself", backendtest.As("u:acme:bob"), principal.UpdateUser{ID: "u:acme:bob", DisplayName: name}, nil},
+		{"itself, in other letters", backendtest.As("u:acme:bob"), principal.UpdateUser{ID: "U:ACME:Bob", DisplayName: name}, nil},
+		{"all fields", backendtest.As("u:acme:bob"), principal.UpdateUser{ID: "u:acme:bob", DisplayName: name, Email: input.Some(backendtest.Ptr(" R@Example.org ")), Visibility: input.Some(backendtest.Ptr(principal.Private))}, nil},
+		{"an administrator", backendtest.Admin("u:acme:root"), principal.UpdateUser{ID: "u:acme:bob", DisplayName: name}, nil},
+		{"a global administrator", backendtest.Global("u:other:root"), principal.UpdateUser{ID: "u:acme:bob", DisplayName: name}, nil},
+		{"an administrator, of a PRIVATE one", backendtest.Admin("u:acme:root"), principal.UpdateUser{ID: "u:acme:hid", DisplayName: name}, nil},
+		{"anonymous", backendtest.As(""), principal.UpdateUser{ID: "u:acme:bob", DisplayName: name}, []string{"UNAUTHENTICATED"}},
+		{"another one that it sees", backendtest.As("u:acme:ann"), principal.UpdateUser{ID: "u:acme:bob", DisplayName: name}, []string{"FORBIDDEN id"}},
+		{"another one that it does not see", backendtest.As("u:acme:ann"), principal.UpdateUser{ID: "u:acme:hid", DisplayName: name}, []string{"NOT_FOUND id"}},
+		{"one that does not exist", backendtest.As("u:acme:ann"), principal.UpdateUser{ID: "u:acme:nobody", DisplayName: name}, []string{"NOT_FOUND id"}},
+		{"one that does not exist, by an administrator", backendtest.Admin("u:acme:root"), principal.UpdateUser{ID: "u:acme:nobody", DisplayName: name}, []string{"NOT_FOUND id"}},
+		{"a group", backendtest.Admin("u:acme:root"), principal.UpdateUser{ID: "g:acme:bob", DisplayName: name}, []string{"INVALID id"}},
+		{"a content", backendtest.Admin("u:acme:root"), principal.UpdateUser{ID: "c:acme:bob", DisplayName: name}, []string{"INVALID id"}},
+		{"nothing to change", backendtest.As("u:acme:bob"), principal.UpdateUser{ID: "u:acme:bob"}, []string{"INVALID"}},
+		{"nulls", backendtest.As("u:acme:bob"), principal.UpdateUser{ID: "u:acme:bob", DisplayName: input.Some[*string](nil), Email: input.Some[*string](nil), Visibility: input.Some[*principal.Visibility](nil)},
+			[]string{"INVALID displayName", "INVALID visibility", "INVALID email"}},
+		{"all faults", backendtest.As("u:acme:bob"), principal.UpdateUser{ID: "bob", DisplayName: input.Some(backendtest.Ptr("")), Email: input.Some(backendtest.Ptr("x")), Visibility: input.Some(backendtest.Ptr(principal.Visibility(9))), IdempotencyKey: backendtest.Ptr("")},
+			[]string{"INVALID id", "INVALID displayName", "INVALID visibility", "INVALID email", "INVALID idempotencyKey"}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			h := backendtest.New(t, nil)
+			h.User("u:acme:ann", principal.Public)
+			h.User("u:acme:bob", principal.Public)
+			h.User("u:acme:hid", principal.Private)
+			before := h.Header("u:acme:bob")
+			got, err := h.Service.UpdateUser(t.Context(), c.viewer, c.in)
+			backendtest.WantFaults(t, err, c.want...)
+			if c.want != nil {
+				if diff := cmp.Diff(before, h.Header("u:acme:bob")); got != nil || diff != "" {
+					t.Fatalf("refused, but answered %+v and changed:\n%s", got, diff)
+				}
+				return
+			}
+			stands := h.Header(string(got.ID))
+			if got.DisplayName != "Robert" || stands.DisplayName != "Robert" || stands.Seq != 2 || stands.CreatedAt != got.CreatedAt {
+				t.Errorf("answered %+v, stored %+v", got, stands)
+			}
+			if c.in.Email.Set && (stands.Email != "r@example.org" || stands.Visibility != principal.Private) {
+				t.Errorf("stored %+v", stands)
+			}
+		})
+	}
+}
+
+func TestUpdateUserToWhatItIs(t *testing.T) {
+	h := backendtest.New(t, nil)
+	h.User("u:acme:bob", principal.Public)
+	before := h.Header("u:acme:bob")
+	_, err := h.Service.UpdateUser(t.Context(), backendtest.As("u:acme:bob"), principal.UpdateUser{
+		ID: "u:acme:bob", DisplayName: input.Some(backendtest.Ptr("bob")), Email: input.Some(backendtest.Ptr("X@example.com")), Visibility: input.Some(backendtest.Ptr(principal.Public)),
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(before, h.Header("u:acme:bob")); diff != "" {
+		t.Errorf("touched:\n%s", diff)
+	}
+}
+
+// TestAddressesThatAreMissing: an imported user may have none.
+func TestAddressesThatAreMissing(t *testing.T) {
+	h := backendtest.New(t, nil)
+	if _, err := h.Service.ImportUser(t.Context(), principal.ImportUser{ID: "u:acme:ann", DisplayName: "ann", Visibility: principal.Public}); err != nil {
+		t.Fatal(err)
+	}
+	u, err := h.Service.ViewerUser(t.Context(), backendtest.As("u:acme:ann"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if email := h.Service.Email(backendtest.As("u:acme:ann"), u); email != nil {
+		t.Errorf("the address is %q, want none", *email)
+	}
+}
