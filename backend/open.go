@@ -6,6 +6,7 @@ import (
 	"log/slog"
 	"time"
 
+	"carrel/core/claim"
 	"carrel/core/commit"
 	"carrel/core/cursor"
 	"carrel/core/sched"
@@ -55,12 +56,13 @@ func Open(ctx context.Context, c Config) (*Services, error) {
 	engine := commit.NewEngine(commit.Config{
 		Runtime: c.Runtime, Journal: c.Journal, Registers: c.Store, Ahead: c.Ahead, Remote: c.Remote, Without: c.Tuning.Without,
 	})
+	claims := claim.New(c.Store, c.Runtime)
 	principals := principal.New(principal.Config{
-		Engine: engine, Store: c.Store, Directory: c.Store, Runtime: c.Runtime, Journal: c.Journal, Log: c.Log,
+		Engine: engine, Store: c.Store, Directory: c.Store, Claims: claims, Runtime: c.Runtime, Journal: c.Journal, Log: c.Log,
 		Cursors: cursors, Targets: c.Tuning.Targets, Without: c.Tuning.Without,
 	})
 	libraries, err := library.New(ctx, library.Config{
-		Principals: principals, Contents: c.Store, Libraries: c.Store, People: c.Store, Lanes: c.Store, Registers: c.Store,
+		Principals: principals, Contents: c.Store, Libraries: c.Store, People: c.Store, Lanes: c.Store, Registers: c.Store, Claims: claims,
 		Runtime: c.Runtime, Journal: c.Journal, Names: c.Names, Log: c.Log, Watch: c.Watch,
 		Cursors: cursors, NewStore: newStore, Remote: c.Remote, Tuning: c.Tuning,
 	})

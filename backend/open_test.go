@@ -9,6 +9,7 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs"
 
 	"carrel/backend"
+	"carrel/core/claim"
 	"carrel/core/commit"
 	"carrel/core/cursor"
 	"carrel/core/journal"
@@ -55,12 +56,13 @@ func TestCheckHooks_NamesWhatIsMissing(t *testing.T) {
 	}
 
 	engine := commit.NewEngine(commit.Config{Runtime: runtime, Journal: j, Registers: store})
+	claims := claim.New(store, runtime)
 	principals := principal.New(principal.Config{
-		Engine: engine, Store: store, Directory: store, Runtime: runtime, Journal: j, Log: log, Cursors: cursors,
+		Engine: engine, Store: store, Directory: store, Claims: claims, Runtime: runtime, Journal: j, Log: log, Cursors: cursors,
 	})
 	want("OnCreated", principals.CheckHooks())
 	libraries, err := library.New(ctx, library.Config{
-		Principals: principals, Contents: store, Libraries: store, People: store, Lanes: store, Registers: store,
+		Principals: principals, Contents: store, Libraries: store, People: store, Lanes: store, Registers: store, Claims: claims,
 		Runtime: runtime, Journal: j, Log: log, Watch: library.Unwatched{}, Cursors: cursors, Tuning: library.Tuning{}.WithDefaults(),
 	})
 	if err != nil {

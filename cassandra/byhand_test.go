@@ -82,7 +82,7 @@ func (d *desk) furnish(items int) {
 	d.t.Helper()
 	ctx := d.t.Context()
 	for _, p := range []principal.ID{ann, bob} {
-		_, err := d.svc.CreateUser(ctx, viewer(p), principal.CreateUser{Tenant: "t", Name: p.Name(), DisplayName: p.Name(), Email: "x@example.com", Visibility: principal.Public})
+		_, err := d.svc.CreateUser(ctx, viewer(p), principal.CreateUser{Tenant: "t", Name: p.Name(), DisplayName: p.Name(), Email: p.Name() + "@example.com", Visibility: principal.Public})
 		d.ok(err)
 	}
 	_, err := d.svc.CreateGroup(ctx, viewer(ann), principal.CreateGroup{Tenant: "t", Name: crew.Name(), DisplayName: "crew", Visibility: principal.Private})

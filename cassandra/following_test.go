@@ -77,7 +77,7 @@ func (unnamed) ContentName(context.Context) (string, error) {
 func (g *gateway) user(name string) {
 	g.t.Helper()
 	_, err := g.svc.CreateUser(g.t.Context(), &principal.Viewer{User: principal.UserID("acme", name)}, principal.CreateUser{
-		Tenant: "acme", Name: name, DisplayName: name, Email: "x@example.com", Visibility: principal.Public})
+		Tenant: "acme", Name: name, DisplayName: name, Email: name + "@example.com", Visibility: principal.Public})
 	if err != nil {
 		g.t.Fatal(err)
 	}

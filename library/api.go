@@ -110,16 +110,20 @@ type ContentMemberChange struct {
 
 // CreateContent is the input of Service.CreateContent.
 type CreateContent struct {
-	Tenant         *string // the viewer's own when nil
-	Name           *string // generated when nil
-	Kind           ContentKind
-	Title          string
-	Description    *string
-	Link           *string
-	Visibility     principal.Visibility
-	ExpiresAt      *clock.Instant
-	Members        []ContentMemberChange // 0..100; the creator is always a manager
+	Tenant      *string // the viewer's own when nil
+	Name        *string // generated when nil
+	Kind        ContentKind
+	Title       string
+	Description *string
+	Link        *string
+	Visibility  principal.Visibility
+	ExpiresAt   *clock.Instant
+	Members     []ContentMemberChange // 0..100; the creator is always a manager
+	// URL names the item; nil: it has no name but its id.
+	URL            *string
 	IdempotencyKey *string
+
+	url string // the canonical form; "" without one
 }
 
 // UpdateContent is the input of Service.UpdateContent.

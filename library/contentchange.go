@@ -257,9 +257,11 @@ func (s *Service) planDelete(h *Header, request *commit.RequestRow) (*attempt, *
 	after := *h
 	after.Seq, after.MTS, after.State = h.Seq+1, s.MTS(h.MTS), commit.Deleted
 	after.Managers, after.Members = 0, 0
-	return s.contentAttempt(
+	a := s.contentAttempt(
 		InFlight{Content: h.ID, Base: h.Seq, Scope: commit.ScopeAll, Reverse: true},
-		&ContentCommit{ID: h.ID, Base: h.Seq, Header: after, Request: request}), &after
+		&ContentCommit{ID: h.ID, Base: h.Seq, Header: after, Request: request})
+	a.former = formerURL(h)
+	return a, &after
 }
 
 // RemoveFromLibrary takes an item out of a library, by taking the membership

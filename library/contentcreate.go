@@ -93,6 +93,9 @@ func (s *Service) createAs(ctx context.Context, b commit.Budget, v *principal.Vi
 		if rows.Header.State == commit.Live || rows.Header.State == commit.Deleted {
 			return nil, &fault.Error{Code: fault.Conflict, Reason: fault.ReasonTaken, Path: []string{"name"}, Msg: "this name is taken; choose another one, or leave it out"}
 		}
+		if err := s.takeURL(ctx, id, in.url); err != nil {
+			return nil, err
+		}
 		return s.planCreate(ctx, v.User, id, in, all, &rows.Header, r)
 	})
 	if err != nil {
@@ -130,6 +133,11 @@ func (in *CreateContent) check(v *principal.Viewer, now clock.Instant, most int)
 	}
 	if !in.Visibility.Valid() {
 		faults = append(faults, fault.Invalidf([]string{"visibility"}, "a visibility is PUBLIC, LOGGEDIN or PRIVATE"))
+	}
+	if in.URL != nil {
+		var err error
+		in.url, err = checkURL(*in.URL)
+		faults.Add(err, "url")
 	}
 	if in.IdempotencyKey == nil {
 		faults.Add(checkExpiry(in.ExpiresAt, now))
@@ -221,6 +229,7 @@ func (s *Service) planCreate(ctx context.Context, creator principal.ID, id Conte
 		Content: Content{
 			ID: id, Kind: in.Kind, Title: in.Title, Description: in.Description, Link: in.Link,
 			Visibility: in.Visibility, Creator: creator, CreatedAt: mts, LastModified: mts, Version: 1, ExpiresAt: in.ExpiresAt,
+			URL: in.url,
 		},
 		State: commit.Live, Seq: before.Seq + 1, MTS: mts, Position: mts, Widest: in.Visibility,
 	}

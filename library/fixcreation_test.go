@@ -58,7 +58,7 @@ var creations = []struct {
 		return err
 	}},
 	{"user", func(h *backendtest.Fixture, key, name, title string) error {
-		_, err := h.Service.CreateUser(h.T.Context(), backendtest.Admin("u:acme:ann"), principal.CreateUser{Tenant: "acme", Name: "u" + name, DisplayName: title, Email: "x@example.com", Visibility: principal.Public, IdempotencyKey: &key})
+		_, err := h.Service.CreateUser(h.T.Context(), backendtest.Admin("u:acme:ann"), principal.CreateUser{Tenant: "acme", Name: "u" + name, DisplayName: title, Email: "u" + name + "@example.com", Visibility: principal.Public, IdempotencyKey: &key})
 		return err
 	}},
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 
+	"carrel/core/claim"
 	"carrel/core/clock"
 	"carrel/core/commit"
 	"carrel/principal"
@@ -55,6 +56,8 @@ type attempt struct {
 	entry  InFlight // without ID
 	commit func(ctx context.Context, id commit.EntryID) (commit.Verdict, error)
 	stale  *commit.Due // the hint that is needless once the commit has applied; nil: none
+	// former is the claim of a name that the change gives up; nil: none.
+	former *claim.Former
 }
 
 // nothingToChange is the attempt of a mutation that succeeds without a write.
@@ -76,6 +79,7 @@ func (s *Service) decide(ctx context.Context, b commit.Budget, id ContentID, try
 		return InFlight{}, false, err
 	}
 	s.dropHint(ctx, last.stale)
+	s.claims.DropLater(ctx, last.former, s.log)
 	e = last.entry
 	e.ID, e.Decided = entry, true
 	return e, true, nil

@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"time"
 
+	"carrel/core/claim"
 	"carrel/core/clock"
 	"carrel/core/commit"
 	"carrel/core/cursor"
@@ -55,6 +56,7 @@ type Config struct {
 	People     principal.Store
 	Lanes      commit.JournalStore
 	Registers  commit.RegisterStore
+	Claims     *claim.Claims
 	Runtime    sched.Runtime
 	Journal    commit.Journal
 	Names      Namer
@@ -77,6 +79,7 @@ type Service struct {
 	libraries LibraryStore
 	people    principal.Store
 	lanes     commit.JournalStore
+	claims    *claim.Claims
 	rt        sched.Runtime
 	journal   commit.Journal
 	names     Namer
@@ -101,7 +104,7 @@ type Service struct {
 // PublishTo and OnMissing must be called before the first request.
 func New(ctx context.Context, c Config) (*Service, error) {
 	s := &Service{
-		Service: c.Principals, contents: c.Contents, libraries: c.Libraries, people: c.People, lanes: c.Lanes,
+		Service: c.Principals, contents: c.Contents, libraries: c.Libraries, people: c.People, lanes: c.Lanes, claims: c.Claims,
 		rt: c.Runtime, journal: c.Journal, names: c.Names, log: c.Log, watch: c.Watch, remote: c.Remote, tune: c.Tuning, Seals: c.Cursors,
 	}
 	var err error
@@ -114,6 +117,7 @@ func New(ctx context.Context, c Config) (*Service, error) {
 	s.Creates(id.Content, s.contentPartition)
 	s.Handle(commit.Content, commit.Handler{Resume: s.resume, RunDue: s.runDue, Expire: s.expire})
 	s.OnCreated(s.completeNew)
+	s.claims.Record(byte(id.Content), urlRecord{s})
 	return s, nil
 }
 

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 
+	"carrel/core/claim"
 	"carrel/core/commit"
 	"carrel/core/fault"
 	"carrel/core/id"
@@ -80,6 +81,8 @@ type changePlan struct {
 	// former is what it was called before, where its name or its visibility
 	// changes; empty otherwise.
 	former string
+	// formerEmail is the claim of the address that the user gives up; nil: none.
+	formerEmail *claim.Former
 }
 
 // attemptOf turns a plan on a state that was read into a conditional write. A
@@ -144,6 +147,9 @@ func (s *Service) changePrincipal(ctx context.Context, b commit.Budget, id ID, r
 		if planned, err = plan(ctx, rows); err != nil {
 			return nil, err
 		}
+		if err := s.changeEmail(ctx, &rows.Header, planned); err != nil {
+			return nil, err
+		}
 		var a *commit.Attempt
 		a, e = s.attemptOf(planned, req)
 		return a, nil
@@ -157,6 +163,7 @@ func (s *Service) changePrincipal(ctx context.Context, b commit.Budget, id ID, r
 		}
 		return rows, s.enforceFound(ctx, &rows.Header, planned.found)
 	}
+	s.claims.DropLater(ctx, planned.formerEmail, s.log)
 	e.ID, e.Decided = entry, true
 	rows.Header = planned.after
 	for _, row := range planned.rows {
@@ -235,6 +242,25 @@ type creation struct {
 	rules   func(ctx context.Context) error
 }
 
+// namesTaken is the error of a creation whose name is in use: TAKEN for the name, and for the
+// e-mail address where another user has it. It goes only to those who may create under
+// this name.
+func (s *Service) namesTaken(ctx context.Context, c *creation) error {
+	name := &fault.Error{Code: fault.Conflict, Reason: fault.ReasonTaken, Path: []string{"name"},
+		Msg: fmt.Sprintf("a %s of this name exists already; choose another name", c.what)}
+	if c.header.Email == "" {
+		return name
+	}
+	taken, err := s.emailOfAnother(ctx, c.header.ID, c.header.Email)
+	switch {
+	case err != nil:
+		return err
+	case taken:
+		return fault.List{name, emailTaken()}
+	}
+	return name
+}
+
 func (c *creation) members() []ID { return groupMembersOf(c.rows) }
 
 func groupMembersOf(rows []GroupMemberRow) []ID {
@@ -261,9 +287,7 @@ func (s *Service) create(ctx context.Context, b commit.Budget, req *commit.Reque
 	}
 	rows, err := s.changePrincipal(ctx, b, id, req, c.members(), c.members(), func(ctx context.Context, rows *Rows) (*changePlan, error) {
 		if rows.Header.State == commit.Live {
-			// It goes only to those who may create under this name.
-			return nil, &fault.Error{Code: fault.Conflict, Reason: fault.ReasonTaken, Path: []string{"name"},
-				Msg: fmt.Sprintf("a %s of this name exists already; choose another name", c.what)}
+			return nil, s.namesTaken(ctx, &c)
 		}
 		if err := c.rules(ctx); err != nil {
 			return nil, err

@@ -56,7 +56,7 @@ func (s *Service) FindPrincipals(ctx context.Context, v *Viewer, q Search) (*Con
 	}
 	tenant := id.Lower(q.Tenant)
 	if err := id.CheckTenant(tenant); err != nil {
-		return nil, fault.BadInputf("tenant: %s", messageOf(err))
+		return nil, fault.BadInputf("tenant: %s", MessageOf(err))
 	}
 	if v.User.Tenant() != tenant && !v.GlobalAdmin {
 		return nil, fault.Forbiddenf(nil, "you may look up the users and groups of your own tenant, %s", v.User.Tenant())
@@ -64,7 +64,7 @@ func (s *Service) FindPrincipals(ctx context.Context, v *Viewer, q Search) (*Con
 	prefix := ""
 	if q.Prefix != nil {
 		if err := checkPrefix(*q.Prefix); err != nil {
-			return nil, fault.BadInputf("prefix: %s", messageOf(err))
+			return nil, fault.BadInputf("prefix: %s", MessageOf(err))
 		}
 		prefix = foldName(*q.Prefix)
 	}
@@ -90,8 +90,8 @@ func (s *Service) FindPrincipals(ctx context.Context, v *Viewer, q Search) (*Con
 	return c, nil
 }
 
-// messageOf is what an error of a check says.
-func messageOf(err error) string {
+// MessageOf is what an error of a check says.
+func MessageOf(err error) string {
 	var e *fault.Error
 	if errors.As(err, &e) {
 		return e.Msg

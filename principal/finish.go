@@ -152,15 +152,22 @@ func (s *Service) fencePrincipal(ctx context.Context, e InFlight) error {
 		if h.Seq < e.Base {
 			return fmt.Errorf("the store forgot a state of %s: seq %d, entry of base %d", e.Principal, h.Seq, e.Base)
 		}
-		if h.State == commit.Absent {
-			h = Header{ID: e.Principal, State: commit.Void}
-		}
-		h.Seq, h.MTS = e.Base+1, s.MTS(h.MTS)
-		_, err = s.store.CommitPrincipal(ctx, &Commit{ID: e.Principal, Base: e.Base, Header: h, Writer: s.NewEntryID()})
+		_, err = s.store.CommitPrincipal(ctx, s.fenceOf(e.Principal, &h))
 		if err != nil && !fault.MayHaveCommitted(err) {
 			return fmt.Errorf("fencing %s: %w", e.Principal, err)
 		}
 		// Whether it applied, or somebody else's did, the next reading tells.
 	}
 	return sched.ErrQueueFull
+}
+
+// fenceOf returns the commit of a state that equals h, which shuts out every
+// compare-and-set on h. A principal that is absent gets a void state.
+func (s *Service) fenceOf(id ID, h *Header) *Commit {
+	after := *h
+	if h.State == commit.Absent {
+		after = Header{ID: id, State: commit.Void}
+	}
+	after.Seq, after.MTS = h.Seq+1, s.MTS(h.MTS)
+	return &Commit{ID: id, Base: h.Seq, Header: after, Writer: s.NewEntryID()}
 }

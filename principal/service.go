@@ -5,6 +5,7 @@ import (
 	"errors"
 	"log/slog"
 
+	"carrel/core/claim"
 	"carrel/core/commit"
 	"carrel/core/cursor"
 	"carrel/core/id"
@@ -16,6 +17,7 @@ type Config struct {
 	Engine    *commit.Engine
 	Store     Store
 	Directory DirectoryStore
+	Claims    *claim.Claims
 	Runtime   sched.Runtime
 	Journal   commit.Journal
 	Log       *slog.Logger
@@ -32,6 +34,7 @@ type Service struct {
 	*commit.Engine
 	store      Store
 	directory  DirectoryStore
+	claims     *claim.Claims
 	rt         sched.Runtime
 	journal    commit.Journal
 	log        *slog.Logger
@@ -46,12 +49,13 @@ type Service struct {
 // their changes. OnCreated and BeforeSearch must be called before its first request.
 func New(c Config) *Service {
 	s := &Service{
-		Engine: c.Engine, store: c.Store, directory: c.Directory, rt: c.Runtime, journal: c.Journal, log: c.Log, seals: c.Cursors,
+		Engine: c.Engine, store: c.Store, directory: c.Directory, claims: c.Claims, rt: c.Runtime, journal: c.Journal, log: c.Log, seals: c.Cursors,
 		targets: c.Targets, without: c.Without,
 	}
 	s.Handle(commit.Principal, commit.Handler{Resume: s.resume})
 	s.Creates(id.User, s.principalPartition)
 	s.Creates(id.Group, s.principalPartition)
+	s.claims.Record(byte(id.User), emailRecord{s})
 	return s
 }
 

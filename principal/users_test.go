@@ -192,7 +192,7 @@ func TestUpdateUserToWhatItIs(t *testing.T) {
 	h.User("u:acme:bob", principal.Public)
 	before := h.Header("u:acme:bob")
 	_, err := h.Service.UpdateUser(t.Context(), backendtest.As("u:acme:bob"), principal.UpdateUser{
-		ID: "u:acme:bob", DisplayName: input.Some(backendtest.Ptr("bob")), Email: input.Some(backendtest.Ptr("X@example.com")), Visibility: input.Some(backendtest.Ptr(principal.Public)),
+		ID: "u:acme:bob", DisplayName: input.Some(backendtest.Ptr("bob")), Email: input.Some(backendtest.Ptr(strings.ToUpper(backendtest.EmailOf("u:acme:bob")))), Visibility: input.Some(backendtest.Ptr(principal.Public)),
 	})
 	if err != nil {
 		t.Fatal(err)

@@ -2,6 +2,7 @@ package backendtest
 
 import (
 	"context"
+	"crypto/sha256"
 	"fmt"
 	"slices"
 	"strings"
@@ -44,12 +45,18 @@ func Staff(t *testing.T, wrap func(backend.Store) backend.Store) *Fixture {
 	return h
 }
 
+// EmailOf returns an e-mail address that no other user of a test has.
+func EmailOf(p principal.ID) string {
+	sum := sha256.Sum256([]byte(p))
+	return fmt.Sprintf("%x@example.com", sum[:8])
+}
+
 // UserNamed has a user create itself, with a display name.
 func (h *Fixture) UserNamed(id, name string, visibility principal.Visibility) {
 	h.T.Helper()
 	p := principal.ID(id)
 	_, err := h.Service.CreateUser(h.T.Context(), As(id), principal.CreateUser{
-		Tenant: p.Tenant(), Name: p.Name(), DisplayName: name, Email: "x@example.com", Visibility: visibility,
+		Tenant: p.Tenant(), Name: p.Name(), DisplayName: name, Email: EmailOf(p), Visibility: visibility,
 	})
 	if err != nil {
 		h.T.Fatalf("creating %s: %v", id, err)

@@ -58,8 +58,16 @@ func (c *Claims) Until() clock.Instant { return c.now().Add(TakenWithin) }
 // again: a contender relies on that to shut out a change that it does not see.
 //
 // Errors: ErrTaken; CONTENTION where others change the claim all the time; those of the
-// store.
+// store. None of them is uncertain: a claim changes nothing by itself.
 func (c *Claims) Take(ctx context.Context, k Key, record string, until clock.Instant) error {
+	err := c.take(ctx, k, record, until)
+	if fault.MayHaveCommitted(err) {
+		return fault.Unavailablef(errors.New(err.Error()), "the store did not answer; nothing was changed, try again")
+	}
+	return err
+}
+
+func (c *Claims) take(ctx context.Context, k Key, record string, until clock.Instant) error {
 	mine := Claim{Key: k, Record: record, Until: until}
 	var stands Claim
 	for n := range maxTries {
@@ -163,23 +171,6 @@ func (c *Claims) movedOn(ctx context.Context, record Record, stands Claim) error
 		return ErrTaken
 	}
 	return nil
-}
-
-// Token returns the token of the claim that a record has on a key, and nil where the key
-// has no claim of it. A record that will give up a key reads it with the state that it
-// will replace, and passes it to Drop once it has committed.
-func (c *Claims) Token(ctx context.Context, k Key, record string) (*Token, error) {
-	stands, err := c.store.ReadClaim(ctx, k, true)
-	if err != nil || stands.Record != record {
-		return nil, err
-	}
-	return &stands.Token, nil
-}
-
-// Drop removes the claim of a key that its record has given up, if it has the token
-// that was read before that. A nil token is of a record that has ended.
-func (c *Claims) Drop(ctx context.Context, k Key, record string, token *Token) error {
-	return c.insist(ctx, func() error { return c.store.DropClaim(ctx, k, record, token) })
 }
 
 // Release removes a claim whose record does not hold its key, whoever it belongs to. It

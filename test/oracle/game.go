@@ -212,7 +212,7 @@ func (g *game) people() {
 	for i, u := range g.users {
 		if i != 3 {
 			g.tick(time.Millisecond)
-			g.createUserAs(viewer{user: u}, principal.CreateUser{Tenant: u.Tenant(), Name: u.Name(), DisplayName: "x", Email: "x@example.com", Visibility: visibilities[i]})
+			g.createUserAs(viewer{user: u}, principal.CreateUser{Tenant: u.Tenant(), Name: u.Name(), DisplayName: "x", Email: fmt.Sprintf("u%d@example.com", i), Visibility: visibilities[i]})
 		}
 	}
 	for i, creator := range []int{0, 1, 4} {

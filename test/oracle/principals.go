@@ -28,7 +28,7 @@ func (g *game) email() string {
 	if g.rarely(25) {
 		return "nobody"
 	}
-	return one(g, []string{"x@example.com", "y@example.com", "z@example.com"})
+	return one(g, []string{"u0@example.com", "u1@example.com", "x@example.com", "y@example.com", "z@example.com"})
 }
 
 func (g *game) createUser() {
@@ -85,8 +85,18 @@ func (w *world) createUser(v viewer, id principal.ID, in principal.CreateUser, r
 	if err := w.fix(r, string(id)); err != nil {
 		return false, faults{err.Error()}
 	}
-	f.add(w.principals[id] != nil, "TAKEN")
+	f.add(w.principals[id] != nil || w.hasEmail(id, in.Email), "TAKEN")
 	return false, f
+}
+
+// hasEmail tells whether another user of id's tenant has an address.
+func (w *world) hasEmail(id principal.ID, email string) bool {
+	for other, p := range w.principals {
+		if other != id && other.IsUser() && other.Tenant() == id.Tenant() && p.email == email {
+			return true
+		}
+	}
+	return false
 }
 
 // sameUser compares what a mutation answered.
@@ -240,6 +250,8 @@ func (w *world) updateUser(v viewer, id principal.ID, in principal.UpdateUser, r
 		f.add(true, "NOT_FOUND", "id")
 	case v.user != id && !v.administers(id.Tenant()):
 		f.add(true, "FORBIDDEN")
+	case in.Email.Set:
+		f.add(w.hasEmail(id, *in.Email.Value), "TAKEN")
 	}
 	return again, f
 }

@@ -172,7 +172,7 @@ func (o *Operation) doOther(ctx context.Context, svc *repair.Service, v *princip
 		_, err = svc.RebuildLibrary(ctx, v, string(id))
 	case opCreateUser:
 		_, err = svc.CreateUser(ctx, v, principal.CreateUser{Tenant: id.Tenant(), Name: id.Name(), DisplayName: o.title,
-			Email: "someone@example.com", Visibility: principal.Public, IdempotencyKey: o.key})
+			Email: id.Name() + "@example.com", Visibility: principal.Public, IdempotencyKey: o.key})
 	case opUpdateUser:
 		_, err = svc.UpdateUser(ctx, v, principal.UpdateUser{ID: string(id), DisplayName: input.Some(&o.title), IdempotencyKey: o.key})
 	case opCreateGroup:

@@ -1,0 +1,222 @@
+package library
+
+import (
+	"context"
+	"errors"
+
+	"carrel/core/claim"
+	"carrel/core/commit"
+	"carrel/core/fault"
+	"carrel/core/id"
+	"carrel/core/input"
+	"carrel/core/urlname"
+	"carrel/principal"
+)
+
+// An item holds its URL by a claim (docs/unique-names.md). Its header decides: URL and
+// state are written in one compare-and-set, made of a header that was read before the
+// claim was taken.
+
+// MoveContent gives an item another canonical URL, or takes its URL away. From the instant
+// at which it is decided the item answers to the new URL and no longer to the old one.
+type MoveContent struct {
+	ID string
+	// URL is nil to take the URL away; it must be set.
+	URL             input.Optional[*string]
+	ExpectedVersion *int
+	IdempotencyKey  *string
+
+	url string // the canonical form
+}
+
+// checkURL returns the canonical form of a URL that a caller gives an item. Its error is
+// INVALID.
+func checkURL(url string) (string, error) {
+	canonical, err := urlname.Canonical(url)
+	if err != nil {
+		return "", fault.Invalidf(nil, "%s", err)
+	}
+	return canonical, nil
+}
+
+// check is the shape of the input.
+func (in *MoveContent) check(v *principal.Viewer) (ContentID, error) {
+	var faults fault.List
+	id, err := ParseContentID(in.ID)
+	faults.Add(err, "id")
+	faults.Add(commit.CheckKey(string(v.User), in.IdempotencyKey), "idempotencyKey")
+	switch {
+	case !in.URL.Set:
+		faults = append(faults, fault.Invalidf([]string{"url"}, "give the url to move to, or null to take the name away"))
+	case in.URL.Value != nil:
+		in.url, err = checkURL(*in.URL.Value)
+		faults.Add(err, "url")
+	}
+	return id, faults.OrNil()
+}
+
+// MoveContent carries a move out. Managers of the item move it. Neither its version nor
+// its place in libraries changes.
+func (s *Service) MoveContent(ctx context.Context, v *principal.Viewer, in MoveContent) (*ContentOutcome, error) {
+	v.Forget()
+	defer v.Forget()
+	if !v.SignedIn() {
+		return nil, fault.SignInFirst()
+	}
+	id, err := in.check(v)
+	if err != nil {
+		return nil, err
+	}
+	key := in.IdempotencyKey
+	in.IdempotencyKey = nil
+	b := s.NewBudget()
+	if err := s.RequireActor(ctx, b, v, id.Tenant()); err != nil {
+		return nil, err
+	}
+	r := commit.Keyed(string(v.User), key, "moveContent", in)
+	return s.changeContent(ctx, b, v, id, contentRequest{r: r, path: "id"}, func(ctx context.Context, t *target) (*attempt, int, error) {
+		if err := s.requireContentManager(ctx, v, t, "id"); err != nil {
+			return nil, 0, err
+		}
+		if err := requireVersion(&t.header, in.ExpectedVersion); err != nil {
+			return nil, 0, err
+		}
+		a, err := s.planMove(ctx, &t.header, in.url, r)
+		return a, 0, err
+	})
+}
+
+// planMove takes the claim of the new URL and plans the change of the header.
+func (s *Service) planMove(ctx context.Context, h *Header, url string, r *commit.Request) (*attempt, error) {
+	if url == h.URL && r == nil {
+		return nothingToChange, nil
+	}
+	after := *h
+	after.Seq, after.MTS, after.URL = h.Seq+1, s.MTS(h.MTS), url
+	a := s.contentAttempt(InFlight{Content: h.ID, Base: h.Seq},
+		&ContentCommit{ID: h.ID, Base: h.Seq, Header: after, Request: r.Row(s.Now(), contentAnswer{}.encode())})
+	if url == h.URL {
+		return a, nil
+	}
+	if h.URL != "" {
+		var err error
+		if a.former, err = s.claims.Former(ctx, claim.URL(h.Tenant(), h.URL), string(h.ID)); err != nil {
+			return nil, err
+		}
+	}
+	return a, s.takeURL(ctx, h.ID, url)
+}
+
+// takeURL takes the claim of a URL for an item whose header has been read; "" is none. Its
+// error is TAKEN at url where another item has it.
+func (s *Service) takeURL(ctx context.Context, id ContentID, url string) error {
+	if url == "" {
+		return nil
+	}
+	err := s.claims.Take(ctx, claim.URL(id.Tenant(), url), string(id), s.claims.Until())
+	if errors.Is(err, claim.ErrTaken) {
+		return &fault.Error{Code: fault.Conflict, Reason: fault.ReasonTaken, Path: []string{"url"}, Msg: "another item has this url; choose another one"}
+	}
+	return err
+}
+
+// formerURL returns the claim that the deletion of an item leaves behind; nil where it has
+// no URL.
+func formerURL(h *Header) *claim.Former {
+	if h.URL == "" {
+		return nil
+	}
+	return &claim.Former{Key: claim.URL(h.Tenant(), h.URL), Record: string(h.ID)}
+}
+
+// urlRecord tells claims which URL an item holds. It implements claim.Record.
+type urlRecord struct{ s *Service }
+
+// Look implements claim.Record.
+func (r urlRecord) Look(ctx context.Context, record string, k claim.Key) (claim.Look, error) {
+	rows, err := r.s.contents.Read(ctx, ContentID(record), ContentQuery{Serial: true})
+	if err != nil {
+		return claim.Look{}, err
+	}
+	h := &rows.Header
+	look := claim.Look{Base: h.Seq}
+	switch {
+	case h.State == commit.Deleted:
+		look.Standing = claim.Ended
+	case h.State != commit.Live || h.URL == "" || claim.URL(ContentID(record).Tenant(), h.URL) != k:
+	case h.Exists(r.s.Now()):
+		look.Standing = claim.Held
+	default:
+		look.Standing = claim.Lapsed
+	}
+	return look, nil
+}
+
+// Fence implements claim.Record.
+func (r urlRecord) Fence(ctx context.Context, record string, base int64) (bool, error) {
+	id := ContentID(record)
+	rows, err := r.s.contents.Read(ctx, id, ContentQuery{Serial: true})
+	if err != nil || rows.Header.Seq != base {
+		return false, err
+	}
+	c := r.s.fenceOf(id, &rows.Header)
+	c.Writer = r.s.NewEntryID()
+	verdict, err := r.s.contents.Commit(ctx, c)
+	return err == nil && verdict.Applied, err
+}
+
+// End implements claim.Record: it deletes an item whose time is over, as its own expiry
+// does.
+func (r urlRecord) End(ctx context.Context, record string) error {
+	rows, err := r.s.contents.Read(ctx, ContentID(record), ContentQuery{Serial: true})
+	if err != nil {
+		return err
+	}
+	h := &rows.Header
+	if h.State != commit.Live || h.ExpiresAt == nil || *h.ExpiresAt > r.s.Now() {
+		return nil
+	}
+	_, err = r.s.expire(ctx, commit.Due{At: *h.ExpiresAt, Kind: commit.Content, Key: record, MTS: h.MTS})
+	return err
+}
+
+// ContentByURL returns the item that a canonical URL names in a tenant, by default the
+// viewer's own. It returns nil where there is none that the viewer may see.
+func (s *Service) ContentByURL(ctx context.Context, v *principal.Viewer, url string, tenant *string) (*Content, error) {
+	canonical, err := urlname.Canonical(url)
+	if err != nil {
+		return nil, fault.BadInputf("%s", err)
+	}
+	in, err := tenantOf(v, tenant)
+	if err != nil {
+		return nil, err
+	}
+	record, err := s.claims.Candidate(ctx, claim.URL(in, canonical))
+	if err != nil {
+		return nil, err
+	}
+	named := ContentID(record)
+	if record == "" {
+		// An item that the viewer may not see costs the same reads as one that is not there.
+		named = ContentID("c:" + in + ":/")
+	}
+	found, err := s.Contents(ctx, v, []ContentID{named})
+	if err != nil || found[0] == nil || found[0].URL != canonical {
+		return nil, err
+	}
+	return found[0], nil
+}
+
+// tenantOf returns the tenant of a look-up by name. A viewer that has none must name one.
+func tenantOf(v *principal.Viewer, tenant *string) (string, error) {
+	switch {
+	case tenant != nil:
+		if err := id.CheckTenant(*tenant); err != nil {
+			return "", fault.BadInputf("%s", principal.MessageOf(err))
+		}
+		return *tenant, nil
+	case v.SignedIn():
+		return v.User.Tenant(), nil
+	}
+	return "", fault.BadInputf("name the tenant: you are not signed in")
+}
