@@ -5,6 +5,7 @@ import (
 	"log/slog"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/cockroachdb/pebble/v2/vfs"
 
@@ -105,5 +106,34 @@ func TestOpen_ServicesShareTheStore(t *testing.T) {
 	}
 	if services.Engine != services.Library.Engine {
 		t.Error("the Services have two Engines")
+	}
+}
+
+// TestOpen_AsksARemoteStoreTogether: two tasks that wait for each other come to an end
+// only if they run at the same time.
+func TestOpen_AsksARemoteStoreTogether(t *testing.T) {
+	store, runtime := newStore(t)
+	services, err := backend.Open(t.Context(), backend.Config{
+		Store: store, Runtime: runtime, Journal: journal.New(t.Context(), store, runtime, nil, commit.WholeProtocol), Remote: true,
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+	defer cancel()
+	begun := []chan struct{}{make(chan struct{}), make(chan struct{})}
+	task := func(n int) func() error {
+		return func() error {
+			close(begun[n])
+			select {
+			case <-begun[1-n]:
+				return nil
+			case <-ctx.Done():
+				return ctx.Err()
+			}
+		}
+	}
+	if err := services.Engine.Together(ctx, []func() error{task(0), task(1)}); err != nil {
+		t.Error(err)
 	}
 }
