@@ -1,4 +1,4 @@
-package library_test
+package archive_test
 
 import (
 	"context"
