@@ -49,7 +49,7 @@ type Services struct {
 // those that it does not have yet. If Open fails, it may be called again.
 func Open(ctx context.Context, c Config) (*Services, error) {
 	c = c.withDefaults()
-	cursors, newStore, err := cursor.NewSealer(ctx, c.Store, c.Runtime)
+	cursors, err := cursor.NewSealer(ctx, c.Store, c.Runtime)
 	if err != nil {
 		return nil, fmt.Errorf("reading the cursor keys: %w", err)
 	}
@@ -64,7 +64,7 @@ func Open(ctx context.Context, c Config) (*Services, error) {
 	libraries, err := library.New(ctx, library.Config{
 		Principals: principals, Contents: c.Store, Libraries: c.Store, People: c.Store, Lanes: c.Store, Registers: c.Store, Claims: claims,
 		Runtime: c.Runtime, Journal: c.Journal, Names: c.Names, Log: c.Log, Watch: c.Watch,
-		Cursors: cursors, NewStore: newStore, Remote: c.Remote, Tuning: c.Tuning,
+		Cursors: cursors, Remote: c.Remote, Tuning: c.Tuning,
 	})
 	if err != nil {
 		return nil, err

@@ -45,7 +45,7 @@ func TestCheckHooks_NamesWhatIsMissing(t *testing.T) {
 	store, runtime := newStore(t)
 	ctx, log := t.Context(), slog.New(slog.DiscardHandler)
 	j := journal.New(ctx, store, runtime, nil, commit.WholeProtocol)
-	cursors, _, err := cursor.NewSealer(ctx, store, runtime)
+	cursors, err := cursor.NewSealer(ctx, store, runtime)
 	if err != nil {
 		t.Fatal(err)
 	}

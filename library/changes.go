@@ -115,23 +115,18 @@ const AnnouncementKept = 30 * time.Second
 // its libraries. It is of this one store: a copy of the store has none of them.
 const KeepsChanges = "changes-since"
 
-// readChangesSince reads it, or fixes it. A store without a user or a group has
-// had no change, so it has them from its beginning, by whichever clock its cursors
-// will be dated. Without c.NewStore it may still be such a store: the process that
-// made it may have died before it came to this. Any other store has them after the
-// minute, by the store's clock, in which it got a program that writes them, since
-// cursors tell no more than the minute.
+// readChangesSince reads that setting, and stores it if there is none. A store without a
+// user or a group has had no change, so it has all of them from its beginning, whatever
+// the clocks by which its cursors will be dated. Any other store may have had changes
+// before it got a program that writes them: it has them after the minute, by the store's
+// clock, in which that happened, because a cursor tells no more than the minute.
 func readChangesSince(ctx context.Context, c Config, storeNow clock.Instant) (clock.Instant, error) {
-	isNew := c.NewStore
-	if !isNew {
-		some, err := c.People.ScanPrincipals(ctx, "", 1)
-		if err != nil {
-			return 0, fmt.Errorf("looking for users: %w", err)
-		}
-		isNew = len(some) == 0
+	some, err := c.People.ScanPrincipals(ctx, "", 1)
+	if err != nil {
+		return 0, fmt.Errorf("looking for users: %w", err)
 	}
 	var at clock.Instant
-	if !isNew {
+	if len(some) > 0 {
 		at = clock.Of(storeNow.Time().Truncate(cursor.ReadUnit)).Add(cursor.ReadUnit)
 	}
 	now := binary.BigEndian.AppendUint64(nil, uint64(at))

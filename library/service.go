@@ -63,9 +63,6 @@ type Config struct {
 	Log        *slog.Logger
 	Watch      Watcher
 	Cursors    *cursor.Sealer
-	// NewStore reports that the cursor keys were made just now, so that nothing older
-	// can be in the store.
-	NewStore bool
 	// Remote reports that a call of the store takes a round trip. Calls that do not
 	// depend on each other are then made at the same time.
 	Remote bool

@@ -1,7 +1,6 @@
 package cursor
 
 import (
-	"bytes"
 	"context"
 	"crypto/aes"
 	"crypto/cipher"
@@ -190,18 +189,16 @@ type scribe struct {
 	text              []byte
 }
 
-// NewSealer reads the key ring of the store, or makes the store's first; first
-// tells which.
-func NewSealer(ctx context.Context, store commit.RegisterStore, rt sched.Runtime) (s *Sealer, first bool, err error) {
+// NewSealer reads the key ring of the store, and stores a first one if there is none.
+func NewSealer(ctx context.Context, store commit.RegisterStore, rt sched.Runtime) (*Sealer, error) {
 	ring := make([]byte, 1+ringKey)
 	rt.Random(ring)
 	ring[0], ring[1] = ringVersion, 1
 	standing, err := commit.FixSetting(ctx, store, rt, cursorKeys, ring)
 	if err != nil {
-		return nil, false, fmt.Errorf("read cursor keys: %w", err)
+		return nil, fmt.Errorf("read cursor keys: %w", err)
 	}
-	s, err = sealerOf(standing)
-	return s, bytes.Equal(standing, ring), err
+	return sealerOf(standing)
 }
 
 // sealerOf reads a key ring.
