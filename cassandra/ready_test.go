@@ -65,7 +65,7 @@ func create(t *testing.T, s *Store) error {
 		Journal: journal.New(t.Context(), s, runtime, nil, commit.WholeProtocol)})
 	id := principal.UserID("a", strings.ReplaceAll(strings.ToLower(t.Name()[len("TestTheSkewIsThatOfTheClock/"):]), "_", "-"))
 	_, err := svc.CreateUser(t.Context(), &principal.Viewer{User: id}, principal.CreateUser{
-		Tenant: id.Tenant(), Name: id.Name(), DisplayName: "Ann", Email: "ann@example.com", Visibility: principal.Public,
+		Tenant: id.Tenant(), Name: id.Name(), DisplayName: "Ann", Email: id.Name() + "@example.com", Visibility: principal.Public,
 	})
 	found, readErr := svc.Principals(t.Context(), &principal.Viewer{User: id}, []principal.ID{id})
 	if readErr != nil || (found[0] != nil) != (err == nil) {
