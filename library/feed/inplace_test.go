@@ -1,0 +1,35 @@
+package feed_test
+
+import (
+	"testing"
+	"time"
+
+	"carrel/backend"
+	"carrel/backend/backendtest"
+	"carrel/library"
+	"carrel/principal"
+)
+
+// TestUpdateInPlace_ReachesEveryMemberOfManyPages: an item that has fewer members than
+// there are followed libraries is looked up by its members, a page at a time.
+func TestUpdateInPlace_ReachesEveryMemberOfManyPages(t *testing.T) {
+	h := backendtest.Town(t)
+	h.Service = backendtest.Open(t, backend.Config{
+		Store: h.Store, Runtime: h.Runtime, Journal: h.Journal, Names: &backendtest.CountingNames{},
+		Tuning: library.Tuning{SnapshotPage: 1, HotMoves: 1, HotPause: time.Hour},
+	})
+	id := h.Note("hot", principal.Private, "u:acme:ben=VIEWER", "u:acme:cleo=VIEWER")
+	h.Update(id, "moved", 0)
+	at := h.Content(id).Position
+	follow := func(user string) *backendtest.Follower { return h.Follow(backendtest.As(user), user, "") }
+	members := []*backendtest.Follower{follow("u:acme:ann"), follow("u:acme:ben"), follow("u:acme:cleo")}
+	other := follow("u:acme:dora")
+	h.Update(id, "in place", 0)
+	if h.Content(id).Position != at {
+		t.Fatal("the update was not deferred")
+	}
+	for _, f := range members {
+		f.Want("+in place")
+	}
+	other.WantNothing(h, "u:acme:dora")
+}
