@@ -69,7 +69,7 @@ func (r *contentRow) header(id library.ContentID) library.Header {
 		Content: library.Content{
 			ID: id, Kind: library.ContentKind(r.itemKind), Title: r.title, Visibility: principal.Visibility(r.visibility),
 			Creator: principal.ID(r.creator), CreatedAt: clock.Instant(r.createdAt),
-			LastModified: clock.Instant(r.lastModified), Version: r.version, URL: r.url,
+			LastModified: clock.Instant(r.lastModified), Version: r.version, CanonicalURL: r.url,
 		},
 		State: commit.State(r.state), Seq: r.seq, MTS: clock.Instant(r.mts),
 		Position: clock.Instant(r.position), Widest: principal.Visibility(r.widest),
@@ -232,7 +232,7 @@ func headerValues(h *library.Header) []any {
 		h.Seq, int64(h.MTS), int8(h.State), int8(h.Kind), h.Title, description, link, expiresAt,
 		present, string(h.Creator), int64(h.CreatedAt), int64(h.LastModified), h.Version, int8(h.Visibility), int8(h.Widest), int64(h.Position),
 		int64(h.MovesSince), h.Moves, h.Managers, h.Members, int64(h.LoggedInUntil), int64(h.PublicUntil), int64(h.MovedAt),
-		h.URL, notNull(h.Page),
+		h.CanonicalURL, notNull(h.Page),
 	}
 }
 

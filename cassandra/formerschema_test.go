@@ -32,12 +32,12 @@ func TestItemOfAFormerSchema(t *testing.T) {
 	url := ""
 	for _, want := range []clock.Instant{0, 4711} {
 		rows, err := s.Read(t.Context(), c.ID, library.ContentQuery{Serial: true})
-		if err != nil || rows.Header.MovedAt != want || rows.Header.URL != url || rows.Header.Title != "Title" {
+		if err != nil || rows.Header.MovedAt != want || rows.Header.CanonicalURL != url || rows.Header.Title != "Title" {
 			t.Errorf("moved at %d, want %d: %+v, %v", rows.Header.MovedAt, want, rows.Header, err)
 		}
 		if want == 0 {
 			url = "https://example.com/"
-			moved.Header.MovedAt, moved.Header.URL = 4711, url
+			moved.Header.MovedAt, moved.Header.CanonicalURL = 4711, url
 			mustCommit(t, s, moved)
 		}
 	}

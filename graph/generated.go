@@ -6,6 +6,7 @@ import (
 	"bytes"
 	"carrel/core/clock"
 	"carrel/core/cursor"
+	"carrel/core/urlname"
 	"carrel/library"
 	"carrel/principal"
 	"context"
@@ -79,6 +80,7 @@ type MutationResolver interface {
 	SetContentMembers(ctx context.Context, input SetContentMembersInput) (*SetContentMembersPayload, error)
 	RemoveFromLibrary(ctx context.Context, input RemoveFromLibraryInput) (*RemoveFromLibraryPayload, error)
 	DeleteContent(ctx context.Context, input DeleteContentInput) (*DeleteContentPayload, error)
+	MoveContent(ctx context.Context, input MoveContentInput) (*MoveContentPayload, error)
 	RebuildLibrary(ctx context.Context, input RebuildLibraryInput) (*RebuildLibraryPayload, error)
 }
 type QueryResolver interface {
@@ -90,6 +92,10 @@ type QueryResolver interface {
 	Group(ctx context.Context, id string) (*principal.Group, error)
 	Principals(ctx context.Context, tenant string, prefix *string, first *int, after *string) (*principal.Connection, error)
 	Content(ctx context.Context, id string) (*library.Content, error)
+	ContentByURL(ctx context.Context, url string, tenant *string) (*library.Content, error)
+	CanonicalURL(ctx context.Context, url string) (string, error)
+	ParseKey(ctx context.Context, key string) (*ParsedKey, error)
+	ByKey(ctx context.Context, key string, tenant *string) (KeyedObject, error)
 	Limits(ctx context.Context) (*Limits, error)
 }
 type SubscriptionResolver interface {
@@ -131,6 +137,7 @@ func (e *executableSchema) Exec(ctx context.Context) graphql.ResponseHandler {
 		ec.unmarshalInputDeleteContentInput,
 		ec.unmarshalInputGroupMemberChange,
 		ec.unmarshalInputLibraryOrder,
+		ec.unmarshalInputMoveContentInput,
 		ec.unmarshalInputRebuildLibraryInput,
 		ec.unmarshalInputRemoveFromLibraryInput,
 		ec.unmarshalInputSetContentMembersInput,
@@ -554,6 +561,8 @@ type Content implements Node @key(fields: "id") {
   description: String
   "Where a LINK points to."
   link: String
+  "The canonical URL that names the item; unique within its tenant. Null: it is known by its id alone."
+  url: String
   "Who may see the item beside those it was shared with."
   visibility: LibraryVisibility!
   "Null when the creator is gone or may not be seen by the viewer."
@@ -664,6 +673,35 @@ type Query {
     "The id of a content."
     id: ID!
   ): Content
+  "The content that a URL names in a tenant. Any form of the URL finds it, as canonicalUrl tells; lang, branch and revision in its query select nothing."
+  contentByUrl(
+    "An http or https URL; BAD_USER_INPUT if it is malformed."
+    url: String!
+    "The tenant; the viewer's own when left out. A viewer that is not signed in must name one: BAD_USER_INPUT otherwise."
+    tenant: String
+  ): Content
+  """
+  The canonical form of a URL, as it names content. Scheme and host are lower-cased, the host is in its ASCII form, the
+  path is resolved, escapes and the order of the query are brought into one form, and the fragment and the selectors
+  lang, branch, revision, rev and working_branch are removed. The canonical form of a canonical form is itself.
+  BAD_USER_INPUT for what is no http or https URL.
+  """
+  canonicalUrl(
+    "An http or https URL; at most 2048 bytes in its canonical form."
+    url: String!
+  ): String!
+  "The parts of a key, whether or not there is something of that key. BAD_USER_INPUT for what is no key."
+  parseKey(
+    "The key of a content, a branch, a revision, a draft or a suggestion."
+    key: String!
+  ): ParsedKey!
+  "What a key names; null where there is nothing that the viewer may see. The key of a content is its URL, or its id."
+  byKey(
+    "The key; BAD_USER_INPUT if it is malformed."
+    key: String!
+    "The tenant in which a URL is looked up; the viewer's own when left out. A viewer that is not signed in must name one for a URL: BAD_USER_INPUT otherwise."
+    tenant: String
+  ): KeyedObject
   "The limits in force."
   limits: Limits!
 }
@@ -866,6 +904,14 @@ type Mutation {
     input: DeleteContentInput!
   ): DeleteContentPayload
   """
+  Gives an item another URL, or takes its URL away: by its managers and administrators. From the instant at which it is
+  decided the item answers to the new URL and no longer to the old one. Neither version nor lastModified changes.
+  """
+  moveContent(
+    "The item and its URL."
+    input: MoveContentInput!
+  ): MoveContentPayload
+  """
   Administrators: bring a library back from the record of what was shared with it.
   A rebuild that takes longer than 8 seconds goes on and is answered UNAVAILABLE:
   repeat the mutation to learn its outcome. A rebuild that was interrupted, for
@@ -876,6 +922,43 @@ type Mutation {
     input: RebuildLibraryInput!
   ): RebuildLibraryPayload
 }
+
+"What a key names."
+enum KeyKind {
+  "An item: its canonical URL, or its id."
+  CONTENT
+  "A branch of an item: #branch."
+  BRANCH
+  "A revision of its text: #locale/branch.revision, without the locale where it has none."
+  REVISION
+  "A user's draft: #user/userid/locale/branch."
+  DRAFT
+  "A suggestion: #suggestion/locale/branch.id."
+  SUGGESTION
+}
+
+"A key in its parts."
+type ParsedKey {
+  "What it names."
+  kind: KeyKind!
+  "The key in its canonical form."
+  key: String!
+  "The part before the first #: the canonical URL, or the id of an item that has none."
+  url: String!
+  "The number of the branch; null in the key of a content."
+  branch: Int
+  "The number of the revision; null in keys of other kinds."
+  revision: Int
+  "The locale, such as en or en_GB; null where the key has none."
+  locale: String
+  "The id of the user, in the key of a draft."
+  userId: String
+  "The id of the suggestion, in the key of a suggestion."
+  suggestionId: String
+}
+
+"What can be looked up by its key."
+union KeyedObject = Content
 
 "A new user."
 input CreateUserInput {
@@ -1029,6 +1112,8 @@ input CreateContentInput {
   visibility: LibraryVisibility = PRIVATE
   "After this instant the item is gone from everywhere; left out: it stays."
   expiresAt: DateTime
+  "Names the item by a canonical URL, of which any form may be given. TAKEN where another item of the tenant has it."
+  url: String
   "Shared with them from the start; the creator is always MANAGER."
   members: [ContentMemberChange!]
   "The same key with the same input gives the first answer again; 1 to 128 characters."
@@ -1045,6 +1130,30 @@ type CreateContentPayload {
   libraryEdge: LibraryEdge
   "How far it has got into the libraries."
   fanOut: FanOut
+  "All that is wrong with the input; empty on success."
+  userErrors: [UserError!]!
+  "As it was sent."
+  clientMutationId: String
+}
+
+"An item and the URL that names it from now on."
+input MoveContentInput {
+  "The id of the item."
+  id: ID!
+  "An http or https URL; null takes the name away. TAKEN where another item of the tenant has it; INVALID when left out."
+  url: String
+  "The version that the viewer has seen; refused with CONFLICT when the item has another."
+  expectedVersion: Int
+  "The same key with the same input gives the first answer again; 1 to 128 characters."
+  idempotencyKey: String
+  "Echoed in the payload."
+  clientMutationId: String
+}
+
+"The outcome of moveContent."
+type MoveContentPayload {
+  "The item as it is now; null when userErrors is not empty."
+  content: Content
   "All that is wrong with the input; empty on success."
   userErrors: [UserError!]!
   "As it was sent."
@@ -1344,6 +1453,8 @@ func (ec *executionContext) childFields_Content(ctx context.Context, field graph
 		return ec.fieldContext_Content_description(ctx, field)
 	case "link":
 		return ec.fieldContext_Content_link(ctx, field)
+	case "url":
+		return ec.fieldContext_Content_url(ctx, field)
 	case "visibility":
 		return ec.fieldContext_Content_visibility(ctx, field)
 	case "createdBy":
@@ -1646,6 +1757,18 @@ func (ec *executionContext) childFields_Limits(ctx context.Context, field graphq
 	return nil, fmt.Errorf("no field named %q was found under type Limits", field.Name)
 }
 
+func (ec *executionContext) childFields_MoveContentPayload(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "content":
+		return ec.fieldContext_MoveContentPayload_content(ctx, field)
+	case "userErrors":
+		return ec.fieldContext_MoveContentPayload_userErrors(ctx, field)
+	case "clientMutationId":
+		return ec.fieldContext_MoveContentPayload_clientMutationId(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type MoveContentPayload", field.Name)
+}
+
 func (ec *executionContext) childFields_PageInfo(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
 	switch field.Name {
 	case "hasNextPage":
@@ -1658,6 +1781,28 @@ func (ec *executionContext) childFields_PageInfo(ctx context.Context, field grap
 		return ec.fieldContext_PageInfo_endCursor(ctx, field)
 	}
 	return nil, fmt.Errorf("no field named %q was found under type PageInfo", field.Name)
+}
+
+func (ec *executionContext) childFields_ParsedKey(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "kind":
+		return ec.fieldContext_ParsedKey_kind(ctx, field)
+	case "key":
+		return ec.fieldContext_ParsedKey_key(ctx, field)
+	case "url":
+		return ec.fieldContext_ParsedKey_url(ctx, field)
+	case "branch":
+		return ec.fieldContext_ParsedKey_branch(ctx, field)
+	case "revision":
+		return ec.fieldContext_ParsedKey_revision(ctx, field)
+	case "locale":
+		return ec.fieldContext_ParsedKey_locale(ctx, field)
+	case "userId":
+		return ec.fieldContext_ParsedKey_userId(ctx, field)
+	case "suggestionId":
+		return ec.fieldContext_ParsedKey_suggestionId(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type ParsedKey", field.Name)
 }
 
 func (ec *executionContext) childFields_PrincipalConnection(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
@@ -2108,6 +2253,20 @@ func (ec *executionContext) field_Mutation_deleteContent_args(ctx context.Contex
 	return args, nil
 }
 
+func (ec *executionContext) field_Mutation_moveContent_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
+	var err error
+	args := map[string]any{}
+	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "input",
+		func(ctx context.Context, v any) (MoveContentInput, error) {
+			return ec.unmarshalNMoveContentInput2carrelᚋgraphᚐMoveContentInput(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["input"] = arg0
+	return args, nil
+}
+
 func (ec *executionContext) field_Mutation_rebuildLibrary_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
 	var err error
 	args := map[string]any{}
@@ -2248,6 +2407,64 @@ func (ec *executionContext) field_Query__entities_args(ctx context.Context, rawA
 	return args, nil
 }
 
+func (ec *executionContext) field_Query_byKey_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
+	var err error
+	args := map[string]any{}
+	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "key",
+		func(ctx context.Context, v any) (string, error) {
+			return ec.unmarshalNString2string(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["key"] = arg0
+	arg1, err := graphql.ProcessArgField(ctx, rawArgs, "tenant",
+		func(ctx context.Context, v any) (*string, error) {
+			return ec.unmarshalOString2ᚖstring(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["tenant"] = arg1
+	return args, nil
+}
+
+func (ec *executionContext) field_Query_canonicalUrl_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
+	var err error
+	args := map[string]any{}
+	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "url",
+		func(ctx context.Context, v any) (string, error) {
+			return ec.unmarshalNString2string(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["url"] = arg0
+	return args, nil
+}
+
+func (ec *executionContext) field_Query_contentByUrl_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
+	var err error
+	args := map[string]any{}
+	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "url",
+		func(ctx context.Context, v any) (string, error) {
+			return ec.unmarshalNString2string(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["url"] = arg0
+	arg1, err := graphql.ProcessArgField(ctx, rawArgs, "tenant",
+		func(ctx context.Context, v any) (*string, error) {
+			return ec.unmarshalOString2ᚖstring(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["tenant"] = arg1
+	return args, nil
+}
+
 func (ec *executionContext) field_Query_content_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
 	var err error
 	args := map[string]any{}
@@ -2301,6 +2518,20 @@ func (ec *executionContext) field_Query_nodes_args(ctx context.Context, rawArgs 
 		return nil, err
 	}
 	args["ids"] = arg0
+	return args, nil
+}
+
+func (ec *executionContext) field_Query_parseKey_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
+	var err error
+	args := map[string]any{}
+	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "key",
+		func(ctx context.Context, v any) (string, error) {
+			return ec.unmarshalNString2string(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["key"] = arg0
 	return args, nil
 }
 
@@ -2664,6 +2895,29 @@ func (ec *executionContext) _Content_link(ctx context.Context, field graphql.Col
 }
 func (ec *executionContext) fieldContext_Content_link(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
 	return graphql.NewScalarFieldContext("Content", field, false, false, errors.New("field of type String does not have child fields"))
+}
+
+func (ec *executionContext) _Content_url(ctx context.Context, field graphql.CollectedField, obj *library.Content) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Content_url(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.URL(), nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *string) graphql.Marshaler {
+			return ec.marshalOString2ᚖstring(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_Content_url(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("Content", field, true, false, errors.New("field of type String does not have child fields"))
 }
 
 func (ec *executionContext) _Content_visibility(ctx context.Context, field graphql.CollectedField, obj *library.Content) (ret graphql.Marshaler) {
@@ -5359,6 +5613,93 @@ func (ec *executionContext) fieldContext_Limits_addressPointsPerMinute(_ context
 	return graphql.NewScalarFieldContext("Limits", field, false, false, errors.New("field of type Int does not have child fields"))
 }
 
+func (ec *executionContext) _MoveContentPayload_content(ctx context.Context, field graphql.CollectedField, obj *MoveContentPayload) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_MoveContentPayload_content(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Content, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *library.Content) graphql.Marshaler {
+			return ec.marshalOContent2ᚖcarrelᚋlibraryᚐContent(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_MoveContentPayload_content(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "MoveContentPayload",
+		Field:      field,
+		IsMethod:   false,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_Content(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _MoveContentPayload_userErrors(ctx context.Context, field graphql.CollectedField, obj *MoveContentPayload) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_MoveContentPayload_userErrors(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.UserErrors, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v []UserError) graphql.Marshaler {
+			return ec.marshalNUserError2ᚕcarrelᚋgraphᚐUserErrorᚄ(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_MoveContentPayload_userErrors(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "MoveContentPayload",
+		Field:      field,
+		IsMethod:   false,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_UserError(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _MoveContentPayload_clientMutationId(ctx context.Context, field graphql.CollectedField, obj *MoveContentPayload) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_MoveContentPayload_clientMutationId(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.ClientMutationID, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *string) graphql.Marshaler {
+			return ec.marshalOString2ᚖstring(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_MoveContentPayload_clientMutationId(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("MoveContentPayload", field, false, false, errors.New("field of type String does not have child fields"))
+}
+
 func (ec *executionContext) _Mutation_createUser(ctx context.Context, field graphql.CollectedField) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
@@ -5843,6 +6184,50 @@ func (ec *executionContext) fieldContext_Mutation_deleteContent(ctx context.Cont
 	return fc, nil
 }
 
+func (ec *executionContext) _Mutation_moveContent(ctx context.Context, field graphql.CollectedField) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Mutation_moveContent(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			fc := graphql.GetFieldContext(ctx)
+			return ec.Resolvers.Mutation().MoveContent(ctx, fc.Args["input"].(MoveContentInput))
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *MoveContentPayload) graphql.Marshaler {
+			return ec.marshalOMoveContentPayload2ᚖcarrelᚋgraphᚐMoveContentPayload(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_Mutation_moveContent(ctx context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "Mutation",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_MoveContentPayload(ctx, field)
+		},
+	}
+	defer func() {
+		if r := recover(); r != nil {
+			err = ec.Recover(ctx, r)
+			ec.Error(ctx, err)
+		}
+	}()
+	ctx = graphql.WithFieldContext(ctx, fc)
+	if fc.Args, err = ec.field_Mutation_moveContent_args(ctx, field.ArgumentMap(ec.Variables)); err != nil {
+		ec.Error(ctx, err)
+		return fc, err
+	}
+	return fc, nil
+}
+
 func (ec *executionContext) _Mutation_rebuildLibrary(ctx context.Context, field graphql.CollectedField) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
@@ -5977,6 +6362,190 @@ func (ec *executionContext) _PageInfo_endCursor(ctx context.Context, field graph
 }
 func (ec *executionContext) fieldContext_PageInfo_endCursor(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
 	return graphql.NewScalarFieldContext("PageInfo", field, true, false, errors.New("field of type Cursor does not have child fields"))
+}
+
+func (ec *executionContext) _ParsedKey_kind(ctx context.Context, field graphql.CollectedField, obj *ParsedKey) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_ParsedKey_kind(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Kind(), nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v urlname.Kind) graphql.Marshaler {
+			return ec.marshalNKeyKind2carrelᚋcoreᚋurlnameᚐKind(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_ParsedKey_kind(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("ParsedKey", field, true, false, errors.New("field of type KeyKind does not have child fields"))
+}
+
+func (ec *executionContext) _ParsedKey_key(ctx context.Context, field graphql.CollectedField, obj *ParsedKey) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_ParsedKey_key(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.CanonicalKey(), nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v string) graphql.Marshaler {
+			return ec.marshalNString2string(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_ParsedKey_key(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("ParsedKey", field, true, false, errors.New("field of type String does not have child fields"))
+}
+
+func (ec *executionContext) _ParsedKey_url(ctx context.Context, field graphql.CollectedField, obj *ParsedKey) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_ParsedKey_url(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.URL(), nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v string) graphql.Marshaler {
+			return ec.marshalNString2string(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_ParsedKey_url(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("ParsedKey", field, true, false, errors.New("field of type String does not have child fields"))
+}
+
+func (ec *executionContext) _ParsedKey_branch(ctx context.Context, field graphql.CollectedField, obj *ParsedKey) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_ParsedKey_branch(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.BranchNumber(), nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *int) graphql.Marshaler {
+			return ec.marshalOInt2ᚖint(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_ParsedKey_branch(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("ParsedKey", field, true, false, errors.New("field of type Int does not have child fields"))
+}
+
+func (ec *executionContext) _ParsedKey_revision(ctx context.Context, field graphql.CollectedField, obj *ParsedKey) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_ParsedKey_revision(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.RevisionNumber(), nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *int) graphql.Marshaler {
+			return ec.marshalOInt2ᚖint(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_ParsedKey_revision(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("ParsedKey", field, true, false, errors.New("field of type Int does not have child fields"))
+}
+
+func (ec *executionContext) _ParsedKey_locale(ctx context.Context, field graphql.CollectedField, obj *ParsedKey) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_ParsedKey_locale(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.LocaleOrNull(), nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *string) graphql.Marshaler {
+			return ec.marshalOString2ᚖstring(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_ParsedKey_locale(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("ParsedKey", field, true, false, errors.New("field of type String does not have child fields"))
+}
+
+func (ec *executionContext) _ParsedKey_userId(ctx context.Context, field graphql.CollectedField, obj *ParsedKey) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_ParsedKey_userId(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.UserID(), nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *string) graphql.Marshaler {
+			return ec.marshalOString2ᚖstring(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_ParsedKey_userId(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("ParsedKey", field, true, false, errors.New("field of type String does not have child fields"))
+}
+
+func (ec *executionContext) _ParsedKey_suggestionId(ctx context.Context, field graphql.CollectedField, obj *ParsedKey) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_ParsedKey_suggestionId(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.SuggestionID(), nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *string) graphql.Marshaler {
+			return ec.marshalOString2ᚖstring(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_ParsedKey_suggestionId(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("ParsedKey", field, true, false, errors.New("field of type String does not have child fields"))
 }
 
 func (ec *executionContext) _PrincipalConnection_edges(ctx context.Context, field graphql.CollectedField, obj *principal.Connection) (ret graphql.Marshaler) {
@@ -6464,6 +7033,182 @@ func (ec *executionContext) fieldContext_Query_content(ctx context.Context, fiel
 	}()
 	ctx = graphql.WithFieldContext(ctx, fc)
 	if fc.Args, err = ec.field_Query_content_args(ctx, field.ArgumentMap(ec.Variables)); err != nil {
+		ec.Error(ctx, err)
+		return fc, err
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _Query_contentByUrl(ctx context.Context, field graphql.CollectedField) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Query_contentByUrl(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			fc := graphql.GetFieldContext(ctx)
+			return ec.Resolvers.Query().ContentByURL(ctx, fc.Args["url"].(string), fc.Args["tenant"].(*string))
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *library.Content) graphql.Marshaler {
+			return ec.marshalOContent2ᚖcarrelᚋlibraryᚐContent(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_Query_contentByUrl(ctx context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "Query",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_Content(ctx, field)
+		},
+	}
+	defer func() {
+		if r := recover(); r != nil {
+			err = ec.Recover(ctx, r)
+			ec.Error(ctx, err)
+		}
+	}()
+	ctx = graphql.WithFieldContext(ctx, fc)
+	if fc.Args, err = ec.field_Query_contentByUrl_args(ctx, field.ArgumentMap(ec.Variables)); err != nil {
+		ec.Error(ctx, err)
+		return fc, err
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _Query_canonicalUrl(ctx context.Context, field graphql.CollectedField) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Query_canonicalUrl(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			fc := graphql.GetFieldContext(ctx)
+			return ec.Resolvers.Query().CanonicalURL(ctx, fc.Args["url"].(string))
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v string) graphql.Marshaler {
+			return ec.marshalNString2string(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_Query_canonicalUrl(ctx context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "Query",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return nil, errors.New("field of type String does not have child fields")
+		},
+	}
+	defer func() {
+		if r := recover(); r != nil {
+			err = ec.Recover(ctx, r)
+			ec.Error(ctx, err)
+		}
+	}()
+	ctx = graphql.WithFieldContext(ctx, fc)
+	if fc.Args, err = ec.field_Query_canonicalUrl_args(ctx, field.ArgumentMap(ec.Variables)); err != nil {
+		ec.Error(ctx, err)
+		return fc, err
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _Query_parseKey(ctx context.Context, field graphql.CollectedField) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Query_parseKey(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			fc := graphql.GetFieldContext(ctx)
+			return ec.Resolvers.Query().ParseKey(ctx, fc.Args["key"].(string))
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *ParsedKey) graphql.Marshaler {
+			return ec.marshalNParsedKey2ᚖcarrelᚋgraphᚐParsedKey(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_Query_parseKey(ctx context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "Query",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_ParsedKey(ctx, field)
+		},
+	}
+	defer func() {
+		if r := recover(); r != nil {
+			err = ec.Recover(ctx, r)
+			ec.Error(ctx, err)
+		}
+	}()
+	ctx = graphql.WithFieldContext(ctx, fc)
+	if fc.Args, err = ec.field_Query_parseKey_args(ctx, field.ArgumentMap(ec.Variables)); err != nil {
+		ec.Error(ctx, err)
+		return fc, err
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _Query_byKey(ctx context.Context, field graphql.CollectedField) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Query_byKey(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			fc := graphql.GetFieldContext(ctx)
+			return ec.Resolvers.Query().ByKey(ctx, fc.Args["key"].(string), fc.Args["tenant"].(*string))
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v KeyedObject) graphql.Marshaler {
+			return ec.marshalOKeyedObject2carrelᚋgraphᚐKeyedObject(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_Query_byKey(ctx context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "Query",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return nil, errors.New("field of type KeyedObject does not have child fields")
+		},
+	}
+	defer func() {
+		if r := recover(); r != nil {
+			err = ec.Recover(ctx, r)
+			ec.Error(ctx, err)
+		}
+	}()
+	ctx = graphql.WithFieldContext(ctx, fc)
+	if fc.Args, err = ec.field_Query_byKey_args(ctx, field.ArgumentMap(ec.Variables)); err != nil {
 		ec.Error(ctx, err)
 		return fc, err
 	}
@@ -9084,7 +9829,7 @@ func (ec *executionContext) unmarshalInputCreateContentInput(ctx context.Context
 		asMap["visibility"] = "PRIVATE"
 	}
 
-	fieldsInOrder := [...]string{"tenant", "name", "kind", "title", "description", "link", "visibility", "expiresAt", "members", "idempotencyKey", "clientMutationId"}
+	fieldsInOrder := [...]string{"tenant", "name", "kind", "title", "description", "link", "visibility", "expiresAt", "url", "members", "idempotencyKey", "clientMutationId"}
 	for _, k := range fieldsInOrder {
 		v, ok := asMap[k]
 		if !ok {
@@ -9147,6 +9892,13 @@ func (ec *executionContext) unmarshalInputCreateContentInput(ctx context.Context
 				return it, err
 			}
 			it.ExpiresAt = data
+		case "url":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("url"))
+			data, err := ec.unmarshalOString2ᚖstring(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.URL = data
 		case "members":
 			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("members"))
 			data, err := ec.unmarshalOContentMemberChange2ᚕcarrelᚋlibraryᚐContentMemberChangeᚄ(ctx, v)
@@ -9438,6 +10190,64 @@ func (ec *executionContext) unmarshalInputLibraryOrder(ctx context.Context, obj 
 				return it, err
 			}
 			it.Descending = data
+		}
+	}
+	return it, nil
+}
+
+func (ec *executionContext) unmarshalInputMoveContentInput(ctx context.Context, obj any) (MoveContentInput, error) {
+	var it MoveContentInput
+	if obj == nil {
+		return it, nil
+	}
+
+	asMap := map[string]any{}
+	for k, v := range obj.(map[string]any) {
+		asMap[k] = v
+	}
+
+	fieldsInOrder := [...]string{"id", "url", "expectedVersion", "idempotencyKey", "clientMutationId"}
+	for _, k := range fieldsInOrder {
+		v, ok := asMap[k]
+		if !ok {
+			continue
+		}
+		switch k {
+		case "id":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("id"))
+			data, err := ec.unmarshalNID2string(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.ID = data
+		case "url":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("url"))
+			data, err := ec.unmarshalOString2ᚖstring(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.URL = graphql.OmittableOf(data)
+		case "expectedVersion":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("expectedVersion"))
+			data, err := ec.unmarshalOInt2ᚖint(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.ExpectedVersion = data
+		case "idempotencyKey":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("idempotencyKey"))
+			data, err := ec.unmarshalOString2ᚖstring(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.IdempotencyKey = data
+		case "clientMutationId":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("clientMutationId"))
+			data, err := ec.unmarshalOString2ᚖstring(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.ClientMutationID = data
 		}
 	}
 	return it, nil
@@ -9908,6 +10718,26 @@ func (ec *executionContext) unmarshalInputUpdateUserInput(ctx context.Context, o
 
 // region    ************************** interface.gotpl ***************************
 
+func (ec *executionContext) _KeyedObject(ctx context.Context, sel ast.SelectionSet, obj KeyedObject) graphql.Marshaler {
+	switch obj := (obj).(type) {
+	case nil:
+		return graphql.Null
+	case library.Content:
+		return ec._Content(ctx, sel, &obj)
+	case *library.Content:
+		if obj == nil {
+			return graphql.Null
+		}
+		return ec._Content(ctx, sel, obj)
+	default:
+		if typedObj, ok := obj.(graphql.Marshaler); ok {
+			return typedObj
+		} else {
+			panic(fmt.Errorf("unexpected type %T; non-generated variants of KeyedObject must implement graphql.Marshaler", obj))
+		}
+	}
+}
+
 func (ec *executionContext) _LibraryChange(ctx context.Context, sel ast.SelectionSet, obj library.LibraryChange) graphql.Marshaler {
 	switch obj := (obj).(type) {
 	case nil:
@@ -10019,7 +10849,7 @@ func (ec *executionContext) __Entity(ctx context.Context, sel ast.SelectionSet, 
 
 // region    **************************** object.gotpl ****************************
 
-var contentImplementors = []string{"Content", "Node", "_Entity"}
+var contentImplementors = []string{"Content", "Node", "KeyedObject", "_Entity"}
 
 func (ec *executionContext) _Content(ctx context.Context, sel ast.SelectionSet, obj *library.Content) graphql.Marshaler {
 	fields := graphql.CollectFields(ec.OperationContext, sel, contentImplementors)
@@ -10058,6 +10888,11 @@ func (ec *executionContext) _Content(ctx context.Context, sel ast.SelectionSet, 
 			}
 		case "link":
 			out.Values[i] = ec._Content_link(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				atomic.AddUint32(&out.Invalids, 1)
+			}
+		case "url":
+			out.Values[i] = ec._Content_url(ctx, field, obj)
 			if out.Values[i] == graphql.RequiredNull {
 				atomic.AddUint32(&out.Invalids, 1)
 			}
@@ -11521,6 +12356,54 @@ func (ec *executionContext) _Limits(ctx context.Context, sel ast.SelectionSet, o
 	return out
 }
 
+var moveContentPayloadImplementors = []string{"MoveContentPayload"}
+
+func (ec *executionContext) _MoveContentPayload(ctx context.Context, sel ast.SelectionSet, obj *MoveContentPayload) graphql.Marshaler {
+	fields := graphql.CollectFields(ec.OperationContext, sel, moveContentPayloadImplementors)
+
+	out := graphql.NewFieldSet(fields)
+	deferredFieldSet := graphql.NewFieldSet(nil)
+	deferLabelToView := make(map[string]*graphql.FieldSetView)
+	for i, field := range fields {
+		switch field.Name {
+		case "__typename":
+			out.Values[i] = graphql.MarshalString("MoveContentPayload")
+		case "content":
+			out.Values[i] = ec._MoveContentPayload_content(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
+		case "userErrors":
+			out.Values[i] = ec._MoveContentPayload_userErrors(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "clientMutationId":
+			out.Values[i] = ec._MoveContentPayload_clientMutationId(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
+		default:
+			panic("unknown field " + strconv.Quote(field.Name))
+		}
+	}
+	out.Dispatch(ctx)
+	if out.Invalids > 0 {
+		return graphql.Null
+	}
+
+	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
+
+	ec.ProcessDeferredGroup(graphql.DeferredGroup{
+		Defers:   deferLabelToView,
+		Path:     graphql.GetPath(ctx),
+		FieldSet: deferredFieldSet,
+		Context:  ctx,
+	})
+
+	return out
+}
+
 var mutationImplementors = []string{"Mutation"}
 
 func (ec *executionContext) _Mutation(ctx context.Context, sel ast.SelectionSet) graphql.Marshaler {
@@ -11618,6 +12501,13 @@ func (ec *executionContext) _Mutation(ctx context.Context, sel ast.SelectionSet)
 			if out.Values[i] == graphql.RequiredNull {
 				out.Invalids++
 			}
+		case "moveContent":
+			out.Values[i] = ec.OperationContext.RootResolverMiddleware(innerCtx, func(ctx context.Context) (res graphql.Marshaler) {
+				return ec._Mutation_moveContent(ctx, field)
+			})
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
 		case "rebuildLibrary":
 			out.Values[i] = ec.OperationContext.RootResolverMiddleware(innerCtx, func(ctx context.Context) (res graphql.Marshaler) {
 				return ec._Mutation_rebuildLibrary(ctx, field)
@@ -11675,6 +12565,79 @@ func (ec *executionContext) _PageInfo(ctx context.Context, sel ast.SelectionSet,
 			}
 		case "endCursor":
 			out.Values[i] = ec._PageInfo_endCursor(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
+		default:
+			panic("unknown field " + strconv.Quote(field.Name))
+		}
+	}
+	out.Dispatch(ctx)
+	if out.Invalids > 0 {
+		return graphql.Null
+	}
+
+	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
+
+	ec.ProcessDeferredGroup(graphql.DeferredGroup{
+		Defers:   deferLabelToView,
+		Path:     graphql.GetPath(ctx),
+		FieldSet: deferredFieldSet,
+		Context:  ctx,
+	})
+
+	return out
+}
+
+var parsedKeyImplementors = []string{"ParsedKey"}
+
+func (ec *executionContext) _ParsedKey(ctx context.Context, sel ast.SelectionSet, obj *ParsedKey) graphql.Marshaler {
+	fields := graphql.CollectFields(ec.OperationContext, sel, parsedKeyImplementors)
+
+	out := graphql.NewFieldSet(fields)
+	deferredFieldSet := graphql.NewFieldSet(nil)
+	deferLabelToView := make(map[string]*graphql.FieldSetView)
+	for i, field := range fields {
+		switch field.Name {
+		case "__typename":
+			out.Values[i] = graphql.MarshalString("ParsedKey")
+		case "kind":
+			out.Values[i] = ec._ParsedKey_kind(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "key":
+			out.Values[i] = ec._ParsedKey_key(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "url":
+			out.Values[i] = ec._ParsedKey_url(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "branch":
+			out.Values[i] = ec._ParsedKey_branch(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
+		case "revision":
+			out.Values[i] = ec._ParsedKey_revision(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
+		case "locale":
+			out.Values[i] = ec._ParsedKey_locale(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
+		case "userId":
+			out.Values[i] = ec._ParsedKey_userId(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
+		case "suggestionId":
+			out.Values[i] = ec._ParsedKey_suggestionId(ctx, field, obj)
 			if out.Values[i] == graphql.RequiredNull {
 				out.Invalids++
 			}
@@ -11974,6 +12937,94 @@ func (ec *executionContext) _Query(ctx context.Context, sel ast.SelectionSet) gr
 					}
 				}()
 				res = ec._Query_content(ctx, field)
+				if res == graphql.RequiredNull {
+					atomic.AddUint32(&fs.Invalids, 1)
+				}
+				return res
+			}
+
+			rrm := func(ctx context.Context) graphql.Marshaler {
+				return ec.OperationContext.RootResolverMiddleware(ctx,
+					func(ctx context.Context) graphql.Marshaler { return innerFunc(ctx, out) })
+			}
+
+			out.Concurrently(i, func(ctx context.Context) graphql.Marshaler { return rrm(innerCtx) })
+		case "contentByUrl":
+			field := field
+
+			innerFunc := func(ctx context.Context, fs *graphql.FieldSet) (res graphql.Marshaler) {
+				defer func() {
+					if r := recover(); r != nil {
+						ec.Error(ctx, ec.Recover(ctx, r))
+					}
+				}()
+				res = ec._Query_contentByUrl(ctx, field)
+				if res == graphql.RequiredNull {
+					atomic.AddUint32(&fs.Invalids, 1)
+				}
+				return res
+			}
+
+			rrm := func(ctx context.Context) graphql.Marshaler {
+				return ec.OperationContext.RootResolverMiddleware(ctx,
+					func(ctx context.Context) graphql.Marshaler { return innerFunc(ctx, out) })
+			}
+
+			out.Concurrently(i, func(ctx context.Context) graphql.Marshaler { return rrm(innerCtx) })
+		case "canonicalUrl":
+			field := field
+
+			innerFunc := func(ctx context.Context, fs *graphql.FieldSet) (res graphql.Marshaler) {
+				defer func() {
+					if r := recover(); r != nil {
+						ec.Error(ctx, ec.Recover(ctx, r))
+					}
+				}()
+				res = ec._Query_canonicalUrl(ctx, field)
+				if res == graphql.Null {
+					atomic.AddUint32(&fs.Invalids, 1)
+				}
+				return res
+			}
+
+			rrm := func(ctx context.Context) graphql.Marshaler {
+				return ec.OperationContext.RootResolverMiddleware(ctx,
+					func(ctx context.Context) graphql.Marshaler { return innerFunc(ctx, out) })
+			}
+
+			out.Concurrently(i, func(ctx context.Context) graphql.Marshaler { return rrm(innerCtx) })
+		case "parseKey":
+			field := field
+
+			innerFunc := func(ctx context.Context, fs *graphql.FieldSet) (res graphql.Marshaler) {
+				defer func() {
+					if r := recover(); r != nil {
+						ec.Error(ctx, ec.Recover(ctx, r))
+					}
+				}()
+				res = ec._Query_parseKey(ctx, field)
+				if res == graphql.Null {
+					atomic.AddUint32(&fs.Invalids, 1)
+				}
+				return res
+			}
+
+			rrm := func(ctx context.Context) graphql.Marshaler {
+				return ec.OperationContext.RootResolverMiddleware(ctx,
+					func(ctx context.Context) graphql.Marshaler { return innerFunc(ctx, out) })
+			}
+
+			out.Concurrently(i, func(ctx context.Context) graphql.Marshaler { return rrm(innerCtx) })
+		case "byKey":
+			field := field
+
+			innerFunc := func(ctx context.Context, fs *graphql.FieldSet) (res graphql.Marshaler) {
+				defer func() {
+					if r := recover(); r != nil {
+						ec.Error(ctx, ec.Recover(ctx, r))
+					}
+				}()
+				res = ec._Query_byKey(ctx, field)
 				if res == graphql.RequiredNull {
 					atomic.AddUint32(&fs.Invalids, 1)
 				}
@@ -13651,6 +14702,22 @@ func (ec *executionContext) marshalNInt2int(ctx context.Context, sel ast.Selecti
 	return res
 }
 
+func (ec *executionContext) unmarshalNKeyKind2carrelᚋcoreᚋurlnameᚐKind(ctx context.Context, v any) (urlname.Kind, error) {
+	res, err := UnmarshalKeyKind(v)
+	return res, graphql.ErrorOnPath(ctx, err)
+}
+
+func (ec *executionContext) marshalNKeyKind2carrelᚋcoreᚋurlnameᚐKind(ctx context.Context, sel ast.SelectionSet, v urlname.Kind) graphql.Marshaler {
+	_ = sel
+	res := MarshalKeyKind(v)
+	if res == graphql.Null {
+		if !graphql.HasFieldError(ctx, graphql.GetFieldContext(ctx)) {
+			graphql.AddErrorf(ctx, "the requested element is null which the schema does not allow")
+		}
+	}
+	return res
+}
+
 func (ec *executionContext) marshalNLibraryChange2carrelᚋlibraryᚐLibraryChange(ctx context.Context, sel ast.SelectionSet, v library.LibraryChange) graphql.Marshaler {
 	if v == nil {
 		if !graphql.HasFieldError(ctx, graphql.GetFieldContext(ctx)) {
@@ -13739,6 +14806,11 @@ func (ec *executionContext) marshalNLimits2ᚖcarrelᚋgraphᚐLimits(ctx contex
 	return ec._Limits(ctx, sel, v)
 }
 
+func (ec *executionContext) unmarshalNMoveContentInput2carrelᚋgraphᚐMoveContentInput(ctx context.Context, v any) (MoveContentInput, error) {
+	res, err := ec.unmarshalInputMoveContentInput(ctx, v)
+	return res, graphql.ErrorOnPath(ctx, err)
+}
+
 func (ec *executionContext) marshalNNode2ᚕcarrelᚋlibraryᚐNode(ctx context.Context, sel ast.SelectionSet, v []library.Node) graphql.Marshaler {
 	ret := graphql.MarshalSliceConcurrently(ctx, len(v), 0, false, func(ctx context.Context, i int) graphql.Marshaler {
 		fc := graphql.GetFieldContext(ctx)
@@ -13767,6 +14839,16 @@ func (ec *executionContext) marshalNOrderDirection2bool(ctx context.Context, sel
 
 func (ec *executionContext) marshalNPageInfo2carrelᚋcoreᚋcursorᚐPageInfo(ctx context.Context, sel ast.SelectionSet, v cursor.PageInfo) graphql.Marshaler {
 	return ec._PageInfo(ctx, sel, &v)
+}
+
+func (ec *executionContext) marshalNParsedKey2ᚖcarrelᚋgraphᚐParsedKey(ctx context.Context, sel ast.SelectionSet, v *ParsedKey) graphql.Marshaler {
+	if v == nil {
+		if !graphql.HasFieldError(ctx, graphql.GetFieldContext(ctx)) {
+			graphql.AddErrorf(ctx, "the requested element is null which the schema does not allow")
+		}
+		return graphql.Null
+	}
+	return ec._ParsedKey(ctx, sel, v)
 }
 
 func (ec *executionContext) marshalNPrincipal2carrelᚋprincipalᚐPrincipal(ctx context.Context, sel ast.SelectionSet, v principal.Principal) graphql.Marshaler {
@@ -14326,6 +15408,13 @@ func (ec *executionContext) marshalOInt2ᚖint(ctx context.Context, sel ast.Sele
 	return res
 }
 
+func (ec *executionContext) marshalOKeyedObject2carrelᚋgraphᚐKeyedObject(ctx context.Context, sel ast.SelectionSet, v KeyedObject) graphql.Marshaler {
+	if v == nil {
+		return graphql.Null
+	}
+	return ec._KeyedObject(ctx, sel, v)
+}
+
 func (ec *executionContext) marshalOLibraryEdge2ᚕᚖcarrelᚋlibraryᚐLibraryEdgeᚄ(ctx context.Context, sel ast.SelectionSet, v []*library.LibraryEdge) graphql.Marshaler {
 	if v == nil {
 		return graphql.Null
@@ -14376,6 +15465,13 @@ func (ec *executionContext) marshalOLibraryVisibility2ᚖcarrelᚋprincipalᚐVi
 	_ = ctx
 	res := MarshalLibraryVisibility(*v)
 	return res
+}
+
+func (ec *executionContext) marshalOMoveContentPayload2ᚖcarrelᚋgraphᚐMoveContentPayload(ctx context.Context, sel ast.SelectionSet, v *MoveContentPayload) graphql.Marshaler {
+	if v == nil {
+		return graphql.Null
+	}
+	return ec._MoveContentPayload(ctx, sel, v)
 }
 
 func (ec *executionContext) marshalONode2carrelᚋlibraryᚐNode(ctx context.Context, sel ast.SelectionSet, v library.Node) graphql.Marshaler {

@@ -77,7 +77,17 @@ type CreateContentInput struct {
 	Link             *string
 	Visibility       *principal.Visibility
 	ExpiresAt        *clock.Instant
+	URL              *string
 	Members          []library.ContentMemberChange
+	IdempotencyKey   *string
+	ClientMutationID *string
+}
+
+// MoveContentInput is an item and the URL that names it from now on.
+type MoveContentInput struct {
+	ID               string
+	URL              graphql.Omittable[*string]
+	ExpectedVersion  *int
 	IdempotencyKey   *string
 	ClientMutationID *string
 }

@@ -95,6 +95,13 @@ type DeleteContentPayload struct {
 	ClientMutationID *string
 }
 
+// MoveContentPayload is the outcome of moveContent.
+type MoveContentPayload struct {
+	Content          *library.Content
+	UserErrors       []UserError
+	ClientMutationID *string
+}
+
 // RebuildLibraryPayload is the outcome of rebuildLibrary.
 type RebuildLibraryPayload struct {
 	Principal        principal.Principal

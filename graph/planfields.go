@@ -28,6 +28,7 @@ var contentFields = map[string]writer[*Row]{
 	"title":        func(b []byte, r *Row) []byte { return appendString(b, r.Node.Title) },
 	"description":  func(b []byte, r *Row) []byte { return appendStringOrNull(b, r.Node.Description) },
 	"link":         func(b []byte, r *Row) []byte { return appendStringOrNull(b, r.Node.Link) },
+	"url":          func(b []byte, r *Row) []byte { return appendStringOrNull(b, r.Node.URL()) },
 	"visibility":   func(b []byte, r *Row) []byte { return appendName(b, r.Node.Visibility.String()) },
 	"createdAt":    func(b []byte, r *Row) []byte { return appendInstant(b, r.Node.CreatedAt) },
 	"lastModified": func(b []byte, r *Row) []byte { return appendInstant(b, r.Node.LastModified) },

@@ -193,6 +193,7 @@ type API interface {
 	Nodes(ctx context.Context, v *principal.Viewer, ids []string) ([]Node, error)
 	// Principals and Contents are the typed forms of it, by checked ids.
 	Principals(ctx context.Context, v *principal.Viewer, ids []principal.ID) ([]principal.Principal, error)
+	ContentByURL(ctx context.Context, v *principal.Viewer, url string, tenant *string) (*Content, error)
 	Contents(ctx context.Context, v *principal.Viewer, ids []ContentID) ([]*Content, error)
 	// Standings answers for items that the viewer sees, in the order of ids.
 	Standings(ctx context.Context, v *principal.Viewer, ids []ContentID) ([]*Standing, error)
@@ -232,5 +233,6 @@ type API interface {
 	SetContentMembers(ctx context.Context, v *principal.Viewer, in SetContentMembers) (*ContentOutcome, error)
 	RemoveFromLibrary(ctx context.Context, v *principal.Viewer, in RemoveFromLibrary) (*ContentOutcome, error)
 	DeleteContent(ctx context.Context, v *principal.Viewer, in DeleteContent) (*ContentOutcome, error)
+	MoveContent(ctx context.Context, v *principal.Viewer, in MoveContent) (*ContentOutcome, error)
 	RebuildLibrary(ctx context.Context, v *principal.Viewer, owner string) (*RebuildOutcome, error)
 }

@@ -79,12 +79,12 @@ type Content struct {
 	Title       string
 	Description *string
 	Link        *string // only of a Link
-	// URL is the canonical URL that names the item in its tenant, "" where it has none.
-	// The item holds the name while its claim points here (docs/unique-names.md).
-	URL        string
-	Visibility principal.Visibility
-	Creator    principal.ID
-	CreatedAt  clock.Instant
+	// CanonicalURL names the item in its tenant; "" where it has no URL. The item holds the
+	// name while the claim of the URL points to it (docs/unique-names.md).
+	CanonicalURL string
+	Visibility   principal.Visibility
+	Creator      principal.ID
+	CreatedAt    clock.Instant
 	// LastModified moves with title, description, link and visibility.
 	LastModified clock.Instant
 	Version      int            // from 1, up by one whenever LastModified moves
@@ -93,6 +93,14 @@ type Content struct {
 
 // Tenant is the item's tenant.
 func (c *Content) Tenant() string { return c.ID.Tenant() }
+
+// URL returns the canonical URL that names the item, nil where it has none.
+func (c *Content) URL() *string {
+	if c.CanonicalURL == "" {
+		return nil
+	}
+	return &c.CanonicalURL
+}
 
 // Superseded is a position that an item has left and that may still stand in
 // libraries, with the widest visibility it has had: no bucket beyond it can

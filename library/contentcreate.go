@@ -229,7 +229,7 @@ func (s *Service) planCreate(ctx context.Context, creator principal.ID, id Conte
 		Content: Content{
 			ID: id, Kind: in.Kind, Title: in.Title, Description: in.Description, Link: in.Link,
 			Visibility: in.Visibility, Creator: creator, CreatedAt: mts, LastModified: mts, Version: 1, ExpiresAt: in.ExpiresAt,
-			URL: in.url,
+			CanonicalURL: in.url,
 		},
 		State: commit.Live, Seq: before.Seq + 1, MTS: mts, Position: mts, Widest: in.Visibility,
 	}

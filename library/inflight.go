@@ -79,7 +79,7 @@ func (s *Service) decide(ctx context.Context, b commit.Budget, id ContentID, try
 		return InFlight{}, false, err
 	}
 	s.dropHint(ctx, last.stale)
-	s.claims.DropLater(ctx, last.former, s.log)
+	s.claims.DropFormer(ctx, last.former, s.log)
 	e = last.entry
 	e.ID, e.Decided = entry, true
 	return e, true, nil

@@ -17,8 +17,7 @@ import (
 // state are written in one compare-and-set, made of a header that was read before the
 // claim was taken.
 
-// MoveContent gives an item another canonical URL, or takes its URL away. From the instant
-// at which it is decided the item answers to the new URL and no longer to the old one.
+// MoveContent is the input of Service.MoveContent.
 type MoveContent struct {
 	ID string
 	// URL is nil to take the URL away; it must be set.
@@ -55,8 +54,9 @@ func (in *MoveContent) check(v *principal.Viewer) (ContentID, error) {
 	return id, faults.OrNil()
 }
 
-// MoveContent carries a move out. Managers of the item move it. Neither its version nor
-// its place in libraries changes.
+// MoveContent gives an item another canonical URL, or takes its URL away. From the instant
+// at which it is decided the item answers to the new URL and no longer to the old one.
+// Neither its version nor its place in libraries changes. Managers move an item.
 func (s *Service) MoveContent(ctx context.Context, v *principal.Viewer, in MoveContent) (*ContentOutcome, error) {
 	v.Forget()
 	defer v.Forget()
@@ -88,19 +88,19 @@ func (s *Service) MoveContent(ctx context.Context, v *principal.Viewer, in MoveC
 
 // planMove takes the claim of the new URL and plans the change of the header.
 func (s *Service) planMove(ctx context.Context, h *Header, url string, r *commit.Request) (*attempt, error) {
-	if url == h.URL && r == nil {
+	if url == h.CanonicalURL && r == nil {
 		return nothingToChange, nil
 	}
 	after := *h
-	after.Seq, after.MTS, after.URL = h.Seq+1, s.MTS(h.MTS), url
+	after.Seq, after.MTS, after.CanonicalURL = h.Seq+1, s.MTS(h.MTS), url
 	a := s.contentAttempt(InFlight{Content: h.ID, Base: h.Seq},
 		&ContentCommit{ID: h.ID, Base: h.Seq, Header: after, Request: r.Row(s.Now(), contentAnswer{}.encode())})
-	if url == h.URL {
+	if url == h.CanonicalURL {
 		return a, nil
 	}
-	if h.URL != "" {
+	if h.CanonicalURL != "" {
 		var err error
-		if a.former, err = s.claims.Former(ctx, claim.URL(h.Tenant(), h.URL), string(h.ID)); err != nil {
+		if a.former, err = s.claims.Former(ctx, claim.URL(h.Tenant(), h.CanonicalURL), string(h.ID)); err != nil {
 			return nil, err
 		}
 	}
@@ -123,10 +123,10 @@ func (s *Service) takeURL(ctx context.Context, id ContentID, url string) error {
 // formerURL returns the claim that the deletion of an item leaves behind; nil where it has
 // no URL.
 func formerURL(h *Header) *claim.Former {
-	if h.URL == "" {
+	if h.CanonicalURL == "" {
 		return nil
 	}
-	return &claim.Former{Key: claim.URL(h.Tenant(), h.URL), Record: string(h.ID)}
+	return &claim.Former{Key: claim.URL(h.Tenant(), h.CanonicalURL), Record: string(h.ID)}
 }
 
 // urlRecord tells claims which URL an item holds. It implements claim.Record.
@@ -143,7 +143,7 @@ func (r urlRecord) Look(ctx context.Context, record string, k claim.Key) (claim.
 	switch {
 	case h.State == commit.Deleted:
 		look.Standing = claim.Ended
-	case h.State != commit.Live || h.URL == "" || claim.URL(ContentID(record).Tenant(), h.URL) != k:
+	case h.State != commit.Live || h.CanonicalURL == "" || claim.URL(ContentID(record).Tenant(), h.CanonicalURL) != k:
 	case h.Exists(r.s.Now()):
 		look.Standing = claim.Held
 	default:
@@ -201,7 +201,7 @@ func (s *Service) ContentByURL(ctx context.Context, v *principal.Viewer, url str
 		named = ContentID("c:" + in + ":/")
 	}
 	found, err := s.Contents(ctx, v, []ContentID{named})
-	if err != nil || found[0] == nil || found[0].URL != canonical {
+	if err != nil || found[0] == nil || found[0].CanonicalURL != canonical {
 		return nil, err
 	}
 	return found[0], nil

@@ -40,7 +40,7 @@ func appendHeader(b []byte, h *library.Header) []byte {
 	if h.MovedAt != 0 {
 		has |= hasMoved
 	}
-	if h.URL != "" {
+	if h.CanonicalURL != "" {
 		has |= hasURL
 	}
 	if len(h.Page) > 0 {
@@ -84,8 +84,8 @@ func appendTexts(b []byte, h *library.Header, has byte) []byte {
 	if h.MovedAt != 0 {
 		b = binary.AppendVarint(b, int64(h.MovedAt))
 	}
-	if h.URL != "" {
-		b = appendText(b, h.URL)
+	if h.CanonicalURL != "" {
+		b = appendText(b, h.CanonicalURL)
 	}
 	if len(h.Page) > 0 {
 		b = appendText(b, string(h.Page))
@@ -142,7 +142,7 @@ func decodeHeader(id library.ContentID, value []byte, h *library.Header) error {
 		h.MovedAt = clock.Instant(d.int())
 	}
 	if has&hasURL != 0 {
-		h.URL = d.text()
+		h.CanonicalURL = d.text()
 	}
 	if has&hasPage != 0 {
 		h.Page = []byte(d.text())

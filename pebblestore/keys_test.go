@@ -111,7 +111,7 @@ func TestRowsGolden(t *testing.T) {
 	h.Kind, h.Title, h.Description, h.Link, h.ExpiresAt = library.Link, "T", &description, &link, &expires
 	h.Visibility, h.Creator, h.CreatedAt, h.LastModified, h.Version = principal.LoggedIn, "u:a:b", 1, 6, 2
 	named := h
-	named.URL, named.Page = "https://e.com/", []byte{1}
+	named.CanonicalURL, named.Page = "https://e.com/", []byte{1}
 	p := principal.Header{DisplayName: "N", Visibility: principal.Public, Email: "a@b", CreatedAt: 1, State: commit.Live, Seq: 2, MTS: 3, Managers: 4, Members: 5,
 		Writers: []commit.Writer{{Seq: 2, Entry: commit.EntryID{9}}}}
 	l := commit.Lane{Stamp: 5, Blocks: storetest.Blocks(library.InFlight{ID: commit.EntryID{1}, Content: "c:a:b", Base: 2, Scope: commit.ScopeListed,

@@ -163,7 +163,7 @@ func (s *Service) changePrincipal(ctx context.Context, b commit.Budget, id ID, r
 		}
 		return rows, s.enforceFound(ctx, &rows.Header, planned.found)
 	}
-	s.claims.DropLater(ctx, planned.formerEmail, s.log)
+	s.claims.DropFormer(ctx, planned.formerEmail, s.log)
 	e.ID, e.Decided = entry, true
 	rows.Header = planned.after
 	for _, row := range planned.rows {

@@ -37,7 +37,7 @@ func (m mutations) CreateContent(ctx context.Context, in graph.CreateContentInpu
 	answer, err := m.Library.CreateContent(ctx, m.begin(ctx), library.CreateContent{
 		Tenant: in.Tenant, Name: in.Name, Kind: in.Kind, Title: in.Title, Description: in.Description,
 		Link: in.Link, Visibility: given(in.Visibility), ExpiresAt: in.ExpiresAt,
-		Members: in.Members, IdempotencyKey: in.IdempotencyKey,
+		URL: in.URL, Members: in.Members, IdempotencyKey: in.IdempotencyKey,
 	})
 	out, err := outcomeOf(ctx, answer, err)
 	return &graph.CreateContentPayload{Content: out.content, LibraryEdge: out.edge, FanOut: out.fanOut, UserErrors: out.faults, ClientMutationID: in.ClientMutationID}, err
@@ -93,4 +93,13 @@ func (m mutations) DeleteContent(ctx context.Context, in graph.DeleteContentInpu
 	})
 	out, err := outcomeOf(ctx, answer, err)
 	return &graph.DeleteContentPayload{DeletedContentID: out.id, FanOut: out.fanOut, UserErrors: out.faults, ClientMutationID: in.ClientMutationID}, err
+}
+
+// MoveContent gives an item another URL.
+func (m mutations) MoveContent(ctx context.Context, in graph.MoveContentInput) (*graph.MoveContentPayload, error) {
+	answer, err := m.Library.MoveContent(ctx, m.begin(ctx), library.MoveContent{
+		ID: in.ID, URL: optional(in.URL), ExpectedVersion: in.ExpectedVersion, IdempotencyKey: in.IdempotencyKey,
+	})
+	out, err := outcomeOf(ctx, answer, err)
+	return &graph.MoveContentPayload{Content: out.content, UserErrors: out.faults, ClientMutationID: in.ClientMutationID}, err
 }

@@ -20,6 +20,7 @@ var unseenPairs = map[string][][2]string{
 	"user":    {{"u:acme:ghost", "u:acme:nobody"}},
 	"group":   {{"g:acme:secret", "g:acme:nothing"}},
 	"name":    {{"secret", "nothing"}},
+	"url":     {{"https://acme.example/hidden", "https://acme.example/absent"}, {"https://acme.example/hidden", "https://acme.example/deleted"}},
 }
 
 // unseenRow asks for one thing of some kind, whose id takes the place of %s. A row
@@ -33,18 +34,26 @@ const payloadOf = `{ userErrors { code field } }`
 
 // unseenRows has a row for every field of Query and Mutation.
 var unseenRows = map[string][]unseenRow{
-	"viewer":      {{"", "names nothing"}},
-	"limits":      {{"", "names nothing"}},
-	"_service":    {{"", "names nothing"}},
-	"createUser":  {{"", "names only what it creates, where TAKEN may tell"}},
-	"createGroup": {{"", "names only what it creates, where TAKEN may tell"}},
+	"viewer":       {{"", "names nothing"}},
+	"limits":       {{"", "names nothing"}},
+	"_service":     {{"", "names nothing"}},
+	"canonicalUrl": {{"", "names nothing that is stored"}},
+	"parseKey":     {{"", "names nothing that is stored"}},
+	"createUser":   {{"", "names only what it creates, where TAKEN may tell"}},
+	"createGroup":  {{"", "names only what it creates, where TAKEN may tell"}},
 
-	"node":       {{"content user group", `{ node(id: "%s") { id } }`}},
-	"nodes":      {{"content user group", `{ nodes(ids: ["%s", "c:acme:seen", "g:acme:low", "c:acme:other"]) { id } }`}},
-	"principal":  {{"user group", `{ principal(id: "%s") { id library(first: 2) { edges { role node { id } } } } }`}},
-	"user":       {{"user", `{ user(id: "%s") { id groups(first: 2) { nodes { id } } library(first: 2) { count { value } edges { role node { id viewerRole } } } } }`}},
-	"group":      {{"group", `{ group(id: "%s") { id viewerRole members(first: 2) { nodes { id } } library(first: 2, includeShared: true) { edges { node { id viewerRole } } } } }`}},
-	"content":    {{"content", `{ content(id: "%s") { id viewerRole viewerCanEdit createdBy { id } members(first: 2) { nodes { id } } } }`}},
+	"node":         {{"content user group", `{ node(id: "%s") { id } }`}},
+	"nodes":        {{"content user group", `{ nodes(ids: ["%s", "c:acme:seen", "g:acme:low", "c:acme:other"]) { id } }`}},
+	"principal":    {{"user group", `{ principal(id: "%s") { id library(first: 2) { edges { role node { id } } } } }`}},
+	"user":         {{"user", `{ user(id: "%s") { id groups(first: 2) { nodes { id } } library(first: 2) { count { value } edges { role node { id viewerRole } } } } }`}},
+	"group":        {{"group", `{ group(id: "%s") { id viewerRole members(first: 2) { nodes { id } } library(first: 2, includeShared: true) { edges { node { id viewerRole } } } } }`}},
+	"content":      {{"content", `{ content(id: "%s") { id viewerRole viewerCanEdit createdBy { id } members(first: 2) { nodes { id } } } }`}},
+	"contentByUrl": {{"url", `{ contentByUrl(url: "%s", tenant: "acme") { id viewerRole } }`}},
+	"byKey": {
+		{"content", `{ byKey(key: "%s") { __typename } }`},
+		{"url", `{ byKey(key: "%s", tenant: "acme") { __typename } }`},
+		{"url", `{ byKey(key: "%s#1", tenant: "acme") { __typename } }`},
+	},
 	"principals": {{"name", `{ principals(tenant: "acme", prefix: "%s") { nodes { id } } }`}},
 	"_entities": {
 		{"content", `{ _entities(representations: [{__typename: "Content", id: "%s"}]) { __typename } }`},
@@ -80,6 +89,10 @@ var unseenRows = map[string][]unseenRow{
 		{"content", `mutation { removeFromLibrary(input: {principalId: "u:acme:eve", contentId: "%s"}) ` + payloadOf + ` }`},
 		{"user group", `mutation { removeFromLibrary(input: {principalId: "%s", contentId: "c:acme:seen"}) ` + payloadOf + ` }`},
 	},
+	"moveContent": {
+		{"content", `mutation { moveContent(input: {id: "%s", url: "https://acme.example/x"}) ` + payloadOf + ` }`},
+		{"content", `mutation { moveContent(input: {id: "%s", url: null}) ` + payloadOf + ` }`},
+	},
 	"deleteContent":  {{"content", `mutation { deleteContent(input: {id: "%s"}) ` + payloadOf + ` }`}},
 	"rebuildLibrary": {{"user group", `mutation { rebuildLibrary(input: {principalId: "%s"}) ` + payloadOf + ` }`}},
 }
@@ -113,8 +126,8 @@ func unseenWorld(t *testing.T) (*gateway, *recorder) {
 		if name == "mine" {
 			members = []any{map[string]any{"principalId": "u:acme:eve", "role": "MANAGER"}, map[string]any{"principalId": "u:other:far", "role": "MANAGER"}}
 		}
-		g.must(as("u:acme:ann"), `mutation($n: String!, $v: LibraryVisibility, $m: [ContentMemberChange!]) { createContent(input: {name: $n, kind: NOTE, title: $n, visibility: $v, members: $m}) { userErrors { message } } }`,
-			"n", name, "v", visibility, "m", members)
+		g.must(as("u:acme:ann"), `mutation($n: String!, $v: LibraryVisibility, $m: [ContentMemberChange!], $u: String) { createContent(input: {name: $n, kind: NOTE, title: $n, visibility: $v, members: $m, url: $u}) { userErrors { message } } }`,
+			"n", name, "v", visibility, "m", members, "u", "https://acme.example/"+name)
 	}
 	g.must(as("u:acme:ann"), `mutation { deleteContent(input: {id: "c:acme:deleted"}) { userErrors { message } } }`)
 	// The first look-up makes the directory, and the second one learns of it.

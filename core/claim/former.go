@@ -28,21 +28,27 @@ func (c *Claims) Former(ctx context.Context, k Key, record string) (*Former, err
 	return &Former{k, record, &stands.Token}, nil
 }
 
-// DropLater removes the former claim of a change that is decided; nil is none. The caller
-// does not wait for it. Where it fails, a record that wants the name takes it over all the
-// same, and the scrubber removes the claim.
-func (c *Claims) DropLater(ctx context.Context, f *Former, log *slog.Logger) {
+// DropFormer removes the former claim of a change that is decided; nil is none. It returns
+// when the name is free. That of a record that has ended is free at once, so that its claim
+// is removed in the background. Where the removal fails, the name is free as soon as the
+// claim lapses, and the scrubber removes the claim.
+func (c *Claims) DropFormer(ctx context.Context, f *Former, log *slog.Logger) {
 	if f == nil {
 		return
 	}
 	ctx = c.rt.Detach(ctx)
-	c.rt.Go(func() {
+	drop := func() {
 		ctx, cancel := c.rt.Deadline(ctx, dropWithin)
 		defer cancel()
 		if err := c.Drop(ctx, f.Key, f.Record, f.Token); err != nil {
 			log.DebugContext(ctx, "the claim of a name that was given up stays until it is scrubbed", "record", f.Record, "error", err)
 		}
-	})
+	}
+	if f.Token == nil {
+		c.rt.Go(drop)
+		return
+	}
+	drop()
 }
 
 // Drop removes the claim of a key that its record has given up, if it has the token that

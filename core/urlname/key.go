@@ -34,6 +34,16 @@ func (k Kind) String() string {
 	return ""
 }
 
+// ParseKind reads the contract's name of a kind; ok is false for any other text.
+func ParseKind(s string) (k Kind, ok bool) {
+	for k := Content; k <= Suggestion; k++ {
+		if k.String() == s {
+			return k, true
+		}
+	}
+	return 0, false
+}
+
 // Key names a page or a part of it. Its text has one of these forms, in which
 // content is a canonical URL, or the id of an item without one:
 //

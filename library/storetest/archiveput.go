@@ -24,7 +24,7 @@ func (s *shelf) archived() map[archive.Chapter][]archive.Row {
 	writers := []commit.Writer{{Seq: 6, Entry: commit.EntryID{6}}, {Seq: 7, Entry: commit.EntryID{7}}}
 	header := library.Header{
 		Content: library.Content{ID: content, Kind: library.Link, Title: "Put", Description: &text, Link: &link, Visibility: principal.LoggedIn,
-			Creator: a, CreatedAt: start, LastModified: start + 9, Version: 4, ExpiresAt: &expires, URL: "https://example.com/put"},
+			Creator: a, CreatedAt: start, LastModified: start + 9, Version: 4, ExpiresAt: &expires, CanonicalURL: "https://example.com/put"},
 		State: commit.Live, Seq: 7, MTS: future, Position: start + 7, Widest: principal.Public,
 		LoggedInUntil: start + 5, PublicUntil: start + 4,
 		Unsettled: []library.Superseded{{Position: start + 1, Widest: principal.Public}, {Position: start + 3, Widest: principal.Private}},

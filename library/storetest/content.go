@@ -132,7 +132,7 @@ func readEveryField(s *stage) {
 		h.Visibility, h.Widest, h.Creator = principal.LoggedIn, principal.Public, s.user("someone/else")
 		h.Version, h.Managers, h.Members, h.Moves, h.MovesSince = 12, 345, 6789, 30, start-5
 		h.LoggedInUntil, h.PublicUntil, h.MovedAt = start-3, start-4, start-2
-		h.URL, h.Page = "https://example.com/a%2Fb?x=\u00e9", []byte{0, 1, 0xff}
+		h.CanonicalURL, h.Page = "https://example.com/a%2Fb?x=\u00e9", []byte{0, 1, 0xff}
 		c.Members = []library.Member{
 			{Principal: s.user("b"), Role: library.Editing, Since: start - 9, Left: library.Buckets(0).With(principal.Public)},
 			{Principal: s.user("c"), Role: library.Viewing, Leaving: true, Since: -1, Left: 14},
@@ -142,7 +142,7 @@ func readEveryField(s *stage) {
 	empty := ""
 	it.write(func(c *library.ContentCommit) {
 		h := &c.Header
-		h.Kind, h.Title, h.Description, h.Link, h.ExpiresAt, h.URL, h.Page = library.Note, "", &empty, nil, nil, "", nil
+		h.Kind, h.Title, h.Description, h.Link, h.ExpiresAt, h.CanonicalURL, h.Page = library.Note, "", &empty, nil, nil, "", nil
 	})
 	it.stands("header with an empty description")
 	it.write(func(c *library.ContentCommit) { c.Header.Description = nil })

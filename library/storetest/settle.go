@@ -106,7 +106,7 @@ func settleFinal(s *stage) {
 	it.settle(library.Settlement{Bury: true, Final: true, Leaving: it.members(a, b)})
 	it.stands("live item that was to be reduced")
 	it.write(func(c *library.ContentCommit) {
-		c.Header.State, c.Header.URL, c.Header.Page, c.Request = commit.Deleted, "https://example.com/", []byte{7}, &r
+		c.Header.State, c.Header.CanonicalURL, c.Header.Page, c.Request = commit.Deleted, "https://example.com/", []byte{7}, &r
 	})
 	it.settle(library.Settlement{Bury: true, Final: true, Leaving: it.members(a, b)})
 	reduced := library.Header{State: commit.Deleted, Seq: it.head.Seq, MTS: it.head.MTS, Writers: it.head.Writers}

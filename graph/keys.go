@@ -1,0 +1,57 @@
+package graph
+
+import (
+	"github.com/99designs/gqlgen/graphql"
+
+	"carrel/core/urlname"
+)
+
+// KeyedObject is what a key names: *library.Content.
+type KeyedObject any
+
+// ParsedKey is a key in its parts.
+type ParsedKey struct{ urlname.Key }
+
+// Kind tells what the key names.
+func (k *ParsedKey) Kind() urlname.Kind { return k.Key.Kind }
+
+// CanonicalKey returns the key in its canonical form.
+func (k *ParsedKey) CanonicalKey() string { return k.Key.String() }
+
+// URL returns the part that names the item.
+func (k *ParsedKey) URL() string { return k.Content }
+
+// BranchNumber returns the number of the branch, nil in the key of a content.
+func (k *ParsedKey) BranchNumber() *int { return setFor(k.Key.Branch, k.Key.Kind != urlname.Content) }
+
+// RevisionNumber returns the number of the revision, nil in keys of other kinds.
+func (k *ParsedKey) RevisionNumber() *int {
+	return setFor(k.Key.Revision, k.Key.Kind == urlname.Revision)
+}
+
+// LocaleOrNull returns the locale, nil where the key has none.
+func (k *ParsedKey) LocaleOrNull() *string { return setFor(k.Key.Locale, k.Key.Locale != "") }
+
+// UserID returns the user of a draft, nil in keys of other kinds.
+func (k *ParsedKey) UserID() *string { return setFor(k.Key.User, k.Key.Kind == urlname.Draft) }
+
+// SuggestionID returns the id of a suggestion, nil in keys of other kinds.
+func (k *ParsedKey) SuggestionID() *string {
+	return setFor(k.Key.Suggestion, k.Key.Kind == urlname.Suggestion)
+}
+
+// setFor returns a value, or nil where it is not set.
+func setFor[T any](v T, set bool) *T {
+	if !set {
+		return nil
+	}
+	return &v
+}
+
+// MarshalKeyKind writes what a key names.
+func MarshalKeyKind(k urlname.Kind) graphql.Marshaler { return nameOrNull(k.String()) }
+
+// UnmarshalKeyKind reads what a key names.
+func UnmarshalKeyKind(v any) (urlname.Kind, error) {
+	return unmarshalEnum(v, "KeyKind", urlname.ParseKind)
+}

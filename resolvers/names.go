@@ -1,0 +1,76 @@
+package resolvers
+
+import (
+	"context"
+
+	"carrel/auth"
+	"carrel/core/fault"
+	"carrel/core/id"
+	"carrel/core/urlname"
+	"carrel/dataloader"
+	"carrel/graph"
+	"carrel/library"
+)
+
+// ContentByURL answers the item that a URL names.
+func (q queries) ContentByURL(ctx context.Context, url string, tenant *string) (*library.Content, error) {
+	item, err := q.Library.ContentByURL(ctx, auth.ViewerFrom(ctx), url, tenant)
+	if err != nil || item == nil {
+		return nil, err
+	}
+	dataloader.From(ctx).Items(item)
+	return item, nil
+}
+
+// CanonicalURL answers the canonical form of a URL.
+func (q queries) CanonicalURL(_ context.Context, url string) (string, error) {
+	canonical, err := urlname.Canonical(url)
+	if err != nil {
+		return "", fault.BadInputf("%s", err)
+	}
+	return canonical, nil
+}
+
+// ParseKey answers a key in its parts.
+func (q queries) ParseKey(_ context.Context, key string) (*graph.ParsedKey, error) {
+	parsed, err := parseKey(key)
+	if err != nil {
+		return nil, err
+	}
+	return &graph.ParsedKey{Key: parsed}, nil
+}
+
+// ByKey answers what a key names.
+func (q queries) ByKey(ctx context.Context, key string, tenant *string) (graph.KeyedObject, error) {
+	parsed, err := parseKey(key)
+	if err != nil {
+		return nil, err
+	}
+	item, err := q.keyedContent(ctx, parsed, tenant)
+	if err != nil || item == nil || parsed.Kind != urlname.Content {
+		return nil, err
+	}
+	return item, nil
+}
+
+// keyedContent returns the item of a key, by its URL or its id.
+func (q queries) keyedContent(ctx context.Context, k urlname.Key, tenant *string) (*library.Content, error) {
+	if k.IsID() {
+		return q.Content(ctx, k.Content)
+	}
+	return q.ContentByURL(ctx, k.Content, tenant)
+}
+
+// parseKey parses a key and checks the ids in it.
+func parseKey(key string) (urlname.Key, error) {
+	k, err := urlname.ParseKey(key)
+	switch {
+	case err != nil:
+		return k, fault.BadInputf("%s", err)
+	case k.IsID() && id.KindOf(k.Content) != id.Content:
+		return k, fault.BadInputf("the key begins with neither a URL nor the id of a content, c:<tenant>:<name>")
+	case k.Kind == urlname.Draft && id.KindOf(k.User) != id.User:
+		return k, fault.BadInputf("the key of a draft names a user: #user/u:<tenant>:<name>/1")
+	}
+	return k, nil
+}
