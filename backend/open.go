@@ -74,7 +74,7 @@ func Open(ctx context.Context, c Config) (*Services, error) {
 		Runtime: c.Runtime, Log: c.Log, Watch: c.Watch, SnapshotPage: c.Tuning.SnapshotPage, Without: c.Tuning.Without,
 	})
 	repairs := repair.New(repair.Config{
-		Feed: feeds, Contents: c.Store, Libraries: c.Store, People: c.Store, Directory: c.Store, Lanes: c.Store,
+		Feed: feeds, Contents: c.Store, Libraries: c.Store, People: c.Store, Directory: c.Store, Lanes: c.Store, Claims: claims,
 		Runtime: c.Runtime, Log: c.Log,
 	})
 	if err := repairs.CheckHooks(); err != nil {

@@ -12,7 +12,7 @@
 //
 //	{"type":"user","id":"u:demo:ann","displayName":"Ann","visibility":"PUBLIC","email":"ann@demo.example","createdAt":"2026-11-01T08:00:00.000000Z"}
 //	{"type":"group","id":"g:demo:crypto","displayName":"Crypto","visibility":"PUBLIC","createdAt":"...","members":[{"principalId":"u:demo:ann","role":"MANAGER"}]}
-//	{"type":"content","id":"c:demo:encoding-json","kind":"LINK","title":"encoding/json","description":"...","link":"https://...","visibility":"PUBLIC",
+//	{"type":"content","id":"c:demo:encoding-json","kind":"LINK","title":"encoding/json","description":"...","link":"https://...","url":"https://...","visibility":"PUBLIC",
 //	 "createdAt":"...","createdBy":"u:demo:ann","lastModified":"...","version":3,"expiresAt":"...","members":[{"principalId":"g:demo:crypto","role":"VIEWER"}]}
 //	{"type":"members","id":"g:demo:crypto","members":[{"principalId":"u:demo:ben","role":"MEMBER"}]}
 //

@@ -63,6 +63,7 @@ type (
 		Title        string   `json:"title"`
 		Description  *string  `json:"description,omitempty"`
 		Link         *string  `json:"link,omitempty"`
+		URL          *string  `json:"url,omitempty"`
 		Visibility   string   `json:"visibility"`
 		ExpiresAt    *string  `json:"expiresAt,omitempty"`
 		CreatedAt    *string  `json:"createdAt,omitempty"`
@@ -97,7 +98,7 @@ func written(l *Line) any {
 	case TypeContent:
 		c := l.Content
 		return contentLine{
-			Type: l.Type, ID: c.ID, Kind: c.Kind.String(), Title: c.Title, Description: c.Description, Link: c.Link,
+			Type: l.Type, ID: c.ID, Kind: c.Kind.String(), Title: c.Title, Description: c.Description, Link: c.Link, URL: c.URL,
 			Visibility: c.Visibility.String(), ExpiresAt: text(c.ExpiresAt), CreatedAt: text(c.CreatedAt),
 			CreatedBy: c.CreatedBy, LastModified: text(c.LastModified), Version: c.Version, Members: ofContent(c.Members),
 		}

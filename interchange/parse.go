@@ -106,6 +106,7 @@ func (r *reader) content() *library.ImportContent {
 		Title:        r.text("title"),
 		Description:  r.optionalText("description"),
 		Link:         r.optionalText("link"),
+		URL:          r.optionalText("url"),
 		Visibility:   r.visibility(),
 		ExpiresAt:    r.instant("expiresAt"),
 		CreatedAt:    r.instant("createdAt"),

@@ -40,10 +40,10 @@ func TestParse(t *testing.T) {
 			Line{Type: TypeGroup, Group: &principal.ImportGroup{ID: "g:demo:crypto", DisplayName: "Crypto", Visibility: principal.LoggedIn,
 				Members: []principal.GroupMemberChange{{Principal: "u:demo:ann", Role: ptr(principal.GroupManager)}, {Principal: "g:demo:team", Role: ptr(principal.GroupMember)}}}}},
 		{"content in full",
-			`{"type":"content","id":"c:demo:encoding-JSON","kind":"LINK","title":"encoding/json \ud83d\ude00","description":"a\nb","link":"https://example.com/?a&b","visibility":"PUBLIC",` +
+			`{"type":"content","id":"c:demo:encoding-JSON","kind":"LINK","title":"encoding/json \ud83d\ude00","description":"a\nb","link":"https://example.com/?a&b","url":"https://Acme.example/json","visibility":"PUBLIC",` +
 				`"expiresAt":"2027-01-01T00:00:00Z","createdAt":"2026-11-01T08:00:00Z","createdBy":"u:demo:Ann","lastModified":"2026-11-20T17:30:00.1234569Z","version":3,"members":[{"principalId":"u:demo:ann","role":"MANAGER"}]}`,
 			Line{Type: TypeContent, Content: &library.ImportContent{ID: "c:demo:encoding-JSON", Kind: library.Link, Title: "encoding/json 😀",
-				Description: ptr("a\nb"), Link: ptr("https://example.com/?a&b"), Visibility: principal.Public,
+				Description: ptr("a\nb"), Link: ptr("https://example.com/?a&b"), URL: ptr("https://Acme.example/json"), Visibility: principal.Public,
 				ExpiresAt: instant(time.Date(2027, 1, 1, 0, 0, 0, 0, time.UTC)), CreatedAt: instant(created), CreatedBy: ptr("u:demo:ann"),
 				LastModified: instant(changed), Version: ptr(3),
 				Members: []library.ContentMemberChange{{Principal: "u:demo:ann", Role: ptr(library.Manages)}}}}},

@@ -57,7 +57,7 @@ const story = `{"type":"user","id":"u:demo:ann","displayName":"Ann","email":"Ann
 {"type":"group","id":"g:demo:team","displayName":"Team","visibility":"PUBLIC","members":[{"principalId":"u:demo:ann","role":"MANAGER"}]}
 {"type":"group","id":"g:demo:all","displayName":"All","visibility":"PUBLIC","members":[{"principalId":"u:demo:ann","role":"MANAGER"},{"principalId":"g:demo:team","role":"MEMBER"}]}
 {"type":"members","id":"g:demo:team","members":[{"principalId":"u:demo:ben","role":"MEMBER"},{"principalId":"g:demo:all","role":"MEMBER"}]}
-{"type":"content","id":"c:demo:b","kind":"LINK","title":"B","link":"https://example.com/b","visibility":"PUBLIC","createdAt":"2024-01-02T00:00:00Z","createdBy":"u:demo:ben","lastModified":"2024-01-04T00:00:00.000002Z","version":7,"members":[{"principalId":"u:demo:ann","role":"MANAGER"},{"principalId":"g:demo:team","role":"VIEWER"}]}
+{"type":"content","id":"c:demo:b","kind":"LINK","title":"B","link":"https://example.com/b","url":"https://acme.example/b","visibility":"PUBLIC","createdAt":"2024-01-02T00:00:00Z","createdBy":"u:demo:ben","lastModified":"2024-01-04T00:00:00.000002Z","version":7,"members":[{"principalId":"u:demo:ann","role":"MANAGER"},{"principalId":"g:demo:team","role":"VIEWER"}]}
 {"type":"content","id":"c:demo:a","kind":"NOTE","title":"A","description":"two\nlines","visibility":"PRIVATE","lastModified":"2024-01-04T00:00:00.000001Z","createdAt":"2024-01-03T00:00:00Z","members":[{"principalId":"u:demo:ann","role":"MANAGER"},{"principalId":"g:demo:team","role":"EDITOR"}]}
 {"type":"members","id":"c:demo:a","members":[{"principalId":"u:demo:ben","role":"VIEWER"}]}
 `
@@ -131,6 +131,33 @@ func TestImportIntoTheService(t *testing.T) {
 	if c := got[0]; c.Creator != "u:demo:ben" || c.CreatedAt.String() != "2024-01-02T00:00:00.000000Z" || c.LastModified.String() != "2024-01-04T00:00:00.000002Z" {
 		t.Errorf("told of the past: %+v", c)
 	}
+	tenant := "demo"
+	if found, err := s.ContentByURL(t.Context(), &principal.Viewer{}, "https://acme.example/b", &tenant); err != nil || found == nil || found.ID != "c:demo:b" {
+		t.Errorf("its URL names %+v, %v", found, err)
+	}
+	wantClean(t, s)
+}
+
+// A name that another user or item has makes a line a bad one, and nothing of it is stored.
+func TestImport_RefusesNamesThatAreTaken(t *testing.T) {
+	s := service(t)
+	if _, faults, err := load(t, s, story, interchange.Options{}); err != nil || len(faults) > 0 {
+		t.Fatalf("%v: %q", err, faults)
+	}
+	const taken = `{"type":"user","id":"u:demo:eve","displayName":"Eve","visibility":"PUBLIC","email":"eve@demo.example"}
+{"type":"user","id":"u:demo:fay","displayName":"Fay","visibility":"PUBLIC","email":"Eve@Demo.example"}
+{"type":"content","id":"c:demo:c","kind":"NOTE","title":"C","url":"https://ACME.example/b/","visibility":"PUBLIC","members":[{"principalId":"u:demo:ann","role":"MANAGER"}]}
+{"type":"content","id":"c:demo:d","kind":"NOTE","title":"D","url":"acme.example","visibility":"PUBLIC","members":[{"principalId":"u:demo:ann","role":"MANAGER"}]}
+`
+	sum, faults, err := load(t, s, taken, interchange.Options{Continue: true, Concurrency: 1})
+	if err == nil || sum.Created != 1 || len(faults) != 3 {
+		t.Fatalf("%+v, %v: %q", sum, err, faults)
+	}
+	for i, want := range []string{"line 2: email: another user has", "line 3: url: another item has", "line 4: url: a URL begins with"} {
+		if !strings.HasPrefix(faults[i], want) {
+			t.Errorf("got %q, want %q", faults[i], want)
+		}
+	}
 	wantClean(t, s)
 }
 
@@ -162,7 +189,7 @@ func TestBadLinesOfTheDomain(t *testing.T) {
 		`{"type":"user","id":"u:demo:last","displayName":"Last","visibility":"PUBLIC"}`,
 	}, "\n")
 	s := service(t)
-	sum, faults, err := load(t, s, story+bad, interchange.Options{Continue: true})
+	sum, faults, err := load(t, s, story+bad, interchange.Options{Continue: true, Concurrency: 1})
 	if err == nil || sum.Failed != 8 || sum.Created != 8 {
 		t.Errorf("%+v, %v", sum, err)
 	}

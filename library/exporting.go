@@ -197,7 +197,7 @@ func (s *Service) exportContent(ctx context.Context, item *exportedItem, to Expo
 	}
 	creator := string(h.Creator)
 	err := to.Content(ImportContent{
-		ID: string(h.ID), Kind: h.Kind, Title: h.Title, Description: h.Description, Link: h.Link,
+		ID: string(h.ID), Kind: h.Kind, Title: h.Title, Description: h.Description, Link: h.Link, URL: h.URL(),
 		Visibility: h.Visibility, ExpiresAt: h.ExpiresAt, CreatedAt: &h.CreatedAt, CreatedBy: &creator,
 		LastModified: &h.LastModified, Version: &h.Version, Members: contentChanges(item.own),
 	})

@@ -24,6 +24,7 @@ type ImportContent struct {
 	Title        string
 	Description  *string
 	Link         *string
+	URL          *string // names the item
 	Visibility   principal.Visibility
 	ExpiresAt    *clock.Instant
 	CreatedAt    *clock.Instant        // now when nil
@@ -67,6 +68,9 @@ func (s *Service) ImportContent(ctx context.Context, in ImportContent) (principa
 			}
 			return nothingToChange, nil
 		}
+		if err := s.takeURL(ctx, h.ID, h.CanonicalURL); err != nil {
+			return nil, err
+		}
 		result = principal.Created
 		return s.planImport(ctx, old, h, members)
 	})
@@ -94,7 +98,7 @@ func (s *Service) planImport(ctx context.Context, before *Header, told Header, m
 // and what has changed it since by a mutation, does not count.
 func sameItem(old, told *Content, in *ImportContent) bool {
 	return old.Kind == told.Kind && old.Title == told.Title && equalStrings(old.Description, told.Description) &&
-		equalStrings(old.Link, told.Link) && old.Visibility == told.Visibility &&
+		equalStrings(old.Link, told.Link) && (in.URL == nil || old.CanonicalURL == told.CanonicalURL) && old.Visibility == told.Visibility &&
 		(in.LastModified == nil || old.LastModified == told.LastModified)
 }
 
@@ -104,7 +108,7 @@ func (s *Service) importedHeader(in *ImportContent) (Header, []Member, error) {
 	// ExpiresAt may have passed since the file was written: the journal does
 	// with the item what it would have done, and the lines that name it stand.
 	shape := CreateContent{Kind: in.Kind, Title: in.Title, Description: in.Description, Link: in.Link,
-		Visibility: in.Visibility, Members: in.Members}
+		URL: in.URL, Visibility: in.Visibility, Members: in.Members}
 	var faults fault.List
 	id, err := ParseContentID(in.ID)
 	faults.Add(err, "id")
@@ -112,7 +116,7 @@ func (s *Service) importedHeader(in *ImportContent) (Header, []Member, error) {
 	faults.Add(err)
 	h := Header{State: commit.Live, Content: Content{
 		ID: id, Kind: in.Kind, Title: in.Title, Description: in.Description, Link: in.Link,
-		Visibility: in.Visibility, ExpiresAt: in.ExpiresAt, CreatedAt: now, Version: 1,
+		CanonicalURL: shape.url, Visibility: in.Visibility, ExpiresAt: in.ExpiresAt, CreatedAt: now, Version: 1,
 	}}
 	for _, m := range members {
 		if m.Role == Manages {

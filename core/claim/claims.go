@@ -193,6 +193,45 @@ func (c *Claims) Candidate(ctx context.Context, k Key) (string, error) {
 	return stands.Record, err
 }
 
+// Adopt makes the claim of a key point to a record that holds the key and may lack its
+// claim: stores of earlier versions have none. It reports whether it has changed the claim.
+// other is another record that holds the key too, which keeps its claim.
+func (c *Claims) Adopt(ctx context.Context, k Key, record string) (changed bool, other string, err error) {
+	stands, err := c.store.ReadClaim(ctx, k, false)
+	if err != nil || stands.Record == record {
+		return false, "", err
+	}
+	if stands != (Claim{}) {
+		if other, err = c.Holder(ctx, k); err != nil || other == record {
+			return false, "", err
+		}
+		if other != "" {
+			return false, other, nil
+		}
+	}
+	switch err := c.Take(ctx, k, record, c.now()); {
+	case errors.Is(err, ErrTaken):
+		return false, "", nil // another record is about to take it
+	case err != nil:
+		return false, "", err
+	}
+	return true, "", nil
+}
+
+// Stale reports whether a claim has lapsed and its record does not hold the key.
+func (c *Claims) Stale(ctx context.Context, stands Claim) (bool, error) {
+	if stands.Until > c.now() {
+		return false, nil
+	}
+	holder, err := c.Holder(ctx, stands.Key)
+	return err == nil && holder == "", err
+}
+
+// Scan lists claims after a key; the zero Key comes before all others.
+func (c *Claims) Scan(ctx context.Context, after Key, limit int) ([]Claim, error) {
+	return c.store.ScanClaims(ctx, after, limit)
+}
+
 // Holder returns the record that holds a key, and "" where none does.
 func (c *Claims) Holder(ctx context.Context, k Key) (string, error) {
 	stands, err := c.store.ReadClaim(ctx, k, true)

@@ -23,8 +23,13 @@ type AuditReport struct {
 	Entries     int `json:"entries"`  // of all buckets
 	Memberships int `json:"memberships"`
 	Directory   int `json:"directory"` // rows by which principals are found
+	Claims      int `json:"claims"`    // of unique names
+	// StaleClaims are claims of interrupted changes, which keep no name from anybody. The
+	// scrubber removes them.
+	StaleClaims int `json:"staleClaims"`
 	// Mismatches counts entries that no header justifies, entries that are
-	// missing, and rows of the reverse indexes that are wrong.
+	// missing, rows of the reverse indexes that are wrong, and unique names without
+	// their claim.
 	Mismatches int `json:"mismatches"`
 	Unsettled  int `json:"unsettled"` // positions
 	Leaving    int `json:"leaving"`   // rows
@@ -102,6 +107,12 @@ func (s *Service) Audit(ctx context.Context) (*AuditReport, error) {
 	if err := s.auditDirectory(ctx, r); err != nil {
 		return nil, fmt.Errorf("auditing the directory: %w", err)
 	}
+	if err := s.auditEmails(ctx, r); err != nil {
+		return nil, fmt.Errorf("auditing e-mail addresses: %w", err)
+	}
+	if err := s.auditClaims(ctx, r); err != nil {
+		return nil, fmt.Errorf("auditing claims: %w", err)
+	}
 	return r, nil
 }
 
@@ -167,6 +178,9 @@ func (s *Service) auditContent(ctx context.Context, r *AuditReport, must ledger,
 		h := &page.Header
 		if after == "" {
 			r.Unsettled += len(h.Unsettled)
+			if err := s.auditClaim(ctx, r, urlOf(h), string(id), "a URL"); err != nil {
+				return err
+			}
 			if h.State == commit.Live {
 				r.Contents++
 				if h.Position != h.LastModified && !moving {

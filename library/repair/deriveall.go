@@ -70,7 +70,7 @@ func (s *Service) deriveContents(ctx context.Context, report func(n int)) error 
 			return err
 		}
 		err = sched.ForEach(ctx, s.rt, len(ids), deriveAtOnce, func(i int) error {
-			if err := s.DeriveContent(ctx, ids[i]); err != nil {
+			if err := s.deriveContent(ctx, ids[i]); err != nil {
 				return fmt.Errorf("%s: %w", ids[i], err)
 			}
 			return nil
@@ -86,8 +86,21 @@ func (s *Service) deriveContents(ctx context.Context, report func(n int)) error 
 	}
 }
 
-// derivePrincipal writes the memberships of a group, and marks the library of
-// a group or a user as complete.
+// deriveContent writes what is derived of an item, and makes the claim of its URL.
+func (s *Service) deriveContent(ctx context.Context, id library.ContentID) error {
+	if err := s.DeriveContent(ctx, id); err != nil {
+		return err
+	}
+	rows, err := s.contents.Read(ctx, id, library.ContentQuery{})
+	if err != nil {
+		return err
+	}
+	_, err = s.adoptClaim(ctx, urlOf(&rows.Header), string(id))
+	return err
+}
+
+// derivePrincipal writes the memberships of a group, makes the claim of a user's e-mail
+// address, and marks the library of either as complete.
 func (s *Service) derivePrincipal(ctx context.Context, p principal.ID, asOf clock.Instant) error {
 	var after principal.ID
 	for p.IsGroup() {
@@ -102,6 +115,9 @@ func (s *Service) derivePrincipal(ctx context.Context, p principal.ID, asOf cloc
 			break
 		}
 		after = rows.Members[len(rows.Members)-1].Principal
+	}
+	if _, err := s.adoptEmail(ctx, p); err != nil {
+		return err
 	}
 	return s.Insist(ctx, func() error { return s.libraries.SetBuilt(ctx, p, asOf) })
 }

@@ -137,7 +137,7 @@ func (c *scrubbing) directory(ctx context.Context) error {
 			return err
 		}
 	}
-	c.report.Next = ScrubPlace{}
+	c.report.Next = ScrubPlace{Claims: true}
 	if next != nil {
 		c.report.Next = ScrubPlace{Directory: true, Row: string(next)}
 	}

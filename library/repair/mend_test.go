@@ -15,7 +15,6 @@ import (
 	"carrel/core/commit"
 	"carrel/core/fault"
 	"carrel/library"
-	"carrel/library/repair"
 	"carrel/principal"
 )
 
@@ -119,21 +118,10 @@ func TestRebuildingWhatIsWholeChangesNothing(t *testing.T) {
 }
 
 // scrubAll has the scrubber go over everything once.
-func scrubAll(h *backendtest.Fixture) (mismatches int) {
+func scrubAll(h *backendtest.Fixture) int {
 	h.T.Helper()
-	var place repair.ScrubPlace
-	for range 1000 {
-		r, err := h.Service.ScrubFrom(h.T.Context(), place, 3)
-		if err != nil {
-			h.T.Fatal(err)
-		}
-		mismatches += r.Mismatches
-		if place = r.Next; place == (repair.ScrubPlace{}) {
-			return mismatches
-		}
-	}
-	h.T.Fatal("the scrubber does not come to an end")
-	return 0
+	_, mismatches := scrubEverything(h.T, h.Service)
+	return mismatches
 }
 
 // TestTheScrubberMends plants what no header justifies, and takes away what one

@@ -102,6 +102,12 @@ func (r *rebuildAll) content(ctx context.Context, id library.ContentID) error {
 		if err != nil {
 			return err
 		}
+		if after == "" {
+			adopted, err := r.s.adoptClaim(ctx, urlOf(&page.Header), string(id))
+			if r.mended.Add(int64(adopted)); err != nil {
+				return err
+			}
+		}
 		for _, p := range wrong {
 			if err := r.s.mend(ctx, p, id); err != nil {
 				return err

@@ -3,6 +3,7 @@ package repair
 import (
 	"context"
 
+	"carrel/core/claim"
 	"carrel/core/commit"
 	"carrel/library"
 	"carrel/principal"
@@ -37,6 +38,10 @@ type ScrubPlace struct {
 	// has got to; empty: the beginning.
 	Directory bool
 	Row       string
+
+	// Claims: the directory is done too. Claim is the key reached.
+	Claims bool
+	Claim  claim.Key
 }
 
 // scrubLook is how many members or entries are looked at once, and scrubLooks
@@ -66,12 +71,15 @@ func (s *Service) Scrub(ctx context.Context) (settled, mismatches int, err error
 // a member's library or record shows otherwise than the header has it; then over
 // the principals, and takes out of their libraries what no header justifies, and
 // has memberships follow the groups and the directory their names; then over the
-// directory. All of that should find nothing, ever: what
+// directory; then over the claims, of which it removes those that nobody holds. All of that
+// should find nothing but claims of interrupted changes: what
 // it finds is counted and told. Items whose time has come get their hint again.
 func (s *Service) ScrubFrom(ctx context.Context, from ScrubPlace, limit int) (ScrubReport, error) {
 	c := &scrubbing{s: s, at: from, left: scrubLooks}
 	var err error
 	switch {
+	case from.Claims:
+		err = c.claims(ctx, limit)
 	case from.Directory:
 		err = c.directory(ctx)
 	case from.Owners:
@@ -140,6 +148,12 @@ func (c *scrubbing) content(ctx context.Context, id library.ContentID, after pri
 		last = page.Members[len(page.Members)-1].Principal
 	}
 	h := &page.Header
+	if after == "" {
+		adopted, err := s.adoptClaim(ctx, urlOf(h), string(id))
+		if c.report.Mismatches += adopted; err != nil {
+			return "", err
+		}
+	}
 	if h.State == commit.Live && h.ExpiresAt != nil && *h.ExpiresAt <= s.Now() {
 		// Newer than the state, so that no removal by an earlier version hides it.
 		if err := s.lanes.PutDue(ctx, commit.Due{At: *h.ExpiresAt, Kind: commit.Content, Key: string(id), MTS: s.MTS(h.MTS)}); err != nil {

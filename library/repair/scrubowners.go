@@ -74,6 +74,10 @@ func (c *scrubbing) memberships(ctx context.Context, from ScrubPlace) (done bool
 		if c.report.Mismatches += mended; err != nil {
 			return false, err
 		}
+		mended, err = s.adoptEmail(ctx, p)
+		if c.report.Mismatches += mended; err != nil {
+			return false, err
+		}
 	}
 	for more := p.IsGroup(); more; more = from.Member != "" {
 		if c.left <= 0 {

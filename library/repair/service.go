@@ -3,6 +3,7 @@ package repair
 import (
 	"log/slog"
 
+	"carrel/core/claim"
 	"carrel/core/commit"
 	"carrel/core/sched"
 	"carrel/library"
@@ -20,6 +21,7 @@ type Service struct {
 	people    principal.Store
 	directory principal.DirectoryStore
 	lanes     commit.JournalStore
+	claims    *claim.Claims
 	rt        sched.Runtime
 	log       *slog.Logger
 
@@ -42,6 +44,7 @@ type Config struct {
 	People    principal.Store
 	Directory principal.DirectoryStore
 	Lanes     commit.JournalStore
+	Claims    *claim.Claims
 	Runtime   sched.Runtime
 	Log       *slog.Logger
 }
@@ -50,7 +53,7 @@ type Config struct {
 // what they find to be missing or wrong.
 func New(c Config) *Service {
 	s := &Service{
-		Service: c.Feed, contents: c.Contents, libraries: c.Libraries, people: c.People, directory: c.Directory, lanes: c.Lanes,
+		Service: c.Feed, contents: c.Contents, libraries: c.Libraries, people: c.People, directory: c.Directory, lanes: c.Lanes, claims: c.Claims,
 		rt: c.Runtime, log: c.Log,
 		rebuilds:     rebuildTable{running: map[principal.ID]*rebuildRun{}, done: map[principal.ID]*rebuildRun{}},
 		rebuildTurns: sched.NewPermits(c.Runtime, rebuildsAtOnce),

@@ -1,0 +1,131 @@
+package repair
+
+import (
+	"context"
+	"fmt"
+
+	"carrel/core/claim"
+	"carrel/core/commit"
+	"carrel/library"
+	"carrel/principal"
+)
+
+// urlOf returns the key of the URL that an item holds; the zero Key where it has none.
+func urlOf(h *library.Header) claim.Key {
+	if h.State != commit.Live || h.CanonicalURL == "" {
+		return claim.Key{}
+	}
+	return claim.URL(h.Tenant(), h.CanonicalURL)
+}
+
+// emailOf returns the key of the address that a user holds; the zero Key where it has none.
+func emailOf(h *principal.Header) claim.Key {
+	if h.State != commit.Live || h.Email == "" || !h.ID.IsUser() {
+		return claim.Key{}
+	}
+	return claim.Email(h.Tenant(), h.Email)
+}
+
+// adoptClaim gives a record the claim of the name that it holds, if it lacks it. It returns
+// how many claims it has changed. Two users of an older store may share an address, which
+// stays so; the audit reports it.
+func (s *Service) adoptClaim(ctx context.Context, k claim.Key, record string) (int, error) {
+	if k == (claim.Key{}) {
+		return 0, nil
+	}
+	changed, _, err := s.claims.Adopt(ctx, k, record)
+	if err != nil {
+		return 0, fmt.Errorf("the claim of %s: %w", record, err)
+	}
+	if changed {
+		return 1, nil
+	}
+	return 0, nil
+}
+
+// adoptEmail is adoptClaim for the address of a user.
+func (s *Service) adoptEmail(ctx context.Context, p principal.ID) (int, error) {
+	if !p.IsUser() {
+		return 0, nil
+	}
+	headers, err := s.people.ReadPrincipals(ctx, []principal.ID{p})
+	if err != nil {
+		return 0, err
+	}
+	return s.adoptClaim(ctx, emailOf(&headers[0]), string(p))
+}
+
+// claims removes claims that have lapsed and whose records do not hold their keys: those of
+// changes that were interrupted.
+func (c *scrubbing) claims(ctx context.Context, limit int) error {
+	found, err := c.s.claims.Scan(ctx, c.at.Claim, limit)
+	if err != nil {
+		return err
+	}
+	for _, stands := range found {
+		stale, err := c.s.claims.Stale(ctx, stands)
+		if err == nil && stale {
+			stale, err = c.s.claims.Release(ctx, stands)
+		}
+		if err != nil {
+			return fmt.Errorf("the claim of %s: %w", stands.Record, err)
+		}
+		if stale {
+			c.report.Settled++
+		}
+		c.report.Next = ScrubPlace{Claims: true, Claim: stands.Key}
+	}
+	if len(found) < limit {
+		c.report.Next = ScrubPlace{}
+	}
+	return nil
+}
+
+// auditClaim reports a name whose claim points elsewhere. That is so in a store of an
+// earlier version until it is scrubbed or rebuilt.
+func (s *Service) auditClaim(ctx context.Context, r *AuditReport, k claim.Key, record, what string) error {
+	if k == (claim.Key{}) {
+		return nil
+	}
+	pointsTo, err := s.claims.Candidate(ctx, k)
+	switch {
+	case err != nil:
+		return fmt.Errorf("the claim of %s: %w", record, err)
+	case pointsTo == "":
+		r.mismatch("%s has %s without a claim; carrel rebuild makes one", record, what)
+	case pointsTo != record:
+		r.mismatch("%s has %s, which %s has too", record, what, pointsTo)
+	}
+	return nil
+}
+
+// auditEmails checks the claims of all e-mail addresses.
+func (s *Service) auditEmails(ctx context.Context, r *AuditReport) error {
+	return s.EachHeader(ctx, library.AnyPrincipal, func(h *principal.Header) error {
+		return s.auditClaim(ctx, r, emailOf(h), string(h.ID), "an e-mail address")
+	})
+}
+
+// auditClaims counts claims, and those that only the scrubber will remove.
+func (s *Service) auditClaims(ctx context.Context, r *AuditReport) error {
+	var after claim.Key
+	for {
+		found, err := s.claims.Scan(ctx, after, rebuildPage)
+		if err != nil {
+			return err
+		}
+		for _, stands := range found {
+			stale, err := s.claims.Stale(ctx, stands)
+			if err != nil {
+				return fmt.Errorf("the claim of %s: %w", stands.Record, err)
+			}
+			if r.Claims++; stale {
+				r.StaleClaims++
+			}
+			after = stands.Key
+		}
+		if len(found) < rebuildPage {
+			return nil
+		}
+	}
+}
