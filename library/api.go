@@ -119,8 +119,9 @@ type CreateContent struct {
 	Visibility  principal.Visibility
 	ExpiresAt   *clock.Instant
 	Members     []ContentMemberChange // 0..100; the creator is always a manager
-	// URL names the item; nil: it has no name but its id.
-	URL            *string
+	// URL names the item; nil: it has no name but its id. Inputs without one keep the hash
+	// that they had before there was this field.
+	URL            *string `json:",omitempty"`
 	IdempotencyKey *string
 
 	url string // the canonical form; "" without one

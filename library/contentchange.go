@@ -15,44 +15,35 @@ import (
 // place in libraries move with title, description, link and visibility, not
 // with expiresAt.
 func (s *Service) UpdateContent(ctx context.Context, v *principal.Viewer, in UpdateContent) (*ContentOutcome, error) {
-	v.Forget()
 	defer v.Forget()
-	if !v.SignedIn() {
-		return nil, fault.SignInFirst()
-	}
-	id, faults := in.check(v, s.Now())
-	if err := faults.OrNil(); err != nil {
+	id, faults := in.check(s.Now())
+	m, err := s.BeginAsActor(ctx, v, id.Tenant(), commit.Call{Name: "updateContent", Input: &in, Key: &in.IdempotencyKey, Faults: faults})
+	if err != nil {
 		return nil, err
 	}
-	key := in.IdempotencyKey
-	in.IdempotencyKey = nil
-	b := s.NewBudget()
-	if err := s.RequireActor(ctx, b, v, id.Tenant()); err != nil {
-		return nil, err
-	}
-	r := commit.Keyed(string(v.User), key, "updateContent", in)
-	return s.changeContent(ctx, b, v, id, contentRequest{r: r, path: "id"}, func(ctx context.Context, t *target) (*attempt, int, error) {
-		return s.planUpdate(ctx, v, t, &in, r)
+	return s.changeContent(ctx, contentChange{Mutation: m, v: v, id: id, path: "id"}, func(ctx context.Context, t *target) (*attempt, int, error) {
+		return s.planUpdate(ctx, v, t, &in, m.Request)
 	})
 }
 
-// contentRequest is what the mutations of an item that exists have in common.
-type contentRequest struct {
-	named []principal.ID // whose member rows are needed
-	r     *commit.Request
-	path  string // of the item's id in the input
+// contentChange is a mutation of one item that exists.
+type contentChange struct {
+	commit.Mutation
+	v     *principal.Viewer
+	id    ContentID
+	path  string         // of the id in the input
+	named []principal.ID // whose member rows are read with the item
 }
 
-// changeContent carries a mutation of an item through: it reads what plan is
-// to judge, decides what plan makes of it, and answers. plan may run several
-// times; it tells the attempt and the number of libraries it concerns. A
-// repetition is answered without it.
-func (s *Service) changeContent(ctx context.Context, b commit.Budget, v *principal.Viewer, id ContentID, q contentRequest,
-	plan func(ctx context.Context, t *target) (*attempt, int, error)) (*ContentOutcome, error) {
+// changeContent carries a mutation of an item through: it reads the item, decides what
+// plan makes of it, fans the change out, and returns the outcome. plan may run several
+// times; it returns the attempt and the number of libraries that it concerns. A repetition
+// of an earlier request is answered without plan.
+func (s *Service) changeContent(ctx context.Context, c contentChange, plan func(ctx context.Context, t *target) (*attempt, int, error)) (*ContentOutcome, error) {
 	var first *contentAnswer
 	var libraries int
-	e, decided, err := s.decide(ctx, b, id, func(ctx context.Context) (*attempt, error) {
-		t, err := s.readTarget(ctx, v, id, q.named, q.r, q.path)
+	e, decided, err := s.decide(ctx, c.Budget, c.id, func(ctx context.Context) (*attempt, error) {
+		t, err := s.readTarget(ctx, &c)
 		if err != nil {
 			return nil, err
 		}
@@ -67,17 +58,17 @@ func (s *Service) changeContent(ctx context.Context, b commit.Budget, v *princip
 		return nil, err
 	}
 	if first != nil {
-		return s.repeatedAnswer(ctx, v, id, first)
+		return s.repeatedAnswer(ctx, c.v, c.id, first)
 	}
-	return s.answer(ctx, v, id, e, decided, libraries)
+	return s.answer(ctx, c.v, c.id, e, decided, libraries)
 }
 
-// check is the shape of the input.
-func (in *UpdateContent) check(v *principal.Viewer, now clock.Instant) (ContentID, fault.List) {
+// check returns the item that the input names, and the faults of the input but for its
+// idempotency key.
+func (in *UpdateContent) check(now clock.Instant) (ContentID, fault.List) {
 	var faults fault.List
 	id, err := ParseContentID(in.ID)
 	faults.Add(err, "id")
-	faults.Add(commit.CheckKey(string(v.User), in.IdempotencyKey), "idempotencyKey")
 	if in.Title.Set {
 		faults.Add(input.Required(in.Title.Value, "a title", checkTitle), "title")
 	}
@@ -218,26 +209,15 @@ func equalInstants(a, b *clock.Instant) bool {
 // DeleteContent ends an item for ever: its header stays as a mark that keeps
 // late writers out.
 func (s *Service) DeleteContent(ctx context.Context, v *principal.Viewer, in DeleteContent) (*ContentOutcome, error) {
-	v.Forget()
 	defer v.Forget()
-	if !v.SignedIn() {
-		return nil, fault.SignInFirst()
-	}
 	var faults fault.List
 	id, err := ParseContentID(in.ID)
 	faults.Add(err, "id")
-	faults.Add(commit.CheckKey(string(v.User), in.IdempotencyKey), "idempotencyKey")
-	if err := faults.OrNil(); err != nil {
+	m, err := s.BeginAsActor(ctx, v, id.Tenant(), commit.Call{Name: "deleteContent", Input: &in, Key: &in.IdempotencyKey, Faults: faults})
+	if err != nil {
 		return nil, err
 	}
-	key := in.IdempotencyKey
-	in.IdempotencyKey = nil
-	b := s.NewBudget()
-	if err := s.RequireActor(ctx, b, v, id.Tenant()); err != nil {
-		return nil, err
-	}
-	r := commit.Keyed(string(v.User), key, "deleteContent", in)
-	return s.changeContent(ctx, b, v, id, contentRequest{r: r, path: "id"}, func(ctx context.Context, t *target) (*attempt, int, error) {
+	return s.changeContent(ctx, contentChange{Mutation: m, v: v, id: id, path: "id"}, func(ctx context.Context, t *target) (*attempt, int, error) {
 		if err := s.requireContentManager(ctx, v, t, "id"); err != nil {
 			return nil, 0, err
 		}
@@ -245,7 +225,7 @@ func (s *Service) DeleteContent(ctx context.Context, v *principal.Viewer, in Del
 			return nil, 0, err
 		}
 		libraries := t.header.Members
-		a, after := s.planDelete(&t.header, r.Row(s.Now(), contentAnswer{libraries}.encode()))
+		a, after := s.planDelete(&t.header, m.Request.Row(s.Now(), contentAnswer{libraries}.encode()))
 		a.stale = staleHint(&t.header, after)
 		return a, libraries, nil
 	})
@@ -267,30 +247,19 @@ func (s *Service) planDelete(h *Header, request *commit.RequestRow) (*attempt, *
 // RemoveFromLibrary takes an item out of a library, by taking the membership
 // that put it there.
 func (s *Service) RemoveFromLibrary(ctx context.Context, v *principal.Viewer, in RemoveFromLibrary) (*ContentOutcome, error) {
-	v.Forget()
 	defer v.Forget()
-	if !v.SignedIn() {
-		return nil, fault.SignInFirst()
-	}
 	var faults fault.List
 	p, err := principal.ParseID(in.Principal)
 	faults.Add(err, "principalId")
 	id, err := ParseContentID(in.Content)
 	faults.Add(err, "contentId")
-	faults.Add(commit.CheckKey(string(v.User), in.IdempotencyKey), "idempotencyKey")
-	if err := faults.OrNil(); err != nil {
+	m, err := s.BeginAsActor(ctx, v, p.Tenant(), commit.Call{Name: "removeFromLibrary", Input: &in, Key: &in.IdempotencyKey, Faults: faults})
+	if err != nil {
 		return nil, err
 	}
-	b := s.NewBudget()
-	if err := s.RequireActor(ctx, b, v, p.Tenant()); err != nil {
-		return nil, err
-	}
-	key := in.IdempotencyKey
-	in.IdempotencyKey = nil
-	r := commit.Keyed(string(v.User), key, "removeFromLibrary", in)
-	q := contentRequest{named: []principal.ID{p}, r: r, path: "contentId"}
-	return s.changeContent(ctx, b, v, id, q, func(ctx context.Context, t *target) (*attempt, int, error) {
-		return s.planRemove(ctx, v, t, p, r)
+	c := contentChange{Mutation: m, v: v, id: id, path: "contentId", named: []principal.ID{p}}
+	return s.changeContent(ctx, c, func(ctx context.Context, t *target) (*attempt, int, error) {
+		return s.planRemove(ctx, v, t, p, m.Request)
 	})
 }
 

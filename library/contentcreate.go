@@ -16,18 +16,10 @@ import (
 // CreateContent makes an item. Its creator is a manager; the initial members
 // are all or nothing.
 func (s *Service) CreateContent(ctx context.Context, v *principal.Viewer, in CreateContent) (*ContentOutcome, error) {
-	v.Forget()
 	defer v.Forget()
-	if !v.SignedIn() {
-		return nil, fault.SignInFirst()
-	}
-	members, err := in.check(v, s.Now(), s.tune.Targets)
+	members, faults := in.check(s.Now(), s.tune.Targets)
+	m, err := s.BeginAsUser(ctx, v, commit.Call{Name: "createContent", Input: &in, Key: &in.IdempotencyKey, Faults: faults})
 	if err != nil {
-		return nil, err
-	}
-	// Whoever creates must exist, administrators too.
-	b := s.NewBudget()
-	if err := s.RequireUser(ctx, b, v); err != nil {
 		return nil, err
 	}
 	tenant := v.User.Tenant()
@@ -36,23 +28,20 @@ func (s *Service) CreateContent(ctx context.Context, v *principal.Viewer, in Cre
 			return nil, fault.Forbiddenf([]string{"tenant"}, "content is created in one's own tenant")
 		}
 	}
-	key := in.IdempotencyKey
-	in.IdempotencyKey = nil
-	r := commit.Keyed(string(v.User), key, "createContent", in)
 	var id string
-	err = s.Early(ctx, b, func(ctx context.Context) (err error) {
+	err = s.Early(ctx, m.Budget, func(ctx context.Context) (err error) {
 		fresh := func() (string, error) { return s.nameFor(ctx, tenant, in.Name) }
-		if r == nil {
+		if m.Request == nil {
 			id, err = fresh()
 		} else {
-			id, err = s.FixCreation(ctx, r, fresh)
+			id, err = s.FixCreation(ctx, m.Request, fresh)
 		}
 		return err
 	})
 	if err != nil {
 		return nil, err
 	}
-	return s.createAs(ctx, b, v, ContentID(id), &in, members, r)
+	return s.createAs(ctx, m, v, ContentID(id), &in, members)
 }
 
 // nameFor is the id of a creation: of the chosen name, or a generated one.
@@ -68,15 +57,15 @@ func (s *Service) nameFor(ctx context.Context, tenant string, name *string) (str
 }
 
 // createAs runs a creation under its id.
-func (s *Service) createAs(ctx context.Context, b commit.Budget, v *principal.Viewer, id ContentID, in *CreateContent, members []Member, r *commit.Request) (*ContentOutcome, error) {
+func (s *Service) createAs(ctx context.Context, m commit.Mutation, v *principal.Viewer, id ContentID, in *CreateContent, members []Member) (*ContentOutcome, error) {
 	all := withCreator(v.User, members)
 	var first *contentAnswer
-	e, decided, err := s.decide(ctx, b, id, func(ctx context.Context) (*attempt, error) {
-		rows, err := s.contents.Read(ctx, id, ContentQuery{Request: r.Lookup()})
+	e, decided, err := s.decide(ctx, m.Budget, id, func(ctx context.Context) (*attempt, error) {
+		rows, err := s.contents.Read(ctx, id, ContentQuery{Request: m.Request.Lookup()})
 		if err != nil {
 			return nil, err
 		}
-		again, err := r.Answered(rows.Request, s.Now())
+		again, err := m.Request.Answered(rows.Request, s.Now())
 		if err != nil {
 			return nil, err
 		}
@@ -96,7 +85,7 @@ func (s *Service) createAs(ctx context.Context, b commit.Budget, v *principal.Vi
 		if err := s.takeURL(ctx, id, in.url); err != nil {
 			return nil, err
 		}
-		return s.planCreate(ctx, v.User, id, in, all, &rows.Header, r)
+		return s.planCreate(ctx, v.User, id, in, all, &rows.Header, m.Request)
 	})
 	if err != nil {
 		return nil, err
@@ -107,8 +96,9 @@ func (s *Service) createAs(ctx context.Context, b commit.Budget, v *principal.Vi
 	return s.answer(ctx, v, id, e, decided, len(all))
 }
 
-// check is the shape of the input; it gives the initial members.
-func (in *CreateContent) check(v *principal.Viewer, now clock.Instant, most int) ([]Member, error) {
+// check returns the initial members, and the faults of the input but for its idempotency
+// key.
+func (in *CreateContent) check(now clock.Instant, most int) ([]Member, fault.List) {
 	var faults fault.List
 	if in.Tenant != nil {
 		faults.Add(id.CheckTenant(*in.Tenant), "tenant")
@@ -116,7 +106,6 @@ func (in *CreateContent) check(v *principal.Viewer, now clock.Instant, most int)
 	if in.Name != nil {
 		faults.Add(checkContentName(*in.Name), "name")
 	}
-	faults.Add(commit.CheckKey(string(v.User), in.IdempotencyKey), "idempotencyKey")
 	faults.Add(checkTitle(in.Title), "title")
 	if in.Description != nil {
 		faults.Add(checkDescription(*in.Description), "description")
@@ -143,8 +132,7 @@ func (in *CreateContent) check(v *principal.Viewer, now clock.Instant, most int)
 		faults.Add(checkExpiry(in.ExpiresAt, now))
 	}
 	members, more := rolesGiven(in.Members, most, true)
-	faults = append(faults, more...)
-	return members, faults.OrNil()
+	return members, append(faults, more...)
 }
 
 // checkExpiry refuses an instant that has passed. A keyed request is judged

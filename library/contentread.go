@@ -40,23 +40,23 @@ func (a contentAnswer) encode() []byte {
 
 // readTarget is step 1 of a mutation of an item. A request that was answered
 // before is told before existence; an item that does not exist or may not be
-// seen is NOT_FOUND at path.
-func (s *Service) readTarget(ctx context.Context, v *principal.Viewer, id ContentID, named []principal.ID, r *commit.Request, path string) (*target, error) {
-	rows, err := s.readState(ctx, id, append([]principal.ID{v.User}, named...), r.Lookup())
+// seen is NOT_FOUND at its path.
+func (s *Service) readTarget(ctx context.Context, c *contentChange) (*target, error) {
+	rows, err := s.readState(ctx, c.id, append([]principal.ID{c.v.User}, c.named...), c.Request.Lookup())
 	if err != nil {
 		return nil, err
 	}
 	t := &target{header: rows.Header, own: rows.Members[0], named: rows.Members[1:]}
-	if t.repeated, err = s.known(ctx, v, id, t, r, rows.Request, path); err != nil {
+	if t.repeated, err = s.known(ctx, c, t, rows.Request); err != nil {
 		return nil, err
 	}
 	return t, nil
 }
 
 // known tells the answer of a request that was answered before; otherwise the
-// item must exist and be seen by v.
-func (s *Service) known(ctx context.Context, v *principal.Viewer, id ContentID, t *target, r *commit.Request, row *commit.RequestRow, path string) (*contentAnswer, error) {
-	again, err := r.Answered(row, s.Now())
+// item must exist and be seen by the viewer.
+func (s *Service) known(ctx context.Context, c *contentChange, t *target, row *commit.RequestRow) (*contentAnswer, error) {
+	again, err := c.Request.Answered(row, s.Now())
 	if err != nil {
 		return nil, err
 	}
@@ -67,12 +67,12 @@ func (s *Service) known(ctx context.Context, v *principal.Viewer, id ContentID, 
 		}
 		return first, nil
 	}
-	sees, err := s.seesContent(ctx, v, id, &t.header, t.own)
+	sees, err := s.seesContent(ctx, c.v, c.id, &t.header, t.own)
 	if err != nil {
 		return nil, err
 	}
 	if !sees {
-		return nil, contentNotFound(path)
+		return nil, contentNotFound(c.path)
 	}
 	return nil, nil
 }

@@ -16,24 +16,14 @@ const sharesAtOnce = 8
 
 // ShareContent gives principals a role on an item. It never demotes.
 func (s *Service) ShareContent(ctx context.Context, v *principal.Viewer, in ShareContent) (*ContentOutcome, error) {
-	v.Forget()
 	defer v.Forget()
-	if !v.SignedIn() {
-		return nil, fault.SignInFirst()
-	}
-	id, ps, places, err := in.check(v, s.tune.Targets)
+	id, ps, places, faults := in.check(s.tune.Targets)
+	m, err := s.BeginAsActor(ctx, v, id.Tenant(), commit.Call{Name: "shareContent", Input: &in, Key: &in.IdempotencyKey, Faults: faults})
 	if err != nil {
 		return nil, err
 	}
-	b := s.NewBudget()
-	if err := s.RequireActor(ctx, b, v, id.Tenant()); err != nil {
-		return nil, err
-	}
-	key := in.IdempotencyKey
-	in.IdempotencyKey = nil
-	r := commit.Keyed(string(v.User), key, "shareContent", in)
-	j := &shareJob{v: v, role: in.Role, ps: ps, places: places, r: r}
-	if err := s.share(ctx, b, id, j); err != nil {
+	j := &shareJob{contentChange: contentChange{Mutation: m, v: v, id: id, path: "contentId", named: ps}, role: in.Role, places: places}
+	if err := s.share(ctx, j); err != nil {
 		return nil, err
 	}
 	if j.err != nil {
@@ -60,13 +50,12 @@ func (s *Service) ShareContent(ctx context.Context, v *principal.Viewer, in Shar
 	return out, nil
 }
 
-// check is the shape of the input: the item, the principals without
-// repetitions, and the place of each in the input.
-func (in *ShareContent) check(v *principal.Viewer, most int) (ContentID, []principal.ID, []int, error) {
+// check returns the item, the principals without repetitions, the place of each in the
+// input, and the faults of the input but for its idempotency key.
+func (in *ShareContent) check(most int) (ContentID, []principal.ID, []int, fault.List) {
 	var faults fault.List
 	id, err := ParseContentID(in.Content)
 	faults.Add(err, "contentId")
-	faults.Add(commit.CheckKey(string(v.User), in.IdempotencyKey), "idempotencyKey")
 	if in.Role < Viewing || in.Role > Manages {
 		faults = append(faults, fault.Invalidf([]string{"role"}, "a role is VIEWER, EDITOR or MANAGER"))
 	}
@@ -86,7 +75,7 @@ func (in *ShareContent) check(v *principal.Viewer, most int) (ContentID, []princ
 			ps, places = append(ps, p), append(places, i)
 		}
 	}
-	return id, ps, places, faults.OrNil()
+	return id, ps, places, faults
 }
 
 // checkShare is existence, visibility and rights of a share. Whoever sees a
@@ -175,36 +164,26 @@ func (s *Service) shareEdges(ctx context.Context, v *principal.Viewer, out *Cont
 
 // SetContentMembers gives, changes and takes roles on an item.
 func (s *Service) SetContentMembers(ctx context.Context, v *principal.Viewer, in SetContentMembers) (*ContentOutcome, error) {
-	v.Forget()
 	defer v.Forget()
-	if !v.SignedIn() {
-		return nil, fault.SignInFirst()
-	}
 	var faults fault.List
 	id, err := ParseContentID(in.Content)
 	faults.Add(err, "contentId")
-	faults.Add(commit.CheckKey(string(v.User), in.IdempotencyKey), "idempotencyKey")
 	wanted, more := rolesGiven(in.Members, s.tune.Targets, false)
-	if err := append(faults, more...).OrNil(); err != nil {
+	faults = append(faults, more...)
+	m, err := s.BeginAsActor(ctx, v, id.Tenant(), commit.Call{Name: "setContentMembers", Input: &in, Key: &in.IdempotencyKey, Faults: faults})
+	if err != nil {
 		return nil, err
 	}
-	b := s.NewBudget()
-	if err := s.RequireActor(ctx, b, v, id.Tenant()); err != nil {
-		return nil, err
-	}
-	key := in.IdempotencyKey
-	in.IdempotencyKey = nil
-	r := commit.Keyed(string(v.User), key, "setContentMembers", in)
 	ps := make([]principal.ID, len(wanted))
-	for i, m := range wanted {
-		ps[i] = m.Principal
+	for i := range wanted {
+		ps[i] = wanted[i].Principal
 	}
-	q := contentRequest{named: ps, r: r, path: "contentId"}
-	return s.changeContent(ctx, b, v, id, q, func(ctx context.Context, t *target) (*attempt, int, error) {
+	c := contentChange{Mutation: m, v: v, id: id, path: "contentId", named: ps}
+	return s.changeContent(ctx, c, func(ctx context.Context, t *target) (*attempt, int, error) {
 		if err := s.checkSetMembers(ctx, v, t, wanted); err != nil {
 			return nil, 0, err
 		}
-		return s.planRoles(t, ps, func(i int) ContentRole { return wanted[i].Role }, r)
+		return s.planRoles(t, ps, func(i int) ContentRole { return wanted[i].Role }, m.Request)
 	})
 }
 

@@ -112,8 +112,8 @@ func (s *Service) importedHeader(in *ImportContent) (Header, []Member, error) {
 	var faults fault.List
 	id, err := ParseContentID(in.ID)
 	faults.Add(err, "id")
-	members, err := shape.check(&principal.Viewer{}, now, input.MaxList)
-	faults.Add(err)
+	members, more := shape.check(now, input.MaxList)
+	faults = append(faults, more...)
 	h := Header{State: commit.Live, Content: Content{
 		ID: id, Kind: in.Kind, Title: in.Title, Description: in.Description, Link: in.Link,
 		CanonicalURL: shape.url, Visibility: in.Visibility, ExpiresAt: in.ExpiresAt, CreatedAt: now, Version: 1,
@@ -124,7 +124,7 @@ func (s *Service) importedHeader(in *ImportContent) (Header, []Member, error) {
 			break
 		}
 	}
-	if h.Creator == "" && err == nil {
+	if h.Creator == "" && len(more) == 0 {
 		faults = append(faults, fault.Invalidf([]string{"members"}, "a content needs at least one MANAGER"))
 	}
 	if in.CreatedBy != nil {

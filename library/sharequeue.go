@@ -21,11 +21,9 @@ type shareTable struct {
 
 // shareJob is one share, of shape checked, and its result once done is open.
 type shareJob struct {
-	v      *principal.Viewer
-	role   ContentRole
-	ps     []principal.ID
-	places []int // of ps in the input
-	r      *commit.Request
+	contentChange // which names those that it is shared with
+	role          ContentRole
+	places        []int // of named in the input
 
 	done      sched.Latch
 	taken     bool // by whoever carries it; under shareTable.mu
@@ -38,17 +36,17 @@ type shareJob struct {
 
 // wait puts a job into the table. One with a key goes alone: a commit has
 // room for one request row.
-func (t *shareTable) wait(id ContentID, j *shareJob) {
+func (t *shareTable) wait(j *shareJob) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if j.r == nil {
-		t.waiting[id] = append(t.waiting[id], j)
+	if j.Request == nil {
+		t.waiting[j.id] = append(t.waiting[j.id], j)
 	}
 }
 
 // take adds what waits to the batch that j leads. It is nil where somebody
 // else has taken j.
-func (t *shareTable) take(id ContentID, j *shareJob, batch []*shareJob) []*shareJob {
+func (t *shareTable) take(j *shareJob, batch []*shareJob) []*shareJob {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if j.taken && len(batch) == 0 {
@@ -60,14 +58,14 @@ func (t *shareTable) take(id ContentID, j *shareJob, batch []*shareJob) []*share
 	}
 	room := input.MaxList
 	for _, b := range batch {
-		room -= len(b.ps) + 1
+		room -= len(b.named) + 1
 	}
-	rest := t.waiting[id][:0:0]
-	for _, w := range t.waiting[id] {
+	rest := t.waiting[j.id][:0:0]
+	for _, w := range t.waiting[j.id] {
 		switch {
 		case w.taken:
-		case j.r == nil && room >= len(w.ps)+1:
-			room -= len(w.ps) + 1
+		case j.Request == nil && room >= len(w.named)+1:
+			room -= len(w.named) + 1
 			w.taken = true
 			batch = append(batch, w)
 		default:
@@ -75,9 +73,9 @@ func (t *shareTable) take(id ContentID, j *shareJob, batch []*shareJob) []*share
 		}
 	}
 	if len(rest) == 0 {
-		delete(t.waiting, id)
+		delete(t.waiting, j.id)
 	} else {
-		t.waiting[id] = rest
+		t.waiting[j.id] = rest
 	}
 	return batch
 }
@@ -95,29 +93,29 @@ func (t *shareTable) isTaken(j *shareJob) bool {
 }
 
 // leave takes a job out that will not be carried: its caller gave up first.
-func (t *shareTable) leave(id ContentID, j *shareJob) {
+func (t *shareTable) leave(j *shareJob) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	t.waiting[id] = slices.DeleteFunc(t.waiting[id], func(w *shareJob) bool { return w == j })
-	if len(t.waiting[id]) == 0 {
-		delete(t.waiting, id)
+	t.waiting[j.id] = slices.DeleteFunc(t.waiting[j.id], func(w *shareJob) bool { return w == j })
+	if len(t.waiting[j.id]) == 0 {
+		delete(t.waiting, j.id)
 	}
 }
 
 // share carries j, with whatever waits beside it, or lets somebody else who is
 // at it already carry it.
-func (s *Service) share(ctx context.Context, left commit.Budget, id ContentID, j *shareJob) error {
+func (s *Service) share(ctx context.Context, j *shareJob) error {
 	j.done = s.rt.Latch()
-	s.shares.wait(id, j)
-	defer s.shares.leave(id, j)
+	s.shares.wait(j)
+	defer s.shares.leave(j)
 	var batch []*shareJob
 	var before *Header
 	// Others may depend on it, so a caller that leaves does not stop it.
-	e, decided, err := s.decide(s.rt.Detach(ctx), left, id, func(ctx context.Context) (*attempt, error) {
-		if batch = s.shares.take(id, j, batch); batch == nil {
+	e, decided, err := s.decide(s.rt.Detach(ctx), j.Budget, j.id, func(ctx context.Context) (*attempt, error) {
+		if batch = s.shares.take(j, batch); batch == nil {
 			return nothingToChange, nil
 		}
-		a, h, err := s.planShares(ctx, id, batch)
+		a, h, err := s.planShares(ctx, batch)
 		if before == nil {
 			before = h
 		}
@@ -162,15 +160,15 @@ func (s *Service) share(ctx context.Context, left commit.Budget, id ContentID, j
 // planShares judges each share of a batch by one reading of the item, and
 // plans what those that pass ask for together. A share that fails has its
 // error; the others go on.
-func (s *Service) planShares(ctx context.Context, id ContentID, batch []*shareJob) (*attempt, *Header, error) {
+func (s *Service) planShares(ctx context.Context, batch []*shareJob) (*attempt, *Header, error) {
 	var named []principal.ID
 	for _, j := range batch {
-		named = append(append(named, j.v.User), j.ps...)
+		named = append(append(named, j.v.User), j.named...)
 	}
 	slices.Sort(named)
 	named = slices.Compact(named)
 	lead := batch[0]
-	rows, err := s.readState(ctx, id, named, lead.r.Lookup())
+	rows, err := s.readState(ctx, lead.id, named, lead.Request.Lookup())
 	if err != nil {
 		return nil, nil, err
 	}
@@ -187,13 +185,13 @@ func (s *Service) planShares(ctx context.Context, id ContentID, batch []*shareJo
 	for _, j := range batch {
 		j.err, j.libraries, j.first = nil, 0, nil
 		t := &target{header: rows.Header, own: row(j.v.User)}
-		for _, p := range j.ps {
+		for _, p := range j.named {
 			t.named = append(t.named, row(p))
 		}
-		if j.first, j.err = s.judgeShare(ctx, id, j, t, rows.Request); j.err != nil || j.first != nil {
+		if j.first, j.err = s.judgeShare(ctx, j, t, rows.Request); j.err != nil || j.first != nil {
 			continue
 		}
-		for _, p := range j.ps {
+		for _, p := range j.named {
 			i, _ := slices.BinarySearch(named, p)
 			if roles[i] < j.role {
 				roles[i] = j.role
@@ -201,19 +199,19 @@ func (s *Service) planShares(ctx context.Context, id ContentID, batch []*shareJo
 			}
 		}
 	}
-	if lead.r != nil && (lead.err != nil || lead.first != nil) {
+	if lead.Request != nil && (lead.err != nil || lead.first != nil) {
 		return nothingToChange, &rows.Header, nil
 	}
 	t := &target{header: rows.Header, named: rows.Members}
-	a, _, err := s.planRoles(t, named, func(i int) ContentRole { return roles[i] }, lead.r)
+	a, _, err := s.planRoles(t, named, func(i int) ContentRole { return roles[i] }, lead.Request)
 	return a, &rows.Header, err
 }
 
 // judgeShare is one share's repetition, existence, visibility and rights.
-func (s *Service) judgeShare(ctx context.Context, id ContentID, j *shareJob, t *target, request *commit.RequestRow) (*contentAnswer, error) {
-	first, err := s.known(ctx, j.v, id, t, j.r, request, "contentId")
+func (s *Service) judgeShare(ctx context.Context, j *shareJob, t *target, request *commit.RequestRow) (*contentAnswer, error) {
+	first, err := s.known(ctx, &j.contentChange, t, request)
 	if err != nil || first != nil {
 		return first, err
 	}
-	return nil, s.checkShare(ctx, j.v, t, j.role, j.ps, j.places)
+	return nil, s.checkShare(ctx, j.v, t, j.role, j.named, j.places)
 }

@@ -9,18 +9,20 @@ import (
 // A share whose caller was told that it is not made is not made by others later,
 // even if they look before the caller has taken it out of the table.
 func TestShareTable_ShareOfWhoGaveUpIsNotCarried(t *testing.T) {
-	const id = ContentID("c:t:a")
 	table := &shareTable{waiting: map[ContentID][]*shareJob{}}
-	gaveUp, lead := &shareJob{ps: []principal.ID{"u:t:ben"}}, &shareJob{ps: []principal.ID{"u:t:ann"}}
-	table.wait(id, gaveUp)
-	table.wait(id, lead)
+	share := func(with principal.ID) *shareJob {
+		return &shareJob{contentChange: contentChange{id: "c:t:a", named: []principal.ID{with}}}
+	}
+	gaveUp, lead := share("u:t:ben"), share("u:t:ann")
+	table.wait(gaveUp)
+	table.wait(lead)
 	if table.isTaken(gaveUp) {
 		t.Fatal("nobody has taken it yet")
 	}
-	if batch := table.take(id, lead, nil); len(batch) != 1 || batch[0] != lead {
+	if batch := table.take(lead, nil); len(batch) != 1 || batch[0] != lead {
 		t.Errorf("%d shares are carried, want the one that did not give up", len(batch))
 	}
-	if batch := table.take(id, gaveUp, nil); batch != nil {
+	if batch := table.take(gaveUp, nil); batch != nil {
 		t.Error("it is carried by its own turn after all")
 	}
 	if !table.isTaken(lead) {

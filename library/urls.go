@@ -38,12 +38,12 @@ func checkURL(url string) (string, error) {
 	return canonical, nil
 }
 
-// check is the shape of the input.
-func (in *MoveContent) check(v *principal.Viewer) (ContentID, error) {
+// check returns the item that the input names, and the faults of the input but for its
+// idempotency key.
+func (in *MoveContent) check() (ContentID, fault.List) {
 	var faults fault.List
 	id, err := ParseContentID(in.ID)
 	faults.Add(err, "id")
-	faults.Add(commit.CheckKey(string(v.User), in.IdempotencyKey), "idempotencyKey")
 	switch {
 	case !in.URL.Set:
 		faults = append(faults, fault.Invalidf([]string{"url"}, "give the url to move to, or null to take the name away"))
@@ -51,37 +51,27 @@ func (in *MoveContent) check(v *principal.Viewer) (ContentID, error) {
 		in.url, err = checkURL(*in.URL.Value)
 		faults.Add(err, "url")
 	}
-	return id, faults.OrNil()
+	return id, faults
 }
 
 // MoveContent gives an item another canonical URL, or takes its URL away. From the instant
 // at which it is decided the item answers to the new URL and no longer to the old one.
 // Neither its version nor its place in libraries changes. Managers move an item.
 func (s *Service) MoveContent(ctx context.Context, v *principal.Viewer, in MoveContent) (*ContentOutcome, error) {
-	v.Forget()
 	defer v.Forget()
-	if !v.SignedIn() {
-		return nil, fault.SignInFirst()
-	}
-	id, err := in.check(v)
+	id, faults := in.check()
+	m, err := s.BeginAsActor(ctx, v, id.Tenant(), commit.Call{Name: "moveContent", Input: &in, Key: &in.IdempotencyKey, Faults: faults})
 	if err != nil {
 		return nil, err
 	}
-	key := in.IdempotencyKey
-	in.IdempotencyKey = nil
-	b := s.NewBudget()
-	if err := s.RequireActor(ctx, b, v, id.Tenant()); err != nil {
-		return nil, err
-	}
-	r := commit.Keyed(string(v.User), key, "moveContent", in)
-	return s.changeContent(ctx, b, v, id, contentRequest{r: r, path: "id"}, func(ctx context.Context, t *target) (*attempt, int, error) {
+	return s.changeContent(ctx, contentChange{Mutation: m, v: v, id: id, path: "id"}, func(ctx context.Context, t *target) (*attempt, int, error) {
 		if err := s.requireContentManager(ctx, v, t, "id"); err != nil {
 			return nil, 0, err
 		}
 		if err := requireVersion(&t.header, in.ExpectedVersion); err != nil {
 			return nil, 0, err
 		}
-		a, err := s.planMove(ctx, &t.header, in.url, r)
+		a, err := s.planMove(ctx, &t.header, in.url, m.Request)
 		return a, 0, err
 	})
 }

@@ -143,7 +143,7 @@ func TestMoveContent_Refusals(t *testing.T) {
 	}{
 		{"nothing given", ann, library.MoveContent{ID: "c:acme:one"}, []string{"INVALID url"}},
 		{"all faults", ann, library.MoveContent{ID: "one", URL: input.Some(backendtest.Ptr("ftp://x")), IdempotencyKey: backendtest.Ptr("")},
-			[]string{"INVALID id", "INVALID idempotencyKey", "INVALID url"}},
+			[]string{"INVALID id", "INVALID url", "INVALID idempotencyKey"}},
 		{"unknown item", ann, library.MoveContent{ID: "c:acme:none", URL: input.Some(&other)}, []string{"NOT_FOUND id"}},
 		{"another version", ann, library.MoveContent{ID: "c:acme:one", URL: input.Some(&other), ExpectedVersion: &one}, []string{"CONFLICT expectedVersion"}},
 		{"another version, nothing to change", ann, library.MoveContent{ID: "c:acme:one", URL: input.Some(backendtest.Ptr(pageA)), ExpectedVersion: &one}, []string{"CONFLICT expectedVersion"}},

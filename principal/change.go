@@ -12,42 +12,6 @@ import (
 	"carrel/core/input"
 )
 
-// unstored is what a viewer is told whose token is valid but whose user was
-// never created.
-func unstored(v *Viewer) *fault.Error {
-	return fault.Forbiddenf(nil, "your user %s does not exist yet; create it with createUser first", v.User)
-}
-
-// RequireUser lets only those pass who are signed in as a stored user:
-// UNAUTHENTICATED for anonymous viewers, FORBIDDEN for a token whose user does
-// not exist. It is asked before a mutation, and bounded like the rest of what
-// comes before a compare-and-set: UNAVAILABLE where the store does not answer.
-func (s *Service) RequireUser(ctx context.Context, b commit.Budget, v *Viewer) error {
-	if !v.SignedIn() {
-		return fault.SignInFirst()
-	}
-	return s.Early(ctx, b, func(ctx context.Context) error {
-		hs, err := s.store.ReadPrincipals(ctx, []ID{v.User})
-		if err != nil {
-			return fmt.Errorf("reading the viewer's user: %w", err)
-		}
-		if hs[0].State != commit.Live {
-			return unstored(v)
-		}
-		return nil
-	})
-}
-
-// RequireActor is requireUser for a mutation of something of a tenant, whose
-// administrators act without a stored user. Those of another tenant are users
-// like all others there.
-func (s *Service) RequireActor(ctx context.Context, b commit.Budget, v *Viewer, tenant string) error {
-	if v.SignedIn() && v.Administers(tenant) {
-		return nil
-	}
-	return s.RequireUser(ctx, b, v)
-}
-
 // NoSuchPrincipal is the same for what does not exist and what may not be seen.
 func NoSuchPrincipal(path ...string) *fault.Error {
 	return fault.NotFoundf(path, "there is no such user or group, or you may not see it")
@@ -129,18 +93,18 @@ func (s *Service) commits(e InFlight, c *Commit) *commit.Attempt {
 //
 // Errors: those of decide and of plan; OUTCOME_UNKNOWN too where a member was
 // decided upon and could not be made one in time.
-func (s *Service) changePrincipal(ctx context.Context, b commit.Budget, id ID, req *commit.Request, members, joining []ID,
+func (s *Service) changePrincipal(ctx context.Context, m commit.Mutation, id ID, members, joining []ID,
 	plan func(ctx context.Context, rows *Rows) (*changePlan, error)) (*Rows, error) {
 	var rows *Rows
 	var planned *changePlan
 	var e InFlight
-	entry, changed, err := s.Decide(ctx, b, string(id), func(ctx context.Context) (*commit.Attempt, error) {
+	entry, changed, err := s.Decide(ctx, m.Budget, string(id), func(ctx context.Context) (*commit.Attempt, error) {
 		var err error
 		planned = nil
-		if rows, err = s.readMembers(ctx, id, members, req.Lookup()); err != nil {
+		if rows, err = s.readMembers(ctx, id, members, m.Request.Lookup()); err != nil {
 			return nil, err
 		}
-		done, err := req.Answered(rows.Request, s.Now())
+		done, err := m.Request.Answered(rows.Request, s.Now())
 		if err != nil || done {
 			return commit.Nothing, err
 		}
@@ -151,7 +115,7 @@ func (s *Service) changePrincipal(ctx context.Context, b commit.Budget, id ID, r
 			return nil, err
 		}
 		var a *commit.Attempt
-		a, e = s.attemptOf(planned, req)
+		a, e = s.attemptOf(planned, m.Request)
 		return a, nil
 	})
 	if err != nil {
@@ -167,8 +131,8 @@ func (s *Service) changePrincipal(ctx context.Context, b commit.Budget, id ID, r
 	e.ID, e.Decided = entry, true
 	rows.Header = planned.after
 	for _, row := range planned.rows {
-		for i, m := range members {
-			if m == row.Principal {
+		for i, p := range members {
+			if p == row.Principal {
 				rows.Members[i] = row
 			}
 		}
@@ -272,11 +236,11 @@ func groupMembersOf(rows []GroupMemberRow) []ID {
 }
 
 // create carries a creation out. It answers the header that stands afterwards.
-func (s *Service) create(ctx context.Context, b commit.Budget, req *commit.Request, c creation) (Header, error) {
+func (s *Service) create(ctx context.Context, m commit.Mutation, c creation) (Header, error) {
 	id := c.header.ID
 	var before *Rows
-	err := s.Early(ctx, b, func(ctx context.Context) (err error) {
-		before, err = s.fixName(ctx, req, &c)
+	err := s.Early(ctx, m.Budget, func(ctx context.Context) (err error) {
+		before, err = s.fixName(ctx, m.Request, &c)
 		return err
 	})
 	if err != nil {
@@ -285,7 +249,7 @@ func (s *Service) create(ctx context.Context, b commit.Budget, req *commit.Reque
 	if before != nil {
 		return before.Header, s.confirmMembers(ctx, before, c.members())
 	}
-	rows, err := s.changePrincipal(ctx, b, id, req, c.members(), c.members(), func(ctx context.Context, rows *Rows) (*changePlan, error) {
+	rows, err := s.changePrincipal(ctx, m, id, c.members(), c.members(), func(ctx context.Context, rows *Rows) (*changePlan, error) {
 		if rows.Header.State == commit.Live {
 			return nil, s.namesTaken(ctx, &c)
 		}

@@ -13,29 +13,22 @@ import (
 // administrator in any. Its creator becomes its manager, and must therefore
 // exist.
 func (s *Service) CreateGroup(ctx context.Context, v *Viewer, in CreateGroup) (*Group, error) {
-	v.Forget()
 	defer v.Forget()
-	if !v.SignedIn() {
-		return nil, fault.SignInFirst()
-	}
 	var faults fault.List
 	id := newID(GroupID, in.Tenant, in.Name, &faults)
 	faults.Add(checkDisplayName(in.DisplayName), "displayName")
 	faults.Add(checkVisibility(in.Visibility), "visibility")
-	faults.Add(commit.CheckKey(string(v.User), in.IdempotencyKey), "idempotencyKey")
-	if err := faults.OrNil(); err != nil {
+	m, err := s.BeginSignedIn(v, commit.Call{Name: "createGroup", Input: &in, Key: &in.IdempotencyKey, Faults: faults})
+	if err != nil {
 		return nil, err
 	}
-	plain := in
-	plain.IdempotencyKey = nil
-	b := s.NewBudget()
-	h, err := s.create(ctx, b, commit.Keyed(string(v.User), in.IdempotencyKey, "createGroup", plain), creation{
+	h, err := s.create(ctx, m, creation{
 		what: "group",
 		header: Header{
 			ID: id, DisplayName: in.DisplayName, Visibility: in.Visibility, State: commit.Live, Managers: 1, Members: 1,
 		},
 		rows:    []GroupMemberRow{{Principal: v.User, Role: GroupManager}},
-		allowed: func(ctx context.Context) error { return s.mayCreateGroup(ctx, b, v, id.Tenant()) },
+		allowed: func(ctx context.Context) error { return s.mayCreateGroup(ctx, m.Budget, v, id.Tenant()) },
 		rules: func(ctx context.Context) error {
 			refused, err := s.checkAdditions(ctx, v, id, []ID{v.User})
 			if err != nil {
@@ -54,7 +47,7 @@ func (s *Service) CreateGroup(ctx context.Context, v *Viewer, in CreateGroup) (*
 // mayCreateGroup lets stored users of the tenant pass, and global
 // administrators that are stored users.
 func (s *Service) mayCreateGroup(ctx context.Context, b commit.Budget, v *Viewer, tenant string) error {
-	if err := s.RequireUser(ctx, b, v); err != nil {
+	if err := s.requireUser(ctx, b, v); err != nil {
 		return err
 	}
 	if v.GlobalAdmin || v.User.Tenant() == tenant {
@@ -66,45 +59,40 @@ func (s *Service) mayCreateGroup(ctx context.Context, b commit.Budget, v *Viewer
 // UpdateGroup changes a group: its effective managers, and administrators of
 // its tenant.
 func (s *Service) UpdateGroup(ctx context.Context, v *Viewer, in UpdateGroup) (*Group, error) {
-	v.Forget()
 	defer v.Forget()
-	if !v.SignedIn() {
-		return nil, fault.SignInFirst()
-	}
-	var faults fault.List
-	id, err := parseOf(id.Group, in.ID)
-	faults.Add(err, "id")
-	change := headerChange{
-		displayName: input.Needed(&faults, in.DisplayName, checkDisplayName, "displayName"),
-		visibility:  input.Needed(&faults, in.Visibility, checkVisibility, "visibility"),
-	}
-	faults.Add(commit.CheckKey(string(v.User), in.IdempotencyKey), "idempotencyKey")
-	if !in.DisplayName.Set && !in.Visibility.Set {
-		faults.Add(fault.Invalidf(nil, "there is nothing to change: give at least one of displayName and visibility"))
-	}
-	if err := faults.OrNil(); err != nil {
+	id, change, faults := in.check()
+	m, err := s.BeginAsActor(ctx, v, id.Tenant(), commit.Call{Name: "updateGroup", Input: &in, Key: &in.IdempotencyKey, Faults: faults})
+	if err != nil {
 		return nil, err
 	}
-	b := s.NewBudget()
-	if err := s.RequireActor(ctx, b, v, id.Tenant()); err != nil {
-		return nil, err
-	}
-	plain := in
-	plain.IdempotencyKey = nil
-	rows, err := s.changePrincipal(ctx, b, id, commit.Keyed(string(v.User), in.IdempotencyKey, "updateGroup", plain), []ID{v.User}, nil,
-		func(ctx context.Context, rows *Rows) (*changePlan, error) {
-			if err := s.requireGroup(ctx, v, id, rows, "id"); err != nil {
-				return nil, err
-			}
-			if err := s.requireGroupManager(ctx, v, rows, "id"); err != nil {
-				return nil, err
-			}
-			return change.plan(rows.Header), nil
-		})
+	rows, err := s.changePrincipal(ctx, m, id, []ID{v.User}, nil, func(ctx context.Context, rows *Rows) (*changePlan, error) {
+		if err := s.requireGroup(ctx, v, id, rows, "id"); err != nil {
+			return nil, err
+		}
+		if err := s.requireGroupManager(ctx, v, rows, "id"); err != nil {
+			return nil, err
+		}
+		return change.plan(rows.Header), nil
+	})
 	if err != nil {
 		return nil, err
 	}
 	return s.shownGroupOf(ctx, v, rows)
+}
+
+// check returns the group that the input names, what it changes, and the faults of the
+// input but for its idempotency key.
+func (in *UpdateGroup) check() (group ID, change headerChange, faults fault.List) {
+	group, err := parseOf(id.Group, in.ID)
+	faults.Add(err, "id")
+	change = headerChange{
+		displayName: input.Needed(&faults, in.DisplayName, checkDisplayName, "displayName"),
+		visibility:  input.Needed(&faults, in.Visibility, checkVisibility, "visibility"),
+	}
+	if !in.DisplayName.Set && !in.Visibility.Set {
+		faults.Add(fault.Invalidf(nil, "there is nothing to change: give at least one of displayName and visibility"))
+	}
+	return group, change, faults
 }
 
 // requireGroup is NOT_FOUND where the group does not exist or the viewer may

@@ -14,25 +14,15 @@ import (
 // SetGroupMembers gives, changes and takes away roles in a group. Effective
 // managers and administrators may; anyone may take itself out.
 func (s *Service) SetGroupMembers(ctx context.Context, v *Viewer, in SetGroupMembers) (*Group, error) {
-	v.Forget()
 	defer v.Forget()
-	if !v.SignedIn() {
-		return nil, fault.SignInFirst()
-	}
 	var faults fault.List
 	id, err := parseOf(id.Group, in.Group)
 	faults.Add(err, "groupId")
 	changes := parseMemberChanges(id, in.Members, s.targets, &faults)
-	faults.Add(commit.CheckKey(string(v.User), in.IdempotencyKey), "idempotencyKey")
-	if err := faults.OrNil(); err != nil {
+	m, err := s.BeginAsActor(ctx, v, id.Tenant(), commit.Call{Name: "setGroupMembers", Input: &in, Key: &in.IdempotencyKey, Faults: faults})
+	if err != nil {
 		return nil, err
 	}
-	b := s.NewBudget()
-	if err := s.RequireActor(ctx, b, v, id.Tenant()); err != nil {
-		return nil, err
-	}
-	plain := in
-	plain.IdempotencyKey = nil
 	members, joining := []ID{v.User}, []ID(nil)
 	for _, c := range changes {
 		members = append(members, c.principal)
@@ -40,10 +30,9 @@ func (s *Service) SetGroupMembers(ctx context.Context, v *Viewer, in SetGroupMem
 			joining = append(joining, c.principal)
 		}
 	}
-	rows, err := s.changePrincipal(ctx, b, id, commit.Keyed(string(v.User), in.IdempotencyKey, "setGroupMembers", plain), members, joining,
-		func(ctx context.Context, rows *Rows) (*changePlan, error) {
-			return s.planGroupMembers(ctx, v, id, rows, changes)
-		})
+	rows, err := s.changePrincipal(ctx, m, id, members, joining, func(ctx context.Context, rows *Rows) (*changePlan, error) {
+		return s.planGroupMembers(ctx, v, id, rows, changes)
+	})
 	if err != nil {
 		return nil, err
 	}

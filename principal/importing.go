@@ -180,7 +180,7 @@ func (s *Service) RequireAll(ctx context.Context, ps []ID) error {
 // importPrincipal stores a user or a group with its first members.
 func (s *Service) importPrincipal(ctx context.Context, h Header, rows []GroupMemberRow, what string) (ImportResult, error) {
 	result := Unchanged
-	_, err := s.changePrincipal(ctx, s.NewBudget(), h.ID, nil, groupMembersOf(rows), nil, func(_ context.Context, standing *Rows) (*changePlan, error) {
+	_, err := s.changePrincipal(ctx, commit.Mutation{Budget: s.NewBudget()}, h.ID, groupMembersOf(rows), nil, func(_ context.Context, standing *Rows) (*changePlan, error) {
 		old := &standing.Header
 		result = Unchanged
 		if old.State == commit.Live {
@@ -212,7 +212,7 @@ func (s *Service) ImportGroupMembers(ctx context.Context, globalID string, chang
 	}
 	ps := groupMembersOf(told)
 	result := Unchanged
-	_, err = s.changePrincipal(ctx, s.NewBudget(), group, nil, ps, nil, func(_ context.Context, rows *Rows) (*changePlan, error) {
+	_, err = s.changePrincipal(ctx, commit.Mutation{Budget: s.NewBudget()}, group, ps, nil, func(_ context.Context, rows *Rows) (*changePlan, error) {
 		result = Unchanged
 		if rows.Header.State != commit.Live {
 			return nil, fault.NotFoundf([]string{"id"}, "there is no %s; give it a line before this one", group)

@@ -12,28 +12,21 @@ import (
 // CreateUser creates a user: an administrator of the tenant any, a token the
 // one it names. The e-mail address is checked and normalized.
 func (s *Service) CreateUser(ctx context.Context, v *Viewer, in CreateUser) (*User, error) {
-	v.Forget()
 	defer v.Forget()
-	if !v.SignedIn() {
-		return nil, fault.SignInFirst()
-	}
 	var faults fault.List
 	id := newID(UserID, in.Tenant, in.Name, &faults)
 	faults.Add(checkDisplayName(in.DisplayName), "displayName")
 	email, err := normalizeEmail(in.Email)
 	faults.Add(err, "email")
 	faults.Add(checkVisibility(in.Visibility), "visibility")
-	faults.Add(commit.CheckKey(string(v.User), in.IdempotencyKey), "idempotencyKey")
-	if err := faults.OrNil(); err != nil {
+	m, err := s.BeginSignedIn(v, commit.Call{Name: "createUser", Input: &in, Key: &in.IdempotencyKey, Faults: faults})
+	if err != nil {
 		return nil, err
 	}
-	plain := in
-	plain.IdempotencyKey = nil
-	b := s.NewBudget()
-	h, err := s.create(ctx, b, commit.Keyed(string(v.User), in.IdempotencyKey, "createUser", plain), creation{
+	h, err := s.create(ctx, m, creation{
 		what:    "user",
 		header:  Header{ID: id, DisplayName: in.DisplayName, Visibility: in.Visibility, Email: email, State: commit.Live},
-		allowed: func(ctx context.Context) error { return s.mayCreateUser(ctx, b, v, id) },
+		allowed: func(ctx context.Context) error { return s.mayCreateUser(ctx, m.Budget, v, id) },
 		rules:   func(context.Context) error { return nil },
 	})
 	if err != nil {
@@ -47,7 +40,7 @@ func (s *Service) mayCreateUser(ctx context.Context, b commit.Budget, v *Viewer,
 	if v.User == id || v.Administers(id.Tenant()) {
 		return nil
 	}
-	if err := s.RequireUser(ctx, b, v); err != nil {
+	if err := s.requireUser(ctx, b, v); err != nil {
 		return err
 	}
 	return fault.Forbiddenf(nil, "only administrators of tenant %s create users in it; a token may create the user that it names, %s", id.Tenant(), v.User)
@@ -63,59 +56,51 @@ func newID(form func(tenant, name string) ID, tenant, name string, faults *fault
 
 // UpdateUser changes a user: the user itself, and administrators of its tenant.
 func (s *Service) UpdateUser(ctx context.Context, v *Viewer, in UpdateUser) (*User, error) {
-	v.Forget()
 	defer v.Forget()
-	if !v.SignedIn() {
-		return nil, fault.SignInFirst()
-	}
-	var faults fault.List
-	id, err := parseOf(id.User, in.ID)
-	faults.Add(err, "id")
-	change := headerChange{
-		displayName: input.Needed(&faults, in.DisplayName, checkDisplayName, "displayName"),
-		visibility:  input.Needed(&faults, in.Visibility, checkVisibility, "visibility"),
-	}
-	change.email = input.Needed(&faults, in.Email, func(s string) error {
-		_, err := normalizeEmail(s)
-		return err
-	}, "email")
-	faults.Add(commit.CheckKey(string(v.User), in.IdempotencyKey), "idempotencyKey")
-	if !in.DisplayName.Set && !in.Visibility.Set && !in.Email.Set {
-		faults.Add(fault.Invalidf(nil, "there is nothing to change: give at least one of displayName, email and visibility"))
-	}
-	if err := faults.OrNil(); err != nil {
+	id, change, faults := in.check()
+	m, err := s.BeginAsActor(ctx, v, id.Tenant(), commit.Call{Name: "updateUser", Input: &in, Key: &in.IdempotencyKey, Faults: faults})
+	if err != nil {
 		return nil, err
 	}
-	if change.email != nil {
-		normal, err := normalizeEmail(*change.email)
-		if err != nil {
+	rows, err := s.changePrincipal(ctx, m, id, nil, nil, func(ctx context.Context, rows *Rows) (*changePlan, error) {
+		visible, err := s.Sees(ctx, v, id, &rows.Header)
+		switch {
+		case err != nil:
 			return nil, err
+		case !visible:
+			return nil, NoSuchPrincipal("id")
+		case v.User != id && !v.Administers(id.Tenant()):
+			return nil, fault.Forbiddenf([]string{"id"}, "only the user itself and administrators of its tenant may change it")
 		}
-		change.email = &normal
-	}
-	b := s.NewBudget()
-	if err := s.RequireActor(ctx, b, v, id.Tenant()); err != nil {
-		return nil, err
-	}
-	plain := in
-	plain.IdempotencyKey = nil
-	rows, err := s.changePrincipal(ctx, b, id, commit.Keyed(string(v.User), in.IdempotencyKey, "updateUser", plain), nil, nil,
-		func(ctx context.Context, rows *Rows) (*changePlan, error) {
-			visible, err := s.Sees(ctx, v, id, &rows.Header)
-			switch {
-			case err != nil:
-				return nil, err
-			case !visible:
-				return nil, NoSuchPrincipal("id")
-			case v.User != id && !v.Administers(id.Tenant()):
-				return nil, fault.Forbiddenf([]string{"id"}, "only the user itself and administrators of its tenant may change it")
-			}
-			return change.plan(rows.Header), nil
-		})
+		return change.plan(rows.Header), nil
+	})
 	if err != nil {
 		return nil, err
 	}
 	return s.shownUser(ctx, v, rows.Header)
+}
+
+// check returns the user that the input names, what it changes, and the faults of the
+// input but for its idempotency key.
+func (in *UpdateUser) check() (user ID, change headerChange, faults fault.List) {
+	user, err := parseOf(id.User, in.ID)
+	faults.Add(err, "id")
+	change = headerChange{
+		displayName: input.Needed(&faults, in.DisplayName, checkDisplayName, "displayName"),
+		visibility:  input.Needed(&faults, in.Visibility, checkVisibility, "visibility"),
+	}
+	var email string
+	given := input.Needed(&faults, in.Email, func(s string) (err error) {
+		email, err = normalizeEmail(s)
+		return err
+	}, "email")
+	if given != nil {
+		change.email = &email
+	}
+	if !in.DisplayName.Set && !in.Visibility.Set && !in.Email.Set {
+		faults.Add(fault.Invalidf(nil, "there is nothing to change: give at least one of displayName, email and visibility"))
+	}
+	return user, change, faults
 }
 
 // headerChange is what an update sets; nil leaves a field as it is.

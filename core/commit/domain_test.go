@@ -51,21 +51,32 @@ func (s *notices) read(ctx context.Context, name string, until clock.Instant) (c
 	return s.store.FixCreation(ctx, commit.Creation{Key: rowOf(name), Until: until}, nil)
 }
 
-// put puts a text up until an instant, over one that is there.
-func (s *notices) put(ctx context.Context, name, text string, until clock.Instant) (changed bool, err error) {
-	_, changed, err = s.Decide(ctx, s.NewBudget(), name, func(ctx context.Context) (*commit.Attempt, error) {
-		before, err := s.read(ctx, name, until)
-		if err != nil || before.ID == text {
+// putNotice is the input of put.
+type putNotice struct {
+	Name, Text string
+	Until      clock.Instant
+}
+
+// put puts a text up until an instant, over one that is there. Anybody may.
+func (s *notices) put(ctx context.Context, in putNotice) (changed bool, err error) {
+	var faults fault.List
+	if in.Until <= s.Now() {
+		faults.Add(fault.Invalidf(nil, "until must lie in the future"), "until")
+	}
+	m, err := s.Begin("", commit.Call{Name: "putNotice", Input: &in, Faults: faults})
+	if err != nil {
+		return false, err
+	}
+	_, changed, err = s.Decide(ctx, m.Budget, in.Name, func(ctx context.Context) (*commit.Attempt, error) {
+		before, err := s.read(ctx, in.Name, in.Until)
+		if err != nil || before.ID == in.Text {
 			return commit.Nothing, err
 		}
-		if until <= s.Now() {
-			return nil, fault.Invalidf([]string{"until"}, "until must lie in the future")
-		}
-		if err := s.store.PutDue(ctx, commit.Due{At: until, Kind: kindNotice, Key: name, MTS: s.MTS(0)}); err != nil {
+		if err := s.store.PutDue(ctx, commit.Due{At: in.Until, Kind: kindNotice, Key: in.Name, MTS: s.MTS(0)}); err != nil {
 			return nil, err
 		}
 		after := before
-		after.ID, after.Until = text, until
+		after.ID, after.Until = in.Text, in.Until
 		return s.replaces(before, after), nil
 	})
 	return changed, err
@@ -130,11 +141,11 @@ func TestDomain_FollowsTheRecipe(t *testing.T) {
 	}
 	soon := clock.Of(rt.now).Add(time.Minute)
 	for n, want := range []bool{true, false} {
-		if changed, err := s.put(t.Context(), "door", "closed today", soon); err != nil || changed != want {
+		if changed, err := s.put(t.Context(), putNotice{"door", "closed today", soon}); err != nil || changed != want {
 			t.Fatalf("put %d: %v, %v", n, changed, err)
 		}
 	}
-	if _, err := s.put(t.Context(), "door", "too late", clock.Of(rt.now)); fault.CodeOf(err) != fault.Invalid {
+	if _, err := s.put(t.Context(), putNotice{"door", "too late", clock.Of(rt.now)}); fault.CodeOf(err) != fault.Invalid {
 		t.Errorf("a notice of the past: %v", err)
 	}
 	if st := j.Stats(); st.Entries != 0 {

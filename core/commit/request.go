@@ -17,9 +17,9 @@ const (
 	requestKept = 24 * time.Hour
 )
 
-// CheckKey checks the form of an idempotency key of a caller; nil is none. An
+// checkKey checks the form of an idempotency key of a caller; nil is none. An
 // anonymous caller, the empty one, is UNAUTHENTICATED: keys belong to somebody.
-func CheckKey(caller string, key *string) error {
+func checkKey(caller string, key *string) error {
 	if key == nil {
 		return nil
 	}
@@ -38,8 +38,8 @@ func requestKey(caller, key string) RequestKey {
 	return sha256.Sum256([]byte(caller + "\x00" + key))
 }
 
-// inputHash identifies a mutation with its input, which must be a struct of
-// the package without its idempotency key.
+// inputHash identifies a mutation with its input, which is a struct, or a pointer to one,
+// without its idempotency key. Stores keep it for a day.
 func inputHash(mutation string, input any) [32]byte {
 	b, err := json.Marshal(struct {
 		Mutation string
@@ -60,13 +60,9 @@ type Request struct {
 	Hash [32]byte
 }
 
-// Keyed returns the request of a mutation; nil where it has no key. input is
-// without its key.
-func Keyed(caller string, key *string, mutation string, input any) *Request {
-	if key == nil {
-		return nil
-	}
-	return &Request{requestKey(caller, *key), inputHash(mutation, input)}
+// newRequest returns the request of a mutation with a key, which is not in its input.
+func newRequest(caller, key, mutation string, input any) *Request {
+	return &Request{requestKey(caller, key), inputHash(mutation, input)}
 }
 
 // Lookup is what a read of the partition asks for.

@@ -18,18 +18,11 @@ const rebuildPage = 100
 // RebuildLibrary brings a library back from the record of what was shared with
 // its owner. Administrators of the owner's tenant only.
 func (s *Service) RebuildLibrary(ctx context.Context, v *principal.Viewer, owner string) (*library.RebuildOutcome, error) {
-	v.Forget()
 	defer v.Forget()
-	if !v.SignedIn() {
-		return nil, fault.SignInFirst()
-	}
+	var faults fault.List
 	p, err := principal.ParseID(owner)
-	if err != nil {
-		var faults fault.List
-		faults.Add(err, "principalId")
-		return nil, faults
-	}
-	if err := s.RequireActor(ctx, s.NewBudget(), v, p.Tenant()); err != nil {
+	faults.Add(err, "principalId")
+	if _, err := s.BeginAsActor(ctx, v, p.Tenant(), commit.Call{Name: "rebuildLibrary", Faults: faults}); err != nil {
 		return nil, err
 	}
 	headers, err := s.people.ReadPrincipals(ctx, []principal.ID{p})

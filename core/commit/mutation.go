@@ -1,0 +1,45 @@
+package commit
+
+import "carrel/core/fault"
+
+// Call is a mutation as a caller asks for it.
+type Call struct {
+	// Name is the name of the mutation in the schema.
+	Name string
+	// Input points to the input.
+	Input any
+	// Key points to the idempotency key in the input; nil: the mutation takes none.
+	Key **string
+	// Faults are those of all other fields of the input.
+	Faults fault.List
+}
+
+// Mutation is a mutation that has begun: what its steps up to the compare-and-set share.
+type Mutation struct {
+	// Budget is the time that those steps have.
+	Budget Budget
+	// Request is found again when the mutation is repeated; nil: it has no idempotency key.
+	Request *Request
+}
+
+// Begin begins a mutation. Every mutation of every domain begins with it, before anything
+// is read from the store. It returns the faults of the input, the idempotency key
+// included, and removes the key from the input, whose hash must not depend on it. The
+// caller is empty if it is anonymous.
+func (g *Engine) Begin(caller string, c Call) (Mutation, error) {
+	var key *string
+	faults := c.Faults
+	if c.Key != nil {
+		key = *c.Key
+		faults.Add(checkKey(caller, key), "idempotencyKey")
+	}
+	if err := faults.OrNil(); err != nil {
+		return Mutation{}, err
+	}
+	m := Mutation{Budget: g.NewBudget()}
+	if key != nil {
+		*c.Key = nil
+		m.Request = newRequest(caller, *key, c.Name, c.Input)
+	}
+	return m, nil
+}

@@ -1,0 +1,298 @@
+package library_test
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"reflect"
+	"slices"
+	"strings"
+	"sync/atomic"
+	"testing"
+
+	"carrel/backend"
+	"carrel/backend/backendtest"
+	"carrel/core/clock"
+	"carrel/core/commit"
+	"carrel/core/id"
+	"carrel/core/input"
+	"carrel/library"
+	"carrel/library/repair"
+	"carrel/principal"
+)
+
+// mutation is a mutation of any domain, with an input that gives every field.
+type mutation struct {
+	name string
+	// path is where its input names what changes, or for a creation the tenant.
+	path string
+	// partition has the request row of the mutation; empty: it takes no idempotency key.
+	partition string
+	// hash is the hash of the input in that row. Stores keep it for a day, so a new version
+	// of the program must compute the same.
+	hash string
+	// admin: the mutation is for administrators.
+	admin bool
+	// needsUser: an administrator must have a stored user too.
+	needsUser bool
+	// call calls the mutation of target.
+	call func(c mutationCall) error
+}
+
+// mutationCall is one call of a mutation.
+type mutationCall struct {
+	ctx context.Context
+	s   *repair.Service
+	v   *principal.Viewer
+	// target is an id, or for a creation a tenant.
+	target string
+	key    *string
+}
+
+// target is what a well-formed input names.
+func (m *mutation) target() string {
+	switch {
+	case m.path == "tenant":
+		return "acme"
+	case m.partition == "":
+		return "u:acme:cleo"
+	}
+	return m.partition
+}
+
+// errorOf returns the error of a call.
+func errorOf[T any](_ T, err error) error { return err }
+
+// principalMutations are the mutations of users and groups.
+func principalMutations() []mutation {
+	name, private, manager := "A name", principal.Private, principal.GroupManager
+	return []mutation{
+		{name: "createUser", path: "tenant", partition: "u:acme:new", hash: "133938fb1abe6e5d840a6aa8ec4c9dcd8bc3b8636af22a1d34ffbed0fedbc22a", admin: true, call: func(c mutationCall) error {
+			return errorOf(c.s.CreateUser(c.ctx, c.v, principal.CreateUser{
+				Tenant: c.target, Name: "new", DisplayName: name, Email: "New@Example.com", Visibility: private, IdempotencyKey: c.key}))
+		}},
+		{name: "updateUser", path: "id", partition: "u:acme:cleo", hash: "c1968b65189700a9c1335ef17575ad3e763c9b0c9f9ec9fecac3b88aca8fa974", call: func(c mutationCall) error {
+			return errorOf(c.s.UpdateUser(c.ctx, c.v, principal.UpdateUser{
+				ID: c.target, DisplayName: input.Some(&name), Email: input.Some(backendtest.Ptr("Cleo@Example.com")), Visibility: input.Some(&private), IdempotencyKey: c.key}))
+		}},
+		{name: "createGroup", path: "tenant", partition: "g:acme:new", hash: "44e72f5bcae96eacd6c5666be401b5ffe1bc9c04c1605a2a4dd0269f0ac9a70e", needsUser: true, call: func(c mutationCall) error {
+			return errorOf(c.s.CreateGroup(c.ctx, c.v, principal.CreateGroup{
+				Tenant: c.target, Name: "new", DisplayName: name, Visibility: private, IdempotencyKey: c.key}))
+		}},
+		{name: "updateGroup", path: "id", partition: "g:acme:staff", hash: "a2800a7943c00ae0e5bcaa1e39dcf88356e50784ca77ef06669f6e5ef8a5c266", call: func(c mutationCall) error {
+			return errorOf(c.s.UpdateGroup(c.ctx, c.v, principal.UpdateGroup{
+				ID: c.target, DisplayName: input.Some(&name), Visibility: input.Some(&private), IdempotencyKey: c.key}))
+		}},
+		{name: "setGroupMembers", path: "groupId", partition: "g:acme:staff", hash: "cd24cec509992152ce34561f3ec0cb5f56261bf5c9654f9f232c2e9cb8f2ea5e", call: func(c mutationCall) error {
+			return errorOf(c.s.SetGroupMembers(c.ctx, c.v, principal.SetGroupMembers{
+				Group: c.target, Members: []principal.GroupMemberChange{{Principal: "u:acme:dora", Role: &manager}, {Principal: "u:beta:zed"}}, IdempotencyKey: c.key}))
+		}},
+	}
+}
+
+// contentMutations are the mutations of items and libraries.
+func contentMutations() []mutation {
+	text, private, at := "A text", principal.Private, clock.Instant(4_000_000_000_000_000)
+	return []mutation{
+		{name: "createContent", path: "tenant", partition: "c:acme:new", hash: "bc32106c1fc2a3b71c186b88260bababbcf66385138b06a5b09a3c69f5a87837", needsUser: true, call: func(c mutationCall) error {
+			return errorOf(c.s.CreateContent(c.ctx, c.v, library.CreateContent{
+				Tenant: &c.target, Name: backendtest.Ptr("new"), Kind: library.Link, Title: text, Description: &text, Link: backendtest.Ptr("https://example.com/"),
+				Visibility: private, ExpiresAt: &at, Members: backendtest.MemberChanges("u:acme:dora=VIEWER"), IdempotencyKey: c.key}))
+		}},
+		{name: "updateContent", path: "id", partition: "c:acme:a", hash: "52fe05dd00b96bfc7e40925bcd7aac9923bdbd0fc3a7ad5cf944a0aec64302cb", call: func(c mutationCall) error {
+			return errorOf(c.s.UpdateContent(c.ctx, c.v, library.UpdateContent{
+				ID: c.target, Title: input.Some(&text), Description: input.Some[*string](nil), Visibility: input.Some(&private),
+				ExpiresAt: input.Some(&at), ExpectedVersion: backendtest.Ptr(1), IdempotencyKey: c.key}))
+		}},
+		{name: "moveContent", path: "id", partition: "c:acme:a", hash: "b55b567a2e83fb7e811f981a439353738e8d3784aeb0a350a57aafcab6ef9df3", call: func(c mutationCall) error {
+			return errorOf(c.s.MoveContent(c.ctx, c.v, library.MoveContent{
+				ID: c.target, URL: input.Some(backendtest.Ptr("HTTPS://Example.com/a")), ExpectedVersion: backendtest.Ptr(1), IdempotencyKey: c.key}))
+		}},
+		{name: "shareContent", path: "contentId", partition: "c:acme:a", hash: "9ae5a7010c166fe3f1cf22b114e0d306284d15fbbdd3450b18b48eaa85c9bb53", call: func(c mutationCall) error {
+			return errorOf(c.s.ShareContent(c.ctx, c.v, library.ShareContent{
+				Content: c.target, Principals: []string{"u:acme:dora", "u:acme:ann"}, Role: library.Editing, IdempotencyKey: c.key}))
+		}},
+		{name: "setContentMembers", path: "contentId", partition: "c:acme:a", hash: "603e4da958c40ccee82bb0a2d3ef0c20136bf182547e130fe8310da2c1548463", call: func(c mutationCall) error {
+			return errorOf(c.s.SetContentMembers(c.ctx, c.v, library.SetContentMembers{
+				Content: c.target, Members: backendtest.MemberChanges("u:acme:dora=EDITOR", "u:acme:ann="), IdempotencyKey: c.key}))
+		}},
+		{name: "removeFromLibrary", path: "contentId", partition: "c:acme:a", hash: "af263286b4d1111dab09f5decf257371dfa291aca6a798f3b95f1703d414e523", call: func(c mutationCall) error {
+			return errorOf(c.s.RemoveFromLibrary(c.ctx, c.v, library.RemoveFromLibrary{Principal: "g:acme:team", Content: c.target, IdempotencyKey: c.key}))
+		}},
+		{name: "deleteContent", path: "id", partition: "c:acme:a", hash: "b6d609e1e4c10652125cdabfddd640e3aa604f71e79a7a04830c0ff0fd52c58f", call: func(c mutationCall) error {
+			return errorOf(c.s.DeleteContent(c.ctx, c.v, library.DeleteContent{ID: c.target, ExpectedVersion: backendtest.Ptr(1), IdempotencyKey: c.key}))
+		}},
+		{name: "rebuildLibrary", path: "principalId", admin: true, call: func(c mutationCall) error {
+			return errorOf(c.s.RebuildLibrary(c.ctx, c.v, c.target))
+		}},
+	}
+}
+
+func allMutations() []mutation { return slices.Concat(principalMutations(), contentMutations()) }
+
+// groupReads counts how often the groups of a principal are read.
+type groupReads struct {
+	backend.Store
+	n atomic.Int32
+}
+
+func (r *groupReads) MembershipsOf(ctx context.Context, q principal.MembershipsQuery) ([][]principal.Membership, error) {
+	r.n.Add(1)
+	return r.Store.MembershipsOf(ctx, q)
+}
+
+// mutationTown has a PRIVATE item and a PRIVATE group, which cleo may manage through the
+// group team alone.
+func mutationTown(t *testing.T) (*backendtest.Fixture, *groupReads) {
+	reads := &groupReads{}
+	h := backendtest.New(t, func(s backend.Store) backend.Store {
+		reads.Store = s
+		return reads
+	})
+	for _, id := range []string{"u:acme:ann", "u:acme:cleo", "u:acme:dora", "u:beta:zed"} {
+		h.User(id, principal.Public)
+	}
+	h.Group("g:acme:team", "u:acme:cleo", principal.Private)
+	h.MustSet(backendtest.As("u:acme:cleo"), "g:acme:team", "u:acme:ann=MANAGER")
+	h.Group("g:acme:staff", "u:acme:ann", principal.Private)
+	h.MustSet(backendtest.As("u:acme:ann"), "g:acme:staff", "g:acme:team=MANAGER")
+	h.Note("a", principal.Private, "g:acme:team=MANAGER")
+	return h, reads
+}
+
+// eachMutation runs a subtest for each mutation.
+func eachMutation(t *testing.T, test func(t *testing.T, m mutation)) {
+	for _, m := range allMutations() {
+		t.Run(m.name, func(t *testing.T) { test(t, m) })
+	}
+}
+
+// callAs calls a mutation of what it is made for.
+func (m *mutation) callAs(t *testing.T, h *backendtest.Fixture, v *principal.Viewer, key *string) error {
+	return m.call(mutationCall{t.Context(), h.Service, v, m.target(), key})
+}
+
+// requestHash returns the hash that the store has for a key of cleo.
+func requestHash(t *testing.T, h *backendtest.Fixture, partition, key string) string {
+	t.Helper()
+	rowKey := commit.RequestKey(sha256.Sum256([]byte("u:acme:cleo\x00" + key)))
+	var row *commit.RequestRow
+	if id.KindOf(partition) == id.Content {
+		rows, err := h.Store.Read(t.Context(), library.ContentID(partition), library.ContentQuery{Request: &rowKey})
+		if err != nil {
+			t.Fatal(err)
+		}
+		row = rows.Request
+	} else {
+		rows, err := h.Store.ReadPrincipal(t.Context(), principal.ID(partition), principal.Query{Request: &rowKey})
+		if err != nil {
+			t.Fatal(err)
+		}
+		row = rows.Request
+	}
+	if row == nil {
+		t.Fatalf("%s has no request row", partition)
+	}
+	return hex.EncodeToString(row.InputHash[:])
+}
+
+// cleo returns the viewer that may do all mutations.
+func (m *mutation) cleo() *principal.Viewer {
+	if m.admin {
+		return backendtest.Admin("u:acme:cleo")
+	}
+	return backendtest.As("u:acme:cleo")
+}
+
+func TestMutation_InputHasTheHashThatStoresKeep(t *testing.T) {
+	eachMutation(t, func(t *testing.T, m mutation) {
+		h, _ := mutationTown(t)
+		if m.partition == "" {
+			backendtest.WantFaults(t, m.callAs(t, h, m.cleo(), nil))
+			return
+		}
+		backendtest.WantFaults(t, m.callAs(t, h, m.cleo(), backendtest.Ptr("key")))
+		if got := requestHash(t, h, m.partition, "key"); got != m.hash {
+			t.Errorf("the hash is %s, and was %s", got, m.hash)
+		}
+	})
+}
+
+func TestMutation_RefusesInTheSameOrder(t *testing.T) {
+	long := strings.Repeat("k", 129)
+	eachMutation(t, func(t *testing.T, m mutation) {
+		h, _ := mutationTown(t)
+		bad := func(v *principal.Viewer) error { return m.call(mutationCall{t.Context(), h.Service, v, "-", &long}) }
+		backendtest.WantFaults(t, bad(backendtest.Anonymous()), "UNAUTHENTICATED")
+		want := []string{"INVALID " + m.path, "INVALID idempotencyKey"}
+		if m.partition == "" {
+			want = want[:1]
+		}
+		ghost := func() *principal.Viewer { return backendtest.As("u:acme:ghost") }
+		backendtest.WantFaults(t, bad(ghost()), want...)
+		backendtest.WantFaults(t, m.callAs(t, h, ghost(), nil), "FORBIDDEN")
+		backendtest.WantFaults(t, m.callAs(t, h, backendtest.Admin("u:beta:ghost"), nil), "FORBIDDEN")
+		var refused []string
+		if m.needsUser {
+			refused = []string{"FORBIDDEN"}
+		}
+		backendtest.WantFaults(t, m.callAs(t, h, backendtest.Admin("u:acme:ghost"), nil), refused...)
+	})
+}
+
+func TestMutation_ForgetsWhatWasReadForTheViewer(t *testing.T) {
+	eachMutation(t, func(t *testing.T, m mutation) {
+		h, reads := mutationTown(t)
+		v := m.cleo()
+		resolve := func() {
+			if _, err := h.Service.GroupsOf(t.Context(), v); err != nil {
+				t.Fatal(err)
+			}
+		}
+		resolve()
+		backendtest.WantFaults(t, m.callAs(t, h, v, nil))
+		before := reads.n.Load()
+		resolve()
+		if reads.n.Load() == before {
+			t.Error("the groups of before the mutation are used after it")
+		}
+	})
+}
+
+func TestMutation_OfARightLostInTheSameRequestIsRefused(t *testing.T) {
+	for _, m := range contentMutations() {
+		if m.partition != "c:acme:a" {
+			continue
+		}
+		t.Run(m.name, func(t *testing.T) {
+			h, _ := mutationTown(t)
+			v := m.cleo()
+			if _, err := h.Service.GroupsOf(t.Context(), v); err != nil {
+				t.Fatal(err)
+			}
+			h.MustSet(backendtest.As("u:acme:ann"), "g:acme:team", "u:acme:cleo=")
+			backendtest.WantFaults(t, m.callAs(t, h, v, nil), "NOT_FOUND "+m.path)
+		})
+	}
+}
+
+// TestMutation_EachIsTried compares the tables above with the methods that take an
+// idempotency key.
+func TestMutation_EachIsTried(t *testing.T) {
+	tried := map[string]bool{}
+	for _, m := range allMutations() {
+		tried[strings.ToLower(m.name)] = true
+	}
+	service := reflect.TypeFor[*repair.Service]()
+	for i := range service.NumMethod() {
+		method := service.Method(i)
+		for in := range method.Type.Ins() {
+			if in.Kind() != reflect.Struct {
+				continue
+			}
+			if _, keyed := in.FieldByName("IdempotencyKey"); keyed && !tried[strings.ToLower(method.Name)] {
+				t.Errorf("%s is not among the mutations of this test", method.Name)
+			}
+		}
+	}
+}

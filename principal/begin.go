@@ -1,0 +1,56 @@
+package principal
+
+import (
+	"context"
+	"fmt"
+
+	"carrel/core/commit"
+	"carrel/core/fault"
+)
+
+// BeginSignedIn begins a mutation of a viewer who is signed in, whether its user is stored
+// or not. It drops what was read for the viewer in the same request, and the mutation must
+// drop what it reads itself.
+//
+// Errors: UNAUTHENTICATED; the faults of the input.
+func (s *Service) BeginSignedIn(v *Viewer, c commit.Call) (commit.Mutation, error) {
+	v.Forget()
+	if !v.SignedIn() {
+		return commit.Mutation{}, fault.SignInFirst()
+	}
+	return s.Begin(string(v.User), c)
+}
+
+// BeginAsUser is BeginSignedIn for viewers whose user is stored. It returns FORBIDDEN for
+// others, after the faults of the input.
+func (s *Service) BeginAsUser(ctx context.Context, v *Viewer, c commit.Call) (commit.Mutation, error) {
+	m, err := s.BeginSignedIn(v, c)
+	if err == nil {
+		err = s.requireUser(ctx, m.Budget, v)
+	}
+	return m, err
+}
+
+// BeginAsActor is BeginAsUser for a mutation of something of a tenant, whose
+// administrators need no stored user. Administrators of other tenants do.
+func (s *Service) BeginAsActor(ctx context.Context, v *Viewer, tenant string, c commit.Call) (commit.Mutation, error) {
+	if v.Administers(tenant) {
+		return s.BeginSignedIn(v, c)
+	}
+	return s.BeginAsUser(ctx, v, c)
+}
+
+// requireUser returns FORBIDDEN unless the viewer's user is stored. Its time is bounded
+// like that of everything before a compare-and-set.
+func (s *Service) requireUser(ctx context.Context, b commit.Budget, v *Viewer) error {
+	return s.Early(ctx, b, func(ctx context.Context) error {
+		hs, err := s.store.ReadPrincipals(ctx, []ID{v.User})
+		if err != nil {
+			return fmt.Errorf("reading the viewer's user: %w", err)
+		}
+		if hs[0].State != commit.Live {
+			return fault.Forbiddenf(nil, "your user %s does not exist yet; create it with createUser first", v.User)
+		}
+		return nil
+	})
+}
