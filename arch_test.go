@@ -89,8 +89,8 @@ var readHouse = sync.OnceValues(func() (*house, error) {
 			continue // deleted, and not yet committed as deleted
 		}
 		h.files = append(h.files, name)
-		if path.Ext(name) != ".go" {
-			continue
+		if path.Ext(name) != ".go" || strings.Contains(name, "/testdata/") {
+			continue // the go command does not look there either
 		}
 		text, err := os.ReadFile(name)
 		if err != nil {

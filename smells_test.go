@@ -3,6 +3,7 @@ package main_test
 import (
 	"go/ast"
 	"go/token"
+	"os"
 	"path"
 	"slices"
 	"strings"
@@ -232,5 +233,28 @@ func types(s *source) func(func(string, ast.Expr) bool) {
 				}
 			}
 		}
+	}
+}
+
+// TestProduct_HasNoAblations: rules of the write protocol are switched off by patches of
+// the simulator (ADR 32), never by a switch of the product.
+func TestProduct_HasNoAblations(t *testing.T) {
+	h := theHouse(t)
+	seen := 0
+	for _, s := range h.sources {
+		if s.test || strings.HasPrefix(s.path, "test/") {
+			continue
+		}
+		text, err := os.ReadFile(s.path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		seen++
+		if strings.Contains(strings.ToLower(string(text)), "ablat") {
+			t.Errorf("%s speaks of ablations", s.path)
+		}
+	}
+	if seen < 200 {
+		t.Errorf("looked at %d files only", seen)
 	}
 }

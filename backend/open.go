@@ -54,12 +54,12 @@ func Open(ctx context.Context, c Config) (*Services, error) {
 		return nil, fmt.Errorf("reading the cursor keys: %w", err)
 	}
 	engine := commit.NewEngine(commit.Config{
-		Runtime: c.Runtime, Journal: c.Journal, Registers: c.Store, Ahead: c.Ahead, Remote: c.Remote, Without: c.Tuning.Without,
+		Runtime: c.Runtime, Journal: c.Journal, Registers: c.Store, Ahead: c.Ahead, Remote: c.Remote,
 	})
 	claims := claim.New(c.Store, c.Runtime)
 	principals := principal.New(principal.Config{
 		Engine: engine, Store: c.Store, Directory: c.Store, Claims: claims, Runtime: c.Runtime, Journal: c.Journal, Log: c.Log,
-		Cursors: cursors, Targets: c.Tuning.Targets, Without: c.Tuning.Without,
+		Cursors: cursors, Targets: c.Tuning.Targets,
 	})
 	libraries, err := library.New(ctx, library.Config{
 		Principals: principals, Contents: c.Store, Libraries: c.Store, People: c.Store, Lanes: c.Store, Registers: c.Store, Claims: claims,
@@ -71,7 +71,7 @@ func Open(ctx context.Context, c Config) (*Services, error) {
 	}
 	feeds := feed.New(ctx, feed.Config{
 		Library: libraries, Contents: c.Store, Libraries: c.Store, Bulletin: c.Bulletin,
-		Runtime: c.Runtime, Log: c.Log, Watch: c.Watch, SnapshotPage: c.Tuning.SnapshotPage, Without: c.Tuning.Without,
+		Runtime: c.Runtime, Log: c.Log, Watch: c.Watch, SnapshotPage: c.Tuning.SnapshotPage,
 	})
 	repairs := repair.New(repair.Config{
 		Feed: feeds, Contents: c.Store, Libraries: c.Store, People: c.Store, Directory: c.Store, Lanes: c.Store, Claims: claims,

@@ -44,7 +44,7 @@ func newStore(t *testing.T) (*pebblestore.Store, *sched.Real) {
 func TestCheckHooks_NamesWhatIsMissing(t *testing.T) {
 	store, runtime := newStore(t)
 	ctx, log := t.Context(), slog.New(slog.DiscardHandler)
-	j := journal.New(ctx, store, runtime, nil, commit.WholeProtocol)
+	j := journal.New(ctx, store, runtime, nil)
 	cursors, err := cursor.NewSealer(ctx, store, runtime)
 	if err != nil {
 		t.Fatal(err)
@@ -89,7 +89,7 @@ func TestCheckHooks_NamesWhatIsMissing(t *testing.T) {
 func TestOpen_ServicesShareTheStore(t *testing.T) {
 	store, runtime := newStore(t)
 	services, err := backend.Open(t.Context(), backend.Config{
-		Store: store, Runtime: runtime, Journal: journal.New(t.Context(), store, runtime, nil, commit.WholeProtocol),
+		Store: store, Runtime: runtime, Journal: journal.New(t.Context(), store, runtime, nil),
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -114,7 +114,7 @@ func TestOpen_ServicesShareTheStore(t *testing.T) {
 func TestOpen_AsksARemoteStoreTogether(t *testing.T) {
 	store, runtime := newStore(t)
 	services, err := backend.Open(t.Context(), backend.Config{
-		Store: store, Runtime: runtime, Journal: journal.New(t.Context(), store, runtime, nil, commit.WholeProtocol), Remote: true,
+		Store: store, Runtime: runtime, Journal: journal.New(t.Context(), store, runtime, nil), Remote: true,
 	})
 	if err != nil {
 		t.Fatal(err)

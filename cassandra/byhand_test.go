@@ -12,7 +12,6 @@ import (
 
 	"carrel/backend"
 	"carrel/backend/backendtest"
-	"carrel/core/commit"
 	"carrel/core/cursor"
 	"carrel/core/fault"
 	"carrel/core/input"
@@ -39,7 +38,7 @@ func newDesk(t *testing.T) *desk {
 	t.Helper()
 	d := &desk{t: t, store: open(t, options(t))}
 	rt := sched.NewReal()
-	d.journal = journal.New(t.Context(), d.store, rt, nil, commit.WholeProtocol)
+	d.journal = journal.New(t.Context(), d.store, rt, nil)
 	names, err := naming.New(d.store, "desk", naming.DefaultBlockSize)
 	if err != nil {
 		t.Fatal(err)

@@ -16,7 +16,6 @@ import (
 	"carrel/backend/backendtest"
 	"carrel/cassandra/session"
 	"carrel/core/clock"
-	"carrel/core/commit"
 	"carrel/core/input"
 	"carrel/core/journal"
 	"carrel/core/sched"
@@ -96,7 +95,7 @@ func newBilledOn(t *testing.T, o session.Options) *billed {
 	runtime := sched.NewReal()
 	t.Cleanup(runtime.Close)
 	// No background: the journal does only what changes ask of it.
-	b.journal = journal.New(t.Context(), b.store, runtime, nil, commit.WholeProtocol)
+	b.journal = journal.New(t.Context(), b.store, runtime, nil)
 	b.service = backendtest.Open(t, backend.Config{
 		Store: b.store, Runtime: runtime, Journal: b.journal, Names: noNames{},
 		Tuning: library.Tuning{AnswerWithin: 2 * time.Minute, HotMoves: 1000},

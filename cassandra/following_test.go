@@ -11,7 +11,6 @@ import (
 	"carrel/backend"
 	"carrel/backend/backendtest"
 	"carrel/cassandra/session"
-	"carrel/core/commit"
 	"carrel/core/input"
 	"carrel/core/journal"
 	"carrel/core/sched"
@@ -62,7 +61,7 @@ func serve(t *testing.T, o session.Options) *gateway {
 	store := open(t, o)
 	rt := sched.NewReal()
 	t.Cleanup(rt.Close)
-	j := journal.New(t.Context(), store, rt, nil, commit.WholeProtocol)
+	j := journal.New(t.Context(), store, rt, nil)
 	svc := backendtest.Open(t, backend.Config{Store: store, Runtime: rt, Journal: j, Names: unnamed{}, Bulletin: store})
 	return &gateway{t, svc}
 }

@@ -9,7 +9,6 @@ import (
 	"carrel/backend"
 	"carrel/backend/backendtest"
 	"carrel/core/clock"
-	"carrel/core/commit"
 	"carrel/core/fault"
 	"carrel/core/journal"
 	"carrel/core/sched"
@@ -62,7 +61,7 @@ func create(t *testing.T, s *Store) error {
 	runtime := sched.NewReal()
 	defer runtime.Close()
 	svc := backendtest.Open(t, backend.Config{Store: s, Runtime: runtime, Ahead: s.Ahead,
-		Journal: journal.New(t.Context(), s, runtime, nil, commit.WholeProtocol)})
+		Journal: journal.New(t.Context(), s, runtime, nil)})
 	id := principal.UserID("a", strings.ReplaceAll(strings.ToLower(t.Name()[len("TestTheSkewIsThatOfTheClock/"):]), "_", "-"))
 	_, err := svc.CreateUser(t.Context(), &principal.Viewer{User: id}, principal.CreateUser{
 		Tenant: id.Tenant(), Name: id.Name(), DisplayName: "Ann", Email: id.Name() + "@example.com", Visibility: principal.Public,

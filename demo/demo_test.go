@@ -17,7 +17,6 @@ import (
 
 	"carrel/backend"
 	"carrel/backend/backendtest"
-	"carrel/core/commit"
 	"carrel/core/cursor"
 	"carrel/core/fault"
 	"carrel/core/input"
@@ -140,7 +139,7 @@ func imported(t *testing.T) *repair.Service {
 	t.Cleanup(runtime.Close)
 	s := backendtest.Open(t, backend.Config{
 		Store: store, Runtime: runtime, Names: unnamed{},
-		Journal: journal.New(t.Context(), store, runtime, nil, commit.WholeProtocol),
+		Journal: journal.New(t.Context(), store, runtime, nil),
 	})
 	lines := bytes.Count(file.Bytes(), []byte("\n"))
 	sum, err := interchange.Import(t.Context(), bytes.NewReader(file.Bytes()), 0, s, interchange.Options{})

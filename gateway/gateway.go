@@ -163,7 +163,7 @@ func (g *Gateway) connect(ctx, life context.Context, target Target, with Options
 			})
 		}
 	}
-	g.journal = journal.New(life, c.Store, g.runtime, with.Log, commit.WholeProtocol)
+	g.journal = journal.New(life, c.Store, g.runtime, with.Log)
 	if with.Metrics != nil {
 		with.Metrics.Journal(g.journal.Stats)
 	}

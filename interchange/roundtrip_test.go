@@ -49,7 +49,7 @@ func drivenAt(t *testing.T, store backend.Store, at clock.Instant) (*repair.Serv
 	t.Helper()
 	runtime := &stopped{sched.NewReal(), at}
 	t.Cleanup(runtime.Close)
-	j := journal.New(t.Context(), store, runtime, nil, commit.WholeProtocol)
+	j := journal.New(t.Context(), store, runtime, nil)
 	s := backendtest.Open(t, backend.Config{
 		Store: store, Runtime: runtime, Names: unnamed{}, Tuning: library.Tuning{AnswerWithin: time.Minute}, Journal: j,
 	})

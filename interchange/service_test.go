@@ -12,7 +12,6 @@ import (
 
 	"carrel/backend"
 	"carrel/backend/backendtest"
-	"carrel/core/commit"
 	"carrel/core/cursor"
 	"carrel/core/fault"
 	"carrel/core/journal"
@@ -40,7 +39,7 @@ func service(t *testing.T) *repair.Service {
 	t.Cleanup(runtime.Close)
 	s := backendtest.Open(t, backend.Config{
 		Store: store, Runtime: runtime, Names: unnamed{},
-		Journal: journal.New(t.Context(), store, runtime, nil, commit.WholeProtocol),
+		Journal: journal.New(t.Context(), store, runtime, nil),
 	})
 	return s
 }

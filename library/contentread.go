@@ -215,9 +215,6 @@ func (s *Service) repeatedAnswer(ctx context.Context, v *principal.Viewer, id Co
 // complete fans a decided change out as far as its scope says. It tells
 // whether everything is done.
 func (s *Service) complete(ctx context.Context, e InFlight, actor principal.ID) bool {
-	if s.tune.Without == commit.MemberDroppedAtOnce && e.Scope == commit.ScopeListed {
-		_ = s.dropEarly(ctx, e)
-	}
 	switch {
 	case e.Scope != commit.ScopeNone:
 		return s.fanOut(ctx, e, actor)

@@ -50,7 +50,7 @@ func datedHouse(t *testing.T, wrap func(backend.Store) backend.Store) (*backendt
 	if wrap != nil {
 		h.Store = wrap(store)
 	}
-	h.Journal = journal.New(t.Context(), h.Store, c, nil, commit.WholeProtocol)
+	h.Journal = journal.New(t.Context(), h.Store, c, nil)
 	h.Service = backendtest.Open(t, backend.Config{Store: h.Store, Runtime: c, Journal: h.Journal, Names: &backendtest.CountingNames{}})
 	return h, c
 }

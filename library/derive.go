@@ -33,28 +33,20 @@ type Derived struct {
 // puts a tombstone into the PUBLIC bucket.
 func (e *Enforcement) Derive(h *Header, m Member, d *Derived) {
 	d.Put, d.Delete, d.Role = d.Put[:0], d.Delete[:0], NoRole
-	d.Tells, d.Left = e.Tells(m), e.Left(h, m)
+	d.Tells, d.Left = e.Tells(m), h.Left(m)
 	stands := m.Active() && h.State == commit.Live
 	if stands {
 		d.Role = m.Role
-	}
-	widest := h.Widest
-	if e.without == commit.UnmovedLastVisibility {
-		widest = h.Visibility
 	}
 	for _, b := range AllBuckets {
 		switch {
 		case stands && StandsIn(b, h.Visibility, h.ID, m.Principal):
 			d.Put = append(d.Put, LibraryKey{b, h.Position})
-		case b <= widest:
+		case b <= h.Widest:
 			d.Delete = append(d.Delete, LibraryKey{b, h.Position})
 		}
 	}
-	unsettled := h.Unsettled
-	if e.without == commit.OnlyLastPosition && len(unsettled) > 1 {
-		unsettled = unsettled[len(unsettled)-1:]
-	}
-	for _, u := range unsettled {
+	for _, u := range h.Unsettled {
 		for _, b := range AllBuckets {
 			if b <= u.Widest {
 				d.Delete = append(d.Delete, LibraryKey{b, u.Position})

@@ -115,11 +115,6 @@ func (s *Service) runBatch(batch []*fanJob) {
 			}
 		}
 	}
-	if s.tune.Without == commit.EntryEndsBeforeEnforce {
-		for _, j := range batch {
-			s.journal.End(j.entry.ID)
-		}
-	}
 	own := func() {
 		for _, j := range batch {
 			j.own.Open()
@@ -167,15 +162,10 @@ func (s *Service) finishContent(ctx context.Context, e InFlight, first []princip
 }
 
 func (w *walk) finish(ctx context.Context, first []principal.ID, own func()) error {
-	s, e := w.s, w.entry
+	e := w.entry
 	if e.Scope == commit.ScopeNone {
 		own()
 		return nil
-	}
-	if s.tune.Without == commit.SettleBeforeEnforce {
-		if err := s.settleEarly(ctx, e); err != nil {
-			return err
-		}
 	}
 	if e.Scope == commit.ScopeListed {
 		err := w.listed(ctx, e.Principals)
@@ -261,7 +251,7 @@ func (w *walk) everyone(ctx context.Context) error {
 		rows := slices.DeleteFunc(slices.Clone(page.Members), func(m Member) bool {
 			return slices.Contains(w.done, m.Principal)
 		})
-		if err := w.enforce(ctx, w.headerFor(&page.Header), rows); err != nil {
+		if err := w.enforce(ctx, &page.Header, rows); err != nil {
 			return err
 		}
 		if len(page.Members) < w.s.tune.SnapshotPage {
@@ -285,8 +275,8 @@ func (w *walk) enforce(ctx context.Context, h *Header, rows []Member) error {
 		if w.s.Over() {
 			return commit.ErrEnding
 		}
-		e := &Enforcement{Header: h, Rows: batches[i], Reverse: reverse, without: w.s.tune.Without}
-		if w.quiet || w.serial && w.s.tune.Without == commit.RecoveryUntold {
+		e := &Enforcement{Header: h, Rows: batches[i], Reverse: reverse}
+		if w.quiet {
 			return w.s.EnforceQuietly(ctx, e)
 		}
 		return w.s.enforceOnce(ctx, e)
@@ -334,7 +324,6 @@ func (s *Service) enforceOnce(ctx context.Context, e *Enforcement) error {
 
 // EnforceQuietly is enforceOnce without changes.
 func (s *Service) EnforceQuietly(ctx context.Context, e *Enforcement) error {
-	e.without = s.tune.Without
 	return s.Insist(ctx, func() error { return s.enforceNow(ctx, e, func() {}) })
 }
 

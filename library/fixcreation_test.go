@@ -68,7 +68,7 @@ func anotherProcess(h *backendtest.Fixture) *backendtest.Fixture {
 	h.T.Helper()
 	o := &backendtest.Fixture{T: h.T, Store: h.Store, Runtime: sched.NewReal()}
 	h.T.Cleanup(o.Runtime.Close)
-	o.Journal = journal.New(h.T.Context(), o.Store, o.Runtime, nil, commit.WholeProtocol)
+	o.Journal = journal.New(h.T.Context(), o.Store, o.Runtime, nil)
 	names := &backendtest.CountingNames{}
 	names.N.Store(1000) // of another block
 	o.Service = backendtest.Open(h.T, backend.Config{Store: o.Store, Runtime: o.Runtime, Journal: o.Journal, Names: names})

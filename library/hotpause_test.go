@@ -50,7 +50,7 @@ func (town *hotTown) open(ahead time.Duration) *hotProcess {
 	clock := &backendtest.GatewayClock{Real: sched.NewReal()}
 	town.T.Cleanup(clock.Close)
 	h := &backendtest.Fixture{T: town.T, Store: town.Store, Runtime: clock.Real}
-	h.Journal = journal.New(town.T.Context(), town.Store, clock, nil, commit.WholeProtocol)
+	h.Journal = journal.New(town.T.Context(), town.Store, clock, nil)
 	p := &hotProcess{Fixture: h, town: town, clock: clock, ahead: ahead}
 	town.processes = append(town.processes, p)
 	town.at(town.passed)

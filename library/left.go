@@ -13,9 +13,9 @@ import (
 // in this very library is not among it, however the item came to it. Which
 // entries are deleted does not tell that: those are deleted that may stand.
 
-// left are the buckets of its owner's library in which the item has stood and
+// Left are the buckets of its owner's library in which the item has stood and
 // does not stand in this state.
-func (h *Header) left(m Member) Buckets {
+func (h *Header) Left(m Member) Buckets {
 	if m.Seq == 0 {
 		// Without a row it was never there, or somebody has told already: a row is
 		// dropped only after its library was enforced.
@@ -38,18 +38,6 @@ func (h *Header) left(m Member) Buckets {
 // nothing to tell, and the change could take the place of one that Tells of the
 // row that there was: two processes may write at the same instant.
 func (e *Enforcement) Tells(m Member) bool { return e.At != 0 && m.Seq != 0 }
-
-// Left is h.Left(m), or what an ablation makes of it.
-func (e *Enforcement) Left(h *Header, m Member) Buckets {
-	if e.without != commit.LeftIsDeleted || m.Seq == 0 {
-		return h.left(m)
-	}
-	left := h.reach(m.Principal)
-	if m.Active() && h.State == commit.Live {
-		left &^= h.stands(m.Principal)
-	}
-	return left
-}
 
 // stands are the buckets of a member's library in which the item belongs.
 func (h *Header) stands(p principal.ID) (bs Buckets) {

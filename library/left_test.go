@@ -39,7 +39,7 @@ func TestBecame_MembershipBeginsAnew(t *testing.T) {
 			if row.Since != tc.wantSince {
 				t.Errorf("a member since %d, want %d", row.Since, tc.wantSince)
 			}
-			if left := h.left(row); left != tc.wantLeft {
+			if left := h.Left(row); left != tc.wantLeft {
 				t.Errorf("the item has left %b, want %b", left, tc.wantLeft)
 			}
 			if row.Leaving != (tc.role == NoRole) || row.Seq != h.Seq {

@@ -8,7 +8,6 @@ import (
 
 	"carrel/backend"
 	"carrel/backend/backendtest"
-	"carrel/core/commit"
 	"carrel/core/input"
 	"carrel/core/journal"
 	"carrel/core/sched"
@@ -32,7 +31,7 @@ func BenchmarkMutation(b *testing.B) {
 		}
 	})
 	s := backendtest.Open(b, backend.Config{
-		Store: store, Runtime: rt, Journal: journal.New(b.Context(), store, rt, nil, commit.WholeProtocol), Names: &backendtest.CountingNames{},
+		Store: store, Runtime: rt, Journal: journal.New(b.Context(), store, rt, nil), Names: &backendtest.CountingNames{},
 	})
 	const ann = "u:acme:ann"
 	if _, err := s.CreateUser(b.Context(), backendtest.As(ann), principal.CreateUser{

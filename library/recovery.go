@@ -18,7 +18,7 @@ func (s *Service) resume(ctx context.Context, entry commit.Entry) (fenced bool, 
 	if err != nil {
 		return false, err
 	}
-	if !e.Decided && s.tune.Without != commit.NoFence {
+	if !e.Decided {
 		if fenced, err = s.fence(ctx, e); err != nil {
 			return fenced, fmt.Errorf("fencing %s: %w", e.Content, err)
 		}

@@ -42,8 +42,6 @@ type Tuning struct {
 	FanOutWidth, ProcessWidth int
 	// Targets is how many principals one mutation may name (MaxList), no more.
 	Targets int
-	// Without switches a rule off; for the simulator alone.
-	Without commit.Ablation
 }
 
 // Config is what the Service of libraries needs.

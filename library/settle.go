@@ -20,7 +20,7 @@ func (w *walk) settle(ctx context.Context) error {
 	if w.oldest == nil {
 		return nil
 	}
-	if w.oldest.Seq <= w.entry.Base && w.s.tune.Without != commit.NoFence {
+	if w.oldest.Seq <= w.entry.Base {
 		// A quorum read shows what was decided only once the commit of it was
 		// acknowledged, which it was not where the writers told the outcome.
 		return fmt.Errorf("%s: the state after %d is not to be read yet", w.entry.Content, w.entry.Base)
@@ -30,11 +30,11 @@ func (w *walk) settle(ctx context.Context) error {
 	}
 	s := w.s
 	settlement := Settlement{ID: w.entry.Content}
-	if w.entry.Scope == commit.ScopeAll || s.tune.Without == commit.NarrowSettlesAll {
+	if w.entry.Scope == commit.ScopeAll {
 		settlement.Positions = positionsOf(w.oldest.Unsettled)
 	}
 	for _, m := range w.leaving {
-		if m.Seq <= w.oldest.Seq || s.tune.Without == commit.LaterLeavingDropped {
+		if m.Seq <= w.oldest.Seq {
 			settlement.Leaving = append(settlement.Leaving, m)
 		}
 	}

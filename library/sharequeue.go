@@ -109,17 +109,12 @@ func (s *Service) share(ctx context.Context, j *shareJob) error {
 	s.shares.wait(j)
 	defer s.shares.leave(j)
 	var batch []*shareJob
-	var before *Header
 	// Others may depend on it, so a caller that leaves does not stop it.
 	e, decided, err := s.decide(s.rt.Detach(ctx), j.Budget, j.id, func(ctx context.Context) (*attempt, error) {
 		if batch = s.shares.take(j, batch); batch == nil {
 			return nothingToChange, nil
 		}
-		a, h, err := s.planShares(ctx, batch)
-		if before == nil {
-			before = h
-		}
-		return a, err
+		return s.planShares(ctx, batch)
 	})
 	if batch == nil {
 		if err != nil && !s.shares.isTaken(j) {
@@ -128,10 +123,6 @@ func (s *Service) share(ctx context.Context, j *shareJob) error {
 		// It is carried by another, whatever became of our own turn.
 		_, err := s.rt.Wait(ctx, j.done, 0)
 		return err
-	}
-	if decided && s.tune.Without == commit.PlainShare {
-		s.plainShare(ctx, e, before)
-		decided = false
 	}
 	var fan *fanJob
 	if decided && e.Scope != commit.ScopeNone {
@@ -160,7 +151,7 @@ func (s *Service) share(ctx context.Context, j *shareJob) error {
 // planShares judges each share of a batch by one reading of the item, and
 // plans what those that pass ask for together. A share that fails has its
 // error; the others go on.
-func (s *Service) planShares(ctx context.Context, batch []*shareJob) (*attempt, *Header, error) {
+func (s *Service) planShares(ctx context.Context, batch []*shareJob) (*attempt, error) {
 	var named []principal.ID
 	for _, j := range batch {
 		named = append(append(named, j.v.User), j.named...)
@@ -170,7 +161,7 @@ func (s *Service) planShares(ctx context.Context, batch []*shareJob) (*attempt, 
 	lead := batch[0]
 	rows, err := s.readState(ctx, lead.id, named, lead.Request.Lookup())
 	if err != nil {
-		return nil, nil, err
+		return nil, err
 	}
 	row := func(p principal.ID) Member {
 		i, _ := slices.BinarySearch(named, p)
@@ -200,11 +191,11 @@ func (s *Service) planShares(ctx context.Context, batch []*shareJob) (*attempt, 
 		}
 	}
 	if lead.Request != nil && (lead.err != nil || lead.first != nil) {
-		return nothingToChange, &rows.Header, nil
+		return nothingToChange, nil
 	}
 	t := &target{header: rows.Header, named: rows.Members}
 	a, _, err := s.planRoles(t, named, func(i int) ContentRole { return roles[i] }, lead.Request)
-	return a, &rows.Header, err
+	return a, err
 }
 
 // judgeShare is one share's repetition, existence, visibility and rights.

@@ -103,8 +103,6 @@ type Enforcement struct {
 	Reverse bool
 	// At is the key of the changes that are written; 0: none are.
 	At clock.Instant
-
-	without commit.Ablation
 }
 
 // Settlement removes what a finished fan-out has made needless.

@@ -8,7 +8,6 @@ import (
 
 	"carrel/backend"
 	"carrel/backend/backendtest"
-	"carrel/core/commit"
 	"carrel/core/journal"
 	"carrel/library"
 	"carrel/principal"
@@ -105,7 +104,7 @@ func TestFanOutsAreTold(t *testing.T) {
 	w := &watching{}
 	svc := backendtest.Open(t, backend.Config{
 		Store: h.Store, Runtime: h.Runtime, Names: &backendtest.CountingNames{}, Watch: w,
-		Journal: journal.New(t.Context(), h.Store, h.Runtime, nil, commit.WholeProtocol),
+		Journal: journal.New(t.Context(), h.Store, h.Runtime, nil),
 	})
 	for n := range 3 {
 		if _, err := svc.CreateContent(t.Context(), backendtest.As("u:acme:ann"), library.CreateContent{Kind: library.Note, Title: "t", Visibility: principal.Public}); err != nil {

@@ -19,7 +19,6 @@ import (
 
 	"carrel/backend"
 	"carrel/backend/backendtest"
-	"carrel/core/commit"
 	"carrel/core/fault"
 	"carrel/core/journal"
 	"carrel/core/sched"
@@ -200,7 +199,7 @@ func BenchmarkPage(b *testing.B) {
 	runtime := sched.NewReal()
 	b.Cleanup(runtime.Close)
 	service := func(c backend.Config) *repair.Service {
-		c.Runtime, c.Journal = runtime, journal.New(b.Context(), c.Store, runtime, nil, commit.WholeProtocol)
+		c.Runtime, c.Journal = runtime, journal.New(b.Context(), c.Store, runtime, nil)
 		return backendtest.Open(b, c)
 	}
 	plain := service(backend.Config{Store: store})

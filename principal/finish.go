@@ -85,9 +85,6 @@ func (s *Service) finishHeader(ctx context.Context, e InFlight, h *Header) error
 	if !e.Created && e.Former == "" {
 		return nil
 	}
-	if s.without == commit.FormerNameForgotten {
-		e.Former = ""
-	}
 	return s.EnforceDirectory(ctx, h, e.Former)
 }
 

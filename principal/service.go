@@ -24,8 +24,6 @@ type Config struct {
 	Cursors   *cursor.Sealer
 	// Targets is how many members one mutation may name.
 	Targets int
-	// Without switches a rule off; for the simulator alone.
-	Without commit.Ablation
 }
 
 // Service holds the rules of users and groups: who they are, who is in which
@@ -42,7 +40,6 @@ type Service struct {
 	targets    int
 	created    func(ctx context.Context, h *Header) error // see OnCreated
 	searchable func(ctx context.Context) error            // see BeforeSearch
-	without    commit.Ablation
 }
 
 // New returns the Service of users and groups, and makes it the handler of
@@ -50,7 +47,7 @@ type Service struct {
 func New(c Config) *Service {
 	s := &Service{
 		Engine: c.Engine, store: c.Store, directory: c.Directory, claims: c.Claims, rt: c.Runtime, journal: c.Journal, log: c.Log, seals: c.Cursors,
-		targets: c.Targets, without: c.Without,
+		targets: c.Targets,
 	}
 	s.Handle(commit.Principal, commit.Handler{Resume: s.resume})
 	s.Creates(id.User, s.principalPartition)

@@ -16,7 +16,6 @@ import (
 	"carrel/auth"
 	"carrel/backend"
 	"carrel/backend/backendtest"
-	"carrel/core/commit"
 	"carrel/core/journal"
 	"carrel/core/naming"
 	"carrel/core/sched"
@@ -173,7 +172,7 @@ func newGatewayOn(t testing.TB, wrap func(backend.Store) backend.Store) *gateway
 	following := followers{observe.NewMetrics(), make(chan struct{}, 100), make(chan struct{}, 100)}
 	service := backendtest.Open(t, backend.Config{
 		Store: between, Runtime: rt, Names: names, Remote: true, Watch: following,
-		Journal: journal.New(t.Context(), between, rt, nil, commit.WholeProtocol),
+		Journal: journal.New(t.Context(), between, rt, nil),
 	})
 	subgraph, err := graph.NewSubgraph()
 	if err != nil {

@@ -10,7 +10,6 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs"
 
 	"carrel/backend"
-	"carrel/core/commit"
 	"carrel/core/journal"
 	"carrel/core/sched"
 	"carrel/library/repair"
@@ -45,7 +44,7 @@ func New(t *testing.T, wrap func(backend.Store) backend.Store) *Fixture {
 	if wrap != nil {
 		h.Store = wrap(store)
 	}
-	h.Journal = journal.New(t.Context(), h.Store, h.Runtime, nil, commit.WholeProtocol)
+	h.Journal = journal.New(t.Context(), h.Store, h.Runtime, nil)
 	h.Service = Open(t, backend.Config{
 		Store: h.Store, Runtime: h.Runtime, Journal: h.Journal, Names: &CountingNames{}, Remote: true,
 	})

@@ -8,7 +8,6 @@ import (
 
 	"carrel/backend"
 	"carrel/core/clock"
-	"carrel/core/commit"
 	"carrel/core/journal"
 	"carrel/core/sched"
 	"carrel/library"
@@ -91,7 +90,7 @@ func (g *Gateways) Open(ahead time.Duration, mute bool) (*Fixture, *GatewayClock
 	g.T.Cleanup(clock.Close)
 	clock.Set(g.Start.Add(ahead))
 	h := &Fixture{T: g.T, Store: g.Through, Runtime: clock.Real}
-	h.Journal = journal.New(g.T.Context(), g.Through, clock, nil, commit.WholeProtocol)
+	h.Journal = journal.New(g.T.Context(), g.Through, clock, nil)
 	c := backend.Config{Store: g.Through, Runtime: clock, Journal: h.Journal, Names: &CountingNames{}, Remote: true,
 		Ahead: func() time.Duration { return ahead }}
 	if !mute {

@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"carrel/core/fault"
-	"carrel/core/sched"
 )
 
 // Times and numbers of the write protocol (docs/write-protocol.md).
@@ -74,7 +73,7 @@ func (g *Engine) Decide(ctx context.Context, b Budget, partition string, try fun
 			return EntryID{}, false, nil
 		}
 		a.Entry.ID = g.NewEntryID()
-		applied, err := g.attempt(ctx, early, a, try)
+		applied, err := g.attempt(ctx, early, a)
 		if err != nil {
 			return EntryID{}, false, Late(ctx, err)
 		}
@@ -104,10 +103,10 @@ func Late(ctx context.Context, err error) error {
 }
 
 // attempt makes the entry durable and sends the compare-and-set.
-func (g *Engine) attempt(ctx, early context.Context, a *Attempt, try func(context.Context) (*Attempt, error)) (bool, error) {
+func (g *Engine) attempt(ctx, early context.Context, a *Attempt) (bool, error) {
 	kept := a.Entry.Recoverable()
 	if kept {
-		if err := g.begin(early, a, try); err != nil {
+		if err := g.journal.Begin(early, a.Entry); err != nil {
 			return false, err
 		}
 	}
@@ -127,40 +126,8 @@ func (g *Engine) attempt(ctx, early context.Context, a *Attempt, try func(contex
 		}
 		return false, err
 	}
-	if g.without == EntryAfterCommit && kept {
-		if err := g.journal.Begin(firm, a.Entry); err != nil {
-			return false, err
-		}
-	}
 	g.journal.Decided(a.Entry.ID)
 	return true, nil
-}
-
-// begin puts the entry on the list, acknowledged, or as an ablation says.
-func (g *Engine) begin(ctx context.Context, a *Attempt, try func(context.Context) (*Attempt, error)) error {
-	switch g.without {
-	case EntryAfterCommit:
-		return nil
-	case CommitBeforeAck:
-		e := a.Entry
-		g.rt.Go(func() { _ = g.journal.Begin(g.rt.Detach(ctx), e) })
-		return nil
-	case EntryBeforeRead:
-		if err := g.journal.Begin(ctx, a.Entry); err != nil {
-			return err
-		}
-		again, err := try(ctx)
-		if err != nil || again.Commit == nil {
-			g.journal.End(a.Entry.ID)
-			if err == nil {
-				err = sched.ErrQueueFull
-			}
-			return err
-		}
-		a.Commit = again.Commit
-		return nil
-	}
-	return g.journal.Begin(ctx, a.Entry)
 }
 
 // compareAndSet sends it, and again while its outcome is unknown: with the

@@ -128,7 +128,7 @@ func TestDomain_FollowsTheRecipe(t *testing.T) {
 		}
 	})
 	rt := &handClock{Real: sched.NewReal(), now: time.Unix(1_800_000_000, 0)}
-	j := journal.New(t.Context(), store, rt, nil, commit.WholeProtocol)
+	j := journal.New(t.Context(), store, rt, nil)
 	engine := commit.NewEngine(commit.Config{Runtime: rt, Journal: j, Registers: store})
 	s := newNotices(engine, store)
 

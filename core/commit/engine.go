@@ -21,8 +21,6 @@ type Config struct {
 	// Remote tells that what is asked of the store takes a round trip: what can be
 	// asked at once is worth a task of its own.
 	Remote bool
-	// Without switches a rule off; for the simulator alone.
-	Without Ablation
 }
 
 // Engine decides the changes of all domains of a process. It is safe for concurrent
@@ -33,7 +31,6 @@ type Engine struct {
 	registers  RegisterStore
 	ahead      func() time.Duration
 	remote     bool
-	without    Ablation
 	partitions map[id.Kind]ReadPartition
 	handlers   map[Kind]Handler
 	repairs    map[Kind]func(context.Context, Repair) error
@@ -46,7 +43,7 @@ type Engine struct {
 // NewEngine returns the Engine of a process.
 func NewEngine(c Config) *Engine {
 	g := &Engine{
-		rt: c.Runtime, journal: c.Journal, registers: c.Registers, ahead: c.Ahead, remote: c.Remote, without: c.Without,
+		rt: c.Runtime, journal: c.Journal, registers: c.Registers, ahead: c.Ahead, remote: c.Remote,
 		partitions: map[id.Kind]ReadPartition{}, handlers: map[Kind]Handler{},
 		repairs: map[Kind]func(context.Context, Repair) error{}, ending: c.Runtime.Latch(),
 	}
@@ -65,9 +62,6 @@ func NextMTS(now, prev clock.Instant) clock.Instant { return max(now, prev+1) }
 
 // MTS is NextMTS at the present time.
 func (g *Engine) MTS(prev clock.Instant) clock.Instant {
-	if g.without == WallClock {
-		return g.Now()
-	}
 	return NextMTS(g.Now(), prev)
 }
 

@@ -56,7 +56,7 @@ func (s *stuck) Expire(ctx context.Context, d commit.Due) (bool, error) {
 // not failed in the background is finished before them.
 func TestStartDue_FailingEntriesDelayNoOthers(t *testing.T) {
 	store, rt := open(t)
-	j := New(t.Context(), store, rt, nil, commit.WholeProtocol)
+	j := New(t.Context(), store, rt, nil)
 	d := &stuck{release: make(chan struct{})}
 	begin := func(n byte, id library.ContentID) commit.Entry {
 		e := change(n)
@@ -113,7 +113,7 @@ func TestStartDue_FailingEntriesDelayNoOthers(t *testing.T) {
 // fails is tried again with growing pauses until it succeeds.
 func TestExpireDue_FailingExpiriesDelayNoOthers(t *testing.T) {
 	store, rt := open(t)
-	j := New(t.Context(), store, rt, nil, commit.WholeProtocol)
+	j := New(t.Context(), store, rt, nil)
 	rt.pass(time.Hour)
 	now := clock.Of(rt.Now())
 	const failing = 2*duePage + 50
@@ -161,7 +161,7 @@ func TestExpireDue_FailingExpiriesDelayNoOthers(t *testing.T) {
 // fewer still, and one is never worked on twice at once.
 func TestStartExpiries_HungExpiriesDelayNoOthers(t *testing.T) {
 	store, rt := open(t)
-	j := New(t.Context(), store, rt, nil, commit.WholeProtocol)
+	j := New(t.Context(), store, rt, nil)
 	rt.pass(time.Hour)
 	now := clock.Of(rt.Now())
 	const failing = failingWorkers - 4 // so that workers stay free
@@ -214,7 +214,7 @@ func (p *partialDues) DueUntil(ctx context.Context, until clock.Instant, limit i
 func TestStartExpiries_AnUnreadablePartDelaysNoOthers(t *testing.T) {
 	store, rt := open(t)
 	partial := &partialDues{store, 1}
-	j := New(t.Context(), partial, rt, nil, commit.WholeProtocol)
+	j := New(t.Context(), partial, rt, nil)
 	rt.pass(time.Hour)
 	now := clock.Of(rt.Now())
 	for _, id := range []library.ContentID{"c:acme:bad", "c:acme:good"} {

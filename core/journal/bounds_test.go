@@ -40,7 +40,7 @@ func fill(j *Journal, n int, principals ...principal.ID) {
 
 func TestBegin_DecidedChangesThatCannotBeFinishedRefuseNothing(t *testing.T) {
 	store, rt := open(t)
-	j := New(t.Context(), store, rt, nil, commit.WholeProtocol)
+	j := New(t.Context(), store, rt, nil)
 	fill(j, maxUndecided)
 	if !j.MayDefer() {
 		t.Error("decided changes that wait keep moves from being deferred")
@@ -64,7 +64,7 @@ func TestBegin_DecidedChangesThatCannotBeFinishedRefuseNothing(t *testing.T) {
 
 func TestBegin_RefusesBeyondAllBounds(t *testing.T) {
 	store, rt := open(t)
-	j := New(t.Context(), store, rt, nil, commit.WholeProtocol)
+	j := New(t.Context(), store, rt, nil)
 	fill(j, maxEntries-1)
 	if err := j.Begin(t.Context(), change(1)); err != nil {
 		t.Errorf("the last that has space: %v", err)
@@ -87,7 +87,7 @@ func TestBegin_RefusesBeyondAllBounds(t *testing.T) {
 
 func TestLeave_MergesDecidedChangesOfOnePrincipal(t *testing.T) {
 	store, rt := open(t)
-	j := New(t.Context(), store, rt, nil, commit.WholeProtocol)
+	j := New(t.Context(), store, rt, nil)
 	entry := func(n byte, former string, ps ...principal.ID) commit.Entry {
 		return principal.InFlight{ID: commit.EntryID{n}, Principal: "g:acme:staff", Base: int64(n), Former: former, Members: ps}.Entry()
 	}
@@ -114,7 +114,7 @@ func TestLeave_MergesDecidedChangesOfOnePrincipal(t *testing.T) {
 // An entry that no row of a store can hold would keep the whole list from being written.
 func TestLeave_MergedEntriesStayBounded(t *testing.T) {
 	store, rt := open(t)
-	j := New(t.Context(), store, rt, nil, commit.WholeProtocol)
+	j := New(t.Context(), store, rt, nil)
 	const calls, each = 25, 100
 	for n := range calls {
 		e := library.InFlight{ID: commit.EntryID{byte(n + 1)}, Content: "c:acme:a", Base: int64(n), Scope: commit.ScopeListed}
@@ -143,7 +143,7 @@ func TestLeave_MergedEntriesStayBounded(t *testing.T) {
 // they would fill the list otherwise.
 func TestMayDefer_CountsWhatIsDeferred(t *testing.T) {
 	store, rt := open(t)
-	j := New(t.Context(), store, rt, nil, commit.WholeProtocol)
+	j := New(t.Context(), store, rt, nil)
 	fill(j, maxUndecided/2)
 	for _, e := range j.entries[1:] {
 		e.deferred = true
@@ -161,7 +161,7 @@ func TestMayDefer_CountsWhatIsDeferred(t *testing.T) {
 // they deferred. They wait as one entry: it is moved once, and fanned out once.
 func TestLeave_MergesUpdatesThatDeferredTheirMove(t *testing.T) {
 	store, rt := open(t)
-	j := New(t.Context(), store, rt, nil, commit.WholeProtocol)
+	j := New(t.Context(), store, rt, nil)
 	for n := range 20 {
 		e := library.InFlight{ID: commit.EntryID{byte(n + 1)}, Content: "c:acme:hot", Base: int64(n), Scope: commit.ScopeAll, Due: clock.Instant(100 + n)}
 		leave(t, j, e.Entry())
@@ -181,7 +181,7 @@ func TestLeave_MergesUpdatesThatDeferredTheirMove(t *testing.T) {
 // defers the same move once more does not wait for longer than its own time.
 func TestDefer_ShortensTheWaitOfAMoveThatFailed(t *testing.T) {
 	store, rt := open(t)
-	j := New(t.Context(), store, rt, nil, commit.WholeProtocol)
+	j := New(t.Context(), store, rt, nil)
 	d := &domain{failing: 9}
 	deferMove := func(n byte) {
 		t.Helper()

@@ -73,7 +73,7 @@ func TestDrainTriesWhatWaitsLonger(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			store, wall := open(t)
 			rt := &hurried{clockwork: wall}
-			j := New(t.Context(), store, rt, nil, commit.WholeProtocol)
+			j := New(t.Context(), store, rt, nil)
 			d := &outage{rt: rt, until: time.Hour}
 			left, move := change(1), change(2)
 			move.Due = clock.Of(rt.Now())
@@ -124,7 +124,7 @@ func (m *meanwhile) After(ctx context.Context, d time.Duration) error {
 func TestDrain_DoesNotWaitForAMoveDeferredMeanwhile(t *testing.T) {
 	store, hands := open(t)
 	rt := &meanwhile{hurried: &hurried{clockwork: hands, ends: 10 * time.Second}}
-	j := New(t.Context(), store, rt, nil, commit.WholeProtocol)
+	j := New(t.Context(), store, rt, nil)
 	e := change(1)
 	e.Due = clock.Of(rt.Now()).Add(time.Hour)
 	if err := j.Begin(t.Context(), e); err != nil {

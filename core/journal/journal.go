@@ -42,11 +42,10 @@ type Service interface {
 // Journal is the in-flight list of this process incarnation. It implements
 // library.Journal; Run does what is due in the background.
 type Journal struct {
-	store   commit.JournalStore
-	rt      sched.Runtime
-	log     *slog.Logger
-	without commit.Ablation
-	life    context.Context // of the process: a lane write belongs to no one request
+	store commit.JournalStore
+	rt    sched.Runtime
+	log   *slog.Logger
+	life  context.Context // of the process: a lane write belongs to no one request
 
 	lane commit.LaneID
 
@@ -85,13 +84,13 @@ var _ commit.Journal = (*Journal)(nil)
 
 // New makes the journal of this process incarnation, with a lane of its own.
 // ctx lends its values to what no request asks for; its end cancels nothing.
-func New(ctx context.Context, store commit.JournalStore, rt sched.Runtime, log *slog.Logger, without commit.Ablation) *Journal {
+func New(ctx context.Context, store commit.JournalStore, rt sched.Runtime, log *slog.Logger) *Journal {
 	var id [16]byte
 	rt.Random(id[:])
 	if log == nil {
 		log = slog.New(slog.DiscardHandler)
 	}
-	return &Journal{store: store, rt: rt, log: log, without: without, life: rt.Detach(ctx),
+	return &Journal{store: store, rt: rt, log: log, life: rt.Detach(ctx),
 		dues: map[dueKey]*dueState{},
 		lane: commit.LaneID(hex.EncodeToString(id[:]))}
 }

@@ -154,7 +154,7 @@ func lanes(t *testing.T, store commit.JournalStore) map[commit.LaneID][]commit.E
 
 func TestBeginReturnsOnceTheEntryIsOnTheLane(t *testing.T) {
 	store, rt := open(t)
-	j := New(t.Context(), store, rt, nil, commit.WholeProtocol)
+	j := New(t.Context(), store, rt, nil)
 	var wg sync.WaitGroup
 	for n := range byte(50) {
 		wg.Go(func() {
@@ -186,7 +186,7 @@ func (broken) PutLane(context.Context, commit.Lane) error { return errDown }
 
 func TestBeginRefusesWhatIsNotRecorded(t *testing.T) {
 	store, rt := open(t)
-	j := New(t.Context(), broken{store}, rt, nil, commit.WholeProtocol)
+	j := New(t.Context(), broken{store}, rt, nil)
 	if err := j.Begin(t.Context(), change(1)); fault.CodeOf(err) != fault.Unavailable {
 		t.Errorf("a lane that was not written: %v", err)
 	}
@@ -197,7 +197,7 @@ func TestBeginRefusesWhatIsNotRecorded(t *testing.T) {
 
 func TestTooManyUndecidedChangesAreRefused(t *testing.T) {
 	store, rt := open(t)
-	j := New(t.Context(), store, rt, nil, commit.WholeProtocol)
+	j := New(t.Context(), store, rt, nil)
 	for n := range maxUndecided {
 		if got, want := j.MayDefer(), n < maxUndecided/2; got != want {
 			t.Fatalf("with %d entries MayDefer is %v", n, got)
@@ -211,7 +211,7 @@ func TestTooManyUndecidedChangesAreRefused(t *testing.T) {
 
 func TestDeferredMovesRunWhenDueAndOncePerItem(t *testing.T) {
 	store, rt := open(t)
-	j := New(t.Context(), store, rt, nil, commit.WholeProtocol)
+	j := New(t.Context(), store, rt, nil)
 	d := &domain{failing: 1}
 	due := clock.Of(rt.Now()).Add(time.Minute)
 	for n := range byte(3) {
@@ -257,7 +257,7 @@ func TestDeferredMovesRunWhenDueAndOncePerItem(t *testing.T) {
 
 func TestLeftEntriesAreTriedAgainWithGrowingPauses(t *testing.T) {
 	store, rt := open(t)
-	j := New(t.Context(), store, rt, nil, commit.WholeProtocol)
+	j := New(t.Context(), store, rt, nil)
 	d := &domain{failing: 12}
 	e := change(1)
 	if err := j.Begin(t.Context(), e); err != nil {
@@ -291,9 +291,9 @@ func TestLeftEntriesAreTriedAgainWithGrowingPauses(t *testing.T) {
 
 func TestLanesOfTheDeadAreTakenOver(t *testing.T) {
 	store, rt := open(t)
-	dead := New(t.Context(), store, rt, nil, commit.WholeProtocol)
-	living := New(t.Context(), store, rt, nil, commit.WholeProtocol)
-	mine := New(t.Context(), store, rt, nil, commit.WholeProtocol)
+	dead := New(t.Context(), store, rt, nil)
+	living := New(t.Context(), store, rt, nil)
+	mine := New(t.Context(), store, rt, nil)
 	for n, j := range []*Journal{dead, living, mine} {
 		if err := j.Begin(t.Context(), change(byte(n))); err != nil {
 			t.Fatal(err)
@@ -322,13 +322,13 @@ func TestLanesOfTheDeadAreTakenOver(t *testing.T) {
 
 func TestRecoverTakesOverAtOnce(t *testing.T) {
 	store, rt := open(t)
-	dead := New(t.Context(), store, rt, nil, commit.WholeProtocol)
+	dead := New(t.Context(), store, rt, nil)
 	for n := range byte(3) {
 		if err := dead.Begin(t.Context(), change(n)); err != nil {
 			t.Fatal(err)
 		}
 	}
-	next := New(t.Context(), store, rt, nil, commit.WholeProtocol)
+	next := New(t.Context(), store, rt, nil)
 	d := &domain{failing: 1}
 	if err := next.Recover(t.Context(), d); !errors.Is(err, errDown) {
 		t.Errorf("a failed take-over must be told: %v", err)
@@ -347,7 +347,7 @@ func TestRecoverTakesOverAtOnce(t *testing.T) {
 
 func TestAWokenOwnersNewerListStays(t *testing.T) {
 	store, rt := open(t)
-	slow := New(t.Context(), store, rt, nil, commit.WholeProtocol)
+	slow := New(t.Context(), store, rt, nil)
 	if err := slow.Begin(t.Context(), change(1)); err != nil {
 		t.Fatal(err)
 	}
@@ -359,7 +359,7 @@ func TestAWokenOwnersNewerListStays(t *testing.T) {
 	if err := slow.Begin(t.Context(), change(2)); err != nil {
 		t.Fatal(err)
 	}
-	next := New(t.Context(), store, rt, nil, commit.WholeProtocol)
+	next := New(t.Context(), store, rt, nil)
 	if err := next.TakeOver(t.Context(), &domain{}, read[0]); err != nil {
 		t.Fatal(err)
 	}
@@ -370,7 +370,7 @@ func TestAWokenOwnersNewerListStays(t *testing.T) {
 
 func TestHintsOfExpiryAreDroppedOnceJudged(t *testing.T) {
 	store, rt := open(t)
-	j := New(t.Context(), store, rt, nil, commit.WholeProtocol)
+	j := New(t.Context(), store, rt, nil)
 	now := clock.Of(rt.Now())
 	for _, due := range []commit.Due{{At: now, Kind: commit.Content, Key: "c:acme:now"}, {At: now - 1, Kind: commit.Content, Key: "c:acme:early"}, {At: now + 1, Kind: commit.Content, Key: "c:acme:later"}} {
 		if err := store.PutDue(t.Context(), due); err != nil {
@@ -401,7 +401,7 @@ type scrubStep struct{ settled, mismatches int }
 
 func TestRepairsAreDoneOnce(t *testing.T) {
 	store, rt := open(t)
-	j := New(t.Context(), store, rt, nil, commit.WholeProtocol)
+	j := New(t.Context(), store, rt, nil)
 	for range 3 {
 		j.Repair(wrongEntry("u:acme:ann", "c:acme:a"))
 	}
@@ -418,13 +418,13 @@ func TestRepairsAreDoneOnce(t *testing.T) {
 
 func TestWhatIsCounted(t *testing.T) {
 	store, rt := open(t)
-	j := New(t.Context(), store, rt, nil, commit.WholeProtocol)
+	j := New(t.Context(), store, rt, nil)
 	d := &domain{scrubs: []scrubStep{{settled: 1, mismatches: 2}, {mismatches: 3}}}
 	for i := range maxRepairs + 3 {
 		j.Repair(wrongEntry("u:acme:ann", library.ContentID(fmt.Sprintf("c:acme:%d", i))))
 		j.Repair(wrongEntry("u:acme:ann", "c:acme:0"))
 	}
-	other := New(t.Context(), store, rt, nil, commit.WholeProtocol)
+	other := New(t.Context(), store, rt, nil)
 	if err := errors.Join(other.Begin(t.Context(), change(1)), j.DoDue(t.Context(), d), newWatch(j).step(t.Context(), d)); err != nil {
 		t.Fatal(err)
 	}
@@ -441,7 +441,7 @@ func TestWhatIsCounted(t *testing.T) {
 
 func TestRunEndsWithItsContext(t *testing.T) {
 	store, rt := open(t)
-	j := New(t.Context(), store, rt, nil, commit.WholeProtocol)
+	j := New(t.Context(), store, rt, nil)
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	j.Run(ctx, &domain{}) // the leak check of this package sees what stays

@@ -46,13 +46,13 @@ func (p *partial) Repair(ctx context.Context, r commit.Repair) error {
 
 func TestAnEntryThatFailsKeepsNoOther(t *testing.T) {
 	store, rt := open(t)
-	dead := New(t.Context(), store, rt, nil, commit.WholeProtocol)
+	dead := New(t.Context(), store, rt, nil)
 	for n := range byte(3) {
 		if err := dead.Begin(t.Context(), change(n)); err != nil {
 			t.Fatal(err)
 		}
 	}
-	next := New(t.Context(), store, rt, nil, commit.WholeProtocol)
+	next := New(t.Context(), store, rt, nil)
 	d := &partial{bad: library.ContentID(change(0).Key)}
 	if err := next.Recover(t.Context(), d); !errors.Is(err, errDown) {
 		t.Errorf("what could not be finished must be told: %v", err)
@@ -85,13 +85,13 @@ func TestALaneThatCannotBeReadKeepsNoOther(t *testing.T) {
 	store, rt := open(t)
 	d := &damaged{Store: store, lanes: []commit.LaneID{"damaged"}}
 	var told bytes.Buffer
-	j := New(t.Context(), d, rt, slog.New(slog.NewTextHandler(&told, nil)), commit.WholeProtocol)
+	j := New(t.Context(), d, rt, slog.New(slog.NewTextHandler(&told, nil)))
 	svc, w := &domain{}, newWatch(j)
 	for n, takeOver := range []func() error{
 		func() error { return j.Recover(t.Context(), svc) },
 		func() error { return w.step(t.Context(), svc) },
 	} {
-		if err := New(t.Context(), store, rt, nil, commit.WholeProtocol).Begin(t.Context(), change(byte(n))); err != nil {
+		if err := New(t.Context(), store, rt, nil).Begin(t.Context(), change(byte(n))); err != nil {
 			t.Fatal(err)
 		}
 		_ = w.step(t.Context(), svc)
@@ -122,11 +122,11 @@ func TestALaneThatCannotBeReadKeepsNoOther(t *testing.T) {
 
 func TestFailedTakeOversPauseLonger(t *testing.T) {
 	store, rt := open(t)
-	dead := New(t.Context(), store, rt, nil, commit.WholeProtocol)
+	dead := New(t.Context(), store, rt, nil)
 	if err := dead.Begin(t.Context(), change(0)); err != nil {
 		t.Fatal(err)
 	}
-	d, w, tries := &domain{failing: 1000}, newWatch(New(t.Context(), store, rt, nil, commit.WholeProtocol)), 0
+	d, w, tries := &domain{failing: 1000}, newWatch(New(t.Context(), store, rt, nil)), 0
 	for range 60 {
 		before := d.failing
 		_ = w.step(t.Context(), d)
@@ -141,7 +141,7 @@ func TestFailedTakeOversPauseLonger(t *testing.T) {
 
 func TestAnExpiryThatFailsKeepsNoOther(t *testing.T) {
 	store, rt := open(t)
-	j := New(t.Context(), store, rt, nil, commit.WholeProtocol)
+	j := New(t.Context(), store, rt, nil)
 	rt.pass(time.Minute)
 	now := clock.Of(rt.Now())
 	for n, c := range []library.ContentID{"c:acme:bad", "c:acme:good"} {
@@ -161,7 +161,7 @@ func TestAnExpiryThatFailsKeepsNoOther(t *testing.T) {
 
 func TestARepairThatFailsKeepsNothing(t *testing.T) {
 	store, rt := open(t)
-	j := New(t.Context(), store, rt, nil, commit.WholeProtocol)
+	j := New(t.Context(), store, rt, nil)
 	d := &partial{bad: "c:acme:bad"}
 	j.Repair(wrongEntry("u:acme:a", "c:acme:bad"))
 	j.Repair(wrongEntry("u:acme:b", "c:acme:good"))
@@ -186,7 +186,7 @@ func TestARepairThatFailsKeepsNothing(t *testing.T) {
 
 func TestDecidedEntriesOfOneContentAreLeftTogether(t *testing.T) {
 	store, rt := open(t)
-	j := New(t.Context(), store, rt, nil, commit.WholeProtocol)
+	j := New(t.Context(), store, rt, nil)
 	entry := func(n byte, e library.InFlight) library.InFlight {
 		e.ID, e.Content = commit.EntryID{n}, "c:acme:a"
 		return e

@@ -7,7 +7,6 @@ import (
 	"slices"
 	"time"
 
-	"carrel/core/clock"
 	"carrel/core/commit"
 )
 
@@ -122,11 +121,7 @@ func (j *Journal) TakeOver(ctx context.Context, s Service, l commit.OpenLane) er
 	if err := w.failed(); err != nil {
 		return err
 	}
-	stamp := l.Stamp
-	if j.without == commit.LaneDroppedNewer {
-		stamp = max(stamp, int64(clock.Of(j.rt.Now()))) + 1
-	}
-	if err := j.store.DropLane(ctx, l.ID, stamp); err != nil {
+	if err := j.store.DropLane(ctx, l.ID, l.Stamp); err != nil {
 		return fmt.Errorf("dropping lane %s: %w", l.ID, err)
 	}
 	return nil

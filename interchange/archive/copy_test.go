@@ -13,7 +13,6 @@ import (
 	"carrel/backend"
 	"carrel/backend/backendtest"
 	"carrel/core/clock"
-	"carrel/core/commit"
 	"carrel/core/cursor"
 	"carrel/core/input"
 	"carrel/core/journal"
@@ -50,7 +49,7 @@ func serving(t *testing.T, store backend.Store) *repair.Service {
 	runtime := sched.NewReal()
 	t.Cleanup(runtime.Close)
 	svc := backendtest.Open(t, backend.Config{
-		Store: store, Runtime: runtime, Journal: journal.New(t.Context(), store, runtime, nil, commit.WholeProtocol), Names: &backendtest.CountingNames{},
+		Store: store, Runtime: runtime, Journal: journal.New(t.Context(), store, runtime, nil), Names: &backendtest.CountingNames{},
 	})
 	return svc
 }
@@ -141,7 +140,7 @@ func finish(t *testing.T, store backend.Store) {
 	t.Helper()
 	runtime := sched.NewReal()
 	defer runtime.Close()
-	j := journal.New(t.Context(), store, runtime, nil, commit.WholeProtocol)
+	j := journal.New(t.Context(), store, runtime, nil)
 	svc := backendtest.Open(t, backend.Config{Store: store, Runtime: runtime, Journal: j, Names: &backendtest.CountingNames{}})
 	if err := errors.Join(j.Recover(t.Context(), svc), j.Drain(t.Context(), svc)); err != nil {
 		t.Fatalf("finishing what a game has left: %v", err)

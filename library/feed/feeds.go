@@ -218,7 +218,7 @@ func (s *Service) Enforced(e *library.Enforcement) {
 	key := library.ChangeKey{At: e.At, Content: e.Header.ID, MTS: e.Header.MTS}
 	for _, m := range e.Rows {
 		if fd := s.feeds.find(m.Principal); fd != nil && e.Tells(m) {
-			fd.pass(library.Change{ChangeKey: key, Left: e.Left(e.Header, m)})
+			fd.pass(library.Change{ChangeKey: key, Left: e.Header.Left(m)})
 		}
 	}
 }

@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"carrel/core/clock"
-	"carrel/core/commit"
 	"carrel/core/cursor"
 	"carrel/core/fault"
 	"carrel/core/id"
@@ -152,21 +151,17 @@ func (f *Follower) readAt(from string) (clock.Instant, error) {
 // begin joins the feed, and then reads what was missed since an instant: so
 // nothing falls between the two.
 func (f *Follower) begin(ctx context.Context, since clock.Instant) (err error) {
+	if err := f.join(ctx); err != nil {
+		return err
+	}
 	var missed []library.Change
-	early := f.s.without == commit.MissedBeforeFeed
-	if since != 0 && early {
-		missed, err = f.missed(ctx, since.Add(-library.ChangesOverlap))
+	if since != 0 {
+		if missed, err = f.missed(ctx, since.Add(-library.ChangesOverlap)); err != nil {
+			return err
+		}
 	}
-	if err == nil {
-		err = f.join(ctx)
-	}
-	if err == nil && since != 0 && !early {
-		missed, err = f.missed(ctx, since.Add(-library.ChangesOverlap))
-	}
-	if err == nil {
-		f.catchUp(missed)
-	}
-	return err
+	f.catchUp(missed)
+	return nil
 }
 
 // join joins the feed of the library, which has looked for the first time when

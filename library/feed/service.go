@@ -5,7 +5,6 @@ import (
 	"log/slog"
 
 	"carrel/core/clock"
-	"carrel/core/commit"
 	"carrel/core/sched"
 	"carrel/library"
 	"carrel/principal"
@@ -22,7 +21,6 @@ type Service struct {
 	log          *slog.Logger
 	watch        library.Watcher
 	snapshotPage int
-	without      commit.Ablation
 
 	bulletin  library.Bulletin // nil: no other process uses the store
 	announcer *announcer       // nil likewise
@@ -44,8 +42,6 @@ type Config struct {
 	Bulletin library.Bulletin
 	// SnapshotPage is the number of member rows that are read at once.
 	SnapshotPage int
-	// Without switches a rule off; for the simulator alone.
-	Without commit.Ablation
 }
 
 // New returns the Service of feeds, and makes it the Publisher of the libraries. The
@@ -53,7 +49,7 @@ type Config struct {
 func New(ctx context.Context, c Config) *Service {
 	s := &Service{
 		Service: c.Library, contents: c.Contents, libraries: c.Libraries, rt: c.Runtime, log: c.Log, watch: c.Watch,
-		snapshotPage: c.SnapshotPage, without: c.Without, bulletin: c.Bulletin, life: c.Runtime.Detach(ctx),
+		snapshotPage: c.SnapshotPage, bulletin: c.Bulletin, life: c.Runtime.Detach(ctx),
 		feeds: feeds{open: map[principal.ID]*libraryFeed{}, updates: map[library.ContentID]bool{}},
 	}
 	if s.bulletin != nil {

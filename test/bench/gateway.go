@@ -9,7 +9,6 @@ import (
 
 	"carrel/auth"
 	"carrel/backend"
-	"carrel/core/commit"
 	"carrel/core/journal"
 	"carrel/core/naming"
 	"carrel/core/sched"
@@ -66,7 +65,7 @@ func (g *gateway) connect(ctx context.Context, remote bool, tuning library.Tunin
 		return err
 	}
 	log := slog.New(slog.DiscardHandler)
-	g.journal = journal.New(ctx, g.counts, g.runtime, log, commit.WholeProtocol)
+	g.journal = journal.New(ctx, g.counts, g.runtime, log)
 	services, err := backend.Open(ctx, backend.Config{
 		Store: g.counts, Runtime: g.runtime, Journal: g.journal, Names: names, Log: log, Tuning: tuning, Remote: remote,
 	})

@@ -3,7 +3,6 @@ package nemesis
 import (
 	"testing"
 
-	"carrel/core/commit"
 	"carrel/principal"
 )
 
@@ -27,7 +26,7 @@ func TestWhoIsAcknowledgedAsAMemberIsOne(t *testing.T) {
 				t.Fatal(err)
 			}
 			p := newProxy(t, r.host)
-			d := openDoor(t, r.options(p.address), 0, commit.WholeProtocol)
+			d := openDoor(t, r.options(p.address), 0, everyRule)
 			p.arm(groups.table, c.step, c.fault)
 			join := func(d *door) error {
 				key := c.group

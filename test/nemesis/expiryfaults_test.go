@@ -68,7 +68,7 @@ func (r *room) expireAll(t *testing.T) {
 	for _, id := range r.unhinted(t) {
 		t.Errorf("no hint tells that %s expires", id)
 	}
-	d := openDoor(t, r.options(r.host), time.Until(afterAll), commit.WholeProtocol)
+	d := openDoor(t, r.options(r.host), time.Until(afterAll), everyRule)
 	until(t, runWithin, "the end of all that expires", func() bool {
 		if err := d.journal.ExpireDue(t.Context(), d.service); err != nil {
 			t.Fatal(err)

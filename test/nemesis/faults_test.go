@@ -9,7 +9,6 @@ import (
 	"testing"
 	"time"
 
-	"carrel/core/commit"
 	"carrel/core/cursor"
 	"carrel/core/fault"
 	"carrel/core/input"
@@ -222,7 +221,7 @@ func TestAMissingRuleIsFound(t *testing.T) {
 	r := newRoom(t)
 	defer r.whole.close(t)
 	for n, op := range operations {
-		c := encounter{r: r, op: op, step: stepDecide, fault: dieAfter, without: commit.EntryAfterCommit}
+		c := encounter{r: r, op: op, step: stepDecide, fault: dieAfter, without: entryAfterCommit}
 		before := r.audit(t).Mismatches
 		c.playInTime(t, fmt.Sprintf("missing-%d", n))
 		if after := r.audit(t); after.Mismatches <= before && after.Leaving == 0 {
@@ -240,7 +239,7 @@ type encounter struct {
 	skew  time.Duration
 	id    string
 	// without is a rule that the process does not follow.
-	without commit.Ablation
+	without rule
 
 	// What came of it: whether the outcome was unknown to the client, what was
 	// wrong, and whether the machine was too slow to judge that.
@@ -259,7 +258,7 @@ func (c *encounter) playInTime(t *testing.T, name string) (again int64) {
 	for {
 		c.id = fmt.Sprintf("%s%s-%d", c.op.of.prefix, name, again)
 		c.play(t)
-		if !c.slow || len(c.wrong) == 0 && c.without == commit.WholeProtocol || again == slowTries {
+		if !c.slow || len(c.wrong) == 0 && c.without == everyRule || again == slowTries {
 			return again
 		}
 		again++
@@ -286,7 +285,7 @@ func (c *encounter) play(t *testing.T) {
 }
 
 // door opens a process behind a proxy.
-func (c *encounter) door(t *testing.T, skew time.Duration, without commit.Ablation) (*proxy, *door) {
+func (c *encounter) door(t *testing.T, skew time.Duration, without rule) (*proxy, *door) {
 	t.Helper()
 	p := newProxy(t, c.r.host)
 	o := c.r.options(p.address)

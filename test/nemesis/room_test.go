@@ -14,7 +14,6 @@ import (
 	"carrel/core/journal"
 	"carrel/core/naming"
 	"carrel/core/sched"
-	"carrel/library"
 	"carrel/library/repair"
 	"carrel/principal"
 )
@@ -44,11 +43,13 @@ type door struct {
 	runtime *sched.Real
 	journal *journal.Journal
 	service *repair.Service
-	stop    context.CancelFunc
-	stopped chan struct{}
+	// finishes does the work of the background; service, unless it lacks a rule.
+	finishes journal.Service
+	stop     context.CancelFunc
+	stopped  chan struct{}
 }
 
-func openDoor(t *testing.T, o session.Options, skew time.Duration, without commit.Ablation) *door {
+func openDoor(t *testing.T, o session.Options, skew time.Duration, without rule) *door {
 	t.Helper()
 	var store *cassandra.Store
 	patiently(t, func() (err error) {
@@ -60,22 +61,33 @@ func openDoor(t *testing.T, o session.Options, skew time.Duration, without commi
 	// The background ends when the test says so, not with its context.
 	life, stop := context.WithCancel(context.WithoutCancel(t.Context()))
 	d.stop = stop
-	d.journal = journal.New(life, store, rt, nil, without)
+	var lanes commit.JournalStore = store
+	if without == laneDroppedNewer {
+		lanes = newerDrops{store}
+	}
+	d.journal = journal.New(life, lanes, rt, nil)
+	var changes commit.Journal = d.journal
+	if without == entryAfterCommit {
+		changes = &lateJournal{Journal: d.journal}
+	}
 	names, err := naming.New(store, nameSource, naming.DefaultBlockSize)
 	if err != nil {
 		t.Fatal(err)
 	}
 	patiently(t, func() error {
-		services, err := backend.Open(t.Context(), backend.Config{Store: store, Runtime: rt, Journal: d.journal, Names: names,
-			Tuning: library.Tuning{Without: without}})
+		services, err := backend.Open(t.Context(), backend.Config{Store: store, Runtime: rt, Journal: changes, Names: names})
 		if err == nil {
 			d.service = services.Library
 		}
 		return err
 	})
+	d.finishes = d.service
+	if without == noFence {
+		d.finishes = unfenced{d.service}
+	}
 	go func() {
 		defer close(d.stopped)
-		d.journal.Run(life, d.service)
+		d.journal.Run(life, d.finishes)
 	}()
 	return d
 }
@@ -170,7 +182,7 @@ func newRoom(t *testing.T) *room {
 	if err := cassandra.Migrate(t.Context(), o, func(string) {}); err != nil {
 		t.Fatal(err)
 	}
-	r.whole = openDoor(t, o, 0, commit.WholeProtocol)
+	r.whole = openDoor(t, o, 0, everyRule)
 	for _, p := range []principal.ID{owner, first, second} {
 		if err := makeUser(t.Context(), r.whole.service, string(p), nil); err != nil {
 			t.Fatal(err)

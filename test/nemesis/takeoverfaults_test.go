@@ -84,7 +84,7 @@ func (c *encounter) playTakeOver(t *testing.T) {
 // the node, and its lane.
 func (c *encounter) leave(t *testing.T, key *string) (*proxy, commit.LaneID) {
 	t.Helper()
-	p, d := c.door(t, c.skew, commit.WholeProtocol)
+	p, d := c.door(t, c.skew, everyRule)
 	p.arm(c.op.of.table, stepDecide, c.op.ends)
 	err := c.op.do(t.Context(), d.service, c.id, key)
 	if fault.ReasonOf(err) != fault.ReasonOutcomeUnknown {
@@ -100,7 +100,7 @@ func (c *encounter) takeOver(t *testing.T, p *proxy, d *door, l commit.OpenLane)
 	t.Helper()
 	var err error
 	done := func() bool {
-		if err = d.journal.TakeOver(t.Context(), d.service, l); err != nil && fault.CodeOf(err) != fault.Unavailable {
+		if err = d.journal.TakeOver(t.Context(), d.finishes, l); err != nil && fault.CodeOf(err) != fault.Unavailable {
 			c.errorf("the take-over: %v", err)
 		}
 		return err == nil
@@ -150,15 +150,15 @@ func TestATakeOverWithoutARuleIsFound(t *testing.T) {
 	r := newRoom(t)
 	defer r.whole.close(t)
 	for n, c := range []encounter{
-		{op: takenOver("create", dieSending), without: commit.NoFence},
-		{op: takenOver("update", dieSending), without: commit.NoFence},
-		{op: wokenUp(takenOver("update", dieSending)), without: commit.LaneDroppedNewer},
+		{op: takenOver("create", dieSending), without: noFence},
+		{op: takenOver("update", dieSending), without: noFence},
+		{op: wokenUp(takenOver("update", dieSending)), without: laneDroppedNewer},
 		{op: takenOver("create", dieSending)},
 		{op: wokenUp(takenOver("update", dieSending))},
 	} {
 		c.r = r
 		c.playInTime(t, fmt.Sprintf("missing-%d", n))
-		if found := len(c.wrong) > 0; found != (c.without != commit.WholeProtocol) {
+		if found := len(c.wrong) > 0; found != (c.without != everyRule) {
 			t.Errorf("%s, with this rule off: %s: what is found is %q", c.op.name, c.without, c.wrong)
 		}
 	}

@@ -14,7 +14,6 @@ import (
 
 	"carrel/backend"
 	"carrel/core/clock"
-	"carrel/core/commit"
 	"carrel/core/input"
 	"carrel/core/journal"
 	"carrel/core/sched"
@@ -156,7 +155,7 @@ func newGame(ctx context.Context, t *rapid.T, opened Opened, number int, hot boo
 
 // serve opens a gateway.
 func (g *game) serve(c backend.Config) {
-	j := journal.New(g.ctx, c.Store, c.Runtime, nil, commit.WholeProtocol)
+	j := journal.New(g.ctx, c.Store, c.Runtime, nil)
 	c.Journal = j
 	services, err := backend.Open(g.ctx, c)
 	if err != nil {

@@ -8,7 +8,6 @@ import (
 
 	"carrel/backend"
 	"carrel/backend/backendtest"
-	"carrel/core/commit"
 	"carrel/core/fault"
 	"carrel/core/journal"
 	"carrel/core/sched"
@@ -29,7 +28,7 @@ func RunKeyRaces(t *testing.T, store backend.Store, tenant string) {
 	for n := range services {
 		names := &blockNames{prefix: fmt.Sprintf("race-%d", n)}
 		services[n] = backendtest.Open(t, backend.Config{Store: store, Runtime: runtime, Names: names,
-			Journal: journal.New(t.Context(), store, runtime, nil, commit.WholeProtocol)})
+			Journal: journal.New(t.Context(), store, runtime, nil)})
 	}
 	ann := principal.ID("u:" + tenant + ":ann")
 	_, err := services[0].CreateUser(t.Context(), &principal.Viewer{User: ann}, principal.CreateUser{Tenant: tenant, Name: "ann",

@@ -19,7 +19,7 @@ func (r *run) copyStore() {
 		p.a.Crash()
 	}
 	to := NewStore(r.s)
-	to.Trace, to.without = r.st.Trace, r.st.without
+	to.Trace = r.st.Trace
 	to.faults = Faults{Budget: 4, Chance: 64, Crashes: 2, Reads: true}
 	// Writes of a process before may arrive while the next one copies.
 	r.s.Between = func() {

@@ -94,7 +94,7 @@ func (m *Machine) playScenario(ctx context.Context, sc *Scenario, seed uint64, u
 	op.n = 1
 	r.ops = append(r.ops, &op)
 	r.tune, r.after, r.lateness = sc.tune, sc.after, 32
-	r.tune.SnapshotPage, r.tune.FanOutWidth, r.tune.Without = 1, 2, m.Without
+	r.tune.SnapshotPage, r.tune.FanOutWidth = 1, 2
 	r.watched, r.onWatch = &op, func(c *Client) {
 		c.calls = 0
 		watch(c)

@@ -6,7 +6,6 @@ import (
 	"time"
 
 	"carrel/core/clock"
-	"carrel/core/commit"
 	"carrel/library"
 	"carrel/principal"
 )
@@ -143,7 +142,7 @@ func scenarios() []Scenario {
 // TestCrashPoints lets every operation fail at every store call in every way,
 // and counts that all of them were covered.
 func TestCrashPoints(t *testing.T) {
-	m := NewMachine(commit.WholeProtocol)
+	m := NewMachine()
 	defer m.Close()
 	points, covered := 0, 0
 	for _, sc := range scenarios() {

@@ -6,7 +6,6 @@ import (
 	"slices"
 
 	"carrel/core/clock"
-	"carrel/core/commit"
 	"carrel/library"
 	"carrel/principal"
 )
@@ -37,9 +36,6 @@ func (st *Store) enforceLibrary(e *library.Enforcement) {
 		st.tracef("  enforce %s at %d: put %v delete %v, change at %d left %b", m.Principal, h.MTS, d.Put, d.Delete, e.At, d.Left)
 		for _, k := range d.Delete {
 			ts := int64(h.MTS)
-			if st.without == commit.TombstoneOldTimestamp {
-				ts = int64(k.Position)
-			}
 			lib.entry(k.Bucket, k.Position, h.ID).del(ts)
 		}
 		for _, k := range d.Put {

@@ -56,8 +56,9 @@
 //
 // # How it is kept honest
 //
-// TestAblations switches one rule of the protocol off at a time, and TestSchedules
-// must then fail within 20,000 schedules. TestWorldIsReached counts that what is
+// TestAblations switches one rule of the protocol off at a time, by a patch of the
+// source (package ablations), and a violation must then be found within 20,000
+// schedules. TestWorldIsReached counts that what is
 // described here happens. TestCrashPoints fails every operation at every store
 // call. TestConformance holds the simulated store to the contract of all stores.
 package simulator

@@ -60,7 +60,7 @@ func (r *run) draw() {
 
 func (r *run) drawTuning() {
 	s := r.s
-	r.tune = library.Tuning{SnapshotPage: 1 + s.pick(2), FanOutWidth: 1 + s.pick(3), Without: r.m.Without}
+	r.tune = library.Tuning{SnapshotPage: 1 + s.pick(2), FanOutWidth: 1 + s.pick(3)}
 	if s.chance(350) {
 		// Every item is hot from its first or second move on.
 		r.tune.HotMoves = 1 + s.pick(2)

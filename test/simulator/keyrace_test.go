@@ -18,7 +18,7 @@ const keyRaces = 4000
 func (m *Machine) keyRace(ctx context.Context, seed uint64, named bool) (created int, found []Violation) {
 	key := "key"
 	r := m.begin(ctx, seed, crashWorld)
-	r.tune = library.Tuning{SnapshotPage: 1, FanOutWidth: 2, Without: m.Without}
+	r.tune = library.Tuning{SnapshotPage: 1, FanOutWidth: 2}
 	r.drawFaults()
 	for n, id := range []library.ContentID{later, "c:t:second"} {
 		if named {
@@ -68,7 +68,7 @@ func answeredOf(ops []*Operation) (done []*Operation) {
 
 // TestKeyRace_TwoInputsCreateOnce: whatever fails, one key creates one item.
 func TestKeyRace_TwoInputsCreateOnce(t *testing.T) {
-	m := NewMachine(commit.WholeProtocol)
+	m := NewMachine()
 	defer m.Close()
 	var none, one int
 	for seed := range uint64(keyRaces) {

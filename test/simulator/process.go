@@ -40,7 +40,7 @@ func (p *process) boot(ctx context.Context, tune library.Tuning) error {
 	defer p.started.Open()
 	p.c.calm = true
 	defer func() { p.c.calm = false }()
-	p.j = journal.New(ctx, p.c, p.a, nil, tune.Without)
+	p.j = journal.New(ctx, p.c, p.a, nil)
 	c := backend.Config{Store: p.c, Runtime: p.a, Journal: p.j, Tuning: tune, Remote: true}
 	if p.announces {
 		c.Bulletin = p.c

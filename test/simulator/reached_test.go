@@ -2,14 +2,12 @@ package simulator
 
 import (
 	"testing"
-
-	"carrel/core/commit"
 )
 
 // TestWorldIsReached: what the world is said to hold happens in it, often enough
 // that a bug in it would be met.
 func TestWorldIsReached(t *testing.T) {
-	m := NewMachine(commit.WholeProtocol)
+	m := NewMachine()
 	defer m.Close()
 	for seed := uint64(1); seed <= sample; seed++ {
 		for _, v := range m.Play(t.Context(), seed) {

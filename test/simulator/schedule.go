@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 
-	"carrel/core/commit"
 	"carrel/library"
 )
 
@@ -12,8 +11,6 @@ import (
 type Machine struct {
 	s  *Scheduler
 	st *Store
-	// Without is the rule of the protocol that is off.
-	Without commit.Ablation
 	// Following is the chance, in 1024, that somebody follows libraries.
 	Following uint64
 	// Trace, where set, is told every step.
@@ -28,11 +25,10 @@ type Machine struct {
 // take several times as long as others.
 const someFollow = 100
 
-// NewMachine is a Machine for the protocol without one of its rules;
-// library.WholeProtocol is all of it.
-func NewMachine(without commit.Ablation) *Machine {
+// NewMachine returns a Machine.
+func NewMachine() *Machine {
 	s := NewScheduler()
-	return &Machine{s: s, st: NewStore(s), Without: without, Following: someFollow}
+	return &Machine{s: s, st: NewStore(s), Following: someFollow}
 }
 
 // Close ends what the Machine keeps.
@@ -103,7 +99,7 @@ func (m *Machine) Play(ctx context.Context, seed uint64) []Violation {
 func (m *Machine) begin(ctx context.Context, seed uint64, build func(*Store, *Scheduler) world) *run {
 	m.s.Reset(seed)
 	m.st.Reset()
-	m.st.Trace, m.st.without = m.Trace, m.Without
+	m.st.Trace = m.Trace
 	r := &run{m: m, ctx: ctx, seed: seed, s: m.s, st: m.st, hist: &History{s: m.s}}
 	m.st.history = r.hist
 	r.w = build(m.st, m.s)

@@ -1,13 +1,14 @@
 package simulator
 
 import (
-	"context"
 	"flag"
+	"fmt"
+	"os"
 	"sync"
 	"testing"
 	"time"
 
-	"carrel/core/commit"
+	"carrel/test/simulator/ablations"
 )
 
 const (
@@ -23,7 +24,7 @@ const (
 
 var (
 	seedFlag    = flag.Uint64("seed", 0, "the schedule that TestReplay plays")
-	withoutFlag = flag.Int("without", 0, "the rule that is off in TestReplay and TestSchedules, by its number")
+	withoutFlag = flag.String("without", "", "the ablation of TestReplay, by its name")
 	fromFlag    = flag.Uint64("from", 1, "the first seed of TestSchedules")
 	countFlag   = flag.Uint64("count", schedules, "the number of schedules of TestSchedules")
 
@@ -32,7 +33,12 @@ var (
 
 // TestReplay plays one schedule and tells every step of it.
 func TestReplay(t *testing.T) {
-	m := NewMachine(commit.Ablation(*withoutFlag))
+	if *withoutFlag != "" && os.Getenv(ablations.Variable) == "" {
+		out, err := runAblated(t, ablatedBinary(t), *withoutFlag, "-test.run", "^TestReplay$", "-test.v", "-seed", fmt.Sprint(*seedFlag), "-following", fmt.Sprint(*followingFlag))
+		t.Logf("%s\n%v", out, err)
+		return
+	}
+	m := NewMachine()
 	defer m.Close()
 	m.Trace, m.Following = t.Logf, *followingFlag
 	for _, v := range m.Play(t.Context(), *seedFlag) {
@@ -70,7 +76,7 @@ func TestSchedules(t *testing.T) {
 	var group sync.WaitGroup
 	for w := range uint64(workers) {
 		group.Go(func() {
-			m := NewMachine(commit.Ablation(*withoutFlag))
+			m := NewMachine()
 			defer m.Close()
 			m.Following = *followingFlag
 			var found []Violation
@@ -88,48 +94,9 @@ func TestSchedules(t *testing.T) {
 		count, *fromFlag, all.faulty, all.steps, all.states, len(all.found), time.Since(began).Round(time.Second))
 }
 
-// TestAblations switches one rule of the protocol off at a time: the simulator
-// must find a wrong library. That shows that the rule is needed, and that its
-// loss would be noticed.
-func TestAblations(t *testing.T) {
-	if underRace {
-		t.Log("one task at a time has no data races: played without the detector")
-		return
-	}
-	for _, a := range commit.Ablations() {
-		t.Run(a.String(), func(t *testing.T) {
-			t.Parallel()
-			v := hunt(t.Context(), a)
-			if v == nil {
-				t.Fatalf("not found within %d schedules", searched)
-			}
-			t.Logf("found at -seed=%d -without=%d: %s: %s", v.Seed, a, v.Kind, v.What)
-		})
-	}
-}
-
-// hunt is the first schedule that ends with wrong libraries, pages or followers,
-// or with something left over that nobody will clean up; nil when there is none.
-func hunt(ctx context.Context, without commit.Ablation) *Violation {
-	m := NewMachine(without)
-	defer m.Close()
-	if without >= commit.LeftIsDeleted {
-		m.Following = 1024 // it harms nobody else; replay it with -following=1024
-	}
-	for seed := uint64(1); seed <= searched; seed++ {
-		for _, v := range m.Play(ctx, seed) {
-			switch v.Kind {
-			case wrongLibrary, leftOver, wrongPage, wrongFollower:
-				return &v
-			}
-		}
-	}
-	return nil
-}
-
 // TestDeterminism plays seeds twice, on machines with different pasts.
 func TestDeterminism(t *testing.T) {
-	first, second := NewMachine(commit.WholeProtocol), NewMachine(commit.WholeProtocol)
+	first, second := NewMachine(), NewMachine()
 	defer first.Close()
 	defer second.Close()
 	hashes := map[uint64]bool{}
@@ -149,7 +116,7 @@ func TestDeterminism(t *testing.T) {
 }
 
 func BenchmarkSchedule(b *testing.B) {
-	m := NewMachine(commit.WholeProtocol)
+	m := NewMachine()
 	defer m.Close()
 	b.ReportAllocs()
 	for seed := uint64(1); b.Loop(); seed++ {

@@ -38,9 +38,8 @@ type Store struct {
 	announcements []*announcementCell // by process
 	late          []*message          // writes that have not arrived yet
 	faults        Faults
-	struck        int // faults so far, clients that gave up among them
-	givenUp       int // calls whose caller's context has ended before they did
-	without       commit.Ablation
+	struck        int      // faults so far, clients that gave up among them
+	givenUp       int      // calls whose caller's context has ended before they did
 	history       *History // nil: not kept
 	Trace         func(format string, args ...any)
 }

@@ -1,0 +1,71 @@
+package nemesis
+
+import (
+	"context"
+	"sync"
+	"time"
+
+	"carrel/core/clock"
+	"carrel/core/commit"
+	"carrel/library/repair"
+)
+
+// rule is a rule of the write protocol that a process does not follow.
+type rule string
+
+// What a process can lack. The tests show that they find it.
+const (
+	everyRule        rule = ""
+	entryAfterCommit rule = "the in-flight entry is written after the compare-and-set"
+	noFence          rule = "a change that was not decided is dropped without a fence"
+	laneDroppedNewer rule = "a list is deleted with a newer timestamp than the one that was read"
+)
+
+// lateJournal puts an entry on the list only once its change is decided.
+type lateJournal struct {
+	commit.Journal
+	mu   sync.Mutex
+	held map[commit.EntryID]commit.Entry
+}
+
+// Begin implements commit.Journal.
+func (j *lateJournal) Begin(_ context.Context, e commit.Entry) error {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	if j.held == nil {
+		j.held = map[commit.EntryID]commit.Entry{}
+	}
+	j.held[e.ID] = e
+	return nil
+}
+
+// Decided implements commit.Journal.
+func (j *lateJournal) Decided(id commit.EntryID) {
+	j.mu.Lock()
+	e, held := j.held[id]
+	delete(j.held, id)
+	j.mu.Unlock()
+	if held {
+		ctx, cancel := context.WithTimeout(context.Background(), runWithin)
+		defer cancel()
+		_ = j.Journal.Begin(ctx, e) // a process that has died puts nothing there
+	}
+	j.Journal.Decided(id)
+}
+
+// newerDrops deletes lists as if they had been read just now.
+type newerDrops struct{ commit.JournalStore }
+
+// DropLane implements commit.JournalStore.
+func (s newerDrops) DropLane(ctx context.Context, id commit.LaneID, stamp int64) error {
+	return s.JournalStore.DropLane(ctx, id, max(stamp, int64(clock.Of(time.Now())))+1)
+}
+
+// unfenced finishes changes as if they were decided, whatever became of them.
+type unfenced struct{ *repair.Service }
+
+// Resume implements journal.Service.
+func (s unfenced) Resume(ctx context.Context, e commit.Entry) (bool, error) {
+	e.Decided, e.Base = true, -1
+	return s.Service.Resume(ctx, e)
+}

@@ -1,0 +1,99 @@
+package library
+
+import (
+	"context"
+
+	"carrel/core/commit"
+)
+
+// ablatedFinish settles before a fan-out what is to be settled after it.
+func (s *Service) ablatedFinish(ctx context.Context, e InFlight) error {
+	if !commit.Ablated("settle-before-enforce") {
+		return nil
+	}
+	rows, err := s.contents.Read(ctx, e.Content, ContentQuery{})
+	if err != nil {
+		return err
+	}
+	return s.settleAll(ctx, &Settlement{ID: e.Content, Positions: positionsOf(rows.Header.Unsettled)})
+}
+
+// ablatedComplete removes the rows that leave before their libraries are clean.
+func (s *Service) ablatedComplete(ctx context.Context, e InFlight) {
+	if !commit.Ablated("member-dropped-at-once") || e.Scope != commit.ScopeListed {
+		return
+	}
+	rows, err := s.contents.Read(ctx, e.Content, ContentQuery{Members: e.Principals})
+	if err != nil {
+		return
+	}
+	all := Settlement{ID: e.Content}
+	for _, m := range rows.Members {
+		if m.Seq != 0 && m.Leaving {
+			all.Leaving = append(all.Leaving, m)
+		}
+	}
+	_ = s.settleAll(ctx, &all)
+}
+
+// ablatedBefore is the state that a share reads at first.
+func (s *Service) ablatedBefore(ctx context.Context, id ContentID, before **Header) {
+	if !commit.Ablated("plain-share") || *before != nil {
+		return
+	}
+	if rows, err := s.contents.Read(ctx, id, ContentQuery{}); err == nil {
+		*before = &rows.Header
+	}
+}
+
+// ablatedShare writes the libraries from the state that was read first, as if nothing
+// could have come between. It reports whether it has.
+func (s *Service) ablatedShare(ctx context.Context, e InFlight, decided bool, before *Header) bool {
+	if !decided || before == nil || !commit.Ablated("plain-share") {
+		return false
+	}
+	rows, err := s.contents.Read(ctx, e.Content, ContentQuery{Members: e.Principals})
+	if err == nil {
+		stale := *before
+		_ = s.enforceOnce(ctx, &Enforcement{Header: &stale, Rows: rows.Members, Reverse: true})
+	}
+	s.journal.End(e.ID)
+	return true
+}
+
+// ablatedRunBatch ends the entries of a batch before it is carried out.
+func (s *Service) ablatedRunBatch(batch []*fanJob) {
+	if commit.Ablated("entry-ends-before-enforce") {
+		for _, j := range batch {
+			s.journal.End(j.entry.ID)
+		}
+	}
+}
+
+// ablatedHeader takes the rows of all pages for those of the first page's header.
+func (w *walk) ablatedHeader(page *Header) *Header {
+	if commit.Ablated("later-leaving-dropped") && w.oldest != nil {
+		return w.oldest
+	}
+	return page
+}
+
+// ablatedUnsettled are the positions from which entries are deleted.
+func ablatedUnsettled(unsettled []Superseded) []Superseded {
+	if commit.Ablated("only-last-position") && len(unsettled) > 1 {
+		return unsettled[len(unsettled)-1:]
+	}
+	return unsettled
+}
+
+// ablatedLeft takes the buckets that entries are deleted from for those that an item has left.
+func (h *Header) ablatedLeft(m Member) (Buckets, bool) {
+	if m.Seq == 0 || !commit.Ablated("left-is-deleted") {
+		return 0, false
+	}
+	left := h.reach(m.Principal)
+	if m.Active() && h.State == commit.Live {
+		left &^= h.stands(m.Principal)
+	}
+	return left, true
+}
