@@ -174,6 +174,8 @@ type ContentOutcome struct {
 	Edge    *LibraryEdge   // in the actor's own library; nil where it holds none
 	Edges   []*LibraryEdge // of a share: one a principal
 	FanOut  FanOut
+	// Answer is that of the Edit that was decided for this request.
+	Answer []byte
 }
 
 // RebuildOutcome is what a rebuild of a library did.

@@ -33,6 +33,8 @@ type contentChange struct {
 	id    ContentID
 	path  string         // of the id in the input
 	named []principal.ID // whose member rows are read with the item
+	// rows returns the further rows to be read with the item (ItemChange.Rows); nil: none.
+	rows func(*Header) []RowKey
 }
 
 // changeContent carries a mutation of an item through: it reads the item, decides what
@@ -117,24 +119,9 @@ func (s *Service) planUpdate(ctx context.Context, v *principal.Viewer, t *target
 	c := &ContentCommit{ID: h.ID, Base: h.Seq}
 	libraries := 0
 	if visible {
-		after.Version++
-		after.LastModified = after.MTS
-		after.narrow(h.Visibility)
-		// A clock that was ahead may have dated the last move. From here on the
-		// pause counts from now, so that no item waits longer than one pause.
-		after.MovedAt = min(h.lastMove(), s.StoreNow())
-		e.Due = s.deferUntil(&after, now)
-		if e.Due == 0 {
-			move(&after, after.MTS, s.StoreNow())
-			c.Supersede = &Superseded{h.Position, h.Widest}
-		} else {
-			after.Widest = max(h.Widest, after.Visibility)
-		}
-		if e.Due == 0 || after.Visibility != h.Visibility {
-			e.Scope, libraries = commit.ScopeAll, h.Members
-		}
+		libraries = s.planMoving(h, &after, &e, c)
 	}
-	c.Header, c.Request = after, r.Row(now, contentAnswer{libraries}.encode())
+	c.Header, c.Request = after, r.Row(now, contentAnswer{Libraries: libraries}.encode())
 	a := s.contentAttempt(e, c)
 	if expiry {
 		if err := s.putHint(ctx, &after); err != nil {
@@ -225,7 +212,7 @@ func (s *Service) DeleteContent(ctx context.Context, v *principal.Viewer, in Del
 			return nil, 0, err
 		}
 		libraries := t.header.Members
-		a, after := s.planDelete(&t.header, m.Request.Row(s.Now(), contentAnswer{libraries}.encode()))
+		a, after := s.planDelete(&t.header, m.Request.Row(s.Now(), contentAnswer{Libraries: libraries}.encode()))
 		a.stale = staleHint(&t.header, after)
 		return a, libraries, nil
 	})
@@ -311,6 +298,6 @@ func (s *Service) planRoles(t *target, ps []principal.ID, role func(i int) Conte
 	}
 	return s.contentAttempt(e, &ContentCommit{
 		ID: h.ID, Base: h.Seq, Header: after, Members: changed,
-		Request: r.Row(s.Now(), contentAnswer{len(changed)}.encode()),
+		Request: r.Row(s.Now(), contentAnswer{Libraries: len(changed)}.encode()),
 	}), len(changed), nil
 }

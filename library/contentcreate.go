@@ -227,7 +227,7 @@ func (s *Service) planCreate(ctx context.Context, creator principal.ID, id Conte
 	}
 	return s.contentAttempt(
 		InFlight{Content: id, Base: before.Seq, Scope: commit.ScopeListed, Principals: principalsOf(rows), Reverse: true},
-		&ContentCommit{ID: id, Base: before.Seq, Header: h, Members: rows, Request: r.Row(s.Now(), contentAnswer{len(rows)}.encode())}), nil
+		&ContentCommit{ID: id, Base: before.Seq, Header: h, Members: rows, Request: r.Row(s.Now(), contentAnswer{Libraries: len(rows)}.encode())}), nil
 }
 
 // absentRows are the rows of principals that have none yet.

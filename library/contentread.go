@@ -19,6 +19,7 @@ type target struct {
 	header Header
 	own    Member
 	named  []Member // in the order asked for
+	rows   []Row    // further rows, in the order asked for
 	// repeated is the answer of the first outcome, where the request was
 	// answered before; nothing else is to be checked then.
 	repeated *contentAnswer
@@ -28,12 +29,14 @@ type target struct {
 // it is now.
 type contentAnswer struct {
 	Libraries int `json:"libraries"`
+	// Answer is that of an Edit.
+	Answer []byte `json:"answer,omitempty"`
 }
 
 func (a contentAnswer) encode() []byte {
 	b, err := json.Marshal(a)
 	if err != nil {
-		panic(err) // a struct of one number
+		panic(err) // a struct of a number and bytes
 	}
 	return b
 }
@@ -42,11 +45,17 @@ func (a contentAnswer) encode() []byte {
 // before is told before existence; an item that does not exist or may not be
 // seen is NOT_FOUND at its path.
 func (s *Service) readTarget(ctx context.Context, c *contentChange) (*target, error) {
-	rows, err := s.readState(ctx, c.id, append([]principal.ID{c.v.User}, c.named...), c.Request.Lookup())
+	read := func() (*ContentRows, error) {
+		if c.rows != nil {
+			return s.readItem(ctx, c)
+		}
+		return s.readState(ctx, c.id, append([]principal.ID{c.v.User}, c.named...), c.Request.Lookup())
+	}
+	rows, err := read()
 	if err != nil {
 		return nil, err
 	}
-	t := &target{header: rows.Header, own: rows.Members[0], named: rows.Members[1:]}
+	t := &target{header: rows.Header, own: rows.Members[0], named: rows.Members[1:], rows: rows.Rows}
 	if t.repeated, err = s.known(ctx, c, t, rows.Request); err != nil {
 		return nil, err
 	}
@@ -209,6 +218,7 @@ func (s *Service) repeatedAnswer(ctx context.Context, v *principal.Viewer, id Co
 		return nil, err
 	}
 	out.FanOut = FanOut{Complete: s.restsNow(ctx, id), Libraries: first.Libraries}
+	out.Answer = first.Answer
 	return out, nil
 }
 

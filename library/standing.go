@@ -164,29 +164,15 @@ func strongest(rows *ContentRows) ContentRole {
 // Standings tells what v may do with items, in the order of ids; nil for those
 // that it may not see.
 func (s *Service) Standings(ctx context.Context, v *principal.Viewer, ids []ContentID) ([]*Standing, error) {
-	rows, err := s.readContents(ctx, v, ids)
+	items, err := s.Items(ctx, v, ids)
 	if err != nil {
 		return nil, err
-	}
-	sees, err := s.seesContents(ctx, v, ids, rows)
-	if err != nil {
-		return nil, err
-	}
-	var seen []standingOf
-	at := make([]int, 0, len(rows))
-	for i := range rows {
-		if sees[i] {
-			seen = append(seen, standingOf{&rows[i].Header, ownRow(v, &rows[i])})
-			at = append(at, i)
-		}
 	}
 	standings := make([]*Standing, len(ids))
-	found, err := s.standings(ctx, v, seen)
-	if err != nil {
-		return nil, err
-	}
-	for n := range found {
-		standings[at[n]] = &found[n]
+	for i, it := range items {
+		if it != nil {
+			standings[i] = &it.Standing
+		}
 	}
 	return standings, nil
 }

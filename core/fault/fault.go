@@ -36,6 +36,7 @@ const (
 	ReasonBadCursor           Reason = "BAD_CURSOR"
 	ReasonBadInput            Reason = "BAD_USER_INPUT" // a fault of the caller's program, not of a person
 	ReasonVersion             Reason = "CONFLICT"
+	ReasonRevision            Reason = "REVISION_CONFLICT"
 	ReasonContention          Reason = "CONTENTION"
 	ReasonOutcomeUnknown      Reason = "OUTCOME_UNKNOWN"
 	ReasonIdempotencyMismatch Reason = "IDEMPOTENCY_MISMATCH"

@@ -1,0 +1,185 @@
+package library
+
+import (
+	"context"
+	"slices"
+
+	"carrel/core/commit"
+	"carrel/core/fault"
+	"carrel/core/sched"
+	"carrel/principal"
+)
+
+// ItemChange is a change of an item that another package plans: of the item's further
+// rows, and of what its header keeps for them.
+type ItemChange struct {
+	// Mutation is as BeginAsActor returned it, for the tenant of the item.
+	Mutation commit.Mutation
+	ID       ContentID
+	// Path is that of the item's id in the input.
+	Path string
+	// Editors reports that the change is FORBIDDEN to viewers who may not edit the item.
+	Editors bool
+	// Rows returns the keys of the further rows that Plan needs of an item with a header,
+	// at most 100. It is called with an empty header first, for a guess.
+	Rows func(h *Header) []RowKey
+	// Plan plans the change of an item that the viewer sees. It may be called several
+	// times, with newer readings. It returns nil where there is nothing to change.
+	Plan func(ctx context.Context, t *ItemReading) (*Edit, error)
+}
+
+// ItemReading is one reading of an item, for the plan of a change.
+type ItemReading struct {
+	Header *Header
+	// Rows are the further rows asked for, in their order.
+	Rows []Row
+}
+
+// Edit is a change of an item as its plan decides it.
+type Edit struct {
+	// Page replaces that of the header.
+	Page []byte
+	// Rows are the further rows to write; a nil Value removes one.
+	Rows []Row
+	// Visible reports that readers see the change. The item then moves in its libraries,
+	// as it does when its title changes.
+	Visible bool
+	// Title is the new title of the item; nil: it stays. It is set if Visible only.
+	Title *string
+	// Answer is what a repetition of the request is answered with (ContentOutcome.Answer).
+	Answer []byte
+}
+
+// ChangeItem decides a change that another package plans, by the way of all changes of
+// items: the item's queue, the in-flight list, one compare-and-set, and a fan-out where
+// readers see the change.
+func (s *Service) ChangeItem(ctx context.Context, v *principal.Viewer, in ItemChange) (*ContentOutcome, error) {
+	defer v.Forget()
+	var answer []byte
+	c := contentChange{Mutation: in.Mutation, v: v, id: in.ID, path: in.Path, rows: in.Rows}
+	out, err := s.changeContent(ctx, c, func(ctx context.Context, t *target) (*attempt, int, error) {
+		if in.Editors {
+			if err := s.requireEditor(ctx, v, t, in.Path); err != nil {
+				return nil, 0, err
+			}
+		}
+		edit, err := in.Plan(ctx, &ItemReading{Header: &t.header, Rows: t.rows})
+		switch {
+		case err != nil:
+			return nil, 0, err
+		case edit == nil && in.Mutation.Request == nil:
+			return nothingToChange, 0, nil
+		case edit == nil:
+			edit = &Edit{Page: t.header.Page}
+		}
+		answer = edit.Answer
+		a, libraries := s.planEdit(&t.header, edit, in.Mutation.Request)
+		return a, libraries, nil
+	})
+	if out != nil && out.Answer == nil {
+		out.Answer = answer
+	}
+	return out, err
+}
+
+// requireEditor is FORBIDDEN for whoever sees the item but may not edit it.
+func (s *Service) requireEditor(ctx context.Context, v *principal.Viewer, t *target, path string) error {
+	role, err := s.effectiveRole(ctx, v, t.header.ID, t.own, Editing)
+	if err != nil || role >= Editing {
+		return err
+	}
+	return fault.Forbiddenf([]string{path}, "only an editor or a manager of the item may do this")
+}
+
+// planEdit is the compare-and-set of an edit, with the number of libraries it concerns.
+func (s *Service) planEdit(h *Header, edit *Edit, r *commit.Request) (*attempt, int) {
+	after := *h
+	after.Seq, after.MTS, after.Page = h.Seq+1, s.MTS(h.MTS), edit.Page
+	e := InFlight{Content: h.ID, Base: h.Seq}
+	c := &ContentCommit{ID: h.ID, Base: h.Seq, Rows: edit.Rows}
+	libraries := 0
+	if edit.Visible {
+		if edit.Title != nil {
+			after.Title = *edit.Title
+		}
+		libraries = s.planMoving(h, &after, &e, c)
+	}
+	c.Header, c.Request = after, r.Row(s.Now(), contentAnswer{Libraries: libraries, Answer: edit.Answer}.encode())
+	return s.contentAttempt(e, c), libraries
+}
+
+// planMoving completes the plan of a change that readers see: after is the state to come,
+// with the change in it. It returns the number of libraries that the change concerns now.
+func (s *Service) planMoving(h, after *Header, e *InFlight, c *ContentCommit) int {
+	after.Version++
+	after.LastModified = after.MTS
+	after.narrow(h.Visibility)
+	// A clock that was ahead may have dated the last move. From here on the
+	// pause counts from now, so that no item waits longer than one pause.
+	after.MovedAt = min(h.lastMove(), s.StoreNow())
+	e.Due = s.deferUntil(after, s.Now())
+	if e.Due == 0 {
+		move(after, after.MTS, s.StoreNow())
+		c.Supersede = &Superseded{h.Position, h.Widest}
+	} else {
+		after.Widest = max(h.Widest, after.Visibility)
+	}
+	if e.Due != 0 && after.Visibility == h.Visibility {
+		return 0
+	}
+	e.Scope = commit.ScopeAll
+	return h.Members
+}
+
+// readItem reads an item with the further rows that c names for its header, all of one
+// state. It reads twice where the guess for an empty header was wrong.
+func (s *Service) readItem(ctx context.Context, c *contentChange) (*ContentRows, error) {
+	keys := c.rows(&Header{})
+	for range commit.MaxTries {
+		read, err := s.contents.Read(ctx, c.id, ContentQuery{Members: []principal.ID{c.v.User}, Request: c.Request.Lookup(), Rows: keys})
+		if err != nil {
+			return nil, err
+		}
+		needed := c.rows(&read.Header)
+		if slices.Equal(keys, needed) {
+			return read, nil
+		}
+		keys = needed
+	}
+	return nil, sched.ErrQueueFull
+}
+
+// Item is an item that a viewer sees, with what the viewer may do with it.
+type Item struct {
+	Header   *Header
+	Standing Standing
+}
+
+// Items answers in the order of ids; nil for what v may not see.
+func (s *Service) Items(ctx context.Context, v *principal.Viewer, ids []ContentID) ([]*Item, error) {
+	rows, err := s.readContents(ctx, v, ids)
+	if err != nil {
+		return nil, err
+	}
+	sees, err := s.seesContents(ctx, v, ids, rows)
+	if err != nil {
+		return nil, err
+	}
+	var seen []standingOf
+	at := make([]int, 0, len(rows))
+	for i := range rows {
+		if sees[i] {
+			seen = append(seen, standingOf{&rows[i].Header, ownRow(v, &rows[i])})
+			at = append(at, i)
+		}
+	}
+	items := make([]*Item, len(ids))
+	found, err := s.standings(ctx, v, seen)
+	if err != nil {
+		return nil, err
+	}
+	for n := range found {
+		items[at[n]] = &Item{Header: seen[n].header, Standing: found[n]}
+	}
+	return items, nil
+}

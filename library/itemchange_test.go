@@ -1,0 +1,164 @@
+package library_test
+
+import (
+	"context"
+	"strconv"
+	"sync"
+	"testing"
+
+	"carrel/backend/backendtest"
+	"carrel/core/commit"
+	"carrel/core/fault"
+	"carrel/library"
+	"carrel/library/repair"
+	"carrel/principal"
+)
+
+// counter is the row that the changes of these tests count up.
+var counter = library.RowKey{Kind: 200, Key: "counter"}
+
+// counted counts the row of an item up, and reports what it has counted.
+func counted(id library.ContentID, change func(e *library.Edit)) library.ItemChange {
+	return library.ItemChange{
+		ID: id, Path: "contentId", Editors: true,
+		Rows: func(h *library.Header) []library.RowKey {
+			// The guess for an empty header is wrong on purpose.
+			return []library.RowKey{{Kind: counter.Kind, Key: counter.Key + string(h.ID)}, counter}
+		},
+		Plan: func(_ context.Context, t *library.ItemReading) (*library.Edit, error) {
+			n := 0
+			if v := t.Rows[1].Value; v != nil {
+				var err error
+				if n, err = strconv.Atoi(string(v)); err != nil {
+					return nil, err
+				}
+			}
+			next := []byte(strconv.Itoa(n + 1))
+			e := &library.Edit{Page: next, Rows: []library.Row{{RowKey: counter, Value: next}}, Answer: next}
+			if change != nil {
+				change(e)
+			}
+			return e, nil
+		},
+	}
+}
+
+// changeItem begins a mutation of a viewer, with an idempotency key unless it is "", and has
+// it change an item.
+func changeItem(ctx context.Context, svc *repair.Service, v *principal.Viewer, key string, in library.ItemChange) (*library.ContentOutcome, error) {
+	var input struct{ Key *string }
+	if key != "" {
+		input.Key = &key
+	}
+	var err error
+	in.Mutation, err = svc.BeginAsActor(ctx, v, in.ID.Tenant(), commit.Call{Name: "count", Input: &input, Key: &input.Key})
+	if err != nil {
+		return nil, err
+	}
+	return svc.ChangeItem(ctx, v, in)
+}
+
+func visibly(title *string) func(*library.Edit) {
+	return func(e *library.Edit) { e.Visible, e.Title = true, title }
+}
+
+func TestChangeItem_MovesTheItemIfReadersSeeIt(t *testing.T) {
+	h := backendtest.Staff(t, nil)
+	id := h.Note("n", principal.Public)
+	before := h.Content(id)
+	out, err := changeItem(t.Context(), h.Service, backendtest.Ann(), "", counted(id, nil))
+	if err != nil || string(out.Answer) != "1" {
+		t.Fatalf("answer %q, %v", out.Answer, err)
+	}
+	quiet := h.Content(id)
+	if quiet.Version != before.Version || quiet.LastModified != before.LastModified || quiet.Position != before.Position || string(quiet.Page) != "1" {
+		t.Errorf("nobody sees the change, and the item went from %+v to %+v", before, quiet)
+	}
+	out, err = changeItem(t.Context(), h.Service, backendtest.Ann(), "", counted(id, visibly(backendtest.Ptr("other"))))
+	if err != nil || string(out.Answer) != "2" || out.FanOut.Libraries != 1 {
+		t.Fatalf("answer %q, fan-out %+v, %v", out.Answer, out.FanOut, err)
+	}
+	seen := h.Content(id)
+	if seen.Version != before.Version+1 || seen.LastModified <= before.LastModified || seen.Position != seen.LastModified || seen.Title != "other" {
+		t.Errorf("readers see the change, and the item went from %+v to %+v", quiet, seen)
+	}
+	h.Quiet()
+	h.WantTitles(backendtest.Ann(), "u:acme:ann", "other")
+	h.WantClean()
+}
+
+func TestChangeItem_Rights(t *testing.T) {
+	h := backendtest.Staff(t, nil)
+	id := h.Note("n", principal.Private, "u:acme:bob=VIEWER")
+	change := counted(id, nil)
+	_, err := changeItem(t.Context(), h.Service, backendtest.Bob(), "", change)
+	backendtest.WantFaults(t, err, "FORBIDDEN contentId")
+	change.Editors = false
+	if _, err := changeItem(t.Context(), h.Service, backendtest.Bob(), "", change); err != nil {
+		t.Errorf("a change that needs no editor: %v", err)
+	}
+	h.User("u:acme:eve", principal.Public)
+	_, err = changeItem(t.Context(), h.Service, backendtest.As("u:acme:eve"), "", change)
+	backendtest.WantFaults(t, err, "NOT_FOUND contentId")
+	_, err = changeItem(t.Context(), h.Service, backendtest.Anonymous(), "", change)
+	backendtest.WantReason(t, err, fault.Unauthenticated, "")
+}
+
+// A repetition is answered with the first outcome.
+func TestChangeItem_Repeated(t *testing.T) {
+	h := backendtest.Staff(t, nil)
+	id := h.Note("n", principal.Public)
+	change := counted(id, nil)
+	for range 2 {
+		out, err := changeItem(t.Context(), h.Service, backendtest.Ann(), "key", change)
+		if err != nil || string(out.Answer) != "1" {
+			t.Fatalf("answer %q, %v", out.Answer, err)
+		}
+	}
+	nothing := change
+	nothing.Plan = func(context.Context, *library.ItemReading) (*library.Edit, error) { return nil, nil }
+	before := h.Content(id)
+	if _, err := changeItem(t.Context(), h.Service, backendtest.Ann(), "", nothing); err != nil {
+		t.Fatal(err)
+	}
+	if after := h.Content(id); after.Seq != before.Seq {
+		t.Errorf("nothing was to be changed, and the state is %d after %d", after.Seq, before.Seq)
+	}
+}
+
+// Changes at the same time of one item, by two processes, lose none.
+func TestChangeItem_OfManyAtOnce(t *testing.T) {
+	h := backendtest.Staff(t, nil)
+	id := h.Note("n", principal.Public)
+	services := []*repair.Service{h.Service, h.ServiceAfter(0)}
+	const each = 10
+	answers := make(chan string, 2*each)
+	var wg sync.WaitGroup
+	for i := range 2 * each {
+		wg.Go(func() {
+			for {
+				out, err := changeItem(t.Context(), services[i%2], backendtest.Ann(), "", counted(id, nil))
+				if fault.ReasonOf(err) == fault.ReasonContention {
+					continue
+				}
+				if err != nil {
+					t.Error(err)
+					return
+				}
+				answers <- string(out.Answer)
+				return
+			}
+		})
+	}
+	wg.Wait()
+	close(answers)
+	got := map[string]bool{}
+	for a := range answers {
+		got[a] = true
+	}
+	for n := 1; n <= 2*each; n++ {
+		if !got[strconv.Itoa(n)] {
+			t.Errorf("nobody counted %d: %v", n, got)
+		}
+	}
+}

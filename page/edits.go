@@ -1,0 +1,185 @@
+package page
+
+import (
+	"strconv"
+
+	"carrel/core/clock"
+	"carrel/core/fault"
+	"carrel/core/urlname"
+	"carrel/library"
+	"carrel/principal"
+)
+
+// The bounds of a page.
+const (
+	// MaxBranches is the most branches of an item, MaxLocales the most locales of a branch:
+	// the current text of all of them is copied in one write.
+	MaxBranches = 1000
+	MaxLocales  = 100
+	// MaxOpen is the most OPEN suggestions of an item.
+	MaxOpen = 1000
+)
+
+// place is a locale in a branch.
+type place struct {
+	Branch int
+	Locale string
+}
+
+func (p place) line() library.RowKey { return lineKey(p.Branch, p.Locale) }
+
+// edit is a change of a page under way: pure functions add to it.
+type edit struct {
+	head    Head
+	rows    []library.Row
+	visible bool
+	title   *string
+}
+
+func (e *edit) put(key library.RowKey, value []byte) {
+	e.rows = append(e.rows, library.Row{RowKey: key, Value: value})
+}
+
+// libraryEdit is the edit as package library decides it.
+func (e *edit) libraryEdit(answer []byte) *library.Edit {
+	return &library.Edit{Page: e.head.Encode(), Rows: e.rows, Visible: e.visible, Title: e.title, Answer: answer}
+}
+
+// show has visitors see the revision of a title, as the current one of a place. Where that
+// is the item's own locale, the title becomes the item's.
+func (e *edit) show(at place, title string) {
+	if at.Branch != e.head.Current {
+		return
+	}
+	e.visible = true
+	if at.Locale == e.head.Locale {
+		e.title = &title
+	}
+}
+
+// checkBase refuses a text that was made from another revision than the current one. It
+// accepts every text if base is nil.
+func checkBase(base *int, l Line) error {
+	if base == nil || *base == l.Current {
+		return nil
+	}
+	msg := "nothing is current here any more: your text was made from a revision that was"
+	if l.Current != None {
+		msg = "revision " + strconv.Itoa(l.Current) + " is current, and your text was made from another one: compare them, and save with baseRevision " + strconv.Itoa(l.Current)
+	}
+	return &fault.Error{Code: fault.Conflict, Reason: fault.ReasonRevision, Path: []string{"baseRevision"}, Msg: msg}
+}
+
+// save adds a revision to a place, of which l is the line, and returns its number.
+func (e *edit) save(at place, l Line, row revisionRow, publish bool) (int, error) {
+	if l.Last >= urlname.MaxNumber {
+		return 0, fault.TooManyf(nil, "a locale of a branch has at most %d revisions; begin another branch", urlname.MaxNumber)
+	}
+	n := l.Last + 1
+	l.Last, l.Working = n, n
+	if !e.head.Begun {
+		e.head.Begun, e.head.Locale = true, at.Locale
+	}
+	if publish {
+		l.Current = n
+		e.show(at, row.Title)
+	}
+	e.put(at.line(), l.encode())
+	e.put(revisionKey(at.Branch, at.Locale, n), row.encode())
+	return n, nil
+}
+
+// publish makes a revision that exists the current one of its place. It changes nothing
+// where it is that already; title is the item's.
+func (e *edit) publish(at place, l Line, number int, row revisionRow, title string) (changed bool) {
+	own := at.Branch == e.head.Current && at.Locale == e.head.Locale
+	if l.Current == number && !(own && row.Title != title) {
+		return false
+	}
+	l.Current = number
+	e.put(at.line(), l.encode())
+	e.show(at, row.Title)
+	return true
+}
+
+// copied is the current text of a locale of a branch.
+type copied struct {
+	locale string
+	row    revisionRow
+}
+
+// branch adds a branch that begins with the texts of another one, and returns its number.
+func (e *edit) branch(row branchRow, texts []copied) (int, error) {
+	if e.head.Last >= MaxBranches {
+		return 0, fault.TooManyf(nil, "an item has at most %d branches", MaxBranches)
+	}
+	e.head.Last++
+	n := e.head.Last
+	e.put(branchKey(n), row.encode())
+	for _, c := range texts {
+		at := place{n, c.locale}
+		c.row.Base, c.row.Suggestion, c.row.CreatedAt = None, "", row.CreatedAt
+		e.put(at.line(), Line{}.encode())
+		e.put(revisionKey(n, c.locale, 0), c.row.encode())
+	}
+	return n, nil
+}
+
+// makeCurrent shows visitors another branch. own is the current revision of the item's own
+// locale in it, nil where it has none.
+func (e *edit) makeCurrent(branch int, own *revisionRow) (changed bool) {
+	if e.head.Current == branch {
+		return false
+	}
+	e.head.Current = branch
+	e.visible = true
+	if own != nil {
+		e.title = &own.Title
+	}
+	return true
+}
+
+// suggest adds a suggestion.
+func (e *edit) suggest(id TextID, row suggestionRow) error {
+	if e.head.Open >= MaxOpen {
+		return fault.TooManyf(nil, "an item has at most %d open suggestions; its editors decide some of them first", MaxOpen)
+	}
+	e.head.Open++
+	e.put(suggestionKey(id), row.encode())
+	return nil
+}
+
+func decidedAlready(s State) error {
+	return &fault.Error{Code: fault.Conflict, Reason: fault.ReasonVersion, Path: []string{"id"},
+		Msg: "this suggestion is " + s.String() + " already; a decision is final"}
+}
+
+// decide ends a suggestion. revision is the number of what it became, or None.
+func (e *edit) decide(id TextID, row suggestionRow, to State, by principal.ID, revision int) error {
+	if row.State != Open {
+		return decidedAlready(row.State)
+	}
+	e.head.Open--
+	row.State, row.DecidedBy, row.Revision = to, by, revision
+	e.put(suggestionKey(id), row.encode())
+	return nil
+}
+
+// accept makes a suggestion a revision by the editor who accepts it, and returns the number.
+func (e *edit) accept(id TextID, row suggestionRow, l Line, by principal.ID, now clock.Instant, force bool) (int, error) {
+	if row.State != Open {
+		return 0, decidedAlready(row.State)
+	}
+	if !force {
+		if err := checkBase(&row.Base, l); err != nil {
+			return 0, err
+		}
+	}
+	n, err := e.save(place{row.Branch, row.Locale}, l, revisionRow{
+		Title: row.Title, Text: text{ID: id, Size: row.Size}, Author: by, CreatedAt: now, Base: row.Base, Suggestion: id.String(),
+	}, true)
+	if err != nil {
+		return 0, err
+	}
+	return n, e.decide(id, row, Accepted, by, n)
+}

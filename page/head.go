@@ -1,0 +1,318 @@
+package page
+
+import (
+	"encoding/binary"
+	"errors"
+	"math"
+
+	"carrel/core/clock"
+	"carrel/core/commit"
+	"carrel/principal"
+)
+
+// None is the number of a revision that there is not.
+const None = -1
+
+// Head is what the header of an item keeps of its page.
+type Head struct {
+	// Begun reports that there is a revision. Locale is then the item's own locale,
+	// that of its first revision.
+	Begun  bool
+	Locale string
+	// Last is the number of branches. Branches are numbered from 1, and none is removed.
+	Last int
+	// Current is the branch that visitors see, Working the one that editors work on.
+	Current, Working int
+	// Open is the number of suggestions that are OPEN.
+	Open int
+}
+
+// newHead is the head of an item without any text. Its branch is there from the start.
+var newHead = Head{Last: 1, Current: 1, Working: 1}
+
+// HasBranch reports whether the page has a branch of that number.
+func (h *Head) HasBranch(n int) bool { return n >= 1 && n <= h.Last }
+
+// branchRow is the row of a branch. Branch 1 has none: it is as old as its item.
+type branchRow struct {
+	CreatedAt  clock.Instant
+	By         principal.ID
+	CopiedFrom int // 0: the branch is no copy
+}
+
+// Line is the row of a locale in a branch: the numbers of its revisions.
+type Line struct {
+	// Last is the greatest number, None where the locale has no revision.
+	Last int
+	// Current is the revision that visitors see if the branch is current, None where
+	// nothing was published. Working is the one that was saved last.
+	Current, Working int
+}
+
+// noLine is the Line of a locale without a revision.
+var noLine = Line{None, None, None}
+
+// text is the body of a revision or of a suggestion. A short one is in the row.
+type text struct {
+	ID   TextID // zero: the body is in Body
+	Body string
+	Size int // of the body, in bytes
+}
+
+// revisionRow is the row of a revision. It is never changed.
+type revisionRow struct {
+	Title     string
+	Text      text
+	Author    principal.ID
+	CreatedAt clock.Instant
+	// Base is the number of the revision that the text was made from; None: not told.
+	Base int
+	// Suggestion is the id of the suggestion that was accepted as this revision; "": none.
+	Suggestion string
+}
+
+// State is the state of a suggestion.
+type State uint8
+
+// The states of suggestions. All but Open are final.
+const (
+	Open      State = 1
+	Accepted  State = 2
+	Rejected  State = 3
+	Withdrawn State = 4
+)
+
+// stateNames are the contract's names of the states.
+var stateNames = [...]string{Open: "OPEN", Accepted: "ACCEPTED", Rejected: "REJECTED", Withdrawn: "WITHDRAWN"}
+
+// String returns the contract's name of the state, "" for no state.
+func (s State) String() string {
+	if int(s) < len(stateNames) {
+		return stateNames[s]
+	}
+	return ""
+}
+
+// ParseState reads the contract's name of a state; ok is false for any other text.
+func ParseState(name string) (s State, ok bool) {
+	for s := Open; s <= Withdrawn; s++ {
+		if s.String() == name {
+			return s, true
+		}
+	}
+	return 0, false
+}
+
+// suggestionRow is the row of a suggestion. Its text has the suggestion's id.
+type suggestionRow struct {
+	Branch    int
+	Locale    string
+	Title     string
+	Note      *string
+	Size      int // of the text, in bytes
+	Author    principal.ID
+	CreatedAt clock.Instant
+	Base      int // the current revision when the suggestion was made, or None
+	State     State
+	DecidedBy principal.ID // "" while OPEN
+	// Revision is the number of the revision that the suggestion became, or None.
+	Revision int
+}
+
+// errRow is the error of a row that cannot be read.
+var errRow = errors.New("a row of a page is damaged, or of a later version of this program")
+
+// rowVersion is the first byte of everything that this package keeps in an item.
+const rowVersion = 1
+
+// Encode returns the head as the header keeps it.
+func (h Head) Encode() []byte {
+	w := writer{rowVersion}
+	w.flag(h.Begun)
+	w.text(h.Locale)
+	w.ints(h.Last, h.Current, h.Working, h.Open)
+	return w
+}
+
+// DecodeHead reads what the header of an item keeps of its page: nil where there was no
+// text yet.
+func DecodeHead(b []byte) (h Head, err error) {
+	if b == nil {
+		return newHead, nil
+	}
+	r := readRow(b)
+	h.Begun, h.Locale = r.flag(), r.Text()
+	r.ints(&h.Last, &h.Current, &h.Working, &h.Open)
+	if !h.HasBranch(h.Current) || !h.HasBranch(h.Working) || h.Open < 0 {
+		return Head{}, errRow
+	}
+	return h, r.end()
+}
+
+func (b branchRow) encode() []byte {
+	w := writer{rowVersion}
+	w.instant(b.CreatedAt)
+	w.text(string(b.By))
+	w.ints(b.CopiedFrom)
+	return w
+}
+
+func decodeBranch(b []byte) (row branchRow, err error) {
+	r := readRow(b)
+	row.CreatedAt, row.By = clock.Instant(r.Int()), principal.ID(r.Text())
+	r.ints(&row.CopiedFrom)
+	return row, r.end()
+}
+
+func (l Line) encode() []byte {
+	w := writer{rowVersion}
+	w.ints(l.Last, l.Current, l.Working)
+	return w
+}
+
+// decodeLine reads the row of a locale; nil is one that has no revision.
+func decodeLine(b []byte) (l Line, err error) {
+	if b == nil {
+		return noLine, nil
+	}
+	r := readRow(b)
+	r.ints(&l.Last, &l.Current, &l.Working)
+	if l.Last < 0 || l.Current < None || l.Current > l.Last || l.Working < None || l.Working > l.Last {
+		return Line{}, errRow
+	}
+	return l, r.end()
+}
+
+func (row revisionRow) encode() []byte {
+	w := writer{rowVersion}
+	w.text(row.Title)
+	w.flag(row.Text.ID != TextID{})
+	if row.Text.ID != (TextID{}) {
+		w = append(w, row.Text.ID[:]...)
+		w.ints(row.Text.Size)
+	} else {
+		w.text(row.Text.Body)
+	}
+	w.text(string(row.Author))
+	w.instant(row.CreatedAt)
+	w.ints(row.Base)
+	w.text(row.Suggestion)
+	return w
+}
+
+func decodeRevision(b []byte) (row revisionRow, err error) {
+	r := readRow(b)
+	row.Title = r.Text()
+	if r.flag() {
+		row.Text.ID = r.textID()
+		r.ints(&row.Text.Size)
+	} else {
+		row.Text.Body = r.Text()
+		row.Text.Size = len(row.Text.Body)
+	}
+	row.Author, row.CreatedAt = principal.ID(r.Text()), clock.Instant(r.Int())
+	r.ints(&row.Base)
+	row.Suggestion = r.Text()
+	return row, r.end()
+}
+
+func (row suggestionRow) encode() []byte {
+	w := writer{rowVersion}
+	w.ints(row.Branch)
+	w.text(row.Locale)
+	w.text(row.Title)
+	w.flag(row.Note != nil)
+	if row.Note != nil {
+		w.text(*row.Note)
+	}
+	w.ints(row.Size)
+	w.text(string(row.Author))
+	w.instant(row.CreatedAt)
+	w.ints(row.Base, int(row.State))
+	w.text(string(row.DecidedBy))
+	w.ints(row.Revision)
+	return w
+}
+
+func decodeSuggestion(b []byte) (row suggestionRow, err error) {
+	r := readRow(b)
+	r.ints(&row.Branch)
+	row.Locale, row.Title = r.Text(), r.Text()
+	if r.flag() {
+		note := r.Text()
+		row.Note = &note
+	}
+	r.ints(&row.Size)
+	row.Author, row.CreatedAt = principal.ID(r.Text()), clock.Instant(r.Int())
+	var state int
+	r.ints(&row.Base, &state)
+	if state < int(Open) || state > int(Withdrawn) {
+		return suggestionRow{}, errRow
+	}
+	row.State, row.DecidedBy = State(state), principal.ID(r.Text())
+	r.ints(&row.Revision)
+	return row, r.end()
+}
+
+// writer appends the fields of a row.
+type writer []byte
+
+func (w *writer) text(s string)           { *w = commit.AppendText(*w, s) }
+func (w *writer) instant(t clock.Instant) { *w = binary.AppendVarint(*w, int64(t)) }
+
+func (w *writer) ints(ns ...int) {
+	for _, n := range ns {
+		*w = binary.AppendVarint(*w, int64(n))
+	}
+}
+
+func (w *writer) flag(set bool) {
+	if set {
+		*w = append(*w, 1)
+	} else {
+		*w = append(*w, 0)
+	}
+}
+
+// reader reads the fields of a row. Its end tells whether all were there.
+type reader struct {
+	*commit.Reader
+	bad bool
+}
+
+func readRow(b []byte) *reader {
+	r := &reader{Reader: commit.NewReader(b)}
+	r.bad = r.Byte() != rowVersion
+	return r
+}
+
+func (r *reader) ints(ns ...*int) {
+	for _, n := range ns {
+		v := r.Int()
+		if v < None || v > math.MaxInt32 {
+			r.bad = true
+			v = 0
+		}
+		*n = int(v)
+	}
+}
+
+func (r *reader) flag() bool {
+	b := r.Byte()
+	r.bad = r.bad || b > 1
+	return b == 1
+}
+
+func (r *reader) textID() (id TextID) {
+	for i := range id {
+		id[i] = r.Byte()
+	}
+	return id
+}
+
+func (r *reader) end() error {
+	if r.bad || !r.OK() || r.More() {
+		return errRow
+	}
+	return nil
+}

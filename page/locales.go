@@ -1,0 +1,102 @@
+package page
+
+import (
+	"cmp"
+	"slices"
+	"strconv"
+	"strings"
+
+	"carrel/core/urlname"
+)
+
+// anyLocale in a list of preferences is every locale.
+const anyLocale = "*"
+
+// maxAccepted is how much of an Accept-Language header is read, in bytes.
+const maxAccepted = 1000
+
+// fallback are the locales that suit a reader if no preference does, the best first: "" is
+// text that is not translatable.
+var fallback = []string{"en", urlname.Neutral, ""}
+
+// AcceptedLocales returns the locales that an Accept-Language header names, the preferred first.
+// What it cannot read it leaves out.
+func AcceptedLocales(header string) []string {
+	type preference struct {
+		locale string
+		q      float64
+	}
+	var ps []preference
+	for part := range strings.SplitSeq(header[:min(len(header), maxAccepted)], ",") {
+		tag, params, _ := strings.Cut(part, ";")
+		p := preference{acceptedLocale(strings.TrimSpace(tag)), quality(params)}
+		if p.locale != "" && p.q > 0 {
+			ps = append(ps, p)
+		}
+	}
+	slices.SortStableFunc(ps, func(a, b preference) int { return cmp.Compare(b.q, a.q) })
+	locales := make([]string, len(ps))
+	for i, p := range ps {
+		locales[i] = p.locale
+	}
+	return locales
+}
+
+// acceptedLocale returns the locale of a language tag: its language and its country. Other
+// parts, such as a script, are not told apart. It returns "" for what is no locale.
+func acceptedLocale(tag string) string {
+	if tag == anyLocale {
+		return anyLocale
+	}
+	parts := strings.Split(tag, "-")
+	country := slices.IndexFunc(parts[1:], func(p string) bool { return len(p) == 2 })
+	name := parts[0]
+	if country >= 0 {
+		name += "_" + parts[1+country]
+	}
+	locale, err := urlname.Locale(name)
+	if err != nil {
+		return ""
+	}
+	return locale
+}
+
+// quality returns the weight of a language in Accept-Language: 1 where none is given, 0
+// where it cannot be read.
+func quality(params string) float64 {
+	for param := range strings.SplitSeq(params, ";") {
+		name, value, found := strings.Cut(strings.TrimSpace(param), "=")
+		if !found || !strings.EqualFold(strings.TrimSpace(name), "q") {
+			continue
+		}
+		q, err := strconv.ParseFloat(strings.TrimSpace(value), 64)
+		if err != nil || !(q >= 0 && q <= 1) {
+			return 0
+		}
+		return q
+	}
+	return 1
+}
+
+// choose returns the locale among those there are that suits the preferences best; ok is
+// false where none does. own is the item's own locale.
+func choose(there, preferred []string, own string) (locale string, ok bool) {
+	for _, p := range slices.Concat(preferred, fallback) {
+		if p == anyLocale {
+			if own != "" && slices.Contains(there, own) {
+				return own, true
+			}
+			if i := slices.IndexFunc(there, func(l string) bool { return l != "" }); i >= 0 {
+				return there[i], true
+			}
+			continue
+		}
+		if slices.Contains(there, p) {
+			return p, true
+		}
+		if language, _, found := strings.Cut(p, "_"); found && slices.Contains(there, language) {
+			return language, true
+		}
+	}
+	return "", false
+}

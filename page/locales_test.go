@@ -1,0 +1,69 @@
+package page
+
+import (
+	"slices"
+	"strings"
+	"testing"
+)
+
+func TestAcceptedLocales(t *testing.T) {
+	for header, want := range map[string]string{
+		"":                               "",
+		"en":                             "en",
+		"fr-CA, fr;q=0.8, en-gb;q=0.9":   "fr_CA en_GB fr",
+		"de;q=0.1,it;q=0.1,es;q=0.2":     "es de it",
+		"zh-Hant-TW":                     "zh_TW",
+		"sr-Latn":                        "sr",
+		"*;q=0.5, da":                    "da *",
+		"en;q=0, fr":                     "fr",
+		"en;q=2, fr;q=-1, it;q=x, de":    "de",
+		"en;q=NaN, de":                   "de",
+		"klingon, tlh, e, , ;q=1, en-XX": "",
+		" fr ; q=0.3 , EN;Q=0.4":         "en fr",
+	} {
+		if got := strings.Join(AcceptedLocales(header), " "); got != want {
+			t.Errorf("%q: %q, want %q", header, got, want)
+		}
+	}
+	long := strings.Repeat("en,", 100_000)
+	if got := len(AcceptedLocales(long)); got > maxAccepted {
+		t.Errorf("%d locales of a long header", got)
+	}
+}
+
+func TestChoose(t *testing.T) {
+	for _, c := range []struct {
+		there, preferred string
+		own              string
+		want             string // "-": none
+	}{
+		{"de en fr", "fr_CA", "en", "fr"},
+		{"de en fr fr_CA", "fr_CA", "en", "fr_CA"},
+		{"de fr_CA", "fr", "de", "-"}, // fr does not find fr_CA
+		{"de en", "fr it", "de", "en"},
+		{"de xx", "fr", "de", "xx"},
+		{"de en xx", "fr", "de", "en"},
+		{"_ de", "fr", "de", ""},
+		{"_ de xx", "", "de", "xx"},
+		{"de", "", "de", "-"},
+		{"de it", "*", "it", "it"},
+		{"de it", "*", "en", "de"},
+		{"_ de", "*", "", "de"},
+		{"_", "*", "", ""},
+		{"de it", "it *", "de", "it"},
+		{"en fr", "de fr_CH en", "en", "fr"},
+		{"", "en", "", "-"},
+	} {
+		there := strings.Fields(c.there)
+		for i := range there {
+			there[i] = strings.Trim(there[i], "_")
+		}
+		got, ok := choose(there, strings.Fields(c.preferred), c.own)
+		if ok != (c.want != "-") || ok && got != c.want {
+			t.Errorf("%q of %q, own %q: %q, %v; want %q", c.preferred, c.there, c.own, got, ok, c.want)
+		}
+		if ok && !slices.Contains(there, got) {
+			t.Errorf("%q of %q: %q is not there", c.preferred, c.there, got)
+		}
+	}
+}
