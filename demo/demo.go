@@ -222,7 +222,7 @@ func (s *story) item(i *item) {
 		created = i.changed.Add(-time.Duration(i.versions) * 31 * time.Hour)
 	}
 	s.write(interchange.Line{Type: interchange.TypeContent, Content: &library.ImportContent{
-		ID: itemID("demo", i.ImportPath), Kind: library.Link, Title: i.ImportPath, Description: &i.Doc, Link: &link,
+		ID: itemID("demo", i.ImportPath), Kind: library.Link, Title: i.ImportPath, Description: &i.Doc, Link: &link, URL: &link,
 		Visibility: i.visibility(), CreatedAt: &created, CreatedBy: &i.topic.keeper,
 		LastModified: &i.changed, Version: &i.versions, Members: members,
 	}})
@@ -257,7 +257,7 @@ func (s *story) acme(packages []Package) {
 			members = append(members, roles(library.Viewing, ann)...)
 		}
 		s.write(interchange.Line{Type: interchange.TypeContent, Content: &library.ImportContent{
-			ID: itemID("acme", p.ImportPath), Kind: library.Link, Title: title, Description: &p.Doc, Link: &link,
+			ID: itemID("acme", p.ImportPath), Kind: library.Link, Title: title, Description: &p.Doc, Link: &link, URL: &link,
 			Visibility: principal.LoggedIn, CreatedAt: &changed, CreatedBy: &by, LastModified: &changed, Members: members,
 		}})
 	}

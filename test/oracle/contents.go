@@ -89,6 +89,10 @@ func (g *game) createContent() {
 		name := one(g, []string{"c1", "c2", "c3", "C1", "c4", "c5", "c6", "c7", "c8", "c9", "c10", "c11", "a/b"})
 		in.Name = &name
 	}
+	if g.rarely(4) {
+		url := g.url()
+		in.URL = &url
+	}
 	if g.rarely(6) {
 		tenant := one(g, []string{g.home, g.away, g.home, g.away, g.home, g.away, "a b"})
 		in.Tenant = &tenant
@@ -126,6 +130,9 @@ func (g *game) createContentAs(v viewer, in library.CreateContent) {
 		creator: v.user, lastModified: g.w.now, version: 1, expiresAt: in.ExpiresAt,
 		members: others(in.Members, v.user),
 	}
+	if in.URL != nil {
+		g.w.name(c, canonicalOf(*in.URL))
+	}
 	c.members[v.user] = library.Manages
 	g.w.items[c.id] = c
 	g.w.remember(r, string(c.id))
@@ -155,6 +162,7 @@ func (w *world) createContent(v viewer, in library.CreateContent, r *request) (a
 	f.add(in.Title == "", "INVALID", "title")
 	f.add(in.Description != nil && *in.Description == badText, "INVALID", "description")
 	f.add((in.Link != nil) != (in.Kind == library.Link) || in.Link != nil && *in.Link == badLink, "INVALID", "link")
+	f.add(in.URL != nil && *in.URL == badURL, "INVALID", "url")
 	passed := in.ExpiresAt != nil && *in.ExpiresAt <= w.now
 	f.add(passed && in.IdempotencyKey == nil, "INVALID", "expiresAt")
 	f.add(badKey(in.IdempotencyKey), "INVALID", "idempotencyKey")
@@ -200,7 +208,7 @@ func (w *world) createContent(v viewer, in library.CreateContent, r *request) (a
 		f.add(p != v.user && !w.sees(v, p), "NOT_FOUND", "members", index(i), "principalId")
 	}
 	if f == nil {
-		f.add(w.items[library.ContentID(id)] != nil, "TAKEN")
+		f.add(w.items[library.ContentID(id)] != nil || w.takes("", tenant, in.URL), "TAKEN")
 	}
 	return false, f
 }

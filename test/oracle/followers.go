@@ -39,10 +39,10 @@ type shown struct {
 	Role library.ContentRole
 }
 
-// shownOf leaves out when the item expires: that alone changes no library, and
-// is not told.
+// shownOf leaves out when the item expires, and its URL: a change of these alone
+// changes no library, and makes no event.
 func shownOf(c plainItem, role library.ContentRole) shown {
-	c.ExpiresAt = nil
+	c.ExpiresAt, c.URL = nil, ""
 	return shown{c, role}
 }
 

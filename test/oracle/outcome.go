@@ -49,12 +49,13 @@ type plainItem struct {
 	LastModified      clock.Instant
 	Version           int
 	ExpiresAt         *clock.Instant
+	URL               string
 }
 
 func (c *item) plain() plainItem {
-	return plainItem{c.id, c.kind, c.title, c.description, c.link, c.visibility, c.creator, c.lastModified, c.version, c.expiresAt}
+	return plainItem{c.id, c.kind, c.title, c.description, c.link, c.visibility, c.creator, c.lastModified, c.version, c.expiresAt, c.url}
 }
 
 func plainContent(c *library.Content) plainItem {
-	return plainItem{c.ID, c.Kind, c.Title, c.Description, c.Link, c.Visibility, c.Creator, c.LastModified, c.Version, c.ExpiresAt}
+	return plainItem{c.ID, c.Kind, c.Title, c.Description, c.Link, c.Visibility, c.Creator, c.LastModified, c.Version, c.ExpiresAt, c.CanonicalURL}
 }

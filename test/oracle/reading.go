@@ -24,6 +24,7 @@ func (g *game) readSomething() {
 	if id, err := library.ParseContentID(g.contentID()); err == nil {
 		g.readItem(v, id)
 	}
+	g.readByURL(v, g.url(), one(g, []string{g.home, g.away}))
 }
 
 // readEverything compares what every viewer reads of everything.
@@ -35,6 +36,9 @@ func (g *game) readEverything() {
 			g.readLists(v, owner)
 		}
 		for _, tenant := range []string{g.home, g.away} {
+			for _, u := range urls {
+				g.readByURL(v, u.form, tenant)
+			}
 			for i, prefix := range typed {
 				g.find(v, tenant, prefix, 1+i%4)
 			}

@@ -36,6 +36,7 @@ type item struct {
 	title        string
 	description  *string
 	link         *string
+	url          string // in canonical form; "" where it has none
 	visibility   principal.Visibility
 	creator      principal.ID
 	lastModified clock.Instant

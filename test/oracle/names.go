@@ -1,0 +1,154 @@
+package oracle
+
+import (
+	"carrel/core/fault"
+	"carrel/core/id"
+	"carrel/core/input"
+	"carrel/library"
+)
+
+// badURL names nothing.
+const badURL = "ftp://e.com/1"
+
+// urls are the forms of URLs that are drawn, with their canonical form.
+var urls = []struct{ form, canonical string }{
+	{"https://e.com/1", "https://e.com/1"},
+	{"HTTPS://E.com:443/x/..//1/#top", "https://e.com/1"},
+	{"https://e.com/%32?lang=en", "https://e.com/2"},
+	{"https://e.com/2", "https://e.com/2"},
+	{"https://e.com/3", "https://e.com/3"},
+}
+
+// canonicalOf is the canonical form of a URL that was drawn.
+func canonicalOf(form string) string {
+	for _, u := range urls {
+		if u.form == form {
+			return u.canonical
+		}
+	}
+	return ""
+}
+
+// url draws a URL, of which a bad one is rare.
+func (g *game) url() string {
+	if g.rarely(20) {
+		return badURL
+	}
+	return one(g, urls).form
+}
+
+// named is the item of a tenant that a URL names; nil where there is none.
+func (w *world) named(tenant, canonical string) *item {
+	for _, c := range w.items {
+		if c.url == canonical && c.id.Tenant() == tenant && w.exists(c) {
+			return c
+		}
+	}
+	return nil
+}
+
+// name gives an item a URL, "" for none. An item that has expired, and has the URL, is
+// deleted for it.
+func (w *world) name(c *item, canonical string) {
+	for _, other := range w.items {
+		if other != c && canonical != "" && other.url == canonical && other.id.Tenant() == c.id.Tenant() {
+			other.deleted = true
+		}
+	}
+	c.url = canonical
+}
+
+// takes tells whether another item of the tenant has the URL that was given.
+func (w *world) takes(of library.ContentID, tenant string, url *string) bool {
+	if url == nil {
+		return false
+	}
+	c := w.named(tenant, canonicalOf(*url))
+	return c != nil && c.id != of
+}
+
+func (g *game) moveContent() {
+	id := g.contentID()
+	v := g.director(id)
+	in := library.MoveContent{ID: id, ExpectedVersion: g.version(), IdempotencyKey: g.key()}
+	switch {
+	case g.rarely(20):
+	case g.rarely(5):
+		in.URL = input.Some[*string](nil)
+	default:
+		url := g.url()
+		in.URL = input.Some(&url)
+	}
+	g.moveContentAs(v, in)
+}
+
+func (g *game) moveContentAs(v viewer, in library.MoveContent) {
+	plain := in
+	plain.IdempotencyKey = nil
+	r := g.request(v, in.IdempotencyKey, "moveContent", plain, func() { g.moveContentAs(v, in) })
+	again, want := g.w.moveContent(v, in, r)
+	out, err := g.svc.MoveContent(g.ctx, v.fresh(), in)
+	if !g.agrees("moveContent", in, v, want, err) {
+		return
+	}
+	if !again {
+		canonical := ""
+		if in.URL.Value != nil {
+			canonical = canonicalOf(*in.URL.Value)
+		}
+		g.w.name(g.w.items[library.ContentID(in.ID)], canonical)
+		g.w.remember(r, in.ID)
+	}
+	g.sameOutcome(v, out, 0)
+}
+
+func (w *world) moveContent(v viewer, in library.MoveContent, r *request) (again bool, f faults) {
+	if !v.signedIn() {
+		return false, faults{"UNAUTHENTICATED"}
+	}
+	f.add(id.KindOf(in.ID) != id.Content, "INVALID", "id")
+	f.add(badKey(in.IdempotencyKey), "INVALID", "idempotencyKey")
+	f.add(!in.URL.Set || in.URL.Value != nil && *in.URL.Value == badURL, "INVALID", "url")
+	if f != nil {
+		return false, f
+	}
+	tenant := library.ContentID(in.ID).Tenant()
+	if f = w.actor(v, tenant); f != nil {
+		return false, f
+	}
+	again, err := w.answered(r, in.ID)
+	c := w.items[library.ContentID(in.ID)]
+	switch {
+	case err != nil:
+		f.add(true, err.Error())
+	case again:
+	case c == nil || !w.reads(v, c):
+		f.add(true, "NOT_FOUND", "id")
+	case !w.directs(v, c):
+		f.add(true, "FORBIDDEN")
+	case in.ExpectedVersion != nil && *in.ExpectedVersion != c.version:
+		f.add(true, "CONFLICT")
+	default:
+		f.add(w.takes(c.id, tenant, in.URL.Value), "TAKEN")
+	}
+	return again, f
+}
+
+// readByURL compares what a URL names in a tenant.
+func (g *game) readByURL(v viewer, url, tenant string) {
+	g.Helper()
+	got, err := g.svc.ContentByURL(g.ctx, v.fresh(), url, &tenant)
+	if url == badURL {
+		if fault.ReasonOf(err) != fault.ReasonBadInput {
+			g.Fatalf("%s is looked up: %+v, %v", url, got, err)
+		}
+		return
+	}
+	want := g.w.named(tenant, canonicalOf(url))
+	if want != nil && !g.w.reads(v, want) {
+		want = nil
+	}
+	if err != nil || (got == nil) != (want == nil) || got != nil && got.ID != want.id {
+		g.Fatalf("%s in %s names %+v to %+v, and is shown as %+v, %v", url, tenant, want, v, got, err)
+	}
+}
