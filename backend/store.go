@@ -4,6 +4,7 @@ import (
 	"carrel/core/claim"
 	"carrel/core/commit"
 	"carrel/library"
+	"carrel/page"
 	"carrel/principal"
 )
 
@@ -16,4 +17,5 @@ type Store interface {
 	principal.DirectoryStore
 	library.ContentStore
 	library.LibraryStore
+	page.Store
 }

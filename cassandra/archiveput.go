@@ -14,6 +14,7 @@ import (
 	"carrel/core/fault"
 	"carrel/interchange/archive"
 	"carrel/library"
+	"carrel/page"
 	"carrel/principal"
 )
 
@@ -132,6 +133,8 @@ func (p *restoring) add(r *archive.Row) error {
 		}
 	case r.Due != nil:
 		p.due(*r.Due)
+	case r.Text != nil:
+		p.single((*restoreText)(r.Text))
 	case r.Content != nil:
 		h := r.Content
 		p.partition(contentTable(), string(h.ID), true).header =
@@ -270,9 +273,12 @@ func notAlone(doing string) error {
 
 type (
 	restoreSetting  archive.SettingRow
+	restoreText     page.Text
 	restoreBlock    archive.BlockRow
 	restoreCreation commit.Creation
 )
+
+func (w *restoreText) put(ctx context.Context, s *Store) error { return s.PutText(ctx, page.Text(*w)) }
 
 func (w *restoreSetting) put(ctx context.Context, s *Store) error {
 	const doing = "put a setting"

@@ -16,6 +16,7 @@ import (
 	"carrel/core/fault"
 	"carrel/interchange/archive"
 	"carrel/library"
+	"carrel/page"
 	"carrel/principal"
 )
 
@@ -43,6 +44,10 @@ const (
 	archiveDues       = `SELECT token(day, shard), day, shard, at, content_id, mts FROM due WHERE token(day, shard) > ? LIMIT ?`
 	archiveDue        = `SELECT token(day, shard), day, shard, at, content_id, mts FROM due WHERE day = ? AND shard = ? AND (at, content_id) > (?, ?) LIMIT ?`
 	archiveDuesBeside = `SELECT DISTINCT day, shard FROM due WHERE token(day, shard) = ?`
+
+	archiveTexts       = `SELECT token(text_id), text_id, content_id, row_kind, row_key, body FROM item_text WHERE token(text_id) > ? LIMIT ?`
+	archiveText        = `SELECT token(text_id), text_id, content_id, row_kind, row_key, body FROM item_text WHERE text_id = ? LIMIT ?`
+	archiveTextsBeside = `SELECT text_id FROM item_text WHERE token(text_id) = ?`
 )
 
 // archiveTableOf is the table of a chapter.
@@ -63,6 +68,8 @@ func archiveTableOf(c archive.Chapter) (*archiveTable, error) {
 	case archive.ChapterDues:
 		return &archiveTable{doing: "read due rows", beyond: archiveDues, within: archiveDue, beside: archiveDuesBeside,
 			key: dueKey, partition: duePart, row: dueRow, rows: readDueRows}, nil
+	case archive.ChapterTexts:
+		return singleRows("read texts", archiveTexts, archiveText, archiveTextsBeside, bytesKey, bytesPart, readTextRows), nil
 	}
 	return nil, &fault.Error{Code: fault.Internal, Msg: fmt.Sprintf("read rows: there is no chapter %d", c)}
 }
@@ -255,6 +262,23 @@ func (c *requestCells) archived(key string) (commit.RequestRow, error) {
 		return commit.RequestRow{}, err
 	}
 	return *row, nil
+}
+
+func readTextRows() rowReader {
+	var row textRow
+	return func(iter *gocql.Iter) (r archive.Row, at rowPlace, ok bool, err error) {
+		var key []byte
+		if !iter.Scan(&at.Token, &key, &row.item, &row.kind, &row.key, &row.body) {
+			return r, at, false, nil
+		}
+		at.Part = slices.Clone(key)
+		if len(key) != len(page.TextID{}) {
+			return r, at, false, session.ErrMalformedCell
+		}
+		text := row.text(page.TextID(key))
+		r.Text = &text
+		return r, at, true, nil
+	}
 }
 
 func readDueRows() rowReader {

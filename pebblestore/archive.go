@@ -10,6 +10,7 @@ import (
 	"carrel/core/commit"
 	"carrel/interchange/archive"
 	"carrel/library"
+	"carrel/page"
 	"carrel/principal"
 )
 
@@ -30,6 +31,8 @@ func chapterTable(c archive.Chapter) (byte, error) {
 		return tableContent, nil
 	case archive.ChapterDues:
 		return tableDue, nil
+	case archive.ChapterTexts:
+		return tableText, nil
 	}
 	return 0, fmt.Errorf("there is no chapter %d", c)
 }
@@ -109,6 +112,10 @@ func decodeArchived(table byte, key, value []byte) (r archive.Row, err error) {
 		var d commit.Due
 		d, err = decodeDueRow(key, value)
 		r.Due = &d
+	case tableText:
+		var t page.Text
+		t, err = textOf(key, value)
+		r.Text = &t
 	}
 	return r, err
 }
@@ -217,6 +224,8 @@ func putArchived(b *pebble.Batch, r *archive.Row) error {
 		return putRequest(b, tablePrincipal, string(r.Request.Principal), &r.Request.RequestRow)
 	case r.Due != nil:
 		return b.Set(appendDueKey(nil, *r.Due), appendDue(nil, r.Due.MTS), nil)
+	case r.Text != nil:
+		return b.Set(appendTextKey(nil, r.Text.ID), appendPageText(nil, r.Text), nil)
 	}
 	return errors.New("a row of no kind")
 }

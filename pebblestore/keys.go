@@ -50,6 +50,7 @@ import (
 //	'q' tenant, list, name, principal       row of the directory (derived)
 //	'r' owner, content                      role on a content (derived)
 //	's' name                                setting
+//	't' text                                text of a page
 //	'u' owner                               note of a rebuild
 //	'x' instant, key                        when the request row or creation of that key may go
 const (
@@ -70,6 +71,7 @@ const (
 	tableDirectory  = 'q'
 	tableShared     = 'r'
 	tableSetting    = 's'
+	tableText       = 't'
 	tableRebuild    = 'u'
 	tableExpiry     = 'x'
 )

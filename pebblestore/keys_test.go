@@ -18,6 +18,7 @@ import (
 	"carrel/core/commit"
 	"carrel/library"
 	"carrel/library/storetest"
+	"carrel/page"
 	"carrel/principal"
 )
 
@@ -86,6 +87,7 @@ func TestKeysGolden(t *testing.T) {
 		{"directory, longer", appendDirectoryKey(nil, principal.DirectoryKey{Name: "ann b"}, u)},
 		{"shared", appendPair(nil, tableShared, string(u), string(c))},
 		{"setting", appendSingle(nil, tableSetting, "cursor keys")},
+		{"text of a page", appendTextKey(nil, page.TextID{1, 15: 2})},
 		{"rebuild", appendSingle(nil, tableRebuild, string(u))},
 		{"expiry", appendExpiryKey(nil, at, appendSingle(nil, tableCreation, string(request[:])))},
 	}
@@ -142,6 +144,7 @@ func TestRowsGolden(t *testing.T) {
 		{"setting", appendSetting(nil, []byte("v"))},
 		{"next", appendNext(nil, 1001)},
 		{"rebuild", appendRebuild(nil, 7, []byte("N"))},
+		{"text of a page", appendPageText(nil, &page.Text{Item: "c:a:b", Row: library.RowKey{Kind: 4, Key: "1/en/2"}, Body: "body"})},
 		{"claim", appendClaim(nil, &claim.Claim{Record: "c:a:b", Token: claim.Token{1, 15: 2}, Until: 7})},
 	}
 	var lines strings.Builder

@@ -8,6 +8,7 @@ import (
 
 	"carrel/core/commit"
 	"carrel/library"
+	"carrel/page"
 	"carrel/principal"
 )
 
@@ -23,10 +24,11 @@ const (
 	ChapterPrincipals                    // partitions of users and groups
 	ChapterContents                      // partitions of items
 	ChapterDues                          // items that expire
+	ChapterTexts                         // texts of pages
 )
 
 // allChapters are all kinds of rows that are not derived from others.
-var allChapters = []Chapter{ChapterSettings, ChapterBlocks, ChapterCreations, ChapterPrincipals, ChapterContents, ChapterDues}
+var allChapters = []Chapter{ChapterSettings, ChapterBlocks, ChapterCreations, ChapterPrincipals, ChapterContents, ChapterDues, ChapterTexts}
 
 // String names the chapter for operators.
 func (c Chapter) String() string {
@@ -43,6 +45,8 @@ func (c Chapter) String() string {
 		return "contents"
 	case ChapterDues:
 		return "dues"
+	case ChapterTexts:
+		return "texts"
 	}
 	return "unknown"
 }
@@ -97,6 +101,7 @@ type Row struct {
 	ContentRow  *RowAt
 	Request     *RequestAt
 	Due         *commit.Due
+	Text        *page.Text
 }
 
 // Store reads and writes a whole store as rows, to move it to another one. Every

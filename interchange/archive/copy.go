@@ -18,6 +18,9 @@ import (
 // follows them costs one sync.
 const copyPage = 500
 
+// textsPage is the same for texts, each of which may have half a megabyte.
+const textsPage = 32
+
 // storeIdentity is the setting by which a store is told from all others. It is
 // not copied: a copy is another store.
 const storeIdentity = "identity"
@@ -148,8 +151,12 @@ func eachRow(ctx context.Context, a Store, from Chapter, after []byte, see func(
 		if c < from {
 			continue
 		}
+		limit := copyPage
+		if c == ChapterTexts {
+			limit = textsPage
+		}
 		for {
-			rows, next, err := a.ReadRows(ctx, c, after, copyPage)
+			rows, next, err := a.ReadRows(ctx, c, after, limit)
 			if err != nil {
 				return fmt.Errorf("%s: %w", c, err)
 			}

@@ -21,6 +21,7 @@ import (
 	"carrel/interchange/archive"
 	"carrel/library"
 	"carrel/library/repair"
+	"carrel/page"
 	"carrel/pebblestore"
 	"carrel/principal"
 	"carrel/test/oracle"
@@ -175,12 +176,12 @@ func TestACopyServesAsItsSourceDid(t *testing.T) {
 		t.Fatal(err)
 	}
 	rest := func(svc *repair.Service) []string {
-		page, err := svc.Library(t.Context(), ann, "g:acme:team", library.LibraryQuery{PageArgs: cursor.PageArgs{After: first.PageInfo.EndCursor()}})
+		rest, err := svc.Library(t.Context(), ann, "g:acme:team", library.LibraryQuery{PageArgs: cursor.PageArgs{After: first.PageInfo.EndCursor()}})
 		if err != nil {
 			t.Fatalf("going on from a cursor: %v", err)
 		}
 		var titles []string
-		for _, n := range page.Nodes() {
+		for _, n := range rest.Nodes() {
 			titles = append(titles, n.Title)
 		}
 		return titles
@@ -188,6 +189,10 @@ func TestACopyServesAsItsSourceDid(t *testing.T) {
 	h.Quiet()
 	from, to := h.Store.(*pebblestore.Store), newStore(t)
 	defer closeStore(t, to)
+	text := page.Text{ID: page.TextID{1}, Item: "c:acme:n1", Row: library.RowKey{Kind: 4, Key: "1"}, Body: "body"}
+	if err := from.PutText(t.Context(), text); err != nil {
+		t.Fatal(err)
+	}
 	names, err := naming.New(from, "desk", 10)
 	if err != nil {
 		t.Fatal(err)
@@ -200,9 +205,12 @@ func TestACopyServesAsItsSourceDid(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	// 6 items, 11 members, 2 requests; 6 users, a group with its member; the cursor keys.
-	if want := (map[string]int64{"settings": 1, "blocks": 1, "creations": 1, "principals": 8, "contents": 17, "dues": 1}); !cmp.Equal(want, rows) {
+	// 6 items, 11 members, 2 requests; 6 users, a group with its member; the cursor keys; a text.
+	if want := (map[string]int64{"settings": 1, "blocks": 1, "creations": 1, "principals": 8, "contents": 17, "dues": 1, "texts": 1}); !cmp.Equal(want, rows) {
 		t.Errorf("rows: %v, want %v", rows, want)
+	}
+	if texts, err := to.ReadTexts(t.Context(), []page.TextID{text.ID}); err != nil || texts[0] != text {
+		t.Errorf("the text is %+v, %v", texts, err)
 	}
 	svc := complete(t, to)
 	wantSameLibraries(t, from, to)

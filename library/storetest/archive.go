@@ -100,7 +100,7 @@ type shelf struct {
 // chapters are all of them.
 var chapters = []archive.Chapter{
 	archive.ChapterSettings, archive.ChapterBlocks, archive.ChapterCreations,
-	archive.ChapterPrincipals, archive.ChapterContents, archive.ChapterDues,
+	archive.ChapterPrincipals, archive.ChapterContents, archive.ChapterDues, archive.ChapterTexts,
 }
 
 // walk reads a chapter in pages and gives the rows of this subtest's tenant, as
@@ -237,6 +237,11 @@ func (s *shelf) writeRest(w *written) {
 	d := commit.Due{At: s.later(), Kind: commit.Content, Key: string(s.content("item")), MTS: s.tick()}
 	s.ok(s.PutDue(s.ctx, d))
 	w.add(archive.ChapterDues, archive.Row{Due: &d})
+	for n := range 3 {
+		t := s.text(n, fmt.Sprint("body ", n))
+		s.ok(s.PutText(s.ctx, t))
+		w.add(archive.ChapterTexts, archive.Row{Text: &t})
+	}
 }
 
 // sorted brings rows into an order of their own, whatever that of the archive is.

@@ -8,6 +8,7 @@ import (
 	"carrel/core/clock"
 	"carrel/core/commit"
 	"carrel/library"
+	"carrel/page"
 	"carrel/principal"
 )
 
@@ -25,6 +26,9 @@ func durableAreas() []durableArea {
 		}},
 		{"PutDue", []durableCheck{
 			{"PutDue must be durable no later than a Commit of this process that follows it", durableDue},
+		}},
+		{"PutText", []durableCheck{
+			{"It must be durable when a Commit that follows it is", durableText},
 		}},
 		{"Registers", []durableCheck{
 			{"a creation and a setting that were told are durable", durableRegisters},
@@ -129,6 +133,15 @@ func durableDue(s *stage, crash func()) {
 	it.move()
 	crash()
 	s.same("dues after a crash", s.dues(start+10, 1000), []commit.Due{d})
+}
+
+func durableText(s *stage, crash func()) {
+	it := s.newItem("item", principal.Private, s.user("a"))
+	t := s.text(1, "body")
+	s.ok(s.PutText(s.ctx, t))
+	it.move()
+	crash()
+	s.wantTexts("after a crash", []page.TextID{t.ID}, t)
 }
 
 func durableRegisters(s *stage, crash func()) {

@@ -62,6 +62,10 @@ func (st *Store) archived(chapter archive.Chapter) (rows []archive.Row) {
 		for _, d := range st.standingDues() {
 			add(archive.Row{Due: &d})
 		}
+	case archive.ChapterTexts:
+		for _, t := range st.texts {
+			add(archive.Row{Text: &t})
+		}
 	}
 	return rows
 }
@@ -150,6 +154,8 @@ func (st *Store) putRow(r *archive.Row) {
 		p.requests = putRequest(p.requests, r.Request.RequestRow)
 	case r.Due != nil:
 		st.due(*r.Due).put(int64(r.Due.MTS))
+	case r.Text != nil:
+		st.putText(*r.Text)
 	}
 }
 

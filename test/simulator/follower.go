@@ -245,7 +245,7 @@ func (r *run) hearAgain() {
 
 // expectHeld is what a follower must hold when nothing changes any more.
 func (r *run) expectHeld(f *follower) []string {
-	now := page{sight: f.sight, start: r.s.steps, end: r.s.steps}
+	now := readPage{sight: f.sight, start: r.s.steps, end: r.s.steps}
 	var held []string
 	for _, c := range r.st.contents {
 		if r.hist.mayHaveSeen(&now, c.id) && c.header.Exists(clock.Of(epoch.Add(r.s.now))) {
@@ -265,7 +265,7 @@ func (f *follower) check(h *History, report func(kind, format string, args ...an
 		if t.begins {
 			clear(removed)
 		}
-		p := page{sight: f.sight, start: t.start, end: t.end}
+		p := readPage{sight: f.sight, start: t.start, end: t.end}
 		if t.placed {
 			if !h.mayHaveSeen(&p, t.id) {
 				report(wrongFollower, "%q was shown %s in the library of %s in steps %d to %d, which it never might then", f.viewer, t.id, f.owner, t.start, t.end)

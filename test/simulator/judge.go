@@ -124,7 +124,7 @@ func (r *run) compareRead(w *reader) {
 
 // expect is what a walk must show when nothing changes.
 func (r *run) expect(w *reader) []library.ContentID {
-	now := page{sight: w.sight, start: r.s.steps, end: r.s.steps}
+	now := readPage{sight: w.sight, start: r.s.steps, end: r.s.steps}
 	var found []*contentPart
 	for _, c := range r.st.contents {
 		if r.hist.mayHaveSeen(&now, c.id) && c.header.Exists(clock.Of(epoch.Add(r.s.now))) {

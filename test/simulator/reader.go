@@ -10,8 +10,8 @@ import (
 	"carrel/principal"
 )
 
-// page is one page that a reader was shown.
-type page struct {
+// readPage is one page that a reader was shown.
+type readPage struct {
 	sight
 	start, end int
 	// from is what the serving process's clock showed when the page was asked for.
@@ -28,7 +28,7 @@ type reader struct {
 	descending, backward bool
 	// counts: the reader asks how many entries the bucket has.
 	counts bool
-	pages  []page
+	pages  []readPage
 	count  library.Count
 	bucket library.Bucket
 	// next is where a client goes on from; nil: from the beginning.
@@ -71,7 +71,7 @@ func (r *reader) read(ctx context.Context, p *process, size int) error {
 		// Each page is a request of its own: a viewer keeps who it is for one.
 		v := &principal.Viewer{User: r.viewer, Admin: r.admin}
 		q := r.query(size)
-		shown := page{sight: r.sight, start: p.a.s.steps, from: p.a.clock()}
+		shown := readPage{sight: r.sight, start: p.a.s.steps, from: p.a.clock()}
 		if len(r.pages)%2 == 0 {
 			// Resolvers do so for every page whose owner is still to be read.
 			p.svc.Prefetch(ctx, v, r.owner, q)

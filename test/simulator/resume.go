@@ -42,7 +42,7 @@ func (r *run) resumeWalks(p *process) {
 // movedSince are the items that the reader must see now, and that have moved
 // beyond every position that there was when its walk ended.
 func (r *run) movedSince(w *reader) []library.ContentID {
-	now := page{sight: w.sight, start: r.s.steps, end: r.s.steps}
+	now := readPage{sight: w.sight, start: r.s.steps, end: r.s.steps}
 	newest := r.hist.newest(w.last())
 	var moved []library.ContentID
 	for _, c := range r.st.contents {

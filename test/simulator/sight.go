@@ -33,7 +33,7 @@ const clockSlack = 100 * time.Millisecond
 
 // mayHaveSeen tells whether the viewer might be shown the item in the owner's
 // library at some moment while the page was read.
-func (h *History) mayHaveSeen(p *page, id library.ContentID) bool {
+func (h *History) mayHaveSeen(p *readPage, id library.ContentID) bool {
 	states := h.of(id).during(p.start, p.end)
 	for i := range states {
 		st := &states[i]
@@ -57,7 +57,7 @@ func (s *contentState) expired(clock time.Time) bool {
 // mustHaveSeen tells whether the item was all the same, and to be shown, from
 // the first page of a walk to the last.
 func (h *History) mustHaveSeen(r *reader, id library.ContentID) bool {
-	all := page{sight: r.sight, start: r.pages[0].start, end: r.last()}
+	all := readPage{sight: r.sight, start: r.pages[0].start, end: r.last()}
 	for _, p := range h.principals {
 		if len(p.during(all.start, all.end)) > 1 {
 			return false
@@ -71,7 +71,7 @@ func (h *History) mustHaveSeen(r *reader, id library.ContentID) bool {
 // itself, the tenant what is LOGGEDIN of the tenant's own, everybody what is
 // PUBLIC; with includeShared also what the viewer has a role on. Roles through
 // groups are read after the item, so they may be of a later state of it.
-func (h *History) sees(p *page, st *contentState, later []contentState) bool {
+func (h *History) sees(p *readPage, st *contentState, later []contentState) bool {
 	switch {
 	case st.header.Visibility == principal.Public:
 		return true

@@ -10,6 +10,7 @@ import (
 	"carrel/core/commit"
 	"carrel/interchange/archive"
 	"carrel/library"
+	"carrel/page"
 	"carrel/principal"
 )
 
@@ -28,6 +29,7 @@ type Store struct {
 	dues       []*dueCell // by instant and row
 	creations  []commit.Creation
 	claims     []claim.Claim // in order of their keys
+	texts      []page.Text   // in order of their ids
 	settings   []setting
 	blocks     []archive.BlockRow
 	decided    int // conditional writes applied to partitions

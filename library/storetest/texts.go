@@ -1,0 +1,111 @@
+package storetest
+
+import (
+	"crypto/sha256"
+	"fmt"
+	"strings"
+
+	"carrel/library"
+	"carrel/page"
+)
+
+func textAreas() []area {
+	return []area{
+		{"ReadTexts", []check{
+			{"ReadTexts must return the texts in the order of ids, at most MaxTexts, the zero Text where there is none", readTexts},
+		}},
+		{"DropTexts", []check{
+			{"It must be harmless when repeated", dropTexts},
+		}},
+		{"ScanTexts", []check{
+			{"each text is listed once without its body, in an order that lasts", scanTexts},
+		}},
+	}
+}
+
+// text is the n-th text of this subtest.
+func (s *stage) text(n int, body string) page.Text {
+	sum := sha256.Sum256([]byte(fmt.Sprint(s.tenant, " ", n)))
+	return page.Text{ID: page.TextID(sum[:16]), Item: s.content("item"), Row: library.RowKey{Kind: 4, Key: fmt.Sprint("row ", n)}, Body: body}
+}
+
+// wantTexts reads texts by their ids.
+func (s *stage) wantTexts(what string, ids []page.TextID, want ...page.Text) {
+	s.Helper()
+	got, err := s.ReadTexts(s.ctx, ids)
+	s.ok(err)
+	s.same(what, got, want)
+}
+
+func readTexts(s *stage) {
+	bodies := []string{"", "Ä\u202e\n\x00 \U0001F600", strings.Repeat("long ", 512<<10/5)}
+	var all []page.Text
+	var ids []page.TextID
+	for n := range page.MaxTexts {
+		t := s.text(n, bodies[n%2])
+		if n == 7 {
+			t.Body = bodies[2]
+		}
+		if n%3 == 2 {
+			t = page.Text{}
+		} else {
+			s.ok(s.PutText(s.ctx, t))
+			s.ok(s.PutText(s.ctx, t))
+		}
+		all, ids = append(all, t), append(ids, s.text(n, "").ID)
+	}
+	s.wantTexts("one hundred texts", ids, all...)
+	s.wantTexts("a text twice, in another order", []page.TextID{ids[3], ids[2], ids[0], ids[3]}, all[3], all[2], all[0], all[3])
+	s.wantTexts("no text", nil)
+}
+
+func dropTexts(s *stage) {
+	one, two, three := s.text(1, "one"), s.text(2, "two"), s.text(3, "three")
+	for _, t := range []page.Text{one, two, three} {
+		s.ok(s.PutText(s.ctx, t))
+	}
+	ids := []page.TextID{one.ID, two.ID, three.ID}
+	for range 2 {
+		s.ok(s.DropTexts(s.ctx, []page.TextID{one.ID, three.ID, s.text(4, "").ID}))
+		s.wantTexts("after two were removed", ids, page.Text{}, two, page.Text{})
+	}
+	s.ok(s.DropTexts(s.ctx, nil))
+}
+
+func scanTexts(s *stage) {
+	want := map[page.TextID]page.Text{}
+	for n := range 7 {
+		t := s.text(n, "body")
+		s.ok(s.PutText(s.ctx, t))
+		t.Body = ""
+		want[t.ID] = t
+	}
+	for _, limit := range []int{1, 3, 1000} {
+		found := map[page.TextID]page.Text{}
+		var after page.TextID
+		for range 10_000 {
+			part, err := s.ScanTexts(s.ctx, after, limit)
+			s.ok(err)
+			if len(part) > limit {
+				s.Fatalf("%d texts on a page of %d", len(part), limit)
+			}
+			for _, t := range part {
+				after = t.ID
+				if _, ours := want[t.ID]; !ours {
+					continue // of another subtest
+				}
+				if _, twice := found[t.ID]; twice {
+					s.Fatalf("%s is listed twice", t.ID)
+				}
+				found[t.ID] = t
+			}
+			if len(part) == 0 {
+				break
+			}
+		}
+		s.same(fmt.Sprintf("the texts, by pages of %d", limit), found, want)
+	}
+	none, err := s.ScanTexts(s.ctx, page.TextID{}, 0)
+	s.ok(err)
+	s.same("a page of none", len(none), 0)
+}

@@ -1,0 +1,128 @@
+package pebblestore
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"carrel/library"
+	"carrel/page"
+)
+
+// PutText implements page.Store. The commit that refers to the text syncs it.
+func (s *Store) PutText(ctx context.Context, t page.Text) error {
+	if err := s.enter(ctx); err != nil {
+		return err
+	}
+	defer s.leave()
+	if err := s.space.room(s.now()); err != nil {
+		return err
+	}
+	b := s.db.NewBatch()
+	defer func() { _ = b.Close() }()
+	if err := b.Set(appendTextKey(nil, t.ID), appendPageText(nil, &t), nil); err != nil {
+		return wrapError("put a text", err)
+	}
+	return s.commitLater(b)
+}
+
+// ReadTexts implements page.Store.
+func (s *Store) ReadTexts(ctx context.Context, ids []page.TextID) ([]page.Text, error) {
+	if err := s.enter(ctx); err != nil {
+		return nil, err
+	}
+	defer s.leave()
+	texts := make([]page.Text, len(ids))
+	for i, id := range ids {
+		value, found, err := s.get(appendTextKey(nil, id))
+		if err == nil && found {
+			texts[i], err = decodePageText(id, value)
+		}
+		if err != nil {
+			return nil, wrapError("read texts", fmt.Errorf("%s: %w", id, err))
+		}
+	}
+	return texts, nil
+}
+
+// DropTexts implements page.Store.
+func (s *Store) DropTexts(ctx context.Context, ids []page.TextID) error {
+	if err := s.enter(ctx); err != nil {
+		return err
+	}
+	defer s.leave()
+	b := s.db.NewBatch()
+	defer func() { _ = b.Close() }()
+	for _, id := range ids {
+		if err := b.Delete(appendTextKey(nil, id), nil); err != nil {
+			return wrapError("drop texts", err)
+		}
+	}
+	return s.commitLater(b)
+}
+
+// ScanTexts implements page.Store, in order of ids.
+func (s *Store) ScanTexts(ctx context.Context, after page.TextID, limit int) ([]page.Text, error) {
+	if err := s.enter(ctx); err != nil {
+		return nil, err
+	}
+	defer s.leave()
+	v, err := s.openRange(func(v *view) {
+		v.key = append(v.key[:0], tableText)
+		v.end = append(v.end[:0], tableText+1)
+		if after != (page.TextID{}) {
+			v.key = appendAfter(appendTextKey(v.key[:0], after))
+		}
+	})
+	if err != nil {
+		return nil, wrapError("list texts", err)
+	}
+	if v == nil {
+		return nil, nil
+	}
+	var texts []page.Text
+	for ok := v.it.First(); ok && len(texts) < limit; ok = v.it.Next() {
+		var value []byte
+		var t page.Text
+		if value, err = v.it.ValueAndErr(); err == nil {
+			t, err = textOf(v.it.Key(), value)
+		}
+		if err != nil {
+			break
+		}
+		t.Body = ""
+		texts = append(texts, t)
+	}
+	if err = errors.Join(err, v.it.Error(), s.done(v)); err != nil {
+		return nil, wrapError("list texts", err)
+	}
+	return texts, nil
+}
+
+// textOf reads the row of a text.
+func textOf(key, value []byte) (page.Text, error) {
+	var id page.TextID
+	if len(key) != 1+len(id) {
+		return page.Text{}, errKey
+	}
+	copy(id[:], key[1:])
+	return decodePageText(id, value)
+}
+
+// appendTextKey appends the key of a text.
+func appendTextKey(b []byte, id page.TextID) []byte { return append(append(b, tableText), id[:]...) }
+
+// appendPageText appends the row of a text, without its key.
+func appendPageText(b []byte, t *page.Text) []byte {
+	b = appendText(append(b, rowVersion), string(t.Item))
+	return append(appendText(append(b, byte(t.Row.Kind)), t.Row.Key), t.Body...)
+}
+
+// decodePageText reads the row of a text.
+func decodePageText(id page.TextID, value []byte) (page.Text, error) {
+	d := decode(value)
+	t := page.Text{ID: id, Item: library.ContentID(d.text())}
+	t.Row = library.RowKey{Kind: library.RowKind(d.byte()), Key: d.text()}
+	t.Body = d.rest()
+	return t, d.end()
+}

@@ -1,0 +1,72 @@
+package simulator
+
+import (
+	"bytes"
+	"context"
+	"slices"
+
+	"carrel/page"
+)
+
+// compareText orders texts by their ids.
+func compareText(t page.Text, id page.TextID) int { return bytes.Compare(t.ID[:], id[:]) }
+
+// putText stores a text in the place of any of its id.
+func (st *Store) putText(t page.Text) {
+	i, found := find(st.texts, t.ID, compareText)
+	if found {
+		st.texts[i] = t
+		return
+	}
+	st.texts = slices.Insert(st.texts, i, t)
+}
+
+// PutText stores a text.
+func (c *Client) PutText(ctx context.Context, t page.Text) error {
+	return c.write(ctx, "PutText", "", func() { c.st.putText(t) }, nil)
+}
+
+// ReadTexts reads texts.
+func (c *Client) ReadTexts(ctx context.Context, ids []page.TextID) ([]page.Text, error) {
+	texts := make([]page.Text, len(ids))
+	err := c.read(ctx, "ReadTexts", func() {
+		for n, id := range ids {
+			if i, found := find(c.st.texts, id, compareText); found {
+				texts[n] = c.st.texts[i]
+			}
+		}
+	})
+	return texts, err
+}
+
+// DropTexts removes texts. The second half of them may go late or never.
+func (c *Client) DropTexts(ctx context.Context, ids []page.TextID) error {
+	mine := slices.Clone(ids)
+	drop := func(ids []page.TextID) func() {
+		return func() {
+			for _, id := range ids {
+				if i, found := find(c.st.texts, id, compareText); found {
+					c.st.texts = slices.Delete(c.st.texts, i, i+1)
+				}
+			}
+		}
+	}
+	half := len(mine) / 2
+	return c.write(ctx, "DropTexts", "", drop(mine[:half]), drop(mine[half:]))
+}
+
+// ScanTexts lists texts in order of their ids.
+func (c *Client) ScanTexts(ctx context.Context, after page.TextID, limit int) ([]page.Text, error) {
+	var texts []page.Text
+	err := c.read(ctx, "ScanTexts", func() {
+		i, found := find(c.st.texts, after, compareText)
+		if found {
+			i++
+		}
+		texts = slices.Clone(c.st.texts[i:min(len(c.st.texts), i+max(limit, 0))])
+		for n := range texts {
+			texts[n].Body = ""
+		}
+	})
+	return texts, err
+}
