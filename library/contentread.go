@@ -76,7 +76,7 @@ func (s *Service) known(ctx context.Context, c *contentChange, t *target, row *c
 		}
 		return first, nil
 	}
-	sees, err := s.seesContent(ctx, c.v, c.id, &t.header, t.own)
+	sees, err := s.sees(ctx, c.v, c.id, &t.header, t.own)
 	if err != nil {
 		return nil, err
 	}
@@ -167,7 +167,7 @@ func (s *Service) outcome(ctx context.Context, v *principal.Viewer, id ContentID
 		return nil, err
 	}
 	h, own := rows.Header, rows.Members[0]
-	sees, err := s.seesContent(ctx, v, id, &h, own)
+	sees, err := s.sees(ctx, v, id, &h, own)
 	if err != nil || !sees {
 		return out, err
 	}

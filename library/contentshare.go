@@ -122,12 +122,9 @@ func (s *Service) checkShare(ctx context.Context, v *principal.Viewer, t *target
 // one of the tenant may have members of others, now or later, whom a role would
 // let in. Also those who have a role through a group could see it anyway.
 func (s *Service) seesAnyway(ctx context.Context, actor *principal.Viewer, p principal.ID, t *target, row Member) (bool, error) {
-	v := actor.As(p)
-	if p.IsUser() || t.header.Visibility == principal.Public || row.Active() {
-		return s.seesContent(ctx, v, t.header.ID, &t.header, row)
-	}
-	role, err := s.roleThroughGroups(ctx, v, t.header.ID)
-	return role != NoRole, err
+	v, h := actor.As(p), &t.header
+	roleOnly := p.IsGroup() && h.Visibility != principal.Public
+	return s.granted(ctx, v, h.ID, accessTo(v, h.ID, h, row, roleOnly, s.Now()))
 }
 
 // shareEdges are the item's places in the libraries of those it was shared

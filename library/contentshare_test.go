@@ -195,6 +195,15 @@ func TestAReaderSharesALoggedInItemWithNoGroup(t *testing.T) {
 	backendtest.WantFaults(t, share(backendtest.As("u:acme:cleo"))) // who has a role could see it anyway
 }
 
+// Everybody sees a PUBLIC item anyway.
+func TestShareContent_ReaderSharesAPublicItemWithAGroup(t *testing.T) {
+	h := backendtest.Town(t)
+	id := h.Note("open", principal.Public)
+	_, err := h.Share("u:beta:zed", id, "g:acme:team")
+	backendtest.WantFaults(t, err)
+	h.WantTitles(&principal.Viewer{}, "g:acme:team", "open")
+}
+
 func TestManagersSeeAllMembers(t *testing.T) {
 	h := backendtest.Town(t)
 	id := h.Note("a", principal.Public)

@@ -161,7 +161,7 @@ func (s *Service) Items(ctx context.Context, v *principal.Viewer, ids []ContentI
 	if err != nil {
 		return nil, err
 	}
-	sees, err := s.seesContents(ctx, v, ids, rows)
+	sees, err := s.seesEach(ctx, v, ids, rows)
 	if err != nil {
 		return nil, err
 	}

@@ -66,7 +66,7 @@ func (s *Service) Contents(ctx context.Context, v *principal.Viewer, ids []Conte
 	if err != nil {
 		return nil, err
 	}
-	sees, err := s.seesContents(ctx, v, ids, rows)
+	sees, err := s.seesEach(ctx, v, ids, rows)
 	if err != nil {
 		return nil, err
 	}

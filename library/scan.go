@@ -199,82 +199,48 @@ func (r *Reading) verify(ctx context.Context, w *scan, es []Entry) error {
 	end := es[len(es)-1]
 	w.last = EntryKey{end.Position, end.Content}
 	w.left -= len(es)
-	sights, err := r.judge(ctx, es, rows)
+	decisions, err := r.authorize(ctx, es, rows)
 	if err != nil {
 		return err
 	}
 	for i := range es {
-		if sights[i] == principal.Seen {
+		if decisions[i] == principal.Granted {
 			w.add(es[i], &rows[i])
 		}
 	}
 	return nil
 }
 
-// judge tells which items the viewer may see in this library. It asks for the
-// repair of entries that should not be there.
-func (r *Reading) judge(ctx context.Context, es []Entry, rows []ContentRows) ([]principal.Sight, error) {
+// authorize decides which items the viewer sees in this library. It asks for the repair
+// of entries that should not be there.
+func (r *Reading) authorize(ctx context.Context, es []Entry, rows []ContentRows) ([]principal.Access, error) {
 	now := r.s.Now()
-	sights := make([]principal.Sight, len(es))
+	decisions := make([]principal.Access, len(es))
 	stale, gone := 0, 0
-	var open []int
 	for i := range es {
-		h := &rows[i].Header
-		stands := h.State == commit.Live && rows[i].Members[0].Active() && StandsIn(r.source, h.Visibility, h.ID, r.owner)
-		if !stands || es[i].Position != h.Position {
+		holds := r.holds(&rows[i])
+		if !holds || es[i].Position != rows[i].Header.Position {
 			r.s.journal.Repair(commit.Repair{Kind: commit.Content, Key: string(r.owner), Row: BucketEntry{r.source, es[i]}})
 			stale++
 		}
-		if !stands {
+		if !holds {
 			gone++
-			continue
 		}
-		if !h.Exists(now) {
-			continue
-		}
-		if sights[i] = r.sightOf(&rows[i], now); sights[i] == principal.SeenByMembers {
-			open = append(open, i)
-		}
+		decisions[i] = r.accessTo(&rows[i], now)
 	}
-	roles, err := r.s.rolesThroughGroups(ctx, r.v, idsAt(rows, open))
-	if err != nil {
+	if err := r.s.askGroups(ctx, r.v, decisions, func(i int) ContentID { return rows[i].Header.ID }); err != nil {
 		return nil, err
 	}
-	for n, role := range roles {
-		if role != NoRole {
-			sights[open[n]] = principal.Seen
-		}
-	}
 	unseen := -gone
-	for _, s := range sights {
-		if s != principal.Seen {
+	for _, d := range decisions {
+		if d != principal.Granted {
 			unseen++
 		}
 	}
 	if stale+unseen > 0 {
 		r.s.watch.Hid(stale, unseen)
 	}
-	return sights, nil
-}
-
-// sightOf decides of an item that stands in the bucket read, as far as the
-// rows read with it decide.
-func (r *Reading) sightOf(rows *ContentRows, now clock.Instant) principal.Sight {
-	h := &rows.Header
-	switch {
-	case r.AsOwner:
-		return principal.Seen
-	case r.Bucket == principal.Private:
-		// An administrator: of another tenant's items only what it may see.
-		return sightOf(r.v, h.ID, h, r.ownRow(rows), now)
-	case StandsIn(r.Bucket, h.Visibility, h.ID, r.owner):
-		// Who reads this bucket may see what stands in it, by its definition.
-		return principal.Seen
-	case r.ownRow(rows).Active():
-		return principal.Seen
-	}
-	// Of includeShared: a role counts here, not mere visibility.
-	return principal.SeenByMembers
+	return decisions, nil
 }
 
 // add takes an item into the page if its entry is at the item's position. A

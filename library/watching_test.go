@@ -8,6 +8,7 @@ import (
 
 	"carrel/backend"
 	"carrel/backend/backendtest"
+	"carrel/core/commit"
 	"carrel/core/journal"
 	"carrel/library"
 	"carrel/principal"
@@ -65,13 +66,14 @@ func TestHiddenEntriesAreTold(t *testing.T) {
 	r := staleRoom(t) // n02 has moved, its entry has not, and n00 stands in two places
 	past := backendtest.RowsStart - 1
 	r.Change("c:acme:n04", func(h *library.Header) { h.ExpiresAt = &past })
+	r.Change("c:acme:n05", func(h *library.Header) { h.State = commit.Deleted })
 	for _, tc := range []struct {
 		name          string
 		q             library.LibraryQuery
 		stale, unseen int
 	}{
-		{"oldest first", library.LibraryQuery{PageArgs: backendtest.First(10)}, 2, 1},
-		{"newest first, where a moved item is shown all the same", library.LibraryQuery{PageArgs: backendtest.First(10), Descending: true}, 2, 1},
+		{"oldest first", library.LibraryQuery{PageArgs: backendtest.First(10)}, 3, 1},
+		{"newest first, where a moved item is shown all the same", library.LibraryQuery{PageArgs: backendtest.First(10), Descending: true}, 3, 1},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			w := &watching{}

@@ -47,7 +47,7 @@ func (s *Service) SetGroupMembers(ctx context.Context, v *Viewer, in SetGroupMem
 // viewer sees it without being in it. Whether it is in it through another group
 // is not resolved.
 func shownAfterLeaving(v *Viewer, rows *Rows) *Group {
-	if sightOfPrincipal(v, rows.Header.ID, &rows.Header) != Seen {
+	if accessTo(v, rows.Header.ID, &rows.Header) != Granted {
 		return nil
 	}
 	return &Group{rows.Header}

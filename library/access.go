@@ -1,0 +1,178 @@
+package library
+
+import (
+	"context"
+
+	"carrel/core/clock"
+	"carrel/core/commit"
+	"carrel/principal"
+)
+
+// accessTo decides who sees an item. It is the one function that does, on every path:
+// look-ups by id, mutations, pages and subscriptions. docs/visibility.md has the rules.
+//
+// h is the header that was read for id, and own the member row through which the viewer
+// has a role; the zero Member if there is none or the viewer is not signed in. With
+// roleOnly only roles count, and neither visibility nor administration.
+func accessTo(v *principal.Viewer, id ContentID, h *Header, own Member, roleOnly bool, now clock.Instant) principal.Access {
+	exists := h.Exists(now)
+	switch {
+	case exists && (own.Active() || !roleOnly && visibleTo(v, id, h)):
+		return principal.Granted
+	case !v.SignedIn() || !roleOnly && v.Administers(id.Tenant()):
+		return principal.Denied
+	case exists:
+		return principal.IfMember
+	}
+	return principal.DeniedAfterGroups
+}
+
+// visibleTo reports whether v sees an item that exists without any role on it.
+func visibleTo(v *principal.Viewer, id ContentID, h *Header) bool {
+	switch {
+	case h.Visibility == principal.Public || v.Administers(id.Tenant()):
+		return true
+	case h.Visibility == principal.LoggedIn:
+		return v.SignedIn() && v.User.Tenant() == id.Tenant()
+	}
+	return false
+}
+
+// askGroups replaces the decisions that depend on groups: the viewer sees those items on
+// which its groups have a role. idOf returns the id of the item of a decision.
+func (s *Service) askGroups(ctx context.Context, v *principal.Viewer, decisions []principal.Access, idOf func(i int) ContentID) error {
+	var open []int
+	var ids []ContentID
+	for i, d := range decisions {
+		if d.Depends() {
+			open, ids = append(open, i), append(ids, idOf(i))
+		}
+	}
+	roles, err := s.rolesThroughGroups(ctx, v, ids)
+	if err != nil {
+		return err
+	}
+	for n, i := range open {
+		if decisions[i] == principal.IfMember && roles[n] != NoRole {
+			decisions[i] = principal.Granted
+		} else {
+			decisions[i] = principal.Denied
+		}
+	}
+	return nil
+}
+
+// granted completes one decision.
+func (s *Service) granted(ctx context.Context, v *principal.Viewer, id ContentID, d principal.Access) (bool, error) {
+	if !d.Depends() {
+		return d == principal.Granted, nil
+	}
+	one := []principal.Access{d}
+	err := s.askGroups(ctx, v, one, func(int) ContentID { return id })
+	return err == nil && one[0] == principal.Granted, err
+}
+
+// sees reports whether v sees the item of an id, of which h and v's own member row were
+// read.
+func (s *Service) sees(ctx context.Context, v *principal.Viewer, id ContentID, h *Header, own Member) (bool, error) {
+	return s.granted(ctx, v, id, accessTo(v, id, h, own, false, s.Now()))
+}
+
+// seesEach is sees for readings of ids by readContents.
+func (s *Service) seesEach(ctx context.Context, v *principal.Viewer, ids []ContentID, rows []ContentRows) ([]bool, error) {
+	now := s.Now()
+	decisions := make([]principal.Access, len(rows))
+	for i := range rows {
+		decisions[i] = accessTo(v, ids[i], &rows[i].Header, ownRow(v, &rows[i]), false, now)
+	}
+	if err := s.askGroups(ctx, v, decisions, func(i int) ContentID { return ids[i] }); err != nil {
+		return nil, err
+	}
+	sees := make([]bool, len(rows))
+	for i, d := range decisions {
+		sees[i] = d == principal.Granted
+	}
+	return sees, nil
+}
+
+// ownRow returns the viewer's member row of a reading by readContents.
+func ownRow(v *principal.Viewer, rows *ContentRows) Member {
+	if !v.SignedIn() {
+		return Member{}
+	}
+	return rows.Members[0]
+}
+
+// bucketFor returns the bucket of owner's library that v reads.
+func (s *Service) bucketFor(ctx context.Context, v *principal.Viewer, owner principal.ID) (Bucket, error) {
+	bucket, _, err := s.bucketAndWhy(ctx, v, owner)
+	return bucket, err
+}
+
+// bucketAndWhy is bucketFor. asOwner: v reads the PRIVATE bucket as the owner or as a
+// member of it, so that the owner's role on an item is v's too.
+func (s *Service) bucketAndWhy(ctx context.Context, v *principal.Viewer, owner principal.ID) (b Bucket, asOwner bool, err error) {
+	switch {
+	case !v.SignedIn() && !v.GlobalAdmin:
+		return principal.Public, false, nil
+	case v.User == owner:
+		return principal.Private, true, nil
+	case v.Administers(owner.Tenant()):
+		return principal.Private, false, nil
+	}
+	if owner.IsGroup() {
+		groups, err := s.GroupsOf(ctx, v)
+		if err != nil {
+			return 0, false, err
+		}
+		if groups.Role(owner) != principal.NotInGroup {
+			return principal.Private, true, nil
+		}
+	}
+	if v.User.Tenant() == owner.Tenant() {
+		return principal.LoggedIn, false, nil
+	}
+	return principal.Public, false, nil
+}
+
+// holds reports whether an item belongs in the bucket whose entries are read, expired or
+// not. rows were read with r.Members.
+func (r *Reading) holds(rows *ContentRows) bool {
+	h := &rows.Header
+	return h.State == commit.Live && rows.Members[0].Active() && StandsIn(r.source, h.Visibility, h.ID, r.owner)
+}
+
+// accessTo decides whether the viewer sees an item in this library. rows were read with
+// r.Members.
+func (r *Reading) accessTo(rows *ContentRows, now clock.Instant) principal.Access {
+	h := &rows.Header
+	if !h.Exists(now) || !r.holds(rows) {
+		return principal.Denied
+	}
+	own := r.ownRow(rows)
+	if r.AsOwner {
+		own = rows.Members[0]
+	}
+	// includeShared adds to the viewer's bucket only what it has a role on.
+	roleOnly := !StandsIn(r.Bucket, h.Visibility, h.ID, r.owner)
+	return accessTo(r.v, h.ID, h, own, roleOnly, now)
+}
+
+// Sees reports whether the viewer sees an item in this library now. rows were read with
+// r.Members.
+func (r *Reading) Sees(ctx context.Context, rows *ContentRows) (bool, error) {
+	return r.s.granted(ctx, r.v, rows.Header.ID, r.accessTo(rows, r.s.Now()))
+}
+
+// Showed reports whether a page of this reader may have shown an item before a change by
+// which it has left the bucket. An administrator was shown of the items of another tenant
+// only those that it could see: the PUBLIC ones, and those on which it has a role.
+func (r *Reading) Showed(ctx context.Context, c Change, rows *ContentRows) (bool, error) {
+	if r.Bucket != principal.Private || r.AsOwner || r.v.Administers(c.Content.Tenant()) {
+		return c.Left.Has(r.Bucket), nil
+	}
+	if c.Left.Has(principal.Public) || !c.Left.Has(principal.Private) {
+		return c.Left.Has(principal.Public), nil
+	}
+	return r.s.sees(ctx, r.v, c.Content, &rows.Header, r.ownRow(rows))
+}
