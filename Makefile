@@ -138,8 +138,8 @@ simulate: ## play SCHEDULES schedules of the write protocol, every ablation and 
 	$(BUSY) $(GO_TEST) -count 1 -timeout 12m $(TESTFLAGS) ./test/simulator -args -count $(SCHEDULES)
 
 .PHONY: sim
-sim: ## replay one schedule of the simulator, step by step: make sim SEED=n, with a rule switched off WITHOUT=name FOLLOWING=n
-	go test -count 1 -v -run '^TestReplay$$' ./test/simulator -args -seed $(SEED) $(if $(WITHOUT),-without $(WITHOUT)) $(if $(FOLLOWING),-following $(FOLLOWING))
+sim: ## replay one schedule of the simulator, step by step: make sim SEED=n, and WITHOUT=name with an ablation
+	CARREL_ABLATION='$(WITHOUT)' go test -count 1 -v -run '^TestReplay$$' ./test/simulator -args -seed $(SEED)
 
 # What has three nodes, and draws its faults from a seed, is the nemesis below.
 .PHONY: faults

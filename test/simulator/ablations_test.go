@@ -1,106 +1,152 @@
 package simulator
 
 import (
-	"bytes"
 	"context"
+	"encoding/json"
+	"flag"
 	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
-	"regexp"
+	"slices"
 	"testing"
 	"time"
 
 	"carrel/test/simulator/ablations"
 )
 
-// huntWithin is how long one ablation is searched for.
-const huntWithin = 5 * time.Minute
+const (
+	// searched is within how many schedules an ablation must be found.
+	searched = 20_000
+	// huntWithin is how long the search for one ablation may take.
+	huntWithin = 5 * time.Minute
+	// everybodyFollows is the chance, in 1024, that libraries are followed where only
+	// followers notice what is wrong.
+	everybodyFollows = 1024
+)
 
-// ablatedBinary compiles the simulator with all ablations in it.
-func ablatedBinary(t *testing.T) string {
-	t.Helper()
-	dir := t.TempDir()
-	overlay, err := ablations.Overlay(filepath.Join("..", ".."), dir)
-	if err != nil {
-		t.Fatal(err)
-	}
-	binary := filepath.Join(dir, "ablated.test")
-	out, err := exec.CommandContext(t.Context(), "go", "test", "-c", "-vet=off", "-overlay", overlay, "-o", binary, ".").CombinedOutput()
-	if err != nil {
-		t.Fatalf("the simulator cannot be compiled with the ablations: %v\n%s", err, out)
-	}
-	return binary
+// promised are the kinds of violations that an ablation must lead to. Other kinds may be
+// mistakes of the ablation itself.
+var promised = []string{wrongLibrary, leftOver, wrongPage, wrongFollower}
+
+var reportFlag = flag.String("report", "", "the file into which TestHunt writes what it has found")
+
+// hunted is what TestHunt reports. TestAblations believes a report only if it names the
+// ablation that was asked for.
+type hunted struct {
+	Without   string     `json:"without"`
+	Schedules int        `json:"schedules"`
+	Found     *Violation `json:"found"` // null: nothing is wrong
 }
 
-// runAblated runs tests of the binary with a rule switched off; "" is none.
-func runAblated(t *testing.T, binary, without string, args ...string) (string, error) {
-	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), huntWithin)
-	defer cancel()
-	cmd := exec.CommandContext(ctx, binary, args...)
-	cmd.Env = append(os.Environ(), ablations.Variable+"="+without)
-	var out bytes.Buffer
-	cmd.Stdout, cmd.Stderr = &out, &out
-	err := cmd.Run()
-	return out.String(), err
+// replay is the command that plays a seed again.
+func replay(seed uint64) string {
+	if without == "" {
+		return fmt.Sprintf("make sim SEED=%d", seed)
+	}
+	return fmt.Sprintf("make sim SEED=%d WITHOUT=%s", seed, without)
 }
 
-// foundLine is what TestHunt prints of the first violation.
-var foundLine = regexp.MustCompile(`(?m)^\s*(?:\S+: )?found at seed (\d+): (.*)$`)
+// TestHunt looks for a first violation. Without a rule there must be one, of a kind that
+// the protocol promises to prevent; with all of them there must be none, whether
+// libraries are followed or not.
+func TestHunt(t *testing.T) {
+	if underRace {
+		t.Log("one task at a time has no data races: played without the detector")
+		return
+	}
+	report := hunted{Without: without}
+	m := newMachine()
+	defer m.Close()
+	if without != "" {
+		report.hunt(t.Context(), m, searched, func(v Violation) bool { return slices.Contains(promised, v.Kind) })
+	} else {
+		all := func(Violation) bool { return true }
+		report.hunt(t.Context(), m, sample/2, all)
+		m.Following = everybodyFollows
+		report.hunt(t.Context(), m, sample/2, all)
+	}
+	switch v := report.Found; {
+	case v == nil && without != "":
+		t.Errorf("nothing is wrong within %d schedules with the ablation %s", report.Schedules, without)
+	case v != nil && without == "":
+		t.Errorf("%v\n\treplay it with: %s", v, replay(v.Seed))
+	}
+	if *reportFlag == "" {
+		return
+	}
+	text, err := json.Marshal(report)
+	if err == nil {
+		err = os.WriteFile(*reportFlag, text, 0o600)
+	}
+	if err != nil {
+		t.Error(err)
+	}
+}
 
-// TestAblations switches one rule of the protocol off at a time: the simulator must find a
-// wrong library. That shows that the rule is needed, and that its loss would be noticed.
-// With all rules on, the same program finds nothing.
+// hunt plays schedules until one ends with a violation that counts.
+func (h *hunted) hunt(ctx context.Context, m *Machine, most uint64, counts func(Violation) bool) {
+	for seed := uint64(1); seed <= most && h.Found == nil; seed++ {
+		h.Schedules++
+		found := m.Play(ctx, seed)
+		if i := slices.IndexFunc(found, counts); i >= 0 {
+			h.Found = &found[i]
+		}
+	}
+}
+
+// TestAblations breaks one rule of the protocol at a time: the simulator must find a
+// wrong library, page or follower, or something left over. That shows that the rule is
+// needed, and that its loss would be noticed. With the same patches, and all rules
+// followed, nothing may be found.
 func TestAblations(t *testing.T) {
 	if underRace {
 		t.Log("one task at a time has no data races: played without the detector")
 		return
 	}
-	binary := ablatedBinary(t)
-	out, err := runAblated(t, binary, "", "-test.run", "^TestSchedules$", "-count", fmt.Sprint(sample))
+	program, err := buildOverlaid(t.TempDir())
 	if err != nil {
-		t.Fatalf("with all rules on: %v\n%s", err, out)
+		t.Fatal(err)
 	}
+	t.Run("every-rule", func(t *testing.T) {
+		t.Parallel()
+		if h := huntIn(t, program, ""); h.Found != nil {
+			t.Errorf("the patches break a rule although none of them is on: %v", h.Found)
+		}
+	})
 	for _, a := range ablations.All {
 		t.Run(a.Name, func(t *testing.T) {
 			t.Parallel()
-			following := uint64(someFollow)
-			if a.Followers {
-				following = 1024 // it harms nobody else
+			v := huntIn(t, program, a.Name).Found
+			if v == nil || !slices.Contains(promised, v.Kind) {
+				t.Fatalf("%s: not found: %v", a.Without, v)
 			}
-			out, err := runAblated(t, binary, a.Name, "-test.run", "^TestHunt$", "-test.v", "-following", fmt.Sprint(following))
-			found := foundLine.FindStringSubmatch(out)
-			if err != nil || found == nil {
-				t.Fatalf("not found within %d schedules that %s: %v\n%s", searched, a.Without, err, out)
-			}
-			t.Logf("found at seed %s (make sim SEED=%s WITHOUT=%s FOLLOWING=%d): %s", found[1], found[1], a.Name, following, found[2])
+			t.Logf("found by make sim SEED=%d WITHOUT=%s: %s: %.200s", v.Seed, a.Name, v.Kind, v.What)
 		})
 	}
 }
 
-// TestHunt looks for the first schedule that ends with wrong libraries, pages or followers,
-// or with something left over that nobody will clean up. TestAblations runs it with a rule
-// switched off.
-func TestHunt(t *testing.T) {
-	without := os.Getenv(ablations.Variable)
-	count := uint64(searched)
-	if without == "" {
-		count = sample
+// huntIn runs TestHunt of a program with an ablation on, and returns its report.
+func huntIn(t *testing.T, program, name string) hunted {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), huntWithin)
+	defer cancel()
+	file := filepath.Join(t.TempDir(), "report.json")
+	hunt := exec.CommandContext(ctx, program, "-test.run", "^TestHunt$", "-report", file)
+	hunt.Env = append(os.Environ(), ablations.Variable+"="+name)
+	if out, err := hunt.CombinedOutput(); err != nil {
+		t.Fatalf("the search ended with %v:\n%s", err, out)
 	}
-	m := NewMachine()
-	defer m.Close()
-	m.Following = *followingFlag
-	for seed := uint64(1); seed <= count; seed++ {
-		for _, v := range m.Play(t.Context(), seed) {
-			switch v.Kind {
-			case wrongLibrary, leftOver, wrongPage, wrongFollower:
-				if without == "" {
-					t.Fatalf("with all rules on, at seed %d: %s: %s", seed, v.Kind, v.What)
-				}
-				t.Logf("found at seed %d: %s: %s", v.Seed, v.Kind, v.What)
-				return
-			}
-		}
+	text, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatalf("the search has reported nothing: %v", err)
 	}
+	var h hunted
+	if err := json.Unmarshal(text, &h); err != nil {
+		t.Fatal(err)
+	}
+	if h.Without != name || h.Schedules == 0 {
+		t.Fatalf("the search was for %q and played %d schedules", h.Without, h.Schedules)
+	}
+	return h
 }

@@ -57,8 +57,9 @@
 // # How it is kept honest
 //
 // TestAblations switches one rule of the protocol off at a time, by a patch of the
-// source (package ablations), and a violation must then be found within 20,000
-// schedules. TestWorldIsReached counts that what is
-// described here happens. TestCrashPoints fails every operation at every store
+// source, and a violation must then be found within 20,000 schedules. The comment of
+// package ablations says how to add one. "make sim SEED=n WITHOUT=name" replays a
+// schedule with an ablation. TestWorldIsReached counts that what is described here
+// happens. TestCrashPoints fails every operation at every store
 // call. TestConformance holds the simulated store to the contract of all stores.
 package simulator

@@ -2,8 +2,6 @@ package simulator
 
 import (
 	"flag"
-	"fmt"
-	"os"
 	"sync"
 	"testing"
 	"time"
@@ -14,8 +12,6 @@ import (
 const (
 	// schedules is how many are played in every run.
 	schedules = 200_000
-	// searched is within how many an ablation must be found.
-	searched = 20_000
 	// sample is how many are enough to see that runs are alike, or race-clean.
 	sample = 1_000
 	// workers play at the same time: the machines that tests run on have two cores.
@@ -23,24 +19,28 @@ const (
 )
 
 var (
-	seedFlag    = flag.Uint64("seed", 0, "the schedule that TestReplay plays")
-	withoutFlag = flag.String("without", "", "the ablation of TestReplay, by its name")
-	fromFlag    = flag.Uint64("from", 1, "the first seed of TestSchedules")
-	countFlag   = flag.Uint64("count", schedules, "the number of schedules of TestSchedules")
+	seedFlag  = flag.Uint64("seed", 0, "the schedule that TestReplay plays")
+	fromFlag  = flag.Uint64("from", 1, "the first seed of TestSchedules")
+	countFlag = flag.Uint64("count", schedules, "the number of schedules of TestSchedules")
 
 	followingFlag = flag.Uint64("following", someFollow, "the chance, in 1024, that libraries are followed in TestReplay and TestSchedules")
 )
 
+// newMachine returns a Machine as the flags ask for, and the ablation that is on.
+func newMachine() *Machine {
+	m := NewMachine()
+	m.Following = *followingFlag
+	if a, err := ablations.Find(without); err == nil && a.Followers {
+		m.Following = everybodyFollows
+	}
+	return m
+}
+
 // TestReplay plays one schedule and tells every step of it.
 func TestReplay(t *testing.T) {
-	if *withoutFlag != "" && os.Getenv(ablations.Variable) == "" {
-		out, err := runAblated(t, ablatedBinary(t), *withoutFlag, "-test.run", "^TestReplay$", "-test.v", "-seed", fmt.Sprint(*seedFlag), "-following", fmt.Sprint(*followingFlag))
-		t.Logf("%s\n%v", out, err)
-		return
-	}
-	m := NewMachine()
+	m := newMachine()
 	defer m.Close()
-	m.Trace, m.Following = t.Logf, *followingFlag
+	m.Trace = t.Logf
 	for _, v := range m.Play(t.Context(), *seedFlag) {
 		t.Error(v.Error())
 	}
@@ -76,9 +76,8 @@ func TestSchedules(t *testing.T) {
 	var group sync.WaitGroup
 	for w := range uint64(workers) {
 		group.Go(func() {
-			m := NewMachine()
+			m := newMachine()
 			defer m.Close()
-			m.Following = *followingFlag
 			var found []Violation
 			for n := w; n < count && len(found) < 20; n += workers {
 				found = append(found, m.Play(t.Context(), *fromFlag+n)...)
@@ -88,7 +87,7 @@ func TestSchedules(t *testing.T) {
 	}
 	group.Wait()
 	for _, v := range all.found {
-		t.Errorf("%v\n\treplay it with: make sim SEED=%d", v.Error(), v.Seed)
+		t.Errorf("%v\n\treplay it with: %s", v.Error(), replay(v.Seed))
 	}
 	t.Logf("%d schedules from seed %d, %d of them with faults, %d steps, %d states decided, %d violations, %v",
 		count, *fromFlag, all.faulty, all.steps, all.states, len(all.found), time.Since(began).Round(time.Second))

@@ -1,5 +1,11 @@
 package ablations
 
+import (
+	"fmt"
+	"slices"
+	"strings"
+)
+
 // Patch replaces lines of a source file.
 type Patch struct {
 	File     string // below the root of the module
@@ -81,4 +87,16 @@ var All = []Ablation{
 	{"recovery-silent", "who finishes the change of another writes no changes of libraries", true, []Patch{
 		{"library/fanout.go", "\t\tif w.quiet {\n", "\t\tif w.quiet || w.serial && commit.Ablated(\"recovery-silent\") {\n"},
 	}},
+}
+
+// Find returns the ablation of a name. The error lists the names that there are.
+func Find(name string) (Ablation, error) {
+	if i := slices.IndexFunc(All, func(a Ablation) bool { return a.Name == name }); i >= 0 {
+		return All[i], nil
+	}
+	names := make([]string, len(All))
+	for i, a := range All {
+		names[i] = a.Name
+	}
+	return Ablation{}, fmt.Errorf("there is no ablation %q; there are: %s", name, strings.Join(names, ", "))
 }

@@ -1,0 +1,3 @@
+package simulator
+
+func init() { overlaid = true }

@@ -1,0 +1,97 @@
+package simulator
+
+import (
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"carrel/test/simulator/ablations"
+)
+
+// root is the folder of the module.
+var root = filepath.Join("..", "..")
+
+// TestOverlay_NamesTheAblationThatDoesNotApply: each patch must match once, and who moves
+// or repeats a patched line learns which ablation it breaks.
+func TestOverlay_NamesTheAblationThatDoesNotApply(t *testing.T) {
+	last := ablations.All[len(ablations.All)-1]
+	patch := last.Patches[0]
+	for name, edit := range map[string]func(text string) string{
+		"the line is gone":  func(text string) string { return strings.Replace(text, patch.Old, "", 1) },
+		"the line is twice": func(text string) string { return strings.Replace(text, patch.Old, patch.Old+patch.Old, 1) },
+		"as it is":          nil,
+	} {
+		t.Run(name, func(t *testing.T) {
+			copied := copyOfSources(t)
+			if edit == nil {
+				if _, err := ablations.Overlay(copied, t.TempDir()); err != nil {
+					t.Error(err)
+				}
+				return
+			}
+			file := filepath.Join(copied, patch.File)
+			text, err := os.ReadFile(file)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := os.WriteFile(file, []byte(edit(string(text))), 0o600); err != nil {
+				t.Fatal(err)
+			}
+			_, err = ablations.Overlay(copied, t.TempDir())
+			if err == nil || !strings.Contains(err.Error(), last.Name) || !strings.Contains(err.Error(), patch.File) {
+				t.Errorf("the patch applies, or who must mend it is not said: %v", err)
+			}
+		})
+	}
+}
+
+// copyOfSources copies what Overlay reads, and returns the root of the copy.
+func copyOfSources(t *testing.T) string {
+	t.Helper()
+	copied := t.TempDir()
+	for _, a := range ablations.All {
+		for _, p := range a.Patches {
+			text, err := os.ReadFile(filepath.Join(root, p.File))
+			if err == nil {
+				err = os.MkdirAll(filepath.Dir(filepath.Join(copied, p.File)), 0o700)
+			}
+			if err == nil {
+				err = os.WriteFile(filepath.Join(copied, p.File), text, 0o600)
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	added := filepath.Join("test", "simulator", "ablations", "testdata", "added")
+	if err := os.CopyFS(filepath.Join(copied, added), os.DirFS(filepath.Join(root, added))); err != nil {
+		t.Fatal(err)
+	}
+	return copied
+}
+
+var ruleRow = regexp.MustCompile("(?m)^\\| [^|]+ \\| `([a-z-]+)` \\| [^|]+ \\|$")
+
+// TestAblations_AreInTheDocumentation: docs/write-protocol.md says of each ablation which
+// rule it breaks, and what goes wrong then.
+func TestAblations_AreInTheDocumentation(t *testing.T) {
+	text, err := os.ReadFile(filepath.Join(root, "docs", "write-protocol.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var told, names []string
+	for _, row := range ruleRow.FindAllStringSubmatch(string(text), -1) {
+		told = append(told, row[1])
+	}
+	for _, a := range ablations.All {
+		names = append(names, a.Name)
+	}
+	slices.Sort(told)
+	slices.Sort(names)
+	if !slices.Equal(told, names) {
+		t.Errorf("docs/write-protocol.md has the ablations\n%q\nand there are\n%q", told, names)
+	}
+}
