@@ -41,6 +41,7 @@ func TestPresenter(t *testing.T) {
 		"not found":                         {fault.NotFoundf(nil, "shown"), "NOT_FOUND", "shown"},
 		"not a member":                      {problem(fault.NotFound, fault.ReasonNotAMember), "NOT_FOUND", "shown"},
 		"conflict":                          {problem(fault.Conflict, ""), "CONFLICT", "shown"},
+		"revision":                          {problem(fault.Conflict, fault.ReasonRevision), "CONFLICT", "shown"},
 		"version":                           {problem(fault.Conflict, fault.ReasonVersion), "CONFLICT", "shown"},
 		"taken":                             {problem(fault.Conflict, fault.ReasonTaken), "CONFLICT", "shown"},
 		"last manager":                      {problem(fault.Conflict, fault.ReasonLastManager), "CONFLICT", "shown"},

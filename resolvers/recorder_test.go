@@ -14,6 +14,7 @@ import (
 	"carrel/core/clock"
 	"carrel/core/commit"
 	"carrel/library"
+	"carrel/page"
 	"carrel/principal"
 )
 
@@ -337,4 +338,24 @@ func (s *recorder) DropClaim(ctx context.Context, k claim.Key, record string, to
 func (s *recorder) ScanClaims(ctx context.Context, after claim.Key, limit int) ([]claim.Claim, error) {
 	s.note("ScanClaims", after, limit)
 	return s.next.ScanClaims(ctx, after, limit)
+}
+
+func (s *recorder) PutText(ctx context.Context, t page.Text) error {
+	s.note("PutText", t)
+	return s.next.PutText(ctx, t)
+}
+
+func (s *recorder) ReadTexts(ctx context.Context, ids []page.TextID) ([]page.Text, error) {
+	s.note("ReadTexts", ids)
+	return s.next.ReadTexts(ctx, ids)
+}
+
+func (s *recorder) DropTexts(ctx context.Context, ids []page.TextID) error {
+	s.note("DropTexts", ids)
+	return s.next.DropTexts(ctx, ids)
+}
+
+func (s *recorder) ScanTexts(ctx context.Context, after page.TextID, limit int) ([]page.Text, error) {
+	s.note("ScanTexts", after, limit)
+	return s.next.ScanTexts(ctx, after, limit)
 }
