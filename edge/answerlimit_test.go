@@ -86,16 +86,18 @@ func TestAnswerLimit_HasTheStatusOfValidationErrors(t *testing.T) {
 func TestAnswerLimit_EndsTheReading(t *testing.T) {
 	e := newEdge(t, limitedTo(1000, 256<<20))
 	e.named(2000)
-	var read []string
 	var stopped error
-	make := e.onUser
+	begun := make(chan struct{})
+	user := e.onUser
 	e.onUser = func(ctx context.Context, id string) (*principal.User, error) {
 		if id == "slow" { // beside it another root field becomes too long
+			close(begun)
 			<-ctx.Done()
 			stopped = ctx.Err()
+		} else {
+			<-begun
 		}
-		read = append(read, id)
-		return make(ctx, id)
+		return user(ctx, id)
 	}
 	a := e.query(t, `{a:user(id:"slow"){id library{bucket}} b:user(id:"x"){displayName}}`, nil)
 	if a.code() != "ANSWER_TOO_LARGE" || len(a.Errors) != 1 || stopped == nil {
