@@ -2,7 +2,6 @@ package library
 
 import (
 	"context"
-	"slices"
 	"strconv"
 	"strings"
 
@@ -59,7 +58,7 @@ func (s *Service) nameFor(ctx context.Context, tenant string, name *string) (str
 // createAs runs a creation under its id.
 func (s *Service) createAs(ctx context.Context, m commit.Mutation, v *principal.Viewer, id ContentID, in *CreateContent, members []Member) (*ContentOutcome, error) {
 	all := withCreator(v.User, members)
-	var first *contentAnswer
+	var first *keptAnswer
 	e, decided, err := s.decide(ctx, m.Budget, id, func(ctx context.Context) (*attempt, error) {
 		rows, err := s.contents.Read(ctx, id, ContentQuery{Request: m.Request.Lookup()})
 		if err != nil {
@@ -70,7 +69,7 @@ func (s *Service) createAs(ctx context.Context, m commit.Mutation, v *principal.
 			return nil, err
 		}
 		if again {
-			first = &contentAnswer{Libraries: len(all)}
+			first = &keptAnswer{Libraries: len(all)}
 			return nothingToChange, nil
 		}
 		if err := checkExpiry(in.ExpiresAt, s.Now()); err != nil {
@@ -152,38 +151,6 @@ func checkContentName(name string) error {
 	return id.CheckName(name)
 }
 
-// rolesGiven reads a list of role changes: ids well-formed, none twice. With
-// creation a null role is a fault, and the list may be empty.
-func rolesGiven(changes []ContentMemberChange, most int, creation bool) ([]Member, fault.List) {
-	const field = "members"
-	var faults fault.List
-	if len(changes) == 0 && !creation {
-		return nil, fault.List{fault.Invalidf([]string{field}, "name at least one principal")}
-	}
-	if len(changes) > most {
-		return nil, fault.List{fault.TooManyf([]string{field}, "at most %d principals at once; send the rest in further calls", most)}
-	}
-	seen := make(map[principal.ID]bool, len(changes))
-	rows := make([]Member, 0, len(changes))
-	for i, c := range changes {
-		at := strconv.Itoa(i)
-		p, err := principal.ParseID(c.Principal)
-		faults.Add(err, field, at, "principalId")
-		if err == nil && seen[p] {
-			faults = append(faults, fault.Invalidf([]string{field, at, "principalId"}, "this principal is named twice"))
-		}
-		seen[p] = true
-		row := Member{Principal: p}
-		if c.Role != nil {
-			row.Role = *c.Role
-		} else if creation {
-			faults = append(faults, fault.Invalidf([]string{field, at, "role"}, "a role is needed: there is nothing to take away yet"))
-		}
-		rows = append(rows, row)
-	}
-	return rows, faults
-}
-
 // withCreator is the initial members with the creator as a manager among them.
 func withCreator(creator principal.ID, members []Member) []Member {
 	all := []Member{{Principal: creator, Role: Manages}}
@@ -227,14 +194,22 @@ func (s *Service) planCreate(ctx context.Context, creator principal.ID, id Conte
 	}
 	return s.contentAttempt(
 		InFlight{Content: id, Base: before.Seq, Scope: commit.ScopeListed, Principals: principalsOf(rows), Reverse: true},
-		&ContentCommit{ID: id, Base: before.Seq, Header: h, Members: rows, Request: r.Row(s.Now(), contentAnswer{Libraries: len(rows)}.encode())}), nil
+		&ContentCommit{ID: id, Base: before.Seq, Header: h, Members: rows, Request: r.Row(s.Now(), keptAnswer{Libraries: len(rows)}.encode())}), nil
 }
 
-// absentRows are the rows of principals that have none yet.
-func absentRows(members []Member) []Member {
-	rows := slices.Clone(members)
-	for i := range rows {
-		rows[i] = Member{Principal: rows[i].Principal}
+// contentPartition reads the partition of an item for its creation. Its claim is a
+// void state, as a fence makes it, with the row.
+func (s *Service) contentPartition(ctx context.Context, globalID string, key *commit.RequestKey) (*commit.Partition, error) {
+	id := ContentID(globalID)
+	rows, err := s.contents.Read(ctx, id, ContentQuery{Request: key})
+	if err != nil {
+		return nil, err
 	}
-	return rows
+	before := rows.Header
+	claim := func(row *commit.RequestRow) *commit.Attempt {
+		h := Header{Content: Content{ID: id}, State: commit.Void, Seq: before.Seq + 1, MTS: s.MTS(before.MTS)}
+		a := s.contentAttempt(InFlight{Content: id, Base: before.Seq}, &ContentCommit{ID: id, Base: before.Seq, Header: h, Request: row})
+		return &commit.Attempt{Entry: a.entry.Entry(), Commit: a.commit}
+	}
+	return &commit.Partition{State: before.State, Request: rows.Request, Claim: claim}, nil
 }

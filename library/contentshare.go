@@ -33,8 +33,8 @@ func (s *Service) ShareContent(ctx context.Context, v *principal.Viewer, in Shar
 	if j.first != nil {
 		out, err = s.repeatedAnswer(ctx, v, id, j.first)
 	} else {
-		complete := j.fan == nil || s.awaitFanOut(ctx, j.fan)
-		out, err = s.told(ctx, v, id, j.decided, FanOut{Complete: complete, Libraries: j.libraries})
+		complete := j.fan == nil || s.fanOuts.wait(ctx, j.fan)
+		out, err = s.outcome(ctx, v, id, j.decided, FanOut{Complete: complete, Libraries: j.libraries})
 	}
 	if err != nil {
 		return nil, err
@@ -157,56 +157,4 @@ func (s *Service) shareEdges(ctx context.Context, v *principal.Viewer, out *Cont
 		}
 	}
 	return nil
-}
-
-// SetContentMembers gives, changes and takes roles on an item.
-func (s *Service) SetContentMembers(ctx context.Context, v *principal.Viewer, in SetContentMembers) (*ContentOutcome, error) {
-	defer v.Forget()
-	var faults fault.List
-	id, err := ParseContentID(in.Content)
-	faults.Add(err, "contentId")
-	wanted, more := rolesGiven(in.Members, s.tune.Targets, false)
-	faults = append(faults, more...)
-	m, err := s.BeginAsActor(ctx, v, id.Tenant(), commit.Call{Name: "setContentMembers", Input: &in, Key: &in.IdempotencyKey, Faults: faults})
-	if err != nil {
-		return nil, err
-	}
-	ps := make([]principal.ID, len(wanted))
-	for i := range wanted {
-		ps[i] = wanted[i].Principal
-	}
-	c := contentChange{Mutation: m, v: v, id: id, path: "contentId", named: ps}
-	return s.changeContent(ctx, c, func(ctx context.Context, t *target) (*attempt, int, error) {
-		if err := s.checkSetMembers(ctx, v, t, wanted); err != nil {
-			return nil, 0, err
-		}
-		return s.planRoles(t, ps, func(i int) ContentRole { return wanted[i].Role }, m.Request)
-	})
-}
-
-// checkSetMembers is existence, visibility and rights. A manager may change one
-// already in unseen; whoever is taken out needs no looking at. Nobody else is
-// told by the answer whether an unseen one is in.
-func (s *Service) checkSetMembers(ctx context.Context, v *principal.Viewer, t *target, wanted []Member) error {
-	ps := make([]principal.ID, len(wanted))
-	for i, m := range wanted {
-		ps[i] = m.Principal
-	}
-	refused := s.requireContentManager(ctx, v, t, "contentId")
-	if refused != nil && fault.CodeOf(refused) != fault.Forbidden {
-		return refused
-	}
-	faults, err := s.PrincipalsFor(ctx, v, ps,
-		func(i int) bool { return refused == nil && t.named[i].Active() || wanted[i].Role == NoRole },
-		func(i int) []string { return []string{"members", strconv.Itoa(i), "principalId"} })
-	if err != nil {
-		return err
-	}
-	if err := faults.OrNil(); err != nil {
-		return err
-	}
-	if leavesItself := len(wanted) == 1 && wanted[0].Principal == v.User && wanted[0].Role == NoRole; leavesItself {
-		return nil
-	}
-	return refused
 }

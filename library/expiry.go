@@ -69,11 +69,7 @@ func (s *Service) expire(ctx context.Context, due commit.Due) (bool, error) {
 		return false, err
 	}
 	if decided {
-		if err := s.finishContent(ctx, e, nil, func() {}, false); err != nil {
-			s.journal.Leave(e.Entry())
-			return true, nil
-		}
-		s.journal.End(e.ID)
+		s.finish(ctx, e)
 	}
 	return true, nil
 }

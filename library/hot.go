@@ -101,12 +101,7 @@ func (s *Service) Move(ctx context.Context, id ContentID) (bool, error) {
 	if err != nil || !ok {
 		return false, err
 	}
-	if err := s.finishContent(ctx, e, nil, func() {}, false); err != nil {
-		s.journal.Leave(e.Entry())
-		// The move itself is decided, and the background finishes it.
-		return true, nil
-	}
-	s.journal.End(e.ID)
+	s.finish(ctx, e)
 	return true, nil
 }
 

@@ -77,7 +77,7 @@ func (s *Service) ImportContent(ctx context.Context, in ImportContent) (principa
 	if err != nil || !ok {
 		return principal.Unchanged, err
 	}
-	s.complete(ctx, e, "")
+	s.fanOut(ctx, e, "")
 	return result, nil
 }
 
@@ -192,6 +192,6 @@ func (s *Service) importRoles(ctx context.Context, id ContentID, changes []Conte
 	if err != nil || !ok {
 		return principal.Unchanged, err
 	}
-	s.complete(ctx, e, "")
+	s.fanOut(ctx, e, "")
 	return principal.Changed, nil
 }

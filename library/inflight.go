@@ -1,10 +1,8 @@
 package library
 
 import (
-	"context"
 	"fmt"
 
-	"carrel/core/claim"
 	"carrel/core/clock"
 	"carrel/core/commit"
 	"carrel/principal"
@@ -49,38 +47,4 @@ func InFlightOf(e commit.Entry) (InFlight, error) {
 		c.Principals = append(c.Principals, principal.ID(p))
 	}
 	return c, nil
-}
-
-// attempt is one try at a mutation: what it plans to write.
-type attempt struct {
-	entry  InFlight // without ID
-	commit func(ctx context.Context, id commit.EntryID) (commit.Verdict, error)
-	stale  *commit.Due // the hint that is needless once the commit has applied; nil: none
-	// former is the claim of a name that the change gives up; nil: none.
-	former *claim.Former
-}
-
-// nothingToChange is the attempt of a mutation that succeeds without a write.
-var nothingToChange = &attempt{}
-
-// decide is Engine.Decide for changes of items. It returns the
-// change that applied.
-func (s *Service) decide(ctx context.Context, b commit.Budget, id ContentID, try func(ctx context.Context) (*attempt, error)) (e InFlight, ok bool, err error) {
-	var last *attempt
-	entry, ok, err := s.Decide(ctx, b, string(id), func(ctx context.Context) (*commit.Attempt, error) {
-		a, err := try(ctx)
-		last = a
-		if err != nil || a.commit == nil {
-			return commit.Nothing, err
-		}
-		return &commit.Attempt{Entry: a.entry.Entry(), Commit: a.commit}, nil
-	})
-	if err != nil || !ok {
-		return InFlight{}, false, err
-	}
-	s.dropHint(ctx, last.stale)
-	s.claims.DropFormer(ctx, last.former, s.log)
-	e = last.entry
-	e.ID, e.Decided = entry, true
-	return e, true, nil
 }

@@ -29,7 +29,8 @@ func (s *Service) resume(ctx context.Context, entry commit.Entry) (fenced bool, 
 			return fenced, err
 		}
 	}
-	return fenced, s.finishContent(ctx, e, nil, func() {}, true)
+	w := &walk{s: s, entry: e, serial: true}
+	return fenced, w.run(ctx)
 }
 
 // fence makes sure that a compare-and-set with e.Base can apply no more: where
@@ -72,12 +73,4 @@ func (s *Service) fenceOf(id ContentID, h *Header) *ContentCommit {
 	}
 	after.Seq, after.MTS = h.Seq+1, s.MTS(h.MTS)
 	return &ContentCommit{ID: id, Base: h.Seq, Header: after}
-}
-
-// contentAttempt is an attempt that commits c under e's id.
-func (s *Service) contentAttempt(e InFlight, c *ContentCommit) *attempt {
-	return &attempt{entry: e, commit: func(ctx context.Context, id commit.EntryID) (commit.Verdict, error) {
-		c.Writer = id
-		return s.contents.Commit(ctx, c)
-	}}
 }

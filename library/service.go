@@ -85,8 +85,8 @@ type Service struct {
 	Seals     *cursor.Sealer
 	permits   *sched.Permits // of enforcements, for the process
 
-	fans   fanTable
-	shares shareTable
+	fanOuts fanOutQueues
+	shares  shareTable
 
 	missing func(ctx context.Context, owner principal.ID) error // see OnMissing
 	publish Publisher                                           // see PublishTo
@@ -107,7 +107,7 @@ func New(ctx context.Context, c Config) (*Service, error) {
 		return nil, fmt.Errorf("reading since when changes are kept: %w", err)
 	}
 	s.permits = sched.NewPermits(s.rt, s.tune.ProcessWidth)
-	s.fans.jobs = map[ContentID]*fanQueue{}
+	s.fanOuts = fanOutQueues{s: s, waiting: map[ContentID][]*fanOut{}}
 	s.shares.waiting = map[ContentID][]*shareJob{}
 	s.Creates(id.Content, s.contentPartition)
 	s.Handle(commit.Content, commit.Handler{Resume: s.resume, RunDue: s.runDue, Expire: s.expire})

@@ -28,10 +28,10 @@ type shareJob struct {
 	done      sched.Latch
 	taken     bool // by whoever carries it; under shareTable.mu
 	err       error
-	first     *contentAnswer // of the request answered before
+	first     *keptAnswer // of the request answered before
 	decided   bool
 	libraries int
-	fan       *fanJob
+	fan       *fanOut
 }
 
 // wait puts a job into the table. One with a key goes alone: a commit has
@@ -124,7 +124,7 @@ func (s *Service) share(ctx context.Context, j *shareJob) error {
 		_, err := s.rt.Wait(ctx, j.done, 0)
 		return err
 	}
-	var fan *fanJob
+	var fan *fanOut
 	if decided && e.Scope != commit.ScopeNone {
 		// Each of them is answered once its own actor's library is done.
 		var actors []principal.ID
@@ -133,7 +133,7 @@ func (s *Service) share(ctx context.Context, j *shareJob) error {
 				actors = append(actors, actorInScope(e, b.v.User)...)
 			}
 		}
-		fan = s.startFanOut(ctx, e, actors)
+		fan = s.fanOuts.start(ctx, e, actors)
 	}
 	for _, b := range batch {
 		// A share that was refused was in no commit, whatever became of that.
@@ -199,8 +199,8 @@ func (s *Service) planShares(ctx context.Context, batch []*shareJob) (*attempt, 
 }
 
 // judgeShare is one share's repetition, existence, visibility and rights.
-func (s *Service) judgeShare(ctx context.Context, j *shareJob, t *target, request *commit.RequestRow) (*contentAnswer, error) {
-	first, err := s.known(ctx, &j.contentChange, t, request)
+func (s *Service) judgeShare(ctx context.Context, j *shareJob, t *target, request *commit.RequestRow) (*keptAnswer, error) {
+	first, err := s.repeatedOrSeen(ctx, &j.contentChange, t, request)
 	if err != nil || first != nil {
 		return first, err
 	}

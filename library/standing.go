@@ -2,62 +2,9 @@ package library
 
 import (
 	"context"
-	"fmt"
-	"slices"
 
-	"carrel/core/commit"
-	"carrel/core/input"
 	"carrel/principal"
 )
-
-// roleThroughGroups is the strongest role that v's groups have on the item.
-func (s *Service) roleThroughGroups(ctx context.Context, v *principal.Viewer, id ContentID) (ContentRole, error) {
-	roles, err := s.rolesThroughGroups(ctx, v, []ContentID{id})
-	if err != nil {
-		return NoRole, err
-	}
-	return roles[0], nil
-}
-
-// rolesThroughGroups is roleThroughGroups for items, in the order of ids.
-func (s *Service) rolesThroughGroups(ctx context.Context, v *principal.Viewer, ids []ContentID) ([]ContentRole, error) {
-	if len(ids) == 0 {
-		return nil, nil
-	}
-	closure, err := s.GroupsOf(ctx, v)
-	if err != nil {
-		return nil, err
-	}
-	roles := make([]ContentRole, len(ids))
-	groups := closure.All()
-	for from := 0; from < len(ids); from += input.MaxList {
-		some := ids[from:min(from+input.MaxList, len(ids))]
-		for list := range slices.Chunk(groups, input.MaxList) {
-			rows, err := s.contents.ReadMany(ctx, some, list)
-			if err != nil {
-				return nil, fmt.Errorf("read roles of groups: %w", err)
-			}
-			for i := range rows {
-				roles[from+i] = max(roles[from+i], strongest(&rows[i]))
-			}
-		}
-	}
-	return roles, nil
-}
-
-// strongest is the strongest role of the active members of a reading.
-func strongest(rows *ContentRows) ContentRole {
-	role := NoRole
-	if rows.Header.State != commit.Live {
-		return role
-	}
-	for _, m := range rows.Members {
-		if m.Active() {
-			role = max(role, m.Role)
-		}
-	}
-	return role
-}
 
 // Standings tells what v may do with items, in the order of ids; nil for those
 // that it may not see.

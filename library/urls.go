@@ -84,7 +84,7 @@ func (s *Service) planMove(ctx context.Context, h *Header, url string, r *commit
 	after := *h
 	after.Seq, after.MTS, after.CanonicalURL = h.Seq+1, s.MTS(h.MTS), url
 	a := s.contentAttempt(InFlight{Content: h.ID, Base: h.Seq},
-		&ContentCommit{ID: h.ID, Base: h.Seq, Header: after, Request: r.Row(s.Now(), contentAnswer{}.encode())})
+		&ContentCommit{ID: h.ID, Base: h.Seq, Header: after, Request: r.Row(s.Now(), keptAnswer{}.encode())})
 	if url == h.CanonicalURL {
 		return a, nil
 	}

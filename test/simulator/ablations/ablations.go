@@ -42,10 +42,10 @@ var All = []Ablation{
 		{"core/journal/takeover.go", "j.store.DropLane(ctx, l.ID, l.Stamp)", "j.store.DropLane(ctx, l.ID, j.ablatedStamp(l.Stamp))"},
 	}},
 	{"settle-before-enforce", "positions are settled before the fan-out", false, []Patch{
-		{"library/fanout.go", "\tif e.Scope == commit.ScopeListed {\n\t\terr := w.listed(", "\tif err := w.s.ablatedFinish(ctx, e); err != nil {\n\t\treturn err\n\t}\n\tif e.Scope == commit.ScopeListed {\n\t\terr := w.listed("},
+		{"library/walk.go", "\tif e.Scope == commit.ScopeListed {\n\t\terr := w.listed(", "\tif err := w.s.ablatedFinish(ctx, e); err != nil {\n\t\treturn err\n\t}\n\tif e.Scope == commit.ScopeListed {\n\t\terr := w.listed("},
 	}},
 	{"entry-ends-before-enforce", "the entry leaves the list before the fan-out", false, []Patch{
-		{"library/fanout.go", "\town := func() {\n", "\ts.ablatedRunBatch(batch)\n\town := func() {\n"},
+		{"library/fanoutqueue.go", "\terr := w.run(ctx)\n\tended(err)\n", "\ts.ablatedRunTogether(batch)\n\terr := w.run(ctx)\n\tended(err)\n"},
 	}},
 	{"only-last-position", "only the position that was superseded last is deleted", false, []Patch{
 		{"library/derive.go", "range h.Unsettled {", "range ablatedUnsettled(h.Unsettled) {"},
@@ -54,11 +54,11 @@ var All = []Ablation{
 		{"library/settle.go", "if w.entry.Scope == commit.ScopeAll {", `if w.entry.Scope == commit.ScopeAll || commit.Ablated("narrow-settles-all") {`},
 	}},
 	{"member-dropped-at-once", "the row of a member that was removed is not kept as leaving", false, []Patch{
-		{"library/contentread.go", "\tswitch {\n\tcase e.Scope != commit.ScopeNone:\n", "\ts.ablatedComplete(ctx, e)\n\tswitch {\n\tcase e.Scope != commit.ScopeNone:\n"},
+		{"library/fanoutqueue.go", "\tswitch {\n\tcase e.Scope != commit.ScopeNone:\n", "\ts.ablatedComplete(ctx, e)\n\tswitch {\n\tcase e.Scope != commit.ScopeNone:\n"},
 	}},
 	{"later-leaving-dropped", "a leaving row that is newer than the snapshot is dropped", false, []Patch{
 		{"library/settle.go", "if m.Seq <= w.oldest.Seq {", `if m.Seq <= w.oldest.Seq || commit.Ablated("later-leaving-dropped") {`},
-		{"library/fanout.go", "w.enforce(ctx, &page.Header, rows)", "w.enforce(ctx, w.ablatedHeader(&page.Header), rows)"},
+		{"library/walk.go", "w.enforce(ctx, &page.Header, rows)", "w.enforce(ctx, w.ablatedHeader(&page.Header), rows)"},
 	}},
 	{"wall-clock", "the timestamp of a state is the wall clock, and may be below that of the state before", false, []Patch{
 		{"core/commit/engine.go", "\treturn NextMTS(g.Now(), prev)\n", "\tif Ablated(\"wall-clock\") {\n\t\treturn g.Now()\n\t}\n\treturn NextMTS(g.Now(), prev)\n"},
@@ -70,7 +70,7 @@ var All = []Ablation{
 	{"plain-share", "a share is a plain write, and no compare-and-set", false, []Patch{
 		{"library/sharequeue.go", "\tvar batch []*shareJob\n\t// Others may", "\tvar batch []*shareJob\n\tvar before *Header\n\t// Others may"},
 		{"library/sharequeue.go", "\t\treturn s.planShares(ctx, batch)\n", "\t\ts.ablatedBefore(ctx, j.id, &before)\n\t\treturn s.planShares(ctx, batch)\n"},
-		{"library/sharequeue.go", "\tvar fan *fanJob\n", "\tif s.ablatedShare(ctx, e, decided, before) {\n\t\tdecided = false\n\t}\n\tvar fan *fanJob\n"},
+		{"library/sharequeue.go", "\tvar fan *fanOut\n", "\tif s.ablatedShare(ctx, e, decided, before) {\n\t\tdecided = false\n\t}\n\tvar fan *fanOut\n"},
 	}},
 	{"unmoved-last-visibility", "at a position that stays, entries are deleted from the buckets of the last visibility only", false, []Patch{
 		{"library/derive.go", "case b <= h.Widest:", `case b <= h.Widest && (!commit.Ablated("unmoved-last-visibility") || b <= h.Visibility):`},
@@ -85,7 +85,7 @@ var All = []Ablation{
 		{"library/feed/following.go", "\tif err := f.join(ctx); err != nil {\n\t\treturn err\n\t}\n\tvar missed", "\tif done, err := f.ablatedBegin(ctx, since); done || err != nil {\n\t\treturn err\n\t}\n\tif err := f.join(ctx); err != nil {\n\t\treturn err\n\t}\n\tvar missed"},
 	}},
 	{"recovery-silent", "who finishes the change of another writes no changes of libraries", true, []Patch{
-		{"library/fanout.go", "\t\tif w.quiet {\n", "\t\tif w.quiet || w.serial && commit.Ablated(\"recovery-silent\") {\n"},
+		{"library/walk.go", "\t\tif w.quiet {\n", "\t\tif w.quiet || w.serial && commit.Ablated(\"recovery-silent\") {\n"},
 	}},
 }
 

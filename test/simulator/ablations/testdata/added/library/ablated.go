@@ -55,17 +55,17 @@ func (s *Service) ablatedShare(ctx context.Context, e InFlight, decided bool, be
 	rows, err := s.contents.Read(ctx, e.Content, ContentQuery{Members: e.Principals})
 	if err == nil {
 		stale := *before
-		_ = s.enforceOnce(ctx, &Enforcement{Header: &stale, Rows: rows.Members, Reverse: true})
+		_ = s.enforce(ctx, &Enforcement{Header: &stale, Rows: rows.Members, Reverse: true})
 	}
 	s.journal.End(e.ID)
 	return true
 }
 
-// ablatedRunBatch ends the entries of a batch before it is carried out.
-func (s *Service) ablatedRunBatch(batch []*fanJob) {
+// ablatedRunTogether ends the entries of fan-outs before they are done.
+func (s *Service) ablatedRunTogether(batch []*fanOut) {
 	if commit.Ablated("entry-ends-before-enforce") {
-		for _, j := range batch {
-			s.journal.End(j.entry.ID)
+		for _, f := range batch {
+			s.journal.End(f.entry.ID)
 		}
 	}
 }

@@ -1,0 +1,47 @@
+package library
+
+import (
+	"context"
+
+	"carrel/core/commit"
+	"carrel/core/fault"
+	"carrel/principal"
+)
+
+// DeleteContent ends an item for ever: its header stays as a mark that keeps
+// late writers out.
+func (s *Service) DeleteContent(ctx context.Context, v *principal.Viewer, in DeleteContent) (*ContentOutcome, error) {
+	defer v.Forget()
+	var faults fault.List
+	id, err := ParseContentID(in.ID)
+	faults.Add(err, "id")
+	m, err := s.BeginAsActor(ctx, v, id.Tenant(), commit.Call{Name: "deleteContent", Input: &in, Key: &in.IdempotencyKey, Faults: faults})
+	if err != nil {
+		return nil, err
+	}
+	return s.changeContent(ctx, contentChange{Mutation: m, v: v, id: id, path: "id"}, func(ctx context.Context, t *target) (*attempt, int, error) {
+		if err := s.requireContentManager(ctx, v, t, "id"); err != nil {
+			return nil, 0, err
+		}
+		if err := requireVersion(&t.header, in.ExpectedVersion); err != nil {
+			return nil, 0, err
+		}
+		libraries := t.header.Members
+		a, after := s.planDelete(&t.header, m.Request.Row(s.Now(), keptAnswer{Libraries: libraries}.encode()))
+		a.stale = staleHint(&t.header, after)
+		return a, libraries, nil
+	})
+}
+
+// planDelete keeps the item's last places in the header: the fan-out finds in
+// it what to clean, and reduces it afterwards.
+func (s *Service) planDelete(h *Header, request *commit.RequestRow) (*attempt, *Header) {
+	after := *h
+	after.Seq, after.MTS, after.State = h.Seq+1, s.MTS(h.MTS), commit.Deleted
+	after.Managers, after.Members = 0, 0
+	a := s.contentAttempt(
+		InFlight{Content: h.ID, Base: h.Seq, Scope: commit.ScopeAll, Reverse: true},
+		&ContentCommit{ID: h.ID, Base: h.Seq, Header: after, Request: request})
+	a.former = formerURL(h)
+	return a, &after
+}

@@ -1,0 +1,210 @@
+package library
+
+import (
+	"context"
+	"slices"
+	"strconv"
+
+	"carrel/core/commit"
+	"carrel/core/fault"
+	"carrel/principal"
+)
+
+// SetContentMembers gives, changes and takes roles on an item.
+func (s *Service) SetContentMembers(ctx context.Context, v *principal.Viewer, in SetContentMembers) (*ContentOutcome, error) {
+	defer v.Forget()
+	var faults fault.List
+	id, err := ParseContentID(in.Content)
+	faults.Add(err, "contentId")
+	wanted, more := rolesGiven(in.Members, s.tune.Targets, false)
+	faults = append(faults, more...)
+	m, err := s.BeginAsActor(ctx, v, id.Tenant(), commit.Call{Name: "setContentMembers", Input: &in, Key: &in.IdempotencyKey, Faults: faults})
+	if err != nil {
+		return nil, err
+	}
+	ps := make([]principal.ID, len(wanted))
+	for i := range wanted {
+		ps[i] = wanted[i].Principal
+	}
+	c := contentChange{Mutation: m, v: v, id: id, path: "contentId", named: ps}
+	return s.changeContent(ctx, c, func(ctx context.Context, t *target) (*attempt, int, error) {
+		if err := s.checkSetMembers(ctx, v, t, wanted); err != nil {
+			return nil, 0, err
+		}
+		return s.planRoles(t, ps, func(i int) ContentRole { return wanted[i].Role }, m.Request)
+	})
+}
+
+// checkSetMembers is existence, visibility and rights. A manager may change one
+// already in unseen; whoever is taken out needs no looking at. Nobody else is
+// told by the answer whether an unseen one is in.
+func (s *Service) checkSetMembers(ctx context.Context, v *principal.Viewer, t *target, wanted []Member) error {
+	ps := make([]principal.ID, len(wanted))
+	for i, m := range wanted {
+		ps[i] = m.Principal
+	}
+	refused := s.requireContentManager(ctx, v, t, "contentId")
+	if refused != nil && fault.CodeOf(refused) != fault.Forbidden {
+		return refused
+	}
+	faults, err := s.PrincipalsFor(ctx, v, ps,
+		func(i int) bool { return refused == nil && t.named[i].Active() || wanted[i].Role == NoRole },
+		func(i int) []string { return []string{"members", strconv.Itoa(i), "principalId"} })
+	if err != nil {
+		return err
+	}
+	if err := faults.OrNil(); err != nil {
+		return err
+	}
+	if leavesItself := len(wanted) == 1 && wanted[0].Principal == v.User && wanted[0].Role == NoRole; leavesItself {
+		return nil
+	}
+	return refused
+}
+
+// RemoveFromLibrary takes an item out of a library, by taking the membership
+// that put it there.
+func (s *Service) RemoveFromLibrary(ctx context.Context, v *principal.Viewer, in RemoveFromLibrary) (*ContentOutcome, error) {
+	defer v.Forget()
+	var faults fault.List
+	p, err := principal.ParseID(in.Principal)
+	faults.Add(err, "principalId")
+	id, err := ParseContentID(in.Content)
+	faults.Add(err, "contentId")
+	m, err := s.BeginAsActor(ctx, v, p.Tenant(), commit.Call{Name: "removeFromLibrary", Input: &in, Key: &in.IdempotencyKey, Faults: faults})
+	if err != nil {
+		return nil, err
+	}
+	c := contentChange{Mutation: m, v: v, id: id, path: "contentId", named: []principal.ID{p}}
+	return s.changeContent(ctx, c, func(ctx context.Context, t *target) (*attempt, int, error) {
+		return s.planRemove(ctx, v, t, p, m.Request)
+	})
+}
+
+func (s *Service) planRemove(ctx context.Context, v *principal.Viewer, t *target, p principal.ID, r *commit.Request) (*attempt, int, error) {
+	faults, err := s.PrincipalsFor(ctx, v, []principal.ID{p}, func(int) bool { return false }, func(int) []string { return []string{"principalId"} })
+	if err != nil {
+		return nil, 0, err
+	}
+	if err := faults.OrNil(); err != nil {
+		return nil, 0, err
+	}
+	may := p == v.User || v.Administers(p.Tenant())
+	if !may && p.IsGroup() {
+		groups, err := s.GroupsOf(ctx, v)
+		if err != nil {
+			return nil, 0, err
+		}
+		may = groups.Role(p) == principal.GroupManager
+	}
+	if !may {
+		return nil, 0, fault.Forbiddenf([]string{"principalId"}, "only the user itself, a manager of the group or an administrator may take something out of this library")
+	}
+	if !t.named[0].Active() {
+		return nil, 0, &fault.Error{Code: fault.Conflict, Reason: fault.ReasonNotAMember, Path: []string{"contentId"}, Msg: "the item is not in this library"}
+	}
+	return s.planRoles(t, []principal.ID{p}, func(int) ContentRole { return NoRole }, r)
+}
+
+// rolesGiven reads a list of role changes: ids well-formed, none twice. With
+// creation a null role is a fault, and the list may be empty.
+func rolesGiven(changes []ContentMemberChange, most int, creation bool) ([]Member, fault.List) {
+	const field = "members"
+	var faults fault.List
+	if len(changes) == 0 && !creation {
+		return nil, fault.List{fault.Invalidf([]string{field}, "name at least one principal")}
+	}
+	if len(changes) > most {
+		return nil, fault.List{fault.TooManyf([]string{field}, "at most %d principals at once; send the rest in further calls", most)}
+	}
+	seen := make(map[principal.ID]bool, len(changes))
+	rows := make([]Member, 0, len(changes))
+	for i, c := range changes {
+		at := strconv.Itoa(i)
+		p, err := principal.ParseID(c.Principal)
+		faults.Add(err, field, at, "principalId")
+		if err == nil && seen[p] {
+			faults = append(faults, fault.Invalidf([]string{field, at, "principalId"}, "this principal is named twice"))
+		}
+		seen[p] = true
+		row := Member{Principal: p}
+		if c.Role != nil {
+			row.Role = *c.Role
+		} else if creation {
+			faults = append(faults, fault.Invalidf([]string{field, at, "role"}, "a role is needed: there is nothing to take away yet"))
+		}
+		rows = append(rows, row)
+	}
+	return rows, faults
+}
+
+// planRoles plans a change of member rows alone, with the rows it changes.
+// There is always at least one manager.
+func (s *Service) planRoles(t *target, ps []principal.ID, role func(i int) ContentRole, r *commit.Request) (*attempt, int, error) {
+	h := &t.header
+	after := *h
+	after.Seq, after.MTS = h.Seq+1, s.MTS(h.MTS)
+	before := slices.Clone(t.named)
+	for i := range before {
+		before[i].Principal = ps[i]
+	}
+	changed := changeRows(&after, before, role)
+	if after.Managers == 0 && h.Managers > 0 {
+		return nil, 0, &fault.Error{Code: fault.Conflict, Reason: fault.ReasonLastManager, Msg: "an item needs at least one manager: make somebody else a manager first"}
+	}
+	if len(changed) == 0 && r == nil {
+		return nothingToChange, 0, nil
+	}
+	e := InFlight{Content: h.ID, Base: h.Seq}
+	if len(changed) > 0 {
+		e.Scope, e.Principals, e.Reverse = commit.ScopeListed, principalsOf(changed), true
+	}
+	return s.contentAttempt(e, &ContentCommit{
+		ID: h.ID, Base: h.Seq, Header: after, Members: changed,
+		Request: r.Row(s.Now(), keptAnswer{Libraries: len(changed)}.encode()),
+	}), len(changed), nil
+}
+
+// changeRows applies role changes to the member rows of a header that has its
+// new Seq: the rows to write, and the header's counts.
+func changeRows(h *Header, before []Member, role func(i int) ContentRole) (changed []Member) {
+	for i, m := range before {
+		to := role(i)
+		if m.Active() && m.Role == to || !m.Active() && to == NoRole {
+			continue
+		}
+		if m.Active() {
+			h.Members--
+			if m.Role == Manages {
+				h.Managers--
+			}
+		}
+		if to != NoRole {
+			h.Members++
+			if to == Manages {
+				h.Managers++
+			}
+		}
+		changed = append(changed, h.became(m, to))
+	}
+	return changed
+}
+
+// absentRows are the rows of principals that have none yet.
+func absentRows(members []Member) []Member {
+	rows := slices.Clone(members)
+	for i := range rows {
+		rows[i] = Member{Principal: rows[i].Principal}
+	}
+	return rows
+}
+
+// principalsOf are the principals of rows, in order of id.
+func principalsOf(rows []Member) []principal.ID {
+	ps := make([]principal.ID, len(rows))
+	for i, m := range rows {
+		ps[i] = m.Principal
+	}
+	slices.Sort(ps)
+	return ps
+}

@@ -1,0 +1,167 @@
+package library
+
+import (
+	"context"
+	"slices"
+	"sync"
+	"time"
+
+	"carrel/core/commit"
+	"carrel/core/sched"
+	"carrel/principal"
+)
+
+// fanOutQueues holds the fan-outs that this process has to do, in one queue for each item.
+// Those that are added while one of their item runs are done after it in one walk, so that
+// many quick changes of an item cost one or two walks over its members.
+type fanOutQueues struct {
+	s  *Service
+	mu sync.Mutex
+	// waiting has a key for each item whose queue is being worked off.
+	waiting map[ContentID][]*fanOut
+}
+
+// fanOut is the fan-out of one decided change, which its mutation may wait for.
+type fanOut struct {
+	asked    context.Context // of the mutation, without its end
+	since    time.Duration   // when the change was decided, on the monotonic clock
+	entry    InFlight
+	actors   []principal.ID // whose libraries go first
+	own      sched.Latch    // opens when the actors' libraries are done
+	all      sched.Latch    // opens when everything is done, or was left to the background
+	complete bool           // everything is done; set before all opens
+}
+
+// fanOut brings the libraries that a decided change concerns in line, and waits for as
+// much of it as an answer waits for. It reports whether everything is done.
+func (s *Service) fanOut(ctx context.Context, e InFlight, actor principal.ID) (complete bool) {
+	switch {
+	case e.Scope != commit.ScopeNone:
+		return s.fanOuts.wait(ctx, s.fanOuts.start(ctx, e, actorInScope(e, actor)))
+	case e.Due != 0:
+		s.journal.Defer(e.Entry())
+		s.publish.Updated(e.Content)
+	}
+	return true
+}
+
+// actorInScope returns the actor if there is one and the change concerns its library.
+func actorInScope(e InFlight, actor principal.ID) []principal.ID {
+	if actor == "" || e.Scope == commit.ScopeListed && !slices.Contains(e.Principals, actor) {
+		return nil
+	}
+	return []principal.ID{actor}
+}
+
+// start adds the fan-out of a decided change to the queue of its item. The libraries of
+// actors do not wait for the fan-outs before it.
+func (q *fanOutQueues) start(ctx context.Context, e InFlight, actors []principal.ID) *fanOut {
+	rt := q.s.rt
+	f := &fanOut{asked: rt.Detach(ctx), entry: e, actors: actors, since: rt.Elapsed(), own: rt.Latch(), all: rt.Latch()}
+	switch {
+	case q.add(f):
+		rt.Go(func() { q.run(e.Content) })
+	case len(actors) == 0:
+		f.own.Open()
+	default:
+		w := &walk{s: q.s, entry: e}
+		if err := w.listed(f.asked, actors); err == nil {
+			f.own.Open()
+		}
+	}
+	return f
+}
+
+// wait waits for the libraries of the actors, and a little for all others. It reports
+// whether everything is done.
+func (q *fanOutQueues) wait(ctx context.Context, f *fanOut) (complete bool) {
+	// The change is decided, so that a slow library must not hold the answer for long.
+	if _, err := q.s.rt.Wait(ctx, f.own, commit.PrepareWithin); err != nil {
+		return false
+	}
+	done, err := q.s.rt.Wait(ctx, f.all, q.s.tune.AnswerWithin)
+	return err == nil && done && f.complete
+}
+
+// add adds a fan-out to the queue of its item. It reports whether the caller must run the
+// queue.
+func (q *fanOutQueues) add(f *fanOut) (idle bool) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	before, busy := q.waiting[f.entry.Content]
+	q.waiting[f.entry.Content] = append(before, f)
+	return !busy
+}
+
+// take takes what waits for an item. It ends the queue where nothing does.
+func (q *fanOutQueues) take(id ContentID) []*fanOut {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	batch := q.waiting[id]
+	if len(batch) == 0 {
+		delete(q.waiting, id)
+		return nil
+	}
+	q.waiting[id] = nil
+	return batch
+}
+
+// run works off the queue of an item.
+func (q *fanOutQueues) run(id ContentID) {
+	for batch := q.take(id); batch != nil; batch = q.take(id) {
+		q.runTogether(batch)
+	}
+}
+
+// runTogether does fan-outs of one item in one walk. What fails is left to the background.
+func (q *fanOutQueues) runTogether(batch []*fanOut) {
+	s := q.s
+	w := &walk{s: s, entry: batch[0].entry, firstDone: func() {
+		for _, f := range batch {
+			f.own.Open()
+		}
+	}}
+	var others []context.Context
+	for i, f := range batch {
+		if i > 0 {
+			others = append(others, f.asked)
+			w.entry = mergeInFlight(w.entry, f.entry)
+		}
+		for _, actor := range f.actors {
+			if !slices.Contains(w.first, actor) {
+				w.first = append(w.first, actor)
+			}
+		}
+	}
+	ctx, ended := s.watch.FanOut(batch[0].asked, others)
+	err := w.run(ctx)
+	ended(err)
+	if err != nil {
+		s.log.WarnContext(ctx, "fan-out left to the background", "content", string(w.entry.Content), "error", err)
+	}
+	for _, f := range batch {
+		switch {
+		case err != nil:
+			s.journal.Leave(f.entry.Entry())
+		case f.entry.Due != 0:
+			s.journal.Defer(f.entry.Entry())
+		default:
+			s.journal.End(f.entry.ID)
+		}
+		f.complete = err == nil
+		s.watch.FannedOut(s.rt.Elapsed()-f.since, f.complete)
+		f.own.Open()
+		f.all.Open()
+	}
+}
+
+// mergeInFlight returns a with what b, a change of the same item, asks for too. Principals
+// are listed also beside ScopeAll: the row of one may be gone by the time of the walk,
+// removed by another walk that did not write what was shared with it.
+func mergeInFlight(a, b InFlight) InFlight {
+	a.Base = max(a.Base, b.Base)
+	a.Reverse = a.Reverse || b.Reverse
+	a.Scope = max(a.Scope, b.Scope)
+	a.Principals = commit.Union(a.Principals, b.Principals)
+	return a
+}
