@@ -115,23 +115,10 @@ func (q *fanOutQueues) run(id ContentID) {
 
 // runTogether does fan-outs of one item in one walk. What fails is left to the background.
 func (q *fanOutQueues) runTogether(batch []*fanOut) {
-	s := q.s
-	w := &walk{s: s, entry: batch[0].entry, firstDone: func() {
-		for _, f := range batch {
-			f.own.Open()
-		}
-	}}
+	s, w := q.s, q.walkOf(batch)
 	var others []context.Context
-	for i, f := range batch {
-		if i > 0 {
-			others = append(others, f.asked)
-			w.entry = mergeInFlight(w.entry, f.entry)
-		}
-		for _, actor := range f.actors {
-			if !slices.Contains(w.first, actor) {
-				w.first = append(w.first, actor)
-			}
-		}
+	for _, f := range batch[1:] {
+		others = append(others, f.asked)
 	}
 	ctx, ended := s.watch.FanOut(batch[0].asked, others)
 	err := w.run(ctx)
@@ -153,6 +140,26 @@ func (q *fanOutQueues) runTogether(batch []*fanOut) {
 		f.own.Open()
 		f.all.Open()
 	}
+}
+
+// walkOf returns the walk that does all that fan-outs of one item ask for.
+func (q *fanOutQueues) walkOf(batch []*fanOut) *walk {
+	w := &walk{s: q.s, entry: batch[0].entry, firstDone: func() {
+		for _, f := range batch {
+			f.own.Open()
+		}
+	}}
+	for i, f := range batch {
+		if i > 0 {
+			w.entry = mergeInFlight(w.entry, f.entry)
+		}
+		for _, actor := range f.actors {
+			if !slices.Contains(w.first, actor) {
+				w.first = append(w.first, actor)
+			}
+		}
+	}
+	return w
 }
 
 // mergeInFlight returns a with what b, a change of the same item, asks for too. Principals

@@ -2,13 +2,16 @@ package library_test
 
 import (
 	"context"
+	"slices"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
 	"carrel/backend"
 	"carrel/backend/backendtest"
 	"carrel/core/commit"
+	"carrel/core/input"
 	"carrel/core/journal"
 	"carrel/library"
 	"carrel/principal"
@@ -126,4 +129,58 @@ func TestFanOutsAreTold(t *testing.T) {
 			t.Errorf("a lag of %s", lag)
 		}
 	}
+}
+
+// slowLibrary holds up what is written into the library of a principal.
+type slowLibrary struct {
+	backend.Store
+	of      principal.ID
+	slow    atomic.Bool
+	release chan struct{}
+}
+
+func (s *slowLibrary) Enforce(ctx context.Context, e *library.Enforcement) error {
+	if s.slow.Load() && slices.ContainsFunc(e.Rows, func(m library.Member) bool { return m.Principal == s.of }) {
+		<-s.release
+	}
+	return s.Store.Enforce(ctx, e)
+}
+
+// Changes of an item that come while one of its fan-outs runs cost one walk together, and
+// their actors do not wait for it.
+func TestFanOuts_ThatWaitAreDoneInOneWalk(t *testing.T) {
+	slow := &slowLibrary{of: "u:acme:ben", release: make(chan struct{})}
+	h := backendtest.New(t, func(s backend.Store) backend.Store {
+		slow.Store = s
+		return slow
+	})
+	h.User("u:acme:ann", principal.Public)
+	h.User("u:acme:ben", principal.Public)
+	w := &watching{}
+	svc := backendtest.Open(t, backend.Config{
+		Store: h.Store, Runtime: h.Runtime, Names: &backendtest.CountingNames{}, Watch: w, Journal: h.Journal,
+		Tuning: library.Tuning{AnswerWithin: time.Nanosecond},
+	})
+	out, err := svc.CreateContent(t.Context(), backendtest.As("u:acme:ann"), library.CreateContent{
+		Kind: library.Note, Title: "0", Visibility: principal.Public, Members: backendtest.MemberChanges("u:acme:ben=VIEWER")})
+	if err != nil {
+		t.Fatal(err)
+	}
+	h.Quiet()
+	slow.slow.Store(true)
+	for _, title := range []string{"1", "2", "3"} {
+		out, err := svc.UpdateContent(t.Context(), backendtest.As("u:acme:ann"), library.UpdateContent{ID: string(out.ID), Title: input.Some(&title)})
+		if err != nil || out.FanOut.Complete {
+			t.Fatalf("update %s: %+v, %v", title, out, err)
+		}
+		h.WantTitles(backendtest.As("u:acme:ann"), "u:acme:ann", title)
+	}
+	close(slow.release)
+	h.Quiet()
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.walks != 3 || w.carried != 1 || len(w.lags) != 4 {
+		t.Errorf("%d walks for %d changes, %d of them with another; want 3 for 4, 1 of them with another", w.walks, len(w.lags), w.carried)
+	}
+	h.WantClean()
 }

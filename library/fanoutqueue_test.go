@@ -1,0 +1,56 @@
+package library
+
+import (
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"carrel/core/commit"
+	"carrel/core/sched"
+	"carrel/principal"
+)
+
+// One walk does what each of the fan-outs asks for, and the libraries of all actors first.
+func TestWalkOf_AsksForWhatAllFanOutsAskFor(t *testing.T) {
+	rt := sched.NewReal()
+	t.Cleanup(rt.Close)
+	q := &fanOutQueues{s: &Service{rt: rt}}
+	fan := func(e InFlight, actors ...principal.ID) *fanOut {
+		e.Content = "c:acme:a"
+		return &fanOut{entry: e, actors: actors, own: rt.Latch()}
+	}
+	narrow := InFlight{Base: 7, Scope: commit.ScopeListed, Principals: []principal.ID{"u:acme:ann", "u:acme:cat"}, Reverse: true}
+	wide := InFlight{Base: 5, Scope: commit.ScopeAll}
+	for _, c := range []struct {
+		name  string
+		batch []*fanOut
+		want  InFlight
+		first []principal.ID
+	}{
+		{"one", []*fanOut{fan(narrow, "u:acme:ann")}, narrow, []principal.ID{"u:acme:ann"}},
+		{"a narrow one and a wide one", []*fanOut{fan(narrow, "u:acme:ann"), fan(wide, "u:acme:bob")},
+			InFlight{Base: 7, Scope: commit.ScopeAll, Principals: narrow.Principals, Reverse: true}, []principal.ID{"u:acme:ann", "u:acme:bob"}},
+		{"in the other order", []*fanOut{fan(wide), fan(narrow, "u:acme:ann")},
+			InFlight{Base: 7, Scope: commit.ScopeAll, Principals: narrow.Principals, Reverse: true}, []principal.ID{"u:acme:ann"}},
+		{"of the same actor and principals", []*fanOut{
+			fan(narrow, "u:acme:ann"), fan(InFlight{Base: 9, Scope: commit.ScopeListed, Principals: []principal.ID{"u:acme:bob", "u:acme:cat"}}, "u:acme:ann")},
+			InFlight{Base: 9, Scope: commit.ScopeListed, Principals: []principal.ID{"u:acme:ann", "u:acme:bob", "u:acme:cat"}, Reverse: true}, []principal.ID{"u:acme:ann"}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			w := q.walkOf(c.batch)
+			c.want.Content = "c:acme:a"
+			if diff := cmp.Diff(c.want, w.entry); diff != "" {
+				t.Errorf("the change (-want +got):\n%s", diff)
+			}
+			if diff := cmp.Diff(c.first, w.first); diff != "" {
+				t.Errorf("the principals that go first (-want +got):\n%s", diff)
+			}
+			w.firstDone()
+			for n, f := range c.batch {
+				if !f.own.IsOpen() {
+					t.Errorf("fan-out %d still waits for the libraries of its actors", n)
+				}
+			}
+		})
+	}
+}

@@ -1,0 +1,68 @@
+package library_test
+
+import (
+	"context"
+	"sync/atomic"
+	"testing"
+
+	"carrel/backend"
+	"carrel/backend/backendtest"
+	"carrel/core/commit"
+	"carrel/library"
+	"carrel/principal"
+)
+
+// serialReads counts the readings of items, and those that are not serial.
+type serialReads struct {
+	backend.Store
+	all, plain atomic.Int32
+}
+
+func (r *serialReads) note(serial bool) {
+	if r.all.Add(1); !serial {
+		r.plain.Add(1)
+	}
+}
+
+func (r *serialReads) Read(ctx context.Context, id library.ContentID, q library.ContentQuery) (*library.ContentRows, error) {
+	r.note(q.Serial)
+	return r.Store.Read(ctx, id, q)
+}
+
+func (r *serialReads) MembersPage(ctx context.Context, id library.ContentID, after principal.ID, limit int, serial bool) (*library.ContentRows, error) {
+	r.note(serial)
+	return r.Store.MembersPage(ctx, id, after, limit, serial)
+}
+
+// Whoever finishes a change of another process has seen no acknowledgement of its
+// compare-and-set, so that only a serial reading is sure to show it.
+func TestResume_ReadsSerially(t *testing.T) {
+	reads := &serialReads{}
+	h := backendtest.New(t, func(s backend.Store) backend.Store {
+		reads.Store = s
+		return reads
+	})
+	h.User("u:acme:ann", principal.Public)
+	id := h.Note("a", principal.Public)
+	h.Quiet()
+	base := h.Content(id).Seq - 1
+	for name, finish := range map[string]func() error{
+		"Resume": func() error {
+			e := library.InFlight{Content: id, Base: base, Scope: commit.ScopeAll, Principals: []principal.ID{"u:acme:ann"}, Reverse: true}
+			_, err := h.Service.Resume(t.Context(), e.Entry())
+			return err
+		},
+		"Resettle": func() error { return h.Service.Resettle(t.Context(), id, base) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			reads.all.Store(0)
+			reads.plain.Store(0)
+			if err := finish(); err != nil {
+				t.Fatal(err)
+			}
+			if all, plain := reads.all.Load(), reads.plain.Load(); all == 0 || plain > 0 {
+				t.Errorf("%d of %d readings were not serial", plain, all)
+			}
+		})
+	}
+}
