@@ -13,6 +13,7 @@ import (
 	"carrel/library"
 	"carrel/library/feed"
 	"carrel/library/repair"
+	"carrel/page"
 	"carrel/principal"
 )
 
@@ -43,6 +44,7 @@ type Services struct {
 	Principals *principal.Service
 	// Library has the methods of packages library, feed and repair.
 	Library *repair.Service
+	Pages   *page.Service
 }
 
 // Open connects the domains on a store. It reads settings of the store, and stores
@@ -69,6 +71,7 @@ func Open(ctx context.Context, c Config) (*Services, error) {
 	if err != nil {
 		return nil, err
 	}
+	pages := page.New(page.Config{Library: libraries, Contents: c.Store, Store: c.Store, Runtime: c.Runtime, Cursors: cursors})
 	feeds := feed.New(ctx, feed.Config{
 		Library: libraries, Contents: c.Store, Libraries: c.Store, Bulletin: c.Bulletin,
 		Runtime: c.Runtime, Log: c.Log, Watch: c.Watch, SnapshotPage: c.Tuning.SnapshotPage,
@@ -80,7 +83,7 @@ func Open(ctx context.Context, c Config) (*Services, error) {
 	if err := repairs.CheckHooks(); err != nil {
 		return nil, err
 	}
-	return &Services{Engine: engine, Principals: principals, Library: repairs}, nil
+	return &Services{Engine: engine, Principals: principals, Library: repairs, Pages: pages}, nil
 }
 
 // withDefaults returns c with the default in the place of what was left out.

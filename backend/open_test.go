@@ -18,6 +18,7 @@ import (
 	"carrel/library"
 	"carrel/library/feed"
 	"carrel/library/repair"
+	"carrel/page"
 	"carrel/pebblestore"
 	"carrel/principal"
 )
@@ -72,6 +73,8 @@ func TestCheckHooks_NamesWhatIsMissing(t *testing.T) {
 	want("BeforeSearch", principals.CheckHooks())
 	want("PublishTo", libraries.CheckHooks())
 	feeds := feed.New(ctx, feed.Config{Library: libraries, Contents: store, Libraries: store, Runtime: runtime, Log: log, Watch: library.Unwatched{}})
+	want("KeepPages", libraries.CheckHooks())
+	page.New(page.Config{Library: libraries, Contents: store, Store: store, Runtime: runtime, Cursors: cursors})
 	want("OnMissing", libraries.CheckHooks())
 	libraries.OnMissing(func(context.Context, principal.ID) error { return nil })
 	want("repairs", libraries.CheckHooks())

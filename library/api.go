@@ -121,10 +121,14 @@ type CreateContent struct {
 	Members     []ContentMemberChange // 0..100; the creator is always a manager
 	// URL names the item; nil: it has no name but its id. Inputs without one keep the hash
 	// that they had before there was this field.
-	URL            *string `json:",omitempty"`
+	URL *string `json:",omitempty"`
+	// Body is the first text of a Note, in Locale; nil: it has none yet.
+	Body           *string `json:",omitempty"`
+	Locale         *string `json:",omitempty"`
 	IdempotencyKey *string
 
-	url string // the canonical form; "" without one
+	url    string // the canonical form; "" without one
+	locale string // likewise
 }
 
 // UpdateContent is the input of Service.UpdateContent.

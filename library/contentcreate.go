@@ -59,6 +59,7 @@ func (s *Service) nameFor(ctx context.Context, tenant string, name *string) (str
 func (s *Service) createAs(ctx context.Context, m commit.Mutation, v *principal.Viewer, id ContentID, in *CreateContent, members []Member) (*ContentOutcome, error) {
 	all := withCreator(v.User, members)
 	var first *keptAnswer
+	var text *Edit
 	e, decided, err := s.decide(ctx, m.Budget, id, func(ctx context.Context) (*attempt, error) {
 		rows, err := s.contents.Read(ctx, id, ContentQuery{Request: m.Request.Lookup()})
 		if err != nil {
@@ -84,7 +85,12 @@ func (s *Service) createAs(ctx context.Context, m commit.Mutation, v *principal.
 		if err := s.takeURL(ctx, id, in.url); err != nil {
 			return nil, err
 		}
-		return s.planCreate(ctx, v.User, id, in, all, &rows.Header, m.Request)
+		if text == nil {
+			if text, err = s.firstText(ctx, id, in, v.User); err != nil {
+				return nil, err
+			}
+		}
+		return s.planCreate(ctx, v.User, id, in, all, text, &rows.Header, m.Request)
 	})
 	if err != nil {
 		return nil, err
@@ -105,7 +111,7 @@ func (in *CreateContent) check(now clock.Instant, most int) ([]Member, fault.Lis
 	if in.Name != nil {
 		faults.Add(checkContentName(*in.Name), "name")
 	}
-	faults.Add(checkTitle(in.Title), "title")
+	faults.Add(CheckTitle(in.Title), "title")
 	if in.Description != nil {
 		faults.Add(checkDescription(*in.Description), "description")
 	}
@@ -127,6 +133,7 @@ func (in *CreateContent) check(now clock.Instant, most int) ([]Member, fault.Lis
 		in.url, err = checkURL(*in.URL)
 		faults.Add(err, "url")
 	}
+	in.checkText(&faults)
 	if in.IdempotencyKey == nil {
 		faults.Add(checkExpiry(in.ExpiresAt, now))
 	}
@@ -178,7 +185,7 @@ func (s *Service) checkMembers(ctx context.Context, v *principal.Viewer, in *Cre
 }
 
 // planCreate is the first state of an item, on nothing or on a fence.
-func (s *Service) planCreate(ctx context.Context, creator principal.ID, id ContentID, in *CreateContent, members []Member, before *Header, r *commit.Request) (*attempt, error) {
+func (s *Service) planCreate(ctx context.Context, creator principal.ID, id ContentID, in *CreateContent, members []Member, text *Edit, before *Header, r *commit.Request) (*attempt, error) {
 	mts := s.MTS(before.MTS)
 	h := Header{
 		Content: Content{
@@ -188,13 +195,17 @@ func (s *Service) planCreate(ctx context.Context, creator principal.ID, id Conte
 		},
 		State: commit.Live, Seq: before.Seq + 1, MTS: mts, Position: mts, Widest: in.Visibility,
 	}
+	var further []Row
+	if text != nil {
+		h.Page, further = text.Page, text.Rows
+	}
 	rows := changeRows(&h, absentRows(members), func(i int) ContentRole { return members[i].Role })
 	if err := s.putHint(ctx, &h); err != nil {
 		return nil, fault.Unavailablef(err, "the store did not take the change; nothing was created, try again")
 	}
 	return s.contentAttempt(
 		InFlight{Content: id, Base: before.Seq, Scope: commit.ScopeListed, Principals: principalsOf(rows), Reverse: true},
-		&ContentCommit{ID: id, Base: before.Seq, Header: h, Members: rows, Request: r.Row(s.Now(), keptAnswer{Libraries: len(rows)}.encode())}), nil
+		&ContentCommit{ID: id, Base: before.Seq, Header: h, Members: rows, Rows: further, Request: r.Row(s.Now(), keptAnswer{Libraries: len(rows)}.encode())}), nil
 }
 
 // contentPartition reads the partition of an item for its creation. Its claim is a

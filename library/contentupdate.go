@@ -32,7 +32,7 @@ func (in *UpdateContent) check(now clock.Instant) (ContentID, fault.List) {
 	id, err := ParseContentID(in.ID)
 	faults.Add(err, "id")
 	if in.Title.Set {
-		faults.Add(input.Required(in.Title.Value, "a title", checkTitle), "title")
+		faults.Add(input.Required(in.Title.Value, "a title", CheckTitle), "title")
 	}
 	if in.Description.Set && in.Description.Value != nil {
 		faults.Add(checkDescription(*in.Description.Value), "description")

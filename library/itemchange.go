@@ -33,6 +33,8 @@ type ItemReading struct {
 	Header *Header
 	// Rows are the further rows asked for, in their order.
 	Rows []Row
+	// MayEdit reports whether the viewer may edit the item.
+	MayEdit func(ctx context.Context) (bool, error)
 }
 
 // Edit is a change of an item as its plan decides it.
@@ -58,12 +60,18 @@ func (s *Service) ChangeItem(ctx context.Context, v *principal.Viewer, in ItemCh
 	var answer []byte
 	c := contentChange{Mutation: in.Mutation, v: v, id: in.ID, path: in.Path, rows: in.Rows}
 	out, err := s.changeContent(ctx, c, func(ctx context.Context, t *target) (*attempt, int, error) {
+		mayEdit := func(ctx context.Context) (bool, error) {
+			role, err := s.effectiveRole(ctx, v, t.header.ID, t.own, Editing)
+			return role >= Editing, err
+		}
 		if in.Editors {
-			if err := s.requireEditor(ctx, v, t, in.Path); err != nil {
+			if may, err := mayEdit(ctx); err != nil {
 				return nil, 0, err
+			} else if !may {
+				return nil, 0, fault.Forbiddenf([]string{in.Path}, "only an editor or a manager of the item may do this")
 			}
 		}
-		edit, err := in.Plan(ctx, &ItemReading{Header: &t.header, Rows: t.rows})
+		edit, err := in.Plan(ctx, &ItemReading{Header: &t.header, Rows: t.rows, MayEdit: mayEdit})
 		switch {
 		case err != nil:
 			return nil, 0, err
@@ -80,15 +88,6 @@ func (s *Service) ChangeItem(ctx context.Context, v *principal.Viewer, in ItemCh
 		out.Answer = answer
 	}
 	return out, err
-}
-
-// requireEditor is FORBIDDEN for whoever sees the item but may not edit it.
-func (s *Service) requireEditor(ctx context.Context, v *principal.Viewer, t *target, path string) error {
-	role, err := s.effectiveRole(ctx, v, t.header.ID, t.own, Editing)
-	if err != nil || role >= Editing {
-		return err
-	}
-	return fault.Forbiddenf([]string{path}, "only an editor or a manager of the item may do this")
 }
 
 // planEdit is the compare-and-set of an edit, with the number of libraries it concerns.

@@ -90,6 +90,7 @@ type Service struct {
 
 	missing func(ctx context.Context, owner principal.ID) error // see OnMissing
 	publish Publisher                                           // see PublishTo
+	pages   Pages                                               // see KeepPages
 	// changesSince is from when on the store has the changes of its libraries.
 	changesSince clock.Instant
 }
@@ -131,6 +132,8 @@ func (s *Service) CheckHooks() error {
 	switch {
 	case s.publish == nil:
 		return errors.New("library: PublishTo was not called")
+	case s.pages == nil:
+		return errors.New("library: KeepPages was not called")
 	case s.missing == nil:
 		return errors.New("library: OnMissing was not called")
 	case !s.CanRepair(commit.Content):

@@ -71,6 +71,11 @@ func (w *walk) bury(ctx context.Context) error {
 	if w.entry.Scope != commit.ScopeAll || w.oldest.State != commit.Deleted {
 		return w.s.settleAll(ctx, &Settlement{ID: w.entry.Content, Leaving: w.rows, Bury: true})
 	}
+	if w.oldest.Page != nil {
+		if err := w.s.buryPage(ctx, w.entry.Content); err != nil {
+			return err
+		}
+	}
 	return w.s.settleAll(ctx, &Settlement{
 		ID: w.entry.Content, Positions: positionsOf(w.oldest.Unsettled), Leaving: w.rows, Bury: true, Final: true,
 	})

@@ -19,8 +19,22 @@ const (
 	maxLink        = 2082 // what the oldest browsers still take, with a scheme in front
 )
 
-// checkTitle checks the title of an item. Its error has code Invalid.
-func checkTitle(s string) error { return input.CheckLine(s, "a title", maxTitle) }
+// MaxBody is the most bytes of a text.
+const MaxBody = 512 << 10
+
+// CheckBody checks the text of a revision, which may be empty. Its error has code Invalid.
+func CheckBody(s string) error {
+	if len(s) > MaxBody {
+		return fault.Invalidf(nil, "a text has at most %d KiB; this one has %d bytes", MaxBody>>10, len(s))
+	}
+	if !utf8.ValidString(s) {
+		return fault.Invalidf(nil, "a text must be valid UTF-8")
+	}
+	return nil
+}
+
+// CheckTitle checks the title of an item. Its error has code Invalid.
+func CheckTitle(s string) error { return input.CheckLine(s, "a title", maxTitle) }
 
 // checkDescription checks the description of an item, which may be empty and
 // may have several lines.

@@ -34,7 +34,7 @@ func TestOneLineFields(t *testing.T) {
 		{"half a surrogate", "a\xed\xa0\x80", false},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			wantInvalid(t, checkTitle(c.value), !c.valid)
+			wantInvalid(t, CheckTitle(c.value), !c.valid)
 		})
 	}
 }

@@ -1,0 +1,201 @@
+package page
+
+import (
+	"context"
+	"slices"
+
+	"carrel/core/commit"
+	"carrel/core/fault"
+	"carrel/library"
+	"carrel/principal"
+)
+
+// CreateBranch is the input of Service.CreateBranch.
+type CreateBranch struct {
+	ContentID string
+	// CopyFrom is the branch whose current texts are copied; nil: the branch is empty.
+	CopyFrom       *int
+	IdempotencyKey *string
+}
+
+// BranchOutcome is what a mutation of a branch answers.
+type BranchOutcome struct {
+	Content *library.Content // nil where the actor may not see it (any more)
+	Branch  *Branch          // likewise
+}
+
+// CreateBranch adds a branch to an item. It is not current. Editors do.
+func (s *Service) CreateBranch(ctx context.Context, v *principal.Viewer, in CreateBranch) (*BranchOutcome, error) {
+	var faults fault.List
+	id := checkItem(&faults, in.ContentID)
+	c, err := s.begin(ctx, v, id, commit.Call{Name: "createBranch", Input: &in, Key: &in.IdempotencyKey, Faults: faults})
+	if err != nil {
+		return nil, err
+	}
+	return s.changeBranch(ctx, c, noRows, func(ctx context.Context, t *library.ItemReading, e *edit) (int, error) {
+		row := branchRow{CreatedAt: s.library.Now(), By: v.User}
+		var texts []copied
+		if in.CopyFrom != nil {
+			if err := e.head.requireBranch(*in.CopyFrom, "copyFrom"); err != nil {
+				return 0, err
+			}
+			row.CopiedFrom = *in.CopyFrom
+			var err error
+			if texts, err = s.currentTexts(ctx, id, *in.CopyFrom); err != nil {
+				return 0, err
+			}
+		}
+		return e.branch(row, texts)
+	})
+}
+
+func noRows(*library.Header) []library.RowKey { return nil }
+
+// currentTexts reads the current revisions of a branch, in order of locale.
+func (s *Service) currentTexts(ctx context.Context, id library.ContentID, branch int) ([]copied, error) {
+	lines, err := s.lines(ctx, id, branch)
+	if err != nil {
+		return nil, err
+	}
+	var texts []copied
+	var keys []library.RowKey
+	for _, l := range lines {
+		if l.Current != None {
+			texts, keys = append(texts, copied{locale: l.locale}), append(keys, revisionKey(branch, l.locale, l.Current))
+		}
+	}
+	if len(keys) == 0 {
+		return nil, nil
+	}
+	rows, err := s.present(ctx, id, keys)
+	if err != nil {
+		return nil, err
+	}
+	for i, r := range rows {
+		if texts[i].row, err = decodeRevision(r.Value); err != nil {
+			return nil, err
+		}
+	}
+	return texts, nil
+}
+
+// localeLine is a line with its locale.
+type localeLine struct {
+	locale string
+	Line
+}
+
+// lines reads the locales of a branch, in their order.
+func (s *Service) lines(ctx context.Context, id library.ContentID, branch int) ([]localeLine, error) {
+	slice := linesOf(id, branch)
+	slice.Limit = MaxLocales
+	rows, err := s.contents.PageRows(ctx, slice)
+	if err != nil {
+		return nil, err
+	}
+	lines := make([]localeLine, len(rows))
+	for i, r := range rows {
+		lines[i].locale = localeOf(r.Key)
+		if lines[i].Line, err = decodeLine(r.Value); err != nil {
+			return nil, err
+		}
+	}
+	return lines, nil
+}
+
+// SetCurrentBranch is the input of Service.SetCurrentBranch.
+type SetCurrentBranch struct {
+	ContentID string
+	Branch    int
+	// Working sets the branch that editors work on, instead of the one that visitors see.
+	Working bool
+}
+
+// SetCurrentBranch shows visitors another branch, or has editors work on another one.
+func (s *Service) SetCurrentBranch(ctx context.Context, v *principal.Viewer, in SetCurrentBranch) (*BranchOutcome, error) {
+	var faults fault.List
+	id := checkItem(&faults, in.ContentID)
+	c, err := s.begin(ctx, v, id, commit.Call{Name: "setCurrentBranch", Input: &in, Faults: faults})
+	if err != nil {
+		return nil, err
+	}
+	ownLine := func(h *library.Header) []library.RowKey {
+		return []library.RowKey{lineKey(in.Branch, guessHead(h).Locale)}
+	}
+	return s.changeBranch(ctx, c, ownLine, func(ctx context.Context, t *library.ItemReading, e *edit) (int, error) {
+		if err := e.head.requireBranch(in.Branch, "branch"); err != nil {
+			return 0, err
+		}
+		if in.Working {
+			if e.head.Working == in.Branch {
+				return in.Branch, errNothing
+			}
+			e.head.Working = in.Branch
+			return in.Branch, nil
+		}
+		own, err := s.shownBy(ctx, t, in.Branch)
+		if err == nil && !e.makeCurrent(in.Branch, own) {
+			err = errNothing
+		}
+		return in.Branch, err
+	})
+}
+
+// shownBy returns the current revision of the item's own locale in a branch, whose line is
+// the first row of the reading; nil where there is none. It refuses a branch in which
+// nothing was published: visitors would see nothing.
+func (s *Service) shownBy(ctx context.Context, t *library.ItemReading, branch int) (*revisionRow, error) {
+	lines, err := s.lines(ctx, t.Header.ID, branch)
+	if err != nil {
+		return nil, err
+	}
+	if !slices.ContainsFunc(lines, func(l localeLine) bool { return l.Current != None }) {
+		return nil, fault.Invalidf([]string{"branch"}, "branch %d is empty: publish a revision in it first", branch)
+	}
+	own, err := decodeLine(t.Rows[0].Value)
+	if err != nil || own.Current == None {
+		return nil, err
+	}
+	key := revisionKey(branch, guessHead(t.Header).Locale, own.Current)
+	rows, err := s.present(ctx, t.Header.ID, []library.RowKey{key})
+	if err != nil {
+		return nil, err
+	}
+	row, err := decodeRevision(rows[0].Value)
+	return &row, err
+}
+
+// changeBranch carries out a change by an editor that is about one branch. plan returns its
+// number, with errNothing where there is nothing to change.
+func (s *Service) changeBranch(ctx context.Context, c change, rows func(*library.Header) []library.RowKey,
+	plan func(ctx context.Context, t *library.ItemReading, e *edit) (int, error)) (*BranchOutcome, error) {
+	var done []byte
+	out, err := s.library.ChangeItem(ctx, c.v, library.ItemChange{
+		Mutation: c.Mutation, ID: c.id, Path: "contentId", Editors: true, Rows: rows,
+		Plan: func(ctx context.Context, t *library.ItemReading) (*library.Edit, error) {
+			head, err := headOf(t.Header)
+			if err != nil {
+				return nil, err
+			}
+			e := &edit{head: head}
+			n, err := plan(ctx, t, e)
+			done = answer{Branch: n}.encode()
+			if err == errNothing {
+				return nil, nil
+			}
+			return e.libraryEdit(done), err
+		},
+	})
+	if err != nil {
+		return nil, err
+	}
+	if out.Answer != nil {
+		done = out.Answer
+	}
+	a, err := decodeAnswer(done)
+	if err != nil || out.Content == nil {
+		return &BranchOutcome{}, err
+	}
+	b, err := s.Branch(ctx, c.v, c.id, &a.Branch, false)
+	return &BranchOutcome{Content: out.Content, Branch: b}, err
+}

@@ -1,0 +1,418 @@
+package page
+
+import (
+	"context"
+	"slices"
+
+	"carrel/core/clock"
+	"carrel/core/fault"
+	"carrel/core/sched"
+	"carrel/core/urlname"
+	"carrel/library"
+	"carrel/principal"
+)
+
+// Branch is a branch of an item as a viewer sees it.
+type Branch struct {
+	Content              *library.Content
+	Number               int
+	IsCurrent, IsWorking bool
+	CopiedFrom           *int
+	CreatedAt            clock.Instant
+	// Locales are those that have a text which the viewer sees.
+	Locales []string
+
+	editor bool
+}
+
+// Key returns the key of the branch.
+func (b *Branch) Key() string {
+	return urlname.Key{Kind: urlname.Branch, Content: keyOf(b.Content), Branch: b.Number}.String()
+}
+
+// keyOf returns the key of an item: its canonical URL, or its id.
+func keyOf(c *library.Content) string {
+	if c.CanonicalURL != "" {
+		return c.CanonicalURL
+	}
+	return string(c.ID)
+}
+
+// RevisionKey names a revision of an item.
+type RevisionKey struct {
+	Branch int
+	Locale string // "" is none
+	Number int
+}
+
+// Revision is a revision of an item as a viewer sees it. Its body is read by Bodies.
+type Revision struct {
+	RevisionKey
+	Content              *library.Content
+	Title                string
+	Author               principal.ID
+	CreatedAt            clock.Instant
+	BaseRevision         *int
+	IsCurrent, IsWorking bool // in its locale and branch
+
+	text text
+}
+
+// Key returns the key of the revision.
+func (r *Revision) Key() string {
+	return urlname.Key{Kind: urlname.Revision, Content: keyOf(r.Content), Branch: r.Branch, Locale: r.Locale, Revision: r.Number}.String()
+}
+
+// orNil returns a number, nil for None.
+func orNil(n int) *int {
+	if n == None {
+		return nil
+	}
+	return &n
+}
+
+// seen is the page of an item as a viewer sees it.
+type seen struct {
+	*library.Item
+	head Head
+}
+
+// see reads an item; nil where the viewer may not see it, or where it has no page.
+func (s *Service) see(ctx context.Context, v *principal.Viewer, id library.ContentID) (*seen, error) {
+	all, err := s.seeAll(ctx, v, []library.ContentID{id})
+	if err != nil {
+		return nil, err
+	}
+	return all[0], nil
+}
+
+func (s *Service) seeAll(ctx context.Context, v *principal.Viewer, ids []library.ContentID) ([]*seen, error) {
+	items, err := s.library.Items(ctx, v, ids)
+	if err != nil {
+		return nil, err
+	}
+	all := make([]*seen, len(ids))
+	for i, it := range items {
+		if it == nil || it.Header.Kind != library.Note {
+			continue
+		}
+		all[i] = &seen{Item: it}
+		if all[i].head, err = DecodeHead(it.Header.Page); err != nil {
+			return nil, err
+		}
+	}
+	return all, nil
+}
+
+// branchFor returns the number of the branch asked for, by default the current or the
+// working one; ok is false where the viewer may not see it or there is none.
+func (p *seen) branchFor(number *int, working bool) (n int, ok bool) {
+	n = p.head.Current
+	if working {
+		n = p.head.Working
+	}
+	if number != nil {
+		n = *number
+	}
+	visitor := !p.Standing.CanEdit
+	return n, p.head.HasBranch(n) && !(visitor && (working || n != p.head.Current))
+}
+
+// Branch returns a branch of an item, by default the current or the working one; nil where
+// there is none that the viewer may see.
+func (s *Service) Branch(ctx context.Context, v *principal.Viewer, id library.ContentID, number *int, working bool) (*Branch, error) {
+	p, err := s.see(ctx, v, id)
+	if err != nil || p == nil {
+		return nil, err
+	}
+	n, ok := p.branchFor(number, working)
+	if !ok {
+		return nil, nil
+	}
+	return s.branchOf(ctx, p, n)
+}
+
+func (s *Service) branchOf(ctx context.Context, p *seen, n int) (*Branch, error) {
+	b := &Branch{
+		Content: &p.Header.Content, Number: n, IsCurrent: n == p.head.Current, IsWorking: n == p.head.Working,
+		CreatedAt: p.Header.CreatedAt, editor: p.Standing.CanEdit,
+	}
+	if n > 1 {
+		rows, err := s.present(ctx, p.Header.ID, []library.RowKey{branchKey(n)})
+		if err != nil {
+			return nil, err
+		}
+		row, err := decodeBranch(rows[0].Value)
+		if err != nil {
+			return nil, err
+		}
+		b.CreatedAt = row.CreatedAt
+		if row.CopiedFrom != 0 {
+			b.CopiedFrom = &row.CopiedFrom
+		}
+	}
+	lines, err := s.lines(ctx, p.Header.ID, n)
+	if err != nil {
+		return nil, err
+	}
+	for _, l := range lines {
+		if l.locale != "" && (b.editor || l.Current != None) {
+			b.Locales = append(b.Locales, l.locale)
+		}
+	}
+	return b, nil
+}
+
+// Revision returns the revision of a key, exactly; nil where there is none that the viewer
+// may see. Visitors see current ones only.
+func (s *Service) Revision(ctx context.Context, v *principal.Viewer, id library.ContentID, k RevisionKey) (*Revision, error) {
+	p, err := s.see(ctx, v, id)
+	if err != nil || p == nil {
+		return nil, err
+	}
+	if _, ok := p.branchFor(&k.Branch, false); !ok {
+		return nil, nil
+	}
+	read, err := s.contents.Read(ctx, id, library.ContentQuery{Rows: []library.RowKey{lineKey(k.Branch, k.Locale)}})
+	if err != nil {
+		return nil, err
+	}
+	l, err := decodeLine(read.Rows[0].Value)
+	if err != nil || k.Number < 0 || k.Number > l.Last || !p.Standing.CanEdit && k.Number != l.Current {
+		return nil, err
+	}
+	return s.revision(ctx, p, k, l)
+}
+
+// revision reads a revision that there is.
+func (s *Service) revision(ctx context.Context, p *seen, k RevisionKey, l Line) (*Revision, error) {
+	key := revisionKey(k.Branch, k.Locale, k.Number)
+	rows, err := s.present(ctx, p.Header.ID, []library.RowKey{key})
+	if err != nil {
+		return nil, err
+	}
+	row, err := decodeRevision(rows[0].Value)
+	if err != nil {
+		return nil, err
+	}
+	return &Revision{
+		RevisionKey: k, Content: &p.Header.Content, Title: row.Title, Author: row.Author, CreatedAt: row.CreatedAt,
+		BaseRevision: orNil(row.Base), IsCurrent: k.Number == l.Current, IsWorking: k.Number == l.Working, text: row.Text,
+	}, nil
+}
+
+// present reads rows that another row tells of. A reading that does not wait for a commit
+// under way may miss them; it is repeated as one that does.
+func (s *Service) present(ctx context.Context, id library.ContentID, keys []library.RowKey) ([]library.Row, error) {
+	for _, serial := range []bool{false, true} {
+		read, err := s.contents.Read(ctx, id, library.ContentQuery{Rows: keys, Serial: serial})
+		if err != nil {
+			return nil, err
+		}
+		if !slices.ContainsFunc(read.Rows, func(r library.Row) bool { return r.Value == nil }) {
+			return read.Rows, nil
+		}
+	}
+	return nil, errGone
+}
+
+// TextQuery asks for the text of an item that suits a reader.
+type TextQuery struct {
+	// Locale is preferred to those of Accept; with Strict it is required, and nil requires
+	// text that is not translatable.
+	Locale *string
+	Strict bool
+	// Accept are the locales that the request's Accept-Language names.
+	Accept []string
+	// Branch is the current one when nil, and with Working the working one.
+	Branch *int
+	// Number is that of the revision; nil: the current one, and with Working the working one.
+	Number  *int
+	Working bool
+}
+
+// check returns the locales that suit the reader, the best first.
+func (q *TextQuery) check() ([]string, error) {
+	var faults fault.List
+	locale := checkLocale(&faults, q.Locale)
+	if faults != nil {
+		return nil, fault.BadInputf("%s", faults[0].Msg)
+	}
+	if q.Strict {
+		return []string{locale}, nil
+	}
+	if q.Locale == nil {
+		return q.Accept, nil
+	}
+	return slices.Concat([]string{locale}, q.Accept), nil
+}
+
+// Texts returns the revisions of items that suit a reader, in the order of ids; nil where
+// there is none that the viewer may see.
+func (s *Service) Texts(ctx context.Context, v *principal.Viewer, ids []library.ContentID, q TextQuery) ([]*Revision, error) {
+	preferred, err := q.check()
+	if err != nil {
+		return nil, err
+	}
+	pages, err := s.seeAll(ctx, v, ids)
+	if err != nil {
+		return nil, err
+	}
+	found := make([]*Revision, len(ids))
+	err = sched.ForEach(ctx, s.rt, len(ids), textsAtOnce, func(i int) error {
+		if pages[i] == nil || !pages[i].head.Begun {
+			return nil
+		}
+		var err error
+		found[i], err = s.text(ctx, pages[i], &q, preferred)
+		return err
+	})
+	return found, err
+}
+
+// textsAtOnce is how many items Texts reads at the same time.
+const textsAtOnce = 20
+
+func (s *Service) text(ctx context.Context, p *seen, q *TextQuery, preferred []string) (*Revision, error) {
+	branch, ok := p.branchFor(q.Branch, q.Working)
+	if !ok {
+		return nil, nil
+	}
+	lines, err := s.lines(ctx, p.Header.ID, branch)
+	if err != nil {
+		return nil, err
+	}
+	lines = slices.DeleteFunc(lines, func(l localeLine) bool { return q.numberIn(l.Line, p.Standing.CanEdit) == None })
+	there := make([]string, len(lines))
+	for i, l := range lines {
+		there[i] = l.locale
+	}
+	var locale string
+	if q.Strict {
+		locale, ok = preferred[0], slices.Contains(there, preferred[0])
+	} else {
+		locale, ok = choose(there, preferred, p.head.Locale)
+	}
+	if !ok {
+		return nil, nil
+	}
+	l := lines[slices.Index(there, locale)]
+	return s.revision(ctx, p, RevisionKey{branch, locale, q.numberIn(l.Line, p.Standing.CanEdit)}, l.Line)
+}
+
+// numberIn returns the number of the revision asked for in a locale, None where there is
+// none that the viewer may see.
+func (q *TextQuery) numberIn(l Line, editor bool) int {
+	switch {
+	case q.Number == nil && q.Working:
+		return l.Working // of an editor: others see no working branch
+	case q.Number == nil:
+		return l.Current
+	case *q.Number < 0 || *q.Number > l.Last || !editor && *q.Number != l.Current:
+		return None
+	}
+	return *q.Number
+}
+
+// Bodies returns the texts of revisions, in their order.
+func (s *Service) Bodies(ctx context.Context, rs []*Revision) ([]string, error) {
+	texts := make([]text, len(rs))
+	for i, r := range rs {
+		texts[i] = r.text
+	}
+	return s.bodies(ctx, texts)
+}
+
+// bodies reads the bodies of texts that are not in their rows.
+func (s *Service) bodies(ctx context.Context, texts []text) ([]string, error) {
+	bodies := make([]string, len(texts))
+	var ids []TextID
+	var at []int
+	for i, t := range texts {
+		if t.ID == (TextID{}) {
+			bodies[i] = t.Body
+			continue
+		}
+		ids, at = append(ids, t.ID), append(at, i)
+	}
+	for from := 0; from < len(ids); from += MaxTexts {
+		some := ids[from:min(from+MaxTexts, len(ids))]
+		read, err := s.store.ReadTexts(ctx, some)
+		if err != nil {
+			return nil, err
+		}
+		for i, t := range read {
+			if t.Item == "" {
+				return nil, errGone
+			}
+			bodies[at[from+i]] = t.Body
+		}
+	}
+	return bodies, nil
+}
+
+// Suggestion is a suggestion as a viewer sees it. Its body is read by SuggestedBodies.
+type Suggestion struct {
+	ID           string
+	Content      *library.Content
+	Branch       int
+	Locale       string // "" is none
+	Title        string
+	Note         *string
+	Author       principal.ID
+	BaseRevision *int
+	State        State
+	CreatedAt    clock.Instant
+	DecidedBy    principal.ID // "" while OPEN
+	Resulting    *int         // the number of the revision that it became
+
+	text text
+}
+
+// Tenant returns the tenant of the item.
+func (g *Suggestion) Tenant() string { return g.Content.Tenant() }
+
+// Key returns the key of the suggestion.
+func (g *Suggestion) Key() string {
+	return urlname.Key{Kind: urlname.Suggestion, Content: keyOf(g.Content), Branch: g.Branch, Locale: g.Locale, Suggestion: g.ID}.String()
+}
+
+// Suggestion returns a suggestion; nil where there is none that the viewer may see. Editors
+// see all of an item, others their own.
+func (s *Service) Suggestion(ctx context.Context, v *principal.Viewer, id string) (*Suggestion, error) {
+	parsed, ok := ParseTextID(id)
+	if !ok {
+		return nil, nil
+	}
+	item, row, err := s.findSuggestion(ctx, "none", parsed)
+	if err != nil {
+		return nil, err
+	}
+	p, err := s.see(ctx, v, item)
+	if err != nil || p == nil || row.State == 0 || !p.sees(v, &row) {
+		return nil, err
+	}
+	return p.suggestion(parsed, &row), nil
+}
+
+// sees reports whether the viewer may see a suggestion of the item.
+func (p *seen) sees(v *principal.Viewer, row *suggestionRow) bool {
+	return p.Standing.CanEdit || v.SignedIn() && row.Author == v.User
+}
+
+func (p *seen) suggestion(id TextID, row *suggestionRow) *Suggestion {
+	return &Suggestion{
+		ID: id.String(), Content: &p.Header.Content, Branch: row.Branch, Locale: row.Locale, Title: row.Title, Note: row.Note,
+		Author: row.Author, BaseRevision: orNil(row.Base), State: row.State, CreatedAt: row.CreatedAt, DecidedBy: row.DecidedBy,
+		Resulting: orNil(row.Revision), text: text{ID: id, Size: row.Size},
+	}
+}
+
+// SuggestedBodies returns the texts of suggestions, in their order.
+func (s *Service) SuggestedBodies(ctx context.Context, gs []*Suggestion) ([]string, error) {
+	texts := make([]text, len(gs))
+	for i, g := range gs {
+		texts[i] = g.text
+	}
+	return s.bodies(ctx, texts)
+}

@@ -1,0 +1,178 @@
+package page
+
+import (
+	"context"
+
+	"carrel/core/commit"
+	"carrel/core/fault"
+	"carrel/library"
+	"carrel/principal"
+)
+
+// SaveRevision is the input of Service.SaveRevision.
+type SaveRevision struct {
+	ContentID    string
+	Branch       *int    // the current one when nil
+	Locale       *string // nil: the text is not translatable
+	Title, Body  string
+	BaseRevision *int
+	// Publish makes the revision the current one.
+	Publish        bool
+	IdempotencyKey *string
+}
+
+// RevisionOutcome is what a mutation of a revision answers.
+type RevisionOutcome struct {
+	Content  *library.Content // nil where the actor may not see it (any more)
+	Revision *Revision        // likewise
+}
+
+// SaveRevision adds a revision to a locale of a branch. Editors do. It refuses with
+// REVISION_CONFLICT a text that was made from another revision than the current one.
+func (s *Service) SaveRevision(ctx context.Context, v *principal.Viewer, in SaveRevision) (*RevisionOutcome, error) {
+	var faults fault.List
+	id := checkItem(&faults, in.ContentID)
+	locale := checkLocale(&faults, in.Locale)
+	faults.Add(library.CheckTitle(in.Title), "title")
+	faults.Add(library.CheckBody(in.Body), "body")
+	c, err := s.begin(ctx, v, id, commit.Call{Name: "saveRevision", Input: &in, Key: &in.IdempotencyKey, Faults: faults})
+	if err != nil {
+		return nil, err
+	}
+	return s.save(ctx, c, saving{SaveRevision: in, locale: locale})
+}
+
+// saving is a checked SaveRevision.
+type saving struct {
+	SaveRevision
+	locale string
+}
+
+func (s *Service) save(ctx context.Context, c change, in saving) (*RevisionOutcome, error) {
+	body := &pending{s: s, item: c.id, body: in.Body}
+	return s.changeRevision(ctx, c, library.ItemChange{
+		Rows: func(h *library.Header) []library.RowKey {
+			head := guessHead(h)
+			return []library.RowKey{place{head.branchOr(in.Branch), in.locale}.line()}
+		},
+		Plan: func(ctx context.Context, t *library.ItemReading) (*library.Edit, error) {
+			e, at, l, err := s.atLine(ctx, t, in.Branch, in.locale)
+			if err != nil {
+				return nil, err
+			}
+			if err := checkBase(in.BaseRevision, l); err != nil {
+				return nil, err
+			}
+			if err := s.checkLocales(ctx, t.Header.ID, at, l); err != nil {
+				return nil, err
+			}
+			base := None
+			if in.BaseRevision != nil {
+				base = *in.BaseRevision
+			}
+			row := revisionRow{Title: in.Title, Author: c.v.User, CreatedAt: s.library.Now(), Base: base}
+			if row.Text, err = body.put(ctx, revisionKey(at.Branch, at.Locale, l.Last+1)); err != nil {
+				return nil, err
+			}
+			n, err := e.save(at, l, row, in.Publish)
+			if err != nil {
+				return nil, err
+			}
+			return e.libraryEdit(answer{Branch: at.Branch, Locale: at.Locale, Number: n}.encode()), nil
+		},
+	})
+}
+
+// atLine begins an edit of a place, whose line is the first row of the reading.
+func (s *Service) atLine(_ context.Context, t *library.ItemReading, branch *int, locale string) (*edit, place, Line, error) {
+	head, err := headOf(t.Header)
+	if err != nil {
+		return nil, place{}, Line{}, err
+	}
+	at := place{head.branchOr(branch), locale}
+	if err := head.requireBranch(at.Branch, "branch"); err != nil {
+		return nil, place{}, Line{}, err
+	}
+	l, err := decodeLine(t.Rows[0].Value)
+	return &edit{head: head}, at, l, err
+}
+
+// checkLocales refuses a new locale of a branch that has as many as it may have.
+func (s *Service) checkLocales(ctx context.Context, id library.ContentID, at place, l Line) error {
+	if l.Last != None {
+		return nil
+	}
+	slice := linesOf(id, at.Branch)
+	slice.Limit = MaxLocales
+	rows, err := s.contents.PageRows(ctx, slice)
+	if err == nil && len(rows) == MaxLocales {
+		err = fault.TooManyf([]string{"locale"}, "a branch has at most %d locales", MaxLocales)
+	}
+	return err
+}
+
+// changeRevision carries out a change by an editor that is about one revision.
+func (s *Service) changeRevision(ctx context.Context, c change, in library.ItemChange) (*RevisionOutcome, error) {
+	in.Mutation, in.ID, in.Path, in.Editors = c.Mutation, c.id, "contentId", true
+	out, err := s.library.ChangeItem(ctx, c.v, in)
+	if err != nil {
+		return nil, err
+	}
+	return s.revisionOutcome(ctx, c.v, out)
+}
+
+// revisionOutcome reads the revision that a change was about, as it is now.
+func (s *Service) revisionOutcome(ctx context.Context, v *principal.Viewer, out *library.ContentOutcome) (*RevisionOutcome, error) {
+	a, err := decodeAnswer(out.Answer)
+	if err != nil || out.Content == nil {
+		return &RevisionOutcome{}, err
+	}
+	r, err := s.Revision(ctx, v, out.ID, RevisionKey{Branch: a.Branch, Locale: a.Locale, Number: a.Number})
+	return &RevisionOutcome{Content: out.Content, Revision: r}, err
+}
+
+// PublishRevision is the input of Service.PublishRevision.
+type PublishRevision struct {
+	ContentID string
+	Branch    int
+	Locale    *string
+	Number    int
+}
+
+// PublishRevision makes a revision the current one of its locale and branch. An older one
+// is a rollback. The working revision stays as it is.
+func (s *Service) PublishRevision(ctx context.Context, v *principal.Viewer, in PublishRevision) (*RevisionOutcome, error) {
+	var faults fault.List
+	id := checkItem(&faults, in.ContentID)
+	locale := checkLocale(&faults, in.Locale)
+	c, err := s.begin(ctx, v, id, commit.Call{Name: "publishRevision", Input: &in, Faults: faults})
+	if err != nil {
+		return nil, err
+	}
+	done := answer{Branch: in.Branch, Locale: locale, Number: in.Number}
+	out, err := s.library.ChangeItem(ctx, v, library.ItemChange{
+		Mutation: c.Mutation, ID: id, Path: "contentId", Editors: true,
+		Rows: func(*library.Header) []library.RowKey {
+			return []library.RowKey{lineKey(in.Branch, locale), revisionKey(in.Branch, locale, in.Number)}
+		},
+		Plan: func(ctx context.Context, t *library.ItemReading) (*library.Edit, error) {
+			e, at, l, err := s.atLine(ctx, t, &in.Branch, locale)
+			if err != nil {
+				return nil, err
+			}
+			if t.Rows[1].Value == nil {
+				return nil, fault.NotFoundf([]string{"number"}, "there is no revision %d in this locale of branch %d", in.Number, in.Branch)
+			}
+			row, err := decodeRevision(t.Rows[1].Value)
+			if err != nil || !e.publish(at, l, in.Number, row, t.Header.Title) {
+				return nil, err
+			}
+			return e.libraryEdit(done.encode()), nil
+		},
+	})
+	if err != nil {
+		return nil, err
+	}
+	out.Answer = done.encode()
+	return s.revisionOutcome(ctx, v, out)
+}

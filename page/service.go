@@ -1,0 +1,237 @@
+package page
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+
+	"carrel/core/commit"
+	"carrel/core/cursor"
+	"carrel/core/fault"
+	"carrel/core/sched"
+	"carrel/core/urlname"
+	"carrel/library"
+	"carrel/principal"
+)
+
+// Config is what the Service of pages needs.
+type Config struct {
+	Library  *library.Service
+	Contents library.ContentStore
+	Store    Store
+	Runtime  sched.Runtime
+	Cursors  *cursor.Sealer
+}
+
+// Service holds the rules of pages. It is safe for concurrent use.
+type Service struct {
+	library  *library.Service
+	contents library.ContentStore
+	store    Store
+	rt       sched.Runtime
+	cursors  *cursor.Sealer
+}
+
+// New returns the Service of pages, and has the Service of libraries keep pages by it.
+func New(c Config) *Service {
+	s := &Service{library: c.Library, contents: c.Contents, store: c.Store, rt: c.Runtime, cursors: c.Cursors}
+	c.Library.KeepPages(keeper{s})
+	return s
+}
+
+// keeper implements library.Pages.
+type keeper struct{ s *Service }
+
+// Kinds implements library.Pages.
+func (k keeper) Kinds() []library.RowKind {
+	return []library.RowKind{branchKind, revisionKind, suggestionKind}
+}
+
+// Begin implements library.Pages: the first text is revision 0 of branch 1.
+func (k keeper) Begin(ctx context.Context, t library.FirstText) (*library.Edit, error) {
+	at := place{1, t.Locale}
+	body, err := k.s.putBody(ctx, t.ID, revisionKey(at.Branch, at.Locale, 0), t.Body)
+	if err != nil {
+		return nil, err
+	}
+	e := &edit{head: newHead}
+	row := revisionRow{Title: t.Title, Text: body, Author: t.Author, CreatedAt: k.s.library.Now(), Base: None}
+	if _, err := e.save(at, noLine, row, true); err != nil {
+		return nil, err
+	}
+	return e.libraryEdit(nil), nil
+}
+
+// Forget implements library.Pages: it removes the texts that rows refer to.
+func (k keeper) Forget(ctx context.Context, _ library.ContentID, rows []library.Row) error {
+	var ids []TextID
+	for _, r := range rows {
+		switch r.Kind {
+		case revisionKind:
+			row, err := decodeRevision(r.Value)
+			if err != nil {
+				return err
+			}
+			if row.Text.ID != (TextID{}) {
+				ids = append(ids, row.Text.ID)
+			}
+		case suggestionKind:
+			id, ok := ParseTextID(r.Key)
+			if !ok {
+				return errRow
+			}
+			ids = append(ids, id)
+		}
+	}
+	for len(ids) > 0 {
+		n := min(len(ids), MaxTexts)
+		if err := k.s.store.DropTexts(ctx, ids[:n]); err != nil {
+			return err
+		}
+		ids = ids[n:]
+	}
+	return nil
+}
+
+// inline is the most bytes of a body that is stored in the row of its revision.
+const inline = 4 << 10
+
+// putBody stores a body that a row is going to refer to.
+func (s *Service) putBody(ctx context.Context, item library.ContentID, row library.RowKey, body string) (text, error) {
+	if len(body) <= inline {
+		return text{Body: body, Size: len(body)}, nil
+	}
+	t := Text{ID: newTextID(s.library.StoreNow(), s.rt.Random), Item: item, Row: row, Body: body}
+	if err := s.putText(ctx, t); err != nil {
+		return text{}, err
+	}
+	return text{ID: t.ID, Size: len(body)}, nil
+}
+
+func (s *Service) putText(ctx context.Context, t Text) error {
+	if err := s.store.PutText(ctx, t); err != nil {
+		return fault.Unavailablef(err, "the store did not take the text; nothing was changed, try again")
+	}
+	return nil
+}
+
+// pending is the body of a mutation, stored once unless the row that is to refer to it
+// changes with a lost race. A text is never changed, so another row gets another text.
+type pending struct {
+	s    *Service
+	item library.ContentID
+	body string
+	row  library.RowKey
+	text text
+}
+
+func (p *pending) put(ctx context.Context, row library.RowKey) (text, error) {
+	if p.row == row {
+		return p.text, nil
+	}
+	put, err := p.s.putBody(ctx, p.item, row, p.body)
+	if err != nil {
+		return text{}, err
+	}
+	if old := p.text.ID; old != (TextID{}) {
+		// The scrubber removes it otherwise.
+		_ = p.s.store.DropTexts(ctx, []TextID{old})
+	}
+	p.row, p.text = row, put
+	return put, nil
+}
+
+// answer is what a repetition of a request is answered with.
+type answer struct {
+	Branch int    `json:"branch"`
+	Locale string `json:"locale,omitempty"`
+	Number int    `json:"number,omitempty"`
+	ID     string `json:"id,omitempty"` // of a suggestion
+}
+
+func (a answer) encode() []byte {
+	b, err := json.Marshal(a)
+	if err != nil {
+		panic(err) // a struct of numbers and strings
+	}
+	return b
+}
+
+func decodeAnswer(b []byte) (a answer, err error) {
+	if err := json.Unmarshal(b, &a); err != nil {
+		return answer{}, &fault.Error{Code: fault.Internal, Msg: "the answer of an earlier request cannot be read", Err: err}
+	}
+	return a, nil
+}
+
+// headOf reads the head of an item that has a page. A LINK has none.
+func headOf(h *library.Header) (Head, error) {
+	if h.Kind != library.Note {
+		return Head{}, fault.Invalidf([]string{"contentId"}, "a LINK has no text; only a NOTE has branches and revisions")
+	}
+	return DecodeHead(h.Page)
+}
+
+// guessHead is headOf for the choice of rows: what cannot be read has none, and the plan
+// reports why.
+func guessHead(h *library.Header) Head {
+	head, err := DecodeHead(h.Page)
+	if err != nil {
+		return newHead
+	}
+	return head
+}
+
+// branchOr returns the branch asked for, by default the current one.
+func (h *Head) branchOr(branch *int) int {
+	if branch != nil {
+		return *branch
+	}
+	return h.Current
+}
+
+// requireBranch is NOT_FOUND where the page has no such branch.
+func (h *Head) requireBranch(n int, path string) error {
+	if h.HasBranch(n) {
+		return nil
+	}
+	return fault.NotFoundf([]string{path}, "there is no branch %d; the branches of this item are 1 to %d", n, h.Last)
+}
+
+// checkLocale returns the form in which a locale is kept; "" is none.
+func checkLocale(faults *fault.List, locale *string) string {
+	if locale == nil {
+		return ""
+	}
+	known, err := urlname.Locale(*locale)
+	if err != nil {
+		*faults = append(*faults, fault.Invalidf([]string{"locale"}, "%s", err))
+	}
+	return known
+}
+
+// checkItem checks the id of the item that a mutation is about.
+func checkItem(faults *fault.List, id string) library.ContentID {
+	item, err := library.ParseContentID(id)
+	faults.Add(err, "contentId")
+	return item
+}
+
+// change is a mutation of a page under way.
+type change struct {
+	commit.Mutation
+	v  *principal.Viewer
+	id library.ContentID
+}
+
+// begin begins a mutation of a page.
+func (s *Service) begin(ctx context.Context, v *principal.Viewer, id library.ContentID, c commit.Call) (change, error) {
+	m, err := s.library.BeginAsActor(ctx, v, id.Tenant(), c)
+	return change{m, v, id}, err
+}
+
+// errGone is the error of a reading of an item that was deleted meanwhile.
+var errGone = &fault.Error{Code: fault.NotFound, Msg: "the item was deleted meanwhile"}
+
+// errNothing reports that a change would change nothing.
+var errNothing = errors.New("page: nothing to change")

@@ -1,0 +1,228 @@
+package page
+
+import (
+	"context"
+
+	"carrel/core/commit"
+	"carrel/core/fault"
+	"carrel/core/input"
+	"carrel/library"
+	"carrel/principal"
+)
+
+// maxNote is the most characters of the note of a suggestion.
+const maxNote = 2000
+
+// SuggestRevision is the input of Service.SuggestRevision.
+type SuggestRevision struct {
+	ContentID      string
+	Branch         *int // the current one when nil
+	Locale         *string
+	Title, Body    string
+	Note           *string
+	IdempotencyKey *string
+}
+
+// SuggestionOutcome is what a mutation of a suggestion answers.
+type SuggestionOutcome struct {
+	Suggestion *Suggestion // nil where the actor may not see it (any more)
+	Revision   *Revision   // what it became; nil where nothing
+}
+
+// SuggestRevision proposes a text to the editors of an item. Whoever sees the item may.
+func (s *Service) SuggestRevision(ctx context.Context, v *principal.Viewer, in SuggestRevision) (*SuggestionOutcome, error) {
+	var faults fault.List
+	id := checkItem(&faults, in.ContentID)
+	locale := checkLocale(&faults, in.Locale)
+	faults.Add(library.CheckTitle(in.Title), "title")
+	faults.Add(library.CheckBody(in.Body), "body")
+	if in.Note != nil {
+		faults.Add(input.CheckText(*in.Note, "a note", maxNote, "\n\r\t"), "note")
+	}
+	c, err := s.begin(ctx, v, id, commit.Call{Name: "suggestRevision", Input: &in, Key: &in.IdempotencyKey, Faults: faults})
+	if err != nil {
+		return nil, err
+	}
+	made := newTextID(s.library.StoreNow(), s.rt.Random)
+	stored := false
+	out, err := s.library.ChangeItem(ctx, v, library.ItemChange{
+		Mutation: c.Mutation, ID: id, Path: "contentId",
+		Rows: func(h *library.Header) []library.RowKey {
+			head := guessHead(h)
+			return []library.RowKey{place{head.branchOr(in.Branch), locale}.line()}
+		},
+		Plan: func(ctx context.Context, t *library.ItemReading) (*library.Edit, error) {
+			e, at, l, err := s.atLine(ctx, t, in.Branch, locale)
+			if err != nil {
+				return nil, err
+			}
+			if err := visitable(ctx, t, e, at.Branch); err != nil {
+				return nil, err
+			}
+			err = e.suggest(made, suggestionRow{
+				Branch: at.Branch, Locale: at.Locale, Title: in.Title, Note: in.Note, Size: len(in.Body), Author: v.User,
+				CreatedAt: s.library.Now(), Base: l.Current, State: Open, Revision: None,
+			})
+			if err != nil {
+				return nil, err
+			}
+			if !stored {
+				if err := s.putText(ctx, Text{ID: made, Item: id, Row: suggestionKey(made), Body: in.Body}); err != nil {
+					return nil, err
+				}
+				stored = true
+			}
+			return e.libraryEdit(answer{ID: made.String()}.encode()), nil
+		},
+	})
+	if err != nil {
+		return nil, err
+	}
+	a, err := decodeAnswer(out.Answer)
+	if err != nil {
+		return nil, err
+	}
+	found, err := s.Suggestion(ctx, v, a.ID)
+	return &SuggestionOutcome{Suggestion: found}, err
+}
+
+// visitable is NOT_FOUND for a branch that the viewer may not see.
+func visitable(ctx context.Context, t *library.ItemReading, e *edit, branch int) error {
+	if branch == e.head.Current {
+		return nil
+	}
+	may, err := t.MayEdit(ctx)
+	if err != nil || may {
+		return err
+	}
+	return fault.NotFoundf([]string{"branch"}, "there is no branch %d, or you may not see it", branch)
+}
+
+// Decision is what is decided of a suggestion.
+type Decision uint8
+
+// The decisions.
+const (
+	Accept   Decision = 1 // by an editor: it becomes a revision
+	Reject   Decision = 2 // by an editor
+	Withdraw Decision = 3 // by its author
+)
+
+// DecideSuggestion is the input of Service.DecideSuggestion.
+type DecideSuggestion struct {
+	ID       string
+	Decision Decision
+	// Force accepts a suggestion that was made from another revision than the current one.
+	Force bool
+}
+
+// DecideSuggestion accepts, rejects or withdraws a suggestion that is OPEN.
+func (s *Service) DecideSuggestion(ctx context.Context, v *principal.Viewer, in DecideSuggestion) (*SuggestionOutcome, error) {
+	var faults fault.List
+	id, ok := ParseTextID(in.ID)
+	if !ok {
+		faults = append(faults, fault.Invalidf([]string{"id"}, "not the id of a suggestion"))
+	}
+	// Whose tenant the item is of is known only once the suggestion was read.
+	if _, err := s.library.BeginSignedIn(v, commit.Call{Name: "decideSuggestion", Input: &in, Faults: faults}); err != nil {
+		return nil, err
+	}
+	item, row, err := s.findSuggestion(ctx, v.User.Tenant(), id)
+	if err != nil {
+		return nil, err
+	}
+	c, err := s.begin(ctx, v, item, commit.Call{Name: "decideSuggestion", Input: &in})
+	if err != nil {
+		return nil, err
+	}
+	out, err := s.library.ChangeItem(ctx, v, library.ItemChange{
+		Mutation: c.Mutation, ID: item, Path: "id",
+		Rows: func(*library.Header) []library.RowKey {
+			return []library.RowKey{lineKey(row.Branch, row.Locale), suggestionKey(id)}
+		},
+		Plan: func(ctx context.Context, t *library.ItemReading) (*library.Edit, error) {
+			return s.planDecision(ctx, v, t, id, &in)
+		},
+	})
+	if err != nil {
+		return nil, err
+	}
+	a, err := decodeAnswer(out.Answer)
+	if err != nil || out.Content == nil {
+		return &SuggestionOutcome{}, err
+	}
+	found, err := s.Suggestion(ctx, v, in.ID)
+	if err != nil || in.Decision != Accept {
+		return &SuggestionOutcome{Suggestion: found}, err
+	}
+	r, err := s.Revision(ctx, v, item, RevisionKey{Branch: a.Branch, Locale: a.Locale, Number: a.Number})
+	return &SuggestionOutcome{Suggestion: found, Revision: r}, err
+}
+
+// planDecision plans a decision. The rows of the reading are the line and the suggestion.
+func (s *Service) planDecision(ctx context.Context, v *principal.Viewer, t *library.ItemReading, id TextID, in *DecideSuggestion) (*library.Edit, error) {
+	if t.Rows[1].Value == nil {
+		return nil, noSuggestion()
+	}
+	row, err := decodeSuggestion(t.Rows[1].Value)
+	if err != nil {
+		return nil, err
+	}
+	editor, err := t.MayEdit(ctx)
+	if err != nil {
+		return nil, err
+	}
+	mine := row.Author == v.User
+	switch {
+	case !editor && !mine:
+		return nil, noSuggestion()
+	case in.Decision == Withdraw && !mine:
+		return nil, fault.Forbiddenf([]string{"id"}, "only its author may withdraw a suggestion; reject it instead")
+	case in.Decision != Withdraw && !editor:
+		return nil, fault.Forbiddenf([]string{"id"}, "only an editor or a manager of the item may decide this; you may withdraw your suggestion")
+	}
+	e, at, l, err := s.atLine(ctx, t, &row.Branch, row.Locale)
+	if err != nil {
+		return nil, err
+	}
+	done := answer{ID: id.String(), Branch: at.Branch, Locale: at.Locale}
+	switch in.Decision {
+	case Accept:
+		if err = s.checkLocales(ctx, t.Header.ID, at, l); err == nil {
+			done.Number, err = e.accept(id, row, l, v.User, s.library.Now(), in.Force)
+		}
+	case Reject:
+		err = e.decide(id, row, Rejected, v.User, None)
+	case Withdraw:
+		err = e.decide(id, row, Withdrawn, v.User, None)
+	default:
+		err = fault.Invalidf([]string{"decision"}, "a decision is ACCEPT, REJECT or WITHDRAW")
+	}
+	if err != nil {
+		return nil, err
+	}
+	return e.libraryEdit(done.encode()), nil
+}
+
+func noSuggestion() error {
+	return fault.NotFoundf([]string{"id"}, "there is no such suggestion, or you may not see it")
+}
+
+// findSuggestion returns the item of a suggestion, and the suggestion's row. Where there is
+// none it does the same reads, and returns an item that does not exist.
+func (s *Service) findSuggestion(ctx context.Context, tenant string, id TextID) (library.ContentID, suggestionRow, error) {
+	texts, err := s.store.ReadTexts(ctx, []TextID{id})
+	if err != nil {
+		return "", suggestionRow{}, err
+	}
+	item := texts[0].Item
+	if item == "" || texts[0].Row != suggestionKey(id) {
+		item = library.ContentID("c:" + tenant + ":/")
+	}
+	read, err := s.contents.Read(ctx, item, library.ContentQuery{Rows: []library.RowKey{suggestionKey(id)}})
+	if err != nil || read.Rows[0].Value == nil {
+		return item, suggestionRow{Branch: 1}, err
+	}
+	row, err := decodeSuggestion(read.Rows[0].Value)
+	return item, row, err
+}
