@@ -135,6 +135,9 @@ func (p *restoring) add(r *archive.Row) error {
 		p.due(*r.Due)
 	case r.Text != nil:
 		p.single((*restoreText)(r.Text))
+	case r.Draft != nil:
+		n, _ := p.place(restorePlace{"draft", string(r.Draft.User)})
+		p.parts[n] = append(p.parts[n], (*restoreDraft)(r.Draft))
 	case r.Content != nil:
 		h := r.Content
 		p.partition(contentTable(), string(h.ID), true).header =
@@ -274,11 +277,27 @@ func notAlone(doing string) error {
 type (
 	restoreSetting  archive.SettingRow
 	restoreText     page.Text
+	restoreDraft    page.DraftRow
 	restoreBlock    archive.BlockRow
 	restoreCreation commit.Creation
 )
 
 func (w *restoreText) put(ctx context.Context, s *Store) error { return s.PutText(ctx, page.Text(*w)) }
+
+func (w *restoreDraft) put(ctx context.Context, s *Store) error {
+	d := page.DraftRow(*w)
+	var over *page.TextID
+	for range restoreTries {
+		there, err := s.PutDraft(ctx, d, over)
+		if err != nil || there.Token == d.Token && bytes.Equal(there.Value, d.Value) {
+			return err
+		}
+		if over = &there.Token; there.User == "" {
+			over = nil // it has been removed meanwhile
+		}
+	}
+	return notAlone("put a draft")
+}
 
 func (w *restoreSetting) put(ctx context.Context, s *Store) error {
 	const doing = "put a setting"

@@ -48,6 +48,10 @@ const (
 	archiveTexts       = `SELECT token(text_id), text_id, content_id, row_kind, row_key, body FROM item_text WHERE token(text_id) > ? LIMIT ?`
 	archiveText        = `SELECT token(text_id), text_id, content_id, row_kind, row_key, body FROM item_text WHERE text_id = ? LIMIT ?`
 	archiveTextsBeside = `SELECT text_id FROM item_text WHERE token(text_id) = ?`
+
+	archiveDrafts       = `SELECT token(user_id), user_id, name, draft_token, data FROM draft WHERE token(user_id) > ? LIMIT ?`
+	archiveDraft        = `SELECT token(user_id), user_id, name, draft_token, data FROM draft WHERE user_id = ? AND name > ? LIMIT ?`
+	archiveDraftsBeside = `SELECT DISTINCT user_id FROM draft WHERE token(user_id) = ?`
 )
 
 // archiveTableOf is the table of a chapter.
@@ -70,6 +74,9 @@ func archiveTableOf(c archive.Chapter) (*archiveTable, error) {
 			key: dueKey, partition: duePart, row: dueRow, rows: readDueRows}, nil
 	case archive.ChapterTexts:
 		return singleRows("read texts", archiveTexts, archiveText, archiveTextsBeside, bytesKey, bytesPart, readTextRows), nil
+	case archive.ChapterDrafts:
+		return &archiveTable{doing: "read drafts", beyond: archiveDrafts, within: archiveDraft, beside: archiveDraftsBeside,
+			key: textKey, partition: textPart, row: textPart, rows: readDraftRows}, nil
 	}
 	return nil, &fault.Error{Code: fault.Internal, Msg: fmt.Sprintf("read rows: there is no chapter %d", c)}
 }
@@ -277,6 +284,23 @@ func readTextRows() rowReader {
 		}
 		text := row.text(page.TextID(key))
 		r.Text = &text
+		return r, at, true, nil
+	}
+}
+
+func readDraftRows() rowReader {
+	return func(iter *gocql.Iter) (r archive.Row, at rowPlace, ok bool, err error) {
+		var user string
+		var token, value []byte
+		d := new(page.DraftRow)
+		if !iter.Scan(&at.Token, &user, &d.Name, &token, &value) {
+			return r, at, false, nil
+		}
+		if copy(d.Token[:], token) != len(d.Token) {
+			return r, at, false, session.ErrMalformedCell
+		}
+		d.User, d.Value = principal.ID(user), slices.Clone(value)
+		at.Part, at.Row, r.Draft = []byte(user), []byte(d.Name), d
 		return r, at, true, nil
 	}
 }

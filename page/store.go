@@ -1,9 +1,11 @@
 package page
 
 import (
+	"bytes"
 	"context"
 
 	"carrel/library"
+	"carrel/principal"
 )
 
 // Text is the body of a revision or of a suggestion. It is never changed.
@@ -18,6 +20,23 @@ type Text struct {
 // MaxTexts is the most texts that one call of a Store names.
 const MaxTexts = 100
 
+// DraftRow is a draft of a user.
+type DraftRow struct {
+	User principal.ID
+	// Name tells the drafts of a user apart: it is that of an item, a branch and a locale.
+	Name string
+	// Token is new with every version of the draft, and greater than the one before. A
+	// long body is the text of that id.
+	Token TextID
+	Value []byte
+}
+
+// NewestDraftFirst orders drafts by their tokens, the greatest first.
+func NewestDraftFirst(a, b DraftRow) int { return bytes.Compare(b.Token[:], a.Token[:]) }
+
+// MaxDraftRows is the most drafts that one call of a Store names.
+const MaxDraftRows = 100
+
 // Store keeps what belongs to pages and is not in the partitions of items.
 type Store interface {
 	// PutText stores a text before the commit that refers to it. It must be durable when
@@ -31,4 +50,19 @@ type Store interface {
 	// ScanTexts lists at most limit texts after one, without their bodies, each once, in
 	// an order of the store's own that lasts. The zero TextID comes before all others.
 	ScanTexts(ctx context.Context, after TextID, limit int) ([]Text, error)
+
+	// ListDrafts must return the drafts of a user without their values, the greatest token
+	// first.
+	ListDrafts(ctx context.Context, user principal.ID) ([]DraftRow, error)
+	// ReadDrafts must return the drafts of a user in the order of names, at most
+	// MaxDraftRows, the zero DraftRow where there is none.
+	ReadDrafts(ctx context.Context, user principal.ID, names []string) ([]DraftRow, error)
+	// PutDraft stores d where there is no draft of its name and over is nil, or where the
+	// draft of its name has the token over. It must return the draft that there is then, the
+	// zero DraftRow where there is none. So d is the answer also where it was stored before.
+	// The error of a write that may have been applied satisfies fault.MayHaveCommitted.
+	PutDraft(ctx context.Context, d DraftRow, over *TextID) (DraftRow, error)
+	// DropDraft must remove the draft of a name iff it has the token. It must be durable when
+	// it returns, and so must PutDraft.
+	DropDraft(ctx context.Context, user principal.ID, name string, token TextID) error
 }

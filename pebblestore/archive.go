@@ -33,6 +33,8 @@ func chapterTable(c archive.Chapter) (byte, error) {
 		return tableDue, nil
 	case archive.ChapterTexts:
 		return tableText, nil
+	case archive.ChapterDrafts:
+		return tableDraft, nil
 	}
 	return 0, fmt.Errorf("there is no chapter %d", c)
 }
@@ -116,6 +118,10 @@ func decodeArchived(table byte, key, value []byte) (r archive.Row, err error) {
 		var t page.Text
 		t, err = textOf(key, value)
 		r.Text = &t
+	case tableDraft:
+		var d page.DraftRow
+		d, err = draftOf(key, value)
+		r.Draft = &d
 	}
 	return r, err
 }
@@ -226,6 +232,8 @@ func putArchived(b *pebble.Batch, r *archive.Row) error {
 		return b.Set(appendDueKey(nil, *r.Due), appendDue(nil, r.Due.MTS), nil)
 	case r.Text != nil:
 		return b.Set(appendTextKey(nil, r.Text.ID), appendPageText(nil, r.Text), nil)
+	case r.Draft != nil:
+		return b.Set(appendDraftKey(nil, r.Draft.User, r.Draft.Name), appendDraft(nil, r.Draft), nil)
 	}
 	return errors.New("a row of no kind")
 }

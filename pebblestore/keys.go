@@ -52,6 +52,7 @@ import (
 //	's' name                                setting
 //	't' text                                text of a page
 //	'u' owner                               note of a rebuild
+//	'w' user, name                          draft of a user
 //	'x' instant, key                        when the request row or creation of that key may go
 const (
 	tableClaim      = 'a'
@@ -73,6 +74,7 @@ const (
 	tableSetting    = 's'
 	tableText       = 't'
 	tableRebuild    = 'u'
+	tableDraft      = 'w'
 	tableExpiry     = 'x'
 )
 

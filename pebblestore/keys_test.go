@@ -89,6 +89,7 @@ func TestKeysGolden(t *testing.T) {
 		{"setting", appendSingle(nil, tableSetting, "cursor keys")},
 		{"text of a page", appendTextKey(nil, page.TextID{1, 15: 2})},
 		{"rebuild", appendSingle(nil, tableRebuild, string(u))},
+		{"draft", appendDraftKey(nil, u, "c:acme:n1/0000000001/en")},
 		{"expiry", appendExpiryKey(nil, at, appendSingle(nil, tableCreation, string(request[:])))},
 	}
 	var lines strings.Builder
@@ -145,6 +146,7 @@ func TestRowsGolden(t *testing.T) {
 		{"next", appendNext(nil, 1001)},
 		{"rebuild", appendRebuild(nil, 7, []byte("N"))},
 		{"text of a page", appendPageText(nil, &page.Text{Item: "c:a:b", Row: library.RowKey{Kind: 4, Key: "1/en/2"}, Body: "body"})},
+		{"draft", appendDraft(nil, &page.DraftRow{Token: page.TextID{1, 15: 2}, Value: []byte("V")})},
 		{"claim", appendClaim(nil, &claim.Claim{Record: "c:a:b", Token: claim.Token{1, 15: 2}, Until: 7})},
 	}
 	var lines strings.Builder

@@ -359,3 +359,23 @@ func (s *recorder) ScanTexts(ctx context.Context, after page.TextID, limit int) 
 	s.note("ScanTexts", after, limit)
 	return s.next.ScanTexts(ctx, after, limit)
 }
+
+func (s *recorder) ListDrafts(ctx context.Context, user principal.ID) ([]page.DraftRow, error) {
+	s.note("ListDrafts", user)
+	return s.next.ListDrafts(ctx, user)
+}
+
+func (s *recorder) ReadDrafts(ctx context.Context, user principal.ID, names []string) ([]page.DraftRow, error) {
+	s.note("ReadDrafts", user, names)
+	return s.next.ReadDrafts(ctx, user, names)
+}
+
+func (s *recorder) PutDraft(ctx context.Context, d page.DraftRow, over *page.TextID) (page.DraftRow, error) {
+	s.note("PutDraft", d, over)
+	return s.next.PutDraft(ctx, d, over)
+}
+
+func (s *recorder) DropDraft(ctx context.Context, user principal.ID, name string, token page.TextID) error {
+	s.note("DropDraft", user, name, token)
+	return s.next.DropDraft(ctx, user, name, token)
+}

@@ -25,10 +25,11 @@ const (
 	ChapterContents                      // partitions of items
 	ChapterDues                          // items that expire
 	ChapterTexts                         // texts of pages
+	ChapterDrafts                        // drafts of users
 )
 
 // allChapters are all kinds of rows that are not derived from others.
-var allChapters = []Chapter{ChapterSettings, ChapterBlocks, ChapterCreations, ChapterPrincipals, ChapterContents, ChapterDues, ChapterTexts}
+var allChapters = []Chapter{ChapterSettings, ChapterBlocks, ChapterCreations, ChapterPrincipals, ChapterContents, ChapterDues, ChapterTexts, ChapterDrafts}
 
 // String names the chapter for operators.
 func (c Chapter) String() string {
@@ -47,6 +48,8 @@ func (c Chapter) String() string {
 		return "dues"
 	case ChapterTexts:
 		return "texts"
+	case ChapterDrafts:
+		return "drafts"
 	}
 	return "unknown"
 }
@@ -102,6 +105,7 @@ type Row struct {
 	Request     *RequestAt
 	Due         *commit.Due
 	Text        *page.Text
+	Draft       *page.DraftRow
 }
 
 // Store reads and writes a whole store as rows, to move it to another one. Every

@@ -193,6 +193,10 @@ func TestACopyServesAsItsSourceDid(t *testing.T) {
 	if err := from.PutText(t.Context(), text); err != nil {
 		t.Fatal(err)
 	}
+	draft := page.DraftRow{User: "u:acme:ann", Name: "c:acme:n1/1", Token: page.TextID{2}, Value: []byte("value")}
+	if _, err := from.PutDraft(t.Context(), draft, nil); err != nil {
+		t.Fatal(err)
+	}
 	names, err := naming.New(from, "desk", 10)
 	if err != nil {
 		t.Fatal(err)
@@ -205,12 +209,15 @@ func TestACopyServesAsItsSourceDid(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	// 6 items, 11 members, 2 requests; 6 users, a group with its member; the cursor keys; a text.
-	if want := (map[string]int64{"settings": 1, "blocks": 1, "creations": 1, "principals": 8, "contents": 17, "dues": 1, "texts": 1}); !cmp.Equal(want, rows) {
+	// 6 items, 11 members, 2 requests; 6 users, a group with its member; the cursor keys; a text; a draft.
+	if want := (map[string]int64{"settings": 1, "blocks": 1, "creations": 1, "principals": 8, "contents": 17, "dues": 1, "texts": 1, "drafts": 1}); !cmp.Equal(want, rows) {
 		t.Errorf("rows: %v, want %v", rows, want)
 	}
 	if texts, err := to.ReadTexts(t.Context(), []page.TextID{text.ID}); err != nil || texts[0] != text {
 		t.Errorf("the text is %+v, %v", texts, err)
+	}
+	if drafts, err := to.ReadDrafts(t.Context(), draft.User, []string{draft.Name}); err != nil || !cmp.Equal(drafts[0], draft) {
+		t.Errorf("the draft is %+v, %v", drafts, err)
 	}
 	svc := complete(t, to)
 	wantSameLibraries(t, from, to)

@@ -13,6 +13,7 @@ import (
 	"carrel/core/naming"
 	"carrel/interchange/archive"
 	"carrel/library"
+	"carrel/page"
 	"carrel/principal"
 )
 
@@ -101,6 +102,7 @@ type shelf struct {
 var chapters = []archive.Chapter{
 	archive.ChapterSettings, archive.ChapterBlocks, archive.ChapterCreations,
 	archive.ChapterPrincipals, archive.ChapterContents, archive.ChapterDues, archive.ChapterTexts,
+	archive.ChapterDrafts,
 }
 
 // walk reads a chapter in pages and gives the rows of this subtest's tenant, as
@@ -241,6 +243,10 @@ func (s *shelf) writeRest(w *written) {
 		t := s.text(n, fmt.Sprint("body ", n))
 		s.ok(s.PutText(s.ctx, t))
 		w.add(archive.ChapterTexts, archive.Row{Text: &t})
+	}
+	for _, d := range []page.DraftRow{s.draft("a", 1, "one"), s.draft("a", 2, "two"), s.draft("b", 1, "three")} {
+		s.putDraft(d, nil)
+		w.add(archive.ChapterDrafts, archive.Row{Draft: &d})
 	}
 }
 

@@ -30,6 +30,9 @@ func durableAreas() []durableArea {
 		{"PutText", []durableCheck{
 			{"It must be durable when a Commit that follows it is", durableText},
 		}},
+		{"DropDraft", []durableCheck{
+			{"It must be durable when it returns, and so must PutDraft", durableDrafts},
+		}},
 		{"Registers", []durableCheck{
 			{"a creation and a setting that were told are durable", durableRegisters},
 		}},
@@ -142,6 +145,15 @@ func durableText(s *stage, crash func()) {
 	it.move()
 	crash()
 	s.wantTexts("after a crash", []page.TextID{t.ID}, t)
+}
+
+func durableDrafts(s *stage, crash func()) {
+	one, two := s.draft("a", 1, "one"), s.draft("a", 2, "two")
+	s.putDraft(one, nil)
+	s.putDraft(two, nil)
+	s.dropDraft(one)
+	crash()
+	s.wantDrafts("after a crash", one.User, []string{one.Name, two.Name}, page.DraftRow{}, two)
 }
 
 func durableRegisters(s *stage, crash func()) {

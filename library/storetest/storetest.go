@@ -38,7 +38,7 @@ func areas() []area {
 	var all []area
 	for _, as := range [][]area{
 		contentAreas(), commitAreas(), enforceAreas(), settleAreas(), libraryAreas(), changeAreas(), sharedAreas(),
-		principalAreas(), groupAreas(), directoryAreas(), journalAreas(), registerAreas(), claimAreas(), rowAreas(), textAreas(), raceAreas(), refusalAreas(),
+		principalAreas(), groupAreas(), directoryAreas(), journalAreas(), registerAreas(), claimAreas(), rowAreas(), textAreas(), draftAreas(), raceAreas(), refusalAreas(),
 	} {
 		all = append(all, as...)
 	}

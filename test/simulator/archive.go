@@ -66,6 +66,11 @@ func (st *Store) archived(chapter archive.Chapter) (rows []archive.Row) {
 		for _, t := range st.texts {
 			add(archive.Row{Text: &t})
 		}
+	case archive.ChapterDrafts:
+		for _, d := range st.drafts {
+			d.Value = slices.Clone(d.Value)
+			add(archive.Row{Draft: &d})
+		}
 	}
 	return rows
 }
@@ -156,6 +161,8 @@ func (st *Store) putRow(r *archive.Row) {
 		st.due(*r.Due).put(int64(r.Due.MTS))
 	case r.Text != nil:
 		st.putText(*r.Text)
+	case r.Draft != nil:
+		st.putDraft(*r.Draft)
 	}
 }
 

@@ -28,8 +28,9 @@ type Store struct {
 	lanes      []*laneCell
 	dues       []*dueCell // by instant and row
 	creations  []commit.Creation
-	claims     []claim.Claim // in order of their keys
-	texts      []page.Text   // in order of their ids
+	claims     []claim.Claim   // in order of their keys
+	texts      []page.Text     // in order of their ids
+	drafts     []page.DraftRow // in order of user and name
 	settings   []setting
 	blocks     []archive.BlockRow
 	decided    int // conditional writes applied to partitions

@@ -1,0 +1,110 @@
+package cassandra
+
+import (
+	"context"
+	"slices"
+
+	"github.com/gocql/gocql"
+
+	"carrel/cassandra/session"
+	"carrel/page"
+	"carrel/principal"
+)
+
+const (
+	listDrafts   = `SELECT name, draft_token FROM draft WHERE user_id = ?`
+	selectDraft  = `SELECT draft_token, data FROM draft WHERE user_id = ? AND name = ?`
+	insertDraft  = `INSERT INTO draft (user_id, name, draft_token, data) VALUES (?, ?, ?, ?) IF NOT EXISTS`
+	replaceDraft = `UPDATE draft SET draft_token = ?, data = ? WHERE user_id = ? AND name = ? IF draft_token = ?`
+	dropDraft    = `DELETE FROM draft WHERE user_id = ? AND name = ? IF draft_token = ?`
+)
+
+// ListDrafts implements page.Store.
+func (s *Store) ListDrafts(ctx context.Context, user principal.ID) ([]page.DraftRow, error) {
+	const doing = "list drafts"
+	var (
+		drafts    []page.DraftRow
+		malformed bool
+	)
+	err := s.session.Read(ctx, session.Query{Operation: doing, Stmt: listDrafts, Args: []any{string(user)}}, func(iter *gocql.Iter) bool {
+		var token []byte
+		d := page.DraftRow{User: user}
+		if !iter.Scan(&d.Name, &token) {
+			return false
+		}
+		malformed = malformed || copy(d.Token[:], token) != len(d.Token)
+		drafts = append(drafts, d)
+		return true
+	})
+	if err == nil && malformed {
+		err = session.WrapError(doing, session.ErrMalformedCell)
+	}
+	if err != nil {
+		return nil, err
+	}
+	slices.SortFunc(drafts, page.NewestDraftFirst)
+	return drafts, nil
+}
+
+// ReadDrafts implements page.Store.
+func (s *Store) ReadDrafts(ctx context.Context, user principal.ID, names []string) ([]page.DraftRow, error) {
+	drafts := make([]page.DraftRow, len(names))
+	if len(names) == 0 {
+		return drafts, nil
+	}
+	err := session.ForEach(ctx, len(names), session.Width, func(ctx context.Context, i int) (err error) {
+		drafts[i], err = s.readDraft(ctx, user, names[i], false)
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	return drafts, nil
+}
+
+// readDraft reads a draft, the zero one where there is none. A serial reading finishes a
+// write under way.
+func (s *Store) readDraft(ctx context.Context, user principal.ID, name string, serial bool) (page.DraftRow, error) {
+	const doing = "read a draft"
+	var d page.DraftRow
+	malformed := false
+	q := session.Query{Operation: doing, Stmt: selectDraft, Args: []any{string(user), name}, Serial: serial}
+	err := s.session.Read(ctx, q, func(iter *gocql.Iter) bool {
+		var token, value []byte
+		if !iter.Scan(&token, &value) {
+			return false
+		}
+		d = page.DraftRow{User: user, Name: name, Value: slices.Clone(value)}
+		malformed = copy(d.Token[:], token) != len(d.Token)
+		return true
+	})
+	if err == nil && malformed {
+		err = session.WrapError(doing, session.ErrMalformedCell)
+	}
+	if err != nil {
+		return page.DraftRow{}, err
+	}
+	return d, nil
+}
+
+// PutDraft implements page.Store. A refused statement is followed by a reading.
+func (s *Store) PutDraft(ctx context.Context, d page.DraftRow, over *page.TextID) (page.DraftRow, error) {
+	stmt, args := insertDraft, []any{string(d.User), d.Name, d.Token[:], notNull(d.Value)}
+	if over != nil {
+		stmt, args = replaceDraft, []any{d.Token[:], notNull(d.Value), string(d.User), d.Name, over[:]}
+	}
+	applied, _, err := s.session.DecideOne(ctx, "put a draft", stmt, args...)
+	switch {
+	case err != nil:
+		return page.DraftRow{}, err
+	case applied:
+		return d, nil
+	}
+	return s.readDraft(ctx, d.User, d.Name, true)
+}
+
+// DropDraft implements page.Store.
+func (s *Store) DropDraft(ctx context.Context, user principal.ID, name string, token page.TextID) error {
+	_, _, err := s.session.DecideOne(ctx, "drop a draft", dropDraft, string(user), name, token[:])
+	return err
+}

@@ -1,0 +1,155 @@
+package pebblestore
+
+import (
+	"context"
+	"errors"
+	"slices"
+
+	"github.com/cockroachdb/pebble/v2"
+
+	"carrel/page"
+	"carrel/principal"
+)
+
+// ListDrafts implements page.Store.
+func (s *Store) ListDrafts(ctx context.Context, user principal.ID) ([]page.DraftRow, error) {
+	if err := s.enter(ctx); err != nil {
+		return nil, err
+	}
+	defer s.leave()
+	v, err := s.openRange(func(v *view) {
+		v.key = appendDraftKey(v.key[:0], user, "")
+		v.end = append(append(v.end[:0], v.key[:len(v.key)-1]...), 1)
+	})
+	if err != nil {
+		return nil, wrapError("list drafts", err)
+	}
+	if v == nil {
+		return nil, nil
+	}
+	var drafts []page.DraftRow
+	for ok := v.it.First(); ok; ok = v.it.Next() {
+		var value []byte
+		var d page.DraftRow
+		if value, err = v.it.ValueAndErr(); err == nil {
+			d, err = draftOf(v.it.Key(), value)
+		}
+		if err != nil {
+			break
+		}
+		d.Value = nil
+		drafts = append(drafts, d)
+	}
+	if err = errors.Join(err, v.it.Error(), s.done(v)); err != nil {
+		return nil, wrapError("list drafts", err)
+	}
+	slices.SortFunc(drafts, page.NewestDraftFirst)
+	return drafts, nil
+}
+
+// ReadDrafts implements page.Store.
+func (s *Store) ReadDrafts(ctx context.Context, user principal.ID, names []string) ([]page.DraftRow, error) {
+	if err := s.enter(ctx); err != nil {
+		return nil, err
+	}
+	defer s.leave()
+	drafts := make([]page.DraftRow, len(names))
+	for i, name := range names {
+		d, err := s.draftAt(user, name, appendDraftKey(nil, user, name))
+		if err != nil {
+			return nil, wrapError("read drafts", err)
+		}
+		drafts[i] = d
+	}
+	return drafts, nil
+}
+
+// draftAt reads the draft of a key, the zero one where there is none.
+func (s *Store) draftAt(user principal.ID, name string, key []byte) (page.DraftRow, error) {
+	value, found, err := s.get(key)
+	if err != nil || !found {
+		return page.DraftRow{}, err
+	}
+	return decodeDraft(user, name, value)
+}
+
+// PutDraft implements page.Store.
+func (s *Store) PutDraft(ctx context.Context, d page.DraftRow, over *page.TextID) (page.DraftRow, error) {
+	there := d
+	err := s.changeDraft(ctx, "put a draft", d.User, d.Name, func(b *pebble.Batch, key []byte, before page.DraftRow) error {
+		none := before.User == ""
+		if none != (over == nil) || over != nil && *over != before.Token {
+			there = before
+			return nil
+		}
+		if err := s.space.room(s.now()); err != nil {
+			return err
+		}
+		return b.Set(key, appendDraft(nil, &d), nil)
+	})
+	if err != nil {
+		return page.DraftRow{}, err
+	}
+	return there, nil
+}
+
+// DropDraft implements page.Store.
+func (s *Store) DropDraft(ctx context.Context, user principal.ID, name string, token page.TextID) error {
+	return s.changeDraft(ctx, "drop a draft", user, name, func(b *pebble.Batch, key []byte, before page.DraftRow) error {
+		if before.User == "" || before.Token != token {
+			return nil
+		}
+		return b.Delete(key, nil)
+	})
+}
+
+// changeDraft changes a draft under the lock of its row. What change leaves empty is not
+// written.
+func (s *Store) changeDraft(ctx context.Context, doing string, user principal.ID, name string, change func(b *pebble.Batch, key []byte, before page.DraftRow) error) error {
+	if err := s.enter(ctx); err != nil {
+		return err
+	}
+	defer s.leave()
+	key := appendDraftKey(nil, user, name)
+	mu := s.locks.of(key)
+	mu.Lock()
+	defer mu.Unlock()
+	before, err := s.draftAt(user, name, key)
+	if err != nil {
+		return wrapError(doing, err)
+	}
+	b := s.db.NewBatch()
+	defer func() { _ = b.Close() }()
+	if err := change(b, key, before); err != nil || b.Empty() {
+		return err
+	}
+	return s.commitSynced(b)
+}
+
+// draftOf reads the row of a draft.
+func draftOf(key, value []byte) (page.DraftRow, error) {
+	user, name, err := cutString(key[1:])
+	if err != nil {
+		return page.DraftRow{}, err
+	}
+	return decodeDraft(principal.ID(user), string(name), value)
+}
+
+// appendDraftKey appends the key of a draft.
+func appendDraftKey(b []byte, user principal.ID, name string) []byte {
+	return append(appendPartition(b, tableDraft, string(user)), name...)
+}
+
+// appendDraft appends the row of a draft, without its key.
+func appendDraft(b []byte, d *page.DraftRow) []byte {
+	return append(append(append(b, rowVersion), d.Token[:]...), d.Value...)
+}
+
+// decodeDraft reads the row of a draft.
+func decodeDraft(user principal.ID, name string, value []byte) (page.DraftRow, error) {
+	r := decode(value)
+	d := page.DraftRow{User: user, Name: name}
+	copy(d.Token[:], r.raw(len(d.Token)))
+	d.Value = []byte(r.rest())
+	return d, r.end()
+}

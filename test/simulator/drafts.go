@@ -1,0 +1,101 @@
+package simulator
+
+import (
+	"cmp"
+	"context"
+	"slices"
+
+	"carrel/page"
+	"carrel/principal"
+)
+
+// draftName is the key of a draft.
+type draftName struct {
+	user principal.ID
+	name string
+}
+
+// compareDraft orders drafts by their keys.
+func compareDraft(d page.DraftRow, k draftName) int {
+	return cmp.Or(cmp.Compare(d.User, k.user), cmp.Compare(d.Name, k.name))
+}
+
+// draftGroup is the Paxos group of the drafts of a user.
+func draftGroup(user principal.ID) string { return "drafts " + string(user) }
+
+// draftAt returns a draft, the zero one where there is none.
+func (st *Store) draftAt(k draftName) page.DraftRow {
+	i, found := find(st.drafts, k, compareDraft)
+	if !found {
+		return page.DraftRow{}
+	}
+	d := st.drafts[i]
+	d.Value = slices.Clone(d.Value)
+	return d
+}
+
+// putDraft stores a draft in the place of any of its key.
+func (st *Store) putDraft(d page.DraftRow) {
+	i, found := find(st.drafts, draftName{d.User, d.Name}, compareDraft)
+	if found {
+		st.drafts[i] = d
+		return
+	}
+	st.drafts = slices.Insert(st.drafts, i, d)
+}
+
+// ListDrafts lists the drafts of a user.
+func (c *Client) ListDrafts(ctx context.Context, user principal.ID) ([]page.DraftRow, error) {
+	var drafts []page.DraftRow
+	err := c.read(ctx, "ListDrafts", func() {
+		for _, d := range c.st.drafts {
+			if d.User == user {
+				d.Value = nil
+				drafts = append(drafts, d)
+			}
+		}
+	})
+	slices.SortFunc(drafts, page.NewestDraftFirst)
+	return drafts, err
+}
+
+// ReadDrafts reads drafts of a user.
+func (c *Client) ReadDrafts(ctx context.Context, user principal.ID, names []string) ([]page.DraftRow, error) {
+	drafts := make([]page.DraftRow, len(names))
+	err := c.read(ctx, "ReadDrafts", func() {
+		for n, name := range names {
+			drafts[n] = c.st.draftAt(draftName{user, name})
+		}
+	})
+	return drafts, err
+}
+
+// PutDraft stores a draft where there is none, or in the place of the one with a token.
+func (c *Client) PutDraft(ctx context.Context, d page.DraftRow, over *page.TextID) (page.DraftRow, error) {
+	d.Value = slices.Clone(d.Value)
+	var token *page.TextID
+	if over != nil {
+		copied := *over
+		token = &copied
+	}
+	var there page.DraftRow
+	key := draftName{d.User, d.Name}
+	err := c.write(ctx, "PutDraft", draftGroup(d.User), func() {
+		before := c.st.draftAt(key)
+		if none := before.User == ""; none == (token == nil) && (none || before.Token == *token) {
+			c.st.putDraft(d)
+		}
+		there = c.st.draftAt(key)
+	}, nil)
+	return there, err
+}
+
+// DropDraft removes the draft of a name if it has the token.
+func (c *Client) DropDraft(ctx context.Context, user principal.ID, name string, token page.TextID) error {
+	return c.write(ctx, "DropDraft", draftGroup(user), func() {
+		i, found := find(c.st.drafts, draftName{user, name}, compareDraft)
+		if found && c.st.drafts[i].Token == token {
+			c.st.drafts = slices.Delete(c.st.drafts, i, i+1)
+		}
+	}, nil)
+}
