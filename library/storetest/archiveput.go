@@ -7,6 +7,7 @@ import (
 	"carrel/core/commit"
 	"carrel/interchange/archive"
 	"carrel/library"
+	"carrel/page"
 	"carrel/principal"
 )
 
@@ -20,6 +21,7 @@ func (s *shelf) archived() map[archive.Chapter][]archive.Row {
 	a, b := s.user("a"), s.user("b")
 	asked, told := s.request(3), s.request(4)
 	told.Answer = nil
+	body, draft, other := s.text(9, "body"), s.draft("put", 1, "value \x00"), s.draft("put", 2, "other")
 	creation := s.creation("put", string(content))
 	writers := []commit.Writer{{Seq: 6, Entry: commit.EntryID{6}}, {Seq: 7, Entry: commit.EntryID{7}}}
 	header := library.Header{
@@ -49,7 +51,9 @@ func (s *shelf) archived() map[archive.Chapter][]archive.Row {
 			{Request: &archive.RequestAt{Content: content, RequestRow: asked}},
 			{ContentRow: &archive.RowAt{Content: content, Row: row(4, "0001/en", "value \x00")}},
 		},
-		archive.ChapterDues: {{Due: &commit.Due{At: s.later(), Kind: commit.Content, Key: string(content), MTS: future}}},
+		archive.ChapterDues:   {{Due: &commit.Due{At: s.later(), Kind: commit.Content, Key: string(content), MTS: future}}},
+		archive.ChapterTexts:  {{Text: &body}},
+		archive.ChapterDrafts: {{Draft: &draft}, {Draft: &other}},
 	}
 }
 
@@ -94,6 +98,11 @@ func (s *shelf) stand(rows map[archive.Chapter][]archive.Row) {
 	if !slices.Contains(dues, *due) {
 		s.Fatalf("the due %v is not among %v", *due, dues)
 	}
+	body := rows[archive.ChapterTexts][0].Text
+	s.wantTexts("the text", []page.TextID{body.ID}, *body)
+	drafts := rows[archive.ChapterDrafts]
+	one, two := drafts[0].Draft, drafts[1].Draft
+	s.wantDrafts("the drafts", one.User, []string{two.Name, one.Name}, *two, *one)
 }
 
 func putRows(s *shelf) {
@@ -116,6 +125,9 @@ func putRows(s *shelf) {
 	h.ID, h.Seq, h.Writers = it.head.ID, 1, []commit.Writer{{Seq: 1, Entry: commit.EntryID{1}}}
 	s.put(archive.Row{Content: &h})
 	s.same("the header put in place of one that was decided", s.read(h.ID, library.ContentQuery{}).Header, h)
+	newer := s.draft("put", 1, "newer")
+	s.put(archive.Row{Draft: &newer})
+	s.wantDrafts("the draft put in place of another", newer.User, []string{newer.Name}, newer)
 }
 
 func putRowsAgain(s *shelf) {
@@ -150,6 +162,9 @@ func putRowsThenCommit(s *shelf) {
 	got, err := s.ReadPrincipal(s.ctx, g.head.ID, principal.Query{Members: []principal.ID{s.user("a")}})
 	s.ok(err)
 	s.same("the group after a conditional write", got, &principal.Rows{Header: g.head, Members: g.members(s.user("a"))})
+	before := rows[archive.ChapterDrafts][0].Draft
+	saved := s.draft("put", 1, "saved")
+	s.same("the draft after a conditional write", s.putDraft(saved, &before.Token), saved)
 	old := *rows[archive.ChapterCreations][0].Creation
 	fresh := s.creation("put", "c:x:fresh")
 	s.same("the creation that took its place", s.fix(fresh, &old), fresh)
