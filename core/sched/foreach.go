@@ -10,7 +10,10 @@ import (
 // ForEach calls do for 0..n-1, at most width at a time, and waits for all.
 // It returns the error of the lowest index that has one.
 func ForEach(ctx context.Context, rt Runtime, n, width int, do func(i int) error) error {
-	if n == 1 {
+	switch n {
+	case 0:
+		return nil
+	case 1:
 		return do(0)
 	}
 	var (
