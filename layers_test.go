@@ -14,8 +14,8 @@ var layers = [][]string{
 	{"core/clock", "core/id", "core/input", "core/sched"},
 	{"core/claim", "core/commit"},
 	{"core/cursor", "core/journal"},
-	{"principal", "lease"},
-	{"library", "paste"},
+	{"principal"},
+	{"library", "lease", "paste"},
 	{"library/feed", "page"},
 	{"library/repair"},
 }

@@ -211,7 +211,10 @@ func (s *server) handler() (http.Handler, error) {
 		return nil, err
 	}
 	s.api, err = edge.New(edge.Config{
-		Schema:         resolvers.NewSchema(&resolvers.Root{Library: s.gateway.API(), Limits: s.edge.PublishedLimits(), Schema: subgraph, Loaded: s.metrics.Loaded}),
+		Schema: resolvers.NewSchema(&resolvers.Root{
+			Services: resolvers.Services{Library: s.gateway.API(), Leases: s.gateway.Leases},
+			Limits:   s.edge.PublishedLimits(), Schema: subgraph, Loaded: s.metrics.Loaded,
+		}),
 		Authenticate:   s.access.tokens.Caller,
 		Limits:         s.edge.Limits,
 		WarnOnly:       s.cfg.Limits == "warn",

@@ -10,6 +10,7 @@ import (
 	"carrel/core/commit"
 	"carrel/core/cursor"
 	"carrel/core/sched"
+	"carrel/lease"
 	"carrel/library"
 	"carrel/library/feed"
 	"carrel/library/repair"
@@ -42,6 +43,7 @@ type Config struct {
 type Services struct {
 	Engine     *commit.Engine
 	Principals *principal.Service
+	Leases     *lease.Service
 	// Library has the methods of packages library, feed and repair.
 	Library *repair.Service
 	Pages   *page.Service
@@ -63,6 +65,9 @@ func Open(ctx context.Context, c Config) (*Services, error) {
 		Engine: engine, Store: c.Store, Directory: c.Store, Claims: claims, Runtime: c.Runtime, Journal: c.Journal, Log: c.Log,
 		Cursors: cursors, Targets: c.Tuning.Targets,
 	})
+	leases := lease.New(lease.Config{
+		Principals: principals, Store: c.Store, Dues: c.Store, Claims: claims, Runtime: c.Runtime, Log: c.Log,
+	})
 	libraries, err := library.New(ctx, library.Config{
 		Principals: principals, Contents: c.Store, Libraries: c.Store, People: c.Store, Lanes: c.Store, Registers: c.Store, Claims: claims,
 		Runtime: c.Runtime, Journal: c.Journal, Names: c.Names, Log: c.Log, Watch: c.Watch,
@@ -78,12 +83,12 @@ func Open(ctx context.Context, c Config) (*Services, error) {
 	})
 	repairs := repair.New(repair.Config{
 		Feed: feeds, Contents: c.Store, Libraries: c.Store, People: c.Store, Directory: c.Store, Lanes: c.Store, Claims: claims,
-		Runtime: c.Runtime, Log: c.Log,
+		Leases: leases, Runtime: c.Runtime, Log: c.Log,
 	})
 	if err := repairs.CheckHooks(); err != nil {
 		return nil, err
 	}
-	return &Services{Engine: engine, Principals: principals, Library: repairs, Pages: pages}, nil
+	return &Services{Engine: engine, Principals: principals, Leases: leases, Library: repairs, Pages: pages}, nil
 }
 
 // withDefaults returns c with the default in the place of what was left out.

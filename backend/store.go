@@ -3,6 +3,7 @@ package backend
 import (
 	"carrel/core/claim"
 	"carrel/core/commit"
+	"carrel/lease"
 	"carrel/library"
 	"carrel/page"
 	"carrel/principal"
@@ -13,6 +14,7 @@ type Store interface {
 	commit.JournalStore
 	commit.RegisterStore
 	claim.Store
+	lease.Store
 	principal.Store
 	principal.DirectoryStore
 	library.ContentStore

@@ -13,6 +13,7 @@ import (
 	"carrel/core/commit"
 	"carrel/core/fault"
 	"carrel/interchange/archive"
+	"carrel/lease"
 	"carrel/library"
 	"carrel/page"
 	"carrel/principal"
@@ -138,6 +139,8 @@ func (p *restoring) add(r *archive.Row) error {
 	case r.Draft != nil:
 		n, _ := p.place(restorePlace{"draft", string(r.Draft.User)})
 		p.parts[n] = append(p.parts[n], (*restoreDraft)(r.Draft))
+	case r.Lease != nil:
+		p.single((*restoreLease)(r.Lease))
 	case r.Content != nil:
 		h := r.Content
 		p.partition(contentTable(), string(h.ID), true).header =
@@ -280,6 +283,7 @@ type (
 	restoreDraft    page.DraftRow
 	restoreBlock    archive.BlockRow
 	restoreCreation commit.Creation
+	restoreLease    lease.Row
 )
 
 func (w *restoreText) put(ctx context.Context, s *Store) error { return s.PutText(ctx, page.Text(*w)) }
@@ -327,6 +331,21 @@ func (w *restoreBlock) put(ctx context.Context, s *Store) error {
 			return nil
 		}
 		stmt, args = nextBlock, []any{w.Next, w.Host, next}
+	}
+	return notAlone(doing)
+}
+
+func (w *restoreLease) put(ctx context.Context, s *Store) error {
+	const doing = "put a lease"
+	l := lease.Row(*w)
+	stmt, args := insertLease, []any{string(l.ID), l.Seq, notNull(l.Data)}
+	for range restoreTries {
+		applied, standing, err := s.session.DecideOne(ctx, doing, stmt, args...)
+		if err != nil || applied {
+			return err
+		}
+		seq, _ := standing["seq"].(int64)
+		stmt, args = replaceLease, []any{l.Seq, notNull(l.Data), string(l.ID), seq}
 	}
 	return notAlone(doing)
 }

@@ -15,6 +15,7 @@ import (
 	"carrel/core/commit"
 	"carrel/core/fault"
 	"carrel/interchange/archive"
+	"carrel/lease"
 	"carrel/library"
 	"carrel/page"
 	"carrel/principal"
@@ -52,6 +53,9 @@ const (
 	archiveDrafts       = `SELECT token(user_id), user_id, name, draft_token, data FROM draft WHERE token(user_id) > ? LIMIT ?`
 	archiveDraft        = `SELECT token(user_id), user_id, name, draft_token, data FROM draft WHERE user_id = ? AND name > ? LIMIT ?`
 	archiveDraftsBeside = `SELECT DISTINCT user_id FROM draft WHERE token(user_id) = ?`
+	archiveLeases       = `SELECT token(lease_id), lease_id, seq, data FROM lease WHERE token(lease_id) > ? LIMIT ?`
+	archiveLease        = `SELECT token(lease_id), lease_id, seq, data FROM lease WHERE lease_id = ? LIMIT ?`
+	archiveLeasesBeside = `SELECT lease_id FROM lease WHERE token(lease_id) = ?`
 )
 
 // archiveTableOf is the table of a chapter.
@@ -77,6 +81,8 @@ func archiveTableOf(c archive.Chapter) (*archiveTable, error) {
 	case archive.ChapterDrafts:
 		return &archiveTable{doing: "read drafts", beyond: archiveDrafts, within: archiveDraft, beside: archiveDraftsBeside,
 			key: textKey, partition: textPart, row: textPart, rows: readDraftRows}, nil
+	case archive.ChapterLeases:
+		return singleRows("read leases", archiveLeases, archiveLease, archiveLeasesBeside, textKey, textPart, readLeases), nil
 	}
 	return nil, &fault.Error{Code: fault.Internal, Msg: fmt.Sprintf("read rows: there is no chapter %d", c)}
 }
@@ -202,6 +208,19 @@ func readCreations() rowReader {
 		copy(c.InputHash[:], hash)
 		c.Until = clock.Instant(until)
 		at.Part, r.Creation = c.Key[:], &c
+		return r, at, true, nil
+	}
+}
+
+func readLeases() rowReader {
+	return func(iter *gocql.Iter) (r archive.Row, at rowPlace, ok bool, err error) {
+		var l lease.Row
+		var id string
+		if !iter.Scan(&at.Token, &id, &l.Seq, &l.Data) {
+			return r, at, false, nil
+		}
+		l.ID, l.Data = lease.ID(id), slices.Clone(l.Data)
+		at.Part, r.Lease = []byte(id), &l
 		return r, at, true, nil
 	}
 }

@@ -25,6 +25,8 @@ type operation struct {
 	tell    bool
 	// libraries are those that its mutations have concerned.
 	libraries atomic.Int64
+	// keys are those that its mutations have leased or given up.
+	keys atomic.Int64
 	// begun are the mutations that were executed, by their response names.
 	begun []string
 	// body is the answer, or the event, that is being built or sent.
@@ -35,6 +37,9 @@ type operation struct {
 
 // libraryCount is what payloads of mutations tell of their fan-out.
 type libraryCount interface{ ConcernedLibraries() int }
+
+// keyCount is what payloads of mutations of leases tell of their size.
+type keyCount interface{ ConcernedKeys() int }
 
 // operation prepares what a request asks for, and has its account pay.
 // leastPrice was paid before it was read.
@@ -101,11 +106,14 @@ func (op *operation) fields(root *ast.Definition) int {
 	return len(graphql.CollectFields(op.OperationContext, op.Operation.SelectionSet, []string{root.Name}))
 }
 
-// count resolves a field and notes how many libraries a mutation concerned.
+// count resolves a field and notes how many libraries or keys a mutation concerned.
 func (op *operation) count(ctx context.Context, next graphql.Resolver) (any, error) {
 	res, err := next(ctx)
 	if c, ok := res.(libraryCount); ok && err == nil {
 		op.libraries.Add(int64(c.ConcernedLibraries()))
+	}
+	if c, ok := res.(keyCount); ok && err == nil {
+		op.keys.Add(int64(c.ConcernedKeys()))
 	}
 	return res, err
 }
@@ -148,7 +156,7 @@ func (h *Handler) run(ctx context.Context, caller auth.Caller, op *operation) (*
 // afterwards is the part of the price that is known only when the operation has
 // ended.
 func (op *operation) afterwards() int {
-	return int(op.libraries.Load())*libraryPrice + op.resolving
+	return int(op.libraries.Load())*libraryPrice + int(op.keys.Load())*keyPrice + op.resolving
 }
 
 // resolvingPrice is the price of the groups that were resolved for a viewer.

@@ -90,7 +90,7 @@ func codeOf(e *fault.Error) string {
 		return codeBadCursor
 	case fault.ReasonBadInput, fault.ReasonTooMany:
 		return codeBadUserInput
-	case fault.ReasonVersion, fault.ReasonRevision, fault.ReasonTaken, fault.ReasonLastManager:
+	case fault.ReasonVersion, fault.ReasonRevision, fault.ReasonTaken, fault.ReasonLastManager, fault.ReasonExpired, fault.ReasonConfirmed, fault.ReasonCancelled:
 		return codeConflict
 	case fault.ReasonNotAMember:
 		return codeNotFound

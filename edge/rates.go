@@ -21,6 +21,7 @@ const (
 	mutationPrice = 10 * point
 	costPrice     = point / 10  // of one unit of an operation's cost
 	libraryPrice  = point / 100 // of one library that a mutation concerns
+	keyPrice      = point       // of one key that a mutation leases or gives up
 	roundPrice    = point       // of one round of reads that resolves groups
 	groupPrice    = point / 20  // of one group that is read for it
 )

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"carrel/graph"
+	"carrel/lease"
 )
 
 // spend asks until it is refused, and tells how often it was answered.
@@ -105,6 +106,30 @@ func TestMutationsAreBilledWithTheirFanOut(t *testing.T) {
 	a.bill(95 * point)
 	if refused := a.begin(); refused == nil {
 		t.Error("debts are not remembered")
+	}
+}
+
+// TestMutationsOfLeasesAreBilledByKey: a key costs a conditional write, whether it was
+// free or not.
+func TestMutationsOfLeasesAreBilledByKey(t *testing.T) {
+	for _, c := range []struct {
+		what    string
+		payload any
+		points  int
+	}{
+		{"acquired or refused", &graph.AcquireLeasePayload{Asked: 100}, 100},
+		{"malformed", &graph.AcquireLeasePayload{}, 0},
+		{"confirmed", &graph.ConfirmLeasePayload{Lease: &lease.Lease{Documents: make([]lease.Document, 100)}}, 0},
+		{"cancelled", &graph.CancelLeasePayload{Lease: &lease.Lease{Documents: make([]lease.Document, 7)}}, 7},
+		{"not cancelled", &graph.CancelLeasePayload{}, 0},
+	} {
+		op := &operation{}
+		if _, err := op.count(t.Context(), func(context.Context) (any, error) { return c.payload, nil }); err != nil {
+			t.Fatal(err)
+		}
+		if got := op.afterwards(); got != c.points*point {
+			t.Errorf("%s: billed %d hundredths of a point, want %d points", c.what, got, c.points)
+		}
 	}
 }
 

@@ -1,8 +1,11 @@
 package graph
 
-import "carrel/library"
+import (
+	"carrel/lease"
+	"carrel/library"
+)
 
-// A mutation's payload tells how many libraries the change concerned, by which
+// A mutation's payload tells how many libraries or keys the change concerned, by which
 // the edge bills it; 0 where nothing was changed.
 
 func concerned(f *library.FanOut) int {
@@ -29,3 +32,17 @@ func (p *RemoveFromLibraryPayload) ConcernedLibraries() int { return concerned(p
 
 // ConcernedLibraries are the libraries that held it.
 func (p *DeleteContentPayload) ConcernedLibraries() int { return concerned(p.FanOut) }
+
+// ConcernedKeys are the keys that were asked for. Each costs a conditional write, whether
+// it was free or not.
+func (p *AcquireLeasePayload) ConcernedKeys() int { return p.Asked }
+
+// ConcernedKeys are the keys that were given up.
+func (p *CancelLeasePayload) ConcernedKeys() int { return keysOf(p.Lease) }
+
+func keysOf(l *lease.Lease) int {
+	if l == nil {
+		return 0
+	}
+	return len(l.Documents)
+}

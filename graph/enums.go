@@ -6,6 +6,7 @@ import (
 	"github.com/99designs/gqlgen/graphql"
 
 	"carrel/core/fault"
+	"carrel/lease"
 	"carrel/library"
 	"carrel/principal"
 )
@@ -71,6 +72,14 @@ func MarshalGroupRole(r principal.GroupRole) graphql.Marshaler { return nameOrNu
 // UnmarshalGroupRole reads a role in a group.
 func UnmarshalGroupRole(v any) (principal.GroupRole, error) {
 	return unmarshalEnum(v, "GroupRole", principal.ParseGroupRole)
+}
+
+// MarshalLeaseState writes the state of a lease.
+func MarshalLeaseState(s lease.State) graphql.Marshaler { return nameOrNull(s.String()) }
+
+// UnmarshalLeaseState reads the state of a lease.
+func UnmarshalLeaseState(v any) (lease.State, error) {
+	return unmarshalEnum(v, "LeaseState", lease.ParseState)
 }
 
 // either names the two values of an enum that is a bool in the domain.

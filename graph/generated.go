@@ -7,6 +7,7 @@ import (
 	"carrel/core/clock"
 	"carrel/core/cursor"
 	"carrel/core/urlname"
+	"carrel/lease"
 	"carrel/library"
 	"carrel/principal"
 	"context"
@@ -81,6 +82,9 @@ type MutationResolver interface {
 	RemoveFromLibrary(ctx context.Context, input RemoveFromLibraryInput) (*RemoveFromLibraryPayload, error)
 	DeleteContent(ctx context.Context, input DeleteContentInput) (*DeleteContentPayload, error)
 	MoveContent(ctx context.Context, input MoveContentInput) (*MoveContentPayload, error)
+	AcquireLease(ctx context.Context, input AcquireLeaseInput) (*AcquireLeasePayload, error)
+	ConfirmLease(ctx context.Context, input ConfirmLeaseInput) (*ConfirmLeasePayload, error)
+	CancelLease(ctx context.Context, input CancelLeaseInput) (*CancelLeasePayload, error)
 	RebuildLibrary(ctx context.Context, input RebuildLibraryInput) (*RebuildLibraryPayload, error)
 }
 type QueryResolver interface {
@@ -96,6 +100,8 @@ type QueryResolver interface {
 	CanonicalURL(ctx context.Context, url string) (string, error)
 	ParseKey(ctx context.Context, key string) (*ParsedKey, error)
 	ByKey(ctx context.Context, key string, tenant *string) (KeyedObject, error)
+	Lease(ctx context.Context, id string, token string) (*lease.Lease, error)
+	IsKeyAvailable(ctx context.Context, key string) (bool, error)
 	Limits(ctx context.Context) (*Limits, error)
 }
 type SubscriptionResolver interface {
@@ -130,12 +136,16 @@ func (e *executableSchema) Exec(ctx context.Context) graphql.ResponseHandler {
 	opCtx := graphql.GetOperationContext(ctx)
 	ec := newExecutionContext(opCtx, e, make(chan graphql.DeferredResult))
 	inputUnmarshalMap := graphql.BuildUnmarshalerMap(
+		ec.unmarshalInputAcquireLeaseInput,
+		ec.unmarshalInputCancelLeaseInput,
+		ec.unmarshalInputConfirmLeaseInput,
 		ec.unmarshalInputContentMemberChange,
 		ec.unmarshalInputCreateContentInput,
 		ec.unmarshalInputCreateGroupInput,
 		ec.unmarshalInputCreateUserInput,
 		ec.unmarshalInputDeleteContentInput,
 		ec.unmarshalInputGroupMemberChange,
+		ec.unmarshalInputLeaseDocumentInput,
 		ec.unmarshalInputLibraryOrder,
 		ec.unmarshalInputMoveContentInput,
 		ec.unmarshalInputRebuildLibraryInput,
@@ -255,7 +265,7 @@ scalar Cursor
 
 "Something with a global id."
 interface Node {
-  "The global id: u:<tenant>:<name>, g:<tenant>:<name> or c:<tenant>:<name>."
+  "The global id: u:<tenant>:<name>, g:<tenant>:<name>, c:<tenant>:<name>, or l:<32 hexadecimal digits>."
   id: ID!
 }
 
@@ -702,6 +712,21 @@ type Query {
     "The tenant in which a URL is looked up; the viewer's own when left out. A viewer that is not signed in must name one for a URL: BAD_USER_INPUT otherwise."
     tenant: String
   ): KeyedObject
+  """
+  A lease, for whoever has its token; null where there is none of that id. A lease that has ended is forgotten a day after
+  its deadline. FORBIDDEN for another token.
+  """
+  lease(
+    "The id of a lease; BAD_USER_INPUT if it is malformed."
+    id: ID!
+    "The token that acquireLease returned."
+    token: String!
+  ): Lease
+  "Whether a key could be leased now. Who holds it is not told."
+  isKeyAvailable(
+    "1 to 512 bytes; BAD_USER_INPUT otherwise."
+    key: String!
+  ): Boolean!
   "The limits in force."
   limits: Limits!
 }
@@ -778,7 +803,7 @@ type Limits {
   pingSeconds: Int!
   "The bytes of memory, estimated, in which documents are kept that need not be judged again."
   documentCacheBytes: Int!
-  "How many points a signed-in viewer may spend in a minute: a query costs a tenth of its cost, a mutation 10 and a hundredth of the libraries it concerns, anything at least 1, and resolving groups 1 for each round of reads and for each 20 groups. Null: as many as it likes."
+  "How many points a signed-in viewer may spend in a minute: a query costs a tenth of its cost, a mutation 10, a hundredth of the libraries it concerns and 1 for each key that it leases or gives up, anything at least 1, and resolving groups 1 for each round of reads and for each 20 groups. Null: as many as it likes."
   viewerPointsPerMinute: Int
   "The same for an address from which nobody has signed in."
   addressPointsPerMinute: Int
@@ -818,11 +843,11 @@ enum UserErrorCode {
   NOT_A_MEMBER
   "More than a limit allows."
   TOO_MANY
-  "Reserved, no mutation returns it yet: the time for it has run out."
+  "The time for it has run out."
   EXPIRED
-  "Reserved, no mutation returns it yet: it was cancelled before."
+  "It was cancelled before."
   CANCELLED
-  "Reserved, no mutation returns it yet: it was confirmed before."
+  "It was confirmed before."
   CONFIRMED
   "Reserved, no mutation returns it yet: the secret is not the one that was given out."
   WRONG_SECRET
@@ -912,6 +937,24 @@ type Mutation {
     input: MoveContentInput!
   ): MoveContentPayload
   """
+  Leases all of the keys for ttlMs, or none of them: TAKEN where any is taken, and collidingKeys names all that are. Keys are
+  shared by all tenants. Confirm the lease before it expires to hold the keys for good.
+  """
+  acquireLease(
+    "The keys, and for how long."
+    input: AcquireLeaseInput!
+  ): AcquireLeasePayload
+  "Makes the keys of a lease permanent: by whoever has its token, before it expires. EXPIRED, CANCELLED or CONFIRMED where it is not pending any more."
+  confirmLease(
+    "The lease and its token."
+    input: ConfirmLeaseInput!
+  ): ConfirmLeasePayload
+  "Gives the keys of a lease free at once: by whoever has its token. A lease that has expired stays expired. CANCELLED or CONFIRMED where it is so already."
+  cancelLease(
+    "The lease and its token."
+    input: CancelLeaseInput!
+  ): CancelLeasePayload
+  """
   Administrators: bring a library back from the record of what was shared with it.
   A rebuild that takes longer than 8 seconds goes on and is answered UNAVAILABLE:
   repeat the mutation to learn its outcome. A rebuild that was interrupted, for
@@ -921,6 +964,120 @@ type Mutation {
     "The library's owner."
     input: RebuildLibraryInput!
   ): RebuildLibraryPayload
+}
+
+"What has become of a lease."
+enum LeaseState {
+  "It holds its keys until it expires."
+  PENDING
+  "It holds its keys for good."
+  CONFIRMED
+  "Its keys were given up."
+  CANCELLED
+  "It was not confirmed in time."
+  EXPIRED
+}
+
+"A key of a lease."
+type LeasedDocument {
+  "The key."
+  key: String!
+  "What was stored with the key; null where nothing was, and after the lease was cancelled or has expired."
+  value: String
+  "Identifies the confirmed document; null before that."
+  etag: String
+}
+
+"Keys that were taken together. Only whoever has its token reads it: node gives null."
+type Lease implements Node {
+  "Its global id, l:<32 hexadecimal digits>."
+  id: ID!
+  "What has become of it."
+  state: LeaseState!
+  "Until when it can be confirmed; null when it is confirmed."
+  expiresAt: DateTime
+  "Its keys, in the order of the input."
+  documents: [LeasedDocument!]!
+  "Whether it holds its keys for good."
+  isConfirmed: Boolean!
+  "Whether it was cancelled."
+  isCancelled: Boolean!
+  "Whether it has expired."
+  isExpired: Boolean!
+}
+
+"A key to lease."
+input LeaseDocumentInput {
+  "1 to 512 bytes, each key once."
+  key: String!
+  "What to store with the key; the values of a lease have at most 65,536 bytes together."
+  value: String
+}
+
+"The keys of a lease, and for how long."
+input AcquireLeaseInput {
+  "1 to 100 keys."
+  documents: [LeaseDocumentInput!]!
+  "For how long they are leased, 1000 to 3,600,000 milliseconds."
+  ttlMs: Int = 5000
+  "The same key with the same input gives the first lease again, without its token; 1 to 128 characters."
+  idempotencyKey: String
+  "Echoed in the payload."
+  clientMutationId: String
+}
+
+"The outcome of acquireLease."
+type AcquireLeasePayload {
+  "The lease; null when userErrors is not empty."
+  lease: Lease
+  "What the lease is confirmed, cancelled and read with. Given here and nowhere else: null when the mutation is repeated with its idempotencyKey, and when userErrors is not empty."
+  token: String
+  "All keys that were taken, in the order of the input."
+  collidingKeys: [String!]!
+  "All that is wrong with the input; empty on success."
+  userErrors: [UserError!]!
+  "As it was sent."
+  clientMutationId: String
+}
+
+"A lease to confirm."
+input ConfirmLeaseInput {
+  "The id of the lease."
+  id: ID!
+  "Its token."
+  token: String!
+  "Echoed in the payload."
+  clientMutationId: String
+}
+
+"The outcome of confirmLease."
+type ConfirmLeasePayload {
+  "The lease as it is now; null when userErrors is not empty."
+  lease: Lease
+  "All that is wrong with the input; empty on success."
+  userErrors: [UserError!]!
+  "As it was sent."
+  clientMutationId: String
+}
+
+"A lease to cancel."
+input CancelLeaseInput {
+  "The id of the lease."
+  id: ID!
+  "Its token."
+  token: String!
+  "Echoed in the payload."
+  clientMutationId: String
+}
+
+"The outcome of cancelLease."
+type CancelLeasePayload {
+  "The lease as it is now; null when userErrors is not empty."
+  lease: Lease
+  "All that is wrong with the input; empty on success."
+  userErrors: [UserError!]!
+  "As it was sent."
+  clientMutationId: String
 }
 
 "What a key names."
@@ -1439,6 +1596,46 @@ var parsedSchema = gqlparser.MustLoadSchema(sources...)
 // Each function is generated once per unique object type, deduplicating the
 // switch statements that were previously inlined in every fieldContext_* function.
 
+func (ec *executionContext) childFields_AcquireLeasePayload(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "lease":
+		return ec.fieldContext_AcquireLeasePayload_lease(ctx, field)
+	case "token":
+		return ec.fieldContext_AcquireLeasePayload_token(ctx, field)
+	case "collidingKeys":
+		return ec.fieldContext_AcquireLeasePayload_collidingKeys(ctx, field)
+	case "userErrors":
+		return ec.fieldContext_AcquireLeasePayload_userErrors(ctx, field)
+	case "clientMutationId":
+		return ec.fieldContext_AcquireLeasePayload_clientMutationId(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type AcquireLeasePayload", field.Name)
+}
+
+func (ec *executionContext) childFields_CancelLeasePayload(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "lease":
+		return ec.fieldContext_CancelLeasePayload_lease(ctx, field)
+	case "userErrors":
+		return ec.fieldContext_CancelLeasePayload_userErrors(ctx, field)
+	case "clientMutationId":
+		return ec.fieldContext_CancelLeasePayload_clientMutationId(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type CancelLeasePayload", field.Name)
+}
+
+func (ec *executionContext) childFields_ConfirmLeasePayload(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "lease":
+		return ec.fieldContext_ConfirmLeasePayload_lease(ctx, field)
+	case "userErrors":
+		return ec.fieldContext_ConfirmLeasePayload_userErrors(ctx, field)
+	case "clientMutationId":
+		return ec.fieldContext_ConfirmLeasePayload_clientMutationId(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type ConfirmLeasePayload", field.Name)
+}
+
 func (ec *executionContext) childFields_Content(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
 	switch field.Name {
 	case "id":
@@ -1647,6 +1844,38 @@ func (ec *executionContext) childFields_GroupMemberEdge(ctx context.Context, fie
 		return ec.fieldContext_GroupMemberEdge_role(ctx, field)
 	}
 	return nil, fmt.Errorf("no field named %q was found under type GroupMemberEdge", field.Name)
+}
+
+func (ec *executionContext) childFields_Lease(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "id":
+		return ec.fieldContext_Lease_id(ctx, field)
+	case "state":
+		return ec.fieldContext_Lease_state(ctx, field)
+	case "expiresAt":
+		return ec.fieldContext_Lease_expiresAt(ctx, field)
+	case "documents":
+		return ec.fieldContext_Lease_documents(ctx, field)
+	case "isConfirmed":
+		return ec.fieldContext_Lease_isConfirmed(ctx, field)
+	case "isCancelled":
+		return ec.fieldContext_Lease_isCancelled(ctx, field)
+	case "isExpired":
+		return ec.fieldContext_Lease_isExpired(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type Lease", field.Name)
+}
+
+func (ec *executionContext) childFields_LeasedDocument(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "key":
+		return ec.fieldContext_LeasedDocument_key(ctx, field)
+	case "value":
+		return ec.fieldContext_LeasedDocument_value(ctx, field)
+	case "etag":
+		return ec.fieldContext_LeasedDocument_etag(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type LeasedDocument", field.Name)
 }
 
 func (ec *executionContext) childFields_LibraryConnection(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
@@ -2197,6 +2426,48 @@ func (ec *executionContext) field_Group_members_args(ctx context.Context, rawArg
 	return args, nil
 }
 
+func (ec *executionContext) field_Mutation_acquireLease_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
+	var err error
+	args := map[string]any{}
+	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "input",
+		func(ctx context.Context, v any) (AcquireLeaseInput, error) {
+			return ec.unmarshalNAcquireLeaseInput2carrelᚋgraphᚐAcquireLeaseInput(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["input"] = arg0
+	return args, nil
+}
+
+func (ec *executionContext) field_Mutation_cancelLease_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
+	var err error
+	args := map[string]any{}
+	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "input",
+		func(ctx context.Context, v any) (CancelLeaseInput, error) {
+			return ec.unmarshalNCancelLeaseInput2carrelᚋgraphᚐCancelLeaseInput(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["input"] = arg0
+	return args, nil
+}
+
+func (ec *executionContext) field_Mutation_confirmLease_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
+	var err error
+	args := map[string]any{}
+	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "input",
+		func(ctx context.Context, v any) (ConfirmLeaseInput, error) {
+			return ec.unmarshalNConfirmLeaseInput2carrelᚋgraphᚐConfirmLeaseInput(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["input"] = arg0
+	return args, nil
+}
+
 func (ec *executionContext) field_Mutation_createContent_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
 	var err error
 	args := map[string]any{}
@@ -2493,6 +2764,42 @@ func (ec *executionContext) field_Query_group_args(ctx context.Context, rawArgs 
 	return args, nil
 }
 
+func (ec *executionContext) field_Query_isKeyAvailable_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
+	var err error
+	args := map[string]any{}
+	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "key",
+		func(ctx context.Context, v any) (string, error) {
+			return ec.unmarshalNString2string(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["key"] = arg0
+	return args, nil
+}
+
+func (ec *executionContext) field_Query_lease_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
+	var err error
+	args := map[string]any{}
+	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "id",
+		func(ctx context.Context, v any) (string, error) {
+			return ec.unmarshalNID2string(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["id"] = arg0
+	arg1, err := graphql.ProcessArgField(ctx, rawArgs, "token",
+		func(ctx context.Context, v any) (string, error) {
+			return ec.unmarshalNString2string(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["token"] = arg1
+	return args, nil
+}
+
 func (ec *executionContext) field_Query_node_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
 	var err error
 	args := map[string]any{}
@@ -2758,6 +3065,313 @@ func (ec *executionContext) field___Type_fields_args(ctx context.Context, rawArg
 // endregion ***************************** args.gotpl *****************************
 
 // region    **************************** field.gotpl *****************************
+
+func (ec *executionContext) _AcquireLeasePayload_lease(ctx context.Context, field graphql.CollectedField, obj *AcquireLeasePayload) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_AcquireLeasePayload_lease(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Lease, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *lease.Lease) graphql.Marshaler {
+			return ec.marshalOLease2ᚖcarrelᚋleaseᚐLease(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_AcquireLeasePayload_lease(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "AcquireLeasePayload",
+		Field:      field,
+		IsMethod:   false,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_Lease(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _AcquireLeasePayload_token(ctx context.Context, field graphql.CollectedField, obj *AcquireLeasePayload) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_AcquireLeasePayload_token(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Token, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *string) graphql.Marshaler {
+			return ec.marshalOString2ᚖstring(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_AcquireLeasePayload_token(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("AcquireLeasePayload", field, false, false, errors.New("field of type String does not have child fields"))
+}
+
+func (ec *executionContext) _AcquireLeasePayload_collidingKeys(ctx context.Context, field graphql.CollectedField, obj *AcquireLeasePayload) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_AcquireLeasePayload_collidingKeys(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.CollidingKeys, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v []string) graphql.Marshaler {
+			return ec.marshalNString2ᚕstringᚄ(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_AcquireLeasePayload_collidingKeys(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("AcquireLeasePayload", field, false, false, errors.New("field of type String does not have child fields"))
+}
+
+func (ec *executionContext) _AcquireLeasePayload_userErrors(ctx context.Context, field graphql.CollectedField, obj *AcquireLeasePayload) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_AcquireLeasePayload_userErrors(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.UserErrors, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v []UserError) graphql.Marshaler {
+			return ec.marshalNUserError2ᚕcarrelᚋgraphᚐUserErrorᚄ(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_AcquireLeasePayload_userErrors(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "AcquireLeasePayload",
+		Field:      field,
+		IsMethod:   false,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_UserError(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _AcquireLeasePayload_clientMutationId(ctx context.Context, field graphql.CollectedField, obj *AcquireLeasePayload) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_AcquireLeasePayload_clientMutationId(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.ClientMutationID, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *string) graphql.Marshaler {
+			return ec.marshalOString2ᚖstring(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_AcquireLeasePayload_clientMutationId(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("AcquireLeasePayload", field, false, false, errors.New("field of type String does not have child fields"))
+}
+
+func (ec *executionContext) _CancelLeasePayload_lease(ctx context.Context, field graphql.CollectedField, obj *CancelLeasePayload) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_CancelLeasePayload_lease(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Lease, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *lease.Lease) graphql.Marshaler {
+			return ec.marshalOLease2ᚖcarrelᚋleaseᚐLease(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_CancelLeasePayload_lease(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "CancelLeasePayload",
+		Field:      field,
+		IsMethod:   false,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_Lease(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _CancelLeasePayload_userErrors(ctx context.Context, field graphql.CollectedField, obj *CancelLeasePayload) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_CancelLeasePayload_userErrors(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.UserErrors, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v []UserError) graphql.Marshaler {
+			return ec.marshalNUserError2ᚕcarrelᚋgraphᚐUserErrorᚄ(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_CancelLeasePayload_userErrors(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "CancelLeasePayload",
+		Field:      field,
+		IsMethod:   false,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_UserError(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _CancelLeasePayload_clientMutationId(ctx context.Context, field graphql.CollectedField, obj *CancelLeasePayload) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_CancelLeasePayload_clientMutationId(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.ClientMutationID, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *string) graphql.Marshaler {
+			return ec.marshalOString2ᚖstring(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_CancelLeasePayload_clientMutationId(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("CancelLeasePayload", field, false, false, errors.New("field of type String does not have child fields"))
+}
+
+func (ec *executionContext) _ConfirmLeasePayload_lease(ctx context.Context, field graphql.CollectedField, obj *ConfirmLeasePayload) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_ConfirmLeasePayload_lease(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Lease, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *lease.Lease) graphql.Marshaler {
+			return ec.marshalOLease2ᚖcarrelᚋleaseᚐLease(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_ConfirmLeasePayload_lease(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "ConfirmLeasePayload",
+		Field:      field,
+		IsMethod:   false,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_Lease(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _ConfirmLeasePayload_userErrors(ctx context.Context, field graphql.CollectedField, obj *ConfirmLeasePayload) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_ConfirmLeasePayload_userErrors(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.UserErrors, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v []UserError) graphql.Marshaler {
+			return ec.marshalNUserError2ᚕcarrelᚋgraphᚐUserErrorᚄ(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_ConfirmLeasePayload_userErrors(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "ConfirmLeasePayload",
+		Field:      field,
+		IsMethod:   false,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_UserError(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _ConfirmLeasePayload_clientMutationId(ctx context.Context, field graphql.CollectedField, obj *ConfirmLeasePayload) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_ConfirmLeasePayload_clientMutationId(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.ClientMutationID, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *string) graphql.Marshaler {
+			return ec.marshalOString2ᚖstring(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_ConfirmLeasePayload_clientMutationId(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("ConfirmLeasePayload", field, false, false, errors.New("field of type String does not have child fields"))
+}
 
 func (ec *executionContext) _Content_id(ctx context.Context, field graphql.CollectedField, obj *library.Content) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
@@ -4476,6 +5090,245 @@ func (ec *executionContext) _GroupMemberEdge_role(ctx context.Context, field gra
 }
 func (ec *executionContext) fieldContext_GroupMemberEdge_role(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
 	return graphql.NewScalarFieldContext("GroupMemberEdge", field, false, false, errors.New("field of type GroupRole does not have child fields"))
+}
+
+func (ec *executionContext) _Lease_id(ctx context.Context, field graphql.CollectedField, obj *lease.Lease) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Lease_id(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.ID, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v lease.ID) graphql.Marshaler {
+			return ec.marshalNID2carrelᚋleaseᚐID(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_Lease_id(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("Lease", field, false, false, errors.New("field of type ID does not have child fields"))
+}
+
+func (ec *executionContext) _Lease_state(ctx context.Context, field graphql.CollectedField, obj *lease.Lease) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Lease_state(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.State, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v lease.State) graphql.Marshaler {
+			return ec.marshalNLeaseState2carrelᚋleaseᚐState(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_Lease_state(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("Lease", field, false, false, errors.New("field of type LeaseState does not have child fields"))
+}
+
+func (ec *executionContext) _Lease_expiresAt(ctx context.Context, field graphql.CollectedField, obj *lease.Lease) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Lease_expiresAt(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.ExpiresAt(), nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *clock.Instant) graphql.Marshaler {
+			return ec.marshalODateTime2ᚖcarrelᚋcoreᚋclockᚐInstant(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_Lease_expiresAt(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("Lease", field, true, false, errors.New("field of type DateTime does not have child fields"))
+}
+
+func (ec *executionContext) _Lease_documents(ctx context.Context, field graphql.CollectedField, obj *lease.Lease) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Lease_documents(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Documents, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v []lease.Document) graphql.Marshaler {
+			return ec.marshalNLeasedDocument2ᚕcarrelᚋleaseᚐDocumentᚄ(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_Lease_documents(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "Lease",
+		Field:      field,
+		IsMethod:   false,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_LeasedDocument(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _Lease_isConfirmed(ctx context.Context, field graphql.CollectedField, obj *lease.Lease) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Lease_isConfirmed(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.IsConfirmed(), nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v bool) graphql.Marshaler {
+			return ec.marshalNBoolean2bool(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_Lease_isConfirmed(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("Lease", field, true, false, errors.New("field of type Boolean does not have child fields"))
+}
+
+func (ec *executionContext) _Lease_isCancelled(ctx context.Context, field graphql.CollectedField, obj *lease.Lease) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Lease_isCancelled(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.IsCancelled(), nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v bool) graphql.Marshaler {
+			return ec.marshalNBoolean2bool(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_Lease_isCancelled(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("Lease", field, true, false, errors.New("field of type Boolean does not have child fields"))
+}
+
+func (ec *executionContext) _Lease_isExpired(ctx context.Context, field graphql.CollectedField, obj *lease.Lease) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Lease_isExpired(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.IsExpired(), nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v bool) graphql.Marshaler {
+			return ec.marshalNBoolean2bool(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_Lease_isExpired(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("Lease", field, true, false, errors.New("field of type Boolean does not have child fields"))
+}
+
+func (ec *executionContext) _LeasedDocument_key(ctx context.Context, field graphql.CollectedField, obj *lease.Document) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_LeasedDocument_key(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Key, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v string) graphql.Marshaler {
+			return ec.marshalNString2string(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_LeasedDocument_key(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("LeasedDocument", field, false, false, errors.New("field of type String does not have child fields"))
+}
+
+func (ec *executionContext) _LeasedDocument_value(ctx context.Context, field graphql.CollectedField, obj *lease.Document) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_LeasedDocument_value(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Value, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *string) graphql.Marshaler {
+			return ec.marshalOString2ᚖstring(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_LeasedDocument_value(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("LeasedDocument", field, false, false, errors.New("field of type String does not have child fields"))
+}
+
+func (ec *executionContext) _LeasedDocument_etag(ctx context.Context, field graphql.CollectedField, obj *lease.Document) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_LeasedDocument_etag(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.ETag, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *string) graphql.Marshaler {
+			return ec.marshalOString2ᚖstring(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_LeasedDocument_etag(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("LeasedDocument", field, false, false, errors.New("field of type String does not have child fields"))
 }
 
 func (ec *executionContext) _LibraryConnection_edges(ctx context.Context, field graphql.CollectedField, obj *library.LibraryConnection) (ret graphql.Marshaler) {
@@ -6228,6 +7081,138 @@ func (ec *executionContext) fieldContext_Mutation_moveContent(ctx context.Contex
 	return fc, nil
 }
 
+func (ec *executionContext) _Mutation_acquireLease(ctx context.Context, field graphql.CollectedField) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Mutation_acquireLease(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			fc := graphql.GetFieldContext(ctx)
+			return ec.Resolvers.Mutation().AcquireLease(ctx, fc.Args["input"].(AcquireLeaseInput))
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *AcquireLeasePayload) graphql.Marshaler {
+			return ec.marshalOAcquireLeasePayload2ᚖcarrelᚋgraphᚐAcquireLeasePayload(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_Mutation_acquireLease(ctx context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "Mutation",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_AcquireLeasePayload(ctx, field)
+		},
+	}
+	defer func() {
+		if r := recover(); r != nil {
+			err = ec.Recover(ctx, r)
+			ec.Error(ctx, err)
+		}
+	}()
+	ctx = graphql.WithFieldContext(ctx, fc)
+	if fc.Args, err = ec.field_Mutation_acquireLease_args(ctx, field.ArgumentMap(ec.Variables)); err != nil {
+		ec.Error(ctx, err)
+		return fc, err
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _Mutation_confirmLease(ctx context.Context, field graphql.CollectedField) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Mutation_confirmLease(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			fc := graphql.GetFieldContext(ctx)
+			return ec.Resolvers.Mutation().ConfirmLease(ctx, fc.Args["input"].(ConfirmLeaseInput))
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *ConfirmLeasePayload) graphql.Marshaler {
+			return ec.marshalOConfirmLeasePayload2ᚖcarrelᚋgraphᚐConfirmLeasePayload(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_Mutation_confirmLease(ctx context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "Mutation",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_ConfirmLeasePayload(ctx, field)
+		},
+	}
+	defer func() {
+		if r := recover(); r != nil {
+			err = ec.Recover(ctx, r)
+			ec.Error(ctx, err)
+		}
+	}()
+	ctx = graphql.WithFieldContext(ctx, fc)
+	if fc.Args, err = ec.field_Mutation_confirmLease_args(ctx, field.ArgumentMap(ec.Variables)); err != nil {
+		ec.Error(ctx, err)
+		return fc, err
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _Mutation_cancelLease(ctx context.Context, field graphql.CollectedField) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Mutation_cancelLease(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			fc := graphql.GetFieldContext(ctx)
+			return ec.Resolvers.Mutation().CancelLease(ctx, fc.Args["input"].(CancelLeaseInput))
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *CancelLeasePayload) graphql.Marshaler {
+			return ec.marshalOCancelLeasePayload2ᚖcarrelᚋgraphᚐCancelLeasePayload(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_Mutation_cancelLease(ctx context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "Mutation",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_CancelLeasePayload(ctx, field)
+		},
+	}
+	defer func() {
+		if r := recover(); r != nil {
+			err = ec.Recover(ctx, r)
+			ec.Error(ctx, err)
+		}
+	}()
+	ctx = graphql.WithFieldContext(ctx, fc)
+	if fc.Args, err = ec.field_Mutation_cancelLease_args(ctx, field.ArgumentMap(ec.Variables)); err != nil {
+		ec.Error(ctx, err)
+		return fc, err
+	}
+	return fc, nil
+}
+
 func (ec *executionContext) _Mutation_rebuildLibrary(ctx context.Context, field graphql.CollectedField) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
@@ -7209,6 +8194,94 @@ func (ec *executionContext) fieldContext_Query_byKey(ctx context.Context, field 
 	}()
 	ctx = graphql.WithFieldContext(ctx, fc)
 	if fc.Args, err = ec.field_Query_byKey_args(ctx, field.ArgumentMap(ec.Variables)); err != nil {
+		ec.Error(ctx, err)
+		return fc, err
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _Query_lease(ctx context.Context, field graphql.CollectedField) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Query_lease(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			fc := graphql.GetFieldContext(ctx)
+			return ec.Resolvers.Query().Lease(ctx, fc.Args["id"].(string), fc.Args["token"].(string))
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *lease.Lease) graphql.Marshaler {
+			return ec.marshalOLease2ᚖcarrelᚋleaseᚐLease(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_Query_lease(ctx context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "Query",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_Lease(ctx, field)
+		},
+	}
+	defer func() {
+		if r := recover(); r != nil {
+			err = ec.Recover(ctx, r)
+			ec.Error(ctx, err)
+		}
+	}()
+	ctx = graphql.WithFieldContext(ctx, fc)
+	if fc.Args, err = ec.field_Query_lease_args(ctx, field.ArgumentMap(ec.Variables)); err != nil {
+		ec.Error(ctx, err)
+		return fc, err
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _Query_isKeyAvailable(ctx context.Context, field graphql.CollectedField) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Query_isKeyAvailable(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			fc := graphql.GetFieldContext(ctx)
+			return ec.Resolvers.Query().IsKeyAvailable(ctx, fc.Args["key"].(string))
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v bool) graphql.Marshaler {
+			return ec.marshalNBoolean2bool(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_Query_isKeyAvailable(ctx context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "Query",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return nil, errors.New("field of type Boolean does not have child fields")
+		},
+	}
+	defer func() {
+		if r := recover(); r != nil {
+			err = ec.Recover(ctx, r)
+			ec.Error(ctx, err)
+		}
+	}()
+	ctx = graphql.WithFieldContext(ctx, fc)
+	if fc.Args, err = ec.field_Query_isKeyAvailable_args(ctx, field.ArgumentMap(ec.Variables)); err != nil {
 		ec.Error(ctx, err)
 		return fc, err
 	}
@@ -9777,6 +10850,149 @@ func (ec *executionContext) fieldContext___Type_isOneOf(_ context.Context, field
 
 // region    **************************** input.gotpl *****************************
 
+func (ec *executionContext) unmarshalInputAcquireLeaseInput(ctx context.Context, obj any) (AcquireLeaseInput, error) {
+	var it AcquireLeaseInput
+	if obj == nil {
+		return it, nil
+	}
+
+	asMap := map[string]any{}
+	for k, v := range obj.(map[string]any) {
+		asMap[k] = v
+	}
+
+	if _, present := asMap["ttlMs"]; !present {
+		asMap["ttlMs"] = 5000
+	}
+
+	fieldsInOrder := [...]string{"documents", "ttlMs", "idempotencyKey", "clientMutationId"}
+	for _, k := range fieldsInOrder {
+		v, ok := asMap[k]
+		if !ok {
+			continue
+		}
+		switch k {
+		case "documents":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("documents"))
+			data, err := ec.unmarshalNLeaseDocumentInput2ᚕcarrelᚋleaseᚐDocumentᚄ(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.Documents = data
+		case "ttlMs":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("ttlMs"))
+			data, err := ec.unmarshalOInt2ᚖint(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.TTLMs = data
+		case "idempotencyKey":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("idempotencyKey"))
+			data, err := ec.unmarshalOString2ᚖstring(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.IdempotencyKey = data
+		case "clientMutationId":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("clientMutationId"))
+			data, err := ec.unmarshalOString2ᚖstring(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.ClientMutationID = data
+		}
+	}
+	return it, nil
+}
+
+func (ec *executionContext) unmarshalInputCancelLeaseInput(ctx context.Context, obj any) (CancelLeaseInput, error) {
+	var it CancelLeaseInput
+	if obj == nil {
+		return it, nil
+	}
+
+	asMap := map[string]any{}
+	for k, v := range obj.(map[string]any) {
+		asMap[k] = v
+	}
+
+	fieldsInOrder := [...]string{"id", "token", "clientMutationId"}
+	for _, k := range fieldsInOrder {
+		v, ok := asMap[k]
+		if !ok {
+			continue
+		}
+		switch k {
+		case "id":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("id"))
+			data, err := ec.unmarshalNID2string(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.ID = data
+		case "token":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("token"))
+			data, err := ec.unmarshalNString2string(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.Token = data
+		case "clientMutationId":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("clientMutationId"))
+			data, err := ec.unmarshalOString2ᚖstring(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.ClientMutationID = data
+		}
+	}
+	return it, nil
+}
+
+func (ec *executionContext) unmarshalInputConfirmLeaseInput(ctx context.Context, obj any) (ConfirmLeaseInput, error) {
+	var it ConfirmLeaseInput
+	if obj == nil {
+		return it, nil
+	}
+
+	asMap := map[string]any{}
+	for k, v := range obj.(map[string]any) {
+		asMap[k] = v
+	}
+
+	fieldsInOrder := [...]string{"id", "token", "clientMutationId"}
+	for _, k := range fieldsInOrder {
+		v, ok := asMap[k]
+		if !ok {
+			continue
+		}
+		switch k {
+		case "id":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("id"))
+			data, err := ec.unmarshalNID2string(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.ID = data
+		case "token":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("token"))
+			data, err := ec.unmarshalNString2string(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.Token = data
+		case "clientMutationId":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("clientMutationId"))
+			data, err := ec.unmarshalOString2ᚖstring(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.ClientMutationID = data
+		}
+	}
+	return it, nil
+}
+
 func (ec *executionContext) unmarshalInputContentMemberChange(ctx context.Context, obj any) (library.ContentMemberChange, error) {
 	var it library.ContentMemberChange
 	if obj == nil {
@@ -10153,6 +11369,43 @@ func (ec *executionContext) unmarshalInputGroupMemberChange(ctx context.Context,
 				return it, err
 			}
 			it.Role = data
+		}
+	}
+	return it, nil
+}
+
+func (ec *executionContext) unmarshalInputLeaseDocumentInput(ctx context.Context, obj any) (lease.Document, error) {
+	var it lease.Document
+	if obj == nil {
+		return it, nil
+	}
+
+	asMap := map[string]any{}
+	for k, v := range obj.(map[string]any) {
+		asMap[k] = v
+	}
+
+	fieldsInOrder := [...]string{"key", "value"}
+	for _, k := range fieldsInOrder {
+		v, ok := asMap[k]
+		if !ok {
+			continue
+		}
+		switch k {
+		case "key":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("key"))
+			data, err := ec.unmarshalNString2string(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.Key = data
+		case "value":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("value"))
+			data, err := ec.unmarshalOString2ᚖstring(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.Value = data
 		}
 	}
 	return it, nil
@@ -10780,6 +12033,11 @@ func (ec *executionContext) _Node(ctx context.Context, sel ast.SelectionSet, obj
 			return graphql.Null
 		}
 		return ec._Principal(ctx, sel, obj)
+	case *lease.Lease:
+		if obj == nil {
+			return graphql.Null
+		}
+		return ec._Lease(ctx, sel, obj)
 	case *library.Content:
 		if obj == nil {
 			return graphql.Null
@@ -10848,6 +12106,160 @@ func (ec *executionContext) __Entity(ctx context.Context, sel ast.SelectionSet, 
 // endregion ************************** interface.gotpl ***************************
 
 // region    **************************** object.gotpl ****************************
+
+var acquireLeasePayloadImplementors = []string{"AcquireLeasePayload"}
+
+func (ec *executionContext) _AcquireLeasePayload(ctx context.Context, sel ast.SelectionSet, obj *AcquireLeasePayload) graphql.Marshaler {
+	fields := graphql.CollectFields(ec.OperationContext, sel, acquireLeasePayloadImplementors)
+
+	out := graphql.NewFieldSet(fields)
+	deferredFieldSet := graphql.NewFieldSet(nil)
+	deferLabelToView := make(map[string]*graphql.FieldSetView)
+	for i, field := range fields {
+		switch field.Name {
+		case "__typename":
+			out.Values[i] = graphql.MarshalString("AcquireLeasePayload")
+		case "lease":
+			out.Values[i] = ec._AcquireLeasePayload_lease(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
+		case "token":
+			out.Values[i] = ec._AcquireLeasePayload_token(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
+		case "collidingKeys":
+			out.Values[i] = ec._AcquireLeasePayload_collidingKeys(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "userErrors":
+			out.Values[i] = ec._AcquireLeasePayload_userErrors(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "clientMutationId":
+			out.Values[i] = ec._AcquireLeasePayload_clientMutationId(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
+		default:
+			panic("unknown field " + strconv.Quote(field.Name))
+		}
+	}
+	out.Dispatch(ctx)
+	if out.Invalids > 0 {
+		return graphql.Null
+	}
+
+	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
+
+	ec.ProcessDeferredGroup(graphql.DeferredGroup{
+		Defers:   deferLabelToView,
+		Path:     graphql.GetPath(ctx),
+		FieldSet: deferredFieldSet,
+		Context:  ctx,
+	})
+
+	return out
+}
+
+var cancelLeasePayloadImplementors = []string{"CancelLeasePayload"}
+
+func (ec *executionContext) _CancelLeasePayload(ctx context.Context, sel ast.SelectionSet, obj *CancelLeasePayload) graphql.Marshaler {
+	fields := graphql.CollectFields(ec.OperationContext, sel, cancelLeasePayloadImplementors)
+
+	out := graphql.NewFieldSet(fields)
+	deferredFieldSet := graphql.NewFieldSet(nil)
+	deferLabelToView := make(map[string]*graphql.FieldSetView)
+	for i, field := range fields {
+		switch field.Name {
+		case "__typename":
+			out.Values[i] = graphql.MarshalString("CancelLeasePayload")
+		case "lease":
+			out.Values[i] = ec._CancelLeasePayload_lease(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
+		case "userErrors":
+			out.Values[i] = ec._CancelLeasePayload_userErrors(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "clientMutationId":
+			out.Values[i] = ec._CancelLeasePayload_clientMutationId(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
+		default:
+			panic("unknown field " + strconv.Quote(field.Name))
+		}
+	}
+	out.Dispatch(ctx)
+	if out.Invalids > 0 {
+		return graphql.Null
+	}
+
+	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
+
+	ec.ProcessDeferredGroup(graphql.DeferredGroup{
+		Defers:   deferLabelToView,
+		Path:     graphql.GetPath(ctx),
+		FieldSet: deferredFieldSet,
+		Context:  ctx,
+	})
+
+	return out
+}
+
+var confirmLeasePayloadImplementors = []string{"ConfirmLeasePayload"}
+
+func (ec *executionContext) _ConfirmLeasePayload(ctx context.Context, sel ast.SelectionSet, obj *ConfirmLeasePayload) graphql.Marshaler {
+	fields := graphql.CollectFields(ec.OperationContext, sel, confirmLeasePayloadImplementors)
+
+	out := graphql.NewFieldSet(fields)
+	deferredFieldSet := graphql.NewFieldSet(nil)
+	deferLabelToView := make(map[string]*graphql.FieldSetView)
+	for i, field := range fields {
+		switch field.Name {
+		case "__typename":
+			out.Values[i] = graphql.MarshalString("ConfirmLeasePayload")
+		case "lease":
+			out.Values[i] = ec._ConfirmLeasePayload_lease(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
+		case "userErrors":
+			out.Values[i] = ec._ConfirmLeasePayload_userErrors(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "clientMutationId":
+			out.Values[i] = ec._ConfirmLeasePayload_clientMutationId(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
+		default:
+			panic("unknown field " + strconv.Quote(field.Name))
+		}
+	}
+	out.Dispatch(ctx)
+	if out.Invalids > 0 {
+		return graphql.Null
+	}
+
+	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
+
+	ec.ProcessDeferredGroup(graphql.DeferredGroup{
+		Defers:   deferLabelToView,
+		Path:     graphql.GetPath(ctx),
+		FieldSet: deferredFieldSet,
+		Context:  ctx,
+	})
+
+	return out
+}
 
 var contentImplementors = []string{"Content", "Node", "KeyedObject", "_Entity"}
 
@@ -11923,6 +13335,122 @@ func (ec *executionContext) _GroupMemberEdge(ctx context.Context, sel ast.Select
 	return out
 }
 
+var leaseImplementors = []string{"Lease", "Node"}
+
+func (ec *executionContext) _Lease(ctx context.Context, sel ast.SelectionSet, obj *lease.Lease) graphql.Marshaler {
+	fields := graphql.CollectFields(ec.OperationContext, sel, leaseImplementors)
+
+	out := graphql.NewFieldSet(fields)
+	deferredFieldSet := graphql.NewFieldSet(nil)
+	deferLabelToView := make(map[string]*graphql.FieldSetView)
+	for i, field := range fields {
+		switch field.Name {
+		case "__typename":
+			out.Values[i] = graphql.MarshalString("Lease")
+		case "id":
+			out.Values[i] = ec._Lease_id(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "state":
+			out.Values[i] = ec._Lease_state(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "expiresAt":
+			out.Values[i] = ec._Lease_expiresAt(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
+		case "documents":
+			out.Values[i] = ec._Lease_documents(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "isConfirmed":
+			out.Values[i] = ec._Lease_isConfirmed(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "isCancelled":
+			out.Values[i] = ec._Lease_isCancelled(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "isExpired":
+			out.Values[i] = ec._Lease_isExpired(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		default:
+			panic("unknown field " + strconv.Quote(field.Name))
+		}
+	}
+	out.Dispatch(ctx)
+	if out.Invalids > 0 {
+		return graphql.Null
+	}
+
+	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
+
+	ec.ProcessDeferredGroup(graphql.DeferredGroup{
+		Defers:   deferLabelToView,
+		Path:     graphql.GetPath(ctx),
+		FieldSet: deferredFieldSet,
+		Context:  ctx,
+	})
+
+	return out
+}
+
+var leasedDocumentImplementors = []string{"LeasedDocument"}
+
+func (ec *executionContext) _LeasedDocument(ctx context.Context, sel ast.SelectionSet, obj *lease.Document) graphql.Marshaler {
+	fields := graphql.CollectFields(ec.OperationContext, sel, leasedDocumentImplementors)
+
+	out := graphql.NewFieldSet(fields)
+	deferredFieldSet := graphql.NewFieldSet(nil)
+	deferLabelToView := make(map[string]*graphql.FieldSetView)
+	for i, field := range fields {
+		switch field.Name {
+		case "__typename":
+			out.Values[i] = graphql.MarshalString("LeasedDocument")
+		case "key":
+			out.Values[i] = ec._LeasedDocument_key(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "value":
+			out.Values[i] = ec._LeasedDocument_value(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
+		case "etag":
+			out.Values[i] = ec._LeasedDocument_etag(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
+		default:
+			panic("unknown field " + strconv.Quote(field.Name))
+		}
+	}
+	out.Dispatch(ctx)
+	if out.Invalids > 0 {
+		return graphql.Null
+	}
+
+	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
+
+	ec.ProcessDeferredGroup(graphql.DeferredGroup{
+		Defers:   deferLabelToView,
+		Path:     graphql.GetPath(ctx),
+		FieldSet: deferredFieldSet,
+		Context:  ctx,
+	})
+
+	return out
+}
+
 var libraryConnectionImplementors = []string{"LibraryConnection"}
 
 func (ec *executionContext) _LibraryConnection(ctx context.Context, sel ast.SelectionSet, obj *library.LibraryConnection) graphql.Marshaler {
@@ -12508,6 +14036,27 @@ func (ec *executionContext) _Mutation(ctx context.Context, sel ast.SelectionSet)
 			if out.Values[i] == graphql.RequiredNull {
 				out.Invalids++
 			}
+		case "acquireLease":
+			out.Values[i] = ec.OperationContext.RootResolverMiddleware(innerCtx, func(ctx context.Context) (res graphql.Marshaler) {
+				return ec._Mutation_acquireLease(ctx, field)
+			})
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
+		case "confirmLease":
+			out.Values[i] = ec.OperationContext.RootResolverMiddleware(innerCtx, func(ctx context.Context) (res graphql.Marshaler) {
+				return ec._Mutation_confirmLease(ctx, field)
+			})
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
+		case "cancelLease":
+			out.Values[i] = ec.OperationContext.RootResolverMiddleware(innerCtx, func(ctx context.Context) (res graphql.Marshaler) {
+				return ec._Mutation_cancelLease(ctx, field)
+			})
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
 		case "rebuildLibrary":
 			out.Values[i] = ec.OperationContext.RootResolverMiddleware(innerCtx, func(ctx context.Context) (res graphql.Marshaler) {
 				return ec._Mutation_rebuildLibrary(ctx, field)
@@ -13026,6 +14575,50 @@ func (ec *executionContext) _Query(ctx context.Context, sel ast.SelectionSet) gr
 				}()
 				res = ec._Query_byKey(ctx, field)
 				if res == graphql.RequiredNull {
+					atomic.AddUint32(&fs.Invalids, 1)
+				}
+				return res
+			}
+
+			rrm := func(ctx context.Context) graphql.Marshaler {
+				return ec.OperationContext.RootResolverMiddleware(ctx,
+					func(ctx context.Context) graphql.Marshaler { return innerFunc(ctx, out) })
+			}
+
+			out.Concurrently(i, func(ctx context.Context) graphql.Marshaler { return rrm(innerCtx) })
+		case "lease":
+			field := field
+
+			innerFunc := func(ctx context.Context, fs *graphql.FieldSet) (res graphql.Marshaler) {
+				defer func() {
+					if r := recover(); r != nil {
+						ec.Error(ctx, ec.Recover(ctx, r))
+					}
+				}()
+				res = ec._Query_lease(ctx, field)
+				if res == graphql.RequiredNull {
+					atomic.AddUint32(&fs.Invalids, 1)
+				}
+				return res
+			}
+
+			rrm := func(ctx context.Context) graphql.Marshaler {
+				return ec.OperationContext.RootResolverMiddleware(ctx,
+					func(ctx context.Context) graphql.Marshaler { return innerFunc(ctx, out) })
+			}
+
+			out.Concurrently(i, func(ctx context.Context) graphql.Marshaler { return rrm(innerCtx) })
+		case "isKeyAvailable":
+			field := field
+
+			innerFunc := func(ctx context.Context, fs *graphql.FieldSet) (res graphql.Marshaler) {
+				defer func() {
+					if r := recover(); r != nil {
+						ec.Error(ctx, ec.Recover(ctx, r))
+					}
+				}()
+				res = ec._Query_isKeyAvailable(ctx, field)
+				if res == graphql.Null {
 					atomic.AddUint32(&fs.Invalids, 1)
 				}
 				return res
@@ -14237,6 +15830,11 @@ func (ec *executionContext) ___Type(ctx context.Context, sel ast.SelectionSet, o
 
 // region    ***************************** type.gotpl *****************************
 
+func (ec *executionContext) unmarshalNAcquireLeaseInput2carrelᚋgraphᚐAcquireLeaseInput(ctx context.Context, v any) (AcquireLeaseInput, error) {
+	res, err := ec.unmarshalInputAcquireLeaseInput(ctx, v)
+	return res, graphql.ErrorOnPath(ctx, err)
+}
+
 func (ec *executionContext) unmarshalNBoolean2bool(ctx context.Context, v any) (bool, error) {
 	res, err := graphql.UnmarshalBoolean(v)
 	return res, graphql.ErrorOnPath(ctx, err)
@@ -14251,6 +15849,16 @@ func (ec *executionContext) marshalNBoolean2bool(ctx context.Context, sel ast.Se
 		}
 	}
 	return res
+}
+
+func (ec *executionContext) unmarshalNCancelLeaseInput2carrelᚋgraphᚐCancelLeaseInput(ctx context.Context, v any) (CancelLeaseInput, error) {
+	res, err := ec.unmarshalInputCancelLeaseInput(ctx, v)
+	return res, graphql.ErrorOnPath(ctx, err)
+}
+
+func (ec *executionContext) unmarshalNConfirmLeaseInput2carrelᚋgraphᚐConfirmLeaseInput(ctx context.Context, v any) (ConfirmLeaseInput, error) {
+	res, err := ec.unmarshalInputConfirmLeaseInput(ctx, v)
+	return res, graphql.ErrorOnPath(ctx, err)
 }
 
 func (ec *executionContext) marshalNContent2ᚕᚖcarrelᚋlibraryᚐContentᚄ(ctx context.Context, sel ast.SelectionSet, v []*library.Content) graphql.Marshaler {
@@ -14609,6 +16217,22 @@ func (ec *executionContext) marshalNGroupRole2carrelᚋprincipalᚐGroupRole(ctx
 	return res
 }
 
+func (ec *executionContext) unmarshalNID2carrelᚋleaseᚐID(ctx context.Context, v any) (lease.ID, error) {
+	res, err := UnmarshalLeaseID(v)
+	return res, graphql.ErrorOnPath(ctx, err)
+}
+
+func (ec *executionContext) marshalNID2carrelᚋleaseᚐID(ctx context.Context, sel ast.SelectionSet, v lease.ID) graphql.Marshaler {
+	_ = sel
+	res := MarshalLeaseID(v)
+	if res == graphql.Null {
+		if !graphql.HasFieldError(ctx, graphql.GetFieldContext(ctx)) {
+			graphql.AddErrorf(ctx, "the requested element is null which the schema does not allow")
+		}
+	}
+	return res
+}
+
 func (ec *executionContext) unmarshalNID2carrelᚋlibraryᚐContentID(ctx context.Context, v any) (library.ContentID, error) {
 	res, err := UnmarshalContentID(v)
 	return res, graphql.ErrorOnPath(ctx, err)
@@ -14716,6 +16340,61 @@ func (ec *executionContext) marshalNKeyKind2carrelᚋcoreᚋurlnameᚐKind(ctx c
 		}
 	}
 	return res
+}
+
+func (ec *executionContext) unmarshalNLeaseDocumentInput2carrelᚋleaseᚐDocument(ctx context.Context, v any) (lease.Document, error) {
+	res, err := ec.unmarshalInputLeaseDocumentInput(ctx, v)
+	return res, graphql.ErrorOnPath(ctx, err)
+}
+
+func (ec *executionContext) unmarshalNLeaseDocumentInput2ᚕcarrelᚋleaseᚐDocumentᚄ(ctx context.Context, v any) ([]lease.Document, error) {
+	vSlice := graphql.CoerceList(v)
+	var err error
+	res := make([]lease.Document, len(vSlice))
+	for i := range vSlice {
+		ctx := graphql.WithPathContext(ctx, graphql.NewPathWithIndex(i))
+		res[i], err = ec.unmarshalNLeaseDocumentInput2carrelᚋleaseᚐDocument(ctx, vSlice[i])
+		if err != nil {
+			return nil, err
+		}
+	}
+	return res, nil
+}
+
+func (ec *executionContext) unmarshalNLeaseState2carrelᚋleaseᚐState(ctx context.Context, v any) (lease.State, error) {
+	res, err := UnmarshalLeaseState(v)
+	return res, graphql.ErrorOnPath(ctx, err)
+}
+
+func (ec *executionContext) marshalNLeaseState2carrelᚋleaseᚐState(ctx context.Context, sel ast.SelectionSet, v lease.State) graphql.Marshaler {
+	_ = sel
+	res := MarshalLeaseState(v)
+	if res == graphql.Null {
+		if !graphql.HasFieldError(ctx, graphql.GetFieldContext(ctx)) {
+			graphql.AddErrorf(ctx, "the requested element is null which the schema does not allow")
+		}
+	}
+	return res
+}
+
+func (ec *executionContext) marshalNLeasedDocument2carrelᚋleaseᚐDocument(ctx context.Context, sel ast.SelectionSet, v lease.Document) graphql.Marshaler {
+	return ec._LeasedDocument(ctx, sel, &v)
+}
+
+func (ec *executionContext) marshalNLeasedDocument2ᚕcarrelᚋleaseᚐDocumentᚄ(ctx context.Context, sel ast.SelectionSet, v []lease.Document) graphql.Marshaler {
+	ret := graphql.MarshalSliceConcurrently(ctx, len(v), 0, false, func(ctx context.Context, i int) graphql.Marshaler {
+		fc := graphql.GetFieldContext(ctx)
+		fc.Result = &v[i]
+		return ec.marshalNLeasedDocument2carrelᚋleaseᚐDocument(ctx, sel, v[i])
+	})
+
+	for _, e := range ret {
+		if e == graphql.Null {
+			return graphql.Null
+		}
+	}
+
+	return ret
 }
 
 func (ec *executionContext) marshalNLibraryChange2carrelᚋlibraryᚐLibraryChange(ctx context.Context, sel ast.SelectionSet, v library.LibraryChange) graphql.Marshaler {
@@ -14952,6 +16631,35 @@ func (ec *executionContext) marshalNString2string(ctx context.Context, sel ast.S
 		}
 	}
 	return res
+}
+
+func (ec *executionContext) unmarshalNString2ᚕstringᚄ(ctx context.Context, v any) ([]string, error) {
+	vSlice := graphql.CoerceList(v)
+	var err error
+	res := make([]string, len(vSlice))
+	for i := range vSlice {
+		ctx := graphql.WithPathContext(ctx, graphql.NewPathWithIndex(i))
+		res[i], err = ec.unmarshalNString2string(ctx, vSlice[i])
+		if err != nil {
+			return nil, err
+		}
+	}
+	return res, nil
+}
+
+func (ec *executionContext) marshalNString2ᚕstringᚄ(ctx context.Context, sel ast.SelectionSet, v []string) graphql.Marshaler {
+	ret := make(graphql.Array, len(v))
+	for i := range v {
+		ret[i] = ec.marshalNString2string(ctx, sel, v[i])
+	}
+
+	for _, e := range ret {
+		if e == graphql.Null {
+			return graphql.Null
+		}
+	}
+
+	return ret
 }
 
 func (ec *executionContext) unmarshalNUpdateContentInput2carrelᚋgraphᚐUpdateContentInput(ctx context.Context, v any) (UpdateContentInput, error) {
@@ -15204,6 +16912,13 @@ func (ec *executionContext) marshalN__TypeKind2string(ctx context.Context, sel a
 	return res
 }
 
+func (ec *executionContext) marshalOAcquireLeasePayload2ᚖcarrelᚋgraphᚐAcquireLeasePayload(ctx context.Context, sel ast.SelectionSet, v *AcquireLeasePayload) graphql.Marshaler {
+	if v == nil {
+		return graphql.Null
+	}
+	return ec._AcquireLeasePayload(ctx, sel, v)
+}
+
 func (ec *executionContext) unmarshalOBoolean2bool(ctx context.Context, v any) (bool, error) {
 	res, err := graphql.UnmarshalBoolean(v)
 	return res, graphql.ErrorOnPath(ctx, err)
@@ -15232,6 +16947,20 @@ func (ec *executionContext) marshalOBoolean2ᚖbool(ctx context.Context, sel ast
 	_ = ctx
 	res := graphql.MarshalBoolean(*v)
 	return res
+}
+
+func (ec *executionContext) marshalOCancelLeasePayload2ᚖcarrelᚋgraphᚐCancelLeasePayload(ctx context.Context, sel ast.SelectionSet, v *CancelLeasePayload) graphql.Marshaler {
+	if v == nil {
+		return graphql.Null
+	}
+	return ec._CancelLeasePayload(ctx, sel, v)
+}
+
+func (ec *executionContext) marshalOConfirmLeasePayload2ᚖcarrelᚋgraphᚐConfirmLeasePayload(ctx context.Context, sel ast.SelectionSet, v *ConfirmLeasePayload) graphql.Marshaler {
+	if v == nil {
+		return graphql.Null
+	}
+	return ec._ConfirmLeasePayload(ctx, sel, v)
 }
 
 func (ec *executionContext) marshalOContent2ᚖcarrelᚋlibraryᚐContent(ctx context.Context, sel ast.SelectionSet, v *library.Content) graphql.Marshaler {
@@ -15413,6 +17142,13 @@ func (ec *executionContext) marshalOKeyedObject2carrelᚋgraphᚐKeyedObject(ctx
 		return graphql.Null
 	}
 	return ec._KeyedObject(ctx, sel, v)
+}
+
+func (ec *executionContext) marshalOLease2ᚖcarrelᚋleaseᚐLease(ctx context.Context, sel ast.SelectionSet, v *lease.Lease) graphql.Marshaler {
+	if v == nil {
+		return graphql.Null
+	}
+	return ec._Lease(ctx, sel, v)
 }
 
 func (ec *executionContext) marshalOLibraryEdge2ᚕᚖcarrelᚋlibraryᚐLibraryEdgeᚄ(ctx context.Context, sel ast.SelectionSet, v []*library.LibraryEdge) graphql.Marshaler {

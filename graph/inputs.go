@@ -4,6 +4,7 @@ import (
 	"github.com/99designs/gqlgen/graphql"
 
 	"carrel/core/clock"
+	"carrel/lease"
 	"carrel/library"
 	"carrel/principal"
 )
@@ -89,6 +90,28 @@ type MoveContentInput struct {
 	URL              graphql.Omittable[*string]
 	ExpectedVersion  *int
 	IdempotencyKey   *string
+	ClientMutationID *string
+}
+
+// AcquireLeaseInput is the keys of a lease with their values.
+type AcquireLeaseInput struct {
+	Documents        []lease.Document
+	TTLMs            *int
+	IdempotencyKey   *string
+	ClientMutationID *string
+}
+
+// ConfirmLeaseInput is a lease with its token.
+type ConfirmLeaseInput struct {
+	ID               string
+	Token            string
+	ClientMutationID *string
+}
+
+// CancelLeaseInput is a lease with its token.
+type CancelLeaseInput struct {
+	ID               string
+	Token            string
 	ClientMutationID *string
 }
 

@@ -1,12 +1,13 @@
 package graph
 
 import (
+	"carrel/lease"
 	"carrel/library"
 	"carrel/principal"
 )
 
-// Payloads of mutations. Everything but UserErrors and ClientMutationID is nil
-// where UserErrors is not empty.
+// Payloads of mutations. Everything but UserErrors, CollidingKeys and ClientMutationID is
+// nil where UserErrors is not empty.
 
 // CreateUserPayload is the outcome of createUser.
 type CreateUserPayload struct {
@@ -98,6 +99,31 @@ type DeleteContentPayload struct {
 // MoveContentPayload is the outcome of moveContent.
 type MoveContentPayload struct {
 	Content          *library.Content
+	UserErrors       []UserError
+	ClientMutationID *string
+}
+
+// AcquireLeasePayload is the outcome of acquireLease.
+type AcquireLeasePayload struct {
+	Lease            *lease.Lease
+	Token            *string
+	CollidingKeys    []string
+	UserErrors       []UserError
+	ClientMutationID *string
+	// Asked is how many keys were asked for.
+	Asked int
+}
+
+// ConfirmLeasePayload is the outcome of confirmLease.
+type ConfirmLeasePayload struct {
+	Lease            *lease.Lease
+	UserErrors       []UserError
+	ClientMutationID *string
+}
+
+// CancelLeasePayload is the outcome of cancelLease.
+type CancelLeasePayload struct {
+	Lease            *lease.Lease
 	UserErrors       []UserError
 	ClientMutationID *string
 }

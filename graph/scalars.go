@@ -10,6 +10,7 @@ import (
 
 	"carrel/core/clock"
 	"carrel/core/fault"
+	"carrel/lease"
 	"carrel/library"
 	"carrel/principal"
 )
@@ -34,6 +35,15 @@ func MarshalPrincipalID(id principal.ID) graphql.Marshaler {
 func UnmarshalPrincipalID(v any) (principal.ID, error) {
 	id, err := graphql.UnmarshalID(v)
 	return principal.ID(id), err
+}
+
+// MarshalLeaseID writes the id of a lease.
+func MarshalLeaseID(id lease.ID) graphql.Marshaler { return graphql.MarshalID(string(id)) }
+
+// UnmarshalLeaseID reads an id as it came; the Service checks it.
+func UnmarshalLeaseID(v any) (lease.ID, error) {
+	id, err := graphql.UnmarshalID(v)
+	return lease.ID(id), err
 }
 
 // MarshalInt writes an Int.

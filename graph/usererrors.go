@@ -26,6 +26,9 @@ const (
 	CodeLastManager UserErrorCode = "LAST_MANAGER"
 	CodeNotAMember  UserErrorCode = "NOT_A_MEMBER"
 	CodeTooMany     UserErrorCode = "TOO_MANY"
+	CodeExpired     UserErrorCode = "EXPIRED"
+	CodeCancelled   UserErrorCode = "CANCELLED"
+	CodeConfirmed   UserErrorCode = "CONFIRMED"
 )
 
 // MarshalGQL writes the code.
@@ -91,6 +94,12 @@ func conflictCode(r fault.Reason) (code UserErrorCode, ok bool) {
 		return CodeLastManager, true
 	case fault.ReasonNotAMember:
 		return CodeNotAMember, true
+	case fault.ReasonExpired:
+		return CodeExpired, true
+	case fault.ReasonCancelled:
+		return CodeCancelled, true
+	case fault.ReasonConfirmed:
+		return CodeConfirmed, true
 	}
 	return "", false
 }

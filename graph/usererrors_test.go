@@ -32,6 +32,9 @@ func TestUserErrors(t *testing.T) {
 		{"version", conflict(fault.ReasonVersion), shown(CodeConflict)},
 		{"last manager", conflict(fault.ReasonLastManager), shown(CodeLastManager)},
 		{"not a member", conflict(fault.ReasonNotAMember), shown(CodeNotAMember)},
+		{"expired", conflict(fault.ReasonExpired), shown(CodeExpired)},
+		{"cancelled before", conflict(fault.ReasonCancelled), shown(CodeCancelled)},
+		{"confirmed before", conflict(fault.ReasonConfirmed), shown(CodeConfirmed)},
 		{"wrapped", fmt.Errorf("update: %w", fault.Invalidf(path, "m")), shown(CodeInvalid)},
 		{"the fault of the whole input", fault.Invalidf(nil, "m"), []UserError{{"m", nil, CodeInvalid}}},
 		{"several", fault.List{fault.Invalidf(path, "m"), fault.Invalidf(nil, "n")},
@@ -74,7 +77,8 @@ func TestUserErrors(t *testing.T) {
 // TestUserErrorCode_ReservedValuesSaySo: a code that nothing returns yet does not
 // read as if it were.
 func TestUserErrorCode_ReservedValuesSaySo(t *testing.T) {
-	returned := []UserErrorCode{CodeInvalid, CodeNotFound, CodeForbidden, CodeTaken, CodeConflict, CodeLastManager, CodeNotAMember, CodeTooMany}
+	returned := []UserErrorCode{CodeInvalid, CodeNotFound, CodeForbidden, CodeTaken, CodeConflict, CodeLastManager, CodeNotAMember, CodeTooMany,
+		CodeExpired, CodeCancelled, CodeConfirmed}
 	for _, value := range parsedSchema.Types["UserErrorCode"].EnumValues {
 		reserved := strings.HasPrefix(value.Description, "Reserved, no mutation returns it yet: ")
 		if reserved == slices.Contains(returned, UserErrorCode(value.Name)) {

@@ -99,7 +99,8 @@ func outcomeOf(err error) int {
 // not nil.
 func (m *Metrics) Store(next backend.Store, tracing *Tracing) backend.Store {
 	s := &measuredStore{next: next, tracing: tracing}
-	for _, c := range slices.Concat(s.contentCalls(), s.libraryCalls(), s.principalCalls(), s.journalCalls(), s.claimCalls(), s.textCalls(), s.draftCalls()) {
+	for _, c := range slices.Concat(s.contentCalls(), s.libraryCalls(), s.principalCalls(), s.journalCalls(),
+		s.claimCalls(), s.leaseCalls(), s.textCalls(), s.draftCalls()) {
 		c.call.vec, c.call.method, c.call.tracing = m.calls, c.method, tracing
 	}
 	return s
@@ -121,6 +122,7 @@ type measuredStore struct {
 	readClaim, putClaim, dropClaim, scanClaims, pageRows                             call
 	putText, readTexts, dropTexts, scanTexts                                         call
 	listDrafts, readDrafts, putDraft, dropDraft                                      call
+	readLease, commitLease, dropLease, scanLeases                                    call
 }
 
 var _ backend.Store = (*measuredStore)(nil)

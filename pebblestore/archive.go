@@ -9,6 +9,7 @@ import (
 
 	"carrel/core/commit"
 	"carrel/interchange/archive"
+	"carrel/lease"
 	"carrel/library"
 	"carrel/page"
 	"carrel/principal"
@@ -35,6 +36,8 @@ func chapterTable(c archive.Chapter) (byte, error) {
 		return tableText, nil
 	case archive.ChapterDrafts:
 		return tableDraft, nil
+	case archive.ChapterLeases:
+		return tableLease, nil
 	}
 	return 0, fmt.Errorf("there is no chapter %d", c)
 }
@@ -122,6 +125,10 @@ func decodeArchived(table byte, key, value []byte) (r archive.Row, err error) {
 		var d page.DraftRow
 		d, err = draftOf(key, value)
 		r.Draft = &d
+	case tableLease:
+		var l lease.Row
+		l, err = decodeLease(lease.ID(key[1:]), value)
+		r.Lease = &l
 	}
 	return r, err
 }
@@ -234,6 +241,8 @@ func putArchived(b *pebble.Batch, r *archive.Row) error {
 		return b.Set(appendTextKey(nil, r.Text.ID), appendPageText(nil, r.Text), nil)
 	case r.Draft != nil:
 		return b.Set(appendDraftKey(nil, r.Draft.User, r.Draft.Name), appendDraft(nil, r.Draft), nil)
+	case r.Lease != nil:
+		return b.Set(appendSingle(nil, tableLease, string(r.Lease.ID)), appendLease(nil, r.Lease), nil)
 	}
 	return errors.New("a row of no kind")
 }

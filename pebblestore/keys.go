@@ -34,6 +34,7 @@ import (
 //	'c' content, kindRequest, hash          answered request of a content
 //	'c' content, kind from 3, key           further row of a content
 //	'd' instant, kind and key               due
+//	'e' lease                               lease
 //	'f'                                     format version of this store
 //	'g' member, group                       group that a principal is in (derived)
 //	'i'                                     directory is filled
@@ -59,6 +60,7 @@ const (
 	tableBuilt      = 'b'
 	tableContent    = 'c'
 	tableDue        = 'd'
+	tableLease      = 'e'
 	tableFormat     = 'f'
 	tableMembership = 'g'
 	tableFilled     = 'i'
@@ -205,7 +207,7 @@ func appendPair(b []byte, table byte, first, second string) []byte {
 }
 
 // appendSingle appends a key of one string or hash: tableBuilt, tableRebuild,
-// tableLane, tableCreation, tableBlock, tableSetting.
+// tableLane, tableLease, tableCreation, tableBlock, tableSetting.
 func appendSingle(b []byte, table byte, part string) []byte {
 	return append(append(b, table), part...)
 }

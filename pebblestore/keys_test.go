@@ -16,6 +16,7 @@ import (
 	"carrel/core/claim"
 	"carrel/core/clock"
 	"carrel/core/commit"
+	"carrel/lease"
 	"carrel/library"
 	"carrel/library/storetest"
 	"carrel/page"
@@ -63,6 +64,7 @@ func TestKeysGolden(t *testing.T) {
 		{"content, further row of the next kind", appendRowKey(nil, c, library.RowKey{Kind: 4})},
 		{"due", appendDueKey(nil, commit.Due{At: at, Kind: commit.Content, Key: string(c)})},
 		{"due, another kind", appendDueKey(nil, commit.Due{At: at, Kind: 'x', Key: "key"})},
+		{"lease", appendSingle(nil, tableLease, "l:00112233445566778899aabbccddeeff")},
 		{"format", []byte{tableFormat}},
 		{"membership", appendPair(nil, tableMembership, string(u), string(g))},
 		{"change", appendChangeKey(nil, u, &library.ChangeKey{At: at, Content: c, MTS: at - 1})},
@@ -148,6 +150,7 @@ func TestRowsGolden(t *testing.T) {
 		{"text of a page", appendPageText(nil, &page.Text{Item: "c:a:b", Row: library.RowKey{Kind: 4, Key: "1/en/2"}, Body: "body"})},
 		{"draft", appendDraft(nil, &page.DraftRow{Token: page.TextID{1, 15: 2}, Value: []byte("V")})},
 		{"claim", appendClaim(nil, &claim.Claim{Record: "c:a:b", Token: claim.Token{1, 15: 2}, Until: 7})},
+		{"lease", appendLease(nil, &lease.Row{Seq: 2, Data: []byte("D")})},
 	}
 	var lines strings.Builder
 	for _, f := range forms {

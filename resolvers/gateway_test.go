@@ -170,7 +170,7 @@ func newGatewayOn(t testing.TB, wrap func(backend.Store) backend.Store) *gateway
 	}
 	between := wrap(store)
 	following := followers{observe.NewMetrics(), make(chan struct{}, 100), make(chan struct{}, 100)}
-	service := backendtest.Open(t, backend.Config{
+	services := backendtest.OpenAll(t, backend.Config{
 		Store: between, Runtime: rt, Names: names, Remote: true, Watch: following,
 		Journal: journal.New(t.Context(), between, rt, nil),
 	})
@@ -178,8 +178,8 @@ func newGatewayOn(t testing.TB, wrap func(backend.Store) backend.Store) *gateway
 	if err != nil {
 		t.Fatal(err)
 	}
-	watched := &spy{API: service}
-	root := &resolvers.Root{Library: watched, Schema: subgraph, Limits: graph.Limits{DefaultPageSize: 20, MaxPageSize: 100, MaxDepth: 12, MaxCost: 5000, MaxShareTargets: 100, MaxBodyBytes: 1 << 20}}
+	watched := &spy{API: services.Library}
+	root := &resolvers.Root{Services: resolvers.Services{Library: watched, Leases: services.Leases}, Schema: subgraph, Limits: graph.Limits{DefaultPageSize: 20, MaxPageSize: 100, MaxDepth: 12, MaxCost: 5000, MaxShareTargets: 100, MaxBodyBytes: 1 << 20}}
 	schema := resolvers.NewSchema(root)
 	return &gateway{t: t, spy: watched, schema: schema.Schema(), executable: schema, exec: executor.New(schema), slow: executor.New(unplanned{schema}), following: following}
 }

@@ -41,6 +41,12 @@ var unseenRows = map[string][]unseenRow{
 	"parseKey":     {{"", "names nothing that is stored"}},
 	"createUser":   {{"", "names only what it creates, where TAKEN may tell"}},
 	"createGroup":  {{"", "names only what it creates, where TAKEN may tell"}},
+	"acquireLease": {{"", "names keys, where TAKEN may tell"}},
+	// Ids of leases are random, and whoever has one was given it with its token.
+	"lease":          {{"", "is answered to whoever has the token, and FORBIDDEN tells of a lease"}},
+	"confirmLease":   {{"", "is for whoever has the token, and FORBIDDEN tells of a lease"}},
+	"cancelLease":    {{"", "is for whoever has the token, and FORBIDDEN tells of a lease"}},
+	"isKeyAvailable": {{"", "tells whether a key is held, and not by whom"}},
 
 	"node":         {{"content user group", `{ node(id: "%s") { id } }`}},
 	"nodes":        {{"content user group", `{ nodes(ids: ["%s", "c:acme:seen", "g:acme:low", "c:acme:other"]) { id } }`}},

@@ -13,6 +13,7 @@ import (
 	"carrel/core/claim"
 	"carrel/core/clock"
 	"carrel/core/commit"
+	"carrel/lease"
 	"carrel/library"
 	"carrel/page"
 	"carrel/principal"
@@ -323,6 +324,26 @@ func (s *recorder) SetDirectoryFilled(ctx context.Context) error {
 func (s *recorder) ReadClaim(ctx context.Context, k claim.Key, serial bool) (claim.Claim, error) {
 	s.note("ReadClaim", k, serial)
 	return s.next.ReadClaim(ctx, k, serial)
+}
+
+func (s *recorder) ReadLease(ctx context.Context, id lease.ID) (lease.Row, error) {
+	s.note("ReadLease", id)
+	return s.next.ReadLease(ctx, id)
+}
+
+func (s *recorder) CommitLease(ctx context.Context, r lease.Row) (lease.Row, error) {
+	s.note("CommitLease", r.ID, r.Seq)
+	return s.next.CommitLease(ctx, r)
+}
+
+func (s *recorder) DropLease(ctx context.Context, id lease.ID, seq int64) error {
+	s.note("DropLease", id, seq)
+	return s.next.DropLease(ctx, id, seq)
+}
+
+func (s *recorder) ScanLeases(ctx context.Context, after lease.ID, limit int) ([]lease.Row, error) {
+	s.note("ScanLeases", after, limit)
+	return s.next.ScanLeases(ctx, after, limit)
 }
 
 func (s *recorder) PutClaim(ctx context.Context, c claim.Claim, over *claim.Token) (claim.Claim, error) {

@@ -9,12 +9,19 @@ package resolvers
 import (
 	"carrel/dataloader"
 	"carrel/graph"
+	"carrel/lease"
 	"carrel/library"
 )
 
+// Services are those of the domains.
+type Services struct {
+	Library library.API
+	Leases  *lease.Service
+}
+
 // Root is what resolvers use.
 type Root struct {
-	Library library.API
+	Services
 	// Limits are told by the query of that name; the edge enforces them.
 	Limits graph.Limits
 	// Schema is told to composers.

@@ -12,6 +12,7 @@ import (
 	"carrel/backend"
 	"carrel/core/journal"
 	"carrel/core/sched"
+	"carrel/lease"
 	"carrel/library/repair"
 	"carrel/pebblestore"
 )
@@ -23,6 +24,7 @@ type Fixture struct {
 	Runtime *sched.Real
 	Journal *journal.Journal
 	Service *repair.Service
+	Leases  *lease.Service
 	marks   int // items that Follower.WantNothing has created
 }
 
@@ -45,9 +47,10 @@ func New(t *testing.T, wrap func(backend.Store) backend.Store) *Fixture {
 		h.Store = wrap(store)
 	}
 	h.Journal = journal.New(t.Context(), h.Store, h.Runtime, nil)
-	h.Service = Open(t, backend.Config{
+	services := OpenAll(t, backend.Config{
 		Store: h.Store, Runtime: h.Runtime, Journal: h.Journal, Names: &CountingNames{}, Remote: true,
 	})
+	h.Service, h.Leases = services.Library, services.Leases
 	return h
 }
 
@@ -117,7 +120,13 @@ func (l Later) Now() time.Time { return l.Real.Now().Add(l.By) }
 // ServiceAfter returns a Service on the same store whose clock is ahead by d.
 func (h *Fixture) ServiceAfter(d time.Duration) *repair.Service {
 	h.T.Helper()
-	return Open(h.T, backend.Config{
+	return h.After(d).Library
+}
+
+// After returns all Services on the same store with a clock that is ahead by d.
+func (h *Fixture) After(d time.Duration) *backend.Services {
+	h.T.Helper()
+	return OpenAll(h.T, backend.Config{
 		Store: h.Store, Runtime: Later{h.Runtime, d}, Journal: h.Journal, Names: &CountingNames{},
 	})
 }

@@ -22,9 +22,15 @@ type Tester interface {
 // Open connects the domains on a store, and returns the Service of libraries.
 func Open(t Tester, c backend.Config) *repair.Service {
 	t.Helper()
+	return OpenAll(t, c).Library
+}
+
+// OpenAll connects the domains on a store.
+func OpenAll(t Tester, c backend.Config) *backend.Services {
+	t.Helper()
 	services, err := backend.Open(t.Context(), c)
 	if err != nil {
 		t.Fatalf("opening the Services: %v", err)
 	}
-	return services.Library
+	return services
 }

@@ -37,6 +37,9 @@ const (
 	ReasonBadInput            Reason = "BAD_USER_INPUT" // a fault of the caller's program, not of a person
 	ReasonVersion             Reason = "CONFLICT"
 	ReasonRevision            Reason = "REVISION_CONFLICT"
+	ReasonExpired             Reason = "EXPIRED"
+	ReasonConfirmed           Reason = "CONFIRMED"
+	ReasonCancelled           Reason = "CANCELLED"
 	ReasonContention          Reason = "CONTENTION"
 	ReasonOutcomeUnknown      Reason = "OUTCOME_UNKNOWN"
 	ReasonIdempotencyMismatch Reason = "IDEMPOTENCY_MISMATCH"

@@ -1,5 +1,6 @@
-// Package id has the form of global ids, <letter>:<tenant>:<name>, and the letters
-// in use. It does not know what the ids name.
+// Package id has the forms of global ids and the letters in use. Most ids have the form
+// <letter>:<tenant>:<name>; a lease has l:<32 hexadecimal digits>. It does not know what
+// the ids name.
 package id
 
 import (
@@ -14,6 +15,9 @@ const (
 	MaxNameLength   = 128
 )
 
+// RandomDigits is how many hexadecimal digits a random id has: 128 bits.
+const RandomDigits = 32
+
 // Kind is the letter that a global id begins with. It says what the id names.
 type Kind byte
 
@@ -23,6 +27,7 @@ const (
 	User      Kind = 'u'
 	Group     Kind = 'g'
 	Content   Kind = 'c'
+	Lease     Kind = 'l'
 )
 
 // kinds are the kinds of ids. A new kind needs a row here.
@@ -30,10 +35,13 @@ var kinds = [...]struct {
 	kind Kind
 	// folded ids are written in lower case, and read in any.
 	folded bool
+	// check checks the form of an id of the kind, but for its letter.
+	check func(s string) error
 }{
-	{User, true},
-	{Group, true},
-	{Content, false},
+	{User, true, Check},
+	{Group, true, Check},
+	{Content, false, Check},
+	{Lease, false, checkRandom},
 }
 
 // KindOf returns what a well-formed global id names, IDMalformed for other texts.
@@ -52,7 +60,7 @@ func KindOf(s string) Kind {
 		if k.folded {
 			text = Lower(s)
 		}
-		if Check(text) == nil {
+		if k.check(text) == nil {
 			return k.kind
 		}
 	}
@@ -71,6 +79,21 @@ func Check(s string) error {
 		return err
 	}
 	return CheckName(rest[cut+1:])
+}
+
+// checkRandom checks the form "<letter>:<32 lower-case hexadecimal digits>" of a random
+// id, but for the letter. Its error has code Invalid.
+func checkRandom(s string) error {
+	digits := s[2:]
+	ok := len(digits) == RandomDigits
+	for i := 0; ok && i < len(digits); i++ {
+		c := digits[i]
+		ok = c >= '0' && c <= '9' || c >= 'a' && c <= 'f'
+	}
+	if !ok {
+		return fault.Invalidf(nil, "the id of a lease is l: and %d digits of 0-9 and a-f", RandomDigits)
+	}
+	return nil
 }
 
 // CheckTenant checks the form of a tenant, [a-z0-9][a-z0-9-]{0,31}. Its error has

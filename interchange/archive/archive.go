@@ -7,6 +7,7 @@ import (
 	"context"
 
 	"carrel/core/commit"
+	"carrel/lease"
 	"carrel/library"
 	"carrel/page"
 	"carrel/principal"
@@ -23,13 +24,17 @@ const (
 	ChapterCreations                     // fixed creations
 	ChapterPrincipals                    // partitions of users and groups
 	ChapterContents                      // partitions of items
-	ChapterDues                          // items that expire
+	ChapterDues                          // what is to be done at a time
 	ChapterTexts                         // texts of pages
 	ChapterDrafts                        // drafts of users
+	ChapterLeases                        // leases; their claims are derived
 )
 
 // allChapters are all kinds of rows that are not derived from others.
-var allChapters = []Chapter{ChapterSettings, ChapterBlocks, ChapterCreations, ChapterPrincipals, ChapterContents, ChapterDues, ChapterTexts, ChapterDrafts}
+var allChapters = []Chapter{
+	ChapterSettings, ChapterBlocks, ChapterCreations, ChapterPrincipals, ChapterContents, ChapterDues, ChapterTexts,
+	ChapterDrafts, ChapterLeases,
+}
 
 // String names the chapter for operators.
 func (c Chapter) String() string {
@@ -50,6 +55,8 @@ func (c Chapter) String() string {
 		return "texts"
 	case ChapterDrafts:
 		return "drafts"
+	case ChapterLeases:
+		return "leases"
 	}
 	return "unknown"
 }
@@ -106,6 +113,7 @@ type Row struct {
 	Due         *commit.Due
 	Text        *page.Text
 	Draft       *page.DraftRow
+	Lease       *lease.Row
 }
 
 // Store reads and writes a whole store as rows, to move it to another one. Every

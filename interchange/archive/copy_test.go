@@ -12,6 +12,7 @@ import (
 
 	"carrel/backend"
 	"carrel/backend/backendtest"
+	"carrel/core/claim"
 	"carrel/core/clock"
 	"carrel/core/cursor"
 	"carrel/core/input"
@@ -19,6 +20,7 @@ import (
 	"carrel/core/naming"
 	"carrel/core/sched"
 	"carrel/interchange/archive"
+	"carrel/lease"
 	"carrel/library"
 	"carrel/library/repair"
 	"carrel/page"
@@ -148,6 +150,20 @@ func finish(t *testing.T, store backend.Store) {
 	}
 }
 
+// keepTextAndDraft stores a text and a draft.
+func keepTextAndDraft(t *testing.T, store page.Store) (page.Text, page.DraftRow) {
+	t.Helper()
+	text := page.Text{ID: page.TextID{1}, Item: "c:acme:n1", Row: library.RowKey{Kind: 4, Key: "1"}, Body: "body"}
+	if err := store.PutText(t.Context(), text); err != nil {
+		t.Fatal(err)
+	}
+	draft := page.DraftRow{User: "u:acme:ann", Name: "c:acme:n1/1", Token: page.TextID{2}, Value: []byte("value")}
+	if _, err := store.PutDraft(t.Context(), draft, nil); err != nil {
+		t.Fatal(err)
+	}
+	return text, draft
+}
+
 func TestACopyServesAsItsSourceDid(t *testing.T) {
 	h := backendtest.Town(t)
 	for n := range 5 {
@@ -186,17 +202,14 @@ func TestACopyServesAsItsSourceDid(t *testing.T) {
 		}
 		return titles
 	}
+	held, err := h.Leases.Acquire(t.Context(), ann, lease.Acquire{Documents: []lease.Document{{Key: "k"}}, TTLMs: backendtest.Ptr(3_600_000)})
+	if err != nil {
+		t.Fatal(err)
+	}
 	h.Quiet()
 	from, to := h.Store.(*pebblestore.Store), newStore(t)
 	defer closeStore(t, to)
-	text := page.Text{ID: page.TextID{1}, Item: "c:acme:n1", Row: library.RowKey{Kind: 4, Key: "1"}, Body: "body"}
-	if err := from.PutText(t.Context(), text); err != nil {
-		t.Fatal(err)
-	}
-	draft := page.DraftRow{User: "u:acme:ann", Name: "c:acme:n1/1", Token: page.TextID{2}, Value: []byte("value")}
-	if _, err := from.PutDraft(t.Context(), draft, nil); err != nil {
-		t.Fatal(err)
-	}
+	text, draft := keepTextAndDraft(t, from)
 	names, err := naming.New(from, "desk", 10)
 	if err != nil {
 		t.Fatal(err)
@@ -209,8 +222,8 @@ func TestACopyServesAsItsSourceDid(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	// 6 items, 11 members, 2 requests; 6 users, a group with its member; the cursor keys; a text; a draft.
-	if want := (map[string]int64{"settings": 1, "blocks": 1, "creations": 1, "principals": 8, "contents": 17, "dues": 1, "texts": 1, "drafts": 1}); !cmp.Equal(want, rows) {
+	// 6 items, 11 members, 2 requests; 6 users, a group with its member; the cursor keys; a text; a draft; a lease, which is due.
+	if want := (map[string]int64{"settings": 1, "blocks": 1, "creations": 1, "principals": 8, "contents": 17, "dues": 2, "texts": 1, "drafts": 1, "leases": 1}); !cmp.Equal(want, rows) {
 		t.Errorf("rows: %v, want %v", rows, want)
 	}
 	if texts, err := to.ReadTexts(t.Context(), []page.TextID{text.ID}); err != nil || texts[0] != text {
@@ -221,6 +234,9 @@ func TestACopyServesAsItsSourceDid(t *testing.T) {
 	}
 	svc := complete(t, to)
 	wantSameLibraries(t, from, to)
+	if c, err := to.ReadClaim(t.Context(), claim.Leased("k"), true); err != nil || c.Record != string(held.Lease.ID) {
+		t.Errorf("the claim of the lease's key is %+v, %v", c, err)
+	}
 	if diff := cmp.Diff(rest(h.Service), rest(svc)); diff != "" {
 		t.Errorf("the cursor of the source leads elsewhere at the target:\n%s", diff)
 	}
@@ -240,7 +256,7 @@ func TestACopyServesAsItsSourceDid(t *testing.T) {
 	if next, err := more.ContentName(t.Context()); err != nil || next == given {
 		t.Errorf("the name %s is given out twice: %v", next, err)
 	}
-	if dues, err := to.DueUntil(t.Context(), expires, 10); err != nil || len(dues) != 1 {
+	if dues, err := to.DueUntil(t.Context(), expires.Add(time.Minute), 10); err != nil || len(dues) != 2 {
 		t.Errorf("dues: %v, %v", dues, err)
 	}
 }

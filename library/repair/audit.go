@@ -24,6 +24,7 @@ type AuditReport struct {
 	Memberships int `json:"memberships"`
 	Directory   int `json:"directory"` // rows by which principals are found
 	Claims      int `json:"claims"`    // of unique names
+	Leases      int `json:"leases"`    // that hold keys
 	// StaleClaims are claims of interrupted changes, which keep no name from anybody. The
 	// scrubber removes them.
 	StaleClaims int `json:"staleClaims"`
@@ -109,6 +110,9 @@ func (s *Service) Audit(ctx context.Context) (*AuditReport, error) {
 	}
 	if err := s.auditEmails(ctx, r); err != nil {
 		return nil, fmt.Errorf("auditing e-mail addresses: %w", err)
+	}
+	if err := s.auditLeases(ctx, r); err != nil {
+		return nil, fmt.Errorf("auditing leases: %w", err)
 	}
 	if err := s.auditClaims(ctx, r); err != nil {
 		return nil, fmt.Errorf("auditing claims: %w", err)

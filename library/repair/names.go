@@ -76,7 +76,7 @@ func (c *scrubbing) claims(ctx context.Context, limit int) error {
 		c.report.Next = ScrubPlace{Claims: true, Claim: stands.Key}
 	}
 	if len(found) < limit {
-		c.report.Next = ScrubPlace{}
+		c.report.Next = ScrubPlace{Leases: true}
 	}
 	return nil
 }

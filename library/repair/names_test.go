@@ -7,6 +7,7 @@ import (
 
 	"carrel/backend/backendtest"
 	"carrel/core/claim"
+	"carrel/lease"
 	"carrel/library"
 	"carrel/library/repair"
 	"carrel/principal"
@@ -144,4 +145,99 @@ func TestNames_StaleClaimsAreRemoved(t *testing.T) {
 		t.Errorf("the claim stays: %+v, %v", c, err)
 	}
 	h.WantClean()
+}
+
+// Leases whose claims are lost get them again, of confirmed leases and of pending ones. The
+// audit reports the former.
+func TestNames_LeasesWithoutClaimsGetThem(t *testing.T) {
+	for name, mend := range map[string]func(t *testing.T, s *repair.Service){
+		"scrubbing": func(t *testing.T, s *repair.Service) {
+			if _, n := scrubEverything(t, s); n != 3 {
+				t.Errorf("%d claims were made, want 3", n)
+			}
+		},
+		"rebuilding": func(t *testing.T, s *repair.Service) {
+			r, err := s.RebuildAll(t.Context(), func(int, int) {})
+			if err != nil || r.Mended != 3 {
+				t.Errorf("%+v, %v, want 3 claims", r, err)
+			}
+		},
+		"deriving": func(t *testing.T, s *repair.Service) {
+			if err := s.DeriveAll(t.Context(), func(int, int) {}); err != nil {
+				t.Fatal(err)
+			}
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			h := named(t)
+			ctx := t.Context()
+			acquire := func(keys ...string) lease.End {
+				in := lease.Acquire{TTLMs: backendtest.Ptr(60_000)}
+				for _, k := range keys {
+					in.Documents = append(in.Documents, lease.Document{Key: k})
+				}
+				a, err := h.Leases.Acquire(ctx, backendtest.As("u:acme:ann"), in)
+				if err != nil {
+					t.Fatal(err)
+				}
+				return lease.End{ID: string(a.Lease.ID), Token: a.Token}
+			}
+			confirmed, pending, cancelled := acquire("a", "b"), acquire("c"), acquire("d")
+			if _, err := h.Leases.Confirm(ctx, confirmed); err != nil {
+				t.Fatal(err)
+			}
+			if _, err := h.Leases.Cancel(ctx, cancelled); err != nil {
+				t.Fatal(err)
+			}
+			for key, end := range map[string]lease.End{"a": confirmed, "b": confirmed, "c": pending, "d": cancelled} {
+				if err := h.Store.DropClaim(ctx, claim.Leased(key), end.ID, nil); err != nil {
+					t.Fatal(err)
+				}
+			}
+			r, err := h.Service.Audit(ctx)
+			if err != nil || r.Mismatches != 2 || r.Leases != 2 || !strings.Contains(r.Details[0], confirmed.ID+" has a key without a claim") {
+				t.Errorf("the audit found %+v, %v, want the two claims of the confirmed lease missing", r, err)
+			}
+			mend(t, h.Service)
+			for key, want := range map[string]string{"a": confirmed.ID, "b": confirmed.ID, "c": pending.ID, "d": ""} {
+				if c, err := h.Store.ReadClaim(ctx, claim.Leased(key), true); err != nil || c.Record != want {
+					t.Errorf("the claim of %s: %+v, %v, want one of %q", key, c, err, want)
+				}
+			}
+			h.WantClean()
+		})
+	}
+}
+
+// The scrubber sweeps leases whose hints were lost, and no others. The claim of a lease whose
+// deadline has passed is stale, so that the lease expires with it.
+func TestScrub_SweepsLeasesWithoutHints(t *testing.T) {
+	for _, claimed := range []bool{true, false} {
+		h := named(t)
+		ctx := t.Context()
+		a, err := h.Leases.Acquire(ctx, backendtest.As("u:acme:ann"), lease.Acquire{Documents: []lease.Document{{Key: "a"}}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		want := map[time.Duration]int64{0: 1, 30 * time.Second: 2, 2 * time.Minute: 2, 23 * time.Hour: 2, 25 * time.Hour: 0}
+		if !claimed {
+			want[30*time.Second] = 1
+		}
+		for _, at := range []time.Duration{0, 30 * time.Second, 2 * time.Minute, 23 * time.Hour, 25 * time.Hour} {
+			if !claimed {
+				if err := h.Store.DropClaim(ctx, claim.Leased("a"), string(a.Lease.ID), nil); err != nil {
+					t.Fatal(err)
+				}
+			}
+			scrubEverything(t, h.ServiceAfter(at))
+			row, err := h.Store.ReadLease(ctx, a.Lease.ID)
+			if err != nil || row.Seq != want[at] {
+				t.Errorf("claimed %t: after %s the lease has state %d, %v, want %d", claimed, at, row.Seq, err, want[at])
+			}
+			c, err := h.Store.ReadClaim(ctx, claim.Leased("a"), true)
+			if held := c.Record != ""; err != nil || held != (at == 0) {
+				t.Errorf("claimed %t: after %s the claim is %+v, %v", claimed, at, c, err)
+			}
+		}
+	}
 }

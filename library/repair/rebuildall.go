@@ -51,6 +51,10 @@ func (s *Service) RebuildAll(ctx context.Context, report func(done, of int)) (*R
 	if r.mended.Add(int64(found)); err != nil {
 		return nil, fmt.Errorf("rebuilding the directory: %w", err)
 	}
+	adopted, err := s.adoptLeases(ctx)
+	if r.mended.Add(int64(adopted)); err != nil {
+		return nil, fmt.Errorf("rebuilding the claims of leases: %w", err)
+	}
 	return &RebuildReport{Principals: r.principals, Contents: int(r.items.Load()), Mended: int(r.mended.Load())}, nil
 }
 

@@ -5,6 +5,7 @@ import (
 
 	"carrel/core/claim"
 	"carrel/core/commit"
+	"carrel/lease"
 	"carrel/library"
 	"carrel/principal"
 )
@@ -42,6 +43,10 @@ type ScrubPlace struct {
 	// Claims: the directory is done too. Claim is the key reached.
 	Claims bool
 	Claim  claim.Key
+
+	// Leases: the claims are done too. Lease is the lease reached.
+	Leases bool
+	Lease  lease.ID
 }
 
 // scrubLook is how many members or entries are looked at once, and scrubLooks
@@ -71,13 +76,15 @@ func (s *Service) Scrub(ctx context.Context) (settled, mismatches int, err error
 // a member's library or record shows otherwise than the header has it; then over
 // the principals, and takes out of their libraries what no header justifies, and
 // has memberships follow the groups and the directory their names; then over the
-// directory; then over the claims, of which it removes those that nobody holds. All of that
-// should find nothing but claims of interrupted changes: what
-// it finds is counted and told. Items whose time has come get their hint again.
+// directory; then over the claims, of which it removes those that nobody holds; then over
+// the leases, which get the claims and the sweeping that they lack. All of that nothing but claims of interrupted changes: what it finds is counted and told. Items whose
+// time has come get their hint again.
 func (s *Service) ScrubFrom(ctx context.Context, from ScrubPlace, limit int) (ScrubReport, error) {
 	c := &scrubbing{s: s, at: from, left: scrubLooks}
 	var err error
 	switch {
+	case from.Leases:
+		err = c.leases(ctx, limit)
 	case from.Claims:
 		err = c.claims(ctx, limit)
 	case from.Directory:

@@ -6,6 +6,7 @@ import (
 	"carrel/core/claim"
 	"carrel/core/commit"
 	"carrel/core/sched"
+	"carrel/lease"
 	"carrel/library"
 	"carrel/library/feed"
 	"carrel/principal"
@@ -22,6 +23,7 @@ type Service struct {
 	directory principal.DirectoryStore
 	lanes     commit.JournalStore
 	claims    *claim.Claims
+	leases    *lease.Service
 	rt        sched.Runtime
 	log       *slog.Logger
 
@@ -45,6 +47,7 @@ type Config struct {
 	Directory principal.DirectoryStore
 	Lanes     commit.JournalStore
 	Claims    *claim.Claims
+	Leases    *lease.Service
 	Runtime   sched.Runtime
 	Log       *slog.Logger
 }
@@ -54,7 +57,7 @@ type Config struct {
 func New(c Config) *Service {
 	s := &Service{
 		Service: c.Feed, contents: c.Contents, libraries: c.Libraries, people: c.People, directory: c.Directory, lanes: c.Lanes, claims: c.Claims,
-		rt: c.Runtime, log: c.Log,
+		leases: c.Leases, rt: c.Runtime, log: c.Log,
 		rebuilds:     rebuildTable{running: map[principal.ID]*rebuildRun{}, done: map[principal.ID]*rebuildRun{}},
 		rebuildTurns: sched.NewPermits(c.Runtime, rebuildsAtOnce),
 	}

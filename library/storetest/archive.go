@@ -102,7 +102,7 @@ type shelf struct {
 var chapters = []archive.Chapter{
 	archive.ChapterSettings, archive.ChapterBlocks, archive.ChapterCreations,
 	archive.ChapterPrincipals, archive.ChapterContents, archive.ChapterDues, archive.ChapterTexts,
-	archive.ChapterDrafts,
+	archive.ChapterDrafts, archive.ChapterLeases,
 }
 
 // walk reads a chapter in pages and gives the rows of this subtest's tenant, as
@@ -248,6 +248,9 @@ func (s *shelf) writeRest(w *written) {
 		s.putDraft(d, nil)
 		w.add(archive.ChapterDrafts, archive.Row{Draft: &d})
 	}
+	l := s.leased(7, 1)
+	s.same("the lease", s.commitLease(l), l)
+	w.add(archive.ChapterLeases, archive.Row{Lease: &l})
 }
 
 // sorted brings rows into an order of their own, whatever that of the archive is.

@@ -38,7 +38,8 @@ func areas() []area {
 	var all []area
 	for _, as := range [][]area{
 		contentAreas(), commitAreas(), enforceAreas(), settleAreas(), libraryAreas(), changeAreas(), sharedAreas(),
-		principalAreas(), groupAreas(), directoryAreas(), journalAreas(), registerAreas(), claimAreas(), rowAreas(), textAreas(), draftAreas(), raceAreas(), refusalAreas(),
+		principalAreas(), groupAreas(), directoryAreas(), journalAreas(), registerAreas(), claimAreas(), leaseAreas(),
+		rowAreas(), textAreas(), draftAreas(), raceAreas(), refusalAreas(),
 	} {
 		all = append(all, as...)
 	}

@@ -109,7 +109,7 @@ func (g *gateway) handlerFor(viewers ...principal.ID) (h *edge.Handler, tokens [
 	limits := edge.DefaultLimits()
 	limits.ViewerPoints, limits.AddressPoints = 0, 0 // what is measured is not the patience
 	h, err = edge.New(edge.Config{
-		Schema:       resolvers.NewSchema(&resolvers.Root{Library: g.service}),
+		Schema:       resolvers.NewSchema(&resolvers.Root{Services: resolvers.Services{Library: g.service}}),
 		Authenticate: known.Caller,
 		Limits:       limits,
 		Log:          slog.New(slog.DiscardHandler),

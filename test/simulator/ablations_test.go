@@ -27,7 +27,7 @@ const (
 
 // promised are the kinds of violations that an ablation must lead to. Other kinds may be
 // mistakes of the ablation itself.
-var promised = []string{wrongLibrary, leftOver, wrongPage, wrongFollower}
+var promised = []string{wrongLibrary, leftOver, wrongPage, wrongFollower, lostKey, wrongLease}
 
 var reportFlag = flag.String("report", "", "the file into which TestHunt writes what it has found")
 
@@ -59,12 +59,17 @@ func TestHunt(t *testing.T) {
 	m := newMachine()
 	defer m.Close()
 	if without != "" {
-		report.hunt(t.Context(), m, searched, func(v Violation) bool { return slices.Contains(promised, v.Kind) })
+		seeds := uint64(1)
+		if a, err := ablations.Find(without); err == nil && a.In == ablations.Leases {
+			seeds = leaseShare
+		}
+		report.hunt(t.Context(), m, seeds, searched, func(v Violation) bool { return slices.Contains(promised, v.Kind) })
 	} else {
 		all := func(Violation) bool { return true }
-		report.hunt(t.Context(), m, sample/2, all)
+		report.hunt(t.Context(), m, 1, sample/2, all)
+		report.hunt(t.Context(), m, leaseShare, sample/2, all)
 		m.Following = everybodyFollows
-		report.hunt(t.Context(), m, sample/2, all)
+		report.hunt(t.Context(), m, 1, sample/2, all)
 	}
 	switch v := report.Found; {
 	case v == nil && without != "":
@@ -84,11 +89,11 @@ func TestHunt(t *testing.T) {
 	}
 }
 
-// hunt plays schedules until one ends with a violation that counts.
-func (h *hunted) hunt(ctx context.Context, m *Machine, most uint64, counts func(Violation) bool) {
-	for seed := uint64(1); seed <= most && h.Found == nil; seed++ {
+// hunt plays schedules, of every so many seeds, until one ends with a violation that counts.
+func (h *hunted) hunt(ctx context.Context, m *Machine, every, most uint64, counts func(Violation) bool) {
+	for n := uint64(1); n <= most && h.Found == nil; n++ {
 		h.Schedules++
-		found := m.Play(ctx, seed)
+		found := m.Play(ctx, n*every)
 		if i := slices.IndexFunc(found, counts); i >= 0 {
 			h.Found = &found[i]
 		}
@@ -96,7 +101,7 @@ func (h *hunted) hunt(ctx context.Context, m *Machine, most uint64, counts func(
 }
 
 // TestAblations breaks one rule of the protocol at a time: the simulator must find a
-// wrong library, page or follower, or something left over. That shows that the rule is
+// wrong library, page, follower or lease, or something left over. That shows that the rule is
 // needed, and that its loss would be noticed. With the same patches, and all rules
 // followed, nothing may be found.
 func TestAblations(t *testing.T) {

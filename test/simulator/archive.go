@@ -71,6 +71,10 @@ func (st *Store) archived(chapter archive.Chapter) (rows []archive.Row) {
 			d.Value = slices.Clone(d.Value)
 			add(archive.Row{Draft: &d})
 		}
+	case archive.ChapterLeases:
+		for _, l := range st.leases {
+			add(archive.Row{Lease: &l})
+		}
 	}
 	return rows
 }
@@ -163,6 +167,8 @@ func (st *Store) putRow(r *archive.Row) {
 		st.putText(*r.Text)
 	case r.Draft != nil:
 		st.putDraft(*r.Draft)
+	case r.Lease != nil:
+		st.putLease(*r.Lease)
 	}
 }
 

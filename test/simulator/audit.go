@@ -26,6 +26,8 @@ const (
 	noEnd         = "no end"          // changes under way are never finished
 	defect        = "defect"          // a panic
 	disagreement  = "audit disagrees" // the product's own audit says otherwise
+	lostKey       = "lost key"        // a key was taken from who holds it, or is held by nobody
+	wrongLease    = "wrong lease"     // an answer about a lease that is not true
 )
 
 // Violation is something wrong that a schedule has led to.

@@ -49,8 +49,10 @@ func (c *Client) PutClaim(ctx context.Context, n claim.Claim, over *claim.Token)
 		switch {
 		case !found && token == nil:
 			c.st.claims = slices.Insert(c.st.claims, i, n)
+			c.st.claimChanged(n.Key)
 		case found && token != nil && c.st.claims[i].Token == *token:
 			c.st.claims[i] = n
+			c.st.claimChanged(n.Key)
 		}
 		stands = c.st.claimAt(n.Key)
 	}, nil)
@@ -68,6 +70,7 @@ func (c *Client) DropClaim(ctx context.Context, k claim.Key, record string, toke
 		i, found := find(c.st.claims, k, compareClaim)
 		if found && c.st.claims[i].Record == record && (wanted == nil || c.st.claims[i].Token == *wanted) {
 			c.st.claims = slices.Delete(c.st.claims, i, i+1)
+			c.st.claimChanged(k)
 		}
 	}, nil)
 }

@@ -95,6 +95,9 @@ func (r *run) operate(p *process, o *Operation) {
 		_ = p.a.After(r.ctx, time.Duration(r.s.pick(1<<r.s.pick(36)))*time.Nanosecond)
 	}
 	r.s.current.op = o
+	if o.lease != nil {
+		r.aim(p, o)
+	}
 	if o == r.watched {
 		r.onWatch(p.c)
 		r.watched = nil
@@ -106,8 +109,11 @@ func (r *run) operate(p *process, o *Operation) {
 	}
 	for range 3 {
 		r.st.tracef("%s begins %v", p.a.name, o)
-		o.call(ctx, p.svc, r.s)
+		o.call(ctx, p, r.s)
 		r.st.tracef("%s ends %v: %v", p.a.name, o, o.err)
+		if o.lease != nil {
+			r.heardOfLease(o)
+		}
 		if o.outcome != uncertain || o.key == nil {
 			break
 		}

@@ -6,8 +6,10 @@ import (
 	"strings"
 	"time"
 
+	"carrel/core/claim"
 	"carrel/core/fault"
 	"carrel/interchange/archive"
+	"carrel/lease"
 )
 
 // copyTries is how often an operator makes a copy again that was broken off.
@@ -53,6 +55,7 @@ func (r *run) copyStore() {
 	}
 	to.faults = Faults{}
 	r.copier(to, func(a *Actor, c *Client) { r.finishCopied(a, c) })
+	r.keysOfCopy(to)
 	to.audit(func(kind, format string, args ...any) { r.report(kind, "in the copy: "+format, args...) })
 }
 
@@ -92,9 +95,21 @@ func (r *run) copyOnce(a *Actor, from, to *Client) error {
 // simulated store lists creations as they have come, and rows that a copy puts again may
 // come late.
 func (r *run) compareCopy(to *Store) {
-	for c := archive.ChapterCreations; c <= archive.ChapterContents; c++ {
+	for _, c := range []archive.Chapter{archive.ChapterCreations, archive.ChapterPrincipals, archive.ChapterContents, archive.ChapterLeases} {
 		if got, want := inOrder(rowsAsText(to.archived(c))), inOrder(rowsAsText(r.st.archived(c))); got != want {
 			r.report(wrongLibrary, "the copy has the %s %s, not %s", c, got, want)
+		}
+	}
+}
+
+// keysOfCopy checks that permanent leases hold their keys in the copy, too.
+func (r *run) keysOfCopy(to *Store) {
+	for _, row := range to.leases {
+		l := readLeaseRow(row)
+		for _, k := range l.keys {
+			if holder := to.claimAt(claim.Leased(k)).Record; l.state == lease.Confirmed && holder != string(row.ID) {
+				r.report(lostKey, "in the copy, the claim of %q points to %q and not to %s", k, holder, row.ID)
+			}
 		}
 	}
 }
@@ -141,6 +156,8 @@ func rowsAsText(rows []archive.Row) string {
 				r.Content.Position, r.Content.Visibility, r.Content.State, r.Content.Unsettled)
 		case r.Member != nil:
 			text += fmt.Sprintf("%+v\n", *r.Member)
+		case r.Lease != nil:
+			text += fmt.Sprintf("%s %d %x\n", r.Lease.ID, r.Lease.Seq, r.Lease.Data)
 		case r.Request != nil:
 			text += fmt.Sprintf("%+v\n", *r.Request)
 		}

@@ -22,6 +22,8 @@ type Scenario struct {
 	after   func(ctx context.Context, p *process) error
 	// linger is how long the process lives on after the answer at least.
 	linger time.Duration
+	// refused: undisturbed, the operation is refused.
+	refused bool
 }
 
 // CallPoint is a store call of an operation, at which it can fail.
@@ -49,6 +51,16 @@ func crashWorld(st *Store, _ *Scheduler) world {
 		{Principal: bob, Role: library.Viewing, Seq: 1},
 	}, at)
 	return w
+}
+
+// again returns an operation that was not called yet.
+func (o *Operation) again() Operation {
+	copied := *o
+	if o.lease != nil {
+		call := *o.lease
+		copied.lease = &call
+	}
+	return copied
 }
 
 // Record plays a scenario undisturbed and tells the store calls that its
@@ -85,9 +97,9 @@ func (m *Machine) playScenario(ctx context.Context, sc *Scenario, seed uint64, u
 	if sc.prepare != nil {
 		sc.prepare(m.st)
 	}
-	op := *sc.op
+	op := sc.op.again()
 	for i, o := range sc.before {
-		earlier := *o
+		earlier := o.again()
 		earlier.n = 2 + i
 		r.ops = append(r.ops, &earlier)
 	}
@@ -95,6 +107,9 @@ func (m *Machine) playScenario(ctx context.Context, sc *Scenario, seed uint64, u
 	r.ops = append(r.ops, &op)
 	r.tune, r.after, r.lateness = sc.tune, sc.after, 32
 	r.tune.SnapshotPage, r.tune.FanOutWidth = 1, 2
+	if op.lease != nil {
+		r.after = r.sweepAll
+	}
 	r.watched, r.onWatch = &op, func(c *Client) {
 		c.calls = 0
 		watch(c)
@@ -111,7 +126,7 @@ func (m *Machine) playScenario(ctx context.Context, sc *Scenario, seed uint64, u
 	if !r.seen(noEnd, defect) {
 		r.judge()
 	}
-	if undisturbed && op.outcome != answered {
+	if undisturbed && (op.outcome != answered && !sc.refused || sc.refused && op.outcome != refused) {
 		r.report(lostChange, "undisturbed, %v was answered: %v", &op, op.err)
 	}
 	return r.found

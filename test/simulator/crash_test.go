@@ -2,6 +2,7 @@ package simulator
 
 import (
 	"context"
+	"slices"
 	"testing"
 	"time"
 
@@ -145,7 +146,7 @@ func TestCrashPoints(t *testing.T) {
 	m := NewMachine()
 	defer m.Close()
 	points, covered := 0, 0
-	for _, sc := range scenarios() {
+	for _, sc := range slices.Concat(scenarios(), leaseScenarios()) {
 		t.Run(sc.Name, func(t *testing.T) {
 			for seed := range uint64(crashSeeds) {
 				calls, found := m.Record(t.Context(), &sc, seed)

@@ -21,6 +21,10 @@
 // follow libraries (follower.go). At the end of some schedules the whole store is
 // copied to another one (copying.go).
 //
+// One schedule in eight is about the keys of leases instead. Clients acquire overlapping
+// leases, and confirm, cancel and read them around their deadlines (leasecalls.go). In the
+// end all leases are swept, and a lone contender takes the keys that are free.
+//
 // # What goes wrong
 //
 // Every store call and every wait is a point at which the scheduler may let
@@ -48,6 +52,8 @@
 //     item, and no item twice in a walk; nothing was missing that was at rest.
 //   - resume.go: the last cursor of a walk leads to what has changed since.
 //   - follower.go: whoever follows a library holds what it has.
+//   - leasehistory.go: whoever was given keys holds all of them, at every step.
+//   - leasejudge.go: every answer about a lease is what the lease was meanwhile.
 //   - judge.go: the product's own audit and its pages say the same.
 //
 // The judges know nothing of how the product works. Where this package calls

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"time"
 
+	"carrel/core/clock"
 	"carrel/core/commit"
 	"carrel/library"
 	"carrel/principal"
@@ -15,6 +16,13 @@ type History struct {
 	s          *Scheduler
 	contents   []*contentHistory
 	principals []*principalHistory
+	leases     []*leaseHistory
+	claims     []*claimHistory // of the keys of leases
+	// latest is the latest time that some clock of a process may have shown.
+	latest func() clock.Instant
+	// lost are the keys that were lost by those who held them, and other states of leases
+	// that must not be.
+	lost []string
 }
 
 type contentHistory struct {
@@ -134,6 +142,9 @@ func (s *principalState) role(p principal.ID) principal.GroupRole {
 // while it ran, what was refused never was, and nothing was done twice.
 func (h *History) check(ops []*Operation, report func(kind, format string, args ...any)) {
 	for _, o := range ops {
+		if o.lease != nil {
+			continue // checkLeases judges those
+		}
 		made := h.made(o)
 		switch o.outcome {
 		case answered:

@@ -34,12 +34,17 @@ const (
 	opRead
 	opImport
 	opImportMembers
+	opAcquire
+	opConfirm
+	opCancel
+	opLease
+	opAvailable
 	numOps
 )
 
 var opNames = [...]string{"updateTitle", "updateVisibility", "share", "setMembers", "remove", "delete",
 	"setExpiry", "create", "setGroupMembers", "rebuild", "createUser", "updateUser", "createGroup", "updateGroup", "read",
-	"import", "importMembers"}
+	"import", "importMembers", "acquireLease", "confirmLease", "cancelLease", "lease", "isKeyAvailable"}
 
 func (k opKind) String() string { return opNames[k] }
 
@@ -72,8 +77,9 @@ type Operation struct {
 	expires    clock.Instant
 	members    []library.Member // wanted rows; NoRole takes out
 	groupRows  []principal.GroupMemberRow
-	key        *string // the idempotency key
-	expected   *int    // the version that the caller has seen
+	key        *string    // the idempotency key
+	expected   *int       // the version that the caller has seen
+	lease      *leaseCall // where it is about keys
 
 	start, end int // steps; end 0 while it runs
 	outcome    outcomeOf
@@ -92,6 +98,8 @@ func (o *Operation) String() string {
 		s += fmt.Sprint(" ", o.members)
 	case opGroup:
 		s += fmt.Sprint(" ", o.group, o.groupRows)
+	case opAcquire, opConfirm, opCancel, opLease, opAvailable:
+		s += o.lease.String()
 	case opRebuild, opCreateUser, opUpdateUser, opCreateGroup, opUpdateGroup, opRead:
 		s += fmt.Sprint(" ", o.group)
 	}
@@ -99,11 +107,17 @@ func (o *Operation) String() string {
 }
 
 // call makes the call on a Service; it does not return where the process dies.
-func (o *Operation) call(ctx context.Context, svc *repair.Service, s *Scheduler) {
+func (o *Operation) call(ctx context.Context, p *process, s *Scheduler) {
 	if o.repeated = o.start > 0; !o.repeated {
 		o.start = s.steps
 	}
-	out, err := o.do(ctx, svc)
+	var out *library.ContentOutcome
+	var err error
+	if o.lease != nil {
+		err = o.askLeases(ctx, p)
+	} else {
+		out, err = o.do(ctx, p.svc)
+	}
 	o.end, o.err = s.steps, err
 	o.outcome = judgeAnswer(err)
 	if o.repeated && o.outcome == refused {

@@ -75,16 +75,18 @@ func copyOfSources(t *testing.T) string {
 
 var ruleRow = regexp.MustCompile("(?m)^\\| [^|]+ \\| `([a-z-]+)` \\| [^|]+ \\|$")
 
-// TestAblations_AreInTheDocumentation: docs/write-protocol.md says of each ablation which
-// rule it breaks, and what goes wrong then.
+// TestAblations_AreInTheDocumentation: the documents of the protocols say of each ablation
+// which rule it breaks, and what goes wrong then.
 func TestAblations_AreInTheDocumentation(t *testing.T) {
-	text, err := os.ReadFile(filepath.Join(root, "docs", "write-protocol.md"))
-	if err != nil {
-		t.Fatal(err)
-	}
 	var told, names []string
-	for _, row := range ruleRow.FindAllStringSubmatch(string(text), -1) {
-		told = append(told, row[1])
+	for _, document := range []string{"write-protocol.md", "unique-names.md"} {
+		text, err := os.ReadFile(filepath.Join(root, "docs", document))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, row := range ruleRow.FindAllStringSubmatch(string(text), -1) {
+			told = append(told, row[1])
+		}
 	}
 	for _, a := range ablations.All {
 		names = append(names, a.Name)
@@ -92,6 +94,6 @@ func TestAblations_AreInTheDocumentation(t *testing.T) {
 	slices.Sort(told)
 	slices.Sort(names)
 	if !slices.Equal(told, names) {
-		t.Errorf("docs/write-protocol.md has the ablations\n%q\nand there are\n%q", told, names)
+		t.Errorf("docs/write-protocol.md and docs/unique-names.md have the ablations\n%q\nand there are\n%q", told, names)
 	}
 }

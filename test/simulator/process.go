@@ -7,6 +7,7 @@ import (
 	"carrel/backend"
 	"carrel/core/journal"
 	"carrel/core/sched"
+	"carrel/lease"
 	"carrel/library"
 	"carrel/library/repair"
 )
@@ -14,11 +15,12 @@ import (
 // process is a simulated gateway: the product's Service and journal, wired as
 // the product wires them.
 type process struct {
-	a   *Actor
-	c   *Client
-	svc *repair.Service
-	api library.API // svc, with bounds on what only reads
-	j   *journal.Journal
+	a      *Actor
+	c      *Client
+	svc    *repair.Service
+	leases *lease.Service
+	api    library.API // svc, with bounds on what only reads
+	j      *journal.Journal
 	// started opens when it has started, or failed to.
 	started sched.Latch
 	failed  error
@@ -51,7 +53,7 @@ func (p *process) boot(ctx context.Context, tune library.Tuning) error {
 		return err
 	}
 	svc := services.Library
-	p.svc, p.api = svc, library.Bounded(svc, p.a)
+	p.svc, p.api, p.leases = svc, library.Bounded(svc, p.a), services.Leases
 	p.a.Go(func() { p.j.Run(ctx, svc) })
 	return nil
 }

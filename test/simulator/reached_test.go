@@ -15,6 +15,16 @@ func TestWorldIsReached(t *testing.T) {
 		}
 	}
 	for what, least := range map[string]int{
+		"acquireLease done":                 100,
+		"confirmLease done":                 20,
+		"cancelLease done":                  20,
+		"lease done":                        20,
+		"isKeyAvailable done":               20,
+		"refused TAKEN":                     50,
+		"refused EXPIRED":                   10,
+		"refused CANCELLED":                 10,
+		"refused CONFIRMED":                 10,
+		"refused IDEMPOTENCY_MISMATCH":      2,
 		"a call given up":                   20,
 		"nested groups":                     100,
 		"share with several done":           20,

@@ -21,6 +21,10 @@ type Machine struct {
 	Reached map[string]int
 }
 
+// leaseShare: the seeds that it divides are those of schedules about the keys of leases,
+// and about nothing else.
+const leaseShare = 8
+
 // someFollow is the usual chance that libraries are followed: such schedules
 // take several times as long as others.
 const someFollow = 100
@@ -68,6 +72,8 @@ type run struct {
 	impatient uint64
 	leave     []context.CancelFunc
 	settling  bool
+	// leases are those that clients were given.
+	leases []*granted
 	// watched is the operation whose calls are counted from its beginning on,
 	// and onWatch is told when that is.
 	watched *Operation
@@ -83,8 +89,12 @@ func (r *run) report(kind, format string, args ...any) {
 
 // Play plays the schedule of a seed and tells what is wrong at its end.
 func (m *Machine) Play(ctx context.Context, seed uint64) []Violation {
-	r := m.begin(ctx, seed, (*Store).build)
-	r.draw()
+	build, draw := (*Store).build, (*run).draw
+	if seed%leaseShare == 0 {
+		build, draw = (*Store).buildForLeases, (*run).drawLeases
+	}
+	r := m.begin(ctx, seed, build)
+	draw(r)
 	r.play()
 	m.Played++
 	m.Steps += m.s.steps
@@ -102,6 +112,7 @@ func (m *Machine) begin(ctx context.Context, seed uint64, build func(*Store, *Sc
 	m.st.Trace = m.Trace
 	r := &run{m: m, ctx: ctx, seed: seed, s: m.s, st: m.st, hist: &History{s: m.s}}
 	m.st.history = r.hist
+	r.hist.latest = r.latestClock
 	r.w = build(m.st, m.s)
 	m.s.Between = r.between
 	m.s.Orphaned = func(msg *message) {

@@ -30,7 +30,7 @@ var (
 func newMachine() *Machine {
 	m := NewMachine()
 	m.Following = *followingFlag
-	if a, err := ablations.Find(without); err == nil && a.Followers {
+	if a, err := ablations.Find(without); err == nil && a.In == ablations.Followed {
 		m.Following = everybodyFollows
 	}
 	return m

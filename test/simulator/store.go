@@ -9,6 +9,7 @@ import (
 	"carrel/core/clock"
 	"carrel/core/commit"
 	"carrel/interchange/archive"
+	"carrel/lease"
 	"carrel/library"
 	"carrel/page"
 	"carrel/principal"
@@ -31,6 +32,7 @@ type Store struct {
 	claims     []claim.Claim   // in order of their keys
 	texts      []page.Text     // in order of their ids
 	drafts     []page.DraftRow // in order of user and name
+	leases     []lease.Row     // in order of their ids
 	settings   []setting
 	blocks     []archive.BlockRow
 	decided    int // conditional writes applied to partitions

@@ -12,80 +12,125 @@ type Patch struct {
 	Old, New string
 }
 
+// Schedules are a kind of schedules.
+type Schedules uint8
+
+// The kinds of schedules.
+const (
+	Libraries Schedules = iota // those of libraries, few of which are followed
+	Followed                   // those of libraries that are followed
+	Leases                     // those of the keys of leases
+)
+
 // Ablation switches one rule of the write protocol off.
 type Ablation struct {
 	// Name is how a process is told of it, and how a replay names it.
 	Name string
 	// Without says what happens where the rule is off.
 	Without string
-	// Followers reports that only those who follow libraries see the loss of the rule.
-	Followers bool
-	Patches   []Patch
+	// In says in which schedules the loss of the rule shows.
+	In      Schedules
+	Patches []Patch
 }
 
 // All are the rules that can be switched off. Patches of one place are in the order of
 // the table: a later one sees what an earlier one has put in.
 var All = []Ablation{
-	{"entry-after-commit", "the in-flight entry is written after the compare-and-set", false, []Patch{
+	{"entry-after-commit", "the in-flight entry is written after the compare-and-set", Libraries, []Patch{
 		{"core/commit/decide.go", "if err := g.journal.Begin(early, a.Entry); err != nil {", "if err := g.ablatedBegin(ctx, early, a); err != nil {"},
 		{"core/commit/decide.go", "\tg.journal.Decided(a.Entry.ID)\n", "\tif err := g.ablatedAfter(firm, a, kept); err != nil {\n\t\treturn false, err\n\t}\n\tg.journal.Decided(a.Entry.ID)\n"},
 	}},
-	{"entry-before-read", "the entry's base is read before the attempt reads the state again", false, []Patch{
+	{"entry-before-read", "the entry's base is read before the attempt reads the state again", Libraries, []Patch{
 		{"core/commit/decide.go", "g.attempt(ctx, early, a)", "g.attempt(withTry(ctx, try), early, a)"},
 	}},
-	{"commit-before-ack", "the compare-and-set is sent before the write of the list with its entry was acknowledged", false, nil},
-	{"no-fence", "a change that was not decided is dropped without a fence", false, []Patch{
+	{"commit-before-ack", "the compare-and-set is sent before the write of the list with its entry was acknowledged", Libraries, nil},
+	{"no-fence", "a change that was not decided is dropped without a fence", Libraries, []Patch{
 		{"library/recovery.go", "if !e.Decided {", `if !e.Decided && !commit.Ablated("no-fence") {`},
 		{"library/settle.go", "if w.oldest.Seq <= w.entry.Base {", `if w.oldest.Seq <= w.entry.Base && !commit.Ablated("no-fence") {`},
 	}},
-	{"lane-dropped-newer", "a list is deleted with a newer timestamp than the one that was read", false, []Patch{
+	{"lane-dropped-newer", "a list is deleted with a newer timestamp than the one that was read", Libraries, []Patch{
 		{"core/journal/takeover.go", "j.store.DropLane(ctx, l.ID, l.Stamp)", "j.store.DropLane(ctx, l.ID, j.ablatedStamp(l.Stamp))"},
 	}},
-	{"settle-before-enforce", "positions are settled before the fan-out", false, []Patch{
+	{"settle-before-enforce", "positions are settled before the fan-out", Libraries, []Patch{
 		{"library/walk.go", "\tif e.Scope == commit.ScopeListed {\n\t\terr := w.listed(", "\tif err := w.s.ablatedFinish(ctx, e); err != nil {\n\t\treturn err\n\t}\n\tif e.Scope == commit.ScopeListed {\n\t\terr := w.listed("},
 	}},
-	{"entry-ends-before-enforce", "the entry leaves the list before the fan-out", false, []Patch{
+	{"entry-ends-before-enforce", "the entry leaves the list before the fan-out", Libraries, []Patch{
 		{"library/fanoutqueue.go", "\terr := w.run(ctx)\n\tended(err)\n", "\ts.ablatedRunTogether(batch)\n\terr := w.run(ctx)\n\tended(err)\n"},
 	}},
-	{"only-last-position", "only the position that was superseded last is deleted", false, []Patch{
+	{"only-last-position", "only the position that was superseded last is deleted", Libraries, []Patch{
 		{"library/derive.go", "range h.Unsettled {", "range ablatedUnsettled(h.Unsettled) {"},
 	}},
-	{"narrow-settles-all", "a change of a few members settles the positions of all", false, []Patch{
+	{"narrow-settles-all", "a change of a few members settles the positions of all", Libraries, []Patch{
 		{"library/settle.go", "if w.entry.Scope == commit.ScopeAll {", `if w.entry.Scope == commit.ScopeAll || commit.Ablated("narrow-settles-all") {`},
 	}},
-	{"member-dropped-at-once", "the row of a member that was removed is not kept as leaving", false, []Patch{
+	{"member-dropped-at-once", "the row of a member that was removed is not kept as leaving", Libraries, []Patch{
 		{"library/fanoutqueue.go", "\tswitch {\n\tcase e.Scope != commit.ScopeNone:\n", "\ts.ablatedComplete(ctx, e)\n\tswitch {\n\tcase e.Scope != commit.ScopeNone:\n"},
 	}},
-	{"later-leaving-dropped", "a leaving row that is newer than the snapshot is dropped", false, []Patch{
+	{"later-leaving-dropped", "a leaving row that is newer than the snapshot is dropped", Libraries, []Patch{
 		{"library/settle.go", "if m.Seq <= w.oldest.Seq {", `if m.Seq <= w.oldest.Seq || commit.Ablated("later-leaving-dropped") {`},
 		{"library/walk.go", "w.enforce(ctx, &page.Header, rows)", "w.enforce(ctx, w.ablatedHeader(&page.Header), rows)"},
 	}},
-	{"wall-clock", "the timestamp of a state is the wall clock, and may be below that of the state before", false, []Patch{
+	{"wall-clock", "the timestamp of a state is the wall clock, and may be below that of the state before", Libraries, []Patch{
 		{"core/commit/engine.go", "\treturn NextMTS(g.Now(), prev)\n", "\tif Ablated(\"wall-clock\") {\n\t\treturn g.Now()\n\t}\n\treturn NextMTS(g.Now(), prev)\n"},
 	}},
-	{"tombstone-old-timestamp", "an entry is deleted at its own timestamp", false, []Patch{
+	{"tombstone-old-timestamp", "an entry is deleted at its own timestamp", Libraries, []Patch{
 		{"test/simulator/derived.go", "\t\t\tts := int64(h.MTS)\n", "\t\t\tts := int64(h.MTS)\n\t\t\tif commit.Ablated(\"tombstone-old-timestamp\") {\n\t\t\t\tts = int64(k.Position)\n\t\t\t}\n"},
 		{"test/simulator/derived.go", "\t\"carrel/library\"\n", "\t\"carrel/core/commit\"\n\t\"carrel/library\"\n"},
 	}},
-	{"plain-share", "a share is a plain write, and no compare-and-set", false, []Patch{
+	{"plain-share", "a share is a plain write, and no compare-and-set", Libraries, []Patch{
 		{"library/sharequeue.go", "\tvar batch []*shareJob\n\t// Others may", "\tvar batch []*shareJob\n\tvar before *Header\n\t// Others may"},
 		{"library/sharequeue.go", "\t\treturn s.planShares(ctx, batch)\n", "\t\ts.ablatedBefore(ctx, j.id, &before)\n\t\treturn s.planShares(ctx, batch)\n"},
 		{"library/sharequeue.go", "\tvar fan *fanOut\n", "\tif s.ablatedShare(ctx, e, decided, before) {\n\t\tdecided = false\n\t}\n\tvar fan *fanOut\n"},
 	}},
-	{"unmoved-last-visibility", "at a position that stays, entries are deleted from the buckets of the last visibility only", false, []Patch{
+	{"unmoved-last-visibility", "at a position that stays, entries are deleted from the buckets of the last visibility only", Libraries, []Patch{
 		{"library/derive.go", "case b <= h.Widest:", `case b <= h.Widest && (!commit.Ablated("unmoved-last-visibility") || b <= h.Visibility):`},
 	}},
-	{"former-name-forgotten", "a change of name leaves the rows of the former name in the directory", false, []Patch{
+	{"former-name-forgotten", "a change of name leaves the rows of the former name in the directory", Libraries, []Patch{
 		{"principal/finish.go", "\treturn s.EnforceDirectory(ctx, h, e.Former)\n", "\tif commit.Ablated(\"former-name-forgotten\") {\n\t\te.Former = \"\"\n\t}\n\treturn s.EnforceDirectory(ctx, h, e.Former)\n"},
 	}},
-	{"left-is-deleted", "a change says that an item has left every bucket from which its entries are deleted", true, []Patch{
+	{"left-is-deleted", "a change says that an item has left every bucket from which its entries are deleted", Followed, []Patch{
 		{"library/left.go", "func (h *Header) Left(m Member) Buckets {\n", "func (h *Header) Left(m Member) Buckets {\n\tif left, ablated := h.ablatedLeft(m); ablated {\n\t\treturn left\n\t}\n"},
 	}},
-	{"missed-before-feed", "a follower reads what it has missed before it joins the feed", true, []Patch{
+	{"missed-before-feed", "a follower reads what it has missed before it joins the feed", Followed, []Patch{
 		{"library/feed/following.go", "\tif err := f.join(ctx); err != nil {\n\t\treturn err\n\t}\n\tvar missed", "\tif done, err := f.ablatedBegin(ctx, since); done || err != nil {\n\t\treturn err\n\t}\n\tif err := f.join(ctx); err != nil {\n\t\treturn err\n\t}\n\tvar missed"},
 	}},
-	{"recovery-silent", "who finishes the change of another writes no changes of libraries", true, []Patch{
+	{"recovery-silent", "who finishes the change of another writes no changes of libraries", Followed, []Patch{
 		{"library/walk.go", "\t\tif w.quiet {\n", "\t\tif w.quiet || w.serial && commit.Ablated(\"recovery-silent\") {\n"},
+	}},
+	{"lease-confirmed-by-key", "the keys of a lease are confirmed one after the other", Leases, []Patch{
+		{"lease/service.go", "s.store.CommitLease(ctx, row)", "s.ablatedCommit(ctx, l, row)"},
+	}},
+	{"lease-confirmed-late", "a lease is confirmed after its deadline", Leases, []Patch{
+		{"lease/change.go", "\t\tcase before.overdue(s.Now()):\n\t\t\treturn before.ended(Expired), nil\n\t\tcase before.State != Pending:\n", "\t\tcase before.overdue(s.Now()) && commit.Ablated(\"lease-expired-unwritten\"):\n\t\t\treturn before, (&Lease{State: Expired}).notPending()\n\t\tcase before.overdue(s.Now()) && !commit.Ablated(\"lease-confirmed-late\"):\n\t\t\treturn before.ended(Expired), nil\n\t\tcase before.State != Pending:\n"},
+	}},
+	{"lease-expired-unwritten", "EXPIRED is answered before the lease has expired in the store", Leases, nil},
+	{"lease-after-claims", "the row of a lease is written after its claims", Leases, []Patch{
+		{"lease/acquire.go", "\t\tif err := s.putDue(ctx, l, l.Deadline); err != nil {\n", "\t\tif err := s.ablatedClaim(ctx, l, true); err != nil {\n\t\t\treturn nil, err\n\t\t}\n\t\tif err := s.putDue(ctx, l, l.Deadline); err != nil {\n"},
+		{"lease/acquire.go", "\terr := s.claimKeys(ctx, l)\n", "\terr := s.ablatedClaim(ctx, l, false)\n"},
+	}},
+	{"refused-lease-pending", "a lease that is refused stays pending", Leases, []Patch{
+		{"lease/acquire.go", "\t\tif before.State != Pending {\n", "\t\tif before.State != Pending || commit.Ablated(\"refused-lease-pending\") {\n"},
+	}},
+	{"repetition-unchecked", "a repetition does not look whether the lease has its keys", Leases, []Patch{
+		{"lease/acquire.go", "if holder != string(l.ID) {", `if holder != string(l.ID) && !commit.Ablated("repetition-unchecked") {`},
+	}},
+	{"claim-unfenced", "a claim is taken over from a record that was not fenced", Leases, []Patch{
+		{"core/claim/claims.go", "record.Fence(ctx, stands.Record, look.Base)", "ablatedFence(ctx, record, stands.Record, look.Base)"},
+	}},
+	{"fence-refused-unread", "a record whose fence was refused is not read again", Leases, []Patch{
+		{"core/claim/claims.go", "return c.movedOn(ctx, record, stands)", "return c.ablatedMovedOn(ctx, record, stands)"},
+	}},
+	{"until-of-the-ended", "the claim of a record that has ended is left alone until it lapses", Leases, []Patch{
+		{"core/claim/claims.go", "\t\tcase look.Standing == Ended:\n", "\t\tcase look.Standing == Ended && c.ablatedWaits(stands):\n\t\t\treturn ErrTaken\n\t\tcase look.Standing == Ended:\n"},
+	}},
+	{"record-not-serial", "the record of a claim is read from a replica that may lag behind", Leases, []Patch{
+		{"test/simulator/leases.go", "\t\tstands = c.st.leaseAt(id)\n", "\t\tstands = c.st.ablatedLeaseAt(id)\n"},
+	}},
+	{"take-over-any-token", "a claim is replaced although it has changed since it was read", Leases, []Patch{
+		{"test/simulator/claims.go", "c.st.claims[i].Token == *token:", `(c.st.claims[i].Token == *token || ablated("take-over-any-token")):`},
+	}},
+	{"release-any-record", "a claim is released whoever has it", Leases, []Patch{
+		{"test/simulator/claims.go", "if found && c.st.claims[i].Record == record &&", `if found && (c.st.claims[i].Record == record || ablated("release-any-record")) &&`},
 	}},
 }
 

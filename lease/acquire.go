@@ -1,0 +1,213 @@
+package lease
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/base64"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"time"
+
+	"carrel/core/claim"
+	"carrel/core/commit"
+	"carrel/core/fault"
+	"carrel/core/sched"
+	"carrel/principal"
+)
+
+const (
+	// claimsAtOnce is how many keys of a lease are claimed or released at once.
+	claimsAtOnce = 16
+	// claimWithin is how long the claims of a lease may take.
+	claimWithin = 10 * time.Second
+	// endWithin is how long the end of a lease may take that nobody waits for.
+	endWithin = 5 * time.Second
+)
+
+// Acquired is the outcome of Acquire.
+type Acquired struct {
+	Lease *Lease
+	// Token is what the lease is confirmed, cancelled and read with. It is told once:
+	// empty for a repetition.
+	Token string
+}
+
+// Collision is the cause of the error of Acquire where keys are taken.
+type Collision struct {
+	Keys []string // all that are taken, in the order of the input
+}
+
+// Error counts the keys. Logs have no business with what they are.
+func (c *Collision) Error() string { return fmt.Sprintf("%d keys are taken", len(c.Keys)) }
+
+// CollidingKeys returns the keys that an error of Acquire names as taken.
+func CollidingKeys(err error) []string {
+	var c *Collision
+	if errors.As(err, &c) {
+		return c.Keys
+	}
+	return nil
+}
+
+// Acquire takes all keys for a time, or none of them.
+//
+// Errors: UNAUTHENTICATED; FORBIDDEN where the viewer's user does not exist; the faults of
+// the input; TAKEN, with a Collision as its cause; CONTENTION where others want the same
+// keys all the time; those of the store. The keys are free again after each of them.
+func (s *Service) Acquire(ctx context.Context, v *principal.Viewer, in Acquire) (*Acquired, error) {
+	defer v.Forget()
+	m, err := s.people.BeginAsUser(ctx, v, commit.Call{Name: "acquireLease", Input: &in, Key: &in.IdempotencyKey, Faults: in.check()})
+	if err != nil {
+		return nil, err
+	}
+	var id ID
+	err = s.Early(ctx, m.Budget, func(ctx context.Context) error {
+		if m.Request == nil {
+			id = s.newID()
+			return nil
+		}
+		fixed, err := s.FixCreation(ctx, m.Request, func() (string, error) { return string(s.newID()), nil })
+		id = ID(fixed)
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	token := s.newToken()
+	l, repeated, err := s.create(ctx, m, id, v.User, &in, token)
+	switch {
+	case err != nil:
+		return nil, err
+	case repeated:
+		return s.repetition(ctx, l)
+	}
+	if err := s.takeKeys(ctx, l); err != nil {
+		return nil, err
+	}
+	return &Acquired{Lease: l, Token: token}, nil
+}
+
+// create stores a new lease. repeated reports that l is the lease that the same request
+// has made before.
+func (s *Service) create(ctx context.Context, m commit.Mutation, id ID, owner principal.ID, in *Acquire, token string) (l *Lease, repeated bool, err error) {
+	_, _, err = s.Decide(ctx, m.Budget, string(id), func(ctx context.Context) (*commit.Attempt, error) {
+		before, err := s.read(ctx, id)
+		if err != nil {
+			return nil, err
+		}
+		if before != nil {
+			if repeated, err = m.Request.Answered(before.Request, s.Now()); err != nil {
+				return nil, err
+			}
+			if l = before; !repeated {
+				return nil, underWay() // refused meanwhile: a repetition makes another lease
+			}
+			return commit.Nothing, nil
+		}
+		now := s.Now()
+		l = &Lease{
+			ID: id, Seq: 1, State: Pending, Token: sha256.Sum256([]byte(token)), Owner: owner, CreatedAt: now, Deadline: now.Add(in.ttl()),
+			Documents: in.Documents, Request: m.Request.Row(now, nil),
+		}
+		if err := s.putDue(ctx, l, l.Deadline); err != nil {
+			return nil, fault.Unavailablef(err, "the store did not take the lease; nothing was changed, try again")
+		}
+		return s.write(l), nil
+	})
+	return l, repeated, err
+}
+
+// underWay is the answer of a repetition where the first attempt has not ended.
+func underWay() *fault.Error {
+	return &fault.Error{Code: fault.Unavailable, RetryAfter: 1,
+		Msg: "the first attempt of this request is still under way, or was interrupted; try again"}
+}
+
+// repetition returns the lease that the same request has made before, as it is now.
+func (s *Service) repetition(ctx context.Context, l *Lease) (*Acquired, error) {
+	l, err := s.settled(ctx, l)
+	if err != nil {
+		return nil, err
+	}
+	if l.State == Pending {
+		for _, key := range l.keys() {
+			holder, err := s.claims.Candidate(ctx, claim.Leased(key))
+			if err != nil {
+				return nil, err
+			}
+			if holder != string(l.ID) {
+				return nil, underWay()
+			}
+		}
+	}
+	return &Acquired{Lease: l}, nil
+}
+
+// takeKeys claims all keys of a new lease. If it cannot have them all, the lease ends.
+func (s *Service) takeKeys(ctx context.Context, l *Lease) error {
+	err := s.claimKeys(ctx, l)
+	if err == nil && l.overdue(s.Now()) {
+		err = fault.Unavailablef(nil, "the keys could not be taken within the time of the lease; nothing was changed, try again")
+	}
+	if err == nil {
+		return nil
+	}
+	firm, cancel := s.rt.Deadline(s.rt.Detach(ctx), endWithin)
+	defer cancel()
+	// The error is of the keys whether the lease can be ended now or only by its deadline.
+	if _, failed := s.change(firm, l.ID, func(before *Lease) (*Lease, error) {
+		if before.State != Pending {
+			return before, nil
+		}
+		return before.ended(Refused), nil
+	}); failed != nil {
+		s.log.WarnContext(ctx, "a lease that was refused holds its free keys until its deadline", "lease", l.ID, "error", failed)
+	}
+	return err
+}
+
+// claimKeys makes the claims of all keys point to a lease, and tries each of them whatever
+// becomes of the others. Its error is that of the store, CONTENTION, or TAKEN with all
+// keys that are taken.
+func (s *Service) claimKeys(ctx context.Context, l *Lease) error {
+	early, cancel := s.rt.Deadline(ctx, claimWithin)
+	defer cancel()
+	keys := l.keys()
+	taken := make([]bool, len(keys))
+	err := sched.ForEach(early, s.rt, len(keys), claimsAtOnce, func(i int) error {
+		err := s.claims.Take(early, claim.Leased(keys[i]), string(l.ID), l.Deadline)
+		if errors.Is(err, claim.ErrTaken) {
+			taken[i], err = true, nil
+		}
+		return err
+	})
+	if err != nil {
+		return commit.Late(ctx, fmt.Errorf("taking the keys of a lease: %w", err))
+	}
+	var colliding []string
+	for i, key := range keys {
+		if taken[i] {
+			colliding = append(colliding, key)
+		}
+	}
+	if len(colliding) == 0 {
+		return nil
+	}
+	return &fault.Error{Code: fault.Conflict, Reason: fault.ReasonTaken, Path: []string{"documents"}, Err: &Collision{colliding},
+		Msg: "keys are taken, see collidingKeys; none was leased"}
+}
+
+// newID returns the id of a new lease.
+func (s *Service) newID() ID {
+	var b [16]byte
+	s.rt.Random(b[:])
+	return ID("l:" + hex.EncodeToString(b[:]))
+}
+
+// newToken returns a new token, of 128 random bits.
+func (s *Service) newToken() string {
+	var b [16]byte
+	s.rt.Random(b[:])
+	return base64.RawURLEncoding.EncodeToString(b[:])
+}

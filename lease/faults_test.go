@@ -1,0 +1,284 @@
+package lease_test
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"carrel/backend"
+	"carrel/backend/backendtest"
+	"carrel/core/claim"
+	"carrel/core/fault"
+	"carrel/core/sched"
+	"carrel/lease"
+)
+
+// faulty is a store of which a test can make calls fail. A function that is nil calls the
+// store.
+type faulty struct {
+	backend.Store
+	mu          sync.Mutex
+	commitLease func(r lease.Row, next func() (lease.Row, error)) (lease.Row, error)
+	putClaim    func(c claim.Claim, next func() (claim.Claim, error)) (claim.Claim, error)
+	dropClaim   func() error
+}
+
+func (f *faulty) CommitLease(ctx context.Context, r lease.Row) (lease.Row, error) {
+	f.mu.Lock()
+	do := f.commitLease
+	f.mu.Unlock()
+	next := func() (lease.Row, error) { return f.Store.CommitLease(ctx, r) }
+	if do == nil {
+		return next()
+	}
+	return do(r, next)
+}
+
+func (f *faulty) PutClaim(ctx context.Context, c claim.Claim, over *claim.Token) (claim.Claim, error) {
+	f.mu.Lock()
+	do := f.putClaim
+	f.mu.Unlock()
+	next := func() (claim.Claim, error) { return f.Store.PutClaim(ctx, c, over) }
+	if do == nil {
+		return next()
+	}
+	return do(c, next)
+}
+
+func (f *faulty) DropClaim(ctx context.Context, k claim.Key, record string, token *claim.Token) error {
+	f.mu.Lock()
+	do := f.dropClaim
+	f.mu.Unlock()
+	if do != nil {
+		if err := do(); err != nil {
+			return err
+		}
+	}
+	return f.Store.DropClaim(ctx, k, record, token)
+}
+
+// set changes what fails.
+func (f *faulty) set(change func()) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	change()
+}
+
+func newFaulty(t *testing.T) (leases, *faulty) {
+	f := &faulty{}
+	h := newLeases(t, func(s backend.Store) backend.Store { f.Store = s; return f })
+	return h, f
+}
+
+var errUnknown = fault.Uncertain(errors.New("the node was lost"))
+
+// tryAcquire has ann acquire keys.
+func (h leases) tryAcquire(svc *lease.Service, keys ...string) error {
+	_, err := svc.Acquire(h.T.Context(), h.ann, lease.Acquire{Documents: documents(keys...)})
+	return err
+}
+
+// A key that the store does not take makes the whole lease fail, and the other keys are
+// free when that is answered.
+func TestAcquire_FailsIfAKeyIsNotStored(t *testing.T) {
+	h, f := newFaulty(t)
+	f.set(func() {
+		f.putClaim = func(c claim.Claim, next func() (claim.Claim, error)) (claim.Claim, error) {
+			if c.Name == "b" {
+				return claim.Claim{}, backendtest.ErrDown
+			}
+			return next()
+		}
+	})
+	if err := h.tryAcquire(h.Leases, "a", "b", "c"); !errors.Is(err, backendtest.ErrDown) {
+		t.Fatalf("acquiring: %v", err)
+	}
+	h.wantAvailable(h.Leases, map[string]bool{"a": true, "b": true, "c": true})
+	h.wantNoClaims()
+}
+
+// A store that fails while a lease is taken back does not hide that keys are taken. The
+// lease then lasts until its deadline, and nobody has its token.
+func TestAcquire_TellsTheCollisionIfTheStoreFailsAfterIt(t *testing.T) {
+	h, f := newFaulty(t)
+	h.acquire(h.Leases, h.bob, hour, "b")
+	f.set(func() {
+		f.commitLease = func(r lease.Row, next func() (lease.Row, error)) (lease.Row, error) {
+			if r.Seq > 1 {
+				return lease.Row{}, backendtest.ErrDown
+			}
+			return next()
+		}
+		f.dropClaim = func() error { return backendtest.ErrDown }
+	})
+	err := h.tryAcquire(h.Leases, "a", "b")
+	backendtest.WantFaults(t, err, "TAKEN documents")
+	if got := lease.CollidingKeys(err); !slices.Equal(got, []string{"b"}) {
+		t.Errorf("the colliding keys are %q", got)
+	}
+	h.wantAvailable(h.Leases, map[string]bool{"a": false, "b": false})
+	f.set(func() { f.commitLease, f.dropClaim = nil, nil })
+	h.wantAvailable(h.late.Leases, map[string]bool{"a": true, "b": false})
+	h.runDue(h.late)
+	if err := h.tryAcquire(h.late.Leases, "a"); err != nil {
+		t.Error(err)
+	}
+}
+
+// The claims that could not be removed at once are removed when the lease is due.
+func TestSweep_RemovesClaimsThatStayed(t *testing.T) {
+	h, f := newFaulty(t)
+	a := h.acquire(h.Leases, h.ann, nil, "a", "b")
+	f.set(func() { f.dropClaim = func() error { return backendtest.ErrDown } })
+	if _, err := h.Leases.Cancel(t.Context(), end(a)); err != nil {
+		t.Fatal(err)
+	}
+	h.wantAvailable(h.Leases, map[string]bool{"a": true, "b": true})
+	h.Runtime.Close()
+	f.set(func() { f.dropClaim = nil })
+	if all, err := h.Store.ScanClaims(t.Context(), claim.Key{Space: "key"}, 10); err != nil || len(all) != 2 {
+		t.Fatalf("claims: %v, %v", all, err)
+	}
+	h.runDue(h.late)
+	h.wantNoClaims()
+}
+
+// The outcome of each write is found out, whether it was applied or not.
+func TestLease_UnknownOutcomes(t *testing.T) {
+	for _, applied := range []bool{true, false} {
+		for _, seq := range []int64{1, 2} {
+			h, f := newFaulty(t)
+			lost := 2
+			f.set(func() {
+				f.commitLease = func(r lease.Row, next func() (lease.Row, error)) (lease.Row, error) {
+					if r.Seq == seq && lost > 0 {
+						lost--
+						if applied {
+							if _, err := next(); err != nil {
+								return lease.Row{}, err
+							}
+						}
+						return lease.Row{}, errUnknown
+					}
+					return next()
+				}
+			})
+			a := h.acquire(h.Leases, h.ann, nil, "a")
+			l, err := h.Leases.Confirm(t.Context(), end(a))
+			if err != nil || l.State != lease.Confirmed {
+				t.Errorf("applied %t, state %d: %+v, %v", applied, seq, l, err)
+			}
+			if lost != 0 {
+				t.Errorf("applied %t, state %d: nothing was lost", applied, seq)
+			}
+			h.wantAvailable(h.nextDay.Leases, map[string]bool{"a": false})
+		}
+	}
+}
+
+// A confirm whose outcome is unknown, and that lost against a cancel, is answered
+// CANCELLED.
+func TestConfirm_UnknownOutcomeAfterACancel(t *testing.T) {
+	h, f := newFaulty(t)
+	a := h.acquire(h.Leases, h.ann, nil, "a")
+	rt := sched.NewReal()
+	defer rt.Close()
+	other := h.beside(rt)
+	first := true
+	f.set(func() {
+		f.commitLease = func(_ lease.Row, next func() (lease.Row, error)) (lease.Row, error) {
+			if !first {
+				return next()
+			}
+			first = false
+			if _, err := other.Leases.Cancel(context.Background(), end(a)); err != nil {
+				return lease.Row{}, err
+			}
+			return lease.Row{}, errUnknown
+		}
+	})
+	_, err := h.Leases.Confirm(t.Context(), end(a))
+	backendtest.WantFaults(t, err, "CANCELLED")
+	h.wantAvailable(h.Leases, map[string]bool{"a": true})
+}
+
+// stepped is the real runtime with a clock that a test moves on.
+type stepped struct {
+	*sched.Real
+	by atomic.Int64
+}
+
+func (c *stepped) Now() time.Time { return c.Real.Now().Add(time.Duration(c.by.Load())) }
+
+// beside returns all Services on the same store, as another process has them.
+func (h leases) beside(rt sched.Runtime) *backend.Services {
+	return backendtest.OpenAll(h.T, backend.Config{Store: h.Store, Runtime: rt, Journal: h.Journal, Names: &backendtest.CountingNames{}})
+}
+
+// A lease whose claims took longer than it lasts is not given.
+func TestAcquire_FailsIfItsTimeIsOverBeforeItHasTheKeys(t *testing.T) {
+	h, f := newFaulty(t)
+	rt := &stepped{Real: sched.NewReal()}
+	defer rt.Close()
+	slow := h.beside(rt)
+	f.set(func() {
+		f.putClaim = func(c claim.Claim, next func() (claim.Claim, error)) (claim.Claim, error) {
+			if c.Name == "slow" {
+				rt.by.Store(int64(lease.DefaultTTL))
+			}
+			return next()
+		}
+	})
+	err := h.tryAcquire(slow.Leases, "slow", "a")
+	if fault.CodeOf(err) != fault.Unavailable {
+		t.Fatalf("acquiring: %v", err)
+	}
+	h.wantAvailable(h.Leases, map[string]bool{"slow": true, "a": true})
+}
+
+// The token is neither stored nor told in any error.
+func TestToken_IsNotStored(t *testing.T) {
+	h, f := newFaulty(t)
+	var rows []lease.Row
+	f.set(func() {
+		f.commitLease = func(r lease.Row, next func() (lease.Row, error)) (lease.Row, error) {
+			rows = append(rows, r)
+			return next()
+		}
+	})
+	a := h.acquire(h.Leases, h.ann, nil, "a")
+	if _, err := h.Leases.Confirm(t.Context(), end(a)); err != nil {
+		t.Fatal(err)
+	}
+	_, again := h.Leases.Confirm(t.Context(), end(a))
+	if again == nil || strings.Contains(again.Error(), a.Token) {
+		t.Errorf("the error is %v", again)
+	}
+	for _, r := range rows {
+		if strings.Contains(string(r.Data), a.Token) {
+			t.Errorf("state %d holds the token", r.Seq)
+		}
+	}
+	if len(rows) != 2 {
+		t.Errorf("%d states were stored, want 2", len(rows))
+	}
+}
+
+// Values are not kept of what has ended.
+func TestLease_EndedOnesHaveNoValues(t *testing.T) {
+	h := newLeases(t, nil)
+	value := "v"
+	a, err := h.Leases.Acquire(t.Context(), h.ann, lease.Acquire{Documents: []lease.Document{{Key: "a", Value: &value}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	l, err := h.late.Leases.Lease(t.Context(), string(a.Lease.ID), a.Token)
+	if err != nil || l.State != lease.Expired || l.Documents[0].Value != nil || l.Documents[0].Key != "a" {
+		t.Errorf("the lease is %+v, %v", l, err)
+	}
+}

@@ -1,0 +1,147 @@
+// Package lease takes several keys together or none of them, for a time, and makes them
+// permanent on request. Keys are texts of the callers' choice, shared by all tenants of a
+// deployment. docs/leases.md describes leases for users, docs/unique-names.md the claims
+// by which a key has one owner only.
+//
+// A lease is one row, and the row decides: its keys are held while it is CONFIRMED, or
+// PENDING before its deadline. Each change of the row is one compare-and-set, so exactly
+// one of confirm, cancel and expiry wins.
+package lease
+
+import (
+	"carrel/core/clock"
+	"carrel/core/commit"
+	"carrel/core/fault"
+	"carrel/core/id"
+	"carrel/principal"
+)
+
+// ID is the global id of a lease: "l:" and 32 hexadecimal digits.
+type ID string
+
+// ParseID checks the id of a lease. Its error has code Invalid.
+func ParseID(s string) (ID, error) {
+	if id.KindOf(s) != id.Lease {
+		return "", fault.Invalidf(nil, "not the id of a lease: it has the form l:<%d digits of 0-9 and a-f>", id.RandomDigits)
+	}
+	return ID(s), nil
+}
+
+// State is what has become of a lease.
+type State uint8
+
+// The states of a lease. Stores hold these numbers.
+const (
+	// Pending: the keys are held until the deadline.
+	Pending State = 1
+	// Confirmed: the keys are held for good.
+	Confirmed State = 2
+	// Cancelled: the holder of the token gave the keys up.
+	Cancelled State = 3
+	// Expired: the deadline passed first.
+	Expired State = 4
+	// Refused: the lease was not given, because a key was taken. Nobody got its token.
+	Refused State = 5
+)
+
+// Document is a key of a lease with its value.
+type Document struct {
+	Key   string
+	Value *string
+	// ETag is set when the lease is confirmed; nil before that.
+	ETag *string
+}
+
+// Lease is a lease as it is stored.
+type Lease struct {
+	ID    ID
+	Seq   int64 // of the state, from 1
+	State State
+	// Token is the SHA-256 of the token, which is not stored.
+	Token     [32]byte
+	Owner     principal.ID
+	CreatedAt clock.Instant
+	Deadline  clock.Instant
+	Documents []Document
+	// Request is the request that created the lease; nil: it had no idempotency key, or
+	// it was refused.
+	Request *commit.RequestRow
+	// Writers made the states, the last one last.
+	Writers []commit.EntryID
+}
+
+// ExpiresAt returns the time until which the lease holds its keys; nil: for good.
+func (l *Lease) ExpiresAt() *clock.Instant {
+	if l.State == Confirmed {
+		return nil
+	}
+	return &l.Deadline
+}
+
+// Tenant returns the tenant of the owner. Keys are shared by all tenants.
+func (l *Lease) Tenant() string { return l.Owner.Tenant() }
+
+// IsConfirmed reports whether the keys are held for good.
+func (l *Lease) IsConfirmed() bool { return l.State == Confirmed }
+
+// IsCancelled reports whether the keys were given up.
+func (l *Lease) IsCancelled() bool { return l.State == Cancelled || l.State == Refused }
+
+// IsExpired reports whether the deadline has passed.
+func (l *Lease) IsExpired() bool { return l.State == Expired }
+
+// String returns the state as the API names it. Nobody was given a refused lease, which
+// reads as a cancelled one.
+func (s State) String() string {
+	switch s {
+	case Pending:
+		return "PENDING"
+	case Confirmed:
+		return "CONFIRMED"
+	case Cancelled, Refused:
+		return "CANCELLED"
+	case Expired:
+		return "EXPIRED"
+	}
+	return ""
+}
+
+// ParseState returns the state of a name.
+func ParseState(name string) (State, bool) {
+	for _, s := range []State{Pending, Confirmed, Cancelled, Expired} {
+		if s.String() == name {
+			return s, true
+		}
+	}
+	return 0, false
+}
+
+// Ended reports whether the lease holds no key and never will.
+func (l *Lease) Ended() bool {
+	return l.State == Cancelled || l.State == Expired || l.State == Refused
+}
+
+// overdue reports whether the deadline of a pending lease has passed.
+func (l *Lease) overdue(now clock.Instant) bool { return l.State == Pending && l.Deadline <= now }
+
+// keeps reports whether the lease holds a key at a time.
+func (l *Lease) keeps(key string, now clock.Instant) bool {
+	if l.State != Confirmed && l.State != Pending || l.overdue(now) {
+		return false
+	}
+	for i := range l.Documents {
+		if l.Documents[i].Key == key {
+			return true
+		}
+	}
+	return false
+}
+
+// keys returns the keys in the order of the input.
+func (l *Lease) keys() []string {
+	keys := make([]string, len(l.Documents))
+	for i := range l.Documents {
+		keys[i] = l.Documents[i].Key
+	}
+	return keys
+}

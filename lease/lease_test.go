@@ -1,0 +1,421 @@
+package lease_test
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"carrel/backend"
+	"carrel/backend/backendtest"
+	"carrel/core/claim"
+	"carrel/core/clock"
+	"carrel/core/fault"
+	"carrel/lease"
+	"carrel/principal"
+)
+
+// leases is a fixture with ann and bob, and the Service of leases with three clocks.
+type leases struct {
+	*backendtest.Fixture
+	ann, bob *principal.Viewer
+	// late is past the deadline of leases with the default ttl, and nextDay past the time
+	// for which they are kept.
+	late, nextDay *backend.Services
+}
+
+func newLeases(t *testing.T, wrap func(backend.Store) backend.Store) leases {
+	h := backendtest.New(t, wrap)
+	h.User("u:acme:ann", principal.Public)
+	h.User("u:acme:bob", principal.Public)
+	return leases{h, backendtest.As("u:acme:ann"), backendtest.As("u:acme:bob"), h.After(time.Minute), h.After(25 * time.Hour)}
+}
+
+// documents are keys without values.
+func documents(keys ...string) []lease.Document {
+	var all []lease.Document
+	for _, k := range keys {
+		all = append(all, lease.Document{Key: k})
+	}
+	return all
+}
+
+// hour is a ttl beyond the clock of leases.late.
+var hour = backendtest.Ptr(3_600_000)
+
+// acquire has a user acquire keys, which must succeed.
+func (h leases) acquire(svc *lease.Service, v *principal.Viewer, ttl *int, keys ...string) *lease.Acquired {
+	h.T.Helper()
+	got, err := svc.Acquire(h.T.Context(), v, lease.Acquire{Documents: documents(keys...), TTLMs: ttl})
+	if err != nil {
+		h.T.Fatalf("acquiring %q: %v", keys, err)
+	}
+	return got
+}
+
+// end is the input that ends an acquired lease.
+func end(a *lease.Acquired) lease.End { return lease.End{ID: string(a.Lease.ID), Token: a.Token} }
+
+// wantAvailable compares which keys could be leased by a clock.
+func (h leases) wantAvailable(svc *lease.Service, want map[string]bool) {
+	h.T.Helper()
+	for key, free := range want {
+		got, err := svc.KeyAvailable(h.T.Context(), key)
+		if err != nil || got != free {
+			h.T.Errorf("the key %q is available: %t, %v, want %t", key, got, err, free)
+		}
+	}
+}
+
+// wantNoClaims waits until no claim is left, of leases or of interrupted changes, beside
+// those of the addresses of ann and bob.
+func (h leases) wantNoClaims() {
+	h.T.Helper()
+	h.Runtime.Close() // waits for the releases
+	all, err := h.Store.ScanClaims(h.T.Context(), claim.Key{}, 1000)
+	if err != nil {
+		h.T.Fatal(err)
+	}
+	for _, c := range all {
+		if c.Record[0] == 'l' {
+			h.T.Errorf("a claim is left: %+v", c)
+		}
+	}
+}
+
+// runDue does what is due by the clock of svc.
+func (h leases) runDue(svc *backend.Services) {
+	h.T.Helper()
+	ctx := h.T.Context()
+	for {
+		dues, err := h.Store.DueUntil(ctx, clock.Of(time.Now().Add(48*time.Hour)), 1000)
+		if err != nil {
+			h.T.Fatal(err)
+		}
+		done := 0
+		for _, d := range dues {
+			if d.At > svc.Engine.Now() {
+				continue
+			}
+			gone, err := svc.Engine.Expire(ctx, d)
+			if err != nil {
+				h.T.Fatalf("expiring %s: %v", d.Key, err)
+			}
+			if gone {
+				done++
+				if err := h.Store.DropDue(ctx, d); err != nil {
+					h.T.Fatal(err)
+				}
+			}
+		}
+		if done == 0 {
+			return
+		}
+	}
+}
+
+func TestAcquire_RefusesMalformedInput(t *testing.T) {
+	h := newLeases(t, nil)
+	long := strings.Repeat("k", lease.MaxKey)
+	big := strings.Repeat("v", lease.MaxValues/2)
+	more := big + "v"
+	many := make([]string, lease.MaxDocuments+1)
+	for i := range many {
+		many[i] = fmt.Sprint("m", i)
+	}
+	for _, c := range []struct {
+		what string
+		in   lease.Acquire
+		want []string
+	}{
+		{"no document", lease.Acquire{}, []string{"INVALID documents"}},
+		{"as many documents as may be", lease.Acquire{Documents: documents(many[1:]...)}, nil},
+		{"one document too many", lease.Acquire{Documents: documents(many...)}, []string{"TOO_MANY documents"}},
+		{"the longest key", lease.Acquire{Documents: documents(long)}, nil},
+		{"a key that is too long, an empty one, and one that is no UTF-8", lease.Acquire{Documents: documents(long+"k", "a", "", "\xff")},
+			[]string{"INVALID documents.0.key", "INVALID documents.2.key", "INVALID documents.3.key"}},
+		{"a key twice", lease.Acquire{Documents: documents("b", "c", "b")}, []string{"INVALID documents.2.key"}},
+		{"as much as may be", lease.Acquire{Documents: []lease.Document{{Key: "d", Value: &big}, {Key: "e", Value: &big}}}, nil},
+		{"a byte too much", lease.Acquire{Documents: []lease.Document{{Key: "f", Value: &big}, {Key: "g", Value: &more}}}, []string{"INVALID documents"}},
+		{"a value that is no UTF-8", lease.Acquire{Documents: []lease.Document{{Key: "f", Value: backendtest.Ptr("\xff")}}}, []string{"INVALID documents.0.value"}},
+		{"no time", lease.Acquire{Documents: documents("h"), TTLMs: backendtest.Ptr(0)}, []string{"INVALID ttlMs"}},
+		{"a negative time", lease.Acquire{Documents: documents("h"), TTLMs: backendtest.Ptr(-1)}, []string{"INVALID ttlMs"}},
+		{"half a second", lease.Acquire{Documents: documents("h"), TTLMs: backendtest.Ptr(500)}, []string{"INVALID ttlMs"}},
+		{"just too short", lease.Acquire{Documents: documents("h"), TTLMs: backendtest.Ptr(999)}, []string{"INVALID ttlMs"}},
+		{"a second", lease.Acquire{Documents: documents("h"), TTLMs: backendtest.Ptr(1000)}, nil},
+		{"an hour", lease.Acquire{Documents: documents("i"), TTLMs: hour}, nil},
+		{"more than an hour", lease.Acquire{Documents: documents("j"), TTLMs: backendtest.Ptr(3_600_001)}, []string{"INVALID ttlMs"}},
+		{"more than a duration holds", lease.Acquire{Documents: documents("j"), TTLMs: backendtest.Ptr(int(1) << 62)}, []string{"INVALID ttlMs"}},
+		{"everything at once", lease.Acquire{Documents: documents("", "k", "k"), TTLMs: backendtest.Ptr(0), IdempotencyKey: backendtest.Ptr("")},
+			[]string{"INVALID documents.0.key", "INVALID documents.2.key", "INVALID ttlMs", "INVALID idempotencyKey"}},
+	} {
+		t.Run(c.what, func(t *testing.T) {
+			_, err := h.Leases.Acquire(t.Context(), h.ann, c.in)
+			backendtest.WantFaults(t, err, c.want...)
+		})
+	}
+	h.wantAvailable(h.Leases, map[string]bool{"a": true, "f": true, "j": true, "k": true, "h": false})
+}
+
+func TestAcquire_IsForStoredUsers(t *testing.T) {
+	h := newLeases(t, nil)
+	for v, want := range map[*principal.Viewer]string{
+		backendtest.Anonymous():         "UNAUTHENTICATED",
+		backendtest.As("u:acme:nobody"): "FORBIDDEN",
+	} {
+		_, err := h.Leases.Acquire(t.Context(), v, lease.Acquire{Documents: documents("a")})
+		backendtest.WantFaults(t, err, want)
+	}
+	h.wantAvailable(h.Leases, map[string]bool{"a": true})
+}
+
+func TestAcquire_TakesAllKeysOrNone(t *testing.T) {
+	h := newLeases(t, nil)
+	value := "v"
+	first, err := h.Leases.Acquire(t.Context(), h.ann, lease.Acquire{Documents: []lease.Document{{Key: "b", Value: &value}, {Key: "d"}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	l := first.Lease
+	if l.State != lease.Pending || l.ExpiresAt() == nil || *l.ExpiresAt() != l.CreatedAt.Add(lease.DefaultTTL) || len(first.Token) < 22 {
+		t.Errorf("the lease is %+v", l)
+	}
+	if diff := cmp.Diff([]lease.Document{{Key: "b", Value: &value}, {Key: "d"}}, l.Documents); diff != "" {
+		t.Errorf("its documents (-want +got):\n%s", diff)
+	}
+	_, err = h.Leases.Acquire(t.Context(), h.bob, lease.Acquire{Documents: documents("e", "d", "c", "b", "a")})
+	backendtest.WantFaults(t, err, "TAKEN documents")
+	if got := lease.CollidingKeys(err); !slices.Equal(got, []string{"d", "b"}) {
+		t.Errorf("the colliding keys are %q, want d and b in the order of the input", got)
+	}
+	h.wantAvailable(h.Leases, map[string]bool{"a": true, "b": false, "c": true, "d": false, "e": true, "f": true})
+	h.acquire(h.Leases, h.bob, nil, "a", "c", "e")
+	h.wantAvailable(h.Leases, map[string]bool{"a": false, "b": false, "c": false, "d": false, "e": false})
+}
+
+// Of a pending lease whose deadline has passed the keys are free at once, whether it was
+// swept or not, and the former holder of the key can do nothing to its new one.
+func TestLease_FormerHolderCannotTouchTheNewOne(t *testing.T) {
+	for _, sweep := range []bool{false, true} {
+		for name, act := range map[string]func(h leases, former *lease.Acquired) error{
+			"confirm": func(h leases, former *lease.Acquired) error {
+				_, err := h.late.Leases.Confirm(h.T.Context(), end(former))
+				backendtest.WantFaults(h.T, err, "EXPIRED")
+				return nil
+			},
+			"confirm by a slower clock": func(h leases, former *lease.Acquired) error {
+				_, err := h.Leases.Confirm(h.T.Context(), end(former))
+				backendtest.WantFaults(h.T, err, "EXPIRED")
+				return nil
+			},
+			"cancel": func(h leases, former *lease.Acquired) error {
+				l, err := h.late.Leases.Cancel(h.T.Context(), end(former))
+				if err == nil && l.State != lease.Expired {
+					err = fmt.Errorf("the lease is %v", l.State)
+				}
+				return err
+			},
+		} {
+			t.Run(fmt.Sprintf("%s, swept %t", name, sweep), func(t *testing.T) {
+				h := newLeases(t, nil)
+				former := h.acquire(h.Leases, h.ann, nil, "a", "b")
+				if sweep {
+					h.runDue(h.late)
+				}
+				h.wantAvailable(h.late.Leases, map[string]bool{"a": true, "b": true})
+				owner := h.acquire(h.late.Leases, h.bob, hour, "a")
+				if err := act(h, former); err != nil {
+					t.Error(err)
+				}
+				h.runDue(h.late)
+				h.wantAvailable(h.late.Leases, map[string]bool{"a": false, "b": true})
+				l, err := h.late.Leases.Lease(t.Context(), string(owner.Lease.ID), owner.Token)
+				if err != nil || l.State != lease.Pending {
+					t.Errorf("the new lease is %+v, %v", l, err)
+				}
+				if _, err := h.late.Leases.Confirm(t.Context(), end(owner)); err != nil {
+					t.Error(err)
+				}
+				h.wantAvailable(h.nextDay.Leases, map[string]bool{"a": false, "b": true})
+				h.WantClean()
+			})
+		}
+	}
+}
+
+// TestLease_EndsOnce plays the table of confirm and cancel.
+func TestLease_EndsOnce(t *testing.T) {
+	h := newLeases(t, nil)
+	ctx := t.Context()
+	confirm := func(s *lease.Service) func(a *lease.Acquired) (*lease.Lease, error) {
+		return func(a *lease.Acquired) (*lease.Lease, error) { return s.Confirm(ctx, end(a)) }
+	}
+	cancel := func(s *lease.Service) func(a *lease.Acquired) (*lease.Lease, error) {
+		return func(a *lease.Acquired) (*lease.Lease, error) { return s.Cancel(ctx, end(a)) }
+	}
+	for n, c := range []struct {
+		what  string
+		acts  []func(a *lease.Acquired) (*lease.Lease, error)
+		wants []string
+		state lease.State
+	}{
+		{"confirm, then both", acts(confirm(h.Leases), confirm(h.Leases), cancel(h.Leases)), []string{"", "CONFIRMED", "CONFIRMED"}, lease.Confirmed},
+		{"cancel, then both", acts(cancel(h.Leases), cancel(h.Leases), confirm(h.Leases)), []string{"", "CANCELLED", "CANCELLED"}, lease.Cancelled},
+		{"confirm too late, then both", acts(confirm(h.late.Leases), confirm(h.Leases), cancel(h.Leases)), []string{"EXPIRED", "EXPIRED", ""}, lease.Expired},
+		{"cancel too late, then both", acts(cancel(h.late.Leases), cancel(h.Leases), confirm(h.Leases)), []string{"", "", "EXPIRED"}, lease.Expired},
+		{"confirm, then both too late", acts(confirm(h.Leases), confirm(h.late.Leases), cancel(h.late.Leases)), []string{"", "CONFIRMED", "CONFIRMED"}, lease.Confirmed},
+		{"cancel, then both too late", acts(cancel(h.Leases), confirm(h.late.Leases), cancel(h.late.Leases)), []string{"", "CANCELLED", "CANCELLED"}, lease.Cancelled},
+	} {
+		t.Run(c.what, func(t *testing.T) {
+			key := fmt.Sprint("k", n)
+			a := h.acquire(h.Leases, h.ann, nil, key)
+			for i, act := range c.acts {
+				var want []string
+				if c.wants[i] != "" {
+					want = []string{c.wants[i]}
+				}
+				_, err := act(a)
+				backendtest.WantFaults(t, err, want...)
+			}
+			l, err := h.Leases.Lease(ctx, string(a.Lease.ID), a.Token)
+			if err != nil || l.State != c.state {
+				t.Fatalf("the lease is %+v, %v", l, err)
+			}
+			permanent := c.state == lease.Confirmed
+			if (l.ExpiresAt() == nil) != permanent || (l.Documents[0].ETag != nil) != permanent {
+				t.Errorf("the lease is %+v", l)
+			}
+			h.wantAvailable(h.Leases, map[string]bool{key: !permanent})
+			h.runDue(h.late)
+			h.wantAvailable(h.nextDay.Leases, map[string]bool{key: !permanent})
+		})
+	}
+	h.WantClean()
+}
+
+func acts(all ...func(a *lease.Acquired) (*lease.Lease, error)) []func(a *lease.Acquired) (*lease.Lease, error) {
+	return all
+}
+
+func TestLease_NeedsItsToken(t *testing.T) {
+	h := newLeases(t, nil)
+	ctx := t.Context()
+	a := h.acquire(h.Leases, h.ann, nil, "a")
+	other := h.acquire(h.Leases, h.ann, nil, "b")
+	id := string(a.Lease.ID)
+	for _, token := range []string{"", other.Token, a.Token[:len(a.Token)-1], a.Token + "x"} {
+		_, confirmed := h.Leases.Confirm(ctx, lease.End{ID: id, Token: token})
+		_, cancelled := h.Leases.Cancel(ctx, lease.End{ID: id, Token: token})
+		_, read := h.Leases.Lease(ctx, id, token)
+		backendtest.WantFaults(t, confirmed, "FORBIDDEN token")
+		backendtest.WantFaults(t, cancelled, "FORBIDDEN token")
+		backendtest.WantFaults(t, read, "FORBIDDEN")
+	}
+	for _, c := range []struct{ id, mutation, query string }{
+		{"l:0123456789abcdef0123456789abcdef", "NOT_FOUND id", ""},
+		{"l:0123456789ABCDEF0123456789abcdef", "INVALID id", "BAD_USER_INPUT"},
+		{"l:acme:ann", "INVALID id", "BAD_USER_INPUT"},
+		{"u:acme:ann", "INVALID id", ""},
+		{"", "INVALID id", "BAD_USER_INPUT"},
+	} {
+		_, confirmed := h.Leases.Confirm(ctx, lease.End{ID: c.id, Token: a.Token})
+		_, cancelled := h.Leases.Cancel(ctx, lease.End{ID: c.id, Token: a.Token})
+		l, read := h.Leases.Lease(ctx, c.id, a.Token)
+		backendtest.WantFaults(t, confirmed, c.mutation)
+		backendtest.WantFaults(t, cancelled, c.mutation)
+		if c.query == "" && (l != nil || read != nil) || c.query != "" && string(fault.ReasonOf(read)) != c.query {
+			t.Errorf("reading %q: %+v, %v", c.id, l, read)
+		}
+	}
+	l, err := h.Leases.Confirm(ctx, end(a))
+	if err != nil || l.State != lease.Confirmed {
+		t.Errorf("with its token: %+v, %v", l, err)
+	}
+	if n, err := h.Service.Nodes(ctx, h.ann, []string{id}); err != nil || n[0] != nil {
+		t.Errorf("the node of a lease is %v, %v", n, err)
+	}
+	for _, key := range []string{"", strings.Repeat("k", lease.MaxKey+1), "\xff"} {
+		if _, err := h.Leases.KeyAvailable(ctx, key); fault.ReasonOf(err) != fault.ReasonBadInput {
+			t.Errorf("the key %q: %v", key, err)
+		}
+	}
+}
+
+// Of a confirm and a cancel at the same time one wins, and the keys are as it says.
+func TestLease_OneOfConfirmAndCancelWins(t *testing.T) {
+	h := newLeases(t, nil)
+	for n := range 20 {
+		key := fmt.Sprint("k", n)
+		a := h.acquire(h.Leases, h.ann, nil, key)
+		var confirmed, cancelled error
+		together(
+			func() { _, confirmed = h.Leases.Confirm(context.Background(), end(a)) },
+			func() { _, cancelled = h.Leases.Cancel(context.Background(), end(a)) })
+		if (confirmed == nil) == (cancelled == nil) {
+			t.Fatalf("confirm: %v, cancel: %v", confirmed, cancelled)
+		}
+		h.wantAvailable(h.nextDay.Leases, map[string]bool{key: cancelled == nil})
+	}
+}
+
+// together calls functions at the same time and waits for all.
+func together(all ...func()) {
+	done := make(chan struct{}, len(all))
+	for _, f := range all {
+		go func() { f(); done <- struct{}{} }()
+	}
+	for range all {
+		<-done
+	}
+}
+
+// The row of a lease that has ended is kept for a day, and no claim of it stays. That of a
+// confirmed one is permanent.
+func TestSweep(t *testing.T) {
+	h := newLeases(t, nil)
+	ctx := t.Context()
+	expired := h.acquire(h.Leases, h.ann, nil, "a", "b")
+	confirmed := h.acquire(h.Leases, h.ann, nil, "c")
+	cancelled := h.acquire(h.Leases, h.ann, nil, "d")
+	if _, err := h.Leases.Confirm(ctx, end(confirmed)); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := h.Leases.Cancel(ctx, end(cancelled)); err != nil {
+		t.Fatal(err)
+	}
+	for _, step := range []struct {
+		svc  *backend.Services
+		want map[*lease.Acquired]lease.State
+	}{
+		{h.After(0), map[*lease.Acquired]lease.State{expired: lease.Pending, confirmed: lease.Confirmed, cancelled: lease.Cancelled}},
+		{h.late, map[*lease.Acquired]lease.State{expired: lease.Expired, confirmed: lease.Confirmed, cancelled: lease.Cancelled}},
+		{h.nextDay, map[*lease.Acquired]lease.State{expired: 0, confirmed: lease.Confirmed, cancelled: 0}},
+	} {
+		h.runDue(step.svc)
+		for a, want := range step.want {
+			l, err := h.Leases.Lease(ctx, string(a.Lease.ID), a.Token)
+			got := lease.State(0)
+			if l != nil {
+				got = l.State
+			}
+			if err != nil || got != want {
+				t.Errorf("the lease of %q is %v, %v, want %v", a.Lease.Documents[0].Key, got, err, want)
+			}
+		}
+	}
+	_, err := h.Leases.Confirm(ctx, end(expired))
+	backendtest.WantFaults(t, err, "NOT_FOUND id")
+	if _, err := h.Leases.Confirm(ctx, end(confirmed)); fault.ReasonOf(err) != fault.ReasonConfirmed {
+		t.Errorf("the confirmed lease: %v", err)
+	}
+	dues, err := h.Store.DueUntil(ctx, clock.Of(time.Now().Add(100*time.Hour)), 100)
+	if err != nil || len(dues) != 0 {
+		t.Errorf("hints are left: %v, %v", dues, err)
+	}
+	h.wantAvailable(h.nextDay.Leases, map[string]bool{"a": true, "b": true, "c": false, "d": true})
+	h.WantClean()
+}

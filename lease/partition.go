@@ -1,0 +1,38 @@
+package lease
+
+import (
+	"context"
+
+	"carrel/core/commit"
+)
+
+// partition reads a lease for its creation with an idempotency key. A lease that was
+// refused gives the key free: it is in use, and has no request. The claim of an id is a
+// refused lease with the request of the claim, which nothing can replace.
+func (s *Service) partition(ctx context.Context, globalID string, key *commit.RequestKey) (*commit.Partition, error) {
+	l, err := s.read(ctx, ID(globalID))
+	if err != nil {
+		return nil, err
+	}
+	if l != nil {
+		p := &commit.Partition{State: commit.Deleted}
+		if l.Request != nil && key != nil && l.Request.Key == *key {
+			p.Request = l.Request
+		}
+		return p, nil
+	}
+	return &commit.Partition{State: commit.Absent, Claim: func(row *commit.RequestRow) *commit.Attempt {
+		now := s.Now()
+		claimed := &Lease{ID: ID(globalID), Seq: 1, State: Refused, CreatedAt: now, Deadline: now, Request: row}
+		a := s.write(claimed)
+		insert := a.Commit
+		a.Commit = func(ctx context.Context, writer commit.EntryID) (commit.Verdict, error) {
+			// The hint by which the row is removed; without it the scrubber does.
+			if err := s.putDue(ctx, claimed, claimed.Deadline.Add(keptFor)); err != nil {
+				return commit.Verdict{}, err
+			}
+			return insert(ctx, writer)
+		}
+		return a
+	}}, nil
+}

@@ -1,0 +1,132 @@
+package lease
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+
+	"carrel/core/clock"
+	"carrel/core/commit"
+	"carrel/principal"
+)
+
+// rowVersion is the first byte of a row's data.
+const rowVersion = 1
+
+// errRow is the error of data that cannot be read.
+var errRow = errors.New("the row of a lease is damaged, or of a later version of this program")
+
+// hasRequest is the bit of a row that says so.
+const hasRequest = 1
+
+// row returns the lease as stores keep it. Numbers are varints; texts have their length
+// in front.
+func (l *Lease) row() Row {
+	var facts byte
+	if l.Request != nil {
+		facts |= hasRequest
+	}
+	b := append([]byte{rowVersion, byte(l.State), facts}, l.Token[:]...)
+	b = commit.AppendText(b, l.Owner)
+	b = binary.AppendVarint(b, int64(l.CreatedAt))
+	b = binary.AppendVarint(b, int64(l.Deadline))
+	b = binary.AppendUvarint(b, uint64(len(l.Writers)))
+	for _, w := range l.Writers {
+		b = append(b, w[:]...)
+	}
+	b = binary.AppendUvarint(b, uint64(len(l.Documents)))
+	for _, d := range l.Documents {
+		b = appendDocument(b, &d)
+	}
+	if r := l.Request; r != nil {
+		b = append(append(b, r.Key[:]...), r.InputHash[:]...)
+		b = commit.AppendText(b, r.Answer)
+		b = binary.AppendVarint(b, int64(r.Until))
+	}
+	return Row{ID: l.ID, Seq: l.Seq, Data: b}
+}
+
+func appendDocument(b []byte, d *Document) []byte {
+	return appendOptional(appendOptional(commit.AppendText(b, d.Key), d.Value), d.ETag)
+}
+
+// appendOptional appends a text with a byte in front that says whether there is one.
+func appendOptional(b []byte, s *string) []byte {
+	if s == nil {
+		return append(b, 0)
+	}
+	return commit.AppendText(append(b, 1), *s)
+}
+
+// leaseOf reads a row. That of no lease is nil.
+func leaseOf(r Row) (*Lease, error) {
+	if r.Seq == 0 {
+		return nil, nil
+	}
+	in := commit.NewReader(r.Data)
+	if in.Byte() != rowVersion {
+		return nil, fmt.Errorf("%s: %w", r.ID, errRow)
+	}
+	l := &Lease{ID: r.ID, Seq: r.Seq, State: State(in.Byte())}
+	facts := in.Byte()
+	fill(in, l.Token[:])
+	l.Owner = principal.ID(in.Text())
+	l.CreatedAt, l.Deadline = clock.Instant(in.Int()), clock.Instant(in.Int())
+	for n := in.Uint(); n > 0 && in.OK(); n-- {
+		var w commit.EntryID
+		fill(in, w[:])
+		l.Writers = append(l.Writers, w)
+	}
+	for n := in.Uint(); n > 0 && in.OK(); n-- {
+		l.Documents = append(l.Documents, readDocument(in))
+	}
+	if facts&hasRequest != 0 {
+		l.Request = &commit.RequestRow{}
+		fill(in, l.Request.Key[:])
+		fill(in, l.Request.InputHash[:])
+		if answer := in.Text(); answer != "" {
+			l.Request.Answer = []byte(answer)
+		}
+		l.Request.Until = clock.Instant(in.Int())
+	}
+	if !in.OK() || in.More() || l.State < Pending || l.State > Refused || int64(len(l.Writers)) > l.Seq {
+		return nil, fmt.Errorf("%s: %w", r.ID, errRow)
+	}
+	return l, nil
+}
+
+func readDocument(in *commit.Reader) Document {
+	return Document{Key: in.Text(), Value: readOptional(in), ETag: readOptional(in)}
+}
+
+func readOptional(in *commit.Reader) *string {
+	if in.Byte() == 0 {
+		return nil
+	}
+	s := in.Text()
+	return &s
+}
+
+// fill reads bytes that have no length in front.
+func fill(in *commit.Reader, b []byte) {
+	for i := range b {
+		b[i] = in.Byte()
+	}
+}
+
+// verdict is the outcome of the write of r, after which the lease's row is stands. A row
+// names its writers, so that an outcome that was unknown can be told from it.
+func verdict(r, stands Row) (commit.Verdict, error) {
+	if stands.Seq == r.Seq && string(stands.Data) == string(r.Data) {
+		return commit.Verdict{Applied: true}, nil
+	}
+	l, err := leaseOf(stands)
+	if err != nil || l == nil {
+		return commit.Verdict{}, err
+	}
+	v := commit.Verdict{Seq: l.Seq}
+	for i, w := range l.Writers {
+		v.Writers = append(v.Writers, commit.Writer{Seq: l.Seq - int64(len(l.Writers)-1-i), Entry: w})
+	}
+	return v, nil
+}

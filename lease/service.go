@@ -1,0 +1,91 @@
+package lease
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+
+	"carrel/core/claim"
+	"carrel/core/commit"
+	"carrel/core/id"
+	"carrel/core/sched"
+	"carrel/principal"
+)
+
+// dueStore keeps hints. commit.JournalStore has it.
+type dueStore interface {
+	PutDue(ctx context.Context, d commit.Due) error
+}
+
+// Config is what the Service of leases needs.
+type Config struct {
+	Principals *principal.Service
+	Store      Store
+	Dues       dueStore
+	Claims     *claim.Claims
+	Runtime    sched.Runtime
+	Log        *slog.Logger
+}
+
+// Service holds the rules of leases. It is safe for concurrent use.
+type Service struct {
+	*commit.Engine
+	people *principal.Service
+	store  Store
+	dues   dueStore
+	claims *claim.Claims
+	rt     sched.Runtime
+	log    *slog.Logger
+}
+
+// New returns the Service of leases, and makes it the handler of their hints.
+func New(c Config) *Service {
+	s := &Service{
+		Engine: c.Principals.Engine, people: c.Principals, store: c.Store, dues: c.Dues, claims: c.Claims, rt: c.Runtime, log: c.Log,
+	}
+	s.Handle(commit.Lease, commit.Handler{Expire: s.expire})
+	s.Creates(id.Lease, s.partition)
+	s.claims.Record(byte(id.Lease), keyRecord{s})
+	return s
+}
+
+// read returns a lease, nil where there is none.
+func (s *Service) read(ctx context.Context, id ID) (*Lease, error) {
+	row, err := s.store.ReadLease(ctx, id)
+	if err != nil {
+		return nil, fmt.Errorf("reading the lease: %w", err)
+	}
+	return leaseOf(row)
+}
+
+// write returns the attempt that stores a state of a lease.
+func (s *Service) write(l *Lease) *commit.Attempt {
+	before := l.Writers[:len(l.Writers):len(l.Writers)]
+	return &commit.Attempt{
+		Entry: commit.Entry{Kind: commit.Lease, Key: string(l.ID), Base: l.Seq - 1},
+		Commit: func(ctx context.Context, writer commit.EntryID) (commit.Verdict, error) {
+			l.Writers = append(before, writer)
+			row := l.row()
+			stands, err := s.store.CommitLease(ctx, row)
+			if err != nil {
+				return commit.Verdict{}, err
+			}
+			return verdict(row, stands)
+		},
+	}
+}
+
+// ended returns the lease as it is after it has ended. The keys are kept until their
+// claims are released; the values are not.
+func (l *Lease) ended(as State) *Lease {
+	after := *l
+	after.Seq, after.State = l.Seq+1, as
+	after.Documents = make([]Document, len(l.Documents))
+	for i := range l.Documents {
+		after.Documents[i] = Document{Key: l.Documents[i].Key}
+	}
+	if as == Refused {
+		after.Request = nil
+	}
+	return &after
+}

@@ -1,0 +1,91 @@
+package lease
+
+import (
+	"strconv"
+	"time"
+	"unicode/utf8"
+
+	"carrel/core/fault"
+	"carrel/core/input"
+)
+
+// Limits of a lease, from the API contract.
+const (
+	// MaxDocuments is how many keys a lease has at most.
+	MaxDocuments = input.MaxList
+	// MaxKey is how many bytes a key has at most.
+	MaxKey = 512
+	// MaxValues is how many bytes the values of a lease have at most, together.
+	MaxValues = 64 << 10
+	// MinTTL and MaxTTL bound how long a lease is pending.
+	MinTTL = time.Second
+	MaxTTL = time.Hour
+	// DefaultTTL is how long it is pending if the caller does not say.
+	DefaultTTL = 5 * time.Second
+)
+
+// Acquire is the input of Service.Acquire.
+type Acquire struct {
+	Documents []Document
+	// TTLMs is how many milliseconds the lease is pending; nil: DefaultTTL.
+	TTLMs          *int
+	IdempotencyKey *string
+}
+
+// ttl returns how long the lease is pending.
+func (in *Acquire) ttl() time.Duration {
+	if in.TTLMs == nil {
+		return DefaultTTL
+	}
+	return time.Duration(*in.TTLMs) * time.Millisecond
+}
+
+// check returns the faults of the input but for its idempotency key.
+func (in *Acquire) check() fault.List {
+	var faults fault.List
+	faults = append(faults, checkDocuments(in.Documents)...)
+	if ms := in.TTLMs; ms != nil && (int64(*ms) < MinTTL.Milliseconds() || int64(*ms) > MaxTTL.Milliseconds()) {
+		faults = append(faults, fault.Invalidf([]string{"ttlMs"}, "a lease lasts %d to %d ms until it is confirmed", MinTTL.Milliseconds(), MaxTTL.Milliseconds()))
+	}
+	return faults
+}
+
+func checkDocuments(documents []Document) fault.List {
+	const field = "documents"
+	switch n := len(documents); {
+	case n == 0:
+		return fault.List{fault.Invalidf([]string{field}, "name at least one key")}
+	case n > MaxDocuments:
+		return fault.List{fault.TooManyf([]string{field}, "a lease takes at most %d keys", MaxDocuments)}
+	}
+	var faults fault.List
+	seen := make(map[string]bool, len(documents))
+	size := 0
+	for i, d := range documents {
+		at := strconv.Itoa(i)
+		err := checkKey(d.Key)
+		if err == nil && seen[d.Key] {
+			err = fault.Invalidf(nil, "this key is named twice")
+		}
+		faults.Add(err, field, at, "key")
+		seen[d.Key] = true
+		if d.Value != nil {
+			size += len(*d.Value)
+			if !utf8.ValidString(*d.Value) {
+				faults = append(faults, fault.Invalidf([]string{field, at, "value"}, "a value is valid UTF-8"))
+			}
+		}
+	}
+	if size > MaxValues {
+		faults = append(faults, fault.Invalidf([]string{field}, "the values of a lease have at most %d bytes together; these have %d", MaxValues, size))
+	}
+	return faults
+}
+
+// checkKey checks the form of a key. Its error has code Invalid.
+func checkKey(key string) error {
+	if len(key) < 1 || len(key) > MaxKey || !utf8.ValidString(key) {
+		return fault.Invalidf(nil, "a key has 1 to %d bytes of valid UTF-8", MaxKey)
+	}
+	return nil
+}

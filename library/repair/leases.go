@@ -1,0 +1,96 @@
+package repair
+
+import (
+	"context"
+	"fmt"
+
+	"carrel/lease"
+)
+
+// adoptKeys gives a lease the claims of the keys that it holds and lacks. It returns how
+// many claims it has changed.
+func (s *Service) adoptKeys(ctx context.Context, l *lease.Scanned) (int, error) {
+	n := 0
+	for _, k := range l.Keys {
+		adopted, err := s.adoptClaim(ctx, k, string(l.ID))
+		if n += adopted; err != nil {
+			return n, err
+		}
+	}
+	return n, nil
+}
+
+// adoptLeases is adoptKeys for all leases.
+func (s *Service) adoptLeases(ctx context.Context) (int, error) {
+	n := 0
+	err := s.eachLease(ctx, func(l *lease.Scanned) error {
+		adopted, err := s.adoptKeys(ctx, l)
+		n += adopted
+		return err
+	})
+	return n, err
+}
+
+// eachLease calls see for all leases.
+func (s *Service) eachLease(ctx context.Context, see func(l *lease.Scanned) error) error {
+	var after lease.ID
+	for {
+		found, err := s.leases.Scan(ctx, after, rebuildPage)
+		if err != nil {
+			return err
+		}
+		for i := range found {
+			if err := see(&found[i]); err != nil {
+				return fmt.Errorf("%s: %w", found[i].ID, err)
+			}
+			after = found[i].ID
+		}
+		if len(found) < rebuildPage {
+			return nil
+		}
+	}
+}
+
+// leases gives leases the claims that they lack, and sweeps those whose hints were lost.
+func (c *scrubbing) leases(ctx context.Context, limit int) error {
+	found, err := c.s.leases.Scan(ctx, c.at.Lease, limit)
+	if err != nil {
+		return err
+	}
+	for i := range found {
+		l := &found[i]
+		adopted, err := c.s.adoptKeys(ctx, l)
+		c.report.Mismatches += adopted
+		if err == nil && l.Missed {
+			c.report.Settled++
+			err = c.s.leases.Sweep(ctx, l.ID)
+		}
+		if err != nil {
+			return fmt.Errorf("%s: %w", l.ID, err)
+		}
+		c.report.Next = ScrubPlace{Leases: true, Lease: l.ID}
+	}
+	if len(found) < limit {
+		c.report.Next = ScrubPlace{}
+	}
+	return nil
+}
+
+// auditLeases checks the claims of permanent leases. A pending one may be taking its keys,
+// or have been interrupted.
+func (s *Service) auditLeases(ctx context.Context, r *AuditReport) error {
+	return s.eachLease(ctx, func(l *lease.Scanned) error {
+		if len(l.Keys) > 0 {
+			r.Leases++
+		}
+		if !l.Permanent {
+			return nil
+		}
+		for _, k := range l.Keys {
+			if err := s.auditClaim(ctx, r, k, string(l.ID), "a key"); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}

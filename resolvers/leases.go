@@ -1,0 +1,52 @@
+package resolvers
+
+import (
+	"context"
+
+	"carrel/graph"
+	"carrel/lease"
+)
+
+// Lease answers a lease to whoever has its token.
+func (q queries) Lease(ctx context.Context, id, token string) (*lease.Lease, error) {
+	return q.Leases.Lease(ctx, id, token)
+}
+
+// IsKeyAvailable answers whether a key could be leased.
+func (q queries) IsKeyAvailable(ctx context.Context, key string) (bool, error) {
+	return q.Leases.KeyAvailable(ctx, key)
+}
+
+// AcquireLease leases keys.
+func (m mutations) AcquireLease(ctx context.Context, in graph.AcquireLeaseInput) (*graph.AcquireLeasePayload, error) {
+	got, err := m.Leases.Acquire(ctx, m.begin(ctx), lease.Acquire{
+		Documents: in.Documents, TTLMs: in.TTLMs, IdempotencyKey: in.IdempotencyKey,
+	})
+	colliding := lease.CollidingKeys(err)
+	faults, err := graph.UserErrors(err)
+	payload := &graph.AcquireLeasePayload{CollidingKeys: colliding, UserErrors: faults, ClientMutationID: in.ClientMutationID}
+	if faults == nil || colliding != nil {
+		payload.Asked = len(in.Documents)
+	}
+	if got != nil {
+		payload.Lease = got.Lease
+		if got.Token != "" {
+			payload.Token = &got.Token
+		}
+	}
+	return payload, err
+}
+
+// ConfirmLease makes the keys of a lease permanent.
+func (m mutations) ConfirmLease(ctx context.Context, in graph.ConfirmLeaseInput) (*graph.ConfirmLeasePayload, error) {
+	l, err := m.Leases.Confirm(ctx, lease.End{ID: in.ID, Token: in.Token})
+	faults, err := graph.UserErrors(err)
+	return &graph.ConfirmLeasePayload{Lease: l, UserErrors: faults, ClientMutationID: in.ClientMutationID}, err
+}
+
+// CancelLease gives the keys of a lease free.
+func (m mutations) CancelLease(ctx context.Context, in graph.CancelLeaseInput) (*graph.CancelLeasePayload, error) {
+	l, err := m.Leases.Cancel(ctx, lease.End{ID: in.ID, Token: in.Token})
+	faults, err := graph.UserErrors(err)
+	return &graph.CancelLeasePayload{Lease: l, UserErrors: faults, ClientMutationID: in.ClientMutationID}, err
+}

@@ -1,0 +1,34 @@
+package lease
+
+import (
+	"context"
+
+	"carrel/core/commit"
+)
+
+// ablatedCommit confirms the first key of a lease by one write, and all by a second one.
+func (s *Service) ablatedCommit(ctx context.Context, l *Lease, row Row) (Row, error) {
+	if l.State != Confirmed || len(l.Documents) < 2 || !commit.Ablated("lease-confirmed-by-key") {
+		return s.store.CommitLease(ctx, row)
+	}
+	first := *l
+	first.Documents = l.Documents[:1]
+	if stands, err := s.store.CommitLease(ctx, first.row()); err != nil || stands.Seq != row.Seq {
+		return stands, err
+	}
+	l.Seq++
+	rest := l.row()
+	stands, err := s.store.CommitLease(ctx, rest)
+	if err == nil && stands.Seq == rest.Seq {
+		return row, nil
+	}
+	return stands, err
+}
+
+// ablatedClaim claims the keys of a lease, early or late: one of the two.
+func (s *Service) ablatedClaim(ctx context.Context, l *Lease, early bool) error {
+	if early != commit.Ablated("lease-after-claims") {
+		return nil
+	}
+	return s.claimKeys(ctx, l)
+}

@@ -1,0 +1,206 @@
+package simulator
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"carrel/core/clock"
+	"carrel/lease"
+	"carrel/principal"
+)
+
+// leaseCall is what an operation asks about keys, and what it was answered.
+type leaseCall struct {
+	keys []string // of acquireLease; isKeyAvailable has one
+	ttl  int      // in milliseconds
+	// of is the lease that is confirmed, cancelled or read; foreign: with another token.
+	of      *granted
+	foreign bool
+	// wait, where set, is how long the client waits before it; else that is drawn.
+	wait *time.Duration
+
+	// began is the time of the process when it was called last, and struck the number of
+	// faults up to then.
+	began  clock.Instant
+	struck int
+
+	got       *lease.Lease
+	token     string
+	available bool
+}
+
+// granted is a lease whose token a client was told.
+type granted struct {
+	id       lease.ID
+	token    string
+	deadline clock.Instant
+}
+
+// neverGranted is a lease that does not exist.
+var neverGranted = &granted{id: "l:00000000000000000000000000000000", token: "none"}
+
+func (c *leaseCall) String() string {
+	switch {
+	case c.of != nil && c.foreign:
+		return fmt.Sprintf("%s with another token", c.of.id)
+	case c.of != nil:
+		return string(c.of.id)
+	}
+	return fmt.Sprintf("%v for %d ms", c.keys, c.ttl)
+}
+
+// askLeases makes the call of an operation that is about keys.
+func (o *Operation) askLeases(ctx context.Context, p *process) (err error) {
+	c := o.lease
+	c.began, c.struck, c.got, c.token = clock.Of(p.a.clock()), p.c.st.struck, nil, ""
+	var end lease.End
+	if c.of != nil {
+		if end = (lease.End{ID: string(c.of.id), Token: c.of.token}); c.foreign {
+			end.Token = "foreign"
+		}
+	}
+	switch o.kind {
+	case opConfirm:
+		c.got, err = p.leases.Confirm(ctx, end)
+	case opCancel:
+		c.got, err = p.leases.Cancel(ctx, end)
+	case opLease:
+		c.got, err = p.leases.Lease(ctx, end.ID, end.Token)
+	case opAvailable:
+		c.available, err = p.leases.KeyAvailable(ctx, c.keys[0])
+	default:
+		in := lease.Acquire{TTLMs: &c.ttl, IdempotencyKey: o.key}
+		for _, k := range c.keys {
+			in.Documents = append(in.Documents, lease.Document{Key: k})
+		}
+		var made *lease.Acquired
+		if made, err = p.leases.Acquire(ctx, &principal.Viewer{User: o.viewer}, in); err == nil {
+			c.got, c.token = made.Lease, made.Token
+		}
+	}
+	return err
+}
+
+// aim decides which lease an operation is about, when it begins, and waits until shortly
+// before or after the deadline of it in many cases.
+func (r *run) aim(p *process, o *Operation) {
+	s, c := r.s, o.lease
+	switch {
+	case c.wait != nil:
+		_ = p.a.After(r.ctx, *c.wait)
+	case o.kind == opAcquire || o.kind == opAvailable:
+		if n := len(r.leases); n > 0 && s.chance(256) {
+			r.awaitDeadline(p, r.leases[n-1])
+		}
+	}
+	if o.kind == opAcquire || o.kind == opAvailable || c.of != nil {
+		return
+	}
+	for range 5 {
+		if len(r.leases) > 0 {
+			break
+		}
+		_ = p.a.After(r.ctx, time.Duration(1+s.pick(400))*time.Millisecond)
+	}
+	if len(r.leases) == 0 {
+		c.of = neverGranted
+		return
+	}
+	n := len(r.leases)
+	c.of = r.leases[n-1]
+	if s.chance(350) {
+		c.of = r.leases[s.pick(n)]
+	}
+	if c.wait == nil && s.chance(350) {
+		r.awaitDeadline(p, c.of)
+	}
+}
+
+// awaitDeadline waits until about the deadline of a lease, by the clock of a process or by
+// that of another one.
+func (r *run) awaitDeadline(p *process, g *granted) {
+	by := r.procs[r.s.pick(len(r.procs))].a.clock()
+	left := g.deadline.Time().Sub(by)
+	if left <= 0 {
+		return
+	}
+	spread := []int{20, 200, 2000}[r.s.pick(3)]
+	_ = p.a.After(r.ctx, max(left+time.Duration(r.s.pick(2*spread)-spread)*time.Millisecond, time.Millisecond))
+}
+
+// planLeases draws the operations of a schedule that is about keys.
+func planLeases(s *Scheduler, n, keys int) []*Operation {
+	kinds := [...]opKind{opAcquire, opAcquire, opAcquire, opAcquire, opAcquire, opConfirm, opConfirm, opConfirm, opCancel, opCancel, opLease, opAvailable}
+	ops := make([]*Operation, n)
+	keyed := []uint64{0, 200, 700}[s.pick(3)]
+	for i := range ops {
+		o := &Operation{n: i + 1, viewer: []principal.ID{ann, bob, cid}[s.pick(3)], lease: &leaseCall{}}
+		if o.kind = kinds[s.pick(len(kinds))]; i == 0 {
+			o.kind = opAcquire
+		}
+		switch o.kind {
+		case opAcquire:
+			o.lease.ttl = []int{1000, 1000, 2000, 5000, 60_000}[s.pick(5)]
+			o.lease.keys = drawKeys(s, keys)
+			if s.chance(keyed) {
+				key := "key-" + string(rune('a'+i))
+				o.key = &key
+			}
+			again(s, o, ops[:i])
+		case opAvailable:
+			o.lease.keys = drawKeys(s, keys)[:1]
+		default:
+			o.lease.foreign = s.chance(60)
+		}
+		ops[i] = o
+	}
+	return ops
+}
+
+// drawKeys draws some of the first n keys, in any order.
+func drawKeys(s *Scheduler, n int) []string {
+	all := []string{"a", "b", "c", "d", "e"}[:n]
+	s.rng.Shuffle(n, func(i, j int) { all[i], all[j] = all[j], all[i] })
+	return all[:1+s.pick(n)]
+}
+
+// again makes an operation the repetition of an earlier one with an idempotency key in
+// some cases, as a client sends it that was not answered yet. Some have another input.
+func again(s *Scheduler, o *Operation, earlier []*Operation) {
+	for _, e := range earlier {
+		if e.kind == opAcquire && e.key != nil && s.chance(250) {
+			o.key, o.viewer = e.key, e.viewer
+			if s.chance(800) {
+				o.lease.keys, o.lease.ttl = e.lease.keys, e.lease.ttl
+			}
+			return
+		}
+	}
+}
+
+// buildForLeases fills an empty store with users, and nothing else.
+func (st *Store) buildForLeases(*Scheduler) world {
+	w := world{principals: []principal.ID{ann, bob, cid}}
+	for _, p := range w.principals {
+		st.addPrincipal(p, clock.Of(epoch))
+	}
+	return w
+}
+
+// drawLeases decides what kind of schedule it is, of those that are about keys.
+func (r *run) drawLeases() {
+	s := r.s
+	r.ops = planLeases(s, 3+s.pick(7), 1+s.pick(5))
+	r.drawFaults()
+	s.slow = []uint64{0, 0, 300}[s.pick(3)]
+	r.brisk = s.chance(512)
+	for range 2 + s.pick(3) {
+		r.users = append(r.users, &client{})
+	}
+	for _, o := range r.ops {
+		c := r.users[s.pick(len(r.users))]
+		c.queue = append(c.queue, o)
+	}
+	r.after = r.sweepAll
+}

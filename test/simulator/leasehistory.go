@@ -1,0 +1,251 @@
+package simulator
+
+import (
+	"fmt"
+	"slices"
+
+	"carrel/core/claim"
+	"carrel/core/clock"
+	"carrel/core/commit"
+	"carrel/lease"
+)
+
+// leaseHistory is every state of a lease.
+type leaseHistory struct {
+	id     lease.ID
+	states []leaseState
+	// told: a client was given it with its token, and holds its keys.
+	told bool
+}
+
+// leaseState is a state of a lease, in force until the next one. A removed row has state 0.
+type leaseState struct {
+	step     int
+	seq      int64
+	state    lease.State
+	deadline clock.Instant
+	keys     []string
+	op       *Operation
+}
+
+// live reports whether the lease may hold keys.
+func (s *leaseState) live() bool { return s.state == lease.Pending || s.state == lease.Confirmed }
+
+// claimHistory is every record that the claim of a key has pointed to; "" is none.
+type claimHistory struct {
+	name   string
+	states []claimState
+}
+
+type claimState struct {
+	step   int
+	record lease.ID
+}
+
+func (h *History) ofLease(id lease.ID) *leaseHistory {
+	for _, l := range h.leases {
+		if l.id == id {
+			return l
+		}
+	}
+	l := &leaseHistory{id: id, states: []leaseState{{}}}
+	h.leases = append(h.leases, l)
+	return l
+}
+
+func (h *History) ofClaim(name string) *claimHistory {
+	for _, c := range h.claims {
+		if c.name == name {
+			return c
+		}
+	}
+	c := &claimHistory{name: name, states: []claimState{{}}}
+	h.claims = append(h.claims, c)
+	return c
+}
+
+// now is the last state.
+func (l *leaseHistory) now() *leaseState { return &l.states[len(l.states)-1] }
+
+// during are the states in force at some moment from step start to step end.
+func (l *leaseHistory) during(start, end int) []leaseState {
+	return inForce(l.states, start, end, func(s leaseState) int { return s.step })
+}
+
+func (c *claimHistory) during(start, end int) []claimState {
+	return inForce(c.states, start, end, func(s claimState) int { return s.step })
+}
+
+// inForce cuts out the states that are in force at some moment from start to end. The
+// first one of all is in force from the beginning.
+func inForce[T any](states []T, start, end int, step func(T) int) []T {
+	first, until := 0, len(states)
+	for i, s := range states {
+		if step(s) > end {
+			until = i
+			break
+		}
+		if step(s) < start {
+			first = i
+		}
+	}
+	return states[first:until]
+}
+
+// leaseChanged takes down a new state of a lease.
+func (st *Store) leaseChanged(r lease.Row, by *Operation) {
+	h := st.history
+	if h == nil {
+		return
+	}
+	l := h.ofLease(r.ID)
+	before, after := l.now(), readLeaseRow(r)
+	after.step, after.op = h.s.steps, by
+	st.tracef("  %s: seq %d state %d deadline %d keys %v", r.ID, after.seq, after.state, after.deadline, after.keys)
+	if wrong := h.mayFollow(l, before, &after); wrong != "" {
+		h.lost = append(h.lost, fmt.Sprintf("%s: state %d at seq %d follows state %d at seq %d: %s", l.id, after.state, after.seq, before.state, before.seq, wrong))
+	}
+	l.states = append(l.states, after)
+	st.keysStay()
+}
+
+// readLeaseRow reads what the judges need of a row.
+func readLeaseRow(r lease.Row) leaseState {
+	if r.Seq == 0 {
+		return leaseState{}
+	}
+	in := commit.NewReader(r.Data)
+	in.Byte() // the version
+	s := leaseState{seq: r.Seq, state: lease.State(in.Byte())}
+	in.Byte() // whether there is a request
+	skip := func(n int) {
+		for range n {
+			in.Byte()
+		}
+	}
+	skip(32) // the hash of the token
+	in.Text()
+	in.Int()
+	s.deadline = clock.Instant(in.Int())
+	skip(int(in.Uint()) * len(commit.EntryID{}))
+	for n := in.Uint(); n > 0; n-- {
+		s.keys = append(s.keys, in.Text())
+		for range 2 { // value and etag
+			if in.Byte() != 0 {
+				in.Text()
+			}
+		}
+	}
+	return s
+}
+
+// mayFollow says why a state of a lease must not follow another one; "": it may.
+func (h *History) mayFollow(l *leaseHistory, before, after *leaseState) string {
+	ended := slices.ContainsFunc(l.states, func(s leaseState) bool { return s.state > lease.Confirmed })
+	switch {
+	case before.state == 0:
+		if after.seq != 1 || after.state != lease.Pending && after.state != lease.Refused {
+			return "a lease begins as pending, or refused"
+		}
+		// A row that comes late may come back, when its time is over.
+		if ended && after.state == lease.Pending && after.deadline > h.latest() {
+			return "it has ended before"
+		}
+	case after.state == 0:
+		if before.live() || before.deadline.Add(day) > h.latest() {
+			return "it was removed too soon"
+		}
+	case before.state != lease.Pending:
+		return "it had ended, or was permanent"
+	case after.seq != before.seq+1:
+		return "a number was left out"
+	case !slices.Equal(before.keys, after.keys):
+		return fmt.Sprintf("the keys are %v, and were %v", after.keys, before.keys)
+	case after.state == lease.Pending:
+		return "nothing has changed"
+	case after.state == lease.Expired && after.deadline > h.latest():
+		return "its deadline has passed on no clock"
+	}
+	return ""
+}
+
+// claimChanged takes down where the claim of a key points to.
+func (st *Store) claimChanged(k claim.Key) {
+	if st.history == nil || k != claim.Leased(k.Name) {
+		return
+	}
+	c := st.history.ofClaim(k.Name)
+	c.states = append(c.states, claimState{st.history.s.steps, lease.ID(st.claimAt(k).Record)})
+	st.tracef("  claim of %s: %s", k.Name, st.claimAt(k).Record)
+	st.keysStay()
+}
+
+// keysStay checks that whoever holds keys holds all of them: their claims point to a lease
+// that is confirmed, and to one that a client was given and that has not ended.
+func (st *Store) keysStay() {
+	h := st.history
+	for _, l := range h.leases {
+		now := l.now()
+		if now.state != lease.Confirmed && (now.state != lease.Pending || !l.told) {
+			continue
+		}
+		if k := st.lacks(l); k != "" && len(h.lost) == 0 {
+			h.lost = append(h.lost, fmt.Sprintf("%s has lost the key %q to %q at step %d", l.id, k, st.claimAt(claim.Leased(k)).Record, h.s.steps))
+		}
+	}
+}
+
+// lacks returns a key of a lease whose claim does not point to it; "": there is none.
+func (st *Store) lacks(l *leaseHistory) string {
+	for _, k := range l.now().keys {
+		if st.claimAt(claim.Leased(k)).Record != string(l.id) {
+			return k
+		}
+	}
+	return ""
+}
+
+// heldDuring reports whether some lease has held a key at some moment while an operation
+// ran: one that was confirmed, or whose deadline had not passed when it began, by the clock
+// of its process.
+func (h *History) heldDuring(key string, o *Operation) bool {
+	began := o.lease.began.Add(-backwards)
+	return h.eachHolding(key, o.start, o.end, func(_, _ int, l *leaseState) bool {
+		return l.state == lease.Confirmed || l.state == lease.Pending && (l.deadline > began || o.repeated)
+	})
+}
+
+// heldThroughout reports whether one lease has held a key as long as an operation ran, and
+// its deadline has passed on no clock.
+func (h *History) heldThroughout(key string, o *Operation) bool {
+	return h.eachHolding(key, o.start, o.end, func(from, to int, l *leaseState) bool {
+		return from <= o.start && to >= o.end && (l.state == lease.Confirmed || l.state == lease.Pending && l.deadline > h.latest())
+	})
+}
+
+// eachHolding calls is for each state of a lease that the claim of a key points to, with
+// the steps from and to which it is the state of the lease that the claim points to. It
+// reports whether is was true once.
+func (h *History) eachHolding(key string, start, end int, is func(from, to int, l *leaseState) bool) bool {
+	c := h.ofClaim(key)
+	for i, at := range c.states {
+		until := end
+		if i+1 < len(c.states) {
+			until = min(until, c.states[i+1].step)
+		}
+		if at.record == "" || at.step > end || until < start {
+			continue
+		}
+		l := h.ofLease(at.record)
+		for j := range l.states {
+			from, to := max(at.step, l.states[j].step), until
+			if j+1 < len(l.states) {
+				to = min(to, l.states[j+1].step)
+			}
+			if from <= to && to >= start && from <= end && is(from, to, &l.states[j]) {
+				return true
+			}
+		}
+	}
+	return false
+}

@@ -1,0 +1,91 @@
+package simulator
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"slices"
+
+	"carrel/lease"
+)
+
+// compareLease orders leases by their ids.
+func compareLease(r lease.Row, id lease.ID) int { return cmp.Compare(r.ID, id) }
+
+// leaseGroup is the Paxos group of a lease.
+func leaseGroup(id lease.ID) string { return "lease " + string(id) }
+
+// leaseAt returns the row of a lease, the zero one where there is none.
+func (st *Store) leaseAt(id lease.ID) lease.Row {
+	if i, ok := find(st.leases, id, compareLease); ok {
+		return copyLease(st.leases[i])
+	}
+	return lease.Row{}
+}
+
+// copyLease returns a row that shares nothing with r.
+func copyLease(r lease.Row) lease.Row {
+	r.Data = bytes.Clone(r.Data)
+	return r
+}
+
+// putLease stores a row, whatever is there.
+func (st *Store) putLease(r lease.Row) {
+	i, found := find(st.leases, r.ID, compareLease)
+	if found {
+		st.leases[i] = copyLease(r)
+		return
+	}
+	st.leases = slices.Insert(st.leases, i, copyLease(r))
+}
+
+// ReadLease reads a lease.
+func (c *Client) ReadLease(ctx context.Context, id lease.ID) (lease.Row, error) {
+	var stands lease.Row
+	err := c.read(ctx, "ReadLease", func() {
+		if c.a != nil {
+			c.st.decide(leaseGroup(id))
+		}
+		stands = c.st.leaseAt(id)
+	})
+	return stands, err
+}
+
+// CommitLease stores a lease in the place of the one with the Seq before.
+func (c *Client) CommitLease(ctx context.Context, r lease.Row) (lease.Row, error) {
+	var stands lease.Row
+	mine, by := copyLease(r), c.running()
+	err := c.write(ctx, "CommitLease", leaseGroup(r.ID), func() {
+		if c.st.leaseAt(mine.ID).Seq == mine.Seq-1 {
+			c.st.putLease(mine)
+			c.st.leaseChanged(mine, by)
+		}
+		stands = c.st.leaseAt(mine.ID)
+	}, nil)
+	return stands, err
+}
+
+// DropLease removes a lease with this Seq.
+func (c *Client) DropLease(ctx context.Context, id lease.ID, seq int64) error {
+	return c.write(ctx, "DropLease", leaseGroup(id), func() {
+		if i, found := find(c.st.leases, id, compareLease); found && c.st.leases[i].Seq == seq {
+			c.st.leases = slices.Delete(c.st.leases, i, i+1)
+			c.st.leaseChanged(lease.Row{ID: id}, nil)
+		}
+	}, nil)
+}
+
+// ScanLeases lists leases in order of their ids.
+func (c *Client) ScanLeases(ctx context.Context, after lease.ID, limit int) ([]lease.Row, error) {
+	var page []lease.Row
+	err := c.read(ctx, "ScanLeases", func() {
+		i, found := find(c.st.leases, after, compareLease)
+		if found {
+			i++
+		}
+		for _, r := range c.st.leases[i:min(len(c.st.leases), i+max(limit, 0))] {
+			page = append(page, copyLease(r))
+		}
+	})
+	return page, err
+}
