@@ -25,12 +25,13 @@ type AuditReport struct {
 	Directory   int `json:"directory"` // rows by which principals are found
 	Claims      int `json:"claims"`    // of unique names
 	Leases      int `json:"leases"`    // that hold keys
+	Revisions   int `json:"revisions"` // of the texts of items
 	// StaleClaims are claims of interrupted changes, which keep no name from anybody. The
 	// scrubber removes them.
 	StaleClaims int `json:"staleClaims"`
 	// Mismatches counts entries that no header justifies, entries that are
-	// missing, rows of the reverse indexes that are wrong, and unique names without
-	// their claim.
+	// missing, rows of the reverse indexes that are wrong, unique names without
+	// their claim, and pages whose rows or texts are missing.
 	Mismatches int `json:"mismatches"`
 	Unsettled  int `json:"unsettled"` // positions
 	Leaving    int `json:"leaving"`   // rows
@@ -186,6 +187,9 @@ func (s *Service) auditContent(ctx context.Context, r *AuditReport, must ledger,
 				return err
 			}
 			if h.State == commit.Live {
+				if err := s.auditPage(ctx, r, h); err != nil {
+					return err
+				}
 				r.Contents++
 				if h.Position != h.LastModified && !moving {
 					r.mismatch("%s stands at %s, was changed at %s, and nothing in flight will move it", id, h.Position, h.LastModified)

@@ -71,7 +71,7 @@ func (c *scrubbing) leases(ctx context.Context, limit int) error {
 		c.report.Next = ScrubPlace{Leases: true, Lease: l.ID}
 	}
 	if len(found) < limit {
-		c.report.Next = ScrubPlace{}
+		c.report.Next = ScrubPlace{Texts: true}
 	}
 	return nil
 }

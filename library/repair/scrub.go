@@ -47,6 +47,10 @@ type ScrubPlace struct {
 	// Leases: the claims are done too. Lease is the lease reached.
 	Leases bool
 	Lease  lease.ID
+
+	// Texts: the leases are done too. Text is the text reached.
+	Texts bool
+	Text  [16]byte
 }
 
 // scrubLook is how many members or entries are looked at once, and scrubLooks
@@ -77,12 +81,16 @@ func (s *Service) Scrub(ctx context.Context) (settled, mismatches int, err error
 // the principals, and takes out of their libraries what no header justifies, and
 // has memberships follow the groups and the directory their names; then over the
 // directory; then over the claims, of which it removes those that nobody holds; then over
-// the leases, which get the claims and the sweeping that they lack. All of that nothing but claims of interrupted changes: what it finds is counted and told. Items whose
-// time has come get their hint again.
+// the leases, which get the claims and the sweeping that they lack; then over the texts of
+// pages, of which it removes those that no row refers to. All of that is nothing but what
+// interrupted changes have left: what it finds is counted and told. Items whose time has
+// come get their hint again.
 func (s *Service) ScrubFrom(ctx context.Context, from ScrubPlace, limit int) (ScrubReport, error) {
 	c := &scrubbing{s: s, at: from, left: scrubLooks}
 	var err error
 	switch {
+	case from.Texts:
+		err = c.texts(ctx, limit)
 	case from.Leases:
 		err = c.leases(ctx, limit)
 	case from.Claims:

@@ -24,6 +24,7 @@ type Service struct {
 	lanes     commit.JournalStore
 	claims    *claim.Claims
 	leases    *lease.Service
+	pages     Pages
 	rt        sched.Runtime
 	log       *slog.Logger
 
@@ -48,6 +49,7 @@ type Config struct {
 	Lanes     commit.JournalStore
 	Claims    *claim.Claims
 	Leases    *lease.Service
+	Pages     Pages
 	Runtime   sched.Runtime
 	Log       *slog.Logger
 }
@@ -57,7 +59,7 @@ type Config struct {
 func New(c Config) *Service {
 	s := &Service{
 		Service: c.Feed, contents: c.Contents, libraries: c.Libraries, people: c.People, directory: c.Directory, lanes: c.Lanes, claims: c.Claims,
-		leases: c.Leases, rt: c.Runtime, log: c.Log,
+		leases: c.Leases, pages: c.Pages, rt: c.Runtime, log: c.Log,
 		rebuilds:     rebuildTable{running: map[principal.ID]*rebuildRun{}, done: map[principal.ID]*rebuildRun{}},
 		rebuildTurns: sched.NewPermits(c.Runtime, rebuildsAtOnce),
 	}

@@ -1,0 +1,40 @@
+package repair
+
+import (
+	"context"
+
+	"carrel/library"
+)
+
+// Pages is what package page does for repairs: it knows the texts, and what the further rows
+// of items hold.
+type Pages interface {
+	// ScrubTexts looks at the next texts after one, at most limit, and removes those that
+	// no row refers to. last is the last one that it has looked at.
+	ScrubTexts(ctx context.Context, after [16]byte, limit int) (last [16]byte, seen, removed int, err error)
+	// AuditPage calls wrong for each mistake in the page of an item, and returns the number
+	// of its revisions.
+	AuditPage(ctx context.Context, h *library.Header, wrong func(format string, args ...any)) (revisions int, err error)
+}
+
+// texts removes texts that no row refers to.
+func (c *scrubbing) texts(ctx context.Context, limit int) error {
+	last, seen, removed, err := c.s.pages.ScrubTexts(ctx, c.at.Text, limit)
+	c.report.Settled += removed
+	if err != nil {
+		return err
+	}
+	if seen == limit {
+		c.report.Next = ScrubPlace{Texts: true, Text: last}
+	}
+	return nil
+}
+
+// auditPage checks the page of an item.
+func (s *Service) auditPage(ctx context.Context, r *AuditReport, h *library.Header) error {
+	revisions, err := s.pages.AuditPage(ctx, h, func(format string, args ...any) {
+		r.mismatch("%s: "+format, append([]any{h.ID}, args...)...)
+	})
+	r.Revisions += revisions
+	return err
+}

@@ -1,0 +1,203 @@
+package page
+
+import (
+	"context"
+	"slices"
+	"strconv"
+	"strings"
+
+	"carrel/library"
+)
+
+// The rows and the texts that an audit reads at once. Texts are up to 512 KiB long.
+const (
+	auditRows  = 200
+	auditTexts = 10
+)
+
+// AuditPage compares the rows of an item's page with its head, and with the texts that they
+// refer to. It calls wrong for each mistake, and returns the number of revisions.
+func (s *Service) AuditPage(ctx context.Context, h *library.Header, wrong func(format string, args ...any)) (revisions int, err error) {
+	if h.Page == nil {
+		return 0, nil
+	}
+	a := &audit{s: s, id: h.ID, wrong: wrong, at: map[place]*auditedLine{}}
+	if a.head, err = DecodeHead(h.Page); err != nil {
+		wrong("what its header keeps of its page cannot be read")
+		return 0, nil
+	}
+	if err := a.rows(ctx, branchKind, a.branch); err != nil {
+		return 0, err
+	}
+	if err := a.rows(ctx, revisionKind, a.revision); err != nil {
+		return 0, err
+	}
+	if err := a.rows(ctx, suggestionKind, a.suggestion); err != nil {
+		return 0, err
+	}
+	a.compare()
+	return a.revisions, nil
+}
+
+// audit is the audit of one page under way.
+type audit struct {
+	s     *Service
+	id    library.ContentID
+	head  Head
+	wrong func(format string, args ...any)
+
+	branches int // the greatest number of a branch that has a row
+	lines    []*auditedLine
+	at       map[place]*auditedLine
+	open     int // suggestions
+	// revisions is how many there are in all locales and branches.
+	revisions int
+	texts     []auditedText
+}
+
+// auditedLine is a line, with the number of its revisions that were found.
+type auditedLine struct {
+	place
+	Line
+	found int
+}
+
+// auditedText is a text that a row refers to.
+type auditedText struct {
+	id  TextID
+	row string
+}
+
+// rows calls see for all rows of a kind, in order of their keys, and then checks their texts.
+func (a *audit) rows(ctx context.Context, kind library.RowKind, see func(library.Row) error) error {
+	for from, more := "", true; more; {
+		rows, err := a.s.contents.PageRows(ctx, library.RowSlice{Content: a.id, Kind: kind, From: from, Limit: auditRows})
+		if err != nil {
+			return err
+		}
+		for _, r := range rows {
+			if see(r) != nil {
+				a.wrong("the row %q of its page cannot be read", r.Key)
+			}
+			from = r.Key + "\x00"
+		}
+		if err := a.checkTexts(ctx); err != nil {
+			return err
+		}
+		more = len(rows) == auditRows
+	}
+	return nil
+}
+
+// branch sees the row of a branch, or of a locale in one.
+func (a *audit) branch(r library.Row) error {
+	number, locale, isLine := strings.Cut(r.Key, "/")
+	n, err := strconv.Atoi(number)
+	if err != nil {
+		return err
+	}
+	if !a.head.HasBranch(n) {
+		a.wrong("branch %d has rows, and its page has %d branches", n, a.head.Last)
+	}
+	if !isLine {
+		// Branch 1 has no row.
+		if want := max(a.branches, 1) + 1; n != want {
+			a.wrong("branch %d has no row", want)
+		}
+		a.branches = n
+		_, err := decodeBranch(r.Value)
+		return err
+	}
+	l := &auditedLine{place: place{n, locale}}
+	if l.Line, err = decodeLine(r.Value); err != nil {
+		return err
+	}
+	a.lines, a.at[l.place] = append(a.lines, l), l
+	return nil
+}
+
+// revision sees the row of a revision. Numbers have no gaps.
+func (a *audit) revision(r library.Row) error {
+	branch, locale, n, err := revisionOf(r.Key)
+	if err != nil {
+		return err
+	}
+	a.revisions++
+	l := a.at[place{branch, locale}]
+	if l == nil {
+		l = &auditedLine{place: place{branch, locale}, Line: noLine}
+		a.lines, a.at[l.place] = append(a.lines, l), l
+	}
+	if n != l.found {
+		a.wrong("revision %d of branch %d, locale %q, has no row", l.found, branch, locale)
+	}
+	l.found = n + 1
+	row, err := decodeRevision(r.Value)
+	if err == nil && row.Text.ID != (TextID{}) {
+		a.texts = append(a.texts, auditedText{row.Text.ID, r.Key})
+	}
+	return err
+}
+
+func (a *audit) suggestion(r library.Row) error {
+	id, ok := ParseTextID(r.Key)
+	if !ok {
+		return errRow
+	}
+	row, err := decodeSuggestion(r.Value)
+	if err != nil {
+		return err
+	}
+	if row.State == Open {
+		a.open++
+	}
+	if l := a.at[place{row.Branch, row.Locale}]; row.State == Accepted && (l == nil || row.Revision < 0 || row.Revision > l.Last) {
+		a.wrong("suggestion %s became revision %d of branch %d, locale %q, which has no row", id, row.Revision, row.Branch, row.Locale)
+	}
+	a.texts = append(a.texts, auditedText{id, r.Key})
+	return nil
+}
+
+// checkTexts reports the texts that are not stored.
+func (a *audit) checkTexts(ctx context.Context) error {
+	for some := range slices.Chunk(a.texts, auditTexts) {
+		ids := make([]TextID, len(some))
+		for i, t := range some {
+			ids[i] = t.id
+		}
+		texts, err := a.s.store.ReadTexts(ctx, ids)
+		if err != nil {
+			return err
+		}
+		for i, t := range texts {
+			if t.Item == "" {
+				a.wrong("the row %q of its page refers to a text that is not stored", some[i].row)
+			}
+		}
+	}
+	a.texts = a.texts[:0]
+	return nil
+}
+
+// compare compares the head and the lines with the rows that were found.
+func (a *audit) compare() {
+	if last := max(a.branches, 1); last < a.head.Last {
+		a.wrong("branch %d has no row", last+1)
+	}
+	if a.open != a.head.Open {
+		a.wrong("its page counts %d open suggestions and has %d", a.head.Open, a.open)
+	}
+	own := !a.head.Begun
+	for _, l := range a.lines {
+		own = own || l.Locale == a.head.Locale
+		if l.found != l.Last+1 {
+			a.wrong("branch %d, locale %q, counts %d revisions and has %d", l.Branch, l.place.Locale, l.Last+1, l.found)
+		}
+	}
+	if !own {
+		a.wrong("nothing is stored in the item's own locale %q", a.head.Locale)
+	}
+	if !a.head.Begun && len(a.lines) > 0 {
+		a.wrong("its header says that there is no text, and there is")
+	}
+}

@@ -1,0 +1,136 @@
+package page_test
+
+import (
+	"strings"
+	"testing"
+
+	"carrel/backend/backendtest"
+	"carrel/library"
+	"carrel/page"
+	"carrel/principal"
+)
+
+// audited is an item with two branches, three revisions and two suggestions, all of whose
+// texts are stored apart, and a damage that is done to it.
+func audited(t *testing.T) (desk, library.ContentID) {
+	h := newDesk(t)
+	id := h.Note("n", principal.Public)
+	h.save(id, "first", long)
+	h.save(id, "second", long)
+	if _, err := h.pages.CreateBranch(t.Context(), backendtest.Ann(), page.CreateBranch{ContentID: string(id), CopyFrom: backendtest.Ptr(1)}); err != nil {
+		t.Fatal(err)
+	}
+	for range 2 {
+		if _, err := h.pages.SuggestRevision(t.Context(), backendtest.Bob(), page.SuggestRevision{ContentID: string(id), Title: "s", Body: long}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	h.WantClean()
+	return h, id
+}
+
+// damage writes rows, and what change makes of the header's head.
+func (h desk) damage(id library.ContentID, change func(*page.Head), rows ...library.Row) {
+	h.T.Helper()
+	read, err := h.Store.Read(h.T.Context(), id, library.ContentQuery{})
+	if err != nil {
+		h.T.Fatal(err)
+	}
+	after := read.Header
+	head, err := page.DecodeHead(after.Page)
+	if err != nil {
+		h.T.Fatal(err)
+	}
+	change(&head)
+	after.Seq, after.Page = after.Seq+1, head.Encode()
+	v, err := h.Store.Commit(h.T.Context(), &library.ContentCommit{ID: id, Base: after.Seq - 1, Header: after, Rows: rows})
+	if err != nil || !v.Applied {
+		h.T.Fatal(v, err)
+	}
+}
+
+func TestAudit_ReportsDamagedPages(t *testing.T) {
+	same := func(*page.Head) {}
+	no := func(k library.RowKey) library.Row { return library.Row{RowKey: k} }
+	for _, c := range []struct {
+		name   string
+		change func(*page.Head)
+		rows   []library.Row
+		want   string
+	}{
+		{"a count of suggestions", func(h *page.Head) { h.Open++ }, nil, "counts 3 open suggestions and has 2"},
+		{"a branch without a row", same, []library.Row{no(page.BranchKey(2))}, "branch 2 has no row"},
+		{"a branch that was lost", func(h *page.Head) { h.Last = 1 }, nil, "branch 2 has rows, and its page has 1 branches"},
+		{"a branch too many", func(h *page.Head) { h.Last, h.Current = 3, 3 }, nil, "branch 3 has no row"},
+		{"no current revision", same, []library.Row{no(page.RevisionKeyOf(1, "", 1))}, `branch 1, locale "", counts 2 revisions and has 1`},
+		{"a gap in the revisions", same, []library.Row{no(page.RevisionKeyOf(1, "", 0))}, `revision 0 of branch 1, locale "", has no row`},
+		{"a line that was lost", same, []library.Row{no(page.LineKey(2, ""))}, `branch 2, locale "", counts 0 revisions and has 1`},
+		{"a line that is behind", same, []library.Row{{RowKey: page.LineKey(1, ""), Value: page.Line{}.Encode()}}, `branch 1, locale "", counts 1 revisions and has 2`},
+		{"a line of nonsense", same, []library.Row{{RowKey: page.LineKey(1, ""), Value: []byte{1}}}, "cannot be read"},
+		{"a page that has not begun", func(h *page.Head) { h.Begun = false }, nil, "its header says that there is no text"},
+		{"another own locale", func(h *page.Head) { h.Locale = "fr" }, nil, `nothing is stored in the item's own locale "fr"`},
+	} {
+		h, id := audited(t)
+		h.damage(id, c.change, c.rows...)
+		h.wantReported(c.name, string(id)+": ", c.want)
+	}
+}
+
+// An audit reads rows in several steps.
+func TestAudit_OfManyRevisions(t *testing.T) {
+	h := newDesk(t)
+	id := h.Note("n", principal.Public)
+	ann := backendtest.Ann()
+	for range 205 {
+		if _, err := h.pages.SaveRevision(t.Context(), ann, page.SaveRevision{ContentID: string(id), Title: "t", Body: "b"}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for range 2 {
+		if _, err := h.pages.CreateBranch(t.Context(), ann, page.CreateBranch{ContentID: string(id)}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	h.WantClean()
+	h.damage(id, func(*page.Head) {}, library.Row{RowKey: page.BranchKey(2)})
+	h.wantReported("a branch between others", "branch 2 has no row")
+	h.damage(id, func(*page.Head) {}, library.Row{RowKey: page.RevisionKeyOf(1, "", 203)})
+	h.wantReported("a revision of the second step", "revision 203 of branch 1")
+}
+
+func TestAudit_ReportsMissingTexts(t *testing.T) {
+	h, id := audited(t)
+	texts, err := h.Store.ScanTexts(t.Context(), page.TextID{}, 100)
+	if err != nil || len(texts) != 4 {
+		t.Fatalf("%d texts, %v", len(texts), err)
+	}
+	for _, x := range texts {
+		if err := h.Store.DropTexts(t.Context(), []page.TextID{x.ID}); err != nil {
+			t.Fatal(err)
+		}
+		h.wantReported("without a text", string(id)+": the row ", x.Row.Key, "refers to a text that is not stored")
+	}
+	// The copied branch has the text of the second revision.
+	if r, err := h.Service.Audit(t.Context()); err != nil || r.Mismatches != 5 || r.Revisions != 3 {
+		t.Errorf("the audit found %+v, %v, want 5 of 3 revisions and 2 suggestions", r, err)
+	}
+}
+
+// wantReported compares the audit's details with words that one of them must have.
+func (h desk) wantReported(name string, words ...string) {
+	h.T.Helper()
+	r, err := h.Service.Audit(h.T.Context())
+	if err != nil {
+		h.T.Fatal(err)
+	}
+	for _, d := range r.Details {
+		all := r.Mismatches > 0
+		for _, w := range words {
+			all = all && strings.Contains(d, w)
+		}
+		if all {
+			return
+		}
+	}
+	h.T.Errorf("%s: the audit found %+v, want %q", name, r, words)
+}

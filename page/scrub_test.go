@@ -1,0 +1,138 @@
+package page_test
+
+import (
+	"encoding/binary"
+	"strings"
+	"testing"
+	"time"
+
+	"carrel/backend/backendtest"
+	"carrel/library"
+	"carrel/library/repair"
+	"carrel/page"
+	"carrel/principal"
+)
+
+// long is a body that is stored as a text of its own.
+var long = strings.Repeat("long ", 2000)
+
+// someID returns the id of a text that is made now.
+func someID(n byte) (id page.TextID) {
+	var t [8]byte
+	binary.BigEndian.PutUint64(t[:], uint64(time.Now().UnixMilli()))
+	copy(id[:6], t[2:])
+	id[15] = n
+	return id
+}
+
+// scrubAfter has a scrubber look at everything, by a clock that is ahead, and returns how
+// many texts are left.
+func (h desk) scrubAfter(d time.Duration) int {
+	h.T.Helper()
+	svc := h.ServiceAfter(d)
+	var at repair.ScrubPlace
+	for range 1000 {
+		r, err := svc.ScrubFrom(h.T.Context(), at, 2)
+		if err != nil {
+			h.T.Fatal(err)
+		}
+		if at = r.Next; at == (repair.ScrubPlace{}) {
+			texts, err := h.Store.ScanTexts(h.T.Context(), page.TextID{}, 100)
+			if err != nil {
+				h.T.Fatal(err)
+			}
+			return len(texts)
+		}
+	}
+	h.T.Fatal("the scrubber does not come to an end")
+	return 0
+}
+
+// wantTexts scrubs by a clock that is ahead, and compares how many texts are left.
+func (h desk) wantTexts(why string, d time.Duration, want int) {
+	h.T.Helper()
+	if got := h.scrubAfter(d); got != want {
+		h.T.Errorf("%s: %d texts are left after %s, want %d", why, got, d, want)
+	}
+}
+
+func (h desk) putText(t page.Text) {
+	h.T.Helper()
+	t.Body = long
+	if err := h.Store.PutText(h.T.Context(), t); err != nil {
+		h.T.Fatal(err)
+	}
+}
+
+func TestScrub_KeepsTextsThatRowsReferTo(t *testing.T) {
+	h := newDesk(t)
+	id := h.Note("n", principal.Public)
+	h.save(id, "first", long)
+	h.save(id, "second", long)
+	ctx, ann := t.Context(), backendtest.Ann()
+	if _, err := h.pages.CreateBranch(ctx, ann, page.CreateBranch{ContentID: string(id), CopyFrom: backendtest.Ptr(1)}); err != nil {
+		t.Fatal(err)
+	}
+	for _, accept := range []bool{true, false} {
+		made, err := h.pages.SuggestRevision(ctx, backendtest.Bob(), page.SuggestRevision{ContentID: string(id), Title: "s", Body: long})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !accept {
+			break
+		}
+		if _, err := h.pages.DecideSuggestion(ctx, ann, page.DecideSuggestion{ID: made.Suggestion.ID, Decision: page.Accept}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	draft := page.DraftRow{User: ann.User, Name: string(id) + "/0000000001/en", Token: someID(1), Value: []byte("draft")}
+	if _, err := h.Store.PutDraft(ctx, draft, nil); err != nil {
+		t.Fatal(err)
+	}
+	h.putText(page.Text{ID: draft.Token, Item: id, Row: page.DraftText(draft.User, draft.Name)})
+	h.Quiet()
+	h.putText(page.Text{ID: someID(2), Item: id, Row: page.DraftText(draft.User, draft.Name)})
+	h.wantTexts("two revisions, two suggestions, a draft and an older version of it", 25*time.Hour, 5)
+	if left, err := h.Store.ReadTexts(ctx, []page.TextID{draft.Token}); err != nil || left[0].Body != long {
+		t.Errorf("the text of the draft: %d bytes, %v", len(left[0].Body), err)
+	}
+	h.wantText(backendtest.Anonymous(), id, page.TextQuery{}, "s", long)
+	h.wantText(ann, id, page.TextQuery{Branch: backendtest.Ptr(2)}, "second", long)
+	if err := h.Store.DropDraft(ctx, draft.User, draft.Name, draft.Token); err != nil {
+		t.Fatal(err)
+	}
+	h.wantTexts("the draft is gone", 25*time.Hour, 4)
+	h.WantClean()
+}
+
+func TestScrub_RemovesTextsThatNoRowRefersTo(t *testing.T) {
+	h := newDesk(t)
+	id := h.Note("n", principal.Public)
+	h.save(id, "first", long)
+	h.Quiet()
+	for name, x := range map[string]page.Text{
+		"a revision that there is not":      {Item: id, Row: library.RowKey{Kind: library.FirstRowKind + 1, Key: "0000000001//0000000001"}},
+		"another text's revision":           {Item: id, Row: library.RowKey{Kind: library.FirstRowKind + 1, Key: "0000000001//0000000000"}},
+		"a suggestion that there is not":    {Item: id, Row: library.RowKey{Kind: library.FirstRowKind + 2, Key: someID(7).String()}},
+		"an item that there is not":         {Item: "c:acme:none", Row: library.RowKey{Kind: library.FirstRowKind + 1, Key: "0000000001//0000000000"}},
+		"a draft that there is not":         {Item: id, Row: page.DraftText("u:acme:ann", string(id)+"/0000000001/en")},
+		"a draft of somebody there was not": {Item: id, Row: page.DraftText("u:acme:none", "x")},
+	} {
+		x.ID = someID(7)
+		h.putText(x)
+		h.wantTexts(name, 59*time.Minute, 2)
+		h.wantTexts(name, 61*time.Minute, 1)
+	}
+	h.wantText(backendtest.Anonymous(), id, page.TextQuery{}, "first", long)
+	h.WantClean()
+}
+
+// The text of a change in flight is kept however old it is.
+func TestScrub_KeepsTextsOfChangesInFlight(t *testing.T) {
+	h := newDesk(t)
+	id := h.Note("n", principal.Public) // whose libraries are still to follow
+	h.putText(page.Text{ID: someID(7), Item: id, Row: library.RowKey{Kind: library.FirstRowKind + 1, Key: "0000000001//0000000000"}})
+	h.wantTexts("a change is in flight", 25*time.Hour, 1)
+	h.Quiet()
+	h.wantTexts("the change has ended", 25*time.Hour, 0)
+}
