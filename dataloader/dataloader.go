@@ -17,6 +17,7 @@ import (
 	"fmt"
 
 	"carrel/library"
+	"carrel/page"
 	"carrel/principal"
 )
 
@@ -26,12 +27,19 @@ type Source interface {
 	Standings(ctx context.Context, v *principal.Viewer, ids []library.ContentID) ([]*library.Standing, error)
 }
 
+// Texts is the part of the domain of pages that is loaded from.
+type Texts interface {
+	Texts(ctx context.Context, v *principal.Viewer, ids []library.ContentID, q page.TextQuery) ([]*page.Revision, error)
+}
+
 // Loaders are those of one operation.
 type Loaders struct {
 	// Principals gives nil for a principal that the viewer may not see.
 	Principals Loader[principal.ID, principal.Principal]
 	// Standings gives nil for an item that the viewer may not see.
 	Standings Loader[library.ContentID, *library.Standing]
+
+	texts texts
 }
 
 // Observe is told of each call of a loader: what it loads, of a closed list,
@@ -40,7 +48,7 @@ type Observe func(loader string, ids int)
 
 // New makes the loaders of one operation. Nobody is told of their calls where
 // told is nil.
-func New(from Source, v *principal.Viewer, told Observe) *Loaders {
+func New(from Source, pages Texts, v *principal.Viewer, told Observe) *Loaders {
 	if told == nil {
 		told = func(string, int) {}
 	}
@@ -53,6 +61,13 @@ func New(from Source, v *principal.Viewer, told Observe) *Loaders {
 			told("standings", len(ids))
 			return from.Standings(ctx, v, ids)
 		}),
+		texts: texts{load: func(q page.TextQuery) *Loader[library.ContentID, *page.Revision] {
+			l := newLoader(func(ctx context.Context, ids []library.ContentID) ([]*page.Revision, error) {
+				told("texts", len(ids))
+				return pages.Texts(ctx, v, ids, q)
+			})
+			return &l
+		}},
 	}
 }
 
@@ -61,6 +76,7 @@ func New(from Source, v *principal.Viewer, told Observe) *Loaders {
 func (l *Loaders) Forget() {
 	l.Principals.forget()
 	l.Standings.forget()
+	l.texts.forget()
 }
 
 // Page announces what the items of a page may ask for.
@@ -71,7 +87,9 @@ func (l *Loaders) Page(edges []*library.LibraryEdge) {
 	}
 	l.Principals.Expect(creators)
 	ids := make([]library.ContentID, 0, len(edges))
+	all := make([]library.ContentID, 0, len(edges))
 	for _, e := range edges {
+		all = append(all, e.Node.ID)
 		if e.Standing != nil {
 			l.Standings.Prime(e.Node.ID, e.Standing)
 		} else {
@@ -79,6 +97,7 @@ func (l *Loaders) Page(edges []*library.LibraryEdge) {
 		}
 	}
 	l.Standings.Expect(ids)
+	l.texts.expect(all)
 }
 
 // Items announces what single items may ask for.
@@ -91,6 +110,7 @@ func (l *Loaders) Items(items ...*library.Content) {
 	}
 	l.Principals.Expect(creators)
 	l.Standings.Expect(ids)
+	l.texts.expect(ids)
 }
 
 type contextKey struct{}

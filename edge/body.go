@@ -21,6 +21,8 @@ type params struct {
 	hash string
 	// cost asks for extensions.cost in the answer.
 	cost bool
+	// language is the Accept-Language header of the request.
+	language []string
 }
 
 // decodeBody reads a request body: one JSON object in UTF-8 and nothing after

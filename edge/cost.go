@@ -85,8 +85,8 @@ func (c *costing) fragment(name string) price {
 }
 
 func (c *costing) field(f *ast.Field) price {
-	if isLongText(f.Name) {
-		return price{each: 1}
+	if cost, ok := longTexts[f.Name]; ok {
+		return price{each: cost}
 	}
 	if len(f.SelectionSet) == 0 || strings.HasPrefix(f.Name, "__") {
 		return price{}
@@ -106,10 +106,10 @@ func (c *costing) field(f *ast.Field) price {
 	}
 }
 
-// isLongText reports whether a field holds thousands of characters. It costs as
-// much as an object: thirty aliases of a description of 10,000 characters make
-// an entry of a page 300 KB long.
-func isLongText(field string) bool { return field == "description" || field == "body" }
+// longTexts are the fields that hold long texts, with what they cost. A description has at
+// most 10,000 characters and costs as much as an object: thirty aliases of it make an entry
+// of a page 300 KB long. A body has at most 512 KiB and is read from a row of its own.
+var longTexts = map[string]int{"description": 1, "body": 10}
 
 func isConnection(typeName string) bool { return strings.HasSuffix(typeName, "Connection") }
 

@@ -236,6 +236,7 @@ func (h *Handler) prepared(x *exchange, r *http.Request) (caller auth.Caller, op
 	if refused != nil {
 		return caller, nil, refused
 	}
+	p.language = r.Header["Accept-Language"]
 	op, refused = h.operation(p, account)
 	if refused != nil {
 		return caller, nil, refused

@@ -78,6 +78,7 @@ func (h *Handler) operation(p params, a account) (*operation, *refusal) {
 		}
 	}
 	op.OperationContext = &graphql.OperationContext{
+		Headers:  http.Header{"Accept-Language": p.language},
 		RawQuery: doc.text, OperationName: p.operationName, Variables: values,
 		Doc: doc.ast, Operation: def,
 		DisableIntrospection:   !h.introspects,

@@ -21,6 +21,7 @@ import (
 	"carrel/interchange/archive"
 	"carrel/library"
 	"carrel/observe"
+	"carrel/page"
 )
 
 // Gateway is the domain on an open store.
@@ -203,6 +204,9 @@ func (g *Gateway) run(ctx, life context.Context, alone bool, with Options) {
 
 // API returns the Service of libraries with bounds on what one call may take.
 func (g *Gateway) API() library.API { return library.Bounded(g.Library, g.runtime) }
+
+// PageAPI returns the Service of pages, whose questions are bounded likewise.
+func (g *Gateway) PageAPI() page.API { return page.API{Service: g.Pages} }
 
 // Close finishes what is under way and closes the store. Work that takes longer
 // than commit.EndWithin stays in the journal and is finished at the next start.

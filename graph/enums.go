@@ -8,6 +8,7 @@ import (
 	"carrel/core/fault"
 	"carrel/lease"
 	"carrel/library"
+	"carrel/page"
 	"carrel/principal"
 )
 
@@ -80,6 +81,22 @@ func MarshalLeaseState(s lease.State) graphql.Marshaler { return nameOrNull(s.St
 // UnmarshalLeaseState reads the state of a lease.
 func UnmarshalLeaseState(v any) (lease.State, error) {
 	return unmarshalEnum(v, "LeaseState", lease.ParseState)
+}
+
+// MarshalSuggestionState writes the state of a suggestion.
+func MarshalSuggestionState(s page.State) graphql.Marshaler { return nameOrNull(s.String()) }
+
+// UnmarshalSuggestionState reads the state of a suggestion.
+func UnmarshalSuggestionState(v any) (page.State, error) {
+	return unmarshalEnum(v, "SuggestionState", page.ParseState)
+}
+
+// MarshalSuggestionDecision writes what is decided of a suggestion.
+func MarshalSuggestionDecision(d page.Decision) graphql.Marshaler { return nameOrNull(d.String()) }
+
+// UnmarshalSuggestionDecision reads what is decided of a suggestion.
+func UnmarshalSuggestionDecision(v any) (page.Decision, error) {
+	return unmarshalEnum(v, "SuggestionDecision", page.ParseDecision)
 }
 
 // either names the two values of an enum that is a bool in the domain.

@@ -79,6 +79,8 @@ type CreateContentInput struct {
 	Visibility       *principal.Visibility
 	ExpiresAt        *clock.Instant
 	URL              *string
+	Body             *string
+	Locale           *string
 	Members          []library.ContentMemberChange
 	IdempotencyKey   *string
 	ClientMutationID *string

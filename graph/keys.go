@@ -6,7 +6,8 @@ import (
 	"carrel/core/urlname"
 )
 
-// KeyedObject is what a key names: *library.Content.
+// KeyedObject is what a key names: *library.Content, or a *Branch, *Revision, *Draft or
+// *Suggestion of package page.
 type KeyedObject any
 
 // ParsedKey is a key in its parts.

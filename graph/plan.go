@@ -9,6 +9,7 @@ import (
 	"carrel/answer"
 	"carrel/core/cursor"
 	"carrel/library"
+	"carrel/page"
 	"carrel/principal"
 )
 
@@ -54,6 +55,8 @@ type PagePlan struct {
 	Creators  bool
 	Standings bool
 	Count     bool
+	// Texts are the fields revision below the items, in the order of Row.Texts.
+	Texts []graphql.CollectedField
 	// What the domain must read, since it is selected: anything that needs the
 	// entries, and the flags of pageInfo.
 	entries, hasNext, hasPrevious bool
@@ -73,6 +76,7 @@ type Row struct {
 	*library.LibraryEdge
 	Creator  *principal.User   // nil where he is not wanted or not seen
 	Standing *library.Standing // never nil where the plan wants it
+	Texts    []*page.Revision  // one for each text that the plan wants; nil where there is none
 }
 
 // planPage compiles the selection below a LibraryConnection.
@@ -182,12 +186,27 @@ func (c *compiler) content(below ast.SelectionSet) plan[*Row] {
 				return user.append(b, r.Creator)
 			}
 		}
+		if f.Name == "revision" {
+			return c.text(f)
+		}
 		if write := standingFields[f.Name]; write != nil {
 			c.want.Standings = true
 			return write
 		}
 		return contentFields[f.Name]
 	}, "Content", "Node")
+}
+
+func (c *compiler) text(f graphql.CollectedField) writer[*Row] {
+	n := len(c.want.Texts)
+	c.want.Texts = append(c.want.Texts, f)
+	text := compile(c, f.Selections, func(f graphql.CollectedField) writer[*page.Revision] { return revisionFields[f.Name] }, "Revision")
+	return func(b []byte, r *Row) []byte {
+		if r.Texts[n] == nil {
+			return appendNull(b)
+		}
+		return text.append(b, r.Texts[n])
+	}
 }
 
 func (c *compiler) user(below ast.SelectionSet) plan[*principal.User] {

@@ -5,6 +5,7 @@ import (
 
 	"carrel/core/cursor"
 	"carrel/library"
+	"carrel/page"
 	"carrel/principal"
 )
 
@@ -60,6 +61,23 @@ var userFields = map[string]writer[*principal.User]{
 	"displayName": func(b []byte, u *principal.User) []byte { return appendString(b, u.DisplayName) },
 	"visibility":  func(b []byte, u *principal.User) []byte { return appendName(b, u.Visibility.String()) },
 	"createdAt":   func(b []byte, u *principal.User) []byte { return appendInstant(b, u.CreatedAt) },
+}
+
+var revisionFields = map[string]writer[*page.Revision]{
+	"key":       func(b []byte, r *page.Revision) []byte { return appendString(b, r.Key()) },
+	"branch":    func(b []byte, r *page.Revision) []byte { return strconv.AppendInt(b, int64(r.Branch), 10) },
+	"number":    func(b []byte, r *page.Revision) []byte { return strconv.AppendInt(b, int64(r.Number), 10) },
+	"locale":    func(b []byte, r *page.Revision) []byte { return appendStringOrNull(b, r.LocaleOrNull()) },
+	"title":     func(b []byte, r *page.Revision) []byte { return appendString(b, r.Title) },
+	"createdAt": func(b []byte, r *page.Revision) []byte { return appendInstant(b, r.CreatedAt) },
+	"baseRevision": func(b []byte, r *page.Revision) []byte {
+		if r.BaseRevision == nil {
+			return appendNull(b)
+		}
+		return strconv.AppendInt(b, int64(*r.BaseRevision), 10)
+	},
+	"isCurrent": func(b []byte, r *page.Revision) []byte { return appendBool(b, r.IsCurrent) },
+	"isWorking": func(b []byte, r *page.Revision) []byte { return appendBool(b, r.IsWorking) },
 }
 
 var countFields = map[string]writer[*library.Count]{

@@ -29,6 +29,7 @@ const (
 	CodeExpired     UserErrorCode = "EXPIRED"
 	CodeCancelled   UserErrorCode = "CANCELLED"
 	CodeConfirmed   UserErrorCode = "CONFIRMED"
+	CodeRevision    UserErrorCode = "REVISION_CONFLICT"
 )
 
 // MarshalGQL writes the code.
@@ -100,6 +101,8 @@ func conflictCode(r fault.Reason) (code UserErrorCode, ok bool) {
 		return CodeCancelled, true
 	case fault.ReasonConfirmed:
 		return CodeConfirmed, true
+	case fault.ReasonRevision:
+		return CodeRevision, true
 	}
 	return "", false
 }

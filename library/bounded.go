@@ -25,9 +25,9 @@ type bounded struct {
 	rt sched.Runtime
 }
 
-// inTime asks a question in bounded time.
-func inTime[T any](ctx context.Context, b *bounded, ask func(context.Context) (T, error)) (T, error) {
-	early, cancel := b.rt.Deadline(ctx, QueryWithin)
+// InTime asks a question that may take QueryWithin. It is UNAVAILABLE if it takes longer.
+func InTime[T any](ctx context.Context, rt sched.Runtime, ask func(context.Context) (T, error)) (T, error) {
+	early, cancel := rt.Deadline(ctx, QueryWithin)
 	defer cancel()
 	answer, err := ask(early)
 	if err != nil && ctx.Err() == nil && errors.Is(err, context.DeadlineExceeded) {
@@ -39,67 +39,67 @@ func inTime[T any](ctx context.Context, b *bounded, ask func(context.Context) (T
 // Follow implements API. Only its beginning is bounded: events may be long in
 // coming.
 func (b *bounded) Follow(ctx context.Context, v *principal.Viewer, owner string, after *string) (Following, error) {
-	return inTime(ctx, b, func(ctx context.Context) (Following, error) { return b.API.Follow(ctx, v, owner, after) })
+	return InTime(ctx, b.rt, func(ctx context.Context) (Following, error) { return b.API.Follow(ctx, v, owner, after) })
 }
 
 // ViewerUser implements API.
 func (b *bounded) ViewerUser(ctx context.Context, v *principal.Viewer) (*principal.User, error) {
-	return inTime(ctx, b, func(ctx context.Context) (*principal.User, error) { return b.API.ViewerUser(ctx, v) })
+	return InTime(ctx, b.rt, func(ctx context.Context) (*principal.User, error) { return b.API.ViewerUser(ctx, v) })
 }
 
 // Nodes implements API.
 func (b *bounded) Nodes(ctx context.Context, v *principal.Viewer, ids []string) ([]Node, error) {
-	return inTime(ctx, b, func(ctx context.Context) ([]Node, error) { return b.API.Nodes(ctx, v, ids) })
+	return InTime(ctx, b.rt, func(ctx context.Context) ([]Node, error) { return b.API.Nodes(ctx, v, ids) })
 }
 
 // Principals implements API.
 func (b *bounded) Principals(ctx context.Context, v *principal.Viewer, ids []principal.ID) ([]principal.Principal, error) {
-	return inTime(ctx, b, func(ctx context.Context) ([]principal.Principal, error) { return b.API.Principals(ctx, v, ids) })
+	return InTime(ctx, b.rt, func(ctx context.Context) ([]principal.Principal, error) { return b.API.Principals(ctx, v, ids) })
 }
 
 // Contents implements API.
 func (b *bounded) Contents(ctx context.Context, v *principal.Viewer, ids []ContentID) ([]*Content, error) {
-	return inTime(ctx, b, func(ctx context.Context) ([]*Content, error) { return b.API.Contents(ctx, v, ids) })
+	return InTime(ctx, b.rt, func(ctx context.Context) ([]*Content, error) { return b.API.Contents(ctx, v, ids) })
 }
 
 // Standings implements API.
 func (b *bounded) Standings(ctx context.Context, v *principal.Viewer, ids []ContentID) ([]*Standing, error) {
-	return inTime(ctx, b, func(ctx context.Context) ([]*Standing, error) { return b.API.Standings(ctx, v, ids) })
+	return InTime(ctx, b.rt, func(ctx context.Context) ([]*Standing, error) { return b.API.Standings(ctx, v, ids) })
 }
 
 // GroupRoleOf implements API.
 func (b *bounded) GroupRoleOf(ctx context.Context, v *principal.Viewer, group principal.ID) (principal.GroupRole, error) {
-	return inTime(ctx, b, func(ctx context.Context) (principal.GroupRole, error) { return b.API.GroupRoleOf(ctx, v, group) })
+	return InTime(ctx, b.rt, func(ctx context.Context) (principal.GroupRole, error) { return b.API.GroupRoleOf(ctx, v, group) })
 }
 
 // Library implements API.
 func (b *bounded) Library(ctx context.Context, v *principal.Viewer, owner principal.ID, q LibraryQuery) (*LibraryConnection, error) {
-	return inTime(ctx, b, func(ctx context.Context) (*LibraryConnection, error) { return b.API.Library(ctx, v, owner, q) })
+	return InTime(ctx, b.rt, func(ctx context.Context) (*LibraryConnection, error) { return b.API.Library(ctx, v, owner, q) })
 }
 
 // LibraryCount implements API.
 func (b *bounded) LibraryCount(ctx context.Context, c *LibraryConnection) (Count, error) {
-	return inTime(ctx, b, func(ctx context.Context) (Count, error) { return b.API.LibraryCount(ctx, c) })
+	return InTime(ctx, b.rt, func(ctx context.Context) (Count, error) { return b.API.LibraryCount(ctx, c) })
 }
 
 // Members implements API.
 func (b *bounded) Members(ctx context.Context, v *principal.Viewer, id ContentID, page cursor.PageArgs) (*ContentMemberConnection, error) {
-	return inTime(ctx, b, func(ctx context.Context) (*ContentMemberConnection, error) { return b.API.Members(ctx, v, id, page) })
+	return InTime(ctx, b.rt, func(ctx context.Context) (*ContentMemberConnection, error) { return b.API.Members(ctx, v, id, page) })
 }
 
 // GroupMembers implements API.
 func (b *bounded) GroupMembers(ctx context.Context, v *principal.Viewer, group principal.ID, page cursor.PageArgs) (*principal.GroupMemberConnection, error) {
-	return inTime(ctx, b, func(ctx context.Context) (*principal.GroupMemberConnection, error) {
+	return InTime(ctx, b.rt, func(ctx context.Context) (*principal.GroupMemberConnection, error) {
 		return b.API.GroupMembers(ctx, v, group, page)
 	})
 }
 
 // Groups implements API.
 func (b *bounded) Groups(ctx context.Context, v *principal.Viewer, user principal.ID, page cursor.PageArgs) (*principal.GroupConnection, error) {
-	return inTime(ctx, b, func(ctx context.Context) (*principal.GroupConnection, error) { return b.API.Groups(ctx, v, user, page) })
+	return InTime(ctx, b.rt, func(ctx context.Context) (*principal.GroupConnection, error) { return b.API.Groups(ctx, v, user, page) })
 }
 
 // FindPrincipals implements API.
 func (b *bounded) FindPrincipals(ctx context.Context, v *principal.Viewer, q principal.Search) (*principal.Connection, error) {
-	return inTime(ctx, b, func(ctx context.Context) (*principal.Connection, error) { return b.API.FindPrincipals(ctx, v, q) })
+	return InTime(ctx, b.rt, func(ctx context.Context) (*principal.Connection, error) { return b.API.FindPrincipals(ctx, v, q) })
 }

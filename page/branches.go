@@ -22,6 +22,8 @@ type CreateBranch struct {
 type BranchOutcome struct {
 	Content *library.Content // nil where the actor may not see it (any more)
 	Branch  *Branch          // likewise
+	// Libraries is how many libraries the change concerns.
+	Libraries int
 }
 
 // CreateBranch adds a branch to an item. It is not current. Editors do.
@@ -194,8 +196,8 @@ func (s *Service) changeBranch(ctx context.Context, c change, rows func(*library
 	}
 	a, err := decodeAnswer(done)
 	if err != nil || out.Content == nil {
-		return &BranchOutcome{}, err
+		return &BranchOutcome{Libraries: out.FanOut.Libraries}, err
 	}
 	b, err := s.Branch(ctx, c.v, c.id, &a.Branch, false)
-	return &BranchOutcome{Content: out.Content, Branch: b}, err
+	return &BranchOutcome{Content: out.Content, Branch: b, Libraries: out.FanOut.Libraries}, err
 }

@@ -186,13 +186,7 @@ func decodeLine(b []byte) (l Line, err error) {
 func (row revisionRow) encode() []byte {
 	w := writer{rowVersion}
 	w.text(row.Title)
-	w.flag(row.Text.ID != TextID{})
-	if row.Text.ID != (TextID{}) {
-		w = append(w, row.Text.ID[:]...)
-		w.ints(row.Text.Size)
-	} else {
-		w.text(row.Text.Body)
-	}
+	w.body(row.Text)
 	w.text(string(row.Author))
 	w.instant(row.CreatedAt)
 	w.ints(row.Base)
@@ -202,14 +196,7 @@ func (row revisionRow) encode() []byte {
 
 func decodeRevision(b []byte) (row revisionRow, err error) {
 	r := readRow(b)
-	row.Title = r.Text()
-	if r.flag() {
-		row.Text.ID = r.textID()
-		r.ints(&row.Text.Size)
-	} else {
-		row.Text.Body = r.Text()
-		row.Text.Size = len(row.Text.Body)
-	}
+	row.Title, row.Text = r.Text(), r.body()
 	row.Author, row.CreatedAt = principal.ID(r.Text()), clock.Instant(r.Int())
 	r.ints(&row.Base)
 	row.Suggestion = r.Text()
@@ -301,6 +288,28 @@ func (r *reader) flag() bool {
 	b := r.Byte()
 	r.bad = r.bad || b > 1
 	return b == 1
+}
+
+// body appends a text: the id of a long one, and a short one itself.
+func (w *writer) body(t text) {
+	w.flag(t.ID != TextID{})
+	if t.ID != (TextID{}) {
+		*w = append(*w, t.ID[:]...)
+		w.ints(t.Size)
+	} else {
+		w.text(t.Body)
+	}
+}
+
+func (r *reader) body() (t text) {
+	if r.flag() {
+		t.ID = r.textID()
+		r.ints(&t.Size)
+	} else {
+		t.Body = r.Text()
+		t.Size = len(t.Body)
+	}
+	return t
 }
 
 func (r *reader) textID() (id TextID) {

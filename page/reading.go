@@ -2,6 +2,7 @@ package page
 
 import (
 	"context"
+	"encoding/json"
 	"slices"
 
 	"carrel/core/clock"
@@ -19,8 +20,6 @@ type Branch struct {
 	IsCurrent, IsWorking bool
 	CopiedFrom           *int
 	CreatedAt            clock.Instant
-	// Locales are those that have a text which the viewer sees.
-	Locales []string
 
 	editor bool
 }
@@ -45,7 +44,7 @@ type RevisionKey struct {
 	Number int
 }
 
-// Revision is a revision of an item as a viewer sees it. Its body is read by Bodies.
+// Revision is a revision of an item as a viewer sees it.
 type Revision struct {
 	RevisionKey
 	Content              *library.Content
@@ -62,6 +61,19 @@ type Revision struct {
 func (r *Revision) Key() string {
 	return urlname.Key{Kind: urlname.Revision, Content: keyOf(r.Content), Branch: r.Branch, Locale: r.Locale, Revision: r.Number}.String()
 }
+
+// LocaleOrNull returns the locale, nil where there is none.
+func (r *Revision) LocaleOrNull() *string { return localeOrNil(r.Locale) }
+
+func localeOrNil(locale string) *string {
+	if locale == "" {
+		return nil
+	}
+	return &locale
+}
+
+// Size returns the bytes of the body.
+func (r *Revision) Size() int { return r.text.Size }
 
 // orNil returns a number, nil for None.
 func orNil(n int) *int {
@@ -133,34 +145,63 @@ func (s *Service) Branch(ctx context.Context, v *principal.Viewer, id library.Co
 }
 
 func (s *Service) branchOf(ctx context.Context, p *seen, n int) (*Branch, error) {
-	b := &Branch{
-		Content: &p.Header.Content, Number: n, IsCurrent: n == p.head.Current, IsWorking: n == p.head.Working,
-		CreatedAt: p.Header.CreatedAt, editor: p.Standing.CanEdit,
-	}
-	if n > 1 {
-		rows, err := s.present(ctx, p.Header.ID, []library.RowKey{branchKey(n)})
-		if err != nil {
-			return nil, err
-		}
-		row, err := decodeBranch(rows[0].Value)
-		if err != nil {
-			return nil, err
-		}
-		b.CreatedAt = row.CreatedAt
-		if row.CopiedFrom != 0 {
-			b.CopiedFrom = &row.CopiedFrom
-		}
-	}
-	lines, err := s.lines(ctx, p.Header.ID, n)
+	bs, err := s.branches(ctx, p, []int{n})
 	if err != nil {
 		return nil, err
 	}
-	for _, l := range lines {
-		if l.locale != "" && (b.editor || l.Current != None) {
-			b.Locales = append(b.Locales, l.locale)
+	return bs[0], nil
+}
+
+// branches reads branches that there are, at most 100.
+func (s *Service) branches(ctx context.Context, p *seen, numbers []int) ([]*Branch, error) {
+	var keys []library.RowKey
+	for _, n := range numbers {
+		if n > 1 {
+			keys = append(keys, branchKey(n))
 		}
 	}
-	return b, nil
+	rows := map[library.RowKey]branchRow{}
+	if len(keys) > 0 {
+		read, err := s.present(ctx, p.Header.ID, keys)
+		if err != nil {
+			return nil, err
+		}
+		for _, r := range read {
+			if rows[r.RowKey], err = decodeBranch(r.Value); err != nil {
+				return nil, err
+			}
+		}
+	}
+	bs := make([]*Branch, len(numbers))
+	for i, n := range numbers {
+		b := &Branch{
+			Content: &p.Header.Content, Number: n, IsCurrent: n == p.head.Current, IsWorking: n == p.head.Working,
+			CreatedAt: p.Header.CreatedAt, editor: p.Standing.CanEdit,
+		}
+		if row, ok := rows[branchKey(n)]; ok {
+			b.CreatedAt = row.CreatedAt
+			if row.CopiedFrom != 0 {
+				b.CopiedFrom = &row.CopiedFrom
+			}
+		}
+		bs[i] = b
+	}
+	return bs, nil
+}
+
+// Locales returns the locales of a branch that have a text which the viewer sees.
+func (s *Service) Locales(ctx context.Context, b *Branch) ([]string, error) {
+	lines, err := s.lines(ctx, b.Content.ID, b.Number)
+	if err != nil {
+		return nil, err
+	}
+	var locales []string
+	for _, l := range lines {
+		if l.locale != "" && (b.editor || l.Current != None) {
+			locales = append(locales, l.locale)
+		}
+	}
+	return locales, nil
 }
 
 // Revision returns the revision of a key, exactly; nil where there is none that the viewer
@@ -195,10 +236,15 @@ func (s *Service) revision(ctx context.Context, p *seen, k RevisionKey, l Line) 
 	if err != nil {
 		return nil, err
 	}
+	return revisionOfRow(&p.Header.Content, k, l, row), nil
+}
+
+// revisionOfRow returns the revision of a row, in the locale of a line.
+func revisionOfRow(c *library.Content, k RevisionKey, l Line, row revisionRow) *Revision {
 	return &Revision{
-		RevisionKey: k, Content: &p.Header.Content, Title: row.Title, Author: row.Author, CreatedAt: row.CreatedAt,
+		RevisionKey: k, Content: c, Title: row.Title, Author: row.Author, CreatedAt: row.CreatedAt,
 		BaseRevision: orNil(row.Base), IsCurrent: k.Number == l.Current, IsWorking: k.Number == l.Working, text: row.Text,
-	}, nil
+	}
 }
 
 // present reads rows that another row tells of. A reading that does not wait for a commit
@@ -229,6 +275,15 @@ type TextQuery struct {
 	// Number is that of the revision; nil: the current one, and with Working the working one.
 	Number  *int
 	Working bool
+}
+
+// Key returns a text that is the same for equal queries, and for no others.
+func (q *TextQuery) Key() string {
+	b, err := json.Marshal(q)
+	if err != nil {
+		panic(err) // a struct of numbers, flags and strings
+	}
+	return string(b)
 }
 
 // check returns the locales that suit the reader, the best first.
@@ -323,6 +378,19 @@ func (s *Service) Bodies(ctx context.Context, rs []*Revision) ([]string, error) 
 	return s.bodies(ctx, texts)
 }
 
+// Bodied is what has a body: a Revision, a Draft or a Suggestion.
+type Bodied interface {
+	// Size returns the bytes of the body.
+	Size() int
+	bodyText() text
+}
+
+func (r *Revision) bodyText() text { return r.text }
+
+func (g *Suggestion) bodyText() text { return g.text }
+
+func (d *Draft) bodyText() text { return d.row.Text }
+
 // bodies reads the bodies of texts that are not in their rows.
 func (s *Service) bodies(ctx context.Context, texts []text) ([]string, error) {
 	bodies := make([]string, len(texts))
@@ -349,70 +417,4 @@ func (s *Service) bodies(ctx context.Context, texts []text) ([]string, error) {
 		}
 	}
 	return bodies, nil
-}
-
-// Suggestion is a suggestion as a viewer sees it. Its body is read by SuggestedBodies.
-type Suggestion struct {
-	ID           string
-	Content      *library.Content
-	Branch       int
-	Locale       string // "" is none
-	Title        string
-	Note         *string
-	Author       principal.ID
-	BaseRevision *int
-	State        State
-	CreatedAt    clock.Instant
-	DecidedBy    principal.ID // "" while OPEN
-	Resulting    *int         // the number of the revision that it became
-
-	text text
-}
-
-// Tenant returns the tenant of the item.
-func (g *Suggestion) Tenant() string { return g.Content.Tenant() }
-
-// Key returns the key of the suggestion.
-func (g *Suggestion) Key() string {
-	return urlname.Key{Kind: urlname.Suggestion, Content: keyOf(g.Content), Branch: g.Branch, Locale: g.Locale, Suggestion: g.ID}.String()
-}
-
-// Suggestion returns a suggestion; nil where there is none that the viewer may see. Editors
-// see all of an item, others their own.
-func (s *Service) Suggestion(ctx context.Context, v *principal.Viewer, id string) (*Suggestion, error) {
-	parsed, ok := ParseTextID(id)
-	if !ok {
-		return nil, nil
-	}
-	item, row, err := s.findSuggestion(ctx, "none", parsed)
-	if err != nil {
-		return nil, err
-	}
-	p, err := s.see(ctx, v, item)
-	if err != nil || p == nil || row.State == 0 || !p.sees(v, &row) {
-		return nil, err
-	}
-	return p.suggestion(parsed, &row), nil
-}
-
-// sees reports whether the viewer may see a suggestion of the item.
-func (p *seen) sees(v *principal.Viewer, row *suggestionRow) bool {
-	return p.Standing.CanEdit || v.SignedIn() && row.Author == v.User
-}
-
-func (p *seen) suggestion(id TextID, row *suggestionRow) *Suggestion {
-	return &Suggestion{
-		ID: id.String(), Content: &p.Header.Content, Branch: row.Branch, Locale: row.Locale, Title: row.Title, Note: row.Note,
-		Author: row.Author, BaseRevision: orNil(row.Base), State: row.State, CreatedAt: row.CreatedAt, DecidedBy: row.DecidedBy,
-		Resulting: orNil(row.Revision), text: text{ID: id, Size: row.Size},
-	}
-}
-
-// SuggestedBodies returns the texts of suggestions, in their order.
-func (s *Service) SuggestedBodies(ctx context.Context, gs []*Suggestion) ([]string, error) {
-	texts := make([]text, len(gs))
-	for i, g := range gs {
-		texts[i] = g.text
-	}
-	return s.bodies(ctx, texts)
 }

@@ -25,6 +25,8 @@ type SaveRevision struct {
 type RevisionOutcome struct {
 	Content  *library.Content // nil where the actor may not see it (any more)
 	Revision *Revision        // likewise
+	// Libraries is how many libraries the change concerns.
+	Libraries int
 }
 
 // SaveRevision adds a revision to a locale of a branch. Editors do. It refuses with
@@ -46,6 +48,8 @@ func (s *Service) SaveRevision(ctx context.Context, v *principal.Viewer, in Save
 type saving struct {
 	SaveRevision
 	locale string
+	// force saves the text whatever is current. Its base is recorded all the same.
+	force bool
 }
 
 func (s *Service) save(ctx context.Context, c change, in saving) (*RevisionOutcome, error) {
@@ -60,8 +64,10 @@ func (s *Service) save(ctx context.Context, c change, in saving) (*RevisionOutco
 			if err != nil {
 				return nil, err
 			}
-			if err := checkBase(in.BaseRevision, l); err != nil {
-				return nil, err
+			if !in.force {
+				if err := checkBase(in.BaseRevision, l); err != nil {
+					return nil, err
+				}
 			}
 			if err := s.checkLocales(ctx, t.Header.ID, at, l); err != nil {
 				return nil, err
@@ -125,10 +131,10 @@ func (s *Service) changeRevision(ctx context.Context, c change, in library.ItemC
 func (s *Service) revisionOutcome(ctx context.Context, v *principal.Viewer, out *library.ContentOutcome) (*RevisionOutcome, error) {
 	a, err := decodeAnswer(out.Answer)
 	if err != nil || out.Content == nil {
-		return &RevisionOutcome{}, err
+		return &RevisionOutcome{Libraries: out.FanOut.Libraries}, err
 	}
 	r, err := s.Revision(ctx, v, out.ID, RevisionKey{Branch: a.Branch, Locale: a.Locale, Number: a.Number})
-	return &RevisionOutcome{Content: out.Content, Revision: r}, err
+	return &RevisionOutcome{Content: out.Content, Revision: r, Libraries: out.FanOut.Libraries}, err
 }
 
 // PublishRevision is the input of Service.PublishRevision.

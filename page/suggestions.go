@@ -2,6 +2,7 @@ package page
 
 import (
 	"context"
+	"slices"
 
 	"carrel/core/commit"
 	"carrel/core/fault"
@@ -27,6 +28,8 @@ type SuggestRevision struct {
 type SuggestionOutcome struct {
 	Suggestion *Suggestion // nil where the actor may not see it (any more)
 	Revision   *Revision   // what it became; nil where nothing
+	// Libraries is how many libraries the change concerns.
+	Libraries int
 }
 
 // SuggestRevision proposes a text to the editors of an item. Whoever sees the item may.
@@ -108,6 +111,23 @@ const (
 	Withdraw Decision = 3 // by its author
 )
 
+// decisionNames are the contract's names of the decisions.
+var decisionNames = [...]string{Accept: "ACCEPT", Reject: "REJECT", Withdraw: "WITHDRAW"}
+
+// String returns the contract's name of the decision, "" for no decision.
+func (d Decision) String() string {
+	if int(d) < len(decisionNames) {
+		return decisionNames[d]
+	}
+	return ""
+}
+
+// ParseDecision reads the contract's name of a decision; ok is false for any other text.
+func ParseDecision(name string) (d Decision, ok bool) {
+	i := slices.Index(decisionNames[:], name)
+	return Decision(max(0, i)), i > 0
+}
+
 // DecideSuggestion is the input of Service.DecideSuggestion.
 type DecideSuggestion struct {
 	ID       string
@@ -149,14 +169,14 @@ func (s *Service) DecideSuggestion(ctx context.Context, v *principal.Viewer, in 
 	}
 	a, err := decodeAnswer(out.Answer)
 	if err != nil || out.Content == nil {
-		return &SuggestionOutcome{}, err
+		return &SuggestionOutcome{Libraries: out.FanOut.Libraries}, err
 	}
 	found, err := s.Suggestion(ctx, v, in.ID)
 	if err != nil || in.Decision != Accept {
-		return &SuggestionOutcome{Suggestion: found}, err
+		return &SuggestionOutcome{Suggestion: found, Libraries: out.FanOut.Libraries}, err
 	}
 	r, err := s.Revision(ctx, v, item, RevisionKey{Branch: a.Branch, Locale: a.Locale, Number: a.Number})
-	return &SuggestionOutcome{Suggestion: found, Revision: r}, err
+	return &SuggestionOutcome{Suggestion: found, Revision: r, Libraries: out.FanOut.Libraries}, err
 }
 
 // planDecision plans a decision. The rows of the reading are the line and the suggestion.

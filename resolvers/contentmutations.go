@@ -37,7 +37,7 @@ func (m mutations) CreateContent(ctx context.Context, in graph.CreateContentInpu
 	answer, err := m.Library.CreateContent(ctx, m.begin(ctx), library.CreateContent{
 		Tenant: in.Tenant, Name: in.Name, Kind: in.Kind, Title: in.Title, Description: in.Description,
 		Link: in.Link, Visibility: given(in.Visibility), ExpiresAt: in.ExpiresAt,
-		URL: in.URL, Members: in.Members, IdempotencyKey: in.IdempotencyKey,
+		URL: in.URL, Body: in.Body, Locale: in.Locale, Members: in.Members, IdempotencyKey: in.IdempotencyKey,
 	})
 	out, err := outcomeOf(ctx, answer, err)
 	return &graph.CreateContentPayload{Content: out.content, LibraryEdge: out.edge, FanOut: out.fanOut, UserErrors: out.faults, ClientMutationID: in.ClientMutationID}, err

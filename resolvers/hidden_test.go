@@ -48,7 +48,7 @@ var unseenRows = map[string][]unseenRow{
 	"cancelLease":    {{"", "is for whoever has the token, and FORBIDDEN tells of a lease"}},
 	"isKeyAvailable": {{"", "tells whether a key is held, and not by whom"}},
 
-	"node":         {{"content user group", `{ node(id: "%s") { id } }`}},
+	"node":         {{"content user group suggestion", `{ node(id: "%s") { id } }`}},
 	"nodes":        {{"content user group", `{ nodes(ids: ["%s", "c:acme:seen", "g:acme:low", "c:acme:other"]) { id } }`}},
 	"principal":    {{"user group", `{ principal(id: "%s") { id library(first: 2) { edges { role node { id } } } } }`}},
 	"user":         {{"user", `{ user(id: "%s") { id groups(first: 2) { nodes { id } } library(first: 2) { count { value } edges { role node { id viewerRole } } } } }`}},
@@ -59,6 +59,9 @@ var unseenRows = map[string][]unseenRow{
 		{"content", `{ byKey(key: "%s") { __typename } }`},
 		{"url", `{ byKey(key: "%s", tenant: "acme") { __typename } }`},
 		{"url", `{ byKey(key: "%s#1", tenant: "acme") { __typename } }`},
+		{"url", `{ byKey(key: "%s#1.0", tenant: "acme") { __typename } }`},
+		{"content", `{ byKey(key: "%s#user/u:acme:eve/1") { __typename } }`},
+		{"suggestion", `{ byKey(key: "c:acme:seen#suggestion/1.%s") { __typename } }`},
 	},
 	"principals": {{"name", `{ principals(tenant: "acme", prefix: "%s") { nodes { id } } }`}},
 	"_entities": {
@@ -99,8 +102,17 @@ var unseenRows = map[string][]unseenRow{
 		{"content", `mutation { moveContent(input: {id: "%s", url: "https://acme.example/x"}) ` + payloadOf + ` }`},
 		{"content", `mutation { moveContent(input: {id: "%s", url: null}) ` + payloadOf + ` }`},
 	},
-	"deleteContent":  {{"content", `mutation { deleteContent(input: {id: "%s"}) ` + payloadOf + ` }`}},
-	"rebuildLibrary": {{"user group", `mutation { rebuildLibrary(input: {principalId: "%s"}) ` + payloadOf + ` }`}},
+	"createBranch":     {{"content", `mutation { createBranch(input: {contentId: "%s"}) ` + payloadOf + ` }`}},
+	"setCurrentBranch": {{"content", `mutation { setCurrentBranch(input: {contentId: "%s", branch: 1}) ` + payloadOf + ` }`}},
+	"saveRevision":     {{"content", `mutation { saveRevision(input: {contentId: "%s", title: "x", body: "x"}) ` + payloadOf + ` }`}},
+	"publishRevision":  {{"content", `mutation { publishRevision(input: {contentId: "%s", branch: 1, number: 0}) ` + payloadOf + ` }`}},
+	"saveDraft":        {{"content", `mutation { saveDraft(input: {contentId: "%s", title: "x", body: "x"}) ` + payloadOf + ` }`}},
+	"publishDraft":     {{"content", `mutation { publishDraft(input: {contentId: "%s"}) ` + payloadOf + ` }`}},
+	"discardDraft":     {{"content", `mutation { discardDraft(input: {contentId: "%s"}) { discarded userErrors { code field } } }`}},
+	"suggestRevision":  {{"content", `mutation { suggestRevision(input: {contentId: "%s", title: "x", body: "x"}) ` + payloadOf + ` }`}},
+	"decideSuggestion": {{"suggestion", `mutation { decideSuggestion(input: {id: "%s", decision: ACCEPT}) ` + payloadOf + ` }`}},
+	"deleteContent":    {{"content", `mutation { deleteContent(input: {id: "%s"}) ` + payloadOf + ` }`}},
+	"rebuildLibrary":   {{"user group", `mutation { rebuildLibrary(input: {principalId: "%s"}) ` + payloadOf + ` }`}},
 }
 
 // unseenWorld has what unseenRows name. eve and far are in groups in groups.
@@ -136,6 +148,8 @@ func unseenWorld(t *testing.T) (*gateway, *recorder) {
 			"n", name, "v", visibility, "m", members, "u", "https://acme.example/"+name)
 	}
 	g.must(as("u:acme:ann"), `mutation { deleteContent(input: {id: "c:acme:deleted"}) { userErrors { message } } }`)
+	suggested := g.must(as("u:acme:ann"), `mutation { suggestRevision(input: {contentId: "c:acme:hidden", title: "x", body: "x"}) { suggestion { id } userErrors { message } } }`)
+	unseenPairs["suggestion"] = [][2]string{{suggested.at("suggestRevision", "suggestion", "id").(string), strings.Repeat("0", 32)}}
 	// The first look-up makes the directory, and the second one learns of it.
 	for range 2 {
 		g.must(as("u:acme:eve"), `{ principals(tenant: "acme", prefix: "eve") { nodes { id } } }`)

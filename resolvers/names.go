@@ -10,6 +10,7 @@ import (
 	"carrel/dataloader"
 	"carrel/graph"
 	"carrel/library"
+	"carrel/page"
 )
 
 // ContentByURL answers the item that a URL names.
@@ -47,10 +48,41 @@ func (q queries) ByKey(ctx context.Context, key string, tenant *string) (graph.K
 		return nil, err
 	}
 	item, err := q.keyedContent(ctx, parsed, tenant)
-	if err != nil || item == nil || parsed.Kind != urlname.Content {
+	if err != nil || item == nil {
 		return nil, err
 	}
+	v := auth.ViewerFrom(ctx)
+	switch parsed.Kind {
+	case urlname.Branch:
+		return keyed(q.Pages.Branch(ctx, v, item.ID, &parsed.Branch, false))
+	case urlname.Revision:
+		return keyed(q.Pages.Revision(ctx, v, item.ID, page.RevisionKey{Branch: parsed.Branch, Locale: parsed.Locale, Number: parsed.Revision}))
+	case urlname.Draft:
+		if string(v.User) != parsed.User {
+			return nil, nil
+		}
+		return keyed(q.Pages.Draft(ctx, v, item.ID, parsed.Branch, parsed.Locale))
+	case urlname.Suggestion:
+		return keyed(q.suggestionOf(ctx, item, parsed))
+	}
 	return item, nil
+}
+
+// keyed returns what was found as the value of a union, whose nil has no type.
+func keyed[T any](found *T, err error) (graph.KeyedObject, error) {
+	if err != nil || found == nil {
+		return nil, err
+	}
+	return found, nil
+}
+
+// suggestionOf returns the suggestion of a key, whose other parts must fit.
+func (q queries) suggestionOf(ctx context.Context, item *library.Content, k urlname.Key) (*page.Suggestion, error) {
+	s, err := q.Pages.Suggestion(ctx, auth.ViewerFrom(ctx), k.Suggestion)
+	if err != nil || s == nil || s.Content.ID != item.ID || s.Branch != k.Branch || s.Locale != k.Locale {
+		return nil, err
+	}
+	return s, nil
 }
 
 // keyedContent returns the item of a key, by its URL or its id.

@@ -46,6 +46,9 @@ func (r *Root) fill(ctx context.Context, conn *library.LibraryConnection, want *
 			}
 		}
 	}
+	if err := r.fillTexts(ctx, page, want); err != nil {
+		return nil, err
+	}
 	if want.Count {
 		page.Count, err = r.Library.LibraryCount(ctx, conn)
 	}
@@ -54,7 +57,24 @@ func (r *Root) fill(ctx context.Context, conn *library.LibraryConnection, want *
 
 // creator is nil where he may not be seen.
 func creator(ctx context.Context, c *library.Content) (*principal.User, error) {
-	p, err := dataloader.From(ctx).Principals.Load(ctx, c.Creator)
-	u, _ := p.(*principal.User)
-	return u, err
+	return user(ctx, c.Creator)
+}
+
+// fillTexts loads the texts that the plan wants.
+func (r *Root) fillTexts(ctx context.Context, page *graph.Page, want *graph.PagePlan) error {
+	for _, field := range want.Texts {
+		q, err := graph.TextQueryOf(ctx, field)
+		if err != nil {
+			return err
+		}
+		for i := range page.Rows {
+			row := &page.Rows[i]
+			text, err := dataloader.From(ctx).Text(ctx, row.Node.ID, q)
+			if err != nil {
+				return err
+			}
+			row.Texts = append(row.Texts, text)
+		}
+	}
+	return nil
 }

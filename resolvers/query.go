@@ -45,6 +45,9 @@ func (q queries) Nodes(ctx context.Context, ids []string) ([]library.Node, error
 		}
 	}
 	nodes, err := q.Library.Nodes(ctx, auth.ViewerFrom(ctx), ids)
+	if err == nil {
+		err = q.suggestions(ctx, ids, nodes)
+	}
 	loaders := dataloader.From(ctx)
 	for _, n := range nodes {
 		if c, ok := n.(*library.Content); ok && c != nil {
@@ -52,6 +55,23 @@ func (q queries) Nodes(ctx context.Context, ids []string) ([]library.Node, error
 		}
 	}
 	return nodes, err
+}
+
+// suggestions adds the suggestions among the ids to the nodes.
+func (q queries) suggestions(ctx context.Context, ids []string, nodes []library.Node) error {
+	for i, globalID := range ids {
+		if id.KindOf(globalID) != id.Suggestion {
+			continue
+		}
+		s, err := q.Pages.Suggestion(ctx, auth.ViewerFrom(ctx), globalID)
+		if err != nil {
+			return err
+		}
+		if s != nil {
+			nodes[i] = s
+		}
+	}
+	return nil
 }
 
 // Principal answers a user or a group.

@@ -11,12 +11,14 @@ import (
 	"carrel/graph"
 	"carrel/lease"
 	"carrel/library"
+	"carrel/page"
 )
 
 // Services are those of the domains.
 type Services struct {
 	Library library.API
 	Leases  *lease.Service
+	Pages   page.API
 }
 
 // Root is what resolvers use.
@@ -39,6 +41,10 @@ type (
 	groups      struct{ *Root }
 	contents    struct{ *Root }
 	connections struct{ *Root }
+	branches    struct{ *Root }
+	revisions   struct{ *Root }
+	drafts      struct{ *Root }
+	suggestions struct{ *Root }
 )
 
 // Query answers the root fields of queries.
@@ -55,6 +61,18 @@ func (r *Root) Group() graph.GroupResolver { return groups{r} }
 
 // Content answers fields of content.
 func (r *Root) Content() graph.ContentResolver { return contents{r} }
+
+// Branch answers fields of branches.
+func (r *Root) Branch() graph.BranchResolver { return branches{r} }
+
+// Revision answers fields of revisions.
+func (r *Root) Revision() graph.RevisionResolver { return revisions{r} }
+
+// Draft answers fields of drafts.
+func (r *Root) Draft() graph.DraftResolver { return drafts{r} }
+
+// Suggestion answers fields of suggestions.
+func (r *Root) Suggestion() graph.SuggestionResolver { return suggestions{r} }
 
 // LibraryConnection answers fields of a page of a library.
 func (r *Root) LibraryConnection() graph.LibraryConnectionResolver { return connections{r} }

@@ -53,7 +53,7 @@ func (s schema) prepare(ctx context.Context) {
 }
 
 func (r *Root) withLoaders(ctx context.Context) context.Context {
-	return dataloader.With(ctx, dataloader.New(r.Library, auth.ViewerFrom(ctx), r.Loaded))
+	return dataloader.With(ctx, dataloader.New(r.Library, r.Pages, auth.ViewerFrom(ctx), r.Loaded))
 }
 
 // withPlans lets a page be answered by its plan: gqlgen takes what a middleware

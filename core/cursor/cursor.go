@@ -67,6 +67,10 @@ const (
 	OfGroupMembers Kind = 3
 	OfGroups       Kind = 4
 	OfDirectory    Kind = 5
+	OfBranches     Kind = 6
+	OfRevisions    Kind = 7
+	OfSuggestions  Kind = 8
+	OfDrafts       Kind = 9
 )
 
 // Order is the order in which the connection was read.

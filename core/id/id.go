@@ -1,6 +1,6 @@
 // Package id has the forms of global ids and the letters in use. Most ids have the form
-// <letter>:<tenant>:<name>; a lease has l:<32 hexadecimal digits>. It does not know what
-// the ids name.
+// <letter>:<tenant>:<name>; a lease has l:<32 hexadecimal digits>, and a suggestion such
+// digits alone. It does not know what the ids name.
 package id
 
 import (
@@ -28,6 +28,8 @@ const (
 	Group     Kind = 'g'
 	Content   Kind = 'c'
 	Lease     Kind = 'l'
+	// Suggestion is of ids without a letter, of 32 hexadecimal digits.
+	Suggestion Kind = 's'
 )
 
 // kinds are the kinds of ids. A new kind needs a row here.
@@ -44,8 +46,11 @@ var kinds = [...]struct {
 	{Lease, false, checkRandom},
 }
 
-// KindOf returns what a well-formed global id names, IDMalformed for other texts.
+// KindOf returns what a well-formed global id names, Malformed for other texts.
 func KindOf(s string) Kind {
+	if isRandom(s) {
+		return Suggestion
+	}
 	if len(s) < 2 || s[1] != ':' {
 		return Malformed
 	}
@@ -84,16 +89,20 @@ func Check(s string) error {
 // checkRandom checks the form "<letter>:<32 lower-case hexadecimal digits>" of a random
 // id, but for the letter. Its error has code Invalid.
 func checkRandom(s string) error {
-	digits := s[2:]
-	ok := len(digits) == RandomDigits
-	for i := 0; ok && i < len(digits); i++ {
-		c := digits[i]
-		ok = c >= '0' && c <= '9' || c >= 'a' && c <= 'f'
-	}
-	if !ok {
+	if !isRandom(s[2:]) {
 		return fault.Invalidf(nil, "the id of a lease is l: and %d digits of 0-9 and a-f", RandomDigits)
 	}
 	return nil
+}
+
+// isRandom reports whether s is a random number: 32 lower-case hexadecimal digits.
+func isRandom(s string) bool {
+	ok := len(s) == RandomDigits
+	for i := 0; ok && i < len(s); i++ {
+		c := s[i]
+		ok = c >= '0' && c <= '9' || c >= 'a' && c <= 'f'
+	}
+	return ok
 }
 
 // CheckTenant checks the form of a tenant, [a-z0-9][a-z0-9-]{0,31}. Its error has

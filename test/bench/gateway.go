@@ -15,6 +15,7 @@ import (
 	"carrel/edge"
 	"carrel/library"
 	"carrel/library/repair"
+	"carrel/page"
 	"carrel/pebblestore"
 	"carrel/principal"
 	"carrel/resolvers"
@@ -27,6 +28,7 @@ type gateway struct {
 	runtime *sched.Real
 	journal *journal.Journal
 	service *repair.Service
+	pages   *page.Service
 	stop    context.CancelFunc
 }
 
@@ -72,7 +74,7 @@ func (g *gateway) connect(ctx context.Context, remote bool, tuning library.Tunin
 	if err != nil {
 		return err
 	}
-	g.service = services.Library
+	g.service, g.pages = services.Library, services.Pages
 	return nil
 }
 
@@ -109,7 +111,7 @@ func (g *gateway) handlerFor(viewers ...principal.ID) (h *edge.Handler, tokens [
 	limits := edge.DefaultLimits()
 	limits.ViewerPoints, limits.AddressPoints = 0, 0 // what is measured is not the patience
 	h, err = edge.New(edge.Config{
-		Schema:       resolvers.NewSchema(&resolvers.Root{Services: resolvers.Services{Library: g.service}}),
+		Schema:       resolvers.NewSchema(&resolvers.Root{Services: resolvers.Services{Library: g.service, Pages: page.API{Service: g.pages}}}),
 		Authenticate: known.Caller,
 		Limits:       limits,
 		Log:          slog.New(slog.DiscardHandler),

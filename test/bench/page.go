@@ -15,6 +15,7 @@ import (
 	"carrel/auth"
 	"carrel/core/cursor"
 	"carrel/library"
+	"carrel/page"
 	"carrel/principal"
 	"carrel/resolvers"
 )
@@ -142,7 +143,7 @@ func (g *gateway) viaService(ctx context.Context, p place) func() error {
 
 // viaExecutor runs a parsed document through gqlgen, as the edge does.
 func (g *gateway) viaExecutor(ctx context.Context, owner principal.ID) (func() error, error) {
-	exec := executor.New(resolvers.NewSchema(&resolvers.Root{Services: resolvers.Services{Library: g.service}}))
+	exec := executor.New(resolvers.NewSchema(&resolvers.Root{Services: resolvers.Services{Library: g.service, Pages: page.API{Service: g.pages}}}))
 	params := &graphql.RawParams{Query: pageQuery, Variables: map[string]any{"owner": string(owner)}}
 	parsed, errs := exec.CreateOperationContext(graphql.StartOperationTrace(ctx), params)
 	if errs != nil {

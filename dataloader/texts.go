@@ -1,0 +1,56 @@
+package dataloader
+
+import (
+	"context"
+	"sync"
+
+	"carrel/library"
+	"carrel/page"
+)
+
+// texts are the loaders of texts: one for each query that an operation has of them.
+type texts struct {
+	load func(q page.TextQuery) *Loader[library.ContentID, *page.Revision]
+
+	mu       sync.Mutex
+	expected []library.ContentID
+	loaders  map[string]*Loader[library.ContentID, *page.Revision]
+}
+
+// Text loads the text of an item that a query asks for; nil where there is none that the
+// viewer may see. The texts of all items that were announced are loaded with it.
+func (l *Loaders) Text(ctx context.Context, id library.ContentID, q page.TextQuery) (*page.Revision, error) {
+	return l.texts.of(q).Load(ctx, id)
+}
+
+func (t *texts) of(q page.TextQuery) *Loader[library.ContentID, *page.Revision] {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	key := q.Key()
+	l := t.loaders[key]
+	if l == nil {
+		l = t.load(q)
+		l.Expect(t.expected)
+		if t.loaders == nil {
+			t.loaders = map[string]*Loader[library.ContentID, *page.Revision]{}
+		}
+		t.loaders[key] = l
+	}
+	return l
+}
+
+// expect announces items whose texts may be asked for.
+func (t *texts) expect(ids []library.ContentID) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.expected = append(t.expected, ids...)
+	for _, l := range t.loaders {
+		l.Expect(ids)
+	}
+}
+
+func (t *texts) forget() {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.expected, t.loaders = nil, nil
+}

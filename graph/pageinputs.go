@@ -1,0 +1,92 @@
+package graph
+
+import "carrel/page"
+
+// Inputs of mutations of pages as they are sent.
+
+// CreateBranchInput is a new branch of an item.
+type CreateBranchInput struct {
+	ContentID        string
+	CopyFrom         *int
+	IdempotencyKey   *string
+	ClientMutationID *string
+}
+
+// SetCurrentBranchInput is the branch that visitors see, or that editors work on.
+type SetCurrentBranchInput struct {
+	ContentID        string
+	Branch           int
+	Working          *bool
+	ClientMutationID *string
+}
+
+// SaveRevisionInput is a text to save.
+type SaveRevisionInput struct {
+	ContentID        string
+	Branch           *int
+	Locale           *string
+	Title            string
+	Body             string
+	BaseRevision     *int
+	Publish          *bool
+	IdempotencyKey   *string
+	ClientMutationID *string
+}
+
+// PublishRevisionInput is a revision to publish.
+type PublishRevisionInput struct {
+	ContentID        string
+	Branch           int
+	Locale           *string
+	Number           int
+	ClientMutationID *string
+}
+
+// SaveDraftInput is a text to keep as a draft.
+type SaveDraftInput struct {
+	ContentID        string
+	Branch           *int
+	Locale           *string
+	Title            string
+	Body             string
+	BaseRevision     *int
+	ExpectedVersion  *int
+	ClientMutationID *string
+}
+
+// PublishDraftInput is a draft to publish.
+type PublishDraftInput struct {
+	ContentID        string
+	Branch           *int
+	Locale           *string
+	Force            *bool
+	ClientMutationID *string
+}
+
+// DiscardDraftInput is a draft to remove.
+type DiscardDraftInput struct {
+	ContentID        string
+	Branch           *int
+	Locale           *string
+	ClientMutationID *string
+}
+
+// SuggestRevisionInput is a text to propose.
+type SuggestRevisionInput struct {
+	ContentID        string
+	Branch           *int
+	Locale           *string
+	Title            string
+	Body             string
+	Note             *string
+	IdempotencyKey   *string
+	ClientMutationID *string
+}
+
+// DecideSuggestionInput is a decision on a suggestion.
+type DecideSuggestionInput struct {
+	ID               string
+	Decision         page.Decision
+	Force            *bool
+	ClientMutationID *string
+}

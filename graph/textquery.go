@@ -1,0 +1,30 @@
+package graph
+
+import (
+	"context"
+
+	"github.com/99designs/gqlgen/graphql"
+
+	"carrel/page"
+)
+
+// TextQueryOf returns what a field Content.revision asks for: its arguments, and the
+// languages that the request accepts.
+func TextQueryOf(ctx context.Context, field graphql.CollectedField) (page.TextQuery, error) {
+	op := graphql.GetOperationContext(ctx)
+	args, err := newExecutionContext(op, nil, nil).field_Content_revision_args(ctx, field.ArgumentMap(op.Variables))
+	if err != nil {
+		return page.TextQuery{}, err
+	}
+	q := page.TextQuery{Accept: page.AcceptedLocales(op.Headers.Get("Accept-Language"))}
+	q.Locale, _ = args["locale"].(*string)
+	q.Branch, _ = args["branch"].(*int)
+	q.Number, _ = args["number"].(*int)
+	q.Strict, q.Working = isTrue(args["strictLocale"]), isTrue(args["working"])
+	return q, nil
+}
+
+func isTrue(v any) bool {
+	b, _ := v.(*bool)
+	return b != nil && *b
+}

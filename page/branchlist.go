@@ -1,0 +1,189 @@
+package page
+
+import (
+	"context"
+	"slices"
+	"strconv"
+	"strings"
+
+	"carrel/core/cursor"
+	"carrel/core/fault"
+	"carrel/library"
+	"carrel/principal"
+)
+
+// BranchConnection is a page of the branches of an item.
+type BranchConnection struct {
+	Edges    []*BranchEdge
+	PageInfo cursor.PageInfo
+}
+
+// BranchEdge is a branch with its place.
+type BranchEdge struct{ Edge[*Branch] }
+
+// Nodes returns the branches of the edges.
+func (c *BranchConnection) Nodes() []*Branch {
+	return nodesOf(c.Edges, func(e *BranchEdge) *Branch { return e.Node })
+}
+
+// Branches lists the branches of an item in order of their numbers; visitors see the
+// current one only.
+func (s *Service) Branches(ctx context.Context, v *principal.Viewer, id library.ContentID, args cursor.PageArgs) (*BranchConnection, error) {
+	if _, err := args.Forwards(); err != nil {
+		return nil, err
+	}
+	p, err := s.see(ctx, v, id)
+	if err != nil {
+		return nil, err
+	}
+	numbers, editor := []int(nil), false
+	if p != nil {
+		numbers, editor = []int{p.head.Current}, p.Standing.CanEdit
+		if editor {
+			numbers = count(1, p.head.Last)
+		}
+	}
+	l, err := s.newList(cursor.OfBranches, classOf(editor), string(id), args)
+	if err != nil {
+		return nil, err
+	}
+	if l.after != "" {
+		after, err := strconv.Atoi(l.after)
+		if err != nil {
+			return nil, errRow
+		}
+		numbers = slices.DeleteFunc(numbers, func(n int) bool { return n <= after })
+	}
+	more := len(numbers) > l.page.Size
+	bs, err := s.branches(ctx, p, numbers[:min(len(numbers), l.page.Size)])
+	if err != nil {
+		return nil, err
+	}
+	es, info := edges(l, bs, func(b *Branch) string { return strconv.Itoa(b.Number) }, more, "")
+	return &BranchConnection{wrap(es, func(e Edge[*Branch]) BranchEdge { return BranchEdge{e} }), info}, nil
+}
+
+// count returns the numbers from one to another one, included.
+func count(from, to int) []int {
+	var ns []int
+	for n := from; n <= to; n++ {
+		ns = append(ns, n)
+	}
+	return ns
+}
+
+// RevisionConnection is a page of the revisions of a branch.
+type RevisionConnection struct {
+	Edges    []*RevisionEdge
+	PageInfo cursor.PageInfo
+}
+
+// RevisionEdge is a revision with its place.
+type RevisionEdge struct{ Edge[*Revision] }
+
+// Nodes returns the revisions of the edges.
+func (c *RevisionConnection) Nodes() []*Revision {
+	return nodesOf(c.Edges, func(e *RevisionEdge) *Revision { return e.Node })
+}
+
+// Revisions lists the revisions of a branch: locale by locale, text without a locale first,
+// and in each the newest first. A locale that is given is the only one. Visitors see the
+// current revisions only.
+//
+// The numbers of revisions have no gaps, so every page costs the same, however many there are.
+func (s *Service) Revisions(ctx context.Context, b *Branch, locale *string, args cursor.PageArgs) (*RevisionConnection, error) {
+	var faults fault.List
+	only := checkLocale(&faults, locale)
+	if faults != nil {
+		return nil, fault.BadInputf("%s", faults[0].Msg)
+	}
+	owner := string(b.Content.ID) + "#" + strconv.Itoa(b.Number)
+	if locale != nil {
+		owner += "/" + only
+	}
+	l, err := s.newList(cursor.OfRevisions, classOf(b.editor), owner, args)
+	if err != nil {
+		return nil, err
+	}
+	lines, err := s.lines(ctx, b.Content.ID, b.Number)
+	if err != nil {
+		return nil, err
+	}
+	if locale != nil {
+		lines = slices.DeleteFunc(lines, func(l localeLine) bool { return l.locale != only })
+	}
+	from, number, err := revisionPlace(l.after)
+	if err != nil {
+		return nil, err
+	}
+	shown := b.numbers(lines, from, number, l.page.Size+1)
+	more := len(shown) > l.page.Size
+	rs, err := s.revisions(ctx, b, shown[:min(len(shown), l.page.Size)])
+	if err != nil {
+		return nil, err
+	}
+	es, info := edges(l, rs, func(r *Revision) string { return r.Locale + "/" + strconv.Itoa(r.Number) }, more, "")
+	return &RevisionConnection{wrap(es, func(e Edge[*Revision]) RevisionEdge { return RevisionEdge{e} }), info}, nil
+}
+
+// revisionPlace reads a place in a list of revisions; number is None for the start.
+func revisionPlace(at string) (locale string, number int, err error) {
+	if at == "" {
+		return "", None, nil
+	}
+	locale, digits, _ := strings.Cut(at, "/")
+	if number, err = strconv.Atoi(digits); err != nil {
+		return "", None, errRow
+	}
+	return locale, number, nil
+}
+
+// numbered is the number of a revision in a locale.
+type numbered struct {
+	localeLine
+	number int
+}
+
+// numbers returns at most limit numbers of revisions of a branch, those after a place.
+func (b *Branch) numbers(lines []localeLine, after string, number, limit int) (found []numbered) {
+	for _, l := range lines {
+		if number != None && l.locale < after {
+			continue
+		}
+		last, first := l.Last, 0
+		if !b.editor {
+			last, first = l.Current, max(0, l.Current)
+		}
+		if number != None && l.locale == after {
+			last = min(last, number-1)
+		}
+		for n := last; n >= first && len(found) < limit; n-- {
+			found = append(found, numbered{l, n})
+		}
+	}
+	return found
+}
+
+// revisions reads revisions that there are.
+func (s *Service) revisions(ctx context.Context, b *Branch, shown []numbered) ([]*Revision, error) {
+	if len(shown) == 0 {
+		return nil, nil
+	}
+	keys := make([]library.RowKey, len(shown))
+	for i, n := range shown {
+		keys[i] = revisionKey(b.Number, n.locale, n.number)
+	}
+	rows, err := s.present(ctx, b.Content.ID, keys)
+	if err != nil {
+		return nil, err
+	}
+	rs := make([]*Revision, len(rows))
+	for i, n := range shown {
+		row, err := decodeRevision(rows[i].Value)
+		if err != nil {
+			return nil, err
+		}
+		rs[i] = revisionOfRow(b.Content, RevisionKey{b.Number, n.locale, n.number}, n.Line, row)
+	}
+	return rs, nil
+}

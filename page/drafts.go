@@ -1,0 +1,173 @@
+package page
+
+import (
+	"context"
+	"fmt"
+
+	"carrel/core/clock"
+	"carrel/core/commit"
+	"carrel/core/urlname"
+	"carrel/library"
+	"carrel/principal"
+)
+
+// MaxDrafts is the most drafts of a user.
+const MaxDrafts = 1000
+
+// Draft is a draft of its author, who alone sees it.
+type Draft struct {
+	Content      *library.Content
+	Author       principal.ID
+	Branch       int
+	Locale       string // "" is none
+	Title        string // may be empty
+	BaseRevision *int
+	// Version goes up by one with every save.
+	Version   int
+	UpdatedAt clock.Instant
+	// IsStale reports that the current revision is not the base any more.
+	IsStale bool
+
+	row   draftRow
+	token TextID
+}
+
+// Key returns the key of the draft.
+func (d *Draft) Key() string {
+	return urlname.Key{Kind: urlname.Draft, Content: keyOf(d.Content), User: string(d.Author), Branch: d.Branch, Locale: d.Locale}.String()
+}
+
+// LocaleOrNull returns the locale, nil where there is none.
+func (d *Draft) LocaleOrNull() *string { return localeOrNil(d.Locale) }
+
+// Size returns the bytes of the body.
+func (d *Draft) Size() int { return d.row.Text.Size }
+
+// draftRow is the value of a DraftRow.
+type draftRow struct {
+	Item      library.ContentID
+	At        place
+	Title     string
+	Text      text // its ID, if any, is the token
+	Base      int  // the revision that the text was made from, or None
+	Version   int
+	UpdatedAt clock.Instant
+}
+
+// draftName returns the name of the draft of an item and a place.
+func draftName(item library.ContentID, at place) string {
+	return string(item) + "/" + lineKey(at.Branch, at.Locale).Key
+}
+
+func (row draftRow) encode() []byte {
+	w := writer{rowVersion}
+	w.text(string(row.Item))
+	w.ints(row.At.Branch)
+	w.text(row.At.Locale)
+	w.text(row.Title)
+	w.body(row.Text)
+	w.ints(row.Base, row.Version)
+	w.instant(row.UpdatedAt)
+	return w
+}
+
+func decodeDraft(b []byte) (row draftRow, err error) {
+	r := readRow(b)
+	row.Item = library.ContentID(r.Text())
+	r.ints(&row.At.Branch)
+	row.At.Locale, row.Title, row.Text = r.Text(), r.Text(), r.body()
+	r.ints(&row.Base, &row.Version)
+	row.UpdatedAt = clock.Instant(r.Int())
+	return row, r.end()
+}
+
+// publication is what identifies the publication of a version of a draft. A draft that was
+// left behind by a crash is recognised by it.
+type publication struct{ Name, Token string }
+
+// publishing begins the publication of a version of a draft, which is carried out once
+// however often it is repeated.
+func (s *Service) publishing(user principal.ID, name string, token TextID) (commit.Mutation, error) {
+	key := "draft " + token.String()
+	p := &key
+	return s.library.Begin(string(user), commit.Call{Name: "publishDraft", Input: &publication{name, token.String()}, Key: &p})
+}
+
+// readDraft reads the draft of a name, with its line in the item; nil where there is none.
+// It removes a draft that was published.
+func (s *Service) readDraft(ctx context.Context, user principal.ID, name string) (*storedDraft, error) {
+	rows, err := s.store.ReadDrafts(ctx, user, []string{name})
+	if err != nil || rows[0].Name == "" {
+		return nil, err
+	}
+	return s.openDraft(ctx, rows[0])
+}
+
+// storedDraft is a draft with the line of its place.
+type storedDraft struct {
+	DraftRow
+	draftRow
+	line Line
+}
+
+// openDraft decodes a draft and reads its line. It returns nil for a draft that was
+// published, after it has removed it: a crash has left it behind.
+func (s *Service) openDraft(ctx context.Context, stored DraftRow) (*storedDraft, error) {
+	row, err := decodeDraft(stored.Value)
+	if err != nil {
+		return nil, err
+	}
+	m, err := s.publishing(stored.User, stored.Name, stored.Token)
+	if err != nil {
+		return nil, err
+	}
+	read, err := s.contents.Read(ctx, row.Item, library.ContentQuery{Rows: []library.RowKey{row.At.line()}, Request: m.Request.Lookup()})
+	if err != nil {
+		return nil, err
+	}
+	if published, err := m.Request.Answered(read.Request, s.library.Now()); err != nil {
+		return nil, err
+	} else if published {
+		return nil, s.dropDraft(ctx, stored, row.Text)
+	}
+	l, err := decodeLine(read.Rows[0].Value)
+	return &storedDraft{stored, row, l}, err
+}
+
+// dropDraft removes a version of a draft.
+func (s *Service) dropDraft(ctx context.Context, stored DraftRow, body text) error {
+	if err := s.store.DropDraft(ctx, stored.User, stored.Name, stored.Token); err != nil {
+		return fmt.Errorf("removing a draft: %w", err)
+	}
+	s.dropText(ctx, body)
+	return nil
+}
+
+// dropText removes the text of a row that is gone. The scrubber removes it otherwise.
+func (s *Service) dropText(ctx context.Context, body text) {
+	if body.ID != (TextID{}) {
+		_ = s.store.DropTexts(ctx, []TextID{body.ID})
+	}
+}
+
+// shown returns a draft as its author sees it.
+func (d *storedDraft) shown(c *library.Content) *Draft {
+	return &Draft{
+		Content: c, Author: d.User, Branch: d.At.Branch, Locale: d.At.Locale, Title: d.Title, BaseRevision: orNil(d.Base),
+		Version: d.Version, UpdatedAt: d.UpdatedAt, IsStale: d.Base != d.line.Current, row: d.draftRow, token: d.Token,
+	}
+}
+
+// Draft returns the viewer's draft of a place; nil where there is none, or where it may not
+// see the item (any more).
+func (s *Service) Draft(ctx context.Context, v *principal.Viewer, id library.ContentID, branch int, locale string) (*Draft, error) {
+	p, err := s.see(ctx, v, id)
+	if err != nil || p == nil || !v.SignedIn() {
+		return nil, err
+	}
+	d, err := s.readDraft(ctx, v.User, draftName(id, place{branch, locale}))
+	if err != nil || d == nil {
+		return nil, err
+	}
+	return d.shown(&p.Header.Content), nil
+}

@@ -1,0 +1,212 @@
+package page
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"time"
+
+	"carrel/core/commit"
+	"carrel/core/fault"
+	"carrel/library"
+	"carrel/principal"
+)
+
+// SaveDraft is the input of Service.SaveDraft.
+type SaveDraft struct {
+	ContentID string
+	Branch    *int // the current one when nil
+	Locale    *string
+	Title     string // may be empty
+	Body      string
+	// BaseRevision is the revision that the text is made from; nil: the base stays, and a
+	// new draft has the current revision.
+	BaseRevision *int
+	// ExpectedVersion is the version that the text was made from, 0 for a new draft; nil:
+	// whatever is stored is replaced.
+	ExpectedVersion *int
+}
+
+// SaveDraft stores the viewer's draft for a place of an item. Editors have drafts.
+//
+// Errors: UNAUTHENTICATED; FORBIDDEN; NOT_FOUND; the faults of the input; CONFLICT for
+// another version; TOO_MANY; CONTENTION; those of the store.
+func (s *Service) SaveDraft(ctx context.Context, v *principal.Viewer, in SaveDraft) (*Draft, error) {
+	var faults fault.List
+	id := checkItem(&faults, in.ContentID)
+	locale := checkLocale(&faults, in.Locale)
+	if in.Title != "" {
+		faults.Add(library.CheckTitle(in.Title), "title")
+	}
+	faults.Add(library.CheckBody(in.Body), "body")
+	c, err := s.begin(ctx, v, id, commit.Call{Name: "saveDraft", Input: &in, Faults: faults})
+	if err != nil {
+		return nil, err
+	}
+	var saved *Draft
+	err = s.library.Early(ctx, c.Budget, func(ctx context.Context) error {
+		item, at, err := s.draftPlace(ctx, v, id, in.Branch, locale)
+		if err != nil {
+			return err
+		}
+		for range commit.MaxTries {
+			if saved, err = s.saveDraft(ctx, v.User, item, at, &in); err != nil || saved != nil {
+				return err
+			}
+		}
+		return &fault.Error{Code: fault.Conflict, Reason: fault.ReasonContention, RetryAfter: 1, Msg: "this draft is saved by others all the time; try again"}
+	})
+	return saved, err
+}
+
+// draftPlace returns the item and the place of a draft of an editor.
+func (s *Service) draftPlace(ctx context.Context, v *principal.Viewer, id library.ContentID, branch *int, locale string) (*library.Content, place, error) {
+	items, err := s.library.Items(ctx, v, []library.ContentID{id})
+	if err != nil {
+		return nil, place{}, err
+	}
+	if items[0] == nil {
+		return nil, place{}, fault.NotFoundf([]string{"contentId"}, "there is no such content, or you may not see it")
+	}
+	if !items[0].Standing.CanEdit {
+		return nil, place{}, fault.Forbiddenf([]string{"contentId"}, "only an editor or a manager of the item may do this")
+	}
+	h := items[0].Header
+	head, err := headOf(h)
+	if err != nil {
+		return nil, place{}, err
+	}
+	at := place{head.branchOr(branch), locale}
+	return &h.Content, at, head.requireBranch(at.Branch, "branch")
+}
+
+// saveDraft stores a version of a draft. It returns nil where another one was stored
+// meanwhile.
+func (s *Service) saveDraft(ctx context.Context, user principal.ID, item *library.Content, at place, in *SaveDraft) (*Draft, error) {
+	name := draftName(item.ID, at)
+	before, err := s.readDraft(ctx, user, name)
+	if err != nil {
+		return nil, err
+	}
+	row := draftRow{Item: item.ID, At: at, Title: in.Title, Version: 1, UpdatedAt: s.library.Now()}
+	var l Line
+	var over *TextID
+	stored := s.library.StoreNow()
+	if before != nil {
+		row.Base, row.Version, l, over = before.Base, before.Version+1, before.line, &before.Token
+		stored = max(stored, before.Token.At().Add(time.Millisecond))
+	} else {
+		if err := s.makeRoom(ctx, user); err != nil {
+			return nil, err
+		}
+		if l, err = s.line(ctx, item.ID, at); err != nil {
+			return nil, err
+		}
+		row.Base = l.Current
+	}
+	if err := in.checkVersion(row.Version - 1); err != nil {
+		return nil, err
+	}
+	if in.BaseRevision != nil {
+		if row.Base = *in.BaseRevision; row.Base < 0 || row.Base > l.Last {
+			return nil, fault.Invalidf([]string{"baseRevision"}, "there is no revision %d in this locale of branch %d", row.Base, at.Branch)
+		}
+	}
+	d := DraftRow{User: user, Name: name, Token: newTextID(stored, s.rt.Random)}
+	row.Text = text{Body: in.Body, Size: len(in.Body)}
+	if len(in.Body) > inline {
+		if err := s.putText(ctx, Text{ID: d.Token, Item: item.ID, Row: library.RowKey{Key: name}, Body: in.Body}); err != nil {
+			return nil, err
+		}
+		row.Text = text{ID: d.Token, Size: len(in.Body)}
+	}
+	d.Value = row.encode()
+	stands, err := s.store.PutDraft(ctx, d, over)
+	if err != nil {
+		return nil, fault.Unavailablef(err, "the store did not confirm the draft; save it again")
+	}
+	if stands.Token != d.Token {
+		s.dropText(ctx, row.Text)
+		return nil, nil
+	}
+	if before != nil {
+		s.dropText(ctx, before.Text)
+	}
+	return (&storedDraft{d, row, l}).shown(item), nil
+}
+
+// checkVersion refuses to replace a version that the text was not made from.
+func (in *SaveDraft) checkVersion(stands int) error {
+	if in.ExpectedVersion == nil || *in.ExpectedVersion == stands {
+		return nil
+	}
+	msg := fmt.Sprintf("version %d of this draft is stored: read it, and save with expectedVersion %d", stands, stands)
+	if stands == 0 {
+		msg = "there is no such draft any more: it was published or discarded; save with expectedVersion 0 to begin another"
+	}
+	return &fault.Error{Code: fault.Conflict, Reason: fault.ReasonVersion, Path: []string{"expectedVersion"}, Msg: msg}
+}
+
+// line reads the line of a place.
+func (s *Service) line(ctx context.Context, item library.ContentID, at place) (Line, error) {
+	read, err := s.contents.Read(ctx, item, library.ContentQuery{Rows: []library.RowKey{at.line()}})
+	if err != nil {
+		return Line{}, err
+	}
+	return decodeLine(read.Rows[0].Value)
+}
+
+// makeRoom refuses one more draft of a user who has as many as a user may have. Drafts of
+// items that were deleted are removed first.
+func (s *Service) makeRoom(ctx context.Context, user principal.ID) error {
+	all, err := s.store.ListDrafts(ctx, user)
+	if err != nil || len(all) < MaxDrafts {
+		return err
+	}
+	left := len(all)
+	for some := range slices.Chunk(all, MaxDraftRows) {
+		n, err := s.dropOrphans(ctx, user, some)
+		if err != nil {
+			return err
+		}
+		left -= n
+	}
+	if left < MaxDrafts {
+		return nil
+	}
+	return fault.TooManyf(nil, "you have %d drafts, and nobody may have more: publish or discard some", MaxDrafts)
+}
+
+// dropOrphans removes those of some drafts whose items were deleted, and returns how many.
+func (s *Service) dropOrphans(ctx context.Context, user principal.ID, some []DraftRow) (int, error) {
+	names := make([]string, len(some))
+	for i, d := range some {
+		names[i] = d.Name
+	}
+	rows, err := s.store.ReadDrafts(ctx, user, names)
+	if err != nil {
+		return 0, err
+	}
+	n := 0
+	for _, stored := range rows {
+		if stored.Name == "" {
+			continue
+		}
+		row, err := decodeDraft(stored.Value)
+		if err != nil {
+			return n, err
+		}
+		read, err := s.contents.Read(ctx, row.Item, library.ContentQuery{})
+		if err != nil {
+			return n, err
+		}
+		if read.Header.State == commit.Live {
+			continue
+		}
+		if err := s.dropDraft(ctx, stored, row.Text); err != nil {
+			return n, err
+		}
+		n++
+	}
+	return n, nil
+}

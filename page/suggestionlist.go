@@ -1,0 +1,99 @@
+package page
+
+import (
+	"context"
+
+	"carrel/core/cursor"
+	"carrel/library"
+	"carrel/principal"
+)
+
+// SuggestionConnection is a page of the suggestions of an item.
+type SuggestionConnection struct {
+	Edges    []*SuggestionEdge
+	PageInfo cursor.PageInfo
+}
+
+// SuggestionEdge is a suggestion with its place.
+type SuggestionEdge struct{ Edge[*Suggestion] }
+
+// Nodes returns the suggestions of the edges.
+func (c *SuggestionConnection) Nodes() []*Suggestion {
+	return nodesOf(c.Edges, func(e *SuggestionEdge) *Suggestion { return e.Node })
+}
+
+const (
+	// scanned is the most suggestions that are read for a page. A page for which that is
+	// not enough is short.
+	scanned = 1000
+	// scannedAtOnce is how many of them are read at once.
+	scannedAtOnce = 200
+)
+
+// Suggestions lists the suggestions of an item, the newest first: all of them to editors,
+// and to others their own. A state that is given is the only one.
+func (s *Service) Suggestions(ctx context.Context, v *principal.Viewer, id library.ContentID, state *State, args cursor.PageArgs) (*SuggestionConnection, error) {
+	p, err := s.see(ctx, v, id)
+	if err != nil {
+		return nil, err
+	}
+	class, owner := editors, string(id)
+	if p == nil || !p.Standing.CanEdit {
+		class = visitors
+	}
+	if state != nil {
+		owner += "#" + state.String()
+	}
+	l, err := s.newList(cursor.OfSuggestions, class, owner, args)
+	if err != nil {
+		return nil, err
+	}
+	if p == nil || class == visitors && !v.SignedIn() {
+		return &SuggestionConnection{}, nil
+	}
+	found, resume, err := s.scanSuggestions(ctx, l, p, func(row *suggestionRow) bool {
+		return p.sees(v, row) && (state == nil || row.State == *state)
+	})
+	if err != nil {
+		return nil, err
+	}
+	more := len(found) > l.page.Size || resume != ""
+	found = found[:min(len(found), l.page.Size)]
+	es, info := edges(l, found, func(g *Suggestion) string { return g.ID }, more, resume)
+	return &SuggestionConnection{wrap(es, func(e Edge[*Suggestion]) SuggestionEdge { return SuggestionEdge{e} }), info}, nil
+}
+
+// scanSuggestions finds one more suggestion than the page has, if there are as many. resume
+// is the place where it has stopped before that, "" at the end of the list.
+func (s *Service) scanSuggestions(ctx context.Context, l *list, p *seen, shown func(*suggestionRow) bool) (found []*Suggestion, resume string, err error) {
+	at := l.after
+	for read := 0; read < scanned; {
+		limit := min(scannedAtOnce, scanned-read)
+		rows, err := s.contents.PageRows(ctx, library.RowSlice{Content: p.Header.ID, Kind: suggestionKind, To: at, Backwards: true, Limit: limit})
+		if err != nil {
+			return nil, "", err
+		}
+		for _, r := range rows {
+			id, ok := ParseTextID(r.Key)
+			if !ok {
+				return nil, "", errRow
+			}
+			row, err := decodeSuggestion(r.Value)
+			if err != nil {
+				return nil, "", err
+			}
+			at = r.Key
+			if shown(&row) {
+				found = append(found, p.suggestion(id, &row))
+			}
+			if len(found) > l.page.Size {
+				return found, "", nil
+			}
+		}
+		if len(rows) < limit {
+			return found, "", nil
+		}
+		read += len(rows)
+	}
+	return found, at, nil
+}

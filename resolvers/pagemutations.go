@@ -1,0 +1,127 @@
+package resolvers
+
+import (
+	"context"
+
+	"carrel/dataloader"
+	"carrel/graph"
+	"carrel/library"
+	"carrel/page"
+)
+
+// changed announces the item of an outcome, which fields below it may ask about.
+func changed(ctx context.Context, c *library.Content) *library.Content {
+	if c != nil {
+		dataloader.From(ctx).Items(c)
+	}
+	return c
+}
+
+// CreateBranch adds a branch.
+func (m mutations) CreateBranch(ctx context.Context, in graph.CreateBranchInput) (*graph.CreateBranchPayload, error) {
+	out, err := m.Pages.CreateBranch(ctx, m.begin(ctx), page.CreateBranch{ContentID: in.ContentID, CopyFrom: in.CopyFrom, IdempotencyKey: in.IdempotencyKey})
+	faults, err := graph.UserErrors(err)
+	p := &graph.CreateBranchPayload{UserErrors: faults, ClientMutationID: in.ClientMutationID}
+	if out != nil {
+		p.Branch = out.Branch
+	}
+	return p, err
+}
+
+// SetCurrentBranch shows another branch.
+func (m mutations) SetCurrentBranch(ctx context.Context, in graph.SetCurrentBranchInput) (*graph.SetCurrentBranchPayload, error) {
+	out, err := m.Pages.SetCurrentBranch(ctx, m.begin(ctx), page.SetCurrentBranch{ContentID: in.ContentID, Branch: in.Branch, Working: given(in.Working)})
+	faults, err := graph.UserErrors(err)
+	p := &graph.SetCurrentBranchPayload{UserErrors: faults, ClientMutationID: in.ClientMutationID}
+	if out != nil {
+		p.Branch, p.Content, p.Libraries = out.Branch, changed(ctx, out.Content), out.Libraries
+	}
+	return p, err
+}
+
+// revisionOutcome takes an answer of the domain apart.
+func revisionOutcome(ctx context.Context, out *page.RevisionOutcome, err error) (page.RevisionOutcome, []graph.UserError, error) {
+	faults, err := graph.UserErrors(err)
+	if out == nil {
+		return page.RevisionOutcome{}, faults, err
+	}
+	changed(ctx, out.Content)
+	return *out, faults, err
+}
+
+// SaveRevision saves a text. Without publish it is published: null stands for the default.
+func (m mutations) SaveRevision(ctx context.Context, in graph.SaveRevisionInput) (*graph.SaveRevisionPayload, error) {
+	answer, err := m.Pages.SaveRevision(ctx, m.begin(ctx), page.SaveRevision{
+		ContentID: in.ContentID, Branch: in.Branch, Locale: in.Locale, Title: in.Title, Body: in.Body,
+		BaseRevision: in.BaseRevision, Publish: in.Publish == nil || *in.Publish, IdempotencyKey: in.IdempotencyKey,
+	})
+	out, faults, err := revisionOutcome(ctx, answer, err)
+	return &graph.SaveRevisionPayload{Revision: out.Revision, Content: out.Content, Libraries: out.Libraries, UserErrors: faults, ClientMutationID: in.ClientMutationID}, err
+}
+
+// PublishRevision makes a revision the current one.
+func (m mutations) PublishRevision(ctx context.Context, in graph.PublishRevisionInput) (*graph.PublishRevisionPayload, error) {
+	answer, err := m.Pages.PublishRevision(ctx, m.begin(ctx), page.PublishRevision{ContentID: in.ContentID, Branch: in.Branch, Locale: in.Locale, Number: in.Number})
+	out, faults, err := revisionOutcome(ctx, answer, err)
+	return &graph.PublishRevisionPayload{Revision: out.Revision, Content: out.Content, Libraries: out.Libraries, UserErrors: faults, ClientMutationID: in.ClientMutationID}, err
+}
+
+// SaveDraft keeps a draft.
+func (m mutations) SaveDraft(ctx context.Context, in graph.SaveDraftInput) (*graph.SaveDraftPayload, error) {
+	d, err := m.Pages.SaveDraft(ctx, m.begin(ctx), page.SaveDraft{
+		ContentID: in.ContentID, Branch: in.Branch, Locale: in.Locale, Title: in.Title, Body: in.Body,
+		BaseRevision: in.BaseRevision, ExpectedVersion: in.ExpectedVersion,
+	})
+	faults, err := graph.UserErrors(err)
+	if d != nil {
+		changed(ctx, d.Content)
+	}
+	return &graph.SaveDraftPayload{Draft: d, UserErrors: faults, ClientMutationID: in.ClientMutationID}, err
+}
+
+// PublishDraft makes a draft the current revision.
+func (m mutations) PublishDraft(ctx context.Context, in graph.PublishDraftInput) (*graph.PublishDraftPayload, error) {
+	answer, err := m.Pages.PublishDraft(ctx, m.begin(ctx), page.PublishDraft{ContentID: in.ContentID, Branch: in.Branch, Locale: in.Locale, Force: given(in.Force)})
+	out, faults, err := revisionOutcome(ctx, answer, err)
+	return &graph.PublishDraftPayload{Revision: out.Revision, Content: out.Content, Libraries: out.Libraries, UserErrors: faults, ClientMutationID: in.ClientMutationID}, err
+}
+
+// DiscardDraft removes a draft.
+func (m mutations) DiscardDraft(ctx context.Context, in graph.DiscardDraftInput) (*graph.DiscardDraftPayload, error) {
+	discarded, err := m.Pages.DiscardDraft(ctx, m.begin(ctx), page.DiscardDraft{ContentID: in.ContentID, Branch: in.Branch, Locale: in.Locale})
+	faults, failed := graph.UserErrors(err)
+	p := &graph.DiscardDraftPayload{UserErrors: faults, ClientMutationID: in.ClientMutationID}
+	if err == nil {
+		p.Discarded = &discarded
+	}
+	return p, failed
+}
+
+// SuggestRevision proposes a text.
+func (m mutations) SuggestRevision(ctx context.Context, in graph.SuggestRevisionInput) (*graph.SuggestRevisionPayload, error) {
+	out, err := m.Pages.SuggestRevision(ctx, m.begin(ctx), page.SuggestRevision{
+		ContentID: in.ContentID, Branch: in.Branch, Locale: in.Locale, Title: in.Title, Body: in.Body,
+		Note: in.Note, IdempotencyKey: in.IdempotencyKey,
+	})
+	faults, err := graph.UserErrors(err)
+	p := &graph.SuggestRevisionPayload{UserErrors: faults, ClientMutationID: in.ClientMutationID}
+	if out != nil && out.Suggestion != nil {
+		p.Suggestion = out.Suggestion
+		changed(ctx, out.Suggestion.Content)
+	}
+	return p, err
+}
+
+// DecideSuggestion accepts, rejects or withdraws a suggestion.
+func (m mutations) DecideSuggestion(ctx context.Context, in graph.DecideSuggestionInput) (*graph.DecideSuggestionPayload, error) {
+	out, err := m.Pages.DecideSuggestion(ctx, m.begin(ctx), page.DecideSuggestion{ID: in.ID, Decision: in.Decision, Force: given(in.Force)})
+	faults, err := graph.UserErrors(err)
+	p := &graph.DecideSuggestionPayload{UserErrors: faults, ClientMutationID: in.ClientMutationID}
+	if out != nil {
+		p.Suggestion, p.Revision, p.Libraries = out.Suggestion, out.Revision, out.Libraries
+		if out.Suggestion != nil {
+			changed(ctx, out.Suggestion.Content)
+		}
+	}
+	return p, err
+}

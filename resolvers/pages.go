@@ -1,0 +1,132 @@
+package resolvers
+
+import (
+	"context"
+
+	"github.com/99designs/gqlgen/graphql"
+
+	"carrel/auth"
+	"carrel/core/cursor"
+	"carrel/dataloader"
+	"carrel/graph"
+	"carrel/library"
+	"carrel/page"
+	"carrel/principal"
+)
+
+// Branch answers a branch of an item.
+func (r contents) Branch(ctx context.Context, c *library.Content, number *int, working *bool) (*page.Branch, error) {
+	return r.Pages.Branch(ctx, auth.ViewerFrom(ctx), c.ID, number, given(working))
+}
+
+// Branches answers a page of the branches of an item.
+func (r contents) Branches(ctx context.Context, c *library.Content, first *int, after *string) (*page.BranchConnection, error) {
+	return r.Pages.Branches(ctx, auth.ViewerFrom(ctx), c.ID, cursor.PageArgs{First: first, After: after})
+}
+
+// Revision answers the text of an item. Its arguments are in the field of the context.
+func (r contents) Revision(ctx context.Context, c *library.Content, _ *string, _ *bool, _, _ *int, _ *bool) (*page.Revision, error) {
+	q, err := graph.TextQueryOf(ctx, graphql.GetFieldContext(ctx).Field)
+	if err != nil {
+		return nil, err
+	}
+	return dataloader.From(ctx).Text(ctx, c.ID, q)
+}
+
+// Suggestions answers a page of the suggestions for an item.
+func (r contents) Suggestions(ctx context.Context, c *library.Content, state *page.State, first *int, after *string) (*page.SuggestionConnection, error) {
+	return r.Pages.Suggestions(ctx, auth.ViewerFrom(ctx), c.ID, state, cursor.PageArgs{First: first, After: after})
+}
+
+// Drafts answers a page of the drafts of a user.
+func (r users) Drafts(ctx context.Context, u *principal.User, first *int, after *string) (*page.DraftConnection, error) {
+	found, err := r.Pages.Drafts(ctx, auth.ViewerFrom(ctx), u.ID, cursor.PageArgs{First: first, After: after})
+	if err != nil {
+		return nil, err
+	}
+	for _, d := range found.Nodes() {
+		dataloader.From(ctx).Items(d.Content)
+	}
+	return found, nil
+}
+
+// Locales answers the locales of a branch.
+func (r branches) Locales(ctx context.Context, b *page.Branch) ([]string, error) {
+	return r.Pages.Locales(ctx, b)
+}
+
+// Revisions answers a page of the revisions of a branch.
+func (r branches) Revisions(ctx context.Context, b *page.Branch, locale *string, first *int, after *string) (*page.RevisionConnection, error) {
+	found, err := r.Pages.Revisions(ctx, b, locale, cursor.PageArgs{First: first, After: after})
+	if err != nil {
+		return nil, err
+	}
+	authors := make([]principal.ID, len(found.Edges))
+	for i, e := range found.Edges {
+		authors[i] = e.Node.Author
+	}
+	dataloader.From(ctx).Principals.Expect(authors)
+	return found, nil
+}
+
+// Author is null where the author may not be seen.
+func (revisions) Author(ctx context.Context, rev *page.Revision) (*principal.User, error) {
+	return user(ctx, rev.Author)
+}
+
+// Body answers the text of a revision.
+func (r revisions) Body(ctx context.Context, rev *page.Revision) (string, error) {
+	return r.body(ctx, rev)
+}
+
+// Author is the viewer.
+func (drafts) Author(ctx context.Context, d *page.Draft) (*principal.User, error) {
+	return user(ctx, d.Author)
+}
+
+// Body answers the text of a draft.
+func (r drafts) Body(ctx context.Context, d *page.Draft) (string, error) { return r.body(ctx, d) }
+
+// Author is null where the author may not be seen.
+func (suggestions) Author(ctx context.Context, s *page.Suggestion) (*principal.User, error) {
+	return user(ctx, s.Author)
+}
+
+// DecidedBy is null where nobody has decided, or may not be seen.
+func (suggestions) DecidedBy(ctx context.Context, s *page.Suggestion) (*principal.User, error) {
+	if s.DecidedBy == "" {
+		return nil, nil
+	}
+	return user(ctx, s.DecidedBy)
+}
+
+// Body answers the text of a suggestion.
+func (r suggestions) Body(ctx context.Context, s *page.Suggestion) (string, error) {
+	return r.body(ctx, s)
+}
+
+// ResultingRevision answers what a suggestion has become.
+func (r suggestions) ResultingRevision(ctx context.Context, s *page.Suggestion) (*page.Revision, error) {
+	if s.Resulting == nil {
+		return nil, nil
+	}
+	return r.Pages.Revision(ctx, auth.ViewerFrom(ctx), s.Content.ID, page.RevisionKey{Branch: s.Branch, Locale: s.Locale, Number: *s.Resulting})
+}
+
+// body reads a text, whose size counts before it is read: twenty long ones that are read at
+// once would take the memory of a whole answer.
+func (r *Root) body(ctx context.Context, of page.Bodied) (string, error) {
+	answer := graph.BodyOf(graphql.GetOperationContext(ctx))
+	answer.Hold(of.Size())
+	if err := answer.Err(); err != nil {
+		return "", err
+	}
+	return r.Pages.Body(ctx, of)
+}
+
+// user returns nil for a user that the viewer may not see.
+func user(ctx context.Context, id principal.ID) (*principal.User, error) {
+	p, err := dataloader.From(ctx).Principals.Load(ctx, id)
+	u, _ := p.(*principal.User)
+	return u, err
+}
