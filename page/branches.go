@@ -199,5 +199,5 @@ func (s *Service) changeBranch(ctx context.Context, c change, rows func(*library
 		return &BranchOutcome{Libraries: out.FanOut.Libraries}, err
 	}
 	b, err := s.Branch(ctx, c.v, c.id, &a.Branch, false)
-	return &BranchOutcome{Content: out.Content, Branch: b, Libraries: out.FanOut.Libraries}, err
+	return &BranchOutcome{Content: out.Content, Branch: b, Libraries: out.FanOut.Libraries}, afterwards(err)
 }

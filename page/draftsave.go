@@ -115,7 +115,7 @@ func (s *Service) saveDraft(ctx context.Context, user principal.ID, item *librar
 	d := DraftRow{User: user, Name: name, Token: newTextID(stored, s.rt.Random)}
 	row.Text = text{Body: in.Body, Size: len(in.Body)}
 	if len(in.Body) > inline {
-		if err := s.putText(ctx, Text{ID: d.Token, Item: item.ID, Row: library.RowKey{Key: name}, Body: in.Body}); err != nil {
+		if err := s.putText(ctx, Text{ID: d.Token, Item: item.ID, Row: draftText(user, name), Body: in.Body}); err != nil {
 			return nil, err
 		}
 		row.Text = text{ID: d.Token, Size: len(in.Body)}

@@ -319,7 +319,9 @@ func (s *Service) Texts(ctx context.Context, v *principal.Viewer, ids []library.
 			return nil
 		}
 		var err error
-		found[i], err = s.text(ctx, pages[i], &q, preferred)
+		if found[i], err = s.text(ctx, pages[i], &q, preferred); err == error(errGone) {
+			return nil // it has no text any more; the others have theirs
+		}
 		return err
 	})
 	return found, err

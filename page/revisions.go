@@ -134,7 +134,7 @@ func (s *Service) revisionOutcome(ctx context.Context, v *principal.Viewer, out 
 		return &RevisionOutcome{Libraries: out.FanOut.Libraries}, err
 	}
 	r, err := s.Revision(ctx, v, out.ID, RevisionKey{Branch: a.Branch, Locale: a.Locale, Number: a.Number})
-	return &RevisionOutcome{Content: out.Content, Revision: r, Libraries: out.FanOut.Libraries}, err
+	return &RevisionOutcome{Content: out.Content, Revision: r, Libraries: out.FanOut.Libraries}, afterwards(err)
 }
 
 // PublishRevision is the input of Service.PublishRevision.

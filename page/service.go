@@ -233,5 +233,14 @@ func (s *Service) begin(ctx context.Context, v *principal.Viewer, id library.Con
 // errGone is the error of a reading of an item that was deleted meanwhile.
 var errGone = &fault.Error{Code: fault.NotFound, Msg: "the item was deleted meanwhile"}
 
+// afterwards returns the error of a reading that follows a change: the change was made,
+// whatever becomes of the reading. It is nil where the item was deleted meanwhile.
+func afterwards(err error) error {
+	if err == nil || err == error(errGone) {
+		return nil
+	}
+	return commit.OutcomeUnknown(err)
+}
+
 // errNothing reports that a change would change nothing.
 var errNothing = errors.New("page: nothing to change")

@@ -86,7 +86,7 @@ func (s *Service) SuggestRevision(ctx context.Context, v *principal.Viewer, in S
 		return nil, err
 	}
 	found, err := s.Suggestion(ctx, v, a.ID)
-	return &SuggestionOutcome{Suggestion: found}, err
+	return &SuggestionOutcome{Suggestion: found}, afterwards(err)
 }
 
 // visitable is NOT_FOUND for a branch that the viewer may not see.
@@ -173,10 +173,10 @@ func (s *Service) DecideSuggestion(ctx context.Context, v *principal.Viewer, in 
 	}
 	found, err := s.Suggestion(ctx, v, in.ID)
 	if err != nil || in.Decision != Accept {
-		return &SuggestionOutcome{Suggestion: found, Libraries: out.FanOut.Libraries}, err
+		return &SuggestionOutcome{Suggestion: found, Libraries: out.FanOut.Libraries}, afterwards(err)
 	}
 	r, err := s.Revision(ctx, v, item, RevisionKey{Branch: a.Branch, Locale: a.Locale, Number: a.Number})
-	return &SuggestionOutcome{Suggestion: found, Revision: r, Libraries: out.FanOut.Libraries}, err
+	return &SuggestionOutcome{Suggestion: found, Revision: r, Libraries: out.FanOut.Libraries}, afterwards(err)
 }
 
 // planDecision plans a decision. The rows of the reading are the line and the suggestion.

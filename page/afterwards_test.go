@@ -1,0 +1,98 @@
+package page_test
+
+import (
+	"context"
+	"errors"
+	"testing"
+
+	"carrel/backend"
+	"carrel/backend/backendtest"
+	"carrel/core/commit"
+	"carrel/core/fault"
+	"carrel/library"
+	"carrel/page"
+	"carrel/principal"
+)
+
+// failing is a store in which the rows of pages are gone, or cannot be read, once a change
+// was made.
+type failing struct {
+	backend.Store
+	armed, made bool
+	err         error
+}
+
+func (f *failing) Commit(ctx context.Context, c *library.ContentCommit) (commit.Verdict, error) {
+	v, err := f.Store.Commit(ctx, c)
+	f.made = f.made || f.armed && v.Applied
+	return v, err
+}
+
+func (f *failing) Read(ctx context.Context, id library.ContentID, q library.ContentQuery) (*library.ContentRows, error) {
+	r, err := f.Store.Read(ctx, id, q)
+	if err == nil && f.made && len(q.Rows) > 0 {
+		if f.err != nil {
+			return nil, f.err
+		}
+		for i := range r.Rows {
+			if r.Rows[i].Kind != library.FirstRowKind {
+				r.Rows[i].Value = nil
+			}
+		}
+	}
+	return r, err
+}
+
+// A change that was made is never answered as one that was not.
+func TestChanges_AreNotRefusedAfterTheyWereMade(t *testing.T) {
+	ann, bob := backendtest.Ann(), backendtest.Bob()
+	for name, change := range map[string]func(h desk, id string, suggestion string) error{
+		"saveRevision": func(h desk, id, _ string) error {
+			_, err := h.pages.SaveRevision(t.Context(), ann, page.SaveRevision{ContentID: id, Title: "t", Publish: true})
+			return err
+		},
+		"publishRevision": func(h desk, id, _ string) error {
+			_, err := h.pages.PublishRevision(t.Context(), ann, page.PublishRevision{ContentID: id, Branch: 1, Number: 0})
+			return err
+		},
+		"createBranch": func(h desk, id, _ string) error {
+			_, err := h.pages.CreateBranch(t.Context(), ann, page.CreateBranch{ContentID: id})
+			return err
+		},
+		"suggestRevision": func(h desk, id, _ string) error {
+			_, err := h.pages.SuggestRevision(t.Context(), bob, page.SuggestRevision{ContentID: id, Title: "t"})
+			return err
+		},
+		"decideSuggestion": func(h desk, _, suggestion string) error {
+			_, err := h.pages.DecideSuggestion(t.Context(), ann, page.DecideSuggestion{ID: suggestion, Decision: page.Accept})
+			return err
+		},
+	} {
+		for _, broken := range []error{nil, errors.New("the disk is on fire")} {
+			var store *failing
+			fixture := backendtest.Staff(t, func(s backend.Store) backend.Store {
+				store = &failing{Store: s, err: broken}
+				return store
+			})
+			h := desk{fixture, openPages(t, fixture)}
+			id := h.Note("n", principal.Public)
+			h.save(id, "first", "a")
+			h.save(id, "second", "b")
+			made, err := h.pages.SuggestRevision(t.Context(), bob, page.SuggestRevision{ContentID: string(id), Title: "s"})
+			if err != nil {
+				t.Fatal(err)
+			}
+			store.armed = true
+			err = change(h, string(id), made.Suggestion.ID)
+			if !store.made {
+				t.Fatalf("%s: nothing was made, %v", name, err)
+			}
+			if err == nil && broken == nil {
+				continue
+			}
+			if broken == nil || fault.ReasonOf(err) != fault.ReasonOutcomeUnknown || !errors.Is(err, broken) {
+				t.Errorf("%s, %v: answered %v", name, broken, err)
+			}
+		}
+	}
+}
