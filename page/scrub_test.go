@@ -136,3 +136,26 @@ func TestScrub_KeepsTextsOfChangesInFlight(t *testing.T) {
 	h.Quiet()
 	h.wantTexts("the change has ended", 25*time.Hour, 0)
 }
+
+// The text of a draft is that of its last version.
+func TestScrub_KeepsTheTextsOfDrafts(t *testing.T) {
+	h := newDesk(t)
+	id := h.Note("n", principal.Public)
+	h.Quiet()
+	for _, title := range []string{"one", "two"} {
+		if _, err := h.pages.SaveDraft(t.Context(), backendtest.Ann(), page.SaveDraft{ContentID: string(id), Title: title, Body: long}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	h.wantTexts("a draft", 25*time.Hour, 1)
+	d, err := h.pages.Draft(t.Context(), backendtest.Ann(), id, 1, "")
+	if err != nil || d == nil || d.Title != "two" {
+		t.Fatalf("draft %+v, %v", d, err)
+	}
+	if body, err := (page.API{Service: h.pages}).Body(t.Context(), d); err != nil || body != long {
+		t.Errorf("a body of %d bytes, %v", len(body), err)
+	}
+	draft := page.Text{ID: someID(9), Item: id, Row: page.DraftText("u:acme:ann", string(id)+"/0000000001/")}
+	h.putText(draft)
+	h.wantTexts("a version that was never stored", 25*time.Hour, 1)
+}
