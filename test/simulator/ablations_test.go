@@ -27,7 +27,7 @@ const (
 
 // promised are the kinds of violations that an ablation must lead to. Other kinds may be
 // mistakes of the ablation itself.
-var promised = []string{wrongLibrary, leftOver, wrongPage, wrongFollower, lostKey, wrongLease}
+var promised = []string{wrongLibrary, leftOver, wrongPage, wrongFollower, lostKey, wrongLease, wrongText}
 
 var reportFlag = flag.String("report", "", "the file into which TestHunt writes what it has found")
 
@@ -59,17 +59,23 @@ func TestHunt(t *testing.T) {
 	m := newMachine()
 	defer m.Close()
 	if without != "" {
-		seeds := uint64(1)
-		if a, err := ablations.Find(without); err == nil && a.In == ablations.Leases {
-			seeds = leaseShare
+		first, every := uint64(1), uint64(1)
+		switch a, err := ablations.Find(without); {
+		case err != nil:
+			t.Fatal(err)
+		case a.In == ablations.Leases:
+			first, every = leaseShare, leaseShare
+		case a.In == ablations.Pages:
+			first, every = pageSeed, leaseShare
 		}
-		report.hunt(t.Context(), m, seeds, searched, func(v Violation) bool { return slices.Contains(promised, v.Kind) })
+		report.hunt(t.Context(), m, first, every, searched, func(v Violation) bool { return slices.Contains(promised, v.Kind) })
 	} else {
 		all := func(Violation) bool { return true }
-		report.hunt(t.Context(), m, 1, sample/2, all)
-		report.hunt(t.Context(), m, leaseShare, sample/2, all)
+		report.hunt(t.Context(), m, 1, 1, sample/2, all)
+		report.hunt(t.Context(), m, leaseShare, leaseShare, sample/2, all)
+		report.hunt(t.Context(), m, pageSeed, leaseShare, sample/2, all)
 		m.Following = everybodyFollows
-		report.hunt(t.Context(), m, 1, sample/2, all)
+		report.hunt(t.Context(), m, 1, 1, sample/2, all)
 	}
 	switch v := report.Found; {
 	case v == nil && without != "":
@@ -89,11 +95,12 @@ func TestHunt(t *testing.T) {
 	}
 }
 
-// hunt plays schedules, of every so many seeds, until one ends with a violation that counts.
-func (h *hunted) hunt(ctx context.Context, m *Machine, every, most uint64, counts func(Violation) bool) {
-	for n := uint64(1); n <= most && h.Found == nil; n++ {
+// hunt plays schedules, from a seed on of every so many, until one ends with a violation that
+// counts.
+func (h *hunted) hunt(ctx context.Context, m *Machine, first, every, most uint64, counts func(Violation) bool) {
+	for n := uint64(0); n < most && h.Found == nil; n++ {
 		h.Schedules++
-		found := m.Play(ctx, n*every)
+		found := m.Play(ctx, first+n*every)
 		if i := slices.IndexFunc(found, counts); i >= 0 {
 			h.Found = &found[i]
 		}

@@ -28,6 +28,7 @@ const (
 	disagreement  = "audit disagrees" // the product's own audit says otherwise
 	lostKey       = "lost key"        // a key was taken from who holds it, or is held by nobody
 	wrongLease    = "wrong lease"     // an answer about a lease that is not true
+	wrongText     = "wrong text"      // a text, or an answer about one, that is not what was saved
 )
 
 // Violation is something wrong that a schedule has led to.

@@ -98,6 +98,9 @@ func (r *run) operate(p *process, o *Operation) {
 	if o.lease != nil {
 		r.aim(p, o)
 	}
+	if o.page != nil {
+		r.look(p, o)
+	}
 	if o == r.watched {
 		r.onWatch(p.c)
 		r.watched = nil

@@ -4,7 +4,6 @@ import (
 	"context"
 	"time"
 
-	"carrel/core/clock"
 	"carrel/library"
 	"carrel/principal"
 )
@@ -38,14 +37,7 @@ var CrashFaults = [...]Fault{DiesBefore, DiesAfter, DiesLate, Lost, Late}
 // crashWorld is the world of all scenarios.
 func crashWorld(st *Store, _ *Scheduler) world {
 	w := world{principals: []principal.ID{ann, bob, cid, crew}, contents: []library.ContentID{item}, groups: []principal.ID{crew}}
-	at := clock.Of(epoch)
-	for _, p := range w.principals {
-		st.addPrincipal(p, at)
-	}
-	st.addGroupMembers(crew, []principal.GroupMemberRow{
-		{Principal: ann, Role: principal.GroupManager, Seq: 1},
-		{Principal: bob, Role: principal.GroupMember, Seq: 1},
-	})
+	at := st.addEverybody(w.principals[:3])
 	st.putContent(item, principal.LoggedIn, []library.Member{
 		{Principal: ann, Role: library.Manages, Seq: 1},
 		{Principal: bob, Role: library.Viewing, Seq: 1},
@@ -59,6 +51,10 @@ func (o *Operation) again() Operation {
 	if o.lease != nil {
 		call := *o.lease
 		copied.lease = &call
+	}
+	if o.page != nil {
+		call := *o.page
+		copied.page = &call
 	}
 	return copied
 }
@@ -107,8 +103,11 @@ func (m *Machine) playScenario(ctx context.Context, sc *Scenario, seed uint64, u
 	r.ops = append(r.ops, &op)
 	r.tune, r.after, r.lateness = sc.tune, sc.after, 32
 	r.tune.SnapshotPage, r.tune.FanOutWidth = 1, 2
-	if op.lease != nil {
+	switch {
+	case op.lease != nil:
 		r.after = r.sweepAll
+	case op.page != nil || len(sc.before) > 0 && sc.before[0].page != nil:
+		r.after = r.scrubTexts
 	}
 	r.watched, r.onWatch = &op, func(c *Client) {
 		c.calls = 0

@@ -146,7 +146,7 @@ func TestCrashPoints(t *testing.T) {
 	m := NewMachine()
 	defer m.Close()
 	points, covered := 0, 0
-	for _, sc := range slices.Concat(scenarios(), leaseScenarios()) {
+	for _, sc := range slices.Concat(scenarios(), leaseScenarios(), pageScenarios()) {
 		t.Run(sc.Name, func(t *testing.T) {
 			for seed := range uint64(crashSeeds) {
 				calls, found := m.Record(t.Context(), &sc, seed)

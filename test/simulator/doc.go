@@ -25,6 +25,10 @@
 // leases, and confirm, cancel and read them around their deadlines (leasecalls.go). In the
 // end all leases are swept, and a lone contender takes the keys that are free.
 //
+// Another one in eight is about the texts of items. Clients save, publish and read revisions,
+// make and switch branches, and suggest and decide, beside changes of titles, visibility and
+// members (pageplan.go, pagecalls.go). Two hours later the scrubber removes what is garbage.
+//
 // # What goes wrong
 //
 // Every store call and every wait is a point at which the scheduler may let
@@ -54,6 +58,8 @@
 //   - follower.go: whoever follows a library holds what it has.
 //   - leasehistory.go: whoever was given keys holds all of them, at every step.
 //   - leasejudge.go: every answer about a lease is what the lease was meanwhile.
+//   - pagejudge.go: every state of a page is what its operation makes of the one before it,
+//     every answer about a text is true, and in the end rows and texts fit (pageplan.go).
 //   - judge.go: the product's own audit and its pages say the same.
 //
 // The judges know nothing of how the product works. Where this package calls

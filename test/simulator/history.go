@@ -36,6 +36,7 @@ type contentState struct {
 	at      time.Duration
 	header  library.Header
 	members []library.Member
+	rows    []library.Row // further ones, of its page
 	op      *Operation
 }
 
@@ -75,7 +76,7 @@ func (h *History) ofPrincipal(id principal.ID) *principalHistory {
 
 func (h *History) content(p *contentPart, op *Operation) {
 	c := h.of(p.id)
-	c.states = append(c.states, contentState{h.s.steps, h.s.now, p.header, p.members, op})
+	c.states = append(c.states, contentState{h.s.steps, h.s.now, p.header, p.members, p.rows, op})
 }
 
 func (h *History) principal(p *principalPart, op *Operation) {
@@ -142,8 +143,8 @@ func (s *principalState) role(p principal.ID) principal.GroupRole {
 // while it ran, what was refused never was, and nothing was done twice.
 func (h *History) check(ops []*Operation, report func(kind, format string, args ...any)) {
 	for _, o := range ops {
-		if o.lease != nil {
-			continue // checkLeases judges those
+		if o.lease != nil || o.page != nil {
+			continue // checkLeases and checkPages judge those
 		}
 		made := h.made(o)
 		switch o.outcome {
@@ -301,11 +302,15 @@ func mayEnd(h *library.Header, op *Operation) error {
 // follows checks one step of a live item.
 func follows(before, after *contentState) error {
 	a, b, o := &before.header, &after.header, after.op
-	visible := a.Title != b.Title || a.Visibility != b.Visibility
+	shown, err := pageFollows(before, after)
+	if err != nil {
+		return nil // checkPages reports it
+	}
+	visible := shown || a.Title != b.Title || a.Visibility != b.Visibility
 	if visible != (b.Version == a.Version+1) || visible != (b.LastModified > a.LastModified) || !visible && b.Version != a.Version {
 		return fmt.Errorf("version %d to %d, last modified %d to %d, changed: %v", a.Version, b.Version, a.LastModified, b.LastModified, visible)
 	}
-	if a.Title != b.Title && (o == nil || o.kind != opTitle || b.Title != o.title) {
+	if a.Title != b.Title && !shown && (o == nil || o.kind != opTitle || b.Title != o.title) {
 		return fmt.Errorf("title %q to %q by %v", a.Title, b.Title, o)
 	}
 	if a.Visibility != b.Visibility && (o == nil || o.kind != opVisibility || b.Visibility != o.visibility) {

@@ -19,6 +19,7 @@ func (r *run) judge() {
 	r.hist.checkRights(r.ops, r.report)
 	r.checkPauses()
 	r.checkLeases()
+	r.hist.checkPages(r.ops, r.report)
 	for _, w := range r.walks {
 		w.check(r.hist, r.report)
 	}
@@ -47,7 +48,7 @@ func (r *run) compare() {
 			r.report(disagreement, "the audit fails: %v", err)
 		case rep.Clean() && wrong:
 			r.report(disagreement, "the audit finds nothing")
-		case !rep.Clean() && !wrong && !r.seen(brokenHeader, lostKey, wrongLease):
+		case !rep.Clean() && !wrong && !r.seen(brokenHeader, lostKey, wrongLease, wrongText):
 			r.report(disagreement, "the audit finds %+v", *rep)
 		}
 		if len(r.found) == 0 && !r.expiring() {

@@ -39,12 +39,20 @@ const (
 	opCancel
 	opLease
 	opAvailable
+	opSave
+	opPublish
+	opBranch
+	opCurrent
+	opSuggest
+	opDecide
+	opText
 	numOps
 )
 
 var opNames = [...]string{"updateTitle", "updateVisibility", "share", "setMembers", "remove", "delete",
 	"setExpiry", "create", "setGroupMembers", "rebuild", "createUser", "updateUser", "createGroup", "updateGroup", "read",
-	"import", "importMembers", "acquireLease", "confirmLease", "cancelLease", "lease", "isKeyAvailable"}
+	"import", "importMembers", "acquireLease", "confirmLease", "cancelLease", "lease", "isKeyAvailable",
+	"saveRevision", "publishRevision", "createBranch", "setCurrentBranch", "suggestRevision", "decideSuggestion", "revision"}
 
 func (k opKind) String() string { return opNames[k] }
 
@@ -80,6 +88,7 @@ type Operation struct {
 	key        *string    // the idempotency key
 	expected   *int       // the version that the caller has seen
 	lease      *leaseCall // where it is about keys
+	page       *pageCall  // where it is about a text
 
 	start, end int // steps; end 0 while it runs
 	outcome    outcomeOf
@@ -100,6 +109,8 @@ func (o *Operation) String() string {
 		s += fmt.Sprint(" ", o.group, o.groupRows)
 	case opAcquire, opConfirm, opCancel, opLease, opAvailable:
 		s += o.lease.String()
+	case opSave, opPublish, opBranch, opCurrent, opSuggest, opDecide, opText:
+		s += o.page.String()
 	case opRebuild, opCreateUser, opUpdateUser, opCreateGroup, opUpdateGroup, opRead:
 		s += fmt.Sprint(" ", o.group)
 	}
@@ -113,9 +124,12 @@ func (o *Operation) call(ctx context.Context, p *process, s *Scheduler) {
 	}
 	var out *library.ContentOutcome
 	var err error
-	if o.lease != nil {
+	switch {
+	case o.lease != nil:
 		err = o.askLeases(ctx, p)
-	} else {
+	case o.page != nil:
+		err = o.askPages(ctx, p)
+	default:
 		out, err = o.do(ctx, p.svc)
 	}
 	o.end, o.err = s.steps, err

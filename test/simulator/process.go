@@ -10,6 +10,7 @@ import (
 	"carrel/lease"
 	"carrel/library"
 	"carrel/library/repair"
+	"carrel/page"
 )
 
 // process is a simulated gateway: the product's Service and journal, wired as
@@ -19,6 +20,7 @@ type process struct {
 	c      *Client
 	svc    *repair.Service
 	leases *lease.Service
+	pages  *page.Service
 	api    library.API // svc, with bounds on what only reads
 	j      *journal.Journal
 	// started opens when it has started, or failed to.
@@ -53,7 +55,7 @@ func (p *process) boot(ctx context.Context, tune library.Tuning) error {
 		return err
 	}
 	svc := services.Library
-	p.svc, p.api, p.leases = svc, library.Bounded(svc, p.a), services.Leases
+	p.svc, p.api, p.leases, p.pages = svc, library.Bounded(svc, p.a), services.Leases, services.Pages
 	p.a.Go(func() { p.j.Run(ctx, svc) })
 	return nil
 }

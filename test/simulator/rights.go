@@ -30,7 +30,7 @@ func (h *History) checkRights(ops []*Operation, report func(kind, format string,
 		}
 	}
 	for _, o := range ops {
-		if o.outcome == refused && o.lease == nil && h.neededNoRefusal(o) {
+		if o.outcome == refused && o.lease == nil && o.page == nil && h.neededNoRefusal(o) {
 			report(lostChange, "%v was refused with %v, by whom it was allowed to throughout", o, o.err)
 		}
 	}
@@ -51,7 +51,7 @@ func (h *History) permitted(ops []*Operation, before, after *contentState) error
 		needed = library.Manages
 	case a.Visibility != b.Visibility, !sameInstant(a.ExpiresAt, b.ExpiresAt):
 		needed = library.Manages
-	case a.Title != b.Title:
+	case a.Title != b.Title, o.editsPage() && !samePage(before, after):
 		needed = library.Editing
 	}
 	if o.expected != nil && needed != library.NoRole && a.Version != *o.expected {

@@ -93,6 +93,9 @@ func (m *Machine) Play(ctx context.Context, seed uint64) []Violation {
 	if seed%leaseShare == 0 {
 		build, draw = (*Store).buildForLeases, (*run).drawLeases
 	}
+	if isAboutPages(seed) {
+		build, draw = (*Store).buildForPages, (*run).drawPages
+	}
 	r := m.begin(ctx, seed, build)
 	draw(r)
 	r.play()

@@ -100,6 +100,19 @@ func (st *Store) addPrincipal(id principal.ID, at clock.Instant) {
 	st.enforceDirectory(&principal.DirectoryEnforcement{Header: &p.header})
 }
 
+// addEverybody adds principals who were there from the start, and crew with ann and bob.
+func (st *Store) addEverybody(principals []principal.ID) clock.Instant {
+	at := clock.Of(epoch)
+	for _, p := range append(slices.Clip(principals), crew) {
+		st.addPrincipal(p, at)
+	}
+	st.addGroupMembers(crew, []principal.GroupMemberRow{
+		{Principal: ann, Role: principal.GroupManager, Seq: 1},
+		{Principal: bob, Role: principal.GroupMember, Seq: 1},
+	})
+	return at
+}
+
 func (st *Store) addGroupMembers(group principal.ID, rows []principal.GroupMemberRow) {
 	p := st.makePrincipal(group)
 	slices.SortFunc(rows, func(a, b principal.GroupMemberRow) int { return cmp.Compare(a.Principal, b.Principal) })

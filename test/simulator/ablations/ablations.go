@@ -20,6 +20,7 @@ const (
 	Libraries Schedules = iota // those of libraries, few of which are followed
 	Followed                   // those of libraries that are followed
 	Leases                     // those of the keys of leases
+	Pages                      // those of the texts of items
 )
 
 // Ablation switches one rule of the write protocol off.
@@ -131,6 +132,28 @@ var All = []Ablation{
 	}},
 	{"release-any-record", "a claim is released whoever has it", Leases, []Patch{
 		{"test/simulator/claims.go", "if found && c.st.claims[i].Record == record &&", `if found && (c.st.claims[i].Record == record || ablated("release-any-record")) &&`},
+	}},
+	{"number-read-once", "a save that lost a race keeps the numbers that it has read first", Pages, []Patch{
+		{"page/revisions.go", "\t\t\tif !in.force {\n", "\t\t\tl = body.ablatedLine(l)\n\t\t\tif !in.force {\n"},
+	}},
+	{"base-unchecked", "a text is saved whatever it was made from", Pages, []Patch{
+		{"page/edits.go", "if base == nil || *base == l.Current {", `if base == nil || *base == l.Current || ablated("base-unchecked") {`},
+	}},
+	{"decided-again", "a suggestion is decided whatever was decided of it before", Pages, []Patch{
+		{"page/edits.go", "\tif row.State != Open {\n\t\treturn decidedAlready(row.State)\n", "\tif row.State != Open && !ablated(\"decided-again\") {\n\t\treturn decidedAlready(row.State)\n"},
+		{"page/edits.go", "\tif row.State != Open {\n\t\treturn 0, decidedAlready(row.State)\n", "\tif row.State != Open && !ablated(\"decided-again\") {\n\t\treturn 0, decidedAlready(row.State)\n"},
+	}},
+	{"text-unconfirmed", "a change refers to a text whose write was not confirmed", Pages, []Patch{
+		{"page/service.go", "if err := s.store.PutText(ctx, t); err != nil {", `if err := s.store.PutText(ctx, t); err != nil && !ablated("text-unconfirmed") {`},
+	}},
+	{"text-of-a-lost-race", "a text that was stored for a lost race is removed although the next try refers to it", Pages, []Patch{
+		{"page/service.go", "\tif p.row == row {\n", "\tif p.row == row && !p.ablatedDrop(ctx) {\n"},
+	}},
+	{"young-garbage", "the scrubber removes a text that no row refers to yet, however young", Pages, []Patch{
+		{"page/scrub.go", "t.ID.At() > now.Add(-garbageAfter)", `t.ID.At() > now.Add(-garbageAfter) && !ablated("young-garbage")`},
+	}},
+	{"unmoved-publication", "a published text does not move its item", Pages, []Patch{
+		{"page/edits.go", "\te.visible = true\n\tif at.Locale", "\te.visible = !ablated(\"unmoved-publication\")\n\tif at.Locale"},
 	}},
 }
 

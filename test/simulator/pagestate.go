@@ -1,0 +1,209 @@
+package simulator
+
+import (
+	"errors"
+	"slices"
+	"strconv"
+	"strings"
+
+	"carrel/core/commit"
+	"carrel/library"
+	"carrel/page"
+	"carrel/principal"
+)
+
+// pageState is the page of an item in one state, read from its rows. The judge reads them
+// by itself, and shares no code with package page.
+type pageState struct {
+	begun                        bool
+	own                          string // the item's own locale
+	last, current, working, open int
+	copied                       []int // the branch that each branch from 2 on is a copy of
+	lines                        []pageLine
+	revisions                    []pageRevision
+	suggestions                  []pageSuggestion
+}
+
+type pageLine struct {
+	branch                 int
+	locale                 string
+	last, current, working int
+}
+
+// pageText is a text with the title that it belongs to.
+type pageText struct {
+	title, body string
+	id          page.TextID // zero: the body is in the row
+}
+
+type pageRevision struct {
+	branch int
+	locale string
+	number int
+	pageText
+	author     principal.ID
+	base       int
+	suggestion string
+}
+
+type pageSuggestion struct {
+	id     string
+	branch int
+	locale string
+	pageText
+	author   principal.ID
+	base     int
+	state    page.State
+	by       principal.ID
+	revision int
+}
+
+// errPageRow is the error of a row that the judge cannot read.
+var errPageRow = errors.New("a row of its page cannot be read")
+
+// decodePage reads a page from its head and its rows, which are in order of kinds and keys.
+func decodePage(head []byte, rows []library.Row) (*pageState, error) {
+	s := &pageState{last: 1, current: 1, working: 1}
+	if head != nil {
+		in := commit.NewReader(head)
+		in.Byte()
+		s.begun, s.own = in.Byte() == 1, in.Text()
+		s.last, s.current, s.working, s.open = int(in.Int()), int(in.Int()), int(in.Int()), int(in.Int())
+		if !in.OK() || in.More() {
+			return nil, errPageRow
+		}
+	}
+	for _, r := range rows {
+		in := commit.NewReader(r.Value)
+		in.Byte() // the version
+		parts := strings.Split(r.Key, "/")
+		branch, _ := strconv.Atoi(parts[0])
+		switch {
+		case r.Kind == library.FirstRowKind && len(parts) == 1:
+			in.Int()
+			in.Text()
+			s.copied = append(s.copied, int(in.Int()))
+		case r.Kind == library.FirstRowKind:
+			s.lines = append(s.lines, pageLine{branch, parts[1], int(in.Int()), int(in.Int()), int(in.Int())})
+		case r.Kind == library.FirstRowKind+1:
+			number, _ := strconv.Atoi(parts[2])
+			s.revisions = append(s.revisions, readRevision(in, branch, parts[1], number))
+		default:
+			s.suggestions = append(s.suggestions, readSuggestion(in, r.Key))
+		}
+		if !in.OK() || in.More() {
+			return nil, errPageRow
+		}
+	}
+	return s, nil
+}
+
+func readTextID(in *commit.Reader) (id page.TextID) {
+	for i := range id {
+		id[i] = in.Byte()
+	}
+	return id
+}
+
+func readRevision(in *commit.Reader, branch int, locale string, number int) pageRevision {
+	v := pageRevision{branch: branch, locale: locale, number: number}
+	v.title = in.Text()
+	if in.Byte() == 1 {
+		v.id = readTextID(in)
+		in.Int()
+	} else {
+		v.body = in.Text()
+	}
+	v.author = principal.ID(in.Text())
+	in.Int()
+	v.base, v.suggestion = int(in.Int()), in.Text()
+	return v
+}
+
+func readSuggestion(in *commit.Reader, key string) pageSuggestion {
+	g := pageSuggestion{id: key, branch: int(in.Int()), locale: in.Text()}
+	g.title = in.Text()
+	if in.Byte() == 1 {
+		in.Text() // the note
+	}
+	in.Int()
+	g.author = principal.ID(in.Text())
+	in.Int()
+	g.base, g.state, g.by, g.revision = int(in.Int()), page.State(in.Int()), principal.ID(in.Text()), int(in.Int())
+	g.pageText.id, _ = page.ParseTextID(key)
+	return g
+}
+
+// texts returns the texts that rows refer to.
+func (s *pageState) texts() (all []pageText) {
+	for _, v := range s.revisions {
+		all = append(all, v.pageText)
+	}
+	for _, g := range s.suggestions {
+		all = append(all, g.pageText)
+	}
+	return all
+}
+
+// line returns the line of a locale, that of none where it has no revision.
+func (s *pageState) line(branch int, locale string) pageLine {
+	for _, l := range s.lines {
+		if l.branch == branch && l.locale == locale {
+			return l
+		}
+	}
+	return pageLine{branch, locale, page.None, page.None, page.None}
+}
+
+// put stores a line in the place of that of its locale.
+func (s *pageState) put(l pageLine) {
+	for i, stands := range s.lines {
+		if stands.branch == l.branch && stands.locale == l.locale {
+			s.lines[i] = l
+			return
+		}
+	}
+	s.lines = append(s.lines, l)
+}
+
+// revision returns a revision; nil where there is none.
+func (s *pageState) revision(branch int, locale string, number int) *pageRevision {
+	for i, v := range s.revisions {
+		if v.branch == branch && v.locale == locale && v.number == number {
+			return &s.revisions[i]
+		}
+	}
+	return nil
+}
+
+// suggestion returns a suggestion; nil where there is none.
+func (s *pageState) suggestion(id string) *pageSuggestion {
+	for i, g := range s.suggestions {
+		if g.id == id {
+			return &s.suggestions[i]
+		}
+	}
+	return nil
+}
+
+// clone returns a page that shares nothing with s.
+func (s *pageState) clone() *pageState {
+	c := *s
+	c.copied, c.lines = slices.Clone(s.copied), slices.Clone(s.lines)
+	c.revisions, c.suggestions = slices.Clone(s.revisions), slices.Clone(s.suggestions)
+	return &c
+}
+
+// pageNow returns the page of an item as it was decided last; ok is false where the item
+// does not exist.
+func (h *History) pageNow(id library.ContentID) (now *pageState, ok bool) {
+	states := h.of(id).states
+	if len(states) == 0 || states[len(states)-1].header.State != commit.Live {
+		return nil, false
+	}
+	now, err := states[len(states)-1].page()
+	return now, err == nil
+}
+
+// page returns the page of a state.
+func (s *contentState) page() (*pageState, error) { return decodePage(s.header.Page, s.rows) }
