@@ -1,0 +1,174 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"path/filepath"
+	"strings"
+
+	"carrel/core/input"
+	"carrel/library"
+	"carrel/page"
+	"carrel/principal"
+)
+
+const (
+	// textBytes is how long the texts of notes are that are saved.
+	textBytes = 10 << 10
+	// manyRevisions is how many revisions a note has that has many.
+	manyRevisions = 10_000
+)
+
+// The figures that are wanted of pages, as ratios within one run.
+const (
+	wantedOfTexts  = 1.6
+	wantedOfLookup = 2
+	wantedOfSave   = 1.3
+	wantedOfMany   = 1.2
+)
+
+// writer is the user whose notes are measured.
+const writer principal.ID = "u:bench:writer"
+
+// measureTexts compares what reads and saves the texts of notes with what does without them.
+func measureTexts(ctx context.Context, o *options, t *table) error {
+	g, err := o.fresh(ctx, filepath.Join(o.dir, "texts"), library.Tuning{})
+	if err != nil {
+		return err
+	}
+	defer g.close()
+	if err := g.writeNotes(ctx); err != nil {
+		return err
+	}
+	if err := g.measureTextReads(ctx, t); err != nil {
+		return err
+	}
+	return g.measureSaves(ctx, t)
+}
+
+// asWriter is the viewer whose notes are measured.
+func asWriter() *principal.Viewer { return &principal.Viewer{User: writer, Admin: true} }
+
+func noteURL(n int) string { return fmt.Sprintf("https://bench.example/notes/%d", n) }
+
+func noteID(n int) string { return fmt.Sprintf("c:bench:note%d", n) }
+
+// writeNotes creates a page of notes, each with a short text and a URL.
+func (g *gateway) writeNotes(ctx context.Context) error {
+	_, err := g.service.CreateUser(ctx, asWriter(), principal.CreateUser{
+		Tenant: "bench", Name: "writer", DisplayName: "Writer", Email: "writer@bench.example", Visibility: principal.Public})
+	if err != nil {
+		return err
+	}
+	for n := range pageSize {
+		name, url, body, locale := fmt.Sprintf("note%d", n), noteURL(n), "a text", "en"
+		_, err := g.service.CreateContent(ctx, asWriter(), library.CreateContent{
+			Name: &name, Kind: library.Note, Title: "A note", Visibility: principal.Public, URL: &url, Body: &body, Locale: &locale})
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+const notesQuery = `{ user(id: "u:bench:writer") { library(first: 20) {
+	edges { cursor node { id title link visibility lastModified createdBy { id displayName } %s } }
+	pageInfo { hasNextPage endCursor } } } }`
+
+func (g *gateway) measureTextReads(ctx context.Context, t *table) error {
+	var subjects []subject
+	for _, s := range []struct{ name, query, want string }{
+		{"page", fmt.Sprintf(notesQuery, ""), `"displayName"`},
+		{"page with texts", fmt.Sprintf(notesQuery, "revision { title }"), `"revision":{"title":"A note"}`},
+		{"content(id)", fmt.Sprintf(`{ content(id: %q) { id title } }`, noteID(3)), `"A note"`},
+		{"contentByUrl", fmt.Sprintf(`{ contentByUrl(url: %q) { id title } }`, noteURL(3)), `"A note"`},
+		{"byKey", fmt.Sprintf(`{ byKey(key: %q) { ... on Content { id title } } }`, noteURL(3)), `"A note"`},
+	} {
+		once, err := g.viaQuery(ctx, s.query, s.want)
+		if err != nil {
+			return err
+		}
+		subjects = append(subjects, subject{s.name, once})
+	}
+	costs, err := compare(subjects...)
+	if err != nil {
+		return err
+	}
+	t.title("Reading notes by the whole edge (CPU a request)")
+	t.figure("a page of 20 notes with creator", micros(costs[0].cpu))
+	t.ratio("the same with revision { title }", micros(costs[1].cpu), ratio(costs[1], costs[0]), wantedOfTexts)
+	t.figure("content(id)", micros(costs[2].cpu))
+	t.ratio("contentByUrl", micros(costs[3].cpu), ratio(costs[3], costs[2]), wantedOfLookup)
+	t.ratio("byKey with a URL", micros(costs[4].cpu), ratio(costs[4], costs[2]), wantedOfLookup)
+	return nil
+}
+
+// viaQuery asks the whole edge, as the writer, for an answer that has to contain want.
+func (g *gateway) viaQuery(ctx context.Context, query, want string) (func() error, error) {
+	h, token, err := g.handler(writer)
+	if err != nil {
+		return nil, err
+	}
+	b, err := json.Marshal(map[string]any{"query": query})
+	if err != nil {
+		return nil, err
+	}
+	body, w := string(b), newSink()
+	return func() error {
+		r, err := newPageRequest(ctx, "http://gateway/graphql", token, body)
+		if err != nil {
+			return err
+		}
+		w.reset()
+		h.ServeHTTP(w, r)
+		if got := w.body.Bytes(); w.status != http.StatusOK || !bytes.Contains(got, []byte(want)) || bytes.Contains(got, []byte(`"errors"`)) {
+			return fmt.Errorf("status %d, not %s: %.300s", w.status, want, got)
+		}
+		return nil
+	}, nil
+}
+
+// measureSaves compares saves of a text with updates of a title, and saves of a note with
+// many revisions with those of a new one.
+func (g *gateway) measureSaves(ctx context.Context, t *table) error {
+	body := strings.Repeat("0123456789abcde\n", textBytes/16)
+	save := func(n int) error {
+		_, err := g.pages.SaveRevision(ctx, asWriter(), page.SaveRevision{ContentID: noteID(n), Title: "A note", Body: body, Publish: true})
+		return err
+	}
+	title := 0
+	update := func() error {
+		title++
+		changed := fmt.Sprintf("Title %d", title)
+		_, err := g.service.UpdateContent(ctx, asWriter(), library.UpdateContent{ID: noteID(0), Title: input.Some(&changed)})
+		return err
+	}
+	many := func() error { return save(1) }
+	for range manyRevisions {
+		if err := many(); err != nil {
+			return err
+		}
+	}
+	// The saves are many, so they take turns with the notes: none gets many revisions.
+	saves := 0
+	few := func() error {
+		saves++
+		return save(2 + saves%(pageSize-2))
+	}
+	costs, err := compare(
+		subject{"updateContent", update},
+		subject{"saveRevision", few},
+		subject{"saveRevision after many", many},
+	)
+	if err != nil {
+		return err
+	}
+	t.title("Saving a text of 10 KiB, in one process (CPU a save)")
+	t.figure("updateContent, of a title", micros(costs[0].cpu))
+	t.ratio("saveRevision", micros(costs[1].cpu), ratio(costs[1], costs[0]), wantedOfSave)
+	t.ratio(fmt.Sprintf("saveRevision after %d revisions", manyRevisions), micros(costs[2].cpu), ratio(costs[2], costs[1]), wantedOfMany)
+	return nil
+}
