@@ -21,7 +21,16 @@ func TextQueryOf(ctx context.Context, field graphql.CollectedField) (page.TextQu
 	q.Branch, _ = args["branch"].(*int)
 	q.Number, _ = args["number"].(*int)
 	q.Strict, q.Working = isTrue(args["strictLocale"]), isTrue(args["working"])
+	q.TitleOnly = true
+	for _, f := range graphql.CollectFields(op, field.Selections, []string{"Revision"}) {
+		q.TitleOnly = q.TitleOnly && ofTitles[f.Name]
+	}
 	return q, nil
+}
+
+// ofTitles are the fields of a revision that page.TextQuery.TitleOnly names.
+var ofTitles = map[string]bool{
+	"__typename": true, "key": true, "branch": true, "number": true, "locale": true, "title": true, "isCurrent": true,
 }
 
 func isTrue(v any) bool {

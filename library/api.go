@@ -178,8 +178,10 @@ type ContentOutcome struct {
 	Edge    *LibraryEdge   // in the actor's own library; nil where it holds none
 	Edges   []*LibraryEdge // of a share: one a principal
 	FanOut  FanOut
-	// Answer is that of the Edit that was decided for this request.
-	Answer []byte
+	// Answer is that of the Edit that was decided for this request. Repeated reports that
+	// it was decided by an earlier call of the same request.
+	Answer   []byte
+	Repeated bool
 }
 
 // RebuildOutcome is what a rebuild of a library did.

@@ -89,6 +89,9 @@ type Content struct {
 	LastModified clock.Instant
 	Version      int            // from 1, up by one whenever LastModified moves
 	ExpiresAt    *clock.Instant // after it the item is seen by nobody
+	// Page is what package page keeps with the header; nil where there is nothing. It is
+	// not changed in place.
+	Page []byte
 }
 
 // Tenant is the item's tenant.
@@ -147,9 +150,6 @@ type Header struct {
 	// Managers and Members count active member rows.
 	Managers int
 	Members  int
-	// Page is what package page keeps with the header; nil where there is nothing. It is
-	// not changed in place.
-	Page []byte
 }
 
 // Exists tells whether the header stands for an item that readers could meet

@@ -84,8 +84,11 @@ func (s *Service) ChangeItem(ctx context.Context, v *principal.Viewer, in ItemCh
 		a, libraries := s.planEdit(&t.header, edit, in.Mutation.Request)
 		return a, libraries, nil
 	})
-	if out != nil && out.Answer == nil {
-		out.Answer = answer
+	if out != nil {
+		out.Repeated = out.Answer != nil
+		if !out.Repeated {
+			out.Answer = answer
+		}
 	}
 	return out, err
 }

@@ -87,7 +87,8 @@ func TestChanges_AreNotRefusedAfterTheyWereMade(t *testing.T) {
 			if !store.made {
 				t.Fatalf("%s: nothing was made, %v", name, err)
 			}
-			if err == nil && broken == nil {
+			// saveRevision knows what it has made, and reads nothing.
+			if err == nil && (broken == nil || name == "saveRevision") {
 				continue
 			}
 			if broken == nil || fault.ReasonOf(err) != fault.ReasonOutcomeUnknown || !errors.Is(err, broken) {

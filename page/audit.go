@@ -133,6 +133,10 @@ func (a *audit) revision(r library.Row) error {
 	}
 	l.found = n + 1
 	row, err := decodeRevision(r.Value)
+	shown := l.Branch == a.head.Current && l.place.Locale == a.head.Locale && l.Current == n
+	if err == nil && shown && row.Title != a.head.Title {
+		a.wrong("its header has another title of the text that is shown than revision %d of branch %d, locale %q", n, branch, locale)
+	}
 	if err == nil && row.Text.ID != (TextID{}) {
 		a.texts = append(a.texts, auditedText{row.Text.ID, r.Key})
 	}
@@ -188,11 +192,18 @@ func (a *audit) compare() {
 		a.wrong("its page counts %d open suggestions and has %d", a.head.Open, a.open)
 	}
 	own := !a.head.Begun
+	var shown []Shown
 	for _, l := range a.lines {
+		if l.Branch == a.head.Current && l.Current != None {
+			shown = append(shown, Shown{l.place.Locale, l.Current})
+		}
 		own = own || l.Locale == a.head.Locale
 		if l.found != l.Last+1 {
 			a.wrong("branch %d, locale %q, counts %d revisions and has %d", l.Branch, l.place.Locale, l.Last+1, l.found)
 		}
+	}
+	if !slices.Equal(shown, a.head.Shown) {
+		a.wrong("its header says that visitors see %v, and its rows say %v", a.head.Shown, shown)
 	}
 	if !own {
 		a.wrong("nothing is stored in the item's own locale %q", a.head.Locale)

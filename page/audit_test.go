@@ -68,6 +68,8 @@ func TestAudit_ReportsDamagedPages(t *testing.T) {
 		{"a line that is behind", same, []library.Row{{RowKey: page.LineKey(1, ""), Value: page.Line{}.Encode()}}, `branch 1, locale "", counts 1 revisions and has 2`},
 		{"a line of nonsense", same, []library.Row{{RowKey: page.LineKey(1, ""), Value: []byte{1}}}, "cannot be read"},
 		{"a page that has not begun", func(h *page.Head) { h.Begun = false }, nil, "its header says that there is no text"},
+		{"another text that is shown", func(h *page.Head) { h.Shown[0].Number++ }, nil, "visitors see"},
+		{"another title that is shown", func(h *page.Head) { h.Title = "x" }, nil, "its header has another title"},
 		{"another own locale", func(h *page.Head) { h.Locale = "fr" }, nil, `nothing is stored in the item's own locale "fr"`},
 	} {
 		h, id := audited(t)

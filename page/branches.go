@@ -135,36 +135,36 @@ func (s *Service) SetCurrentBranch(ctx context.Context, v *principal.Viewer, in 
 			e.head.Working = in.Branch
 			return in.Branch, nil
 		}
-		own, err := s.shownBy(ctx, t, in.Branch)
-		if err == nil && !e.makeCurrent(in.Branch, own) {
+		lines, own, err := s.shownBy(ctx, t, in.Branch)
+		if err == nil && !e.makeCurrent(in.Branch, lines, own) {
 			err = errNothing
 		}
 		return in.Branch, err
 	})
 }
 
-// shownBy returns the current revision of the item's own locale in a branch, whose line is
-// the first row of the reading; nil where there is none. It refuses a branch in which
+// shownBy returns the lines of a branch, and the current revision of the item's own locale
+// in it, whose line is the first row of the reading; nil where there is none. It refuses a branch in which
 // nothing was published: visitors would see nothing.
-func (s *Service) shownBy(ctx context.Context, t *library.ItemReading, branch int) (*revisionRow, error) {
+func (s *Service) shownBy(ctx context.Context, t *library.ItemReading, branch int) ([]localeLine, *revisionRow, error) {
 	lines, err := s.lines(ctx, t.Header.ID, branch)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	if !slices.ContainsFunc(lines, func(l localeLine) bool { return l.Current != None }) {
-		return nil, fault.Invalidf([]string{"branch"}, "branch %d is empty: publish a revision in it first", branch)
+		return nil, nil, fault.Invalidf([]string{"branch"}, "branch %d is empty: publish a revision in it first", branch)
 	}
 	own, err := decodeLine(t.Rows[0].Value)
 	if err != nil || own.Current == None {
-		return nil, err
+		return lines, nil, err
 	}
 	key := revisionKey(branch, guessHead(t.Header).Locale, own.Current)
 	rows, err := s.present(ctx, t.Header.ID, []library.RowKey{key})
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	row, err := decodeRevision(rows[0].Value)
-	return &row, err
+	return lines, &row, err
 }
 
 // changeBranch carries out a change by an editor that is about one branch. plan returns its

@@ -1,7 +1,9 @@
 package page
 
 import (
+	"slices"
 	"strconv"
+	"strings"
 
 	"carrel/core/clock"
 	"carrel/core/fault"
@@ -45,15 +47,22 @@ func (e *edit) libraryEdit(answer []byte) *library.Edit {
 	return &library.Edit{Page: e.head.Encode(), Rows: e.rows, Visible: e.visible, Title: e.title, Answer: answer}
 }
 
-// show has visitors see the revision of a title, as the current one of a place. Where that
+// show has visitors see a revision with a title, as the current one of a place. Where that
 // is the item's own locale, the title becomes the item's.
-func (e *edit) show(at place, title string) {
+func (e *edit) show(at place, number int, title string) {
 	if at.Branch != e.head.Current {
 		return
 	}
 	e.visible = true
+	shown := slices.Clone(e.head.Shown)
+	i, found := slices.BinarySearchFunc(shown, at.Locale, func(s Shown, locale string) int { return strings.Compare(s.Locale, locale) })
+	if !found {
+		shown = slices.Insert(shown, i, Shown{Locale: at.Locale})
+	}
+	shown[i].Number = number
+	e.head.Shown = shown
 	if at.Locale == e.head.Locale {
-		e.title = &title
+		e.title, e.head.Title = &title, title
 	}
 }
 
@@ -82,7 +91,7 @@ func (e *edit) save(at place, l Line, row revisionRow, publish bool) (int, error
 	}
 	if publish {
 		l.Current = n
-		e.show(at, row.Title)
+		e.show(at, n, row.Title)
 	}
 	e.put(at.line(), l.encode())
 	e.put(revisionKey(at.Branch, at.Locale, n), row.encode())
@@ -98,7 +107,7 @@ func (e *edit) publish(at place, l Line, number int, row revisionRow, title stri
 	}
 	l.Current = number
 	e.put(at.line(), l.encode())
-	e.show(at, row.Title)
+	e.show(at, number, row.Title)
 	return true
 }
 
@@ -125,16 +134,22 @@ func (e *edit) branch(row branchRow, texts []copied) (int, error) {
 	return n, nil
 }
 
-// makeCurrent shows visitors another branch. own is the current revision of the item's own
-// locale in it, nil where it has none.
-func (e *edit) makeCurrent(branch int, own *revisionRow) (changed bool) {
+// makeCurrent shows visitors another branch, whose lines are given. own is the current
+// revision of the item's own locale in it, nil where it has none.
+func (e *edit) makeCurrent(branch int, lines []localeLine, own *revisionRow) (changed bool) {
 	if e.head.Current == branch {
 		return false
 	}
 	e.head.Current = branch
 	e.visible = true
+	e.head.Shown, e.head.Title = nil, ""
+	for _, l := range lines {
+		if l.Current != None {
+			e.head.Shown = append(e.head.Shown, Shown{l.locale, l.Current})
+		}
+	}
 	if own != nil {
-		e.title = &own.Title
+		e.title, e.head.Title = &own.Title, own.Title
 	}
 	return true
 }

@@ -25,7 +25,7 @@ func (e *edit) tell(t *testing.T) string {
 		}
 	}
 	if e.visible {
-		b.WriteString("; visible")
+		fmt.Fprintf(&b, "; visible %v %q", e.head.Shown, e.head.Title)
 	}
 	if e.title != nil {
 		fmt.Fprintf(&b, "; title=%q", *e.title)
@@ -35,7 +35,9 @@ func (e *edit) tell(t *testing.T) string {
 
 func TestEdits(t *testing.T) {
 	begun := Head{Begun: true, Locale: "en", Last: 2, Current: 1, Working: 1}
+	begun.Shown, begun.Title = []Shown{{"de", 7}, {"en", 2}}, "old"
 	row := revisionRow{Title: "T"}
+	lines := []localeLine{{"", noLine}, {"de", Line{3, None, 3}}, {"en", Line{4, 1, 4}}, {"fr", Line{5, 0, 5}}}
 	for _, c := range []struct {
 		name string
 		head Head
@@ -43,36 +45,36 @@ func TestEdits(t *testing.T) {
 		want string
 	}{
 		{"the first revision gives the item its locale", newHead, func(e *edit) (any, error) { return e.save(place{1, "fr"}, noLine, row, true) },
-			`0: own="fr" last=1 current=1 working=1 open=0; 3:0000000001/fr=0,0,0; 4:0000000001/fr/0000000000; visible; title="T"`},
+			`0: own="fr" last=1 current=1 working=1 open=0; 3:0000000001/fr=0,0,0; 4:0000000001/fr/0000000000; visible [{fr 0}] "T"; title="T"`},
 		{"also where it is not published", newHead, func(e *edit) (any, error) { return e.save(place{1, "fr"}, noLine, row, false) },
 			`0: own="fr" last=1 current=1 working=1 open=0; 3:0000000001/fr=0,-1,0; 4:0000000001/fr/0000000000`},
 		{"text that is not translatable is an own locale too", Head{Begun: true, Last: 1, Current: 1, Working: 1},
 			func(e *edit) (any, error) { return e.save(place{1, "en"}, noLine, row, true) },
-			`0: own="" last=1 current=1 working=1 open=0; 3:0000000001/en=0,0,0; 4:0000000001/en/0000000000; visible`},
+			`0: own="" last=1 current=1 working=1 open=0; 3:0000000001/en=0,0,0; 4:0000000001/en/0000000000; visible [{en 0}] ""`},
 		{"a save after a rollback is last+1", begun, func(e *edit) (any, error) { return e.save(place{1, "en"}, Line{7, 2, 7}, row, true) },
-			`8: own="en" last=2 current=1 working=1 open=0; 3:0000000001/en=8,8,8; 4:0000000001/en/0000000008; visible; title="T"`},
+			`8: own="en" last=2 current=1 working=1 open=0; 3:0000000001/en=8,8,8; 4:0000000001/en/0000000008; visible [{de 7} {en 8}] "T"; title="T"`},
 		{"a save that is not published leaves current alone", begun, func(e *edit) (any, error) { return e.save(place{1, "en"}, Line{7, 2, 7}, row, false) },
 			`8: own="en" last=2 current=1 working=1 open=0; 3:0000000001/en=8,2,8; 4:0000000001/en/0000000008`},
 		{"visitors do not see another branch", begun, func(e *edit) (any, error) { return e.save(place{2, "en"}, noLine, row, true) },
 			`0: own="en" last=2 current=1 working=1 open=0; 3:0000000002/en=0,0,0; 4:0000000002/en/0000000000`},
 		{"another locale leaves the title", begun, func(e *edit) (any, error) { return e.save(place{1, "de"}, noLine, row, true) },
-			`0: own="en" last=2 current=1 working=1 open=0; 3:0000000001/de=0,0,0; 4:0000000001/de/0000000000; visible`},
+			`0: own="en" last=2 current=1 working=1 open=0; 3:0000000001/de=0,0,0; 4:0000000001/de/0000000000; visible [{de 0} {en 2}] "old"`},
 		{"a rollback leaves working alone", begun, func(e *edit) (any, error) { return e.publish(place{1, "en"}, Line{7, 7, 7}, 2, row, "T"), nil },
-			`true: own="en" last=2 current=1 working=1 open=0; 3:0000000001/en=7,2,7; visible; title="T"`},
+			`true: own="en" last=2 current=1 working=1 open=0; 3:0000000001/en=7,2,7; visible [{de 7} {en 2}] "T"; title="T"`},
 		{"publishing what is current changes nothing", begun, func(e *edit) (any, error) { return e.publish(place{1, "en"}, Line{7, 2, 7}, 2, row, "T"), nil },
 			`false: own="en" last=2 current=1 working=1 open=0`},
 		{"but for an item with another title", begun, func(e *edit) (any, error) { return e.publish(place{1, "en"}, Line{7, 2, 7}, 2, row, "U"), nil },
-			`true: own="en" last=2 current=1 working=1 open=0; 3:0000000001/en=7,2,7; visible; title="T"`},
+			`true: own="en" last=2 current=1 working=1 open=0; 3:0000000001/en=7,2,7; visible [{de 7} {en 2}] "T"; title="T"`},
 		{"the title of another locale is its own", begun, func(e *edit) (any, error) { return e.publish(place{1, "de"}, Line{7, 2, 7}, 2, row, "U"), nil },
 			`false: own="en" last=2 current=1 working=1 open=0`},
 		{"a branch begins with copies", begun, func(e *edit) (any, error) {
 			return e.branch(branchRow{CreatedAt: 5, CopiedFrom: 1}, []copied{{"de", row}, {"en", row}})
 		}, `3: own="en" last=3 current=1 working=1 open=0; 3:0000000003; 3:0000000003/de=0,0,0; 4:0000000003/de/0000000000; 3:0000000003/en=0,0,0; 4:0000000003/en/0000000000`},
-		{"another branch shows its title", begun, func(e *edit) (any, error) { return e.makeCurrent(2, &row), nil },
-			`true: own="en" last=2 current=2 working=1 open=0; visible; title="T"`},
-		{"which it has in the own locale only", begun, func(e *edit) (any, error) { return e.makeCurrent(2, nil), nil },
-			`true: own="en" last=2 current=2 working=1 open=0; visible`},
-		{"the current branch is that already", begun, func(e *edit) (any, error) { return e.makeCurrent(1, &row), nil },
+		{"another branch shows its title", begun, func(e *edit) (any, error) { return e.makeCurrent(2, lines, &row), nil },
+			`true: own="en" last=2 current=2 working=1 open=0; visible [{en 1} {fr 0}] "T"; title="T"`},
+		{"which it has in the own locale only", begun, func(e *edit) (any, error) { return e.makeCurrent(2, lines, nil), nil },
+			`true: own="en" last=2 current=2 working=1 open=0; visible [{en 1} {fr 0}] ""`},
+		{"the current branch is that already", begun, func(e *edit) (any, error) { return e.makeCurrent(1, lines, &row), nil },
 			`false: own="en" last=2 current=1 working=1 open=0`},
 		{"a suggestion is open", begun, func(e *edit) (any, error) { return "", e.suggest(TextID{1}, suggestionRow{State: Open}) },
 			`: own="en" last=2 current=1 working=1 open=1; 5:01000000000000000000000000000000`},
@@ -141,7 +143,7 @@ func TestDecide(t *testing.T) {
 	if n != 5 || err != nil {
 		t.Fatalf("revision %d, %v", n, err)
 	}
-	const want = `own="en" last=1 current=1 working=1 open=2; 3:0000000001/en=5,5,5; 4:0000000001/en/0000000005; 5:010200000000000000000000000000ff; visible; title="S"`
+	const want = `own="en" last=1 current=1 working=1 open=2; 3:0000000001/en=5,5,5; 4:0000000001/en/0000000005; 5:010200000000000000000000000000ff; visible [{en 5}] "S"; title="S"`
 	if got := e.tell(t); got != want {
 		t.Errorf("got %s\nwant %s", got, want)
 	}

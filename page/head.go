@@ -25,6 +25,17 @@ type Head struct {
 	Current, Working int
 	// Open is the number of suggestions that are OPEN.
 	Open int
+	// Shown are the current revisions of the current branch, in order of their locales, and
+	// Title is the title of the one in the item's own locale. A page of a library shows
+	// titles by them, and reads no further rows.
+	Shown []Shown
+	Title string
+}
+
+// Shown is a revision that visitors see.
+type Shown struct {
+	Locale string
+	Number int
 }
 
 // newHead is the head of an item without any text. Its branch is there from the start.
@@ -131,6 +142,12 @@ func (h Head) Encode() []byte {
 	w.flag(h.Begun)
 	w.text(h.Locale)
 	w.ints(h.Last, h.Current, h.Working, h.Open)
+	w.text(h.Title)
+	w.ints(len(h.Shown))
+	for _, s := range h.Shown {
+		w.text(s.Locale)
+		w.ints(s.Number)
+	}
 	return w
 }
 
@@ -143,6 +160,18 @@ func DecodeHead(b []byte) (h Head, err error) {
 	r := readRow(b)
 	h.Begun, h.Locale = r.flag(), r.Text()
 	r.ints(&h.Last, &h.Current, &h.Working, &h.Open)
+	h.Title = r.Text()
+	var n int
+	if r.ints(&n); n < 0 || n > MaxLocales {
+		return Head{}, errRow
+	}
+	if n > 0 {
+		h.Shown = make([]Shown, n)
+	}
+	for i := range h.Shown {
+		h.Shown[i].Locale = r.Text()
+		r.ints(&h.Shown[i].Number)
+	}
 	if !h.HasBranch(h.Current) || !h.HasBranch(h.Working) || h.Open < 0 {
 		return Head{}, errRow
 	}

@@ -2,6 +2,7 @@ package page
 
 import (
 	"encoding/hex"
+	"reflect"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -21,9 +22,9 @@ var codecs = []struct {
 	golden string
 	decode func([]byte) (any, error)
 }{
-	{"head", encodes(newHead.Encode), "01000002020200", decoder(DecodeHead)},
-	{"head with text", encodes(Head{Begun: true, Locale: "en_GB", Last: 3, Current: 2, Working: 3, Open: 7}.Encode),
-		"010105656e5f47420604060e", decoder(DecodeHead)},
+	{"head", encodes(newHead.Encode), "010000020202000000", decoder(DecodeHead)},
+	{"head with text", encodes(Head{Begun: true, Locale: "en_GB", Last: 3, Current: 2, Working: 3, Open: 7, Title: "T", Shown: []Shown{{"", 4}, {"en_GB", 2}}}.Encode),
+		"010105656e5f47420604060e015404000805656e5f474204", decoder(DecodeHead)},
 	{"branch", encodes(branchRow{CreatedAt: 5, By: "u:t:a", CopiedFrom: 1}.encode), "010a05753a743a6102", decoder(decodeBranch)},
 	{"line", encodes(Line{Last: 70, Current: None, Working: 69}.encode), "018c01018a01", decoder(decodeLine)},
 	{"revision", encodes(revisionRow{Title: "Ä", Text: text{Body: "b", Size: 1}, Author: "u:t:a", CreatedAt: 9, Base: None}.encode),
@@ -96,7 +97,8 @@ func TestRows_RefuseDamage(t *testing.T) {
 			t.Errorf("%s: a later version is read", c.name)
 		}
 	}
-	for _, h := range []Head{{Last: 1, Current: 2, Working: 1}, {Last: 1, Current: 1}, {Last: 1, Current: 1, Working: 1, Open: -1}} {
+	for _, h := range []Head{{Last: 1, Current: 2, Working: 1}, {Last: 1, Current: 1}, {Last: 1, Current: 1, Working: 1, Open: -1},
+		{Last: 1, Current: 1, Working: 1, Shown: make([]Shown, MaxLocales+1)}} {
 		if _, err := DecodeHead(h.Encode()); err == nil {
 			t.Errorf("%+v is read", h)
 		}
@@ -110,7 +112,7 @@ func TestRows_RefuseDamage(t *testing.T) {
 
 func TestRows_OfAnItemWithoutText(t *testing.T) {
 	h, err := DecodeHead(nil)
-	if err != nil || h != newHead {
+	if err != nil || !reflect.DeepEqual(h, newHead) {
 		t.Errorf("head %+v, %v", h, err)
 	}
 	l, err := decodeLine(nil)

@@ -275,6 +275,9 @@ type TextQuery struct {
 	// Number is that of the revision; nil: the current one, and with Working the working one.
 	Number  *int
 	Working bool
+	// TitleOnly reports that nothing but key, branch, number, locale, title and isCurrent is
+	// needed of the revisions.
+	TitleOnly bool
 }
 
 // Key returns a text that is the same for equal queries, and for no others.

@@ -54,7 +54,8 @@ type saving struct {
 
 func (s *Service) save(ctx context.Context, c change, in saving) (*RevisionOutcome, error) {
 	body := &pending{s: s, item: c.id, body: in.Body}
-	return s.changeRevision(ctx, c, library.ItemChange{
+	var made Revision
+	change := library.ItemChange{
 		Rows: func(h *library.Header) []library.RowKey {
 			head := guessHead(h)
 			return []library.RowKey{place{head.branchOr(in.Branch), in.locale}.line()}
@@ -84,9 +85,23 @@ func (s *Service) save(ctx context.Context, c change, in saving) (*RevisionOutco
 			if err != nil {
 				return nil, err
 			}
+			made = Revision{
+				RevisionKey: RevisionKey{at.Branch, at.Locale, n}, Title: row.Title, Author: row.Author, CreatedAt: row.CreatedAt,
+				BaseRevision: orNil(row.Base), IsCurrent: in.Publish, IsWorking: true, text: row.Text,
+			}
 			return e.libraryEdit(answer{Branch: at.Branch, Locale: at.Locale, Number: n}.encode()), nil
 		},
-	})
+	}
+	change.Mutation, change.ID, change.Path, change.Editors = c.Mutation, c.id, "contentId", true
+	out, err := s.library.ChangeItem(ctx, c.v, change)
+	if err != nil {
+		return nil, err
+	}
+	if out.Repeated || out.Content == nil {
+		return s.revisionOutcome(ctx, c.v, out)
+	}
+	made.Content = out.Content
+	return &RevisionOutcome{Content: out.Content, Revision: &made, Libraries: out.FanOut.Libraries}, nil
 }
 
 // atLine begins an edit of a place, whose line is the first row of the reading.
@@ -115,16 +130,6 @@ func (s *Service) checkLocales(ctx context.Context, id library.ContentID, at pla
 		err = fault.TooManyf([]string{"locale"}, "a branch has at most %d locales", MaxLocales)
 	}
 	return err
-}
-
-// changeRevision carries out a change by an editor that is about one revision.
-func (s *Service) changeRevision(ctx context.Context, c change, in library.ItemChange) (*RevisionOutcome, error) {
-	in.Mutation, in.ID, in.Path, in.Editors = c.Mutation, c.id, "contentId", true
-	out, err := s.library.ChangeItem(ctx, c.v, in)
-	if err != nil {
-		return nil, err
-	}
-	return s.revisionOutcome(ctx, c.v, out)
 }
 
 // revisionOutcome reads the revision that a change was about, as it is now.

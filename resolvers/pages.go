@@ -30,6 +30,14 @@ func (r contents) Revision(ctx context.Context, c *library.Content, _ *string, _
 	if err != nil {
 		return nil, err
 	}
+	return r.text(ctx, c, q)
+}
+
+// text returns the text of an item, without a reading where that is possible.
+func (r *Root) text(ctx context.Context, c *library.Content, q page.TextQuery) (*page.Revision, error) {
+	if text, ok, err := r.Pages.Shown(c, &q); ok {
+		return text, err
+	}
 	return dataloader.From(ctx).Text(ctx, c.ID, q)
 }
 

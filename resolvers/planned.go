@@ -5,7 +5,6 @@ import (
 
 	"github.com/99designs/gqlgen/graphql"
 
-	"carrel/dataloader"
 	"carrel/graph"
 	"carrel/library"
 	"carrel/principal"
@@ -69,7 +68,7 @@ func (r *Root) fillTexts(ctx context.Context, page *graph.Page, want *graph.Page
 		}
 		for i := range page.Rows {
 			row := &page.Rows[i]
-			text, err := dataloader.From(ctx).Text(ctx, row.Node.ID, q)
+			text, err := r.text(ctx, row.Node, q)
 			if err != nil {
 				return err
 			}

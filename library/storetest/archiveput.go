@@ -26,11 +26,11 @@ func (s *shelf) archived() map[archive.Chapter][]archive.Row {
 	writers := []commit.Writer{{Seq: 6, Entry: commit.EntryID{6}}, {Seq: 7, Entry: commit.EntryID{7}}}
 	header := library.Header{
 		Content: library.Content{ID: content, Kind: library.Link, Title: "Put", Description: &text, Link: &link, Visibility: principal.LoggedIn,
-			Creator: a, CreatedAt: start, LastModified: start + 9, Version: 4, ExpiresAt: &expires, CanonicalURL: "https://example.com/put"},
+			Creator: a, CreatedAt: start, LastModified: start + 9, Version: 4, ExpiresAt: &expires, CanonicalURL: "https://example.com/put", Page: []byte{1, 0}},
 		State: commit.Live, Seq: 7, MTS: future, Position: start + 7, Widest: principal.Public,
 		LoggedInUntil: start + 5, PublicUntil: start + 4,
 		Unsettled: []library.Superseded{{Position: start + 1, Widest: principal.Public}, {Position: start + 3, Widest: principal.Private}},
-		Writers:   writers, MovesSince: start + 2, Moves: 31, MovedAt: start + 8, Managers: 1, Members: 1, Page: []byte{1, 0},
+		Writers:   writers, MovesSince: start + 2, Moves: 31, MovedAt: start + 8, Managers: 1, Members: 1,
 	}
 	owner := principal.Header{ID: group, DisplayName: "Put", Visibility: principal.Private, Email: "p@x.example", CreatedAt: start,
 		State: commit.Live, Seq: 7, MTS: future, Writers: writers, Managers: 1, Members: 1}
