@@ -3,7 +3,8 @@ import { chromium } from 'playwright-core';
 
 // patience bounds every wait. It is far beyond what anything takes on a machine
 // that has other work to do: it ends a test that waits for what never comes.
-export const patience = 180_000;
+// PATIENCE is another one, in milliseconds, for who writes a test.
+export const patience = Number(process.env.PATIENCE ?? 180_000);
 
 // start opens the browser. Its own talk with the network is switched off, so
 // that whatever is asked for, the page has asked.

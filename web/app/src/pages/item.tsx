@@ -27,6 +27,7 @@ import { Empty, Failed, Loading, Outdated } from '../ui/states.tsx';
 import { dateOf, kindName, roleName, visibilityName } from '../ui/words.ts';
 import { EditItem } from './edit-item.tsx';
 import { ChangeExpiry } from './expiry.tsx';
+import { Note } from './note.tsx';
 import { ChangeVisibility, DeleteItem, RemoveItem, ShareItem, type ItemLibrary } from './item-dialogs.tsx';
 
 type DialogName = 'edit' | 'expiry' | 'visibility' | 'share' | 'remove' | 'delete';
@@ -115,14 +116,19 @@ export function Item({ id, heading, library = null, onChanged, onGone, focusTitl
             <>
               {error && <Outdated error={error} onRetry={retry} />}
               <ItemActions item={item} library={library} show={opening.show} onChanged={onChanged} />
-              <Facts item={item} />
-              <ItemMembers item={item} />
             </>
           ) : error ? (
             <Outdated error={error} onRetry={retry} />
           ) : (
             <Loading what="Loading..." />
           )}
+        </>
+      )}
+      {whole.current?.kind === 'NOTE' && <Note item={whole.current} shown={isWhole(item)} />}
+      {isWhole(item) && (
+        <>
+          <Facts item={item} />
+          <ItemMembers item={item} />
         </>
       )}
       {whole.current && <ItemDialogs item={whole.current} gone={gone} library={library} opening={opening} onChanged={onChanged} onGone={onGone} />}

@@ -79,3 +79,16 @@ export function untilTomorrow(now = new Date()): number {
 export const clockOf = (time: string) => clock.format(new Date(time));
 export const dateOf = (time: string) => both.format(new Date(time));
 export const kindOfPrincipal = (id: string): Thing => (id.startsWith('g:') ? 'group' : 'user');
+
+const languages = new Intl.DisplayNames(['en-GB'], { type: 'language' });
+
+// languageName names the locale of a text; null is a text that has none.
+export function languageName(locale: string | null): string {
+  if (locale === null) return 'All languages';
+  if (locale === 'xx') return 'No language';
+  try {
+    return languages.of(locale.replace('_', '-')) ?? locale;
+  } catch {
+    return locale;
+  }
+}

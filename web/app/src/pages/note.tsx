@@ -1,0 +1,94 @@
+// The text of a note: in the language that suits the viewer, or in the one that
+// was chosen.
+import { useEffect, useId, useRef, useState } from 'react';
+import { useQuery } from '@apollo/client/react';
+import { NoteTextDocument, type ItemFragment, type NoteTextQuery, type RevisionTextFragment } from '../generated/operations.ts';
+import { Markdown } from '../ui/markdown.tsx';
+import { To } from '../ui/navigation.tsx';
+import { Failed, Loading, Outdated } from '../ui/states.tsx';
+import { dateOf, languageName } from '../ui/words.ts';
+
+type NoteContent = NonNullable<NoteTextQuery['content']>;
+
+// Note is the section of an item that shows its text. shown is false while the
+// item is gone: then only an open dialog stays, which may hold typed text.
+export function Note({ item, shown }: { item: ItemFragment; shown: boolean }) {
+  const [locale, setLocale] = useState<string | null | undefined>(undefined);
+  const { content, error, reread } = useNoteText(item, locale);
+  const heading = useId();
+  const revision = content?.revision ?? null;
+  if (!shown) return null;
+  return (
+    <section className="note" aria-labelledby={heading}>
+      <header className="note-head">
+        <h2 id={heading}>Text</h2>
+        {content && <LanguageSwitch content={content} onChoose={setLocale} />}
+      </header>
+      {error !== undefined && content && <Outdated error={error} onRetry={reread} />}
+      {error !== undefined && !content && <Failed error={error} onRetry={reread} heading="Could not load the text" />}
+      {error === undefined && !content && <Loading what="Loading the text..." />}
+      {content && (revision ? <Text revision={revision} itemTitle={item.title} /> : <p className="note-empty">This note has no text yet.</p>)}
+    </section>
+  );
+}
+
+// useNoteText reads the text of an item, and reads it again when the item has
+// changed. A locale of undefined leaves the choice to the gateway, which follows
+// the languages of the browser.
+function useNoteText(item: ItemFragment, locale: string | null | undefined) {
+  const { data, previousData, error, refetch } = useQuery(NoteTextDocument, {
+    variables: { id: item.id, locale: locale ?? null, strictLocale: locale !== undefined },
+    fetchPolicy: 'no-cache',
+  });
+  const read = useRef(item.version);
+  useEffect(() => {
+    if (read.current === item.version) return;
+    read.current = item.version;
+    refetch().catch(() => {});
+  }, [item.version, refetch]);
+  return { content: (data ?? previousData)?.content, error, reread: () => refetch() };
+}
+
+// localesOf are the locales of the texts that can be chosen; null is the text
+// without a locale.
+function localesOf({ branch, unlocalized }: NoteContent): (string | null)[] {
+  return [...(unlocalized ? [null] : []), ...(branch?.locales ?? [])];
+}
+
+function LanguageSwitch({ content, onChoose }: { content: NoteContent; onChoose: (locale: string | null) => void }) {
+  const locales = localesOf(content);
+  if (locales.length < 2) return null;
+  const chosen = locales.indexOf(content.revision?.locale ?? null);
+  const choose = (index: number) => onChoose(locales[index] ?? null);
+  return (
+    <label className="note-language">
+      <span>Language</span>
+      <select value={chosen} onChange={(event) => choose(Number(event.target.value))}>
+        {locales.map((locale, index) => (
+          <option key={locale ?? ''} value={index} lang={locale?.replace('_', '-')}>
+            {languageName(locale)}
+          </option>
+        ))}
+      </select>
+    </label>
+  );
+}
+
+// Text is a revision as it is read. Its title is shown where it is not the title
+// of the item, as in a translation.
+function Text({ revision, itemTitle }: { revision: RevisionTextFragment; itemTitle: string }) {
+  const { title, body, locale, author, createdAt } = revision;
+  return (
+    <>
+      <div className="note-text" lang={locale && locale !== 'xx' ? locale.replace('_', '-') : undefined}>
+        {title !== itemTitle && <h3>{title}</h3>}
+        {body.trim() === '' ? <p className="note-empty">The text is empty.</p> : <Markdown text={body} />}
+      </div>
+      <p className="note-about">
+        {locale !== null && `${languageName(locale)}. `}
+        Revision {revision.number}, {author && <>by <To place={{ name: 'library', id: author.id }}>{author.displayName}</To>, </>}
+        <time dateTime={createdAt}>{dateOf(createdAt)}</time>
+      </p>
+    </>
+  );
+}
