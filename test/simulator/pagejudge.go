@@ -39,6 +39,9 @@ func pageFollows(before, after *contentState) (changed bool, err error) {
 	if got, want := describePage(is), describePage(want); got != want {
 		return false, fmt.Errorf("%v made the page\n\t%s, not\n\t%s, of\n\t%s", o, got, want, describePage(was))
 	}
+	if must := is.mustShow(); is.shown != must {
+		return false, fmt.Errorf("%v made a head that shows %s, not %s", o, is.shown, must)
+	}
 	if after.header.Title != title {
 		return false, fmt.Errorf("%v made the title %q, not %q", o, after.header.Title, title)
 	}

@@ -2,6 +2,7 @@ package simulator
 
 import (
 	"errors"
+	"fmt"
 	"slices"
 	"strconv"
 	"strings"
@@ -19,6 +20,8 @@ type pageState struct {
 	own                          string // the item's own locale
 	last, current, working, open int
 	copied                       []int // the branch that each branch from 2 on is a copy of
+	// shown is what the head tells of the revisions that visitors see.
+	shown string
 	lines                        []pageLine
 	revisions                    []pageRevision
 	suggestions                  []pageSuggestion
@@ -69,6 +72,10 @@ func decodePage(head []byte, rows []library.Row) (*pageState, error) {
 		in.Byte()
 		s.begun, s.own = in.Byte() == 1, in.Text()
 		s.last, s.current, s.working, s.open = int(in.Int()), int(in.Int()), int(in.Int()), int(in.Int())
+		s.shown = fmt.Sprintf("%q", in.Text())
+		for n := in.Int(); n > 0 && in.OK(); n-- {
+			s.shown += fmt.Sprintf(" %q %d", in.Text(), in.Int())
+		}
 		if !in.OK() || in.More() {
 			return nil, errPageRow
 		}
@@ -132,6 +139,22 @@ func readSuggestion(in *commit.Reader, key string) pageSuggestion {
 	g.base, g.state, g.by, g.revision = int(in.Int()), page.State(in.Int()), principal.ID(in.Text()), int(in.Int())
 	g.pageText.id, _ = page.ParseTextID(key)
 	return g
+}
+
+// mustShow returns what the head must tell of the revisions that visitors see: the title of
+// the one in the item's own locale, and all numbers in order of their locales.
+func (s *pageState) mustShow() string {
+	title, shown := "", ""
+	for _, l := range s.lines { // which are in order of their locales
+		if l.branch != s.current || l.current == page.None {
+			continue
+		}
+		shown += fmt.Sprintf(" %q %d", l.locale, l.current)
+		if v := s.revision(l.branch, l.locale, l.current); v != nil && l.locale == s.own {
+			title = v.title
+		}
+	}
+	return fmt.Sprintf("%q", title) + shown
 }
 
 // texts returns the texts that rows refer to.

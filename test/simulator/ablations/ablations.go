@@ -153,7 +153,7 @@ var All = []Ablation{
 		{"page/scrub.go", "t.ID.At() > now.Add(-garbageAfter)", `t.ID.At() > now.Add(-garbageAfter) && !ablated("young-garbage")`},
 	}},
 	{"unmoved-publication", "a published text does not move its item", Pages, []Patch{
-		{"page/edits.go", "\te.visible = true\n\tif at.Locale", "\te.visible = !ablated(\"unmoved-publication\")\n\tif at.Locale"},
+		{"page/edits.go", "\te.visible = true\n\tshown :=", "\te.visible = !ablated(\"unmoved-publication\")\n\tshown :="},
 	}},
 }
 
